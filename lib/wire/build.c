@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ *
+ * Hot file: runs once per packet sent. No allocation, system call, log or
+ * lock.
+ */
+
+#include <string.h>
+
+#include "lib/wire/bytes.h"
+#include "lib/wire/fields.h"
+#include "lib/wire/frame.h"
+#include "lib/wire/icrc.h"
+
+#define IPV4_DONT_FRAGMENT 0x4000u
+
+/* What the length fields count beside the bytes after the BTH. */
+#define UDP_LEN_FIXED (ROOST_UDP_LEN + ROOST_BTH_LEN + ROOST_ICRC_LEN)
+#define IPV4_LEN_FIXED (ROOST_IPV4_LEN + UDP_LEN_FIXED)
+
+/*
+ * A template is copied as its first COPY_HEAD and last COPY_TAIL bytes, which
+ * overlap: two copies of constant size, whatever its length.
+ */
+#define COPY_HEAD 48u
+#define COPY_TAIL 32u
+
+#define HDR_LEN_MIN                                                            \
+	(ROOST_ETH_LEN + ROOST_IPV4_LEN + ROOST_UDP_LEN + ROOST_BTH_LEN)
+
+_Static_assert(HDR_LEN_MIN >= COPY_HEAD &&
+		       ROOST_PATH_HDR_MAX <= COPY_HEAD + COPY_TAIL,
+	       "both copies stay inside, and leave no gap");
+
+/* ---- template ----------------------------------------------------------- */
+
+static uint8_t *put_eth(uint8_t *p, const struct roost_flow *flow, bool ipv6)
+{
+	memcpy(p, flow->dst_mac, sizeof(flow->dst_mac));
+	memcpy(p + 6, flow->src_mac, sizeof(flow->src_mac));
+	p += 12;
+	if (flow->tagged) {
+		roost_be16_put(p, ETHERTYPE_VLAN);
+		roost_be16_put(p + 2, flow->vlan_tci);
+		p += ROOST_VLAN_LEN;
+	}
+	roost_be16_put(p, ipv6 ? ETHERTYPE_IPV6 : ETHERTYPE_IPV4);
+	return p + 2;
+}
+
+static uint8_t *put_ipv4(uint8_t *p, const struct roost_flow *flow,
+			 uint32_t *sum)
+{
+	size_t i;
+
+	memset(p, 0, ROOST_IPV4_LEN);
+	p[0] = IPV4_VER_IHL;
+	p[1] = flow->tclass;
+	roost_be16_put(p + 6, IPV4_DONT_FRAGMENT);
+	p[8] = flow->hop_limit;
+	p[9] = PROTO_UDP;
+	memcpy(p + 12, flow->sgid.b + 12, 4);
+	memcpy(p + 16, flow->dgid.b + 12, 4);
+
+	*sum = 0;
+	for (i = 0; i < ROOST_IPV4_LEN; i += 2)
+		*sum += roost_be16_get(p + i);
+	return p + ROOST_IPV4_LEN;
+}
+
+static uint8_t *put_ipv6(uint8_t *p, const struct roost_flow *flow)
+{
+	memset(p, 0, ROOST_IPV6_LEN);
+	roost_be32_put(p, IPV6_VERSION << 28 | (uint32_t)flow->tclass << 20 |
+				  (flow->flow_label & IPV6_FLOW_LABEL_MASK));
+	p[6] = PROTO_UDP;
+	p[7] = flow->hop_limit;
+	memcpy(p + 8, flow->sgid.b, sizeof(flow->sgid.b));
+	memcpy(p + 24, flow->dgid.b, sizeof(flow->dgid.b));
+	return p + ROOST_IPV6_LEN;
+}
+
+void roost_hdr_template_init(struct roost_hdr_template *t,
+			     const struct roost_flow *flow)
+{
+	uint8_t *p;
+
+	memset(t, 0, sizeof(*t));
+	t->ipv6 = !roost_gid_is_v4(&flow->dgid);
+	p = put_eth(t->bytes, flow, t->ipv6);
+	t->l3_off_bytes = (uint8_t)(p - t->bytes);
+	p = t->ipv6 ? put_ipv6(p, flow) : put_ipv4(p, flow, &t->ipv4_sum);
+	roost_be16_put(p, flow->udp_src);
+	roost_be16_put(p + 2, ROOST_UDP_PORT);
+	p += ROOST_UDP_LEN + ROOST_BTH_LEN;
+	t->len_bytes = (uint8_t)(p - t->bytes);
+}
+
+void roost_hdr_template_set_dst_mac(struct roost_hdr_template *t,
+				    const uint8_t mac[6])
+{
+	memcpy(t->bytes, mac, 6);
+}
+
+/* ---- packet ------------------------------------------------------------- */
+
+static void patch_ipv4(uint8_t *l3, uint32_t constant_sum, size_t after_bth)
+{
+	uint16_t total = (uint16_t)(IPV4_LEN_FIXED + after_bth);
+	uint32_t sum = constant_sum + total;
+
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	roost_be16_put(l3 + 2, total);
+	roost_be16_put(l3 + 10, (uint16_t)~sum);
+	roost_be16_put(l3 + ROOST_IPV4_LEN + 4,
+		       (uint16_t)(UDP_LEN_FIXED + after_bth));
+}
+
+static void patch_ipv6(uint8_t *l3, size_t after_bth)
+{
+	uint16_t udp_len = (uint16_t)(UDP_LEN_FIXED + after_bth);
+
+	roost_be16_put(l3 + 4, udp_len);
+	roost_be16_put(l3 + ROOST_IPV6_LEN + 4, udp_len);
+}
+
+static void put_bth(uint8_t *p, const struct roost_bth *bth)
+{
+	p[0] = bth->opcode;
+	p[1] = (uint8_t)((bth->solicited ? BTH_SOLICITED : 0) |
+			 (bth->migreq ? BTH_MIGREQ : 0) |
+			 (uint32_t)bth->pad_bytes << BTH_PAD_SHIFT);
+	roost_be16_put(p + 2, bth->pkey);
+	roost_be32_put(p + 4, bth->dest_qpn & MASK24);
+	roost_be32_put(p + 8, bth->psn.v | (bth->ackreq ? BTH_ACKREQ : 0));
+}
+
+size_t roost_hdr_emit(const struct roost_hdr_template *t, uint8_t *buf,
+		      const struct roost_bth *bth, size_t after_bth_bytes)
+{
+	size_t len = t->len_bytes;
+	uint8_t *l3 = buf + t->l3_off_bytes;
+
+	memcpy(buf, t->bytes, COPY_HEAD);
+	memcpy(buf + len - COPY_TAIL, t->bytes + len - COPY_TAIL, COPY_TAIL);
+	if (t->ipv6)
+		patch_ipv6(l3, after_bth_bytes);
+	else
+		patch_ipv4(l3, t->ipv4_sum, after_bth_bytes);
+	put_bth(buf + len - ROOST_BTH_LEN, bth);
+	return len;
+}
+
+void roost_xrceth_put(uint8_t *p, uint32_t srqn)
+{
+	roost_be32_put(p, srqn & MASK24);
+}
+
+void roost_deth_put(uint8_t *p, uint32_t qkey, uint32_t src_qpn)
+{
+	roost_be32_put(p, qkey);
+	roost_be32_put(p + 4, src_qpn & MASK24);
+}
+
+void roost_feth_put(uint8_t *p, uint32_t type, uint32_t level)
+{
+	roost_be32_put(p, (level & FETH_LEVEL_MASK) << FETH_LEVEL_SHIFT |
+				  (type & FETH_TYPE_MASK));
+}
+
+void roost_reth_put(uint8_t *p, uint64_t va, uint32_t rkey, uint32_t len)
+{
+	roost_be64_put(p, va);
+	roost_be32_put(p + 8, rkey);
+	roost_be32_put(p + 12, len);
+}
+
+void roost_atomiceth_put(uint8_t *p, uint64_t va, uint32_t rkey,
+			 uint64_t swap_add, uint64_t compare)
+{
+	roost_be64_put(p, va);
+	roost_be32_put(p + 8, rkey);
+	roost_be64_put(p + 12, swap_add);
+	roost_be64_put(p + 20, compare);
+}
+
+void roost_aeth_put(uint8_t *p, uint8_t syndrome, uint32_t msn)
+{
+	roost_be32_put(p, (uint32_t)syndrome << 24 | (msn & MASK24));
+}
+
+void roost_atomicacketh_put(uint8_t *p, uint64_t orig)
+{
+	roost_be64_put(p, orig);
+}
+
+void roost_immdt_put(uint8_t *p, uint32_t imm_be)
+{
+	memcpy(p, &imm_be, sizeof(imm_be));
+}
+
+void roost_ieth_put(uint8_t *p, uint32_t rkey)
+{
+	roost_be32_put(p, rkey);
+}
+
+void roost_frame_seal(const struct roost_hdr_template *t, uint8_t *frame,
+		      size_t len_bytes)
+{
+	uint32_t icrc_le = htole32(roost_icrc(frame + t->l3_off_bytes, t->ipv6,
+					      len_bytes - t->l3_off_bytes));
+
+	memcpy(frame + len_bytes, &icrc_le, sizeof(icrc_le));
+}

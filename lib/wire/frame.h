@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_WIRE_FRAME_H
+#define ROOST_WIRE_FRAME_H
+
+/*
+ * RoCEv2 frames, outer to inner: Ethernet [802.1Q] IPv4|IPv6 UDP BTH
+ * [extension headers] [payload] [pad] ICRC.
+ *
+ * Parse in three steps, so that the caller can look between them in the order
+ * that is safe: roost_frame_parse() finds the BTH, the caller checks that the
+ * destination is its own, roost_frame_icrc_ok() proves the bytes, and only
+ * then roost_pkt_parse() believes the BTH. Nothing here keeps state, reads a
+ * clock or allocates; every length is known positive before it is subtracted.
+ *
+ * Build with a per-path template that holds all constant bytes: emit it, add
+ * extension headers and payload behind it, then seal with the ICRC.
+ *
+ * Thread: any, for every function here; memory stays the caller's.
+ *
+ * Sources: IBTA 9.2, 9.3, Annex A17 (RoCEv2).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/wire/drop.h"
+#include "lib/wire/gid.h"
+#include "lib/wire/opcode.h"
+#include "lib/wire/psn.h"
+
+#define ROOST_UDP_PORT 4791
+#define ROOST_ETH_LEN 14u
+#define ROOST_VLAN_LEN 4u
+#define ROOST_IPV4_LEN 20u
+#define ROOST_IPV6_LEN 40u
+#define ROOST_UDP_LEN 8u
+#define ROOST_BTH_LEN 12u
+#define ROOST_ICRC_LEN 4u
+#define ROOST_PATH_HDR_MAX                                                     \
+	(ROOST_ETH_LEN + ROOST_VLAN_LEN + ROOST_IPV6_LEN + ROOST_UDP_LEN +     \
+	 ROOST_BTH_LEN)
+/* The longest set of headers and trailer around a payload, in bytes:
+ * XRCETH and ATOMICETH behind the BTH, and pad and ICRC.
+ */
+#define ROOST_FRAME_OVERHEAD_MAX                                               \
+	(ROOST_PATH_HDR_MAX + ROOST_XRCETH_LEN + ROOST_ATOMICETH_LEN + 3u +    \
+	 ROOST_ICRC_LEN)
+/* What IP adds around a path-MTU payload, longest case (IPv6, RETH, ImmDt). */
+#define ROOST_IP_OVERHEAD_MAX                                                  \
+	(ROOST_IPV6_LEN + ROOST_UDP_LEN + ROOST_BTH_LEN + ROOST_XRCETH_LEN +   \
+	 ROOST_RETH_LEN + ROOST_IMMDT_LEN + ROOST_ICRC_LEN)
+
+/* ---- receive ---------------------------------------------------------- */
+
+enum roost_frame_class {
+	ROOST_FRAME_ROCE,  /* UDP to port 4791: frame is filled in */
+	ROOST_FRAME_OTHER, /* ARP, ND, ICMP and all else: to the control path */
+	ROOST_FRAME_BAD,   /* RoCEv2 but broken: frame->drop says how */
+};
+
+/* The outer headers of a frame. Pointers point into the frame given. */
+struct roost_frame {
+	const uint8_t *l3;  /* IP header */
+	const uint8_t *bth;
+	uint16_t l3_len_bytes; /* from l3 to the end of the ICRC */
+	uint16_t ib_len_bytes; /* from bth to the end of the ICRC */
+	bool ipv6;
+	uint8_t tclass;    /* IPv4 TOS or IPv6 traffic class */
+	uint8_t hop_limit; /* TTL or hop limit */
+	uint8_t drop;      /* enum roost_drop, for ROOST_FRAME_BAD */
+	uint32_t flow_label; /* IPv6; 0 for IPv4 */
+	uint16_t udp_src;
+	uint16_t vlan_tci; /* 0: untagged, or tagged with VLAN 0, priority 0 */
+	uint8_t src_mac[6];
+	struct roost_gid sgid; /* source address */
+	struct roost_gid dgid; /* destination address */
+};
+
+/*
+ * Classify len bytes at data and fill *frame for ROOST_FRAME_ROCE.
+ * IP trailing padding (Ethernet minimum size) is cut off by the IP length;
+ * IPv4 options, IPv6 extension headers before UDP, first fragments, a wrong
+ * IPv4 header checksum and UDP lengths that disagree with IP are BAD when they
+ * lead to port 4791. What does not show its UDP header, a runt or a later
+ * fragment, is OTHER. Reads only inside [data, data + len). A UDP checksum is
+ * not checked: the ICRC covers more (Annex A17.9.2 sends 0).
+ * Returns the class; *frame is undefined for OTHER, and but for drop for BAD.
+ */
+enum roost_frame_class roost_frame_parse(const void *data, size_t len,
+					 struct roost_frame *frame);
+
+/* Recompute the ICRC over a ROOST_FRAME_ROCE and compare. */
+bool roost_frame_icrc_ok(const struct roost_frame *frame);
+
+/* A checked packet: BTH and extension headers in host order. */
+struct roost_pkt {
+	const struct roost_opcode_info *info; /* never NULL once parsed */
+	uint8_t opcode;
+	uint8_t pad_bytes; /* 0..3 */
+	bool solicited;
+	bool migreq;
+	bool ackreq;
+	bool fecn;
+	bool becn;
+	uint16_t pkey;
+	uint32_t dest_qpn;
+	struct roost_psn psn;
+	const uint8_t *payload;
+	uint16_t payload_len_bytes; /* pad not counted */
+	/* Extension headers; each valid when info->hdrs has its bit. */
+	uint32_t xrc_srqn;
+	uint32_t qkey, src_qpn;           /* DETH */
+	uint32_t flush_type;              /* FETH: placement type, 4 bits */
+	uint32_t flush_level;             /* FETH: selectivity level, 2 bits */
+	uint64_t va;                      /* RETH, AtomicETH */
+	uint32_t rkey;                    /* RETH, AtomicETH */
+	uint32_t dma_len_bytes;           /* RETH */
+	uint64_t swap_add, compare;       /* AtomicETH */
+	uint8_t syndrome;                 /* AETH */
+	uint32_t msn;                     /* AETH, 24 bits */
+	uint64_t orig;                    /* AtomicAckETH */
+	uint32_t imm_be;                  /* ImmDt, as it stands on the wire */
+	uint32_t inv_rkey;                /* IETH */
+};
+
+/*
+ * Check TVer, opcode and lengths, in that order, and decode.
+ * Returns ROOST_DROP_NONE or the reason; *pkt is undefined then.
+ */
+enum roost_drop roost_pkt_parse(const struct roost_frame *frame,
+				struct roost_pkt *pkt);
+
+/* ---- transmit --------------------------------------------------------- */
+
+/* Where packets of one path go; everything that is equal in all of them. */
+struct roost_flow {
+	uint8_t src_mac[6];
+	uint8_t dst_mac[6];
+	bool tagged;       /* insert an 802.1Q tag with vlan_tci */
+	uint16_t vlan_tci;
+	struct roost_gid sgid; /* both v4-mapped or both IPv6 */
+	struct roost_gid dgid;
+	uint8_t tclass;
+	uint8_t hop_limit;
+	uint32_t flow_label; /* IPv6 only, 20 bits */
+	uint16_t udp_src;    /* 0xC000..0xFFFF */
+};
+
+/* Constant bytes of a path, Ethernet to BTH. */
+struct roost_hdr_template {
+	uint8_t bytes[ROOST_PATH_HDR_MAX];
+	uint8_t len_bytes;    /* Ethernet .. BTH */
+	uint8_t l3_off_bytes; /* 14 or 18 */
+	bool ipv6;
+	uint32_t ipv4_sum;    /* checksum of the constant words, not folded */
+};
+
+/*
+ * Fill in *t for packets of this flow. IPv4: DF set, id 0. UDP checksum 0 (IPv4
+ * and IPv6: RFC 6936, A17).
+ */
+void roost_hdr_template_init(struct roost_hdr_template *t,
+			     const struct roost_flow *flow);
+
+/* The destination moved (neighbour update): replace its MAC. */
+void roost_hdr_template_set_dst_mac(struct roost_hdr_template *t,
+				    const uint8_t mac[6]);
+
+struct roost_bth {
+	uint8_t opcode; /* enum roost_opcode */
+	uint8_t pad_bytes; /* 0..3 */
+	bool solicited;
+	bool migreq;
+	bool ackreq;
+	uint16_t pkey;
+	uint32_t dest_qpn;
+	struct roost_psn psn;
+};
+
+/*
+ * Write Ethernet..BTH at buf. after_bth_bytes: all that will follow the BTH,
+ * extension headers, payload and pad, without the ICRC; small enough for IP's
+ * 16-bit length. Writes nothing behind the BTH.
+ * Returns the number of bytes written (t->len_bytes).
+ */
+size_t roost_hdr_emit(const struct roost_hdr_template *t, uint8_t *buf,
+		      const struct roost_bth *bth, size_t after_bth_bytes);
+
+/* Extension headers; each writes its fixed length at p. */
+void roost_xrceth_put(uint8_t *p, uint32_t srqn);
+void roost_deth_put(uint8_t *p, uint32_t qkey, uint32_t src_qpn);
+void roost_feth_put(uint8_t *p, uint32_t type, uint32_t level);
+void roost_reth_put(uint8_t *p, uint64_t va, uint32_t rkey, uint32_t len);
+void roost_atomiceth_put(uint8_t *p, uint64_t va, uint32_t rkey,
+			 uint64_t swap_add, uint64_t compare);
+void roost_aeth_put(uint8_t *p, uint8_t syndrome, uint32_t msn);
+void roost_atomicacketh_put(uint8_t *p, uint64_t orig);
+void roost_immdt_put(uint8_t *p, uint32_t imm_be);
+void roost_ieth_put(uint8_t *p, uint32_t rkey);
+
+/*
+ * Compute the ICRC over frame[0 .. len_bytes) and store it behind: the frame
+ * is then len_bytes + ROOST_ICRC_LEN long. t is the template it came from.
+ */
+void roost_frame_seal(const struct roost_hdr_template *t, uint8_t *frame,
+		      size_t len_bytes);
+
+/* ---- AETH syndromes (IBTA 9.7.5.1) ------------------------------------ */
+
+#define ROOST_AETH_ACK 0x00u      /* + credit count in the low five bits */
+#define ROOST_AETH_RNR_NAK 0x20u  /* + RNR timer code in the low five bits */
+#define ROOST_AETH_NAK 0x60u      /* + NAK code in the low five bits */
+#define ROOST_AETH_TYPE_MASK 0xe0u
+#define ROOST_AETH_VALUE_MASK 0x1fu
+#define ROOST_AETH_CREDIT_INVALID 0x1fu /* no end-to-end credits */
+#define ROOST_NAK_PSN_SEQ 0x60u
+#define ROOST_NAK_INV_REQ 0x61u
+#define ROOST_NAK_REM_ACCESS 0x62u
+#define ROOST_NAK_REM_OP 0x63u
+
+/* RNR timer code (0..31) to its delay (IBTA table 45), in ns. */
+uint64_t roost_rnr_timer_ns(uint8_t code);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_WIRE_ICRC_H
+#define ROOST_WIRE_ICRC_H
+
+/*
+ * The invariant CRC of RoCEv2 (IBTA 7.8.1, Annex A17.9): CRC-32 with
+ * Ethernet's polynomial over eight bytes of 0xFF and the packet from the IP
+ * header to the last pad byte, fields that routers change taken as all ones:
+ * IPv4 TOS, TTL and header checksum; IPv6 traffic class, flow label and hop
+ * limit; the UDP checksum; FECN, BECN and the six reserved bits after them in
+ * the BTH (resv8a). Pure.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * l3 points to the IP header of an Ethernet frame, and the UDP header follows
+ * it at once. The 14 bytes before l3 are read too, and have no effect.
+ * len_bytes runs from l3 to the last byte before the ICRC and is at least the
+ * IP, UDP and BTH headers.
+ * Thread: any.
+ * Returns the value whose little-endian bytes stand on the wire.
+ */
+uint32_t roost_icrc(const uint8_t *l3, bool ipv6, size_t len_bytes);
+
+#endif
