@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ *
+ * The roost command: a table of subcommands.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "apps/exit_code.h"
+#include "apps/run.h"
+#include "lib/config/nearest.h"
+
+struct command {
+	const char *name;
+	const char *summary;
+	int (*run)(char **argv); /* the words behind the name */
+	int (*help)(void);       /* NULL: the general help */
+};
+
+static int help(char **argv);
+
+static const struct command commands[] = {
+	{ "run", "run a program over Roost", roost_run, roost_run_help },
+	{ "help", "this text, or the help of a command", help, NULL },
+};
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static void print_general_help(FILE *out)
+{
+	fputs("Usage: roost COMMAND [ARG...]\n"
+	      "       roost --help | --version\n"
+	      "\n"
+	      "RDMA on ordinary NICs: unmodified verbs programs over DPDK "
+	      "ports.\n"
+	      "\n"
+	      "Commands:\n", out);
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(out, "  %-6s %s\n", commands[i].name,
+			commands[i].summary);
+	fputs("\n"
+	      "'roost help COMMAND' tells more. First steps, in two "
+	      "terminals:\n"
+	      "  roost run -- ibv_rc_pingpong\n"
+	      "  roost run -- ibv_rc_pingpong localhost\n", out);
+}
+
+static const struct command *find_command(const char *name)
+{
+	const char *names[COMMANDS];
+
+	for (size_t i = 0; i < COMMANDS; i++) {
+		names[i] = commands[i].name;
+		if (strcmp(name, names[i]) == 0)
+			return &commands[i];
+	}
+	fprintf(stderr, "roost: %s: unknown command; the nearest known one is "
+		"%s\n", name, roost_name_nearest(name, names, COMMANDS));
+	return NULL;
+}
+
+static int help(char **argv)
+{
+	const struct command *command;
+
+	if (*argv) {
+		command = find_command(*argv);
+		if (!command)
+			return ROOST_EXIT_USAGE;
+		if (command->help)
+			return command->help();
+	}
+	print_general_help(stdout);
+	return ROOST_EXIT_OK;
+}
+
+static int unknown_option(const char *word)
+{
+	static const char *const known[] = { "--help", "--version" };
+
+	fprintf(stderr, "roost: %s: unknown option; the nearest known one is "
+		"%s\n", word, roost_name_nearest(word, known, 2));
+	return ROOST_EXIT_USAGE;
+}
+
+static int dispatch(char **argv)
+{
+	const struct command *command;
+
+	if (!*argv) {
+		print_general_help(stderr);
+		return ROOST_EXIT_USAGE;
+	}
+	if (strcmp(*argv, "--help") == 0 || strcmp(*argv, "-h") == 0)
+		return help(argv + 1);
+	if (strcmp(*argv, "--version") == 0) {
+		puts("roost " ROOST_VERSION);
+		return ROOST_EXIT_OK;
+	}
+	if (**argv == '-')
+		return unknown_option(*argv);
+	command = find_command(*argv);
+	return command ? command->run(argv + 1) : ROOST_EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	int ret = dispatch(argc > 0 ? argv + 1 : argv);
+
+	/* What was asked for and could not be written was not done. */
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		fprintf(stderr, "roost: stdout: %s; make room or close the "
+			"other end later\n", strerror(errno));
+		return ROOST_EXIT_FAILED;
+	}
+	return ret;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "apps/run.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "apps/command.h"
+#include "apps/exit_code.h"
+#include "apps/run_options.h"
+#include "apps/shim.h"
+#include "lib/config/config.h"
+
+static const char usage[] =
+	"Usage: roost run [-c FILE]\n"
+	"                 [--port DEVARGS [--ip ADDR/LEN]... [--gw ADDR] "
+	"[--mtu N]]...\n"
+	"                 [--link NAME] [--progress dedicated|adaptive] [-v]\n"
+	"                 [--print-env] -- CMD [ARG...]\n"
+	"\n"
+	"Run CMD with Roost's verbs library in front of the system's.\n"
+	"Options win over ROOST_* variables, and these over the file; without "
+	"any,\n"
+	"it is --link default.\n"
+	"\n";
+
+int roost_run_help(void)
+{
+	fputs(usage, stdout);
+	roost_run_options_describe(stdout);
+	fputs("\nroost(1) tells more, roost.conf(5) the file and the "
+	      "variables.\n", stdout);
+	return ROOST_EXIT_OK;
+}
+
+/* Nothing that a shell reads as more than itself, unquoted. */
+static bool is_plain(const char *value)
+{
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+		"0123456789_./:,=@%+-";
+
+	return value[strspn(value, plain)] == '\0';
+}
+
+static int print_variable(void *arg, const char *name, const char *value)
+{
+	const char *now = getenv(name);
+
+	(void)arg;
+	/* Empty counts as not set, and can be said in a line. */
+	if (!value && (!now || *now == '\0'))
+		return 0;
+	if (!value)
+		value = "";
+	if (is_plain(value)) {
+		printf("%s=%s\n", name, value);
+		return 0;
+	}
+	printf("%s='", name);
+	for (; *value; value++) {
+		if (*value == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(*value);
+	}
+	puts("'");
+	return 0;
+}
+
+static int set_variable(void *arg, const char *name, const char *value)
+{
+	int ret = value ? setenv(name, value, 1) : unsetenv(name);
+
+	(void)arg;
+	return ret ? -errno : 0;
+}
+
+static int fail(int exit_code, const char *what)
+{
+	fprintf(stderr, "roost: %s\n", what);
+	return exit_code;
+}
+
+/* Put everything that makes the program use Roost through put(). */
+static int put_environment(const struct roost_config *config,
+			   int (*put)(void *arg, const char *name,
+				      const char *value))
+{
+	char exe[PATH_MAX], dir[PATH_MAX], err[ROOST_CONFIG_ERR_MAX];
+	char *library_path;
+	ssize_t len;
+	int ret;
+
+	len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	if (len < 0)
+		return fail(ROOST_EXIT_FAILED, "/proc/self/exe: cannot be "
+			    "read, so the shims cannot be found; mount /proc");
+	exe[len] = '\0';
+	if (roost_shim_find(exe, dir, err))
+		return fail(ROOST_EXIT_FAILED, err);
+	library_path = roost_shim_library_path(dir, getenv("LD_LIBRARY_PATH"));
+	ret = library_path ? put(NULL, "LD_LIBRARY_PATH", library_path) :
+			     -ENOMEM;
+	free(library_path);
+	if (ret == 0)
+		ret = roost_config_export(config, put, NULL);
+	if (ret)
+		return fail(ROOST_EXIT_FAILED, "environment: out of memory; "
+			    "free some");
+	return ROOST_EXIT_OK;
+}
+
+static int become(char **command)
+{
+	char path[PATH_MAX];
+	int error;
+
+	if (roost_command_find(command[0], path) &&
+	    roost_command_is_privileged(path))
+		fprintf(stderr, "roost: warning: %s is setuid, setgid or has "
+			"file capabilities: the system's libraries will be "
+			"used, not Roost's; run it as root or run a plain "
+			"copy\n", path);
+	execvp(command[0], command);
+	error = errno;
+	if (error == ENOENT) {
+		fprintf(stderr, "roost: cannot run '%s': %s; check the name "
+			"and PATH\n", command[0], strerror(error));
+		return ROOST_EXIT_NOT_FOUND;
+	}
+	fprintf(stderr, "roost: cannot run '%s': %s; name an executable "
+		"file\n", command[0], strerror(error));
+	return ROOST_EXIT_CANNOT_RUN;
+}
+
+int roost_run(char **argv)
+{
+	static struct roost_run_options options;
+	static struct roost_config config;
+	char err[ROOST_CONFIG_ERR_MAX];
+	int ret;
+
+	if (roost_run_options_parse(&options, argv, err))
+		return fail(ROOST_EXIT_USAGE, err);
+	if (options.help)
+		return roost_run_help();
+	if (!*options.command && !options.print_env)
+		return fail(ROOST_EXIT_USAGE, "run: no command; write roost "
+			    "run [OPTION...] -- CMD [ARG...]");
+	ret = roost_config_resolve(&config, options.file, environ,
+				   &options.config, err);
+	if (ret)
+		return fail(ROOST_EXIT_USAGE, err);
+	if (options.print_env)
+		return put_environment(&config, print_variable);
+	ret = put_environment(&config, set_variable);
+	if (ret)
+		return ret;
+	return become(options.command);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "apps/run_options.h"
+
+#include <string.h>
+
+#include "lib/config/fail.h"
+#include "lib/config/key.h"
+#include "lib/config/nearest.h"
+
+/* Options are numbered: first the configuration keys, then run's own. */
+enum own_option {
+	OPTION_CONFIG = ROOST_KEYS,
+	OPTION_PRINT_ENV,
+	OPTION_HELP,
+	OPTIONS,
+};
+
+struct option {
+	const char *name;
+	char letter;     /* 0: none */
+	const char *arg; /* NULL: a flag */
+	const char *help;
+};
+
+static const struct option own_options[OPTIONS - ROOST_KEYS] = {
+	[OPTION_CONFIG - ROOST_KEYS] = {
+		"config", 'c', "FILE", "read this file, not ROOST_CONFIG's",
+	},
+	[OPTION_PRINT_ENV - ROOST_KEYS] = {
+		"print-env", 0, NULL, "print the environment, run nothing",
+	},
+	[OPTION_HELP - ROOST_KEYS] = {
+		"help", 'h', NULL, "this text",
+	},
+};
+
+struct parser {
+	struct roost_run_options *options;
+	char **argv;           /* the word after the one being read */
+	unsigned int nb_ports; /* named so far */
+	char *err;
+};
+
+static struct option option_info(int id)
+{
+	const struct roost_config_key_info *key;
+
+	if (id >= ROOST_KEYS)
+		return own_options[id - ROOST_KEYS];
+	key = &roost_config_keys[id];
+	return (struct option){ key->option, key->short_option, key->arg,
+				key->help };
+}
+
+static int take_key(struct parser *p, int id, const char *where,
+		    const char *value)
+{
+	const struct roost_config_key_info *key = &roost_config_keys[id];
+	unsigned int port = 0;
+
+	if (key->scope == ROOST_SCOPE_PORT) {
+		if (key->names_port)
+			p->nb_ports++;
+		if (p->nb_ports == 0)
+			return roost_config_fail(
+				p->err, "%s: no --port or --link before it; "
+				"put it behind the port it belongs to", where);
+		port = p->nb_ports - 1;
+	}
+	return roost_config_set(&p->options->config, where, id, port,
+				value ? value : "1", p->err);
+}
+
+static int take(struct parser *p, int id, const char *where,
+		const char *value)
+{
+	if (id < ROOST_KEYS)
+		return take_key(p, id, where, value);
+	if (id == OPTION_CONFIG)
+		p->options->file = value;
+	else if (id == OPTION_PRINT_ENV)
+		p->options->print_env = true;
+	else
+		p->options->help = true;
+	return 0;
+}
+
+/* attached: the value in the same word, or NULL. */
+static int take_with_value(struct parser *p, int id, const char *where,
+			   const char *attached)
+{
+	struct option option = option_info(id);
+
+	if (!option.arg) {
+		if (attached)
+			return roost_config_fail(p->err, "%s: takes no value; "
+						 "leave out '=%.80s'", where,
+						 attached);
+		return take(p, id, where, NULL);
+	}
+	if (!attached) {
+		attached = *p->argv;
+		/* No value that makes sense begins with a dash: it is the next
+		 * option, and the value was forgotten.
+		 */
+		if (!attached || (attached[0] == '-' && attached[1]))
+			return roost_config_fail(p->err, "%s: no value behind "
+						 "it; write %s %s", where,
+						 where, option.arg);
+		p->argv++;
+	}
+	if (*attached == '\0')
+		return roost_config_fail(p->err, "%s: empty value; write %s %s",
+					 where, where, option.arg);
+	return take(p, id, where, attached);
+}
+
+static int parse_long(struct parser *p, const char *word)
+{
+	const char *known[OPTIONS];
+	char name[64], where[sizeof(name) + 2];
+	const char *equals = strchr(word, '=');
+
+	snprintf(name, sizeof(name), "%.*s",
+		 equals ? (int)(equals - word) : (int)strlen(word), word);
+	snprintf(where, sizeof(where), "--%s", name);
+	for (int id = 0; id < OPTIONS; id++) {
+		known[id] = option_info(id).name;
+		if (strcmp(name, known[id]) == 0)
+			return take_with_value(p, id, where,
+					       equals ? equals + 1 : NULL);
+	}
+	return roost_config_fail(p->err, "%s: unknown option; the nearest "
+				 "known one is --%s", where,
+				 roost_name_nearest(name, known, OPTIONS));
+}
+
+/* Letters in one word, -vcFILE: the first that takes a value ends it. */
+static int parse_letters(struct parser *p, const char *word)
+{
+	for (; *word; word++) {
+		const char where[] = { '-', *word, '\0' };
+		const char *rest = NULL;
+		int id = 0, ret;
+
+		while (id < OPTIONS && option_info(id).letter != *word)
+			id++;
+		if (id == OPTIONS)
+			return roost_config_fail(p->err, "%s: unknown option; "
+						 "see roost run --help",
+						 where);
+		if (option_info(id).arg && word[1])
+			rest = word + 1;
+		ret = take_with_value(p, id, where, rest);
+		if (ret || rest)
+			return ret;
+	}
+	return 0;
+}
+
+int roost_run_options_parse(struct roost_run_options *options, char **argv,
+			    char *err)
+{
+	struct parser p = { .options = options, .argv = argv, .err = err };
+
+	memset(options, 0, sizeof(*options));
+	roost_config_init(&options->config);
+	while (*p.argv && p.argv[0][0] == '-' && p.argv[0][1] &&
+	       !options->help) {
+		const char *word = *p.argv++;
+		int ret;
+
+		if (strcmp(word, "--") == 0)
+			break;
+		ret = word[1] == '-' ? parse_long(&p, word + 2) :
+				       parse_letters(&p, word + 1);
+		if (ret)
+			return ret;
+	}
+	options->command = p.argv;
+	return 0;
+}
+
+static void describe(FILE *out, int id)
+{
+	struct option option = option_info(id);
+	char letter[] = { '-', option.letter, ',', ' ', '\0' };
+	char words[64];
+
+	snprintf(words, sizeof(words), "%s--%s%s%s",
+		 option.letter ? letter : "    ", option.name,
+		 option.arg ? " " : "", option.arg ? option.arg : "");
+	fprintf(out, "  %-33s %s\n", words, option.help);
+}
+
+void roost_run_options_describe(FILE *out)
+{
+	fputs("Ports; in their order they become roost0, roost1, ...\n", out);
+	for (int id = 0; id < ROOST_KEYS; id++)
+		if (roost_config_keys[id].scope == ROOST_SCOPE_PORT)
+			describe(out, id);
+	fputs("\nOthers:\n", out);
+	for (int id = 0; id < OPTIONS; id++)
+		if (id >= ROOST_KEYS ||
+		    roost_config_keys[id].scope == ROOST_SCOPE_PROCESS)
+			describe(out, id);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_APPS_RUN_OPTIONS_H
+#define ROOST_APPS_RUN_OPTIONS_H
+
+/*
+ * The command line of `roost run`. Most options are rows of the table of
+ * configuration keys; what they give is a source for roost_config_resolve().
+ * Pure: reads no environment, prints only where told to.
+ */
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "lib/config/config.h"
+
+struct roost_run_options {
+	const char *file; /* the configuration file; NULL: ROOST_CONFIG's */
+	bool print_env;
+	bool help;
+	char **command; /* program and arguments; *command NULL: none */
+	struct roost_config config;
+};
+
+/*
+ * Read argv, NULL at the end, up to `--` or the first word that is no option.
+ * --help ends the reading. Strings stay in argv.
+ * Returns 0; -EINVAL with one line in err (ROOST_CONFIG_ERR_MAX bytes).
+ */
+int roost_run_options_parse(struct roost_run_options *options, char **argv,
+			    char *err);
+
+/* One line for each option, for the help text. */
+void roost_run_options_describe(FILE *out);
+
+#endif

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+# shellcheck shell=sh
+#
+# What apps/demo and tests/run need before they can start: Debian packages and
+# a build. Sourced by both; sets nothing but functions and the lists below.
+# Every step says in a line what it does, and costs nothing when there is
+# nothing to do.
+
+# To build Roost.
+packages_build="gcc meson ninja-build pkg-config libdpdk-dev libisal-dev
+libibverbs-dev libcmocka-dev"
+# To see two programs talk.
+packages_demo="$packages_build ibverbs-utils"
+# To run every test: the programs and libraries that Roost must carry, a second
+# compiler, independent eyes on the wire.
+packages_test="$packages_demo clang clang-format python3 python3-scapy tshark
+iproute2 ibverbs-providers librdmacm-dev rdmacm-utils perftest libucx0"
+
+# say WHO TEXT...: one line of progress.
+say() {
+	who=$1
+	shift
+	printf '%s: %s\n' "$who" "$*"
+}
+
+# packages_missing PACKAGE...: those that are not installed.
+packages_missing() {
+	for package; do
+		printf '%s\n' "$package"
+	done | sort >"$setup_tmp/wanted"
+	# Without their status, dpkg-query also names packages that were removed.
+	dpkg-query -W -f='${db:Status-Status} ${binary:Package}\n' "$@" \
+		2>/dev/null | sed -n 's/^installed \([^:]*\).*/\1/p' |
+		sort -u | comm -23 "$setup_tmp/wanted" -
+}
+
+# packages_install WHO PACKAGE...: install what is missing, without questions.
+packages_install() {
+	who=$1
+	shift
+	setup_tmp=$(mktemp -d) || return 1
+	missing=$(packages_missing "$@")
+	if [ -z "$missing" ]; then
+		rm -rf "$setup_tmp"
+		say "$who" "packages: all $# are installed"
+		return 0
+	fi
+	# One line.
+	missing=$(printf '%s ' $missing)
+	if [ "$(id -u)" -ne 0 ]; then
+		rm -rf "$setup_tmp"
+		say "$who" "packages missing: $missing" \
+			"- run it with sudo, or install them" >&2
+		return 1
+	fi
+	say "$who" "packages: installing $missing"
+	# shellcheck disable=SC2086
+	if ! { apt_get update && apt_get install $missing; } \
+		>"$setup_tmp/log" 2>&1; then
+		cat "$setup_tmp/log" >&2
+		rm -rf "$setup_tmp"
+		say "$who" "apt-get failed; see above" >&2
+		return 1
+	fi
+	rm -rf "$setup_tmp"
+}
+
+apt_get() {
+	DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
+		-o Dpkg::Use-Pty=0 -o Acquire::Retries=3 \
+		--no-install-recommends "$@" </dev/null
+}
+
+# build WHO DIR [MESON-OPTION...] [-- TARGET...]: set up once, then let ninja
+# decide what is to be done. CC says the compiler.
+build() {
+	who=$1
+	dir=$2
+	shift 2
+	options=
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		options="$options $1"
+		shift
+	done
+	[ $# -gt 0 ] && shift
+	if [ ! -f "$dir/build.ninja" ]; then
+		say "$who" "$(basename "$dir"): meson setup$options"
+		# shellcheck disable=SC2086
+		if ! meson setup "$dir" "$top" $options >"$dir.log" 2>&1; then
+			cat "$dir.log" >&2
+			rm -f "$dir.log"
+			return 1
+		fi
+		rm -f "$dir.log"
+	fi
+	build_run "$who" "$dir" "$@"
+	rc=$?
+	own_build "$dir"
+	return $rc
+}
+
+# build_run WHO DIR TARGET...: ninja, quiet unless it fails.
+build_run() {
+	who=$1
+	dir=$2
+	shift 2
+	if ninja -C "$dir" -n "$@" 2>/dev/null | grep -q 'no work to do'; then
+		say "$who" "$(basename "$dir"): up to date"
+		return 0
+	fi
+	say "$who" "$(basename "$dir"): building"
+	if ! ninja -C "$dir" "$@" >"$dir/ninja.out" 2>&1; then
+		cat "$dir/ninja.out" >&2
+		say "$who" "$(basename "$dir"): the build failed; see above" >&2
+		return 1
+	fi
+}
+
+# own_build DIR: under sudo, what was built belongs to whom the tree belongs
+# to, so that ninja works without sudo afterwards.
+own_build() {
+	[ "$(id -u)" -eq 0 ] || return 0
+	owner=$(stat -c %u:%g "$top")
+	[ "$owner" = 0:0 ] || chown -R "$owner" "$1"
+}

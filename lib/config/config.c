@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "lib/config/config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "lib/config/addr.h"
+#include "lib/config/fail.h"
+#include "lib/config/key.h"
+#include "lib/config/source.h"
+
+#define BIT(key) (1u << (key))
+#define NAMES_PORT (BIT(ROOST_KEY_DEVARGS) | BIT(ROOST_KEY_LINK))
+
+void roost_config_init(struct roost_config *c)
+{
+	memset(c, 0, sizeof(*c));
+}
+
+bool roost_port_config_is_named(const struct roost_port_config *p)
+{
+	return (p->set & NAMES_PORT) != 0;
+}
+
+/* What lies below all sources. */
+static void set_default(struct roost_config *c)
+{
+	roost_config_init(c);
+	c->nb_ports = 1;
+	strcpy(c->ports[0].link, "default");
+	c->ports[0].set = BIT(ROOST_KEY_LINK);
+}
+
+int roost_config_set(struct roost_config *c, const char *where, int key,
+		     unsigned int port, const char *value, char *err)
+{
+	const struct roost_config_key_info *info = &roost_config_keys[key];
+	char cause[ROOST_CONFIG_ERR_MAX];
+	struct roost_port_config *p;
+	uint32_t other;
+
+	if (info->scope == ROOST_SCOPE_PROCESS) {
+		if (info->parse((char *)c + info->offset_bytes, value, cause))
+			return roost_config_fail(err, "%s: %s", where, cause);
+		c->set |= BIT(key);
+		return 0;
+	}
+	if (port >= ROOST_PORTS_MAX)
+		return roost_config_fail(err, "%s: more than %d ports; leave "
+					 "some out", where, ROOST_PORTS_MAX);
+	p = &c->ports[port];
+	other = p->set & NAMES_PORT & ~BIT(key);
+	if (info->names_port && other)
+		return roost_config_fail(
+			err, "%s: port%u has %s already; keep one of the two",
+			where, port,
+			other == BIT(ROOST_KEY_LINK) ? "a link" : "devargs");
+	if (info->parse((char *)p + info->offset_bytes, value, cause))
+		return roost_config_fail(err, "%s: %s", where, cause);
+	p->set |= BIT(key);
+	if (c->nb_ports <= port)
+		c->nb_ports = port + 1;
+	return 0;
+}
+
+/* Copy the members of the given scope that the source has set. */
+static void overlay(void *dst, uint32_t *dst_set, const void *src,
+		    uint32_t src_set, enum roost_config_scope scope)
+{
+	for (int key = 0; key < ROOST_KEYS; key++) {
+		const struct roost_config_key_info *info =
+			&roost_config_keys[key];
+
+		if (info->scope != scope || !(src_set & BIT(key)))
+			continue;
+		memcpy((char *)dst + info->offset_bytes,
+		       (const char *)src + info->offset_bytes,
+		       info->size_bytes);
+		*dst_set |= BIT(key);
+	}
+}
+
+/* A list of ports has no gaps, and says of each port what it is. */
+static int check_list(const struct roost_config *src, const char *where,
+		      char *err)
+{
+	for (unsigned int i = 0; i < src->nb_ports; i++) {
+		if (src->ports[i].set == 0)
+			return roost_config_fail(
+				err, "%s: port%u is missing: there is a "
+				"port%u; number ports from 0 without a gap",
+				where, i, src->nb_ports - 1);
+		if (!roost_port_config_is_named(&src->ports[i]))
+			return roost_config_fail(
+				err, "%s: port%u has neither devargs nor link; "
+				"add one of them", where, i);
+	}
+	return 0;
+}
+
+/* Lay a source over what is below it. where: its name in errors. */
+static int merge(struct roost_config *c, const struct roost_config *src,
+		 const char *where, char *err)
+{
+	bool lists = false;
+	int ret;
+
+	overlay(c, &c->set, src, src->set, ROOST_SCOPE_PROCESS);
+	for (unsigned int i = 0; i < src->nb_ports; i++)
+		lists |= roost_port_config_is_named(&src->ports[i]);
+	if (lists) {
+		ret = check_list(src, where, err);
+		if (ret)
+			return ret;
+		c->nb_ports = src->nb_ports;
+		memcpy(c->ports, src->ports, sizeof(c->ports));
+		return 0;
+	}
+	for (unsigned int i = 0; i < src->nb_ports; i++) {
+		struct roost_port_config *p = &c->ports[i];
+
+		if (src->ports[i].set && i >= c->nb_ports)
+			return roost_config_fail(
+				err, "%s: keys for port%u: the last port is "
+				"port%u; unset them, or give ROOST_PORT%u_LINK "
+				"or ROOST_PORT%u_DEVARGS", where, i,
+				c->nb_ports - 1, i, i);
+		overlay(p, &p->set, &src->ports[i], src->ports[i].set,
+			ROOST_SCOPE_PORT);
+	}
+	return 0;
+}
+
+/* The first port that is an end of the same link. */
+static unsigned int link_first(const struct roost_config *c, unsigned int port)
+{
+	unsigned int i = 0;
+
+	while (strcmp(c->ports[i].link, c->ports[port].link) != 0)
+		i++;
+	return i;
+}
+
+/* How many other links stand before this one. */
+static uint8_t link_order(const struct roost_config *c, unsigned int port)
+{
+	uint8_t order = 0;
+
+	for (unsigned int i = 0; i < link_first(c, port); i++)
+		if (c->ports[i].link[0] != '\0' && link_first(c, i) == i)
+			order++;
+	return order;
+}
+
+struct roost_prefix roost_config_link_ip(const struct roost_config *c,
+					 unsigned int port, unsigned int end)
+{
+	const uint8_t addr[4] = { 198, 18, link_order(c, port),
+				  (uint8_t)(end + 1) };
+
+	return (struct roost_prefix){ .gid = roost_gid_from_v4(addr),
+				      .len_bits = 24 };
+}
+
+static bool has_link_ips(const struct roost_port_config *p)
+{
+	return p->link[0] != '\0' && p->ips.nb == 0;
+}
+
+/* The addresses that port i has, or as a link may have. */
+static struct roost_prefixes port_ips(const struct roost_config *c,
+				      unsigned int i)
+{
+	struct roost_prefixes ips = c->ports[i].ips;
+
+	if (has_link_ips(&c->ports[i])) {
+		ips.v[ips.nb++] = roost_config_link_ip(c, i, 0);
+		ips.v[ips.nb++] = roost_config_link_ip(c, i, 1);
+	}
+	return ips;
+}
+
+static int check_pair(const struct roost_config *c, unsigned int i,
+		      unsigned int j, char *err)
+{
+	struct roost_prefixes a = port_ips(c, i);
+	struct roost_prefixes b = port_ips(c, j);
+	char text[ROOST_PREFIX_STRLEN];
+
+	if (c->ports[i].devargs[0] &&
+	    strcmp(c->ports[i].devargs, c->ports[j].devargs) == 0)
+		return roost_config_fail(
+			err, "port%u: '%.80s' is port%u already; name another "
+			"device", j, c->ports[j].devargs, i);
+	/* Two ends of one link, or two links: the order keeps them apart. */
+	if (has_link_ips(&c->ports[i]) && has_link_ips(&c->ports[j]))
+		return 0;
+	for (unsigned int k = 0; k < a.nb; k++)
+		for (unsigned int l = 0; l < b.nb; l++)
+			if (roost_gid_eq(&a.v[k].gid, &b.v[l].gid))
+				return roost_config_fail(
+					err, "port%u: address %s is on port%u "
+					"too; give each port its own", j,
+					roost_addr_format(&b.v[l].gid, text),
+					i);
+	return 0;
+}
+
+static int check_gateway(const struct roost_config *c, unsigned int port,
+			 const struct roost_gid *gw, char *err)
+{
+	const struct roost_prefixes *own = &c->ports[port].ips;
+	struct roost_prefixes ips = port_ips(c, port);
+	char text[ROOST_PREFIX_STRLEN];
+
+	/* Without addresses here the port's subnets are not known yet. */
+	if (roost_gid_is_zero(gw) || roost_gid_is_link_local(gw) ||
+	    ips.nb == 0)
+		return 0;
+	for (unsigned int i = 0; i < own->nb; i++)
+		if (roost_gid_eq(&own->v[i].gid, gw))
+			return roost_config_fail(
+				err, "port%u: gateway %s is the port's own "
+				"address; name another host", port,
+				roost_addr_format(gw, text));
+	for (unsigned int i = 0; i < ips.nb; i++)
+		if (roost_prefix_contains(&ips.v[i], gw))
+			return 0;
+	return roost_config_fail(
+		err, "port%u: gateway %s is on none of the port's subnets; "
+		"give an address or prefix length that reaches it", port,
+		roost_addr_format(gw, text));
+}
+
+/* What can only be told when all sources are in. */
+static int check(const struct roost_config *c, char *err)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < c->nb_ports; i++) {
+		ret = check_gateway(c, i, &c->ports[i].gw.v4, err);
+		if (ret == 0)
+			ret = check_gateway(c, i, &c->ports[i].gw.v6, err);
+		for (unsigned int j = i + 1; ret == 0 && j < c->nb_ports; j++)
+			ret = check_pair(c, i, j, err);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int roost_config_resolve(struct roost_config *c, const char *path,
+			 char *const *envp, const struct roost_config *options,
+			 char *err)
+{
+	struct roost_config *source;
+	int ret;
+
+	/* Too big for the stack of a small application thread. */
+	source = malloc(sizeof(*source));
+	if (!source) {
+		roost_config_fail(err, "configuration: out of memory; free "
+				  "some");
+		return -ENOMEM;
+	}
+	set_default(c);
+
+	if (!path)
+		path = roost_config_environ_path(envp);
+	if (path) {
+		ret = roost_config_read_file(source, path, err);
+		if (ret == 0)
+			ret = merge(c, source, path, err);
+		if (ret)
+			goto out;
+	}
+	ret = roost_config_read_environ(source, envp, err);
+	if (ret == 0)
+		ret = merge(c, source, "environment", err);
+	if (ret)
+		goto out;
+	if (options) {
+		ret = merge(c, options, "options", err);
+		if (ret)
+			goto out;
+	}
+	ret = check(c, err);
+out:
+	free(source);
+	return ret;
+}
+
+int roost_config_load(struct roost_config *c, char *err)
+{
+	static char *const nothing[] = { NULL };
+	bool ours = getauxval(AT_SECURE) == 0;
+
+	return roost_config_resolve(c, NULL, ours ? environ : nothing, NULL,
+				    err);
+}

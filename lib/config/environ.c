@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "lib/config/fail.h"
+#include "lib/config/key.h"
+#include "lib/config/nearest.h"
+#include "lib/config/source.h"
+
+#define PREFIX "ROOST_"
+#define PORT_PREFIX "ROOST_PORT"
+#define PATH_VARIABLE "ROOST_CONFIG"
+#define VARIABLE_MAX_BYTES 64
+/* The longest value: a full list of addresses. */
+#define VALUE_MAX_BYTES (ROOST_PORT_IPS_MAX * 64)
+
+/* ROOST_ names, alone or followed by _MORE, that are no settings: what people
+ * and build systems use for where Roost lies, and our own scripts.
+ */
+static const char *const reserved[] = {
+	"ROOST_BENCH", "ROOST_BUILD",  "ROOST_CI",   "ROOST_DEMO",
+	"ROOST_DIR",   "ROOST_HOME",   "ROOST_PREFIX", "ROOST_ROOT",
+	"ROOST_SRC",   "ROOST_TEST",   "ROOST_VERSION",
+};
+
+static bool is_reserved(const char *name)
+{
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
+		size_t len = strlen(reserved[i]);
+
+		if (strncmp(name, reserved[i], len) == 0 &&
+		    (name[len] == '\0' || name[len] == '_'))
+			return true;
+	}
+	return false;
+}
+
+/* buf: VARIABLE_MAX_BYTES. */
+static void variable_name(int key, unsigned int port, char *buf)
+{
+	const struct roost_config_key_info *info = &roost_config_keys[key];
+	int n;
+
+	if (info->scope == ROOST_SCOPE_PORT)
+		n = snprintf(buf, VARIABLE_MAX_BYTES, PORT_PREFIX "%u_", port);
+	else
+		n = snprintf(buf, VARIABLE_MAX_BYTES, PREFIX);
+	snprintf(buf + n, VARIABLE_MAX_BYTES - (size_t)n, "%s", info->name);
+	for (char *s = buf; *s; s++)
+		*s = (char)toupper((unsigned char)*s);
+}
+
+/* The number in ROOST_PORT<n>_..., or ROOST_PORTS_MAX where there is none. */
+static unsigned int variable_port(const char *name)
+{
+	unsigned int port = 0;
+	int end = 0;
+
+	if (sscanf(name, PORT_PREFIX "%2u_%n", &port, &end) != 1 || end == 0 ||
+	    port > ROOST_PORTS_MAX)
+		return ROOST_PORTS_MAX;
+	return port;
+}
+
+static int unknown_variable(const char *name, char *err)
+{
+	char names[ROOST_KEYS + 1][VARIABLE_MAX_BYTES];
+	const char *known[ROOST_KEYS + 1];
+	unsigned int port = 0;
+
+	if (sscanf(name, PORT_PREFIX "%2u", &port) == 1)
+		port = MIN(port, ROOST_PORTS_MAX - 1u);
+	for (int key = 0; key < ROOST_KEYS; key++) {
+		variable_name(key, port, names[key]);
+		known[key] = names[key];
+	}
+	known[ROOST_KEYS] = PATH_VARIABLE;
+	return roost_config_fail(
+		err, "%.80s: unknown variable; the nearest known one is %s",
+		name, roost_name_nearest(name, known, ROOST_KEYS + 1));
+}
+
+static int read_variable(struct roost_config *source, const char *name,
+			 const char *value, char *err)
+{
+	unsigned int port = variable_port(name);
+	char known[VARIABLE_MAX_BYTES];
+
+	for (int key = 0; key < ROOST_KEYS; key++) {
+		if (roost_config_keys[key].scope == ROOST_SCOPE_PORT &&
+		    port == ROOST_PORTS_MAX)
+			continue;
+		variable_name(key, port, known);
+		if (strcmp(name, known) == 0)
+			return roost_config_set(source, name, key, port,
+						value, err);
+	}
+	if (strcmp(name, PATH_VARIABLE) == 0 || is_reserved(name))
+		return 0;
+	return unknown_variable(name, err);
+}
+
+int roost_config_read_environ(struct roost_config *source, char *const *envp,
+			      char *err)
+{
+	roost_config_init(source);
+	for (; *envp; envp++) {
+		const char *equals = strchr(*envp, '=');
+		char name[128];
+		int ret;
+
+		if (strncmp(*envp, PREFIX, strlen(PREFIX)) != 0 || !equals ||
+		    equals[1] == '\0')
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)(equals - *envp),
+			 *envp);
+		ret = read_variable(source, name, equals + 1, err);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+const char *roost_config_environ_path(char *const *envp)
+{
+	static const char assignment[] = PATH_VARIABLE "=";
+	size_t len = strlen(assignment);
+
+	for (; *envp; envp++)
+		if (strncmp(*envp, assignment, len) == 0 && (*envp)[len])
+			return *envp + len;
+	return NULL;
+}
+
+static int export_key(const struct roost_config *c, int key, unsigned int port,
+		      int (*put)(void *arg, const char *name,
+				 const char *value),
+		      void *arg)
+{
+	const struct roost_config_key_info *info = &roost_config_keys[key];
+	bool process = info->scope == ROOST_SCOPE_PROCESS;
+	const void *object = process ? (const void *)c : &c->ports[port];
+	uint32_t set = process ? c->set : c->ports[port].set;
+	char name[VARIABLE_MAX_BYTES], value[VALUE_MAX_BYTES];
+
+	variable_name(key, port, name);
+	if ((!process && port >= c->nb_ports) || !(set & (1u << key)))
+		return put(arg, name, NULL);
+	info->format((const char *)object + info->offset_bytes, value,
+		     sizeof(value));
+	return put(arg, name, value);
+}
+
+int roost_config_export(const struct roost_config *c,
+			int (*put)(void *arg, const char *name,
+				   const char *value),
+			void *arg)
+{
+	int ret;
+
+	/* What the file said is in *c. */
+	ret = put(arg, PATH_VARIABLE, NULL);
+	for (int key = 0; ret == 0 && key < ROOST_KEYS; key++)
+		if (roost_config_keys[key].scope == ROOST_SCOPE_PROCESS)
+			ret = export_key(c, key, 0, put, arg);
+	for (unsigned int port = 0; port < ROOST_PORTS_MAX; port++)
+		for (int key = 0; ret == 0 && key < ROOST_KEYS; key++)
+			if (roost_config_keys[key].scope == ROOST_SCOPE_PORT)
+				ret = export_key(c, key, port, put, arg);
+	return ret;
+}

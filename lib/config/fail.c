@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "lib/config/fail.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "lib/config/config.h"
+
+int roost_config_fail(char *err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(err, ROOST_CONFIG_ERR_MAX, format, args);
+	va_end(args);
+	for (char *s = err; *s; s++)
+		if (iscntrl((unsigned char)*s))
+			*s = '?';
+	return -EINVAL;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_CONFIG_KEY_H
+#define ROOST_CONFIG_KEY_H
+
+/*
+ * The keys of the configuration: one row each, for the file (name), the
+ * environment (ROOST_NAME, ROOST_PORT<n>_NAME) and the launcher (--option)
+ * alike. A new setting is a member in lib/config/config.h and a row here.
+ *
+ * lib/config reads and writes by these rows; the launcher takes its options
+ * and their help from them. Pure, const.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum roost_config_key {
+	ROOST_KEY_PROGRESS,
+	ROOST_KEY_VERBOSE,
+	ROOST_KEY_DEVARGS,
+	ROOST_KEY_LINK,
+	ROOST_KEY_IP,
+	ROOST_KEY_GW,
+	ROOST_KEY_MTU,
+	ROOST_KEYS,
+};
+
+enum roost_config_scope {
+	ROOST_SCOPE_PROCESS, /* section [roost] */
+	ROOST_SCOPE_PORT,    /* sections [port0], [port1], ... */
+};
+
+struct roost_config_key_info {
+	const char *name;   /* lower case */
+	const char *option; /* long option, without the dashes */
+	char short_option;  /* 0: none */
+	const char *arg;    /* the value's name in help; NULL: a flag */
+	const char *help;   /* one line */
+	enum roost_config_scope scope;
+	bool names_port; /* says what a port is: exactly one of these a port */
+	bool list;       /* may be given several times and adds up */
+	/* The member it fills, in struct roost_config or roost_port_config. */
+	size_t offset_bytes;
+	size_t size_bytes;
+	/* Read value into member. Returns 0, or -EINVAL with the cause and the
+	 * fix in cause (ROOST_CONFIG_ERR_MAX bytes) and member unchanged.
+	 */
+	int (*parse)(void *member, const char *value, char *cause);
+	/* The other way: what parse() reads back as the same. Nothing is
+	 * written for a list that is empty.
+	 */
+	void (*format)(const void *member, char *buf, size_t size);
+};
+
+extern const struct roost_config_key_info roost_config_keys[ROOST_KEYS];
+
+#endif

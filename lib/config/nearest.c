@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "lib/config/nearest.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/param.h>
+
+/* No known name comes near this; what is longer is compared up to here. */
+#define NAME_MAX_CHARS 63u
+
+static int lower(const char *s, size_t i)
+{
+	return tolower((unsigned char)s[i]);
+}
+
+/* Optimal string alignment distance, three rows at a time. */
+static unsigned int edit_distance(const char *a, const char *b)
+{
+	size_t na = strnlen(a, NAME_MAX_CHARS);
+	size_t nb = strnlen(b, NAME_MAX_CHARS);
+	unsigned int rows[3][NAME_MAX_CHARS + 1];
+	unsigned int *before = rows[0], *above = rows[1], *row = rows[2];
+
+	for (size_t j = 0; j <= nb; j++)
+		above[j] = (unsigned int)j;
+	for (size_t i = 1; i <= na; i++) {
+		unsigned int *oldest = before;
+
+		row[0] = (unsigned int)i;
+		for (size_t j = 1; j <= nb; j++) {
+			bool same = lower(a, i - 1) == lower(b, j - 1);
+
+			row[j] = MIN(above[j - 1] + !same,
+				     MIN(above[j], row[j - 1]) + 1);
+			if (i > 1 && j > 1 &&
+			    lower(a, i - 1) == lower(b, j - 2) &&
+			    lower(a, i - 2) == lower(b, j - 1))
+				row[j] = MIN(row[j], before[j - 2] + 1);
+		}
+		before = above;
+		above = row;
+		row = oldest;
+	}
+	return above[nb];
+}
+
+const char *roost_name_nearest(const char *given, const char *const *names,
+			       size_t nb)
+{
+	const char *nearest = names[0];
+	unsigned int least = edit_distance(given, names[0]);
+
+	for (size_t i = 1; i < nb; i++) {
+		unsigned int d = edit_distance(given, names[i]);
+
+		if (d < least) {
+			least = d;
+			nearest = names[i];
+		}
+	}
+	return nearest;
+}

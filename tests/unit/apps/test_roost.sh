@@ -1,0 +1,222 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+#
+# The built launcher from outside: what it prints where, what it exits with,
+# and what the program that it becomes finds in its environment.
+# Usage: test_roost.sh ROOST
+# shellcheck disable=SC2016 # what is quoted is for the inner shell
+set -u
+
+# The system's programs only: a directory in PATH that may not be searched would
+# turn "not found" into "not allowed".
+PATH=/usr/bin:/bin
+
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+failed=0
+checks=0
+
+# A copy in a layout of its own, so that no other target need be built.
+mkdir -p "$dir/apps" "$dir/lib/verbs"
+cp "$1" "$dir/apps/roost"
+: >"$dir/lib/verbs/libibverbs.so.1"
+roost=$(readlink -f "$dir")/apps/roost
+shims=$(readlink -f "$dir")/lib/verbs
+
+# try NAME=VALUE... -- ARG...: run roost, keep $rc, $dir/out and $dir/err.
+try() {
+	vars=
+	while [ "$1" != -- ]; do
+		vars="$vars $1"
+		shift
+	done
+	shift
+	# shellcheck disable=SC2086
+	env -i PATH="$PATH" $vars "$roost" "$@" >"$dir/out" 2>"$dir/err"
+	rc=$?
+}
+
+# check WHAT CONDITION...
+check() {
+	what=$1
+	shift
+	checks=$((checks + 1))
+	if ! "$@"; then
+		failed=$((failed + 1))
+		echo "FAILED: $what (exit $rc)"
+		sed 's/^/  out: /' "$dir/out"
+		sed 's/^/  err: /' "$dir/err"
+	fi
+}
+
+exits() { [ "$rc" -eq "$1" ] && [ ! -s "$dir/$2" ] && [ -s "$dir/$3" ]; }
+says() { [ "$(cat "$dir/err")" = "$1" ]; }
+prints() { [ "$(cat "$dir/out")" = "$1" ]; }
+has() { grep -qxF "$1" "$dir/out"; }
+has_not() { ! grep -q "$1" "$dir/out"; }
+# One line on stderr, nothing on stdout, this status.
+fails() { [ "$rc" -eq "$1" ] && [ ! -s "$dir/out" ] && says "$2"; }
+
+# ---- help and version
+
+try --
+check "roost alone is a usage error" exits 2 out err
+for ask in --help -h help; do
+	try -- $ask
+	check "roost $ask" exits 0 err out
+	check "roost $ask names run" grep -q '^  run ' "$dir/out"
+done
+for ask in "run --help" "run -h" "help run"; do
+	# shellcheck disable=SC2086
+	try -- $ask
+	check "roost $ask" exits 0 err out
+	check "roost $ask is run's" grep -q -e --print-env "$dir/out"
+done
+try -- --version
+check "version" grep -qxE 'roost [0-9]+\.[0-9]+\.[0-9]+' "$dir/out"
+check "version goes to stdout" exits 0 err out
+if [ -c /dev/full ]; then
+	env -i "$roost" --help >/dev/full 2>"$dir/err"
+	rc=$?
+	: >"$dir/out"
+	check "help that cannot be written" [ "$rc" -eq 125 ]
+fi
+
+# ---- usage errors
+
+try -- rnu
+check "unknown command" fails 2 \
+	"roost: rnu: unknown command; the nearest known one is run"
+try -- --hepl
+check "unknown option of roost" fails 2 \
+	"roost: --hepl: unknown option; the nearest known one is --help"
+try -- run --prot x -- env
+check "unknown option of run" fails 2 \
+	"roost: --prot: unknown option; the nearest known one is --port"
+try -- run
+check "no command" fails 2 \
+	"roost: run: no command; write roost run [OPTION...] -- CMD [ARG...]"
+try -- run --link a --
+check "no command behind --" fails 2 \
+	"roost: run: no command; write roost run [OPTION...] -- CMD [ARG...]"
+try ROOST_PROGRES=adaptive -- run -- env
+check "unknown variable" fails 2 "roost: ROOST_PROGRES: unknown variable; \
+the nearest known one is ROOST_PROGRESS"
+printf '[port0]\nlnik = a\n' >"$dir/wrong.conf"
+try -- run -c "$dir/wrong.conf" -- env
+check "unknown key" fails 2 "roost: $dir/wrong.conf:2: unknown key 'lnik' in \
+[port0]; the nearest known one is 'link'"
+
+# ---- the environment of the program
+
+try -- run -- env
+check "default: runs" exits 0 err out
+check "default: the shims" has "LD_LIBRARY_PATH=$shims"
+check "default: a link" has ROOST_PORT0_LINK=default
+check "default: no more" [ "$(grep -c ROOST "$dir/out")" -eq 1 ]
+
+try LD_LIBRARY_PATH=/a:/b -- run -- env
+check "LD_LIBRARY_PATH is kept" has "LD_LIBRARY_PATH=$shims:/a:/b"
+try -- run "$roost" run env
+check "shims stand there once" has "LD_LIBRARY_PATH=$shims"
+
+cat >"$dir/roost.conf" <<EOF
+[roost]
+progress = dedicated
+verbose = 1
+[port0]
+devargs = net_tap0,iface=t0
+ip = 10.0.0.1/24
+ip = fd00::1/64
+gw = 10.0.0.254
+mtu = 1500
+[port1]
+link = from-file
+EOF
+try ROOST_CONFIG="$dir/roost.conf" -- run env
+check "file: progress" has ROOST_PROGRESS=dedicated
+check "file: verbose" has ROOST_VERBOSE=1
+check "file: devargs" has ROOST_PORT0_DEVARGS=net_tap0,iface=t0
+check "file: ip" has ROOST_PORT0_IP=10.0.0.1/24,fd00::1/64
+check "file: gw" has ROOST_PORT0_GW=10.0.0.254
+check "file: mtu" has ROOST_PORT0_MTU=1500
+check "file: second port" has ROOST_PORT1_LINK=from-file
+check "file: is not read again" has_not '^ROOST_CONFIG='
+
+try ROOST_PROGRESS=adaptive ROOST_PORT0_MTU=9000 -- \
+	run -c "$dir/roost.conf" -- env
+check "environment wins" has ROOST_PROGRESS=adaptive
+check "environment wins in a port" has ROOST_PORT0_MTU=9000
+check "environment leaves the rest" has ROOST_PORT1_LINK=from-file
+
+try ROOST_PROGRESS=adaptive ROOST_PORT0_MTU=9000 -- \
+	run -c "$dir/roost.conf" --link mine --progress dedicated -- env
+check "options win" has ROOST_PROGRESS=dedicated
+check "options bring the ports" has ROOST_PORT0_LINK=mine
+check "other ports are gone" has_not 'PORT1\|DEVARGS\|_IP\|_MTU'
+
+try -- run --link a sh -c 'echo "$1 $2"' x "two words" --link
+check "arguments arrive as they are" prints "two words --link"
+check "arguments arrive in silence" exits 0 err out
+
+# ---- --print-env
+
+try ROOST_CONFIG="$dir/roost.conf" -- run --print-env -- false
+check "print-env runs nothing" exits 0 err out
+check "print-env takes back the file" has ROOST_CONFIG=
+try ROOST_PORT5_MTU= LD_LIBRARY_PATH=/a -- run --print-env --link a
+check "print-env is exact" prints "LD_LIBRARY_PATH=$shims:/a
+ROOST_PORT0_LINK=a"
+try -- run --print-env --port "net_x0,a=[0-3],b='\$HOME'"
+check "print-env quotes" \
+	has "ROOST_PORT0_DEVARGS='net_x0,a=[0-3],b='\\''\$HOME'\\'''"
+
+# What it prints makes the same environment as run: by eval and by env.
+env -i PATH="$PATH" "$roost" run --port "net_x0,b='\$HOME'" --ip 10.0.0.1/8 \
+	-- env | grep ROOST_ | sort >"$dir/expected"
+env -i PATH="$PATH" sh -c 'set -a
+	eval "$("$1" run --port "net_x0,b='\''\$HOME'\''" --ip 10.0.0.1/8 \
+		--print-env)"
+	env' x "$roost" | grep ROOST_ | sort >"$dir/out"
+check "print-env for eval" cmp -s "$dir/expected" "$dir/out"
+# shellcheck disable=SC2046
+env -i PATH="$PATH" ROOST_CONFIG="$dir/roost.conf" env $(
+	env -i ROOST_CONFIG="$dir/roost.conf" "$roost" run --print-env
+) "$roost" run --print-env >"$dir/out" 2>"$dir/err"
+rc=$?
+check "print-env for env" has ROOST_PORT1_LINK=from-file
+check "print-env for env is enough" has_not CONFIG=/
+
+# ---- exit codes
+
+try -- run -- sh -c 'exit 7'
+check "the program's own status" [ "$rc" -eq 7 ]
+try -- run -- roost-no-such-program
+check "not found" fails 127 "roost: cannot run 'roost-no-such-program': No \
+such file or directory; check the name and PATH"
+: >"$dir/plain"
+try -- run -- "$dir/plain"
+check "not executable" fails 126 "roost: cannot run '$dir/plain': Permission \
+denied; name an executable file"
+rm "$dir/lib/verbs/libibverbs.so.1"
+try -- run -- env
+check "no shims" fails 125 "roost: $shims/libibverbs.so.1: cannot be read: No \
+such file or directory; build or install Roost again"
+: >"$dir/lib/verbs/libibverbs.so.1"
+
+# ---- programs that the linker protects
+
+if [ "$(id -u)" -eq 0 ]; then
+	cp /bin/true "$dir/raised"
+	chown 65534 "$dir/raised"
+	chmod 4755 "$dir/raised"
+	try -- run -- "$dir/raised"
+	check "setuid is warned of" says "roost: warning: $dir/raised is \
+setuid, setgid or has file capabilities: the system's libraries will be used, \
+not Roost's; run it as root or run a plain copy"
+	check "setuid is run" [ "$rc" -eq 0 ]
+fi
+
+echo "$checks checks, $failed failed"
+[ "$failed" -eq 0 ]

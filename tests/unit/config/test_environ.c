@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/config/config.h"
+#include "lib/config/key.h"
+#include "lib/config/source.h"
+
+#define VARIABLES_MAX 300
+
+static struct roost_config source;
+static char err[ROOST_CONFIG_ERR_MAX];
+
+/* One variable alone, read as the environment. */
+static int read_one(const char *assignment)
+{
+	char copy[256];
+	char *envp[] = { copy, NULL };
+
+	snprintf(copy, sizeof(copy), "%s", assignment);
+	return roost_config_read_environ(&source, envp, err);
+}
+
+static void environ__reads_every_key(void **state)
+{
+	char *envp[] = {
+		"PATH=/bin", "ROOST_PROGRESS=dedicated", "ROOST_VERBOSE=1",
+		"ROOST_PORT0_DEVARGS=net_tap0,iface=a=b",
+		"ROOST_PORT0_IP=10.0.0.1/24 10.0.1.1/24",
+		"ROOST_PORT0_GW=10.0.0.254", "ROOST_PORT0_MTU=1500",
+		"ROOST_PORT15_LINK=far", NULL,
+	};
+
+	(void)state;
+	assert_int_equal(roost_config_read_environ(&source, envp, err), 0);
+	assert_int_equal(source.progress, ROOST_PROGRESS_DEDICATED);
+	assert_true(source.verbose);
+	assert_string_equal(source.ports[0].devargs, "net_tap0,iface=a=b");
+	assert_int_equal(source.ports[0].ips.nb, 2);
+	assert_false(roost_gid_is_zero(&source.ports[0].gw.v4));
+	assert_int_equal(source.ports[0].mtu_bytes, 1500);
+	assert_string_equal(source.ports[15].link, "far");
+	assert_int_equal(source.nb_ports, 16);
+}
+
+static void environ__holds_nothing_else(void **state)
+{
+	char *envp[] = { "PATH=/bin", "HOME=/root", "ROOSTER_X=1", "xROOST_Y=1",
+			 "ROOST_", NULL };
+	static const struct roost_config nothing;
+
+	(void)state;
+	assert_int_equal(roost_config_read_environ(&source, envp, err), 0);
+	assert_memory_equal(&source, &nothing, sizeof(source));
+}
+
+static void environ__empty_is_not_set(void **state)
+{
+	char *envp[] = { "ROOST_PROGRESS=", "ROOST_PORT3_LINK=",
+			 "ROOST_CONFIG=", "ROOST_NONSENSE=", NULL };
+	static const struct roost_config nothing;
+
+	(void)state;
+	assert_int_equal(roost_config_read_environ(&source, envp, err), 0);
+	assert_memory_equal(&source, &nothing, sizeof(source));
+	assert_null(roost_config_environ_path(envp));
+}
+
+static void environ__other_peoples_names_are_left_alone(void **state)
+{
+	static const char *const others[] = {
+		"ROOST_CONFIG=/x", "ROOST_TEST=1", "ROOST_TEST_SEED=1",
+		"ROOST_HOME=/opt", "ROOST_BUILD_DIR=/b", "ROOST_VERSION=1",
+		"ROOST_CI=1", "ROOST_BENCH_PAIRS=7",
+	};
+	static const struct roost_config nothing;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		assert_int_equal(read_one(others[i]), 0);
+		assert_memory_equal(&source, &nothing, sizeof(source));
+	}
+}
+
+static void environ__unknown_names_the_nearest(void **state)
+{
+	static const struct {
+		const char *assignment, *err;
+	} rows[] = {
+		{ "ROOST_PROGRES=adaptive", "ROOST_PROGRES: unknown variable; "
+		  "the nearest known one is ROOST_PROGRESS" },
+		{ "ROOST_CONFIGS=/x", "ROOST_CONFIGS: unknown variable; the "
+		  "nearest known one is ROOST_CONFIG" },
+		{ "ROOST_progress=adaptive", "ROOST_progress: unknown "
+		  "variable; the nearest known one is ROOST_PROGRESS" },
+		{ "ROOST_PORT7_LNIK=a", "ROOST_PORT7_LNIK: unknown variable; "
+		  "the nearest known one is ROOST_PORT7_LINK" },
+		{ "ROOST_PORT_MTU=1500", "ROOST_PORT_MTU: unknown variable; "
+		  "the nearest known one is ROOST_PORT0_MTU" },
+		{ "ROOST_PORT00_MTU=1500", "ROOST_PORT00_MTU: unknown "
+		  "variable; the nearest known one is ROOST_PORT0_MTU" },
+		{ "ROOST_PORT16_MTU=1500", "ROOST_PORT16_MTU: unknown "
+		  "variable; the nearest known one is ROOST_PORT15_MTU" },
+		{ "ROOST_PORT160_MTU=1500", "ROOST_PORT160_MTU: unknown "
+		  "variable; the nearest known one is ROOST_PORT15_MTU" },
+		{ "ROOST_PORT-1_MTU=1500", "ROOST_PORT-1_MTU: unknown "
+		  "variable; the nearest known one is ROOST_PORT15_MTU" },
+		{ "ROOST_TESTER=1", "ROOST_TESTER: unknown variable; the "
+		  "nearest known one is ROOST_VERBOSE" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(read_one(rows[i].assignment), -EINVAL);
+		assert_string_equal(err, rows[i].err);
+	}
+}
+
+static void environ__wrong_value_names_its_variable(void **state)
+{
+	(void)state;
+	assert_int_equal(read_one("ROOST_PORT2_MTU=1"), -EINVAL);
+	assert_string_equal(err, "ROOST_PORT2_MTU: '1': MTU out of range; use "
+			    "576 to 9978, or 0 for the port's own");
+}
+
+static void environ__a_port_is_one_thing(void **state)
+{
+	char *envp[] = { "ROOST_PORT0_LINK=a", "ROOST_PORT0_DEVARGS=net_tap0",
+			 NULL };
+	char *other_way[] = { envp[1], envp[0], NULL };
+
+	(void)state;
+	assert_int_equal(roost_config_read_environ(&source, envp, err),
+			 -EINVAL);
+	assert_string_equal(err, "ROOST_PORT0_DEVARGS: port0 has a link "
+			    "already; keep one of the two");
+	assert_int_equal(roost_config_read_environ(&source, other_way, err),
+			 -EINVAL);
+	assert_string_equal(err, "ROOST_PORT0_LINK: port0 has devargs "
+			    "already; keep one of the two");
+}
+
+static void environ__path_is_configs(void **state)
+{
+	char *envp[] = { "ROOST_CONFIGS=/no", "ROOST_CONFIG=/a=b.conf", NULL };
+
+	(void)state;
+	assert_string_equal(roost_config_environ_path(envp), "/a=b.conf");
+	assert_null(roost_config_environ_path(&envp[2]));
+}
+
+/* An environment as roost_config_export() makes it. */
+struct exported {
+	char text[VARIABLES_MAX][1200];
+	char *envp[VARIABLES_MAX + 1];
+	unsigned int nb_set, nb_unset;
+};
+
+static int keep(void *arg, const char *name, const char *value)
+{
+	struct exported *e = arg;
+
+	if (!value) {
+		e->nb_unset++;
+		return 0;
+	}
+	assert_in_range(e->nb_set, 0, VARIABLES_MAX - 1);
+	snprintf(e->text[e->nb_set], sizeof(e->text[0]), "%s=%s", name, value);
+	e->envp[e->nb_set] = e->text[e->nb_set];
+	e->nb_set++;
+	e->envp[e->nb_set] = NULL;
+	return 0;
+}
+
+static const char *exported_value(const struct exported *e, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (unsigned int i = 0; i < e->nb_set; i++)
+		if (strncmp(e->text[i], name, len) == 0 &&
+		    e->text[i][len] == '=')
+			return e->text[i] + len + 1;
+	return NULL;
+}
+
+static void export__reads_back_the_same(void **state)
+{
+	static struct exported e;
+	static struct roost_config c, again;
+	char *envp[] = {
+		"ROOST_PROGRESS=dedicated", "ROOST_VERBOSE=0",
+		"ROOST_PORT0_DEVARGS=net_af_packet0,iface=veth0",
+		"ROOST_PORT0_IP=10.0.0.1/24,fd00::1/64",
+		"ROOST_PORT0_GW=10.0.0.254 fd00::fe", "ROOST_PORT0_MTU=0",
+		"ROOST_PORT1_LINK=cable", "ROOST_PORT1_MTU=9000", NULL,
+	};
+
+	(void)state;
+	assert_int_equal(roost_config_resolve(&c, NULL, envp, NULL, err), 0);
+	memset(&e, 0, sizeof(e));
+	assert_int_equal(roost_config_export(&c, keep, &e), 0);
+	assert_string_equal(exported_value(&e, "ROOST_PORT0_IP"),
+			    "10.0.0.1/24,fd00::1/64");
+	assert_string_equal(exported_value(&e, "ROOST_PORT0_GW"),
+			    "10.0.0.254,fd00::fe");
+	assert_string_equal(exported_value(&e, "ROOST_VERBOSE"), "0");
+	assert_int_equal(e.nb_set, 8);
+	assert_int_equal(roost_config_resolve(&again, NULL, e.envp, NULL, err),
+			 0);
+	assert_memory_equal(&again, &c, sizeof(c));
+}
+
+static void export__default_is_said(void **state)
+{
+	static struct exported e;
+	static struct roost_config c, again;
+	char *envp[] = { NULL };
+
+	(void)state;
+	assert_int_equal(roost_config_resolve(&c, NULL, envp, NULL, err), 0);
+	memset(&e, 0, sizeof(e));
+	assert_int_equal(roost_config_export(&c, keep, &e), 0);
+	assert_int_equal(e.nb_set, 1);
+	assert_string_equal(e.text[0], "ROOST_PORT0_LINK=default");
+	assert_int_equal(roost_config_resolve(&again, NULL, e.envp, NULL, err),
+			 0);
+	assert_memory_equal(&again, &c, sizeof(c));
+}
+
+static void export__names_every_variable(void **state)
+{
+	static struct exported e;
+	static struct roost_config c;
+	unsigned int process = 0;
+	char *envp[] = { NULL };
+
+	(void)state;
+	for (int i = 0; i < ROOST_KEYS; i++)
+		process += roost_config_keys[i].scope == ROOST_SCOPE_PROCESS;
+	assert_int_equal(roost_config_resolve(&c, NULL, envp, NULL, err), 0);
+	memset(&e, 0, sizeof(e));
+	assert_int_equal(roost_config_export(&c, keep, &e), 0);
+	/* ROOST_CONFIG, the process's, and each port's. */
+	assert_int_equal(e.nb_set + e.nb_unset,
+			 1 + process +
+			 ROOST_PORTS_MAX * (ROOST_KEYS - process));
+}
+
+static int refuse(void *arg, const char *name, const char *value)
+{
+	unsigned int *calls = arg;
+
+	(void)name;
+	(void)value;
+	return ++*calls == 3 ? -ENOMEM : 0;
+}
+
+static void export__stops_at_the_first_failure(void **state)
+{
+	static struct roost_config c;
+	unsigned int calls = 0;
+	char *envp[] = { NULL };
+
+	(void)state;
+	assert_int_equal(roost_config_resolve(&c, NULL, envp, NULL, err), 0);
+	assert_int_equal(roost_config_export(&c, refuse, &calls), -ENOMEM);
+	assert_int_equal(calls, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(environ__reads_every_key),
+		cmocka_unit_test(environ__holds_nothing_else),
+		cmocka_unit_test(environ__empty_is_not_set),
+		cmocka_unit_test(environ__other_peoples_names_are_left_alone),
+		cmocka_unit_test(environ__unknown_names_the_nearest),
+		cmocka_unit_test(environ__wrong_value_names_its_variable),
+		cmocka_unit_test(environ__a_port_is_one_thing),
+		cmocka_unit_test(environ__path_is_configs),
+		cmocka_unit_test(export__reads_back_the_same),
+		cmocka_unit_test(export__default_is_said),
+		cmocka_unit_test(export__names_every_variable),
+		cmocka_unit_test(export__stops_at_the_first_failure),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/config/config.h"
+#include "lib/config/key.h"
+
+/* Big enough for the member of any row. */
+union member {
+	char bytes[sizeof(struct roost_port_config)];
+	uint64_t align;
+};
+
+static void key__rows_are_complete(void **state)
+{
+	(void)state;
+	for (int i = 0; i < ROOST_KEYS; i++) {
+		const struct roost_config_key_info *key = &roost_config_keys[i];
+
+		assert_non_null(key->name);
+		assert_non_null(key->option);
+		assert_non_null(key->help);
+		assert_non_null(key->parse);
+		assert_non_null(key->format);
+		assert_true(key->size_bytes > 0);
+		/* The environment's name is the same in upper case. */
+		for (const char *s = key->name; *s; s++)
+			assert_true(islower(*s));
+		for (int j = 0; j < i; j++) {
+			assert_string_not_equal(key->name,
+						roost_config_keys[j].name);
+			assert_string_not_equal(key->option,
+						roost_config_keys[j].option);
+		}
+	}
+}
+
+static void key__values_round_trip(void **state)
+{
+	static const struct {
+		int key;
+		const char *value, *formatted;
+	} rows[] = {
+		{ ROOST_KEY_PROGRESS, "adaptive", "adaptive" },
+		{ ROOST_KEY_PROGRESS, "dedicated", "dedicated" },
+		{ ROOST_KEY_VERBOSE, "Yes", "1" },
+		{ ROOST_KEY_VERBOSE, "on", "1" },
+		{ ROOST_KEY_VERBOSE, "true", "1" },
+		{ ROOST_KEY_VERBOSE, "off", "0" },
+		{ ROOST_KEY_VERBOSE, "FALSE", "0" },
+		{ ROOST_KEY_VERBOSE, "no", "0" },
+		{ ROOST_KEY_DEVARGS, "0000:03:00.0,representor=[0-3]",
+		  "0000:03:00.0,representor=[0-3]" },
+		{ ROOST_KEY_LINK, "A-z_0.9", "A-z_0.9" },
+		{ ROOST_KEY_IP, "10.0.0.1/24", "10.0.0.1/24" },
+		{ ROOST_KEY_IP, " 10.0.0.1/24 fd00::1/64,\t10.0.1.1/8 ",
+		  "10.0.0.1/24,fd00::1/64,10.0.1.1/8" },
+		{ ROOST_KEY_GW, "fd00::1 10.0.0.1", "10.0.0.1,fd00::1" },
+		{ ROOST_KEY_GW, "fd00::1", "fd00::1" },
+		{ ROOST_KEY_MTU, "0", "0" },
+		{ ROOST_KEY_MTU, "576", "576" },
+		{ ROOST_KEY_MTU, "9978", "9978" },
+	};
+	char cause[ROOST_CONFIG_ERR_MAX], text[1024];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct roost_config_key_info *key =
+			&roost_config_keys[rows[i].key];
+		union member member = { 0 }, again = { 0 };
+
+		assert_int_equal(key->parse(&member, rows[i].value, cause), 0);
+		key->format(&member, text, sizeof(text));
+		assert_string_equal(text, rows[i].formatted);
+		assert_int_equal(key->parse(&again, text, cause), 0);
+		assert_memory_equal(&member, &again, sizeof(member));
+	}
+}
+
+static void key__every_wrong_value_says_why(void **state)
+{
+	static const struct {
+		int key;
+		const char *value, *cause;
+	} rows[] = {
+		{ ROOST_KEY_PROGRESS, "dedicate",
+		  "'dedicate': not a progress mode; use adaptive or "
+		  "dedicated" },
+		{ ROOST_KEY_VERBOSE, "2", "'2': neither yes nor no; use 1 or "
+					  "0" },
+		{ ROOST_KEY_DEVARGS, "net_tap0,iface=a b",
+		  "'net_tap0,iface=a b': blank or unprintable character; DPDK "
+		  "device arguments have none" },
+		{ ROOST_KEY_DEVARGS, ",iface=a",
+		  "',iface=a': no device name; begin with a PCI address or a "
+		  "driver such as net_tap0" },
+		{ ROOST_KEY_LINK, "", "'': not a link name; use 1 to 48 "
+				      "letters, digits, '.', '_' or '-'" },
+		{ ROOST_KEY_LINK, "a/b", "'a/b': not a link name; use 1 to 48 "
+					 "letters, digits, '.', '_' or '-'" },
+		{ ROOST_KEY_IP, " ,", "no address; give one or leave it out" },
+		{ ROOST_KEY_IP, "10.0.0.1/24 10.0.0.1/8",
+		  "'10.0.0.1/8': address given twice; leave one of them out" },
+		{ ROOST_KEY_IP, "10.0.0.1/24 10.0.0.2",
+		  "'10.0.0.2': no prefix length; write 10.0.0.2/24, or what "
+		  "the subnet has" },
+		{ ROOST_KEY_GW, "10.0.0.1/24", "'10.0.0.1/24': a gateway is "
+					       "one address; leave out the /" },
+		{ ROOST_KEY_GW, "10.0.0.1 10.0.0.2",
+		  "'10.0.0.2': second IPv4 gateway of the port; keep one" },
+		{ ROOST_KEY_GW, "fd00::1,fd00::2",
+		  "'fd00::2': second IPv6 gateway of the port; keep one" },
+		{ ROOST_KEY_GW, "me", "'me': not an IP address; write it like "
+				      "198.18.0.1 or fd00::1" },
+		{ ROOST_KEY_MTU, "1500B", "'1500B': not a number; give the IP "
+					  "MTU in bytes" },
+		{ ROOST_KEY_MTU, "-1", "'-1': not a number; give the IP MTU in "
+				       "bytes" },
+		{ ROOST_KEY_MTU, "575", "'575': MTU out of range; use 576 to "
+					"9978, or 0 for the port's own" },
+		{ ROOST_KEY_MTU, "9979", "'9979': MTU out of range; use 576 to "
+					 "9978, or 0 for the port's own" },
+		{ ROOST_KEY_MTU, "4294968796",
+		  "'4294968796': MTU out of range; use 576 to 9978, or 0 for "
+		  "the port's own" },
+	};
+	char cause[ROOST_CONFIG_ERR_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct roost_config_key_info *key =
+			&roost_config_keys[rows[i].key];
+		union member member = { 0 };
+		const union member untouched = { 0 };
+
+		assert_int_equal(key->parse(&member, rows[i].value, cause),
+				 -EINVAL);
+		assert_string_equal(cause, rows[i].cause);
+		assert_memory_equal(&member, &untouched, sizeof(member));
+	}
+}
+
+static void key__devargs_have_a_longest(void **state)
+{
+	const struct roost_config_key_info *key =
+		&roost_config_keys[ROOST_KEY_DEVARGS];
+	char value[ROOST_DEVARGS_MAX + 1], cause[ROOST_CONFIG_ERR_MAX];
+	char expected[ROOST_CONFIG_ERR_MAX];
+	union member member = { 0 };
+
+	(void)state;
+	memset(value, 'x', sizeof(value));
+	value[ROOST_DEVARGS_MAX - 1] = '\0';
+	assert_int_equal(key->parse(&member, value, cause), 0);
+	assert_string_equal(member.bytes, value);
+	value[ROOST_DEVARGS_MAX - 1] = 'x';
+	value[ROOST_DEVARGS_MAX] = '\0';
+	assert_int_equal(key->parse(&member, value, cause), -EINVAL);
+	snprintf(expected, sizeof(expected), "'%.80s...': longer than 255 "
+		 "characters; shorten it", value);
+	assert_string_equal(cause, expected);
+}
+
+static void key__link_name_has_a_longest(void **state)
+{
+	const struct roost_config_key_info *key =
+		&roost_config_keys[ROOST_KEY_LINK];
+	char value[ROOST_LINK_NAME_MAX + 2] = { 0 };
+	char cause[ROOST_CONFIG_ERR_MAX];
+	union member member = { 0 };
+
+	(void)state;
+	memset(value, 'l', ROOST_LINK_NAME_MAX);
+	assert_int_equal(key->parse(&member, value, cause), 0);
+	assert_string_equal(member.bytes, value);
+	value[ROOST_LINK_NAME_MAX] = 'l';
+	assert_int_equal(key->parse(&member, value, cause), -EINVAL);
+}
+
+static void key__addresses_have_a_most(void **state)
+{
+	const struct roost_config_key_info *key =
+		&roost_config_keys[ROOST_KEY_IP];
+	char value[64], cause[ROOST_CONFIG_ERR_MAX];
+	union member member = { 0 };
+
+	(void)state;
+	for (int i = 1; i <= ROOST_PORT_IPS_MAX; i++) {
+		snprintf(value, sizeof(value), "10.0.0.%d/24", i);
+		assert_int_equal(key->parse(&member, value, cause), 0);
+	}
+	assert_int_equal(key->parse(&member, "10.0.0.99/24", cause), -EINVAL);
+	assert_string_equal(cause, "'10.0.0.99/24': more than 16 addresses on "
+			    "one port; leave some out");
+}
+
+static void key__longest_list_round_trips(void **state)
+{
+	const struct roost_config_key_info *key =
+		&roost_config_keys[ROOST_KEY_IP];
+	char value[64], cause[ROOST_CONFIG_ERR_MAX], text[1024];
+	union member member = { 0 }, again = { 0 };
+
+	(void)state;
+	for (int i = 0; i < ROOST_PORT_IPS_MAX; i++) {
+		snprintf(value, sizeof(value), "fd00:1111:2222:3333:4444:5555:"
+			 "6666:77%x7/128", i);
+		assert_int_equal(key->parse(&member, value, cause), 0);
+	}
+	key->format(&member, text, sizeof(text));
+	assert_int_equal(key->parse(&again, text, cause), 0);
+	assert_memory_equal(&member, &again, sizeof(member));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(key__rows_are_complete),
+		cmocka_unit_test(key__values_round_trip),
+		cmocka_unit_test(key__every_wrong_value_says_why),
+		cmocka_unit_test(key__devargs_have_a_longest),
+		cmocka_unit_test(key__link_name_has_a_longest),
+		cmocka_unit_test(key__addresses_have_a_most),
+		cmocka_unit_test(key__longest_list_round_trips),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
