@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: answers to the peer's requests. */
+
+#include <rte_mbuf.h>
+
+#include "lib/engine/qp_priv.h"
+#include "lib/engine/worker_priv.h"
+
+static bool is_ack(uint8_t syndrome)
+{
+	return (syndrome & ROOST_AETH_TYPE_MASK) == ROOST_AETH_ACK;
+}
+
+void roost_ack_owe(struct roost_worker *w, struct roost_qp *qp,
+		   uint8_t syndrome, struct roost_psn psn)
+{
+	struct roost_responder *resp = &qp->resp;
+
+	/* A NAK says all that an ACK from before it says. */
+	if (resp->owed && is_ack(syndrome) && !is_ack(resp->owed_syndrome) &&
+	    roost_psn_diff(psn, resp->owed_psn) < 0)
+		return;
+	resp->owed = true;
+	resp->owed_syndrome = syndrome;
+	resp->owed_psn = psn;
+	roost_worker_want_ack(w, qp);
+}
+
+static void count(struct roost_worker *w, uint8_t syndrome)
+{
+	switch (syndrome & ROOST_AETH_TYPE_MASK) {
+	case ROOST_AETH_ACK:
+		w->counters.acks_sent++;
+		break;
+	case ROOST_AETH_RNR_NAK:
+		w->counters.rnr_naks_sent++;
+		break;
+	default:
+		w->counters.naks_sent++;
+		break;
+	}
+}
+
+bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp)
+{
+	struct roost_responder *resp = &qp->resp;
+	struct roost_bth bth = {
+		.opcode = ROOST_OPCODE_RC_ACK,
+		.migreq = true,
+		.pkey = qp->pkey,
+		.dest_qpn = qp->dest_qpn,
+		.psn = resp->owed_psn,
+	};
+	struct rte_mbuf *mbuf;
+	uint8_t *buf;
+	size_t len;
+
+	if (!resp->owed)
+		return true;
+	if (!roost_worker_tx_room(w, qp))
+		return false;
+	mbuf = rte_pktmbuf_alloc(w->dev->pool);
+	if (mbuf == NULL) {
+		roost_worker_drop(w, ROOST_DROP_NO_BUFFER);
+		return false;
+	}
+	roost_path_refresh(&qp->path);
+	buf = rte_pktmbuf_mtod(mbuf, uint8_t *);
+	len = roost_hdr_emit(&qp->path.template, buf, &bth, ROOST_AETH_LEN);
+	roost_aeth_put(buf + len, resp->owed_syndrome, resp->msn);
+	len += ROOST_AETH_LEN;
+	roost_frame_seal(&qp->path.template, buf, len);
+	len += ROOST_ICRC_LEN;
+	mbuf->data_len = (uint16_t)len;
+	mbuf->pkt_len = (uint32_t)len;
+	roost_worker_tx(w, qp, mbuf);
+	count(w, resp->owed_syndrome);
+	resp->owed = false;
+	return true;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: push, publish and poll. No allocation, system call, log, and no lock
+ * but the consumers' own; an event costs one write to an eventfd.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_common.h>
+
+#include "lib/engine/cq_priv.h"
+#include "lib/engine/worker.h"
+#include "lib/engine/worker_priv.h"
+
+static struct roost_cqe *ring_alloc(uint32_t entries)
+{
+	return aligned_alloc(64, RTE_ALIGN_CEIL(entries *
+							sizeof(struct roost_cqe),
+						64u));
+}
+
+int roost_cq_create(struct roost_ctx *ctx, uint32_t cqe,
+		    struct roost_channel *channel, void *owner,
+		    struct roost_cq **cq)
+{
+	struct roost_cq *c;
+
+	if (cqe == 0 || cqe > roost_dev_limits(ctx->dev)->max_cqe)
+		return -EINVAL;
+	c = aligned_alloc(64, sizeof(*c));
+	if (c == NULL)
+		return -ENOMEM;
+	*c = (struct roost_cq){
+		.ctx = ctx,
+		.mask = rte_align32pow2(cqe) - 1,
+		.lock = ROOST_SPIN_INIT,
+	};
+	c->ring = ring_alloc(c->mask + 1);
+	if (c->ring == NULL) {
+		free(c);
+		return -ENOMEM;
+	}
+	LIST_INIT(&c->users);
+	roost_event_source_init(&c->comp, channel, owner);
+	roost_event_source_init(&c->async, ctx->async, owner);
+	atomic_fetch_add(&ctx->refs, 1);
+	*cq = c;
+	return 0;
+}
+
+int roost_cq_destroy(struct roost_cq *cq, uint64_t *comp_acked,
+		     uint64_t *async_acked)
+{
+	struct roost_worker *w = cq->ctx->dev->worker;
+	uint64_t comp, async;
+
+	if (atomic_load(&cq->refs) != 0)
+		return -EBUSY;
+	roost_worker_turn_take(w);
+	if (cq->dirty)
+		roost_worker_forget_cq(w, cq);
+	roost_worker_turn_release(w);
+	comp = roost_event_source_fini(&cq->comp);
+	async = roost_event_source_fini(&cq->async);
+	if (comp_acked != NULL)
+		*comp_acked = comp;
+	if (async_acked != NULL)
+		*async_acked = async;
+	atomic_fetch_sub(&cq->ctx->refs, 1);
+	free(cq->ring);
+	free(cq);
+	return 0;
+}
+
+uint32_t roost_cq_entries(const struct roost_cq *cq)
+{
+	return cq->mask + 1;
+}
+
+struct roost_event_source *roost_cq_comp_source(struct roost_cq *cq)
+{
+	return &cq->comp;
+}
+
+struct roost_event_source *roost_cq_async_source(struct roost_cq *cq)
+{
+	return &cq->async;
+}
+
+int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
+{
+	struct roost_worker *w = cq->ctx->dev->worker;
+	uint32_t entries, consumed, count;
+	struct roost_cqe *ring;
+	int rc = 0;
+
+	if (cqe == 0 || cqe > roost_dev_limits(cq->ctx->dev)->max_cqe)
+		return -EINVAL;
+	entries = rte_align32pow2(cqe);
+	ring = ring_alloc(entries);
+	if (ring == NULL)
+		return -ENOMEM;
+	roost_worker_turn_take(w);
+	roost_spin_lock(&cq->lock);
+	consumed = atomic_load(&cq->consumed);
+	count = cq->produced - consumed;
+	if (count > entries) {
+		rc = -EINVAL;
+	} else {
+		struct roost_cqe *old = cq->ring;
+
+		for (uint32_t i = consumed; i != cq->produced; i++)
+			ring[i & (entries - 1)] = old[i & cq->mask];
+		cq->ring = ring;
+		cq->mask = entries - 1;
+		ring = old;
+	}
+	roost_spin_unlock(&cq->lock);
+	roost_worker_turn_release(w);
+	free(ring);
+	return rc;
+}
+
+/* ---- producer --------------------------------------------------------- */
+
+void roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
+		   const struct roost_cqe *cqe)
+{
+	struct roost_cqe *slot;
+
+	if (cq->overrun)
+		return;
+	if (cq->produced - atomic_load_explicit(&cq->consumed,
+						memory_order_acquire) >
+	    cq->mask) {
+		cq->overrun = true;
+	} else {
+		slot = &cq->ring[cq->produced++ & cq->mask];
+		*slot = *cqe;
+		slot->timestamp_ns = w->now_ns;
+		cq->solicited |= cqe->solicited;
+	}
+	if (!cq->dirty) {
+		cq->dirty = true;
+		TAILQ_INSERT_TAIL(&w->dirty_cqs, cq, dirty_link);
+	}
+}
+
+/*
+ * No event is lost between arming and adding. The consumer writes armed, then
+ * reads published (it must poll once more after arming); here published is
+ * written, then armed is read; each side has a full barrier between the two.
+ * So either the consumer's poll sees the entry, or we see that it armed.
+ */
+void roost_cq_publish(struct roost_cq *cq)
+{
+	uint32_t fits = cq->solicited ? ROOST_CQ_ARMED_SOLICITED :
+					ROOST_CQ_ARMED_ANY;
+
+	cq->solicited = false;
+	atomic_store_explicit(&cq->published, cq->produced,
+			      memory_order_release);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&cq->armed, memory_order_relaxed) < fits)
+		return;
+	if (atomic_exchange(&cq->armed, ROOST_CQ_UNARMED) != ROOST_CQ_UNARMED)
+		roost_event_raise(&cq->comp, ROOST_EVENT_COMPLETION, 0);
+}
+
+/* ---- consumers -------------------------------------------------------- */
+
+void roost_cq_arm(struct roost_cq *cq, bool solicited_only)
+{
+	uint32_t want = solicited_only ? ROOST_CQ_ARMED_SOLICITED :
+					 ROOST_CQ_ARMED_ANY;
+	uint32_t have = atomic_load(&cq->armed);
+
+	while (have < want &&
+	       !atomic_compare_exchange_weak(&cq->armed, &have, want))
+		;
+	/* Pairs with the fence of publish. */
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+static int empty_result(const struct roost_cq *cq)
+{
+	return cq->overrun ? -EIO : -ENOENT;
+}
+
+int roost_cq_poll(struct roost_cq *cq, unsigned int n, struct roost_cqe *cqes)
+{
+	uint32_t first, available;
+
+	roost_spin_lock(&cq->lock);
+	first = atomic_load_explicit(&cq->consumed, memory_order_relaxed);
+	available = atomic_load_explicit(&cq->published,
+					 memory_order_acquire) -
+		    first;
+	if (available == 0) {
+		roost_spin_unlock(&cq->lock);
+		return n > 0 && cq->overrun ? -EIO : 0;
+	}
+	if (n > available)
+		n = available;
+	for (unsigned int i = 0; i < n; i++)
+		cqes[i] = cq->ring[(first + i) & cq->mask];
+	atomic_store_explicit(&cq->consumed, first + n, memory_order_release);
+	roost_spin_unlock(&cq->lock);
+	return (int)n;
+}
+
+/* The entry behind those that were shown, while the lock is held. */
+static bool show(struct roost_cq *cq, const struct roost_cqe **cqe)
+{
+	uint32_t next = atomic_load_explicit(&cq->consumed,
+					     memory_order_relaxed) +
+			cq->shown;
+
+	if (next == atomic_load_explicit(&cq->published, memory_order_acquire))
+		return false;
+	*cqe = &cq->ring[next & cq->mask];
+	cq->shown++;
+	return true;
+}
+
+int roost_cq_poll_begin(struct roost_cq *cq, const struct roost_cqe **cqe)
+{
+	roost_spin_lock(&cq->lock);
+	cq->shown = 0;
+	if (show(cq, cqe))
+		return 0;
+	roost_spin_unlock(&cq->lock);
+	return empty_result(cq);
+}
+
+int roost_cq_poll_next(struct roost_cq *cq, const struct roost_cqe **cqe)
+{
+	return show(cq, cqe) ? 0 : empty_result(cq);
+}
+
+void roost_cq_poll_end(struct roost_cq *cq)
+{
+	uint32_t first = atomic_load_explicit(&cq->consumed,
+					      memory_order_relaxed);
+
+	atomic_store_explicit(&cq->consumed, first + cq->shown,
+			      memory_order_release);
+	roost_spin_unlock(&cq->lock);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_CQ_PRIV_H
+#define ROOST_ENGINE_CQ_PRIV_H
+
+/*
+ * Inside of completion queues; for lib/engine only.
+ */
+
+#include <stdatomic.h>
+#include <sys/queue.h>
+
+#include "lib/engine/cq.h"
+#include "lib/engine/dev_priv.h"
+#include "lib/engine/spin.h"
+
+struct roost_qp;
+struct roost_worker;
+
+enum roost_cq_armed {
+	ROOST_CQ_UNARMED,
+	ROOST_CQ_ARMED_SOLICITED,
+	ROOST_CQ_ARMED_ANY,
+};
+
+/* A QP's place in the list of those that complete to a CQ. */
+struct roost_cq_user {
+	struct roost_qp *qp;
+	LIST_ENTRY(roost_cq_user) link;
+};
+
+struct roost_cq {
+	/* Producer: the holder of the turn. */
+	struct roost_cqe *ring __attribute__((aligned(64)));
+	uint32_t mask;       /* entries - 1 */
+	uint32_t produced;   /* entries written, not all published */
+	bool dirty;          /* in the worker's list: publish at the end */
+	bool solicited;      /* one of the unpublished entries is */
+	bool overrun;        /* an entry had no room: no more come */
+	bool overrun_told;   /* CQ_ERR was raised, its QPs are in ERR */
+	TAILQ_ENTRY(roost_cq) dirty_link;
+	LIST_HEAD(, roost_cq_user) users; /* QPs that complete here */
+	_Atomic uint32_t published; /* pairs with poll's acquire */
+	_Atomic uint32_t armed;     /* enum roost_cq_armed */
+
+	/* Consumers. */
+	struct roost_spin lock __attribute__((aligned(64)));
+	_Atomic uint32_t consumed;
+	uint32_t shown;      /* poll_begin: entries shown so far */
+
+	struct roost_ctx *ctx;
+	_Atomic uint32_t refs; /* QPs */
+	struct roost_event_source comp;
+	struct roost_event_source async;
+};
+
+/* Add one completion; roost_worker_publish() shows it. A CQ without room is
+ * overrun, and its QPs fail when the worker publishes. Holder of the turn.
+ */
+void roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
+		   const struct roost_cqe *cqe);
+/* Make what was pushed visible, raise what is armed. Holder of the turn. */
+void roost_cq_publish(struct roost_cq *cq);
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "lib/engine/dev_priv.h"
+#include "lib/engine/worker.h"
+#include "lib/engine/worker_priv.h"
+#include "lib/wire/frame.h"
+
+/* Entries of a context's async ring; more events wait in their objects. */
+#define ASYNC_RING_LEN 256u
+
+#define QPN_INDEX_BITS 18u
+#define KEY_INDEX_BITS 22u
+
+static const struct roost_dev_limits limits = {
+	.max_qp = 1u << QPN_INDEX_BITS,
+	.max_qp_wr = 32768,
+	.max_sge = 32,
+	.max_inline_bytes = 1024,
+	.max_cq = 1u << 20,
+	.max_cqe = 1u << 22,
+	.max_mr = 1u << KEY_INDEX_BITS,
+	.max_mr_size = UINT64_MAX,
+	.max_pd = 1u << 20,
+	.max_qp_rd_atom = 16,
+	.max_gids = ROOST_GID_TABLE_LEN,
+	.max_pkeys = ROOST_PKEY_TABLE_LEN,
+	.max_msg_bytes = 1u << 31,
+};
+
+/* 0 and 1 are the management QPs, all ones is multicast. */
+static bool qpn_reserved(uint32_t qpn)
+{
+	return qpn < 2 || qpn == 0xffffff;
+}
+
+/* Programs take key 0 for "none". */
+static bool key_reserved(uint32_t key)
+{
+	return key == 0;
+}
+
+static int init_tables(struct roost_dev *dev, const uint64_t given[2])
+{
+	uint64_t seed[2] = { given[0], given[1] };
+	uint64_t key_seed[2];
+	int rc;
+
+	if (seed[0] == 0 && seed[1] == 0 &&
+	    getrandom(seed, sizeof(seed), 0) != sizeof(seed))
+		return -EIO;
+	key_seed[0] = ~seed[1];
+	key_seed[1] = seed[0];
+	rc = roost_idmap_init(&dev->qps, 24, QPN_INDEX_BITS, seed,
+			      qpn_reserved);
+	if (rc != 0)
+		return rc;
+	rc = roost_idmap_init(&dev->mrs, 32, KEY_INDEX_BITS, key_seed,
+			      key_reserved);
+	if (rc != 0)
+		roost_idmap_fini(&dev->qps);
+	return rc;
+}
+
+static void init_port(struct roost_port *port, const struct roost_dev_conf *conf,
+		      unsigned int i)
+{
+	port->io = conf->io[i];
+	memcpy(port->mac, conf->mac[i], sizeof(port->mac));
+	port->state = ROOST_PORT_DOWN;
+	port->pkeys[0] = 0xffff;
+}
+
+int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
+{
+	struct roost_dev *d;
+	int rc;
+
+	if (conf->nb_ports < 1 || conf->nb_ports > ROOST_DEV_PORTS_MAX)
+		return -EINVAL;
+	d = calloc(1, sizeof(*d));
+	if (d == NULL)
+		return -ENOMEM;
+	snprintf(d->name, sizeof(d->name), "%s", conf->name);
+	d->pool = conf->pool;
+	d->node_guid = conf->node_guid;
+	d->nb_ports = conf->nb_ports;
+	for (unsigned int i = 0; i < conf->nb_ports; i++)
+		init_port(&d->ports[i], conf, i);
+	atomic_store(&d->next_pd_handle, 1);
+	rc = init_tables(d, conf->seed);
+	if (rc != 0)
+		goto free_dev;
+	rc = roost_worker_create(d, &d->worker);
+	if (rc != 0)
+		goto fini_tables;
+	pthread_mutex_init(&d->lock, NULL);
+	*dev = d;
+	return 0;
+fini_tables:
+	roost_idmap_fini(&d->mrs);
+	roost_idmap_fini(&d->qps);
+free_dev:
+	free(d);
+	return rc;
+}
+
+int roost_dev_destroy(struct roost_dev *dev)
+{
+	if (dev->nb_ctx != 0)
+		return -EBUSY;
+	roost_worker_destroy(dev->worker);
+	roost_idmap_fini(&dev->mrs);
+	roost_idmap_fini(&dev->qps);
+	pthread_mutex_destroy(&dev->lock);
+	free(dev);
+	return 0;
+}
+
+const struct roost_dev_limits *
+roost_dev_limits(const struct roost_dev *dev __attribute__((unused)))
+{
+	return &limits;
+}
+
+const char *roost_dev_name(const struct roost_dev *dev)
+{
+	return dev->name;
+}
+
+uint64_t roost_dev_node_guid(const struct roost_dev *dev)
+{
+	return dev->node_guid;
+}
+
+unsigned int roost_dev_nb_ports(const struct roost_dev *dev)
+{
+	return dev->nb_ports;
+}
+
+struct roost_worker *roost_dev_worker(struct roost_dev *dev)
+{
+	return dev->worker;
+}
+
+/* ---- ports ------------------------------------------------------------ */
+
+static struct roost_port *port_of(struct roost_dev *dev, uint8_t port_num)
+{
+	if (port_num < 1 || port_num > dev->nb_ports)
+		return NULL;
+	return &dev->ports[port_num - 1];
+}
+
+enum roost_mtu roost_port_active_mtu(const struct roost_port *port)
+{
+	enum roost_mtu mtu = ROOST_MTU_4096;
+
+	while (mtu > 0 &&
+	       roost_mtu_bytes(mtu) + ROOST_IP_OVERHEAD_MAX >
+		       port->ip_mtu_bytes)
+		mtu--;
+	return mtu;
+}
+
+static uint16_t port_lid(const struct roost_port *port)
+{
+	for (unsigned int i = 0; i < port->gid_end; i++)
+		if (roost_gid_is_v4(&port->gids[i]))
+			return (uint16_t)(port->gids[i].b[14] << 8 |
+					  port->gids[i].b[15]);
+	return 0;
+}
+
+int roost_port_query(struct roost_dev *dev, uint8_t port_num,
+		     struct roost_port_attr *attr)
+{
+	const struct roost_port *port = port_of(dev, port_num);
+
+	if (port == NULL)
+		return -EINVAL;
+	pthread_mutex_lock(&dev->lock);
+	*attr = (struct roost_port_attr){
+		.state = port->state,
+		.max_mtu = ROOST_MTU_4096,
+		.active_mtu = roost_port_active_mtu(port),
+		.lid = port_lid(port),
+		.speed_mbps = port->speed_mbps,
+		.gid_len = ROOST_GID_TABLE_LEN,
+		.pkey_len = ROOST_PKEY_TABLE_LEN,
+	};
+	pthread_mutex_unlock(&dev->lock);
+	return 0;
+}
+
+int roost_port_query_gid(struct roost_dev *dev, uint8_t port_num,
+			 unsigned int index, struct roost_gid *gid)
+{
+	const struct roost_port *port = port_of(dev, port_num);
+
+	if (port == NULL || index >= ROOST_GID_TABLE_LEN)
+		return -EINVAL;
+	pthread_mutex_lock(&dev->lock);
+	*gid = port->gids[index];
+	pthread_mutex_unlock(&dev->lock);
+	return 0;
+}
+
+int roost_port_query_pkey(struct roost_dev *dev, uint8_t port_num,
+			  unsigned int index, uint16_t *pkey)
+{
+	const struct roost_port *port = port_of(dev, port_num);
+
+	if (port == NULL || index >= ROOST_PKEY_TABLE_LEN)
+		return -EINVAL;
+	pthread_mutex_lock(&dev->lock);
+	*pkey = port->pkeys[index];
+	pthread_mutex_unlock(&dev->lock);
+	return 0;
+}
+
+/* Change a port's tables: no worker and no reader looks meanwhile. */
+static void port_change_begin(struct roost_dev *dev)
+{
+	roost_worker_turn_take(dev->worker);
+	pthread_mutex_lock(&dev->lock);
+}
+
+static void port_change_end(struct roost_dev *dev)
+{
+	pthread_mutex_unlock(&dev->lock);
+	roost_worker_turn_release(dev->worker);
+}
+
+int roost_port_set_gid(struct roost_dev *dev, uint8_t port_num,
+		       unsigned int index, const struct roost_gid *gid)
+{
+	struct roost_port *port = port_of(dev, port_num);
+	int rc = 0;
+
+	if (port == NULL || index >= ROOST_GID_TABLE_LEN)
+		return -EINVAL;
+	port_change_begin(dev);
+	if (!roost_gid_is_zero(gid) && roost_port_owns(port, gid)) {
+		if (!roost_gid_eq(&port->gids[index], gid))
+			rc = -EEXIST;
+	} else {
+		port->gids[index] = *gid;
+		port->gid_end = ROOST_GID_TABLE_LEN;
+		while (port->gid_end > 0 &&
+		       roost_gid_is_zero(&port->gids[port->gid_end - 1]))
+			port->gid_end--;
+	}
+	port_change_end(dev);
+	return rc;
+}
+
+void roost_port_set_link(struct roost_dev *dev, uint8_t port_num,
+			 enum roost_port_state state, uint32_t ip_mtu_bytes,
+			 uint32_t speed_mbps)
+{
+	struct roost_port *port = port_of(dev, port_num);
+
+	if (port == NULL)
+		return;
+	port_change_begin(dev);
+	port->state = state;
+	port->ip_mtu_bytes = ip_mtu_bytes;
+	port->speed_mbps = speed_mbps;
+	port_change_end(dev);
+}
+
+/* ---- contexts --------------------------------------------------------- */
+
+int roost_ctx_open(struct roost_dev *dev, struct roost_ctx **ctx)
+{
+	struct roost_ctx *c;
+	int rc;
+
+	c = calloc(1, sizeof(*c));
+	if (c == NULL)
+		return -ENOMEM;
+	c->dev = dev;
+	rc = roost_channel_create(ASYNC_RING_LEN, &c->async);
+	if (rc != 0) {
+		free(c);
+		return rc;
+	}
+	pthread_mutex_lock(&dev->lock);
+	dev->nb_ctx++;
+	pthread_mutex_unlock(&dev->lock);
+	*ctx = c;
+	return 0;
+}
+
+int roost_ctx_close(struct roost_ctx *ctx)
+{
+	struct roost_dev *dev = ctx->dev;
+
+	if (atomic_load(&ctx->refs) != 0)
+		return -EBUSY;
+	pthread_mutex_lock(&dev->lock);
+	dev->nb_ctx--;
+	pthread_mutex_unlock(&dev->lock);
+	roost_channel_destroy(ctx->async);
+	free(ctx);
+	return 0;
+}
+
+struct roost_channel *roost_ctx_async_channel(struct roost_ctx *ctx)
+{
+	return ctx->async;
+}

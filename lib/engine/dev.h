@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_DEV_H
+#define ROOST_ENGINE_DEV_H
+
+/*
+ * An RDMA device of the engine: ports, workers and the tables of objects.
+ *
+ * The engine does no I/O and reads no clock. Packets come and go through
+ * struct roost_port_io, which pmd_glue fills for an ethdev and tests fill for
+ * a simulated link; time is an argument of roost_worker_iterate().
+ *
+ * A context is one opening of the device by one program: it owns the async
+ * channel on which the events of its objects arrive.
+ *
+ * Thread: everything here is for application threads unless it says
+ * otherwise; calls on different objects may run at the same time.
+ */
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/engine/types.h"
+
+struct rte_mbuf;
+struct rte_mempool;
+struct roost_channel;
+struct roost_ctx;
+struct roost_dev;
+struct roost_event_source;
+struct roost_worker;
+
+#define ROOST_DEV_PORTS_MAX 2
+#define ROOST_GID_TABLE_LEN 64
+#define ROOST_PKEY_TABLE_LEN 16
+
+/*
+ * Where packets to one next hop go. Owned by the port's neighbour cache;
+ * an address path holds a reference. Workers read mac_gen without a lock and
+ * rewrite their header templates when it differs from the one they copied.
+ */
+struct roost_neigh {
+	/* MAC in bits 16..63 (first byte highest), generation in bits 0..15;
+	 * 0: never resolved. Writer: the port's control thread, release.
+	 */
+	_Atomic uint64_t mac_gen;
+};
+
+static inline void roost_neigh_mac(uint64_t mac_gen, uint8_t mac[6])
+{
+	for (int i = 0; i < 6; i++)
+		mac[i] = (uint8_t)(mac_gen >> (56 - 8 * i));
+}
+
+/* How the engine reaches one port. ctx is passed back as it is. */
+struct roost_port_io {
+	void *ctx;
+	/* Up to n received frames; they become the engine's. Worker only. */
+	uint16_t (*rx_burst)(void *ctx, struct rte_mbuf **pkts, uint16_t n);
+	/* Returns how many of the first frames were taken; the rest is still
+	 * the engine's and is offered again. A port without carrier takes and
+	 * frees all of them. Worker only.
+	 */
+	uint16_t (*tx_burst)(void *ctx, struct rte_mbuf **pkts, uint16_t n);
+	/* A frame that is not RoCEv2. Takes it. Worker only; must not block. */
+	void (*punt)(void *ctx, struct rte_mbuf *pkt);
+	/* Find the next hop for dgid as seen from sgid and take a reference.
+	 * Blocks for the network (bounded). Returns 0, -EHOSTUNREACH (no route,
+	 * or a gateway that is not there), -ETIMEDOUT (nobody answers).
+	 */
+	int (*resolve)(void *ctx, const struct roost_gid *sgid,
+		       const struct roost_gid *dgid, struct roost_neigh **neigh);
+	void (*neigh_put)(void *ctx, struct roost_neigh *neigh);
+};
+
+struct roost_dev_conf {
+	const char *name;          /* "roost0"; copied */
+	struct rte_mempool *pool;  /* data room >= ROOST_FRAME_OVERHEAD_MAX +
+				    * 4096 behind the headroom; borrowed */
+	unsigned int nb_ports;     /* 1..ROOST_DEV_PORTS_MAX */
+	struct roost_port_io io[ROOST_DEV_PORTS_MAX];
+	uint8_t mac[ROOST_DEV_PORTS_MAX][6];
+	uint64_t node_guid;        /* host order */
+	uint64_t seed[2];          /* keys of the id permutations; 0,0: draw
+				    * from the kernel's CSPRNG */
+};
+
+/* Returns 0, -ENOMEM, -EINVAL. The device starts with no GIDs, port down. */
+int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev);
+/* Returns 0, or -EBUSY while a context is open. */
+int roost_dev_destroy(struct roost_dev *dev);
+
+/* What the device can do; constants of this build. */
+struct roost_dev_limits {
+	uint32_t max_qp;
+	uint32_t max_qp_wr;
+	uint32_t max_sge;
+	uint32_t max_inline_bytes;
+	uint32_t max_cq;
+	uint32_t max_cqe;
+	uint32_t max_mr;
+	uint64_t max_mr_size;
+	uint32_t max_pd;
+	uint32_t max_qp_rd_atom;
+	uint32_t max_gids;
+	uint32_t max_pkeys;
+	uint32_t max_msg_bytes;
+};
+const struct roost_dev_limits *roost_dev_limits(const struct roost_dev *dev);
+const char *roost_dev_name(const struct roost_dev *dev);
+uint64_t roost_dev_node_guid(const struct roost_dev *dev);
+unsigned int roost_dev_nb_ports(const struct roost_dev *dev);
+
+/* The worker that turns this device. */
+struct roost_worker *roost_dev_worker(struct roost_dev *dev);
+
+/* ---- ports ------------------------------------------------------------ */
+
+struct roost_port_attr {
+	enum roost_port_state state;
+	enum roost_mtu max_mtu;
+	enum roost_mtu active_mtu; /* largest path MTU that fits the port */
+	/* A RoCE port has no LID of its own. Ours is the low 16 bits of the
+	 * first IPv4 address, so that programs that exchange only LIDs find
+	 * each other: an AV that is not global goes to the address that shares
+	 * the upper 16 bits with it. 0: no IPv4 address.
+	 */
+	uint16_t lid;
+	uint16_t sm_lid;
+	uint32_t speed_mbps; /* 0: not known */
+	uint32_t gid_len;
+	uint32_t pkey_len;
+	uint32_t bad_pkey_count;
+	uint32_t qkey_viol_count;
+};
+
+/* port_num counts from 1 in all calls. Return 0 or -EINVAL (no such port,
+ * index outside the table).
+ */
+int roost_port_query(struct roost_dev *dev, uint8_t port_num,
+		     struct roost_port_attr *attr);
+int roost_port_query_gid(struct roost_dev *dev, uint8_t port_num,
+			 unsigned int index, struct roost_gid *gid);
+int roost_port_query_pkey(struct roost_dev *dev, uint8_t port_num,
+			  unsigned int index, uint16_t *pkey);
+
+/*
+ * Set entry index of the GID table; a zero gid clears it. prefix_len says
+ * which addresses are its neighbours (bits of the 128).
+ * Takes effect between two turns of the worker. Thread: the control thread.
+ * Returns 0, -EINVAL, -EEXIST (the gid stands elsewhere in the table).
+ */
+int roost_port_set_gid(struct roost_dev *dev, uint8_t port_num,
+		       unsigned int index, const struct roost_gid *gid);
+/* ip_mtu_bytes: what IP may put into one frame. Thread: the control thread. */
+void roost_port_set_link(struct roost_dev *dev, uint8_t port_num,
+			 enum roost_port_state state, uint32_t ip_mtu_bytes,
+			 uint32_t speed_mbps);
+
+/* ---- contexts --------------------------------------------------------- */
+
+/* Returns 0, -ENOMEM, -EMFILE. */
+int roost_ctx_open(struct roost_dev *dev, struct roost_ctx **ctx);
+/* Returns 0, or -EBUSY while it has objects. */
+int roost_ctx_close(struct roost_ctx *ctx);
+struct roost_channel *roost_ctx_async_channel(struct roost_ctx *ctx);
+
+/* ---- counters --------------------------------------------------------- */
+
+struct roost_dev_counters {
+	uint64_t rx_pkts, tx_pkts;        /* RoCEv2 frames */
+	uint64_t rx_bytes, tx_bytes;      /* of frames, Ethernet to ICRC */
+	uint64_t drops[32];               /* by enum roost_drop */
+	uint64_t punted_pkts;
+	uint64_t acks_sent, naks_sent, rnr_naks_sent;
+	uint64_t retransmits;             /* go-back-N events */
+	uint64_t timeouts;
+	uint64_t loopback_pkts;
+};
+void roost_dev_counters(struct roost_dev *dev, struct roost_dev_counters *c);
+
+#endif

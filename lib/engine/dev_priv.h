@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_DEV_PRIV_H
+#define ROOST_ENGINE_DEV_PRIV_H
+
+/*
+ * Inside of devices, ports, contexts and PDs; for lib/engine only.
+ */
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "lib/engine/dev.h"
+#include "lib/engine/idmap.h"
+#include "lib/event/channel.h"
+
+struct roost_port {
+	struct roost_port_io io;
+	uint8_t mac[6];
+	/* Writer: control thread, holding the turn. Readers: the worker, and
+	 * others under dev->lock.
+	 */
+	struct roost_gid gids[ROOST_GID_TABLE_LEN];
+	unsigned int gid_end; /* entries from here on are empty */
+	uint16_t pkeys[ROOST_PKEY_TABLE_LEN];
+	enum roost_port_state state;
+	uint32_t ip_mtu_bytes;
+	uint32_t speed_mbps;
+};
+
+struct roost_dev {
+	char name[32];
+	struct rte_mempool *pool;
+	uint64_t node_guid;
+	unsigned int nb_ports;
+	struct roost_port ports[ROOST_DEV_PORTS_MAX];
+	struct roost_worker *worker;
+	struct roost_idmap qps; /* by QPN */
+	struct roost_idmap mrs; /* by key */
+	/* Guards what is slow: port tables against readers without the turn,
+	 * and the list of contexts.
+	 */
+	pthread_mutex_t lock;
+	unsigned int nb_ctx;
+	_Atomic uint32_t next_pd_handle;
+};
+
+struct roost_ctx {
+	struct roost_dev *dev;
+	struct roost_channel *async;
+	_Atomic uint32_t refs; /* objects that belong to it */
+};
+
+struct roost_pd {
+	struct roost_ctx *ctx;
+	uint32_t handle;
+	_Atomic uint32_t refs; /* MRs, QPs */
+};
+
+/* Is gid an address of this port? Holder of the turn. */
+static inline bool roost_port_owns(const struct roost_port *port,
+				   const struct roost_gid *gid)
+{
+	for (unsigned int i = 0; i < port->gid_end; i++)
+		if (roost_gid_eq(&port->gids[i], gid))
+			return true;
+	return false;
+}
+
+/* The largest path MTU that fits, 0: not even 256. */
+enum roost_mtu roost_port_active_mtu(const struct roost_port *port);
+
+/* Packets of this P_Key are for an entry of ours: equal in the low 15 bits,
+ * and at least one of the two a full member (IBTA 10.9.3).
+ */
+static inline bool roost_pkey_match(uint16_t ours, uint16_t theirs)
+{
+	return ((ours ^ theirs) & 0x7fff) == 0 && ((ours | theirs) & 0x8000);
+}
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include "lib/engine/qp_priv.h"
+#include "lib/engine/worker_priv.h"
+
+void roost_complete_send(struct roost_worker *w, struct roost_qp *qp,
+			 const struct roost_send_wqe *wqe,
+			 enum roost_wc_status status)
+{
+	struct roost_cqe cqe = {
+		.wr_id = wqe->wr_id,
+		.qpn = qp->qpn,
+		.byte_len = wqe->len_bytes,
+		.status = (uint8_t)status,
+		.opcode = roost_wr_info(wqe->opcode)->wc_opcode,
+		/* An error counts as solicited (man ibv_req_notify_cq). */
+		.solicited = status != ROOST_WC_SUCCESS,
+	};
+
+	if (status == ROOST_WC_SUCCESS && !qp->sq_sig_all &&
+	    !(wqe->flags & ROOST_SEND_SIGNALED))
+		return;
+	roost_cq_push(w, qp->send_cq, &cqe);
+}
+
+static void flush_sends(struct roost_worker *w, struct roost_qp *qp)
+{
+	uint32_t head = atomic_load_explicit(&qp->sq.head,
+					     memory_order_acquire);
+	uint32_t tail = atomic_load_explicit(&qp->sq.tail,
+					     memory_order_relaxed);
+
+	for (; tail != head; tail++)
+		roost_complete_send(w, qp, roost_queue_at(&qp->sq, tail),
+				    ROOST_WC_WR_FLUSH_ERR);
+	atomic_store_explicit(&qp->sq.tail, tail, memory_order_release);
+}
+
+static void flush_recvs(struct roost_worker *w, struct roost_qp *qp)
+{
+	uint32_t head = atomic_load_explicit(&qp->rq.head,
+					     memory_order_acquire);
+	uint32_t tail = atomic_load_explicit(&qp->rq.tail,
+					     memory_order_relaxed);
+
+	for (; tail != head; tail++) {
+		const struct roost_recv_wqe *wqe = roost_queue_at(&qp->rq,
+								  tail);
+		struct roost_cqe cqe = {
+			.wr_id = wqe->wr_id,
+			.qpn = qp->qpn,
+			.status = ROOST_WC_WR_FLUSH_ERR,
+			.opcode = ROOST_WC_RECV,
+			.solicited = true,
+		};
+
+		roost_cq_push(w, qp->recv_cq, &cqe);
+	}
+	atomic_store_explicit(&qp->rq.tail, tail, memory_order_release);
+}
+
+void roost_qp_flush(struct roost_worker *w, struct roost_qp *qp)
+{
+	flush_sends(w, qp);
+	flush_recvs(w, qp);
+}
+
+void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)
+{
+	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
+		return;
+	atomic_store(&qp->state, ROOST_QPS_ERR);
+	/* Pairs with the fence in post: a request that this flush does not
+	 * see was posted by somebody who sees ERR and rings the doorbell.
+	 */
+	atomic_thread_fence(memory_order_seq_cst);
+	roost_worker_unlink_qp(w, qp);
+	qp->drain_asked = false;
+	roost_qp_flush(w, qp);
+	if (event >= 0)
+		roost_event_raise(&qp->async, (uint32_t)event, 0);
+}

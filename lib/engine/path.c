@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <errno.h>
+
+#include "lib/engine/qp_priv.h"
+
+#define HOP_LIMIT_DEFAULT 64
+
+/* The port's first IPv4 address, or NULL. Under dev->lock. */
+static const struct roost_gid *first_v4(const struct roost_port *port)
+{
+	for (unsigned int i = 0; i < port->gid_end; i++)
+		if (roost_gid_is_v4(&port->gids[i]))
+			return &port->gids[i];
+	return NULL;
+}
+
+/* An AV that is not global: the LID stands for the low half of the peer's
+ * IPv4 address, the upper half is ours (see roost_port_attr.lid).
+ */
+static int addresses_of_lid(const struct roost_port *port, uint16_t dlid,
+			    struct roost_gid *sgid, struct roost_gid *dgid)
+{
+	const struct roost_gid *own = first_v4(port);
+
+	if (own == NULL || dlid == 0)
+		return -EINVAL;
+	*sgid = *own;
+	*dgid = *own;
+	dgid->b[14] = (uint8_t)(dlid >> 8);
+	dgid->b[15] = (uint8_t)dlid;
+	return 0;
+}
+
+static int addresses_of_av(const struct roost_port *port,
+			   const struct roost_av *av, struct roost_gid *sgid,
+			   struct roost_gid *dgid)
+{
+	if (!av->is_global)
+		return addresses_of_lid(port, av->dlid, sgid, dgid);
+	if (av->sgid_index >= port->gid_end ||
+	    roost_gid_is_zero(&port->gids[av->sgid_index]))
+		return -EINVAL;
+	*sgid = port->gids[av->sgid_index];
+	*dgid = av->dgid;
+	if (roost_gid_is_zero(dgid) ||
+	    roost_gid_is_v4(sgid) != roost_gid_is_v4(dgid))
+		return -EINVAL;
+	return 0;
+}
+
+/* Source port: equal for all packets of a QP, spread over QPs (A17.9.1). */
+static uint16_t udp_source(uint32_t qpn, uint32_t dest_qpn)
+{
+	uint64_t mix = ((uint64_t)qpn << 24 | dest_qpn) * 0x9e3779b97f4a7c15u;
+
+	return (uint16_t)(0xc000 | mix >> 50);
+}
+
+int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
+		       uint32_t qpn, uint32_t dest_qpn,
+		       struct roost_path *path)
+{
+	struct roost_port *port;
+	struct roost_flow flow = {
+		.tclass = av->traffic_class,
+		.hop_limit = av->hop_limit != 0 ? av->hop_limit :
+						  HOP_LIMIT_DEFAULT,
+		.flow_label = av->flow_label & 0xfffff,
+		.udp_src = udp_source(qpn, dest_qpn),
+	};
+	int rc;
+
+	if (av->port_num < 1 || av->port_num > dev->nb_ports)
+		return -EINVAL;
+	*path = (struct roost_path){ .port_index = (uint8_t)(av->port_num - 1) };
+	port = &dev->ports[path->port_index];
+	pthread_mutex_lock(&dev->lock);
+	rc = addresses_of_av(port, av, &path->sgid, &path->dgid);
+	path->loopback = rc == 0 && roost_port_owns(port, &path->dgid);
+	pthread_mutex_unlock(&dev->lock);
+	if (rc != 0)
+		return rc;
+	memcpy(flow.src_mac, port->mac, sizeof(flow.src_mac));
+	if (path->loopback) {
+		memcpy(flow.dst_mac, port->mac, sizeof(flow.dst_mac));
+	} else {
+		rc = port->io.resolve(port->io.ctx, &path->sgid, &path->dgid,
+				      &path->neigh);
+		if (rc != 0)
+			return rc;
+		path->mac_gen = atomic_load_explicit(&path->neigh->mac_gen,
+						     memory_order_acquire);
+		roost_neigh_mac(path->mac_gen, flow.dst_mac);
+	}
+	flow.sgid = path->sgid;
+	flow.dgid = path->dgid;
+	roost_hdr_template_init(&path->template, &flow);
+	path->valid = true;
+	return 0;
+}
+
+void roost_path_release(struct roost_dev *dev, struct roost_path *path)
+{
+	struct roost_port_io *io = &dev->ports[path->port_index].io;
+
+	if (path->neigh != NULL)
+		io->neigh_put(io->ctx, path->neigh);
+	path->neigh = NULL;
+	path->valid = false;
+}

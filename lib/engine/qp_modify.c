@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <errno.h>
+
+#include "lib/engine/qp_priv.h"
+#include "lib/engine/worker_priv.h"
+
+#define ACCESS_KNOWN                                                           \
+	(ROOST_ACCESS_LOCAL_WRITE | ROOST_ACCESS_REMOTE_WRITE |                \
+	 ROOST_ACCESS_REMOTE_READ | ROOST_ACCESS_REMOTE_ATOMIC |               \
+	 ROOST_ACCESS_MW_BIND | ROOST_ACCESS_ZERO_BASED |                      \
+	 ROOST_ACCESS_ON_DEMAND)
+
+static bool check_pkey(struct roost_dev *dev, uint8_t port_num, uint16_t index)
+{
+	uint16_t pkey;
+
+	return roost_port_query_pkey(dev, port_num, index, &pkey) == 0 &&
+	       pkey != 0;
+}
+
+static bool check_mtu(struct roost_dev *dev, uint8_t port_num,
+		      enum roost_mtu mtu)
+{
+	struct roost_port_attr port;
+
+	return mtu >= ROOST_MTU_256 && mtu <= ROOST_MTU_4096 &&
+	       roost_port_query(dev, port_num, &port) == 0 &&
+	       mtu <= port.active_mtu;
+}
+
+/* The port that the QP will be on when this modify is done. */
+static uint8_t port_after(const struct roost_qp *qp,
+			  const struct roost_qp_attr *a, uint32_t mask)
+{
+	if (mask & ROOST_QP_AV)
+		return a->av.port_num;
+	return mask & ROOST_QP_PORT ? a->port_num : qp->attr.port_num;
+}
+
+/* Values, each in its range (IBTA 11.2.4.2). */
+static bool values_valid(const struct roost_qp *qp,
+			 const struct roost_qp_attr *a, uint32_t mask)
+{
+	const struct roost_dev_limits *limits = roost_dev_limits(qp->dev);
+	uint8_t port_num = port_after(qp, a, mask);
+
+	if (mask & (ROOST_QP_PORT | ROOST_QP_AV) &&
+	    (port_num < 1 || port_num > qp->dev->nb_ports))
+		return false;
+	if (mask & ROOST_QP_PKEY_INDEX &&
+	    !check_pkey(qp->dev, port_num, a->pkey_index))
+		return false;
+	if (mask & ROOST_QP_PATH_MTU &&
+	    !check_mtu(qp->dev, port_num, a->path_mtu))
+		return false;
+	if (mask & ROOST_QP_ACCESS_FLAGS &&
+	    (a->access & ~(uint32_t)ACCESS_KNOWN))
+		return false;
+	if (mask & ROOST_QP_DEST_QPN && a->dest_qpn > 0xffffff)
+		return false;
+	if (mask & ROOST_QP_MAX_QP_RD_ATOMIC &&
+	    a->max_rd_atomic > limits->max_qp_rd_atom)
+		return false;
+	if (mask & ROOST_QP_MAX_DEST_RD_ATOMIC &&
+	    a->max_dest_rd_atomic > limits->max_qp_rd_atom)
+		return false;
+	return !(mask & ROOST_QP_TIMEOUT && a->timeout > 31) &&
+	       !(mask & ROOST_QP_RETRY_CNT && a->retry_cnt > 7) &&
+	       !(mask & ROOST_QP_RNR_RETRY && a->rnr_retry > 7) &&
+	       !(mask & ROOST_QP_MIN_RNR_TIMER && a->min_rnr_timer > 31);
+}
+
+static void take_address(struct roost_qp_attr *to, const struct roost_qp_attr *a,
+			 uint32_t mask)
+{
+	if (mask & ROOST_QP_PORT)
+		to->port_num = a->port_num;
+	if (mask & ROOST_QP_AV) {
+		to->av = a->av;
+		to->port_num = a->av.port_num;
+	}
+	if (mask & ROOST_QP_ALT_PATH) {
+		to->alt_av = a->alt_av;
+		to->alt_port_num = a->alt_port_num;
+		to->alt_pkey_index = a->alt_pkey_index;
+		to->alt_timeout = a->alt_timeout;
+	}
+	if (mask & ROOST_QP_PATH_MIG_STATE)
+		to->path_mig_state = a->path_mig_state;
+}
+
+static void take_limits(struct roost_qp_attr *to, const struct roost_qp_attr *a,
+			uint32_t mask)
+{
+	if (mask & ROOST_QP_TIMEOUT)
+		to->timeout = a->timeout;
+	if (mask & ROOST_QP_RETRY_CNT)
+		to->retry_cnt = a->retry_cnt;
+	if (mask & ROOST_QP_RNR_RETRY)
+		to->rnr_retry = a->rnr_retry;
+	if (mask & ROOST_QP_MIN_RNR_TIMER)
+		to->min_rnr_timer = a->min_rnr_timer;
+	if (mask & ROOST_QP_MAX_QP_RD_ATOMIC)
+		to->max_rd_atomic = a->max_rd_atomic;
+	if (mask & ROOST_QP_MAX_DEST_RD_ATOMIC)
+		to->max_dest_rd_atomic = a->max_dest_rd_atomic;
+}
+
+static void take_attributes(struct roost_qp *qp, const struct roost_qp_attr *a,
+			    uint32_t mask)
+{
+	struct roost_qp_attr *to = &qp->attr;
+
+	take_address(to, a, mask);
+	take_limits(to, a, mask);
+	if (mask & ROOST_QP_TIMEOUT)
+		qp->req.timeout_ns = roost_req_timeout_ns(to->timeout);
+	if (mask & ROOST_QP_EN_SQD_ASYNC_NOTIFY)
+		to->en_sqd_async_notify = a->en_sqd_async_notify;
+	if (mask & ROOST_QP_ACCESS_FLAGS)
+		to->access = a->access;
+	if (mask & ROOST_QP_QKEY)
+		to->qkey = a->qkey;
+	if (mask & ROOST_QP_PKEY_INDEX) {
+		to->pkey_index = a->pkey_index;
+		qp->pkey = qp->dev->ports[to->port_num - 1]
+				   .pkeys[to->pkey_index];
+	}
+	if (mask & ROOST_QP_PATH_MTU) {
+		to->path_mtu = a->path_mtu;
+		qp->mtu_bytes = roost_mtu_bytes(a->path_mtu);
+	}
+	if (mask & ROOST_QP_DEST_QPN) {
+		to->dest_qpn = a->dest_qpn;
+		qp->dest_qpn = a->dest_qpn;
+	}
+}
+
+/* Empty a queue without completing anything. */
+static void queue_clear(struct roost_queue *q)
+{
+	roost_spin_lock(&q->lock);
+	atomic_store(&q->tail, atomic_load(&q->head));
+	roost_spin_unlock(&q->lock);
+}
+
+static void enter_reset(struct roost_worker *w, struct roost_qp *qp)
+{
+	atomic_store(&qp->state, ROOST_QPS_RESET);
+	roost_worker_unlink_qp(w, qp);
+	queue_clear(&qp->sq);
+	queue_clear(&qp->rq);
+	qp->drain_asked = false;
+	qp->attr = (struct roost_qp_attr){ 0 };
+	roost_req_reset(qp, roost_psn(0));
+	roost_resp_reset(qp, roost_psn(0));
+}
+
+/* What the new state begins with. Holding the turn. */
+static void enter_state(struct roost_worker *w, struct roost_qp *qp,
+			enum roost_qp_state from, enum roost_qp_state to,
+			const struct roost_qp_attr *a)
+{
+	switch (to) {
+	case ROOST_QPS_RESET:
+		enter_reset(w, qp);
+		return;
+	case ROOST_QPS_ERR:
+		roost_qp_to_err(w, qp, -1);
+		return;
+	case ROOST_QPS_RTR:
+		roost_resp_reset(qp, roost_psn(a->rq_psn));
+		break;
+	case ROOST_QPS_RTS:
+		if (from == ROOST_QPS_RTR)
+			roost_req_reset(qp, roost_psn(a->sq_psn));
+		break;
+	case ROOST_QPS_SQD:
+		qp->drain_asked = from == ROOST_QPS_RTS;
+		break;
+	case ROOST_QPS_INIT:
+	case ROOST_QPS_SQE:
+	case ROOST_QPS_COUNT:
+		break;
+	}
+	atomic_store_explicit(&qp->state, to, memory_order_release);
+	if (to == ROOST_QPS_RTS)
+		roost_worker_want_send(w, qp);
+	if (to == ROOST_QPS_SQD)
+		roost_req_check_drained(w, qp);
+}
+
+int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *attr,
+		    uint32_t mask)
+{
+	struct roost_worker *w = qp->dev->worker;
+	struct roost_path path = { .valid = false }, old = { .valid = false };
+	enum roost_qp_state from, to;
+	int rc = -EINVAL;
+
+	pthread_mutex_lock(&qp->modify_lock);
+	from = roost_qp_state_get(qp);
+	to = mask & ROOST_QP_STATE ? attr->state : from;
+	if (!roost_qp_modify_allowed(qp->type, from, to, mask) ||
+	    !values_valid(qp, attr, mask))
+		goto unlock;
+	if (mask & ROOST_QP_CUR_STATE && attr->cur_state != from)
+		goto unlock;
+	if (mask & ROOST_QP_AV) {
+		rc = roost_path_resolve(qp->dev, &attr->av, qp->qpn,
+					mask & ROOST_QP_DEST_QPN ?
+						attr->dest_qpn :
+						qp->dest_qpn,
+					&path);
+		if (rc != 0)
+			goto unlock;
+	}
+	roost_worker_turn_take(w);
+	/* The worker may have moved it to ERR meanwhile. */
+	if (roost_qp_state_get(qp) != from && to != ROOST_QPS_ERR &&
+	    to != ROOST_QPS_RESET) {
+		rc = -EINVAL;
+		old = path;
+	} else {
+		rc = 0;
+		take_attributes(qp, attr, mask);
+		if (path.valid) {
+			old = qp->path;
+			qp->path = path;
+		}
+		enter_state(w, qp, from, to, attr);
+		roost_worker_publish(w);
+	}
+	roost_worker_turn_release(w);
+	if (old.valid)
+		roost_path_release(qp->dev, &old);
+unlock:
+	pthread_mutex_unlock(&qp->modify_lock);
+	return rc;
+}

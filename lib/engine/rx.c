@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: once per received frame. No allocation, system call, log or lock. */
+
+#include <rte_mbuf.h>
+
+#include "lib/engine/qp_priv.h"
+#include "lib/engine/worker_priv.h"
+
+/* Which service a QP of a type speaks. */
+static const uint8_t qp_services[ROOST_QPT_COUNT] = {
+	[ROOST_QPT_RC] = ROOST_SERVICE_RC,
+	[ROOST_QPT_UC] = ROOST_SERVICE_UC,
+	[ROOST_QPT_UD] = ROOST_SERVICE_UD,
+	[ROOST_QPT_XRC_INI] = ROOST_SERVICE_XRC,
+	[ROOST_QPT_XRC_TGT] = ROOST_SERVICE_XRC,
+};
+
+/* States that take requests, and states that take responses. */
+#define REQUEST_STATES                                                         \
+	(1u << ROOST_QPS_RTR | 1u << ROOST_QPS_RTS | 1u << ROOST_QPS_SQD |     \
+	 1u << ROOST_QPS_SQE)
+#define RESPONSE_STATES (1u << ROOST_QPS_RTS | 1u << ROOST_QPS_SQD)
+
+/* Everything that needs no object: length, address, ICRC, opcode. */
+static enum roost_drop check_frame(const struct roost_port *port,
+				   const struct roost_frame *frame,
+				   struct roost_pkt *pkt)
+{
+	if (!roost_port_owns(port, &frame->dgid))
+		return ROOST_DROP_NOT_OURS;
+	if (!roost_frame_icrc_ok(frame))
+		return ROOST_DROP_ICRC;
+	return roost_pkt_parse(frame, pkt);
+}
+
+static enum roost_drop find_qp(struct roost_dev *dev,
+			       const struct roost_pkt *pkt,
+			       struct roost_qp **qp)
+{
+	if (pkt->dest_qpn == 0)
+		return ROOST_DROP_QPN_ZERO;
+	*qp = roost_idmap_get(&dev->qps, pkt->dest_qpn);
+	return *qp == NULL ? ROOST_DROP_QPN : ROOST_DROP_NONE;
+}
+
+/* Is the packet one that this QP may take? */
+static enum roost_drop check_qp(const struct roost_qp *qp,
+				const struct roost_frame *frame,
+				const struct roost_pkt *pkt)
+{
+	uint32_t states = pkt->info->flags & ROOST_OPF_REQUEST ?
+				  REQUEST_STATES :
+				  RESPONSE_STATES;
+
+	if (pkt->info->service != qp_services[qp->type])
+		return ROOST_DROP_QP_TYPE;
+	if (!(states & 1u << roost_qp_state_get(qp)))
+		return ROOST_DROP_QP_STATE;
+	if (!roost_gid_eq(&frame->sgid, &qp->path.dgid) ||
+	    !roost_gid_eq(&frame->dgid, &qp->path.sgid))
+		return ROOST_DROP_SRC_ADDR;
+	if (!roost_pkey_match(qp->pkey, pkt->pkey))
+		return ROOST_DROP_PKEY;
+	return ROOST_DROP_NONE;
+}
+
+static void receive(struct roost_worker *w, unsigned int port_index,
+		    const struct roost_frame *frame)
+{
+	struct roost_pkt pkt;
+	struct roost_qp *qp;
+	enum roost_drop drop;
+
+	drop = check_frame(&w->dev->ports[port_index], frame, &pkt);
+	if (drop == ROOST_DROP_NONE)
+		drop = find_qp(w->dev, &pkt, &qp);
+	if (drop == ROOST_DROP_NONE)
+		drop = check_qp(qp, frame, &pkt);
+	if (drop != ROOST_DROP_NONE)
+		roost_worker_drop(w, drop);
+	else if (pkt.info->flags & ROOST_OPF_REQUEST)
+		roost_resp_receive(w, qp, &pkt);
+	else
+		roost_req_receive(w, qp, &pkt);
+}
+
+void roost_rx_frame(struct roost_worker *w, unsigned int port_index,
+		    struct rte_mbuf *mbuf)
+{
+	struct roost_port_io *io = &w->dev->ports[port_index].io;
+	struct roost_frame frame;
+
+	switch (roost_frame_parse(rte_pktmbuf_mtod(mbuf, const void *),
+				  rte_pktmbuf_data_len(mbuf), &frame)) {
+	case ROOST_FRAME_OTHER:
+		w->counters.punted_pkts++;
+		io->punt(io->ctx, mbuf);
+		return;
+	case ROOST_FRAME_BAD:
+		roost_worker_drop(w, frame.drop);
+		break;
+	case ROOST_FRAME_ROCE:
+		w->counters.rx_pkts++;
+		w->counters.rx_bytes += mbuf->pkt_len;
+		receive(w, port_index, &frame);
+		break;
+	}
+	rte_pktmbuf_free(mbuf);
+}

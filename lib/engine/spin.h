@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_SPIN_H
+#define ROOST_ENGINE_SPIN_H
+
+/*
+ * The lock of one queue, held for the length of one post or poll by
+ * application threads. Unlocking is a plain store, where a mutex needs a
+ * second locked instruction; a waiter gives its slice away after a while,
+ * because the holder may be off the CPU.
+ */
+
+#include <sched.h>
+#include <stdatomic.h>
+
+#include <rte_pause.h>
+
+struct roost_spin {
+	atomic_flag held;
+};
+
+#define ROOST_SPIN_INIT { ATOMIC_FLAG_INIT }
+
+static inline void roost_spin_lock(struct roost_spin *s)
+{
+	unsigned int tries = 0;
+
+	while (atomic_flag_test_and_set_explicit(&s->held,
+						 memory_order_acquire)) {
+		if (++tries < 256)
+			rte_pause();
+		else
+			sched_yield();
+	}
+}
+
+static inline void roost_spin_unlock(struct roost_spin *s)
+{
+	atomic_flag_clear_explicit(&s->held, memory_order_release);
+}
+
+#endif

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: an iteration makes no allocation but mbufs, no system call but what
+ * events cost, no log, and takes no lock.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_common.h>
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+#include <rte_ring_elem.h>
+
+#include "lib/engine/qp_priv.h"
+#include "lib/engine/worker_priv.h"
+
+#define RX_BURST 32u
+#define RAW_RING_LEN 256u
+
+/* A frame that goes out as it is. */
+struct raw_frame {
+	struct rte_mbuf *mbuf;
+	uint64_t port_index;
+};
+
+static int raw_ring_create(struct rte_ring **ring)
+{
+	ssize_t size = rte_ring_get_memsize_elem(sizeof(struct raw_frame),
+						 RAW_RING_LEN);
+
+	*ring = aligned_alloc(RTE_CACHE_LINE_SIZE,
+			      RTE_ALIGN_CEIL((size_t)size,
+					     RTE_CACHE_LINE_SIZE));
+	if (*ring == NULL)
+		return -ENOMEM;
+	return rte_ring_init(*ring, "roost_raw", RAW_RING_LEN, RING_F_SC_DEQ);
+}
+
+int roost_worker_create(struct roost_dev *dev, struct roost_worker **worker)
+{
+	struct roost_worker *w;
+	int rc;
+
+	w = aligned_alloc(64, RTE_ALIGN_CEIL(sizeof(*w), 64u));
+	if (w == NULL)
+		return -ENOMEM;
+	memset(w, 0, sizeof(*w));
+	rc = raw_ring_create(&w->raw);
+	if (rc != 0) {
+		free(w->raw);
+		free(w);
+		return rc;
+	}
+	w->dev = dev;
+	TAILQ_INIT(&w->send_qps);
+	TAILQ_INIT(&w->ack_qps);
+	TAILQ_INIT(&w->dirty_cqs);
+	roost_timer_wheel_init(&w->timers, 0);
+	pthread_mutex_init(&w->turn, NULL);
+	*worker = w;
+	return 0;
+}
+
+void roost_worker_destroy(struct roost_worker *w)
+{
+	struct raw_frame raw;
+
+	while (rte_ring_sc_dequeue_elem(w->raw, &raw, sizeof(raw)) == 0)
+		rte_pktmbuf_free(raw.mbuf);
+	for (unsigned int i = 0; i < w->dev->nb_ports; i++)
+		rte_pktmbuf_free_bulk(w->txq[i].frames, w->txq[i].count);
+	rte_pktmbuf_free_bulk(w->loopback.frames, w->loopback.count);
+	pthread_mutex_destroy(&w->turn);
+	free(w->raw);
+	free(w);
+}
+
+/* ---- the turn --------------------------------------------------------- */
+
+bool roost_worker_turn_try(struct roost_worker *w)
+{
+	bool mine = pthread_mutex_trylock(&w->turn) == 0;
+
+	/* Pairs with the fence in release: either the holder sees what we
+	 * rang in before, or we see that it has let go.
+	 */
+	atomic_thread_fence(memory_order_seq_cst);
+	return mine;
+}
+
+void roost_worker_turn_take(struct roost_worker *w)
+{
+	atomic_fetch_add(&w->wanted, 1);
+	pthread_mutex_lock(&w->turn);
+	atomic_fetch_sub(&w->wanted, 1);
+}
+
+bool roost_worker_turn_release(struct roost_worker *w)
+{
+	pthread_mutex_unlock(&w->turn);
+	atomic_thread_fence(memory_order_seq_cst);
+	return roost_worker_has_work(w);
+}
+
+bool roost_worker_turn_wanted(const struct roost_worker *w)
+{
+	return atomic_load_explicit(&w->wanted, memory_order_relaxed) != 0;
+}
+
+/* ---- what is to be done ----------------------------------------------- */
+
+void roost_worker_ring(struct roost_worker *w, struct roost_qp *qp)
+{
+	struct roost_qp *first;
+
+	if (atomic_exchange(&qp->doorbell_rung, true))
+		return;
+	first = atomic_load_explicit(&w->doorbells, memory_order_relaxed);
+	do {
+		atomic_store_explicit(&qp->doorbell_next, first,
+				      memory_order_relaxed);
+	} while (!atomic_compare_exchange_weak(&w->doorbells, &first, qp));
+}
+
+/* Put one rung QP where its state wants it. */
+static void answer_doorbell(struct roost_worker *w, struct roost_qp *qp)
+{
+	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
+		roost_qp_flush(w, qp);
+	else
+		roost_worker_want_send(w, qp);
+}
+
+unsigned int roost_worker_answer_doorbells(struct roost_worker *w)
+{
+	struct roost_qp *qp, *next, *oldest = NULL;
+	unsigned int n = 0;
+
+	if (atomic_load_explicit(&w->doorbells, memory_order_relaxed) == NULL)
+		return 0;
+	/* Newest first: turn the list around. */
+	qp = atomic_exchange(&w->doorbells, NULL);
+	for (; qp != NULL; qp = next) {
+		next = atomic_load_explicit(&qp->doorbell_next,
+					    memory_order_relaxed);
+		atomic_store_explicit(&qp->doorbell_next, oldest,
+				      memory_order_relaxed);
+		oldest = qp;
+	}
+	for (qp = oldest; qp != NULL; qp = next, n++) {
+		next = atomic_load_explicit(&qp->doorbell_next,
+					    memory_order_relaxed);
+		/* Before its queues are read: what is posted from here on
+		 * rings again.
+		 */
+		atomic_exchange(&qp->doorbell_rung, false);
+		answer_doorbell(w, qp);
+	}
+	return n;
+}
+
+void roost_worker_want_send(struct roost_worker *w, struct roost_qp *qp)
+{
+	if (qp->in_send_list)
+		return;
+	qp->in_send_list = true;
+	TAILQ_INSERT_TAIL(&w->send_qps, qp, send_link);
+}
+
+void roost_worker_want_ack(struct roost_worker *w, struct roost_qp *qp)
+{
+	if (qp->in_ack_list)
+		return;
+	qp->in_ack_list = true;
+	TAILQ_INSERT_TAIL(&w->ack_qps, qp, ack_link);
+}
+
+static void leave_send_list(struct roost_worker *w, struct roost_qp *qp)
+{
+	qp->in_send_list = false;
+	TAILQ_REMOVE(&w->send_qps, qp, send_link);
+}
+
+void roost_worker_unlink_qp(struct roost_worker *w, struct roost_qp *qp)
+{
+	if (qp->in_send_list)
+		leave_send_list(w, qp);
+	if (qp->in_ack_list) {
+		qp->in_ack_list = false;
+		TAILQ_REMOVE(&w->ack_qps, qp, ack_link);
+	}
+	roost_timer_remove(&w->timers, &qp->req.timer);
+	if (qp->req.inflight) {
+		qp->req.inflight = false;
+		w->nb_inflight_qps--;
+	}
+}
+
+void roost_worker_forget_qp(struct roost_worker *w, struct roost_qp *qp)
+{
+	roost_worker_answer_doorbells(w);
+	roost_worker_unlink_qp(w, qp);
+}
+
+void roost_worker_forget_cq(struct roost_worker *w, struct roost_cq *cq)
+{
+	cq->dirty = false;
+	TAILQ_REMOVE(&w->dirty_cqs, cq, dirty_link);
+}
+
+bool roost_worker_has_work(const struct roost_worker *w)
+{
+	return atomic_load_explicit(&w->doorbells, memory_order_relaxed) !=
+		       NULL ||
+	       !rte_ring_empty(w->raw);
+}
+
+bool roost_worker_is_busy(const struct roost_worker *w)
+{
+	return w->nb_inflight_qps != 0 || !TAILQ_EMPTY(&w->send_qps) ||
+	       !TAILQ_EMPTY(&w->ack_qps) || roost_worker_has_work(w);
+}
+
+uint64_t roost_worker_next_deadline_ns(const struct roost_worker *w)
+{
+	return roost_timer_wheel_next_ns(&w->timers);
+}
+
+/* ---- transmit --------------------------------------------------------- */
+
+static void flush_port(struct roost_worker *w, unsigned int port_index)
+{
+	struct roost_frame_queue *q = &w->txq[port_index];
+	struct roost_port_io *io = &w->dev->ports[port_index].io;
+	uint16_t sent;
+
+	if (q->count == 0)
+		return;
+	sent = io->tx_burst(io->ctx, q->frames, q->count);
+	q->count = (uint16_t)(q->count - sent);
+	memmove(q->frames, q->frames + sent,
+		q->count * sizeof(q->frames[0]));
+}
+
+static struct roost_frame_queue *queue_of(struct roost_worker *w,
+					  const struct roost_qp *qp)
+{
+	return qp->path.loopback ? &w->loopback : &w->txq[qp->path.port_index];
+}
+
+bool roost_worker_tx_room(struct roost_worker *w, const struct roost_qp *qp)
+{
+	struct roost_frame_queue *q = queue_of(w, qp);
+
+	if (q->count < ROOST_TXQ_LEN)
+		return true;
+	if (!qp->path.loopback)
+		flush_port(w, qp->path.port_index);
+	return q->count < ROOST_TXQ_LEN;
+}
+
+void roost_worker_tx(struct roost_worker *w, const struct roost_qp *qp,
+		     struct rte_mbuf *frame)
+{
+	struct roost_frame_queue *q = queue_of(w, qp);
+
+	w->counters.tx_pkts++;
+	w->counters.tx_bytes += frame->pkt_len;
+	if (qp->path.loopback)
+		w->counters.loopback_pkts++;
+	frame->port = qp->path.port_index;
+	q->frames[q->count++] = frame;
+}
+
+int roost_worker_send_frame(struct roost_worker *w, uint8_t port_num,
+			    struct rte_mbuf *frame)
+{
+	struct raw_frame raw = {
+		.mbuf = frame,
+		.port_index = port_num - 1u,
+	};
+
+	if (rte_ring_mp_enqueue_elem(w->raw, &raw, sizeof(raw)) != 0) {
+		rte_pktmbuf_free(frame);
+		return -ENOBUFS;
+	}
+	return 0;
+}
+
+static unsigned int send_raw_frames(struct roost_worker *w)
+{
+	struct raw_frame raw;
+	unsigned int n = 0;
+
+	while (!rte_ring_empty(w->raw)) {
+		if (rte_ring_sc_dequeue_elem(w->raw, &raw, sizeof(raw)) != 0)
+			break;
+		if (w->txq[raw.port_index].count == ROOST_TXQ_LEN)
+			flush_port(w, (unsigned int)raw.port_index);
+		if (w->txq[raw.port_index].count == ROOST_TXQ_LEN)
+			rte_pktmbuf_free(raw.mbuf);
+		else
+			w->txq[raw.port_index]
+				.frames[w->txq[raw.port_index].count++] =
+				raw.mbuf;
+		n++;
+	}
+	return n;
+}
+
+/* ---- the iteration ---------------------------------------------------- */
+
+static unsigned int receive(struct roost_worker *w)
+{
+	struct rte_mbuf *pkts[RX_BURST];
+	unsigned int work = 0;
+
+	for (unsigned int p = 0; p < w->dev->nb_ports; p++) {
+		struct roost_port_io *io = &w->dev->ports[p].io;
+		uint16_t n = io->rx_burst(io->ctx, pkts, RX_BURST);
+
+		for (uint16_t i = 0; i < n; i++) {
+			if (i + 1 < n)
+				rte_prefetch0(rte_pktmbuf_mtod(pkts[i + 1],
+							       void *));
+			roost_rx_frame(w, p, pkts[i]);
+		}
+		work += n;
+	}
+	return work;
+}
+
+/* Frames to ourselves that were queued before; their answers wait for the
+ * next round.
+ */
+static unsigned int receive_loopback(struct roost_worker *w)
+{
+	struct rte_mbuf *pkts[RX_BURST];
+	struct roost_frame_queue *q = &w->loopback;
+	uint16_t n = q->count < RX_BURST ? q->count : (uint16_t)RX_BURST;
+
+	memcpy(pkts, q->frames, n * sizeof(pkts[0]));
+	q->count = (uint16_t)(q->count - n);
+	memmove(q->frames, q->frames + n, q->count * sizeof(q->frames[0]));
+	for (uint16_t i = 0; i < n; i++)
+		roost_rx_frame(w, pkts[i]->port, pkts[i]);
+	return n;
+}
+
+static unsigned int run_timers(struct roost_worker *w)
+{
+	struct roost_timer *timer;
+	unsigned int n = 0;
+
+	while ((timer = roost_timer_wheel_expired(&w->timers, w->now_ns)) !=
+	       NULL) {
+		roost_req_timer(w, RTE_PTR_SUB(timer, offsetof(struct roost_qp,
+							       req.timer)));
+		n++;
+	}
+	return n;
+}
+
+static unsigned int transmit(struct roost_worker *w)
+{
+	struct roost_qp *last = TAILQ_LAST(&w->send_qps, roost_qp_list);
+	struct roost_qp *qp, *next;
+	unsigned int n = 0;
+
+	/* Each QP once; those that could go on are put behind last. */
+	for (qp = TAILQ_FIRST(&w->send_qps); qp != NULL; qp = next) {
+		next = qp == last ? NULL : TAILQ_NEXT(qp, send_link);
+		leave_send_list(w, qp);
+		n += roost_req_transmit(w, qp);
+	}
+	return n;
+}
+
+static void answer(struct roost_worker *w)
+{
+	struct roost_qp *qp;
+
+	while ((qp = TAILQ_FIRST(&w->ack_qps)) != NULL) {
+		if (!roost_ack_send(w, qp))
+			return;
+		qp->in_ack_list = false;
+		TAILQ_REMOVE(&w->ack_qps, qp, ack_link);
+	}
+}
+
+static void fail_users(struct roost_worker *w, struct roost_cq *cq)
+{
+	struct roost_cq_user *user;
+
+	cq->overrun_told = true;
+	roost_event_raise(&cq->async, ROOST_EVENT_CQ_ERR, 0);
+	LIST_FOREACH(user, &cq->users, link)
+		roost_qp_to_err(w, user->qp, ROOST_EVENT_QP_FATAL);
+}
+
+void roost_worker_publish(struct roost_worker *w)
+{
+	struct roost_cq *cq;
+
+	while ((cq = TAILQ_FIRST(&w->dirty_cqs)) != NULL) {
+		roost_worker_forget_cq(w, cq);
+		roost_cq_publish(cq);
+		if (cq->overrun && !cq->overrun_told)
+			fail_users(w, cq);
+	}
+}
+
+unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
+{
+	unsigned int work;
+
+	w->now_ns = now_ns;
+	work = receive(w);
+	if (w->loopback.count != 0)
+		work += receive_loopback(w);
+	work += run_timers(w);
+	work += roost_worker_answer_doorbells(w);
+	work += send_raw_frames(w);
+	/* The application may go on while the port is written to. */
+	roost_worker_publish(w);
+	answer(w);
+	work += transmit(w);
+	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
+		flush_port(w, p);
+	roost_worker_publish(w);
+	return work;
+}
+
+void roost_dev_counters(struct roost_dev *dev, struct roost_dev_counters *c)
+{
+	roost_worker_turn_take(dev->worker);
+	*c = dev->worker->counters;
+	roost_worker_turn_release(dev->worker);
+}

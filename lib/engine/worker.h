@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_WORKER_H
+#define ROOST_ENGINE_WORKER_H
+
+/*
+ * The worker: the one place where the data path runs, and the turn: the right
+ * to run it.
+ *
+ * Whoever holds the turn is the worker: its own thread, an application thread
+ * that helps inside ibv_poll_cq or ibv_post_send, or a thread that changes
+ * objects (modify, destroy, dereg). Everything that the data path reads or
+ * writes without a lock is safe because of the turn, and holding the turn once
+ * is the grace period after which memory that was unlinked before may be
+ * freed: no reader can be left from earlier turns.
+ *
+ * An iteration is a plain function with the time as its argument; who calls it
+ * and how it sleeps is pmd_glue's progress mode.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rte_mbuf;
+struct roost_worker;
+
+/* No deadline: roost_worker_next_deadline_ns(). */
+#define ROOST_NEVER_NS UINT64_MAX
+
+/* Take the turn if it is free. Thread: any. Never blocks. */
+bool roost_worker_turn_try(struct roost_worker *w);
+/* Take the turn, waiting for it; a looping worker lets waiters go first. */
+void roost_worker_turn_take(struct roost_worker *w);
+/* Give it back. Work that was rung in while others held it and that this
+ * holder did not see is seen by the next; returns true when there is some and
+ * the caller, if it is a helper, should take another turn.
+ */
+bool roost_worker_turn_release(struct roost_worker *w);
+/* Somebody waits in turn_take: a polling thread should stand back. */
+bool roost_worker_turn_wanted(const struct roost_worker *w);
+
+/*
+ * One iteration: receive a burst per port, run timers, transmit, acknowledge,
+ * publish completions. The caller holds the turn.
+ * now_ns: any monotonic clock, the same in all calls.
+ * Returns the amount of work done (packets, doorbells, timers); 0: idle.
+ */
+unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns);
+
+/* When the next timer is due; ROOST_NEVER_NS: none. Holder of the turn. */
+uint64_t roost_worker_next_deadline_ns(const struct roost_worker *w);
+/* Doorbells rung, or frames queued, that no iteration has seen. Any thread. */
+bool roost_worker_has_work(const struct roost_worker *w);
+/* The device has requests in flight or to be sent. Holder of the turn. */
+bool roost_worker_is_busy(const struct roost_worker *w);
+
+/*
+ * Send a frame as it is through port_num (ARP, ND, CM). Takes it, also on
+ * error. Returns 0, or -ENOBUFS (the queue to the worker is full; dropped).
+ * Thread: any. The caller makes sure that the worker gets a turn.
+ */
+int roost_worker_send_frame(struct roost_worker *w, uint8_t port_num,
+			    struct rte_mbuf *frame);
+
+#endif

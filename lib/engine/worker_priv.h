@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_WORKER_PRIV_H
+#define ROOST_ENGINE_WORKER_PRIV_H
+
+/*
+ * Inside of the worker; for lib/engine only. All fields belong to the holder
+ * of the turn unless they say otherwise.
+ */
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/queue.h>
+
+#include "lib/engine/cq_priv.h"
+#include "lib/engine/dev_priv.h"
+#include "lib/engine/timer.h"
+#include "lib/engine/worker.h"
+#include "lib/wire/drop.h"
+
+struct rte_mbuf;
+struct rte_ring;
+struct roost_qp;
+
+/* Frames that wait for the port; more are not made until it takes them. */
+#define ROOST_TXQ_LEN 256u
+/* Frames to ourselves within one iteration and the next. */
+#define ROOST_LOOPBACK_LEN 256u
+
+struct roost_frame_queue {
+	struct rte_mbuf *frames[ROOST_TXQ_LEN];
+	uint16_t count;
+};
+
+struct roost_worker {
+	struct roost_dev *dev;
+	uint64_t now_ns; /* of this iteration; the last one's between */
+	TAILQ_HEAD(roost_qp_list, roost_qp) send_qps; /* have requests that may go now */
+	struct roost_qp_list ack_qps; /* owe an answer */
+	TAILQ_HEAD(, roost_cq) dirty_cqs;
+	struct roost_frame_queue txq[ROOST_DEV_PORTS_MAX];
+	struct roost_frame_queue loopback;
+	uint32_t nb_inflight_qps; /* QPs with unacknowledged packets */
+	struct roost_dev_counters counters;
+	struct roost_timer_wheel timers;
+
+	pthread_mutex_t turn __attribute__((aligned(64)));
+	_Atomic uint32_t wanted; /* threads in turn_take; any thread */
+
+	/* QPs whose doorbell was rung, newest first; pushed by any thread,
+	 * taken as a whole. A list and not an rte_ring, because a ring must
+	 * be as long as there may ever be QPs.
+	 */
+	_Atomic(struct roost_qp *) doorbells __attribute__((aligned(64)));
+	struct rte_ring *raw; /* struct raw_frame; enqueue: any thread */
+};
+
+int roost_worker_create(struct roost_dev *dev, struct roost_worker **worker);
+void roost_worker_destroy(struct roost_worker *w);
+
+/* The QP has posted requests, or the like: look at it. Any thread. */
+void roost_worker_ring(struct roost_worker *w, struct roost_qp *qp);
+/* Take all rung doorbells: their QPs are in send_qps then, where wanted. */
+unsigned int roost_worker_answer_doorbells(struct roost_worker *w);
+void roost_worker_want_send(struct roost_worker *w, struct roost_qp *qp);
+void roost_worker_want_ack(struct roost_worker *w, struct roost_qp *qp);
+/* Take the QP out of the lists and the timer wheel. */
+void roost_worker_unlink_qp(struct roost_worker *w, struct roost_qp *qp);
+/* The same, and its doorbell too: its memory goes away. */
+void roost_worker_forget_qp(struct roost_worker *w, struct roost_qp *qp);
+void roost_worker_forget_cq(struct roost_worker *w, struct roost_cq *cq);
+/* Publish what was pushed to CQs; a CQ that was overrun gets CQ_ERR, and every
+ * QP on it goes to ERR with QP_FATAL. Before the turn is released by anyone
+ * who may have completed something.
+ */
+void roost_worker_publish(struct roost_worker *w);
+
+/* Room for one more frame on the QP's path? Where not, make none. */
+bool roost_worker_tx_room(struct roost_worker *w, const struct roost_qp *qp);
+/* Queue a sealed frame; there is room. Takes it. */
+void roost_worker_tx(struct roost_worker *w, const struct roost_qp *qp,
+		     struct rte_mbuf *frame);
+
+/* One received frame, checked in the order of doc/protocol.md. Takes it. */
+void roost_rx_frame(struct roost_worker *w, unsigned int port_index,
+		    struct rte_mbuf *mbuf);
+
+static inline void roost_worker_drop(struct roost_worker *w,
+				     enum roost_drop reason)
+{
+	w->counters.drops[reason]++;
+}
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <rte_ring.h>
+#include <rte_ring_elem.h>
+
+#include "lib/event/channel.h"
+
+TAILQ_HEAD(source_list, roost_event_source);
+
+struct roost_channel {
+	struct rte_ring *ring; /* of struct roost_event; enqueue: any thread,
+				* dequeue: under lock */
+	int fd;                /* eventfd, EFD_SEMAPHORE */
+	pthread_mutex_t lock;
+	pthread_cond_t acked;  /* some source's acked reached its reported */
+	/* Sources whose events wait for room; under lock. The count is also
+	 * read without it: while it is not 0 new events queue behind.
+	 */
+	struct source_list overflow;
+	_Atomic uint32_t nb_overflow;
+};
+
+int roost_channel_create(unsigned int capacity, struct roost_channel **channel)
+{
+	struct roost_channel *ch;
+	ssize_t size;
+	int rc;
+
+	ch = calloc(1, sizeof(*ch));
+	if (ch == NULL)
+		return -ENOMEM;
+	size = rte_ring_get_memsize_elem(sizeof(struct roost_event), capacity);
+	if (size < 0) {
+		rc = -EINVAL;
+		goto fail;
+	}
+	ch->ring = aligned_alloc(RTE_CACHE_LINE_SIZE,
+				 RTE_ALIGN_CEIL((size_t)size,
+						RTE_CACHE_LINE_SIZE));
+	if (ch->ring == NULL) {
+		rc = -ENOMEM;
+		goto fail;
+	}
+	rc = rte_ring_init(ch->ring, "roost_channel", capacity, RING_F_SC_DEQ);
+	if (rc != 0)
+		goto fail;
+	ch->fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+	if (ch->fd < 0) {
+		rc = -errno;
+		goto fail;
+	}
+	pthread_mutex_init(&ch->lock, NULL);
+	pthread_cond_init(&ch->acked, NULL);
+	TAILQ_INIT(&ch->overflow);
+	*channel = ch;
+	return 0;
+fail:
+	free(ch->ring);
+	free(ch);
+	return rc;
+}
+
+void roost_channel_destroy(struct roost_channel *channel)
+{
+	close(channel->fd);
+	pthread_cond_destroy(&channel->acked);
+	pthread_mutex_destroy(&channel->lock);
+	free(channel->ring);
+	free(channel);
+}
+
+int roost_channel_fd(const struct roost_channel *channel)
+{
+	return channel->fd;
+}
+
+static bool enqueue(struct roost_channel *ch, struct roost_event *event)
+{
+	return rte_ring_mp_enqueue_elem(ch->ring, event, sizeof(*event)) == 0;
+}
+
+static bool dequeue(struct roost_channel *ch, struct roost_event *event)
+{
+	return rte_ring_sc_dequeue_elem(ch->ring, event, sizeof(*event)) == 0;
+}
+
+static void token_add(struct roost_channel *ch)
+{
+	uint64_t one = 1;
+	ssize_t n;
+
+	/* Fails only when 2^64 - 2 tokens wait. */
+	n = write(ch->fd, &one, sizeof(one));
+	(void)n;
+}
+
+/*
+ * Take a token without waiting, whatever the flags of the fd are: they are the
+ * application's. When there is none, a reader holds it; that reader will find
+ * the ring empty and wait again.
+ */
+static void token_remove(struct roost_channel *ch)
+{
+	uint64_t value;
+	struct iovec iov = { .iov_base = &value, .iov_len = sizeof(value) };
+	ssize_t n;
+
+	n = preadv2(ch->fd, &iov, 1, -1, RWF_NOWAIT);
+	(void)n;
+}
+
+/* Under the lock: count one more event that waits outside the ring. */
+static void overflow_add(struct roost_channel *ch,
+			 const struct roost_event *event)
+{
+	struct roost_event_source *source = event->source;
+
+	source->overflow[event->type]++;
+	source->overflow_arg[event->type] = event->arg;
+	if (source->overflow_count++ == 0) {
+		TAILQ_INSERT_TAIL(&ch->overflow, source, overflow_link);
+		atomic_fetch_add(&ch->nb_overflow, 1);
+	}
+}
+
+static void overflow_clear(struct roost_channel *ch,
+			   struct roost_event_source *source)
+{
+	if (source->overflow_count == 0)
+		return;
+	source->overflow_count = 0;
+	for (int i = 0; i < ROOST_EVENT_TYPES_MAX; i++)
+		source->overflow[i] = 0;
+	TAILQ_REMOVE(&ch->overflow, source, overflow_link);
+	atomic_fetch_sub(&ch->nb_overflow, 1);
+}
+
+static uint32_t overflow_first_type(const struct roost_event_source *source)
+{
+	uint32_t type = 0;
+
+	while (source->overflow[type] == 0)
+		type++;
+	return type;
+}
+
+/* Under the lock: move what waits into the ring while there is room. */
+static void refill(struct roost_channel *ch)
+{
+	struct roost_event_source *source;
+
+	while ((source = TAILQ_FIRST(&ch->overflow)) != NULL) {
+		uint32_t type = overflow_first_type(source);
+		struct roost_event event = {
+			.source = source,
+			.type = type,
+			.arg = source->overflow_arg[type],
+		};
+
+		if (!enqueue(ch, &event))
+			return;
+		token_add(ch);
+		source->overflow[type]--;
+		if (--source->overflow_count == 0) {
+			TAILQ_REMOVE(&ch->overflow, source, overflow_link);
+			atomic_fetch_sub(&ch->nb_overflow, 1);
+		}
+	}
+}
+
+int roost_channel_read(struct roost_channel *channel, struct roost_event *event)
+{
+	uint64_t value;
+	bool got;
+
+	do {
+		if (read(channel->fd, &value, sizeof(value)) < 0)
+			return -errno;
+		pthread_mutex_lock(&channel->lock);
+		got = dequeue(channel, event);
+		if (got) {
+			event->source->reported++;
+			refill(channel);
+		}
+		pthread_mutex_unlock(&channel->lock);
+		/* Empty: the event belonged to an object that is gone. */
+	} while (!got);
+	return 0;
+}
+
+void roost_event_source_init(struct roost_event_source *source,
+			     struct roost_channel *channel, void *owner)
+{
+	*source = (struct roost_event_source){
+		.channel = channel,
+		.owner = owner,
+	};
+}
+
+void roost_event_raise(struct roost_event_source *source, uint32_t type,
+		       uint32_t arg)
+{
+	struct roost_channel *ch = source->channel;
+	struct roost_event event = {
+		.source = source,
+		.type = type,
+		.arg = arg,
+	};
+
+	if (ch == NULL)
+		return;
+	if (atomic_load(&ch->nb_overflow) == 0 && enqueue(ch, &event)) {
+		token_add(ch);
+		return;
+	}
+	/* A reader may have emptied the ring since: so refill here too. */
+	pthread_mutex_lock(&ch->lock);
+	overflow_add(ch, &event);
+	refill(ch);
+	pthread_mutex_unlock(&ch->lock);
+}
+
+void roost_event_ack(struct roost_event_source *source, uint64_t n)
+{
+	struct roost_channel *ch = source->channel;
+
+	if (ch == NULL)
+		return;
+	pthread_mutex_lock(&ch->lock);
+	source->acked += n;
+	if (source->acked >= source->reported)
+		pthread_cond_broadcast(&ch->acked);
+	pthread_mutex_unlock(&ch->lock);
+}
+
+/* Under the lock: take the source's entries out, keep the others in order. */
+static void purge(struct roost_channel *ch, struct roost_event_source *source)
+{
+	unsigned int n = rte_ring_count(ch->ring);
+	struct roost_event event;
+
+	overflow_clear(ch, source);
+	while (n-- > 0 && dequeue(ch, &event)) {
+		if (event.source == source) {
+			token_remove(ch);
+		} else if (!enqueue(ch, &event)) {
+			token_remove(ch);
+			overflow_add(ch, &event);
+		}
+	}
+	refill(ch);
+}
+
+uint64_t roost_event_source_fini(struct roost_event_source *source)
+{
+	struct roost_channel *ch = source->channel;
+
+	if (ch == NULL)
+		return 0;
+	pthread_mutex_lock(&ch->lock);
+	purge(ch, source);
+	while (source->acked < source->reported)
+		pthread_cond_wait(&ch->acked, &ch->lock);
+	source->channel = NULL;
+	pthread_mutex_unlock(&ch->lock);
+	return source->acked;
+}

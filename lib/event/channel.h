@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_EVENT_CHANNEL_H
+#define ROOST_EVENT_CHANNEL_H
+
+/*
+ * The one mechanism for every kind of event: async, completion and CM.
+ *
+ * A channel is an rte_ring of events and an eventfd in semaphore mode. A
+ * producer enqueues and then adds one token; a consumer takes one token with
+ * read(2) and then dequeues. Blocking, O_NONBLOCK, EINTR, poll, epoll and
+ * SIGIO therefore are the kernel's own.
+ *
+ * Invariant: tokens in the eventfd + tokens held by readers between read(2)
+ * and dequeue >= entries in the ring, and every reader that finds the ring
+ * empty goes back to read(2). So no event is lost, and none is invented.
+ *
+ * A source is whatever raises events (a CQ, a QP, a port...): embed one
+ * struct roost_event_source per kind of event and object. It counts what
+ * waits, what was reported (read) and what was acked; destroying the object
+ * first removes what waits, tokens included, then waits for the acks of what
+ * was read. The ring is bounded and events are not: what does not fit is
+ * counted in its source and enters the ring when a reader makes room.
+ *
+ * This room knows no verbs: type and arg are the owner's.
+ */
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+struct roost_channel;
+
+/* How many different types one source can have waiting outside the ring. */
+#define ROOST_EVENT_TYPES_MAX 32
+
+struct roost_event {
+	struct roost_event_source *source;
+	uint32_t type; /* < ROOST_EVENT_TYPES_MAX; meaning is the owner's */
+	uint32_t arg;  /* e.g. a port number; equal for all events of one
+			* source and type that wait outside the ring */
+};
+
+struct roost_event_source {
+	struct roost_channel *channel; /* NULL: events go nowhere */
+	void *owner;      /* given back to the reader, e.g. the ibv_qp */
+	/* All below: under the channel's lock. */
+	uint64_t reported; /* events read */
+	uint64_t acked;
+	uint32_t overflow[ROOST_EVENT_TYPES_MAX]; /* wait for room, per type */
+	uint32_t overflow_arg[ROOST_EVENT_TYPES_MAX];
+	uint32_t overflow_count; /* sum of overflow[] */
+	TAILQ_ENTRY(roost_event_source) overflow_link; /* when count > 0 */
+};
+
+/*
+ * capacity: entries of the ring, a power of two.
+ * Returns 0, -ENOMEM, -EMFILE/-ENFILE (no eventfd). Thread: any.
+ */
+int roost_channel_create(unsigned int capacity, struct roost_channel **channel);
+
+/* The caller has made sure that no source refers to it any more. */
+void roost_channel_destroy(struct roost_channel *channel);
+
+/* The eventfd; the channel's own, closed by roost_channel_destroy. */
+int roost_channel_fd(const struct roost_channel *channel);
+
+/* A reader for programs: takes one event, waiting as the fd's flags say.
+ * Returns 0, or -errno of read(2): -EAGAIN, -EINTR. The event counts as
+ * reported from here on, until roost_event_ack().
+ * Thread: any number at once; each event goes to exactly one.
+ */
+int roost_channel_read(struct roost_channel *channel, struct roost_event *event);
+
+/* channel may be NULL: a source without a channel raises nothing. */
+void roost_event_source_init(struct roost_event_source *source,
+			     struct roost_channel *channel, void *owner);
+
+/*
+ * Raise one event. Never blocks on a reader, never fails, never loses.
+ * Thread: any, worker included (one eventfd write).
+ */
+void roost_event_raise(struct roost_event_source *source, uint32_t type,
+		       uint32_t arg);
+
+/* Acknowledge n events of the source; wakes a waiting fini. Thread: any. */
+void roost_event_ack(struct roost_event_source *source, uint64_t n);
+
+/*
+ * The object is going away: remove its waiting events and their tokens, then
+ * wait until all events that were read are acked. The caller has made sure
+ * that nobody raises any more. Returns the number of acks over all time.
+ * Thread: an application thread; blocks.
+ */
+uint64_t roost_event_source_fini(struct roost_event_source *source);
+
+#endif

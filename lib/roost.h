@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_H
+#define ROOST_H
+
+/*
+ * libroost: RDMA devices on DPDK ports, for appliances and for the verbs shim.
+ *
+ * Opening a device starts EAL if nobody did, takes the DPDK port that the
+ * configuration names, and turns a worker on it as the progress mode says.
+ * Objects and data path are the engine's: lib/engine/{dev,mr,cq,qp}.h.
+ */
+
+#include <stdbool.h>
+
+#include "lib/engine/cq.h"
+#include "lib/engine/dev.h"
+#include "lib/engine/mr.h"
+#include "lib/engine/qp.h"
+#include "lib/event/channel.h"
+
+struct roost_config;
+struct roost_device;
+
+/*
+ * Open device number index of the configuration. A device that is open
+ * already is shared and counted. On failure one line on stderr has said the
+ * cause and the fix.
+ * Returns 0; -ENODEV (no such port, wrong devargs), -EBUSY (both ends of a
+ * link are taken), -EACCES/-EPERM, -ENOMEM, -EINVAL (configuration).
+ * Thread: any; blocks while EAL and the port start.
+ */
+int roost_device_open(const struct roost_config *config, unsigned int index,
+		      struct roost_device **device);
+/* The last close stops the worker and gives the port back. */
+void roost_device_close(struct roost_device *device);
+
+/* The engine's side of it; valid until close. */
+struct roost_dev *roost_device_dev(struct roost_device *device);
+
+/*
+ * Take the worker's turn if it is free and run one iteration: what posting
+ * and empty polling do, so that a busy program needs no hand-off to another
+ * core. In dedicated mode it does nothing. Returns true when it ran and found
+ * work. Thread: any application thread.
+ */
+bool roost_device_help(struct roost_device *device);
+
+/*
+ * The caller is about to sleep until something happens (it armed a CQ, or
+ * blocks on a channel): the worker's own thread should look after the port.
+ */
+void roost_device_expect(struct roost_device *device);
+
+#endif
