@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "pmd_glue/driver.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/config/nearest.h"
+#include "lib/wire/frame.h"
+
+#define KEYS_MAX 16u
+#define VALUE_MAX 64u
+
+/* The number that key has, less what is lost of it. */
+static uint32_t number_less(const char *devargs, const char *key,
+			    uint32_t less)
+{
+	char value[VALUE_MAX];
+	unsigned long v;
+
+	if (roost_devargs_value(devargs, key, value, sizeof(value)))
+		return 0;
+	v = strtoul(value, NULL, 10);
+	return v > less && v <= UINT16_MAX ? (uint32_t)v - less : 0;
+}
+
+/* A frame takes one buffer, although longer ones could be chained: how many
+ * buffers the peer has is not known.
+ */
+static uint32_t memif_ip_mtu(const char *devargs)
+{
+	return number_less(devargs, "bsize", ROOST_ETH_LEN + ROOST_VLAN_LEN);
+}
+
+/*
+ * A slot of the receive ring holds struct tpacket2_hdr and sockaddr_ll, 80
+ * bytes with the alignment of the IP header, and the frame from there on, the
+ * Ethernet header standing in the last 14 of these bytes.
+ */
+static uint32_t packet_ip_mtu(const char *devargs)
+{
+	return number_less(devargs, "framesz", 80);
+}
+
+/* The driver refuses mbufs smaller than a slot without struct tpacket2_hdr. */
+static uint32_t packet_rx_room(const char *devargs)
+{
+	return number_less(devargs, "framesz", 32);
+}
+
+static const struct roost_driver drivers[] = {
+	{
+		.prefix = "net_memif",
+		.defaults = "bsize=8192,rsize=10",
+		.keys = "role,id,bsize,rsize,socket,socket-abstract,mac,"
+			"zero-copy,secret",
+		.ip_mtu_bytes = memif_ip_mtu,
+		.gated = true,
+	},
+	{
+		/* The driver takes slot i at i * framesz of the ring: framesz
+		 * has to divide blocksz, which has to be whole pages.
+		 */
+		.prefix = "net_af_packet",
+		.defaults = "framesz=4608,blocksz=36864,framecnt=512",
+		.together = "framesz,blocksz,framecnt",
+		.keys = "iface,qpairs,blocksz,framesz,framecnt,qdisc_bypass",
+		.required = "iface",
+		.kernel = ROOST_KERNEL_SHARES,
+		.iface_key = "iface",
+		.ip_mtu_bytes = packet_ip_mtu,
+		.rx_room_bytes = packet_rx_room,
+	},
+	{
+		.prefix = "net_af_xdp",
+		.required = "iface",
+		.kernel = ROOST_KERNEL_SHARES,
+		.iface_key = "iface",
+	},
+	{
+		.prefix = "net_tap",
+		.kernel = ROOST_KERNEL_PEER,
+		.iface_key = "iface",
+		.remote_key = "remote",
+	},
+	{ .prefix = "" },
+};
+
+const struct roost_driver *roost_driver_find(const char *devargs)
+{
+	const struct roost_driver *d = drivers;
+
+	while (strncmp(devargs, d->prefix, strlen(d->prefix)) != 0)
+		d++;
+	return d;
+}
+
+/* ---- devargs: NAME[,KEY[=VALUE]]... ------------------------------------- */
+
+void roost_devargs_name(const char *devargs, char *name, size_t size)
+{
+	snprintf(name, size, "%.*s", (int)strcspn(devargs, ","), devargs);
+}
+
+/* The next ",KEY[=VALUE]" behind p; NULL: there is none. */
+static const char *next_arg(const char *p)
+{
+	p = strchr(p, ',');
+	return p ? p + 1 : NULL;
+}
+
+static bool arg_is(const char *arg, const char *key, size_t key_len)
+{
+	return strcspn(arg, "=,") == key_len &&
+	       strncmp(arg, key, key_len) == 0;
+}
+
+int roost_devargs_value(const char *devargs, const char *key, char *value,
+			size_t size)
+{
+	const char *arg;
+	size_t len;
+
+	for (arg = next_arg(devargs); arg; arg = next_arg(arg)) {
+		if (!arg_is(arg, key, strlen(key)))
+			continue;
+		arg += strlen(key);
+		if (*arg == '=')
+			arg++;
+		len = strcspn(arg, ",");
+		if (len >= size)
+			return -ENAMETOOLONG;
+		memcpy(value, arg, len);
+		value[len] = '\0';
+		return 0;
+	}
+	return -ENOENT;
+}
+
+static bool has_key(const char *devargs, const char *key, size_t key_len)
+{
+	const char *arg;
+
+	for (arg = next_arg(devargs); arg; arg = next_arg(arg))
+		if (arg_is(arg, key, key_len))
+			return true;
+	return false;
+}
+
+/* Does the comma-separated list hold the key? */
+static bool list_has(const char *list, const char *key, size_t key_len)
+{
+	while (list) {
+		if (arg_is(list, key, key_len))
+			return true;
+		list = next_arg(list);
+	}
+	return false;
+}
+
+static bool has_any(const char *devargs, const char *list)
+{
+	for (; list; list = next_arg(list))
+		if (has_key(devargs, list, strcspn(list, ",")))
+			return true;
+	return false;
+}
+
+/* The key in list that given is most like. */
+static void find_nearest(const char *list, const char *given,
+			 char nearest[ROOST_DEVARG_KEY_MAX])
+{
+	char names[KEYS_MAX][ROOST_DEVARG_KEY_MAX];
+	const char *v[KEYS_MAX];
+	size_t nb = 0;
+
+	for (; list && nb < KEYS_MAX; list = next_arg(list), nb++) {
+		roost_devargs_name(list, names[nb], sizeof(names[nb]));
+		v[nb] = names[nb];
+	}
+	snprintf(nearest, ROOST_DEVARG_KEY_MAX, "%s",
+		 roost_name_nearest(given, v, nb));
+}
+
+int roost_driver_check_keys(const char *devargs,
+			    char unknown[ROOST_DEVARG_KEY_MAX],
+			    char nearest[ROOST_DEVARG_KEY_MAX])
+{
+	const struct roost_driver *d = roost_driver_find(devargs);
+	const char *arg;
+	size_t len;
+
+	if (!d->keys)
+		return 0;
+	for (arg = next_arg(devargs); arg; arg = next_arg(arg)) {
+		len = strcspn(arg, "=,");
+		if (list_has(d->keys, arg, len))
+			continue;
+		snprintf(unknown, ROOST_DEVARG_KEY_MAX, "%.*s", (int)len, arg);
+		find_nearest(d->keys, unknown, nearest);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int roost_driver_devargs(const char *devargs, char *full, size_t size)
+{
+	const struct roost_driver *d = roost_driver_find(devargs);
+	size_t end = strlen(devargs);
+	const char *arg;
+	size_t len;
+
+	if (end >= size)
+		return -ENAMETOOLONG;
+	memcpy(full, devargs, end + 1);
+	if (has_any(devargs, d->together))
+		return 0;
+	for (arg = d->defaults; arg; arg = next_arg(arg)) {
+		if (has_key(devargs, arg, strcspn(arg, "=,")))
+			continue;
+		len = strcspn(arg, ",");
+		if (end + 1 + len >= size)
+			return -ENAMETOOLONG;
+		full[end] = ',';
+		memcpy(full + end + 1, arg, len);
+		end += 1 + len;
+		full[end] = '\0';
+	}
+	return 0;
+}
+
+enum roost_driver_kernel roost_driver_kernel(const char *devargs, char *iface,
+					     size_t size)
+{
+	const struct roost_driver *d = roost_driver_find(devargs);
+
+	iface[0] = '\0';
+	if (d->remote_key &&
+	    roost_devargs_value(devargs, d->remote_key, iface, size) == 0)
+		return ROOST_KERNEL_SHARES;
+	if (!d->iface_key ||
+	    roost_devargs_value(devargs, d->iface_key, iface, size))
+		return ROOST_KERNEL_NONE;
+	return d->kernel;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_PMD_GLUE_DRIVER_H
+#define ROOST_PMD_GLUE_DRIVER_H
+
+/*
+ * What DPDK's drivers do not tell through ethdev: arguments that fit us where
+ * the user gave none, and which kernel interface shares the port. One const
+ * table; a driver without a row works with what ethdev says.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/config/config.h"
+
+/* Where the kernel stands, seen from the port. */
+enum roost_driver_kernel {
+	ROOST_KERNEL_NONE,   /* it knows nothing of the port */
+	ROOST_KERNEL_SHARES, /* its stack sees the same frames, same MAC */
+	ROOST_KERNEL_PEER,   /* it sits at the other end of the port */
+};
+
+struct roost_driver {
+	const char *prefix;   /* of the device's name: "net_memif" */
+	const char *defaults; /* devargs as a user could write them, or NULL */
+	/* Given one of these the user has thought of all: then no default of
+	 * theirs is added. Keys, separated by commas, or NULL.
+	 */
+	const char *together;
+	/* All keys of a driver that takes unknown ones in silence, or NULL. */
+	const char *keys;
+	const char *required; /* a key that has to be given, or NULL */
+	enum roost_driver_kernel kernel;
+	const char *iface_key;  /* names the kernel's interface; NULL: none */
+	const char *remote_key; /* names one that SHARES; NULL: none */
+	/* What IP may put into one frame by these (full) devargs; NULL: the
+	 * port's MTU says it.
+	 */
+	uint32_t (*ip_mtu_bytes)(const char *devargs);
+	/* The bytes of an mbuf that a received frame may take; NULL: what we
+	 * need ourselves is enough.
+	 */
+	uint32_t (*rx_room_bytes)(const char *devargs);
+	/* Tears its shared memory down on a thread of its own: pmd_glue's
+	 * interrupt gate must stand before it.
+	 */
+	bool gated;
+};
+
+/* The row for devargs; never NULL. */
+const struct roost_driver *roost_driver_find(const char *devargs);
+
+/*
+ * Copy devargs and add what the user left out. Returns 0, -ENAMETOOLONG.
+ */
+int roost_driver_devargs(const char *devargs, char *full, size_t size);
+
+#define ROOST_DEVARG_KEY_MAX 64 /* bytes, terminating zero included */
+
+/*
+ * Look for a key that the driver does not know, and the one probably meant.
+ * Returns 0, or -EINVAL with both names filled in.
+ */
+int roost_driver_check_keys(const char *devargs,
+			    char unknown[ROOST_DEVARG_KEY_MAX],
+			    char nearest[ROOST_DEVARG_KEY_MAX]);
+
+/* The name of the device: devargs up to the first comma. */
+void roost_devargs_name(const char *devargs, char *name, size_t size);
+
+/*
+ * The value of key among devargs. Returns 0; -ENOENT, -ENAMETOOLONG.
+ */
+int roost_devargs_value(const char *devargs, const char *key, char *value,
+			size_t size);
+
+/*
+ * The kernel's interface behind the port and where the kernel stands.
+ * Returns it; iface is empty for ROOST_KERNEL_NONE.
+ */
+enum roost_driver_kernel roost_driver_kernel(const char *devargs, char *iface,
+					     size_t size);
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "pmd_glue/eal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_log.h>
+
+#include "pmd_glue/clock.h"
+#include "pmd_glue/report.h"
+
+/* Memory that EAL may use: pages are taken when they are touched. */
+#define MEM_BASE_MB 64u
+#define MEM_PORT_MB 64u
+
+#define CPU_LIST_MAX 512
+#define ARGS_MAX 16
+
+/* ---- DPDK's log -------------------------------------------------------- */
+
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+static char log_text[256]; /* the first line since; under log_lock */
+static bool log_verbose;
+static bool log_muted;
+static FILE *log_stream;   /* for ever, once there */
+static pid_t starter;      /* thread that is inside rte_eal_init(), or 0 */
+
+static void log_keep(const char *text, size_t len)
+{
+	while (len && (text[len - 1] == '\n' || text[len - 1] == ' '))
+		len--;
+	pthread_mutex_lock(&log_lock);
+	if (log_text[0] == '\0')
+		snprintf(log_text, sizeof(log_text), "%.*s", (int)len, text);
+	pthread_mutex_unlock(&log_lock);
+}
+
+static ssize_t log_write(void *cookie __attribute__((unused)),
+			 const char *text, size_t len)
+{
+	log_keep(text, len);
+	if (log_verbose && !log_muted)
+		return write(STDERR_FILENO, text, len);
+	return (ssize_t)len;
+}
+
+/* What EAL prints on stderr while it starts is its log, too; what other
+ * threads print meanwhile is theirs.
+ */
+static ssize_t stderr_write(void *cookie, const char *text, size_t len)
+{
+	if (gettid() == starter)
+		return log_write(cookie, text, len);
+	return write(STDERR_FILENO, text, len);
+}
+
+static FILE *open_stream(cookie_write_function_t *fn)
+{
+	const cookie_io_functions_t io = { .write = fn };
+	FILE *stream = fopencookie(NULL, "w", io);
+
+	if (stream)
+		setvbuf(stream, NULL, _IOLBF, 512);
+	return stream;
+}
+
+const char *roost_eal_log_first(void)
+{
+	static char copy[sizeof(log_text)];
+
+	pthread_mutex_lock(&log_lock);
+	memcpy(copy, log_text, sizeof(copy));
+	pthread_mutex_unlock(&log_lock);
+	return copy;
+}
+
+void roost_eal_log_clear(void)
+{
+	pthread_mutex_lock(&log_lock);
+	log_text[0] = '\0';
+	pthread_mutex_unlock(&log_lock);
+}
+
+void roost_eal_log_mute(bool mute)
+{
+	log_muted = mute;
+}
+
+/* ---- the run-time directory -------------------------------------------- */
+
+/*
+ * EAL makes BASE/dpdk/PREFIX, even where it puts nothing in. Both are removed
+ * again, the upper one only if it was not there before. Roost processes that
+ * start hold a shared lock on BASE, so that none of them finds its upper
+ * directory gone in between.
+ */
+static struct {
+	int base_fd;
+	bool made_upper;
+	char upper[256];
+	char own[300];
+} run_dir = { .base_fd = -1 };
+
+/* As EAL chooses it. */
+static const char *run_base(void)
+{
+	const char *base = getenv("RUNTIME_DIRECTORY");
+
+	if (base)
+		return base;
+	if (getuid() == 0)
+		return "/var/run";
+	base = getenv("XDG_RUNTIME_DIR");
+	return base ? base : "/tmp";
+}
+
+static void run_dir_prepare(const char *prefix)
+{
+	const char *base = run_base();
+	struct stat st;
+
+	snprintf(run_dir.upper, sizeof(run_dir.upper), "%s/dpdk", base);
+	snprintf(run_dir.own, sizeof(run_dir.own), "%s/%s", run_dir.upper,
+		 prefix);
+	run_dir.base_fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (run_dir.base_fd >= 0)
+		flock(run_dir.base_fd, LOCK_SH | LOCK_NB);
+	run_dir.made_upper = stat(run_dir.upper, &st) < 0 && errno == ENOENT;
+}
+
+bool roost_eal_tidy(void)
+{
+	if (run_dir.base_fd < 0)
+		return true;
+	rmdir(run_dir.own);
+	if (run_dir.made_upper) {
+		if (flock(run_dir.base_fd, LOCK_EX | LOCK_NB) < 0 &&
+		    errno == EWOULDBLOCK) {
+			/* A failed upgrade has lost the lock; so be it. */
+			return false;
+		}
+		rmdir(run_dir.upper);
+	}
+	close(run_dir.base_fd);
+	run_dir.base_fd = -1;
+	return true;
+}
+
+/* ---- arguments --------------------------------------------------------- */
+
+/* Free huge pages of any size, in MB. */
+static unsigned long free_huge_mb(void)
+{
+	static const char dir_name[] = "/sys/kernel/mm/hugepages";
+	unsigned long kb, pages, total_kb = 0;
+	struct dirent *entry;
+	char path[512];
+	FILE *file;
+	DIR *dir;
+
+	dir = opendir(dir_name);
+	if (!dir)
+		return 0;
+	while ((entry = readdir(dir))) {
+		if (sscanf(entry->d_name, "hugepages-%lukB", &kb) != 1)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s/free_hugepages", dir_name,
+			 entry->d_name);
+		file = fopen(path, "re");
+		if (!file)
+			continue;
+		if (fscanf(file, "%lu", &pages) == 1)
+			total_kb += kb * pages;
+		fclose(file);
+	}
+	closedir(dir);
+	return total_kb / 1024;
+}
+
+/* A command line under construction. */
+struct args {
+	int argc;
+	char *argv[ARGS_MAX];
+	char text[1024];
+	size_t used;
+};
+
+static void arg(struct args *args, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void arg(struct args *args, const char *format, ...)
+{
+	char *at = args->text + args->used;
+	va_list list;
+
+	va_start(list, format);
+	args->used += 1 + (size_t)vsnprintf(at, sizeof(args->text) - args->used,
+					    format, list);
+	va_end(list);
+	args->argv[args->argc++] = at;
+}
+
+/* "0-3,7": where the application may run. */
+static void format_cpus(char *buf, size_t size)
+{
+	size_t cpu, first, len = 0;
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	sched_getaffinity(0, sizeof(cpus), &cpus);
+	for (cpu = 0; cpu < CPU_SETSIZE && len < size - 24; cpu++) {
+		if (!CPU_ISSET(cpu, &cpus))
+			continue;
+		first = cpu;
+		while (cpu + 1 < CPU_SETSIZE && CPU_ISSET(cpu + 1, &cpus))
+			cpu++;
+		len += (size_t)snprintf(buf + len, size - len, "%s%zu-%zu",
+					len ? "," : "", first, cpu);
+	}
+}
+
+static void fill_args(struct args *args, const struct roost_eal_conf *conf,
+		      const char *prefix)
+{
+	unsigned int mem_mb = MEM_BASE_MB + MEM_PORT_MB * conf->nb_ports;
+	bool huge = free_huge_mb() >= mem_mb;
+	char cpus[CPU_LIST_MAX] = "";
+
+	format_cpus(cpus, sizeof(cpus));
+	arg(args, "%s", program_invocation_short_name);
+	arg(args, "--lcores=0@(%s)", cpus);
+	arg(args, "--file-prefix=%s", prefix);
+	arg(args, "--no-telemetry");
+	arg(args, "--log-level=%d", conf->verbose ? RTE_LOG_INFO : RTE_LOG_ERR);
+	if (huge) {
+		arg(args, "--in-memory");
+	} else {
+		arg(args, "--no-huge");
+		arg(args, "--no-shconf");
+		arg(args, "-m");
+		arg(args, "%u", mem_mb);
+	}
+	/* Allowing a PCI device that cannot be allows no other. */
+	if (conf->pci)
+		arg(args, "--allow=pci:ffff:ff:1f.7");
+	else
+		arg(args, "--no-pci");
+	/* A PCI device may want physical addresses, for which EAL looks; those
+	 * of small pages cannot be had.
+	 */
+	if (!conf->pci || !huge)
+		arg(args, "--iova-mode=va");
+}
+
+/* Runs rte_eal_init() with its stderr caught. */
+static int init(int argc, char **argv)
+{
+	FILE *saved = stderr;
+	FILE *caught = open_stream(stderr_write);
+	int ret;
+
+	if (caught) {
+		starter = gettid();
+		stderr = caught;
+	}
+	ret = rte_eal_init(argc, argv) < 0 ? -rte_errno : 0;
+	/* The stream stays open: another thread may be about to print. */
+	stderr = saved;
+	if (caught)
+		fflush(caught);
+	return ret;
+}
+
+static int init_with(const struct roost_eal_conf *conf)
+{
+	struct args args = { 0 };
+	char prefix[32];
+	int ret;
+
+	snprintf(prefix, sizeof(prefix), "roost-%d-%x", getpid(),
+		 (unsigned int)roost_now_ns());
+	fill_args(&args, conf, prefix);
+	run_dir_prepare(prefix);
+	ret = init(args.argc, args.argv);
+	roost_eal_tidy();
+	return ret;
+}
+
+int roost_eal_start(const struct roost_eal_conf *conf)
+{
+	static bool started;
+	int ret;
+
+	/* Lcores are counted at the very beginning of rte_eal_init(). */
+	if (started || rte_lcore_count() != 0)
+		return 0;
+	log_verbose = conf->verbose;
+	log_stream = open_stream(log_write);
+	if (!log_stream)
+		return -ENOMEM;
+	rte_openlog_stream(log_stream);
+	ret = init_with(conf);
+	if (ret) {
+		roost_report("cannot start DPDK: %s; run with -v to see its "
+			     "log", roost_eal_log_first());
+		return ret;
+	}
+	started = true;
+	return 0;
+}

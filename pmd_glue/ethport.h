@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_PMD_GLUE_ETHPORT_H
+#define ROOST_PMD_GLUE_ETHPORT_H
+
+/*
+ * One DPDK port: plugged in by its devargs, configured, started, watched,
+ * given back. Also the two bursts that a worker calls.
+ *
+ * A memif client does not look for its server by itself: while it has no
+ * connection, the port is restarted now and then until there is one.
+ *
+ * Thread: the control thread, unless a call says otherwise.
+ */
+
+#include <net/if.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/engine/types.h"
+#include "pmd_glue/driver.h"
+#include "pmd_glue/intr_gate.h"
+
+struct rte_mbuf;
+struct rte_mempool;
+
+#define ROOST_ETHPORT_FULL_DEVARGS_MAX (ROOST_DEVARGS_MAX + 128)
+
+struct roost_ethport_conf {
+	const char *label;   /* what users call it, for errors: "port0 (...)" */
+	const char *devargs; /* as configured, or as the link has them */
+	bool is_link;        /* plugged in is connected, as into a switch */
+	uint32_t mtu_bytes;  /* of IP; 0: as it is */
+};
+
+struct roost_ethport {
+	/* Constant once open. */
+	struct roost_ethport_conf conf;
+	const struct roost_driver *driver;
+	char devargs[ROOST_ETHPORT_FULL_DEVARGS_MAX];
+	enum roost_driver_kernel kernel;
+	char iface[IFNAMSIZ]; /* the kernel's, or empty */
+	uint16_t id;
+	bool was_there;       /* the application had plugged it in */
+	uint64_t owner_id;    /* ethdev's ownership */
+	uint8_t mac[6];
+	uint32_t ip_mtu_bytes;
+	struct rte_mempool *pool;
+	int epoll_fd;         /* RX interrupts; -1: it has none */
+	int groups_fd;        /* keeps multicast coming; -1: not needed */
+	bool has_lsc;
+	bool is_memif_client;
+	struct roost_intr_owner gate; /* if driver->gated */
+	/* Changes while somebody holds the turn. */
+	bool started;
+	/* Writer: the control thread. */
+	atomic_bool carrier;
+	uint64_t retry_at_ns;
+	uint64_t retry_after_ns;
+};
+
+/*
+ * Plug in and configure. Says on stderr why it could not, once.
+ * Returns 0; -ENODEV (no such device, interface or driver, wrong devargs),
+ * -EBUSY (in use), -EPERM, -ENOMEM, -EINVAL (mtu).
+ */
+int roost_ethport_open(struct roost_ethport *port,
+		       const struct roost_ethport_conf *conf);
+/* Start it; a memif client without a server is started later. Returns 0, or
+ * what the driver says, reported.
+ */
+int roost_ethport_start(struct roost_ethport *port, uint64_t now_ns);
+/* No worker uses it any more. The pool stays: others may hold packets. */
+void roost_ethport_close(struct roost_ethport *port);
+/* All packets are back. */
+void roost_ethport_free_pool(struct roost_ethport *port);
+
+/* What is known of the link now. */
+struct roost_ethport_link {
+	enum roost_port_state state;
+	bool carrier; /* state ACTIVE does not need one on a link */
+	uint32_t speed_mbps; /* 0: not known */
+};
+void roost_ethport_link(struct roost_ethport *port,
+			struct roost_ethport_link *link);
+
+/* Connect again where that is due; takes the worker's turn. Returns when to
+ * call again; UINT64_MAX: not by itself.
+ */
+uint64_t roost_ethport_reconnect(struct roost_ethport *port, uint64_t now_ns);
+
+/* As in struct roost_port_io. Holder of the turn. */
+uint16_t roost_ethport_rx(struct roost_ethport *port, struct rte_mbuf **pkts,
+			  uint16_t n);
+uint16_t roost_ethport_tx(struct roost_ethport *port, struct rte_mbuf **pkts,
+			  uint16_t n);
+
+/* For struct roost_turner_rx: ctx is the port. Holder of the turn. */
+int roost_ethport_arm(void *ctx);
+void roost_ethport_disarm(void *ctx);
+
+#endif

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "pmd_glue/host.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/config/addr.h"
+#include "lib/wire/frame.h"
+#include "pmd_glue/arp.h"
+#include "pmd_glue/clock.h"
+#include "pmd_glue/echo.h"
+#include "pmd_glue/ether.h"
+#include "pmd_glue/gid_table.h"
+#include "pmd_glue/nd.h"
+#include "pmd_glue/neigh.h"
+
+#define RESOLVE_MAX_NS 4000000000ull
+
+static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+static const struct roost_gid all_nodes = {
+	.b = { [0] = 0xff, [1] = 0x02, [15] = 0x01 },
+};
+
+struct roost_host {
+	struct roost_host_conf conf; /* constant */
+	struct roost_gid link_local; /* constant */
+	struct roost_neigh self;     /* constant: an address of our own */
+	pthread_mutex_t lock;        /* around the cache */
+	pthread_cond_t changed;      /* an entry got a MAC, or failed */
+	struct roost_neigh_cache *neighs;
+};
+
+static bool is_ours(const struct roost_host *host, const struct roost_gid *addr)
+{
+	const struct roost_prefixes *own = &host->conf.routes.on_link;
+
+	if (roost_gid_eq(addr, &host->link_local))
+		return true;
+	for (unsigned int i = 0; i < own->nb; i++)
+		if (roost_gid_eq(addr, &own->v[i].gid))
+			return true;
+	return false;
+}
+
+static bool we_answer(const struct roost_host *host,
+		      const struct roost_gid *addr)
+{
+	return is_ours(host, addr) &&
+	       !(host->conf.kernel_owns &&
+		 host->conf.kernel_owns(host->conf.ctx, addr));
+}
+
+/* Which of our addresses asks for addr: one of the same subnet, else any. */
+static struct roost_gid source_for(const struct roost_host *host,
+				   const struct roost_gid *addr)
+{
+	static const uint8_t none[4];
+	const struct roost_prefixes *own = &host->conf.routes.on_link;
+	const struct roost_gid *any = NULL;
+
+	for (unsigned int i = 0; i < own->nb; i++) {
+		if (roost_prefix_contains(&own->v[i], addr))
+			return own->v[i].gid;
+		if (!any && roost_gid_is_v4(&own->v[i].gid))
+			any = &own->v[i].gid;
+	}
+	if (!roost_gid_is_v4(addr))
+		return host->link_local;
+	return any ? *any : roost_gid_from_v4(none);
+}
+
+/* ---- what we say ------------------------------------------------------- */
+
+static void send_arp(const struct roost_host *host, const struct roost_arp *arp,
+		     const uint8_t dst_mac[6])
+{
+	uint8_t frame[ROOST_ARP_FRAME_LEN];
+	size_t len = roost_arp_build(arp, dst_mac, frame);
+
+	host->conf.send(host->conf.ctx, frame, len);
+}
+
+static void send_nd(const struct roost_host *host, const struct roost_nd *nd,
+		    const uint8_t *dst_mac)
+{
+	uint8_t frame[ROOST_ND_FRAME_MAX];
+	uint8_t group_mac[6];
+	size_t len;
+
+	if (!dst_mac) {
+		roost_nd_group_mac(&nd->dst, group_mac);
+		dst_mac = group_mac;
+	}
+	len = roost_nd_build(nd, host->conf.mac, dst_mac, frame);
+	host->conf.send(host->conf.ctx, frame, len);
+}
+
+static void ask(void *ctx, const struct roost_gid *addr, const uint8_t *mac)
+{
+	const struct roost_host *host = ctx;
+	struct roost_gid source = source_for(host, addr);
+
+	if (roost_gid_is_v4(addr)) {
+		struct roost_arp arp = {
+			.is_request = true,
+			.sender_ip = source,
+			.target_ip = *addr,
+		};
+
+		memcpy(arp.sender_mac, host->conf.mac, 6);
+		send_arp(host, &arp, mac ? mac : broadcast);
+	} else {
+		struct roost_nd nd = {
+			.type = ROOST_ND_SOLICIT,
+			.src = source,
+			.dst = mac ? *addr : roost_nd_solicited_node(addr),
+			.target = *addr,
+			.has_mac = true,
+		};
+
+		memcpy(nd.mac, host->conf.mac, 6);
+		send_nd(host, &nd, mac);
+	}
+}
+
+static void announce(const struct roost_host *host,
+		     const struct roost_gid *addr)
+{
+	struct roost_arp arp = {
+		.is_request = true,
+		.sender_ip = *addr,
+		.target_ip = *addr,
+	};
+	struct roost_nd nd = {
+		.type = ROOST_ND_ADVERT,
+		.src = *addr,
+		.dst = all_nodes,
+		.target = *addr,
+		.has_mac = true,
+		.override = true,
+	};
+
+	if (!we_answer(host, addr))
+		return;
+	if (roost_gid_is_v4(addr)) {
+		memcpy(arp.sender_mac, host->conf.mac, 6);
+		send_arp(host, &arp, broadcast);
+	} else {
+		memcpy(nd.mac, host->conf.mac, 6);
+		send_nd(host, &nd, NULL);
+	}
+}
+
+/* ---- what we hear ------------------------------------------------------ */
+
+static void hear(struct roost_host *host, const struct roost_neigh_word *word,
+		 uint64_t now_ns)
+{
+	pthread_mutex_lock(&host->lock);
+	if (roost_neigh_hear(host->neighs, word, now_ns))
+		pthread_cond_broadcast(&host->changed);
+	pthread_mutex_unlock(&host->lock);
+}
+
+static void input_arp(struct roost_host *host, const uint8_t *frame,
+		      size_t len_bytes, uint64_t now_ns)
+{
+	struct roost_neigh_word word = { .override = true };
+	struct roost_arp arp, reply = { 0 };
+	bool for_us;
+
+	if (roost_arp_parse(frame, len_bytes, &arp) ||
+	    memcmp(arp.sender_mac, host->conf.mac, 6) == 0)
+		return;
+	for_us = is_ours(host, &arp.target_ip);
+	if (arp.sender_ip.b[12] != 0 && !is_ours(host, &arp.sender_ip)) {
+		word.addr = arp.sender_ip;
+		memcpy(word.mac, arp.sender_mac, 6);
+		word.solicited = !arp.is_request && for_us;
+		word.create = arp.is_request && for_us;
+		hear(host, &word, now_ns);
+	}
+	if (!arp.is_request || !we_answer(host, &arp.target_ip))
+		return;
+	reply.sender_ip = arp.target_ip;
+	reply.target_ip = arp.sender_ip;
+	memcpy(reply.sender_mac, host->conf.mac, 6);
+	memcpy(reply.target_mac, arp.sender_mac, 6);
+	send_arp(host, &reply, arp.sender_mac);
+}
+
+static void answer_solicit(struct roost_host *host, const struct roost_nd *nd,
+			   const uint8_t src_mac[6])
+{
+	bool to_all = roost_gid_is_zero(&nd->src);
+	struct roost_nd reply = {
+		.type = ROOST_ND_ADVERT,
+		.src = nd->target,
+		.dst = to_all ? all_nodes : nd->src,
+		.target = nd->target,
+		.has_mac = true,
+		.solicited = !to_all,
+		.override = true,
+	};
+
+	memcpy(reply.mac, host->conf.mac, 6);
+	if (to_all)
+		send_nd(host, &reply, NULL);
+	else
+		send_nd(host, &reply, nd->has_mac ? nd->mac : src_mac);
+}
+
+static void input_nd(struct roost_host *host, const uint8_t *frame,
+		     const struct roost_nd *nd, uint64_t now_ns)
+{
+	const uint8_t *src_mac = frame + 6;
+	struct roost_neigh_word word = { .override = true };
+
+	if (memcmp(src_mac, host->conf.mac, 6) == 0 ||
+	    !roost_mac_is_station(src_mac))
+		return;
+	/* An answer without the option says that the MAC is still the same
+	 * (RFC 4861, 7.2.5): the one that it came from.
+	 */
+	memcpy(word.mac, nd->has_mac ? nd->mac : src_mac, 6);
+	if (nd->type == ROOST_ND_ADVERT) {
+		word.addr = nd->target;
+		word.solicited = nd->solicited;
+		word.override = nd->override && nd->has_mac;
+		if (!is_ours(host, &nd->target))
+			hear(host, &word, now_ns);
+		return;
+	}
+	if (!is_ours(host, &nd->target))
+		return;
+	if (nd->has_mac && !is_ours(host, &nd->src)) {
+		word.addr = nd->src;
+		word.create = true;
+		hear(host, &word, now_ns);
+	}
+	if (we_answer(host, &nd->target))
+		answer_solicit(host, nd, src_mac);
+}
+
+void roost_host_input(struct roost_host *host, uint8_t *frame,
+		      size_t len_bytes, uint64_t now_ns)
+{
+	struct roost_echo echo;
+	struct roost_nd nd;
+
+	if (len_bytes < ROOST_ETH_LEN)
+		return;
+	if (roost_ether_type(frame) == ROOST_ETHERTYPE_ARP) {
+		input_arp(host, frame, len_bytes, now_ns);
+	} else if (roost_nd_parse(frame, len_bytes, &nd) == 0) {
+		input_nd(host, frame, &nd, now_ns);
+	} else if (memcmp(frame, host->conf.mac, 6) == 0 &&
+		   roost_echo_parse(frame, len_bytes, &echo) == 0 &&
+		   we_answer(host, &echo.dst)) {
+		roost_echo_reply(&echo, frame);
+		host->conf.send(host->conf.ctx, frame, echo.len_bytes);
+	}
+}
+
+/* ---- neighbours -------------------------------------------------------- */
+
+static bool has_mac(struct roost_neigh *neigh)
+{
+	return atomic_load_explicit(&neigh->mac_gen, memory_order_acquire) != 0;
+}
+
+/* Wait until the neighbour has a MAC or nobody answered. Under the lock. */
+static int wait_for(struct roost_host *host, struct roost_neigh *neigh,
+		    uint64_t until_ns)
+{
+	struct timespec until = {
+		.tv_sec = (time_t)(until_ns / 1000000000u),
+		.tv_nsec = (long)(until_ns % 1000000000u),
+	};
+
+	while (!has_mac(neigh)) {
+		if (roost_neigh_state(neigh) == ROOST_NEIGH_FAILED)
+			return -ETIMEDOUT;
+		if (pthread_cond_timedwait(&host->changed, &host->lock,
+					   &until) == ETIMEDOUT)
+			return -ETIMEDOUT;
+	}
+	return 0;
+}
+
+int roost_host_resolve(struct roost_host *host, const struct roost_gid *sgid,
+		       const struct roost_gid *dgid,
+		       struct roost_neigh **neigh)
+{
+	uint64_t now_ns = roost_now_ns();
+	struct roost_gid hop;
+	int ret;
+
+	if (is_ours(host, dgid)) {
+		*neigh = &host->self;
+		return 0;
+	}
+	ret = roost_route_next_hop(&host->conf.routes, sgid, dgid, &hop);
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&host->lock);
+	ret = roost_neigh_get(host->neighs, &hop, now_ns, neigh);
+	if (ret)
+		goto unlock;
+	if (!has_mac(*neigh)) {
+		host->conf.wake(host->conf.ctx);
+		ret = wait_for(host, *neigh, now_ns + RESOLVE_MAX_NS);
+	}
+	if (ret) {
+		roost_neigh_put(host->neighs, *neigh, roost_now_ns());
+		if (!roost_gid_eq(&hop, dgid))
+			ret = -EHOSTUNREACH;
+	}
+unlock:
+	pthread_mutex_unlock(&host->lock);
+	return ret;
+}
+
+void roost_host_neigh_put(struct roost_host *host, struct roost_neigh *neigh)
+{
+	if (neigh == &host->self)
+		return;
+	pthread_mutex_lock(&host->lock);
+	roost_neigh_put(host->neighs, neigh, roost_now_ns());
+	pthread_mutex_unlock(&host->lock);
+}
+
+uint64_t roost_host_tick(struct roost_host *host, uint64_t now_ns)
+{
+	uint64_t next_ns;
+	bool failed;
+
+	pthread_mutex_lock(&host->lock);
+	next_ns = roost_neigh_tick(host->neighs, now_ns, &failed);
+	if (failed)
+		pthread_cond_broadcast(&host->changed);
+	pthread_mutex_unlock(&host->lock);
+	return next_ns;
+}
+
+void roost_host_link_up(struct roost_host *host, uint64_t now_ns)
+{
+	const struct roost_prefixes *own = &host->conf.routes.on_link;
+
+	announce(host, &host->link_local);
+	for (unsigned int i = 0; i < own->nb; i++)
+		announce(host, &own->v[i].gid);
+	pthread_mutex_lock(&host->lock);
+	roost_neigh_link_up(host->neighs, now_ns);
+	pthread_mutex_unlock(&host->lock);
+}
+
+/* ---- life -------------------------------------------------------------- */
+
+int roost_host_create(const struct roost_host_conf *conf,
+		      struct roost_host **host)
+{
+	struct roost_host *h = calloc(1, sizeof(*h));
+	pthread_condattr_t attr;
+	int ret;
+
+	if (!h)
+		return -ENOMEM;
+	h->conf = *conf;
+	h->link_local = roost_gid_link_local(conf->mac);
+	atomic_init(&h->self.mac_gen, roost_neigh_mac_gen(conf->mac, 1));
+	ret = roost_neigh_cache_create(ask, h, &h->neighs);
+	if (ret) {
+		free(h);
+		return ret;
+	}
+	pthread_mutex_init(&h->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&h->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	*host = h;
+	return 0;
+}
+
+void roost_host_destroy(struct roost_host *host)
+{
+	roost_neigh_cache_destroy(host->neighs);
+	pthread_cond_destroy(&host->changed);
+	pthread_mutex_destroy(&host->lock);
+	free(host);
+}

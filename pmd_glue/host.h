@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_PMD_GLUE_HOST_H
+#define ROOST_PMD_GLUE_HOST_H
+
+/*
+ * The IP host that a port is: it has addresses, asks for neighbours and
+ * answers ARP, Neighbour Discovery and ping.
+ *
+ * Where a kernel shares the port and owns an address, the kernel answers for
+ * it and we keep silent, else the peer would hear two voices. (For such an
+ * address the kernel may also answer RoCEv2 packets with ICMP port
+ * unreachable, which no RoCE stack listens to.)
+ *
+ * Owns the neighbour cache. Frames leave through send(); what the frames of
+ * others are worth is decided here, by pure functions of arp.h, nd.h, echo.h.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pmd_glue/route.h"
+
+struct roost_host;
+struct roost_neigh;
+
+struct roost_host_conf {
+	uint8_t mac[6];
+	struct roost_routes routes;
+	/* Copy the frame and send it. Never blocks. Thread: any. */
+	void (*send)(void *ctx, const uint8_t *frame, size_t len_bytes);
+	/* roost_host_tick() is due earlier than it said. Thread: any. */
+	void (*wake)(void *ctx);
+	/* Does a kernel answer for this address? NULL: there is none.
+	 * Thread: the control thread.
+	 */
+	bool (*kernel_owns)(void *ctx, const struct roost_gid *addr);
+	void *ctx;
+};
+
+/* Returns 0, -ENOMEM. */
+int roost_host_create(const struct roost_host_conf *conf,
+		      struct roost_host **host);
+/* All neighbours have been put. */
+void roost_host_destroy(struct roost_host *host);
+
+/*
+ * Find the next hop from sgid to dgid and take a reference; see resolve in
+ * struct roost_port_io. Waits up to four seconds for an answer.
+ * Returns 0, -EHOSTUNREACH, -ETIMEDOUT, -ENOMEM, -ENOBUFS. Thread: any but the
+ * control thread; not while holding a turn.
+ */
+int roost_host_resolve(struct roost_host *host, const struct roost_gid *sgid,
+		       const struct roost_gid *dgid,
+		       struct roost_neigh **neigh);
+/* Thread: any. */
+void roost_host_neigh_put(struct roost_host *host, struct roost_neigh *neigh);
+
+/*
+ * A received frame that is not RoCEv2; the bytes may be changed.
+ * Thread: the control thread.
+ */
+void roost_host_input(struct roost_host *host, uint8_t *frame,
+		      size_t len_bytes, uint64_t now_ns);
+/* Ask, and forget, what is due. Returns when to call again; UINT64_MAX: not.
+ * Thread: the control thread.
+ */
+uint64_t roost_host_tick(struct roost_host *host, uint64_t now_ns);
+/* The link is there: tell the neighbours our addresses, ask open questions
+ * again. Thread: the control thread.
+ */
+void roost_host_link_up(struct roost_host *host, uint64_t now_ns);
+
+#endif

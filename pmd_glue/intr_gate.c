@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+/* The descriptor of a handle (experimental in 22.11, stable since). */
+#define ALLOW_EXPERIMENTAL_API
+
+#include "pmd_glue/intr_gate.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_interrupts.h>
+
+#include "lib/engine/worker.h"
+#include "pmd_glue/clock.h"
+#include "pmd_glue/clock.h"
+#include "pmd_glue/fork_guard.h"
+
+/* A full ring of a memif port, in bursts of the worker, and some. */
+#define DRAIN_ROUNDS 64u
+
+/* Enough to empty the longest ring. */
+#define SETTLE_ROUNDS 64u
+
+struct entry {
+	int fd;
+	ino_t inode; /* of the socket: tells when fd is another one by now */
+	rte_intr_callback_fn call;
+	void *arg;
+	struct roost_intr_owner *owner;
+	bool active;    /* its callback runs */
+	bool forgotten; /* unregistered while active */
+	rte_intr_unregister_callback_fn last_call; /* then, or NULL */
+	const struct rte_intr_handle *last_handle;
+	TAILQ_ENTRY(entry) link;
+};
+
+static TAILQ_HEAD(, entry) entries = TAILQ_HEAD_INITIALIZER(entries);
+static TAILQ_HEAD(, roost_intr_owner)
+	owners = TAILQ_HEAD_INITIALIZER(owners);
+static unsigned int nb_entries;
+
+/* Set while the control thread is inside a gated driver. Other threads that
+ * register something see their own NULL.
+ */
+static _Thread_local struct roost_intr_owner *current;
+
+/* ---- the list ---------------------------------------------------------- */
+
+static int socket_inode(int fd, ino_t *inode)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	*inode = st.st_ino;
+	return 0;
+}
+
+static void drop(struct entry *e)
+{
+	roost_fork_guard_remove(e->fd);
+	TAILQ_REMOVE(&entries, e, link);
+	nb_entries--;
+	free(e);
+}
+
+static int keep(int fd, rte_intr_callback_fn call, void *arg)
+{
+	struct entry *e;
+	int ret;
+
+	if (nb_entries == ROOST_INTR_GATE_FDS_MAX)
+		return -ENOSPC;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	ret = socket_inode(fd, &e->inode);
+	if (!ret)
+		ret = roost_fork_guard_add(fd);
+	if (ret) {
+		free(e);
+		return ret;
+	}
+	/* The driver does not: a program that is started from this process
+	 * would keep a dead port's socket alive.
+	 */
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	e->fd = fd;
+	e->call = call;
+	e->arg = arg;
+	e->owner = current;
+	TAILQ_INSERT_TAIL(&entries, e, link);
+	nb_entries++;
+	return 0;
+}
+
+static struct entry *find(int fd, rte_intr_callback_fn call, const void *arg)
+{
+	struct entry *e;
+
+	TAILQ_FOREACH(e, &entries, link)
+		if (e->fd == fd && e->call == call &&
+		    (arg == (void *)-1 || e->arg == arg))
+			return e;
+	return NULL;
+}
+
+/* Drivers close a socket on some error paths and leave it registered. */
+static bool is_dead(const struct entry *e)
+{
+	ino_t inode = 0;
+
+	return socket_inode(e->fd, &inode) != 0 || inode != e->inode;
+}
+
+static void drop_dead(void)
+{
+	struct entry *e, *next;
+
+	for (e = TAILQ_FIRST(&entries); e; e = next) {
+		next = TAILQ_NEXT(e, link);
+		if (is_dead(e))
+			drop(e);
+	}
+}
+
+/* ---- EAL's interface --------------------------------------------------- */
+
+/* EAL's own function of this name. */
+static void *eal_symbol(const char *name)
+{
+	void *handle, *symbol = NULL;
+	Dl_info info;
+
+	if (!dladdr((void *)(uintptr_t)rte_eal_init, &info))
+		return NULL;
+	handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (handle) {
+		symbol = dlsym(handle, name);
+		dlclose(handle);
+	}
+	return symbol;
+}
+
+#define EAL_CALL(name, ...)                                                    \
+	__extension__({                                                        \
+		static __typeof__(&name) eal_;                                 \
+		if (!eal_)                                                     \
+			eal_ = (__typeof__(&name))(uintptr_t)eal_symbol(#name);\
+		eal_ ? eal_(__VA_ARGS__) : -ENOSYS;                            \
+	})
+
+int rte_intr_callback_register(const struct rte_intr_handle *intr_handle,
+			       rte_intr_callback_fn cb, void *cb_arg)
+{
+	int fd;
+
+	if (!current)
+		return EAL_CALL(rte_intr_callback_register, intr_handle, cb,
+				cb_arg);
+	fd = rte_intr_fd_get(intr_handle);
+	return fd < 0 || !cb ? -EINVAL : keep(fd, cb, cb_arg);
+}
+
+int rte_intr_callback_unregister(const struct rte_intr_handle *intr_handle,
+				 rte_intr_callback_fn cb, void *cb_arg)
+{
+	struct entry *e = NULL;
+
+	if (current)
+		e = find(rte_intr_fd_get(intr_handle), cb, cb_arg);
+	if (!e)
+		return EAL_CALL(rte_intr_callback_unregister, intr_handle, cb,
+				cb_arg);
+	if (e->active)
+		return -EAGAIN;
+	drop(e);
+	return 1;
+}
+
+int rte_intr_callback_unregister_pending(
+	const struct rte_intr_handle *intr_handle, rte_intr_callback_fn cb_fn,
+	void *cb_arg, rte_intr_unregister_callback_fn ucb_fn)
+{
+	struct entry *e = NULL;
+
+	if (current)
+		e = find(rte_intr_fd_get(intr_handle), cb_fn, cb_arg);
+	if (!e)
+		return EAL_CALL(rte_intr_callback_unregister_pending,
+				intr_handle, cb_fn, cb_arg, ucb_fn);
+	if (!e->active)
+		return -EAGAIN;
+	e->forgotten = true;
+	e->last_call = ucb_fn;
+	e->last_handle = intr_handle;
+	return 1;
+}
+
+int rte_intr_callback_unregister_sync(const struct rte_intr_handle *intr_handle,
+				      rte_intr_callback_fn cb, void *cb_arg)
+{
+	/* The control thread cannot wait for itself. */
+	if (current && find(rte_intr_fd_get(intr_handle), cb, cb_arg))
+		return rte_intr_callback_unregister(intr_handle, cb, cb_arg);
+	return EAL_CALL(rte_intr_callback_unregister_sync, intr_handle, cb,
+			cb_arg);
+}
+
+/* ---- the control thread's interface ------------------------------------ */
+
+static bool is_first(void)
+{
+	void *first = dlsym(RTLD_DEFAULT, "rte_intr_callback_register");
+	Dl_info ours, found;
+
+	/* Compare where they are, not the address of the function, which is
+	 * itself subject to the lookup order.
+	 */
+	return first && dladdr(first, &found) && dladdr(&entries, &ours) &&
+	       found.dli_fbase == ours.dli_fbase;
+}
+
+bool roost_intr_gate_stands(void)
+{
+	Dl_info ours;
+
+	if (is_first())
+		return true;
+	if (!dladdr(&entries, &ours))
+		return false;
+	/* The handle is kept: it is what makes the symbols global. */
+	dlopen(ours.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+	return is_first();
+}
+
+void roost_intr_owner_open(struct roost_intr_owner *owner, const char *key)
+{
+	snprintf(owner->key, sizeof(owner->key), "%s", key);
+	owner->worker = NULL;
+	TAILQ_INSERT_TAIL(&owners, owner, link);
+}
+
+/* Another port that has registered, or may use, the same things. */
+static struct roost_intr_owner *heir_of(const struct roost_intr_owner *owner)
+{
+	struct roost_intr_owner *o;
+
+	TAILQ_FOREACH(o, &owners, link)
+		if (o != owner && strcmp(o->key, owner->key) == 0)
+			return o;
+	return NULL;
+}
+
+void roost_intr_owner_close(struct roost_intr_owner *owner)
+{
+	struct roost_intr_owner *heir = heir_of(owner);
+	struct entry *e, *next;
+
+	drop_dead();
+	for (e = TAILQ_FIRST(&entries); e; e = next) {
+		next = TAILQ_NEXT(e, link);
+		if (e->owner != owner)
+			continue;
+		e->owner = heir;
+		if (!heir) {
+			int fd = e->fd;
+
+			drop(e);
+			close(fd);
+		}
+	}
+	TAILQ_REMOVE(&owners, owner, link);
+}
+
+bool roost_intr_owner_is_busy(const struct roost_intr_owner *owner)
+{
+	struct entry *e;
+
+	TAILQ_FOREACH(e, &entries, link)
+		if (e->owner == owner)
+			return true;
+	return false;
+}
+
+void roost_intr_gate_enter(struct roost_intr_owner *owner)
+{
+	current = owner;
+}
+
+void roost_intr_gate_leave(void)
+{
+	current = NULL;
+	drop_dead();
+}
+
+unsigned int roost_intr_gate_pollfds(struct pollfd *fds)
+{
+	unsigned int nb = 0;
+	struct entry *e;
+
+	TAILQ_FOREACH(e, &entries, link)
+		fds[nb++] = (struct pollfd){ .fd = e->fd, .events = POLLIN };
+	return nb;
+}
+
+/* What a peer sent before it left still lies in the rings that its going takes
+ * away, and may be the last acknowledgement that somebody waits for.
+ */
+static void settle(struct roost_worker *worker)
+{
+	for (unsigned int i = 0; i < SETTLE_ROUNDS; i++)
+		if (roost_worker_iterate(worker, roost_now_ns()) == 0)
+			return;
+}
+
+static void take_turns(void)
+{
+	struct roost_intr_owner *o;
+
+	TAILQ_FOREACH(o, &owners, link) {
+		if (!o->worker)
+			continue;
+		roost_worker_turn_take(o->worker);
+		settle(o->worker);
+	}
+}
+
+static void release_turns(void)
+{
+	struct roost_intr_owner *o;
+
+	TAILQ_FOREACH(o, &owners, link)
+		if (o->worker)
+			roost_worker_turn_release(o->worker);
+}
+
+/* What a peer sent before it left is still in the rings, its last
+ * acknowledgements among it: take it in before the driver unmaps them.
+ * Holding the turns.
+ */
+static void drain(void)
+{
+	struct roost_intr_owner *o;
+
+	TAILQ_FOREACH(o, &owners, link) {
+		unsigned int rounds = 0;
+
+		while (o->worker && rounds++ < DRAIN_ROUNDS &&
+		       roost_worker_iterate(o->worker, roost_now_ns()) != 0)
+			;
+	}
+}
+
+static void call(struct entry *e)
+{
+	roost_intr_gate_enter(e->owner);
+	e->active = true;
+	take_turns();
+	drain();
+	e->call(e->arg);
+	release_turns();
+	e->active = false;
+	if (e->forgotten) {
+		int fd = e->fd;
+
+		/* Before the last call, which closes fd. */
+		roost_fork_guard_remove(fd);
+		if (e->last_call)
+			e->last_call((struct rte_intr_handle *)(uintptr_t)
+					     e->last_handle, e->arg);
+		drop(e);
+	}
+	roost_intr_gate_leave();
+}
+
+void roost_intr_gate_dispatch(const struct pollfd *fds, unsigned int nb)
+{
+	struct entry *e;
+
+	for (unsigned int i = 0; i < nb; i++) {
+		if (!fds[i].revents)
+			continue;
+		/* Looked up again each time: a callback may drop others. */
+		TAILQ_FOREACH(e, &entries, link)
+			if (e->fd == fds[i].fd)
+				break;
+		if (e)
+			call(e);
+	}
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "pmd_glue/neigh.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#define MS 1000000ull
+#define S (1000 * MS)
+
+#define REACHABLE_BASE_NS (30 * S) /* times 0.5 to 1.5 */
+#define STALE_HELD_NS (5 * S)      /* RFC 4861: DELAY_FIRST_PROBE_TIME */
+#define STALE_FREE_NS (60 * S)     /* then forgotten */
+#define PROBE_NS (1 * S)           /* RETRANS_TIMER */
+#define PROBE_TRIES 3u
+#define FAILED_NS (10 * S)
+#define NEVER UINT64_MAX
+
+#define NB_BUCKETS 256u
+
+struct entry {
+	struct roost_neigh pub;
+	struct roost_gid addr;
+	enum roost_neigh_state state;
+	unsigned int refs;
+	unsigned int tries; /* questions since the state began */
+	uint64_t due_ns;    /* when the state's time is up; NEVER */
+	LIST_ENTRY(entry) bucket_link;
+	TAILQ_ENTRY(entry) age_link; /* oldest first */
+};
+
+struct roost_neigh_cache {
+	void (*ask)(void *ctx, const struct roost_gid *addr,
+		    const uint8_t *mac);
+	void *ctx;
+	unsigned int count;
+	LIST_HEAD(, entry) buckets[NB_BUCKETS];
+	TAILQ_HEAD(, entry) by_age;
+};
+
+enum event {
+	EV_CONFIRMED, /* an answer to our question, MAC taken */
+	EV_SAME,      /* heard, with the MAC that is known */
+	EV_NEW,       /* heard, with another MAC that is to be believed */
+	EV_DOUBT,     /* heard, with another MAC that is not */
+	EV_SILENCE,   /* time is up, and there are tries left */
+	EV_SPENT,     /* time is up, and there are none */
+	EVENTS,
+};
+
+/* What to do on the way to the next state. */
+enum action {
+	DO_NOTHING = 0,
+	DO_STORE = 1 << 0,   /* publish the MAC */
+	DO_RESTART = 1 << 1, /* the state's time begins again */
+	DO_ASK_ALL = 1 << 2,
+	DO_ASK_ONE = 1 << 3,
+};
+
+struct step {
+	uint8_t next;
+	uint8_t actions;
+};
+
+#define STEP(next_, actions_) { ROOST_NEIGH_##next_, actions_ }
+
+/* RFC 4861, 7.2.3, 7.2.5, 7.3.3 and appendix C. */
+static const struct step steps[ROOST_NEIGH_STATES][EVENTS] = {
+	[ROOST_NEIGH_INCOMPLETE] = {
+		[EV_CONFIRMED] = STEP(REACHABLE, DO_STORE | DO_RESTART),
+		[EV_SAME] = STEP(STALE, DO_STORE | DO_RESTART),
+		[EV_NEW] = STEP(STALE, DO_STORE | DO_RESTART),
+		[EV_DOUBT] = STEP(STALE, DO_STORE | DO_RESTART),
+		[EV_SILENCE] = STEP(INCOMPLETE, DO_ASK_ALL),
+		[EV_SPENT] = STEP(FAILED, DO_RESTART),
+	},
+	[ROOST_NEIGH_REACHABLE] = {
+		[EV_CONFIRMED] = STEP(REACHABLE, DO_STORE | DO_RESTART),
+		[EV_SAME] = STEP(REACHABLE, DO_NOTHING),
+		[EV_NEW] = STEP(STALE, DO_STORE | DO_RESTART),
+		[EV_DOUBT] = STEP(STALE, DO_RESTART),
+		[EV_SILENCE] = STEP(STALE, DO_RESTART),
+		[EV_SPENT] = STEP(STALE, DO_RESTART),
+	},
+	[ROOST_NEIGH_STALE] = {
+		[EV_CONFIRMED] = STEP(REACHABLE, DO_STORE | DO_RESTART),
+		[EV_SAME] = STEP(STALE, DO_NOTHING),
+		[EV_NEW] = STEP(STALE, DO_STORE | DO_RESTART),
+		[EV_DOUBT] = STEP(STALE, DO_NOTHING),
+		[EV_SILENCE] = STEP(PROBE, DO_RESTART | DO_ASK_ONE),
+		[EV_SPENT] = STEP(PROBE, DO_RESTART | DO_ASK_ONE),
+	},
+	[ROOST_NEIGH_PROBE] = {
+		[EV_CONFIRMED] = STEP(REACHABLE, DO_STORE | DO_RESTART),
+		[EV_SAME] = STEP(PROBE, DO_NOTHING),
+		[EV_NEW] = STEP(STALE, DO_STORE | DO_RESTART),
+		[EV_DOUBT] = STEP(PROBE, DO_NOTHING),
+		[EV_SILENCE] = STEP(PROBE, DO_ASK_ONE),
+		[EV_SPENT] = STEP(INCOMPLETE, DO_RESTART | DO_ASK_ALL),
+	},
+	[ROOST_NEIGH_FAILED] = {
+		[EV_CONFIRMED] = STEP(REACHABLE, DO_STORE | DO_RESTART),
+		[EV_SAME] = STEP(STALE, DO_STORE | DO_RESTART),
+		[EV_NEW] = STEP(STALE, DO_STORE | DO_RESTART),
+		[EV_DOUBT] = STEP(STALE, DO_STORE | DO_RESTART),
+		[EV_SILENCE] = STEP(INCOMPLETE, DO_RESTART | DO_ASK_ALL),
+		[EV_SPENT] = STEP(INCOMPLETE, DO_RESTART | DO_ASK_ALL),
+	},
+};
+
+/* Waits after the 1st, 2nd, ... question to everybody: quick at first, so that
+ * one lost frame costs a connection little, then one a second (RFC 1122).
+ */
+static const uint64_t ask_waits_ns[] = {
+	100 * MS, 200 * MS, 400 * MS, 1 * S, 1 * S,
+};
+
+#define ASK_TRIES (sizeof(ask_waits_ns) / sizeof(ask_waits_ns[0]))
+
+static unsigned int hash(const struct roost_gid *addr)
+{
+	uint64_t a, b;
+
+	memcpy(&a, &addr->b[0], sizeof(a));
+	memcpy(&b, &addr->b[8], sizeof(b));
+	return (unsigned int)(((a ^ b) * 0x9e3779b97f4a7c15ull) >> 32);
+}
+
+static struct entry *entry_of(const struct roost_neigh *neigh)
+{
+	return (struct entry *)((uintptr_t)neigh -
+				offsetof(struct entry, pub));
+}
+
+static struct entry *find(struct roost_neigh_cache *cache,
+			  const struct roost_gid *addr)
+{
+	struct entry *e;
+
+	LIST_FOREACH(e, &cache->buckets[hash(addr) % NB_BUCKETS], bucket_link)
+		if (roost_gid_eq(&e->addr, addr))
+			return e;
+	return NULL;
+}
+
+static void forget(struct roost_neigh_cache *cache, struct entry *e)
+{
+	LIST_REMOVE(e, bucket_link);
+	TAILQ_REMOVE(&cache->by_age, e, age_link);
+	cache->count--;
+	free(e);
+}
+
+/* Make room by forgetting the oldest entry that nobody holds. */
+static bool evict(struct roost_neigh_cache *cache)
+{
+	struct entry *e;
+
+	TAILQ_FOREACH(e, &cache->by_age, age_link) {
+		if (e->refs == 0) {
+			forget(cache, e);
+			return true;
+		}
+	}
+	return false;
+}
+
+static int insert(struct roost_neigh_cache *cache,
+		  const struct roost_gid *addr, struct entry **entry)
+{
+	struct entry *e;
+
+	if (cache->count >= ROOST_NEIGHS_MAX && !evict(cache))
+		return -ENOBUFS;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	e->addr = *addr;
+	e->state = ROOST_NEIGH_INCOMPLETE;
+	e->due_ns = NEVER;
+	LIST_INSERT_HEAD(&cache->buckets[hash(addr) % NB_BUCKETS], e,
+			 bucket_link);
+	TAILQ_INSERT_TAIL(&cache->by_age, e, age_link);
+	cache->count++;
+	*entry = e;
+	return 0;
+}
+
+/* Spread over 0.5 to 1.5 of the base, so that neighbours that met at one time
+ * are not all asked at one time.
+ */
+static uint64_t reachable_ns(const struct entry *e)
+{
+	return REACHABLE_BASE_NS / 2 +
+	       REACHABLE_BASE_NS / 256 * (hash(&e->addr) >> 8 & 255);
+}
+
+/* How long the entry may stay in its state from now on. */
+static uint64_t state_time_ns(const struct entry *e)
+{
+	switch (e->state) {
+	case ROOST_NEIGH_INCOMPLETE:
+		return ask_waits_ns[e->tries ? e->tries - 1 : 0];
+	case ROOST_NEIGH_REACHABLE:
+		return reachable_ns(e);
+	case ROOST_NEIGH_STALE:
+		return e->refs ? STALE_HELD_NS : STALE_FREE_NS;
+	case ROOST_NEIGH_PROBE:
+		return PROBE_NS;
+	case ROOST_NEIGH_FAILED:
+		return FAILED_NS;
+	case ROOST_NEIGH_STATES:
+		break;
+	}
+	return NEVER;
+}
+
+static unsigned int tries_allowed(enum roost_neigh_state state)
+{
+	switch (state) {
+	case ROOST_NEIGH_INCOMPLETE:
+		return ASK_TRIES;
+	case ROOST_NEIGH_PROBE:
+		return PROBE_TRIES;
+	case ROOST_NEIGH_REACHABLE:
+	case ROOST_NEIGH_STALE:
+	case ROOST_NEIGH_FAILED:
+	case ROOST_NEIGH_STATES:
+		break;
+	}
+	return 0;
+}
+
+static uint64_t published(const struct entry *e)
+{
+	return atomic_load_explicit(&e->pub.mac_gen, memory_order_relaxed);
+}
+
+static bool knows(const struct entry *e, const uint8_t mac[6])
+{
+	return (published(e) & ~(uint64_t)0xffff) ==
+	       roost_neigh_mac_gen(mac, 0);
+}
+
+/* Release: whoever sees the generation sees what led to it. */
+static void publish(struct entry *e, const uint8_t mac[6])
+{
+	uint16_t gen = (uint16_t)(published(e) + 1);
+
+	if (!knows(e, mac))
+		atomic_store_explicit(&e->pub.mac_gen,
+				      roost_neigh_mac_gen(mac, gen),
+				      memory_order_release);
+}
+
+static void take_step(struct roost_neigh_cache *cache, struct entry *e,
+		      enum event event, const uint8_t *mac, uint64_t now_ns)
+{
+	const struct step *step = &steps[e->state][event];
+
+	if (step->actions & DO_STORE)
+		publish(e, mac);
+	e->state = (enum roost_neigh_state)step->next;
+	if (step->actions & DO_RESTART)
+		e->tries = 0;
+	if (step->actions & (DO_ASK_ALL | DO_ASK_ONE))
+		e->tries++;
+	if (step->actions != DO_NOTHING)
+		e->due_ns = now_ns + state_time_ns(e);
+	if (step->actions & DO_ASK_ALL) {
+		cache->ask(cache->ctx, &e->addr, NULL);
+	} else if (step->actions & DO_ASK_ONE) {
+		uint8_t known[6];
+
+		roost_neigh_mac(published(e), known);
+		cache->ask(cache->ctx, &e->addr, known);
+	}
+}
+
+/* Ask everybody, from the beginning. */
+static void start_over(struct roost_neigh_cache *cache, struct entry *e,
+		       uint64_t now_ns)
+{
+	e->state = ROOST_NEIGH_FAILED;
+	take_step(cache, e, EV_SILENCE, NULL, now_ns);
+}
+
+int roost_neigh_cache_create(void (*ask)(void *ctx,
+					 const struct roost_gid *addr,
+					 const uint8_t *mac),
+			     void *ctx, struct roost_neigh_cache **cache)
+{
+	struct roost_neigh_cache *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->ask = ask;
+	c->ctx = ctx;
+	TAILQ_INIT(&c->by_age);
+	*cache = c;
+	return 0;
+}
+
+void roost_neigh_cache_destroy(struct roost_neigh_cache *cache)
+{
+	while (!TAILQ_EMPTY(&cache->by_age))
+		forget(cache, TAILQ_FIRST(&cache->by_age));
+	free(cache);
+}
+
+int roost_neigh_get(struct roost_neigh_cache *cache,
+		    const struct roost_gid *addr, uint64_t now_ns,
+		    struct roost_neigh **neigh)
+{
+	struct entry *e = find(cache, addr);
+	bool is_new = !e;
+	int ret;
+
+	if (is_new) {
+		ret = insert(cache, addr, &e);
+		if (ret)
+			return ret;
+	}
+	e->refs++;
+	if (is_new || e->state == ROOST_NEIGH_FAILED)
+		start_over(cache, e, now_ns);
+	else if (e->state == ROOST_NEIGH_STALE && e->refs == 1)
+		e->due_ns = now_ns + STALE_HELD_NS;
+	*neigh = &e->pub;
+	return 0;
+}
+
+void roost_neigh_put(struct roost_neigh_cache *cache, struct roost_neigh *neigh,
+		     uint64_t now_ns)
+{
+	struct entry *e = entry_of(neigh);
+
+	if (--e->refs)
+		return;
+	if (published(e) == 0) {
+		forget(cache, e);
+		return;
+	}
+	e->state = ROOST_NEIGH_STALE;
+	e->due_ns = now_ns + STALE_FREE_NS;
+	TAILQ_REMOVE(&cache->by_age, e, age_link);
+	TAILQ_INSERT_TAIL(&cache->by_age, e, age_link);
+}
+
+enum roost_neigh_state roost_neigh_state(const struct roost_neigh *neigh)
+{
+	return entry_of(neigh)->state;
+}
+
+static enum event event_of(const struct entry *e,
+			   const struct roost_neigh_word *word)
+{
+	bool same = knows(e, word->mac);
+
+	if (!same && !word->override && e->state != ROOST_NEIGH_INCOMPLETE &&
+	    e->state != ROOST_NEIGH_FAILED)
+		return EV_DOUBT;
+	if (word->solicited)
+		return EV_CONFIRMED;
+	return same ? EV_SAME : EV_NEW;
+}
+
+bool roost_neigh_hear(struct roost_neigh_cache *cache,
+		      const struct roost_neigh_word *word, uint64_t now_ns)
+{
+	struct entry *e = find(cache, &word->addr);
+	bool waited;
+
+	if (!e && (!word->create || insert(cache, &word->addr, &e)))
+		return false;
+	waited = e->state == ROOST_NEIGH_INCOMPLETE ||
+		 e->state == ROOST_NEIGH_FAILED;
+	take_step(cache, e, event_of(e, word), word->mac, now_ns);
+	return waited;
+}
+
+void roost_neigh_link_up(struct roost_neigh_cache *cache, uint64_t now_ns)
+{
+	struct entry *e;
+
+	TAILQ_FOREACH(e, &cache->by_age, age_link)
+		if (e->refs && (e->state == ROOST_NEIGH_INCOMPLETE ||
+				e->state == ROOST_NEIGH_FAILED))
+			start_over(cache, e, now_ns);
+}
+
+/* Time is up for the entry. Returns true if it failed now. */
+static bool expire(struct roost_neigh_cache *cache, struct entry *e,
+		   uint64_t now_ns)
+{
+	unsigned int allowed = tries_allowed(e->state);
+
+	if (e->refs == 0 && e->state != ROOST_NEIGH_REACHABLE) {
+		forget(cache, e);
+		return false;
+	}
+	take_step(cache, e, e->tries < allowed ? EV_SILENCE : EV_SPENT, NULL,
+		  now_ns);
+	return e->state == ROOST_NEIGH_FAILED;
+}
+
+uint64_t roost_neigh_tick(struct roost_neigh_cache *cache, uint64_t now_ns,
+			  bool *failed)
+{
+	uint64_t next_ns = NEVER;
+	struct entry *e, *after;
+
+	*failed = false;
+	for (e = TAILQ_FIRST(&cache->by_age); e; e = after) {
+		after = TAILQ_NEXT(e, age_link);
+		if (e->due_ns <= now_ns && expire(cache, e, now_ns))
+			*failed = true;
+	}
+	TAILQ_FOREACH(e, &cache->by_age, age_link)
+		if (e->due_ns < next_ns)
+			next_ns = e->due_ns;
+	return next_ns;
+}

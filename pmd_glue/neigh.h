@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_PMD_GLUE_NEIGH_H
+#define ROOST_PMD_GLUE_NEIGH_H
+
+/*
+ * The neighbour cache of one port: which MAC has which address on the link,
+ * and how sure we are of it. States as in RFC 4861 (7.3.2), for ARP as well.
+ *
+ * No clock, no I/O: the time is an argument, questions go out through ask().
+ * A reference counts as use: the engine does not tell when it sends, so an
+ * address path that holds an entry keeps it probed, and an entry nobody holds
+ * just grows old. An entry that stops answering keeps its last MAC published:
+ * whether a peer is dead is for the transport's timers to find.
+ *
+ * Not locked: the caller (pmd_glue/host.c) holds one lock around all calls.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/engine/dev.h"
+
+#define ROOST_NEIGHS_MAX 1024 /* entries; held ones included */
+
+enum roost_neigh_state {
+	ROOST_NEIGH_INCOMPLETE, /* asked everybody, no answer yet */
+	ROOST_NEIGH_REACHABLE,  /* answered a short while ago */
+	ROOST_NEIGH_STALE,      /* known, but for longer, or only by hearsay */
+	ROOST_NEIGH_PROBE,      /* asked the known MAC, no answer yet */
+	ROOST_NEIGH_FAILED,     /* nobody answers; asked again now and then */
+	ROOST_NEIGH_STATES,
+};
+
+struct roost_neigh_cache;
+
+/* What struct roost_neigh publishes; the other way: roost_neigh_mac(). */
+static inline uint64_t roost_neigh_mac_gen(const uint8_t mac[6], uint16_t gen)
+{
+	uint64_t bits = 0;
+
+	for (int i = 0; i < 6; i++)
+		bits = bits << 8 | mac[i];
+	return bits << 16 | gen;
+}
+
+/*
+ * ask: send one question for addr, to mac, or to everybody where mac is NULL.
+ * Returns 0, -ENOMEM.
+ */
+int roost_neigh_cache_create(void (*ask)(void *ctx,
+					 const struct roost_gid *addr,
+					 const uint8_t *mac),
+			     void *ctx, struct roost_neigh_cache **cache);
+/* All references have been put. */
+void roost_neigh_cache_destroy(struct roost_neigh_cache *cache);
+
+/*
+ * The entry for addr with a reference; asks at once for a new or failed one.
+ * Returns 0, -ENOMEM, -ENOBUFS (ROOST_NEIGHS_MAX entries are held).
+ */
+int roost_neigh_get(struct roost_neigh_cache *cache,
+		    const struct roost_gid *addr, uint64_t now_ns,
+		    struct roost_neigh **neigh);
+void roost_neigh_put(struct roost_neigh_cache *cache, struct roost_neigh *neigh,
+		     uint64_t now_ns);
+enum roost_neigh_state roost_neigh_state(const struct roost_neigh *neigh);
+
+/* What a packet of a neighbour says. */
+struct roost_neigh_word {
+	struct roost_gid addr;
+	uint8_t mac[6];
+	bool solicited; /* an answer to us: it also receives what we send */
+	bool override;  /* believe it against what is known */
+	bool create;    /* make an entry where there is none */
+};
+
+/* Returns true if an entry left INCOMPLETE or FAILED by it. */
+bool roost_neigh_hear(struct roost_neigh_cache *cache,
+		      const struct roost_neigh_word *word, uint64_t now_ns);
+
+/* The link came back: ask again at once for all that do not answer. */
+void roost_neigh_link_up(struct roost_neigh_cache *cache, uint64_t now_ns);
+
+/*
+ * Ask and forget what is due. *failed becomes true if an entry went to FAILED.
+ * Returns when to call again; UINT64_MAX: nothing waits.
+ */
+uint64_t roost_neigh_tick(struct roost_neigh_cache *cache, uint64_t now_ns,
+			  bool *failed);
+
+#endif

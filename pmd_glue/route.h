@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_PMD_GLUE_ROUTE_H
+#define ROOST_PMD_GLUE_ROUTE_H
+
+/*
+ * Which neighbour a packet goes to: the destination itself when it is on the
+ * link, the gateway when not. Pure.
+ */
+
+#include "lib/config/config.h"
+
+struct roost_routes {
+	struct roost_prefixes on_link; /* the port's addresses and subnets */
+	struct roost_gateways gw;
+};
+
+/*
+ * The next hop from sgid to dgid. Link-local destinations are always on the
+ * link. Returns 0, or -EHOSTUNREACH: no subnet has it and there is no gateway
+ * of its family, it is of another family than sgid, or it is a group.
+ */
+int roost_route_next_hop(const struct roost_routes *routes,
+			 const struct roost_gid *sgid,
+			 const struct roost_gid *dgid, struct roost_gid *hop);
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "pmd_glue/station.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include "lib/engine/worker.h"
+#include "pmd_glue/clock.h"
+#include "pmd_glue/control.h"
+#include "pmd_glue/gid_table.h"
+#include "pmd_glue/host.h"
+#include "pmd_glue/kif.h"
+#include "pmd_glue/report.h"
+#include "pmd_glue/turner.h"
+
+#define PUNTS_LEN 256u
+#define WATCH_NS 250000000u
+#define KERNEL_ADDRS_NS 1000000000u
+
+/* ---- between the engine and the host ----------------------------------- */
+
+/* The first three are called by the worker. */
+static uint16_t rx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct roost_station *s = ctx;
+
+	return roost_ethport_rx(&s->port, pkts, n);
+}
+
+static uint16_t tx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct roost_station *s = ctx;
+
+	return roost_ethport_tx(&s->port, pkts, n);
+}
+
+static void punt(void *ctx, struct rte_mbuf *pkt)
+{
+	struct roost_station *s = ctx;
+
+	if (rte_ring_sp_enqueue(s->punts, pkt) != 0)
+		rte_pktmbuf_free(pkt);
+	else
+		roost_control_wake();
+}
+
+static int resolve(void *ctx, const struct roost_gid *sgid,
+		   const struct roost_gid *dgid, struct roost_neigh **neigh)
+{
+	struct roost_station *s = ctx;
+
+	return roost_host_resolve(s->host, sgid, dgid, neigh);
+}
+
+static void neigh_put(void *ctx, struct roost_neigh *neigh)
+{
+	struct roost_station *s = ctx;
+
+	roost_host_neigh_put(s->host, neigh);
+}
+
+struct roost_port_io roost_station_io(struct roost_station *s)
+{
+	return (struct roost_port_io){
+		.ctx = s,
+		.rx_burst = rx_burst,
+		.tx_burst = tx_burst,
+		.punt = punt,
+		.resolve = resolve,
+		.neigh_put = neigh_put,
+	};
+}
+
+static void send_frame(void *ctx, const uint8_t *frame, size_t len_bytes)
+{
+	struct roost_station *s = ctx;
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(s->port.pool);
+	char *room;
+
+	if (!mbuf)
+		return;
+	room = rte_pktmbuf_append(mbuf, (uint16_t)len_bytes);
+	if (!room) {
+		rte_pktmbuf_free(mbuf);
+		return;
+	}
+	memcpy(room, frame, len_bytes);
+	if (roost_worker_send_frame(s->worker, s->port_num, mbuf) == 0)
+		roost_turner_kick(s->turner);
+}
+
+static void wake(void *ctx __attribute__((unused)))
+{
+	roost_control_wake();
+}
+
+static bool kernel_owns(void *ctx, const struct roost_gid *addr)
+{
+	struct roost_station *s = ctx;
+	uint64_t now_ns = roost_now_ns();
+
+	if (s->kernel_read_at_ns == 0 ||
+	    now_ns - s->kernel_read_at_ns > KERNEL_ADDRS_NS) {
+		roost_kif_addrs(s->port.iface, &s->kernel_addrs);
+		s->kernel_read_at_ns = now_ns;
+	}
+	for (unsigned int i = 0; i < s->kernel_addrs.nb; i++)
+		if (roost_gid_eq(&s->kernel_addrs.v[i].gid, addr))
+			return true;
+	return false;
+}
+
+/* ---- open -------------------------------------------------------------- */
+
+static int claim_link(struct roost_station *s, const char *name,
+		      unsigned int index)
+{
+	char device[16];
+	pid_t pids[2];
+	int ret;
+
+	ret = roost_link_claim(name, &s->link, pids);
+	if (ret == -EBUSY)
+		roost_report("%s: both ends are taken, by process %d and "
+			     "process %d; stop one of them or use a link of "
+			     "another name", s->label, pids[0], pids[1]);
+	else if (ret)
+		roost_report("%s: cannot claim an end: %s", s->label,
+			     strerror(-ret));
+	if (ret)
+		return ret;
+	s->has_link = true;
+	snprintf(device, sizeof(device), "roost%u", index);
+	ret = roost_link_devargs(name, s->link.end, device, s->link_devargs,
+				 sizeof(s->link_devargs));
+	if (ret)
+		roost_report("%s: its name is too long; use a shorter one",
+			     s->label);
+	return ret;
+}
+
+/* What the configuration gives, or what goes without saying. */
+static void find_addrs(struct roost_station *s,
+		       const struct roost_config *config, unsigned int index)
+{
+	const struct roost_port_config *pc = &config->ports[index];
+
+	s->addrs = pc->ips;
+	if (s->addrs.nb)
+		return;
+	if (s->has_link) {
+		s->addrs.v[s->addrs.nb++] =
+			roost_config_link_ip(config, index, s->link.end);
+	} else if (s->port.kernel == ROOST_KERNEL_SHARES) {
+		int ret = roost_kif_addrs(s->port.iface, &s->addrs);
+
+		if (ret)
+			roost_report("%s: cannot read the addresses of \"%s\": "
+				     "%s; give them with ip", s->label,
+				     s->port.iface, strerror(-ret));
+	}
+}
+
+static int make_punts(struct roost_station *s)
+{
+	size_t bytes = (size_t)rte_ring_get_memsize(PUNTS_LEN);
+
+	s->punts = aligned_alloc(RTE_CACHE_LINE_SIZE,
+				 RTE_ALIGN_CEIL(bytes,
+						(size_t)RTE_CACHE_LINE_SIZE));
+	if (!s->punts)
+		return -ENOMEM;
+	return rte_ring_init(s->punts, "roost_punts", PUNTS_LEN,
+			     RING_F_SP_ENQ | RING_F_SC_DEQ);
+}
+
+static int make_host(struct roost_station *s, const struct roost_gateways *gw)
+{
+	struct roost_host_conf conf = {
+		.routes = { .on_link = s->addrs, .gw = *gw },
+		.send = send_frame,
+		.wake = wake,
+		.ctx = s,
+	};
+
+	memcpy(conf.mac, s->port.mac, sizeof(conf.mac));
+	if (s->port.kernel == ROOST_KERNEL_SHARES)
+		conf.kernel_owns = kernel_owns;
+	return roost_host_create(&conf, &s->host);
+}
+
+static void release_link(struct roost_station *s)
+{
+	if (s->has_link)
+		roost_link_release(&s->link);
+}
+
+int roost_station_open(struct roost_station *s,
+		       const struct roost_config *config, unsigned int index)
+{
+	const struct roost_port_config *pc = &config->ports[index];
+	struct roost_ethport_conf conf = {
+		.label = s->label,
+		.devargs = pc->devargs,
+		.mtu_bytes = pc->mtu_bytes,
+	};
+	int ret = 0;
+
+	*s = (struct roost_station){ .port_num = 0 };
+	if (pc->link[0]) {
+		snprintf(s->label, sizeof(s->label), "link \"%s\"", pc->link);
+		ret = claim_link(s, pc->link, index);
+		conf.is_link = true;
+		conf.devargs = s->link_devargs;
+	} else {
+		snprintf(s->label, sizeof(s->label), "port%u (%s)", index,
+			 pc->devargs);
+	}
+	if (ret)
+		goto release;
+	ret = roost_ethport_open(&s->port, &conf);
+	if (ret)
+		goto release;
+	find_addrs(s, config, index);
+	ret = make_punts(s);
+	if (!ret)
+		ret = make_host(s, &pc->gw);
+	if (!ret)
+		return 0;
+	roost_report("%s: no memory", s->label);
+	free(s->punts);
+	roost_ethport_close(&s->port);
+	roost_ethport_free_pool(&s->port);
+release:
+	release_link(s);
+	return ret;
+}
+
+/* ---- from start to close ------------------------------------------------ */
+
+/* Look at the link and tell who wants to know. */
+static void watch_link(struct roost_station *s, uint64_t now_ns)
+{
+	struct roost_ethport_link link;
+	bool had_carrier = s->last_link.carrier;
+
+	roost_ethport_link(&s->port, &link);
+	s->watch_at_ns = now_ns + WATCH_NS;
+	if (link.state != s->last_link.state ||
+	    link.speed_mbps != s->last_link.speed_mbps)
+		roost_port_set_link(s->dev, s->port_num, link.state,
+				    s->port.ip_mtu_bytes, link.speed_mbps);
+	s->last_link = link;
+	if (link.carrier && !had_carrier)
+		roost_host_link_up(s->host, now_ns);
+}
+
+int roost_station_start(struct roost_station *s, struct roost_dev *dev,
+			uint8_t port_num, struct roost_turner *turner)
+{
+	struct roost_gid gids[ROOST_GID_TABLE_LEN];
+	uint64_t now_ns = roost_now_ns();
+	unsigned int nb;
+	int ret;
+
+	s->dev = dev;
+	s->worker = roost_dev_worker(dev);
+	s->port_num = port_num;
+	s->turner = turner;
+	s->port.gate.worker = s->worker;
+	roost_worker_turn_take(s->worker);
+	ret = roost_ethport_start(&s->port, now_ns);
+	roost_worker_turn_release(s->worker);
+	if (ret)
+		return ret;
+	nb = roost_gid_table_fill(gids, s->port.mac, &s->addrs);
+	for (unsigned int i = 0; i < nb; i++)
+		roost_port_set_gid(dev, port_num, i, &gids[i]);
+	watch_link(s, now_ns);
+	return 0;
+}
+
+static void hear_punts(struct roost_station *s, uint64_t now_ns)
+{
+	struct rte_mbuf *mbuf;
+
+	while (rte_ring_sc_dequeue(s->punts, (void **)&mbuf) == 0) {
+		roost_host_input(s->host, rte_pktmbuf_mtod(mbuf, uint8_t *),
+				 rte_pktmbuf_data_len(mbuf), now_ns);
+		rte_pktmbuf_free(mbuf);
+	}
+}
+
+uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
+{
+	uint64_t retry_at_ns, next_ns;
+
+	hear_punts(s, now_ns);
+	retry_at_ns = roost_ethport_reconnect(&s->port, now_ns);
+	/* Where asking costs nothing, ask after every wake: it may have been
+	 * the driver's.
+	 */
+	if (now_ns >= s->watch_at_ns || s->port.has_lsc ||
+	    s->port.driver->gated)
+		watch_link(s, now_ns);
+	if (s->has_link)
+		roost_link_serve(&s->link);
+	next_ns = roost_host_tick(s->host, now_ns);
+	if (retry_at_ns < next_ns)
+		next_ns = retry_at_ns;
+	return s->watch_at_ns < next_ns ? s->watch_at_ns : next_ns;
+}
+
+void roost_station_close(struct roost_station *s)
+{
+	roost_ethport_close(&s->port);
+	release_link(s);
+}
+
+void roost_station_free(struct roost_station *s)
+{
+	struct rte_mbuf *mbuf;
+
+	while (rte_ring_sc_dequeue(s->punts, (void **)&mbuf) == 0)
+		rte_pktmbuf_free(mbuf);
+	free(s->punts);
+	roost_host_destroy(s->host);
+	roost_ethport_free_pool(&s->port);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_PMD_GLUE_STATION_H
+#define ROOST_PMD_GLUE_STATION_H
+
+/*
+ * A port as a station on its network: joins the DPDK port, the host that it
+ * is to its neighbours, and the engine's port.
+ *
+ * Frames that are no RoCEv2 come from the worker through a ring to the control
+ * thread; frames of the host go to the worker through the engine's queue. Link
+ * state, MTU and GIDs are told to the engine from here, and nowhere else.
+ *
+ * Thread: the control thread, unless a call says otherwise.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/config/config.h"
+#include "lib/engine/dev.h"
+#include "pmd_glue/ethport.h"
+#include "pmd_glue/link.h"
+
+struct rte_ring;
+struct roost_host;
+struct roost_turner;
+
+#define ROOST_LABEL_MAX (ROOST_DEVARGS_MAX + 32)
+
+struct roost_station {
+	char label[ROOST_LABEL_MAX]; /* what users call it */
+	bool has_link;
+	struct roost_link link; /* the claim, if has_link */
+	char link_devargs[ROOST_DEVARGS_MAX];
+	struct roost_ethport port;
+	struct roost_host *host;
+	struct rte_ring *punts; /* worker to control thread */
+	struct roost_prefixes addrs;
+	/* From start on. */
+	struct roost_dev *dev;
+	struct roost_worker *worker;
+	uint8_t port_num;
+	struct roost_turner *turner;
+	struct roost_ethport_link last_link;
+	uint64_t watch_at_ns; /* when to look at the link */
+	/* Addresses for which the kernel answers, as of read_at_ns. */
+	struct roost_prefixes kernel_addrs;
+	uint64_t kernel_read_at_ns;
+};
+
+/*
+ * Open port number index of the configuration. Says on stderr why it could
+ * not, once. Returns as roost_device_open().
+ */
+int roost_station_open(struct roost_station *s,
+		       const struct roost_config *config, unsigned int index);
+
+/* How the engine reaches it. */
+struct roost_port_io roost_station_io(struct roost_station *s);
+
+/* Begin to be port port_num of dev, which turner turns. Returns 0, or what the
+ * driver says, reported.
+ */
+int roost_station_start(struct roost_station *s, struct roost_dev *dev,
+			uint8_t port_num, struct roost_turner *turner);
+
+/* Do what is due. Returns when to call again. */
+uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns);
+
+/* No worker uses it any more; dev may still hold packets. */
+void roost_station_close(struct roost_station *s);
+/* dev is gone. */
+void roost_station_free(struct roost_station *s);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "pmd_glue/thread.h"
+
+#include <signal.h>
+
+int roost_thread_create(pthread_t *thread, const char *name,
+			void *(*run)(void *arg), void *arg)
+{
+	sigset_t all, saved;
+	int ret;
+
+	/* A thread begins with its creator's mask. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &saved);
+	ret = -pthread_create(thread, NULL, run, arg);
+	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	if (ret == 0)
+		pthread_setname_np(*thread, name);
+	return ret;
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: help runs inside ibv_poll_cq and ibv_post_send. No allocation, lock or
+ * log; one clock reading per iteration; a system call only to wake a thread.
+ */
+
+#include "pmd_glue/turner.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_lcore.h>
+#include <rte_pause.h>
+
+#include "lib/engine/worker.h"
+#include "pmd_glue/clock.h"
+#include "pmd_glue/thread.h"
+
+#define US 1000u
+#define MS (1000u * US)
+
+/* Polling goes on for so long after the last work. */
+#define POLL_NS (50u * US)
+/* Naps where no interrupt wakes: from and to; each is half as long again. */
+#define NAP_MIN_NS (50u * US)
+#define NAP_MAX_NS (500u * US)
+/* The longest sleep where an interrupt does. */
+#define INTERRUPT_SLEEP_NS (100u * MS)
+/* How long help keeps the thread out, and an expectation keeps it in. */
+#define KEPT_OUT_NS (1u * MS)
+#define EXPECT_NS (2u * MS)
+/* Not worth a wake: it looks by itself before a wake would get there. */
+#define SOON_NS (50u * US)
+
+/* Iterations of one help, while others ring doorbells. */
+#define HELP_ROUNDS 4u
+/* Retries of a help that has to be, until the thread is woken instead. */
+#define HELP_RETRIES 64u
+/* Helps of a thread that found nothing to do, before it yields its CPU. */
+#define HELP_PATIENCE 500u
+/* Idle turns of a dedicated thread before another one that was pinned to the
+ * same CPU gets its chance; alone there, it loses nothing by it.
+ */
+#define YIELD_EVERY 256u
+/* Looks at a waiter for the turn before going on. */
+#define WANTED_PATIENCE 10000u
+
+#define AWAKE 0u
+
+struct roost_turner {
+	/* Constant while it runs. */
+	struct roost_worker *worker;
+	enum roost_progress mode;
+	struct roost_turner_rx rx;
+	unsigned int lcore_id; /* LCORE_ID_ANY: none could be had */
+	int wake_fd;
+	pthread_t thread;
+	pthread_barrier_t registered; /* lcore_id is set */
+
+	/* Written by helpers, read by the thread. */
+	struct {
+		_Atomic uint32_t helps; /* changes with every help */
+		atomic_bool expected;   /* somebody is about to sleep */
+		atomic_bool stop;
+	} __rte_cache_aligned in;
+
+	/* Written by the thread (and cleared by who wakes it), read by
+	 * helpers: when it will look at the port again. AWAKE: it does.
+	 */
+	_Atomic uint64_t blind_until_ns __rte_cache_aligned;
+	atomic_bool asleep;
+
+	/* The thread's own. */
+	struct {
+		uint32_t seen_helps;
+		uint64_t kept_out_until_ns;
+		uint64_t expect_until_ns; /* help does not keep it out */
+		uint64_t last_work_ns;
+		uint64_t nap_ns;
+	} own __rte_cache_aligned;
+};
+
+/* ---- turns ------------------------------------------------------------- */
+
+/* One iteration, as the worker's lcore. Holder of the turn. */
+static unsigned int iterate(struct roost_turner *t, uint64_t now_ns)
+{
+	unsigned int saved = RTE_PER_LCORE(_lcore_id);
+	unsigned int work;
+
+	RTE_PER_LCORE(_lcore_id) = t->lcore_id;
+	work = roost_worker_iterate(t->worker, now_ns);
+	RTE_PER_LCORE(_lcore_id) = saved;
+	return work;
+}
+
+/* Let threads that wait for the turn have it: a mutex that is taken again at
+ * once after each release would never reach them.
+ */
+static void stand_back(struct roost_turner *t)
+{
+	for (unsigned int i = 0; i < WANTED_PATIENCE; i++) {
+		if (!roost_worker_turn_wanted(t->worker))
+			return;
+		if (i % 64 == 63)
+			sched_yield();
+		else
+			rte_pause();
+	}
+}
+
+/* ---- waking ------------------------------------------------------------ */
+
+static void wake(struct roost_turner *t)
+{
+	const uint64_t one = 1;
+	ssize_t written;
+
+	if (!atomic_exchange(&t->asleep, false))
+		return;
+	written = write(t->wake_fd, &one, sizeof(one));
+	(void)written; /* cannot fail but by overflow: then it is awake */
+}
+
+void roost_turner_kick(struct roost_turner *t)
+{
+	/* Pairs with the fence in sleep_until(): either the thread sees the
+	 * work, or we see that it is asleep.
+	 */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&t->asleep, memory_order_relaxed))
+		wake(t);
+}
+
+void roost_turner_expect(struct roost_turner *t)
+{
+	uint64_t blind_until_ns;
+
+	if (t->mode == ROOST_PROGRESS_DEDICATED)
+		return;
+	atomic_store_explicit(&t->in.expected, true, memory_order_relaxed);
+	atomic_thread_fence(memory_order_seq_cst); /* as in kick */
+	blind_until_ns = atomic_load_explicit(&t->blind_until_ns,
+					      memory_order_relaxed);
+	if (blind_until_ns != AWAKE &&
+	    blind_until_ns > roost_now_ns() + SOON_NS)
+		wake(t);
+}
+
+/* ---- help -------------------------------------------------------------- */
+
+/* This thread polls, and there is nothing that it can do: whoever can, here or
+ * in the peer, may wait for this very core.
+ */
+static void lose_patience(void)
+{
+	static _Thread_local unsigned int misses;
+
+	if (++misses >= HELP_PATIENCE) {
+		misses = 0;
+		sched_yield();
+	}
+}
+
+/* The turn is somebody else's. True: it is ours after all. */
+static bool insist(struct roost_turner *t)
+{
+	lose_patience();
+	if (!roost_worker_has_work(t->worker))
+		return false;
+	for (unsigned int i = 0; i < HELP_RETRIES; i++) {
+		rte_pause();
+		if (!roost_worker_has_work(t->worker))
+			return false;
+		if (roost_worker_turn_try(t->worker))
+			return true;
+	}
+	/* Whoever has the turn may not look again; the thread will. */
+	roost_turner_kick(t);
+	return false;
+}
+
+bool roost_turner_help(struct roost_turner *t)
+{
+	unsigned int rounds = 0;
+	unsigned int work = 0;
+	uint32_t helps;
+
+	if (t->mode == ROOST_PROGRESS_DEDICATED) {
+		lose_patience();
+		return false;
+	}
+	/* No read-modify-write: helpers that overwrite each other's number
+	 * still make it change.
+	 */
+	helps = atomic_load_explicit(&t->in.helps, memory_order_relaxed);
+	atomic_store_explicit(&t->in.helps, helps + 1, memory_order_relaxed);
+	if (roost_worker_turn_wanted(t->worker)) {
+		stand_back(t);
+		return false;
+	}
+	if (!roost_worker_turn_try(t->worker) && !insist(t))
+		return false;
+	for (;;) {
+		work += iterate(t, roost_now_ns());
+		if (!roost_worker_turn_release(t->worker))
+			break;
+		if (++rounds == HELP_ROUNDS) {
+			roost_turner_kick(t);
+			break;
+		}
+		if (!roost_worker_turn_try(t->worker))
+			break;
+	}
+	if (work == 0)
+		lose_patience();
+	return work != 0;
+}
+
+/* ---- the thread -------------------------------------------------------- */
+
+/*
+ * Sleep until then, or until woken, or until rx_fd (-1: none) is readable.
+ * blind: packets do not wake it.
+ */
+static void sleep_until(struct roost_turner *t, uint64_t now_ns,
+			uint64_t until_ns, int rx_fd)
+{
+	struct pollfd fds[2] = {
+		{ .fd = t->wake_fd, .events = POLLIN },
+		{ .fd = rx_fd, .events = POLLIN }, /* poll passes over -1 */
+	};
+	uint64_t ns = until_ns > now_ns ? until_ns - now_ns : 0;
+	struct timespec timeout = {
+		.tv_sec = (time_t)(ns / 1000000000u),
+		.tv_nsec = (long)(ns % 1000000000u),
+	};
+	uint64_t tokens;
+	ssize_t got;
+
+	atomic_store_explicit(&t->asleep, true, memory_order_relaxed);
+	atomic_store_explicit(&t->blind_until_ns,
+			      rx_fd < 0 ? until_ns : AWAKE,
+			      memory_order_relaxed);
+	/* Pairs with kick and expect. */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!roost_worker_has_work(t->worker) &&
+	    !atomic_load_explicit(&t->in.expected, memory_order_relaxed) &&
+	    !atomic_load_explicit(&t->in.stop, memory_order_relaxed))
+		ppoll(fds, 2, &timeout, NULL);
+	atomic_store_explicit(&t->blind_until_ns, AWAKE, memory_order_relaxed);
+	if (!atomic_exchange(&t->asleep, false)) {
+		got = read(t->wake_fd, &tokens, sizeof(tokens));
+		(void)got; /* the writer may be a moment behind: then the next
+			    * sleep is short */
+	}
+}
+
+/* Does help by others keep the thread from the turn? */
+static bool is_kept_out(struct roost_turner *t, uint64_t now_ns)
+{
+	uint32_t helps = atomic_load_explicit(&t->in.helps,
+					      memory_order_relaxed);
+
+	if (atomic_load_explicit(&t->in.expected, memory_order_relaxed)) {
+		atomic_store_explicit(&t->in.expected, false,
+				      memory_order_relaxed);
+		t->own.expect_until_ns = now_ns + EXPECT_NS;
+		t->own.kept_out_until_ns = 0;
+		t->own.last_work_ns = now_ns;
+		t->own.nap_ns = NAP_MIN_NS;
+	}
+	if (helps != t->own.seen_helps) {
+		t->own.seen_helps = helps;
+		t->own.kept_out_until_ns = now_ns + KEPT_OUT_NS;
+	}
+	return now_ns < t->own.kept_out_until_ns &&
+	       now_ns >= t->own.expect_until_ns;
+}
+
+/* One turn, with the clock's time and when to be back at the latest.
+ * Returns true if there was work, or is.
+ */
+static bool turn(struct roost_turner *t, uint64_t now_ns,
+		 uint64_t *deadline_ns)
+{
+	unsigned int work;
+	bool more;
+
+	work = iterate(t, now_ns);
+	*deadline_ns = roost_worker_next_deadline_ns(t->worker);
+	more = roost_worker_turn_release(t->worker);
+	return work != 0 || more;
+}
+
+/* Let an interrupt wake us. Returns true if it was possible. */
+static bool sleep_on_interrupt(struct roost_turner *t, uint64_t now_ns)
+{
+	uint64_t deadline_ns;
+	int fd;
+
+	if (!t->rx.arm || !roost_worker_turn_try(t->worker))
+		return false;
+	fd = t->rx.arm(t->rx.ctx);
+	if (fd < 0) {
+		roost_worker_turn_release(t->worker);
+		return false;
+	}
+	/* What came before the interrupt was armed raises none. */
+	if (!turn(t, now_ns, &deadline_ns))
+		sleep_until(t, now_ns,
+			    RTE_MIN(deadline_ns, now_ns + INTERRUPT_SLEEP_NS),
+			    fd);
+	roost_worker_turn_take(t->worker);
+	t->rx.disarm(t->rx.ctx);
+	roost_worker_turn_release(t->worker);
+	return true;
+}
+
+static void doze(struct roost_turner *t, uint64_t now_ns, uint64_t deadline_ns)
+{
+	if (sleep_on_interrupt(t, now_ns))
+		return;
+	sleep_until(t, now_ns, RTE_MIN(deadline_ns, now_ns + t->own.nap_ns),
+		    -1);
+	t->own.nap_ns = RTE_MIN(t->own.nap_ns * 3 / 2, (uint64_t)NAP_MAX_NS);
+}
+
+static void run_adaptive(struct roost_turner *t)
+{
+	uint64_t now_ns, deadline_ns;
+
+	t->own.nap_ns = NAP_MIN_NS;
+	while (!atomic_load_explicit(&t->in.stop, memory_order_relaxed)) {
+		now_ns = roost_now_ns();
+		if (is_kept_out(t, now_ns) &&
+		    !roost_worker_has_work(t->worker)) {
+			sleep_until(t, now_ns, now_ns + KEPT_OUT_NS, -1);
+			continue;
+		}
+		if (!roost_worker_turn_try(t->worker)) {
+			sched_yield();
+			continue;
+		}
+		if (turn(t, now_ns, &deadline_ns)) {
+			t->own.last_work_ns = now_ns;
+			t->own.nap_ns = NAP_MIN_NS;
+		}
+		stand_back(t);
+		if (now_ns - t->own.last_work_ns < POLL_NS)
+			rte_pause();
+		else
+			doze(t, now_ns, deadline_ns);
+	}
+}
+
+static void run_dedicated(struct roost_turner *t)
+{
+	unsigned int idle = 0;
+	uint64_t deadline_ns;
+
+	while (!atomic_load_explicit(&t->in.stop, memory_order_relaxed)) {
+		if (roost_worker_turn_try(t->worker) &&
+		    turn(t, roost_now_ns(), &deadline_ns))
+			idle = 0;
+		stand_back(t);
+		if (++idle % YIELD_EVERY == 0)
+			sched_yield();
+	}
+}
+
+/* The last CPU that the application may use: the first ones are where most
+ * programs, and the kernel's own threads, begin.
+ */
+static void pin_to_last_cpu(void)
+{
+	cpu_set_t cpus;
+
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) < 0)
+		return;
+	for (size_t cpu = CPU_SETSIZE; cpu-- > 0;) {
+		if (!CPU_ISSET(cpu, &cpus))
+			continue;
+		CPU_ZERO(&cpus);
+		CPU_SET(cpu, &cpus);
+		sched_setaffinity(0, sizeof(cpus), &cpus);
+		return;
+	}
+}
+
+static void *turner_main(void *arg)
+{
+	struct roost_turner *t = arg;
+
+	rte_thread_register(); /* without an id it runs without caches */
+	t->lcore_id = rte_lcore_id();
+	prctl(PR_SET_TIMERSLACK, 1000ul, 0ul, 0ul, 0ul);
+	pthread_barrier_wait(&t->registered);
+	if (t->mode == ROOST_PROGRESS_DEDICATED) {
+		pin_to_last_cpu();
+		run_dedicated(t);
+	} else {
+		run_adaptive(t);
+	}
+	rte_thread_unregister();
+	return NULL;
+}
+
+int roost_turner_start(struct roost_worker *worker, enum roost_progress mode,
+		       const struct roost_turner_rx *rx,
+		       struct roost_turner **turner)
+{
+	struct roost_turner *t;
+	int ret;
+
+	t = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	*t = (struct roost_turner){
+		.worker = worker,
+		.mode = mode,
+		.rx = *rx,
+		.lcore_id = LCORE_ID_ANY,
+	};
+	t->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (t->wake_fd < 0) {
+		ret = -errno;
+		goto free_turner;
+	}
+	pthread_barrier_init(&t->registered, NULL, 2);
+	ret = roost_thread_create(&t->thread, "roost-worker", turner_main, t);
+	if (ret)
+		goto destroy_barrier;
+	pthread_barrier_wait(&t->registered);
+	*turner = t;
+	return 0;
+destroy_barrier:
+	pthread_barrier_destroy(&t->registered);
+	close(t->wake_fd);
+free_turner:
+	free(t);
+	return ret;
+}
+
+void roost_turner_stop(struct roost_turner *t)
+{
+	atomic_store(&t->in.stop, true);
+	roost_turner_kick(t);
+	pthread_join(t->thread, NULL);
+	pthread_barrier_destroy(&t->registered);
+	close(t->wake_fd);
+	free(t);
+}
