@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_VERBS_ABI_H
+#define ROOST_VERBS_ABI_H
+
+/*
+ * What others see of libibverbs besides verbs.h: symbol versions, and the
+ * layout that provider libraries expect behind a struct ibv_device.
+ *
+ * Facts of rdma-core 44 (IBVERBS_PRIVATE_34). A library such as libmlx5 asks
+ * "is this device mine?" by comparing verbs_device.ops with its own table, so
+ * that member must be there and must point to something that is nobody else's.
+ */
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+/*
+ * Export roost_<name> as <name>@@<version>, with the prototype that verbs.h
+ * gives <name>. For names that the map has in two version nodes; a name that
+ * is in one node only is simply defined.
+ */
+#define ROOST_VERBS_LATEST(name, version)                                      \
+	__typeof__(name) roost_##name;                                         \
+	__asm__(".symver roost_" #name "," #name "@@" version)
+
+/* The private half of a device as providers know it. */
+struct roost_verbs_abi_device {
+	struct ibv_device device;
+	const void *ops; /* struct verbs_device_ops of its provider */
+	int refcount;
+	void *list_entry[2];
+	void *sysfs;
+	uint64_t core_support; /* bit 0: optional MR access flags are taken */
+};
+
+static_assert(sizeof(struct ibv_device) == 664, "ibv_device");
+static_assert(offsetof(struct roost_verbs_abi_device, ops) == 664, "ops");
+static_assert(offsetof(struct roost_verbs_abi_device, sysfs) == 696, "sysfs");
+static_assert(offsetof(struct roost_verbs_abi_device, core_support) == 704,
+	      "core_support");
+static_assert(sizeof(struct roost_verbs_abi_device) == 712, "verbs_device");
+static_assert(sizeof(struct verbs_context) == 648, "verbs_context");
+static_assert(sizeof(struct ibv_context) == 328, "ibv_context");
+static_assert(offsetof(struct verbs_context, context) ==
+		      sizeof(struct verbs_context) - sizeof(struct ibv_context),
+	      "ibv_context is last");
+static_assert(sizeof(struct ibv_qp) == 160, "ibv_qp");
+static_assert(sizeof(struct ibv_qp_ex) == 352, "ibv_qp_ex");
+static_assert(sizeof(struct ibv_cq) == 128, "ibv_cq");
+static_assert(sizeof(struct ibv_cq_ex) == 288, "ibv_cq_ex");
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ *
+ * Extended completion queues: the program walks over the completions in place
+ * and reads what it wants of each. Hot: everything but create_cq_ex.
+ */
+
+#include <string.h>
+
+#include "lib/verbs/map.h"
+#include "lib/verbs/shim.h"
+
+#define WC_FLAGS (IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+
+static struct roost_verbs_cq *cq_of(struct ibv_cq_ex *ibv)
+{
+	return (struct roost_verbs_cq *)ibv;
+}
+
+static void show(struct roost_verbs_cq *cq)
+{
+	cq->ibv.wr_id = cq->current->wr_id;
+	cq->ibv.status = roost_unmap_wc_status(cq->current->status);
+}
+
+/* Returns an errno value, ENOENT when there is nothing. */
+static int start_poll(struct ibv_cq_ex *ibv, struct ibv_poll_cq_attr *attr)
+{
+	struct roost_verbs_cq *cq = cq_of(ibv);
+	int rc;
+
+	if (attr->comp_mask)
+		return EINVAL;
+	rc = roost_cq_poll_begin(cq->cq, &cq->current);
+	if (rc == -ENOENT && roost_device_help(cq->device))
+		rc = roost_cq_poll_begin(cq->cq, &cq->current);
+	if (rc)
+		return -rc;
+	show(cq);
+	return 0;
+}
+
+static int next_poll(struct ibv_cq_ex *ibv)
+{
+	struct roost_verbs_cq *cq = cq_of(ibv);
+	int rc;
+
+	rc = roost_cq_poll_next(cq->cq, &cq->current);
+	if (rc)
+		return -rc;
+	show(cq);
+	return 0;
+}
+
+static void end_poll(struct ibv_cq_ex *ibv)
+{
+	roost_cq_poll_end(cq_of(ibv)->cq);
+}
+
+static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ibv)
+{
+	return roost_unmap_wc_opcode(cq_of(ibv)->current->opcode);
+}
+
+static uint32_t read_vendor_err(struct ibv_cq_ex *ibv)
+{
+	return cq_of(ibv)->current->vendor_err;
+}
+
+static uint32_t read_byte_len(struct ibv_cq_ex *ibv)
+{
+	return cq_of(ibv)->current->byte_len;
+}
+
+/* The invalidated rkey, too. */
+static __be32 read_imm_data(struct ibv_cq_ex *ibv)
+{
+	return cq_of(ibv)->current->imm_be;
+}
+
+static uint32_t read_qp_num(struct ibv_cq_ex *ibv)
+{
+	return cq_of(ibv)->current->qpn;
+}
+
+static uint32_t read_src_qp(struct ibv_cq_ex *ibv)
+{
+	return cq_of(ibv)->current->src_qpn;
+}
+
+static unsigned int read_wc_flags(struct ibv_cq_ex *ibv)
+{
+	return roost_unmap_wc_flags(cq_of(ibv)->current->flags);
+}
+
+static uint32_t read_slid(struct ibv_cq_ex *ibv)
+{
+	return cq_of(ibv)->current->slid;
+}
+
+static uint8_t read_sl(struct ibv_cq_ex *ibv)
+{
+	return cq_of(ibv)->current->sl;
+}
+
+static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ibv)
+{
+	(void)ibv;
+	return 0;
+}
+
+static uint64_t read_completion_ts(struct ibv_cq_ex *ibv)
+{
+	return cq_of(ibv)->current->timestamp_ns;
+}
+
+/* What no CQ can be created with: there to be called, not to know anything. */
+
+static uint16_t read_cvlan(struct ibv_cq_ex *ibv)
+{
+	(void)ibv;
+	return 0;
+}
+
+static uint32_t read_flow_tag(struct ibv_cq_ex *ibv)
+{
+	(void)ibv;
+	return 0;
+}
+
+static void read_tm_info(struct ibv_cq_ex *ibv, struct ibv_wc_tm_info *info)
+{
+	(void)ibv;
+	memset(info, 0, sizeof(*info));
+}
+
+static uint64_t read_wallclock_ns(struct ibv_cq_ex *ibv)
+{
+	(void)ibv;
+	return 0;
+}
+
+/* Single-threaded is a hint: the lock that it would save is free then. */
+static int check(const struct ibv_cq_init_attr_ex *attr)
+{
+	if (attr->cqe < 1)
+		return -EINVAL;
+	if (attr->comp_mask & ~(uint32_t)IBV_CQ_INIT_ATTR_MASK_FLAGS)
+		return -EOPNOTSUPP;
+	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
+	    (attr->flags & ~(uint32_t)IBV_CREATE_CQ_ATTR_SINGLE_THREADED))
+		return -EOPNOTSUPP;
+	if (attr->wc_flags & ~(uint64_t)WC_FLAGS)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+struct ibv_cq_ex *roost_verbs_create_cq_ex(struct ibv_context *context,
+					   struct ibv_cq_init_attr_ex *attr)
+{
+	struct roost_verbs_cq *cq;
+	int rc;
+
+	rc = check(attr);
+	if (rc)
+		return roost_verbs_null(rc);
+	cq = roost_verbs_cq_new(context, attr);
+	if (!cq)
+		return NULL;
+	cq->ibv.start_poll = start_poll;
+	cq->ibv.next_poll = next_poll;
+	cq->ibv.end_poll = end_poll;
+	cq->ibv.read_opcode = read_opcode;
+	cq->ibv.read_vendor_err = read_vendor_err;
+	cq->ibv.read_byte_len = read_byte_len;
+	cq->ibv.read_imm_data = read_imm_data;
+	cq->ibv.read_qp_num = read_qp_num;
+	cq->ibv.read_src_qp = read_src_qp;
+	cq->ibv.read_wc_flags = read_wc_flags;
+	cq->ibv.read_slid = read_slid;
+	cq->ibv.read_sl = read_sl;
+	cq->ibv.read_dlid_path_bits = read_dlid_path_bits;
+	cq->ibv.read_completion_ts = read_completion_ts;
+	cq->ibv.read_cvlan = read_cvlan;
+	cq->ibv.read_flow_tag = read_flow_tag;
+	cq->ibv.read_tm_info = read_tm_info;
+	cq->ibv.read_completion_wallclock_ns = read_wallclock_ns;
+	return &cq->ibv;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ *
+ * Completion channels and asynchronous events. Waiting, waking and counting
+ * are lib/event's; the counters in the structs of verbs.h are kept as
+ * libibverbs keeps them, for whoever looks.
+ */
+
+#include <stdlib.h>
+
+#include "lib/verbs/map.h"
+#include "lib/verbs/shim.h"
+
+/* Events that fit a completion channel at once; more wait in their CQs. */
+#define CHANNEL_EVENTS 256
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+	struct roost_verbs_channel *ch;
+	int rc;
+
+	ch = calloc(1, sizeof(*ch));
+	if (!ch)
+		return roost_verbs_null(-ENOMEM);
+	rc = roost_channel_create(CHANNEL_EVENTS, &ch->channel);
+	if (rc) {
+		free(ch);
+		return roost_verbs_null(rc);
+	}
+	ch->ibv.context = context;
+	ch->ibv.fd = roost_channel_fd(ch->channel);
+	return &ch->ibv;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
+{
+	struct roost_verbs_channel *ch = (struct roost_verbs_channel *)ibv;
+	int refcnt;
+
+	pthread_mutex_lock(&ibv->context->mutex);
+	refcnt = ibv->refcnt;
+	pthread_mutex_unlock(&ibv->context->mutex);
+	if (refcnt)
+		return roost_verbs_result(-EBUSY);
+	roost_channel_destroy(ch->channel);
+	free(ch);
+	return 0;
+}
+
+/* Returns 0, or -1 and errno, as read(2) on the channel's fd would. */
+ROOST_VERBS_LATEST(ibv_get_cq_event, "IBVERBS_1.1");
+int roost_ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **cq,
+			   void **cq_context)
+{
+	struct roost_verbs_channel *ch = (struct roost_verbs_channel *)ibv;
+	struct roost_event event;
+	int rc;
+
+	roost_device_expect(roost_verbs_context(ibv->context)->device);
+	rc = roost_channel_read(ch->channel, &event);
+	if (rc) {
+		errno = -rc;
+		return -1;
+	}
+	*cq = event.source->owner;
+	*cq_context = (*cq)->cq_context;
+	return 0;
+}
+
+/*
+ * roost_event_ack() comes last in all acks: a destroy that waits for it may
+ * then free the object.
+ */
+ROOST_VERBS_LATEST(ibv_ack_cq_events, "IBVERBS_1.1");
+void roost_ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
+{
+	if (nevents == 0)
+		return;
+	pthread_mutex_lock(&cq->mutex);
+	cq->comp_events_completed += nevents;
+	pthread_mutex_unlock(&cq->mutex);
+	roost_event_ack(roost_cq_comp_source(roost_verbs_cq(cq)->cq), nevents);
+}
+
+ROOST_VERBS_LATEST(ibv_get_async_event, "IBVERBS_1.1");
+int roost_ibv_get_async_event(struct ibv_context *context,
+			      struct ibv_async_event *event)
+{
+	struct roost_ctx *ctx = roost_verbs_context(context)->ctx;
+	struct roost_event e;
+	int rc;
+
+	rc = roost_channel_read(roost_ctx_async_channel(ctx), &e);
+	if (rc) {
+		errno = -rc;
+		return -1;
+	}
+	event->event_type = roost_unmap_event(e.type);
+	switch (roost_event_scope(event->event_type)) {
+	case ROOST_EVENT_OF_CQ:
+		event->element.cq = e.source->owner;
+		break;
+	case ROOST_EVENT_OF_QP:
+		event->element.qp = e.source->owner;
+		break;
+	case ROOST_EVENT_OF_SRQ:
+		event->element.srq = e.source->owner;
+		break;
+	case ROOST_EVENT_OF_WQ:
+		event->element.wq = e.source->owner;
+		break;
+	case ROOST_EVENT_OF_PORT:
+		event->element.port_num = (int)e.arg;
+		break;
+	}
+	return 0;
+}
+
+static void ack_cq(struct ibv_cq *cq)
+{
+	pthread_mutex_lock(&cq->mutex);
+	cq->async_events_completed++;
+	pthread_mutex_unlock(&cq->mutex);
+	roost_event_ack(roost_cq_async_source(roost_verbs_cq(cq)->cq), 1);
+}
+
+static void ack_qp(struct ibv_qp *qp)
+{
+	pthread_mutex_lock(&qp->mutex);
+	qp->events_completed++;
+	pthread_mutex_unlock(&qp->mutex);
+	roost_event_ack(roost_qp_async_source(roost_verbs_qp(qp)->qp), 1);
+}
+
+ROOST_VERBS_LATEST(ibv_ack_async_event, "IBVERBS_1.1");
+void roost_ibv_ack_async_event(struct ibv_async_event *event)
+{
+	switch (roost_event_scope(event->event_type)) {
+	case ROOST_EVENT_OF_CQ:
+		ack_cq(event->element.cq);
+		break;
+	case ROOST_EVENT_OF_QP:
+		ack_qp(event->element.qp);
+		break;
+	case ROOST_EVENT_OF_SRQ:
+	case ROOST_EVENT_OF_WQ:
+		/* There are none to have had an event. */
+	case ROOST_EVENT_OF_PORT:
+		/* No object that could be destroyed. */
+		break;
+	}
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_TEST_VERBS_FAKE_ENGINE_H
+#define ROOST_TEST_VERBS_FAKE_ENGINE_H
+
+/*
+ * An engine that does what the test says and remembers what the shim asked.
+ * The shim's own objects are linked against it instead of libroost.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/roost.h"
+
+#define FAKE_WRS 16
+#define FAKE_SGES 8
+#define FAKE_CQES 64
+
+struct fake_send {
+	struct roost_send_wr wr;
+	struct roost_sge sges[FAKE_SGES];
+};
+
+struct fake_recv {
+	struct roost_recv_wr wr;
+	struct roost_sge sges[FAKE_SGES];
+};
+
+struct fake {
+	/* The call of this name fails with this; others succeed. */
+	const char *fail_call;
+	int fail_rc;
+	/* roost_qp_send_add and recv_add fail from this request on; -1: never
+	 */
+	int fail_wr;
+
+	unsigned int device_opens, device_closes, ctx_opens, ctx_closes;
+	unsigned int opened_index;
+	unsigned int helps, expects;
+	bool help_finds_work; /* then fake.on_help() ran */
+	void (*on_help)(void);
+
+	struct roost_port_attr port;
+	struct roost_gid gids[4];
+
+	size_t mr_len;
+	uint64_t mr_iova;
+	uint32_t mr_access;
+
+	uint32_t cq_cqe;
+	struct roost_channel *cq_channel;
+	int cq_arms, cq_armed_solicited;
+	struct roost_cqe cqes[FAKE_CQES];
+	int nb_cqes, polled, shown;
+	bool poll_open;
+	int poll_error; /* negative, once the entries are taken */
+
+	struct roost_qp_init qp_init;
+	struct roost_qp_attr qp_attr;
+	uint32_t qp_mask;
+	unsigned int send_begins, send_ends, send_aborts;
+	unsigned int recv_begins, recv_ends;
+	struct fake_send sends[FAKE_WRS];
+	struct fake_recv recvs[FAKE_WRS];
+	int nb_sends, nb_recvs;
+
+	struct roost_event_source cq_comp, cq_async, qp_async, port_async;
+	struct roost_event event; /* what the next read of a channel gives */
+	struct roost_event_source *acked_source;
+	uint64_t acked;
+};
+
+extern struct fake fake;
+
+/* Forget everything; nothing fails; one port that is up with two GIDs. */
+void fake_reset(void);
+
+#endif

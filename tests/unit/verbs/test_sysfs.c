@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/verbs/private.h"
+#include "verbs_test.h"
+
+static char dir[] = "/tmp/roost-sysfs-XXXXXX";
+
+static int setup(void **state)
+{
+	(void)state;
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return rmdir(dir);
+}
+
+static int read_back(const char *content, char *buf, size_t size)
+{
+	char path[64];
+	int fd, len;
+
+	snprintf(path, sizeof(path), "%s/file", dir);
+	fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, content, strlen(content)), strlen(content));
+	close(fd);
+	len = ibv_read_sysfs_file(dir, "file", buf, size);
+	unlink(path);
+	return len;
+}
+
+static void read__strips_one_newline(void **state)
+{
+	char buf[16];
+
+	(void)state;
+	assert_int_equal(read_back("board\n", buf, sizeof(buf)), 5);
+	assert_string_equal(buf, "board");
+	assert_int_equal(read_back("board", buf, sizeof(buf)), 5);
+	assert_string_equal(buf, "board");
+	assert_int_equal(read_back("a\n\n", buf, sizeof(buf)), 2);
+	assert_string_equal(buf, "a\n");
+	assert_int_equal(read_back("", buf, sizeof(buf)), 0);
+}
+
+/* What does not fit with its terminator is an error, not a part. */
+static void read__fits_or_fails(void **state)
+{
+	char buf[6];
+
+	(void)state;
+	assert_int_equal(read_back("board\n", buf, 6), 5);
+	assert_string_equal(buf, "board");
+	assert_int_equal(read_back("boards", buf, 6), -1);
+	assert_int_equal(read_back("boards\n", buf, 6), -1);
+}
+
+static void read__no_such_file(void **state)
+{
+	char buf[8];
+
+	(void)state;
+	errno = 0;
+	assert_int_equal(ibv_read_sysfs_file(dir, "none", buf, 8), -1);
+	assert_int_equal(errno, ENOENT);
+}
+
+static void path__is_where_linux_has_it(void **state)
+{
+	(void)state;
+	assert_string_equal(ibv_get_sysfs_path(), "/sys");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(read__strips_one_newline),
+		cmocka_unit_test(read__fits_or_fails),
+		cmocka_unit_test(read__no_such_file),
+		cmocka_unit_test(path__is_where_linux_has_it),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
