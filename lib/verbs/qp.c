@@ -4,10 +4,13 @@
  * Queue pairs: life cycle. Posting is in post.c and qp_ex.c.
  */
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/verbs/map.h"
 #include "lib/verbs/shim.h"
+#include "lib/wire/frame.h"
 
 #define INIT_MASK                                                              \
 	(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |                 \
@@ -136,6 +139,26 @@ int roost_ibv_destroy_qp(struct ibv_qp *ibv)
 	return 0;
 }
 
+/* The one cause of EINVAL that lies outside of the program: say it. */
+static void explain_path_mtu(struct roost_verbs_qp *qp,
+			     const struct roost_qp_attr *attr, uint32_t mask)
+{
+	struct roost_dev *dev = roost_device_dev(qp->device);
+	uint8_t port_num = mask & ROOST_QP_AV ? attr->av.port_num : 1;
+	struct roost_port_attr port;
+
+	if (!(mask & ROOST_QP_PATH_MTU) || attr->path_mtu > ROOST_MTU_4096 ||
+	    roost_port_query(dev, port_num, &port) != 0 ||
+	    attr->path_mtu <= port.active_mtu)
+		return;
+	fprintf(stderr,
+		"roost: %s: path MTU %u does not fit port %u, whose MTU has "
+		"room for %u; raise that MTU to %u or ask for less\n",
+		roost_dev_name(dev), roost_mtu_bytes(attr->path_mtu), port_num,
+		port.active_mtu == 0 ? 0 : roost_mtu_bytes(port.active_mtu),
+		roost_mtu_bytes(attr->path_mtu) + ROOST_IP_OVERHEAD_MAX);
+}
+
 ROOST_VERBS_LATEST(ibv_modify_qp, "IBVERBS_1.1");
 int roost_ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr,
 			int attr_mask)
@@ -148,6 +171,8 @@ int roost_ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr,
 	rc = roost_map_qp_attr(attr, attr_mask, &engine_attr, &mask);
 	if (rc == 0)
 		rc = roost_qp_modify(qp->qp, &engine_attr, mask);
+	if (rc == -EINVAL)
+		explain_path_mtu(qp, &engine_attr, mask);
 	if (rc)
 		return roost_verbs_result(rc);
 	if (attr_mask & IBV_QP_STATE)

@@ -107,6 +107,12 @@ const struct roost_dev_limits *roost_dev_limits(const struct roost_dev *dev)
 	return &limits;
 }
 
+const char *roost_dev_name(const struct roost_dev *dev)
+{
+	(void)dev;
+	return "roost0";
+}
+
 unsigned int roost_dev_nb_ports(const struct roost_dev *dev)
 {
 	(void)dev;

@@ -2,6 +2,9 @@
  * Copyright (c) 2026 The Roost authors
  */
 
+#include <stdio.h>
+#include <unistd.h>
+
 #include "verbs_test.h"
 
 static struct ibv_context *c;
@@ -235,6 +238,63 @@ static void modify_qp__errors_change_nothing(void **state)
 	ibv_destroy_qp(qp);
 }
 
+/* What the process writes to stderr while call() runs. */
+static size_t capture_stderr(void (*call)(struct ibv_qp *), struct ibv_qp *qp,
+			     char *text, size_t size)
+{
+	FILE *file = tmpfile();
+	int saved = dup(STDERR_FILENO);
+	size_t len;
+
+	assert_non_null(file);
+	fflush(stderr);
+	assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
+	call(qp);
+	fflush(stderr);
+	assert_true(dup2(saved, STDERR_FILENO) >= 0);
+	close(saved);
+	rewind(file);
+	len = fread(text, 1, size - 1, file);
+	text[len] = '\0';
+	fclose(file);
+	return len;
+}
+
+static void ask_for_4096(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = IBV_MTU_4096,
+		.ah_attr = { .port_num = 1 },
+	};
+
+	assert_errno(ibv_modify_qp(qp, &attr,
+				   IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_AV),
+		     EINVAL);
+}
+
+static void modify_qp__explains_a_path_mtu_that_does_not_fit(void **state)
+{
+	struct ibv_qp_init_attr init = rc_attr();
+	struct ibv_qp *qp = ibv_create_qp(pd, &init);
+	char text[512];
+
+	(void)state;
+	fake.fail_call = "roost_qp_modify";
+	fake.fail_rc = -EINVAL;
+	fake.port.active_mtu = ROOST_MTU_1024;
+	capture_stderr(ask_for_4096, qp, text, sizeof(text));
+	assert_string_equal(
+		text, "roost: roost0: path MTU 4096 does not fit port 1, whose "
+		      "MTU has room for 1024; raise that MTU to 4184 or ask for "
+		      "less\n");
+	fake.port.active_mtu = ROOST_MTU_4096;
+	assert_int_equal(capture_stderr(ask_for_4096, qp, text, sizeof(text)),
+			 0);
+	fake.fail_call = NULL;
+	ibv_destroy_qp(qp);
+}
+
 static void query_qp__answers_everything(void **state)
 {
 	struct ibv_qp_init_attr init = rc_attr(), got;
@@ -286,6 +346,7 @@ int main(void)
 		TEST(create_qp_ex__masks),
 		TEST(modify_qp__passes_what_the_mask_names),
 		TEST(modify_qp__errors_change_nothing),
+		TEST(modify_qp__explains_a_path_mtu_that_does_not_fit),
 		TEST(query_qp__answers_everything),
 		TEST(destroy_qp__refused_changes_nothing),
 	};
