@@ -103,8 +103,9 @@ int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
 	ring = ring_alloc(entries);
 	if (ring == NULL)
 		return -ENOMEM;
-	roost_worker_turn_take(w);
+	/* In this order: who polls in the open may wait for the turn. */
 	roost_spin_lock(&cq->lock);
+	roost_worker_turn_take(w);
 	consumed = atomic_load(&cq->consumed);
 	count = cq->produced - consumed;
 	if (count > entries) {
@@ -118,8 +119,8 @@ int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
 		cq->mask = entries - 1;
 		ring = old;
 	}
-	roost_spin_unlock(&cq->lock);
 	roost_worker_turn_release(w);
+	roost_spin_unlock(&cq->lock);
 	free(ring);
 	return rc;
 }
@@ -185,23 +186,26 @@ void roost_cq_arm(struct roost_cq *cq, bool solicited_only)
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
-static int empty_result(const struct roost_cq *cq)
+/* Looked at before published, so that what was in time is polled first. */
+static bool has_failed(const struct roost_cq *cq)
 {
-	return cq->overrun ? -EIO : -ENOENT;
+	return atomic_load_explicit(&cq->overrun_told, memory_order_acquire);
 }
 
 int roost_cq_poll(struct roost_cq *cq, unsigned int n, struct roost_cqe *cqes)
 {
 	uint32_t first, available;
+	bool failed;
 
 	roost_spin_lock(&cq->lock);
+	failed = has_failed(cq);
 	first = atomic_load_explicit(&cq->consumed, memory_order_relaxed);
 	available = atomic_load_explicit(&cq->published,
 					 memory_order_acquire) -
 		    first;
 	if (available == 0) {
 		roost_spin_unlock(&cq->lock);
-		return n > 0 && cq->overrun ? -EIO : 0;
+		return n > 0 && failed ? -EIO : 0;
 	}
 	if (n > available)
 		n = available;
@@ -228,17 +232,20 @@ static bool show(struct roost_cq *cq, const struct roost_cqe **cqe)
 
 int roost_cq_poll_begin(struct roost_cq *cq, const struct roost_cqe **cqe)
 {
+	bool failed;
+
 	roost_spin_lock(&cq->lock);
+	failed = has_failed(cq);
 	cq->shown = 0;
 	if (show(cq, cqe))
 		return 0;
 	roost_spin_unlock(&cq->lock);
-	return empty_result(cq);
+	return failed ? -EIO : -ENOENT;
 }
 
 int roost_cq_poll_next(struct roost_cq *cq, const struct roost_cqe **cqe)
 {
-	return show(cq, cqe) ? 0 : empty_result(cq);
+	return show(cq, cqe) ? 0 : -ENOENT;
 }
 
 void roost_cq_poll_end(struct roost_cq *cq)

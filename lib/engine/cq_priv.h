@@ -38,11 +38,12 @@ struct roost_cq {
 	bool dirty;          /* in the worker's list: publish at the end */
 	bool solicited;      /* one of the unpublished entries is */
 	bool overrun;        /* an entry had no room: no more come */
-	bool overrun_told;   /* CQ_ERR was raised, its QPs are in ERR */
 	TAILQ_ENTRY(roost_cq) dirty_link;
 	LIST_HEAD(, roost_cq_user) users; /* QPs that complete here */
 	_Atomic uint32_t published; /* pairs with poll's acquire */
 	_Atomic uint32_t armed;     /* enum roost_cq_armed */
+	_Atomic bool overrun_told;  /* all that had room is published, CQ_ERR
+				     * was raised, the QPs are in ERR */
 
 	/* Consumers. */
 	struct roost_spin lock __attribute__((aligned(64)));

@@ -118,6 +118,10 @@ static void take_attributes(struct roost_qp *qp, const struct roost_qp_attr *a,
 	take_limits(to, a, mask);
 	if (mask & ROOST_QP_TIMEOUT)
 		qp->req.timeout_ns = roost_req_timeout_ns(to->timeout);
+	if (mask & ROOST_QP_RETRY_CNT)
+		qp->req.retry_left = to->retry_cnt;
+	if (mask & ROOST_QP_RNR_RETRY)
+		qp->req.rnr_left = to->rnr_retry;
 	if (mask & ROOST_QP_EN_SQD_ASYNC_NOTIFY)
 		to->en_sqd_async_notify = a->en_sqd_async_notify;
 	if (mask & ROOST_QP_ACCESS_FLAGS)
@@ -177,6 +181,7 @@ static void enter_state(struct roost_worker *w, struct roost_qp *qp,
 	case ROOST_QPS_RTS:
 		if (from == ROOST_QPS_RTR)
 			roost_req_reset(qp, roost_psn(a->sq_psn));
+		qp->drain_asked = false;
 		break;
 	case ROOST_QPS_SQD:
 		qp->drain_asked = from == ROOST_QPS_RTS;

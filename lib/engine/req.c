@@ -209,6 +209,9 @@ unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp)
 	while (n < ROOST_QP_BURST_PKTS && may_send(qp) &&
 	       roost_worker_tx_room(w, qp) && send_one(w, qp))
 		n++;
+	/* A local fault may have ended it: then it has no timer any more. */
+	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
+		return n;
 	if (may_send(qp))
 		roost_worker_want_send(w, qp);
 	if (n > 0 && !roost_timer_is_set(&qp->req.timer))

@@ -9,8 +9,9 @@
  *
  * A channel is an rte_ring of events and an eventfd in semaphore mode. A
  * producer enqueues and then adds one token; a consumer takes one token with
- * read(2) and then dequeues. Blocking, O_NONBLOCK, EINTR, poll, epoll and
- * SIGIO therefore are the kernel's own.
+ * read(2) and then dequeues. Blocking, O_NONBLOCK, EINTR, poll, select, epoll
+ * and io_uring therefore are the kernel's own. Linux gives an eventfd no
+ * O_ASYNC: a program that wants SIGIO has to poll in a thread of its own.
  *
  * Invariant: tokens in the eventfd + tokens held by readers between read(2)
  * and dequeue >= entries in the ring, and every reader that finds the ring

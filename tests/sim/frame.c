@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <string.h>
+
+#include "tests/sim/sim.h"
+
+/* As many packets as a QP may have unacknowledged. */
+#define WINDOW_PKTS 256
+
+static struct sim_qp *qp_by_number(struct sim *sim, uint32_t qpn)
+{
+	for (unsigned int i = 0; i < sim->nb_qps; i++)
+		if (sim->qps[i] != NULL && sim->qps[i]->qpn == qpn)
+			return sim->qps[i];
+	return NULL;
+}
+
+static void check_outer(struct sim *sim, int side, const uint8_t *data,
+			const struct roost_frame *frame)
+{
+	const struct sim_end *from = &sim->ends[side];
+	const struct sim_end *to = &sim->ends[!side];
+
+	assert_memory_equal(data, to->mac, 6);
+	assert_memory_equal(data + 6, from->mac, 6);
+	assert_true(frame->udp_src >= 0xc000);
+	if (frame->ipv6) {
+		assert_memory_equal(&frame->sgid, &from->gid6, 16);
+		assert_memory_equal(&frame->dgid, &to->gid6, 16);
+		return;
+	}
+	assert_memory_equal(&frame->sgid, &from->gid, 16);
+	assert_memory_equal(&frame->dgid, &to->gid, 16);
+	/* Don't fragment. */
+	assert_int_equal(frame->l3[6] & 0xe0, 0x40);
+}
+
+/* A request is the next one, or one that was sent before and is repeated. */
+static void check_psn(struct sim_qp *from, const struct roost_pkt *pkt)
+{
+	int32_t ahead = roost_psn_diff(pkt->psn, from->top_psn);
+
+	assert_true(ahead <= 0);
+	assert_true(ahead >= -WINDOW_PKTS);
+	if (ahead == 0)
+		from->top_psn = roost_psn_add(pkt->psn, 1);
+}
+
+static void check_request(struct sim_qp *from, const struct roost_pkt *pkt)
+{
+	uint32_t mtu_bytes = roost_mtu_bytes(from->conf.mtu);
+
+	if (pkt->info->flags & ROOST_OPF_LAST)
+		assert_true(pkt->payload_len_bytes <= mtu_bytes);
+	else
+		assert_int_equal(pkt->payload_len_bytes, mtu_bytes);
+	if (pkt->info->flags & ROOST_OPF_LAST)
+		assert_true(pkt->ackreq);
+	else
+		assert_false(pkt->solicited);
+	check_psn(from, pkt);
+}
+
+void sim_check_frame(struct sim *sim, int side, const void *data, size_t len,
+		     struct roost_pkt *pkt)
+{
+	struct roost_frame frame;
+	struct sim_qp *to;
+
+	assert_int_equal(roost_frame_parse(data, len, &frame),
+			 ROOST_FRAME_ROCE);
+	assert_int_equal(frame.l3_len_bytes,
+			 len - (size_t)(frame.l3 - (const uint8_t *)data));
+	assert_true(roost_frame_icrc_ok(&frame));
+	assert_int_equal(roost_pkt_parse(&frame, pkt), ROOST_DROP_NONE);
+	check_outer(sim, side, data, &frame);
+
+	assert_int_equal((pkt->payload_len_bytes + pkt->pad_bytes) % 4, 0);
+	for (unsigned int i = 0; i < pkt->pad_bytes; i++)
+		assert_int_equal(pkt->payload[pkt->payload_len_bytes + i], 0);
+	assert_true(pkt->migreq);
+	assert_int_equal(pkt->pkey, 0xffff);
+	to = qp_by_number(sim, pkt->dest_qpn);
+	/* Its peer may have been destroyed. */
+	if (to == NULL || to->peer == NULL)
+		return;
+	assert_int_equal(to->end->side, !side);
+	if (pkt->info->flags & ROOST_OPF_REQUEST)
+		check_request(to->peer, pkt);
+}
+
+/* ---- frames of our own making -------------------------------------------- */
+
+struct roost_flow sim_flow_to(struct sim_qp *qp)
+{
+	const struct sim_end *to = qp->end, *from = qp->peer->end;
+	struct roost_flow flow = {
+		.sgid = qp->conf.ipv6 ? from->gid6 : from->gid,
+		.dgid = qp->conf.ipv6 ? to->gid6 : to->gid,
+		.hop_limit = 64,
+		.udp_src = 0xc123,
+	};
+
+	memcpy(flow.src_mac, from->mac, 6);
+	memcpy(flow.dst_mac, to->mac, 6);
+	return flow;
+}
+
+void sim_forge_on(struct sim_qp *qp, const struct roost_flow *flow,
+		  const struct roost_bth *bth, const void *after_bth,
+		  size_t len)
+{
+	uint8_t frame[ROOST_FRAME_OVERHEAD_MAX + 8192];
+	struct roost_hdr_template template;
+	size_t at;
+
+	assert_true(len <= 8192);
+	roost_hdr_template_init(&template, flow);
+	at = roost_hdr_emit(&template, frame, bth, len);
+	if (len > 0)
+		memcpy(frame + at, after_bth, len);
+	at += len;
+	roost_frame_seal(&template, frame, at);
+	sim_link_put(qp->sim, qp->peer->end->side, frame,
+		     at + ROOST_ICRC_LEN);
+}
+
+void sim_forge(struct sim_qp *qp, const struct roost_bth *bth,
+	       const void *after_bth, size_t len)
+{
+	struct roost_flow flow = sim_flow_to(qp);
+
+	sim_forge_on(qp, &flow, bth, after_bth, len);
+}
+
+void sim_forge_ack(struct sim_qp *qp, uint8_t syndrome, uint32_t psn)
+{
+	struct roost_bth bth = {
+		.opcode = ROOST_OPCODE_RC_ACK,
+		.migreq = true,
+		.pkey = 0xffff,
+		.dest_qpn = qp->qpn,
+		.psn = roost_psn(psn),
+	};
+	uint8_t aeth[ROOST_AETH_LEN];
+
+	roost_aeth_put(aeth, syndrome, 0);
+	sim_forge(qp, &bth, aeth, sizeof(aeth));
+}

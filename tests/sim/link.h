@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_TESTS_SIM_LINK_H
+#define ROOST_TESTS_SIM_LINK_H
+
+/*
+ * The inside of the link, for the world alone: the port of each end, and when
+ * the next frame arrives.
+ */
+
+#include "tests/sim/sim.h"
+
+void sim_link_init(struct sim *sim);
+void sim_link_fini(struct sim *sim);
+/* What a device of this end gets as its port. */
+struct roost_port_io sim_link_port(struct sim_end *end);
+/* Arrival of the first frame on its way; UINT64_MAX: there is none. */
+uint64_t sim_link_next_ns(const struct sim *sim);
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <rte_mempool.h>
+
+#include "lib/engine/mr.h"
+#include "lib/event/channel.h"
+#include "tests/sim/link.h"
+#include "tests/sim/world.h"
+#include "tests/unit/engine/eal.h"
+
+#define POOL_MBUFS 3071u
+#define CQ_ENTRIES 16384u
+#define IP_MTU_BYTES 9000u
+/* More turns than that without time going on: something runs in a circle. */
+#define TURNS_MAX 1000000u
+
+static struct rte_mempool *pools[2];
+static uint64_t seed = 1;
+static uint64_t last_seed; /* of the last world */
+
+uint64_t sim_seed(void)
+{
+	return seed;
+}
+
+/* ---- ends ------------------------------------------------------------- */
+
+static void end_addresses(struct sim_end *end)
+{
+	uint8_t side = (uint8_t)(end->side + 1);
+	const uint8_t v4[4] = { 198, 18, 0, side };
+
+	memcpy(end->mac, (uint8_t[6]){ 2, 0, 0, 0, 0, side }, 6);
+	end->gid = roost_gid_from_v4(v4);
+	end->gid6 = (struct roost_gid){ { 0xfd, [15] = side } };
+}
+
+static void end_open(struct sim *sim, int side)
+{
+	struct sim_end *end = &sim->ends[side];
+	struct roost_dev_conf conf = {
+		.name = side == SIM_A ? "sim_a" : "sim_b",
+		.pool = end->pool,
+		.nb_ports = 1,
+		.io = { sim_link_port(end) },
+		.node_guid = (uint64_t)side + 1,
+		.seed = { sim_random(&sim->rng), sim_random(&sim->rng) },
+	};
+
+	memcpy(conf.mac[0], end->mac, 6);
+	assert_int_equal(roost_dev_create(&conf, &end->dev), 0);
+	assert_int_equal(roost_port_set_gid(end->dev, 1, 0, &end->gid), 0);
+	assert_int_equal(roost_port_set_gid(end->dev, 1, 1, &end->gid6), 0);
+	roost_port_set_link(end->dev, 1, ROOST_PORT_ACTIVE, IP_MTU_BYTES, 0);
+	end->worker = roost_dev_worker(end->dev);
+	assert_int_equal(roost_ctx_open(end->dev, &end->ctx), 0);
+	assert_int_equal(
+		fcntl(roost_channel_fd(roost_ctx_async_channel(end->ctx)),
+		      F_SETFL, O_NONBLOCK),
+		0);
+	assert_int_equal(roost_pd_alloc(end->ctx, &end->pd), 0);
+	assert_int_equal(roost_mr_reg(end->pd, sim->arena, SIM_ARENA_BYTES,
+				      (uintptr_t)sim->arena,
+				      ROOST_ACCESS_LOCAL_WRITE |
+					      ROOST_ACCESS_ON_DEMAND,
+				      &end->mr),
+			 0);
+	assert_int_equal(roost_cq_create(end->ctx, CQ_ENTRIES, NULL, end,
+					 &end->cq),
+			 0);
+}
+
+static void end_close(struct sim_end *end)
+{
+	assert_int_equal(roost_cq_destroy(end->cq, NULL, NULL), 0);
+	assert_int_equal(roost_mr_dereg(end->mr), 0);
+	assert_int_equal(roost_pd_dealloc(end->pd), 0);
+	assert_int_equal(roost_ctx_close(end->ctx), 0);
+	assert_int_equal(roost_dev_destroy(end->dev), 0);
+	assert_int_equal(end->neigh_refs, 0);
+	assert_int_equal(rte_mempool_avail_count(end->pool),
+			 end->pool_before);
+}
+
+static uint64_t mac_gen(const uint8_t mac[6])
+{
+	uint64_t v = 0;
+
+	for (int i = 0; i < 6; i++)
+		v = v << 8 | mac[i];
+	return v << 16 | 1;
+}
+
+struct sim *sim_new(void)
+{
+	return sim_new_seeded(seed);
+}
+
+struct sim *sim_new_seeded(uint64_t from)
+{
+	struct sim *sim = calloc(1, sizeof(*sim));
+
+	assert_non_null(sim);
+	last_seed = from;
+	sim->rng.state = from;
+	sim->now_ns = 1000 * SIM_S + sim_random_below(&sim->rng, SIM_S);
+	sim->turn_ns = 1000;
+	sim->arena = mmap(NULL, SIM_ARENA_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	assert_ptr_not_equal(sim->arena, MAP_FAILED);
+	sim_link_init(sim);
+	for (int side = 0; side < 2; side++) {
+		struct sim_end *end = &sim->ends[side];
+
+		end->sim = sim;
+		end->side = side;
+		end->pool = pools[side];
+		end->pool_before = rte_mempool_avail_count(end->pool);
+		end_addresses(end);
+	}
+	for (int side = 0; side < 2; side++) {
+		atomic_store(&sim->ends[side].neigh.mac_gen,
+			     mac_gen(sim->ends[!side].mac));
+		end_open(sim, side);
+	}
+	return sim;
+}
+
+void sim_free(struct sim *sim)
+{
+	sim_poll(sim);
+	for (unsigned int i = 0; i < sim->nb_qps; i++)
+		if (sim->qps[i] != NULL)
+			sim_qp_destroy(sim->qps[i]);
+	sim_poll(sim);
+	for (int side = 0; side < 2; side++)
+		end_close(&sim->ends[side]);
+	sim_link_fini(sim);
+	munmap(sim->arena, SIM_ARENA_BYTES);
+	free(sim);
+}
+
+struct sim_slice sim_arena_take(struct sim *sim, uint32_t len_bytes)
+{
+	uint8_t *at = sim->arena + sim->arena_used;
+	size_t whole = len_bytes + 2 * SIM_GUARD_BYTES;
+
+	sim->arena_used += whole;
+	assert_true(sim->arena_used <= SIM_ARENA_BYTES);
+	memset(at, SIM_GUARD_BYTE, SIM_GUARD_BYTES);
+	memset(at + SIM_GUARD_BYTES + len_bytes, SIM_GUARD_BYTE,
+	       SIM_GUARD_BYTES);
+	return (struct sim_slice){ at + SIM_GUARD_BYTES, len_bytes };
+}
+
+/* ---- time ------------------------------------------------------------- */
+
+static void poll_cq(struct sim *sim, struct roost_cq *cq)
+{
+	struct roost_cqe cqes[64];
+	int n;
+
+	while ((n = roost_cq_poll(cq, 64, cqes)) > 0)
+		for (int i = 0; i < n; i++)
+			sim_wr_complete(sim, &cqes[i]);
+}
+
+static void poll_async(struct sim_end *end)
+{
+	struct roost_channel *channel = roost_ctx_async_channel(end->ctx);
+	struct roost_event event;
+
+	while (roost_channel_read(channel, &event) == 0) {
+		if (event.type == ROOST_EVENT_CQ_ERR) {
+			end->cq_async[event.type]++;
+		} else {
+			struct sim_qp *qp = event.source->owner;
+
+			qp->async[event.type]++;
+		}
+		roost_event_ack(event.source, 1);
+	}
+}
+
+static void poll_cqs(struct sim *sim)
+{
+	if (sim->nobody_polls)
+		return;
+	poll_cq(sim, sim->ends[SIM_A].cq);
+	poll_cq(sim, sim->ends[SIM_B].cq);
+	for (unsigned int i = 0; i < sim->nb_qps; i++)
+		if (sim->qps[i] != NULL && sim->qps[i]->conf.cq != NULL)
+			poll_cq(sim, sim->qps[i]->conf.cq);
+}
+
+void sim_poll(struct sim *sim)
+{
+	poll_cqs(sim);
+	poll_async(&sim->ends[SIM_A]);
+	poll_async(&sim->ends[SIM_B]);
+}
+
+/* Events cost a system call: those who want them poll for them. */
+static void turn(struct sim *sim)
+{
+	unsigned int work, turns = 0;
+
+	do {
+		work = 0;
+		for (int side = 0; side < 2; side++) {
+			struct roost_worker *w = sim->ends[side].worker;
+
+			assert_true(roost_worker_turn_try(w));
+			work += roost_worker_iterate(w, sim->now_ns);
+			roost_worker_turn_release(w);
+		}
+		poll_cqs(sim);
+		assert_true(++turns < TURNS_MAX);
+	} while (work > 0);
+}
+
+void sim_turn(struct sim *sim)
+{
+	turn(sim);
+	sim_poll(sim);
+}
+
+static bool is_idle(const struct sim *sim)
+{
+	return sim_link_next_ns(sim) == UINT64_MAX &&
+	       !roost_worker_is_busy(sim->ends[SIM_A].worker) &&
+	       !roost_worker_is_busy(sim->ends[SIM_B].worker);
+}
+
+/* When the world goes on: the next frame, timer, or turn that is due because a
+ * port took only a part.
+ */
+static uint64_t next_ns(const struct sim *sim)
+{
+	uint64_t next = sim_link_next_ns(sim);
+
+	for (int side = 0; side < 2; side++) {
+		uint64_t deadline = roost_worker_next_deadline_ns(
+			sim->ends[side].worker);
+
+		if (deadline < next)
+			next = deadline;
+		if (sim->link.faults[side].take_max != 0 &&
+		    sim->now_ns + sim->turn_ns < next)
+			next = sim->now_ns + sim->turn_ns;
+	}
+	if (next == UINT64_MAX)
+		return next;
+	if (next <= sim->now_ns)
+		next = sim->now_ns + 1;
+	return (next + sim->turn_ns - 1) / sim->turn_ns * sim->turn_ns;
+}
+
+static void run_until(struct sim *sim, uint64_t until_ns, bool stop_when_idle)
+{
+	turn(sim);
+	while (!stop_when_idle || !is_idle(sim)) {
+		uint64_t next = next_ns(sim);
+
+		if (next == UINT64_MAX || next > until_ns)
+			break;
+		sim->now_ns = next;
+		turn(sim);
+	}
+	if (!stop_when_idle && sim->now_ns < until_ns) {
+		sim->now_ns = until_ns;
+		turn(sim);
+	}
+	sim_poll(sim);
+}
+
+void sim_run(struct sim *sim)
+{
+	run_until(sim, UINT64_MAX, true);
+}
+
+void sim_run_for(struct sim *sim, uint64_t ns)
+{
+	run_until(sim, sim->now_ns + ns, false);
+}
+
+void sim_set_faults(struct sim *sim, const struct sim_faults *faults)
+{
+	sim->link.faults[SIM_A] = *faults;
+	sim->link.faults[SIM_B] = *faults;
+}
+
+const struct roost_dev_counters *sim_counters(struct sim *sim, int side)
+{
+	roost_dev_counters(sim->ends[side].dev, &sim->ends[side].counters);
+	return &sim->ends[side].counters;
+}
+
+/* ---- the program -------------------------------------------------------- */
+
+static void take_seed(int argc, char **argv)
+{
+	const char *text = argc > 1 ? argv[1] : getenv("ROOST_SIM_SEED");
+	char *end;
+
+	if (text == NULL)
+		return;
+	errno = 0;
+	seed = strtoull(text, &end, 0);
+	if (errno != 0 || end == text || *end != '\0') {
+		fprintf(stderr, "usage: %s [SEED [PATTERN]]\n", argv[0]);
+		exit(EXIT_FAILURE);
+	}
+}
+
+int sim_main(int argc, char **argv, const char *name,
+	     const struct CMUnitTest *tests, size_t nb_tests)
+{
+	int nb_failed;
+
+	take_seed(argc, argv);
+	printf("%s: seed %llu\n", name, (unsigned long long)seed);
+	fflush(stdout);
+	eal_start();
+	pools[SIM_A] = eal_pool("sim_a", POOL_MBUFS);
+	pools[SIM_B] = eal_pool("sim_b", POOL_MBUFS);
+	sim_pcap_open();
+	if (argc > 2)
+		cmocka_set_test_filter(argv[2]);
+	nb_failed = _cmocka_run_group_tests(name, tests, nb_tests, NULL, NULL);
+	if (nb_failed != 0)
+		printf("%s: last seed %llu\n", name,
+		       (unsigned long long)last_seed);
+	return nb_failed;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Frames that never arrive. */
+
+#include "tests/sim/sim.h"
+
+#define MSG_PKTS 64u
+#define MSG_BYTES (MSG_PKTS * 1024u)
+
+/* What one message over an otherwise good link cost. */
+struct cost {
+	struct roost_dev_counters a, b;
+	size_t data_pkts, ack_pkts;
+};
+
+/* One message of 64 packets; frame drop_nth of side is lost. */
+static struct cost send_losing(const struct sim_qp_conf *conf, int side,
+			       int64_t drop_nth)
+{
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+	struct cost cost;
+
+	sim->link.faults[side].drop_nth = drop_nth;
+	sim_pair(sim, conf, &a, &b);
+	sim_recv(b, MSG_BYTES);
+	sim_send(a, MSG_BYTES);
+	sim_run(sim);
+	sim_expect_all_good(a, b);
+	assert_int_equal(sim->link.nb_lost[side], drop_nth >= 0 ? 1 : 0);
+	cost = (struct cost){
+		.a = *sim_counters(sim, SIM_A),
+		.b = *sim_counters(sim, SIM_B),
+		.data_pkts = sim->link.nb_log[SIM_A],
+		.ack_pkts = sim->link.nb_log[SIM_B],
+	};
+	sim_free(sim);
+	return cost;
+}
+
+static void loss__none(void **state)
+{
+	struct cost cost = send_losing(NULL, SIM_A, -1);
+
+	(void)state;
+	assert_int_equal(cost.data_pkts, MSG_PKTS);
+	assert_int_equal(cost.a.retransmits, 0);
+	assert_int_equal(cost.a.timeouts, 0);
+	assert_int_equal(cost.b.naks_sent, 0);
+	/* Coalesced: the middle of the message, and its end. */
+	assert_in_range(cost.b.acks_sent, 1, 2);
+	for (int i = 0; i < ROOST_DROP_COUNT; i++) {
+		assert_int_equal(cost.a.drops[i], 0);
+		assert_int_equal(cost.b.drops[i], 0);
+	}
+}
+
+static void each_data_packet(const struct sim_qp_conf *conf)
+{
+	for (uint32_t k = 0; k < MSG_PKTS; k++) {
+		struct cost cost = send_losing(conf, SIM_A, k);
+
+		assert_int_equal(cost.a.retransmits, 1);
+		assert_in_range(cost.data_pkts, MSG_PKTS + 1, 2 * MSG_PKTS);
+		if (k < MSG_PKTS - 1) {
+			/* What comes behind the gap gets one NAK. */
+			assert_int_equal(cost.a.timeouts, 0);
+			assert_int_equal(cost.b.naks_sent, 1);
+		} else {
+			assert_int_equal(cost.a.timeouts, 1);
+			assert_int_equal(cost.b.naks_sent, 0);
+		}
+	}
+}
+
+static void loss__each_data_packet_once(void **state)
+{
+	(void)state;
+	each_data_packet(NULL);
+}
+
+static void loss__each_data_packet_once_around_psn_wrap(void **state)
+{
+	struct sim_qp_conf conf = sim_qp_conf_default;
+
+	(void)state;
+	conf.sq_psn = 0xfffff0;
+	each_data_packet(&conf);
+}
+
+/* The last acknowledgement counts; one before it is made up for by it. */
+static void each_ack(const struct sim_qp_conf *conf)
+{
+	size_t nb_acks = send_losing(conf, SIM_A, -1).ack_pkts;
+
+	for (size_t k = 0; k < nb_acks; k++) {
+		struct cost cost = send_losing(conf, SIM_B, (int64_t)k);
+		bool last = k == nb_acks - 1;
+
+		assert_int_equal(cost.a.timeouts, last);
+		assert_int_equal(cost.a.retransmits, last);
+		assert_int_equal(cost.b.naks_sent, 0);
+		if (last)
+			assert_true(cost.b.drops[ROOST_DROP_DUPLICATE] > 0);
+	}
+}
+
+static void loss__each_ack_once(void **state)
+{
+	struct sim_qp_conf conf = sim_qp_conf_default;
+
+	(void)state;
+	each_ack(NULL);
+	conf.sq_psn = 0xfffff0;
+	each_ack(&conf);
+}
+
+/* The NAK that asks for a lost packet is lost too: the timeout helps. */
+static void loss__nak(void **state)
+{
+	struct sim_qp_conf conf = sim_qp_conf_default;
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+
+	(void)state;
+	/* No packet before the gap asks for an ACK. */
+	conf.sq_psn = 1;
+	sim->link.faults[SIM_A].drop_nth = 10;
+	sim->link.faults[SIM_B].drop_nth = 0;
+	sim_pair(sim, &conf, &a, &b);
+	sim_recv(b, MSG_BYTES);
+	sim_send(a, MSG_BYTES);
+	sim_run(sim);
+	sim_expect_all_good(a, b);
+	assert_int_equal(sim->link.log[SIM_B][0].syndrome,
+			 ROOST_NAK_PSN_SEQ);
+	assert_int_equal(sim_counters(sim, SIM_A)->timeouts, 1);
+	assert_int_equal(sim_counters(sim, SIM_B)->naks_sent, 1);
+	assert_true(sim_counters(sim, SIM_B)->drops[ROOST_DROP_OUT_OF_ORDER] >
+		    0);
+	sim_free(sim);
+}
+
+static void lossy(const struct sim_qp_conf *conf, uint32_t drop_ppm)
+{
+	struct sim *sim = sim_new();
+	struct sim_faults faults = {
+		.drop_ppm = drop_ppm,
+		.drop_nth = -1,
+		.delay_ns = 2 * SIM_US,
+	};
+	struct sim_qp *a, *b;
+
+	sim_set_faults(sim, &faults);
+	sim_pair(sim, conf, &a, &b);
+	for (int i = 0; i < 64; i++) {
+		uint32_t len = (uint32_t)sim_random_below(&sim->rng, 20000);
+
+		sim_recv(b, len + (uint32_t)sim_random_below(&sim->rng, 100));
+		sim_recv(a, len);
+		sim_send(a, len);
+		sim_send(b, len);
+	}
+	sim_run(sim);
+	sim_expect_all_good(a, b);
+	assert_true(sim->link.nb_lost[SIM_A] > 0);
+	assert_true(sim->link.nb_lost[SIM_B] > 0);
+	assert_true(sim_counters(sim, SIM_A)->retransmits > 0);
+	sim_free(sim);
+}
+
+static void loss__ten_percent_both_ways(void **state)
+{
+	struct sim_qp_conf conf = sim_qp_conf_default;
+
+	(void)state;
+	lossy(NULL, 100000);
+	conf.sq_psn = 0xfffff0;
+	lossy(&conf, 100000);
+}
+
+/* No carrier for a while, but for less than all retries take. */
+static void loss__carrier_comes_back(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+
+	(void)state;
+	sim_pair(sim, NULL, &a, &b);
+	sim_recv(b, MSG_BYTES);
+	sim_recv(a, 100);
+	sim_send(a, MSG_BYTES);
+	sim_send(b, 100);
+	sim->link.faults[SIM_A].carrier_off = true;
+	sim->link.faults[SIM_B].carrier_off = true;
+	sim_run_for(sim, 5 * SIM_MS);
+	sim_expect_send_open(a, 0);
+	sim->link.faults[SIM_A].carrier_off = false;
+	sim->link.faults[SIM_B].carrier_off = false;
+	sim_run(sim);
+	sim_expect_all_good(a, b);
+	sim_free(sim);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(loss__none),
+	cmocka_unit_test(loss__each_data_packet_once),
+	cmocka_unit_test(loss__each_data_packet_once_around_psn_wrap),
+	cmocka_unit_test(loss__each_ack_once),
+	cmocka_unit_test(loss__nak),
+	cmocka_unit_test(loss__ten_percent_both_ways),
+	cmocka_unit_test(loss__carrier_comes_back),
+};
+
+SIM_MAIN("sim-loss", tests)

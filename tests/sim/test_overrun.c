@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* A CQ that gets more completions than it has room for. */
+
+#include <errno.h>
+
+#include "tests/sim/sim.h"
+
+#define ENTRIES 4
+
+static struct roost_cq *small_cq(struct sim *sim, int side)
+{
+	struct roost_cq *cq;
+
+	assert_int_equal(roost_cq_create(sim->ends[side].ctx, ENTRIES, NULL,
+					 &sim->ends[side], &cq),
+			 0);
+	assert_int_equal(roost_cq_entries(cq), ENTRIES);
+	return cq;
+}
+
+/* What fits is there; then an error, for ever. */
+static void assert_overrun(struct sim *sim, struct roost_cq *cq)
+{
+	struct roost_cqe cqes[2 * ENTRIES];
+	int n = roost_cq_poll(cq, 2 * ENTRIES, cqes);
+
+	assert_int_equal(n, ENTRIES);
+	for (int i = 0; i < n; i++)
+		sim_wr_complete(sim, &cqes[i]);
+	assert_int_equal(roost_cq_poll(cq, 1, cqes), -EIO);
+	assert_int_equal(roost_cq_poll(cq, 1, cqes), -EIO);
+}
+
+/* The receive CQ of two QPs: both fail, the other CQ of the device does not. */
+static void overrun__of_receives(void **state)
+{
+	struct sim_qp_conf conf = sim_qp_conf_default;
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b, *c, *d, *e, *f;
+	struct roost_cq *cq = small_cq(sim, SIM_B);
+
+	(void)state;
+	a = sim_qp_new(sim, SIM_A, NULL);
+	c = sim_qp_new(sim, SIM_A, NULL);
+	conf.cq = cq;
+	b = sim_qp_new(sim, SIM_B, &conf);
+	d = sim_qp_new(sim, SIM_B, &conf);
+	sim_connect(a, b);
+	sim_connect(c, d);
+	sim_pair(sim, NULL, &e, &f);
+	sim->nobody_polls = true;
+	for (int i = 0; i < ENTRIES + 3; i++) {
+		sim_recv(b, 10);
+		sim_send(a, 10);
+		sim_recv(f, 10);
+		sim_send(e, 10);
+	}
+	sim_recv(d, 10);
+	sim_run(sim);
+	assert_int_equal(sim->ends[SIM_B].cq_async[ROOST_EVENT_CQ_ERR], 1);
+	assert_int_equal(roost_qp_state(b->qp), ROOST_QPS_ERR);
+	assert_int_equal(roost_qp_state(d->qp), ROOST_QPS_ERR);
+	assert_int_equal(b->async[ROOST_EVENT_QP_FATAL], 1);
+	assert_int_equal(d->async[ROOST_EVENT_QP_FATAL], 1);
+	assert_overrun(sim, cq);
+	sim->nobody_polls = false;
+	sim_run(sim);
+	sim_expect_all_good(e, f);
+	sim_expect_recv(b, ENTRIES - 1, ROOST_WC_SUCCESS);
+	sim_expect_recv_open(b, ENTRIES);
+	/* A later error is not told again, nor stops the QPs from going. */
+	assert_int_equal(sim_qp_to(b, ROOST_QPS_RESET), 0);
+	sim_qp_destroy(b);
+	sim_qp_destroy(d);
+	assert_int_equal(sim->ends[SIM_B].cq_async[ROOST_EVENT_CQ_ERR], 1);
+	assert_int_equal(roost_cq_destroy(cq, NULL, NULL), 0);
+	sim_free(sim);
+}
+
+static void overrun__of_sends(void **state)
+{
+	struct sim_qp_conf conf = sim_qp_conf_default;
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+	struct roost_cq *cq = small_cq(sim, SIM_A);
+
+	(void)state;
+	conf.cq = cq;
+	a = sim_qp_new(sim, SIM_A, &conf);
+	b = sim_qp_new(sim, SIM_B, NULL);
+	sim_connect(a, b);
+	sim->nobody_polls = true;
+	for (int i = 0; i < ENTRIES + 1; i++) {
+		sim_recv(b, 10);
+		sim_send(a, 10);
+	}
+	sim_run(sim);
+	assert_int_equal(sim->ends[SIM_A].cq_async[ROOST_EVENT_CQ_ERR], 1);
+	assert_int_equal(roost_qp_state(a->qp), ROOST_QPS_ERR);
+	assert_int_equal(a->async[ROOST_EVENT_QP_FATAL], 1);
+	assert_overrun(sim, cq);
+	sim->nobody_polls = false;
+	sim_poll(sim);
+	sim_expect_send(a, ENTRIES - 1, ROOST_WC_SUCCESS);
+	sim_expect_send_open(a, ENTRIES);
+	sim_qp_destroy(a);
+	assert_int_equal(roost_cq_destroy(cq, NULL, NULL), 0);
+	sim_free(sim);
+}
+
+/* Full to the last entry is not overrun. */
+static void overrun__exactly_full(void **state)
+{
+	struct sim_qp_conf conf = sim_qp_conf_default;
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+	struct roost_cq *cq = small_cq(sim, SIM_B);
+
+	(void)state;
+	conf.cq = cq;
+	a = sim_qp_new(sim, SIM_A, NULL);
+	b = sim_qp_new(sim, SIM_B, &conf);
+	sim_connect(a, b);
+	for (int round = 0; round < 10; round++) {
+		sim->nobody_polls = true;
+		for (int i = 0; i < ENTRIES; i++) {
+			sim_recv(b, 10);
+			sim_send(a, 10);
+		}
+		sim_run(sim);
+		sim->nobody_polls = false;
+		sim_poll(sim);
+	}
+	sim_expect_all_good(a, b);
+	assert_int_equal(sim->ends[SIM_B].cq_async[ROOST_EVENT_CQ_ERR], 0);
+	sim_qp_destroy(b);
+	assert_int_equal(roost_cq_destroy(cq, NULL, NULL), 0);
+	sim_free(sim);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(overrun__of_receives),
+	cmocka_unit_test(overrun__of_sends),
+	cmocka_unit_test(overrun__exactly_full),
+};
+
+SIM_MAIN("sim-overrun", tests)
