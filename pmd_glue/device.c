@@ -111,19 +111,22 @@ static int create_dev(struct roost_device *d)
 
 static int start_turner(struct roost_device *d, enum roost_progress mode)
 {
-	const struct roost_turner_rx rx = {
-		.ctx = &d->station.port,
-		.arm = roost_ethport_arm,
-		.disarm = roost_ethport_disarm,
+	const struct roost_turner_conf conf = {
+		.worker = roost_dev_worker(d->dev),
+		.mode = mode,
+		.rx = {
+			.ctx = &d->station.port,
+			.arm = roost_ethport_arm,
+			.disarm = roost_ethport_disarm,
+		},
+		.take_lcore = roost_eal_is_ours(),
 	};
-	int ret;
+	int ret = roost_turner_start(&conf, &d->turner);
 
-	ret = roost_turner_start(roost_dev_worker(d->dev), mode, &rx,
-				 &d->turner);
 	if (ret)
 		roost_report("%s: cannot start its thread: %s; see the limits "
-			     "of the process", d->station.label,
-			     strerror(-ret));
+			     "of the process",
+			     d->station.label, strerror(-ret));
 	return ret;
 }
 
@@ -205,8 +208,8 @@ static int open_new(const struct roost_config *config, unsigned int index,
 	ret = roost_control_get();
 	if (ret) {
 		roost_report("device roost%u: cannot start a thread: %s; see "
-			     "the limits of the process", index,
-			     strerror(-ret));
+			     "the limits of the process",
+			     index, strerror(-ret));
 		goto free_device;
 	}
 	ret = roost_control_call(open_device, &opening);
@@ -230,8 +233,8 @@ int roost_device_open(const struct roost_config *config, unsigned int index,
 
 	if (index >= config->nb_ports) {
 		roost_report("device roost%u: the configuration has %u ports; "
-			     "add one with --port or --link", index,
-			     config->nb_ports);
+			     "add one with --port or --link",
+			     index, config->nb_ports);
 		return -EINVAL;
 	}
 	pthread_mutex_lock(&devices.lock);

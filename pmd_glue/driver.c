@@ -16,8 +16,7 @@
 #define VALUE_MAX 64u
 
 /* The number that key has, less what is lost of it. */
-static uint32_t number_less(const char *devargs, const char *key,
-			    uint32_t less)
+static uint32_t number_less(const char *devargs, const char *key, uint32_t less)
 {
 	char value[VALUE_MAX];
 	unsigned long v;
@@ -59,7 +58,7 @@ static const struct roost_driver drivers[] = {
 		.keys = "role,id,bsize,rsize,socket,socket-abstract,mac,"
 			"zero-copy,secret",
 		.ip_mtu_bytes = memif_ip_mtu,
-		.gated = true,
+		.gated_library = "librte_net_memif.so",
 	},
 	{
 		/* The driver takes slot i at i * framesz of the ring: framesz
@@ -86,6 +85,8 @@ static const struct roost_driver drivers[] = {
 		.kernel = ROOST_KERNEL_PEER,
 		.iface_key = "iface",
 		.remote_key = "remote",
+		.takes_signals = true,
+		.queue_is_rx_interrupt = true,
 	},
 	{ .prefix = "" },
 };
@@ -115,8 +116,7 @@ static const char *next_arg(const char *p)
 
 static bool arg_is(const char *arg, const char *key, size_t key_len)
 {
-	return strcspn(arg, "=,") == key_len &&
-	       strncmp(arg, key, key_len) == 0;
+	return strcspn(arg, "=,") == key_len && strncmp(arg, key, key_len) == 0;
 }
 
 int roost_devargs_value(const char *devargs, const char *key, char *value,

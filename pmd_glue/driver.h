@@ -10,6 +10,7 @@
  * table; a driver without a row works with what ethdev says.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,7 +34,7 @@ struct roost_driver {
 	const char *keys;
 	const char *required; /* a key that has to be given, or NULL */
 	enum roost_driver_kernel kernel;
-	const char *iface_key;  /* names the kernel's interface; NULL: none */
+	const char *iface_key;	/* names the kernel's interface; NULL: none */
 	const char *remote_key; /* names one that SHARES; NULL: none */
 	/* What IP may put into one frame by these (full) devargs; NULL: the
 	 * port's MTU says it.
@@ -43,10 +44,14 @@ struct roost_driver {
 	 * need ourselves is enough.
 	 */
 	uint32_t (*rx_room_bytes)(const char *devargs);
-	/* Tears its shared memory down on a thread of its own: pmd_glue's
-	 * interrupt gate must stand before it.
+	/* The library of a driver that changes its shared memory on a thread
+	 * of its own: the interrupt gate must stand before it. NULL: none.
 	 */
-	bool gated;
+	const char *gated_library;
+	/* Takes real-time signals if it finds free ones. */
+	bool takes_signals;
+	/* Its RX interrupt is the queue's descriptor and needs no enabling. */
+	bool queue_is_rx_interrupt;
 };
 
 /* The row for devargs; never NULL. */

@@ -21,7 +21,6 @@
 #include <rte_lcore.h>
 #include <rte_log.h>
 
-#include "pmd_glue/clock.h"
 #include "pmd_glue/report.h"
 
 /* Memory that EAL may use: pages are taken when they are touched. */
@@ -37,8 +36,8 @@ static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static char log_text[256]; /* the first line since; under log_lock */
 static bool log_verbose;
 static bool log_muted;
-static FILE *log_stream;   /* for ever, once there */
-static pid_t starter;      /* thread that is inside rte_eal_init(), or 0 */
+static FILE *log_stream; /* for ever, once there */
+static pid_t starter;	 /* thread that is inside rte_eal_init(), or 0 */
 
 static void log_keep(const char *text, size_t len)
 {
@@ -50,8 +49,8 @@ static void log_keep(const char *text, size_t len)
 	pthread_mutex_unlock(&log_lock);
 }
 
-static ssize_t log_write(void *cookie __attribute__((unused)),
-			 const char *text, size_t len)
+static ssize_t log_write(void *cookie __attribute__((unused)), const char *text,
+			 size_t len)
 {
 	log_keep(text, len);
 	if (log_verbose && !log_muted)
@@ -104,16 +103,18 @@ void roost_eal_log_mute(bool mute)
 /* ---- the run-time directory -------------------------------------------- */
 
 /*
- * EAL makes BASE/dpdk/PREFIX, even where it puts nothing in. Both are removed
- * again, the upper one only if it was not there before. Roost processes that
- * start hold a shared lock on BASE, so that none of them finds its upper
- * directory gone in between.
+ * EAL makes BASE/dpdk/PREFIX, even where it puts nothing in. "." as the prefix
+ * spares the lower one; the upper one is removed again if it was not there
+ * before, or looks as EAL makes it and is empty: somebody was killed while he
+ * started. Roost processes that start hold a shared lock on BASE, so that none
+ * of them finds that directory gone in between.
  */
+#define PREFIX "."
+
 static struct {
-	int base_fd;
-	bool made_upper;
+	int base_fd; /* -1: all is tidy */
+	bool remove_upper;
 	char upper[256];
-	char own[300];
 } run_dir = { .base_fd = -1 };
 
 /* As EAL chooses it. */
@@ -129,32 +130,31 @@ static const char *run_base(void)
 	return base ? base : "/tmp";
 }
 
-static void run_dir_prepare(const char *prefix)
+static void run_dir_prepare(void)
 {
 	const char *base = run_base();
 	struct stat st;
 
 	snprintf(run_dir.upper, sizeof(run_dir.upper), "%s/dpdk", base);
-	snprintf(run_dir.own, sizeof(run_dir.own), "%s/%s", run_dir.upper,
-		 prefix);
 	run_dir.base_fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (run_dir.base_fd >= 0)
 		flock(run_dir.base_fd, LOCK_SH | LOCK_NB);
-	run_dir.made_upper = stat(run_dir.upper, &st) < 0 && errno == ENOENT;
+	if (stat(run_dir.upper, &st) < 0)
+		run_dir.remove_upper = errno == ENOENT;
+	else
+		run_dir.remove_upper =
+			st.st_uid == geteuid() && (st.st_mode & 07777) == 0700;
 }
 
 bool roost_eal_tidy(void)
 {
 	if (run_dir.base_fd < 0)
 		return true;
-	rmdir(run_dir.own);
-	if (run_dir.made_upper) {
+	if (run_dir.remove_upper) {
 		if (flock(run_dir.base_fd, LOCK_EX | LOCK_NB) < 0 &&
-		    errno == EWOULDBLOCK) {
-			/* A failed upgrade has lost the lock; so be it. */
+		    errno == EWOULDBLOCK)
 			return false;
-		}
-		rmdir(run_dir.upper);
+		rmdir(run_dir.upper); /* unless others have it, too */
 	}
 	close(run_dir.base_fd);
 	run_dir.base_fd = -1;
@@ -234,8 +234,7 @@ static void format_cpus(char *buf, size_t size)
 	}
 }
 
-static void fill_args(struct args *args, const struct roost_eal_conf *conf,
-		      const char *prefix)
+static void fill_args(struct args *args, const struct roost_eal_conf *conf)
 {
 	unsigned int mem_mb = MEM_BASE_MB + MEM_PORT_MB * conf->nb_ports;
 	bool huge = free_huge_mb() >= mem_mb;
@@ -244,7 +243,7 @@ static void fill_args(struct args *args, const struct roost_eal_conf *conf,
 	format_cpus(cpus, sizeof(cpus));
 	arg(args, "%s", program_invocation_short_name);
 	arg(args, "--lcores=0@(%s)", cpus);
-	arg(args, "--file-prefix=%s", prefix);
+	arg(args, "--file-prefix=" PREFIX);
 	arg(args, "--no-telemetry");
 	arg(args, "--log-level=%d", conf->verbose ? RTE_LOG_INFO : RTE_LOG_ERR);
 	if (huge) {
@@ -289,37 +288,58 @@ static int init(int argc, char **argv)
 static int init_with(const struct roost_eal_conf *conf)
 {
 	struct args args = { 0 };
-	char prefix[32];
 	int ret;
 
-	snprintf(prefix, sizeof(prefix), "roost-%d-%x", getpid(),
-		 (unsigned int)roost_now_ns());
-	fill_args(&args, conf, prefix);
-	run_dir_prepare(prefix);
+	fill_args(&args, conf);
+	run_dir_prepare();
 	ret = init(args.argc, args.argv);
 	roost_eal_tidy();
 	return ret;
 }
 
-int roost_eal_start(const struct roost_eal_conf *conf)
+static enum {
+	EAL_NOT_STARTED,
+	EAL_OURS,
+	EAL_THEIRS,
+	EAL_BROKEN,
+} eal_state;
+
+bool roost_eal_is_ours(void)
 {
-	static bool started;
+	return eal_state == EAL_OURS;
+}
+
+static int start(const struct roost_eal_conf *conf)
+{
 	int ret;
 
 	/* Lcores are counted at the very beginning of rte_eal_init(). */
-	if (started || rte_lcore_count() != 0)
+	if (rte_lcore_count() != 0) {
+		eal_state = EAL_THEIRS;
 		return 0;
+	}
 	log_verbose = conf->verbose;
 	log_stream = open_stream(log_write);
 	if (!log_stream)
 		return -ENOMEM;
 	rte_openlog_stream(log_stream);
 	ret = init_with(conf);
-	if (ret) {
+	eal_state = ret ? EAL_BROKEN : EAL_OURS;
+	return ret;
+}
+
+int roost_eal_start(const struct roost_eal_conf *conf)
+{
+	static int failed; /* what starting it has given */
+
+	if (eal_state == EAL_OURS || eal_state == EAL_THEIRS)
+		return 0;
+	if (eal_state == EAL_NOT_STARTED)
+		failed = start(conf);
+	if (failed)
 		roost_report("cannot start DPDK: %s; run with -v to see its "
-			     "log", roost_eal_log_first());
-		return ret;
-	}
-	started = true;
-	return 0;
+			     "log",
+			     *roost_eal_log_first() ? roost_eal_log_first()
+						    : strerror(-failed));
+	return failed;
 }

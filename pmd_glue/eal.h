@@ -16,15 +16,19 @@
 #include <stdbool.h>
 
 struct roost_eal_conf {
-	bool verbose;      /* DPDK's log goes to stderr */
-	bool pci;          /* a port is a PCI device */
+	bool verbose;	       /* DPDK's log goes to stderr */
+	bool pci;	       /* a port is a PCI device */
 	unsigned int nb_ports; /* that may ever be opened: sizes the memory */
 };
 
-/* Start EAL if nobody has. Says on stderr why it could not.
+/* Start EAL if nobody has. Says on stderr why it could not. It tries once:
+ * after most failures EAL does not let itself be started again.
  * Returns 0; -ENOMEM, -EACCES, -ENODEV: whatever EAL ran into.
  */
 int roost_eal_start(const struct roost_eal_conf *conf);
+
+/* Or the application's. Once it is started. */
+bool roost_eal_is_ours(void);
 
 /*
  * Remove what EAL left in the run-time directory. Returns true when all is
@@ -32,10 +36,10 @@ int roost_eal_start(const struct roost_eal_conf *conf);
  */
 bool roost_eal_tidy(void);
 
-/* The first error that DPDK logged since roost_eal_log_clear(): the cause, where
- * later ones tell what it led to. Without a newline; "" where there was none,
- * or where the program's own EAL logs to a place of its own. Valid until the
- * next call of either.
+/* The first error that DPDK logged since roost_eal_log_clear(): the cause,
+ * where later ones tell what it led to. Without a newline; "" where there was
+ * none, or where the program's own EAL logs to a place of its own. Valid until
+ * the next call of either.
  */
 const char *roost_eal_log_first(void);
 void roost_eal_log_clear(void);

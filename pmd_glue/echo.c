@@ -136,8 +136,8 @@ void roost_echo_reply(const struct roost_echo *echo, uint8_t *frame)
 		frame[OFF_IP4_TTL] = REPLY_TTL;
 		roost_be16_put(frame + OFF_IP4_SUM, 0);
 		roost_be16_put(frame + OFF_IP4_SUM,
-			       roost_inet_fold(roost_inet_sum(
-				       0, frame + OFF_IP, ip_bytes)));
+			       roost_inet_fold(roost_inet_sum(0, frame + OFF_IP,
+							      ip_bytes)));
 		icmp[0] = ICMP_ECHO_REPLY;
 	} else {
 		swap(frame + OFF_IP6_SRC, frame + OFF_IP6_DST, 16);
@@ -147,6 +147,6 @@ void roost_echo_reply(const struct roost_echo *echo, uint8_t *frame)
 				      icmp_bytes);
 	}
 	roost_be16_put(icmp + 2, 0);
-	roost_be16_put(icmp + 2, roost_inet_fold(roost_inet_sum(sum, icmp,
-								icmp_bytes)));
+	roost_be16_put(icmp + 2,
+		       roost_inet_fold(roost_inet_sum(sum, icmp, icmp_bytes)));
 }

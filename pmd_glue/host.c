@@ -29,8 +29,8 @@ struct roost_host {
 	struct roost_host_conf conf; /* constant */
 	struct roost_gid link_local; /* constant */
 	struct roost_neigh self;     /* constant: an address of our own */
-	pthread_mutex_t lock;        /* around the cache */
-	pthread_cond_t changed;      /* an entry got a MAC, or failed */
+	pthread_mutex_t lock;	     /* around the cache */
+	pthread_cond_t changed;	     /* an entry got a MAC, or failed */
 	struct roost_neigh_cache *neighs;
 };
 
@@ -246,8 +246,8 @@ static void input_nd(struct roost_host *host, const uint8_t *frame,
 		answer_solicit(host, nd, src_mac);
 }
 
-void roost_host_input(struct roost_host *host, uint8_t *frame,
-		      size_t len_bytes, uint64_t now_ns)
+void roost_host_input(struct roost_host *host, uint8_t *frame, size_t len_bytes,
+		      uint64_t now_ns)
 {
 	struct roost_echo echo;
 	struct roost_nd nd;
@@ -293,8 +293,7 @@ static int wait_for(struct roost_host *host, struct roost_neigh *neigh,
 }
 
 int roost_host_resolve(struct roost_host *host, const struct roost_gid *sgid,
-		       const struct roost_gid *dgid,
-		       struct roost_neigh **neigh)
+		       const struct roost_gid *dgid, struct roost_neigh **neigh)
 {
 	uint64_t now_ns = roost_now_ns();
 	struct roost_gid hop;

@@ -62,8 +62,8 @@ void roost_host_neigh_put(struct roost_host *host, struct roost_neigh *neigh);
  * A received frame that is not RoCEv2; the bytes may be changed.
  * Thread: the control thread.
  */
-void roost_host_input(struct roost_host *host, uint8_t *frame,
-		      size_t len_bytes, uint64_t now_ns);
+void roost_host_input(struct roost_host *host, uint8_t *frame, size_t len_bytes,
+		      uint64_t now_ns);
 /* Ask, and forget, what is due. Returns when to call again; UINT64_MAX: not.
  * Thread: the control thread.
  */

@@ -6,22 +6,22 @@
 
 #include "pmd_glue/intr_gate.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <rte_eal.h>
 #include <rte_interrupts.h>
 
 #include "lib/engine/worker.h"
 #include "pmd_glue/clock.h"
 #include "pmd_glue/clock.h"
 #include "pmd_glue/fork_guard.h"
+#include "pmd_glue/import.h"
 
 /* A full ring of a memif port, in bursts of the worker, and some. */
 #define DRAIN_ROUNDS 64u
@@ -35,7 +35,7 @@ struct entry {
 	rte_intr_callback_fn call;
 	void *arg;
 	struct roost_intr_owner *owner;
-	bool active;    /* its callback runs */
+	bool active;	/* its callback runs */
 	bool forgotten; /* unregistered while active */
 	rte_intr_unregister_callback_fn last_call; /* then, or NULL */
 	const struct rte_intr_handle *last_handle;
@@ -43,8 +43,7 @@ struct entry {
 };
 
 static TAILQ_HEAD(, entry) entries = TAILQ_HEAD_INITIALIZER(entries);
-static TAILQ_HEAD(, roost_intr_owner)
-	owners = TAILQ_HEAD_INITIALIZER(owners);
+static TAILQ_HEAD(, roost_intr_owner) owners = TAILQ_HEAD_INITIALIZER(owners);
 static unsigned int nb_entries;
 
 /* Set while the control thread is inside a gated driver. Other threads that
@@ -72,6 +71,16 @@ static void drop(struct entry *e)
 	free(e);
 }
 
+/* For a listening socket this tells of ourselves. */
+static bool is_foreign(int fd)
+{
+	struct ucred peer = { .uid = geteuid() };
+	socklen_t len = sizeof(peer);
+
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
+	return peer.uid != geteuid() && peer.uid != 0;
+}
+
 static int keep(int fd, rte_intr_callback_fn call, void *arg)
 {
 	struct entry *e;
@@ -93,6 +102,9 @@ static int keep(int fd, rte_intr_callback_fn call, void *arg)
 	 * would keep a dead port's socket alive.
 	 */
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	/* The driver sees the end of file, and closes it as any other. */
+	if (current->same_user && is_foreign(fd))
+		shutdown(fd, SHUT_RDWR);
 	e->fd = fd;
 	e->call = call;
 	e->arg = arg;
@@ -132,71 +144,45 @@ static void drop_dead(void)
 	}
 }
 
-/* ---- EAL's interface --------------------------------------------------- */
+/* ---- what the driver calls ---------------------------------------------- */
 
-/* EAL's own function of this name. */
-static void *eal_symbol(const char *name)
-{
-	void *handle, *symbol = NULL;
-	Dl_info info;
-
-	if (!dladdr((void *)(uintptr_t)rte_eal_init, &info))
-		return NULL;
-	handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-	if (handle) {
-		symbol = dlsym(handle, name);
-		dlclose(handle);
-	}
-	return symbol;
-}
-
-#define EAL_CALL(name, ...)                                                    \
-	__extension__({                                                        \
-		static __typeof__(&name) eal_;                                 \
-		if (!eal_)                                                     \
-			eal_ = (__typeof__(&name))(uintptr_t)eal_symbol(#name);\
-		eal_ ? eal_(__VA_ARGS__) : -ENOSYS;                            \
-	})
-
-int rte_intr_callback_register(const struct rte_intr_handle *intr_handle,
-			       rte_intr_callback_fn cb, void *cb_arg)
+static int gate_register(const struct rte_intr_handle *intr_handle,
+			 rte_intr_callback_fn cb, void *cb_arg)
 {
 	int fd;
 
 	if (!current)
-		return EAL_CALL(rte_intr_callback_register, intr_handle, cb,
-				cb_arg);
+		return rte_intr_callback_register(intr_handle, cb, cb_arg);
 	fd = rte_intr_fd_get(intr_handle);
 	return fd < 0 || !cb ? -EINVAL : keep(fd, cb, cb_arg);
 }
 
-int rte_intr_callback_unregister(const struct rte_intr_handle *intr_handle,
-				 rte_intr_callback_fn cb, void *cb_arg)
+static int gate_unregister(const struct rte_intr_handle *intr_handle,
+			   rte_intr_callback_fn cb, void *cb_arg)
 {
 	struct entry *e = NULL;
 
 	if (current)
 		e = find(rte_intr_fd_get(intr_handle), cb, cb_arg);
 	if (!e)
-		return EAL_CALL(rte_intr_callback_unregister, intr_handle, cb,
-				cb_arg);
+		return rte_intr_callback_unregister(intr_handle, cb, cb_arg);
 	if (e->active)
 		return -EAGAIN;
 	drop(e);
 	return 1;
 }
 
-int rte_intr_callback_unregister_pending(
-	const struct rte_intr_handle *intr_handle, rte_intr_callback_fn cb_fn,
-	void *cb_arg, rte_intr_unregister_callback_fn ucb_fn)
+static int gate_unregister_pending(const struct rte_intr_handle *intr_handle,
+				   rte_intr_callback_fn cb_fn, void *cb_arg,
+				   rte_intr_unregister_callback_fn ucb_fn)
 {
 	struct entry *e = NULL;
 
 	if (current)
 		e = find(rte_intr_fd_get(intr_handle), cb_fn, cb_arg);
 	if (!e)
-		return EAL_CALL(rte_intr_callback_unregister_pending,
-				intr_handle, cb_fn, cb_arg, ucb_fn);
+		return rte_intr_callback_unregister_pending(intr_handle, cb_fn,
+							    cb_arg, ucb_fn);
 	if (!e->active)
 		return -EAGAIN;
 	e->forgotten = true;
@@ -205,46 +191,27 @@ int rte_intr_callback_unregister_pending(
 	return 1;
 }
 
-int rte_intr_callback_unregister_sync(const struct rte_intr_handle *intr_handle,
-				      rte_intr_callback_fn cb, void *cb_arg)
-{
-	/* The control thread cannot wait for itself. */
-	if (current && find(rte_intr_fd_get(intr_handle), cb, cb_arg))
-		return rte_intr_callback_unregister(intr_handle, cb, cb_arg);
-	return EAL_CALL(rte_intr_callback_unregister_sync, intr_handle, cb,
-			cb_arg);
-}
-
 /* ---- the control thread's interface ------------------------------------ */
 
-static bool is_first(void)
+int roost_intr_gate_put(const char *library)
 {
-	void *first = dlsym(RTLD_DEFAULT, "rte_intr_callback_register");
-	Dl_info ours, found;
+	const struct roost_import imports[] = {
+		{ "rte_intr_callback_register", gate_register },
+		{ "rte_intr_callback_unregister", gate_unregister },
+		{ "rte_intr_callback_unregister_pending",
+		  gate_unregister_pending },
+	};
+	int ret = roost_imports_replace(library, imports,
+					sizeof(imports) / sizeof(imports[0]));
 
-	/* Compare where they are, not the address of the function, which is
-	 * itself subject to the lookup order.
-	 */
-	return first && dladdr(first, &found) && dladdr(&entries, &ours) &&
-	       found.dli_fbase == ours.dli_fbase;
+	return ret > 0 ? 0 : ret == 0 ? -ENOENT : ret;
 }
 
-bool roost_intr_gate_stands(void)
-{
-	Dl_info ours;
-
-	if (is_first())
-		return true;
-	if (!dladdr(&entries, &ours))
-		return false;
-	/* The handle is kept: it is what makes the symbols global. */
-	dlopen(ours.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
-	return is_first();
-}
-
-void roost_intr_owner_open(struct roost_intr_owner *owner, const char *key)
+void roost_intr_owner_open(struct roost_intr_owner *owner, const char *key,
+			   bool same_user)
 {
 	snprintf(owner->key, sizeof(owner->key), "%s", key);
+	owner->same_user = same_user;
 	owner->worker = NULL;
 	TAILQ_INSERT_TAIL(&owners, owner, link);
 }
@@ -376,7 +343,8 @@ static void call(struct entry *e)
 		roost_fork_guard_remove(fd);
 		if (e->last_call)
 			e->last_call((struct rte_intr_handle *)(uintptr_t)
-					     e->last_handle, e->arg);
+					     e->last_handle,
+				     e->arg);
 		drop(e);
 	}
 	roost_intr_gate_leave();

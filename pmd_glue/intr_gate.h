@@ -14,12 +14,12 @@
  * socket registered after the port is closed, with a pointer to freed memory,
  * and EAL panics over a control socket that died before its first message.
  *
- * So the callbacks of such ports never reach EAL: the gate stands in front of
- * rte_intr_callback_register() and its kin (this library defines them, and is
- * before librte_eal in the lookup order of the drivers), keeps what a gated
- * port registers in a list of its own, and the control thread waits for these
- * descriptors and calls the callbacks while it holds the turns of all workers
- * on gated ports. What anybody else registers goes on to EAL.
+ * So the callbacks of such ports never reach EAL: the gate stands between the
+ * driver and rte_intr_callback_register() and its kin (pmd_glue/import.h),
+ * keeps what a gated port registers in a list of its own, and the control
+ * thread waits for these descriptors and calls the callbacks while it holds the
+ * turns of all workers on gated ports. What the driver registers for anybody
+ * else, as a memif port of the application's own, goes on to EAL.
  *
  * Thread: all calls, and everything that opens, starts, stops and closes gated
  * ports, on the control thread. That makes the list need no lock.
@@ -36,18 +36,20 @@ struct roost_worker;
 /* A gated port. */
 struct roost_intr_owner {
 	struct roost_worker *worker; /* whose turn to take; NULL: none yet */
-	char key[108]; /* ports of one key share what they registered */
+	char key[108];	/* ports of one key share what they registered */
+	bool same_user; /* hang up on sockets of other users: abstract names
+			 * have no permissions, and memif trusts its peer */
 	TAILQ_ENTRY(roost_intr_owner) link;
 };
 
 /*
- * Is the gate in the way of DPDK's drivers? Makes this library's symbols
- * global if it was loaded privately. Thread: the control thread, before EAL
- * loads drivers, and after.
+ * Put the gate before a driver, by the name of its library. EAL has loaded it.
+ * Returns 0; -ENOENT (it is not loaded, or registers nothing), -EACCES.
  */
-bool roost_intr_gate_stands(void);
+int roost_intr_gate_put(const char *library);
 
-void roost_intr_owner_open(struct roost_intr_owner *owner, const char *key);
+void roost_intr_owner_open(struct roost_intr_owner *owner, const char *key,
+			   bool same_user);
 /* The port is closed. Closes what the driver forgot. */
 void roost_intr_owner_close(struct roost_intr_owner *owner);
 

@@ -47,7 +47,8 @@ int roost_kif_read(const char *name, struct roost_kif *kif)
 	ret = request(name, SIOCGIFFLAGS, &ifr);
 	if (ret)
 		return ret;
-	kif->running = (ifr.ifr_flags & IFF_UP) && (ifr.ifr_flags & IFF_RUNNING);
+	kif->running =
+		(ifr.ifr_flags & IFF_UP) && (ifr.ifr_flags & IFF_RUNNING);
 	return 0;
 }
 

@@ -112,8 +112,8 @@ int roost_nd_parse(const uint8_t *frame, size_t len_bytes, struct roost_nd *nd)
 		return -EINVAL;
 	sum = roost_icmp6_sum(frame + OFF_IP_SRC, frame + OFF_IP_DST,
 			      icmp_bytes);
-	if (roost_inet_fold(roost_inet_sum(sum, frame + OFF_ICMP,
-					   icmp_bytes)) != 0)
+	if (roost_inet_fold(
+		    roost_inet_sum(sum, frame + OFF_ICMP, icmp_bytes)) != 0)
 		return -EINVAL;
 	nd->type = (enum roost_nd_type)frame[OFF_ICMP];
 	memcpy(nd->src.b, frame + OFF_IP_SRC, 16);
@@ -123,8 +123,8 @@ int roost_nd_parse(const uint8_t *frame, size_t len_bytes, struct roost_nd *nd)
 	nd->solicited = frame[OFF_FLAGS] & ND_FLAG_SOLICITED;
 	nd->override = frame[OFF_FLAGS] & ND_FLAG_OVERRIDE;
 	if (parse_options(frame + OFF_OPTS, icmp_bytes - (OFF_OPTS - OFF_ICMP),
-			  nd->type == ROOST_ND_SOLICIT ? ND_OPT_SOURCE_MAC :
-							 ND_OPT_TARGET_MAC,
+			  nd->type == ROOST_ND_SOLICIT ? ND_OPT_SOURCE_MAC
+						       : ND_OPT_TARGET_MAC,
 			  nd))
 		return -EINVAL;
 	return addresses_fit(nd) ? 0 : -EINVAL;
@@ -154,9 +154,9 @@ size_t roost_nd_build(const struct roost_nd *nd, const uint8_t src_mac[6],
 				  (nd->override ? ND_FLAG_OVERRIDE : 0));
 	memcpy(frame + OFF_TARGET, nd->target.b, 16);
 	if (nd->has_mac) {
-		frame[OFF_OPTS] = nd->type == ROOST_ND_SOLICIT ?
-					  ND_OPT_SOURCE_MAC :
-					  ND_OPT_TARGET_MAC;
+		frame[OFF_OPTS] = nd->type == ROOST_ND_SOLICIT
+					  ? ND_OPT_SOURCE_MAC
+					  : ND_OPT_TARGET_MAC;
 		frame[OFF_OPTS + 1] = ND_OPT_MAC_LEN / 8;
 		memcpy(frame + OFF_OPTS + 2, nd->mac, 6);
 	}

@@ -28,9 +28,9 @@ struct roost_nd {
 	struct roost_gid src; /* zero: a solicitation for duplicates */
 	struct roost_gid dst;
 	struct roost_gid target;
-	bool has_mac;    /* link-layer address option: of the source in a */
-	uint8_t mac[6];  /* solicitation, of the target in an advertisement */
-	bool router;     /* the rest: advertisements only */
+	bool has_mac;	/* link-layer address option: of the source in a */
+	uint8_t mac[6]; /* solicitation, of the target in an advertisement */
+	bool router;	/* the rest: advertisements only */
 	bool solicited;
 	bool override;
 };
@@ -40,8 +40,7 @@ struct roost_nd {
  * (7.1.1, 7.1.2) wants: hop limit, checksum, code, lengths, options.
  * Reads only inside the frame. Returns 0, or -EINVAL.
  */
-int roost_nd_parse(const uint8_t *frame, size_t len_bytes,
-		   struct roost_nd *nd);
+int roost_nd_parse(const uint8_t *frame, size_t len_bytes, struct roost_nd *nd);
 
 /* Write the frame. Returns its length. */
 size_t roost_nd_build(const struct roost_nd *nd, const uint8_t src_mac[6],

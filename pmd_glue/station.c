@@ -130,7 +130,8 @@ static int claim_link(struct roost_station *s, const char *name,
 	if (ret == -EBUSY)
 		roost_report("%s: both ends are taken, by process %d and "
 			     "process %d; stop one of them or use a link of "
-			     "another name", s->label, pids[0], pids[1]);
+			     "another name",
+			     s->label, pids[0], pids[1]);
 	else if (ret)
 		roost_report("%s: cannot claim an end: %s", s->label,
 			     strerror(-ret));
@@ -163,8 +164,8 @@ static void find_addrs(struct roost_station *s,
 
 		if (ret)
 			roost_report("%s: cannot read the addresses of \"%s\": "
-				     "%s; give them with ip", s->label,
-				     s->port.iface, strerror(-ret));
+				     "%s; give them with ip",
+				     s->label, s->port.iface, strerror(-ret));
 	}
 }
 
@@ -287,11 +288,14 @@ int roost_station_start(struct roost_station *s, struct roost_dev *dev,
 	return 0;
 }
 
+/* Bounded: a flood must not keep the control thread from anything else. */
 static void hear_punts(struct roost_station *s, uint64_t now_ns)
 {
 	struct rte_mbuf *mbuf;
 
-	while (rte_ring_sc_dequeue(s->punts, (void **)&mbuf) == 0) {
+	for (unsigned int i = 0; i < PUNTS_LEN; i++) {
+		if (rte_ring_sc_dequeue(s->punts, (void **)&mbuf) != 0)
+			return;
 		roost_host_input(s->host, rte_pktmbuf_mtod(mbuf, uint8_t *),
 				 rte_pktmbuf_data_len(mbuf), now_ns);
 		rte_pktmbuf_free(mbuf);
@@ -308,11 +312,13 @@ uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
 	 * the driver's.
 	 */
 	if (now_ns >= s->watch_at_ns || s->port.has_lsc ||
-	    s->port.driver->gated)
+	    s->port.driver->gated_library)
 		watch_link(s, now_ns);
 	if (s->has_link)
 		roost_link_serve(&s->link);
 	next_ns = roost_host_tick(s->host, now_ns);
+	if (!rte_ring_empty(s->punts))
+		next_ns = now_ns;
 	if (retry_at_ns < next_ns)
 		next_ns = retry_at_ns;
 	return s->watch_at_ns < next_ns ? s->watch_at_ns : next_ns;

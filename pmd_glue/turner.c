@@ -30,9 +30,13 @@
 
 /* Polling goes on for so long after the last work. */
 #define POLL_NS (50u * US)
-/* Naps where no interrupt wakes: from and to; each is half as long again. */
+/* Naps where no interrupt wakes: a share of the time that nothing has come, so
+ * that what comes then waits for no more than that share of it, and an idle
+ * process costs little.
+ */
+#define NAP_SHARE 16u
 #define NAP_MIN_NS (50u * US)
-#define NAP_MAX_NS (500u * US)
+#define NAP_MAX_NS (1u * MS)
 /* The longest sleep where an interrupt does. */
 #define INTERRUPT_SLEEP_NS (100u * MS)
 /* How long help keeps the thread out, and an expectation keeps it in. */
@@ -58,10 +62,9 @@
 
 struct roost_turner {
 	/* Constant while it runs. */
-	struct roost_worker *worker;
-	enum roost_progress mode;
-	struct roost_turner_rx rx;
-	unsigned int lcore_id; /* LCORE_ID_ANY: none could be had */
+	struct roost_turner_conf conf;
+	struct roost_worker *worker; /* conf's */
+	unsigned int lcore_id;	     /* LCORE_ID_ANY: runs without caches */
 	int wake_fd;
 	pthread_t thread;
 	pthread_barrier_t registered; /* lcore_id is set */
@@ -69,7 +72,7 @@ struct roost_turner {
 	/* Written by helpers, read by the thread. */
 	struct {
 		_Atomic uint32_t helps; /* changes with every help */
-		atomic_bool expected;   /* somebody is about to sleep */
+		atomic_bool expected;	/* somebody is about to sleep */
 		atomic_bool stop;
 	} __rte_cache_aligned in;
 
@@ -85,20 +88,21 @@ struct roost_turner {
 		uint64_t kept_out_until_ns;
 		uint64_t expect_until_ns; /* help does not keep it out */
 		uint64_t last_work_ns;
-		uint64_t nap_ns;
 	} own __rte_cache_aligned;
 };
 
 /* ---- turns ------------------------------------------------------------- */
 
-/* One iteration, as the worker's lcore. Holder of the turn. */
-static unsigned int iterate(struct roost_turner *t, uint64_t now_ns)
+/* One iteration, as the worker's lcore. Holder of the turn: the clock is read
+ * under it, so that time never runs backwards for the worker.
+ */
+static unsigned int iterate(struct roost_turner *t)
 {
 	unsigned int saved = RTE_PER_LCORE(_lcore_id);
 	unsigned int work;
 
 	RTE_PER_LCORE(_lcore_id) = t->lcore_id;
-	work = roost_worker_iterate(t->worker, now_ns);
+	work = roost_worker_iterate(t->worker, roost_now_ns());
 	RTE_PER_LCORE(_lcore_id) = saved;
 	return work;
 }
@@ -145,12 +149,12 @@ void roost_turner_expect(struct roost_turner *t)
 {
 	uint64_t blind_until_ns;
 
-	if (t->mode == ROOST_PROGRESS_DEDICATED)
+	if (t->conf.mode == ROOST_PROGRESS_DEDICATED)
 		return;
 	atomic_store_explicit(&t->in.expected, true, memory_order_relaxed);
 	atomic_thread_fence(memory_order_seq_cst); /* as in kick */
-	blind_until_ns = atomic_load_explicit(&t->blind_until_ns,
-					      memory_order_relaxed);
+	blind_until_ns =
+		atomic_load_explicit(&t->blind_until_ns, memory_order_relaxed);
 	if (blind_until_ns != AWAKE &&
 	    blind_until_ns > roost_now_ns() + SOON_NS)
 		wake(t);
@@ -195,7 +199,7 @@ bool roost_turner_help(struct roost_turner *t)
 	unsigned int work = 0;
 	uint32_t helps;
 
-	if (t->mode == ROOST_PROGRESS_DEDICATED) {
+	if (t->conf.mode == ROOST_PROGRESS_DEDICATED) {
 		lose_patience();
 		return false;
 	}
@@ -211,7 +215,7 @@ bool roost_turner_help(struct roost_turner *t)
 	if (!roost_worker_turn_try(t->worker) && !insist(t))
 		return false;
 	for (;;) {
-		work += iterate(t, roost_now_ns());
+		work += iterate(t);
 		if (!roost_worker_turn_release(t->worker))
 			break;
 		if (++rounds == HELP_ROUNDS) {
@@ -248,8 +252,7 @@ static void sleep_until(struct roost_turner *t, uint64_t now_ns,
 	ssize_t got;
 
 	atomic_store_explicit(&t->asleep, true, memory_order_relaxed);
-	atomic_store_explicit(&t->blind_until_ns,
-			      rx_fd < 0 ? until_ns : AWAKE,
+	atomic_store_explicit(&t->blind_until_ns, rx_fd < 0 ? until_ns : AWAKE,
 			      memory_order_relaxed);
 	/* Pairs with kick and expect. */
 	atomic_thread_fence(memory_order_seq_cst);
@@ -268,8 +271,8 @@ static void sleep_until(struct roost_turner *t, uint64_t now_ns,
 /* Does help by others keep the thread from the turn? */
 static bool is_kept_out(struct roost_turner *t, uint64_t now_ns)
 {
-	uint32_t helps = atomic_load_explicit(&t->in.helps,
-					      memory_order_relaxed);
+	uint32_t helps =
+		atomic_load_explicit(&t->in.helps, memory_order_relaxed);
 
 	if (atomic_load_explicit(&t->in.expected, memory_order_relaxed)) {
 		atomic_store_explicit(&t->in.expected, false,
@@ -277,26 +280,25 @@ static bool is_kept_out(struct roost_turner *t, uint64_t now_ns)
 		t->own.expect_until_ns = now_ns + EXPECT_NS;
 		t->own.kept_out_until_ns = 0;
 		t->own.last_work_ns = now_ns;
-		t->own.nap_ns = NAP_MIN_NS;
 	}
 	if (helps != t->own.seen_helps) {
 		t->own.seen_helps = helps;
 		t->own.kept_out_until_ns = now_ns + KEPT_OUT_NS;
+		t->own.last_work_ns = now_ns; /* by whom ever */
 	}
 	return now_ns < t->own.kept_out_until_ns &&
 	       now_ns >= t->own.expect_until_ns;
 }
 
-/* One turn, with the clock's time and when to be back at the latest.
- * Returns true if there was work, or is.
+/* Holder of the turn: one iteration, then release. Returns true if there was
+ * work, or is; *deadline_ns: when to be back at the latest.
  */
-static bool turn(struct roost_turner *t, uint64_t now_ns,
-		 uint64_t *deadline_ns)
+static bool turn(struct roost_turner *t, uint64_t *deadline_ns)
 {
 	unsigned int work;
 	bool more;
 
-	work = iterate(t, now_ns);
+	work = iterate(t);
 	*deadline_ns = roost_worker_next_deadline_ns(t->worker);
 	more = roost_worker_turn_release(t->worker);
 	return work != 0 || more;
@@ -308,38 +310,39 @@ static bool sleep_on_interrupt(struct roost_turner *t, uint64_t now_ns)
 	uint64_t deadline_ns;
 	int fd;
 
-	if (!t->rx.arm || !roost_worker_turn_try(t->worker))
+	if (!t->conf.rx.arm || !roost_worker_turn_try(t->worker))
 		return false;
-	fd = t->rx.arm(t->rx.ctx);
+	fd = t->conf.rx.arm(t->conf.rx.ctx);
 	if (fd < 0) {
 		roost_worker_turn_release(t->worker);
 		return false;
 	}
 	/* What came before the interrupt was armed raises none. */
-	if (!turn(t, now_ns, &deadline_ns))
+	if (!turn(t, &deadline_ns))
 		sleep_until(t, now_ns,
 			    RTE_MIN(deadline_ns, now_ns + INTERRUPT_SLEEP_NS),
 			    fd);
 	roost_worker_turn_take(t->worker);
-	t->rx.disarm(t->rx.ctx);
+	t->conf.rx.disarm(t->conf.rx.ctx);
 	roost_worker_turn_release(t->worker);
 	return true;
 }
 
 static void doze(struct roost_turner *t, uint64_t now_ns, uint64_t deadline_ns)
 {
+	uint64_t nap_ns = (now_ns - t->own.last_work_ns) / NAP_SHARE;
+
 	if (sleep_on_interrupt(t, now_ns))
 		return;
-	sleep_until(t, now_ns, RTE_MIN(deadline_ns, now_ns + t->own.nap_ns),
-		    -1);
-	t->own.nap_ns = RTE_MIN(t->own.nap_ns * 3 / 2, (uint64_t)NAP_MAX_NS);
+	nap_ns = RTE_MAX(nap_ns, (uint64_t)NAP_MIN_NS);
+	nap_ns = RTE_MIN(nap_ns, (uint64_t)NAP_MAX_NS);
+	sleep_until(t, now_ns, RTE_MIN(deadline_ns, now_ns + nap_ns), -1);
 }
 
 static void run_adaptive(struct roost_turner *t)
 {
 	uint64_t now_ns, deadline_ns;
 
-	t->own.nap_ns = NAP_MIN_NS;
 	while (!atomic_load_explicit(&t->in.stop, memory_order_relaxed)) {
 		now_ns = roost_now_ns();
 		if (is_kept_out(t, now_ns) &&
@@ -351,10 +354,8 @@ static void run_adaptive(struct roost_turner *t)
 			sched_yield();
 			continue;
 		}
-		if (turn(t, now_ns, &deadline_ns)) {
+		if (turn(t, &deadline_ns))
 			t->own.last_work_ns = now_ns;
-			t->own.nap_ns = NAP_MIN_NS;
-		}
 		stand_back(t);
 		if (now_ns - t->own.last_work_ns < POLL_NS)
 			rte_pause();
@@ -369,8 +370,7 @@ static void run_dedicated(struct roost_turner *t)
 	uint64_t deadline_ns;
 
 	while (!atomic_load_explicit(&t->in.stop, memory_order_relaxed)) {
-		if (roost_worker_turn_try(t->worker) &&
-		    turn(t, roost_now_ns(), &deadline_ns))
+		if (roost_worker_turn_try(t->worker) && turn(t, &deadline_ns))
 			idle = 0;
 		stand_back(t);
 		if (++idle % YIELD_EVERY == 0)
@@ -401,22 +401,22 @@ static void *turner_main(void *arg)
 {
 	struct roost_turner *t = arg;
 
-	rte_thread_register(); /* without an id it runs without caches */
-	t->lcore_id = rte_lcore_id();
+	if (t->conf.take_lcore && rte_thread_register() == 0)
+		t->lcore_id = rte_lcore_id();
 	prctl(PR_SET_TIMERSLACK, 1000ul, 0ul, 0ul, 0ul);
 	pthread_barrier_wait(&t->registered);
-	if (t->mode == ROOST_PROGRESS_DEDICATED) {
+	if (t->conf.mode == ROOST_PROGRESS_DEDICATED) {
 		pin_to_last_cpu();
 		run_dedicated(t);
 	} else {
 		run_adaptive(t);
 	}
-	rte_thread_unregister();
+	if (t->lcore_id != LCORE_ID_ANY)
+		rte_thread_unregister();
 	return NULL;
 }
 
-int roost_turner_start(struct roost_worker *worker, enum roost_progress mode,
-		       const struct roost_turner_rx *rx,
+int roost_turner_start(const struct roost_turner_conf *conf,
 		       struct roost_turner **turner)
 {
 	struct roost_turner *t;
@@ -426,9 +426,8 @@ int roost_turner_start(struct roost_worker *worker, enum roost_progress mode,
 	if (!t)
 		return -ENOMEM;
 	*t = (struct roost_turner){
-		.worker = worker,
-		.mode = mode,
-		.rx = *rx,
+		.conf = *conf,
+		.worker = conf->worker,
 		.lcore_id = LCORE_ID_ANY,
 	};
 	t->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -18,8 +18,8 @@
  *    and does not touch the turn.
  *  - When nobody helps, the thread polls as long as there is traffic, and for
  *    POLL_NS after the last of it.
- *  - Then it dozes: on RX interrupts where the port has them, for short and
- *    growing times where not, never past the next timer of a QP.
+ *  - Then it dozes: on RX interrupts where the port has them, for a share of
+ *    the idle time where not, never past the next timer of a QP.
  *  - An application thread that is about to sleep says so, and the thread
  *    takes over at once, and stays for a while even when somebody helps:
  *    a program that sleeps between messages would else pay two wakes each.
@@ -49,13 +49,22 @@ struct roost_turner_rx {
 
 struct roost_turner;
 
+struct roost_turner_conf {
+	struct roost_worker *worker;
+	enum roost_progress mode;
+	struct roost_turner_rx rx;
+	/* Take an lcore id for the worker. Not in an EAL of the application's
+	 * own: it would lose the right to have secondary processes.
+	 */
+	bool take_lcore;
+};
+
 /*
  * Start the worker's thread. Returns 0, -ENOMEM, -EAGAIN, -EMFILE.
  * Thread: the control thread.
  */
-int roost_turner_start(struct roost_worker *worker, enum roost_progress mode,
-			 const struct roost_turner_rx *rx,
-			 struct roost_turner **turner);
+int roost_turner_start(const struct roost_turner_conf *conf,
+		       struct roost_turner **turner);
 /* Waits for the thread. Nobody helps any more. Thread: the control thread. */
 void roost_turner_stop(struct roost_turner *turner);
 

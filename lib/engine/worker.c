@@ -220,8 +220,12 @@ bool roost_worker_has_work(const struct roost_worker *w)
 
 bool roost_worker_is_busy(const struct roost_worker *w)
 {
-	return w->nb_inflight_qps != 0 || !TAILQ_EMPTY(&w->send_qps) ||
-	       !TAILQ_EMPTY(&w->ack_qps) || roost_worker_has_work(w);
+	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
+		if (w->txq[p].count != 0)
+			return true;
+	return w->nb_inflight_qps != 0 || w->loopback.count != 0 ||
+	       !TAILQ_EMPTY(&w->send_qps) || !TAILQ_EMPTY(&w->ack_qps) ||
+	       roost_worker_has_work(w);
 }
 
 uint64_t roost_worker_next_deadline_ns(const struct roost_worker *w)

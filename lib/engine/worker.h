@@ -52,7 +52,9 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns);
 uint64_t roost_worker_next_deadline_ns(const struct roost_worker *w);
 /* Doorbells rung, or frames queued, that no iteration has seen. Any thread. */
 bool roost_worker_has_work(const struct roost_worker *w);
-/* The device has requests in flight or to be sent. Holder of the turn. */
+/* The device has requests in flight, or frames that the port has not taken.
+ * Holder of the turn.
+ */
 bool roost_worker_is_busy(const struct roost_worker *w);
 
 /*

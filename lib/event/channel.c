@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <rte_common.h>
 #include <rte_ring.h>
 #include <rte_ring_elem.h>
 
@@ -27,6 +28,10 @@ struct roost_channel {
 	 */
 	struct source_list overflow;
 	_Atomic uint32_t nb_overflow;
+	/* Tokens that should have left together with removed events, but a
+	 * reader held them. Writer: under lock; read without it.
+	 */
+	_Atomic uint32_t nb_surplus;
 };
 
 int roost_channel_create(unsigned int capacity, struct roost_channel **channel)
@@ -35,6 +40,9 @@ int roost_channel_create(unsigned int capacity, struct roost_channel **channel)
 	ssize_t size;
 	int rc;
 
+	/* rte_ring leaves one entry free. */
+	if (capacity < 2 || !rte_is_power_of_2(capacity))
+		return -EINVAL;
 	ch = calloc(1, sizeof(*ch));
 	if (ch == NULL)
 		return -ENOMEM;
@@ -105,17 +113,25 @@ static void token_add(struct roost_channel *ch)
 
 /*
  * Take a token without waiting, whatever the flags of the fd are: they are the
- * application's. When there is none, a reader holds it; that reader will find
- * the ring empty and wait again.
+ * application's. Returns false when there is none.
  */
-static void token_remove(struct roost_channel *ch)
+static bool token_remove(struct roost_channel *ch)
 {
 	uint64_t value;
 	struct iovec iov = { .iov_base = &value, .iov_len = sizeof(value) };
-	ssize_t n;
 
-	n = preadv2(ch->fd, &iov, 1, -1, RWF_NOWAIT);
-	(void)n;
+	return preadv2(ch->fd, &iov, 1, -1, RWF_NOWAIT) == sizeof(value);
+}
+
+/*
+ * Under the lock. A removed event's token that is not in the fd is held by a
+ * reader; that one takes another event, whose token then is one too many, or
+ * it finds the ring empty. Either way the fd must not stay readable for it.
+ */
+static void surplus_remove(struct roost_channel *ch)
+{
+	while (atomic_load(&ch->nb_surplus) > 0 && token_remove(ch))
+		atomic_fetch_sub(&ch->nb_surplus, 1);
 }
 
 /* Under the lock: count one more event that waits outside the ring. */
@@ -190,6 +206,9 @@ int roost_channel_read(struct roost_channel *channel, struct roost_event *event)
 		if (got) {
 			event->source->reported++;
 			refill(channel);
+			surplus_remove(channel);
+		} else if (atomic_load(&channel->nb_surplus) > 0) {
+			atomic_fetch_sub(&channel->nb_surplus, 1);
 		}
 		pthread_mutex_unlock(&channel->lock);
 		/* Empty: the event belonged to an object that is gone. */
@@ -220,6 +239,12 @@ void roost_event_raise(struct roost_event_source *source, uint32_t type,
 		return;
 	if (atomic_load(&ch->nb_overflow) == 0 && enqueue(ch, &event)) {
 		token_add(ch);
+		/* Pairs with purge, which counts before it looks. */
+		if (atomic_load(&ch->nb_surplus) == 0)
+			return;
+		pthread_mutex_lock(&ch->lock);
+		surplus_remove(ch);
+		pthread_mutex_unlock(&ch->lock);
 		return;
 	}
 	/* A reader may have emptied the ring since: so refill here too. */
@@ -251,12 +276,13 @@ static void purge(struct roost_channel *ch, struct roost_event_source *source)
 	overflow_clear(ch, source);
 	while (n-- > 0 && dequeue(ch, &event)) {
 		if (event.source == source) {
-			token_remove(ch);
+			atomic_fetch_add(&ch->nb_surplus, 1);
 		} else if (!enqueue(ch, &event)) {
-			token_remove(ch);
+			atomic_fetch_add(&ch->nb_surplus, 1);
 			overflow_add(ch, &event);
 		}
 	}
+	surplus_remove(ch);
 	refill(ch);
 }
 

@@ -15,7 +15,9 @@
  *
  * Invariant: tokens in the eventfd + tokens held by readers between read(2)
  * and dequeue >= entries in the ring, and every reader that finds the ring
- * empty goes back to read(2). So no event is lost, and none is invented.
+ * empty goes back to read(2). So no event is lost, and none is invented. When
+ * no call is under way the two are equal: the fd is readable if and only if an
+ * event waits.
  *
  * A source is whatever raises events (a CQ, a QP, a port...): embed one
  * struct roost_event_source per kind of event and object. It counts what
@@ -57,8 +59,9 @@ struct roost_event_source {
 };
 
 /*
- * capacity: entries of the ring, a power of two.
- * Returns 0, -ENOMEM, -EMFILE/-ENFILE (no eventfd). Thread: any.
+ * capacity: size of the ring, a power of two; it holds one event less.
+ * Returns 0, -EINVAL (capacity), -ENOMEM, -EMFILE/-ENFILE (no eventfd).
+ * Thread: any.
  */
 int roost_channel_create(unsigned int capacity, struct roost_channel **channel);
 

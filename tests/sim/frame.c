@@ -91,7 +91,7 @@ void sim_check_frame(struct sim *sim, int side, const void *data, size_t len,
 		check_request(to->peer, pkt);
 }
 
-/* ---- frames of our own making -------------------------------------------- */
+/* ---- frames of our own making --------------------------------------- */
 
 struct roost_flow sim_flow_to(struct sim_qp *qp)
 {
@@ -123,8 +123,7 @@ void sim_forge_on(struct sim_qp *qp, const struct roost_flow *flow,
 		memcpy(frame + at, after_bth, len);
 	at += len;
 	roost_frame_seal(&template, frame, at);
-	sim_link_put(qp->sim, qp->peer->end->side, frame,
-		     at + ROOST_ICRC_LEN);
+	sim_link_put(qp->sim, qp->peer->end->side, frame, at + ROOST_ICRC_LEN);
 }
 
 void sim_forge(struct sim_qp *qp, const struct roost_bth *bth,

@@ -28,7 +28,7 @@ struct sim_wire {
 	uint64_t free_at_ns; /* the wire is taken until then */
 };
 
-/* ---- the heap ---------------------------------------------------------- */
+/* ---- the heap ------------------------------------------------------- */
 
 static bool before(const struct frame *a, const struct frame *b)
 {
@@ -79,7 +79,7 @@ static struct frame pop(struct sim_wire *wire)
 	return top;
 }
 
-/* ---- what happens to a frame -------------------------------------------- */
+/* ---- what happens to a frame ---------------------------------------- */
 
 static void put_at(struct sim *sim, int side, uint64_t arrival_ns,
 		   const void *data, size_t len)
@@ -106,8 +106,8 @@ static uint64_t arrival(struct sim *sim, int side)
 {
 	const struct sim_faults *f = &sim->link.faults[side];
 	struct sim_wire *wire = sim->link.wires[side];
-	uint64_t leave_ns = sim->now_ns > wire->free_at_ns ? sim->now_ns :
-							     wire->free_at_ns;
+	uint64_t leave_ns =
+		sim->now_ns > wire->free_at_ns ? sim->now_ns : wire->free_at_ns;
 
 	wire->free_at_ns = leave_ns + SLOT_NS;
 	return wire->free_at_ns + f->delay_ns +
@@ -139,9 +139,9 @@ static void note(struct sim *sim, int side, const struct roost_pkt *pkt)
 
 	if (n == link->log_room[side]) {
 		link->log_room[side] = n == 0 ? 256 : 2 * n;
-		link->log[side] = realloc(link->log[side],
-					  link->log_room[side] *
-						  sizeof(link->log[0][0]));
+		link->log[side] =
+			realloc(link->log[side],
+				link->log_room[side] * sizeof(link->log[0][0]));
 		assert_non_null(link->log[side]);
 	}
 	link->log[side][n] = (struct sim_sent){
@@ -156,8 +156,8 @@ static bool is_lost(struct sim *sim, int side, const struct roost_pkt *pkt)
 {
 	const struct sim_faults *f = &sim->link.faults[side];
 	struct sim_wire *wire = sim->link.wires[side];
-	bool lost = f->drop_nth >= 0 &&
-		    (uint64_t)f->drop_nth == wire->nb_offered;
+	bool lost =
+		f->drop_nth >= 0 && (uint64_t)f->drop_nth == wire->nb_offered;
 
 	wire->nb_offered++;
 	lost |= sim->link.filter != NULL &&
@@ -183,7 +183,7 @@ static void send_frame(struct sim_end *end, struct rte_mbuf *mbuf)
 	rte_pktmbuf_free(mbuf);
 }
 
-/* ---- the port ------------------------------------------------------------ */
+/* ---- the port ------------------------------------------------------- */
 
 static uint16_t tx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
 {
@@ -205,7 +205,7 @@ static uint16_t rx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
 
 	while (got < n && wire->count > 0 &&
 	       wire->frames[0].arrival_ns <= end->sim->now_ns) {
-		struct rte_mbuf *mbuf = rte_pktmbuf_alloc(end->pool);
+		struct rte_mbuf *mbuf = rte_pktmbuf_alloc(end->rx_pool);
 		struct frame frame;
 
 		if (mbuf == NULL)

@@ -16,7 +16,7 @@ static FILE *pcap;
 void sim_pcap_open(void)
 {
 	const char *path = getenv("ROOST_SIM_PCAP");
-	const uint32_t header[6] = { PCAP_MAGIC_NS, 2 | 4 << 16,   0, 0,
+	const uint32_t header[6] = { PCAP_MAGIC_NS, 2 | 4 << 16,  0, 0,
 				     PCAP_SNAP_LEN, PCAP_ETHERNET };
 
 	if (path == NULL)

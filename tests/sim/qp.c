@@ -29,9 +29,9 @@ struct sim_qp *sim_qp_new(struct sim *sim, int side,
 	qp->sim = sim;
 	qp->end = &sim->ends[side];
 	qp->index = sim->nb_qps;
-	qp->sq_psn = qp->conf.sq_psn < 0 ?
-			     (uint32_t)sim_random_below(&sim->rng, 1u << 24) :
-			     (uint32_t)qp->conf.sq_psn;
+	qp->sq_psn = qp->conf.sq_psn < 0
+			     ? (uint32_t)sim_random_below(&sim->rng, 1u << 24)
+			     : (uint32_t)qp->conf.sq_psn;
 	init = (struct roost_qp_init){
 		.type = ROOST_QPT_RC,
 		.send_cq = qp->conf.cq != NULL ? qp->conf.cq : qp->end->cq,

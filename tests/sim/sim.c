@@ -17,13 +17,13 @@
 #include "tests/sim/world.h"
 #include "tests/unit/engine/eal.h"
 
-#define POOL_MBUFS 3071u
+#define POOL_MBUFS 1535u
 #define CQ_ENTRIES 16384u
 #define IP_MTU_BYTES 9000u
 /* More turns than that without time going on: something runs in a circle. */
 #define TURNS_MAX 1000000u
 
-static struct rte_mempool *pools[2];
+static struct rte_mempool *pools[2], *rx_pools[2];
 static uint64_t seed = 1;
 static uint64_t last_seed; /* of the last world */
 
@@ -32,7 +32,7 @@ uint64_t sim_seed(void)
 	return seed;
 }
 
-/* ---- ends ------------------------------------------------------------- */
+/* ---- ends ----------------------------------------------------------- */
 
 static void end_addresses(struct sim_end *end)
 {
@@ -63,10 +63,10 @@ static void end_open(struct sim *sim, int side)
 	roost_port_set_link(end->dev, 1, ROOST_PORT_ACTIVE, IP_MTU_BYTES, 0);
 	end->worker = roost_dev_worker(end->dev);
 	assert_int_equal(roost_ctx_open(end->dev, &end->ctx), 0);
-	assert_int_equal(
-		fcntl(roost_channel_fd(roost_ctx_async_channel(end->ctx)),
-		      F_SETFL, O_NONBLOCK),
-		0);
+	assert_int_equal(fcntl(roost_channel_fd(
+				       roost_ctx_async_channel(end->ctx)),
+			       F_SETFL, O_NONBLOCK),
+			 0);
 	assert_int_equal(roost_pd_alloc(end->ctx, &end->pd), 0);
 	assert_int_equal(roost_mr_reg(end->pd, sim->arena, SIM_ARENA_BYTES,
 				      (uintptr_t)sim->arena,
@@ -87,8 +87,9 @@ static void end_close(struct sim_end *end)
 	assert_int_equal(roost_ctx_close(end->ctx), 0);
 	assert_int_equal(roost_dev_destroy(end->dev), 0);
 	assert_int_equal(end->neigh_refs, 0);
-	assert_int_equal(rte_mempool_avail_count(end->pool),
-			 end->pool_before);
+	assert_int_equal(rte_mempool_avail_count(end->pool), end->pool_before);
+	assert_int_equal(rte_mempool_avail_count(end->rx_pool),
+			 end->rx_pool_before);
 }
 
 static uint64_t mac_gen(const uint8_t mac[6])
@@ -124,7 +125,9 @@ struct sim *sim_new_seeded(uint64_t from)
 		end->sim = sim;
 		end->side = side;
 		end->pool = pools[side];
+		end->rx_pool = rx_pools[side];
 		end->pool_before = rte_mempool_avail_count(end->pool);
+		end->rx_pool_before = rte_mempool_avail_count(end->rx_pool);
 		end_addresses(end);
 	}
 	for (int side = 0; side < 2; side++) {
@@ -162,7 +165,7 @@ struct sim_slice sim_arena_take(struct sim *sim, uint32_t len_bytes)
 	return (struct sim_slice){ at + SIM_GUARD_BYTES, len_bytes };
 }
 
-/* ---- time ------------------------------------------------------------- */
+/* ---- time ----------------------------------------------------------- */
 
 static void poll_cq(struct sim *sim, struct roost_cq *cq)
 {
@@ -249,8 +252,8 @@ static uint64_t next_ns(const struct sim *sim)
 	uint64_t next = sim_link_next_ns(sim);
 
 	for (int side = 0; side < 2; side++) {
-		uint64_t deadline = roost_worker_next_deadline_ns(
-			sim->ends[side].worker);
+		uint64_t deadline =
+			roost_worker_next_deadline_ns(sim->ends[side].worker);
 
 		if (deadline < next)
 			next = deadline;
@@ -305,7 +308,7 @@ const struct roost_dev_counters *sim_counters(struct sim *sim, int side)
 	return &sim->ends[side].counters;
 }
 
-/* ---- the program -------------------------------------------------------- */
+/* ---- the program ---------------------------------------------------- */
 
 static void take_seed(int argc, char **argv)
 {
@@ -333,6 +336,8 @@ int sim_main(int argc, char **argv, const char *name,
 	eal_start();
 	pools[SIM_A] = eal_pool("sim_a", POOL_MBUFS);
 	pools[SIM_B] = eal_pool("sim_b", POOL_MBUFS);
+	rx_pools[SIM_A] = eal_pool("sim_rx_a", POOL_MBUFS);
+	rx_pools[SIM_B] = eal_pool("sim_rx_b", POOL_MBUFS);
 	sim_pcap_open();
 	if (argc > 2)
 		cmocka_set_test_filter(argv[2]);

@@ -51,7 +51,7 @@ struct sim_qp;
 #define SIM_MS 1000000ull
 #define SIM_S 1000000000ull
 
-/* ---- random numbers (rng.c) ------------------------------------------- */
+/* ---- random numbers (rng.c) ----------------------------------------- */
 
 struct sim_rng {
 	uint64_t state;
@@ -63,7 +63,7 @@ uint64_t sim_random_below(struct sim_rng *rng, uint64_t limit);
 bool sim_random_chance(struct sim_rng *rng, uint32_t ppm);
 void sim_random_fill(struct sim_rng *rng, uint8_t *p, size_t len);
 
-/* ---- the link (link.c) ------------------------------------------------ */
+/* ---- the link (link.c) ---------------------------------------------- */
 
 /* What happens to frames of one direction: those that one end sends. */
 struct sim_faults {
@@ -72,10 +72,10 @@ struct sim_faults {
 	uint32_t corrupt_ppm;  /* one flipped bit */
 	uint32_t reorder_pkts; /* how many later frames may overtake one */
 	uint64_t delay_ns;
-	uint64_t jitter_ns;    /* up to this much more, for each frame */
-	int64_t drop_nth;      /* the frame with this number; -1: none */
-	bool carrier_off;      /* everything is lost */
-	uint16_t take_max;     /* of a burst the port takes so many; 0: all */
+	uint64_t jitter_ns; /* up to this much more, for each frame */
+	int64_t drop_nth;   /* the frame with this number; -1: none */
+	bool carrier_off;   /* everything is lost */
+	uint16_t take_max;  /* of a burst the port takes so many; 0: all */
 };
 
 /* A frame as it was sent, before the link did anything to it. */
@@ -105,22 +105,23 @@ struct sim_link {
 /* Put a frame on the wire from a side as it is, past all faults. */
 void sim_link_put(struct sim *sim, int side, const void *frame, size_t len);
 
-/* ---- the world (sim.c) ------------------------------------------------ */
+/* ---- the world (sim.c) ---------------------------------------------- */
 
 struct sim_end {
 	struct sim *sim;
 	int side;
 	uint8_t mac[6];
-	struct roost_gid gid;  /* index 0, IPv4 */
-	struct roost_gid gid6; /* index 1, IPv6 */
-	struct rte_mempool *pool;
-	unsigned int pool_before;
+	struct roost_gid gid;	     /* index 0, IPv4 */
+	struct roost_gid gid6;	     /* index 1, IPv6 */
+	struct rte_mempool *pool;    /* of frames that it sends */
+	struct rte_mempool *rx_pool; /* of frames that it receives */
+	unsigned int pool_before, rx_pool_before;
 	struct roost_dev *dev;
 	struct roost_worker *worker;
 	struct roost_ctx *ctx;
 	struct roost_pd *pd;
-	struct roost_mr *mr;   /* of the whole arena */
-	struct roost_cq *cq;   /* of QPs that bring none */
+	struct roost_mr *mr;	  /* of the whole arena */
+	struct roost_cq *cq;	  /* of QPs that bring none */
 	struct roost_neigh neigh; /* of the other end */
 	int neigh_refs;
 	unsigned int nb_punted;
@@ -176,7 +177,7 @@ uint64_t sim_seed(void);
 				sizeof(tests) / sizeof((tests)[0]));           \
 	}
 
-/* ---- QPs (qp.c) -------------------------------------------------------- */
+/* ---- QPs (qp.c) ----------------------------------------------------- */
 
 struct sim_qp_conf {
 	enum roost_mtu mtu;
@@ -205,9 +206,9 @@ struct sim_wr {
 	struct sim_slice slices[SIM_SGES_MAX];
 	uint32_t nb_slices;
 	uint32_t len_bytes;
-	uint32_t flags;  /* enum roost_send_flags */
+	uint32_t flags; /* enum roost_send_flags */
 	uint32_t imm_be;
-	uint8_t opcode;  /* enum roost_wr_opcode */
+	uint8_t opcode; /* enum roost_wr_opcode */
 	unsigned int nb_completions;
 	struct roost_cqe cqe;
 };
@@ -251,7 +252,7 @@ void sim_pair(struct sim *sim, const struct sim_qp_conf *conf,
 	      struct sim_qp **a, struct sim_qp **b);
 void sim_connect(struct sim_qp *a, struct sim_qp *b);
 
-/* ---- work requests (wr.c) ---------------------------------------------- */
+/* ---- work requests (wr.c) ------------------------------------------- */
 
 struct sim_msg {
 	enum roost_wr_opcode opcode;
@@ -259,7 +260,7 @@ struct sim_msg {
 	uint32_t imm_be;
 	uint32_t nb_sges;
 	uint32_t sge_len_bytes[SIM_SGES_MAX];
-	uint32_t lkey; /* instead of the right one; 0: the right one */
+	uint32_t lkey;	  /* instead of the right one; 0: the right one */
 	uint32_t bad_sge; /* the SGE that gets lkey */
 };
 
@@ -277,8 +278,10 @@ int sim_try_send(struct sim_qp *qp, const struct sim_msg *msg);
 void sim_wr_complete(struct sim *sim, const struct roost_cqe *cqe);
 
 /* It completed, with this status. */
-void sim_expect_send(struct sim_qp *qp, uint32_t i, enum roost_wc_status status);
-void sim_expect_recv(struct sim_qp *qp, uint32_t i, enum roost_wc_status status);
+void sim_expect_send(struct sim_qp *qp, uint32_t i,
+		     enum roost_wc_status status);
+void sim_expect_recv(struct sim_qp *qp, uint32_t i,
+		     enum roost_wc_status status);
 /* It did not complete. */
 void sim_expect_send_open(struct sim_qp *qp, uint32_t i);
 void sim_expect_recv_open(struct sim_qp *qp, uint32_t i);
@@ -287,7 +290,7 @@ void sim_expect_all_good(struct sim_qp *a, struct sim_qp *b);
 /* No byte outside the receive buffers was written. */
 void sim_check_guards(struct sim_qp *qp);
 
-/* ---- frames (frame.c, pcap.c) ------------------------------------------ */
+/* ---- frames (frame.c, pcap.c) --------------------------------------- */
 
 /* Fail the test when a frame that the engine sent is not as it must be. */
 void sim_check_frame(struct sim *sim, int side, const void *data, size_t len,

@@ -28,7 +28,7 @@ struct game {
 	struct sim_qp *from, *to;
 	struct roost_channel *channel;
 	struct roost_cq *cq; /* of the receiver */
-	uint32_t flags;      /* of the sends */
+	uint32_t flags;	     /* of the sends */
 	bool solicited_only;
 	uint64_t nb_received;
 	uint64_t nb_events;
@@ -131,8 +131,7 @@ static void start(struct game *g, struct sim_qp_conf *conf)
 	sim_connect(g->from, g->to);
 	g->sim->nobody_polls = true;
 	roost_cq_arm(g->cq, g->solicited_only);
-	assert_int_equal(pthread_create(&g->turner, NULL, turn_all_the_time,
-					g),
+	assert_int_equal(pthread_create(&g->turner, NULL, turn_all_the_time, g),
 			 0);
 	for (int i = 0; i < IN_FLIGHT; i++)
 		post_one(g);

@@ -41,7 +41,7 @@ static void assert_in_err(struct sim_qp *a, struct sim_qp *b)
 	assert_int_equal(roost_qp_state(b->qp), ROOST_QPS_ERR);
 }
 
-/* ---- length --------------------------------------------------------------- */
+/* ---- length --------------------------------------------------------- */
 
 static void too_long(uint32_t room_bytes, uint32_t len_bytes)
 {
@@ -50,12 +50,12 @@ static void too_long(uint32_t room_bytes, uint32_t len_bytes)
 
 	sim_pair(sim, NULL, &a, &b);
 	sim_recv(b, 10);
-	sim_recv_msg(b, &(struct sim_msg){
-				.nb_sges = 3,
-				.sge_len_bytes = { room_bytes / 2, 0,
-						   room_bytes -
-							   room_bytes / 2 },
-			});
+	sim_recv_msg(b,
+		     &(struct sim_msg){
+			     .nb_sges = 3,
+			     .sge_len_bytes = { room_bytes / 2, 0,
+						room_bytes - room_bytes / 2 },
+		     });
 	sim_recv(b, 10);
 	sim_recv(a, 10);
 	sim_send(a, 10);
@@ -86,7 +86,7 @@ static void error__send_longer_than_receive(void **state)
 	too_long(10000, 10001);
 }
 
-/* ---- the sender's memory --------------------------------------------------- */
+/* ---- the sender's memory -------------------------------------------- */
 
 /* Bad memory in SGE bad_sge of a message of three; good requests before it
  * complete first, and what stands behind it is flushed.
@@ -209,7 +209,7 @@ static void error__key_of_other_pd_or_range(void **state)
 	sim_free(sim);
 }
 
-/* ---- the receiver's memory -------------------------------------------------- */
+/* ---- the receiver's memory ------------------------------------------ */
 
 static void bad_recv_key(struct sim *sim, uint32_t lkey, uint32_t bad_sge)
 {
@@ -240,8 +240,8 @@ static void bad_recv_key(struct sim *sim, uint32_t lkey, uint32_t bad_sge)
 static void error__bad_lkey_in_receive(void **state)
 {
 	struct sim *sim = sim_new();
-	struct roost_mr *read_only = region(sim, SIM_B, NULL, SIM_ARENA_BYTES,
-					    0);
+	struct roost_mr *read_only =
+		region(sim, SIM_B, NULL, SIM_ARENA_BYTES, 0);
 
 	(void)state;
 	for (uint32_t i = 0; i < 3; i++) {
@@ -272,7 +272,7 @@ static void error__bad_lkey_behind_the_data(void **state)
 	sim_free(sim);
 }
 
-/* ---- deregistration in flight ------------------------------------------------ */
+/* ---- deregistration in flight --------------------------------------- */
 
 static void error__sender_mr_gone_in_flight(void **state)
 {

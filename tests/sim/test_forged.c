@@ -45,7 +45,7 @@ static void recover(struct sim *sim, struct sim_qp *a, struct sim_qp *b)
 	sim_free(sim);
 }
 
-/* ---- acknowledgements -------------------------------------------------------- */
+/* ---- acknowledgements ----------------------------------------------- */
 
 static void forged__ack_of_psn_never_sent(void **state)
 {
@@ -123,8 +123,7 @@ static void forged__ack_of_a_part(void **state)
 	sim_forge_ack(a, ACK, a->sq_psn + 1);
 	sim_turn(sim);
 	sim_expect_send_open(a, 1);
-	assert_int_equal(drops(sim, SIM_A, ROOST_DROP_UNEXPECTED_RESPONSE),
-			 2);
+	assert_int_equal(drops(sim, SIM_A, ROOST_DROP_UNEXPECTED_RESPONSE), 2);
 	sim_forge_ack(a, ACK, a->sq_psn + 11);
 	sim_turn(sim);
 	sim_expect_send(a, 1, ROOST_WC_SUCCESS);
@@ -179,6 +178,26 @@ static void forged__sequence_nak(void **state)
 	sim_free(sim);
 }
 
+/* The same NAK again and again: each is a try, and tries end. */
+static void forged__sequence_nak_repeated(void **state)
+{
+	struct sim_qp *a, *b;
+	struct sim *sim = in_flight(&a, &b);
+
+	(void)state;
+	for (int i = 0; i < 7; i++) {
+		sim_forge_ack(a, ROOST_NAK_PSN_SEQ, a->sq_psn);
+		sim_turn(sim);
+		sim_expect_send_open(a, 0);
+	}
+	assert_int_equal(sim->link.nb_log[SIM_A], 12 + 7 * 12);
+	sim_forge_ack(a, ROOST_NAK_PSN_SEQ, a->sq_psn);
+	sim_turn(sim);
+	sim_expect_send(a, 0, ROOST_WC_RETRY_EXC_ERR);
+	sim_expect_send(a, 1, ROOST_WC_WR_FLUSH_ERR);
+	sim_free(sim);
+}
+
 static void forged__syndromes_that_mean_nothing(void **state)
 {
 	struct sim_qp *a, *b;
@@ -197,7 +216,7 @@ static void forged__syndromes_that_mean_nothing(void **state)
 	recover(sim, a, b);
 }
 
-/* ---- who sends it --------------------------------------------------------------- */
+/* ---- who sends it --------------------------------------------------- */
 
 static const struct roost_bth *ack_bth(struct sim_qp *qp, uint32_t psn)
 {
@@ -266,7 +285,7 @@ static void forged__pkey(void **state)
 	sim_free(sim);
 }
 
-/* ---- what it says it is ------------------------------------------------------------ */
+/* ---- what it says it is --------------------------------------------- */
 
 static void forged__wrong_header(void **state)
 {
@@ -290,8 +309,8 @@ static void forged__wrong_header(void **state)
 		{ ROOST_OPCODE_CNP, 0, ROOST_DROP_QP_TYPE, 16 },
 		{ ROOST_OPCODE_RC_READ_RESP_ONLY, 0,
 		  ROOST_DROP_UNEXPECTED_RESPONSE, 4 },
-		{ ROOST_OPCODE_RC_ATOMIC_ACK, 0,
-		  ROOST_DROP_UNEXPECTED_RESPONSE, 12 },
+		{ ROOST_OPCODE_RC_ATOMIC_ACK, 0, ROOST_DROP_UNEXPECTED_RESPONSE,
+		  12 },
 	};
 	static const uint8_t zeros[100];
 	struct sim_qp *a, *b;
@@ -318,7 +337,7 @@ static void forged__wrong_header(void **state)
 	recover(sim, a, b);
 }
 
-/* ---- requests out of their sequence -------------------------------------------------- */
+/* ---- requests out of their sequence --------------------------------- */
 
 struct step {
 	uint8_t opcode;
@@ -399,7 +418,7 @@ static void forged__packet_length(void **state)
 	BAD({ SEND(ONLY_IMM), 4 + 1025 });
 }
 
-/* ---- bytes at random ------------------------------------------------------------------- */
+/* ---- bytes at random ------------------------------------------------ */
 
 /* A frame of every kind, cut short at every place. */
 static void forged__truncated(void **state)
@@ -487,8 +506,8 @@ static void forged__random_headers(void **state)
 		for (int i = 0; i < 40; i++) {
 			uint8_t frame[2048] = { 0 };
 			struct roost_bth bth = {
-				.opcode = (uint8_t)sim_random_below(
-					&sim->rng, 0x20),
+				.opcode = (uint8_t)sim_random_below(&sim->rng,
+								    0x20),
 				.pkey = 0xffff,
 				.dest_qpn = b->qpn,
 				.psn = roost_psn(
@@ -497,8 +516,8 @@ static void forged__random_headers(void **state)
 								   14)),
 			};
 			size_t after = 4 * sim_random_below(&sim->rng, 300);
-			size_t len = roost_hdr_emit(&template, frame, &bth,
-						    after);
+			size_t len =
+				roost_hdr_emit(&template, frame, &bth, after);
 
 			len = mutate(sim, frame, len + after);
 			sim_link_put(sim, SIM_A, frame, len);
@@ -517,6 +536,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(forged__ack_of_a_part),
 	cmocka_unit_test(forged__fatal_naks),
 	cmocka_unit_test(forged__sequence_nak),
+	cmocka_unit_test(forged__sequence_nak_repeated),
 	cmocka_unit_test(forged__syndromes_that_mean_nothing),
 	cmocka_unit_test(forged__foreign_address),
 	cmocka_unit_test(forged__pkey),

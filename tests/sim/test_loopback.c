@@ -37,8 +37,8 @@ static void loopback__both_ways(void **state)
 		conf.ipv6 = ipv6;
 		sim = world(&conf, &a, &b);
 		for (int i = 0; i < 100; i++) {
-			uint32_t len = (uint32_t)sim_random_below(&sim->rng,
-								  100000);
+			uint32_t len =
+				(uint32_t)sim_random_below(&sim->rng, 100000);
 
 			sim_recv(b, len);
 			sim_recv(a, len);

@@ -4,6 +4,8 @@
 
 /* Frames that never arrive. */
 
+#include <rte_mbuf.h>
+
 #include "tests/sim/sim.h"
 
 #define MSG_PKTS 64u
@@ -134,8 +136,7 @@ static void loss__nak(void **state)
 	sim_send(a, MSG_BYTES);
 	sim_run(sim);
 	sim_expect_all_good(a, b);
-	assert_int_equal(sim->link.log[SIM_B][0].syndrome,
-			 ROOST_NAK_PSN_SEQ);
+	assert_int_equal(sim->link.log[SIM_B][0].syndrome, ROOST_NAK_PSN_SEQ);
 	assert_int_equal(sim_counters(sim, SIM_A)->timeouts, 1);
 	assert_int_equal(sim_counters(sim, SIM_B)->naks_sent, 1);
 	assert_true(sim_counters(sim, SIM_B)->drops[ROOST_DROP_OUT_OF_ORDER] >
@@ -204,6 +205,35 @@ static void loss__carrier_comes_back(void **state)
 	sim_free(sim);
 }
 
+/* No mbuf to answer with: the answer stays owed. */
+static void loss__no_mbuf_for_the_ack(void **state)
+{
+	static struct rte_mbuf *taken[4096];
+	struct sim_qp_conf conf = sim_qp_conf_default;
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+	unsigned int n = 0;
+
+	(void)state;
+	conf.timeout = 20;
+	sim_pair(sim, &conf, &a, &b);
+	while (n < 4096 &&
+	       (taken[n] = rte_pktmbuf_alloc(sim->ends[SIM_B].pool)) != NULL)
+		n++;
+	sim_recv(b, 10);
+	sim_send(a, 10);
+	sim_run_for(sim, 100 * SIM_US);
+	sim_expect_recv(b, 0, ROOST_WC_SUCCESS);
+	sim_expect_send_open(a, 0);
+	assert_true(roost_worker_is_busy(sim->ends[SIM_B].worker));
+	assert_true(sim_counters(sim, SIM_B)->drops[ROOST_DROP_NO_BUFFER] > 0);
+	rte_pktmbuf_free_bulk(taken, n);
+	sim_run_for(sim, 100 * SIM_US);
+	sim_expect_all_good(a, b);
+	assert_int_equal(sim_counters(sim, SIM_A)->timeouts, 0);
+	sim_free(sim);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(loss__none),
 	cmocka_unit_test(loss__each_data_packet_once),
@@ -212,6 +242,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(loss__nak),
 	cmocka_unit_test(loss__ten_percent_both_ways),
 	cmocka_unit_test(loss__carrier_comes_back),
+	cmocka_unit_test(loss__no_mbuf_for_the_ack),
 };
 
 SIM_MAIN("sim-loss", tests)

@@ -76,9 +76,9 @@ static void order__ten_percent_duplicates(void **state)
 	 */
 	assert_in_range(sim_counters(sim, SIM_B)->drops[ROOST_DROP_DUPLICATE],
 			1, sim->link.nb_dup[SIM_A]);
-	assert_in_range(sim_counters(sim, SIM_B)
-				->drops[ROOST_DROP_UNEXPECTED_RESPONSE],
-			0, sim->link.nb_dup[SIM_A] + sim->link.nb_dup[SIM_B]);
+	assert_in_range(
+		sim_counters(sim, SIM_B)->drops[ROOST_DROP_UNEXPECTED_RESPONSE],
+		0, sim->link.nb_dup[SIM_A] + sim->link.nb_dup[SIM_B]);
 	assert_int_equal(sim_counters(sim, SIM_A)->retransmits, 0);
 	sim_free(sim);
 }

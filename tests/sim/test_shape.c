@@ -30,10 +30,10 @@ static void all_sizes(bool ipv6)
 	conf.timeout = 16;
 	for (conf.mtu = ROOST_MTU_256; conf.mtu <= ROOST_MTU_4096; conf.mtu++) {
 		uint32_t mtu = roost_mtu_bytes(conf.mtu);
-		const uint32_t sizes[] = { 0,	    1,	     2,
-					   3,	    4,	     mtu - 1,
-					   mtu,	    mtu + 1, 2 * mtu - 1,
-					   2 * mtu, 10007,   1u << 20 };
+		const uint32_t sizes[] = {
+			0,   1,	      2,	   3,	    4,	   mtu - 1,
+			mtu, mtu + 1, 2 * mtu - 1, 2 * mtu, 10007, 1u << 20
+		};
 		size_t pkts = 0, before = sim->link.nb_log[SIM_A];
 		struct sim_qp *a, *b;
 
@@ -43,9 +43,9 @@ static void all_sizes(bool ipv6)
 			sim_recv(b, sizes[i] + 1000);
 			sim_send(a, sizes[i]);
 			sim_send(a, sizes[i]);
-			pkts += 2 * (sizes[i] == 0 ?
-					     1 :
-					     (sizes[i] + mtu - 1) / mtu);
+			pkts += 2 * (sizes[i] == 0
+					     ? 1
+					     : (sizes[i] + mtu - 1) / mtu);
 		}
 		sim_run(sim);
 		sim_expect_all_good(a, b);
@@ -72,8 +72,8 @@ static struct sim_msg random_split(struct sim *sim, uint32_t max_sge_bytes)
 	struct sim_msg msg = {
 		.opcode = ROOST_WR_SEND,
 		.flags = ROOST_SEND_SIGNALED,
-		.nb_sges = 1 + (uint32_t)sim_random_below(&sim->rng,
-							  SIM_SGES_MAX),
+		.nb_sges =
+			1 + (uint32_t)sim_random_below(&sim->rng, SIM_SGES_MAX),
 	};
 
 	for (uint32_t i = 0; i < msg.nb_sges; i++)
@@ -151,8 +151,8 @@ static void shape__inline(void **state)
 	sim_pair(sim, &conf, &a, &b);
 	for (uint32_t len = 0; len <= 1024; len += 31) {
 		const struct sim_msg msg = {
-			.opcode = len % 2 == 0 ? ROOST_WR_SEND :
-						 ROOST_WR_SEND_IMM,
+			.opcode = len % 2 == 0 ? ROOST_WR_SEND
+					       : ROOST_WR_SEND_IMM,
 			.flags = ROOST_SEND_SIGNALED | ROOST_SEND_INLINE,
 			.imm_be = len,
 			.nb_sges = 3,
@@ -192,15 +192,20 @@ static void shape__immediate_and_solicited(void **state)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		for (uint32_t kind = 0; kind < 4; kind++) {
 			sim_recv(b, 5000);
-			sim_send_msg(a, &(struct sim_msg){
-				.opcode = kind & 1 ? ROOST_WR_SEND_IMM :
-						     ROOST_WR_SEND,
-				.flags = ROOST_SEND_SIGNALED |
-					 (kind & 2 ? ROOST_SEND_SOLICITED : 0),
-				.imm_be = (uint32_t)sim_random(&sim->rng),
-				.nb_sges = 1,
-				.sge_len_bytes = { sizes[i] },
-			});
+			sim_send_msg(
+				a,
+				&(struct sim_msg){
+					.opcode = kind & 1 ? ROOST_WR_SEND_IMM
+							   : ROOST_WR_SEND,
+					.flags =
+						ROOST_SEND_SIGNALED |
+						(kind & 2 ? ROOST_SEND_SOLICITED
+							  : 0),
+					.imm_be =
+						(uint32_t)sim_random(&sim->rng),
+					.nb_sges = 1,
+					.sge_len_bytes = { sizes[i] },
+				});
 		}
 	}
 	sim_run(sim);
@@ -224,12 +229,14 @@ static void shape__signalled_and_unsignalled(void **state)
 				      i == 199;
 
 			sim_recv(b, 100);
-			sim_send_msg(a, &(struct sim_msg){
-				.opcode = ROOST_WR_SEND,
-				.flags = signal ? ROOST_SEND_SIGNALED : 0,
-				.nb_sges = 1,
-				.sge_len_bytes = { 50 },
-			});
+			sim_send_msg(
+				a, &(struct sim_msg){
+					   .opcode = ROOST_WR_SEND,
+					   .flags = signal ? ROOST_SEND_SIGNALED
+							   : 0,
+					   .nb_sges = 1,
+					   .sge_len_bytes = { 50 },
+				   });
 			signalled += signal;
 		}
 		sim_run(sim);
@@ -253,10 +260,10 @@ static void shape__sq_sig_all(void **state)
 	for (int i = 0; i < 100; i++) {
 		sim_recv(b, 10);
 		sim_send_msg(a, &(struct sim_msg){
-			.opcode = ROOST_WR_SEND,
-			.nb_sges = 1,
-			.sge_len_bytes = { 10 },
-		});
+					.opcode = ROOST_WR_SEND,
+					.nb_sges = 1,
+					.sge_len_bytes = { 10 },
+				});
 	}
 	sim_run(sim);
 	sim_expect_all_good(a, b);
@@ -276,13 +283,13 @@ static void shape__many_qps(void **state)
 	conf.timeout = 16;
 	for (int i = 0; i < 48; i++) {
 		conf.ipv6 = i % 2;
-		conf.mtu = ROOST_MTU_256 + i % 5;
+		conf.mtu = ROOST_MTU_256 + (unsigned int)i % 5;
 		sim_pair(sim, &conf, &a[i], &b[i]);
 	}
 	for (int n = 0; n < 16; n++) {
 		for (int i = 0; i < 48; i++) {
-			uint32_t len = (uint32_t)sim_random_below(&sim->rng,
-								  6000);
+			uint32_t len =
+				(uint32_t)sim_random_below(&sim->rng, 6000);
 
 			sim_recv(b[i], len);
 			sim_recv(a[i], len);

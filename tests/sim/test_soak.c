@@ -62,8 +62,7 @@ static struct sim_msg random_msg(struct sim *sim,
 		.imm_be = below(sim, UINT32_MAX),
 		.nb_sges = below(sim, SIM_SGES_MAX + 1),
 	};
-	uint32_t left = inl ? conf->max_inline_bytes :
-			      max_bytes[below(sim, 5)];
+	uint32_t left = inl ? conf->max_inline_bytes : max_bytes[below(sim, 5)];
 
 	for (uint32_t i = 0; i < msg.nb_sges; i++) {
 		msg.sge_len_bytes[i] = below(sim, left + 1);
@@ -81,9 +80,8 @@ static void post_recv_for(struct sim_qp *qp, const struct sim_msg *msg)
 	for (uint32_t i = 0; i < msg->nb_sges; i++)
 		need += msg->sge_len_bytes[i];
 	for (uint32_t i = 0; i < in.nb_sges; i++) {
-		uint32_t part = i + 1 == in.nb_sges ?
-					need + below(qp->sim, 100) :
-					below(qp->sim, need + 1);
+		uint32_t part = i + 1 == in.nb_sges ? need + below(qp->sim, 100)
+						    : below(qp->sim, need + 1);
 
 		in.sge_len_bytes[i] = part;
 		need -= part < need ? part : need;
@@ -238,7 +236,7 @@ static void run_disturbed_world(uint64_t seed)
 	sim_free(sim);
 }
 
-/* ---- for a while ------------------------------------------------------------- */
+/* ---- for a while ---------------------------------------------------- */
 
 static void soak(void (*run)(uint64_t seed))
 {

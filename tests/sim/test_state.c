@@ -6,7 +6,7 @@
 
 #include "tests/sim/sim.h"
 
-/* ---- ERR ------------------------------------------------------------------ */
+/* ---- ERR ------------------------------------------------------------ */
 
 static void state__err_flushes_everything_once(void **state)
 {
@@ -19,12 +19,13 @@ static void state__err_flushes_everything_once(void **state)
 	for (int i = 0; i < 100; i++) {
 		sim_recv(a, 10);
 		/* An unsignalled request is flushed with a completion too. */
-		sim_send_msg(a, &(struct sim_msg){
-			.opcode = ROOST_WR_SEND,
-			.flags = i % 2 ? ROOST_SEND_SIGNALED : 0,
-			.nb_sges = 1,
-			.sge_len_bytes = { 3000 },
-		});
+		sim_send_msg(a,
+			     &(struct sim_msg){
+				     .opcode = ROOST_WR_SEND,
+				     .flags = i % 2 ? ROOST_SEND_SIGNALED : 0,
+				     .nb_sges = 1,
+				     .sge_len_bytes = { 3000 },
+			     });
 	}
 	/* Some are on their way, some not begun. */
 	sim_turn(sim);
@@ -102,7 +103,7 @@ static void state__err_does_not_answer(void **state)
 	sim_free(sim);
 }
 
-/* ---- RESET ------------------------------------------------------------------ */
+/* ---- RESET ---------------------------------------------------------- */
 
 /* What a test knows of a queue before RESET is void after it. */
 static void forget_posted(struct sim_qp *qp)
@@ -197,7 +198,7 @@ static void state__err_then_reset_then_rts(void **state)
 	sim_free(sim);
 }
 
-/* ---- destroy ------------------------------------------------------------------ */
+/* ---- destroy -------------------------------------------------------- */
 
 /* At any moment, at either end: no crash, no leak, and the other end fails. */
 static void state__destroy_with_packets_in_flight(void **state)
@@ -248,7 +249,7 @@ static void state__destroy_right_after_post(void **state)
 	sim_free(sim);
 }
 
-/* ---- SQD ------------------------------------------------------------------------ */
+/* ---- SQD ------------------------------------------------------------ */
 
 static int to_sqd(struct sim_qp *qp, bool notify)
 {
@@ -292,8 +293,7 @@ static void state__sqd_drains(void **state)
 	assert_false(is_draining(a));
 	sim_expect_send(a, 0, ROOST_WC_SUCCESS);
 	sim_expect_send_open(a, 39);
-	assert_true(roost_psn_diff(a->top_psn, roost_psn(a->sq_psn)) % 49 ==
-		    0);
+	assert_true(roost_psn_diff(a->top_psn, roost_psn(a->sq_psn)) % 49 == 0);
 	/* Posts wait too, and receives go on. */
 	sim_recv(b, 10);
 	sim_send(a, 10);
@@ -379,8 +379,7 @@ static void state__sqd_changes_timeout(void **state)
 	sim_recv(b, 10);
 	assert_int_equal(to_sqd(a, false), 0);
 	assert_int_equal(roost_qp_modify(a->qp, &attr,
-					 ROOST_QP_TIMEOUT |
-						 ROOST_QP_RETRY_CNT),
+					 ROOST_QP_TIMEOUT | ROOST_QP_RETRY_CNT),
 			 0);
 	assert_int_equal(sim_qp_to(a, ROOST_QPS_RTS), 0);
 	sim->link.faults[SIM_A].carrier_off = true;
@@ -393,7 +392,7 @@ static void state__sqd_changes_timeout(void **state)
 	sim_free(sim);
 }
 
-/* ---- RTR ------------------------------------------------------------------------- */
+/* ---- RTR ------------------------------------------------------------ */
 
 /* A QP in RTR receives and answers, and tells so once. */
 static void state__comm_est(void **state)

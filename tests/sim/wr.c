@@ -44,7 +44,7 @@ static void wr_fill(struct sim_qp *qp, struct sim_wr *wr,
 	}
 }
 
-/* ---- post ---------------------------------------------------------------- */
+/* ---- post ----------------------------------------------------------- */
 
 int sim_try_send(struct sim_qp *qp, const struct sim_msg *msg)
 {
@@ -119,7 +119,7 @@ uint32_t sim_recv(struct sim_qp *qp, uint32_t len_bytes)
 				});
 }
 
-/* ---- check --------------------------------------------------------------- */
+/* ---- check ---------------------------------------------------------- */
 
 /* A walk over the bytes of a request. */
 struct walk {
@@ -249,7 +249,7 @@ void sim_check_guards(struct sim_qp *qp)
 	}
 }
 
-/* ---- expect -------------------------------------------------------------- */
+/* ---- expect --------------------------------------------------------- */
 
 static void expect(const struct sim_wrs *wrs, uint32_t i,
 		   enum roost_wc_status status)

@@ -40,6 +40,8 @@ static int resolve(void *ctx, const struct roost_gid *sgid,
 
 	(void)sgid;
 	(void)dgid;
+	if (f->on_resolve != NULL)
+		f->on_resolve(f);
 	if (f->resolve_rc != 0)
 		return f->resolve_rc;
 	f->neigh_refs++;
@@ -100,7 +102,7 @@ void fixture_close(struct fixture *f)
 	assert_int_equal(f->neigh_refs, 0);
 }
 
-/* ---- QPs ---------------------------------------------------------------- */
+/* ---- QPs ------------------------------------------------------------ */
 
 struct roost_qp *fixture_qp(struct fixture *f, uint32_t n)
 {

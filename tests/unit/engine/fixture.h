@@ -33,16 +33,19 @@ struct fixture {
 	struct roost_ctx *ctx;
 	struct roost_pd *pd;
 	struct roost_cq *cq;
-	struct roost_gid gid;   /* ours, index 0: 198.18.0.1 */
-	struct roost_gid gid6;  /* ours, index 1: fd00::1 */
-	struct roost_gid peer;  /* 198.18.0.2 */
+	struct roost_gid gid;	/* ours, index 0: 198.18.0.1 */
+	struct roost_gid gid6;	/* ours, index 1: fd00::1 */
+	struct roost_gid peer;	/* 198.18.0.2 */
 	struct roost_gid peer6; /* fd00::2 */
 	/* The port. */
 	unsigned int nb_sent;
 	uint16_t take_max; /* frames that it takes at a time */
 	int resolve_rc;
+	/* Called while the neighbour is looked for; NULL: not. */
+	void (*on_resolve)(struct fixture *f);
+	struct roost_qp *resolving; /* for on_resolve */
 	struct roost_neigh neigh;
-	int neigh_refs;
+	_Atomic int neigh_refs;
 };
 
 /* Everything up to a CQ of 64 entries; pool may be NULL. */
@@ -61,8 +64,8 @@ struct roost_qp *fixture_qp_in_rts(struct fixture *f, uint32_t n);
 /* What fixture_to_rtr() gives it. */
 struct roost_qp_attr fixture_rtr_attr(const struct fixture *f);
 #define FIXTURE_RTR_MASK                                                       \
-	(ROOST_QP_STATE | ROOST_QP_AV | ROOST_QP_PATH_MTU | ROOST_QP_DEST_QPN | \
-	 ROOST_QP_RQ_PSN | ROOST_QP_MAX_DEST_RD_ATOMIC |                       \
+	(ROOST_QP_STATE | ROOST_QP_AV | ROOST_QP_PATH_MTU |                    \
+	 ROOST_QP_DEST_QPN | ROOST_QP_RQ_PSN | ROOST_QP_MAX_DEST_RD_ATOMIC |   \
 	 ROOST_QP_MIN_RNR_TIMER)
 #define FIXTURE_RTS_MASK                                                       \
 	(ROOST_QP_STATE | ROOST_QP_SQ_PSN | ROOST_QP_TIMEOUT |                 \

@@ -32,7 +32,7 @@ static struct roost_idmap new_map(unsigned int bits, unsigned int index_bits)
 	return map;
 }
 
-/* ---- the permutation ------------------------------------------------------- */
+/* ---- the permutation ------------------------------------------------ */
 
 static void idmap_permute__is_a_bijection_of_24_bits(void **state)
 {
@@ -62,11 +62,13 @@ static void idmap_permute__comes_back_from_32_bits(void **state)
 	for (uint32_t i = 0; i < 1u << 20; i++) {
 		uint32_t value = i * 0x9e3779b1u;
 
-		assert_int_equal(roost_idmap_invert(
-					 &map, roost_idmap_permute(&map, value)),
+		assert_int_equal(roost_idmap_invert(&map,
+						    roost_idmap_permute(&map,
+									value)),
 				 value);
-		assert_int_equal(roost_idmap_permute(
-					 &map, roost_idmap_invert(&map, value)),
+		assert_int_equal(roost_idmap_permute(&map,
+						     roost_idmap_invert(&map,
+									value)),
 				 value);
 	}
 	roost_idmap_fini(&map);
@@ -125,7 +127,7 @@ static void idmap_add__shows_no_index(void **state)
 	roost_idmap_fini(&map);
 }
 
-/* ---- add, get, del ------------------------------------------------------------ */
+/* ---- add, get, del -------------------------------------------------- */
 
 static void idmap_get__finds_what_is_there(void **state)
 {
@@ -265,7 +267,7 @@ static void idmap_add__keeps_off_reserved(void **state)
 	roost_idmap_fini(&map);
 }
 
-/* ---- readers without a lock ------------------------------------------------------ */
+/* ---- readers without a lock ----------------------------------------- */
 
 struct churn {
 	struct roost_idmap map;
@@ -280,8 +282,9 @@ static void *look_up(void *arg)
 
 	while (!atomic_load(&c->stop)) {
 		for (uint32_t i = 0; i < 64; i++) {
-			void *object = roost_idmap_get(
-				&c->map, atomic_load(&c->known[i]));
+			void *object =
+				roost_idmap_get(&c->map,
+						atomic_load(&c->known[i]));
 
 			if (object != NULL && object != &c->known[i])
 				c->wrong = true;
@@ -300,8 +303,8 @@ static void idmap_get__while_others_change(void **state)
 	for (uint32_t i = 0; i < 64; i++) {
 		uint32_t id;
 
-		assert_int_equal(roost_idmap_add(&c.map,
-						 (void *)&c.known[i], &id),
+		assert_int_equal(roost_idmap_add(&c.map, (void *)&c.known[i],
+						 &id),
 				 0);
 		atomic_store(&c.known[i], id);
 	}
@@ -311,8 +314,7 @@ static void idmap_get__while_others_change(void **state)
 
 		roost_idmap_del(&c.map, id);
 		assert_int_equal(roost_idmap_add(&c.map,
-						 (void *)&c.known[i % 64],
-						 &id),
+						 (void *)&c.known[i % 64], &id),
 				 0);
 		atomic_store(&c.known[i % 64], id);
 	}

@@ -33,7 +33,7 @@ static int reg(struct fixture *f, void *addr, size_t len, uint32_t access,
 	return roost_mr_reg(f->pd, addr, len, (uintptr_t)addr, access, mr);
 }
 
-/* ---- registration ------------------------------------------------------------ */
+/* ---- registration --------------------------------------------------- */
 
 static void mr_reg__memory_that_is_not_there(void **state)
 {
@@ -129,8 +129,7 @@ static void mr_reg__access(void **state)
 	(void)state;
 	fixture_open(&f, NULL);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		assert_int_equal(reg(&f, buf, sizeof(buf), rows[i].access,
-				     &mr),
+		assert_int_equal(reg(&f, buf, sizeof(buf), rows[i].access, &mr),
 				 rows[i].rc);
 		if (rows[i].rc == 0)
 			assert_int_equal(roost_mr_dereg(mr), 0);
@@ -147,8 +146,7 @@ static void mr_reg__wraps(void **state)
 
 	(void)state;
 	fixture_open(&f, NULL);
-	assert_int_equal(roost_mr_reg(f.pd, buf, SIZE_MAX, 0, 0, &mr),
-			 -EINVAL);
+	assert_int_equal(roost_mr_reg(f.pd, buf, SIZE_MAX, 0, 0, &mr), -EINVAL);
 	assert_int_equal(roost_mr_reg(f.pd, (void *)(UINTPTR_MAX - 10), 64, 0,
 				      0, &mr),
 			 -EINVAL);
@@ -166,7 +164,9 @@ static void mr_reg__wraps(void **state)
 
 static void mr_reg__keys_are_all_different(void **state)
 {
-	enum { N = 3000 };
+	enum {
+		N = 3000
+	};
 	static struct roost_mr *mrs[N];
 	uint8_t buf[64];
 	uint32_t gone;
@@ -217,7 +217,7 @@ static void mr_reg__holds_the_pd(void **state)
 	fixture_close(&f);
 }
 
-/* ---- access ---------------------------------------------------------------------- */
+/* ---- access --------------------------------------------------------- */
 
 static void *at(struct fixture *f, uint32_t key, uint64_t va, uint64_t len,
 		uint32_t access)
@@ -325,7 +325,7 @@ static void mr_access__zero_length(void **state)
 	fixture_close(&f);
 }
 
-/* ---- scatter/gather lists ------------------------------------------------------------ */
+/* ---- scatter/gather lists ------------------------------------------- */
 
 static void sge__gather_and_scatter_any_part(void **state)
 {

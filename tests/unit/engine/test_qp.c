@@ -173,7 +173,7 @@ static void qp_destroy__frees_what_it_used(void **state)
 	fixture_close(&f);
 }
 
-/* ---- events that are not acked --------------------------------------------- */
+/* ---- events that are not acked -------------------------------------- */
 
 struct destroyer {
 	struct roost_qp *qp;

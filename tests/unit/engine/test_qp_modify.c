@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/engine/qp_priv.h"
 #include "tests/unit/engine/fixture.h"
 
 static struct roost_qp_attr query(struct roost_qp *qp)
@@ -162,6 +163,35 @@ static void qp_modify__neighbour_not_found(void **state)
 	fixture_close(&f);
 }
 
+static void fail_meanwhile(struct fixture *f)
+{
+	roost_worker_turn_take(f->worker);
+	roost_qp_to_err(f->worker, f->resolving, -1);
+	roost_worker_turn_release(f->worker);
+}
+
+/* The worker moves it to ERR while the neighbour is looked for. */
+static void qp_modify__fails_while_it_waits(void **state)
+{
+	struct roost_qp_attr attr;
+	struct roost_qp *qp;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	qp = fixture_qp_in_rts(&f, 1);
+	assert_int_equal(fixture_to(qp, ROOST_QPS_SQD), 0);
+	f.on_resolve = fail_meanwhile;
+	f.resolving = qp;
+	attr = fixture_rtr_attr(&f);
+	assert_int_equal(roost_qp_modify(qp, &attr, ROOST_QP_AV), -EINVAL);
+	assert_int_equal(roost_qp_state(qp), ROOST_QPS_ERR);
+	/* The old one is kept, the new one given back. */
+	assert_int_equal(f.neigh_refs, 1);
+	roost_qp_destroy(qp, NULL);
+	fixture_close(&f);
+}
+
 static void qp_modify__keeps_what_it_was_given(void **state)
 {
 	struct roost_qp_attr attr;
@@ -309,6 +339,7 @@ int main(void)
 		cmocka_unit_test(qp_modify__wrong_values_to_rtr),
 		cmocka_unit_test(qp_modify__wrong_values_to_rts),
 		cmocka_unit_test(qp_modify__neighbour_not_found),
+		cmocka_unit_test(qp_modify__fails_while_it_waits),
 		cmocka_unit_test(qp_modify__keeps_what_it_was_given),
 		cmocka_unit_test(qp_modify__psn_above_24_bits),
 		cmocka_unit_test(qp_modify__reset_forgets),

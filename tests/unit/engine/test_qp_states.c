@@ -53,8 +53,22 @@ static const struct {
 
 #define NB_LETTERS (sizeof(letters) / sizeof(letters[0]))
 
-enum { RC, UC, UD, XI, XT };
-enum { RESET, INIT, RTR, RTS, SQD, SQE, ERR };
+enum {
+	RC,
+	UC,
+	UD,
+	XI,
+	XT
+};
+enum {
+	RESET,
+	INIT,
+	RTR,
+	RTS,
+	SQD,
+	SQE,
+	ERR
+};
 
 static const struct row {
 	uint8_t type, from, to;

@@ -52,10 +52,11 @@ static void timer__empty_wheel(void **state)
 /* Never early, and late by less than a tick. */
 static void timer_set__fires_in_its_tick(void **state)
 {
-	static const uint64_t after[] = { 1,	       TICK_NS - 1,
-					  TICK_NS,     TICK_NS + 1,
-					  10 * TICK_NS, 64 * TICK_NS,
-					  1000000,     ROUND_NS - TICK_NS };
+	static const uint64_t after[] = {
+		1,	     TICK_NS - 1,	TICK_NS,
+		TICK_NS + 1, 10 * TICK_NS,	64 * TICK_NS,
+		1000000,     ROUND_NS - TICK_NS
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(after) / sizeof(after[0]); i++) {
@@ -69,8 +70,7 @@ static void timer_set__fires_in_its_tick(void **state)
 		assert_in_range(roost_timer_wheel_next_ns(&wheel), deadline,
 				deadline + TICK_NS - 1);
 		assert_int_equal(fire(roost_timer_wheel_next_ns(&wheel)), 1);
-		assert_int_equal(roost_timer_wheel_next_ns(&wheel),
-				 UINT64_MAX);
+		assert_int_equal(roost_timer_wheel_next_ns(&wheel), UINT64_MAX);
 	}
 }
 
@@ -197,7 +197,9 @@ static void timer_remove__leaves_the_others(void **state)
 /* Against a list that is searched from end to end. */
 static void timer__like_a_plain_list(void **state)
 {
-	enum { N = 200 };
+	enum {
+		N = 200
+	};
 	static struct roost_timer timers[N];
 	uint64_t want[N];
 	uint64_t now = START_NS;

@@ -1,436 +1,561 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdlib.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/select.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "lib/event/channel.h"
 
-#define CAPACITY 8u
-
-static struct roost_channel *ch;
-static struct roost_event_source src, other;
-static int owner, other_owner;
-
-static int setup(void **state)
+static struct roost_channel *new_channel(unsigned int capacity)
 {
-	(void)state;
-	assert_int_equal(roost_channel_create(CAPACITY, &ch), 0);
-	roost_event_source_init(&src, ch, &owner);
-	roost_event_source_init(&other, ch, &other_owner);
-	return 0;
+	struct roost_channel *channel;
+
+	assert_int_equal(roost_channel_create(capacity, &channel), 0);
+	return channel;
 }
 
-static int teardown(void **state)
+static void set_nonblocking(struct roost_channel *channel, bool on)
 {
-	(void)state;
-	roost_channel_destroy(ch);
-	return 0;
-}
-
-static void set_nonblocking(void)
-{
-	int fd = roost_channel_fd(ch);
-
-	assert_int_equal(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK),
+	assert_int_equal(fcntl(roost_channel_fd(channel), F_SETFL,
+			       on ? O_NONBLOCK : 0),
 			 0);
 }
 
-static bool is_readable(int timeout_ms)
+static bool readable(struct roost_channel *channel)
 {
-	struct pollfd pfd = { .fd = roost_channel_fd(ch), .events = POLLIN };
+	struct pollfd fd = { .fd = roost_channel_fd(channel),
+			     .events = POLLIN };
 
-	return poll(&pfd, 1, timeout_ms) == 1 && pfd.revents == POLLIN;
+	return poll(&fd, 1, 0) == 1 && fd.revents == POLLIN;
 }
 
-static void sleep_ms(long ms)
+static struct roost_event read_one(struct roost_channel *channel)
 {
-	struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
+	struct roost_event event;
 
-	nanosleep(&ts, NULL);
+	assert_true(readable(channel));
+	assert_int_equal(roost_channel_read(channel, &event), 0);
+	return event;
 }
 
-/* ---- reading ----------------------------------------------------------- */
-
-static void read__returns_what_was_raised_in_order(void **state)
+static void read_and_ack(struct roost_channel *channel)
 {
-	struct roost_event ev;
+	struct roost_event event = read_one(channel);
+
+	roost_event_ack(event.source, 1);
+}
+
+/* ---- raise and read ------------------------------------------------- */
+
+static void channel_create__capacity(void **state)
+{
+	struct roost_channel *channel;
 
 	(void)state;
-	roost_event_raise(&src, 3, 7);
-	roost_event_raise(&other, 4, 8);
-	assert_int_equal(roost_channel_read(ch, &ev), 0);
-	assert_ptr_equal(ev.source, &src);
-	assert_ptr_equal(ev.source->owner, &owner);
-	assert_int_equal(ev.type, 3);
-	assert_int_equal(ev.arg, 7);
-	assert_int_equal(roost_channel_read(ch, &ev), 0);
-	assert_ptr_equal(ev.source, &other);
-	assert_int_equal(ev.type, 4);
-	roost_event_ack(&src, 1);
-	roost_event_ack(&other, 1);
-	assert_int_equal(roost_event_source_fini(&src), 1);
-	assert_int_equal(roost_event_source_fini(&other), 1);
+	assert_int_equal(roost_channel_create(3, &channel), -EINVAL);
+	assert_int_equal(roost_channel_create(0, &channel), -EINVAL);
+	/* A ring of one has no room at all. */
+	assert_int_equal(roost_channel_create(1, &channel), -EINVAL);
+	roost_channel_destroy(new_channel(2));
+	roost_channel_destroy(new_channel(1024));
 }
 
-static void read__nonblocking_and_empty_is_eagain(void **state)
+static void channel_create__out_of_descriptors(void **state)
 {
-	struct roost_event ev;
+	struct roost_channel *channel;
+	struct rlimit before, none;
 
 	(void)state;
-	set_nonblocking();
-	assert_int_equal(roost_channel_read(ch, &ev), -EAGAIN);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(roost_channel_create(8, &channel), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-static void on_signal(int signo)
+static void channel_read__in_order_with_all_fields(void **state)
 {
-	(void)signo;
-}
-
-static void *interrupt_reader(void *arg)
-{
-	sleep_ms(50);
-	pthread_kill(*(pthread_t *)arg, SIGUSR1);
-	return NULL;
-}
-
-static void read__interrupted_by_a_signal_is_eintr(void **state)
-{
-	struct sigaction sa = { .sa_handler = on_signal };
-	pthread_t self = pthread_self(), thread;
-	struct roost_event ev;
+	struct roost_channel *channel = new_channel(64);
+	struct roost_event_source a, b;
+	int owner_a, owner_b;
 
 	(void)state;
-	assert_int_equal(sigaction(SIGUSR1, &sa, NULL), 0);
-	assert_int_equal(pthread_create(&thread, NULL, interrupt_reader, &self),
-			 0);
-	assert_int_equal(roost_channel_read(ch, &ev), -EINTR);
-	pthread_join(thread, NULL);
+	roost_event_source_init(&a, channel, &owner_a);
+	roost_event_source_init(&b, channel, &owner_b);
+	for (uint32_t i = 0; i < 30; i++)
+		roost_event_raise(i % 3 == 0 ? &a : &b, i, 1000 + i);
+	for (uint32_t i = 0; i < 30; i++) {
+		struct roost_event event = read_one(channel);
+
+		assert_ptr_equal(event.source, i % 3 == 0 ? &a : &b);
+		assert_ptr_equal(event.source->owner,
+				 i % 3 == 0 ? &owner_a : &owner_b);
+		assert_int_equal(event.type, i);
+		assert_int_equal(event.arg, 1000 + i);
+		roost_event_ack(event.source, 1);
+	}
+	assert_false(readable(channel));
+	assert_int_equal(roost_event_source_fini(&a), 10);
+	assert_int_equal(roost_event_source_fini(&b), 20);
+	roost_channel_destroy(channel);
 }
 
-static void *raise_later(void *arg)
+static void event_raise__without_channel(void **state)
 {
-	(void)arg;
-	sleep_ms(50);
-	roost_event_raise(&src, 1, 0);
-	return NULL;
+	struct roost_event_source source;
+
+	(void)state;
+	roost_event_source_init(&source, NULL, NULL);
+	roost_event_raise(&source, 1, 0);
+	roost_event_ack(&source, 1);
+	assert_int_equal(roost_event_source_fini(&source), 0);
 }
 
-static void read__blocks_until_an_event_comes(void **state)
+static void channel_read__nonblocking(void **state)
 {
-	struct roost_event ev;
+	struct roost_channel *channel = new_channel(8);
+	struct roost_event_source source;
+	struct roost_event event;
+
+	(void)state;
+	roost_event_source_init(&source, channel, NULL);
+	set_nonblocking(channel, true);
+	assert_int_equal(roost_channel_read(channel, &event), -EAGAIN);
+	roost_event_raise(&source, 0, 0);
+	assert_int_equal(roost_channel_read(channel, &event), 0);
+	assert_int_equal(roost_channel_read(channel, &event), -EAGAIN);
+	roost_event_ack(&source, 1);
+	roost_event_source_fini(&source);
+	roost_channel_destroy(channel);
+}
+
+/* ---- a thread that reads -------------------------------------------- */
+
+struct reader {
+	struct roost_channel *channel;
 	pthread_t thread;
+	atomic_bool ready;
+	atomic_bool done;
+	int rc;
+	struct roost_event event;
+};
 
-	(void)state;
-	assert_int_equal(pthread_create(&thread, NULL, raise_later, NULL), 0);
-	assert_int_equal(roost_channel_read(ch, &ev), 0);
-	assert_int_equal(ev.type, 1);
-	pthread_join(thread, NULL);
-	roost_event_ack(&src, 1);
-	roost_event_source_fini(&src);
+static void *read_in_thread(void *arg)
+{
+	struct reader *r = arg;
+
+	atomic_store(&r->ready, true);
+	r->rc = roost_channel_read(r->channel, &r->event);
+	atomic_store(&r->done, true);
+	return NULL;
 }
 
-/* ---- waiting on the descriptor ----------------------------------------- */
-
-static void fd__poll_and_select_follow_the_events(void **state)
+/* It is asleep in read(2), as far as one can tell. */
+static void start_reader(struct reader *r, struct roost_channel *channel)
 {
-	struct timeval zero = { 0, 0 };
-	struct roost_event ev;
+	*r = (struct reader){ .channel = channel };
+	assert_int_equal(pthread_create(&r->thread, NULL, read_in_thread, r),
+			 0);
+	while (!atomic_load(&r->ready))
+		usleep(100);
+	usleep(5000);
+}
+
+static void channel_read__blocks(void **state)
+{
+	struct roost_channel *channel = new_channel(8);
+	struct roost_event_source source;
+	struct reader reader;
+
+	(void)state;
+	roost_event_source_init(&source, channel, NULL);
+	start_reader(&reader, channel);
+	assert_false(atomic_load(&reader.done));
+	roost_event_raise(&source, 7, 0);
+	pthread_join(reader.thread, NULL);
+	assert_int_equal(reader.rc, 0);
+	assert_int_equal(reader.event.type, 7);
+	roost_event_ack(&source, 1);
+	roost_event_source_fini(&source);
+	roost_channel_destroy(channel);
+}
+
+static void ignore_signal(int number)
+{
+	(void)number;
+}
+
+/* A signal ends the wait, as it does for every program that reads the fd. */
+static void channel_read__interrupted(void **state)
+{
+	struct sigaction action = { .sa_handler = ignore_signal };
+	struct roost_channel *channel = new_channel(8);
+	struct reader reader;
+
+	(void)state;
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	start_reader(&reader, channel);
+	while (!atomic_load(&reader.done)) {
+		pthread_kill(reader.thread, SIGUSR1);
+		usleep(1000);
+	}
+	pthread_join(reader.thread, NULL);
+	assert_int_equal(reader.rc, -EINTR);
+	roost_channel_destroy(channel);
+}
+
+/* A token whose event was removed with its object: who took it goes back to
+ * waiting.
+ */
+static void channel_read__token_without_event(void **state)
+{
+	struct roost_channel *channel = new_channel(8);
+	int fd = roost_channel_fd(channel);
+	struct roost_event_source source;
+	struct roost_event event;
+	struct reader reader;
+	uint64_t one = 1;
+
+	(void)state;
+	roost_event_source_init(&source, channel, NULL);
+	start_reader(&reader, channel);
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(write(fd, &one, sizeof(one)), sizeof(one));
+		while (readable(channel))
+			usleep(100);
+		usleep(2000);
+		assert_false(atomic_load(&reader.done));
+	}
+	roost_event_raise(&source, 2, 0);
+	pthread_join(reader.thread, NULL);
+	assert_int_equal(reader.rc, 0);
+	assert_int_equal(reader.event.type, 2);
+	roost_event_ack(&source, 1);
+	set_nonblocking(channel, true);
+	assert_int_equal(write(fd, &one, sizeof(one)), sizeof(one));
+	assert_int_equal(roost_channel_read(channel, &event), -EAGAIN);
+	roost_event_source_fini(&source);
+	roost_channel_destroy(channel);
+}
+
+/* ---- the fd in the kernel's hands ----------------------------------- */
+
+static void channel_fd__poll_and_select(void **state)
+{
+	struct roost_channel *channel = new_channel(8);
+	int fd = roost_channel_fd(channel);
+	struct roost_event_source source;
+	struct timeval now = { 0, 0 };
 	fd_set set;
 
 	(void)state;
-	assert_false(is_readable(0));
-	roost_event_raise(&src, 1, 0);
-	roost_event_raise(&src, 2, 0);
-	assert_true(is_readable(0));
+	roost_event_source_init(&source, channel, NULL);
+	assert_false(readable(channel));
+	roost_event_raise(&source, 0, 0);
+	roost_event_raise(&source, 1, 0);
+	/* As long as there is one. */
+	assert_true(readable(channel));
+	read_and_ack(channel);
+	assert_true(readable(channel));
 	FD_ZERO(&set);
-	FD_SET(roost_channel_fd(ch), &set);
-	assert_int_equal(select(roost_channel_fd(ch) + 1, &set, NULL, NULL,
-				&zero),
-			 1);
-	assert_int_equal(roost_channel_read(ch, &ev), 0);
-	assert_true(is_readable(0));
-	assert_int_equal(roost_channel_read(ch, &ev), 0);
-	assert_false(is_readable(0));
-	roost_event_ack(&src, 2);
-	roost_event_source_fini(&src);
+	FD_SET(fd, &set);
+	assert_int_equal(select(fd + 1, &set, NULL, NULL, &now), 1);
+	read_and_ack(channel);
+	assert_false(readable(channel));
+	FD_ZERO(&set);
+	FD_SET(fd, &set);
+	assert_int_equal(select(fd + 1, &set, NULL, NULL, &now), 0);
+	roost_event_source_fini(&source);
+	roost_channel_destroy(channel);
 }
 
-/* Edge-triggered: each event is an edge of its own. */
-static void fd__epoll_reports_every_event_as_an_edge(void **state)
+static int epoll_events(int epoll)
 {
-	struct epoll_event want = { .events = EPOLLIN | EPOLLET }, got;
-	int ep = epoll_create1(0);
+	struct epoll_event event;
 
-	(void)state;
-	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, roost_channel_fd(ch),
-				   &want),
+	return epoll_wait(epoll, &event, 1, 0);
+}
+
+static int new_epoll(struct roost_channel *channel, uint32_t flags)
+{
+	struct epoll_event event = { .events = EPOLLIN | flags };
+	int epoll = epoll_create1(0);
+
+	assert_true(epoll >= 0);
+	assert_int_equal(epoll_ctl(epoll, EPOLL_CTL_ADD,
+				   roost_channel_fd(channel), &event),
 			 0);
-	for (int i = 0; i < 3; i++) {
-		roost_event_raise(&src, 1, 0);
-		assert_int_equal(epoll_wait(ep, &got, 1, 0), 1);
-		assert_int_equal(epoll_wait(ep, &got, 1, 0), 0);
-	}
-	close(ep);
-	roost_event_source_fini(&src);
+	return epoll;
 }
 
-/* ---- more events than room --------------------------------------------- */
-
-static void overflow__keeps_every_event(void **state)
+static void channel_fd__epoll_level_and_edge(void **state)
 {
-	unsigned int seen[3] = { 0 };
-	struct roost_event ev;
+	struct roost_channel *channel = new_channel(8);
+	int level = new_epoll(channel, 0);
+	int edge = new_epoll(channel, EPOLLET);
+	struct roost_event_source source;
+	struct roost_event event;
 
 	(void)state;
-	for (unsigned int i = 0; i < 300; i++)
-		roost_event_raise(i % 3 == 2 ? &other : &src, i % 3, 0);
-	set_nonblocking();
-	for (unsigned int i = 0; i < 300; i++) {
-		assert_int_equal(roost_channel_read(ch, &ev), 0);
-		seen[ev.type]++;
-	}
-	assert_int_equal(roost_channel_read(ch, &ev), -EAGAIN);
-	assert_false(is_readable(0));
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(seen[i], 100);
-	roost_event_ack(&src, 200);
-	roost_event_ack(&other, 100);
-	roost_event_source_fini(&src);
-	roost_event_source_fini(&other);
+	roost_event_source_init(&source, channel, NULL);
+	set_nonblocking(channel, true);
+	assert_int_equal(epoll_events(level), 0);
+	assert_int_equal(epoll_events(edge), 0);
+	roost_event_raise(&source, 0, 0);
+	assert_int_equal(epoll_events(level), 1);
+	assert_int_equal(epoll_events(level), 1);
+	assert_int_equal(epoll_events(edge), 1);
+	assert_int_equal(epoll_events(edge), 0);
+	/* Each new event is an edge, though the first is not read yet. */
+	roost_event_raise(&source, 0, 0);
+	assert_int_equal(epoll_events(edge), 1);
+	/* An edge-triggered reader reads until there is nothing. */
+	while (roost_channel_read(channel, &event) == 0)
+		roost_event_ack(event.source, 1);
+	assert_int_equal(epoll_events(level), 0);
+	assert_int_equal(epoll_events(edge), 0);
+	roost_event_raise(&source, 0, 0);
+	assert_int_equal(epoll_events(level), 1);
+	assert_int_equal(epoll_events(edge), 1);
+	read_and_ack(channel);
+	roost_event_source_fini(&source);
+	roost_channel_destroy(channel);
+	close(level);
+	close(edge);
 }
 
-#define READERS 8
-#define PRODUCERS 2
-#define EACH 20000u
+/* ---- more events than the ring holds -------------------------------- */
 
-static struct roost_event_source crowd[PRODUCERS];
-static _Atomic uint32_t nb_read[PRODUCERS];
-
-static void *produce(void *arg)
+static void event_raise__overflow_keeps_events(void **state)
 {
-	struct roost_event_source *source = arg;
-
-	for (unsigned int i = 0; i < EACH; i++)
-		roost_event_raise(source, i % ROOST_EVENT_TYPES_MAX, 0);
-	return NULL;
-}
-
-static void *consume(void *arg)
-{
-	struct roost_event ev;
-
-	(void)arg;
-	for (;;) {
-		assert_int_equal(roost_channel_read(ch, &ev), 0);
-		if (ev.source == &other) /* the end */
-			return NULL;
-		atomic_fetch_add(&nb_read[ev.source - crowd], 1);
-		roost_event_ack(ev.source, 1);
-	}
-}
-
-static void overflow__many_readers_none_lost_none_doubled(void **state)
-{
-	pthread_t readers[READERS], producers[PRODUCERS];
+	struct roost_channel *channel = new_channel(2);
+	struct roost_event_source a, b;
+	unsigned int seen_a[8] = { 0 }, seen_b = 0;
 
 	(void)state;
-	for (int i = 0; i < PRODUCERS; i++) {
-		nb_read[i] = 0;
-		roost_event_source_init(&crowd[i], ch, NULL);
-	}
-	for (int i = 0; i < READERS; i++)
-		pthread_create(&readers[i], NULL, consume, NULL);
-	for (int i = 0; i < PRODUCERS; i++)
-		pthread_create(&producers[i], NULL, produce, &crowd[i]);
-	for (int i = 0; i < PRODUCERS; i++)
-		pthread_join(producers[i], NULL);
-	/* All of them must be read before anybody is told to stop. */
-	for (int i = 0; i < 2000; i++) {
-		uint32_t sum = 0;
+	roost_event_source_init(&a, channel, NULL);
+	roost_event_source_init(&b, channel, NULL);
+	for (uint32_t i = 0; i < 800; i++)
+		roost_event_raise(&a, i % 8, 100 + i % 8);
+	for (uint32_t i = 0; i < 50; i++)
+		roost_event_raise(&b, 31, 5);
+	for (int i = 0; i < 850; i++) {
+		struct roost_event event = read_one(channel);
 
-		for (int p = 0; p < PRODUCERS; p++)
-			sum += atomic_load(&nb_read[p]);
-		if (sum == PRODUCERS * EACH)
-			break;
-		sleep_ms(10);
-	}
-	for (int i = 0; i < READERS; i++)
-		roost_event_raise(&other, 0, 0);
-	for (int i = 0; i < READERS; i++)
-		pthread_join(readers[i], NULL);
-	for (int i = 0; i < PRODUCERS; i++) {
-		assert_int_equal(nb_read[i], EACH);
-		assert_int_equal(roost_event_source_fini(&crowd[i]), EACH);
-	}
-	roost_event_ack(&other, READERS);
-	roost_event_source_fini(&other);
-	assert_false(is_readable(0));
-}
-
-/* ---- the end of a source ----------------------------------------------- */
-
-static void fini__removes_unread_events_and_their_tokens(void **state)
-{
-	struct roost_event ev;
-
-	(void)state;
-	for (unsigned int i = 0; i < 3 * CAPACITY; i++)
-		roost_event_raise(&src, 1, 0);
-	assert_int_equal(roost_event_source_fini(&src), 0);
-	assert_false(is_readable(0));
-	set_nonblocking();
-	assert_int_equal(roost_channel_read(ch, &ev), -EAGAIN);
-}
-
-static void fini__leaves_the_events_of_others_in_order(void **state)
-{
-	struct roost_event ev;
-
-	(void)state;
-	for (uint32_t i = 0; i < 3; i++) {
-		roost_event_raise(&src, 1, 0);
-		roost_event_raise(&other, 2, i);
-	}
-	roost_event_source_fini(&src);
-	set_nonblocking();
-	for (uint32_t i = 0; i < 3; i++) {
-		assert_int_equal(roost_channel_read(ch, &ev), 0);
-		assert_ptr_equal(ev.source, &other);
-		assert_int_equal(ev.arg, i);
-	}
-	assert_int_equal(roost_channel_read(ch, &ev), -EAGAIN);
-	assert_false(is_readable(0));
-	roost_event_ack(&other, 3);
-	roost_event_source_fini(&other);
-}
-
-static _Atomic bool fini_done;
-
-static void *finish(void *arg)
-{
-	(void)arg;
-	roost_event_source_fini(&src);
-	atomic_store(&fini_done, true);
-	return NULL;
-}
-
-static void fini__waits_for_the_acks_of_what_was_read(void **state)
-{
-	struct roost_event ev;
-	pthread_t thread;
-
-	(void)state;
-	atomic_store(&fini_done, false);
-	roost_event_raise(&src, 1, 0);
-	roost_event_raise(&src, 1, 0);
-	assert_int_equal(roost_channel_read(ch, &ev), 0);
-	assert_int_equal(roost_channel_read(ch, &ev), 0);
-	pthread_create(&thread, NULL, finish, NULL);
-	sleep_ms(50);
-	assert_false(atomic_load(&fini_done));
-	roost_event_ack(&src, 1);
-	sleep_ms(50);
-	assert_false(atomic_load(&fini_done));
-	roost_event_ack(&src, 1);
-	pthread_join(thread, NULL);
-	assert_true(atomic_load(&fini_done));
-}
-
-/* An event that was read and not acked holds up its own source only. */
-static void fini__is_not_held_up_by_other_sources(void **state)
-{
-	struct roost_event ev;
-
-	(void)state;
-	roost_event_raise(&other, 1, 0);
-	assert_int_equal(roost_channel_read(ch, &ev), 0);
-	assert_int_equal(roost_event_source_fini(&src), 0);
-	roost_event_ack(&other, 1);
-	roost_event_source_fini(&other);
-}
-
-static void *read_one(void *arg)
-{
-	assert_int_equal(roost_channel_read(ch, arg), 0);
-	roost_event_ack(((struct roost_event *)arg)->source, 1);
-	return NULL;
-}
-
-/* A reader whose event is purged under its hands waits for the next one. */
-static void fini__a_reader_that_lost_the_race_waits_again(void **state)
-{
-	struct roost_event ev = { 0 };
-	pthread_t thread;
-
-	(void)state;
-	for (int round = 0; round < 500; round++) {
-		struct roost_event_source doomed;
-
-		roost_event_source_init(&doomed, ch, NULL);
-		pthread_create(&thread, NULL, read_one, &ev);
-		roost_event_raise(&doomed, 1, 0);
-		roost_event_source_fini(&doomed);
-		roost_event_raise(&src, 5, 0);
-		pthread_join(thread, NULL);
-		if (ev.type == 1) { /* it won: the other one is still there */
-			assert_int_equal(roost_channel_read(ch, &ev), 0);
-			roost_event_ack(&src, 1);
+		if (event.source == &a) {
+			assert_int_equal(event.arg, 100 + event.type);
+			seen_a[event.type]++;
+		} else {
+			assert_ptr_equal(event.source, &b);
+			assert_int_equal(event.type, 31);
+			assert_int_equal(event.arg, 5);
+			seen_b++;
 		}
-		assert_int_equal(ev.type, 5);
-		assert_false(is_readable(0));
+		roost_event_ack(event.source, 1);
 	}
-	roost_event_source_fini(&src);
+	assert_false(readable(channel));
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(seen_a[i], 100);
+	assert_int_equal(seen_b, 50);
+	assert_int_equal(roost_event_source_fini(&a), 800);
+	assert_int_equal(roost_event_source_fini(&b), 50);
+	roost_channel_destroy(channel);
 }
 
-static void source__without_a_channel_raises_nothing(void **state)
+/* ---- objects that go away ------------------------------------------- */
+
+static void event_source_fini__removes_events_and_tokens(void **state)
 {
-	struct roost_event_source lone;
+	struct roost_channel *channel = new_channel(64);
+	struct roost_event_source gone, other;
 
 	(void)state;
-	roost_event_source_init(&lone, NULL, NULL);
-	roost_event_raise(&lone, 1, 0);
-	roost_event_ack(&lone, 1);
-	assert_int_equal(roost_event_source_fini(&lone), 0);
-	assert_false(is_readable(0));
+	roost_event_source_init(&gone, channel, NULL);
+	roost_event_source_init(&other, channel, NULL);
+	for (uint32_t i = 0; i < 10; i++)
+		roost_event_raise(&gone, i, 0);
+	assert_int_equal(roost_event_source_fini(&gone), 0);
+	assert_false(readable(channel));
+	/* Others keep theirs, in their order. */
+	roost_event_source_init(&gone, channel, NULL);
+	for (uint32_t i = 0; i < 10; i++) {
+		roost_event_raise(&gone, i, 0);
+		roost_event_raise(&other, i, i * i);
+		roost_event_raise(&gone, i, 0);
+	}
+	read_and_ack(channel);
+	assert_int_equal(roost_event_source_fini(&gone), 1);
+	for (uint32_t i = 0; i < 10; i++) {
+		struct roost_event event = read_one(channel);
+
+		assert_ptr_equal(event.source, &other);
+		assert_int_equal(event.type, i);
+		assert_int_equal(event.arg, i * i);
+		roost_event_ack(&other, 1);
+	}
+	assert_false(readable(channel));
+	assert_int_equal(roost_event_source_fini(&other), 10);
+	roost_channel_destroy(channel);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+/* The same when most of them wait outside the ring, of both. */
+static void event_source_fini__with_overflow(void **state)
+{
+	struct roost_channel *channel = new_channel(4);
+	struct roost_event_source gone, other;
+	unsigned int seen[2] = { 0 };
+
+	(void)state;
+	roost_event_source_init(&gone, channel, NULL);
+	roost_event_source_init(&other, channel, NULL);
+	for (uint32_t i = 0; i < 100; i++) {
+		roost_event_raise(&gone, i % 2, 0);
+		roost_event_raise(&other, i % 2, 0);
+	}
+	assert_int_equal(roost_event_source_fini(&gone), 0);
+	for (int i = 0; i < 100; i++) {
+		struct roost_event event = read_one(channel);
+
+		assert_ptr_equal(event.source, &other);
+		seen[event.type]++;
+		roost_event_ack(&other, 1);
+	}
+	assert_int_equal(seen[0], 50);
+	assert_int_equal(seen[1], 50);
+	assert_false(readable(channel));
+	assert_int_equal(roost_event_source_fini(&other), 100);
+	roost_channel_destroy(channel);
+}
+
+/* An object goes away while a reader holds the token of its only event, but
+ * has not looked for the event yet. This test is that reader.
+ */
+static void event_source_fini__token_held_by_a_reader(void **state)
+{
+	struct roost_channel *channel = new_channel(8);
+	int fd = roost_channel_fd(channel);
+	struct roost_event_source gone, other;
+	struct roost_event event;
+	uint64_t token;
+
+	(void)state;
+	set_nonblocking(channel, true);
+	roost_event_source_init(&other, channel, NULL);
+	for (int round = 0; round < 3; round++) {
+		roost_event_source_init(&gone, channel, NULL);
+		roost_event_raise(&gone, 0, 0);
+		assert_int_equal(read(fd, &token, sizeof(token)),
+				 sizeof(token));
+		assert_int_equal(roost_event_source_fini(&gone), 0);
+		/* It will take this one, so that nobody else must wake up. */
+		roost_event_raise(&other, 1, 0);
+		assert_false(readable(channel));
+		assert_int_equal(write(fd, &token, sizeof(token)),
+				 sizeof(token));
+		assert_int_equal(roost_channel_read(channel, &event), 0);
+		roost_event_ack(&other, 1);
+		assert_false(readable(channel));
+		/* Or it finds nothing, and then all is as before. */
+		roost_event_source_init(&gone, channel, NULL);
+		roost_event_raise(&gone, 0, 0);
+		assert_int_equal(read(fd, &token, sizeof(token)),
+				 sizeof(token));
+		assert_int_equal(roost_event_source_fini(&gone), 0);
+		assert_int_equal(write(fd, &token, sizeof(token)),
+				 sizeof(token));
+		assert_int_equal(roost_channel_read(channel, &event), -EAGAIN);
+		roost_event_raise(&other, 1, 0);
+		read_and_ack(channel);
+		assert_false(readable(channel));
+	}
+	assert_int_equal(roost_event_source_fini(&other), 6);
+	roost_channel_destroy(channel);
+}
+
+struct finisher {
+	struct roost_event_source *source;
+	pthread_t thread;
+	atomic_bool done;
+	uint64_t acked;
+};
+
+static void *finish_in_thread(void *arg)
+{
+	struct finisher *f = arg;
+
+	f->acked = roost_event_source_fini(f->source);
+	atomic_store(&f->done, true);
+	return NULL;
+}
+
+static void event_source_fini__waits_for_acks(void **state)
+{
+	struct roost_channel *channel = new_channel(8);
+	struct roost_event_source source, other;
+	struct finisher f = { .source = &source };
+
+	(void)state;
+	roost_event_source_init(&source, channel, NULL);
+	roost_event_source_init(&other, channel, NULL);
+	for (uint32_t i = 0; i < 3; i++)
+		roost_event_raise(&source, 0, 0);
+	roost_event_raise(&other, 0, 0);
+	roost_event_raise(&source, 0, 0);
+	for (int i = 0; i < 3; i++)
+		read_one(channel);
+	assert_int_equal(pthread_create(&f.thread, NULL, finish_in_thread, &f),
+			 0);
+	usleep(10000);
+	assert_false(atomic_load(&f.done));
+	/* Meanwhile the channel goes on for the others. */
+	read_and_ack(channel);
+	assert_int_equal(roost_event_source_fini(&other), 1);
+	roost_event_ack(&source, 2);
+	usleep(10000);
+	assert_false(atomic_load(&f.done));
+	roost_event_ack(&source, 1);
+	pthread_join(f.thread, NULL);
+	assert_int_equal(f.acked, 3);
+	assert_false(readable(channel));
+	roost_channel_destroy(channel);
+}
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(read__returns_what_was_raised_in_order),
-		TEST(read__nonblocking_and_empty_is_eagain),
-		TEST(read__interrupted_by_a_signal_is_eintr),
-		TEST(read__blocks_until_an_event_comes),
-		TEST(fd__poll_and_select_follow_the_events),
-		TEST(fd__epoll_reports_every_event_as_an_edge),
-		TEST(overflow__keeps_every_event),
-		TEST(overflow__many_readers_none_lost_none_doubled),
-		TEST(fini__removes_unread_events_and_their_tokens),
-		TEST(fini__leaves_the_events_of_others_in_order),
-		TEST(fini__waits_for_the_acks_of_what_was_read),
-		TEST(fini__is_not_held_up_by_other_sources),
-		TEST(fini__a_reader_that_lost_the_race_waits_again),
-		TEST(source__without_a_channel_raises_nothing),
+		cmocka_unit_test(channel_create__capacity),
+		cmocka_unit_test(channel_create__out_of_descriptors),
+		cmocka_unit_test(channel_read__in_order_with_all_fields),
+		cmocka_unit_test(event_raise__without_channel),
+		cmocka_unit_test(channel_read__nonblocking),
+		cmocka_unit_test(channel_read__blocks),
+		cmocka_unit_test(channel_read__interrupted),
+		cmocka_unit_test(channel_read__token_without_event),
+		cmocka_unit_test(channel_fd__poll_and_select),
+		cmocka_unit_test(channel_fd__epoll_level_and_edge),
+		cmocka_unit_test(event_raise__overflow_keeps_events),
+		cmocka_unit_test(event_source_fini__removes_events_and_tokens),
+		cmocka_unit_test(event_source_fini__with_overflow),
+		cmocka_unit_test(event_source_fini__token_held_by_a_reader),
+		cmocka_unit_test(event_source_fini__waits_for_acks),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests_name("channel", tests, NULL, NULL);
 }

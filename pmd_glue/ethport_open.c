@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "pmd_glue/ethport.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "lib/wire/frame.h"
+#include "pmd_glue/eal.h"
+#include "pmd_glue/ethport_priv.h"
+#include "pmd_glue/kif.h"
+
+#define RX_DESCS 1024u
+#define TX_DESCS 1024u
+/* Both rings full, what the engine queues, and the caches of the worker. */
+#define POOL_MBUFS 4095u
+#define POOL_CACHE 256u
+/* What we need of an mbuf ourselves, and the most it can have. */
+#define ROOM_MIN_BYTES (4096u + ROOST_FRAME_OVERHEAD_MAX)
+#define ROOM_MAX_BYTES ((uint32_t)UINT16_MAX - RTE_PKTMBUF_HEADROOM)
+
+/* ---- what the user gave -------------------------------------------------- */
+
+static int check_kernel_interface(struct roost_ethport *port)
+{
+	struct roost_kif kif;
+	int ret;
+
+	if (port->kernel != ROOST_KERNEL_SHARES)
+		return 0;
+	ret = roost_kif_read(port->iface, &kif);
+	if (ret == -ENODEV)
+		ROOST_ETHPORT_REPORT(
+			port,
+			"no interface \"%s\" in this network namespace; "
+			"see \"ip link\"",
+			port->iface);
+	else if (ret)
+		ROOST_ETHPORT_REPORT(port, "interface \"%s\": %s", port->iface,
+				     strerror(-ret));
+	if (ret)
+		return ret;
+	ret = roost_kif_join_all_groups(port->iface);
+	if (ret == -EPERM) {
+		ROOST_ETHPORT_REPORT(
+			port,
+			"no permission for packets of interface \"%s\"; "
+			"run as root or with CAP_NET_RAW and CAP_NET_ADMIN",
+			port->iface);
+		return ret;
+	}
+	port->groups_fd = ret < 0 ? -1 : ret;
+	return 0;
+}
+
+static int check_devargs(struct roost_ethport *port)
+{
+	char unknown[ROOST_DEVARG_KEY_MAX], nearest[ROOST_DEVARG_KEY_MAX];
+	const struct roost_driver *d = port->driver;
+	char value[ROOST_DEVARGS_MAX];
+
+	if (roost_driver_check_keys(port->conf.devargs, unknown, nearest)) {
+		ROOST_ETHPORT_REPORT(
+			port,
+			"driver %s has no argument \"%s\"; did you mean "
+			"\"%s\"?",
+			d->prefix, unknown, nearest);
+		return -ENODEV;
+	}
+	if (d->required && roost_devargs_value(port->conf.devargs, d->required,
+					       value, sizeof(value))) {
+		ROOST_ETHPORT_REPORT(
+			port,
+			"driver %s needs an argument \"%s\"; append "
+			"\",%s=...\"",
+			d->prefix, d->required, d->required);
+		return -ENODEV;
+	}
+	return 0;
+}
+
+static int complete_devargs(struct roost_ethport *port)
+{
+	const char *devargs = port->conf.devargs;
+	char role[16];
+	int ret;
+
+	port->driver = roost_driver_find(devargs);
+	ret = check_devargs(port);
+	if (ret)
+		return ret;
+	if (roost_driver_devargs(devargs, port->devargs,
+				 sizeof(port->devargs))) {
+		ROOST_ETHPORT_REPORT(port,
+				     "devargs are too long; shorten them");
+		return -ENODEV;
+	}
+	port->kernel = roost_driver_kernel(port->devargs, port->iface,
+					   sizeof(port->iface));
+	/* memif is a client unless it is told otherwise. */
+	port->is_memif_client =
+		port->driver->gated_library &&
+		(roost_devargs_value(port->devargs, "role", role,
+				     sizeof(role)) != 0 ||
+		 (!strstr(role, "server") && !strstr(role, "master")));
+	return 0;
+}
+
+/* ---- plugging in --------------------------------------------------------- */
+
+static int open_gate(struct roost_ethport *port)
+{
+	char key[sizeof(port->gate.key)] = "";
+	int ret;
+
+	if (!port->driver->gated_library)
+		return 0;
+	ret = roost_intr_gate_put(port->driver->gated_library);
+	if (ret) {
+		ROOST_ETHPORT_REPORT(
+			port,
+			"%s: %s; install DPDK's drivers, as shared "
+			"libraries",
+			port->driver->gated_library,
+			ret == -ENOENT ? "not loaded" : strerror(-ret));
+		return -ENODEV;
+	}
+	roost_devargs_value(port->devargs, "socket", key, sizeof(key));
+	roost_intr_owner_open(&port->gate, key, port->conf.is_link);
+	return 0;
+}
+
+static void report_probe(struct roost_ethport *port, int error)
+{
+	const char *cause = roost_eal_log_first();
+
+	ROOST_ETHPORT_REPORT(
+		port,
+		"DPDK cannot open it: %s; check the devargs, \"-v\" shows "
+		"DPDK's log",
+		*cause ? cause : strerror(error));
+}
+
+static int plug_in(struct roost_ethport *port)
+{
+	char name[RTE_DEV_NAME_MAX_LEN];
+	int ret;
+
+	roost_devargs_name(port->devargs, name, sizeof(name));
+	port->was_there = rte_eth_dev_get_port_by_name(name, &port->id) == 0;
+	if (port->was_there)
+		return 0;
+	roost_eal_log_clear();
+	roost_ethport_enter(port);
+	ret = rte_dev_probe(port->devargs);
+	roost_ethport_leave(port);
+	if (ret == 0)
+		ret = rte_eth_dev_get_port_by_name(name, &port->id);
+	if (ret == 0)
+		return 0;
+	report_probe(port, -ret);
+	/* Drivers say -1 for anything, which is no error number. */
+	return ret == -ENOMEM || ret == -EACCES ? ret : -ENODEV;
+}
+
+/* So that a program that uses DPDK itself passes over our ports. */
+static int take_ownership(struct roost_ethport *port)
+{
+	struct rte_eth_dev_owner owner = { .name = "roost" };
+
+	if (rte_eth_dev_owner_new(&owner.id) ||
+	    rte_eth_dev_owner_set(port->id, &owner)) {
+		ROOST_ETHPORT_REPORT(
+			port,
+			"the program itself uses this port; name another");
+		return -EBUSY;
+	}
+	port->owner_id = owner.id;
+	return 0;
+}
+
+static int make_pool(struct roost_ethport *port)
+{
+	uint32_t room = ROOM_MIN_BYTES;
+	char name[RTE_MEMPOOL_NAMESIZE];
+
+	if (port->conf.mtu_bytes + ROOST_ETH_LEN + ROOST_VLAN_LEN > room)
+		room = port->conf.mtu_bytes + ROOST_ETH_LEN + ROOST_VLAN_LEN;
+	if (port->driver->rx_room_bytes &&
+	    port->driver->rx_room_bytes(port->devargs) > room)
+		room = port->driver->rx_room_bytes(port->devargs);
+	room = RTE_ALIGN_CEIL(room, 64u);
+	if (room > ROOM_MAX_BYTES)
+		room = ROOM_MAX_BYTES;
+	snprintf(name, sizeof(name), "roost_port%u", port->id);
+	port->pool =
+		rte_pktmbuf_pool_create(name, POOL_MBUFS, POOL_CACHE, 0,
+					(uint16_t)(room + RTE_PKTMBUF_HEADROOM),
+					rte_eth_dev_socket_id(port->id));
+	if (port->pool)
+		return 0;
+	ROOST_ETHPORT_REPORT(
+		port,
+		"no memory for %u packets: %s; free some, or give more "
+		"huge pages",
+		POOL_MBUFS, rte_strerror(rte_errno));
+	return -ENOMEM;
+}
+
+static int configure_with(struct roost_ethport *port, bool rx_interrupts)
+{
+	struct rte_eth_conf conf = { 0 };
+	struct rte_eth_dev_info info;
+	uint16_t rx_descs = RX_DESCS, tx_descs = TX_DESCS;
+	int ret;
+
+	ret = rte_eth_dev_info_get(port->id, &info);
+	if (ret)
+		return ret;
+	port->has_lsc = *info.dev_flags & RTE_ETH_DEV_INTR_LSC;
+	conf.intr_conf.lsc = port->has_lsc;
+	conf.intr_conf.rxq = rx_interrupts;
+	ret = rte_eth_dev_configure(port->id, 1, 1, &conf);
+	if (ret)
+		return ret;
+	ret = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rx_descs, &tx_descs);
+	if (ret)
+		return ret;
+	ret = rte_eth_rx_queue_setup(port->id, 0, rx_descs,
+				     (unsigned int)rte_eth_dev_socket_id(
+					     port->id),
+				     NULL, port->pool);
+	if (ret)
+		return ret;
+	return rte_eth_tx_queue_setup(port->id, 0, tx_descs,
+				      (unsigned int)rte_eth_dev_socket_id(
+					      port->id),
+				      NULL);
+}
+
+static int configure(struct roost_ethport *port)
+{
+	int ret = -ENOTSUP;
+
+	roost_eal_log_clear();
+	roost_ethport_enter(port);
+	if (!port->driver->gated_library)
+		ret = configure_with(port, true);
+	if (ret)
+		ret = configure_with(port, false);
+	roost_ethport_leave(port);
+	if (ret) {
+		ROOST_ETHPORT_REPORT(port, "DPDK cannot configure it: %s",
+				     *roost_eal_log_first()
+					     ? roost_eal_log_first()
+					     : strerror(-ret));
+		return ret;
+	}
+	if (port->has_lsc)
+		rte_eth_dev_callback_register(port->id, RTE_ETH_EVENT_INTR_LSC,
+					      roost_ethport_lsc, NULL);
+	return 0;
+}
+
+/* ---- MTU --------------------------------------------------------------- */
+
+/* Make the interface's MTU at least what was asked; *mtu is what it has. */
+static int kernel_mtu(struct roost_ethport *port, uint32_t *mtu)
+{
+	struct roost_kif kif;
+	int ret;
+
+	ret = roost_kif_read(port->iface, &kif);
+	if (ret)
+		return ret;
+	*mtu = kif.mtu_bytes;
+	if (port->conf.mtu_bytes <= kif.mtu_bytes)
+		return 0;
+	ret = roost_kif_set_mtu(port->iface, port->conf.mtu_bytes);
+	if (ret == 0)
+		*mtu = port->conf.mtu_bytes;
+	return ret;
+}
+
+static int device_mtu(struct roost_ethport *port, uint32_t *mtu)
+{
+	uint16_t has;
+	int ret;
+
+	if (port->conf.mtu_bytes) {
+		ret = rte_eth_dev_set_mtu(port->id,
+					  (uint16_t)port->conf.mtu_bytes);
+		*mtu = port->conf.mtu_bytes;
+	} else {
+		ret = rte_eth_dev_get_mtu(port->id, &has);
+		*mtu = has;
+	}
+	return ret;
+}
+
+/* Where the driver's buffers say it, ethdev's MTU is a formality. */
+static int find_mtu(struct roost_ethport *port, uint32_t *mtu)
+{
+	uint32_t most = UINT32_MAX;
+	int ret = 0;
+
+	if (port->driver->ip_mtu_bytes)
+		most = port->driver->ip_mtu_bytes(port->devargs);
+	if (port->conf.mtu_bytes > most) {
+		ROOST_ETHPORT_REPORT(
+			port,
+			"its buffers hold an MTU of %u, not of %u; give a "
+			"smaller mtu, or devargs with larger buffers",
+			most, port->conf.mtu_bytes);
+		return -EINVAL;
+	}
+	if (port->iface[0])
+		ret = kernel_mtu(port, mtu);
+	else if (most != UINT32_MAX)
+		*mtu = most;
+	else
+		ret = device_mtu(port, mtu);
+	if (ret) {
+		ROOST_ETHPORT_REPORT(
+			port,
+			"it cannot have an MTU of %u: %s; give a smaller "
+			"mtu, or none",
+			port->conf.mtu_bytes, strerror(-ret));
+		return -EINVAL;
+	}
+	*mtu = RTE_MIN(*mtu, most);
+	return 0;
+}
+
+static int set_mtu(struct roost_ethport *port)
+{
+	uint32_t mtu = 0;
+	int ret = find_mtu(port, &mtu);
+
+	port->ip_mtu_bytes = port->conf.mtu_bytes ? port->conf.mtu_bytes : mtu;
+	return ret;
+}
+
+/* A port whose other end is a kernel has that kernel's MAC; as a neighbour of
+ * it we need our own.
+ */
+static int find_mac(struct roost_ethport *port)
+{
+	struct rte_ether_addr mac;
+	int ret = rte_eth_macaddr_get(port->id, &mac);
+
+	if (ret) {
+		ROOST_ETHPORT_REPORT(port, "it has no MAC address: %s",
+				     strerror(-ret));
+		return ret;
+	}
+	memcpy(port->mac, mac.addr_bytes, sizeof(port->mac));
+	if (port->kernel == ROOST_KERNEL_PEER) {
+		port->mac[0] |= 0x02; /* locally administered */
+		port->mac[5] ^= 0x01;
+	}
+	return 0;
+}
+
+int roost_ethport_open(struct roost_ethport *port,
+		       const struct roost_ethport_conf *conf)
+{
+	int ret;
+
+	*port = (struct roost_ethport){
+		.conf = *conf,
+		.epoll_fd = -1,
+		.groups_fd = -1,
+		.retry_after_ns = ROOST_ETHPORT_RETRY_MIN_NS,
+	};
+	ret = complete_devargs(port);
+	if (ret)
+		return ret;
+	ret = check_kernel_interface(port);
+	if (ret)
+		return ret;
+	ret = open_gate(port);
+	if (ret)
+		goto leave_groups;
+	ret = plug_in(port);
+	if (ret)
+		goto close_gate;
+	ret = take_ownership(port);
+	if (ret)
+		goto unplug;
+	ret = make_pool(port);
+	if (ret)
+		goto disown;
+	ret = configure(port);
+	if (ret)
+		goto free_pool;
+	ret = set_mtu(port);
+	if (!ret)
+		ret = find_mac(port);
+	if (!ret)
+		return 0;
+free_pool:
+	rte_mempool_free(port->pool);
+disown:
+	rte_eth_dev_owner_unset(port->id, port->owner_id);
+unplug:
+	roost_ethport_plug_out(port);
+close_gate:
+	if (port->driver->gated_library)
+		roost_intr_owner_close(&port->gate);
+leave_groups:
+	if (port->groups_fd >= 0)
+		close(port->groups_fd);
+	return ret;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_PMD_GLUE_ETHPORT_PRIV_H
+#define ROOST_PMD_GLUE_ETHPORT_PRIV_H
+
+/*
+ * Inside of ports: what opening (ethport_open.c) and the life after it
+ * (ethport.c) share. Thread: the control thread.
+ */
+
+#include <rte_ethdev.h>
+
+#include "pmd_glue/ethport.h"
+#include "pmd_glue/report.h"
+
+/* A client asks for its server after so long, and ever less often. */
+#define ROOST_ETHPORT_RETRY_MIN_NS 2000000u
+
+#define ROOST_ETHPORT_REPORT(port, format, ...)                                \
+	roost_report("%s: " format, (port)->conf.label, ##__VA_ARGS__)
+
+/* Around calls in which the driver may register or take something. */
+void roost_ethport_enter(struct roost_ethport *port);
+void roost_ethport_leave(struct roost_ethport *port);
+
+/* Close the port and remove the device, where the application had not plugged
+ * it in itself.
+ */
+void roost_ethport_plug_out(struct roost_ethport *port);
+
+/* For RTE_ETH_EVENT_INTR_LSC. Thread: EAL's. */
+int roost_ethport_lsc(uint16_t id, enum rte_eth_event_type type, void *arg,
+		      void *ret);
+
+#endif

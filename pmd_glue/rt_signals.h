@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_PMD_GLUE_RT_SIGNALS_H
+#define ROOST_PMD_GLUE_RT_SIGNALS_H
+
+/*
+ * Real-time signals belong to the application. net_tap takes a free one and has
+ * the kernel send it to the process for every packet, which interrupts the
+ * application's sleeps; where it finds none that is free, it polls.
+ *
+ * Thread: the control thread; not nested.
+ */
+
+/* Make all real-time signals look taken... */
+void roost_rt_signals_hide(void);
+/* ...and put back what was there. */
+void roost_rt_signals_show(void);
+
+#endif

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include "lib/wire/drop.h"
+#include "tests/unit/engine/eal.h"
+#include "tests/unit/engine/fixture.h"
+
+#define RAW_QUEUE_LEN 255
+
+static struct rte_mempool *pool;
+
+static int start(void **state)
+{
+	(void)state;
+	eal_start();
+	pool = eal_pool("worker", 1023);
+	return 0;
+}
+
+/* ---- the turn ------------------------------------------------------- */
+
+struct taker {
+	struct roost_worker *worker;
+	atomic_bool has_it;
+	atomic_bool give_back;
+};
+
+static void *take(void *arg)
+{
+	struct taker *t = arg;
+
+	roost_worker_turn_take(t->worker);
+	atomic_store(&t->has_it, true);
+	while (!atomic_load(&t->give_back))
+		usleep(100);
+	roost_worker_turn_release(t->worker);
+	return NULL;
+}
+
+static void *try_once(void *arg)
+{
+	struct taker *t = arg;
+
+	atomic_store(&t->has_it, roost_worker_turn_try(t->worker));
+	if (atomic_load(&t->has_it))
+		roost_worker_turn_release(t->worker);
+	return NULL;
+}
+
+static bool other_thread_can_try(struct fixture *f)
+{
+	struct taker t = { .worker = f->worker };
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, try_once, &t), 0);
+	pthread_join(thread, NULL);
+	return atomic_load(&t.has_it);
+}
+
+static void turn__belongs_to_one(void **state)
+{
+	struct taker t = { 0 };
+	pthread_t thread;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, pool);
+	assert_true(roost_worker_turn_try(f.worker));
+	assert_false(other_thread_can_try(&f));
+	assert_false(roost_worker_turn_wanted(f.worker));
+	t.worker = f.worker;
+	assert_int_equal(pthread_create(&thread, NULL, take, &t), 0);
+	while (!roost_worker_turn_wanted(f.worker))
+		usleep(100);
+	assert_false(atomic_load(&t.has_it));
+	roost_worker_turn_release(f.worker);
+	while (!atomic_load(&t.has_it))
+		usleep(100);
+	assert_false(roost_worker_turn_wanted(f.worker));
+	assert_false(other_thread_can_try(&f));
+	atomic_store(&t.give_back, true);
+	pthread_join(thread, NULL);
+	assert_true(other_thread_can_try(&f));
+	fixture_close(&f);
+}
+
+/* What is rung while somebody holds the turn is told on release. */
+static void turn_release__tells_of_work(void **state)
+{
+	const struct roost_send_wr wr = { .opcode = ROOST_WR_SEND };
+	struct roost_qp *qp;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, pool);
+	qp = fixture_qp_in_rts(&f, 4);
+	assert_true(roost_worker_turn_try(f.worker));
+	assert_false(roost_worker_turn_release(f.worker));
+	assert_true(roost_worker_turn_try(f.worker));
+	roost_worker_iterate(f.worker, 1);
+	assert_int_equal(fixture_send(qp, &wr), 0);
+	assert_true(roost_worker_has_work(f.worker));
+	assert_true(roost_worker_turn_release(f.worker));
+	assert_true(fixture_iterate(&f, 2) > 0);
+	assert_false(roost_worker_has_work(f.worker));
+	assert_int_equal(f.nb_sent, 1);
+	assert_true(roost_worker_is_busy(f.worker));
+	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
+	assert_false(roost_worker_is_busy(f.worker));
+	fixture_close(&f);
+}
+
+/* ---- frames as they are --------------------------------------------- */
+
+static int send_raw(struct fixture *f)
+{
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
+
+	assert_non_null(mbuf);
+	rte_pktmbuf_append(mbuf, 60);
+	return roost_worker_send_frame(f->worker, 1, mbuf);
+}
+
+static void send_frame__goes_out_with_the_next_turn(void **state)
+{
+	unsigned int before = rte_mempool_avail_count(pool);
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, pool);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(send_raw(&f), 0);
+	assert_int_equal(f.nb_sent, 0);
+	assert_true(roost_worker_has_work(f.worker));
+	assert_true(fixture_iterate(&f, 1) > 0);
+	assert_int_equal(f.nb_sent, 10);
+	assert_false(roost_worker_has_work(f.worker));
+	assert_int_equal(fixture_iterate(&f, 2), 0);
+	fixture_close(&f);
+	assert_int_equal(rte_mempool_avail_count(pool), before);
+}
+
+static void send_frame__queue_full(void **state)
+{
+	unsigned int before = rte_mempool_avail_count(pool);
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, pool);
+	for (int i = 0; i < RAW_QUEUE_LEN; i++)
+		assert_int_equal(send_raw(&f), 0);
+	/* Taken all the same. */
+	assert_int_equal(send_raw(&f), -ENOBUFS);
+	assert_int_equal(rte_mempool_avail_count(pool), before - RAW_QUEUE_LEN);
+	/* Frames that nobody sent are freed with the device. */
+	fixture_close(&f);
+	assert_int_equal(rte_mempool_avail_count(pool), before);
+}
+
+/* A port that takes nothing for a while: the worker keeps what it has, says
+ * that it is busy, and drops what it has no room for.
+ */
+static void send_frame__port_takes_nothing(void **state)
+{
+	unsigned int before = rte_mempool_avail_count(pool);
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, pool);
+	f.take_max = 0;
+	assert_int_equal(send_raw(&f), 0);
+	fixture_iterate(&f, 1);
+	assert_int_equal(f.nb_sent, 0);
+	assert_true(roost_worker_is_busy(f.worker));
+	f.take_max = 10;
+	fixture_iterate(&f, 2);
+	assert_int_equal(f.nb_sent, 1);
+	assert_false(roost_worker_is_busy(f.worker));
+
+	f.take_max = 0;
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < RAW_QUEUE_LEN; i++)
+			assert_int_equal(send_raw(&f), 0);
+		fixture_iterate(&f, 3);
+	}
+	f.take_max = 100;
+	for (uint64_t i = 0; i < 10; i++)
+		fixture_iterate(&f, 4 + i);
+	assert_int_equal(f.nb_sent, 1 + 256);
+	assert_false(roost_worker_is_busy(f.worker));
+	fixture_close(&f);
+	assert_int_equal(rte_mempool_avail_count(pool), before);
+}
+
+/* No mbuf: the request waits, and goes out when there is one again. */
+static void iterate__out_of_mbufs(void **state)
+{
+	const struct roost_send_wr wr = { .opcode = ROOST_WR_SEND };
+	unsigned int before = rte_mempool_avail_count(pool), n = 0;
+	struct rte_mbuf *all[1023];
+	struct roost_dev_counters c;
+	struct roost_qp *qp;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, pool);
+	qp = fixture_qp_in_rts(&f, 4);
+	while (n < 1023 && (all[n] = rte_pktmbuf_alloc(pool)) != NULL)
+		n++;
+	assert_int_equal(fixture_send(qp, &wr), 0);
+	fixture_iterate(&f, 1);
+	assert_int_equal(f.nb_sent, 0);
+	assert_true(roost_worker_is_busy(f.worker));
+	roost_dev_counters(f.dev, &c);
+	assert_true(c.drops[ROOST_DROP_NO_BUFFER] > 0);
+	rte_pktmbuf_free_bulk(all, n);
+	fixture_iterate(&f, 2);
+	assert_int_equal(f.nb_sent, 1);
+	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
+	fixture_close(&f);
+	assert_int_equal(rte_mempool_avail_count(pool), before);
+}
+
+/* ---- doorbells from many threads ------------------------------------ */
+
+#define POSTERS 4
+#define STRESS_QPS 8
+#define POSTS 20000u
+
+struct stress {
+	struct fixture f;
+	struct roost_qp *qps[STRESS_QPS];
+	struct roost_cq *cq;
+	atomic_uint next_poster;
+	atomic_uint nb_posted;
+	atomic_bool posting_over;
+	atomic_bool stop;
+	uint8_t *seen; /* completions of each request */
+};
+
+/* In RESET nothing can be posted; soon it can. */
+static bool keep_trying(struct stress *s)
+{
+	sched_yield();
+	return !atomic_load(&s->posting_over);
+}
+
+static void *post_much(void *arg)
+{
+	struct stress *s = arg;
+	unsigned int me = atomic_fetch_add(&s->next_poster, 1);
+
+	for (unsigned int i = 0; i < POSTS; i++) {
+		unsigned int n = me * POSTS + i;
+		struct roost_send_wr send = {
+			.wr_id = n,
+			.opcode = ROOST_WR_SEND,
+		};
+		struct roost_recv_wr recv = { .wr_id = n };
+		struct roost_qp *qp = s->qps[(n * 7 + me) % STRESS_QPS];
+		int rc;
+
+		do {
+			rc = n % 2 == 0 ? fixture_send(qp, &send)
+					: fixture_recv(qp, &recv);
+		} while (rc == -ENOMEM || (rc == -EINVAL && keep_trying(s)));
+		if (rc == 0)
+			atomic_fetch_add(&s->nb_posted, 1);
+	}
+	return NULL;
+}
+
+static void *turn_all_the_time(void *arg)
+{
+	struct stress *s = arg;
+	uint64_t now_ns = 0;
+
+	while (!atomic_load(&s->stop)) {
+		if (!roost_worker_turn_try(s->f.worker))
+			continue;
+		roost_worker_iterate(s->f.worker, now_ns += 1000);
+		roost_worker_turn_release(s->f.worker);
+	}
+	return NULL;
+}
+
+static unsigned int poll_some(struct stress *s)
+{
+	struct roost_cqe cqes[64];
+	int n = roost_cq_poll(s->cq, 64, cqes);
+
+	assert_true(n >= 0);
+	for (int i = 0; i < n; i++) {
+		assert_true(cqes[i].wr_id < POSTERS * POSTS);
+		assert_int_equal(s->seen[cqes[i].wr_id]++, 0);
+	}
+	return (unsigned int)n;
+}
+
+static void stress_open(struct stress *s)
+{
+	fixture_open(&s->f, pool);
+	assert_int_equal(roost_cq_create(s->f.ctx, 2 * POSTERS * POSTS, NULL,
+					 NULL, &s->cq),
+			 0);
+	s->seen = calloc(POSTERS * POSTS, 1);
+	assert_non_null(s->seen);
+	for (int i = 0; i < STRESS_QPS; i++) {
+		struct roost_qp_init init = {
+			.type = ROOST_QPT_RC,
+			.send_cq = s->cq,
+			.recv_cq = s->cq,
+			.cap = { .max_send_wr = 64, .max_recv_wr = 64 },
+		};
+
+		assert_int_equal(roost_qp_create(s->f.pd, &init, &s->qps[i]),
+				 0);
+	}
+}
+
+static void stress_close(struct stress *s)
+{
+	for (int i = 0; i < STRESS_QPS; i++)
+		assert_int_equal(roost_qp_destroy(s->qps[i], NULL), 0);
+	assert_int_equal(roost_cq_destroy(s->cq, NULL, NULL), 0);
+	free(s->seen);
+	fixture_close(&s->f);
+}
+
+/* Every request to a QP in ERR must be flushed, whoever posts and rings at the
+ * same moment: a doorbell that is lost leaves one behind.
+ */
+static void ring__none_is_lost(void **state)
+{
+	static struct stress s;
+	pthread_t posters[POSTERS], turner;
+	unsigned int seen = 0, idle = 0;
+
+	(void)state;
+	stress_open(&s);
+	for (int i = 0; i < STRESS_QPS; i++)
+		assert_int_equal(fixture_to(s.qps[i], ROOST_QPS_ERR), 0);
+	assert_int_equal(pthread_create(&turner, NULL, turn_all_the_time, &s),
+			 0);
+	for (int i = 0; i < POSTERS; i++)
+		assert_int_equal(pthread_create(&posters[i], NULL, post_much,
+						&s),
+				 0);
+	while (seen < POSTERS * POSTS && idle < 10000) {
+		unsigned int n = poll_some(&s);
+
+		seen += n;
+		idle = n == 0 ? idle + 1 : 0;
+		if (n == 0)
+			usleep(1000);
+	}
+	assert_int_equal(seen, POSTERS * POSTS);
+	for (int i = 0; i < POSTERS; i++)
+		pthread_join(posters[i], NULL);
+	atomic_store(&s.stop, true);
+	pthread_join(turner, NULL);
+	stress_close(&s);
+}
+
+static void once_around(struct fixture *f, struct roost_qp *qp)
+{
+	assert_int_equal(fixture_to(qp, ROOST_QPS_RESET), 0);
+	assert_int_equal(fixture_to_init(qp), 0);
+	assert_int_equal(fixture_to_rtr(f, qp), 0);
+	assert_int_equal(fixture_to_rts(qp), 0);
+	assert_int_equal(fixture_to(qp, ROOST_QPS_ERR), 0);
+}
+
+/* QPs change state under the hands of those who post; what is posted and not
+ * wiped by RESET completes at most once, and nothing hangs.
+ */
+static void modify__while_others_post(void **state)
+{
+	static struct stress s;
+	pthread_t posters[POSTERS], turner;
+	unsigned int seen = 0;
+
+	(void)state;
+	stress_open(&s);
+	assert_int_equal(pthread_create(&turner, NULL, turn_all_the_time, &s),
+			 0);
+	for (int i = 0; i < POSTERS; i++)
+		assert_int_equal(pthread_create(&posters[i], NULL, post_much,
+						&s),
+				 0);
+	for (int round = 0; round < 200 || seen < 1000; round++) {
+		for (int i = 0; i < STRESS_QPS; i++)
+			once_around(&s.f, s.qps[i]);
+		seen += poll_some(&s);
+	}
+	atomic_store(&s.posting_over, true);
+	for (int i = 0; i < POSTERS; i++)
+		pthread_join(posters[i], NULL);
+	atomic_store(&s.stop, true);
+	pthread_join(turner, NULL);
+	for (unsigned int n; (n = poll_some(&s)) > 0;)
+		seen += n;
+	assert_true(seen <= atomic_load(&s.nb_posted));
+	stress_close(&s);
+}
+
+/* Objects come and go while the worker turns. */
+static void *create_and_destroy(void *arg)
+{
+	const struct roost_send_wr wr = { .opcode = ROOST_WR_SEND };
+	struct stress *s = arg;
+	static uint8_t memory[4096];
+
+	for (int i = 0; i < 2000; i++) {
+		struct roost_qp *qp = fixture_qp_in_rts(&s->f, 4);
+		struct roost_mr *mr;
+
+		fixture_send(qp, &wr);
+		if (roost_mr_reg(s->f.pd, memory, sizeof(memory), 0, 0, &mr) ==
+		    0)
+			roost_mr_dereg(mr);
+		roost_qp_destroy(qp, NULL);
+	}
+	return NULL;
+}
+
+static void destroy__while_the_worker_turns(void **state)
+{
+	unsigned int before = rte_mempool_avail_count(pool);
+	static struct stress s;
+	pthread_t threads[2], turner;
+
+	(void)state;
+	stress_open(&s);
+	assert_int_equal(pthread_create(&turner, NULL, turn_all_the_time, &s),
+			 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL,
+						create_and_destroy, &s),
+				 0);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	atomic_store(&s.stop, true);
+	pthread_join(turner, NULL);
+	assert_false(roost_worker_is_busy(s.f.worker));
+	stress_close(&s);
+	assert_int_equal(rte_mempool_avail_count(pool), before);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(turn__belongs_to_one),
+		cmocka_unit_test(turn_release__tells_of_work),
+		cmocka_unit_test(send_frame__goes_out_with_the_next_turn),
+		cmocka_unit_test(send_frame__queue_full),
+		cmocka_unit_test(send_frame__port_takes_nothing),
+		cmocka_unit_test(iterate__out_of_mbufs),
+		cmocka_unit_test(ring__none_is_lost),
+		cmocka_unit_test(modify__while_others_post),
+		cmocka_unit_test(destroy__while_the_worker_turns),
+	};
+
+	return cmocka_run_group_tests_name("worker", tests, start, NULL);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* One channel, many threads. */
+
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lib/event/channel.h"
+
+#define READERS 8
+#define PRODUCERS 2
+#define SOURCES 16
+#define TYPES 4u
+#define EVENTS 10000u
+#define TYPE_STOP 31u
+
+struct crowd {
+	struct roost_channel *channel;
+	struct roost_event_source sources[PRODUCERS][SOURCES];
+	struct roost_event_source stop;
+	atomic_uint seen[PRODUCERS][SOURCES][TYPES];
+	atomic_uint nb_seen;
+	atomic_uint next_producer;
+	atomic_bool churn_stop;
+	atomic_uint nb_wrong;
+};
+
+static bool readable(struct roost_channel *channel)
+{
+	struct pollfd fd = { .fd = roost_channel_fd(channel),
+			     .events = POLLIN };
+
+	return poll(&fd, 1, 0) == 1 && fd.revents == POLLIN;
+}
+
+static void note(struct crowd *c, const struct roost_event *event)
+{
+	ptrdiff_t i = event->source - &c->sources[0][0];
+
+	if (i < 0 || i >= PRODUCERS * SOURCES) {
+		/* One of those that come and go. */
+		if (event->source->owner != event->source)
+			atomic_fetch_add(&c->nb_wrong, 1);
+		return;
+	}
+	atomic_fetch_add(&c->seen[i / SOURCES][i % SOURCES][event->type], 1);
+	atomic_fetch_add(&c->nb_seen, 1);
+}
+
+static void *read_all(void *arg)
+{
+	struct crowd *c = arg;
+	struct roost_event event;
+
+	for (;;) {
+		if (roost_channel_read(c->channel, &event) != 0) {
+			atomic_fetch_add(&c->nb_wrong, 1);
+			return NULL;
+		}
+		if (event.source != &c->stop)
+			note(c, &event);
+		roost_event_ack(event.source, 1);
+		if (event.type == TYPE_STOP)
+			return NULL;
+	}
+}
+
+static void *raise_all(void *arg)
+{
+	struct crowd *c = arg;
+	unsigned int me = atomic_fetch_add(&c->next_producer, 1);
+
+	for (uint32_t i = 0; i < EVENTS; i++)
+		roost_event_raise(&c->sources[me][i % SOURCES],
+				  i / SOURCES % TYPES, 0);
+	return NULL;
+}
+
+/* Objects with events of their own come and go meanwhile. */
+static void *come_and_go(void *arg)
+{
+	struct crowd *c = arg;
+
+	while (!atomic_load(&c->churn_stop)) {
+		struct roost_event_source source;
+
+		roost_event_source_init(&source, c->channel, &source);
+		for (uint32_t i = 0; i < 5; i++)
+			roost_event_raise(&source, i, 0);
+		roost_event_source_fini(&source);
+	}
+	return NULL;
+}
+
+static void crowd_open(struct crowd *c, unsigned int capacity)
+{
+	memset(c, 0, sizeof(*c));
+	assert_int_equal(roost_channel_create(capacity, &c->channel), 0);
+	roost_event_source_init(&c->stop, c->channel, NULL);
+	for (int p = 0; p < PRODUCERS; p++)
+		for (int i = 0; i < SOURCES; i++)
+			roost_event_source_init(&c->sources[p][i], c->channel,
+						NULL);
+}
+
+static void crowd_close(struct crowd *c)
+{
+	assert_false(readable(c->channel));
+	assert_int_equal(atomic_load(&c->nb_wrong), 0);
+	assert_int_equal(atomic_load(&c->nb_seen), PRODUCERS * EVENTS);
+	for (int p = 0; p < PRODUCERS; p++) {
+		for (int i = 0; i < SOURCES; i++) {
+			for (uint32_t t = 0; t < TYPES; t++)
+				assert_in_range(c->seen[p][i][t],
+						EVENTS / SOURCES / TYPES - 1,
+						EVENTS / SOURCES / TYPES + 1);
+			assert_int_equal(roost_event_source_fini(
+						 &c->sources[p][i]),
+					 EVENTS / SOURCES);
+		}
+	}
+	assert_int_equal(roost_event_source_fini(&c->stop), READERS);
+	roost_channel_destroy(c->channel);
+}
+
+/* None is lost, none is doubled, though the ring may be much too small. */
+static void run_crowd(unsigned int capacity, bool churn)
+{
+	pthread_t readers[READERS], producers[PRODUCERS], churner;
+	static struct crowd c;
+	int patience = 20000;
+
+	crowd_open(&c, capacity);
+	for (int i = 0; i < READERS; i++)
+		assert_int_equal(pthread_create(&readers[i], NULL, read_all,
+						&c),
+				 0);
+	for (int i = 0; i < PRODUCERS; i++)
+		assert_int_equal(pthread_create(&producers[i], NULL, raise_all,
+						&c),
+				 0);
+	if (churn)
+		assert_int_equal(pthread_create(&churner, NULL, come_and_go,
+						&c),
+				 0);
+	for (int i = 0; i < PRODUCERS; i++)
+		pthread_join(producers[i], NULL);
+	while (atomic_load(&c.nb_seen) < PRODUCERS * EVENTS && patience-- > 0)
+		usleep(1000);
+	assert_int_equal(atomic_load(&c.nb_seen), PRODUCERS * EVENTS);
+	atomic_store(&c.churn_stop, true);
+	if (churn)
+		pthread_join(churner, NULL);
+	for (int i = 0; i < READERS; i++)
+		roost_event_raise(&c.stop, TYPE_STOP, 0);
+	for (int i = 0; i < READERS; i++)
+		pthread_join(readers[i], NULL);
+	crowd_close(&c);
+}
+
+static void channel_read__one_reader_per_event(void **state)
+{
+	(void)state;
+	run_crowd(1024, false);
+}
+
+static void channel_read__overflow_among_readers(void **state)
+{
+	(void)state;
+	run_crowd(4, false);
+	run_crowd(2, false);
+}
+
+static void event_source_fini__among_many(void **state)
+{
+	(void)state;
+	run_crowd(64, true);
+	run_crowd(4, true);
+}
+
+static void *read_one(void *arg)
+{
+	struct crowd *c = arg;
+	struct roost_event event;
+
+	if (roost_channel_read(c->channel, &event) != 0)
+		return NULL;
+	note(c, &event);
+	roost_event_ack(event.source, 1);
+	return NULL;
+}
+
+/* The event that wakes a reader up goes away under its hands: it waits for the
+ * next one. In some rounds it is faster.
+ */
+static void event_source_fini__races_with_a_reader(void **state)
+{
+	struct roost_event_source *stays;
+	static struct crowd c;
+	struct roost_event event;
+	pthread_t thread;
+
+	(void)state;
+	crowd_open(&c, 8);
+	stays = &c.sources[0][0];
+	for (unsigned int round = 0; round < 500; round++) {
+		struct roost_event_source doomed;
+
+		roost_event_source_init(&doomed, c.channel, &doomed);
+		assert_int_equal(pthread_create(&thread, NULL, read_one, &c),
+				 0);
+		roost_event_raise(&doomed, 1, 0);
+		roost_event_source_fini(&doomed);
+		roost_event_raise(stays, 2, 0);
+		pthread_join(thread, NULL);
+		if (atomic_load(&c.nb_seen) == round) {
+			assert_true(readable(c.channel));
+			assert_int_equal(roost_channel_read(c.channel, &event),
+					 0);
+			assert_ptr_equal(event.source, stays);
+			note(&c, &event);
+			roost_event_ack(stays, 1);
+		}
+		assert_int_equal(atomic_load(&c.nb_seen), round + 1);
+		assert_false(readable(c.channel));
+	}
+	assert_int_equal(roost_event_source_fini(stays), 500);
+	assert_int_equal(atomic_load(&c.nb_wrong), 0);
+	roost_channel_destroy(c.channel);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(channel_read__one_reader_per_event),
+		cmocka_unit_test(channel_read__overflow_among_readers),
+		cmocka_unit_test(event_source_fini__among_many),
+		cmocka_unit_test(event_source_fini__races_with_a_reader),
+	};
+
+	return cmocka_run_group_tests_name("channel_crowd", tests, NULL, NULL);
+}

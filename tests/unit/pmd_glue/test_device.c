@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_ethdev.h>
+#include <rte_lcore.h>
+
+#include "lib/config/config.h"
+#include "lib/roost.h"
+#include "tests/unit/pmd_glue/frames.h"
+
+/*
+ * Whole devices, in EAL with small pages. EAL starts with the first opening
+ * and stays; every test opens and closes its own devices.
+ */
+static struct roost_config config;
+static char link_name[32]; /* nobody else's */
+
+static int configure_link(void **state)
+{
+	(void)state;
+	snprintf(link_name, sizeof(link_name), "unit-%d", getpid());
+	config = (struct roost_config){ .nb_ports = 1 };
+	strcpy(config.ports[0].link, link_name);
+	return 0;
+}
+
+static void configure_port(const char *devargs)
+{
+	config = (struct roost_config){ .nb_ports = 1 };
+	strcpy(config.ports[0].devargs, devargs);
+}
+
+static struct roost_device *open_device(unsigned int index)
+{
+	struct roost_device *device;
+
+	assert_int_equal(roost_device_open(&config, index, &device), 0);
+	return device;
+}
+
+/* Run f with stderr caught. Returns what it wrote. */
+static const char *caught(void (*f)(void))
+{
+	static char text[4096];
+	int pipe_fds[2], saved = dup(STDERR_FILENO);
+	ssize_t len;
+
+	assert_int_equal(pipe(pipe_fds), 0);
+	fflush(stderr);
+	dup2(pipe_fds[1], STDERR_FILENO);
+	close(pipe_fds[1]);
+	f();
+	fflush(stderr);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	len = read(pipe_fds[0], text, sizeof(text) - 1);
+	close(pipe_fds[0]);
+	text[len > 0 ? len : 0] = '\0';
+	return text;
+}
+
+static void open_and_close(void)
+{
+	roost_device_close(open_device(0));
+}
+
+/* First of all: starts EAL. */
+static void device__starting_eal_touches_nothing(void **state)
+{
+	cpu_set_t cpus_before, cpus_after;
+	sigset_t mask_before, mask_after;
+
+	(void)state;
+	sched_getaffinity(0, sizeof(cpus_before), &cpus_before);
+	pthread_sigmask(SIG_SETMASK, NULL, &mask_before);
+	assert_string_equal(caught(open_and_close), "");
+	sched_getaffinity(0, sizeof(cpus_after), &cpus_after);
+	pthread_sigmask(SIG_SETMASK, NULL, &mask_after);
+	assert_memory_equal(&cpus_before, &cpus_after, sizeof(cpus_before));
+	for (int sig = 1; sig < 32; sig++)
+		assert_int_equal(sigismember(&mask_before, sig),
+				 sigismember(&mask_after, sig));
+	assert_int_equal(rte_lcore_id(), LCORE_ID_ANY);
+}
+
+/* Nothing that would have to be removed; tests/real looks at the directories.
+ */
+static void device__holds_no_file(void **state)
+{
+	struct roost_device *device = open_device(0);
+	char path[PATH_MAX];
+	glob_t fds;
+
+	(void)state;
+	assert_int_equal(glob("/proc/self/fd/*", 0, NULL, &fds), 0);
+	for (size_t i = 0; i < fds.gl_pathc; i++) {
+		ssize_t len = readlink(fds.gl_pathv[i], path, sizeof(path) - 1);
+
+		path[len > 0 ? len : 0] = '\0';
+		assert_false(strncmp(path, "/run/", 5) == 0);
+		assert_false(strncmp(path, "/dev/shm/", 9) == 0);
+		assert_false(strncmp(path, "/dev/hugepages", 14) == 0);
+	}
+	globfree(&fds);
+	roost_device_close(device);
+}
+
+static void device__opens_again_and_again(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		open_and_close();
+	assert_int_equal(rte_eth_dev_count_avail(), 0);
+}
+
+static void device__is_shared_and_counted(void **state)
+{
+	struct roost_device *a = open_device(0), *b = open_device(0);
+
+	(void)state;
+	assert_ptr_equal(a, b);
+	roost_device_close(a);
+	assert_non_null(roost_device_dev(b)); /* still there */
+	roost_device_help(b);
+	roost_device_close(b);
+}
+
+static void device__link_looks_like_a_port(void **state)
+{
+	struct roost_gid want = addr("198.18.0.1"), gid;
+	struct roost_device *device = open_device(0);
+	struct roost_dev *dev = roost_device_dev(device);
+	struct roost_port_attr attr;
+
+	(void)state;
+	assert_int_equal(roost_port_query(dev, 1, &attr), 0);
+	assert_int_equal(attr.state, ROOST_PORT_ACTIVE); /* nobody there yet */
+	assert_int_equal(attr.active_mtu, ROOST_MTU_4096);
+	assert_int_equal(attr.lid, 1);
+	assert_int_equal(roost_port_query_gid(dev, 1, 0, &gid), 0);
+	assert_true(roost_gid_is_link_local(&gid));
+	assert_int_equal(roost_port_query_gid(dev, 1, 1, &gid), 0);
+	assert_true(roost_gid_eq(&gid, &want));
+	roost_device_close(device);
+}
+
+static void device__help_leaves_the_lcore_id(void **state)
+{
+	struct roost_device *device = open_device(0);
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		roost_device_help(device);
+		assert_int_equal(rte_lcore_id(), LCORE_ID_ANY);
+	}
+	roost_device_close(device);
+}
+
+/* Both ends in one process: what each announces arrives at the other. */
+static void device__two_ends_hear_each_other(void **state)
+{
+	struct roost_dev_counters a, b;
+	struct roost_device *one, *two;
+
+	(void)state;
+	config.nb_ports = 2;
+	strcpy(config.ports[1].link, link_name);
+	one = open_device(0);
+	two = open_device(1);
+	for (int i = 0; i < 400; i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		roost_dev_counters(roost_device_dev(one), &a);
+		roost_dev_counters(roost_device_dev(two), &b);
+		if (a.punted_pkts && b.punted_pkts)
+			break;
+	}
+	assert_true(a.punted_pkts > 0);
+	assert_true(b.punted_pkts > 0);
+	roost_device_close(two);
+	roost_device_close(one);
+}
+
+static void device__any_ethdev_will_do(void **state)
+{
+	struct roost_port_attr attr;
+	struct roost_device *device;
+
+	(void)state;
+	configure_port("net_ring0");
+	device = open_device(0);
+	assert_int_equal(roost_port_query(roost_device_dev(device), 1, &attr),
+			 0);
+	assert_int_equal(attr.state, ROOST_PORT_ACTIVE);
+	assert_int_equal(attr.active_mtu, ROOST_MTU_1024);
+	roost_device_close(device);
+	configure_port("net_null0");
+	roost_device_close(open_device(0));
+}
+
+static void device__mtu_is_as_asked(void **state)
+{
+	struct roost_device *device;
+	struct roost_port_attr attr;
+
+	(void)state;
+	config.ports[0].mtu_bytes = 2200;
+	device = open_device(0);
+	assert_int_equal(roost_port_query(roost_device_dev(device), 1, &attr),
+			 0);
+	assert_int_equal(attr.active_mtu, ROOST_MTU_2048);
+	roost_device_close(device);
+}
+
+/* ---- what goes wrong is told in one line --------------------------------- */
+
+static int open_ret;
+
+static void try_open(void)
+{
+	struct roost_device *device;
+
+	open_ret = roost_device_open(&config, 0, &device);
+}
+
+static void check_refused(int ret, const char *cause)
+{
+	const char *text = caught(try_open);
+
+	assert_int_equal(open_ret, ret);
+	assert_ptr_equal(strstr(text, "roost: "), text);
+	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+	if (!strstr(text, cause))
+		fail_msg("\"%s\" is not in: %s", cause, text);
+}
+
+static void device__no_such_driver(void **state)
+{
+	(void)state;
+	configure_port("net_nosuch0,foo=1");
+	check_refused(-ENODEV, "net_nosuch0");
+}
+
+static void device__no_such_interface(void **state)
+{
+	(void)state;
+	configure_port("net_af_packet0,iface=nosuch0");
+	check_refused(-ENODEV, "no interface \"nosuch0\"");
+}
+
+static void device__missing_argument(void **state)
+{
+	(void)state;
+	configure_port("net_af_packet0");
+	check_refused(-ENODEV, "\"iface\"");
+}
+
+static void device__wrong_argument(void **state)
+{
+	(void)state;
+	configure_port("net_memif0,role=sever,bsiz=4");
+	check_refused(-ENODEV, "did you mean \"bsize\"?");
+	configure_port("net_memif0,role=sever");
+	check_refused(-ENODEV, "sever");
+}
+
+static void device__mtu_beyond_the_buffers(void **state)
+{
+	(void)state;
+	configure_port("net_memif0,role=server,bsize=2048");
+	config.ports[0].mtu_bytes = 4200;
+	check_refused(-EINVAL, "2030");
+}
+
+static void device__third_on_a_link(void **state)
+{
+	struct roost_device *one, *two;
+	char pid[16];
+
+	(void)state;
+	config.nb_ports = 3;
+	strcpy(config.ports[1].link, link_name);
+	strcpy(config.ports[2].link, link_name);
+	one = open_device(1);
+	two = open_device(2);
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	check_refused(-EBUSY, pid);
+	roost_device_close(one);
+	open_and_close(); /* an end is free again */
+	roost_device_close(two);
+}
+
+static void open_ninth(void)
+{
+	struct roost_device *device;
+
+	open_ret = roost_device_open(&config, 9, &device);
+}
+
+static void device__beyond_the_configuration(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(caught(open_ninth), "has 1 ports"));
+	assert_int_equal(open_ret, -EINVAL);
+}
+
+/* A refused opening leaves nothing in the way of a good one. */
+static void device__opens_after_failures(void **state)
+{
+	(void)state;
+	open_and_close();
+	assert_int_equal(rte_eth_dev_count_avail(), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, configure_link)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(device__starting_eal_touches_nothing),
+		TEST(device__holds_no_file),
+		TEST(device__opens_again_and_again),
+		TEST(device__is_shared_and_counted),
+		TEST(device__link_looks_like_a_port),
+		TEST(device__help_leaves_the_lcore_id),
+		TEST(device__two_ends_hear_each_other),
+		TEST(device__any_ethdev_will_do),
+		TEST(device__mtu_is_as_asked),
+		TEST(device__no_such_driver),
+		TEST(device__no_such_interface),
+		TEST(device__missing_argument),
+		TEST(device__wrong_argument),
+		TEST(device__mtu_beyond_the_buffers),
+		TEST(device__third_on_a_link),
+		TEST(device__beyond_the_configuration),
+		TEST(device__opens_after_failures),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "pmd_glue/driver.h"
+
+static const char *complete(const char *devargs)
+{
+	static char full[384];
+
+	assert_int_equal(roost_driver_devargs(devargs, full, sizeof(full)), 0);
+	return full;
+}
+
+static void driver__memif_gets_big_buffers(void **state)
+{
+	(void)state;
+	assert_string_equal(complete("net_memif0,role=server"),
+			    "net_memif0,role=server,bsize=8192,rsize=10");
+	assert_string_equal(complete("net_memif0"),
+			    "net_memif0,bsize=8192,rsize=10");
+}
+
+static void driver__what_the_user_gave_stays(void **state)
+{
+	(void)state;
+	assert_string_equal(complete("net_memif0,bsize=2048,id=3"),
+			    "net_memif0,bsize=2048,id=3,rsize=10");
+	/* A key inside another one or a value does not count. */
+	assert_string_equal(complete("net_memif0,socket=rsize,secret=bsize=1"),
+			    "net_memif0,socket=rsize,secret=bsize=1,"
+			    "bsize=8192,rsize=10");
+}
+
+static void driver__packet_ring_is_given_as_a_whole(void **state)
+{
+	(void)state;
+	assert_string_equal(complete("net_af_packet0,iface=eth0"),
+			    "net_af_packet0,iface=eth0,framesz=4608,"
+			    "blocksz=36864,framecnt=512");
+	assert_string_equal(complete("net_af_packet0,iface=eth0,framecnt=64"),
+			    "net_af_packet0,iface=eth0,framecnt=64");
+}
+
+/* The driver takes slot i at i * framesz; the kernel begins a new slot at each
+ * block, and wants whole pages and alignment.
+ */
+static void driver__packet_ring_fits_the_kernel(void **state)
+{
+	const char *full = complete("net_af_packet0,iface=eth0");
+	unsigned int framesz, blocksz, framecnt;
+
+	(void)state;
+	assert_int_equal(sscanf(strstr(full, "framesz"),
+				"framesz=%u,blocksz=%u,framecnt=%u", &framesz,
+				&blocksz, &framecnt),
+			 3);
+	assert_int_equal(framesz % 16, 0);
+	assert_int_equal(blocksz % 4096, 0);
+	assert_int_equal(blocksz % framesz, 0);
+	assert_int_equal(framecnt % (blocksz / framesz), 0);
+	/* 4096 bytes of path MTU and the longest headers */
+	assert_true(roost_driver_find(full)->ip_mtu_bytes(full) >= 4096 + 88);
+}
+
+static void driver__unknown_drivers_are_left_alone(void **state)
+{
+	(void)state;
+	assert_string_equal(complete("0000:03:00.0"), "0000:03:00.0");
+	assert_string_equal(complete("net_ring0,x=y"), "net_ring0,x=y");
+}
+
+static void driver__too_long_is_refused(void **state)
+{
+	char full[40];
+
+	(void)state;
+	assert_int_equal(roost_driver_devargs("net_memif0,role=server", full,
+					      sizeof(full)),
+			 -ENAMETOOLONG);
+	assert_int_equal(roost_driver_devargs("net_memif0,role=server", full,
+					      10),
+			 -ENAMETOOLONG);
+}
+
+static void driver__wrong_key_names_the_nearest(void **state)
+{
+	char unknown[ROOST_DEVARG_KEY_MAX], nearest[ROOST_DEVARG_KEY_MAX];
+
+	(void)state;
+	assert_int_equal(roost_driver_check_keys("net_memif0,role=server,"
+						 "bsise=1",
+						 unknown, nearest),
+			 -EINVAL);
+	assert_string_equal(unknown, "bsise");
+	assert_string_equal(nearest, "bsize");
+	assert_int_equal(roost_driver_check_keys("net_memif0,role=server,id=1",
+						 unknown, nearest),
+			 0);
+	/* Drivers that check themselves, and those not known. */
+	assert_int_equal(roost_driver_check_keys("net_tap0,bsise=1", unknown,
+						 nearest),
+			 0);
+}
+
+static void check_kernel(const char *devargs, enum roost_driver_kernel want,
+			 const char *want_iface)
+{
+	char iface[16];
+
+	assert_int_equal(roost_driver_kernel(devargs, iface, sizeof(iface)),
+			 want);
+	assert_string_equal(iface, want_iface);
+}
+
+static void driver__where_the_kernel_stands(void **state)
+{
+	(void)state;
+	check_kernel("net_af_packet0,iface=eth0", ROOST_KERNEL_SHARES, "eth0");
+	check_kernel("net_af_xdp1,iface=v0", ROOST_KERNEL_SHARES, "v0");
+	check_kernel("net_tap0,iface=dtap0", ROOST_KERNEL_PEER, "dtap0");
+	check_kernel("net_tap0,iface=dtap0,remote=eth1", ROOST_KERNEL_SHARES,
+		     "eth1");
+	check_kernel("net_memif0,role=server", ROOST_KERNEL_NONE, "");
+	check_kernel("0000:03:00.0", ROOST_KERNEL_NONE, "");
+}
+
+static void driver__mtu_of_small_buffers(void **state)
+{
+	const char *memif = complete("net_memif0,bsize=2048");
+	const struct roost_driver *d = roost_driver_find(memif);
+
+	(void)state;
+	assert_int_equal(d->ip_mtu_bytes(memif), 2048 - 18);
+	assert_int_equal(d->ip_mtu_bytes("net_memif0,bsize=7"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(driver__memif_gets_big_buffers),
+		cmocka_unit_test(driver__what_the_user_gave_stays),
+		cmocka_unit_test(driver__packet_ring_is_given_as_a_whole),
+		cmocka_unit_test(driver__packet_ring_fits_the_kernel),
+		cmocka_unit_test(driver__unknown_drivers_are_left_alone),
+		cmocka_unit_test(driver__too_long_is_refused),
+		cmocka_unit_test(driver__wrong_key_names_the_nearest),
+		cmocka_unit_test(driver__where_the_kernel_stands),
+		cmocka_unit_test(driver__mtu_of_small_buffers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
