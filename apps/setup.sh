@@ -8,6 +8,7 @@
 # nothing to do.
 
 # To build Roost.
+# shellcheck disable=SC2034 # for those who source this
 packages_build="gcc meson ninja-build pkg-config libdpdk-dev libisal-dev
 libibverbs-dev libcmocka-dev"
 # To see two programs talk.
@@ -15,7 +16,8 @@ packages_demo="$packages_build ibverbs-utils"
 # To run every test: the programs and libraries that Roost must carry, a second
 # compiler, independent eyes on the wire.
 packages_test="$packages_demo clang clang-format python3 python3-scapy tshark
-iproute2 ibverbs-providers librdmacm-dev rdmacm-utils perftest libucx0"
+iproute2 iputils-ping ibverbs-providers librdmacm-dev rdmacm-utils perftest
+libucx0"
 
 # say WHO TEXT...: one line of progress.
 say() {
@@ -30,9 +32,9 @@ packages_missing() {
 		printf '%s\n' "$package"
 	done | sort >"$setup_tmp/wanted"
 	# Without their status, dpkg-query also names packages that were removed.
-	dpkg-query -W -f='${db:Status-Status} ${binary:Package}\n' "$@" \
-		2>/dev/null | sed -n 's/^installed \([^:]*\).*/\1/p' |
-		sort -u | comm -23 "$setup_tmp/wanted" -
+	dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
+		sed -n 's/^installed //p' | sort -u |
+		comm -23 "$setup_tmp/wanted" -
 }
 
 # packages_install WHO PACKAGE...: install what is missing, without questions.

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""Both ends of ibv_rc_pingpong over net_af_packet on a veth pair between two
+network namespaces, every frame captured and looked at by tshark and Scapy."""
+
+import cases_link
+import dissect
+from harness import Case, Failure
+from process import wait_for_listener
+from wire import TCP_ADDRESSES, Capture, Wire
+
+ROOST_ADDRESSES = {"left": ("198.18.0.1/24", "fd00:198:18::1/64"),
+                   "right": ("198.18.0.2/24", "fd00:198:18::2/64")}
+
+BIG = ["-m", "4096"]
+
+
+def few(options, iters=100):
+    return [*options, "-n", str(iters)]
+
+
+# (name, options of both ends); the captures stay small.
+VARIANTS = [
+    ("plain", few(BIG)),
+    ("chk", few([*BIG, "-c"])),
+    ("events", few([*BIG, "-e", "-c"])),
+    ("rx-depth-1", few([*BIG, "-r", "1", "-c"])),
+    ("iters-2000", few([*BIG, "-s", "64"], 2000)),
+    ("gid-0", few([*BIG, "-g", "0", "-c"])),
+    ("gid-1", few([*BIG, "-g", "1", "-c"])),
+    ("gid-2", few([*BIG, "-g", "2", "-c"])),
+    ("new-send", few([*BIG, "-N", "-c"])),
+    ("new-send-events", few([*BIG, "-N", "-e", "-c"])),
+    ("new-send-gid-2", few([*BIG, "-N", "-g", "2", "-c"])),
+]
+VARIANTS += [(f"size-{size}", few([*BIG, "-s", str(size), "-c"],
+                                  2 if size > 65536 else 20))
+             for size in cases_link.SIZES if size <= 1048576]
+VARIANTS += [(f"mtu-{mtu}", few(["-m", str(mtu), "-c"], 20))
+             for mtu in cases_link.MTUS]
+
+
+def address_options(end):
+    options = []
+    for address in ROOST_ADDRESSES[end]:
+        options += ["--ip", address]
+    return options
+
+
+def pair_on(room, wire, options, of_end=address_options):
+    """Both ends on a wire, the server on its left."""
+    port = room.next_port()
+    words = ["ibv_rc_pingpong", "-p", str(port), *options]
+    server = wire.start("left", "server", of_end("left"), words)
+    client = wire.start("right", "client", of_end("right"),
+                        [*words, TCP_ADDRESSES["left"]])
+    server, client = room.pair(server, client, port)
+    cases_link.check_report(server, client)
+
+
+def captured(room, options, of_end=address_options):
+    wire = Wire(room)
+    capture = Capture(wire)
+    pair_on(room, wire, options, of_end)
+    path = capture.stop()
+    dissect.check_malformed(path)
+    packets, again = dissect.check_fields(path)
+    room.note(f"{dissect.check_icrc(path).split(': ')[-1]}")
+    if again:
+        room.note(f"{again} of {packets} packets began a retransmission")
+
+
+def kernel_addresses(_end):
+    """None given: the port has what the kernel's interface has."""
+    return []
+
+
+def ping(room):
+    """The address that Roost has for itself answers the kernel's ping."""
+    wire = Wire(room)
+    port = room.next_port()
+    holder = room.start(**wire.start(
+        "left", "holder", address_options("left"),
+        ["ibv_rc_pingpong", "-p", str(port)]))
+    if not wait_for_listener(holder, port, 20):
+        raise Failure("the holder of the address does not start")
+    wire.inside("right", "ip", "addr", "add", "198.18.0.2/24", "dev", "right")
+    wire.inside("right", "ip", "addr", "add", "fd00:198:18::2/64", "dev",
+                "right", "nodad")
+    for address in ("198.18.0.1", "fd00:198:18::1"):
+        wire.inside("right", "ping", "-c", "3", "-i", "0.2", "-W", "2", "-s",
+                    "1400", address)
+
+
+CASES = [Case(f"wire-{name}", captured, options)
+         for name, options in VARIANTS]
+CASES += [
+    Case("wire-kernel-addresses", captured, few([*BIG, "-g", "1", "-c"]),
+         kernel_addresses),
+    Case("wire-dedicated", captured, few([*BIG, "-c"]),
+         lambda end: [*address_options(end), "--progress", "dedicated"]),
+    Case("wire-ping", ping),
+]

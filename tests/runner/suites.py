@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""The suites: how each is built and run, and what it counts."""
+
+import json
+import os
+import subprocess
+import sys
+
+from tally import Tally, of_tap
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+BUILD = os.path.join(TOP, "build")
+BUILD_CLANG = os.path.join(TOP, "build-clang")
+BUILD_ASAN = os.path.join(TOP, "build-asan")
+
+ASAN_OPTIONS = ["-Db_sanitize=address,undefined", "-Db_lundef=false"]
+# Where both ends live in one process, and a few pairs.
+ASAN_REAL = ["loopback-*", "link-chk", "link-events", "link-size-65536",
+             "link-new-send-chk", "link-again", "kill-pingpong-*",
+             "error-third-on-link", "wire-chk", "wire-gid-2"]
+
+
+class BuildFailed(Exception):
+    """The compiler has said why."""
+
+
+def say(text):
+    print(f"tests: {text}", flush=True)
+
+
+def build(folder, options=(), compiler="gcc"):
+    """The same build() as apps/demo uses."""
+    script = '. "$1/apps/setup.sh"; top=$1; shift; build tests "$@"'
+    done = subprocess.run(["sh", "-c", script, "sh", TOP, folder, *options],
+                          env=dict(os.environ, CC=compiler))
+    if done.returncode != 0:
+        raise BuildFailed(os.path.basename(folder))
+
+
+def failed(name):
+    tally = Tally()
+    tally.failures.append(name)
+    return tally
+
+
+def run_tap(argv, prefix="", show=False):
+    """Run a program that reports in TAP; its report is shown as it comes, or
+    at the end where something failed.
+    """
+    kept = []
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True,
+                          errors="replace", cwd=TOP) as process:
+        for line in process.stdout:
+            kept.append(line)
+            if show and not line.startswith("1.."):
+                print("  " + line, end="", flush=True)
+    text = "".join(kept)
+    tally = of_tap(text, prefix) or Tally()
+    if process.returncode != 0 and not tally.failed:
+        tally.add(failed(f"{prefix}{os.path.basename(argv[0])} "
+                         f"(exit status {process.returncode})"))
+    if tally.failed and not show:
+        print(text, end="", flush=True)
+    return tally
+
+
+# ---- unit and sim: meson's tests -----------------------------------------
+
+def meson_tests(folder, suite=None):
+    """Names of the tests that meson knows, of one suite or all but real."""
+    done = subprocess.run(["meson", "introspect", "--tests", folder],
+                          capture_output=True, text=True, check=True)
+    return [test["name"] for test in json.loads(done.stdout)
+            if not any(name.endswith("real") for name in test["suite"]) and
+            (suite is None or any(name.split(":")[-1] == suite
+                                  for name in test["suite"]))]
+
+
+def result_tally(record, prefix):
+    """The tally of one of meson's tests: of its cases, where it reports them
+    in TAP, else of itself.
+    """
+    name = prefix + record["name"]
+    tally = of_tap(record.get("stdout", ""), name + "/")
+    good = record["result"] in ("OK", "EXPECTEDFAIL")
+    if tally is None:
+        tally = Tally()
+        if good:
+            tally.passed = 1
+        elif record["result"] == "SKIP":
+            tally.skips.append(name)
+    if not good and record["result"] != "SKIP" and not tally.failed:
+        tally.failures.append(f"{name} ({record['result'].lower()})")
+    return tally
+
+
+def run_meson(folder, names, prefix=""):
+    log = os.path.join(folder, "meson-logs", "roost.json")
+    if os.path.exists(log):
+        os.remove(log)
+    env = dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP")
+    done = subprocess.run(
+        ["meson", "test", "-C", folder, "--no-rebuild", "--logbase", "roost",
+         "-q", *names], env=env, capture_output=True, text=True)
+    tally = Tally()
+    if not os.path.exists(log):
+        print(done.stdout + done.stderr, end="")
+        return failed(f"{prefix}meson test")
+    with open(log) as file:
+        records = [json.loads(line) for line in file]
+    for record in records:
+        one = result_tally(record, prefix)
+        if one.failed:
+            print(f"---- {prefix}{record['name']}: {record['result']}")
+            print(record.get("stdout", "") + record.get("stderr", ""))
+        tally.add(one)
+    if len(records) < len(names):
+        tally.add(failed(f"{prefix}{len(names) - len(records)} tests that "
+                         "did not report"))
+    return tally
+
+
+def meson_suite(folder, suite, prefix=""):
+    names = meson_tests(folder, suite)
+    if not names:
+        return failed(f"{prefix}{suite}: there are no tests")
+    return run_meson(folder, names, prefix)
+
+
+# ---- the suites ----------------------------------------------------------
+
+def style():
+    return run_tap([os.path.join(TOP, "tests", "style", "check")], "style/")
+
+
+def unit():
+    build(BUILD)
+    return meson_suite(BUILD, "unit")
+
+
+def sim():
+    build(BUILD)
+    return meson_suite(BUILD, "sim")
+
+
+def real_command(folder, *patterns):
+    return [os.path.join(TOP, "tests", "real", "run"), "--build", folder,
+            *patterns]
+
+
+def real(*patterns):
+    build(BUILD)
+    return run_tap(real_command(BUILD, *patterns), show=True)
+
+
+def clang():
+    """Everything compiles without a warning."""
+    build(BUILD_CLANG, compiler="clang")
+    tally = Tally()
+    tally.passed = 1
+    return tally
+
+
+def write_preload():
+    """Programs that are not instrumented need the runtime of our libraries."""
+    done = subprocess.run(["gcc", "-print-file-name=libasan.so"],
+                          capture_output=True, text=True, check=True)
+    with open(os.path.join(BUILD_ASAN, "real-preload"), "w") as file:
+        file.write(os.path.realpath(done.stdout.strip()) + "\n")
+
+
+def asan():
+    build(BUILD_ASAN, ASAN_OPTIONS)
+    write_preload()
+    tally = meson_suite(BUILD_ASAN, "unit", "asan/")
+    tally.add(meson_suite(BUILD_ASAN, "sim", "asan/"))
+    tally.add(run_tap(real_command(BUILD_ASAN, *ASAN_REAL), "asan/"))
+    return tally
+
+
+# name: (function, what it is)
+SUITES = {
+    "style": (style, "rules of the house, clang-format"),
+    "unit": (unit, "each file by itself"),
+    "sim": (sim, "two engines, a bad link, virtual time"),
+    "real": (real, "two processes, Debian's own programs"),
+    "clang": (clang, "a build with clang, no warning"),
+    "asan": (asan, "unit, sim and some of real with ASan and UBSan"),
+}
+
+
+def real_cases():
+    done = subprocess.run([*real_command(BUILD), "--list"],
+                          capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+if __name__ == "__main__":
+    sys.exit("tests/run is the program; this is a part of it")
