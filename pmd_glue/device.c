@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <unistd.h>
 
 #include "lib/config/config.h"
 #include "pmd_glue/control.h"
@@ -25,6 +26,7 @@ struct roost_device {
 	struct roost_dev *dev;
 	unsigned int index;
 	unsigned int refs; /* under devices.lock */
+	pid_t opener;
 	struct roost_station station;
 	struct roost_control_client client;
 	LIST_ENTRY(roost_device) link; /* under devices.lock */
@@ -205,6 +207,7 @@ static int open_new(const struct roost_config *config, unsigned int index,
 	}
 	d->index = index;
 	d->refs = 1;
+	d->opener = getpid();
 	ret = roost_control_get();
 	if (ret) {
 		roost_report("device roost%u: cannot start a thread: %s; see "
@@ -258,6 +261,25 @@ void roost_device_close(struct roost_device *device)
 		roost_control_put();
 		free(device);
 	}
+	pthread_mutex_unlock(&devices.lock);
+}
+
+/*
+ * A program may exit without closing anything, right after the completion that
+ * it waited for. What it owes its peers still goes out: an answer waits for
+ * the iteration after (lib/engine/worker.c). Bounded, because the thread that
+ * has the turn may be gone by now; not in a child that was forked, whose
+ * threads are.
+ */
+__attribute__((destructor)) static void answer_at_exit(void)
+{
+	struct roost_device *d;
+
+	if (pthread_mutex_trylock(&devices.lock) != 0)
+		return;
+	LIST_FOREACH(d, &devices.list, link)
+		if (d->opener == getpid())
+			roost_turner_settle(d->turner);
 	pthread_mutex_unlock(&devices.lock);
 }
 

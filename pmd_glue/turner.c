@@ -58,13 +58,17 @@
 /* Looks at a waiter for the turn before going on. */
 #define WANTED_PATIENCE 10000u
 
+/* At exit: tries to get the turn, and iterations until nothing is owed. */
+#define SETTLE_TRIES 1000u
+#define SETTLE_ROUNDS 8u
+
 #define AWAKE 0u
 
 struct roost_turner {
 	/* Constant while it runs. */
 	struct roost_turner_conf conf;
 	struct roost_worker *worker; /* conf's */
-	unsigned int lcore_id;	     /* LCORE_ID_ANY: runs without caches */
+	unsigned int lcore_id;       /* LCORE_ID_ANY: runs without caches */
 	int wake_fd;
 	pthread_t thread;
 	pthread_barrier_t registered; /* lcore_id is set */
@@ -72,7 +76,7 @@ struct roost_turner {
 	/* Written by helpers, read by the thread. */
 	struct {
 		_Atomic uint32_t helps; /* changes with every help */
-		atomic_bool expected;	/* somebody is about to sleep */
+		atomic_bool expected;   /* somebody is about to sleep */
 		atomic_bool stop;
 	} __rte_cache_aligned in;
 
@@ -162,13 +166,14 @@ void roost_turner_expect(struct roost_turner *t)
 
 /* ---- help -------------------------------------------------------------- */
 
-/* This thread polls, and there is nothing that it can do: whoever can, here or
- * in the peer, may wait for this very core.
+/* Helps of this thread in a row that found nothing. */
+static _Thread_local unsigned int misses;
+
+/* It polls, and there is nothing that it can do: whoever can, here or in the
+ * peer, may wait for this very core.
  */
 static void lose_patience(void)
 {
-	static _Thread_local unsigned int misses;
-
 	if (++misses >= HELP_PATIENCE) {
 		misses = 0;
 		sched_yield();
@@ -227,7 +232,23 @@ bool roost_turner_help(struct roost_turner *t)
 	}
 	if (work == 0)
 		lose_patience();
+	else
+		misses = 0;
 	return work != 0;
+}
+
+void roost_turner_settle(struct roost_turner *t)
+{
+	for (unsigned int i = 0; i < SETTLE_TRIES; i++) {
+		if (!roost_worker_turn_try(t->worker)) {
+			sched_yield();
+			continue;
+		}
+		for (unsigned int n = 0; n < SETTLE_ROUNDS && iterate(t); n++)
+			;
+		roost_worker_turn_release(t->worker);
+		return;
+	}
 }
 
 /* ---- the thread -------------------------------------------------------- */

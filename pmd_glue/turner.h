@@ -77,4 +77,9 @@ void roost_turner_expect(struct roost_turner *turner);
  */
 void roost_turner_kick(struct roost_turner *turner);
 
+/* The process ends: iterate until nothing is owed to anybody, but not for
+ * long. Thread: any.
+ */
+void roost_turner_settle(struct roost_turner *turner);
+
 #endif

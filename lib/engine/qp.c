@@ -24,9 +24,9 @@ static int queue_create(struct roost_queue *q, uint32_t slots,
 	q->lock = (struct roost_spin)ROOST_SPIN_INIT;
 	q->mask = slots - 1;
 	q->stride_bytes = (uint32_t)RTE_ALIGN_CEIL(slot_bytes, 16u);
-	q->slots = aligned_alloc(64, RTE_ALIGN_CEIL((size_t)slots *
-							    q->stride_bytes,
-						    64u));
+	q->slots = aligned_alloc(64,
+				 RTE_ALIGN_CEIL((size_t)slots * q->stride_bytes,
+						64u));
 	return q->slots == NULL ? -ENOMEM : 0;
 }
 
@@ -44,9 +44,9 @@ static int check_cap(const struct roost_dev_limits *limits,
 		cap->max_send_wr = rte_align32pow2(cap->max_send_wr);
 	if (cap->max_recv_wr > 0)
 		cap->max_recv_wr = rte_align32pow2(cap->max_recv_wr);
-	cap->max_inline_bytes = RTE_MAX(
-		RTE_MAX(cap->max_inline_bytes, INLINE_MIN_BYTES),
-		cap->max_send_sge * (uint32_t)sizeof(struct roost_sge));
+	cap->max_inline_bytes =
+		RTE_MAX(RTE_MAX(cap->max_inline_bytes, INLINE_MIN_BYTES),
+			cap->max_send_sge * (uint32_t)sizeof(struct roost_sge));
 	return 0;
 }
 
@@ -144,6 +144,7 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 
 	roost_idmap_del(&dev->qps, qp->qpn);
 	roost_worker_turn_take(dev->worker);
+	roost_worker_settle(dev->worker, qp);
 	roost_worker_forget_qp(dev->worker, qp);
 	LIST_REMOVE(&qp->send_user, link);
 	LIST_REMOVE(&qp->recv_user, link);
@@ -188,8 +189,8 @@ void roost_qp_query(struct roost_qp *qp, struct roost_qp_attr *attr,
 	attr->cur_state = attr->state;
 	attr->sq_psn = qp->req.next_psn.v;
 	attr->rq_psn = qp->resp.expected_psn.v;
-	attr->sq_draining = attr->state == ROOST_QPS_SQD &&
-			    roost_req_has_unacked(qp);
+	attr->sq_draining =
+		attr->state == ROOST_QPS_SQD && roost_req_has_unacked(qp);
 	attr->cap = qp->cap;
 	roost_worker_turn_release(qp->dev->worker);
 	pthread_mutex_unlock(&qp->modify_lock);

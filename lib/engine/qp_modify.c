@@ -73,8 +73,8 @@ static bool values_valid(const struct roost_qp *qp,
 	       !(mask & ROOST_QP_MIN_RNR_TIMER && a->min_rnr_timer > 31);
 }
 
-static void take_address(struct roost_qp_attr *to, const struct roost_qp_attr *a,
-			 uint32_t mask)
+static void take_address(struct roost_qp_attr *to,
+			 const struct roost_qp_attr *a, uint32_t mask)
 {
 	if (mask & ROOST_QP_PORT)
 		to->port_num = a->port_num;
@@ -130,8 +130,8 @@ static void take_attributes(struct roost_qp *qp, const struct roost_qp_attr *a,
 		to->qkey = a->qkey;
 	if (mask & ROOST_QP_PKEY_INDEX) {
 		to->pkey_index = a->pkey_index;
-		qp->pkey = qp->dev->ports[to->port_num - 1]
-				   .pkeys[to->pkey_index];
+		qp->pkey =
+			qp->dev->ports[to->port_num - 1].pkeys[to->pkey_index];
 	}
 	if (mask & ROOST_QP_PATH_MTU) {
 		to->path_mtu = a->path_mtu;
@@ -170,9 +170,11 @@ static void enter_state(struct roost_worker *w, struct roost_qp *qp,
 {
 	switch (to) {
 	case ROOST_QPS_RESET:
+		roost_worker_settle(w, qp);
 		enter_reset(w, qp);
 		return;
 	case ROOST_QPS_ERR:
+		roost_worker_settle(w, qp);
 		roost_qp_to_err(w, qp, -1);
 		return;
 	case ROOST_QPS_RTR:
@@ -216,9 +218,9 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *attr,
 		goto unlock;
 	if (mask & ROOST_QP_AV) {
 		rc = roost_path_resolve(qp->dev, &attr->av, qp->qpn,
-					mask & ROOST_QP_DEST_QPN ?
-						attr->dest_qpn :
-						qp->dest_qpn,
+					mask & ROOST_QP_DEST_QPN
+						? attr->dest_qpn
+						: qp->dest_qpn,
 					&path);
 		if (rc != 0)
 			goto unlock;

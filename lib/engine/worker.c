@@ -184,14 +184,20 @@ static void leave_send_list(struct roost_worker *w, struct roost_qp *qp)
 	TAILQ_REMOVE(&w->send_qps, qp, send_link);
 }
 
+static void leave_ack_list(struct roost_worker *w, struct roost_qp *qp)
+{
+	if (w->last_due == qp)
+		w->last_due = TAILQ_PREV(qp, roost_qp_list, ack_link);
+	qp->in_ack_list = false;
+	TAILQ_REMOVE(&w->ack_qps, qp, ack_link);
+}
+
 void roost_worker_unlink_qp(struct roost_worker *w, struct roost_qp *qp)
 {
 	if (qp->in_send_list)
 		leave_send_list(w, qp);
-	if (qp->in_ack_list) {
-		qp->in_ack_list = false;
-		TAILQ_REMOVE(&w->ack_qps, qp, ack_link);
-	}
+	if (qp->in_ack_list)
+		leave_ack_list(w, qp);
 	roost_timer_remove(&w->timers, &qp->req.timer);
 	if (qp->req.inflight) {
 		qp->req.inflight = false;
@@ -245,8 +251,7 @@ static void flush_port(struct roost_worker *w, unsigned int port_index)
 		return;
 	sent = io->tx_burst(io->ctx, q->frames, q->count);
 	q->count = (uint16_t)(q->count - sent);
-	memmove(q->frames, q->frames + sent,
-		q->count * sizeof(q->frames[0]));
+	memmove(q->frames, q->frames + sent, q->count * sizeof(q->frames[0]));
 }
 
 static struct roost_frame_queue *queue_of(struct roost_worker *w,
@@ -328,8 +333,8 @@ static unsigned int receive(struct roost_worker *w)
 
 		for (uint16_t i = 0; i < n; i++) {
 			if (i + 1 < n)
-				rte_prefetch0(rte_pktmbuf_mtod(pkts[i + 1],
-							       void *));
+				rte_prefetch0(
+					rte_pktmbuf_mtod(pkts[i + 1], void *));
 			roost_rx_frame(w, p, pkts[i]);
 		}
 		work += n;
@@ -383,16 +388,27 @@ static unsigned int transmit(struct roost_worker *w)
 	return n;
 }
 
-static void answer(struct roost_worker *w)
+static unsigned int answer(struct roost_worker *w)
 {
 	struct roost_qp *qp;
+	unsigned int n = 0;
 
-	while ((qp = TAILQ_FIRST(&w->ack_qps)) != NULL) {
+	while (w->last_due != NULL) {
+		qp = TAILQ_FIRST(&w->ack_qps);
 		if (!roost_ack_send(w, qp))
-			return;
-		qp->in_ack_list = false;
-		TAILQ_REMOVE(&w->ack_qps, qp, ack_link);
+			break;
+		leave_ack_list(w, qp);
+		n++;
 	}
+	return n;
+}
+
+void roost_worker_settle(struct roost_worker *w, struct roost_qp *qp)
+{
+	if (!qp->in_ack_list || !roost_ack_send(w, qp))
+		return;
+	leave_ack_list(w, qp);
+	flush_port(w, qp->path.port_index);
 }
 
 static void fail_users(struct roost_worker *w, struct roost_cq *cq)
@@ -417,11 +433,18 @@ void roost_worker_publish(struct roost_worker *w)
 	}
 }
 
+/*
+ * Answers wait for the next iteration. A program that polls gets the message
+ * first, and its reply, if it has one, and our acknowledgement leave in one
+ * burst; so a peer does not hold an acknowledgement from a program that died
+ * before it could reply.
+ */
 unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 {
 	unsigned int work;
 
 	w->now_ns = now_ns;
+	w->last_due = TAILQ_LAST(&w->ack_qps, roost_qp_list);
 	work = receive(w);
 	if (w->loopback.count != 0)
 		work += receive_loopback(w);
@@ -430,7 +453,7 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 	work += send_raw_frames(w);
 	/* The application may go on while the port is written to. */
 	roost_worker_publish(w);
-	answer(w);
+	work += answer(w);
 	work += transmit(w);
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
 		flush_port(w, p);

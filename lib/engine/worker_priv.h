@@ -36,7 +36,12 @@ struct roost_frame_queue {
 struct roost_worker {
 	struct roost_dev *dev;
 	uint64_t now_ns; /* of this iteration; the last one's between */
-	TAILQ_HEAD(roost_qp_list, roost_qp) send_qps; /* have requests that may go now */
+	TAILQ_HEAD(roost_qp_list, roost_qp)
+	send_qps; /* have requests that may go now */
+	/* The last of ack_qps whose answer is due in this iteration; NULL:
+	 * none. Those behind it owe theirs since this iteration only.
+	 */
+	struct roost_qp *last_due;
 	struct roost_qp_list ack_qps; /* owe an answer */
 	TAILQ_HEAD(, roost_cq) dirty_cqs;
 	struct roost_frame_queue txq[ROOST_DEV_PORTS_MAX];
@@ -65,6 +70,8 @@ void roost_worker_ring(struct roost_worker *w, struct roost_qp *qp);
 unsigned int roost_worker_answer_doorbells(struct roost_worker *w);
 void roost_worker_want_send(struct roost_worker *w, struct roost_qp *qp);
 void roost_worker_want_ack(struct roost_worker *w, struct roost_qp *qp);
+/* Send what the QP owes its peer, now: it will not owe anything again. */
+void roost_worker_settle(struct roost_worker *w, struct roost_qp *qp);
 /* Take the QP out of the lists and the timer wheel. */
 void roost_worker_unlink_qp(struct roost_worker *w, struct roost_qp *qp);
 /* The same, and its doorbell too: its memory goes away. */
