@@ -34,7 +34,8 @@ static void print_general_help(FILE *out)
 	      "RDMA on ordinary NICs: unmodified verbs programs over DPDK "
 	      "ports.\n"
 	      "\n"
-	      "Commands:\n", out);
+	      "Commands:\n",
+	      out);
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(out, "  %-6s %s\n", commands[i].name,
 			commands[i].summary);
@@ -42,7 +43,8 @@ static void print_general_help(FILE *out)
 	      "'roost help COMMAND' tells more. First steps, in two "
 	      "terminals:\n"
 	      "  roost run -- ibv_rc_pingpong\n"
-	      "  roost run -- ibv_rc_pingpong localhost\n", out);
+	      "  roost run -- ibv_rc_pingpong localhost\n",
+	      out);
 }
 
 static const struct command *find_command(const char *name)
@@ -54,8 +56,10 @@ static const struct command *find_command(const char *name)
 		if (strcmp(name, names[i]) == 0)
 			return &commands[i];
 	}
-	fprintf(stderr, "roost: %s: unknown command; the nearest known one is "
-		"%s\n", name, roost_name_nearest(name, names, COMMANDS));
+	fprintf(stderr,
+		"roost: %s: unknown command; the nearest known one is "
+		"%s\n",
+		name, roost_name_nearest(name, names, COMMANDS));
 	return NULL;
 }
 
@@ -78,8 +82,10 @@ static int unknown_option(const char *word)
 {
 	static const char *const known[] = { "--help", "--version" };
 
-	fprintf(stderr, "roost: %s: unknown option; the nearest known one is "
-		"%s\n", word, roost_name_nearest(word, known, 2));
+	fprintf(stderr,
+		"roost: %s: unknown option; the nearest known one is "
+		"%s\n",
+		word, roost_name_nearest(word, known, 2));
 	return ROOST_EXIT_USAGE;
 }
 
@@ -109,8 +115,10 @@ int main(int argc, char **argv)
 
 	/* What was asked for and could not be written was not done. */
 	if (fflush(stdout) != 0 || ferror(stdout)) {
-		fprintf(stderr, "roost: stdout: %s; make room or close the "
-			"other end later\n", strerror(errno));
+		fprintf(stderr,
+			"roost: stdout: %s; make room or close the "
+			"other end later\n",
+			strerror(errno));
 		return ROOST_EXIT_FAILED;
 	}
 	return ret;

@@ -34,7 +34,8 @@ int roost_run_help(void)
 	fputs(usage, stdout);
 	roost_run_options_describe(stdout);
 	fputs("\nroost(1) tells more, roost.conf(5) the file and the "
-	      "variables.\n", stdout);
+	      "variables.\n",
+	      stdout);
 	return ROOST_EXIT_OK;
 }
 
@@ -99,20 +100,21 @@ static int put_environment(const struct roost_config *config,
 
 	len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	if (len < 0)
-		return fail(ROOST_EXIT_FAILED, "/proc/self/exe: cannot be "
+		return fail(ROOST_EXIT_FAILED,
+			    "/proc/self/exe: cannot be "
 			    "read, so the shims cannot be found; mount /proc");
 	exe[len] = '\0';
 	if (roost_shim_find(exe, dir, err))
 		return fail(ROOST_EXIT_FAILED, err);
 	library_path = roost_shim_library_path(dir, getenv("LD_LIBRARY_PATH"));
-	ret = library_path ? put(NULL, "LD_LIBRARY_PATH", library_path) :
-			     -ENOMEM;
+	ret = library_path ? put(NULL, "LD_LIBRARY_PATH", library_path)
+			   : -ENOMEM;
 	free(library_path);
 	if (ret == 0)
 		ret = roost_config_export(config, put, NULL);
 	if (ret)
 		return fail(ROOST_EXIT_FAILED, "environment: out of memory; "
-			    "free some");
+					       "free some");
 	return ROOST_EXIT_OK;
 }
 
@@ -123,19 +125,25 @@ static int become(char **command)
 
 	if (roost_command_find(command[0], path) &&
 	    roost_command_is_privileged(path))
-		fprintf(stderr, "roost: warning: %s is setuid, setgid or has "
+		fprintf(stderr,
+			"roost: warning: %s is setuid, setgid or has "
 			"file capabilities: the system's libraries will be "
 			"used, not Roost's; run it as root or run a plain "
-			"copy\n", path);
+			"copy\n",
+			path);
 	execvp(command[0], command);
 	error = errno;
 	if (error == ENOENT) {
-		fprintf(stderr, "roost: cannot run '%s': %s; check the name "
-			"and PATH\n", command[0], strerror(error));
+		fprintf(stderr,
+			"roost: cannot run '%s': %s; check the name "
+			"and PATH\n",
+			command[0], strerror(error));
 		return ROOST_EXIT_NOT_FOUND;
 	}
-	fprintf(stderr, "roost: cannot run '%s': %s; name an executable "
-		"file\n", command[0], strerror(error));
+	fprintf(stderr,
+		"roost: cannot run '%s': %s; name an executable "
+		"file\n",
+		command[0], strerror(error));
 	return ROOST_EXIT_CANNOT_RUN;
 }
 
@@ -151,7 +159,8 @@ int roost_run(char **argv)
 	if (options.help)
 		return roost_run_help();
 	if (!*options.command && !options.print_env)
-		return fail(ROOST_EXIT_USAGE, "run: no command; write roost "
+		return fail(ROOST_EXIT_USAGE,
+			    "run: no command; write roost "
 			    "run [OPTION...] -- CMD [ARG...]");
 	ret = roost_config_resolve(&config, options.file, environ,
 				   &options.config, err);

@@ -65,16 +65,17 @@ static int take_key(struct parser *p, int id, const char *where,
 			p->nb_ports++;
 		if (p->nb_ports == 0)
 			return roost_config_fail(
-				p->err, "%s: no --port or --link before it; "
-				"put it behind the port it belongs to", where);
+				p->err,
+				"%s: no --port or --link before it; "
+				"put it behind the port it belongs to",
+				where);
 		port = p->nb_ports - 1;
 	}
 	return roost_config_set(&p->options->config, where, id, port,
 				value ? value : "1", p->err);
 }
 
-static int take(struct parser *p, int id, const char *where,
-		const char *value)
+static int take(struct parser *p, int id, const char *where, const char *value)
 {
 	if (id < ROOST_KEYS)
 		return take_key(p, id, where, value);
@@ -95,9 +96,10 @@ static int take_with_value(struct parser *p, int id, const char *where,
 
 	if (!option.arg) {
 		if (attached)
-			return roost_config_fail(p->err, "%s: takes no value; "
-						 "leave out '=%.80s'", where,
-						 attached);
+			return roost_config_fail(p->err,
+						 "%s: takes no value; "
+						 "leave out '=%.80s'",
+						 where, attached);
 		return take(p, id, where, NULL);
 	}
 	if (!attached) {
@@ -106,9 +108,10 @@ static int take_with_value(struct parser *p, int id, const char *where,
 		 * option, and the value was forgotten.
 		 */
 		if (!attached || (attached[0] == '-' && attached[1]))
-			return roost_config_fail(p->err, "%s: no value behind "
-						 "it; write %s %s", where,
-						 where, option.arg);
+			return roost_config_fail(p->err,
+						 "%s: no value behind "
+						 "it; write %s %s",
+						 where, where, option.arg);
 		p->argv++;
 	}
 	if (*attached == '\0')
@@ -132,8 +135,10 @@ static int parse_long(struct parser *p, const char *word)
 			return take_with_value(p, id, where,
 					       equals ? equals + 1 : NULL);
 	}
-	return roost_config_fail(p->err, "%s: unknown option; the nearest "
-				 "known one is --%s", where,
+	return roost_config_fail(p->err,
+				 "%s: unknown option; the nearest "
+				 "known one is --%s",
+				 where,
 				 roost_name_nearest(name, known, OPTIONS));
 }
 
@@ -148,7 +153,8 @@ static int parse_letters(struct parser *p, const char *word)
 		while (id < OPTIONS && option_info(id).letter != *word)
 			id++;
 		if (id == OPTIONS)
-			return roost_config_fail(p->err, "%s: unknown option; "
+			return roost_config_fail(p->err,
+						 "%s: unknown option; "
 						 "see roost run --help",
 						 where);
 		if (option_info(id).arg && word[1])
@@ -174,8 +180,8 @@ int roost_run_options_parse(struct roost_run_options *options, char **argv,
 
 		if (strcmp(word, "--") == 0)
 			break;
-		ret = word[1] == '-' ? parse_long(&p, word + 2) :
-				       parse_letters(&p, word + 1);
+		ret = word[1] == '-' ? parse_long(&p, word + 2)
+				     : parse_letters(&p, word + 1);
 		if (ret)
 			return ret;
 	}

@@ -31,7 +31,7 @@ packages_missing() {
 	for package; do
 		printf '%s\n' "$package"
 	done | sort >"$setup_tmp/wanted"
-	# Without their status, dpkg-query also names packages that were removed.
+	# Without their status, dpkg-query also names removed packages.
 	dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
 		sed -n 's/^installed //p' | sort -u |
 		comm -23 "$setup_tmp/wanted" -

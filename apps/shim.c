@@ -58,9 +58,10 @@ int roost_shim_find(const char *exe, char *dir, char *err)
 	if (len >= PATH_MAX || access(library, R_OK) != 0) {
 		int error = len >= PATH_MAX ? ENAMETOOLONG : errno;
 
-		roost_config_fail(err, "%s/" LIBRARY ": cannot be read: %s; "
-				  "build or install Roost again", dir,
-				  strerror(error));
+		roost_config_fail(err,
+				  "%s/" LIBRARY ": cannot be read: %s; "
+				  "build or install Roost again",
+				  dir, strerror(error));
 		return -error;
 	}
 	return 0;

@@ -21,7 +21,7 @@
 struct roost_arp {
 	bool is_request;
 	uint8_t sender_mac[6];
-	uint8_t target_mac[6];	    /* zero in a request */
+	uint8_t target_mac[6];      /* zero in a request */
 	struct roost_gid sender_ip; /* 0.0.0.0: a probe for duplicates */
 	struct roost_gid target_ip; /* equal to sender_ip: an announcement */
 };

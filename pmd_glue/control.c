@@ -25,7 +25,7 @@ struct job {
 static struct {
 	pthread_t thread;
 	unsigned int holders; /* whoever gets and puts, one at a time */
-	int wake_fd;	      /* eventfd; constant while the thread lives */
+	int wake_fd;          /* eventfd; constant while the thread lives */
 	atomic_bool asleep;
 	atomic_bool stop;
 	pthread_mutex_t lock;

@@ -34,7 +34,7 @@ struct roost_driver {
 	const char *keys;
 	const char *required; /* a key that has to be given, or NULL */
 	enum roost_driver_kernel kernel;
-	const char *iface_key;	/* names the kernel's interface; NULL: none */
+	const char *iface_key;  /* names the kernel's interface; NULL: none */
 	const char *remote_key; /* names one that SHARES; NULL: none */
 	/* What IP may put into one frame by these (full) devargs; NULL: the
 	 * port's MTU says it.

@@ -37,7 +37,7 @@ static char log_text[256]; /* the first line since; under log_lock */
 static bool log_verbose;
 static bool log_muted;
 static FILE *log_stream; /* for ever, once there */
-static pid_t starter;	 /* thread that is inside rte_eal_init(), or 0 */
+static pid_t starter;    /* thread that is inside rte_eal_init(), or 0 */
 
 static void log_keep(const char *text, size_t len)
 {

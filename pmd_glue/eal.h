@@ -16,8 +16,8 @@
 #include <stdbool.h>
 
 struct roost_eal_conf {
-	bool verbose;	       /* DPDK's log goes to stderr */
-	bool pci;	       /* a port is a PCI device */
+	bool verbose;          /* DPDK's log goes to stderr */
+	bool pci;              /* a port is a PCI device */
 	unsigned int nb_ports; /* that may ever be opened: sizes the memory */
 };
 

@@ -31,7 +31,7 @@ struct rte_mempool;
 struct roost_ethport_conf {
 	const char *label;   /* what users call it, for errors: "port0 (...)" */
 	const char *devargs; /* as configured, or as the link has them */
-	bool is_link;	     /* plugged in is connected, as into a switch */
+	bool is_link;        /* plugged in is connected, as into a switch */
 	uint32_t mtu_bytes;  /* of IP; 0: as it is */
 };
 
@@ -43,7 +43,7 @@ struct roost_ethport {
 	enum roost_driver_kernel kernel;
 	char iface[IFNAMSIZ]; /* the kernel's, or empty */
 	uint16_t id;
-	bool was_there;	   /* the application had plugged it in */
+	bool was_there;    /* the application had plugged it in */
 	uint64_t owner_id; /* ethdev's ownership */
 	uint8_t mac[6];
 	uint32_t ip_mtu_bytes;
@@ -80,7 +80,7 @@ void roost_ethport_free_pool(struct roost_ethport *port);
 /* What is known of the link now. */
 struct roost_ethport_link {
 	enum roost_port_state state;
-	bool carrier;	     /* state ACTIVE does not need one on a link */
+	bool carrier;        /* state ACTIVE does not need one on a link */
 	uint32_t speed_mbps; /* 0: not known */
 };
 void roost_ethport_link(struct roost_ethport *port,

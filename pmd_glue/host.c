@@ -29,8 +29,8 @@ struct roost_host {
 	struct roost_host_conf conf; /* constant */
 	struct roost_gid link_local; /* constant */
 	struct roost_neigh self;     /* constant: an address of our own */
-	pthread_mutex_t lock;	     /* around the cache */
-	pthread_cond_t changed;	     /* an entry got a MAC, or failed */
+	pthread_mutex_t lock;        /* around the cache */
+	pthread_cond_t changed;      /* an entry got a MAC, or failed */
 	struct roost_neigh_cache *neighs;
 };
 

@@ -35,7 +35,7 @@ struct entry {
 	rte_intr_callback_fn call;
 	void *arg;
 	struct roost_intr_owner *owner;
-	bool active;	/* its callback runs */
+	bool active;    /* its callback runs */
 	bool forgotten; /* unregistered while active */
 	rte_intr_unregister_callback_fn last_call; /* then, or NULL */
 	const struct rte_intr_handle *last_handle;

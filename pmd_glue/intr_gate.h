@@ -36,7 +36,7 @@ struct roost_worker;
 /* A gated port. */
 struct roost_intr_owner {
 	struct roost_worker *worker; /* whose turn to take; NULL: none yet */
-	char key[108];	/* ports of one key share what they registered */
+	char key[108];  /* ports of one key share what they registered */
 	bool same_user; /* hang up on sockets of other users: abstract names
 			 * have no permissions, and memif trusts its peer */
 	TAILQ_ENTRY(roost_intr_owner) link;

@@ -23,7 +23,7 @@
 
 struct roost_link {
 	unsigned int end; /* 0 or 1 */
-	int fd;		  /* the claim */
+	int fd;           /* the claim */
 };
 
 /*

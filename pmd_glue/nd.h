@@ -28,9 +28,9 @@ struct roost_nd {
 	struct roost_gid src; /* zero: a solicitation for duplicates */
 	struct roost_gid dst;
 	struct roost_gid target;
-	bool has_mac;	/* link-layer address option: of the source in a */
+	bool has_mac;   /* link-layer address option: of the source in a */
 	uint8_t mac[6]; /* solicitation, of the target in an advertisement */
-	bool router;	/* the rest: advertisements only */
+	bool router;    /* the rest: advertisements only */
 	bool solicited;
 	bool override;
 };

@@ -13,9 +13,9 @@
 #define S (1000 * MS)
 
 #define REACHABLE_BASE_NS (30 * S) /* times 0.5 to 1.5 */
-#define STALE_HELD_NS (5 * S)	   /* RFC 4861: DELAY_FIRST_PROBE_TIME */
-#define STALE_FREE_NS (60 * S)	   /* then forgotten */
-#define PROBE_NS (1 * S)	   /* RETRANS_TIMER */
+#define STALE_HELD_NS (5 * S)      /* RFC 4861: DELAY_FIRST_PROBE_TIME */
+#define STALE_FREE_NS (60 * S)     /* then forgotten */
+#define PROBE_NS (1 * S)           /* RETRANS_TIMER */
 #define PROBE_TRIES 3u
 #define FAILED_NS (10 * S)
 #define NEVER UINT64_MAX
@@ -45,7 +45,7 @@ struct roost_neigh_cache {
 enum event {
 	EV_CONFIRMED, /* an answer to our question, MAC taken */
 	EV_SAME,      /* heard, with the MAC that is known */
-	EV_NEW,	      /* heard, with another MAC that is to be believed */
+	EV_NEW,       /* heard, with another MAC that is to be believed */
 	EV_DOUBT,     /* heard, with another MAC that is not */
 	EV_SILENCE,   /* time is up, and there are tries left */
 	EV_SPENT,     /* time is up, and there are none */

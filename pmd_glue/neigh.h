@@ -26,10 +26,10 @@
 
 enum roost_neigh_state {
 	ROOST_NEIGH_INCOMPLETE, /* asked everybody, no answer yet */
-	ROOST_NEIGH_REACHABLE,	/* answered a short while ago */
-	ROOST_NEIGH_STALE,	/* known, but for longer, or only by hearsay */
-	ROOST_NEIGH_PROBE,	/* asked the known MAC, no answer yet */
-	ROOST_NEIGH_FAILED,	/* nobody answers; asked again now and then */
+	ROOST_NEIGH_REACHABLE,  /* answered a short while ago */
+	ROOST_NEIGH_STALE,      /* known, but for longer, or only by hearsay */
+	ROOST_NEIGH_PROBE,      /* asked the known MAC, no answer yet */
+	ROOST_NEIGH_FAILED,     /* nobody answers; asked again now and then */
 	ROOST_NEIGH_STATES,
 };
 
@@ -72,8 +72,8 @@ struct roost_neigh_word {
 	struct roost_gid addr;
 	uint8_t mac[6];
 	bool solicited; /* an answer to us: it also receives what we send */
-	bool override;	/* believe it against what is known */
-	bool create;	/* make an entry where there is none */
+	bool override;  /* believe it against what is known */
+	bool create;    /* make an entry where there is none */
 };
 
 /* Returns true if an entry left INCOMPLETE or FAILED by it. */

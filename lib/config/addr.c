@@ -61,18 +61,22 @@ int roost_addr_parse(const char *text, struct roost_gid *gid, char *cause)
 	} else if (inet_pton(AF_INET6, text, found.b) == 1) {
 		if (roost_gid_is_v4(&found))
 			return roost_config_fail(
-				cause, "'%.80s': an IPv4 address written as "
-				"IPv6; write it with dots only", text);
+				cause,
+				"'%.80s': an IPv4 address written as "
+				"IPv6; write it with dots only",
+				text);
 		kind = kind_v6(&found);
 	} else {
 		return roost_config_fail(
-			cause, "'%.80s': not an IP address; write it like "
-			"198.18.0.1 or fd00::1", text);
+			cause,
+			"'%.80s': not an IP address; write it like "
+			"198.18.0.1 or fd00::1",
+			text);
 	}
 	if (kind)
-		return roost_config_fail(
-			cause, "'%.80s': %s; give a unicast address", text,
-			kind);
+		return roost_config_fail(cause,
+					 "'%.80s': %s; give a unicast address",
+					 text, kind);
 	*gid = found;
 	return 0;
 }
@@ -133,18 +137,21 @@ int roost_prefix_parse(const char *text, struct roost_prefix *prefix,
 		return ret;
 	if (!slash)
 		return roost_config_fail(
-			cause, "'%.80s': no prefix length; write %s/%u, or "
-			"what the subnet has", text, addr,
-			roost_gid_is_v4(&found.gid) ? 24u : 64u);
+			cause,
+			"'%.80s': no prefix length; write %s/%u, or "
+			"what the subnet has",
+			text, addr, roost_gid_is_v4(&found.gid) ? 24u : 64u);
 	if (len_parse(slash + 1, family_bits(&found.gid), &found.len_bits))
 		return roost_config_fail(
-			cause, "'%.80s': prefix length out of range; use 1 to "
-			"%u", text, family_bits(&found.gid));
+			cause,
+			"'%.80s': prefix length out of range; use 1 to "
+			"%u",
+			text, family_bits(&found.gid));
 	kind = subnet_kind(&found);
 	if (kind)
 		return roost_config_fail(
-			cause, "'%.80s': %s; give a host's address in it",
-			text, kind);
+			cause, "'%.80s': %s; give a host's address in it", text,
+			kind);
 	*prefix = found;
 	return 0;
 }
@@ -161,8 +168,7 @@ const char *roost_prefix_format(const struct roost_prefix *prefix, char *buf)
 
 	roost_addr_format(&prefix->gid, buf);
 	len = strlen(buf);
-	snprintf(buf + len, ROOST_PREFIX_STRLEN - len, "/%u",
-		 prefix->len_bits);
+	snprintf(buf + len, ROOST_PREFIX_STRLEN - len, "/%u", prefix->len_bits);
 	return buf;
 }
 

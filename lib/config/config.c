@@ -52,8 +52,10 @@ int roost_config_set(struct roost_config *c, const char *where, int key,
 		return 0;
 	}
 	if (port >= ROOST_PORTS_MAX)
-		return roost_config_fail(err, "%s: more than %d ports; leave "
-					 "some out", where, ROOST_PORTS_MAX);
+		return roost_config_fail(err,
+					 "%s: more than %d ports; leave "
+					 "some out",
+					 where, ROOST_PORTS_MAX);
 	p = &c->ports[port];
 	other = p->set & NAMES_PORT & ~BIT(key);
 	if (info->names_port && other)
@@ -93,13 +95,16 @@ static int check_list(const struct roost_config *src, const char *where,
 	for (unsigned int i = 0; i < src->nb_ports; i++) {
 		if (src->ports[i].set == 0)
 			return roost_config_fail(
-				err, "%s: port%u is missing: there is a "
+				err,
+				"%s: port%u is missing: there is a "
 				"port%u; number ports from 0 without a gap",
 				where, i, src->nb_ports - 1);
 		if (!roost_port_config_is_named(&src->ports[i]))
 			return roost_config_fail(
-				err, "%s: port%u has neither devargs nor link; "
-				"add one of them", where, i);
+				err,
+				"%s: port%u has neither devargs nor link; "
+				"add one of them",
+				where, i);
 	}
 	return 0;
 }
@@ -127,10 +132,11 @@ static int merge(struct roost_config *c, const struct roost_config *src,
 
 		if (src->ports[i].set && i >= c->nb_ports)
 			return roost_config_fail(
-				err, "%s: keys for port%u: the last port is "
+				err,
+				"%s: keys for port%u: the last port is "
 				"port%u; unset them, or give ROOST_PORT%u_LINK "
-				"or ROOST_PORT%u_DEVARGS", where, i,
-				c->nb_ports - 1, i, i);
+				"or ROOST_PORT%u_DEVARGS",
+				where, i, c->nb_ports - 1, i, i);
 		overlay(p, &p->set, &src->ports[i], src->ports[i].set,
 			ROOST_SCOPE_PORT);
 	}
@@ -196,8 +202,10 @@ static int check_pair(const struct roost_config *c, unsigned int i,
 	if (c->ports[i].devargs[0] &&
 	    strcmp(c->ports[i].devargs, c->ports[j].devargs) == 0)
 		return roost_config_fail(
-			err, "port%u: '%.80s' is port%u already; name another "
-			"device", j, c->ports[j].devargs, i);
+			err,
+			"port%u: '%.80s' is port%u already; name another "
+			"device",
+			j, c->ports[j].devargs, i);
 	/* Two ends of one link, or two links: the order keeps them apart. */
 	if (has_link_ips(&c->ports[i]) && has_link_ips(&c->ports[j]))
 		return 0;
@@ -205,9 +213,10 @@ static int check_pair(const struct roost_config *c, unsigned int i,
 		for (unsigned int l = 0; l < b.nb; l++)
 			if (roost_gid_eq(&a.v[k].gid, &b.v[l].gid))
 				return roost_config_fail(
-					err, "port%u: address %s is on port%u "
-					"too; give each port its own", j,
-					roost_addr_format(&b.v[l].gid, text),
+					err,
+					"port%u: address %s is on port%u "
+					"too; give each port its own",
+					j, roost_addr_format(&b.v[l].gid, text),
 					i);
 	return 0;
 }
@@ -220,22 +229,23 @@ static int check_gateway(const struct roost_config *c, unsigned int port,
 	char text[ROOST_PREFIX_STRLEN];
 
 	/* Without addresses here the port's subnets are not known yet. */
-	if (roost_gid_is_zero(gw) || roost_gid_is_link_local(gw) ||
-	    ips.nb == 0)
+	if (roost_gid_is_zero(gw) || roost_gid_is_link_local(gw) || ips.nb == 0)
 		return 0;
 	for (unsigned int i = 0; i < own->nb; i++)
 		if (roost_gid_eq(&own->v[i].gid, gw))
 			return roost_config_fail(
-				err, "port%u: gateway %s is the port's own "
-				"address; name another host", port,
-				roost_addr_format(gw, text));
+				err,
+				"port%u: gateway %s is the port's own "
+				"address; name another host",
+				port, roost_addr_format(gw, text));
 	for (unsigned int i = 0; i < ips.nb; i++)
 		if (roost_prefix_contains(&ips.v[i], gw))
 			return 0;
 	return roost_config_fail(
-		err, "port%u: gateway %s is on none of the port's subnets; "
-		"give an address or prefix length that reaches it", port,
-		roost_addr_format(gw, text));
+		err,
+		"port%u: gateway %s is on none of the port's subnets; "
+		"give an address or prefix length that reaches it",
+		port, roost_addr_format(gw, text));
 }
 
 /* What can only be told when all sources are in. */
@@ -266,7 +276,7 @@ int roost_config_resolve(struct roost_config *c, const char *path,
 	source = malloc(sizeof(*source));
 	if (!source) {
 		roost_config_fail(err, "configuration: out of memory; free "
-				  "some");
+				       "some");
 		return -ENOMEM;
 	}
 	set_default(c);

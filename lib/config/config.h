@@ -40,8 +40,8 @@
 
 #define ROOST_PORTS_MAX 16
 #define ROOST_PORT_IPS_MAX 16
-#define ROOST_DEVARGS_MAX 256   /* bytes, terminating zero included */
-#define ROOST_LINK_NAME_MAX 48  /* characters */
+#define ROOST_DEVARGS_MAX 256  /* bytes, terminating zero included */
+#define ROOST_LINK_NAME_MAX 48 /* characters */
 #define ROOST_PORT_MTU_MIN_BYTES 576
 #define ROOST_PORT_MTU_MAX_BYTES 9978
 #define ROOST_CONFIG_ERR_MAX 512

@@ -22,9 +22,9 @@
  * and build systems use for where Roost lies, and our own scripts.
  */
 static const char *const reserved[] = {
-	"ROOST_BENCH", "ROOST_BUILD",  "ROOST_CI",   "ROOST_DEMO",
-	"ROOST_DIR",   "ROOST_HOME",   "ROOST_PREFIX", "ROOST_ROOT",
-	"ROOST_SRC",   "ROOST_TEST",   "ROOST_VERSION",
+	"ROOST_BENCH", "ROOST_BUILD", "ROOST_CI",      "ROOST_DEMO",
+	"ROOST_DIR",   "ROOST_HOME",  "ROOST_PREFIX",  "ROOST_ROOT",
+	"ROOST_SRC",   "ROOST_TEST",  "ROOST_VERSION",
 };
 
 static bool is_reserved(const char *name)
@@ -96,8 +96,8 @@ static int read_variable(struct roost_config *source, const char *name,
 			continue;
 		variable_name(key, port, known);
 		if (strcmp(name, known) == 0)
-			return roost_config_set(source, name, key, port,
-						value, err);
+			return roost_config_set(source, name, key, port, value,
+						err);
 	}
 	if (strcmp(name, PATH_VARIABLE) == 0 || is_reserved(name))
 		return 0;

@@ -34,10 +34,10 @@ _Static_assert(LINE_MAX_CHARS == 322 && CFG_VALUE_LEN == 256,
 #define SECTION_UNKNOWN (ROOST_PORTS_MAX + 1)
 
 enum line_kind {
-	LINE_END,     /* of the file */
+	LINE_END, /* of the file */
 	LINE_SECTION,
 	LINE_ENTRY,
-	LINE_WRONG,   /* err says why */
+	LINE_WRONG, /* err says why */
 };
 
 struct scan {
@@ -82,12 +82,16 @@ static enum line_kind scan_section(const struct scan *s, char *text, char *err)
 	if (!end)
 		return wrong(s, "section without ']'; close it", err);
 	if (end[1] != '\0')
-		return wrong(s, "text behind a section; put it on a line of "
-			     "its own", err);
+		return wrong(s,
+			     "text behind a section; put it on a line of "
+			     "its own",
+			     err);
 	*end = '\0';
 	if (strlen(strip(text + 1)) >= CFG_NAME_LEN)
-		return wrong(s, "section name too long; sections are [roost], "
-			     "[port0], [port1]", err);
+		return wrong(s,
+			     "section name too long; sections are [roost], "
+			     "[port0], [port1]",
+			     err);
 	return LINE_SECTION;
 }
 
@@ -96,18 +100,24 @@ static enum line_kind scan_entry(const struct scan *s, char *text, char *err)
 	char *equals = strchr(text, '=');
 
 	if (!equals)
-		return wrong(s, "neither [section] nor key = value; write one "
-			     "of the two, or # before a comment", err);
+		return wrong(s,
+			     "neither [section] nor key = value; write one "
+			     "of the two, or # before a comment",
+			     err);
 	if (!s->in_section)
-		return wrong(s, "key before the first section; put [roost] or "
-			     "[port0] above it", err);
+		return wrong(s,
+			     "key before the first section; put [roost] or "
+			     "[port0] above it",
+			     err);
 	*equals = '\0';
 	if (strlen(strip(text)) >= CFG_NAME_LEN)
 		return wrong(s, "key too long; see roost.conf(5) for the keys",
 			     err);
 	if (strlen(strip(equals + 1)) >= CFG_VALUE_LEN)
-		return wrong(s, "value longer than 255 characters; shorten it, "
-			     "or spread a list over several lines", err);
+		return wrong(s,
+			     "value longer than 255 characters; shorten it, "
+			     "or spread a list over several lines",
+			     err);
 	return LINE_ENTRY;
 }
 
@@ -126,8 +136,10 @@ static enum line_kind scan_next(struct scan *s, char *err)
 		if (s->line[len - 1] == '\n')
 			s->line[--len] = '\0';
 		if (len > LINE_MAX_CHARS)
-			return wrong(s, "line longer than 322 characters; "
-				     "shorten it", err);
+			return wrong(s,
+				     "line longer than 322 characters; "
+				     "shorten it",
+				     err);
 		cut_comment(s->line);
 		text = strip(s->line);
 		if (*text == '\0' || *text == ';')
@@ -190,9 +202,10 @@ static int unknown_section(const struct scan *s, const char *name, char *err)
 	else if (strncmp(name, "port", 4) == 0 && *digits)
 		snprintf(port, sizeof(port), "port%d", ROOST_PORTS_MAX - 1);
 	return roost_config_fail(
-		err, "%s:%u: unknown section [%s]; the nearest known one is "
-		"[%s]", s->path, s->line_no, name,
-		roost_name_nearest(name, known, 2));
+		err,
+		"%s:%u: unknown section [%s]; the nearest known one is "
+		"[%s]",
+		s->path, s->line_no, name, roost_name_nearest(name, known, 2));
 }
 
 static int unknown_key(const struct scan *s, const char *section,
@@ -210,14 +223,18 @@ static int unknown_key(const struct scan *s, const char *section,
 			known[nb++] = info->name;
 		else if (strcmp(info->name, name) == 0)
 			return roost_config_fail(
-				err, "%s:%u: key '%s' does not belong in [%s]; "
-				"put it in %s", s->path, s->line_no, name,
-				section, scope == ROOST_SCOPE_PORT ?
-				"[roost]" : "[port0]");
+				err,
+				"%s:%u: key '%s' does not belong in [%s]; "
+				"put it in %s",
+				s->path, s->line_no, name, section,
+				scope == ROOST_SCOPE_PORT ? "[roost]"
+							  : "[port0]");
 	}
 	return roost_config_fail(
-		err, "%s:%u: unknown key '%s' in [%s]; the nearest known one "
-		"is '%s'", s->path, s->line_no, name, section,
+		err,
+		"%s:%u: unknown key '%s' in [%s]; the nearest known one "
+		"is '%s'",
+		s->path, s->line_no, name, section,
 		roost_name_nearest(name, known, nb));
 }
 
@@ -225,27 +242,32 @@ static int read_entry(struct roost_config *source, const struct scan *s,
 		      const char *section, unsigned int index,
 		      const struct rte_cfgfile_entry *entry, char *err)
 {
-	enum roost_config_scope scope = index == PROCESS_SECTION ?
-		ROOST_SCOPE_PROCESS : ROOST_SCOPE_PORT;
-	uint32_t set = scope == ROOST_SCOPE_PROCESS ?
-		source->set : source->ports[index].set;
+	enum roost_config_scope scope = index == PROCESS_SECTION
+						? ROOST_SCOPE_PROCESS
+						: ROOST_SCOPE_PORT;
+	uint32_t set = scope == ROOST_SCOPE_PROCESS ? source->set
+						    : source->ports[index].set;
 	char where[ROOST_CONFIG_ERR_MAX];
 	int key = 0;
 
-	while (key < ROOST_KEYS && (roost_config_keys[key].scope != scope ||
-				    strcmp(roost_config_keys[key].name,
-					   entry->name) != 0))
+	while (key < ROOST_KEYS &&
+	       (roost_config_keys[key].scope != scope ||
+		strcmp(roost_config_keys[key].name, entry->name) != 0))
 		key++;
 	if (key == ROOST_KEYS)
 		return unknown_key(s, section, scope, entry->name, err);
 	snprintf(where, sizeof(where), "%s:%u: %s", s->path, s->line_no,
 		 entry->name);
 	if (entry->value[0] == '\0')
-		return roost_config_fail(err, "%s: no value; give one or leave "
-					 "the key out", where);
+		return roost_config_fail(err,
+					 "%s: no value; give one or leave "
+					 "the key out",
+					 where);
 	if ((set & (1u << key)) && !roost_config_keys[key].list)
-		return roost_config_fail(err, "%s: given twice in [%s]; keep "
-					 "one", where, section);
+		return roost_config_fail(err,
+					 "%s: given twice in [%s]; keep "
+					 "one",
+					 where, section);
 	return roost_config_set(source, where, key, index, entry->value, err);
 }
 
@@ -282,8 +304,10 @@ static int read_section(struct roost_config *source, struct scan *s,
 	if (index < ROOST_PORTS_MAX &&
 	    !roost_port_config_is_named(&source->ports[index]))
 		return roost_config_fail(
-			err, "%s:%u: [%s] has neither devargs nor link; add "
-			"one of them", s->path, line_no, section);
+			err,
+			"%s:%u: [%s] has neither devargs nor link; add "
+			"one of them",
+			s->path, line_no, section);
 	return 0;
 }
 
@@ -309,8 +333,7 @@ static int read_sections(struct roost_config *source, struct scan *s,
 		}
 		rte_cfgfile_section_entries_by_index(cfg, i, section, entries,
 						     nb);
-		ret = read_section(source, s, section, &seen, entries, nb,
-				   err);
+		ret = read_section(source, s, section, &seen, entries, nb, err);
 		free(entries);
 	}
 	return ret;
@@ -325,15 +348,19 @@ static int open_file(struct scan *s, char *err)
 	fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0) {
 		error = errno;
-		roost_config_fail(err, "%s: cannot be opened: %s; check -c or "
-				  "ROOST_CONFIG", s->path, strerror(error));
+		roost_config_fail(err,
+				  "%s: cannot be opened: %s; check -c or "
+				  "ROOST_CONFIG",
+				  s->path, strerror(error));
 		return -error;
 	}
 	/* It is read more than once, which a pipe does not bear. */
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
 		close(fd);
-		return roost_config_fail(err, "%s: not a regular file; write "
-					 "the configuration into one", s->path);
+		return roost_config_fail(err,
+					 "%s: not a regular file; write "
+					 "the configuration into one",
+					 s->path);
 	}
 	s->f = fdopen(fd, "r");
 	if (!s->f) {
@@ -367,8 +394,10 @@ int roost_config_read_file(struct roost_config *source, const char *path,
 		goto out;
 	cfg = rte_cfgfile_load_with_params(path, flags, &params);
 	if (!cfg) {
-		ret = roost_config_fail(err, "%s: changed while it was read; "
-					"try again", path);
+		ret = roost_config_fail(err,
+					"%s: changed while it was read; "
+					"try again",
+					path);
 		goto out;
 	}
 	ret = read_sections(source, &s, cfg, err);

@@ -39,8 +39,10 @@ static int parse_progress(void *member, const char *value, char *cause)
 			return 0;
 		}
 	}
-	return roost_config_fail(cause, "'%.80s': not a progress mode; use "
-				 "adaptive or dedicated", value);
+	return roost_config_fail(cause,
+				 "'%.80s': not a progress mode; use "
+				 "adaptive or dedicated",
+				 value);
 }
 
 static void format_progress(const void *member, char *buf, size_t size)
@@ -56,8 +58,8 @@ static int parse_bool(void *member, const char *value, char *cause)
 		const char *name;
 		bool value;
 	} words[] = {
-		{ "1", true },	 { "yes", true }, { "true", true },
-		{ "on", true },	 { "0", false },  { "no", false },
+		{ "1", true },      { "yes", true },  { "true", true },
+		{ "on", true },     { "0", false },   { "no", false },
 		{ "false", false }, { "off", false },
 	};
 	bool *flag = member;
@@ -68,8 +70,10 @@ static int parse_bool(void *member, const char *value, char *cause)
 			return 0;
 		}
 	}
-	return roost_config_fail(cause, "'%.80s': neither yes nor no; use 1 "
-				 "or 0", value);
+	return roost_config_fail(cause,
+				 "'%.80s': neither yes nor no; use 1 "
+				 "or 0",
+				 value);
 }
 
 static void format_bool(const void *member, char *buf, size_t size)
@@ -82,17 +86,21 @@ static void format_bool(const void *member, char *buf, size_t size)
 static int parse_devargs(void *member, const char *value, char *cause)
 {
 	if (strlen(value) >= ROOST_DEVARGS_MAX)
-		return roost_config_fail(cause, "'%.80s...': longer than %d "
-					 "characters; shorten it", value,
-					 ROOST_DEVARGS_MAX - 1);
+		return roost_config_fail(cause,
+					 "'%.80s...': longer than %d "
+					 "characters; shorten it",
+					 value, ROOST_DEVARGS_MAX - 1);
 	if (*value == '\0' || *value == ',')
-		return roost_config_fail(cause, "'%.80s': no device name; "
+		return roost_config_fail(cause,
+					 "'%.80s': no device name; "
 					 "begin with a PCI address or a driver "
-					 "such as net_tap0", value);
+					 "such as net_tap0",
+					 value);
 	for (const char *s = value; *s; s++)
 		if (!isgraph((unsigned char)*s))
 			return roost_config_fail(
-				cause, "'%.80s': blank or unprintable "
+				cause,
+				"'%.80s': blank or unprintable "
 				"character; DPDK device arguments have none",
 				value);
 	strcpy(member, value);
@@ -109,9 +117,12 @@ static int parse_link(void *member, const char *value, char *cause)
 	if (len < 1 || len > ROOST_LINK_NAME_MAX ||
 	    strspn(value, allowed) != len)
 		return roost_config_fail(
-			cause, "'%.80s': not a link name; use 1 to "
-			STR(ROOST_LINK_NAME_MAX) " letters, digits, '.', '_' "
-			"or '-'", value);
+			cause,
+			"'%.80s': not a link name; use 1 to " STR(
+				ROOST_LINK_NAME_MAX) " letters, digits, '.', "
+						     "'_' "
+						     "or '-'",
+			value);
 	strcpy(member, value);
 	return 0;
 }
@@ -128,8 +139,7 @@ static void format_string(const void *member, char *buf, size_t size)
  * because take() fills a copy.
  */
 static int parse_list(void *copy, const char *value,
-		      int (*take)(void *copy, const char *element,
-				  char *cause),
+		      int (*take)(void *copy, const char *element, char *cause),
 		      char *cause)
 {
 	char element[128];
@@ -148,7 +158,7 @@ static int parse_list(void *copy, const char *value,
 	}
 	if (nb == 0)
 		return roost_config_fail(cause, "no address; give one or "
-					 "leave it out");
+						"leave it out");
 	return 0;
 }
 
@@ -165,14 +175,18 @@ static int take_ip(void *copy, const char *element, char *cause)
 	for (unsigned int i = 0; i < ips->nb; i++)
 		if (roost_gid_eq(&ips->v[i].gid, &prefix.gid))
 			return roost_config_fail(
-				cause, "'%s': address given twice; leave one "
+				cause,
+				"'%s': address given twice; leave one "
 				"of them out",
 				roost_prefix_format(&prefix, text));
 	if (ips->nb == ROOST_PORT_IPS_MAX)
-		return roost_config_fail(cause, "'%.80s': more than "
-					 STR(ROOST_PORT_IPS_MAX) " addresses "
-					 "on one port; leave some out",
-					 element);
+		return roost_config_fail(
+			cause,
+			"'%.80s': more than " STR(
+				ROOST_PORT_IPS_MAX) " addresses "
+						    "on one port; leave some "
+						    "out",
+			element);
 	ips->v[ips->nb++] = prefix;
 	return 0;
 }
@@ -214,8 +228,10 @@ static int take_gateway(void *copy, const char *element, char *cause)
 	int ret;
 
 	if (strchr(element, '/'))
-		return roost_config_fail(cause, "'%.80s': a gateway is one "
-					 "address; leave out the /", element);
+		return roost_config_fail(cause,
+					 "'%.80s': a gateway is one "
+					 "address; leave out the /",
+					 element);
 	ret = roost_addr_parse(element, &gid, cause);
 	if (ret)
 		return ret;
@@ -223,8 +239,10 @@ static int take_gateway(void *copy, const char *element, char *cause)
 	mine = v4 ? &gw->v4 : &gw->v6;
 	if (!roost_gid_is_zero(mine))
 		return roost_config_fail(
-			cause, "'%.80s': second %s gateway of the port; keep "
-			"one", element, v4 ? "IPv4" : "IPv6");
+			cause,
+			"'%.80s': second %s gateway of the port; keep "
+			"one",
+			element, v4 ? "IPv4" : "IPv6");
 	*mine = gid;
 	return 0;
 }
@@ -263,15 +281,21 @@ static int parse_mtu(void *member, const char *value, char *cause)
 		if (bytes <= ROOST_PORT_MTU_MAX_BYTES)
 			bytes = bytes * 10 + (uint32_t)(*s - '0');
 	if (s == value || *s)
-		return roost_config_fail(cause, "'%.80s': not a number; give "
-					 "the IP MTU in bytes", value);
+		return roost_config_fail(cause,
+					 "'%.80s': not a number; give "
+					 "the IP MTU in bytes",
+					 value);
 	if (bytes != 0 && (bytes < ROOST_PORT_MTU_MIN_BYTES ||
 			   bytes > ROOST_PORT_MTU_MAX_BYTES))
 		return roost_config_fail(
-			cause, "'%.80s': MTU out of range; use "
+			cause,
+			/* clang-format off */
+			"'%.80s': MTU out of range; use "
 			STR(ROOST_PORT_MTU_MIN_BYTES) " to "
-			STR(ROOST_PORT_MTU_MAX_BYTES) ", or 0 for the port's "
-			"own", value);
+			STR(ROOST_PORT_MTU_MAX_BYTES)
+			", or 0 for the port's own",
+			/* clang-format on */
+			value);
 	*mtu_bytes = bytes;
 	return 0;
 }

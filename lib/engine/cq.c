@@ -17,9 +17,9 @@
 
 static struct roost_cqe *ring_alloc(uint32_t entries)
 {
-	return aligned_alloc(64, RTE_ALIGN_CEIL(entries *
-							sizeof(struct roost_cqe),
-						64u));
+	return aligned_alloc(64,
+			     RTE_ALIGN_CEIL(entries * sizeof(struct roost_cqe),
+					    64u));
 }
 
 int roost_cq_create(struct roost_ctx *ctx, uint32_t cqe,
@@ -134,8 +134,8 @@ void roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
 
 	if (cq->overrun)
 		return;
-	if (cq->produced - atomic_load_explicit(&cq->consumed,
-						memory_order_acquire) >
+	if (cq->produced -
+		    atomic_load_explicit(&cq->consumed, memory_order_acquire) >
 	    cq->mask) {
 		cq->overrun = true;
 	} else {
@@ -158,8 +158,8 @@ void roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
  */
 void roost_cq_publish(struct roost_cq *cq)
 {
-	uint32_t fits = cq->solicited ? ROOST_CQ_ARMED_SOLICITED :
-					ROOST_CQ_ARMED_ANY;
+	uint32_t fits =
+		cq->solicited ? ROOST_CQ_ARMED_SOLICITED : ROOST_CQ_ARMED_ANY;
 
 	cq->solicited = false;
 	atomic_store_explicit(&cq->published, cq->produced,
@@ -175,8 +175,8 @@ void roost_cq_publish(struct roost_cq *cq)
 
 void roost_cq_arm(struct roost_cq *cq, bool solicited_only)
 {
-	uint32_t want = solicited_only ? ROOST_CQ_ARMED_SOLICITED :
-					 ROOST_CQ_ARMED_ANY;
+	uint32_t want =
+		solicited_only ? ROOST_CQ_ARMED_SOLICITED : ROOST_CQ_ARMED_ANY;
 	uint32_t have = atomic_load(&cq->armed);
 
 	while (have < want &&
@@ -200,8 +200,7 @@ int roost_cq_poll(struct roost_cq *cq, unsigned int n, struct roost_cqe *cqes)
 	roost_spin_lock(&cq->lock);
 	failed = has_failed(cq);
 	first = atomic_load_explicit(&cq->consumed, memory_order_relaxed);
-	available = atomic_load_explicit(&cq->published,
-					 memory_order_acquire) -
+	available = atomic_load_explicit(&cq->published, memory_order_acquire) -
 		    first;
 	if (available == 0) {
 		roost_spin_unlock(&cq->lock);
@@ -219,9 +218,9 @@ int roost_cq_poll(struct roost_cq *cq, unsigned int n, struct roost_cqe *cqes)
 /* The entry behind those that were shown, while the lock is held. */
 static bool show(struct roost_cq *cq, const struct roost_cqe **cqe)
 {
-	uint32_t next = atomic_load_explicit(&cq->consumed,
-					     memory_order_relaxed) +
-			cq->shown;
+	uint32_t next =
+		atomic_load_explicit(&cq->consumed, memory_order_relaxed) +
+		cq->shown;
 
 	if (next == atomic_load_explicit(&cq->published, memory_order_acquire))
 		return false;
@@ -250,8 +249,8 @@ int roost_cq_poll_next(struct roost_cq *cq, const struct roost_cqe **cqe)
 
 void roost_cq_poll_end(struct roost_cq *cq)
 {
-	uint32_t first = atomic_load_explicit(&cq->consumed,
-					      memory_order_relaxed);
+	uint32_t first =
+		atomic_load_explicit(&cq->consumed, memory_order_relaxed);
 
 	atomic_store_explicit(&cq->consumed, first + cq->shown,
 			      memory_order_release);

@@ -30,15 +30,15 @@ struct roost_cqe {
 	uint32_t qpn;
 	uint32_t src_qpn;
 	uint32_t byte_len;
-	uint32_t imm_be;   /* WITH_IMM: as on the wire; WITH_INV: the rkey */
+	uint32_t imm_be; /* WITH_IMM: as on the wire; WITH_INV: the rkey */
 	uint32_t vendor_err;
-	uint8_t status;    /* enum roost_wc_status */
-	uint8_t opcode;    /* enum roost_wc_opcode */
-	uint8_t flags;     /* enum roost_wc_flags */
+	uint8_t status; /* enum roost_wc_status */
+	uint8_t opcode; /* enum roost_wc_opcode */
+	uint8_t flags;  /* enum roost_wc_flags */
 	uint8_t sl;
 	uint16_t slid;
 	uint16_t pkey_index;
-	bool solicited;    /* counts for arming for solicited only */
+	bool solicited; /* counts for arming for solicited only */
 };
 
 /*

@@ -33,22 +33,22 @@ struct roost_cq_user {
 struct roost_cq {
 	/* Producer: the holder of the turn. */
 	struct roost_cqe *ring __attribute__((aligned(64)));
-	uint32_t mask;       /* entries - 1 */
-	uint32_t produced;   /* entries written, not all published */
-	bool dirty;          /* in the worker's list: publish at the end */
-	bool solicited;      /* one of the unpublished entries is */
-	bool overrun;        /* an entry had no room: no more come */
+	uint32_t mask;     /* entries - 1 */
+	uint32_t produced; /* entries written, not all published */
+	bool dirty;        /* in the worker's list: publish at the end */
+	bool solicited;    /* one of the unpublished entries is */
+	bool overrun;      /* an entry had no room: no more come */
 	TAILQ_ENTRY(roost_cq) dirty_link;
 	LIST_HEAD(, roost_cq_user) users; /* QPs that complete here */
-	_Atomic uint32_t published; /* pairs with poll's acquire */
-	_Atomic uint32_t armed;     /* enum roost_cq_armed */
-	_Atomic bool overrun_told;  /* all that had room is published, CQ_ERR
-				     * was raised, the QPs are in ERR */
+	_Atomic uint32_t published;       /* pairs with poll's acquire */
+	_Atomic uint32_t armed;           /* enum roost_cq_armed */
+	_Atomic bool overrun_told; /* all that had room is published, CQ_ERR
+				    * was raised, the QPs are in ERR */
 
 	/* Consumers. */
 	struct roost_spin lock __attribute__((aligned(64)));
 	_Atomic uint32_t consumed;
-	uint32_t shown;      /* poll_begin: entries shown so far */
+	uint32_t shown; /* poll_begin: entries shown so far */
 
 	struct roost_ctx *ctx;
 	_Atomic uint32_t refs; /* QPs */

@@ -68,8 +68,8 @@ static int init_tables(struct roost_dev *dev, const uint64_t given[2])
 	return rc;
 }
 
-static void init_port(struct roost_port *port, const struct roost_dev_conf *conf,
-		      unsigned int i)
+static void init_port(struct roost_port *port,
+		      const struct roost_dev_conf *conf, unsigned int i)
 {
 	port->io = conf->io[i];
 	memcpy(port->mac, conf->mac[i], sizeof(port->mac));
@@ -123,8 +123,8 @@ int roost_dev_destroy(struct roost_dev *dev)
 	return 0;
 }
 
-const struct roost_dev_limits *
-roost_dev_limits(const struct roost_dev *dev __attribute__((unused)))
+const struct roost_dev_limits *roost_dev_limits(const struct roost_dev *dev
+						__attribute__((unused)))
 {
 	return &limits;
 }
@@ -162,9 +162,8 @@ enum roost_mtu roost_port_active_mtu(const struct roost_port *port)
 {
 	enum roost_mtu mtu = ROOST_MTU_4096;
 
-	while (mtu > 0 &&
-	       roost_mtu_bytes(mtu) + ROOST_IP_OVERHEAD_MAX >
-		       port->ip_mtu_bytes)
+	while (mtu > 0 && roost_mtu_bytes(mtu) + ROOST_IP_OVERHEAD_MAX >
+				  port->ip_mtu_bytes)
 		mtu--;
 	return mtu;
 }

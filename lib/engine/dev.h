@@ -71,20 +71,21 @@ struct roost_port_io {
 	 * or a gateway that is not there), -ETIMEDOUT (nobody answers).
 	 */
 	int (*resolve)(void *ctx, const struct roost_gid *sgid,
-		       const struct roost_gid *dgid, struct roost_neigh **neigh);
+		       const struct roost_gid *dgid,
+		       struct roost_neigh **neigh);
 	void (*neigh_put)(void *ctx, struct roost_neigh *neigh);
 };
 
 struct roost_dev_conf {
-	const char *name;          /* "roost0"; copied */
-	struct rte_mempool *pool;  /* data room >= ROOST_FRAME_OVERHEAD_MAX +
-				    * 4096 behind the headroom; borrowed */
-	unsigned int nb_ports;     /* 1..ROOST_DEV_PORTS_MAX */
+	const char *name;         /* "roost0"; copied */
+	struct rte_mempool *pool; /* data room >= ROOST_FRAME_OVERHEAD_MAX +
+				   * 4096 behind the headroom; borrowed */
+	unsigned int nb_ports;    /* 1..ROOST_DEV_PORTS_MAX */
 	struct roost_port_io io[ROOST_DEV_PORTS_MAX];
 	uint8_t mac[ROOST_DEV_PORTS_MAX][6];
-	uint64_t node_guid;        /* host order */
-	uint64_t seed[2];          /* keys of the id permutations; 0,0: draw
-				    * from the kernel's CSPRNG */
+	uint64_t node_guid; /* host order */
+	uint64_t seed[2];   /* keys of the id permutations; 0,0: draw
+			     * from the kernel's CSPRNG */
 };
 
 /* Returns 0, -ENOMEM, -EINVAL. The device starts with no GIDs, port down. */
@@ -170,12 +171,12 @@ struct roost_channel *roost_ctx_async_channel(struct roost_ctx *ctx);
 /* ---- counters --------------------------------------------------------- */
 
 struct roost_dev_counters {
-	uint64_t rx_pkts, tx_pkts;        /* RoCEv2 frames */
-	uint64_t rx_bytes, tx_bytes;      /* of frames, Ethernet to ICRC */
-	uint64_t drops[32];               /* by enum roost_drop */
+	uint64_t rx_pkts, tx_pkts;   /* RoCEv2 frames */
+	uint64_t rx_bytes, tx_bytes; /* of frames, Ethernet to ICRC */
+	uint64_t drops[32];          /* by enum roost_drop */
 	uint64_t punted_pkts;
 	uint64_t acks_sent, naks_sent, rnr_naks_sent;
-	uint64_t retransmits;             /* go-back-N events */
+	uint64_t retransmits; /* go-back-N events */
 	uint64_t timeouts;
 	uint64_t loopback_pkts;
 };

@@ -27,10 +27,10 @@ void roost_complete_send(struct roost_worker *w, struct roost_qp *qp,
 
 static void flush_sends(struct roost_worker *w, struct roost_qp *qp)
 {
-	uint32_t head = atomic_load_explicit(&qp->sq.head,
-					     memory_order_acquire);
-	uint32_t tail = atomic_load_explicit(&qp->sq.tail,
-					     memory_order_relaxed);
+	uint32_t head =
+		atomic_load_explicit(&qp->sq.head, memory_order_acquire);
+	uint32_t tail =
+		atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
 
 	for (; tail != head; tail++)
 		roost_complete_send(w, qp, roost_queue_at(&qp->sq, tail),
@@ -40,14 +40,14 @@ static void flush_sends(struct roost_worker *w, struct roost_qp *qp)
 
 static void flush_recvs(struct roost_worker *w, struct roost_qp *qp)
 {
-	uint32_t head = atomic_load_explicit(&qp->rq.head,
-					     memory_order_acquire);
-	uint32_t tail = atomic_load_explicit(&qp->rq.tail,
-					     memory_order_relaxed);
+	uint32_t head =
+		atomic_load_explicit(&qp->rq.head, memory_order_acquire);
+	uint32_t tail =
+		atomic_load_explicit(&qp->rq.tail, memory_order_relaxed);
 
 	for (; tail != head; tail++) {
-		const struct roost_recv_wqe *wqe = roost_queue_at(&qp->rq,
-								  tail);
+		const struct roost_recv_wqe *wqe =
+			roost_queue_at(&qp->rq, tail);
 		struct roost_cqe cqe = {
 			.wr_id = wqe->wr_id,
 			.qpn = qp->qpn,

@@ -88,10 +88,9 @@ uint32_t roost_idmap_invert(const struct roost_idmap *map, uint32_t id)
 
 static struct roost_idmap_slot *slot_at(struct roost_idmap *map, uint32_t index)
 {
-	return &atomic_load_explicit(&map->pages[index >>
-						 ROOST_IDMAP_PAGE_SHIFT],
-				     memory_order_relaxed)
-			[index & (PAGE_SLOTS - 1)];
+	return &atomic_load_explicit(
+		&map->pages[index >> ROOST_IDMAP_PAGE_SHIFT],
+		memory_order_relaxed)[index & (PAGE_SLOTS - 1)];
 }
 
 static void free_push(struct roost_idmap *map, uint32_t index)
@@ -146,8 +145,8 @@ int roost_idmap_add(struct roost_idmap *map, void *object, uint32_t *id)
 		index = free_pop(map);
 		slot = slot_at(map, index);
 		do {
-			slot->generation = (slot->generation + 1) &
-					   (generations - 1);
+			slot->generation =
+				(slot->generation + 1) & (generations - 1);
 			slot->id = roost_idmap_permute(
 				map,
 				slot->generation << map->index_bits | index);
@@ -163,8 +162,8 @@ int roost_idmap_add(struct roost_idmap *map, void *object, uint32_t *id)
 
 void roost_idmap_del(struct roost_idmap *map, uint32_t id)
 {
-	uint32_t index = roost_idmap_invert(map, id) &
-			 ((1u << map->index_bits) - 1);
+	uint32_t index =
+		roost_idmap_invert(map, id) & ((1u << map->index_bits) - 1);
 
 	roost_spin_lock(&map->lock);
 	atomic_store_explicit(&slot_at(map, index)->object, NULL,

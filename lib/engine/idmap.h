@@ -30,7 +30,7 @@ struct roost_idmap_slot {
 	_Atomic(void *) object; /* NULL: free */
 	uint32_t id;            /* valid while object is not NULL */
 	uint32_t generation;
-	uint32_t next_free;     /* index; ROOST_IDMAP_NONE: last */
+	uint32_t next_free; /* index; ROOST_IDMAP_NONE: last */
 };
 
 struct roost_idmap {
@@ -66,14 +66,14 @@ uint32_t roost_idmap_invert(const struct roost_idmap *map, uint32_t id);
 /* The object of a number, or NULL. */
 static inline void *roost_idmap_get(const struct roost_idmap *map, uint32_t id)
 {
-	uint32_t index = roost_idmap_invert(map, id) &
-			 ((1u << map->index_bits) - 1);
+	uint32_t index =
+		roost_idmap_invert(map, id) & ((1u << map->index_bits) - 1);
 	const struct roost_idmap_slot *page;
 	void *object;
 
-	page = atomic_load_explicit(&map->pages[index >>
-						ROOST_IDMAP_PAGE_SHIFT],
-				    memory_order_acquire);
+	page = atomic_load_explicit(
+		&map->pages[index >> ROOST_IDMAP_PAGE_SHIFT],
+		memory_order_acquire);
 	if (page == NULL)
 		return NULL;
 	page += index & ((1u << ROOST_IDMAP_PAGE_SHIFT) - 1);

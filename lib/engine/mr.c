@@ -65,8 +65,8 @@ static int populate(void *addr, size_t len_bytes, uint32_t access)
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	uintptr_t start = (uintptr_t)addr & ~(page - 1);
 	uintptr_t end = ((uintptr_t)addr + len_bytes + page - 1) & ~(page - 1);
-	int advice = access & ROOST_ACCESS_LOCAL_WRITE ? MADV_POPULATE_WRITE :
-							 MADV_POPULATE_READ;
+	int advice = access & ROOST_ACCESS_LOCAL_WRITE ? MADV_POPULATE_WRITE
+						       : MADV_POPULATE_READ;
 
 	if (len_bytes == 0)
 		return 0;
@@ -98,8 +98,8 @@ int roost_mr_reg(struct roost_pd *pd, void *addr, size_t len_bytes,
 
 	if ((access & ~(uint32_t)ACCESS_KNOWN) != 0)
 		return -EINVAL;
-	if ((access & (ROOST_ACCESS_REMOTE_WRITE |
-		       ROOST_ACCESS_REMOTE_ATOMIC)) &&
+	if ((access &
+	     (ROOST_ACCESS_REMOTE_WRITE | ROOST_ACCESS_REMOTE_ATOMIC)) &&
 	    !(access & ROOST_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
 	if ((uintptr_t)addr + len_bytes < (uintptr_t)addr ||

@@ -17,10 +17,10 @@
 
 struct roost_mr {
 	struct roost_pd *pd;
-	uint8_t *host;      /* where iova is in this process */
+	uint8_t *host; /* where iova is in this process */
 	uint64_t iova;
 	uint64_t len_bytes;
-	uint32_t access;    /* enum roost_access */
+	uint32_t access; /* enum roost_access */
 	uint32_t key;
 };
 

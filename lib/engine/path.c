@@ -60,14 +60,13 @@ static uint16_t udp_source(uint32_t qpn, uint32_t dest_qpn)
 }
 
 int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
-		       uint32_t qpn, uint32_t dest_qpn,
-		       struct roost_path *path)
+		       uint32_t qpn, uint32_t dest_qpn, struct roost_path *path)
 {
 	struct roost_port *port;
 	struct roost_flow flow = {
 		.tclass = av->traffic_class,
-		.hop_limit = av->hop_limit != 0 ? av->hop_limit :
-						  HOP_LIMIT_DEFAULT,
+		.hop_limit =
+			av->hop_limit != 0 ? av->hop_limit : HOP_LIMIT_DEFAULT,
 		.flow_label = av->flow_label & 0xfffff,
 		.udp_src = udp_source(qpn, dest_qpn),
 	};
@@ -75,7 +74,8 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 
 	if (av->port_num < 1 || av->port_num > dev->nb_ports)
 		return -EINVAL;
-	*path = (struct roost_path){ .port_index = (uint8_t)(av->port_num - 1) };
+	*path = (struct roost_path){ .port_index =
+					     (uint8_t)(av->port_num - 1) };
 	port = &dev->ports[path->port_index];
 	pthread_mutex_lock(&dev->lock);
 	rc = addresses_of_av(port, av, &path->sgid, &path->dgid);

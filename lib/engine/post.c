@@ -23,8 +23,8 @@
 
 static bool is_full(const struct roost_queue *q, uint32_t max_wr)
 {
-	return q->added - atomic_load_explicit(&q->tail,
-					       memory_order_acquire) >=
+	return q->added -
+		       atomic_load_explicit(&q->tail, memory_order_acquire) >=
 	       max_wr;
 }
 
@@ -55,8 +55,8 @@ void roost_qp_send_begin(struct roost_qp *qp)
 	begin(&qp->sq);
 }
 
-static void copy_inline(struct roost_send_wqe *wqe, const struct roost_sge *sges,
-			uint32_t nb_sges)
+static void copy_inline(struct roost_send_wqe *wqe,
+			const struct roost_sge *sges, uint32_t nb_sges)
 {
 	uint8_t *to = wqe->inline_data;
 
@@ -124,8 +124,7 @@ void roost_qp_send_end(struct roost_qp *qp)
 	bool any = qp->sq.added !=
 		   atomic_load_explicit(&qp->sq.head, memory_order_relaxed);
 
-	atomic_store_explicit(&qp->sq.head, qp->sq.added,
-			      memory_order_release);
+	atomic_store_explicit(&qp->sq.head, qp->sq.added, memory_order_release);
 	roost_spin_unlock(&qp->sq.lock);
 	if (any)
 		roost_worker_ring(qp->dev->worker, qp);
@@ -169,8 +168,7 @@ int roost_qp_recv_add(struct roost_qp *qp, const struct roost_recv_wr *wr)
 
 void roost_qp_recv_end(struct roost_qp *qp)
 {
-	atomic_store_explicit(&qp->rq.head, qp->rq.added,
-			      memory_order_release);
+	atomic_store_explicit(&qp->rq.head, qp->rq.added, memory_order_release);
 	roost_spin_unlock(&qp->rq.lock);
 	/* The responder looks at head by itself; only a QP in ERR must be told
 	 * to flush. Pairs with the fence in roost_qp_to_err().

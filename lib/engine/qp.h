@@ -101,9 +101,9 @@ struct roost_qp_attr {
 	uint8_t max_dest_rd_atomic;
 	uint8_t min_rnr_timer; /* 0..31 */
 	uint8_t port_num;
-	uint8_t timeout;       /* 0..31: 4.096 us * 2^timeout, 0: never */
-	uint8_t retry_cnt;     /* 0..7 */
-	uint8_t rnr_retry;     /* 0..7; 7: for ever */
+	uint8_t timeout;   /* 0..31: 4.096 us * 2^timeout, 0: never */
+	uint8_t retry_cnt; /* 0..7 */
+	uint8_t rnr_retry; /* 0..7; 7: for ever */
 	uint8_t alt_port_num;
 	uint8_t alt_timeout;
 	uint32_t rate_limit_kbps;
@@ -126,7 +126,7 @@ struct roost_send_wr {
 	const struct roost_sge *sges;
 	uint32_t nb_sges;
 	enum roost_wr_opcode opcode;
-	uint32_t flags; /* enum roost_send_flags */
+	uint32_t flags;  /* enum roost_send_flags */
 	uint32_t imm_be; /* *_IMM: wire order; SEND_INV: the rkey */
 	uint64_t remote_addr;
 	uint32_t rkey;

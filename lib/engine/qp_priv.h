@@ -60,10 +60,10 @@ struct roost_recv_wqe {
 struct roost_queue {
 	uint8_t *slots;
 	uint32_t stride_bytes;
-	uint32_t mask;        /* slots - 1 */
+	uint32_t mask;         /* slots - 1 */
 	_Atomic uint32_t head; /* published; release, pairs with the worker */
 	_Atomic uint32_t tail; /* worker: slots before are free again */
-	uint32_t added;       /* under lock: head to be */
+	uint32_t added;        /* under lock: head to be */
 	struct roost_spin lock;
 };
 
@@ -80,41 +80,41 @@ struct roost_path {
 	struct roost_neigh *neigh; /* reference; NULL for a loopback path */
 	uint64_t mac_gen;          /* what the template holds */
 	uint8_t port_index;
-	bool loopback;             /* dgid is an address of this port */
+	bool loopback; /* dgid is an address of this port */
 	bool valid;
 };
 
 /* Requester: our requests to the peer. Holder of the turn. */
 struct roost_requester {
-	struct roost_psn next_psn;          /* of the next packet made */
-	struct roost_psn end_psn;           /* behind all ever made */
+	struct roost_psn next_psn;           /* of the next packet made */
+	struct roost_psn end_psn;            /* behind all ever made */
 	struct roost_psn oldest_unacked_psn; /* == end_psn: none */
-	uint32_t send_index;    /* WQE of next_psn */
+	uint32_t send_index;                 /* WQE of next_psn */
 	uint32_t started_index; /* behind the last WQE that has PSNs */
 	struct roost_timer timer;
-	uint64_t timeout_ns;    /* 0: never */
+	uint64_t timeout_ns; /* 0: never */
 	uint8_t retry_left;
 	uint8_t rnr_left;
-	bool rnr_wait;          /* the timer ends an RNR wait */
+	bool rnr_wait; /* the timer ends an RNR wait */
 	/* WQE at fault_index cannot be sent: it fails with fault_status once
 	 * all before it are acknowledged.
 	 */
 	bool fault;
-	uint8_t fault_status;   /* enum roost_wc_status */
+	uint8_t fault_status; /* enum roost_wc_status */
 	uint32_t fault_index;
-	bool inflight;          /* counted in worker.nb_inflight_qps */
+	bool inflight; /* counted in worker.nb_inflight_qps */
 };
 
 /* Responder: the peer's requests to us. Holder of the turn. */
 struct roost_responder {
 	struct roost_psn expected_psn;
-	uint32_t msn;           /* 24 bits: completed requests */
-	uint32_t offset_bytes;  /* of the message that is coming in */
-	uint8_t in_op;          /* enum roost_op of it; NONE: between two */
-	uint8_t behind;         /* enum roost_drop: expected_psn was NAKed, and
-				 * what comes behind it is dropped for this;
-				 * NONE: not NAKed */
-	bool comm_est;          /* COMM_EST was raised */
+	uint32_t msn;          /* 24 bits: completed requests */
+	uint32_t offset_bytes; /* of the message that is coming in */
+	uint8_t in_op;         /* enum roost_op of it; NONE: between two */
+	uint8_t behind;        /* enum roost_drop: expected_psn was NAKed, and
+				* what comes behind it is dropped for this;
+				* NONE: not NAKed */
+	bool comm_est;         /* COMM_EST was raised */
 	/* The answer that is owed. One slot is enough: it is cumulative. */
 	bool owed;
 	uint8_t owed_syndrome;
@@ -146,7 +146,7 @@ struct roost_qp {
 	TAILQ_ENTRY(roost_qp) ack_link;
 	bool in_send_list;
 	bool in_ack_list;
-	bool drain_asked;       /* SQD: raise SQ_DRAINED when drained */
+	bool drain_asked; /* SQD: raise SQ_DRAINED when drained */
 	/* Doorbell; any thread. */
 	_Atomic(struct roost_qp *) doorbell_next;
 	_Atomic bool doorbell_rung;
@@ -263,8 +263,8 @@ void roost_qp_flush(struct roost_worker *w, struct roost_qp *qp);
 /* ---- the table of send opcodes (wr.c) --------------------------------- */
 
 struct roost_wr_info {
-	uint8_t qp_types;   /* bit set of 1 << enum roost_qp_type */
-	uint8_t wc_opcode;  /* enum roost_wc_opcode */
+	uint8_t qp_types;  /* bit set of 1 << enum roost_qp_type */
+	uint8_t wc_opcode; /* enum roost_wc_opcode */
 	/* Opcode on the wire, service bits left out. */
 	uint8_t first, middle, last, only;
 	bool has_imm;

@@ -41,7 +41,10 @@ struct transition {
 	uint32_t optional[ROOST_QPT_COUNT];
 };
 
-#define EVERY_TYPE(m) { [RC] = m, [UC] = m, [UD] = m, [XI] = m, [XT] = m }
+#define EVERY_TYPE(m)                                                          \
+	{                                                                      \
+		[RC] = m, [UC] = m, [UD] = m, [XI] = m, [XT] = m               \
+	}
 
 static const struct transition table[ROOST_QPS_COUNT][ROOST_QPS_COUNT] = {
 	[ROOST_QPS_RESET] = {
@@ -184,6 +187,6 @@ bool roost_qp_modify_allowed(enum roost_qp_type type, enum roost_qp_state from,
 	t = &table[from][to];
 	if (!t->valid || (mask & t->required[type]) != t->required[type])
 		return false;
-	return (mask & ~(t->required[type] | t->optional[type] |
-			 ROOST_QP_STATE)) == 0;
+	return (mask &
+		~(t->required[type] | t->optional[type] | ROOST_QP_STATE)) == 0;
 }

@@ -40,17 +40,17 @@ static struct roost_send_wqe *wqe_at(struct roost_qp *qp, uint32_t index)
 /* How many packets a message takes: one, even when it is empty. */
 static uint32_t pkts_of(const struct roost_qp *qp, uint32_t len_bytes)
 {
-	return len_bytes == 0 ? 1 :
-				(uint32_t)(((uint64_t)len_bytes +
-					    qp->mtu_bytes - 1) /
-					   qp->mtu_bytes);
+	return len_bytes == 0
+		       ? 1
+		       : (uint32_t)(((uint64_t)len_bytes + qp->mtu_bytes - 1) /
+				    qp->mtu_bytes);
 }
 
 static void start_wqe(struct roost_qp *qp, struct roost_send_wqe *wqe)
 {
 	wqe->first_psn = qp->req.next_psn;
-	wqe->last_psn = roost_psn_add(wqe->first_psn,
-				      pkts_of(qp, wqe->len_bytes) - 1);
+	wqe->last_psn =
+		roost_psn_add(wqe->first_psn, pkts_of(qp, wqe->len_bytes) - 1);
 	qp->req.started_index++;
 }
 
@@ -62,7 +62,8 @@ static bool may_send(struct roost_qp *qp)
 
 	if (state != ROOST_QPS_RTS && state != ROOST_QPS_SQD)
 		return false;
-	if (req->rnr_wait || (req->fault && req->fault_index == req->send_index))
+	if (req->rnr_wait ||
+	    (req->fault && req->fault_index == req->send_index))
 		return false;
 	if (req->send_index ==
 	    atomic_load_explicit(&qp->sq.head, memory_order_acquire))
@@ -86,8 +87,8 @@ struct piece {
 static struct piece piece_of(const struct roost_qp *qp,
 			     const struct roost_send_wqe *wqe)
 {
-	uint32_t index = (uint32_t)roost_psn_diff(qp->req.next_psn,
-						  wqe->first_psn);
+	uint32_t index =
+		(uint32_t)roost_psn_diff(qp->req.next_psn, wqe->first_psn);
 	struct piece piece = {
 		.info = roost_wr_info(wqe->opcode),
 		.offset_bytes = index * qp->mtu_bytes,
@@ -95,8 +96,8 @@ static struct piece piece_of(const struct roost_qp *qp,
 		.last = roost_psn_eq(qp->req.next_psn, wqe->last_psn),
 	};
 
-	piece.len_bytes = RTE_MIN(wqe->len_bytes - piece.offset_bytes,
-				  qp->mtu_bytes);
+	piece.len_bytes =
+		RTE_MIN(wqe->len_bytes - piece.offset_bytes, qp->mtu_bytes);
 	return piece;
 }
 
@@ -138,8 +139,8 @@ static size_t build_frame(struct roost_qp *qp, const struct roost_send_wqe *wqe,
 {
 	uint8_t pad = (uint8_t)(-piece->len_bytes & 3);
 	bool has_imm = piece->last && piece->info->has_imm;
-	size_t after_bth = piece->len_bytes + pad +
-			   (has_imm ? ROOST_IMMDT_LEN : 0);
+	size_t after_bth =
+		piece->len_bytes + pad + (has_imm ? ROOST_IMMDT_LEN : 0);
 	struct roost_bth bth = {
 		.opcode = opcode_of(piece),
 		.pad_bytes = pad,

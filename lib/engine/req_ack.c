@@ -18,12 +18,12 @@ static const uint8_t nak_status[] = {
 /* The WQE whose packets include psn; started_index when psn is behind all. */
 static uint32_t index_of_psn(struct roost_qp *qp, struct roost_psn psn)
 {
-	uint32_t index = atomic_load_explicit(&qp->sq.tail,
-					      memory_order_relaxed);
+	uint32_t index =
+		atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
 
 	for (; index != qp->req.started_index; index++) {
-		const struct roost_send_wqe *wqe = roost_queue_at(&qp->sq,
-								  index);
+		const struct roost_send_wqe *wqe =
+			roost_queue_at(&qp->sq, index);
 
 		if (roost_psn_diff(psn, wqe->last_psn) <= 0)
 			break;
@@ -62,15 +62,15 @@ void roost_req_advance(struct roost_worker *w, struct roost_qp *qp,
 		       struct roost_psn psn)
 {
 	struct roost_requester *req = &qp->req;
-	uint32_t tail = atomic_load_explicit(&qp->sq.tail,
-					     memory_order_relaxed);
+	uint32_t tail =
+		atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
 
 	if (roost_psn_eq(psn, req->oldest_unacked_psn))
 		return;
 	req->oldest_unacked_psn = psn;
 	while (tail != req->started_index) {
-		const struct roost_send_wqe *wqe = roost_queue_at(&qp->sq,
-								  tail);
+		const struct roost_send_wqe *wqe =
+			roost_queue_at(&qp->sq, tail);
 
 		if (roost_psn_diff(wqe->last_psn, psn) >= 0)
 			break;
@@ -95,8 +95,8 @@ void roost_req_advance(struct roost_worker *w, struct roost_qp *qp,
 void roost_req_fail(struct roost_worker *w, struct roost_qp *qp,
 		    enum roost_wc_status status)
 {
-	uint32_t tail = atomic_load_explicit(&qp->sq.tail,
-					     memory_order_relaxed);
+	uint32_t tail =
+		atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
 
 	roost_complete_send(w, qp, roost_queue_at(&qp->sq, tail), status);
 	atomic_store_explicit(&qp->sq.tail, tail + 1, memory_order_release);

@@ -47,11 +47,10 @@ void roost_resp_reset(struct roost_qp *qp, struct roost_psn expected_psn)
 /* The receive WQE in use, or to be used next; NULL: none is posted. */
 static const struct roost_recv_wqe *recv_wqe(struct roost_qp *qp)
 {
-	uint32_t tail = atomic_load_explicit(&qp->rq.tail,
-					     memory_order_relaxed);
+	uint32_t tail =
+		atomic_load_explicit(&qp->rq.tail, memory_order_relaxed);
 
-	if (tail ==
-	    atomic_load_explicit(&qp->rq.head, memory_order_acquire))
+	if (tail == atomic_load_explicit(&qp->rq.head, memory_order_acquire))
 		return NULL;
 	return roost_queue_at(&qp->rq, tail);
 }
@@ -60,8 +59,8 @@ static void complete_recv(struct roost_worker *w, struct roost_qp *qp,
 			  const struct roost_pkt *pkt,
 			  enum roost_wc_status status)
 {
-	uint32_t tail = atomic_load_explicit(&qp->rq.tail,
-					     memory_order_relaxed);
+	uint32_t tail =
+		atomic_load_explicit(&qp->rq.tail, memory_order_relaxed);
 	const struct roost_recv_wqe *wqe = roost_queue_at(&qp->rq, tail);
 	struct roost_cqe cqe = {
 		.wr_id = wqe->wr_id,

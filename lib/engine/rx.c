@@ -51,9 +51,9 @@ static enum roost_drop check_qp(const struct roost_qp *qp,
 				const struct roost_frame *frame,
 				const struct roost_pkt *pkt)
 {
-	uint32_t states = pkt->info->flags & ROOST_OPF_REQUEST ?
-				  REQUEST_STATES :
-				  RESPONSE_STATES;
+	uint32_t states = pkt->info->flags & ROOST_OPF_REQUEST
+				  ? REQUEST_STATES
+				  : RESPONSE_STATES;
 
 	if (pkt->info->service != qp_services[qp->type])
 		return ROOST_DROP_QP_TYPE;

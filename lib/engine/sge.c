@@ -71,8 +71,8 @@ enum roost_sge_fault roost_sge_scatter(struct roost_dev *dev,
 				       uint32_t nb_sges, uint64_t offset_bytes,
 				       const uint8_t *src, uint32_t len_bytes)
 {
-	struct cursor c = { dev, pd, sges, nb_sges, offset_bytes,
-			    ROOST_ACCESS_LOCAL_WRITE };
+	struct cursor c = { dev,     pd,           sges,
+			    nb_sges, offset_bytes, ROOST_ACCESS_LOCAL_WRITE };
 	enum roost_sge_fault fault;
 	struct span span;
 

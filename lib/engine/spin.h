@@ -20,7 +20,10 @@ struct roost_spin {
 	atomic_flag held;
 };
 
-#define ROOST_SPIN_INIT { ATOMIC_FLAG_INIT }
+#define ROOST_SPIN_INIT                                                        \
+	{                                                                      \
+		ATOMIC_FLAG_INIT                                               \
+	}
 
 static inline void roost_spin_lock(struct roost_spin *s)
 {

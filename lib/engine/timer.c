@@ -91,8 +91,8 @@ static uint64_t next_used_tick(const struct roost_timer_wheel *wheel)
 		else if (i == words)
 			bits &= ~(~0ull << start % 64);
 		if (bits != 0) {
-			uint32_t slot = word * 64 +
-					(uint32_t)__builtin_ctzll(bits);
+			uint32_t slot =
+				word * 64 + (uint32_t)__builtin_ctzll(bits);
 
 			return wheel->tick +
 			       ((slot - start) & (ROOST_TIMER_SLOTS - 1));

@@ -30,7 +30,7 @@ struct roost_timer {
 };
 
 struct roost_timer_wheel {
-	uint64_t tick; /* all ticks before this one were run */
+	uint64_t tick;  /* all ticks before this one were run */
 	uint32_t count; /* entries in the wheel */
 	uint64_t used[ROOST_TIMER_SLOTS / 64]; /* bit set: slot not empty */
 	LIST_HEAD(, roost_timer) slots[ROOST_TIMER_SLOTS];

@@ -22,7 +22,7 @@ struct roost_channel {
 				* dequeue: under lock */
 	int fd;                /* eventfd, EFD_SEMAPHORE */
 	pthread_mutex_t lock;
-	pthread_cond_t acked;  /* some source's acked reached its reported */
+	pthread_cond_t acked; /* some source's acked reached its reported */
 	/* Sources whose events wait for room; under lock. The count is also
 	 * read without it: while it is not 0 new events queue behind.
 	 */

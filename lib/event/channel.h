@@ -48,13 +48,13 @@ struct roost_event {
 
 struct roost_event_source {
 	struct roost_channel *channel; /* NULL: events go nowhere */
-	void *owner;      /* given back to the reader, e.g. the ibv_qp */
+	void *owner; /* given back to the reader, e.g. the ibv_qp */
 	/* All below: under the channel's lock. */
 	uint64_t reported; /* events read */
 	uint64_t acked;
 	uint32_t overflow[ROOST_EVENT_TYPES_MAX]; /* wait for room, per type */
 	uint32_t overflow_arg[ROOST_EVENT_TYPES_MAX];
-	uint32_t overflow_count; /* sum of overflow[] */
+	uint32_t overflow_count;                       /* sum of overflow[] */
 	TAILQ_ENTRY(roost_event_source) overflow_link; /* when count > 0 */
 };
 
@@ -76,7 +76,8 @@ int roost_channel_fd(const struct roost_channel *channel);
  * reported from here on, until roost_event_ack().
  * Thread: any number at once; each event goes to exactly one.
  */
-int roost_channel_read(struct roost_channel *channel, struct roost_event *event);
+int roost_channel_read(struct roost_channel *channel,
+		       struct roost_event *event);
 
 /* channel may be NULL: a source without a channel raises nothing. */
 void roost_event_source_init(struct roost_event_source *source,

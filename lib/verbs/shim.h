@@ -35,8 +35,8 @@
 
 struct roost_verbs_device {
 	struct roost_verbs_abi_device abi; /* first */
-	unsigned int index;		   /* of the configuration's ports */
-	uint64_t guid;			   /* host order */
+	unsigned int index;                /* of the configuration's ports */
+	uint64_t guid;                     /* host order */
 };
 
 struct roost_verbs_context {
@@ -75,13 +75,13 @@ struct roost_verbs_cq {
  */
 struct roost_verbs_batch {
 	struct roost_send_wr wr; /* begun and waiting for its data */
-	bool open;		 /* wr is such a one */
-	int error;		 /* first one, negative; 0: none */
+	bool open;               /* wr is such a one */
+	int error;               /* first one, negative; 0: none */
 };
 
 struct roost_verbs_qp {
 	struct ibv_qp_ex ibv; /* first; a struct ibv_qp too */
-	bool has_ex;	      /* created for the ibv_wr_ calls */
+	bool has_ex;          /* created for the ibv_wr_ calls */
 	struct roost_qp *qp;
 	struct roost_device *device;
 	struct roost_verbs_batch batch;

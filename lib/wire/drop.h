@@ -12,27 +12,27 @@
  */
 
 enum roost_drop {
-	ROOST_DROP_NONE = 0,   /* not dropped */
-	ROOST_DROP_LENGTH,     /* short of UDP + BTH + ICRC, or IP != UDP */
-	ROOST_DROP_IP_HEADER,  /* version, header length, checksum, options */
-	ROOST_DROP_FRAGMENT,   /* an IP fragment: RoCEv2 never fragments */
-	ROOST_DROP_NOT_OURS,   /* destination address is not in the GID table */
+	ROOST_DROP_NONE = 0,  /* not dropped */
+	ROOST_DROP_LENGTH,    /* short of UDP + BTH + ICRC, or IP != UDP */
+	ROOST_DROP_IP_HEADER, /* version, header length, checksum, options */
+	ROOST_DROP_FRAGMENT,  /* an IP fragment: RoCEv2 never fragments */
+	ROOST_DROP_NOT_OURS,  /* destination address is not in the GID table */
 	ROOST_DROP_ICRC,
-	ROOST_DROP_TVER,       /* BTH transport version is not 0 */
-	ROOST_DROP_OPCODE,     /* not in roost_opcodes[] */
-	ROOST_DROP_HDR_LEN,    /* shorter than headers + pad + ICRC */
+	ROOST_DROP_TVER,    /* BTH transport version is not 0 */
+	ROOST_DROP_OPCODE,  /* not in roost_opcodes[] */
+	ROOST_DROP_HDR_LEN, /* shorter than headers + pad + ICRC */
 	ROOST_DROP_QPN_ZERO,
-	ROOST_DROP_QPN,        /* no such QP */
-	ROOST_DROP_QP_TYPE,    /* opcode is not for this type of QP */
-	ROOST_DROP_QP_STATE,   /* QP does not receive in its state */
-	ROOST_DROP_SRC_ADDR,   /* not the peer of this connected QP */
+	ROOST_DROP_QPN,      /* no such QP */
+	ROOST_DROP_QP_TYPE,  /* opcode is not for this type of QP */
+	ROOST_DROP_QP_STATE, /* QP does not receive in its state */
+	ROOST_DROP_SRC_ADDR, /* not the peer of this connected QP */
 	ROOST_DROP_PKEY,
 	ROOST_DROP_QKEY,
 	ROOST_DROP_OUT_OF_ORDER, /* behind a gap that was NAKed already */
-	ROOST_DROP_DUPLICATE,  /* a duplicate that asks for no answer */
-	ROOST_DROP_RNR_WAIT,   /* behind a request that got an RNR NAK */
+	ROOST_DROP_DUPLICATE,    /* a duplicate that asks for no answer */
+	ROOST_DROP_RNR_WAIT,     /* behind a request that got an RNR NAK */
 	ROOST_DROP_UNEXPECTED_RESPONSE, /* ACK for a PSN that is not unacked */
-	ROOST_DROP_NO_BUFFER,  /* out of mbufs to answer with, or segments */
+	ROOST_DROP_NO_BUFFER, /* out of mbufs to answer with, or segments */
 	ROOST_DROP_COUNT,
 };
 

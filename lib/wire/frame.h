@@ -63,14 +63,14 @@ enum roost_frame_class {
 
 /* The outer headers of a frame. Pointers point into the frame given. */
 struct roost_frame {
-	const uint8_t *l3;  /* IP header */
+	const uint8_t *l3; /* IP header */
 	const uint8_t *bth;
 	uint16_t l3_len_bytes; /* from l3 to the end of the ICRC */
 	uint16_t ib_len_bytes; /* from bth to the end of the ICRC */
 	bool ipv6;
-	uint8_t tclass;    /* IPv4 TOS or IPv6 traffic class */
-	uint8_t hop_limit; /* TTL or hop limit */
-	uint8_t drop;      /* enum roost_drop, for ROOST_FRAME_BAD */
+	uint8_t tclass;      /* IPv4 TOS or IPv6 traffic class */
+	uint8_t hop_limit;   /* TTL or hop limit */
+	uint8_t drop;        /* enum roost_drop, for ROOST_FRAME_BAD */
 	uint32_t flow_label; /* IPv6; 0 for IPv4 */
 	uint16_t udp_src;
 	uint16_t vlan_tci; /* 0: untagged, or tagged with VLAN 0, priority 0 */
@@ -112,18 +112,18 @@ struct roost_pkt {
 	uint16_t payload_len_bytes; /* pad not counted */
 	/* Extension headers; each valid when info->hdrs has its bit. */
 	uint32_t xrc_srqn;
-	uint32_t qkey, src_qpn;           /* DETH */
-	uint32_t flush_type;              /* FETH: placement type, 4 bits */
-	uint32_t flush_level;             /* FETH: selectivity level, 2 bits */
-	uint64_t va;                      /* RETH, AtomicETH */
-	uint32_t rkey;                    /* RETH, AtomicETH */
-	uint32_t dma_len_bytes;           /* RETH */
-	uint64_t swap_add, compare;       /* AtomicETH */
-	uint8_t syndrome;                 /* AETH */
-	uint32_t msn;                     /* AETH, 24 bits */
-	uint64_t orig;                    /* AtomicAckETH */
-	uint32_t imm_be;                  /* ImmDt, as it stands on the wire */
-	uint32_t inv_rkey;                /* IETH */
+	uint32_t qkey, src_qpn;     /* DETH */
+	uint32_t flush_type;        /* FETH: placement type, 4 bits */
+	uint32_t flush_level;       /* FETH: selectivity level, 2 bits */
+	uint64_t va;                /* RETH, AtomicETH */
+	uint32_t rkey;              /* RETH, AtomicETH */
+	uint32_t dma_len_bytes;     /* RETH */
+	uint64_t swap_add, compare; /* AtomicETH */
+	uint8_t syndrome;           /* AETH */
+	uint32_t msn;               /* AETH, 24 bits */
+	uint64_t orig;              /* AtomicAckETH */
+	uint32_t imm_be;            /* ImmDt, as it stands on the wire */
+	uint32_t inv_rkey;          /* IETH */
 };
 
 /*
@@ -139,7 +139,7 @@ enum roost_drop roost_pkt_parse(const struct roost_frame *frame,
 struct roost_flow {
 	uint8_t src_mac[6];
 	uint8_t dst_mac[6];
-	bool tagged;       /* insert an 802.1Q tag with vlan_tci */
+	bool tagged; /* insert an 802.1Q tag with vlan_tci */
 	uint16_t vlan_tci;
 	struct roost_gid sgid; /* both v4-mapped or both IPv6 */
 	struct roost_gid dgid;
@@ -155,7 +155,7 @@ struct roost_hdr_template {
 	uint8_t len_bytes;    /* Ethernet .. BTH */
 	uint8_t l3_off_bytes; /* 14 or 18 */
 	bool ipv6;
-	uint32_t ipv4_sum;    /* checksum of the constant words, not folded */
+	uint32_t ipv4_sum; /* checksum of the constant words, not folded */
 };
 
 /*
@@ -170,7 +170,7 @@ void roost_hdr_template_set_dst_mac(struct roost_hdr_template *t,
 				    const uint8_t mac[6]);
 
 struct roost_bth {
-	uint8_t opcode; /* enum roost_opcode */
+	uint8_t opcode;    /* enum roost_opcode */
 	uint8_t pad_bytes; /* 0..3 */
 	bool solicited;
 	bool migreq;
@@ -210,9 +210,9 @@ void roost_frame_seal(const struct roost_hdr_template *t, uint8_t *frame,
 
 /* ---- AETH syndromes (IBTA 9.7.5.1) ------------------------------------ */
 
-#define ROOST_AETH_ACK 0x00u      /* + credit count in the low five bits */
-#define ROOST_AETH_RNR_NAK 0x20u  /* + RNR timer code in the low five bits */
-#define ROOST_AETH_NAK 0x60u      /* + NAK code in the low five bits */
+#define ROOST_AETH_ACK 0x00u     /* + credit count in the low five bits */
+#define ROOST_AETH_RNR_NAK 0x20u /* + RNR timer code in the low five bits */
+#define ROOST_AETH_NAK 0x60u     /* + NAK code in the low five bits */
 #define ROOST_AETH_TYPE_MASK 0xe0u
 #define ROOST_AETH_VALUE_MASK 0x1fu
 #define ROOST_AETH_CREDIT_INVALID 0x1fu /* no end-to-end credits */

@@ -145,12 +145,12 @@ enum roost_opflag {
 };
 
 struct roost_opcode_info {
-	const char *name;     /* as tshark prints it, e.g. "RC Send First" */
-	uint8_t op;           /* enum roost_op; ROOST_OP_NONE: unknown */
-	uint8_t service;      /* enum roost_service */
-	uint8_t flags;        /* enum roost_opflag */
+	const char *name;      /* as tshark prints it, e.g. "RC Send First" */
+	uint8_t op;            /* enum roost_op; ROOST_OP_NONE: unknown */
+	uint8_t service;       /* enum roost_service */
+	uint8_t flags;         /* enum roost_opflag */
 	uint8_t hdr_len_bytes; /* BTH and all extension headers */
-	uint16_t hdrs;        /* set of ROOST_HDR_BIT() */
+	uint16_t hdrs;         /* set of ROOST_HDR_BIT() */
 	/* Offset of each header from the BTH, 0: not in this packet. */
 	uint8_t hdr_off[ROOST_HDR_COUNT];
 };

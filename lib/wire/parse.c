@@ -36,9 +36,8 @@ static enum roost_frame_class bad(struct roost_frame *frame,
 	return ROOST_FRAME_BAD;
 }
 
-static enum roost_frame_class good(struct roost_frame *frame,
-				   const uint8_t *l3, size_t l3_len,
-				   const uint8_t *udp)
+static enum roost_frame_class good(struct roost_frame *frame, const uint8_t *l3,
+				   size_t l3_len, const uint8_t *udp)
 {
 	frame->drop = ROOST_DROP_NONE;
 	frame->l3 = l3;

@@ -175,19 +175,51 @@ def installed(room):
     if not shims or any(os.path.basename(os.path.dirname(shim)) != "roost"
                         for shim in shims):
         raise Failure(f"shims not in a directory of their own: {shims}")
-    check_pkg_config(room, root)
+    check_appliance(room, root)
 
 
-def check_pkg_config(room, root):
+APPLIANCE = r"""
+#include <stdio.h>
+#include <roost/roost.h>
+
+int main(void)
+{
+	char err[ROOST_CONFIG_ERR_MAX];
+	static struct roost_config config;
+	struct roost_device *device;
+
+	if (roost_config_load(&config, err) ||
+	    roost_device_open(&config, 0, &device))
+		return 1;
+	puts(roost_dev_name(roost_device_dev(device)));
+	roost_device_close(device);
+	return 0;
+}
+"""
+
+
+def check_appliance(room, root):
+    """roost.pc leads to headers and a library that a program can use."""
     found = glob.glob(f"{root}/**/roost.pc", recursive=True)
     if len(found) != 1:
         raise Failure(f"roost.pc installed: {found}")
-    seen = room.run("pkg-config", ["pkg-config", "--cflags", "--libs",
-                                   "roost"],
-                    env={"PKG_CONFIG_PATH": os.path.dirname(found[0]),
-                         "PKG_CONFIG_SYSROOT_DIR": root})
-    if seen.status != 0 or "-lroost" not in seen.out():
-        raise Failure("roost.pc does not lead to libroost")
+    flags = room.run("pkg-config", ["pkg-config", "--cflags", "--libs",
+                                    "roost"],
+                     env={"PKG_CONFIG_PATH": os.path.dirname(found[0]),
+                          "PKG_CONFIG_SYSROOT_DIR": root})
+    source, program = room.path("appliance.c"), room.path("appliance")
+    with open(source, "w") as file:
+        file.write(APPLIANCE)
+    built = room.run("cc", ["gcc", "-Wall", "-Werror", source, "-o", program,
+                            *flags.out().split()])
+    if built.status != 0:
+        raise Failure("a program does not build with roost.pc")
+    libdir = os.path.dirname(os.path.dirname(found[0]))
+    seen = room.run("appliance", [program],
+                    env={"ROOST_PORT0_LINK": room.link,
+                         "LD_LIBRARY_PATH": libdir})
+    if seen.out() != "roost0\n" or seen.status != 0:
+        raise Failure("the program does not open its device")
 
 
 CASES = [

@@ -53,11 +53,13 @@ def pingpong_end(room, title, options, port, host=None, link=None):
                                *words)}
 
 
-def pingpong(room, options, launcher=()):
-    """One run of both ends; launcher: further options of roost run."""
+def pingpong(room, options, launcher=(), prefix=""):
+    """One run of both ends; launcher: further options of roost run; prefix: of
+    the names of their logs.
+    """
     port = room.next_port()
-    server = pingpong_end(room, "server", options, port)
-    client = pingpong_end(room, "client", options, port, "localhost")
+    server = pingpong_end(room, prefix + "server", options, port)
+    client = pingpong_end(room, prefix + "client", options, port, "localhost")
     for end in (server, client):
         end["argv"][2:2] = launcher
     server, client = room.pair(server, client, port)

@@ -111,8 +111,8 @@ static void make_end(struct end *end, struct ibv_pd *pd, const char *name)
 	check(end->mr, "ibv_reg_mr");
 	end->channel = ibv_create_comp_channel(pd->context);
 	check(end->channel, "ibv_create_comp_channel");
-	end->cq = ibv_create_cq(pd->context, 2 * QUEUE_WRS, end, end->channel,
-				0);
+	end->cq =
+		ibv_create_cq(pd->context, 2 * QUEUE_WRS, end, end->channel, 0);
 	check(end->cq, "ibv_create_cq");
 	check(ibv_req_notify_cq(end->cq, 0) == 0, "ibv_req_notify_cq");
 	init.send_cq = end->cq;
@@ -330,7 +330,7 @@ static void message(struct end *from, struct end *to, size_t len,
 
 static void check_messages(struct end *a, struct end *b)
 {
-	static const size_t sizes[] = { 1,    2,    3,	  63,	1023,
+	static const size_t sizes[] = { 1,    2,    3,    63,    1023,
 					1024, 1025, 4096, 65537, 1048579 };
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -369,8 +369,7 @@ static void check_inline_is_copied(struct end *a, struct end *b)
 		post_recv(b, i, 1, 1, i);
 	for (uint64_t i = 0; i < 8; i++) {
 		a->buf[0] = (uint8_t)(0x10 + i);
-		post_send(a, 0, 1, 1, i,
-			  IBV_SEND_INLINE | IBV_SEND_SIGNALED);
+		post_send(a, 0, 1, 1, i, IBV_SEND_INLINE | IBV_SEND_SIGNALED);
 		a->buf[0] = 0;
 	}
 	for (uint64_t i = 0; i < 8; i++) {
@@ -403,8 +402,7 @@ static void check_both_ways(struct end *a, struct end *b)
 	for (unsigned int i = 0; i < 2 * 32; i++)
 		post_recv(ends[i % 2], 0, 10000, 1, i);
 	for (unsigned int i = 0; i < 2 * 32; i++)
-		post_send(ends[i % 2], 1 << 20, 10000, 1, i,
-			  IBV_SEND_SIGNALED);
+		post_send(ends[i % 2], 1 << 20, 10000, 1, i, IBV_SEND_SIGNALED);
 	for (unsigned int i = 0; i < 4 * 32; i++) {
 		struct ibv_wc wc = take(ends[i % 2]);
 

@@ -2,6 +2,7 @@
 # Copyright (c) 2026 The Roost authors
 """The suites: how each is built and run, and what it counts."""
 
+import functools
 import json
 import os
 import subprocess
@@ -15,7 +16,7 @@ BUILD = os.path.join(TOP, "build")
 BUILD_CLANG = os.path.join(TOP, "build-clang")
 BUILD_ASAN = os.path.join(TOP, "build-asan")
 
-ASAN_OPTIONS = ["-Db_sanitize=address,undefined", "-Db_lundef=false"]
+ASAN_OPTIONS = ("-Db_sanitize=address,undefined", "-Db_lundef=false")
 # Where both ends live in one process, and a few pairs.
 ASAN_REAL = ["loopback-*", "link-chk", "link-events", "link-size-65536",
              "link-new-send-chk", "link-again", "kill-pingpong-*",
@@ -30,8 +31,9 @@ def say(text):
     print(f"tests: {text}", flush=True)
 
 
+@functools.cache
 def build(folder, options=(), compiler="gcc"):
-    """The same build() as apps/demo uses."""
+    """The same build() as apps/demo uses; once in a run."""
     script = '. "$1/apps/setup.sh"; top=$1; shift; build tests "$@"'
     done = subprocess.run(["sh", "-c", script, "sh", TOP, folder, *options],
                           env=dict(os.environ, CC=compiler))
@@ -82,7 +84,8 @@ def result_tally(record, prefix):
     """The tally of one of meson's tests: of its cases, where it reports them
     in TAP, else of itself.
     """
-    name = prefix + record["name"]
+    # "project:suite / name"
+    name = prefix + record["name"].split(" / ")[-1]
     tally = of_tap(record.get("stdout", ""), name + "/")
     good = record["result"] in ("OK", "EXPECTEDFAIL")
     if tally is None:
@@ -113,7 +116,7 @@ def run_meson(folder, names, prefix=""):
     for record in records:
         one = result_tally(record, prefix)
         if one.failed:
-            print(f"---- {prefix}{record['name']}: {record['result']}")
+            print(f"---- {record['name']}: {record['result']}")
             print(record.get("stdout", "") + record.get("stderr", ""))
         tally.add(one)
     if len(records) < len(names):

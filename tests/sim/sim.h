@@ -111,8 +111,8 @@ struct sim_end {
 	struct sim *sim;
 	int side;
 	uint8_t mac[6];
-	struct roost_gid gid;	     /* index 0, IPv4 */
-	struct roost_gid gid6;	     /* index 1, IPv6 */
+	struct roost_gid gid;        /* index 0, IPv4 */
+	struct roost_gid gid6;       /* index 1, IPv6 */
 	struct rte_mempool *pool;    /* of frames that it sends */
 	struct rte_mempool *rx_pool; /* of frames that it receives */
 	unsigned int pool_before, rx_pool_before;
@@ -120,8 +120,8 @@ struct sim_end {
 	struct roost_worker *worker;
 	struct roost_ctx *ctx;
 	struct roost_pd *pd;
-	struct roost_mr *mr;	  /* of the whole arena */
-	struct roost_cq *cq;	  /* of QPs that bring none */
+	struct roost_mr *mr;      /* of the whole arena */
+	struct roost_cq *cq;      /* of QPs that bring none */
 	struct roost_neigh neigh; /* of the other end */
 	int neigh_refs;
 	unsigned int nb_punted;
@@ -260,7 +260,7 @@ struct sim_msg {
 	uint32_t imm_be;
 	uint32_t nb_sges;
 	uint32_t sge_len_bytes[SIM_SGES_MAX];
-	uint32_t lkey;	  /* instead of the right one; 0: the right one */
+	uint32_t lkey;    /* instead of the right one; 0: the right one */
 	uint32_t bad_sge; /* the SGE that gets lkey */
 };
 

@@ -28,7 +28,7 @@ struct game {
 	struct sim_qp *from, *to;
 	struct roost_channel *channel;
 	struct roost_cq *cq; /* of the receiver */
-	uint32_t flags;	     /* of the sends */
+	uint32_t flags;      /* of the sends */
 	bool solicited_only;
 	uint64_t nb_received;
 	uint64_t nb_events;

@@ -49,7 +49,7 @@ static void recover(struct sim *sim, struct sim_qp *a, struct sim_qp *b)
 
 static void forged__ack_of_psn_never_sent(void **state)
 {
-	static const int32_t ahead[] = { 12,	   13,	     100,     1000,
+	static const int32_t ahead[] = { 12,       13,       100,     1000,
 					 0x7ffff0, 0x7fffff, 0x800000 };
 	struct sim_qp *a, *b;
 	struct sim *sim = in_flight(&a, &b);
@@ -425,7 +425,7 @@ static void forged__truncated(void **state)
 {
 	static const uint8_t opcodes[] = {
 		ROOST_OPCODE_RC_SEND_ONLY, ROOST_OPCODE_RC_SEND_ONLY_IMM,
-		ROOST_OPCODE_RC_ACK,	   ROOST_OPCODE_RC_WRITE_ONLY,
+		ROOST_OPCODE_RC_ACK,       ROOST_OPCODE_RC_WRITE_ONLY,
 		ROOST_OPCODE_RC_CMP_SWAP,  ROOST_OPCODE_UD_SEND_ONLY,
 	};
 	static const uint8_t zeros[64];

@@ -31,7 +31,7 @@ static void all_sizes(bool ipv6)
 	for (conf.mtu = ROOST_MTU_256; conf.mtu <= ROOST_MTU_4096; conf.mtu++) {
 		uint32_t mtu = roost_mtu_bytes(conf.mtu);
 		const uint32_t sizes[] = {
-			0,   1,	      2,	   3,	    4,	   mtu - 1,
+			0,   1,       2,           3,       4,     mtu - 1,
 			mtu, mtu + 1, 2 * mtu - 1, 2 * mtu, 10007, 1u << 20
 		};
 		size_t pkts = 0, before = sim->link.nb_log[SIM_A];
@@ -304,6 +304,43 @@ static void shape__many_qps(void **state)
 	sim_free(sim);
 }
 
+struct runs {
+	unsigned int now, longest;
+};
+
+static bool measure_runs(struct sim *sim, int side, const struct roost_pkt *pkt,
+			 void *arg)
+{
+	struct runs *runs = arg;
+
+	(void)sim;
+	if (side == SIM_A && ++runs->now > runs->longest)
+		runs->longest = runs->now;
+	if (side == SIM_A && pkt->ackreq)
+		runs->now = 0;
+	return true;
+}
+
+/* So that the window opens again before it is used up. */
+static void shape__long_message_asks_for_acks(void **state)
+{
+	struct runs runs = { 0, 0 };
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+
+	(void)state;
+	sim_pair(sim, NULL, &a, &b);
+	sim->link.filter = measure_runs;
+	sim->link.filter_arg = &runs;
+	sim_recv(b, 1u << 20);
+	sim_send(a, 1u << 20);
+	sim_run(sim);
+	sim_expect_all_good(a, b);
+	assert_int_equal(sim->link.nb_log[SIM_A], 1024);
+	assert_in_range(runs.longest, 1, 64);
+	sim_free(sim);
+}
+
 /* Messages that lie across the end of the PSN space, and end at it. */
 static void shape__psn_wrap(void **state)
 {
@@ -340,6 +377,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(shape__signalled_and_unsignalled),
 	cmocka_unit_test(shape__sq_sig_all),
 	cmocka_unit_test(shape__many_qps),
+	cmocka_unit_test(shape__long_message_asks_for_acks),
 	cmocka_unit_test(shape__psn_wrap),
 };
 

@@ -53,7 +53,8 @@ def is_header(path, _text):
 
 def is_library(path, _text):
     """Code that runs inside an application."""
-    return path.endswith(".c") and path.startswith(("lib/", "pmd_glue/", "cm/"))
+    return (path.endswith(".c") and
+            path.startswith(("lib/", "pmd_glue/", "cm/")))
 
 
 def is_python(path, text):
@@ -151,10 +152,13 @@ def typedef(_path, text):
             yield number, "typedef of a struct, union or enum"
 
 
+STDOUT = re.compile(r"(?<![a-z_])(printf|puts|putchar|vprintf)\s*\(|"
+                    r"\bstdout\b")
+
+
 def stdout(_path, text):
     for number, line in lines(text):
-        if re.search(r"(?<![a-z_])(printf|puts|putchar|vprintf)\s*\(|\bstdout\b",
-                     line):
+        if STDOUT.search(line):
             yield number, "stdout is the application's"
 
 

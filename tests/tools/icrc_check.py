@@ -7,8 +7,9 @@ usage: icrc_check.py FILE...
 
 Scapy's RoCE layer knows nothing of Roost, so that it can tell when both ends
 of a connection have the same wrong idea. Prints how many frames there were
-and the first few that are wrong. Exit status: 0 all right; 1 a wrong ICRC, a frame that
-was captured short, or no RoCEv2 frame at all; 2 a file that cannot be read.
+and the first few that are wrong. Exit status: 0 all right; 1 a wrong ICRC, a
+frame that was captured short, or no RoCEv2 frame at all; 2 a file that cannot
+be read.
 
 The interpreter is the one that Debian's python3-scapy installs into.
 """

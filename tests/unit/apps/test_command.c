@@ -129,8 +129,9 @@ static void privileged__capabilities_are_for_others_than_root(void **state)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0)
-		_exit(setuid(65534) == 0 &&
-		      roost_command_is_privileged(path) ? 0 : 1);
+		_exit(setuid(65534) == 0 && roost_command_is_privileged(path)
+			      ? 0
+			      : 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 }

@@ -39,12 +39,13 @@ static void parse__nothing_gives_nothing(void **state)
 static void parse__the_whole_usage_line(void **state)
 {
 	(void)state;
-	assert_int_equal(parse(WORDS(
-		"-c", "f.conf", "--port", "net_tap0,iface=x", "--ip",
-		"10.0.0.1/24", "--ip", "fd00::1/64", "--gw", "10.0.0.254",
-		"--mtu", "1500", "--link", "cable", "--mtu", "9000",
-		"--progress", "dedicated", "-v", "--print-env", "--", "cmd",
-		"-v", "--", "--link")), 0);
+	assert_int_equal(
+		parse(WORDS("-c", "f.conf", "--port", "net_tap0,iface=x",
+			    "--ip", "10.0.0.1/24", "--ip", "fd00::1/64", "--gw",
+			    "10.0.0.254", "--mtu", "1500", "--link", "cable",
+			    "--mtu", "9000", "--progress", "dedicated", "-v",
+			    "--print-env", "--", "cmd", "-v", "--", "--link")),
+		0);
 	assert_string_equal(o.file, "f.conf");
 	assert_int_equal(o.config.nb_ports, 2);
 	assert_string_equal(o.config.ports[0].devargs, "net_tap0,iface=x");
@@ -79,8 +80,9 @@ static void parse__first_word_starts_the_command(void **state)
 static void parse__value_in_the_same_word(void **state)
 {
 	(void)state;
-	assert_int_equal(parse(WORDS("--port=net_tap0,iface=a=b",
-				     "--mtu=1500", "-cfile")), 0);
+	assert_int_equal(parse(WORDS("--port=net_tap0,iface=a=b", "--mtu=1500",
+				     "-cfile")),
+			 0);
 	assert_string_equal(o.config.ports[0].devargs, "net_tap0,iface=a=b");
 	assert_int_equal(o.config.ports[0].mtu_bytes, 1500);
 	assert_string_equal(o.file, "file");
@@ -112,7 +114,8 @@ static void parse__last_of_single_values_wins(void **state)
 {
 	(void)state;
 	assert_int_equal(parse(WORDS("--progress", "dedicated", "--progress",
-				     "adaptive", "-c", "a", "-c", "b")), 0);
+				     "adaptive", "-c", "a", "-c", "b")),
+			 0);
 	assert_int_equal(o.config.progress, ROOST_PROGRESS_ADAPTIVE);
 	assert_string_equal(o.file, "b");
 }
@@ -132,27 +135,35 @@ static void parse__every_error_in_one_line(void **state)
 		char *argv[8];
 		const char *err;
 	} rows[] = {
-		{ { "--prot", "x" }, "--prot: unknown option; the nearest "
-				     "known one is --port" },
-		{ { "--links=x" }, "--links: unknown option; the nearest known "
-				   "one is --link" },
-		{ { "--print_env" }, "--print_env: unknown option; the nearest "
-				     "known one is --print-env" },
-		{ { "--gateway", "x" }, "--gateway: unknown option; the "
-					"nearest known one is --gw" },
+		{ { "--prot", "x" },
+		  "--prot: unknown option; the nearest "
+		  "known one is --port" },
+		{ { "--links=x" },
+		  "--links: unknown option; the nearest known "
+		  "one is --link" },
+		{ { "--print_env" },
+		  "--print_env: unknown option; the nearest "
+		  "known one is --print-env" },
+		{ { "--gateway", "x" },
+		  "--gateway: unknown option; the "
+		  "nearest known one is --gw" },
 		{ { "-x" }, "-x: unknown option; see roost run --help" },
 		{ { "-vx" }, "-x: unknown option; see roost run --help" },
-		{ { "--link" }, "--link: no value behind it; write --link "
-				"NAME" },
-		{ { "--link", "--", "cmd" }, "--link: no value behind it; "
-					     "write --link NAME" },
-		{ { "--port", "-v" }, "--port: no value behind it; write "
-				      "--port DEVARGS" },
+		{ { "--link" },
+		  "--link: no value behind it; write --link "
+		  "NAME" },
+		{ { "--link", "--", "cmd" },
+		  "--link: no value behind it; "
+		  "write --link NAME" },
+		{ { "--port", "-v" },
+		  "--port: no value behind it; write "
+		  "--port DEVARGS" },
 		{ { "-c" }, "-c: no value behind it; write -c FILE" },
 		{ { "--ip=" }, "--ip: empty value; write --ip ADDR/LEN" },
 		{ { "-c", "" }, "-c: empty value; write -c FILE" },
-		{ { "--print-env=1" }, "--print-env: takes no value; leave "
-				       "out '=1'" },
+		{ { "--print-env=1" },
+		  "--print-env: takes no value; leave "
+		  "out '=1'" },
 		{ { "--ip", "10.0.0.1/24" },
 		  "--ip: no --port or --link before it; put it behind the port "
 		  "it belongs to" },
@@ -203,9 +214,11 @@ static void parse__too_many_ports(void **state)
 static void describe__every_option_in_80_columns(void **state)
 {
 	static const char *const options[] = {
-		"--port DEVARGS", "--link NAME", "--ip ADDR/LEN", "--gw ADDR",
-		"--mtu N", "--progress dedicated|adaptive", "-v, --verbose",
-		"-c, --config FILE", "--print-env", "-h, --help",
+		"--port DEVARGS", "--link NAME",
+		"--ip ADDR/LEN",  "--gw ADDR",
+		"--mtu N",        "--progress dedicated|adaptive",
+		"-v, --verbose",  "-c, --config FILE",
+		"--print-env",    "-h, --help",
 	};
 	char *text = NULL, *line;
 	size_t size = 0;

@@ -59,9 +59,11 @@ static void find__missing_library_is_named(void **state)
 	(void)state;
 	temp_dir_touch("none/apps/roost", 0755, exe);
 	assert_int_equal(roost_shim_find(exe, dir, err), -ENOENT);
-	snprintf(expected, sizeof(expected), "%s/none/lib/verbs/libibverbs.so."
+	snprintf(expected, sizeof(expected),
+		 "%s/none/lib/verbs/libibverbs.so."
 		 "1: cannot be read: No such file or directory; build or "
-		 "install Roost again", temp_dir);
+		 "install Roost again",
+		 temp_dir);
 	assert_string_equal(err, expected);
 }
 

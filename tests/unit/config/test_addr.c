@@ -28,9 +28,10 @@ static void addr__both_families_round_trip(void **state)
 
 static void addr__ipv4_is_a_mapped_gid(void **state)
 {
-	static const uint8_t expected[16] = { [10] = 0xff, [11] = 0xff,
-					      [12] = 198, [13] = 18,
-					      [14] = 0, [15] = 1 };
+	static const uint8_t expected[16] = {
+		[10] = 0xff, [11] = 0xff, [12] = 198,
+		[13] = 18,   [14] = 0,    [15] = 1
+	};
 	char cause[ROOST_CONFIG_ERR_MAX];
 	struct roost_gid gid;
 
@@ -125,7 +126,8 @@ static void addr__every_wrong_prefix_says_why(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		assert_int_equal(roost_prefix_parse(rows[i].text, &prefix,
-						    cause), -EINVAL);
+						    cause),
+				 -EINVAL);
 		assert_string_equal(cause, rows[i].cause);
 	}
 }

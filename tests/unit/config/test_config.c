@@ -37,14 +37,15 @@ static void write_file(const char *text)
 static void give(int key, unsigned int port, const char *value)
 {
 	assert_int_equal(roost_config_set(&options, "--x", key, port, value,
-					  err), 0);
+					  err),
+			 0);
 }
 
 /* With the test's file or without, and with what give() gave. */
 static int resolve(bool file, char *const *envp)
 {
-	return roost_config_resolve(&c, file ? temp_path : NULL, envp,
-				    &options, err);
+	return roost_config_resolve(&c, file ? temp_path : NULL, envp, &options,
+				    err);
 }
 
 static void assert_ip(const struct roost_port_config *p, unsigned int i,
@@ -59,8 +60,7 @@ static void assert_ip(const struct roost_port_config *p, unsigned int i,
 static void resolve__nothing_is_one_default_link(void **state)
 {
 	(void)state;
-	assert_int_equal(roost_config_resolve(&c, NULL, NOTHING, NULL, err),
-			 0);
+	assert_int_equal(roost_config_resolve(&c, NULL, NOTHING, NULL, err), 0);
 	assert_int_equal(c.nb_ports, 1);
 	assert_string_equal(c.ports[0].link, "default");
 	assert_string_equal(c.ports[0].devargs, "");
@@ -88,7 +88,8 @@ static void resolve__options_win_over_both(void **state)
 	write_file("[roost]\nprogress = adaptive\nverbose = 0\n");
 	give(ROOST_KEY_PROGRESS, 0, "dedicated");
 	assert_int_equal(resolve(true, ENV("ROOST_PROGRESS=adaptive",
-					   "ROOST_VERBOSE=1")), 0);
+					   "ROOST_VERBOSE=1")),
+			 0);
 	assert_int_equal(c.progress, ROOST_PROGRESS_DEDICATED);
 	assert_true(c.verbose);
 }
@@ -121,7 +122,7 @@ static void resolve__path_wins_over_config_variable(void **state)
 	assert_int_equal(resolve(false, ENV("ROOST_CONFIG=/nowhere/x")),
 			 -ENOENT);
 	assert_string_equal(err, "/nowhere/x: cannot be opened: No such file "
-			    "or directory; check -c or ROOST_CONFIG");
+				 "or directory; check -c or ROOST_CONFIG");
 }
 
 static void resolve__a_named_port_brings_the_whole_list(void **state)
@@ -141,7 +142,8 @@ static void resolve__a_named_port_brings_the_whole_list(void **state)
 
 	give(ROOST_KEY_DEVARGS, 0, "net_ring0");
 	assert_int_equal(resolve(true, ENV("ROOST_PORT0_LINK=env",
-					   "ROOST_PORT1_LINK=env1")), 0);
+					   "ROOST_PORT1_LINK=env1")),
+			 0);
 	assert_int_equal(c.nb_ports, 1);
 	assert_string_equal(c.ports[0].devargs, "net_ring0");
 	assert_string_equal(c.ports[0].link, "");
@@ -154,7 +156,8 @@ static void resolve__other_port_keys_change_ports_below(void **state)
 		   "ip = 10.0.0.1/24 10.0.1.1/24\nmtu = 1500\n"
 		   "[port1]\nlink = b\n");
 	assert_int_equal(resolve(true, ENV("ROOST_PORT0_IP=10.9.0.1/24",
-					   "ROOST_PORT1_MTU=9000")), 0);
+					   "ROOST_PORT1_MTU=9000")),
+			 0);
 	assert_int_equal(c.nb_ports, 2);
 	assert_string_equal(c.ports[0].devargs, "net_tap0");
 	/* A list is replaced, not extended, by a later source. */
@@ -188,13 +191,16 @@ static void resolve__lists_have_no_gaps(void **state)
 
 	(void)state;
 	assert_int_equal(resolve(false, ENV("ROOST_PORT0_LINK=a",
-					    "ROOST_PORT2_LINK=c")), -EINVAL);
+					    "ROOST_PORT2_LINK=c")),
+			 -EINVAL);
 	assert_string_equal(err, "environment: port1 is missing: there is a "
-			    "port2; number ports from 0 without a gap");
+				 "port2; number ports from 0 without a gap");
 	write_file("[port1]\nlink = b\n");
 	assert_int_equal(resolve(true, NOTHING), -EINVAL);
-	snprintf(expected, sizeof(expected), "%s: port0 is missing: there is "
-		 "a port1; number ports from 0 without a gap", temp_path);
+	snprintf(expected, sizeof(expected),
+		 "%s: port0 is missing: there is "
+		 "a port1; number ports from 0 without a gap",
+		 temp_path);
 	assert_string_equal(err, expected);
 }
 
@@ -202,16 +208,18 @@ static void resolve__every_port_of_a_list_is_named(void **state)
 {
 	(void)state;
 	assert_int_equal(resolve(false, ENV("ROOST_PORT0_LINK=a",
-					    "ROOST_PORT1_MTU=1500")), -EINVAL);
+					    "ROOST_PORT1_MTU=1500")),
+			 -EINVAL);
 	assert_string_equal(err, "environment: port1 has neither devargs nor "
-			    "link; add one of them");
+				 "link; add one of them");
 }
 
 static void resolve__keys_need_their_port(void **state)
 {
 	(void)state;
 	assert_int_equal(resolve(false, ENV("ROOST_PORT3_MTU=1500")), -EINVAL);
-	assert_string_equal(err, "environment: keys for port3: the last port "
+	assert_string_equal(err,
+			    "environment: keys for port3: the last port "
 			    "is port0; unset them, or give ROOST_PORT3_LINK "
 			    "or ROOST_PORT3_DEVARGS");
 }
@@ -223,12 +231,14 @@ static void resolve__wrong_key_in_each_source(void **state)
 	(void)state;
 	write_file("[port0]\nlinc = a\n");
 	assert_int_equal(resolve(true, NOTHING), -EINVAL);
-	snprintf(expected, sizeof(expected), "%s:2: unknown key 'linc' in "
-		 "[port0]; the nearest known one is 'link'", temp_path);
+	snprintf(expected, sizeof(expected),
+		 "%s:2: unknown key 'linc' in "
+		 "[port0]; the nearest known one is 'link'",
+		 temp_path);
 	assert_string_equal(err, expected);
 	assert_int_equal(resolve(false, ENV("ROOST_VERBOS=1")), -EINVAL);
 	assert_string_equal(err, "ROOST_VERBOS: unknown variable; the nearest "
-			    "known one is ROOST_VERBOSE");
+				 "known one is ROOST_VERBOSE");
 }
 
 static void resolve__no_address_on_two_ports(void **state)
@@ -241,7 +251,7 @@ static void resolve__no_address_on_two_ports(void **state)
 	give(ROOST_KEY_IP, 1, "10.0.0.1/16");
 	assert_int_equal(resolve(false, NOTHING), -EINVAL);
 	assert_string_equal(err, "port1: address 10.0.0.1 is on port0 too; "
-			    "give each port its own");
+				 "give each port its own");
 }
 
 static void resolve__no_address_that_a_link_may_take(void **state)
@@ -252,7 +262,7 @@ static void resolve__no_address_that_a_link_may_take(void **state)
 	give(ROOST_KEY_IP, 1, "198.18.0.2/24");
 	assert_int_equal(resolve(false, NOTHING), -EINVAL);
 	assert_string_equal(err, "port1: address 198.18.0.2 is on port0 too; "
-			    "give each port its own");
+				 "give each port its own");
 }
 
 static void resolve__no_device_twice(void **state)
@@ -264,7 +274,7 @@ static void resolve__no_device_twice(void **state)
 	give(ROOST_KEY_DEVARGS, 2, "0000:03:00.0,representor=0");
 	assert_int_equal(resolve(false, NOTHING), -EINVAL);
 	assert_string_equal(err, "port2: '0000:03:00.0,representor=0' is port0 "
-			    "already; name another device");
+				 "already; name another device");
 }
 
 static void resolve__both_ends_of_a_link_in_one_process(void **state)
@@ -325,7 +335,8 @@ static void resolve__gateway_on_a_link(void **state)
 	give(ROOST_KEY_LINK, 0, "a");
 	give(ROOST_KEY_GW, 0, "198.18.1.2");
 	assert_int_equal(resolve(false, NOTHING), -EINVAL);
-	assert_string_equal(err, "port0: gateway 198.18.1.2 is on none of the "
+	assert_string_equal(err,
+			    "port0: gateway 198.18.1.2 is on none of the "
 			    "port's subnets; give an address or prefix length "
 			    "that reaches it");
 }
@@ -334,7 +345,8 @@ static void set__too_many_ports(void **state)
 {
 	(void)state;
 	assert_int_equal(roost_config_set(&options, "--link", ROOST_KEY_LINK,
-					  ROOST_PORTS_MAX, "a", err), -EINVAL);
+					  ROOST_PORTS_MAX, "a", err),
+			 -EINVAL);
 	assert_string_equal(err, "--link: more than 16 ports; leave some out");
 	assert_int_equal(options.nb_ports, 0);
 }
@@ -347,12 +359,13 @@ static void set__wrong_value_changes_nothing(void **state)
 	give(ROOST_KEY_LINK, 0, "a");
 	before = options;
 	assert_int_equal(roost_config_set(&options, "--mtu", ROOST_KEY_MTU, 1,
-					  "x", err), -EINVAL);
+					  "x", err),
+			 -EINVAL);
 	assert_string_equal(err, "--mtu: 'x': not a number; give the IP MTU in "
-			    "bytes");
-	assert_int_equal(roost_config_set(&options, "--port",
-					  ROOST_KEY_DEVARGS, 0, "net_tap0",
-					  err), -EINVAL);
+				 "bytes");
+	assert_int_equal(roost_config_set(&options, "--port", ROOST_KEY_DEVARGS,
+					  0, "net_tap0", err),
+			 -EINVAL);
 	assert_memory_equal(&options, &before, sizeof(before));
 }
 
@@ -421,23 +434,20 @@ int main(void)
 		cmocka_unit_test_setup(resolve__keys_need_their_port, setup),
 		cmocka_unit_test_setup(resolve__wrong_key_in_each_source,
 				       setup),
-		cmocka_unit_test_setup(resolve__no_address_on_two_ports,
+		cmocka_unit_test_setup(resolve__no_address_on_two_ports, setup),
+		cmocka_unit_test_setup(resolve__no_address_that_a_link_may_take,
 				       setup),
-		cmocka_unit_test_setup(
-			resolve__no_address_that_a_link_may_take, setup),
 		cmocka_unit_test_setup(resolve__no_device_twice, setup),
 		cmocka_unit_test_setup(
 			resolve__both_ends_of_a_link_in_one_process, setup),
 		cmocka_unit_test_setup(resolve__gateway_is_reached, setup),
 		cmocka_unit_test_setup(resolve__gateway_on_a_link, setup),
 		cmocka_unit_test_setup(set__too_many_ports, setup),
-		cmocka_unit_test_setup(set__wrong_value_changes_nothing,
-				       setup),
+		cmocka_unit_test_setup(set__wrong_value_changes_nothing, setup),
 		cmocka_unit_test_setup(link_ip__follows_the_order_of_links,
 				       setup),
 		cmocka_unit_test_setup(load__reads_this_process, setup),
 	};
 
-	return cmocka_run_group_tests(tests, temp_file_make,
-				      temp_file_remove);
+	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
 }

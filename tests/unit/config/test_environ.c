@@ -33,11 +33,15 @@ static int read_one(const char *assignment)
 static void environ__reads_every_key(void **state)
 {
 	char *envp[] = {
-		"PATH=/bin", "ROOST_PROGRESS=dedicated", "ROOST_VERBOSE=1",
+		"PATH=/bin",
+		"ROOST_PROGRESS=dedicated",
+		"ROOST_VERBOSE=1",
 		"ROOST_PORT0_DEVARGS=net_tap0,iface=a=b",
 		"ROOST_PORT0_IP=10.0.0.1/24 10.0.1.1/24",
-		"ROOST_PORT0_GW=10.0.0.254", "ROOST_PORT0_MTU=1500",
-		"ROOST_PORT15_LINK=far", NULL,
+		"ROOST_PORT0_GW=10.0.0.254",
+		"ROOST_PORT0_MTU=1500",
+		"ROOST_PORT15_LINK=far",
+		NULL,
 	};
 
 	(void)state;
@@ -54,8 +58,8 @@ static void environ__reads_every_key(void **state)
 
 static void environ__holds_nothing_else(void **state)
 {
-	char *envp[] = { "PATH=/bin", "HOME=/root", "ROOSTER_X=1", "xROOST_Y=1",
-			 "ROOST_", NULL };
+	char *envp[] = { "PATH=/bin",  "HOME=/root", "ROOSTER_X=1",
+			 "xROOST_Y=1", "ROOST_",     NULL };
 	static const struct roost_config nothing;
 
 	(void)state;
@@ -78,9 +82,9 @@ static void environ__empty_is_not_set(void **state)
 static void environ__other_peoples_names_are_left_alone(void **state)
 {
 	static const char *const others[] = {
-		"ROOST_CONFIG=/x", "ROOST_TEST=1", "ROOST_TEST_SEED=1",
-		"ROOST_HOME=/opt", "ROOST_BUILD_DIR=/b", "ROOST_VERSION=1",
-		"ROOST_CI=1", "ROOST_BENCH_PAIRS=7",
+		"ROOST_CONFIG=/x", "ROOST_TEST=1",        "ROOST_TEST_SEED=1",
+		"ROOST_HOME=/opt", "ROOST_BUILD_DIR=/b",  "ROOST_VERSION=1",
+		"ROOST_CI=1",      "ROOST_BENCH_PAIRS=7",
 	};
 	static const struct roost_config nothing;
 
@@ -96,26 +100,34 @@ static void environ__unknown_names_the_nearest(void **state)
 	static const struct {
 		const char *assignment, *err;
 	} rows[] = {
-		{ "ROOST_PROGRES=adaptive", "ROOST_PROGRES: unknown variable; "
+		{ "ROOST_PROGRES=adaptive",
+		  "ROOST_PROGRES: unknown variable; "
 		  "the nearest known one is ROOST_PROGRESS" },
 		{ "ROOST_CONFIGS=/x", "ROOST_CONFIGS: unknown variable; the "
-		  "nearest known one is ROOST_CONFIG" },
-		{ "ROOST_progress=adaptive", "ROOST_progress: unknown "
+				      "nearest known one is ROOST_CONFIG" },
+		{ "ROOST_progress=adaptive",
+		  "ROOST_progress: unknown "
 		  "variable; the nearest known one is ROOST_PROGRESS" },
-		{ "ROOST_PORT7_LNIK=a", "ROOST_PORT7_LNIK: unknown variable; "
+		{ "ROOST_PORT7_LNIK=a",
+		  "ROOST_PORT7_LNIK: unknown variable; "
 		  "the nearest known one is ROOST_PORT7_LINK" },
-		{ "ROOST_PORT_MTU=1500", "ROOST_PORT_MTU: unknown variable; "
+		{ "ROOST_PORT_MTU=1500",
+		  "ROOST_PORT_MTU: unknown variable; "
 		  "the nearest known one is ROOST_PORT0_MTU" },
-		{ "ROOST_PORT00_MTU=1500", "ROOST_PORT00_MTU: unknown "
+		{ "ROOST_PORT00_MTU=1500",
+		  "ROOST_PORT00_MTU: unknown "
 		  "variable; the nearest known one is ROOST_PORT0_MTU" },
-		{ "ROOST_PORT16_MTU=1500", "ROOST_PORT16_MTU: unknown "
+		{ "ROOST_PORT16_MTU=1500",
+		  "ROOST_PORT16_MTU: unknown "
 		  "variable; the nearest known one is ROOST_PORT15_MTU" },
-		{ "ROOST_PORT160_MTU=1500", "ROOST_PORT160_MTU: unknown "
+		{ "ROOST_PORT160_MTU=1500",
+		  "ROOST_PORT160_MTU: unknown "
 		  "variable; the nearest known one is ROOST_PORT15_MTU" },
-		{ "ROOST_PORT-1_MTU=1500", "ROOST_PORT-1_MTU: unknown "
+		{ "ROOST_PORT-1_MTU=1500",
+		  "ROOST_PORT-1_MTU: unknown "
 		  "variable; the nearest known one is ROOST_PORT15_MTU" },
 		{ "ROOST_TESTER=1", "ROOST_TESTER: unknown variable; the "
-		  "nearest known one is ROOST_VERBOSE" },
+				    "nearest known one is ROOST_VERBOSE" },
 	};
 
 	(void)state;
@@ -130,7 +142,7 @@ static void environ__wrong_value_names_its_variable(void **state)
 	(void)state;
 	assert_int_equal(read_one("ROOST_PORT2_MTU=1"), -EINVAL);
 	assert_string_equal(err, "ROOST_PORT2_MTU: '1': MTU out of range; use "
-			    "576 to 9978, or 0 for the port's own");
+				 "576 to 9978, or 0 for the port's own");
 }
 
 static void environ__a_port_is_one_thing(void **state)
@@ -143,11 +155,11 @@ static void environ__a_port_is_one_thing(void **state)
 	assert_int_equal(roost_config_read_environ(&source, envp, err),
 			 -EINVAL);
 	assert_string_equal(err, "ROOST_PORT0_DEVARGS: port0 has a link "
-			    "already; keep one of the two");
+				 "already; keep one of the two");
 	assert_int_equal(roost_config_read_environ(&source, other_way, err),
 			 -EINVAL);
 	assert_string_equal(err, "ROOST_PORT0_LINK: port0 has devargs "
-			    "already; keep one of the two");
+				 "already; keep one of the two");
 }
 
 static void environ__path_is_configs(void **state)
@@ -198,11 +210,15 @@ static void export__reads_back_the_same(void **state)
 	static struct exported e;
 	static struct roost_config c, again;
 	char *envp[] = {
-		"ROOST_PROGRESS=dedicated", "ROOST_VERBOSE=0",
+		"ROOST_PROGRESS=dedicated",
+		"ROOST_VERBOSE=0",
 		"ROOST_PORT0_DEVARGS=net_af_packet0,iface=veth0",
 		"ROOST_PORT0_IP=10.0.0.1/24,fd00::1/64",
-		"ROOST_PORT0_GW=10.0.0.254 fd00::fe", "ROOST_PORT0_MTU=0",
-		"ROOST_PORT1_LINK=cable", "ROOST_PORT1_MTU=9000", NULL,
+		"ROOST_PORT0_GW=10.0.0.254 fd00::fe",
+		"ROOST_PORT0_MTU=0",
+		"ROOST_PORT1_LINK=cable",
+		"ROOST_PORT1_MTU=9000",
+		NULL,
 	};
 
 	(void)state;
@@ -253,7 +269,7 @@ static void export__names_every_variable(void **state)
 	/* ROOST_CONFIG, the process's, and each port's. */
 	assert_int_equal(e.nb_set + e.nb_unset,
 			 1 + process +
-			 ROOST_PORTS_MAX * (ROOST_KEYS - process));
+				 ROOST_PORTS_MAX * (ROOST_KEYS - process));
 }
 
 static int refuse(void *arg, const char *name, const char *value)

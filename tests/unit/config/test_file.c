@@ -46,7 +46,8 @@ static void file__reads_every_key(void **state)
 				   "gw = 10.0.0.254\n"
 				   "mtu = 1500\n"
 				   "[port1]\n"
-				   "link = cable\n"), 0);
+				   "link = cable\n"),
+			 0);
 	assert_int_equal(source.progress, ROOST_PROGRESS_DEDICATED);
 	assert_true(source.verbose);
 	assert_int_equal(source.nb_ports, 2);
@@ -79,7 +80,8 @@ static void file__blanks_comments_and_line_ends(void **state)
 				   "#mtu = 2\n"
 				   "; [port1]\n"
 				   "; not an entry\n"
-				   "mtu = 3000"), 0);
+				   "mtu = 3000"),
+			 0);
 	assert_int_equal(source.nb_ports, 1);
 	assert_string_equal(source.ports[0].link, "cable");
 	assert_int_equal(source.ports[0].mtu_bytes, 3000);
@@ -100,7 +102,8 @@ static void file__lists_add_up(void **state)
 				   "ip = 10.0.0.1/24 10.0.0.2/24\n"
 				   "ip = fd00::1/64\n"
 				   "gw = 10.0.0.3\n"
-				   "gw = fd00::2\n"), 0);
+				   "gw = fd00::2\n"),
+			 0);
 	assert_int_equal(source.ports[0].ips.nb, 3);
 	assert_false(roost_gid_is_zero(&source.ports[0].gw.v4));
 	assert_false(roost_gid_is_zero(&source.ports[0].gw.v6));
@@ -110,7 +113,8 @@ static void file__sections_in_any_order(void **state)
 {
 	(void)state;
 	assert_int_equal(read_text("[port1]\nlink = b\n[port0]\nlink = a\n"
-				   "[roost]\nverbose = 1\n"), 0);
+				   "[roost]\nverbose = 1\n"),
+			 0);
 	assert_int_equal(source.nb_ports, 2);
 	assert_string_equal(source.ports[0].link, "a");
 	assert_string_equal(source.ports[1].link, "b");
@@ -126,8 +130,7 @@ static void file__many_entries_and_sections(void **state)
 		len += (size_t)snprintf(text + len, sizeof(text) - len,
 					"[port%d]\nlink = l%d\n", i, i);
 		for (int j = 1; j <= ROOST_PORT_IPS_MAX; j++)
-			len += (size_t)snprintf(text + len,
-						sizeof(text) - len,
+			len += (size_t)snprintf(text + len, sizeof(text) - len,
 						"ip = 10.0.%d.%d/24\n", i, j);
 	}
 	assert_int_equal(read_text(text), 0);
@@ -195,8 +198,7 @@ static void file__every_error_names_its_line(void **state)
 		{ "link = a\n[port0]\n",
 		  "1: key before the first section; put [roost] or [port0] "
 		  "above it" },
-		{ "[port0\nlink = a\n",
-		  "1: section without ']'; close it" },
+		{ "[port0\nlink = a\n", "1: section without ']'; close it" },
 		{ "[port0] link = a\n",
 		  "1: text behind a section; put it on a line of its own" },
 		{ "[port0]\n= a\n",
@@ -215,8 +217,10 @@ static void file__every_error_names_its_line(void **state)
 static int read_line_of(const char *text, size_t chars, const char *end)
 {
 	char line[1024];
-	size_t len = (size_t)snprintf(line, sizeof(line), "[port0]\nlink = a\n"
-				      "%s", text);
+	size_t len = (size_t)snprintf(line, sizeof(line),
+				      "[port0]\nlink = a\n"
+				      "%s",
+				      text);
 	size_t start = strlen("[port0]\nlink = a\n");
 
 	memset(line + len, 'x', start + chars - len);
@@ -277,8 +281,10 @@ static void file__missing_or_not_a_file(void **state)
 		   "ROOST_CONFIG");
 	assert_int_equal(roost_config_read_file(&source, temp_dir, err),
 			 -EINVAL);
-	snprintf(expected, sizeof(expected), "%s: not a regular file; write "
-		 "the configuration into one", temp_dir);
+	snprintf(expected, sizeof(expected),
+		 "%s: not a regular file; write "
+		 "the configuration into one",
+		 temp_dir);
 	assert_string_equal(err, expected);
 }
 
@@ -346,6 +352,5 @@ int main(void)
 		cmocka_unit_test(file__noise_is_survived_in_silence),
 	};
 
-	return cmocka_run_group_tests(tests, temp_file_make,
-				      temp_file_remove);
+	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
 }

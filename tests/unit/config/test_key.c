@@ -96,40 +96,49 @@ static void key__every_wrong_value_says_why(void **state)
 		{ ROOST_KEY_PROGRESS, "dedicate",
 		  "'dedicate': not a progress mode; use adaptive or "
 		  "dedicated" },
-		{ ROOST_KEY_VERBOSE, "2", "'2': neither yes nor no; use 1 or "
-					  "0" },
+		{ ROOST_KEY_VERBOSE, "2",
+		  "'2': neither yes nor no; use 1 or "
+		  "0" },
 		{ ROOST_KEY_DEVARGS, "net_tap0,iface=a b",
 		  "'net_tap0,iface=a b': blank or unprintable character; DPDK "
 		  "device arguments have none" },
 		{ ROOST_KEY_DEVARGS, ",iface=a",
 		  "',iface=a': no device name; begin with a PCI address or a "
 		  "driver such as net_tap0" },
-		{ ROOST_KEY_LINK, "", "'': not a link name; use 1 to 48 "
-				      "letters, digits, '.', '_' or '-'" },
-		{ ROOST_KEY_LINK, "a/b", "'a/b': not a link name; use 1 to 48 "
-					 "letters, digits, '.', '_' or '-'" },
+		{ ROOST_KEY_LINK, "",
+		  "'': not a link name; use 1 to 48 "
+		  "letters, digits, '.', '_' or '-'" },
+		{ ROOST_KEY_LINK, "a/b",
+		  "'a/b': not a link name; use 1 to 48 "
+		  "letters, digits, '.', '_' or '-'" },
 		{ ROOST_KEY_IP, " ,", "no address; give one or leave it out" },
 		{ ROOST_KEY_IP, "10.0.0.1/24 10.0.0.1/8",
 		  "'10.0.0.1/8': address given twice; leave one of them out" },
 		{ ROOST_KEY_IP, "10.0.0.1/24 10.0.0.2",
 		  "'10.0.0.2': no prefix length; write 10.0.0.2/24, or what "
 		  "the subnet has" },
-		{ ROOST_KEY_GW, "10.0.0.1/24", "'10.0.0.1/24': a gateway is "
-					       "one address; leave out the /" },
+		{ ROOST_KEY_GW, "10.0.0.1/24",
+		  "'10.0.0.1/24': a gateway is "
+		  "one address; leave out the /" },
 		{ ROOST_KEY_GW, "10.0.0.1 10.0.0.2",
 		  "'10.0.0.2': second IPv4 gateway of the port; keep one" },
 		{ ROOST_KEY_GW, "fd00::1,fd00::2",
 		  "'fd00::2': second IPv6 gateway of the port; keep one" },
-		{ ROOST_KEY_GW, "me", "'me': not an IP address; write it like "
-				      "198.18.0.1 or fd00::1" },
-		{ ROOST_KEY_MTU, "1500B", "'1500B': not a number; give the IP "
-					  "MTU in bytes" },
-		{ ROOST_KEY_MTU, "-1", "'-1': not a number; give the IP MTU in "
-				       "bytes" },
-		{ ROOST_KEY_MTU, "575", "'575': MTU out of range; use 576 to "
-					"9978, or 0 for the port's own" },
-		{ ROOST_KEY_MTU, "9979", "'9979': MTU out of range; use 576 to "
-					 "9978, or 0 for the port's own" },
+		{ ROOST_KEY_GW, "me",
+		  "'me': not an IP address; write it like "
+		  "198.18.0.1 or fd00::1" },
+		{ ROOST_KEY_MTU, "1500B",
+		  "'1500B': not a number; give the IP "
+		  "MTU in bytes" },
+		{ ROOST_KEY_MTU, "-1",
+		  "'-1': not a number; give the IP MTU in "
+		  "bytes" },
+		{ ROOST_KEY_MTU, "575",
+		  "'575': MTU out of range; use 576 to "
+		  "9978, or 0 for the port's own" },
+		{ ROOST_KEY_MTU, "9979",
+		  "'9979': MTU out of range; use 576 to "
+		  "9978, or 0 for the port's own" },
 		{ ROOST_KEY_MTU, "4294968796",
 		  "'4294968796': MTU out of range; use 576 to 9978, or 0 for "
 		  "the port's own" },
@@ -166,8 +175,10 @@ static void key__devargs_have_a_longest(void **state)
 	value[ROOST_DEVARGS_MAX - 1] = 'x';
 	value[ROOST_DEVARGS_MAX] = '\0';
 	assert_int_equal(key->parse(&member, value, cause), -EINVAL);
-	snprintf(expected, sizeof(expected), "'%.80s...': longer than 255 "
-		 "characters; shorten it", value);
+	snprintf(expected, sizeof(expected),
+		 "'%.80s...': longer than 255 "
+		 "characters; shorten it",
+		 value);
 	assert_string_equal(cause, expected);
 }
 
@@ -201,7 +212,7 @@ static void key__addresses_have_a_most(void **state)
 	}
 	assert_int_equal(key->parse(&member, "10.0.0.99/24", cause), -EINVAL);
 	assert_string_equal(cause, "'10.0.0.99/24': more than 16 addresses on "
-			    "one port; leave some out");
+				   "one port; leave some out");
 }
 
 static void key__longest_list_round_trips(void **state)
@@ -213,8 +224,10 @@ static void key__longest_list_round_trips(void **state)
 
 	(void)state;
 	for (int i = 0; i < ROOST_PORT_IPS_MAX; i++) {
-		snprintf(value, sizeof(value), "fd00:1111:2222:3333:4444:5555:"
-			 "6666:77%x7/128", i);
+		snprintf(value, sizeof(value),
+			 "fd00:1111:2222:3333:4444:5555:"
+			 "6666:77%x7/128",
+			 i);
 		assert_int_equal(key->parse(&member, value, cause), 0);
 	}
 	key->format(&member, text, sizeof(text));

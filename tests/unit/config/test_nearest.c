@@ -34,8 +34,10 @@ static void nearest__swap_counts_once(void **state)
 
 	(void)state;
 	assert_string_equal(roost_name_nearest("umt", names, 2), "xmt");
-	assert_string_equal(roost_name_nearest("umx", (const char *const[]){
-					       "abx", "mux" }, 2), "mux");
+	assert_string_equal(
+		roost_name_nearest("umx", (const char *const[]){ "abx", "mux" },
+				   2),
+		"mux");
 }
 
 static void nearest__case_is_equal(void **state)

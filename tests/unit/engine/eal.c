@@ -34,9 +34,9 @@ void eal_start(void)
 {
 	char prefix[64], lcores[64];
 	char *args[] = {
-		"test",		  "--no-huge", "--no-shconf", "--no-pci",
-		"--no-telemetry", "-m",	       "64",	      "--log-level=4",
-		prefix,		  lcores,
+		"test",           "--no-huge", "--no-shconf", "--no-pci",
+		"--no-telemetry", "-m",        "64",          "--log-level=4",
+		prefix,           lcores,
 	};
 	cpu_set_t cpus;
 

@@ -33,9 +33,9 @@ struct fixture {
 	struct roost_ctx *ctx;
 	struct roost_pd *pd;
 	struct roost_cq *cq;
-	struct roost_gid gid;	/* ours, index 0: 198.18.0.1 */
-	struct roost_gid gid6;	/* ours, index 1: fd00::1 */
-	struct roost_gid peer;	/* 198.18.0.2 */
+	struct roost_gid gid;   /* ours, index 0: 198.18.0.1 */
+	struct roost_gid gid6;  /* ours, index 1: fd00::1 */
+	struct roost_gid peer;  /* 198.18.0.2 */
 	struct roost_gid peer6; /* fd00::2 */
 	/* The port. */
 	unsigned int nb_sent;

@@ -53,8 +53,8 @@ static void timer__empty_wheel(void **state)
 static void timer_set__fires_in_its_tick(void **state)
 {
 	static const uint64_t after[] = {
-		1,	     TICK_NS - 1,	TICK_NS,
-		TICK_NS + 1, 10 * TICK_NS,	64 * TICK_NS,
+		1,           TICK_NS - 1,       TICK_NS,
+		TICK_NS + 1, 10 * TICK_NS,      64 * TICK_NS,
 		1000000,     ROUND_NS - TICK_NS
 	};
 

@@ -25,15 +25,15 @@ struct golden_frame {
 	uint8_t bytes[96];
 };
 
-extern const struct golden_frame arp_request;	   /* a asks for b */
-extern const struct golden_frame arp_reply;	   /* b answers */
+extern const struct golden_frame arp_request;      /* a asks for b */
+extern const struct golden_frame arp_reply;        /* b answers */
 extern const struct golden_frame arp_announcement; /* of a */
-extern const struct golden_frame nd_solicit;	   /* a asks for b */
+extern const struct golden_frame nd_solicit;       /* a asks for b */
 extern const struct golden_frame nd_solicit_dad;   /* nobody asks for b */
-extern const struct golden_frame nd_advert;	   /* b answers */
+extern const struct golden_frame nd_advert;        /* b answers */
 extern const struct golden_frame nd_advert_no_mac; /* without the option */
-extern const struct golden_frame nd_advert_all;	   /* b to all nodes */
-extern const struct golden_frame echo4_request;	   /* a pings b, 13 bytes */
+extern const struct golden_frame nd_advert_all;    /* b to all nodes */
+extern const struct golden_frame echo4_request;    /* a pings b, 13 bytes */
 extern const struct golden_frame echo4_reply;
 extern const struct golden_frame echo6_request;
 extern const struct golden_frame echo6_reply;

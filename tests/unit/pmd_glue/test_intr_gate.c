@@ -27,7 +27,7 @@
  */
 struct fake_driver {
 	struct rte_intr_handle *handle;
-	int fd;	    /* the driver's end */
+	int fd;     /* the driver's end */
 	int far_fd; /* the peer's */
 	unsigned int calls;
 	unsigned int last_calls;
@@ -211,7 +211,7 @@ static void gate__owner_closes_what_the_driver_forgot(void **state)
 	roost_intr_owner_close(&owner);
 	assert_int_equal(poll_and_dispatch(), 0);
 	assert_int_equal(read(driver.far_fd, &byte, 1), 0); /* end of file */
-	roost_intr_owner_open(&owner, "socket", true);	    /* for teardown */
+	roost_intr_owner_open(&owner, "socket", true);      /* for teardown */
 }
 
 /* Two ports on one listening socket: it lives as long as one of them. */

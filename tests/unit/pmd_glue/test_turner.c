@@ -27,9 +27,9 @@
  */
 static struct roost_worker {
 	pthread_mutex_t turn;
-	atomic_uint tries;	/* for the turn, by the turner's thread */
+	atomic_uint tries;      /* for the turn, by the turner's thread */
 	atomic_uint iterations; /* by whom ever */
-	atomic_uint work;	/* what each finds */
+	atomic_uint work;       /* what each finds */
 	atomic_bool has_work;
 	atomic_bool wanted;
 	_Atomic uint64_t deadline_ns;

@@ -285,9 +285,10 @@ static void modify_qp__explains_a_path_mtu_that_does_not_fit(void **state)
 	fake.port.active_mtu = ROOST_MTU_1024;
 	capture_stderr(ask_for_4096, qp, text, sizeof(text));
 	assert_string_equal(
-		text, "roost: roost0: path MTU 4096 does not fit port 1, whose "
-		      "MTU has room for 1024; raise that MTU to 4184 or ask for "
-		      "less\n");
+		text,
+		"roost: roost0: path MTU 4096 does not fit port 1, whose "
+		"MTU has room for 1024; raise that MTU to 4184 or ask for "
+		"less\n");
 	fake.port.active_mtu = ROOST_MTU_4096;
 	assert_int_equal(capture_stderr(ask_for_4096, qp, text, sizeof(text)),
 			 0);

@@ -45,7 +45,7 @@ static void drop__name_of_no_reason(void **state)
 	(void)state;
 	assert_string_equal(roost_drop_name(ROOST_DROP_ICRC), "icrc");
 	assert_string_equal(roost_drop_name(ROOST_DROP_COUNT), "unknown");
-	assert_string_equal(roost_drop_name((enum roost_drop)-1), "unknown");
+	assert_string_equal(roost_drop_name((enum roost_drop) - 1), "unknown");
 }
 
 int main(void)

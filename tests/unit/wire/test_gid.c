@@ -14,8 +14,9 @@
 static const struct roost_gid zero;
 static const struct roost_gid link_local = { { 0xfe, 0x80, [15] = 1 } };
 static const struct roost_gid global = { { 0x20, 0x01, 0x0d, 0xb8 } };
-static const struct roost_gid mapped = { { [10] = 0xff, [11] = 0xff, [12] = 192,
-					   [13] = 0, [14] = 2, [15] = 7 } };
+static const struct roost_gid mapped = {
+	{ [10] = 0xff, [11] = 0xff, [12] = 192, [13] = 0, [14] = 2, [15] = 7 }
+};
 
 static void gid__eq(void **state)
 {
@@ -32,8 +33,7 @@ static void gid__eq(void **state)
 
 static void gid__from_v4_is_mapped(void **state)
 {
-	struct roost_gid gid =
-		roost_gid_from_v4((uint8_t[]){ 192, 0, 2, 7 });
+	struct roost_gid gid = roost_gid_from_v4((uint8_t[]){ 192, 0, 2, 7 });
 
 	(void)state;
 	assert_memory_equal(gid.b, mapped.b, sizeof(gid.b));

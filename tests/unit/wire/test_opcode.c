@@ -50,10 +50,10 @@ static enum roost_hdr hdr_of(char letter)
 {
 	static const char letters[] = "XDFRAEKIVC";
 	static const uint8_t hdrs[] = {
-		ROOST_HDR_XRCETH,    ROOST_HDR_DETH,  ROOST_HDR_FETH,
-		ROOST_HDR_RETH,	     ROOST_HDR_ATOMICETH,
-		ROOST_HDR_AETH,	     ROOST_HDR_ATOMICACKETH,
-		ROOST_HDR_IMMDT,     ROOST_HDR_IETH,  ROOST_HDR_CNP,
+		ROOST_HDR_XRCETH,       ROOST_HDR_DETH,      ROOST_HDR_FETH,
+		ROOST_HDR_RETH,         ROOST_HDR_ATOMICETH, ROOST_HDR_AETH,
+		ROOST_HDR_ATOMICACKETH, ROOST_HDR_IMMDT,     ROOST_HDR_IETH,
+		ROOST_HDR_CNP,
 	};
 
 	return (enum roost_hdr)hdrs[strchr(letters, letter) - letters];
@@ -89,7 +89,7 @@ static void opcode__flags(void **state)
 {
 	static const char letters[] = "flqrpw";
 	static const uint8_t flags[] = {
-		ROOST_OPF_FIRST,   ROOST_OPF_LAST,    ROOST_OPF_REQUEST,
+		ROOST_OPF_FIRST,    ROOST_OPF_LAST,    ROOST_OPF_REQUEST,
 		ROOST_OPF_RESPONSE, ROOST_OPF_PAYLOAD, ROOST_OPF_RWQE,
 	};
 	size_t i;
@@ -123,8 +123,7 @@ static void opcode__names_are_different(void **state)
 	assert_string_equal(roost_opcodes[0x00].name, "RC Send First");
 	assert_string_equal(roost_opcodes[0x2b].name,
 			    "UC RDMA Write Only Immediate");
-	assert_string_equal(roost_opcodes[0xb2].name,
-			    "XRC Atomic Acknowledge");
+	assert_string_equal(roost_opcodes[0xb2].name, "XRC Atomic Acknowledge");
 }
 
 int main(void)

@@ -118,7 +118,7 @@ static void check_round_trip(const struct roost_flow *flow,
 
 static void parse__what_was_built(void **state)
 {
-	static const size_t lens[] = { 0,   1,	 2,   3,   4,	 5,   63,  64,
+	static const size_t lens[] = { 0,   1,   2,   3,   4,    5,    63,  64,
 				       255, 256, 257, 511, 1024, 2047, 4096 };
 	size_t op, len;
 	int path;
@@ -220,8 +220,8 @@ static void parse__every_truncation_with_its_lengths(void **state)
 			const struct spec_opcode *spec = &spec_opcodes[op];
 			struct roost_pkt pkt = make_pkt(spec, 5);
 			size_t len = make_frame(buf, &flow, spec, &pkt);
-			size_t bth = (tagged ? 18u : 14u) + (v6 ? 40u : 20u) +
-				     8u;
+			size_t bth =
+				(tagged ? 18u : 14u) + (v6 ? 40u : 20u) + 8u;
 			size_t full = spec->hdr_len_bytes + 3u + 4u;
 
 			for (ib_len = 0; ib_len < 16; ib_len++) {
@@ -235,9 +235,9 @@ static void parse__every_truncation_with_its_lengths(void **state)
 						 ROOST_FRAME_ROCE);
 				assert_false(roost_frame_icrc_ok(&frame));
 				assert_int_equal(roost_pkt_parse(&frame, &got),
-						 ib_len < full ?
-							 ROOST_DROP_HDR_LEN :
-							 ROOST_DROP_NONE);
+						 ib_len < full
+							 ? ROOST_DROP_HDR_LEN
+							 : ROOST_DROP_NONE);
 			}
 		}
 }
@@ -445,9 +445,8 @@ static void parse__random_damage(void **state)
 	for (i = 0; i < 200000; i++) {
 		bool ipv6 = random_below(2), tagged = random_below(2);
 		struct roost_flow flow = make_flow(ipv6, tagged);
-		const struct spec_opcode *spec =
-			&spec_opcodes[random_below(
-				(uint32_t)spec_opcodes_count)];
+		const struct spec_opcode *spec = &spec_opcodes[random_below(
+			(uint32_t)spec_opcodes_count)];
 		struct roost_pkt pkt = make_pkt(spec, random_below(40));
 		size_t len = make_frame(buf, &flow, spec, &pkt);
 		uint32_t hits = random_below(4);

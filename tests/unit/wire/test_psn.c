@@ -59,8 +59,8 @@ static void psn__diff_is_signed_on_the_circle(void **state)
 /* Half of the circle is ahead, the other half and its far end behind. */
 static void psn__diff_at_the_window(void **state)
 {
-	static const uint32_t bases[] = { 0, 1, 0x7fffff, 0x800000, 0xfffff0,
-					  0xffffff };
+	static const uint32_t bases[] = { 0,        1,        0x7fffff,
+					  0x800000, 0xfffff0, 0xffffff };
 	size_t i;
 
 	(void)state;
