@@ -9,15 +9,19 @@
  *
  * Opening a device starts EAL if nobody did, takes the DPDK port that the
  * configuration names, and turns a worker on it as the progress mode says.
- * Objects and data path are the engine's: lib/engine/{dev,mr,cq,qp}.h.
+ * Objects and data path are the engine's:
+ * lib/engine/{dev,mr,cq,srq,qp,ah,mcast}.h.
  */
 
 #include <stdbool.h>
 
+#include "lib/engine/ah.h"
 #include "lib/engine/cq.h"
 #include "lib/engine/dev.h"
+#include "lib/engine/mcast.h"
 #include "lib/engine/mr.h"
 #include "lib/engine/qp.h"
+#include "lib/engine/srq.h"
 #include "lib/event/channel.h"
 
 struct roost_config;

@@ -174,6 +174,7 @@ static int close_device(void *arg)
 	struct roost_device *d = arg;
 
 	roost_control_remove(&d->client);
+	roost_station_farewell(&d->station);
 	roost_turner_stop(d->turner);
 	roost_station_close(&d->station);
 	roost_dev_destroy(d->dev);

@@ -196,9 +196,6 @@ int roost_ethport_start(struct roost_ethport *port, uint64_t now_ns)
 					     : strerror(-ret));
 		return ret;
 	}
-	/* Neighbour Discovery. Drivers that cannot do not filter. */
-	if (port->kernel == ROOST_KERNEL_NONE)
-		rte_eth_allmulticast_enable(port->id);
 	set_up_interrupts(port);
 	return 0;
 }

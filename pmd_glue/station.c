@@ -17,6 +17,7 @@
 #include "pmd_glue/gid_table.h"
 #include "pmd_glue/host.h"
 #include "pmd_glue/kif.h"
+#include "pmd_glue/membership.h"
 #include "pmd_glue/report.h"
 #include "pmd_glue/turner.h"
 
@@ -66,6 +67,20 @@ static void neigh_put(void *ctx, struct roost_neigh *neigh)
 	roost_host_neigh_put(s->host, neigh);
 }
 
+static int mcast_join(void *ctx, const struct roost_gid *group)
+{
+	struct roost_station *s = ctx;
+
+	return roost_groups_join(&s->groups, group);
+}
+
+static void mcast_leave(void *ctx, const struct roost_gid *group)
+{
+	struct roost_station *s = ctx;
+
+	roost_groups_leave(&s->groups, group);
+}
+
 struct roost_port_io roost_station_io(struct roost_station *s)
 {
 	return (struct roost_port_io){
@@ -75,6 +90,8 @@ struct roost_port_io roost_station_io(struct roost_station *s)
 		.punt = punt,
 		.resolve = resolve,
 		.neigh_put = neigh_put,
+		.mcast_join = mcast_join,
+		.mcast_leave = mcast_leave,
 	};
 }
 
@@ -197,6 +214,19 @@ static int make_host(struct roost_station *s, const struct roost_gateways *gw)
 	return roost_host_create(&conf, &s->host);
 }
 
+static int make_groups(struct roost_station *s)
+{
+	const struct roost_groups_conf conf = {
+		.port = &s->port,
+		.addrs = &s->addrs,
+		.kernel_owns = kernel_owns,
+		.send = send_frame,
+		.ctx = s,
+	};
+
+	return roost_groups_create(&s->groups, &conf);
+}
+
 static void release_link(struct roost_station *s)
 {
 	if (s->has_link)
@@ -234,8 +264,12 @@ int roost_station_open(struct roost_station *s,
 	if (!ret)
 		ret = make_host(s, &pc->gw);
 	if (!ret)
+		ret = make_groups(s);
+	if (!ret)
 		return 0;
 	roost_report("%s: no memory", s->label);
+	if (s->host)
+		roost_host_destroy(s->host);
 	free(s->punts);
 	roost_ethport_close(&s->port);
 	roost_ethport_free_pool(&s->port);
@@ -259,8 +293,10 @@ static void watch_link(struct roost_station *s, uint64_t now_ns)
 		roost_port_set_link(s->dev, s->port_num, link.state,
 				    s->port.ip_mtu_bytes, link.speed_mbps);
 	s->last_link = link;
-	if (link.carrier && !had_carrier)
+	if (link.carrier && !had_carrier) {
 		roost_host_link_up(s->host, now_ns);
+		roost_membership_link_up(s->groups.membership, now_ns);
+	}
 }
 
 int roost_station_start(struct roost_station *s, struct roost_dev *dev,
@@ -284,8 +320,17 @@ int roost_station_start(struct roost_station *s, struct roost_dev *dev,
 	nb = roost_gid_table_fill(gids, s->port.mac, &s->addrs);
 	for (unsigned int i = 0; i < nb; i++)
 		roost_port_set_gid(dev, port_num, i, &gids[i]);
+	roost_groups_start(&s->groups, now_ns);
 	watch_link(s, now_ns);
 	return 0;
+}
+
+static void hear_frame(struct roost_station *s, uint8_t *frame,
+		       size_t len_bytes, uint64_t now_ns)
+{
+	if (!roost_membership_input(s->groups.membership, frame, len_bytes,
+				    now_ns))
+		roost_host_input(s->host, frame, len_bytes, now_ns);
 }
 
 /* Bounded: a flood must not keep the control thread from anything else. */
@@ -296,15 +341,15 @@ static void hear_punts(struct roost_station *s, uint64_t now_ns)
 	for (unsigned int i = 0; i < PUNTS_LEN; i++) {
 		if (rte_ring_sc_dequeue(s->punts, (void **)&mbuf) != 0)
 			return;
-		roost_host_input(s->host, rte_pktmbuf_mtod(mbuf, uint8_t *),
-				 rte_pktmbuf_data_len(mbuf), now_ns);
+		hear_frame(s, rte_pktmbuf_mtod(mbuf, uint8_t *),
+			   rte_pktmbuf_data_len(mbuf), now_ns);
 		rte_pktmbuf_free(mbuf);
 	}
 }
 
 uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
 {
-	uint64_t retry_at_ns, next_ns;
+	uint64_t retry_at_ns, report_at_ns, next_ns;
 
 	hear_punts(s, now_ns);
 	retry_at_ns = roost_ethport_reconnect(&s->port, now_ns);
@@ -319,9 +364,24 @@ uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
 	next_ns = roost_host_tick(s->host, now_ns);
 	if (!rte_ring_empty(s->punts))
 		next_ns = now_ns;
+	report_at_ns = roost_membership_tick(s->groups.membership, now_ns);
+	if (report_at_ns < next_ns)
+		next_ns = report_at_ns;
+	if (!rte_ring_empty(s->punts))
+		next_ns = now_ns;
 	if (retry_at_ns < next_ns)
 		next_ns = retry_at_ns;
 	return s->watch_at_ns < next_ns ? s->watch_at_ns : next_ns;
+}
+
+void roost_station_farewell(struct roost_station *s)
+{
+	if (!roost_membership_farewell(s->groups.membership, roost_now_ns()))
+		return;
+	/* The turner may stop without another turn. */
+	roost_worker_turn_take(s->worker);
+	roost_worker_iterate(s->worker, roost_now_ns());
+	roost_worker_turn_release(s->worker);
 }
 
 void roost_station_close(struct roost_station *s)
@@ -337,6 +397,7 @@ void roost_station_free(struct roost_station *s)
 	while (rte_ring_sc_dequeue(s->punts, (void **)&mbuf) == 0)
 		rte_pktmbuf_free(mbuf);
 	free(s->punts);
+	roost_groups_destroy(&s->groups);
 	roost_host_destroy(s->host);
 	roost_ethport_free_pool(&s->port);
 }

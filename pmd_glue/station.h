@@ -21,6 +21,7 @@
 #include "lib/config/config.h"
 #include "lib/engine/dev.h"
 #include "pmd_glue/ethport.h"
+#include "pmd_glue/groups.h"
 #include "pmd_glue/link.h"
 
 struct rte_ring;
@@ -36,6 +37,7 @@ struct roost_station {
 	char link_devargs[ROOST_DEVARGS_MAX];
 	struct roost_ethport port;
 	struct roost_host *host;
+	struct roost_groups groups;
 	struct rte_ring *punts; /* worker to control thread */
 	struct roost_prefixes addrs;
 	/* From start on. */
@@ -69,6 +71,8 @@ int roost_station_start(struct roost_station *s, struct roost_dev *dev,
 /* Do what is due. Returns when to call again. */
 uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns);
 
+/* Leave all groups while there is a turner; takes the worker's turn. */
+void roost_station_farewell(struct roost_station *s);
 /* No worker uses it any more; dev may still hold packets. */
 void roost_station_close(struct roost_station *s);
 /* dev is gone. */

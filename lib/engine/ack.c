@@ -6,7 +6,7 @@
 
 #include <rte_mbuf.h>
 
-#include "lib/engine/qp_priv.h"
+#include "lib/engine/resp_priv.h"
 #include "lib/engine/worker_priv.h"
 
 static bool is_ack(uint8_t syndrome)
@@ -48,7 +48,8 @@ bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp)
 {
 	struct roost_responder *resp = &qp->resp;
 	struct roost_bth bth = {
-		.opcode = ROOST_OPCODE_RC_ACK,
+		.opcode = qp->type == ROOST_QPT_RC ? ROOST_OPCODE_RC_ACK
+						   : ROOST_OPCODE_XRC_ACK,
 		.migreq = true,
 		.pkey = qp->pkey,
 		.dest_qpn = qp->dest_qpn,
@@ -58,9 +59,12 @@ bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp)
 	uint8_t *buf;
 	size_t len;
 
+	/* Answers keep the order of their requests. */
+	if (!roost_fetch_send(w, qp))
+		return false;
 	if (!resp->owed)
 		return true;
-	if (!roost_worker_tx_room(w, qp))
+	if (!roost_worker_tx_room(w, &qp->path))
 		return false;
 	mbuf = rte_pktmbuf_alloc(w->dev->pool);
 	if (mbuf == NULL) {
@@ -76,7 +80,7 @@ bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp)
 	len += ROOST_ICRC_LEN;
 	mbuf->data_len = (uint16_t)len;
 	mbuf->pkt_len = (uint32_t)len;
-	roost_worker_tx(w, qp, mbuf);
+	roost_worker_tx(w, &qp->path, mbuf);
 	count(w, resp->owed_syndrome);
 	resp->owed = false;
 	return true;

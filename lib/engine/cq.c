@@ -51,6 +51,11 @@ int roost_cq_create(struct roost_ctx *ctx, uint32_t cqe,
 	return 0;
 }
 
+void roost_cq_ignore_overrun(struct roost_cq *cq)
+{
+	cq->ignore_overrun = true;
+}
+
 int roost_cq_destroy(struct roost_cq *cq, uint64_t *comp_acked,
 		     uint64_t *async_acked)
 {
@@ -137,6 +142,8 @@ void roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
 	if (cq->produced -
 		    atomic_load_explicit(&cq->consumed, memory_order_acquire) >
 	    cq->mask) {
+		if (cq->ignore_overrun)
+			return;
 		cq->overrun = true;
 	} else {
 		slot = &cq->ring[cq->produced++ & cq->mask];

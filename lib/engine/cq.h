@@ -49,6 +49,10 @@ struct roost_cqe {
 int roost_cq_create(struct roost_ctx *ctx, uint32_t cqe,
 		    struct roost_channel *channel, void *owner,
 		    struct roost_cq **cq);
+/* Completions that find no room are lost in silence from now on: no CQ_ERR, no
+ * QP fails. Before the first QP uses it.
+ */
+void roost_cq_ignore_overrun(struct roost_cq *cq);
 /* Returns 0, or -EBUSY while a QP uses it. Waits for the acks of its events
  * (completion and async); *comp_acked and *async_acked, if not NULL, get their
  * numbers over all time.

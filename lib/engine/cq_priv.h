@@ -33,11 +33,12 @@ struct roost_cq_user {
 struct roost_cq {
 	/* Producer: the holder of the turn. */
 	struct roost_cqe *ring __attribute__((aligned(64)));
-	uint32_t mask;     /* entries - 1 */
-	uint32_t produced; /* entries written, not all published */
-	bool dirty;        /* in the worker's list: publish at the end */
-	bool solicited;    /* one of the unpublished entries is */
-	bool overrun;      /* an entry had no room: no more come */
+	uint32_t mask;       /* entries - 1 */
+	uint32_t produced;   /* entries written, not all published */
+	bool dirty;          /* in the worker's list: publish at the end */
+	bool solicited;      /* one of the unpublished entries is */
+	bool ignore_overrun; /* what has no room is lost; set at create */
+	bool overrun;        /* an entry had no room: no more come */
 	TAILQ_ENTRY(roost_cq) dirty_link;
 	LIST_HEAD(, roost_cq_user) users; /* QPs that complete here */
 	_Atomic uint32_t published;       /* pairs with poll's acquire */

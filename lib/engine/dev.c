@@ -17,6 +17,8 @@
 
 #define QPN_INDEX_BITS 18u
 #define KEY_INDEX_BITS 22u
+#define MW_INDEX_BITS 20u
+#define SRQ_INDEX_BITS 18u
 
 static const struct roost_dev_limits limits = {
 	.max_qp = 1u << QPN_INDEX_BITS,
@@ -27,6 +29,11 @@ static const struct roost_dev_limits limits = {
 	.max_cqe = 1u << 22,
 	.max_mr = 1u << KEY_INDEX_BITS,
 	.max_mr_size = UINT64_MAX,
+	.max_mw = 1u << MW_INDEX_BITS,
+	.max_srq = 1u << SRQ_INDEX_BITS,
+	.max_ah = 1u << 20,
+	.max_mcast_grp = 4096,
+	.max_mcast_qp_attach = 4096,
 	.max_pd = 1u << 20,
 	.max_qp_rd_atom = 16,
 	.max_gids = ROOST_GID_TABLE_LEN,
@@ -46,26 +53,45 @@ static bool key_reserved(uint32_t key)
 	return key == 0;
 }
 
+static void fini_tables(struct roost_dev *dev)
+{
+	roost_idmap_fini(&dev->srqs);
+	roost_idmap_fini(&dev->mws);
+	roost_idmap_fini(&dev->mrs);
+	roost_idmap_fini(&dev->qps);
+}
+
+/* Each table permutes with keys of its own, all from one seed. */
 static int init_tables(struct roost_dev *dev, const uint64_t given[2])
 {
+	const struct {
+		struct roost_idmap *map;
+		unsigned int bits, index_bits;
+		bool (*reserved)(uint32_t id);
+	} tables[] = {
+		{ &dev->qps, 24, QPN_INDEX_BITS, qpn_reserved },
+		{ &dev->mrs, 32, KEY_INDEX_BITS, key_reserved },
+		{ &dev->mws, 24, MW_INDEX_BITS, key_reserved },
+		{ &dev->srqs, 24, SRQ_INDEX_BITS, key_reserved },
+	};
 	uint64_t seed[2] = { given[0], given[1] };
-	uint64_t key_seed[2];
 	int rc;
 
 	if (seed[0] == 0 && seed[1] == 0 &&
 	    getrandom(seed, sizeof(seed), 0) != sizeof(seed))
 		return -EIO;
-	key_seed[0] = ~seed[1];
-	key_seed[1] = seed[0];
-	rc = roost_idmap_init(&dev->qps, 24, QPN_INDEX_BITS, seed,
-			      qpn_reserved);
-	if (rc != 0)
-		return rc;
-	rc = roost_idmap_init(&dev->mrs, 32, KEY_INDEX_BITS, key_seed,
-			      key_reserved);
-	if (rc != 0)
-		roost_idmap_fini(&dev->qps);
-	return rc;
+	for (unsigned int i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		uint64_t own[2] = { seed[0] ^ i, seed[1] + i };
+
+		rc = roost_idmap_init(tables[i].map, tables[i].bits,
+				      tables[i].index_bits, own,
+				      tables[i].reserved);
+		if (rc != 0) {
+			fini_tables(dev);
+			return rc;
+		}
+	}
+	return 0;
 }
 
 static void init_port(struct roost_port *port,
@@ -104,8 +130,7 @@ int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
 	*dev = d;
 	return 0;
 fini_tables:
-	roost_idmap_fini(&d->mrs);
-	roost_idmap_fini(&d->qps);
+	fini_tables(d);
 free_dev:
 	free(d);
 	return rc;
@@ -116,8 +141,7 @@ int roost_dev_destroy(struct roost_dev *dev)
 	if (dev->nb_ctx != 0)
 		return -EBUSY;
 	roost_worker_destroy(dev->worker);
-	roost_idmap_fini(&dev->mrs);
-	roost_idmap_fini(&dev->qps);
+	fini_tables(dev);
 	pthread_mutex_destroy(&dev->lock);
 	free(dev);
 	return 0;

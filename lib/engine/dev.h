@@ -74,6 +74,12 @@ struct roost_port_io {
 		       const struct roost_gid *dgid,
 		       struct roost_neigh **neigh);
 	void (*neigh_put)(void *ctx, struct roost_neigh *neigh);
+	/* The first QP joined the group, or the last one left: MAC filter and
+	 * membership reports. NULL: the port takes every group. Returns 0,
+	 * -ENOSPC.
+	 */
+	int (*mcast_join)(void *ctx, const struct roost_gid *group);
+	void (*mcast_leave)(void *ctx, const struct roost_gid *group);
 };
 
 struct roost_dev_conf {
@@ -103,6 +109,11 @@ struct roost_dev_limits {
 	uint32_t max_cqe;
 	uint32_t max_mr;
 	uint64_t max_mr_size;
+	uint32_t max_mw;
+	uint32_t max_srq;
+	uint32_t max_ah;
+	uint32_t max_mcast_grp;
+	uint32_t max_mcast_qp_attach;
 	uint32_t max_pd;
 	uint32_t max_qp_rd_atom;
 	uint32_t max_gids;

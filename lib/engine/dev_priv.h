@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/queue.h>
 
 #include "lib/engine/dev.h"
 #include "lib/engine/idmap.h"
@@ -36,8 +37,12 @@ struct roost_dev {
 	unsigned int nb_ports;
 	struct roost_port ports[ROOST_DEV_PORTS_MAX];
 	struct roost_worker *worker;
-	struct roost_idmap qps; /* by QPN */
-	struct roost_idmap mrs; /* by key */
+	struct roost_idmap qps;  /* by QPN */
+	struct roost_idmap mrs;  /* by key */
+	struct roost_idmap mws;  /* by the upper 24 bits of the key */
+	struct roost_idmap srqs; /* XRC SRQs, by number */
+	/* UD QPs in multicast groups; written holding the turn. */
+	LIST_HEAD(, roost_mcast) mcasts;
 	/* Guards what is slow: port tables against readers without the turn,
 	 * and the list of contexts.
 	 */

@@ -2,7 +2,13 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include "lib/engine/qp_priv.h"
+/*
+ * Completions of sends, and the end of a QP: what is posted and will never be
+ * done completes flushed, exactly once.
+ */
+
+#include "lib/engine/ah_priv.h"
+#include "lib/engine/resp_priv.h"
 #include "lib/engine/worker_priv.h"
 
 void roost_complete_send(struct roost_worker *w, struct roost_qp *qp,
@@ -19,6 +25,8 @@ void roost_complete_send(struct roost_worker *w, struct roost_qp *qp,
 		.solicited = status != ROOST_WC_SUCCESS,
 	};
 
+	if (qp->type == ROOST_QPT_UD)
+		roost_ah_put(wqe->ud.ah);
 	if (status == ROOST_WC_SUCCESS && !qp->sq_sig_all &&
 	    !(wqe->flags & ROOST_SEND_SIGNALED))
 		return;
@@ -36,6 +44,23 @@ static void flush_sends(struct roost_worker *w, struct roost_qp *qp)
 		roost_complete_send(w, qp, roost_queue_at(&qp->sq, tail),
 				    ROOST_WC_WR_FLUSH_ERR);
 	atomic_store_explicit(&qp->sq.tail, tail, memory_order_release);
+	/* A QP in SQE goes on from here. */
+	qp->req.send_index = tail;
+	qp->req.started_index = tail;
+}
+
+static void flush_recv(struct roost_worker *w, struct roost_qp *qp,
+		       const struct roost_recv_wqe *wqe, struct roost_cq *cq)
+{
+	struct roost_cqe cqe = {
+		.wr_id = wqe->wr_id,
+		.qpn = qp->qpn,
+		.status = ROOST_WC_WR_FLUSH_ERR,
+		.opcode = ROOST_WC_RECV,
+		.solicited = true,
+	};
+
+	roost_cq_push(w, cq, &cqe);
 }
 
 static void flush_recvs(struct roost_worker *w, struct roost_qp *qp)
@@ -45,26 +70,20 @@ static void flush_recvs(struct roost_worker *w, struct roost_qp *qp)
 	uint32_t tail =
 		atomic_load_explicit(&qp->rq.tail, memory_order_relaxed);
 
-	for (; tail != head; tail++) {
-		const struct roost_recv_wqe *wqe =
-			roost_queue_at(&qp->rq, tail);
-		struct roost_cqe cqe = {
-			.wr_id = wqe->wr_id,
-			.qpn = qp->qpn,
-			.status = ROOST_WC_WR_FLUSH_ERR,
-			.opcode = ROOST_WC_RECV,
-			.solicited = true,
-		};
-
-		roost_cq_push(w, qp->recv_cq, &cqe);
+	if (qp->resp.recv_srq != NULL) {
+		flush_recv(w, qp, qp->recv_copy, roost_recv_cq(qp));
+		roost_recv_let_go(qp);
 	}
+	for (; tail != head; tail++)
+		flush_recv(w, qp, roost_queue_at(&qp->rq, tail), qp->recv_cq);
 	atomic_store_explicit(&qp->rq.tail, tail, memory_order_release);
 }
 
 void roost_qp_flush(struct roost_worker *w, struct roost_qp *qp)
 {
 	flush_sends(w, qp);
-	flush_recvs(w, qp);
+	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
+		flush_recvs(w, qp);
 }
 
 void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)
@@ -78,7 +97,21 @@ void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)
 	atomic_thread_fence(memory_order_seq_cst);
 	roost_worker_unlink_qp(w, qp);
 	qp->drain_asked = false;
+	qp->resp.nb_fetches = 0;
+	qp->resp.nb_fetches_pending = 0;
+	qp->resp.owed = false;
 	roost_qp_flush(w, qp);
 	if (event >= 0)
 		roost_event_raise(&qp->async, (uint32_t)event, 0);
+	if (qp->srq != NULL)
+		roost_event_raise(&qp->async, ROOST_EVENT_QP_LAST_WQE_REACHED,
+				  0);
+}
+
+void roost_qp_to_sqe(struct roost_worker *w, struct roost_qp *qp)
+{
+	atomic_store(&qp->state, ROOST_QPS_SQE);
+	atomic_thread_fence(memory_order_seq_cst);
+	roost_qp_flush(w, qp);
+	qp->req.fault = false;
 }

@@ -43,6 +43,8 @@ int roost_idmap_init(struct roost_idmap *map, unsigned int bits,
 
 void roost_idmap_fini(struct roost_idmap *map)
 {
+	if (map->pages == NULL)
+		return;
 	for (uint32_t i = 0; i < map->nb_slots >> ROOST_IDMAP_PAGE_SHIFT; i++)
 		free(atomic_load(&map->pages[i]));
 	free(map->pages);

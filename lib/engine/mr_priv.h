@@ -22,7 +22,42 @@ struct roost_mr {
 	uint64_t len_bytes;
 	uint32_t access; /* enum roost_access */
 	uint32_t key;
+	bool is_null;        /* no memory: zeros, and a bin */
+	uint32_t nb_windows; /* bound to it; under the turn */
 };
+
+/* The longest piece of a null region that is accessed at once: a packet's. */
+#define ROOST_NULL_MAX_BYTES 4096u
+
+/*
+ * A memory window: a part of a region under a key of its own. The low byte of
+ * the key is the consumer's, the rest names the window. Under the turn.
+ */
+struct roost_mw {
+	struct roost_pd *pd;
+	struct roost_mr *mr; /* NULL: not bound */
+	uint8_t *host;
+	uint64_t iova;
+	uint64_t len_bytes;
+	uint32_t access;
+	uint32_t key;
+	uint32_t qpn; /* type 2: the QP that bound it */
+	uint8_t type; /* 1 or 2 */
+};
+
+/* Where a byte of the region is. Not by pointer arithmetic: a region of every
+ * address begins at NULL.
+ */
+static inline uint8_t *roost_mr_at(const struct roost_mr *mr, uint64_t va)
+{
+	return (uint8_t *)((uintptr_t)mr->host + (va - mr->iova));
+}
+
+/* Fault in a part of an on-demand region, as far as this access needs it.
+ * Returns where it is, or NULL: it is not there.
+ */
+void *roost_mr_touch(const struct roost_mr *mr, uint8_t *host,
+		     uint64_t len_bytes, uint32_t access);
 
 /*
  * Check that key names a region of pd that covers [va, va + len_bytes) and
@@ -42,8 +77,33 @@ static inline void *roost_mr_access(struct roost_dev *dev,
 	if (va < mr->iova || va - mr->iova > mr->len_bytes ||
 	    len_bytes > mr->len_bytes - (va - mr->iova))
 		return NULL;
-	return mr->host + (va - mr->iova);
+	if (mr->access & ROOST_ACCESS_ON_DEMAND)
+		return roost_mr_touch(mr, roost_mr_at(mr, va), len_bytes,
+				      access);
+	return roost_mr_at(mr, va);
 }
+
+/*
+ * The same for a key that came from the peer of QP qpn: a region or a window.
+ */
+void *roost_mr_remote(struct roost_dev *dev, const struct roost_pd *pd,
+		      uint32_t qpn, uint32_t key, uint64_t va,
+		      uint64_t len_bytes, uint32_t access);
+
+/* Does the key name a region or window that this peer may access so, wherever
+ * it is? Holder of the turn.
+ */
+bool roost_mr_remote_key(struct roost_dev *dev, const struct roost_pd *pd,
+			 uint32_t qpn, uint32_t key, uint32_t access);
+
+/* Bind, as a request of the QP. Returns the status that it completes with. */
+enum roost_wc_status roost_mw_bind(struct roost_dev *dev,
+				   const struct roost_pd *pd, uint32_t qpn,
+				   const struct roost_mw_bind *bind);
+/* Unbind the type 2 window of this key, if that QP may. */
+bool roost_mw_may_invalidate(struct roost_dev *dev, const struct roost_pd *pd,
+			     uint32_t qpn, uint32_t key);
+void roost_mw_invalidate(struct roost_dev *dev, uint32_t key);
 
 /* A walk over the bytes of a scatter/gather list. */
 enum roost_sge_fault {

@@ -84,8 +84,11 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 	if (rc != 0)
 		return rc;
 	memcpy(flow.src_mac, port->mac, sizeof(flow.src_mac));
+	path->multicast = roost_gid_is_multicast(&path->dgid);
 	if (path->loopback) {
 		memcpy(flow.dst_mac, port->mac, sizeof(flow.dst_mac));
+	} else if (path->multicast) {
+		roost_gid_multicast_mac(&path->dgid, flow.dst_mac);
 	} else {
 		rc = port->io.resolve(port->io.ctx, &path->sgid, &path->dgid,
 				      &path->neigh);

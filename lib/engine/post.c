@@ -6,53 +6,72 @@
 
 #include <errno.h>
 
-#include "lib/engine/qp_priv.h"
+#include "lib/engine/ah_priv.h"
+#include "lib/engine/srq_priv.h"
 #include "lib/engine/worker_priv.h"
 
 #define SEND_FLAGS_KNOWN                                                       \
 	(ROOST_SEND_FENCE | ROOST_SEND_SIGNALED | ROOST_SEND_SOLICITED |       \
 	 ROOST_SEND_INLINE)
 
-/* States in which send requests may be posted; in ERR they complete flushed,
- * in SQD they wait (IBTA 10.3.1).
+/* States in which send requests may be posted; in ERR and SQE they complete
+ * flushed, in SQD they wait (IBTA 10.3.1).
  */
 #define SEND_STATES                                                            \
 	(1u << ROOST_QPS_RTS | 1u << ROOST_QPS_SQD | 1u << ROOST_QPS_SQE |     \
 	 1u << ROOST_QPS_ERR)
 #define RECV_STATES (~(1u << ROOST_QPS_RESET))
 
-static bool is_full(const struct roost_queue *q, uint32_t max_wr)
-{
-	return q->added -
-		       atomic_load_explicit(&q->tail, memory_order_acquire) >=
-	       max_wr;
-}
-
-static void begin(struct roost_queue *q)
-{
-	roost_spin_lock(&q->lock);
-	q->added = atomic_load_explicit(&q->head, memory_order_relaxed);
-}
-
-/* Sum of the lengths; more than 2^31 does not fit a message. */
-static int total_length(const struct roost_sge *sges, uint32_t nb_sges,
-			uint32_t *len_bytes)
-{
-	uint64_t total = 0;
-
-	for (uint32_t i = 0; i < nb_sges; i++)
-		total += sges[i].len_bytes;
-	if (total > 1ull << 31)
-		return -EINVAL;
-	*len_bytes = (uint32_t)total;
-	return 0;
-}
-
 /* ---- send queue ------------------------------------------------------- */
 
 void roost_qp_send_begin(struct roost_qp *qp)
 {
-	begin(&qp->sq);
+	roost_queue_begin(&qp->sq);
+}
+
+/* Lengths that the opcode, the type and inline data allow. */
+static int check_length(const struct roost_qp *qp,
+			const struct roost_wr_info *info,
+			const struct roost_send_wr *wr, uint32_t *len_bytes)
+{
+	int rc;
+
+	if (wr->nb_sges > qp->cap.max_send_sge)
+		return -EINVAL;
+	rc = roost_sge_total(wr->sges, wr->nb_sges, len_bytes);
+	if (rc != 0)
+		return rc;
+	if (wr->opcode == ROOST_WR_FLUSH)
+		*len_bytes = wr->flush_len_bytes;
+	if (info->len_bytes != 0 && *len_bytes != info->len_bytes)
+		return -EINVAL;
+	if (wr->flags & ROOST_SEND_INLINE &&
+	    (*len_bytes > qp->cap.max_inline_bytes ||
+	     info->response == ROOST_OP_ATOMIC_ACK ||
+	     wr->opcode == ROOST_WR_READ))
+		return -EINVAL;
+	return 0;
+}
+
+static int check_send(const struct roost_qp *qp, const struct roost_send_wr *wr,
+		      uint32_t *len_bytes)
+{
+	const struct roost_wr_info *info = roost_wr_info(wr->opcode);
+
+	if (!(SEND_STATES & 1u << roost_qp_state_get(qp)))
+		return -EINVAL;
+	if (info == NULL || !(info->qp_types & 1u << qp->type))
+		return -EINVAL;
+	if (wr->flags & ~(uint32_t)SEND_FLAGS_KNOWN)
+		return -EINVAL;
+	if (qp->type == ROOST_QPT_UD &&
+	    (wr->ah == NULL || wr->dest_qpn > 0xffffff))
+		return -EINVAL;
+	if (info->kind == ROOST_WR_KIND_FETCH && qp->attr.max_rd_atomic == 0)
+		return -EINVAL;
+	if (wr->opcode == ROOST_WR_BIND_MW && wr->bind.mw == NULL)
+		return -EINVAL;
+	return check_length(qp, info, wr, len_bytes);
 }
 
 static void copy_inline(struct roost_send_wqe *wqe,
@@ -68,27 +87,24 @@ static void copy_inline(struct roost_send_wqe *wqe,
 	wqe->nb_sges = 0;
 }
 
-static int check_send(const struct roost_qp *qp, const struct roost_send_wr *wr,
-		      uint32_t *len_bytes)
+static void fill_target(const struct roost_qp *qp, struct roost_send_wqe *wqe,
+			const struct roost_send_wr *wr)
 {
-	const struct roost_wr_info *info = roost_wr_info(wr->opcode);
-	int rc;
-
-	if (!(SEND_STATES & 1u << roost_qp_state_get(qp)))
-		return -EINVAL;
-	if (info == NULL || !(info->qp_types & 1u << qp->type))
-		return -EINVAL;
-	if (wr->flags & ~(uint32_t)SEND_FLAGS_KNOWN)
-		return -EINVAL;
-	if (wr->nb_sges > qp->cap.max_send_sge)
-		return -EINVAL;
-	rc = total_length(wr->sges, wr->nb_sges, len_bytes);
-	if (rc != 0)
-		return rc;
-	if (wr->flags & ROOST_SEND_INLINE &&
-	    *len_bytes > qp->cap.max_inline_bytes)
-		return -EINVAL;
-	return 0;
+	if (qp->type == ROOST_QPT_UD) {
+		roost_ah_get(wr->ah);
+		wqe->ud.ah = wr->ah;
+		wqe->ud.qpn = wr->dest_qpn;
+		wqe->ud.qkey = wr->qkey;
+	} else if (wr->opcode == ROOST_WR_BIND_MW) {
+		wqe->bind = wr->bind;
+	} else {
+		wqe->remote.va = wr->remote_addr;
+		wqe->remote.rkey = wr->rkey;
+		wqe->remote.swap_add = wr->swap_add;
+		wqe->remote.compare = wr->compare;
+		wqe->remote.flush_type = wr->flush_type;
+		wqe->remote.flush_level = wr->flush_level;
+	}
 }
 
 int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr)
@@ -100,17 +116,17 @@ int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr)
 	rc = check_send(qp, wr, &len_bytes);
 	if (rc != 0)
 		return rc;
-	if (is_full(&qp->sq, qp->cap.max_send_wr))
+	if (roost_queue_is_full(&qp->sq, qp->cap.max_send_wr))
 		return -ENOMEM;
 	wqe = roost_queue_at(&qp->sq, qp->sq.added);
 	wqe->wr_id = wr->wr_id;
-	wqe->remote_addr = wr->remote_addr;
-	wqe->rkey = wr->rkey;
 	wqe->imm_be = wr->imm_be;
+	wqe->xrc_srqn = wr->xrc_srqn;
 	wqe->len_bytes = len_bytes;
-	wqe->nb_sges = wr->nb_sges;
+	wqe->nb_sges = (uint16_t)wr->nb_sges;
 	wqe->opcode = (uint8_t)wr->opcode;
 	wqe->flags = (uint8_t)wr->flags;
+	fill_target(qp, wqe, wr);
 	if (wr->flags & ROOST_SEND_INLINE)
 		copy_inline(wqe, wr->sges, wr->nb_sges);
 	else if (wr->nb_sges > 0)
@@ -121,59 +137,62 @@ int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr)
 
 void roost_qp_send_end(struct roost_qp *qp)
 {
-	bool any = qp->sq.added !=
-		   atomic_load_explicit(&qp->sq.head, memory_order_relaxed);
-
-	atomic_store_explicit(&qp->sq.head, qp->sq.added, memory_order_release);
-	roost_spin_unlock(&qp->sq.lock);
-	if (any)
+	if (roost_queue_end(&qp->sq))
 		roost_worker_ring(qp->dev->worker, qp);
 }
 
 void roost_qp_send_abort(struct roost_qp *qp)
 {
-	roost_spin_unlock(&qp->sq.lock);
+	uint32_t head = atomic_load(&qp->sq.head);
+
+	if (qp->type == ROOST_QPT_UD)
+		for (uint32_t i = head; i != qp->sq.added; i++) {
+			struct roost_send_wqe *wqe = roost_queue_at(&qp->sq, i);
+
+			roost_ah_put(wqe->ud.ah);
+		}
+	qp->sq.added = head;
+	roost_queue_end(&qp->sq);
 }
 
-/* ---- receive queue ---------------------------------------------------- */
+/* ---- receive queues --------------------------------------------------- */
 
 void roost_qp_recv_begin(struct roost_qp *qp)
 {
-	begin(&qp->rq);
+	roost_queue_begin(&qp->rq);
 }
 
 int roost_qp_recv_add(struct roost_qp *qp, const struct roost_recv_wr *wr)
 {
-	struct roost_recv_wqe *wqe;
-	uint32_t len_bytes;
-	int rc;
-
-	if (!(RECV_STATES & 1u << roost_qp_state_get(qp)) ||
-	    wr->nb_sges > qp->cap.max_recv_sge)
+	if (!(RECV_STATES & 1u << roost_qp_state_get(qp)) || qp->srq != NULL ||
+	    qp->type == ROOST_QPT_XRC_INI || qp->type == ROOST_QPT_XRC_TGT)
 		return -EINVAL;
-	rc = total_length(wr->sges, wr->nb_sges, &len_bytes);
-	if (rc != 0)
-		return rc;
-	if (is_full(&qp->rq, qp->cap.max_recv_wr))
-		return -ENOMEM;
-	wqe = roost_queue_at(&qp->rq, qp->rq.added);
-	wqe->wr_id = wr->wr_id;
-	wqe->nb_sges = wr->nb_sges;
-	wqe->len_bytes = len_bytes;
-	if (wr->nb_sges > 0)
-		memcpy(wqe->sges, wr->sges, wr->nb_sges * sizeof(wr->sges[0]));
-	qp->rq.added++;
-	return 0;
+	return roost_queue_add_recv(&qp->rq, qp->cap.max_recv_wr,
+				    qp->cap.max_recv_sge, wr);
 }
 
 void roost_qp_recv_end(struct roost_qp *qp)
 {
-	atomic_store_explicit(&qp->rq.head, qp->rq.added, memory_order_release);
-	roost_spin_unlock(&qp->rq.lock);
+	roost_queue_end(&qp->rq);
 	/* The responder looks at head by itself; only a QP in ERR must be told
 	 * to flush. Pairs with the fence in roost_qp_to_err().
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
 		roost_worker_ring(qp->dev->worker, qp);
+}
+
+void roost_srq_recv_begin(struct roost_srq *srq)
+{
+	roost_queue_begin(&srq->queue);
+}
+
+int roost_srq_recv_add(struct roost_srq *srq, const struct roost_recv_wr *wr)
+{
+	return roost_queue_add_recv(&srq->queue, srq->max_wr, srq->max_sge, wr);
+}
+
+void roost_srq_recv_end(struct roost_srq *srq)
+{
+	roost_queue_end(&srq->queue);
 }

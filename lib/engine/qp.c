@@ -7,27 +7,42 @@
 
 #include <rte_common.h>
 
-#include "lib/engine/qp_priv.h"
+#include "lib/engine/ah_priv.h"
+#include "lib/engine/srq_priv.h"
 #include "lib/engine/worker_priv.h"
 
 /* A send WQE has at least this room for inline data: it costs nothing. */
 #define INLINE_MIN_BYTES 64u
 
-static bool type_supported(enum roost_qp_type type)
+static int create_queues(struct roost_qp *qp)
 {
-	return type == ROOST_QPT_RC;
+	const struct roost_qp_cap *cap = &qp->cap;
+	int rc;
+
+	rc = roost_queue_create(&qp->sq, RTE_MAX(cap->max_send_wr, 1u),
+				sizeof(struct roost_send_wqe) +
+					cap->max_inline_bytes);
+	if (rc == 0)
+		rc = roost_queue_create(&qp->rq, RTE_MAX(cap->max_recv_wr, 1u),
+					roost_recv_wqe_bytes(
+						cap->max_recv_sge));
+	if (rc != 0)
+		return rc;
+	/* A WQE of any SRQ fits the copy. */
+	qp->recv_copy = malloc(
+		roost_recv_wqe_bytes(roost_dev_limits(qp->dev)->max_sge));
+	qp->resp.fetches = calloc(roost_dev_limits(qp->dev)->max_qp_rd_atom,
+				  sizeof(qp->resp.fetches[0]));
+	return qp->recv_copy == NULL || qp->resp.fetches == NULL ? -ENOMEM : 0;
 }
 
-static int queue_create(struct roost_queue *q, uint32_t slots,
-			size_t slot_bytes)
+static void free_memory(struct roost_qp *qp)
 {
-	q->lock = (struct roost_spin)ROOST_SPIN_INIT;
-	q->mask = slots - 1;
-	q->stride_bytes = (uint32_t)RTE_ALIGN_CEIL(slot_bytes, 16u);
-	q->slots = aligned_alloc(64,
-				 RTE_ALIGN_CEIL((size_t)slots * q->stride_bytes,
-						64u));
-	return q->slots == NULL ? -ENOMEM : 0;
+	free(qp->resp.fetches);
+	free(qp->recv_copy);
+	free(qp->rq.slots);
+	free(qp->sq.slots);
+	free(qp);
 }
 
 /* Round what was asked for up to what the queues have anyway. */
@@ -50,22 +65,39 @@ static int check_cap(const struct roost_dev_limits *limits,
 	return 0;
 }
 
-static int create_queues(struct roost_qp *qp)
+/* Which parts a QP of a type has. */
+static int check_parts(struct roost_qp_init *init)
 {
-	const struct roost_qp_cap *cap = &qp->cap;
-	int rc;
+	bool target = init->type == ROOST_QPT_XRC_TGT;
 
-	rc = queue_create(&qp->sq, RTE_MAX(cap->max_send_wr, 1u),
-			  sizeof(struct roost_send_wqe) +
-				  cap->max_inline_bytes);
-	if (rc != 0)
-		return rc;
-	rc = queue_create(&qp->rq, RTE_MAX(cap->max_recv_wr, 1u),
-			  sizeof(struct roost_recv_wqe) +
-				  cap->max_recv_sge * sizeof(struct roost_sge));
-	if (rc != 0)
-		free(qp->sq.slots);
-	return rc;
+	if ((unsigned int)init->type >= ROOST_QPT_COUNT)
+		return -EOPNOTSUPP;
+	if (target != (init->xrcd != NULL))
+		return -EINVAL;
+	if (!target && init->send_cq == NULL)
+		return -EINVAL;
+	if (init->type == ROOST_QPT_XRC_INI || target || init->srq != NULL) {
+		init->cap.max_recv_wr = 0;
+		init->cap.max_recv_sge = 0;
+	}
+	if (target) {
+		init->cap.max_send_wr = 0;
+		init->cap.max_send_sge = 0;
+		return 0;
+	}
+	return init->recv_cq == NULL && init->type != ROOST_QPT_XRC_INI
+		       ? -EINVAL
+		       : 0;
+}
+
+static void hold(_Atomic uint32_t *refs)
+{
+	atomic_fetch_add(refs, 1);
+}
+
+static void let_go(_Atomic uint32_t *refs)
+{
+	atomic_fetch_sub(refs, 1);
 }
 
 /* The CQs know their QPs, for the day that one overruns. */
@@ -75,66 +107,110 @@ static void join_cqs(struct roost_qp *qp)
 
 	qp->send_user.qp = qp;
 	qp->recv_user.qp = qp;
-	atomic_fetch_add(&qp->send_cq->refs, 1);
-	atomic_fetch_add(&qp->recv_cq->refs, 1);
 	roost_worker_turn_take(w);
-	LIST_INSERT_HEAD(&qp->send_cq->users, &qp->send_user, link);
-	LIST_INSERT_HEAD(&qp->recv_cq->users, &qp->recv_user, link);
+	if (qp->send_cq != NULL) {
+		hold(&qp->send_cq->refs);
+		LIST_INSERT_HEAD(&qp->send_cq->users, &qp->send_user, link);
+	}
+	if (qp->recv_cq != NULL) {
+		hold(&qp->recv_cq->refs);
+		LIST_INSERT_HEAD(&qp->recv_cq->users, &qp->recv_user, link);
+	}
 	roost_worker_turn_release(w);
 }
 
-int roost_qp_create(struct roost_pd *pd, struct roost_qp_init *init,
-		    struct roost_qp **qp)
+/* Holder of the turn. */
+static void leave_cqs(struct roost_qp *qp)
 {
-	struct roost_dev *dev = pd->ctx->dev;
-	struct roost_qp *q;
-	int rc;
+	if (qp->send_cq != NULL) {
+		LIST_REMOVE(&qp->send_user, link);
+		let_go(&qp->send_cq->refs);
+	}
+	if (qp->recv_cq != NULL) {
+		LIST_REMOVE(&qp->recv_user, link);
+		let_go(&qp->recv_cq->refs);
+	}
+}
 
-	if (!type_supported(init->type))
-		return -EOPNOTSUPP;
-	if (init->send_cq == NULL || init->recv_cq == NULL)
-		return -EINVAL;
-	rc = check_cap(roost_dev_limits(dev), &init->cap);
-	if (rc != 0)
-		return rc;
-	q = aligned_alloc(64, RTE_ALIGN_CEIL(sizeof(*q), 64u));
+static struct roost_qp *qp_alloc(struct roost_dev *dev, struct roost_pd *pd,
+				 const struct roost_qp_init *init)
+{
+	struct roost_qp *q = aligned_alloc(64, RTE_ALIGN_CEIL(sizeof(*q), 64u));
+
 	if (q == NULL)
-		return -ENOMEM;
+		return NULL;
 	*q = (struct roost_qp){
 		.type = (uint8_t)init->type,
 		.sq_sig_all = init->sq_sig_all,
+		.block_self_mcast = init->block_self_mcast,
 		.dev = dev,
 		.pd = pd,
 		.send_cq = init->send_cq,
 		.recv_cq = init->recv_cq,
+		.srq = init->srq,
+		.xrcd = init->xrcd,
 		.cap = init->cap,
 		.owner = init->owner,
 	};
-	rc = create_queues(q);
+	q->req.pace_timer.kind = ROOST_REQ_TIMER_PACE;
+	if (create_queues(q) != 0) {
+		free_memory(q);
+		return NULL;
+	}
+	return q;
+}
+
+int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
+		    struct roost_qp_init *init, struct roost_qp **qp)
+{
+	struct roost_dev *dev = ctx->dev;
+	struct roost_qp *q;
+	int rc;
+
+	rc = check_parts(init);
+	if (rc == 0)
+		rc = check_cap(roost_dev_limits(dev), &init->cap);
 	if (rc != 0)
-		goto free_qp;
-	roost_event_source_init(&q->async, pd->ctx->async, init->owner);
+		return rc;
+	if (pd == NULL && init->type != ROOST_QPT_XRC_TGT)
+		return -EINVAL;
+	q = qp_alloc(dev, pd, init);
+	if (q == NULL)
+		return -ENOMEM;
+	roost_event_source_init(&q->async, ctx->async, init->owner);
 	pthread_mutex_init(&q->modify_lock, NULL);
 	join_cqs(q);
-	rc = roost_idmap_add(&dev->qps, q, &q->qpn);
-	if (rc != 0)
-		goto leave_cqs;
-	atomic_fetch_add(&pd->refs, 1);
+	if (roost_idmap_add(&dev->qps, q, &q->qpn) != 0) {
+		roost_worker_turn_take(dev->worker);
+		leave_cqs(q);
+		roost_worker_turn_release(dev->worker);
+		pthread_mutex_destroy(&q->modify_lock);
+		free_memory(q);
+		return -ENOMEM;
+	}
+	q->ctx = ctx;
+	hold(&ctx->refs);
+	if (pd != NULL)
+		hold(&pd->refs);
+	if (q->srq != NULL)
+		hold(&q->srq->refs);
+	if (q->xrcd != NULL)
+		hold(&q->xrcd->refs);
 	*qp = q;
 	return 0;
-leave_cqs:
-	roost_worker_turn_take(dev->worker);
-	LIST_REMOVE(&q->send_user, link);
-	LIST_REMOVE(&q->recv_user, link);
-	roost_worker_turn_release(dev->worker);
-	atomic_fetch_sub(&q->send_cq->refs, 1);
-	atomic_fetch_sub(&q->recv_cq->refs, 1);
-	pthread_mutex_destroy(&q->modify_lock);
-	free(q->rq.slots);
-	free(q->sq.slots);
-free_qp:
-	free(q);
-	return rc == -ENOSPC ? -ENOMEM : rc;
+}
+
+/* Datagrams that were posted and never sent hold their AHs. */
+void roost_qp_drop_ahs(struct roost_qp *qp)
+{
+	if (qp->type != ROOST_QPT_UD)
+		return;
+	for (uint32_t i = atomic_load(&qp->sq.tail);
+	     i != atomic_load(&qp->sq.head); i++) {
+		struct roost_send_wqe *wqe = roost_queue_at(&qp->sq, i);
+
+		roost_ah_put(wqe->ud.ah);
+	}
 }
 
 int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
@@ -142,25 +218,32 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 	struct roost_dev *dev = qp->dev;
 	uint64_t acked;
 
-	roost_idmap_del(&dev->qps, qp->qpn);
 	roost_worker_turn_take(dev->worker);
+	if (qp->nb_mcasts != 0) {
+		roost_worker_turn_release(dev->worker);
+		return -EBUSY;
+	}
+	roost_idmap_del(&dev->qps, qp->qpn);
 	roost_worker_settle(dev->worker, qp);
 	roost_worker_forget_qp(dev->worker, qp);
-	LIST_REMOVE(&qp->send_user, link);
-	LIST_REMOVE(&qp->recv_user, link);
+	roost_recv_let_go(qp);
+	leave_cqs(qp);
 	roost_worker_publish(dev->worker);
 	roost_worker_turn_release(dev->worker);
 	acked = roost_event_source_fini(&qp->async);
 	if (async_acked != NULL)
 		*async_acked = acked;
+	roost_qp_drop_ahs(qp);
 	roost_path_release(dev, &qp->path);
-	atomic_fetch_sub(&qp->send_cq->refs, 1);
-	atomic_fetch_sub(&qp->recv_cq->refs, 1);
-	atomic_fetch_sub(&qp->pd->refs, 1);
+	if (qp->srq != NULL)
+		let_go(&qp->srq->refs);
+	if (qp->xrcd != NULL)
+		let_go(&qp->xrcd->refs);
+	if (qp->pd != NULL)
+		let_go(&qp->pd->refs);
+	let_go(&qp->ctx->refs);
 	pthread_mutex_destroy(&qp->modify_lock);
-	free(qp->rq.slots);
-	free(qp->sq.slots);
-	free(qp);
+	free_memory(qp);
 	return 0;
 }
 
@@ -198,8 +281,11 @@ void roost_qp_query(struct roost_qp *qp, struct roost_qp_attr *attr,
 		.type = (enum roost_qp_type)qp->type,
 		.send_cq = qp->send_cq,
 		.recv_cq = qp->recv_cq,
+		.srq = qp->srq,
+		.xrcd = qp->xrcd,
 		.cap = qp->cap,
 		.sq_sig_all = qp->sq_sig_all,
+		.block_self_mcast = qp->block_self_mcast,
 		.owner = qp->owner,
 	};
 }

@@ -15,13 +15,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/engine/mr.h"
 #include "lib/engine/types.h"
 
+struct roost_ah;
 struct roost_cq;
 struct roost_ctx;
 struct roost_event_source;
 struct roost_pd;
 struct roost_qp;
+struct roost_srq;
+struct roost_xrcd;
 
 struct roost_qp_cap {
 	uint32_t max_send_wr;
@@ -36,18 +40,23 @@ struct roost_qp_init {
 	struct roost_cq *send_cq;
 	struct roost_cq *recv_cq;
 	struct roost_qp_cap cap; /* out: what it really has, never less */
+	struct roost_srq *srq;   /* NULL: the QP has a receive queue */
+	struct roost_xrcd *xrcd; /* XRC_TGT only */
 	bool sq_sig_all;
-	void *owner; /* what readers of its async events get */
+	bool block_self_mcast; /* UD: not to hear its own multicasts */
+	void *owner;           /* what readers of its async events get */
 };
 
 /*
- * Create in state RESET. Returns 0; -EINVAL (cap beyond the limits, no CQ),
- * -EOPNOTSUPP (type), -ENOMEM.
+ * Create in state RESET. pd: NULL for an XRC target, which works in the PDs of
+ * its SRQs. Returns 0; -EINVAL (cap beyond the limits, no CQ, parts that the
+ * type does not have), -EOPNOTSUPP (type), -ENOMEM.
  */
-int roost_qp_create(struct roost_pd *pd, struct roost_qp_init *init,
-		    struct roost_qp **qp);
-/* Waits for the acks of its async events, never for the network.
- * *async_acked, if not NULL, gets their number over all time.
+int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
+		    struct roost_qp_init *init, struct roost_qp **qp);
+/* Returns 0, or -EBUSY while it is in a multicast group. Waits for the acks of
+ * its async events, never for the network. *async_acked, if not NULL, gets
+ * their number over all time.
  */
 int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked);
 uint32_t roost_qp_num(const struct roost_qp *qp);
@@ -128,8 +137,22 @@ struct roost_send_wr {
 	enum roost_wr_opcode opcode;
 	uint32_t flags;  /* enum roost_send_flags */
 	uint32_t imm_be; /* *_IMM: wire order; SEND_INV: the rkey */
+	/* WRITE, READ, atomics, FLUSH. */
 	uint64_t remote_addr;
 	uint32_t rkey;
+	uint64_t swap_add;
+	uint64_t compare;
+	uint32_t flush_len_bytes;
+	uint8_t flush_type;  /* IBTA A19: bit 0 global visibility, bit 1
+			      * persistence */
+	uint8_t flush_level; /* 0 range, 1 whole region */
+	/* UD. */
+	struct roost_ah *ah;
+	uint32_t dest_qpn;
+	uint32_t qkey; /* top bit set: the QP's own */
+	/* XRC. */
+	uint32_t xrc_srqn;
+	struct roost_mw_bind bind; /* BIND_MW */
 };
 
 struct roost_recv_wr {

@@ -11,7 +11,8 @@
 	(ROOST_ACCESS_LOCAL_WRITE | ROOST_ACCESS_REMOTE_WRITE |                \
 	 ROOST_ACCESS_REMOTE_READ | ROOST_ACCESS_REMOTE_ATOMIC |               \
 	 ROOST_ACCESS_MW_BIND | ROOST_ACCESS_ZERO_BASED |                      \
-	 ROOST_ACCESS_ON_DEMAND)
+	 ROOST_ACCESS_ON_DEMAND | ROOST_ACCESS_FLUSH_GLOBAL |                  \
+	 ROOST_ACCESS_FLUSH_PERSISTENT)
 
 static bool check_pkey(struct roost_dev *dev, uint8_t port_num, uint16_t index)
 {
@@ -128,6 +129,8 @@ static void take_attributes(struct roost_qp *qp, const struct roost_qp_attr *a,
 		to->access = a->access;
 	if (mask & ROOST_QP_QKEY)
 		to->qkey = a->qkey;
+	if (mask & ROOST_QP_RATE_LIMIT)
+		to->rate_limit_kbps = a->rate_limit_kbps;
 	if (mask & ROOST_QP_PKEY_INDEX) {
 		to->pkey_index = a->pkey_index;
 		qp->pkey =
@@ -155,6 +158,7 @@ static void enter_reset(struct roost_worker *w, struct roost_qp *qp)
 {
 	atomic_store(&qp->state, ROOST_QPS_RESET);
 	roost_worker_unlink_qp(w, qp);
+	roost_qp_drop_ahs(qp);
 	queue_clear(&qp->sq);
 	queue_clear(&qp->rq);
 	qp->drain_asked = false;
@@ -178,6 +182,9 @@ static void enter_state(struct roost_worker *w, struct roost_qp *qp,
 		roost_qp_to_err(w, qp, -1);
 		return;
 	case ROOST_QPS_RTR:
+		if (qp->type == ROOST_QPT_UD)
+			qp->mtu_bytes = roost_mtu_bytes(roost_port_active_mtu(
+				&qp->dev->ports[qp->attr.port_num - 1]));
 		roost_resp_reset(qp, roost_psn(a->rq_psn));
 		break;
 	case ROOST_QPS_RTS:

@@ -6,10 +6,6 @@
 
 /*
  * Inside of queue pairs; for lib/engine only.
- *
- * A queue is a ring of fixed slots with free-running indices. The application
- * side owns the slots between the published head and the free end, under the
- * queue's lock; the worker owns those before, holding the turn.
  */
 
 #include <pthread.h>
@@ -18,8 +14,9 @@
 
 #include "lib/engine/cq_priv.h"
 #include "lib/engine/dev_priv.h"
+#include "lib/engine/mr.h"
 #include "lib/engine/qp.h"
-#include "lib/engine/spin.h"
+#include "lib/engine/queue.h"
 #include "lib/engine/timer.h"
 #include "lib/wire/frame.h"
 
@@ -29,48 +26,50 @@
  * the window keeps open.
  */
 #define ROOST_ACKREQ_PKTS 64
+/* Which of a requester's timers (roost_timer.kind). */
+enum roost_req_timer_kind {
+	ROOST_REQ_TIMER_RETRY,
+	ROOST_REQ_TIMER_PACE,
+};
+
 /* Packets of one QP before the next QP has its turn. */
 #define ROOST_QP_BURST_PKTS 32u
 
 struct roost_send_wqe {
 	uint64_t wr_id;
-	uint64_t remote_addr;
-	uint32_t rkey;
-	uint32_t imm_be;
+	uint32_t imm_be; /* ImmDt; the rkey of SEND_INV and LOCAL_INV */
 	uint32_t len_bytes;
-	uint32_t nb_sges; /* 0 when inline */
+	uint16_t nb_sges; /* 0 when inline */
 	uint8_t opcode;   /* enum roost_wr_opcode */
 	uint8_t flags;    /* enum roost_send_flags */
-	/* Set when its first packet is made. */
+	bool fetched;     /* FETCH: the whole response has come */
+	uint32_t xrc_srqn;
+	/* Set when its first packet is made. A local operation has the PSN of
+	 * the packet before it: done when that is acknowledged.
+	 */
 	struct roost_psn first_psn;
 	struct roost_psn last_psn;
+	union {
+		struct {
+			uint64_t va;
+			uint64_t swap_add;
+			uint64_t compare;
+			uint32_t rkey;
+			uint8_t flush_type;
+			uint8_t flush_level;
+		} remote;
+		struct {
+			struct roost_ah *ah; /* a reference */
+			uint32_t qpn;
+			uint32_t qkey;
+		} ud;
+		struct roost_mw_bind bind;
+	};
 	union {
 		struct roost_sge sges[0];
 		uint8_t inline_data[0];
 	};
 };
-
-struct roost_recv_wqe {
-	uint64_t wr_id;
-	uint32_t nb_sges;
-	uint32_t len_bytes; /* room in all sges */
-	struct roost_sge sges[];
-};
-
-struct roost_queue {
-	uint8_t *slots;
-	uint32_t stride_bytes;
-	uint32_t mask;         /* slots - 1 */
-	_Atomic uint32_t head; /* published; release, pairs with the worker */
-	_Atomic uint32_t tail; /* worker: slots before are free again */
-	uint32_t added;        /* under lock: head to be */
-	struct roost_spin lock;
-};
-
-static inline void *roost_queue_at(const struct roost_queue *q, uint32_t index)
-{
-	return q->slots + (size_t)(index & q->mask) * q->stride_bytes;
-}
 
 /* The way to the peer. Written by modify, holding the turn. */
 struct roost_path {
@@ -80,7 +79,8 @@ struct roost_path {
 	struct roost_neigh *neigh; /* reference; NULL for a loopback path */
 	uint64_t mac_gen;          /* what the template holds */
 	uint8_t port_index;
-	bool loopback; /* dgid is an address of this port */
+	bool loopback;  /* dgid is an address of this port */
+	bool multicast; /* dgid is a group */
 	bool valid;
 };
 
@@ -92,10 +92,16 @@ struct roost_requester {
 	uint32_t send_index;                 /* WQE of next_psn */
 	uint32_t started_index; /* behind the last WQE that has PSNs */
 	struct roost_timer timer;
+	struct roost_timer pace_timer;
+	uint64_t pace_ns;    /* rate limit: no packet goes before this */
 	uint64_t timeout_ns; /* 0: never */
 	uint8_t retry_left;
 	uint8_t rnr_left;
-	bool rnr_wait; /* the timer ends an RNR wait */
+	bool rnr_wait;       /* the timer ends an RNR wait */
+	bool fetch_gap;      /* went back for a response that is missing,
+			      * and nothing has come since */
+	uint8_t nb_fetching; /* FETCH requests before send_index that are
+			      * not complete: limited by max_rd_atomic */
 	/* WQE at fault_index cannot be sent: it fails with fault_status once
 	 * all before it are acknowledged.
 	 */
@@ -105,21 +111,60 @@ struct roost_requester {
 	bool inflight; /* counted in worker.nb_inflight_qps */
 };
 
+/*
+ * A READ, atomic or the like that the peer asked for: what was answered, so
+ * that a duplicate is answered the same, and how far the answer has gone.
+ */
+struct roost_resp_fetch {
+	struct roost_psn first_psn; /* of the request and its answer */
+	struct roost_psn last_psn;
+	struct roost_psn next_psn; /* of the answer's next packet */
+	uint64_t va;               /* of first_psn */
+	uint64_t orig;             /* atomics: what was there before */
+	uint32_t rkey;
+	const struct roost_pd *pd; /* whose memory rkey may name */
+	uint32_t len_bytes;
+	uint32_t msn;  /* after it was executed */
+	uint8_t op;    /* enum roost_op of the request */
+	bool pending;  /* packets from next_psn on are owed */
+	bool begun;    /* one of them has gone */
+	bool answered; /* the whole answer has gone once */
+};
+
 /* Responder: the peer's requests to us. Holder of the turn. */
 struct roost_responder {
 	struct roost_psn expected_psn;
-	uint32_t msn;          /* 24 bits: completed requests */
-	uint32_t offset_bytes; /* of the message that is coming in */
-	uint8_t in_op;         /* enum roost_op of it; NONE: between two */
-	uint8_t behind;        /* enum roost_drop: expected_psn was NAKed, and
-				* what comes behind it is dropped for this;
-				* NONE: not NAKed */
-	bool comm_est;         /* COMM_EST was raised */
+	uint32_t msn;           /* 24 bits: completed requests */
+	uint32_t offset_bytes;  /* of the message that is coming in */
+	uint32_t dma_len_bytes; /* WRITE coming in: what its RETH said */
+	uint64_t va;            /* WRITE coming in */
+	uint32_t rkey;
+	uint8_t in_op;  /* enum roost_op of it; NONE: between two */
+	uint8_t behind; /* enum roost_drop: expected_psn was NAKed, and
+			 * what comes behind it is dropped for this;
+			 * NONE: not NAKed */
+	bool comm_est;  /* COMM_EST was raised */
 	/* The answer that is owed. One slot is enough: it is cumulative. */
 	bool owed;
 	uint8_t owed_syndrome;
 	struct roost_psn owed_psn;
+	/* Ring of the last requests that fetch, oldest at fetch_first; as
+	 * many as max_dest_rd_atomic.
+	 */
+	struct roost_resp_fetch *fetches;
+	/* The SRQ that the WQE in recv_copy is from; NULL: none is in use. */
+	struct roost_srq *recv_srq;
+	const struct roost_pd *pd; /* of the request in hand: the QP's, or that
+				    * of the SRQ that an XRC packet names */
+	uint8_t fetch_size;
+	uint8_t fetch_first;
+	uint8_t nb_fetches;
+	uint8_t nb_fetches_pending;
 };
+
+struct roost_srq;
+struct roost_xrcd;
+struct roost_ah;
 
 struct roost_qp {
 	/* Hot, written at create and modify. */
@@ -127,12 +172,13 @@ struct roost_qp {
 	_Atomic uint32_t state; /* enum roost_qp_state */
 	uint8_t type;           /* enum roost_qp_type */
 	bool sq_sig_all;
+	bool block_self_mcast;
 	uint16_t pkey;
 	uint32_t mtu_bytes;
 	uint32_t dest_qpn;
 	struct roost_dev *dev;
-	struct roost_pd *pd;
-	struct roost_cq *send_cq;
+	struct roost_pd *pd;      /* NULL: XRC target */
+	struct roost_cq *send_cq; /* NULL: XRC target */
 	struct roost_cq *recv_cq;
 	struct roost_requester req;
 	struct roost_responder resp;
@@ -152,11 +198,17 @@ struct roost_qp {
 	_Atomic bool doorbell_rung;
 
 	/* Cold. */
+	struct roost_ctx *ctx;
 	pthread_mutex_t modify_lock; /* one modify at a time */
 	struct roost_qp_attr attr;
 	struct roost_qp_cap cap;
+	uint32_t nb_mcasts; /* groups that it is in; holder of the turn */
 	void *owner;
 	struct roost_event_source async;
+	struct roost_xrcd *xrcd;          /* XRC_TGT */
+	struct roost_srq *srq;            /* NULL: it has its own RQ */
+	struct roost_recv_wqe *recv_copy; /* the WQE taken from an SRQ */
+	LIST_ENTRY(roost_qp) taker_link;  /* while resp.recv_srq is set */
 	struct roost_cq_user send_user;
 	struct roost_cq_user recv_user;
 };
@@ -167,11 +219,25 @@ static inline enum roost_qp_state roost_qp_state_get(const struct roost_qp *qp)
 							 memory_order_acquire);
 }
 
+static inline bool roost_qp_is_reliable(const struct roost_qp *qp)
+{
+	return qp->type != ROOST_QPT_UC && qp->type != ROOST_QPT_UD;
+}
+
+/* Requests that are answered with more than an acknowledgement. */
+static inline bool roost_op_is_fetch(uint8_t op)
+{
+	return op != ROOST_OP_SEND && op != ROOST_OP_WRITE;
+}
+
 /* ---- modify (qp_modify.c) --------------------------------------------- */
 
 /* Does the table allow this change with this mask? */
 bool roost_qp_modify_allowed(enum roost_qp_type type, enum roost_qp_state from,
 			     enum roost_qp_state to, uint32_t mask);
+
+/* Datagrams that were posted and will not be sent let go of their AHs. */
+void roost_qp_drop_ahs(struct roost_qp *qp);
 
 /* ---- path (path.c) ---------------------------------------------------- */
 
@@ -218,9 +284,6 @@ void roost_req_go_back(struct roost_worker *w, struct roost_qp *qp,
 /* The oldest WQE fails with status; the QP goes to ERR. */
 void roost_req_fail(struct roost_worker *w, struct roost_qp *qp,
 		    enum roost_wc_status status);
-/* All before psn is acknowledged: complete it, restart timer and counters. */
-void roost_req_advance(struct roost_worker *w, struct roost_qp *qp,
-		       struct roost_psn psn);
 /* Set, or cancel, the retransmission timer after something changed. */
 void roost_req_arm_timer(struct roost_worker *w, struct roost_qp *qp);
 /* Fail what cannot be sent, once it is the oldest. */
@@ -240,6 +303,9 @@ static inline bool roost_req_has_unacked(const struct roost_qp *qp)
 /* ---- responder (resp.c, ack.c) ---------------------------------------- */
 
 void roost_resp_reset(struct roost_qp *qp, struct roost_psn expected_psn);
+/* Forget the WQE of an SRQ that is in use, if there is one. Holder of the turn.
+ */
+void roost_recv_let_go(struct roost_qp *qp);
 void roost_resp_receive(struct roost_worker *w, struct roost_qp *qp,
 			const struct roost_pkt *pkt);
 /* Owe the peer an answer; sent at the end of the iteration. */
@@ -257,17 +323,27 @@ void roost_complete_send(struct roost_worker *w, struct roost_qp *qp,
  * to raise, or a negative number for none. Idempotent.
  */
 void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event);
-/* Complete what was posted to a QP in ERR. */
+/* An unreliable QP whose send failed: only its send queue is in error. */
+void roost_qp_to_sqe(struct roost_worker *w, struct roost_qp *qp);
+/* Complete what was posted to a QP in ERR, or the sends of one in SQE. */
 void roost_qp_flush(struct roost_worker *w, struct roost_qp *qp);
 
 /* ---- the table of send opcodes (wr.c) --------------------------------- */
 
+enum roost_wr_kind {
+	ROOST_WR_KIND_MESSAGE, /* packets with payload; an ACK completes it */
+	ROOST_WR_KIND_FETCH,   /* one packet; its response completes it */
+	ROOST_WR_KIND_LOCAL,   /* no packet */
+};
+
 struct roost_wr_info {
 	uint8_t qp_types;  /* bit set of 1 << enum roost_qp_type */
+	uint8_t kind;      /* enum roost_wr_kind */
 	uint8_t wc_opcode; /* enum roost_wc_opcode */
-	/* Opcode on the wire, service bits left out. */
+	uint8_t response;  /* FETCH: enum roost_op of what comes back */
+	uint8_t len_bytes; /* the only length allowed; 0: any */
+	/* Opcode on the wire, service bits left out; FETCH has only only. */
 	uint8_t first, middle, last, only;
-	bool has_imm;
 };
 
 /* NULL: no such opcode. */

@@ -34,6 +34,7 @@
 #define DESTRD ROOST_QP_MAX_DEST_RD_ATOMIC
 #define MIG ROOST_QP_PATH_MIG_STATE
 #define DESTQP ROOST_QP_DEST_QPN
+#define RATE ROOST_QP_RATE_LIMIT
 
 struct transition {
 	bool valid;
@@ -106,10 +107,10 @@ static const struct transition table[ROOST_QPS_COUNT][ROOST_QPS_COUNT] = {
 				[XT] = TIMEOUT | SQPSN,
 			},
 			.optional = {
-				[RC] = CUR | ALT | ACCESS | RNRTMR | MIG,
-				[UC] = CUR | ALT | ACCESS | MIG,
-				[UD] = CUR | QKEY,
-				[XI] = CUR | ALT | ACCESS | MIG,
+				[RC] = CUR | ALT | ACCESS | RNRTMR | MIG | RATE,
+				[UC] = CUR | ALT | ACCESS | MIG | RATE,
+				[UD] = CUR | QKEY | RATE,
+				[XI] = CUR | ALT | ACCESS | MIG | RATE,
 				[XT] = CUR | ALT | ACCESS | RNRTMR | MIG,
 			},
 		},
@@ -120,10 +121,10 @@ static const struct transition table[ROOST_QPS_COUNT][ROOST_QPS_COUNT] = {
 		[ROOST_QPS_RTS] = {
 			.valid = true,
 			.optional = {
-				[RC] = CUR | ACCESS | ALT | RNRTMR | MIG,
-				[UC] = CUR | ACCESS | ALT | MIG,
-				[UD] = CUR | QKEY,
-				[XI] = CUR | ACCESS | ALT | MIG,
+				[RC] = CUR | ACCESS | ALT | RNRTMR | MIG | RATE,
+				[UC] = CUR | ACCESS | ALT | MIG | RATE,
+				[UD] = CUR | QKEY | RATE,
+				[XI] = CUR | ACCESS | ALT | MIG | RATE,
 				[XT] = CUR | ACCESS | ALT | RNRTMR | MIG,
 			},
 		},
@@ -138,10 +139,10 @@ static const struct transition table[ROOST_QPS_COUNT][ROOST_QPS_COUNT] = {
 		[ROOST_QPS_RTS] = {
 			.valid = true,
 			.optional = {
-				[RC] = CUR | ALT | ACCESS | RNRTMR | MIG,
-				[UC] = CUR | ALT | ACCESS | MIG,
-				[UD] = CUR | QKEY,
-				[XI] = CUR | ALT | ACCESS | MIG,
+				[RC] = CUR | ALT | ACCESS | RNRTMR | MIG | RATE,
+				[UC] = CUR | ALT | ACCESS | MIG | RATE,
+				[UD] = CUR | QKEY | RATE,
+				[XI] = CUR | ALT | ACCESS | MIG | RATE,
 				[XT] = CUR | ALT | ACCESS | RNRTMR | MIG,
 			},
 		},
@@ -150,11 +151,11 @@ static const struct transition table[ROOST_QPS_COUNT][ROOST_QPS_COUNT] = {
 			.optional = {
 				[RC] = PORT | AV | TIMEOUT | RETRY | RNR | RD |
 				       DESTRD | ALT | ACCESS | PKEY | RNRTMR |
-				       MIG,
-				[UC] = AV | ALT | ACCESS | PKEY | MIG,
-				[UD] = PKEY | QKEY,
+				       MIG | RATE,
+				[UC] = AV | ALT | ACCESS | PKEY | MIG | RATE,
+				[UD] = PKEY | QKEY | RATE,
 				[XI] = PORT | AV | TIMEOUT | RETRY | RNR | RD |
-				       ALT | ACCESS | PKEY | MIG,
+				       ALT | ACCESS | PKEY | MIG | RATE,
 				[XT] = PORT | AV | TIMEOUT | DESTRD | ALT |
 				       ACCESS | PKEY | RNRTMR | MIG,
 			},

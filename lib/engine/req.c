@@ -2,23 +2,25 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Hot: packets of our requests. No allocation but mbufs, no system call, log
- * or lock.
- *
- * Nothing is kept for retransmission: a packet is made from its WQE and the
- * application's memory, as often as it takes.
+/* Hot: which packet is next, and may it go now. No allocation but mbufs, no
+ * system call, log or lock.
  */
 
 #include <rte_common.h>
 #include <rte_mbuf.h>
 
-#include "lib/engine/mr_priv.h"
-#include "lib/engine/qp_priv.h"
+#include "lib/engine/ah_priv.h"
+#include "lib/engine/req_priv.h"
 #include "lib/engine/worker_priv.h"
+
+/* A rate is kept on average over this time; a QP that was silent for longer
+ * gains nothing by it.
+ */
+#define PACE_SLACK_NS 100000u
 
 void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 {
-	uint32_t tail = atomic_load(&qp->sq.tail);
+	uint32_t tail = roost_req_tail(qp);
 
 	qp->req.next_psn = first_psn;
 	qp->req.end_psn = first_psn;
@@ -29,29 +31,64 @@ void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 	qp->req.retry_left = qp->attr.retry_cnt;
 	qp->req.rnr_left = qp->attr.rnr_retry;
 	qp->req.rnr_wait = false;
+	qp->req.fetch_gap = false;
+	qp->req.nb_fetching = 0;
 	qp->req.fault = false;
+	qp->req.pace_ns = 0;
 }
 
-static struct roost_send_wqe *wqe_at(struct roost_qp *qp, uint32_t index)
+/* A packet goes: when may the next one? */
+static void pace(struct roost_worker *w, struct roost_qp *qp, size_t len_bytes)
 {
-	return roost_queue_at(&qp->sq, index);
+	uint64_t from_ns =
+		w->now_ns < PACE_SLACK_NS ? 0 : w->now_ns - PACE_SLACK_NS;
+
+	if (qp->attr.rate_limit_kbps != 0)
+		qp->req.pace_ns =
+			RTE_MAX(qp->req.pace_ns, from_ns) +
+			len_bytes * 8 * 1000000 / qp->attr.rate_limit_kbps;
 }
 
-/* How many packets a message takes: one, even when it is empty. */
-static uint32_t pkts_of(const struct roost_qp *qp, uint32_t len_bytes)
+/* Is it too early for the next packet? Then the timer will tell. */
+static bool is_early(struct roost_worker *w, struct roost_qp *qp)
 {
-	return len_bytes == 0
-		       ? 1
-		       : (uint32_t)(((uint64_t)len_bytes + qp->mtu_bytes - 1) /
-				    qp->mtu_bytes);
+	struct roost_requester *req = &qp->req;
+
+	if (qp->attr.rate_limit_kbps == 0 || req->pace_ns <= w->now_ns)
+		return false;
+	if (!roost_timer_is_set(&req->pace_timer))
+		roost_timer_set(&w->timers, &req->pace_timer, req->pace_ns);
+	return true;
+}
+
+/* How many PSNs a request takes: one, even when it is empty. */
+static uint32_t psns_of(const struct roost_qp *qp,
+			const struct roost_send_wqe *wqe)
+{
+	if (wqe->len_bytes <= qp->mtu_bytes || wqe->opcode == ROOST_WR_FLUSH)
+		return 1;
+	return (uint32_t)(((uint64_t)wqe->len_bytes + qp->mtu_bytes - 1) /
+			  qp->mtu_bytes);
 }
 
 static void start_wqe(struct roost_qp *qp, struct roost_send_wqe *wqe)
 {
+	wqe->fetched = false;
 	wqe->first_psn = qp->req.next_psn;
-	wqe->last_psn =
-		roost_psn_add(wqe->first_psn, pkts_of(qp, wqe->len_bytes) - 1);
+	wqe->last_psn = roost_psn_add(wqe->first_psn, psns_of(qp, wqe) - 1);
 	qp->req.started_index++;
+}
+
+/* May the WQE at send_index go on, as far as its kind is concerned? */
+static bool may_send_wqe(struct roost_qp *qp)
+{
+	const struct roost_requester *req = &qp->req;
+	const struct roost_send_wqe *wqe = roost_req_wqe(qp, req->send_index);
+
+	if (wqe->flags & ROOST_SEND_FENCE && req->nb_fetching > 0)
+		return false;
+	return !roost_req_is_fetch(wqe) ||
+	       req->nb_fetching < qp->attr.max_rd_atomic;
 }
 
 /* May the next packet be made, as far as the QP itself is concerned? */
@@ -71,134 +108,119 @@ static bool may_send(struct roost_qp *qp)
 	/* Draining: what has begun goes on, nothing new begins. */
 	if (state == ROOST_QPS_SQD && req->send_index == req->started_index)
 		return false;
-	return roost_psn_diff(req->next_psn, req->oldest_unacked_psn) <
-	       ROOST_WINDOW_PKTS;
-}
-
-/* The part of a message that one packet carries. */
-struct piece {
-	const struct roost_wr_info *info;
-	uint32_t offset_bytes;
-	uint32_t len_bytes;
-	bool first;
-	bool last;
-};
-
-static struct piece piece_of(const struct roost_qp *qp,
-			     const struct roost_send_wqe *wqe)
-{
-	uint32_t index =
-		(uint32_t)roost_psn_diff(qp->req.next_psn, wqe->first_psn);
-	struct piece piece = {
-		.info = roost_wr_info(wqe->opcode),
-		.offset_bytes = index * qp->mtu_bytes,
-		.first = index == 0,
-		.last = roost_psn_eq(qp->req.next_psn, wqe->last_psn),
-	};
-
-	piece.len_bytes =
-		RTE_MIN(wqe->len_bytes - piece.offset_bytes, qp->mtu_bytes);
-	return piece;
-}
-
-static uint8_t opcode_of(const struct piece *piece)
-{
-	if (piece->first)
-		return piece->last ? piece->info->only : piece->info->first;
-	return piece->last ? piece->info->last : piece->info->middle;
+	if (roost_psn_diff(req->next_psn, req->oldest_unacked_psn) >=
+	    ROOST_WINDOW_PKTS)
+		return false;
+	return may_send_wqe(qp);
 }
 
 /* The last packet, some on the way, and the one that closes the window. */
-static bool wants_ack(const struct roost_qp *qp, const struct piece *piece)
+static bool wants_ack(const struct roost_qp *qp,
+		      const struct roost_req_piece *piece)
 {
 	struct roost_psn psn = qp->req.next_psn;
 
+	if (!roost_qp_is_reliable(qp))
+		return false;
 	return piece->last || psn.v % ROOST_ACKREQ_PKTS == 0 ||
 	       roost_psn_diff(psn, qp->req.oldest_unacked_psn) ==
 		       ROOST_WINDOW_PKTS - 1;
 }
 
-static enum roost_sge_fault put_payload(struct roost_qp *qp,
-					const struct roost_send_wqe *wqe,
-					const struct piece *piece, uint8_t *dst)
+void roost_req_fault(struct roost_worker *w, struct roost_qp *qp,
+		     enum roost_wc_status status)
 {
-	if (wqe->flags & ROOST_SEND_INLINE) {
-		memcpy(dst, wqe->inline_data + piece->offset_bytes,
-		       piece->len_bytes);
-		return ROOST_SGE_OK;
-	}
-	return roost_sge_gather(qp->dev, qp->pd, wqe->sges, wqe->nb_sges,
-				piece->offset_bytes, dst, piece->len_bytes);
+	qp->req.fault = true;
+	qp->req.fault_index = qp->req.send_index;
+	qp->req.fault_status = (uint8_t)status;
+	roost_req_check_fault(w, qp);
 }
 
-/* Write the whole frame at buf. Returns its length with the ICRC, 0: a local
- * fault.
- */
-static size_t build_frame(struct roost_qp *qp, const struct roost_send_wqe *wqe,
-			  const struct piece *piece, uint8_t *buf)
+/* A request without packets: done when all before it are. */
+static bool do_local(struct roost_worker *w, struct roost_qp *qp,
+		     struct roost_send_wqe *wqe)
 {
-	uint8_t pad = (uint8_t)(-piece->len_bytes & 3);
-	bool has_imm = piece->last && piece->info->has_imm;
-	size_t after_bth =
-		piece->len_bytes + pad + (has_imm ? ROOST_IMMDT_LEN : 0);
-	struct roost_bth bth = {
-		.opcode = opcode_of(piece),
-		.pad_bytes = pad,
-		.solicited = piece->last && wqe->flags & ROOST_SEND_SOLICITED,
-		.migreq = true,
-		.ackreq = wants_ack(qp, piece),
-		.pkey = qp->pkey,
-		.dest_qpn = qp->dest_qpn,
-		.psn = qp->req.next_psn,
-	};
-	size_t len = roost_hdr_emit(&qp->path.template, buf, &bth, after_bth);
+	struct roost_requester *req = &qp->req;
+	enum roost_wc_status status;
 
-	if (has_imm) {
-		roost_immdt_put(buf + len, wqe->imm_be);
-		len += ROOST_IMMDT_LEN;
+	if (req->send_index == req->started_index) {
+		wqe->first_psn = roost_psn_sub(req->next_psn, 1);
+		wqe->last_psn = wqe->first_psn;
+		status = roost_req_local(qp, wqe);
+		/* Not started then: no acknowledgement completes it. */
+		if (status != ROOST_WC_SUCCESS) {
+			roost_req_fault(w, qp, status);
+			return false;
+		}
+		req->started_index++;
 	}
-	if (put_payload(qp, wqe, piece, buf + len) != ROOST_SGE_OK)
-		return 0;
-	len += piece->len_bytes;
-	memset(buf + len, 0, pad);
-	len += pad;
-	roost_frame_seal(&qp->path.template, buf, len);
-	return len + ROOST_ICRC_LEN;
+	req->send_index++;
+	if (!roost_req_has_unacked(qp))
+		roost_req_advance(w, qp, req->oldest_unacked_psn);
+	return true;
+}
+
+/* The packet was made: what is next? */
+static void sent(struct roost_worker *w, struct roost_qp *qp,
+		 const struct roost_send_wqe *wqe,
+		 const struct roost_req_piece *piece)
+{
+	struct roost_requester *req = &qp->req;
+
+	req->next_psn = piece->next_psn;
+	if (roost_psn_diff(req->next_psn, req->end_psn) > 0)
+		req->end_psn = req->next_psn;
+	if (piece->last) {
+		req->send_index++;
+		if (roost_req_is_fetch(wqe))
+			req->nb_fetching++;
+	}
+	/* Nobody will answer: as good as acknowledged. */
+	if (!roost_qp_is_reliable(qp))
+		roost_req_advance(w, qp, req->next_psn);
 }
 
 /* Make the next packet. Returns false when it could not be made. */
 static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 {
 	struct roost_requester *req = &qp->req;
-	struct roost_send_wqe *wqe = wqe_at(qp, req->send_index);
-	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(w->dev->pool);
-	struct piece piece;
+	struct roost_send_wqe *wqe = roost_req_wqe(qp, req->send_index);
+	struct roost_path *path = qp->type == ROOST_QPT_UD
+					  ? roost_ah_path(wqe->ud.ah)
+					  : &qp->path;
+	struct roost_req_piece piece;
+	struct rte_mbuf *mbuf;
 	size_t len;
 
+	if (roost_wr_info(wqe->opcode)->kind == ROOST_WR_KIND_LOCAL)
+		return do_local(w, qp, wqe);
+	if (qp->type == ROOST_QPT_UD && wqe->len_bytes > qp->mtu_bytes) {
+		roost_req_fault(w, qp, ROOST_WC_LOC_LEN_ERR);
+		return false;
+	}
+	if (!roost_worker_tx_room(w, path))
+		return false;
+	mbuf = rte_pktmbuf_alloc(w->dev->pool);
 	if (mbuf == NULL) {
 		roost_worker_drop(w, ROOST_DROP_NO_BUFFER);
 		return false;
 	}
 	if (req->send_index == req->started_index)
 		start_wqe(qp, wqe);
-	piece = piece_of(qp, wqe);
-	len = build_frame(qp, wqe, &piece, rte_pktmbuf_mtod(mbuf, uint8_t *));
+	roost_req_piece(qp, wqe, &piece);
+	roost_path_refresh(path);
+	len = roost_req_build(qp, wqe, path, &piece, wants_ack(qp, &piece),
+			      rte_pktmbuf_mtod(mbuf, uint8_t *));
 	if (len == 0) {
 		rte_pktmbuf_free(mbuf);
-		req->fault = true;
-		req->fault_index = req->send_index;
-		req->fault_status = ROOST_WC_LOC_PROT_ERR;
-		roost_req_check_fault(w, qp);
+		roost_req_fault(w, qp, ROOST_WC_LOC_PROT_ERR);
 		return false;
 	}
 	mbuf->data_len = (uint16_t)len;
 	mbuf->pkt_len = (uint32_t)len;
-	roost_worker_tx(w, qp, mbuf);
-	req->next_psn = roost_psn_add(req->next_psn, 1);
-	if (roost_psn_diff(req->next_psn, req->end_psn) > 0)
-		req->end_psn = req->next_psn;
-	if (piece.last)
-		req->send_index++;
+	roost_worker_tx(w, path, mbuf);
+	pace(w, qp, len);
+	sent(w, qp, wqe, &piece);
 	return true;
 }
 
@@ -206,14 +228,13 @@ unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp)
 {
 	unsigned int n = 0;
 
-	roost_path_refresh(&qp->path);
-	while (n < ROOST_QP_BURST_PKTS && may_send(qp) &&
-	       roost_worker_tx_room(w, qp) && send_one(w, qp))
+	while (n < ROOST_QP_BURST_PKTS && may_send(qp) && !is_early(w, qp) &&
+	       send_one(w, qp))
 		n++;
 	/* A local fault may have ended it: then it has no timer any more. */
 	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
 		return n;
-	if (may_send(qp))
+	if (may_send(qp) && !is_early(w, qp))
 		roost_worker_want_send(w, qp);
 	if (n > 0 && !roost_timer_is_set(&qp->req.timer))
 		roost_req_arm_timer(w, qp);

@@ -6,16 +6,23 @@
 
 #include <rte_mbuf.h>
 
-#include "lib/engine/qp_priv.h"
+#include "lib/engine/mcast_priv.h"
+#include "lib/engine/resp_priv.h"
 #include "lib/engine/worker_priv.h"
 
-/* Which service a QP of a type speaks. */
-static const uint8_t qp_services[ROOST_QPT_COUNT] = {
-	[ROOST_QPT_RC] = ROOST_SERVICE_RC,
-	[ROOST_QPT_UC] = ROOST_SERVICE_UC,
-	[ROOST_QPT_UD] = ROOST_SERVICE_UD,
-	[ROOST_QPT_XRC_INI] = ROOST_SERVICE_XRC,
-	[ROOST_QPT_XRC_TGT] = ROOST_SERVICE_XRC,
+/* Which service a QP of a type speaks, and which side of it: an XRC QP is only
+ * one of them.
+ */
+static const struct {
+	uint8_t service;
+	uint8_t takes; /* enum roost_opflag */
+} qp_roles[ROOST_QPT_COUNT] = {
+	[ROOST_QPT_RC] = { ROOST_SERVICE_RC,
+			   ROOST_OPF_REQUEST | ROOST_OPF_RESPONSE },
+	[ROOST_QPT_UC] = { ROOST_SERVICE_UC, ROOST_OPF_REQUEST },
+	[ROOST_QPT_UD] = { ROOST_SERVICE_UD, ROOST_OPF_REQUEST },
+	[ROOST_QPT_XRC_INI] = { ROOST_SERVICE_XRC, ROOST_OPF_RESPONSE },
+	[ROOST_QPT_XRC_TGT] = { ROOST_SERVICE_XRC, ROOST_OPF_REQUEST },
 };
 
 /* States that take requests, and states that take responses. */
@@ -25,23 +32,36 @@ static const uint8_t qp_services[ROOST_QPT_COUNT] = {
 #define RESPONSE_STATES (1u << ROOST_QPS_RTS | 1u << ROOST_QPS_SQD)
 
 /* Everything that needs no object: length, address, ICRC, opcode. */
-static enum roost_drop check_frame(const struct roost_port *port,
+static enum roost_drop check_frame(const struct roost_dev *dev,
+				   const struct roost_port *port,
 				   const struct roost_frame *frame,
 				   struct roost_pkt *pkt)
 {
-	if (!roost_port_owns(port, &frame->dgid))
+	enum roost_drop drop;
+
+	if (!roost_port_owns(port, &frame->dgid) &&
+	    !(roost_gid_is_multicast(&frame->dgid) &&
+	      roost_mcast_has_members(dev, &frame->dgid)))
 		return ROOST_DROP_NOT_OURS;
 	if (!roost_frame_icrc_ok(frame))
 		return ROOST_DROP_ICRC;
-	return roost_pkt_parse(frame, pkt);
+	drop = roost_pkt_parse(frame, pkt);
+	if (drop == ROOST_DROP_NONE && pkt->payload_len_bytes > 0 &&
+	    !(pkt->info->flags & ROOST_OPF_PAYLOAD))
+		return ROOST_DROP_HDR_LEN;
+	return drop;
 }
 
 static enum roost_drop find_qp(struct roost_dev *dev,
+			       const struct roost_frame *frame,
 			       const struct roost_pkt *pkt,
 			       struct roost_qp **qp)
 {
 	if (pkt->dest_qpn == 0)
 		return ROOST_DROP_QPN_ZERO;
+	/* A group is spoken to by its QPN alone (IBTA 10.5.2). */
+	if (roost_gid_is_multicast(&frame->dgid))
+		return ROOST_DROP_QPN;
 	*qp = roost_idmap_get(&dev->qps, pkt->dest_qpn);
 	return *qp == NULL ? ROOST_DROP_QPN : ROOST_DROP_NONE;
 }
@@ -55,36 +75,86 @@ static enum roost_drop check_qp(const struct roost_qp *qp,
 				  ? REQUEST_STATES
 				  : RESPONSE_STATES;
 
-	if (pkt->info->service != qp_services[qp->type])
+	if (pkt->info->service != qp_roles[qp->type].service ||
+	    !(pkt->info->flags & qp_roles[qp->type].takes))
 		return ROOST_DROP_QP_TYPE;
 	if (!(states & 1u << roost_qp_state_get(qp)))
 		return ROOST_DROP_QP_STATE;
-	if (!roost_gid_eq(&frame->sgid, &qp->path.dgid) ||
-	    !roost_gid_eq(&frame->dgid, &qp->path.sgid))
+	if (qp->type != ROOST_QPT_UD &&
+	    (!roost_gid_eq(&frame->sgid, &qp->path.dgid) ||
+	     !roost_gid_eq(&frame->dgid, &qp->path.sgid)))
 		return ROOST_DROP_SRC_ADDR;
 	if (!roost_pkey_match(qp->pkey, pkt->pkey))
 		return ROOST_DROP_PKEY;
 	return ROOST_DROP_NONE;
 }
 
+static enum roost_drop deliver(struct roost_worker *w, struct roost_qp *qp,
+			       const struct roost_frame *frame,
+			       const struct roost_pkt *pkt)
+{
+	enum roost_drop drop = check_qp(qp, frame, pkt);
+
+	if (drop != ROOST_DROP_NONE)
+		return drop;
+	if (qp->type == ROOST_QPT_UD)
+		roost_ud_receive(w, qp, frame, pkt);
+	else if (pkt->info->flags & ROOST_OPF_REQUEST)
+		roost_resp_receive(w, qp, pkt);
+	else
+		roost_req_receive(w, qp, pkt);
+	return ROOST_DROP_NONE;
+}
+
+/* Our own datagram, come back to a QP that does not want to hear itself? */
+static bool is_blocked(const struct roost_qp *qp, const struct roost_port *port,
+		       const struct roost_frame *frame,
+		       const struct roost_pkt *pkt)
+{
+	return qp->block_self_mcast && pkt->src_qpn == qp->qpn &&
+	       roost_port_owns(port, &frame->sgid);
+}
+
+/* To every member of the group. */
+static enum roost_drop deliver_multicast(struct roost_worker *w,
+					 const struct roost_port *port,
+					 const struct roost_frame *frame,
+					 const struct roost_pkt *pkt)
+{
+	enum roost_drop drop = ROOST_DROP_QPN, one;
+	struct roost_mcast *m = NULL;
+
+	if (!roost_gid_is_multicast(&frame->dgid))
+		return ROOST_DROP_QPN;
+	while ((m = roost_mcast_next(w->dev, &frame->dgid, m)) != NULL) {
+		if (is_blocked(m->qp, port, frame, pkt))
+			one = ROOST_DROP_NONE;
+		else
+			one = deliver(w, m->qp, frame, pkt);
+		if (drop != ROOST_DROP_NONE)
+			drop = one;
+	}
+	return drop;
+}
+
 static void receive(struct roost_worker *w, unsigned int port_index,
 		    const struct roost_frame *frame)
 {
+	const struct roost_port *port = &w->dev->ports[port_index];
 	struct roost_pkt pkt;
 	struct roost_qp *qp;
 	enum roost_drop drop;
 
-	drop = check_frame(&w->dev->ports[port_index], frame, &pkt);
-	if (drop == ROOST_DROP_NONE)
-		drop = find_qp(w->dev, &pkt, &qp);
-	if (drop == ROOST_DROP_NONE)
-		drop = check_qp(qp, frame, &pkt);
+	drop = check_frame(w->dev, port, frame, &pkt);
+	if (drop == ROOST_DROP_NONE && pkt.dest_qpn == ROOST_MCAST_QPN)
+		drop = deliver_multicast(w, port, frame, &pkt);
+	else if (drop == ROOST_DROP_NONE) {
+		drop = find_qp(w->dev, frame, &pkt, &qp);
+		if (drop == ROOST_DROP_NONE)
+			drop = deliver(w, qp, frame, &pkt);
+	}
 	if (drop != ROOST_DROP_NONE)
 		roost_worker_drop(w, drop);
-	else if (pkt.info->flags & ROOST_OPF_REQUEST)
-		roost_resp_receive(w, qp, &pkt);
-	else
-		roost_req_receive(w, qp, &pkt);
 }
 
 void roost_rx_frame(struct roost_worker *w, unsigned int port_index,

@@ -27,6 +27,7 @@ struct roost_timer {
 	uint64_t deadline_ns; /* UINT64_MAX: cancelled, may be in the wheel */
 	uint64_t slot_tick;   /* where it is in the wheel */
 	bool in_wheel;
+	uint8_t kind; /* the owner's: which of its timers this is */
 };
 
 struct roost_timer_wheel {

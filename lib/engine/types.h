@@ -124,6 +124,9 @@ enum roost_access {
 	ROOST_ACCESS_MW_BIND = 1 << 4,
 	ROOST_ACCESS_ZERO_BASED = 1 << 5,
 	ROOST_ACCESS_ON_DEMAND = 1 << 6,
+	ROOST_ACCESS_FLUSH_GLOBAL = 1 << 8,
+	/* Of a QP only: no region is known to be persistent. */
+	ROOST_ACCESS_FLUSH_PERSISTENT = 1 << 9,
 };
 
 /* Async events of an object or port. Numbered as in verbs.h. */

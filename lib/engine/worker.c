@@ -14,6 +14,7 @@
 #include <rte_ring.h>
 #include <rte_ring_elem.h>
 
+#include "lib/engine/mcast_priv.h"
 #include "lib/engine/qp_priv.h"
 #include "lib/engine/worker_priv.h"
 
@@ -128,7 +129,9 @@ void roost_worker_ring(struct roost_worker *w, struct roost_qp *qp)
 /* Put one rung QP where its state wants it. */
 static void answer_doorbell(struct roost_worker *w, struct roost_qp *qp)
 {
-	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
+	enum roost_qp_state state = roost_qp_state_get(qp);
+
+	if (state == ROOST_QPS_ERR || state == ROOST_QPS_SQE)
 		roost_qp_flush(w, qp);
 	else
 		roost_worker_want_send(w, qp);
@@ -199,6 +202,7 @@ void roost_worker_unlink_qp(struct roost_worker *w, struct roost_qp *qp)
 	if (qp->in_ack_list)
 		leave_ack_list(w, qp);
 	roost_timer_remove(&w->timers, &qp->req.timer);
+	roost_timer_remove(&w->timers, &qp->req.pace_timer);
 	if (qp->req.inflight) {
 		qp->req.inflight = false;
 		w->nb_inflight_qps--;
@@ -255,32 +259,43 @@ static void flush_port(struct roost_worker *w, unsigned int port_index)
 }
 
 static struct roost_frame_queue *queue_of(struct roost_worker *w,
-					  const struct roost_qp *qp)
+					  const struct roost_path *path)
 {
-	return qp->path.loopback ? &w->loopback : &w->txq[qp->path.port_index];
+	return path->loopback ? &w->loopback : &w->txq[path->port_index];
 }
 
-bool roost_worker_tx_room(struct roost_worker *w, const struct roost_qp *qp)
+bool roost_worker_tx_room(struct roost_worker *w, const struct roost_path *path)
 {
-	struct roost_frame_queue *q = queue_of(w, qp);
+	struct roost_frame_queue *q = queue_of(w, path);
 
 	if (q->count < ROOST_TXQ_LEN)
 		return true;
-	if (!qp->path.loopback)
-		flush_port(w, qp->path.port_index);
+	if (!path->loopback)
+		flush_port(w, path->port_index);
 	return q->count < ROOST_TXQ_LEN;
 }
 
-void roost_worker_tx(struct roost_worker *w, const struct roost_qp *qp,
+void roost_worker_tx(struct roost_worker *w, const struct roost_path *path,
 		     struct rte_mbuf *frame)
 {
-	struct roost_frame_queue *q = queue_of(w, qp);
+	struct roost_frame_queue *q = queue_of(w, path);
 
 	w->counters.tx_pkts++;
 	w->counters.tx_bytes += frame->pkt_len;
-	if (qp->path.loopback)
+	if (path->loopback)
 		w->counters.loopback_pkts++;
-	frame->port = qp->path.port_index;
+	frame->port = path->port_index;
+	/* QPs of this device that are in the group hear it, too. */
+	if (path->multicast && w->loopback.count < ROOST_TXQ_LEN &&
+	    roost_mcast_has_members(w->dev, &path->dgid)) {
+		struct rte_mbuf *copy =
+			rte_pktmbuf_copy(frame, w->dev->pool, 0, UINT32_MAX);
+
+		if (copy != NULL) {
+			copy->port = path->port_index;
+			w->loopback.frames[w->loopback.count++] = copy;
+		}
+	}
 	q->frames[q->count++] = frame;
 }
 
@@ -366,8 +381,15 @@ static unsigned int run_timers(struct roost_worker *w)
 
 	while ((timer = roost_timer_wheel_expired(&w->timers, w->now_ns)) !=
 	       NULL) {
-		roost_req_timer(w, RTE_PTR_SUB(timer, offsetof(struct roost_qp,
-							       req.timer)));
+		if (timer->kind == ROOST_REQ_TIMER_PACE)
+			roost_worker_want_send(
+				w,
+				RTE_PTR_SUB(timer, offsetof(struct roost_qp,
+							    req.pace_timer)));
+		else
+			roost_req_timer(w, RTE_PTR_SUB(timer,
+						       offsetof(struct roost_qp,
+								req.timer)));
 		n++;
 	}
 	return n;
@@ -388,19 +410,21 @@ static unsigned int transmit(struct roost_worker *w)
 	return n;
 }
 
+/* Each QP that is due once; those that owe more are put behind the others.
+ * Returns the number of packets.
+ */
 static unsigned int answer(struct roost_worker *w)
 {
+	uint64_t before = w->counters.tx_pkts;
 	struct roost_qp *qp;
-	unsigned int n = 0;
 
 	while (w->last_due != NULL) {
 		qp = TAILQ_FIRST(&w->ack_qps);
-		if (!roost_ack_send(w, qp))
-			break;
 		leave_ack_list(w, qp);
-		n++;
+		if (!roost_ack_send(w, qp))
+			roost_worker_want_ack(w, qp);
 	}
-	return n;
+	return (unsigned int)(w->counters.tx_pkts - before);
 }
 
 void roost_worker_settle(struct roost_worker *w, struct roost_qp *qp)

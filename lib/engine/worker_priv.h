@@ -21,6 +21,7 @@
 
 struct rte_mbuf;
 struct rte_ring;
+struct roost_path;
 struct roost_qp;
 
 /* Frames that wait for the port; more are not made until it takes them. */
@@ -83,10 +84,11 @@ void roost_worker_forget_cq(struct roost_worker *w, struct roost_cq *cq);
  */
 void roost_worker_publish(struct roost_worker *w);
 
-/* Room for one more frame on the QP's path? Where not, make none. */
-bool roost_worker_tx_room(struct roost_worker *w, const struct roost_qp *qp);
+/* Room for one more frame on the path? Where not, make none. */
+bool roost_worker_tx_room(struct roost_worker *w,
+			  const struct roost_path *path);
 /* Queue a sealed frame; there is room. Takes it. */
-void roost_worker_tx(struct roost_worker *w, const struct roost_qp *qp,
+void roost_worker_tx(struct roost_worker *w, const struct roost_path *path,
 		     struct rte_mbuf *frame);
 
 /* One received frame, checked in the order of doc/protocol.md. Takes it. */

@@ -267,6 +267,18 @@ void roost_event_ack(struct roost_event_source *source, uint64_t n)
 	pthread_mutex_unlock(&ch->lock);
 }
 
+void roost_event_source_abandon(struct roost_event_source *source)
+{
+	struct roost_channel *ch = source->channel;
+
+	if (ch == NULL)
+		return;
+	pthread_mutex_lock(&ch->lock);
+	source->acked = source->reported;
+	pthread_cond_broadcast(&ch->acked);
+	pthread_mutex_unlock(&ch->lock);
+}
+
 /* Under the lock: take the source's entries out, keep the others in order. */
 static void purge(struct roost_channel *ch, struct roost_event_source *source)
 {

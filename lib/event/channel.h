@@ -93,6 +93,9 @@ void roost_event_raise(struct roost_event_source *source, uint32_t type,
 /* Acknowledge n events of the source; wakes a waiting fini. Thread: any. */
 void roost_event_ack(struct roost_event_source *source, uint64_t n);
 
+/* Nobody will ack what was read so far: count it as acked. */
+void roost_event_source_abandon(struct roost_event_source *source);
+
 /*
  * The object is going away: remove its waiting events and their tokens, then
  * wait until all events that were read are acked. The caller has made sure

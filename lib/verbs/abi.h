@@ -38,6 +38,26 @@ struct roost_verbs_abi_device {
 	uint64_t core_support; /* bit 0: optional MR access flags are taken */
 };
 
+/*
+ * FLUSH came to verbs.h with rdma-core 45, behind the end of the structs and
+ * enums of 44: a program that was built with it finds it in these places.
+ */
+struct roost_verbs_abi_qp_ex {
+	struct ibv_qp_ex ex;
+	void (*wr_flush)(struct ibv_qp_ex *qp, uint32_t rkey,
+			 uint64_t remote_addr, size_t len, uint8_t type,
+			 uint8_t level);
+};
+
+#define ROOST_VERBS_QP_EX_WITH_FLUSH (UINT64_C(1) << 11)
+#define ROOST_VERBS_ACCESS_FLUSH_GLOBAL (1u << 8)
+#define ROOST_VERBS_ACCESS_FLUSH_PERSISTENT (1u << 9)
+#define ROOST_VERBS_WC_FLUSH 8
+
+/* Bits of device_cap_flags_ex that verbs.h has no names for. */
+#define ROOST_VERBS_DEVICE_FLUSH_GLOBAL (UINT64_C(1) << 38)
+#define ROOST_VERBS_DEVICE_ATOMIC_WRITE (UINT64_C(1) << 40)
+
 static_assert(sizeof(struct ibv_device) == 664, "ibv_device");
 static_assert(offsetof(struct roost_verbs_abi_device, ops) == 664, "ops");
 static_assert(offsetof(struct roost_verbs_abi_device, sysfs) == 696, "sysfs");
@@ -51,6 +71,11 @@ static_assert(offsetof(struct verbs_context, context) ==
 	      "ibv_context is last");
 static_assert(sizeof(struct ibv_qp) == 160, "ibv_qp");
 static_assert(sizeof(struct ibv_qp_ex) == 352, "ibv_qp_ex");
+static_assert(sizeof(struct roost_verbs_abi_qp_ex) == 360, "with wr_flush");
+static_assert(sizeof(struct ibv_srq) == 128, "ibv_srq");
+static_assert(sizeof(struct ibv_ah) == 24, "ibv_ah");
+static_assert(sizeof(struct ibv_mw) == 32, "ibv_mw");
+static_assert(sizeof(struct ibv_dm) == 32, "ibv_dm");
 static_assert(sizeof(struct ibv_cq) == 128, "ibv_cq");
 static_assert(sizeof(struct ibv_cq_ex) == 288, "ibv_cq_ex");
 

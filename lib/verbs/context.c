@@ -13,14 +13,34 @@
 
 static const struct verbs_context supported = {
 	.query_port = roost_verbs_query_port,
-	.query_device_ex = roost_verbs_query_device_ex,
+	.advise_mr = roost_verbs_advise_mr,
+	.alloc_null_mr = roost_verbs_alloc_null_mr,
+	.reg_dm_mr = roost_verbs_reg_dm_mr,
+	.alloc_dm = roost_verbs_alloc_dm,
+	.free_dm = roost_verbs_free_dm,
+	.modify_qp_rate_limit = roost_verbs_modify_qp_rate_limit,
+	.alloc_parent_domain = roost_verbs_alloc_parent_domain,
+	.dealloc_td = roost_verbs_dealloc_td,
+	.alloc_td = roost_verbs_alloc_td,
+	.modify_cq = roost_verbs_modify_cq,
+	.query_rt_values = roost_verbs_query_rt_values,
 	.create_cq_ex = roost_verbs_create_cq_ex,
+	.query_device_ex = roost_verbs_query_device_ex,
+	.open_qp = roost_verbs_open_qp,
 	.create_qp_ex = roost_verbs_create_qp_ex,
+	.get_srq_num = roost_verbs_get_srq_num,
+	.create_srq_ex = roost_verbs_create_srq_ex,
+	.open_xrcd = roost_verbs_open_xrcd,
+	.close_xrcd = roost_verbs_close_xrcd,
 	.sz = sizeof(struct verbs_context),
 	.context = {
 		.ops = {
+			.alloc_mw = roost_verbs_alloc_mw,
+			.bind_mw = roost_verbs_bind_mw,
+			.dealloc_mw = roost_verbs_dealloc_mw,
 			.poll_cq = roost_verbs_poll_cq,
 			.req_notify_cq = roost_verbs_req_notify_cq,
+			.post_srq_recv = roost_verbs_post_srq_recv,
 			.post_send = roost_verbs_post_send,
 			.post_recv = roost_verbs_post_recv,
 			/* inline functions of old headers call these two */
@@ -48,6 +68,8 @@ struct ibv_context *roost_ibv_open_device(struct ibv_device *device)
 	ibv = &c->vctx.context;
 	ibv->device = device;
 	pthread_mutex_init(&ibv->mutex, NULL);
+	pthread_mutex_init(&c->lock, NULL);
+	TAILQ_INIT(&c->objects);
 
 	/* Programs set flags on it, stat it or send it to another process. It
 	 * must be an open file, but nothing that understands commands.
@@ -72,27 +94,107 @@ err_device:
 err_fd:
 	close(ibv->cmd_fd);
 err_free:
+	pthread_mutex_destroy(&c->lock);
 	pthread_mutex_destroy(&ibv->mutex);
 	free(c);
 	return roost_verbs_null(rc);
 }
 
+/* Nobody will ack, nobody will detach. */
+static void let_go(struct roost_verbs_object *object)
+{
+	struct roost_verbs_cq *cq;
+	struct roost_verbs_qp *qp;
+
+	switch (object->kind) {
+	case ROOST_VERBS_CQ:
+		cq = roost_verbs_cq(object->ibv);
+		roost_event_source_abandon(roost_cq_comp_source(cq->cq));
+		roost_event_source_abandon(roost_cq_async_source(cq->cq));
+		break;
+	case ROOST_VERBS_SRQ:
+		roost_event_source_abandon(roost_srq_async_source(
+			roost_verbs_srq(object->ibv)->srq));
+		break;
+	case ROOST_VERBS_QP:
+		qp = roost_verbs_qp(object->ibv);
+		roost_event_source_abandon(roost_qp_async_source(qp->qp));
+		roost_mcast_detach_all(qp->qp);
+		break;
+	case ROOST_VERBS_PD:
+	case ROOST_VERBS_TD:
+	case ROOST_VERBS_MR:
+	case ROOST_VERBS_MW:
+	case ROOST_VERBS_DM:
+	case ROOST_VERBS_AH:
+	case ROOST_VERBS_XRCD:
+		break;
+	}
+}
+
+static int destroy(struct roost_verbs_object *object)
+{
+	switch (object->kind) {
+	case ROOST_VERBS_PD:
+		return ibv_dealloc_pd(object->ibv);
+	case ROOST_VERBS_TD:
+		return roost_verbs_dealloc_td(object->ibv);
+	case ROOST_VERBS_MR:
+		return ibv_dereg_mr(object->ibv);
+	case ROOST_VERBS_MW:
+		return roost_verbs_dealloc_mw(object->ibv);
+	case ROOST_VERBS_DM:
+		return roost_verbs_free_dm(object->ibv);
+	case ROOST_VERBS_AH:
+		return ibv_destroy_ah(object->ibv);
+	case ROOST_VERBS_CQ:
+		return ibv_destroy_cq(object->ibv);
+	case ROOST_VERBS_SRQ:
+		return ibv_destroy_srq(object->ibv);
+	case ROOST_VERBS_XRCD:
+		return roost_verbs_close_xrcd(object->ibv);
+	case ROOST_VERBS_QP:
+		return ibv_destroy_qp(object->ibv);
+	}
+	return EINVAL;
+}
+
 /*
- * EBUSY while objects are left: the kernel would end them, but events of
- * theirs may be read and not acked yet, and that wait is the program's.
+ * End what the program left, as the kernel does when a device's file is
+ * closed: the memory of its regions may be used for something else from now
+ * on. Newest first, and again as long as that helps: a window may be older
+ * than the region that it is bound to.
  */
+static void end_objects(struct roost_verbs_context *c)
+{
+	struct roost_verbs_object *object, *next;
+	bool any;
+
+	do {
+		any = false;
+		for (object = TAILQ_FIRST(&c->objects); object; object = next) {
+			next = TAILQ_NEXT(object, link);
+			let_go(object);
+			any |= destroy(object) == 0;
+		}
+	} while (any);
+}
+
+/* EBUSY while another context has a handle of an XRC target of this one. */
 ROOST_VERBS_LATEST(ibv_close_device, "IBVERBS_1.1");
 int roost_ibv_close_device(struct ibv_context *context)
 {
 	struct roost_verbs_context *c = roost_verbs_context(context);
 	int rc;
 
+	end_objects(c);
 	rc = roost_ctx_close(c->ctx);
 	if (rc)
 		return roost_verbs_result(rc);
 	roost_device_close(c->device);
 	close(context->cmd_fd);
 	pthread_mutex_destroy(&context->mutex);
+	pthread_mutex_destroy(&c->lock);
 	free(c);
 	return 0;
 }

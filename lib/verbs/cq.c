@@ -71,6 +71,7 @@ roost_verbs_cq_new(struct ibv_context *context,
 	verbs_init_cq(ibv_cq_ex_to_cq(&cq->ibv), context, attr->channel,
 		      attr->cq_context);
 	cq->ibv.cqe = (int)roost_cq_entries(cq->cq);
+	roost_verbs_object_add(context, ROOST_VERBS_CQ, &cq->ibv, &cq->object);
 	return cq;
 }
 
@@ -116,8 +117,24 @@ int roost_ibv_destroy_cq(struct ibv_cq *ibv)
 	rc = roost_cq_destroy(cq->cq, NULL, NULL);
 	if (rc)
 		return roost_verbs_result(rc);
+	roost_verbs_object_del(ibv->context, &cq->object);
 	fini_cq(ibv);
+	if (cq->parent_domain)
+		roost_verbs_pd_release(&cq->parent_domain->ibv);
 	free(cq);
+	return 0;
+}
+
+/*
+ * Moderation asks a device to save interrupts. Here an event costs one write
+ * to an eventfd, and only when the program has armed the CQ since the last
+ * one: there is nothing to save, and completions are not held back.
+ */
+int roost_verbs_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
+{
+	(void)cq;
+	if (attr->attr_mask >= IBV_CQ_ATTR_RESERVED)
+		return roost_verbs_result(-EINVAL);
 	return 0;
 }
 

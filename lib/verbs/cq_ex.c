@@ -6,11 +6,16 @@
  */
 
 #include <string.h>
+#include <time.h>
 
 #include "lib/verbs/map.h"
 #include "lib/verbs/shim.h"
 
-#define WC_FLAGS (IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+#define WC_FLAGS                                                               \
+	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |         \
+	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+#define CQ_FLAGS                                                               \
+	(IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN)
 
 static struct roost_verbs_cq *cq_of(struct ibv_cq_ex *ibv)
 {
@@ -114,6 +119,23 @@ static uint64_t read_completion_ts(struct ibv_cq_ex *ibv)
 	return cq_of(ibv)->current->timestamp_ns;
 }
 
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Completions carry the monotonic clock: as long ago by the other. */
+static uint64_t read_wallclock_ns(struct ibv_cq_ex *ibv)
+{
+	const int64_t offset_ns =
+		clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+
+	return cq_of(ibv)->current->timestamp_ns + (uint64_t)offset_ns;
+}
+
 /* What no CQ can be created with: there to be called, not to know anything. */
 
 static uint16_t read_cvlan(struct ibv_cq_ex *ibv)
@@ -134,25 +156,36 @@ static void read_tm_info(struct ibv_cq_ex *ibv, struct ibv_wc_tm_info *info)
 	memset(info, 0, sizeof(*info));
 }
 
-static uint64_t read_wallclock_ns(struct ibv_cq_ex *ibv)
-{
-	(void)ibv;
-	return 0;
-}
-
 /* Single-threaded is a hint: the lock that it would save is free then. */
 static int check(const struct ibv_cq_init_attr_ex *attr)
 {
+	const uint32_t known =
+		IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
+
 	if (attr->cqe < 1)
 		return -EINVAL;
-	if (attr->comp_mask & ~(uint32_t)IBV_CQ_INIT_ATTR_MASK_FLAGS)
+	if (attr->comp_mask & ~known || attr->wc_flags & ~(uint64_t)WC_FLAGS)
 		return -EOPNOTSUPP;
-	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
-	    (attr->flags & ~(uint32_t)IBV_CREATE_CQ_ATTR_SINGLE_THREADED))
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
+	    attr->flags & ~(uint32_t)CQ_FLAGS)
 		return -EOPNOTSUPP;
-	if (attr->wc_flags & ~(uint64_t)WC_FLAGS)
-		return -EOPNOTSUPP;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD &&
+	    (!attr->parent_domain ||
+	     !roost_verbs_pd(attr->parent_domain)->parent))
+		return -EINVAL;
 	return 0;
+}
+
+static void apply_masked(struct roost_verbs_cq *cq,
+			 const struct ibv_cq_init_attr_ex *attr)
+{
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
+	    attr->flags & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN)
+		roost_cq_ignore_overrun(cq->cq);
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) {
+		cq->parent_domain = roost_verbs_pd(attr->parent_domain);
+		roost_verbs_pd_hold(attr->parent_domain);
+	}
 }
 
 struct ibv_cq_ex *roost_verbs_create_cq_ex(struct ibv_context *context,
@@ -167,6 +200,7 @@ struct ibv_cq_ex *roost_verbs_create_cq_ex(struct ibv_context *context,
 	cq = roost_verbs_cq_new(context, attr);
 	if (!cq)
 		return NULL;
+	apply_masked(cq, attr);
 	cq->ibv.start_poll = start_poll;
 	cq->ibv.next_poll = next_poll;
 	cq->ibv.end_poll = end_poll;

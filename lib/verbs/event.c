@@ -82,15 +82,32 @@ void roost_ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
 	roost_event_ack(roost_cq_comp_source(roost_verbs_cq(cq)->cq), nevents);
 }
 
+/* The next event that is somebody's: one of a handle that the program has
+ * closed already is taken back.
+ */
+static int next_async(struct roost_ctx *ctx, struct roost_event *e)
+{
+	for (;;) {
+		const int rc =
+			roost_channel_read(roost_ctx_async_channel(ctx), e);
+
+		if (rc || roost_event_scope(roost_unmap_event(e->type)) !=
+				  ROOST_EVENT_OF_QP)
+			return rc;
+		if (roost_verbs_target_is_open(e->source->owner))
+			return 0;
+		roost_event_ack(e->source, 1);
+	}
+}
+
 ROOST_VERBS_LATEST(ibv_get_async_event, "IBVERBS_1.1");
 int roost_ibv_get_async_event(struct ibv_context *context,
 			      struct ibv_async_event *event)
 {
-	struct roost_ctx *ctx = roost_verbs_context(context)->ctx;
 	struct roost_event e;
 	int rc;
 
-	rc = roost_channel_read(roost_ctx_async_channel(ctx), &e);
+	rc = next_async(roost_verbs_context(context)->ctx, &e);
 	if (rc) {
 		errno = -rc;
 		return -1;
@@ -132,6 +149,14 @@ static void ack_qp(struct ibv_qp *qp)
 	roost_event_ack(roost_qp_async_source(roost_verbs_qp(qp)->qp), 1);
 }
 
+static void ack_srq(struct ibv_srq *srq)
+{
+	pthread_mutex_lock(&srq->mutex);
+	srq->events_completed++;
+	pthread_mutex_unlock(&srq->mutex);
+	roost_event_ack(roost_srq_async_source(roost_verbs_srq(srq)->srq), 1);
+}
+
 ROOST_VERBS_LATEST(ibv_ack_async_event, "IBVERBS_1.1");
 void roost_ibv_ack_async_event(struct ibv_async_event *event)
 {
@@ -143,6 +168,8 @@ void roost_ibv_ack_async_event(struct ibv_async_event *event)
 		ack_qp(event->element.qp);
 		break;
 	case ROOST_EVENT_OF_SRQ:
+		ack_srq(event->element.srq);
+		break;
 	case ROOST_EVENT_OF_WQ:
 		/* There are none to have had an event. */
 	case ROOST_EVENT_OF_PORT:

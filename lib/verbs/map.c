@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "lib/verbs/abi.h"
 #include "lib/verbs/map.h"
 
 #define NB(a) (sizeof(a) / sizeof((a)[0]))
@@ -133,6 +134,8 @@ static const struct flag access_flags[] = {
 	{ IBV_ACCESS_MW_BIND, ROOST_ACCESS_MW_BIND },
 	{ IBV_ACCESS_ZERO_BASED, ROOST_ACCESS_ZERO_BASED },
 	{ IBV_ACCESS_ON_DEMAND, ROOST_ACCESS_ON_DEMAND },
+	{ ROOST_VERBS_ACCESS_FLUSH_GLOBAL, ROOST_ACCESS_FLUSH_GLOBAL },
+	{ ROOST_VERBS_ACCESS_FLUSH_PERSISTENT, ROOST_ACCESS_FLUSH_PERSISTENT },
 	{ IBV_ACCESS_HUGETLB, 0 },
 	{ IBV_ACCESS_OPTIONAL_RANGE, 0 },
 };
@@ -300,7 +303,7 @@ enum ibv_wc_opcode roost_unmap_wc_opcode(uint8_t opcode)
 		[ROOST_WC_FETCH_ADD] = IBV_WC_FETCH_ADD,
 		[ROOST_WC_BIND_MW] = IBV_WC_BIND_MW,
 		[ROOST_WC_LOCAL_INV] = IBV_WC_LOCAL_INV,
-		[ROOST_WC_FLUSH] = ROOST_WC_FLUSH, /* as rdma-core 45 has it */
+		[ROOST_WC_FLUSH] = ROOST_VERBS_WC_FLUSH,
 		[ROOST_WC_ATOMIC_WRITE] = IBV_WC_ATOMIC_WRITE,
 		[ROOST_WC_RECV] = IBV_WC_RECV,
 		[ROOST_WC_RECV_WRITE_IMM] = IBV_WC_RECV_RDMA_WITH_IMM,

@@ -37,6 +37,8 @@ int roost_map_qp_attr_mask(int mask, uint32_t *out);
 int roost_map_qp_attr(const struct ibv_qp_attr *attr, int mask,
 		      struct roost_qp_attr *out, uint32_t *out_mask);
 
+void roost_map_av(const struct ibv_ah_attr *attr, struct roost_av *av);
+
 enum ibv_qp_type roost_unmap_qp_type(enum roost_qp_type type);
 enum ibv_qp_state roost_unmap_qp_state(enum roost_qp_state state);
 enum ibv_mtu roost_unmap_mtu(enum roost_mtu mtu);

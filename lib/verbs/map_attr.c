@@ -28,7 +28,7 @@ void roost_unmap_qp_cap(const struct roost_qp_cap *cap, struct ibv_qp_cap *out)
 	out->max_inline_data = cap->max_inline_bytes;
 }
 
-static void map_av(const struct ibv_ah_attr *attr, struct roost_av *av)
+void roost_map_av(const struct ibv_ah_attr *attr, struct roost_av *av)
 {
 	memcpy(av->dgid.b, attr->grh.dgid.raw, sizeof(av->dgid.b));
 	av->flow_label = attr->grh.flow_label;
@@ -103,8 +103,8 @@ int roost_map_qp_attr(const struct ibv_qp_attr *attr, int mask,
 	out->sq_psn = attr->sq_psn;
 	out->dest_qpn = attr->dest_qp_num;
 	roost_map_qp_cap(&attr->cap, &out->cap);
-	map_av(&attr->ah_attr, &out->av);
-	map_av(&attr->alt_ah_attr, &out->alt_av);
+	roost_map_av(&attr->ah_attr, &out->av);
+	roost_map_av(&attr->alt_ah_attr, &out->alt_av);
 	out->pkey_index = attr->pkey_index;
 	out->alt_pkey_index = attr->alt_pkey_index;
 	out->en_sqd_async_notify = attr->en_sqd_async_notify;

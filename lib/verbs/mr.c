@@ -1,48 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * Protection domains and memory regions.
+ * Memory regions.
  */
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "lib/verbs/map.h"
 #include "lib/verbs/shim.h"
 
-ROOST_VERBS_LATEST(ibv_alloc_pd, "IBVERBS_1.1");
-struct ibv_pd *roost_ibv_alloc_pd(struct ibv_context *context)
+static struct ibv_mr *mr_init(struct roost_verbs_mr *mr, struct ibv_pd *pd,
+			      void *addr, size_t length)
 {
-	struct roost_verbs_pd *pd;
-	int rc;
-
-	pd = calloc(1, sizeof(*pd));
-	if (!pd)
-		return roost_verbs_null(-ENOMEM);
-	rc = roost_pd_alloc(roost_verbs_context(context)->ctx, &pd->pd);
-	if (rc) {
-		free(pd);
-		return roost_verbs_null(rc);
-	}
-	pd->ibv.context = context;
-	pd->ibv.handle = roost_pd_handle(pd->pd);
-	return &pd->ibv;
+	mr->ibv.context = pd->context;
+	mr->ibv.pd = pd;
+	mr->ibv.addr = addr;
+	mr->ibv.length = length;
+	mr->ibv.lkey = roost_mr_lkey(mr->mr);
+	mr->ibv.rkey = roost_mr_rkey(mr->mr);
+	mr->ibv.handle = mr->ibv.lkey;
+	roost_verbs_pd_hold(pd);
+	roost_verbs_object_add(pd->context, ROOST_VERBS_MR, &mr->ibv,
+			       &mr->object);
+	return &mr->ibv;
 }
 
-ROOST_VERBS_LATEST(ibv_dealloc_pd, "IBVERBS_1.1");
-int roost_ibv_dealloc_pd(struct ibv_pd *ibv)
-{
-	struct roost_verbs_pd *pd = roost_verbs_pd(ibv);
-	int rc;
-
-	rc = roost_pd_dealloc(pd->pd);
-	if (rc)
-		return roost_verbs_result(rc);
-	free(pd);
-	return 0;
-}
-
-static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length,
-			     uint64_t iova, unsigned int access)
+struct ibv_mr *roost_verbs_mr_new(struct ibv_pd *pd, void *addr, size_t length,
+				  uint64_t iova, unsigned int access,
+				  struct roost_verbs_dm *dm)
 {
 	struct roost_verbs_mr *mr;
 	uint32_t engine_access;
@@ -60,44 +46,149 @@ static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 		free(mr);
 		return roost_verbs_null(rc);
 	}
-	mr->ibv.context = pd->context;
-	mr->ibv.pd = pd;
-	mr->ibv.addr = addr;
-	mr->ibv.length = length;
-	mr->ibv.lkey = roost_mr_lkey(mr->mr);
-	mr->ibv.rkey = roost_mr_rkey(mr->mr);
-	mr->ibv.handle = mr->ibv.lkey;
-	return &mr->ibv;
+	mr->dm = dm;
+	return mr_init(mr, pd, addr, length);
 }
 
 ROOST_VERBS_LATEST(ibv_reg_mr, "IBVERBS_1.1");
 struct ibv_mr *roost_ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 				int access)
 {
-	return reg_mr(pd, addr, length, (uintptr_t)addr, (unsigned int)access);
+	return roost_verbs_mr_new(pd, addr, length, (uintptr_t)addr,
+				  (unsigned int)access, NULL);
 }
 
 struct ibv_mr *(ibv_reg_mr_iova)(struct ibv_pd *pd, void *addr, size_t length,
 				 uint64_t iova, int access)
 {
-	return reg_mr(pd, addr, length, iova, (unsigned int)access);
+	return roost_verbs_mr_new(pd, addr, length, iova, (unsigned int)access,
+				  NULL);
 }
 
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
 				uint64_t iova, unsigned int access)
 {
-	return reg_mr(pd, addr, length, iova, access);
+	return roost_verbs_mr_new(pd, addr, length, iova, access, NULL);
+}
+
+struct ibv_mr *roost_verbs_alloc_null_mr(struct ibv_pd *pd)
+{
+	struct roost_verbs_mr *mr;
+	int rc;
+
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return roost_verbs_null(-ENOMEM);
+	rc = roost_mr_alloc_null(roost_verbs_pd(pd)->pd, &mr->mr);
+	if (rc) {
+		free(mr);
+		return roost_verbs_null(rc);
+	}
+	mr->is_null = true;
+	return mr_init(mr, pd, NULL, SIZE_MAX);
+}
+
+static_assert(IBV_REREG_MR_CHANGE_TRANSLATION == ROOST_REREG_TRANSLATION &&
+		      IBV_REREG_MR_CHANGE_PD == ROOST_REREG_PD &&
+		      IBV_REREG_MR_CHANGE_ACCESS == ROOST_REREG_ACCESS,
+	      "rereg flags have the same numbers");
+
+static int rereg(struct roost_verbs_mr *mr, unsigned int flags,
+		 struct ibv_pd *pd, void *addr, size_t length,
+		 unsigned int access)
+{
+	struct roost_pd *engine_pd = NULL;
+	uint32_t engine_access = 0;
+	int rc;
+
+	if (mr->dm || mr->is_null ||
+	    flags & ~(unsigned int)IBV_REREG_MR_FLAGS_SUPPORTED)
+		return -EINVAL;
+	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION && (!addr || !length))
+		return -EINVAL;
+	if (access && !(flags & IBV_REREG_MR_CHANGE_ACCESS))
+		return -EINVAL;
+	if (flags & IBV_REREG_MR_CHANGE_PD) {
+		if (!pd || pd->context != mr->ibv.context)
+			return -EINVAL;
+		engine_pd = roost_verbs_pd(pd)->pd;
+	}
+	rc = roost_map_access(access, &engine_access);
+	if (rc)
+		return rc;
+	return roost_mr_rereg(mr->mr, flags, engine_pd, addr, length,
+			      engine_access);
+}
+
+/* Every failure leaves the region as it was: of the codes that verbs.h has for
+ * them only the first can happen here. errno says why.
+ */
+int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr,
+		 size_t length, int access)
+{
+	int rc;
+
+	rc = rereg(roost_verbs_mr(ibv), (unsigned int)flags, pd, addr, length,
+		   (unsigned int)access);
+	if (rc) {
+		errno = -rc;
+		return IBV_REREG_MR_ERR_INPUT;
+	}
+	if (flags & IBV_REREG_MR_CHANGE_PD) {
+		roost_verbs_pd_hold(pd);
+		roost_verbs_pd_release(ibv->pd);
+		ibv->pd = pd;
+	}
+	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+		ibv->addr = addr;
+		ibv->length = length;
+	}
+	return 0;
 }
 
 ROOST_VERBS_LATEST(ibv_dereg_mr, "IBVERBS_1.1");
 int roost_ibv_dereg_mr(struct ibv_mr *ibv)
 {
-	struct roost_verbs_mr *mr = (struct roost_verbs_mr *)ibv;
+	struct roost_verbs_mr *mr = roost_verbs_mr(ibv);
 	int rc;
 
 	rc = roost_mr_dereg(mr->mr);
 	if (rc)
 		return roost_verbs_result(rc);
+	if (mr->dm)
+		atomic_fetch_sub(&mr->dm->refs, 1);
+	roost_verbs_pd_release(ibv->pd);
+	roost_verbs_object_del(ibv->context, &mr->object);
 	free(mr);
 	return 0;
+}
+
+/* Prefetching is done when the call returns, with IBV_ADVISE_MR_FLAG_FLUSH and
+ * without. What is not to fault anything in has nothing to do.
+ */
+int roost_verbs_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
+			  uint32_t flags, struct ibv_sge *sg_list,
+			  uint32_t num_sges)
+{
+	int rc = 0;
+
+	if (flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH || num_sges == 0)
+		return roost_verbs_result(-EINVAL);
+	if (advice == IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
+		return 0;
+	if (advice != IBV_ADVISE_MR_ADVICE_PREFETCH &&
+	    advice != IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE)
+		return roost_verbs_result(-ENOTSUP);
+	for (uint32_t i = 0; i < num_sges && rc == 0; i++) {
+		const struct roost_sge sge = {
+			.addr = sg_list[i].addr,
+			.len_bytes = sg_list[i].length,
+			.lkey = sg_list[i].lkey,
+		};
+
+		rc = roost_mr_prefetch(
+			roost_verbs_pd(pd)->pd, &sge,
+			advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE);
+	}
+	return roost_verbs_result(rc);
 }

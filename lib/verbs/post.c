@@ -23,15 +23,55 @@ static_assert(sizeof(struct ibv_sge) == sizeof(struct roost_sge) &&
 			      offsetof(struct roost_sge, lkey),
 	      "ibv_sge is roost_sge");
 
-static int add_send(struct roost_qp *qp, const struct ibv_send_wr *wr)
+static void map_datagram(const struct ibv_send_wr *wr, struct roost_send_wr *r)
+{
+	r->ah = wr->wr.ud.ah ? roost_verbs_ah(wr->wr.ud.ah)->ah : NULL;
+	r->dest_qpn = wr->wr.ud.remote_qpn;
+	r->qkey = wr->wr.ud.remote_qkey;
+}
+
+/* One operand is to be added, or two are compared and swapped. */
+static void map_atomic(const struct ibv_send_wr *wr, struct roost_send_wr *r)
+{
+	r->remote_addr = wr->wr.atomic.remote_addr;
+	r->rkey = wr->wr.atomic.rkey;
+	if (r->opcode == ROOST_WR_FETCH_ADD) {
+		r->swap_add = wr->wr.atomic.compare_add;
+	} else {
+		r->compare = wr->wr.atomic.compare_add;
+		r->swap_add = wr->wr.atomic.swap;
+	}
+}
+
+/* What is in the unions of a request, by the QP's type and the opcode. */
+static int map_target(const struct ibv_qp *qp, const struct ibv_send_wr *wr,
+		      struct roost_send_wr *r)
+{
+	if (qp->qp_type == IBV_QPT_XRC_SEND)
+		r->xrc_srqn = wr->qp_type.xrc.remote_srqn;
+	if (qp->qp_type == IBV_QPT_UD) {
+		map_datagram(wr, r);
+	} else if (r->opcode == ROOST_WR_BIND_MW) {
+		return roost_verbs_map_bind(wr->bind_mw.mw, IBV_MW_TYPE_2,
+					    wr->bind_mw.rkey,
+					    &wr->bind_mw.bind_info, &r->bind);
+	} else if (r->opcode == ROOST_WR_FETCH_ADD ||
+		   r->opcode == ROOST_WR_CMP_SWAP) {
+		map_atomic(wr, r);
+	} else {
+		r->remote_addr = wr->wr.rdma.remote_addr;
+		r->rkey = wr->wr.rdma.rkey;
+	}
+	return 0;
+}
+
+static int add_send(struct roost_verbs_qp *qp, const struct ibv_send_wr *wr)
 {
 	struct roost_send_wr r = {
 		.wr_id = wr->wr_id,
 		.sges = (const struct roost_sge *)wr->sg_list,
 		.nb_sges = (uint32_t)wr->num_sge,
 		.imm_be = wr->imm_data,
-		.remote_addr = wr->wr.rdma.remote_addr,
-		.rkey = wr->wr.rdma.rkey,
 	};
 	int rc;
 
@@ -39,7 +79,9 @@ static int add_send(struct roost_qp *qp, const struct ibv_send_wr *wr)
 	if (rc == 0)
 		rc = roost_map_send_flags(wr->send_flags, &r.flags);
 	if (rc == 0)
-		rc = roost_qp_send_add(qp, &r);
+		rc = map_target(&qp->ibv.ex.qp_base, wr, &r);
+	if (rc == 0)
+		rc = roost_qp_send_add(qp->qp, &r);
 	return rc;
 }
 
@@ -51,7 +93,7 @@ int roost_verbs_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr,
 
 	roost_qp_send_begin(qp->qp);
 	for (; wr; wr = wr->next) {
-		rc = add_send(qp->qp, wr);
+		rc = add_send(qp, wr);
 		if (rc) {
 			*bad_wr = wr;
 			break;
@@ -62,6 +104,15 @@ int roost_verbs_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr,
 	return roost_verbs_result(rc);
 }
 
+static struct roost_recv_wr map_recv(const struct ibv_recv_wr *wr)
+{
+	return (struct roost_recv_wr){
+		.wr_id = wr->wr_id,
+		.sges = (const struct roost_sge *)wr->sg_list,
+		.nb_sges = (uint32_t)wr->num_sge,
+	};
+}
+
 int roost_verbs_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr,
 			  struct ibv_recv_wr **bad_wr)
 {
@@ -70,11 +121,7 @@ int roost_verbs_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr,
 
 	roost_qp_recv_begin(qp);
 	for (; wr; wr = wr->next) {
-		const struct roost_recv_wr r = {
-			.wr_id = wr->wr_id,
-			.sges = (const struct roost_sge *)wr->sg_list,
-			.nb_sges = (uint32_t)wr->num_sge,
-		};
+		const struct roost_recv_wr r = map_recv(wr);
 
 		rc = roost_qp_recv_add(qp, &r);
 		if (rc) {
@@ -83,5 +130,25 @@ int roost_verbs_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr,
 		}
 	}
 	roost_qp_recv_end(qp);
+	return roost_verbs_result(rc);
+}
+
+int roost_verbs_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr,
+			      struct ibv_recv_wr **bad_wr)
+{
+	struct roost_srq *srq = roost_verbs_srq(ibv)->srq;
+	int rc = 0;
+
+	roost_srq_recv_begin(srq);
+	for (; wr; wr = wr->next) {
+		const struct roost_recv_wr r = map_recv(wr);
+
+		rc = roost_srq_recv_add(srq, &r);
+		if (rc) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	roost_srq_recv_end(srq);
 	return roost_verbs_result(rc);
 }

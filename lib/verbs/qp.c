@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * Queue pairs: life cycle. Posting is in post.c and qp_ex.c.
+ * Queue pairs: life cycle. Posting is in post.c and qp_ex.c, sharing XRC
+ * targets in open_qp.c.
  */
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,26 +13,45 @@
 #include "lib/wire/frame.h"
 
 #define INIT_MASK                                                              \
-	(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |                 \
-	 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+	(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |                         \
+	 IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 
-/* Fill what programs see. */
-static void init_ibv(struct roost_verbs_qp *qp, struct ibv_pd *pd,
-		     const struct ibv_qp_init_attr_ex *attr)
+/* ---- create ---------------------------------------------------------------
+ */
+
+void roost_verbs_qp_init_ibv(struct roost_verbs_qp *qp,
+			     struct ibv_context *context, struct ibv_pd *pd,
+			     const struct ibv_qp_init_attr_ex *attr)
 {
-	struct ibv_qp *ibv = &qp->ibv.qp_base;
+	struct ibv_qp *ibv = &qp->ibv.ex.qp_base;
 
-	ibv->context = pd->context;
+	ibv->context = context;
 	ibv->qp_context = attr->qp_context;
 	ibv->pd = pd;
 	ibv->send_cq = attr->send_cq;
 	ibv->recv_cq = attr->recv_cq;
+	ibv->srq = attr->srq;
 	ibv->qp_num = roost_qp_num(qp->qp);
 	ibv->handle = ibv->qp_num;
 	ibv->state = IBV_QPS_RESET;
 	ibv->qp_type = attr->qp_type;
 	pthread_mutex_init(&ibv->mutex, NULL);
 	pthread_cond_init(&ibv->cond, NULL);
+	if (pd)
+		roost_verbs_pd_hold(pd);
+	roost_verbs_object_add(context, ROOST_VERBS_QP, ibv, &qp->object);
+}
+
+void roost_verbs_qp_free(struct roost_verbs_qp *qp)
+{
+	struct ibv_qp *ibv = &qp->ibv.ex.qp_base;
+
+	if (ibv->pd)
+		roost_verbs_pd_release(ibv->pd);
+	pthread_cond_destroy(&ibv->cond);
+	pthread_mutex_destroy(&ibv->mutex);
+	free(qp->batch.kept);
+	free(qp);
 }
 
 static struct roost_cq *engine_cq(struct ibv_cq *cq)
@@ -40,42 +59,117 @@ static struct roost_cq *engine_cq(struct ibv_cq *cq)
 	return cq ? roost_verbs_cq(cq)->cq : NULL;
 }
 
-static struct ibv_qp *create_qp(struct ibv_pd *pd,
+/* Flags of raw packet QPs are not supported; the one that is, is for UD. */
+static int map_create_flags(const struct ibv_qp_init_attr_ex *attr,
+			    struct roost_qp_init *init)
+{
+	uint32_t flags = attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS
+				 ? attr->create_flags
+				 : 0;
+
+	if (flags & ~(uint32_t)IBV_QP_CREATE_BLOCK_SELF_MCAST_LB)
+		return -EOPNOTSUPP;
+	if (flags && init->type != ROOST_QPT_UD)
+		return -EINVAL;
+	init->block_self_mcast = flags != 0;
+	return 0;
+}
+
+/* Take from attr what a QP of its type has, and take the rest away there, so
+ * that the program does not see it.
+ */
+static int map_parts(struct ibv_qp_init_attr_ex *attr,
+		     struct roost_qp_init *init)
+{
+	switch (init->type) {
+	case ROOST_QPT_XRC_TGT:
+		if (!(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD) || !attr->xrcd)
+			return -EINVAL;
+		init->xrcd = roost_verbs_xrcd(attr->xrcd)->xrcd;
+		attr->send_cq = NULL;
+		/* fall through */
+	case ROOST_QPT_XRC_INI:
+		attr->recv_cq = NULL;
+		attr->srq = NULL;
+		break;
+	case ROOST_QPT_RC:
+	case ROOST_QPT_UC:
+	case ROOST_QPT_UD:
+		if (!attr->srq)
+			break;
+		if (roost_verbs_srq(attr->srq)->type != IBV_SRQT_BASIC)
+			return -EINVAL;
+		init->srq = roost_verbs_srq(attr->srq)->srq;
+		break;
+	case ROOST_QPT_COUNT:
+		return -EINVAL;
+	}
+	init->send_cq = engine_cq(attr->send_cq);
+	init->recv_cq = engine_cq(attr->recv_cq);
+	return 0;
+}
+
+static int map_init(struct ibv_qp_init_attr_ex *attr, struct ibv_pd *pd,
+		    struct roost_qp_init *init)
+{
+	int rc;
+
+	rc = roost_map_qp_type(attr->qp_type, &init->type);
+	if (rc == 0 && attr->comp_mask & ~(uint32_t)INIT_MASK)
+		rc = -EOPNOTSUPP;
+	if (rc == 0 && !pd && init->type != ROOST_QPT_XRC_TGT)
+		rc = -EINVAL;
+	if (rc == 0)
+		rc = map_create_flags(attr, init);
+	if (rc == 0)
+		rc = map_parts(attr, init);
+	init->sq_sig_all = attr->sq_sig_all != 0;
+	roost_map_qp_cap(&attr->cap, &init->cap);
+	return rc;
+}
+
+/* attr is changed: cap to what the QP has, parts that it has not to NULL. */
+static struct ibv_qp *create_qp(struct ibv_context *context, struct ibv_pd *pd,
 				struct ibv_qp_init_attr_ex *attr)
 {
-	struct roost_qp_init init = {
-		.send_cq = engine_cq(attr->send_cq),
-		.recv_cq = engine_cq(attr->recv_cq),
-		.sq_sig_all = attr->sq_sig_all != 0,
-	};
+	struct roost_verbs_context *c = roost_verbs_context(context);
+	struct roost_qp_init init = { 0 };
 	struct roost_verbs_qp *qp;
 	int rc;
 
-	/* There is no way to make an SRQ: the pointer is not one of ours. */
-	if (attr->srq)
-		return roost_verbs_null(-EOPNOTSUPP);
-	rc = roost_map_qp_type(attr->qp_type, &init.type);
+	rc = map_init(attr, pd, &init);
 	if (rc)
 		return roost_verbs_null(rc);
+	if (init.type == ROOST_QPT_XRC_TGT)
+		pd = NULL;
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
 		return roost_verbs_null(-ENOMEM);
+	qp->device = c->device;
 	init.owner = qp;
-	roost_map_qp_cap(&attr->cap, &init.cap);
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
-		rc = roost_verbs_qp_ex_init(qp, attr->send_ops_flags);
+		rc = roost_verbs_qp_ex_init(qp, init.type,
+					    attr->send_ops_flags);
 		if (rc)
 			goto err_free;
 	}
-	rc = roost_qp_create(roost_verbs_pd(pd)->pd, &init, &qp->qp);
+	rc = roost_qp_create(c->ctx, pd ? roost_verbs_pd(pd)->pd : NULL, &init,
+			     &qp->qp);
 	if (rc)
 		goto err_free;
-	qp->device = roost_verbs_context(pd->context)->device;
-	init_ibv(qp, pd, attr);
+	if (init.xrcd) {
+		rc = roost_verbs_target_new(qp, roost_verbs_xrcd(attr->xrcd));
+		if (rc)
+			goto err_destroy;
+	}
+	roost_verbs_qp_init_ibv(qp, context, pd, attr);
 	roost_unmap_qp_cap(&init.cap, &attr->cap);
-	return &qp->ibv.qp_base;
+	return &qp->ibv.ex.qp_base;
 
+err_destroy:
+	roost_qp_destroy(qp->qp, NULL);
 err_free:
+	free(qp->batch.kept);
 	free(qp);
 	return roost_verbs_null(rc);
 }
@@ -95,7 +189,7 @@ struct ibv_qp *roost_ibv_create_qp(struct ibv_pd *pd,
 	};
 	struct ibv_qp *qp;
 
-	qp = create_qp(pd, &ex);
+	qp = create_qp(pd->context, pd, &ex);
 	if (qp)
 		attr->cap = ex.cap;
 	return qp;
@@ -104,24 +198,22 @@ struct ibv_qp *roost_ibv_create_qp(struct ibv_pd *pd,
 struct ibv_qp *roost_verbs_create_qp_ex(struct ibv_context *context,
 					struct ibv_qp_init_attr_ex *attr)
 {
-	(void)context;
-	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd)
-		return roost_verbs_null(attr->qp_type == IBV_QPT_XRC_RECV
-						? -EOPNOTSUPP
-						: -EINVAL);
-	if (attr->comp_mask & ~(uint32_t)INIT_MASK)
-		return roost_verbs_null(-EOPNOTSUPP);
-	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
-	    attr->create_flags)
-		return roost_verbs_null(-EOPNOTSUPP);
-	return create_qp(attr->pd, attr);
+	struct ibv_qp_init_attr_ex ex = *attr;
+	struct ibv_qp *qp;
+
+	qp = create_qp(context,
+		       attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL,
+		       &ex);
+	if (qp)
+		attr->cap = ex.cap;
+	return qp;
 }
 
 struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *ibv)
 {
 	struct roost_verbs_qp *qp = roost_verbs_qp(ibv);
 
-	return qp->has_ex ? &qp->ibv : NULL;
+	return qp->has_ex ? &qp->ibv.ex : NULL;
 }
 
 ROOST_VERBS_LATEST(ibv_destroy_qp, "IBVERBS_1.1");
@@ -130,56 +222,107 @@ int roost_ibv_destroy_qp(struct ibv_qp *ibv)
 	struct roost_verbs_qp *qp = roost_verbs_qp(ibv);
 	int rc;
 
+	if (qp->target)
+		return roost_verbs_result(roost_verbs_target_close(qp));
 	rc = roost_qp_destroy(qp->qp, NULL);
 	if (rc)
 		return roost_verbs_result(rc);
-	pthread_cond_destroy(&ibv->cond);
-	pthread_mutex_destroy(&ibv->mutex);
-	free(qp);
+	roost_verbs_object_del(ibv->context, &qp->object);
+	roost_verbs_qp_free(qp);
 	return 0;
 }
 
-/* The one cause of EINVAL that lies outside of the program: say it. */
-static void explain_path_mtu(struct roost_verbs_qp *qp,
-			     const struct roost_qp_attr *attr, uint32_t mask)
-{
-	struct roost_dev *dev = roost_device_dev(qp->device);
-	uint8_t port_num = mask & ROOST_QP_AV ? attr->av.port_num : 1;
-	struct roost_port_attr port;
+/* ---- modify ---------------------------------------------------------------
+ */
 
-	if (!(mask & ROOST_QP_PATH_MTU) || attr->path_mtu > ROOST_MTU_4096 ||
-	    roost_port_query(dev, port_num, &port) != 0 ||
+/* A path MTU that is too large for the port is the mistake that everybody
+ * makes once, and EINVAL does not tell it.
+ */
+static void tell_mtu(struct roost_verbs_qp *qp,
+		     const struct roost_qp_attr *attr, uint32_t mask)
+{
+	struct ibv_context *context = qp->ibv.ex.qp_base.context;
+	struct roost_port_attr port;
+	struct roost_qp_init init;
+	struct roost_qp_attr now;
+	uint8_t port_num;
+
+	if (!(mask & ROOST_QP_PATH_MTU))
+		return;
+	roost_qp_query(qp->qp, &now, &init);
+	port_num = mask & ROOST_QP_AV ? attr->av.port_num : now.port_num;
+	if (roost_port_query(roost_verbs_dev(context), port_num, &port) ||
 	    attr->path_mtu <= port.active_mtu)
 		return;
 	fprintf(stderr,
-		"roost: %s: path MTU %u does not fit port %u, whose MTU has "
-		"room for %u; raise that MTU to %u or ask for less\n",
-		roost_dev_name(dev), roost_mtu_bytes(attr->path_mtu), port_num,
-		port.active_mtu == 0 ? 0 : roost_mtu_bytes(port.active_mtu),
+		"roost: %s: path MTU %u does not fit the port, whose MTU "
+		"allows %u; raise the interface's MTU to %u or ask for a "
+		"smaller path MTU\n",
+		context->device->name, roost_mtu_bytes(attr->path_mtu),
+		port.active_mtu < ROOST_MTU_256
+			? 0
+			: roost_mtu_bytes(port.active_mtu),
 		roost_mtu_bytes(attr->path_mtu) + ROOST_IP_OVERHEAD_MAX);
+}
+
+static int modify(struct roost_verbs_qp *qp, const struct roost_qp_attr *attr,
+		  uint32_t mask)
+{
+	int rc;
+
+	rc = roost_qp_modify(qp->qp, attr, mask);
+	if (rc == -EINVAL)
+		tell_mtu(qp, attr, mask);
+	/* The new state may have something to send. */
+	if (rc == 0)
+		roost_device_help(qp->device);
+	return rc;
+}
+
+/* Programs give both ends of XRC what an RC QP needs. The half that an end has
+ * not is ignored, as the kernel does.
+ */
+static uint32_t ignored(enum ibv_qp_type type)
+{
+	if (type == IBV_QPT_XRC_SEND)
+		return ROOST_QP_MAX_DEST_RD_ATOMIC | ROOST_QP_MIN_RNR_TIMER;
+	if (type == IBV_QPT_XRC_RECV)
+		return ROOST_QP_MAX_QP_RD_ATOMIC | ROOST_QP_RETRY_CNT |
+		       ROOST_QP_RNR_RETRY;
+	return 0;
 }
 
 ROOST_VERBS_LATEST(ibv_modify_qp, "IBVERBS_1.1");
 int roost_ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr,
 			int attr_mask)
 {
-	struct roost_verbs_qp *qp = roost_verbs_qp(ibv);
 	struct roost_qp_attr engine_attr;
 	uint32_t mask;
 	int rc;
 
 	rc = roost_map_qp_attr(attr, attr_mask, &engine_attr, &mask);
 	if (rc == 0)
-		rc = roost_qp_modify(qp->qp, &engine_attr, mask);
-	if (rc == -EINVAL)
-		explain_path_mtu(qp, &engine_attr, mask);
+		rc = modify(roost_verbs_qp(ibv), &engine_attr,
+			    mask & ~ignored(ibv->qp_type));
 	if (rc)
 		return roost_verbs_result(rc);
 	if (attr_mask & IBV_QP_STATE)
 		ibv->state = attr->qp_state;
-	/* The new state may have something to send. */
-	roost_device_help(qp->device);
 	return 0;
+}
+
+/* Bursts are what the engine makes of them: the sizes are hints. */
+int roost_verbs_modify_qp_rate_limit(struct ibv_qp *ibv,
+				     struct ibv_qp_rate_limit_attr *attr)
+{
+	const struct roost_qp_attr engine_attr = {
+		.rate_limit_kbps = attr->rate_limit,
+	};
+
+	if (attr->comp_mask)
+		return roost_verbs_result(-EINVAL);
+	return roost_verbs_result(
+		modify(roost_verbs_qp(ibv), &engine_attr, ROOST_QP_RATE_LIMIT));
 }
 
 /* Everything is answered, whatever attr_mask says: that is allowed, and
@@ -199,6 +342,7 @@ int roost_ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr,
 		.qp_context = ibv->qp_context,
 		.send_cq = ibv->send_cq,
 		.recv_cq = ibv->recv_cq,
+		.srq = ibv->srq,
 		.qp_type = roost_unmap_qp_type(init.type),
 		.sq_sig_all = init.sq_sig_all,
 	};

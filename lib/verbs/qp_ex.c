@@ -1,22 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * The ibv_wr_ calls: a builder begins a request, a setter gives its data,
- * several make a batch between ibv_wr_start() and ibv_wr_complete(). Hot.
+ * The ibv_wr_ calls: a builder begins a request, setters give its data and, on
+ * UD and XRC, its target, in any order; several requests make a batch between
+ * ibv_wr_start() and ibv_wr_complete(). Hot.
  *
  * ibv_wr_start() takes the send queue's lock and complete or abort gives it
- * back. A request goes to the engine, which copies it, as soon as its data is
- * known. The first error ends the batch: nothing of it is posted, and
- * ibv_wr_complete() returns that error.
+ * back. A request goes to the engine, which copies it, as soon as nothing is
+ * missing; data that comes before the target is kept until then. The first
+ * error ends the batch: nothing of it is posted, and ibv_wr_complete() returns
+ * that error.
  */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/verbs/map.h"
 #include "lib/verbs/shim.h"
 
+/* Setters that a request may wait for. */
+#define DATA 1u
+#define TARGET 2u
+
 /* Buffers of one ibv_wr_set_inline_data_list(); a stack array. */
 #define INLINE_BUFS_MAX 64
+
+/* No QP has more. */
+#define KEPT_SGES 32
+#define KEPT_INLINE_BYTES 1024
+
+struct roost_verbs_kept {
+	struct roost_sge sges[KEPT_SGES];
+	uint8_t inline_data[KEPT_INLINE_BYTES];
+};
 
 static struct roost_verbs_qp *qp_of(struct ibv_qp_ex *ibv)
 {
@@ -27,35 +43,50 @@ static void fail(struct roost_verbs_batch *b, int rc)
 {
 	if (b->error == 0)
 		b->error = rc;
-	b->open = false;
+	b->missing = 0;
 }
 
-static void add(struct roost_verbs_qp *qp, const struct roost_sge *sges,
-		size_t nb_sges, uint32_t flags)
+static void post(struct roost_verbs_qp *qp)
 {
-	struct roost_verbs_batch *b = &qp->batch;
 	int rc;
 
-	if (!b->open)
-		return;
-	b->open = false;
-	b->wr.sges = sges;
-	b->wr.nb_sges = (uint32_t)nb_sges;
-	b->wr.flags |= flags;
-	rc = roost_qp_send_add(qp->qp, &b->wr);
+	rc = roost_qp_send_add(qp->qp, &qp->batch.wr);
 	if (rc)
-		fail(b, rc);
+		fail(&qp->batch, rc);
 }
 
-/* A request whose data nobody set has none. */
+/* A setter was called: post when it was the last one. */
+static void given(struct roost_verbs_qp *qp, unsigned int what)
+{
+	qp->batch.missing &= (uint8_t)~what;
+	if (qp->batch.missing == 0)
+		post(qp);
+}
+
+/* A request whose data nobody set has none; a target there must be. */
 static void close_request(struct roost_verbs_qp *qp)
 {
-	add(qp, NULL, 0, 0);
+	if (qp->batch.missing & TARGET)
+		fail(&qp->batch, -EINVAL);
+	else if (qp->batch.missing)
+		given(qp, DATA);
 }
 
-/* Whether data is inline is the setter's word; a flag changes nothing. */
-static void begin(struct ibv_qp_ex *ibv, enum roost_wr_opcode opcode,
-		  __be32 imm)
+/* Does every request of this QP name its target? */
+static unsigned int target_of(const struct ibv_qp_ex *ibv)
+{
+	return ibv->qp_base.qp_type == IBV_QPT_UD ||
+			       ibv->qp_base.qp_type == IBV_QPT_XRC_SEND
+		       ? TARGET
+		       : 0;
+}
+
+/*
+ * wr: what the builder knows, without flags and wr_id. Whether data is inline
+ * is the setter's word; a flag of the QP changes nothing.
+ */
+static void begin(struct ibv_qp_ex *ibv, const struct roost_send_wr *wr,
+		  unsigned int missing)
 {
 	struct roost_verbs_qp *qp = qp_of(ibv);
 	struct roost_verbs_batch *b = &qp->batch;
@@ -69,18 +100,18 @@ static void begin(struct ibv_qp_ex *ibv, enum roost_wr_opcode opcode,
 		fail(b, -EINVAL);
 		return;
 	}
-	b->wr = (struct roost_send_wr){
-		.wr_id = ibv->wr_id,
-		.opcode = opcode,
-		.flags = flags,
-		.imm_be = imm,
-	};
-	b->open = true;
+	b->wr = *wr;
+	b->wr.wr_id = ibv->wr_id;
+	b->wr.flags |= flags;
+	b->missing = (uint8_t)missing;
+	if (missing == 0)
+		post(qp);
 }
 
-static void unsupported(struct ibv_qp_ex *ibv)
+/* A request with data, to a target. */
+static void begin_message(struct ibv_qp_ex *ibv, const struct roost_send_wr *wr)
 {
-	fail(&qp_of(ibv)->batch, -EOPNOTSUPP);
+	begin(ibv, wr, DATA | target_of(ibv));
 }
 
 static void wr_start(struct ibv_qp_ex *ibv)
@@ -88,7 +119,7 @@ static void wr_start(struct ibv_qp_ex *ibv)
 	struct roost_verbs_qp *qp = qp_of(ibv);
 
 	roost_qp_send_begin(qp->qp);
-	qp->batch.open = false;
+	qp->batch.missing = 0;
 	qp->batch.error = 0;
 }
 
@@ -112,7 +143,7 @@ static void wr_abort(struct ibv_qp_ex *ibv)
 {
 	struct roost_verbs_qp *qp = qp_of(ibv);
 
-	qp->batch.open = false;
+	qp->batch.missing = 0;
 	roost_qp_send_abort(qp->qp);
 }
 
@@ -120,72 +151,138 @@ static void wr_abort(struct ibv_qp_ex *ibv)
 
 static void wr_send(struct ibv_qp_ex *ibv)
 {
-	begin(ibv, ROOST_WR_SEND, 0);
+	begin_message(ibv, &(struct roost_send_wr){ .opcode = ROOST_WR_SEND });
 }
 
 static void wr_send_imm(struct ibv_qp_ex *ibv, __be32 imm_data)
 {
-	begin(ibv, ROOST_WR_SEND_IMM, imm_data);
+	begin_message(ibv, &(struct roost_send_wr){
+				   .opcode = ROOST_WR_SEND_IMM,
+				   .imm_be = imm_data,
+			   });
+}
+
+static void wr_send_inv(struct ibv_qp_ex *ibv, uint32_t invalidate_rkey)
+{
+	begin_message(ibv, &(struct roost_send_wr){
+				   .opcode = ROOST_WR_SEND_INV,
+				   .imm_be = invalidate_rkey,
+			   });
+}
+
+static void wr_rdma_write(struct ibv_qp_ex *ibv, uint32_t rkey,
+			  uint64_t remote_addr)
+{
+	begin_message(ibv, &(struct roost_send_wr){
+				   .opcode = ROOST_WR_WRITE,
+				   .remote_addr = remote_addr,
+				   .rkey = rkey,
+			   });
+}
+
+static void wr_rdma_write_imm(struct ibv_qp_ex *ibv, uint32_t rkey,
+			      uint64_t remote_addr, __be32 imm_data)
+{
+	begin_message(ibv, &(struct roost_send_wr){
+				   .opcode = ROOST_WR_WRITE_IMM,
+				   .imm_be = imm_data,
+				   .remote_addr = remote_addr,
+				   .rkey = rkey,
+			   });
+}
+
+static void wr_rdma_read(struct ibv_qp_ex *ibv, uint32_t rkey,
+			 uint64_t remote_addr)
+{
+	begin_message(ibv, &(struct roost_send_wr){
+				   .opcode = ROOST_WR_READ,
+				   .remote_addr = remote_addr,
+				   .rkey = rkey,
+			   });
 }
 
 static void wr_atomic_cmp_swp(struct ibv_qp_ex *ibv, uint32_t rkey,
 			      uint64_t remote_addr, uint64_t compare,
 			      uint64_t swap)
 {
-	(void)rkey;
-	(void)remote_addr;
-	(void)compare;
-	(void)swap;
-	unsupported(ibv);
+	begin_message(ibv, &(struct roost_send_wr){
+				   .opcode = ROOST_WR_CMP_SWAP,
+				   .remote_addr = remote_addr,
+				   .rkey = rkey,
+				   .swap_add = swap,
+				   .compare = compare,
+			   });
 }
 
 static void wr_atomic_fetch_add(struct ibv_qp_ex *ibv, uint32_t rkey,
-				uint64_t remote_addr, uint64_t add_value)
+				uint64_t remote_addr, uint64_t add)
 {
-	(void)rkey;
-	(void)remote_addr;
-	(void)add_value;
-	unsupported(ibv);
+	begin_message(ibv, &(struct roost_send_wr){
+				   .opcode = ROOST_WR_FETCH_ADD,
+				   .remote_addr = remote_addr,
+				   .rkey = rkey,
+				   .swap_add = add,
+			   });
 }
 
+/* Its eight bytes come with the call, not with a setter. */
 static void wr_atomic_write(struct ibv_qp_ex *ibv, uint32_t rkey,
 			    uint64_t remote_addr, const void *value)
 {
-	(void)rkey;
-	(void)remote_addr;
-	(void)value;
-	unsupported(ibv);
+	const struct roost_sge sge = {
+		.addr = (uintptr_t)value,
+		.len_bytes = sizeof(uint64_t),
+	};
+
+	begin(ibv,
+	      &(struct roost_send_wr){
+		      .opcode = ROOST_WR_ATOMIC_WRITE,
+		      .sges = &sge,
+		      .nb_sges = 1,
+		      .flags = ROOST_SEND_INLINE,
+		      .remote_addr = remote_addr,
+		      .rkey = rkey,
+	      },
+	      0);
+}
+
+static void wr_flush(struct ibv_qp_ex *ibv, uint32_t rkey, uint64_t remote_addr,
+		     size_t len, uint8_t type, uint8_t level)
+{
+	const struct roost_send_wr wr = {
+		.opcode = ROOST_WR_FLUSH,
+		.remote_addr = remote_addr,
+		.rkey = rkey,
+		.flush_len_bytes = (uint32_t)len,
+		.flush_type = type,
+		.flush_level = level,
+	};
+
+	if (len > UINT32_MAX)
+		fail(&qp_of(ibv)->batch, -EINVAL);
+	begin(ibv, &wr, 0);
+}
+
+static void wr_local_inv(struct ibv_qp_ex *ibv, uint32_t invalidate_rkey)
+{
+	begin(ibv,
+	      &(struct roost_send_wr){
+		      .opcode = ROOST_WR_LOCAL_INV,
+		      .imm_be = invalidate_rkey,
+	      },
+	      0);
 }
 
 static void wr_bind_mw(struct ibv_qp_ex *ibv, struct ibv_mw *mw, uint32_t rkey,
-		       const struct ibv_mw_bind_info *bind_info)
+		       const struct ibv_mw_bind_info *info)
 {
-	(void)mw;
-	(void)rkey;
-	(void)bind_info;
-	unsupported(ibv);
-}
+	struct roost_send_wr wr = { .opcode = ROOST_WR_BIND_MW };
+	int rc;
 
-static void wr_with_rkey(struct ibv_qp_ex *ibv, uint32_t invalidate_rkey)
-{
-	(void)invalidate_rkey;
-	unsupported(ibv);
-}
-
-static void wr_rdma(struct ibv_qp_ex *ibv, uint32_t rkey, uint64_t remote_addr)
-{
-	(void)rkey;
-	(void)remote_addr;
-	unsupported(ibv);
-}
-
-static void wr_rdma_write_imm(struct ibv_qp_ex *ibv, uint32_t rkey,
-			      uint64_t remote_addr, __be32 imm_data)
-{
-	(void)rkey;
-	(void)remote_addr;
-	(void)imm_data;
-	unsupported(ibv);
+	rc = roost_verbs_map_bind(mw, IBV_MW_TYPE_2, rkey, info, &wr.bind);
+	if (rc)
+		fail(&qp_of(ibv)->batch, rc);
+	begin(ibv, &wr, 0);
 }
 
 static void wr_send_tso(struct ibv_qp_ex *ibv, void *hdr, uint16_t hdr_sz,
@@ -194,10 +291,69 @@ static void wr_send_tso(struct ibv_qp_ex *ibv, void *hdr, uint16_t hdr_sz,
 	(void)hdr;
 	(void)hdr_sz;
 	(void)mss;
-	unsupported(ibv);
+	fail(&qp_of(ibv)->batch, -EOPNOTSUPP);
 }
 
 /* ---- setters ------------------------------------------------------------ */
+
+/* Inline data, copied into one piece. Returns 0, -EINVAL. */
+static int keep_inline(struct roost_verbs_kept *kept, struct roost_send_wr *wr)
+{
+	uint32_t len_bytes = 0;
+
+	for (uint32_t i = 0; i < wr->nb_sges; i++) {
+		const struct roost_sge *sge = &wr->sges[i];
+
+		if (sge->len_bytes > KEPT_INLINE_BYTES - len_bytes)
+			return -EINVAL;
+		memcpy(kept->inline_data + len_bytes,
+		       (const void *)(uintptr_t)sge->addr, sge->len_bytes);
+		len_bytes += sge->len_bytes;
+	}
+	kept->sges[0] = (struct roost_sge){
+		.addr = (uintptr_t)kept->inline_data,
+		.len_bytes = len_bytes,
+	};
+	wr->nb_sges = 1;
+	return 0;
+}
+
+/* The program may reuse the list as soon as the setter returns. */
+static int keep(struct roost_verbs_kept *kept, struct roost_send_wr *wr)
+{
+	int rc = 0;
+
+	if (wr->flags & ROOST_SEND_INLINE)
+		rc = keep_inline(kept, wr);
+	else if (wr->nb_sges > KEPT_SGES)
+		rc = -EINVAL;
+	else if (wr->nb_sges)
+		memcpy(kept->sges, wr->sges, wr->nb_sges * sizeof(wr->sges[0]));
+	wr->sges = kept->sges;
+	return rc;
+}
+
+static void set_data(struct ibv_qp_ex *ibv, const struct roost_sge *sges,
+		     size_t nb_sges, uint32_t flags)
+{
+	struct roost_verbs_qp *qp = qp_of(ibv);
+	struct roost_verbs_batch *b = &qp->batch;
+	int rc;
+
+	if (!(b->missing & DATA))
+		return;
+	b->wr.sges = sges;
+	b->wr.nb_sges = nb_sges > UINT32_MAX ? UINT32_MAX : (uint32_t)nb_sges;
+	b->wr.flags |= flags;
+	if (b->missing & TARGET) {
+		rc = keep(b->kept, &b->wr);
+		if (rc) {
+			fail(b, rc);
+			return;
+		}
+	}
+	given(qp, DATA);
+}
 
 static void wr_set_sge(struct ibv_qp_ex *ibv, uint32_t lkey, uint64_t addr,
 		       uint32_t length)
@@ -208,13 +364,13 @@ static void wr_set_sge(struct ibv_qp_ex *ibv, uint32_t lkey, uint64_t addr,
 		.lkey = lkey,
 	};
 
-	add(qp_of(ibv), &sge, 1, 0);
+	set_data(ibv, &sge, 1, 0);
 }
 
 static void wr_set_sge_list(struct ibv_qp_ex *ibv, size_t num_sge,
 			    const struct ibv_sge *sg_list)
 {
-	add(qp_of(ibv), (const struct roost_sge *)sg_list, num_sge, 0);
+	set_data(ibv, (const struct roost_sge *)sg_list, num_sge, 0);
 }
 
 static void wr_set_inline_data_list(struct ibv_qp_ex *ibv, size_t num_buf,
@@ -236,7 +392,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ibv, size_t num_buf,
 			.len_bytes = (uint32_t)bufs[i].length,
 		};
 	}
-	add(qp_of(ibv), sges, num_buf, ROOST_SEND_INLINE);
+	set_data(ibv, sges, num_buf, ROOST_SEND_INLINE);
 }
 
 static void wr_set_inline_data(struct ibv_qp_ex *ibv, void *addr, size_t length)
@@ -246,52 +402,103 @@ static void wr_set_inline_data(struct ibv_qp_ex *ibv, void *addr, size_t length)
 	wr_set_inline_data_list(ibv, 1, &buf);
 }
 
+/* Another type's setter is a mistake, one too many means nothing. */
+static bool wants_target(struct ibv_qp_ex *ibv, enum ibv_qp_type type)
+{
+	if (ibv->qp_base.qp_type != type)
+		fail(&qp_of(ibv)->batch, -EINVAL);
+	return qp_of(ibv)->batch.missing & TARGET;
+}
+
 static void wr_set_ud_addr(struct ibv_qp_ex *ibv, struct ibv_ah *ah,
 			   uint32_t remote_qpn, uint32_t remote_qkey)
 {
-	(void)ah;
-	(void)remote_qpn;
-	(void)remote_qkey;
-	unsupported(ibv);
+	struct roost_send_wr *wr = &qp_of(ibv)->batch.wr;
+
+	if (!wants_target(ibv, IBV_QPT_UD))
+		return;
+	wr->ah = ah ? roost_verbs_ah(ah)->ah : NULL;
+	wr->dest_qpn = remote_qpn;
+	wr->qkey = remote_qkey;
+	given(qp_of(ibv), TARGET);
 }
 
 static void wr_set_xrc_srqn(struct ibv_qp_ex *ibv, uint32_t remote_srqn)
 {
-	(void)remote_srqn;
-	unsupported(ibv);
+	if (!wants_target(ibv, IBV_QPT_XRC_SEND))
+		return;
+	qp_of(ibv)->batch.wr.xrc_srqn = remote_srqn;
+	given(qp_of(ibv), TARGET);
 }
 
-static const struct ibv_qp_ex calls = {
-	.wr_atomic_cmp_swp = wr_atomic_cmp_swp,
-	.wr_atomic_fetch_add = wr_atomic_fetch_add,
-	.wr_atomic_write = wr_atomic_write,
-	.wr_bind_mw = wr_bind_mw,
-	.wr_local_inv = wr_with_rkey,
-	.wr_rdma_read = wr_rdma,
-	.wr_rdma_write = wr_rdma,
-	.wr_rdma_write_imm = wr_rdma_write_imm,
-	.wr_send = wr_send,
-	.wr_send_imm = wr_send_imm,
-	.wr_send_inv = wr_with_rkey,
-	.wr_send_tso = wr_send_tso,
-	.wr_set_ud_addr = wr_set_ud_addr,
-	.wr_set_xrc_srqn = wr_set_xrc_srqn,
-	.wr_set_inline_data = wr_set_inline_data,
-	.wr_set_inline_data_list = wr_set_inline_data_list,
-	.wr_set_sge = wr_set_sge,
-	.wr_set_sge_list = wr_set_sge_list,
-	.wr_start = wr_start,
-	.wr_complete = wr_complete,
-	.wr_abort = wr_abort,
+static const struct roost_verbs_abi_qp_ex calls = {
+	.ex = {
+		.wr_atomic_cmp_swp = wr_atomic_cmp_swp,
+		.wr_atomic_fetch_add = wr_atomic_fetch_add,
+		.wr_atomic_write = wr_atomic_write,
+		.wr_bind_mw = wr_bind_mw,
+		.wr_local_inv = wr_local_inv,
+		.wr_rdma_read = wr_rdma_read,
+		.wr_rdma_write = wr_rdma_write,
+		.wr_rdma_write_imm = wr_rdma_write_imm,
+		.wr_send = wr_send,
+		.wr_send_imm = wr_send_imm,
+		.wr_send_inv = wr_send_inv,
+		.wr_send_tso = wr_send_tso,
+		.wr_set_ud_addr = wr_set_ud_addr,
+		.wr_set_xrc_srqn = wr_set_xrc_srqn,
+		.wr_set_inline_data = wr_set_inline_data,
+		.wr_set_inline_data_list = wr_set_inline_data_list,
+		.wr_set_sge = wr_set_sge,
+		.wr_set_sge_list = wr_set_sge_list,
+		.wr_start = wr_start,
+		.wr_complete = wr_complete,
+		.wr_abort = wr_abort,
+	},
+	.wr_flush = wr_flush,
 };
 
-int roost_verbs_qp_ex_init(struct roost_verbs_qp *qp, uint64_t send_ops)
-{
-	const uint64_t have =
-		IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
+/* ---- what a QP can be asked for -------------------------------------------
+ */
 
+#define RC (1u << ROOST_QPT_RC)
+#define UC (1u << ROOST_QPT_UC)
+#define UD (1u << ROOST_QPT_UD)
+#define XRC (1u << ROOST_QPT_XRC_INI)
+
+static const struct {
+	uint64_t op;
+	uint32_t types;
+} ops[] = {
+	{ IBV_QP_EX_WITH_RDMA_WRITE, RC | UC | XRC },
+	{ IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, RC | UC | XRC },
+	{ IBV_QP_EX_WITH_SEND, RC | UC | UD | XRC },
+	{ IBV_QP_EX_WITH_SEND_WITH_IMM, RC | UC | UD | XRC },
+	{ IBV_QP_EX_WITH_RDMA_READ, RC | XRC },
+	{ IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, RC | XRC },
+	{ IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, RC | XRC },
+	{ IBV_QP_EX_WITH_LOCAL_INV, RC | UC | XRC },
+	{ IBV_QP_EX_WITH_BIND_MW, RC | UC | XRC },
+	{ IBV_QP_EX_WITH_SEND_WITH_INV, RC | XRC },
+	{ ROOST_VERBS_QP_EX_WITH_FLUSH, RC },
+	{ IBV_QP_EX_WITH_ATOMIC_WRITE, RC },
+};
+
+int roost_verbs_qp_ex_init(struct roost_verbs_qp *qp, enum roost_qp_type type,
+			   uint64_t send_ops)
+{
+	uint64_t have = 0;
+
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+		if (ops[i].types & 1u << type)
+			have |= ops[i].op;
 	if (send_ops & ~have)
 		return -EOPNOTSUPP;
+	if ((UD | XRC) & 1u << type) {
+		qp->batch.kept = malloc(sizeof(*qp->batch.kept));
+		if (!qp->batch.kept)
+			return -ENOMEM;
+	}
 	qp->ibv = calls;
 	qp->has_ex = true;
 	return 0;

@@ -7,6 +7,7 @@
 #include <endian.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "lib/verbs/map.h"
 #include "lib/verbs/private.h"
@@ -40,9 +41,11 @@ static void fill_device_attr(struct ibv_context *context,
 	attr->vendor_id = VENDOR_ID;
 	attr->max_qp = (int)max->max_qp;
 	attr->max_qp_wr = (int)max->max_qp_wr;
-	attr->device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD |
-				 IBV_DEVICE_SYS_IMAGE_GUID |
-				 IBV_DEVICE_RC_RNR_NAK_GEN;
+	attr->device_cap_flags =
+		IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_SYS_IMAGE_GUID |
+		IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE |
+		IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B |
+		IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_XRC;
 	attr->max_sge = (int)max->max_sge;
 	attr->max_sge_rd = (int)max->max_sge;
 	attr->max_cq = (int)max->max_cq;
@@ -52,7 +55,17 @@ static void fill_device_attr(struct ibv_context *context,
 	attr->max_qp_rd_atom = (int)max->max_qp_rd_atom;
 	attr->max_qp_init_rd_atom = (int)max->max_qp_rd_atom;
 	attr->max_res_rd_atom = (int)(max->max_qp_rd_atom * max->max_qp);
-	attr->atomic_cap = IBV_ATOMIC_NONE;
+	/* An atomic is one of the processor's own. */
+	attr->atomic_cap = IBV_ATOMIC_GLOB;
+	attr->max_mw = (int)max->max_mw;
+	attr->max_mcast_grp = (int)max->max_mcast_grp;
+	attr->max_mcast_qp_attach = (int)max->max_mcast_qp_attach;
+	attr->max_total_mcast_qp_attach =
+		(int)(max->max_mcast_grp * max->max_mcast_qp_attach);
+	attr->max_ah = (int)max->max_ah;
+	attr->max_srq = (int)max->max_srq;
+	attr->max_srq_wr = (int)max->max_qp_wr;
+	attr->max_srq_sge = (int)max->max_sge;
 	attr->max_pkeys = (uint16_t)max->max_pkeys;
 	attr->local_ca_ack_delay = LOCAL_CA_ACK_DELAY;
 	attr->phys_port_cnt = (uint8_t)roost_dev_nb_ports(dev);
@@ -64,6 +77,24 @@ int roost_ibv_query_device(struct ibv_context *context,
 {
 	fill_device_attr(context, attr);
 	return 0;
+}
+
+/* On demand is how all memory is used here: every operation can. */
+static void fill_odp(struct ibv_device_attr_ex *attr)
+{
+	const uint32_t datagram = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
+				  IBV_ODP_SUPPORT_SRQ_RECV;
+	const uint32_t unreliable = datagram | IBV_ODP_SUPPORT_WRITE;
+	const uint32_t reliable =
+		unreliable | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC;
+
+	attr->odp_caps.general_caps =
+		IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
+	attr->odp_caps.per_transport_caps.rc_odp_caps = reliable;
+	attr->odp_caps.per_transport_caps.uc_odp_caps = unreliable;
+	attr->odp_caps.per_transport_caps.ud_odp_caps = datagram;
+	/* Its receives are an SRQ's. */
+	attr->xrc_odp_caps = reliable & ~(uint32_t)IBV_ODP_SUPPORT_RECV;
 }
 
 /* attr_size is that of the program's struct, which may be older or newer. */
@@ -81,7 +112,18 @@ int roost_verbs_query_device_ex(struct ibv_context *context,
 	/* Completions carry the worker's clock, which counts nanoseconds. */
 	all.completion_timestamp_mask = UINT64_MAX;
 	all.hca_core_clock = 1000000; /* kHz */
-	all.device_cap_flags_ex = all.orig_attr.device_cap_flags;
+	all.device_cap_flags_ex = all.orig_attr.device_cap_flags |
+				  ROOST_VERBS_DEVICE_FLUSH_GLOBAL |
+				  ROOST_VERBS_DEVICE_ATOMIC_WRITE;
+	fill_odp(&all);
+	all.cq_mod_caps.max_cq_count = UINT16_MAX;
+	all.cq_mod_caps.max_cq_period = UINT16_MAX;
+	all.packet_pacing_caps.qp_rate_limit_min = 1;
+	all.packet_pacing_caps.qp_rate_limit_max = UINT32_MAX;
+	all.packet_pacing_caps.supported_qpts =
+		1u << IBV_QPT_RC | 1u << IBV_QPT_UC | 1u << IBV_QPT_UD |
+		1u << IBV_QPT_XRC_SEND;
+	all.max_dm_size = ROOST_VERBS_DM_MAX_BYTES;
 	all.phys_port_cnt_ex = all.orig_attr.phys_port_cnt;
 
 	if (attr_size > sizeof(all)) {
@@ -89,6 +131,24 @@ int roost_verbs_query_device_ex(struct ibv_context *context,
 		attr_size = sizeof(all);
 	}
 	memcpy(attr, &all, attr_size);
+	return 0;
+}
+
+/* The clock of completions. As providers do, all of it in tv_nsec: a count of
+ * hca_core_clock's ticks, not a time.
+ */
+int roost_verbs_query_rt_values(struct ibv_context *context,
+				struct ibv_values_ex *values)
+{
+	struct timespec t;
+
+	(void)context;
+	if (!(values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK))
+		return roost_verbs_result(-EINVAL);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	values->raw_clock.tv_sec = 0;
+	values->raw_clock.tv_nsec = t.tv_sec * 1000000000 + t.tv_nsec;
+	values->comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
 	return 0;
 }
 

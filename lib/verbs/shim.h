@@ -21,9 +21,12 @@
  */
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include <infiniband/verbs.h>
 
@@ -39,20 +42,78 @@ struct roost_verbs_device {
 	uint64_t guid;                     /* host order */
 };
 
+/* What a context has of a program: ibv_close_device() ends what is left. */
+enum roost_verbs_kind {
+	ROOST_VERBS_PD, /* parent domains, too */
+	ROOST_VERBS_TD,
+	ROOST_VERBS_MR,
+	ROOST_VERBS_MW,
+	ROOST_VERBS_DM,
+	ROOST_VERBS_AH,
+	ROOST_VERBS_CQ,
+	ROOST_VERBS_SRQ,
+	ROOST_VERBS_XRCD,
+	ROOST_VERBS_QP,
+};
+
+struct roost_verbs_object {
+	TAILQ_ENTRY(roost_verbs_object) link;
+	void *ibv; /* the struct that the program has */
+	enum roost_verbs_kind kind;
+};
+
+TAILQ_HEAD(roost_verbs_objects, roost_verbs_object);
+
 struct roost_verbs_context {
 	struct roost_device *device;
 	struct roost_ctx *ctx;
+	pthread_mutex_t lock;               /* of objects */
+	struct roost_verbs_objects objects; /* newest first */
 	struct verbs_context vctx; /* .context is what the program has */
+};
+
+/* A thread domain is a promise about threads; nothing here depends on it. */
+struct roost_verbs_td {
+	struct ibv_td ibv; /* first */
+	struct roost_verbs_object object;
+	_Atomic uint32_t refs; /* parent domains */
 };
 
 struct roost_verbs_pd {
 	struct ibv_pd ibv; /* first */
+	struct roost_verbs_object object;
 	struct roost_pd *pd;
+	struct roost_verbs_pd *parent; /* a parent domain: the PD it is for */
+	struct roost_verbs_td *td;     /* a parent domain's, or NULL */
+	_Atomic uint32_t refs; /* objects and parent domains made with it */
 };
 
 struct roost_verbs_mr {
 	struct ibv_mr ibv; /* first */
+	struct roost_verbs_object object;
 	struct roost_mr *mr;
+	struct roost_verbs_dm *dm; /* the device memory it is of, or NULL */
+	bool is_null;
+};
+
+struct roost_verbs_mw {
+	struct ibv_mw ibv; /* first */
+	struct roost_verbs_object object;
+	struct roost_mw *mw;
+};
+
+struct roost_verbs_dm {
+	struct ibv_dm ibv; /* first */
+	struct roost_verbs_object object;
+	uint8_t *memory;
+	size_t len_bytes;
+	_Atomic uint32_t refs; /* regions of it */
+};
+
+struct roost_verbs_ah {
+	struct ibv_ah ibv; /* first */
+	struct roost_verbs_object object;
+	struct roost_ah *ah;
 };
 
 struct roost_verbs_channel {
@@ -62,28 +123,53 @@ struct roost_verbs_channel {
 
 struct roost_verbs_cq {
 	struct ibv_cq_ex ibv; /* first; a struct ibv_cq too */
+	struct roost_verbs_object object;
 	struct roost_cq *cq;
 	struct roost_device *device;
+	struct roost_verbs_pd *parent_domain; /* or NULL */
 	/* The completion that the read_ calls are about; valid between
 	 * start_poll and end_poll, for the thread that polls.
 	 */
 	const struct roost_cqe *current;
 };
 
+struct roost_verbs_srq {
+	struct ibv_srq ibv; /* first */
+	struct roost_verbs_object object;
+	struct roost_srq *srq;
+	enum ibv_srq_type type;
+};
+
+/* One opening of an XRC domain. */
+struct roost_verbs_xrcd {
+	struct ibv_xrcd ibv; /* first */
+	struct roost_verbs_object object;
+	struct roost_xrcd *xrcd;
+	uint64_t domain_id;    /* equal in all openings of a domain */
+	int fd;                /* keeps its inode from being another's;
+				* -1: a domain without a file */
+	_Atomic uint32_t refs; /* QP handles that were opened with it */
+	LIST_ENTRY(roost_verbs_xrcd) link;
+};
+
 /* What ibv_wr_start() to ibv_wr_complete() collect. Under the send queue's
  * lock, which the engine holds in between.
  */
 struct roost_verbs_batch {
-	struct roost_send_wr wr; /* begun and waiting for its data */
-	bool open;               /* wr is such a one */
+	struct roost_send_wr wr; /* begun, goes when nothing is missing */
+	uint8_t missing;         /* setters it waits for; 0: none is begun */
 	int error;               /* first one, negative; 0: none */
+	/* Data that came before the other setter; UD and XRC only. */
+	struct roost_verbs_kept *kept;
 };
 
 struct roost_verbs_qp {
-	struct ibv_qp_ex ibv; /* first; a struct ibv_qp too */
-	bool has_ex;          /* created for the ibv_wr_ calls */
+	struct roost_verbs_abi_qp_ex ibv; /* first; a struct ibv_qp too */
+	struct roost_verbs_object object;
+	bool has_ex; /* created for the ibv_wr_ calls */
 	struct roost_qp *qp;
 	struct roost_device *device;
+	struct roost_verbs_target *target; /* XRC_RECV: open_qp.c; or NULL */
 	struct roost_verbs_batch batch;
 };
 
@@ -105,9 +191,34 @@ static inline struct roost_verbs_pd *roost_verbs_pd(struct ibv_pd *pd)
 	return (struct roost_verbs_pd *)pd;
 }
 
+static inline struct roost_verbs_mr *roost_verbs_mr(struct ibv_mr *mr)
+{
+	return (struct roost_verbs_mr *)mr;
+}
+
+static inline struct roost_verbs_mw *roost_verbs_mw(struct ibv_mw *mw)
+{
+	return (struct roost_verbs_mw *)mw;
+}
+
+static inline struct roost_verbs_ah *roost_verbs_ah(struct ibv_ah *ah)
+{
+	return (struct roost_verbs_ah *)ah;
+}
+
 static inline struct roost_verbs_cq *roost_verbs_cq(struct ibv_cq *cq)
 {
 	return (struct roost_verbs_cq *)cq;
+}
+
+static inline struct roost_verbs_srq *roost_verbs_srq(struct ibv_srq *srq)
+{
+	return (struct roost_verbs_srq *)srq;
+}
+
+static inline struct roost_verbs_xrcd *roost_verbs_xrcd(struct ibv_xrcd *xrcd)
+{
+	return (struct roost_verbs_xrcd *)xrcd;
 }
 
 static inline struct roost_verbs_qp *roost_verbs_qp(struct ibv_qp *qp)
@@ -120,12 +231,59 @@ static inline struct roost_dev *roost_verbs_dev(struct ibv_context *context)
 	return roost_device_dev(roost_verbs_context(context)->device);
 }
 
+/*
+ * An object was made with this PD, or with this parent domain. The engine
+ * knows real PDs only, and what is in use of a parent domain is known here.
+ */
+static inline void roost_verbs_pd_hold(struct ibv_pd *pd)
+{
+	atomic_fetch_add(&roost_verbs_pd(pd)->refs, 1);
+}
+
+static inline void roost_verbs_pd_release(struct ibv_pd *pd)
+{
+	atomic_fetch_sub(&roost_verbs_pd(pd)->refs, 1);
+}
+
+/* The object is the program's from now on, and no longer. */
+static inline void roost_verbs_object_add(struct ibv_context *context,
+					  enum roost_verbs_kind kind, void *ibv,
+					  struct roost_verbs_object *object)
+{
+	struct roost_verbs_context *c = roost_verbs_context(context);
+
+	object->ibv = ibv;
+	object->kind = kind;
+	pthread_mutex_lock(&c->lock);
+	TAILQ_INSERT_HEAD(&c->objects, object, link);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static inline void roost_verbs_object_del(struct ibv_context *context,
+					  struct roost_verbs_object *object)
+{
+	struct roost_verbs_context *c = roost_verbs_context(context);
+
+	pthread_mutex_lock(&c->lock);
+	TAILQ_REMOVE(&c->objects, object, link);
+	pthread_mutex_unlock(&c->lock);
+}
+
 /* 0 or -errno in; 0 or the errno value out, and in errno. */
 static inline int roost_verbs_result(int rc)
 {
 	if (rc < 0)
 		errno = -rc;
 	return -rc;
+}
+
+/* 0 or -errno in; 0 or -1 out, and errno. */
+static inline int roost_verbs_minus_one(int rc)
+{
+	if (rc == 0)
+		return 0;
+	errno = -rc;
+	return -1;
 }
 
 /* -errno in; NULL out, and errno. */
@@ -149,9 +307,48 @@ int roost_verbs_query_device_ex(struct ibv_context *context,
 				size_t attr_size);
 int roost_verbs_query_port(struct ibv_context *context, uint8_t port_num,
 			   struct ibv_port_attr *attr, size_t attr_size);
+int roost_verbs_query_rt_values(struct ibv_context *context,
+				struct ibv_values_ex *values);
+/* pd.c */
+struct ibv_pd *
+roost_verbs_alloc_parent_domain(struct ibv_context *context,
+				struct ibv_parent_domain_init_attr *attr);
+struct ibv_td *roost_verbs_alloc_td(struct ibv_context *context,
+				    struct ibv_td_init_attr *attr);
+int roost_verbs_dealloc_td(struct ibv_td *td);
+/* mr.c */
+struct ibv_mr *roost_verbs_alloc_null_mr(struct ibv_pd *pd);
+int roost_verbs_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
+			  uint32_t flags, struct ibv_sge *sg_list,
+			  uint32_t num_sges);
+/* Register memory that the caller has checked; dm: of this, or NULL. */
+struct ibv_mr *roost_verbs_mr_new(struct ibv_pd *pd, void *addr, size_t length,
+				  uint64_t iova, unsigned int access,
+				  struct roost_verbs_dm *dm);
+/* dm.c */
+struct ibv_dm *roost_verbs_alloc_dm(struct ibv_context *context,
+				    struct ibv_alloc_dm_attr *attr);
+int roost_verbs_free_dm(struct ibv_dm *dm);
+struct ibv_mr *roost_verbs_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm,
+				     uint64_t dm_offset, size_t length,
+				     unsigned int access);
+/* The longest that can be asked for. */
+#define ROOST_VERBS_DM_MAX_BYTES (UINT64_C(256) << 20)
+/* mw.c */
+struct ibv_mw *roost_verbs_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int roost_verbs_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
+			struct ibv_mw_bind *bind);
+int roost_verbs_dealloc_mw(struct ibv_mw *mw);
+/* Translate what a BIND_MW request asks for. Returns 0, -EINVAL (no window, or
+ * not of the type that is bound this way).
+ */
+int roost_verbs_map_bind(struct ibv_mw *mw, enum ibv_mw_type type,
+			 uint32_t rkey, const struct ibv_mw_bind_info *info,
+			 struct roost_mw_bind *bind);
 /* cq.c */
 int roost_verbs_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int roost_verbs_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+int roost_verbs_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 /* Takes nothing of attr; returns NULL and errno. */
 struct roost_verbs_cq *
 roost_verbs_cq_new(struct ibv_context *context,
@@ -159,17 +356,49 @@ roost_verbs_cq_new(struct ibv_context *context,
 /* cq_ex.c */
 struct ibv_cq_ex *roost_verbs_create_cq_ex(struct ibv_context *context,
 					   struct ibv_cq_init_attr_ex *attr);
+/* srq.c */
+struct ibv_srq *roost_verbs_create_srq_ex(struct ibv_context *context,
+					  struct ibv_srq_init_attr_ex *attr);
+int roost_verbs_get_srq_num(struct ibv_srq *srq, uint32_t *num);
+/* xrcd.c */
+struct ibv_xrcd *roost_verbs_open_xrcd(struct ibv_context *context,
+				       struct ibv_xrcd_init_attr *attr);
+int roost_verbs_close_xrcd(struct ibv_xrcd *xrcd);
 /* qp.c */
 struct ibv_qp *roost_verbs_create_qp_ex(struct ibv_context *context,
 					struct ibv_qp_init_attr_ex *attr);
-/* qp_ex.c: fill the ibv_wr_ calls. Returns 0, or -EOPNOTSUPP (an operation
- * in send_ops that this type of QP has not).
+int roost_verbs_modify_qp_rate_limit(struct ibv_qp *qp,
+				     struct ibv_qp_rate_limit_attr *attr);
+/* qp_ex.c: fill the ibv_wr_ calls. Returns 0, -EOPNOTSUPP (an operation in
+ * send_ops that this type of QP has not), -ENOMEM. The QP's memory is not
+ * zeroed by it; free() batch.kept in the end.
  */
-int roost_verbs_qp_ex_init(struct roost_verbs_qp *qp, uint64_t send_ops);
+int roost_verbs_qp_ex_init(struct roost_verbs_qp *qp, enum roost_qp_type type,
+			   uint64_t send_ops);
+/* Fill what programs see of a QP; pd may be NULL. */
+void roost_verbs_qp_init_ibv(struct roost_verbs_qp *qp,
+			     struct ibv_context *context, struct ibv_pd *pd,
+			     const struct ibv_qp_init_attr_ex *attr);
+/* Undo that, and free it. */
+void roost_verbs_qp_free(struct roost_verbs_qp *qp);
+/* open_qp.c: handles of one XRC target. */
+struct ibv_qp *roost_verbs_open_qp(struct ibv_context *context,
+				   struct ibv_qp_open_attr *attr);
+/* qp is the first handle of the target qp->qp. Returns 0, -ENOMEM. */
+int roost_verbs_target_new(struct roost_verbs_qp *qp,
+			   const struct roost_verbs_xrcd *xrcd);
+/* Frees the handle, and with the last one the target. Returns 0, or what the
+ * engine says, and nothing has changed then.
+ */
+int roost_verbs_target_close(struct roost_verbs_qp *qp);
+/* The program still has this handle; an event for a closed one is nobody's. */
+bool roost_verbs_target_is_open(const struct roost_verbs_qp *qp);
 /* post.c */
 int roost_verbs_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 			  struct ibv_send_wr **bad_wr);
 int roost_verbs_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 			  struct ibv_recv_wr **bad_wr);
+int roost_verbs_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
+			      struct ibv_recv_wr **bad_wr);
 
 #endif

@@ -19,12 +19,6 @@ ANSWER int err(void)
 	return EOPNOTSUPP;
 }
 
-ANSWER int neg_err(void)
-{
-	errno = EOPNOTSUPP;
-	return -EOPNOTSUPP;
-}
-
 ANSWER int minus_one(void)
 {
 	errno = EOPNOTSUPP;

@@ -42,6 +42,29 @@ static inline bool roost_gid_is_link_local(const struct roost_gid *g)
 	return g->b[0] == 0xfe && (g->b[1] & 0xc0) == 0x80;
 }
 
+static inline bool roost_gid_is_multicast(const struct roost_gid *g)
+{
+	return roost_gid_is_v4(g) ? (g->b[12] & 0xf0) == 0xe0 : g->b[0] == 0xff;
+}
+
+/* The MAC of a group: 23 bits of IPv4 (RFC 1112), 32 of IPv6 (RFC 2464). */
+static inline void roost_gid_multicast_mac(const struct roost_gid *g,
+					   uint8_t mac[6])
+{
+	if (roost_gid_is_v4(g)) {
+		mac[0] = 0x01;
+		mac[1] = 0x00;
+		mac[2] = 0x5e;
+		mac[3] = g->b[13] & 0x7f;
+		mac[4] = g->b[14];
+		mac[5] = g->b[15];
+	} else {
+		mac[0] = 0x33;
+		mac[1] = 0x33;
+		memcpy(mac + 2, &g->b[12], 4);
+	}
+}
+
 /* addr: the four address bytes in network order. */
 static inline struct roost_gid roost_gid_from_v4(const uint8_t addr[4])
 {

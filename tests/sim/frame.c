@@ -23,8 +23,10 @@ static void check_outer(struct sim *sim, int side, const uint8_t *data,
 	const struct sim_end *from = &sim->ends[side];
 	const struct sim_end *to = &sim->ends[!side];
 
-	assert_memory_equal(data, to->mac, 6);
 	assert_memory_equal(data + 6, from->mac, 6);
+	if (roost_gid_is_multicast(&frame->dgid))
+		return;
+	assert_memory_equal(data, to->mac, 6);
 	assert_true(frame->udp_src >= 0xc000);
 	if (frame->ipv6) {
 		assert_memory_equal(&frame->sgid, &from->gid6, 16);
@@ -37,15 +39,27 @@ static void check_outer(struct sim *sim, int side, const uint8_t *data,
 	assert_int_equal(frame->l3[6] & 0xe0, 0x40);
 }
 
+uint32_t sim_read_psns(const struct sim_qp *qp, uint32_t len_bytes)
+{
+	uint32_t mtu_bytes = roost_mtu_bytes(qp->conf.mtu);
+
+	return len_bytes == 0 ? 1 : (len_bytes + mtu_bytes - 1) / mtu_bytes;
+}
+
 /* A request is the next one, or one that was sent before and is repeated. */
 static void check_psn(struct sim_qp *from, const struct roost_pkt *pkt)
 {
 	int32_t ahead = roost_psn_diff(pkt->psn, from->top_psn);
+	uint32_t psns = 1;
 
+	if (pkt->info->op == ROOST_OP_READ_REQ)
+		psns = sim_read_psns(from, pkt->dma_len_bytes);
+	if ((int32_t)psns > from->read_psns)
+		from->read_psns = (int32_t)psns;
 	assert_true(ahead <= 0);
-	assert_true(ahead >= -WINDOW_PKTS);
+	assert_true(ahead >= -(WINDOW_PKTS + from->read_psns));
 	if (ahead == 0)
-		from->top_psn = roost_psn_add(pkt->psn, 1);
+		from->top_psn = roost_psn_add(pkt->psn, psns);
 }
 
 static void check_request(struct sim_qp *from, const struct roost_pkt *pkt)
@@ -56,10 +70,10 @@ static void check_request(struct sim_qp *from, const struct roost_pkt *pkt)
 		assert_true(pkt->payload_len_bytes <= mtu_bytes);
 	else
 		assert_int_equal(pkt->payload_len_bytes, mtu_bytes);
-	if (pkt->info->flags & ROOST_OPF_LAST)
-		assert_true(pkt->ackreq);
-	else
+	if (!(pkt->info->flags & ROOST_OPF_LAST))
 		assert_false(pkt->solicited);
+	else if (pkt->info->service != ROOST_SERVICE_UC)
+		assert_true(pkt->ackreq);
 	check_psn(from, pkt);
 }
 
@@ -84,7 +98,7 @@ void sim_check_frame(struct sim *sim, int side, const void *data, size_t len,
 	assert_int_equal(pkt->pkey, 0xffff);
 	to = qp_by_number(sim, pkt->dest_qpn);
 	/* Its peer may have been destroyed. */
-	if (to == NULL || to->peer == NULL)
+	if (to == NULL || to->peer == NULL || to->conf.type == ROOST_QPT_UD)
 		return;
 	assert_int_equal(to->end->side, !side);
 	if (pkt->info->flags & ROOST_OPF_REQUEST)

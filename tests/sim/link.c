@@ -106,11 +106,12 @@ static uint64_t arrival(struct sim *sim, int side)
 {
 	const struct sim_faults *f = &sim->link.faults[side];
 	struct sim_wire *wire = sim->link.wires[side];
+	bool late = f->late_nth != 0 && f->late_nth == wire->nb_offered;
 	uint64_t leave_ns =
 		sim->now_ns > wire->free_at_ns ? sim->now_ns : wire->free_at_ns;
 
 	wire->free_at_ns = leave_ns + SLOT_NS;
-	return wire->free_at_ns + f->delay_ns +
+	return wire->free_at_ns + f->delay_ns + (late ? f->late_ns : 0) +
 	       sim_random_below(&sim->rng, f->jitter_ns + 1) +
 	       sim_random_below(&sim->rng, f->reorder_pkts + 1ull) * SLOT_NS;
 }
@@ -126,7 +127,9 @@ static void deliver(struct sim *sim, int side, uint8_t *data, size_t len)
 		sim->link.nb_corrupt[side]++;
 	}
 	put_at(sim, side, arrival(sim, side), data, len);
-	if (sim_random_chance(&sim->rng, f->dup_ppm)) {
+	if (sim_random_chance(&sim->rng, f->dup_ppm) ||
+	    (f->dup_nth != 0 &&
+	     f->dup_nth == sim->link.wires[side]->nb_offered)) {
 		sim->link.nb_dup[side]++;
 		put_at(sim, side, arrival(sim, side), data, len);
 	}

@@ -16,6 +16,11 @@ const struct sim_qp_conf sim_qp_conf_default = {
 	.retry_cnt = 7,
 	.rnr_retry = 7,
 	.min_rnr_timer = 1, /* 10 us */
+	.rd_atomic = 4,
+	.access = ROOST_ACCESS_LOCAL_WRITE | ROOST_ACCESS_REMOTE_WRITE |
+		  ROOST_ACCESS_REMOTE_READ | ROOST_ACCESS_REMOTE_ATOMIC |
+		  ROOST_ACCESS_FLUSH_GLOBAL,
+	.qkey = 0x11111111,
 };
 
 struct sim_qp *sim_qp_new(struct sim *sim, int side,
@@ -33,7 +38,7 @@ struct sim_qp *sim_qp_new(struct sim *sim, int side,
 			     ? (uint32_t)sim_random_below(&sim->rng, 1u << 24)
 			     : (uint32_t)qp->conf.sq_psn;
 	init = (struct roost_qp_init){
-		.type = ROOST_QPT_RC,
+		.type = qp->conf.type,
 		.send_cq = qp->conf.cq != NULL ? qp->conf.cq : qp->end->cq,
 		.recv_cq = qp->conf.cq != NULL ? qp->conf.cq : qp->end->cq,
 		.cap = {
@@ -44,9 +49,17 @@ struct sim_qp *sim_qp_new(struct sim *sim, int side,
 			.max_inline_bytes = qp->conf.max_inline_bytes,
 		},
 		.sq_sig_all = qp->conf.sig_all,
+		.block_self_mcast = qp->conf.block_self_mcast,
+		.srq = qp->conf.srq,
+		.xrcd = qp->conf.xrcd,
 		.owner = qp,
 	};
-	assert_int_equal(roost_qp_create(qp->end->pd, &init, &qp->qp), 0);
+	assert_int_equal(roost_qp_create(qp->end->ctx,
+					 qp->conf.type == ROOST_QPT_XRC_TGT
+						 ? NULL
+						 : qp->end->pd,
+					 &init, &qp->qp),
+			 0);
 	qp->qpn = roost_qp_num(qp->qp);
 	assert_true(sim->nb_qps < SIM_QPS_MAX);
 	sim->qps[sim->nb_qps++] = qp;
@@ -81,44 +94,64 @@ void sim_qp_join(struct sim_qp *a, struct sim_qp *b)
 	b->peer = a;
 }
 
+/* What each type must be given, and what it cannot take. */
+static const struct {
+	uint32_t init, rtr, rts;
+} masks[ROOST_QPT_COUNT] = {
+#define CONNECTED                                                              \
+	(ROOST_QP_AV | ROOST_QP_PATH_MTU | ROOST_QP_DEST_QPN | ROOST_QP_RQ_PSN)
+#define RESPONDS (ROOST_QP_MAX_DEST_RD_ATOMIC | ROOST_QP_MIN_RNR_TIMER)
+#define REQUESTS                                                               \
+	(ROOST_QP_SQ_PSN | ROOST_QP_TIMEOUT | ROOST_QP_RETRY_CNT |             \
+	 ROOST_QP_RNR_RETRY | ROOST_QP_MAX_QP_RD_ATOMIC)
+	[ROOST_QPT_RC] = { ROOST_QP_ACCESS_FLAGS, CONNECTED | RESPONDS,
+			   REQUESTS },
+	[ROOST_QPT_UC] = { ROOST_QP_ACCESS_FLAGS, CONNECTED, ROOST_QP_SQ_PSN },
+	[ROOST_QPT_UD] = { ROOST_QP_QKEY, 0, ROOST_QP_SQ_PSN },
+	[ROOST_QPT_XRC_INI] = { ROOST_QP_ACCESS_FLAGS, CONNECTED, REQUESTS },
+	[ROOST_QPT_XRC_TGT] = { ROOST_QP_ACCESS_FLAGS, CONNECTED | RESPONDS,
+				ROOST_QP_SQ_PSN | ROOST_QP_TIMEOUT },
+};
+
 int sim_qp_to_init(struct sim_qp *qp)
 {
 	struct roost_qp_attr attr = {
 		.state = ROOST_QPS_INIT,
 		.port_num = 1,
-		.access = ROOST_ACCESS_LOCAL_WRITE,
+		.access = qp->conf.access,
+		.qkey = qp->conf.qkey,
 	};
 
 	return roost_qp_modify(qp->qp, &attr,
 			       ROOST_QP_STATE | ROOST_QP_PORT |
 				       ROOST_QP_PKEY_INDEX |
-				       ROOST_QP_ACCESS_FLAGS);
+				       masks[qp->conf.type].init);
 }
 
 int sim_qp_to_rtr(struct sim_qp *qp)
 {
-	const struct sim_end *to = qp->peer->end;
 	struct roost_qp_attr attr = {
 		.state = ROOST_QPS_RTR,
 		.path_mtu = qp->conf.mtu,
-		.rq_psn = qp->peer->sq_psn,
-		.dest_qpn = qp->peer->qpn,
 		.min_rnr_timer = qp->conf.min_rnr_timer,
-		.av = {
+		.max_dest_rd_atomic = qp->conf.rd_atomic,
+	};
+
+	if (qp->conf.type != ROOST_QPT_UD) {
+		const struct sim_end *to = qp->peer->end;
+
+		attr.rq_psn = qp->peer->sq_psn;
+		attr.dest_qpn = qp->peer->qpn;
+		attr.av = (struct roost_av){
 			.is_global = true,
 			.port_num = 1,
 			.dgid = qp->conf.ipv6 ? to->gid6 : to->gid,
 			.sgid_index = qp->conf.ipv6 ? 1 : 0,
 			.hop_limit = 64,
-		},
-	};
-
+		};
+	}
 	return roost_qp_modify(qp->qp, &attr,
-			       ROOST_QP_STATE | ROOST_QP_AV |
-				       ROOST_QP_PATH_MTU | ROOST_QP_DEST_QPN |
-				       ROOST_QP_RQ_PSN |
-				       ROOST_QP_MAX_DEST_RD_ATOMIC |
-				       ROOST_QP_MIN_RNR_TIMER);
+			       ROOST_QP_STATE | masks[qp->conf.type].rtr);
 }
 
 int sim_qp_to_rts(struct sim_qp *qp)
@@ -129,14 +162,12 @@ int sim_qp_to_rts(struct sim_qp *qp)
 		.timeout = qp->conf.timeout,
 		.retry_cnt = qp->conf.retry_cnt,
 		.rnr_retry = qp->conf.rnr_retry,
+		.max_rd_atomic = qp->conf.rd_atomic,
 	};
 
 	qp->top_psn = roost_psn(qp->sq_psn);
 	return roost_qp_modify(qp->qp, &attr,
-			       ROOST_QP_STATE | ROOST_QP_SQ_PSN |
-				       ROOST_QP_TIMEOUT | ROOST_QP_RETRY_CNT |
-				       ROOST_QP_RNR_RETRY |
-				       ROOST_QP_MAX_QP_RD_ATOMIC);
+			       ROOST_QP_STATE | masks[qp->conf.type].rts);
 }
 
 int sim_qp_to(struct sim_qp *qp, enum roost_qp_state state)

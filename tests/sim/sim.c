@@ -71,6 +71,11 @@ static void end_open(struct sim *sim, int side)
 	assert_int_equal(roost_mr_reg(end->pd, sim->arena, SIM_ARENA_BYTES,
 				      (uintptr_t)sim->arena,
 				      ROOST_ACCESS_LOCAL_WRITE |
+					      ROOST_ACCESS_REMOTE_WRITE |
+					      ROOST_ACCESS_REMOTE_READ |
+					      ROOST_ACCESS_REMOTE_ATOMIC |
+					      ROOST_ACCESS_FLUSH_GLOBAL |
+					      ROOST_ACCESS_MW_BIND |
 					      ROOST_ACCESS_ON_DEMAND,
 				      &end->mr),
 			 0);
@@ -183,8 +188,10 @@ static void poll_async(struct sim_end *end)
 	struct roost_event event;
 
 	while (roost_channel_read(channel, &event) == 0) {
-		if (event.type == ROOST_EVENT_CQ_ERR) {
-			end->cq_async[event.type]++;
+		if (event.type == ROOST_EVENT_CQ_ERR ||
+		    event.type == ROOST_EVENT_SRQ_ERR ||
+		    event.type == ROOST_EVENT_SRQ_LIMIT_REACHED) {
+			end->other_async[event.type]++;
 		} else {
 			struct sim_qp *qp = event.source->owner;
 

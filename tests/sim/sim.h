@@ -34,7 +34,9 @@
 
 #include "lib/engine/cq.h"
 #include "lib/engine/dev.h"
+#include "lib/engine/mr.h"
 #include "lib/engine/qp.h"
+#include "lib/engine/srq.h"
 #include "lib/engine/worker.h"
 #include "lib/wire/frame.h"
 
@@ -74,8 +76,11 @@ struct sim_faults {
 	uint64_t delay_ns;
 	uint64_t jitter_ns; /* up to this much more, for each frame */
 	int64_t drop_nth;   /* the frame with this number; -1: none */
-	bool carrier_off;   /* everything is lost */
-	uint16_t take_max;  /* of a burst the port takes so many; 0: all */
+	uint64_t dup_nth;   /* the same, counted from 1; 0: none */
+	uint64_t late_nth;  /* comes late_ns later than it should */
+	uint64_t late_ns;
+	bool carrier_off;  /* everything is lost */
+	uint16_t take_max; /* of a burst the port takes so many; 0: all */
 };
 
 /* A frame as it was sent, before the link did anything to it. */
@@ -120,13 +125,13 @@ struct sim_end {
 	struct roost_worker *worker;
 	struct roost_ctx *ctx;
 	struct roost_pd *pd;
-	struct roost_mr *mr;      /* of the whole arena */
+	struct roost_mr *mr;      /* of the whole arena, for every access */
 	struct roost_cq *cq;      /* of QPs that bring none */
 	struct roost_neigh neigh; /* of the other end */
 	int neigh_refs;
 	unsigned int nb_punted;
-	uint32_t cq_async[SIM_ASYNC_TYPES];
-	struct roost_dev_counters counters; /* sim_counters() */
+	uint32_t other_async[SIM_ASYNC_TYPES]; /* not of QPs */
+	struct roost_dev_counters counters;    /* sim_counters() */
 };
 
 struct sim {
@@ -180,6 +185,7 @@ uint64_t sim_seed(void);
 /* ---- QPs (qp.c) ----------------------------------------------------- */
 
 struct sim_qp_conf {
+	enum roost_qp_type type;
 	enum roost_mtu mtu;
 	uint32_t max_send_wr;
 	uint32_t max_recv_wr;
@@ -189,9 +195,15 @@ struct sim_qp_conf {
 	uint8_t retry_cnt;
 	uint8_t rnr_retry;
 	uint8_t min_rnr_timer;
+	uint8_t rd_atomic; /* READs and atomics at a time, both directions */
+	uint32_t access;   /* what the peer may do */
+	uint32_t qkey;     /* UD */
 	bool sig_all;
+	bool block_self_mcast;
 	bool ipv6;
 	struct roost_cq *cq; /* NULL: the one of the end */
+	struct roost_srq *srq;
+	struct roost_xrcd *xrcd; /* XRC_TGT */
 };
 
 extern const struct sim_qp_conf sim_qp_conf_default;
@@ -208,7 +220,10 @@ struct sim_wr {
 	uint32_t len_bytes;
 	uint32_t flags; /* enum roost_send_flags */
 	uint32_t imm_be;
-	uint8_t opcode; /* enum roost_wr_opcode */
+	uint8_t opcode;          /* enum roost_wr_opcode */
+	struct sim_slice remote; /* what it works on over there */
+	uint64_t orig;           /* atomics: what must come back */
+	bool check_orig;
 	unsigned int nb_completions;
 	struct roost_cqe cqe;
 };
@@ -229,6 +244,12 @@ struct sim_qp {
 	struct sim_qp_conf conf;
 	uint32_t sq_psn;
 	struct roost_psn top_psn; /* behind the highest that was seen sent */
+	int32_t read_psns;        /* the most that one READ took */
+	/* Where its atomics go, and what must stand there when all that were
+	 * posted are done.
+	 */
+	struct sim_slice counter;
+	uint64_t counted;
 	struct sim_wrs sends;
 	struct sim_wrs recvs;
 	uint32_t match; /* the peer's send that the next receive should take */
@@ -262,6 +283,16 @@ struct sim_msg {
 	uint32_t sge_len_bytes[SIM_SGES_MAX];
 	uint32_t lkey;    /* instead of the right one; 0: the right one */
 	uint32_t bad_sge; /* the SGE that gets lkey */
+	/* Of requests to remote memory. Each WRITE and READ has memory of its
+	 * own there, and all atomics of a QP the same eight bytes, unless
+	 * remote says otherwise; then the result is not compared.
+	 */
+	uint64_t remote;
+	uint32_t rkey;
+	uint64_t swap_add;
+	uint64_t compare;
+	uint8_t flush_type;
+	struct roost_mw_bind bind;
 };
 
 /* Post; the number of the request, counted from 0 for each queue. They fail
@@ -287,7 +318,9 @@ void sim_expect_send_open(struct sim_qp *qp, uint32_t i);
 void sim_expect_recv_open(struct sim_qp *qp, uint32_t i);
 /* Every send (if signalled) and every receive of both completed well. */
 void sim_expect_all_good(struct sim_qp *a, struct sim_qp *b);
-/* No byte outside the receive buffers was written. */
+/* Its atomics were executed once each. */
+void sim_check_counter(struct sim_qp *qp);
+/* No byte outside the buffers of its requests was written, here or there. */
 void sim_check_guards(struct sim_qp *qp);
 
 /* ---- frames (frame.c, pcap.c) --------------------------------------- */
@@ -300,6 +333,8 @@ void sim_forge(struct sim_qp *qp, const struct roost_bth *bth,
 	       const void *after_bth, size_t len);
 /* An ACK or a NAK to qp. */
 void sim_forge_ack(struct sim_qp *qp, uint8_t syndrome, uint32_t psn);
+/* How many PSNs a READ of that length takes. */
+uint32_t sim_read_psns(const struct sim_qp *qp, uint32_t len_bytes);
 /* Flow of frames from the peer of qp to qp. */
 struct roost_flow sim_flow_to(struct sim_qp *qp);
 void sim_forge_on(struct sim_qp *qp, const struct roost_flow *flow,

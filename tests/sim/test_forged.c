@@ -307,10 +307,6 @@ static void forged__wrong_header(void **state)
 		{ ROOST_OPCODE_UD_SEND_ONLY, 0, ROOST_DROP_QP_TYPE, 100 },
 		{ ROOST_OPCODE_XRC_SEND_ONLY, 0, ROOST_DROP_QP_TYPE, 100 },
 		{ ROOST_OPCODE_CNP, 0, ROOST_DROP_QP_TYPE, 16 },
-		{ ROOST_OPCODE_RC_READ_RESP_ONLY, 0,
-		  ROOST_DROP_UNEXPECTED_RESPONSE, 4 },
-		{ ROOST_OPCODE_RC_ATOMIC_ACK, 0, ROOST_DROP_UNEXPECTED_RESPONSE,
-		  12 },
 	};
 	static const uint8_t zeros[100];
 	struct sim_qp *a, *b;
@@ -335,6 +331,42 @@ static void forged__wrong_header(void **state)
 	/* Nobody got an answer. */
 	assert_int_equal(sim->link.nb_log[SIM_A], 12);
 	recover(sim, a, b);
+}
+
+/* A SEND is not answered with data. */
+static void forged__wrong_response(void **state)
+{
+	static const struct {
+		uint8_t opcode;
+		uint8_t len;
+	} rows[] = {
+		{ ROOST_OPCODE_RC_READ_RESP_ONLY, 4 },
+		{ ROOST_OPCODE_RC_READ_RESP_FIRST, 4 },
+		{ ROOST_OPCODE_RC_READ_RESP_MIDDLE, 0 },
+		{ ROOST_OPCODE_RC_READ_RESP_LAST, 8 },
+		{ ROOST_OPCODE_RC_ATOMIC_ACK, 12 },
+	};
+	static const uint8_t zeros[100];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sim_qp *a, *b;
+		struct sim *sim = in_flight(&a, &b);
+		struct roost_bth bth = {
+			.opcode = rows[i].opcode,
+			.pkey = 0xffff,
+			.dest_qpn = a->qpn,
+			.psn = roost_psn(a->sq_psn + 4),
+		};
+
+		sim_forge(a, &bth, zeros, rows[i].len);
+		sim_turn(sim);
+		sim_expect_send(a, 0, ROOST_WC_SUCCESS);
+		sim_expect_send(a, 1, ROOST_WC_BAD_RESP_ERR);
+		sim_expect_send(a, 2, ROOST_WC_WR_FLUSH_ERR);
+		assert_int_equal(roost_qp_state(a->qp), ROOST_QPS_ERR);
+		sim_free(sim);
+	}
 }
 
 /* ---- requests out of their sequence --------------------------------- */
@@ -541,6 +573,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(forged__foreign_address),
 	cmocka_unit_test(forged__pkey),
 	cmocka_unit_test(forged__wrong_header),
+	cmocka_unit_test(forged__wrong_response),
 	cmocka_unit_test(forged__opcode_sequence),
 	cmocka_unit_test(forged__packet_length),
 	cmocka_unit_test(forged__truncated),

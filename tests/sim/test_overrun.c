@@ -60,7 +60,7 @@ static void overrun__of_receives(void **state)
 	}
 	sim_recv(d, 10);
 	sim_run(sim);
-	assert_int_equal(sim->ends[SIM_B].cq_async[ROOST_EVENT_CQ_ERR], 1);
+	assert_int_equal(sim->ends[SIM_B].other_async[ROOST_EVENT_CQ_ERR], 1);
 	assert_int_equal(roost_qp_state(b->qp), ROOST_QPS_ERR);
 	assert_int_equal(roost_qp_state(d->qp), ROOST_QPS_ERR);
 	assert_int_equal(b->async[ROOST_EVENT_QP_FATAL], 1);
@@ -75,7 +75,7 @@ static void overrun__of_receives(void **state)
 	assert_int_equal(sim_qp_to(b, ROOST_QPS_RESET), 0);
 	sim_qp_destroy(b);
 	sim_qp_destroy(d);
-	assert_int_equal(sim->ends[SIM_B].cq_async[ROOST_EVENT_CQ_ERR], 1);
+	assert_int_equal(sim->ends[SIM_B].other_async[ROOST_EVENT_CQ_ERR], 1);
 	assert_int_equal(roost_cq_destroy(cq, NULL, NULL), 0);
 	sim_free(sim);
 }
@@ -98,7 +98,7 @@ static void overrun__of_sends(void **state)
 		sim_send(a, 10);
 	}
 	sim_run(sim);
-	assert_int_equal(sim->ends[SIM_A].cq_async[ROOST_EVENT_CQ_ERR], 1);
+	assert_int_equal(sim->ends[SIM_A].other_async[ROOST_EVENT_CQ_ERR], 1);
 	assert_int_equal(roost_qp_state(a->qp), ROOST_QPS_ERR);
 	assert_int_equal(a->async[ROOST_EVENT_QP_FATAL], 1);
 	assert_overrun(sim, cq);
@@ -135,7 +135,7 @@ static void overrun__exactly_full(void **state)
 		sim_poll(sim);
 	}
 	sim_expect_all_good(a, b);
-	assert_int_equal(sim->ends[SIM_B].cq_async[ROOST_EVENT_CQ_ERR], 0);
+	assert_int_equal(sim->ends[SIM_B].other_async[ROOST_EVENT_CQ_ERR], 0);
 	sim_qp_destroy(b);
 	assert_int_equal(roost_cq_destroy(cq, NULL, NULL), 0);
 	sim_free(sim);

@@ -44,11 +44,85 @@ static void wr_fill(struct sim_qp *qp, struct sim_wr *wr,
 	}
 }
 
-/* ---- post ----------------------------------------------------------- */
+/* ---- memory of the other side -------------------------------------------- */
+
+static void fill(struct sim_slice slice, uint8_t byte)
+{
+	memset(slice.data, byte, slice.len_bytes);
+}
+
+/* The eight bytes that all atomics of a QP work on. */
+static struct sim_slice counter_of(struct sim_qp *qp)
+{
+	if (qp->counter.data == NULL) {
+		/* Guards are as long as a cache line. */
+		qp->sim->arena_used = (qp->sim->arena_used + 7) & ~7ul;
+		qp->counter = sim_arena_take(qp->sim, 8);
+		qp->counted = sim_random(&qp->sim->rng);
+		memcpy(qp->counter.data, &qp->counted, 8);
+	}
+	return qp->counter;
+}
+
+/* What must come back, and what will stand there then. */
+static void expect_atomic(struct sim_qp *qp, struct sim_wr *wr,
+			  const struct sim_msg *msg)
+{
+	wr->orig = qp->counted;
+	wr->check_orig = true;
+	if (msg->opcode == ROOST_WR_FETCH_ADD)
+		qp->counted += msg->swap_add;
+	else if (qp->counted == msg->compare)
+		qp->counted = msg->swap_add;
+}
+
+static bool is_write(const struct sim_wr *wr)
+{
+	return wr->opcode == ROOST_WR_WRITE ||
+	       wr->opcode == ROOST_WR_WRITE_IMM ||
+	       wr->opcode == ROOST_WR_ATOMIC_WRITE;
+}
+
+static bool is_atomic(const struct sim_wr *wr)
+{
+	return wr->opcode == ROOST_WR_CMP_SWAP ||
+	       wr->opcode == ROOST_WR_FETCH_ADD;
+}
+
+/* What brings data to this side. */
+static bool is_read(const struct sim_wr *wr)
+{
+	return wr->opcode == ROOST_WR_READ || is_atomic(wr);
+}
+
+static void take_remote(struct sim_qp *qp, struct sim_wr *wr)
+{
+	if (is_atomic(wr)) {
+		wr->remote = counter_of(qp);
+	} else if (is_write(wr)) {
+		qp->sim->arena_used = (qp->sim->arena_used + 7) & ~7ul;
+		wr->remote = sim_arena_take(qp->sim, wr->len_bytes);
+		fill(wr->remote, SIM_BLANK_BYTE);
+	} else if (is_read(wr)) {
+		wr->remote = sim_arena_take(qp->sim, wr->len_bytes);
+		sim_random_fill(&qp->sim->rng, wr->remote.data,
+				wr->remote.len_bytes);
+	}
+}
+
+void sim_check_counter(struct sim_qp *qp)
+{
+	if (qp->counter.data != NULL)
+		assert_memory_equal(qp->counter.data, &qp->counted, 8);
+}
+
+/* ---- post ---------------------------------------------------------------- */
 
 int sim_try_send(struct sim_qp *qp, const struct sim_msg *msg)
 {
 	uint32_t number = qp->sends.count;
+	uint64_t counted;
+	size_t arena_used;
 	struct roost_sge sges[SIM_SGES_MAX];
 	struct sim_wr *wr = wr_new(&qp->sends);
 	struct roost_send_wr post = {
@@ -58,18 +132,45 @@ int sim_try_send(struct sim_qp *qp, const struct sim_msg *msg)
 		.opcode = msg->opcode,
 		.flags = msg->flags,
 		.imm_be = msg->imm_be,
+		.swap_add = msg->swap_add,
+		.compare = msg->compare,
+		.flush_type = msg->flush_type,
+		.flush_len_bytes = msg->opcode == ROOST_WR_FLUSH ? 8 : 0,
+		.bind = msg->bind,
 	};
 	int rc;
 
+	if (is_atomic(&(struct sim_wr){ .opcode = (uint8_t)msg->opcode }))
+		counter_of(qp);
+	counted = qp->counted;
+	arena_used = qp->sim->arena_used;
 	wr_fill(qp, wr, msg, sges);
-	for (uint32_t i = 0; i < wr->nb_slices; i++)
-		sim_random_fill(&qp->sim->rng, wr->slices[i].data,
-				wr->slices[i].len_bytes);
+	for (uint32_t i = 0; i < wr->nb_slices; i++) {
+		if (is_read(wr))
+			fill(wr->slices[i], SIM_BLANK_BYTE);
+		else
+			sim_random_fill(&qp->sim->rng, wr->slices[i].data,
+					wr->slices[i].len_bytes);
+	}
+	if (msg->remote == 0)
+		take_remote(qp, wr);
+	post.remote_addr =
+		msg->remote != 0 ? msg->remote : (uintptr_t)wr->remote.data;
+	if (msg->opcode == ROOST_WR_FLUSH && msg->remote == 0)
+		post.remote_addr = (uintptr_t)qp->sim->arena;
+	post.rkey = msg->rkey;
+	if (msg->rkey == 0 && qp->peer != NULL)
+		post.rkey = roost_mr_rkey(qp->peer->end->mr);
+	if (msg->remote == 0 && is_atomic(wr))
+		expect_atomic(qp, wr, msg);
 	roost_qp_send_begin(qp->qp);
 	rc = roost_qp_send_add(qp->qp, &post);
 	roost_qp_send_end(qp->qp);
-	if (rc != 0)
+	if (rc != 0) {
 		qp->sends.count--;
+		qp->counted = counted;
+		qp->sim->arena_used = arena_used;
+	}
 	return rc;
 }
 
@@ -148,7 +249,9 @@ static const uint8_t *walk_on(struct walk *w, uint32_t want, uint32_t *len)
 	return p;
 }
 
-static void check_data(const struct sim_wr *send, const struct sim_wr *recv)
+/* fresh: nothing else was ever written there. */
+static void check_data(const struct sim_wr *send, const struct sim_wr *recv,
+		       bool fresh)
 {
 	struct walk from = { .wr = send }, to = { .wr = recv };
 	uint32_t left = send->len_bytes, n, m;
@@ -164,31 +267,112 @@ static void check_data(const struct sim_wr *send, const struct sim_wr *recv)
 		}
 		left -= n;
 	}
+	if (!fresh)
+		return;
 	while ((q = walk_on(&to, UINT32_MAX, &n)) != NULL)
 		for (uint32_t i = 0; i < n; i++)
 			assert_int_equal(q[i], SIM_BLANK_BYTE);
 }
 
+static void check_guard(const uint8_t *p)
+{
+	for (uint32_t i = 0; i < SIM_GUARD_BYTES; i++)
+		assert_int_equal(p[i], SIM_GUARD_BYTE);
+}
+
+static void check_remote(const struct sim_wr *wr)
+{
+	const struct sim_wr there = {
+		.slices = { wr->remote },
+		.nb_slices = 1,
+		.len_bytes = wr->remote.len_bytes,
+	};
+
+	if (wr->remote.data == NULL)
+		return;
+	if (wr->check_orig)
+		assert_memory_equal(wr->slices[0].data, &wr->orig, 8);
+	else if (is_read(wr))
+		check_data(&there, wr, true);
+	else
+		check_data(wr, &there, true);
+	check_guard(wr->remote.data - SIM_GUARD_BYTES);
+	check_guard(wr->remote.data + wr->remote.len_bytes);
+}
+
+static bool takes_receive(const struct sim_wr *wr)
+{
+	return wr->opcode == ROOST_WR_SEND || wr->opcode == ROOST_WR_SEND_IMM ||
+	       wr->opcode == ROOST_WR_SEND_INV ||
+	       wr->opcode == ROOST_WR_WRITE_IMM;
+}
+
+/* The peer's request that this receive is for. What UC loses is skipped: its
+ * immediates must be the numbers of the requests.
+ */
+static const struct sim_wr *match(struct sim_qp *qp, const struct sim_wr *recv)
+{
+	const struct sim_wrs *sends = &qp->peer->sends;
+
+	if (qp->conf.type == ROOST_QPT_UC) {
+		assert_true(recv->cqe.imm_be >= qp->match);
+		qp->match = recv->cqe.imm_be;
+	}
+	while (qp->match < sends->count &&
+	       !takes_receive(&sends->wr[qp->match]))
+		qp->match++;
+	assert_true(qp->match < sends->count);
+	return &sends->wr[qp->match++];
+}
+
 static void check_received(struct sim_qp *qp, const struct sim_wr *recv)
 {
+	static const struct sim_wr nothing;
 	const struct sim_wr *send;
-	bool imm;
+	bool imm, write;
 
 	if (qp->no_data_check)
 		return;
 	assert_non_null(qp->peer);
-	assert_true(qp->match < qp->peer->sends.count);
-	send = &qp->peer->sends.wr[qp->match++];
-	imm = send->opcode == ROOST_WR_SEND_IMM;
+	send = match(qp, recv);
+	imm = send->opcode == ROOST_WR_SEND_IMM ||
+	      send->opcode == ROOST_WR_WRITE_IMM;
+	write = send->opcode == ROOST_WR_WRITE_IMM;
 	assert_int_equal(recv->cqe.byte_len, send->len_bytes);
-	assert_int_equal(recv->cqe.opcode, ROOST_WC_RECV);
+	assert_int_equal(recv->cqe.opcode,
+			 write ? ROOST_WC_RECV_WRITE_IMM : ROOST_WC_RECV);
 	assert_int_equal(recv->cqe.src_qpn, qp->peer->qpn);
 	assert_int_equal(recv->cqe.flags, imm ? ROOST_WC_WITH_IMM : 0);
 	assert_int_equal(recv->cqe.solicited,
 			 (send->flags & ROOST_SEND_SOLICITED) != 0);
 	if (imm)
 		assert_int_equal(recv->cqe.imm_be, send->imm_be);
-	check_data(send, recv);
+	if (write)
+		check_remote(send);
+	check_data(write ? &nothing : send, recv,
+		   qp->conf.type != ROOST_QPT_UC);
+}
+
+static const uint8_t wc_opcodes[ROOST_WR_OPCODE_COUNT] = {
+	[ROOST_WR_WRITE] = ROOST_WC_WRITE,
+	[ROOST_WR_WRITE_IMM] = ROOST_WC_WRITE,
+	[ROOST_WR_SEND] = ROOST_WC_SEND,
+	[ROOST_WR_SEND_IMM] = ROOST_WC_SEND,
+	[ROOST_WR_SEND_INV] = ROOST_WC_SEND,
+	[ROOST_WR_READ] = ROOST_WC_READ,
+	[ROOST_WR_CMP_SWAP] = ROOST_WC_CMP_SWAP,
+	[ROOST_WR_FETCH_ADD] = ROOST_WC_FETCH_ADD,
+	[ROOST_WR_LOCAL_INV] = ROOST_WC_LOCAL_INV,
+	[ROOST_WR_BIND_MW] = ROOST_WC_BIND_MW,
+	[ROOST_WR_FLUSH] = ROOST_WC_FLUSH,
+	[ROOST_WR_ATOMIC_WRITE] = ROOST_WC_ATOMIC_WRITE,
+};
+
+/* It is done: the memory of both sides is as it must be. */
+static void check_done(struct sim_qp *qp, const struct sim_wr *wr)
+{
+	if (qp->conf.type != ROOST_QPT_UC && !qp->no_data_check)
+		check_remote(wr);
 }
 
 static void check_sent(struct sim_qp *qp, const struct sim_wr *wr)
@@ -196,8 +380,10 @@ static void check_sent(struct sim_qp *qp, const struct sim_wr *wr)
 	if (wr->cqe.status != ROOST_WC_SUCCESS)
 		return;
 	assert_true(qp->conf.sig_all || wr->flags & ROOST_SEND_SIGNALED);
-	assert_int_equal(wr->cqe.opcode, ROOST_WC_SEND);
-	assert_int_equal(wr->cqe.byte_len, wr->len_bytes);
+	assert_int_equal(wr->cqe.opcode, wc_opcodes[wr->opcode]);
+	if (wr->opcode != ROOST_WR_FLUSH)
+		assert_int_equal(wr->cqe.byte_len, wr->len_bytes);
+	check_done(qp, wr);
 }
 
 void sim_wr_complete(struct sim *sim, const struct roost_cqe *cqe)
@@ -217,6 +403,7 @@ void sim_wr_complete(struct sim *sim, const struct roost_cqe *cqe)
 	for (uint32_t i = wrs->completed; i < number; i++) {
 		assert_false(is_recv || qp->conf.sig_all);
 		assert_false(wrs->wr[i].flags & ROOST_SEND_SIGNALED);
+		check_done(qp, &wrs->wr[i]);
 	}
 	wrs->completed = number + 1;
 	wr = &wrs->wr[number];
@@ -229,16 +416,10 @@ void sim_wr_complete(struct sim *sim, const struct roost_cqe *cqe)
 		check_received(qp, wr);
 }
 
-static void check_guard(const uint8_t *p)
+static void check_guards_of(const struct sim_wrs *wrs)
 {
-	for (uint32_t i = 0; i < SIM_GUARD_BYTES; i++)
-		assert_int_equal(p[i], SIM_GUARD_BYTE);
-}
-
-void sim_check_guards(struct sim_qp *qp)
-{
-	for (uint32_t i = 0; i < qp->recvs.count; i++) {
-		const struct sim_wr *wr = &qp->recvs.wr[i];
+	for (uint32_t i = 0; i < wrs->count; i++) {
+		const struct sim_wr *wr = &wrs->wr[i];
 
 		for (uint32_t j = 0; j < wr->nb_slices; j++) {
 			const struct sim_slice *s = &wr->slices[j];
@@ -246,10 +427,20 @@ void sim_check_guards(struct sim_qp *qp)
 			check_guard(s->data - SIM_GUARD_BYTES);
 			check_guard(s->data + s->len_bytes);
 		}
+		if (wr->remote.data == NULL)
+			continue;
+		check_guard(wr->remote.data - SIM_GUARD_BYTES);
+		check_guard(wr->remote.data + wr->remote.len_bytes);
 	}
 }
 
-/* ---- expect --------------------------------------------------------- */
+void sim_check_guards(struct sim_qp *qp)
+{
+	check_guards_of(&qp->sends);
+	check_guards_of(&qp->recvs);
+}
+
+/* ---- expect -------------------------------------------------------------- */
 
 static void expect(const struct sim_wrs *wrs, uint32_t i,
 		   enum roost_wc_status status)

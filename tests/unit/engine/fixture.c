@@ -119,7 +119,7 @@ struct roost_qp *fixture_qp(struct fixture *f, uint32_t n)
 	};
 	struct roost_qp *qp;
 
-	assert_int_equal(roost_qp_create(f->pd, &init, &qp), 0);
+	assert_int_equal(roost_qp_create(f->ctx, f->pd, &init, &qp), 0);
 	return qp;
 }
 

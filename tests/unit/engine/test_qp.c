@@ -25,6 +25,12 @@ static struct roost_qp_init good_init(struct fixture *f)
 	};
 }
 
+static int qp_create(struct fixture *f, struct roost_qp_init *init,
+		     struct roost_qp **qp)
+{
+	return roost_qp_create(f->ctx, f->pd, init, qp);
+}
+
 static void qp_create__gives_at_least_what_was_asked(void **state)
 {
 	struct roost_qp_init init, got;
@@ -38,7 +44,7 @@ static void qp_create__gives_at_least_what_was_asked(void **state)
 	init = good_init(&f);
 	init.owner = &owner;
 	init.sq_sig_all = true;
-	assert_int_equal(roost_qp_create(f.pd, &init, &qp), 0);
+	assert_int_equal(qp_create(&f, &init, &qp), 0);
 	assert_true(init.cap.max_send_wr >= 10);
 	assert_true(init.cap.max_recv_wr >= 100);
 	assert_true(init.cap.max_send_sge >= 2);
@@ -72,10 +78,10 @@ static void qp_create__limits(void **state)
 	do {                                                                   \
 		init = good_init(&f);                                          \
 		init.cap.field = limits->limit + 1;                            \
-		assert_int_equal(roost_qp_create(f.pd, &init, &qp), -EINVAL);  \
+		assert_int_equal(qp_create(&f, &init, &qp), -EINVAL);          \
 		init = good_init(&f);                                          \
 		init.cap.field = limits->limit;                                \
-		assert_int_equal(roost_qp_create(f.pd, &init, &qp), 0);        \
+		assert_int_equal(qp_create(&f, &init, &qp), 0);                \
 		assert_int_equal(init.cap.field, limits->limit);               \
 		assert_int_equal(roost_qp_destroy(qp, NULL), 0);               \
 	} while (0)
@@ -86,7 +92,7 @@ static void qp_create__limits(void **state)
 	BEYOND(max_inline_bytes, max_inline_bytes);
 	init = good_init(&f);
 	init.cap.max_send_wr = UINT32_MAX;
-	assert_int_equal(roost_qp_create(f.pd, &init, &qp), -EINVAL);
+	assert_int_equal(qp_create(&f, &init, &qp), -EINVAL);
 	fixture_close(&f);
 }
 
@@ -100,13 +106,13 @@ static void qp_create__type_and_cqs(void **state)
 	fixture_open(&f, NULL);
 	init = good_init(&f);
 	init.send_cq = NULL;
-	assert_int_equal(roost_qp_create(f.pd, &init, &qp), -EINVAL);
+	assert_int_equal(qp_create(&f, &init, &qp), -EINVAL);
 	init = good_init(&f);
 	init.recv_cq = NULL;
-	assert_int_equal(roost_qp_create(f.pd, &init, &qp), -EINVAL);
+	assert_int_equal(qp_create(&f, &init, &qp), -EINVAL);
 	init = good_init(&f);
 	init.type = ROOST_QPT_COUNT;
-	assert_int_equal(roost_qp_create(f.pd, &init, &qp), -EOPNOTSUPP);
+	assert_int_equal(qp_create(&f, &init, &qp), -EOPNOTSUPP);
 	/* Nothing is left behind that would keep the PD or the CQ. */
 	fixture_close(&f);
 }
@@ -124,7 +130,7 @@ static void qp_create__empty_queues(void **state)
 	fixture_open(&f, NULL);
 	init = good_init(&f);
 	init.cap = (struct roost_qp_cap){ 0 };
-	assert_int_equal(roost_qp_create(f.pd, &init, &qp), 0);
+	assert_int_equal(qp_create(&f, &init, &qp), 0);
 	assert_int_equal(init.cap.max_send_wr, 0);
 	assert_int_equal(init.cap.max_recv_wr, 0);
 	assert_int_equal(fixture_to_init(qp), 0);

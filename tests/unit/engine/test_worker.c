@@ -324,7 +324,8 @@ static void stress_open(struct stress *s)
 			.cap = { .max_send_wr = 64, .max_recv_wr = 64 },
 		};
 
-		assert_int_equal(roost_qp_create(s->f.pd, &init, &s->qps[i]),
+		assert_int_equal(roost_qp_create(s->f.ctx, s->f.pd, &init,
+						 &s->qps[i]),
 				 0);
 	}
 }

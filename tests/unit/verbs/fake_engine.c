@@ -9,7 +9,7 @@
 
 struct fake fake;
 
-static char a_device, a_dev, a_ctx, a_pd, a_mr, a_cq, a_qp;
+static char a_device, a_dev, a_ctx, a_cq, a_qp;
 static char an_async_channel, a_comp_channel;
 
 static const struct roost_dev_limits limits = {
@@ -21,6 +21,11 @@ static const struct roost_dev_limits limits = {
 	.max_cqe = 400,
 	.max_mr = 500,
 	.max_mr_size = UINT64_C(1) << 40,
+	.max_mw = 501,
+	.max_srq = 502,
+	.max_ah = 503,
+	.max_mcast_grp = 50,
+	.max_mcast_qp_attach = 51,
 	.max_pd = 600,
 	.max_qp_rd_atom = 16,
 	.max_gids = 4,
@@ -50,14 +55,12 @@ void fake_reset(void)
 	fake.gids[2] = roost_gid_from_v4((const uint8_t[]){ 198, 18, 0, 1 });
 }
 
-static int result(const char *call)
+int fake_result(const char *call)
 {
 	if (fake.fail_call && strcmp(fake.fail_call, call) == 0)
 		return fake.fail_rc;
 	return 0;
 }
-
-#define RESULT() result(__func__)
 
 /* ---- device ------------------------------------------------------------- */
 
@@ -67,8 +70,8 @@ int roost_device_open(const struct roost_config *config, unsigned int index,
 	(void)config;
 	*device = (struct roost_device *)&a_device;
 	fake.opened_index = index;
-	if (RESULT())
-		return RESULT();
+	if (FAKE_RESULT())
+		return FAKE_RESULT();
 	fake.device_opens++;
 	return 0;
 }
@@ -152,8 +155,8 @@ int roost_port_query_pkey(struct roost_dev *dev, uint8_t port_num,
 int roost_ctx_open(struct roost_dev *dev, struct roost_ctx **ctx)
 {
 	(void)dev;
-	if (RESULT())
-		return RESULT();
+	if (FAKE_RESULT())
+		return FAKE_RESULT();
 	fake.ctx_opens++;
 	*ctx = (struct roost_ctx *)&a_ctx;
 	return 0;
@@ -162,8 +165,8 @@ int roost_ctx_open(struct roost_dev *dev, struct roost_ctx **ctx)
 int roost_ctx_close(struct roost_ctx *ctx)
 {
 	(void)ctx;
-	if (RESULT())
-		return RESULT();
+	if (FAKE_RESULT())
+		return FAKE_RESULT();
 	fake.ctx_closes++;
 	return 0;
 }
@@ -172,57 +175,6 @@ struct roost_channel *roost_ctx_async_channel(struct roost_ctx *ctx)
 {
 	(void)ctx;
 	return (struct roost_channel *)&an_async_channel;
-}
-
-/* ---- memory ------------------------------------------------------------- */
-
-int roost_pd_alloc(struct roost_ctx *ctx, struct roost_pd **pd)
-{
-	(void)ctx;
-	*pd = (struct roost_pd *)&a_pd;
-	return RESULT();
-}
-
-int roost_pd_dealloc(struct roost_pd *pd)
-{
-	(void)pd;
-	return RESULT();
-}
-
-uint32_t roost_pd_handle(const struct roost_pd *pd)
-{
-	(void)pd;
-	return 77;
-}
-
-int roost_mr_reg(struct roost_pd *pd, void *addr, size_t len_bytes,
-		 uint64_t iova, uint32_t access, struct roost_mr **mr)
-{
-	(void)pd;
-	(void)addr;
-	*mr = (struct roost_mr *)&a_mr;
-	fake.mr_len = len_bytes;
-	fake.mr_iova = iova;
-	fake.mr_access = access;
-	return RESULT();
-}
-
-int roost_mr_dereg(struct roost_mr *mr)
-{
-	(void)mr;
-	return RESULT();
-}
-
-uint32_t roost_mr_lkey(const struct roost_mr *mr)
-{
-	(void)mr;
-	return 0x1111;
-}
-
-uint32_t roost_mr_rkey(const struct roost_mr *mr)
-{
-	(void)mr;
-	return 0x2222;
 }
 
 /* ---- completion queues -------------------------------------------------- */
@@ -237,7 +189,14 @@ int roost_cq_create(struct roost_ctx *ctx, uint32_t cqe,
 	fake.cq_channel = channel;
 	fake.cq_comp.owner = owner;
 	fake.cq_async.owner = owner;
-	return RESULT();
+	fake.cqs += FAKE_RESULT() == 0;
+	return FAKE_RESULT();
+}
+
+void roost_cq_ignore_overrun(struct roost_cq *cq)
+{
+	(void)cq;
+	fake.cq_ignores_overrun = true;
 }
 
 int roost_cq_destroy(struct roost_cq *cq, uint64_t *comp_acked,
@@ -246,7 +205,10 @@ int roost_cq_destroy(struct roost_cq *cq, uint64_t *comp_acked,
 	(void)cq;
 	(void)comp_acked;
 	(void)async_acked;
-	return RESULT();
+	if (FAKE_RESULT())
+		return FAKE_RESULT();
+	fake.cqs--;
+	return 0;
 }
 
 uint32_t roost_cq_entries(const struct roost_cq *cq)
@@ -270,8 +232,8 @@ struct roost_event_source *roost_cq_async_source(struct roost_cq *cq)
 int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
 {
 	(void)cq;
-	if (RESULT())
-		return RESULT();
+	if (FAKE_RESULT())
+		return FAKE_RESULT();
 	fake.cq_cqe = cqe;
 	return 0;
 }
@@ -322,17 +284,17 @@ void roost_cq_arm(struct roost_cq *cq, bool solicited_only)
 
 /* ---- queue pairs -------------------------------------------------------- */
 
-int roost_qp_create(struct roost_pd *pd, struct roost_qp_init *init,
-		    struct roost_qp **qp)
+int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
+		    struct roost_qp_init *init, struct roost_qp **qp)
 {
-	(void)pd;
+	(void)ctx;
 	*qp = (struct roost_qp *)&a_qp;
+	fake.last_pd = pd;
 	fake.qp_init = *init;
 	fake.qp_async.owner = init->owner;
-	if (RESULT())
-		return RESULT();
-	if (init->type != ROOST_QPT_RC)
-		return -EOPNOTSUPP;
+	if (FAKE_RESULT())
+		return FAKE_RESULT();
+	fake.qps++;
 	init->cap.max_send_wr++;
 	init->cap.max_inline_bytes = limits.max_inline_bytes;
 	fake.qp_init.cap = init->cap;
@@ -343,7 +305,10 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 {
 	(void)qp;
 	(void)async_acked;
-	return RESULT();
+	if (FAKE_RESULT())
+		return FAKE_RESULT();
+	fake.qps--;
+	return 0;
 }
 
 uint32_t roost_qp_num(const struct roost_qp *qp)
@@ -362,8 +327,8 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *attr,
 		    uint32_t mask)
 {
 	(void)qp;
-	if (RESULT())
-		return RESULT();
+	if (FAKE_RESULT())
+		return FAKE_RESULT();
 	fake.qp_attr = *attr;
 	fake.qp_mask = mask;
 	return 0;
@@ -383,6 +348,19 @@ void roost_qp_send_begin(struct roost_qp *qp)
 	fake.send_begins++;
 }
 
+static void take_inline(struct fake_send *s)
+{
+	s->data_len = 0;
+	for (uint32_t i = 0; i < s->wr.nb_sges; i++) {
+		if (s->sges[i].len_bytes > FAKE_INLINE - s->data_len)
+			return;
+		memcpy(s->data + s->data_len,
+		       (const void *)(uintptr_t)s->sges[i].addr,
+		       s->sges[i].len_bytes);
+		s->data_len += s->sges[i].len_bytes;
+	}
+}
+
 int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr)
 {
 	struct fake_send *s = &fake.sends[fake.nb_sends];
@@ -395,6 +373,8 @@ int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr)
 	s->wr = *wr;
 	if (wr->nb_sges)
 		memcpy(s->sges, wr->sges, wr->nb_sges * sizeof(s->sges[0]));
+	if (wr->flags & ROOST_SEND_INLINE)
+		take_inline(s);
 	fake.nb_sends++;
 	return 0;
 }
@@ -418,11 +398,10 @@ void roost_qp_recv_begin(struct roost_qp *qp)
 	fake.recv_begins++;
 }
 
-int roost_qp_recv_add(struct roost_qp *qp, const struct roost_recv_wr *wr)
+int fake_add_recv(const struct roost_recv_wr *wr)
 {
 	struct fake_recv *r = &fake.recvs[fake.nb_recvs];
 
-	(void)qp;
 	if (fake.nb_recvs == fake.fail_wr)
 		return -ENOMEM;
 	if (wr->nb_sges > FAKE_SGES)
@@ -432,6 +411,12 @@ int roost_qp_recv_add(struct roost_qp *qp, const struct roost_recv_wr *wr)
 		memcpy(r->sges, wr->sges, wr->nb_sges * sizeof(r->sges[0]));
 	fake.nb_recvs++;
 	return 0;
+}
+
+int roost_qp_recv_add(struct roost_qp *qp, const struct roost_recv_wr *wr)
+{
+	(void)qp;
+	return fake_add_recv(wr);
 }
 
 void roost_qp_recv_end(struct roost_qp *qp)
@@ -446,7 +431,7 @@ int roost_channel_create(unsigned int capacity, struct roost_channel **channel)
 {
 	(void)capacity;
 	*channel = (struct roost_channel *)&a_comp_channel;
-	return RESULT();
+	return FAKE_RESULT();
 }
 
 void roost_channel_destroy(struct roost_channel *channel)
@@ -463,12 +448,19 @@ int roost_channel_fd(const struct roost_channel *channel)
 int roost_channel_read(struct roost_channel *channel, struct roost_event *event)
 {
 	(void)channel;
-	*event = fake.event;
-	return RESULT();
+	*event = fake.nb_read < fake.nb_events ? fake.events[fake.nb_read++]
+					       : fake.event;
+	return FAKE_RESULT();
 }
 
 void roost_event_ack(struct roost_event_source *source, uint64_t n)
 {
 	fake.acked_source = source;
 	fake.acked += n;
+}
+
+void roost_event_source_abandon(struct roost_event_source *source)
+{
+	(void)source;
+	fake.abandoned++;
 }

@@ -17,10 +17,14 @@
 #define FAKE_WRS 16
 #define FAKE_SGES 8
 #define FAKE_CQES 64
+#define FAKE_INLINE 32
 
 struct fake_send {
 	struct roost_send_wr wr;
 	struct roost_sge sges[FAKE_SGES];
+	/* What inline data was when it was posted. */
+	uint8_t data[FAKE_INLINE];
+	uint32_t data_len;
 };
 
 struct fake_recv {
@@ -45,13 +49,31 @@ struct fake {
 	struct roost_port_attr port;
 	struct roost_gid gids[4];
 
+	struct roost_pd *last_pd; /* what an object was made in */
+	unsigned int pds, mrs, mws, ahs, cqs, qps, srqs, xrcds; /* alive */
+
+	void *mr_addr;
 	size_t mr_len;
 	uint64_t mr_iova;
 	uint32_t mr_access;
+	uint32_t rereg_what;
+	struct roost_sge prefetched[FAKE_SGES];
+	unsigned int nb_prefetched, nb_for_write;
+	unsigned int mw_type;
+
+	struct roost_av av;
+	struct roost_gid group;
+	unsigned int attaches, detaches, detach_alls;
+
+	struct roost_srq_init srq_init;
+	uint32_t srq_max_wr, srq_limit;
+	unsigned int srq_begins, srq_ends;
+	struct roost_xrcd *xrcd_shared; /* with this one, the last time */
 
 	uint32_t cq_cqe;
 	struct roost_channel *cq_channel;
 	int cq_arms, cq_armed_solicited;
+	bool cq_ignores_overrun;
 	struct roost_cqe cqes[FAKE_CQES];
 	int nb_cqes, polled, shown;
 	bool poll_open;
@@ -66,13 +88,24 @@ struct fake {
 	struct fake_recv recvs[FAKE_WRS];
 	int nb_sends, nb_recvs;
 
-	struct roost_event_source cq_comp, cq_async, qp_async, port_async;
+	struct roost_event_source cq_comp, cq_async, qp_async, srq_async;
+	struct roost_event_source port_async;
+	/* Reads give these first. */
+	struct roost_event events[4];
+	unsigned int nb_events, nb_read;
+	unsigned int abandoned;
 	struct roost_event event; /* what the next read of a channel gives */
 	struct roost_event_source *acked_source;
 	uint64_t acked;
 };
 
 extern struct fake fake;
+
+/* What the engine's call of this name is to return; for the fake's own files.
+ */
+int fake_result(const char *call);
+#define FAKE_RESULT() fake_result(__func__)
+int fake_add_recv(const struct roost_recv_wr *wr);
 
 /* Forget everything; nothing fails; one port that is up with two GIDs. */
 void fake_reset(void);

@@ -84,7 +84,7 @@ static void open__each_failure_gives_its_errno_and_undoes_the_rest(void **state)
 	ibv_free_device_list(list);
 }
 
-static void close__is_busy_while_objects_are_left(void **state)
+static void close__refused_changes_nothing(void **state)
 {
 	struct ibv_context *c = open_roost0();
 
@@ -97,6 +97,51 @@ static void close__is_busy_while_objects_are_left(void **state)
 	close_roost0(c);
 }
 
+/* As when the kernel closes a device's file: nothing may stay that a peer can
+ * still reach, and nobody is waited for.
+ */
+static void close__ends_what_the_program_left(void **state)
+{
+	struct ibv_context *c = open_roost0();
+	struct ibv_pd *pd = ibv_alloc_pd(c), *parent;
+	struct ibv_parent_domain_init_attr parent_attr = { .pd = pd };
+	struct ibv_td_init_attr td_attr = { 0 };
+	struct ibv_alloc_dm_attr dm_attr = { .length = 8 };
+	struct ibv_xrcd_init_attr xrcd_attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+	};
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 1 } };
+	struct ibv_qp_init_attr qp_attr = { .qp_type = IBV_QPT_UD };
+	struct ibv_ah_attr ah_attr = { .port_num = 1 };
+	struct ibv_dm *dm;
+	char buf[8];
+
+	(void)state;
+	parent_attr.td = ibv_alloc_td(c, &td_attr);
+	parent = ibv_alloc_parent_domain(c, &parent_attr);
+	/* a window that is older than the region it could be bound to */
+	ibv_alloc_mw(parent, IBV_MW_TYPE_1);
+	dm = ibv_alloc_dm(c, &dm_attr);
+	ibv_reg_dm_mr(parent, dm, 0, 8, IBV_ACCESS_ZERO_BASED);
+	ibv_reg_mr(parent, buf, 8, 0);
+	qp_attr.send_cq = ibv_create_cq(c, 1, NULL, NULL, 0);
+	qp_attr.recv_cq = qp_attr.send_cq;
+	qp_attr.srq = ibv_create_srq(parent, &srq_attr);
+	assert_non_null(ibv_create_qp(parent, &qp_attr));
+	assert_non_null(ibv_create_ah(parent, &ah_attr));
+	assert_non_null(ibv_open_xrcd(c, &xrcd_attr));
+
+	assert_int_equal(ibv_close_device(c), 0);
+	assert_int_equal(fake.qps + fake.srqs + fake.cqs + fake.xrcds, 0);
+	assert_int_equal(fake.mrs + fake.mws + fake.ahs + fake.pds, 0);
+	/* a CQ has two sources of events, SRQ and QP one each */
+	assert_int_equal(fake.abandoned, 4);
+	assert_int_equal(fake.detach_alls, 1);
+	assert_int_equal(fake.ctx_closes, 1);
+	assert_int_equal(fake.device_closes, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -105,7 +150,8 @@ int main(void)
 		cmocka_unit_test(open__cmd_fd_is_open_and_obeys_nothing),
 		cmocka_unit_test(
 			open__each_failure_gives_its_errno_and_undoes_the_rest),
-		cmocka_unit_test(close__is_busy_while_objects_are_left),
+		cmocka_unit_test(close__refused_changes_nothing),
+		cmocka_unit_test(close__ends_what_the_program_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

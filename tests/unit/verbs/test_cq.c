@@ -146,6 +146,24 @@ static void req_notify__arms_and_wakes_the_worker(void **state)
 	close_roost0(c);
 }
 
+/* There is nothing to moderate: see cq.c. */
+static void modify_cq__takes_moderation(void **state)
+{
+	struct ibv_context *c = open_roost0();
+	struct ibv_cq *cq = ibv_create_cq(c, 1, NULL, NULL, 0);
+	struct ibv_modify_cq_attr attr = {
+		.attr_mask = IBV_CQ_ATTR_MODERATE,
+		.moderate = { .cq_count = 16, .cq_period = 100 },
+	};
+
+	(void)state;
+	assert_int_equal(ibv_modify_cq(cq, &attr), 0);
+	attr.attr_mask = IBV_CQ_ATTR_RESERVED;
+	assert_errno(ibv_modify_cq(cq, &attr), EINVAL);
+	ibv_destroy_cq(cq);
+	close_roost0(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +176,7 @@ int main(void)
 		cmocka_unit_test(
 			poll_cq__overrun_is_negative_after_the_last_entry),
 		cmocka_unit_test(req_notify__arms_and_wakes_the_worker),
+		cmocka_unit_test(modify_cq__takes_moderation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

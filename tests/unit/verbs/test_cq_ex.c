@@ -2,6 +2,8 @@
  * Copyright (c) 2026 The Roost authors
  */
 
+#include <time.h>
+
 #include "verbs_test.h"
 
 static struct ibv_cq_ex *create(struct ibv_context *c, uint64_t wc_flags)
@@ -94,7 +96,6 @@ static void read__never_calls_through_null(void **state)
 	(void)state;
 	assert_int_equal(ibv_wc_read_cvlan(cq), 0);
 	assert_int_equal(ibv_wc_read_flow_tag(cq), 0);
-	assert_true(ibv_wc_read_completion_wallclock_ns(cq) == 0);
 	ibv_wc_read_tm_info(cq, &info);
 	assert_true(info.tag == 0);
 	ibv_destroy_cq(ibv_cq_ex_to_cq(cq));
@@ -129,7 +130,7 @@ static void create_cq_ex__what_it_takes(void **state)
 		  0 },
 		{ { .cqe = 1,
 		    .wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK },
-		  EOPNOTSUPP },
+		  0 },
 		{ { .cqe = 1, .wc_flags = IBV_WC_EX_WITH_CVLAN }, EOPNOTSUPP },
 		{ { .cqe = 1, .wc_flags = IBV_WC_EX_WITH_FLOW_TAG },
 		  EOPNOTSUPP },
@@ -142,11 +143,15 @@ static void create_cq_ex__what_it_takes(void **state)
 		{ { .cqe = 1,
 		    .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
 		    .flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN },
+		  0 },
+		{ { .cqe = 1,
+		    .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		    .flags = 4 },
 		  EOPNOTSUPP },
 		/* flags without the mask are not looked at */
 		{ { .cqe = 1, .flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN }, 0 },
-		{ { .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD },
-		  EOPNOTSUPP },
+		{ { .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD }, EINVAL },
+		{ { .cqe = 1, .comp_mask = 4 }, EOPNOTSUPP },
 	};
 	struct ibv_context *c = open_roost0();
 
@@ -167,6 +172,52 @@ static void create_cq_ex__what_it_takes(void **state)
 	close_roost0(c);
 }
 
+static void create_cq_ex__ignore_overrun_reaches_the_engine(void **state)
+{
+	struct ibv_context *c = open_roost0();
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 1,
+		.flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN,
+	};
+	struct ibv_cq_ex *cq;
+
+	(void)state;
+	cq = ibv_create_cq_ex(c, &attr);
+	assert_false(fake.cq_ignores_overrun);
+	ibv_destroy_cq(ibv_cq_ex_to_cq(cq));
+	attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
+	cq = ibv_create_cq_ex(c, &attr);
+	assert_true(fake.cq_ignores_overrun);
+	ibv_destroy_cq(ibv_cq_ex_to_cq(cq));
+	close_roost0(c);
+}
+
+/* A completion of an hour ago by one clock is of an hour ago by the other. */
+static void read__wallclock(void **state)
+{
+	struct ibv_context *c = open_roost0();
+	struct ibv_cq_ex *cq =
+		create(c, IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK);
+	struct ibv_poll_cq_attr attr = { 0 };
+	const int64_t hour_ns = INT64_C(3600000000000);
+	struct timespec mono, wall;
+	int64_t want, got;
+
+	(void)state;
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	fake.nb_cqes = 1;
+	fake.cqes[0].timestamp_ns =
+		(uint64_t)(mono.tv_sec * 1000000000 + mono.tv_nsec - hour_ns);
+	assert_int_equal(ibv_start_poll(cq, &attr), 0);
+	got = (int64_t)ibv_wc_read_completion_wallclock_ns(cq);
+	ibv_end_poll(cq);
+	want = wall.tv_sec * 1000000000 + wall.tv_nsec - hour_ns;
+	assert_true(got > want - 1000000000 && got < want + 1000000000);
+	ibv_destroy_cq(ibv_cq_ex_to_cq(cq));
+	close_roost0(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +226,9 @@ int main(void)
 		cmocka_unit_test(read__never_calls_through_null),
 		cmocka_unit_test(create_cq_ex__plain_poll_works_too),
 		cmocka_unit_test(create_cq_ex__what_it_takes),
+		cmocka_unit_test(
+			create_cq_ex__ignore_overrun_reaches_the_engine),
+		cmocka_unit_test(read__wallclock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

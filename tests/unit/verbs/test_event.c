@@ -130,6 +130,36 @@ static void async_event__of_a_cq(void **state)
 	assert_int_equal(cq->comp_events_completed, 0);
 }
 
+static void async_event__of_an_srq(void **state)
+{
+	static const struct {
+		uint32_t engine;
+		enum ibv_event_type type;
+	} rows[] = {
+		{ ROOST_EVENT_SRQ_LIMIT_REACHED, IBV_EVENT_SRQ_LIMIT_REACHED },
+		{ ROOST_EVENT_SRQ_ERR, IBV_EVENT_SRQ_ERR },
+	};
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 1 } };
+	struct ibv_srq *srq = ibv_create_srq(pd, &attr);
+	struct ibv_async_event event;
+
+	(void)state;
+	for (uint32_t i = 0; i < NB(rows); i++) {
+		fake.event = (struct roost_event){
+			.source = &fake.srq_async,
+			.type = rows[i].engine,
+		};
+		assert_int_equal(ibv_get_async_event(c, &event), 0);
+		assert_int_equal(event.event_type, rows[i].type);
+		assert_ptr_equal(event.element.srq, srq);
+		ibv_ack_async_event(&event);
+		assert_ptr_equal(fake.acked_source, &fake.srq_async);
+		assert_int_equal(fake.acked, i + 1);
+		assert_int_equal(srq->events_completed, i + 1);
+	}
+	ibv_destroy_srq(srq);
+}
+
 static void async_event__of_a_port_needs_no_object(void **state)
 {
 	struct ibv_async_event event;
@@ -158,6 +188,7 @@ int main(void)
 		TEST(get_event__says_why_not),
 		TEST(async_event__of_a_qp),
 		TEST(async_event__of_a_cq),
+		TEST(async_event__of_an_srq),
 		TEST(async_event__of_a_port_needs_no_object),
 	};
 

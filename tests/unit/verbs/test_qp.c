@@ -2,9 +2,6 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <stdio.h>
-#include <unistd.h>
-
 #include "verbs_test.h"
 
 static struct ibv_context *c;
@@ -84,16 +81,18 @@ static void create_qp__types(void **state)
 	static const struct {
 		int type;
 		int error;
+		enum roost_qp_type engine;
 	} rows[] = {
-		{ IBV_QPT_RC, 0 },
-		{ IBV_QPT_UC, EOPNOTSUPP },
-		{ IBV_QPT_UD, EOPNOTSUPP },
-		{ IBV_QPT_RAW_PACKET, EOPNOTSUPP },
-		{ IBV_QPT_XRC_SEND, EOPNOTSUPP },
-		{ IBV_QPT_XRC_RECV, EOPNOTSUPP },
-		{ IBV_QPT_DRIVER, EOPNOTSUPP },
-		{ 0, EINVAL },
-		{ 1000, EINVAL },
+		{ IBV_QPT_RC, 0, ROOST_QPT_RC },
+		{ IBV_QPT_UC, 0, ROOST_QPT_UC },
+		{ IBV_QPT_UD, 0, ROOST_QPT_UD },
+		{ IBV_QPT_XRC_SEND, 0, ROOST_QPT_XRC_INI },
+		/* without a domain */
+		{ IBV_QPT_XRC_RECV, EINVAL, 0 },
+		{ IBV_QPT_RAW_PACKET, EOPNOTSUPP, 0 },
+		{ IBV_QPT_DRIVER, EOPNOTSUPP, 0 },
+		{ 0, EINVAL, 0 },
+		{ 1000, EINVAL, 0 },
 	};
 
 	(void)state;
@@ -106,21 +105,130 @@ static void create_qp__types(void **state)
 		qp = ibv_create_qp(pd, &attr);
 		assert_int_equal(errno, rows[i].error);
 		assert_int_equal(qp == NULL, rows[i].error != 0);
-		if (qp)
+		if (qp) {
+			assert_int_equal(fake.qp_init.type, rows[i].engine);
+			assert_int_equal(qp->qp_type, rows[i].type);
 			ibv_destroy_qp(qp);
-		else
+		} else {
 			assert_int_equal(attr.cap.max_send_wr, 10);
+		}
 	}
+	assert_int_equal(fake.qps, 0);
 }
 
-static void create_qp__no_srq_and_the_engines_errors(void **state)
+static struct ibv_srq *create_srq(void)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 1 } };
+
+	return ibv_create_srq(pd, &attr);
+}
+
+static struct ibv_xrcd *open_xrcd(void)
+{
+	struct ibv_xrcd_init_attr attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+	};
+
+	return ibv_open_xrcd(c, &attr);
+}
+
+static void create_qp__on_an_srq(void **state)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC,
+						  IBV_QPT_UD };
+	struct ibv_srq *srq = create_srq();
+
+	(void)state;
+	for (size_t i = 0; i < NB(types); i++) {
+		struct ibv_qp_init_attr attr = rc_attr(), got;
+		struct ibv_qp_attr qp_attr;
+		struct ibv_qp *qp;
+
+		attr.qp_type = types[i];
+		attr.srq = srq;
+		qp = ibv_create_qp(pd, &attr);
+		assert_non_null(qp);
+		assert_ptr_equal(qp->srq, srq);
+		assert_non_null(fake.qp_init.srq);
+		ibv_query_qp(qp, &qp_attr, IBV_QP_STATE, &got);
+		assert_ptr_equal(got.srq, srq);
+		ibv_destroy_qp(qp);
+	}
+	ibv_destroy_srq(srq);
+}
+
+/* An XRC SRQ is named by packets, not by QPs. */
+static void create_qp__not_on_an_xrc_srq(void **state)
+{
+	struct ibv_xrcd *xrcd = open_xrcd();
+	struct ibv_srq_init_attr_ex srq_attr = {
+		.attr = { .max_wr = 1 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			     IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
+		.srq_type = IBV_SRQT_XRC,
+		.pd = pd,
+		.xrcd = xrcd,
+		.cq = rcq,
+	};
+	struct ibv_srq *srq = ibv_create_srq_ex(c, &srq_attr);
+	struct ibv_qp_init_attr attr = rc_attr();
+	struct ibv_qp *qp;
+
+	(void)state;
+	attr.srq = srq;
+	assert_null_errno(ibv_create_qp(pd, &attr), EINVAL);
+	/* an initiator receives nothing, whatever it is given */
+	attr.qp_type = IBV_QPT_XRC_SEND;
+	qp = ibv_create_qp(pd, &attr);
+	assert_non_null(qp);
+	assert_null(qp->srq);
+	assert_null(qp->recv_cq);
+	assert_null(fake.qp_init.srq);
+	assert_null(fake.qp_init.recv_cq);
+	assert_non_null(fake.qp_init.send_cq);
+	ibv_destroy_qp(qp);
+	ibv_destroy_srq(srq);
+	ibv_close_xrcd(xrcd);
+}
+
+static void create_qp__xrc_target_has_no_pd_and_no_cq(void **state)
+{
+	struct ibv_xrcd *xrcd = open_xrcd();
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_context = &xrcd,
+		.send_cq = scq,
+		.recv_cq = rcq,
+		.qp_type = IBV_QPT_XRC_RECV,
+		.comp_mask = IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_PD,
+		.pd = pd,
+		.xrcd = xrcd,
+	};
+	struct ibv_qp *qp = ibv_create_qp_ex(c, &attr);
+
+	(void)state;
+	assert_non_null(qp);
+	assert_int_equal(fake.qp_init.type, ROOST_QPT_XRC_TGT);
+	assert_non_null(fake.qp_init.xrcd);
+	assert_null(fake.qp_init.send_cq);
+	assert_null(fake.qp_init.recv_cq);
+	assert_null(fake.last_pd);
+	assert_null(qp->pd);
+	assert_null(qp->send_cq);
+	assert_ptr_equal(qp->qp_context, &xrcd);
+	/* what the program gave is left to it */
+	assert_ptr_equal(attr.send_cq, scq);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	attr.xrcd = NULL;
+	assert_null_errno(ibv_create_qp_ex(c, &attr), EINVAL);
+	ibv_close_xrcd(xrcd);
+}
+
+static void create_qp__the_engines_errors(void **state)
 {
 	struct ibv_qp_init_attr attr = rc_attr();
 
 	(void)state;
-	attr.srq = (struct ibv_srq *)&attr;
-	assert_null_errno(ibv_create_qp(pd, &attr), EOPNOTSUPP);
-	attr.srq = NULL;
 	fake.fail_call = "roost_qp_create";
 	fake.fail_rc = -EINVAL;
 	assert_null_errno(ibv_create_qp(pd, &attr), EINVAL);
@@ -140,42 +248,66 @@ static void create_qp__without_cqs_passes_none(void **state)
 	ibv_destroy_qp(qp);
 }
 
+static const struct {
+	struct ibv_qp_init_attr_ex attr;
+	bool pd;
+	int error;
+} masks[] = {
+	{ { .comp_mask = IBV_QP_INIT_ATTR_PD }, true, 0 },
+	{ { .comp_mask = IBV_QP_INIT_ATTR_PD }, false, EINVAL },
+	{ { .comp_mask = 0 }, true, EINVAL },
+	{ { .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS },
+	  true,
+	  0 },
+	/* of UD */
+	{ { .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+	    .create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB },
+	  true,
+	  EINVAL },
+	/* flags without the mask are not looked at */
+	{ { .comp_mask = IBV_QP_INIT_ATTR_PD,
+	    .create_flags = IBV_QP_CREATE_SCATTER_FCS },
+	  true,
+	  0 },
+	{ { .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+	    .create_flags = IBV_QP_CREATE_SCATTER_FCS },
+	  true,
+	  EOPNOTSUPP },
+	{ { .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+	    .create_flags = IBV_QP_CREATE_CVLAN_STRIPPING },
+	  true,
+	  EOPNOTSUPP },
+	{ { .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+	    .create_flags = IBV_QP_CREATE_SOURCE_QPN },
+	  true,
+	  EOPNOTSUPP },
+	{ { .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+	    .create_flags = IBV_QP_CREATE_PCI_WRITE_END_PADDING },
+	  true,
+	  EOPNOTSUPP },
+	/* a domain is of no use to RC, and does no harm */
+	{ { .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD },
+	  true,
+	  0 },
+	{ { .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_RX_HASH },
+	  true,
+	  EOPNOTSUPP },
+	{ { .comp_mask = IBV_QP_INIT_ATTR_PD | 1 << 7 }, true, EOPNOTSUPP },
+	{ { .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE },
+	  true,
+	  EOPNOTSUPP },
+	{ { .comp_mask =
+		    IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER },
+	  true,
+	  EOPNOTSUPP },
+};
+
 static void create_qp_ex__masks(void **state)
 {
-	static const struct {
-		struct ibv_qp_init_attr_ex attr;
-		bool pd;
-		int error;
-	} rows[] = {
-		{ { .comp_mask = IBV_QP_INIT_ATTR_PD }, true, 0 },
-		{ { .comp_mask = IBV_QP_INIT_ATTR_PD }, false, EINVAL },
-		{ { .comp_mask = 0 }, true, EINVAL },
-		{ { .comp_mask = IBV_QP_INIT_ATTR_PD |
-				 IBV_QP_INIT_ATTR_CREATE_FLAGS },
-		  true,
-		  0 },
-		{ { .comp_mask =
-			    IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
-		    .create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB },
-		  true,
-		  EOPNOTSUPP },
-		{ { .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD },
-		  true,
-		  EOPNOTSUPP },
-		{ { .comp_mask =
-			    IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE },
-		  true,
-		  EOPNOTSUPP },
-		{ { .comp_mask = IBV_QP_INIT_ATTR_PD |
-				 IBV_QP_INIT_ATTR_MAX_TSO_HEADER },
-		  true,
-		  EOPNOTSUPP },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < NB(rows); i++) {
+	for (size_t i = 0; i < NB(masks); i++) {
 		const struct ibv_qp_init_attr rc = rc_attr();
-		struct ibv_qp_init_attr_ex attr = rows[i].attr;
+		struct ibv_qp_init_attr_ex attr = masks[i].attr;
 		struct verbs_context *v = verbs_get_ctx(c);
 		struct ibv_qp *qp;
 
@@ -183,142 +315,35 @@ static void create_qp_ex__masks(void **state)
 		attr.recv_cq = rc.recv_cq;
 		attr.cap = rc.cap;
 		attr.qp_type = rc.qp_type;
-		attr.pd = rows[i].pd ? pd : NULL;
+		attr.pd = masks[i].pd ? pd : NULL;
 		errno = 0;
 		qp = v->create_qp_ex(c, &attr);
-		assert_int_equal(errno, rows[i].error);
-		assert_int_equal(qp == NULL, rows[i].error != 0);
+		assert_int_equal(errno, masks[i].error);
+		assert_int_equal(qp == NULL, masks[i].error != 0);
 		if (qp)
 			ibv_destroy_qp(qp);
 	}
 }
 
-static void modify_qp__passes_what_the_mask_names(void **state)
+static void create_qp_ex__ud_may_be_deaf_to_itself(void **state)
 {
-	struct ibv_qp_init_attr init = rc_attr();
-	struct ibv_qp *qp = ibv_create_qp(pd, &init);
-	struct ibv_qp_attr attr;
-
-	(void)state;
-	memset(&attr, 0xee, sizeof(attr));
-	attr.qp_state = IBV_QPS_INIT;
-	attr.port_num = 1;
-	attr.pkey_index = 0;
-	attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-	assert_int_equal(ibv_modify_qp(qp, &attr,
-				       IBV_QP_STATE | IBV_QP_PORT |
-					       IBV_QP_PKEY_INDEX |
-					       IBV_QP_ACCESS_FLAGS),
-			 0);
-	assert_int_equal(fake.qp_mask, ROOST_QP_STATE | ROOST_QP_PORT |
-					       ROOST_QP_PKEY_INDEX |
-					       ROOST_QP_ACCESS_FLAGS);
-	assert_int_equal(fake.qp_attr.state, ROOST_QPS_INIT);
-	assert_int_equal(fake.qp_attr.access, ROOST_ACCESS_REMOTE_WRITE);
-	assert_int_equal(qp->state, IBV_QPS_INIT);
-	ibv_destroy_qp(qp);
-}
-
-static void modify_qp__errors_change_nothing(void **state)
-{
-	struct ibv_qp_init_attr init = rc_attr();
-	struct ibv_qp *qp = ibv_create_qp(pd, &init);
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
-
-	(void)state;
-	fake.fail_call = "roost_qp_modify";
-	fake.fail_rc = -ETIMEDOUT;
-	assert_errno(ibv_modify_qp(qp, &attr, IBV_QP_STATE), ETIMEDOUT);
-	assert_int_equal(qp->state, IBV_QPS_RESET);
-	fake.fail_call = NULL;
-	assert_errno(ibv_modify_qp(qp, &attr, 1 << 30), EINVAL);
-	attr.qp_state = IBV_QPS_UNKNOWN;
-	assert_errno(ibv_modify_qp(qp, &attr, IBV_QP_STATE), EINVAL);
-	assert_int_equal(fake.qp_mask, 0);
-	ibv_destroy_qp(qp);
-}
-
-/* What the process writes to stderr while call() runs. */
-static size_t capture_stderr(void (*call)(struct ibv_qp *), struct ibv_qp *qp,
-			     char *text, size_t size)
-{
-	FILE *file = tmpfile();
-	int saved = dup(STDERR_FILENO);
-	size_t len;
-
-	assert_non_null(file);
-	fflush(stderr);
-	assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
-	call(qp);
-	fflush(stderr);
-	assert_true(dup2(saved, STDERR_FILENO) >= 0);
-	close(saved);
-	rewind(file);
-	len = fread(text, 1, size - 1, file);
-	text[len] = '\0';
-	fclose(file);
-	return len;
-}
-
-static void ask_for_4096(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
-		.path_mtu = IBV_MTU_4096,
-		.ah_attr = { .port_num = 1 },
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = scq,
+		.recv_cq = rcq,
+		.qp_type = IBV_QPT_UD,
+		.comp_mask =
+			IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.pd = pd,
 	};
-
-	assert_errno(ibv_modify_qp(qp, &attr,
-				   IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_AV),
-		     EINVAL);
-}
-
-static void modify_qp__explains_a_path_mtu_that_does_not_fit(void **state)
-{
-	struct ibv_qp_init_attr init = rc_attr();
-	struct ibv_qp *qp = ibv_create_qp(pd, &init);
-	char text[512];
+	struct ibv_qp *qp;
 
 	(void)state;
-	fake.fail_call = "roost_qp_modify";
-	fake.fail_rc = -EINVAL;
-	fake.port.active_mtu = ROOST_MTU_1024;
-	capture_stderr(ask_for_4096, qp, text, sizeof(text));
-	assert_string_equal(
-		text,
-		"roost: roost0: path MTU 4096 does not fit port 1, whose "
-		"MTU has room for 1024; raise that MTU to 4184 or ask for "
-		"less\n");
-	fake.port.active_mtu = ROOST_MTU_4096;
-	assert_int_equal(capture_stderr(ask_for_4096, qp, text, sizeof(text)),
-			 0);
-	fake.fail_call = NULL;
+	qp = ibv_create_qp_ex(c, &attr);
+	assert_false(fake.qp_init.block_self_mcast);
 	ibv_destroy_qp(qp);
-}
-
-static void query_qp__answers_everything(void **state)
-{
-	struct ibv_qp_init_attr init = rc_attr(), got;
-	struct ibv_qp *qp = ibv_create_qp(pd, &init);
-	struct ibv_qp_attr attr;
-
-	(void)state;
-	fake.qp_attr = (struct roost_qp_attr){
-		.state = ROOST_QPS_ERR,
-		.path_mtu = ROOST_MTU_2048,
-		.dest_qpn = 9,
-	};
-	assert_int_equal(ibv_query_qp(qp, &attr, IBV_QP_CAP, &got), 0);
-	assert_int_equal(attr.qp_state, IBV_QPS_ERR);
-	assert_int_equal(attr.path_mtu, IBV_MTU_2048);
-	assert_int_equal(attr.dest_qp_num, 9);
-	assert_int_equal(qp->state, IBV_QPS_ERR);
-	assert_ptr_equal(got.qp_context, &scq);
-	assert_ptr_equal(got.send_cq, scq);
-	assert_ptr_equal(got.recv_cq, rcq);
-	assert_int_equal(got.cap.max_inline_data, 64);
-	assert_int_equal(got.qp_type, IBV_QPT_RC);
-	assert_int_equal(got.sq_sig_all, 1);
+	attr.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB;
+	qp = ibv_create_qp_ex(c, &attr);
+	assert_true(fake.qp_init.block_self_mcast);
 	ibv_destroy_qp(qp);
 }
 
@@ -342,13 +367,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(create_qp__fills_what_the_program_reads),
 		TEST(create_qp__types),
-		TEST(create_qp__no_srq_and_the_engines_errors),
+		TEST(create_qp__on_an_srq),
+		TEST(create_qp__not_on_an_xrc_srq),
+		TEST(create_qp__xrc_target_has_no_pd_and_no_cq),
+		TEST(create_qp__the_engines_errors),
 		TEST(create_qp__without_cqs_passes_none),
 		TEST(create_qp_ex__masks),
-		TEST(modify_qp__passes_what_the_mask_names),
-		TEST(modify_qp__errors_change_nothing),
-		TEST(modify_qp__explains_a_path_mtu_that_does_not_fit),
-		TEST(query_qp__answers_everything),
+		TEST(create_qp_ex__ud_may_be_deaf_to_itself),
 		TEST(destroy_qp__refused_changes_nothing),
 	};
 

@@ -3,6 +3,7 @@
  */
 
 #include <endian.h>
+#include <time.h>
 
 #include "lib/verbs/private.h"
 #include "verbs_test.h"
@@ -28,9 +29,24 @@ static void query_device__is_the_engines_limits(void **state)
 	assert_int_equal(a.phys_port_cnt, 1);
 	assert_true(a.node_guid == ibv_get_device_guid(c->device));
 	assert_true(a.sys_image_guid == a.node_guid);
-	assert_int_equal(a.atomic_cap, IBV_ATOMIC_NONE);
-	assert_int_equal(a.max_srq, 0);
-	assert_int_equal(a.max_ah, 0);
+	assert_int_equal(a.atomic_cap, IBV_ATOMIC_GLOB);
+	assert_int_equal(a.max_mw, 501);
+	assert_int_equal(a.max_srq, 502);
+	assert_int_equal(a.max_srq_wr, 200);
+	assert_int_equal(a.max_srq_sge, 4);
+	assert_int_equal(a.max_ah, 503);
+	assert_int_equal(a.max_mcast_grp, 50);
+	assert_int_equal(a.max_mcast_qp_attach, 51);
+	assert_int_equal(a.max_total_mcast_qp_attach, 50 * 51);
+	assert_int_equal(a.max_raw_ethy_qp, 0);
+	assert_int_equal(a.device_cap_flags,
+			 IBV_DEVICE_CURR_QP_STATE_MOD |
+				 IBV_DEVICE_SYS_IMAGE_GUID |
+				 IBV_DEVICE_RC_RNR_NAK_GEN |
+				 IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_MEM_WINDOW |
+				 IBV_DEVICE_MEM_WINDOW_TYPE_2B |
+				 IBV_DEVICE_MEM_MGT_EXTENSIONS |
+				 IBV_DEVICE_XRC);
 	assert_true(strnlen(a.fw_ver, sizeof(a.fw_ver)) < sizeof(a.fw_ver));
 	close_roost0(c);
 }
@@ -51,7 +67,28 @@ static void query_device_ex__fits_the_programs_struct(void **state)
 	assert_true(a.attr.completion_timestamp_mask == UINT64_MAX);
 	assert_true(a.attr.hca_core_clock == 1000000);
 	assert_int_equal(a.attr.phys_port_cnt_ex, 1);
-	assert_true(a.attr.odp_caps.general_caps == 0);
+	assert_int_equal(a.attr.odp_caps.general_caps,
+			 IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT);
+	assert_int_equal(a.attr.odp_caps.per_transport_caps.rc_odp_caps, 0x3f);
+	assert_int_equal(a.attr.odp_caps.per_transport_caps.uc_odp_caps, 0x27);
+	assert_int_equal(a.attr.odp_caps.per_transport_caps.ud_odp_caps, 0x23);
+	assert_int_equal(a.attr.xrc_odp_caps, 0x3d);
+	assert_true(a.attr.device_cap_flags_ex ==
+		    (a.attr.orig_attr.device_cap_flags | UINT64_C(1) << 38 |
+		     UINT64_C(1) << 40));
+	assert_int_equal(a.attr.cq_mod_caps.max_cq_count, UINT16_MAX);
+	assert_int_equal(a.attr.cq_mod_caps.max_cq_period, UINT16_MAX);
+	assert_int_equal(a.attr.max_dm_size, 256 << 20);
+	assert_int_equal(a.attr.packet_pacing_caps.qp_rate_limit_min, 1);
+	assert_int_equal(a.attr.packet_pacing_caps.qp_rate_limit_max,
+			 UINT32_MAX);
+	assert_int_equal(a.attr.packet_pacing_caps.supported_qpts,
+			 1 << IBV_QPT_RC | 1 << IBV_QPT_UC | 1 << IBV_QPT_UD |
+				 1 << IBV_QPT_XRC_SEND);
+	assert_int_equal(a.attr.tm_caps.max_num_tags, 0);
+	assert_int_equal(a.attr.rss_caps.supported_qpts, 0);
+	assert_int_equal(a.attr.max_wq_type_rq, 0);
+	assert_int_equal(a.attr.raw_packet_caps, 0);
 	assert_int_equal(a.beyond[0], 0xff);
 
 	/* an older program's */
@@ -79,6 +116,29 @@ static void query_device_ex__refuses_what_it_does_not_know(void **state)
 	(void)state;
 	assert_int_equal(ibv_query_device_ex(c, &input, &a), EINVAL);
 	assert_errno(v->query_device_ex(c, NULL, &a, 8), EINVAL);
+	close_roost0(c);
+}
+
+/* The clock of completions, in ticks of hca_core_clock. */
+static void query_rt_values__raw_clock(void **state)
+{
+	struct ibv_context *c = open_roost0();
+	struct ibv_values_ex v = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK |
+						IBV_VALUES_MASK_RESERVED };
+	struct timespec before, after;
+
+	(void)state;
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	assert_int_equal(ibv_query_rt_values_ex(c, &v), 0);
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	assert_int_equal(v.comp_mask, IBV_VALUES_MASK_RAW_CLOCK);
+	assert_int_equal(v.raw_clock.tv_sec, 0);
+	assert_true(v.raw_clock.tv_nsec >=
+		    before.tv_sec * 1000000000 + before.tv_nsec);
+	assert_true(v.raw_clock.tv_nsec <=
+		    after.tv_sec * 1000000000 + after.tv_nsec);
+	v.comp_mask = 0;
+	assert_errno(ibv_query_rt_values_ex(c, &v), EINVAL);
 	close_roost0(c);
 }
 
@@ -215,6 +275,7 @@ int main(void)
 		cmocka_unit_test(query_device_ex__fits_the_programs_struct),
 		cmocka_unit_test(
 			query_device_ex__refuses_what_it_does_not_know),
+		cmocka_unit_test(query_rt_values__raw_clock),
 		cmocka_unit_test(query_port__is_an_ethernet_port),
 		cmocka_unit_test(
 			query_port__old_entry_point_writes_the_old_struct),

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_MCAST_H
+#define ROOST_ENGINE_MCAST_H
+
+/*
+ * Multicast groups of UD QPs (IBTA 10.5).
+ */
+
+#include "lib/engine/types.h"
+
+struct roost_qp;
+
+/*
+ * The QP receives what is sent to the group. A second attach of the same pair
+ * counts. Returns 0; -EINVAL (not UD, not a group), -ENOMEM, -ENOSPC.
+ */
+int roost_mcast_attach(struct roost_qp *qp, const struct roost_gid *group);
+/* Returns 0, -EINVAL (not attached). */
+int roost_mcast_detach(struct roost_qp *qp, const struct roost_gid *group);
+/* From every group, however often it was attached. */
+void roost_mcast_detach_all(struct roost_qp *qp);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/engine/mr_priv.h"
+#include "lib/engine/worker.h"
+
+#define KEY_TAG_BITS 8
+
+int roost_mw_alloc(struct roost_pd *pd, unsigned int type, struct roost_mw **mw)
+{
+	struct roost_mw *m;
+	uint32_t id;
+
+	if (type != 1 && type != 2)
+		return -EINVAL;
+	m = calloc(1, sizeof(*m));
+	if (m == NULL)
+		return -ENOMEM;
+	m->pd = pd;
+	m->type = (uint8_t)type;
+	if (roost_idmap_add(&pd->ctx->dev->mws, m, &id) != 0) {
+		free(m);
+		return -ENOMEM;
+	}
+	m->key = id << KEY_TAG_BITS;
+	atomic_fetch_add(&pd->refs, 1);
+	*mw = m;
+	return 0;
+}
+
+static void unbind(struct roost_mw *mw)
+{
+	if (mw->mr != NULL)
+		mw->mr->nb_windows--;
+	mw->mr = NULL;
+}
+
+int roost_mw_dealloc(struct roost_mw *mw)
+{
+	struct roost_dev *dev = mw->pd->ctx->dev;
+
+	roost_worker_turn_take(dev->worker);
+	roost_idmap_del(&dev->mws, mw->key >> KEY_TAG_BITS);
+	unbind(mw);
+	roost_worker_turn_release(dev->worker);
+	atomic_fetch_sub(&mw->pd->refs, 1);
+	free(mw);
+	return 0;
+}
+
+uint32_t roost_mw_rkey(const struct roost_mw *mw)
+{
+	return mw->key;
+}
+
+/* The window whose key this is now, bound; or NULL. */
+static struct roost_mw *find(struct roost_dev *dev, uint32_t key)
+{
+	struct roost_mw *mw = roost_idmap_get(&dev->mws, key >> KEY_TAG_BITS);
+
+	return mw != NULL && mw->key == key && mw->mr != NULL ? mw : NULL;
+}
+
+/* Does the window lie in its region, with rights that the region has? */
+static bool bind_allowed(const struct roost_pd *pd,
+			 const struct roost_mw_bind *bind)
+{
+	const struct roost_mr *mr = bind->mr;
+	uint32_t writes =
+		ROOST_ACCESS_REMOTE_WRITE | ROOST_ACCESS_REMOTE_ATOMIC;
+
+	if (mr->pd != pd || !(mr->access & ROOST_ACCESS_MW_BIND))
+		return false;
+	if (bind->access & writes && !(mr->access & ROOST_ACCESS_LOCAL_WRITE))
+		return false;
+	return bind->addr >= mr->iova &&
+	       bind->addr - mr->iova <= mr->len_bytes &&
+	       bind->len_bytes <= mr->len_bytes - (bind->addr - mr->iova);
+}
+
+enum roost_wc_status roost_mw_bind(struct roost_dev *dev
+				   __attribute__((unused)),
+				   const struct roost_pd *pd, uint32_t qpn,
+				   const struct roost_mw_bind *bind)
+{
+	struct roost_mw *mw = bind->mw;
+
+	if (mw->pd != pd ||
+	    bind->rkey >> KEY_TAG_BITS != mw->key >> KEY_TAG_BITS)
+		return ROOST_WC_MW_BIND_ERR;
+	if (mw->type == 2 && (mw->mr != NULL || bind->len_bytes == 0))
+		return ROOST_WC_MW_BIND_ERR;
+	if (bind->len_bytes == 0) {
+		unbind(mw);
+		mw->key = bind->rkey;
+		return ROOST_WC_SUCCESS;
+	}
+	if (bind->mr == NULL || !bind_allowed(pd, bind))
+		return ROOST_WC_MW_BIND_ERR;
+	unbind(mw);
+	mw->mr = bind->mr;
+	mw->mr->nb_windows++;
+	mw->host = roost_mr_at(bind->mr, bind->addr);
+	mw->iova = bind->access & ROOST_ACCESS_ZERO_BASED ? 0 : bind->addr;
+	mw->len_bytes = bind->len_bytes;
+	mw->access = bind->access;
+	mw->key = bind->rkey;
+	mw->qpn = qpn;
+	return ROOST_WC_SUCCESS;
+}
+
+bool roost_mw_may_invalidate(struct roost_dev *dev, const struct roost_pd *pd,
+			     uint32_t qpn, uint32_t key)
+{
+	const struct roost_mw *mw = find(dev, key);
+
+	return mw != NULL && mw->type == 2 && mw->pd == pd && mw->qpn == qpn;
+}
+
+void roost_mw_invalidate(struct roost_dev *dev, uint32_t key)
+{
+	struct roost_mw *mw = find(dev, key);
+
+	if (mw != NULL)
+		unbind(mw);
+}
+
+/* The window of a key, if this peer may access it so. */
+static const struct roost_mw *find_remote(struct roost_dev *dev,
+					  const struct roost_pd *pd,
+					  uint32_t qpn, uint32_t key,
+					  uint32_t access)
+{
+	const struct roost_mw *mw = find(dev, key);
+
+	if (mw == NULL || mw->pd != pd || (mw->access & access) != access ||
+	    (mw->type == 2 && mw->qpn != qpn))
+		return NULL;
+	return mw;
+}
+
+bool roost_mr_remote_key(struct roost_dev *dev, const struct roost_pd *pd,
+			 uint32_t qpn, uint32_t key, uint32_t access)
+{
+	const struct roost_mr *mr = roost_idmap_get(&dev->mrs, key);
+
+	if (mr != NULL && mr->pd == pd && (mr->access & access) == access)
+		return true;
+	return find_remote(dev, pd, qpn, key, access) != NULL;
+}
+
+void *roost_mr_remote(struct roost_dev *dev, const struct roost_pd *pd,
+		      uint32_t qpn, uint32_t key, uint64_t va,
+		      uint64_t len_bytes, uint32_t access)
+{
+	void *host = roost_mr_access(dev, pd, key, va, len_bytes, access);
+	const struct roost_mw *mw;
+
+	if (host != NULL)
+		return host;
+	mw = find_remote(dev, pd, qpn, key, access);
+	if (mw == NULL)
+		return NULL;
+	if (va < mw->iova || va - mw->iova > mw->len_bytes ||
+	    len_bytes > mw->len_bytes - (va - mw->iova))
+		return NULL;
+	if (mw->mr->access & ROOST_ACCESS_ON_DEMAND)
+		return roost_mr_touch(mw->mr, mw->host + (va - mw->iova),
+				      len_bytes, access);
+	return mw->host + (va - mw->iova);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: posting. No allocation but at create, no system call or log; one lock
+ * per queue.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_common.h>
+
+#include "lib/engine/qp.h"
+#include "lib/engine/queue.h"
+
+int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes)
+{
+	*q = (struct roost_queue){
+		.mask = slots - 1,
+		.stride_bytes = (uint32_t)RTE_ALIGN_CEIL(slot_bytes, 16u),
+		.lock = ROOST_SPIN_INIT,
+	};
+	q->slots = aligned_alloc(64,
+				 RTE_ALIGN_CEIL((size_t)slots * q->stride_bytes,
+						64u));
+	return q->slots == NULL ? -ENOMEM : 0;
+}
+
+void roost_queue_begin(struct roost_queue *q)
+{
+	roost_spin_lock(&q->lock);
+	q->added = atomic_load_explicit(&q->head, memory_order_relaxed);
+}
+
+bool roost_queue_is_full(const struct roost_queue *q, uint32_t max_wr)
+{
+	return q->added -
+		       atomic_load_explicit(&q->tail, memory_order_acquire) >=
+	       max_wr;
+}
+
+bool roost_queue_end(struct roost_queue *q)
+{
+	bool any = q->added !=
+		   atomic_load_explicit(&q->head, memory_order_relaxed);
+
+	atomic_store_explicit(&q->head, q->added, memory_order_release);
+	roost_spin_unlock(&q->lock);
+	return any;
+}
+
+int roost_sge_total(const struct roost_sge *sges, uint32_t nb_sges,
+		    uint32_t *len_bytes)
+{
+	uint64_t total = 0;
+
+	for (uint32_t i = 0; i < nb_sges; i++)
+		total += sges[i].len_bytes;
+	if (total > 1ull << 31)
+		return -EINVAL;
+	*len_bytes = (uint32_t)total;
+	return 0;
+}
+
+int roost_queue_add_recv(struct roost_queue *q, uint32_t max_wr,
+			 uint32_t max_sge, const struct roost_recv_wr *wr)
+{
+	struct roost_recv_wqe *wqe;
+	uint32_t len_bytes;
+	int rc;
+
+	if (wr->nb_sges > max_sge)
+		return -EINVAL;
+	rc = roost_sge_total(wr->sges, wr->nb_sges, &len_bytes);
+	if (rc != 0)
+		return rc;
+	if (roost_queue_is_full(q, max_wr))
+		return -ENOMEM;
+	wqe = roost_queue_at(q, q->added);
+	wqe->wr_id = wr->wr_id;
+	wqe->nb_sges = wr->nb_sges;
+	wqe->len_bytes = len_bytes;
+	if (wr->nb_sges > 0)
+		memcpy(wqe->sges, wr->sges, wr->nb_sges * sizeof(wr->sges[0]));
+	q->added++;
+	return 0;
+}

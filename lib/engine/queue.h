@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_QUEUE_H
+#define ROOST_ENGINE_QUEUE_H
+
+/*
+ * A work queue: a ring of fixed slots with free-running indices. The
+ * application side owns the slots between the published head and the free end,
+ * under the queue's lock; the worker owns those before, holding the turn.
+ */
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/engine/spin.h"
+#include "lib/engine/types.h"
+
+struct roost_queue {
+	uint8_t *slots;
+	uint32_t stride_bytes;
+	uint32_t mask;         /* slots - 1 */
+	_Atomic uint32_t head; /* published; release, pairs with the worker */
+	_Atomic uint32_t tail; /* worker: slots before are free again */
+	uint32_t added;        /* under lock: head to be */
+	struct roost_spin lock;
+};
+
+struct roost_recv_wr;
+
+struct roost_recv_wqe {
+	uint64_t wr_id;
+	uint32_t nb_sges;
+	uint32_t len_bytes; /* room in all sges */
+	struct roost_sge sges[];
+};
+
+static inline void *roost_queue_at(const struct roost_queue *q, uint32_t index)
+{
+	return q->slots + (size_t)(index & q->mask) * q->stride_bytes;
+}
+
+static inline uint32_t roost_queue_count(const struct roost_queue *q)
+{
+	return atomic_load_explicit(&q->head, memory_order_acquire) -
+	       atomic_load_explicit(&q->tail, memory_order_acquire);
+}
+
+static inline size_t roost_recv_wqe_bytes(uint32_t nb_sges)
+{
+	return sizeof(struct roost_recv_wqe) +
+	       nb_sges * sizeof(struct roost_sge);
+}
+
+/* slots: a power of two. Returns 0, -ENOMEM. free(q->slots) undoes it. */
+int roost_queue_create(struct roost_queue *q, uint32_t slots,
+		       size_t slot_bytes);
+
+/* Posting: lock, add, then publish what was added. */
+void roost_queue_begin(struct roost_queue *q);
+bool roost_queue_is_full(const struct roost_queue *q, uint32_t max_wr);
+/* Returns whether anything was added. */
+bool roost_queue_end(struct roost_queue *q);
+
+/* Add a receive request. Returns 0, -EINVAL (sges), -ENOMEM (full). */
+int roost_queue_add_recv(struct roost_queue *q, uint32_t max_wr,
+			 uint32_t max_sge, const struct roost_recv_wr *wr);
+/* Sum of the lengths, -EINVAL: more than the 2^31 of a message. */
+int roost_sge_total(const struct roost_sge *sges, uint32_t nb_sges,
+		    uint32_t *len_bytes);
+
+#endif

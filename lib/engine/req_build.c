@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: bytes of one request packet. No allocation, system call, log or lock.
+ *
+ * Nothing is kept for retransmission: a packet is made from its WQE and the
+ * application's memory, as often as it takes. Which extension headers a packet
+ * has, and where, is what its row in roost_opcodes[] says.
+ */
+
+#include <rte_common.h>
+
+#include "lib/engine/mr_priv.h"
+#include "lib/engine/qp_priv.h"
+#include "lib/engine/req_priv.h"
+
+static const uint8_t service_of[ROOST_QPT_COUNT] = {
+	[ROOST_QPT_RC] = ROOST_SERVICE_RC,
+	[ROOST_QPT_UC] = ROOST_SERVICE_UC,
+	[ROOST_QPT_UD] = ROOST_SERVICE_UD,
+	[ROOST_QPT_XRC_INI] = ROOST_SERVICE_XRC,
+	[ROOST_QPT_XRC_TGT] = ROOST_SERVICE_XRC,
+};
+
+static uint8_t base_opcode(const struct roost_wr_info *info, bool first,
+			   bool last)
+{
+	if (first)
+		return last ? info->only : info->first;
+	return last ? info->last : info->middle;
+}
+
+void roost_req_piece(const struct roost_qp *qp,
+		     const struct roost_send_wqe *wqe,
+		     struct roost_req_piece *piece)
+{
+	const struct roost_wr_info *info = roost_wr_info(wqe->opcode);
+	bool fetch = info->kind == ROOST_WR_KIND_FETCH;
+	uint32_t index =
+		(uint32_t)roost_psn_diff(qp->req.next_psn, wqe->first_psn);
+	bool first = index == 0 || fetch;
+
+	piece->offset_bytes = index * qp->mtu_bytes;
+	piece->last = fetch || roost_psn_eq(qp->req.next_psn, wqe->last_psn);
+	piece->opcode = (uint8_t)(service_of[qp->type] << 5 |
+				  base_opcode(info, first, piece->last));
+	piece->left_bytes = wqe->len_bytes - piece->offset_bytes;
+	piece->len_bytes = RTE_MIN(piece->left_bytes, qp->mtu_bytes);
+	if (!(roost_opcodes[piece->opcode].flags & ROOST_OPF_PAYLOAD))
+		piece->len_bytes = 0;
+	/* The PSN behind this packet: a READ takes those of its answer. */
+	piece->next_psn = fetch ? roost_psn_add(wqe->last_psn, 1)
+				: roost_psn_add(qp->req.next_psn, 1);
+}
+
+/* Headers that many packets have. */
+static void put_headers(const struct roost_qp *qp,
+			const struct roost_send_wqe *wqe,
+			const struct roost_req_piece *piece,
+			const struct roost_opcode_info *op, uint8_t *bth)
+{
+	const uint8_t *off = op->hdr_off;
+
+	if (op->hdrs & ROOST_HDR_BIT(XRCETH))
+		roost_xrceth_put(bth + off[ROOST_HDR_XRCETH], wqe->xrc_srqn);
+	if (op->hdrs & ROOST_HDR_BIT(DETH))
+		/* A Q_Key with its top bit set means the QP's own (10.2.5). */
+		roost_deth_put(bth + off[ROOST_HDR_DETH],
+			       wqe->ud.qkey >> 31 ? qp->attr.qkey
+						  : wqe->ud.qkey,
+			       qp->qpn);
+	if (op->hdrs & ROOST_HDR_BIT(FETH))
+		roost_feth_put(bth + off[ROOST_HDR_FETH],
+			       wqe->remote.flush_type, wqe->remote.flush_level);
+	if (op->hdrs & ROOST_HDR_BIT(RETH))
+		roost_reth_put(bth + off[ROOST_HDR_RETH],
+			       wqe->remote.va + piece->offset_bytes,
+			       wqe->remote.rkey, piece->left_bytes);
+	if (op->hdrs & ROOST_HDR_BIT(ATOMICETH))
+		roost_atomiceth_put(bth + off[ROOST_HDR_ATOMICETH],
+				    wqe->remote.va, wqe->remote.rkey,
+				    wqe->remote.swap_add, wqe->remote.compare);
+	if (op->hdrs & ROOST_HDR_BIT(IMMDT))
+		roost_immdt_put(bth + off[ROOST_HDR_IMMDT], wqe->imm_be);
+	if (op->hdrs & ROOST_HDR_BIT(IETH))
+		roost_ieth_put(bth + off[ROOST_HDR_IETH], wqe->imm_be);
+}
+
+static enum roost_sge_fault put_payload(struct roost_qp *qp,
+					const struct roost_send_wqe *wqe,
+					const struct roost_req_piece *piece,
+					uint8_t *dst)
+{
+	if (wqe->flags & ROOST_SEND_INLINE) {
+		memcpy(dst, wqe->inline_data + piece->offset_bytes,
+		       piece->len_bytes);
+		return ROOST_SGE_OK;
+	}
+	return roost_sge_gather(qp->dev, qp->pd, wqe->sges, wqe->nb_sges,
+				piece->offset_bytes, dst, piece->len_bytes);
+}
+
+size_t roost_req_build(struct roost_qp *qp, const struct roost_send_wqe *wqe,
+		       const struct roost_path *path,
+		       const struct roost_req_piece *piece, bool ackreq,
+		       uint8_t *buf)
+{
+	const struct roost_opcode_info *op = &roost_opcodes[piece->opcode];
+	uint8_t pad = (uint8_t)(-piece->len_bytes & 3);
+	size_t ext = op->hdr_len_bytes - ROOST_BTH_LEN;
+	struct roost_bth bth = {
+		.opcode = piece->opcode,
+		.pad_bytes = pad,
+		.solicited = piece->last && wqe->flags & ROOST_SEND_SOLICITED,
+		.migreq = true,
+		.ackreq = ackreq,
+		.pkey = qp->pkey,
+		.dest_qpn =
+			qp->type == ROOST_QPT_UD ? wqe->ud.qpn : qp->dest_qpn,
+		.psn = qp->req.next_psn,
+	};
+	size_t len = roost_hdr_emit(&path->template, buf, &bth,
+				    ext + piece->len_bytes + pad);
+
+	if (op->hdrs != 0)
+		put_headers(qp, wqe, piece, op, buf + len - ROOST_BTH_LEN);
+	len += ext;
+	if (put_payload(qp, wqe, piece, buf + len) != ROOST_SGE_OK)
+		return 0;
+	len += piece->len_bytes;
+	memset(buf + len, 0, pad);
+	len += pad;
+	roost_frame_seal(&path->template, buf, len);
+	return len + ROOST_ICRC_LEN;
+}

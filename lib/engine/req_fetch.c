@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: responses that bring data. No allocation, system call, log or lock. */
+
+#include <endian.h>
+
+#include <rte_common.h>
+
+#include "lib/engine/mr_priv.h"
+#include "lib/engine/req_priv.h"
+#include "lib/engine/worker_priv.h"
+
+/*
+ * Does the packet fit the place of its PSN in the answer? After a restart the
+ * answer begins with FIRST in the middle, so only its end is compared.
+ */
+static enum roost_wc_status check_read(const struct roost_qp *qp,
+				       const struct roost_send_wqe *wqe,
+				       const struct roost_pkt *pkt,
+				       uint32_t offset_bytes)
+{
+	bool last = pkt->info->flags & ROOST_OPF_LAST;
+	uint32_t left = wqe->opcode == ROOST_WR_READ
+				? wqe->len_bytes - offset_bytes
+				: 0;
+
+	if (last != roost_psn_eq(pkt->psn, wqe->last_psn))
+		return ROOST_WC_BAD_RESP_ERR;
+	if (pkt->payload_len_bytes != RTE_MIN(left, qp->mtu_bytes))
+		return ROOST_WC_LOC_LEN_ERR;
+	return ROOST_WC_SUCCESS;
+}
+
+static enum roost_wc_status store(struct roost_qp *qp,
+				  const struct roost_send_wqe *wqe,
+				  uint32_t offset_bytes, const uint8_t *data,
+				  uint32_t len_bytes)
+{
+	if (roost_sge_scatter(qp->dev, qp->pd, wqe->sges, wqe->nb_sges,
+			      offset_bytes, data, len_bytes) != ROOST_SGE_OK)
+		return ROOST_WC_LOC_PROT_ERR;
+	return ROOST_WC_SUCCESS;
+}
+
+static enum roost_wc_status take(struct roost_qp *qp,
+				 const struct roost_send_wqe *wqe,
+				 const struct roost_pkt *pkt)
+{
+	uint32_t offset_bytes =
+		(uint32_t)roost_psn_diff(pkt->psn, wqe->first_psn) *
+		qp->mtu_bytes;
+	enum roost_wc_status status;
+
+	if (pkt->info->op == ROOST_OP_ATOMIC_ACK)
+		return store(qp, wqe, 0, (const uint8_t *)&pkt->orig,
+			     sizeof(pkt->orig));
+	status = check_read(qp, wqe, pkt, offset_bytes);
+	if (status != ROOST_WC_SUCCESS)
+		return status;
+	return store(qp, wqe, offset_bytes, pkt->payload,
+		     pkt->payload_len_bytes);
+}
+
+/* The response at oldest_unacked_psn has come. */
+static void receive_in_order(struct roost_worker *w, struct roost_qp *qp,
+			     struct roost_send_wqe *wqe,
+			     const struct roost_pkt *pkt)
+{
+	struct roost_psn next_psn = roost_psn_add(pkt->psn, 1);
+	enum roost_wc_status status;
+
+	if (pkt->info->op != roost_wr_info(wqe->opcode)->response)
+		status = ROOST_WC_BAD_RESP_ERR;
+	else
+		status = take(qp, wqe, pkt);
+	if (status != ROOST_WC_SUCCESS) {
+		roost_req_fail(w, qp, status);
+		return;
+	}
+	if (roost_psn_eq(pkt->psn, wqe->last_psn)) {
+		wqe->fetched = true;
+		roost_req_advance(w, qp, next_psn);
+	} else {
+		qp->req.oldest_unacked_psn = next_psn;
+		roost_req_progress(w, qp);
+	}
+}
+
+void roost_req_fetch_receive(struct roost_worker *w, struct roost_qp *qp,
+			     const struct roost_pkt *pkt)
+{
+	struct roost_send_wqe *wqe;
+
+	/* It acknowledges what stands before it, too. Inside of an answer
+	 * there is nothing to complete, only to compare.
+	 */
+	if (!roost_psn_eq(pkt->psn, qp->req.oldest_unacked_psn) &&
+	    (!roost_req_advance(w, qp, pkt->psn) ||
+	     !roost_psn_eq(pkt->psn, qp->req.oldest_unacked_psn))) {
+		if (roost_qp_state_get(qp) != ROOST_QPS_ERR)
+			roost_req_fetch_gap(w, qp);
+		return;
+	}
+	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
+		return;
+	wqe = roost_req_wqe(qp, roost_req_tail(qp));
+	if (!roost_req_is_fetch(wqe)) {
+		roost_req_fail(w, qp, ROOST_WC_BAD_RESP_ERR);
+		return;
+	}
+	receive_in_order(w, qp, wqe, pkt);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * Requests without packets: they act on this side alone.
+ */
+
+#include "lib/engine/mr_priv.h"
+#include "lib/engine/req_priv.h"
+
+enum roost_wc_status roost_req_local(struct roost_qp *qp,
+				     const struct roost_send_wqe *wqe)
+{
+	if (wqe->opcode == ROOST_WR_BIND_MW)
+		return roost_mw_bind(qp->dev, qp->pd, qp->qpn, &wqe->bind);
+	if (!roost_mw_may_invalidate(qp->dev, qp->pd, qp->qpn, wqe->imm_be))
+		return ROOST_WC_MW_BIND_ERR;
+	roost_mw_invalidate(qp->dev, wqe->imm_be);
+	return ROOST_WC_SUCCESS;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * What refuses our requests, or does not come: NAKs, missing responses,
+ * timeouts.
+ */
+
+#include "lib/engine/req_priv.h"
+#include "lib/engine/worker_priv.h"
+
+/* What a NAK does to the oldest request (the codes of IBTA table 46). */
+static const uint8_t nak_status[] = {
+	[ROOST_NAK_INV_REQ & ROOST_AETH_VALUE_MASK] = ROOST_WC_REM_INV_REQ_ERR,
+	[ROOST_NAK_REM_ACCESS & ROOST_AETH_VALUE_MASK] =
+		ROOST_WC_REM_ACCESS_ERR,
+	[ROOST_NAK_REM_OP & ROOST_AETH_VALUE_MASK] = ROOST_WC_REM_OP_ERR,
+};
+
+/* One try less. Returns false when there was none left, and the QP failed. */
+static bool spend_retry(struct roost_worker *w, struct roost_qp *qp)
+{
+	if (qp->req.retry_left == 0) {
+		roost_req_fail(w, qp, ROOST_WC_RETRY_EXC_ERR);
+		return false;
+	}
+	qp->req.retry_left--;
+	return true;
+}
+
+/* The responder misses psn. */
+static void sequence_nak(struct roost_worker *w, struct roost_qp *qp,
+			 struct roost_psn psn, bool progress)
+{
+	/* Going back that far, or farther, already. */
+	if (roost_psn_diff(qp->req.next_psn, psn) <= 0)
+		return;
+	if (progress || spend_retry(w, qp))
+		roost_req_go_back(w, qp, psn);
+}
+
+/* The responder has no receive WQE for psn: wait, then send it again. */
+static void rnr_nak(struct roost_worker *w, struct roost_qp *qp,
+		    struct roost_psn psn, uint8_t timer_code)
+{
+	struct roost_requester *req = &qp->req;
+
+	if (req->rnr_wait)
+		return;
+	if (qp->attr.rnr_retry != 7) {
+		if (req->rnr_left == 0) {
+			roost_req_fail(w, qp, ROOST_WC_RNR_RETRY_EXC_ERR);
+			return;
+		}
+		req->rnr_left--;
+	}
+	roost_req_go_back(w, qp, psn);
+	req->rnr_wait = true;
+	roost_timer_cancel(&req->timer);
+	roost_timer_set(&w->timers, &req->timer,
+			w->now_ns + roost_rnr_timer_ns(timer_code));
+}
+
+void roost_req_nak(struct roost_worker *w, struct roost_qp *qp,
+		   const struct roost_pkt *pkt, bool progress)
+{
+	uint8_t code = pkt->syndrome & ROOST_AETH_VALUE_MASK;
+
+	if ((pkt->syndrome & ROOST_AETH_TYPE_MASK) == ROOST_AETH_RNR_NAK)
+		rnr_nak(w, qp, pkt->psn, code);
+	else if (pkt->syndrome == ROOST_NAK_PSN_SEQ)
+		sequence_nak(w, qp, pkt->psn, progress);
+	else if (code < sizeof(nak_status))
+		roost_req_fail(w, qp, nak_status[code]);
+	else
+		roost_worker_drop(w, ROOST_DROP_UNEXPECTED_RESPONSE);
+}
+
+/* An answer that came later than the one at oldest_unacked_psn says that this
+ * is lost. What follows says the same again and is not listened to, until
+ * something moves on or the timer runs out.
+ */
+void roost_req_fetch_gap(struct roost_worker *w, struct roost_qp *qp)
+{
+	struct roost_requester *req = &qp->req;
+
+	if (req->fetch_gap || req->rnr_wait ||
+	    roost_psn_diff(req->next_psn, req->oldest_unacked_psn) <= 0) {
+		roost_worker_drop(w, ROOST_DROP_UNEXPECTED_RESPONSE);
+		return;
+	}
+	if (!spend_retry(w, qp))
+		return;
+	req->fetch_gap = true;
+	roost_req_go_back(w, qp, req->oldest_unacked_psn);
+}
+
+void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
+{
+	struct roost_requester *req = &qp->req;
+
+	if (req->rnr_wait) {
+		req->rnr_wait = false;
+		roost_worker_want_send(w, qp);
+		return;
+	}
+	w->counters.timeouts++;
+	if (!spend_retry(w, qp))
+		return;
+	req->fetch_gap = false;
+	roost_req_go_back(w, qp, req->oldest_unacked_psn);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_REQ_PRIV_H
+#define ROOST_ENGINE_REQ_PRIV_H
+
+/*
+ * Inside of the requester: what its files share. Holder of the turn.
+ *
+ * req.c        which packet is next, and may it go now
+ * req_build.c  its bytes
+ * req_local.c  requests without packets: LOCAL_INV, BIND_MW
+ * req_ack.c    what acknowledges: progress, completion, going back
+ * req_nak.c    what refuses or is missing: NAKs, timeouts
+ * req_fetch.c  responses that bring data: READ, atomics
+ */
+
+#include "lib/engine/qp_priv.h"
+
+/* The part of a message that one packet carries. */
+struct roost_req_piece {
+	uint32_t offset_bytes;
+	uint32_t len_bytes;  /* payload of this packet */
+	uint32_t left_bytes; /* of the message, from offset on */
+	struct roost_psn next_psn;
+	uint8_t opcode; /* enum roost_opcode */
+	bool last;      /* nothing of this WQE is left to be sent */
+};
+
+/* The piece that next_psn stands for; wqe is the one at send_index. */
+void roost_req_piece(const struct roost_qp *qp,
+		     const struct roost_send_wqe *wqe,
+		     struct roost_req_piece *piece);
+/* Write its frame at buf. Returns the length with the ICRC, 0: an SGE of the
+ * WQE is wrong.
+ */
+size_t roost_req_build(struct roost_qp *qp, const struct roost_send_wqe *wqe,
+		       const struct roost_path *path,
+		       const struct roost_req_piece *piece, bool ackreq,
+		       uint8_t *buf);
+
+/* Execute a local operation. Returns the status that it completes with. */
+enum roost_wc_status roost_req_local(struct roost_qp *qp,
+				     const struct roost_send_wqe *wqe);
+
+/* The WQE at send_index cannot be sent: it fails when all before it are done.
+ */
+void roost_req_fault(struct roost_worker *w, struct roost_qp *qp,
+		     enum roost_wc_status status);
+/* Something came from the peer that moves us on: retry counters, timer. */
+void roost_req_progress(struct roost_worker *w, struct roost_qp *qp);
+/*
+ * All before psn is acknowledged, so far as that can be: a FETCH whose
+ * response has not come stops it. Completes, restarts. Returns false when it
+ * was stopped; the response at oldest_unacked_psn is missing then.
+ */
+bool roost_req_advance(struct roost_worker *w, struct roost_qp *qp,
+		       struct roost_psn psn);
+/* The response at oldest_unacked_psn is missing: ask again, once. */
+void roost_req_fetch_gap(struct roost_worker *w, struct roost_qp *qp);
+/* READ responses and atomic acknowledgements. */
+void roost_req_fetch_receive(struct roost_worker *w, struct roost_qp *qp,
+			     const struct roost_pkt *pkt);
+/* Any NAK for psn; all before it is acknowledged already. */
+void roost_req_nak(struct roost_worker *w, struct roost_qp *qp,
+		   const struct roost_pkt *pkt, bool progress);
+
+static inline struct roost_send_wqe *roost_req_wqe(struct roost_qp *qp,
+						   uint32_t index)
+{
+	return roost_queue_at(&qp->sq, index);
+}
+
+static inline uint32_t roost_req_tail(const struct roost_qp *qp)
+{
+	return atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
+}
+
+static inline bool roost_req_is_fetch(const struct roost_send_wqe *wqe)
+{
+	return roost_wr_info(wqe->opcode)->kind == ROOST_WR_KIND_FETCH;
+}
+
+#endif

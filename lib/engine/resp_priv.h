@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_RESP_PRIV_H
+#define ROOST_ENGINE_RESP_PRIV_H
+
+/*
+ * Inside of the responder: what its files share. Holder of the turn.
+ *
+ * resp.c        the chain of stages, and what each fault means
+ * resp_recv.c   where a message lands: RQ, SRQ, XRC SRQ; its completion
+ * resp_exec.c   what a request does: SEND, WRITE, atomics, invalidation
+ * resp_fetch.c  requests with a response: their record, replay and packets
+ * ack.c         acknowledgements
+ */
+
+#include "lib/engine/qp_priv.h"
+
+enum roost_fault {
+	ROOST_FAULT_NONE,
+	ROOST_FAULT_GAP,       /* ahead of the expected PSN */
+	ROOST_FAULT_DUPLICATE, /* behind it */
+	ROOST_FAULT_RNR,       /* no receive WQE */
+	ROOST_FAULT_INV_REQ,   /* opcode sequence, lengths, access flags */
+	ROOST_FAULT_ACCESS,    /* key, PD, range, access of the memory */
+	ROOST_FAULT_TOO_LONG,  /* the message is longer than the receive WQE */
+	ROOST_FAULT_RECV_PROT, /* the receive WQE's own memory is wrong */
+	ROOST_FAULT_COUNT,
+};
+
+/* ---- resp_recv.c ------------------------------------------------------ */
+
+/*
+ * The receive WQE in use by the message, or the next one, which then is in
+ * use until roost_recv_complete(); NULL: none is posted.
+ */
+const struct roost_recv_wqe *roost_recv_wqe(struct roost_qp *qp,
+					    const struct roost_pkt *pkt);
+/* Where that WQE completes to, and whose memory it names. */
+struct roost_cq *roost_recv_cq(struct roost_qp *qp);
+const struct roost_pd *roost_recv_pd(struct roost_qp *qp);
+/* Complete the WQE in use. pkt: the last packet of the message. */
+void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
+			 const struct roost_pkt *pkt,
+			 enum roost_wc_status status);
+
+/* ---- resp_exec.c ------------------------------------------------------ */
+
+/* Is the request allowed, and are its lengths right? No side effects. */
+enum roost_fault roost_resp_check(struct roost_qp *qp,
+				  const struct roost_pkt *pkt);
+/* Do it. */
+enum roost_fault roost_resp_execute(struct roost_worker *w, struct roost_qp *qp,
+				    const struct roost_pkt *pkt);
+
+/* ---- ud.c ------------------------------------------------------------- */
+
+/* A datagram. */
+void roost_ud_receive(struct roost_worker *w, struct roost_qp *qp,
+		      const struct roost_frame *frame,
+		      const struct roost_pkt *pkt);
+
+/* ---- resp_fetch.c ----------------------------------------------------- */
+
+/* Is there a slot for one more? Else the peer exceeds what was agreed on. */
+bool roost_fetch_has_room(const struct roost_qp *qp);
+/* Record a request that was executed; its answer is owed. */
+void roost_fetch_add(struct roost_worker *w, struct roost_qp *qp,
+		     const struct roost_pkt *pkt, uint64_t orig);
+/* A duplicate: owe the answer again, as far as it is on record. Returns false
+ * when it is not.
+ */
+bool roost_fetch_replay(struct roost_worker *w, struct roost_qp *qp,
+			const struct roost_pkt *pkt);
+/* How many PSNs the answer takes. */
+uint32_t roost_fetch_psns(const struct roost_qp *qp,
+			  const struct roost_pkt *pkt);
+/* Send what is owed, in order. Returns false when something is left. */
+bool roost_fetch_send(struct roost_worker *w, struct roost_qp *qp);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_SRQ_PRIV_H
+#define ROOST_ENGINE_SRQ_PRIV_H
+
+/*
+ * Inside of shared receive queues; for lib/engine only.
+ */
+
+#include "lib/engine/qp_priv.h"
+#include "lib/engine/srq.h"
+
+/* What all openings of one domain have in common. */
+struct roost_xrc_domain {
+	_Atomic uint32_t openings;
+};
+
+struct roost_xrcd {
+	struct roost_ctx *ctx;
+	struct roost_xrc_domain *domain;
+	_Atomic uint32_t refs; /* QPs and SRQs made with this opening */
+};
+
+struct roost_srq {
+	struct roost_pd *pd;
+	struct roost_xrcd *xrcd;
+	struct roost_cq *cq; /* XRC; NULL: the QP's */
+	struct roost_queue queue;
+	uint32_t max_wr;
+	uint32_t max_sge;
+	uint32_t num;           /* XRC; 0: none */
+	_Atomic uint32_t limit; /* 0: not armed */
+	_Atomic uint32_t refs;  /* QPs */
+	/* QPs that have a WQE of it in use; holder of the turn. An XRC SRQ may
+	 * go away before they are done with it.
+	 */
+	LIST_HEAD(, roost_qp) takers;
+	struct roost_event_source async;
+};
+
+/* The XRC SRQ of a number, or NULL. Holder of the turn. */
+struct roost_srq *roost_srq_find(struct roost_dev *dev, uint32_t num);
+/* Move the oldest WQE to copy. Returns false: none is posted. Holder of the
+ * turn.
+ */
+bool roost_srq_take(struct roost_srq *srq, struct roost_recv_wqe *copy);
+
+#endif

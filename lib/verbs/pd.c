@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ *
+ * Protection domains, and the two kinds of domain that say how a program will
+ * use its objects: thread domains and parent domains. Both are accepted and
+ * change nothing: a lock that no second thread wants costs next to nothing,
+ * and queues live in memory of the library's own.
+ */
+
+#include <stdlib.h>
+
+#include "lib/verbs/shim.h"
+
+#define PARENT_MASK                                                            \
+	(IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |                              \
+	 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+
+ROOST_VERBS_LATEST(ibv_alloc_pd, "IBVERBS_1.1");
+struct ibv_pd *roost_ibv_alloc_pd(struct ibv_context *context)
+{
+	struct roost_verbs_pd *pd;
+	int rc;
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return roost_verbs_null(-ENOMEM);
+	rc = roost_pd_alloc(roost_verbs_context(context)->ctx, &pd->pd);
+	if (rc) {
+		free(pd);
+		return roost_verbs_null(rc);
+	}
+	pd->ibv.context = context;
+	pd->ibv.handle = roost_pd_handle(pd->pd);
+	roost_verbs_object_add(context, ROOST_VERBS_PD, &pd->ibv, &pd->object);
+	return &pd->ibv;
+}
+
+/* A real PD is the engine's; of a parent domain only references are given. */
+static int end(struct roost_verbs_pd *pd)
+{
+	if (atomic_load(&pd->refs))
+		return -EBUSY;
+	if (!pd->parent)
+		return roost_pd_dealloc(pd->pd);
+	if (pd->td)
+		atomic_fetch_sub(&pd->td->refs, 1);
+	roost_verbs_pd_release(&pd->parent->ibv);
+	return 0;
+}
+
+ROOST_VERBS_LATEST(ibv_dealloc_pd, "IBVERBS_1.1");
+int roost_ibv_dealloc_pd(struct ibv_pd *ibv)
+{
+	struct roost_verbs_pd *pd = roost_verbs_pd(ibv);
+	int rc;
+
+	rc = end(pd);
+	if (rc)
+		return roost_verbs_result(rc);
+	roost_verbs_object_del(ibv->context, &pd->object);
+	free(pd);
+	return 0;
+}
+
+/* The allocators of attr are never asked: no memory of theirs is needed. */
+struct ibv_pd *
+roost_verbs_alloc_parent_domain(struct ibv_context *context,
+				struct ibv_parent_domain_init_attr *attr)
+{
+	struct roost_verbs_pd *pd, *parent;
+
+	if (!attr->pd || attr->comp_mask & ~(uint32_t)PARENT_MASK)
+		return roost_verbs_null(-EINVAL);
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return roost_verbs_null(-ENOMEM);
+	parent = roost_verbs_pd(attr->pd);
+	if (parent->parent)
+		parent = parent->parent;
+	pd->ibv.context = context;
+	pd->ibv.handle = parent->ibv.handle;
+	pd->pd = parent->pd;
+	pd->parent = parent;
+	pd->td = (struct roost_verbs_td *)attr->td;
+	roost_verbs_pd_hold(&parent->ibv);
+	if (pd->td)
+		atomic_fetch_add(&pd->td->refs, 1);
+	roost_verbs_object_add(context, ROOST_VERBS_PD, &pd->ibv, &pd->object);
+	return &pd->ibv;
+}
+
+struct ibv_td *roost_verbs_alloc_td(struct ibv_context *context,
+				    struct ibv_td_init_attr *attr)
+{
+	struct roost_verbs_td *td;
+
+	if (attr->comp_mask)
+		return roost_verbs_null(-EINVAL);
+	td = calloc(1, sizeof(*td));
+	if (!td)
+		return roost_verbs_null(-ENOMEM);
+	td->ibv.context = context;
+	roost_verbs_object_add(context, ROOST_VERBS_TD, &td->ibv, &td->object);
+	return &td->ibv;
+}
+
+int roost_verbs_dealloc_td(struct ibv_td *ibv)
+{
+	struct roost_verbs_td *td = (struct roost_verbs_td *)ibv;
+
+	if (atomic_load(&td->refs))
+		return roost_verbs_result(-EBUSY);
+	roost_verbs_object_del(ibv->context, &td->object);
+	free(td);
+	return 0;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ *
+ * XRC domains. A file names a domain: who opens one with a descriptor of the
+ * same file, on the same device and in the same process, shares it.
+ */
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/verbs/shim.h"
+
+#define XRCD_MASK (IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS)
+
+static struct {
+	pthread_mutex_t lock;
+	LIST_HEAD(, roost_verbs_xrcd) openings;
+	uint64_t last_domain_id;
+} process = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* Has the domain of this file been opened? Under the lock. */
+static struct roost_verbs_xrcd *find(struct ibv_context *context, int fd)
+{
+	struct roost_verbs_xrcd *x;
+	struct stat want, have;
+
+	if (fd < 0 || fstat(fd, &want))
+		return NULL;
+	LIST_FOREACH(x, &process.openings, link)
+		if (x->fd >= 0 &&
+		    roost_verbs_dev(x->ibv.context) ==
+			    roost_verbs_dev(context) &&
+		    fstat(x->fd, &have) == 0 && have.st_dev == want.st_dev &&
+		    have.st_ino == want.st_ino)
+			return x;
+	return NULL;
+}
+
+/* Under the lock. */
+static int open_domain(struct roost_verbs_xrcd *x, struct ibv_context *context,
+		       int oflags)
+{
+	struct roost_ctx *ctx = roost_verbs_context(context)->ctx;
+	struct roost_verbs_xrcd *with = find(context, x->fd);
+	int rc;
+
+	if (with && oflags & O_EXCL)
+		return -EINVAL;
+	if (!with && x->fd >= 0 && !(oflags & O_CREAT))
+		return -EAGAIN;
+	if (with)
+		rc = roost_xrcd_share(ctx, with->xrcd, &x->xrcd);
+	else
+		rc = roost_xrcd_open(ctx, &x->xrcd);
+	if (rc)
+		return rc;
+	x->domain_id = with ? with->domain_id : ++process.last_domain_id;
+	LIST_INSERT_HEAD(&process.openings, x, link);
+	return 0;
+}
+
+struct ibv_xrcd *roost_verbs_open_xrcd(struct ibv_context *context,
+				       struct ibv_xrcd_init_attr *attr)
+{
+	struct roost_verbs_xrcd *x;
+	int rc = 0;
+
+	if (attr->comp_mask >= IBV_XRCD_INIT_ATTR_RESERVED)
+		return roost_verbs_null(-EOPNOTSUPP);
+	if ((attr->comp_mask & XRCD_MASK) != XRCD_MASK)
+		return roost_verbs_null(-EINVAL);
+	x = calloc(1, sizeof(*x));
+	if (!x)
+		return roost_verbs_null(-ENOMEM);
+	x->ibv.context = context;
+	x->fd = -1;
+	if (attr->fd != -1) {
+		x->fd = fcntl(attr->fd, F_DUPFD_CLOEXEC, 0);
+		if (x->fd < 0)
+			rc = -errno;
+	}
+	if (rc == 0) {
+		pthread_mutex_lock(&process.lock);
+		rc = open_domain(x, context, attr->oflags);
+		pthread_mutex_unlock(&process.lock);
+	}
+	if (rc) {
+		if (x->fd >= 0)
+			close(x->fd);
+		free(x);
+		return roost_verbs_null(rc);
+	}
+	roost_verbs_object_add(context, ROOST_VERBS_XRCD, &x->ibv, &x->object);
+	return &x->ibv;
+}
+
+int roost_verbs_close_xrcd(struct ibv_xrcd *ibv)
+{
+	struct roost_verbs_xrcd *x = roost_verbs_xrcd(ibv);
+	int rc;
+
+	pthread_mutex_lock(&process.lock);
+	rc = atomic_load(&x->refs) ? -EBUSY : roost_xrcd_close(x->xrcd);
+	if (rc == 0)
+		LIST_REMOVE(x, link);
+	pthread_mutex_unlock(&process.lock);
+	if (rc)
+		return roost_verbs_result(rc);
+	roost_verbs_object_del(ibv->context, &x->object);
+	if (x->fd >= 0)
+		close(x->fd);
+	free(x);
+	return 0;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_PMD_GLUE_GROUPS_H
+#define ROOST_PMD_GLUE_GROUPS_H
+
+/*
+ * The multicast groups that a port receives: those that QPs are attached to,
+ * and those that make it an IP host (all hosts, and the solicited-node groups
+ * of its IPv6 addresses, RFC 4861, 7.2.1).
+ *
+ * Two things follow from a group: routers and switches are told
+ * (pmd_glue/membership.h says how, and why we do that even where a kernel
+ * shares the port), and the port has to let its frames through:
+ *  - a port that is DPDK's own gets the list of MAC addresses; where the
+ *    driver has no such filter, or no room in it, it receives all groups;
+ *  - a port that a kernel shares receives all groups from the beginning
+ *    (roost_kif_join_all_groups()), and one with a kernel at its other end
+ *    does not filter.
+ * What comes through without need, the engine drops.
+ *
+ * Thread: the control thread, unless a call says otherwise.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/config/config.h"
+
+struct roost_ethport;
+struct roost_membership;
+
+/* All hosts of both families, link-local address, configured addresses. */
+#define ROOST_GROUPS_OWN_MAX (ROOST_PORT_IPS_MAX + 3)
+
+struct roost_groups {
+	const struct roost_ethport *port;
+	struct roost_membership *membership;
+	/* Of the host; joined from start to end. */
+	struct roost_gid own[ROOST_GROUPS_OWN_MAX];
+	unsigned int nb_own;
+};
+
+struct roost_groups_conf {
+	const struct roost_ethport *port; /* open; borrowed */
+	const struct roost_prefixes *addrs;
+	/* Does a kernel answer for this address? Then the group that goes with
+	 * it is the kernel's.
+	 */
+	bool (*kernel_owns)(void *ctx, const struct roost_gid *addr);
+	/* Copy the frame and send it. Never blocks. */
+	void (*send)(void *ctx, const uint8_t *frame, size_t len_bytes);
+	void *ctx;
+};
+
+/* Returns 0, -ENOMEM. */
+int roost_groups_create(struct roost_groups *groups,
+			const struct roost_groups_conf *conf);
+void roost_groups_destroy(struct roost_groups *groups);
+
+/* The port has started: join the host's groups. */
+void roost_groups_start(struct roost_groups *groups, uint64_t now_ns);
+
+/*
+ * As mcast_join and mcast_leave of struct roost_port_io: when join returns,
+ * the port lets the group through. Returns 0; -ENOSPC, -ENOMEM.
+ * Thread: any but the control thread, which does the work.
+ */
+int roost_groups_join(struct roost_groups *groups,
+		      const struct roost_gid *group);
+void roost_groups_leave(struct roost_groups *groups,
+			const struct roost_gid *group);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <rte_mbuf.h>
+
+#include "real_engine.h"
+
+#include "lib/engine/worker.h"
+
+static struct roost_dev *dev;
+
+static uint16_t rx_none(void *ctx, struct rte_mbuf **pkts, uint16_t n)
+{
+	(void)ctx;
+	(void)pkts;
+	(void)n;
+	return 0;
+}
+
+static uint16_t tx_none(void *ctx, struct rte_mbuf **pkts, uint16_t n)
+{
+	(void)ctx;
+	(void)pkts;
+	(void)n;
+	return 0;
+}
+
+static void punt_none(void *ctx, struct rte_mbuf *pkt)
+{
+	(void)ctx;
+	(void)pkt;
+}
+
+int roost_device_open(const struct roost_config *config, unsigned int index,
+		      struct roost_device **device)
+{
+	const struct roost_gid gid = REAL_ENGINE_GID;
+	const struct roost_dev_conf conf = {
+		.name = "roost0",
+		.nb_ports = 1,
+		.io = { {
+			.rx_burst = rx_none,
+			.tx_burst = tx_none,
+			.punt = punt_none,
+		} },
+		.seed = { 1, 2 },
+	};
+	int rc;
+
+	(void)config;
+	(void)index;
+	rc = roost_dev_create(&conf, &dev);
+	if (rc)
+		return rc;
+	roost_port_set_gid(dev, 1, 0, &gid);
+	roost_port_set_link(dev, 1, ROOST_PORT_ACTIVE, 4200, 1000);
+	*device = (struct roost_device *)&dev;
+	return 0;
+}
+
+void roost_device_close(struct roost_device *device)
+{
+	(void)device;
+	/* Its last context is closed: it cannot be busy. */
+	if (roost_dev_destroy(dev))
+		abort();
+}
+
+struct roost_dev *roost_device_dev(struct roost_device *device)
+{
+	(void)device;
+	return dev;
+}
+
+bool roost_device_help(struct roost_device *device)
+{
+	(void)device;
+	return false;
+}
+
+void roost_device_expect(struct roost_device *device)
+{
+	(void)device;
+}
+
+void real_engine_turn(void)
+{
+	struct roost_worker *w = roost_dev_worker(dev);
+
+	roost_worker_turn_take(w);
+	roost_worker_iterate(w, 1);
+	roost_worker_turn_release(w);
+}

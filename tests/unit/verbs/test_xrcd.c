@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "verbs_test.h"
+
+static struct ibv_context *c;
+static char path[] = "/tmp/roost-test-xrcd-XXXXXX";
+static int fd;
+
+static int setup(void **state)
+{
+	(void)state;
+	c = open_roost0();
+	strcpy(path + sizeof(path) - 7, "XXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	fake.fail_call = NULL;
+	close(fd);
+	unlink(path);
+	close_roost0(c);
+	return 0;
+}
+
+static struct ibv_xrcd *open_by(struct ibv_context *context, int by, int oflags)
+{
+	struct ibv_xrcd_init_attr attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = by,
+		.oflags = oflags,
+	};
+
+	return ibv_open_xrcd(context, &attr);
+}
+
+static void open_xrcd__anonymous_ones_are_apart(void **state)
+{
+	struct ibv_xrcd *a = open_by(c, -1, 0), *b = open_by(c, -1, 0);
+
+	(void)state;
+	assert_non_null(a);
+	assert_non_null(b);
+	assert_ptr_equal(a->context, c);
+	assert_null(fake.xrcd_shared);
+	assert_int_equal(ibv_close_xrcd(a), 0);
+	assert_int_equal(ibv_close_xrcd(b), 0);
+	assert_int_equal(fake.xrcds, 0);
+}
+
+static void open_xrcd__one_file_is_one_domain(void **state)
+{
+	int other_fd = open(path, O_RDONLY);
+	struct ibv_xrcd *a, *b;
+
+	(void)state;
+	/* the first must be allowed to create it */
+	assert_null_errno(open_by(c, fd, 0), EAGAIN);
+	a = open_by(c, fd, O_CREAT);
+	assert_non_null(a);
+	assert_null(fake.xrcd_shared);
+	b = open_by(c, other_fd, 0);
+	assert_non_null(b);
+	assert_non_null(fake.xrcd_shared);
+	assert_null_errno(open_by(c, other_fd, O_CREAT | O_EXCL), EINVAL);
+	/* the descriptors are not needed any more */
+	close(other_fd);
+	ibv_close_xrcd(a);
+	fake.xrcd_shared = NULL;
+	a = open_by(c, fd, 0);
+	assert_non_null(fake.xrcd_shared);
+	ibv_close_xrcd(a);
+	ibv_close_xrcd(b);
+	/* and with the last one it is gone */
+	assert_null_errno(open_by(c, fd, 0), EAGAIN);
+}
+
+static void open_xrcd__other_file_other_domain(void **state)
+{
+	int other_fd = open("/", O_RDONLY);
+	struct ibv_xrcd *a = open_by(c, fd, O_CREAT);
+	struct ibv_xrcd *b = open_by(c, other_fd, O_CREAT | O_EXCL);
+
+	(void)state;
+	assert_non_null(b);
+	assert_null(fake.xrcd_shared);
+	ibv_close_xrcd(a);
+	ibv_close_xrcd(b);
+	close(other_fd);
+}
+
+static void open_xrcd__errors(void **state)
+{
+	struct ibv_xrcd_init_attr attr = { .fd = -1 };
+
+	(void)state;
+	assert_null_errno(ibv_open_xrcd(c, &attr), EINVAL);
+	attr.comp_mask = IBV_XRCD_INIT_ATTR_FD;
+	assert_null_errno(ibv_open_xrcd(c, &attr), EINVAL);
+	attr.comp_mask = IBV_XRCD_INIT_ATTR_RESERVED;
+	assert_null_errno(ibv_open_xrcd(c, &attr), EOPNOTSUPP);
+	assert_null_errno(open_by(c, 9999, O_CREAT), EBADF);
+	fake.fail_call = "roost_xrcd_open";
+	fake.fail_rc = -ENOMEM;
+	assert_null_errno(open_by(c, fd, O_CREAT), ENOMEM);
+	fake.fail_call = NULL;
+	assert_null_errno(open_by(c, fd, 0), EAGAIN);
+}
+
+static void close_xrcd__refused_changes_nothing(void **state)
+{
+	struct ibv_xrcd *a = open_by(c, fd, O_CREAT), *b;
+
+	(void)state;
+	fake.fail_call = "roost_xrcd_close";
+	fake.fail_rc = -EBUSY;
+	assert_errno(ibv_close_xrcd(a), EBUSY);
+	fake.fail_call = NULL;
+	b = open_by(c, fd, 0);
+	assert_non_null(b);
+	ibv_close_xrcd(b);
+	assert_int_equal(ibv_close_xrcd(a), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(open_xrcd__anonymous_ones_are_apart),
+		TEST(open_xrcd__one_file_is_one_domain),
+		TEST(open_xrcd__other_file_other_domain),
+		TEST(open_xrcd__errors),
+		TEST(close_xrcd__refused_changes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
