@@ -90,6 +90,11 @@ void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)
 {
 	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
 		return;
+	/* What was received before is acknowledged, whatever comes next; with
+	 * an answer in the making, it is the answer that has failed.
+	 */
+	if (qp->resp.nb_fetches_pending == 0)
+		roost_worker_settle(w, qp);
 	atomic_store(&qp->state, ROOST_QPS_ERR);
 	/* Pairs with the fence in post: a request that this flush does not
 	 * see was posted by somebody who sees ERR and rings the doorbell.

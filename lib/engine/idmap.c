@@ -149,11 +149,11 @@ int roost_idmap_add(struct roost_idmap *map, void *object, uint32_t *id)
 		do {
 			slot->generation =
 				(slot->generation + 1) & (generations - 1);
-			slot->id = roost_idmap_permute(
+			*id = roost_idmap_permute(
 				map,
 				slot->generation << map->index_bits | index);
-		} while (map->reserved(slot->id));
-		*id = slot->id;
+		} while (map->reserved(*id));
+		atomic_store_explicit(&slot->id, *id, memory_order_relaxed);
 		map->nb_used++;
 		atomic_store_explicit(&slot->object, object,
 				      memory_order_release);

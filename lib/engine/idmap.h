@@ -28,7 +28,7 @@
 
 struct roost_idmap_slot {
 	_Atomic(void *) object; /* NULL: free */
-	uint32_t id;            /* valid while object is not NULL */
+	_Atomic uint32_t id;    /* valid while object is not NULL */
 	uint32_t generation;
 	uint32_t next_free; /* index; ROOST_IDMAP_NONE: last */
 };
@@ -78,7 +78,10 @@ static inline void *roost_idmap_get(const struct roost_idmap *map, uint32_t id)
 		return NULL;
 	page += index & ((1u << ROOST_IDMAP_PAGE_SHIFT) - 1);
 	object = atomic_load_explicit(&page->object, memory_order_acquire);
-	return object != NULL && page->id == id ? object : NULL;
+	if (object == NULL ||
+	    atomic_load_explicit(&page->id, memory_order_relaxed) != id)
+		return NULL;
+	return object;
 }
 
 #endif

@@ -7,11 +7,11 @@ import os
 from harness import Case, Failure
 
 
-def loopback(room, options, port_options=None):
+def loopback(room, options, port_options=(), launcher=()):
     program = os.path.join(room.build, "tests", "real", "loopback")
-    ports = port_options or ["--link", room.link]
-    seen = room.run("loopback", room.roost("run", *ports, "--", program,
-                                           *options))
+    ports = port_options or ("--link", room.link)
+    seen = room.run("loopback", room.roost("run", *ports, *launcher, "--",
+                                           program, *options))
     if seen.status != 0:
         raise Failure(f"exit status {seen.status}")
     if seen.err():
@@ -33,7 +33,7 @@ CASES = [Case(f"loopback-{name}", loopback, options)
 CASES += [
     # A port that is no link: DPDK's own loopback of an rte_ring.
     Case("loopback-net-ring", loopback, ["-g", "1"],
-         ["--port", "net_ring0", "--ip", "198.18.3.1/24"]),
-    Case("loopback-dedicated", loopback, ["-e"],
-         ["--link", "loop", "--progress", "dedicated"]),
+         ("--port", "net_ring0", "--ip", "198.18.3.1/24")),
+    Case("loopback-dedicated", loopback, ["-e"], (),
+         ("--progress", "dedicated")),
 ]

@@ -22,6 +22,9 @@ from process import Process, wait_for_listener
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 
+# One run of the runner among others on the machine.
+RUN = os.urandom(3).hex()
+
 # Programs are given this long for one run, unless a case knows better.
 RUN_S = 60
 
@@ -54,7 +57,7 @@ class Room:
     def __init__(self, build, name, number, env):
         self.build = build
         self.name = name
-        self.link = f"real-{os.getpid()}-{number}"
+        self.link = f"real-{RUN}-{number}"
         self.port = 21000 + 20 * number
         self.logs = os.path.join(build, "real-logs", name)
         self.env = env
@@ -63,6 +66,10 @@ class Room:
         self.processes = []
         shutil.rmtree(self.logs, ignore_errors=True)
         os.makedirs(self.logs)
+
+    def marks(self):
+        """What the names of this case's leftovers would have in them."""
+        return [self.link] + [f"-{process.pid}-" for process in self.processes]
 
     def note(self, text):
         """Something worth telling about a case, passed or failed."""
@@ -154,7 +161,7 @@ def run_case(case, build, number, env):
     finally:
         signal.alarm(0)
         room.close()
-    left = leftovers.since(before)
+    left = leftovers.since(before, room.marks())
     if outcome == "ok" and left:
         outcome, text = "not ok", "left behind: " + " ".join(left)
     if outcome == "not ok":

@@ -3,13 +3,12 @@
 """A wire: two network namespaces with a veth pair between them, and eyes on
 it. The kernel's own addresses on it carry the programs' TCP side channel."""
 
-import os
 import re
 import signal
 import subprocess
 
 import rooms
-from harness import Failure, Skip
+from harness import RUN, Failure, Skip
 from process import wait_until
 
 MTU_BYTES = 9000
@@ -32,7 +31,7 @@ class Wire:
         if not rooms.inside():
             raise Skip("needs network namespaces of its own; run as root")
         self.room = room
-        self.netns = {end: f"real-{os.getpid()}-{end}" for end in ENDS}
+        self.netns = {end: f"real-{RUN}-{end}" for end in ENDS}
         for end in ENDS:
             ip("netns", "add", self.netns[end])
             room.defer(ip, "netns", "del", self.netns[end])

@@ -144,6 +144,51 @@ static void loss__nak(void **state)
 	sim_free(sim);
 }
 
+struct holes {
+	const struct sim_qp *from;
+	unsigned int nb_seen[2]; /* packets 10 and 100 */
+};
+
+/* Packet 10 is lost, and packet 100 when it is repeated because of that. */
+static bool lose_two(struct sim *sim, int side, const struct roost_pkt *pkt,
+		     void *arg)
+{
+	static const int32_t at[2] = { 10, 100 };
+	struct holes *h = arg;
+	int32_t number;
+
+	(void)sim;
+	if (side != SIM_A)
+		return true;
+	number = roost_psn_diff(pkt->psn, roost_psn(h->from->sq_psn));
+	for (unsigned int i = 0; i < 2; i++)
+		if (number == at[i] && h->nb_seen[i]++ == i)
+			return false;
+	return true;
+}
+
+/* Each gap gets its NAK: the second is not waited for. */
+static void loss__two_gaps(void **state)
+{
+	struct sim *sim = sim_new();
+	struct holes holes = { 0 };
+	struct sim_qp *a, *b;
+
+	(void)state;
+	sim_pair(sim, NULL, &a, &b);
+	holes.from = a;
+	sim->link.filter = lose_two;
+	sim->link.filter_arg = &holes;
+	sim_recv(b, 200 * 1024);
+	sim_send(a, 200 * 1024);
+	sim_run(sim);
+	sim_expect_all_good(a, b);
+	assert_int_equal(sim->link.nb_lost[SIM_A], 2);
+	assert_int_equal(sim_counters(sim, SIM_B)->naks_sent, 2);
+	assert_int_equal(sim_counters(sim, SIM_A)->timeouts, 0);
+	sim_free(sim);
+}
+
 static void lossy(const struct sim_qp_conf *conf, uint32_t drop_ppm)
 {
 	struct sim *sim = sim_new();
@@ -240,6 +285,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(loss__each_data_packet_once_around_psn_wrap),
 	cmocka_unit_test(loss__each_ack_once),
 	cmocka_unit_test(loss__nak),
+	cmocka_unit_test(loss__two_gaps),
 	cmocka_unit_test(loss__ten_percent_both_ways),
 	cmocka_unit_test(loss__carrier_comes_back),
 	cmocka_unit_test(loss__no_mbuf_for_the_ack),

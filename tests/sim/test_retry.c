@@ -110,6 +110,30 @@ static void retry__progress_resets_the_counter(void **state)
 	sim_free(sim);
 }
 
+/* The time runs for the oldest packet, whatever is sent after it. */
+static void retry__later_sends_do_not_postpone(void **state)
+{
+	struct sim_qp_conf conf = sim_qp_conf_default;
+	uint64_t timeout_ns = 4096ull << 8, start_ns;
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+
+	(void)state;
+	conf.retry_cnt = 2;
+	sim->link.faults[SIM_A].carrier_off = true;
+	sim_pair(sim, &conf, &a, &b);
+	start_ns = sim->now_ns;
+	for (int i = 0; i < 20; i++) {
+		sim_send(a, 10);
+		sim_run_for(sim, timeout_ns / 3);
+	}
+	sim_run(sim);
+	sim_expect_send(a, 0, ROOST_WC_RETRY_EXC_ERR);
+	assert_in_range(a->sends.wr[0].cqe.timestamp_ns - start_ns,
+			3 * timeout_ns, 3 * (timeout_ns + 2 * TICK_NS));
+	sim_free(sim);
+}
+
 /* Sequence NAKs without progress count as tries too. */
 static bool lose_first_psn(struct sim *sim, int side,
 			   const struct roost_pkt *pkt, void *arg)
@@ -303,6 +327,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(retry__exhausted_after_retry_cnt_plus_one),
 	cmocka_unit_test(retry__timeout_zero_never),
 	cmocka_unit_test(retry__progress_resets_the_counter),
+	cmocka_unit_test(retry__later_sends_do_not_postpone),
 	cmocka_unit_test(retry__naks_without_progress_exhaust),
 	cmocka_unit_test(retry__rnr_exhausted),
 	cmocka_unit_test(retry__rnr_seven_is_for_ever),

@@ -304,6 +304,39 @@ static void shape__many_qps(void **state)
 	sim_free(sim);
 }
 
+static bool note_msn(struct sim *sim, int side, const struct roost_pkt *pkt,
+		     void *arg)
+{
+	uint32_t *msn = arg;
+
+	(void)sim;
+	if (side == SIM_B && pkt->info->op == ROOST_OP_ACK)
+		*msn = pkt->msn;
+	return true;
+}
+
+/* An ACK says how many messages were completed; other makes of requesters
+ * look at it.
+ */
+static void shape__acks_count_messages(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+	uint32_t msn = 0;
+
+	(void)state;
+	sim_pair(sim, NULL, &a, &b);
+	sim->link.filter = note_msn;
+	sim->link.filter_arg = &msn;
+	for (uint32_t i = 1; i <= 20; i++) {
+		sim_recv(b, 3000);
+		sim_send(a, 150 * i);
+		sim_run(sim);
+		assert_int_equal(msn, i);
+	}
+	sim_free(sim);
+}
+
 struct runs {
 	unsigned int now, longest;
 };
@@ -377,6 +410,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(shape__signalled_and_unsignalled),
 	cmocka_unit_test(shape__sq_sig_all),
 	cmocka_unit_test(shape__many_qps),
+	cmocka_unit_test(shape__acks_count_messages),
 	cmocka_unit_test(shape__long_message_asks_for_acks),
 	cmocka_unit_test(shape__psn_wrap),
 };

@@ -249,6 +249,109 @@ static void state__destroy_right_after_post(void **state)
 	sim_free(sim);
 }
 
+/* ---- what is owed -------------------------------------------------- */
+
+static void iterate_once(struct sim *sim, int side)
+{
+	struct roost_worker *w = sim->ends[side].worker;
+
+	assert_true(roost_worker_turn_try(w));
+	roost_worker_iterate(w, sim->now_ns);
+	roost_worker_turn_release(w);
+	sim_poll(sim);
+}
+
+static void leave_reset(struct sim_qp *qp)
+{
+	assert_int_equal(sim_qp_to(qp, ROOST_QPS_RESET), 0);
+}
+
+static void leave_err(struct sim_qp *qp)
+{
+	assert_int_equal(sim_qp_to(qp, ROOST_QPS_ERR), 0);
+}
+
+/* The program has its message and is content: it goes before an iteration has
+ * sent the acknowledgement. The sender must not suffer for it.
+ */
+static void state__what_is_owed_goes_out_first(void **state)
+{
+	void (*const leave[])(struct sim_qp *) = { leave_reset, leave_err,
+						   sim_qp_destroy };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct sim *sim = sim_new();
+		struct sim_qp *a, *b;
+
+		sim_pair(sim, NULL, &a, &b);
+		sim_recv(b, 10);
+		sim_send(a, 10);
+		iterate_once(sim, SIM_A);
+		sim->now_ns += 10 * SIM_US;
+		iterate_once(sim, SIM_B);
+		sim_expect_recv(b, 0, ROOST_WC_SUCCESS);
+		leave[i](b);
+		sim_run(sim);
+		sim_expect_send(a, 0, ROOST_WC_SUCCESS);
+		assert_int_equal(sim_counters(sim, SIM_A)->timeouts, 0);
+		sim_free(sim);
+	}
+}
+
+/* The same when the QP fails by itself: what was received before, and told to
+ * the program, was received.
+ */
+static void state__what_is_owed_goes_out_before_failure(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+
+	(void)state;
+	sim_pair(sim, NULL, &a, &b);
+	sim->link.faults[SIM_B].drop_nth = 0;
+	sim_recv(b, 10);
+	sim_send(b, 10);
+	sim_send(a, 10);
+	iterate_once(sim, SIM_B);
+	iterate_once(sim, SIM_A);
+	sim->now_ns += 10 * SIM_US;
+	iterate_once(sim, SIM_B);
+	sim_expect_recv(b, 0, ROOST_WC_SUCCESS);
+	sim_forge_ack(b, ROOST_NAK_REM_OP, b->sq_psn);
+	iterate_once(sim, SIM_B);
+	sim_expect_send(b, 0, ROOST_WC_REM_OP_ERR);
+	sim_run(sim);
+	sim_expect_send(a, 0, ROOST_WC_SUCCESS);
+	sim_free(sim);
+}
+
+/* The acknowledgement leaves together with the reply that a polling program
+ * posts at once.
+ */
+static void state__reply_and_answer_leave_together(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+
+	(void)state;
+	sim_pair(sim, NULL, &a, &b);
+	sim_recv(b, 10);
+	sim_recv(a, 10);
+	sim_send(a, 10);
+	iterate_once(sim, SIM_A);
+	sim->now_ns += 10 * SIM_US;
+	iterate_once(sim, SIM_B);
+	sim_expect_recv(b, 0, ROOST_WC_SUCCESS);
+	assert_int_equal(sim->link.nb_log[SIM_B], 0);
+	sim_send(b, 10);
+	iterate_once(sim, SIM_B);
+	assert_int_equal(sim->link.nb_log[SIM_B], 2);
+	sim_run(sim);
+	sim_expect_all_good(a, b);
+	sim_free(sim);
+}
+
 /* ---- SQD ------------------------------------------------------------ */
 
 static int to_sqd(struct sim_qp *qp, bool notify)
@@ -442,6 +545,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(state__err_then_reset_then_rts),
 	cmocka_unit_test(state__destroy_with_packets_in_flight),
 	cmocka_unit_test(state__destroy_right_after_post),
+	cmocka_unit_test(state__what_is_owed_goes_out_first),
+	cmocka_unit_test(state__what_is_owed_goes_out_before_failure),
+	cmocka_unit_test(state__reply_and_answer_leave_together),
 	cmocka_unit_test(state__sqd_drains),
 	cmocka_unit_test(state__sqd_of_an_idle_qp),
 	cmocka_unit_test(state__sqd_left_before_drained),

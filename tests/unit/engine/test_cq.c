@@ -4,13 +4,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <rte_pause.h>
 
 #include "lib/engine/cq_priv.h"
 #include "lib/engine/worker_priv.h"
 #include "tests/unit/engine/fixture.h"
+
+#define STRESS_MS 500
 
 struct cq_fixture {
 	struct fixture f;
@@ -342,6 +348,69 @@ static void cq_arm__two_events_wait(void **state)
 	close_cq(&c);
 }
 
+struct adder {
+	struct cq_fixture c;
+	atomic_uint wanted; /* completions asked for so far */
+	atomic_bool stop;
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void *add_when_asked(void *arg)
+{
+	struct adder *a = arg;
+	unsigned int added = 0;
+
+	while (!atomic_load(&a->stop)) {
+		if (atomic_load(&a->wanted) == added)
+			continue;
+		for (unsigned int i = 0; i < added % 37; i++)
+			rte_pause();
+		add(&a->c, added++, false);
+	}
+	return NULL;
+}
+
+/* The completion comes at any moment around the arming: it is found by the poll
+ * after the arming, or it raises the event.
+ */
+static void cq_arm__while_one_is_added(void **state)
+{
+	static struct adder a;
+	pthread_t thread;
+
+	(void)state;
+	open_cq(&a.c, 8);
+	assert_int_equal(pthread_create(&thread, NULL, add_when_asked, &a), 0);
+	for (uint64_t round = 0, end_ms = now_ms() + STRESS_MS;
+	     now_ms() < end_ms; round++) {
+		struct pollfd fd = { .fd = roost_channel_fd(a.c.channel),
+				     .events = POLLIN };
+		struct roost_cqe cqe;
+
+		atomic_fetch_add(&a.wanted, 1);
+		for (unsigned int i = 0; i < round % 41; i++)
+			rte_pause();
+		roost_cq_arm(a.c.cq, false);
+		/* The event may be one of the last round that comes late. */
+		while (roost_cq_poll(a.c.cq, 1, &cqe) == 0) {
+			assert_int_equal(poll(&fd, 1, 5000), 1);
+			events(&a.c);
+			roost_cq_arm(a.c.cq, false);
+		}
+		assert_int_equal(cqe.wr_id, round);
+	}
+	atomic_store(&a.stop, true);
+	pthread_join(thread, NULL);
+	close_cq(&a.c);
+}
+
 /* A CQ without a channel may be armed; nobody is told. */
 static void cq_arm__without_channel(void **state)
 {
@@ -480,6 +549,7 @@ int main(void)
 		cmocka_unit_test(cq_arm__solicited_only),
 		cmocka_unit_test(cq_arm__stronger_wins),
 		cmocka_unit_test(cq_arm__two_events_wait),
+		cmocka_unit_test(cq_arm__while_one_is_added),
 		cmocka_unit_test(cq_arm__without_channel),
 		cmocka_unit_test(cq_push__overrun),
 		cmocka_unit_test(cq_poll__entries_before_the_error),

@@ -3,6 +3,8 @@
  */
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -194,6 +196,42 @@ static void mr_reg__keys_are_all_different(void **state)
 	}
 	for (int i = 0; i < N; i++)
 		assert_int_equal(roost_mr_dereg(mrs[i]), 0);
+	fixture_close(&f);
+}
+
+struct deregister {
+	struct roost_mr *mr;
+	atomic_bool done;
+};
+
+static void *deregister(void *arg)
+{
+	struct deregister *d = arg;
+
+	roost_mr_dereg(d->mr);
+	atomic_store(&d->done, true);
+	return NULL;
+}
+
+/* Who holds the turn may be using the memory: dereg waits for it. */
+static void mr_dereg__waits_for_the_turn(void **state)
+{
+	struct deregister d = { 0 };
+	pthread_t thread;
+	uint8_t buf[64];
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	assert_int_equal(reg(&f, buf, sizeof(buf), 0, &d.mr), 0);
+	assert_true(roost_worker_turn_try(f.worker));
+	assert_int_equal(pthread_create(&thread, NULL, deregister, &d), 0);
+	while (!roost_worker_turn_wanted(f.worker))
+		usleep(100);
+	usleep(5000);
+	assert_false(atomic_load(&d.done));
+	roost_worker_turn_release(f.worker);
+	pthread_join(thread, NULL);
 	fixture_close(&f);
 }
 
@@ -400,8 +438,12 @@ static void sge__faults(void **state)
 			 ROOST_SGE_BAD_KEY);
 	assert_int_equal(roost_sge_scatter(f.dev, f.pd, sges, 1, 0, flat, 1),
 			 ROOST_SGE_BAD_KEY);
-	/* An address that wraps within the element. */
-	sges[0].addr = UINT64_MAX - 3;
+	assert_int_equal(roost_mr_dereg(mr), 0);
+	/* An element that wraps around to the beginning of a region at 0. */
+	assert_int_equal(reg(&f, buf, 64, ROOST_ACCESS_ZERO_BASED, &mr), 0);
+	sges[0] = (struct roost_sge){ UINT64_MAX - 3, 32, roost_mr_lkey(mr) };
+	assert_int_equal(roost_sge_gather(f.dev, f.pd, sges, 1, 0, flat, 32),
+			 ROOST_SGE_BAD_KEY);
 	assert_int_equal(roost_sge_gather(f.dev, f.pd, sges, 1, 8, flat, 8),
 			 ROOST_SGE_BAD_KEY);
 	assert_int_equal(roost_mr_dereg(mr), 0);
@@ -418,6 +460,7 @@ int main(void)
 		cmocka_unit_test(mr_reg__wraps),
 		cmocka_unit_test(mr_reg__keys_are_all_different),
 		cmocka_unit_test(mr_reg__holds_the_pd),
+		cmocka_unit_test(mr_dereg__waits_for_the_turn),
 		cmocka_unit_test(mr_access__range),
 		cmocka_unit_test(mr_access__rights_key_and_pd),
 		cmocka_unit_test(mr_access__zero_based),

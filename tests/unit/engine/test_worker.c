@@ -7,10 +7,12 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
+#include <rte_pause.h>
 
 #include "lib/wire/drop.h"
 #include "tests/unit/engine/eal.h"
@@ -237,6 +239,7 @@ static void iterate__out_of_mbufs(void **state)
 #define POSTERS 4
 #define STRESS_QPS 8
 #define POSTS 20000u
+#define STRESS_MS 500
 
 struct stress {
 	struct fixture f;
@@ -293,6 +296,14 @@ static void *turn_all_the_time(void *arg)
 		roost_worker_turn_release(s->f.worker);
 	}
 	return NULL;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 static unsigned int poll_some(struct stress *s)
@@ -369,6 +380,44 @@ static void ring__none_is_lost(void **state)
 	assert_int_equal(seen, POSTERS * POSTS);
 	for (int i = 0; i < POSTERS; i++)
 		pthread_join(posters[i], NULL);
+	atomic_store(&s.stop, true);
+	pthread_join(turner, NULL);
+	stress_close(&s);
+}
+
+/* Two requests to one QP, the second at any moment of the first's handling. */
+static void ring__while_the_doorbell_is_answered(void **state)
+{
+	static struct stress s;
+	pthread_t turner;
+
+	(void)state;
+	stress_open(&s);
+	assert_int_equal(fixture_to(s.qps[0], ROOST_QPS_ERR), 0);
+	assert_int_equal(pthread_create(&turner, NULL, turn_all_the_time, &s),
+			 0);
+	for (uint64_t round = 0, end_ms = now_ms() + STRESS_MS;
+	     now_ms() < end_ms; round++) {
+		struct roost_send_wr wr = {
+			.wr_id = 2 * round % (POSTERS * POSTS),
+			.opcode = ROOST_WR_SEND,
+		};
+		unsigned int seen = 0, patience = 5000;
+
+		s.seen[wr.wr_id] = s.seen[wr.wr_id + 1] = 0;
+		assert_int_equal(fixture_send(s.qps[0], &wr), 0);
+		for (unsigned int i = 0; i < round % 61; i++)
+			rte_pause();
+		wr.wr_id++;
+		assert_int_equal(fixture_send(s.qps[0], &wr), 0);
+		for (unsigned int i = 0; seen < 2; i++) {
+			seen += poll_some(&s);
+			if (i < 10000)
+				continue;
+			usleep(1000);
+			assert_true(--patience > 0);
+		}
+	}
 	atomic_store(&s.stop, true);
 	pthread_join(turner, NULL);
 	stress_close(&s);
@@ -469,6 +518,7 @@ int main(void)
 		cmocka_unit_test(send_frame__port_takes_nothing),
 		cmocka_unit_test(iterate__out_of_mbufs),
 		cmocka_unit_test(ring__none_is_lost),
+		cmocka_unit_test(ring__while_the_doorbell_is_answered),
 		cmocka_unit_test(modify__while_others_post),
 		cmocka_unit_test(destroy__while_the_worker_turns),
 	};
