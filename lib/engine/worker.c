@@ -395,6 +395,15 @@ static unsigned int run_timers(struct roost_worker *w)
 	return n;
 }
 
+void roost_worker_answer(struct roost_worker *w, struct roost_qp *qp)
+{
+	if (!qp->in_ack_list)
+		return;
+	leave_ack_list(w, qp);
+	if (!roost_ack_send(w, qp))
+		roost_worker_want_ack(w, qp);
+}
+
 static unsigned int transmit(struct roost_worker *w)
 {
 	struct roost_qp *last = TAILQ_LAST(&w->send_qps, roost_qp_list);
@@ -416,14 +425,9 @@ static unsigned int transmit(struct roost_worker *w)
 static unsigned int answer(struct roost_worker *w)
 {
 	uint64_t before = w->counters.tx_pkts;
-	struct roost_qp *qp;
 
-	while (w->last_due != NULL) {
-		qp = TAILQ_FIRST(&w->ack_qps);
-		leave_ack_list(w, qp);
-		if (!roost_ack_send(w, qp))
-			roost_worker_want_ack(w, qp);
-	}
+	while (w->last_due != NULL)
+		roost_worker_answer(w, TAILQ_FIRST(&w->ack_qps));
 	return (unsigned int)(w->counters.tx_pkts - before);
 }
 

@@ -326,6 +326,32 @@ static void state__what_is_owed_goes_out_before_failure(void **state)
 	sim_free(sim);
 }
 
+/* A program may have seen the message, and posted, before the iteration that
+ * took it comes to its end.
+ */
+static void state__nothing_overtakes_what_is_owed(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+
+	(void)state;
+	sim_pair(sim, NULL, &a, &b);
+	sim_recv(a, 10);
+	sim_recv(b, 10);
+	sim_send(a, 10);
+	iterate_once(sim, SIM_A);
+	sim->now_ns += 10 * SIM_US;
+	sim_send(b, 10);
+	iterate_once(sim, SIM_B);
+	assert_int_equal(sim->link.nb_log[SIM_B], 2);
+	assert_int_equal(sim->link.log[SIM_B][0].opcode, ROOST_OPCODE_RC_ACK);
+	assert_int_equal(sim->link.log[SIM_B][1].opcode,
+			 ROOST_OPCODE_RC_SEND_ONLY);
+	sim_run(sim);
+	sim_expect_all_good(a, b);
+	sim_free(sim);
+}
+
 /* The acknowledgement leaves together with the reply that a polling program
  * posts at once.
  */
@@ -547,6 +573,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(state__destroy_right_after_post),
 	cmocka_unit_test(state__what_is_owed_goes_out_first),
 	cmocka_unit_test(state__what_is_owed_goes_out_before_failure),
+	cmocka_unit_test(state__nothing_overtakes_what_is_owed),
 	cmocka_unit_test(state__reply_and_answer_leave_together),
 	cmocka_unit_test(state__sqd_drains),
 	cmocka_unit_test(state__sqd_of_an_idle_qp),
