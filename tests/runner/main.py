@@ -57,7 +57,7 @@ class Chosen:
 
     def choose_tests(self, word):
         suites.build(BUILD)
-        tests = matching(suites.meson_tests(BUILD), word)
+        tests = matching(suites.meson_tests(BUILD, *suites.MESON_SUITES), word)
         cases = matching(suites.real_cases(), word)
         self.tests += tests
         self.cases += cases
@@ -99,7 +99,8 @@ def list_names():
     suites.build(BUILD)
     for name, (_run, what) in SUITES.items():
         print(f"{name:8} {what}")
-    for name in suites.meson_tests(BUILD) + suites.real_cases():
+    tests = suites.meson_tests(BUILD, *suites.MESON_SUITES)
+    for name in tests + suites.real_cases():
         print(f"  {name}")
 
 

@@ -70,14 +70,18 @@ def run_tap(argv, prefix="", show=False):
 
 # ---- unit and sim: meson's tests -----------------------------------------
 
-def meson_tests(folder, suite=None):
-    """Names of the tests that meson knows, of one suite or all but real."""
+MESON_SUITES = ("unit", "sim", "real")
+
+
+def meson_tests(folder, *wanted):
+    """Names of the tests of these suites that meson knows. tests/real/run is
+    one of them, too; here it is a suite of its own.
+    """
     done = subprocess.run(["meson", "introspect", "--tests", folder],
                           capture_output=True, text=True, check=True)
     return [test["name"] for test in json.loads(done.stdout)
-            if not any(name.endswith("real") for name in test["suite"]) and
-            (suite is None or any(name.split(":")[-1] == suite
-                                  for name in test["suite"]))]
+            if test["name"] != "real" and
+            any(name.split(":")[-1] in wanted for name in test["suite"])]
 
 
 def result_tally(record, prefix):
@@ -155,7 +159,10 @@ def real_command(folder, *patterns):
 
 def real(*patterns):
     build(BUILD)
-    return run_tap(real_command(BUILD, *patterns), show=True)
+    tally = run_tap(real_command(BUILD, *patterns), show=True)
+    if not patterns:
+        tally.add(meson_suite(BUILD, "real"))
+    return tally
 
 
 def clang():
@@ -180,6 +187,7 @@ def asan():
     tally = meson_suite(BUILD_ASAN, "unit", "asan/")
     tally.add(meson_suite(BUILD_ASAN, "sim", "asan/"))
     tally.add(run_tap(real_command(BUILD_ASAN, *ASAN_REAL), "asan/"))
+    tally.add(run_meson(BUILD_ASAN, ["verbs-tour"], "asan/"))
     return tally
 
 
