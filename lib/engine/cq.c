@@ -132,21 +132,23 @@ int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
 
 /* ---- producer --------------------------------------------------------- */
 
-void roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
-		   const struct roost_cqe *cqe)
+uint32_t roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
+		       const struct roost_cqe *cqe)
 {
+	uint32_t place = roost_cq_no_entry(cq);
 	struct roost_cqe *slot;
 
 	if (cq->overrun)
-		return;
+		return place;
 	if (cq->produced -
 		    atomic_load_explicit(&cq->consumed, memory_order_acquire) >
 	    cq->mask) {
 		if (cq->ignore_overrun)
-			return;
+			return place;
 		cq->overrun = true;
 	} else {
-		slot = &cq->ring[cq->produced++ & cq->mask];
+		place = cq->produced++;
+		slot = &cq->ring[place & cq->mask];
 		*slot = *cqe;
 		slot->timestamp_ns = w->now_ns;
 		cq->solicited |= cqe->solicited;
@@ -155,6 +157,7 @@ void roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
 		cq->dirty = true;
 		TAILQ_INSERT_TAIL(&w->dirty_cqs, cq, dirty_link);
 	}
+	return place;
 }
 
 /*

@@ -59,9 +59,27 @@ struct roost_cq {
 
 /* Add one completion; roost_worker_publish() shows it. A CQ without room is
  * overrun, and its QPs fail when the worker publishes. Holder of the turn.
+ * Returns its place, for roost_cq_is_polled(); of one that was lost, a place
+ * that is polled.
  */
-void roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
-		   const struct roost_cqe *cqe);
+uint32_t roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
+		       const struct roost_cqe *cqe);
+/* A place that is polled. */
+static inline uint32_t roost_cq_no_entry(const struct roost_cq *cq)
+{
+	return atomic_load_explicit(&cq->consumed, memory_order_relaxed) - 1;
+}
+
+/* Was the entry polled? Acquire: so was all that the poll said. A place so old
+ * that the numbers have come around may seem not to be; it passes.
+ */
+static inline bool roost_cq_is_polled(const struct roost_cq *cq, uint32_t entry)
+{
+	return entry - atomic_load_explicit(&cq->consumed,
+					    memory_order_acquire) >=
+	       ROOST_CQE_MAX;
+}
+
 /* Make what was pushed visible, raise what is armed. Holder of the turn. */
 void roost_cq_publish(struct roost_cq *cq);
 

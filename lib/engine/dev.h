@@ -35,6 +35,7 @@ struct roost_worker;
 #define ROOST_DEV_PORTS_MAX 2
 #define ROOST_GID_TABLE_LEN 64
 #define ROOST_PKEY_TABLE_LEN 16
+#define ROOST_CQE_MAX (1u << 22) /* entries of one CQ */
 
 /*
  * Where packets to one next hop go. Owned by the port's neighbour cache;

@@ -12,9 +12,10 @@
 #include "lib/engine/worker_priv.h"
 
 void roost_complete_send(struct roost_worker *w, struct roost_qp *qp,
-			 const struct roost_send_wqe *wqe,
-			 enum roost_wc_status status)
+			 uint32_t index, enum roost_wc_status status)
 {
+	const struct roost_send_wqe *wqe = roost_queue_at(&qp->sq, index);
+	uint32_t place = roost_cq_no_entry(qp->send_cq);
 	struct roost_cqe cqe = {
 		.wr_id = wqe->wr_id,
 		.qpn = qp->qpn,
@@ -27,10 +28,10 @@ void roost_complete_send(struct roost_worker *w, struct roost_qp *qp,
 
 	if (qp->type == ROOST_QPT_UD)
 		roost_ah_put(wqe->ud.ah);
-	if (status == ROOST_WC_SUCCESS && !qp->sq_sig_all &&
-	    !(wqe->flags & ROOST_SEND_SIGNALED))
-		return;
-	roost_cq_push(w, qp->send_cq, &cqe);
+	if (status != ROOST_WC_SUCCESS || qp->sq_sig_all ||
+	    wqe->flags & ROOST_SEND_SIGNALED)
+		place = roost_cq_push(w, qp->send_cq, &cqe);
+	roost_queue_done(&qp->sq, index, place);
 }
 
 static void flush_sends(struct roost_worker *w, struct roost_qp *qp)
@@ -41,16 +42,17 @@ static void flush_sends(struct roost_worker *w, struct roost_qp *qp)
 		atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
 
 	for (; tail != head; tail++)
-		roost_complete_send(w, qp, roost_queue_at(&qp->sq, tail),
-				    ROOST_WC_WR_FLUSH_ERR);
+		roost_complete_send(w, qp, tail, ROOST_WC_WR_FLUSH_ERR);
 	atomic_store_explicit(&qp->sq.tail, tail, memory_order_release);
 	/* A QP in SQE goes on from here. */
 	qp->req.send_index = tail;
 	qp->req.started_index = tail;
 }
 
-static void flush_recv(struct roost_worker *w, struct roost_qp *qp,
-		       const struct roost_recv_wqe *wqe, struct roost_cq *cq)
+/* Returns the place of its completion. */
+static uint32_t flush_recv(struct roost_worker *w, struct roost_qp *qp,
+			   const struct roost_recv_wqe *wqe,
+			   struct roost_cq *cq)
 {
 	struct roost_cqe cqe = {
 		.wr_id = wqe->wr_id,
@@ -60,7 +62,7 @@ static void flush_recv(struct roost_worker *w, struct roost_qp *qp,
 		.solicited = true,
 	};
 
-	roost_cq_push(w, cq, &cqe);
+	return roost_cq_push(w, cq, &cqe);
 }
 
 static void flush_recvs(struct roost_worker *w, struct roost_qp *qp)
@@ -75,7 +77,10 @@ static void flush_recvs(struct roost_worker *w, struct roost_qp *qp)
 		roost_recv_let_go(qp);
 	}
 	for (; tail != head; tail++)
-		flush_recv(w, qp, roost_queue_at(&qp->rq, tail), qp->recv_cq);
+		roost_queue_done(&qp->rq, tail,
+				 flush_recv(w, qp,
+					    roost_queue_at(&qp->rq, tail),
+					    qp->recv_cq));
 	atomic_store_explicit(&qp->rq.tail, tail, memory_order_release);
 }
 

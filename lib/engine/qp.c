@@ -21,11 +21,12 @@ static int create_queues(struct roost_qp *qp)
 
 	rc = roost_queue_create(&qp->sq, RTE_MAX(cap->max_send_wr, 1u),
 				sizeof(struct roost_send_wqe) +
-					cap->max_inline_bytes);
+					cap->max_inline_bytes,
+				qp->send_cq);
 	if (rc == 0)
 		rc = roost_queue_create(&qp->rq, RTE_MAX(cap->max_recv_wr, 1u),
-					roost_recv_wqe_bytes(
-						cap->max_recv_sge));
+					roost_recv_wqe_bytes(cap->max_recv_sge),
+					qp->recv_cq);
 	if (rc != 0)
 		return rc;
 	/* A WQE of any SRQ fits the copy. */
@@ -40,8 +41,8 @@ static void free_memory(struct roost_qp *qp)
 {
 	free(qp->resp.fetches);
 	free(qp->recv_copy);
-	free(qp->rq.slots);
-	free(qp->sq.slots);
+	roost_queue_destroy(&qp->rq);
+	roost_queue_destroy(&qp->sq);
 	free(qp);
 }
 

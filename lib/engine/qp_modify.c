@@ -147,20 +147,13 @@ static void take_attributes(struct roost_qp *qp, const struct roost_qp_attr *a,
 }
 
 /* Empty a queue without completing anything. */
-static void queue_clear(struct roost_queue *q)
-{
-	roost_spin_lock(&q->lock);
-	atomic_store(&q->tail, atomic_load(&q->head));
-	roost_spin_unlock(&q->lock);
-}
-
 static void enter_reset(struct roost_worker *w, struct roost_qp *qp)
 {
 	atomic_store(&qp->state, ROOST_QPS_RESET);
 	roost_worker_unlink_qp(w, qp);
 	roost_qp_drop_ahs(qp);
-	queue_clear(&qp->sq);
-	queue_clear(&qp->rq);
+	roost_queue_clear(&qp->sq);
+	roost_queue_clear(&qp->rq);
 	qp->drain_asked = false;
 	qp->attr = (struct roost_qp_attr){ 0 };
 	roost_req_reset(qp, roost_psn(0));

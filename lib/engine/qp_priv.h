@@ -316,9 +316,9 @@ bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp);
 
 /* ---- completion and errors (flush.c) ---------------------------------- */
 
+/* The WQE at index is done: its entry, if it gets one. Move tail then. */
 void roost_complete_send(struct roost_worker *w, struct roost_qp *qp,
-			 const struct roost_send_wqe *wqe,
-			 enum roost_wc_status status);
+			 uint32_t index, enum roost_wc_status status);
 /* To ERR: everything posted completes flushed. event: enum roost_async_event
  * to raise, or a negative number for none. Idempotent.
  */

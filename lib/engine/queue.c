@@ -11,20 +11,44 @@
 
 #include <rte_common.h>
 
+#include "lib/engine/cq_priv.h"
 #include "lib/engine/qp.h"
 #include "lib/engine/queue.h"
 
-int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes)
+int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes,
+		       struct roost_cq *cq)
 {
 	*q = (struct roost_queue){
 		.mask = slots - 1,
+		.cq = cq,
 		.stride_bytes = (uint32_t)RTE_ALIGN_CEIL(slot_bytes, 16u),
 		.lock = ROOST_SPIN_INIT,
 	};
 	q->slots = aligned_alloc(64,
 				 RTE_ALIGN_CEIL((size_t)slots * q->stride_bytes,
 						64u));
-	return q->slots == NULL ? -ENOMEM : 0;
+	if (cq != NULL)
+		q->entry_of = malloc(slots * sizeof(q->entry_of[0]));
+	if (q->slots != NULL && (cq == NULL || q->entry_of != NULL))
+		return 0;
+	roost_queue_destroy(q);
+	return -ENOMEM;
+}
+
+void roost_queue_destroy(struct roost_queue *q)
+{
+	free(q->entry_of);
+	free(q->slots);
+	q->entry_of = NULL;
+	q->slots = NULL;
+}
+
+void roost_queue_clear(struct roost_queue *q)
+{
+	roost_spin_lock(&q->lock);
+	q->free_end = atomic_load(&q->head);
+	atomic_store(&q->tail, q->free_end);
+	roost_spin_unlock(&q->lock);
 }
 
 void roost_queue_begin(struct roost_queue *q)
@@ -33,11 +57,28 @@ void roost_queue_begin(struct roost_queue *q)
 	q->added = atomic_load_explicit(&q->head, memory_order_relaxed);
 }
 
-bool roost_queue_is_full(const struct roost_queue *q, uint32_t max_wr)
+/* Slots that are done, and whose completions were polled. Looked at when the
+ * queue seems full only.
+ */
+static void reclaim(struct roost_queue *q)
 {
-	return q->added -
-		       atomic_load_explicit(&q->tail, memory_order_acquire) >=
-	       max_wr;
+	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_acquire);
+
+	if (q->cq == NULL) {
+		q->free_end = tail;
+		return;
+	}
+	while (q->free_end != tail &&
+	       roost_cq_is_polled(q->cq, q->entry_of[q->free_end & q->mask]))
+		q->free_end++;
+}
+
+bool roost_queue_is_full(struct roost_queue *q, uint32_t max_wr)
+{
+	if (q->added - q->free_end < max_wr)
+		return false;
+	reclaim(q);
+	return q->added - q->free_end >= max_wr;
 }
 
 bool roost_queue_end(struct roost_queue *q)

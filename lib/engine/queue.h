@@ -8,6 +8,10 @@
  * A work queue: a ring of fixed slots with free-running indices. The
  * application side owns the slots between the published head and the free end,
  * under the queue's lock; the worker owns those before, holding the turn.
+ *
+ * As on hardware, a slot is free again when its completion was polled, not when
+ * it was made: a program may post until the queue is full and poll then, and a
+ * CQ with room for its queues is never overrun.
  */
 
 #include <stdatomic.h>
@@ -17,13 +21,20 @@
 #include "lib/engine/spin.h"
 #include "lib/engine/types.h"
 
+struct roost_cq;
+
 struct roost_queue {
 	uint8_t *slots;
 	uint32_t stride_bytes;
 	uint32_t mask;         /* slots - 1 */
 	_Atomic uint32_t head; /* published; release, pairs with the worker */
-	_Atomic uint32_t tail; /* worker: slots before are free again */
+	_Atomic uint32_t tail; /* worker: slots before are done */
 	uint32_t added;        /* under lock: head to be */
+	uint32_t free_end;     /* under lock: slots before are free again */
+	/* What slots complete to; NULL: they are free when they are done. */
+	struct roost_cq *cq;
+	uint32_t *entry_of; /* by slot, [mask + 1]: roost_cq_push()'s result;
+			     * worker, before tail; NULL where cq is */
 	struct roost_spin lock;
 };
 
@@ -53,13 +64,25 @@ static inline size_t roost_recv_wqe_bytes(uint32_t nb_sges)
 	       nb_sges * sizeof(struct roost_sge);
 }
 
-/* slots: a power of two. Returns 0, -ENOMEM. free(q->slots) undoes it. */
-int roost_queue_create(struct roost_queue *q, uint32_t slots,
-		       size_t slot_bytes);
+/* slots: a power of two; cq may be NULL. Returns 0, -ENOMEM. */
+int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes,
+		       struct roost_cq *cq);
+void roost_queue_destroy(struct roost_queue *q);
+/* Forget all that is posted. Holder of the turn. */
+void roost_queue_clear(struct roost_queue *q);
+
+/* The slot at index is done, and its completion is this entry of the CQ. Move
+ * tail then. Holder of the turn.
+ */
+static inline void roost_queue_done(struct roost_queue *q, uint32_t index,
+				    uint32_t entry)
+{
+	q->entry_of[index & q->mask] = entry;
+}
 
 /* Posting: lock, add, then publish what was added. */
 void roost_queue_begin(struct roost_queue *q);
-bool roost_queue_is_full(const struct roost_queue *q, uint32_t max_wr);
+bool roost_queue_is_full(struct roost_queue *q, uint32_t max_wr);
 /* Returns whether anything was added. */
 bool roost_queue_end(struct roost_queue *q);
 

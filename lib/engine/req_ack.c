@@ -109,7 +109,7 @@ static struct roost_psn complete_until(struct roost_worker *w,
 			break;
 		if (fetch && (int32_t)(req->send_index - tail) > 0)
 			req->nb_fetching--;
-		roost_complete_send(w, qp, wqe, ROOST_WC_SUCCESS);
+		roost_complete_send(w, qp, tail, ROOST_WC_SUCCESS);
 	}
 	atomic_store_explicit(&qp->sq.tail, tail, memory_order_release);
 	return psn;
@@ -135,7 +135,7 @@ void roost_req_fail(struct roost_worker *w, struct roost_qp *qp,
 {
 	uint32_t tail = roost_req_tail(qp);
 
-	roost_complete_send(w, qp, roost_req_wqe(qp, tail), status);
+	roost_complete_send(w, qp, tail, status);
 	atomic_store_explicit(&qp->sq.tail, tail + 1, memory_order_release);
 	if (roost_qp_is_reliable(qp))
 		roost_qp_to_err(w, qp, -1);

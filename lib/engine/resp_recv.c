@@ -83,6 +83,7 @@ void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 		.opcode = write ? ROOST_WC_RECV_WRITE_IMM : ROOST_WC_RECV,
 		.solicited = pkt->solicited || status != ROOST_WC_SUCCESS,
 	};
+	uint32_t place;
 
 	if (qp->type == ROOST_QPT_UD)
 		cqe.flags |= ROOST_WC_GRH;
@@ -93,10 +94,12 @@ void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 		cqe.flags |= ROOST_WC_WITH_INV;
 		cqe.imm_be = pkt->inv_rkey;
 	}
-	roost_cq_push(w, roost_recv_cq(qp), &cqe);
-	if (qp->resp.recv_srq != NULL)
+	place = roost_cq_push(w, roost_recv_cq(qp), &cqe);
+	if (qp->resp.recv_srq != NULL) {
 		roost_recv_let_go(qp);
-	else
-		atomic_store_explicit(&qp->rq.tail, tail_of(&qp->rq) + 1,
-				      memory_order_release);
+		return;
+	}
+	roost_queue_done(&qp->rq, tail_of(&qp->rq), place);
+	atomic_store_explicit(&qp->rq.tail, tail_of(&qp->rq) + 1,
+			      memory_order_release);
 }

@@ -87,11 +87,11 @@ int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 		.max_sge = init->max_sge,
 	};
 	rc = roost_queue_create(&s->queue, s->max_wr,
-				roost_recv_wqe_bytes(s->max_sge));
+				roost_recv_wqe_bytes(s->max_sge), NULL);
 	if (rc == 0 && s->xrcd != NULL)
 		rc = roost_idmap_add(&dev->srqs, s, &s->num);
 	if (rc != 0) {
-		free(s->queue.slots);
+		roost_queue_destroy(&s->queue);
 		free(s);
 		return -ENOMEM;
 	}
@@ -128,7 +128,7 @@ int roost_srq_destroy(struct roost_srq *srq, uint64_t *async_acked)
 		atomic_fetch_sub(&srq->cq->refs, 1);
 	}
 	atomic_fetch_sub(&srq->pd->refs, 1);
-	free(srq->queue.slots);
+	roost_queue_destroy(&srq->queue);
 	free(srq);
 	return 0;
 }
@@ -166,7 +166,7 @@ int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr)
 		return -EINVAL;
 	max_wr = rte_align32pow2(max_wr);
 	rc = roost_queue_create(&next, max_wr,
-				roost_recv_wqe_bytes(srq->max_sge));
+				roost_recv_wqe_bytes(srq->max_sge), NULL);
 	if (rc != 0)
 		return rc;
 	roost_worker_turn_take(dev->worker);
@@ -187,7 +187,7 @@ int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr)
 	}
 	roost_spin_unlock(&q->lock);
 	roost_worker_turn_release(dev->worker);
-	free(next.slots);
+	roost_queue_destroy(&next);
 	return rc;
 }
 

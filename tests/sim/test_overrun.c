@@ -141,7 +141,103 @@ static void overrun__exactly_full(void **state)
 	sim_free(sim);
 }
 
+/* ---- queues and their CQ ------------------------------------------------- */
+
+static int post_send(struct sim_qp *qp, bool signaled)
+{
+	struct roost_send_wr wr = {
+		.opcode = ROOST_WR_SEND,
+		.flags = signaled ? ROOST_SEND_SIGNALED : 0,
+	};
+	int rc;
+
+	roost_qp_send_begin(qp->qp);
+	rc = roost_qp_send_add(qp->qp, &wr);
+	roost_qp_send_end(qp->qp);
+	return rc;
+}
+
+static int post_recv(struct sim_qp *qp)
+{
+	struct roost_recv_wr wr = { .wr_id = 0 };
+	int rc;
+
+	roost_qp_recv_begin(qp->qp);
+	rc = roost_qp_recv_add(qp->qp, &wr);
+	roost_qp_recv_end(qp->qp);
+	return rc;
+}
+
+static void small_cq_end(struct sim_qp *qp)
+{
+	struct roost_cq *cq = qp->conf.cq;
+
+	sim_qp_destroy(qp);
+	assert_int_equal(roost_cq_destroy(cq, NULL, NULL), 0);
+}
+
+/* A program posts until the queue is full, and polls then: a CQ that has room
+ * for the queue is never overrun.
+ */
+static void overrun__not_by_a_full_queue(void **state)
+{
+	struct sim_qp_conf conf = sim_qp_conf_default;
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+	struct roost_cqe cqe;
+
+	(void)state;
+	conf.cq = small_cq(sim, SIM_A);
+	conf.max_send_wr = ENTRIES;
+	a = sim_qp_new(sim, SIM_A, &conf);
+	conf.cq = small_cq(sim, SIM_B);
+	conf.max_recv_wr = ENTRIES;
+	b = sim_qp_new(sim, SIM_B, &conf);
+	sim_connect(a, b);
+	sim->nobody_polls = true;
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < ENTRIES - (round > 0) * (ENTRIES - 1);
+		     i++) {
+			assert_int_equal(post_recv(b), 0);
+			assert_int_equal(post_send(a, true), 0);
+		}
+		sim_run(sim);
+		assert_int_equal(post_send(a, true), -ENOMEM);
+		assert_int_equal(post_recv(b), -ENOMEM);
+		assert_int_equal(roost_cq_poll(a->conf.cq, 1, &cqe), 1);
+		assert_int_equal(cqe.status, ROOST_WC_SUCCESS);
+		assert_int_equal(roost_cq_poll(b->conf.cq, 1, &cqe), 1);
+		assert_int_equal(cqe.status, ROOST_WC_SUCCESS);
+	}
+	assert_int_equal(roost_qp_state(a->qp), ROOST_QPS_RTS);
+	assert_int_equal(roost_qp_state(b->qp), ROOST_QPS_RTS);
+	small_cq_end(a);
+	small_cq_end(b);
+	sim_free(sim);
+}
+
+/* What has no completion waits for none. */
+static void overrun__unsignaled_is_free_when_done(void **state)
+{
+	struct sim_qp_conf conf = sim_qp_conf_default;
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+
+	(void)state;
+	conf.max_send_wr = ENTRIES;
+	sim_pair(sim, &conf, &a, &b);
+	sim->nobody_polls = true;
+	for (int i = 0; i < 3 * ENTRIES; i++) {
+		assert_int_equal(post_recv(b), 0);
+		assert_int_equal(post_send(a, false), 0);
+		sim_run(sim);
+	}
+	sim_free(sim);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(overrun__not_by_a_full_queue),
+	cmocka_unit_test(overrun__unsignaled_is_free_when_done),
 	cmocka_unit_test(overrun__of_receives),
 	cmocka_unit_test(overrun__of_sends),
 	cmocka_unit_test(overrun__exactly_full),

@@ -252,7 +252,7 @@ struct stress {
 	uint8_t *seen; /* completions of each request */
 };
 
-/* In RESET nothing can be posted; soon it can. */
+/* In RESET nothing can be posted, nor to a full queue; soon it can. */
 static bool keep_trying(struct stress *s)
 {
 	sched_yield();
@@ -277,7 +277,7 @@ static void *post_much(void *arg)
 		do {
 			rc = n % 2 == 0 ? fixture_send(qp, &send)
 					: fixture_recv(qp, &recv);
-		} while (rc == -ENOMEM || (rc == -EINVAL && keep_trying(s)));
+		} while ((rc == -ENOMEM || rc == -EINVAL) && keep_trying(s));
 		if (rc == 0)
 			atomic_fetch_add(&s->nb_posted, 1);
 	}
