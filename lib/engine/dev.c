@@ -127,6 +127,7 @@ int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
 	if (rc != 0)
 		goto fini_tables;
 	pthread_mutex_init(&d->lock, NULL);
+	pthread_mutex_init(&d->mcast_lock, NULL);
 	*dev = d;
 	return 0;
 fini_tables:
@@ -142,6 +143,7 @@ int roost_dev_destroy(struct roost_dev *dev)
 		return -EBUSY;
 	roost_worker_destroy(dev->worker);
 	fini_tables(dev);
+	pthread_mutex_destroy(&dev->mcast_lock);
 	pthread_mutex_destroy(&dev->lock);
 	free(dev);
 	return 0;

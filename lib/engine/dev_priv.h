@@ -41,8 +41,15 @@ struct roost_dev {
 	struct roost_idmap mrs;  /* by key */
 	struct roost_idmap mws;  /* by the upper 24 bits of the key */
 	struct roost_idmap srqs; /* XRC SRQs, by number */
-	/* UD QPs in multicast groups; written holding the turn. */
+	/* UD QPs in multicast groups; written holding mcast_lock and the
+	 * turn, read holding one of the two.
+	 */
 	LIST_HEAD(, roost_mcast) mcasts;
+	/* Around a change of that list and what it means for the port, so that
+	 * joins and leaves reach the port in the order of the changes. Taken
+	 * before the turn.
+	 */
+	pthread_mutex_t mcast_lock;
 	/* Guards what is slow: port tables against readers without the turn,
 	 * and the list of contexts.
 	 */

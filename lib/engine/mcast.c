@@ -9,115 +9,138 @@
 #include "lib/engine/worker.h"
 
 struct roost_mcast *roost_mcast_next(struct roost_dev *dev,
+				     unsigned int port_index,
 				     const struct roost_gid *group,
 				     struct roost_mcast *m)
 {
 	m = m == NULL ? LIST_FIRST(&dev->mcasts) : LIST_NEXT(m, link);
-	while (m != NULL && !roost_gid_eq(&m->group, group))
+	while (m != NULL &&
+	       (m->port_index != port_index || !roost_gid_eq(&m->group, group)))
 		m = LIST_NEXT(m, link);
 	return m;
-}
-
-bool roost_mcast_has_members(const struct roost_dev *dev,
-			     const struct roost_gid *group)
-{
-	const struct roost_mcast *m;
-
-	LIST_FOREACH(m, &dev->mcasts, link)
-		if (roost_gid_eq(&m->group, group))
-			return true;
-	return false;
 }
 
 static struct roost_mcast *find(struct roost_qp *qp,
 				const struct roost_gid *group)
 {
-	struct roost_mcast *m = NULL;
+	struct roost_mcast *m;
 
-	while ((m = roost_mcast_next(qp->dev, group, m)) != NULL)
-		if (m->qp == qp)
+	LIST_FOREACH(m, &qp->dev->mcasts, link)
+		if (m->qp == qp &&
+		    (group == NULL || roost_gid_eq(&m->group, group)))
 			return m;
 	return NULL;
 }
 
-static struct roost_port_io *io_of(struct roost_qp *qp)
+/* Modify writes the number under the turn. */
+static uint8_t port_index_of(struct roost_qp *qp)
 {
-	uint8_t port_num = qp->attr.port_num;
+	uint8_t port_num;
 
-	return &qp->dev->ports[port_num == 0 ? 0 : port_num - 1].io;
+	roost_worker_turn_take(qp->dev->worker);
+	port_num = qp->attr.port_num;
+	roost_worker_turn_release(qp->dev->worker);
+	return port_num == 0 ? 0 : (uint8_t)(port_num - 1);
+}
+
+static struct roost_port_io *io_of(const struct roost_mcast *m)
+{
+	return &m->qp->dev->ports[m->port_index].io;
+}
+
+/* Is the port in the group for somebody in the list? */
+static bool port_has_members(const struct roost_mcast *m)
+{
+	return roost_mcast_next(m->qp->dev, m->port_index, &m->group, NULL) !=
+	       NULL;
+}
+
+/* The port first: what comes from then on finds the member or is dropped, and
+ * a member is one whose group the port is in. Holding mcast_lock.
+ */
+static int join(struct roost_mcast *m)
+{
+	struct roost_port_io *io = io_of(m);
+	struct roost_qp *qp = m->qp;
+	int rc = 0;
+
+	if (!port_has_members(m) && io->mcast_join != NULL)
+		rc = io->mcast_join(io->ctx, &m->group);
+	if (rc != 0)
+		return rc;
+	roost_worker_turn_take(qp->dev->worker);
+	LIST_INSERT_HEAD(&qp->dev->mcasts, m, link);
+	qp->nb_mcasts++;
+	roost_worker_turn_release(qp->dev->worker);
+	return 0;
+}
+
+/* Holding mcast_lock. */
+static void leave(struct roost_mcast *m)
+{
+	struct roost_port_io *io = io_of(m);
+	struct roost_qp *qp = m->qp;
+
+	roost_worker_turn_take(qp->dev->worker);
+	LIST_REMOVE(m, link);
+	qp->nb_mcasts--;
+	roost_worker_turn_release(qp->dev->worker);
+	if (!port_has_members(m) && io->mcast_leave != NULL)
+		io->mcast_leave(io->ctx, &m->group);
+	free(m);
 }
 
 int roost_mcast_attach(struct roost_qp *qp, const struct roost_gid *group)
 {
-	struct roost_worker *w = qp->dev->worker;
-	struct roost_port_io *io = io_of(qp);
-	struct roost_mcast *m, *known;
-	bool first;
+	struct roost_dev *dev = qp->dev;
+	struct roost_mcast *m;
 	int rc = 0;
 
 	if (qp->type != ROOST_QPT_UD || !roost_gid_is_multicast(group))
 		return -EINVAL;
-	m = calloc(1, sizeof(*m));
-	if (m == NULL)
-		return -ENOMEM;
-	*m = (struct roost_mcast){ .group = *group, .qp = qp, .count = 1 };
-	roost_worker_turn_take(w);
-	first = !roost_mcast_has_members(qp->dev, group);
-	known = find(qp, group);
-	if (known != NULL) {
-		known->count++;
-	} else {
-		LIST_INSERT_HEAD(&qp->dev->mcasts, m, link);
-		qp->nb_mcasts++;
+	pthread_mutex_lock(&dev->mcast_lock);
+	m = find(qp, group);
+	if (m != NULL) {
+		m->count++;
+		goto unlock;
 	}
-	roost_worker_turn_release(w);
-	if (known != NULL)
-		free(m);
-	else if (first && io->mcast_join != NULL)
-		rc = io->mcast_join(io->ctx, group);
+	m = malloc(sizeof(*m));
+	if (m == NULL) {
+		rc = -ENOMEM;
+		goto unlock;
+	}
+	*m = (struct roost_mcast){
+		.group = *group,
+		.qp = qp,
+		.count = 1,
+		.port_index = port_index_of(qp),
+	};
+	rc = join(m);
 	if (rc != 0)
-		roost_mcast_detach(qp, group);
+		free(m);
+unlock:
+	pthread_mutex_unlock(&dev->mcast_lock);
 	return rc;
 }
 
 int roost_mcast_detach(struct roost_qp *qp, const struct roost_gid *group)
 {
-	struct roost_worker *w = qp->dev->worker;
-	struct roost_port_io *io = io_of(qp);
 	struct roost_mcast *m;
-	bool gone = false, last = false;
 
-	roost_worker_turn_take(w);
+	pthread_mutex_lock(&qp->dev->mcast_lock);
 	m = find(qp, group);
-	if (m != NULL && --m->count == 0) {
-		LIST_REMOVE(m, link);
-		qp->nb_mcasts--;
-		gone = true;
-		last = !roost_mcast_has_members(qp->dev, group);
-	}
-	roost_worker_turn_release(w);
-	if (m == NULL)
-		return -EINVAL;
-	if (gone)
-		free(m);
-	if (last && io->mcast_leave != NULL)
-		io->mcast_leave(io->ctx, group);
-	return 0;
+	if (m != NULL && --m->count == 0)
+		leave(m);
+	pthread_mutex_unlock(&qp->dev->mcast_lock);
+	return m == NULL ? -EINVAL : 0;
 }
 
 void roost_mcast_detach_all(struct roost_qp *qp)
 {
-	struct roost_worker *w = qp->dev->worker;
 	struct roost_mcast *m;
-	struct roost_gid group;
 
-	do {
-		roost_worker_turn_take(w);
-		LIST_FOREACH(m, &qp->dev->mcasts, link)
-			if (m->qp == qp)
-				break;
-		if (m != NULL)
-			group = m->group;
-		roost_worker_turn_release(w);
-	} while (m != NULL && roost_mcast_detach(qp, &group) == 0);
+	pthread_mutex_lock(&qp->dev->mcast_lock);
+	while ((m = find(qp, NULL)) != NULL)
+		leave(m);
+	pthread_mutex_unlock(&qp->dev->mcast_lock);
 }

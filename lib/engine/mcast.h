@@ -13,8 +13,12 @@
 struct roost_qp;
 
 /*
- * The QP receives what is sent to the group. A second attach of the same pair
- * counts. Returns 0; -EINVAL (not UD, not a group), -ENOMEM, -ENOSPC.
+ * The QP receives what is sent to the group on the port that it is on now (the
+ * first, before INIT). A second attach of the same pair counts. When it returns
+ * 0, the port is in the group. Returns 0; -EINVAL (not UD, not a group),
+ * -ENOMEM, -ENOSPC: nothing is changed.
+ * Thread: any; waits for other calls of this file on the device, and for the
+ * port, never for the network.
  */
 int roost_mcast_attach(struct roost_qp *qp, const struct roost_gid *group);
 /* Returns 0, -EINVAL (not attached). */

@@ -5,7 +5,7 @@
 #define ROOST_ENGINE_MCAST_PRIV_H
 
 /*
- * Inside of multicast; for lib/engine only. Holder of the turn.
+ * Inside of multicast; for lib/engine only.
  */
 
 #include "lib/engine/mcast.h"
@@ -13,18 +13,20 @@
 
 #define ROOST_MCAST_QPN 0xffffffu
 
-/* One QP in one group. */
+/* One QP in one group, on one port. */
 struct roost_mcast {
 	struct roost_gid group;
 	struct roost_qp *qp;
-	uint32_t count; /* attaches without a detach */
+	uint32_t count; /* attaches without a detach; under mcast_lock */
+	uint8_t port_index;
 	LIST_ENTRY(roost_mcast) link;
 };
 
-bool roost_mcast_has_members(const struct roost_dev *dev,
-			     const struct roost_gid *group);
-/* The member after *m (NULL: the first), or NULL. */
+/* The member of a port's group after *m (NULL: the first), or NULL. Holder of
+ * the turn, or of mcast_lock.
+ */
 struct roost_mcast *roost_mcast_next(struct roost_dev *dev,
+				     unsigned int port_index,
 				     const struct roost_gid *group,
 				     struct roost_mcast *m);
 

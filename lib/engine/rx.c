@@ -32,16 +32,16 @@ static const struct {
 #define RESPONSE_STATES (1u << ROOST_QPS_RTS | 1u << ROOST_QPS_SQD)
 
 /* Everything that needs no object: length, address, ICRC, opcode. */
-static enum roost_drop check_frame(const struct roost_dev *dev,
-				   const struct roost_port *port,
+static enum roost_drop check_frame(struct roost_dev *dev,
+				   unsigned int port_index,
 				   const struct roost_frame *frame,
 				   struct roost_pkt *pkt)
 {
 	enum roost_drop drop;
 
-	if (!roost_port_owns(port, &frame->dgid) &&
+	if (!roost_port_owns(&dev->ports[port_index], &frame->dgid) &&
 	    !(roost_gid_is_multicast(&frame->dgid) &&
-	      roost_mcast_has_members(dev, &frame->dgid)))
+	      roost_mcast_next(dev, port_index, &frame->dgid, NULL) != NULL))
 		return ROOST_DROP_NOT_OURS;
 	if (!roost_frame_icrc_ok(frame))
 		return ROOST_DROP_ICRC;
@@ -117,16 +117,18 @@ static bool is_blocked(const struct roost_qp *qp, const struct roost_port *port,
 
 /* To every member of the group. */
 static enum roost_drop deliver_multicast(struct roost_worker *w,
-					 const struct roost_port *port,
+					 unsigned int port_index,
 					 const struct roost_frame *frame,
 					 const struct roost_pkt *pkt)
 {
+	const struct roost_port *port = &w->dev->ports[port_index];
 	enum roost_drop drop = ROOST_DROP_QPN, one;
 	struct roost_mcast *m = NULL;
 
 	if (!roost_gid_is_multicast(&frame->dgid))
 		return ROOST_DROP_QPN;
-	while ((m = roost_mcast_next(w->dev, &frame->dgid, m)) != NULL) {
+	while ((m = roost_mcast_next(w->dev, port_index, &frame->dgid, m)) !=
+	       NULL) {
 		if (is_blocked(m->qp, port, frame, pkt))
 			one = ROOST_DROP_NONE;
 		else
@@ -140,14 +142,13 @@ static enum roost_drop deliver_multicast(struct roost_worker *w,
 static void receive(struct roost_worker *w, unsigned int port_index,
 		    const struct roost_frame *frame)
 {
-	const struct roost_port *port = &w->dev->ports[port_index];
 	struct roost_pkt pkt;
 	struct roost_qp *qp;
 	enum roost_drop drop;
 
-	drop = check_frame(w->dev, port, frame, &pkt);
+	drop = check_frame(w->dev, port_index, frame, &pkt);
 	if (drop == ROOST_DROP_NONE && pkt.dest_qpn == ROOST_MCAST_QPN)
-		drop = deliver_multicast(w, port, frame, &pkt);
+		drop = deliver_multicast(w, port_index, frame, &pkt);
 	else if (drop == ROOST_DROP_NONE) {
 		drop = find_qp(w->dev, frame, &pkt, &qp);
 		if (drop == ROOST_DROP_NONE)

@@ -287,7 +287,8 @@ void roost_worker_tx(struct roost_worker *w, const struct roost_path *path,
 	frame->port = path->port_index;
 	/* QPs of this device that are in the group hear it, too. */
 	if (path->multicast && w->loopback.count < ROOST_TXQ_LEN &&
-	    roost_mcast_has_members(w->dev, &path->dgid)) {
+	    roost_mcast_next(w->dev, path->port_index, &path->dgid, NULL) !=
+		    NULL) {
 		struct rte_mbuf *copy =
 			rte_pktmbuf_copy(frame, w->dev->pool, 0, UINT32_MAX);
 
