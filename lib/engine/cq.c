@@ -44,6 +44,7 @@ int roost_cq_create(struct roost_ctx *ctx, uint32_t cqe,
 		return -ENOMEM;
 	}
 	LIST_INIT(&c->users);
+	LIST_INIT(&c->srqs);
 	roost_event_source_init(&c->comp, channel, owner);
 	roost_event_source_init(&c->async, ctx->async, owner);
 	atomic_fetch_add(&ctx->refs, 1);

@@ -16,6 +16,7 @@
 #include "lib/engine/spin.h"
 
 struct roost_qp;
+struct roost_srq;
 struct roost_worker;
 
 enum roost_cq_armed {
@@ -41,6 +42,7 @@ struct roost_cq {
 	bool overrun;        /* an entry had no room: no more come */
 	TAILQ_ENTRY(roost_cq) dirty_link;
 	LIST_HEAD(, roost_cq_user) users; /* QPs that complete here */
+	LIST_HEAD(, roost_srq) srqs;      /* XRC SRQs that do */
 	_Atomic uint32_t published;       /* pairs with poll's acquire */
 	_Atomic uint32_t armed;           /* enum roost_cq_armed */
 	_Atomic bool overrun_told; /* all that had room is published, CQ_ERR

@@ -80,7 +80,11 @@ int roost_mw_dealloc(struct roost_mw *mw);
 /* The key it was given last, whether bound or not. */
 uint32_t roost_mw_rkey(const struct roost_mw *mw);
 
-/* What a bind request asks for. len_bytes 0 unbinds a type 1 window. */
+/*
+ * What a bind request asks for. len_bytes 0 unbinds a type 1 window. Posting
+ * takes down which window and region these are, and the request fails with
+ * MW_BIND_ERR when one of them is gone by then.
+ */
 struct roost_mw_bind {
 	struct roost_mw *mw;
 	struct roost_mr *mr;

@@ -41,6 +41,7 @@ struct roost_mw {
 	uint64_t len_bytes;
 	uint32_t access;
 	uint32_t key;
+	uint32_t id;  /* in the table: the upper 24 bits of each of its keys */
 	uint32_t qpn; /* type 2: the QP that bound it */
 	uint8_t type; /* 1 or 2 */
 };
@@ -96,10 +97,22 @@ void *roost_mr_remote(struct roost_dev *dev, const struct roost_pd *pd,
 bool roost_mr_remote_key(struct roost_dev *dev, const struct roost_pd *pd,
 			 uint32_t qpn, uint32_t key, uint32_t access);
 
+/* A bind request as it waits in a send queue. No number here is ever 0 but for
+ * nothing.
+ */
+struct roost_mw_bind_wqe {
+	uint64_t addr;
+	uint64_t len_bytes;
+	uint32_t access; /* enum roost_access */
+	uint32_t rkey;   /* the key to be */
+	uint32_t mw_id;
+	uint32_t mr_key;
+};
+
 /* Bind, as a request of the QP. Returns the status that it completes with. */
 enum roost_wc_status roost_mw_bind(struct roost_dev *dev,
 				   const struct roost_pd *pd, uint32_t qpn,
-				   const struct roost_mw_bind *bind);
+				   const struct roost_mw_bind_wqe *bind);
 /* Unbind the type 2 window of this key, if that QP may. */
 bool roost_mw_may_invalidate(struct roost_dev *dev, const struct roost_pd *pd,
 			     uint32_t qpn, uint32_t key);

@@ -26,6 +26,7 @@ int roost_mw_alloc(struct roost_pd *pd, unsigned int type, struct roost_mw **mw)
 		free(m);
 		return -ENOMEM;
 	}
+	m->id = id;
 	m->key = id << KEY_TAG_BITS;
 	atomic_fetch_add(&pd->refs, 1);
 	*mw = m;
@@ -44,7 +45,7 @@ int roost_mw_dealloc(struct roost_mw *mw)
 	struct roost_dev *dev = mw->pd->ctx->dev;
 
 	roost_worker_turn_take(dev->worker);
-	roost_idmap_del(&dev->mws, mw->key >> KEY_TAG_BITS);
+	roost_idmap_del(&dev->mws, mw->id);
 	unbind(mw);
 	roost_worker_turn_release(dev->worker);
 	atomic_fetch_sub(&mw->pd->refs, 1);
@@ -66,10 +67,9 @@ static struct roost_mw *find(struct roost_dev *dev, uint32_t key)
 }
 
 /* Does the window lie in its region, with rights that the region has? */
-static bool bind_allowed(const struct roost_pd *pd,
-			 const struct roost_mw_bind *bind)
+static bool bind_allowed(const struct roost_pd *pd, const struct roost_mr *mr,
+			 const struct roost_mw_bind_wqe *bind)
 {
-	const struct roost_mr *mr = bind->mr;
 	uint32_t writes =
 		ROOST_ACCESS_REMOTE_WRITE | ROOST_ACCESS_REMOTE_ATOMIC;
 
@@ -82,15 +82,14 @@ static bool bind_allowed(const struct roost_pd *pd,
 	       bind->len_bytes <= mr->len_bytes - (bind->addr - mr->iova);
 }
 
-enum roost_wc_status roost_mw_bind(struct roost_dev *dev
-				   __attribute__((unused)),
+enum roost_wc_status roost_mw_bind(struct roost_dev *dev,
 				   const struct roost_pd *pd, uint32_t qpn,
-				   const struct roost_mw_bind *bind)
+				   const struct roost_mw_bind_wqe *bind)
 {
-	struct roost_mw *mw = bind->mw;
+	struct roost_mw *mw = roost_idmap_get(&dev->mws, bind->mw_id);
+	struct roost_mr *mr = roost_idmap_get(&dev->mrs, bind->mr_key);
 
-	if (mw->pd != pd ||
-	    bind->rkey >> KEY_TAG_BITS != mw->key >> KEY_TAG_BITS)
+	if (mw == NULL || mw->pd != pd || bind->rkey >> KEY_TAG_BITS != mw->id)
 		return ROOST_WC_MW_BIND_ERR;
 	if (mw->type == 2 && (mw->mr != NULL || bind->len_bytes == 0))
 		return ROOST_WC_MW_BIND_ERR;
@@ -99,12 +98,12 @@ enum roost_wc_status roost_mw_bind(struct roost_dev *dev
 		mw->key = bind->rkey;
 		return ROOST_WC_SUCCESS;
 	}
-	if (bind->mr == NULL || !bind_allowed(pd, bind))
+	if (mr == NULL || !bind_allowed(pd, mr, bind))
 		return ROOST_WC_MW_BIND_ERR;
 	unbind(mw);
-	mw->mr = bind->mr;
-	mw->mr->nb_windows++;
-	mw->host = roost_mr_at(bind->mr, bind->addr);
+	mw->mr = mr;
+	mr->nb_windows++;
+	mw->host = roost_mr_at(mr, bind->addr);
 	mw->iova = bind->access & ROOST_ACCESS_ZERO_BASED ? 0 : bind->addr;
 	mw->len_bytes = bind->len_bytes;
 	mw->access = bind->access;

@@ -96,7 +96,14 @@ static void fill_target(const struct roost_qp *qp, struct roost_send_wqe *wqe,
 		wqe->ud.qpn = wr->dest_qpn;
 		wqe->ud.qkey = wr->qkey;
 	} else if (wr->opcode == ROOST_WR_BIND_MW) {
-		wqe->bind = wr->bind;
+		wqe->bind = (struct roost_mw_bind_wqe){
+			.addr = wr->bind.addr,
+			.len_bytes = wr->bind.len_bytes,
+			.access = wr->bind.access,
+			.rkey = wr->bind.rkey,
+			.mw_id = wr->bind.mw->id,
+			.mr_key = wr->bind.mr != NULL ? wr->bind.mr->key : 0,
+		};
 	} else {
 		wqe->remote.va = wr->remote_addr;
 		wqe->remote.rkey = wr->rkey;

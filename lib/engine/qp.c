@@ -27,14 +27,13 @@ static int create_queues(struct roost_qp *qp)
 		rc = roost_queue_create(&qp->rq, RTE_MAX(cap->max_recv_wr, 1u),
 					roost_recv_wqe_bytes(cap->max_recv_sge),
 					qp->recv_cq);
-	if (rc != 0)
+	if (rc != 0 || (qp->srq == NULL && qp->type != ROOST_QPT_XRC_TGT))
 		return rc;
-	/* A WQE of any SRQ fits the copy. */
-	qp->recv_copy = malloc(
-		roost_recv_wqe_bytes(roost_dev_limits(qp->dev)->max_sge));
-	qp->resp.fetches = calloc(roost_dev_limits(qp->dev)->max_qp_rd_atom,
-				  sizeof(qp->resp.fetches[0]));
-	return qp->recv_copy == NULL || qp->resp.fetches == NULL ? -ENOMEM : 0;
+	/* A WQE of any SRQ that it may take from fits the copy. */
+	qp->recv_copy = malloc(roost_recv_wqe_bytes(
+		qp->srq != NULL ? qp->srq->max_sge
+				: roost_dev_limits(qp->dev)->max_sge));
+	return qp->recv_copy == NULL ? -ENOMEM : 0;
 }
 
 static void free_memory(struct roost_qp *qp)

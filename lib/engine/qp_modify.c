@@ -3,8 +3,9 @@
  */
 
 #include <errno.h>
+#include <stdlib.h>
 
-#include "lib/engine/qp_priv.h"
+#include "lib/engine/resp_priv.h"
 #include "lib/engine/worker_priv.h"
 
 #define ACCESS_KNOWN                                                           \
@@ -205,6 +206,7 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *attr,
 {
 	struct roost_worker *w = qp->dev->worker;
 	struct roost_path path = { .valid = false }, old = { .valid = false };
+	struct roost_resp_fetch *ring = NULL;
 	enum roost_qp_state from, to;
 	int rc = -EINVAL;
 
@@ -225,6 +227,15 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *attr,
 		if (rc != 0)
 			goto unlock;
 	}
+	if (mask & ROOST_QP_MAX_DEST_RD_ATOMIC &&
+	    attr->max_dest_rd_atomic > qp->resp.fetch_room) {
+		ring = calloc(attr->max_dest_rd_atomic, sizeof(*ring));
+		if (ring == NULL) {
+			rc = -ENOMEM;
+			old = path;
+			goto release;
+		}
+	}
 	roost_worker_turn_take(w);
 	/* The worker may have moved it to ERR meanwhile. */
 	if (roost_qp_state_get(qp) != from && to != ROOST_QPS_ERR &&
@@ -239,9 +250,14 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *attr,
 			qp->path = path;
 		}
 		enter_state(w, qp, from, to, attr);
+		if (mask & ROOST_QP_MAX_DEST_RD_ATOMIC)
+			ring = roost_fetch_resize(qp, ring,
+						  attr->max_dest_rd_atomic);
 		roost_worker_publish(w);
 	}
 	roost_worker_turn_release(w);
+release:
+	free(ring);
 	if (old.valid)
 		roost_path_release(qp->dev, &old);
 unlock:

@@ -14,7 +14,7 @@
 
 #include "lib/engine/cq_priv.h"
 #include "lib/engine/dev_priv.h"
-#include "lib/engine/mr.h"
+#include "lib/engine/mr_priv.h"
 #include "lib/engine/qp.h"
 #include "lib/engine/queue.h"
 #include "lib/engine/timer.h"
@@ -26,6 +26,11 @@
  * the window keeps open.
  */
 #define ROOST_ACKREQ_PKTS 64
+/* A longer READ goes as several requests, each begun when the one before it is
+ * answered. The PSNs that are in use must stay within half of their circle
+ * (IBTA 9.7.3.1), and 2^31 bytes in packets of 256 are all of that half.
+ */
+#define ROOST_READ_MAX_PKTS 65536u
 /* Which of a requester's timers (roost_timer.kind). */
 enum roost_req_timer_kind {
 	ROOST_REQ_TIMER_RETRY,
@@ -63,7 +68,7 @@ struct roost_send_wqe {
 			uint32_t qpn;
 			uint32_t qkey;
 		} ud;
-		struct roost_mw_bind bind;
+		struct roost_mw_bind_wqe bind;
 	};
 	union {
 		struct roost_sge sges[0];
@@ -149,14 +154,16 @@ struct roost_responder {
 	uint8_t owed_syndrome;
 	struct roost_psn owed_psn;
 	/* Ring of the last requests that fetch, oldest at fetch_first; as
-	 * many as max_dest_rd_atomic.
+	 * many as max_dest_rd_atomic, and those beyond it that are not
+	 * answered yet when it was lowered. NULL: never any were allowed.
 	 */
 	struct roost_resp_fetch *fetches;
 	/* The SRQ that the WQE in recv_copy is from; NULL: none is in use. */
 	struct roost_srq *recv_srq;
 	const struct roost_pd *pd; /* of the request in hand: the QP's, or that
 				    * of the SRQ that an XRC packet names */
-	uint8_t fetch_size;
+	uint8_t fetch_room;        /* of the ring */
+	uint8_t fetch_size;        /* max_dest_rd_atomic */
 	uint8_t fetch_first;
 	uint8_t nb_fetches;
 	uint8_t nb_fetches_pending;
@@ -207,7 +214,8 @@ struct roost_qp {
 	struct roost_event_source async;
 	struct roost_xrcd *xrcd;          /* XRC_TGT */
 	struct roost_srq *srq;            /* NULL: it has its own RQ */
-	struct roost_recv_wqe *recv_copy; /* the WQE taken from an SRQ */
+	struct roost_recv_wqe *recv_copy; /* the WQE taken from an SRQ; NULL:
+					   * it never takes one */
 	LIST_ENTRY(roost_qp) taker_link;  /* while resp.recv_srq is set */
 	struct roost_cq_user send_user;
 	struct roost_cq_user recv_user;

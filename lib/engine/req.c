@@ -87,8 +87,15 @@ static bool may_send_wqe(struct roost_qp *qp)
 
 	if (wqe->flags & ROOST_SEND_FENCE && req->nb_fetching > 0)
 		return false;
-	return !roost_req_is_fetch(wqe) ||
-	       req->nb_fetching < qp->attr.max_rd_atomic;
+	if (!roost_req_is_fetch(wqe))
+		return true;
+	/* The next part of a long READ: the one before it must be there. */
+	if (req->send_index != req->started_index &&
+	    roost_req_at_read_part(wqe, req->next_psn) &&
+	    !roost_psn_eq(req->next_psn, req->oldest_unacked_psn))
+		return false;
+	/* With none allowed any more, what was sent may be sent again. */
+	return req->nb_fetching < RTE_MAX(qp->attr.max_rd_atomic, 1);
 }
 
 /* May the next packet be made, as far as the QP itself is concerned? */
@@ -122,7 +129,8 @@ static bool wants_ack(const struct roost_qp *qp,
 
 	if (!roost_qp_is_reliable(qp))
 		return false;
-	return piece->last || psn.v % ROOST_ACKREQ_PKTS == 0 ||
+	return piece->last || piece->is_fetch ||
+	       psn.v % ROOST_ACKREQ_PKTS == 0 ||
 	       roost_psn_diff(psn, qp->req.oldest_unacked_psn) ==
 		       ROOST_WINDOW_PKTS - 1;
 }
@@ -196,6 +204,12 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 		return do_local(w, qp, wqe);
 	if (qp->type == ROOST_QPT_UD && wqe->len_bytes > qp->mtu_bytes) {
 		roost_req_fault(w, qp, ROOST_WC_LOC_LEN_ERR);
+		return false;
+	}
+	/* It was posted, and a modify allows none any more. */
+	if (req->send_index == req->started_index && roost_req_is_fetch(wqe) &&
+	    qp->attr.max_rd_atomic == 0) {
+		roost_req_fault(w, qp, ROOST_WC_LOC_QP_OP_ERR);
 		return false;
 	}
 	if (!roost_worker_tx_room(w, path))

@@ -41,17 +41,24 @@ void roost_req_piece(const struct roost_qp *qp,
 		(uint32_t)roost_psn_diff(qp->req.next_psn, wqe->first_psn);
 	bool first = index == 0 || fetch;
 
+	piece->is_fetch = fetch;
+	/* The PSN behind this packet: a READ takes those of its answer. */
+	piece->next_psn = fetch ? roost_req_read_part_end(wqe, qp->req.next_psn)
+				: roost_psn_add(qp->req.next_psn, 1);
 	piece->offset_bytes = index * qp->mtu_bytes;
-	piece->last = fetch || roost_psn_eq(qp->req.next_psn, wqe->last_psn);
-	piece->opcode = (uint8_t)(service_of[qp->type] << 5 |
-				  base_opcode(info, first, piece->last));
+	piece->last =
+		roost_psn_eq(roost_psn_sub(piece->next_psn, 1), wqe->last_psn);
+	piece->opcode =
+		(uint8_t)(service_of[qp->type] << 5 |
+			  base_opcode(info, first, piece->last || fetch));
 	piece->left_bytes = wqe->len_bytes - piece->offset_bytes;
+	if (fetch && !piece->last)
+		piece->left_bytes = (uint32_t)roost_psn_diff(piece->next_psn,
+							     qp->req.next_psn) *
+				    qp->mtu_bytes;
 	piece->len_bytes = RTE_MIN(piece->left_bytes, qp->mtu_bytes);
 	if (!(roost_opcodes[piece->opcode].flags & ROOST_OPF_PAYLOAD))
 		piece->len_bytes = 0;
-	/* The PSN behind this packet: a READ takes those of its answer. */
-	piece->next_psn = fetch ? roost_psn_add(wqe->last_psn, 1)
-				: roost_psn_add(qp->req.next_psn, 1);
 }
 
 /* Headers that many packets have. */

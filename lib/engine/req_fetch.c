@@ -21,12 +21,14 @@ static enum roost_wc_status check_read(const struct roost_qp *qp,
 				       const struct roost_pkt *pkt,
 				       uint32_t offset_bytes)
 {
+	struct roost_psn next_psn = roost_psn_add(pkt->psn, 1);
 	bool last = pkt->info->flags & ROOST_OPF_LAST;
 	uint32_t left = wqe->opcode == ROOST_WR_READ
 				? wqe->len_bytes - offset_bytes
 				: 0;
 
-	if (last != roost_psn_eq(pkt->psn, wqe->last_psn))
+	if (last !=
+	    roost_psn_eq(next_psn, roost_req_read_part_end(wqe, pkt->psn)))
 		return ROOST_WC_BAD_RESP_ERR;
 	if (pkt->payload_len_bytes != RTE_MIN(left, qp->mtu_bytes))
 		return ROOST_WC_LOC_LEN_ERR;
@@ -83,6 +85,7 @@ static void receive_in_order(struct roost_worker *w, struct roost_qp *qp,
 		wqe->fetched = true;
 		roost_req_advance(w, qp, next_psn);
 	} else {
+		/* Inside of an answer, or between two parts of it. */
 		qp->req.oldest_unacked_psn = next_psn;
 		roost_req_progress(w, qp);
 	}

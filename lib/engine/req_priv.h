@@ -25,6 +25,7 @@ struct roost_req_piece {
 	struct roost_psn next_psn;
 	uint8_t opcode; /* enum roost_opcode */
 	bool last;      /* nothing of this WQE is left to be sent */
+	bool is_fetch;  /* its answer brings the payload */
 };
 
 /* The piece that next_psn stands for; wqe is the one at send_index. */
@@ -74,6 +75,30 @@ static inline struct roost_send_wqe *roost_req_wqe(struct roost_qp *qp,
 static inline uint32_t roost_req_tail(const struct roost_qp *qp)
 {
 	return atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
+}
+
+/* The PSN behind the part of a READ that psn is in, or behind all of it. Parts
+ * stay what they are when something is sent again: the responder has each of
+ * them on record.
+ */
+static inline struct roost_psn
+roost_req_read_part_end(const struct roost_send_wqe *wqe, struct roost_psn psn)
+{
+	uint32_t at = (uint32_t)roost_psn_diff(psn, wqe->first_psn);
+	uint32_t count =
+		(uint32_t)roost_psn_diff(wqe->last_psn, wqe->first_psn) + 1;
+	uint32_t end = (at / ROOST_READ_MAX_PKTS + 1) * ROOST_READ_MAX_PKTS;
+
+	return roost_psn_add(wqe->first_psn, end < count ? end : count);
+}
+
+/* Does a part other than the first begin at psn? */
+static inline bool roost_req_at_read_part(const struct roost_send_wqe *wqe,
+					  struct roost_psn psn)
+{
+	uint32_t at = (uint32_t)roost_psn_diff(psn, wqe->first_psn);
+
+	return at != 0 && at % ROOST_READ_MAX_PKTS == 0;
 }
 
 static inline bool roost_req_is_fetch(const struct roost_send_wqe *wqe)

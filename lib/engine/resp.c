@@ -28,16 +28,16 @@ static const struct {
 				   NO_EVENT },
 	[ROOST_FAULT_RECV_PROT] = { ROOST_NAK_REM_OP, ROOST_WC_LOC_PROT_ERR,
 				    NO_EVENT },
+	[ROOST_FAULT_CQ] = { ROOST_NAK_REM_OP, NO_WC, ROOST_EVENT_QP_FATAL },
 };
 
 void roost_resp_reset(struct roost_qp *qp, struct roost_psn expected_psn)
 {
-	struct roost_resp_fetch *fetches = qp->resp.fetches;
-
 	roost_recv_let_go(qp);
 	qp->resp = (struct roost_responder){
 		.expected_psn = expected_psn,
-		.fetches = fetches,
+		.fetches = qp->resp.fetches,
+		.fetch_room = qp->resp.fetch_room,
 		.fetch_size = qp->attr.max_dest_rd_atomic,
 	};
 }
@@ -166,6 +166,7 @@ static void handle(struct roost_worker *w, struct roost_qp *qp,
 	case ROOST_FAULT_ACCESS:
 	case ROOST_FAULT_TOO_LONG:
 	case ROOST_FAULT_RECV_PROT:
+	case ROOST_FAULT_CQ:
 		fail(w, qp, pkt, fault);
 		break;
 	case ROOST_FAULT_COUNT:
@@ -182,6 +183,13 @@ static void drop_message(struct roost_worker *w, struct roost_qp *qp,
 	qp->resp.in_op = ROOST_OP_NONE;
 	roost_worker_drop(w, reason);
 }
+
+/* What a message that UC gives up is counted as. */
+static const uint8_t uc_drop[ROOST_FAULT_COUNT] = {
+	[ROOST_FAULT_RNR] = ROOST_DROP_RNR_WAIT,
+	[ROOST_FAULT_INV_REQ] = ROOST_DROP_INV_REQUEST,
+	[ROOST_FAULT_ACCESS] = ROOST_DROP_ACCESS,
+};
 
 /* UC answers nothing: what is lost or wrong costs its message, and the next
  * first or only packet begins anew (IBTA 9.8.3).
@@ -209,9 +217,7 @@ static void receive_unreliable(struct roost_worker *w, struct roost_qp *qp,
 		fail(w, qp, pkt, fault);
 	} else {
 		resp->expected_psn = roost_psn_add(pkt->psn, 1);
-		drop_message(w, qp,
-			     fault == ROOST_FAULT_RNR ? ROOST_DROP_RNR_WAIT
-						      : ROOST_DROP_HDR_LEN);
+		drop_message(w, qp, (enum roost_drop)uc_drop[fault]);
 	}
 }
 

@@ -5,6 +5,7 @@
 /* Hot: what a request does. No allocation, system call, log or lock. */
 
 #include "lib/engine/copy.h"
+#include "lib/engine/cq_priv.h"
 #include "lib/engine/mr_priv.h"
 #include "lib/engine/resp_priv.h"
 #include "lib/engine/srq_priv.h"
@@ -153,27 +154,32 @@ static enum roost_fault check_fetch(struct roost_qp *qp,
 /* Whose memory the peer may name: the QP's PD, or that of the SRQ which an
  * XRC packet carries (IBTA A14.4).
  */
-static bool find_pd(struct roost_qp *qp, const struct roost_pkt *pkt)
+static enum roost_fault find_pd(struct roost_qp *qp,
+				const struct roost_pkt *pkt)
 {
 	const struct roost_srq *srq;
 
 	qp->resp.pd = qp->pd;
 	if (qp->type != ROOST_QPT_XRC_TGT)
-		return true;
+		return ROOST_FAULT_NONE;
 	srq = roost_srq_find(qp->dev, pkt->xrc_srqn);
 	if (srq == NULL || srq->xrcd->domain != qp->xrcd->domain)
-		return false;
+		return ROOST_FAULT_INV_REQ;
 	qp->resp.pd = srq->pd;
-	return true;
+	if (srq->cq->overrun && (pkt->info->op == ROOST_OP_SEND ||
+				 pkt->info->flags & ROOST_OPF_RWQE))
+		return ROOST_FAULT_CQ;
+	return ROOST_FAULT_NONE;
 }
 
 enum roost_fault roost_resp_check(struct roost_qp *qp,
 				  const struct roost_pkt *pkt)
 {
+	enum roost_fault fault = find_pd(qp, pkt);
 	uint32_t access = needed_access(pkt);
 
-	if (!find_pd(qp, pkt))
-		return ROOST_FAULT_INV_REQ;
+	if (fault != ROOST_FAULT_NONE)
+		return fault;
 	if ((qp->attr.access & access) != access)
 		return ROOST_FAULT_INV_REQ;
 	if (pkt->info->op == ROOST_OP_SEND)
@@ -242,44 +248,54 @@ static uint64_t atomic_result(const struct roost_pkt *pkt, uint64_t v)
 
 /* Atomic towards this machine's processors, too, but for a region whose iova
  * and memory are not aligned alike: there it is so towards the peers of the
- * device (IBV_ATOMIC_HCA). Returns what was there.
+ * device (IBV_ATOMIC_HCA). *orig: what was there.
  */
-static uint64_t execute_atomic(struct roost_qp *qp, const struct roost_pkt *pkt)
+static enum roost_fault
+execute_atomic(struct roost_qp *qp, const struct roost_pkt *pkt, uint64_t *orig)
 {
 	uint64_t *at = remote(qp, pkt->rkey, pkt->va, sizeof(*at),
 			      ROOST_ACCESS_REMOTE_ATOMIC);
-	uint64_t orig = pkt->compare, result;
+	uint64_t result;
 
+	/* A page of an on-demand region may go away at any time. */
+	if (at == NULL)
+		return ROOST_FAULT_ACCESS;
 	if (!is_aligned(at)) {
-		memcpy(&orig, at, sizeof(orig));
-		result = atomic_result(pkt, orig);
+		memcpy(orig, at, sizeof(*orig));
+		result = atomic_result(pkt, *orig);
 		memcpy(at, &result, sizeof(result));
-		return orig;
+	} else if (pkt->info->op == ROOST_OP_FETCH_ADD) {
+		*orig = __atomic_fetch_add(at, pkt->swap_add, __ATOMIC_SEQ_CST);
+	} else {
+		*orig = pkt->compare;
+		__atomic_compare_exchange_n(at, orig, pkt->swap_add, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 	}
-	if (pkt->info->op == ROOST_OP_FETCH_ADD)
-		return __atomic_fetch_add(at, pkt->swap_add, __ATOMIC_SEQ_CST);
-	__atomic_compare_exchange_n(at, &orig, pkt->swap_add, false,
-				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-	return orig;
+	return ROOST_FAULT_NONE;
 }
 
-static void execute_atomic_write(struct roost_qp *qp,
-				 const struct roost_pkt *pkt)
+static enum roost_fault execute_atomic_write(struct roost_qp *qp,
+					     const struct roost_pkt *pkt)
 {
 	uint64_t *at = remote(qp, pkt->rkey, pkt->va, sizeof(*at),
 			      ROOST_ACCESS_REMOTE_WRITE);
 	uint64_t value;
 
+	if (at == NULL)
+		return ROOST_FAULT_ACCESS;
 	memcpy(&value, pkt->payload, sizeof(value));
 	if (!is_aligned(at))
 		memcpy(at, &value, sizeof(value));
 	else
 		__atomic_store_n(at, value, __ATOMIC_SEQ_CST);
+	return ROOST_FAULT_NONE;
 }
 
-static void execute_fetch(struct roost_worker *w, struct roost_qp *qp,
-			  const struct roost_pkt *pkt)
+static enum roost_fault execute_fetch(struct roost_worker *w,
+				      struct roost_qp *qp,
+				      const struct roost_pkt *pkt)
 {
+	enum roost_fault fault = ROOST_FAULT_NONE;
 	uint64_t orig = 0;
 
 	/* READ is executed as it is answered. What FLUSH wants visible was
@@ -287,13 +303,16 @@ static void execute_fetch(struct roost_worker *w, struct roost_qp *qp,
 	 */
 	if (pkt->info->op == ROOST_OP_CMP_SWAP ||
 	    pkt->info->op == ROOST_OP_FETCH_ADD)
-		orig = execute_atomic(qp, pkt);
+		fault = execute_atomic(qp, pkt, &orig);
 	else if (pkt->info->op == ROOST_OP_ATOMIC_WRITE)
-		execute_atomic_write(qp, pkt);
+		fault = execute_atomic_write(qp, pkt);
 	else if (pkt->info->op == ROOST_OP_FLUSH)
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (fault != ROOST_FAULT_NONE)
+		return fault;
 	qp->resp.msn = (qp->resp.msn + 1) & 0xffffff;
 	roost_fetch_add(w, qp, pkt, orig);
+	return ROOST_FAULT_NONE;
 }
 
 enum roost_fault roost_resp_execute(struct roost_worker *w, struct roost_qp *qp,
@@ -302,10 +321,8 @@ enum roost_fault roost_resp_execute(struct roost_worker *w, struct roost_qp *qp,
 	struct roost_responder *resp = &qp->resp;
 	enum roost_fault fault;
 
-	if (roost_op_is_fetch(pkt->info->op)) {
-		execute_fetch(w, qp, pkt);
-		return ROOST_FAULT_NONE;
-	}
+	if (roost_op_is_fetch(pkt->info->op))
+		return execute_fetch(w, qp, pkt);
 	if (pkt->info->op == ROOST_OP_SEND)
 		fault = execute_send(qp, pkt);
 	else

@@ -20,7 +20,38 @@
 static struct roost_resp_fetch *fetch_at(struct roost_qp *qp, unsigned int i)
 {
 	return &qp->resp.fetches[(qp->resp.fetch_first + i) %
-				 qp->resp.fetch_size];
+				 qp->resp.fetch_room];
+}
+
+static void forget_oldest(struct roost_qp *qp)
+{
+	struct roost_responder *resp = &qp->resp;
+
+	if (fetch_at(qp, 0)->pending)
+		resp->nb_fetches_pending--;
+	resp->fetch_first =
+		(uint8_t)((resp->fetch_first + 1) % resp->fetch_room);
+	resp->nb_fetches--;
+}
+
+struct roost_resp_fetch *roost_fetch_resize(struct roost_qp *qp,
+					    struct roost_resp_fetch *ring,
+					    uint8_t n)
+{
+	struct roost_responder *resp = &qp->resp;
+	struct roost_resp_fetch *old = resp->fetches;
+
+	resp->fetch_size = n;
+	while (resp->nb_fetches > n && fetch_at(qp, 0)->answered)
+		forget_oldest(qp);
+	if (ring == NULL)
+		return NULL;
+	for (unsigned int i = 0; i < resp->nb_fetches; i++)
+		ring[i] = *fetch_at(qp, i);
+	resp->fetches = ring;
+	resp->fetch_room = n;
+	resp->fetch_first = 0;
+	return old;
 }
 
 uint32_t roost_fetch_psns(const struct roost_qp *qp,
@@ -36,13 +67,15 @@ uint32_t roost_fetch_psns(const struct roost_qp *qp,
 /* The oldest record makes room once it is answered; that it is being answered
  * again takes nothing from a peer which keeps to what was agreed on.
  */
-bool roost_fetch_has_room(const struct roost_qp *qp)
+bool roost_fetch_has_room(struct roost_qp *qp)
 {
 	const struct roost_responder *resp = &qp->resp;
 
-	return resp->nb_fetches < resp->fetch_size ||
-	       (resp->fetch_size != 0 &&
-		resp->fetches[resp->fetch_first].answered);
+	/* After a modify there may be more than one too many. */
+	for (unsigned int i = 0; resp->nb_fetches - i >= resp->fetch_size; i++)
+		if (i == resp->nb_fetches || !fetch_at(qp, i)->answered)
+			return false;
+	return true;
 }
 
 static void owe(struct roost_worker *w, struct roost_qp *qp,
@@ -61,14 +94,8 @@ void roost_fetch_add(struct roost_worker *w, struct roost_qp *qp,
 	struct roost_responder *resp = &qp->resp;
 	struct roost_resp_fetch *fetch;
 
-	if (resp->nb_fetches == resp->fetch_size) {
-		fetch = fetch_at(qp, 0);
-		if (fetch->pending)
-			resp->nb_fetches_pending--;
-		resp->fetch_first =
-			(uint8_t)((resp->fetch_first + 1) % resp->fetch_size);
-		resp->nb_fetches--;
-	}
+	while (resp->nb_fetches >= resp->fetch_size)
+		forget_oldest(qp);
 	fetch = fetch_at(qp, resp->nb_fetches++);
 	*fetch = (struct roost_resp_fetch){
 		.first_psn = pkt->psn,
@@ -110,7 +137,8 @@ static bool read_fits(const struct roost_qp *qp,
 bool roost_fetch_replay(struct roost_worker *w, struct roost_qp *qp,
 			const struct roost_pkt *pkt)
 {
-	for (unsigned int i = 0; i < qp->resp.nb_fetches; i++) {
+	/* The newest first: an old one may be a whole circle of PSNs ago. */
+	for (unsigned int i = qp->resp.nb_fetches; i-- > 0;) {
 		struct roost_resp_fetch *fetch = fetch_at(qp, i);
 
 		if (roost_psn_diff(pkt->psn, fetch->first_psn) < 0 ||

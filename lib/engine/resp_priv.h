@@ -25,6 +25,7 @@ enum roost_fault {
 	ROOST_FAULT_ACCESS,    /* key, PD, range, access of the memory */
 	ROOST_FAULT_TOO_LONG,  /* the message is longer than the receive WQE */
 	ROOST_FAULT_RECV_PROT, /* the receive WQE's own memory is wrong */
+	ROOST_FAULT_CQ,        /* it could not complete: CQ overrun (XRC) */
 	ROOST_FAULT_COUNT,
 };
 
@@ -62,8 +63,16 @@ void roost_ud_receive(struct roost_worker *w, struct roost_qp *qp,
 
 /* ---- resp_fetch.c ----------------------------------------------------- */
 
+/*
+ * max_dest_rd_atomic is new: n. ring: room for n records, from calloc(), where
+ * n is more than there is room for; else NULL. What is on record stays. Takes
+ * ring; returns the one that is not used any more, to be freed.
+ */
+struct roost_resp_fetch *roost_fetch_resize(struct roost_qp *qp,
+					    struct roost_resp_fetch *ring,
+					    uint8_t n);
 /* Is there a slot for one more? Else the peer exceeds what was agreed on. */
-bool roost_fetch_has_room(const struct roost_qp *qp);
+bool roost_fetch_has_room(struct roost_qp *qp);
 /* Record a request that was executed; its answer is owed. */
 void roost_fetch_add(struct roost_worker *w, struct roost_qp *qp,
 		     const struct roost_pkt *pkt, uint64_t orig);

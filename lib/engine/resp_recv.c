@@ -83,6 +83,7 @@ void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 		.opcode = write ? ROOST_WC_RECV_WRITE_IMM : ROOST_WC_RECV,
 		.solicited = pkt->solicited || status != ROOST_WC_SUCCESS,
 	};
+	struct roost_cq *cq;
 	uint32_t place;
 
 	if (qp->type == ROOST_QPT_UD)
@@ -94,12 +95,16 @@ void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 		cqe.flags |= ROOST_WC_WITH_INV;
 		cqe.imm_be = pkt->inv_rkey;
 	}
-	place = roost_cq_push(w, roost_recv_cq(qp), &cqe);
+	cq = roost_recv_cq(qp);
+	place = roost_cq_push(w, cq, &cqe);
 	if (qp->resp.recv_srq != NULL) {
 		roost_recv_let_go(qp);
-		return;
+	} else {
+		roost_queue_done(&qp->rq, tail_of(&qp->rq), place);
+		atomic_store_explicit(&qp->rq.tail, tail_of(&qp->rq) + 1,
+				      memory_order_release);
 	}
-	roost_queue_done(&qp->rq, tail_of(&qp->rq), place);
-	atomic_store_explicit(&qp->rq.tail, tail_of(&qp->rq) + 1,
-			      memory_order_release);
+	/* The CQ of an XRC SRQ does not know the QP, to fail it. */
+	if (cq->overrun && qp->type == ROOST_QPT_XRC_TGT)
+		roost_qp_to_err(w, qp, ROOST_EVENT_QP_FATAL);
 }

@@ -100,6 +100,9 @@ int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 	if (s->xrcd != NULL) {
 		atomic_fetch_add(&s->xrcd->refs, 1);
 		atomic_fetch_add(&s->cq->refs, 1);
+		roost_worker_turn_take(dev->worker);
+		LIST_INSERT_HEAD(&s->cq->srqs, s, cq_link);
+		roost_worker_turn_release(dev->worker);
 	}
 	*srq = s;
 	return 0;
@@ -115,8 +118,10 @@ int roost_srq_destroy(struct roost_srq *srq, uint64_t *async_acked)
 		roost_worker_turn_release(dev->worker);
 		return -EBUSY;
 	}
-	if (srq->num != 0)
+	if (srq->xrcd != NULL) {
 		roost_idmap_del(&dev->srqs, srq->num);
+		LIST_REMOVE(srq, cq_link);
+	}
 	while (!LIST_EMPTY(&srq->takers))
 		roost_recv_let_go(LIST_FIRST(&srq->takers));
 	roost_worker_turn_release(dev->worker);
@@ -155,23 +160,26 @@ int roost_srq_set_limit(struct roost_srq *srq, uint32_t limit)
 	return 0;
 }
 
-int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr)
+int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr,
+		     const uint32_t *limit)
 {
 	struct roost_dev *dev = srq->pd->ctx->dev;
 	struct roost_queue *q = &srq->queue;
 	struct roost_queue next;
+	uint32_t slots, limit_then;
 	int rc = 0;
 
 	if (max_wr == 0 || max_wr > roost_dev_limits(dev)->max_qp_wr)
 		return -EINVAL;
-	max_wr = rte_align32pow2(max_wr);
-	rc = roost_queue_create(&next, max_wr,
+	slots = rte_align32pow2(max_wr);
+	rc = roost_queue_create(&next, slots,
 				roost_recv_wqe_bytes(srq->max_sge), NULL);
 	if (rc != 0)
 		return rc;
 	roost_worker_turn_take(dev->worker);
 	roost_spin_lock(&q->lock);
-	if (roost_queue_count(q) > max_wr) {
+	limit_then = limit != NULL ? *limit : atomic_load(&srq->limit);
+	if (roost_queue_count(q) > slots || limit_then > max_wr) {
 		rc = -EINVAL;
 	} else {
 		uint8_t *old = q->slots;
@@ -182,8 +190,9 @@ int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr)
 			       q->stride_bytes);
 		q->slots = next.slots;
 		q->mask = next.mask;
-		srq->max_wr = max_wr;
+		srq->max_wr = slots;
 		next.slots = old;
+		atomic_store(&srq->limit, limit_then);
 	}
 	roost_spin_unlock(&q->lock);
 	roost_worker_turn_release(dev->worker);

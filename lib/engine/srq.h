@@ -56,8 +56,12 @@ struct roost_event_source *roost_srq_async_source(struct roost_srq *srq);
  * Returns 0, -EINVAL (more than the queue has).
  */
 int roost_srq_set_limit(struct roost_srq *srq, uint32_t limit);
-/* Returns 0, -EINVAL (too many, or fewer than are posted), -ENOMEM. */
-int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr);
+/* Room for max_wr WQEs, and a new limit with it (NULL: the one it has stays).
+ * Returns 0; -EINVAL (too many, fewer than are posted, or fewer than the limit:
+ * nothing is changed), -ENOMEM.
+ */
+int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr,
+		     const uint32_t *limit);
 void roost_srq_query(struct roost_srq *srq, uint32_t *max_wr, uint32_t *max_sge,
 		     uint32_t *limit);
 

@@ -36,6 +36,7 @@ struct roost_srq {
 	 * go away before they are done with it.
 	 */
 	LIST_HEAD(, roost_qp) takers;
+	LIST_ENTRY(roost_srq) cq_link; /* XRC: in cq->srqs */
 	struct roost_event_source async;
 };
 

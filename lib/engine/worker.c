@@ -15,7 +15,7 @@
 #include <rte_ring_elem.h>
 
 #include "lib/engine/mcast_priv.h"
-#include "lib/engine/qp_priv.h"
+#include "lib/engine/srq_priv.h"
 #include "lib/engine/worker_priv.h"
 
 #define RX_BURST 32u
@@ -440,14 +440,27 @@ void roost_worker_settle(struct roost_worker *w, struct roost_qp *qp)
 	flush_port(w, qp->path.port_index);
 }
 
+/* Targets of XRC have no CQ: those that have a WQE of an SRQ in use fail now,
+ * others when a message finds it (roost_resp_check).
+ */
 static void fail_users(struct roost_worker *w, struct roost_cq *cq)
 {
 	struct roost_cq_user *user;
+	struct roost_srq *srq;
 
 	cq->overrun_told = true;
 	roost_event_raise(&cq->async, ROOST_EVENT_CQ_ERR, 0);
 	LIST_FOREACH(user, &cq->users, link)
 		roost_qp_to_err(w, user->qp, ROOST_EVENT_QP_FATAL);
+	LIST_FOREACH(srq, &cq->srqs, cq_link) {
+		roost_event_raise(&srq->async, ROOST_EVENT_SRQ_ERR, 0);
+		while (!LIST_EMPTY(&srq->takers)) {
+			struct roost_qp *qp = LIST_FIRST(&srq->takers);
+
+			roost_qp_to_err(w, qp, ROOST_EVENT_QP_FATAL);
+			roost_recv_let_go(qp);
+		}
+	}
 }
 
 void roost_worker_publish(struct roost_worker *w)

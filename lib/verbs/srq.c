@@ -101,24 +101,14 @@ struct ibv_srq *roost_verbs_create_srq_ex(struct ibv_context *context,
 static int modify(struct roost_srq *srq, const struct ibv_srq_attr *attr,
 		  unsigned int mask)
 {
-	uint32_t max_wr, max_sge, limit;
-	int rc;
+	const uint32_t *limit = mask & IBV_SRQ_LIMIT ? &attr->srq_limit : NULL;
 
 	if (mask & ~(unsigned int)(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT))
 		return -EINVAL;
-	roost_srq_query(srq, &max_wr, &max_sge, &limit);
+	/* Both at once, so that a failure changes nothing. */
 	if (mask & IBV_SRQ_MAX_WR)
-		max_wr = attr->max_wr;
-	/* Before the size is changed, so that a failure changes nothing. */
-	if (mask & IBV_SRQ_LIMIT && attr->srq_limit > max_wr)
-		return -EINVAL;
-	if (mask & IBV_SRQ_MAX_WR) {
-		rc = roost_srq_resize(srq, max_wr);
-		if (rc)
-			return rc;
-	}
-	return mask & IBV_SRQ_LIMIT ? roost_srq_set_limit(srq, attr->srq_limit)
-				    : 0;
+		return roost_srq_resize(srq, attr->max_wr, limit);
+	return limit ? roost_srq_set_limit(srq, *limit) : 0;
 }
 
 ROOST_VERBS_LATEST(ibv_modify_srq, "IBVERBS_1.1");

@@ -27,6 +27,8 @@ static const char *const names[] = {
 	[ROOST_DROP_DUPLICATE] = "duplicate",
 	[ROOST_DROP_RNR_WAIT] = "rnr_wait",
 	[ROOST_DROP_UNEXPECTED_RESPONSE] = "unexpected_response",
+	[ROOST_DROP_INV_REQUEST] = "inv_request",
+	[ROOST_DROP_ACCESS] = "access",
 	[ROOST_DROP_NO_BUFFER] = "no_buffer",
 };
 

@@ -207,11 +207,64 @@ static void mw__send_with_invalidate(void **state)
 	}
 }
 
+/* Region and window may be gone when the request is executed. */
+static void mw__gone_before_the_bind(void **state)
+{
+	(void)state;
+	for (int kind = 0; kind < 3; kind++) {
+		struct window w = window_open(2);
+		struct sim_end *b = w.b->end;
+		uint32_t key = (roost_mw_rkey(w.mw) & ~0xffu) | 0x42;
+		struct roost_mr *mr;
+
+		assert_int_equal(roost_mr_reg(b->pd, w.mem.data, 1000,
+					      (uintptr_t)w.mem.data,
+					      ROOST_ACCESS_LOCAL_WRITE |
+						      ROOST_ACCESS_MW_BIND,
+					      &mr),
+				 0);
+		raw_send(w.b,
+			 (struct roost_send_wr){
+				 .wr_id = 9,
+				 .opcode = ROOST_WR_BIND_MW,
+				 .flags = SIGNALED,
+				 .bind = {
+					 .mw = w.mw,
+					 .mr = mr,
+					 .addr = (uintptr_t)w.mem.data,
+					 .len_bytes = 100,
+					 .access = WRITES,
+					 .rkey = key,
+				 },
+			 },
+			 (struct sim_slice){ 0 });
+		if (kind == 1)
+			assert_int_equal(roost_mr_dereg(mr), 0);
+		if (kind == 2)
+			assert_int_equal(roost_mw_dealloc(w.mw), 0);
+		sim_turn(w.sim);
+		raw_expect(b->cq, 9,
+			   kind == 0 ? ROOST_WC_SUCCESS : ROOST_WC_MW_BIND_ERR);
+		if (kind == 2)
+			assert_int_equal(roost_mw_alloc(b->pd, 2, &w.mw), 0);
+		if (kind != 1)
+			assert_int_equal(roost_mr_dereg(mr),
+					 kind == 0 ? -EBUSY : 0);
+		if (kind == 0) {
+			assert_int_equal(roost_mw_dealloc(w.mw), 0);
+			assert_int_equal(roost_mr_dereg(mr), 0);
+			assert_int_equal(roost_mw_alloc(b->pd, 2, &w.mw), 0);
+		}
+		window_close(&w);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(mw__type_2),
 	cmocka_unit_test(mw__type_1),
 	cmocka_unit_test(mw__bind_refused),
 	cmocka_unit_test(mw__send_with_invalidate),
+	cmocka_unit_test(mw__gone_before_the_bind),
 };
 
 SIM_MAIN("sim-mw", tests)

@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "tests/sim/sim.h"
+#include "tests/sim/raw.h"
 
 #define ENTRIES 4
 
@@ -235,12 +235,141 @@ static void overrun__unsignaled_is_free_when_done(void **state)
 	sim_free(sim);
 }
 
+/* ---- the CQ of an XRC SRQ
+ * --------------------------------------------- */
+
+#define TARGETS 3
+
+struct xrc {
+	struct sim *sim;
+	struct roost_xrcd *xrcd;
+	struct roost_cq *cq;
+	struct roost_srq *srq, *other; /* other completes elsewhere */
+	struct sim_qp *ini[TARGETS], *tgt[TARGETS];
+};
+
+static struct roost_srq *xrc_srq(struct xrc *x, struct roost_cq *cq)
+{
+	struct sim_end *b = &x->sim->ends[SIM_B];
+	struct roost_srq_init init = {
+		.max_wr = 64,
+		.max_sge = 1,
+		.xrcd = x->xrcd,
+		.cq = cq,
+		.owner = b,
+	};
+	struct roost_srq *srq;
+
+	assert_int_equal(roost_srq_create(b->pd, &init, &srq), 0);
+	for (uint64_t i = 0; i < 16; i++)
+		raw_srq_recv(b, srq, i, raw_blank(x->sim, 3000));
+	return srq;
+}
+
+static void xrc_open(struct xrc *x)
+{
+	struct sim_qp_conf conf = sim_qp_conf_default;
+	struct sim_end *b;
+
+	x->sim = sim_new();
+	x->sim->nobody_polls = true;
+	b = &x->sim->ends[SIM_B];
+	assert_int_equal(roost_xrcd_open(b->ctx, &x->xrcd), 0);
+	x->cq = small_cq(x->sim, SIM_B);
+	x->srq = xrc_srq(x, x->cq);
+	x->other = xrc_srq(x, b->cq);
+	for (int i = 0; i < TARGETS; i++) {
+		conf.type = ROOST_QPT_XRC_INI;
+		conf.xrcd = NULL;
+		x->ini[i] = sim_qp_new(x->sim, SIM_A, &conf);
+		conf.type = ROOST_QPT_XRC_TGT;
+		conf.xrcd = x->xrcd;
+		x->tgt[i] = sim_qp_new(x->sim, SIM_B, &conf);
+		sim_connect(x->ini[i], x->tgt[i]);
+	}
+}
+
+static void xrc_close(struct xrc *x)
+{
+	for (int i = 0; i < TARGETS; i++)
+		sim_qp_destroy(x->tgt[i]);
+	assert_int_equal(roost_srq_destroy(x->srq, NULL), 0);
+	assert_int_equal(roost_srq_destroy(x->other, NULL), 0);
+	assert_int_equal(roost_xrcd_close(x->xrcd), 0);
+	assert_int_equal(roost_cq_destroy(x->cq, NULL, NULL), 0);
+	sim_free(x->sim);
+}
+
+static void xrc_send(struct xrc *x, int i, struct roost_srq *srq,
+		     uint32_t len_bytes)
+{
+	raw_send(x->ini[i],
+		 (struct roost_send_wr){
+			 .wr_id = 1,
+			 .opcode = ROOST_WR_SEND,
+			 .flags = ROOST_SEND_SIGNALED,
+			 .xrc_srqn = roost_srq_num(srq),
+		 },
+		 raw_random(x->sim, len_bytes));
+}
+
+/*
+ * The target whose message had no room fails, and the one that is in
+ * the middle of a message for it. A third one goes on as long as it has
+ * nothing to do with that SRQ.
+ */
+static void overrun__of_an_xrc_srq(void **state)
+{
+	struct xrc x;
+	struct sim_end *b;
+
+	(void)state;
+	xrc_open(&x);
+	b = &x.sim->ends[SIM_B];
+	/* The end of a message does not come. */
+	x.sim->link.faults[SIM_A].drop_nth = 2;
+	x.sim->link.faults[SIM_B].carrier_off = true;
+	xrc_send(&x, 1, x.srq, 3000);
+	sim_run_for(x.sim, 10 * SIM_US);
+	x.sim->link.faults[SIM_A].carrier_off = true;
+	sim_qp_to(x.ini[1], ROOST_QPS_ERR);
+	raw_expect(x.ini[1]->end->cq, 1, ROOST_WC_WR_FLUSH_ERR);
+	x.sim->link.faults[SIM_A].carrier_off = false;
+	x.sim->link.faults[SIM_B].carrier_off = false;
+	for (int i = 0; i < ENTRIES + 1; i++) {
+		xrc_send(&x, 0, x.srq, 10);
+		sim_run(x.sim);
+		raw_expect(x.ini[0]->end->cq, 1, ROOST_WC_SUCCESS);
+	}
+	sim_poll(x.sim);
+	assert_int_equal(b->other_async[ROOST_EVENT_CQ_ERR], 1);
+	assert_int_equal(b->other_async[ROOST_EVENT_SRQ_ERR], 1);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(roost_qp_state(x.tgt[i]->qp), ROOST_QPS_ERR);
+		assert_int_equal(x.tgt[i]->async[ROOST_EVENT_QP_FATAL], 1);
+	}
+	xrc_send(&x, 2, x.other, 10);
+	sim_run(x.sim);
+	raw_expect(x.ini[2]->end->cq, 1, ROOST_WC_SUCCESS);
+	raw_expect(b->cq, 0, ROOST_WC_SUCCESS);
+	assert_int_equal(roost_qp_state(x.tgt[2]->qp), ROOST_QPS_RTS);
+	xrc_send(&x, 2, x.srq, 10);
+	sim_run(x.sim);
+	raw_expect(x.ini[2]->end->cq, 1, ROOST_WC_REM_OP_ERR);
+	sim_poll(x.sim);
+	assert_int_equal(roost_qp_state(x.tgt[2]->qp), ROOST_QPS_ERR);
+	assert_int_equal(x.tgt[2]->async[ROOST_EVENT_QP_FATAL], 1);
+	assert_int_equal(b->other_async[ROOST_EVENT_SRQ_ERR], 1);
+	xrc_close(&x);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(overrun__not_by_a_full_queue),
 	cmocka_unit_test(overrun__unsignaled_is_free_when_done),
 	cmocka_unit_test(overrun__of_receives),
 	cmocka_unit_test(overrun__of_sends),
 	cmocka_unit_test(overrun__exactly_full),
+	cmocka_unit_test(overrun__of_an_xrc_srq),
 };
 
 SIM_MAIN("sim-overrun", tests)

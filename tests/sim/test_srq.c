@@ -185,7 +185,7 @@ static void srq__resize(void **state)
 		static const uint32_t sizes[] = { 8, 64, 16, 32, 128 };
 		uint32_t size = sizes[round % 5];
 
-		assert_int_equal(roost_srq_resize(srq, size), 0);
+		assert_int_equal(roost_srq_resize(srq, size, NULL), 0);
 		while (posted - taken < size)
 			raw_srq_recv(&sim->ends[SIM_B], srq, posted++,
 				     raw_blank(sim, 10));
@@ -193,7 +193,8 @@ static void srq__resize(void **state)
 		assert_int_equal(roost_srq_recv_add(srq, &wr), -ENOMEM);
 		roost_srq_recv_end(srq);
 		/* Fewer than are posted. */
-		assert_int_equal(roost_srq_resize(srq, size / 2), -EINVAL);
+		assert_int_equal(roost_srq_resize(srq, size / 2, NULL),
+				 -EINVAL);
 		while (posted - taken > 5) {
 			send(a, 0, 0, raw_random(sim, 10));
 			sim_run(sim);
@@ -201,8 +202,40 @@ static void srq__resize(void **state)
 			raw_expect(b->end->cq, taken++, ROOST_WC_SUCCESS);
 		}
 	}
-	assert_int_equal(roost_srq_resize(srq, 0), -EINVAL);
+	assert_int_equal(roost_srq_resize(srq, 0, NULL), -EINVAL);
 	sim_qp_destroy(b);
+	assert_int_equal(roost_srq_destroy(srq, NULL), 0);
+	sim_free(sim);
+}
+
+/* The armed limit must stay one that can be kept (IBTA 11.2.3.3). */
+static void srq__resize_below_the_limit(void **state)
+{
+	struct sim *sim = sim_new();
+	struct roost_srq *srq = srq_new(&sim->ends[SIM_B], NULL, 64);
+	const uint32_t none = 0, nine = 9, eight = 8;
+	uint32_t max_wr, max_sge, limit;
+
+	(void)state;
+	sim->nobody_polls = true;
+	assert_int_equal(roost_srq_set_limit(srq, 32), 0);
+	assert_int_equal(roost_srq_resize(srq, 16, NULL), -EINVAL);
+	assert_int_equal(roost_srq_resize(srq, 8, &nine), -EINVAL);
+	roost_srq_query(srq, &max_wr, &max_sge, &limit);
+	assert_int_equal(max_wr, 64);
+	assert_int_equal(limit, 32);
+	assert_int_equal(roost_srq_resize(srq, 32, NULL), 0);
+	roost_srq_query(srq, &max_wr, &max_sge, &limit);
+	assert_int_equal(max_wr, 32);
+	assert_int_equal(limit, 32);
+	assert_int_equal(roost_srq_resize(srq, 8, &eight), 0);
+	roost_srq_query(srq, &max_wr, &max_sge, &limit);
+	assert_int_equal(max_wr, 8);
+	assert_int_equal(limit, 8);
+	assert_int_equal(roost_srq_resize(srq, 4, &none), 0);
+	roost_srq_query(srq, &max_wr, &max_sge, &limit);
+	assert_int_equal(limit, 0);
+	assert_int_equal(limit_events(sim), 0);
 	assert_int_equal(roost_srq_destroy(srq, NULL), 0);
 	sim_free(sim);
 }
@@ -425,6 +458,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(srq__limit_is_told_once),
 	cmocka_unit_test(srq__last_wqe_reached),
 	cmocka_unit_test(srq__resize),
+	cmocka_unit_test(srq__resize_below_the_limit),
 	cmocka_unit_test(xrc__every_request),
 	cmocka_unit_test(xrc__wrong_srq),
 	cmocka_unit_test(xrc__shared_domain),

@@ -239,6 +239,43 @@ static void uc__send_queue_error(void **state)
 	sim_free(sim);
 }
 
+/* What is refused is counted as what it is. */
+static void uc__refused(void **state)
+{
+	static const struct {
+		uint32_t access;
+		bool bad_key;
+		enum roost_drop drop;
+	} rows[] = {
+		{ ROOST_ACCESS_LOCAL_WRITE, false, ROOST_DROP_INV_REQUEST },
+		{ ROOST_ACCESS_REMOTE_WRITE, true, ROOST_DROP_ACCESS },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sim_qp_conf conf = uc_conf();
+		struct sim *sim = sim_new();
+		struct sim_qp *a, *b;
+		struct sim_msg msg = {
+			.opcode = ROOST_WR_WRITE,
+			.flags = ROOST_SEND_SIGNALED,
+			.nb_sges = 1,
+			.sge_len_bytes = { 100 },
+			.rkey = rows[i].bad_key ? 0x1234567 : 0,
+		};
+
+		conf.access = rows[i].access;
+		sim_pair(sim, &conf, &a, &b);
+		sim_send_msg(a, &msg);
+		sim_run(sim);
+		for (int d = 0; d < ROOST_DROP_COUNT; d++)
+			assert_int_equal(sim_counters(sim, SIM_B)->drops[d],
+					 d == (int)rows[i].drop);
+		sim_expect_all_good(a, b);
+		sim_free(sim);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(uc__sizes),
 	cmocka_unit_test(uc__each_packet_lost),
@@ -246,6 +283,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(uc__no_receive),
 	cmocka_unit_test(uc__bad_key_and_too_long),
 	cmocka_unit_test(uc__send_queue_error),
+	cmocka_unit_test(uc__refused),
 };
 
 SIM_MAIN("sim-uc", tests)

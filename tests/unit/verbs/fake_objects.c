@@ -268,16 +268,23 @@ int roost_srq_set_limit(struct roost_srq *srq, uint32_t limit)
 	(void)srq;
 	if (FAKE_RESULT())
 		return FAKE_RESULT();
+	if (limit > fake.srq_max_wr)
+		return -EINVAL;
 	fake.srq_limit = limit;
 	return 0;
 }
 
-int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr)
+int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr,
+		     const uint32_t *limit)
 {
 	(void)srq;
 	if (FAKE_RESULT())
 		return FAKE_RESULT();
+	if ((limit ? *limit : fake.srq_limit) > max_wr)
+		return -EINVAL;
 	fake.srq_max_wr = max_wr;
+	if (limit)
+		fake.srq_limit = *limit;
 	return 0;
 }
 

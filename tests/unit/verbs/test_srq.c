@@ -203,6 +203,13 @@ static void modify_srq__errors_change_nothing(void **state)
 		     EINVAL);
 	attr.srq_limit = 12;
 	assert_errno(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT), EINVAL);
+	/* below the limit that is armed, unless a new one comes with it */
+	attr.srq_limit = 6;
+	assert_int_equal(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT), 0);
+	assert_errno(ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR), EINVAL);
+	assert_int_equal(fake.srq_max_wr, 11);
+	attr.srq_limit = 0;
+	assert_int_equal(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT), 0);
 	fake.fail_call = "roost_srq_resize";
 	fake.fail_rc = -ENOMEM;
 	attr.srq_limit = 1;
