@@ -4,10 +4,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "lib/engine/mr_priv.h"
+#include "lib/engine/populate.h"
 #include "lib/engine/worker.h"
 
 #define ACCESS_KNOWN                                                           \
@@ -43,51 +42,10 @@ uint32_t roost_pd_handle(const struct roost_pd *pd)
 	return pd->handle;
 }
 
-/* Kernels before 5.14 do not know the advice, and say EINVAL to a good page
- * too.
- */
-static bool populate_known(void)
-{
-	static _Thread_local char here;
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-
-	return madvise((void *)((uintptr_t)&here & ~(page - 1)), page,
-		       MADV_POPULATE_READ) == 0;
-}
-
-/*
- * Fault the pages in with the access that the region will need. A failure
- * says that the memory is not there or not writable. Where the kernel cannot
- * tell, the pages fault in on first use.
- */
 static int populate(void *addr, size_t len_bytes, uint32_t access)
 {
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t start = (uintptr_t)addr & ~(page - 1);
-	uintptr_t end = ((uintptr_t)addr + len_bytes + page - 1) & ~(page - 1);
-	int advice = access & ROOST_ACCESS_LOCAL_WRITE ? MADV_POPULATE_WRITE
-						       : MADV_POPULATE_READ;
-
-	if (len_bytes == 0)
-		return 0;
-	if (end <= start)
-		return -EINVAL;
-	while (madvise((void *)start, end - start, advice) != 0) {
-		switch (errno) {
-		case EINTR:
-		case EAGAIN:
-			continue;
-		case EINVAL:
-			return populate_known() ? -EFAULT : 0;
-		case ENOMEM:
-		case EFAULT:
-		case EHWPOISON:
-			return -EFAULT;
-		default:
-			return -errno;
-		}
-	}
-	return 0;
+	return roost_populate(addr, len_bytes,
+			      access & ROOST_ACCESS_LOCAL_WRITE);
 }
 
 static int check_region(void *addr, size_t len_bytes, uint64_t iova,
