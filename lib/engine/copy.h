@@ -7,11 +7,14 @@
 /*
  * Copy into memory that a program polls.
  *
- * Stores go up in order, the last bytes last: a program that sees the last
- * byte of a WRITE sees all the others. memcpy gives no such promise, and does
- * store a tail before the rest. The compiler is kept from merging or moving
- * the stores; the processor is kept from it by TSO on x86, and elsewhere by
- * a release barrier before the end.
+ * Stores go up in order, and what stands at the end goes last: a program that
+ * sees the last byte of a WRITE sees all the others. memcpy gives no such
+ * promise, and does store a tail before the rest. Programs poll a flag of two,
+ * four or eight bytes there as well, so the last word, as wide as its place is
+ * aligned for, is one store and never seen in half.
+ *
+ * The compiler is kept from merging or moving the stores; the processor is
+ * kept from it by TSO on x86, and elsewhere by the release of the last one.
  */
 
 #include <stddef.h>
@@ -24,25 +27,93 @@ struct roost_copy_chunk {
 	uint64_t v __attribute__((vector_size(ROOST_COPY_CHUNK)));
 };
 
-static inline void roost_copy_ascending(uint8_t *to, const uint8_t *from,
-					size_t len_bytes)
+static inline void roost_copy_chunk(uint8_t *to, const uint8_t *from)
 {
 	struct roost_copy_chunk chunk;
 
-	while (len_bytes > ROOST_COPY_CHUNK) {
-		memcpy(&chunk.v, from, sizeof(chunk.v));
-		memcpy(to, &chunk.v, sizeof(chunk.v));
-		__asm__ volatile("" ::: "memory");
-		to += ROOST_COPY_CHUNK;
-		from += ROOST_COPY_CHUNK;
-		len_bytes -= ROOST_COPY_CHUNK;
+	memcpy(&chunk.v, from, sizeof(chunk.v));
+	memcpy(to, &chunk.v, sizeof(chunk.v));
+	__asm__ volatile("" ::: "memory");
+}
+
+/* Less than a chunk. Where two stores overlap, they store the same. */
+static inline void roost_copy_few(uint8_t *to, const uint8_t *from,
+				  size_t len_bytes)
+{
+	uint64_t low8, high8;
+	uint32_t low4, high4;
+
+	if (len_bytes >= sizeof(low8)) {
+		memcpy(&low8, from, sizeof(low8));
+		memcpy(&high8, from + len_bytes - sizeof(low8), sizeof(low8));
+		memcpy(to, &low8, sizeof(low8));
+		memcpy(to + len_bytes - sizeof(low8), &high8, sizeof(low8));
+	} else if (len_bytes >= sizeof(low4)) {
+		memcpy(&low4, from, sizeof(low4));
+		memcpy(&high4, from + len_bytes - sizeof(low4), sizeof(low4));
+		memcpy(to, &low4, sizeof(low4));
+		memcpy(to + len_bytes - sizeof(low4), &high4, sizeof(low4));
+	} else if (len_bytes > 0) {
+		to[0] = from[0];
+		to[len_bytes / 2] = from[len_bytes / 2];
+		to[len_bytes - 1] = from[len_bytes - 1];
 	}
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	for (; len_bytes > 0; len_bytes--) {
-		*(volatile uint8_t *)to = *from;
-		to++;
-		from++;
+}
+
+/* All but the last word. */
+static inline void roost_copy_body(uint8_t *to, const uint8_t *from,
+				   size_t len_bytes)
+{
+	size_t at = 0;
+
+	if (len_bytes < ROOST_COPY_CHUNK) {
+		roost_copy_few(to, from, len_bytes);
+		return;
 	}
+	for (; at + ROOST_COPY_CHUNK <= len_bytes; at += ROOST_COPY_CHUNK)
+		roost_copy_chunk(to + at, from + at);
+	if (at < len_bytes)
+		roost_copy_chunk(to + len_bytes - ROOST_COPY_CHUNK,
+				 from + len_bytes - ROOST_COPY_CHUNK);
+}
+
+/* How long the last word is: 8, 4, 2 or 1. */
+static inline size_t roost_copy_last_bytes(const uint8_t *end, size_t len_bytes)
+{
+	uintptr_t at = (uintptr_t)end | sizeof(uint64_t);
+	size_t word = at & -at;
+
+	while (word > len_bytes)
+		word /= 2;
+	return word;
+}
+
+#define ROOST_COPY_LAST(type, to, from)                                        \
+	do {                                                                   \
+		type word_;                                                    \
+                                                                               \
+		memcpy(&word_, from, sizeof(word_));                           \
+		__atomic_store_n((type *)(to), word_, __ATOMIC_RELEASE);       \
+	} while (0)
+
+static inline void roost_copy_ascending(uint8_t *to, const uint8_t *from,
+					size_t len_bytes)
+{
+	size_t last, at;
+
+	if (len_bytes == 0)
+		return;
+	last = roost_copy_last_bytes(to + len_bytes, len_bytes);
+	at = len_bytes - last;
+	roost_copy_body(to, from, at);
+	if (last == sizeof(uint64_t))
+		ROOST_COPY_LAST(uint64_t, to + at, from + at);
+	else if (last == sizeof(uint32_t))
+		ROOST_COPY_LAST(uint32_t, to + at, from + at);
+	else if (last == sizeof(uint16_t))
+		ROOST_COPY_LAST(uint16_t, to + at, from + at);
+	else
+		ROOST_COPY_LAST(uint8_t, to + at, from + at);
 }
 
 #endif
