@@ -55,6 +55,8 @@ static void rnr_nak(struct roost_worker *w, struct roost_qp *qp,
 		}
 		req->rnr_left--;
 	}
+	/* It did arrive: what was lost on the way to that is made good. */
+	req->retry_left = qp->attr.retry_cnt;
 	roost_req_go_back(w, qp, psn);
 	req->rnr_wait = true;
 	roost_timer_cancel(&req->timer);

@@ -110,6 +110,41 @@ static void retry__progress_resets_the_counter(void **state)
 	sim_free(sim);
 }
 
+/* So does a receiver that is not ready: it got the packet. Here each second
+ * time that the first packet is sent, it is lost.
+ */
+static bool lose_first_at_times(struct sim *sim, int side,
+				const struct roost_pkt *pkt, void *arg)
+{
+	unsigned int *n = arg;
+
+	(void)sim;
+	if (side != SIM_A || !(pkt->info->flags & ROOST_OPF_FIRST))
+		return true;
+	return ++*n % 2 == 0;
+}
+
+static void retry__not_ready_resets_the_counter(void **state)
+{
+	struct sim_qp_conf conf = sim_qp_conf_default;
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+	unsigned int n = 0;
+
+	(void)state;
+	conf.retry_cnt = 1;
+	sim_pair(sim, &conf, &a, &b);
+	sim->link.filter = lose_first_at_times;
+	sim->link.filter_arg = &n;
+	sim_send(a, 4000);
+	sim_run_for(sim, 50 * SIM_MS);
+	assert_true(sim_counters(sim, SIM_B)->rnr_naks_sent > 10);
+	sim_recv(b, 4000);
+	sim_run(sim);
+	sim_expect_all_good(a, b);
+	sim_free(sim);
+}
+
 /* The time runs for the oldest packet, whatever is sent after it. */
 static void retry__later_sends_do_not_postpone(void **state)
 {
@@ -327,6 +362,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(retry__exhausted_after_retry_cnt_plus_one),
 	cmocka_unit_test(retry__timeout_zero_never),
 	cmocka_unit_test(retry__progress_resets_the_counter),
+	cmocka_unit_test(retry__not_ready_resets_the_counter),
 	cmocka_unit_test(retry__later_sends_do_not_postpone),
 	cmocka_unit_test(retry__naks_without_progress_exhaust),
 	cmocka_unit_test(retry__rnr_exhausted),
