@@ -40,7 +40,7 @@ struct roost_mw {
 	uint64_t iova;
 	uint64_t len_bytes;
 	uint32_t access;
-	uint32_t key;
+	_Atomic uint32_t key; /* asked for by any thread */
 	uint32_t id;  /* in the table: the upper 24 bits of each of its keys */
 	uint32_t qpn; /* type 2: the QP that bound it */
 	uint8_t type; /* 1 or 2 */

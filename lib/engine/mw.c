@@ -27,7 +27,7 @@ int roost_mw_alloc(struct roost_pd *pd, unsigned int type, struct roost_mw **mw)
 		return -ENOMEM;
 	}
 	m->id = id;
-	m->key = id << KEY_TAG_BITS;
+	atomic_init(&m->key, id << KEY_TAG_BITS);
 	atomic_fetch_add(&pd->refs, 1);
 	*mw = m;
 	return 0;
@@ -55,7 +55,7 @@ int roost_mw_dealloc(struct roost_mw *mw)
 
 uint32_t roost_mw_rkey(const struct roost_mw *mw)
 {
-	return mw->key;
+	return atomic_load_explicit(&mw->key, memory_order_relaxed);
 }
 
 /* The window whose key this is now, bound; or NULL. */

@@ -15,8 +15,26 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(
 BUILD = os.path.join(TOP, "build")
 BUILD_CLANG = os.path.join(TOP, "build-clang")
 BUILD_ASAN = os.path.join(TOP, "build-asan")
+BUILD_TSAN = os.path.join(TOP, "build-tsan")
 
 ASAN_OPTIONS = ("-Db_sanitize=address,undefined", "-Db_lundef=false")
+TSAN_OPTIONS = ("-Db_sanitize=thread", "-Db_lundef=false")
+# The tests with threads that are there to race, and where each is built. Those
+# of a program that polls what a WRITE brings are not among them: its plain
+# reads race by intent.
+TSAN_TESTS = {
+    "engine-cq": "tests/unit/engine/test_engine_cq",
+    "engine-idmap": "tests/unit/engine/test_engine_idmap",
+    "engine-mr": "tests/unit/engine/test_engine_mr",
+    "engine-qp": "tests/unit/engine/test_engine_qp",
+    "engine-worker": "tests/unit/engine/test_engine_worker",
+    "event-channel": "tests/unit/event/test_event_channel",
+    "event-channel_crowd": "tests/unit/event/test_event_channel_crowd",
+    "glue-host": "tests/unit/pmd_glue/test_glue_host",
+    "sim-arm": "tests/sim/test_sim_arm",
+    "sim-churn": "tests/sim/test_sim_churn",
+}
+TSAN_SUPPRESSIONS = os.path.join(TOP, "tests", "runner", "tsan.supp")
 # Where both ends live in one process, and a few pairs.
 ASAN_REAL = ["loopback-*", "link-chk", "link-events", "link-size-65536",
              "link-new-send-chk", "link-again", "kill-pingpong-*",
@@ -103,14 +121,16 @@ def result_tally(record, prefix):
     return tally
 
 
-def run_meson(folder, names, prefix=""):
+def run_meson(folder, names, prefix="", env=None, slower=1):
+    """env: more of the environment. slower: how much more time they get."""
     log = os.path.join(folder, "meson-logs", "roost.json")
     if os.path.exists(log):
         os.remove(log)
-    env = dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP")
+    env = dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP", **(env or {}))
     done = subprocess.run(
         ["meson", "test", "-C", folder, "--no-rebuild", "--logbase", "roost",
-         "-q", *names], env=env, capture_output=True, text=True)
+         "-q", "-t", str(slower), *names],
+        env=env, capture_output=True, text=True)
     tally = Tally()
     if not os.path.exists(log):
         print(done.stdout + done.stderr, end="")
@@ -191,6 +211,13 @@ def asan():
     return tally
 
 
+def tsan():
+    build(BUILD_TSAN, (*TSAN_OPTIONS, "--", *TSAN_TESTS.values()))
+    options = f"suppressions={TSAN_SUPPRESSIONS} exitcode=66"
+    return run_meson(BUILD_TSAN, list(TSAN_TESTS), "tsan/",
+                     {"TSAN_OPTIONS": options}, slower=10)
+
+
 # name: (function, what it is)
 SUITES = {
     "style": (style, "rules of the house, clang-format"),
@@ -199,6 +226,7 @@ SUITES = {
     "real": (real, "two processes, Debian's own programs"),
     "clang": (clang, "a build with clang, no warning"),
     "asan": (asan, "unit, sim and some of real with ASan and UBSan"),
+    "tsan": (tsan, "the tests with many threads with TSan"),
 }
 
 

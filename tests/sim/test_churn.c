@@ -200,11 +200,12 @@ static void post_all(struct churner *c)
 	}
 }
 
+/* Of this thread: it says nothing about how loaded the machine is. */
 static uint64_t clock_ns(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 	return (uint64_t)now.tv_sec * SIM_S + (uint64_t)now.tv_nsec;
 }
 
@@ -327,7 +328,7 @@ static void churn__memory_does_not_grow(void **state)
 		      (unsigned long long)nb_rounds,
 		      (unsigned long long)nb_good,
 		      (ssize_t)(allocated_bytes() - before));
-	assert_true(nb_good > nb_rounds);
+	assert_true(nb_good > NB_THREADS * ROUNDS_MIN);
 	assert_int_equal(sim_counters(p->sim, SIM_A)->tx_pkts,
 			 sim_counters(p->sim, SIM_A)->loopback_pkts);
 	sim_free(p->sim);
