@@ -26,7 +26,7 @@
 #define ROUNDS_MIN 20
 #define NB_THREADS 3
 #define BUFFER_BYTES 65536u
-#define GROWTH_MAX_BYTES 65536u
+#define GROWTH_MAX_BYTES 8192u
 #define NB_REQUESTS 24u
 #define TICK_NS 500u
 #define WAIT_NS (500 * SIM_US)
