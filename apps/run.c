@@ -19,7 +19,7 @@
 static const char usage[] =
 	"Usage: roost run [-c FILE]\n"
 	"                 [--port DEVARGS [--ip ADDR/LEN]... [--gw ADDR] "
-	"[--mtu N]]...\n"
+	"[--mtu N] [--second]]...\n"
 	"                 [--link NAME] [--progress dedicated|adaptive] [-v]\n"
 	"                 [--print-env] -- CMD [ARG...]\n"
 	"\n"

@@ -8,8 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/queue.h>
 #include <unistd.h>
+
+#include <rte_common.h>
 
 #include "lib/config/config.h"
 #include "pmd_glue/control.h"
@@ -27,7 +30,10 @@ struct roost_device {
 	unsigned int index;
 	unsigned int refs; /* under devices.lock */
 	pid_t opener;
-	struct roost_station station;
+	int epoll_fd; /* RX interrupts of several ports; -1: there is one */
+	bool watched[ROOST_DEVICE_PORTS_MAX]; /* in epoll_fd; under the turn */
+	unsigned int nb_stations;
+	struct roost_station stations[ROOST_DEVICE_PORTS_MAX]; /* its ports */
 	struct roost_control_client client;
 	LIST_ENTRY(roost_device) link; /* under devices.lock */
 };
@@ -73,8 +79,11 @@ static int start_eal(const struct roost_config *config)
 static uint64_t run_device(void *ctx, uint64_t now_ns)
 {
 	struct roost_device *d = ctx;
-	uint64_t next_ns = roost_station_run(&d->station, now_ns);
+	uint64_t next_ns = UINT64_MAX;
 
+	for (unsigned int i = 0; i < d->nb_stations; i++)
+		next_ns = RTE_MIN(next_ns,
+				  roost_station_run(&d->stations[i], now_ns));
 	if (!roost_eal_tidy() && next_ns > now_ns + TIDY_NS)
 		next_ns = now_ns + TIDY_NS;
 	return next_ns;
@@ -93,22 +102,70 @@ static uint64_t node_guid(const uint8_t mac[6])
 static int create_dev(struct roost_device *d)
 {
 	struct roost_dev_conf conf = {
-		.pool = d->station.port.pool,
-		.nb_ports = 1,
-		.io = { roost_station_io(&d->station) },
-		.node_guid = node_guid(d->station.port.mac),
+		.pool = d->stations[0].port.pool,
+		.nb_ports = d->nb_stations,
+		.node_guid = node_guid(d->stations[0].port.mac),
 	};
 	char name[16];
 	int ret;
 
 	snprintf(name, sizeof(name), "roost%u", d->index);
 	conf.name = name;
-	memcpy(conf.mac[0], d->station.port.mac, sizeof(conf.mac[0]));
+	for (unsigned int i = 0; i < d->nb_stations; i++) {
+		conf.io[i] = roost_station_io(&d->stations[i]);
+		memcpy(conf.mac[i], d->stations[i].port.mac,
+		       sizeof(conf.mac[i]));
+	}
 	ret = roost_dev_create(&conf, &d->dev);
 	if (ret)
 		roost_report("%s: cannot make a device of it: %s",
-			     d->station.label, strerror(-ret));
+			     d->stations[0].label, strerror(-ret));
 	return ret;
+}
+
+/* ---- RX interrupts of all ports ------------------------------------------ */
+
+static void disarm(void *ctx)
+{
+	struct roost_device *d = ctx;
+
+	for (unsigned int i = 0; i < d->nb_stations; i++)
+		roost_ethport_disarm(&d->stations[i].port);
+}
+
+/* Returns what to sleep on, or -errno. */
+static int arm_port(struct roost_device *d, unsigned int i)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int fd = roost_ethport_arm(&d->stations[i].port);
+
+	if (fd < 0 || d->epoll_fd < 0)
+		return fd;
+	if (!d->watched[i] &&
+	    epoll_ctl(d->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
+		fd = -errno;
+		roost_ethport_disarm(&d->stations[i].port);
+		return fd;
+	}
+	d->watched[i] = true;
+	return d->epoll_fd;
+}
+
+/* All or none: a port without an interrupt would be forgotten meanwhile. */
+static int arm(void *ctx)
+{
+	struct roost_device *d = ctx;
+	int fd = -ENOTSUP;
+
+	for (unsigned int i = 0; i < d->nb_stations; i++) {
+		fd = arm_port(d, i);
+		if (fd >= 0)
+			continue;
+		while (i-- > 0)
+			roost_ethport_disarm(&d->stations[i].port);
+		break;
+	}
+	return fd;
 }
 
 static int start_turner(struct roost_device *d, enum roost_progress mode)
@@ -116,19 +173,74 @@ static int start_turner(struct roost_device *d, enum roost_progress mode)
 	const struct roost_turner_conf conf = {
 		.worker = roost_dev_worker(d->dev),
 		.mode = mode,
-		.rx = {
-			.ctx = &d->station.port,
-			.arm = roost_ethport_arm,
-			.disarm = roost_ethport_disarm,
-		},
+		.rx = { .ctx = d, .arm = arm, .disarm = disarm },
 		.take_lcore = roost_eal_is_ours(),
 	};
-	int ret = roost_turner_start(&conf, &d->turner);
+	int ret = 0;
 
+	if (d->nb_stations > 1) {
+		d->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+		ret = d->epoll_fd < 0 ? -errno : 0;
+	}
+	if (!ret)
+		ret = roost_turner_start(&conf, &d->turner);
+	if (ret && d->epoll_fd >= 0)
+		close(d->epoll_fd);
 	if (ret)
 		roost_report("%s: cannot start its thread: %s; see the limits "
 			     "of the process",
-			     d->station.label, strerror(-ret));
+			     d->stations[0].label, strerror(-ret));
+	return ret;
+}
+
+static void stop_turner(struct roost_device *d)
+{
+	roost_turner_stop(d->turner);
+	if (d->epoll_fd >= 0)
+		close(d->epoll_fd);
+}
+
+/* ---- open, close --------------------------------------------------------- */
+
+static void close_stations(struct roost_device *d)
+{
+	for (unsigned int i = 0; i < d->nb_stations; i++)
+		roost_station_close(&d->stations[i]);
+}
+
+/* After all were closed: a port may hold packets of another one's pool. */
+static void free_stations(struct roost_device *d)
+{
+	for (unsigned int i = 0; i < d->nb_stations; i++)
+		roost_station_free(&d->stations[i]);
+}
+
+static int open_stations(struct roost_device *d,
+			 const struct roost_config *config)
+{
+	unsigned int first = 0;
+	unsigned int nb = roost_config_device_ports(config, d->index, &first);
+	int ret;
+
+	for (unsigned int i = 0; i < nb; i++) {
+		ret = roost_station_open(&d->stations[i], config, first + i);
+		if (ret) {
+			close_stations(d);
+			free_stations(d);
+			return ret;
+		}
+		d->nb_stations++;
+	}
+	return 0;
+}
+
+static int start_stations(struct roost_device *d)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; !ret && i < d->nb_stations; i++)
+		ret = roost_station_start(&d->stations[i], d->dev,
+					  (uint8_t)(i + 1), d->turner);
 	return ret;
 }
 
@@ -141,16 +253,16 @@ static int open_device(void *arg)
 	ret = start_eal(o->config);
 	if (ret)
 		return ret;
-	ret = roost_station_open(&d->station, o->config, d->index);
+	ret = open_stations(d, o->config);
 	if (ret)
 		return ret;
 	ret = create_dev(d);
 	if (ret)
-		goto close_station;
+		goto close_stations;
 	ret = start_turner(d, o->config->progress);
 	if (ret)
 		goto destroy_dev;
-	ret = roost_station_start(&d->station, d->dev, 1, d->turner);
+	ret = start_stations(d);
 	if (ret)
 		goto stop_turner;
 	d->client = (struct roost_control_client){
@@ -160,12 +272,12 @@ static int open_device(void *arg)
 	roost_control_add(&d->client);
 	return 0;
 stop_turner:
-	roost_turner_stop(d->turner);
+	stop_turner(d);
 destroy_dev:
 	roost_dev_destroy(d->dev);
-close_station:
-	roost_station_close(&d->station);
-	roost_station_free(&d->station);
+close_stations:
+	close_stations(d);
+	free_stations(d);
 	return ret;
 }
 
@@ -174,11 +286,12 @@ static int close_device(void *arg)
 	struct roost_device *d = arg;
 
 	roost_control_remove(&d->client);
-	roost_station_farewell(&d->station);
-	roost_turner_stop(d->turner);
-	roost_station_close(&d->station);
+	for (unsigned int i = 0; i < d->nb_stations; i++)
+		roost_station_farewell(&d->stations[i]);
+	stop_turner(d);
+	close_stations(d);
 	roost_dev_destroy(d->dev);
-	roost_station_free(&d->station);
+	free_stations(d);
 	return 0;
 }
 
@@ -208,6 +321,7 @@ static int open_new(const struct roost_config *config, unsigned int index,
 	}
 	d->index = index;
 	d->refs = 1;
+	d->epoll_fd = -1;
 	d->opener = getpid();
 	ret = roost_control_get();
 	if (ret) {
@@ -235,10 +349,10 @@ int roost_device_open(const struct roost_config *config, unsigned int index,
 	struct roost_device *d;
 	int ret = 0;
 
-	if (index >= config->nb_ports) {
-		roost_report("device roost%u: the configuration has %u ports; "
-			     "add one with --port or --link",
-			     index, config->nb_ports);
+	if (index >= roost_config_nb_devices(config)) {
+		roost_report("device roost%u: the configuration has %u "
+			     "devices; add one with --port or --link",
+			     index, roost_config_nb_devices(config));
 		return -EINVAL;
 	}
 	pthread_mutex_lock(&devices.lock);

@@ -289,12 +289,28 @@ static void settle(struct roost_worker *worker)
 			return;
 }
 
+/* The owner's worker, but NULL where an owner before it has the same one: a
+ * device of two ports.
+ */
+static struct roost_worker *worker_once(const struct roost_intr_owner *owner)
+{
+	const struct roost_intr_owner *o;
+
+	TAILQ_FOREACH(o, &owners, link) {
+		if (o == owner)
+			return o->worker;
+		if (o->worker == owner->worker)
+			return NULL;
+	}
+	return NULL;
+}
+
 static void take_turns(void)
 {
 	struct roost_intr_owner *o;
 
 	TAILQ_FOREACH(o, &owners, link) {
-		if (!o->worker)
+		if (!worker_once(o))
 			continue;
 		roost_worker_turn_take(o->worker);
 		settle(o->worker);
@@ -306,7 +322,7 @@ static void release_turns(void)
 	struct roost_intr_owner *o;
 
 	TAILQ_FOREACH(o, &owners, link)
-		if (o->worker)
+		if (worker_once(o))
 			roost_worker_turn_release(o->worker);
 }
 

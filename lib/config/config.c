@@ -143,6 +143,27 @@ static int merge(struct roost_config *c, const struct roost_config *src,
 	return 0;
 }
 
+unsigned int roost_config_nb_devices(const struct roost_config *c)
+{
+	unsigned int nb = 0;
+
+	for (unsigned int i = 0; i < c->nb_ports; i++)
+		nb += !c->ports[i].second;
+	return nb;
+}
+
+unsigned int roost_config_device_ports(const struct roost_config *c,
+				       unsigned int device, unsigned int *first)
+{
+	for (unsigned int i = 0; i < c->nb_ports; i++) {
+		if (c->ports[i].second || device-- != 0)
+			continue;
+		*first = i;
+		return i + 1 < c->nb_ports && c->ports[i + 1].second ? 2 : 1;
+	}
+	return 0;
+}
+
 /* The first port that is an end of the same link. */
 static unsigned int link_first(const struct roost_config *c, unsigned int port)
 {
@@ -248,13 +269,32 @@ static int check_gateway(const struct roost_config *c, unsigned int port,
 		port, roost_addr_format(gw, text));
 }
 
+static int check_second(const struct roost_config *c, unsigned int i, char *err)
+{
+	if (!c->ports[i].second)
+		return 0;
+	if (i == 0)
+		return roost_config_fail(err, "port0: second: there is no port "
+					      "before it; leave it out there");
+	if (c->ports[i - 1].second)
+		return roost_config_fail(err,
+					 "port%u: second: port%u is the second "
+					 "of its device already, and a device "
+					 "has two ports at most; leave it out "
+					 "there",
+					 i, i - 1);
+	return 0;
+}
+
 /* What can only be told when all sources are in. */
 static int check(const struct roost_config *c, char *err)
 {
 	int ret = 0;
 
 	for (unsigned int i = 0; i < c->nb_ports; i++) {
-		ret = check_gateway(c, i, &c->ports[i].gw.v4, err);
+		ret = check_second(c, i, err);
+		if (ret == 0)
+			ret = check_gateway(c, i, &c->ports[i].gw.v4, err);
 		if (ret == 0)
 			ret = check_gateway(c, i, &c->ports[i].gw.v6, err);
 		for (unsigned int j = i + 1; ret == 0 && j < c->nb_ports; j++)

@@ -39,6 +39,7 @@
 #include "lib/wire/gid.h"
 
 #define ROOST_PORTS_MAX 16
+#define ROOST_DEVICE_PORTS_MAX 2
 #define ROOST_PORT_IPS_MAX 16
 #define ROOST_DEVARGS_MAX 256  /* bytes, terminating zero included */
 #define ROOST_LINK_NAME_MAX 48 /* characters */
@@ -67,7 +68,10 @@ struct roost_gateways {
 	struct roost_gid v6; /* all zero: none */
 };
 
-/* One port, and with it one device: ports[i] is roost<i>. */
+/*
+ * One port. Each makes a device of its own, roost0, roost1, ... in their order,
+ * but for those that are second: they are port 2 of the device before.
+ */
 struct roost_port_config {
 	uint32_t set; /* keys that were given: bit 1 << enum roost_config_key */
 	/* Either a DPDK device, or the name of a link between two processes;
@@ -81,6 +85,7 @@ struct roost_port_config {
 	struct roost_prefixes ips;
 	struct roost_gateways gw;
 	uint32_t mtu_bytes; /* IP MTU; 0: the port's own */
+	bool second;        /* port 2 of the device of the port before it */
 };
 
 struct roost_config {
@@ -132,6 +137,16 @@ int roost_config_export(const struct roost_config *c,
 			int (*put)(void *arg, const char *name,
 				   const char *value),
 			void *arg);
+
+/* How many devices the ports of a resolved configuration make. Thread: any. */
+unsigned int roost_config_nb_devices(const struct roost_config *c);
+/*
+ * The ports of a device: ports[*first] and those behind it.
+ * Returns how many, 1 or 2; 0: there is no such device. Thread: any.
+ */
+unsigned int roost_config_device_ports(const struct roost_config *c,
+				       unsigned int device,
+				       unsigned int *first);
 
 /*
  * The address that a link without `ip` has at its end (0 or 1), by the order

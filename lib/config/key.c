@@ -386,4 +386,13 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		.parse = parse_mtu,
 		.format = format_mtu,
 	},
+	[ROOST_KEY_SECOND] = {
+		.name = "second",
+		.option = "second",
+		.help = "it is port 2 of the device before it",
+		.scope = ROOST_SCOPE_PORT,
+		MEMBER(roost_port_config, second),
+		.parse = parse_bool,
+		.format = format_bool,
+	},
 };

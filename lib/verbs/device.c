@@ -30,6 +30,7 @@ static struct {
 	pthread_once_t once;
 	int error; /* 0, or -errno of the configuration */
 	struct roost_config config;
+	unsigned int nb_devices;
 	struct roost_verbs_device devices[ROOST_PORTS_MAX];
 } process = { .once = PTHREAD_ONCE_INIT };
 
@@ -66,8 +67,14 @@ static void load(void)
 		fprintf(stderr, "roost: %s\n", err);
 		return;
 	}
-	for (unsigned int i = 0; i < process.config.nb_ports; i++)
-		init_device(&process.devices[i], i, &process.config.ports[i]);
+	process.nb_devices = roost_config_nb_devices(&process.config);
+	for (unsigned int i = 0; i < process.nb_devices; i++) {
+		unsigned int first;
+
+		roost_config_device_ports(&process.config, i, &first);
+		init_device(&process.devices[i], i,
+			    &process.config.ports[first]);
+	}
 }
 
 const struct roost_config *roost_verbs_config(void)
@@ -86,13 +93,13 @@ struct ibv_device **roost_ibv_get_device_list(int *num_devices)
 	if (process.error)
 		return roost_verbs_null(process.error);
 
-	list = calloc(process.config.nb_ports + 1, sizeof(struct ibv_device *));
+	list = calloc(process.nb_devices + 1, sizeof(struct ibv_device *));
 	if (!list)
 		return roost_verbs_null(-ENOMEM);
-	for (unsigned int i = 0; i < process.config.nb_ports; i++)
+	for (unsigned int i = 0; i < process.nb_devices; i++)
 		list[i] = &process.devices[i].abi.device;
 	if (num_devices)
-		*num_devices = (int)process.config.nb_ports;
+		*num_devices = (int)process.nb_devices;
 	return list;
 }
 

@@ -38,7 +38,7 @@
 
 struct roost_verbs_device {
 	struct roost_verbs_abi_device abi; /* first */
-	unsigned int index;                /* of the configuration's ports */
+	unsigned int index;                /* of the configuration's devices */
 	uint64_t guid;                     /* host order */
 };
 

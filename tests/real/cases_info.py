@@ -95,6 +95,28 @@ def two_devices(room):
         raise Failure(f"devices {ids}, addresses {addresses}")
 
 
+def two_ports(room):
+    """A second port belongs to the device before it, with addresses of its
+    own; the device behind them is roost1.
+    """
+    seen = room.run("ports", room.roost(
+        "run", "--link", room.link + "a", "--link", room.link + "b",
+        "--mtu", "1500", "--second", "--link", room.link + "c", "--",
+        "ibv_devinfo", "-v"))
+    out = seen.out()
+    ids = re.findall(r"hca_id:\s+(\S+)", out)
+    counts = re.findall(r"phys_port_cnt:\s+(\d+)", out)
+    addresses = re.findall(r"::ffff:(198\.18\.\S+),", out)
+    mtus = re.findall(r"active_mtu:\s+(\d+)", out)
+    states = re.findall(r"state:\s+(PORT_\S+)", out)
+    if (seen.status != 0 or ids != ["roost0", "roost1"] or
+            counts != ["2", "1"] or mtus != ["4096", "1024", "4096"] or
+            addresses != ["198.18.0.1", "198.18.1.1", "198.18.2.1"] or
+            states != ["PORT_ACTIVE"] * 3):
+        raise Failure(f"devices {ids}, ports {counts}, MTUs {mtus}, "
+                      f"addresses {addresses}, states {states}")
+
+
 def config_file(room):
     """The file is read; the environment and options win over it."""
     path = room.path("roost.conf")
@@ -227,6 +249,7 @@ CASES = [
     Case("info-devinfo", devinfo),
     Case("info-verbose-keeps-stdout", verbose_keeps_stdout),
     Case("info-two-devices", two_devices),
+    Case("info-two-ports", two_ports),
     Case("info-config-file", config_file),
     Case("info-dlopen", dlopen),
     Case("info-installed", installed),

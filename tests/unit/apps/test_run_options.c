@@ -39,13 +39,14 @@ static void parse__nothing_gives_nothing(void **state)
 static void parse__the_whole_usage_line(void **state)
 {
 	(void)state;
-	assert_int_equal(
-		parse(WORDS("-c", "f.conf", "--port", "net_tap0,iface=x",
-			    "--ip", "10.0.0.1/24", "--ip", "fd00::1/64", "--gw",
-			    "10.0.0.254", "--mtu", "1500", "--link", "cable",
-			    "--mtu", "9000", "--progress", "dedicated", "-v",
-			    "--print-env", "--", "cmd", "-v", "--", "--link")),
-		0);
+	assert_int_equal(parse(WORDS("-c", "f.conf", "--port",
+				     "net_tap0,iface=x", "--ip", "10.0.0.1/24",
+				     "--ip", "fd00::1/64", "--gw", "10.0.0.254",
+				     "--mtu", "1500", "--link", "cable",
+				     "--mtu", "9000", "--second", "--progress",
+				     "dedicated", "-v", "--print-env", "--",
+				     "cmd", "-v", "--", "--link")),
+			 0);
 	assert_string_equal(o.file, "f.conf");
 	assert_int_equal(o.config.nb_ports, 2);
 	assert_string_equal(o.config.ports[0].devargs, "net_tap0,iface=x");
@@ -54,6 +55,8 @@ static void parse__the_whole_usage_line(void **state)
 	assert_int_equal(o.config.ports[0].mtu_bytes, 1500);
 	assert_string_equal(o.config.ports[1].link, "cable");
 	assert_int_equal(o.config.ports[1].mtu_bytes, 9000);
+	assert_false(o.config.ports[0].second);
+	assert_true(o.config.ports[1].second);
 	assert_int_equal(o.config.progress, ROOST_PROGRESS_DEDICATED);
 	assert_true(o.config.verbose);
 	assert_true(o.print_env);

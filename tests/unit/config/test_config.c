@@ -391,6 +391,62 @@ static void link_ip__follows_the_order_of_links(void **state)
 	assert_string_equal(roost_prefix_format(&ip, text), "198.18.2.1/24");
 }
 
+static void devices__second_ports_belong_to_the_one_before(void **state)
+{
+	unsigned int first;
+
+	(void)state;
+	give(ROOST_KEY_LINK, 0, "a");
+	give(ROOST_KEY_LINK, 1, "b");
+	give(ROOST_KEY_SECOND, 1, "1");
+	give(ROOST_KEY_LINK, 2, "c");
+	give(ROOST_KEY_LINK, 3, "d");
+	give(ROOST_KEY_SECOND, 3, "yes");
+	give(ROOST_KEY_LINK, 4, "e");
+	give(ROOST_KEY_SECOND, 4, "no");
+	assert_int_equal(resolve(false, NOTHING), 0);
+	assert_int_equal(roost_config_nb_devices(&c), 3);
+	assert_int_equal(roost_config_device_ports(&c, 0, &first), 2);
+	assert_int_equal(first, 0);
+	assert_int_equal(roost_config_device_ports(&c, 1, &first), 2);
+	assert_int_equal(first, 2);
+	assert_int_equal(roost_config_device_ports(&c, 2, &first), 1);
+	assert_int_equal(first, 4);
+	assert_int_equal(roost_config_device_ports(&c, 3, &first), 0);
+}
+
+/* Without a name of its own it changes a port of the source below. */
+static void devices__a_variable_joins_ports_of_the_file(void **state)
+{
+	(void)state;
+	write_file("[port0]\nlink = a\n[port1]\nlink = b\n");
+	assert_int_equal(resolve(true, ENV("ROOST_PORT1_SECOND=1")), 0);
+	assert_int_equal(roost_config_nb_devices(&c), 1);
+	assert_int_equal(resolve(true, ENV("ROOST_PORT1_SECOND=0")), 0);
+	assert_int_equal(roost_config_nb_devices(&c), 2);
+}
+
+static void devices__have_two_ports_at_most(void **state)
+{
+	(void)state;
+	give(ROOST_KEY_LINK, 0, "a");
+	give(ROOST_KEY_SECOND, 0, "1");
+	assert_int_equal(resolve(false, NOTHING), -EINVAL);
+	assert_string_equal(err, "port0: second: there is no port before it; "
+				 "leave it out there");
+	roost_config_init(&options);
+	give(ROOST_KEY_LINK, 0, "a");
+	give(ROOST_KEY_LINK, 1, "b");
+	give(ROOST_KEY_SECOND, 1, "1");
+	give(ROOST_KEY_LINK, 2, "c");
+	give(ROOST_KEY_SECOND, 2, "1");
+	assert_int_equal(resolve(false, NOTHING), -EINVAL);
+	assert_string_equal(err,
+			    "port2: second: port1 is the second of its device "
+			    "already, and a device has two ports at most; "
+			    "leave it out there");
+}
+
 static void load__reads_this_process(void **state)
 {
 	(void)state;
@@ -442,6 +498,11 @@ int main(void)
 			resolve__both_ends_of_a_link_in_one_process, setup),
 		cmocka_unit_test_setup(resolve__gateway_is_reached, setup),
 		cmocka_unit_test_setup(resolve__gateway_on_a_link, setup),
+		cmocka_unit_test_setup(
+			devices__second_ports_belong_to_the_one_before, setup),
+		cmocka_unit_test_setup(
+			devices__a_variable_joins_ports_of_the_file, setup),
+		cmocka_unit_test_setup(devices__have_two_ports_at_most, setup),
 		cmocka_unit_test_setup(set__too_many_ports, setup),
 		cmocka_unit_test_setup(set__wrong_value_changes_nothing, setup),
 		cmocka_unit_test_setup(link_ip__follows_the_order_of_links,

@@ -218,6 +218,7 @@ static void export__reads_back_the_same(void **state)
 		"ROOST_PORT0_MTU=0",
 		"ROOST_PORT1_LINK=cable",
 		"ROOST_PORT1_MTU=9000",
+		"ROOST_PORT1_SECOND=1",
 		NULL,
 	};
 
@@ -230,7 +231,7 @@ static void export__reads_back_the_same(void **state)
 	assert_string_equal(exported_value(&e, "ROOST_PORT0_GW"),
 			    "10.0.0.254,fd00::fe");
 	assert_string_equal(exported_value(&e, "ROOST_VERBOSE"), "0");
-	assert_int_equal(e.nb_set, 8);
+	assert_int_equal(e.nb_set, 9);
 	assert_int_equal(roost_config_resolve(&again, NULL, e.envp, NULL, err),
 			 0);
 	assert_memory_equal(&again, &c, sizeof(c));

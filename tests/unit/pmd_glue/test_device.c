@@ -198,6 +198,49 @@ static void device__two_ends_hear_each_other(void **state)
 	roost_device_close(one);
 }
 
+/* Two ports of one device, and each end of one link at the other's. */
+static void device__has_two_ports(void **state)
+{
+	struct roost_gid gids[2], link_locals[2];
+	struct roost_device *device, *peer;
+	struct roost_port_attr attr;
+	struct roost_dev_counters c;
+
+	(void)state;
+	config.nb_ports = 3;
+	snprintf(config.ports[1].link, sizeof(config.ports[1].link), "%sb",
+		 link_name);
+	config.ports[1].second = true;
+	strcpy(config.ports[2].link, config.ports[1].link);
+	config.ports[1].mtu_bytes = 2200;
+	device = open_device(0);
+	assert_int_equal(roost_dev_nb_ports(roost_device_dev(device)), 2);
+	for (uint8_t p = 1; p <= 2; p++) {
+		struct roost_dev *dev = roost_device_dev(device);
+
+		assert_int_equal(roost_port_query(dev, p, &attr), 0);
+		assert_int_equal(attr.state, ROOST_PORT_ACTIVE);
+		assert_int_equal(attr.active_mtu,
+				 p == 1 ? ROOST_MTU_4096 : ROOST_MTU_2048);
+		roost_port_query_gid(dev, p, 0, &link_locals[p - 1]);
+		roost_port_query_gid(dev, p, 1, &gids[p - 1]);
+	}
+	assert_false(roost_gid_eq(&gids[0], &gids[1]));
+	assert_false(roost_gid_eq(&link_locals[0], &link_locals[1]));
+	/* What the second port announces arrives at the end of its link. */
+	peer = open_device(1);
+	for (int i = 0; i < 400; i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		roost_dev_counters(roost_device_dev(peer), &c);
+		if (c.punted_pkts)
+			break;
+	}
+	assert_true(c.punted_pkts > 0);
+	roost_device_close(peer);
+	roost_device_close(device);
+	assert_int_equal(rte_eth_dev_count_avail(), 0);
+}
+
 static void device__any_ethdev_will_do(void **state)
 {
 	struct roost_port_attr attr;
@@ -307,6 +350,17 @@ static void device__third_on_a_link(void **state)
 	roost_device_close(two);
 }
 
+/* The first is given back when the second is not to be had. */
+static void device__second_port_fails(void **state)
+{
+	(void)state;
+	config.nb_ports = 2;
+	strcpy(config.ports[1].devargs, "net_af_packet0,iface=nosuch0");
+	config.ports[1].second = true;
+	check_refused(-ENODEV, "no interface \"nosuch0\"");
+	assert_int_equal(rte_eth_dev_count_avail(), 0);
+}
+
 static void open_ninth(void)
 {
 	struct roost_device *device;
@@ -317,7 +371,7 @@ static void open_ninth(void)
 static void device__beyond_the_configuration(void **state)
 {
 	(void)state;
-	assert_non_null(strstr(caught(open_ninth), "has 1 ports"));
+	assert_non_null(strstr(caught(open_ninth), "has 1 devices"));
 	assert_int_equal(open_ret, -EINVAL);
 }
 
@@ -341,6 +395,7 @@ int main(void)
 		TEST(device__link_looks_like_a_port),
 		TEST(device__help_leaves_the_lcore_id),
 		TEST(device__two_ends_hear_each_other),
+		TEST(device__has_two_ports),
 		TEST(device__any_ethdev_will_do),
 		TEST(device__mtu_is_as_asked),
 		TEST(device__no_such_driver),
@@ -349,6 +404,7 @@ int main(void)
 		TEST(device__wrong_argument),
 		TEST(device__mtu_beyond_the_buffers),
 		TEST(device__third_on_a_link),
+		TEST(device__second_port_fails),
 		TEST(device__beyond_the_configuration),
 		TEST(device__opens_after_failures),
 	};
