@@ -81,10 +81,9 @@ static struct frame pop(struct sim_wire *wire)
 
 /* ---- what happens to a frame ---------------------------------------- */
 
-static void put_at(struct sim *sim, int side, uint64_t arrival_ns,
-		   const void *data, size_t len)
+static void put_at(struct sim_wire *wire, uint64_t arrival_ns, const void *data,
+		   size_t len)
 {
-	struct sim_wire *wire = sim->link.wires[side];
 	struct frame frame = {
 		.arrival_ns = arrival_ns,
 		.number = wire->nb_put++,
@@ -99,13 +98,13 @@ static void put_at(struct sim *sim, int side, uint64_t arrival_ns,
 
 void sim_link_put(struct sim *sim, int side, const void *frame, size_t len)
 {
-	put_at(sim, side, sim->now_ns, frame, len);
+	put_at(sim->link.wires[side], sim->now_ns, frame, len);
 }
 
-static uint64_t arrival(struct sim *sim, int side)
+static uint64_t arrival(struct sim *sim, struct sim_link *link, int side)
 {
-	const struct sim_faults *f = &sim->link.faults[side];
-	struct sim_wire *wire = sim->link.wires[side];
+	const struct sim_faults *f = &link->faults[side];
+	struct sim_wire *wire = link->wires[side];
 	bool late = f->late_nth != 0 && f->late_nth == wire->nb_offered;
 	uint64_t leave_ns =
 		sim->now_ns > wire->free_at_ns ? sim->now_ns : wire->free_at_ns;
@@ -116,28 +115,29 @@ static uint64_t arrival(struct sim *sim, int side)
 	       sim_random_below(&sim->rng, f->reorder_pkts + 1ull) * SLOT_NS;
 }
 
-static void deliver(struct sim *sim, int side, uint8_t *data, size_t len)
+static void deliver(struct sim *sim, struct sim_link *link, int side,
+		    uint8_t *data, size_t len)
 {
-	const struct sim_faults *f = &sim->link.faults[side];
+	const struct sim_faults *f = &link->faults[side];
+	struct sim_wire *wire = link->wires[side];
 
 	if (sim_random_chance(&sim->rng, f->corrupt_ppm)) {
 		uint64_t bit = sim_random_below(&sim->rng, 8 * len);
 
 		data[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		sim->link.nb_corrupt[side]++;
+		link->nb_corrupt[side]++;
 	}
-	put_at(sim, side, arrival(sim, side), data, len);
+	put_at(wire, arrival(sim, link, side), data, len);
 	if (sim_random_chance(&sim->rng, f->dup_ppm) ||
-	    (f->dup_nth != 0 &&
-	     f->dup_nth == sim->link.wires[side]->nb_offered)) {
-		sim->link.nb_dup[side]++;
-		put_at(sim, side, arrival(sim, side), data, len);
+	    (f->dup_nth != 0 && f->dup_nth == wire->nb_offered)) {
+		link->nb_dup[side]++;
+		put_at(wire, arrival(sim, link, side), data, len);
 	}
 }
 
-static void note(struct sim *sim, int side, const struct roost_pkt *pkt)
+static void note(struct sim *sim, struct sim_link *link, int side,
+		 const struct roost_pkt *pkt)
 {
-	struct sim_link *link = &sim->link;
 	size_t n = link->nb_log[side]++;
 
 	if (n == link->log_room[side]) {
@@ -155,34 +155,37 @@ static void note(struct sim *sim, int side, const struct roost_pkt *pkt)
 	};
 }
 
-static bool is_lost(struct sim *sim, int side, const struct roost_pkt *pkt)
+static bool is_lost(struct sim *sim, struct sim_link *link, int side,
+		    const struct roost_pkt *pkt)
 {
-	const struct sim_faults *f = &sim->link.faults[side];
-	struct sim_wire *wire = sim->link.wires[side];
+	const struct sim_faults *f = &link->faults[side];
+	struct sim_wire *wire = link->wires[side];
 	bool lost =
 		f->drop_nth >= 0 && (uint64_t)f->drop_nth == wire->nb_offered;
 
 	wire->nb_offered++;
-	lost |= sim->link.filter != NULL &&
-		!sim->link.filter(sim, side, pkt, sim->link.filter_arg);
+	lost |= link->filter != NULL &&
+		!link->filter(sim, side, pkt, link->filter_arg);
 	lost |= f->carrier_off || sim_random_chance(&sim->rng, f->drop_ppm);
 	if (lost)
-		sim->link.nb_lost[side]++;
+		link->nb_lost[side]++;
 	return lost;
 }
 
-static void send_frame(struct sim_end *end, struct rte_mbuf *mbuf)
+static void send_frame(struct sim_port *port, struct rte_mbuf *mbuf)
 {
 	uint8_t *data = rte_pktmbuf_mtod(mbuf, uint8_t *);
+	struct sim *sim = port->end->sim;
+	int side = port->end->side;
 	struct roost_pkt pkt;
 
 	assert_int_equal(mbuf->nb_segs, 1);
 	assert_int_equal(mbuf->pkt_len, mbuf->data_len);
-	sim_pcap_write(end->sim->now_ns, data, mbuf->data_len);
-	sim_check_frame(end->sim, end->side, data, mbuf->data_len, &pkt);
-	note(end->sim, end->side, &pkt);
-	if (!is_lost(end->sim, end->side, &pkt))
-		deliver(end->sim, end->side, data, mbuf->data_len);
+	sim_pcap_write(sim->now_ns, data, mbuf->data_len);
+	sim_check_frame(port, data, mbuf->data_len, &pkt);
+	note(sim, port->link, side, &pkt);
+	if (!is_lost(sim, port->link, side, &pkt))
+		deliver(sim, port->link, side, data, mbuf->data_len);
 	rte_pktmbuf_free(mbuf);
 }
 
@@ -190,20 +193,21 @@ static void send_frame(struct sim_end *end, struct rte_mbuf *mbuf)
 
 static uint16_t tx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
 {
-	struct sim_end *end = ctx;
-	uint16_t max = end->sim->link.faults[end->side].take_max;
+	struct sim_port *port = ctx;
+	uint16_t max = port->link->faults[port->end->side].take_max;
 
 	if (max != 0 && n > max)
 		n = max;
 	for (uint16_t i = 0; i < n; i++)
-		send_frame(end, pkts[i]);
+		send_frame(port, pkts[i]);
 	return n;
 }
 
 static uint16_t rx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
 {
-	struct sim_end *end = ctx;
-	struct sim_wire *wire = end->sim->link.wires[!end->side];
+	struct sim_port *port = ctx;
+	struct sim_end *end = port->end;
+	struct sim_wire *wire = port->link->wires[!end->side];
 	uint16_t got = 0;
 
 	while (got < n && wire->count > 0 &&
@@ -224,36 +228,36 @@ static uint16_t rx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
 
 static void punt(void *ctx, struct rte_mbuf *pkt)
 {
-	struct sim_end *end = ctx;
+	struct sim_port *port = ctx;
 
-	end->nb_punted++;
+	port->end->nb_punted++;
 	rte_pktmbuf_free(pkt);
 }
 
 static int resolve(void *ctx, const struct roost_gid *sgid,
 		   const struct roost_gid *dgid, struct roost_neigh **neigh)
 {
-	struct sim_end *end = ctx;
+	struct sim_port *port = ctx;
 
 	(void)sgid;
 	(void)dgid;
-	end->neigh_refs++;
-	*neigh = &end->neigh;
+	port->end->neigh_refs++;
+	*neigh = &port->neigh;
 	return 0;
 }
 
 static void neigh_put(void *ctx, struct roost_neigh *neigh)
 {
-	struct sim_end *end = ctx;
+	struct sim_port *port = ctx;
 
-	assert_ptr_equal(neigh, &end->neigh);
-	end->neigh_refs--;
+	assert_ptr_equal(neigh, &port->neigh);
+	port->end->neigh_refs--;
 }
 
-struct roost_port_io sim_link_port(struct sim_end *end)
+struct roost_port_io sim_link_port(struct sim_port *port)
 {
 	return (struct roost_port_io){
-		.ctx = end,
+		.ctx = port,
 		.rx_burst = rx_burst,
 		.tx_burst = tx_burst,
 		.punt = punt,
@@ -262,12 +266,12 @@ struct roost_port_io sim_link_port(struct sim_end *end)
 	};
 }
 
-uint64_t sim_link_next_ns(const struct sim *sim)
+static uint64_t next_ns(const struct sim_link *link)
 {
 	uint64_t next = UINT64_MAX;
 
 	for (int side = 0; side < 2; side++) {
-		const struct sim_wire *wire = sim->link.wires[side];
+		const struct sim_wire *wire = link->wires[side];
 
 		if (wire->count > 0 && wire->frames[0].arrival_ns < next)
 			next = wire->frames[0].arrival_ns;
@@ -275,25 +279,44 @@ uint64_t sim_link_next_ns(const struct sim *sim)
 	return next;
 }
 
-void sim_link_init(struct sim *sim)
+uint64_t sim_link_next_ns(const struct sim *sim)
+{
+	uint64_t one = next_ns(&sim->link), two = next_ns(&sim->link2);
+
+	return one < two ? one : two;
+}
+
+static void init(struct sim_link *link)
 {
 	for (int side = 0; side < 2; side++) {
-		sim->link.faults[side].drop_nth = -1;
-		sim->link.faults[side].delay_ns = 2 * SIM_US;
-		sim->link.wires[side] = calloc(1, sizeof(struct sim_wire));
-		assert_non_null(sim->link.wires[side]);
+		link->faults[side].drop_nth = -1;
+		link->faults[side].delay_ns = 2 * SIM_US;
+		link->wires[side] = calloc(1, sizeof(struct sim_wire));
+		assert_non_null(link->wires[side]);
 	}
 }
 
-void sim_link_fini(struct sim *sim)
+void sim_link_init(struct sim *sim)
+{
+	init(&sim->link);
+	init(&sim->link2);
+}
+
+static void fini(struct sim_link *link)
 {
 	for (int side = 0; side < 2; side++) {
-		struct sim_wire *wire = sim->link.wires[side];
+		struct sim_wire *wire = link->wires[side];
 
 		while (wire->count > 0)
 			free(pop(wire).data);
 		free(wire->frames);
 		free(wire);
-		free(sim->link.log[side]);
+		free(link->log[side]);
 	}
+}
+
+void sim_link_fini(struct sim *sim)
+{
+	fini(&sim->link);
+	fini(&sim->link2);
 }

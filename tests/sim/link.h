@@ -5,7 +5,7 @@
 #define ROOST_TESTS_SIM_LINK_H
 
 /*
- * The inside of the link, for the world alone: the port of each end, and when
+ * The inside of the links, for the world alone: the ports of each end, and when
  * the next frame arrives.
  */
 
@@ -13,8 +13,8 @@
 
 void sim_link_init(struct sim *sim);
 void sim_link_fini(struct sim *sim);
-/* What a device of this end gets as its port. */
-struct roost_port_io sim_link_port(struct sim_end *end);
+/* What a device gets as this port. */
+struct roost_port_io sim_link_port(struct sim_port *port);
 /* Arrival of the first frame on its way; UINT64_MAX: there is none. */
 uint64_t sim_link_next_ns(const struct sim *sim);
 

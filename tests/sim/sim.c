@@ -34,14 +34,59 @@ uint64_t sim_seed(void)
 
 /* ---- ends ----------------------------------------------------------- */
 
+static uint64_t mac_gen(const uint8_t mac[6])
+{
+	uint64_t v = 0;
+
+	for (int i = 0; i < 6; i++)
+		v = v << 8 | mac[i];
+	return v << 16 | 1;
+}
+
+static void port_mac(int side, uint8_t num, uint8_t mac[6])
+{
+	const uint8_t bytes[6] = {
+		2, [4] = (uint8_t)(num - 1), [5] = (uint8_t)(side + 1)
+	};
+
+	memcpy(mac, bytes, sizeof(bytes));
+}
+
+static void port_addresses(struct sim_end *end, uint8_t num)
+{
+	const uint8_t side = (uint8_t)(end->side + 1);
+	const uint8_t net = (uint8_t)(num - 1);
+	const uint8_t v4[4] = { 198, 18, net, side };
+	struct sim_port *port = &end->ports[num - 1];
+	uint8_t peer[6];
+
+	port->end = end;
+	port->num = num;
+	port->link = num == 1 ? &end->sim->link : &end->sim->link2;
+	port_mac(end->side, num, port->mac);
+	port->gid = roost_gid_from_v4(v4);
+	port->gid6 = (struct roost_gid){ { 0xfd, net, [15] = side } };
+	port_mac(!end->side, num, peer);
+	atomic_store(&port->neigh.mac_gen, mac_gen(peer));
+}
+
 static void end_addresses(struct sim_end *end)
 {
-	uint8_t side = (uint8_t)(end->side + 1);
-	const uint8_t v4[4] = { 198, 18, 0, side };
+	port_addresses(end, 1);
+	port_addresses(end, 2);
+	end->gid = end->ports[0].gid;
+	end->gid6 = end->ports[0].gid6;
+}
 
-	memcpy(end->mac, (uint8_t[6]){ 2, 0, 0, 0, 0, side }, 6);
-	end->gid = roost_gid_from_v4(v4);
-	end->gid6 = (struct roost_gid){ { 0xfd, [15] = side } };
+static void port_open(struct sim_end *end, const struct sim_port *port)
+{
+	assert_int_equal(roost_port_set_gid(end->dev, port->num, 0, &port->gid),
+			 0);
+	assert_int_equal(roost_port_set_gid(end->dev, port->num, 1,
+					    &port->gid6),
+			 0);
+	roost_port_set_link(end->dev, port->num, ROOST_PORT_ACTIVE,
+			    IP_MTU_BYTES, 0);
 }
 
 static void end_open(struct sim *sim, int side)
@@ -50,17 +95,18 @@ static void end_open(struct sim *sim, int side)
 	struct roost_dev_conf conf = {
 		.name = side == SIM_A ? "sim_a" : "sim_b",
 		.pool = end->pool,
-		.nb_ports = 1,
-		.io = { sim_link_port(end) },
+		.nb_ports = 2,
+		.io = { sim_link_port(&end->ports[0]),
+			sim_link_port(&end->ports[1]) },
 		.node_guid = (uint64_t)side + 1,
 		.seed = { sim_random(&sim->rng), sim_random(&sim->rng) },
 	};
 
-	memcpy(conf.mac[0], end->mac, 6);
+	memcpy(conf.mac[0], end->ports[0].mac, 6);
+	memcpy(conf.mac[1], end->ports[1].mac, 6);
 	assert_int_equal(roost_dev_create(&conf, &end->dev), 0);
-	assert_int_equal(roost_port_set_gid(end->dev, 1, 0, &end->gid), 0);
-	assert_int_equal(roost_port_set_gid(end->dev, 1, 1, &end->gid6), 0);
-	roost_port_set_link(end->dev, 1, ROOST_PORT_ACTIVE, IP_MTU_BYTES, 0);
+	port_open(end, &end->ports[0]);
+	port_open(end, &end->ports[1]);
 	end->worker = roost_dev_worker(end->dev);
 	assert_int_equal(roost_ctx_open(end->dev, &end->ctx), 0);
 	assert_int_equal(fcntl(roost_channel_fd(
@@ -97,15 +143,6 @@ static void end_close(struct sim_end *end)
 			 end->rx_pool_before);
 }
 
-static uint64_t mac_gen(const uint8_t mac[6])
-{
-	uint64_t v = 0;
-
-	for (int i = 0; i < 6; i++)
-		v = v << 8 | mac[i];
-	return v << 16 | 1;
-}
-
 struct sim *sim_new(void)
 {
 	return sim_new_seeded(seed);
@@ -135,11 +172,8 @@ struct sim *sim_new_seeded(uint64_t from)
 		end->rx_pool_before = rte_mempool_avail_count(end->rx_pool);
 		end_addresses(end);
 	}
-	for (int side = 0; side < 2; side++) {
-		atomic_store(&sim->ends[side].neigh.mac_gen,
-			     mac_gen(sim->ends[!side].mac));
+	for (int side = 0; side < 2; side++)
 		end_open(sim, side);
-	}
 	return sim;
 }
 
@@ -264,7 +298,8 @@ static uint64_t next_ns(const struct sim *sim)
 
 		if (deadline < next)
 			next = deadline;
-		if (sim->link.faults[side].take_max != 0 &&
+		if ((sim->link.faults[side].take_max != 0 ||
+		     sim->link2.faults[side].take_max != 0) &&
 		    sim->now_ns + sim->turn_ns < next)
 			next = sim->now_ns + sim->turn_ns;
 	}

@@ -5,10 +5,12 @@
 #define ROOST_TESTS_SIM_SIM_H
 
 /*
- * Two engines joined by a simulated link, under virtual time.
+ * Two engines joined by simulated links, under virtual time.
  *
- * A world (struct sim) has two ends, each a device of its own, and a link that
- * loses, doubles, reorders, corrupts and delays frames as it is told. Time
+ * A world (struct sim) has two ends, each a device of its own with two ports,
+ * and two links, port 1 to port 1 and port 2 to port 2, that lose, double,
+ * reorder, corrupt and delay frames as they are told. What does not name a
+ * port is about the first: only tests of path migration use the other. Time
  * moves from event to event, so that a timeout of seconds takes microseconds.
  * All chance comes from one seed: the first argument of the program, or
  * ROOST_SIM_SEED, or 1; it is printed. With ROOST_SIM_PCAP=FILE every frame
@@ -107,17 +109,27 @@ struct sim_link {
 	struct sim_wire *wires[2];
 };
 
-/* Put a frame on the wire from a side as it is, past all faults. */
+/* Put a frame on the wire of port 1 from a side as it is, past all faults. */
 void sim_link_put(struct sim *sim, int side, const void *frame, size_t len);
 
 /* ---- the world (sim.c) ---------------------------------------------- */
 
+struct sim_port {
+	struct sim_end *end;
+	uint8_t num; /* 1 or 2 */
+	struct sim_link *link;
+	uint8_t mac[6];
+	struct roost_gid gid;     /* index 0, IPv4 */
+	struct roost_gid gid6;    /* index 1, IPv6 */
+	struct roost_neigh neigh; /* of the port at the other end */
+};
+
 struct sim_end {
 	struct sim *sim;
 	int side;
-	uint8_t mac[6];
-	struct roost_gid gid;        /* index 0, IPv4 */
-	struct roost_gid gid6;       /* index 1, IPv6 */
+	struct sim_port ports[2];
+	struct roost_gid gid; /* those of port 1, too */
+	struct roost_gid gid6;
 	struct rte_mempool *pool;    /* of frames that it sends */
 	struct rte_mempool *rx_pool; /* of frames that it receives */
 	unsigned int pool_before, rx_pool_before;
@@ -125,10 +137,9 @@ struct sim_end {
 	struct roost_worker *worker;
 	struct roost_ctx *ctx;
 	struct roost_pd *pd;
-	struct roost_mr *mr;      /* of the whole arena, for every access */
-	struct roost_cq *cq;      /* of QPs that bring none */
-	struct roost_neigh neigh; /* of the other end */
-	int neigh_refs;
+	struct roost_mr *mr; /* of the whole arena, for every access */
+	struct roost_cq *cq; /* of QPs that bring none */
+	int neigh_refs;      /* of both ports */
 	unsigned int nb_punted;
 	uint32_t other_async[SIM_ASYNC_TYPES]; /* not of QPs */
 	struct roost_dev_counters counters;    /* sim_counters() */
@@ -142,7 +153,8 @@ struct sim {
 	uint64_t turn_ns;
 	struct sim_rng rng;
 	struct sim_end ends[2];
-	struct sim_link link;
+	struct sim_link link;  /* between the first ports */
+	struct sim_link link2; /* between the second */
 	struct sim_qp *qps[SIM_QPS_MAX];
 	unsigned int nb_qps;
 	bool nobody_polls; /* completions stay in their CQs */
@@ -163,7 +175,7 @@ void sim_run_for(struct sim *sim, uint64_t ns);
 void sim_turn(struct sim *sim);
 /* Take all completions and async events there are. */
 void sim_poll(struct sim *sim);
-/* Both directions. */
+/* Both directions of the first link. */
 void sim_set_faults(struct sim *sim, const struct sim_faults *faults);
 /* Read the counters of a side, freshly. */
 const struct roost_dev_counters *sim_counters(struct sim *sim, int side);
@@ -255,6 +267,7 @@ struct sim_qp {
 	uint32_t match; /* the peer's send that the next receive should take */
 	uint32_t async[SIM_ASYNC_TYPES]; /* events seen, by type */
 	bool no_data_check; /* what comes is not all of the peer's making */
+	bool rearmed;       /* its packets need not say MigReq */
 };
 
 /* In state RESET. conf NULL: the default. */
@@ -326,7 +339,7 @@ void sim_check_guards(struct sim_qp *qp);
 /* ---- frames (frame.c, pcap.c) --------------------------------------- */
 
 /* Fail the test when a frame that the engine sent is not as it must be. */
-void sim_check_frame(struct sim *sim, int side, const void *data, size_t len,
+void sim_check_frame(const struct sim_port *from, const void *data, size_t len,
 		     struct roost_pkt *pkt);
 /* Make a frame as the peer of qp would, and put it on the wire to qp. */
 void sim_forge(struct sim_qp *qp, const struct roost_bth *bth,
