@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "lib/engine/dev_priv.h"
+#include "lib/engine/mig_priv.h"
 #include "lib/engine/worker.h"
 #include "lib/engine/worker_priv.h"
 #include "lib/wire/frame.h"
@@ -298,6 +299,8 @@ void roost_port_set_link(struct roost_dev *dev, uint8_t port_num,
 	port->state = state;
 	port->ip_mtu_bytes = ip_mtu_bytes;
 	port->speed_mbps = speed_mbps;
+	if (state != ROOST_PORT_ACTIVE)
+		roost_mig_port_down(dev, port_num - 1u);
 	port_change_end(dev);
 }
 

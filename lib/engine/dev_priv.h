@@ -50,6 +50,8 @@ struct roost_dev {
 	 * before the turn.
 	 */
 	pthread_mutex_t mcast_lock;
+	/* QPs that may migrate (ROOST_MIG_ARMED). Holder of the turn. */
+	LIST_HEAD(, roost_qp) armed_qps;
 	/* Guards what is slow: port tables against readers without the turn,
 	 * and the list of contexts.
 	 */

@@ -8,6 +8,15 @@
 
 #define HOP_LIMIT_DEFAULT 64
 
+/* Which of our ports has the address? -1: none. Under dev->lock. */
+static int port_with(const struct roost_dev *dev, const struct roost_gid *gid)
+{
+	for (unsigned int i = 0; i < dev->nb_ports; i++)
+		if (roost_port_owns(&dev->ports[i], gid))
+			return (int)i;
+	return -1;
+}
+
 /* The port's first IPv4 address, or NULL. Under dev->lock. */
 static const struct roost_gid *first_v4(const struct roost_port *port)
 {
@@ -70,7 +79,7 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 		.flow_label = av->flow_label & 0xfffff,
 		.udp_src = udp_source(qpn, dest_qpn),
 	};
-	int rc;
+	int rc, to = -1;
 
 	if (av->port_num < 1 || av->port_num > dev->nb_ports)
 		return -EINVAL;
@@ -79,14 +88,17 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 	port = &dev->ports[path->port_index];
 	pthread_mutex_lock(&dev->lock);
 	rc = addresses_of_av(port, av, &path->sgid, &path->dgid);
-	path->loopback = rc == 0 && roost_port_owns(port, &path->dgid);
+	if (rc == 0)
+		to = port_with(dev, &path->dgid);
 	pthread_mutex_unlock(&dev->lock);
 	if (rc != 0)
 		return rc;
+	path->loopback = to >= 0;
 	memcpy(flow.src_mac, port->mac, sizeof(flow.src_mac));
 	path->multicast = roost_gid_is_multicast(&path->dgid);
 	if (path->loopback) {
-		memcpy(flow.dst_mac, port->mac, sizeof(flow.dst_mac));
+		path->to_index = (uint8_t)to;
+		memcpy(flow.dst_mac, dev->ports[to].mac, sizeof(flow.dst_mac));
 	} else if (path->multicast) {
 		roost_gid_multicast_mac(&path->dgid, flow.dst_mac);
 	} else {

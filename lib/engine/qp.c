@@ -8,6 +8,7 @@
 #include <rte_common.h>
 
 #include "lib/engine/ah_priv.h"
+#include "lib/engine/mig_priv.h"
 #include "lib/engine/srq_priv.h"
 #include "lib/engine/worker_priv.h"
 
@@ -227,6 +228,7 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 	roost_worker_settle(dev->worker, qp);
 	roost_worker_forget_qp(dev->worker, qp);
 	roost_recv_let_go(qp);
+	roost_mig_reset(qp);
 	leave_cqs(qp);
 	roost_worker_publish(dev->worker);
 	roost_worker_turn_release(dev->worker);
@@ -235,6 +237,7 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 		*async_acked = acked;
 	roost_qp_drop_ahs(qp);
 	roost_path_release(dev, &qp->path);
+	roost_path_release(dev, &qp->alt_path);
 	if (qp->srq != NULL)
 		let_go(&qp->srq->refs);
 	if (qp->xrcd != NULL)
@@ -275,6 +278,7 @@ void roost_qp_query(struct roost_qp *qp, struct roost_qp_attr *attr,
 	attr->sq_draining =
 		attr->state == ROOST_QPS_SQD && roost_req_has_unacked(qp);
 	attr->cap = qp->cap;
+	attr->path_mig_state = (enum roost_mig_state)qp->mig.state;
 	roost_worker_turn_release(qp->dev->worker);
 	pthread_mutex_unlock(&qp->modify_lock);
 	*init = (struct roost_qp_init){

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "lib/engine/mig_priv.h"
 #include "lib/engine/resp_priv.h"
 #include "lib/engine/worker_priv.h"
 
@@ -42,7 +43,21 @@ static uint8_t port_after(const struct roost_qp *qp,
 	return mask & ROOST_QP_PORT ? a->port_num : qp->attr.port_num;
 }
 
-/* Values, each in its range (IBTA 11.2.4.2). */
+/* The alternate path is one that the QP could use as it is (IBTA 17.2.8). */
+static bool alt_valid(const struct roost_qp *qp, const struct roost_qp_attr *a,
+		      uint32_t mask)
+{
+	enum roost_mtu mtu =
+		mask & ROOST_QP_PATH_MTU ? a->path_mtu : qp->attr.path_mtu;
+
+	return a->alt_port_num == a->alt_av.port_num && a->alt_timeout <= 31 &&
+	       check_pkey(qp->dev, a->alt_port_num, a->alt_pkey_index) &&
+	       check_mtu(qp->dev, a->alt_port_num, mtu);
+}
+
+/* Values, each in its range (IBTA 11.2.4.2). Holder of the turn: a migration
+ * changes the port.
+ */
 static bool values_valid(const struct roost_qp *qp,
 			 const struct roost_qp_attr *a, uint32_t mask)
 {
@@ -51,6 +66,8 @@ static bool values_valid(const struct roost_qp *qp,
 
 	if (mask & (ROOST_QP_PORT | ROOST_QP_AV) &&
 	    (port_num < 1 || port_num > qp->dev->nb_ports))
+		return false;
+	if (mask & ROOST_QP_ALT_PATH && !alt_valid(qp, a, mask))
 		return false;
 	if (mask & ROOST_QP_PKEY_INDEX &&
 	    !check_pkey(qp->dev, port_num, a->pkey_index))
@@ -90,8 +107,6 @@ static void take_address(struct roost_qp_attr *to,
 		to->alt_pkey_index = a->alt_pkey_index;
 		to->alt_timeout = a->alt_timeout;
 	}
-	if (mask & ROOST_QP_PATH_MIG_STATE)
-		to->path_mig_state = a->path_mig_state;
 }
 
 static void take_limits(struct roost_qp_attr *to, const struct roost_qp_attr *a,
@@ -157,6 +172,7 @@ static void enter_reset(struct roost_worker *w, struct roost_qp *qp)
 	roost_queue_clear(&qp->rq);
 	qp->drain_asked = false;
 	qp->attr = (struct roost_qp_attr){ 0 };
+	roost_mig_reset(qp);
 	roost_req_reset(qp, roost_psn(0));
 	roost_resp_reset(qp, roost_psn(0));
 }
@@ -201,65 +217,119 @@ static void enter_state(struct roost_worker *w, struct roost_qp *qp,
 		roost_req_check_drained(w, qp);
 }
 
+/* Is it allowed as things are? Holder of the turn. */
+static bool is_allowed(const struct roost_qp *qp, enum roost_qp_state from,
+		       enum roost_qp_state to, const struct roost_qp_attr *attr,
+		       uint32_t mask)
+{
+	if (mask & ROOST_QP_CUR_STATE && attr->cur_state != from)
+		return false;
+	return roost_qp_modify_allowed(qp->type, from, to, mask) &&
+	       values_valid(qp, attr, mask) &&
+	       roost_mig_allowed(qp, to, attr, mask);
+}
+
+/* What the modify needs; afterwards, what the QP does not need any more. */
+struct gear {
+	struct roost_path primary, alt;   /* those that are valid */
+	struct roost_resp_fetch *fetches; /* NULL: there is room enough */
+};
+
+static void release_gear(struct roost_dev *dev, struct gear *gear)
+{
+	if (gear->primary.valid)
+		roost_path_release(dev, &gear->primary);
+	if (gear->alt.valid)
+		roost_path_release(dev, &gear->alt);
+	free(gear->fetches);
+}
+
+/* May block. */
+static int get_gear(const struct roost_qp *qp, const struct roost_qp_attr *attr,
+		    uint32_t mask, struct gear *gear)
+{
+	uint32_t dest_qpn =
+		mask & ROOST_QP_DEST_QPN ? attr->dest_qpn : qp->dest_qpn;
+	int rc = 0;
+
+	if (mask & ROOST_QP_AV)
+		rc = roost_path_resolve(qp->dev, &attr->av, qp->qpn, dest_qpn,
+					&gear->primary);
+	if (rc == 0 && mask & ROOST_QP_ALT_PATH)
+		rc = roost_path_resolve(qp->dev, &attr->alt_av, qp->qpn,
+					dest_qpn, &gear->alt);
+	if (rc == 0 && mask & ROOST_QP_MAX_DEST_RD_ATOMIC &&
+	    attr->max_dest_rd_atomic > qp->resp.fetch_room) {
+		gear->fetches = calloc(attr->max_dest_rd_atomic,
+				       sizeof(gear->fetches[0]));
+		if (gear->fetches == NULL)
+			rc = -ENOMEM;
+	}
+	if (rc != 0)
+		release_gear(qp->dev, gear);
+	return rc;
+}
+
+static void exchange(struct roost_path *a, struct roost_path *b)
+{
+	struct roost_path t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+/* Holding the turn. What the QP had before is left in *gear. */
+static void apply(struct roost_worker *w, struct roost_qp *qp,
+		  enum roost_qp_state from, enum roost_qp_state to,
+		  const struct roost_qp_attr *attr, uint32_t mask,
+		  struct gear *gear)
+{
+	take_attributes(qp, attr, mask);
+	if (gear->primary.valid)
+		exchange(&qp->path, &gear->primary);
+	if (gear->alt.valid) {
+		exchange(&qp->alt_path, &gear->alt);
+		roost_mig_loaded(qp);
+	}
+	enter_state(w, qp, from, to, attr);
+	if (mask & ROOST_QP_MAX_DEST_RD_ATOMIC)
+		gear->fetches = roost_fetch_resize(qp, gear->fetches,
+						   attr->max_dest_rd_atomic);
+	if (mask & ROOST_QP_PATH_MIG_STATE)
+		roost_mig_request(w, qp, attr->path_mig_state);
+	roost_worker_publish(w);
+}
+
 int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *attr,
 		    uint32_t mask)
 {
 	struct roost_worker *w = qp->dev->worker;
-	struct roost_path path = { .valid = false }, old = { .valid = false };
-	struct roost_resp_fetch *ring = NULL;
-	enum roost_qp_state from, to;
+	struct gear gear = { .primary = { .valid = false } };
+	enum roost_qp_state from, to, now;
 	int rc = -EINVAL;
+	bool allowed;
 
 	pthread_mutex_lock(&qp->modify_lock);
 	from = roost_qp_state_get(qp);
 	to = mask & ROOST_QP_STATE ? attr->state : from;
-	if (!roost_qp_modify_allowed(qp->type, from, to, mask) ||
-	    !values_valid(qp, attr, mask))
-		goto unlock;
-	if (mask & ROOST_QP_CUR_STATE && attr->cur_state != from)
-		goto unlock;
-	if (mask & ROOST_QP_AV) {
-		rc = roost_path_resolve(qp->dev, &attr->av, qp->qpn,
-					mask & ROOST_QP_DEST_QPN
-						? attr->dest_qpn
-						: qp->dest_qpn,
-					&path);
-		if (rc != 0)
-			goto unlock;
-	}
-	if (mask & ROOST_QP_MAX_DEST_RD_ATOMIC &&
-	    attr->max_dest_rd_atomic > qp->resp.fetch_room) {
-		ring = calloc(attr->max_dest_rd_atomic, sizeof(*ring));
-		if (ring == NULL) {
-			rc = -ENOMEM;
-			old = path;
-			goto release;
-		}
-	}
 	roost_worker_turn_take(w);
-	/* The worker may have moved it to ERR meanwhile. */
-	if (roost_qp_state_get(qp) != from && to != ROOST_QPS_ERR &&
-	    to != ROOST_QPS_RESET) {
-		rc = -EINVAL;
-		old = path;
-	} else {
-		rc = 0;
-		take_attributes(qp, attr, mask);
-		if (path.valid) {
-			old = qp->path;
-			qp->path = path;
-		}
-		enter_state(w, qp, from, to, attr);
-		if (mask & ROOST_QP_MAX_DEST_RD_ATOMIC)
-			ring = roost_fetch_resize(qp, ring,
-						  attr->max_dest_rd_atomic);
-		roost_worker_publish(w);
-	}
+	allowed = is_allowed(qp, from, to, attr, mask);
 	roost_worker_turn_release(w);
-release:
-	free(ring);
-	if (old.valid)
-		roost_path_release(qp->dev, &old);
+	if (!allowed)
+		goto unlock;
+	rc = get_gear(qp, attr, mask, &gear);
+	if (rc != 0)
+		goto unlock;
+	roost_worker_turn_take(w);
+	/* The worker may have moved it to ERR meanwhile, or to another path. */
+	now = roost_qp_state_get(qp);
+	if ((now == from && is_allowed(qp, from, to, attr, mask)) ||
+	    to == ROOST_QPS_ERR || to == ROOST_QPS_RESET)
+		apply(w, qp, from, to, attr, mask, &gear);
+	else
+		rc = -EINVAL;
+	roost_worker_turn_release(w);
+	release_gear(qp->dev, &gear);
 unlock:
 	pthread_mutex_unlock(&qp->modify_lock);
 	return rc;

@@ -84,9 +84,27 @@ struct roost_path {
 	struct roost_neigh *neigh; /* reference; NULL for a loopback path */
 	uint64_t mac_gen;          /* what the template holds */
 	uint8_t port_index;
-	bool loopback;  /* dgid is an address of this port */
-	bool multicast; /* dgid is a group */
+	uint8_t to_index; /* loopback: the port that has dgid */
+	bool loopback;    /* dgid is an address of this device */
+	bool multicast;   /* dgid is a group */
 	bool valid;
+};
+
+/* What struct roost_qp.alt_path is. */
+enum roost_alt {
+	ROOST_ALT_NONE,
+	ROOST_ALT_LOADED, /* the alternate path */
+	ROOST_ALT_PAST,   /* the primary path of before the last migration:
+			   * heard as long as no alternate is loaded */
+};
+
+/* Path migration (mig.c). Holder of the turn. */
+struct roost_mig {
+	uint8_t state;     /* enum roost_mig_state */
+	uint8_t alt;       /* enum roost_alt */
+	bool refused;      /* PATH_MIG_ERR was raised since REARM */
+	uint16_t alt_pkey; /* of alt_path */
+	LIST_ENTRY(roost_qp) armed_link; /* while ARMED */
 };
 
 /* Requester: our requests to the peer. Holder of the turn. */
@@ -189,7 +207,9 @@ struct roost_qp {
 	struct roost_cq *recv_cq;
 	struct roost_requester req;
 	struct roost_responder resp;
-	struct roost_path path;
+	struct roost_path path; /* the primary one */
+	struct roost_mig mig;
+	struct roost_path alt_path; /* mig.alt says what it is */
 
 	struct roost_queue sq;
 	struct roost_queue rq;

@@ -120,7 +120,7 @@ size_t roost_req_build(struct roost_qp *qp, const struct roost_send_wqe *wqe,
 		.opcode = piece->opcode,
 		.pad_bytes = pad,
 		.solicited = piece->last && wqe->flags & ROOST_SEND_SOLICITED,
-		.migreq = true,
+		.migreq = qp->mig.state == ROOST_MIG_MIGRATED,
 		.ackreq = ackreq,
 		.pkey = qp->pkey,
 		.dest_qpn =

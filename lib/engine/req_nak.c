@@ -7,6 +7,7 @@
  * timeouts.
  */
 
+#include "lib/engine/mig_priv.h"
 #include "lib/engine/req_priv.h"
 #include "lib/engine/worker_priv.h"
 
@@ -18,10 +19,14 @@ static const uint8_t nak_status[] = {
 	[ROOST_NAK_REM_OP & ROOST_AETH_VALUE_MASK] = ROOST_WC_REM_OP_ERR,
 };
 
-/* One try less. Returns false when there was none left, and the QP failed. */
+/* One try less. Returns false when there was none left, and the QP failed; on
+ * its alternate path it has all of them again.
+ */
 static bool spend_retry(struct roost_worker *w, struct roost_qp *qp)
 {
 	if (qp->req.retry_left == 0) {
+		if (roost_mig_fail_over(w, qp))
+			return true;
 		roost_req_fail(w, qp, ROOST_WC_RETRY_EXC_ERR);
 		return false;
 	}

@@ -211,7 +211,7 @@ static size_t build_answer(struct roost_qp *qp,
 	struct roost_bth bth = {
 		.opcode = opcode,
 		.pad_bytes = pad,
-		.migreq = true,
+		.migreq = qp->mig.state == ROOST_MIG_MIGRATED,
 		.pkey = qp->pkey,
 		.dest_qpn = qp->dest_qpn,
 		.psn = fetch->next_psn,

@@ -7,6 +7,7 @@
 #include <rte_mbuf.h>
 
 #include "lib/engine/mcast_priv.h"
+#include "lib/engine/mig_priv.h"
 #include "lib/engine/resp_priv.h"
 #include "lib/engine/worker_priv.h"
 
@@ -37,9 +38,10 @@ static enum roost_drop check_frame(struct roost_dev *dev,
 				   const struct roost_frame *frame,
 				   struct roost_pkt *pkt)
 {
+	const struct roost_port *port = &dev->ports[port_index];
 	enum roost_drop drop;
 
-	if (!roost_port_owns(&dev->ports[port_index], &frame->dgid) &&
+	if (!roost_port_owns(port, &frame->dgid) &&
 	    !(roost_gid_is_multicast(&frame->dgid) &&
 	      roost_mcast_next(dev, port_index, &frame->dgid, NULL) != NULL))
 		return ROOST_DROP_NOT_OURS;
@@ -66,9 +68,8 @@ static enum roost_drop find_qp(struct roost_dev *dev,
 	return *qp == NULL ? ROOST_DROP_QPN : ROOST_DROP_NONE;
 }
 
-/* Is the packet one that this QP may take? */
+/* Is the packet one that this QP may take, as far as itself is concerned? */
 static enum roost_drop check_qp(const struct roost_qp *qp,
-				const struct roost_frame *frame,
 				const struct roost_pkt *pkt)
 {
 	uint32_t states = pkt->info->flags & ROOST_OPF_REQUEST
@@ -80,30 +81,59 @@ static enum roost_drop check_qp(const struct roost_qp *qp,
 		return ROOST_DROP_QP_TYPE;
 	if (!(states & 1u << roost_qp_state_get(qp)))
 		return ROOST_DROP_QP_STATE;
-	if (qp->type != ROOST_QPT_UD &&
-	    (!roost_gid_eq(&frame->sgid, &qp->path.dgid) ||
-	     !roost_gid_eq(&frame->dgid, &qp->path.sgid)))
-		return ROOST_DROP_SRC_ADDR;
-	if (!roost_pkey_match(qp->pkey, pkt->pkey))
-		return ROOST_DROP_PKEY;
 	return ROOST_DROP_NONE;
 }
 
-static enum roost_drop deliver(struct roost_worker *w, struct roost_qp *qp,
-			       const struct roost_frame *frame,
-			       const struct roost_pkt *pkt)
+/* A QP of datagrams hears everybody, on its own port. */
+static enum roost_drop deliver_datagram(struct roost_worker *w,
+					struct roost_qp *qp,
+					unsigned int port_index,
+					const struct roost_frame *frame,
+					const struct roost_pkt *pkt)
 {
-	enum roost_drop drop = check_qp(qp, frame, pkt);
+	if (qp->attr.port_num != port_index + 1)
+		return ROOST_DROP_QPN;
+	if (!roost_pkey_match(qp->pkey, pkt->pkey))
+		return ROOST_DROP_PKEY;
+	roost_ud_receive(w, qp, frame, pkt);
+	return ROOST_DROP_NONE;
+}
 
-	if (drop != ROOST_DROP_NONE)
-		return drop;
-	if (qp->type == ROOST_QPT_UD)
-		roost_ud_receive(w, qp, frame, pkt);
-	else if (pkt->info->flags & ROOST_OPF_REQUEST)
+/* A connected one hears its peer. */
+static enum roost_drop deliver_connected(struct roost_worker *w,
+					 struct roost_qp *qp,
+					 const struct roost_frame *frame,
+					 const struct roost_pkt *pkt)
+{
+	enum roost_mig_from from = roost_mig_from(qp, frame);
+
+	if (from == ROOST_FROM_STRANGER) {
+		roost_mig_hear_stranger(qp, pkt);
+		return ROOST_DROP_SRC_ADDR;
+	}
+	if (!roost_pkey_match(roost_mig_pkey(qp, from), pkt->pkey))
+		return ROOST_DROP_PKEY;
+	if (qp->mig.state != ROOST_MIG_MIGRATED)
+		roost_mig_hear(w, qp, from, pkt);
+	if (pkt->info->flags & ROOST_OPF_REQUEST)
 		roost_resp_receive(w, qp, pkt);
 	else
 		roost_req_receive(w, qp, pkt);
 	return ROOST_DROP_NONE;
+}
+
+static enum roost_drop deliver(struct roost_worker *w, struct roost_qp *qp,
+			       unsigned int port_index,
+			       const struct roost_frame *frame,
+			       const struct roost_pkt *pkt)
+{
+	enum roost_drop drop = check_qp(qp, pkt);
+
+	if (drop != ROOST_DROP_NONE)
+		return drop;
+	if (qp->type == ROOST_QPT_UD)
+		return deliver_datagram(w, qp, port_index, frame, pkt);
+	return deliver_connected(w, qp, frame, pkt);
 }
 
 /* Our own datagram, come back to a QP that does not want to hear itself? */
@@ -115,7 +145,7 @@ static bool is_blocked(const struct roost_qp *qp, const struct roost_port *port,
 	       roost_port_owns(port, &frame->sgid);
 }
 
-/* To every member of the group. */
+/* To every member of the group on that port. */
 static enum roost_drop deliver_multicast(struct roost_worker *w,
 					 unsigned int port_index,
 					 const struct roost_frame *frame,
@@ -132,7 +162,7 @@ static enum roost_drop deliver_multicast(struct roost_worker *w,
 		if (is_blocked(m->qp, port, frame, pkt))
 			one = ROOST_DROP_NONE;
 		else
-			one = deliver(w, m->qp, frame, pkt);
+			one = deliver(w, m->qp, port_index, frame, pkt);
 		if (drop != ROOST_DROP_NONE)
 			drop = one;
 	}
@@ -152,7 +182,7 @@ static void receive(struct roost_worker *w, unsigned int port_index,
 	else if (drop == ROOST_DROP_NONE) {
 		drop = find_qp(w->dev, frame, &pkt, &qp);
 		if (drop == ROOST_DROP_NONE)
-			drop = deliver(w, qp, frame, &pkt);
+			drop = deliver(w, qp, port_index, frame, &pkt);
 	}
 	if (drop != ROOST_DROP_NONE)
 		roost_worker_drop(w, drop);

@@ -41,6 +41,7 @@ enum roost_mig_state {
 	ROOST_MIG_MIGRATED,
 	ROOST_MIG_REARM,
 	ROOST_MIG_ARMED,
+	ROOST_MIG_COUNT,
 };
 
 enum roost_mtu { /* path MTU code; bytes = 128 << code */

@@ -282,9 +282,11 @@ void roost_worker_tx(struct roost_worker *w, const struct roost_path *path,
 
 	w->counters.tx_pkts++;
 	w->counters.tx_bytes += frame->pkt_len;
-	if (path->loopback)
-		w->counters.loopback_pkts++;
 	frame->port = path->port_index;
+	if (path->loopback) {
+		w->counters.loopback_pkts++;
+		frame->port = path->to_index;
+	}
 	/* QPs of this device that are in the group hear it, too. */
 	if (path->multicast && w->loopback.count < ROOST_TXQ_LEN &&
 	    roost_mcast_next(w->dev, path->port_index, &path->dgid, NULL) !=

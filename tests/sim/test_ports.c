@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* A device of two ports: QPs, address handles and groups on the second, and
+ * what goes from one port to the other inside the device.
+ */
+
+#include <errno.h>
+
+#include "lib/engine/mcast.h"
+#include "tests/sim/raw.h"
+
+#define QKEY 0x11111111u
+#define GRH 40u
+
+static const uint8_t group_v4[4] = { 239, 1, 2, 3 };
+
+static struct roost_av av_to(uint8_t port_num, const struct roost_gid *gid)
+{
+	return (struct roost_av){
+		.is_global = true,
+		.port_num = port_num,
+		.dgid = *gid,
+		.hop_limit = 64,
+	};
+}
+
+static void to_init(struct sim_qp *qp, uint8_t port_num)
+{
+	const struct roost_qp_attr attr = {
+		.state = ROOST_QPS_INIT,
+		.port_num = port_num,
+		.access = qp->conf.access,
+		.qkey = QKEY,
+	};
+	uint32_t rest = qp->conf.type == ROOST_QPT_UD ? ROOST_QP_QKEY
+						      : ROOST_QP_ACCESS_FLAGS;
+
+	assert_int_equal(roost_qp_modify(qp->qp, &attr,
+					 ROOST_QP_STATE | ROOST_QP_PORT |
+						 ROOST_QP_PKEY_INDEX | rest),
+			 0);
+}
+
+/* RC, from that port to an address. */
+static void to_rts(struct sim_qp *qp, uint8_t port_num,
+		   const struct roost_gid *gid)
+{
+	const struct roost_qp_attr attr = {
+		.state = ROOST_QPS_RTR,
+		.path_mtu = qp->conf.mtu,
+		.max_dest_rd_atomic = 4,
+		.min_rnr_timer = 1,
+		.rq_psn = qp->peer->sq_psn,
+		.dest_qpn = qp->peer->qpn,
+		.av = av_to(port_num, gid),
+	};
+
+	to_init(qp, port_num);
+	assert_int_equal(roost_qp_modify(qp->qp, &attr,
+					 ROOST_QP_STATE | ROOST_QP_AV |
+						 ROOST_QP_PATH_MTU |
+						 ROOST_QP_DEST_QPN |
+						 ROOST_QP_RQ_PSN |
+						 ROOST_QP_MAX_DEST_RD_ATOMIC |
+						 ROOST_QP_MIN_RNR_TIMER),
+			 0);
+	assert_int_equal(sim_qp_to_rts(qp), 0);
+}
+
+static void talk(struct sim_qp *a, struct sim_qp *b)
+{
+	for (int i = 0; i < 20; i++) {
+		sim_recv(b, 5000);
+		sim_recv(a, 5000);
+		sim_send(a, 5000);
+		sim_send(b, 5000);
+	}
+	sim_run(a->sim);
+	sim_expect_all_good(a, b);
+}
+
+static void ports__rc_on_the_second(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_qp *a = sim_qp_new(sim, SIM_A, NULL);
+	struct sim_qp *b = sim_qp_new(sim, SIM_B, NULL);
+	struct roost_qp_init init;
+	struct roost_qp_attr attr;
+
+	(void)state;
+	sim_qp_join(a, b);
+	to_rts(a, 2, &b->end->ports[1].gid);
+	to_rts(b, 2, &a->end->ports[1].gid);
+	talk(a, b);
+	assert_int_equal(sim->link.nb_log[SIM_A], 0);
+	assert_true(sim->link2.nb_log[SIM_A] > 0);
+	roost_qp_query(a->qp, &attr, &init);
+	assert_int_equal(attr.port_num, 2);
+	sim_free(sim);
+}
+
+/* Each port has tables and an MTU of its own. */
+static void ports__attributes(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_end *a = &sim->ends[SIM_A];
+	struct roost_port_attr one, two;
+	struct roost_gid gid;
+
+	(void)state;
+	roost_port_set_link(a->dev, 2, ROOST_PORT_ACTIVE, 1500, 10000);
+	assert_int_equal(roost_port_query(a->dev, 1, &one), 0);
+	assert_int_equal(roost_port_query(a->dev, 2, &two), 0);
+	assert_int_equal(one.active_mtu, ROOST_MTU_4096);
+	assert_int_equal(two.active_mtu, ROOST_MTU_1024);
+	assert_int_equal(one.lid, 0x0001); /* 198.18.0.1 */
+	assert_int_equal(two.lid, 0x0101); /* 198.18.1.1 */
+	assert_int_equal(roost_port_query(a->dev, 3, &two), -EINVAL);
+	assert_int_equal(roost_port_query_gid(a->dev, 2, 0, &gid), 0);
+	assert_true(roost_gid_eq(&gid, &a->ports[1].gid));
+	/* An address is on the port that has it, and nowhere else. */
+	assert_int_equal(roost_port_set_gid(a->dev, 2, 5, &a->gid), 0);
+	assert_int_equal(roost_port_query_gid(a->dev, 1, 5, &gid), 0);
+	assert_true(roost_gid_is_zero(&gid));
+	sim_free(sim);
+}
+
+/* From one port of the device to the other: nothing leaves it. */
+static void ports__loopback_between_them(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_qp *one = sim_qp_new(sim, SIM_A, NULL);
+	struct sim_qp *two = sim_qp_new(sim, SIM_A, NULL);
+
+	(void)state;
+	sim_qp_join(one, two);
+	to_rts(one, 1, &one->end->ports[1].gid);
+	to_rts(two, 2, &one->end->ports[0].gid);
+	talk(one, two);
+	assert_int_equal(sim->link.nb_log[SIM_A], 0);
+	assert_int_equal(sim->link2.nb_log[SIM_A], 0);
+	assert_true(sim_counters(sim, SIM_A)->loopback_pkts > 0);
+	assert_int_equal(sim->ends[SIM_A].neigh_refs, 0);
+	sim_free(sim);
+}
+
+/* ---- datagrams -------------------------------------------------------- */
+
+static struct sim_qp *ud(struct sim *sim, int side, uint8_t port_num)
+{
+	struct sim_qp_conf conf = sim_qp_conf_default;
+	struct sim_qp *qp;
+
+	sim->nobody_polls = true;
+	conf.type = ROOST_QPT_UD;
+	qp = sim_qp_new(sim, side, &conf);
+	to_init(qp, port_num);
+	assert_int_equal(sim_qp_to_rtr(qp), 0);
+	assert_int_equal(sim_qp_to_rts(qp), 0);
+	return qp;
+}
+
+static struct roost_ah *ah_to(struct sim_end *end, uint8_t port_num,
+			      const struct roost_gid *gid)
+{
+	struct roost_av av = av_to(port_num, gid);
+	struct roost_ah *ah;
+
+	assert_int_equal(roost_ah_create(end->pd, &av, &ah), 0);
+	return ah;
+}
+
+static void send_to(struct sim_qp *qp, struct roost_ah *ah, uint32_t qpn,
+		    struct sim_slice slice)
+{
+	raw_send(qp,
+		 (struct roost_send_wr){
+			 .wr_id = 1,
+			 .opcode = ROOST_WR_SEND,
+			 .flags = ROOST_SEND_SIGNALED,
+			 .ah = ah,
+			 .dest_qpn = qpn,
+			 .qkey = QKEY,
+		 },
+		 slice);
+	sim_run_for(qp->sim, 10 * SIM_US);
+	raw_expect(qp->end->cq, 1, ROOST_WC_SUCCESS);
+}
+
+/* A QP hears what comes to its own port. */
+static void ports__datagrams(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_qp *a = ud(sim, SIM_A, 2);
+	struct sim_qp *b1 = ud(sim, SIM_B, 1), *b2 = ud(sim, SIM_B, 2);
+	struct roost_ah *ah = ah_to(a->end, 2, &b2->end->ports[1].gid);
+	struct sim_slice data = raw_random(sim, 100), in = raw_blank(sim, 200);
+
+	(void)state;
+	raw_recv(b1, 10, raw_blank(sim, 200));
+	raw_recv(b2, 20, in);
+	send_to(a, ah, b2->qpn, data);
+	raw_expect(b2->end->cq, 20, ROOST_WC_SUCCESS);
+	assert_memory_equal(in.data + GRH, data.data, 100);
+	send_to(a, ah, b1->qpn, data);
+	raw_expect_nothing(b1->end->cq);
+	assert_int_equal(sim_counters(sim, SIM_B)->drops[ROOST_DROP_QPN], 1);
+	assert_int_equal(sim->link.nb_log[SIM_A], 0);
+	assert_int_equal(roost_ah_destroy(ah), 0);
+	sim_free(sim);
+}
+
+/* One group on two ports is two groups. */
+static void ports__multicast(void **state)
+{
+	const struct roost_gid group = roost_gid_from_v4(group_v4);
+	struct sim *sim = sim_new();
+	struct sim_qp *a = ud(sim, SIM_A, 2), *near = ud(sim, SIM_A, 1);
+	struct sim_qp *b1 = ud(sim, SIM_B, 1), *b2 = ud(sim, SIM_B, 2);
+	struct roost_ah *ah1 = ah_to(a->end, 1, &group);
+	struct roost_ah *ah2 = ah_to(a->end, 2, &group);
+	struct sim_slice data = raw_random(sim, 100);
+
+	(void)state;
+	assert_int_equal(roost_mcast_attach(b1->qp, &group), 0);
+	assert_int_equal(roost_mcast_attach(b2->qp, &group), 0);
+	assert_int_equal(roost_mcast_attach(near->qp, &group), 0);
+	raw_recv(near, 5, raw_blank(sim, 200));
+	raw_recv(b1, 10, raw_blank(sim, 200));
+	raw_recv(b2, 20, raw_blank(sim, 200));
+	send_to(a, ah2, 0xffffff, data);
+	raw_expect(b2->end->cq, 20, ROOST_WC_SUCCESS);
+	raw_expect_nothing(b2->end->cq);
+	raw_expect_nothing(a->end->cq);
+	/* Nobody is left there: not heard, though there is one on port 1. */
+	assert_int_equal(roost_mcast_detach(b2->qp, &group), 0);
+	raw_recv(b2, 21, raw_blank(sim, 200));
+	send_to(a, ah2, 0xffffff, data);
+	raw_expect_nothing(b2->end->cq);
+	assert_int_equal(sim_counters(sim, SIM_B)->drops[ROOST_DROP_NOT_OURS],
+			 1);
+	/* On port 1: the one there, and the one of our own. */
+	raw_send(near,
+		 (struct roost_send_wr){
+			 .wr_id = 1,
+			 .opcode = ROOST_WR_SEND,
+			 .flags = ROOST_SEND_SIGNALED,
+			 .ah = ah1,
+			 .dest_qpn = 0xffffff,
+			 .qkey = QKEY,
+		 },
+		 data);
+	sim_run_for(sim, 10 * SIM_US);
+	raw_expect(near->end->cq, 1, ROOST_WC_SUCCESS);
+	raw_expect(near->end->cq, 5, ROOST_WC_SUCCESS);
+	raw_expect(b1->end->cq, 10, ROOST_WC_SUCCESS);
+	raw_expect_nothing(b1->end->cq);
+	roost_mcast_detach_all(near->qp);
+	roost_mcast_detach_all(b1->qp);
+	assert_int_equal(roost_ah_destroy(ah1), 0);
+	assert_int_equal(roost_ah_destroy(ah2), 0);
+	sim_free(sim);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(ports__rc_on_the_second),
+	cmocka_unit_test(ports__attributes),
+	cmocka_unit_test(ports__loopback_between_them),
+	cmocka_unit_test(ports__datagrams),
+	cmocka_unit_test(ports__multicast),
+};
+
+SIM_MAIN("sim-ports", tests)
