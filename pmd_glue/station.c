@@ -280,6 +280,15 @@ release:
 
 /* ---- from start to close ------------------------------------------------ */
 
+/* QPs that leave a port may have something to say to their peers. */
+static void tell_link(struct roost_station *s,
+		      const struct roost_ethport_link *link)
+{
+	roost_port_set_link(s->dev, s->port_num, link->state,
+			    s->port.ip_mtu_bytes, link->speed_mbps);
+	roost_turner_kick(s->turner);
+}
+
 /* Look at the link and tell who wants to know. */
 static void watch_link(struct roost_station *s, uint64_t now_ns)
 {
@@ -290,8 +299,7 @@ static void watch_link(struct roost_station *s, uint64_t now_ns)
 	s->watch_at_ns = now_ns + WATCH_NS;
 	if (link.state != s->last_link.state ||
 	    link.speed_mbps != s->last_link.speed_mbps)
-		roost_port_set_link(s->dev, s->port_num, link.state,
-				    s->port.ip_mtu_bytes, link.speed_mbps);
+		tell_link(s, &link);
 	s->last_link = link;
 	if (link.carrier && !had_carrier) {
 		roost_host_link_up(s->host, now_ns);
