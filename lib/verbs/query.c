@@ -45,7 +45,8 @@ static void fill_device_attr(struct ibv_context *context,
 		IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_SYS_IMAGE_GUID |
 		IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE |
 		IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B |
-		IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_XRC;
+		IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_XRC |
+		IBV_DEVICE_AUTO_PATH_MIG;
 	attr->max_sge = (int)max->max_sge;
 	attr->max_sge_rd = (int)max->max_sge;
 	attr->max_cq = (int)max->max_cq;

@@ -46,7 +46,7 @@ static void query_device__is_the_engines_limits(void **state)
 				 IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_MEM_WINDOW |
 				 IBV_DEVICE_MEM_WINDOW_TYPE_2B |
 				 IBV_DEVICE_MEM_MGT_EXTENSIONS |
-				 IBV_DEVICE_XRC);
+				 IBV_DEVICE_XRC | IBV_DEVICE_AUTO_PATH_MIG);
 	assert_true(strnlen(a.fw_ver, sizeof(a.fw_ver)) < sizeof(a.fw_ver));
 	close_roost0(c);
 }
