@@ -107,12 +107,29 @@ def mixed_mtu(room):
         raise Failure("the client's first message is not refused")
 
 
+def two_ports(room, options):
+    """Over either port of a device that has two, to its like."""
+    for number in ("1", "2"):
+        port = room.next_port()
+        words = ["ibv_rc_pingpong", "-p", str(port), "-i", number, *options]
+        server, client = (
+            {"title": f"{title}{number}",
+             "argv": room.roost("run", "--link", room.link + "a", "--link",
+                                room.link + "b", "--second", "--", *words,
+                                *host)}
+            for title, host in (("server", []), ("client", ["localhost"])))
+        check_report(*room.pair(server, client, port))
+
+
 CASES = [Case(f"link-{name}", pingpong, options)
          for name, options in VARIANTS]
 CASES += [
     Case("link-dedicated", pingpong, ["-c"], ("--progress", "dedicated")),
     Case("link-dedicated-events", pingpong, ["-e", "-c"],
          ("--progress", "dedicated")),
+    Case("link-two-ports", two_ports, ["-c"]),
+    Case("link-two-ports-gid", two_ports, ["-c", "-g", "1"]),
+    Case("link-two-ports-events", two_ports, ["-c", "-e"]),
     Case("link-again", again),
     Case("link-mixed-mtu", mixed_mtu),
 ]
