@@ -2,9 +2,12 @@
 # Copyright (c) 2026 The Roost authors
 """Path migration: failover.c, an ordinary program, at both ends of two paths,
 and the first of them fails in mid-traffic. That path leads through a bridge:
-it can go silent without anybody losing carrier."""
+it can go silent without anybody losing carrier. And what else two ports of one
+device must do on real ports."""
 
 import os
+import re
+import subprocess
 import time
 
 import rooms
@@ -115,5 +118,47 @@ def port_down(room):
     finish(room, ends, time.monotonic(), 5)
 
 
-CASES = [Case("failover-silent-path", silent),
+def ping_ms(netns, address):
+    """The average of a few pings with long pauses, during which the process
+    sleeps.
+    """
+    done = subprocess.run(
+        ["ip", "netns", "exec", netns, "ping", "-q", "-c", "10", "-i", "0.2",
+         address], capture_output=True, text=True, timeout=30)
+    found = re.search(r"= [\d.]+/([\d.]+)/", done.stdout)
+    if done.returncode != 0 or found is None:
+        raise Failure(f"no answer from {address}: {done.stdout}")
+    return float(found[1])
+
+
+def both_ports_wake(room):
+    """A process that sleeps is woken by the RX interrupt of either port."""
+    if not rooms.inside():
+        raise Skip("needs network namespaces of its own; run as root")
+    netns = f"real-{RUN}-taps"
+    ip("netns", "add", netns)
+    room.defer(ip, "netns", "del", netns)
+    watch = room.start("watch", room.roost(
+        "run", "--port", "net_tap0,iface=tap1", "--ip", "198.18.0.1/24",
+        "--port", "net_tap1,iface=tap2", "--ip", "198.18.1.1/24", "--second",
+        "--", "ibv_asyncwatch"), netns=netns)
+    if not wait_until(lambda: "event FD" in watch.out() or
+                      watch.wait(0) is not None, 20):
+        raise Failure("the device does not open")
+    if watch.status is not None:
+        raise Skip("no tap devices here: " + watch.err().strip())
+    for number in (1, 2):
+        ip("-n", netns, "addr", "add", f"198.18.{number - 1}.2/24", "dev",
+           f"tap{number}")
+        ip("-n", netns, "link", "set", f"tap{number}", "up")
+    for number in (1, 2):
+        took_ms = ping_ms(netns, f"198.18.{number - 1}.1")
+        room.note(f"port {number}: {took_ms} ms")
+        # A port that does not wake anybody is looked at after 100 ms.
+        if took_ms > 20:
+            raise Failure(f"port {number} is not heard at once")
+
+
+CASES = [Case("two-ports-wake", both_ports_wake),
+         Case("failover-silent-path", silent),
          Case("failover-port-down", port_down)]
