@@ -22,6 +22,7 @@
 #include "lib/engine/mr.h"
 #include "lib/engine/qp.h"
 #include "lib/engine/srq.h"
+#include "lib/engine/wq.h"
 #include "lib/event/channel.h"
 
 struct roost_config;

@@ -18,6 +18,7 @@
 struct roost_qp;
 struct roost_srq;
 struct roost_worker;
+struct roost_wq;
 
 enum roost_cq_armed {
 	ROOST_CQ_UNARMED,
@@ -25,9 +26,10 @@ enum roost_cq_armed {
 	ROOST_CQ_ARMED_ANY,
 };
 
-/* A QP's place in the list of those that complete to a CQ. */
+/* A place in the list of those that complete to a CQ; one of the two. */
 struct roost_cq_user {
 	struct roost_qp *qp;
+	struct roost_wq *wq;
 	LIST_ENTRY(roost_cq_user) link;
 };
 
@@ -41,7 +43,7 @@ struct roost_cq {
 	bool ignore_overrun; /* what has no room is lost; set at create */
 	bool overrun;        /* an entry had no room: no more come */
 	TAILQ_ENTRY(roost_cq) dirty_link;
-	LIST_HEAD(, roost_cq_user) users; /* QPs that complete here */
+	LIST_HEAD(, roost_cq_user) users; /* QPs and WQs that complete here */
 	LIST_HEAD(, roost_srq) srqs;      /* XRC SRQs that do */
 	_Atomic uint32_t published;       /* pairs with poll's acquire */
 	_Atomic uint32_t armed;           /* enum roost_cq_armed */
@@ -54,7 +56,7 @@ struct roost_cq {
 	uint32_t shown; /* poll_begin: entries shown so far */
 
 	struct roost_ctx *ctx;
-	_Atomic uint32_t refs; /* QPs */
+	_Atomic uint32_t refs; /* users */
 	struct roost_event_source comp;
 	struct roost_event_source async;
 };

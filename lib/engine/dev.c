@@ -56,6 +56,7 @@ static bool key_reserved(uint32_t key)
 
 static void fini_tables(struct roost_dev *dev)
 {
+	roost_idmap_fini(&dev->wqs);
 	roost_idmap_fini(&dev->srqs);
 	roost_idmap_fini(&dev->mws);
 	roost_idmap_fini(&dev->mrs);
@@ -74,6 +75,7 @@ static int init_tables(struct roost_dev *dev, const uint64_t given[2])
 		{ &dev->mrs, 32, KEY_INDEX_BITS, key_reserved },
 		{ &dev->mws, 24, MW_INDEX_BITS, key_reserved },
 		{ &dev->srqs, 24, SRQ_INDEX_BITS, key_reserved },
+		{ &dev->wqs, 24, QPN_INDEX_BITS, qpn_reserved },
 	};
 	uint64_t seed[2] = { given[0], given[1] };
 	int rc;

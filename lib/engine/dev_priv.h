@@ -41,6 +41,7 @@ struct roost_dev {
 	struct roost_idmap mrs;  /* by key */
 	struct roost_idmap mws;  /* by the upper 24 bits of the key */
 	struct roost_idmap srqs; /* XRC SRQs, by number */
+	struct roost_idmap wqs;  /* receive WQs; peers never name one */
 	/* UD QPs in multicast groups; written holding mcast_lock and the
 	 * turn, read holding one of the two.
 	 */

@@ -172,7 +172,8 @@ void roost_qp_recv_begin(struct roost_qp *qp)
 int roost_qp_recv_add(struct roost_qp *qp, const struct roost_recv_wr *wr)
 {
 	if (!(RECV_STATES & 1u << roost_qp_state_get(qp)) || qp->srq != NULL ||
-	    qp->type == ROOST_QPT_XRC_INI || qp->type == ROOST_QPT_XRC_TGT)
+	    qp->ind_table != NULL || qp->type == ROOST_QPT_XRC_INI ||
+	    qp->type == ROOST_QPT_XRC_TGT)
 		return -EINVAL;
 	return roost_queue_add_recv(&qp->rq, qp->cap.max_recv_wr,
 				    qp->cap.max_recv_sge, wr);

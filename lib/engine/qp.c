@@ -11,6 +11,7 @@
 #include "lib/engine/mig_priv.h"
 #include "lib/engine/srq_priv.h"
 #include "lib/engine/worker_priv.h"
+#include "lib/engine/wq_priv.h"
 
 /* A send WQE has at least this room for inline data: it costs nothing. */
 #define INLINE_MIN_BYTES 64u
@@ -66,6 +67,18 @@ static int check_cap(const struct roost_dev_limits *limits,
 	return 0;
 }
 
+/* A table stands for the receive queue, and the sends may be left out too. */
+static int check_spread(struct roost_qp_init *init)
+{
+	if (init->type != ROOST_QPT_UD || init->srq != NULL ||
+	    init->recv_cq != NULL || init->cap.max_recv_wr != 0 ||
+	    init->cap.max_recv_sge != 0 ||
+	    init->hash.fields & ~(uint32_t)ROOST_HASH_KNOWN)
+		return -EINVAL;
+	return init->send_cq == NULL && init->cap.max_send_wr != 0 ? -EINVAL
+								   : 0;
+}
+
 /* Which parts a QP of a type has. */
 static int check_parts(struct roost_qp_init *init)
 {
@@ -75,6 +88,8 @@ static int check_parts(struct roost_qp_init *init)
 		return -EOPNOTSUPP;
 	if (target != (init->xrcd != NULL))
 		return -EINVAL;
+	if (init->ind_table != NULL)
+		return check_spread(init);
 	if (!target && init->send_cq == NULL)
 		return -EINVAL;
 	if (init->type == ROOST_QPT_XRC_INI || target || init->srq != NULL) {
@@ -150,6 +165,8 @@ static struct roost_qp *qp_alloc(struct roost_dev *dev, struct roost_pd *pd,
 		.recv_cq = init->recv_cq,
 		.srq = init->srq,
 		.xrcd = init->xrcd,
+		.ind_table = init->ind_table,
+		.hash = init->hash,
 		.cap = init->cap,
 		.owner = init->owner,
 	};
@@ -197,6 +214,8 @@ int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
 		hold(&q->srq->refs);
 	if (q->xrcd != NULL)
 		hold(&q->xrcd->refs);
+	if (q->ind_table != NULL)
+		hold(&q->ind_table->refs);
 	*qp = q;
 	return 0;
 }
@@ -242,6 +261,8 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 		let_go(&qp->srq->refs);
 	if (qp->xrcd != NULL)
 		let_go(&qp->xrcd->refs);
+	if (qp->ind_table != NULL)
+		let_go(&qp->ind_table->refs);
 	if (qp->pd != NULL)
 		let_go(&qp->pd->refs);
 	let_go(&qp->ctx->refs);
@@ -287,6 +308,8 @@ void roost_qp_query(struct roost_qp *qp, struct roost_qp_attr *attr,
 		.recv_cq = qp->recv_cq,
 		.srq = qp->srq,
 		.xrcd = qp->xrcd,
+		.ind_table = qp->ind_table,
+		.hash = qp->hash,
 		.cap = qp->cap,
 		.sq_sig_all = qp->sq_sig_all,
 		.block_self_mcast = qp->block_self_mcast,

@@ -17,6 +17,7 @@
 
 #include "lib/engine/mr.h"
 #include "lib/engine/types.h"
+#include "lib/engine/wq.h"
 
 struct roost_ah;
 struct roost_cq;
@@ -42,6 +43,11 @@ struct roost_qp_init {
 	struct roost_qp_cap cap; /* out: what it really has, never less */
 	struct roost_srq *srq;   /* NULL: the QP has a receive queue */
 	struct roost_xrcd *xrcd; /* XRC_TGT only */
+	/* UD only: receive into these WQs and have neither receive queue nor
+	 * recv_cq; NULL: not so.
+	 */
+	struct roost_ind_table *ind_table;
+	struct roost_hash hash; /* picks one of them */
 	bool sq_sig_all;
 	bool block_self_mcast; /* UD: not to hear its own multicasts */
 	void *owner;           /* what readers of its async events get */

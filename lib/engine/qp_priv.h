@@ -18,6 +18,7 @@
 #include "lib/engine/qp.h"
 #include "lib/engine/queue.h"
 #include "lib/engine/timer.h"
+#include "lib/engine/wq.h"
 #include "lib/wire/frame.h"
 
 /* Packets of one QP that may be unacknowledged at a time. */
@@ -210,6 +211,8 @@ struct roost_qp {
 	struct roost_path path; /* the primary one */
 	struct roost_mig mig;
 	struct roost_path alt_path; /* mig.alt says what it is */
+	struct roost_ind_table *ind_table; /* UD: receives go there; or NULL */
+	struct roost_hash hash;
 
 	struct roost_queue sq;
 	struct roost_queue rq;

@@ -9,6 +9,7 @@
 #include "lib/engine/mr_priv.h"
 #include "lib/engine/resp_priv.h"
 #include "lib/engine/worker_priv.h"
+#include "lib/engine/wq_priv.h"
 
 /* Room for a GRH stands before every datagram; an IPv4 header stands in its
  * last 20 bytes (IBTA A17.4.5.2).
@@ -23,12 +24,12 @@ static void fill_grh(const struct roost_frame *frame, uint8_t grh[GRH_BYTES])
 	memcpy(grh + GRH_BYTES - len, frame->l3, len);
 }
 
-static enum roost_fault store(struct roost_qp *qp,
+/* pd: whose memory the WQE names. */
+static enum roost_fault store(struct roost_qp *qp, const struct roost_pd *pd,
 			      const struct roost_recv_wqe *wqe,
 			      const struct roost_frame *frame,
 			      const struct roost_pkt *pkt)
 {
-	const struct roost_pd *pd = roost_recv_pd(qp);
 	uint8_t grh[GRH_BYTES];
 
 	if (wqe->len_bytes < GRH_BYTES + pkt->payload_len_bytes)
@@ -43,6 +44,43 @@ static enum roost_fault store(struct roost_qp *qp,
 	return ROOST_FAULT_NONE;
 }
 
+/* A QP with a table of WQs: what fails is the WQ, the QP and the others stay.
+ */
+static void receive_spread(struct roost_worker *w, struct roost_qp *qp,
+			   const struct roost_frame *frame,
+			   const struct roost_pkt *pkt)
+{
+	struct roost_wq *wq =
+		roost_ind_table_pick(qp->ind_table, &qp->hash, frame);
+	const struct roost_recv_wqe *wqe = roost_wq_wqe(wq);
+	struct roost_cqe cqe = {
+		.src_qpn = pkt->src_qpn,
+		.byte_len = GRH_BYTES + pkt->payload_len_bytes,
+		.flags = ROOST_WC_GRH,
+		.solicited = pkt->solicited,
+	};
+	enum roost_fault fault;
+
+	if (wqe == NULL) {
+		roost_worker_drop(w, ROOST_DROP_RNR_WAIT);
+		return;
+	}
+	if (pkt->info->hdrs & ROOST_HDR_BIT(IMMDT)) {
+		cqe.flags |= ROOST_WC_WITH_IMM;
+		cqe.imm_be = pkt->imm_be;
+	}
+	fault = store(qp, wq->pd, wqe, frame, pkt);
+	if (fault != ROOST_FAULT_NONE) {
+		cqe.status = fault == ROOST_FAULT_TOO_LONG
+				     ? ROOST_WC_LOC_LEN_ERR
+				     : ROOST_WC_LOC_PROT_ERR;
+		cqe.solicited = true;
+	}
+	roost_wq_complete(w, wq, &cqe);
+	if (fault == ROOST_FAULT_RECV_PROT)
+		roost_wq_fail(w, wq);
+}
+
 void roost_ud_receive(struct roost_worker *w, struct roost_qp *qp,
 		      const struct roost_frame *frame,
 		      const struct roost_pkt *pkt)
@@ -54,13 +92,17 @@ void roost_ud_receive(struct roost_worker *w, struct roost_qp *qp,
 		roost_worker_drop(w, ROOST_DROP_QKEY);
 		return;
 	}
+	if (qp->ind_table != NULL) {
+		receive_spread(w, qp, frame, pkt);
+		return;
+	}
 	wqe = roost_recv_wqe(qp, pkt);
 	if (wqe == NULL) {
 		roost_worker_drop(w, ROOST_DROP_RNR_WAIT);
 		return;
 	}
 	qp->resp.offset_bytes = GRH_BYTES + pkt->payload_len_bytes;
-	fault = store(qp, wqe, frame, pkt);
+	fault = store(qp, roost_recv_pd(qp), wqe, frame, pkt);
 	if (fault == ROOST_FAULT_NONE) {
 		roost_recv_complete(w, qp, pkt, ROOST_WC_SUCCESS);
 	} else if (fault == ROOST_FAULT_TOO_LONG) {

@@ -17,6 +17,7 @@
 #include "lib/engine/mcast_priv.h"
 #include "lib/engine/srq_priv.h"
 #include "lib/engine/worker_priv.h"
+#include "lib/engine/wq_priv.h"
 
 #define RX_BURST 32u
 #define RAW_RING_LEN 256u
@@ -452,8 +453,12 @@ static void fail_users(struct roost_worker *w, struct roost_cq *cq)
 
 	cq->overrun_told = true;
 	roost_event_raise(&cq->async, ROOST_EVENT_CQ_ERR, 0);
-	LIST_FOREACH(user, &cq->users, link)
-		roost_qp_to_err(w, user->qp, ROOST_EVENT_QP_FATAL);
+	LIST_FOREACH(user, &cq->users, link) {
+		if (user->qp != NULL)
+			roost_qp_to_err(w, user->qp, ROOST_EVENT_QP_FATAL);
+		else
+			roost_wq_fail(w, user->wq);
+	}
 	LIST_FOREACH(srq, &cq->srqs, cq_link) {
 		roost_event_raise(&srq->async, ROOST_EVENT_SRQ_ERR, 0);
 		while (!LIST_EMPTY(&srq->takers)) {

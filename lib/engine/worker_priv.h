@@ -80,9 +80,10 @@ void roost_worker_unlink_qp(struct roost_worker *w, struct roost_qp *qp);
 /* The same, and its doorbell too: its memory goes away. */
 void roost_worker_forget_qp(struct roost_worker *w, struct roost_qp *qp);
 void roost_worker_forget_cq(struct roost_worker *w, struct roost_cq *cq);
-/* Publish what was pushed to CQs; a CQ that was overrun gets CQ_ERR, and every
- * QP on it goes to ERR with QP_FATAL. Before the turn is released by anyone
- * who may have completed something.
+/* Publish what was pushed to CQs; a CQ that was overrun gets CQ_ERR, every QP
+ * on it goes to ERR with QP_FATAL, every WQ with WQ_FATAL, and every XRC SRQ
+ * gets SRQ_ERR. Before the turn is released by anyone who may have completed
+ * something.
  */
 void roost_worker_publish(struct roost_worker *w);
 

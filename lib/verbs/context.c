@@ -23,6 +23,11 @@ static const struct verbs_context supported = {
 	.dealloc_td = roost_verbs_dealloc_td,
 	.alloc_td = roost_verbs_alloc_td,
 	.modify_cq = roost_verbs_modify_cq,
+	.destroy_rwq_ind_table = roost_verbs_destroy_rwq_ind_table,
+	.create_rwq_ind_table = roost_verbs_create_rwq_ind_table,
+	.destroy_wq = roost_verbs_destroy_wq,
+	.modify_wq = roost_verbs_modify_wq,
+	.create_wq = roost_verbs_create_wq,
 	.query_rt_values = roost_verbs_query_rt_values,
 	.create_cq_ex = roost_verbs_create_cq_ex,
 	.query_device_ex = roost_verbs_query_device_ex,
@@ -116,6 +121,10 @@ static void let_go(struct roost_verbs_object *object)
 		roost_event_source_abandon(roost_srq_async_source(
 			roost_verbs_srq(object->ibv)->srq));
 		break;
+	case ROOST_VERBS_WQ:
+		roost_event_source_abandon(
+			roost_wq_async_source(roost_verbs_wq(object->ibv)->wq));
+		break;
 	case ROOST_VERBS_QP:
 		qp = roost_verbs_qp(object->ibv);
 		roost_event_source_abandon(roost_qp_async_source(qp->qp));
@@ -127,6 +136,7 @@ static void let_go(struct roost_verbs_object *object)
 	case ROOST_VERBS_MW:
 	case ROOST_VERBS_DM:
 	case ROOST_VERBS_AH:
+	case ROOST_VERBS_IND_TABLE:
 	case ROOST_VERBS_XRCD:
 		break;
 	}
@@ -151,6 +161,10 @@ static int destroy(struct roost_verbs_object *object)
 		return ibv_destroy_cq(object->ibv);
 	case ROOST_VERBS_SRQ:
 		return ibv_destroy_srq(object->ibv);
+	case ROOST_VERBS_WQ:
+		return roost_verbs_destroy_wq(object->ibv);
+	case ROOST_VERBS_IND_TABLE:
+		return roost_verbs_destroy_rwq_ind_table(object->ibv);
 	case ROOST_VERBS_XRCD:
 		return roost_verbs_close_xrcd(object->ibv);
 	case ROOST_VERBS_QP:

@@ -157,6 +157,14 @@ static void ack_srq(struct ibv_srq *srq)
 	roost_event_ack(roost_srq_async_source(roost_verbs_srq(srq)->srq), 1);
 }
 
+static void ack_wq(struct ibv_wq *wq)
+{
+	pthread_mutex_lock(&wq->mutex);
+	wq->events_completed++;
+	pthread_mutex_unlock(&wq->mutex);
+	roost_event_ack(roost_wq_async_source(roost_verbs_wq(wq)->wq), 1);
+}
+
 ROOST_VERBS_LATEST(ibv_ack_async_event, "IBVERBS_1.1");
 void roost_ibv_ack_async_event(struct ibv_async_event *event)
 {
@@ -171,7 +179,8 @@ void roost_ibv_ack_async_event(struct ibv_async_event *event)
 		ack_srq(event->element.srq);
 		break;
 	case ROOST_EVENT_OF_WQ:
-		/* There are none to have had an event. */
+		ack_wq(event->element.wq);
+		break;
 	case ROOST_EVENT_OF_PORT:
 		/* No object that could be destroyed. */
 		break;

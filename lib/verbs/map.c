@@ -201,6 +201,36 @@ enum ibv_qp_state roost_unmap_qp_state(enum roost_qp_state state)
 	return states[state];
 }
 
+int roost_map_wq_state(enum ibv_wq_state state, enum roost_wq_state *out)
+{
+	switch (state) {
+	case IBV_WQS_RESET:
+		*out = ROOST_WQS_RESET;
+		return 0;
+	case IBV_WQS_RDY:
+		*out = ROOST_WQS_RDY;
+		return 0;
+	case IBV_WQS_ERR:
+		*out = ROOST_WQS_ERR;
+		return 0;
+	case IBV_WQS_UNKNOWN:
+		return -EINVAL;
+	}
+	return -EINVAL;
+}
+
+enum ibv_wq_state roost_unmap_wq_state(enum roost_wq_state state)
+{
+	static const enum ibv_wq_state states[] = {
+		[ROOST_WQS_RESET] = IBV_WQS_RESET,
+		[ROOST_WQS_RDY] = IBV_WQS_RDY,
+		[ROOST_WQS_ERR] = IBV_WQS_ERR,
+	};
+
+	static_assert(NB(states) == ROOST_WQS_COUNT, "a row per state");
+	return states[state];
+}
+
 static const struct flag attr_masks[] = {
 	{ IBV_QP_STATE, ROOST_QP_STATE },
 	{ IBV_QP_CUR_STATE, ROOST_QP_CUR_STATE },

@@ -41,6 +41,8 @@ void roost_map_av(const struct ibv_ah_attr *attr, struct roost_av *av);
 
 enum ibv_qp_type roost_unmap_qp_type(enum roost_qp_type type);
 enum ibv_qp_state roost_unmap_qp_state(enum roost_qp_state state);
+int roost_map_wq_state(enum ibv_wq_state state, enum roost_wq_state *out);
+enum ibv_wq_state roost_unmap_wq_state(enum roost_wq_state state);
 enum ibv_mtu roost_unmap_mtu(enum roost_mtu mtu);
 enum ibv_port_state roost_unmap_port_state(enum roost_port_state state);
 enum ibv_wc_status roost_unmap_wc_status(uint8_t status);

@@ -14,7 +14,8 @@
 
 #define INIT_MASK                                                              \
 	(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |                         \
-	 IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+	 IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |     \
+	 IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH)
 
 /* ---- create ---------------------------------------------------------------
  */
@@ -109,6 +110,24 @@ static int map_parts(struct ibv_qp_init_attr_ex *attr,
 	return 0;
 }
 
+/* A table and what picks from it go together; the kernel's rules. */
+static int map_spread(const struct ibv_qp_init_attr_ex *attr,
+		      struct roost_qp_init *init)
+{
+	const uint32_t mask = attr->comp_mask & (IBV_QP_INIT_ATTR_IND_TABLE |
+						 IBV_QP_INIT_ATTR_RX_HASH);
+
+	if (mask == 0)
+		return 0;
+	if (mask != (IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH) ||
+	    !attr->rwq_ind_tbl)
+		return -EINVAL;
+	if (init->type != ROOST_QPT_UD)
+		return -EOPNOTSUPP;
+	init->ind_table = roost_verbs_ind_table(attr->rwq_ind_tbl)->table;
+	return roost_verbs_map_hash(&attr->rx_hash_conf, &init->hash);
+}
+
 static int map_init(struct ibv_qp_init_attr_ex *attr, struct ibv_pd *pd,
 		    struct roost_qp_init *init)
 {
@@ -123,6 +142,8 @@ static int map_init(struct ibv_qp_init_attr_ex *attr, struct ibv_pd *pd,
 		rc = map_create_flags(attr, init);
 	if (rc == 0)
 		rc = map_parts(attr, init);
+	if (rc == 0)
+		rc = map_spread(attr, init);
 	init->sq_sig_all = attr->sq_sig_all != 0;
 	roost_map_qp_cap(&attr->cap, &init->cap);
 	return rc;

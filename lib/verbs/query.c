@@ -104,6 +104,7 @@ int roost_verbs_query_device_ex(struct ibv_context *context,
 				struct ibv_device_attr_ex *attr,
 				size_t attr_size)
 {
+	const struct roost_dev *dev = roost_verbs_dev(context);
 	struct ibv_device_attr_ex all = { 0 };
 
 	if ((input && input->comp_mask) || attr_size < sizeof(all.orig_attr))
@@ -119,6 +120,14 @@ int roost_verbs_query_device_ex(struct ibv_context *context,
 	fill_odp(&all);
 	all.cq_mod_caps.max_cq_count = UINT16_MAX;
 	all.cq_mod_caps.max_cq_period = UINT16_MAX;
+	all.rss_caps = (struct ibv_rss_caps){
+		.supported_qpts = 1u << IBV_QPT_UD,
+		.max_rwq_indirection_tables = roost_dev_limits(dev)->max_qp,
+		.max_rwq_indirection_table_size = 1u << ROOST_IND_TABLE_LOG_MAX,
+		.rx_hash_fields_mask = ROOST_HASH_KNOWN,
+		.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
+	};
+	all.max_wq_type_rq = roost_dev_limits(dev)->max_qp;
 	all.packet_pacing_caps.qp_rate_limit_min = 1;
 	all.packet_pacing_caps.qp_rate_limit_max = UINT32_MAX;
 	all.packet_pacing_caps.supported_qpts =

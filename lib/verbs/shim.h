@@ -52,6 +52,8 @@ enum roost_verbs_kind {
 	ROOST_VERBS_AH,
 	ROOST_VERBS_CQ,
 	ROOST_VERBS_SRQ,
+	ROOST_VERBS_WQ,
+	ROOST_VERBS_IND_TABLE,
 	ROOST_VERBS_XRCD,
 	ROOST_VERBS_QP,
 };
@@ -69,6 +71,7 @@ struct roost_verbs_context {
 	struct roost_ctx *ctx;
 	pthread_mutex_t lock;               /* of objects */
 	struct roost_verbs_objects objects; /* newest first */
+	_Atomic uint32_t nb_ind_tables;     /* ever made: their numbers */
 	struct verbs_context vctx; /* .context is what the program has */
 };
 
@@ -138,6 +141,18 @@ struct roost_verbs_srq {
 	struct roost_verbs_object object;
 	struct roost_srq *srq;
 	enum ibv_srq_type type;
+};
+
+struct roost_verbs_wq {
+	struct ibv_wq ibv; /* first */
+	struct roost_verbs_object object;
+	struct roost_wq *wq;
+};
+
+struct roost_verbs_ind_table {
+	struct ibv_rwq_ind_table ibv; /* first */
+	struct roost_verbs_object object;
+	struct roost_ind_table *table;
 };
 
 /* One opening of an XRC domain. */
@@ -214,6 +229,17 @@ static inline struct roost_verbs_cq *roost_verbs_cq(struct ibv_cq *cq)
 static inline struct roost_verbs_srq *roost_verbs_srq(struct ibv_srq *srq)
 {
 	return (struct roost_verbs_srq *)srq;
+}
+
+static inline struct roost_verbs_wq *roost_verbs_wq(struct ibv_wq *wq)
+{
+	return (struct roost_verbs_wq *)wq;
+}
+
+static inline struct roost_verbs_ind_table *
+roost_verbs_ind_table(struct ibv_rwq_ind_table *table)
+{
+	return (struct roost_verbs_ind_table *)table;
 }
 
 static inline struct roost_verbs_xrcd *roost_verbs_xrcd(struct ibv_xrcd *xrcd)
@@ -360,6 +386,18 @@ struct ibv_cq_ex *roost_verbs_create_cq_ex(struct ibv_context *context,
 struct ibv_srq *roost_verbs_create_srq_ex(struct ibv_context *context,
 					  struct ibv_srq_init_attr_ex *attr);
 int roost_verbs_get_srq_num(struct ibv_srq *srq, uint32_t *num);
+/* wq.c */
+struct ibv_wq *roost_verbs_create_wq(struct ibv_context *context,
+				     struct ibv_wq_init_attr *attr);
+int roost_verbs_modify_wq(struct ibv_wq *wq, struct ibv_wq_attr *attr);
+int roost_verbs_destroy_wq(struct ibv_wq *wq);
+struct ibv_rwq_ind_table *
+roost_verbs_create_rwq_ind_table(struct ibv_context *context,
+				 struct ibv_rwq_ind_table_init_attr *attr);
+int roost_verbs_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table);
+/* Returns 0, -EOPNOTSUPP (function, fields), -EINVAL (key, both IPs). */
+int roost_verbs_map_hash(const struct ibv_rx_hash_conf *conf,
+			 struct roost_hash *hash);
 /* xrcd.c */
 struct ibv_xrcd *roost_verbs_open_xrcd(struct ibv_context *context,
 				       struct ibv_xrcd_init_attr *attr);

@@ -51,6 +51,7 @@ struct fake {
 
 	struct roost_pd *last_pd; /* what an object was made in */
 	unsigned int pds, mrs, mws, ahs, cqs, qps, srqs, xrcds; /* alive */
+	unsigned int wqs, ind_tables;
 
 	void *mr_addr;
 	size_t mr_len;
@@ -68,6 +69,11 @@ struct fake {
 	struct roost_srq_init srq_init;
 	uint32_t srq_max_wr, srq_limit;
 	unsigned int srq_begins, srq_ends;
+	struct roost_wq_init wq_init;
+	enum roost_wq_state wq_state;
+	unsigned int wq_begins, wq_ends;
+	struct roost_wq *table_wqs[4]; /* the first of the last table's */
+	uint32_t table_log_size;
 	struct roost_xrcd *xrcd_shared; /* with this one, the last time */
 
 	uint32_t cq_cqe;
@@ -89,7 +95,7 @@ struct fake {
 	int nb_sends, nb_recvs;
 
 	struct roost_event_source cq_comp, cq_async, qp_async, srq_async;
-	struct roost_event_source port_async;
+	struct roost_event_source port_async, wq_async;
 	/* Reads give these first. */
 	struct roost_event events[4];
 	unsigned int nb_events, nb_read;

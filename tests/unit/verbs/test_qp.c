@@ -291,11 +291,11 @@ static const struct {
 	  0 },
 	{ { .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_RX_HASH },
 	  true,
-	  EOPNOTSUPP },
+	  EINVAL },
 	{ { .comp_mask = IBV_QP_INIT_ATTR_PD | 1 << 7 }, true, EOPNOTSUPP },
 	{ { .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE },
 	  true,
-	  EOPNOTSUPP },
+	  EINVAL },
 	{ { .comp_mask =
 		    IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER },
 	  true,

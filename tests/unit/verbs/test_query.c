@@ -86,8 +86,10 @@ static void query_device_ex__fits_the_programs_struct(void **state)
 			 1 << IBV_QPT_RC | 1 << IBV_QPT_UC | 1 << IBV_QPT_UD |
 				 1 << IBV_QPT_XRC_SEND);
 	assert_int_equal(a.attr.tm_caps.max_num_tags, 0);
-	assert_int_equal(a.attr.rss_caps.supported_qpts, 0);
-	assert_int_equal(a.attr.max_wq_type_rq, 0);
+	assert_int_equal(a.attr.rss_caps.supported_qpts, 1u << IBV_QPT_UD);
+	assert_int_equal(a.attr.rss_caps.rx_hash_function,
+			 IBV_RX_HASH_FUNC_TOEPLITZ);
+	assert_int_equal(a.attr.max_wq_type_rq, a.attr.orig_attr.max_qp);
 	assert_int_equal(a.attr.raw_packet_caps, 0);
 	assert_int_equal(a.beyond[0], 0xff);
 

@@ -130,8 +130,6 @@ static void calls__never_enosys(void **state)
 	assert_null_errno(ibv_reg_dmabuf_mr(pd, 0, 0, 0, -1, 0), EOPNOTSUPP);
 	assert_null_errno(ibv_import_device(0), EOPNOTSUPP);
 	assert_null_errno(ibv_create_counters(c, NULL), EOPNOTSUPP);
-	assert_null_errno(ibv_create_wq(c, NULL), EOPNOTSUPP);
-	assert_null_errno(ibv_create_rwq_ind_table(c, NULL), EOPNOTSUPP);
 	assert_null_errno(ibv_create_flow(&qp, NULL), EOPNOTSUPP);
 	assert_null_errno(ibv_create_flow_action_esp(c, NULL), EOPNOTSUPP);
 	assert_errno(ibv_query_ece(&qp, &ece), EOPNOTSUPP);
