@@ -61,10 +61,15 @@ static int addresses_of_av(const struct roost_port *port,
 }
 
 /* Source port: equal for all packets of a QP, spread over QPs (A17.9.1). */
-static uint16_t udp_source(uint32_t qpn, uint32_t dest_qpn)
+static uint16_t udp_source(const struct roost_av *av, uint32_t qpn,
+			   uint32_t dest_qpn)
 {
+	uint32_t label = av->is_global ? av->flow_label & 0xfffff : 0;
 	uint64_t mix = ((uint64_t)qpn << 24 | dest_qpn) * 0x9e3779b97f4a7c15u;
 
+	/* As Linux makes a port of a label, for who wants to choose it. */
+	if (label != 0)
+		return (uint16_t)(0xc000 | ((label & 0x3fff) ^ label >> 14));
 	return (uint16_t)(0xc000 | mix >> 50);
 }
 
@@ -77,7 +82,7 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 		.hop_limit =
 			av->hop_limit != 0 ? av->hop_limit : HOP_LIMIT_DEFAULT,
 		.flow_label = av->flow_label & 0xfffff,
-		.udp_src = udp_source(qpn, dest_qpn),
+		.udp_src = udp_source(av, qpn, dest_qpn),
 	};
 	int rc, to = -1;
 

@@ -83,10 +83,14 @@ struct ibv_ah_attr tour_to_ourselves(void)
 	return attr;
 }
 
-void tour_connect(struct ibv_qp *qp, uint32_t dest_qpn)
+static bool is_reliable(const struct ibv_qp *qp)
+{
+	return qp->qp_type != IBV_QPT_UD && qp->qp_type != IBV_QPT_UC;
+}
+
+void tour_to_rtr(struct ibv_qp *qp, uint32_t dest_qpn)
 {
 	const bool ud = qp->qp_type == IBV_QPT_UD;
-	const bool reliable = !ud && qp->qp_type != IBV_QPT_UC;
 	struct ibv_qp_attr attr = {
 		.path_mtu = IBV_MTU_1024,
 		.qkey = TOUR_QKEY,
@@ -95,13 +99,9 @@ void tour_connect(struct ibv_qp *qp, uint32_t dest_qpn)
 				   ACCESS_FLUSH_GLOBAL |
 				   ACCESS_FLUSH_PERSISTENT,
 		.ah_attr = tour_to_ourselves(),
-		.max_rd_atomic = 4,
 		.max_dest_rd_atomic = 4,
 		.min_rnr_timer = 12,
 		.port_num = 1,
-		.timeout = 14,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
 	};
 	const int connected =
 		IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
@@ -116,21 +116,39 @@ void tour_connect(struct ibv_qp *qp, uint32_t dest_qpn)
 	assert_int_equal(
 		ibv_modify_qp(qp, &attr,
 			      IBV_QP_STATE | (ud ? 0 : connected) |
-				      (reliable ? IBV_QP_MAX_DEST_RD_ATOMIC |
-							  IBV_QP_MIN_RNR_TIMER
-						: 0)),
+				      (is_reliable(qp)
+					       ? IBV_QP_MAX_DEST_RD_ATOMIC |
+							 IBV_QP_MIN_RNR_TIMER
+					       : 0)),
 		0);
-	attr.qp_state = IBV_QPS_RTS;
+}
+
+void tour_to_rts(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTS,
+		.max_rd_atomic = 4,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+	};
+
 	assert_int_equal(
 		ibv_modify_qp(qp, &attr,
 			      IBV_QP_STATE | IBV_QP_SQ_PSN |
-				      (reliable
+				      (is_reliable(qp)
 					       ? IBV_QP_TIMEOUT |
 							 IBV_QP_RETRY_CNT |
 							 IBV_QP_RNR_RETRY |
 							 IBV_QP_MAX_QP_RD_ATOMIC
 					       : 0)),
 		0);
+}
+
+void tour_connect(struct ibv_qp *qp, uint32_t dest_qpn)
+{
+	tour_to_rtr(qp, dest_qpn);
+	tour_to_rts(qp);
 }
 
 struct tour_pair tour_pair_connected(struct ibv_qp_init_attr_ex attr)

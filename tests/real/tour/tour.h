@@ -75,6 +75,8 @@ int64_t tour_now_ns(void);
 
 struct ibv_qp_init_attr_ex tour_init_attr(enum ibv_qp_type type);
 struct ibv_ah_attr tour_to_ourselves(void);
+void tour_to_rtr(struct ibv_qp *qp, uint32_t dest_qpn);
+void tour_to_rts(struct ibv_qp *qp);
 /* To RTS; of no meaning to a UD QP: dest_qpn. */
 void tour_connect(struct ibv_qp *qp, uint32_t dest_qpn);
 struct tour_pair tour_pair_connected(struct ibv_qp_init_attr_ex attr);

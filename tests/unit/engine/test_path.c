@@ -271,6 +271,39 @@ static void path_resolve__source_port(void **state)
 	fixture_close(&f);
 }
 
+/* A flow label chooses the port, whoever speaks; the numbers are Linux's. */
+static void path_resolve__source_port_of_a_label(void **state)
+{
+	static const struct {
+		uint32_t label;
+		uint16_t port;
+	} rows[] = {
+		{ 1, 0xc001 },
+		{ 0x4000, 0xc001 },
+		{ 0xfffff, 0xffc0 },
+		{ 0x12345, 0xe341 },
+	};
+	struct roost_path path;
+	struct roost_av av;
+	uint8_t mac[6];
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	av = good_av(&f);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		for (uint32_t qpn = 1000; qpn < 1002; qpn++) {
+			av.flow_label = rows[i].label;
+			assert_int_equal(roost_path_resolve(f.dev, &av, qpn, 5,
+							    &path),
+					 0);
+			assert_int_equal(headers(&path, mac).udp_src,
+					 rows[i].port);
+			roost_path_release(f.dev, &path);
+		}
+	fixture_close(&f);
+}
+
 /* The neighbour has a new MAC: the next packet goes there. */
 static void path_refresh__follows_the_neighbour(void **state)
 {
@@ -313,6 +346,7 @@ int main(void)
 		cmocka_unit_test(path_resolve__loopback),
 		cmocka_unit_test(path_resolve__lid),
 		cmocka_unit_test(path_resolve__source_port),
+		cmocka_unit_test(path_resolve__source_port_of_a_label),
 		cmocka_unit_test(path_refresh__follows_the_neighbour),
 	};
 

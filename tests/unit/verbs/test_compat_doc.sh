@@ -38,7 +38,8 @@ sed -n '/^[A-Z]*(/,/)$/p' lib/verbs/unsupported.def | tr '\n' ' ' |
 		sub(/^ibv_/, "", $2); print "ibv_" $2, "inline" }' |
 	sort >"$tmp/unsupported"
 
-awk '$2 !~ /^(inline|wr|dm|wq)$/ { print $1, $2 }' "$tmp/rows" >"$tmp/documented"
+awk '$2 !~ /^(inline|wr|dm|wq)$/ { print $1, $2 }' "$tmp/rows" \
+	>"$tmp/documented"
 echo "symbols: $(wc -l <"$tmp/map") in the map"
 diff -u "$tmp/map" "$tmp/documented"
 
