@@ -99,6 +99,7 @@ static void traffic_in_rtr(struct scene *s)
 	assert_int_equal(send_one(s->p.a), IBV_WC_SUCCESS);
 }
 
+/* What was not begun by then waits for RTS. */
 static void drain_with_notice(struct scene *s)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
@@ -109,6 +110,9 @@ static void drain_with_notice(struct scene *s)
 	       (struct ibv_qp_attr){ .qp_state = IBV_QPS_SQD,
 				     .en_sqd_async_notify = 1 },
 	       IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY);
+	assert_true(readable(tour.context->async_fd, 5000));
+	modify(s->p.a, (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS },
+	       IBV_QP_STATE);
 	assert_int_equal(tour_completion(tour.scq).status, IBV_WC_SUCCESS);
 }
 
