@@ -225,6 +225,22 @@ void roost_event_source_init(struct roost_event_source *source,
 	};
 }
 
+/*
+ * Why no event is lost or told twice, whatever runs beside this:
+ * - A reader dequeues after it took a token, and a token is added after an
+ *   enqueue returned; read(2) and write(2) of one fd are ordered by the kernel.
+ *   An enqueue returns when all entries before its own are visible, too. So a
+ *   reader that took a token finds an entry, unless purge removed one.
+ * - An event that finds no room is counted under the lock, and the ring is
+ *   filled up under the same lock by whoever counts one and by every reader.
+ *   So events wait outside only while the ring is full, and the reader that
+ *   makes it less than full fills it up.
+ * - nb_overflow is read without the lock for the order of events alone: one
+ *   that slips in before those that wait is early, and not lost.
+ * - Purge counts a surplus token before it looks for it; here a token is added
+ *   before nb_surplus is read; all four are sequentially consistent. So one of
+ *   the two sees what the other did, and the surplus token goes.
+ */
 void roost_event_raise(struct roost_event_source *source, uint32_t type,
 		       uint32_t arg)
 {

@@ -26,6 +26,7 @@
 #define TYPE_STOP 31u
 
 struct crowd {
+	uint32_t events; /* per producer */
 	struct roost_channel *channel;
 	struct roost_event_source sources[PRODUCERS][SOURCES];
 	struct roost_event_source stop;
@@ -81,7 +82,7 @@ static void *raise_all(void *arg)
 	struct crowd *c = arg;
 	unsigned int me = atomic_fetch_add(&c->next_producer, 1);
 
-	for (uint32_t i = 0; i < EVENTS; i++)
+	for (uint32_t i = 0; i < c->events; i++)
 		roost_event_raise(&c->sources[me][i % SOURCES],
 				  i / SOURCES % TYPES, 0);
 	return NULL;
@@ -103,9 +104,10 @@ static void *come_and_go(void *arg)
 	return NULL;
 }
 
-static void crowd_open(struct crowd *c, unsigned int capacity)
+static void crowd_open(struct crowd *c, unsigned int capacity, uint32_t events)
 {
 	memset(c, 0, sizeof(*c));
+	c->events = events;
 	assert_int_equal(roost_channel_create(capacity, &c->channel), 0);
 	roost_event_source_init(&c->stop, c->channel, NULL);
 	for (int p = 0; p < PRODUCERS; p++)
@@ -118,16 +120,17 @@ static void crowd_close(struct crowd *c)
 {
 	assert_false(readable(c->channel));
 	assert_int_equal(atomic_load(&c->nb_wrong), 0);
-	assert_int_equal(atomic_load(&c->nb_seen), PRODUCERS * EVENTS);
+	assert_int_equal(atomic_load(&c->nb_seen), PRODUCERS * c->events);
 	for (int p = 0; p < PRODUCERS; p++) {
 		for (int i = 0; i < SOURCES; i++) {
 			for (uint32_t t = 0; t < TYPES; t++)
 				assert_in_range(c->seen[p][i][t],
-						EVENTS / SOURCES / TYPES - 1,
-						EVENTS / SOURCES / TYPES + 1);
+						c->events / SOURCES / TYPES - 1,
+						c->events / SOURCES / TYPES +
+							1);
 			assert_int_equal(roost_event_source_fini(
 						 &c->sources[p][i]),
-					 EVENTS / SOURCES);
+					 c->events / SOURCES);
 		}
 	}
 	assert_int_equal(roost_event_source_fini(&c->stop), READERS);
@@ -135,13 +138,13 @@ static void crowd_close(struct crowd *c)
 }
 
 /* None is lost, none is doubled, though the ring may be much too small. */
-static void run_crowd(unsigned int capacity, bool churn)
+static void run_crowd(unsigned int capacity, uint32_t events, bool churn)
 {
 	pthread_t readers[READERS], producers[PRODUCERS], churner;
 	static struct crowd c;
-	int patience = 20000;
+	int patience = 60000;
 
-	crowd_open(&c, capacity);
+	crowd_open(&c, capacity, events);
 	for (int i = 0; i < READERS; i++)
 		assert_int_equal(pthread_create(&readers[i], NULL, read_all,
 						&c),
@@ -156,9 +159,9 @@ static void run_crowd(unsigned int capacity, bool churn)
 				 0);
 	for (int i = 0; i < PRODUCERS; i++)
 		pthread_join(producers[i], NULL);
-	while (atomic_load(&c.nb_seen) < PRODUCERS * EVENTS && patience-- > 0)
+	while (atomic_load(&c.nb_seen) < PRODUCERS * events && patience-- > 0)
 		usleep(1000);
-	assert_int_equal(atomic_load(&c.nb_seen), PRODUCERS * EVENTS);
+	assert_int_equal(atomic_load(&c.nb_seen), PRODUCERS * events);
 	atomic_store(&c.churn_stop, true);
 	if (churn)
 		pthread_join(churner, NULL);
@@ -172,21 +175,28 @@ static void run_crowd(unsigned int capacity, bool churn)
 static void channel_read__one_reader_per_event(void **state)
 {
 	(void)state;
-	run_crowd(1024, false);
+	run_crowd(1024, EVENTS, false);
+}
+
+/* A million events: each is got once, and every ack is counted. */
+static void channel_read__a_million(void **state)
+{
+	(void)state;
+	run_crowd(1024, 1000000 / PRODUCERS, false);
 }
 
 static void channel_read__overflow_among_readers(void **state)
 {
 	(void)state;
-	run_crowd(4, false);
-	run_crowd(2, false);
+	run_crowd(4, EVENTS, false);
+	run_crowd(2, EVENTS, false);
 }
 
 static void event_source_fini__among_many(void **state)
 {
 	(void)state;
-	run_crowd(64, true);
-	run_crowd(4, true);
+	run_crowd(64, EVENTS, true);
+	run_crowd(4, EVENTS, true);
 }
 
 static void *read_one(void *arg)
@@ -212,7 +222,7 @@ static void event_source_fini__races_with_a_reader(void **state)
 	pthread_t thread;
 
 	(void)state;
-	crowd_open(&c, 8);
+	crowd_open(&c, 8, 0);
 	stays = &c.sources[0][0];
 	for (unsigned int round = 0; round < 500; round++) {
 		struct roost_event_source doomed;
@@ -244,6 +254,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(channel_read__one_reader_per_event),
+		cmocka_unit_test(channel_read__a_million),
 		cmocka_unit_test(channel_read__overflow_among_readers),
 		cmocka_unit_test(event_source_fini__among_many),
 		cmocka_unit_test(event_source_fini__races_with_a_reader),
