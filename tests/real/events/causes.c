@@ -10,7 +10,7 @@
 
 #include "tests/real/events/events.h"
 
-#define TYPES_MAX 2
+#define TYPES_MAX 3
 
 /* What an event may be of. */
 struct scene {
@@ -288,10 +288,11 @@ static const struct cause causes[] = {
 	{ "an SRQ falls below its limit",
 	  below_the_limit,
 	  { { IBV_EVENT_SRQ_LIMIT_REACHED, OF_SRQ, 1 } } },
-	{ "a CQ overruns, and the XRC SRQ on it",
+	{ "a CQ overruns, and the XRC SRQ on it, in use",
 	  overrun_of_an_srq,
 	  { { IBV_EVENT_CQ_ERR, OF_CQ, 1 },
-	    { IBV_EVENT_SRQ_ERR, OF_SRQ, 1 } } },
+	    { IBV_EVENT_SRQ_ERR, OF_SRQ, 1 },
+	    { IBV_EVENT_QP_FATAL, OF_B, 1 } } },
 	{ "a CQ overruns, and the WQ on it",
 	  overrun_of_a_wq,
 	  { { IBV_EVENT_CQ_ERR, OF_CQ, 1 },
