@@ -97,6 +97,20 @@ static void cq__unread_events_go_with_it(void **state)
 	line_close(&two);
 }
 
+/* With nothing left to read the fd is quiet at once. */
+static void cq__unread_events_leave_nothing(void **state)
+{
+	struct line l = line_open(NULL);
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		line_ring(&l);
+	line_hang_up(&l);
+	assert_int_equal(ibv_destroy_cq(l.cq), 0);
+	assert_quiet(l.channel->fd);
+	assert_int_equal(ibv_destroy_comp_channel(l.channel), 0);
+}
+
 static void qp__waits_for_its_ack(void **state)
 {
 	struct line one = line_open(NULL), two = line_open(NULL);
@@ -225,6 +239,7 @@ const struct CMUnitTest events_acks[] = {
 	TOUR_TEST(cq__acked_in_one_go),
 	TOUR_TEST(cq__no_other_waits),
 	TOUR_TEST(cq__unread_events_go_with_it),
+	TOUR_TEST(cq__unread_events_leave_nothing),
 	TOUR_TEST(cq__waits_for_both_kinds),
 	TOUR_TEST(qp__waits_for_its_ack),
 	TOUR_TEST(qp__unread_events_go_with_it),
