@@ -210,7 +210,7 @@ struct roost_qp {
 	struct roost_responder resp;
 	struct roost_path path; /* the primary one */
 	struct roost_mig mig;
-	struct roost_path alt_path; /* mig.alt says what it is */
+	struct roost_path alt_path;        /* mig.alt says what it is */
 	struct roost_ind_table *ind_table; /* UD: receives go there; or NULL */
 	struct roost_hash hash;
 
