@@ -14,6 +14,7 @@
 #include <rte_ring_elem.h>
 
 #include "lib/event/channel.h"
+#include "lib/event/gone_fd.h"
 
 TAILQ_HEAD(source_list, roost_event_source);
 
@@ -32,6 +33,11 @@ struct roost_channel {
 	 * reader held them. Writer: under lock; read without it.
 	 */
 	_Atomic uint32_t nb_surplus;
+	/* Under lock. Hung up: once the ring is empty it has ended, and there
+	 * are more tokens in the fd than will ever be taken.
+	 */
+	bool hung_up;
+	bool ended;
 };
 
 int roost_channel_create(unsigned int capacity, struct roost_channel **channel)
@@ -123,6 +129,24 @@ static bool token_remove(struct roost_channel *ch)
 	return preadv2(ch->fd, &iov, 1, -1, RWF_NOWAIT) == sizeof(value);
 }
 
+/* Under the lock: the last event is read, and no other is expected. The fd is
+ * readable for good. Nobody adds tokens but under the lock, see hang_up: so
+ * they are not too many for the write to return.
+ */
+static bool end_if_empty(struct roost_channel *ch)
+{
+	if (!ch->hung_up || !rte_ring_empty(ch->ring))
+		return false;
+	if (!ch->ended) {
+		while (token_remove(ch))
+			;
+		atomic_store(&ch->nb_surplus, 0);
+		roost_gone_fd_fill(ch->fd);
+		ch->ended = true;
+	}
+	return true;
+}
+
 /*
  * Under the lock. A removed event's token that is not in the fd is held by a
  * reader; that one takes another event, whose token then is one too many, or
@@ -184,7 +208,8 @@ static void refill(struct roost_channel *ch)
 
 		if (!enqueue(ch, &event))
 			return;
-		token_add(ch);
+		if (!ch->ended)
+			token_add(ch);
 		source->overflow[type]--;
 		if (--source->overflow_count == 0) {
 			TAILQ_REMOVE(&ch->overflow, source, overflow_link);
@@ -196,7 +221,7 @@ static void refill(struct roost_channel *ch)
 int roost_channel_read(struct roost_channel *channel, struct roost_event *event)
 {
 	uint64_t value;
-	bool got;
+	bool got, ended;
 
 	do {
 		if (read(channel->fd, &value, sizeof(value)) < 0)
@@ -210,10 +235,42 @@ int roost_channel_read(struct roost_channel *channel, struct roost_event *event)
 		} else if (atomic_load(&channel->nb_surplus) > 0) {
 			atomic_fetch_sub(&channel->nb_surplus, 1);
 		}
+		ended = end_if_empty(channel);
 		pthread_mutex_unlock(&channel->lock);
+		if (ended)
+			roost_gone_fd_signal(channel->fd);
 		/* Empty: the event belonged to an object that is gone. */
-	} while (!got);
-	return 0;
+	} while (!got && !ended);
+	return got ? 0 : -EIO;
+}
+
+void roost_channel_hang_up(struct roost_channel *channel)
+{
+	bool ended;
+
+	pthread_mutex_lock(&channel->lock);
+	if (!channel->hung_up) {
+		channel->hung_up = true;
+		/* From here on, who raises comes by the lock. */
+		atomic_fetch_add(&channel->nb_overflow, 1);
+	}
+	ended = end_if_empty(channel);
+	pthread_mutex_unlock(&channel->lock);
+	if (ended)
+		roost_gone_fd_signal(channel->fd);
+}
+
+unsigned int roost_channel_waiting(struct roost_channel *channel)
+{
+	const struct roost_event_source *source;
+	unsigned int n;
+
+	pthread_mutex_lock(&channel->lock);
+	n = rte_ring_count(channel->ring);
+	TAILQ_FOREACH(source, &channel->overflow, overflow_link)
+		n += source->overflow_count;
+	pthread_mutex_unlock(&channel->lock);
+	return n;
 }
 
 void roost_event_source_init(struct roost_event_source *source,
@@ -283,6 +340,23 @@ void roost_event_ack(struct roost_event_source *source, uint64_t n)
 	pthread_mutex_unlock(&ch->lock);
 }
 
+void roost_event_source_query(struct roost_event_source *source,
+			      struct roost_event_counts *counts)
+{
+	struct roost_channel *ch =
+		__atomic_load_n(&source->channel, __ATOMIC_RELAXED);
+
+	*counts = (struct roost_event_counts){ .fd = -1 };
+	if (ch == NULL)
+		return;
+	pthread_mutex_lock(&ch->lock);
+	counts->fd = ch->fd;
+	counts->reported = source->reported;
+	counts->unacked = source->reported - source->acked;
+	counts->finishing = source->finishing;
+	pthread_mutex_unlock(&ch->lock);
+}
+
 void roost_event_source_abandon(struct roost_event_source *source)
 {
 	struct roost_channel *ch = source->channel;
@@ -310,6 +384,8 @@ static void purge(struct roost_channel *ch, struct roost_event_source *source)
 			overflow_add(ch, &event);
 		}
 	}
+	if (ch->ended)
+		atomic_store(&ch->nb_surplus, 0);
 	surplus_remove(ch);
 	refill(ch);
 }
@@ -322,6 +398,7 @@ uint64_t roost_event_source_fini(struct roost_event_source *source)
 		return 0;
 	pthread_mutex_lock(&ch->lock);
 	purge(ch, source);
+	source->finishing = true;
 	while (source->acked < source->reported)
 		pthread_cond_wait(&ch->acked, &ch->lock);
 	source->channel = NULL;

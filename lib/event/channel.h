@@ -52,6 +52,7 @@ struct roost_event_source {
 	/* All below: under the channel's lock. */
 	uint64_t reported; /* events read */
 	uint64_t acked;
+	bool finishing;                           /* fini waits for acks */
 	uint32_t overflow[ROOST_EVENT_TYPES_MAX]; /* wait for room, per type */
 	uint32_t overflow_arg[ROOST_EVENT_TYPES_MAX];
 	uint32_t overflow_count;                       /* sum of overflow[] */
@@ -72,12 +73,25 @@ void roost_channel_destroy(struct roost_channel *channel);
 int roost_channel_fd(const struct roost_channel *channel);
 
 /* A reader for programs: takes one event, waiting as the fd's flags say.
- * Returns 0, or -errno of read(2): -EAGAIN, -EINTR. The event counts as
- * reported from here on, until roost_event_ack().
+ * Returns 0, or -errno of read(2): -EAGAIN, -EINTR; -EIO: the channel was hung
+ * up and no event is left. The event counts as reported from here on, until
+ * roost_event_ack().
  * Thread: any number at once; each event goes to exactly one.
  */
 int roost_channel_read(struct roost_channel *channel,
 		       struct roost_event *event);
+
+/*
+ * What raised events here is gone. Those that wait can still be read; then
+ * every read returns -EIO, nobody who waits is left waiting, and poll(2) says
+ * POLLIN for good, with POLLERR where the kernel lets us (lib/event/gone_fd.h).
+ * An event that is raised all the same can be read like others. The caller has
+ * made sure that nobody raises at this moment.
+ */
+void roost_channel_hang_up(struct roost_channel *channel);
+
+/* Events that wait to be read. Thread: any. */
+unsigned int roost_channel_waiting(struct roost_channel *channel);
 
 /* channel may be NULL: a source without a channel raises nothing. */
 void roost_event_source_init(struct roost_event_source *source,
@@ -92,6 +106,17 @@ void roost_event_raise(struct roost_event_source *source, uint32_t type,
 
 /* Acknowledge n events of the source; wakes a waiting fini. Thread: any. */
 void roost_event_ack(struct roost_event_source *source, uint64_t n);
+
+/* What a destroy of the source's object waits for, for those who look. */
+struct roost_event_counts {
+	int fd;            /* of its channel; -1: none */
+	uint64_t reported; /* events read, over all time */
+	uint64_t unacked;  /* of them */
+	bool finishing;    /* the object is being destroyed, and waits */
+};
+/* The source is not gone. Thread: any. */
+void roost_event_source_query(struct roost_event_source *source,
+			      struct roost_event_counts *counts);
 
 /* Nobody will ack what was read so far: count it as acked. */
 void roost_event_source_abandon(struct roost_event_source *source);
