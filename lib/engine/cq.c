@@ -48,6 +48,10 @@ int roost_cq_create(struct roost_ctx *ctx, uint32_t cqe,
 	roost_event_source_init(&c->comp, channel, owner);
 	roost_event_source_init(&c->async, ctx->async, owner);
 	atomic_fetch_add(&ctx->refs, 1);
+	c->handle = atomic_fetch_add(&ctx->dev->next_cq_handle, 1);
+	pthread_mutex_lock(&ctx->dev->all.lock);
+	LIST_INSERT_HEAD(&ctx->dev->all.cqs, c, all_link);
+	pthread_mutex_unlock(&ctx->dev->all.lock);
 	*cq = c;
 	return 0;
 }
@@ -71,6 +75,9 @@ int roost_cq_destroy(struct roost_cq *cq, uint64_t *comp_acked,
 	roost_worker_turn_release(w);
 	comp = roost_event_source_fini(&cq->comp);
 	async = roost_event_source_fini(&cq->async);
+	pthread_mutex_lock(&cq->ctx->dev->all.lock);
+	LIST_REMOVE(cq, all_link);
+	pthread_mutex_unlock(&cq->ctx->dev->all.lock);
 	if (comp_acked != NULL)
 		*comp_acked = comp;
 	if (async_acked != NULL)

@@ -56,7 +56,9 @@ struct roost_cq {
 	uint32_t shown; /* poll_begin: entries shown so far */
 
 	struct roost_ctx *ctx;
-	_Atomic uint32_t refs; /* users */
+	uint32_t handle;
+	LIST_ENTRY(roost_cq) all_link; /* dev->all.cqs */
+	_Atomic uint32_t refs;         /* users */
 	struct roost_event_source comp;
 	struct roost_event_source async;
 };

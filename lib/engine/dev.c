@@ -8,7 +8,6 @@
 #include <sys/random.h>
 
 #include "lib/engine/dev_priv.h"
-#include "lib/engine/mig_priv.h"
 #include "lib/engine/worker.h"
 #include "lib/engine/worker_priv.h"
 #include "lib/wire/frame.h"
@@ -123,6 +122,8 @@ int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
 	for (unsigned int i = 0; i < conf->nb_ports; i++)
 		init_port(&d->ports[i], conf, i);
 	atomic_store(&d->next_pd_handle, 1);
+	atomic_store(&d->next_cq_handle, 1);
+	atomic_store(&d->next_srq_handle, 1);
 	rc = init_tables(d, conf->seed);
 	if (rc != 0)
 		goto free_dev;
@@ -131,6 +132,7 @@ int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
 		goto fini_tables;
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_mutex_init(&d->mcast_lock, NULL);
+	pthread_mutex_init(&d->all.lock, NULL);
 	*dev = d;
 	return 0;
 fini_tables:
@@ -142,11 +144,12 @@ free_dev:
 
 int roost_dev_destroy(struct roost_dev *dev)
 {
-	if (dev->nb_ctx != 0)
+	if (!LIST_EMPTY(&dev->ctxs))
 		return -EBUSY;
 	roost_worker_destroy(dev->worker);
 	fini_tables(dev);
 	pthread_mutex_destroy(&dev->mcast_lock);
+	pthread_mutex_destroy(&dev->all.lock);
 	pthread_mutex_destroy(&dev->lock);
 	free(dev);
 	return 0;
@@ -178,134 +181,6 @@ struct roost_worker *roost_dev_worker(struct roost_dev *dev)
 	return dev->worker;
 }
 
-/* ---- ports ------------------------------------------------------------ */
-
-static struct roost_port *port_of(struct roost_dev *dev, uint8_t port_num)
-{
-	if (port_num < 1 || port_num > dev->nb_ports)
-		return NULL;
-	return &dev->ports[port_num - 1];
-}
-
-enum roost_mtu roost_port_active_mtu(const struct roost_port *port)
-{
-	enum roost_mtu mtu = ROOST_MTU_4096;
-
-	while (mtu > 0 && roost_mtu_bytes(mtu) + ROOST_IP_OVERHEAD_MAX >
-				  port->ip_mtu_bytes)
-		mtu--;
-	return mtu;
-}
-
-static uint16_t port_lid(const struct roost_port *port)
-{
-	for (unsigned int i = 0; i < port->gid_end; i++)
-		if (roost_gid_is_v4(&port->gids[i]))
-			return (uint16_t)(port->gids[i].b[14] << 8 |
-					  port->gids[i].b[15]);
-	return 0;
-}
-
-int roost_port_query(struct roost_dev *dev, uint8_t port_num,
-		     struct roost_port_attr *attr)
-{
-	const struct roost_port *port = port_of(dev, port_num);
-
-	if (port == NULL)
-		return -EINVAL;
-	pthread_mutex_lock(&dev->lock);
-	*attr = (struct roost_port_attr){
-		.state = port->state,
-		.max_mtu = ROOST_MTU_4096,
-		.active_mtu = roost_port_active_mtu(port),
-		.lid = port_lid(port),
-		.speed_mbps = port->speed_mbps,
-		.gid_len = ROOST_GID_TABLE_LEN,
-		.pkey_len = ROOST_PKEY_TABLE_LEN,
-	};
-	pthread_mutex_unlock(&dev->lock);
-	return 0;
-}
-
-int roost_port_query_gid(struct roost_dev *dev, uint8_t port_num,
-			 unsigned int index, struct roost_gid *gid)
-{
-	const struct roost_port *port = port_of(dev, port_num);
-
-	if (port == NULL || index >= ROOST_GID_TABLE_LEN)
-		return -EINVAL;
-	pthread_mutex_lock(&dev->lock);
-	*gid = port->gids[index];
-	pthread_mutex_unlock(&dev->lock);
-	return 0;
-}
-
-int roost_port_query_pkey(struct roost_dev *dev, uint8_t port_num,
-			  unsigned int index, uint16_t *pkey)
-{
-	const struct roost_port *port = port_of(dev, port_num);
-
-	if (port == NULL || index >= ROOST_PKEY_TABLE_LEN)
-		return -EINVAL;
-	pthread_mutex_lock(&dev->lock);
-	*pkey = port->pkeys[index];
-	pthread_mutex_unlock(&dev->lock);
-	return 0;
-}
-
-/* Change a port's tables: no worker and no reader looks meanwhile. */
-static void port_change_begin(struct roost_dev *dev)
-{
-	roost_worker_turn_take(dev->worker);
-	pthread_mutex_lock(&dev->lock);
-}
-
-static void port_change_end(struct roost_dev *dev)
-{
-	pthread_mutex_unlock(&dev->lock);
-	roost_worker_turn_release(dev->worker);
-}
-
-int roost_port_set_gid(struct roost_dev *dev, uint8_t port_num,
-		       unsigned int index, const struct roost_gid *gid)
-{
-	struct roost_port *port = port_of(dev, port_num);
-	int rc = 0;
-
-	if (port == NULL || index >= ROOST_GID_TABLE_LEN)
-		return -EINVAL;
-	port_change_begin(dev);
-	if (!roost_gid_is_zero(gid) && roost_port_owns(port, gid)) {
-		if (!roost_gid_eq(&port->gids[index], gid))
-			rc = -EEXIST;
-	} else {
-		port->gids[index] = *gid;
-		port->gid_end = ROOST_GID_TABLE_LEN;
-		while (port->gid_end > 0 &&
-		       roost_gid_is_zero(&port->gids[port->gid_end - 1]))
-			port->gid_end--;
-	}
-	port_change_end(dev);
-	return rc;
-}
-
-void roost_port_set_link(struct roost_dev *dev, uint8_t port_num,
-			 enum roost_port_state state, uint32_t ip_mtu_bytes,
-			 uint32_t speed_mbps)
-{
-	struct roost_port *port = port_of(dev, port_num);
-
-	if (port == NULL)
-		return;
-	port_change_begin(dev);
-	port->state = state;
-	port->ip_mtu_bytes = ip_mtu_bytes;
-	port->speed_mbps = speed_mbps;
-	if (state != ROOST_PORT_ACTIVE)
-		roost_mig_port_down(dev, port_num - 1u);
-	port_change_end(dev);
-}
-
 /* ---- contexts --------------------------------------------------------- */
 
 int roost_ctx_open(struct roost_dev *dev, struct roost_ctx **ctx)
@@ -322,9 +197,20 @@ int roost_ctx_open(struct roost_dev *dev, struct roost_ctx **ctx)
 		free(c);
 		return rc;
 	}
+	for (unsigned int i = 0; i < ROOST_DEV_PORTS_MAX; i++)
+		roost_event_source_init(&c->ports[i], c->async, c);
 	pthread_mutex_lock(&dev->lock);
-	dev->nb_ctx++;
+	/* Under the lock: DEVICE_FATAL finds it, or it finds failed. */
+	if (atomic_load(&dev->failed))
+		rc = -ENODEV;
+	else
+		LIST_INSERT_HEAD(&dev->ctxs, c, link);
 	pthread_mutex_unlock(&dev->lock);
+	if (rc != 0) {
+		roost_channel_destroy(c->async);
+		free(c);
+		return rc;
+	}
 	*ctx = c;
 	return 0;
 }
@@ -336,7 +222,7 @@ int roost_ctx_close(struct roost_ctx *ctx)
 	if (atomic_load(&ctx->refs) != 0)
 		return -EBUSY;
 	pthread_mutex_lock(&dev->lock);
-	dev->nb_ctx--;
+	LIST_REMOVE(ctx, link);
 	pthread_mutex_unlock(&dev->lock);
 	roost_channel_destroy(ctx->async);
 	free(ctx);

@@ -138,7 +138,8 @@ struct roost_port_attr {
 	/* A RoCE port has no LID of its own. Ours is the low 16 bits of the
 	 * first IPv4 address, so that programs that exchange only LIDs find
 	 * each other: an AV that is not global goes to the address that shares
-	 * the upper 16 bits with it. 0: no IPv4 address.
+	 * the upper 16 bits with it. 0: no IPv4 address. One that was set by
+	 * roost_port_set_lid() is told and leads nowhere.
 	 */
 	uint16_t lid;
 	uint16_t sm_lid;
@@ -160,21 +161,54 @@ int roost_port_query_pkey(struct roost_dev *dev, uint8_t port_num,
 			  unsigned int index, uint16_t *pkey);
 
 /*
- * Set entry index of the GID table; a zero gid clears it. prefix_len says
- * which addresses are its neighbours (bits of the 128).
- * Takes effect between two turns of the worker. Thread: the control thread.
+ * Changes of a port. They take effect between two turns of the worker, and
+ * every context is told by the event that goes with them; what is set to what
+ * it was raises none. Thread: the control thread.
+ */
+
+/*
+ * Set entry index of the GID table; a zero gid clears it: GID_CHANGE, and
+ * LID_CHANGE where the LID follows from it. QPs that send from the address
+ * stay as they are; nobody can reach them by it.
  * Returns 0, -EINVAL, -EEXIST (the gid stands elsewhere in the table).
  */
 int roost_port_set_gid(struct roost_dev *dev, uint8_t port_num,
 		       unsigned int index, const struct roost_gid *gid);
-/* ip_mtu_bytes: what IP may put into one frame. Thread: the control thread. */
+/* ip_mtu_bytes: what IP may put into one frame. PORT_ACTIVE where the state
+ * becomes that, PORT_ERR where it was. A port that was removed stays down.
+ */
 void roost_port_set_link(struct roost_dev *dev, uint8_t port_num,
 			 enum roost_port_state state, uint32_t ip_mtu_bytes,
 			 uint32_t speed_mbps);
+/*
+ * Set entry index of the P_Key table; without its low 15 bits it is empty.
+ * PKEY_CHANGE. QPs that name the entry have the new P_Key from here on, and
+ * with an empty one they take no packet.
+ * Returns 0, -EINVAL, -EEXIST (the same P_Key stands elsewhere in the table).
+ */
+int roost_port_set_pkey(struct roost_dev *dev, uint8_t port_num,
+			unsigned int index, uint16_t pkey);
+/* LID_CHANGE; lid 0: what follows from the addresses. Returns 0, -EINVAL. */
+int roost_port_set_lid(struct roost_dev *dev, uint8_t port_num, uint16_t lid);
+/* SM_CHANGE. Returns 0, -EINVAL. */
+int roost_port_set_sm_lid(struct roost_dev *dev, uint8_t port_num,
+			  uint16_t sm_lid);
+/* CLIENT_REREGISTER. Returns 0, -EINVAL. */
+int roost_port_reregister(struct roost_dev *dev, uint8_t port_num);
+/*
+ * The port is gone for good: down, and PORT_ERR where the device has another
+ * one. With its last port the device is gone: every QP goes to ERR and flushes
+ * what was posted, DEVICE_FATAL is the last event of every context (its channel
+ * is hung up, see lib/event/channel.h), and no context can be opened, no QP be
+ * anything but ERR or RESET. Does nothing the second time.
+ */
+void roost_port_remove(struct roost_dev *dev, uint8_t port_num);
+/* Thread: any. */
+bool roost_dev_failed(const struct roost_dev *dev);
 
 /* ---- contexts --------------------------------------------------------- */
 
-/* Returns 0, -ENOMEM, -EMFILE. */
+/* Returns 0, -ENOMEM, -EMFILE, -ENODEV (the device is gone). */
 int roost_ctx_open(struct roost_dev *dev, struct roost_ctx **ctx);
 /* Returns 0, or -EBUSY while it has objects. */
 int roost_ctx_close(struct roost_ctx *ctx);

@@ -26,8 +26,14 @@ struct roost_port {
 	unsigned int gid_end; /* entries from here on are empty */
 	uint16_t pkeys[ROOST_PKEY_TABLE_LEN];
 	enum roost_port_state state;
+	bool removed; /* for good */
+	uint16_t lid; /* as it was set; 0: it follows from the addresses */
+	uint16_t sm_lid;
 	uint32_t ip_mtu_bytes;
 	uint32_t speed_mbps;
+	/* Packets that were dropped for their keys; writer: the worker. */
+	_Atomic uint32_t bad_pkeys;
+	_Atomic uint32_t qkey_violations;
 };
 
 struct roost_dev {
@@ -57,13 +63,29 @@ struct roost_dev {
 	 * and the list of contexts.
 	 */
 	pthread_mutex_t lock;
-	unsigned int nb_ctx;
+	LIST_HEAD(, roost_ctx) ctxs;
+	_Atomic bool failed; /* its last port was removed; writer: the turn */
+	/* All objects, from create until their destroy is over, for those who
+	 * look at all of them. Its lock is taken before the turn, and dev->lock
+	 * after it.
+	 */
+	struct {
+		pthread_mutex_t lock;
+		LIST_HEAD(, roost_qp) qps;
+		LIST_HEAD(, roost_cq) cqs;
+		LIST_HEAD(, roost_srq) srqs;
+	} all;
 	_Atomic uint32_t next_pd_handle;
+	_Atomic uint32_t next_cq_handle;
+	_Atomic uint32_t next_srq_handle;
 };
 
 struct roost_ctx {
 	struct roost_dev *dev;
+	LIST_ENTRY(roost_ctx) link; /* under dev->lock */
 	struct roost_channel *async;
+	/* Events of ports. Nobody waits for their acks. */
+	struct roost_event_source ports[ROOST_DEV_PORTS_MAX];
 	_Atomic uint32_t refs; /* objects that belong to it */
 };
 
@@ -85,13 +107,31 @@ static inline bool roost_port_owns(const struct roost_port *port,
 
 /* The largest path MTU that fits, 0: not even 256. */
 enum roost_mtu roost_port_active_mtu(const struct roost_port *port);
+/* See roost_port_attr.lid. Under dev->lock. */
+uint16_t roost_port_lid(const struct roost_port *port);
+
+/* NULL: there is no such port. */
+static inline struct roost_port *roost_port_of(struct roost_dev *dev,
+					       uint8_t port_num)
+{
+	if (port_num < 1 || port_num > dev->nb_ports)
+		return NULL;
+	return &dev->ports[port_num - 1];
+}
+
+/* An entry of the table that is none (IBTA 10.9.1.2). */
+static inline bool roost_pkey_is_empty(uint16_t pkey)
+{
+	return (pkey & 0x7fff) == 0;
+}
 
 /* Packets of this P_Key are for an entry of ours: equal in the low 15 bits,
  * and at least one of the two a full member (IBTA 10.9.3).
  */
 static inline bool roost_pkey_match(uint16_t ours, uint16_t theirs)
 {
-	return ((ours ^ theirs) & 0x7fff) == 0 && ((ours | theirs) & 0x8000);
+	return ((ours ^ theirs) & 0x7fff) == 0 && ((ours | theirs) & 0x8000) &&
+	       !roost_pkey_is_empty(ours);
 }
 
 #endif

@@ -95,6 +95,8 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 	rc = addresses_of_av(port, av, &path->sgid, &path->dgid);
 	if (rc == 0)
 		to = port_with(dev, &path->dgid);
+	if (rc == 0 && atomic_load(&dev->failed))
+		rc = -EIO;
 	pthread_mutex_unlock(&dev->lock);
 	if (rc != 0)
 		return rc;

@@ -207,6 +207,9 @@ int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
 		return -ENOMEM;
 	}
 	q->ctx = ctx;
+	pthread_mutex_lock(&dev->all.lock);
+	LIST_INSERT_HEAD(&dev->all.qps, q, all_link);
+	pthread_mutex_unlock(&dev->all.lock);
 	hold(&ctx->refs);
 	if (pd != NULL)
 		hold(&pd->refs);
@@ -249,9 +252,13 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 	roost_recv_let_go(qp);
 	roost_mig_reset(qp);
 	leave_cqs(qp);
+	qp->dying = true;
 	roost_worker_publish(dev->worker);
 	roost_worker_turn_release(dev->worker);
 	acked = roost_event_source_fini(&qp->async);
+	pthread_mutex_lock(&dev->all.lock);
+	LIST_REMOVE(qp, all_link);
+	pthread_mutex_unlock(&dev->all.lock);
 	if (async_acked != NULL)
 		*async_acked = acked;
 	roost_qp_drop_ahs(qp);

@@ -128,7 +128,8 @@ struct roost_qp_attr {
  * Change state and attributes; table of IBTA 11.2.4.2. May resolve the
  * neighbour of a new address vector, and then blocks for the network.
  * Returns 0; -EINVAL (transition, mask or value not allowed: nothing is
- * changed), -EHOSTUNREACH, -ETIMEDOUT (address vector), -EOPNOTSUPP, -ENOMEM.
+ * changed), -EHOSTUNREACH, -ETIMEDOUT (address vector), -EOPNOTSUPP, -ENOMEM,
+ * -EIO (the device is gone: only ERR and RESET are left).
  */
 int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *attr,
 		    uint32_t mask);

@@ -21,7 +21,7 @@ static bool check_pkey(struct roost_dev *dev, uint8_t port_num, uint16_t index)
 	uint16_t pkey;
 
 	return roost_port_query_pkey(dev, port_num, index, &pkey) == 0 &&
-	       pkey != 0;
+	       !roost_pkey_is_empty(pkey);
 }
 
 static bool check_mtu(struct roost_dev *dev, uint8_t port_num,
@@ -300,6 +300,13 @@ static void apply(struct roost_worker *w, struct roost_qp *qp,
 	roost_worker_publish(w);
 }
 
+/* The device is gone: nothing can be brought to life. */
+static bool is_lost(const struct roost_qp *qp, enum roost_qp_state to)
+{
+	return atomic_load(&qp->dev->failed) && to != ROOST_QPS_ERR &&
+	       to != ROOST_QPS_RESET;
+}
+
 int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *attr,
 		    uint32_t mask)
 {
@@ -317,14 +324,19 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *attr,
 	roost_worker_turn_release(w);
 	if (!allowed)
 		goto unlock;
+	rc = -EIO;
+	if (is_lost(qp, to))
+		goto unlock;
 	rc = get_gear(qp, attr, mask, &gear);
 	if (rc != 0)
 		goto unlock;
 	roost_worker_turn_take(w);
 	/* The worker may have moved it to ERR meanwhile, or to another path. */
 	now = roost_qp_state_get(qp);
-	if ((now == from && is_allowed(qp, from, to, attr, mask)) ||
-	    to == ROOST_QPS_ERR || to == ROOST_QPS_RESET)
+	if (is_lost(qp, to))
+		rc = -EIO;
+	else if ((now == from && is_allowed(qp, from, to, attr, mask)) ||
+		 to == ROOST_QPS_ERR || to == ROOST_QPS_RESET)
 		apply(w, qp, from, to, attr, mask, &gear);
 	else
 		rc = -EINVAL;

@@ -229,7 +229,9 @@ struct roost_qp {
 
 	/* Cold. */
 	struct roost_ctx *ctx;
-	pthread_mutex_t modify_lock; /* one modify at a time */
+	LIST_ENTRY(roost_qp) all_link; /* dev->all.qps */
+	bool dying;                    /* it is in no CQ any more; the turn */
+	pthread_mutex_t modify_lock;   /* one modify at a time */
 	struct roost_qp_attr attr;
 	struct roost_qp_cap cap;
 	uint32_t nb_mcasts; /* groups that it is in; holder of the turn */
@@ -275,7 +277,7 @@ void roost_qp_drop_ahs(struct roost_qp *qp);
 /*
  * Make the path for av: find the source address, resolve the neighbour (this
  * may block), fill the template. Not holding the turn.
- * Returns 0, -EINVAL, -EHOSTUNREACH, -ETIMEDOUT.
+ * Returns 0, -EINVAL, -EIO (the device is gone), -EHOSTUNREACH, -ETIMEDOUT.
  */
 int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 		       uint32_t qpn, uint32_t dest_qpn,

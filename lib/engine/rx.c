@@ -172,6 +172,7 @@ static enum roost_drop deliver_multicast(struct roost_worker *w,
 static void receive(struct roost_worker *w, unsigned int port_index,
 		    const struct roost_frame *frame)
 {
+	struct roost_port *port = &w->dev->ports[port_index];
 	struct roost_pkt pkt;
 	struct roost_qp *qp;
 	enum roost_drop drop;
@@ -184,8 +185,12 @@ static void receive(struct roost_worker *w, unsigned int port_index,
 		if (drop == ROOST_DROP_NONE)
 			drop = deliver(w, qp, port_index, frame, &pkt);
 	}
-	if (drop != ROOST_DROP_NONE)
-		roost_worker_drop(w, drop);
+	if (drop == ROOST_DROP_NONE)
+		return;
+	roost_worker_drop(w, drop);
+	if (drop == ROOST_DROP_PKEY)
+		atomic_fetch_add_explicit(&port->bad_pkeys, 1,
+					  memory_order_relaxed);
 }
 
 void roost_rx_frame(struct roost_worker *w, unsigned int port_index,

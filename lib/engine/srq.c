@@ -104,6 +104,10 @@ int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 		LIST_INSERT_HEAD(&s->cq->srqs, s, cq_link);
 		roost_worker_turn_release(dev->worker);
 	}
+	s->handle = atomic_fetch_add(&dev->next_srq_handle, 1);
+	pthread_mutex_lock(&dev->all.lock);
+	LIST_INSERT_HEAD(&dev->all.srqs, s, all_link);
+	pthread_mutex_unlock(&dev->all.lock);
 	*srq = s;
 	return 0;
 }
@@ -126,6 +130,9 @@ int roost_srq_destroy(struct roost_srq *srq, uint64_t *async_acked)
 		roost_recv_let_go(LIST_FIRST(&srq->takers));
 	roost_worker_turn_release(dev->worker);
 	acked = roost_event_source_fini(&srq->async);
+	pthread_mutex_lock(&dev->all.lock);
+	LIST_REMOVE(srq, all_link);
+	pthread_mutex_unlock(&dev->all.lock);
 	if (async_acked != NULL)
 		*async_acked = acked;
 	if (srq->xrcd != NULL) {

@@ -29,9 +29,11 @@ struct roost_srq {
 	struct roost_queue queue;
 	uint32_t max_wr;
 	uint32_t max_sge;
-	uint32_t num;           /* XRC; 0: none */
-	_Atomic uint32_t limit; /* 0: not armed */
-	_Atomic uint32_t refs;  /* QPs */
+	uint32_t num; /* XRC; 0: none */
+	uint32_t handle;
+	LIST_ENTRY(roost_srq) all_link; /* dev->all.srqs */
+	_Atomic uint32_t limit;         /* 0: not armed */
+	_Atomic uint32_t refs;          /* QPs */
 	/* QPs that have a WQE of it in use; holder of the turn. An XRC SRQ may
 	 * go away before they are done with it.
 	 */

@@ -90,6 +90,9 @@ void roost_ud_receive(struct roost_worker *w, struct roost_qp *qp,
 
 	if (pkt->qkey != qp->attr.qkey) {
 		roost_worker_drop(w, ROOST_DROP_QKEY);
+		atomic_fetch_add_explicit(
+			&qp->dev->ports[qp->attr.port_num - 1].qkey_violations,
+			1, memory_order_relaxed);
 		return;
 	}
 	if (qp->ind_table != NULL) {

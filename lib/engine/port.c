@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * Ports: what programs can ask of them, and what those who stand outside
+ * change, each change with the event that tells of it.
+ */
+
+#include <errno.h>
+
+#include "lib/engine/mig_priv.h"
+#include "lib/engine/qp_priv.h"
+#include "lib/engine/worker_priv.h"
+
+/* ---- what it is --------------------------------------------------------- */
+
+enum roost_mtu roost_port_active_mtu(const struct roost_port *port)
+{
+	enum roost_mtu mtu = ROOST_MTU_4096;
+
+	while (mtu > 0 && roost_mtu_bytes(mtu) + ROOST_IP_OVERHEAD_MAX >
+				  port->ip_mtu_bytes)
+		mtu--;
+	return mtu;
+}
+
+uint16_t roost_port_lid(const struct roost_port *port)
+{
+	if (port->lid != 0)
+		return port->lid;
+	for (unsigned int i = 0; i < port->gid_end; i++)
+		if (roost_gid_is_v4(&port->gids[i]))
+			return (uint16_t)(port->gids[i].b[14] << 8 |
+					  port->gids[i].b[15]);
+	return 0;
+}
+
+int roost_port_query(struct roost_dev *dev, uint8_t port_num,
+		     struct roost_port_attr *attr)
+{
+	const struct roost_port *port = roost_port_of(dev, port_num);
+
+	if (port == NULL)
+		return -EINVAL;
+	pthread_mutex_lock(&dev->lock);
+	*attr = (struct roost_port_attr){
+		.state = port->state,
+		.max_mtu = ROOST_MTU_4096,
+		.active_mtu = roost_port_active_mtu(port),
+		.lid = roost_port_lid(port),
+		.sm_lid = port->sm_lid,
+		.speed_mbps = port->speed_mbps,
+		.gid_len = ROOST_GID_TABLE_LEN,
+		.pkey_len = ROOST_PKEY_TABLE_LEN,
+		.bad_pkey_count = atomic_load(&port->bad_pkeys),
+		.qkey_viol_count = atomic_load(&port->qkey_violations),
+	};
+	pthread_mutex_unlock(&dev->lock);
+	return 0;
+}
+
+int roost_port_query_gid(struct roost_dev *dev, uint8_t port_num,
+			 unsigned int index, struct roost_gid *gid)
+{
+	const struct roost_port *port = roost_port_of(dev, port_num);
+
+	if (port == NULL || index >= ROOST_GID_TABLE_LEN)
+		return -EINVAL;
+	pthread_mutex_lock(&dev->lock);
+	*gid = port->gids[index];
+	pthread_mutex_unlock(&dev->lock);
+	return 0;
+}
+
+int roost_port_query_pkey(struct roost_dev *dev, uint8_t port_num,
+			  unsigned int index, uint16_t *pkey)
+{
+	const struct roost_port *port = roost_port_of(dev, port_num);
+
+	if (port == NULL || index >= ROOST_PKEY_TABLE_LEN)
+		return -EINVAL;
+	pthread_mutex_lock(&dev->lock);
+	*pkey = port->pkeys[index];
+	pthread_mutex_unlock(&dev->lock);
+	return 0;
+}
+
+/* ---- changes ------------------------------------------------------------ */
+
+/* No worker and no reader looks meanwhile. */
+static void change_begin(struct roost_dev *dev)
+{
+	roost_worker_turn_take(dev->worker);
+	pthread_mutex_lock(&dev->lock);
+}
+
+static void change_end(struct roost_dev *dev)
+{
+	pthread_mutex_unlock(&dev->lock);
+	roost_worker_turn_release(dev->worker);
+}
+
+/* Tell every context. Within a change. */
+static void tell(struct roost_dev *dev, const struct roost_port *port,
+		 enum roost_async_event event)
+{
+	unsigned int i = (unsigned int)(port - dev->ports);
+	struct roost_ctx *ctx;
+
+	LIST_FOREACH(ctx, &dev->ctxs, link)
+		roost_event_raise(&ctx->ports[i], event, i + 1);
+}
+
+int roost_port_set_gid(struct roost_dev *dev, uint8_t port_num,
+		       unsigned int index, const struct roost_gid *gid)
+{
+	struct roost_port *port = roost_port_of(dev, port_num);
+	uint16_t lid;
+	int rc = 0;
+
+	if (port == NULL || index >= ROOST_GID_TABLE_LEN)
+		return -EINVAL;
+	change_begin(dev);
+	lid = roost_port_lid(port);
+	if (roost_gid_eq(&port->gids[index], gid))
+		goto end;
+	if (!roost_gid_is_zero(gid) && roost_port_owns(port, gid)) {
+		rc = -EEXIST;
+		goto end;
+	}
+	port->gids[index] = *gid;
+	port->gid_end = ROOST_GID_TABLE_LEN;
+	while (port->gid_end > 0 &&
+	       roost_gid_is_zero(&port->gids[port->gid_end - 1]))
+		port->gid_end--;
+	tell(dev, port, ROOST_EVENT_GID_CHANGE);
+	if (roost_port_lid(port) != lid)
+		tell(dev, port, ROOST_EVENT_LID_CHANGE);
+end:
+	change_end(dev);
+	return rc;
+}
+
+/* Within a change. */
+static void set_state(struct roost_dev *dev, struct roost_port *port,
+		      enum roost_port_state state)
+{
+	enum roost_port_state before = port->state;
+
+	port->state = state;
+	if (before == state)
+		return;
+	if (state == ROOST_PORT_ACTIVE)
+		tell(dev, port, ROOST_EVENT_PORT_ACTIVE);
+	else if (before == ROOST_PORT_ACTIVE)
+		tell(dev, port, ROOST_EVENT_PORT_ERR);
+}
+
+void roost_port_set_link(struct roost_dev *dev, uint8_t port_num,
+			 enum roost_port_state state, uint32_t ip_mtu_bytes,
+			 uint32_t speed_mbps)
+{
+	struct roost_port *port = roost_port_of(dev, port_num);
+
+	if (port == NULL)
+		return;
+	change_begin(dev);
+	port->ip_mtu_bytes = ip_mtu_bytes;
+	port->speed_mbps = speed_mbps;
+	if (!port->removed)
+		set_state(dev, port, state);
+	if (port->state != ROOST_PORT_ACTIVE)
+		roost_mig_port_down(dev, port_num - 1u);
+	change_end(dev);
+}
+
+static bool has_pkey(const struct roost_port *port, uint16_t pkey)
+{
+	for (unsigned int i = 0; i < ROOST_PKEY_TABLE_LEN; i++)
+		if (port->pkeys[i] == pkey)
+			return true;
+	return false;
+}
+
+/* QPs name the entry by its index, and their packets carry what stands there.
+ * Holder of the turn and of all.lock.
+ */
+static void renew_pkeys(struct roost_dev *dev, uint8_t port_num,
+			unsigned int index)
+{
+	struct roost_qp *qp;
+
+	LIST_FOREACH(qp, &dev->all.qps, all_link)
+		if (qp->attr.port_num == port_num &&
+		    qp->attr.pkey_index == index)
+			qp->pkey = dev->ports[port_num - 1].pkeys[index];
+}
+
+int roost_port_set_pkey(struct roost_dev *dev, uint8_t port_num,
+			unsigned int index, uint16_t pkey)
+{
+	struct roost_port *port = roost_port_of(dev, port_num);
+	int rc = 0;
+
+	if (port == NULL || index >= ROOST_PKEY_TABLE_LEN)
+		return -EINVAL;
+	if (roost_pkey_is_empty(pkey))
+		pkey = 0;
+	pthread_mutex_lock(&dev->all.lock);
+	change_begin(dev);
+	if (port->pkeys[index] == pkey)
+		goto end;
+	if (pkey != 0 && has_pkey(port, pkey)) {
+		rc = -EEXIST;
+		goto end;
+	}
+	port->pkeys[index] = pkey;
+	renew_pkeys(dev, port_num, index);
+	tell(dev, port, ROOST_EVENT_PKEY_CHANGE);
+end:
+	change_end(dev);
+	pthread_mutex_unlock(&dev->all.lock);
+	return rc;
+}
+
+int roost_port_set_lid(struct roost_dev *dev, uint8_t port_num, uint16_t lid)
+{
+	struct roost_port *port = roost_port_of(dev, port_num);
+	uint16_t before;
+
+	if (port == NULL)
+		return -EINVAL;
+	change_begin(dev);
+	before = roost_port_lid(port);
+	port->lid = lid;
+	if (roost_port_lid(port) != before)
+		tell(dev, port, ROOST_EVENT_LID_CHANGE);
+	change_end(dev);
+	return 0;
+}
+
+int roost_port_set_sm_lid(struct roost_dev *dev, uint8_t port_num,
+			  uint16_t sm_lid)
+{
+	struct roost_port *port = roost_port_of(dev, port_num);
+
+	if (port == NULL)
+		return -EINVAL;
+	change_begin(dev);
+	if (port->sm_lid != sm_lid) {
+		port->sm_lid = sm_lid;
+		tell(dev, port, ROOST_EVENT_SM_CHANGE);
+	}
+	change_end(dev);
+	return 0;
+}
+
+int roost_port_reregister(struct roost_dev *dev, uint8_t port_num)
+{
+	struct roost_port *port = roost_port_of(dev, port_num);
+
+	if (port == NULL)
+		return -EINVAL;
+	change_begin(dev);
+	tell(dev, port, ROOST_EVENT_CLIENT_REREGISTER);
+	change_end(dev);
+	return 0;
+}
+
+/* ---- the end ------------------------------------------------------------ */
+
+/* Holder of the turn and of all.lock. */
+static void fail_qps(struct roost_dev *dev)
+{
+	struct roost_qp *qp;
+
+	LIST_FOREACH(qp, &dev->all.qps, all_link)
+		if (!qp->dying && roost_qp_state_get(qp) != ROOST_QPS_RESET)
+			roost_qp_to_err(dev->worker, qp, -1);
+	roost_worker_publish(dev->worker);
+}
+
+/* Within a change. Async events are raised by holders of the turn alone, so
+ * that nobody raises one while the channels are hung up.
+ */
+static void fail_ctxs(struct roost_dev *dev, const struct roost_port *port)
+{
+	struct roost_ctx *ctx;
+
+	tell(dev, port, ROOST_EVENT_DEVICE_FATAL);
+	LIST_FOREACH(ctx, &dev->ctxs, link)
+		roost_channel_hang_up(ctx->async);
+}
+
+static bool all_removed(const struct roost_dev *dev)
+{
+	for (unsigned int i = 0; i < dev->nb_ports; i++)
+		if (!dev->ports[i].removed)
+			return false;
+	return true;
+}
+
+void roost_port_remove(struct roost_dev *dev, uint8_t port_num)
+{
+	struct roost_port *port = roost_port_of(dev, port_num);
+
+	if (port == NULL)
+		return;
+	pthread_mutex_lock(&dev->all.lock);
+	change_begin(dev);
+	if (port->removed)
+		goto end;
+	port->removed = true;
+	if (!all_removed(dev)) {
+		set_state(dev, port, ROOST_PORT_DOWN);
+		roost_mig_port_down(dev, port_num - 1u);
+		goto end;
+	}
+	port->state = ROOST_PORT_DOWN;
+	atomic_store(&dev->failed, true);
+	fail_qps(dev);
+	fail_ctxs(dev, port);
+end:
+	change_end(dev);
+	pthread_mutex_unlock(&dev->all.lock);
+}
+
+bool roost_dev_failed(const struct roost_dev *dev)
+{
+	return atomic_load(&dev->failed);
+}
