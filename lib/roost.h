@@ -32,8 +32,8 @@ struct roost_device;
  * Open device number index of the configuration. A device that is open
  * already is shared and counted. On failure one line on stderr has said the
  * cause and the fix.
- * Returns 0; -ENODEV (no such port, wrong devargs), -EBUSY (both ends of a
- * link are taken), -EACCES/-EPERM, -ENOMEM, -EINVAL (configuration).
+ * Returns 0; -ENODEV (no such port, wrong devargs, removed), -EBUSY (both ends
+ * of a link are taken), -EACCES/-EPERM, -ENOMEM, -EINVAL (configuration).
  * Thread: any; blocks while EAL and the port start.
  */
 int roost_device_open(const struct roost_config *config, unsigned int index,

@@ -40,6 +40,9 @@ static struct {
 	.clients = TAILQ_HEAD_INITIALIZER(control.clients),
 };
 
+/* Clients that wait for a descriptor; the others run after every wake, too. */
+#define CLIENT_FDS_MAX 8u
+
 static void run_jobs(void)
 {
 	struct job *job;
@@ -70,21 +73,34 @@ static uint64_t run_clients(void)
 	return next_ns;
 }
 
+static unsigned int client_pollfds(struct pollfd *fds)
+{
+	const struct roost_control_client *c;
+	unsigned int nb = 0;
+
+	TAILQ_FOREACH(c, &control.clients, link)
+		if (c->events && nb < CLIENT_FDS_MAX)
+			fds[nb++] = (struct pollfd){ .fd = c->fd,
+						     .events = c->events };
+	return nb;
+}
+
 static void wait_until(uint64_t until_ns)
 {
-	struct pollfd fds[ROOST_INTR_GATE_FDS_MAX + 1];
+	struct pollfd fds[ROOST_INTR_GATE_FDS_MAX + CLIENT_FDS_MAX + 1];
 	struct timespec timeout;
 	uint64_t now_ns, wait_ns, tokens;
-	unsigned int nb;
+	unsigned int nb, nb_clients;
 
 	fds[0] = (struct pollfd){ .fd = control.wake_fd, .events = POLLIN };
 	nb = roost_intr_gate_pollfds(fds + 1);
+	nb_clients = client_pollfds(fds + 1 + nb);
 	now_ns = roost_now_ns();
 	wait_ns = until_ns > now_ns ? until_ns - now_ns : 0;
 	timeout.tv_sec = (time_t)(wait_ns / 1000000000u);
 	timeout.tv_nsec = (long)(wait_ns % 1000000000u);
-	if (ppoll(fds, nb + 1, until_ns == UINT64_MAX ? NULL : &timeout,
-		  NULL) <= 0)
+	if (ppoll(fds, nb + nb_clients + 1,
+		  until_ns == UINT64_MAX ? NULL : &timeout, NULL) <= 0)
 		return;
 	if (fds[0].revents)
 		while (read(control.wake_fd, &tokens, sizeof(tokens)) > 0)

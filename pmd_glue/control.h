@@ -23,6 +23,11 @@ struct roost_control_client {
 	 */
 	uint64_t (*run)(void *ctx, uint64_t now_ns);
 	void *ctx;
+	/* Wakes the thread when it has one of these events of poll(2); with
+	 * events 0 there is no descriptor.
+	 */
+	int fd;
+	short events;
 	TAILQ_ENTRY(roost_control_client) link;
 };
 

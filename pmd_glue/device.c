@@ -16,6 +16,9 @@
 
 #include "lib/config/config.h"
 #include "pmd_glue/control.h"
+#include "pmd_glue/ctl.h"
+#include "pmd_glue/ctl_telemetry.h"
+#include "pmd_glue/device.h"
 #include "pmd_glue/eal.h"
 #include "pmd_glue/gid_table.h"
 #include "pmd_glue/report.h"
@@ -35,6 +38,7 @@ struct roost_device {
 	unsigned int nb_stations;
 	struct roost_station stations[ROOST_DEVICE_PORTS_MAX]; /* its ports */
 	struct roost_control_client client;
+	struct roost_ctl_device ctl;
 	LIST_ENTRY(roost_device) link; /* under devices.lock */
 };
 
@@ -270,6 +274,11 @@ static int open_device(void *arg)
 		.ctx = d,
 	};
 	roost_control_add(&d->client);
+	d->ctl = (struct roost_ctl_device){ .dev = d->dev };
+	for (unsigned int i = 0; i < d->nb_stations; i++)
+		d->ctl.stations[i] = &d->stations[i];
+	roost_ctl_add(&d->ctl);
+	roost_ctl_telemetry_register();
 	return 0;
 stop_turner:
 	stop_turner(d);
@@ -285,6 +294,7 @@ static int close_device(void *arg)
 {
 	struct roost_device *d = arg;
 
+	roost_ctl_remove(&d->ctl);
 	roost_control_remove(&d->client);
 	for (unsigned int i = 0; i < d->nb_stations; i++)
 		roost_station_farewell(&d->stations[i]);
@@ -357,7 +367,13 @@ int roost_device_open(const struct roost_config *config, unsigned int index,
 	}
 	pthread_mutex_lock(&devices.lock);
 	d = find(index);
-	if (d) {
+	if (d && roost_dev_failed(d->dev)) {
+		roost_report("device roost%u: its port was removed while the "
+			     "program ran; start the program again when it is "
+			     "back",
+			     index);
+		ret = -ENODEV;
+	} else if (d) {
 		d->refs++;
 		*device = d;
 	} else {
@@ -396,6 +412,17 @@ __attribute__((destructor)) static void answer_at_exit(void)
 		if (d->opener == getpid())
 			roost_turner_settle(d->turner);
 	pthread_mutex_unlock(&devices.lock);
+}
+
+int roost_device_call(int (*fn)(void *arg), void *arg)
+{
+	int ret = -ENODEV;
+
+	pthread_mutex_lock(&devices.lock);
+	if (!LIST_EMPTY(&devices.list))
+		ret = roost_control_call(fn, arg);
+	pthread_mutex_unlock(&devices.lock);
+	return ret;
 }
 
 struct roost_dev *roost_device_dev(struct roost_device *device)

@@ -17,7 +17,6 @@
 #include <rte_mbuf.h>
 
 #include "lib/engine/worker.h"
-#include "pmd_glue/control.h"
 #include "pmd_glue/eal.h"
 #include "pmd_glue/ethport_priv.h"
 #include "pmd_glue/kif.h"
@@ -48,6 +47,10 @@ uint16_t roost_ethport_rx(struct roost_ethport *port, struct rte_mbuf **pkts,
 	if (!port->started)
 		return 0;
 	n = rte_eth_rx_burst(port->id, 0, pkts, n);
+	if (port->admin_down) {
+		rte_pktmbuf_free_bulk(pkts, n);
+		return 0;
+	}
 	for (uint16_t i = 0; i < n; i++)
 		if (pkts[i]->nb_segs > 1)
 			return keep_whole(pkts, n);
@@ -69,11 +72,12 @@ static bool may_take_later(struct roost_ethport *port)
 uint16_t roost_ethport_tx(struct roost_ethport *port, struct rte_mbuf **pkts,
 			  uint16_t n)
 {
+	bool open = port->started && !port->admin_down;
 	uint16_t sent = 0;
 
-	if (port->started)
+	if (open)
 		sent = rte_eth_tx_burst(port->id, 0, pkts, n);
-	if (sent < n && (!port->started || !may_take_later(port))) {
+	if (sent < n && (!open || !may_take_later(port))) {
 		rte_pktmbuf_free_bulk(pkts + sent, n - sent);
 		sent = n;
 	}
@@ -105,6 +109,8 @@ void roost_ethport_disarm(void *ctx)
 	struct roost_ethport *port = ctx;
 	struct rte_epoll_event event;
 
+	if (!port->started)
+		return;
 	rte_eth_dev_rx_intr_disable(port->id, 0);
 	rte_epoll_wait(port->epoll_fd, &event, 1, 0); /* takes its tokens */
 }
@@ -140,14 +146,6 @@ void roost_ethport_leave(struct roost_ethport *port)
 		roost_rt_signals_show();
 	if (port->driver->gated_library)
 		roost_intr_gate_leave();
-}
-
-int roost_ethport_lsc(uint16_t id __rte_unused,
-		      enum rte_eth_event_type type __rte_unused,
-		      void *arg __rte_unused, void *ret __rte_unused)
-{
-	roost_control_wake();
-	return 0;
 }
 
 void roost_ethport_plug_out(struct roost_ethport *port)
@@ -200,18 +198,18 @@ int roost_ethport_start(struct roost_ethport *port, uint64_t now_ns)
 	return 0;
 }
 
-void roost_ethport_close(struct roost_ethport *port)
+/* ---- the end ------------------------------------------------------------ */
+
+void roost_ethport_unplug(struct roost_ethport *port)
 {
+	if (port->gone)
+		return;
+	port->gone = true;
 	port->gate.worker = NULL;
-	if (port->has_lsc)
-		rte_eth_dev_callback_unregister(port->id,
-						RTE_ETH_EVENT_INTR_LSC,
-						roost_ethport_lsc, NULL);
-	if (port->epoll_fd >= 0) {
+	roost_ethport_listen_no_more(port);
+	if (port->epoll_fd >= 0)
 		rte_eth_dev_rx_intr_ctl_q(port->id, 0, port->epoll_fd,
 					  RTE_INTR_EVENT_DEL, NULL);
-		close(port->epoll_fd);
-	}
 	roost_ethport_enter(port);
 	rte_eth_dev_stop(port->id);
 	roost_ethport_leave(port);
@@ -220,6 +218,14 @@ void roost_ethport_close(struct roost_ethport *port)
 	roost_ethport_plug_out(port);
 	if (port->driver->gated_library)
 		roost_intr_owner_close(&port->gate);
+}
+
+void roost_ethport_close(struct roost_ethport *port)
+{
+	roost_ethport_unplug(port);
+	/* Not before: the worker's thread may have slept on it. */
+	if (port->epoll_fd >= 0)
+		close(port->epoll_fd);
 	if (port->groups_fd >= 0)
 		close(port->groups_fd);
 }
@@ -235,14 +241,18 @@ void roost_ethport_link(struct roost_ethport *port,
 	struct rte_eth_link eth = { 0 };
 	struct roost_kif kif;
 
-	rte_eth_link_get_nowait(port->id, &eth);
-	link->carrier = port->started && eth.link_status == RTE_ETH_LINK_UP;
+	if (!port->gone)
+		rte_eth_link_get_nowait(port->id, &eth);
+	link->carrier = port->started && !port->admin_down &&
+			eth.link_status == RTE_ETH_LINK_UP;
 	if (port->kernel == ROOST_KERNEL_SHARES)
 		link->carrier = link->carrier &&
 				roost_kif_read(port->iface, &kif) == 0 &&
 				kif.running;
-	link->state = link->carrier || port->conf.is_link ? ROOST_PORT_ACTIVE
-							  : ROOST_PORT_DOWN;
+	link->state = ROOST_PORT_DOWN;
+	if (link->carrier ||
+	    (port->conf.is_link && !port->admin_down && !port->gone))
+		link->state = ROOST_PORT_ACTIVE;
 	link->speed_mbps = eth.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN
 				   ? 0
 				   : eth.link_speed;
@@ -252,7 +262,7 @@ void roost_ethport_link(struct roost_ethport *port,
 
 uint64_t roost_ethport_reconnect(struct roost_ethport *port, uint64_t now_ns)
 {
-	if (!port->is_memif_client)
+	if (!port->is_memif_client || port->gone)
 		return UINT64_MAX;
 	if (roost_intr_owner_is_busy(&port->gate)) {
 		/* It has a control socket; that alone is no success yet. */

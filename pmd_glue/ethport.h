@@ -8,6 +8,9 @@
  * One DPDK port: plugged in by its devargs, configured, started, watched,
  * given back. Also the two bursts that a worker calls.
  *
+ * It can go before it is closed: unplugged by its driver, by its kernel, or on
+ * demand. What is left then answers all calls and moves nothing.
+ *
  * A memif client does not look for its server by itself: while it has no
  * connection, the port is restarted now and then until there is one.
  *
@@ -25,6 +28,7 @@
 
 struct rte_mbuf;
 struct rte_mempool;
+struct roost_worker;
 
 #define ROOST_ETHPORT_FULL_DEVARGS_MAX (ROOST_DEVARGS_MAX + 128)
 
@@ -42,6 +46,7 @@ struct roost_ethport {
 	char devargs[ROOST_ETHPORT_FULL_DEVARGS_MAX];
 	enum roost_driver_kernel kernel;
 	char iface[IFNAMSIZ]; /* the kernel's, or empty */
+	unsigned int ifindex; /* of it; 0: not known */
 	uint16_t id;
 	bool was_there;    /* the application had plugged it in */
 	uint64_t owner_id; /* ethdev's ownership */
@@ -53,8 +58,13 @@ struct roost_ethport {
 	bool has_lsc;
 	bool is_memif_client;
 	struct roost_intr_owner gate; /* if driver->gated_library */
-	/* Changes while somebody holds the turn. */
+	/* Change while somebody holds the turn. */
 	bool started;
+	bool admin_down; /* frames are neither sent nor taken */
+	bool gone;       /* unplugged; the id may be another port's */
+	/* What the driver said; writer: EAL's thread. */
+	atomic_bool wants_removal;
+	atomic_bool wants_reset;
 	/* Writer: the control thread. */
 	atomic_bool carrier;
 	uint64_t retry_at_ns;
@@ -72,6 +82,15 @@ int roost_ethport_open(struct roost_ethport *port,
  * what the driver says, reported.
  */
 int roost_ethport_start(struct roost_ethport *port, uint64_t now_ns);
+/* Unplug it while it is open, for good. Holder of the turn of its worker. */
+void roost_ethport_unplug(struct roost_ethport *port);
+/* Is it there? Looks at what the driver said and at the kernel's interface. */
+bool roost_ethport_is_there(struct roost_ethport *port);
+/* The driver wants a reset: make one, and start again. Takes the worker's
+ * turn. Returns 0, or what the driver says.
+ */
+int roost_ethport_reset(struct roost_ethport *port,
+			struct roost_worker *worker);
 /* No worker uses it any more. The pool stays: others may hold packets. */
 void roost_ethport_close(struct roost_ethport *port);
 /* All packets are back. */
@@ -80,7 +99,9 @@ void roost_ethport_free_pool(struct roost_ethport *port);
 /* What is known of the link now. */
 struct roost_ethport_link {
 	enum roost_port_state state;
-	bool carrier;        /* state ACTIVE does not need one on a link */
+	bool carrier;        /* state ACTIVE does not need one on a link: it is
+			      * plugged in, as into a switch, whether another
+			      * is or not */
 	uint32_t speed_mbps; /* 0: not known */
 };
 void roost_ethport_link(struct roost_ethport *port,

@@ -246,7 +246,7 @@ static int configure_with(struct roost_ethport *port, bool rx_interrupts)
 				      NULL);
 }
 
-static int configure(struct roost_ethport *port)
+int roost_ethport_configure(struct roost_ethport *port)
 {
 	int ret = -ENOTSUP;
 
@@ -262,12 +262,8 @@ static int configure(struct roost_ethport *port)
 				     *roost_eal_log_first()
 					     ? roost_eal_log_first()
 					     : strerror(-ret));
-		return ret;
 	}
-	if (port->has_lsc)
-		rte_eth_dev_callback_register(port->id, RTE_ETH_EVENT_INTR_LSC,
-					      roost_ethport_lsc, NULL);
-	return 0;
+	return ret;
 }
 
 /* ---- MTU --------------------------------------------------------------- */
@@ -399,14 +395,18 @@ int roost_ethport_open(struct roost_ethport *port,
 	ret = make_pool(port);
 	if (ret)
 		goto disown;
-	ret = configure(port);
+	ret = roost_ethport_configure(port);
 	if (ret)
 		goto free_pool;
 	ret = set_mtu(port);
 	if (!ret)
 		ret = find_mac(port);
-	if (!ret)
+	if (!ret) {
+		if (port->iface[0])
+			port->ifindex = if_nametoindex(port->iface);
+		roost_ethport_listen(port);
 		return 0;
+	}
 free_pool:
 	rte_mempool_free(port->pool);
 disown:

@@ -29,8 +29,13 @@ void roost_ethport_leave(struct roost_ethport *port);
  */
 void roost_ethport_plug_out(struct roost_ethport *port);
 
-/* For RTE_ETH_EVENT_INTR_LSC. Thread: EAL's. */
-int roost_ethport_lsc(uint16_t id, enum rte_eth_event_type type, void *arg,
-		      void *ret);
+/* Queues, and whatever the port forgets by a reset. Returns 0, or what the
+ * driver says, reported.
+ */
+int roost_ethport_configure(struct roost_ethport *port);
+
+/* Hear what the driver has to say from now on, and no longer. */
+void roost_ethport_listen(struct roost_ethport *port);
+void roost_ethport_listen_no_more(struct roost_ethport *port);
 
 #endif

@@ -36,7 +36,7 @@ static int set_list(const struct roost_groups *groups)
 /* A driver that can do neither does not filter. */
 static void set_filter(const struct roost_groups *groups)
 {
-	if (groups->port->kernel != ROOST_KERNEL_NONE)
+	if (groups->port->kernel != ROOST_KERNEL_NONE || groups->port->gone)
 		return;
 	if (set_list(groups) == 0)
 		rte_eth_allmulticast_disable(groups->port->id);
@@ -55,10 +55,9 @@ static bool is_own(const struct roost_groups *groups,
 	return false;
 }
 
-static void add_own(struct roost_groups *groups,
-		    const struct roost_groups_conf *conf,
-		    const struct roost_gid *addr)
+static void add_own(struct roost_groups *groups, const struct roost_gid *addr)
 {
+	const struct roost_groups_conf *conf = &groups->conf;
 	struct roost_gid group = roost_nd_solicited_node(addr);
 
 	if (roost_gid_is_v4(addr) || is_own(groups, &group) ||
@@ -68,20 +67,21 @@ static void add_own(struct roost_groups *groups,
 	groups->own[groups->nb_own++] = group;
 }
 
-static void find_own(struct roost_groups *groups,
-		     const struct roost_groups_conf *conf)
+static void find_own(struct roost_groups *groups)
 {
+	const struct roost_groups_conf *conf = &groups->conf;
 	static const uint8_t all_systems[4] = { 224, 0, 0, 1 };
 	static const struct roost_gid all_nodes = {
 		.b = { [0] = 0xff, [1] = 0x02, [15] = 0x01 },
 	};
 	struct roost_gid link_local = roost_gid_link_local(conf->port->mac);
 
+	groups->nb_own = 0;
 	groups->own[groups->nb_own++] = roost_gid_from_v4(all_systems);
 	groups->own[groups->nb_own++] = all_nodes;
-	add_own(groups, conf, &link_local);
+	add_own(groups, &link_local);
 	for (unsigned int i = 0; i < conf->addrs->nb; i++)
-		add_own(groups, conf, &conf->addrs->v[i].gid);
+		add_own(groups, &conf->addrs->v[i].gid);
 }
 
 /* ---- life -------------------------------------------------------------- */
@@ -107,8 +107,8 @@ int roost_groups_create(struct roost_groups *groups,
 		.ctx = conf->ctx,
 	};
 
-	*groups = (struct roost_groups){ .port = conf->port };
-	find_own(groups, conf);
+	*groups = (struct roost_groups){ .port = conf->port, .conf = *conf };
+	find_own(groups);
 	memcpy(mconf.mac, conf->port->mac, sizeof(mconf.mac));
 	/* The times need not be secret, only unlike those of others. */
 	if (getrandom(&mconf.seed, sizeof(mconf.seed), GRND_NONBLOCK) < 0)
@@ -129,6 +129,25 @@ void roost_groups_start(struct roost_groups *groups, uint64_t now_ns)
 	for (unsigned int i = 0; i < groups->nb_own; i++)
 		roost_membership_join(groups->membership, &groups->own[i],
 				      now_ns);
+	set_filter(groups);
+}
+
+void roost_groups_readdress(struct roost_groups *groups, uint64_t now_ns)
+{
+	struct roost_gid before[ROOST_GROUPS_OWN_MAX];
+	unsigned int nb_before = groups->nb_own;
+
+	memcpy(before, groups->own, sizeof(before));
+	find_own(groups);
+	for (unsigned int i = 0; i < nb_before; i++)
+		if (!is_own(groups, &before[i]))
+			roost_membership_leave(groups->membership, &before[i],
+					       now_ns);
+	for (unsigned int i = 0; i < groups->nb_own; i++)
+		roost_membership_join(groups->membership, &groups->own[i],
+				      now_ns);
+	roost_membership_set_ipv4(groups->membership,
+				  first_v4(groups->conf.addrs));
 	set_filter(groups);
 }
 

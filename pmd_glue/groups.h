@@ -34,17 +34,9 @@ struct roost_membership;
 /* All hosts of both families, link-local address, configured addresses. */
 #define ROOST_GROUPS_OWN_MAX (ROOST_PORT_IPS_MAX + 3)
 
-struct roost_groups {
-	const struct roost_ethport *port;
-	struct roost_membership *membership;
-	/* Of the host; joined from start to end. */
-	struct roost_gid own[ROOST_GROUPS_OWN_MAX];
-	unsigned int nb_own;
-};
-
 struct roost_groups_conf {
-	const struct roost_ethport *port; /* open; borrowed */
-	const struct roost_prefixes *addrs;
+	const struct roost_ethport *port;   /* open; borrowed */
+	const struct roost_prefixes *addrs; /* borrowed */
 	/* Does a kernel answer for this address? Then the group that goes with
 	 * it is the kernel's.
 	 */
@@ -54,6 +46,15 @@ struct roost_groups_conf {
 	void *ctx;
 };
 
+struct roost_groups {
+	const struct roost_ethport *port;
+	struct roost_membership *membership;
+	struct roost_groups_conf conf;
+	/* Of the host; joined from start to end. */
+	struct roost_gid own[ROOST_GROUPS_OWN_MAX];
+	unsigned int nb_own;
+};
+
 /* Returns 0, -ENOMEM. */
 int roost_groups_create(struct roost_groups *groups,
 			const struct roost_groups_conf *conf);
@@ -61,6 +62,9 @@ void roost_groups_destroy(struct roost_groups *groups);
 
 /* The port has started: join the host's groups. */
 void roost_groups_start(struct roost_groups *groups, uint64_t now_ns);
+
+/* The addresses have changed: the groups that go with them do, too. */
+void roost_groups_readdress(struct roost_groups *groups, uint64_t now_ns);
 
 /*
  * As mcast_join and mcast_leave of struct roost_port_io: when join returns,

@@ -26,7 +26,8 @@ static const struct roost_gid all_nodes = {
 };
 
 struct roost_host {
-	struct roost_host_conf conf; /* constant */
+	struct roost_host_conf conf; /* constant, but for its addresses: writer
+				      * the control thread, under the lock */
 	struct roost_gid link_local; /* constant */
 	struct roost_neigh self;     /* constant: an address of our own */
 	pthread_mutex_t lock;        /* around the cache */
@@ -299,14 +300,15 @@ int roost_host_resolve(struct roost_host *host, const struct roost_gid *sgid,
 	struct roost_gid hop;
 	int ret;
 
+	pthread_mutex_lock(&host->lock);
 	if (is_ours(host, dgid)) {
 		*neigh = &host->self;
-		return 0;
+		ret = 0;
+		goto unlock;
 	}
 	ret = roost_route_next_hop(&host->conf.routes, sgid, dgid, &hop);
 	if (ret)
-		return ret;
-	pthread_mutex_lock(&host->lock);
+		goto unlock;
 	ret = roost_neigh_get(host->neighs, &hop, now_ns, neigh);
 	if (ret)
 		goto unlock;
@@ -356,6 +358,20 @@ void roost_host_link_up(struct roost_host *host, uint64_t now_ns)
 	pthread_mutex_lock(&host->lock);
 	roost_neigh_link_up(host->neighs, now_ns);
 	pthread_mutex_unlock(&host->lock);
+}
+
+void roost_host_set_addrs(struct roost_host *host,
+			  const struct roost_prefixes *addrs)
+{
+	struct roost_prefixes *own = &host->conf.routes.on_link;
+	struct roost_prefixes before = *own;
+
+	pthread_mutex_lock(&host->lock);
+	*own = *addrs;
+	pthread_mutex_unlock(&host->lock);
+	for (unsigned int i = 0; i < addrs->nb; i++)
+		if (roost_prefixes_find(&before, &addrs->v[i].gid) == before.nb)
+			announce(host, &addrs->v[i].gid);
 }
 
 /* ---- life -------------------------------------------------------------- */

@@ -68,6 +68,11 @@ void roost_host_input(struct roost_host *host, uint8_t *frame, size_t len_bytes,
  * Thread: the control thread.
  */
 uint64_t roost_host_tick(struct roost_host *host, uint64_t now_ns);
+/* The port has these addresses from here on; new ones are announced.
+ * Thread: the control thread.
+ */
+void roost_host_set_addrs(struct roost_host *host,
+			  const struct roost_prefixes *addrs);
 /* The link is there: tell the neighbours our addresses, ask open questions
  * again. Thread: the control thread.
  */

@@ -429,6 +429,12 @@ unsigned int roost_membership_macs(const struct roost_membership *m,
 	return nb > max ? nb : add_macs(&m->v6, macs, nb, max);
 }
 
+void roost_membership_set_ipv4(struct roost_membership *m,
+			       struct roost_gid ipv4)
+{
+	m->v4.self.ip = ipv4;
+}
+
 /* ---- life -------------------------------------------------------------- */
 
 static void init(struct roost_group_family *f,

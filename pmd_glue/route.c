@@ -26,6 +26,16 @@ static bool is_on_link(const struct roost_prefixes *on_link,
 	return false;
 }
 
+unsigned int roost_prefixes_find(const struct roost_prefixes *prefixes,
+				 const struct roost_gid *addr)
+{
+	unsigned int i = 0;
+
+	while (i < prefixes->nb && !roost_gid_eq(&prefixes->v[i].gid, addr))
+		i++;
+	return i;
+}
+
 int roost_route_next_hop(const struct roost_routes *routes,
 			 const struct roost_gid *sgid,
 			 const struct roost_gid *dgid, struct roost_gid *hop)

@@ -16,6 +16,10 @@ struct roost_routes {
 	struct roost_gateways gw;
 };
 
+/* The place of an address among others; their number: it is none of them. */
+unsigned int roost_prefixes_find(const struct roost_prefixes *prefixes,
+				 const struct roost_gid *addr);
+
 /*
  * The next hop from sgid to dgid. Link-local destinations are always on the
  * link. Returns 0, or -EHOSTUNREACH: no subnet has it and there is no gateway

@@ -179,6 +179,8 @@ static void find_addrs(struct roost_station *s,
 	} else if (s->port.kernel == ROOST_KERNEL_SHARES) {
 		int ret = roost_kif_addrs(s->port.iface, &s->addrs);
 
+		s->follows_kernel = ret == 0;
+		s->followed = s->addrs;
 		if (ret)
 			roost_report("%s: cannot read the addresses of \"%s\": "
 				     "%s; give them with ip",
@@ -289,8 +291,7 @@ static void tell_link(struct roost_station *s,
 	roost_turner_kick(s->turner);
 }
 
-/* Look at the link and tell who wants to know. */
-static void watch_link(struct roost_station *s, uint64_t now_ns)
+void roost_station_watch_link(struct roost_station *s, uint64_t now_ns)
 {
 	struct roost_ethport_link link;
 	bool had_carrier = s->last_link.carrier;
@@ -329,7 +330,7 @@ int roost_station_start(struct roost_station *s, struct roost_dev *dev,
 	for (unsigned int i = 0; i < nb; i++)
 		roost_port_set_gid(dev, port_num, i, &gids[i]);
 	roost_groups_start(&s->groups, now_ns);
-	watch_link(s, now_ns);
+	roost_station_watch_link(s, now_ns);
 	return 0;
 }
 
@@ -357,16 +358,17 @@ static void hear_punts(struct roost_station *s, uint64_t now_ns)
 
 uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
 {
-	uint64_t retry_at_ns, report_at_ns, next_ns;
+	uint64_t retry_at_ns, report_at_ns, follow_at_ns, next_ns;
 
 	hear_punts(s, now_ns);
+	follow_at_ns = roost_station_follow(s, now_ns);
 	retry_at_ns = roost_ethport_reconnect(&s->port, now_ns);
 	/* Where asking costs nothing, ask after every wake: it may have been
 	 * the driver's.
 	 */
 	if (now_ns >= s->watch_at_ns || s->port.has_lsc ||
 	    s->port.driver->gated_library)
-		watch_link(s, now_ns);
+		roost_station_watch_link(s, now_ns);
 	if (s->has_link)
 		roost_link_serve(&s->link);
 	next_ns = roost_host_tick(s->host, now_ns);
@@ -379,6 +381,8 @@ uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
 		next_ns = now_ns;
 	if (retry_at_ns < next_ns)
 		next_ns = retry_at_ns;
+	if (follow_at_ns < next_ns)
+		next_ns = follow_at_ns;
 	return s->watch_at_ns < next_ns ? s->watch_at_ns : next_ns;
 }
 

@@ -40,6 +40,12 @@ struct roost_station {
 	struct roost_groups groups;
 	struct rte_ring *punts; /* worker to control thread */
 	struct roost_prefixes addrs;
+	/* Nobody gave it addresses: it has those of the kernel's interface, as
+	 * they were last seen here, and what was added besides.
+	 */
+	bool follows_kernel;
+	struct roost_prefixes followed;
+	uint64_t follow_at_ns; /* when to look again */
 	/* From start on. */
 	struct roost_dev *dev;
 	struct roost_worker *worker;
@@ -70,6 +76,31 @@ int roost_station_start(struct roost_station *s, struct roost_dev *dev,
 
 /* Do what is due. Returns when to call again. */
 uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns);
+
+/*
+ * What is done to a port from outside (station_admin.c). An error changes
+ * nothing.
+ */
+
+/* Administratively up or down; down, the port has no carrier. */
+void roost_station_set_admin(struct roost_station *s, bool up);
+/* An address with its subnet. Returns 0; -EEXIST (it has it), -ENOSPC. */
+int roost_station_add_addr(struct roost_station *s,
+			   const struct roost_prefix *prefix);
+/* Returns 0, -ENOENT (it does not have it, or by its MAC address). */
+int roost_station_del_addr(struct roost_station *s,
+			   const struct roost_gid *addr);
+/* Unplug the port for good; why: for the one line on stderr. Does nothing the
+ * second time.
+ */
+void roost_station_remove(struct roost_station *s, const char *why);
+
+/* Do what the port, its driver and its kernel have brought about since; part
+ * of run. Returns when to call again.
+ */
+uint64_t roost_station_follow(struct roost_station *s, uint64_t now_ns);
+/* Look at the link and tell who wants to know; part of run. */
+void roost_station_watch_link(struct roost_station *s, uint64_t now_ns);
 
 /* Leave all groups while there is a turner; takes the worker's turn. */
 void roost_station_farewell(struct roost_station *s);

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "pmd_glue/ctl_row.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/config/addr.h"
+
+static const char *const qp_types[] = {
+	[ROOST_QPT_RC] = "RC",
+	[ROOST_QPT_UC] = "UC",
+	[ROOST_QPT_UD] = "UD",
+	[ROOST_QPT_XRC_INI] = "XRC_SEND",
+	[ROOST_QPT_XRC_TGT] = "XRC_RECV",
+};
+
+static const char *const qp_states[] = {
+	[ROOST_QPS_RESET] = "RESET", [ROOST_QPS_INIT] = "INIT",
+	[ROOST_QPS_RTR] = "RTR",     [ROOST_QPS_RTS] = "RTS",
+	[ROOST_QPS_SQD] = "SQD",     [ROOST_QPS_SQE] = "SQE",
+	[ROOST_QPS_ERR] = "ERR",
+};
+
+static const char *const port_states[] = {
+	[0] = "NOP",
+	[ROOST_PORT_DOWN] = "DOWN",
+	[ROOST_PORT_INIT] = "INIT",
+	[ROOST_PORT_ARMED] = "ARMED",
+	[ROOST_PORT_ACTIVE] = "ACTIVE",
+};
+
+static const char *const armed[] = {
+	[ROOST_ARMED_NOT] = "no",
+	[ROOST_ARMED_SOLICITED] = "solicited",
+	[ROOST_ARMED_ANY] = "any",
+};
+
+#define FIELD(row, field_kind, field, field_name)                              \
+	{                                                                      \
+		.name = field_name, .kind = ROOST_FIELD_##field_kind,          \
+		.offset = offsetof(struct row, field)                          \
+	}
+#define ENUM(row, field, field_name, field_names)                              \
+	{                                                                      \
+		.name = field_name, .kind = ROOST_FIELD_ENUM,                  \
+		.offset = offsetof(struct row, field), .names = field_names    \
+	}
+#define END                                                                    \
+	{                                                                      \
+		.name = NULL                                                   \
+	}
+
+const struct roost_field roost_device_fields[] = {
+	FIELD(roost_device_row, TEXT, name, "name"),
+	FIELD(roost_device_row, TEXT, node_guid, "node_guid"),
+	FIELD(roost_device_row, BOOL, view.removed, "removed"),
+	FIELD(roost_device_row, U32, view.contexts, "contexts"),
+	FIELD(roost_device_row, U32, view.qps, "qp_count"),
+	FIELD(roost_device_row, U32, view.cqs, "cq_count"),
+	FIELD(roost_device_row, U32, view.srqs, "srq_count"),
+	FIELD(roost_device_row, U32, view.mrs, "mr_count"),
+	FIELD(roost_device_row, U32, view.mws, "mw_count"),
+	END,
+};
+
+const struct roost_field roost_port_fields[] = {
+	FIELD(roost_port_row, U8, num, "port"),
+	FIELD(roost_port_row, TEXT, label, "label"),
+	ENUM(roost_port_row, state, "state", port_states),
+	FIELD(roost_port_row, BOOL, admin_up, "admin_up"),
+	FIELD(roost_port_row, BOOL, carrier, "carrier"),
+	FIELD(roost_port_row, BOOL, removed, "removed"),
+	FIELD(roost_port_row, U32, mtu_bytes, "mtu"),
+	FIELD(roost_port_row, U32, path_mtu_bytes, "path_mtu"),
+	FIELD(roost_port_row, U32, speed_mbps, "speed_mbps"),
+	FIELD(roost_port_row, U16, lid, "lid"),
+	FIELD(roost_port_row, U16, sm_lid, "sm_lid"),
+	FIELD(roost_port_row, U32, bad_pkeys, "bad_pkeys"),
+	FIELD(roost_port_row, U32, qkey_violations, "qkey_violations"),
+	END,
+};
+
+const struct roost_field roost_gid_fields[] = {
+	FIELD(roost_gid_row, U32, index, "index"),
+	FIELD(roost_gid_row, GID, gid, "gid"),
+	END,
+};
+
+const struct roost_field roost_pkey_fields[] = {
+	FIELD(roost_pkey_row, U32, index, "index"),
+	FIELD(roost_pkey_row, HEX, pkey, "pkey"),
+	END,
+};
+
+const struct roost_field roost_qp_fields[] = {
+	FIELD(roost_qp_view, U32, qpn, "qpn"),
+	ENUM(roost_qp_view, type, "type", qp_types),
+	ENUM(roost_qp_view, state, "state", qp_states),
+	FIELD(roost_qp_view, U8, port_num, "port"),
+	FIELD(roost_qp_view, U32, dest_qpn, "dest_qpn"),
+	FIELD(roost_qp_view, GID, sgid, "sgid"),
+	FIELD(roost_qp_view, GID, dgid, "dgid"),
+	FIELD(roost_qp_view, U32, mtu_bytes, "mtu"),
+	FIELD(roost_qp_view, HEX, pkey, "pkey"),
+	FIELD(roost_qp_view, U32, next_psn, "next_psn"),
+	FIELD(roost_qp_view, U32, oldest_unacked_psn, "oldest_unacked_psn"),
+	FIELD(roost_qp_view, U32, expected_psn, "expected_psn"),
+	FIELD(roost_qp_view, U32, sends_posted, "sends_posted"),
+	FIELD(roost_qp_view, U32, recvs_posted, "recvs_posted"),
+	FIELD(roost_qp_view, U8, retries_left, "retries_left"),
+	FIELD(roost_qp_view, U8, rnr_retries_left, "rnr_retries_left"),
+	FIELD(roost_qp_view, U32, send_cq, "send_cq"),
+	FIELD(roost_qp_view, U32, recv_cq, "recv_cq"),
+	FIELD(roost_qp_view, U32, srq, "srq"),
+	FIELD(roost_qp_view, U64, async.unacked, "unacked_async_events"),
+	FIELD(roost_qp_view, BOOL, async.finishing, "destroy_waits"),
+	END,
+};
+
+const struct roost_field roost_cq_fields[] = {
+	FIELD(roost_cq_view, U32, handle, "cq"),
+	FIELD(roost_cq_view, U32, entries, "entries"),
+	FIELD(roost_cq_view, U32, waiting, "waiting"),
+	FIELD(roost_cq_view, U32, users, "users"),
+	ENUM(roost_cq_view, armed, "armed", armed),
+	FIELD(roost_cq_view, BOOL, overrun, "overrun"),
+	FIELD(roost_cq_view, U64, comp.reported, "events_read"),
+	FIELD(roost_cq_view, U64, comp.unacked, "unacked_events"),
+	FIELD(roost_cq_view, U64, async.unacked, "unacked_async_events"),
+	FIELD(roost_cq_view, BOOL, finishing, "destroy_waits"),
+	END,
+};
+
+const struct roost_field roost_srq_fields[] = {
+	FIELD(roost_srq_view, U32, handle, "srq"),
+	FIELD(roost_srq_view, U32, number, "xrc_number"),
+	FIELD(roost_srq_view, U32, max_wr, "entries"),
+	FIELD(roost_srq_view, U32, posted, "posted"),
+	FIELD(roost_srq_view, U32, limit, "limit"),
+	FIELD(roost_srq_view, U32, users, "users"),
+	FIELD(roost_srq_view, U64, async.unacked, "unacked_async_events"),
+	FIELD(roost_srq_view, BOOL, async.finishing, "destroy_waits"),
+	END,
+};
+
+const struct roost_field roost_channel_fields[] = {
+	FIELD(roost_channel_view, U32, fd, "fd"),
+	FIELD(roost_channel_view, BOOL, is_async, "async"),
+	FIELD(roost_channel_view, U32, waiting, "events_waiting"),
+	FIELD(roost_channel_view, U32, cqs, "cqs"),
+	FIELD(roost_channel_view, U32, armed, "armed_cqs"),
+	END,
+};
+
+const struct roost_field roost_counter_fields[] = {
+	FIELD(roost_dev_counters, U64, rx_pkts, "rx_packets"),
+	FIELD(roost_dev_counters, U64, rx_bytes, "rx_bytes"),
+	FIELD(roost_dev_counters, U64, tx_pkts, "tx_packets"),
+	FIELD(roost_dev_counters, U64, tx_bytes, "tx_bytes"),
+	FIELD(roost_dev_counters, U64, loopback_pkts, "loopback_packets"),
+	FIELD(roost_dev_counters, U64, punted_pkts, "other_packets"),
+	FIELD(roost_dev_counters, U64, acks_sent, "acks_sent"),
+	FIELD(roost_dev_counters, U64, naks_sent, "naks_sent"),
+	FIELD(roost_dev_counters, U64, rnr_naks_sent, "rnr_naks_sent"),
+	FIELD(roost_dev_counters, U64, retransmits, "retransmits"),
+	FIELD(roost_dev_counters, U64, timeouts, "timeouts"),
+	END,
+};
+
+/* ---- one row --------------------------------------------------------------
+ */
+
+static void emit_gid(const struct roost_row_sink *sink, const char *name,
+		     const struct roost_gid *gid)
+{
+	char text[ROOST_PREFIX_STRLEN] = "";
+
+	if (!roost_gid_is_zero(gid))
+		roost_addr_format(gid, text);
+	sink->text(sink->ctx, name, text);
+}
+
+static void emit_hex(const struct roost_row_sink *sink, const char *name,
+		     uint16_t value)
+{
+	char text[8];
+
+	snprintf(text, sizeof(text), "0x%04x", value);
+	sink->text(sink->ctx, name, text);
+}
+
+void roost_row_emit(const struct roost_row_sink *sink,
+		    const struct roost_field *fields, const void *row)
+{
+	for (const struct roost_field *f = fields; f->name; f++) {
+		const void *at = (const char *)row + f->offset;
+
+		switch (f->kind) {
+		case ROOST_FIELD_BOOL:
+			sink->boolean(sink->ctx, f->name, *(const bool *)at);
+			break;
+		case ROOST_FIELD_U8:
+			sink->u64(sink->ctx, f->name, *(const uint8_t *)at);
+			break;
+		case ROOST_FIELD_U16:
+			sink->u64(sink->ctx, f->name, *(const uint16_t *)at);
+			break;
+		case ROOST_FIELD_U32:
+			sink->u64(sink->ctx, f->name, *(const uint32_t *)at);
+			break;
+		case ROOST_FIELD_U64:
+			sink->u64(sink->ctx, f->name, *(const uint64_t *)at);
+			break;
+		case ROOST_FIELD_ENUM:
+			sink->text(sink->ctx, f->name,
+				   f->names[*(const int *)at]);
+			break;
+		case ROOST_FIELD_HEX:
+			emit_hex(sink, f->name, *(const uint16_t *)at);
+			break;
+		case ROOST_FIELD_GID:
+			emit_gid(sink, f->name, at);
+			break;
+		case ROOST_FIELD_TEXT:
+			sink->text(sink->ctx, f->name, at);
+			break;
+		}
+	}
+}
+
+/* ---- rows of our own ------------------------------------------------------
+ */
+
+void roost_device_row(struct roost_dev *dev, struct roost_device_row *row)
+{
+	uint64_t guid = roost_dev_node_guid(dev);
+
+	*row = (struct roost_device_row){ .name = "" };
+	snprintf(row->name, sizeof(row->name), "%s", roost_dev_name(dev));
+	snprintf(row->node_guid, sizeof(row->node_guid),
+		 "%04" PRIx64 ":%04" PRIx64 ":%04" PRIx64 ":%04" PRIx64,
+		 guid >> 48, guid >> 32 & 0xffff, guid >> 16 & 0xffff,
+		 guid & 0xffff);
+	roost_dev_view(dev, &row->view);
+}
+
+void roost_port_row(const struct roost_station *s, struct roost_port_row *row)
+{
+	struct roost_port_attr attr = { .state = ROOST_PORT_DOWN };
+
+	roost_port_query(s->dev, s->port_num, &attr);
+	*row = (struct roost_port_row){
+		.num = s->port_num,
+		.station = s,
+		.state = (int)attr.state,
+		.admin_up = !s->port.admin_down,
+		.carrier = s->last_link.carrier,
+		.removed = s->port.gone,
+		.mtu_bytes = s->port.ip_mtu_bytes,
+		.path_mtu_bytes = attr.active_mtu == 0
+					  ? 0
+					  : roost_mtu_bytes(attr.active_mtu),
+		.speed_mbps = attr.speed_mbps,
+		.lid = attr.lid,
+		.sm_lid = attr.sm_lid,
+		.bad_pkeys = attr.bad_pkey_count,
+		.qkey_violations = attr.qkey_viol_count,
+	};
+	snprintf(row->label, sizeof(row->label), "%s", s->label);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_PMD_GLUE_CTL_ROW_H
+#define ROOST_PMD_GLUE_CTL_ROW_H
+
+/*
+ * What can be seen of a process: rows of named values, described by one table
+ * per kind of object. The control socket writes them as JSON, telemetry as
+ * DPDK's dictionaries.
+ *
+ * Thread: the control thread.
+ */
+
+#include <stddef.h>
+
+#include "lib/engine/view.h"
+#include "pmd_glue/station.h"
+
+enum roost_field_kind {
+	ROOST_FIELD_BOOL,
+	ROOST_FIELD_U8,
+	ROOST_FIELD_U16,
+	ROOST_FIELD_U32,
+	ROOST_FIELD_U64,
+	ROOST_FIELD_ENUM, /* an int, by its name in names[] */
+	ROOST_FIELD_HEX,  /* uint16_t, as 0x... */
+	ROOST_FIELD_GID,  /* as an address; empty: none */
+	ROOST_FIELD_TEXT, /* char[] */
+};
+
+struct roost_field {
+	const char *name;
+	enum roost_field_kind kind;
+	size_t offset;
+	const char *const *names;
+};
+
+/* Ends with a field without a name. */
+extern const struct roost_field roost_device_fields[];
+extern const struct roost_field roost_port_fields[];
+extern const struct roost_field roost_gid_fields[];
+extern const struct roost_field roost_pkey_fields[];
+extern const struct roost_field roost_qp_fields[];
+extern const struct roost_field roost_cq_fields[];
+extern const struct roost_field roost_srq_fields[];
+extern const struct roost_field roost_channel_fields[];
+extern const struct roost_field roost_counter_fields[];
+
+/* Where the values of a row go. */
+struct roost_row_sink {
+	void (*u64)(void *ctx, const char *name, uint64_t value);
+	void (*boolean)(void *ctx, const char *name, bool value);
+	void (*text)(void *ctx, const char *name, const char *value);
+	void *ctx;
+};
+void roost_row_emit(const struct roost_row_sink *sink,
+		    const struct roost_field *fields, const void *row);
+
+/* Rows that are no view of the engine's. */
+struct roost_device_row {
+	char name[32];
+	char node_guid[20]; /* 0123:4567:89ab:cdef */
+	struct roost_dev_view view;
+};
+void roost_device_row(struct roost_dev *dev, struct roost_device_row *row);
+
+struct roost_port_row {
+	uint8_t num;
+	const struct roost_station *station;
+	char label[ROOST_LABEL_MAX]; /* as the user named it */
+	int state;                   /* enum roost_port_state */
+	bool admin_up;
+	bool carrier; /* on a link: somebody has the other end */
+	bool removed;
+	uint32_t mtu_bytes; /* of IP */
+	uint32_t path_mtu_bytes;
+	uint32_t speed_mbps;
+	uint16_t lid;
+	uint16_t sm_lid;
+	uint32_t bad_pkeys;
+	uint32_t qkey_violations;
+};
+void roost_port_row(const struct roost_station *s, struct roost_port_row *row);
+
+struct roost_gid_row {
+	uint32_t index;
+	struct roost_gid gid;
+};
+
+struct roost_pkey_row {
+	uint32_t index;
+	uint16_t pkey;
+};
+
+#endif

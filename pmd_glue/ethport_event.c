@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * What a driver says of its port by itself: that the link changed, that the
+ * port is gone, or that it works again only after a reset.
+ */
+#include <errno.h>
+#include <net/if.h>
+
+#include <rte_interrupts.h>
+
+#include "lib/engine/worker.h"
+#include "pmd_glue/control.h"
+#include "pmd_glue/ethport_priv.h"
+
+/* Thread: EAL's. */
+static int hear(uint16_t id __attribute__((unused)),
+		enum rte_eth_event_type type, void *arg,
+		void *ret __attribute__((unused)))
+{
+	struct roost_ethport *port = arg;
+
+	if (type == RTE_ETH_EVENT_INTR_RMV)
+		atomic_store(&port->wants_removal, true);
+	else if (type == RTE_ETH_EVENT_INTR_RESET)
+		atomic_store(&port->wants_reset, true);
+	roost_control_wake();
+	return 0;
+}
+
+static const enum rte_eth_event_type heard[] = {
+	RTE_ETH_EVENT_INTR_LSC,
+	RTE_ETH_EVENT_INTR_RMV,
+	RTE_ETH_EVENT_INTR_RESET,
+};
+
+#define HEARD (sizeof(heard) / sizeof(heard[0]))
+
+void roost_ethport_listen(struct roost_ethport *port)
+{
+	for (unsigned int i = 0; i < HEARD; i++)
+		rte_eth_dev_callback_register(port->id, heard[i], hear, port);
+}
+
+void roost_ethport_listen_no_more(struct roost_ethport *port)
+{
+	/* It says -EAGAIN while a callback runs; these are short. */
+	for (unsigned int i = 0; i < HEARD; i++)
+		while (rte_eth_dev_callback_unregister(port->id, heard[i], hear,
+						       port) == -EAGAIN)
+			;
+}
+
+bool roost_ethport_is_there(struct roost_ethport *port)
+{
+	char name[IFNAMSIZ];
+
+	if (port->gone || atomic_load(&port->wants_removal))
+		return false;
+	/* Another name is no other interface. */
+	return port->ifindex == 0 ||
+	       if_indextoname(port->ifindex, name) != NULL;
+}
+
+static int reset(struct roost_ethport *port)
+{
+	int ret;
+
+	port->started = false;
+	roost_ethport_enter(port);
+	if (port->epoll_fd >= 0)
+		rte_eth_dev_rx_intr_ctl_q(port->id, 0, port->epoll_fd,
+					  RTE_INTR_EVENT_DEL, NULL);
+	rte_eth_dev_stop(port->id);
+	ret = rte_eth_dev_reset(port->id);
+	roost_ethport_leave(port);
+	if (ret == 0)
+		ret = roost_ethport_configure(port);
+	if (ret == 0 && port->conf.mtu_bytes)
+		ret = rte_eth_dev_set_mtu(port->id,
+					  (uint16_t)port->conf.mtu_bytes);
+	if (ret)
+		return ret;
+	roost_ethport_enter(port);
+	ret = rte_eth_dev_start(port->id);
+	roost_ethport_leave(port);
+	port->started = ret == 0;
+	if (port->started && port->epoll_fd >= 0)
+		rte_eth_dev_rx_intr_ctl_q(port->id, 0, port->epoll_fd,
+					  RTE_INTR_EVENT_ADD, NULL);
+	return ret;
+}
+
+int roost_ethport_reset(struct roost_ethport *port, struct roost_worker *worker)
+{
+	int ret;
+
+	atomic_store(&port->wants_reset, false);
+	roost_worker_turn_take(worker);
+	ret = reset(port);
+	roost_worker_turn_release(worker);
+	return ret;
+}
