@@ -10,6 +10,7 @@
  */
 enum roost_exit_code {
 	ROOST_EXIT_OK = 0,
+	ROOST_EXIT_REFUSED = 1,  /* ctl: the process, or there is none */
 	ROOST_EXIT_USAGE = 2,    /* options or configuration */
 	ROOST_EXIT_FAILED = 125, /* roost itself */
 	ROOST_EXIT_CANNOT_RUN = 126,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "apps/ctl.h"
 #include "apps/exit_code.h"
 #include "apps/run.h"
 #include "lib/config/nearest.h"
@@ -22,6 +23,8 @@ static int help(char **argv);
 
 static const struct command commands[] = {
 	{ "run", "run a program over Roost", roost_run, roost_run_help },
+	{ "ctl", "see and change the devices of a running process", roost_ctl,
+	  roost_ctl_help },
 	{ "help", "this text, or the help of a command", help, NULL },
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -124,6 +124,14 @@ static void take_next(uint64_t now_ns)
 		       "roost ctl as that user or as root");
 }
 
+/* A controller that gave up must not see its request done later. */
+static bool has_gone(void)
+{
+	char c;
+
+	return recv(ctl.fd, &c, 1, MSG_PEEK) == 0;
+}
+
 static void read_request(void)
 {
 	size_t room = sizeof(ctl.request) - ctl.request_bytes;
@@ -139,7 +147,9 @@ static void read_request(void)
 	}
 	ctl.request_bytes += (size_t)n;
 	end = memchr(ctl.request, '\n', ctl.request_bytes);
-	if (end) {
+	if (end && has_gone()) {
+		hang_up();
+	} else if (end) {
 		*end = '\0';
 		text = roost_ctl_answer(ctl.request, &len_bytes);
 		answer(text, len_bytes);

@@ -398,6 +398,9 @@ uint64_t roost_event_source_fini(struct roost_event_source *source)
 		return 0;
 	pthread_mutex_lock(&ch->lock);
 	purge(ch, source);
+	/* The last events may have been its own. */
+	if (!ch->ended && end_if_empty(ch))
+		roost_gone_fd_signal(ch->fd);
 	source->finishing = true;
 	while (source->acked < source->reported)
 		pthread_cond_wait(&ch->acked, &ch->lock);

@@ -83,6 +83,13 @@ if [ -c /dev/full ]; then
 	check "help that cannot be written" [ "$rc" -eq 125 ]
 fi
 
+for ask in "ctl --help" "ctl -h" "ctl show -h" "help ctl"; do
+	# shellcheck disable=SC2086
+	try -- $ask
+	check "roost $ask" exits 0 err out
+	check "roost $ask is ctl's" grep -q -e --pid "$dir/out"
+done
+
 # ---- usage errors
 
 try -- rnu
@@ -97,6 +104,26 @@ check "unknown option of run" fails 2 \
 try -- run
 check "no command" fails 2 \
 	"roost: run: no command; write roost run [OPTION...] -- CMD [ARG...]"
+try -- ctl
+check "ctl: no command" fails 2 \
+	"roost: ctl: no command; write roost ctl list, show, or see roost help \
+ctl"
+try -- ctl --pdi 5 show
+check "ctl: unknown option" fails 2 \
+	"roost: --pdi: unknown option; the nearest known one is --pid"
+try -- ctl --pid
+check "ctl: no value" fails 2 \
+	"roost: --pid: no value behind it; write --pid PID"
+try -- ctl --pid 0 show
+check "ctl: no pid" fails 2 \
+	"roost: --pid 0: no process has such a number; see roost ctl list"
+try -- ctl show "a b"
+check "ctl: a word with a blank" fails 2 \
+	"roost: ctl: a word is empty or has a blank in it; see roost help ctl"
+try -- ctl --pid 1 lid 5
+check "ctl: no socket" fails 1 \
+	"roost: process 1: no control socket: it does not run, has no Roost \
+device open, or is in another network namespace; see roost ctl list"
 try -- run --link a --
 check "no command behind --" fails 2 \
 	"roost: run: no command; write roost run [OPTION...] -- CMD [ARG...]"

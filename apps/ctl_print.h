@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_APPS_CTL_PRINT_H
+#define ROOST_APPS_CTL_PRINT_H
+
+/*
+ * Documents of control sockets as text for people. The names are the
+ * document's: what a process shows needs no word here.
+ */
+
+#include <stdio.h>
+
+struct json_object;
+
+/* All of a process: values by name, arrays of flat objects as tables. */
+void roost_ctl_print(FILE *out, struct json_object *process);
+
+/* An array of processes that were asked for their ports: one line for each
+ * port.
+ */
+void roost_ctl_print_list(FILE *out, struct json_object *processes);
+
+#endif

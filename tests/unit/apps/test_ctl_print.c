@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include <json-c/json.h>
+
+#include "apps/ctl_print.h"
+
+static void assert_printed(void (*print)(FILE *out, struct json_object *o),
+			   const char *json, const char *expected)
+{
+	struct json_object *object = json_tokener_parse(json);
+	char *text;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	assert_non_null(object);
+	print(out, object);
+	fclose(out);
+	assert_string_equal(text, expected);
+	free(text);
+	json_object_put(object);
+}
+
+static void print__values_and_tables(void **state)
+{
+	(void)state;
+	assert_printed(roost_ctl_print,
+		       "{\"pid\":7,\"up\":true,\"empty\":\"\",\"none\":[],"
+		       "\"qps\":[{\"qpn\":5,\"state\":\"RTS\"},"
+		       "{\"qpn\":123456,\"state\":\"\"}],"
+		       "\"counters\":{\"rx\":1,\"drops\":{\"icrc\":0}}}",
+		       "pid                    7\n"
+		       "up                     yes\n"
+		       "empty                  -\n"
+		       "none                   none\n"
+		       "qps\n"
+		       "  qpn     state\n"
+		       "  5       RTS\n"
+		       "  123456  -\n"
+		       "counters\n"
+		       "  rx                     1\n"
+		       "  drops\n"
+		       "    icrc                   0\n");
+}
+
+/* Devices have ports, and ports have tables. */
+static void print__arrays_of_more_than_values(void **state)
+{
+	(void)state;
+	assert_printed(roost_ctl_print,
+		       "{\"ports\":[{\"port\":1,\"gids\":[{\"index\":0}]},"
+		       "{\"port\":2,\"gids\":[]}]}",
+		       "ports\n"
+		       "  port                   1\n"
+		       "  gids\n"
+		       "    index\n"
+		       "    0\n"
+		       "  port                   2\n"
+		       "  gids                   none\n");
+}
+
+/* A program's name is not for the terminal to obey. */
+static void print__control_characters(void **state)
+{
+	(void)state;
+	assert_printed(roost_ctl_print, "{\"program\":\"a\\u001b[2Jb\\n\"}",
+		       "program                a?[2Jb?\n");
+}
+
+static void print_list__one_line_for_a_port(void **state)
+{
+	(void)state;
+	assert_printed(roost_ctl_print_list,
+		       "[{\"pid\":7,\"program\":\"a\",\"devices\":[{\"name\":"
+		       "\"roost0\",\"ports\":[{\"port\":1,\"label\":\"x\","
+		       "\"state\":\"DOWN\",\"carrier\":false}]}]},"
+		       "{\"pid\":12345,\"program\":\"b\",\"devices\":[]}]",
+		       "pid  program  device  port  state  carrier  label\n"
+		       "7    a        roost0  1     DOWN   no       x\n");
+	assert_printed(roost_ctl_print_list, "[]", "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(print__values_and_tables),
+		cmocka_unit_test(print__arrays_of_more_than_values),
+		cmocka_unit_test(print__control_characters),
+		cmocka_unit_test(print_list__one_line_for_a_port),
+	};
+
+	return cmocka_run_group_tests_name("ctl_print", tests, NULL, NULL);
+}

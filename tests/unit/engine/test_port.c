@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "lib/engine/qp_priv.h"
+#include "tests/unit/engine/fixture.h"
+
+static const struct roost_gid no_gid;
+
+static void port_query__number_and_index(void **state)
+{
+	struct roost_port_attr attr;
+	struct roost_gid gid;
+	struct fixture f;
+	uint16_t pkey;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	assert_int_equal(roost_port_query(f.dev, 0, &attr), -EINVAL);
+	assert_int_equal(roost_port_query(f.dev, 2, &attr), -EINVAL);
+	assert_int_equal(roost_port_query_gid(f.dev, 0, 0, &gid), -EINVAL);
+	assert_int_equal(roost_port_query_gid(f.dev, 1, ROOST_GID_TABLE_LEN,
+					      &gid),
+			 -EINVAL);
+	assert_int_equal(roost_port_query_gid(f.dev, 1, ROOST_GID_TABLE_LEN - 1,
+					      &gid),
+			 0);
+	assert_true(roost_gid_is_zero(&gid));
+	assert_int_equal(roost_port_query_pkey(f.dev, 1, 0, &pkey), 0);
+	assert_int_equal(pkey, 0xffff);
+	assert_int_equal(roost_port_query_pkey(f.dev, 1, 1, &pkey), 0);
+	assert_int_equal(pkey, 0);
+	assert_int_equal(roost_port_query_pkey(f.dev, 1, ROOST_PKEY_TABLE_LEN,
+					       &pkey),
+			 -EINVAL);
+	assert_int_equal(roost_port_query_pkey(f.dev, 2, 0, &pkey), -EINVAL);
+	fixture_close(&f);
+}
+
+static void port_set_gid__table(void **state)
+{
+	struct roost_gid gid;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	assert_int_equal(roost_port_set_gid(f.dev, 2, 0, &f.peer), -EINVAL);
+	assert_int_equal(roost_port_set_gid(f.dev, 1, ROOST_GID_TABLE_LEN,
+					    &f.peer),
+			 -EINVAL);
+	/* The same again in its own place is nothing new, elsewhere it is. */
+	assert_int_equal(roost_port_set_gid(f.dev, 1, 0, &f.gid), 0);
+	assert_int_equal(roost_port_set_gid(f.dev, 1, 5, &f.gid), -EEXIST);
+	assert_int_equal(roost_port_query_gid(f.dev, 1, 5, &gid), 0);
+	assert_true(roost_gid_is_zero(&gid));
+	assert_int_equal(roost_port_set_gid(f.dev, 1, ROOST_GID_TABLE_LEN - 1,
+					    &f.peer6),
+			 0);
+	assert_true(roost_port_owns(&f.dev->ports[0], &f.peer6));
+	assert_int_equal(roost_port_set_gid(f.dev, 1, 0, &no_gid), 0);
+	assert_false(roost_port_owns(&f.dev->ports[0], &f.gid));
+	assert_true(roost_port_owns(&f.dev->ports[0], &f.gid6));
+	assert_true(roost_port_owns(&f.dev->ports[0], &f.peer6));
+	assert_int_equal(roost_port_set_gid(f.dev, 1, ROOST_GID_TABLE_LEN - 1,
+					    &no_gid),
+			 0);
+	assert_false(roost_port_owns(&f.dev->ports[0], &f.peer6));
+	/* Many zeros may stand in the table. */
+	assert_int_equal(roost_port_set_gid(f.dev, 1, 1, &no_gid), 0);
+	assert_false(roost_port_owns(&f.dev->ports[0], &no_gid));
+	fixture_close(&f);
+}
+
+/* Path MTU and the headers of RoCE must fit what IP may send (IPv6: 40, UDP 8,
+ * BTH 12, XRCETH 4, RETH 16, ImmDt 4, ICRC 4).
+ */
+static void port_query__active_mtu(void **state)
+{
+	static const struct {
+		uint32_t ip_mtu_bytes;
+		int mtu;
+	} rows[] = {
+		{ 9000, ROOST_MTU_4096 },
+		{ 4096 + 88, ROOST_MTU_4096 },
+		{ 4096 + 87, ROOST_MTU_2048 },
+		{ 2048 + 88, ROOST_MTU_2048 },
+		{ 2048 + 87, ROOST_MTU_1024 },
+		{ 1500, ROOST_MTU_1024 },
+		{ 1024 + 87, ROOST_MTU_512 },
+		{ 512 + 87, ROOST_MTU_256 },
+		{ 256 + 88, ROOST_MTU_256 },
+		{ 256 + 87, 0 },
+		{ 0, 0 },
+	};
+	struct roost_port_attr attr;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		roost_port_set_link(f.dev, 1, ROOST_PORT_DOWN,
+				    rows[i].ip_mtu_bytes, 1000);
+		assert_int_equal(roost_port_query(f.dev, 1, &attr), 0);
+		assert_int_equal(attr.active_mtu, rows[i].mtu);
+		assert_int_equal(attr.max_mtu, ROOST_MTU_4096);
+		assert_int_equal(attr.state, ROOST_PORT_DOWN);
+		assert_int_equal(attr.speed_mbps, 1000);
+	}
+	fixture_close(&f);
+}
+
+/* ---- changes and their events ---------------------------------------------
+ */
+
+static struct roost_ctx *open_ctx(struct fixture *f)
+{
+	struct roost_ctx *ctx;
+
+	assert_int_equal(roost_ctx_open(f->dev, &ctx), 0);
+	fcntl(roost_channel_fd(roost_ctx_async_channel(ctx)), F_SETFL,
+	      O_NONBLOCK);
+	return ctx;
+}
+
+/* Exactly these, in this order, of port 1; ends with -1. */
+static void assert_events(struct roost_ctx *ctx, const int *types)
+{
+	struct roost_channel *channel = roost_ctx_async_channel(ctx);
+	struct roost_event event;
+
+	for (; *types >= 0; types++) {
+		assert_int_equal(roost_channel_read(channel, &event), 0);
+		assert_int_equal(event.type, *types);
+		assert_int_equal(event.arg, 1);
+	}
+	assert_int_equal(roost_channel_read(channel, &event), -EAGAIN);
+}
+
+#define EVENTS(...) ((const int[]){ __VA_ARGS__, -1 })
+#define NO_EVENTS ((const int[]){ -1 })
+
+static void port_set__each_has_its_event(void **state)
+{
+	struct roost_gid other = { { 0xfd, [15] = 9 } };
+	struct roost_ctx *ctx, *ctx2;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	ctx = open_ctx(&f);
+	ctx2 = open_ctx(&f);
+	roost_port_set_gid(f.dev, 1, 9, &other);
+	assert_events(ctx, EVENTS(ROOST_EVENT_GID_CHANGE));
+	roost_port_set_gid(f.dev, 1, 9, &other); /* nothing new */
+	assert_int_equal(roost_port_set_gid(f.dev, 1, 8, &other), -EEXIST);
+	assert_events(ctx, NO_EVENTS);
+	roost_port_set_gid(f.dev, 1, 9, &no_gid);
+	roost_port_set_pkey(f.dev, 1, 1, 0x8001);
+	roost_port_set_pkey(f.dev, 1, 1, 0x8001);
+	roost_port_set_lid(f.dev, 1, 77);
+	roost_port_set_lid(f.dev, 1, 77);
+	roost_port_set_sm_lid(f.dev, 1, 5);
+	roost_port_set_sm_lid(f.dev, 1, 5);
+	roost_port_reregister(f.dev, 1);
+	roost_port_set_link(f.dev, 1, ROOST_PORT_DOWN, 9000, 0);
+	roost_port_set_link(f.dev, 1, ROOST_PORT_DOWN, 9000, 1000);
+	roost_port_set_link(f.dev, 1, ROOST_PORT_ACTIVE, 9000, 1000);
+	assert_events(ctx,
+		      EVENTS(ROOST_EVENT_GID_CHANGE, ROOST_EVENT_PKEY_CHANGE,
+			     ROOST_EVENT_LID_CHANGE, ROOST_EVENT_SM_CHANGE,
+			     ROOST_EVENT_CLIENT_REREGISTER,
+			     ROOST_EVENT_PORT_ERR, ROOST_EVENT_PORT_ACTIVE));
+	/* Every context is told. */
+	assert_events(ctx2,
+		      EVENTS(ROOST_EVENT_GID_CHANGE, ROOST_EVENT_GID_CHANGE,
+			     ROOST_EVENT_PKEY_CHANGE, ROOST_EVENT_LID_CHANGE,
+			     ROOST_EVENT_SM_CHANGE,
+			     ROOST_EVENT_CLIENT_REREGISTER,
+			     ROOST_EVENT_PORT_ERR, ROOST_EVENT_PORT_ACTIVE));
+	assert_int_equal(roost_ctx_close(ctx), 0);
+	assert_int_equal(roost_ctx_close(ctx2), 0);
+	fixture_close(&f);
+}
+
+static void port_set__unknown_port(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	assert_int_equal(roost_port_set_pkey(f.dev, 2, 0, 1), -EINVAL);
+	assert_int_equal(roost_port_set_pkey(f.dev, 1, ROOST_PKEY_TABLE_LEN, 1),
+			 -EINVAL);
+	assert_int_equal(roost_port_set_lid(f.dev, 0, 1), -EINVAL);
+	assert_int_equal(roost_port_set_sm_lid(f.dev, 2, 1), -EINVAL);
+	assert_int_equal(roost_port_reregister(f.dev, 2), -EINVAL);
+	roost_port_remove(f.dev, 2);
+	assert_false(roost_dev_failed(f.dev));
+	fixture_close(&f);
+}
+
+static uint16_t lid_of(struct fixture *f)
+{
+	struct roost_port_attr attr;
+
+	assert_int_equal(roost_port_query(f->dev, 1, &attr), 0);
+	return attr.lid;
+}
+
+/* It follows from the first IPv4 address, unless it was set. */
+static void port_set_lid__and_addresses(void **state)
+{
+	struct roost_ctx *ctx;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	ctx = open_ctx(&f);
+	assert_int_equal(lid_of(&f), 1);
+	roost_port_set_gid(f.dev, 1, 0, &f.peer);
+	assert_int_equal(lid_of(&f), 2);
+	assert_events(ctx,
+		      EVENTS(ROOST_EVENT_GID_CHANGE, ROOST_EVENT_LID_CHANGE));
+	roost_port_set_lid(f.dev, 1, 2); /* as it is */
+	assert_events(ctx, NO_EVENTS);
+	roost_port_set_gid(f.dev, 1, 0, &f.gid);
+	assert_int_equal(lid_of(&f), 2);
+	assert_events(ctx, EVENTS(ROOST_EVENT_GID_CHANGE));
+	roost_port_set_lid(f.dev, 1, 0);
+	assert_int_equal(lid_of(&f), 1);
+	assert_events(ctx, EVENTS(ROOST_EVENT_LID_CHANGE));
+	assert_int_equal(roost_ctx_close(ctx), 0);
+	fixture_close(&f);
+}
+
+static void port_set_pkey__qps_follow(void **state)
+{
+	struct roost_qp *qp, *other;
+	struct fixture f;
+	uint16_t pkey;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	assert_int_equal(roost_port_set_pkey(f.dev, 1, 1, 0x8001), 0);
+	assert_int_equal(roost_port_set_pkey(f.dev, 1, 2, 0x8001), -EEXIST);
+	/* Equal but for membership is another P_Key. */
+	assert_int_equal(roost_port_set_pkey(f.dev, 1, 2, 0x0001), 0);
+	qp = fixture_qp(&f, 4);
+	other = fixture_qp(&f, 4);
+	assert_int_equal(fixture_to_init(qp), 0);
+	assert_int_equal(qp->pkey, 0xffff);
+	assert_int_equal(roost_port_set_pkey(f.dev, 1, 0, 0x8005), 0);
+	assert_int_equal(qp->pkey, 0x8005);
+	assert_int_equal(other->pkey, 0); /* RESET: it names none */
+	assert_int_equal(roost_port_set_pkey(f.dev, 1, 0, 0x8000), 0);
+	assert_int_equal(roost_port_query_pkey(f.dev, 1, 0, &pkey), 0);
+	assert_int_equal(pkey, 0);
+	assert_int_equal(qp->pkey, 0);
+	/* Nothing can be made with an entry that is empty. */
+	assert_int_equal(fixture_to_init(other), -EINVAL);
+	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
+	assert_int_equal(roost_qp_destroy(other, NULL), 0);
+	fixture_close(&f);
+}
+
+/* ---- removal ----------------------------------------------------------------
+ */
+
+static void port_remove__flushes_and_tells(void **state)
+{
+	struct roost_recv_wr wr = { .wr_id = 42 };
+	struct roost_qp *qp, *idle, *late;
+	struct roost_ctx *ctx, *none;
+	struct roost_event event;
+	struct roost_cqe cqe;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	ctx = open_ctx(&f);
+	qp = fixture_qp_in_rts(&f, 4);
+	idle = fixture_qp(&f, 4);
+	assert_int_equal(fixture_recv(qp, &wr), 0);
+	roost_port_remove(f.dev, 1);
+	assert_true(roost_dev_failed(f.dev));
+	assert_int_equal(roost_cq_poll(f.cq, 1, &cqe), 1);
+	assert_int_equal(cqe.wr_id, 42);
+	assert_int_equal(cqe.status, ROOST_WC_WR_FLUSH_ERR);
+	assert_int_equal(roost_qp_state(qp), ROOST_QPS_ERR);
+	assert_int_equal(roost_qp_state(idle), ROOST_QPS_RESET);
+	assert_int_equal(roost_channel_read(roost_ctx_async_channel(ctx),
+					    &event),
+			 0);
+	assert_int_equal(event.type, ROOST_EVENT_DEVICE_FATAL);
+	assert_int_equal(roost_channel_read(roost_ctx_async_channel(ctx),
+					    &event),
+			 -EIO);
+	/* What is posted from here on flushes, too; nothing comes alive. */
+	assert_int_equal(fixture_recv(qp, &wr), 0);
+	fixture_iterate(&f, 1000);
+	assert_int_equal(roost_cq_poll(f.cq, 1, &cqe), 1);
+	assert_int_equal(cqe.status, ROOST_WC_WR_FLUSH_ERR);
+	assert_int_equal(fixture_to(qp, ROOST_QPS_RESET), 0);
+	assert_int_equal(fixture_to_init(qp), -EIO);
+	late = fixture_qp(&f, 4);
+	assert_int_equal(fixture_to_init(late), -EIO);
+	assert_int_equal(roost_ctx_open(f.dev, &none), -ENODEV);
+	roost_port_remove(f.dev, 1);
+	/* Its link cannot come back. */
+	roost_port_set_link(f.dev, 1, ROOST_PORT_ACTIVE, 9000, 0);
+	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
+	assert_int_equal(roost_qp_destroy(idle, NULL), 0);
+	assert_int_equal(roost_qp_destroy(late, NULL), 0);
+	assert_int_equal(roost_ctx_close(ctx), 0);
+	fixture_close(&f);
+}
+
+/* With another port the device lives on. */
+static void port_remove__one_of_two(void **state)
+{
+	struct roost_dev_conf conf = { .name = "x",
+				       .nb_ports = 2,
+				       .seed = { 1, 1 } };
+	struct roost_channel *channel;
+	struct roost_event event;
+	struct roost_ctx *ctx;
+	struct roost_dev *dev;
+
+	(void)state;
+	assert_int_equal(roost_dev_create(&conf, &dev), 0);
+	roost_port_set_link(dev, 1, ROOST_PORT_ACTIVE, 9000, 0);
+	roost_port_set_link(dev, 2, ROOST_PORT_ACTIVE, 9000, 0);
+	assert_int_equal(roost_ctx_open(dev, &ctx), 0);
+	channel = roost_ctx_async_channel(ctx);
+	roost_port_remove(dev, 2);
+	assert_false(roost_dev_failed(dev));
+	assert_int_equal(roost_channel_read(channel, &event), 0);
+	assert_int_equal(event.type, ROOST_EVENT_PORT_ERR);
+	assert_int_equal(event.arg, 2);
+	roost_port_remove(dev, 1);
+	assert_true(roost_dev_failed(dev));
+	assert_int_equal(roost_channel_read(channel, &event), 0);
+	assert_int_equal(event.type, ROOST_EVENT_DEVICE_FATAL);
+	assert_int_equal(roost_channel_read(channel, &event), -EIO);
+	assert_int_equal(roost_ctx_close(ctx), 0);
+	assert_int_equal(roost_dev_destroy(dev), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(port_query__number_and_index),
+		cmocka_unit_test(port_query__active_mtu),
+		cmocka_unit_test(port_set_gid__table),
+		cmocka_unit_test(port_set__each_has_its_event),
+		cmocka_unit_test(port_set__unknown_port),
+		cmocka_unit_test(port_set_lid__and_addresses),
+		cmocka_unit_test(port_set_pkey__qps_follow),
+		cmocka_unit_test(port_remove__flushes_and_tells),
+		cmocka_unit_test(port_remove__one_of_two),
+	};
+
+	return cmocka_run_group_tests_name("port", tests, NULL, NULL);
+}
