@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""roost ctl from outside, and what unmodified programs see of it: Debian's
+ibv_asyncwatch prints each port and device event, and traffic stops, goes on
+or ends as on a NIC whose port does that."""
+
+import json
+import os
+import re
+import signal
+import time
+
+import cases_link
+from harness import Case, Failure
+from process import listens, wait_until
+from wire import Wire, ip
+
+EVENT = re.compile(r"event_type IBV_EVENT_(\w+) \(\d+\), port (\d)")
+
+# What is set, and what every program is told of it.
+CAUSES = [
+    (["link", "down"], ["PORT_ERR"]),
+    (["link", "down"], []),
+    (["link", "up"], ["PORT_ACTIVE"]),
+    (["address", "add", "198.18.77.1/24"], ["GID_CHANGE"]),
+    (["address", "add", "fd00:198:18::77/64"], ["GID_CHANGE"]),
+    (["address", "del", "198.18.77.1"], ["GID_CHANGE"]),
+    # The LID follows the first IPv4 address.
+    (["address", "del", "198.18.0.1"], ["GID_CHANGE", "LID_CHANGE"]),
+    (["pkey", "3", "0x8001"], ["PKEY_CHANGE"]),
+    (["pkey", "3", "0x8001"], []),
+    (["lid", "0x4d"], ["LID_CHANGE"]),
+    (["sm-lid", "5"], ["SM_CHANGE"]),
+    (["re-register"], ["CLIENT_REREGISTER"]),
+    (["remove"], ["DEVICE_FATAL"]),
+]
+
+calls = 0
+
+
+def ctl(room, process, *words, status=0, netns=None):
+    """One call of the tool; process None: without --pid."""
+    global calls
+    calls += 1
+    which = [] if process is None else ["--pid", str(process.pid)]
+    done = room.run(f"ctl{calls}", room.roost("ctl", *which, *words), netns)
+    if done.status != status:
+        raise Failure(f"roost ctl {' '.join(words)}: exit status "
+                      f"{done.status}: {done.err().strip()}")
+    lines = done.err().splitlines()
+    if status and (len(lines) != 1 or not lines[0].startswith("roost: ") or
+                   done.out()):
+        raise Failure(f"roost ctl {' '.join(words)}: not one line on stderr")
+    return done
+
+
+def show(room, process, *words, netns=None):
+    done = ctl(room, process, "-j", "show", *words, netns=netns)
+    return json.loads(done.out())["devices"][0]
+
+
+def has_socket(process):
+    with open(f"/proc/{process.pid}/net/unix") as file:
+        return f"@roost/ctl/{process.pid}\n" in file.read()
+
+
+def events(process):
+    return [name for name, port in EVENT.findall(process.out())
+            if port == "1"]
+
+
+def wait_for_events(process, wanted):
+    if not wait_until(lambda: len(events(process)) >= len(wanted), 10):
+        raise Failure(f"events {events(process)}, not {wanted}")
+    if events(process) != wanted:
+        raise Failure(f"events {events(process)}, not {wanted}")
+
+
+WATCH = ["stdbuf", "-oL", "ibv_asyncwatch"]
+
+
+def wait_for_watch(watch):
+    if not wait_until(lambda: "async event FD" in watch.out(), 20):
+        raise Failure("ibv_asyncwatch does not start")
+
+
+def watch_link(room, title="watch"):
+    watch = room.start(title, room.roost("run", "--link", room.link, "--",
+                                         *WATCH))
+    wait_for_watch(watch)
+    return watch
+
+
+def asyncwatch(room):
+    watch = watch_link(room)
+    wanted = []
+    for words, told in CAUSES:
+        ctl(room, watch, *words)
+        wanted += told
+        wait_for_events(watch, wanted)
+    # Nothing comes behind DEVICE_FATAL: the program is told so, and ends.
+    room.finish(watch, 10)
+    if watch.status != 1:
+        raise Failure(f"ibv_asyncwatch: exit status {watch.status}")
+
+
+def two_programs(room):
+    """Each process has its own ports; the tool has to be told which."""
+    first, second = watch_link(room, "first"), watch_link(room, "second")
+    said = ctl(room, None, "link", "down", status=1).err()
+    for watch in (first, second):
+        if f" {watch.pid}" not in said:
+            raise Failure(f"no word of process {watch.pid}: {said.strip()}")
+    ctl(room, second, "link", "down")
+    wait_for_events(second, ["PORT_ERR"])
+    wait_for_events(first, [])
+    rows = ctl(room, None, "list").out().splitlines()
+    if ([row.split()[:5] for row in rows[1:]] !=
+            [[str(w.pid), "ibv_asyncwatch", "roost0", "1", state]
+             for w, state in sorted([(first, "ACTIVE"), (second, "DOWN")],
+                                    key=lambda pair: pair[0].pid)]):
+        raise Failure(f"the list says {rows}")
+    # What was killed is gone from it at once.
+    first.kill()
+    listed = json.loads(ctl(room, None, "list", "-j").out())
+    if [process["pid"] for process in listed] != [second.pid]:
+        raise Failure(f"the list says {listed}")
+    ctl(room, first, "show", status=1)
+    ctl(room, None, "link", "up")
+    wait_for_events(second, ["PORT_ERR", "PORT_ACTIVE"])
+
+
+def bad_input(room):
+    watch = watch_link(room)
+    before = show(room, watch, "port")
+    for words in (["--dev", "roost7", "lid", "5"], ["--port", "2", "lid", "5"],
+                  ["--port", "0", "lid", "5"], ["pkey", "16", "0x8001"],
+                  ["pkey", "1", "0x18001"], ["pkey", "1", "0xffff"],
+                  ["lid", "65536"], ["lid"], ["link", "maybe"],
+                  ["address", "add", "198.18.0.1/24"],
+                  ["address", "del", "198.18.0.2"],
+                  ["address", "add", "127.0.0.1/8"], ["nonsense"],
+                  ["show", "nonsense"]):
+        ctl(room, watch, *words, status=1)
+    ctl(room, None, "--pid", "1", "show", status=1)
+    if show(room, watch, "port") != before:
+        raise Failure("something refused has changed something")
+    wait_for_events(watch, [])
+
+
+def many_controllers(room):
+    """Served one after the other, and none of them lost."""
+    watch = watch_link(room)
+    racers = [room.start(f"racer{i}", room.roost(
+        "ctl", "--pid", str(watch.pid), "sm-lid", str(1000 + i)))
+        for i in range(12)]
+    for racer in racers:
+        room.finish(racer, 30)
+        if racer.status != 0:
+            raise Failure(f"{racer.title}: {racer.err().strip()}")
+    wait_for_events(watch, ["SM_CHANGE"] * len(racers))
+
+
+def stopped(room):
+    """A process that does not answer keeps nobody waiting for ever, and does
+    not do later what was given up.
+    """
+    watch = watch_link(room)
+    watch.signal(signal.SIGSTOP)
+    ctl(room, watch, "sm-lid", "9", status=1)
+    watch.signal(signal.SIGCONT)
+    if show(room, watch, "port")["ports"][0]["sm_lid"] != 0:
+        raise Failure("the request was done after its controller had gone")
+
+
+# ---- with traffic ----------------------------------------------------------
+
+def pingpong_pair(room, options):
+    """Both ends of a run that is long enough to be disturbed."""
+    port = room.next_port()
+    server = cases_link.pingpong_end(room, "server", options, port)
+    client = cases_link.pingpong_end(room, "client", options, port,
+                                     "localhost")
+    server, client = room.pair_start(server, client, port)
+    if not wait_until(lambda: has_socket(client) and
+                      counters(room, client)["rx_packets"] > 1000, 20, 0.05):
+        raise Failure("no traffic")
+    return server, client
+
+
+def counters(room, process):
+    return show(room, process, "counters")["counters"]
+
+
+def link_flap(room):
+    """What is lost while the link is down is sent again: no byte differs."""
+    server, client = pingpong_pair(room, ["-n", "200000", "-c"])
+    ctl(room, server, "link", "down")
+    before = counters(room, server)
+    time.sleep(0.1)
+    after = counters(room, server)
+    ctl(room, server, "link", "up")
+    if before["rx_packets"] != after["rx_packets"]:
+        raise Failure("frames were taken while the link was down")
+    if counters(room, client)["timeouts"] + after["timeouts"] == 0:
+        raise Failure("nothing was lost")
+    for end in (server, client):
+        room.finish(end)
+        if end.status != 0 or "invalid data" in end.out():
+            raise Failure(f"{end.title}: exit status {end.status}")
+
+
+def removal(room, options):
+    """The port goes while QPs use it: what was posted completes flushed, and
+    the peer finds that nobody answers.
+    """
+    server, client = pingpong_pair(room, ["-n", "1000000000", *options])
+    ctl(room, client, "remove")
+    for end in (client, server):
+        room.finish(end, 30)
+        if end.status < 1:
+            raise Failure(f"{end.title}: exit status {end.status}")
+    if "Work Request Flushed Error" not in client.err():
+        raise Failure(f"the program was told {client.err().strip()}")
+    if "transport retry counter exceeded" not in server.err():
+        raise Failure(f"the peer was told {server.err().strip()}")
+
+
+def perftest_end(room, title, port, host=()):
+    """A timeout of a second: time enough to set things right."""
+    return {"title": title, "argv": room.roost(
+        "run", "--link", room.link, "--", "ib_send_bw", "-F", "-u", "18",
+        "-n", "1000", "-p", str(port), *host)}
+
+
+def pkey(room):
+    """Enforced: packets of another partition are dropped and counted; once
+    both ends are in it, they talk.
+    """
+    port = room.next_port()
+    server = room.start(**perftest_end(room, "server", port))
+    if not wait_until(lambda: listens(server, port) and has_socket(server),
+                      20):
+        raise Failure("the server does not listen")
+    ctl(room, server, "pkey", "0", "0x8005")
+    client = room.start(**perftest_end(room, "client", port, ["localhost"]))
+    if not wait_until(lambda: show(room, server, "port")["ports"][0]
+                      ["bad_pkeys"] > 0, 20, 0.05):
+        raise Failure("no packet was counted")
+    drops = counters(room, server)["drops"]
+    if drops["pkey"] == 0:
+        raise Failure(f"dropped for other reasons: {drops}")
+    # Its QP has the new P_Key at once, for what it sends again, too.
+    ctl(room, client, "pkey", "0", "0x8005")
+    for end in (server, client):
+        room.finish(end)
+        if end.status != 0:
+            raise Failure(f"{end.title}: exit status {end.status}")
+
+
+# ---- a port that the kernel shares --------------------------------------------
+
+def kernel_interface(room):
+    """The interface's carrier, addresses and end, by the kernel's own hand."""
+    wire = Wire(room)
+    watch = room.start(**wire.start("left", "watch", [], WATCH))
+    wait_for_watch(watch)
+    left, right = ("-n", wire.netns["left"]), ("-n", wire.netns["right"])
+    wanted = []
+    for words, told in (
+            ((*right, "link", "set", "right", "down"), "PORT_ERR"),
+            ((*right, "link", "set", "right", "up"), "PORT_ACTIVE"),
+            ((*left, "addr", "add", "198.19.5.1/24", "dev", "left"),
+             "GID_CHANGE"),
+            ((*left, "addr", "del", "198.19.5.1/24", "dev", "left"),
+             "GID_CHANGE")):
+        ip(*words)
+        wanted.append(told)
+        wait_for_events(watch, wanted)
+    gids = show(room, watch, "port", netns=wire.netns["left"])["ports"][0]
+    if "198.19.5.1" in [row["gid"] for row in gids["gids"]]:
+        raise Failure("the address is still in the GID table")
+    ip(*left, "link", "del", "left")
+    wait_for_events(watch, wanted + ["DEVICE_FATAL"])
+    room.finish(watch, 10)
+    if watch.status != 1:
+        raise Failure(f"ibv_asyncwatch: exit status {watch.status}")
+
+
+def nothing_left(room):
+    """kill -9 leaves no control socket."""
+    watch = watch_link(room)
+    if not has_socket(watch):
+        raise Failure("there is no control socket")
+    os.kill(watch.pid, signal.SIGKILL)
+    room.finish(watch, 10)
+    with open("/proc/net/unix") as file:
+        if f"@roost/ctl/{watch.pid}\n" in file.read():
+            raise Failure("the control socket is still there")
+
+
+CASES = [
+    Case("ctl-asyncwatch", asyncwatch),
+    Case("ctl-two-programs", two_programs),
+    Case("ctl-bad-input", bad_input),
+    Case("ctl-many-controllers", many_controllers),
+    Case("ctl-stopped", stopped),
+    Case("ctl-link-flap", link_flap),
+    Case("ctl-removal", removal, []),
+    Case("ctl-removal-events", removal, ["-e"]),
+    Case("ctl-pkey", pkey),
+    Case("ctl-kernel-interface", kernel_interface),
+    Case("ctl-nothing-left", nothing_left),
+]
