@@ -258,7 +258,7 @@ def pkey(room):
             raise Failure(f"{end.title}: exit status {end.status}")
 
 
-# ---- a port that the kernel shares --------------------------------------------
+# ---- a port that the kernel shares -------------------------------------------
 
 def kernel_interface(room):
     """The interface's carrier, addresses and end, by the kernel's own hand."""

@@ -231,6 +231,29 @@ static void groups__of_the_host_stay(void **state)
 	assert_true(passes("224.0.0.1"));
 }
 
+/* The solicited-node groups are those of the addresses that there are. */
+static void groups__follow_the_addresses(void **state)
+{
+	(void)state;
+	start(ROOST_KERNEL_NONE);
+	assert_int_equal(join("239.1.1.1"), 0);
+	world.addrs.v[1].gid = group_addr("fd00::9:9");
+	roost_groups_readdress(&world.groups, roost_now_ns());
+	assert_true(passes("ff02::1:ff09:9"));
+	assert_false(passes("ff02::1:ff05:2"));
+	assert_true(passes("239.1.1.1"));
+	assert_true(passes("ff02::1:ff33:4402"));
+	world.addrs.nb = 0;
+	roost_groups_readdress(&world.groups, roost_now_ns());
+	assert_false(passes("ff02::1:ff09:9"));
+	assert_true(passes("224.0.0.1"));
+	/* A port that is gone has no filter. */
+	world.port.gone = true;
+	filter.calls = 0;
+	leave("239.1.1.1");
+	assert_int_equal(filter.calls, 0);
+}
+
 static void groups__of_a_shared_port_are_only_reported(void **state)
 {
 	uint64_t now_ns = roost_now_ns();
@@ -274,6 +297,7 @@ int main(void)
 		TEST(groups__without_a_list_all_pass),
 		TEST(groups__beyond_the_list_all_pass),
 		TEST(groups__of_the_host_stay),
+		TEST(groups__follow_the_addresses),
 		TEST(groups__of_a_shared_port_are_only_reported),
 		TEST(groups__too_many_are_an_error),
 	};

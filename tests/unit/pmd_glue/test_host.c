@@ -316,6 +316,36 @@ static void host__announces_itself(void **state)
 	assert_false(nd.solicited);
 }
 
+/* What is new is announced and answered for, what is gone is neither. */
+static void host__has_other_addresses(void **state)
+{
+	struct roost_prefixes addrs = {
+		.nb = 2,
+		.v = {
+			{ addr("fd00::2"), 64 },
+			{ addr("198.18.0.7"), 24 },
+		},
+	};
+	struct roost_arp arp;
+
+	(void)state;
+	roost_host_set_addrs(host, &addrs);
+	assert_int_equal(wire.nb, 1);
+	assert_int_equal(roost_arp_parse(wire.frames[0].bytes,
+					 wire.frames[0].len_bytes, &arp),
+			 0);
+	assert_true(roost_gid_eq(&arp.sender_ip, &addrs.v[1].gid));
+	wire.nb = 0;
+	input(&arp_request); /* for 198.18.0.2 */
+	assert_int_equal(wire.nb, 0);
+	input(&nd_solicit);
+	check_sent(&nd_advert);
+	addrs.nb = 1;
+	wire.nb = 0;
+	roost_host_set_addrs(host, &addrs);
+	assert_int_equal(wire.nb, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -333,6 +363,7 @@ int main(void)
 		TEST(host__resolve_waits_for_the_answer),
 		TEST(host__nobody_answers),
 		TEST(host__announces_itself),
+		TEST(host__has_other_addresses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
