@@ -28,6 +28,7 @@ static struct {
 	/* The one connection; fd -1: none. */
 	int fd;
 	uint64_t until_ns;
+	bool allowed; /* by his credentials */
 	char request[ROOST_CTL_REQUEST_MAX];
 	size_t request_bytes; /* that have come */
 	char *answer;         /* NULL: the request is not complete */
@@ -118,10 +119,11 @@ static void take_next(uint64_t now_ns)
 	ctl.fd = fd;
 	ctl.until_ns = now_ns + ROOST_CTL_PATIENCE_NS;
 	ctl.request_bytes = 0;
+	/* Who may not is told so when he has asked: he would else write to a
+	 * socket that is closed.
+	 */
+	ctl.allowed = may_ask(fd);
 	wait_for(fd, POLLIN);
-	if (!may_ask(fd))
-		refuse("permission denied: the process is another user's; run "
-		       "roost ctl as that user or as root");
 }
 
 /* A controller that gave up must not see its request done later. */
@@ -149,6 +151,9 @@ static void read_request(void)
 	end = memchr(ctl.request, '\n', ctl.request_bytes);
 	if (end && has_gone()) {
 		hang_up();
+	} else if (end && !ctl.allowed) {
+		refuse("permission denied: the process is another user's; run "
+		       "roost ctl as that user or as root");
 	} else if (end) {
 		*end = '\0';
 		text = roost_ctl_answer(ctl.request, &len_bytes);
