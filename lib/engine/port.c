@@ -12,6 +12,7 @@
 #include "lib/engine/mig_priv.h"
 #include "lib/engine/qp_priv.h"
 #include "lib/engine/worker_priv.h"
+#include "lib/engine/wq_priv.h"
 
 /* ---- what it is --------------------------------------------------------- */
 
@@ -270,6 +271,19 @@ int roost_port_reregister(struct roost_dev *dev, uint8_t port_num)
 
 /* ---- the end ------------------------------------------------------------ */
 
+/* WQs are found by their CQs. Holder of the turn and of all.lock. */
+static void fail_wqs(struct roost_dev *dev)
+{
+	struct roost_cq_user *user;
+	struct roost_cq *cq;
+
+	LIST_FOREACH(cq, &dev->all.cqs, all_link)
+		LIST_FOREACH(user, &cq->users, link)
+			if (user->wq != NULL &&
+			    roost_wq_state(user->wq) == ROOST_WQS_RDY)
+				roost_wq_fail(dev->worker, user->wq);
+}
+
 /* Holder of the turn and of all.lock. */
 static void fail_qps(struct roost_dev *dev)
 {
@@ -278,6 +292,7 @@ static void fail_qps(struct roost_dev *dev)
 	LIST_FOREACH(qp, &dev->all.qps, all_link)
 		if (!qp->dying && roost_qp_state_get(qp) != ROOST_QPS_RESET)
 			roost_qp_to_err(dev->worker, qp, -1);
+	fail_wqs(dev);
 	roost_worker_publish(dev->worker);
 }
 

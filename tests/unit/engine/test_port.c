@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include "lib/engine/qp_priv.h"
+#include "lib/engine/wq.h"
 #include "tests/unit/engine/fixture.h"
 
 static const struct roost_gid no_gid;
@@ -318,6 +319,45 @@ static void port_remove__flushes_and_tells(void **state)
 	fixture_close(&f);
 }
 
+/* A WQ is no QP, and what was posted to it flushes, too. */
+static void port_remove__fails_wqs(void **state)
+{
+	struct roost_recv_wr wr = { .wr_id = 43 };
+	struct roost_wq_init init = { .max_wr = 4, .max_sge = 1 };
+	struct roost_event event;
+	struct roost_cqe cqe;
+	struct roost_wq *wq, *idle;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	init.cq = f.cq;
+	assert_int_equal(roost_wq_create(f.pd, &init, &wq), 0);
+	assert_int_equal(roost_wq_create(f.pd, &init, &idle), 0);
+	assert_int_equal(roost_wq_modify(wq, ROOST_WQS_RDY), 0);
+	roost_wq_recv_begin(wq);
+	assert_int_equal(roost_wq_recv_add(wq, &wr), 0);
+	roost_wq_recv_end(wq);
+	roost_port_remove(f.dev, 1);
+	assert_int_equal(roost_cq_poll(f.cq, 1, &cqe), 1);
+	assert_int_equal(cqe.wr_id, 43);
+	assert_int_equal(cqe.status, ROOST_WC_WR_FLUSH_ERR);
+	assert_int_equal(roost_wq_state(wq), ROOST_WQS_ERR);
+	assert_int_equal(roost_wq_state(idle), ROOST_WQS_RESET);
+	assert_int_equal(roost_channel_read(roost_ctx_async_channel(f.ctx),
+					    &event),
+			 0);
+	assert_int_equal(event.type, ROOST_EVENT_WQ_FATAL);
+	roost_event_ack(event.source, 1);
+	assert_int_equal(roost_channel_read(roost_ctx_async_channel(f.ctx),
+					    &event),
+			 0);
+	assert_int_equal(event.type, ROOST_EVENT_DEVICE_FATAL);
+	assert_int_equal(roost_wq_destroy(wq, NULL), 0);
+	assert_int_equal(roost_wq_destroy(idle, NULL), 0);
+	fixture_close(&f);
+}
+
 /* With another port the device lives on. */
 static void port_remove__one_of_two(void **state)
 {
@@ -360,6 +400,7 @@ int main(void)
 		cmocka_unit_test(port_set_lid__and_addresses),
 		cmocka_unit_test(port_set_pkey__qps_follow),
 		cmocka_unit_test(port_remove__flushes_and_tells),
+		cmocka_unit_test(port_remove__fails_wqs),
 		cmocka_unit_test(port_remove__one_of_two),
 	};
 
