@@ -102,6 +102,30 @@ def finish(room, ends, failed_at, bound_s):
     room.note(f"on the other path after {took_s:.2f} s")
 
 
+def start_on_links(room):
+    """A way to start an end on two links."""
+    program = os.path.join(room.build, "tests", "real", "failover")
+
+    def start(end, port, host):
+        return room.start(end, room.roost(
+            "run", "--link", room.link + "a", "--link", room.link + "b",
+            "--second", "--", program, "-p", str(port),
+            *(["127.0.0.1"] if host else [])))
+    return start
+
+
+def ctl(room, *command):
+    """An administrator takes the left end's first port away."""
+    ends = begin(room, start_on_links(room))
+    failed_at = time.monotonic()
+    done = room.run("ctl", room.roost(
+        "ctl", "--pid", str(ends[0].pid), "--dev", "roost0", "--port", "1",
+        *command))
+    if done.status != 0:
+        raise Failure(f"roost ctl: {done.err()}")
+    finish(room, ends, failed_at, 5)
+
+
 def silent(room):
     """Nobody loses carrier: the retries of the first path are spent."""
     paths = Paths(room)
@@ -161,4 +185,6 @@ def both_ports_wake(room):
 
 CASES = [Case("two-ports-wake", both_ports_wake),
          Case("failover-silent-path", silent),
-         Case("failover-port-down", port_down)]
+         Case("failover-port-down", port_down),
+         Case("failover-link-down", ctl, "link", "down"),
+         Case("failover-port-removed", ctl, "remove")]
