@@ -15,6 +15,7 @@
 #include <rte_common.h>
 
 #include "lib/config/config.h"
+#include "lib/engine/service.h"
 #include "pmd_glue/control.h"
 #include "pmd_glue/ctl.h"
 #include "pmd_glue/ctl_telemetry.h"
@@ -88,6 +89,7 @@ static uint64_t run_device(void *ctx, uint64_t now_ns)
 	for (unsigned int i = 0; i < d->nb_stations; i++)
 		next_ns = RTE_MIN(next_ns,
 				  roost_station_run(&d->stations[i], now_ns));
+	next_ns = RTE_MIN(next_ns, roost_dev_service_run_all(d->dev, now_ns));
 	if (!roost_eal_tidy() && next_ns > now_ns + TIDY_NS)
 		next_ns = now_ns + TIDY_NS;
 	return next_ns;

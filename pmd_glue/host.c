@@ -326,6 +326,41 @@ unlock:
 	return ret;
 }
 
+int roost_host_ask(struct roost_host *host, const struct roost_gid *sgid,
+		   const struct roost_gid *dgid, struct roost_neigh **neigh)
+{
+	struct roost_gid hop;
+	int ret;
+
+	if (is_ours(host, dgid)) {
+		*neigh = &host->self;
+		return 0;
+	}
+	ret = roost_route_next_hop(&host->conf.routes, sgid, dgid, &hop);
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&host->lock);
+	ret = roost_neigh_get(host->neighs, &hop, roost_now_ns(), neigh);
+	pthread_mutex_unlock(&host->lock);
+	host->conf.wake(host->conf.ctx);
+	return ret;
+}
+
+int roost_host_source(const struct roost_host *host,
+		      const struct roost_gid *dgid, struct roost_gid *sgid)
+{
+	struct roost_gid hop;
+
+	if (is_ours(host, dgid)) {
+		*sgid = *dgid;
+		return 0;
+	}
+	*sgid = source_for(host, dgid);
+	if (!is_ours(host, sgid))
+		return -EHOSTUNREACH;
+	return roost_route_next_hop(&host->conf.routes, sgid, dgid, &hop);
+}
+
 void roost_host_neigh_put(struct roost_host *host, struct roost_neigh *neigh)
 {
 	if (neigh == &host->self)

@@ -55,6 +55,14 @@ void roost_host_destroy(struct roost_host *host);
 int roost_host_resolve(struct roost_host *host, const struct roost_gid *sgid,
 		       const struct roost_gid *dgid,
 		       struct roost_neigh **neigh);
+/* The same without waiting: the neighbour may have no MAC yet. Thread: any. */
+int roost_host_ask(struct roost_host *host, const struct roost_gid *sgid,
+		   const struct roost_gid *dgid, struct roost_neigh **neigh);
+/* Which of our addresses speaks to dgid. Returns 0, -EHOSTUNREACH.
+ * Thread: any.
+ */
+int roost_host_source(const struct roost_host *host,
+		      const struct roost_gid *dgid, struct roost_gid *sgid);
 /* Thread: any. */
 void roost_host_neigh_put(struct roost_host *host, struct roost_neigh *neigh);
 

@@ -67,6 +67,34 @@ static void neigh_put(void *ctx, struct roost_neigh *neigh)
 	roost_host_neigh_put(s->host, neigh);
 }
 
+static int ask(void *ctx, const struct roost_gid *sgid,
+	       const struct roost_gid *dgid, struct roost_neigh **neigh)
+{
+	struct roost_station *s = ctx;
+
+	return roost_host_ask(s->host, sgid, dgid, neigh);
+}
+
+static int source(void *ctx, const struct roost_gid *dgid,
+		  struct roost_gid *sgid)
+{
+	struct roost_station *s = ctx;
+
+	return roost_host_source(s->host, dgid, sgid);
+}
+
+static void kick(void *ctx)
+{
+	struct roost_station *s = ctx;
+
+	roost_turner_kick(s->turner);
+}
+
+static void wake(void *ctx __attribute__((unused)))
+{
+	roost_control_wake();
+}
+
 static int mcast_join(void *ctx, const struct roost_gid *group)
 {
 	struct roost_station *s = ctx;
@@ -90,6 +118,10 @@ struct roost_port_io roost_station_io(struct roost_station *s)
 		.punt = punt,
 		.resolve = resolve,
 		.neigh_put = neigh_put,
+		.ask = ask,
+		.source = source,
+		.wake = wake,
+		.kick = kick,
 		.mcast_join = mcast_join,
 		.mcast_leave = mcast_leave,
 	};
@@ -111,11 +143,6 @@ static void send_frame(void *ctx, const uint8_t *frame, size_t len_bytes)
 	memcpy(room, frame, len_bytes);
 	if (roost_worker_send_frame(s->worker, s->port_num, mbuf) == 0)
 		roost_turner_kick(s->turner);
-}
-
-static void wake(void *ctx __attribute__((unused)))
-{
-	roost_control_wake();
 }
 
 static bool kernel_owns(void *ctx, const struct roost_gid *addr)

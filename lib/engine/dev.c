@@ -133,6 +133,8 @@ int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_mutex_init(&d->mcast_lock, NULL);
 	pthread_mutex_init(&d->all.lock, NULL);
+	pthread_mutex_init(&d->service_lock, NULL);
+	TAILQ_INIT(&d->services);
 	*dev = d;
 	return 0;
 fini_tables:
@@ -150,6 +152,7 @@ int roost_dev_destroy(struct roost_dev *dev)
 	fini_tables(dev);
 	pthread_mutex_destroy(&dev->mcast_lock);
 	pthread_mutex_destroy(&dev->all.lock);
+	pthread_mutex_destroy(&dev->service_lock);
 	pthread_mutex_destroy(&dev->lock);
 	free(dev);
 	return 0;

@@ -75,6 +75,26 @@ struct roost_port_io {
 		       const struct roost_gid *dgid,
 		       struct roost_neigh **neigh);
 	void (*neigh_put)(void *ctx, struct roost_neigh *neigh);
+	/* Like resolve, but waits for nothing: mac_gen may still be 0, and is
+	 * asked for as long as somebody holds a reference. NULL: as resolve.
+	 * Returns 0, -EHOSTUNREACH, -ENOMEM, -ENOBUFS.
+	 */
+	int (*ask)(void *ctx, const struct roost_gid *sgid,
+		   const struct roost_gid *dgid, struct roost_neigh **neigh);
+	/* Which address of the port speaks to dgid. Returns 0, -EHOSTUNREACH
+	 * (no route). NULL: the first of its family.
+	 */
+	int (*source)(void *ctx, const struct roost_gid *dgid,
+		      struct roost_gid *sgid);
+	/* Run the services of the device soon (lib/engine/service.h); also
+	 * after a neighbour that was asked for answered. NULL: they run anyway.
+	 * Any thread; must not block.
+	 */
+	void (*wake)(void *ctx);
+	/* There is something to send that the worker does not see by itself:
+	 * let it have a turn soon. NULL: it has. Any thread.
+	 */
+	void (*kick)(void *ctx);
 	/* The first QP joined the group, or the last one left: MAC filter and
 	 * membership reports. NULL: the port takes every group. Returns 0,
 	 * -ENOSPC.

@@ -14,6 +14,7 @@
 
 #include "lib/engine/dev.h"
 #include "lib/engine/idmap.h"
+#include "lib/engine/service.h"
 #include "lib/event/channel.h"
 
 struct roost_port {
@@ -75,6 +76,10 @@ struct roost_dev {
 		LIST_HEAD(, roost_cq) cqs;
 		LIST_HEAD(, roost_srq) srqs;
 	} all;
+	struct roost_gsi *gsi; /* NULL: QP1 is closed; holder of the turn */
+	/* Held while services run. */
+	pthread_mutex_t service_lock;
+	TAILQ_HEAD(, roost_dev_service) services;
 	_Atomic uint32_t next_pd_handle;
 	_Atomic uint32_t next_cq_handle;
 	_Atomic uint32_t next_srq_handle;

@@ -6,6 +6,7 @@
 
 #include <rte_mbuf.h>
 
+#include "lib/engine/gsi_priv.h"
 #include "lib/engine/mcast_priv.h"
 #include "lib/engine/mig_priv.h"
 #include "lib/engine/resp_priv.h"
@@ -169,8 +170,9 @@ static enum roost_drop deliver_multicast(struct roost_worker *w,
 	return drop;
 }
 
-static void receive(struct roost_worker *w, unsigned int port_index,
-		    const struct roost_frame *frame)
+/* Returns true if it took the mbuf. */
+static bool receive(struct roost_worker *w, unsigned int port_index,
+		    const struct roost_frame *frame, struct rte_mbuf *mbuf)
 {
 	struct roost_port *port = &w->dev->ports[port_index];
 	struct roost_pkt pkt;
@@ -178,19 +180,24 @@ static void receive(struct roost_worker *w, unsigned int port_index,
 	enum roost_drop drop;
 
 	drop = check_frame(w->dev, port_index, frame, &pkt);
-	if (drop == ROOST_DROP_NONE && pkt.dest_qpn == ROOST_MCAST_QPN)
+	if (drop == ROOST_DROP_NONE && pkt.dest_qpn == ROOST_GSI_QPN) {
+		drop = roost_gsi_take(w, port_index, frame, &pkt, mbuf);
+		if (drop == ROOST_DROP_NONE)
+			return true;
+	} else if (drop == ROOST_DROP_NONE && pkt.dest_qpn == ROOST_MCAST_QPN) {
 		drop = deliver_multicast(w, port_index, frame, &pkt);
-	else if (drop == ROOST_DROP_NONE) {
+	} else if (drop == ROOST_DROP_NONE) {
 		drop = find_qp(w->dev, frame, &pkt, &qp);
 		if (drop == ROOST_DROP_NONE)
 			drop = deliver(w, qp, port_index, frame, &pkt);
 	}
 	if (drop == ROOST_DROP_NONE)
-		return;
+		return false;
 	roost_worker_drop(w, drop);
 	if (drop == ROOST_DROP_PKEY)
 		atomic_fetch_add_explicit(&port->bad_pkeys, 1,
 					  memory_order_relaxed);
+	return false;
 }
 
 void roost_rx_frame(struct roost_worker *w, unsigned int port_index,
@@ -211,7 +218,8 @@ void roost_rx_frame(struct roost_worker *w, unsigned int port_index,
 	case ROOST_FRAME_ROCE:
 		w->counters.rx_pkts++;
 		w->counters.rx_bytes += mbuf->pkt_len;
-		receive(w, port_index, &frame);
+		if (receive(w, port_index, &frame, mbuf))
+			return;
 		break;
 	}
 	rte_pktmbuf_free(mbuf);

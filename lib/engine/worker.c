@@ -25,7 +25,9 @@
 /* A frame that goes out as it is. */
 struct raw_frame {
 	struct rte_mbuf *mbuf;
-	uint64_t port_index;
+	uint32_t port_index;
+	bool roce; /* counted as one */
+	bool loopback;
 };
 
 static int raw_ring_create(struct rte_ring **ring)
@@ -303,6 +305,14 @@ void roost_worker_tx(struct roost_worker *w, const struct roost_path *path,
 	q->frames[q->count++] = frame;
 }
 
+static int enqueue_raw(struct roost_worker *w, struct raw_frame *raw)
+{
+	if (rte_ring_mp_enqueue_elem(w->raw, raw, sizeof(*raw)) == 0)
+		return 0;
+	rte_pktmbuf_free(raw->mbuf);
+	return -ENOBUFS;
+}
+
 int roost_worker_send_frame(struct roost_worker *w, uint8_t port_num,
 			    struct rte_mbuf *frame)
 {
@@ -311,11 +321,44 @@ int roost_worker_send_frame(struct roost_worker *w, uint8_t port_num,
 		.port_index = port_num - 1u,
 	};
 
-	if (rte_ring_mp_enqueue_elem(w->raw, &raw, sizeof(raw)) != 0) {
-		rte_pktmbuf_free(frame);
-		return -ENOBUFS;
+	return enqueue_raw(w, &raw);
+}
+
+int roost_worker_send_roce(struct roost_worker *w, uint8_t port_num,
+			   struct rte_mbuf *frame, bool loopback)
+{
+	struct raw_frame raw = {
+		.mbuf = frame,
+		.port_index = port_num - 1u,
+		.roce = true,
+		.loopback = loopback,
+	};
+	const struct roost_port_io *io = &w->dev->ports[raw.port_index].io;
+	int rc = enqueue_raw(w, &raw);
+
+	if (io->kick != NULL)
+		io->kick(io->ctx);
+	return rc;
+}
+
+static void queue_raw(struct roost_worker *w, const struct raw_frame *raw)
+{
+	struct roost_frame_queue *q =
+		raw->loopback ? &w->loopback : &w->txq[raw->port_index];
+
+	if (q->count == ROOST_TXQ_LEN && !raw->loopback)
+		flush_port(w, raw->port_index);
+	if (q->count == ROOST_TXQ_LEN) {
+		rte_pktmbuf_free(raw->mbuf);
+		return;
 	}
-	return 0;
+	if (raw->roce) {
+		w->counters.tx_pkts++;
+		w->counters.tx_bytes += raw->mbuf->pkt_len;
+		w->counters.loopback_pkts += raw->loopback;
+	}
+	raw->mbuf->port = (uint16_t)raw->port_index;
+	q->frames[q->count++] = raw->mbuf;
 }
 
 static unsigned int send_raw_frames(struct roost_worker *w)
@@ -326,14 +369,7 @@ static unsigned int send_raw_frames(struct roost_worker *w)
 	while (!rte_ring_empty(w->raw)) {
 		if (rte_ring_sc_dequeue_elem(w->raw, &raw, sizeof(raw)) != 0)
 			break;
-		if (w->txq[raw.port_index].count == ROOST_TXQ_LEN)
-			flush_port(w, (unsigned int)raw.port_index);
-		if (w->txq[raw.port_index].count == ROOST_TXQ_LEN)
-			rte_pktmbuf_free(raw.mbuf);
-		else
-			w->txq[raw.port_index]
-				.frames[w->txq[raw.port_index].count++] =
-				raw.mbuf;
+		queue_raw(w, &raw);
 		n++;
 	}
 	return n;

@@ -94,6 +94,12 @@ bool roost_worker_tx_room(struct roost_worker *w,
 void roost_worker_tx(struct roost_worker *w, const struct roost_path *path,
 		     struct rte_mbuf *frame);
 
+/* Send a sealed RoCEv2 frame from any thread, to ourselves where loopback says
+ * so; else as roost_worker_send_frame(). Kicks the worker.
+ */
+int roost_worker_send_roce(struct roost_worker *w, uint8_t port_num,
+			   struct rte_mbuf *frame, bool loopback);
+
 /* One received frame, checked in the order of doc/protocol.md. Takes it. */
 void roost_rx_frame(struct roost_worker *w, unsigned int port_index,
 		    struct rte_mbuf *mbuf);

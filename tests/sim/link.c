@@ -254,6 +254,13 @@ static void neigh_put(void *ctx, struct roost_neigh *neigh)
 	port->end->neigh_refs--;
 }
 
+static void wake(void *ctx)
+{
+	struct sim_port *port = ctx;
+
+	port->end->services_due_ns = 0;
+}
+
 struct roost_port_io sim_link_port(struct sim_port *port)
 {
 	return (struct roost_port_io){
@@ -263,6 +270,7 @@ struct roost_port_io sim_link_port(struct sim_port *port)
 		.punt = punt,
 		.resolve = resolve,
 		.neigh_put = neigh_put,
+		.wake = wake,
 	};
 }
 

@@ -12,6 +12,7 @@
 #include <rte_mempool.h>
 
 #include "lib/engine/mr.h"
+#include "lib/engine/service.h"
 #include "lib/event/channel.h"
 #include "tests/sim/link.h"
 #include "tests/sim/world.h"
@@ -253,6 +254,21 @@ void sim_poll(struct sim *sim)
 	poll_async(&sim->ends[SIM_B]);
 }
 
+/* The control thread of an end. */
+static unsigned int run_services(struct sim_end *end)
+{
+	if (end->services_due_ns > end->sim->now_ns)
+		return 0;
+	end->services_due_ns = UINT64_MAX;
+	/* A wake from now on counts. */
+	uint64_t next_ns =
+		roost_dev_service_run_all(end->dev, end->sim->now_ns);
+
+	if (next_ns < end->services_due_ns)
+		end->services_due_ns = next_ns;
+	return 1;
+}
+
 /* Events cost a system call: those who want them poll for them. */
 static void turn(struct sim *sim)
 {
@@ -266,6 +282,7 @@ static void turn(struct sim *sim)
 			assert_true(roost_worker_turn_try(w));
 			work += roost_worker_iterate(w, sim->now_ns);
 			roost_worker_turn_release(w);
+			work += run_services(&sim->ends[side]);
 		}
 		poll_cqs(sim);
 		assert_true(++turns < TURNS_MAX);
@@ -298,6 +315,8 @@ static uint64_t next_ns(const struct sim *sim)
 
 		if (deadline < next)
 			next = deadline;
+		if (sim->ends[side].services_due_ns < next)
+			next = sim->ends[side].services_due_ns;
 		if ((sim->link.faults[side].take_max != 0 ||
 		     sim->link2.faults[side].take_max != 0) &&
 		    sim->now_ns + sim->turn_ns < next)

@@ -141,6 +141,7 @@ struct sim_end {
 	struct roost_cq *cq; /* of QPs that bring none */
 	int neigh_refs;      /* of both ports */
 	unsigned int nb_punted;
+	uint64_t services_due_ns;              /* when the services run next */
 	uint32_t other_async[SIM_ASYNC_TYPES]; /* not of QPs */
 	struct roost_dev_counters counters;    /* sim_counters() */
 };

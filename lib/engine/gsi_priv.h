@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_GSI_PRIV_H
+#define ROOST_ENGINE_GSI_PRIV_H
+
+/*
+ * The worker's side of QP1; for lib/engine only. Holder of the turn.
+ */
+
+#include "lib/engine/gsi.h"
+#include "lib/engine/worker_priv.h"
+#include "lib/wire/frame.h"
+
+/* A packet for QPN 1. NONE: it took the mbuf, else the reason why not. */
+enum roost_drop roost_gsi_take(struct roost_worker *w, unsigned int port_index,
+			       const struct roost_frame *frame,
+			       const struct roost_pkt *pkt,
+			       struct rte_mbuf *mbuf);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include "lib/engine/dev_priv.h"
+
+void roost_dev_service_add(struct roost_dev *dev,
+			   struct roost_dev_service *service)
+{
+	pthread_mutex_lock(&dev->service_lock);
+	TAILQ_INSERT_TAIL(&dev->services, service, link);
+	pthread_mutex_unlock(&dev->service_lock);
+	roost_dev_service_wake(dev);
+}
+
+void roost_dev_service_remove(struct roost_dev *dev,
+			      struct roost_dev_service *service)
+{
+	pthread_mutex_lock(&dev->service_lock);
+	TAILQ_REMOVE(&dev->services, service, link);
+	pthread_mutex_unlock(&dev->service_lock);
+}
+
+void roost_dev_service_wake(struct roost_dev *dev)
+{
+	struct roost_port_io *io = &dev->ports[0].io;
+
+	if (io->wake != NULL)
+		io->wake(io->ctx);
+}
+
+uint64_t roost_dev_service_run_all(struct roost_dev *dev, uint64_t now_ns)
+{
+	struct roost_dev_service *service;
+	uint64_t next_ns = UINT64_MAX;
+
+	pthread_mutex_lock(&dev->service_lock);
+	TAILQ_FOREACH(service, &dev->services, link) {
+		uint64_t due_ns = service->run(service->arg, now_ns);
+
+		if (due_ns < next_ns)
+			next_ns = due_ns;
+	}
+	pthread_mutex_unlock(&dev->service_lock);
+	return next_ns;
+}
