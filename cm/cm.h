@@ -292,7 +292,7 @@ struct roost_cm_req_param {
 	const struct roost_cm_ip_hdr *ip; /* NULL: none; 92 bytes of data */
 	enum roost_qp_type qp_type;       /* RC, UC, XRC_INI */
 	uint32_t qpn;
-	/* Put into attributes as our SQ PSN; the caller draws it. */
+	/* Of the first packet that the peer sends us; the caller draws it. */
 	uint32_t starting_psn;
 	bool srq;
 	bool flow_control;
