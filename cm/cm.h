@@ -78,7 +78,7 @@ struct roost_cm_listener;
 /*
  * The CM of dev: the first get makes it and opens QP1, the last put sends what
  * is still owed and closes. dev stays open in between.
- * Returns 0, -ENOMEM. Blocks for the worker's turn.
+ * Returns 0, -ENOMEM. Blocks for the worker's turn. Both: not from a callback.
  */
 int roost_cm_get(struct roost_dev *dev, struct roost_cm **cm);
 void roost_cm_put(struct roost_cm *cm);
@@ -194,9 +194,9 @@ enum roost_cm_sidr_status {
 	ROOST_CM_SIDR_UNSUPPORTED_VERSION = 5,
 };
 
-/* What the peer asked for in its REQ, or said in its REP. Numbers are from the
- * peer's side of the table: its responder_resources are what our
- * initiator_depth may be.
+/* What the peer asked for in its REQ, or said in its REP; resources are turned
+ * around as rdma_cm does: responder_resources is what we should have, because
+ * the peer has so much initiator_depth.
  */
 struct roost_cm_peer {
 	enum roost_qp_type qp_type; /* ours: XRC_INI and XRC_TGT are pairs */
@@ -299,8 +299,8 @@ struct roost_cm_req_param {
 	uint8_t responder_resources;
 	uint8_t initiator_depth;
 	uint8_t retry_count;     /* 0..7 */
-	uint8_t rnr_retry_count; /* 0..7 */
-	uint8_t ack_timeout;     /* 0: as the path gives; else QP's own code */
+	uint8_t rnr_retry_count; /* 0..7; of the peer's QP */
+	uint8_t ack_timeout;     /* of our QP; 0: as the path gives */
 	uint8_t remote_cm_response_timeout; /* 0: as the kernel's rdma_cm */
 	uint8_t local_cm_response_timeout;  /* 0: as the kernel's rdma_cm */
 	uint8_t max_cm_retries;             /* 0: as the kernel's rdma_cm */
@@ -384,10 +384,10 @@ int roost_cm_apr(struct roost_cm_conn *conn, uint8_t status, const void *info,
 
 /*
  * The attributes with which to move the connection's QP to INIT, RTR or RTS,
- * in attr and mask, as the kernel's rdma_init_qp_attr gives them; attr->state
- * is in. INIT works from the path on; RTR needs the peer's QPN. qp_access is
- * in with INIT: nothing but what the peer may do by the resources agreed on is
- * the caller's to change. Returns 0, -EINVAL (state does not allow it).
+ * in attr and mask, as the kernel's rdma_cm gives them; the rest of attr is
+ * zero. INIT works from REQ on, RTR and RTS when the peer's QPN is known. Who
+ * takes its QP to RTR before roost_cm_accept() sets rq_psn, max_dest_rd_atomic
+ * and max_rd_atomic to what it will say there. Returns 0, -EINVAL (state).
  */
 int roost_cm_conn_qp_attr(struct roost_cm_conn *conn, enum roost_qp_state to,
 			  struct roost_qp_attr *attr, uint32_t *mask);

@@ -411,8 +411,10 @@ __attribute__((destructor)) static void answer_at_exit(void)
 	if (pthread_mutex_trylock(&devices.lock) != 0)
 		return;
 	LIST_FOREACH(d, &devices.list, link)
-		if (d->opener == getpid())
+		if (d->opener == getpid()) {
+			roost_dev_service_farewell(d->dev);
 			roost_turner_settle(d->turner);
+		}
 	pthread_mutex_unlock(&devices.lock);
 }
 

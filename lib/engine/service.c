@@ -44,3 +44,15 @@ uint64_t roost_dev_service_run_all(struct roost_dev *dev, uint64_t now_ns)
 	pthread_mutex_unlock(&dev->service_lock);
 	return next_ns;
 }
+
+void roost_dev_service_farewell(struct roost_dev *dev)
+{
+	struct roost_dev_service *service;
+
+	if (pthread_mutex_trylock(&dev->service_lock) != 0)
+		return;
+	TAILQ_FOREACH(service, &dev->services, link)
+		if (service->farewell != NULL)
+			service->farewell(service->arg);
+	pthread_mutex_unlock(&dev->service_lock);
+}

@@ -21,6 +21,10 @@ struct roost_dev_service {
 	 * no service.
 	 */
 	uint64_t (*run)(void *arg, uint64_t now_ns);
+	/* The process ends: say what peers should know, without waiting for
+	 * anything. NULL: nothing. Thread: any.
+	 */
+	void (*farewell)(void *arg);
 	void *arg;
 	TAILQ_ENTRY(roost_dev_service) link;
 };
@@ -39,5 +43,10 @@ void roost_dev_service_wake(struct roost_dev *dev);
 
 /* Run all. Returns when to call again. Thread: the control thread. */
 uint64_t roost_dev_service_run_all(struct roost_dev *dev, uint64_t now_ns);
+
+/* At the end of the process, when threads that hold locks may be gone.
+ * Thread: any.
+ */
+void roost_dev_service_farewell(struct roost_dev *dev);
 
 #endif

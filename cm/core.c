@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * The instance: who has it, what runs on the control thread, and telling.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "cm/priv.h"
+
+/* Of one run: a flood must not keep the control thread from anything else. */
+#define MADS_PER_RUN 256u
+#define SWEEP_NS 1000000000ull
+#define ID_INDEX_BITS 20u
+#define FAREWELL_TRIES 100 /* milliseconds */
+
+static struct {
+	pthread_mutex_t lock;
+	LIST_HEAD(, roost_cm) cms;
+} all = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- telling ------------------------------------------------------------ */
+
+void roost_cm_tell(struct roost_cm_conn *conn, struct roost_cm_event *event)
+{
+	struct roost_cm *cm = conn->cm;
+	roost_cm_callback *callback = conn->callback;
+	void *arg = conn->arg;
+
+	cm->telling = conn;
+	cm->telling_listener = event->listener;
+	cm->telling_gone = false;
+	cm->telling_thread = pthread_self();
+	pthread_mutex_unlock(&cm->lock);
+	callback(arg, conn, event);
+	pthread_mutex_lock(&cm->lock);
+	if (cm->telling_gone && !roost_cm_conn_lingers(conn))
+		roost_cm_conn_free(conn);
+	cm->telling = NULL;
+	cm->telling_listener = NULL;
+	pthread_cond_broadcast(&cm->told);
+}
+
+void roost_cm_wait_told(struct roost_cm *cm, const struct roost_cm_conn *conn,
+			const struct roost_cm_listener *listener)
+{
+	while (((conn != NULL && cm->telling == conn) ||
+		(listener != NULL && cm->telling_listener == listener)) &&
+	       !pthread_equal(cm->telling_thread, pthread_self()))
+		pthread_cond_wait(&cm->told, &cm->lock);
+}
+
+/* ---- what runs ---------------------------------------------------------- */
+
+static void begin_timers(struct roost_cm *cm)
+{
+	struct roost_cm_conn *conn;
+
+	while ((conn = TAILQ_FIRST(&cm->fresh)) != NULL) {
+		TAILQ_REMOVE(&cm->fresh, conn, fresh_link);
+		conn->in_fresh = false;
+		if (conn->comm_est) {
+			struct roost_cm_event event = {
+				.type = ROOST_CM_ESTABLISHED,
+			};
+
+			conn->comm_est = false;
+			roost_cm_tell(conn, &event);
+		} else if (conn->wait_ns != 0) {
+			roost_timer_set(&cm->timers, &conn->timer,
+					cm->now_ns + conn->wait_ns);
+			conn->wait_ns = 0;
+		}
+	}
+}
+
+static void run_timers(struct roost_cm *cm)
+{
+	struct roost_timer *timer;
+
+	while ((timer = roost_timer_wheel_expired(&cm->timers, cm->now_ns)) !=
+	       NULL)
+		roost_cm_timer(
+			(struct roost_cm_conn *)((char *)timer -
+						 offsetof(struct roost_cm_conn,
+							  timer)));
+}
+
+/* Returns true if there may be more. */
+static bool receive(struct roost_cm *cm)
+{
+	struct roost_gsi_msg in;
+
+	for (unsigned int i = 0; i < MADS_PER_RUN; i++) {
+		if (!roost_gsi_receive(cm->dev, &in))
+			return false;
+		roost_cm_input(cm, &in);
+	}
+	return true;
+}
+
+static uint64_t run(void *arg, uint64_t now_ns)
+{
+	struct roost_cm *cm = arg;
+	uint64_t next_ns, ask_ns;
+	bool more;
+
+	pthread_mutex_lock(&cm->lock);
+	cm->now_ns = now_ns;
+	if (!cm->ran) {
+		cm->ran = true;
+		roost_timer_wheel_init(&cm->timers, now_ns);
+	}
+	begin_timers(cm);
+	ask_ns = roost_cm_run_asking(cm);
+	more = receive(cm);
+	run_timers(cm);
+	if (now_ns >= cm->sweep_at_ns) {
+		roost_cm_sweep(cm);
+		cm->sweep_at_ns = now_ns + SWEEP_NS;
+	}
+	begin_timers(cm);
+	next_ns = roost_timer_wheel_next_ns(&cm->timers);
+	if (!LIST_EMPTY(&cm->conns) && cm->sweep_at_ns < next_ns)
+		next_ns = cm->sweep_at_ns;
+	if (ask_ns < next_ns)
+		next_ns = ask_ns;
+	if (more)
+		next_ns = now_ns;
+	pthread_mutex_unlock(&cm->lock);
+	return next_ns;
+}
+
+/* ---- life --------------------------------------------------------------- */
+
+static void farewell(void *arg);
+
+static bool id_reserved(uint32_t id)
+{
+	return id == 0;
+}
+
+static int make_tables(struct roost_cm *cm)
+{
+	uint64_t secret[5];
+
+	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+		return -EIO;
+	roost_cm_table_init(&cm->peer_ids, secret[0]);
+	roost_cm_table_init(&cm->peer_qpns, secret[1]);
+	roost_cm_table_init(&cm->sidrs, secret[2]);
+	return roost_idmap_init(&cm->ids, 32, ID_INDEX_BITS, &secret[3],
+				id_reserved);
+}
+
+static int create(struct roost_dev *dev, struct roost_cm **out)
+{
+	struct roost_cm *cm = calloc(1, sizeof(*cm));
+	int rc;
+
+	if (cm == NULL)
+		return -ENOMEM;
+	cm->dev = dev;
+	LIST_INIT(&cm->listeners);
+	LIST_INIT(&cm->conns);
+	TAILQ_INIT(&cm->fresh);
+	TAILQ_INIT(&cm->asking);
+	rc = make_tables(cm);
+	if (rc != 0)
+		goto free_cm;
+	rc = roost_gsi_open(dev);
+	if (rc != 0)
+		goto fini_tables;
+	pthread_mutex_init(&cm->lock, NULL);
+	pthread_cond_init(&cm->told, NULL);
+	cm->service = (struct roost_dev_service){
+		.run = run,
+		.farewell = farewell,
+		.arg = cm,
+	};
+	roost_dev_service_add(dev, &cm->service);
+	*out = cm;
+	return 0;
+fini_tables:
+	roost_idmap_fini(&cm->ids);
+free_cm:
+	free(cm);
+	return rc;
+}
+
+static void destroy(struct roost_cm *cm)
+{
+	struct roost_cm_conn *conn;
+
+	roost_dev_service_remove(cm->dev, &cm->service);
+	pthread_mutex_lock(&cm->lock);
+	while ((conn = LIST_FIRST(&cm->conns)) != NULL)
+		roost_cm_conn_free(conn);
+	pthread_mutex_unlock(&cm->lock);
+	roost_gsi_close(cm->dev);
+	roost_idmap_fini(&cm->ids);
+	pthread_cond_destroy(&cm->told);
+	pthread_mutex_destroy(&cm->lock);
+	free(cm);
+}
+
+int roost_cm_get(struct roost_dev *dev, struct roost_cm **cm)
+{
+	struct roost_cm *c;
+	int rc = 0;
+
+	pthread_mutex_lock(&all.lock);
+	LIST_FOREACH(c, &all.cms, link)
+		if (c->dev == dev)
+			break;
+	if (c == NULL) {
+		rc = create(dev, &c);
+		if (rc == 0)
+			LIST_INSERT_HEAD(&all.cms, c, link);
+	}
+	if (rc == 0) {
+		c->refs++;
+		*cm = c;
+	}
+	pthread_mutex_unlock(&all.lock);
+	return rc;
+}
+
+void roost_cm_put(struct roost_cm *cm)
+{
+	pthread_mutex_lock(&all.lock);
+	if (--cm->refs == 0) {
+		LIST_REMOVE(cm, link);
+		roost_cm_farewell(cm);
+		destroy(cm);
+	}
+	pthread_mutex_unlock(&all.lock);
+}
+
+struct roost_dev *roost_cm_dev(const struct roost_cm *cm)
+{
+	return cm->dev;
+}
+
+void roost_cm_farewell(struct roost_cm *cm)
+{
+	struct roost_cm_conn *conn;
+
+	/* At exit a thread that is no more may hold it for ever. */
+	for (int i = 0; pthread_mutex_trylock(&cm->lock) != 0; i++) {
+		if (i == FAREWELL_TRIES)
+			return;
+		usleep(1000);
+	}
+	LIST_FOREACH(conn, &cm->conns, all_link)
+		if (conn->owned)
+			roost_cm_conn_abandon(conn);
+	pthread_mutex_unlock(&cm->lock);
+}
+
+static void farewell(void *arg)
+{
+	roost_cm_farewell(arg);
+}
+
+/* ---- counters ----------------------------------------------------------- */
+
+void roost_cm_counters(struct roost_cm *cm, struct roost_cm_counters *counters)
+{
+	pthread_mutex_lock(&cm->lock);
+	*counters = cm->counters;
+	counters->nb_conns = cm->nb_conns;
+	counters->nb_half_open = cm->nb_half_open;
+	counters->nb_timewait = cm->nb_timewait;
+	pthread_mutex_unlock(&cm->lock);
+}
+
+const char *roost_cm_drop_name(enum roost_cm_drop reason)
+{
+	static const char *const names[ROOST_CM_DROP_COUNT] = {
+		[ROOST_CM_DROP_HEADER] = "header",
+		[ROOST_CM_DROP_LENGTH] = "length",
+		[ROOST_CM_DROP_FIELD] = "field",
+		[ROOST_CM_DROP_UNKNOWN] = "unknown",
+		[ROOST_CM_DROP_PEER] = "peer",
+		[ROOST_CM_DROP_STATE] = "state",
+		[ROOST_CM_DROP_BACKLOG] = "backlog",
+		[ROOST_CM_DROP_HALF_OPEN] = "half-open",
+		[ROOST_CM_DROP_RATE] = "rate",
+	};
+
+	return (unsigned int)reason < ROOST_CM_DROP_COUNT ? names[reason]
+							  : "unknown";
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * Listeners: which services somebody waits for, and at which address.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cm/priv.h"
+
+/* How well a listener fits a request; the best one gets it. */
+enum fit {
+	FIT_NONE,
+	FIT_ANY,
+	FIT_FAMILY,
+	FIT_ADDR,
+};
+
+static bool is_of_family(const struct roost_cm_listen_param *param,
+			 const struct roost_gid *addr)
+{
+	if (param->family == ROOST_CM_FAMILY_ANY)
+		return true;
+	return roost_gid_is_v4(addr) == (param->family == ROOST_CM_FAMILY_IPV4);
+}
+
+static enum fit fits(const struct roost_cm_listen_param *param,
+		     uint64_t service_id, const struct roost_cm_ip_hdr *ip)
+{
+	bool wildcard = roost_gid_is_zero(&param->addr);
+
+	if (param->service_id != service_id)
+		return FIT_NONE;
+	if (ip == NULL)
+		return wildcard && param->family == ROOST_CM_FAMILY_ANY
+			       ? FIT_ANY
+			       : FIT_NONE;
+	if (!wildcard)
+		return roost_gid_eq(&param->addr, &ip->dst) ? FIT_ADDR
+							    : FIT_NONE;
+	if (!is_of_family(param, &ip->dst))
+		return FIT_NONE;
+	return param->family == ROOST_CM_FAMILY_ANY ? FIT_ANY : FIT_FAMILY;
+}
+
+struct roost_cm_listener *
+roost_cm_find_listener(struct roost_cm *cm, uint64_t service_id,
+		       const struct roost_cm_ip_hdr *ip)
+{
+	struct roost_cm_listener *l, *best = NULL;
+	enum fit best_fit = FIT_NONE;
+
+	LIST_FOREACH(l, &cm->listeners, link) {
+		enum fit fit = fits(&l->param, service_id, ip);
+
+		if (fit <= best_fit)
+			continue;
+		best_fit = fit;
+		best = l;
+	}
+	return best;
+}
+
+static bool same_place(const struct roost_cm_listen_param *a,
+		       const struct roost_cm_listen_param *b)
+{
+	return a->service_id == b->service_id &&
+	       roost_gid_eq(&a->addr, &b->addr) &&
+	       (!roost_gid_is_zero(&a->addr) || a->family == b->family);
+}
+
+static bool is_taken(struct roost_cm *cm,
+		     const struct roost_cm_listen_param *param)
+{
+	const struct roost_cm_listener *l;
+
+	LIST_FOREACH(l, &cm->listeners, link)
+		if (same_place(&l->param, param))
+			return true;
+	return false;
+}
+
+int roost_cm_listen(struct roost_cm *cm,
+		    const struct roost_cm_listen_param *param,
+		    roost_cm_callback *callback, void *arg,
+		    struct roost_cm_listener **listener)
+{
+	struct roost_cm_listener *l = calloc(1, sizeof(*l));
+	bool taken;
+
+	if (l == NULL)
+		return -ENOMEM;
+	l->cm = cm;
+	l->param = *param;
+	l->callback = callback;
+	l->arg = arg;
+	if (param->backlog <= 0 || param->backlog > ROOST_CM_BACKLOG_MAX)
+		l->param.backlog = ROOST_CM_BACKLOG_MAX;
+	pthread_mutex_lock(&cm->lock);
+	taken = is_taken(cm, param);
+	if (!taken)
+		LIST_INSERT_HEAD(&cm->listeners, l, link);
+	pthread_mutex_unlock(&cm->lock);
+	if (taken) {
+		free(l);
+		return -EADDRINUSE;
+	}
+	*listener = l;
+	return 0;
+}
+
+void roost_cm_listener_destroy(struct roost_cm_listener *listener)
+{
+	struct roost_cm *cm = listener->cm;
+	struct roost_cm_conn *conn;
+
+	pthread_mutex_lock(&cm->lock);
+	LIST_REMOVE(listener, link);
+	roost_cm_wait_told(cm, NULL, listener);
+	LIST_FOREACH(conn, &cm->conns, all_link)
+		if (conn->backlog == listener)
+			roost_cm_conn_off_backlog(conn);
+	pthread_mutex_unlock(&cm->lock);
+	free(listener);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * Paths: which way to a peer, who is next on it, and how messages say it.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include "cm/priv.h"
+
+#define HOP_LIMIT 64
+#define LID_PERMISSIVE 0xffffu
+#define ACK_TIMEOUT_MAX 31
+
+uint8_t roost_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_lifetime)
+{
+	/* Sums of powers of two, rounded up to one: as the kernel does. */
+	int timeout = packet_lifetime + 1;
+
+	if (timeout >= ack_delay)
+		timeout += ack_delay >= timeout - 1;
+	else
+		timeout = ack_delay + (timeout >= ack_delay - 1);
+	return (uint8_t)(timeout < ACK_TIMEOUT_MAX ? timeout : ACK_TIMEOUT_MAX);
+}
+
+/* ---- routes ------------------------------------------------------------- */
+
+/* Rates as ibv_rate numbers them, in Mb/s. */
+static const struct {
+	uint32_t mbps;
+	uint8_t code;
+} rates[] = {
+	{ 400000, 21 }, { 200000, 19 }, { 100000, 16 }, { 56000, 12 },
+	{ 40000, 7 },   { 25000, 15 },  { 10000, 3 },   { 0, 2 },
+};
+
+static uint8_t rate_of(uint32_t mbps)
+{
+	unsigned int i = 0;
+
+	while (mbps < rates[i].mbps)
+		i++;
+	return rates[i].code;
+}
+
+static int fill_path(struct roost_cm *cm, const struct roost_route *route,
+		     const struct roost_gid *dgid, struct roost_cm_path *path)
+{
+	struct roost_port_attr port;
+	int rc = roost_port_query(cm->dev, route->port_num, &port);
+
+	if (rc != 0)
+		return rc;
+	*path = (struct roost_cm_path){
+		.sgid = route->sgid,
+		.dgid = *dgid,
+		.port_num = route->port_num,
+		.sgid_index = route->sgid_index,
+		.hop_limit = HOP_LIMIT,
+		.packet_lifetime = ROOST_CM_PACKET_LIFETIME,
+		.rate = rate_of(port.speed_mbps),
+		.mtu = port.active_mtu,
+	};
+	return roost_port_query_pkey(cm->dev, route->port_num, 0, &path->pkey);
+}
+
+int roost_cm_route(struct roost_cm *cm, const struct roost_gid *sgid,
+		   const struct roost_gid *dgid, struct roost_cm_path *path)
+{
+	struct roost_route route;
+	int rc = roost_dev_route(cm->dev, sgid, dgid, &route);
+
+	return rc != 0 ? rc : fill_path(cm, &route, dgid, path);
+}
+
+/* ---- the next hop ------------------------------------------------------- */
+
+static void let_neigh_go(struct roost_cm_conn *conn)
+{
+	roost_dev_neigh_put(conn->cm->dev, conn->path.port_num, conn->neigh);
+	conn->neigh = NULL;
+	conn->mac_gen = 0;
+}
+
+void roost_cm_set_path(struct roost_cm_conn *conn,
+		       const struct roost_cm_path *path)
+{
+	if (conn->neigh != NULL)
+		let_neigh_go(conn);
+	conn->path = *path;
+	conn->has_path = true;
+	conn->addr = (struct roost_gsi_addr){
+		.port_num = path->port_num,
+		.local = path->sgid,
+		.peer = path->dgid,
+		.pkey = path->pkey,
+		.traffic_class = path->traffic_class,
+		.hop_limit = path->hop_limit,
+		.flow_label = path->flow_label,
+	};
+	memcpy(conn->addr.peer_mac, path->dmac, 6);
+}
+
+bool roost_cm_refresh_mac(struct roost_cm_conn *conn)
+{
+	uint64_t mac_gen;
+
+	if (conn->neigh == NULL)
+		return true;
+	mac_gen = atomic_load_explicit(&conn->neigh->mac_gen,
+				       memory_order_acquire);
+	if (mac_gen == 0)
+		return false;
+	roost_neigh_mac(mac_gen, conn->path.dmac);
+	memcpy(conn->addr.peer_mac, conn->path.dmac, 6);
+	return true;
+}
+
+static void go_on_asking(struct roost_cm_conn *conn)
+{
+	conn->in_asking = true;
+	TAILQ_INSERT_TAIL(&conn->cm->asking, conn, asking_link);
+}
+
+int roost_cm_ask(struct roost_cm_conn *conn)
+{
+	struct roost_cm *cm = conn->cm;
+	const struct roost_route route = {
+		.sgid = conn->path.sgid,
+		.port_num = conn->path.port_num,
+		.sgid_index = conn->path.sgid_index,
+	};
+	int rc;
+
+	if (conn->neigh == NULL) {
+		rc = roost_dev_ask(cm->dev, &route, &conn->path.dgid,
+				   &conn->neigh);
+		if (rc != 0)
+			return rc;
+	}
+	if (!conn->in_asking) {
+		go_on_asking(conn);
+		roost_dev_service_wake(cm->dev);
+	}
+	return 0;
+}
+
+static uint64_t mac_gen_of(const struct roost_cm_conn *conn)
+{
+	if (conn->neigh == NULL)
+		return 0;
+	return atomic_load_explicit(&conn->neigh->mac_gen,
+				    memory_order_acquire);
+}
+
+static void stop_asking(struct roost_cm_conn *conn)
+{
+	conn->in_asking = false;
+	TAILQ_REMOVE(&conn->cm->asking, conn, asking_link);
+}
+
+/* Returns true if it told something: conn may be gone. */
+static bool tell_resolved(struct roost_cm_conn *conn, bool known)
+{
+	struct roost_cm_event event = { .type = ROOST_CM_ADDR_RESOLVED };
+
+	if (!conn->resolving)
+		return false;
+	if (conn->resolve_ns != 0) {
+		conn->resolve_at_ns = conn->cm->now_ns + conn->resolve_ns;
+		conn->resolve_ns = 0;
+	}
+	if (!known) {
+		if (conn->cm->now_ns < conn->resolve_at_ns)
+			return false;
+		event.type = ROOST_CM_ADDR_ERROR;
+		event.status = -ETIMEDOUT;
+		if (conn->in_asking)
+			stop_asking(conn);
+		let_neigh_go(conn);
+	}
+	conn->resolving = false;
+	conn->mac_gen = mac_gen_of(conn);
+	roost_cm_tell(conn, &event);
+	return true;
+}
+
+uint64_t roost_cm_run_asking(struct roost_cm *cm)
+{
+	struct roost_cm_conn *conn, *last;
+	uint64_t next_ns = UINT64_MAX;
+	bool known, end = TAILQ_EMPTY(&cm->asking);
+
+	/* Each once: who goes on asking is put behind the last. Callbacks may
+	 * take any of them away, but for the one in hand.
+	 */
+	last = TAILQ_LAST(&cm->asking, roost_cm_asking);
+	while (!end && (conn = TAILQ_FIRST(&cm->asking)) != NULL) {
+		end = conn == last;
+		stop_asking(conn);
+		known = roost_cm_refresh_mac(conn);
+		if (known)
+			roost_cm_send_waiting(conn);
+		else if (conn->resolving || conn->mad_waits)
+			go_on_asking(conn);
+		if (tell_resolved(conn, known))
+			return cm->now_ns;
+		if (conn->resolving && conn->resolve_at_ns < next_ns)
+			next_ns = conn->resolve_at_ns;
+	}
+	return next_ns;
+}
+
+void roost_cm_sweep(struct roost_cm *cm)
+{
+	struct roost_cm_event event = { .type = ROOST_CM_ADDR_CHANGE };
+	struct roost_cm_conn *conn;
+
+again:
+	LIST_FOREACH(conn, &cm->conns, all_link) {
+		uint64_t mac_gen = mac_gen_of(conn);
+
+		if (!conn->owned || conn->mac_gen == 0 ||
+		    mac_gen == conn->mac_gen)
+			continue;
+		conn->mac_gen = mac_gen;
+		roost_cm_refresh_mac(conn);
+		roost_cm_tell(conn, &event);
+		goto again; /* the list may be another */
+	}
+}
+
+/* ---- calls -------------------------------------------------------------- */
+
+int roost_cm_resolve(struct roost_cm_conn *conn, const struct roost_gid *sgid,
+		     const struct roost_gid *dgid, uint32_t timeout_ms)
+{
+	struct roost_cm_path path;
+	int rc = roost_cm_route(conn->cm, sgid, dgid, &path);
+
+	if (rc != 0)
+		return rc;
+	pthread_mutex_lock(&conn->cm->lock);
+	if (conn->resolving) {
+		rc = -EALREADY;
+	} else if (conn->state != ROOST_CM_IDLE) {
+		rc = -EINVAL;
+	} else {
+		roost_cm_set_path(conn, &path);
+		conn->resolve_ns = (uint64_t)timeout_ms * 1000000u + 1;
+		conn->resolve_at_ns = UINT64_MAX;
+		rc = roost_cm_ask(conn);
+		conn->resolving = rc == 0;
+	}
+	pthread_mutex_unlock(&conn->cm->lock);
+	return rc;
+}
+
+/* ---- in messages -------------------------------------------------------- */
+
+void roost_cm_path_to_msg(const struct roost_cm_path *path,
+			  struct roost_cm_msg_path *to)
+{
+	*to = (struct roost_cm_msg_path){
+		/* There are none; the kernel says so in these words. */
+		.local_lid = LID_PERMISSIVE,
+		.remote_lid = LID_PERMISSIVE,
+		.local_gid = path->sgid,
+		.remote_gid = path->dgid,
+		.flow_label = path->flow_label,
+		.packet_rate = path->rate,
+		.traffic_class = path->traffic_class,
+		.hop_limit = path->hop_limit,
+		.sl = path->sl,
+		.ack_timeout = roost_cm_ack_timeout(ROOST_CM_ACK_DELAY,
+						    path->packet_lifetime),
+	};
+}
+
+int roost_cm_path_from_msg(struct roost_cm *cm, uint8_t port_num,
+			   const struct roost_cm_msg_path *from,
+			   struct roost_cm_path *path)
+{
+	*path = (struct roost_cm_path){
+		.sgid = from->remote_gid,
+		.dgid = from->local_gid,
+		.port_num = port_num,
+		.flow_label = from->flow_label,
+		.traffic_class = from->traffic_class,
+		.hop_limit = from->hop_limit > 1 ? from->hop_limit : HOP_LIMIT,
+		.sl = from->sl,
+		.rate = from->packet_rate,
+		.packet_lifetime =
+			(uint8_t)(from->ack_timeout > 0 ? from->ack_timeout - 1
+							: 0),
+	};
+	return roost_dev_find_gid(cm->dev, port_num, &path->sgid,
+				  &path->sgid_index);
+}

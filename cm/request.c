@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * Requests that come in: REQ and SIDR_REQ. Each may be one that came before,
+ * and what a flood of them costs is bounded: per peer, per listener and for
+ * all of the CM. Control thread, under the lock.
+ */
+
+#include <string.h>
+
+#include "cm/priv.h"
+
+/* No peer makes us wait longer than this between two REPs. */
+#define RETRY_CODE_MAX 22u
+
+static bool may_open(struct roost_cm *cm)
+{
+	if (cm->nb_half_open < ROOST_CM_HALF_OPEN_MAX)
+		return true;
+	roost_cm_drop(cm, ROOST_CM_DROP_HALF_OPEN);
+	return false;
+}
+
+/* A conn that belongs to the listener until its owner takes it. */
+static struct roost_cm_conn *new_passive(struct roost_cm_listener *l,
+					 const struct roost_cm_msg *msg)
+{
+	struct roost_cm_conn *conn;
+
+	if (roost_cm_conn_new(l->cm, &conn) != 0)
+		return NULL;
+	conn->passive = true;
+	conn->owned = true;
+	conn->callback = l->callback;
+	conn->arg = l->arg;
+	conn->remote_id = msg->local_id;
+	conn->tid = msg->tid;
+	conn->service_id = msg->service_id;
+	conn->backlog = l;
+	l->nb_waiting++;
+	return conn;
+}
+
+/* Enter the state, as if the request were a step from IDLE. */
+static void enter(struct roost_cm_conn *conn, enum roost_cm_state state)
+{
+	conn->state = state;
+	conn->half_open = true;
+	conn->cm->nb_half_open++;
+}
+
+/* The listener for a request, if it has room. */
+static struct roost_cm_listener *listener_of(struct roost_cm *cm,
+					     const struct roost_cm_msg *msg,
+					     struct roost_cm_event *event)
+{
+	event->has_ip = roost_cm_ip_hdr_decode(msg->data, &event->ip);
+	event->service_id = msg->service_id;
+	event->data = msg->data;
+	event->data_len_bytes = roost_cm_msg_data_len(msg->type);
+	event->listener =
+		roost_cm_find_listener(cm, msg->service_id,
+				       event->has_ip ? &event->ip : NULL);
+	/* Bytes that only look like the header are the owner's. */
+	if (event->listener == NULL && event->has_ip) {
+		event->listener =
+			roost_cm_find_listener(cm, msg->service_id, NULL);
+		event->has_ip = false;
+	}
+	if (event->has_ip) {
+		event->data += ROOST_CM_IP_HDR_LEN;
+		event->data_len_bytes -= ROOST_CM_IP_HDR_LEN;
+	}
+	return event->listener;
+}
+
+static bool has_room(struct roost_cm *cm, const struct roost_cm_listener *l)
+{
+	if (l->nb_waiting < l->param.backlog)
+		return true;
+	roost_cm_drop(cm, ROOST_CM_DROP_BACKLOG);
+	return false;
+}
+
+/* ---- REQ ---------------------------------------------------------------- */
+
+static enum roost_qp_type our_type(const struct roost_cm_msg *msg)
+{
+	if (msg->transport == ROOST_CM_TRANSPORT_EXT)
+		return ROOST_QPT_XRC_TGT;
+	return msg->transport == ROOST_CM_TRANSPORT_UC ? ROOST_QPT_UC
+						       : ROOST_QPT_RC;
+}
+
+static void fill_peer(const struct roost_cm_msg *msg,
+		      struct roost_cm_peer *peer)
+{
+	*peer = (struct roost_cm_peer){
+		.qp_type = our_type(msg),
+		.qpn = msg->qpn,
+		.starting_psn = msg->starting_psn,
+		.qkey = msg->qkey,
+		.responder_resources = msg->initiator_depth,
+		.initiator_depth = msg->responder_resources,
+		.retry_count = msg->retry_count,
+		.rnr_retry_count = msg->rnr_retry_count,
+		.flow_control = msg->flow_control,
+		.srq = msg->srq,
+		.ca_guid = msg->ca_guid,
+		.ece_vendor_id = msg->vendor_id,
+		.ece_attr_mod = msg->attr_mod,
+	};
+}
+
+static void remember_req(struct roost_cm_conn *conn,
+			 const struct roost_cm_msg *msg)
+{
+	uint8_t code = msg->local_cm_timeout < RETRY_CODE_MAX
+			       ? msg->local_cm_timeout
+			       : RETRY_CODE_MAX;
+
+	conn->qp_type = our_type(msg);
+	conn->remote_qpn = msg->qpn;
+	conn->sq_psn = msg->starting_psn;
+	conn->initiator_depth = msg->responder_resources;
+	conn->responder_resources = msg->initiator_depth;
+	conn->retry_count = msg->retry_count;
+	conn->rnr_retry_count = msg->rnr_retry_count;
+	conn->timeout = msg->primary.ack_timeout;
+	conn->max_tries = msg->max_cm_retries;
+	conn->retry_ns = roost_cm_code_ns(code);
+}
+
+/* Returns 0, or the reason to reject it. */
+static uint16_t take_paths(struct roost_cm_conn *conn,
+			   const struct roost_gsi_msg *in,
+			   const struct roost_cm_msg *msg)
+{
+	struct roost_cm *cm = conn->cm;
+	uint8_t port_num = in->addr.port_num;
+	struct roost_cm_path path;
+
+	if (roost_cm_path_from_msg(cm, port_num, &msg->primary, &path) != 0)
+		return ROOST_CM_REJ_INVALID_GID;
+	path.mtu = msg->mtu;
+	path.pkey = in->addr.pkey;
+	memcpy(path.dmac, in->addr.peer_mac, 6);
+	roost_cm_set_path(conn, &path);
+	if (msg->alternate.local_lid == 0)
+		return 0;
+	if (roost_cm_path_from_msg(cm, port_num, &msg->alternate, &path) != 0)
+		return ROOST_CM_REJ_INVALID_ALT_GID;
+	path.mtu = msg->mtu;
+	path.pkey = in->addr.pkey;
+	conn->alternate = path;
+	conn->alt_timeout = msg->alternate.ack_timeout;
+	conn->has_alternate = true;
+	return 0;
+}
+
+/* Is this REQ, or its QPN, of a conn that is there? Then that is answered. */
+static bool is_known(struct roost_cm *cm, const struct roost_gsi_msg *in,
+		     const struct roost_cm_msg *msg)
+{
+	struct roost_cm_key key = {
+		.gid = in->addr.peer,
+		.ca_guid = msg->ca_guid,
+		.number = msg->local_id,
+	};
+	struct roost_cm_conn *conn = roost_cm_table_find(&cm->peer_ids, &key);
+	const struct roost_cm_step *step;
+
+	if (conn != NULL) {
+		step = roost_cm_step(conn->state, ROOST_CM_GOT_REQ);
+		if (step->valid && conn->passive)
+			roost_cm_take_step(conn, step, NULL, 0);
+		roost_cm_drop(cm, ROOST_CM_DROP_STATE);
+		return true;
+	}
+	key.number = msg->qpn;
+	conn = roost_cm_table_find(&cm->peer_qpns, &key);
+	if (conn == NULL)
+		return false;
+	roost_cm_reject_msg(cm, in, msg, ROOST_CM_ABOUT_REQ,
+			    ROOST_CM_REJ_STALE_CONN);
+	roost_cm_got_stale(conn);
+	return true;
+}
+
+static void enter_tables(struct roost_cm_conn *conn,
+			 const struct roost_gsi_msg *in,
+			 const struct roost_cm_msg *msg)
+{
+	struct roost_cm *cm = conn->cm;
+	struct roost_cm_key key = {
+		.gid = in->addr.peer,
+		.ca_guid = msg->ca_guid,
+		.number = msg->local_id,
+	};
+
+	roost_cm_table_add(&cm->peer_ids, &conn->by_id, &key, conn);
+	key.number = msg->qpn;
+	roost_cm_table_add(&cm->peer_qpns, &conn->by_qpn, &key, conn);
+}
+
+static void open_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
+		     const struct roost_cm_msg *msg,
+		     struct roost_cm_event *event)
+{
+	struct roost_cm_conn *conn = new_passive(event->listener, msg);
+	uint16_t reason;
+
+	if (conn == NULL)
+		return;
+	reason = take_paths(conn, in, msg);
+	if (reason != 0) {
+		roost_cm_reject_msg(cm, in, msg, ROOST_CM_ABOUT_REQ, reason);
+		roost_cm_conn_free(conn);
+		return;
+	}
+	remember_req(conn, msg);
+	enter_tables(conn, in, msg);
+	enter(conn, ROOST_CM_REQ_RCVD);
+	event->type = ROOST_CM_REQ_RECEIVED;
+	fill_peer(msg, &event->peer);
+	event->has_alternate = conn->has_alternate;
+	event->alternate = conn->alternate;
+	event->alternate_timeout = conn->alt_timeout;
+	roost_cm_tell(conn, event);
+}
+
+void roost_cm_got_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
+		      const struct roost_cm_msg *msg)
+{
+	struct roost_cm_event event = { .status = 0 };
+
+	if (!roost_gid_eq(&msg->primary.local_gid, &in->addr.peer)) {
+		roost_cm_drop(cm, ROOST_CM_DROP_PEER);
+		return;
+	}
+	if (!roost_cm_rate_take(cm, &in->addr.peer)) {
+		roost_cm_drop(cm, ROOST_CM_DROP_RATE);
+		return;
+	}
+	if (is_known(cm, in, msg))
+		return;
+	if (listener_of(cm, msg, &event) == NULL) {
+		roost_cm_reject_msg(cm, in, msg, ROOST_CM_ABOUT_REQ,
+				    ROOST_CM_REJ_INVALID_SERVICE_ID);
+		return;
+	}
+	if (has_room(cm, event.listener) && may_open(cm))
+		open_req(cm, in, msg, &event);
+}
+
+/* ---- SIDR_REQ ----------------------------------------------------------- */
+
+static void refuse_sidr(struct roost_cm *cm, const struct roost_gsi_msg *in,
+			const struct roost_cm_msg *msg)
+{
+	const struct roost_cm_msg rep = {
+		.type = ROOST_CM_SIDR_REP,
+		.tid = msg->tid,
+		.local_id = msg->local_id,
+		.service_id = msg->service_id,
+		.status = ROOST_CM_SIDR_UNSUPPORTED,
+	};
+
+	roost_cm_reply(cm, in, &rep);
+}
+
+static void open_sidr(struct roost_cm *cm, const struct roost_gsi_msg *in,
+		      const struct roost_cm_msg *msg,
+		      const struct roost_cm_key *key,
+		      struct roost_cm_event *event)
+{
+	struct roost_cm_path path = {
+		.sgid = in->addr.local,
+		.dgid = in->addr.peer,
+		.port_num = in->addr.port_num,
+		.pkey = in->addr.pkey,
+		.traffic_class = in->addr.traffic_class,
+		.hop_limit = in->addr.hop_limit,
+		.flow_label = in->addr.flow_label,
+	};
+	struct roost_cm_conn *conn;
+
+	if (roost_dev_find_gid(cm->dev, path.port_num, &path.sgid,
+			       &path.sgid_index) != 0)
+		return;
+	conn = new_passive(event->listener, msg);
+	if (conn == NULL)
+		return;
+	memcpy(path.dmac, in->addr.peer_mac, 6);
+	roost_cm_set_path(conn, &path);
+	roost_cm_table_add(&cm->sidrs, &conn->by_id, key, conn);
+	enter(conn, ROOST_CM_SIDR_REQ_RCVD);
+	event->type = ROOST_CM_SIDR_REQ_RECEIVED;
+	roost_cm_tell(conn, event);
+}
+
+void roost_cm_got_sidr_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
+			   const struct roost_cm_msg *msg)
+{
+	const struct roost_cm_key key = {
+		.gid = in->addr.peer,
+		.number = msg->local_id,
+	};
+	struct roost_cm_event event = { .status = 0 };
+	struct roost_cm_conn *conn;
+
+	if (!roost_cm_rate_take(cm, &in->addr.peer)) {
+		roost_cm_drop(cm, ROOST_CM_DROP_RATE);
+		return;
+	}
+	conn = roost_cm_table_find(&cm->sidrs, &key);
+	/* A number that is used again asks something else. */
+	if (conn != NULL && conn->tid != msg->tid &&
+	    conn->state == ROOST_CM_SIDR_REPLIED) {
+		roost_cm_table_del(&conn->by_id);
+		if (!conn->owned && !roost_cm_conn_lingers(conn))
+			roost_cm_conn_free(conn);
+		conn = NULL;
+	}
+	if (conn != NULL) {
+		roost_cm_take_step(conn,
+				   roost_cm_step(conn->state,
+						 ROOST_CM_GOT_SIDR_REQ),
+				   NULL, 0);
+		roost_cm_drop(cm, ROOST_CM_DROP_STATE);
+		return;
+	}
+	if (listener_of(cm, msg, &event) == NULL)
+		refuse_sidr(cm, in, msg);
+	else if (has_room(cm, event.listener) && may_open(cm))
+		open_sidr(cm, in, msg, &key, &event);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include "cm/state.h"
+
+#include "cm/cm.h"
+
+#define STOP ROOST_CM_ACT_STOP
+#define SEND ROOST_CM_ACT_SEND
+#define REPEAT ROOST_CM_ACT_REPEAT
+#define RETRY ROOST_CM_ACT_RETRY
+#define WAIT_MRA ROOST_CM_ACT_WAIT_MRA
+#define MRA ROOST_CM_ACT_MRA
+#define REJ_STALE ROOST_CM_ACT_REJ_STALE
+#define REJ_USER ROOST_CM_ACT_REJ_USER
+#define REJ_TIMEOUT ROOST_CM_ACT_REJ_TIMEOUT
+#define DREQ ROOST_CM_ACT_DREQ
+#define DREP ROOST_CM_ACT_DREP
+#define SIDR_REJ ROOST_CM_ACT_SIDR_REJ
+#define FORGET ROOST_CM_ACT_FORGET
+#define TIMEWAIT ROOST_CM_ACT_TIMEWAIT
+#define KEEP ROOST_CM_ACT_KEEP
+
+/* On [input]: go to state next, do actions, tell event. */
+#define ON(input, next_, actions_, event_)                                     \
+	[ROOST_CM_##input] = { .valid = true,                                  \
+			       .next = ROOST_CM_##next_,                       \
+			       .actions = actions_,                            \
+			       .event = ROOST_CM_##event_ }
+
+/* A request that is answered by REP, REJ or nothing: REQ_SENT and with MRA. */
+#define REQ_OUT                                                                \
+	ON(DO_REJECT, IDLE, STOP | SEND | FORGET, NO_EVENT),                   \
+		ON(DO_DESTROY, IDLE, STOP | REJ_TIMEOUT | FORGET, NO_EVENT),   \
+		ON(GOT_REJ, IDLE, STOP | FORGET, REJ_RECEIVED),                \
+		ON(GOT_REJ_STALE, TIMEWAIT, STOP | TIMEWAIT, REJ_RECEIVED),    \
+		ON(GOT_REP, REP_RCVD, STOP, REP_RECEIVED),                     \
+		ON(TRIES_SPENT, IDLE, STOP | REJ_TIMEOUT | FORGET, REQ_ERROR)
+
+/* A reply that is answered by RTU, REJ, DREQ or nothing. The QP may have seen
+ * packets by now.
+ */
+#define REP_OUT                                                                \
+	ON(DO_REJECT, TIMEWAIT, STOP | SEND | TIMEWAIT, NO_EVENT),             \
+		ON(DO_DESTROY, TIMEWAIT, STOP | REJ_USER | TIMEWAIT,           \
+		   NO_EVENT),                                                  \
+		ON(DO_COMM_EST, ESTAB, STOP, ESTABLISHED),                     \
+		ON(DO_DISCONNECT, DREQ_SENT, STOP | SEND | RETRY, NO_EVENT),   \
+		ON(GOT_REJ, IDLE, STOP | FORGET, REJ_RECEIVED),                \
+		ON(GOT_REJ_STALE, TIMEWAIT, STOP | TIMEWAIT, REJ_RECEIVED),    \
+		ON(GOT_RTU, ESTAB, STOP, RTU_RECEIVED),                        \
+		ON(GOT_DREQ, DREQ_RCVD, STOP, DREQ_RECEIVED),                  \
+		ON(GOT_STALE, TIMEWAIT, STOP | TIMEWAIT, REP_ERROR),           \
+		ON(TRIES_SPENT, IDLE, STOP | REJ_TIMEOUT | FORGET, REP_ERROR)
+
+static const struct roost_cm_step table[ROOST_CM_STATES][ROOST_CM_INPUTS] = {
+	[ROOST_CM_IDLE] = {
+		ON(DO_CONNECT, REQ_SENT, SEND | RETRY, NO_EVENT),
+		ON(DO_SIDR_REQ, SIDR_REQ_SENT, SEND | RETRY, NO_EVENT),
+		ON(DO_DESTROY, IDLE, 0, NO_EVENT),
+	},
+	[ROOST_CM_REQ_SENT] = {
+		REQ_OUT,
+		ON(GOT_MRA_REQ, MRA_REQ_RCVD, WAIT_MRA, MRA_RECEIVED),
+	},
+	[ROOST_CM_MRA_REQ_RCVD] = {
+		REQ_OUT,
+	},
+	[ROOST_CM_REP_RCVD] = {
+		ON(DO_ESTABLISH, ESTAB, SEND, NO_EVENT),
+		ON(DO_REJECT, IDLE, SEND | FORGET, NO_EVENT),
+		ON(DO_MRA, REP_RCVD, SEND, NO_EVENT),
+		ON(DO_DESTROY, IDLE, REJ_USER | FORGET, NO_EVENT),
+		ON(GOT_REP, REP_RCVD, MRA, NO_EVENT),
+		ON(GOT_DREQ, DREQ_RCVD, 0, DREQ_RECEIVED),
+		ON(GOT_REJ, TIMEWAIT, TIMEWAIT, REJ_RECEIVED),
+		ON(GOT_REJ_STALE, TIMEWAIT, TIMEWAIT, REJ_RECEIVED),
+		ON(GOT_STALE, TIMEWAIT, TIMEWAIT, REQ_ERROR),
+	},
+	[ROOST_CM_REQ_RCVD] = {
+		ON(DO_ACCEPT, REP_SENT, SEND | RETRY, NO_EVENT),
+		ON(DO_REJECT, IDLE, SEND | FORGET, NO_EVENT),
+		ON(DO_MRA, REQ_RCVD, SEND, NO_EVENT),
+		ON(DO_DESTROY, IDLE, REJ_USER | FORGET, NO_EVENT),
+		ON(GOT_REQ, REQ_RCVD, MRA, NO_EVENT),
+		ON(GOT_REJ, IDLE, FORGET, REJ_RECEIVED),
+		ON(GOT_REJ_STALE, TIMEWAIT, TIMEWAIT, REJ_RECEIVED),
+		ON(GOT_STALE, IDLE, FORGET, REJ_RECEIVED),
+	},
+	[ROOST_CM_REP_SENT] = {
+		REP_OUT,
+		ON(GOT_REQ, REP_SENT, REPEAT, NO_EVENT),
+		ON(GOT_MRA_REP, MRA_REP_RCVD, WAIT_MRA, MRA_RECEIVED),
+	},
+	[ROOST_CM_MRA_REP_RCVD] = {
+		REP_OUT,
+	},
+	[ROOST_CM_ESTAB] = {
+		ON(DO_COMM_EST, ESTAB, 0, NO_EVENT),
+		ON(DO_DISCONNECT, DREQ_SENT, STOP | SEND | RETRY, NO_EVENT),
+		ON(DO_DESTROY, TIMEWAIT, STOP | DREQ | TIMEWAIT, NO_EVENT),
+		ON(GOT_REP, ESTAB, REPEAT, NO_EVENT),
+		ON(GOT_REJ, TIMEWAIT, STOP | TIMEWAIT, REJ_RECEIVED),
+		ON(GOT_REJ_STALE, TIMEWAIT, STOP | TIMEWAIT, REJ_RECEIVED),
+		ON(GOT_DREQ, DREQ_RCVD, STOP, DREQ_RECEIVED),
+		ON(GOT_STALE, DREQ_SENT, STOP | DREQ | RETRY, NO_EVENT),
+	},
+	[ROOST_CM_DREQ_SENT] = {
+		ON(DO_DESTROY, TIMEWAIT, STOP | TIMEWAIT, NO_EVENT),
+		ON(GOT_REJ, TIMEWAIT, STOP | TIMEWAIT, DREP_RECEIVED),
+		ON(GOT_REJ_STALE, TIMEWAIT, STOP | TIMEWAIT, DREP_RECEIVED),
+		/* Both at once: each has what it asked for. */
+		ON(GOT_DREQ, TIMEWAIT, STOP | DREP | TIMEWAIT, DREQ_RECEIVED),
+		ON(GOT_DREP, TIMEWAIT, STOP | TIMEWAIT, DREP_RECEIVED),
+		ON(TRIES_SPENT, TIMEWAIT, STOP | TIMEWAIT, DREQ_ERROR),
+	},
+	[ROOST_CM_DREQ_RCVD] = {
+		ON(DO_DISCONNECT, TIMEWAIT, SEND | TIMEWAIT, NO_EVENT),
+		ON(DO_DESTROY, TIMEWAIT, DREP | TIMEWAIT, NO_EVENT),
+		ON(GOT_STALE, TIMEWAIT, TIMEWAIT, NO_EVENT),
+	},
+	[ROOST_CM_TIMEWAIT] = {
+		ON(DO_DESTROY, TIMEWAIT, 0, NO_EVENT),
+		ON(GOT_REQ, TIMEWAIT, REJ_STALE, NO_EVENT),
+		ON(GOT_DREQ, TIMEWAIT, DREP, NO_EVENT),
+		ON(GOT_STALE, TIMEWAIT, 0, NO_EVENT),
+		ON(TIME_OVER, IDLE, FORGET, TIMEWAIT_EXIT),
+	},
+	[ROOST_CM_SIDR_REQ_SENT] = {
+		ON(DO_DESTROY, IDLE, STOP, NO_EVENT),
+		ON(GOT_SIDR_REP, IDLE, STOP, SIDR_REP_RECEIVED),
+		ON(TRIES_SPENT, IDLE, STOP, SIDR_REQ_ERROR),
+	},
+	[ROOST_CM_SIDR_REQ_RCVD] = {
+		ON(DO_SIDR_REP, SIDR_REPLIED, SEND | KEEP, NO_EVENT),
+		ON(DO_DESTROY, SIDR_REPLIED, SIDR_REJ | KEEP, NO_EVENT),
+		ON(GOT_SIDR_REQ, SIDR_REQ_RCVD, 0, NO_EVENT),
+	},
+	[ROOST_CM_SIDR_REPLIED] = {
+		ON(DO_DESTROY, SIDR_REPLIED, 0, NO_EVENT),
+		ON(GOT_SIDR_REQ, SIDR_REPLIED, REPEAT, NO_EVENT),
+		ON(TIME_OVER, IDLE, FORGET, NO_EVENT),
+	},
+};
+
+static const struct roost_cm_step
+	lap_table[ROOST_CM_LAP_STATES][ROOST_CM_LAP_INPUTS] = {
+	[ROOST_CM_LAP_NONE] = {
+		ON(DO_LAP, LAP_SENT, SEND | RETRY, NO_EVENT),
+		ON(GOT_LAP, LAP_RCVD, 0, LAP_RECEIVED),
+	},
+	[ROOST_CM_LAP_IDLE] = {
+		ON(DO_LAP, LAP_SENT, SEND | RETRY, NO_EVENT),
+		ON(GOT_LAP, LAP_RCVD, 0, LAP_RECEIVED),
+	},
+	[ROOST_CM_LAP_SENT] = {
+		ON(GOT_APR, LAP_IDLE, STOP, APR_RECEIVED),
+		ON(GOT_MRA_LAP, LAP_MRA_RCVD, WAIT_MRA, MRA_RECEIVED),
+		ON(LAP_TRIES_SPENT, LAP_IDLE, STOP, LAP_ERROR),
+	},
+	[ROOST_CM_LAP_MRA_RCVD] = {
+		ON(GOT_APR, LAP_IDLE, STOP, APR_RECEIVED),
+		ON(LAP_TRIES_SPENT, LAP_IDLE, STOP, LAP_ERROR),
+	},
+	[ROOST_CM_LAP_RCVD] = {
+		ON(DO_APR, LAP_IDLE, SEND, NO_EVENT),
+		ON(GOT_LAP, LAP_RCVD, MRA, NO_EVENT),
+	},
+};
+
+const struct roost_cm_step *roost_cm_step(enum roost_cm_state state,
+					  enum roost_cm_input input)
+{
+	return &table[state][input];
+}
+
+const struct roost_cm_step *roost_cm_lap_step(enum roost_cm_lap_state state,
+					      enum roost_cm_lap_input input)
+{
+	return &lap_table[state][input];
+}
+
+const char *roost_cm_state_name(enum roost_cm_state state)
+{
+	static const char *const names[ROOST_CM_STATES] = {
+		[ROOST_CM_IDLE] = "IDLE",
+		[ROOST_CM_REQ_SENT] = "REQ_SENT",
+		[ROOST_CM_MRA_REQ_RCVD] = "MRA_REQ_RCVD",
+		[ROOST_CM_REP_RCVD] = "REP_RCVD",
+		[ROOST_CM_REQ_RCVD] = "REQ_RCVD",
+		[ROOST_CM_REP_SENT] = "REP_SENT",
+		[ROOST_CM_MRA_REP_RCVD] = "MRA_REP_RCVD",
+		[ROOST_CM_ESTAB] = "ESTABLISHED",
+		[ROOST_CM_DREQ_SENT] = "DREQ_SENT",
+		[ROOST_CM_DREQ_RCVD] = "DREQ_RCVD",
+		[ROOST_CM_TIMEWAIT] = "TIMEWAIT",
+		[ROOST_CM_SIDR_REQ_SENT] = "SIDR_REQ_SENT",
+		[ROOST_CM_SIDR_REQ_RCVD] = "SIDR_REQ_RCVD",
+		[ROOST_CM_SIDR_REPLIED] = "SIDR_REPLIED",
+	};
+
+	return names[state];
+}

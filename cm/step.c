@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * Carries out what a step of the state machine asks for: messages, retries and
+ * timers. The last message stays in the connection, as it was sent, so that
+ * each repetition is the same.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm/priv.h"
+#include "lib/wire/bytes.h"
+
+/* How long a SIDR answer is kept: two tries of the kernel's rdma_cm. */
+#define KEEP_NS 8500000000ull
+/* A minute, whatever a peer's REQ says. */
+#define TIMEWAIT_CODE_MAX 24u
+/* What the kernel's rdma_cm says in its MRAs. */
+#define SERVICE_TIMEOUT_DEFAULT 24u
+
+/* ---- sending ------------------------------------------------------------ */
+
+static void transmit(struct roost_cm_conn *conn, const uint8_t *mad,
+		     enum roost_cm_msg_type type)
+{
+	struct roost_cm *cm = conn->cm;
+
+	if (!roost_cm_refresh_mac(conn)) {
+		conn->mad_waits = mad == conn->mad;
+		return;
+	}
+	cm->counters.tx[type]++;
+	/* What does not get out is lost like a packet on its way. */
+	roost_gsi_send(cm->dev, &conn->addr, mad);
+}
+
+void roost_cm_send_waiting(struct roost_cm_conn *conn)
+{
+	if (!conn->mad_waits)
+		return;
+	conn->mad_waits = false;
+	transmit(conn, conn->mad, conn->mad_type);
+}
+
+/* Into the connection, to be repeated. */
+static void send_kept(struct roost_cm_conn *conn, struct roost_cm_msg *msg)
+{
+	roost_cm_msg_encode(msg, conn->mad);
+	conn->mad_type = msg->type;
+	transmit(conn, conn->mad, msg->type);
+}
+
+static void send_once(struct roost_cm_conn *conn, struct roost_cm_msg *msg)
+{
+	uint8_t mad[ROOST_CM_MAD_LEN];
+
+	roost_cm_msg_encode(msg, mad);
+	transmit(conn, mad, msg->type);
+}
+
+void roost_cm_reply(struct roost_cm *cm, const struct roost_gsi_msg *in,
+		    const struct roost_cm_msg *msg)
+{
+	uint8_t mad[ROOST_CM_MAD_LEN];
+
+	roost_cm_msg_encode(msg, mad);
+	cm->counters.tx[msg->type]++;
+	roost_gsi_send(cm->dev, &in->addr, mad);
+}
+
+/* ---- messages that a step makes by itself ------------------------------- */
+
+static struct roost_cm_msg between(const struct roost_cm_conn *conn,
+				   enum roost_cm_msg_type type)
+{
+	return (struct roost_cm_msg){
+		.type = type,
+		.tid = conn->tid,
+		.local_id = conn->local_id,
+		.remote_id = conn->remote_id,
+	};
+}
+
+/* What a REJ or MRA of ours is about. */
+static uint8_t about(enum roost_cm_state state)
+{
+	if (state == ROOST_CM_REQ_RCVD)
+		return ROOST_CM_ABOUT_REQ;
+	if (state == ROOST_CM_REP_RCVD)
+		return ROOST_CM_ABOUT_REP;
+	return ROOST_CM_ABOUT_OTHER;
+}
+
+static void send_rej(struct roost_cm_conn *conn, uint16_t reason)
+{
+	struct roost_cm_msg msg = between(conn, ROOST_CM_REJ);
+
+	msg.about = about(conn->state);
+	msg.reason = reason;
+	if (reason == ROOST_CM_REJ_TIMEOUT) {
+		/* The peer finds by it what it cannot by its own number. */
+		msg.info_len_bytes = 8;
+		roost_be64_put(msg.info, roost_dev_node_guid(conn->cm->dev));
+	}
+	send_once(conn, &msg);
+}
+
+static void send_mra(struct roost_cm_conn *conn, uint8_t what)
+{
+	struct roost_cm_msg msg = between(conn, ROOST_CM_MRA);
+
+	msg.about = what;
+	msg.service_timeout = conn->service_timeout != 0
+				      ? conn->service_timeout
+				      : SERVICE_TIMEOUT_DEFAULT;
+	send_once(conn, &msg);
+}
+
+static void send_dreq(struct roost_cm_conn *conn)
+{
+	struct roost_cm_msg msg = between(conn, ROOST_CM_DREQ);
+
+	msg.qpn = conn->remote_qpn;
+	send_kept(conn, &msg);
+}
+
+static void send_drep(struct roost_cm_conn *conn)
+{
+	struct roost_cm_msg msg = between(conn, ROOST_CM_DREP);
+
+	if (conn->mad_type == ROOST_CM_DREP)
+		transmit(conn, conn->mad, ROOST_CM_DREP);
+	else
+		send_kept(conn, &msg);
+}
+
+static void send_sidr_rej(struct roost_cm_conn *conn)
+{
+	struct roost_cm_msg msg = between(conn, ROOST_CM_SIDR_REP);
+
+	msg.local_id = conn->remote_id;
+	msg.status = ROOST_CM_SIDR_REJECT;
+	msg.service_id = conn->service_id;
+	send_kept(conn, &msg);
+}
+
+/* ---- timers ------------------------------------------------------------- */
+
+void roost_cm_wait(struct roost_cm_conn *conn, uint64_t ns)
+{
+	struct roost_cm *cm = conn->cm;
+
+	conn->wait_ns = ns;
+	if (conn->in_fresh)
+		return;
+	conn->in_fresh = true;
+	TAILQ_INSERT_TAIL(&cm->fresh, conn, fresh_link);
+	roost_dev_service_wake(cm->dev);
+}
+
+static void stop(struct roost_cm_conn *conn)
+{
+	conn->retrying = false;
+	conn->mad_waits = false;
+	conn->wait_ns = 0;
+	if (conn->timer.in_wheel)
+		roost_timer_cancel(&conn->timer);
+}
+
+static void retry(struct roost_cm_conn *conn)
+{
+	conn->retrying = true;
+	conn->tries_left = conn->max_tries;
+	roost_cm_wait(conn, conn->retry_ns);
+}
+
+static void enter_timewait(struct roost_cm_conn *conn)
+{
+	if (conn->state == ROOST_CM_TIMEWAIT)
+		return;
+	stop(conn);
+	conn->cm->nb_timewait++;
+	roost_cm_wait(conn, roost_cm_code_ns(conn->timeout > TIMEWAIT_CODE_MAX
+						     ? TIMEWAIT_CODE_MAX
+						     : conn->timeout));
+}
+
+static void forget(struct roost_cm_conn *conn)
+{
+	roost_cm_table_del(&conn->by_id);
+	roost_cm_table_del(&conn->by_qpn);
+	conn->remote_id = 0;
+}
+
+static void keep(struct roost_cm_conn *conn)
+{
+	if (conn->cm->nb_kept >= ROOST_CM_KEPT_MAX) {
+		forget(conn);
+		return;
+	}
+	roost_cm_wait(conn, KEEP_NS);
+}
+
+/* ---- one step ----------------------------------------------------------- */
+
+static void send_what_is_due(struct roost_cm_conn *conn, unsigned int actions,
+			     struct roost_cm_msg *msg)
+{
+	if (actions & ROOST_CM_ACT_SEND) {
+		/* A MRA or REJ is never repeated but for the same reason. */
+		if (msg->type == ROOST_CM_MRA || msg->type == ROOST_CM_REJ)
+			send_once(conn, msg);
+		else
+			send_kept(conn, msg);
+	}
+	if (actions & ROOST_CM_ACT_REPEAT)
+		transmit(conn, conn->mad, conn->mad_type);
+	if (actions & ROOST_CM_ACT_MRA)
+		send_mra(conn, about(conn->state));
+	if (actions & ROOST_CM_ACT_REJ_STALE)
+		send_rej(conn, ROOST_CM_REJ_STALE_CONN);
+	if (actions & ROOST_CM_ACT_REJ_USER)
+		send_rej(conn, ROOST_CM_REJ_CONSUMER_DEFINED);
+	if (actions & ROOST_CM_ACT_REJ_TIMEOUT)
+		send_rej(conn, ROOST_CM_REJ_TIMEOUT);
+	if (actions & ROOST_CM_ACT_DREQ)
+		send_dreq(conn);
+	if (actions & ROOST_CM_ACT_DREP)
+		send_drep(conn);
+	if (actions & ROOST_CM_ACT_SIDR_REJ)
+		send_sidr_rej(conn);
+}
+
+static bool is_half_open(enum roost_cm_state state)
+{
+	return state == ROOST_CM_REQ_RCVD || state == ROOST_CM_REP_SENT ||
+	       state == ROOST_CM_MRA_REP_RCVD ||
+	       state == ROOST_CM_SIDR_REQ_RCVD;
+}
+
+/* Count who enters and leaves. */
+static void go(struct roost_cm_conn *conn, enum roost_cm_state next)
+{
+	struct roost_cm *cm = conn->cm;
+	bool half_open = is_half_open(next);
+
+	if (half_open != conn->half_open) {
+		conn->half_open = half_open;
+		cm->nb_half_open += half_open ? 1 : -1u;
+	}
+	if (conn->state == ROOST_CM_TIMEWAIT && next != ROOST_CM_TIMEWAIT)
+		cm->nb_timewait--;
+	if (conn->state != ROOST_CM_SIDR_REPLIED &&
+	    next == ROOST_CM_SIDR_REPLIED)
+		cm->nb_kept++;
+	if (conn->state == ROOST_CM_SIDR_REPLIED &&
+	    next != ROOST_CM_SIDR_REPLIED)
+		cm->nb_kept--;
+	conn->state = next;
+}
+
+unsigned int roost_cm_take_step(struct roost_cm_conn *conn,
+				const struct roost_cm_step *step,
+				struct roost_cm_msg *msg, uint64_t mra_ns)
+{
+	unsigned int actions = step->actions;
+
+	if (actions & ROOST_CM_ACT_STOP)
+		stop(conn);
+	send_what_is_due(conn, actions, msg);
+	if (actions & ROOST_CM_ACT_RETRY)
+		retry(conn);
+	if (actions & ROOST_CM_ACT_WAIT_MRA)
+		roost_cm_wait(conn, mra_ns);
+	if (actions & ROOST_CM_ACT_FORGET)
+		forget(conn);
+	if (actions & ROOST_CM_ACT_TIMEWAIT)
+		enter_timewait(conn);
+	if (actions & ROOST_CM_ACT_KEEP)
+		keep(conn);
+	go(conn, step->next);
+	return step->event;
+}
+
+unsigned int roost_cm_take_lap_step(struct roost_cm_conn *conn,
+				    const struct roost_cm_step *step,
+				    struct roost_cm_msg *msg, uint64_t mra_ns)
+{
+	unsigned int actions = step->actions;
+
+	if (actions & ROOST_CM_ACT_STOP)
+		stop(conn);
+	if (actions & ROOST_CM_ACT_SEND && actions & ROOST_CM_ACT_RETRY) {
+		roost_cm_msg_encode(msg, conn->lap_mad);
+		transmit(conn, conn->lap_mad, msg->type);
+		retry(conn);
+	} else if (actions & ROOST_CM_ACT_SEND) {
+		send_once(conn, msg);
+	}
+	if (actions & ROOST_CM_ACT_MRA)
+		send_mra(conn, ROOST_CM_ABOUT_OTHER);
+	if (actions & ROOST_CM_ACT_WAIT_MRA)
+		roost_cm_wait(conn, mra_ns);
+	conn->lap = step->next;
+	return step->event;
+}
+
+/* ---- the timer ---------------------------------------------------------- */
+
+static bool lap_is_out(const struct roost_cm_conn *conn)
+{
+	return conn->state == ROOST_CM_ESTAB &&
+	       (conn->lap == ROOST_CM_LAP_SENT ||
+		conn->lap == ROOST_CM_LAP_MRA_RCVD);
+}
+
+static void try_again(struct roost_cm_conn *conn)
+{
+	const uint8_t *mad = conn->mad;
+	enum roost_cm_msg_type type = conn->mad_type;
+
+	if (lap_is_out(conn)) {
+		mad = conn->lap_mad;
+		type = ROOST_CM_LAP;
+	}
+	conn->tries_left--;
+	conn->cm->counters.retries[type]++;
+	transmit(conn, mad, type);
+	roost_cm_wait(conn, conn->retry_ns);
+}
+
+void roost_cm_timer(struct roost_cm_conn *conn)
+{
+	struct roost_cm_event event = { .status = 0 };
+	const struct roost_cm_step *step;
+	unsigned int type;
+
+	if (conn->retrying && conn->tries_left > 0) {
+		try_again(conn);
+		return;
+	}
+	if (lap_is_out(conn)) {
+		step = roost_cm_lap_step(conn->lap, ROOST_CM_LAP_TRIES_SPENT);
+		type = roost_cm_take_lap_step(conn, step, NULL, 0);
+	} else {
+		step = roost_cm_step(conn->state, conn->retrying
+							  ? ROOST_CM_TRIES_SPENT
+							  : ROOST_CM_TIME_OVER);
+		if (!step->valid)
+			return;
+		type = roost_cm_take_step(conn, step, NULL, 0);
+	}
+	if (type != ROOST_CM_NO_EVENT && conn->owned) {
+		event.type = (enum roost_cm_event_type)type;
+		if (event.type != ROOST_CM_TIMEWAIT_EXIT)
+			event.status = -ETIMEDOUT;
+		roost_cm_tell(conn, &event);
+	} else if (!conn->owned && !roost_cm_conn_lingers(conn)) {
+		roost_cm_conn_free(conn);
+	}
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * What bounds and finds by the peer's numbers. Peers choose what is hashed, so
+ * a secret goes into it.
+ */
+
+#include <string.h>
+
+#include "cm/priv.h"
+
+/* A peer may send so many requests a second, and so many at once. */
+#define RATE_PER_S 4000u
+#define RATE_BURST 2000u
+#define NS_PER_TOKEN (1000000000u / RATE_PER_S)
+
+static uint64_t mix(uint64_t x, uint64_t v)
+{
+	x = (x ^ v) * 0x9e3779b97f4a7c15u;
+	return x ^ (x >> 29);
+}
+
+static uint64_t hash_gid(uint64_t secret, const struct roost_gid *gid)
+{
+	uint64_t half[2];
+
+	memcpy(half, gid->b, sizeof(half));
+	return mix(mix(secret, half[0]), half[1] + (secret >> 32));
+}
+
+static unsigned int bucket_of(const struct roost_cm_table *table,
+			      const struct roost_cm_key *key)
+{
+	uint64_t x = hash_gid(table->secret, &key->gid);
+
+	x = mix(mix(x, key->ca_guid), key->number + table->secret);
+	return (unsigned int)(x >> 32) % ROOST_CM_BUCKETS;
+}
+
+static bool same(const struct roost_cm_key *a, const struct roost_cm_key *b)
+{
+	return a->number == b->number && a->ca_guid == b->ca_guid &&
+	       roost_gid_eq(&a->gid, &b->gid);
+}
+
+void roost_cm_table_init(struct roost_cm_table *table, uint64_t secret)
+{
+	table->secret = secret;
+	for (unsigned int i = 0; i < ROOST_CM_BUCKETS; i++)
+		LIST_INIT(&table->buckets[i]);
+}
+
+struct roost_cm_conn *roost_cm_table_find(const struct roost_cm_table *table,
+					  const struct roost_cm_key *key)
+{
+	const struct roost_cm_entry *entry;
+
+	LIST_FOREACH(entry, &table->buckets[bucket_of(table, key)], link)
+		if (same(&entry->key, key))
+			return entry->conn;
+	return NULL;
+}
+
+struct roost_cm_conn *roost_cm_table_add(struct roost_cm_table *table,
+					 struct roost_cm_entry *entry,
+					 const struct roost_cm_key *key,
+					 struct roost_cm_conn *conn)
+{
+	struct roost_cm_conn *other = roost_cm_table_find(table, key);
+
+	if (other != NULL)
+		return other;
+	entry->key = *key;
+	entry->conn = conn;
+	entry->in = true;
+	LIST_INSERT_HEAD(&table->buckets[bucket_of(table, key)], entry, link);
+	return NULL;
+}
+
+void roost_cm_table_del(struct roost_cm_entry *entry)
+{
+	if (!entry->in)
+		return;
+	entry->in = false;
+	LIST_REMOVE(entry, link);
+}
+
+bool roost_cm_rate_take(struct roost_cm *cm, const struct roost_gid *peer)
+{
+	uint64_t hash = hash_gid(cm->peer_ids.secret, peer);
+	struct roost_cm_peer_rate *r = &cm->rates[hash % ROOST_CM_PEERS];
+	uint64_t more = (cm->now_ns - r->at_ns) / NS_PER_TOKEN;
+
+	if (r->tokens + more >= RATE_BURST) {
+		r->tokens = RATE_BURST;
+		r->at_ns = cm->now_ns;
+	} else {
+		r->tokens += (uint32_t)more;
+		r->at_ns += more * NS_PER_TOKEN;
+	}
+	if (r->tokens == 0)
+		return false;
+	r->tokens--;
+	return true;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* How connections end, on a good link. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/engine/service.h"
+#include "tests/sim/cm_world.h"
+
+static void disconnect__both_leave_timewait(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w), *p;
+
+	(void)state;
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	p = cm_establish(o, 0x1234);
+	assert_int_equal(roost_cm_disconnect(o->conn, NULL, 0), 0);
+	sim_run_for(w->sim, 2 * SIM_S);
+	cm_expect(o, ROOST_CM_REP_RECEIVED, 1, ROOST_CM_DREP_RECEIVED, 1);
+	cm_expect(p, ROOST_CM_REQ_RECEIVED, 1, ROOST_CM_RTU_RECEIVED, 1,
+		  ROOST_CM_DREQ_RECEIVED, 1);
+	assert_int_equal(cm_counters(w, SIM_A).nb_timewait, 1);
+	assert_int_equal(roost_cm_disconnect(o->conn, NULL, 0), -EINVAL);
+	/* 4.096 us * 2^19. */
+	sim_run_for(w->sim, SIM_S);
+	cm_expect(o, ROOST_CM_REP_RECEIVED, 1, ROOST_CM_DREP_RECEIVED, 1,
+		  ROOST_CM_TIMEWAIT_EXIT, 1);
+	cm_expect(p, ROOST_CM_REQ_RECEIVED, 1, ROOST_CM_RTU_RECEIVED, 1,
+		  ROOST_CM_DREQ_RECEIVED, 1, ROOST_CM_TIMEWAIT_EXIT, 1);
+	assert_int_equal(cm_counters(w, SIM_A).nb_timewait, 0);
+	assert_int_equal(cm_counters(w, SIM_B).nb_timewait, 0);
+	cm_world_free(w);
+}
+
+static void disconnect__at_the_same_time(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w), *p;
+
+	(void)state;
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	p = cm_establish(o, 0x1234);
+	assert_int_equal(roost_cm_disconnect(o->conn, NULL, 0), 0);
+	assert_int_equal(roost_cm_disconnect(p->conn, NULL, 0), 0);
+	sim_run_for(w->sim, 10 * SIM_S);
+	cm_expect(o, ROOST_CM_REP_RECEIVED, 1, ROOST_CM_DREQ_RECEIVED, 1,
+		  ROOST_CM_TIMEWAIT_EXIT, 1);
+	cm_expect(p, ROOST_CM_REQ_RECEIVED, 1, ROOST_CM_RTU_RECEIVED, 1,
+		  ROOST_CM_DREQ_RECEIVED, 1, ROOST_CM_TIMEWAIT_EXIT, 1);
+	cm_world_free(w);
+}
+
+static void disconnect__waits_for_the_peers_owner(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w), *p;
+
+	(void)state;
+	w->leave_dreq = true;
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	p = cm_establish(o, 0x1234);
+	assert_int_equal(roost_cm_disconnect(o->conn, NULL, 0), 0);
+	sim_run_for(w->sim, 20 * SIM_S);
+	assert_int_equal(o->seen[ROOST_CM_DREP_RECEIVED], 0);
+	assert_int_equal(roost_cm_disconnect(p->conn, NULL, 0), 0);
+	sim_run_for(w->sim, SIM_MS);
+	assert_int_equal(o->seen[ROOST_CM_DREP_RECEIVED], 1);
+	assert_int_equal(p->seen[ROOST_CM_DREQ_RECEIVED], 1);
+	cm_world_free(w);
+}
+
+static void disconnect__nobody_answers(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w);
+
+	(void)state;
+	w->leave_dreq = true;
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	cm_establish(o, 0x1234);
+	assert_int_equal(roost_cm_disconnect(o->conn, NULL, 0), 0);
+	sim_run_for(w->sim, 300 * SIM_S);
+	cm_expect(o, ROOST_CM_REP_RECEIVED, 1, ROOST_CM_DREQ_ERROR, 1,
+		  ROOST_CM_TIMEWAIT_EXIT, 1);
+	assert_int_equal(o->last[ROOST_CM_DREQ_ERROR].status, -ETIMEDOUT);
+	assert_int_equal(cm_counters(w, SIM_A).retries[ROOST_CM_DREQ], 15);
+	cm_world_free(w);
+}
+
+static void destroy__says_dreq_and_leaves_nothing(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w), *p;
+
+	(void)state;
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	p = cm_establish(o, 0x1234);
+	cm_owner_destroy(o);
+	sim_run_for(w->sim, 10 * SIM_S);
+	cm_expect(p, ROOST_CM_REQ_RECEIVED, 1, ROOST_CM_RTU_RECEIVED, 1,
+		  ROOST_CM_DREQ_RECEIVED, 1, ROOST_CM_TIMEWAIT_EXIT, 1);
+	assert_int_equal(cm_counters(w, SIM_A).nb_conns, 0);
+	cm_owner_destroy(p);
+	assert_int_equal(cm_counters(w, SIM_B).nb_conns, 0);
+	cm_world_free(w);
+}
+
+static void reject__reason_and_data(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w);
+	uint8_t data[149];
+
+	(void)state;
+	sim_random_fill(&w->sim->rng, data, sizeof(data));
+	w->policy = CM_REJECT;
+	w->data = data;
+	w->data_len_bytes = 148;
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	cm_connect(o, 0x1234);
+	sim_run_for(w->sim, SIM_S);
+	cm_expect(o, ROOST_CM_REJ_RECEIVED, 1);
+	assert_int_equal(o->last[ROOST_CM_REJ_RECEIVED].status, 28);
+	assert_int_equal(o->last[ROOST_CM_REJ_RECEIVED].data_len_bytes, 148);
+	assert_memory_equal(o->data[ROOST_CM_REJ_RECEIVED], data, 148);
+	assert_int_equal(cm_counters(w, SIM_B).nb_half_open, 0);
+	/* The passive one is over: it cannot be accepted any more. */
+	assert_int_equal(roost_cm_accept(cm_passive(w, 0)->conn,
+					 &(struct roost_cm_rep_param){
+						 .qpn = 5 }),
+			 -EINVAL);
+	assert_int_equal(roost_cm_reject(cm_passive(w, 0)->conn, 28, NULL, 0,
+					 data, 149),
+			 -EINVAL);
+	cm_world_free(w);
+}
+
+static void reject__nobody_listens(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w);
+
+	(void)state;
+	cm_connect(o, 0x1234);
+	sim_run_for(w->sim, SIM_S);
+	cm_expect(o, ROOST_CM_REJ_RECEIVED, 1);
+	assert_int_equal(o->last[ROOST_CM_REJ_RECEIVED].status, 8);
+	cm_world_free(w);
+}
+
+static void reject__destroyed_before_accept(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w);
+
+	(void)state;
+	w->policy = CM_DESTROY; /* in the callback itself */
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	cm_connect(o, 0x1234);
+	sim_run_for(w->sim, SIM_S);
+	cm_expect(o, ROOST_CM_REJ_RECEIVED, 1);
+	assert_int_equal(o->last[ROOST_CM_REJ_RECEIVED].status, 28);
+	assert_int_equal(cm_counters(w, SIM_B).nb_conns, 0);
+	cm_world_free(w);
+}
+
+static void reject__the_sender_is_gone(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w), *p;
+
+	(void)state;
+	w->policy = CM_LEAVE;
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	cm_connect(o, 0x1234);
+	sim_run_for(w->sim, SIM_S);
+	p = cm_passive(w, 0);
+	cm_owner_destroy(o);
+	sim_run_for(w->sim, SIM_S);
+	cm_expect(p, ROOST_CM_REQ_RECEIVED, 1, ROOST_CM_REJ_RECEIVED, 1);
+	assert_int_equal(p->last[ROOST_CM_REJ_RECEIVED].status, 4);
+	assert_int_equal(roost_cm_accept(p->conn,
+					 &(struct roost_cm_rep_param){
+						 .qpn = 5 }),
+			 -EINVAL);
+	cm_world_free(w);
+}
+
+static void connect__unreachable(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w);
+
+	(void)state;
+	w->sim->link.faults[SIM_A].carrier_off = true;
+	cm_connect(o, 0x1234);
+	/* Sixteen tries, each 2 * 4.096 us * 2^18 + 4.096 us * 2^20. */
+	sim_run_for(w->sim, 103 * SIM_S);
+	cm_expect_nothing(o);
+	sim_run_for(w->sim, SIM_S);
+	cm_expect(o, ROOST_CM_REQ_ERROR, 1);
+	assert_int_equal(o->last[ROOST_CM_REQ_ERROR].status, -ETIMEDOUT);
+	assert_int_equal(cm_counters(w, SIM_A).retries[ROOST_CM_REQ], 15);
+	cm_world_free(w);
+}
+
+static void connect__to_ourselves(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w);
+	struct roost_cm_req_param param = cm_req_param(w, 0x55, NULL);
+
+	(void)state;
+	assert_int_equal(roost_cm_route(w->cm[SIM_A], NULL,
+					&w->sim->ends[SIM_A].gid, &param.path),
+			 0);
+	assert_int_equal(roost_cm_connect(o->conn, &param), 0);
+	sim_run_for(w->sim, SIM_S);
+	cm_expect(o, ROOST_CM_REJ_RECEIVED, 1);
+	assert_int_equal(sim_counters(w->sim, SIM_A)->loopback_pkts, 2);
+	cm_world_free(w);
+}
+
+static void comm_est__stands_for_rtu(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w), *p;
+
+	(void)state;
+	w->leave_rep = true;
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	cm_connect(o, 0x1234);
+	sim_run_for(w->sim, SIM_S);
+	p = cm_passive(w, 0);
+	assert_int_equal(roost_cm_conn_comm_est(o->conn), -EINVAL);
+	assert_int_equal(roost_cm_conn_comm_est(p->conn), 0);
+	assert_int_equal(roost_cm_conn_comm_est(p->conn), 0);
+	sim_run_for(w->sim, SIM_MS);
+	assert_int_equal(roost_cm_establish(o->conn, NULL, 0), 0);
+	sim_run_for(w->sim, 20 * SIM_S);
+	cm_expect(p, ROOST_CM_REQ_RECEIVED, 1, ROOST_CM_ESTABLISHED, 1);
+	cm_world_free(w);
+}
+
+static void farewell__tells_all_peers(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w), *p;
+
+	(void)state;
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	p = cm_establish(o, 0x1234);
+	roost_dev_service_farewell(w->sim->ends[SIM_A].dev);
+	sim_run_for(w->sim, SIM_MS);
+	assert_int_equal(p->seen[ROOST_CM_DREQ_RECEIVED], 1);
+	cm_expect(o, ROOST_CM_REP_RECEIVED, 1);
+	cm_world_free(w);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(disconnect__both_leave_timewait),
+		cmocka_unit_test(disconnect__at_the_same_time),
+		cmocka_unit_test(disconnect__waits_for_the_peers_owner),
+		cmocka_unit_test(disconnect__nobody_answers),
+		cmocka_unit_test(destroy__says_dreq_and_leaves_nothing),
+		cmocka_unit_test(reject__reason_and_data),
+		cmocka_unit_test(reject__nobody_listens),
+		cmocka_unit_test(reject__destroyed_before_accept),
+		cmocka_unit_test(reject__the_sender_is_gone),
+		cmocka_unit_test(connect__unreachable),
+		cmocka_unit_test(connect__to_ourselves),
+		cmocka_unit_test(comm_est__stands_for_rtu),
+		cmocka_unit_test(farewell__tells_all_peers),
+	};
+
+	return sim_main(argc, argv, "cm_end", tests,
+			sizeof(tests) / sizeof(tests[0]));
+}
