@@ -32,7 +32,7 @@ int roost_cm_conn_new(struct roost_cm *cm, struct roost_cm_conn **conn)
 bool roost_cm_conn_lingers(const struct roost_cm_conn *conn)
 {
 	return conn->pinned || conn->state == ROOST_CM_TIMEWAIT ||
-	       (conn->state == ROOST_CM_SIDR_REPLIED && conn->by_id.in);
+	       (roost_cm_is_kept(conn->state) && conn->by_id.in);
 }
 
 static void uncount(struct roost_cm_conn *conn)
@@ -43,7 +43,7 @@ static void uncount(struct roost_cm_conn *conn)
 		cm->nb_half_open--;
 	if (conn->state == ROOST_CM_TIMEWAIT)
 		cm->nb_timewait--;
-	if (conn->state == ROOST_CM_SIDR_REPLIED)
+	if (roost_cm_is_kept(conn->state))
 		cm->nb_kept--;
 	cm->nb_conns--;
 }

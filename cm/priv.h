@@ -28,7 +28,7 @@
 #define ROOST_CM_PEERS 1024u
 /* Requests that were not answered, and replies that were not confirmed. */
 #define ROOST_CM_HALF_OPEN_MAX 4096u
-/* SIDR answers that are kept for duplicates. */
+/* Answers that are kept for duplicates. */
 #define ROOST_CM_KEPT_MAX 4096u
 #define ROOST_CM_BACKLOG_MAX 1024
 
@@ -169,6 +169,12 @@ struct roost_cm {
 	pthread_t telling_thread;
 	pthread_cond_t told;
 };
+
+/* States in which the last answer is there for duplicates of the request. */
+static inline bool roost_cm_is_kept(enum roost_cm_state state)
+{
+	return state == ROOST_CM_REJ_SENT || state == ROOST_CM_SIDR_REPLIED;
+}
 
 /* 4.096 us * 2^code. */
 static inline uint64_t roost_cm_code_ns(uint8_t code)

@@ -23,6 +23,21 @@ static bool may_open(struct roost_cm *cm)
 	return false;
 }
 
+/* A number that is used again asks something else: the answer that was kept
+ * for it is of no use any more.
+ */
+static struct roost_cm_conn *not_another(struct roost_cm_conn *conn,
+					 const struct roost_cm_msg *msg)
+{
+	if (conn == NULL || conn->tid == msg->tid ||
+	    !roost_cm_is_kept(conn->state))
+		return conn;
+	roost_cm_table_del(&conn->by_id);
+	if (!conn->owned && !roost_cm_conn_lingers(conn))
+		roost_cm_conn_free(conn);
+	return NULL;
+}
+
 /* A conn that belongs to the listener until its owner takes it. */
 static struct roost_cm_conn *new_passive(struct roost_cm_listener *l,
 					 const struct roost_cm_msg *msg)
@@ -172,6 +187,7 @@ static bool is_known(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	struct roost_cm_conn *conn = roost_cm_table_find(&cm->peer_ids, &key);
 	const struct roost_cm_step *step;
 
+	conn = not_another(conn, msg);
 	if (conn != NULL) {
 		step = roost_cm_step(conn->state, ROOST_CM_GOT_REQ);
 		if (step->valid && conn->passive)
@@ -316,14 +332,7 @@ void roost_cm_got_sidr_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		return;
 	}
 	conn = roost_cm_table_find(&cm->sidrs, &key);
-	/* A number that is used again asks something else. */
-	if (conn != NULL && conn->tid != msg->tid &&
-	    conn->state == ROOST_CM_SIDR_REPLIED) {
-		roost_cm_table_del(&conn->by_id);
-		if (!conn->owned && !roost_cm_conn_lingers(conn))
-			roost_cm_conn_free(conn);
-		conn = NULL;
-	}
+	conn = not_another(conn, msg);
 	if (conn != NULL) {
 		roost_cm_take_step(conn,
 				   roost_cm_step(conn->state,

@@ -21,6 +21,7 @@ enum roost_cm_state {
 	ROOST_CM_REP_RCVD,
 	/* Passive side. */
 	ROOST_CM_REQ_RCVD,
+	ROOST_CM_REJ_SENT, /* keeps the answer for duplicates */
 	ROOST_CM_REP_SENT,
 	ROOST_CM_MRA_REP_RCVD,
 	/* Both. */
@@ -31,7 +32,7 @@ enum roost_cm_state {
 	/* Datagram services. */
 	ROOST_CM_SIDR_REQ_SENT,
 	ROOST_CM_SIDR_REQ_RCVD,
-	ROOST_CM_SIDR_REPLIED, /* keeps the answer for duplicates */
+	ROOST_CM_SIDR_REPLIED, /* keeps the answer, too */
 	ROOST_CM_STATES,
 };
 

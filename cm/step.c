@@ -15,7 +15,7 @@
 #include "cm/priv.h"
 #include "lib/wire/bytes.h"
 
-/* How long a SIDR answer is kept: two tries of the kernel's rdma_cm. */
+/* How long an answer is kept: longer than from try to try of a REQ. */
 #define KEEP_NS 8500000000ull
 /* A minute, whatever a peer's REQ says. */
 #define TIMEWAIT_CODE_MAX 24u
@@ -95,7 +95,7 @@ static uint8_t about(enum roost_cm_state state)
 	return ROOST_CM_ABOUT_OTHER;
 }
 
-static void send_rej(struct roost_cm_conn *conn, uint16_t reason)
+static void send_rej(struct roost_cm_conn *conn, uint16_t reason, bool kept)
 {
 	struct roost_cm_msg msg = between(conn, ROOST_CM_REJ);
 
@@ -106,7 +106,10 @@ static void send_rej(struct roost_cm_conn *conn, uint16_t reason)
 		msg.info_len_bytes = 8;
 		roost_be64_put(msg.info, roost_dev_node_guid(conn->cm->dev));
 	}
-	send_once(conn, &msg);
+	if (kept)
+		send_kept(conn, &msg);
+	else
+		send_once(conn, &msg);
 }
 
 static void send_mra(struct roost_cm_conn *conn, uint8_t what)
@@ -198,6 +201,8 @@ static void forget(struct roost_cm_conn *conn)
 
 static void keep(struct roost_cm_conn *conn)
 {
+	/* Its QP may ask again at once, as another request. */
+	roost_cm_table_del(&conn->by_qpn);
 	if (conn->cm->nb_kept >= ROOST_CM_KEPT_MAX) {
 		forget(conn);
 		return;
@@ -210,9 +215,12 @@ static void keep(struct roost_cm_conn *conn)
 static void send_what_is_due(struct roost_cm_conn *conn, unsigned int actions,
 			     struct roost_cm_msg *msg)
 {
+	bool kept = actions & ROOST_CM_ACT_KEEP;
+
 	if (actions & ROOST_CM_ACT_SEND) {
-		/* A MRA or REJ is never repeated but for the same reason. */
-		if (msg->type == ROOST_CM_MRA || msg->type == ROOST_CM_REJ)
+		/* What is not an answer to repeat leaves the last one alone. */
+		if ((msg->type == ROOST_CM_MRA || msg->type == ROOST_CM_REJ) &&
+		    !kept)
 			send_once(conn, msg);
 		else
 			send_kept(conn, msg);
@@ -222,11 +230,11 @@ static void send_what_is_due(struct roost_cm_conn *conn, unsigned int actions,
 	if (actions & ROOST_CM_ACT_MRA)
 		send_mra(conn, about(conn->state));
 	if (actions & ROOST_CM_ACT_REJ_STALE)
-		send_rej(conn, ROOST_CM_REJ_STALE_CONN);
+		send_rej(conn, ROOST_CM_REJ_STALE_CONN, false);
 	if (actions & ROOST_CM_ACT_REJ_USER)
-		send_rej(conn, ROOST_CM_REJ_CONSUMER_DEFINED);
+		send_rej(conn, ROOST_CM_REJ_CONSUMER_DEFINED, kept);
 	if (actions & ROOST_CM_ACT_REJ_TIMEOUT)
-		send_rej(conn, ROOST_CM_REJ_TIMEOUT);
+		send_rej(conn, ROOST_CM_REJ_TIMEOUT, false);
 	if (actions & ROOST_CM_ACT_DREQ)
 		send_dreq(conn);
 	if (actions & ROOST_CM_ACT_DREP)
@@ -254,11 +262,9 @@ static void go(struct roost_cm_conn *conn, enum roost_cm_state next)
 	}
 	if (conn->state == ROOST_CM_TIMEWAIT && next != ROOST_CM_TIMEWAIT)
 		cm->nb_timewait--;
-	if (conn->state != ROOST_CM_SIDR_REPLIED &&
-	    next == ROOST_CM_SIDR_REPLIED)
+	if (roost_cm_is_kept(next) && !roost_cm_is_kept(conn->state))
 		cm->nb_kept++;
-	if (conn->state == ROOST_CM_SIDR_REPLIED &&
-	    next != ROOST_CM_SIDR_REPLIED)
+	if (roost_cm_is_kept(conn->state) && !roost_cm_is_kept(next))
 		cm->nb_kept--;
 	conn->state = next;
 }

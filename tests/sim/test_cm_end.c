@@ -164,6 +164,7 @@ static void reject__destroyed_before_accept(void **state)
 	sim_run_for(w->sim, SIM_S);
 	cm_expect(o, ROOST_CM_REJ_RECEIVED, 1);
 	assert_int_equal(o->last[ROOST_CM_REJ_RECEIVED].status, 28);
+	sim_run_for(w->sim, 10 * SIM_S);
 	assert_int_equal(cm_counters(w, SIM_B).nb_conns, 0);
 	cm_world_free(w);
 }
