@@ -247,6 +247,15 @@ static void remember_rep(struct roost_cm_conn *conn,
 					     (uint8_t)(conn->alt_timeout - 1));
 }
 
+/* The request was given up and forgotten: nobody will send RTU. */
+static void refuse_rep(struct roost_cm *cm, const struct roost_gsi_msg *in,
+		       const struct roost_cm_msg *msg)
+{
+	if (roost_cm_rate_take(cm, &in->addr.peer))
+		roost_cm_reject_msg(cm, in, msg, ROOST_CM_ABOUT_REP,
+				    ROOST_CM_REJ_INVALID_COMM_ID);
+}
+
 static void got_rep(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		    const struct roost_cm_msg *msg)
 {
@@ -255,6 +264,8 @@ static void got_rep(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	struct roost_cm_peer peer;
 	uint32_t qpn;
 
+	if (conn == NULL && roost_idmap_get(&cm->ids, msg->remote_id) == NULL)
+		refuse_rep(cm, in, msg);
 	if (conn == NULL)
 		return;
 	step = roost_cm_step(conn->state, ROOST_CM_GOT_REP);
