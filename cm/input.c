@@ -47,9 +47,8 @@ static struct roost_cm_conn *find_conn(struct roost_cm *cm,
 		roost_cm_drop(cm, ROOST_CM_DROP_PEER);
 		return NULL;
 	}
-	if (conn->remote_id != 0
-		    ? conn->remote_id != msg->local_id && !is_first_answer(msg)
-		    : !is_first_answer(msg)) {
+	if (conn->remote_id != 0 ? conn->remote_id != msg->local_id
+				 : !is_first_answer(msg)) {
 		roost_cm_drop(cm, ROOST_CM_DROP_UNKNOWN);
 		return NULL;
 	}
@@ -270,15 +269,17 @@ static void got_rep(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		return;
 	step = roost_cm_step(conn->state, ROOST_CM_GOT_REP);
 	qpn = conn->qp_type == ROOST_QPT_XRC_INI ? msg->eecn : msg->qpn;
-	if (!step->valid || qpn == 0) {
-		roost_cm_drop(cm, step->valid ? ROOST_CM_DROP_FIELD
-					      : ROOST_CM_DROP_STATE);
+	if (!step->valid || conn->passive) {
+		roost_cm_drop(cm, ROOST_CM_DROP_STATE);
 		return;
 	}
-	/* Known already: it is repeated, or it is somebody else's. */
+	if (qpn == 0) {
+		roost_cm_drop(cm, ROOST_CM_DROP_FIELD);
+		return;
+	}
+	/* Known already: it is repeated. */
 	if (conn->remote_id != 0) {
-		if (conn->remote_id == msg->local_id)
-			roost_cm_take_step(conn, step, NULL, 0);
+		roost_cm_take_step(conn, step, NULL, 0);
 		roost_cm_drop(cm, ROOST_CM_DROP_STATE);
 		return;
 	}
