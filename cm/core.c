@@ -16,6 +16,8 @@
 
 /* Of one run: a flood must not keep the control thread from anything else. */
 #define MADS_PER_RUN 256u
+/* The worker makes room in this time, if it gets a turn. */
+#define ROOM_NS 50000u
 #define SWEEP_NS 1000000000ull
 #define ID_INDEX_BITS 20u
 #define FAREWELL_TRIES 100 /* milliseconds */
@@ -117,6 +119,7 @@ static uint64_t run(void *arg, uint64_t now_ns)
 		cm->ran = true;
 		roost_timer_wheel_init(&cm->timers, now_ns);
 	}
+	cm->running = true;
 	begin_timers(cm);
 	ask_ns = roost_cm_run_asking(cm);
 	more = receive(cm);
@@ -131,8 +134,12 @@ static uint64_t run(void *arg, uint64_t now_ns)
 		next_ns = cm->sweep_at_ns;
 	if (ask_ns < next_ns)
 		next_ns = ask_ns;
+	if (cm->no_room && now_ns + ROOM_NS < next_ns)
+		next_ns = now_ns + ROOM_NS;
 	if (more)
 		next_ns = now_ns;
+	cm->no_room = false;
+	cm->running = false;
 	pthread_mutex_unlock(&cm->lock);
 	return next_ns;
 }

@@ -149,6 +149,15 @@ int roost_cm_ask(struct roost_cm_conn *conn)
 	return 0;
 }
 
+void roost_cm_send_later(struct roost_cm_conn *conn)
+{
+	conn->cm->no_room = true;
+	if (!conn->in_asking)
+		go_on_asking(conn);
+	if (!conn->cm->running)
+		roost_dev_service_wake(conn->cm->dev);
+}
+
 static uint64_t mac_gen_of(const struct roost_cm_conn *conn)
 {
 	if (conn->neigh == NULL)

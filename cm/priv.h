@@ -145,6 +145,8 @@ struct roost_cm {
 	pthread_mutex_t lock;
 	uint64_t now_ns; /* of the last run */
 	bool ran;        /* the wheel has its time */
+	bool running;
+	bool no_room; /* a message waits for room in the worker */
 	uint64_t sweep_at_ns;
 	struct roost_timer_wheel timers;
 	struct roost_idmap ids; /* conns by our communication ID */
@@ -284,7 +286,9 @@ roost_cm_find_listener(struct roost_cm *cm, uint64_t service_id,
 
 /* Ask for the next hop of conn's path. Returns as roost_dev_ask(). */
 int roost_cm_ask(struct roost_cm_conn *conn);
-/* Who waited for a MAC; returns when to look again. Control thread. */
+/* The worker had no room for its message: it goes with the next run. */
+void roost_cm_send_later(struct roost_cm_conn *conn);
+/* Who waited for a MAC, or room; returns when to look again. Control thread. */
 uint64_t roost_cm_run_asking(struct roost_cm *cm);
 /* Whose next hop has another MAC. Control thread. */
 void roost_cm_sweep(struct roost_cm *cm);

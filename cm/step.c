@@ -34,8 +34,11 @@ static void transmit(struct roost_cm_conn *conn, const uint8_t *mad,
 		return;
 	}
 	cm->counters.tx[type]++;
-	/* What does not get out is lost like a packet on its way. */
-	roost_gsi_send(cm->dev, &conn->addr, mad);
+	if (roost_gsi_send(cm->dev, &conn->addr, mad) == -ENOBUFS &&
+	    mad == conn->mad) {
+		conn->mad_waits = true;
+		roost_cm_send_later(conn);
+	}
 }
 
 void roost_cm_send_waiting(struct roost_cm_conn *conn)

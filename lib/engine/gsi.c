@@ -13,7 +13,7 @@
 #include "lib/engine/service.h"
 
 /* MADs that wait for the services; more are lost as on a busy network. */
-#define MADS_LEN 512u
+#define MADS_LEN 1024u
 
 #define HOP_LIMIT_DEFAULT 64
 

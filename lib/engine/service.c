@@ -2,7 +2,11 @@
  * Copyright (c) 2026 The Roost authors
  */
 
+#include <unistd.h>
+
 #include "lib/engine/dev_priv.h"
+
+#define FAREWELL_TRIES 100 /* milliseconds */
 
 void roost_dev_service_add(struct roost_dev *dev,
 			   struct roost_dev_service *service)
@@ -49,8 +53,11 @@ void roost_dev_service_farewell(struct roost_dev *dev)
 {
 	struct roost_dev_service *service;
 
-	if (pthread_mutex_trylock(&dev->service_lock) != 0)
-		return;
+	for (int i = 0; pthread_mutex_trylock(&dev->service_lock) != 0; i++) {
+		if (i == FAREWELL_TRIES)
+			return;
+		usleep(1000);
+	}
 	TAILQ_FOREACH(service, &dev->services, link)
 		if (service->farewell != NULL)
 			service->farewell(service->arg);

@@ -20,7 +20,7 @@
 #include "lib/engine/wq_priv.h"
 
 #define RX_BURST 32u
-#define RAW_RING_LEN 256u
+#define RAW_RING_LEN 1024u
 
 /* A frame that goes out as it is. */
 struct raw_frame {

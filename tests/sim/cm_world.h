@@ -13,7 +13,7 @@
 #include "cm/msg.h"
 #include "tests/sim/sim.h"
 
-#define CM_CONNS_MAX 64
+#define CM_CONNS_MAX 4096
 #define CM_PORT 7471
 
 struct cm_world;

@@ -340,6 +340,32 @@ static void flood__requests(void **state)
 	cm_world_free(w);
 }
 
+/* More at once than the worker has room for: what does not go now goes soon,
+ * and not with the next try.
+ */
+static void flood__of_our_own(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	const unsigned int nb = 1500;
+
+	(void)state;
+	cm_listen(w, ROOST_CM_PS_TCP, 0);
+	for (uint32_t i = 0; i < nb; i++)
+		cm_connect(cm_owner_new(w), 0x100 + i);
+	sim_run_for(w->sim, SIM_S);
+	assert_int_equal(cm_nb_passive(w), nb);
+	for (uint32_t i = 0; i < nb; i++)
+		cm_expect(&w->owners[i], ROOST_CM_REP_RECEIVED, 1);
+	assert_int_equal(cm_counters(w, SIM_A).retries[ROOST_CM_REQ], 0);
+	/* And all of them disconnect at once, too. */
+	for (uint32_t i = 0; i < nb; i++)
+		roost_cm_disconnect(w->owners[i].conn, NULL, 0);
+	sim_run_for(w->sim, 5 * SIM_S);
+	for (uint32_t i = 0; i < nb; i++)
+		assert_int_equal(w->owners[i].seen[ROOST_CM_TIMEWAIT_EXIT], 1);
+	cm_world_free(w);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +378,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(stale__in_timewait),
 		cmocka_unit_test(flood__backlog),
 		cmocka_unit_test(flood__requests),
+		cmocka_unit_test(flood__of_our_own),
 	};
 
 	return sim_main(argc, argv, "cm_hostile", tests,
