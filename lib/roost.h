@@ -14,6 +14,7 @@
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/engine/ah.h"
 #include "lib/engine/cq.h"
@@ -27,6 +28,13 @@
 
 struct roost_config;
 struct roost_device;
+
+/*
+ * The node GUID of device number index (host order), opened or not: the same
+ * for everybody in this process. Thread: any.
+ */
+uint64_t roost_device_guid(const struct roost_config *config,
+			   unsigned int index);
 
 /*
  * Open device number index of the configuration. A device that is open

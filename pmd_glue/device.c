@@ -21,7 +21,7 @@
 #include "pmd_glue/ctl_telemetry.h"
 #include "pmd_glue/device.h"
 #include "pmd_glue/eal.h"
-#include "pmd_glue/gid_table.h"
+#include "pmd_glue/guid.h"
 #include "pmd_glue/report.h"
 #include "pmd_glue/station.h"
 #include "pmd_glue/turner.h"
@@ -95,22 +95,12 @@ static uint64_t run_device(void *ctx, uint64_t now_ns)
 	return next_ns;
 }
 
-static uint64_t node_guid(const uint8_t mac[6])
-{
-	struct roost_gid gid = roost_gid_link_local(mac);
-	uint64_t guid = 0;
-
-	for (unsigned int i = 8; i < 16; i++)
-		guid = guid << 8 | gid.b[i];
-	return guid;
-}
-
-static int create_dev(struct roost_device *d)
+static int create_dev(struct roost_device *d, const struct roost_config *config)
 {
 	struct roost_dev_conf conf = {
 		.pool = d->stations[0].port.pool,
 		.nb_ports = d->nb_stations,
-		.node_guid = node_guid(d->stations[0].port.mac),
+		.node_guid = roost_device_guid(config, d->index),
 	};
 	char name[16];
 	int ret;
@@ -262,7 +252,7 @@ static int open_device(void *arg)
 	ret = open_stations(d, o->config);
 	if (ret)
 		return ret;
-	ret = create_dev(d);
+	ret = create_dev(d, o->config);
 	if (ret)
 		goto close_stations;
 	ret = start_turner(d, o->config->progress);
@@ -308,6 +298,34 @@ static int close_device(void *arg)
 }
 
 /* ---- API ----------------------------------------------------------------- */
+
+/* A link's GUID is drawn by chance: once, and kept with the link's name. */
+uint64_t roost_device_guid(const struct roost_config *config,
+			   unsigned int index)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct {
+		char link[ROOST_LINK_NAME_MAX + 1];
+		uint64_t guid;
+	} kept[ROOST_PORTS_MAX];
+	const struct roost_port_config *port;
+	unsigned int first;
+	uint64_t guid;
+
+	roost_config_device_ports(config, index, &first);
+	port = &config->ports[first];
+	if (!port->link[0])
+		return roost_guid_of_devargs(port->devargs);
+	pthread_mutex_lock(&lock);
+	if (strcmp(kept[index].link, port->link) != 0) {
+		snprintf(kept[index].link, sizeof(kept[index].link), "%s",
+			 port->link);
+		kept[index].guid = roost_guid_of_link(port->link);
+	}
+	guid = kept[index].guid;
+	pthread_mutex_unlock(&lock);
+	return guid;
+}
 
 static struct roost_device *find(unsigned int index)
 {

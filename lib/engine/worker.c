@@ -341,17 +341,27 @@ int roost_worker_send_roce(struct roost_worker *w, uint8_t port_num,
 	return rc;
 }
 
+/* Is there room for a frame, wherever it goes? What is not, waits in the ring,
+ * whose end says so to those who fill it.
+ */
+static bool raw_room(struct roost_worker *w)
+{
+	if (w->loopback.count == ROOST_LOOPBACK_LEN)
+		return false;
+	for (unsigned int p = 0; p < w->dev->nb_ports; p++) {
+		if (w->txq[p].count == ROOST_TXQ_LEN)
+			flush_port(w, p);
+		if (w->txq[p].count == ROOST_TXQ_LEN)
+			return false;
+	}
+	return true;
+}
+
 static void queue_raw(struct roost_worker *w, const struct raw_frame *raw)
 {
 	struct roost_frame_queue *q =
 		raw->loopback ? &w->loopback : &w->txq[raw->port_index];
 
-	if (q->count == ROOST_TXQ_LEN && !raw->loopback)
-		flush_port(w, raw->port_index);
-	if (q->count == ROOST_TXQ_LEN) {
-		rte_pktmbuf_free(raw->mbuf);
-		return;
-	}
 	if (raw->roce) {
 		w->counters.tx_pkts++;
 		w->counters.tx_bytes += raw->mbuf->pkt_len;
@@ -366,7 +376,7 @@ static unsigned int send_raw_frames(struct roost_worker *w)
 	struct raw_frame raw;
 	unsigned int n = 0;
 
-	while (!rte_ring_empty(w->raw)) {
+	while (!rte_ring_empty(w->raw) && raw_room(w)) {
 		if (rte_ring_sc_dequeue_elem(w->raw, &raw, sizeof(raw)) != 0)
 			break;
 		queue_raw(w, &raw);

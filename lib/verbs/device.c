@@ -17,7 +17,6 @@
 #include <stdlib.h>
 
 #include "lib/config/config.h"
-#include "lib/verbs/guid.h"
 #include "lib/verbs/shim.h"
 
 /* Providers compare the address with that of their own. */
@@ -34,14 +33,12 @@ static struct {
 	struct roost_verbs_device devices[ROOST_PORTS_MAX];
 } process = { .once = PTHREAD_ONCE_INIT };
 
-static void init_device(struct roost_verbs_device *d, unsigned int index,
-			const struct roost_port_config *port)
+static void init_device(struct roost_verbs_device *d, unsigned int index)
 {
 	struct ibv_device *ibv = &d->abi.device;
 
 	d->index = index;
-	d->guid = port->link[0] ? roost_guid_of_link(port->link)
-				: roost_guid_of_devargs(port->devargs);
+	d->guid = roost_device_guid(&process.config, index);
 	d->abi.ops = &device_ops;
 	d->abi.refcount = 1;
 	d->abi.core_support = 1;
@@ -68,13 +65,8 @@ static void load(void)
 		return;
 	}
 	process.nb_devices = roost_config_nb_devices(&process.config);
-	for (unsigned int i = 0; i < process.nb_devices; i++) {
-		unsigned int first;
-
-		roost_config_device_ports(&process.config, i, &first);
-		init_device(&process.devices[i], i,
-			    &process.config.ports[first]);
-	}
+	for (unsigned int i = 0; i < process.nb_devices; i++)
+		init_device(&process.devices[i], i);
 }
 
 const struct roost_config *roost_verbs_config(void)

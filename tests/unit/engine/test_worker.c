@@ -18,7 +18,7 @@
 #include "tests/unit/engine/eal.h"
 #include "tests/unit/engine/fixture.h"
 
-#define RAW_QUEUE_LEN 255
+#define RAW_QUEUE_LEN 1023
 
 static struct rte_mempool *pool;
 
@@ -26,7 +26,7 @@ static int start(void **state)
 {
 	(void)state;
 	eal_start();
-	pool = eal_pool("worker", 1023);
+	pool = eal_pool("worker", 2047);
 	return 0;
 }
 
@@ -171,7 +171,7 @@ static void send_frame__queue_full(void **state)
 }
 
 /* A port that takes nothing for a while: the worker keeps what it has, says
- * that it is busy, and drops what it has no room for.
+ * that it is busy, and loses nothing that it took.
  */
 static void send_frame__port_takes_nothing(void **state)
 {
@@ -191,15 +191,18 @@ static void send_frame__port_takes_nothing(void **state)
 	assert_false(roost_worker_is_busy(f.worker));
 
 	f.take_max = 0;
-	for (int round = 0; round < 3; round++) {
-		for (int i = 0; i < RAW_QUEUE_LEN; i++)
-			assert_int_equal(send_raw(&f), 0);
-		fixture_iterate(&f, 3);
-	}
+	for (int i = 0; i < RAW_QUEUE_LEN; i++)
+		assert_int_equal(send_raw(&f), 0);
+	fixture_iterate(&f, 3);
+	for (int i = 0; i < 256; i++)
+		assert_int_equal(send_raw(&f), 0);
+	assert_int_equal(send_raw(&f), -ENOBUFS);
+	fixture_iterate(&f, 3);
+	assert_true(roost_worker_is_busy(f.worker));
 	f.take_max = 100;
-	for (uint64_t i = 0; i < 10; i++)
+	for (uint64_t i = 0; i < 20; i++)
 		fixture_iterate(&f, 4 + i);
-	assert_int_equal(f.nb_sent, 1 + 256);
+	assert_int_equal(f.nb_sent, 1 + RAW_QUEUE_LEN + 256);
 	assert_false(roost_worker_is_busy(f.worker));
 	fixture_close(&f);
 	assert_int_equal(rte_mempool_avail_count(pool), before);
@@ -210,7 +213,7 @@ static void iterate__out_of_mbufs(void **state)
 {
 	const struct roost_send_wr wr = { .opcode = ROOST_WR_SEND };
 	unsigned int before = rte_mempool_avail_count(pool), n = 0;
-	struct rte_mbuf *all[1023];
+	struct rte_mbuf *all[2047];
 	struct roost_dev_counters c;
 	struct roost_qp *qp;
 	struct fixture f;
@@ -218,7 +221,7 @@ static void iterate__out_of_mbufs(void **state)
 	(void)state;
 	fixture_open(&f, pool);
 	qp = fixture_qp_in_rts(&f, 4);
-	while (n < 1023 && (all[n] = rte_pktmbuf_alloc(pool)) != NULL)
+	while (n < 2047 && (all[n] = rte_pktmbuf_alloc(pool)) != NULL)
 		n++;
 	assert_int_equal(fixture_send(qp, &wr), 0);
 	fixture_iterate(&f, 1);

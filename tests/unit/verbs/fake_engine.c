@@ -64,6 +64,13 @@ int fake_result(const char *call)
 
 /* ---- device ------------------------------------------------------------- */
 
+uint64_t roost_device_guid(const struct roost_config *config,
+			   unsigned int index)
+{
+	(void)config;
+	return 0x0200000000000001u + index;
+}
+
 int roost_device_open(const struct roost_config *config, unsigned int index,
 		      struct roost_device **device)
 {

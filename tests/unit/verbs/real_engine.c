@@ -35,6 +35,13 @@ static void punt_none(void *ctx, struct rte_mbuf *pkt)
 	(void)pkt;
 }
 
+uint64_t roost_device_guid(const struct roost_config *config,
+			   unsigned int index)
+{
+	(void)config;
+	return 0x0200000000000001u + index;
+}
+
 int roost_device_open(const struct roost_config *config, unsigned int index,
 		      struct roost_device **device)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#ifndef ROOST_VERBS_GUID_H
-#define ROOST_VERBS_GUID_H
+#ifndef ROOST_PMD_GLUE_GUID_H
+#define ROOST_PMD_GLUE_GUID_H
 
 /*
  * Node GUIDs without hardware: the keyed hash of what makes a device itself,

@@ -10,7 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "lib/verbs/guid.h"
+#include "pmd_glue/guid.h"
 
 #define GUID_LOCAL (UINT64_C(0x02) << 56)
 #define GUID_GROUP (UINT64_C(0x01) << 56)

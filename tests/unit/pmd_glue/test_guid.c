@@ -11,7 +11,7 @@
 
 #include <unistd.h>
 
-#include "lib/verbs/guid.h"
+#include "pmd_glue/guid.h"
 
 /* Appendix A of the SipHash paper. */
 static void siphash__published_vector(void **state)
