@@ -9,6 +9,7 @@
 
 #define NONE UINT32_MAX
 #define PAGE_SLOTS (1u << ROOST_IDMAP_PAGE_SHIFT)
+#define FREE_MIN (PAGE_SLOTS / 2)
 
 /* splitmix64: expands the seed into round keys. */
 static uint64_t splitmix(uint64_t *state)
@@ -141,9 +142,13 @@ int roost_idmap_add(struct roost_idmap *map, void *object, uint32_t *id)
 	int rc = 0;
 
 	roost_spin_lock(&map->lock);
-	if (map->first_free == NONE)
+	/* With few slots free, the same ones would come again and again, and
+	 * with them, soon, their numbers.
+	 */
+	if (map->nb_slots - map->nb_used < FREE_MIN)
 		rc = grow(map);
-	if (rc == 0) {
+	if (rc == 0 || map->first_free != NONE) {
+		rc = 0;
 		index = free_pop(map);
 		slot = slot_at(map, index);
 		do {

@@ -11,7 +11,9 @@
  * know the key it looks random, so that it cannot be guessed from others,
  * while a lookup inverts it in a few multiplications and reads one table slot.
  * Slots are reused oldest first, each time with the next generation, so that a
- * number that was freed stays unknown as long as possible.
+ * number that was freed stays unknown as long as possible: until at least 512
+ * times as many others as there are generations were given out, unless the
+ * table is full. For QPNs that is longer than any timewait.
  *
  * Threads: add and del by any (one lock); get by workers, without a lock. What
  * get returned stays valid for the rest of the turn (lib/engine/worker.h).

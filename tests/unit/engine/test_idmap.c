@@ -177,6 +177,28 @@ static void idmap_add__reuses_the_oldest(void **state)
 	roost_idmap_fini(&map);
 }
 
+/* However many are in use: a number does not come back soon. */
+static void idmap_add__does_not_repeat_soon(void **state)
+{
+	struct roost_idmap map = new_map(24, 18);
+	uint64_t *seen = calloc((1u << 24) / 64, sizeof(*seen));
+	uint32_t id;
+	int object;
+
+	(void)state;
+	assert_non_null(seen);
+	for (int i = 0; i < 1023; i++)
+		assert_int_equal(roost_idmap_add(&map, &object, &id), 0);
+	for (uint32_t i = 0; i < 512u * 64u; i++) {
+		assert_int_equal(roost_idmap_add(&map, &object, &id), 0);
+		assert_false(seen[id / 64] >> id % 64 & 1);
+		seen[id / 64] |= 1ull << id % 64;
+		roost_idmap_del(&map, id);
+	}
+	free(seen);
+	roost_idmap_fini(&map);
+}
+
 /* One free slot, given away again and again: all generations, then from the
  * beginning.
  */
@@ -333,6 +355,7 @@ int main(void)
 		cmocka_unit_test(idmap_add__shows_no_index),
 		cmocka_unit_test(idmap_get__finds_what_is_there),
 		cmocka_unit_test(idmap_add__reuses_the_oldest),
+		cmocka_unit_test(idmap_add__does_not_repeat_soon),
 		cmocka_unit_test(idmap_add__counts_generations),
 		cmocka_unit_test(idmap_add__full),
 		cmocka_unit_test(idmap_add__grows_to_the_limit),
