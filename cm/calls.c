@@ -341,9 +341,12 @@ int roost_cm_mra(struct roost_cm_conn *conn, uint8_t service_timeout,
 
 	if (service_timeout > 31 || !put_data(&msg, 0, data, data_len_bytes))
 		return -EINVAL;
-	rc = locked_call(conn, ROOST_CM_DO_MRA, &msg);
+	pthread_mutex_lock(&conn->cm->lock);
+	put_ids(conn, &msg);
+	rc = call(conn, ROOST_CM_DO_MRA, &msg);
 	if (rc == 0)
 		conn->service_timeout = service_timeout;
+	pthread_mutex_unlock(&conn->cm->lock);
 	return rc;
 }
 

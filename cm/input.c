@@ -362,7 +362,7 @@ static void got_path(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	if (conn == NULL)
 		return;
 	if (msg->type == ROOST_CM_LAP)
-		roost_cm_got_lap(conn, in, msg);
+		roost_cm_got_lap(conn, msg);
 	else
 		roost_cm_got_apr(conn, msg);
 }

@@ -114,7 +114,6 @@ static const struct roost_cm_step *step_of(struct roost_cm_conn *conn,
 }
 
 void roost_cm_got_lap(struct roost_cm_conn *conn,
-		      const struct roost_gsi_msg *in,
 		      const struct roost_cm_msg *msg)
 {
 	const struct roost_cm_step *step = step_of(conn, ROOST_CM_GOT_LAP);
@@ -129,7 +128,7 @@ void roost_cm_got_lap(struct roost_cm_conn *conn,
 	if (step == NULL)
 		return;
 	if (conn->local_qpn != msg->qpn ||
-	    roost_cm_path_from_msg(conn->cm, in->addr.port_num, &msg->alternate,
+	    roost_cm_path_from_msg(conn->cm, 0, &msg->alternate,
 				   &event.alternate) != 0) {
 		roost_cm_drop(conn->cm, ROOST_CM_DROP_FIELD);
 		return;

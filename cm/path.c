@@ -290,6 +290,23 @@ void roost_cm_path_to_msg(const struct roost_cm_path *path,
 	};
 }
 
+static int find_port(struct roost_cm *cm, struct roost_cm_path *path)
+{
+	uint8_t first = path->port_num, last = path->port_num;
+	int rc = -EADDRNOTAVAIL;
+
+	if (first == 0) {
+		first = 1;
+		last = (uint8_t)roost_dev_nb_ports(cm->dev);
+	}
+	for (uint8_t port = first; port <= last && rc != 0; port++) {
+		path->port_num = port;
+		rc = roost_dev_find_gid(cm->dev, port, &path->sgid,
+					&path->sgid_index);
+	}
+	return rc;
+}
+
 int roost_cm_path_from_msg(struct roost_cm *cm, uint8_t port_num,
 			   const struct roost_cm_msg_path *from,
 			   struct roost_cm_path *path)
@@ -307,6 +324,5 @@ int roost_cm_path_from_msg(struct roost_cm *cm, uint8_t port_num,
 			(uint8_t)(from->ack_timeout > 0 ? from->ack_timeout - 1
 							: 0),
 	};
-	return roost_dev_find_gid(cm->dev, port_num, &path->sgid,
-				  &path->sgid_index);
+	return find_port(cm, path);
 }

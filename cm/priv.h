@@ -51,7 +51,7 @@ struct roost_cm_table {
 	LIST_HEAD(, roost_cm_entry) buckets[ROOST_CM_BUCKETS];
 };
 
-/* A sender that is repeated until something stops it. */
+/* One end of a connection, or of the lookup of a datagram service. */
 struct roost_cm_conn {
 	struct roost_cm *cm;
 	roost_cm_callback *callback;
@@ -261,7 +261,6 @@ void roost_cm_got_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 void roost_cm_got_sidr_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 			   const struct roost_cm_msg *msg);
 void roost_cm_got_lap(struct roost_cm_conn *conn,
-		      const struct roost_gsi_msg *in,
 		      const struct roost_cm_msg *msg);
 void roost_cm_got_apr(struct roost_cm_conn *conn,
 		      const struct roost_cm_msg *msg);
@@ -294,8 +293,8 @@ uint64_t roost_cm_run_asking(struct roost_cm *cm);
 void roost_cm_sweep(struct roost_cm *cm);
 void roost_cm_path_to_msg(const struct roost_cm_path *path,
 			  struct roost_cm_msg_path *to);
-/* From the receiver's side: the sender's local is our remote. Returns 0, or
- * -EADDRNOTAVAIL: no such address here.
+/* From the receiver's side: the sender's local is our remote. port_num 0: any
+ * port that has the address. Returns 0, or -EADDRNOTAVAIL: none has.
  */
 int roost_cm_path_from_msg(struct roost_cm *cm, uint8_t port_num,
 			   const struct roost_cm_msg_path *from,

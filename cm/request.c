@@ -165,7 +165,7 @@ static uint16_t take_paths(struct roost_cm_conn *conn,
 	roost_cm_set_path(conn, &path);
 	if (msg->alternate.local_lid == 0)
 		return 0;
-	if (roost_cm_path_from_msg(cm, port_num, &msg->alternate, &path) != 0)
+	if (roost_cm_path_from_msg(cm, 0, &msg->alternate, &path) != 0)
 		return ROOST_CM_REJ_INVALID_ALT_GID;
 	path.mtu = msg->mtu;
 	path.pkey = in->addr.pkey;
