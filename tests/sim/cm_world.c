@@ -265,8 +265,8 @@ void cm_forge(struct cm_world *w, int from, const uint8_t *mad, size_t len)
 	size_t at, padded = (len + 3) & ~(size_t)3;
 
 	assert_true(padded <= 1024);
-	memcpy(flow.src_mac, a->mac, 6);
-	memcpy(flow.dst_mac, b->mac, 6);
+	memcpy(flow.src_mac, a->ports[0].mac, 6);
+	memcpy(flow.dst_mac, b->ports[0].mac, 6);
 	roost_hdr_template_init(&t, &flow);
 	at = roost_hdr_emit(&t, frame, &bth, ROOST_DETH_LEN + padded);
 	roost_deth_put(frame + at, ROOST_GSI_QKEY, ROOST_GSI_QPN);

@@ -31,7 +31,7 @@ static void resolve__tells_the_path(void **state)
 	cm_expect(o, ROOST_CM_ADDR_RESOLVED, 1);
 	assert_true(roost_cm_conn_path(o->conn, &path));
 	assert_memory_equal(&path.sgid, &w->sim->ends[SIM_A].gid, 16);
-	assert_memory_equal(path.dmac, w->sim->ends[SIM_B].mac, 6);
+	assert_memory_equal(path.dmac, w->sim->ends[SIM_B].ports[0].mac, 6);
 	assert_int_equal(path.port_num, 1);
 	assert_int_equal(path.sgid_index, 0);
 	assert_int_equal(path.mtu, ROOST_MTU_4096);
@@ -43,7 +43,7 @@ static void resolve__silence_is_an_error_at_the_timeout(void **state)
 {
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w);
-	struct roost_neigh *neigh = &w->sim->ends[SIM_A].neigh;
+	struct roost_neigh *neigh = &w->sim->ends[SIM_A].ports[0].neigh;
 	uint64_t mac_gen = atomic_exchange(&neigh->mac_gen, 0);
 
 	(void)state;
@@ -78,7 +78,8 @@ static void resolve__another_mac_is_told_once(void **state)
 	roost_cm_resolve(o->conn, NULL, &w->sim->ends[SIM_B].gid, 2000);
 	sim_run_for(w->sim, 3 * SIM_S);
 	cm_expect(o, ROOST_CM_ADDR_RESOLVED, 1);
-	atomic_store(&w->sim->ends[SIM_A].neigh.mac_gen, 0x0202020202020002u);
+	atomic_store(&w->sim->ends[SIM_A].ports[0].neigh.mac_gen,
+		     0x0202020202020002u);
 	sim_run_for(w->sim, 5 * SIM_S);
 	cm_expect(o, ROOST_CM_ADDR_RESOLVED, 1, ROOST_CM_ADDR_CHANGE, 1);
 	cm_world_free(w);
