@@ -93,7 +93,8 @@ static int put_environment(const struct roost_config *config,
 			   int (*put)(void *arg, const char *name,
 				      const char *value))
 {
-	char exe[PATH_MAX], dir[PATH_MAX], err[ROOST_CONFIG_ERR_MAX];
+	char exe[PATH_MAX], dirs[ROOST_SHIM_DIRS_MAX];
+	char err[ROOST_CONFIG_ERR_MAX];
 	char *library_path;
 	ssize_t len;
 	int ret;
@@ -104,9 +105,9 @@ static int put_environment(const struct roost_config *config,
 			    "/proc/self/exe: cannot be "
 			    "read, so the shims cannot be found; mount /proc");
 	exe[len] = '\0';
-	if (roost_shim_find(exe, dir, err))
+	if (roost_shim_find(exe, dirs, err))
 		return fail(ROOST_EXIT_FAILED, err);
-	library_path = roost_shim_library_path(dir, getenv("LD_LIBRARY_PATH"));
+	library_path = roost_shim_library_path(dirs, getenv("LD_LIBRARY_PATH"));
 	ret = library_path ? put(NULL, "LD_LIBRARY_PATH", library_path)
 			   : -ENOMEM;
 	free(library_path);

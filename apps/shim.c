@@ -12,7 +12,16 @@
 
 #include "lib/config/fail.h"
 
-#define LIBRARY "libibverbs.so.1"
+/* The shims, and where a build tree has them. */
+static const struct shim {
+	const char *library;
+	const char *built;
+} shims[] = {
+	{ "libibverbs.so.1", "lib/verbs" },
+	{ "librdmacm.so.1", "cm/rdmacm" },
+};
+
+#define NB(a) (sizeof(a) / sizeof((a)[0]))
 
 /* The directory that path is in; dir: PATH_MAX bytes. */
 static void parent(const char *path, char *dir)
@@ -37,48 +46,73 @@ static bool installed(const char *dir, char *prefix)
 	return true;
 }
 
-int roost_shim_find(const char *exe, char *dir, char *err)
+static int unreadable(const char *path, int error, char *err)
 {
-	char bin[PATH_MAX], top[PATH_MAX], library[PATH_MAX];
-	const char *below = ROOST_SHIMDIR;
-	int len;
+	roost_config_fail(err,
+			  "%s: cannot be read: %s; build or install Roost "
+			  "again",
+			  path, strerror(error));
+	return -error;
+}
+
+/* Is the library there? dir is where. */
+static int look(const char *dir, const char *library, char *err)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/%s", dir, library) >= PATH_MAX)
+		return unreadable(library, ENAMETOOLONG, err);
+	return access(path, R_OK) == 0 ? 0 : unreadable(path, errno, err);
+}
+
+int roost_shim_find(const char *exe, char *dirs, char *err)
+{
+	char bin[PATH_MAX], top[PATH_MAX], dir[PATH_MAX];
+	bool is_installed;
+	int ret;
 
 	parent(exe, bin);
-	if (!installed(bin, top)) {
+	is_installed = installed(bin, top);
+	if (!is_installed)
 		parent(bin, top);
-		below = "lib/verbs";
-	}
-	/* A libdir outside the prefix stays where it is. */
-	if (*below == '/')
-		len = snprintf(dir, PATH_MAX, "%s", below);
-	else
-		len = snprintf(dir, PATH_MAX, "%s/%s", top, below);
-	if (len < PATH_MAX)
-		len = snprintf(library, sizeof(library), "%s/" LIBRARY, dir);
-	if (len >= PATH_MAX || access(library, R_OK) != 0) {
-		int error = len >= PATH_MAX ? ENAMETOOLONG : errno;
+	*dirs = '\0';
+	for (size_t i = 0; i < NB(shims); i++) {
+		const char *below =
+			is_installed ? ROOST_SHIMDIR : shims[i].built;
+		int len;
 
-		roost_config_fail(err,
-				  "%s/" LIBRARY ": cannot be read: %s; "
-				  "build or install Roost again",
-				  dir, strerror(error));
-		return -error;
+		/* A libdir outside the prefix stays where it is. */
+		if (*below == '/')
+			len = snprintf(dir, PATH_MAX, "%s", below);
+		else
+			len = snprintf(dir, PATH_MAX, "%s/%s", top, below);
+		if (len >= PATH_MAX)
+			return unreadable(below, ENAMETOOLONG, err);
+		ret = look(dir, shims[i].library, err);
+		if (ret)
+			return ret;
+		/* All in one when installed. */
+		if (i > 0 && is_installed)
+			continue;
+		if (i > 0)
+			strcat(dirs, ":");
+		strcat(dirs, dir);
 	}
 	return 0;
 }
 
-char *roost_shim_library_path(const char *dir, const char *before)
+char *roost_shim_library_path(const char *dirs, const char *before)
 {
-	size_t len = strlen(dir);
+	size_t len = strlen(dirs);
 	char *path;
 
 	/* An empty element would mean the working directory. */
 	if (!before || *before == '\0')
-		return strdup(dir);
-	if (strncmp(before, dir, len) == 0 &&
+		return strdup(dirs);
+	if (strncmp(before, dirs, len) == 0 &&
 	    (before[len] == ':' || before[len] == '\0'))
 		return strdup(before);
-	if (asprintf(&path, "%s:%s", dir, before) < 0)
+	if (asprintf(&path, "%s:%s", dirs, before) < 0)
 		return NULL;
 	return path;
 }

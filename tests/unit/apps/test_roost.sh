@@ -18,11 +18,13 @@ failed=0
 checks=0
 
 # A copy in a layout of its own, so that no other target need be built.
-mkdir -p "$dir/apps" "$dir/lib/verbs"
+mkdir -p "$dir/apps" "$dir/lib/verbs" "$dir/cm/rdmacm"
 cp "$1" "$dir/apps/roost"
 : >"$dir/lib/verbs/libibverbs.so.1"
+: >"$dir/cm/rdmacm/librdmacm.so.1"
 roost=$(readlink -f "$dir")/apps/roost
-shims=$(readlink -f "$dir")/lib/verbs
+verbs=$(readlink -f "$dir")/lib/verbs
+shims=$verbs:$(readlink -f "$dir")/cm/rdmacm
 
 # try NAME=VALUE... -- ARG...: run roost, keep $rc, $dir/out and $dir/err.
 try() {
@@ -228,7 +230,7 @@ check "not executable" fails 126 "roost: cannot run '$dir/plain': Permission \
 denied; name an executable file"
 rm "$dir/lib/verbs/libibverbs.so.1"
 try -- run -- env
-check "no shims" fails 125 "roost: $shims/libibverbs.so.1: cannot be read: No \
+check "no shims" fails 125 "roost: $verbs/libibverbs.so.1: cannot be read: No \
 such file or directory; build or install Roost again"
 : >"$dir/lib/verbs/libibverbs.so.1"
 

@@ -15,56 +15,68 @@
 #include "lib/config/config.h"
 #include "tests/unit/apps/temp_dir.h"
 
-static char exe[PATH_MAX], library[PATH_MAX], dir[PATH_MAX];
-static char err[ROOST_CONFIG_ERR_MAX];
+static char exe[PATH_MAX], verbs[PATH_MAX], rdmacm[PATH_MAX];
+static char dirs[ROOST_SHIM_DIRS_MAX], err[ROOST_CONFIG_ERR_MAX];
 
-/* dir is where library lies. */
-static void assert_found(void)
+static void cut(char *path)
 {
-	*strrchr(library, '/') = '\0';
-	assert_string_equal(dir, library);
+	*strrchr(path, '/') = '\0';
 }
 
 static void find__in_the_build_tree(void **state)
 {
+	char expected[ROOST_SHIM_DIRS_MAX + 1];
+
 	(void)state;
 	temp_dir_touch("build/apps/roost", 0755, exe);
-	temp_dir_touch("build/lib/verbs/libibverbs.so.1", 0644, library);
-	assert_int_equal(roost_shim_find(exe, dir, err), 0);
-	assert_found();
+	temp_dir_touch("build/lib/verbs/libibverbs.so.1", 0644, verbs);
+	temp_dir_touch("build/cm/rdmacm/librdmacm.so.1", 0644, rdmacm);
+	assert_int_equal(roost_shim_find(exe, dirs, err), 0);
+	cut(verbs);
+	cut(rdmacm);
+	snprintf(expected, sizeof(expected), "%s:%s", verbs, rdmacm);
+	assert_string_equal(dirs, expected);
 }
 
 static void find__in_an_installation_anywhere(void **state)
 {
 	(void)state;
 	temp_dir_touch("moved/" ROOST_BINDIR "/roost", 0755, exe);
-	temp_dir_touch("moved/" ROOST_SHIMDIR "/libibverbs.so.1", 0644,
-		       library);
-	assert_int_equal(roost_shim_find(exe, dir, err), 0);
-	assert_found();
+	temp_dir_touch("moved/" ROOST_SHIMDIR "/libibverbs.so.1", 0644, verbs);
+	temp_dir_touch("moved/" ROOST_SHIMDIR "/librdmacm.so.1", 0644, rdmacm);
+	assert_int_equal(roost_shim_find(exe, dirs, err), 0);
+	cut(verbs);
+	assert_string_equal(dirs, verbs);
 }
 
 static void find__installed_never_takes_a_build_tree(void **state)
 {
 	(void)state;
 	temp_dir_touch("both/" ROOST_BINDIR "/roost", 0755, exe);
-	temp_dir_touch("both/lib/verbs/libibverbs.so.1", 0644, library);
-	assert_int_equal(roost_shim_find(exe, dir, err), -ENOENT);
+	temp_dir_touch("both/lib/verbs/libibverbs.so.1", 0644, verbs);
+	temp_dir_touch("both/cm/rdmacm/librdmacm.so.1", 0644, rdmacm);
+	assert_int_equal(roost_shim_find(exe, dirs, err), -ENOENT);
+}
+
+static void assert_missing(const char *library)
+{
+	char expected[ROOST_CONFIG_ERR_MAX];
+
+	assert_int_equal(roost_shim_find(exe, dirs, err), -ENOENT);
+	snprintf(expected, sizeof(expected),
+		 "%s/none/%s: cannot be read: No such file or directory; build "
+		 "or install Roost again",
+		 temp_dir, library);
+	assert_string_equal(err, expected);
 }
 
 static void find__missing_library_is_named(void **state)
 {
-	char expected[ROOST_CONFIG_ERR_MAX];
-
 	(void)state;
 	temp_dir_touch("none/apps/roost", 0755, exe);
-	assert_int_equal(roost_shim_find(exe, dir, err), -ENOENT);
-	snprintf(expected, sizeof(expected),
-		 "%s/none/lib/verbs/libibverbs.so."
-		 "1: cannot be read: No such file or directory; build or "
-		 "install Roost again",
-		 temp_dir);
-	assert_string_equal(err, expected);
+	assert_missing("lib/verbs/libibverbs.so.1");
+	temp_dir_touch("none/lib/verbs/libibverbs.so.1", 0644, verbs);
+	assert_missing("cm/rdmacm/librdmacm.so.1");
 }
 
 static void library_path__prepends_once(void **state)

@@ -15,13 +15,14 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 # | `name` | version | state | ... : rows of exported symbols; the tables of
-# runs are others
+# runs and of librdmacm are others
 awk -F'|' '/perftest_matrix: begin/ { runs = 1 }
 /perftest_matrix: end/ { runs = 0 }
 !runs && /^\| `/ && NF >= 5 {
 	gsub(/[ `]/, "", $2); gsub(/ /, "", $3)
 	state = $4; sub(/^ */, "", state); sub(/ *$/, "", state)
-	print $2, $3, state }' doc/compat.md | sort >"$tmp/rows"
+	if ($3 !~ /^RDMACM_/) print $2, $3, state }' doc/compat.md |
+	sort >"$tmp/rows"
 
 # the version map
 awk '/^IBVERBS_/ { version = $1 } /;$/ && !/[*}]/ {

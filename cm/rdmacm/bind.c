@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ *
+ * Local addresses, and listening on them.
+ */
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "cm/rdmacm/addr.h"
+#include "cm/rdmacm/rdmacm.h"
+
+#define BACKLOG_MAX 1024
+
+static enum roost_rdmacm_port_space space_of(enum rdma_port_space ps)
+{
+	switch (ps) {
+	case RDMA_PS_UDP:
+		return ROOST_RDMACM_PS_UDP;
+	case RDMA_PS_IB:
+		return ROOST_RDMACM_PS_IB;
+	case RDMA_PS_TCP:
+	case RDMA_PS_IPOIB:
+		break;
+	}
+	return ROOST_RDMACM_PS_TCP;
+}
+
+static bool is_loopback(const struct sockaddr *addr)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
+
+	if (addr->sa_family == AF_INET)
+		return ntohl(in->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+	return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+}
+
+/* The device of a local address; the path from it begins there. */
+static int find_device(struct roost_rdmacm_id *id, const struct sockaddr *addr)
+{
+	const struct roost_gid gid = roost_rdmacm_addr_gid(addr);
+	uint8_t port_num, sgid_index;
+
+	/* The host has it, and no RDMA device is there. */
+	if (is_loopback(addr))
+		return -ENODEV;
+	id->device = roost_rdmacm_device_of(&gid, &port_num, &sgid_index);
+	if (!id->device)
+		return -EADDRNOTAVAIL;
+	id->path.sgid = gid;
+	id->path.port_num = port_num;
+	id->path.sgid_index = sgid_index;
+	return 0;
+}
+
+int roost_rdmacm_bind(struct roost_rdmacm_id *id, const struct sockaddr *addr)
+{
+	const socklen_t len = roost_rdmacm_addr_len(addr);
+	int rc;
+
+	rc = roost_rdmacm_open_all();
+	if (rc)
+		return rc;
+	if (!roost_rdmacm_addr_is_any(addr)) {
+		rc = find_device(id, addr);
+		if (rc)
+			return rc;
+	}
+	id->claim.space = space_of(id->id.ps);
+	id->claim.family = addr->sa_family;
+	id->claim.any = roost_rdmacm_addr_is_any(addr);
+	id->claim.addr = roost_rdmacm_addr_gid(addr);
+	if (addr->sa_family == AF_INET && !id->afonly_set)
+		id->claim.afonly = true;
+	rc = roost_rdmacm_port_take(&id->claim, roost_rdmacm_addr_port(addr));
+	if (rc) {
+		id->device = NULL;
+		return rc;
+	}
+	memset(&id->src, 0, sizeof(id->src));
+	memcpy(&id->src, addr, len);
+	roost_rdmacm_addr_set_port((struct sockaddr *)&id->src, id->claim.port);
+	roost_rdmacm_id_set_state(id, ROOST_RDMACM_BOUND);
+	return 0;
+}
+
+int rdma_bind_addr(struct rdma_cm_id *rdma, struct sockaddr *addr)
+{
+	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
+	int rc;
+
+	if (!roost_rdmacm_addr_len(addr))
+		return roost_rdmacm_result(-EINVAL);
+	rc = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_BIND);
+	if (rc)
+		return roost_rdmacm_result(rc);
+	rc = roost_rdmacm_bind(id, addr);
+	if (rc == 0)
+		rc = roost_rdmacm_id_show_device(id);
+	if (rc == 0)
+		roost_rdmacm_id_show_addr(id);
+	return roost_rdmacm_leave(id, rc);
+}
+
+/* ---- listen ------------------------------------------------------------- */
+
+static enum roost_cm_family family_of(const struct roost_rdmacm_id *id)
+{
+	if (id->claim.family == AF_INET)
+		return ROOST_CM_FAMILY_IPV4;
+	return id->claim.afonly ? ROOST_CM_FAMILY_IPV6 : ROOST_CM_FAMILY_ANY;
+}
+
+static int listen_on(struct roost_rdmacm_id *id, struct roost_rdmacm_device *d,
+		     int backlog)
+{
+	struct roost_rdmacm_listen *listen = &id->listens[id->nb_listens];
+	struct roost_cm_listen_param param = {
+		.service_id =
+			roost_cm_service_id((enum roost_cm_port_space)id->id.ps,
+					    id->claim.port),
+		.family = family_of(id),
+		.backlog = backlog,
+	};
+	int rc;
+
+	if (!id->claim.any)
+		param.addr = id->claim.addr;
+	listen->id = id;
+	listen->device = d;
+	rc = roost_cm_listen(d->cm, &param, roost_rdmacm_on_request, listen,
+			     &listen->listener);
+	if (rc == 0)
+		id->nb_listens++;
+	return rc;
+}
+
+/* On its device, or on all where it has none. */
+static int listen_all(struct roost_rdmacm_id *id, int backlog)
+{
+	struct roost_rdmacm_device *d;
+	int rc = 0;
+
+	if (id->device)
+		return listen_on(id, id->device, backlog);
+	for (unsigned int nr = 0; !rc && (d = roost_rdmacm_device_nr(nr)); nr++)
+		rc = listen_on(id, d, backlog);
+	if (rc == 0)
+		return 0;
+	while (id->nb_listens)
+		roost_cm_listener_destroy(
+			id->listens[--id->nb_listens].listener);
+	return rc;
+}
+
+int rdma_listen(struct rdma_cm_id *rdma, int backlog)
+{
+	static const struct sockaddr_in any = { .sin_family = AF_INET };
+	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
+	int rc = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_LISTEN);
+
+	if (rc)
+		return roost_rdmacm_result(rc);
+	if (roost_rdmacm_id_state(id) == ROOST_RDMACM_IDLE)
+		rc = roost_rdmacm_bind(id, (const struct sockaddr *)&any);
+	if (rc == 0 && id->claim.reuseaddr)
+		rc = roost_rdmacm_port_alone(&id->claim);
+	if (rc)
+		return roost_rdmacm_leave(id, rc);
+	if (backlog <= 0 || backlog > BACKLOG_MAX)
+		backlog = BACKLOG_MAX;
+	/* Requests may come before the call is over. */
+	roost_rdmacm_id_set_state(id, ROOST_RDMACM_LISTEN);
+	rc = listen_all(id, backlog);
+	if (rc)
+		roost_rdmacm_id_set_state(id, ROOST_RDMACM_BOUND);
+	else
+		roost_rdmacm_id_show_addr(id);
+	return roost_rdmacm_leave(id, rc);
+}

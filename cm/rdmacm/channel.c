@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ *
+ * Event channels: who waits, what waits, and what is acked. Waiting and
+ * counting are lib/event's; the data of an event waits in its source.
+ */
+
+#include <stdlib.h>
+
+#include "cm/rdmacm/rdmacm.h"
+
+/* Events that fit a channel at once; more wait in their sources. */
+#define CHANNEL_EVENTS 256
+
+static struct roost_rdmacm_channel *channel_of(struct rdma_event_channel *rdma)
+{
+	return (struct roost_rdmacm_channel *)rdma;
+}
+
+/* ---- sources ------------------------------------------------------------ */
+
+int roost_rdmacm_source_new(struct roost_rdmacm_id *id,
+			    struct roost_rdmacm_mc *mc,
+			    struct roost_rdmacm_channel *channel,
+			    struct roost_rdmacm_source **source)
+{
+	struct roost_rdmacm_source *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->id = id;
+	s->mc = mc;
+	s->refs = 1;
+	STAILQ_INIT(&s->waiting);
+	roost_event_source_init(&s->ev, channel->channel, s);
+	*source = s;
+	return 0;
+}
+
+static void source_unref(struct roost_rdmacm_source *source)
+{
+	if (atomic_fetch_sub(&source->refs, 1) == 1)
+		free(source);
+}
+
+struct roost_rdmacm_events
+roost_rdmacm_source_end(struct roost_rdmacm_source *source)
+{
+	struct roost_rdmacm_events waiting = STAILQ_HEAD_INITIALIZER(waiting);
+
+	pthread_mutex_lock(&source->id->lock);
+	STAILQ_CONCAT(&waiting, &source->waiting);
+	pthread_mutex_unlock(&source->id->lock);
+	roost_event_source_fini(&source->ev);
+	source_unref(source);
+	return waiting;
+}
+
+/* ---- events ------------------------------------------------------------- */
+
+struct roost_rdmacm_event *roost_rdmacm_event_new(struct roost_rdmacm_id *id,
+						  enum rdma_cm_event_type type,
+						  int status)
+{
+	struct roost_rdmacm_event *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	e->event.id = &id->id;
+	e->event.event = type;
+	e->event.status = status;
+	return e;
+}
+
+static void event_free(struct roost_rdmacm_event *e)
+{
+	if (e->child) {
+		roost_rdmacm_id_quit(e->child);
+		roost_rdmacm_id_free(e->child);
+	}
+	free(e);
+}
+
+void roost_rdmacm_events_free(struct roost_rdmacm_events *events)
+{
+	struct roost_rdmacm_event *e;
+
+	while ((e = STAILQ_FIRST(events))) {
+		STAILQ_REMOVE_HEAD(events, link);
+		event_free(e);
+	}
+}
+
+void roost_rdmacm_push(struct roost_rdmacm_id *id, struct roost_rdmacm_mc *mc,
+		       struct roost_rdmacm_event *event)
+{
+	struct roost_rdmacm_source *source;
+
+	pthread_mutex_lock(&id->lock);
+	source = mc ? mc->source : id->source;
+	if (!id->quiet && source) {
+		STAILQ_INSERT_TAIL(&source->waiting, event, link);
+		roost_event_raise(&source->ev, 0, 0);
+		event = NULL;
+	}
+	pthread_mutex_unlock(&id->lock);
+	if (event)
+		event_free(event);
+}
+
+int roost_rdmacm_tell(struct roost_rdmacm_id *id, enum rdma_cm_event_type type,
+		      int status)
+{
+	struct roost_rdmacm_event *e = roost_rdmacm_event_new(id, type, status);
+
+	if (!e)
+		return -ENOMEM;
+	roost_rdmacm_push(id, NULL, e);
+	return 0;
+}
+
+/* NULL: it moved to another channel, or is gone. */
+static struct roost_rdmacm_event *take(struct roost_rdmacm_source *source)
+{
+	struct roost_rdmacm_event *e;
+
+	pthread_mutex_lock(&source->id->lock);
+	e = STAILQ_FIRST(&source->waiting);
+	if (e) {
+		STAILQ_REMOVE_HEAD(&source->waiting, link);
+		atomic_fetch_add(&source->refs, 1);
+		e->source = source;
+	}
+	pthread_mutex_unlock(&source->id->lock);
+	return e;
+}
+
+int rdma_get_cm_event(struct rdma_event_channel *channel,
+		      struct rdma_cm_event **event)
+{
+	struct roost_event ev;
+	struct roost_rdmacm_event *e;
+	int rc;
+
+	if (!channel || !event)
+		return roost_rdmacm_result(-EINVAL);
+	for (;;) {
+		roost_rdmacm_expect();
+		rc = roost_channel_read(channel_of(channel)->channel, &ev);
+		if (rc)
+			return roost_rdmacm_result(rc);
+		e = take(ev.source->owner);
+		if (!e) {
+			roost_event_ack(ev.source, 1);
+			continue;
+		}
+		if (roost_rdmacm_deliver(e))
+			break;
+		rdma_ack_cm_event(&e->event);
+	}
+	*event = &e->event;
+	return 0;
+}
+
+int rdma_ack_cm_event(struct rdma_cm_event *event)
+{
+	struct roost_rdmacm_event *e = (struct roost_rdmacm_event *)event;
+	struct roost_rdmacm_source *source;
+
+	if (!event)
+		return roost_rdmacm_result(-EINVAL);
+	source = e->source;
+	event_free(e);
+	/* Whoever waits for it may then free the id. */
+	roost_event_ack(&source->ev, 1);
+	source_unref(source);
+	return 0;
+}
+
+/* ---- channels ----------------------------------------------------------- */
+
+struct rdma_event_channel *rdma_create_event_channel(void)
+{
+	struct roost_rdmacm_channel *ch;
+	int rc = roost_rdmacm_init();
+
+	if (rc)
+		return roost_rdmacm_null(rc);
+	ch = calloc(1, sizeof(*ch));
+	if (!ch)
+		return roost_rdmacm_null(-ENOMEM);
+	rc = roost_channel_create(CHANNEL_EVENTS, &ch->channel);
+	if (rc) {
+		free(ch);
+		return roost_rdmacm_null(rc);
+	}
+	ch->rdma.fd = roost_channel_fd(ch->channel);
+	pthread_mutex_init(&ch->lock, NULL);
+	LIST_INIT(&ch->ids);
+	return &ch->rdma;
+}
+
+void roost_rdmacm_channel_add(struct roost_rdmacm_channel *channel,
+			      struct roost_rdmacm_id *id)
+{
+	pthread_mutex_lock(&channel->lock);
+	LIST_INSERT_HEAD(&channel->ids, id, channel_link);
+	pthread_mutex_unlock(&channel->lock);
+	pthread_mutex_lock(&id->lock);
+	id->channel = channel;
+	id->id.channel = &channel->rdma;
+	pthread_mutex_unlock(&id->lock);
+}
+
+void roost_rdmacm_channel_remove(struct roost_rdmacm_id *id)
+{
+	struct roost_rdmacm_channel *channel = id->channel;
+
+	pthread_mutex_lock(&channel->lock);
+	LIST_REMOVE(id, channel_link);
+	pthread_mutex_unlock(&channel->lock);
+	pthread_mutex_lock(&id->lock);
+	id->channel = NULL;
+	pthread_mutex_unlock(&id->lock);
+}
+
+/* Nobody will ack what was read from it. */
+static void source_orphan(struct roost_rdmacm_source *source)
+{
+	struct roost_rdmacm_events waiting;
+
+	roost_event_source_abandon(&source->ev);
+	waiting = roost_rdmacm_source_end(source);
+	roost_rdmacm_events_free(&waiting);
+}
+
+/*
+ * Its channel goes away before it does: then it does nothing any more, and
+ * every call says EBADF, as on Linux where the file is closed.
+ */
+static void orphan(struct roost_rdmacm_id *id)
+{
+	struct roost_rdmacm_source *source;
+	struct roost_rdmacm_mc *mc;
+
+	roost_rdmacm_id_quit(id);
+	roost_rdmacm_channel_remove(id);
+	pthread_mutex_lock(&id->lock);
+	source = id->source;
+	id->source = NULL;
+	pthread_mutex_unlock(&id->lock);
+	source_orphan(source);
+	while ((mc = LIST_FIRST(&id->groups))) {
+		LIST_REMOVE(mc, link);
+		source_orphan(mc->source);
+		free(mc);
+	}
+}
+
+void rdma_destroy_event_channel(struct rdma_event_channel *rdma)
+{
+	struct roost_rdmacm_channel *channel = channel_of(rdma);
+	struct roost_rdmacm_id *id;
+
+	while ((id = LIST_FIRST(&channel->ids)))
+		orphan(id);
+	roost_channel_destroy(channel->channel);
+	pthread_mutex_destroy(&channel->lock);
+	free(channel);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_CM_RDMACM_DEVICE_H
+#define ROOST_CM_RDMACM_DEVICE_H
+
+/*
+ * The devices of the process as the connection manager uses them: one verbs
+ * context each, shared by all ids as rdma-core's librdmacm shares it, and the
+ * CM of the engine's device behind it.
+ *
+ * The engine's device is found by the number in the verbs device's name:
+ * roost_device_open() counts, and gives what libibverbs.so.1 has open. So this
+ * library needs no private symbol of libibverbs.
+ *
+ * A device is opened at first use and stays open until the process ends.
+ * Thread: any; one lock, which is held while a device opens.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#include "cm/cm.h"
+#include "lib/roost.h"
+
+struct roost_rdmacm_device {
+	struct ibv_device *ibv;
+	struct ibv_context *verbs; /* NULL: not opened; then constant, as is
+				    * what follows up to refs */
+	struct roost_device *device;
+	struct roost_dev *dev;
+	struct roost_cm *cm;
+	uint8_t max_initiator_depth;
+	uint8_t max_responder_resources;
+	/* Under the lock. */
+	unsigned int refs;     /* ids and lists of rdma_get_devices() */
+	struct ibv_pd *pd;     /* while refs > 0 and an id asked for it */
+	struct ibv_xrcd *xrcd; /* the same */
+};
+
+/* Is there any device in the configuration? Returns 0, -ENODEV. */
+int roost_rdmacm_init(void);
+
+/*
+ * Open what can be opened; what cannot has been told on stderr. Returns 0,
+ * -ENODEV (nothing can).
+ */
+int roost_rdmacm_open_all(void);
+
+/* The devices that are open, number 0 first; NULL behind the last. */
+struct roost_rdmacm_device *roost_rdmacm_device_nr(unsigned int nr);
+
+/* The open device that has an address; NULL: none. */
+struct roost_rdmacm_device *roost_rdmacm_device_of(const struct roost_gid *gid,
+						   uint8_t *port_num,
+						   uint8_t *sgid_index);
+
+/* A global address of the family (AF_INET, AF_INET6; link-local if there is no
+ * other) that the device has. Returns false: none.
+ */
+bool roost_rdmacm_device_addr(struct roost_rdmacm_device *d, int family,
+			      struct roost_gid *gid);
+
+/* One user more, and the PD that users share. Returns 0, -ENOMEM. */
+int roost_rdmacm_device_hold(struct roost_rdmacm_device *d);
+void roost_rdmacm_device_put(struct roost_rdmacm_device *d);
+/* The XRC domain that users share; NULL and errno. For a holder. */
+struct ibv_xrcd *roost_rdmacm_device_xrcd(struct roost_rdmacm_device *d);
+
+/* The caller is about to sleep until the network does something. */
+void roost_rdmacm_expect(void);
+
+#endif

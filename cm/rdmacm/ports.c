@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "cm/rdmacm/ports.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/random.h>
+
+#define BUCKETS 1024u
+#define EPHEMERAL_FIRST 32768u
+#define EPHEMERAL_NB 28232u
+
+LIST_HEAD(claims, roost_rdmacm_claim);
+
+static struct {
+	pthread_mutex_t lock;
+	struct claims buckets[ROOST_RDMACM_PORT_SPACES][BUCKETS];
+} table = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static struct claims *bucket(enum roost_rdmacm_port_space space, uint16_t port)
+{
+	return &table.buckets[space][port % BUCKETS];
+}
+
+static int conflict(const struct roost_rdmacm_claim *a,
+		    const struct roost_rdmacm_claim *b)
+{
+	if (a->afonly && b->afonly && a->family != b->family)
+		return 0;
+	if (a->any || b->any)
+		return -EADDRNOTAVAIL;
+	return roost_gid_eq(&a->addr, &b->addr) ? -EADDRINUSE : 0;
+}
+
+/* Under the lock. */
+static int check(const struct roost_rdmacm_claim *claim, uint16_t port,
+		 bool reuseaddr)
+{
+	const struct roost_rdmacm_claim *other;
+	int rc = 0;
+
+	LIST_FOREACH(other, bucket(claim->space, port), link) {
+		if (other == claim || other->port != port ||
+		    (reuseaddr && other->reuseaddr))
+			continue;
+		rc = conflict(claim, other);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* Under the lock: nobody has it, whatever the address. */
+static bool is_free(enum roost_rdmacm_port_space space, uint16_t port)
+{
+	const struct roost_rdmacm_claim *other;
+
+	LIST_FOREACH(other, bucket(space, port), link)
+		if (other->port == port)
+			return false;
+	return true;
+}
+
+/* Under the lock. Returns 0: none is free. */
+static uint16_t ephemeral(enum roost_rdmacm_port_space space)
+{
+	uint32_t start = 0;
+
+	/* Cannot fail for so few bytes but before the pool is filled. */
+	if (getrandom(&start, sizeof(start), GRND_NONBLOCK) < 0)
+		start = 0;
+	for (uint32_t i = 0; i < EPHEMERAL_NB; i++) {
+		const uint32_t port = EPHEMERAL_FIRST +
+				      (start % EPHEMERAL_NB + i) % EPHEMERAL_NB;
+
+		if (is_free(space, (uint16_t)port))
+			return (uint16_t)port;
+	}
+	return 0;
+}
+
+int roost_rdmacm_port_take(struct roost_rdmacm_claim *claim, uint16_t port)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&table.lock);
+	if (port == 0) {
+		port = ephemeral(claim->space);
+		rc = port ? 0 : -EADDRNOTAVAIL;
+	} else {
+		rc = check(claim, port, claim->reuseaddr);
+	}
+	if (rc == 0) {
+		claim->port = port;
+		LIST_INSERT_HEAD(bucket(claim->space, port), claim, link);
+	}
+	pthread_mutex_unlock(&table.lock);
+	return rc;
+}
+
+int roost_rdmacm_port_alone(const struct roost_rdmacm_claim *claim)
+{
+	int rc;
+
+	pthread_mutex_lock(&table.lock);
+	rc = check(claim, claim->port, false);
+	pthread_mutex_unlock(&table.lock);
+	return rc;
+}
+
+void roost_rdmacm_port_drop(struct roost_rdmacm_claim *claim)
+{
+	pthread_mutex_lock(&table.lock);
+	if (claim->port) {
+		LIST_REMOVE(claim, link);
+		claim->port = 0;
+	}
+	pthread_mutex_unlock(&table.lock);
+}

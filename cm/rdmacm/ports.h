@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_CM_RDMACM_PORTS_H
+#define ROOST_CM_RDMACM_PORTS_H
+
+/*
+ * Who has which port number, in each port space, in this process. The rules
+ * are those of the Linux kernel's rdma_cm; port numbers below 1024 are nobody's
+ * privilege here, because no other user can be on the port.
+ *
+ * Thread: any; one lock around the table.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "lib/wire/gid.h"
+
+enum roost_rdmacm_port_space {
+	ROOST_RDMACM_PS_TCP,
+	ROOST_RDMACM_PS_UDP,
+	ROOST_RDMACM_PS_IB,
+	ROOST_RDMACM_PORT_SPACES,
+};
+
+/* One id's claim. All fields but link and port are the caller's to fill. */
+struct roost_rdmacm_claim {
+	enum roost_rdmacm_port_space space;
+	int family;
+	bool any;              /* bound to the wildcard */
+	struct roost_gid addr; /* counts if not any */
+	bool reuseaddr;
+	bool afonly;   /* does not claim the other family's wildcard */
+	uint16_t port; /* 0: none is held */
+	LIST_ENTRY(roost_rdmacm_claim) link; /* while port is held */
+};
+
+/*
+ * Claim port; 0: a free one of 32768..60999, beginning at a random one.
+ * Returns 0 and claim->port is set; -EADDRINUSE (the address and port are
+ * claimed), -EADDRNOTAVAIL (one of the two is the wildcard; or no port is
+ * free).
+ */
+int roost_rdmacm_port_take(struct roost_rdmacm_claim *claim, uint16_t port);
+
+/* A claim made with reuseaddr: may it listen? As roost_rdmacm_port_take(), as
+ * if nobody had reuseaddr.
+ */
+int roost_rdmacm_port_alone(const struct roost_rdmacm_claim *claim);
+
+/* Give it back; nothing to do if none is held. */
+void roost_rdmacm_port_drop(struct roost_rdmacm_claim *claim);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ *
+ * Where the peer is: address, device and route.
+ *
+ * The device is known at once, from the configuration; the network is asked
+ * for the next hop only (roost_cm_resolve). A RoCE route is nothing that would
+ * have to be asked for.
+ */
+
+#include <endian.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm/rdmacm/addr.h"
+#include "cm/rdmacm/rdmacm.h"
+
+#define GROUP_HOP_LIMIT 64
+
+/* The port is unreachable from here: the kernel's word for "no route". */
+static int no_route(int rc)
+{
+	return rc == -EHOSTUNREACH ? -ENETUNREACH : rc;
+}
+
+/* A group is on the link of whatever port the id is on. */
+static int route_to_group(struct roost_rdmacm_id *id,
+			  struct roost_rdmacm_device *d,
+			  const struct roost_gid *sgid,
+			  const struct roost_gid *dgid,
+			  struct roost_cm_path *path)
+{
+	struct roost_gid own;
+
+	if (sgid)
+		own = *sgid;
+	else if (!roost_rdmacm_device_addr(d, id->dst.ss_family, &own))
+		return -ENETUNREACH;
+	/* The path to oneself, and then on to the group. */
+	if (roost_cm_route(d->cm, &own, &own, path))
+		return -ENETUNREACH;
+	path->dgid = *dgid;
+	path->hop_limit = GROUP_HOP_LIMIT;
+	return 0;
+}
+
+static int route_on(struct roost_rdmacm_id *id, struct roost_rdmacm_device *d,
+		    const struct roost_gid *sgid, const struct roost_gid *dgid,
+		    struct roost_cm_path *path)
+{
+	if (roost_gid_is_multicast(dgid))
+		return route_to_group(id, d, sgid, dgid, path);
+	return no_route(roost_cm_route(d->cm, sgid, dgid, path));
+}
+
+/* Find device and path. An id that is not bound to an address takes the first
+ * device that has a route.
+ */
+static int find_route(struct roost_rdmacm_id *id, const struct roost_gid *dgid)
+{
+	struct roost_rdmacm_device *d;
+	struct roost_cm_path path;
+	int rc = -ENETUNREACH;
+
+	if (!id->claim.any) {
+		rc = route_on(id, id->device, &id->claim.addr, dgid, &path);
+		if (rc == 0)
+			id->path = path;
+		return rc;
+	}
+	for (unsigned int nr = 0; (d = roost_rdmacm_device_nr(nr)); nr++) {
+		/* Once shown to the program, the device stays. */
+		if (id->held && d != id->device)
+			continue;
+		rc = route_on(id, d, NULL, dgid, &path);
+		if (rc)
+			continue;
+		id->device = d;
+		id->path = path;
+		return 0;
+	}
+	return rc;
+}
+
+/* The wildcard as a destination means this host. */
+static int own_address(struct roost_rdmacm_id *id, struct roost_gid *gid)
+{
+	struct roost_rdmacm_device *d;
+
+	if (!id->claim.any) {
+		*gid = id->claim.addr;
+		return 0;
+	}
+	for (unsigned int nr = 0; (d = roost_rdmacm_device_nr(nr)); nr++)
+		if (roost_rdmacm_device_addr(d, id->dst.ss_family, gid))
+			return 0;
+	return -ENODEV;
+}
+
+static int begin(struct roost_rdmacm_id *id, int timeout_ms)
+{
+	struct roost_gid dgid =
+		roost_rdmacm_addr_gid((struct sockaddr *)&id->dst);
+	struct roost_cm_conn *old = id->conn;
+	int rc = 0;
+
+	if (roost_rdmacm_addr_is_any((struct sockaddr *)&id->dst))
+		rc = own_address(id, &dgid);
+	if (rc == 0)
+		rc = find_route(id, &dgid);
+	if (rc)
+		return rc;
+	roost_rdmacm_addr_make(&id->dst, id->dst.ss_family, &dgid,
+			       roost_rdmacm_addr_port(
+				       (struct sockaddr *)&id->dst));
+	/* Of a try that failed. */
+	id->conn = NULL;
+	if (old)
+		roost_cm_conn_destroy(old);
+	rc = roost_cm_conn_create(id->device->cm, roost_rdmacm_on_event, id,
+				  &id->conn);
+	if (rc)
+		return rc;
+	roost_rdmacm_id_set_state(id, ROOST_RDMACM_ADDR_QUERY);
+	if (roost_gid_is_multicast(&dgid)) {
+		roost_rdmacm_id_set_state(id, ROOST_RDMACM_ADDR_RESOLVED);
+		rc = roost_rdmacm_tell(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	} else {
+		rc = no_route(roost_cm_resolve(id->conn, &id->path.sgid, &dgid,
+					       (uint32_t)timeout_ms));
+	}
+	if (rc)
+		roost_rdmacm_id_set_state(id, ROOST_RDMACM_BOUND);
+	return rc;
+}
+
+/* Bind an id that is not, to src or to the wildcard of dst's family. */
+static int bind_source(struct roost_rdmacm_id *id, const struct sockaddr *src,
+		       const struct sockaddr *dst)
+{
+	struct sockaddr_storage any = { .ss_family = dst->sa_family };
+
+	if (roost_rdmacm_id_state(id) != ROOST_RDMACM_IDLE)
+		return 0;
+	return roost_rdmacm_bind(id, src ? src : (struct sockaddr *)&any);
+}
+
+int rdma_resolve_addr(struct rdma_cm_id *rdma, struct sockaddr *src_addr,
+		      struct sockaddr *dst_addr, int timeout_ms)
+{
+	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
+	const socklen_t dst_len = roost_rdmacm_addr_len(dst_addr);
+	int rc;
+
+	if (!dst_len || (src_addr && !roost_rdmacm_addr_len(src_addr)))
+		return roost_rdmacm_result(-EINVAL);
+	rc = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_RESOLVE_ADDR);
+	if (rc)
+		return roost_rdmacm_result(rc);
+	rc = bind_source(id, src_addr, dst_addr);
+	if (rc == 0 && id->src.ss_family != dst_addr->sa_family)
+		rc = -EINVAL;
+	if (rc)
+		return roost_rdmacm_leave(id, rc);
+	memset(&id->dst, 0, sizeof(id->dst));
+	memcpy(&id->dst, dst_addr, dst_len);
+	rc = begin(id, timeout_ms);
+	if (rc == 0)
+		memcpy(&rdma->route.addr.dst_storage, dst_addr, dst_len);
+	return roost_rdmacm_leave_complete(id, rc);
+}
+
+/* ---- route -------------------------------------------------------------- */
+
+/* What the options of the id say about it. */
+static void shape_path(struct roost_rdmacm_id *id)
+{
+	if (id->tos_set)
+		id->path.traffic_class = id->tos;
+	/* The timeout is twice the packet's life, as the kernel reckons. */
+	if (id->ack_timeout_set && id->ack_timeout)
+		id->path.packet_lifetime = (uint8_t)(id->ack_timeout - 1);
+}
+
+int roost_rdmacm_id_show_route(struct roost_rdmacm_id *id)
+{
+	const struct roost_cm_path *path = &id->path;
+	struct ibv_sa_path_rec *rec = calloc(1, sizeof(*rec));
+
+	if (!rec)
+		return -ENOMEM;
+	memcpy(rec->dgid.raw, path->dgid.b, 16);
+	memcpy(rec->sgid.raw, path->sgid.b, 16);
+	rec->flow_label = htobe32(path->flow_label);
+	rec->hop_limit = path->hop_limit;
+	rec->traffic_class = path->traffic_class;
+	rec->reversible = 1;
+	rec->numb_path = 1;
+	rec->pkey = htobe16(path->pkey);
+	rec->sl = path->sl;
+	/* 2: exactly. */
+	rec->mtu_selector = 2;
+	rec->mtu = (uint8_t)path->mtu;
+	rec->rate_selector = 2;
+	rec->rate = path->rate;
+	rec->packet_life_time_selector = 2;
+	rec->packet_life_time = path->packet_lifetime;
+	free(id->id.route.path_rec);
+	id->id.route.path_rec = rec;
+	id->id.route.num_paths = 1;
+	return 0;
+}
+
+int rdma_resolve_route(struct rdma_cm_id *rdma, int timeout_ms)
+{
+	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
+	int rc;
+
+	if (timeout_ms == 0)
+		return roost_rdmacm_result(-EINVAL);
+	rc = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_RESOLVE_ROUTE);
+	if (rc)
+		return roost_rdmacm_result(rc);
+	shape_path(id);
+	roost_rdmacm_id_set_state(id, ROOST_RDMACM_ROUTE_RESOLVED);
+	rc = roost_rdmacm_tell(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	return roost_rdmacm_leave_complete(id, rc);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ *
+ * The CM and the engine, as far as librdmacm calls them.
+ */
+
+#include "fake_world.h"
+
+#include "lib/config/config.h"
+#include "lib/roost.h"
+
+struct roost_device {
+	unsigned int index;
+};
+
+struct roost_dev {
+	const char *addrs[4];
+};
+
+struct roost_cm {
+	struct roost_dev *dev;
+};
+
+static struct roost_device devices[2] = { { 0 }, { 1 } };
+static struct roost_dev devs[2] = {
+	{ { "fe80::1", "198.18.0.1", "fd00::1" } },
+	{ { "198.18.1.1" } },
+};
+static struct roost_cm cms[2] = { { &devs[0] }, { &devs[1] } };
+
+int roost_config_load(struct roost_config *c, char *err)
+{
+	(void)err;
+	c->nb_ports = 2;
+	return 0;
+}
+
+int roost_device_open(const struct roost_config *config, unsigned int index,
+		      struct roost_device **device)
+{
+	(void)config;
+	*device = &devices[index];
+	return 0;
+}
+
+void roost_device_close(struct roost_device *device)
+{
+	(void)device;
+}
+
+struct roost_dev *roost_device_dev(struct roost_device *device)
+{
+	return &devs[device->index];
+}
+
+void roost_device_expect(struct roost_device *device)
+{
+	(void)device;
+}
+
+unsigned int roost_dev_nb_ports(const struct roost_dev *dev)
+{
+	(void)dev;
+	return 1;
+}
+
+int roost_port_query_gid(struct roost_dev *dev, uint8_t port_num,
+			 unsigned int index, struct roost_gid *gid)
+{
+	struct sockaddr_storage addr;
+
+	(void)port_num;
+	memset(gid, 0, sizeof(*gid));
+	if (index >= 4 || !dev->addrs[index])
+		return 0;
+	addr = fake_addr(dev->addrs[index], 0);
+	if (addr.ss_family == AF_INET)
+		*gid = roost_gid_from_v4(
+			(uint8_t *)&((struct sockaddr_in *)&addr)->sin_addr);
+	else
+		memcpy(gid->b, &((struct sockaddr_in6 *)&addr)->sin6_addr, 16);
+	return 0;
+}
+
+int roost_cm_get(struct roost_dev *dev, struct roost_cm **cm)
+{
+	*cm = &cms[dev - devs];
+	return 0;
+}
+
+/* Own addresses, and those of the same /24. */
+int roost_cm_route(struct roost_cm *cm, const struct roost_gid *sgid,
+		   const struct roost_gid *dgid, struct roost_cm_path *path)
+{
+	struct roost_gid own;
+
+	for (unsigned int i = 0; i < 4; i++) {
+		roost_port_query_gid(cm->dev, 1, i, &own);
+		if (roost_gid_is_zero(&own) ||
+		    memcmp(own.b, dgid->b, 15) != 0 ||
+		    (sgid && !roost_gid_eq(sgid, &own)))
+			continue;
+		*path = (struct roost_cm_path){
+			.sgid = own,
+			.dgid = *dgid,
+			.port_num = 1,
+			.sgid_index = (uint8_t)i,
+			.pkey = 0xffff,
+			.hop_limit = 64,
+			.packet_lifetime = 18,
+			.mtu = ROOST_MTU_1024,
+		};
+		return 0;
+	}
+	return -EHOSTUNREACH;
+}
+
+int roost_cm_conn_create(struct roost_cm *cm, roost_cm_callback *callback,
+			 void *arg, struct roost_cm_conn **conn)
+{
+	*conn = &fake.conns[fake.nb_conns++];
+	**conn = (struct roost_cm_conn){
+		.cm = cm,
+		.callback = callback,
+		.arg = arg,
+		.alive = true,
+		.resolve_timeout_ms = UINT32_MAX,
+	};
+	return 0;
+}
+
+void roost_cm_conn_destroy(struct roost_cm_conn *conn)
+{
+	assert_true(conn->alive);
+	conn->alive = false;
+}
+
+void roost_cm_conn_set_owner(struct roost_cm_conn *conn,
+			     roost_cm_callback *callback, void *arg)
+{
+	conn->callback = callback;
+	conn->arg = arg;
+}
+
+bool roost_cm_conn_path(struct roost_cm_conn *conn, struct roost_cm_path *path)
+{
+	*path = conn->path;
+	return true;
+}
+
+int roost_cm_resolve(struct roost_cm_conn *conn, const struct roost_gid *sgid,
+		     const struct roost_gid *dgid, uint32_t timeout_ms)
+{
+	conn->resolve_timeout_ms = timeout_ms;
+	return roost_cm_route(conn->cm, sgid, dgid, &conn->path);
+}
+
+static void keep(struct roost_cm_conn *conn, const void *data, size_t len)
+{
+	assert_true(len <= sizeof(conn->data));
+	if (len)
+		memcpy(conn->data, data, len);
+	conn->data_len_bytes = len;
+}
+
+int roost_cm_connect(struct roost_cm_conn *conn,
+		     const struct roost_cm_req_param *param)
+{
+	conn->nb_connects++;
+	conn->req = *param;
+	conn->ip = *param->ip;
+	keep(conn, param->data, param->data_len_bytes);
+	return fake.connect_rc;
+}
+
+int roost_cm_accept(struct roost_cm_conn *conn,
+		    const struct roost_cm_rep_param *param)
+{
+	conn->nb_accepts++;
+	conn->rep = *param;
+	keep(conn, param->data, param->data_len_bytes);
+	return fake.accept_rc;
+}
+
+int roost_cm_establish(struct roost_cm_conn *conn, const void *data,
+		       size_t data_len_bytes)
+{
+	conn->nb_establishes++;
+	keep(conn, data, data_len_bytes);
+	return 0;
+}
+
+int roost_cm_conn_comm_est(struct roost_cm_conn *conn)
+{
+	conn->nb_comm_ests++;
+	return 0;
+}
+
+int roost_cm_reject(struct roost_cm_conn *conn, uint16_t reason,
+		    const void *info, size_t info_len_bytes, const void *data,
+		    size_t data_len_bytes)
+{
+	assert_null(info);
+	assert_int_equal(info_len_bytes, 0);
+	conn->nb_rejects++;
+	conn->reject_reason = reason;
+	keep(conn, data, data_len_bytes);
+	return 0;
+}
+
+int roost_cm_disconnect(struct roost_cm_conn *conn, const void *data,
+			size_t data_len_bytes)
+{
+	conn->nb_disconnects++;
+	keep(conn, data, data_len_bytes);
+	return 0;
+}
+
+int roost_cm_conn_qp_attr(struct roost_cm_conn *conn, enum roost_qp_state to,
+			  struct roost_qp_attr *attr, uint32_t *mask)
+{
+	assert_true(conn->alive);
+	assert_int_equal(attr->state, to);
+	attr->port_num = 1;
+	*mask = ROOST_QP_STATE;
+	if (to == ROOST_QPS_RTR) {
+		attr->max_dest_rd_atomic = 11;
+		*mask |= ROOST_QP_MAX_DEST_RD_ATOMIC;
+	} else if (to == ROOST_QPS_RTS) {
+		attr->max_rd_atomic = 12;
+		attr->timeout = 19;
+		*mask |= ROOST_QP_MAX_QP_RD_ATOMIC | ROOST_QP_TIMEOUT;
+	}
+	return 0;
+}
+
+int roost_cm_sidr_request(struct roost_cm_conn *conn,
+			  const struct roost_cm_sidr_req_param *param)
+{
+	conn->nb_sidr_requests++;
+	conn->service_id = param->service_id;
+	conn->ip = *param->ip;
+	keep(conn, param->data, param->data_len_bytes);
+	return 0;
+}
+
+int roost_cm_sidr_reply(struct roost_cm_conn *conn,
+			const struct roost_cm_sidr_rep_param *param)
+{
+	conn->nb_sidr_replies++;
+	conn->sidr_rep = *param;
+	keep(conn, param->data, param->data_len_bytes);
+	return 0;
+}
+
+int roost_cm_listen(struct roost_cm *cm,
+		    const struct roost_cm_listen_param *param,
+		    roost_cm_callback *callback, void *arg,
+		    struct roost_cm_listener **listener)
+{
+	*listener = &fake.listeners[fake.nb_listeners++];
+	**listener = (struct roost_cm_listener){
+		.cm = cm,
+		.callback = callback,
+		.arg = arg,
+		.alive = true,
+		.param = *param,
+	};
+	return 0;
+}
+
+void roost_cm_listener_destroy(struct roost_cm_listener *listener)
+{
+	assert_true(listener->alive);
+	listener->alive = false;
+}
+
+void roost_cm_conn_fetched(struct roost_cm_conn *conn)
+{
+	assert_true(conn->alive);
+	conn->fetched = true;
+}

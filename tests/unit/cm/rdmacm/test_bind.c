@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "fake_world.h"
+
+#include <arpa/inet.h>
+
+static struct rdma_event_channel *channel;
+
+static int setup(void **state)
+{
+	fake_setup(state);
+	channel = rdma_create_event_channel();
+	return channel ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rdma_destroy_event_channel(channel);
+	assert_int_equal(fake_conns_alive(), 0);
+	assert_int_equal(fake.nb_pds, 0);
+	assert_int_equal(fake.nb_qps, 0);
+	assert_int_equal(fake.nb_cqs, 0);
+	assert_int_equal(fake.nb_comp_channels, 0);
+	return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static struct rdma_cm_id *new_id(enum rdma_port_space ps)
+{
+	struct rdma_cm_id *id;
+
+	assert_ok(rdma_create_id(channel, &id, NULL, ps));
+	return id;
+}
+
+static int bind_to(struct rdma_cm_id *id, const char *ip, uint16_t port)
+{
+	struct sockaddr_storage addr = fake_addr(ip, port);
+
+	return rdma_bind_addr(id, (struct sockaddr *)&addr);
+}
+
+static void bind__port_spaces(void **state)
+{
+	struct rdma_cm_id *id;
+
+	(void)state;
+	assert_fails(rdma_create_id(channel, &id, NULL, RDMA_PS_IPOIB),
+		     EPROTONOSUPPORT);
+	assert_fails(rdma_create_id(channel, &id, NULL,
+				    (enum rdma_port_space)0x55),
+		     EINVAL);
+	id = new_id(RDMA_PS_UDP);
+	assert_int_equal(id->qp_type, IBV_QPT_UD);
+	assert_ok(rdma_destroy_id(id));
+	id = new_id(RDMA_PS_IB);
+	assert_int_equal(id->qp_type, IBV_QPT_RC);
+	assert_ok(rdma_destroy_id(id));
+}
+
+static void bind__address_gives_the_device(void **state)
+{
+	struct rdma_cm_id *id = new_id(RDMA_PS_TCP);
+	struct sockaddr_in *local;
+
+	(void)state;
+	assert_null(id->verbs);
+	assert_ok(bind_to(id, "198.18.1.1", 0));
+	assert_string_equal(id->verbs->device->name, "roost1");
+	assert_int_equal(id->port_num, 1);
+	assert_non_null(id->pd);
+	assert_int_equal(id->route.addr.addr.ibaddr.pkey, 0xffff);
+	assert_int_equal(id->route.addr.addr.ibaddr.sgid.raw[15], 1);
+	local = (struct sockaddr_in *)rdma_get_local_addr(id);
+	assert_string_equal(inet_ntoa(local->sin_addr), "198.18.1.1");
+	assert_true(ntohs(rdma_get_src_port(id)) >= 32768);
+	assert_int_equal(rdma_get_dst_port(id), 0);
+	assert_fails(bind_to(id, "198.18.1.1", 0), EINVAL);
+	assert_ok(rdma_destroy_id(id));
+}
+
+static void bind__addresses_of_others(void **state)
+{
+	struct sockaddr_storage unix_addr = { .ss_family = AF_UNIX };
+	struct rdma_cm_id *id = new_id(RDMA_PS_TCP);
+
+	(void)state;
+	assert_fails(bind_to(id, "198.18.0.9", 0), EADDRNOTAVAIL);
+	assert_fails(bind_to(id, "127.0.0.1", 0), ENODEV);
+	assert_fails(bind_to(id, "::1", 0), ENODEV);
+	assert_fails(rdma_bind_addr(id, (struct sockaddr *)&unix_addr), EINVAL);
+	assert_fails(rdma_bind_addr(id, NULL), EINVAL);
+	/* It is still idle. */
+	assert_ok(bind_to(id, "fd00::1", 5));
+	assert_int_equal(ntohs(rdma_get_src_port(id)), 5);
+	assert_ok(rdma_destroy_id(id));
+}
+
+static void bind__wildcard_has_no_device(void **state)
+{
+	struct rdma_cm_id *id = new_id(RDMA_PS_TCP), *other;
+
+	(void)state;
+	assert_ok(bind_to(id, "0.0.0.0", 7174));
+	assert_null(id->verbs);
+	other = new_id(RDMA_PS_TCP);
+	assert_fails(bind_to(other, "198.18.0.1", 7174), EADDRNOTAVAIL);
+	assert_ok(rdma_destroy_id(id));
+	/* The port is free again. */
+	assert_ok(bind_to(other, "198.18.0.1", 7174));
+	assert_ok(rdma_destroy_id(other));
+}
+
+static void bind__in_use(void **state)
+{
+	struct rdma_cm_id *a = new_id(RDMA_PS_TCP), *b = new_id(RDMA_PS_TCP);
+	int on = 1;
+
+	(void)state;
+	assert_ok(rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR,
+				  &on, sizeof(on)));
+	assert_ok(bind_to(a, "198.18.0.1", 7174));
+	assert_fails(bind_to(b, "198.18.0.1", 7174), EADDRINUSE);
+	assert_ok(rdma_set_option(b, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR,
+				  &on, sizeof(on)));
+	assert_ok(bind_to(b, "198.18.0.1", 7174));
+	assert_fails(rdma_listen(b, 1), EADDRINUSE);
+	assert_ok(rdma_destroy_id(a));
+	assert_ok(rdma_listen(b, 1));
+	assert_ok(rdma_destroy_id(b));
+}
+
+static void listen__wildcard_is_all_devices(void **state)
+{
+	struct rdma_cm_id *id = new_id(RDMA_PS_TCP);
+
+	(void)state;
+	assert_ok(bind_to(id, "0.0.0.0", 7174));
+	assert_ok(rdma_listen(id, 0));
+	assert_int_equal(fake.nb_listeners, 2);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_true(roost_gid_is_zero(&fake.listeners[i].param.addr));
+		assert_int_equal(fake.listeners[i].param.family,
+				 ROOST_CM_FAMILY_IPV4);
+		assert_int_equal(fake.listeners[i].param.backlog, 1024);
+		assert_int_equal(fake.listeners[i].param.service_id,
+				 0x01060000 + 7174);
+	}
+	assert_fails(rdma_listen(id, 0), EINVAL);
+	assert_ok(rdma_destroy_id(id));
+	assert_false(fake.listeners[0].alive || fake.listeners[1].alive);
+}
+
+static void listen__v6_wildcard_takes_both_families(void **state)
+{
+	struct rdma_cm_id *id = new_id(RDMA_PS_TCP);
+	int on = 1;
+
+	(void)state;
+	assert_ok(bind_to(id, "::", 1));
+	assert_ok(rdma_listen(id, 7));
+	assert_int_equal(fake.listeners[0].param.family, ROOST_CM_FAMILY_ANY);
+	assert_int_equal(fake.listeners[0].param.backlog, 7);
+	assert_ok(rdma_destroy_id(id));
+
+	id = new_id(RDMA_PS_TCP);
+	assert_ok(rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY,
+				  &on, sizeof(on)));
+	assert_ok(bind_to(id, "::", 1));
+	assert_ok(rdma_listen(id, 2000));
+	assert_int_equal(fake.listeners[2].param.family, ROOST_CM_FAMILY_IPV6);
+	assert_int_equal(fake.listeners[2].param.backlog, 1024);
+	assert_ok(rdma_destroy_id(id));
+}
+
+static void listen__unbound_is_bound_first(void **state)
+{
+	struct rdma_cm_id *id = new_id(RDMA_PS_TCP);
+
+	(void)state;
+	assert_ok(rdma_listen(id, 0));
+	assert_int_equal(fake.nb_listeners, 2);
+	assert_true(ntohs(rdma_get_src_port(id)) >= 32768);
+	assert_ok(rdma_destroy_id(id));
+}
+
+static void devices__are_the_ids_contexts(void **state)
+{
+	struct rdma_cm_id *id = new_id(RDMA_PS_TCP);
+	struct ibv_context **list;
+	int nb;
+
+	(void)state;
+	list = rdma_get_devices(&nb);
+	assert_non_null(list);
+	assert_int_equal(nb, 2);
+	assert_null(list[2]);
+	assert_ok(bind_to(id, "198.18.1.1", 0));
+	assert_ptr_equal(id->verbs, list[1]);
+	rdma_free_devices(list);
+	assert_ok(rdma_destroy_id(id));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(bind__port_spaces),
+		TEST(bind__address_gives_the_device),
+		TEST(bind__addresses_of_others),
+		TEST(bind__wildcard_has_no_device),
+		TEST(bind__in_use),
+		TEST(listen__wildcard_is_all_devices),
+		TEST(listen__v6_wildcard_takes_both_families),
+		TEST(listen__unbound_is_bound_first),
+		TEST(devices__are_the_ids_contexts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
