@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <infiniband/ib.h>
+
 #include "cm/rdmacm/addr.h"
 #include "cm/rdmacm/rdmacm.h"
 
@@ -15,6 +17,24 @@
 /* As Linux sends to groups: across routers for IPv4 only. */
 #define HOP_LIMIT_V4 64
 #define HOP_LIMIT_V6 1
+
+/* A group may also be given by its GID; nothing else is, here. */
+static socklen_t group_len(const struct sockaddr *addr)
+{
+	if (addr && addr->sa_family == AF_IB)
+		return sizeof(struct sockaddr_ib);
+	return roost_rdmacm_addr_len(addr);
+}
+
+static struct roost_gid group_gid(const struct sockaddr *addr)
+{
+	struct roost_gid gid;
+
+	if (addr->sa_family != AF_IB)
+		return roost_rdmacm_addr_gid(addr);
+	memcpy(gid.b, &((const struct sockaddr_ib *)addr)->sib_addr, 16);
+	return gid;
+}
 
 static struct roost_rdmacm_event *join_event(struct roost_rdmacm_id *id,
 					     const struct roost_rdmacm_mc *mc)
@@ -40,7 +60,7 @@ static struct roost_rdmacm_event *join_event(struct roost_rdmacm_id *id,
 static int join(struct roost_rdmacm_id *id, const struct sockaddr *addr,
 		bool send_only, void *context)
 {
-	const struct roost_gid gid = roost_rdmacm_addr_gid(addr);
+	const struct roost_gid gid = group_gid(addr);
 	struct roost_rdmacm_event *e;
 	struct roost_rdmacm_mc *mc;
 	int rc = -ENOMEM;
@@ -51,7 +71,7 @@ static int join(struct roost_rdmacm_id *id, const struct sockaddr *addr,
 	mc = calloc(1, sizeof(*mc));
 	if (!mc)
 		return -ENOMEM;
-	memcpy(&mc->addr, addr, roost_rdmacm_addr_len(addr));
+	memcpy(&mc->addr, addr, group_len(addr));
 	memcpy(mc->mgid.raw, gid.b, 16);
 	mc->send_only = send_only;
 	mc->context = context;
@@ -77,7 +97,7 @@ static int join_as(struct rdma_cm_id *rdma, const struct sockaddr *addr,
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
 	int rc;
 
-	if (!roost_rdmacm_addr_len(addr))
+	if (!group_len(addr))
 		return roost_rdmacm_result(-EINVAL);
 	rc = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_JOIN);
 	if (rc)
@@ -140,7 +160,7 @@ void roost_rdmacm_mc_leave_all(struct roost_rdmacm_id *id)
 int rdma_leave_multicast(struct rdma_cm_id *rdma, struct sockaddr *addr)
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
-	const socklen_t len = roost_rdmacm_addr_len(addr);
+	const socklen_t len = group_len(addr);
 	struct roost_rdmacm_events waiting;
 	struct roost_rdmacm_mc *mc;
 	int rc;

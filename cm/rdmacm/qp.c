@@ -251,7 +251,9 @@ static int create_qp(struct roost_rdmacm_id *id,
 	rc = make_ready(id, qp);
 	if (rc)
 		goto err_qp;
-	rdma->pd = qp->pd;
+	/* An XRC target has none, and its SRQs will want one. */
+	if (qp->pd)
+		rdma->pd = qp->pd;
 	rdma->qp = qp;
 	return 0;
 err_qp:

@@ -3,6 +3,7 @@
  */
 #include "fake_world.h"
 
+#include <infiniband/ib.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -86,6 +87,26 @@ static void join__attaches_when_it_is_read(void **state)
 	assert_int_equal(fake.nb_attached, 0);
 	assert_fails(leave(id, "239.1.2.3"), EADDRNOTAVAIL);
 	rdma_destroy_qp(id);
+	assert_ok(rdma_destroy_id(id));
+}
+
+static void join__group_by_its_gid(void **state)
+{
+	struct rdma_cm_id *id = bound(RDMA_PS_UDP);
+	struct sockaddr_ib group = { .sib_family = AF_IB };
+	struct rdma_cm_event *event;
+
+	(void)state;
+	group.sib_addr.sib_raw[0] = 0xff;
+	group.sib_addr.sib_raw[1] = 0x0e;
+	group.sib_addr.sib_raw[15] = 7;
+	assert_ok(rdma_join_multicast(id, (struct sockaddr *)&group, NULL));
+	event = fake_event(channel, RDMA_CM_EVENT_MULTICAST_JOIN);
+	assert_memory_equal(event->param.ud.ah_attr.grh.dgid.raw,
+			    group.sib_addr.sib_raw, 16);
+	assert_int_equal(event->param.ud.ah_attr.grh.hop_limit, 1);
+	assert_ok(rdma_ack_cm_event(event));
+	assert_ok(rdma_leave_multicast(id, (struct sockaddr *)&group));
 	assert_ok(rdma_destroy_id(id));
 }
 
@@ -197,6 +218,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(join__attaches_when_it_is_read),
+		TEST(join__group_by_its_gid),
 		TEST(join__send_only_is_not_attached),
 		TEST(join__failure_is_an_event),
 		TEST(join__what_cannot_be),
