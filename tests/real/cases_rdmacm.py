@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""Both ends of Debian's programs for librdmacm over a link, IPv4 and IPv6."""
+
+import os
+import time
+
+from harness import Case, Failure, Skip
+from process import wait_until
+
+PREFIXES = {4: "198.18.0.{}/24", 6: "fd00::{}/64"}
+ADDRESSES = {4: "198.18.0.1", 6: "fd00::1"}
+GROUPS = {4: "239.1.1.1", 6: "ff0e::1:1"}
+UNMAPPED = {4: "::ffff:239.1.1.1", 6: "ff0e::1:1"}
+
+# (name, server, client, families); {a}: the server's address, {b}: the
+# client's, {g}: a group, {u}: the same as a GID, {f}: the family's name.
+PAIRS = [
+    ("rping", "rping -s -v -V -C 10", "rping -c -a {a} -v -V -C 10", (4,)),
+    ("rping-bound", "rping -s -a {a} -V -C 100",
+     "rping -c -a {a} -I {b} -V -C 100", (4, 6)),
+    ("rping-long", "rping -s -V -C 10000 -S 65000",
+     "rping -c -a {a} -V -C 10000 -S 65000", (4,)),
+    ("rping-own-qp", "rping -s -a {a} -q -V -C 10",
+     "rping -c -q -a {a} -V -C 10", (4, 6)),
+    ("ucmatose", "ucmatose -f {f} -b {a} -c 100 -C 10",
+     "ucmatose -f {f} -s {a} -c 100 -C 10", (4, 6)),
+    ("ucmatose-options", "ucmatose -t 32 -a 14 -C 1000",
+     "ucmatose -s {a} -t 32 -a 14 -C 1000", (4,)),
+    ("ucmatose-migrate", "ucmatose -m -c 10", "ucmatose -m -c 10 -s {a}",
+     (4,)),
+    ("ucmatose-ps-ib", "ucmatose -f {f} -b {a} -P ib -c 10",
+     "ucmatose -f {f} -s {a} -P ib -c 10", (4, 6)),
+    ("udaddy", "udaddy -f {f} -b {a} -c 10 -C 100",
+     "udaddy -f {f} -s {a} -c 10 -C 100", (4, 6)),
+    ("mckey", "mckey -m {g} -b {a}", "mckey -m {g} -b {b} -s", (4, 6)),
+    ("mckey-unmapped", "mckey -M {u} -b {a}", "mckey -M {u} -b {b} -s",
+     (4, 6)),
+    ("mckey-send-only", "mckey -m {g} -b {a}", "mckey -m {g} -b {b} -s -o",
+     (4,)),
+    ("rdma-server", "rdma_server -s {a}", "rdma_client -s {a}", (4, 6)),
+    ("rdma-xserver", "rdma_xserver -c r", "rdma_xclient -s {a} -c r", (4,)),
+    ("rdma-xserver-xrc", "rdma_xserver -c x", "rdma_xclient -s {a} -c x",
+     (4,)),
+]
+PAIRS += [(f"{program}-R".replace("_", "-"), f"{program} -R -n 1000",
+           f"{program} -R -n 1000 {{a}}", (4,))
+          for program in ("ib_send_bw", "ib_send_lat", "ib_write_bw",
+                          "ib_write_lat", "ib_read_bw", "ib_read_lat",
+                          "ib_atomic_bw", "ib_atomic_lat")]
+
+# What a program says when it did not see what it should.
+BAD_WORDS = ("failure", "failed", "error", "mismatch", "Invalid")
+
+
+def words_of(line, family):
+    return line.format(a=ADDRESSES[family],
+                       b=ADDRESSES[family][:-1] + "2",
+                       g=GROUPS[family], u=UNMAPPED[family],
+                       f={4: "ip", 6: "ipv6"}[family]).split()
+
+
+def end(room, title, number, line, family):
+    """One end of the link: 1 or 2. Both families are there."""
+    addresses = []
+    for prefix in PREFIXES.values():
+        addresses += ["--ip", prefix.format(number)]
+    return {"title": title,
+            "argv": room.roost("run", "--link", room.link, *addresses, "--",
+                               *words_of(line, family))}
+
+
+def has_opened(process):
+    """A device was opened: its worker is there."""
+    try:
+        for task in os.listdir(f"/proc/{process.pid}/task"):
+            with open(f"/proc/{process.pid}/task/{task}/comm") as file:
+                if file.read() == "roost-worker\n":
+                    return True
+    except OSError:
+        pass
+    return False
+
+
+def switches(process):
+    """How often its first thread went to sleep; None: it does not sleep."""
+    try:
+        with open(f"/proc/{process.pid}/task/{process.pid}/status") as file:
+            fields = dict(line.split(":", 1) for line in file)
+    except (OSError, ValueError):
+        return None
+    if not fields["State"].strip().startswith("S"):
+        return None
+    return int(fields["voluntary_ctxt_switches"])
+
+
+def is_waiting(process):
+    """For 0.3 s, it has done nothing: all that it can do without a client is
+    done, listening too.
+    """
+    before = switches(process)
+    time.sleep(0.3)
+    return before is not None and switches(process) == before
+
+
+def start_server(room, line, family, title="server"):
+    server = room.start(**end(room, title, 1, line, family))
+    if not wait_until(lambda: has_opened(server) and is_waiting(server), 20):
+        raise Failure(f"{title}: does not listen")
+    return server
+
+
+def check(process):
+    if process.status != 0:
+        raise Failure(f"{process.title}: exit status {process.status}")
+    if "roost:" in process.err():
+        raise Failure(f"{process.title}: Roost had something to say")
+    for word in BAD_WORDS:
+        if word in process.out() + process.err():
+            raise Failure(f"{process.title}: says '{word}'")
+
+
+def pair(room, server_line, client_line, family):
+    server = start_server(room, server_line, family)
+    client = room.run(**end(room, "client", 2, client_line, family))
+    room.finish(server)
+    check(client)
+    check(server)
+
+
+def persistent(room):
+    """One server, 50 clients, one after another on the same link."""
+    server = start_server(room, "rping -s -P -V", 4)
+    for i in range(50):
+        client = room.run(**end(room, f"client{i}", 2,
+                                "rping -c -a {a} -V -C 3", 4))
+        check(client)
+    if server.wait(0) is not None:
+        raise Failure("the server has ended")
+
+
+def times(room):
+    """A thousand connections at once, and how long they take."""
+    start_server(room, "cmtime -c 1000", 4)
+    client = room.run(**end(room, "client", 2, "cmtime -s {a} -c 1000", 4))
+    check(client)
+    for line in client.out().splitlines():
+        if line.startswith(("connect ", "disconnect ")):
+            room.note(line)
+            total_ms = float(line.split(":")[1].split()[0])
+            # A message that had to be repeated costs seconds.
+            if total_ms > 3000:
+                raise Failure(line)
+
+
+def nobody(room):
+    """A server that is not there, and an address that nobody has."""
+    start_server(room, "rping -s -p 7999", 4)
+    client = room.run(**end(room, "refused", 2, "rping -c -a {a} -C 1", 4))
+    if client.status == 0 or "RDMA_CM_EVENT_REJECTED, error 8" not in \
+            client.out() + client.err():
+        raise Failure("refused: not told so")
+    client = room.run(**end(room, "dead", 2, "rping -c -a 198.18.0.99 -C 1",
+                            4))
+    if client.status == 0 or "RDMA_CM_EVENT_ADDR_ERROR, error -110" not in \
+            client.out() + client.err():
+        raise Failure("dead: not told so")
+
+
+def dlopen(room):
+    """librdmacm.so without a number is there for programs that dlopen it."""
+    program = ("import ctypes; v = ctypes.CDLL('librdmacm.so');"
+               "n = ctypes.c_int(); v.rdma_get_devices.restype = "
+               "ctypes.c_void_p; assert v.rdma_get_devices("
+               "ctypes.byref(n)) and n.value == 1; "
+               "print(open('/proc/self/maps').read())")
+    seen = room.run("dlopen", room.roost("run", "--link", room.link, "--",
+                                         "/usr/bin/python3", "-c", program))
+    shim = os.path.join(room.build, "cm", "rdmacm", "librdmacm.so.1")
+    if seen.status != 0 or shim not in seen.out():
+        raise Failure("dlopen(\"librdmacm.so\") does not find the shim")
+
+
+def need(run):
+    """The programs are Debian's package rdmacm-utils."""
+    def case(room, *args):
+        if not os.path.exists("/usr/bin/rping"):
+            raise Skip("rdmacm-utils is not installed")
+        run(room, *args)
+    return case
+
+
+CASES = [Case(f"rdmacm-{name}-v{family}", need(pair), server, client, family)
+         for name, server, client, families in PAIRS for family in families]
+CASES += [
+    Case("rdmacm-rping-persistent", need(persistent)),
+    Case("rdmacm-cmtime-1000", need(times)),
+    Case("rdmacm-nobody-there", need(nobody)),
+    Case("rdmacm-dlopen", dlopen),
+]
