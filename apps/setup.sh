@@ -10,14 +10,13 @@
 # To build Roost.
 # shellcheck disable=SC2034 # for those who source this
 packages_build="gcc meson ninja-build pkg-config libdpdk-dev libisal-dev
-libibverbs-dev libjson-c-dev libcmocka-dev"
+libibverbs-dev librdmacm-dev libjson-c-dev libcmocka-dev"
 # To see two programs talk.
 packages_demo="$packages_build ibverbs-utils"
 # To run every test: the programs and libraries that Roost must carry, a second
 # compiler, independent eyes on the wire.
 packages_test="$packages_demo clang clang-format python3 python3-scapy tshark
-iproute2 iputils-ping ibverbs-providers librdmacm-dev rdmacm-utils perftest
-libucx0"
+iproute2 iputils-ping ibverbs-providers rdmacm-utils perftest libucx0"
 
 # say WHO TEXT...: one line of progress.
 say() {
