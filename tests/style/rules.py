@@ -29,12 +29,14 @@ ARROWS = {
                   "lib/config"),
     "cm/rdmacm": ("cm", "lib/verbs", "lib/roost.h", "lib/engine", "lib/wire",
                   "lib/event", "lib/config"),
+    "cm/rsocket": (),
     "apps": ("lib/config", "lib/wire", "lib/roost.h"),
 }
 
 # (pattern of a system header, rooms that may include it)
 SYSTEM_HEADERS = (
-    (r"infiniband/|rdma/", ("lib/verbs", "cm/rdmacm", "apps")),
+    (r"infiniband/|rdma/", ("lib/verbs", "cm/rdmacm", "cm/rsocket",
+                             "apps")),
     (r"rte_(eal|ethdev|flow|telemetry|bus|dev|interrupts)", ("pmd_glue",)),
     (r"rte_cfgfile", ("lib/config",)),
     (r"rte_", ("lib/engine", "lib/event", "lib/config", "pmd_glue")),

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Destinations of datagrams: from an address to an AH and a QP number. */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm/rsocket/dgram.h"
+
+#define RESOLVE_MS 2000
+#define SIDR_RETRIES 7
+
+static unsigned int bucket_of(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in *sin = (const void *)addr;
+	const struct sockaddr_in6 *sin6 = (const void *)addr;
+	uint32_t hash = roost_rs_port(addr);
+	uint32_t word;
+
+	if (addr->ss_family == AF_INET) {
+		hash ^= sin->sin_addr.s_addr;
+	} else {
+		memcpy(&word, sin6->sin6_addr.s6_addr + 12, sizeof(word));
+		hash ^= word;
+	}
+	return (hash * 2654435761u) >> 26;
+}
+
+struct roost_rs_dest *roost_rs_dest_find(struct roost_rs_dgram *dg,
+					 const struct sockaddr_storage *addr)
+{
+	struct roost_rs_dest *dest;
+
+	LIST_FOREACH(dest, &dg->dests[bucket_of(addr)], link) {
+		if (roost_rs_addr_equal(&dest->addr, addr, true))
+			return dest;
+	}
+	return NULL;
+}
+
+static void fail(struct roost_rs_dest *dest, int error)
+{
+	dest->state = ROOST_RS_DEST_FAILED;
+	dest->error = error;
+	roost_rs_notify(&dest->dg->rs);
+}
+
+/* uqp, path and qpn are known. */
+static void make_ready(struct roost_rs_dest *dest)
+{
+	struct ibv_ah *ah = ibv_create_ah(dest->uqp->id->pd, &dest->path);
+
+	if (ah == NULL) {
+		fail(dest, errno);
+		return;
+	}
+	if (dest->ah != NULL)
+		ibv_destroy_ah(dest->ah);
+	dest->ah = ah;
+	dest->state = ROOST_RS_DEST_READY;
+	roost_rs_notify(&dest->dg->rs);
+}
+
+static int sgid_index(const struct rdma_cm_id *id, const union ibv_gid *gid)
+{
+	union ibv_gid entry;
+
+	for (int i = 0; ibv_query_gid(id->verbs, id->port_num, i, &entry) == 0;
+	     i++) {
+		if (memcmp(&entry, gid, sizeof(entry)) == 0)
+			return i;
+	}
+	return -1;
+}
+
+static int path_get(struct roost_rs_dest *dest)
+{
+	const struct rdma_cm_id *id = dest->id;
+	const struct ibv_sa_path_rec *rec = id->route.path_rec;
+	int index;
+
+	if (id->route.num_paths == 0 || rec == NULL)
+		return -EHOSTUNREACH;
+	index = sgid_index(id, &rec->sgid);
+	if (index < 0)
+		return -EADDRNOTAVAIL;
+	dest->path = (struct ibv_ah_attr){
+		.is_global = 1,
+		.grh.dgid = rec->dgid,
+		.grh.flow_label = be32toh(rec->flow_label) & 0xfffff,
+		.grh.sgid_index = (uint8_t)index,
+		.grh.hop_limit = rec->hop_limit > 1 ? rec->hop_limit : 64,
+		.grh.traffic_class = rec->traffic_class,
+		.sl = rec->sl,
+		.port_num = id->port_num,
+	};
+	return 0;
+}
+
+/* The path is known: ask for the QP, unless somebody has said it already. */
+static int ask_qpn(struct roost_rs_dest *dest)
+{
+	struct roost_rs_dgram *dg = dest->dg;
+	struct rdma_conn_param param = { .retry_count = SIDR_RETRIES };
+	int ret = roost_rs_uqp_get(dg, &dest->id->route.addr.src_storage,
+				   &dest->uqp);
+
+	if (ret == 0)
+		ret = path_get(dest);
+	if (ret < 0)
+		return ret;
+	if (dest->owes_side)
+		(void)roost_rs_side_send(dg, dest, ROOST_RS_OP_CTRL, NULL, 0);
+	dest->owes_side = false;
+	if (dest->qpn != 0) {
+		make_ready(dest);
+		return 0;
+	}
+	dest->state = ROOST_RS_DEST_ASKING;
+	dest->by_side = roost_rs_side_works(dg, &dest->uqp->local);
+	if (dest->by_side) {
+		/* The data itself is the question. */
+		roost_rs_notify(&dg->rs);
+		return 0;
+	}
+	return rdma_connect(dest->id, &param) == 0 ? 0 : -errno;
+}
+
+static int take_event(struct roost_rs_dest *dest,
+		      const struct rdma_cm_event *event)
+{
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		return rdma_resolve_route(dest->id, RESOLVE_MS) == 0 ? 0
+								     : -errno;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		return ask_qpn(dest);
+	case RDMA_CM_EVENT_ESTABLISHED:
+		dest->qpn = event->param.ud.qp_num;
+		dest->path = event->param.ud.ah_attr;
+		make_ready(dest);
+		return 0;
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_REJECTED:
+		/* As ICMP's port unreachable does to a UDP socket. */
+		return -ECONNREFUSED;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		return event->status < 0 ? event->status : -EHOSTUNREACH;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		return -ENODEV;
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_MULTICAST_JOIN:
+	case RDMA_CM_EVENT_MULTICAST_ERROR:
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	}
+	return 0;
+}
+
+static struct roost_rs_after dest_event(struct roost_rs_cm *cm,
+					const struct rdma_cm_event *event)
+{
+	struct roost_rs_dest *dest =
+		(struct roost_rs_dest *)((uint8_t *)cm -
+					 offsetof(struct roost_rs_dest, cm));
+	struct roost_rs_after after = { NULL, NULL };
+	int ret;
+
+	pthread_mutex_lock(&cm->rs->lock);
+	/* READY: it was learned meanwhile. */
+	if (dest->state == ROOST_RS_DEST_RESOLVING ||
+	    dest->state == ROOST_RS_DEST_ASKING) {
+		ret = take_event(dest, event);
+		if (ret < 0)
+			fail(dest, -ret);
+	}
+	pthread_mutex_unlock(&cm->rs->lock);
+	return after;
+}
+
+struct roost_rs_after roost_rs_cm_ignore(struct roost_rs_cm *cm,
+					 const struct rdma_cm_event *event)
+{
+	(void)cm;
+	(void)event;
+	return (struct roost_rs_after){ NULL, NULL };
+}
+
+struct roost_rs_after
+roost_rs_dgram_listen_event(struct roost_rs_cm *cm,
+			    const struct rdma_cm_event *event)
+{
+	struct roost_rs_dgram *dg = roost_rs_dgram(cm->rs);
+	struct roost_rs_after after = { NULL, NULL };
+	struct rdma_conn_param param = { 0 };
+	struct roost_rs_uqp *uqp;
+
+	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
+		return after;
+	/* Answered and forgotten: who misses the answer asks again. */
+	after.destroy = event->id;
+	pthread_mutex_lock(&dg->rs.lock);
+	if (roost_rs_uqp_get(dg, &event->id->route.addr.src_storage, &uqp) ==
+	    0) {
+		param.qp_num = uqp->id->qp->qp_num;
+		(void)rdma_accept(event->id, &param);
+	} else {
+		(void)rdma_reject(event->id, NULL, 0);
+	}
+	pthread_mutex_unlock(&dg->rs.lock);
+	return after;
+}
+
+static struct roost_rs_dest *dest_new(struct roost_rs_dgram *dg,
+				      const struct sockaddr_storage *addr)
+{
+	struct roost_rs_dest *dest;
+
+	if (dg->nb_dests >= ROOST_RS_DESTS_MAX)
+		return NULL;
+	dest = calloc(1, sizeof(*dest));
+	if (dest == NULL)
+		return NULL;
+	dest->dg = dg;
+	dest->cm.rs = &dg->rs;
+	dest->cm.event = dest_event;
+	dest->addr = *addr;
+	LIST_INSERT_HEAD(&dg->dests[bucket_of(addr)], dest, link);
+	dg->nb_dests++;
+	return dest;
+}
+
+/* Asks for the address again where that is so. */
+static int resolve(struct roost_rs_dest *dest)
+{
+	struct roost_rs_dgram *dg = dest->dg;
+	const struct sockaddr_storage *local = &dg->local;
+	static const struct sockaddr_storage none;
+	struct sockaddr_storage any = none;
+	struct sockaddr_storage src = *local;
+	bool is_any;
+
+	any.ss_family = local->ss_family;
+	is_any = roost_rs_addr_equal(local, &any, false);
+	roost_rs_port_set(&src, 0);
+	dest->state = ROOST_RS_DEST_RESOLVING;
+	if (dest->id == NULL &&
+	    rdma_create_id(roost_rs_service_channel(), &dest->id, &dest->cm,
+			   RDMA_PS_UDP) != 0) {
+		dest->id = NULL;
+		return -errno;
+	}
+	return rdma_resolve_addr(dest->id,
+				 is_any ? NULL : (struct sockaddr *)&src,
+				 (struct sockaddr *)&dest->addr,
+				 RESOLVE_MS) == 0
+		       ? 0
+		       : -errno;
+}
+
+int roost_rs_dest_get(struct roost_rs_dgram *dg,
+		      const struct sockaddr_storage *addr,
+		      struct roost_rs_dest **out)
+{
+	struct roost_rs_dest *dest = roost_rs_dest_find(dg, addr);
+	int ret = 0;
+
+	if (dest == NULL) {
+		dest = dest_new(dg, addr);
+		if (dest == NULL)
+			return -ENOBUFS;
+		ret = resolve(dest);
+		if (ret < 0)
+			fail(dest, -ret);
+	}
+	*out = dest;
+	return 0;
+}
+
+/* The GID of an address: itself, or IPv4-mapped. */
+static void gid_of(const struct sockaddr_storage *addr, union ibv_gid *gid)
+{
+	const struct sockaddr_in *sin = (const void *)addr;
+	const struct sockaddr_in6 *sin6 = (const void *)addr;
+
+	memset(gid, 0, sizeof(*gid));
+	if (addr->ss_family == AF_INET6) {
+		memcpy(gid->raw, &sin6->sin6_addr, sizeof(gid->raw));
+		return;
+	}
+	gid->raw[10] = 0xff;
+	gid->raw[11] = 0xff;
+	memcpy(gid->raw + 12, &sin->sin_addr, 4);
+}
+
+void roost_rs_dest_learn(struct roost_rs_uqp *uqp, struct roost_rs_dgram *dg,
+			 const struct sockaddr_storage *addr, struct ibv_wc *wc,
+			 struct ibv_grh *grh)
+{
+	struct roost_rs_dest *dest = roost_rs_dest_find(dg, addr);
+	struct ibv_ah_attr path;
+	union ibv_gid gid;
+
+	if (dest != NULL && dest->state == ROOST_RS_DEST_READY &&
+	    dest->qpn == wc->src_qp)
+		return;
+	/* What a header claims counts only with the address that it came from.
+	 */
+	gid_of(addr, &gid);
+	if (ibv_init_ah_from_wc(uqp->id->verbs, uqp->id->port_num, wc, grh,
+				&path) != 0 ||
+	    memcmp(&path.grh.dgid, &gid, sizeof(gid)) != 0)
+		return;
+	if (dest == NULL)
+		dest = dest_new(dg, addr);
+	if (dest == NULL)
+		return;
+	if (path.grh.hop_limit <= 1)
+		path.grh.hop_limit = 64;
+	dest->uqp = uqp;
+	dest->path = path;
+	dest->qpn = wc->src_qp;
+	make_ready(dest);
+}
+
+void roost_rs_dest_tell(struct roost_rs_dest *dest, uint32_t qpn)
+{
+	dest->qpn = qpn;
+	if (dest->state == ROOST_RS_DEST_ASKING)
+		make_ready(dest);
+}
+
+int roost_rs_dest_renew(struct roost_rs_dest *dest)
+{
+	struct roost_rs_dgram *dg = dest->dg;
+	struct roost_rs_dest *next = NULL;
+
+	LIST_REMOVE(dest, link);
+	dg->nb_dests--;
+	(void)roost_rs_dest_get(dg, &dest->addr, &next);
+	if (dg->peer == dest)
+		dg->peer = next;
+	dg->to = next;
+	return -dest->error;
+}
+
+void roost_rs_dest_free(struct roost_rs_dest *dest)
+{
+	if (dest->id != NULL)
+		rdma_destroy_id(dest->id);
+	if (dest->ah != NULL)
+		ibv_destroy_ah(dest->ah);
+	free(dest);
+}
+
+void roost_rs_dest_free_all(struct roost_rs_dgram *dg)
+{
+	struct roost_rs_dest *dest;
+
+	for (unsigned int i = 0; i < ROOST_RS_DEST_BUCKETS; i++) {
+		while ((dest = LIST_FIRST(&dg->dests[i])) != NULL) {
+			LIST_REMOVE(dest, link);
+			roost_rs_dest_free(dest);
+		}
+	}
+}

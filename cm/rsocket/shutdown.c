@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* The end of a connection, and the sign of life. */
+
+#include <errno.h>
+#include <rdma/rdma_cma.h>
+
+#include "cm/rsocket/stream.h"
+
+static bool can_ctrl(struct roost_rs *rs)
+{
+	struct roost_rs_stream *st = roost_rs_stream(rs);
+
+	return st->ep.ctrl_free_wr > 0 || st->state != ROOST_RS_CONNECTED;
+}
+
+/* Everything that was sent is with the peer, or never will be. */
+static bool all_sent(struct roost_rs *rs)
+{
+	struct roost_rs_stream *st = roost_rs_stream(rs);
+
+	return st->state != ROOST_RS_CONNECTED ||
+	       st->ep.send_free_wr + st->ep.ctrl_free_wr ==
+		       st->rs.sizes.send_wr;
+}
+
+/* To the end, whatever signals come: half a goodbye helps nobody. */
+static int wait_for(struct roost_rs_stream *st,
+		    bool (*ready)(struct roost_rs *))
+{
+	int ret;
+
+	do {
+		ret = roost_rs_block(&st->rs, ready, false);
+	} while (ret == -EINTR);
+	return ret;
+}
+
+/*
+ * lock held. What to tell the peer, if anything, when the program gives up one
+ * direction or both.
+ */
+static bool give_up(struct roost_rs_stream *st, int how,
+		    enum roost_rs_ctrl *ctrl)
+{
+	const bool was_writable = st->writable;
+
+	if (how != SHUT_WR)
+		st->readable = false;
+	if (how != SHUT_RD)
+		st->writable = false;
+	roost_rs_notify(&st->rs);
+	/* That nobody reads any more is no news while we still write. */
+	if (st->writable || (!was_writable && st->readable))
+		return false;
+	*ctrl = st->readable ? ROOST_RS_CTRL_SHUTDOWN
+			     : ROOST_RS_CTRL_DISCONNECT;
+	return true;
+}
+
+int roost_rs_stream_shutdown(struct roost_rs *rs, int how)
+{
+	struct roost_rs_stream *st = roost_rs_stream(rs);
+	enum roost_rs_ctrl ctrl;
+	int ret = 0;
+
+	pthread_mutex_lock(&rs->lock);
+	if (st->state < ROOST_RS_CONNECTED) {
+		ret = -ENOTCONN;
+	} else if (st->state == ROOST_RS_CONNECTED && give_up(st, how, &ctrl)) {
+		ret = wait_for(st, can_ctrl);
+		if (ret == 0 && st->state == ROOST_RS_CONNECTED)
+			ret = roost_rs_ctrl_send(st, ctrl);
+		if (ret == 0)
+			ret = wait_for(st, all_sent);
+	}
+	pthread_mutex_unlock(&rs->lock);
+	return ret;
+}
+
+void roost_rs_stream_close(struct roost_rs *rs)
+{
+	struct roost_rs_stream *st = roost_rs_stream(rs);
+	bool is_listener;
+
+	roost_rs_timer_clear(&st->keepalive);
+	pthread_mutex_lock(&rs->lock);
+	is_listener = st->state == ROOST_RS_LISTENING;
+	pthread_mutex_unlock(&rs->lock);
+	if (is_listener)
+		roost_rs_child_drop_all(st);
+	else
+		(void)roost_rs_stream_shutdown(rs, SHUT_RDWR);
+}
+
+void roost_rs_stream_keepalive(struct roost_rs *rs)
+{
+	struct roost_rs_stream *st = roost_rs_stream(rs);
+
+	pthread_mutex_lock(&rs->lock);
+	roost_rs_stream_progress(rs);
+	if (st->state == ROOST_RS_CONNECTED && st->ep.ctrl_free_wr > 0)
+		(void)roost_rs_ctrl_send(st, ROOST_RS_CTRL_KEEPALIVE);
+	pthread_mutex_unlock(&rs->lock);
+}
