@@ -180,8 +180,11 @@ static int stream_set_option(struct roost_rs *rs, int level, int name,
 {
 	struct roost_rs_stream *st = roost_rs_stream(rs);
 
+	/* Once there is an address it can only be remembered, as sockets do. */
 	if (level == SOL_SOCKET && name == SO_REUSEADDR)
-		return set_id(st, RDMA_OPTION_ID_REUSEADDR, value);
+		return st->state == ROOST_RS_INIT
+			       ? set_id(st, RDMA_OPTION_ID_REUSEADDR, value)
+			       : 0;
 	if (level == IPPROTO_IPV6 && name == IPV6_V6ONLY)
 		return set_id(st, RDMA_OPTION_ID_AFONLY, value);
 	if (level == SOL_SOCKET && name == SO_KEEPALIVE)

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * Datagrams: 198.18.0.1 is not the kernel's, so that QP numbers are found by
+ * SIDR; 127.0.0.1 is, and the side channel is used.
+ */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fake.h"
+#include "pair.h"
+
+static struct sockaddr_in kernel_addr(uint16_t port)
+{
+	struct sockaddr_in addr = pair_addr(port);
+
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	return addr;
+}
+
+static int bound(struct sockaddr_in *addr)
+{
+	int fd = rsocket(AF_INET, SOCK_DGRAM, 0);
+	socklen_t length = sizeof(*addr);
+
+	assert_true(fd >= 0);
+	assert_int_equal(rbind(fd, (struct sockaddr *)addr, sizeof(*addr)), 0);
+	assert_int_equal(rgetsockname(fd, (struct sockaddr *)addr, &length), 0);
+	assert_int_not_equal(addr->sin_port, 0);
+	return fd;
+}
+
+static void echo(struct sockaddr_in addr)
+{
+	int server = bound(&addr);
+	int client = rsocket(AF_INET, SOCK_DGRAM, IPPROTO_UDP);
+	struct sockaddr_in from;
+	socklen_t length = sizeof(from);
+	uint8_t out[1500];
+	uint8_t in[2000];
+
+	assert_int_equal(rconnect(client, (struct sockaddr *)&addr,
+				  sizeof(addr)),
+			 0);
+	for (unsigned int i = 0; i < 1000; i++) {
+		pair_fill(out, sizeof(out), i);
+		assert_int_equal(rsend(client, out, sizeof(out), 0),
+				 sizeof(out));
+		length = sizeof(from);
+		assert_int_equal(rrecvfrom(server, in, sizeof(in), 0,
+					   (struct sockaddr *)&from, &length),
+				 sizeof(out));
+		assert_memory_equal(in, out, sizeof(out));
+		assert_int_equal(rsendto(server, "reply", 5, 0,
+					 (struct sockaddr *)&from, length),
+				 5);
+		assert_int_equal(rrecv(client, in, sizeof(in), 0), 5);
+	}
+	assert_int_equal(from.sin_addr.s_addr, addr.sin_addr.s_addr);
+	assert_int_equal(rclose(client), 0);
+	assert_int_equal(rclose(server), 0);
+	pair_assert_clean();
+}
+
+static void dgram__by_sidr(void **state)
+{
+	(void)state;
+	fake_posted(IBV_WR_SEND);
+	echo(pair_addr(7174));
+	assert_int_equal(fake_posted(IBV_WR_SEND), 2000);
+}
+
+static void dgram__by_the_side_channel(void **state)
+{
+	unsigned int nb;
+
+	(void)state;
+	fake_posted(IBV_WR_SEND);
+	echo(kernel_addr(0));
+	nb = fake_posted(IBV_WR_SEND);
+	/* The first few went through the kernel. */
+	assert_in_range(nb, 1900, 1999);
+}
+
+static void dgram__refused(void **state)
+{
+	struct sockaddr_in addr = pair_addr(7174);
+	int fd = rsocket(AF_INET, SOCK_DGRAM, 0);
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(rsendto(fd, "x", 1, 0,
+					 (struct sockaddr *)&addr,
+					 sizeof(addr)),
+				 -1);
+		assert_int_equal(errno, ECONNREFUSED);
+	}
+	assert_int_equal(rclose(fd), 0);
+	pair_assert_clean();
+}
+
+static void dgram__nonblocking(void **state)
+{
+	struct sockaddr_in addr = pair_addr(7174);
+	int server = bound(&addr);
+	int fd = rsocket(AF_INET, SOCK_DGRAM, 0);
+	struct pollfd pollfd = { .fd = fd, .events = POLLOUT };
+	ssize_t ret;
+	char buf[8];
+
+	(void)state;
+	pair_nonblock(fd);
+	assert_int_equal(rrecv(fd, buf, 8, 0), -1);
+	assert_int_equal(errno, EAGAIN);
+	do {
+		ret = rsendto(fd, "x", 1, 0, (struct sockaddr *)&addr,
+			      sizeof(addr));
+		if (ret < 0) {
+			assert_int_equal(errno, EAGAIN);
+			assert_int_equal(rpoll(&pollfd, 1, 2000), 1);
+		}
+	} while (ret < 0);
+	pollfd = (struct pollfd){ .fd = server, .events = POLLIN };
+	assert_int_equal(rpoll(&pollfd, 1, 2000), 1);
+	assert_int_equal(rrecv(server, buf, 8, MSG_PEEK), 1);
+	assert_int_equal(rrecv(server, buf, 8, 0), 1);
+	assert_int_equal(rclose(fd), 0);
+	assert_int_equal(rclose(server), 0);
+	pair_assert_clean();
+}
+
+static void dgram__sizes(void **state)
+{
+	struct sockaddr_in addr = pair_addr(7174);
+	int server = bound(&addr);
+	int fd = rsocket(AF_INET, SOCK_DGRAM, 0);
+	static uint8_t big[4096];
+	char buf[4];
+
+	(void)state;
+	assert_int_equal(rconnect(fd, (struct sockaddr *)&addr, sizeof(addr)),
+			 0);
+	assert_int_equal(rsend(fd, big, 2041, 0), -1);
+	assert_int_equal(errno, EMSGSIZE);
+	assert_int_equal(rsend(fd, big, 2040, 0), 2040);
+	/* The rest of a datagram is lost, as always. */
+	assert_int_equal(rrecv(server, buf, 4, 0), 4);
+	assert_int_equal(rsend(fd, big, 0, 0), 0);
+	assert_int_equal(rrecv(server, buf, 4, 0), 0);
+	assert_int_equal(rclose(fd), 0);
+	assert_int_equal(rclose(server), 0);
+	pair_assert_clean();
+}
+
+static void dgram__floods_and_drops(void **state)
+{
+	struct sockaddr_in addr = pair_addr(7174);
+	int server = bound(&addr);
+	int fd = rsocket(AF_INET, SOCK_DGRAM, 0);
+	char buf[4];
+	int nb = 0;
+
+	(void)state;
+	rconnect(fd, (struct sockaddr *)&addr, sizeof(addr));
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(rsend(fd, "x", 1, 0), 1);
+	while (rrecv(server, buf, 4, MSG_DONTWAIT) == 1)
+		nb++;
+	/* 128 KiB of buffers of 2 KiB. */
+	assert_int_equal(nb, 64);
+	assert_int_equal(rsend(fd, "x", 1, 0), 1);
+	assert_int_equal(rrecv(server, buf, 4, 0), 1);
+	assert_int_equal(rclose(fd), 0);
+	assert_int_equal(rclose(server), 0);
+	pair_assert_clean();
+}
+
+static void dgram__connected_hears_its_peer_only(void **state)
+{
+	struct sockaddr_in a_addr = pair_addr(7174);
+	struct sockaddr_in b_addr = pair_addr(7175);
+	struct sockaddr_in c_addr = pair_addr(7176);
+	int a = bound(&a_addr);
+	int b = bound(&b_addr);
+	int c = bound(&c_addr);
+	char buf[4];
+
+	(void)state;
+	assert_int_equal(rconnect(a, (struct sockaddr *)&b_addr,
+				  sizeof(b_addr)),
+			 0);
+	rsendto(c, "c", 1, 0, (struct sockaddr *)&a_addr, sizeof(a_addr));
+	rsendto(b, "b", 1, 0, (struct sockaddr *)&a_addr, sizeof(a_addr));
+	assert_int_equal(rrecv(a, buf, 4, 0), 1);
+	assert_int_equal(buf[0], 'b');
+	assert_int_equal(rrecv(a, buf, 4, MSG_DONTWAIT), -1);
+	rclose(a);
+	rclose(b);
+	rclose(c);
+	pair_assert_clean();
+}
+
+static void dgram__garbage_at_the_side(void **state)
+{
+	struct sockaddr_in addr = kernel_addr(0);
+	int server = bound(&addr);
+	int plain = socket(AF_INET, SOCK_DGRAM, 0);
+	char buf[64] = { 0 };
+
+	(void)state;
+	for (size_t length = 0; length < sizeof(buf); length++)
+		sendto(plain, buf, length, 0, (struct sockaddr *)&addr,
+		       sizeof(addr));
+	usleep(20000);
+	assert_int_equal(rrecv(server, buf, sizeof(buf), MSG_DONTWAIT), -1);
+	assert_int_equal(errno, EAGAIN);
+	close(plain);
+	rclose(server);
+	pair_assert_clean();
+}
+
+static void dgram__misuse(void **state)
+{
+	struct sockaddr_in addr = pair_addr(7174);
+	int fd = rsocket(AF_INET, SOCK_DGRAM, 0);
+	int other;
+
+	(void)state;
+	assert_int_equal(rsend(fd, "x", 1, 0), -1);
+	assert_int_equal(errno, EDESTADDRREQ);
+	assert_int_equal(rlisten(fd, 1), -1);
+	assert_int_equal(errno, EOPNOTSUPP);
+	assert_int_equal(rbind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_int_equal(rbind(fd, (struct sockaddr *)&addr, sizeof(addr)), -1);
+	assert_int_equal(errno, EINVAL);
+	other = rsocket(AF_INET, SOCK_DGRAM, 0);
+	assert_int_equal(rbind(other, (struct sockaddr *)&addr, sizeof(addr)),
+			 -1);
+	assert_int_equal(errno, EADDRINUSE);
+	rclose(other);
+	rclose(fd);
+	pair_assert_clean();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(dgram__by_sidr),
+		cmocka_unit_test(dgram__by_the_side_channel),
+		cmocka_unit_test(dgram__refused),
+		cmocka_unit_test(dgram__nonblocking),
+		cmocka_unit_test(dgram__sizes),
+		cmocka_unit_test(dgram__floods_and_drops),
+		cmocka_unit_test(dgram__connected_hears_its_peer_only),
+		cmocka_unit_test(dgram__garbage_at_the_side),
+		cmocka_unit_test(dgram__misuse),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* A child has rsockets of its own, and none of its parent's. */
+
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pair.h"
+
+static int in_child(int inherited)
+{
+	struct sockaddr_in addr = pair_addr(PORT + 1);
+	char byte = 0;
+	int listener;
+	int fd;
+	int other;
+
+	if (rsend(inherited, "x", 1, 0) != -1 || errno != EBADF)
+		return 2;
+	listener = rsocket(AF_INET, SOCK_STREAM, 0);
+	if (rbind(listener, (struct sockaddr *)&addr, sizeof(addr)) != 0 ||
+	    rlisten(listener, 1) != 0)
+		return 3;
+	fd = rsocket(AF_INET, SOCK_STREAM, 0);
+	if (rconnect(fd, (struct sockaddr *)&addr, sizeof(addr)) != 0)
+		return 4;
+	other = raccept(listener, NULL, NULL);
+	if (rsend(fd, "y", 1, 0) != 1 || rrecv(other, &byte, 1, 0) != 1)
+		return 5;
+	if (rclose(fd) != 0 || rclose(other) != 0 || rclose(listener) != 0)
+		return 6;
+	return byte == 'y' ? 0 : 7;
+}
+
+static void fork__child_starts_anew(void **state)
+{
+	struct pair pair;
+	char byte;
+	pid_t pid;
+	int status;
+
+	(void)state;
+	pair_open(&pair, 0);
+	pid = fork();
+	if (pid == 0) {
+		alarm(20);
+		_exit(in_child(pair.client));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	/* The parent's are as they were. */
+	assert_int_equal(rsend(pair.client, "z", 1, 0), 1);
+	assert_int_equal(rrecv(pair.server, &byte, 1, 0), 1);
+	pair_close(&pair);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fork__child_starts_anew),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
