@@ -121,12 +121,16 @@ static int ask_qpn(struct roost_rs_dest *dest)
 	}
 	dest->state = ROOST_RS_DEST_ASKING;
 	dest->by_side = roost_rs_side_works(dg, &dest->uqp->local);
-	if (dest->by_side) {
-		/* The data itself is the question. */
+	/*
+	 * On the side channel the data itself is the question. The other way is
+	 * tried all the same: that the kernel has an address does not say that
+	 * it reaches the peer.
+	 */
+	if (dest->by_side)
 		roost_rs_notify(&dg->rs);
+	if (rdma_connect(dest->id, &param) == 0 || dest->by_side)
 		return 0;
-	}
-	return rdma_connect(dest->id, &param) == 0 ? 0 : -errno;
+	return -errno;
 }
 
 static int take_event(struct roost_rs_dest *dest,
@@ -146,7 +150,7 @@ static int take_event(struct roost_rs_dest *dest,
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_REJECTED:
 		/* As ICMP's port unreachable does to a UDP socket. */
-		return -ECONNREFUSED;
+		return dest->by_side ? 0 : -ECONNREFUSED;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 		return event->status < 0 ? event->status : -EHOSTUNREACH;

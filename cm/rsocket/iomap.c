@@ -10,7 +10,6 @@
  */
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -209,12 +208,12 @@ static bool find(const struct roost_rs_stream *st, uint64_t offset,
 {
 	for (uint32_t i = 0; i < st->rs.sizes.nb_iomaps; i++) {
 		volatile struct roost_rs_iomap *entry = &st->ep.iomaps[i];
-		const uint32_t length = entry->slot.length_bytes;
-		uint64_t inside;
-
 		/* Pairs with the peer's write, as in adopt_slot(). */
-		atomic_thread_fence(memory_order_acquire);
-		inside = offset - entry->offset;
+		const uint32_t length =
+			__atomic_load_n(&entry->slot.length_bytes,
+					__ATOMIC_ACQUIRE);
+		const uint64_t inside = offset - entry->offset;
+
 		if (offset < entry->offset || inside >= length)
 			continue;
 		at->addr = entry->slot.addr + inside;

@@ -5,7 +5,6 @@
 /* Sending on a stream: through the ring, into the peer's buffer. */
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "cm/rsocket/config.h"
@@ -105,13 +104,16 @@ int roost_rs_ring_take(struct roost_rs_stream *st, uint32_t length_bytes,
 static void adopt_slot(struct roost_rs_ep *ep)
 {
 	volatile struct roost_rs_slot *slot = &ep->slots[ep->slot_next];
+	uint32_t length;
 
-	if (ep->buf.length_bytes != 0 || slot->length_bytes == 0)
+	if (ep->buf.length_bytes != 0)
 		return;
-	atomic_thread_fence(memory_order_acquire);
+	length = __atomic_load_n(&slot->length_bytes, __ATOMIC_ACQUIRE);
+	if (length == 0)
+		return;
 	ep->buf.addr = slot->addr;
 	ep->buf.key = slot->key;
-	ep->buf.length_bytes = slot->length_bytes;
+	ep->buf.length_bytes = length;
 	slot->length_bytes = 0;
 	ep->slot_next = (ep->slot_next + 1) % ROOST_RS_SLOTS;
 }

@@ -95,7 +95,10 @@ static short stream_events(struct roost_rs *rs, short asked)
 		events = events_connected(st);
 		break;
 	case ROOST_RS_DISCONNECTED:
-		events = POLLIN | POLLRDNORM | POLLRDHUP | POLLHUP;
+		/* Data first: there are programs that stop at a hang-up. */
+		events = POLLIN | POLLRDNORM | POLLRDHUP;
+		if (st->ep.recv_bytes == 0)
+			events |= POLLHUP;
 		break;
 	case ROOST_RS_FAILED:
 		events = both | POLLRDHUP | POLLERR;

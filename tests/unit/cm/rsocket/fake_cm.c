@@ -70,8 +70,9 @@ static struct event *raise(struct rdma_cm_id *id, struct rdma_cm_id *listener,
 	if (param != NULL) {
 		event->ibv.param.conn = *param;
 		/* As real ones: full size, padded with zeros. */
-		memcpy(event->data, param->private_data,
-		       param->private_data_len);
+		if (param->private_data_len > 0)
+			memcpy(event->data, param->private_data,
+			       param->private_data_len);
 		event->ibv.param.conn.private_data = event->data;
 		event->ibv.param.conn.private_data_len =
 			listener != NULL ? 56 : PRIVATE_BYTES;

@@ -54,8 +54,21 @@ struct mr {
 
 static pthread_mutex_t lock;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static struct ibv_context context;
+static int post_send(struct ibv_qp *ibv, struct ibv_send_wr *send,
+		     struct ibv_send_wr **bad);
+static int post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *recv,
+		     struct ibv_recv_wr **bad);
+static int poll_cq(struct ibv_cq *ibv, int max, struct ibv_wc *wcs);
+static int req_notify_cq(struct ibv_cq *ibv, int solicited);
+
 static struct ibv_device device;
+static struct ibv_context context = {
+	.device = &device,
+	.ops.post_send = post_send,
+	.ops.post_recv = post_recv,
+	.ops.poll_cq = poll_cq,
+	.ops.req_notify_cq = req_notify_cq,
+};
 static struct ibv_pd pd = { .context = &context };
 static struct qp *qps[NB_QPS];
 static LIST_HEAD(, mr) mrs;
@@ -290,8 +303,8 @@ static int post_send(struct ibv_qp *ibv, struct ibv_send_wr *send,
 	fake_lock();
 	posted[send->opcode]++;
 	wr->send = *send;
-	memcpy(wr->sges, send->sg_list,
-	       (size_t)send->num_sge * sizeof(struct ibv_sge));
+	for (int i = 0; i < send->num_sge; i++)
+		wr->sges[i] = send->sg_list[i];
 	for (int i = 0;
 	     (send->send_flags & IBV_SEND_INLINE) && i < send->num_sge; i++) {
 		struct ibv_sge *sge = &wr->sges[i];
@@ -320,8 +333,8 @@ static int post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *recv,
 	(void)bad;
 	fake_lock();
 	wr->recv = *recv;
-	memcpy(wr->sges, recv->sg_list,
-	       (size_t)recv->num_sge * sizeof(struct ibv_sge));
+	for (int i = 0; i < recv->num_sge; i++)
+		wr->sges[i] = recv->sg_list[i];
 	STAILQ_INSERT_TAIL(&qp->rq, wr, link);
 	if (qp->error)
 		fake_qp_error(ibv);
@@ -356,11 +369,6 @@ static int req_notify_cq(struct ibv_cq *ibv, int solicited)
 
 struct ibv_context *fake_context(void)
 {
-	context.device = &device;
-	context.ops.post_send = post_send;
-	context.ops.post_recv = post_recv;
-	context.ops.poll_cq = poll_cq;
-	context.ops.req_notify_cq = req_notify_cq;
 	return &context;
 }
 
@@ -552,47 +560,5 @@ int ibv_dereg_mr(struct ibv_mr *ibv)
 	counts.mrs--;
 	fake_unlock();
 	free(mr);
-	return 0;
-}
-
-struct ibv_ah *ibv_create_ah(struct ibv_pd *of, struct ibv_ah_attr *attr)
-{
-	struct ibv_ah *ah = calloc(1, sizeof(*ah));
-
-	(void)attr;
-	ah->pd = of;
-	fake_lock();
-	counts.ahs++;
-	fake_unlock();
-	return ah;
-}
-
-int ibv_destroy_ah(struct ibv_ah *ah)
-{
-	free(ah);
-	fake_lock();
-	counts.ahs--;
-	fake_unlock();
-	return 0;
-}
-
-int ibv_init_ah_from_wc(struct ibv_context *ctx, uint8_t port,
-			struct ibv_wc *wc, struct ibv_grh *grh,
-			struct ibv_ah_attr *attr)
-{
-	const uint8_t *raw = (const uint8_t *)grh;
-
-	(void)ctx;
-	(void)wc;
-	memset(attr, 0, sizeof(*attr));
-	attr->port_num = port;
-	attr->is_global = 1;
-	if (raw[20] == 0x45) {
-		attr->grh.dgid.raw[10] = 0xff;
-		attr->grh.dgid.raw[11] = 0xff;
-		memcpy(attr->grh.dgid.raw + 12, raw + 32, 4);
-	} else {
-		memcpy(attr->grh.dgid.raw, raw + 8, 16);
-	}
 	return 0;
 }

@@ -45,11 +45,31 @@ static void poll__states(void **state)
 	assert_int_equal(poll_one(pair.client, POLLIN | POLLRDHUP, 0),
 			 POLLIN | POLLRDHUP);
 	rclose(fresh);
+	while (rrecv(pair.server, &byte, 1, MSG_DONTWAIT) == 1)
+		;
 	assert_int_equal(rclose(pair.server), 0);
 	assert_int_equal(poll_one(pair.client, POLLIN | POLLOUT, 1000),
 			 POLLIN | POLLHUP);
 	rclose(pair.client);
 	assert_int_equal(poll_one(pair.client, POLLIN, 0), POLLNVAL);
+	rclose(pair.listener);
+	pair_assert_clean();
+}
+
+/* The peer's last words come before its hang-up. */
+static void poll__data_before_hang_up(void **state)
+{
+	struct pair pair;
+	char byte;
+
+	(void)state;
+	pair_open(&pair, 0);
+	rsend(pair.server, "x", 1, 0);
+	assert_int_equal(rclose(pair.server), 0);
+	assert_int_equal(poll_one(pair.client, POLLIN, 1000), POLLIN);
+	assert_int_equal(rrecv(pair.client, &byte, 1, 0), 1);
+	assert_int_equal(poll_one(pair.client, POLLIN, 1000), POLLIN | POLLHUP);
+	rclose(pair.client);
 	rclose(pair.listener);
 	pair_assert_clean();
 }
@@ -227,6 +247,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(poll__states),
+		cmocka_unit_test(poll__data_before_hang_up),
 		cmocka_unit_test(poll__times_out),
 		cmocka_unit_test(poll__wakes_everybody),
 		cmocka_unit_test(poll__mixes_with_others),
