@@ -5,8 +5,6 @@
 
 #include <dlfcn.h>
 
-#include <rdma/rsocket.h>
-
 /* Every name as the installed library has it, and what has none. */
 static void strings__as_the_installed_library(void **state)
 {
@@ -24,19 +22,10 @@ static void strings__as_the_installed_library(void **state)
 	dlclose(library);
 }
 
-static void rsocket__says_that_it_is_not_supported(void **state)
-{
-	(void)state;
-	assert_fails(rsocket(AF_INET, SOCK_STREAM, 0), EOPNOTSUPP);
-	assert_fails(rpoll(NULL, 0, 0), EOPNOTSUPP);
-	assert_fails((int)riowrite(0, NULL, 0, 0, 0), EOPNOTSUPP);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(strings__as_the_installed_library),
-		cmocka_unit_test(rsocket__says_that_it_is_not_supported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
