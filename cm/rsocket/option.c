@@ -185,12 +185,15 @@ int roost_rs_option_set(struct roost_rs *rs, int level, int name,
 	int number = 0;
 	int ret = 0;
 
-	if (option == NULL || !option->is_settable)
+	if (option == NULL || !option->is_settable) {
 		/* The UDP socket of a datagram one may know it. */
-		return rs->type == SOCK_DGRAM && level != SOL_RDMA
-			       ? rs->ops->set_option(rs, level, name, value,
-						     length)
-			       : -ENOTSUP;
+		if (rs->type != SOCK_DGRAM || level == SOL_RDMA)
+			return -ENOTSUP;
+		pthread_mutex_lock(&rs->lock);
+		ret = rs->ops->set_option(rs, level, name, value, length);
+		pthread_mutex_unlock(&rs->lock);
+		return ret;
+	}
 	if (value == NULL || length < sizeof(int))
 		return -EINVAL;
 	/* A struct linger begins with the switch. */
