@@ -6,12 +6,18 @@
  * Listeners and their children. A request is answered when it comes, by the
  * service thread, as a kernel answers SYNs: a peer is connected whether or not
  * the program is inside raccept(). At most backlog children wait for raccept();
- * as many requests more wait to be answered, and beyond that they are rejected.
+ * requests beyond that wait to be answered, which costs little, and only a
+ * flood of them is rejected.
  */
 
 #include <errno.h>
 
 #include "cm/rsocket/stream.h"
+
+static unsigned int requests_max(const struct roost_rs_stream *listener)
+{
+	return 4 * listener->backlog + 64;
+}
 
 static pthread_mutex_t family_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -77,7 +83,7 @@ struct roost_rs_after roost_rs_child_request(struct roost_rs_stream *listener,
 	if (roost_rs_hello_get(&hello, param->private_data,
 			       param->private_data_len) < 0 ||
 	    (listener->nb_open >= listener->backlog &&
-	     listener->nb_requested >= listener->backlog)) {
+	     listener->nb_requested >= requests_max(listener))) {
 		refuse(event->id);
 		return after;
 	}
