@@ -14,11 +14,6 @@
 
 #include "cm/rsocket/stream.h"
 
-static unsigned int requests_max(const struct roost_rs_stream *listener)
-{
-	return 4 * listener->backlog + 64;
-}
-
 static pthread_mutex_t family_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void roost_rs_family_lock(void)
@@ -83,7 +78,7 @@ struct roost_rs_after roost_rs_child_request(struct roost_rs_stream *listener,
 	if (roost_rs_hello_get(&hello, param->private_data,
 			       param->private_data_len) < 0 ||
 	    (listener->nb_open >= listener->backlog &&
-	     listener->nb_requested >= requests_max(listener))) {
+	     listener->nb_requested >= roost_rs_requests_max(listener))) {
 		refuse(event->id);
 		return after;
 	}

@@ -58,8 +58,9 @@ int roost_rs_stream_listen(struct roost_rs_stream *st, int backlog)
 	if (ret == 0) {
 		/* As sockets: one is always let in. */
 		st->backlog = backlog == 0 ? 1 : (unsigned int)backlog;
+		/* The CM holds no more than the service thread takes over. */
 		if (st->state != ROOST_RS_LISTENING &&
-		    rdma_listen(st->id, (int)st->backlog) != 0)
+		    rdma_listen(st->id, (int)roost_rs_requests_max(st)) != 0)
 			ret = -errno;
 		else
 			st->state = ROOST_RS_LISTENING;

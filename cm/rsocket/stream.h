@@ -181,6 +181,12 @@ int roost_rs_stream_accept(struct roost_rs_stream *st,
  */
 void roost_rs_family_lock(void);
 void roost_rs_family_unlock(void);
+/* How many requests may wait for an answer. */
+static inline unsigned int
+roost_rs_requests_max(const struct roost_rs_stream *listener)
+{
+	return 4 * listener->backlog + 64;
+}
 /* All below with that lock, and no other unless said. */
 /*
  * A request came for a listener, whose lock is held. What is left to be let go
