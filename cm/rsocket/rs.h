@@ -161,8 +161,7 @@ void roost_rs_port_set(struct sockaddr_storage *addr, in_port_t port);
 int roost_rs_insert(struct roost_rs *rs);
 /* NULL: no rsocket has this number. */
 struct roost_rs *roost_rs_get(int fd);
-void roost_rs_ref(struct roost_rs *rs);
-/* False: the last reference is gone already and rs is being freed. */
+/* Another reference. False: the last one is gone and rs is being freed. */
 bool roost_rs_ref_live(struct roost_rs *rs);
 void roost_rs_put(struct roost_rs *rs);
 /* The number is free afterwards. False: somebody else removed it. */

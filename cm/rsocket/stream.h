@@ -245,7 +245,7 @@ void roost_rs_stream_progress(struct roost_rs *rs);
 void roost_rs_stream_arm(struct roost_rs *rs);
 void roost_rs_stream_drain(struct roost_rs *rs);
 int roost_rs_stream_wait_fd(struct roost_rs *rs);
-/* True if one was posted; needs ctrl_free_wr. */
+/* Needs ctrl_free_wr. -errno: st has failed. */
 int roost_rs_ctrl_send(struct roost_rs_stream *st, enum roost_rs_ctrl ctrl);
 
 /* send.c */

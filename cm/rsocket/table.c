@@ -72,13 +72,6 @@ struct roost_rs *roost_rs_get(int fd)
 	return rs;
 }
 
-void roost_rs_ref(struct roost_rs *rs)
-{
-	pthread_mutex_lock(&table.lock);
-	rs->refs++;
-	pthread_mutex_unlock(&table.lock);
-}
-
 bool roost_rs_ref_live(struct roost_rs *rs)
 {
 	bool live;
