@@ -229,6 +229,7 @@ int roost_cq_poll(struct roost_cq *cq, unsigned int n, struct roost_cqe *cqes)
 	for (unsigned int i = 0; i < n; i++)
 		cqes[i] = cq->ring[(first + i) & cq->mask];
 	atomic_store_explicit(&cq->consumed, first + n, memory_order_release);
+	atomic_store_explicit(&cq->shown, first + n, memory_order_release);
 	roost_spin_unlock(&cq->lock);
 	return (int)n;
 }
@@ -236,14 +237,12 @@ int roost_cq_poll(struct roost_cq *cq, unsigned int n, struct roost_cqe *cqes)
 /* The entry behind those that were shown, while the lock is held. */
 static bool show(struct roost_cq *cq, const struct roost_cqe **cqe)
 {
-	uint32_t next =
-		atomic_load_explicit(&cq->consumed, memory_order_relaxed) +
-		cq->shown;
+	uint32_t next = atomic_load_explicit(&cq->shown, memory_order_relaxed);
 
 	if (next == atomic_load_explicit(&cq->published, memory_order_acquire))
 		return false;
 	*cqe = &cq->ring[next & cq->mask];
-	cq->shown++;
+	atomic_store_explicit(&cq->shown, next + 1, memory_order_release);
 	return true;
 }
 
@@ -253,7 +252,6 @@ int roost_cq_poll_begin(struct roost_cq *cq, const struct roost_cqe **cqe)
 
 	roost_spin_lock(&cq->lock);
 	failed = has_failed(cq);
-	cq->shown = 0;
 	if (show(cq, cqe))
 		return 0;
 	roost_spin_unlock(&cq->lock);
@@ -267,10 +265,9 @@ int roost_cq_poll_next(struct roost_cq *cq, const struct roost_cqe **cqe)
 
 void roost_cq_poll_end(struct roost_cq *cq)
 {
-	uint32_t first =
-		atomic_load_explicit(&cq->consumed, memory_order_relaxed);
-
-	atomic_store_explicit(&cq->consumed, first + cq->shown,
+	atomic_store_explicit(&cq->consumed,
+			      atomic_load_explicit(&cq->shown,
+						   memory_order_relaxed),
 			      memory_order_release);
 	roost_spin_unlock(&cq->lock);
 }

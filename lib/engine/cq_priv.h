@@ -53,7 +53,10 @@ struct roost_cq {
 	/* Consumers. */
 	struct roost_spin lock __attribute__((aligned(64)));
 	_Atomic uint32_t consumed;
-	uint32_t shown; /* poll_begin: entries shown so far */
+	/* Entries before this one are known to the application: consumed, or
+	 * shown since poll_begin.
+	 */
+	_Atomic uint32_t shown;
 
 	struct roost_ctx *ctx;
 	uint32_t handle;
@@ -73,7 +76,7 @@ uint32_t roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
 /* A place that is polled. */
 static inline uint32_t roost_cq_no_entry(const struct roost_cq *cq)
 {
-	return atomic_load_explicit(&cq->consumed, memory_order_relaxed) - 1;
+	return atomic_load_explicit(&cq->shown, memory_order_relaxed) - 1;
 }
 
 /* Was the entry polled? Acquire: so was all that the poll said. A place so old
@@ -81,8 +84,7 @@ static inline uint32_t roost_cq_no_entry(const struct roost_cq *cq)
  */
 static inline bool roost_cq_is_polled(const struct roost_cq *cq, uint32_t entry)
 {
-	return entry - atomic_load_explicit(&cq->consumed,
-					    memory_order_acquire) >=
+	return entry - atomic_load_explicit(&cq->shown, memory_order_acquire) >=
 	       ROOST_CQE_MAX;
 }
 

@@ -216,6 +216,38 @@ static void overrun__not_by_a_full_queue(void **state)
 	sim_free(sim);
 }
 
+/* A program may post while it goes through the entries of an extended CQ. */
+static void overrun__a_shown_entry_is_polled(void **state)
+{
+	struct sim_qp_conf conf = sim_qp_conf_default;
+	const struct roost_cqe *cqe;
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+
+	(void)state;
+	conf.cq = small_cq(sim, SIM_A);
+	conf.max_send_wr = 2;
+	a = sim_qp_new(sim, SIM_A, &conf);
+	b = sim_qp_new(sim, SIM_B, NULL);
+	sim_connect(a, b);
+	sim->nobody_polls = true;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(post_recv(b), 0);
+		assert_int_equal(post_send(a, true), 0);
+	}
+	sim_run(sim);
+	assert_int_equal(post_send(a, true), -ENOMEM);
+	assert_int_equal(roost_cq_poll_begin(conf.cq, &cqe), 0);
+	assert_int_equal(post_send(a, true), 0);
+	assert_int_equal(post_send(a, true), -ENOMEM);
+	assert_int_equal(roost_cq_poll_next(conf.cq, &cqe), 0);
+	assert_int_equal(post_send(a, true), 0);
+	roost_cq_poll_end(conf.cq);
+	assert_int_equal(post_send(a, true), -ENOMEM);
+	small_cq_end(a);
+	sim_free(sim);
+}
+
 /* What has no completion waits for none. */
 static void overrun__unsignaled_is_free_when_done(void **state)
 {
@@ -365,6 +397,7 @@ static void overrun__of_an_xrc_srq(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(overrun__not_by_a_full_queue),
+	cmocka_unit_test(overrun__a_shown_entry_is_polled),
 	cmocka_unit_test(overrun__unsignaled_is_free_when_done),
 	cmocka_unit_test(overrun__of_receives),
 	cmocka_unit_test(overrun__of_sends),
