@@ -301,6 +301,8 @@ struct roost_wq *roost_ind_table_pick(const struct roost_ind_table *table,
 	if (src_port && dst_port)
 		words[n++] = (uint32_t)frame->udp_src << 16 | ROOST_UDP_PORT;
 	else if (src_port || dst_port)
-		words[n++] = (src_port ? frame->udp_src : ROOST_UDP_PORT) << 16;
+		words[n++] =
+			(uint32_t)(src_port ? frame->udp_src : ROOST_UDP_PORT)
+			<< 16;
 	return table->wqs[rte_softrss(words, n, hash->key) & table->mask];
 }
