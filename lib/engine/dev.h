@@ -223,8 +223,12 @@ int roost_port_reregister(struct roost_dev *dev, uint8_t port_num);
  * anything but ERR or RESET. Does nothing the second time.
  */
 void roost_port_remove(struct roost_dev *dev, uint8_t port_num);
-/* Thread: any. */
+/* Thread: any. The services run soon after it becomes so. */
 bool roost_dev_failed(const struct roost_dev *dev);
+/* Another number for each change of a GID table; the services run soon after
+ * it. Thread: any.
+ */
+uint32_t roost_dev_gid_gen(const struct roost_dev *dev);
 
 /* ---- contexts --------------------------------------------------------- */
 

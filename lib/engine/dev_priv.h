@@ -66,6 +66,7 @@ struct roost_dev {
 	pthread_mutex_t lock;
 	LIST_HEAD(, roost_ctx) ctxs;
 	_Atomic bool failed; /* its last port was removed; writer: the turn */
+	_Atomic uint32_t gid_gen; /* changes of GID tables; writer: the turn */
 	/* All objects, from create until their destroy is over, for those who
 	 * look at all of them. Its lock is taken before the turn, and dev->lock
 	 * after it.

@@ -135,11 +135,14 @@ int roost_port_set_gid(struct roost_dev *dev, uint8_t port_num,
 	while (port->gid_end > 0 &&
 	       roost_gid_is_zero(&port->gids[port->gid_end - 1]))
 		port->gid_end--;
+	atomic_fetch_add(&dev->gid_gen, 1);
 	tell(dev, port, ROOST_EVENT_GID_CHANGE);
 	if (roost_port_lid(port) != lid)
 		tell(dev, port, ROOST_EVENT_LID_CHANGE);
 end:
 	change_end(dev);
+	if (rc == 0)
+		roost_dev_service_wake(dev);
 	return rc;
 }
 
@@ -339,9 +342,15 @@ void roost_port_remove(struct roost_dev *dev, uint8_t port_num)
 end:
 	change_end(dev);
 	pthread_mutex_unlock(&dev->all.lock);
+	roost_dev_service_wake(dev);
 }
 
 bool roost_dev_failed(const struct roost_dev *dev)
 {
 	return atomic_load(&dev->failed);
+}
+
+uint32_t roost_dev_gid_gen(const struct roost_dev *dev)
+{
+	return atomic_load(&dev->gid_gen);
 }
