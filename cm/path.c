@@ -113,8 +113,9 @@ bool roost_cm_refresh_mac(struct roost_cm_conn *conn)
 		return true;
 	mac_gen = atomic_load_explicit(&conn->neigh->mac_gen,
 				       memory_order_acquire);
+	/* An answer goes where the question came from. */
 	if (mac_gen == 0)
-		return false;
+		return conn->passive;
 	roost_neigh_mac(mac_gen, conn->path.dmac);
 	memcpy(conn->addr.peer_mac, conn->path.dmac, 6);
 	return true;
@@ -224,6 +225,37 @@ uint64_t roost_cm_run_asking(struct roost_cm *cm)
 	return next_ns;
 }
 
+/* One that was asked for holds no neighbour until it stands: most of the time
+ * that would be for nothing.
+ */
+static void hold_peer(struct roost_cm_conn *conn)
+{
+	const struct roost_route route = {
+		.sgid = conn->path.sgid,
+		.port_num = conn->path.port_num,
+		.sgid_index = conn->path.sgid_index,
+	};
+
+	if (!conn->passive || conn->asked || conn->state != ROOST_CM_ESTAB)
+		return;
+	conn->asked = true;
+	/* Without it nobody tells ADDR_CHANGE, and all else goes well. */
+	if (roost_dev_ask(conn->cm->dev, &route, &conn->path.dgid,
+			  &conn->neigh) != 0)
+		conn->neigh = NULL;
+}
+
+/* Returns true once for each new MAC. */
+static bool is_elsewhere(struct roost_cm_conn *conn)
+{
+	const uint64_t before = conn->mac_gen, now = mac_gen_of(conn);
+
+	if (now == before || (before == 0 && !conn->passive))
+		return false;
+	conn->mac_gen = now;
+	return before != 0;
+}
+
 void roost_cm_sweep(struct roost_cm *cm)
 {
 	struct roost_cm_event event = { .type = ROOST_CM_ADDR_CHANGE };
@@ -231,12 +263,11 @@ void roost_cm_sweep(struct roost_cm *cm)
 
 again:
 	LIST_FOREACH(conn, &cm->conns, all_link) {
-		uint64_t mac_gen = mac_gen_of(conn);
-
-		if (!conn->owned || conn->mac_gen == 0 ||
-		    mac_gen == conn->mac_gen)
+		if (!conn->owned)
 			continue;
-		conn->mac_gen = mac_gen;
+		hold_peer(conn);
+		if (!is_elsewhere(conn))
+			continue;
 		roost_cm_refresh_mac(conn);
 		roost_cm_tell(conn, &event);
 		goto again; /* the list may be another */

@@ -80,7 +80,8 @@ struct roost_cm_conn {
 	bool has_alternate;
 	struct roost_gsi_addr addr; /* for our MADs */
 	struct roost_neigh *neigh;  /* reference, or NULL */
-	uint64_t mac_gen;           /* of it, as told by ADDR_RESOLVED */
+	uint64_t mac_gen;           /* of it, as it was told; 0: not yet */
+	bool asked;                 /* passive: for neigh, or tried to */
 
 	/* Of the QP. */
 	enum roost_qp_type qp_type; /* ours */

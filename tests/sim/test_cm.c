@@ -340,12 +340,55 @@ static void lap__loaded_and_refused(void **state)
 	cm_world_free(w);
 }
 
+/* Whoever accepted has a neighbour, too. */
+static void accepted__another_mac_of_the_peer_is_told(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w), *p;
+	struct roost_neigh *neigh = &w->sim->ends[SIM_B].ports[0].neigh;
+	uint64_t mac_gen;
+
+	(void)state;
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	p = cm_establish(o, 0x1234);
+	sim_run_for(w->sim, 5 * SIM_S);
+	cm_expect(p, ROOST_CM_REQ_RECEIVED, 1, ROOST_CM_RTU_RECEIVED, 1);
+	mac_gen = atomic_exchange(&neigh->mac_gen, 0x0202020202020002u);
+	sim_run_for(w->sim, 5 * SIM_S);
+	cm_expect(p, ROOST_CM_REQ_RECEIVED, 1, ROOST_CM_RTU_RECEIVED, 1,
+		  ROOST_CM_ADDR_CHANGE, 1);
+	/* It ends with a DREQ to the right place. */
+	atomic_store(&neigh->mac_gen, mac_gen);
+	cm_world_free(w);
+}
+
+/* The answer goes where the question came from, if nobody knows better. */
+static void accepted__answers_go_where_the_question_came_from(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w), *p;
+
+	(void)state;
+	atomic_store(&w->sim->ends[SIM_B].ports[0].neigh.mac_gen, 0);
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	p = cm_establish(o, 0x1234);
+	sim_run_for(w->sim, 3 * SIM_S);
+	assert_int_equal(roost_cm_disconnect(p->conn, NULL, 0), 0);
+	sim_run_for(w->sim, 5 * SIM_S);
+	cm_expect(p, ROOST_CM_REQ_RECEIVED, 1, ROOST_CM_RTU_RECEIVED, 1,
+		  ROOST_CM_DREP_RECEIVED, 1, ROOST_CM_TIMEWAIT_EXIT, 1);
+	cm_world_free(w);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(resolve__tells_the_path),
 		cmocka_unit_test(resolve__silence_is_an_error_at_the_timeout),
 		cmocka_unit_test(resolve__another_mac_is_told_once),
+		cmocka_unit_test(accepted__another_mac_of_the_peer_is_told),
+		cmocka_unit_test(
+			accepted__answers_go_where_the_question_came_from),
 		cmocka_unit_test(route__errors),
 		cmocka_unit_test(connect__both_ends_know_all),
 		cmocka_unit_test(connect__private_data),
