@@ -183,6 +183,8 @@ static int take_path(struct roost_cm_conn *conn,
 	struct roost_neigh *neigh = conn->neigh;
 	uint64_t mac_gen = conn->mac_gen;
 
+	if (conn->cm->gone)
+		return -ENODEV;
 	if (same)
 		conn->neigh = NULL;
 	roost_cm_set_path(conn, path);

@@ -34,6 +34,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "lib/engine/dev.h"
 #include "lib/engine/qp.h"
@@ -90,6 +91,35 @@ struct roost_dev *roost_cm_dev(const struct roost_cm *cm);
  */
 void roost_cm_farewell(struct roost_cm *cm);
 
+/* ---- what becomes of the device ---------------------------------------- */
+
+enum roost_cm_news {
+	/*
+	 * It is gone (roost_port_remove). Connections end here and now: nothing
+	 * is sent or waited for, and none is told anything from here on but
+	 * ADDR_ERROR, -ENODEV, where an address was asked for. What is left to
+	 * do with them, and with listeners, is to destroy them; calls that
+	 * begin something say -ENODEV.
+	 */
+	ROOST_CM_NEWS_REMOVED,
+	/* It got or lost an address. Connections stay as they are. */
+	ROOST_CM_NEWS_ADDRS,
+};
+
+/* told runs on the control thread, inside the CM's lock: it may call nothing of
+ * the CM. The rest is the CM's.
+ */
+struct roost_cm_watch {
+	void (*told)(void *arg, enum roost_cm_news news);
+	void *arg;
+	LIST_ENTRY(roost_cm_watch) link;
+};
+
+/* Be told from here on. The watch stays the caller's. Thread: any. */
+void roost_cm_watch_add(struct roost_cm *cm, struct roost_cm_watch *watch);
+/* It is not told any more from the return on. */
+void roost_cm_watch_remove(struct roost_cm *cm, struct roost_cm_watch *watch);
+
 /* ---- where a peer is --------------------------------------------------- */
 
 /* A path to a peer, from the port and the GID that it leaves by. */
@@ -145,7 +175,7 @@ struct roost_cm_ip_hdr {
 
 enum roost_cm_event_type {
 	ROOST_CM_ADDR_RESOLVED,
-	ROOST_CM_ADDR_ERROR,    /* status: -ETIMEDOUT, -EHOSTUNREACH */
+	ROOST_CM_ADDR_ERROR,    /* status: -ETIMEDOUT, -EHOSTUNREACH, -ENODEV */
 	ROOST_CM_ADDR_CHANGE,   /* the next hop has another MAC now */
 	ROOST_CM_REQ_RECEIVED,  /* conn is new; listener says whose */
 	ROOST_CM_REQ_ERROR,     /* no answer; status -ETIMEDOUT */
@@ -279,8 +309,9 @@ bool roost_cm_conn_path(struct roost_cm_conn *conn, struct roost_cm_path *path);
 /*
  * Find path (as roost_cm_route()) and the next hop to dgid. Later:
  * ADDR_RESOLVED or ADDR_ERROR, after timeout_ms at the latest. conn holds the
- * neighbour from then on and tells ADDR_CHANGE. Returns 0, or as
- * roost_cm_route(), -EALREADY (it is under way), -EINVAL (state).
+ * neighbour from then on and tells ADDR_CHANGE; one that was accepted does so
+ * while it stands. Returns 0, or as roost_cm_route(), -EALREADY (it is under
+ * way), -EINVAL (state), -ENODEV.
  */
 int roost_cm_resolve(struct roost_cm_conn *conn, const struct roost_gid *sgid,
 		     const struct roost_gid *dgid, uint32_t timeout_ms);
@@ -314,7 +345,7 @@ struct roost_cm_req_param {
  * Send REQ. Later: REP_RECEIVED, REJ_RECEIVED, REQ_ERROR. The path need not
  * have been resolved by conn: the next hop is asked for when need be.
  * Returns 0; -EINVAL (state, values out of range, data too long), -ENOMEM,
- * -EHOSTUNREACH.
+ * -EHOSTUNREACH, -ENODEV.
  */
 int roost_cm_connect(struct roost_cm_conn *conn,
 		     const struct roost_cm_req_param *param);
@@ -447,7 +478,7 @@ struct roost_cm_listen_param {
  * The most specific listener gets a request. One service may be listened to at
  * one address once, and at all of a family once. A request without the IP
  * header goes to ANY listeners only. Nobody listens: REJ 8, SIDR status 1.
- * Returns 0; -EADDRINUSE, -ENOMEM.
+ * Returns 0; -EADDRINUSE, -ENOMEM, -ENODEV.
  */
 int roost_cm_listen(struct roost_cm *cm,
 		    const struct roost_cm_listen_param *param,

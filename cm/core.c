@@ -119,6 +119,10 @@ static uint64_t run(void *arg, uint64_t now_ns)
 		cm->ran = true;
 		roost_timer_wheel_init(&cm->timers, now_ns);
 	}
+	if (!roost_cm_run_news(cm)) {
+		pthread_mutex_unlock(&cm->lock);
+		return UINT64_MAX;
+	}
 	cm->running = true;
 	begin_timers(cm);
 	ask_ns = roost_cm_run_asking(cm);
@@ -176,6 +180,8 @@ static int create(struct roost_dev *dev, struct roost_cm **out)
 	cm->dev = dev;
 	LIST_INIT(&cm->listeners);
 	LIST_INIT(&cm->conns);
+	LIST_INIT(&cm->watches);
+	cm->gid_gen = roost_dev_gid_gen(dev);
 	TAILQ_INIT(&cm->fresh);
 	TAILQ_INIT(&cm->asking);
 	rc = make_tables(cm);

@@ -89,7 +89,7 @@ int roost_cm_listen(struct roost_cm *cm,
 		    struct roost_cm_listener **listener)
 {
 	struct roost_cm_listener *l = calloc(1, sizeof(*l));
-	bool taken;
+	int rc = 0;
 
 	if (l == NULL)
 		return -ENOMEM;
@@ -100,13 +100,16 @@ int roost_cm_listen(struct roost_cm *cm,
 	if (param->backlog <= 0 || param->backlog > ROOST_CM_BACKLOG_MAX)
 		l->param.backlog = ROOST_CM_BACKLOG_MAX;
 	pthread_mutex_lock(&cm->lock);
-	taken = is_taken(cm, param);
-	if (!taken)
+	if (cm->gone)
+		rc = -ENODEV;
+	else if (is_taken(cm, param))
+		rc = -EADDRINUSE;
+	else
 		LIST_INSERT_HEAD(&cm->listeners, l, link);
 	pthread_mutex_unlock(&cm->lock);
-	if (taken) {
+	if (rc != 0) {
 		free(l);
-		return -EADDRINUSE;
+		return rc;
 	}
 	*listener = l;
 	return 0;

@@ -72,8 +72,11 @@ int roost_cm_route(struct roost_cm *cm, const struct roost_gid *sgid,
 		   const struct roost_gid *dgid, struct roost_cm_path *path)
 {
 	struct roost_route route;
-	int rc = roost_dev_route(cm->dev, sgid, dgid, &route);
+	int rc;
 
+	if (roost_dev_failed(cm->dev))
+		return -ENETUNREACH;
+	rc = roost_dev_route(cm->dev, sgid, dgid, &route);
 	return rc != 0 ? rc : fill_path(cm, &route, dgid, path);
 }
 
@@ -285,7 +288,9 @@ int roost_cm_resolve(struct roost_cm_conn *conn, const struct roost_gid *sgid,
 	if (rc != 0)
 		return rc;
 	pthread_mutex_lock(&conn->cm->lock);
-	if (conn->resolving) {
+	if (conn->cm->gone) {
+		rc = -ENODEV;
+	} else if (conn->resolving) {
 		rc = -EALREADY;
 	} else if (conn->state != ROOST_CM_IDLE) {
 		rc = -EINVAL;

@@ -156,8 +156,11 @@ struct roost_cm {
 	struct roost_cm_table sidrs;
 	struct roost_cm_peer_rate rates[ROOST_CM_PEERS];
 	LIST_HEAD(, roost_cm_listener) listeners;
-	LIST_HEAD(, roost_cm_conn) conns;
-	TAILQ_HEAD(, roost_cm_conn) fresh;                 /* timers to begin */
+	LIST_HEAD(roost_cm_conns, roost_cm_conn) conns;
+	LIST_HEAD(, roost_cm_watch) watches;
+	bool gone;                         /* the device is, and it was told */
+	uint32_t gid_gen;                  /* of the device, as it was told */
+	TAILQ_HEAD(, roost_cm_conn) fresh; /* timers to begin */
 	TAILQ_HEAD(roost_cm_asking, roost_cm_conn) asking; /* for a MAC */
 	uint32_t nb_conns;
 	uint32_t nb_half_open;
@@ -273,6 +276,13 @@ void roost_cm_got_stale(struct roost_cm_conn *conn);
 void roost_cm_reject_msg(struct roost_cm *cm, const struct roost_gsi_msg *in,
 			 const struct roost_cm_msg *msg,
 			 enum roost_cm_about about, uint16_t reason);
+
+/* ---- news.c ------------------------------------------------------------- */
+
+/* What became of the device since the last run. Returns false: it is gone.
+ * Control thread.
+ */
+bool roost_cm_run_news(struct roost_cm *cm);
 
 /* ---- listen.c ----------------------------------------------------------- */
 
