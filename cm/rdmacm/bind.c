@@ -75,15 +75,25 @@ int roost_rdmacm_bind(struct roost_rdmacm_id *id, const struct sockaddr *addr)
 	if (addr->sa_family == AF_INET && !id->afonly_set)
 		id->claim.afonly = true;
 	rc = roost_rdmacm_port_take(&id->claim, roost_rdmacm_addr_port(addr));
-	if (rc) {
-		id->device = NULL;
-		return rc;
+	if (rc)
+		goto err_device;
+	if (id->device &&
+	    roost_rdmacm_place_take(id, id->device, id->path.port_num,
+				    &id->claim.addr)) {
+		/* Just now; and its addresses with it. */
+		rc = -EADDRNOTAVAIL;
+		goto err_port;
 	}
 	memset(&id->src, 0, sizeof(id->src));
 	memcpy(&id->src, addr, len);
 	roost_rdmacm_addr_set_port((struct sockaddr *)&id->src, id->claim.port);
 	roost_rdmacm_id_set_state(id, ROOST_RDMACM_BOUND);
 	return 0;
+err_port:
+	roost_rdmacm_port_drop(&id->claim);
+err_device:
+	id->device = NULL;
+	return rc;
 }
 
 int rdma_bind_addr(struct rdma_cm_id *rdma, struct sockaddr *addr)
@@ -146,7 +156,8 @@ static int listen_all(struct roost_rdmacm_id *id, int backlog)
 	if (id->device)
 		return listen_on(id, id->device, backlog);
 	for (unsigned int nr = 0; !rc && (d = roost_rdmacm_device_nr(nr)); nr++)
-		rc = listen_on(id, d, backlog);
+		if (!roost_dev_failed(d->dev))
+			rc = listen_on(id, d, backlog);
 	if (rc == 0)
 		return 0;
 	while (id->nb_listens)

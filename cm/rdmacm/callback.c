@@ -241,6 +241,9 @@ static struct roost_rdmacm_id *make_child(const struct roost_rdmacm_listen *l,
 	child->quiet = true;
 	child->device = l->device;
 	roost_cm_conn_path(conn, &child->path);
+	/* Cannot fail: who tells of a removal is this thread. */
+	roost_rdmacm_place_take(child, l->device, child->path.port_num,
+				&child->path.sgid);
 	set_addresses(child, ev);
 	copy_ece(child, ev);
 	child->initiator_depth = ev->peer.initiator_depth;

@@ -83,6 +83,7 @@ static int open_device(struct roost_rdmacm_device *d)
 	rc = roost_cm_get(d->dev, &d->cm);
 	if (rc)
 		goto err_device;
+	roost_rdmacm_watch(d);
 	return 0;
 err_device:
 	roost_device_close(d->device);
@@ -118,22 +119,32 @@ struct roost_rdmacm_device *roost_rdmacm_device_nr(unsigned int nr)
 	return nr < process.nb_open ? process.open[nr] : NULL;
 }
 
+bool roost_rdmacm_device_has(struct roost_rdmacm_device *d, uint8_t port_num,
+			     const struct roost_gid *gid, uint8_t *sgid_index)
+{
+	struct roost_gid own;
+
+	for (unsigned int i = 0; i < ROOST_GID_TABLE_LEN; i++) {
+		if (roost_port_query_gid(d->dev, port_num, i, &own) ||
+		    !roost_gid_eq(&own, gid))
+			continue;
+		*sgid_index = (uint8_t)i;
+		return true;
+	}
+	return false;
+}
+
 static bool has(struct roost_rdmacm_device *d, const struct roost_gid *gid,
 		uint8_t *port_num, uint8_t *sgid_index)
 {
 	const unsigned int nb_ports = roost_dev_nb_ports(d->dev);
-	struct roost_gid own;
 
+	if (roost_dev_failed(d->dev))
+		return false;
 	for (unsigned int port = 1; port <= nb_ports; port++) {
-		for (unsigned int i = 0; i < ROOST_GID_TABLE_LEN; i++) {
-			if (roost_port_query_gid(d->dev, (uint8_t)port, i,
-						 &own) ||
-			    !roost_gid_eq(&own, gid))
-				continue;
-			*port_num = (uint8_t)port;
-			*sgid_index = (uint8_t)i;
+		*port_num = (uint8_t)port;
+		if (roost_rdmacm_device_has(d, *port_num, gid, sgid_index))
 			return true;
-		}
 	}
 	return false;
 }
@@ -159,6 +170,8 @@ bool roost_rdmacm_device_addr(struct roost_rdmacm_device *d, int family,
 	bool found = false;
 	struct roost_gid own;
 
+	if (roost_dev_failed(d->dev))
+		return false;
 	for (unsigned int i = 0; i < ROOST_GID_TABLE_LEN; i++) {
 		if (roost_port_query_gid(d->dev, 1, i, &own) ||
 		    roost_gid_is_zero(&own) || roost_gid_is_v4(&own) != v4)

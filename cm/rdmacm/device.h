@@ -13,12 +13,15 @@
  * roost_device_open() counts, and gives what libibverbs.so.1 has open. So this
  * library needs no private symbol of libibverbs.
  *
- * A device is opened at first use and stays open until the process ends.
+ * A device is opened at first use and stays open until the process ends, also
+ * when it is gone.
  * Thread: any; one lock, which is held while a device opens.
  */
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include <infiniband/verbs.h>
 
@@ -38,6 +41,11 @@ struct roost_rdmacm_device {
 	unsigned int refs;     /* ids and lists of rdma_get_devices() */
 	struct ibv_pd *pd;     /* while refs > 0 and an id asked for it */
 	struct ibv_xrcd *xrcd; /* the same */
+	/* watch.c */
+	struct roost_cm_watch watch;
+	pthread_mutex_t ids_lock;
+	bool gone;                           /* under ids_lock */
+	LIST_HEAD(, roost_rdmacm_place) ids; /* under ids_lock */
 };
 
 /* Is there any device in the configuration? Returns 0, -ENODEV. */
@@ -52,7 +60,11 @@ int roost_rdmacm_open_all(void);
 /* The devices that are open, number 0 first; NULL behind the last. */
 struct roost_rdmacm_device *roost_rdmacm_device_nr(unsigned int nr);
 
-/* The open device that has an address; NULL: none. */
+/* Does a port of the device have the address? */
+bool roost_rdmacm_device_has(struct roost_rdmacm_device *d, uint8_t port_num,
+			     const struct roost_gid *gid, uint8_t *sgid_index);
+
+/* The open device that has an address and is there; NULL: none. */
 struct roost_rdmacm_device *roost_rdmacm_device_of(const struct roost_gid *gid,
 						   uint8_t *port_num,
 						   uint8_t *sgid_index);

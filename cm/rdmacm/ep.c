@@ -133,11 +133,7 @@ int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **id)
 
 	if (!roost_rdmacm_id(listen)->sync)
 		return roost_rdmacm_result(-EINVAL);
-	if (listen->event) {
-		rdma_ack_cm_event(listen->event);
-		listen->event = NULL;
-	}
-	if (rdma_get_cm_event(listen->channel, &event))
+	if (roost_rdmacm_next_event(roost_rdmacm_id(listen), &event))
 		return -1;
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		ret = roost_rdmacm_result(event->status ? -abs(event->status)

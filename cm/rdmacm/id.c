@@ -29,7 +29,8 @@ void roost_rdmacm_id_set_state(struct roost_rdmacm_id *id,
 			       enum roost_rdmacm_state state)
 {
 	pthread_mutex_lock(&id->lock);
-	id->state = state;
+	if (id->state != ROOST_RDMACM_REMOVED)
+		id->state = state;
 	pthread_mutex_unlock(&id->lock);
 }
 
@@ -47,13 +48,23 @@ bool roost_rdmacm_id_move(struct roost_rdmacm_id *id,
 	return moved;
 }
 
-int roost_rdmacm_enter(struct roost_rdmacm_id *id)
+int roost_rdmacm_enter_last(struct roost_rdmacm_id *id)
 {
 	pthread_mutex_lock(&id->call);
 	if (id->channel)
 		return 0;
 	pthread_mutex_unlock(&id->call);
 	return -EBADF;
+}
+
+int roost_rdmacm_enter(struct roost_rdmacm_id *id)
+{
+	int rc = roost_rdmacm_enter_last(id);
+
+	if (rc || roost_rdmacm_id_state(id) != ROOST_RDMACM_REMOVED)
+		return rc;
+	pthread_mutex_unlock(&id->call);
+	return -EIO;
 }
 
 int roost_rdmacm_enter_as(struct roost_rdmacm_id *id,
@@ -85,6 +96,25 @@ int roost_rdmacm_leave(struct roost_rdmacm_id *id, int rc)
 	return roost_rdmacm_result(rc);
 }
 
+int roost_rdmacm_next_event(struct roost_rdmacm_id *id,
+			    struct rdma_cm_event **event)
+{
+	struct rdma_cm_event *e;
+
+	if (id->id.event)
+		rdma_ack_cm_event(id->id.event);
+	id->id.event = NULL;
+	for (;;) {
+		if (rdma_get_cm_event(id->id.channel, &e))
+			return -1;
+		if (e->event != RDMA_CM_EVENT_ADDR_CHANGE)
+			break;
+		rdma_ack_cm_event(e);
+	}
+	*event = e;
+	return 0;
+}
+
 int roost_rdmacm_leave_complete(struct roost_rdmacm_id *id, int rc)
 {
 	struct rdma_cm_event *event;
@@ -92,13 +122,11 @@ int roost_rdmacm_leave_complete(struct roost_rdmacm_id *id, int rc)
 	pthread_mutex_unlock(&id->call);
 	if (rc || !id->sync)
 		return roost_rdmacm_result(rc);
-	if (id->id.event) {
-		rdma_ack_cm_event(id->id.event);
-		id->id.event = NULL;
-	}
-	if (rdma_get_cm_event(id->id.channel, &id->id.event))
+	if (roost_rdmacm_next_event(id, &id->id.event))
 		return -1;
 	event = id->id.event;
+	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		return roost_rdmacm_result(-ENODEV);
 	if (event->event == RDMA_CM_EVENT_REJECTED && event->status)
 		return roost_rdmacm_result(-ECONNREFUSED);
 	return roost_rdmacm_result(event->status > 0 ? -event->status
@@ -270,6 +298,7 @@ void roost_rdmacm_id_quit(struct roost_rdmacm_id *id)
 	if (id->conn)
 		roost_cm_conn_destroy(id->conn);
 	id->conn = NULL;
+	roost_rdmacm_place_drop(id);
 	roost_rdmacm_mc_leave_all(id);
 	roost_rdmacm_port_drop(&id->claim);
 	pthread_mutex_unlock(&id->call);
@@ -281,7 +310,7 @@ int rdma_destroy_id(struct rdma_cm_id *rdma)
 	struct roost_rdmacm_events waiting;
 	struct roost_rdmacm_mc *mc;
 	struct rdma_event_channel *channel = rdma->channel;
-	int rc = roost_rdmacm_enter(id);
+	int rc = roost_rdmacm_enter_last(id);
 
 	if (rc)
 		return roost_rdmacm_result(rc);

@@ -167,7 +167,7 @@ int rdma_leave_multicast(struct rdma_cm_id *rdma, struct sockaddr *addr)
 
 	if (!len)
 		return roost_rdmacm_result(-EINVAL);
-	rc = roost_rdmacm_enter(id);
+	rc = roost_rdmacm_enter_last(id);
 	if (rc)
 		return roost_rdmacm_result(rc);
 	LIST_FOREACH(mc, &id->groups, link)

@@ -17,6 +17,7 @@
  * Locks of an id, in this order:
  *   call  one call, or one delivery, at a time uses the CM's objects of an id;
  *         may be held while the network is waited for, never while an event is.
+ *   ids_lock of a device: who is on it.
  *   lock  state and events; a leaf but for the channels' own, held shortly, and
  *         the only one that the CM's callbacks take.
  *
@@ -99,6 +100,16 @@ struct roost_rdmacm_listen {
 	struct roost_cm_listener *listener;
 };
 
+/* Where an id is: who hears what becomes of a device (watch.c). */
+struct roost_rdmacm_place {
+	struct roost_rdmacm_device *device; /* NULL: nowhere; under id->call */
+	/* Under device->ids_lock. */
+	uint8_t port_num;
+	struct roost_gid addr;
+	bool lost; /* the port has lost the address */
+	LIST_ENTRY(roost_rdmacm_place) link;
+};
+
 struct roost_rdmacm_id {
 	struct rdma_cm_id id; /* first; the program's */
 	bool sync;            /* id.channel is its own */
@@ -114,6 +125,7 @@ struct roost_rdmacm_id {
 	pthread_mutex_t call;               /* of everything below */
 	struct roost_rdmacm_device *device; /* NULL: not bound to one */
 	bool held;                          /* counts in device->refs */
+	struct roost_rdmacm_place place;    /* on device */
 	struct roost_rdmacm_claim claim;    /* counts if family is not 0 */
 	/* Addresses as they are; id.route.addr shows what was delivered. */
 	struct sockaddr_storage src, dst;
@@ -236,6 +248,7 @@ void roost_rdmacm_id_show_ah(const struct roost_rdmacm_id *id,
 			     const struct roost_gid *dgid,
 			     struct ibv_ah_attr *attr);
 enum roost_rdmacm_state roost_rdmacm_id_state(struct roost_rdmacm_id *id);
+/* REMOVED is for good. */
 void roost_rdmacm_id_set_state(struct roost_rdmacm_id *id,
 			       enum roost_rdmacm_state state);
 /* From one state to another; false: it was in neither, and stays. */
@@ -244,19 +257,42 @@ bool roost_rdmacm_id_move(struct roost_rdmacm_id *id,
 			  enum roost_rdmacm_state to);
 /*
  * Begin a call: take id->call. Returns 0, and the caller unlocks it; -EBADF
- * (its channel was destroyed).
+ * (its channel was destroyed), -EIO (its device is gone).
  */
 int roost_rdmacm_enter(struct roost_rdmacm_id *id);
+/* The same for a call that tidies up: no -EIO. */
+int roost_rdmacm_enter_last(struct roost_rdmacm_id *id);
 /* The same for a call that the state of the id may forbid. */
 int roost_rdmacm_enter_as(struct roost_rdmacm_id *id,
 			  enum roost_rdmacm_call call);
 /* The same for a call that needs a device: -EINVAL without one. */
 int roost_rdmacm_enter_bound(struct roost_rdmacm_id *id);
 /* End a call with rc (0 or -errno); a good one of a synchronous id then waits
- * for the event that it brings, if it is to. Returns 0, or -1 and errno.
+ * for the event that it brings, if it is to. ADDR_CHANGE is none that a call
+ * brings, and is lost there. Returns 0, or -1 and errno.
  */
 int roost_rdmacm_leave(struct roost_rdmacm_id *id, int rc);
 int roost_rdmacm_leave_complete(struct roost_rdmacm_id *id, int rc);
+/* What comes next for a synchronous id; acks what came before. Returns 0, or -1
+ * and errno.
+ */
+int roost_rdmacm_next_event(struct roost_rdmacm_id *id,
+			    struct rdma_cm_event **event);
+
+/* ---- watch.c ------------------------------------------------------------ */
+
+/* Hear what becomes of a device that was opened, for all ids on it. */
+void roost_rdmacm_watch(struct roost_rdmacm_device *d);
+/*
+ * The id is on the device, at this address, and nowhere else: it gets
+ * DEVICE_REMOVAL and ADDR_CHANGE. Under id->call, or the id is nobody's yet.
+ * Returns 0, -ENODEV (it is gone).
+ */
+int roost_rdmacm_place_take(struct roost_rdmacm_id *id,
+			    struct roost_rdmacm_device *d, uint8_t port_num,
+			    const struct roost_gid *addr);
+/* Nothing to do if it is nowhere. */
+void roost_rdmacm_place_drop(struct roost_rdmacm_id *id);
 
 /* ---- bind.c ------------------------------------------------------------- */
 

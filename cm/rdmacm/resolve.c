@@ -76,6 +76,9 @@ static int find_route(struct roost_rdmacm_id *id, const struct roost_gid *dgid)
 		rc = route_on(id, d, NULL, dgid, &path);
 		if (rc)
 			continue;
+		rc = roost_rdmacm_place_take(id, d, path.port_num, &path.sgid);
+		if (rc)
+			continue;
 		id->device = d;
 		id->path = path;
 		return 0;
@@ -122,11 +125,16 @@ static int begin(struct roost_rdmacm_id *id, int timeout_ms)
 				  &id->conn);
 	if (rc)
 		return rc;
-	roost_rdmacm_id_set_state(id, ROOST_RDMACM_ADDR_QUERY);
 	if (roost_gid_is_multicast(&dgid)) {
 		roost_rdmacm_id_set_state(id, ROOST_RDMACM_ADDR_RESOLVED);
-		rc = roost_rdmacm_tell(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+		/* Gone just now: in the state before, nobody was told. */
+		if (roost_dev_failed(id->device->dev))
+			rc = -ENODEV;
+		else
+			rc = roost_rdmacm_tell(id, RDMA_CM_EVENT_ADDR_RESOLVED,
+					       0);
 	} else {
+		roost_rdmacm_id_set_state(id, ROOST_RDMACM_ADDR_QUERY);
 		rc = no_route(roost_cm_resolve(id->conn, &id->path.sgid, &dgid,
 					       (uint32_t)timeout_ms));
 	}

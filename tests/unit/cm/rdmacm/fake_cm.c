@@ -15,18 +15,20 @@ struct roost_device {
 
 struct roost_dev {
 	const char *addrs[4];
+	bool failed;
 };
 
 struct roost_cm {
 	struct roost_dev *dev;
+	struct roost_cm_watch *watch;
 };
 
 static struct roost_device devices[2] = { { 0 }, { 1 } };
 static struct roost_dev devs[2] = {
-	{ { "fe80::1", "198.18.0.1", "fd00::1" } },
-	{ { "198.18.1.1" } },
+	{ .addrs = { "fe80::1", "198.18.0.1", "fd00::1" } },
+	{ .addrs = { "198.18.1.1" } },
 };
-static struct roost_cm cms[2] = { { &devs[0] }, { &devs[1] } };
+static struct roost_cm cms[2] = { { .dev = &devs[0] }, { .dev = &devs[1] } };
 
 int roost_config_load(struct roost_config *c, char *err)
 {
@@ -56,6 +58,11 @@ struct roost_dev *roost_device_dev(struct roost_device *device)
 void roost_device_expect(struct roost_device *device)
 {
 	(void)device;
+}
+
+bool roost_dev_failed(const struct roost_dev *dev)
+{
+	return dev->failed;
 }
 
 unsigned int roost_dev_nb_ports(const struct roost_dev *dev)
@@ -88,12 +95,35 @@ int roost_cm_get(struct roost_dev *dev, struct roost_cm **cm)
 	return 0;
 }
 
+void roost_cm_watch_add(struct roost_cm *cm, struct roost_cm_watch *watch)
+{
+	cm->watch = watch;
+}
+
+void fake_remove(unsigned int device)
+{
+	struct roost_cm_watch *watch = cms[device].watch;
+
+	devs[device].failed = true;
+	watch->told(watch->arg, ROOST_CM_NEWS_REMOVED);
+}
+
+void fake_readdress(unsigned int device, unsigned int index, const char *addr)
+{
+	struct roost_cm_watch *watch = cms[device].watch;
+
+	devs[device].addrs[index] = addr;
+	watch->told(watch->arg, ROOST_CM_NEWS_ADDRS);
+}
+
 /* Own addresses, and those of the same /24. */
 int roost_cm_route(struct roost_cm *cm, const struct roost_gid *sgid,
 		   const struct roost_gid *dgid, struct roost_cm_path *path)
 {
 	struct roost_gid own;
 
+	if (cm->dev->failed)
+		return -ENETUNREACH;
 	for (unsigned int i = 0; i < 4; i++) {
 		roost_port_query_gid(cm->dev, 1, i, &own);
 		if (roost_gid_is_zero(&own) ||

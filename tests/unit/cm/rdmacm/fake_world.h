@@ -97,6 +97,11 @@ struct roost_cm_conn *fake_request(struct roost_cm_listener *listener,
 /* The peer accepts. */
 void fake_reply(struct roost_cm_conn *conn, const char *data);
 
+/* A device goes away, for all tests of the program that follow. */
+void fake_remove(unsigned int device);
+/* Entry index of its addresses becomes addr, or none. */
+void fake_readdress(unsigned int device, unsigned int index, const char *addr);
+
 /* ---- what tests share --------------------------------------------------- */
 
 struct sockaddr_storage fake_addr(const char *ip, uint16_t port);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ *
+ * Who is on which device, and hears what becomes of it: DEVICE_REMOVAL, and
+ * ADDR_CHANGE when the port loses the address that an id is at.
+ *
+ * Who hears of a removal is as the Linux kernel's rdma_cm has it: every id that
+ * has a device. One that listens at the wildcard has none and hears nothing; it
+ * listens on, on the devices that are left. A request that was not accepted yet
+ * is told nothing, either: the accept fails.
+ */
+
+#include <stdlib.h>
+
+#include "cm/rdmacm/rdmacm.h"
+
+static struct roost_rdmacm_id *id_at(struct roost_rdmacm_place *place)
+{
+	return (struct roost_rdmacm_id *)((char *)place -
+					  offsetof(struct roost_rdmacm_id,
+						   place));
+}
+
+/*
+ * An id that is bound to the wildcard has the device only when the next hop is
+ * known; until then the CM tells ADDR_ERROR. Returns false: such a one, or it
+ * has been told.
+ */
+static bool become_removed(struct roost_rdmacm_id *id)
+{
+	bool is_new;
+
+	pthread_mutex_lock(&id->lock);
+	is_new = id->state != ROOST_RDMACM_REMOVED &&
+		 !(id->claim.any && (id->state == ROOST_RDMACM_ADDR_QUERY ||
+				     id->state == ROOST_RDMACM_BOUND));
+	if (is_new)
+		id->state = ROOST_RDMACM_REMOVED;
+	pthread_mutex_unlock(&id->lock);
+	return is_new;
+}
+
+/* Under ids_lock. */
+static void tell_removal(struct roost_rdmacm_device *d)
+{
+	struct roost_rdmacm_place *place;
+
+	d->gone = true;
+	LIST_FOREACH(place, &d->ids, link)
+		if (become_removed(id_at(place)))
+			roost_rdmacm_tell(id_at(place),
+					  RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
+}
+
+/* Under ids_lock. */
+static void tell_lost(struct roost_rdmacm_device *d)
+{
+	struct roost_rdmacm_place *place;
+	uint8_t sgid_index;
+	bool lost;
+
+	LIST_FOREACH(place, &d->ids, link) {
+		lost = !roost_rdmacm_device_has(d, place->port_num,
+						&place->addr, &sgid_index);
+		if (lost && !place->lost)
+			roost_rdmacm_tell(id_at(place),
+					  RDMA_CM_EVENT_ADDR_CHANGE, 0);
+		place->lost = lost;
+	}
+}
+
+static void told(void *arg, enum roost_cm_news news)
+{
+	struct roost_rdmacm_device *d = arg;
+
+	pthread_mutex_lock(&d->ids_lock);
+	switch (news) {
+	case ROOST_CM_NEWS_REMOVED:
+		tell_removal(d);
+		break;
+	case ROOST_CM_NEWS_ADDRS:
+		tell_lost(d);
+		break;
+	}
+	pthread_mutex_unlock(&d->ids_lock);
+}
+
+void roost_rdmacm_watch(struct roost_rdmacm_device *d)
+{
+	pthread_mutex_init(&d->ids_lock, NULL);
+	LIST_INIT(&d->ids);
+	d->watch.told = told;
+	d->watch.arg = d;
+	roost_cm_watch_add(d->cm, &d->watch);
+}
+
+int roost_rdmacm_place_take(struct roost_rdmacm_id *id,
+			    struct roost_rdmacm_device *d, uint8_t port_num,
+			    const struct roost_gid *addr)
+{
+	int rc = -ENODEV;
+
+	roost_rdmacm_place_drop(id);
+	pthread_mutex_lock(&d->ids_lock);
+	if (!d->gone) {
+		id->place.device = d;
+		id->place.port_num = port_num;
+		id->place.addr = *addr;
+		id->place.lost = false;
+		LIST_INSERT_HEAD(&d->ids, &id->place, link);
+		rc = 0;
+	}
+	pthread_mutex_unlock(&d->ids_lock);
+	return rc;
+}
+
+void roost_rdmacm_place_drop(struct roost_rdmacm_id *id)
+{
+	struct roost_rdmacm_device *d = id->place.device;
+
+	if (!d)
+		return;
+	pthread_mutex_lock(&d->ids_lock);
+	LIST_REMOVE(&id->place, link);
+	pthread_mutex_unlock(&d->ids_lock);
+	id->place.device = NULL;
+}
