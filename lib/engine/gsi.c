@@ -2,23 +2,32 @@
  * Copyright (c) 2026 The Roost authors
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rte_mbuf.h>
-#include <rte_ring.h>
+#include <rte_ring_elem.h>
 
 #include "lib/engine/gsi_priv.h"
 #include "lib/engine/service.h"
 
-/* MADs that wait for the services; more are lost as on a busy network. */
-#define MADS_LEN 1024u
+/* MADs that wait for the services; more are lost as on a busy network, and one
+ * that is lost costs its sender seconds. So there is room for the answers of
+ * ten thousand peers to what was asked at once. They are copied: a flood of
+ * them must not keep the port's mbufs from anybody.
+ */
+#define MADS_LEN 16384u
 
 #define HOP_LIMIT_DEFAULT 64
 
+static_assert(sizeof(struct roost_gsi_msg) % 4 == 0,
+	      "rte_ring copies elements in words");
+
 struct roost_gsi {
-	struct rte_ring *mads; /* struct rte_mbuf; worker to services */
+	struct rte_ring *mads; /* struct roost_gsi_msg; worker to services */
 	_Atomic uint32_t next_psn;
 };
 
@@ -26,10 +35,12 @@ struct roost_gsi {
 
 static int make_ring(struct rte_ring **ring)
 {
-	size_t bytes = RTE_ALIGN_CEIL((size_t)rte_ring_get_memsize(MADS_LEN),
-				      (size_t)RTE_CACHE_LINE_SIZE);
+	ssize_t bytes = rte_ring_get_memsize_elem(sizeof(struct roost_gsi_msg),
+						  MADS_LEN);
 
-	*ring = aligned_alloc(RTE_CACHE_LINE_SIZE, bytes);
+	*ring = aligned_alloc(RTE_CACHE_LINE_SIZE,
+			      RTE_ALIGN_CEIL((size_t)bytes,
+					     (size_t)RTE_CACHE_LINE_SIZE));
 	if (*ring == NULL)
 		return -ENOMEM;
 	return rte_ring_init(*ring, "roost_mads", MADS_LEN,
@@ -62,14 +73,11 @@ int roost_gsi_open(struct roost_dev *dev)
 void roost_gsi_close(struct roost_dev *dev)
 {
 	struct roost_gsi *gsi;
-	struct rte_mbuf *mbuf;
 
 	roost_worker_turn_take(dev->worker);
 	gsi = dev->gsi;
 	dev->gsi = NULL;
 	roost_worker_turn_release(dev->worker);
-	while (rte_ring_sc_dequeue(gsi->mads, (void **)&mbuf) == 0)
-		rte_pktmbuf_free(mbuf);
 	free(gsi->mads);
 	free(gsi);
 }
@@ -85,12 +93,33 @@ static bool has_pkey(const struct roost_port *port, uint16_t pkey)
 	return false;
 }
 
+static void copy_mad(unsigned int port_index, const struct roost_frame *frame,
+		     const struct roost_pkt *pkt, struct roost_gsi_msg *msg)
+{
+	size_t len = RTE_MIN(pkt->payload_len_bytes, sizeof(msg->mad));
+
+	msg->addr = (struct roost_gsi_addr){
+		.port_num = (uint8_t)(port_index + 1),
+		.local = frame->dgid,
+		.peer = frame->sgid,
+		.pkey = pkt->pkey,
+		.traffic_class = frame->tclass,
+		.hop_limit = HOP_LIMIT_DEFAULT,
+		.flow_label = frame->flow_label,
+	};
+	memcpy(msg->addr.peer_mac, frame->src_mac, 6);
+	msg->src_qpn = pkt->src_qpn;
+	msg->len_bytes = pkt->payload_len_bytes;
+	memcpy(msg->mad, pkt->payload, len);
+	memset(msg->mad + len, 0, sizeof(msg->mad) - len);
+}
+
 enum roost_drop roost_gsi_take(struct roost_worker *w, unsigned int port_index,
 			       const struct roost_frame *frame,
-			       const struct roost_pkt *pkt,
-			       struct rte_mbuf *mbuf)
+			       const struct roost_pkt *pkt)
 {
 	struct roost_gsi *gsi = w->dev->gsi;
+	struct roost_gsi_msg msg;
 
 	/* A group is spoken to by its QPN alone (IBTA 10.5.2). */
 	if (gsi == NULL || roost_gid_is_multicast(&frame->dgid))
@@ -101,50 +130,16 @@ enum roost_drop roost_gsi_take(struct roost_worker *w, unsigned int port_index,
 		return ROOST_DROP_PKEY;
 	if (pkt->qkey != ROOST_GSI_QKEY)
 		return ROOST_DROP_QKEY;
-	mbuf->port = (uint16_t)port_index;
-	if (rte_ring_sp_enqueue(gsi->mads, mbuf) != 0)
+	copy_mad(port_index, frame, pkt, &msg);
+	if (rte_ring_sp_enqueue_elem(gsi->mads, &msg, sizeof(msg)) != 0)
 		return ROOST_DROP_NO_BUFFER;
 	roost_dev_service_wake(w->dev);
 	return ROOST_DROP_NONE;
 }
 
-static void read_msg(const struct rte_mbuf *mbuf, struct roost_gsi_msg *msg)
-{
-	struct roost_frame frame;
-	struct roost_pkt pkt;
-	size_t len;
-
-	/* Both were checked by the worker. */
-	roost_frame_parse(rte_pktmbuf_mtod(mbuf, const void *),
-			  rte_pktmbuf_data_len(mbuf), &frame);
-	roost_pkt_parse(&frame, &pkt);
-	*msg = (struct roost_gsi_msg){
-		.addr = {
-			.port_num = (uint8_t)(mbuf->port + 1),
-			.local = frame.dgid,
-			.peer = frame.sgid,
-			.pkey = pkt.pkey,
-			.traffic_class = frame.tclass,
-			.hop_limit = HOP_LIMIT_DEFAULT,
-			.flow_label = frame.flow_label,
-		},
-		.src_qpn = pkt.src_qpn,
-		.len_bytes = pkt.payload_len_bytes,
-	};
-	memcpy(msg->addr.peer_mac, frame.src_mac, 6);
-	len = RTE_MIN(pkt.payload_len_bytes, sizeof(msg->mad));
-	memcpy(msg->mad, pkt.payload, len);
-}
-
 bool roost_gsi_receive(struct roost_dev *dev, struct roost_gsi_msg *msg)
 {
-	struct rte_mbuf *mbuf;
-
-	if (rte_ring_sc_dequeue(dev->gsi->mads, (void **)&mbuf) != 0)
-		return false;
-	read_msg(mbuf, msg);
-	rte_pktmbuf_free(mbuf);
-	return true;
+	return rte_ring_sc_dequeue_elem(dev->gsi->mads, msg, sizeof(*msg)) == 0;
 }
 
 /* ---- send --------------------------------------------------------------- */

@@ -12,10 +12,9 @@
 #include "lib/engine/worker_priv.h"
 #include "lib/wire/frame.h"
 
-/* A packet for QPN 1. NONE: it took the mbuf, else the reason why not. */
+/* A packet for QPN 1. NONE: it was copied, else the reason why not. */
 enum roost_drop roost_gsi_take(struct roost_worker *w, unsigned int port_index,
 			       const struct roost_frame *frame,
-			       const struct roost_pkt *pkt,
-			       struct rte_mbuf *mbuf);
+			       const struct roost_pkt *pkt);
 
 #endif

@@ -170,9 +170,8 @@ static enum roost_drop deliver_multicast(struct roost_worker *w,
 	return drop;
 }
 
-/* Returns true if it took the mbuf. */
-static bool receive(struct roost_worker *w, unsigned int port_index,
-		    const struct roost_frame *frame, struct rte_mbuf *mbuf)
+static void receive(struct roost_worker *w, unsigned int port_index,
+		    const struct roost_frame *frame)
 {
 	struct roost_port *port = &w->dev->ports[port_index];
 	struct roost_pkt pkt;
@@ -181,9 +180,7 @@ static bool receive(struct roost_worker *w, unsigned int port_index,
 
 	drop = check_frame(w->dev, port_index, frame, &pkt);
 	if (drop == ROOST_DROP_NONE && pkt.dest_qpn == ROOST_GSI_QPN) {
-		drop = roost_gsi_take(w, port_index, frame, &pkt, mbuf);
-		if (drop == ROOST_DROP_NONE)
-			return true;
+		drop = roost_gsi_take(w, port_index, frame, &pkt);
 	} else if (drop == ROOST_DROP_NONE && pkt.dest_qpn == ROOST_MCAST_QPN) {
 		drop = deliver_multicast(w, port_index, frame, &pkt);
 	} else if (drop == ROOST_DROP_NONE) {
@@ -192,12 +189,11 @@ static bool receive(struct roost_worker *w, unsigned int port_index,
 			drop = deliver(w, qp, port_index, frame, &pkt);
 	}
 	if (drop == ROOST_DROP_NONE)
-		return false;
+		return;
 	roost_worker_drop(w, drop);
 	if (drop == ROOST_DROP_PKEY)
 		atomic_fetch_add_explicit(&port->bad_pkeys, 1,
 					  memory_order_relaxed);
-	return false;
 }
 
 void roost_rx_frame(struct roost_worker *w, unsigned int port_index,
@@ -218,8 +214,7 @@ void roost_rx_frame(struct roost_worker *w, unsigned int port_index,
 	case ROOST_FRAME_ROCE:
 		w->counters.rx_pkts++;
 		w->counters.rx_bytes += mbuf->pkt_len;
-		if (receive(w, port_index, &frame, mbuf))
-			return;
+		receive(w, port_index, &frame);
 		break;
 	}
 	rte_pktmbuf_free(mbuf);
