@@ -168,13 +168,18 @@ void roost_cm_wait(struct roost_cm_conn *conn, uint64_t ns)
 	roost_dev_service_wake(cm->dev);
 }
 
-static void stop(struct roost_cm_conn *conn)
+static void stop_timer(struct roost_cm_conn *conn)
 {
 	conn->retrying = false;
-	conn->mad_waits = false;
 	conn->wait_ns = 0;
 	if (conn->timer.in_wheel)
 		roost_timer_cancel(&conn->timer);
+}
+
+static void stop(struct roost_cm_conn *conn)
+{
+	stop_timer(conn);
+	conn->mad_waits = false;
 }
 
 static void retry(struct roost_cm_conn *conn)
@@ -188,7 +193,8 @@ static void enter_timewait(struct roost_cm_conn *conn)
 {
 	if (conn->state == ROOST_CM_TIMEWAIT)
 		return;
-	stop(conn);
+	/* The DREP that led here may still wait for room. */
+	stop_timer(conn);
 	conn->cm->nb_timewait++;
 	roost_cm_wait(conn, roost_cm_code_ns(conn->timeout > TIMEWAIT_CODE_MAX
 						     ? TIMEWAIT_CODE_MAX
