@@ -463,13 +463,15 @@ enum roost_cm_family {
 	ROOST_CM_FAMILY_IPV6,
 };
 
+#define ROOST_CM_BACKLOG_MAX 10240
+
 struct roost_cm_listen_param {
 	uint64_t service_id;
 	/* Only requests to this address; zeros: to any of the family. */
 	struct roost_gid addr;
 	enum roost_cm_family family;
-	/* Requests not fetched yet; <= 0 or more than 1024 means 1024. One more
-	 * is dropped in silence: its sender asks again.
+	/* Requests not fetched yet; <= 0 or more than BACKLOG_MAX means that
+	 * many. One more is dropped in silence: its sender asks again.
 	 */
 	int backlog;
 };

@@ -39,8 +39,7 @@ static void uncount(struct roost_cm_conn *conn)
 {
 	struct roost_cm *cm = conn->cm;
 
-	if (conn->half_open)
-		cm->nb_half_open--;
+	roost_cm_closed(conn);
 	if (conn->state == ROOST_CM_TIMEWAIT)
 		cm->nb_timewait--;
 	if (roost_cm_is_kept(conn->state))
@@ -60,8 +59,7 @@ void roost_cm_conn_free(struct roost_cm_conn *conn)
 	roost_timer_remove(&cm->timers, &conn->timer);
 	if (conn->in_fresh)
 		TAILQ_REMOVE(&cm->fresh, conn, fresh_link);
-	if (conn->in_asking)
-		TAILQ_REMOVE(&cm->asking, conn, asking_link);
+	roost_cm_stop_asking(conn);
 	roost_dev_neigh_put(cm->dev, conn->path.port_num, conn->neigh);
 	LIST_REMOVE(conn, all_link);
 	free(conn->lap_mad);

@@ -29,11 +29,12 @@ static struct {
 
 /* ---- telling ------------------------------------------------------------ */
 
-void roost_cm_tell(struct roost_cm_conn *conn, struct roost_cm_event *event)
+bool roost_cm_tell(struct roost_cm_conn *conn, struct roost_cm_event *event)
 {
 	struct roost_cm *cm = conn->cm;
 	roost_cm_callback *callback = conn->callback;
 	void *arg = conn->arg;
+	bool gone;
 
 	cm->telling = conn;
 	cm->telling_listener = event->listener;
@@ -42,11 +43,13 @@ void roost_cm_tell(struct roost_cm_conn *conn, struct roost_cm_event *event)
 	pthread_mutex_unlock(&cm->lock);
 	callback(arg, conn, event);
 	pthread_mutex_lock(&cm->lock);
-	if (cm->telling_gone && !roost_cm_conn_lingers(conn))
+	gone = cm->telling_gone && !roost_cm_conn_lingers(conn);
+	if (gone)
 		roost_cm_conn_free(conn);
 	cm->telling = NULL;
 	cm->telling_listener = NULL;
 	pthread_cond_broadcast(&cm->told);
+	return !gone;
 }
 
 void roost_cm_wait_told(struct roost_cm *cm, const struct roost_cm_conn *conn,

@@ -127,6 +127,7 @@ bool roost_cm_refresh_mac(struct roost_cm_conn *conn)
 static void go_on_asking(struct roost_cm_conn *conn)
 {
 	conn->in_asking = true;
+	conn->cm->nb_asking++;
 	TAILQ_INSERT_TAIL(&conn->cm->asking, conn, asking_link);
 }
 
@@ -170,9 +171,12 @@ static uint64_t mac_gen_of(const struct roost_cm_conn *conn)
 				    memory_order_acquire);
 }
 
-static void stop_asking(struct roost_cm_conn *conn)
+void roost_cm_stop_asking(struct roost_cm_conn *conn)
 {
+	if (!conn->in_asking)
+		return;
 	conn->in_asking = false;
+	conn->cm->nb_asking--;
 	TAILQ_REMOVE(&conn->cm->asking, conn, asking_link);
 }
 
@@ -192,8 +196,7 @@ static bool tell_resolved(struct roost_cm_conn *conn, bool known)
 			return false;
 		event.type = ROOST_CM_ADDR_ERROR;
 		event.status = -ETIMEDOUT;
-		if (conn->in_asking)
-			stop_asking(conn);
+		roost_cm_stop_asking(conn);
 		let_neigh_go(conn);
 	}
 	conn->resolving = false;
@@ -204,25 +207,25 @@ static bool tell_resolved(struct roost_cm_conn *conn, bool known)
 
 uint64_t roost_cm_run_asking(struct roost_cm *cm)
 {
-	struct roost_cm_conn *conn, *last;
+	struct roost_cm_conn *conn;
 	uint64_t next_ns = UINT64_MAX;
-	bool known, end = TAILQ_EMPTY(&cm->asking);
+	bool known;
 
 	/* Each once: who goes on asking is put behind the last. Callbacks may
-	 * take any of them away, but for the one in hand.
+	 * take any of them away; then some are looked at twice.
 	 */
-	last = TAILQ_LAST(&cm->asking, roost_cm_asking);
-	while (!end && (conn = TAILQ_FIRST(&cm->asking)) != NULL) {
-		end = conn == last;
-		stop_asking(conn);
+	for (uint32_t nb = cm->nb_asking; nb > 0; nb--) {
+		conn = TAILQ_FIRST(&cm->asking);
+		if (conn == NULL)
+			break;
+		roost_cm_stop_asking(conn);
 		known = roost_cm_refresh_mac(conn);
 		if (known)
 			roost_cm_send_waiting(conn);
 		else if (conn->resolving || conn->mad_waits)
 			go_on_asking(conn);
-		if (tell_resolved(conn, known))
-			return cm->now_ns;
-		if (conn->resolving && conn->resolve_at_ns < next_ns)
+		if (!tell_resolved(conn, known) && conn->resolving &&
+		    conn->resolve_at_ns < next_ns)
 			next_ns = conn->resolve_at_ns;
 	}
 	return next_ns;
@@ -264,16 +267,20 @@ void roost_cm_sweep(struct roost_cm *cm)
 	struct roost_cm_event event = { .type = ROOST_CM_ADDR_CHANGE };
 	struct roost_cm_conn *conn;
 
-again:
-	LIST_FOREACH(conn, &cm->conns, all_link) {
-		if (!conn->owned)
-			continue;
-		hold_peer(conn);
-		if (!is_elsewhere(conn))
-			continue;
-		roost_cm_refresh_mac(conn);
-		roost_cm_tell(conn, &event);
-		goto again; /* the list may be another */
+	conn = LIST_FIRST(&cm->conns);
+	while (conn != NULL) {
+		bool is_there = true;
+
+		if (conn->owned) {
+			hold_peer(conn);
+			if (is_elsewhere(conn)) {
+				roost_cm_refresh_mac(conn);
+				is_there = roost_cm_tell(conn, &event);
+			}
+		}
+		/* All before it have been told. */
+		conn = is_there ? LIST_NEXT(conn, all_link)
+				: LIST_FIRST(&cm->conns);
 	}
 }
 

@@ -9,7 +9,7 @@
  *
  * One lock per CM guards everything in it. It is let go around callbacks and
  * nowhere else, so whoever tells an event (roost_cm_tell) may find that conn
- * is gone when it returns, and does not touch it.
+ * is gone when it returns, which it says, and that all else has changed.
  */
 
 #include <pthread.h>
@@ -26,11 +26,13 @@
 
 #define ROOST_CM_BUCKETS 4096u
 #define ROOST_CM_PEERS 1024u
-/* Requests that were not answered, and replies that were not confirmed. */
-#define ROOST_CM_HALF_OPEN_MAX 4096u
+/* Requests that were not answered, and replies that were not confirmed. A peer
+ * may have as many as are left, so half of them when it is alone, and whatever
+ * it does there is room for others.
+ */
+#define ROOST_CM_HALF_OPEN_MAX 20480u
 /* Answers that are kept for duplicates. */
 #define ROOST_CM_KEPT_MAX 4096u
-#define ROOST_CM_BACKLOG_MAX 1024
 
 /* What makes a peer's number unique. */
 struct roost_cm_key {
@@ -61,8 +63,8 @@ struct roost_cm_conn {
 	bool pinned; /* somebody waits with it in hand: not to be freed */
 	bool owned;  /* false: it only waits for its timer */
 	bool passive;
-	bool comm_est;  /* ESTABLISHED is to be told */
-	bool half_open; /* counted */
+	bool comm_est;                          /* ESTABLISHED is to be told */
+	struct roost_cm_peer_bounds *half_open; /* who is counted; NULL: not */
 	/* Whose backlog counts it; NULL: it was fetched. */
 	struct roost_cm_listener *backlog;
 
@@ -131,10 +133,12 @@ struct roost_cm_listener {
 	LIST_ENTRY(roost_cm_listener) link;
 };
 
-/* How many requests a peer may send: a bucket of tokens. */
-struct roost_cm_peer_rate {
+/* What a peer may ask for. Peers whose addresses have the same hash share one.
+ */
+struct roost_cm_peer_bounds {
 	uint64_t at_ns;
-	uint32_t tokens;
+	uint32_t tokens; /* requests that it may send; a bucket */
+	uint32_t nb_half_open;
 };
 
 struct roost_cm {
@@ -154,7 +158,7 @@ struct roost_cm {
 	struct roost_cm_table peer_ids;
 	struct roost_cm_table peer_qpns;
 	struct roost_cm_table sidrs;
-	struct roost_cm_peer_rate rates[ROOST_CM_PEERS];
+	struct roost_cm_peer_bounds peers[ROOST_CM_PEERS];
 	LIST_HEAD(, roost_cm_listener) listeners;
 	LIST_HEAD(roost_cm_conns, roost_cm_conn) conns;
 	LIST_HEAD(, roost_cm_watch) watches;
@@ -162,6 +166,7 @@ struct roost_cm {
 	uint32_t gid_gen;                  /* of the device, as it was told */
 	TAILQ_HEAD(, roost_cm_conn) fresh; /* timers to begin */
 	TAILQ_HEAD(roost_cm_asking, roost_cm_conn) asking; /* for a MAC */
+	uint32_t nb_asking;
 	uint32_t nb_conns;
 	uint32_t nb_half_open;
 	uint32_t nb_timewait;
@@ -200,8 +205,10 @@ static inline void roost_cm_drop(struct roost_cm *cm, enum roost_cm_drop why)
 
 /* ---- core.c: events ----------------------------------------------------- */
 
-/* Call the owner; the lock is let go meanwhile. Control thread. */
-void roost_cm_tell(struct roost_cm_conn *conn, struct roost_cm_event *event);
+/* Call the owner; the lock is let go meanwhile. Returns whether conn is still
+ * there: it is until the lock is let go again. Control thread.
+ */
+bool roost_cm_tell(struct roost_cm_conn *conn, struct roost_cm_event *event);
 /* A callback of conn, or listener, runs in another thread: wait. */
 void roost_cm_wait_told(struct roost_cm *cm, const struct roost_cm_conn *conn,
 			const struct roost_cm_listener *listener);
@@ -232,6 +239,11 @@ void roost_cm_table_del(struct roost_cm_entry *entry);
 
 /* May this peer ask for something once more? */
 bool roost_cm_rate_take(struct roost_cm *cm, const struct roost_gid *peer);
+/* And have one more in doubt? */
+bool roost_cm_may_open(struct roost_cm *cm, const struct roost_gid *peer);
+/* Count conn as in doubt, if it is not. It has its peer's address. */
+void roost_cm_opened(struct roost_cm_conn *conn);
+void roost_cm_closed(struct roost_cm_conn *conn);
 
 /* ---- step.c: carry out -------------------------------------------------- */
 
@@ -298,6 +310,8 @@ roost_cm_find_listener(struct roost_cm *cm, uint64_t service_id,
 int roost_cm_ask(struct roost_cm_conn *conn);
 /* The worker had no room for its message: it goes with the next run. */
 void roost_cm_send_later(struct roost_cm_conn *conn);
+/* It waits for neither any more. */
+void roost_cm_stop_asking(struct roost_cm_conn *conn);
 /* Who waited for a MAC, or room; returns when to look again. Control thread. */
 uint64_t roost_cm_run_asking(struct roost_cm *cm);
 /* Whose next hop has another MAC. Control thread. */

@@ -15,9 +15,9 @@
 /* No peer makes us wait longer than this between two REPs. */
 #define RETRY_CODE_MAX 22u
 
-static bool may_open(struct roost_cm *cm)
+static bool may_open(struct roost_cm *cm, const struct roost_gsi_msg *in)
 {
-	if (cm->nb_half_open < ROOST_CM_HALF_OPEN_MAX)
+	if (roost_cm_may_open(cm, &in->addr.peer))
 		return true;
 	roost_cm_drop(cm, ROOST_CM_DROP_HALF_OPEN);
 	return false;
@@ -62,8 +62,7 @@ static struct roost_cm_conn *new_passive(struct roost_cm_listener *l,
 static void enter(struct roost_cm_conn *conn, enum roost_cm_state state)
 {
 	conn->state = state;
-	conn->half_open = true;
-	conn->cm->nb_half_open++;
+	roost_cm_opened(conn);
 }
 
 /* The listener for a request, if it has room. */
@@ -267,7 +266,7 @@ void roost_cm_got_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 				    ROOST_CM_REJ_INVALID_SERVICE_ID);
 		return;
 	}
-	if (has_room(cm, event.listener) && may_open(cm))
+	if (has_room(cm, event.listener) && may_open(cm, in))
 		open_req(cm, in, msg, &event);
 }
 
@@ -343,6 +342,6 @@ void roost_cm_got_sidr_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	}
 	if (listener_of(cm, msg, &event) == NULL)
 		refuse_sidr(cm, in, msg);
-	else if (has_room(cm, event.listener) && may_open(cm))
+	else if (has_room(cm, event.listener) && may_open(cm, in))
 		open_sidr(cm, in, msg, &key, &event);
 }

@@ -263,12 +263,11 @@ static bool is_half_open(enum roost_cm_state state)
 static void go(struct roost_cm_conn *conn, enum roost_cm_state next)
 {
 	struct roost_cm *cm = conn->cm;
-	bool half_open = is_half_open(next);
 
-	if (half_open != conn->half_open) {
-		conn->half_open = half_open;
-		cm->nb_half_open += half_open ? 1 : -1u;
-	}
+	if (is_half_open(next))
+		roost_cm_opened(conn);
+	else
+		roost_cm_closed(conn);
 	if (conn->state == ROOST_CM_TIMEWAIT && next != ROOST_CM_TIMEWAIT)
 		cm->nb_timewait--;
 	if (roost_cm_is_kept(next) && !roost_cm_is_kept(conn->state))

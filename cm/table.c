@@ -11,9 +11,11 @@
 
 #include "cm/priv.h"
 
-/* A peer may send so many requests a second, and so many at once. */
-#define RATE_PER_S 4000u
-#define RATE_BURST 2000u
+/* A peer may send so many requests a second, and so many at once: more than one
+ * process can make, so that it is a flood that is slowed down.
+ */
+#define RATE_PER_S 20000u
+#define RATE_BURST 16384u
 #define NS_PER_TOKEN (1000000000u / RATE_PER_S)
 
 static uint64_t mix(uint64_t x, uint64_t v)
@@ -87,21 +89,55 @@ void roost_cm_table_del(struct roost_cm_entry *entry)
 	LIST_REMOVE(entry, link);
 }
 
+static struct roost_cm_peer_bounds *bounds_of(struct roost_cm *cm,
+					      const struct roost_gid *peer)
+{
+	/* Neighbours differ in the last byte, which only the high bits of the
+	 * hash have: once more, or they would share their bounds.
+	 */
+	uint64_t x = mix(hash_gid(cm->peer_ids.secret, peer), 0);
+
+	return &cm->peers[(x >> 32) % ROOST_CM_PEERS];
+}
+
 bool roost_cm_rate_take(struct roost_cm *cm, const struct roost_gid *peer)
 {
-	uint64_t hash = hash_gid(cm->peer_ids.secret, peer);
-	struct roost_cm_peer_rate *r = &cm->rates[hash % ROOST_CM_PEERS];
-	uint64_t more = (cm->now_ns - r->at_ns) / NS_PER_TOKEN;
+	struct roost_cm_peer_bounds *p = bounds_of(cm, peer);
+	uint64_t more = (cm->now_ns - p->at_ns) / NS_PER_TOKEN;
 
-	if (r->tokens + more >= RATE_BURST) {
-		r->tokens = RATE_BURST;
-		r->at_ns = cm->now_ns;
+	if (p->tokens + more >= RATE_BURST) {
+		p->tokens = RATE_BURST;
+		p->at_ns = cm->now_ns;
 	} else {
-		r->tokens += (uint32_t)more;
-		r->at_ns += more * NS_PER_TOKEN;
+		p->tokens += (uint32_t)more;
+		p->at_ns += more * NS_PER_TOKEN;
 	}
-	if (r->tokens == 0)
+	if (p->tokens == 0)
 		return false;
-	r->tokens--;
+	p->tokens--;
 	return true;
+}
+
+bool roost_cm_may_open(struct roost_cm *cm, const struct roost_gid *peer)
+{
+	return bounds_of(cm, peer)->nb_half_open <
+	       ROOST_CM_HALF_OPEN_MAX - cm->nb_half_open;
+}
+
+void roost_cm_opened(struct roost_cm_conn *conn)
+{
+	if (conn->half_open != NULL)
+		return;
+	conn->half_open = bounds_of(conn->cm, &conn->addr.peer);
+	conn->half_open->nb_half_open++;
+	conn->cm->nb_half_open++;
+}
+
+void roost_cm_closed(struct roost_cm_conn *conn)
+{
+	if (conn->half_open == NULL)
+		return;
+	conn->half_open->nb_half_open--;
+	conn->half_open = NULL;
+	conn->cm->nb_half_open--;
 }

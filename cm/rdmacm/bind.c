@@ -11,8 +11,6 @@
 #include "cm/rdmacm/addr.h"
 #include "cm/rdmacm/rdmacm.h"
 
-#define BACKLOG_MAX 1024
-
 static enum roost_rdmacm_port_space space_of(enum rdma_port_space ps)
 {
 	switch (ps) {
@@ -180,8 +178,8 @@ int rdma_listen(struct rdma_cm_id *rdma, int backlog)
 		rc = roost_rdmacm_port_alone(&id->claim);
 	if (rc)
 		return roost_rdmacm_leave(id, rc);
-	if (backlog <= 0 || backlog > BACKLOG_MAX)
-		backlog = BACKLOG_MAX;
+	if (backlog <= 0)
+		backlog = ROOST_CM_BACKLOG_MAX;
 	/* Requests may come before the call is over. */
 	roost_rdmacm_id_set_state(id, ROOST_RDMACM_LISTEN);
 	rc = listen_all(id, backlog);

@@ -145,7 +145,8 @@ static void listen__wildcard_is_all_devices(void **state)
 		assert_true(roost_gid_is_zero(&fake.listeners[i].param.addr));
 		assert_int_equal(fake.listeners[i].param.family,
 				 ROOST_CM_FAMILY_IPV4);
-		assert_int_equal(fake.listeners[i].param.backlog, 1024);
+		assert_int_equal(fake.listeners[i].param.backlog,
+				 ROOST_CM_BACKLOG_MAX);
 		assert_int_equal(fake.listeners[i].param.service_id,
 				 0x01060000 + 7174);
 	}
@@ -170,9 +171,9 @@ static void listen__v6_wildcard_takes_both_families(void **state)
 	assert_ok(rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY,
 				  &on, sizeof(on)));
 	assert_ok(bind_to(id, "::", 1));
-	assert_ok(rdma_listen(id, 2000));
+	assert_ok(rdma_listen(id, -1));
 	assert_int_equal(fake.listeners[2].param.family, ROOST_CM_FAMILY_IPV6);
-	assert_int_equal(fake.listeners[2].param.backlog, 1024);
+	assert_int_equal(fake.listeners[2].param.backlog, ROOST_CM_BACKLOG_MAX);
 	assert_ok(rdma_destroy_id(id));
 }
 
