@@ -11,11 +11,16 @@
  * IPv4 TOS, TTL and header checksum; IPv6 traffic class, flow label and hop
  * limit; the UDP checksum; FECN, BECN and the six reserved bits after them in
  * the BTH (resv8a). Pure.
+ *
+ * The loops are chosen once, when the library is loaded, by what the processor
+ * can do (lib/wire/kernel.h).
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "lib/wire/kernel.h"
 
 /*
  * l3 points to the IP header of an Ethernet frame, and the UDP header follows
@@ -25,6 +30,26 @@
  * Thread: any.
  * Returns the value whose little-endian bytes stand on the wire.
  */
-uint32_t roost_icrc(const uint8_t *l3, bool ipv6, size_t len_bytes);
+static inline uint32_t roost_icrc(const uint8_t *l3, bool ipv6,
+				  size_t len_bytes)
+{
+	return roost_kernel->icrc(ipv6 ? &roost_icrc_mask_ipv6
+				       : &roost_icrc_mask_ipv4,
+				  l3, len_bytes);
+}
+
+/*
+ * Copy len_bytes, any number of them, from src to dst, which do not overlap,
+ * and go on with a CRC. crc is what roost_icrc() gave for the packet up to
+ * there, or this function for the bytes before. The order of the stores is
+ * not promised.
+ * Thread: any.
+ * Returns the ICRC of a packet that ends here.
+ */
+static inline uint32_t roost_crc_copy(uint32_t crc, void *dst, const void *src,
+				      size_t len_bytes)
+{
+	return roost_kernel->crc_copy(crc, dst, src, len_bytes);
+}
 
 #endif

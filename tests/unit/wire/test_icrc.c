@@ -264,5 +264,14 @@ int main(void)
 		cmocka_unit_test(icrc__every_bit_counts_but_the_variant_ones),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = 0;
+
+	for (unsigned int i = 0; i < ROOST_NB_KERNELS; i++) {
+		if (!roost_kernels[i]->usable())
+			continue;
+		roost_kernel = roost_kernels[i];
+		failed += cmocka_run_group_tests_name(roost_kernel->name, tests,
+						      NULL, NULL);
+	}
+	return failed;
 }

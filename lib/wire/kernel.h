@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_WIRE_KERNEL_H
+#define ROOST_WIRE_KERNEL_H
+
+/*
+ * The loops behind lib/wire/icrc.h, one set for each kind of processor; for
+ * lib/wire, its tests and benchmarks only. All sets give the same results.
+ *
+ * Thread: any, for every function here.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ROOST_KERNEL_CHUNK 16u
+#define ROOST_KERNEL_MASK 128u
+
+/*
+ * What the ICRC takes in place of the bytes of a packet:
+ * (packet & ~clear) ^ flip. Both arrays begin one chunk before the IP header,
+ * so that they can be read from where the packet is read, and are 0 behind the
+ * headers. The register as it stands after the eight bytes of 0xFF before the
+ * packet is in the first bytes of flip: the CRC starts from a register of 0.
+ */
+struct roost_icrc_mask {
+	uint8_t clear[ROOST_KERNEL_CHUNK + ROOST_KERNEL_MASK];
+	uint8_t flip[ROOST_KERNEL_CHUNK + ROOST_KERNEL_MASK];
+	size_t hdr_len_bytes; /* what has to be masked, from the IP header */
+};
+
+struct roost_kernel {
+	const char *name;
+	bool (*usable)(void); /* on this processor */
+	/* As roost_icrc() and roost_crc_copy() in lib/wire/icrc.h. */
+	uint32_t (*icrc)(const struct roost_icrc_mask *mask, const uint8_t *l3,
+			 size_t len_bytes);
+	uint32_t (*crc_copy)(uint32_t crc, uint8_t *dst, const uint8_t *src,
+			     size_t len_bytes);
+};
+
+extern const struct roost_kernel roost_kernel_avx512;
+extern const struct roost_kernel roost_kernel_vpclmul;
+extern const struct roost_kernel roost_kernel_pclmul;
+extern const struct roost_kernel roost_kernel_isal; /* usable everywhere */
+
+/* Those of this architecture, the fastest first; roost_kernel_isal is last. */
+#ifdef __x86_64__
+#define ROOST_NB_KERNELS 4
+#else
+#define ROOST_NB_KERNELS 1
+#endif
+extern const struct roost_kernel *const roost_kernels[ROOST_NB_KERNELS];
+
+/* The first usable one; set before main(). */
+extern const struct roost_kernel *roost_kernel;
+
+extern const struct roost_icrc_mask roost_icrc_mask_ipv4;
+extern const struct roost_icrc_mask roost_icrc_mask_ipv6;
+
+#endif
