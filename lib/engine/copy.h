@@ -21,7 +21,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "lib/wire/kernel.h"
+
 #define ROOST_COPY_CHUNK 16u
+/* From here on the widest stores of the processor are worth a call. */
+#define ROOST_COPY_LONG 256u
 
 struct roost_copy_chunk {
 	uint64_t v __attribute__((vector_size(ROOST_COPY_CHUNK)));
@@ -60,9 +64,8 @@ static inline void roost_copy_few(uint8_t *to, const uint8_t *from,
 	}
 }
 
-/* All but the last word. */
-static inline void roost_copy_body(uint8_t *to, const uint8_t *from,
-				   size_t len_bytes)
+static inline void roost_copy_chunks(uint8_t *to, const uint8_t *from,
+				     size_t len_bytes)
 {
 	size_t at = 0;
 
@@ -75,6 +78,24 @@ static inline void roost_copy_body(uint8_t *to, const uint8_t *from,
 	if (at < len_bytes)
 		roost_copy_chunk(to + len_bytes - ROOST_COPY_CHUNK,
 				 from + len_bytes - ROOST_COPY_CHUNK);
+}
+
+/* All but the last word. */
+static inline void roost_copy_body(uint8_t *to, const uint8_t *from,
+				   size_t len_bytes)
+{
+	size_t head = -(uintptr_t)to % ROOST_KERNEL_BLOCK, blocks;
+
+	if (len_bytes >= ROOST_COPY_LONG) {
+		blocks = (len_bytes - head) / ROOST_KERNEL_BLOCK;
+		roost_copy_chunks(to, from, head);
+		roost_kernel->copy_up(to + head, from + head, blocks);
+		head += blocks * ROOST_KERNEL_BLOCK;
+		to += head;
+		from += head;
+		len_bytes -= head;
+	}
+	roost_copy_chunks(to, from, len_bytes);
 }
 
 /* How long the last word is: 8, 4, 2 or 1. */

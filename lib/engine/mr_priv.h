@@ -14,6 +14,7 @@
 #include "lib/engine/dev_priv.h"
 #include "lib/engine/mr.h"
 #include "lib/engine/types.h"
+#include "lib/wire/frame.h"
 
 struct roost_mr {
 	struct roost_pd *pd;
@@ -126,14 +127,15 @@ enum roost_sge_fault {
 };
 
 /*
- * Copy len_bytes from offset_bytes of the list into dst, or from src into the
- * list (which needs LOCAL_WRITE). Holder of the turn.
+ * Copy len_bytes from offset_bytes of the list into a frame, or from src into
+ * the list (which needs LOCAL_WRITE). Holder of the turn.
  */
 enum roost_sge_fault roost_sge_gather(struct roost_dev *dev,
 				      const struct roost_pd *pd,
 				      const struct roost_sge *sges,
 				      uint32_t nb_sges, uint64_t offset_bytes,
-				      uint8_t *dst, uint32_t len_bytes);
+				      struct roost_fill *fill,
+				      uint32_t len_bytes);
 enum roost_sge_fault roost_sge_scatter(struct roost_dev *dev,
 				       const struct roost_pd *pd,
 				       const struct roost_sge *sges,

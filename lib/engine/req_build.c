@@ -97,15 +97,15 @@ static void put_headers(const struct roost_qp *qp,
 static enum roost_sge_fault put_payload(struct roost_qp *qp,
 					const struct roost_send_wqe *wqe,
 					const struct roost_req_piece *piece,
-					uint8_t *dst)
+					struct roost_fill *fill)
 {
 	if (wqe->flags & ROOST_SEND_INLINE) {
-		memcpy(dst, wqe->inline_data + piece->offset_bytes,
-		       piece->len_bytes);
+		roost_fill_copy(fill, wqe->inline_data + piece->offset_bytes,
+				piece->len_bytes);
 		return ROOST_SGE_OK;
 	}
 	return roost_sge_gather(qp->dev, qp->pd, wqe->sges, wqe->nb_sges,
-				piece->offset_bytes, dst, piece->len_bytes);
+				piece->offset_bytes, fill, piece->len_bytes);
 }
 
 size_t roost_req_build(struct roost_qp *qp, const struct roost_send_wqe *wqe,
@@ -129,15 +129,13 @@ size_t roost_req_build(struct roost_qp *qp, const struct roost_send_wqe *wqe,
 	};
 	size_t len = roost_hdr_emit(&path->template, buf, &bth,
 				    ext + piece->len_bytes + pad);
+	struct roost_fill fill;
 
 	if (op->hdrs != 0)
 		put_headers(qp, wqe, piece, op, buf + len - ROOST_BTH_LEN);
-	len += ext;
-	if (put_payload(qp, wqe, piece, buf + len) != ROOST_SGE_OK)
+	roost_fill_begin(&fill, &path->template, buf, len + ext,
+			 piece->len_bytes);
+	if (put_payload(qp, wqe, piece, &fill) != ROOST_SGE_OK)
 		return 0;
-	len += piece->len_bytes;
-	memset(buf + len, 0, pad);
-	len += pad;
-	roost_frame_seal(&path->template, buf, len);
-	return len + ROOST_ICRC_LEN;
+	return roost_fill_end(&fill, pad);
 }

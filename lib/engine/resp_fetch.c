@@ -219,6 +219,7 @@ static size_t build_answer(struct roost_qp *qp,
 	size_t len = roost_hdr_emit(&qp->path.template, buf, &bth,
 				    ext + a->len_bytes + pad);
 	uint8_t *bth_at = buf + len - ROOST_BTH_LEN;
+	struct roost_fill fill;
 
 	if (op->hdrs & ROOST_HDR_BIT(AETH))
 		roost_aeth_put(bth_at + op->hdr_off[ROOST_HDR_AETH],
@@ -228,14 +229,11 @@ static size_t build_answer(struct roost_qp *qp,
 		roost_atomicacketh_put(
 			bth_at + op->hdr_off[ROOST_HDR_ATOMICACKETH],
 			fetch->orig);
-	len += ext;
+	roost_fill_begin(&fill, &qp->path.template, buf, len + ext,
+			 a->len_bytes);
 	if (a->len_bytes > 0)
-		memcpy(buf + len, a->payload, a->len_bytes);
-	len += a->len_bytes;
-	memset(buf + len, 0, pad);
-	len += pad;
-	roost_frame_seal(&qp->path.template, buf, len);
-	return len + ROOST_ICRC_LEN;
+		roost_fill_copy(&fill, a->payload, a->len_bytes);
+	return roost_fill_end(&fill, pad);
 }
 
 static void no_longer_pending(struct roost_qp *qp,

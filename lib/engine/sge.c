@@ -48,7 +48,8 @@ enum roost_sge_fault roost_sge_gather(struct roost_dev *dev,
 				      const struct roost_pd *pd,
 				      const struct roost_sge *sges,
 				      uint32_t nb_sges, uint64_t offset_bytes,
-				      uint8_t *dst, uint32_t len_bytes)
+				      struct roost_fill *fill,
+				      uint32_t len_bytes)
 {
 	struct cursor c = { dev, pd, sges, nb_sges, offset_bytes, 0 };
 	enum roost_sge_fault fault;
@@ -58,8 +59,7 @@ enum roost_sge_fault roost_sge_gather(struct roost_dev *dev,
 		fault = next_span(&c, len_bytes, &span);
 		if (fault != ROOST_SGE_OK)
 			return fault;
-		memcpy(dst, span.host, span.len_bytes);
-		dst += span.len_bytes;
+		roost_fill_copy(fill, span.host, span.len_bytes);
 		len_bytes -= span.len_bytes;
 	}
 	return ROOST_SGE_OK;

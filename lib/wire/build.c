@@ -205,11 +205,66 @@ void roost_ieth_put(uint8_t *p, uint32_t rkey)
 	roost_be32_put(p, rkey);
 }
 
+/* ---- ICRC --------------------------------------------------------------- */
+
+/* From so many bytes of payload on, to fold while copying costs less than to
+ * copy and then read the whole frame, headers included.
+ */
+#define FOLD_MIN 512u
+
+static uint32_t frame_icrc(const struct roost_hdr_template *t,
+			   const uint8_t *frame, size_t len_bytes)
+{
+	return roost_icrc(frame + t->l3_off_bytes, t->ipv6,
+			  len_bytes - t->l3_off_bytes);
+}
+
+static void put_icrc(uint8_t *p, uint32_t icrc)
+{
+	uint32_t icrc_le = htole32(icrc);
+
+	memcpy(p, &icrc_le, sizeof(icrc_le));
+}
+
 void roost_frame_seal(const struct roost_hdr_template *t, uint8_t *frame,
 		      size_t len_bytes)
 {
-	uint32_t icrc_le = htole32(roost_icrc(frame + t->l3_off_bytes, t->ipv6,
-					      len_bytes - t->l3_off_bytes));
+	put_icrc(frame + len_bytes, frame_icrc(t, frame, len_bytes));
+}
 
-	memcpy(frame + len_bytes, &icrc_le, sizeof(icrc_le));
+void roost_fill_begin(struct roost_fill *fill,
+		      const struct roost_hdr_template *t, uint8_t *frame,
+		      size_t len_bytes, size_t payload_bytes)
+{
+	*fill = (struct roost_fill){
+		.t = t,
+		.frame = frame,
+		.len_bytes = len_bytes,
+		.folding = payload_bytes >= FOLD_MIN,
+	};
+	if (fill->folding)
+		fill->crc = frame_icrc(t, frame, len_bytes);
+}
+
+void roost_fill_copy(struct roost_fill *fill, const void *src, size_t len_bytes)
+{
+	uint8_t *dst = fill->frame + fill->len_bytes;
+
+	if (fill->folding)
+		fill->crc = roost_crc_copy(fill->crc, dst, src, len_bytes);
+	else
+		memcpy(dst, src, len_bytes);
+	fill->len_bytes += len_bytes;
+}
+
+size_t roost_fill_end(struct roost_fill *fill, size_t pad_bytes)
+{
+	static const uint8_t zeros[4];
+
+	if (pad_bytes > 0)
+		roost_fill_copy(fill, zeros, pad_bytes);
+	if (!fill->folding)
+		fill->crc = frame_icrc(fill->t, fill->frame, fill->len_bytes);
+	put_icrc(fill->frame + fill->len_bytes, fill->crc);
+	return fill->len_bytes + ROOST_ICRC_LEN;
 }

@@ -34,15 +34,17 @@ FOLD_FN uint32_t fold_copy4(uint8_t *dst, const uint8_t *src)
 	return v;
 }
 
-/* Copy len_bytes < 16. Returns them, with zeros behind. */
+/* Copy len_bytes < 16. Returns them, with zeros behind. Where two loads
+ * overlap, the one that counts is the one that is stored last.
+ */
 FOLD_FN __m128i fold_copy_bytes(uint8_t *dst, const uint8_t *src,
 				size_t len_bytes)
 {
 	uint64_t low = 0, high = 0;
 
 	if (len_bytes >= 8) {
-		low = fold_copy8(dst, src);
 		high = fold_copy8(dst + len_bytes - 8, src + len_bytes - 8);
+		low = fold_copy8(dst, src);
 		/* In two steps: a shift by 64 is none. */
 		high = high >> 1 >> (127 - 8 * len_bytes);
 	} else if (len_bytes >= 4) {
@@ -51,8 +53,10 @@ FOLD_FN __m128i fold_copy_bytes(uint8_t *dst, const uint8_t *src,
 		low |= fold_copy4(dst, src);
 	} else {
 		for (size_t i = 0; i < len_bytes; i++) {
-			dst[i] = src[i];
-			low |= (uint64_t)src[i] << (8 * i);
+			uint8_t byte = *(const volatile uint8_t *)(src + i);
+
+			dst[i] = byte;
+			low |= (uint64_t)byte << (8 * i);
 		}
 	}
 	return _mm_set_epi64x((long long)high, (long long)low);

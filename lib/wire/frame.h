@@ -208,6 +208,28 @@ void roost_ieth_put(uint8_t *p, uint32_t rkey);
 void roost_frame_seal(const struct roost_hdr_template *t, uint8_t *frame,
 		      size_t len_bytes);
 
+/*
+ * A frame while its payload, in any number of pieces, is put in behind the
+ * headers. A long payload is folded into the ICRC while it is copied; a short
+ * one costs less if the whole frame is read once more at the end.
+ */
+struct roost_fill {
+	const struct roost_hdr_template *t;
+	uint8_t *frame;
+	size_t len_bytes; /* so far */
+	bool folding;
+	uint32_t crc; /* of what is there, while folding */
+};
+
+/* len_bytes of headers are there; payload_bytes will follow. */
+void roost_fill_begin(struct roost_fill *fill,
+		      const struct roost_hdr_template *t, uint8_t *frame,
+		      size_t len_bytes, size_t payload_bytes);
+void roost_fill_copy(struct roost_fill *fill, const void *src,
+		     size_t len_bytes);
+/* Put in pad_bytes (0..3) and the ICRC. Returns the length of the frame. */
+size_t roost_fill_end(struct roost_fill *fill, size_t pad_bytes);
+
 /* ---- AETH syndromes (IBTA 9.7.5.1) ------------------------------------ */
 
 #define ROOST_AETH_ACK 0x00u     /* + credit count in the low five bits */

@@ -40,7 +40,8 @@ static inline uint32_t roost_icrc(const uint8_t *l3, bool ipv6,
 
 /*
  * Copy len_bytes, any number of them, from src to dst, which do not overlap,
- * and go on with a CRC. crc is what roost_icrc() gave for the packet up to
+ * and go on with a CRC. What is folded is what is stored, also where somebody
+ * writes to src meanwhile. crc is what roost_icrc() gave for the packet up to
  * there, or this function for the bytes before. The order of the stores is
  * not promised.
  * Thread: any.

@@ -5,8 +5,9 @@
 #define ROOST_WIRE_KERNEL_H
 
 /*
- * The loops behind lib/wire/icrc.h, one set for each kind of processor; for
- * lib/wire, its tests and benchmarks only. All sets give the same results.
+ * The loops behind lib/wire/icrc.h and of long copies, one set for each kind of
+ * processor; for lib/wire, its tests and benchmarks only. All sets give the
+ * same results.
  *
  * Thread: any, for every function here.
  */
@@ -17,6 +18,7 @@
 
 #define ROOST_KERNEL_CHUNK 16u
 #define ROOST_KERNEL_MASK 128u
+#define ROOST_KERNEL_BLOCK 64u
 
 /*
  * What the ICRC takes in place of the bytes of a packet:
@@ -39,6 +41,10 @@ struct roost_kernel {
 			 size_t len_bytes);
 	uint32_t (*crc_copy)(uint32_t crc, uint8_t *dst, const uint8_t *src,
 			     size_t len_bytes);
+	/* Copy whole blocks to a place that is aligned to one, by stores that
+	 * go up and never lie across two cache lines.
+	 */
+	void (*copy_up)(uint8_t *dst, const uint8_t *src, size_t nb_blocks);
 };
 
 extern const struct roost_kernel roost_kernel_avx512;

@@ -165,9 +165,19 @@ crc_copy(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t len_bytes)
 			    (len_bytes - at) / BLOCK);
 }
 
+__attribute__((target(FOLD_TARGET))) static void
+copy_up(uint8_t *dst, const uint8_t *src, size_t nb_blocks)
+{
+	for (size_t i = 0; i < nb_blocks * BLOCK; i += BLOCK) {
+		_mm512_store_si512(dst + i, _mm512_loadu_si512(src + i));
+		__asm__ volatile("" ::: "memory");
+	}
+}
+
 const struct roost_kernel roost_kernel_avx512 = {
 	.name = "avx512",
 	.usable = usable,
 	.icrc = icrc,
 	.crc_copy = crc_copy,
+	.copy_up = copy_up,
 };

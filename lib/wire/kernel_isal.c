@@ -99,7 +99,18 @@ static uint32_t crc_copy(uint32_t crc, uint8_t *dst, const uint8_t *src,
 			 size_t len_bytes)
 {
 	memcpy(dst, src, len_bytes);
-	return crc32_gzip_refl(crc, src, len_bytes);
+	/* Not of src: it may be another by now. */
+	return crc32_gzip_refl(crc, dst, len_bytes);
+}
+
+static void copy_up(uint8_t *dst, const uint8_t *src, size_t nb_blocks)
+{
+	for (size_t i = 0; i < nb_blocks * ROOST_KERNEL_BLOCK; i += CHUNK) {
+		struct chunk c = chunk_load(src + i);
+
+		memcpy(dst + i, &c.v, sizeof(c.v));
+		__asm__ volatile("" ::: "memory");
+	}
 }
 
 const struct roost_kernel roost_kernel_isal = {
@@ -107,4 +118,5 @@ const struct roost_kernel roost_kernel_isal = {
 	.usable = always,
 	.icrc = icrc,
 	.crc_copy = crc_copy,
+	.copy_up = copy_up,
 };

@@ -62,9 +62,20 @@ crc_copy(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t len_bytes)
 	return fold_crc_copy(crc, dst, src, len_bytes);
 }
 
+__attribute__((target(FOLD_TARGET))) static void
+copy_up(uint8_t *dst, const uint8_t *src, size_t nb_blocks)
+{
+	for (size_t i = 0; i < nb_blocks * ROOST_KERNEL_BLOCK;
+	     i += FOLD_CHUNK) {
+		_mm_store_si128((__m128i *)(dst + i), fold_load(src + i));
+		__asm__ volatile("" ::: "memory");
+	}
+}
+
 const struct roost_kernel roost_kernel_pclmul = {
 	.name = "pclmul",
 	.usable = usable,
 	.icrc = icrc,
 	.crc_copy = crc_copy,
+	.copy_up = copy_up,
 };

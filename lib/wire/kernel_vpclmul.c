@@ -114,9 +114,21 @@ crc_copy(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t len_bytes)
 	return fold_crc_copy(crc, dst, src, len_bytes);
 }
 
+__attribute__((target(FOLD_TARGET))) static void
+copy_up(uint8_t *dst, const uint8_t *src, size_t nb_blocks)
+{
+	for (size_t i = 0; i < nb_blocks * ROOST_KERNEL_BLOCK; i += PAIR) {
+		__m256i v = _mm256_loadu_si256((const __m256i *)(src + i));
+
+		_mm256_store_si256((__m256i *)(dst + i), v);
+		__asm__ volatile("" ::: "memory");
+	}
+}
+
 const struct roost_kernel roost_kernel_vpclmul = {
 	.name = "vpclmul",
 	.usable = usable,
 	.icrc = icrc,
 	.crc_copy = crc_copy,
+	.copy_up = copy_up,
 };

@@ -22,16 +22,18 @@
 #define LEN_MAX 4096u
 #define PLACES 72u
 #define GUARD 0xa5
-#define ROUND_MS 15
+#define ROUND_MS 6
 
 static void copy__every_length_and_place(void **state)
 {
-	static uint8_t from[2 * PLACES + 600], to[2 * PLACES + 600];
+	static uint8_t from[2 * PLACES + 1200], to[2 * PLACES + 1200];
+	size_t step = 1;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(from); i++)
 		from[i] = (uint8_t)(i * 7 + 1);
-	for (size_t len = 0; len <= 300; len++) {
+	for (size_t len = 0; len <= 1200; len += step) {
+		step = len < 300 ? 1 : 19;
 		for (size_t place = 0; place < 256; place++) {
 			const uint8_t *src = from + place % 16;
 			uint8_t *dst = to + PLACES + place / 16;
@@ -212,5 +214,14 @@ static const struct CMUnitTest tests[] = {
 
 int main(void)
 {
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = 0;
+
+	for (unsigned int i = 0; i < ROOST_NB_KERNELS; i++) {
+		if (!roost_kernels[i]->usable())
+			continue;
+		roost_kernel = roost_kernels[i];
+		failed += cmocka_run_group_tests_name(roost_kernel->name, tests,
+						      NULL, NULL);
+	}
+	return failed;
 }

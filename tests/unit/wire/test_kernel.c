@@ -5,8 +5,10 @@
  * way. Where memory ends, the test dies of a byte that is touched behind it.
  */
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -112,6 +114,39 @@ static void copy__in_pieces(const struct roost_kernel *kernel)
 	}
 }
 
+/* ---- somebody writes to the source --------------------------------------- */
+
+static atomic_bool stop_writing;
+
+static void *write_all_the_time(void *room)
+{
+	for (unsigned int n = 0; !atomic_load(&stop_writing); n++)
+		memset(room, (int)n, 512);
+	return NULL;
+}
+
+/* What is folded is what stands at dst, whatever that is. */
+static void copy__of_what_changes(const struct roost_kernel *kernel)
+{
+	pthread_t writer;
+
+	atomic_store(&stop_writing, false);
+	assert_int_equal(pthread_create(&writer, NULL, write_all_the_time,
+					src_room),
+			 0);
+	for (int i = 0; i < 200000; i++) {
+		size_t len = (size_t)i % 300;
+		uint32_t got = kernel->crc_copy(7, dst_room, src_room, len);
+
+		assert_int_equal(got, crc32_gzip_refl(7, dst_room, len));
+	}
+	atomic_store(&stop_writing, true);
+	pthread_join(writer, NULL);
+	random_fill(src_room, ROOM_BYTES);
+}
+
+/* ---- packets ------------------------------------------------------------- */
+
 static uint32_t plain_icrc(const struct roost_icrc_mask *mask,
 			   const uint8_t *l3, size_t len)
 {
@@ -177,6 +212,12 @@ static void kernel__copies_in_pieces(void **state)
 	with_each_kernel(copy__in_pieces);
 }
 
+static void kernel__folds_what_it_stores(void **state)
+{
+	(void)state;
+	with_each_kernel(copy__of_what_changes);
+}
+
 static void kernel__icrc_of_every_length(void **state)
 {
 	(void)state;
@@ -200,6 +241,7 @@ int main(void)
 		cmocka_unit_test(kernel__copies_every_length),
 		cmocka_unit_test(kernel__copies_every_alignment),
 		cmocka_unit_test(kernel__copies_in_pieces),
+		cmocka_unit_test(kernel__folds_what_it_stores),
 		cmocka_unit_test(kernel__icrc_of_every_length),
 		cmocka_unit_test(kernel__first_usable_one_is_chosen),
 	};
