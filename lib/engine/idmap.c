@@ -39,7 +39,16 @@ int roost_idmap_init(struct roost_idmap *map, unsigned int bits,
 		map->round_key[i] = splitmix(&a) ^ splitmix(&b);
 	map->pages = calloc(1u << (index_bits - ROOST_IDMAP_PAGE_SHIFT),
 			    sizeof(map->pages[0]));
-	return map->pages == NULL ? -ENOMEM : 0;
+	map->memo = calloc(ROOST_IDMAP_MEMO_LEN, sizeof(map->memo[0]));
+	if (map->pages == NULL || map->memo == NULL) {
+		free(map->pages);
+		free(map->memo);
+		map->pages = NULL;
+		return -ENOMEM;
+	}
+	/* No number that is looked up there: nothing is known of 0 either. */
+	atomic_init(&map->memo[0], 1);
+	return 0;
 }
 
 void roost_idmap_fini(struct roost_idmap *map)
@@ -49,6 +58,7 @@ void roost_idmap_fini(struct roost_idmap *map)
 	for (uint32_t i = 0; i < map->nb_slots >> ROOST_IDMAP_PAGE_SHIFT; i++)
 		free(atomic_load(&map->pages[i]));
 	free(map->pages);
+	free(map->memo);
 	map->pages = NULL;
 }
 

@@ -10,6 +10,11 @@
  * A number is a keyed permutation of (generation, index): to who does not
  * know the key it looks random, so that it cannot be guessed from others,
  * while a lookup inverts it in a few multiplications and reads one table slot.
+ * The multiplications wait for each other, a fifth of what a small message
+ * costs, so the newest numbers are kept with their indices. That memo is of
+ * the permutation, not of the objects: what it says is true for as long as the
+ * map lives, and the slot has the last word. Only numbers that were found go
+ * in, so that who guesses numbers drives nobody's out.
  * Slots are reused oldest first, each time with the next generation, so that a
  * number that was freed stays unknown as long as possible: until at least 512
  * times as many others as there are generations were given out, unless the
@@ -27,6 +32,7 @@
 
 #define ROOST_IDMAP_PAGE_SHIFT 10
 #define ROOST_IDMAP_ROUNDS 6
+#define ROOST_IDMAP_MEMO_LEN 2048u
 
 struct roost_idmap_slot {
 	_Atomic(void *) object; /* NULL: free */
@@ -46,6 +52,10 @@ struct roost_idmap {
 	uint32_t nb_used;
 	uint32_t first_free, last_free;
 	_Atomic(struct roost_idmap_slot *) *pages;
+	/* At [id % ROOST_IDMAP_MEMO_LEN]: a number in the low 32 bits, its
+	 * index in the high ones. Writers: all who get; any of them is right.
+	 */
+	_Atomic uint64_t *memo;
 };
 
 /*
@@ -68,11 +78,16 @@ uint32_t roost_idmap_invert(const struct roost_idmap *map, uint32_t id);
 /* The object of a number, or NULL. */
 static inline void *roost_idmap_get(const struct roost_idmap *map, uint32_t id)
 {
-	uint32_t index =
-		roost_idmap_invert(map, id) & ((1u << map->index_bits) - 1);
+	_Atomic uint64_t *memo = &map->memo[id % ROOST_IDMAP_MEMO_LEN];
+	uint64_t kept = atomic_load_explicit(memo, memory_order_relaxed);
 	const struct roost_idmap_slot *page;
+	bool known = (uint32_t)kept == id;
 	void *object;
+	uint32_t index;
 
+	index = known ? (uint32_t)(kept >> 32)
+		      : roost_idmap_invert(map, id) &
+				((1u << map->index_bits) - 1);
 	page = atomic_load_explicit(
 		&map->pages[index >> ROOST_IDMAP_PAGE_SHIFT],
 		memory_order_acquire);
@@ -83,6 +98,9 @@ static inline void *roost_idmap_get(const struct roost_idmap *map, uint32_t id)
 	if (object == NULL ||
 	    atomic_load_explicit(&page->id, memory_order_relaxed) != id)
 		return NULL;
+	if (!known)
+		atomic_store_explicit(memo, (uint64_t)index << 32 | id,
+				      memory_order_relaxed);
 	return object;
 }
 

@@ -151,6 +151,53 @@ static void idmap_get__finds_what_is_there(void **state)
 	roost_idmap_fini(&map);
 }
 
+/* The memo has one place for them: each is found, whoever was there last, and
+ * what it remembers of a number that is gone, it does not tell.
+ */
+static void idmap_get__numbers_that_share_a_place(void **state)
+{
+	struct roost_idmap map = new_map(24, 18);
+	static uint32_t ids[2 * ROOST_IDMAP_MEMO_LEN], first[2], again;
+	static uint32_t at[ROOST_IDMAP_MEMO_LEN];
+	unsigned int nb_shared = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2 * ROOST_IDMAP_MEMO_LEN; i++) {
+		uint32_t *other;
+
+		assert_int_equal(roost_idmap_add(&map, &ids[i], &ids[i]), 0);
+		other = &at[ids[i] % ROOST_IDMAP_MEMO_LEN];
+		if (*other != 0) {
+			nb_shared++;
+			for (int n = 0; n < 3; n++) {
+				assert_ptr_equal(roost_idmap_get(&map, ids[i]),
+						 &ids[i]);
+				assert_ptr_equal(roost_idmap_get(&map,
+								 ids[*other]),
+						 &ids[*other]);
+			}
+		}
+		*other = i;
+	}
+	assert_true(nb_shared > 100);
+	first[0] = ids[0];
+	first[1] = ids[1];
+	assert_non_null(roost_idmap_get(&map, first[0]));
+	roost_idmap_del(&map, first[0]);
+	assert_null(roost_idmap_get(&map, first[0]));
+	assert_null(roost_idmap_get(&map, first[0]));
+	/* Its slot with another number, after all the others. */
+	do {
+		assert_int_equal(roost_idmap_add(&map, &again, &again), 0);
+	} while (((roost_idmap_invert(&map, again) ^
+		   roost_idmap_invert(&map, first[0])) &
+		  ((1u << 18) - 1)) != 0);
+	assert_ptr_equal(roost_idmap_get(&map, again), &again);
+	assert_null(roost_idmap_get(&map, first[0]));
+	assert_ptr_equal(roost_idmap_get(&map, first[1]), &ids[1]);
+	roost_idmap_fini(&map);
+}
+
 /* A number that was given back stays unknown as long as possible. */
 static void idmap_add__reuses_the_oldest(void **state)
 {
@@ -354,6 +401,7 @@ int main(void)
 		cmocka_unit_test(idmap_permute__depends_on_all_of_the_seed),
 		cmocka_unit_test(idmap_add__shows_no_index),
 		cmocka_unit_test(idmap_get__finds_what_is_there),
+		cmocka_unit_test(idmap_get__numbers_that_share_a_place),
 		cmocka_unit_test(idmap_add__reuses_the_oldest),
 		cmocka_unit_test(idmap_add__does_not_repeat_soon),
 		cmocka_unit_test(idmap_add__counts_generations),
