@@ -7,7 +7,9 @@
  * no port, no other core, no shim. What a message costs here is what the
  * transport itself costs, requester and responder together.
  *
- * usage: engine [-n MESSAGES] [-q QPS] CASE...
+ * usage: engine [-n MESSAGES] [-q QPS] [-k KERNEL] CASE...
+ *   -k  the loops for the ICRC (lib/wire/kernel.h), or "none": no ICRC at all,
+ *       neither made nor looked at
  * Prints "engine CASE ns NANOSECONDS gbps GIGABITS" per case: per message, and
  * of payload.
  */
@@ -26,6 +28,7 @@
 #include "lib/engine/qp.h"
 #include "lib/engine/worker.h"
 #include "lib/wire/frame.h"
+#include "lib/wire/icrc.h"
 #include "tests/unit/engine/eal.h"
 
 #define BUF_BYTES (1u << 20)
@@ -324,6 +327,44 @@ static void run(const struct bench_case *c, unsigned long nb_msgs)
 	fflush(stdout);
 }
 
+/* ---- without an ICRC -------------------------------------------------- */
+
+static uint32_t no_icrc(const struct roost_icrc_mask *mask, const uint8_t *l3,
+			size_t len_bytes)
+{
+	(void)mask;
+	(void)l3;
+	(void)len_bytes;
+	return 0;
+}
+
+static uint32_t only_copy(uint32_t crc, uint8_t *dst, const uint8_t *src,
+			  size_t len_bytes)
+{
+	memcpy(dst, src, len_bytes);
+	return crc;
+}
+
+static void choose_kernel(const char *name)
+{
+	static struct roost_kernel none;
+
+	for (unsigned int i = 0; i < ROOST_NB_KERNELS; i++)
+		if (strcmp(roost_kernels[i]->name, name) == 0 &&
+		    roost_kernels[i]->usable()) {
+			roost_kernel = roost_kernels[i];
+			return;
+		}
+	if (strcmp(name, "none") != 0) {
+		fprintf(stderr, "engine: -k %s: not on this machine\n", name);
+		exit(EXIT_FAILURE);
+	}
+	none = *roost_kernel;
+	none.icrc = no_icrc;
+	none.crc_copy = only_copy;
+	roost_kernel = &none;
+}
+
 static int run_named(const char *name, unsigned long nb_msgs)
 {
 	for (size_t i = 0; i < RTE_DIM(cases); i++)
@@ -352,11 +393,13 @@ int main(int argc, char **argv)
 	struct rte_mempool *pool;
 	int option, rc = 0;
 
-	while ((option = getopt(argc, argv, "n:q:")) != -1) {
+	while ((option = getopt(argc, argv, "n:q:k:")) != -1) {
 		if (option == 'n')
 			nb_msgs = strtoul(optarg, NULL, 0);
 		else if (option == 'q')
 			nb_qps = (unsigned int)strtoul(optarg, NULL, 0);
+		else if (option == 'k')
+			choose_kernel(optarg);
 		else
 			return EXIT_FAILURE;
 	}

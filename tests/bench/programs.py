@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""The programs that measure: one alone on a core, or two, each on its own."""
+
+import os
+import re
+import shutil
+import subprocess
+import time
+
+from pairs import Failed, Missing
+
+PORT = 23700
+PORT_MTU = 4200
+RUN_S = 60
+LISTEN_S = 20
+PACKAGES = {"ib_write_bw": "perftest", "valgrind": "valgrind"}
+
+
+def listening(port):
+    wanted = f":{port:04X}"
+    for name in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with open(name) as table:
+            for line in table.readlines()[1:]:
+                words = line.split()
+                if words[1].endswith(wanted) and words[3] == "0A":
+                    return True
+    return False
+
+
+class Bench:
+    """Where the programs are, and which cores they get."""
+
+    def __init__(self, build, cpus, seconds):
+        self.build = build
+        self.cpus = cpus
+        self.seconds = seconds
+        self.port = PORT
+        self.env = {name: value for name, value in os.environ.items()
+                    if not name.startswith("ROOST_")}
+
+    def path(self, name):
+        path = os.path.join(self.build, "tests", "bench", "bench_" + name)
+        if not os.path.exists(path):
+            raise Missing(f"{path} is not built: ninja -C {self.build}")
+        return path
+
+    def need(self, program):
+        if shutil.which(program) is None:
+            raise Missing(f"{program} (package {PACKAGES[program]})")
+
+    def need_cores(self, count):
+        if len(self.cpus) < count:
+            raise Missing(f"{count} cores; there is {len(self.cpus)}")
+
+    # ---- one program ------------------------------------------------------
+
+    def output(self, argv, cpu=None, stderr=subprocess.DEVNULL):
+        pin = ["taskset", "-c", str(self.cpus[0] if cpu is None else cpu)]
+        try:
+            done = subprocess.run(pin + argv, stdout=subprocess.PIPE,
+                                  stderr=stderr, text=True, env=self.env,
+                                  timeout=RUN_S, check=False)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"{argv[0]} did not end") from None
+        return done.stdout
+
+    def words(self, argv, start):
+        """{name: value} of the first line that begins with these words."""
+        for line in self.output(argv).splitlines():
+            if line.startswith(start + " "):
+                words = line[len(start):].split()
+                return {words[i]: float(words[i + 1])
+                        for i in range(0, len(words) - 1, 2)}
+        raise Failed(f"{os.path.basename(argv[0])} printed no '{start}'")
+
+    def line_ns(self):
+        cpus = [str(cpu) for cpu in self.cpus[:2]]
+        out = subprocess.run([self.path("line"), *cpus], text=True,
+                             stdout=subprocess.PIPE, timeout=RUN_S,
+                             check=False).stdout
+        return float(out.split()[2])
+
+    def engine(self, case, messages, *options):
+        return self.words([self.path("engine"), "-n", str(messages), *options,
+                           case], f"engine {case}")
+
+    def kernels(self, size):
+        """{kernel: {figure: value}}"""
+        found = {}
+        for line in self.output([self.path("kernels"),
+                                 str(size)]).splitlines():
+            words = line.split()
+            found[words[1]] = {words[i]: float(words[i + 1])
+                               for i in range(3, len(words), 2)}
+        if not found:
+            raise Failed("bench_kernels printed nothing")
+        return found
+
+    def instructions(self, case, messages):
+        self.need("valgrind")
+        text = self.output(
+            ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
+             self.path("engine"), "-n", str(messages), case],
+            stderr=subprocess.STDOUT)
+        found = re.search(r"Collected : (\d+)", text)
+        if found is None:
+            raise Failed("callgrind counted nothing")
+        return int(found[1])
+
+    # ---- two programs -----------------------------------------------------
+
+    def both(self, server, client, wait):
+        """What the server and the client wrote."""
+        first = subprocess.Popen(
+            ["taskset", "-c", str(self.cpus[0]), *server], text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=self.env)
+        try:
+            wait(first)
+            second = self.output(client, self.cpus[1], subprocess.STDOUT)
+            return first.communicate(timeout=RUN_S)[0], second
+        except subprocess.TimeoutExpired:
+            raise Failed(f"{server[-1]} did not end") from None
+        finally:
+            if first.poll() is None:
+                first.kill()
+                first.wait()
+
+    def raw(self, what, size):
+        """The limit: pump in packets a second, pong in ns."""
+        socket = f"roost-bench-{os.getpid()}"
+        argv = [self.path("raw"), what, str(size), str(self.seconds)]
+        out = "".join(self.both(
+            [*argv, "server", socket, str(self.cpus[0])],
+            [*argv, "client", socket, str(self.cpus[1])],
+            lambda _: None))
+        found = re.search(rf"raw {what} (?:pps|ns) ([0-9.]+)", out)
+        if found is None:
+            raise Failed(f"raw {what}: {out.strip()[-80:]}")
+        return float(found[1])
+
+    def perftest(self, program, *words):
+        """The fields of the client's last row."""
+        self.need("ib_write_bw")
+        self.port = PORT + (self.port - PORT + 1) % 100
+        argv = [os.path.join(self.build, "apps", "roost"), "run", "--link",
+                f"bench-{os.getpid()}", "--mtu", str(PORT_MTU), "--", program,
+                "-F", "-x", "1", "-p", str(self.port), *words]
+
+        def wait(server):
+            deadline = time.monotonic() + LISTEN_S
+            while not listening(self.port) and server.poll() is None:
+                if time.monotonic() > deadline:
+                    raise Failed(f"{program}: the server does not listen")
+                time.sleep(0.02)
+
+        _, out = self.both(argv, [*argv, "localhost"], wait)
+        rows = [line.split() for line in out.splitlines()
+                if re.match(r"\s*\d+\s+\d+\s+[0-9.]+", line)]
+        if not rows:
+            raise Failed(f"{program}: {out.strip()[-80:]}")
+        return [float(word) for word in rows[-1]]
+
+    def event_ratio(self):
+        argv = [os.path.join(self.build, "apps", "roost"), "run", "--link",
+                f"bench-{os.getpid()}", "--mtu", str(PORT_MTU), "--",
+                os.path.join(self.build, "tests", "real", "event_cost")]
+        try:
+            out = subprocess.run(argv, stdout=subprocess.PIPE, text=True,
+                                 env=self.env, timeout=2 * RUN_S,
+                                 check=False).stdout
+        except subprocess.TimeoutExpired:
+            raise Failed("event_cost did not end") from None
+        found = re.search(r"wake bare_ns (\d+) event_ns (\d+)", out)
+        if found is None:
+            raise Failed("event_cost printed no 'wake'")
+        return float(found[2]), float(found[1])

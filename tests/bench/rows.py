@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""The rows of the table. doc/performance.md tells what each one is worth."""
+
+BW_BYTES = 65536
+BW_ITERS = 4000
+SMALL_ITERS = 100000
+MTU_WORDS = ("-m", "4096")
+
+# Fields of perftest's rows: size, iterations, peak, average, Mpps; and
+# size, iterations, least, most, typical.
+MB_S, MPPS, TYPICAL_US = 3, 4, 4
+MB_TO_GB = 8 * 1048576 / 1e9  # perftest's MB is 2^20
+
+
+class Row:
+    """One figure and its peer. Ratios say how near: 1 is as good as it."""
+
+    cores = 1
+    least = aim = None  # of the ratio
+    more_is_better = True  # of the figures, and of the ratio
+
+    def pair(self, bench):
+        raise NotImplementedError
+
+    def ratio(self, ours, peer):
+        return ours / peer
+
+
+class KernelCopy(Row):
+    name, title = "kernel", "copy and ICRC of 4 KiB : memcpy"
+    unit, least, aim = "GB/s", 0.80, 0.90
+    figure = "over_memcpy"
+
+    def pair(self, bench):
+        # The program pairs by itself, call by call; the first kernel that
+        # it names is the one that is in use.
+        found = next(iter(bench.kernels(4096).values()))
+        speed = 4096 / found["ns"]
+        return speed, speed / found[self.figure]
+
+
+class KernelIsal(KernelCopy):
+    name, title = "kernel-isal", "copy and ICRC of 4 KiB : memcpy, then ISA-L"
+    least, aim = 2.0, 2.2
+    figure = "over_isal"
+
+
+class Bandwidth(Row):
+    name, title = "write64k", "RC WRITE of 64 KiB : raw pump of 4160 B"
+    unit, cores, least, aim = "Gb/s", 2, 0.50, 0.70
+
+    def pair(self, bench):
+        ours = bench.perftest("ib_write_bw", "-s", str(BW_BYTES), "-n",
+                              str(BW_ITERS), *MTU_WORDS)[MB_S]
+        return ours * MB_TO_GB, bench.raw("pump", 4160) * 4096 * 8 / 1e9
+
+
+class Rate(Row):
+    name, title = "rate16", "RC WRITE of 16 B inline : raw pump of 64 B"
+    unit, cores, least, aim = "M/s", 2, 0.20, 0.35
+
+    def pair(self, bench):
+        ours = bench.perftest("ib_write_bw", "-s", "16", "-I", "16", "-n",
+                              str(SMALL_ITERS))[MPPS]
+        return ours, bench.raw("pump", 64) / 1e6
+
+
+class Latency(Row):
+    name, title = "latency", "RC SEND of 64 B there and back : raw ping-pong"
+    unit, cores, least, aim = "us", 2, 3.0, 2.0
+    more_is_better = False
+
+    def pair(self, bench):
+        one_way = bench.perftest("ib_send_lat", "-s", "64", "-n",
+                                 str(SMALL_ITERS // 5))[TYPICAL_US]
+        return 2 * one_way, bench.raw("pong", 64) / 1e3
+
+
+class Read(Row):
+    name, title = "read", "RC READ of 64 KiB : RC WRITE"
+    unit, cores, least, aim = "Gb/s", 2, 0.90, 1.0
+
+    def pair(self, bench):
+        words = ("-s", str(BW_BYTES), "-n", str(BW_ITERS), *MTU_WORDS)
+        return (bench.perftest("ib_read_bw", *words)[MB_S] * MB_TO_GB,
+                bench.perftest("ib_write_bw", *words)[MB_S] * MB_TO_GB)
+
+
+class Icrc(Row):
+    name, title = "icrc", "the engine alone, 64 KiB, with ICRC : without"
+    unit, least, aim = "Gb/s", 0.80, 0.90
+
+    def pair(self, bench):
+        return (bench.engine("write64k", BW_ITERS)["gbps"],
+                bench.engine("write64k", BW_ITERS, "-k", "none")["gbps"])
+
+
+class ManyQps(Row):
+    name, title = "qps1k", "the engine alone, 16 B, 1,024 QPs : 1 QP"
+    unit, least, aim = "M/s", 0.70, 0.85
+    nb_qps = 1024
+
+    def pair(self, bench):
+        return (1e3 / bench.engine("write16", SMALL_ITERS * 5, "-q",
+                                   str(self.nb_qps))["ns"],
+                1e3 / bench.engine("write16", SMALL_ITERS * 5)["ns"])
+
+
+class VeryManyQps(ManyQps):
+    name, title = "qps16k", "the engine alone, 16 B, 16,384 QPs : 1 QP"
+    least, aim = 0.50, 0.70
+    nb_qps = 16384
+
+
+class Events(Row):
+    name, title = "events", "wake by a completion event : by a bare eventfd"
+    unit, cores, least, aim = "ns", 2, 1.3, 1.1
+    more_is_better = False
+
+    def pair(self, bench):
+        return bench.event_ratio()
+
+
+ROWS = [row() for row in (KernelCopy, KernelIsal, Bandwidth, Rate, Latency,
+                          Read, Icrc, ManyQps, VeryManyQps, Events)]
+
+# Instructions, counted: (name, what, case, few messages, many, unit size).
+COUNTS = (
+    ("instructions16", "instructions a message of 16 B, both ends", "send16",
+     1024, 5120, 1),
+    ("instructions64k", "instructions a KiB of a 64 KiB WRITE, both ends",
+     "write64k", 32, 160, 64),
+)
+
+
+def count(bench, row):
+    """The same in every run; what starting costs is taken off."""
+    _, _, case, few, many, units = row
+    more = bench.instructions(case, many) - bench.instructions(case, few)
+    return more / (many - few) / units
