@@ -196,7 +196,7 @@ static void connect_qp(struct end *end, const struct end *to, unsigned int i)
 		.dest_qpn = roost_qp_num(to->qps[i]),
 		.max_rd_atomic = 4,
 		.max_dest_rd_atomic = 4,
-		.timeout = 0,
+		.timeout = 14, /* 67 ms: as programs have it */
 		.retry_cnt = 7,
 		.rnr_retry = 7,
 		.av = { .is_global = true,
