@@ -15,6 +15,7 @@ void roost_timer_wheel_init(struct roost_timer_wheel *wheel, uint64_t now_ns)
 {
 	memset(wheel, 0, sizeof(*wheel));
 	wheel->tick = now_ns >> ROOST_TIMER_TICK_SHIFT;
+	wheel->idle_until_tick = UINT64_MAX;
 	for (uint32_t i = 0; i < ROOST_TIMER_SLOTS; i++)
 		LIST_INIT(&wheel->slots[i]);
 }
@@ -41,6 +42,8 @@ static void insert(struct roost_timer_wheel *wheel, struct roost_timer *timer)
 	LIST_INSERT_HEAD(&wheel->slots[slot], timer, link);
 	wheel->used[slot / 64] |= 1ull << slot % 64;
 	wheel->count++;
+	if (tick < wheel->idle_until_tick)
+		wheel->idle_until_tick = tick;
 	timer->slot_tick = tick;
 	timer->in_wheel = true;
 }
@@ -106,10 +109,11 @@ struct roost_timer *roost_timer_wheel_expired(struct roost_timer_wheel *wheel,
 {
 	uint64_t now_tick = now_ns >> ROOST_TIMER_TICK_SHIFT;
 
-	while (wheel->count > 0) {
+	while (wheel->idle_until_tick <= now_tick) {
 		uint64_t tick = next_used_tick(wheel);
 		struct roost_timer *timer;
 
+		wheel->idle_until_tick = tick;
 		if (tick > now_tick)
 			break;
 		wheel->tick = tick;

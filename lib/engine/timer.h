@@ -31,8 +31,12 @@ struct roost_timer {
 };
 
 struct roost_timer_wheel {
-	uint64_t tick;  /* all ticks before this one were run */
-	uint32_t count; /* entries in the wheel */
+	uint64_t tick; /* all ticks before this one were run */
+	/* No slot before this tick is in use; it spares the search as long as
+	 * time has not come there. UINT64_MAX: none at all.
+	 */
+	uint64_t idle_until_tick;
+	uint32_t count;                        /* entries in the wheel */
 	uint64_t used[ROOST_TIMER_SLOTS / 64]; /* bit set: slot not empty */
 	LIST_HEAD(, roost_timer) slots[ROOST_TIMER_SLOTS];
 };
