@@ -28,6 +28,40 @@ def listening(port):
     return False
 
 
+class Veth:
+    """Two network namespaces and a cable, for as long as it takes."""
+
+    server, client = "198.18.77.1", "198.18.77.2"
+
+    def __init__(self):
+        self.names = [f"roost-bench-{os.getpid()}-{end}" for end in "ab"]
+
+    def __enter__(self):
+        self.remove()
+        a, b = self.names
+        # Short, as names of interfaces must be, and each in its own place.
+        for words in (
+                f"netns add {a}", f"netns add {b}",
+                f"-n {a} link add veth0 type veth peer name veth0 netns {b}",
+                f"-n {a} address add {self.server}/24 dev veth0",
+                f"-n {b} address add {self.client}/24 dev veth0",
+                f"-n {a} link set veth0 up", f"-n {b} link set veth0 up"):
+            done = subprocess.run(["ip", *words.split()], text=True,
+                                  stderr=subprocess.PIPE, check=False)
+            if done.returncode != 0:
+                self.remove()
+                raise Failed(f"ip {words}: {done.stderr.strip()}")
+        return self
+
+    def __exit__(self, *_):
+        self.remove()
+
+    def remove(self):
+        for name in self.names:
+            subprocess.run(["ip", "netns", "del", name], check=False,
+                           stderr=subprocess.DEVNULL)
+
+
 class Bench:
     """Where the programs are, and which cores they get."""
 
@@ -160,6 +194,24 @@ class Bench:
         if not rows:
             raise Failed(f"{program}: {out.strip()[-80:]}")
         return [float(word) for word in rows[-1]]
+
+    def tcp_ns(self, size):
+        """Over a veth between two network namespaces, made for this."""
+        if os.geteuid() != 0:
+            raise Missing("root: a veth of its own")
+        with Veth() as veth:
+            argv = [self.path("tcp"), "{}", veth.server, str(PORT)]
+            server, client = [["ip", "netns", "exec", name, argv[0], role,
+                               *argv[2:]]
+                              for name, role in zip(veth.names,
+                                                    ("server", "client"))]
+            out = "".join(self.both(server,
+                                    [*client, str(size), str(self.seconds)],
+                                    lambda _: None))
+        found = re.search(r"tcp ns (\d+)", out)
+        if found is None:
+            raise Failed(f"tcp: {out.strip()[-80:]}")
+        return float(found[1])
 
     def event_ratio(self):
         argv = [os.path.join(self.build, "apps", "roost"), "run", "--link",

@@ -77,6 +77,17 @@ class Latency(Row):
         return 2 * one_way, bench.raw("pong", 64) / 1e3
 
 
+class Tcp(Row):
+    name, title = "tcp", "the same round trip : TCP over veth, both poll"
+    unit, cores, least, aim = "us", 2, 0.125, 0.067
+    more_is_better = False
+
+    def pair(self, bench):
+        one_way = bench.perftest("ib_send_lat", "-s", "64", "-n",
+                                 str(SMALL_ITERS // 5))[TYPICAL_US]
+        return 2 * one_way, bench.tcp_ns(64) / 1e3
+
+
 class Read(Row):
     name, title = "read", "RC READ of 64 KiB : RC WRITE"
     unit, cores, least, aim = "Gb/s", 2, 0.90, 1.0
@@ -123,7 +134,7 @@ class Events(Row):
 
 
 ROWS = [row() for row in (KernelCopy, KernelIsal, Bandwidth, Rate, Latency,
-                          Read, Icrc, ManyQps, VeryManyQps, Events)]
+                          Tcp, Read, Icrc, ManyQps, VeryManyQps, Events)]
 
 # Instructions, counted: (name, what, case, few messages, many, unit size).
 COUNTS = (
