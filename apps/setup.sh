@@ -17,6 +17,8 @@ packages_demo="$packages_build ibverbs-utils"
 # compiler, independent eyes on the wire.
 packages_test="$packages_demo clang clang-format python3 python3-scapy tshark
 iproute2 iputils-ping ibverbs-providers rdmacm-utils perftest libucx0"
+# And those of the suite interop, which runs when it is asked for.
+packages_interop="qemu-system-x86 busybox-static"
 
 # say WHO TEXT...: one line of progress.
 say() {

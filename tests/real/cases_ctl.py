@@ -12,7 +12,7 @@ import time
 
 import cases_link
 from harness import Case, Failure
-from process import listens, wait_until
+from process import wait_until
 from wire import Wire, ip
 
 EVENT = re.compile(r"event_type IBV_EVENT_(\w+) \(\d+\), port (\d)")
@@ -240,7 +240,7 @@ def pkey(room):
     """
     port = room.next_port()
     server = room.start(**perftest_end(room, "server", port))
-    if not wait_until(lambda: listens(server, port) and has_socket(server),
+    if not wait_until(lambda: server.listens(port) and has_socket(server),
                       20):
         raise Failure("the server does not listen")
     ctl(room, server, "pkey", "0", "0x8005")

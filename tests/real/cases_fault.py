@@ -9,7 +9,7 @@ import time
 import cases_link
 from cases_wire import address_options
 from harness import Case, Failure, Skip
-from process import listens, wait_for_listener, wait_until
+from process import wait_for_listener, wait_until
 from wire import TCP_ADDRESSES, Wire
 
 # What ibv_rc_pingpong and perftest configure: timeout 14, retry_cnt 7. They
@@ -59,7 +59,7 @@ def kill_pingpong(room, victim_index, rounds=3, tries=5):
                                     port, "localhost"), port)
         # The server accepts one client and then listens no more. What the
         # ends print stays in their buffers until they exit.
-        if not wait_until(lambda: not listens(ends[0], port), 20):
+        if not wait_until(lambda: not ends[0].listens(port), 20):
             raise Failure("the ends do not meet")
         time.sleep(0.5)
         ends[victim_index].kill()

@@ -54,12 +54,13 @@ class Case:
 class Room:
     """One case's own names, files and processes."""
 
-    def __init__(self, build, name, number, env):
+    def __init__(self, build, name, number, env, logs="real-logs"):
+        """logs: the folder in the build tree with all cases' logs."""
         self.build = build
         self.name = name
         self.link = f"real-{RUN}-{number}"
         self.port = 21000 + 20 * number
-        self.logs = os.path.join(build, "real-logs", name)
+        self.logs = os.path.join(build, logs, name)
         self.env = env
         self.notes = []
         self.undo = []
@@ -141,12 +142,12 @@ def on_alarm(_signal, _frame):
     raise CaseTimeout
 
 
-def run_case(case, build, number, env):
+def run_case(case, build, number, env, logs="real-logs"):
     """Returns (outcome, text, notes); outcome: ok, not ok or skip. The logs
     stay where a case failed.
     """
     before = leftovers.snapshot()
-    room = Room(build, case.name, number, env)
+    room = Room(build, case.name, number, env, logs)
     outcome, text = "ok", ""
     signal.signal(signal.SIGALRM, on_alarm)
     signal.alarm(case.limit_s)

@@ -58,6 +58,21 @@ class Process:
             self.signal(signal.SIGKILL)
             self.wait(None)
 
+    def listens(self, port):
+        """Does somebody listen on the TCP port in the program's network?"""
+        wanted = f"{port:04X}"
+        for table in ("tcp", "tcp6"):
+            try:
+                with open(f"/proc/{self.pid}/net/{table}") as file:
+                    rows = file.read().splitlines()[1:]
+            except OSError:
+                continue
+            for row in rows:
+                words = row.split()
+                if words[1].endswith(":" + wanted) and words[3] == TCP_LISTEN:
+                    return True
+        return False
+
     def out(self):
         with open(self.out_path, errors="replace") as file:
             return file.read()
@@ -67,29 +82,13 @@ class Process:
             return file.read()
 
 
-def listens(process, port):
-    """Does somebody listen on the TCP port in the process's network?"""
-    wanted = f"{port:04X}"
-    for table in ("tcp", "tcp6"):
-        try:
-            with open(f"/proc/{process.pid}/net/{table}") as file:
-                rows = file.read().splitlines()[1:]
-        except OSError:
-            continue
-        for row in rows:
-            words = row.split()
-            if words[1].endswith(":" + wanted) and words[3] == TCP_LISTEN:
-                return True
-    return False
-
-
 def wait_for_listener(process, port, limit_s):
     """Returns False when the process ended, or the limit passed, before."""
     deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:
         if process.wait(0) is not None:
             return False
-        if listens(process, port):
+        if process.listens(port):
             return True
         time.sleep(0.01)
     return False

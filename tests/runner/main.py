@@ -2,9 +2,9 @@
 # Copyright (c) 2026 The Roost authors
 """usage: tests/run [--force] [SUITE|TEST...]
 
-Runs all suites, or those named, or single tests: of unit and sim by the name
-that meson has for them, of real by the name of the case; * stands for any
-letters. A suite that passed, and of which nothing has changed since, is not
+Runs all suites but interop, or those named, or single tests: of unit and sim by
+the name that meson has for them, of real by the name of the case; * stands for
+any letters. A suite that passed, and of which nothing has changed since, is not
 run again without --force. Single tests always run.
 
 --force  run also what has not changed
@@ -19,7 +19,7 @@ import time
 
 import suites
 from stamps import Stamps
-from suites import BUILD, SUITES, TOP, BuildFailed, say
+from suites import BUILD, ON_REQUEST, SUITES, TOP, BuildFailed, say
 from tally import Tally
 
 
@@ -53,7 +53,7 @@ class Chosen:
             else:
                 self.choose_tests(word)
         if not words:
-            self.suites = list(SUITES)
+            self.suites = [name for name in SUITES if name not in ON_REQUEST]
 
     def choose_tests(self, word):
         suites.build(BUILD)

@@ -185,6 +185,12 @@ def real(*patterns):
     return tally
 
 
+def interop():
+    build(BUILD)
+    return run_tap([os.path.join(TOP, "tests", "interop", "rxe"), "--build",
+                    BUILD], show=True)
+
+
 def clang():
     """Everything compiles without a warning."""
     build(BUILD_CLANG, compiler="clang")
@@ -227,7 +233,10 @@ SUITES = {
     "clang": (clang, "a build with clang, no warning"),
     "asan": (asan, "unit, sim and some of real with ASan and UBSan"),
     "tsan": (tsan, "the tests with many threads with TSan"),
+    "interop": (interop, "with Linux Soft-RoCE in QEMU; on request only"),
 }
+# A run without names leaves these out.
+ON_REQUEST = ("interop",)
 
 
 def real_cases():

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""perftest's programs, for the traffic that they make: the figures of a guest
+in software emulation say nothing."""
+
+import re
+
+from entry import both, pair
+from harness import Failure
+from world import DEVICES, GIDS
+
+PROGRAMS = {
+    "ib_send": ("RC", "UC", "UD"),
+    "ib_write": ("RC", "UC"),
+    "ib_read": ("RC",),
+    "ib_atomic": ("RC",),
+}
+ATOMICS = ("FETCH_AND_ADD", "CMP_AND_SWAP")
+# 4.096 us * 2^18 is a second: the guest may stand still that long.
+COMMON = ["-F", "-u", "18", "--perform_warm_up"]
+
+
+def perftest(room, world, role, words):
+    port = room.next_port()
+    more = {side: ["-d", device] for side, device in DEVICES.items()}
+    _server, client = pair(room, world, role,
+                           [*words, "-p", str(port)], port, more)
+    if not re.search(r"^ *\d+ +\d+ +[\d.]+", client.out(), re.MULTILINE):
+        raise Failure("the client shows no result")
+
+
+def rows(program, transport):
+    """(title, words) of all runs of one program."""
+    kinds = [[]]
+    if program == "ib_atomic":
+        kinds = [["-A", kind] for kind in ATOMICS]
+    base = ["-c", transport] if program != "ib_atomic" else []
+    for kind in kinds:
+        words = [*base, *kind]
+        title = " ".join([transport, *kind[1:]])
+        for gid in ("IPv4", "IPv6"):
+            yield "lat", f"{title} {gid}", [*words, "-n", "50", "-x",
+                                            GIDS[gid]]
+        for qps in ("1", "8"):
+            for gid in ("IPv4", "IPv6"):
+                yield "bw", f"{title} {gid} -q {qps}", [
+                    *words, "-n", "40", "-t", "20", "-x", GIDS[gid], "-q",
+                    qps]
+        yield "bw", f"{title} -b", [*words, "-n", "40", "-x", "1", "-b"]
+        if program == "ib_send":
+            yield "bw", f"{title} -e", [*words, "-n", "40", "-x", "1", "-e"]
+        if transport != "UD" and program != "ib_atomic":
+            yield "bw", f"{title} -a", [*words, "-n", "5", "-x", "1", "-a"]
+            yield "bw", f"{title} -m 256", [*words, "-n", "10", "-x", "1",
+                                            "-m", "256"]
+
+
+ENTRIES = []
+for _program, _transports in PROGRAMS.items():
+    for _transport in _transports:
+        for _kind, _title, _words in rows(_program, _transport):
+            ENTRIES += both(f"{_program}_{_kind}", _title, perftest,
+                            [f"{_program}_{_kind}", *COMMON, *_words])

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""One run of each program under tshark's eyes; a wire that loses one packet in
+a hundred; either side killed in mid-flight."""
+
+import signal
+import time
+
+import cases_perftest
+import cases_pingpong
+from capture import Capture
+from entry import AFTERMATH_S, SERVING, both, pair_start
+from harness import Failure
+from world import PEERS
+
+LOSS_PERCENT = 1
+LOSS_SEED = 4791
+# The local ACK timeout of the pingpong programs is 67 ms, seven retries.
+GIVE_UP_S = 20
+
+
+def watched(room, world, role, run, *args):
+    capture = Capture(room, world)
+    run(room, world, role, *args)
+    room.note(f"{capture.judge()} packets from Roost")
+
+
+def lossy(room, world, role, run, *args):
+    world.lossy(LOSS_PERCENT, LOSS_SEED)
+    try:
+        watched(room, world, role, run, *args)
+    finally:
+        room.note(world.whole().splitlines()[-1])
+
+
+def killed(room, world, role, victim):
+    """victim: "roost" or "rxe"; the other side has to find out."""
+    port = room.next_port()
+    words = ["ibv_rc_pingpong", "-p", str(port), "-n", "1000000", "-g", "1"]
+    server, client = pair_start(room, world, role, words, port)
+    ends = {SERVING[role]: server, PEERS[SERVING[role]]: client}
+    time.sleep(AFTERMATH_S)
+    for end in ends.values():
+        if end.wait(0) is not None:
+            raise Failure(f"{end.title}: ended before anything was killed")
+    ends[victim].signal(signal.SIGKILL)
+    left = ends[PEERS[victim]]
+    room.finish(left, GIVE_UP_S)
+    if ("transport retry counter exceeded" not in left.err() or
+            left.status != 1):
+        raise Failure(f"{left.title}: exit status {left.status}, and not "
+                      "because of its retry counter")
+
+
+def perf(program, *words):
+    return (cases_perftest.perftest,
+            [program, *cases_perftest.COMMON, "-x", "1", *words])
+
+
+def ping(program, *words):
+    return (cases_pingpong.pingpong, program, ["-g", "1", "-c", *words])
+
+
+WATCHED = [(f"ibv_{_program}_pingpong", ping(_program, "-n", "50"))
+           for _program in ("rc", "uc", "ud", "srq")]
+WATCHED += [(_program, perf(_program, "-n", "40"))
+            for _program in ("ib_send_bw", "ib_send_lat", "ib_write_bw",
+                             "ib_write_lat", "ib_read_bw", "ib_read_lat",
+                             "ib_atomic_bw", "ib_atomic_lat")]
+LOSSY = [
+    ("ibv_rc_pingpong", ping("rc", "-n", "500")),
+    ("ibv_rc_pingpong -s 65536", ping("rc", "-n", "50", "-s", "65536")),
+    ("ibv_srq_pingpong", ping("srq", "-n", "20")),
+    ("ib_send_bw", perf("ib_send_bw", "-n", "100", "-u", "14")),
+    ("ib_write_bw", perf("ib_write_bw", "-n", "100", "-u", "14")),
+    ("ib_write_bw -q 8", perf("ib_write_bw", "-n", "50", "-q", "8", "-u",
+                              "14")),
+    ("ib_read_bw", perf("ib_read_bw", "-n", "100", "-u", "14")),
+    ("ib_atomic_bw", perf("ib_atomic_bw", "-n", "500", "-u", "14")),
+]
+
+ENTRIES = []
+for _title, _run in WATCHED:
+    ENTRIES += both("every frame seen by tshark", _title, watched, *_run)
+for _title, _run in LOSSY:
+    ENTRIES += both("1 percent random loss", _title, lossy, *_run)
+for _victim, _title in (("roost", "of Roost"),
+                        ("rxe", "of Soft-RoCE")):
+    ENTRIES += both("program killed in mid-flight", _title, killed, _victim)

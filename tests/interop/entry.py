@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""An entry of the matrix: one program with its options, Roost in one role and
+Soft-RoCE in the other."""
+
+import re
+
+from guest import GuestProcess
+from harness import Case, Failure, Skip
+from process import wait_for_listener, wait_until
+from world import PEERS, TCP_ADDRESSES
+
+# Which side serves, by what Roost is.
+SERVING = {"client": "rxe", "server": "roost"}
+# A guest in software emulation on a machine with other work.
+RUN_S = 60
+AFTERMATH_S = 3
+# What a program on Soft-RoCE says where that does not do what it asks for.
+CANNOT = {
+    "Couldn't register MR": "Soft-RoCE registers no memory of length 0",
+}
+
+
+class Entry(Case):
+    """group, title: table and row in doc/interop.md; the column is Roost's
+    role. run: a function of (room, world, role, *args).
+    """
+
+    def __init__(self, group, title, role, run, *args, limit_s=240):
+        words = re.findall(r"[\w.]+", f"{group} {title}")
+        name = "-".join(words)
+        super().__init__(f"{name}-{role}", run, role, *args, limit_s=limit_s)
+        self.group = group
+        self.title = title
+        self.role = role
+
+
+def both(group, title, run, *args):
+    """The entries of one row."""
+    return [Entry(group, title, role, run, *args) for role in SERVING]
+
+
+def serve(room, world, role, words, port):
+    """Start the server; see it listen."""
+    server = world.start(room, SERVING[role], "server", words)
+    if not wait_for_listener(server, port, RUN_S):
+        explain(server)
+        raise Failure(f"server: does not listen on port {port}; "
+                      f"exit status {server.wait(0)}")
+    return server
+
+
+def finish(room, *ends, limit_s=RUN_S):
+    """See all end with status 0. Where one does not, the others get no more
+    than a little time for it.
+    """
+    def settled():
+        return (all(end.wait(0) is not None for end in ends) or
+                any(end.wait(0) for end in ends))
+
+    if wait_until(settled, limit_s, 0.02):
+        limit_s = AFTERMATH_S
+    for end in ends:
+        end.wait(limit_s)
+    for end in ends:
+        if end.status:
+            explain(end)
+            raise Failure(f"{end.title}: exit status {end.status}")
+    for end in ends:
+        room.finish(end, 0.1)
+
+
+def explain(end):
+    """Skip what Soft-RoCE says that it cannot do."""
+    if isinstance(end, GuestProcess):
+        for said, why in CANNOT.items():
+            if said in end.err() + end.out():
+                raise Skip(why)
+
+
+def pair_start(room, world, role, words, port, more=None):
+    """more: further words by side, "roost" or "rxe"."""
+    serving = SERVING[role]
+    asking = PEERS[serving]
+    more = more or {}
+    server = serve(room, world, role, [*words, *more.get(serving, ())], port)
+    client = world.start(room, asking, "client",
+                         [*words, *more.get(asking, ()),
+                          TCP_ADDRESSES[serving]])
+    return server, client
+
+
+def pair(room, world, role, words, port, more=None):
+    ends = pair_start(room, world, role, words, port, more)
+    finish(room, *ends)
+    return ends

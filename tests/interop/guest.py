@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""A guest in QEMU that runs Debian's kernel on the machine's own files, with
+one NIC on a tap and Soft-RoCE on it, and programs in it."""
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import threading
+import time
+
+import kernel
+from harness import Failure
+from process import wait_until
+
+BOOT_S = 180
+MEMORY_MIB = 1024
+
+
+class GuestProcess:
+    """A program in the guest; looks like process.Process."""
+
+    def __init__(self, guest, title, argv, logs):
+        self.guest = guest
+        self.title = title
+        self.argv = argv
+        self.status = None
+        self.ended_at = None
+        self.out_path = os.path.join(logs, title + ".out")
+        self.err_path = os.path.join(logs, title + ".err")
+        self.pid = 0  # none on this machine
+        self.number = guest.start(self)
+        self.started_at = time.monotonic()
+
+    def wait(self, limit_s):
+        """Returns the exit status, or None when it still runs."""
+        wait_until(lambda: self.status is not None or not self.guest.alive(),
+                   1e9 if limit_s is None else limit_s)
+        if self.status is None and not self.guest.alive():
+            self.ended(-signal.SIGKILL)
+        return self.status
+
+    def ended(self, status):
+        self.status = status
+        self.ended_at = time.monotonic()
+
+    def signal(self, number):
+        if self.status is None:
+            self.guest.tell(do="signal", id=self.number, number=int(number))
+
+    def kill(self):
+        if self.status is None:
+            self.signal(signal.SIGKILL)
+            if self.wait(30) is None:
+                raise Failure(f"{self.title}: the guest cannot kill it")
+
+    def listens(self, port):
+        return self.guest.listens(port)
+
+    def out(self):
+        with open(self.out_path, errors="replace") as file:
+            return file.read()
+
+    def err(self):
+        with open(self.err_path, errors="replace") as file:
+            return file.read()
+
+
+class Guest:
+    """One boot. Whoever makes it calls close()."""
+
+    def __init__(self, image, shared, logs, tap, mac, mtu_bytes, netns):
+        """image: a kernel.Kernel; shared: the folder that the guest may write;
+        logs: one in it, for itself; tap: an interface in the namespace netns.
+        """
+        self.console = os.path.join(logs, "console.log")
+        self.processes = {}
+        self.answers = queue.Queue()
+        self.lock = threading.Lock()
+        initramfs = os.path.join(logs, "initramfs")
+        kernel.write_initramfs(image, initramfs)
+        argv = [
+            "nsenter", f"--net=/run/netns/{netns}", "qemu-system-x86_64",
+            "-accel", "tcg", "-machine", "q35", "-cpu", "max", "-m",
+            str(MEMORY_MIB), "-nodefaults", "-no-user-config", "-display",
+            "none", "-no-reboot", "-kernel", image.image, "-initrd", initramfs,
+            "-append", "console=ttyS0 panic=-1 quiet mitigations=off "
+            f"roost.logs={shared}", "-serial", f"file:{self.console}",
+            "-chardev", "stdio,id=agent,signal=off", "-device",
+            "virtio-serial-pci", "-device", "virtserialport,chardev=agent",
+            "-netdev", f"tap,id=wire,ifname={tap},script=no,downscript=no",
+            "-device", f"virtio-net-pci,netdev=wire,mac={mac},"
+            f"host_mtu={mtu_bytes}"]
+        argv += share("root", "/", ",readonly=on")
+        argv += share("logs", shared, "")
+        with open(os.path.join(logs, "qemu.err"), "wb") as err:
+            self.qemu = subprocess.Popen(
+                argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=err, start_new_session=True)
+        threading.Thread(target=self.listen, daemon=True).start()
+        try:
+            if "ready" not in self.answers.get(timeout=BOOT_S):
+                raise Failure("the guest does not start its agent")
+        except queue.Empty as e:
+            self.close()
+            raise Failure("the guest does not boot; see console.log") from e
+
+    def listen(self):
+        for line in self.qemu.stdout:
+            answer = json.loads(line)
+            if "id" in answer:
+                self.processes.pop(answer["id"]).ended(answer["status"])
+            else:
+                self.answers.put(answer)
+        self.answers.put({})
+
+    def alive(self):
+        return self.qemu.poll() is None
+
+    def tell(self, **request):
+        with self.lock:
+            self.qemu.stdin.write(json.dumps(request).encode() + b"\n")
+            self.qemu.stdin.flush()
+
+    def start(self, process):
+        number = id(process)
+        self.processes[number] = process
+        self.tell(do="start", id=number, argv=process.argv,
+                  out=process.out_path, err=process.err_path)
+        return number
+
+    def listens(self, port):
+        self.tell(do="listens", port=port)
+        return self.answers.get(timeout=30).get("listens", False)
+
+    def close(self):
+        self.qemu.kill()
+        self.qemu.wait()
+
+
+def share(tag, folder, more):
+    return ["-virtfs", f"local,path={folder},mount_tag={tag},"
+            f"security_model=none,multidevs=remap{more}"]

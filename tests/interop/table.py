@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""The results as tables, in doc/interop.md."""
+
+MARKS = ("<!-- interop/rxe: begin -->", "<!-- interop/rxe: end -->")
+SHOWN = {"ok": "ok", "not ok": "**fails**"}
+ROLES = ("client", "server")
+
+
+def cell(result):
+    if result is None:
+        return ""
+    outcome, text = result
+    return SHOWN.get(outcome) or f"cannot: {text}"
+
+
+def lines(results, release):
+    passed = sum(outcome == "ok" for outcome, _text in results.values())
+    yield (f"{passed} of {len(results)} pass; the peer is Linux {release}.")
+    groups = {}
+    for entry, result in results.items():
+        rows = groups.setdefault(entry.group, {})
+        rows.setdefault(entry.title, {})[entry.role] = result
+    for group, rows in groups.items():
+        yield from ("", f"| {group} | Roost is the client | the server |",
+                    "|---|---|---|")
+        for title, row in rows.items():
+            cells = " | ".join(cell(row.get(role)) for role in ROLES)
+            yield f"| {title} | {cells} |"
+
+
+def write(path, results, release):
+    with open(path) as file:
+        text = file.read()
+    before, begin, rest = text.partition(MARKS[0])
+    _old, end, after = rest.partition(MARKS[1])
+    if not begin or not end:
+        raise ValueError(f"{path}: no marker comments")
+    body = "\n".join(lines(results, release))
+    with open(path, "w") as file:
+        file.write(f"{before}{begin}\n\n{body}\n\n{end}{after}")

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""The wire between Roost and the guest: two network namespaces. In "roost" is
+one end of a veth pair, where Roost runs; in "switch" its other end and the
+guest's tap, joined by the kernel's bridge or by our own that loses frames.
+
+The kernels' own addresses on the wire are for the programs' TCP side channel.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+
+import rooms
+from guest import Guest, GuestProcess
+from harness import RUN, Failure, Skip
+from process import Process, wait_until
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MTU_BYTES = 9000
+MACS = {"roost": "02:00:00:00:00:01", "rxe": "02:00:00:00:00:02"}
+# Of RoCE: Roost's own; in the guest the kernel's, as Soft-RoCE has no others.
+ADDRESSES = {"roost": ("198.18.0.1/24", "fd00:198:18::1/64"),
+             "rxe": ("198.18.0.2/24", "fd00:198:18::2/64")}
+TCP_ADDRESSES = {"roost": "198.19.0.1", "rxe": "198.19.0.2"}
+# Place of an address in the GID table of either side: link-local first.
+GIDS = {"link-local": "0", "IPv4": "1", "IPv6": "2"}
+DEVICES = {"roost": "roost0", "rxe": "rxe0"}
+PEERS = {"roost": "rxe", "rxe": "roost"}
+
+
+def ip(*words):
+    done = subprocess.run(["ip", *words], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failure(f"ip {' '.join(words)}: {done.stderr.strip()}")
+
+
+class World:
+    """What all cases share. close() takes it down."""
+
+    def __init__(self, image, build, env):
+        if not rooms.inside():
+            raise Skip("needs network namespaces of its own; run as root")
+        self.image = image
+        self.build = build
+        self.env = env
+        self.logs = os.path.join(build, "interop-logs")
+        self.netns = {name: f"interop-{RUN}-{name}"
+                      for name in ("roost", "switch")}
+        self.guest = None
+        self.bridge = None
+        self.boots = 0
+        self.make_wire()
+
+    def make_wire(self):
+        for name in self.netns.values():
+            ip("netns", "add", name)
+            # Before an interface comes up: its address is there at once.
+            self.write(name, "/proc/sys/net/ipv6/conf/default/accept_dad", 0)
+        # The switch has no addresses.
+        self.write(self.netns["switch"],
+                   "/proc/sys/net/ipv6/conf/default/disable_ipv6", 1)
+        mtu = ("mtu", str(MTU_BYTES))
+        ip("link", "add", "name", "roost", "netns", self.netns["roost"],
+           "address", MACS["roost"], *mtu, "type", "veth", "peer", "name",
+           "veth", "netns", self.netns["switch"], *mtu)
+        roost = ("-n", self.netns["roost"])
+        switch = ("-n", self.netns["switch"])
+        ip(*roost, "addr", "add", TCP_ADDRESSES["roost"] + "/24", "dev",
+           "roost")
+        ip(*roost, "link", "set", "lo", "up")
+        ip(*roost, "link", "set", "roost", "up")
+        ip(*switch, "tuntap", "add", "dev", "tap", "mode", "tap", "vnet_hdr")
+        ip(*switch, "link", "set", "tap", *mtu)
+        for name in ("tap", "veth"):
+            ip(*switch, "link", "set", name, "up")
+        self.join()
+
+    @staticmethod
+    def write(netns, path, value):
+        subprocess.run(["nsenter", f"--net=/run/netns/{netns}", "sh", "-c",
+                        f"echo {value} > {path}"], check=True)
+
+    def join(self):
+        """The kernel's bridge between tap and veth."""
+        switch = ("-n", self.netns["switch"])
+        ip(*switch, "link", "add", "bridge", "mtu", str(MTU_BYTES), "type",
+           "bridge", "mcast_snooping", "0")
+        for name in ("tap", "veth"):
+            ip(*switch, "link", "set", name, "master", "bridge")
+        ip(*switch, "link", "set", "bridge", "up")
+
+    def lossy(self, percent, seed):
+        """Our own bridge instead, until whole() is called."""
+        ip("-n", self.netns["switch"], "link", "del", "bridge")
+        self.bridge = Process(
+            "bridge", [sys.executable, "-B", os.path.join(HERE, "bridge.py"),
+                       "tap", "veth", str(percent), str(seed)], self.logs,
+            self.netns["switch"], self.env)
+        if not wait_until(lambda: "joined" in self.bridge.out() or
+                          self.bridge.wait(0) is not None, 20):
+            raise Failure("the lossy bridge does not start")
+
+    def whole(self):
+        """Returns what the lossy bridge has to say."""
+        self.bridge.signal(signal.SIGTERM)
+        self.bridge.wait(20)
+        self.bridge.kill()
+        said, self.bridge = self.bridge.out(), None
+        self.join()
+        return said
+
+    def boot(self):
+        """A guest that is up, with Soft-RoCE on its NIC."""
+        if self.guest is not None and self.guest.alive():
+            return self.guest
+        self.boots += 1
+        logs = os.path.join(self.logs, f"guest-{self.boots}")
+        os.makedirs(logs)
+        self.guest = Guest(self.image, self.logs, logs, "tap", MACS["rxe"],
+                           MTU_BYTES, self.netns["switch"])
+        steps = ["echo 0 >/proc/sys/net/ipv6/conf/eth0/accept_dad",
+                 f"ip link set eth0 mtu {MTU_BYTES} up"]
+        steps += [f"ip addr add {address} dev eth0"
+                  for address in ADDRESSES["rxe"]]
+        # Soft-RoCE enters what is there, IPv4 first; the rest comes behind.
+        steps += ["rdma link add rxe0 type rxe netdev eth0",
+                  f"ip addr add {TCP_ADDRESSES['rxe']}/24 dev eth0",
+                  "ibv_devinfo -v -d rxe0"]
+        setup = GuestProcess(self.guest, "setup",
+                             ["sh", "-xec", "; ".join(steps)], logs)
+        if setup.wait(120) != 0:
+            raise Failure(f"no Soft-RoCE in the guest: {setup.err()}")
+        return self.guest
+
+    def start(self, room, side, title, words, options=()):
+        """Start a program on one side, "roost" or "rxe". options: further
+        ones of roost run.
+        """
+        if side == "rxe":
+            process = GuestProcess(self.boot(), title, words, room.logs)
+            room.processes.append(process)
+            return process
+        port = ["--port", "net_af_packet0,iface=roost", *options]
+        for address in ADDRESSES["roost"]:
+            port += ["--ip", address]
+        return room.start(title, room.roost("run", *port, "--", *words),
+                          self.netns["roost"])
+
+    def inside(self, side, *words):
+        """Run a command of the kernel's on Roost's side of the wire."""
+        return subprocess.run(
+            ["nsenter", f"--net=/run/netns/{self.netns[side]}", *words],
+            capture_output=True, text=True, timeout=60, check=False)
+
+    def close(self):
+        if self.guest is not None:
+            self.guest.close()
+        if self.bridge is not None:
+            self.bridge.kill()
+        for name in self.netns.values():
+            ip("netns", "del", name)
