@@ -55,19 +55,19 @@ def finish(room, *ends, limit_s=RUN_S):
     than a little time for it.
     """
     def settled():
-        return (all(end.wait(0) is not None for end in ends) or
-                any(end.wait(0) for end in ends))
+        statuses = [end.wait(0) for end in ends]
+        return None not in statuses or any(statuses)
 
-    if wait_until(settled, limit_s, 0.02):
-        limit_s = AFTERMATH_S
-    for end in ends:
-        end.wait(limit_s)
+    if not wait_until(settled, limit_s, 0.02):
+        raise Failure(f"not done after {limit_s} s")
+    wait_until(lambda: all(end.wait(0) is not None for end in ends),
+               AFTERMATH_S, 0.02)
     for end in ends:
         if end.status:
             explain(end)
             raise Failure(f"{end.title}: exit status {end.status}")
     for end in ends:
-        room.finish(end, 0.1)
+        room.finish(end, 0)
 
 
 def explain(end):
