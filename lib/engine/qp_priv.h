@@ -21,8 +21,13 @@
 #include "lib/engine/wq.h"
 #include "lib/wire/frame.h"
 
-/* Packets of one QP that may be unacknowledged at a time. */
+/* Packets of one QP that may be unacknowledged at a time, as long as nothing is
+ * lost; the least that losses bring it down to; and what is added, after a
+ * loss, for each window that came through.
+ */
 #define ROOST_WINDOW_PKTS 256
+#define ROOST_WINDOW_MIN_PKTS 4
+#define ROOST_WINDOW_STEP_PKTS 8
 /* In a long message every so many packets ask for an acknowledgement, so that
  * the window keeps open.
  */
@@ -119,6 +124,12 @@ struct roost_requester {
 	struct roost_timer pace_timer;
 	uint64_t pace_ns;    /* rate limit: no packet goes before this */
 	uint64_t timeout_ns; /* 0: never */
+	/* The window: up to window_goal it grows by what is acknowledged, from
+	 * there on by a step for each window_acked that is a whole one.
+	 */
+	uint32_t window_pkts;
+	uint32_t window_goal_pkts;
+	uint32_t window_acked_pkts;
 	uint8_t retry_left;
 	uint8_t rnr_left;
 	bool rnr_wait;       /* the timer ends an RNR wait */

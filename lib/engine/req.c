@@ -28,6 +28,9 @@ void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 	qp->req.send_index = tail;
 	qp->req.started_index = tail;
 	qp->req.timeout_ns = roost_req_timeout_ns(qp->attr.timeout);
+	qp->req.window_pkts = ROOST_WINDOW_PKTS;
+	qp->req.window_goal_pkts = ROOST_WINDOW_PKTS;
+	qp->req.window_acked_pkts = 0;
 	qp->req.retry_left = qp->attr.retry_cnt;
 	qp->req.rnr_left = qp->attr.rnr_retry;
 	qp->req.rnr_wait = false;
@@ -116,7 +119,7 @@ static bool may_send(struct roost_qp *qp)
 	if (state == ROOST_QPS_SQD && req->send_index == req->started_index)
 		return false;
 	if (roost_psn_diff(req->next_psn, req->oldest_unacked_psn) >=
-	    ROOST_WINDOW_PKTS)
+	    (int32_t)req->window_pkts)
 		return false;
 	return may_send_wqe(qp);
 }
@@ -132,7 +135,7 @@ static bool wants_ack(const struct roost_qp *qp,
 	return piece->last || piece->is_fetch ||
 	       psn.v % ROOST_ACKREQ_PKTS == 0 ||
 	       roost_psn_diff(psn, qp->req.oldest_unacked_psn) ==
-		       ROOST_WINDOW_PKTS - 1;
+		       (int32_t)qp->req.window_pkts - 1;
 }
 
 void roost_req_fault(struct roost_worker *w, struct roost_qp *qp,

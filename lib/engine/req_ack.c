@@ -115,13 +115,32 @@ static struct roost_psn complete_until(struct roost_worker *w,
 	return psn;
 }
 
+/* So many packets more came through: after a loss, the window opens again. */
+static void widen(struct roost_requester *req, uint32_t acked_pkts)
+{
+	if (req->window_pkts < req->window_goal_pkts) {
+		req->window_pkts = RTE_MIN(req->window_pkts + acked_pkts,
+					   req->window_goal_pkts);
+		return;
+	}
+	req->window_acked_pkts += acked_pkts;
+	if (req->window_acked_pkts < req->window_pkts)
+		return;
+	req->window_acked_pkts = 0;
+	req->window_pkts = RTE_MIN(req->window_pkts + ROOST_WINDOW_STEP_PKTS,
+				   (uint32_t)ROOST_WINDOW_PKTS);
+}
+
 bool roost_req_advance(struct roost_worker *w, struct roost_qp *qp,
 		       struct roost_psn psn)
 {
 	struct roost_requester *req = &qp->req;
 	struct roost_psn reached = complete_until(w, qp, psn);
+	int32_t acked_pkts = roost_psn_diff(reached, req->oldest_unacked_psn);
 
-	if (roost_psn_diff(reached, req->oldest_unacked_psn) > 0) {
+	if (acked_pkts > 0) {
+		if (req->window_pkts < ROOST_WINDOW_PKTS)
+			widen(req, (uint32_t)acked_pkts);
 		req->oldest_unacked_psn = reached;
 		roost_req_progress(w, qp);
 	}

@@ -34,6 +34,18 @@ static bool spend_retry(struct roost_worker *w, struct roost_qp *qp)
 	return true;
 }
 
+/* Packets are lost, in all likelihood because somewhere there was no room for
+ * so many: fewer at a time. Where nothing comes back at all, as few as can be.
+ */
+static void narrow(struct roost_requester *req, bool silence)
+{
+	req->window_goal_pkts =
+		RTE_MAX(req->window_pkts / 2, (uint32_t)ROOST_WINDOW_MIN_PKTS);
+	req->window_pkts = silence ? (uint32_t)ROOST_WINDOW_MIN_PKTS
+				   : req->window_goal_pkts;
+	req->window_acked_pkts = 0;
+}
+
 /* The responder misses psn. */
 static void sequence_nak(struct roost_worker *w, struct roost_qp *qp,
 			 struct roost_psn psn, bool progress)
@@ -41,8 +53,10 @@ static void sequence_nak(struct roost_worker *w, struct roost_qp *qp,
 	/* Going back that far, or farther, already. */
 	if (roost_psn_diff(qp->req.next_psn, psn) <= 0)
 		return;
-	if (progress || spend_retry(w, qp))
-		roost_req_go_back(w, qp, psn);
+	if (!progress && !spend_retry(w, qp))
+		return;
+	narrow(&qp->req, false);
+	roost_req_go_back(w, qp, psn);
 }
 
 /* The responder has no receive WQE for psn: wait, then send it again. */
@@ -100,6 +114,7 @@ void roost_req_fetch_gap(struct roost_worker *w, struct roost_qp *qp)
 	if (!spend_retry(w, qp))
 		return;
 	req->fetch_gap = true;
+	narrow(req, false);
 	roost_req_go_back(w, qp, req->oldest_unacked_psn);
 }
 
@@ -116,5 +131,6 @@ void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
 	if (!spend_retry(w, qp))
 		return;
 	req->fetch_gap = false;
+	narrow(req, true);
 	roost_req_go_back(w, qp, req->oldest_unacked_psn);
 }

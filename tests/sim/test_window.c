@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* How many packets are on their way: fewer where they find no room. */
+
+#include "tests/sim/sim.h"
+
+#define MTU_BYTES 1024u
+#define NB_QPS 16u
+#define MSG_PKTS 256u
+#define WINDOW_PKTS 256u
+/* A NIC's ring, and the time that its owner takes for a packet. */
+#define RING_PKTS 64u
+#define PACKET_NS (2 * SIM_US)
+#define DELAY_NS (100 * SIM_US)
+
+/* The port at B: frames wait in its ring, and where it is full, are lost. */
+struct ring {
+	uint64_t empty_ns; /* when it will be */
+};
+
+static bool ring_takes(struct sim *sim, int side, const struct roost_pkt *pkt,
+		       void *arg)
+{
+	struct ring *ring = arg;
+
+	(void)pkt;
+	if (side != SIM_A)
+		return true;
+	if (ring->empty_ns < sim->now_ns)
+		ring->empty_ns = sim->now_ns;
+	if (ring->empty_ns - sim->now_ns >= RING_PKTS * PACKET_NS)
+		return false;
+	ring->empty_ns += PACKET_NS;
+	return true;
+}
+
+/* Together they have 64 times in flight what fits. */
+static void window__many_qps_share_a_small_ring(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_qp *a[NB_QPS], *b[NB_QPS];
+	struct ring ring = { 0 };
+
+	(void)state;
+	sim->link.filter = ring_takes;
+	sim->link.filter_arg = &ring;
+	for (unsigned int i = 0; i < NB_QPS; i++) {
+		sim_pair(sim, NULL, &a[i], &b[i]);
+		sim_recv(b[i], MSG_PKTS * MTU_BYTES);
+		sim_recv(b[i], MSG_PKTS * MTU_BYTES);
+		sim_send(a[i], MSG_PKTS * MTU_BYTES);
+		sim_send(a[i], MSG_PKTS * MTU_BYTES);
+	}
+	sim_run(sim);
+	for (unsigned int i = 0; i < NB_QPS; i++)
+		sim_expect_all_good(a[i], b[i]);
+	assert_true(sim->link.nb_lost[SIM_A] > 0);
+	sim_free(sim);
+}
+
+/* Packets that a sends of a message before anything comes back. */
+static size_t first_flight(struct sim *sim, struct sim_qp *a, struct sim_qp *b)
+{
+	size_t before = sim->link.nb_log[SIM_A], nb_pkts = 0;
+	uint64_t begin_ns = sim->now_ns;
+
+	sim_recv(b, 2 * WINDOW_PKTS * MTU_BYTES);
+	sim_send(a, 2 * WINDOW_PKTS * MTU_BYTES);
+	sim_run(sim);
+	for (size_t i = before; i < sim->link.nb_log[SIM_A]; i++)
+		nb_pkts +=
+			sim->link.log[SIM_A][i].at_ns < begin_ns + 2 * DELAY_NS;
+	return nb_pkts;
+}
+
+static struct sim *sim_far(struct sim_qp **a, struct sim_qp **b)
+{
+	struct sim_faults faults = { .delay_ns = DELAY_NS, .drop_nth = -1 };
+	struct sim *sim = sim_new();
+
+	sim_set_faults(sim, &faults);
+	sim_pair(sim, NULL, a, b);
+	return sim;
+}
+
+static void window__a_gap_halves_it(void **state)
+{
+	struct sim_qp *a, *b;
+	struct sim *sim = sim_far(&a, &b);
+
+	(void)state;
+	assert_int_equal(first_flight(sim, a, b), WINDOW_PKTS);
+	/* The last of the next message's packets but one. */
+	sim->link.faults[SIM_A].drop_nth =
+		(int64_t)sim->link.nb_log[SIM_A] + MSG_PKTS - 2;
+	sim_recv(b, MSG_PKTS * MTU_BYTES);
+	sim_send(a, MSG_PKTS * MTU_BYTES);
+	sim_run(sim);
+	assert_int_equal(sim_counters(sim, SIM_A)->timeouts, 0);
+	assert_int_equal(first_flight(sim, a, b), WINDOW_PKTS / 2);
+	sim_expect_all_good(a, b);
+	sim_free(sim);
+}
+
+static void window__silence_shuts_it_and_progress_opens_it(void **state)
+{
+	struct sim_qp *a, *b;
+	struct sim *sim = sim_far(&a, &b);
+	size_t nb_pkts = 0;
+
+	(void)state;
+	sim->link.faults[SIM_A].carrier_off = true;
+	sim_recv(b, 1);
+	sim_send(a, 1);
+	sim_run_for(sim, SIM_MS);
+	sim->link.faults[SIM_A].carrier_off = false;
+	sim_run(sim);
+	assert_in_range(sim_counters(sim, SIM_A)->timeouts, 1, 7);
+	/* Four, and the one that has come through. */
+	assert_int_equal(first_flight(sim, a, b), 5);
+	for (int i = 0; i < 64 && nb_pkts < WINDOW_PKTS; i++)
+		nb_pkts = first_flight(sim, a, b);
+	assert_int_equal(nb_pkts, WINDOW_PKTS);
+	sim_expect_all_good(a, b);
+	sim_free(sim);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(window__many_qps_share_a_small_ring),
+	cmocka_unit_test(window__a_gap_halves_it),
+	cmocka_unit_test(window__silence_shuts_it_and_progress_opens_it),
+};
+
+SIM_MAIN("sim-window", tests)
