@@ -37,9 +37,10 @@ def rows(program, sizes, mtus):
 
 
 ENTRIES = []
-for _program, _sizes, _mtus in (("rc", SIZES, MTUS), ("uc", SIZES, MTUS),
+for _program, _sizes, _mtus in (("rc", SIZES, MTUS),
+                                ("uc", (1, 4097, 65536), (256, 4096)),
                                 ("ud", UD_SIZES, ()),
-                                ("srq", SIZES[1:], (256, 4096))):
+                                ("srq", (1, 4097, 1048576), (256, 4096))):
     for _title, _options in rows(_program, _sizes, _mtus):
         ENTRIES += both(f"ibv_{_program}_pingpong", _title, pingpong,
                         _program, _options)

@@ -19,16 +19,16 @@ LOSS_SEED = 4791
 GIVE_UP_S = 20
 
 
-def watched(room, world, role, run, *args):
+def watched(room, world, role, icrc, run, *args):
     capture = Capture(room, world)
     run(room, world, role, *args)
-    room.note(f"{capture.judge()} packets from Roost")
+    room.note(f"{capture.judge(icrc)} packets from Roost")
 
 
 def lossy(room, world, role, run, *args):
     world.lossy(LOSS_PERCENT, LOSS_SEED)
     try:
-        watched(room, world, role, run, *args)
+        watched(room, world, role, False, run, *args)
     finally:
         room.note(world.whole().splitlines()[-1])
 
@@ -81,7 +81,8 @@ LOSSY = [
 
 ENTRIES = []
 for _title, _run in WATCHED:
-    ENTRIES += both("every frame seen by tshark", _title, watched, *_run)
+    ENTRIES += both("every frame seen by tshark", _title, watched,
+                    True, *_run)
 for _title, _run in LOSSY:
     ENTRIES += both("1 percent random loss", _title, lossy, *_run)
 for _victim, _title in (("roost", "of Roost"),
