@@ -18,6 +18,8 @@ AFTERMATH_S = 3
 # What a program on Soft-RoCE says where that does not do what it asks for.
 CANNOT = {
     "Couldn't register MR": "Soft-RoCE registers no memory of length 0",
+    "failure joining: Unknown error 524":
+        "Linux joins groups of RoCEv2 by their IPv4 address only",
 }
 
 

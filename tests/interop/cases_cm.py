@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""Debian's programs for librdmacm: the kernel's rdma_cm over Soft-RoCE on one
+side, Roost's on the other."""
+
+import time
+
+from cases_rdmacm import BAD_WORDS, GROUPS, UNMAPPED, has_opened, is_waiting
+from entry import RUN_S, SERVING, both, explain, finish
+from guest import GuestProcess
+from harness import Failure
+from process import wait_until
+from world import ADDRESSES, PEERS
+
+# (title, server, client, families); {a}: the server's address, {b}: the
+# client's, {g}: a group, {u}: the same as a GID, {f}: the family's name.
+PAIRS = [
+    ("rping", "rping -s -a {a} -v -V -C 10", "rping -c -a {a} -v -V -C 10",
+     (4, 6)),
+    ("rping -S 65000", "rping -s -V -C 20 -S 65000",
+     "rping -c -a {a} -V -C 20 -S 65000", (4,)),
+    ("rping -q", "rping -s -a {a} -q -V -C 10",
+     "rping -c -q -a {a} -V -C 10", (4,)),
+    ("ucmatose", "ucmatose -f {f} -b {a} -c 10 -C 10",
+     "ucmatose -f {f} -s {a} -c 10 -C 10", (4, 6)),
+    ("ucmatose -m", "ucmatose -m -c 10", "ucmatose -m -c 10 -s {a}", (4,)),
+    ("ucmatose -P ib", "ucmatose -f {f} -b {a} -P ib -c 4",
+     "ucmatose -f {f} -s {a} -P ib -c 4", (4,)),
+    ("udaddy", "udaddy -f {f} -b {a} -c 4 -C 20",
+     "udaddy -f {f} -s {a} -c 4 -C 20", (4, 6)),
+    ("mckey", "mckey -m {g} -b {a}", "mckey -m {g} -b {b} -s", (4, 6)),
+    ("mckey -M", "mckey -M {u} -b {a}", "mckey -M {u} -b {b} -s", (4,)),
+    ("rdma_server", "rdma_server -s {a}", "rdma_client -s {a}", (4, 6)),
+    ("rdma_xserver", "rdma_xserver -c r", "rdma_xclient -s {a} -c r", (4,)),
+]
+PAIRS += [(f"{program} -R", f"{program} -R -F -n 50{more}",
+           f"{program} -R -F -n 50{more} {{a}}", (4,))
+          for program, more in (("ib_send_bw", ""), ("ib_send_lat", ""),
+                                ("ib_write_bw", ""), ("ib_write_bw", " -q 8"),
+                                ("ib_write_lat", ""),
+                                ("ib_read_bw", " -o 16"),
+                                ("ib_read_lat", " -o 16"),
+                                ("ib_atomic_bw", " -o 16"),
+                                ("ib_atomic_lat", " -o 16"))]
+CONNECTIONS = 50
+TRIES = 10
+TOO_EARLY = "RDMA_CM_EVENT_REJECTED; error: 8"
+
+
+def address(side, family):
+    return ADDRESSES[side][family == 6].split("/")[0]
+
+
+def words_of(line, role, family):
+    serving = SERVING[role]
+    return line.format(a=address(serving, family),
+                       b=address(PEERS[serving], family),
+                       g=GROUPS[family], u=UNMAPPED[family],
+                       f={4: "ip", 6: "ipv6"}[family]).split()
+
+
+def guest_listens(room, world):
+    """The kernel has a listening id, or members of a group."""
+    seen = GuestProcess(world.guest, "listening",
+                        ["rdma", "resource", "show", "cm_id"], room.logs)
+    seen.wait(RUN_S)
+    return "LISTEN" in seen.out() or "UDP" in seen.out()
+
+
+def serve(room, world, role, words):
+    server = world.start(room, SERVING[role], "server", words)
+    if SERVING[role] == "rxe":
+        ready = wait_until(lambda: guest_listens(room, world) or
+                           server.wait(0) is not None, RUN_S, 0.2)
+        # Members of a group are there a little before they have joined it.
+        time.sleep(1)
+    else:
+        ready = wait_until(lambda: has_opened(server) and is_waiting(server),
+                           RUN_S)
+    if not ready or server.wait(0) is not None:
+        explain(server)
+        raise Failure(f"server: does not listen; exit status {server.status}")
+    return server
+
+
+def check(process):
+    for word in BAD_WORDS:
+        if word in process.out() + process.err():
+            raise Failure(f"{process.title}: says '{word}'")
+
+
+def attempt(room, world, role, server_line, client_line, family):
+    """Returns both ends, when the client is done or the server has failed."""
+    server = serve(room, world, role, words_of(server_line, role, family))
+    client = world.start(room, PEERS[SERVING[role]], "client",
+                         words_of(client_line, role, family))
+    wait_until(lambda: client.wait(0) is not None or server.wait(0), RUN_S)
+    return client, server
+
+
+def pair(room, world, role, *lines):
+    """perftest connects twice, the second time without asking whether its
+    server listens again: one that is slow may refuse it.
+    """
+    for _ in range(TRIES):
+        client, server = attempt(room, world, role, *lines)
+        if TOO_EARLY not in client.err():
+            break
+        room.note("the client connected before its server listened again")
+        client.kill()
+        server.kill()
+    finish(room, client, server)
+    check(client)
+    check(server)
+
+
+def times(room, world, role):
+    """Many connections at once; the server stays."""
+    serve(room, world, role, ["cmtime", "-c", str(CONNECTIONS)])
+    client = world.start(room, PEERS[SERVING[role]], "client",
+                         words_of(f"cmtime -s {{a}} -c {CONNECTIONS}", role,
+                                  4))
+    finish(room, client)
+    check(client)
+
+
+ENTRIES = []
+for _title, _server, _client, _families in PAIRS:
+    _more = _server.partition(" -n 50")[2]
+    for _family in _families:
+        ENTRIES += both("rdma_cm", f"{_title}{_more} IPv{_family}", pair,
+                        _server, _client, _family)
+ENTRIES += both("rdma_cm", f"cmtime -c {CONNECTIONS}", times)
