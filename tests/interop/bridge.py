@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The Roost authors
-"""usage: bridge.py INTERFACE INTERFACE PERCENT SEED
+"""usage: bridge.py INTERFACE INTERFACE PERCENT SEED [CM_DELAY_S]
 
 Carries frames from one interface to the other until SIGTERM, and loses
-PERCENT of those that are RoCEv2, at random from SEED. Everything else passes.
+PERCENT of those that are RoCEv2, at random from SEED. Messages of the
+connection manager come CM_DELAY_S later. Everything else passes.
 Each frame keeps its virtio header with what the kernels left for later: the
 checksums of TCP, and its segments.
 """
@@ -14,6 +15,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 
 ETH_P_ALL = 3
 FRAME_BYTES = 1 << 17
@@ -37,6 +39,12 @@ def is_roce(frame):
             frame[56:58] == ROCE_PORT)
 
 
+def is_cm(frame):
+    """Of a RoCEv2 frame: whether it is for QP 1."""
+    bth = 42 if frame[12:14] == ETH_IPV4 else 62
+    return frame[bth + 5:bth + 8] == b"\0\0\1"
+
+
 def open_interface(name):
     end = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     end.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, SO_BUFFER_BYTES)
@@ -58,26 +66,39 @@ def on_term(_signal, _frame):
     raise Stop
 
 
-def carry(ends, share, dice, counts):
+def carry(ends, share, cm_delay_s, dice, counts):
+    late = []  # (when, to, frame), the next one first
     while True:
-        for end in select.select(ends, [], [])[0]:
+        now = time.monotonic()
+        while late and late[0][0] <= now:
+            _when, to, frame = late.pop(0)
+            to.send(frame)
+        wait_s = late[0][0] - now if late else None
+        for end in select.select(ends, [], [], wait_s)[0]:
             frame = end.recv(FRAME_BYTES)
-            if is_roce(frame[VNET_HDR_BYTES:][:64]):
+            to = ends[end is ends[0]]
+            head = frame[VNET_HDR_BYTES:][:80]
+            if is_roce(head):
                 counts["roce"] += 1
                 if dice.random() < share:
                     counts["lost"] += 1
                     continue
-            ends[end is ends[0]].send(frame)
+                if cm_delay_s and is_cm(head):
+                    late.append((time.monotonic() + cm_delay_s, to, frame))
+                    continue
+            to.send(frame)
 
 
 def main():
-    names, percent, seed = sys.argv[1:3], sys.argv[3], sys.argv[4]
+    names, percent, seed = sys.argv[1:3], float(sys.argv[3]), sys.argv[4]
+    cm_delay_s = float(sys.argv[5]) if len(sys.argv) > 5 else 0
     ends = [open_interface(name) for name in names]
     counts = {"roce": 0, "lost": 0}
     signal.signal(signal.SIGTERM, on_term)
     print(f"joined {' '.join(names)}, seed {seed}", flush=True)
     try:
-        carry(ends, float(percent) / 100, random.Random(int(seed)), counts)
+        carry(ends, percent / 100, cm_delay_s, random.Random(int(seed)),
+              counts)
     except Stop:
         pass
     print(f"lost {counts['lost']} of {counts['roce']} RoCEv2 packets",

@@ -91,12 +91,13 @@ class World:
             ip(*switch, "link", "set", name, "master", "bridge")
         ip(*switch, "link", "set", "bridge", "up")
 
-    def lossy(self, percent, seed):
-        """Our own bridge instead, until whole() is called."""
+    def lossy(self, percent, seed, cm_delay_s=0):
+        """Our own bridge instead, until whole() is called: see bridge.py."""
         ip("-n", self.netns["switch"], "link", "del", "bridge")
         self.bridge = Process(
             "bridge", [sys.executable, "-B", os.path.join(HERE, "bridge.py"),
-                       "tap", "veth", str(percent), str(seed)], self.logs,
+                       "tap", "veth", str(percent), str(seed),
+                       str(cm_delay_s)], self.logs,
             self.netns["switch"], self.env)
         if not wait_until(lambda: "joined" in self.bridge.out() or
                           self.bridge.wait(0) is not None, 20):
