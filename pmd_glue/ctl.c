@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,9 @@
 /* Controllers that may wait. */
 #define BACKLOG 16
 
+/* How long an exit waits for an answer, in steps of 1 ms. */
+#define FAREWELL_STEPS 100
+
 static struct {
 	LIST_HEAD(, roost_ctl_device) devices;
 	int listen_fd; /* -1: there is no socket */
@@ -34,6 +38,8 @@ static struct {
 	char *answer;         /* NULL: the request is not complete */
 	size_t answer_bytes;
 	size_t sent_bytes;
+	/* A request is being executed, or its answer is not all sent. */
+	_Atomic bool answering;
 } ctl = { .listen_fd = -1, .fd = -1 };
 
 /* ---- devices --------------------------------------------------------------
@@ -73,6 +79,7 @@ static void hang_up(void)
 	ctl.fd = -1;
 	free(ctl.answer);
 	ctl.answer = NULL;
+	atomic_store(&ctl.answering, false);
 	wait_for(ctl.listen_fd, POLLIN);
 }
 
@@ -156,6 +163,7 @@ static void read_request(void)
 		       "roost ctl as that user or as root");
 	} else if (end) {
 		*end = '\0';
+		atomic_store(&ctl.answering, true);
 		text = roost_ctl_answer(ctl.request, &len_bytes);
 		answer(text, len_bytes);
 	} else if (ctl.request_bytes == sizeof(ctl.request)) {
@@ -249,4 +257,10 @@ void roost_ctl_remove(struct roost_ctl_device *device)
 	roost_fork_guard_remove(ctl.listen_fd);
 	close(ctl.listen_fd);
 	ctl.listen_fd = -1;
+}
+
+void roost_ctl_farewell(void)
+{
+	for (int i = 0; i < FAREWELL_STEPS && atomic_load(&ctl.answering); i++)
+		usleep(1000);
 }

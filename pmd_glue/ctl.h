@@ -38,7 +38,7 @@
  * and to take its answer, so that a controller that hangs keeps others waiting
  * no longer, and the process not at all.
  *
- * Thread: the control thread.
+ * Thread: the control thread, but for the farewell.
  */
 
 #include <stddef.h>
@@ -63,6 +63,10 @@ struct roost_ctl_device {
  */
 void roost_ctl_add(struct roost_ctl_device *device);
 void roost_ctl_remove(struct roost_ctl_device *device);
+/* The process exits, maybe because of what a controller has just done to it:
+ * he still gets his answer. Waits for up to 100 ms. Thread: any.
+ */
+void roost_ctl_farewell(void);
 
 /*
  * The answer to a request, which is a string without the newline and is

@@ -425,6 +425,7 @@ void roost_device_close(struct roost_device *device)
 __attribute__((destructor)) static void answer_at_exit(void)
 {
 	struct roost_device *d;
+	bool ours = false;
 
 	if (pthread_mutex_trylock(&devices.lock) != 0)
 		return;
@@ -432,8 +433,11 @@ __attribute__((destructor)) static void answer_at_exit(void)
 		if (d->opener == getpid()) {
 			roost_dev_service_farewell(d->dev);
 			roost_turner_settle(d->turner);
+			ours = true;
 		}
 	pthread_mutex_unlock(&devices.lock);
+	if (ours)
+		roost_ctl_farewell();
 }
 
 int roost_device_call(int (*fn)(void *arg), void *arg)
