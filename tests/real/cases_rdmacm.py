@@ -17,16 +17,20 @@ UNMAPPED = {4: "::ffff:239.1.1.1", 6: "ff0e::1:1"}
 # client's, {g}: a group, {u}: the same as a GID, {f}: the family's name.
 PAIRS = [
     ("rping", "rping -s -v -V -C 10", "rping -c -a {a} -v -V -C 10", (4,)),
+    ("rping-verbose", "rping -s -a {a} -v -V -C 10",
+     "rping -c -a {a} -v -V -C 10", (6,)),
     ("rping-bound", "rping -s -a {a} -V -C 100",
      "rping -c -a {a} -I {b} -V -C 100", (4, 6)),
-    ("rping-long", "rping -s -V -C 10000 -S 65000",
-     "rping -c -a {a} -V -C 10000 -S 65000", (4,)),
+    ("rping-long", "rping -s -a {a} -V -C 10000 -S 65000",
+     "rping -c -a {a} -V -C 10000 -S 65000", (4, 6)),
     ("rping-own-qp", "rping -s -a {a} -q -V -C 10",
      "rping -c -q -a {a} -V -C 10", (4, 6)),
     ("ucmatose", "ucmatose -f {f} -b {a} -c 100 -C 10",
      "ucmatose -f {f} -s {a} -c 100 -C 10", (4, 6)),
-    ("ucmatose-options", "ucmatose -t 32 -a 14 -C 1000",
-     "ucmatose -s {a} -t 32 -a 14 -C 1000", (4,)),
+    ("ucmatose-options", "ucmatose -f {f} -b {a} -t 32 -a 14 -C 1000",
+     "ucmatose -f {f} -s {a} -t 32 -a 14 -C 1000", (4, 6)),
+    ("ucmatose-options-many", "ucmatose -f {f} -b {a} -t 32 -c 100 -C 10",
+     "ucmatose -f {f} -s {a} -t 32 -c 100 -C 10", (4, 6)),
     ("ucmatose-migrate", "ucmatose -m -c 10", "ucmatose -m -c 10 -s {a}",
      (4,)),
     ("ucmatose-ps-ib", "ucmatose -f {f} -b {a} -P ib -c 10",
@@ -37,8 +41,9 @@ PAIRS = [
     ("mckey-unmapped", "mckey -M {u} -b {a}", "mckey -M {u} -b {b} -s",
      (4, 6)),
     ("mckey-send-only", "mckey -m {g} -b {a}", "mckey -m {g} -b {b} -s -o",
-     (4,)),
+     (4, 6)),
     ("rdma-server", "rdma_server -s {a}", "rdma_client -s {a}", (4, 6)),
+    # Listens at the IPv4 wildcard, and has no option for another.
     ("rdma-xserver", "rdma_xserver -c r", "rdma_xclient -s {a} -c r", (4,)),
     ("rdma-xserver-xrc", "rdma_xserver -c x", "rdma_xclient -s {a} -c x",
      (4,)),
@@ -144,21 +149,22 @@ def pair(room, server_line, client_line, family):
     check(server)
 
 
-def persistent(room):
+def persistent(room, family):
     """One server, 50 clients, one after another on the same link."""
-    server = start_server(room, "rping -s -P -V", 4)
+    server = start_server(room, "rping -s -a {a} -P -V", family)
     for i in range(50):
         client = room.run(**end(room, f"client{i}", 2,
-                                "rping -c -a {a} -V -C 3", 4))
+                                "rping -c -a {a} -V -C 3", family))
         check(client)
     if server.wait(0) is not None:
         raise Failure("the server has ended")
 
 
-def times(room):
+def times(room, family):
     """A thousand connections at once, and how long they take."""
-    start_server(room, "cmtime -c 1000", 4)
-    client = room.run(**end(room, "client", 2, "cmtime -s {a} -c 1000", 4))
+    start_server(room, "cmtime -b {a} -c 1000", family)
+    client = room.run(**end(room, "client", 2, "cmtime -s {a} -c 1000",
+                            family))
     check(client)
     for line in client.out().splitlines():
         if line.startswith(("connect ", "disconnect ")):
@@ -209,8 +215,10 @@ def need(run):
 CASES = [Case(f"rdmacm-{name}-v{family}", need(pair), server, client, family)
          for name, server, client, families in PAIRS for family in families]
 CASES += [
-    Case("rdmacm-rping-persistent", need(persistent)),
-    Case("rdmacm-cmtime-1000", need(times)),
+    Case("rdmacm-rping-persistent-v4", need(persistent), 4),
+    Case("rdmacm-rping-persistent-v6", need(persistent), 6),
+    Case("rdmacm-cmtime-1000-v4", need(times), 4),
+    Case("rdmacm-cmtime-1000-v6", need(times), 6),
     Case("rdmacm-nobody-there", need(nobody)),
     Case("rdmacm-dlopen", dlopen),
 ]

@@ -15,6 +15,7 @@
  * -q  each connection has completion queues of its own
  * -r  all of it so many times (1)
  * -o  all connections are open at once: none ends before all stand
+ * -k  and none ends at all: the process prints events until it is killed
  * -l  tell the server to end
  *
  * The client prints a line "run ..." for each run. Both print a line "held
@@ -45,7 +46,7 @@
 #define THE_LAST 'l'
 
 struct options {
-	bool server, open, own_cqs, last;
+	bool server, open, keep, own_cqs, last;
 	const char *address;
 	unsigned int nb, at_once, nb_runs;
 };
@@ -138,7 +139,8 @@ static void give_qp(struct rdma_cm_id *id)
 
 static void take_away(struct rdma_cm_id *id)
 {
-	rdma_destroy_qp(id);
+	if (id->qp != NULL)
+		rdma_destroy_qp(id);
 	OK(rdma_destroy_id(id));
 }
 
@@ -182,34 +184,46 @@ static void take_request(const struct rdma_cm_event *event)
 		perror("rdma_accept");
 }
 
+/* Returns true if the id has nothing more to do. */
+static bool is_over(const struct rdma_cm_event *event)
+{
+	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		take_request(event);
+		return false;
+	}
+	if (event->event == RDMA_CM_EVENT_ESTABLISHED)
+		return false;
+	if (event->event == RDMA_CM_EVENT_DISCONNECTED)
+		rdma_disconnect(event->id);
+	else
+		fprintf(stderr, "%s: status %d\n", rdma_event_str(event->event),
+			event->status);
+	return event->event != RDMA_CM_EVENT_ADDR_CHANGE;
+}
+
 static void serve(void)
 {
 	struct rdma_cm_id *listener, *gone;
 	struct rdma_cm_event *event;
+	unsigned int nb_ids = 1;
 	bool last = false;
 
 	OK(rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP));
 	OK(rdma_bind_addr(listener, address()));
 	OK(rdma_listen(listener, 0));
-	while (!last) {
+	while (!last && nb_ids > 0) {
 		event = next_event();
-		gone = NULL;
-		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
-			take_request(event);
-		} else if (event->event == RDMA_CM_EVENT_DISCONNECTED) {
-			gone = event->id;
-			rdma_disconnect(gone);
-			last = gone->context == (void *)(uintptr_t)THE_LAST;
-		} else if (event->event != RDMA_CM_EVENT_ESTABLISHED) {
-			fprintf(stderr, "%s: status %d\n",
-				rdma_event_str(event->event), event->status);
-			gone = event->id;
-		}
+		gone = is_over(event) ? event->id : NULL;
+		nb_ids += event->event == RDMA_CM_EVENT_CONNECT_REQUEST;
 		OK(rdma_ack_cm_event(event));
-		if (gone != NULL)
-			take_away(gone);
+		if (gone == NULL)
+			continue;
+		last = gone->context == (void *)(uintptr_t)THE_LAST;
+		take_away(gone);
+		nb_ids--;
 	}
-	OK(rdma_destroy_id(listener));
+	if (last)
+		OK(rdma_destroy_id(listener));
 }
 
 /* ---- the client --------------------------------------------------------- */
@@ -283,6 +297,15 @@ static void print_run(const struct run *run, const char *what, uint64_t us)
 	fflush(stdout);
 }
 
+static void print_event(void)
+{
+	struct rdma_cm_event *event = next_event();
+
+	fprintf(stderr, "%s: status %d\n", rdma_event_str(event->event),
+		event->status);
+	OK(rdma_ack_cm_event(event));
+}
+
 static void make(unsigned int nb, unsigned int at_once, bool open, uint8_t said)
 {
 	struct run run = { .nb = nb, .said = said };
@@ -299,6 +322,8 @@ static void make(unsigned int nb, unsigned int at_once, bool open, uint8_t said)
 	if (!open)
 		return;
 	print_held();
+	while (opt.keep)
+		print_event();
 	make(1, 1, false, PRINT_HELD);
 	from_us = now_us();
 	for (unsigned int i = 0; i < nb; i++)
@@ -309,11 +334,11 @@ static void make(unsigned int nb, unsigned int at_once, bool open, uint8_t said)
 	free(run.open);
 }
 
-static void settle(uint8_t said)
+/* The one more that tells the server is the same each time. */
+static void settle(void)
 {
 	sleep(TIMEWAIT_S);
-	make(1, 1, false, said);
-	sleep(TIMEWAIT_S);
+	make(1, 1, false, PRINT_HELD);
 	print_held();
 }
 
@@ -321,10 +346,10 @@ static void connect_all(void)
 {
 	/* What is made once, and kept. */
 	make(1, 1, false, WARM_UP);
-	settle(PRINT_HELD);
+	settle();
 	for (unsigned int i = 0; i < opt.nb_runs; i++) {
 		make(opt.nb, opt.at_once, opt.open, JUST_CONNECT);
-		settle(PRINT_HELD);
+		settle();
 	}
 	if (opt.last)
 		make(1, 1, false, THE_LAST);
@@ -334,7 +359,7 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "s:c:qn:w:r:ol")) != -1) {
+	while ((c = getopt(argc, argv, "s:c:qn:w:r:okl")) != -1) {
 		if (c == 's' || c == 'c')
 			opt.address = optarg;
 		if (c == 's')
@@ -349,6 +374,8 @@ static void parse(int argc, char **argv)
 			opt.nb_runs = (unsigned int)atoi(optarg);
 		else if (c == 'o')
 			opt.open = true;
+		else if (c == 'k')
+			opt.keep = true;
 		else if (c == 'l')
 			opt.last = true;
 		else if (c == '?')
