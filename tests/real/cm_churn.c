@@ -94,7 +94,7 @@ static unsigned int count_dir(const char *path)
 static unsigned long rss_kib(void)
 {
 	FILE *file = fopen("/proc/self/statm", "r");
-	unsigned long size, resident;
+	unsigned long size = 0, resident = 0;
 
 	if (file == NULL || fscanf(file, "%lu %lu", &size, &resident) != 2)
 		die("/proc/self/statm");
