@@ -39,9 +39,11 @@
 #define WAIT_S 40
 #define LAST (1ull << 63)
 
-/* 67 ms, three times more: a dead path is known after a quarter second. */
+/* 67 ms, seven times more: a dead path is known after half a second, and a
+ * process that waits for a processor is not taken for one.
+ */
 #define TIMEOUT 14
-#define RETRY_CNT 3
+#define RETRY_CNT 7
 
 /* What each tells the other. */
 struct card {
