@@ -301,7 +301,7 @@ static void turner__work_behind_a_taken_turn_is_done(void **state)
 	assert_false(roost_turner_help(turner));
 	atomic_store(&worker.iterations, 0);
 	pthread_mutex_unlock(&worker.turn);
-	end_ns = roost_now_ns() + 100 * MS;
+	end_ns = roost_now_ns() + 2000 * MS;
 	while (atomic_load(&worker.iterations) == 0)
 		assert_true(roost_now_ns() < end_ns);
 	atomic_store(&worker.has_work, false);
