@@ -14,17 +14,6 @@
 
 #define MRA_CODE_MAX 24u
 
-static struct roost_cm_msg between(const struct roost_cm_conn *conn,
-				   enum roost_cm_msg_type type)
-{
-	return (struct roost_cm_msg){
-		.type = type,
-		.tid = conn->tid,
-		.local_id = conn->local_id,
-		.remote_id = conn->remote_id,
-	};
-}
-
 /* ---- calls -------------------------------------------------------------- */
 
 static int send_lap(struct roost_cm_conn *conn,
@@ -83,7 +72,7 @@ int roost_cm_apr(struct roost_cm_conn *conn, uint8_t status, const void *info,
 	    data_len_bytes > ROOST_CM_APR_DATA_LEN)
 		return -EINVAL;
 	pthread_mutex_lock(&conn->cm->lock);
-	msg = between(conn, ROOST_CM_APR);
+	msg = roost_cm_msg_between(conn, ROOST_CM_APR);
 	msg.status = status;
 	msg.info_len_bytes = (uint8_t)info_len_bytes;
 	if (info_len_bytes > 0)

@@ -247,6 +247,9 @@ void roost_cm_closed(struct roost_cm_conn *conn);
 
 /* ---- step.c: carry out -------------------------------------------------- */
 
+/* A message of the conversation that conn is: its transaction and ids. */
+struct roost_cm_msg roost_cm_msg_between(const struct roost_cm_conn *conn,
+					 enum roost_cm_msg_type type);
 /*
  * Take a step. msg: what ACT_SEND sends; from it ids, tid are filled in.
  * mra_ns: for ACT_WAIT_MRA. Returns the event to tell or ROOST_CM_NO_EVENT.

@@ -77,8 +77,8 @@ void roost_cm_reply(struct roost_cm *cm, const struct roost_gsi_msg *in,
 
 /* ---- messages that a step makes by itself ------------------------------- */
 
-static struct roost_cm_msg between(const struct roost_cm_conn *conn,
-				   enum roost_cm_msg_type type)
+struct roost_cm_msg roost_cm_msg_between(const struct roost_cm_conn *conn,
+					 enum roost_cm_msg_type type)
 {
 	return (struct roost_cm_msg){
 		.type = type,
@@ -100,7 +100,7 @@ static uint8_t about(enum roost_cm_state state)
 
 static void send_rej(struct roost_cm_conn *conn, uint16_t reason, bool kept)
 {
-	struct roost_cm_msg msg = between(conn, ROOST_CM_REJ);
+	struct roost_cm_msg msg = roost_cm_msg_between(conn, ROOST_CM_REJ);
 
 	msg.about = about(conn->state);
 	msg.reason = reason;
@@ -117,7 +117,7 @@ static void send_rej(struct roost_cm_conn *conn, uint16_t reason, bool kept)
 
 static void send_mra(struct roost_cm_conn *conn, uint8_t what)
 {
-	struct roost_cm_msg msg = between(conn, ROOST_CM_MRA);
+	struct roost_cm_msg msg = roost_cm_msg_between(conn, ROOST_CM_MRA);
 
 	msg.about = what;
 	msg.service_timeout = conn->service_timeout != 0
@@ -128,7 +128,7 @@ static void send_mra(struct roost_cm_conn *conn, uint8_t what)
 
 static void send_dreq(struct roost_cm_conn *conn)
 {
-	struct roost_cm_msg msg = between(conn, ROOST_CM_DREQ);
+	struct roost_cm_msg msg = roost_cm_msg_between(conn, ROOST_CM_DREQ);
 
 	msg.qpn = conn->remote_qpn;
 	send_kept(conn, &msg);
@@ -136,7 +136,7 @@ static void send_dreq(struct roost_cm_conn *conn)
 
 static void send_drep(struct roost_cm_conn *conn)
 {
-	struct roost_cm_msg msg = between(conn, ROOST_CM_DREP);
+	struct roost_cm_msg msg = roost_cm_msg_between(conn, ROOST_CM_DREP);
 
 	if (conn->mad_type == ROOST_CM_DREP)
 		transmit(conn, conn->mad, ROOST_CM_DREP);
@@ -146,7 +146,7 @@ static void send_drep(struct roost_cm_conn *conn)
 
 static void send_sidr_rej(struct roost_cm_conn *conn)
 {
-	struct roost_cm_msg msg = between(conn, ROOST_CM_SIDR_REP);
+	struct roost_cm_msg msg = roost_cm_msg_between(conn, ROOST_CM_SIDR_REP);
 
 	msg.local_id = conn->remote_id;
 	msg.status = ROOST_CM_SIDR_REJECT;

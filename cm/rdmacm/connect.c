@@ -145,6 +145,19 @@ static int ask_service(struct roost_rdmacm_id *id,
 	return roost_cm_sidr_request(id->conn, &req);
 }
 
+/* What the program asks for, or what there is where it leaves that open. */
+static void set_depths(struct roost_rdmacm_id *id,
+		       const struct rdma_conn_param *param,
+		       uint8_t initiator_depth, uint8_t responder_resources)
+{
+	if (param && param->initiator_depth != RDMA_MAX_INIT_DEPTH)
+		initiator_depth = param->initiator_depth;
+	if (param && param->responder_resources != RDMA_MAX_RESP_RES)
+		responder_resources = param->responder_resources;
+	id->initiator_depth = initiator_depth;
+	id->responder_resources = responder_resources;
+}
+
 static int connect_id(struct roost_rdmacm_id *id,
 		      const struct rdma_conn_param *param)
 {
@@ -155,14 +168,8 @@ static int connect_id(struct roost_rdmacm_id *id,
 		rc = collect(id, param, &data);
 	if (rc)
 		return rc;
-	id->initiator_depth =
-		param && param->initiator_depth != RDMA_MAX_INIT_DEPTH
-			? param->initiator_depth
-			: id->device->max_initiator_depth;
-	id->responder_resources =
-		param && param->responder_resources != RDMA_MAX_RESP_RES
-			? param->responder_resources
-			: id->device->max_responder_resources;
+	set_depths(id, param, id->device->max_initiator_depth,
+		   id->device->max_responder_resources);
 	/* An answer may come before the call is over. */
 	roost_rdmacm_id_set_state(id, ROOST_RDMACM_CONNECT);
 	id->begun = true;
@@ -293,16 +300,11 @@ static int accept_id(struct roost_rdmacm_id *id,
 		rc = collect(id, param, &data);
 	if (rc)
 		return rc;
-	id->initiator_depth =
-		param && param->initiator_depth != RDMA_MAX_INIT_DEPTH
-			? param->initiator_depth
-			: at_most(id->initiator_depth,
-				  id->device->max_initiator_depth);
-	id->responder_resources =
-		param && param->responder_resources != RDMA_MAX_RESP_RES
-			? param->responder_resources
-			: at_most(id->responder_resources,
-				  id->device->max_responder_resources);
+	set_depths(id, param,
+		   at_most(id->initiator_depth,
+			   id->device->max_initiator_depth),
+		   at_most(id->responder_resources,
+			   id->device->max_responder_resources));
 	set_loud(id);
 	return roost_rdmacm_is_ud(id) ? answer_service(id, param, &data)
 				      : answer_connection(id, param, &data);
