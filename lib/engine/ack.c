@@ -48,8 +48,7 @@ bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp)
 {
 	struct roost_responder *resp = &qp->resp;
 	struct roost_bth bth = {
-		.opcode = qp->type == ROOST_QPT_RC ? ROOST_OPCODE_RC_ACK
-						   : ROOST_OPCODE_XRC_ACK,
+		.opcode = roost_qp_opcode(qp, ROOST_OPCODE_RC_ACK),
 		.migreq = qp->mig.state == ROOST_MIG_MIGRATED,
 		.pkey = qp->pkey,
 		.dest_qpn = qp->dest_qpn,

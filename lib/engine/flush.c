@@ -15,7 +15,7 @@ void roost_complete_send(struct roost_worker *w, struct roost_qp *qp,
 			 uint32_t index, enum roost_wc_status status)
 {
 	const struct roost_send_wqe *wqe = roost_queue_at(&qp->sq, index);
-	uint32_t place = roost_cq_no_entry(qp->send_cq);
+	uint32_t place;
 	struct roost_cqe cqe = {
 		.wr_id = wqe->wr_id,
 		.qpn = qp->qpn,
@@ -31,6 +31,8 @@ void roost_complete_send(struct roost_worker *w, struct roost_qp *qp,
 	if (status != ROOST_WC_SUCCESS || qp->sq_sig_all ||
 	    wqe->flags & ROOST_SEND_SIGNALED)
 		place = roost_cq_push(w, qp->send_cq, &cqe);
+	else
+		place = roost_cq_no_entry(qp->send_cq);
 	roost_queue_done(&qp->sq, index, place);
 }
 

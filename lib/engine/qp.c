@@ -13,6 +13,14 @@
 #include "lib/engine/worker_priv.h"
 #include "lib/engine/wq_priv.h"
 
+const uint8_t roost_qp_services[ROOST_QPT_COUNT] = {
+	[ROOST_QPT_RC] = ROOST_SERVICE_RC,
+	[ROOST_QPT_UC] = ROOST_SERVICE_UC,
+	[ROOST_QPT_UD] = ROOST_SERVICE_UD,
+	[ROOST_QPT_XRC_INI] = ROOST_SERVICE_XRC,
+	[ROOST_QPT_XRC_TGT] = ROOST_SERVICE_XRC,
+};
+
 /* A send WQE has at least this room for inline data: it costs nothing. */
 #define INLINE_MIN_BYTES 64u
 

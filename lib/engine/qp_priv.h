@@ -268,6 +268,15 @@ static inline bool roost_qp_is_reliable(const struct roost_qp *qp)
 	return qp->type != ROOST_QPT_UC && qp->type != ROOST_QPT_UD;
 }
 
+/* Which service a QP of a type speaks; enum roost_service. */
+extern const uint8_t roost_qp_services[ROOST_QPT_COUNT];
+
+/* An opcode of RC, or one without its service, as this QP says it. */
+static inline uint8_t roost_qp_opcode(const struct roost_qp *qp, uint8_t opcode)
+{
+	return (uint8_t)(roost_qp_services[qp->type] << 5 | (opcode & 0x1f));
+}
+
 /* Requests that are answered with more than an acknowledgement. */
 static inline bool roost_op_is_fetch(uint8_t op)
 {

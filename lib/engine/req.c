@@ -248,7 +248,7 @@ unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp)
 	/* Nothing of a QP overtakes what it owes: who has the reply has the
 	 * ACK, and sees completions in the order that hardware gives them.
 	 */
-	if (may_send(qp) && !is_early(w, qp))
+	if (qp->in_ack_list && may_send(qp) && !is_early(w, qp))
 		roost_worker_answer(w, qp);
 	while (n < ROOST_QP_BURST_PKTS && may_send(qp) && !is_early(w, qp) &&
 	       send_one(w, qp))

@@ -15,14 +15,6 @@
 #include "lib/engine/qp_priv.h"
 #include "lib/engine/req_priv.h"
 
-static const uint8_t service_of[ROOST_QPT_COUNT] = {
-	[ROOST_QPT_RC] = ROOST_SERVICE_RC,
-	[ROOST_QPT_UC] = ROOST_SERVICE_UC,
-	[ROOST_QPT_UD] = ROOST_SERVICE_UD,
-	[ROOST_QPT_XRC_INI] = ROOST_SERVICE_XRC,
-	[ROOST_QPT_XRC_TGT] = ROOST_SERVICE_XRC,
-};
-
 static uint8_t base_opcode(const struct roost_wr_info *info, bool first,
 			   bool last)
 {
@@ -48,9 +40,8 @@ void roost_req_piece(const struct roost_qp *qp,
 	piece->offset_bytes = index * qp->mtu_bytes;
 	piece->last =
 		roost_psn_eq(roost_psn_sub(piece->next_psn, 1), wqe->last_psn);
-	piece->opcode =
-		(uint8_t)(service_of[qp->type] << 5 |
-			  base_opcode(info, first, piece->last || fetch));
+	piece->opcode = roost_qp_opcode(qp, base_opcode(info, first,
+							piece->last || fetch));
 	piece->left_bytes = wqe->len_bytes - piece->offset_bytes;
 	if (fetch && !piece->last)
 		piece->left_bytes = (uint32_t)roost_psn_diff(piece->next_psn,

@@ -203,9 +203,7 @@ static size_t build_answer(struct roost_qp *qp,
 			   const struct answer *a, uint8_t *buf)
 {
 	uint8_t pad = (uint8_t)(-a->len_bytes & 3);
-	uint8_t service = qp->type == ROOST_QPT_XRC_TGT ? ROOST_SERVICE_XRC
-							: ROOST_SERVICE_RC;
-	uint8_t opcode = (uint8_t)(service << 5 | (a->opcode & 0x1f));
+	uint8_t opcode = roost_qp_opcode(qp, a->opcode);
 	const struct roost_opcode_info *op = &roost_opcodes[opcode];
 	size_t ext = op->hdr_len_bytes - ROOST_BTH_LEN;
 	struct roost_bth bth = {

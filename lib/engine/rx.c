@@ -12,19 +12,14 @@
 #include "lib/engine/resp_priv.h"
 #include "lib/engine/worker_priv.h"
 
-/* Which service a QP of a type speaks, and which side of it: an XRC QP is only
- * one of them.
- */
-static const struct {
-	uint8_t service;
-	uint8_t takes; /* enum roost_opflag */
-} qp_roles[ROOST_QPT_COUNT] = {
-	[ROOST_QPT_RC] = { ROOST_SERVICE_RC,
-			   ROOST_OPF_REQUEST | ROOST_OPF_RESPONSE },
-	[ROOST_QPT_UC] = { ROOST_SERVICE_UC, ROOST_OPF_REQUEST },
-	[ROOST_QPT_UD] = { ROOST_SERVICE_UD, ROOST_OPF_REQUEST },
-	[ROOST_QPT_XRC_INI] = { ROOST_SERVICE_XRC, ROOST_OPF_RESPONSE },
-	[ROOST_QPT_XRC_TGT] = { ROOST_SERVICE_XRC, ROOST_OPF_REQUEST },
+/* Which side of its service a QP takes: an XRC QP is only one of them. */
+static const uint8_t takes[ROOST_QPT_COUNT] = {
+	/* enum roost_opflag */
+	[ROOST_QPT_RC] = ROOST_OPF_REQUEST | ROOST_OPF_RESPONSE,
+	[ROOST_QPT_UC] = ROOST_OPF_REQUEST,
+	[ROOST_QPT_UD] = ROOST_OPF_REQUEST,
+	[ROOST_QPT_XRC_INI] = ROOST_OPF_RESPONSE,
+	[ROOST_QPT_XRC_TGT] = ROOST_OPF_REQUEST,
 };
 
 /* States that take requests, and states that take responses. */
@@ -77,8 +72,8 @@ static enum roost_drop check_qp(const struct roost_qp *qp,
 				  ? REQUEST_STATES
 				  : RESPONSE_STATES;
 
-	if (pkt->info->service != qp_roles[qp->type].service ||
-	    !(pkt->info->flags & qp_roles[qp->type].takes))
+	if (pkt->info->service != roost_qp_services[qp->type] ||
+	    !(pkt->info->flags & takes[qp->type]))
 		return ROOST_DROP_QP_TYPE;
 	if (!(states & 1u << roost_qp_state_get(qp)))
 		return ROOST_DROP_QP_STATE;

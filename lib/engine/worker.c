@@ -447,8 +447,6 @@ static unsigned int run_timers(struct roost_worker *w)
 
 void roost_worker_answer(struct roost_worker *w, struct roost_qp *qp)
 {
-	if (!qp->in_ack_list)
-		return;
 	leave_ack_list(w, qp);
 	if (!roost_ack_send(w, qp))
 		roost_worker_want_ack(w, qp);

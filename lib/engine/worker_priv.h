@@ -71,7 +71,7 @@ void roost_worker_ring(struct roost_worker *w, struct roost_qp *qp);
 unsigned int roost_worker_answer_doorbells(struct roost_worker *w);
 void roost_worker_want_send(struct roost_worker *w, struct roost_qp *qp);
 void roost_worker_want_ack(struct roost_worker *w, struct roost_qp *qp);
-/* Send what the QP owes its peer, as far as there is room. */
+/* Send what a QP of ack_qps owes its peer, as far as there is room. */
 void roost_worker_answer(struct roost_worker *w, struct roost_qp *qp);
 /* Send what the QP owes its peer, now: it will not owe anything again. */
 void roost_worker_settle(struct roost_worker *w, struct roost_qp *qp);

@@ -134,8 +134,9 @@ FOLD_FN __m128i fold_move_headers(const struct roost_icrc_mask *mask,
 FOLD_FN __m128i fold_many(__m128i carry, uint8_t *dst, const uint8_t *src,
 			  size_t nb);
 
-FOLD_FN uint32_t fold_icrc(const struct roost_icrc_mask *mask,
-			   const uint8_t *l3, size_t len_bytes)
+__attribute__((target(FOLD_TARGET))) static uint32_t
+fold_icrc(const struct roost_icrc_mask *mask, const uint8_t *l3,
+	  size_t len_bytes)
 {
 	struct fold_headers h = fold_headers(mask, len_bytes);
 	size_t at = h.first_bytes + (h.nb - 1) * FOLD_CHUNK;
@@ -152,8 +153,8 @@ FOLD_FN uint32_t fold_icrc(const struct roost_icrc_mask *mask,
 	return ~fold_reduce(sum);
 }
 
-FOLD_FN uint32_t fold_crc_copy(uint32_t crc, uint8_t *dst, const uint8_t *src,
-			       size_t len_bytes)
+__attribute__((target(FOLD_TARGET))) static uint32_t
+fold_crc_copy(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t len_bytes)
 {
 	__m128i start = _mm_cvtsi32_si128((int)~crc), v, carry;
 	size_t first_bytes = len_bytes % FOLD_CHUNK;

@@ -102,18 +102,6 @@ static bool usable(void)
 	       __builtin_cpu_supports("vpclmulqdq");
 }
 
-__attribute__((target(FOLD_TARGET))) static uint32_t
-icrc(const struct roost_icrc_mask *mask, const uint8_t *l3, size_t len_bytes)
-{
-	return fold_icrc(mask, l3, len_bytes);
-}
-
-__attribute__((target(FOLD_TARGET))) static uint32_t
-crc_copy(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t len_bytes)
-{
-	return fold_crc_copy(crc, dst, src, len_bytes);
-}
-
 __attribute__((target(FOLD_TARGET))) static void
 copy_up(uint8_t *dst, const uint8_t *src, size_t nb_blocks)
 {
@@ -128,7 +116,7 @@ copy_up(uint8_t *dst, const uint8_t *src, size_t nb_blocks)
 const struct roost_kernel roost_kernel_vpclmul = {
 	.name = "vpclmul",
 	.usable = usable,
-	.icrc = icrc,
-	.crc_copy = crc_copy,
+	.icrc = fold_icrc,
+	.crc_copy = fold_crc_copy,
 	.copy_up = copy_up,
 };
