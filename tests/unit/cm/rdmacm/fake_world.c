@@ -16,6 +16,35 @@ int fake_setup(void **state)
 	return 0;
 }
 
+struct rdma_event_channel *fake_channel;
+
+int fake_channel_setup(void **state)
+{
+	fake_setup(state);
+	fake_channel = rdma_create_event_channel();
+	return fake_channel ? 0 : -1;
+}
+
+int fake_channel_teardown(void **state)
+{
+	(void)state;
+	rdma_destroy_event_channel(fake_channel);
+	assert_int_equal(fake_conns_alive(), 0);
+	assert_int_equal(fake.nb_pds, 0);
+	assert_int_equal(fake.nb_qps, 0);
+	assert_int_equal(fake.nb_cqs, 0);
+	assert_int_equal(fake.nb_comp_channels, 0);
+	return 0;
+}
+
+struct rdma_cm_id *fake_new_id(enum rdma_port_space ps)
+{
+	struct rdma_cm_id *id;
+
+	assert_ok(rdma_create_id(fake_channel, &id, NULL, ps));
+	return id;
+}
+
 struct roost_cm_conn *fake_conn(void)
 {
 	assert_true(fake.nb_conns > 0);

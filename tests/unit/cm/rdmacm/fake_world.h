@@ -141,5 +141,14 @@ struct rdma_cm_id *fake_listening(struct rdma_event_channel *channel,
 	} while (0)
 
 int fake_setup(void **state);
+/* A world with a channel, where nothing may be left at the end. */
+extern struct rdma_event_channel *fake_channel;
+int fake_channel_setup(void **state);
+int fake_channel_teardown(void **state);
+#define FAKE_CHANNEL_TEST(name)                                                \
+	cmocka_unit_test_setup_teardown(name, fake_channel_setup,              \
+					fake_channel_teardown)
+/* An id on it. */
+struct rdma_cm_id *fake_new_id(enum rdma_port_space ps);
 
 #endif

@@ -5,37 +5,6 @@
 
 #include <arpa/inet.h>
 
-static struct rdma_event_channel *channel;
-
-static int setup(void **state)
-{
-	fake_setup(state);
-	channel = rdma_create_event_channel();
-	return channel ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	rdma_destroy_event_channel(channel);
-	assert_int_equal(fake_conns_alive(), 0);
-	assert_int_equal(fake.nb_pds, 0);
-	assert_int_equal(fake.nb_qps, 0);
-	assert_int_equal(fake.nb_cqs, 0);
-	assert_int_equal(fake.nb_comp_channels, 0);
-	return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-static struct rdma_cm_id *new_id(enum rdma_port_space ps)
-{
-	struct rdma_cm_id *id;
-
-	assert_ok(rdma_create_id(channel, &id, NULL, ps));
-	return id;
-}
-
 static int bind_to(struct rdma_cm_id *id, const char *ip, uint16_t port)
 {
 	struct sockaddr_storage addr = fake_addr(ip, port);
@@ -48,22 +17,22 @@ static void bind__port_spaces(void **state)
 	struct rdma_cm_id *id;
 
 	(void)state;
-	assert_fails(rdma_create_id(channel, &id, NULL, RDMA_PS_IPOIB),
+	assert_fails(rdma_create_id(fake_channel, &id, NULL, RDMA_PS_IPOIB),
 		     EPROTONOSUPPORT);
-	assert_fails(rdma_create_id(channel, &id, NULL,
+	assert_fails(rdma_create_id(fake_channel, &id, NULL,
 				    (enum rdma_port_space)0x55),
 		     EINVAL);
-	id = new_id(RDMA_PS_UDP);
+	id = fake_new_id(RDMA_PS_UDP);
 	assert_int_equal(id->qp_type, IBV_QPT_UD);
 	assert_ok(rdma_destroy_id(id));
-	id = new_id(RDMA_PS_IB);
+	id = fake_new_id(RDMA_PS_IB);
 	assert_int_equal(id->qp_type, IBV_QPT_RC);
 	assert_ok(rdma_destroy_id(id));
 }
 
 static void bind__address_gives_the_device(void **state)
 {
-	struct rdma_cm_id *id = new_id(RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 	struct sockaddr_in *local;
 
 	(void)state;
@@ -85,7 +54,7 @@ static void bind__address_gives_the_device(void **state)
 static void bind__addresses_of_others(void **state)
 {
 	struct sockaddr_storage unix_addr = { .ss_family = AF_UNIX };
-	struct rdma_cm_id *id = new_id(RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 
 	(void)state;
 	assert_fails(bind_to(id, "198.18.0.9", 0), EADDRNOTAVAIL);
@@ -101,12 +70,12 @@ static void bind__addresses_of_others(void **state)
 
 static void bind__wildcard_has_no_device(void **state)
 {
-	struct rdma_cm_id *id = new_id(RDMA_PS_TCP), *other;
+	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP), *other;
 
 	(void)state;
 	assert_ok(bind_to(id, "0.0.0.0", 7174));
 	assert_null(id->verbs);
-	other = new_id(RDMA_PS_TCP);
+	other = fake_new_id(RDMA_PS_TCP);
 	assert_fails(bind_to(other, "198.18.0.1", 7174), EADDRNOTAVAIL);
 	assert_ok(rdma_destroy_id(id));
 	/* The port is free again. */
@@ -116,7 +85,8 @@ static void bind__wildcard_has_no_device(void **state)
 
 static void bind__in_use(void **state)
 {
-	struct rdma_cm_id *a = new_id(RDMA_PS_TCP), *b = new_id(RDMA_PS_TCP);
+	struct rdma_cm_id *a = fake_new_id(RDMA_PS_TCP),
+			  *b = fake_new_id(RDMA_PS_TCP);
 	int on = 1;
 
 	(void)state;
@@ -135,7 +105,7 @@ static void bind__in_use(void **state)
 
 static void listen__wildcard_is_all_devices(void **state)
 {
-	struct rdma_cm_id *id = new_id(RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 
 	(void)state;
 	assert_ok(bind_to(id, "0.0.0.0", 7174));
@@ -157,7 +127,7 @@ static void listen__wildcard_is_all_devices(void **state)
 
 static void listen__v6_wildcard_takes_both_families(void **state)
 {
-	struct rdma_cm_id *id = new_id(RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 	int on = 1;
 
 	(void)state;
@@ -167,7 +137,7 @@ static void listen__v6_wildcard_takes_both_families(void **state)
 	assert_int_equal(fake.listeners[0].param.backlog, 7);
 	assert_ok(rdma_destroy_id(id));
 
-	id = new_id(RDMA_PS_TCP);
+	id = fake_new_id(RDMA_PS_TCP);
 	assert_ok(rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY,
 				  &on, sizeof(on)));
 	assert_ok(bind_to(id, "::", 1));
@@ -179,7 +149,7 @@ static void listen__v6_wildcard_takes_both_families(void **state)
 
 static void listen__unbound_is_bound_first(void **state)
 {
-	struct rdma_cm_id *id = new_id(RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 
 	(void)state;
 	assert_ok(rdma_listen(id, 0));
@@ -190,7 +160,7 @@ static void listen__unbound_is_bound_first(void **state)
 
 static void devices__are_the_ids_contexts(void **state)
 {
-	struct rdma_cm_id *id = new_id(RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 	struct ibv_context **list;
 	int nb;
 
@@ -208,15 +178,15 @@ static void devices__are_the_ids_contexts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(bind__port_spaces),
-		TEST(bind__address_gives_the_device),
-		TEST(bind__addresses_of_others),
-		TEST(bind__wildcard_has_no_device),
-		TEST(bind__in_use),
-		TEST(listen__wildcard_is_all_devices),
-		TEST(listen__v6_wildcard_takes_both_families),
-		TEST(listen__unbound_is_bound_first),
-		TEST(devices__are_the_ids_contexts),
+		FAKE_CHANNEL_TEST(bind__port_spaces),
+		FAKE_CHANNEL_TEST(bind__address_gives_the_device),
+		FAKE_CHANNEL_TEST(bind__addresses_of_others),
+		FAKE_CHANNEL_TEST(bind__wildcard_has_no_device),
+		FAKE_CHANNEL_TEST(bind__in_use),
+		FAKE_CHANNEL_TEST(listen__wildcard_is_all_devices),
+		FAKE_CHANNEL_TEST(listen__v6_wildcard_takes_both_families),
+		FAKE_CHANNEL_TEST(listen__unbound_is_bound_first),
+		FAKE_CHANNEL_TEST(devices__are_the_ids_contexts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

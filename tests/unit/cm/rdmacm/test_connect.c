@@ -3,29 +3,6 @@
  */
 #include "fake_world.h"
 
-static struct rdma_event_channel *channel;
-
-static int setup(void **state)
-{
-	fake_setup(state);
-	channel = rdma_create_event_channel();
-	return channel ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	rdma_destroy_event_channel(channel);
-	assert_int_equal(fake_conns_alive(), 0);
-	assert_int_equal(fake.nb_pds, 0);
-	assert_int_equal(fake.nb_qps, 0);
-	assert_int_equal(fake.nb_cqs, 0);
-	assert_int_equal(fake.nb_comp_channels, 0);
-	return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 static void assert_modified(unsigned int i, enum ibv_qp_state state)
 {
 	assert_true(i < fake.nb_modifies);
@@ -44,7 +21,7 @@ static void finish(struct rdma_cm_id *id)
 
 static void connect__request_says_what_was_asked(void **state)
 {
-	struct rdma_cm_id *id = fake_routed(channel, RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
 	struct ibv_ece ece = { .vendor_id = 0x2c9, .options = 5 };
 	struct rdma_conn_param param = {
 		.private_data = "hi",
@@ -84,7 +61,7 @@ static void connect__request_says_what_was_asked(void **state)
 
 static void connect__more_than_the_device_has(void **state)
 {
-	struct rdma_cm_id *id = fake_routed(channel, RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
 	struct rdma_conn_param param = { .responder_resources = 17 };
 
 	(void)state;
@@ -104,7 +81,7 @@ static void connect__more_than_the_device_has(void **state)
 
 static void connect__response_takes_the_qp_along(void **state)
 {
-	struct rdma_cm_id *id = fake_connecting(channel);
+	struct rdma_cm_id *id = fake_connecting(fake_channel);
 	struct rdma_cm_event *event;
 
 	(void)state;
@@ -114,7 +91,7 @@ static void connect__response_takes_the_qp_along(void **state)
 	fake_reply(fake_conn(), "yes");
 	/* Not before it is read. */
 	assert_int_equal(fake.nb_modifies, 1);
-	event = fake_event(channel, RDMA_CM_EVENT_ESTABLISHED);
+	event = fake_event(fake_channel, RDMA_CM_EVENT_ESTABLISHED);
 	assert_modified(1, IBV_QPS_INIT);
 	assert_modified(2, IBV_QPS_RTR);
 	assert_modified(3, IBV_QPS_RTS);
@@ -136,14 +113,14 @@ static void connect__response_takes_the_qp_along(void **state)
 
 static void connect__response_without_a_qp(void **state)
 {
-	struct rdma_cm_id *id = fake_routed(channel, RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
 	struct rdma_conn_param param = { .qp_num = 5 };
 
 	(void)state;
 	assert_fails(rdma_establish(id), EINVAL);
 	assert_ok(rdma_connect(id, &param));
 	fake_reply(fake_conn(), "");
-	fake_expect(channel, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
 	assert_int_equal(fake_conn()->nb_establishes, 0);
 	assert_ok(rdma_establish(id));
 	assert_int_equal(fake_conn()->nb_establishes, 1);
@@ -153,26 +130,26 @@ static void connect__response_without_a_qp(void **state)
 /* The QP cannot follow: its peer hears, and its end is not told twice. */
 static void connect__error_of_the_qp(void **state)
 {
-	struct rdma_cm_id *id = fake_connecting(channel);
+	struct rdma_cm_id *id = fake_connecting(fake_channel);
 
 	(void)state;
 	fake.modify_error = EINVAL;
 	fake.modify_error_state = IBV_QPS_RTR;
 	fake_reply(fake_conn(), "");
-	fake_expect(channel, RDMA_CM_EVENT_CONNECT_ERROR, -1);
+	fake_expect(fake_channel, RDMA_CM_EVENT_CONNECT_ERROR, -1);
 	assert_int_equal(fake_conn()->nb_rejects, 1);
 	assert_int_equal(fake_conn()->nb_establishes, 0);
 	assert_modified(fake.nb_modifies - 1, IBV_QPS_ERR);
 	fake_tell(fake_conn(), ROOST_CM_DREQ_RECEIVED, 0);
-	assert_true(fake_readable(channel));
+	assert_true(fake_readable(fake_channel));
 	fake_tell(fake_conn(), ROOST_CM_TIMEWAIT_EXIT, 0);
-	fake_expect(channel, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
 	finish(id);
 }
 
 static void connect__rejected_moves_the_qp(void **state)
 {
-	struct rdma_cm_id *id = fake_connecting(channel);
+	struct rdma_cm_id *id = fake_connecting(fake_channel);
 	uint8_t data[148] = "no";
 	const struct roost_cm_event reject = {
 		.type = ROOST_CM_REJ_RECEIVED,
@@ -184,7 +161,7 @@ static void connect__rejected_moves_the_qp(void **state)
 
 	(void)state;
 	fake_conn()->callback(fake_conn()->arg, fake_conn(), &reject);
-	event = fake_event(channel, RDMA_CM_EVENT_REJECTED);
+	event = fake_event(fake_channel, RDMA_CM_EVENT_REJECTED);
 	assert_int_equal(event->status, 28);
 	assert_int_equal(event->param.conn.private_data_len, 148);
 	assert_string_equal(event->param.conn.private_data, "no");
@@ -195,42 +172,43 @@ static void connect__rejected_moves_the_qp(void **state)
 
 static void connect__nobody_answers(void **state)
 {
-	struct rdma_cm_id *id = fake_connecting(channel);
+	struct rdma_cm_id *id = fake_connecting(fake_channel);
 
 	(void)state;
 	fake_tell(fake_conn(), ROOST_CM_REQ_ERROR, -ETIMEDOUT);
-	fake_expect(channel, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+	fake_expect(fake_channel, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
 	finish(id);
 }
 
 static void connect__end_is_told_once(void **state)
 {
-	struct rdma_cm_id *id = fake_connecting(channel);
+	struct rdma_cm_id *id = fake_connecting(fake_channel);
 	unsigned int modifies;
 
 	(void)state;
 	fake_reply(fake_conn(), "");
-	fake_expect(channel, RDMA_CM_EVENT_ESTABLISHED, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_ESTABLISHED, 0);
 	/* Before the end there is no timewait to be over. */
 	fake_tell(fake_conn(), ROOST_CM_TIMEWAIT_EXIT, 0);
-	assert_false(fake_readable(channel));
+	assert_false(fake_readable(fake_channel));
 	modifies = fake.nb_modifies;
 	fake_tell(fake_conn(), ROOST_CM_DREQ_RECEIVED, 0);
-	fake_expect(channel, RDMA_CM_EVENT_DISCONNECTED, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_DISCONNECTED, 0);
 	assert_int_equal(fake.nb_modifies, modifies);
 	assert_ok(rdma_disconnect(id));
 	assert_modified(fake.nb_modifies - 1, IBV_QPS_ERR);
 	assert_int_equal(fake_conn()->nb_disconnects, 1);
 	fake_tell(fake_conn(), ROOST_CM_DREP_RECEIVED, 0);
-	assert_false(fake_readable(channel));
+	assert_false(fake_readable(fake_channel));
 	fake_tell(fake_conn(), ROOST_CM_TIMEWAIT_EXIT, 0);
-	fake_expect(channel, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
 	finish(id);
 }
 
 static void connect__too_early(void **state)
 {
-	struct rdma_cm_id *id = fake_routed(channel, RDMA_PS_TCP), *unbound;
+	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP),
+			  *unbound;
 
 	(void)state;
 	assert_fails(rdma_disconnect(id), EINVAL);
@@ -238,7 +216,7 @@ static void connect__too_early(void **state)
 	assert_fails(rdma_notify(id, IBV_EVENT_COMM_EST), EINVAL);
 	assert_fails(rdma_accept(id, NULL), EINVAL);
 	finish(id);
-	assert_ok(rdma_create_id(channel, &unbound, NULL, RDMA_PS_TCP));
+	assert_ok(rdma_create_id(fake_channel, &unbound, NULL, RDMA_PS_TCP));
 	assert_fails(rdma_disconnect(unbound), EINVAL);
 	assert_fails(rdma_connect(unbound, NULL), EINVAL);
 	finish(unbound);
@@ -249,9 +227,9 @@ static void connect__too_early(void **state)
 
 static struct rdma_cm_event *requested(struct rdma_cm_id **listener)
 {
-	*listener = fake_listening(channel, RDMA_PS_TCP);
+	*listener = fake_listening(fake_channel, RDMA_PS_TCP);
 	fake_request(&fake.listeners[0], "hello");
-	return fake_event(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+	return fake_event(fake_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
 }
 
 static void accept__request_says_what_was_asked(void **state)
@@ -314,12 +292,12 @@ static void accept__qp_is_ready_before_the_reply(void **state)
 	assert_int_equal(conn->rep.rnr_retry_count, 6);
 	assert_int_equal(conn->data_len_bytes, 8);
 	fake_tell(fake_conn(), ROOST_CM_RTU_RECEIVED, 0);
-	fake_expect(channel, RDMA_CM_EVENT_ESTABLISHED, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_ESTABLISHED, 0);
 	assert_ok(rdma_notify(id, IBV_EVENT_COMM_EST));
 	assert_int_equal(conn->nb_comm_ests, 1);
 	assert_fails(rdma_notify(id, IBV_EVENT_PATH_MIG), EINVAL);
 	fake_tell(fake_conn(), ROOST_CM_DREP_RECEIVED, 0);
-	fake_expect(channel, RDMA_CM_EVENT_DISCONNECTED, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_DISCONNECTED, 0);
 	finish(id);
 	finish(listener);
 }
@@ -364,7 +342,7 @@ static void reject__reasons(void **state)
 
 static void sidr__service_is_found(void **state)
 {
-	struct rdma_cm_id *id = fake_routed(channel, RDMA_PS_UDP);
+	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_UDP);
 	uint8_t data[136] = "here";
 	const struct roost_cm_event found = {
 		.type = ROOST_CM_SIDR_REP_RECEIVED,
@@ -385,7 +363,7 @@ static void sidr__service_is_found(void **state)
 	assert_int_equal(fake_conn()->nb_sidr_requests, 1);
 	assert_int_equal(fake_conn()->service_id, 0x01110000 + 7000);
 	fake_conn()->callback(fake_conn()->arg, fake_conn(), &found);
-	event = fake_event(channel, RDMA_CM_EVENT_ESTABLISHED);
+	event = fake_event(fake_channel, RDMA_CM_EVENT_ESTABLISHED);
 	assert_int_equal(event->param.ud.qp_num, 0x99);
 	assert_int_equal(event->param.ud.qkey, 0x01234567);
 	assert_int_equal(event->param.ud.private_data_len, 136);
@@ -400,25 +378,25 @@ static void sidr__service_is_found(void **state)
 
 static void sidr__service_is_not_there(void **state)
 {
-	struct rdma_cm_id *id = fake_routed(channel, RDMA_PS_UDP);
+	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_UDP);
 
 	(void)state;
 	assert_ok(rdma_connect(id, NULL));
 	fake_tell(fake_conn(), ROOST_CM_SIDR_REP_RECEIVED, 1);
-	fake_expect(channel, RDMA_CM_EVENT_UNREACHABLE, 1);
+	fake_expect(fake_channel, RDMA_CM_EVENT_UNREACHABLE, 1);
 	finish(id);
 }
 
 static void sidr__answers(void **state)
 {
-	struct rdma_cm_id *listener = fake_listening(channel, RDMA_PS_UDP);
+	struct rdma_cm_id *listener = fake_listening(fake_channel, RDMA_PS_UDP);
 	struct rdma_conn_param param = { .qp_num = 0x31 };
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *id;
 
 	(void)state;
 	fake_request(&fake.listeners[0], "who");
-	event = fake_event(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+	event = fake_event(fake_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
 	assert_string_equal(event->param.ud.private_data, "who");
 	id = event->id;
 	assert_int_equal(id->qp_type, IBV_QPT_UD);
@@ -436,22 +414,22 @@ static void sidr__answers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(connect__request_says_what_was_asked),
-		TEST(connect__more_than_the_device_has),
-		TEST(connect__response_takes_the_qp_along),
-		TEST(connect__response_without_a_qp),
-		TEST(connect__error_of_the_qp),
-		TEST(connect__rejected_moves_the_qp),
-		TEST(connect__nobody_answers),
-		TEST(connect__end_is_told_once),
-		TEST(connect__too_early),
-		TEST(accept__request_says_what_was_asked),
-		TEST(accept__qp_is_ready_before_the_reply),
-		TEST(accept__failure_rejects),
-		TEST(reject__reasons),
-		TEST(sidr__service_is_found),
-		TEST(sidr__service_is_not_there),
-		TEST(sidr__answers),
+		FAKE_CHANNEL_TEST(connect__request_says_what_was_asked),
+		FAKE_CHANNEL_TEST(connect__more_than_the_device_has),
+		FAKE_CHANNEL_TEST(connect__response_takes_the_qp_along),
+		FAKE_CHANNEL_TEST(connect__response_without_a_qp),
+		FAKE_CHANNEL_TEST(connect__error_of_the_qp),
+		FAKE_CHANNEL_TEST(connect__rejected_moves_the_qp),
+		FAKE_CHANNEL_TEST(connect__nobody_answers),
+		FAKE_CHANNEL_TEST(connect__end_is_told_once),
+		FAKE_CHANNEL_TEST(connect__too_early),
+		FAKE_CHANNEL_TEST(accept__request_says_what_was_asked),
+		FAKE_CHANNEL_TEST(accept__qp_is_ready_before_the_reply),
+		FAKE_CHANNEL_TEST(accept__failure_rejects),
+		FAKE_CHANNEL_TEST(reject__reasons),
+		FAKE_CHANNEL_TEST(sidr__service_is_found),
+		FAKE_CHANNEL_TEST(sidr__service_is_not_there),
+		FAKE_CHANNEL_TEST(sidr__answers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

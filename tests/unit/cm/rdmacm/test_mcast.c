@@ -8,35 +8,12 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-static struct rdma_event_channel *channel;
-
-static int setup(void **state)
-{
-	fake_setup(state);
-	channel = rdma_create_event_channel();
-	return channel ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	rdma_destroy_event_channel(channel);
-	assert_int_equal(fake_conns_alive(), 0);
-	assert_int_equal(fake.nb_pds, 0);
-	assert_int_equal(fake.nb_qps, 0);
-	assert_int_equal(fake.nb_cqs, 0);
-	assert_int_equal(fake.nb_comp_channels, 0);
-	return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 static struct rdma_cm_id *bound(enum rdma_port_space ps)
 {
 	struct sockaddr_storage at = fake_addr("198.18.0.1", 0);
 	struct rdma_cm_id *id;
 
-	assert_ok(rdma_create_id(channel, &id, NULL, ps));
+	assert_ok(rdma_create_id(fake_channel, &id, NULL, ps));
 	assert_ok(rdma_bind_addr(id, (struct sockaddr *)&at));
 	return id;
 }
@@ -69,7 +46,7 @@ static void join__attaches_when_it_is_read(void **state)
 	fake_give_qp(id);
 	assert_ok(join(id, "239.1.2.3", &context));
 	assert_int_equal(fake.nb_attached, 0);
-	event = fake_event(channel, RDMA_CM_EVENT_MULTICAST_JOIN);
+	event = fake_event(fake_channel, RDMA_CM_EVENT_MULTICAST_JOIN);
 	assert_int_equal(fake.nb_attached, 1);
 	assert_memory_equal(fake.attached.raw, mgid, 16);
 	ud = &event->param.ud;
@@ -101,7 +78,7 @@ static void join__group_by_its_gid(void **state)
 	group.sib_addr.sib_raw[1] = 0x0e;
 	group.sib_addr.sib_raw[15] = 7;
 	assert_ok(rdma_join_multicast(id, (struct sockaddr *)&group, NULL));
-	event = fake_event(channel, RDMA_CM_EVENT_MULTICAST_JOIN);
+	event = fake_event(fake_channel, RDMA_CM_EVENT_MULTICAST_JOIN);
 	assert_memory_equal(event->param.ud.ah_attr.grh.dgid.raw,
 			    group.sib_addr.sib_raw, 16);
 	assert_int_equal(event->param.ud.ah_attr.grh.hop_limit, 1);
@@ -125,12 +102,12 @@ static void join__send_only_is_not_attached(void **state)
 	(void)state;
 	fake_give_qp(id);
 	assert_ok(rdma_join_multicast_ex(id, &attr, NULL));
-	fake_expect(channel, RDMA_CM_EVENT_MULTICAST_JOIN, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_MULTICAST_JOIN, 0);
 	assert_int_equal(fake.nb_attached, 0);
 	assert_ok(rdma_leave_multicast(id, attr.addr));
 	attr.join_flags = RDMA_MC_JOIN_FLAG_FULLMEMBER;
 	assert_ok(rdma_join_multicast_ex(id, &attr, NULL));
-	fake_expect(channel, RDMA_CM_EVENT_MULTICAST_JOIN, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_MULTICAST_JOIN, 0);
 	assert_int_equal(fake.nb_attached, 1);
 	attr.join_flags = RDMA_MC_JOIN_FLAG_RESERVED;
 	assert_fails(rdma_join_multicast_ex(id, &attr, NULL), EINVAL);
@@ -153,7 +130,7 @@ static void join__failure_is_an_event(void **state)
 	fake_give_qp(id);
 	fake.attach_error = ENOSPC;
 	assert_ok(join(id, "239.1.2.3", NULL));
-	fake_expect(channel, RDMA_CM_EVENT_MULTICAST_ERROR, -1);
+	fake_expect(fake_channel, RDMA_CM_EVENT_MULTICAST_ERROR, -1);
 	rdma_destroy_qp(id);
 	assert_ok(rdma_destroy_id(id));
 }
@@ -169,7 +146,7 @@ static void join__what_cannot_be(void **state)
 	assert_fails(join(id, "198.18.0.2", NULL), EINVAL);
 	assert_fails(rdma_join_multicast(id, NULL, NULL), EINVAL);
 	assert_ok(rdma_destroy_id(id));
-	assert_ok(rdma_create_id(channel, &idle, NULL, RDMA_PS_UDP));
+	assert_ok(rdma_create_id(fake_channel, &idle, NULL, RDMA_PS_UDP));
 	assert_fails(join(idle, "239.1.2.3", NULL), EINVAL);
 	assert_ok(rdma_destroy_id(idle));
 }
@@ -182,8 +159,8 @@ static void leave__before_the_join_is_read(void **state)
 	assert_ok(join(id, "ff0e::5", NULL));
 	assert_ok(join(id, "239.1.2.3", NULL));
 	assert_ok(leave(id, "ff0e::5"));
-	fake_expect(channel, RDMA_CM_EVENT_MULTICAST_JOIN, 0);
-	assert_false(fake_readable(channel));
+	fake_expect(fake_channel, RDMA_CM_EVENT_MULTICAST_JOIN, 0);
+	assert_false(fake_readable(fake_channel));
 	assert_ok(rdma_destroy_id(id));
 }
 
@@ -204,7 +181,7 @@ static void leave__waits_for_the_ack(void **state)
 
 	(void)state;
 	assert_ok(join(id, "239.1.2.3", NULL));
-	event = fake_event(channel, RDMA_CM_EVENT_MULTICAST_JOIN);
+	event = fake_event(fake_channel, RDMA_CM_EVENT_MULTICAST_JOIN);
 	assert_ok(pthread_create(&thread, NULL, leave_thread, id));
 	usleep(20000);
 	assert_false(left);
@@ -217,13 +194,13 @@ static void leave__waits_for_the_ack(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(join__attaches_when_it_is_read),
-		TEST(join__group_by_its_gid),
-		TEST(join__send_only_is_not_attached),
-		TEST(join__failure_is_an_event),
-		TEST(join__what_cannot_be),
-		TEST(leave__before_the_join_is_read),
-		TEST(leave__waits_for_the_ack),
+		FAKE_CHANNEL_TEST(join__attaches_when_it_is_read),
+		FAKE_CHANNEL_TEST(join__group_by_its_gid),
+		FAKE_CHANNEL_TEST(join__send_only_is_not_attached),
+		FAKE_CHANNEL_TEST(join__failure_is_an_event),
+		FAKE_CHANNEL_TEST(join__what_cannot_be),
+		FAKE_CHANNEL_TEST(leave__before_the_join_is_read),
+		FAKE_CHANNEL_TEST(leave__waits_for_the_ack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,29 +7,6 @@
 
 #include <infiniband/sa.h>
 
-static struct rdma_event_channel *channel;
-
-static int setup(void **state)
-{
-	fake_setup(state);
-	channel = rdma_create_event_channel();
-	return channel ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	rdma_destroy_event_channel(channel);
-	assert_int_equal(fake_conns_alive(), 0);
-	assert_int_equal(fake.nb_pds, 0);
-	assert_int_equal(fake.nb_qps, 0);
-	assert_int_equal(fake.nb_cqs, 0);
-	assert_int_equal(fake.nb_comp_channels, 0);
-	return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 static int set(struct rdma_cm_id *id, int level, int name, const void *value,
 	       size_t len)
 {
@@ -38,7 +15,7 @@ static int set(struct rdma_cm_id *id, int level, int name, const void *value,
 
 static void option__unknown_is_enosys(void **state)
 {
-	struct rdma_cm_id *id = fake_routed(channel, RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
 	int value = 0;
 
 	(void)state;
@@ -50,7 +27,7 @@ static void option__unknown_is_enosys(void **state)
 
 static void option__lengths(void **state)
 {
-	struct rdma_cm_id *id = fake_routed(channel, RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
 	uint64_t value = 0;
 
 	(void)state;
@@ -73,7 +50,7 @@ static void option__lengths(void **state)
 
 static void option__when_it_is_too_late(void **state)
 {
-	struct rdma_cm_id *id = fake_listening(channel, RDMA_PS_TCP), *ud;
+	struct rdma_cm_id *id = fake_listening(fake_channel, RDMA_PS_TCP), *ud;
 	int on = 1, off = 0;
 	uint8_t timeout = 14;
 
@@ -85,7 +62,7 @@ static void option__when_it_is_too_late(void **state)
 	assert_fails(set(id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &on, 4),
 		     EINVAL);
 	assert_ok(rdma_destroy_id(id));
-	assert_ok(rdma_create_id(channel, &ud, NULL, RDMA_PS_UDP));
+	assert_ok(rdma_create_id(fake_channel, &ud, NULL, RDMA_PS_UDP));
 	assert_fails(set(ud, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
 			 &timeout, 1),
 		     EINVAL);
@@ -105,20 +82,20 @@ static void option__path_of_the_programs_own(void **state)
 	(void)state;
 	paths[1].path.flowlabel_hoplimit = htobe32(0x12345 << 8 | 17);
 	paths[1].path.tclass = 0x60;
-	assert_ok(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
+	assert_ok(rdma_create_id(fake_channel, &id, NULL, RDMA_PS_TCP));
 	assert_fails(set(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, paths,
 			 sizeof(paths)),
 		     EINVAL);
 	assert_ok(rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 1));
 	fake_tell(fake_conn(), ROOST_CM_ADDR_RESOLVED, 0);
-	fake_expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 	/* None of them is primary. */
 	assert_fails(set(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, paths,
 			 sizeof(paths[0])),
 		     EINVAL);
 	assert_ok(set(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, paths,
 		      sizeof(paths)));
-	fake_expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
 	assert_int_equal(id->route.path_rec->hop_limit, 17);
 	assert_int_equal(be32toh(id->route.path_rec->flow_label), 0x12345);
 	assert_int_equal(id->route.path_rec->traffic_class, 0x60);
@@ -130,7 +107,7 @@ static void option__path_of_the_programs_own(void **state)
 
 static void ece__comp_mask_must_be_zero(void **state)
 {
-	struct rdma_cm_id *id = fake_routed(channel, RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
 	struct ibv_ece ece = { .comp_mask = 1 };
 
 	(void)state;
@@ -143,11 +120,11 @@ static void ece__comp_mask_must_be_zero(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(option__unknown_is_enosys),
-		TEST(option__lengths),
-		TEST(option__when_it_is_too_late),
-		TEST(option__path_of_the_programs_own),
-		TEST(ece__comp_mask_must_be_zero),
+		FAKE_CHANNEL_TEST(option__unknown_is_enosys),
+		FAKE_CHANNEL_TEST(option__lengths),
+		FAKE_CHANNEL_TEST(option__when_it_is_too_late),
+		FAKE_CHANNEL_TEST(option__path_of_the_programs_own),
+		FAKE_CHANNEL_TEST(ece__comp_mask_must_be_zero),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

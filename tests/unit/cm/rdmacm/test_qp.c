@@ -3,32 +3,9 @@
  */
 #include "fake_world.h"
 
-static struct rdma_event_channel *channel;
-
-static int setup(void **state)
-{
-	fake_setup(state);
-	channel = rdma_create_event_channel();
-	return channel ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	rdma_destroy_event_channel(channel);
-	assert_int_equal(fake_conns_alive(), 0);
-	assert_int_equal(fake.nb_pds, 0);
-	assert_int_equal(fake.nb_qps, 0);
-	assert_int_equal(fake.nb_cqs, 0);
-	assert_int_equal(fake.nb_comp_channels, 0);
-	return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 static void qp__queues_of_its_own(void **state)
 {
-	struct rdma_cm_id *id = fake_routed(channel, RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
 
 	(void)state;
 	fake_give_qp(id);
@@ -53,7 +30,7 @@ static void qp__queues_of_its_own(void **state)
 
 static void qp__queues_of_the_program(void **state)
 {
-	struct rdma_cm_id *id = fake_routed(channel, RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
 	struct ibv_cq *cq = ibv_create_cq(id->verbs, 1, NULL, NULL, 0);
 	struct ibv_pd *pd = ibv_alloc_pd(id->verbs);
 	struct ibv_qp_init_attr attr = {
@@ -76,7 +53,8 @@ static void qp__queues_of_the_program(void **state)
 
 static void qp__of_another_device(void **state)
 {
-	struct rdma_cm_id *id = fake_routed(channel, RDMA_PS_TCP), *unbound;
+	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP),
+			  *unbound;
 	struct ibv_context other = { .device = NULL };
 	struct ibv_pd *pd = ibv_alloc_pd(&other);
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC };
@@ -85,14 +63,14 @@ static void qp__of_another_device(void **state)
 	assert_fails(rdma_create_qp(id, pd, &attr), EINVAL);
 	ibv_dealloc_pd(pd);
 	assert_ok(rdma_destroy_id(id));
-	assert_ok(rdma_create_id(channel, &unbound, NULL, RDMA_PS_TCP));
+	assert_ok(rdma_create_id(fake_channel, &unbound, NULL, RDMA_PS_TCP));
 	assert_fails(rdma_create_qp(unbound, NULL, &attr), EINVAL);
 	assert_ok(rdma_destroy_id(unbound));
 }
 
 static void qp__failure_leaves_nothing(void **state)
 {
-	struct rdma_cm_id *id = fake_routed(channel, RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
 		.cap = { .max_send_wr = 1, .max_recv_wr = 1 },
@@ -110,7 +88,7 @@ static void qp__failure_leaves_nothing(void **state)
 
 static void srq__is_the_qps(void **state)
 {
-	struct rdma_cm_id *id = fake_routed(channel, RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 1 } };
 
 	(void)state;
@@ -124,7 +102,8 @@ static void srq__is_the_qps(void **state)
 
 static void attr__before_there_is_a_connection(void **state)
 {
-	struct rdma_cm_id *id = fake_routed(channel, RDMA_PS_TCP), *unbound;
+	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP),
+			  *unbound;
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
 	int mask;
 
@@ -136,7 +115,7 @@ static void attr__before_there_is_a_connection(void **state)
 	attr.qp_state = (enum ibv_qp_state)99;
 	assert_fails(rdma_init_qp_attr(id, &attr, &mask), EINVAL);
 	assert_ok(rdma_destroy_id(id));
-	assert_ok(rdma_create_id(channel, &unbound, NULL, RDMA_PS_TCP));
+	assert_ok(rdma_create_id(fake_channel, &unbound, NULL, RDMA_PS_TCP));
 	assert_fails(rdma_init_qp_attr(unbound, &attr, &mask), EINVAL);
 	assert_ok(rdma_destroy_id(unbound));
 }
@@ -144,12 +123,12 @@ static void attr__before_there_is_a_connection(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(qp__queues_of_its_own),
-		TEST(qp__queues_of_the_program),
-		TEST(qp__of_another_device),
-		TEST(qp__failure_leaves_nothing),
-		TEST(srq__is_the_qps),
-		TEST(attr__before_there_is_a_connection),
+		FAKE_CHANNEL_TEST(qp__queues_of_its_own),
+		FAKE_CHANNEL_TEST(qp__queues_of_the_program),
+		FAKE_CHANNEL_TEST(qp__of_another_device),
+		FAKE_CHANNEL_TEST(qp__failure_leaves_nothing),
+		FAKE_CHANNEL_TEST(srq__is_the_qps),
+		FAKE_CHANNEL_TEST(attr__before_there_is_a_connection),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

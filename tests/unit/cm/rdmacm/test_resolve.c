@@ -3,37 +3,6 @@
  */
 #include "fake_world.h"
 
-static struct rdma_event_channel *channel;
-
-static int setup(void **state)
-{
-	fake_setup(state);
-	channel = rdma_create_event_channel();
-	return channel ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	rdma_destroy_event_channel(channel);
-	assert_int_equal(fake_conns_alive(), 0);
-	assert_int_equal(fake.nb_pds, 0);
-	assert_int_equal(fake.nb_qps, 0);
-	assert_int_equal(fake.nb_cqs, 0);
-	assert_int_equal(fake.nb_comp_channels, 0);
-	return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-static struct rdma_cm_id *new_id(enum rdma_port_space ps)
-{
-	struct rdma_cm_id *id;
-
-	assert_ok(rdma_create_id(channel, &id, NULL, ps));
-	return id;
-}
-
 static int resolve(struct rdma_cm_id *id, const char *from, const char *to)
 {
 	struct sockaddr_storage src = { 0 }, dst = fake_addr(to, 7000);
@@ -46,7 +15,7 @@ static int resolve(struct rdma_cm_id *id, const char *from, const char *to)
 
 static void resolve__address_and_route(void **state)
 {
-	struct rdma_cm_id *id = new_id(RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 	struct ibv_sa_path_rec *rec;
 
 	(void)state;
@@ -56,7 +25,7 @@ static void resolve__address_and_route(void **state)
 	assert_fails(rdma_resolve_route(id, 1), EINVAL);
 	fake_tell(fake_conn(), ROOST_CM_ADDR_RESOLVED, 0);
 	assert_null(id->verbs);
-	fake_expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 	assert_string_equal(id->verbs->device->name, "roost1");
 	assert_int_equal(id->route.addr.src_sin.sin_addr.s_addr,
 			 inet_addr("198.18.1.1"));
@@ -67,7 +36,7 @@ static void resolve__address_and_route(void **state)
 
 	assert_fails(rdma_resolve_route(id, 0), EINVAL);
 	assert_ok(rdma_resolve_route(id, 1));
-	fake_expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
 	assert_int_equal(id->route.num_paths, 1);
 	rec = id->route.path_rec;
 	assert_int_equal(rec->pkey, 0xffff);
@@ -80,16 +49,16 @@ static void resolve__address_and_route(void **state)
 
 static void resolve__failure_can_be_tried_again(void **state)
 {
-	struct rdma_cm_id *id = new_id(RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 
 	(void)state;
 	assert_ok(resolve(id, "198.18.0.1", "198.18.0.9"));
 	fake_tell(fake_conn(), ROOST_CM_ADDR_ERROR, -ETIMEDOUT);
-	fake_expect(channel, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
+	fake_expect(fake_channel, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
 	assert_ok(resolve(id, NULL, "198.18.0.2"));
 	assert_int_equal(fake_conns_alive(), 1);
 	fake_tell(fake_conn(), ROOST_CM_ADDR_RESOLVED, 0);
-	fake_expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 	assert_ok(rdma_destroy_id(id));
 }
 
@@ -97,7 +66,7 @@ static void resolve__what_cannot_be(void **state)
 {
 	struct sockaddr_storage bad = { .ss_family = AF_UNIX },
 				good = fake_addr("198.18.0.2", 1);
-	struct rdma_cm_id *id = new_id(RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 
 	(void)state;
 	assert_fails(resolve(id, "198.18.0.7", "198.18.0.2"), EADDRNOTAVAIL);
@@ -116,14 +85,14 @@ static void resolve__what_cannot_be(void **state)
 
 static void resolve__wildcard_is_this_host(void **state)
 {
-	struct rdma_cm_id *id = new_id(RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 
 	(void)state;
 	assert_ok(resolve(id, NULL, "0.0.0.0"));
 	assert_memory_equal(&fake_conn()->path.sgid, &fake_conn()->path.dgid,
 			    16);
 	fake_tell(fake_conn(), ROOST_CM_ADDR_RESOLVED, 0);
-	fake_expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 	assert_int_equal(id->route.addr.dst_sin.sin_addr.s_addr,
 			 inet_addr("198.18.0.1"));
 	assert_ok(rdma_destroy_id(id));
@@ -132,17 +101,17 @@ static void resolve__wildcard_is_this_host(void **state)
 /* Nobody has to be asked where a group is. */
 static void resolve__group(void **state)
 {
-	struct rdma_cm_id *id = new_id(RDMA_PS_UDP);
+	struct rdma_cm_id *id = fake_new_id(RDMA_PS_UDP);
 
 	(void)state;
 	assert_ok(resolve(id, NULL, "239.1.2.3"));
-	fake_expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 	assert_string_equal(id->verbs->device->name, "roost0");
 	assert_ok(rdma_destroy_id(id));
 
-	id = new_id(RDMA_PS_UDP);
+	id = fake_new_id(RDMA_PS_UDP);
 	assert_ok(resolve(id, "198.18.1.1", "239.1.2.3"));
-	fake_expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 	assert_string_equal(id->verbs->device->name, "roost1");
 	assert_int_equal(id->route.addr.addr.ibaddr.dgid.raw[12], 239);
 	assert_ok(rdma_destroy_id(id));
@@ -150,7 +119,7 @@ static void resolve__group(void **state)
 
 static void resolve__timeout_and_tos_shape_the_path(void **state)
 {
-	struct rdma_cm_id *id = new_id(RDMA_PS_TCP);
+	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
 	struct rdma_conn_param param = { 0 };
 	uint8_t timeout = 14, tos = 0x20;
@@ -163,9 +132,9 @@ static void resolve__timeout_and_tos_shape_the_path(void **state)
 				  1));
 	assert_ok(resolve(id, NULL, "198.18.0.2"));
 	fake_tell(fake_conn(), ROOST_CM_ADDR_RESOLVED, 0);
-	fake_expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 	assert_ok(rdma_resolve_route(id, 1));
-	fake_expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
 	assert_int_equal(id->route.path_rec->traffic_class, 0x20);
 	assert_int_equal(id->route.path_rec->packet_life_time, 13);
 	assert_ok(rdma_connect(id, &param));
@@ -179,12 +148,12 @@ static void resolve__timeout_and_tos_shape_the_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(resolve__address_and_route),
-		TEST(resolve__failure_can_be_tried_again),
-		TEST(resolve__what_cannot_be),
-		TEST(resolve__wildcard_is_this_host),
-		TEST(resolve__group),
-		TEST(resolve__timeout_and_tos_shape_the_path),
+		FAKE_CHANNEL_TEST(resolve__address_and_route),
+		FAKE_CHANNEL_TEST(resolve__failure_can_be_tried_again),
+		FAKE_CHANNEL_TEST(resolve__what_cannot_be),
+		FAKE_CHANNEL_TEST(resolve__wildcard_is_this_host),
+		FAKE_CHANNEL_TEST(resolve__group),
+		FAKE_CHANNEL_TEST(resolve__timeout_and_tos_shape_the_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
