@@ -186,6 +186,8 @@ int roost_mr_rereg(struct roost_mr *mr, uint32_t what, struct roost_pd *pd,
 	} else {
 		atomic_fetch_add(&next.pd->refs, 1);
 		atomic_fetch_sub(&mr->pd->refs, 1);
+		/* The copy may be of a time when a window was bound. */
+		next.nb_windows = 0;
 		*mr = next;
 	}
 	roost_worker_turn_release(w);
