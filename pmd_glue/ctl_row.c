@@ -166,6 +166,8 @@ const struct roost_field roost_counter_fields[] = {
 	FIELD(roost_dev_counters, U64, naks_sent, "naks_sent"),
 	FIELD(roost_dev_counters, U64, rnr_naks_sent, "rnr_naks_sent"),
 	FIELD(roost_dev_counters, U64, retransmits, "retransmits"),
+	FIELD(roost_dev_counters, U64, adaptive_retransmits,
+	      "adaptive_retransmits"),
 	FIELD(roost_dev_counters, U64, timeouts, "timeouts"),
 	END,
 };

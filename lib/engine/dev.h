@@ -247,6 +247,8 @@ struct roost_dev_counters {
 	uint64_t punted_pkts;
 	uint64_t acks_sent, naks_sent, rnr_naks_sent;
 	uint64_t retransmits; /* go-back-N events */
+	/* Of these, by the time that answers take, before the timeout. */
+	uint64_t adaptive_retransmits;
 	uint64_t timeouts;
 	uint64_t loopback_pkts;
 };

@@ -37,6 +37,8 @@
  * (IBTA 9.7.3.1), and 2^31 bytes in packets of 256 are all of that half.
  */
 #define ROOST_READ_MAX_PKTS 65536u
+/* So often it is asked early in a row; each time waits twice as long. */
+#define ROOST_REQ_EARLY_MAX 12u
 /* Which of a requester's timers (roost_timer.kind). */
 enum roost_req_timer_kind {
 	ROOST_REQ_TIMER_RETRY,
@@ -122,8 +124,19 @@ struct roost_requester {
 	uint32_t started_index; /* behind the last WQE that has PSNs */
 	struct roost_timer timer;
 	struct roost_timer pace_timer;
-	uint64_t pace_ns;    /* rate limit: no packet goes before this */
-	uint64_t timeout_ns; /* 0: never */
+	uint64_t pace_ns;       /* rate limit: no packet goes before this */
+	uint64_t timeout_ns;    /* 0: never */
+	uint64_t timeout_at_ns; /* while the timer is set, but for RNR waits */
+	/* How long answers take (req_timer.c): when rtt_psn was sent, 0: none
+	 * is being measured; mean and deviation; when to ask again, 0: not
+	 * known; and how often that was done since it became known.
+	 */
+	uint64_t rtt_sent_ns;
+	uint64_t early_ns;
+	struct roost_psn rtt_psn;
+	uint32_t rtt_ns;
+	uint32_t rtt_var_ns;
+	uint8_t nb_early;
 	/* The window: up to window_goal it grows by what is acknowledged, from
 	 * there on by a step for each window_acked that is a whole one.
 	 */

@@ -38,6 +38,9 @@ void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 	qp->req.nb_fetching = 0;
 	qp->req.fault = false;
 	qp->req.pace_ns = 0;
+	qp->req.rtt_sent_ns = 0;
+	qp->req.early_ns = 0;
+	qp->req.nb_early = 0;
 }
 
 /* A packet goes: when may the next one? */
@@ -178,6 +181,11 @@ static void sent(struct roost_worker *w, struct roost_qp *qp,
 {
 	struct roost_requester *req = &qp->req;
 
+	if (req->rtt_sent_ns == 0 && piece->last &&
+	    roost_psn_eq(req->next_psn, req->end_psn)) {
+		req->rtt_sent_ns = w->now_ns;
+		req->rtt_psn = req->next_psn;
+	}
 	req->next_psn = piece->next_psn;
 	if (roost_psn_diff(req->next_psn, req->end_psn) > 0)
 		req->end_psn = req->next_psn;

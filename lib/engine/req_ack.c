@@ -36,26 +36,9 @@ void roost_req_go_back(struct roost_worker *w, struct roost_qp *qp,
 		       struct roost_psn psn)
 {
 	w->counters.retransmits++;
+	qp->req.rtt_sent_ns = 0;
 	send_from(qp, psn);
 	roost_worker_want_send(w, qp);
-}
-
-void roost_req_arm_timer(struct roost_worker *w, struct roost_qp *qp)
-{
-	struct roost_requester *req = &qp->req;
-	bool inflight = roost_req_has_unacked(qp);
-
-	if (inflight != req->inflight) {
-		req->inflight = inflight;
-		w->nb_inflight_qps += inflight ? 1u : -1u;
-	}
-	if (req->rnr_wait)
-		return;
-	if (inflight && req->timeout_ns != 0)
-		roost_timer_set(&w->timers, &req->timer,
-				w->now_ns + req->timeout_ns);
-	else
-		roost_timer_cancel(&req->timer);
 }
 
 void roost_req_progress(struct roost_worker *w, struct roost_qp *qp)
@@ -65,6 +48,9 @@ void roost_req_progress(struct roost_worker *w, struct roost_qp *qp)
 	req->retry_left = qp->attr.retry_cnt;
 	req->rnr_left = qp->attr.rnr_retry;
 	req->fetch_gap = false;
+	if (req->rtt_sent_ns != 0 &&
+	    roost_psn_diff(req->oldest_unacked_psn, req->rtt_psn) > 0)
+		roost_req_rtt_sample(w, req);
 	if (roost_psn_diff(req->oldest_unacked_psn, req->next_psn) > 0) {
 		/* Acknowledged beyond where we went back to, and beyond what
 		 * could not be made again.

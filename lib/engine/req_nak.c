@@ -57,6 +57,7 @@ static void sequence_nak(struct roost_worker *w, struct roost_qp *qp,
 		return;
 	narrow(&qp->req, false);
 	roost_req_go_back(w, qp, psn);
+	roost_req_set_timer(w, &qp->req);
 }
 
 /* The responder has no receive WQE for psn: wait, then send it again. */
@@ -118,6 +119,23 @@ void roost_req_fetch_gap(struct roost_worker *w, struct roost_qp *qp)
 	roost_req_go_back(w, qp, req->oldest_unacked_psn);
 }
 
+/* Nothing came for longer than it ever took; see req_timer.c. Where this was
+ * wrong, the ACK of what did arrive opens the window as it was.
+ */
+static void ask_early(struct roost_worker *w, struct roost_qp *qp)
+{
+	struct roost_requester *req = &qp->req;
+
+	w->counters.adaptive_retransmits++;
+	req->nb_early++;
+	req->window_goal_pkts =
+		RTE_MAX(req->window_goal_pkts, req->window_pkts);
+	req->window_pkts = ROOST_WINDOW_MIN_PKTS;
+	req->window_acked_pkts = 0;
+	roost_req_go_back(w, qp, req->oldest_unacked_psn);
+	roost_req_set_timer(w, req);
+}
+
 void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
 {
 	struct roost_requester *req = &qp->req;
@@ -127,7 +145,13 @@ void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
 		roost_worker_want_send(w, qp);
 		return;
 	}
+	if (w->now_ns < req->timeout_at_ns) {
+		ask_early(w, qp);
+		return;
+	}
 	w->counters.timeouts++;
+	/* Nobody is there, in all likelihood: no more than the tries. */
+	req->nb_early = ROOST_REQ_EARLY_MAX;
 	if (!spend_retry(w, qp))
 		return;
 	req->fetch_gap = false;

@@ -11,6 +11,7 @@
  * req_build.c  its bytes
  * req_local.c  requests without packets: LOCAL_INV, BIND_MW
  * req_ack.c    what acknowledges: progress, completion, going back
+ * req_timer.c  how long to wait for it
  * req_nak.c    what refuses or is missing: NAKs, timeouts
  * req_fetch.c  responses that bring data: READ, atomics
  */
@@ -48,6 +49,10 @@ enum roost_wc_status roost_req_local(struct roost_qp *qp,
  */
 void roost_req_fault(struct roost_worker *w, struct roost_qp *qp,
 		     enum roost_wc_status status);
+/* rtt_psn was acknowledged. */
+void roost_req_rtt_sample(struct roost_worker *w, struct roost_requester *req);
+/* Set the timer for what is next: asking early, or the timeout. */
+void roost_req_set_timer(struct roost_worker *w, struct roost_requester *req);
 /* Something came from the peer that moves us on: retry counters, timer. */
 void roost_req_progress(struct roost_worker *w, struct roost_qp *qp);
 /*
