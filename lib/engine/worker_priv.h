@@ -25,7 +25,7 @@ struct roost_path;
 struct roost_qp;
 
 /* Frames that wait for the port; more are not made until it takes them. */
-#define ROOST_TXQ_LEN 256u
+#define ROOST_TXQ_LEN 64u
 /* Frames to ourselves within one iteration and the next. */
 #define ROOST_LOOPBACK_LEN 256u
 

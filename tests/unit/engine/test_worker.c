@@ -19,6 +19,7 @@
 #include "tests/unit/engine/fixture.h"
 
 #define RAW_QUEUE_LEN 1023
+#define TXQ_LEN 64
 
 static struct rte_mempool *pool;
 
@@ -194,7 +195,7 @@ static void send_frame__port_takes_nothing(void **state)
 	for (int i = 0; i < RAW_QUEUE_LEN; i++)
 		assert_int_equal(send_raw(&f), 0);
 	fixture_iterate(&f, 3);
-	for (int i = 0; i < 256; i++)
+	for (int i = 0; i < TXQ_LEN; i++)
 		assert_int_equal(send_raw(&f), 0);
 	assert_int_equal(send_raw(&f), -ENOBUFS);
 	fixture_iterate(&f, 3);
@@ -202,7 +203,7 @@ static void send_frame__port_takes_nothing(void **state)
 	f.take_max = 100;
 	for (uint64_t i = 0; i < 20; i++)
 		fixture_iterate(&f, 4 + i);
-	assert_int_equal(f.nb_sent, 1 + RAW_QUEUE_LEN + 256);
+	assert_int_equal(f.nb_sent, 1 + RAW_QUEUE_LEN + TXQ_LEN);
 	assert_false(roost_worker_is_busy(f.worker));
 	fixture_close(&f);
 	assert_int_equal(rte_mempool_avail_count(pool), before);
