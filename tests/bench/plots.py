@@ -7,6 +7,7 @@ from xml.sax.saxutils import escape
 
 WIDTH, HEIGHT, MARGIN = 640, 360, 60
 COLOURS = ("#1f5fa8", "#b8561b", "#3a7d44")
+LOSSES = ("1e-5", "3e-5", "1e-4", "3e-4", "1e-3", "3e-3", "1e-2", "3e-2")
 QPS = (1, 4, 16, 64, 256, 1024, 4096, 16384)
 
 
@@ -90,5 +91,16 @@ def rate(bench):
                 "M/s", {"write16": values})
 
 
+def loss(bench):
+    """Goodput by loss, in virtual time."""
+    curves = {"goodput": [], "bound": []}
+    for rate in LOSSES:
+        found = bench.loss(rate)
+        curves["goodput"].append((1e6 * float(rate), found[0]))
+        curves["bound"].append((1e6 * float(rate), found[1]))
+    return draw("64 KiB WRITEs, 100 Gb/s, 6 us there and back",
+                "frames lost of a million", "Gb/s", curves)
+
+
 PLOTS = (("kernels", 1, kernels), ("bandwidth", 2, bandwidth),
-         ("rate", 1, rate))
+         ("rate", 1, rate), ("loss", 1, loss))

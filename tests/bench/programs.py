@@ -2,6 +2,7 @@
 # Copyright (c) 2026 The Roost authors
 """The programs that measure: one alone on a core, or two, each on its own."""
 
+import json
 import os
 import re
 import shutil
@@ -12,15 +13,22 @@ from pairs import Failed, Missing
 
 PORT = 23700
 PORT_MTU = 4200
-RUN_S = 60
+RUN_S = 30
 LISTEN_S = 20
-PACKAGES = {"ib_write_bw": "perftest", "valgrind": "valgrind"}
+JUMBO_MTU = 4500
+PACKAGES = {"ib_write_bw": "perftest", "valgrind": "valgrind",
+            "iperf3": "iperf3", "ethtool": "ethtool"}
+MEMIF = ("net_memif0,role={},socket-abstract=yes,socket={},bsize=8192,"
+         "rsize=10")
+AF_PACKET = ("net_af_packet0,iface=veth0,framesz=4608,blocksz=36864,"
+             "framecnt=512")
 
 
-def listening(port):
+def listening(port, pid):
+    """In the network namespace of that process."""
     wanted = f":{port:04X}"
-    for name in ("/proc/net/tcp", "/proc/net/tcp6"):
-        with open(name) as table:
+    for name in ("tcp", "tcp6"):
+        with open(f"/proc/{pid}/net/{name}") as table:
             for line in table.readlines()[1:]:
                 words = line.split()
                 if words[1].endswith(wanted) and words[3] == "0A":
@@ -33,8 +41,13 @@ class Veth:
 
     server, client = "198.18.77.1", "198.18.77.2"
 
-    def __init__(self):
+    def __init__(self, mtu=1500, segments=True):
+        """segments: the kernel may hand TCP over in pieces of 64 KiB."""
+        if os.geteuid() != 0:
+            raise Missing("root: a veth of its own")
         self.names = [f"roost-bench-{os.getpid()}-{end}" for end in "ab"]
+        self.mtu = mtu
+        self.segments = segments
 
     def __enter__(self):
         self.remove()
@@ -45,13 +58,37 @@ class Veth:
                 f"-n {a} link add veth0 type veth peer name veth0 netns {b}",
                 f"-n {a} address add {self.server}/24 dev veth0",
                 f"-n {b} address add {self.client}/24 dev veth0",
-                f"-n {a} link set veth0 up", f"-n {b} link set veth0 up"):
-            done = subprocess.run(["ip", *words.split()], text=True,
-                                  stderr=subprocess.PIPE, check=False)
-            if done.returncode != 0:
-                self.remove()
-                raise Failed(f"ip {words}: {done.stderr.strip()}")
+                f"-n {a} link set veth0 mtu {self.mtu} up",
+                f"-n {b} link set veth0 mtu {self.mtu} up"):
+            self.must(["ip", *words.split()])
+        if not self.segments:
+            for number in (0, 1):
+                self.must([*self.inside(number), "ethtool", "-K", "veth0",
+                           "tso", "off", "gso", "off"])
+        self.wait_for_link()
         return self
+
+    def wait_for_link(self):
+        deadline = time.monotonic() + LISTEN_S
+        for name in self.names:
+            while "state UP" not in subprocess.run(
+                    ["ip", "-n", name, "link", "show", "veth0"], text=True,
+                    stdout=subprocess.PIPE, check=False).stdout:
+                if time.monotonic() > deadline:
+                    self.remove()
+                    raise Failed("the veth does not come up")
+                time.sleep(0.02)
+
+    def inside(self, number):
+        """What goes in front of a command: 0 the server's, 1 the client's."""
+        return ["ip", "netns", "exec", self.names[number]]
+
+    def must(self, argv):
+        done = subprocess.run(argv, text=True, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, check=False)
+        if done.returncode != 0:
+            self.remove()
+            raise Failed(f"{' '.join(argv)}: {done.stderr.strip()}")
 
     def __exit__(self, *_):
         self.remove()
@@ -149,46 +186,59 @@ class Bench:
         first = subprocess.Popen(
             ["taskset", "-c", str(self.cpus[0]), *server], text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=self.env)
+        second = ""
         try:
             wait(first)
             second = self.output(client, self.cpus[1], subprocess.STDOUT)
             return first.communicate(timeout=RUN_S)[0], second
         except subprocess.TimeoutExpired:
-            raise Failed(f"{server[-1]} did not end") from None
+            raise Failed("the server did not end; the client said: "
+                         + second.strip()[-80:]) from None
         finally:
             if first.poll() is None:
                 first.kill()
                 first.wait()
 
-    def raw(self, what, size):
-        """The limit: pump in packets a second, pong in ns."""
+    def raw(self, what, size, veth=None):
+        """The limit of memif, or of af_packet on a veth: pump in packets a
+        second, pong in ns.
+        """
         socket = f"roost-bench-{os.getpid()}"
-        argv = [self.path("raw"), what, str(size), str(self.seconds)]
-        out = "".join(self.both(
-            [*argv, "server", socket, str(self.cpus[0])],
-            [*argv, "client", socket, str(self.cpus[1])],
-            lambda _: None))
+        argvs = []
+        for number, role in enumerate(("server", "client")):
+            port = (AF_PACKET if veth else MEMIF).format(role, socket)
+            argvs.append([*(veth.inside(number) if veth else []),
+                          self.path("raw"), what, str(size),
+                          str(self.seconds), role, port,
+                          str(self.cpus[number])])
+        out = "".join(self.both(*argvs, lambda _: None))
         found = re.search(rf"raw {what} (?:pps|ns) ([0-9.]+)", out)
         if found is None:
             raise Failed(f"raw {what}: {out.strip()[-80:]}")
         return float(found[1])
 
-    def perftest(self, program, *words):
-        """The fields of the client's last row."""
+    def wait_for(self, server):
+        deadline = time.monotonic() + LISTEN_S
+        while (server.poll() is None and
+               not listening(self.port, server.pid)):
+            if time.monotonic() > deadline:
+                raise Failed("the server does not listen")
+            time.sleep(0.02)
+
+    def perftest(self, program, *words, veth=None):
+        """The fields of the client's last row; over memif, or over af_packet
+        on a veth.
+        """
         self.need("ib_write_bw")
         self.port = PORT + (self.port - PORT + 1) % 100
-        argv = [os.path.join(self.build, "apps", "roost"), "run", "--link",
-                f"bench-{os.getpid()}", "--mtu", str(PORT_MTU), "--", program,
-                "-F", "-x", "1", "-p", str(self.port), *words]
-
-        def wait(server):
-            deadline = time.monotonic() + LISTEN_S
-            while not listening(self.port) and server.poll() is None:
-                if time.monotonic() > deadline:
-                    raise Failed(f"{program}: the server does not listen")
-                time.sleep(0.02)
-
-        _, out = self.both(argv, [*argv, "localhost"], wait)
+        port = (["--port", "net_af_packet0,iface=veth0"] if veth else
+                ["--link", f"bench-{os.getpid()}", "--mtu", str(PORT_MTU)])
+        argv = [os.path.join(self.build, "apps", "roost"), "run", *port,
+                "--", program, "-F", "-x", "1", "-p", str(self.port), *words]
+        server, client = argv, [*argv, veth.server if veth else "localhost"]
+        if veth:
+            server, client = veth.inside(0) + server, veth.inside(1) + client
+        _, out = self.both(server, client, self.wait_for)
         rows = [line.split() for line in out.splitlines()
                 if re.match(r"\s*\d+\s+\d+\s+[0-9.]+", line)]
         if not rows:
@@ -197,14 +247,11 @@ class Bench:
 
     def tcp_ns(self, size):
         """Over a veth between two network namespaces, made for this."""
-        if os.geteuid() != 0:
-            raise Missing("root: a veth of its own")
         with Veth() as veth:
             argv = [self.path("tcp"), "{}", veth.server, str(PORT)]
-            server, client = [["ip", "netns", "exec", name, argv[0], role,
-                               *argv[2:]]
-                              for name, role in zip(veth.names,
-                                                    ("server", "client"))]
+            server, client = [[*veth.inside(number), argv[0], role, *argv[2:]]
+                              for number, role in enumerate(("server",
+                                                             "client"))]
             out = "".join(self.both(server,
                                     [*client, str(size), str(self.seconds)],
                                     lambda _: None))
@@ -212,6 +259,27 @@ class Bench:
         if found is None:
             raise Failed(f"tcp: {out.strip()[-80:]}")
         return float(found[1])
+
+    def iperf_gbps(self, segments):
+        """One connection of iperf3 over a veth, as it is set up by default."""
+        self.need("iperf3")
+        self.need("ethtool")
+        with Veth(segments=segments) as veth:
+            argv = ["iperf3", "-p", str(self.port)]
+            _, out = self.both(
+                [*veth.inside(0), *argv, "-s", "-1"],
+                [*veth.inside(1), *argv, "-c", veth.server, "-t",
+                 str(max(1, round(2 * self.seconds))), "-J"], self.wait_for)
+        try:
+            found = json.loads(out)
+            return found["end"]["sum_received"]["bits_per_second"] / 1e9
+        except (ValueError, KeyError):
+            raise Failed(f"iperf3: {out.strip()[-80:]}") from None
+
+    def loss(self, rate):
+        """Goodput, and the bound of it, in virtual time."""
+        found = self.words([self.path("loss"), rate], f"loss {rate}")
+        return found["gbps"], found["bound"]
 
     def event_ratio(self):
         argv = [os.path.join(self.build, "apps", "roost"), "run", "--link",

@@ -3,14 +3,14 @@
  */
 
 /*
- * What a memif port can do by itself: frames without a transport. The limit
- * that Roost's figures over memif are held against; run by tests/bench/run.
+ * What a port can do by itself: frames without a transport. The limit that
+ * Roost's figures over such a port are held against; run by tests/bench/run.
  *
- * usage: raw pump|pong BYTES SECONDS server|client SOCKET CPU
+ * usage: raw pump|pong BYTES SECONDS server|client DEVARGS CPU
  *   pump  the client writes frames of BYTES, the server reads every byte
  *   pong  one frame goes there and back
- * The server prints "raw pump pps P gbps G", the client "raw pong ns N". The
- * port is as `roost run --link` makes it.
+ * The server prints "raw pump pps P gbps G", the client "raw pong ns N". Frames
+ * are to nobody: with an EtherType of local experiments, and without IP.
  */
 
 #include <stdbool.h>
@@ -57,7 +57,7 @@ static _Noreturn void die(const char *what)
 	exit(EXIT_FAILURE);
 }
 
-static void start_eal(const char *socket, const char *cpu)
+static void start_eal(const char *devargs, const char *cpu)
 {
 	char vdev[256], prefix[64], lcores[32];
 	char *args[] = { "raw",
@@ -75,10 +75,7 @@ static void start_eal(const char *socket, const char *cpu)
 	snprintf(prefix, sizeof(prefix), "--file-prefix=roost-bench-%d",
 		 (int)getpid());
 	snprintf(lcores, sizeof(lcores), "--lcores=0@%s", cpu);
-	snprintf(vdev, sizeof(vdev),
-		 "--vdev=net_memif0,role=%s,socket-abstract=yes,socket=%s,"
-		 "bsize=8192,rsize=10",
-		 bench.server ? "server" : "client", socket);
+	snprintf(vdev, sizeof(vdev), "--vdev=%s", devargs);
 	if (rte_eal_init(RTE_DIM(args), args) < 0)
 		die("EAL does not start");
 	rmdir(rte_eal_get_runtime_dir());
@@ -258,8 +255,8 @@ int main(int argc, char **argv)
 	bool pump;
 
 	if (argc != 7)
-		die("usage: raw pump|pong BYTES SECONDS server|client SOCKET "
-		    "CPU");
+		die("usage: raw pump|pong BYTES SECONDS server|client "
+		    "DEVARGS CPU");
 	pump = strcmp(argv[1], "pump") == 0;
 	bench.len_bytes = (uint16_t)strtoul(argv[2], NULL, 0);
 	bench.seconds = strtod(argv[3], NULL);
@@ -267,6 +264,9 @@ int main(int argc, char **argv)
 	if (bench.len_bytes > ROOM_BYTES || bench.len_bytes < 60)
 		die("BYTES: 60 to 8192");
 	memset(bench.payload, 0x5a, sizeof(bench.payload));
+	memset(bench.payload, 0xff, 6);
+	bench.payload[12] = 0x88;
+	bench.payload[13] = 0xb5;
 	start_eal(argv[5], argv[6]);
 	start_port();
 	if (pump)

@@ -2,10 +2,14 @@
 # Copyright (c) 2026 The Roost authors
 """The rows of the table. doc/performance.md tells what each one is worth."""
 
+import programs
+
 BW_BYTES = 65536
 BW_ITERS = 4000
 SMALL_ITERS = 100000
 MTU_WORDS = ("-m", "4096")
+AF_PACKET_ITERS = 500
+RAW_BYTES = 4160  # of a frame with 4 KiB of payload
 
 # Fields of perftest's rows: size, iterations, peak, average, Mpps; and
 # size, iterations, least, most, typical.
@@ -19,6 +23,7 @@ class Row:
     cores = 1
     least = aim = None  # of the ratio
     more_is_better = True  # of the figures, and of the ratio
+    exact = False  # the same in every run: one pair says all
 
     def pair(self, bench):
         raise NotImplementedError
@@ -53,7 +58,7 @@ class Bandwidth(Row):
     def pair(self, bench):
         ours = bench.perftest("ib_write_bw", "-s", str(BW_BYTES), "-n",
                               str(BW_ITERS), *MTU_WORDS)[MB_S]
-        return ours * MB_TO_GB, bench.raw("pump", 4160) * 4096 * 8 / 1e9
+        return ours * MB_TO_GB, bench.raw("pump", RAW_BYTES) * 4096 * 8 / 1e9
 
 
 class Rate(Row):
@@ -86,6 +91,36 @@ class Tcp(Row):
         one_way = bench.perftest("ib_send_lat", "-s", "64", "-n",
                                  str(SMALL_ITERS // 5))[TYPICAL_US]
         return 2 * one_way, bench.tcp_ns(64) / 1e3
+
+
+class Iperf(Row):
+    name, title = "iperf", "RC WRITE of 64 KiB : iperf3 over veth, with TSO"
+    unit, cores, least, aim = "Gb/s", 2, 3, 5
+    segments = True
+
+    def pair(self, bench):
+        ours = bench.perftest("ib_write_bw", "-s", str(BW_BYTES), "-n",
+                              str(BW_ITERS), *MTU_WORDS)[MB_S]
+        return ours * MB_TO_GB, bench.iperf_gbps(self.segments)
+
+
+class IperfNoTso(Iperf):
+    name, title = "iperf-no-tso", "the same : iperf3 over veth, without TSO"
+    least, aim = 6, 12
+    segments = False
+
+
+class AfPacket(Row):
+    name, title = "af-packet", "the same over af_packet : raw pump there"
+    unit, cores, least, aim = "Gb/s", 2, 0.85, 0.95
+
+    def pair(self, bench):
+        with programs.Veth(mtu=programs.JUMBO_MTU) as veth:
+            ours = bench.perftest("ib_write_bw", "-s", str(BW_BYTES), "-n",
+                                  str(AF_PACKET_ITERS), *MTU_WORDS,
+                                  veth=veth)[MB_S]
+            raw = bench.raw("pump", RAW_BYTES, veth)
+        return ours * MB_TO_GB, raw * 4096 * 8 / 1e9
 
 
 class Read(Row):
@@ -124,6 +159,26 @@ class VeryManyQps(ManyQps):
     nb_qps = 16384
 
 
+class Loss(Row):
+    name, title = "loss-1e-4", "goodput, 1 in 10,000 lost : go-back-N's bound"
+    unit, least, aim = "Gb/s", 0.90, 1.0
+    exact = True
+    rate = "1e-4"
+
+    def pair(self, bench):
+        return bench.loss(self.rate)
+
+
+class MoreLoss(Loss):
+    name, title = "loss-1e-3", "goodput, 1 in 1,000 lost : go-back-N's bound"
+    rate = "1e-3"
+
+
+class MuchLoss(Loss):
+    name, title = "loss-1e-2", "goodput, 1 in 100 lost : go-back-N's bound"
+    rate = "1e-2"
+
+
 class Events(Row):
     name, title = "events", "wake by a completion event : by a bare eventfd"
     unit, cores, least, aim = "ns", 2, 1.3, 1.1
@@ -134,7 +189,9 @@ class Events(Row):
 
 
 ROWS = [row() for row in (KernelCopy, KernelIsal, Bandwidth, Rate, Latency,
-                          Tcp, Read, Icrc, ManyQps, VeryManyQps, Events)]
+                          Tcp, Iperf, IperfNoTso, AfPacket, Read, Icrc,
+                          ManyQps, VeryManyQps, Loss, MoreLoss, MuchLoss,
+                          Events)]
 
 # Instructions, counted: (name, what, case, few messages, many, unit size).
 COUNTS = (

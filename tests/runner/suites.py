@@ -41,6 +41,11 @@ ASAN_REAL = ["loopback-*", "link-chk", "link-events", "link-size-65536",
              "error-third-on-link", "wire-chk", "wire-gid-2"]
 
 
+# Rows of tests/bench/run.
+FIGURES = ("kernel", "kernel-isal", "loss-1e-4", "loss-1e-3", "loss-1e-2",
+           "instructions16", "instructions64k")
+
+
 class BuildFailed(Exception):
     """The compiler has said why."""
 
@@ -224,6 +229,21 @@ def tsan():
                      {"TSAN_OPTIONS": options}, slower=10)
 
 
+def figures():
+    """Shown, and never failed for what they are. Those of one core, and counts
+    of instructions, which are the same on a machine that others use.
+    """
+    build(BUILD)
+    tally = Tally()
+    done = subprocess.run([os.path.join(TOP, "tests", "bench", "run"),
+                           "--build", BUILD, "--no-plots", *FIGURES])
+    if done.returncode == 0:
+        tally.passed = 1
+    else:
+        tally.add(failed("figures: a row gave none"))
+    return tally
+
+
 # name: (function, what it is)
 SUITES = {
     "style": (style, "rules of the house, clang-format"),
@@ -233,6 +253,7 @@ SUITES = {
     "clang": (clang, "a build with clang, no warning"),
     "asan": (asan, "unit, sim and some of real with ASan and UBSan"),
     "tsan": (tsan, "the tests with many threads with TSan"),
+    "figures": (figures, "the kernels, and instructions a message"),
     "interop": (interop, "with Linux Soft-RoCE in QEMU; on request only"),
 }
 # A run without names leaves these out.

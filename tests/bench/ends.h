@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_TESTS_BENCH_ENDS_H
+#define ROOST_TESTS_BENCH_ENDS_H
+
+/*
+ * Two engines in one thread, for programs that measure the transport alone.
+ * What is between them is the program's: it brings the two bursts.
+ */
+
+#include <stdint.h>
+
+#include "lib/engine/cq.h"
+#include "lib/engine/dev.h"
+#include "lib/engine/mr.h"
+#include "lib/engine/qp.h"
+#include "lib/engine/worker.h"
+
+struct bench_wire; /* the program's; one for each direction */
+
+#define BENCH_BUF_BYTES (1u << 20)
+#define BENCH_QPS_MAX 16384u
+/* Requests that a QP holds. */
+#define BENCH_QUEUE_LEN 64u
+
+struct bench_end {
+	struct bench_wire *in, *out;
+	struct roost_neigh peer;
+	struct roost_gid gid;
+	struct roost_dev *dev;
+	struct roost_worker *worker;
+	struct roost_ctx *ctx;
+	struct roost_pd *pd;
+	struct roost_mr *mr;
+	struct roost_cq *cq;
+	struct roost_qp **qps;
+	uint8_t *buf;
+	uint64_t nb_done; /* completions that were polled */
+};
+
+extern struct bench_end bench_ends[2];
+
+/* How frames move; ctx is the struct bench_end. */
+struct bench_bursts {
+	uint16_t (*rx)(void *ctx, struct rte_mbuf **pkts, uint16_t n);
+	uint16_t (*tx)(void *ctx, struct rte_mbuf **pkts, uint16_t n);
+};
+
+/*
+ * Start EAL and open both, with nb_qps RC QPs joined pair by pair, path MTU
+ * 4096. wires: from end 0 to end 1, and back. Exits when it cannot.
+ */
+void bench_ends_open(const struct bench_bursts *bursts,
+		     struct bench_wire *wires[2], unsigned int nb_qps);
+
+/* One iteration of an end at this time, and its completions; exits when one
+ * is an error.
+ */
+void bench_end_turn(struct bench_end *end, uint64_t now_ns);
+
+/* Exit, saying what failed, unless rc is 0. */
+void bench_must(int rc, const char *what);
+
+#endif

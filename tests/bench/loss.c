@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * What losses cost: WRITEs of 64 KiB without a pause over a wire of 100 Gb/s
+ * that loses every so-manieth frame of data, by chance, in virtual time. The
+ * time that the processor takes is not in it, only what the protocol loses;
+ * one seed gives one result, on any machine.
+ *
+ * usage: loss [-d ONE_WAY_NS] [-s SEED] [-v VIRTUAL_MS] RATE
+ *   RATE  the share that is lost, as 1e-3
+ * Prints "loss RATE gbps G bound B lost N timeouts T": payload that arrived and
+ * was acknowledged; what go-back-N can reach at best; data frames lost; and how
+ * often only the timer noticed.
+ *
+ * The bound: a lost frame costs its own time, and that of all behind it until
+ * the receiver's NAK is back: N frames. It is what an ideal sender gets whose
+ * window is just the round trip, so that no queue stands before the wire.
+ */
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <rte_mbuf.h>
+
+#include "lib/wire/frame.h"
+#include "tests/bench/ends.h"
+
+#define GBPS 100.0
+/* The port's descriptors: so many frames stand before the wire at most. */
+#define RING_FRAMES 32u
+#define WIRE_LEN 16384u
+#define MSG_BYTES 65536u
+#define MTU_BYTES 4096u
+/* Ethernet, IPv4, UDP, BTH and ICRC; preamble, gap and FCS. */
+#define FRAME_BYTES (MTU_BYTES + 14 + 20 + 8 + 12 + 4 + 24)
+#define WIRE_EXTRA_BYTES 24u
+#define OUTSTANDING 16u
+#define STEP_NS 100u
+
+struct bench_wire {
+	struct {
+		struct rte_mbuf *mbuf;
+		uint64_t arrival_ns;
+	} frames[WIRE_LEN];
+	uint32_t head, tail;
+	double free_at_ns;
+	bool loses;
+	uint64_t nb_lost;
+};
+
+static struct bench_wire wires[2];
+static uint64_t now_ns = 1000000000;
+static uint64_t delay_ns = 3000;
+static uint64_t random_state = 1;
+static double loss_rate;
+
+/* splitmix64 */
+static double chance(void)
+{
+	uint64_t z = random_state += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return (double)((z ^ z >> 31) >> 11) / (double)(1ull << 53);
+}
+
+static double wire_ns(size_t len_bytes)
+{
+	return (double)len_bytes * 8 / GBPS;
+}
+
+static uint16_t rx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct bench_wire *wire = ((struct bench_end *)ctx)->in;
+	uint16_t i = 0;
+
+	while (i < n && wire->tail != wire->head &&
+	       wire->frames[wire->tail % WIRE_LEN].arrival_ns <= now_ns)
+		pkts[i++] = wire->frames[wire->tail++ % WIRE_LEN].mbuf;
+	return i;
+}
+
+static void put(struct bench_wire *wire, struct rte_mbuf *mbuf)
+{
+	double now = (double)now_ns;
+
+	if (wire->free_at_ns < now)
+		wire->free_at_ns = now;
+	wire->free_at_ns += wire_ns(mbuf->pkt_len + WIRE_EXTRA_BYTES);
+	if (wire->loses && chance() < loss_rate) {
+		wire->nb_lost++;
+		rte_pktmbuf_free(mbuf);
+		return;
+	}
+	wire->frames[wire->head % WIRE_LEN].mbuf = mbuf;
+	wire->frames[wire->head++ % WIRE_LEN].arrival_ns =
+		(uint64_t)wire->free_at_ns + delay_ns;
+}
+
+static uint16_t tx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct bench_wire *wire = ((struct bench_end *)ctx)->out;
+	double full = (double)now_ns + RING_FRAMES * wire_ns(FRAME_BYTES);
+	uint16_t i = 0;
+
+	while (i < n && wire->free_at_ns < full &&
+	       wire->head - wire->tail < WIRE_LEN)
+		put(wire, pkts[i++]);
+	return i;
+}
+
+static const struct bench_bursts bursts = { rx_burst, tx_burst };
+
+static void post(void)
+{
+	struct bench_end *end = &bench_ends[0];
+	const struct roost_sge sge = { (uintptr_t)end->buf, MSG_BYTES,
+				       roost_mr_lkey(end->mr) };
+	const struct roost_send_wr wr = {
+		.sges = &sge,
+		.nb_sges = 1,
+		.opcode = ROOST_WR_WRITE,
+		.flags = ROOST_SEND_SIGNALED,
+		.remote_addr = (uintptr_t)bench_ends[1].buf,
+		.rkey = roost_mr_rkey(bench_ends[1].mr),
+	};
+
+	roost_qp_send_begin(end->qps[0]);
+	bench_must(roost_qp_send_add(end->qps[0], &wr), "send");
+	roost_qp_send_end(end->qps[0]);
+}
+
+/* Payload a second, in Gb/s. */
+static double run(uint64_t for_ns)
+{
+	uint64_t begin_ns = now_ns, nb_posted = 0;
+
+	while (now_ns - begin_ns < for_ns) {
+		while (nb_posted - bench_ends[0].nb_done < OUTSTANDING) {
+			post();
+			nb_posted++;
+		}
+		bench_end_turn(&bench_ends[0], now_ns);
+		bench_end_turn(&bench_ends[1], now_ns);
+		now_ns += STEP_NS;
+	}
+	return (double)bench_ends[0].nb_done * MSG_BYTES * 8 / (double)for_ns;
+}
+
+static double bound(void)
+{
+	double best = GBPS * MTU_BYTES / FRAME_BYTES;
+	/* The lost frame, and those sent until the NAK is back: the next one
+	 * has to arrive for the gap to be seen.
+	 */
+	double behind = 2 + 2 * (double)delay_ns / wire_ns(FRAME_BYTES);
+
+	return best * (1 - loss_rate) / (1 - loss_rate + loss_rate * behind);
+}
+
+int main(int argc, char **argv)
+{
+	struct roost_dev_counters counters;
+	uint64_t for_ns = 200000000;
+	int option;
+	double gbps;
+
+	while ((option = getopt(argc, argv, "d:s:v:")) != -1) {
+		if (option == 'd')
+			delay_ns = strtoull(optarg, NULL, 0);
+		else if (option == 's')
+			random_state = strtoull(optarg, NULL, 0);
+		else if (option == 'v')
+			for_ns = 1000000 * strtoull(optarg, NULL, 0);
+		else
+			return EXIT_FAILURE;
+	}
+	if (optind + 1 != argc || for_ns == 0) {
+		fprintf(stderr, "usage: loss [-d ONE_WAY_NS] [-s SEED] "
+				"[-v VIRTUAL_MS] RATE\n");
+		return EXIT_FAILURE;
+	}
+	loss_rate = strtod(argv[optind], NULL);
+	bench_ends_open(&bursts,
+			(struct bench_wire *[]){ &wires[0], &wires[1] }, 1);
+	wires[0].loses = true;
+	gbps = run(for_ns);
+	roost_dev_counters(bench_ends[0].dev, &counters);
+	printf("loss %s gbps %.2f bound %.2f lost %llu timeouts %llu\n",
+	       argv[optind], gbps, bound(),
+	       (unsigned long long)wires[0].nb_lost,
+	       (unsigned long long)counters.timeouts);
+	return EXIT_SUCCESS;
+}
