@@ -7,10 +7,13 @@
  */
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <rte_common.h>
 #include <rte_mbuf.h>
+#include <rte_pause.h>
 #include <rte_ring.h>
 #include <rte_ring_elem.h>
 
@@ -21,6 +24,11 @@
 
 #define RX_BURST 32u
 #define RAW_RING_LEN 1024u
+
+/* What a thread that waits for the turn does, one after the other. */
+#define TAKE_SPINS 64u
+#define TAKE_YIELDS 64u
+#define TAKE_NAP_NS 20000
 
 /* A frame that goes out as it is. */
 struct raw_frame {
@@ -63,7 +71,6 @@ int roost_worker_create(struct roost_dev *dev, struct roost_worker **worker)
 	TAILQ_INIT(&w->ack_qps);
 	TAILQ_INIT(&w->dirty_cqs);
 	roost_timer_wheel_init(&w->timers, 0);
-	pthread_mutex_init(&w->turn, NULL);
 	*worker = w;
 	return 0;
 }
@@ -77,35 +84,49 @@ void roost_worker_destroy(struct roost_worker *w)
 	for (unsigned int i = 0; i < w->dev->nb_ports; i++)
 		rte_pktmbuf_free_bulk(w->txq[i].frames, w->txq[i].count);
 	rte_pktmbuf_free_bulk(w->loopback.frames, w->loopback.count);
-	pthread_mutex_destroy(&w->turn);
 	free(w->raw);
 	free(w);
 }
 
 /* ---- the turn --------------------------------------------------------- */
 
+/* doc/threads.md, "The turn is one word", says why release needs no more than
+ * a plain store.
+ */
 bool roost_worker_turn_try(struct roost_worker *w)
 {
-	bool mine = pthread_mutex_trylock(&w->turn) == 0;
+	/* Looked at first: who fails takes the line from nobody. */
+	return !atomic_load_explicit(&w->turn_held, memory_order_relaxed) &&
+	       !atomic_exchange_explicit(&w->turn_held, true,
+					 memory_order_acquire);
+}
 
-	/* Pairs with the fence in release: either the holder sees what we
-	 * rang in before, or we see that it has let go.
-	 */
-	atomic_thread_fence(memory_order_seq_cst);
-	return mine;
+/* Turns are short, unless the holder is off its processor. */
+static void wait_for_turn(unsigned int tries)
+{
+	const struct timespec nap = { .tv_nsec = TAKE_NAP_NS };
+
+	if (tries < TAKE_SPINS)
+		rte_pause();
+	else if (tries < TAKE_SPINS + TAKE_YIELDS)
+		sched_yield();
+	else
+		nanosleep(&nap, NULL);
 }
 
 void roost_worker_turn_take(struct roost_worker *w)
 {
+	unsigned int tries = 0;
+
 	atomic_fetch_add(&w->wanted, 1);
-	pthread_mutex_lock(&w->turn);
+	while (!roost_worker_turn_try(w))
+		wait_for_turn(tries++);
 	atomic_fetch_sub(&w->wanted, 1);
 }
 
 bool roost_worker_turn_release(struct roost_worker *w)
 {
-	pthread_mutex_unlock(&w->turn);
-	atomic_thread_fence(memory_order_seq_cst);
+	atomic_store_explicit(&w->turn_held, false, memory_order_release);
 	return roost_worker_has_work(w);
 }
 

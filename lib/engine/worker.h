@@ -32,9 +32,10 @@ struct roost_worker;
 bool roost_worker_turn_try(struct roost_worker *w);
 /* Take the turn, waiting for it; a looping worker lets waiters go first. */
 void roost_worker_turn_take(struct roost_worker *w);
-/* Give it back. Work that was rung in while others held it and that this
- * holder did not see is seen by the next; returns true when there is some and
- * the caller, if it is a helper, should take another turn.
+/* Give it back. Returns true when work was rung in that this holder did not
+ * see, and the caller, if it is a helper, should take another turn. It may miss
+ * what is rung in at that moment: who rings and does not get the turn tries
+ * again, or wakes the worker's thread (doc/threads.md).
  */
 bool roost_worker_turn_release(struct roost_worker *w);
 /* Somebody waits in turn_take: a polling thread should stand back. */

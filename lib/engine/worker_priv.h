@@ -9,7 +9,6 @@
  * of the turn unless they say otherwise.
  */
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/queue.h>
 
@@ -51,7 +50,7 @@ struct roost_worker {
 	struct roost_dev_counters counters;
 	struct roost_timer_wheel timers;
 
-	pthread_mutex_t turn __attribute__((aligned(64)));
+	_Atomic bool turn_held __attribute__((aligned(64)));
 	_Atomic uint32_t wanted; /* threads in turn_take; any thread */
 
 	/* QPs whose doorbell was rung, newest first; pushed by any thread,
