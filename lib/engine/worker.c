@@ -252,14 +252,19 @@ bool roost_worker_has_work(const struct roost_worker *w)
 	       !rte_ring_empty(w->raw);
 }
 
-bool roost_worker_is_busy(const struct roost_worker *w)
+/* Is there anything to do that neither a frame nor a timer brings? */
+static bool has_more(const struct roost_worker *w)
 {
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
 		if (w->txq[p].count != 0)
 			return true;
-	return w->nb_inflight_qps != 0 || w->loopback.count != 0 ||
-	       !TAILQ_EMPTY(&w->send_qps) || !TAILQ_EMPTY(&w->ack_qps) ||
-	       roost_worker_has_work(w);
+	return w->loopback.count != 0 || !TAILQ_EMPTY(&w->send_qps) ||
+	       !TAILQ_EMPTY(&w->ack_qps) || roost_worker_has_work(w);
+}
+
+bool roost_worker_is_busy(const struct roost_worker *w)
+{
+	return w->nb_inflight_qps != 0 || has_more(w);
 }
 
 uint64_t roost_worker_next_deadline_ns(const struct roost_worker *w)
@@ -563,6 +568,9 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 	if (w->loopback.count != 0)
 		work += receive_loopback(w);
 	work += run_timers(w);
+	/* A program that polls finds nothing, most of the time. */
+	if (work == 0 && !has_more(w))
+		return 0;
 	work += roost_worker_answer_doorbells(w);
 	work += send_raw_frames(w);
 	/* The application may go on while the port is written to. */
