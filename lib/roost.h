@@ -61,6 +61,12 @@ struct roost_dev *roost_device_dev(struct roost_device *device);
 bool roost_device_help(struct roost_device *device);
 
 /*
+ * End posting to a send queue, as roost_qp_send_end(), and help: where the turn
+ * is free, what was posted goes out with no doorbell rung. Thread: as above.
+ */
+void roost_device_send_end(struct roost_device *device, struct roost_qp *qp);
+
+/*
  * The caller is about to sleep until something happens (it armed a CQ, or
  * blocks on a channel): the worker's own thread should look after the port.
  */

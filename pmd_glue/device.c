@@ -461,6 +461,11 @@ bool roost_device_help(struct roost_device *device)
 	return roost_turner_help(device->turner);
 }
 
+void roost_device_send_end(struct roost_device *device, struct roost_qp *qp)
+{
+	roost_turner_send_end(device->turner, qp);
+}
+
 void roost_device_expect(struct roost_device *device)
 {
 	roost_turner_expect(device->turner);

@@ -21,6 +21,7 @@
 #include <rte_lcore.h>
 #include <rte_pause.h>
 
+#include "lib/engine/qp.h"
 #include "lib/engine/worker.h"
 #include "pmd_glue/clock.h"
 #include "pmd_glue/thread.h"
@@ -198,27 +199,23 @@ static bool insist(struct roost_turner *t)
 	return false;
 }
 
-bool roost_turner_help(struct roost_turner *t)
+/* Keep the thread out. No read-modify-write: helpers that overwrite each
+ * other's number still make it change.
+ */
+static void announce(struct roost_turner *t)
+{
+	uint32_t helps =
+		atomic_load_explicit(&t->in.helps, memory_order_relaxed);
+
+	atomic_store_explicit(&t->in.helps, helps + 1, memory_order_relaxed);
+}
+
+/* Help, as the holder of the turn, and release it. */
+static bool run(struct roost_turner *t)
 {
 	unsigned int rounds = 0;
 	unsigned int work = 0;
-	uint32_t helps;
 
-	if (t->conf.mode == ROOST_PROGRESS_DEDICATED) {
-		lose_patience();
-		return false;
-	}
-	/* No read-modify-write: helpers that overwrite each other's number
-	 * still make it change.
-	 */
-	helps = atomic_load_explicit(&t->in.helps, memory_order_relaxed);
-	atomic_store_explicit(&t->in.helps, helps + 1, memory_order_relaxed);
-	if (roost_worker_turn_wanted(t->worker)) {
-		stand_back(t);
-		return false;
-	}
-	if (!roost_worker_turn_try(t->worker) && !insist(t))
-		return false;
 	for (;;) {
 		work += iterate(t);
 		if (!roost_worker_turn_release(t->worker))
@@ -235,6 +232,36 @@ bool roost_turner_help(struct roost_turner *t)
 	else
 		misses = 0;
 	return work != 0;
+}
+
+bool roost_turner_help(struct roost_turner *t)
+{
+	if (t->conf.mode == ROOST_PROGRESS_DEDICATED) {
+		lose_patience();
+		return false;
+	}
+	announce(t);
+	if (roost_worker_turn_wanted(t->worker)) {
+		stand_back(t);
+		return false;
+	}
+	if (!roost_worker_turn_try(t->worker) && !insist(t))
+		return false;
+	return run(t);
+}
+
+void roost_turner_send_end(struct roost_turner *t, struct roost_qp *qp)
+{
+	if (t->conf.mode == ROOST_PROGRESS_DEDICATED ||
+	    roost_worker_turn_wanted(t->worker) ||
+	    !roost_worker_turn_try(t->worker)) {
+		roost_qp_send_end(qp);
+		roost_turner_help(t);
+		return;
+	}
+	announce(t);
+	roost_qp_send_end_in_turn(qp);
+	run(t);
 }
 
 void roost_turner_settle(struct roost_turner *t)

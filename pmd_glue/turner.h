@@ -47,6 +47,7 @@ struct roost_turner_rx {
 	void (*disarm)(void *ctx);
 };
 
+struct roost_qp;
 struct roost_turner;
 
 struct roost_turner_conf {
@@ -68,8 +69,9 @@ int roost_turner_start(const struct roost_turner_conf *conf,
 /* Waits for the thread. Nobody helps any more. Thread: the control thread. */
 void roost_turner_stop(struct roost_turner *turner);
 
-/* See roost_device_help() and roost_device_expect(). Thread: any. */
+/* See roost_device_help() and its like in lib/roost.h. Thread: any. */
 bool roost_turner_help(struct roost_turner *turner);
+void roost_turner_send_end(struct roost_turner *turner, struct roost_qp *qp);
 void roost_turner_expect(struct roost_turner *turner);
 
 /* There is something for the worker that it would not see by itself, as a

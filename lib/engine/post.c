@@ -148,6 +148,12 @@ void roost_qp_send_end(struct roost_qp *qp)
 		roost_worker_ring(qp->dev->worker, qp);
 }
 
+void roost_qp_send_end_in_turn(struct roost_qp *qp)
+{
+	if (roost_queue_end(&qp->sq))
+		roost_worker_look_at(qp->dev->worker, qp);
+}
+
 void roost_qp_send_abort(struct roost_qp *qp)
 {
 	uint32_t head = atomic_load(&qp->sq.head);

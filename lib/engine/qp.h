@@ -178,6 +178,10 @@ struct roost_recv_wr {
 void roost_qp_send_begin(struct roost_qp *qp);
 int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr);
 void roost_qp_send_end(struct roost_qp *qp);
+/* The same by the holder of the turn: it needs no bell, its next iteration
+ * looks at the queue.
+ */
+void roost_qp_send_end_in_turn(struct roost_qp *qp);
 /* Forget everything added since begin, and unlock (wr_abort). */
 void roost_qp_send_abort(struct roost_qp *qp);
 

@@ -150,8 +150,7 @@ void roost_worker_ring(struct roost_worker *w, struct roost_qp *qp)
 	} while (!atomic_compare_exchange_weak(&w->doorbells, &first, qp));
 }
 
-/* Put one rung QP where its state wants it. */
-static void answer_doorbell(struct roost_worker *w, struct roost_qp *qp)
+void roost_worker_look_at(struct roost_worker *w, struct roost_qp *qp)
 {
 	enum roost_qp_state state = roost_qp_state_get(qp);
 
@@ -184,7 +183,7 @@ unsigned int roost_worker_answer_doorbells(struct roost_worker *w)
 		 * rings again.
 		 */
 		atomic_exchange(&qp->doorbell_rung, false);
-		answer_doorbell(w, qp);
+		roost_worker_look_at(w, qp);
 	}
 	return n;
 }

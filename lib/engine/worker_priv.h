@@ -66,7 +66,11 @@ void roost_worker_destroy(struct roost_worker *w);
 
 /* The QP has posted requests, or the like: look at it. Any thread. */
 void roost_worker_ring(struct roost_worker *w, struct roost_qp *qp);
-/* Take all rung doorbells: their QPs are in send_qps then, where wanted. */
+/* Put a QP that has posted requests where its state wants it: in send_qps, or
+ * its requests are flushed.
+ */
+void roost_worker_look_at(struct roost_worker *w, struct roost_qp *qp);
+/* Take all rung doorbells: their QPs are looked at then. */
 unsigned int roost_worker_answer_doorbells(struct roost_worker *w);
 void roost_worker_want_send(struct roost_worker *w, struct roost_qp *qp);
 void roost_worker_want_ack(struct roost_worker *w, struct roost_qp *qp);

@@ -88,10 +88,8 @@ int roost_verbs_bind_mw(struct ibv_qp *ibv, struct ibv_mw *mw,
 		return roost_verbs_result(rc);
 	roost_qp_send_begin(qp->qp);
 	rc = roost_qp_send_add(qp->qp, &wr);
-	roost_qp_send_end(qp->qp);
-	if (rc)
-		return roost_verbs_result(rc);
-	mw->rkey = rkey;
-	roost_device_help(qp->device);
-	return 0;
+	if (rc == 0)
+		mw->rkey = rkey;
+	roost_device_send_end(qp->device, qp->qp);
+	return roost_verbs_result(rc);
 }

@@ -99,8 +99,7 @@ int roost_verbs_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr,
 			break;
 		}
 	}
-	roost_qp_send_end(qp->qp);
-	roost_device_help(qp->device);
+	roost_device_send_end(qp->device, qp->qp);
 	return roost_verbs_result(rc);
 }
 

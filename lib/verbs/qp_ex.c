@@ -134,8 +134,7 @@ static int wr_complete(struct ibv_qp_ex *ibv)
 		roost_qp_send_abort(qp->qp);
 		return roost_verbs_result(rc);
 	}
-	roost_qp_send_end(qp->qp);
-	roost_device_help(qp->device);
+	roost_device_send_end(qp->device, qp->qp);
 	return 0;
 }
 

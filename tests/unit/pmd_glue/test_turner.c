@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/engine/qp.h"
 #include "lib/engine/worker.h"
 #include "pmd_glue/clock.h"
 #include "pmd_glue/turner.h"
@@ -77,6 +78,26 @@ uint64_t roost_worker_next_deadline_ns(const struct roost_worker *w)
 bool roost_worker_has_work(const struct roost_worker *w)
 {
 	return atomic_load(&w->has_work);
+}
+
+/* What became of a post. */
+static struct {
+	unsigned int rung, in_turn;
+	unsigned int iterations; /* before it */
+} posted;
+
+void roost_qp_send_end(struct roost_qp *qp)
+{
+	(void)qp;
+	posted.rung++;
+}
+
+void roost_qp_send_end_in_turn(struct roost_qp *qp)
+{
+	(void)qp;
+	assert_int_not_equal(pthread_mutex_trylock(&worker.turn), 0);
+	posted.iterations = atomic_load(&worker.iterations);
+	posted.in_turn++;
 }
 
 static struct roost_turner *turner;
@@ -226,15 +247,6 @@ static void turner__help_gives_up_a_taken_turn(void **state)
 	pthread_mutex_unlock(&worker.turn);
 }
 
-/* Doorbells that ring all the time must not hold a helper for ever. */
-static void turner__help_is_bounded(void **state)
-{
-	(void)state;
-	atomic_store(&worker.has_work, true);
-	roost_turner_help(turner);
-	atomic_store(&worker.has_work, false);
-}
-
 /* Help for so long. Returns false if this thread was kept from it in between,
  * as it is on a busy machine: the turner's thread then takes over, and may.
  */
@@ -250,6 +262,39 @@ static bool help_for(uint64_t ns)
 		last_ns = now_ns;
 	} while (now_ns - begin_ns < ns);
 	return steady;
+}
+
+static void turner__send_end_takes_a_free_turn(void **state)
+{
+	(void)state;
+	posted.rung = posted.in_turn = 0;
+	help_for(5 * MS); /* the thread keeps away */
+	/* Unless the machine is too busy: then it may have the turn. */
+	while (posted.in_turn == 0)
+		roost_turner_send_end(turner, NULL);
+	assert_true(atomic_load(&worker.iterations) > posted.iterations);
+}
+
+static void turner__send_end_rings_where_the_turn_is_taken(void **state)
+{
+	(void)state;
+	posted.rung = posted.in_turn = 0;
+	pthread_mutex_lock(&worker.turn);
+	atomic_store(&worker.iterations, 0);
+	roost_turner_send_end(turner, NULL);
+	assert_int_equal(posted.rung, 1);
+	assert_int_equal(posted.in_turn, 0);
+	assert_int_equal(atomic_load(&worker.iterations), 0);
+	pthread_mutex_unlock(&worker.turn);
+}
+
+/* Doorbells that ring all the time must not hold a helper for ever. */
+static void turner__help_is_bounded(void **state)
+{
+	(void)state;
+	atomic_store(&worker.has_work, true);
+	roost_turner_help(turner);
+	atomic_store(&worker.has_work, false);
 }
 
 static void turner__help_keeps_the_thread_out(void **state)
@@ -405,6 +450,8 @@ int main(void)
 		ADAPTIVE(turner__nap_ends_at_the_deadline),
 		ADAPTIVE(turner__help_iterates_once),
 		ADAPTIVE(turner__help_gives_up_a_taken_turn),
+		ADAPTIVE(turner__send_end_takes_a_free_turn),
+		ADAPTIVE(turner__send_end_rings_where_the_turn_is_taken),
 		ADAPTIVE(turner__help_is_bounded),
 		ADAPTIVE(turner__help_keeps_the_thread_out),
 		ADAPTIVE(turner__thread_takes_over_when_help_ends),

@@ -105,6 +105,13 @@ bool roost_device_help(struct roost_device *device)
 	return fake.help_finds_work;
 }
 
+void roost_device_send_end(struct roost_device *device, struct roost_qp *qp)
+{
+	(void)qp;
+	fake.send_ends++;
+	roost_device_help(device);
+}
+
 void roost_device_expect(struct roost_device *device)
 {
 	(void)device;
@@ -384,12 +391,6 @@ int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr)
 		take_inline(s);
 	fake.nb_sends++;
 	return 0;
-}
-
-void roost_qp_send_end(struct roost_qp *qp)
-{
-	(void)qp;
-	fake.send_ends++;
 }
 
 void roost_qp_send_abort(struct roost_qp *qp)

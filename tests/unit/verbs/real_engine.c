@@ -89,6 +89,12 @@ bool roost_device_help(struct roost_device *device)
 	return false;
 }
 
+void roost_device_send_end(struct roost_device *device, struct roost_qp *qp)
+{
+	(void)device;
+	roost_qp_send_end(qp);
+}
+
 void roost_device_expect(struct roost_device *device)
 {
 	(void)device;
