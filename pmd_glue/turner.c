@@ -24,6 +24,7 @@
 #include "lib/engine/qp.h"
 #include "lib/engine/worker.h"
 #include "pmd_glue/clock.h"
+#include "pmd_glue/fast_clock.h"
 #include "pmd_glue/thread.h"
 
 #define US 1000u
@@ -74,6 +75,9 @@ struct roost_turner {
 	pthread_t thread;
 	pthread_barrier_t registered; /* lcore_id is set */
 
+	/* Of iterations; the holder of the turn. */
+	struct roost_fast_clock clock __rte_cache_aligned;
+
 	/* Written by helpers, read by the thread. */
 	struct {
 		_Atomic uint32_t helps; /* changes with every help */
@@ -93,6 +97,7 @@ struct roost_turner {
 		uint64_t kept_out_until_ns;
 		uint64_t expect_until_ns; /* help does not keep it out */
 		uint64_t last_work_ns;
+		struct roost_fast_clock clock;
 	} own __rte_cache_aligned;
 };
 
@@ -107,7 +112,7 @@ static unsigned int iterate(struct roost_turner *t)
 	unsigned int work;
 
 	RTE_PER_LCORE(_lcore_id) = t->lcore_id;
-	work = roost_worker_iterate(t->worker, roost_now_ns());
+	work = roost_worker_iterate(t->worker, roost_fast_clock_ns(&t->clock));
 	RTE_PER_LCORE(_lcore_id) = saved;
 	return work;
 }
@@ -392,7 +397,7 @@ static void run_adaptive(struct roost_turner *t)
 	uint64_t now_ns, deadline_ns;
 
 	while (!atomic_load_explicit(&t->in.stop, memory_order_relaxed)) {
-		now_ns = roost_now_ns();
+		now_ns = roost_fast_clock_ns(&t->own.clock);
 		if (is_kept_out(t, now_ns) &&
 		    !roost_worker_has_work(t->worker)) {
 			sleep_until(t, now_ns, now_ns + KEPT_OUT_NS, -1);
