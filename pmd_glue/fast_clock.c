@@ -24,13 +24,21 @@
  */
 #define PACE_SLACK 256u
 
-static bool counter_is_even(void)
+static enum roost_counter ask_processor(void)
 {
 #ifdef RTE_ARCH_X86
-	return rte_cpu_get_flag_enabled(RTE_CPUFLAG_INVTSC) > 0;
-#else
-	return true;
+	if (rte_cpu_get_flag_enabled(RTE_CPUFLAG_INVTSC) <= 0)
+		return ROOST_COUNTER_UNEVEN;
 #endif
+	return ROOST_COUNTER_EVEN;
+}
+
+/* Asked once: on a virtual machine, the host answers that. */
+static bool counter_is_even(struct roost_fast_clock *c)
+{
+	if (c->counter == ROOST_COUNTER_UNKNOWN)
+		c->counter = (uint8_t)ask_processor();
+	return c->counter == ROOST_COUNTER_EVEN;
 }
 
 static void start_over(struct roost_fast_clock *c, uint64_t ticks, uint64_t ns)
@@ -74,7 +82,7 @@ uint64_t roost_fast_clock_anchor(struct roost_fast_clock *c)
 	uint64_t took = rte_rdtsc() - before;
 
 	c->good_ticks = 0;
-	if (counter_is_even() && took < READING_MAX_TICKS) {
+	if (counter_is_even(c) && took < READING_MAX_TICKS) {
 		c->ticks = before + took / 2;
 		c->ns = ns;
 		measure(c, c->ticks, ns);

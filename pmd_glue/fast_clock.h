@@ -24,6 +24,12 @@
 
 #include <rte_cycles.h>
 
+enum roost_counter {
+	ROOST_COUNTER_UNKNOWN,
+	ROOST_COUNTER_EVEN,
+	ROOST_COUNTER_UNEVEN,
+};
+
 struct roost_fast_clock {
 	uint64_t ticks, ns;           /* the last reading of both */
 	uint64_t good_ticks;          /* so far from there it can be trusted */
@@ -31,6 +37,7 @@ struct roost_fast_clock {
 	uint64_t base_ticks, base_ns; /* an older reading, to measure by; 0:
 				       * none */
 	uint64_t last_ns;             /* that was returned */
+	uint8_t counter;              /* enum roost_counter */
 };
 
 /* Read the kernel's clock, and go on from there. */
