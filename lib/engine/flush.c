@@ -11,26 +11,35 @@
 #include "lib/engine/resp_priv.h"
 #include "lib/engine/worker_priv.h"
 
-void roost_complete_send(struct roost_worker *w, struct roost_qp *qp,
-			 uint32_t index, enum roost_wc_status status)
+/* Returns the place of its completion. */
+static uint32_t push_send(struct roost_worker *w, struct roost_qp *qp,
+			  const struct roost_send_wqe *wqe,
+			  enum roost_wc_status status)
 {
-	const struct roost_send_wqe *wqe = roost_queue_at(&qp->sq, index);
-	uint32_t place;
 	struct roost_cqe cqe = {
 		.wr_id = wqe->wr_id,
 		.qpn = qp->qpn,
 		.byte_len = wqe->len_bytes,
 		.status = (uint8_t)status,
-		.opcode = roost_wr_info(wqe->opcode)->wc_opcode,
+		.opcode = roost_wqe_info(wqe)->wc_opcode,
 		/* An error counts as solicited (man ibv_req_notify_cq). */
 		.solicited = status != ROOST_WC_SUCCESS,
 	};
+
+	return roost_cq_push(w, qp->send_cq, &cqe);
+}
+
+void roost_complete_send(struct roost_worker *w, struct roost_qp *qp,
+			 uint32_t index, enum roost_wc_status status)
+{
+	const struct roost_send_wqe *wqe = roost_queue_at(&qp->sq, index);
+	uint32_t place;
 
 	if (qp->type == ROOST_QPT_UD)
 		roost_ah_put(wqe->ud.ah);
 	if (status != ROOST_WC_SUCCESS || qp->sq_sig_all ||
 	    wqe->flags & ROOST_SEND_SIGNALED)
-		place = roost_cq_push(w, qp->send_cq, &cqe);
+		place = push_send(w, qp, wqe, status);
 	else
 		place = roost_cq_no_entry(qp->send_cq);
 	roost_queue_done(&qp->sq, index, place);

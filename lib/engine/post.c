@@ -56,11 +56,14 @@ static int check_length(const struct roost_qp *qp,
 static int check_send(const struct roost_qp *qp, const struct roost_send_wr *wr,
 		      uint32_t *len_bytes)
 {
-	const struct roost_wr_info *info = roost_wr_info(wr->opcode);
+	const struct roost_wr_info *info;
 
 	if (!(SEND_STATES & 1u << roost_qp_state_get(qp)))
 		return -EINVAL;
-	if (info == NULL || !(info->qp_types & 1u << qp->type))
+	if (wr->opcode >= ROOST_WR_OPCODE_COUNT)
+		return -EINVAL;
+	info = &roost_wr_infos[wr->opcode];
+	if (!(info->qp_types & 1u << qp->type))
 		return -EINVAL;
 	if (wr->flags & ~(uint32_t)SEND_FLAGS_KNOWN)
 		return -EINVAL;

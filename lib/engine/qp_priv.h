@@ -412,7 +412,14 @@ struct roost_wr_info {
 	uint8_t first, middle, last, only;
 };
 
-/* NULL: no such opcode. */
-const struct roost_wr_info *roost_wr_info(enum roost_wr_opcode opcode);
+/* Those that are no opcodes have no qp_types. */
+extern const struct roost_wr_info roost_wr_infos[ROOST_WR_OPCODE_COUNT];
+
+/* Of a request that was posted: its opcode was checked. */
+static inline const struct roost_wr_info *
+roost_wqe_info(const struct roost_send_wqe *wqe)
+{
+	return &roost_wr_infos[wqe->opcode];
+}
 
 #endif

@@ -73,10 +73,8 @@ static void reclaim(struct roost_queue *q)
 		q->free_end++;
 }
 
-bool roost_queue_is_full(struct roost_queue *q, uint32_t max_wr)
+bool roost_queue_stays_full(struct roost_queue *q, uint32_t max_wr)
 {
-	if (q->added - q->free_end < max_wr)
-		return false;
 	reclaim(q);
 	return q->added - q->free_end >= max_wr;
 }
@@ -89,19 +87,6 @@ bool roost_queue_end(struct roost_queue *q)
 	atomic_store_explicit(&q->head, q->added, memory_order_release);
 	roost_spin_unlock(&q->lock);
 	return any;
-}
-
-int roost_sge_total(const struct roost_sge *sges, uint32_t nb_sges,
-		    uint32_t *len_bytes)
-{
-	uint64_t total = 0;
-
-	for (uint32_t i = 0; i < nb_sges; i++)
-		total += sges[i].len_bytes;
-	if (total > 1ull << 31)
-		return -EINVAL;
-	*len_bytes = (uint32_t)total;
-	return 0;
 }
 
 int roost_queue_add_recv(struct roost_queue *q, uint32_t max_wr,

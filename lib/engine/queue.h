@@ -14,6 +14,7 @@
  * CQ with room for its queues is never overrun.
  */
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -82,7 +83,15 @@ static inline void roost_queue_done(struct roost_queue *q, uint32_t index,
 
 /* Posting: lock, add, then publish what was added. */
 void roost_queue_begin(struct roost_queue *q);
-bool roost_queue_is_full(struct roost_queue *q, uint32_t max_wr);
+/* Has the application's side no slot left, even if it looks which are free
+ * again?
+ */
+bool roost_queue_stays_full(struct roost_queue *q, uint32_t max_wr);
+static inline bool roost_queue_is_full(struct roost_queue *q, uint32_t max_wr)
+{
+	return q->added - q->free_end >= max_wr &&
+	       roost_queue_stays_full(q, max_wr);
+}
 /* Returns whether anything was added. */
 bool roost_queue_end(struct roost_queue *q);
 
@@ -90,7 +99,17 @@ bool roost_queue_end(struct roost_queue *q);
 int roost_queue_add_recv(struct roost_queue *q, uint32_t max_wr,
 			 uint32_t max_sge, const struct roost_recv_wr *wr);
 /* Sum of the lengths, -EINVAL: more than the 2^31 of a message. */
-int roost_sge_total(const struct roost_sge *sges, uint32_t nb_sges,
-		    uint32_t *len_bytes);
+static inline int roost_sge_total(const struct roost_sge *sges,
+				  uint32_t nb_sges, uint32_t *len_bytes)
+{
+	uint64_t total = 0;
+
+	for (uint32_t i = 0; i < nb_sges; i++)
+		total += sges[i].len_bytes;
+	if (total > 1ull << 31)
+		return -EINVAL;
+	*len_bytes = (uint32_t)total;
+	return 0;
+}
 
 #endif

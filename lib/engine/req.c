@@ -110,13 +110,13 @@ static bool may_send(struct roost_qp *qp)
 	const struct roost_requester *req = &qp->req;
 	enum roost_qp_state state = roost_qp_state_get(qp);
 
+	if (req->send_index ==
+	    atomic_load_explicit(&qp->sq.head, memory_order_acquire))
+		return false;
 	if (state != ROOST_QPS_RTS && state != ROOST_QPS_SQD)
 		return false;
 	if (req->rnr_wait ||
 	    (req->fault && req->fault_index == req->send_index))
-		return false;
-	if (req->send_index ==
-	    atomic_load_explicit(&qp->sq.head, memory_order_acquire))
 		return false;
 	/* Draining: what has begun goes on, nothing new begins. */
 	if (state == ROOST_QPS_SQD && req->send_index == req->started_index)
@@ -211,7 +211,7 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 	struct rte_mbuf *mbuf;
 	size_t len;
 
-	if (roost_wr_info(wqe->opcode)->kind == ROOST_WR_KIND_LOCAL)
+	if (roost_wqe_info(wqe)->kind == ROOST_WR_KIND_LOCAL)
 		return do_local(w, qp, wqe);
 	if (qp->type == ROOST_QPT_UD && wqe->len_bytes > qp->mtu_bytes) {
 		roost_req_fault(w, qp, ROOST_WC_LOC_LEN_ERR);
@@ -251,20 +251,26 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 
 unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp)
 {
+	bool may = may_send(qp) && !is_early(w, qp);
 	unsigned int n = 0;
 
 	/* Nothing of a QP overtakes what it owes: who has the reply has the
 	 * ACK, and sees completions in the order that hardware gives them.
 	 */
-	if (qp->in_ack_list && may_send(qp) && !is_early(w, qp))
+	if (may && qp->in_ack_list)
 		roost_worker_answer(w, qp);
-	while (n < ROOST_QP_BURST_PKTS && may_send(qp) && !is_early(w, qp) &&
-	       send_one(w, qp))
+	while (may && n < ROOST_QP_BURST_PKTS) {
+		bool made = send_one(w, qp);
+
+		may = may_send(qp) && !is_early(w, qp);
+		if (!made)
+			break;
 		n++;
+	}
 	/* A local fault may have ended it: then it has no timer any more. */
 	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
 		return n;
-	if (may_send(qp) && !is_early(w, qp))
+	if (may)
 		roost_worker_want_send(w, qp);
 	if (n > 0 && !roost_timer_is_set(&qp->req.timer))
 		roost_req_arm_timer(w, qp);

@@ -27,7 +27,7 @@ void roost_req_piece(const struct roost_qp *qp,
 		     const struct roost_send_wqe *wqe,
 		     struct roost_req_piece *piece)
 {
-	const struct roost_wr_info *info = roost_wr_info(wqe->opcode);
+	const struct roost_wr_info *info = roost_wqe_info(wqe);
 	bool fetch = info->kind == ROOST_WR_KIND_FETCH;
 	uint32_t index =
 		(uint32_t)roost_psn_diff(qp->req.next_psn, wqe->first_psn);

@@ -73,7 +73,7 @@ static void receive_in_order(struct roost_worker *w, struct roost_qp *qp,
 	struct roost_psn next_psn = roost_psn_add(pkt->psn, 1);
 	enum roost_wc_status status;
 
-	if (pkt->info->op != roost_wr_info(wqe->opcode)->response)
+	if (pkt->info->op != roost_wqe_info(wqe)->response)
 		status = ROOST_WC_BAD_RESP_ERR;
 	else
 		status = take(qp, wqe, pkt);

@@ -108,7 +108,7 @@ static inline bool roost_req_at_read_part(const struct roost_send_wqe *wqe,
 
 static inline bool roost_req_is_fetch(const struct roost_send_wqe *wqe)
 {
-	return roost_wr_info(wqe->opcode)->kind == ROOST_WR_KIND_FETCH;
+	return roost_wqe_info(wqe)->kind == ROOST_WR_KIND_FETCH;
 }
 
 #endif

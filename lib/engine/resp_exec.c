@@ -195,7 +195,7 @@ static enum roost_fault execute_send(struct roost_qp *qp,
 				     const struct roost_pkt *pkt)
 {
 	struct roost_responder *resp = &qp->resp;
-	const struct roost_recv_wqe *wqe = roost_recv_wqe(qp, pkt);
+	const struct roost_recv_wqe *wqe = roost_recv_wqe_in_use(qp);
 
 	if (pkt->info->flags & ROOST_OPF_FIRST)
 		resp->offset_bytes = 0;

@@ -37,6 +37,16 @@ enum roost_fault {
  */
 const struct roost_recv_wqe *roost_recv_wqe(struct roost_qp *qp,
 					    const struct roost_pkt *pkt);
+/* The one that is in use. */
+static inline const struct roost_recv_wqe *
+roost_recv_wqe_in_use(const struct roost_qp *qp)
+{
+	if (qp->resp.recv_srq != NULL)
+		return qp->recv_copy;
+	return roost_queue_at(&qp->rq,
+			      atomic_load_explicit(&qp->rq.tail,
+						   memory_order_relaxed));
+}
 /* Where that WQE completes to, and whose memory it names. */
 struct roost_cq *roost_recv_cq(struct roost_qp *qp);
 const struct roost_pd *roost_recv_pd(struct roost_qp *qp);

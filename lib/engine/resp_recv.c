@@ -71,7 +71,7 @@ void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 			 const struct roost_pkt *pkt,
 			 enum roost_wc_status status)
 {
-	const struct roost_recv_wqe *wqe = roost_recv_wqe(qp, pkt);
+	const struct roost_recv_wqe *wqe = roost_recv_wqe_in_use(qp);
 	bool write = pkt->info->op == ROOST_OP_WRITE;
 	struct roost_cqe cqe = {
 		.wr_id = wqe->wr_id,

@@ -21,6 +21,22 @@ struct cursor {
 	uint32_t access;
 };
 
+/* All of it in the first element, as it mostly is. NULL: it is not, or is not
+ * to be had; the walk says which.
+ */
+static uint8_t *in_first(struct roost_dev *dev, const struct roost_pd *pd,
+			 const struct roost_sge *sges, uint32_t nb_sges,
+			 uint64_t offset_bytes, uint32_t len_bytes,
+			 uint32_t access)
+{
+	if (nb_sges == 0 || len_bytes == 0 ||
+	    offset_bytes + len_bytes > sges->len_bytes ||
+	    sges->addr + offset_bytes < sges->addr)
+		return NULL;
+	return roost_mr_access(dev, pd, sges->lkey, sges->addr + offset_bytes,
+			       len_bytes, access);
+}
+
 /* The next run of at most want bytes. */
 static enum roost_sge_fault next_span(struct cursor *c, uint32_t want,
 				      struct span *span)
@@ -52,9 +68,15 @@ enum roost_sge_fault roost_sge_gather(struct roost_dev *dev,
 				      uint32_t len_bytes)
 {
 	struct cursor c = { dev, pd, sges, nb_sges, offset_bytes, 0 };
+	const uint8_t *all =
+		in_first(dev, pd, sges, nb_sges, offset_bytes, len_bytes, 0);
 	enum roost_sge_fault fault;
 	struct span span;
 
+	if (all != NULL) {
+		roost_fill_copy(fill, all, len_bytes);
+		return ROOST_SGE_OK;
+	}
 	while (len_bytes > 0) {
 		fault = next_span(&c, len_bytes, &span);
 		if (fault != ROOST_SGE_OK)
@@ -73,9 +95,15 @@ enum roost_sge_fault roost_sge_scatter(struct roost_dev *dev,
 {
 	struct cursor c = { dev,     pd,           sges,
 			    nb_sges, offset_bytes, ROOST_ACCESS_LOCAL_WRITE };
+	uint8_t *all = in_first(dev, pd, sges, nb_sges, offset_bytes, len_bytes,
+				ROOST_ACCESS_LOCAL_WRITE);
 	enum roost_sge_fault fault;
 	struct span span;
 
+	if (all != NULL) {
+		memcpy(all, src, len_bytes);
+		return ROOST_SGE_OK;
+	}
 	while (len_bytes > 0) {
 		fault = next_span(&c, len_bytes, &span);
 		if (fault != ROOST_SGE_OK)

@@ -16,7 +16,7 @@
 #define UD (1u << ROOST_QPT_UD)
 #define XI (1u << ROOST_QPT_XRC_INI)
 
-static const struct roost_wr_info infos[ROOST_WR_OPCODE_COUNT] = {
+const struct roost_wr_info roost_wr_infos[ROOST_WR_OPCODE_COUNT] = {
 	[ROOST_WR_SEND] = {
 		.qp_types = RC | UC | UD | XI,
 		.kind = ROOST_WR_KIND_MESSAGE,
@@ -111,10 +111,3 @@ static const struct roost_wr_info infos[ROOST_WR_OPCODE_COUNT] = {
 		.wc_opcode = ROOST_WC_BIND_MW,
 	},
 };
-
-const struct roost_wr_info *roost_wr_info(enum roost_wr_opcode opcode)
-{
-	if (opcode >= ROOST_WR_OPCODE_COUNT || infos[opcode].qp_types == 0)
-		return NULL;
-	return &infos[opcode];
-}

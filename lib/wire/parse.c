@@ -55,11 +55,12 @@ static bool udp_is_ours(const uint8_t *udp)
 
 static bool ipv4_sum_ok(const uint8_t *l3)
 {
-	uint64_t sum = 0;
-	size_t i;
+	uint32_t words[ROOST_IPV4_LEN / 4];
+	uint64_t sum;
 
-	for (i = 0; i < ROOST_IPV4_LEN; i += 4)
-		sum += roost_be32_get(l3 + i);
+	/* Ones' complement sums are the same in any byte order (RFC 1071). */
+	memcpy(words, l3, sizeof(words));
+	sum = (uint64_t)words[0] + words[1] + words[2] + words[3] + words[4];
 	sum = (sum & 0xffffffff) + (sum >> 32);
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
