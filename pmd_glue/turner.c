@@ -117,6 +117,18 @@ static unsigned int iterate(struct roost_turner *t)
 	return work;
 }
 
+/* The same for the half that sends. */
+static unsigned int send_out(struct roost_turner *t)
+{
+	unsigned int saved = RTE_PER_LCORE(_lcore_id);
+	unsigned int work;
+
+	RTE_PER_LCORE(_lcore_id) = t->lcore_id;
+	work = roost_worker_send(t->worker, roost_fast_clock_ns(&t->clock));
+	RTE_PER_LCORE(_lcore_id) = saved;
+	return work;
+}
+
 /* Let threads that wait for the turn have it: a mutex that is taken again at
  * once after each release would never reach them.
  */
@@ -264,9 +276,15 @@ void roost_turner_send_end(struct roost_turner *t, struct roost_qp *qp)
 		roost_turner_help(t);
 		return;
 	}
-	announce(t);
 	roost_qp_send_end_in_turn(qp);
-	run(t);
+	/* Not announced: who only posts does not look for what comes. */
+	if (send_out(t) == 0) {
+		run(t);
+		return;
+	}
+	misses = 0;
+	if (roost_worker_turn_release(t->worker))
+		roost_turner_help(t);
 }
 
 void roost_turner_settle(struct roost_turner *t)

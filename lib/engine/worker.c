@@ -7,13 +7,10 @@
  */
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <rte_common.h>
 #include <rte_mbuf.h>
-#include <rte_pause.h>
 #include <rte_ring.h>
 #include <rte_ring_elem.h>
 
@@ -24,11 +21,6 @@
 
 #define RX_BURST 32u
 #define RAW_RING_LEN 1024u
-
-/* What a thread that waits for the turn does, one after the other. */
-#define TAKE_SPINS 64u
-#define TAKE_YIELDS 64u
-#define TAKE_NAP_NS 20000
 
 /* A frame that goes out as it is. */
 struct raw_frame {
@@ -86,53 +78,6 @@ void roost_worker_destroy(struct roost_worker *w)
 	rte_pktmbuf_free_bulk(w->loopback.frames, w->loopback.count);
 	free(w->raw);
 	free(w);
-}
-
-/* ---- the turn --------------------------------------------------------- */
-
-/* doc/threads.md, "The turn is one word", says why release needs no more than
- * a plain store.
- */
-bool roost_worker_turn_try(struct roost_worker *w)
-{
-	/* Looked at first: who fails takes the line from nobody. */
-	return !atomic_load_explicit(&w->turn_held, memory_order_relaxed) &&
-	       !atomic_exchange_explicit(&w->turn_held, true,
-					 memory_order_acquire);
-}
-
-/* Turns are short, unless the holder is off its processor. */
-static void wait_for_turn(unsigned int tries)
-{
-	const struct timespec nap = { .tv_nsec = TAKE_NAP_NS };
-
-	if (tries < TAKE_SPINS)
-		rte_pause();
-	else if (tries < TAKE_SPINS + TAKE_YIELDS)
-		sched_yield();
-	else
-		nanosleep(&nap, NULL);
-}
-
-void roost_worker_turn_take(struct roost_worker *w)
-{
-	unsigned int tries = 0;
-
-	atomic_fetch_add(&w->wanted, 1);
-	while (!roost_worker_turn_try(w))
-		wait_for_turn(tries++);
-	atomic_fetch_sub(&w->wanted, 1);
-}
-
-bool roost_worker_turn_release(struct roost_worker *w)
-{
-	atomic_store_explicit(&w->turn_held, false, memory_order_release);
-	return roost_worker_has_work(w);
-}
-
-bool roost_worker_turn_wanted(const struct roost_worker *w)
-{
-	return atomic_load_explicit(&w->wanted, memory_order_relaxed) != 0;
 }
 
 /* ---- what is to be done ----------------------------------------------- */
@@ -551,6 +496,18 @@ void roost_worker_publish(struct roost_worker *w)
 	}
 }
 
+/* What is due and what may go. Returns the number of packets. */
+static unsigned int send_out(struct roost_worker *w)
+{
+	unsigned int work = answer(w);
+
+	work += transmit(w);
+	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
+		flush_port(w, p);
+	roost_worker_publish(w);
+	return work;
+}
+
 /*
  * Answers wait for the next iteration. A program that polls gets the message
  * first, and its reply, if it has one, and our acknowledgement leave in one
@@ -574,12 +531,17 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 	work += send_raw_frames(w);
 	/* The application may go on while the port is written to. */
 	roost_worker_publish(w);
-	work += answer(w);
-	work += transmit(w);
-	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
-		flush_port(w, p);
-	roost_worker_publish(w);
-	return work;
+	return work + send_out(w);
+}
+
+unsigned int roost_worker_send(struct roost_worker *w, uint64_t now_ns)
+{
+	unsigned int work;
+
+	w->now_ns = now_ns;
+	w->last_due = TAILQ_LAST(&w->ack_qps, roost_qp_list);
+	work = roost_worker_answer_doorbells(w);
+	return work + send_out(w);
 }
 
 void roost_dev_counters(struct roost_dev *dev, struct roost_dev_counters *c)

@@ -49,6 +49,13 @@ bool roost_worker_turn_wanted(const struct roost_worker *w);
  */
 unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns);
 
+/*
+ * The half of an iteration that sends: for who has just posted, and will look
+ * for what comes when it polls. The same contract. 0: nothing could go; a whole
+ * iteration may help.
+ */
+unsigned int roost_worker_send(struct roost_worker *w, uint64_t now_ns);
+
 /* When the next timer is due; ROOST_NEVER_NS: none. Holder of the turn. */
 uint64_t roost_worker_next_deadline_ns(const struct roost_worker *w);
 /* Doorbells rung, or frames queued, that no iteration has seen. Any thread. */

@@ -38,6 +38,7 @@ struct fixture {
 	struct roost_gid peer;  /* 198.18.0.2 */
 	struct roost_gid peer6; /* fd00::2 */
 	/* The port. */
+	unsigned int nb_looks; /* for what came */
 	unsigned int nb_sent;
 	uint16_t take_max; /* frames that it takes at a time */
 	int resolve_rc;

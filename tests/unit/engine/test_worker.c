@@ -238,6 +238,36 @@ static void iterate__out_of_mbufs(void **state)
 	assert_int_equal(rte_mempool_avail_count(pool), before);
 }
 
+/* ---- what is posted by the holder of the turn ------------------------ */
+
+static void send__sends_and_does_not_look(void **state)
+{
+	const struct roost_send_wr wr = { .opcode = ROOST_WR_SEND };
+	unsigned int looks;
+	struct roost_qp *qp;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, pool);
+	qp = fixture_qp_in_rts(&f, 4);
+	looks = f.nb_looks;
+	assert_true(roost_worker_turn_try(f.worker));
+	assert_int_equal(roost_worker_send(f.worker, 1), 0);
+	roost_qp_send_begin(qp);
+	assert_int_equal(roost_qp_send_add(qp, &wr), 0);
+	roost_qp_send_end_in_turn(qp);
+	assert_false(roost_worker_has_work(f.worker)); /* no bell rang */
+	assert_int_equal(roost_worker_send(f.worker, 2), 1);
+	assert_int_equal(f.nb_sent, 1);
+	assert_int_equal(f.nb_looks, looks);
+	roost_worker_turn_release(f.worker);
+	fixture_iterate(&f, 3);
+	assert_int_equal(f.nb_looks, looks + 1);
+	assert_int_equal(f.nb_sent, 1);
+	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
+	fixture_close(&f);
+}
+
 /* ---- doorbells from many threads ------------------------------------ */
 
 #define POSTERS 4
@@ -521,6 +551,7 @@ int main(void)
 		cmocka_unit_test(send_frame__queue_full),
 		cmocka_unit_test(send_frame__port_takes_nothing),
 		cmocka_unit_test(iterate__out_of_mbufs),
+		cmocka_unit_test(send__sends_and_does_not_look),
 		cmocka_unit_test(ring__none_is_lost),
 		cmocka_unit_test(ring__while_the_doorbell_is_answered),
 		cmocka_unit_test(modify__while_others_post),

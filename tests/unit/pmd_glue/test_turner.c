@@ -38,6 +38,12 @@ static struct roost_worker {
 	pthread_t test_thread;
 } worker;
 
+/* What became of a post. */
+static struct {
+	unsigned int rung, in_turn, sends;
+	unsigned int iterations; /* before it */
+} posted;
+
 bool roost_worker_turn_try(struct roost_worker *w)
 {
 	if (!pthread_equal(pthread_self(), w->test_thread))
@@ -70,6 +76,14 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 	return atomic_load(&w->work);
 }
 
+unsigned int roost_worker_send(struct roost_worker *w, uint64_t now_ns)
+{
+	assert_true(now_ns >= atomic_load(&w->last_ns));
+	atomic_store(&w->last_ns, now_ns);
+	posted.sends++;
+	return atomic_load(&w->work);
+}
+
 uint64_t roost_worker_next_deadline_ns(const struct roost_worker *w)
 {
 	return atomic_load(&w->deadline_ns);
@@ -79,12 +93,6 @@ bool roost_worker_has_work(const struct roost_worker *w)
 {
 	return atomic_load(&w->has_work);
 }
-
-/* What became of a post. */
-static struct {
-	unsigned int rung, in_turn;
-	unsigned int iterations; /* before it */
-} posted;
 
 void roost_qp_send_end(struct roost_qp *qp)
 {
@@ -264,14 +272,27 @@ static bool help_for(uint64_t ns)
 	return steady;
 }
 
-static void turner__send_end_takes_a_free_turn(void **state)
+/* Unless the machine is too busy: then the thread may have the turn. */
+static void send_in_turn(void)
 {
-	(void)state;
-	posted.rung = posted.in_turn = 0;
 	help_for(5 * MS); /* the thread keeps away */
-	/* Unless the machine is too busy: then it may have the turn. */
+	posted.rung = posted.in_turn = posted.sends = 0;
 	while (posted.in_turn == 0)
 		roost_turner_send_end(turner, NULL);
+	assert_int_equal(posted.sends, posted.in_turn);
+}
+
+static void turner__send_end_sends_in_a_free_turn(void **state)
+{
+	(void)state;
+	atomic_store(&worker.work, 1);
+	send_in_turn();
+}
+
+static void turner__send_end_iterates_where_nothing_goes(void **state)
+{
+	(void)state;
+	send_in_turn();
 	assert_true(atomic_load(&worker.iterations) > posted.iterations);
 }
 
@@ -450,7 +471,8 @@ int main(void)
 		ADAPTIVE(turner__nap_ends_at_the_deadline),
 		ADAPTIVE(turner__help_iterates_once),
 		ADAPTIVE(turner__help_gives_up_a_taken_turn),
-		ADAPTIVE(turner__send_end_takes_a_free_turn),
+		ADAPTIVE(turner__send_end_sends_in_a_free_turn),
+		ADAPTIVE(turner__send_end_iterates_where_nothing_goes),
 		ADAPTIVE(turner__send_end_rings_where_the_turn_is_taken),
 		ADAPTIVE(turner__help_is_bounded),
 		ADAPTIVE(turner__help_keeps_the_thread_out),
