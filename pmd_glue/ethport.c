@@ -19,7 +19,6 @@
 #include "lib/engine/worker.h"
 #include "pmd_glue/eal.h"
 #include "pmd_glue/ethport_priv.h"
-#include "pmd_glue/kif.h"
 #include "pmd_glue/rt_signals.h"
 
 /* A client asks for its server at growing distances up to this one. */
@@ -228,6 +227,7 @@ void roost_ethport_close(struct roost_ethport *port)
 		close(port->epoll_fd);
 	if (port->groups_fd >= 0)
 		close(port->groups_fd);
+	roost_kif_close(&port->kif);
 }
 
 void roost_ethport_free_pool(struct roost_ethport *port)
@@ -239,16 +239,13 @@ void roost_ethport_link(struct roost_ethport *port,
 			struct roost_ethport_link *link)
 {
 	struct rte_eth_link eth = { 0 };
-	struct roost_kif kif;
 
 	if (!port->gone)
 		rte_eth_link_get_nowait(port->id, &eth);
 	link->carrier = port->started && !port->admin_down &&
 			eth.link_status == RTE_ETH_LINK_UP;
 	if (port->kernel == ROOST_KERNEL_SHARES)
-		link->carrier = link->carrier &&
-				roost_kif_read(port->iface, &kif) == 0 &&
-				kif.running;
+		link->carrier = link->carrier && port->kif.state.running;
 	link->state = ROOST_PORT_DOWN;
 	if (link->carrier ||
 	    (port->conf.is_link && !port->admin_down && !port->gone))

@@ -17,7 +17,6 @@
  * Thread: the control thread, unless a call says otherwise.
  */
 
-#include <net/if.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,6 +24,7 @@
 #include "lib/engine/types.h"
 #include "pmd_glue/driver.h"
 #include "pmd_glue/intr_gate.h"
+#include "pmd_glue/kif.h"
 
 struct rte_mbuf;
 struct rte_mempool;
@@ -40,18 +40,18 @@ struct roost_ethport_conf {
 };
 
 struct roost_ethport {
-	/* Constant once open. */
+	/* Constant once open, but for what the kernel tells. */
 	struct roost_ethport_conf conf;
 	const struct roost_driver *driver;
 	char devargs[ROOST_ETHPORT_FULL_DEVARGS_MAX];
 	enum roost_driver_kernel kernel;
 	char iface[IFNAMSIZ]; /* the kernel's, or empty */
-	unsigned int ifindex; /* of it; 0: not known */
+	struct roost_kif kif; /* it, followed from open to close */
 	uint16_t id;
 	bool was_there;    /* the application had plugged it in */
 	uint64_t owner_id; /* ethdev's ownership */
 	uint8_t mac[6];
-	uint32_t ip_mtu_bytes;
+	uint32_t ip_mtu_most_bytes; /* of the driver's buffers */
 	struct rte_mempool *pool;
 	int epoll_fd;  /* RX interrupts; -1: it has none */
 	int groups_fd; /* keeps multicast coming; -1: not needed */
@@ -66,6 +66,7 @@ struct roost_ethport {
 	atomic_bool wants_removal;
 	atomic_bool wants_reset;
 	/* Writer: the control thread. */
+	uint32_t ip_mtu_bytes;
 	atomic_bool carrier;
 	uint64_t retry_at_ns;
 	uint64_t retry_after_ns;
@@ -86,6 +87,10 @@ int roost_ethport_start(struct roost_ethport *port, uint64_t now_ns);
 void roost_ethport_unplug(struct roost_ethport *port);
 /* Is it there? Looks at what the driver said and at the kernel's interface. */
 bool roost_ethport_is_there(struct roost_ethport *port);
+/* Look again at the MTU of the kernel's interface. Returns true if that of the
+ * port changed.
+ */
+bool roost_ethport_follow_mtu(struct roost_ethport *port);
 /* The driver wants a reset: make one, and start again. Takes the worker's
  * turn. Returns 0, or what the driver says.
  */

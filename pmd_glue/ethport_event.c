@@ -7,7 +7,6 @@
  * port is gone, or that it works again only after a reset.
  */
 #include <errno.h>
-#include <net/if.h>
 
 #include <rte_interrupts.h>
 
@@ -55,13 +54,9 @@ void roost_ethport_listen_no_more(struct roost_ethport *port)
 
 bool roost_ethport_is_there(struct roost_ethport *port)
 {
-	char name[IFNAMSIZ];
-
 	if (port->gone || atomic_load(&port->wants_removal))
 		return false;
-	/* Another name is no other interface. */
-	return port->ifindex == 0 ||
-	       if_indextoname(port->ifindex, name) != NULL;
+	return port->kif.state.ifindex == 0 || port->kif.state.there;
 }
 
 static int reset(struct roost_ethport *port)

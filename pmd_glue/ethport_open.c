@@ -16,7 +16,6 @@
 #include "lib/wire/frame.h"
 #include "pmd_glue/eal.h"
 #include "pmd_glue/ethport_priv.h"
-#include "pmd_glue/kif.h"
 
 #define RX_DESCS 1024u
 #define TX_DESCS 1024u
@@ -31,12 +30,11 @@
 
 static int check_kernel_interface(struct roost_ethport *port)
 {
-	struct roost_kif kif;
 	int ret;
 
 	if (port->kernel != ROOST_KERNEL_SHARES)
 		return 0;
-	ret = roost_kif_read(port->iface, &kif);
+	ret = roost_kif_open(&port->kif, port->iface);
 	if (ret == -ENODEV)
 		ROOST_ETHPORT_REPORT(
 			port,
@@ -48,13 +46,14 @@ static int check_kernel_interface(struct roost_ethport *port)
 				     strerror(-ret));
 	if (ret)
 		return ret;
-	ret = roost_kif_join_all_groups(port->iface);
+	ret = roost_kif_join_all_groups(&port->kif);
 	if (ret == -EPERM) {
 		ROOST_ETHPORT_REPORT(
 			port,
 			"no permission for packets of interface \"%s\"; "
 			"run as root or with CAP_NET_RAW and CAP_NET_ADMIN",
 			port->iface);
+		roost_kif_close(&port->kif);
 		return ret;
 	}
 	port->groups_fd = ret < 0 ? -1 : ret;
@@ -271,18 +270,14 @@ int roost_ethport_configure(struct roost_ethport *port)
 /* Make the interface's MTU at least what was asked; *mtu is what it has. */
 static int kernel_mtu(struct roost_ethport *port, uint32_t *mtu)
 {
-	struct roost_kif kif;
-	int ret;
+	int ret = 0;
 
-	ret = roost_kif_read(port->iface, &kif);
-	if (ret)
-		return ret;
-	*mtu = kif.mtu_bytes;
-	if (port->conf.mtu_bytes <= kif.mtu_bytes)
-		return 0;
-	ret = roost_kif_set_mtu(port->iface, port->conf.mtu_bytes);
-	if (ret == 0)
-		*mtu = port->conf.mtu_bytes;
+	/* That of a tap is there since it was plugged in. */
+	if (port->kif.state.ifindex == 0)
+		ret = roost_kif_open(&port->kif, port->iface);
+	if (!ret && port->conf.mtu_bytes > port->kif.state.mtu_bytes)
+		ret = roost_kif_set_mtu(&port->kif, port->conf.mtu_bytes);
+	*mtu = port->kif.state.mtu_bytes;
 	return ret;
 }
 
@@ -318,6 +313,7 @@ static int find_mtu(struct roost_ethport *port, uint32_t *mtu)
 			most, port->conf.mtu_bytes);
 		return -EINVAL;
 	}
+	port->ip_mtu_most_bytes = most;
 	if (port->iface[0])
 		ret = kernel_mtu(port, mtu);
 	else if (most != UINT32_MAX)
@@ -343,6 +339,18 @@ static int set_mtu(struct roost_ethport *port)
 
 	port->ip_mtu_bytes = port->conf.mtu_bytes ? port->conf.mtu_bytes : mtu;
 	return ret;
+}
+
+bool roost_ethport_follow_mtu(struct roost_ethport *port)
+{
+	const uint32_t before = port->ip_mtu_bytes;
+	uint32_t mtu =
+		RTE_MIN(port->kif.state.mtu_bytes, port->ip_mtu_most_bytes);
+
+	if (port->conf.mtu_bytes)
+		mtu = RTE_MIN(mtu, port->conf.mtu_bytes);
+	port->ip_mtu_bytes = mtu;
+	return mtu != before;
 }
 
 /* A port whose other end is a kernel has that kernel's MAC; as a neighbour of
@@ -402,8 +410,6 @@ int roost_ethport_open(struct roost_ethport *port,
 	if (!ret)
 		ret = find_mac(port);
 	if (!ret) {
-		if (port->iface[0])
-			port->ifindex = if_nametoindex(port->iface);
 		roost_ethport_listen(port);
 		return 0;
 	}
@@ -419,5 +425,6 @@ close_gate:
 leave_groups:
 	if (port->groups_fd >= 0)
 		close(port->groups_fd);
+	roost_kif_close(&port->kif);
 	return ret;
 }

@@ -16,14 +16,12 @@
 #include "pmd_glue/control.h"
 #include "pmd_glue/gid_table.h"
 #include "pmd_glue/host.h"
-#include "pmd_glue/kif.h"
 #include "pmd_glue/membership.h"
 #include "pmd_glue/report.h"
 #include "pmd_glue/turner.h"
 
 #define PUNTS_LEN 256u
 #define WATCH_NS 250000000u
-#define KERNEL_ADDRS_NS 1000000000u
 
 /* ---- between the engine and the host ----------------------------------- */
 
@@ -147,18 +145,9 @@ static void send_frame(void *ctx, const uint8_t *frame, size_t len_bytes)
 
 static bool kernel_owns(void *ctx, const struct roost_gid *addr)
 {
-	struct roost_station *s = ctx;
-	uint64_t now_ns = roost_now_ns();
+	const struct roost_station *s = ctx;
 
-	if (s->kernel_read_at_ns == 0 ||
-	    now_ns - s->kernel_read_at_ns > KERNEL_ADDRS_NS) {
-		roost_kif_addrs(s->port.iface, &s->kernel_addrs);
-		s->kernel_read_at_ns = now_ns;
-	}
-	for (unsigned int i = 0; i < s->kernel_addrs.nb; i++)
-		if (roost_gid_eq(&s->kernel_addrs.v[i].gid, addr))
-			return true;
-	return false;
+	return roost_kif_has(&s->port.kif.state, addr);
 }
 
 /* ---- open -------------------------------------------------------------- */
@@ -204,14 +193,9 @@ static void find_addrs(struct roost_station *s,
 		s->addrs.v[s->addrs.nb++] =
 			roost_config_link_ip(config, index, s->link.end);
 	} else if (s->port.kernel == ROOST_KERNEL_SHARES) {
-		int ret = roost_kif_addrs(s->port.iface, &s->addrs);
-
-		s->follows_kernel = ret == 0;
-		s->followed = s->addrs;
-		if (ret)
-			roost_report("%s: cannot read the addresses of \"%s\": "
-				     "%s; give them with ip",
-				     s->label, s->port.iface, strerror(-ret));
+		s->follows_addrs = true;
+		roost_station_find_followed(s);
+		s->addrs = s->followed;
 	}
 }
 
@@ -310,26 +294,26 @@ release:
 /* ---- from start to close ------------------------------------------------ */
 
 /* QPs that leave a port may have something to say to their peers. */
-static void tell_link(struct roost_station *s,
-		      const struct roost_ethport_link *link)
+void roost_station_tell_link(struct roost_station *s)
 {
-	roost_port_set_link(s->dev, s->port_num, link->state,
-			    s->port.ip_mtu_bytes, link->speed_mbps);
+	roost_port_set_link(s->dev, s->port_num, s->last_link.state,
+			    s->port.ip_mtu_bytes, s->last_link.speed_mbps);
 	roost_turner_kick(s->turner);
 }
 
 void roost_station_watch_link(struct roost_station *s, uint64_t now_ns)
 {
-	struct roost_ethport_link link;
-	bool had_carrier = s->last_link.carrier;
+	const struct roost_ethport_link before = s->last_link;
 
-	roost_ethport_link(&s->port, &link);
-	s->watch_at_ns = now_ns + WATCH_NS;
-	if (link.state != s->last_link.state ||
-	    link.speed_mbps != s->last_link.speed_mbps)
-		tell_link(s, &link);
-	s->last_link = link;
-	if (link.carrier && !had_carrier) {
+	roost_ethport_link(&s->port, &s->last_link);
+	/* Netlink tells of the kernel's. */
+	s->watch_at_ns = s->port.kernel == ROOST_KERNEL_SHARES
+				 ? UINT64_MAX
+				 : now_ns + WATCH_NS;
+	if (s->last_link.state != before.state ||
+	    s->last_link.speed_mbps != before.speed_mbps)
+		roost_station_tell_link(s);
+	if (s->last_link.carrier && !before.carrier) {
 		roost_host_link_up(s->host, now_ns);
 		roost_membership_link_up(s->groups.membership, now_ns);
 	}
@@ -385,10 +369,10 @@ static void hear_punts(struct roost_station *s, uint64_t now_ns)
 
 uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
 {
-	uint64_t retry_at_ns, report_at_ns, follow_at_ns, next_ns;
+	uint64_t retry_at_ns, report_at_ns, next_ns;
 
 	hear_punts(s, now_ns);
-	follow_at_ns = roost_station_follow(s, now_ns);
+	roost_station_follow(s, now_ns);
 	retry_at_ns = roost_ethport_reconnect(&s->port, now_ns);
 	/* Where asking costs nothing, ask after every wake: it may have been
 	 * the driver's.
@@ -408,8 +392,6 @@ uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
 		next_ns = now_ns;
 	if (retry_at_ns < next_ns)
 		next_ns = retry_at_ns;
-	if (follow_at_ns < next_ns)
-		next_ns = follow_at_ns;
 	return s->watch_at_ns < next_ns ? s->watch_at_ns : next_ns;
 }
 

@@ -43,9 +43,10 @@ struct roost_station {
 	/* Nobody gave it addresses: it has those of the kernel's interface, as
 	 * they were last seen here, and what was added besides.
 	 */
-	bool follows_kernel;
+	bool follows_addrs;
 	struct roost_prefixes followed;
-	uint64_t follow_at_ns; /* when to look again */
+	bool told_too_many; /* there are more than it can have */
+	uint32_t kif_gen;   /* of the interface, as it was last seen here */
 	/* From start on. */
 	struct roost_dev *dev;
 	struct roost_worker *worker;
@@ -53,9 +54,6 @@ struct roost_station {
 	struct roost_turner *turner;
 	struct roost_ethport_link last_link;
 	uint64_t watch_at_ns; /* when to look at the link */
-	/* Addresses for which the kernel answers, as of read_at_ns. */
-	struct roost_prefixes kernel_addrs;
-	uint64_t kernel_read_at_ns;
 };
 
 /*
@@ -96,11 +94,15 @@ int roost_station_del_addr(struct roost_station *s,
 void roost_station_remove(struct roost_station *s, const char *why);
 
 /* Do what the port, its driver and its kernel have brought about since; part
- * of run. Returns when to call again.
+ * of run.
  */
-uint64_t roost_station_follow(struct roost_station *s, uint64_t now_ns);
+void roost_station_follow(struct roost_station *s, uint64_t now_ns);
+/* The addresses that the kernel's interface has; part of open. */
+void roost_station_find_followed(struct roost_station *s);
 /* Look at the link and tell who wants to know; part of run. */
 void roost_station_watch_link(struct roost_station *s, uint64_t now_ns);
+/* Tell the engine what the link is, with its MTU. */
+void roost_station_tell_link(struct roost_station *s);
 
 /* Leave all groups while there is a turner; takes the worker's turn. */
 void roost_station_farewell(struct roost_station *s);

@@ -9,14 +9,12 @@
 #include <errno.h>
 
 #include "lib/engine/worker.h"
+#include "lib/wire/frame.h"
 #include "pmd_glue/clock.h"
 #include "pmd_glue/gid_table.h"
 #include "pmd_glue/host.h"
-#include "pmd_glue/kif.h"
 #include "pmd_glue/report.h"
 #include "pmd_glue/station.h"
-
-#define FOLLOW_NS 1000000000u
 
 void roost_station_set_admin(struct roost_station *s, bool up)
 {
@@ -48,57 +46,143 @@ static void readdress(struct roost_station *s)
 	roost_groups_readdress(&s->groups, roost_now_ns());
 }
 
-int roost_station_add_addr(struct roost_station *s,
-			   const struct roost_prefix *prefix)
+static int add_addr(struct roost_station *s, const struct roost_prefix *prefix)
 {
 	static const struct roost_gid none;
+	const bool is_there = find_gid(s, &prefix->gid) >= 0;
 	int index = find_gid(s, &none);
 
-	if (find_gid(s, &prefix->gid) >= 0)
+	if (roost_prefixes_find(&s->addrs, &prefix->gid) < s->addrs.nb)
 		return -EEXIST;
-	if (s->addrs.nb == ROOST_PORT_IPS_MAX || index < 0)
+	if (s->addrs.nb == ROOST_PORT_IPS_MAX || (index < 0 && !is_there))
 		return -ENOSPC;
 	s->addrs.v[s->addrs.nb++] = *prefix;
 	readdress(s);
+	/* It is the one by the MAC address. */
+	if (is_there)
+		return 0;
 	/* Last: who hears of it may use it. */
 	return roost_port_set_gid(s->dev, s->port_num, (unsigned int)index,
 				  &prefix->gid);
 }
 
-int roost_station_del_addr(struct roost_station *s,
-			   const struct roost_gid *addr)
+static int del_addr(struct roost_station *s, const struct roost_gid *addr)
 {
 	static const struct roost_gid none;
 	struct roost_gid own = roost_gid_link_local(s->port.mac);
 	unsigned int i = roost_prefixes_find(&s->addrs, addr);
 	int index = find_gid(s, addr);
 
-	if (i == s->addrs.nb || roost_gid_eq(addr, &own))
+	if (i == s->addrs.nb)
 		return -ENOENT;
 	for (s->addrs.nb--; i < s->addrs.nb; i++)
 		s->addrs.v[i] = s->addrs.v[i + 1];
 	readdress(s);
-	if (index >= 0)
+	if (index >= 0 && !roost_gid_eq(addr, &own))
 		roost_port_set_gid(s->dev, s->port_num, (unsigned int)index,
 				   &none);
 	return 0;
 }
 
+int roost_station_add_addr(struct roost_station *s,
+			   const struct roost_prefix *prefix)
+{
+	if (find_gid(s, &prefix->gid) >= 0)
+		return -EEXIST;
+	return add_addr(s, prefix);
+}
+
+int roost_station_del_addr(struct roost_station *s,
+			   const struct roost_gid *addr)
+{
+	struct roost_gid own = roost_gid_link_local(s->port.mac);
+
+	return roost_gid_eq(addr, &own) ? -ENOENT : del_addr(s, addr);
+}
+
+/* ---- with the kernel's interface ----------------------------------------- */
+
+static void tell_too_many(struct roost_station *s, unsigned int nb)
+{
+	if (!s->told_too_many)
+		roost_report(
+			"%s: interface \"%s\" has %u addresses, and a port "
+			"takes %u; name those that it is to have with ip",
+			s->label, s->port.iface, nb, ROOST_PORT_IPS_MAX);
+	s->told_too_many = true;
+}
+
+void roost_station_find_followed(struct roost_station *s)
+{
+	unsigned int nb;
+
+	s->kif_gen = s->port.kif.gen;
+	nb = roost_kif_usable(&s->port.kif.state, &s->followed);
+	if (nb > s->followed.nb)
+		tell_too_many(s, nb);
+}
+
+/* The subnet of an address may change while it stays. */
+static void follow_subnet(struct roost_station *s,
+			  const struct roost_prefix *prefix)
+{
+	unsigned int i = roost_prefixes_find(&s->addrs, &prefix->gid);
+
+	if (i == s->addrs.nb || s->addrs.v[i].len_bits == prefix->len_bits)
+		return;
+	s->addrs.v[i].len_bits = prefix->len_bits;
+	readdress(s);
+}
+
 /* What the kernel gave and took since, and nothing else. */
 static void follow_addrs(struct roost_station *s)
 {
-	struct roost_prefixes now;
+	const struct roost_prefixes before = s->followed;
+	struct roost_prefixes *now = &s->followed;
 
-	if (roost_kif_addrs(s->port.iface, &now) != 0)
+	roost_station_find_followed(s);
+	for (unsigned int i = 0; i < before.nb; i++)
+		if (roost_prefixes_find(now, &before.v[i].gid) == now->nb)
+			del_addr(s, &before.v[i].gid);
+	for (unsigned int i = 0; i < now->nb; i++) {
+		if (roost_prefixes_find(&before, &now->v[i].gid) < before.nb)
+			follow_subnet(s, &now->v[i]);
+		else if (add_addr(s, &now->v[i]) == -ENOSPC)
+			tell_too_many(s, now->nb);
+	}
+}
+
+/* Frames that the port cannot take any more are lost there; their QPs find out
+ * by their retries, and would not know why.
+ */
+static void follow_mtu(struct roost_station *s)
+{
+	const uint32_t before = s->port.ip_mtu_bytes;
+	uint32_t path_mtu_bytes;
+	unsigned int nb;
+
+	if (!roost_ethport_follow_mtu(&s->port))
 		return;
-	for (unsigned int i = 0; i < s->followed.nb; i++)
-		if (roost_prefixes_find(&now, &s->followed.v[i].gid) == now.nb)
-			roost_station_del_addr(s, &s->followed.v[i].gid);
-	for (unsigned int i = 0; i < now.nb; i++)
-		if (roost_prefixes_find(&s->followed, &now.v[i].gid) ==
-		    s->followed.nb)
-			roost_station_add_addr(s, &now.v[i]);
-	s->followed = now;
+	roost_station_tell_link(s);
+	if (s->port.ip_mtu_bytes > before)
+		return;
+	nb = roost_port_stranded(s->dev, s->port_num, &path_mtu_bytes);
+	if (nb > 0)
+		roost_report("%s: the MTU of interface \"%s\" became %u, too "
+			     "small for %u QPs that use a path MTU of up to "
+			     "%u: their longer packets are lost; raise it to "
+			     "%u, or connect them again",
+			     s->label, s->port.kif.state.name,
+			     s->port.ip_mtu_bytes, nb, path_mtu_bytes,
+			     path_mtu_bytes + ROOST_IP_OVERHEAD_MAX);
+}
+
+static void follow_kernel(struct roost_station *s, uint64_t now_ns)
+{
+	follow_mtu(s);
+	roost_station_watch_link(s, now_ns);
+	if (s->follows_addrs)
+		follow_addrs(s);
 }
 
 /* ---- the end ------------------------------------------------------------- */
@@ -121,21 +205,26 @@ void roost_station_remove(struct roost_station *s, const char *why)
 	roost_station_watch_link(s, roost_now_ns());
 }
 
-uint64_t roost_station_follow(struct roost_station *s, uint64_t now_ns)
+static const char *why_gone(const struct roost_station *s)
+{
+	if (s->port.kif.state.ifindex != 0 && !s->port.kif.state.there)
+		return "its interface was deleted, or moved to another network "
+		       "namespace";
+	return "the device was removed";
+}
+
+void roost_station_follow(struct roost_station *s, uint64_t now_ns)
 {
 	if (s->port.gone)
-		return UINT64_MAX;
+		return;
 	if (atomic_load(&s->port.wants_reset) &&
 	    roost_ethport_reset(&s->port, s->worker) != 0)
 		roost_station_remove(s, "it asked for a reset and did not "
 					"come back");
 	else if (!roost_ethport_is_there(&s->port))
-		roost_station_remove(s, "the device was removed");
-	if (!s->follows_kernel || s->port.gone)
-		return UINT64_MAX;
-	if (now_ns >= s->follow_at_ns) {
-		follow_addrs(s);
-		s->follow_at_ns = now_ns + FOLLOW_NS;
-	}
-	return s->follow_at_ns;
+		roost_station_remove(s, why_gone(s));
+	if (s->port.gone || s->kif_gen == s->port.kif.gen)
+		return;
+	s->kif_gen = s->port.kif.gen;
+	follow_kernel(s, now_ns);
 }

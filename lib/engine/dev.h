@@ -194,12 +194,19 @@ int roost_port_query_pkey(struct roost_dev *dev, uint8_t port_num,
  */
 int roost_port_set_gid(struct roost_dev *dev, uint8_t port_num,
 		       unsigned int index, const struct roost_gid *gid);
-/* ip_mtu_bytes: what IP may put into one frame. PORT_ACTIVE where the state
- * becomes that, PORT_ERR where it was. A port that was removed stays down.
+/* ip_mtu_bytes: what IP may put into one frame; QPs of datagrams go by it at
+ * once, and it raises no event. PORT_ACTIVE where the state becomes active,
+ * PORT_ERR where it was. A port that was removed stays down.
  */
 void roost_port_set_link(struct roost_dev *dev, uint8_t port_num,
 			 enum roost_port_state state, uint32_t ip_mtu_bytes,
 			 uint32_t speed_mbps);
+/*
+ * How many connected QPs have a path MTU that the port has not any more: what
+ * they send is lost where it is longer. Returns that, and the largest path MTU.
+ */
+unsigned int roost_port_stranded(struct roost_dev *dev, uint8_t port_num,
+				 uint32_t *path_mtu_bytes);
 /*
  * Set entry index of the P_Key table; without its low 15 bits it is empty.
  * PKEY_CHANGE. QPs that name the entry have the new P_Key from here on, and

@@ -26,6 +26,11 @@ enum roost_mtu roost_port_active_mtu(const struct roost_port *port)
 	return mtu;
 }
 
+static uint32_t active_mtu_bytes(const struct roost_port *port)
+{
+	return roost_mtu_bytes(roost_port_active_mtu(port));
+}
+
 uint16_t roost_port_lid(const struct roost_port *port)
 {
 	if (port->lid != 0)
@@ -161,6 +166,19 @@ static void set_state(struct roost_dev *dev, struct roost_port *port,
 		tell(dev, port, ROOST_EVENT_PORT_ERR);
 }
 
+/* A datagram may be as long as the port allows now; what is connected has
+ * agreed with its peer. Holder of the turn and of all.lock.
+ */
+static void renew_ud_mtu(struct roost_dev *dev, uint8_t port_num)
+{
+	const struct roost_port *port = &dev->ports[port_num - 1];
+	struct roost_qp *qp;
+
+	LIST_FOREACH(qp, &dev->all.qps, all_link)
+		if (qp->type == ROOST_QPT_UD && qp->attr.port_num == port_num)
+			qp->mtu_bytes = active_mtu_bytes(port);
+}
+
 void roost_port_set_link(struct roost_dev *dev, uint8_t port_num,
 			 enum roost_port_state state, uint32_t ip_mtu_bytes,
 			 uint32_t speed_mbps)
@@ -169,14 +187,47 @@ void roost_port_set_link(struct roost_dev *dev, uint8_t port_num,
 
 	if (port == NULL)
 		return;
+	pthread_mutex_lock(&dev->all.lock);
 	change_begin(dev);
-	port->ip_mtu_bytes = ip_mtu_bytes;
+	if (port->ip_mtu_bytes != ip_mtu_bytes) {
+		port->ip_mtu_bytes = ip_mtu_bytes;
+		renew_ud_mtu(dev, port_num);
+	}
 	port->speed_mbps = speed_mbps;
 	if (!port->removed)
 		set_state(dev, port, state);
 	if (port->state != ROOST_PORT_ACTIVE)
 		roost_mig_port_down(dev, port_num - 1u);
 	change_end(dev);
+	pthread_mutex_unlock(&dev->all.lock);
+}
+
+unsigned int roost_port_stranded(struct roost_dev *dev, uint8_t port_num,
+				 uint32_t *path_mtu_bytes)
+{
+	const struct roost_port *port = roost_port_of(dev, port_num);
+	const struct roost_qp *qp;
+	unsigned int nb = 0;
+	uint32_t active;
+
+	*path_mtu_bytes = 0;
+	if (port == NULL)
+		return 0;
+	pthread_mutex_lock(&dev->all.lock);
+	change_begin(dev);
+	active = active_mtu_bytes(port);
+	LIST_FOREACH(qp, &dev->all.qps, all_link) {
+		if (qp->type == ROOST_QPT_UD || !qp->path.valid ||
+		    qp->path.port_index != port_num - 1u || qp->path.loopback ||
+		    qp->mtu_bytes <= active)
+			continue;
+		nb++;
+		if (qp->mtu_bytes > *path_mtu_bytes)
+			*path_mtu_bytes = qp->mtu_bytes;
+	}
+	change_end(dev);
+	pthread_mutex_unlock(&dev->all.lock);
+	return nb;
 }
 
 static bool has_pkey(const struct roost_port *port, uint16_t pkey)
