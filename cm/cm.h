@@ -102,7 +102,9 @@ enum roost_cm_news {
 	 * begin something say -ENODEV.
 	 */
 	ROOST_CM_NEWS_REMOVED,
-	/* It got or lost an address. Connections stay as they are. */
+	/* It got or lost an address, or a port has another MAC. Connections
+	 * stay as they are.
+	 */
 	ROOST_CM_NEWS_ADDRS,
 };
 

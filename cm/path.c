@@ -259,7 +259,8 @@ static bool is_elsewhere(struct roost_cm_conn *conn)
 	if (now == before || (before == 0 && !conn->passive))
 		return false;
 	conn->mac_gen = now;
-	return before != 0;
+	/* Our own MAC changes the generation, too. */
+	return before != 0 && before >> 16 != now >> 16;
 }
 
 void roost_cm_sweep(struct roost_cm *cm)

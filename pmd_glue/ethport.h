@@ -46,6 +46,7 @@ struct roost_ethport {
 	char devargs[ROOST_ETHPORT_FULL_DEVARGS_MAX];
 	enum roost_driver_kernel kernel;
 	char iface[IFNAMSIZ]; /* the kernel's, or empty */
+	unsigned int ifindex; /* of it; 0: not known */
 	struct roost_kif kif; /* it, followed from open to close */
 	uint16_t id;
 	bool was_there;    /* the application had plugged it in */

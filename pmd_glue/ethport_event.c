@@ -56,7 +56,7 @@ bool roost_ethport_is_there(struct roost_ethport *port)
 {
 	if (port->gone || atomic_load(&port->wants_removal))
 		return false;
-	return port->kif.state.ifindex == 0 || port->kif.state.there;
+	return port->ifindex == 0 || port->kif.state.there;
 }
 
 static int reset(struct roost_ethport *port)

@@ -410,6 +410,7 @@ int roost_ethport_open(struct roost_ethport *port,
 	if (!ret)
 		ret = find_mac(port);
 	if (!ret) {
+		port->ifindex = port->kif.state.ifindex;
 		roost_ethport_listen(port);
 		return 0;
 	}

@@ -96,8 +96,8 @@ static struct roost_gid first_v4(const struct roost_prefixes *addrs)
 	return roost_gid_from_v4(none);
 }
 
-int roost_groups_create(struct roost_groups *groups,
-			const struct roost_groups_conf *conf)
+static struct roost_membership_conf
+membership_conf(const struct roost_groups_conf *conf)
 {
 	struct roost_membership_conf mconf = {
 		.ipv4 = first_v4(conf->addrs),
@@ -107,9 +107,17 @@ int roost_groups_create(struct roost_groups *groups,
 		.ctx = conf->ctx,
 	};
 
+	memcpy(mconf.mac, conf->port->mac, sizeof(mconf.mac));
+	return mconf;
+}
+
+int roost_groups_create(struct roost_groups *groups,
+			const struct roost_groups_conf *conf)
+{
+	struct roost_membership_conf mconf = membership_conf(conf);
+
 	*groups = (struct roost_groups){ .port = conf->port, .conf = *conf };
 	find_own(groups);
-	memcpy(mconf.mac, conf->port->mac, sizeof(mconf.mac));
 	/* The times need not be secret, only unlike those of others. */
 	if (getrandom(&mconf.seed, sizeof(mconf.seed), GRND_NONBLOCK) < 0)
 		mconf.seed = roost_now_ns();
@@ -134,6 +142,7 @@ void roost_groups_start(struct roost_groups *groups, uint64_t now_ns)
 
 void roost_groups_readdress(struct roost_groups *groups, uint64_t now_ns)
 {
+	struct roost_membership_conf mconf = membership_conf(&groups->conf);
 	struct roost_gid before[ROOST_GROUPS_OWN_MAX];
 	unsigned int nb_before = groups->nb_own;
 
@@ -146,8 +155,7 @@ void roost_groups_readdress(struct roost_groups *groups, uint64_t now_ns)
 	for (unsigned int i = 0; i < groups->nb_own; i++)
 		roost_membership_join(groups->membership, &groups->own[i],
 				      now_ns);
-	roost_membership_set_ipv4(groups->membership,
-				  first_v4(groups->conf.addrs));
+	roost_membership_set_port(groups->membership, &mconf);
 	set_filter(groups);
 }
 

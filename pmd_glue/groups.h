@@ -63,7 +63,7 @@ void roost_groups_destroy(struct roost_groups *groups);
 /* The port has started: join the host's groups. */
 void roost_groups_start(struct roost_groups *groups, uint64_t now_ns);
 
-/* The addresses have changed: the groups that go with them do, too. */
+/* Addresses, MAC or MTU have changed: the groups that go with them do, too. */
 void roost_groups_readdress(struct roost_groups *groups, uint64_t now_ns);
 
 /*

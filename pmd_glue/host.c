@@ -12,6 +12,7 @@
 #include "lib/wire/frame.h"
 #include "pmd_glue/arp.h"
 #include "pmd_glue/clock.h"
+#include "pmd_glue/conflict.h"
 #include "pmd_glue/echo.h"
 #include "pmd_glue/ether.h"
 #include "pmd_glue/gid_table.h"
@@ -26,12 +27,15 @@ static const struct roost_gid all_nodes = {
 };
 
 struct roost_host {
-	struct roost_host_conf conf; /* constant, but for its addresses: writer
-				      * the control thread, under the lock */
-	struct roost_gid link_local; /* constant */
-	struct roost_neigh self;     /* constant: an address of our own */
-	pthread_mutex_t lock;        /* around the cache */
-	pthread_cond_t changed;      /* an entry got a MAC, or failed */
+	/* Constant, but for MAC and addresses: writer the control thread, under
+	 * the lock.
+	 */
+	struct roost_host_conf conf;
+	struct roost_gid link_local;      /* by the MAC */
+	struct roost_neigh self;          /* an address of our own */
+	struct roost_conflicts conflicts; /* the control thread's */
+	pthread_mutex_t lock;             /* around the cache, and the above */
+	pthread_cond_t changed;           /* an entry got a MAC, or failed */
 	struct roost_neigh_cache *neighs;
 };
 
@@ -128,7 +132,7 @@ static void ask(void *ctx, const struct roost_gid *addr, const uint8_t *mac)
 	}
 }
 
-static void announce(const struct roost_host *host,
+static void tell_mac(const struct roost_host *host,
 		     const struct roost_gid *addr)
 {
 	struct roost_arp arp = {
@@ -145,8 +149,6 @@ static void announce(const struct roost_host *host,
 		.override = true,
 	};
 
-	if (!we_answer(host, addr))
-		return;
 	if (roost_gid_is_v4(addr)) {
 		memcpy(arp.sender_mac, host->conf.mac, 6);
 		send_arp(host, &arp, broadcast);
@@ -154,6 +156,13 @@ static void announce(const struct roost_host *host,
 		memcpy(nd.mac, host->conf.mac, 6);
 		send_nd(host, &nd, NULL);
 	}
+}
+
+static void announce(const struct roost_host *host,
+		     const struct roost_gid *addr)
+{
+	if (we_answer(host, addr))
+		tell_mac(host, addr);
 }
 
 /* ---- what we hear ------------------------------------------------------ */
@@ -167,6 +176,22 @@ static void hear(struct roost_host *host, const struct roost_neigh_word *word,
 	pthread_mutex_unlock(&host->lock);
 }
 
+/* mac, which is not ours, claims addr, which is. */
+static void hear_claim(struct roost_host *host, const struct roost_gid *addr,
+		       const uint8_t mac[6], uint64_t now_ns)
+{
+	struct roost_conflict_advice advice;
+
+	/* The kernel defends its own. */
+	if (!we_answer(host, addr))
+		return;
+	advice = roost_conflict_hear(&host->conflicts, addr, now_ns);
+	if (advice.defend)
+		tell_mac(host, addr);
+	if (advice.tell && host->conf.conflict)
+		host->conf.conflict(host->conf.ctx, addr, mac);
+}
+
 static void input_arp(struct roost_host *host, const uint8_t *frame,
 		      size_t len_bytes, uint64_t now_ns)
 {
@@ -178,7 +203,11 @@ static void input_arp(struct roost_host *host, const uint8_t *frame,
 	    memcmp(arp.sender_mac, host->conf.mac, 6) == 0)
 		return;
 	for_us = is_ours(host, &arp.target_ip);
-	if (arp.sender_ip.b[12] != 0 && !is_ours(host, &arp.sender_ip)) {
+	if (is_ours(host, &arp.sender_ip)) {
+		hear_claim(host, &arp.sender_ip, arp.sender_mac, now_ns);
+		return;
+	}
+	if (arp.sender_ip.b[12] != 0) {
 		word.addr = arp.sender_ip;
 		memcpy(word.mac, arp.sender_mac, 6);
 		word.solicited = !arp.is_request && for_us;
@@ -232,13 +261,19 @@ static void input_nd(struct roost_host *host, const uint8_t *frame,
 		word.addr = nd->target;
 		word.solicited = nd->solicited;
 		word.override = nd->override && nd->has_mac;
-		if (!is_ours(host, &nd->target))
+		if (is_ours(host, &nd->target))
+			hear_claim(host, &nd->target, word.mac, now_ns);
+		else
 			hear(host, &word, now_ns);
+		return;
+	}
+	if (is_ours(host, &nd->src)) {
+		hear_claim(host, &nd->src, word.mac, now_ns);
 		return;
 	}
 	if (!is_ours(host, &nd->target))
 		return;
-	if (nd->has_mac && !is_ours(host, &nd->src)) {
+	if (nd->has_mac) {
 		word.addr = nd->src;
 		word.create = true;
 		hear(host, &word, now_ns);
@@ -293,6 +328,42 @@ static int wait_for(struct roost_host *host, struct roost_neigh *neigh,
 	return 0;
 }
 
+static bool is_ours_locked(struct roost_host *host,
+			   const struct roost_gid *addr)
+{
+	bool ours;
+
+	pthread_mutex_lock(&host->lock);
+	ours = is_ours(host, addr);
+	pthread_mutex_unlock(&host->lock);
+	return ours;
+}
+
+/* Not under the lock: asking a kernel is a system call. */
+static int next_hop(struct roost_host *host, const struct roost_gid *sgid,
+		    const struct roost_gid *dgid, struct roost_gid *hop)
+{
+	const struct roost_host_conf *conf = &host->conf;
+	struct roost_kif_route route;
+	bool is_settled;
+	int ret;
+
+	pthread_mutex_lock(&host->lock);
+	ret = roost_route_next_hop(&conf->routes, sgid, dgid, hop);
+	pthread_mutex_unlock(&host->lock);
+	if (!conf->kernel_route || roost_gid_is_link_local(dgid) ||
+	    roost_gid_is_v4(sgid) != roost_gid_is_v4(dgid))
+		return ret;
+	/* By the gateway that was configured, or what nobody else knows. */
+	is_settled = ret == 0 &&
+		     (!conf->addrs_are_kernels || !roost_gid_eq(hop, dgid));
+	if (is_settled ||
+	    conf->kernel_route(conf->ctx, sgid, dgid, &route) != 0)
+		return ret;
+	*hop = route.hop;
+	return 0;
+}
+
 int roost_host_resolve(struct roost_host *host, const struct roost_gid *sgid,
 		       const struct roost_gid *dgid, struct roost_neigh **neigh)
 {
@@ -300,15 +371,14 @@ int roost_host_resolve(struct roost_host *host, const struct roost_gid *sgid,
 	struct roost_gid hop;
 	int ret;
 
-	pthread_mutex_lock(&host->lock);
-	if (is_ours(host, dgid)) {
+	if (is_ours_locked(host, dgid)) {
 		*neigh = &host->self;
-		ret = 0;
-		goto unlock;
+		return 0;
 	}
-	ret = roost_route_next_hop(&host->conf.routes, sgid, dgid, &hop);
+	ret = next_hop(host, sgid, dgid, &hop);
 	if (ret)
-		goto unlock;
+		return ret;
+	pthread_mutex_lock(&host->lock);
 	ret = roost_neigh_get(host->neighs, &hop, now_ns, neigh);
 	if (ret)
 		goto unlock;
@@ -332,11 +402,11 @@ int roost_host_ask(struct roost_host *host, const struct roost_gid *sgid,
 	struct roost_gid hop;
 	int ret;
 
-	if (is_ours(host, dgid)) {
+	if (is_ours_locked(host, dgid)) {
 		*neigh = &host->self;
 		return 0;
 	}
-	ret = roost_route_next_hop(&host->conf.routes, sgid, dgid, &hop);
+	ret = next_hop(host, sgid, dgid, &hop);
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&host->lock);
@@ -346,19 +416,40 @@ int roost_host_ask(struct roost_host *host, const struct roost_gid *sgid,
 	return ret;
 }
 
-int roost_host_source(const struct roost_host *host,
-		      const struct roost_gid *dgid, struct roost_gid *sgid)
+/* The address that the kernel would speak from, if it is one of the port. */
+static bool kernel_source(struct roost_host *host, const struct roost_gid *dgid,
+			  struct roost_gid *sgid)
+{
+	const struct roost_host_conf *conf = &host->conf;
+	struct roost_kif_route route;
+
+	if (!conf->kernel_route || !conf->addrs_are_kernels ||
+	    conf->kernel_route(conf->ctx, NULL, dgid, &route) != 0 ||
+	    !is_ours_locked(host, &route.source))
+		return false;
+	*sgid = route.source;
+	return true;
+}
+
+int roost_host_source(struct roost_host *host, const struct roost_gid *dgid,
+		      struct roost_gid *sgid)
 {
 	struct roost_gid hop;
+	bool ours;
 
-	if (is_ours(host, dgid)) {
+	if (is_ours_locked(host, dgid)) {
 		*sgid = *dgid;
 		return 0;
 	}
-	*sgid = source_for(host, dgid);
-	if (!is_ours(host, sgid))
-		return -EHOSTUNREACH;
-	return roost_route_next_hop(&host->conf.routes, sgid, dgid, &hop);
+	if (!kernel_source(host, dgid, sgid)) {
+		pthread_mutex_lock(&host->lock);
+		*sgid = source_for(host, dgid);
+		ours = is_ours(host, sgid);
+		pthread_mutex_unlock(&host->lock);
+		if (!ours)
+			return -EHOSTUNREACH;
+	}
+	return next_hop(host, sgid, dgid, &hop);
 }
 
 void roost_host_neigh_put(struct roost_host *host, struct roost_neigh *neigh)
@@ -407,6 +498,23 @@ void roost_host_set_addrs(struct roost_host *host,
 	for (unsigned int i = 0; i < addrs->nb; i++)
 		if (roost_prefixes_find(&before, &addrs->v[i].gid) == before.nb)
 			announce(host, &addrs->v[i].gid);
+}
+
+void roost_host_set_mac(struct roost_host *host, const uint8_t mac[6])
+{
+	const struct roost_prefixes *own = &host->conf.routes.on_link;
+	uint16_t gen = (uint16_t)atomic_load(&host->self.mac_gen);
+
+	pthread_mutex_lock(&host->lock);
+	memcpy(host->conf.mac, mac, sizeof(host->conf.mac));
+	host->link_local = roost_gid_link_local(mac);
+	atomic_store(&host->self.mac_gen,
+		     roost_neigh_mac_gen(mac, (uint16_t)(gen + 1)));
+	roost_neigh_renew(host->neighs);
+	pthread_mutex_unlock(&host->lock);
+	tell_mac(host, &host->link_local);
+	for (unsigned int i = 0; i < own->nb; i++)
+		tell_mac(host, &own->v[i].gid);
 }
 
 /* ---- life -------------------------------------------------------------- */

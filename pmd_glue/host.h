@@ -13,6 +13,9 @@
  * address the kernel may also answer RoCEv2 packets with ICMP port
  * unreachable, which no RoCE stack listens to.)
  *
+ * Where there is such a kernel, it knows ways that nobody configured: see
+ * kernel_route.
+ *
  * Owns the neighbour cache. Frames leave through send(); what the frames of
  * others are worth is decided here, by pure functions of arp.h, nd.h, echo.h.
  */
@@ -21,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pmd_glue/kif.h"
 #include "pmd_glue/route.h"
 
 struct roost_host;
@@ -37,6 +41,20 @@ struct roost_host_conf {
 	 * Thread: the control thread.
 	 */
 	bool (*kernel_owns)(void *ctx, const struct roost_gid *addr);
+	/* As roost_kif_route(). Asked for what the routes above do not say, and
+	 * if the addresses are the kernel's own, before they are: of them only
+	 * a gateway that was configured goes first. NULL: there is none.
+	 * Thread: any.
+	 */
+	int (*kernel_route)(void *ctx, const struct roost_gid *sgid,
+			    const struct roost_gid *dgid,
+			    struct roost_kif_route *route);
+	bool addrs_are_kernels;
+	/* Another station, mac, has claimed an address that is ours alone; now
+	 * and then, if it goes on. Thread: the control thread.
+	 */
+	void (*conflict)(void *ctx, const struct roost_gid *addr,
+			 const uint8_t mac[6]);
 	void *ctx;
 };
 
@@ -61,8 +79,8 @@ int roost_host_ask(struct roost_host *host, const struct roost_gid *sgid,
 /* Which of our addresses speaks to dgid. Returns 0, -EHOSTUNREACH.
  * Thread: any.
  */
-int roost_host_source(const struct roost_host *host,
-		      const struct roost_gid *dgid, struct roost_gid *sgid);
+int roost_host_source(struct roost_host *host, const struct roost_gid *dgid,
+		      struct roost_gid *sgid);
 /* Thread: any. */
 void roost_host_neigh_put(struct roost_host *host, struct roost_neigh *neigh);
 
@@ -81,6 +99,12 @@ uint64_t roost_host_tick(struct roost_host *host, uint64_t now_ns);
  */
 void roost_host_set_addrs(struct roost_host *host,
 			  const struct roost_prefixes *addrs);
+/*
+ * The port has another MAC from here on; the engine knows it. Neighbours are
+ * told for the kernel's addresses, too: the word is the same whoever says it.
+ * Thread: the control thread.
+ */
+void roost_host_set_mac(struct roost_host *host, const uint8_t mac[6]);
 /* The link is there: tell the neighbours our addresses, ask open questions
  * again. Thread: the control thread.
  */

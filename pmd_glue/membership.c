@@ -429,10 +429,20 @@ unsigned int roost_membership_macs(const struct roost_membership *m,
 	return nb > max ? nb : add_macs(&m->v6, macs, nb, max);
 }
 
-void roost_membership_set_ipv4(struct roost_membership *m,
-			       struct roost_gid ipv4)
+static void set_sender(struct roost_group_family *f, const uint8_t mac[6],
+		       const struct roost_gid *ip)
 {
-	m->v4.self.ip = ipv4;
+	memcpy(f->self.mac, mac, sizeof(f->self.mac));
+	f->self.ip = *ip;
+}
+
+void roost_membership_set_port(struct roost_membership *m,
+			       const struct roost_membership_conf *conf)
+{
+	memcpy(m->conf.mac, conf->mac, sizeof(m->conf.mac));
+	m->conf.ip_mtu_bytes = conf->ip_mtu_bytes;
+	set_sender(&m->v4, conf->mac, &conf->ipv4);
+	set_sender(&m->v6, conf->mac, &conf->ipv6);
 }
 
 /* ---- life -------------------------------------------------------------- */
@@ -442,8 +452,7 @@ static void init(struct roost_group_family *f,
 		 const uint8_t mac[6], const struct roost_gid *ip)
 {
 	f->protocol = protocol;
-	memcpy(f->self.mac, mac, sizeof(f->self.mac));
-	f->self.ip = *ip;
+	set_sender(f, mac, ip);
 	TAILQ_INIT(&f->groups);
 	roost_group_forget_querier(f);
 }

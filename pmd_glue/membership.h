@@ -81,9 +81,9 @@ bool roost_membership_input(struct roost_membership *membership,
 uint64_t roost_membership_tick(struct roost_membership *membership,
 			       uint64_t now_ns);
 
-/* Reports of IPv4 groups come from this address from here on. */
-void roost_membership_set_ipv4(struct roost_membership *membership,
-			       struct roost_gid ipv4);
+/* What the port is from here on; seed, send and ctx are not looked at. */
+void roost_membership_set_port(struct roost_membership *membership,
+			       const struct roost_membership_conf *conf);
 
 /* The link is there, perhaps another one: report all groups anew. */
 void roost_membership_link_up(struct roost_membership *membership,

@@ -259,6 +259,18 @@ static void publish(struct entry *e, const uint8_t mac[6])
 				      memory_order_release);
 }
 
+/* An old MAC with another generation, and release, too. */
+static void republish(struct entry *e)
+{
+	const uint64_t now = published(e);
+	const uint64_t gen = (now + 1) & 0xffff;
+
+	if (now != 0)
+		atomic_store_explicit(&e->pub.mac_gen,
+				      (now & ~(uint64_t)0xffff) | gen,
+				      memory_order_release);
+}
+
 static void take_step(struct roost_neigh_cache *cache, struct entry *e,
 		      enum event event, const uint8_t *mac, uint64_t now_ns)
 {
@@ -383,6 +395,14 @@ bool roost_neigh_hear(struct roost_neigh_cache *cache,
 		 e->state == ROOST_NEIGH_FAILED;
 	take_step(cache, e, event_of(e, word), word->mac, now_ns);
 	return waited;
+}
+
+void roost_neigh_renew(struct roost_neigh_cache *cache)
+{
+	struct entry *e;
+
+	TAILQ_FOREACH(e, &cache->by_age, age_link)
+		republish(e);
 }
 
 void roost_neigh_link_up(struct roost_neigh_cache *cache, uint64_t now_ns)

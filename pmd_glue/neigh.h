@@ -35,16 +35,6 @@ enum roost_neigh_state {
 
 struct roost_neigh_cache;
 
-/* What struct roost_neigh publishes; the other way: roost_neigh_mac(). */
-static inline uint64_t roost_neigh_mac_gen(const uint8_t mac[6], uint16_t gen)
-{
-	uint64_t bits = 0;
-
-	for (int i = 0; i < 6; i++)
-		bits = bits << 8 | mac[i];
-	return bits << 16 | gen;
-}
-
 /*
  * ask: send one question for addr, to mac, or to everybody where mac is NULL.
  * Returns 0, -ENOMEM.
@@ -79,6 +69,9 @@ struct roost_neigh_word {
 /* Returns true if an entry left INCOMPLETE or FAILED by it. */
 bool roost_neigh_hear(struct roost_neigh_cache *cache,
 		      const struct roost_neigh_word *word, uint64_t now_ns);
+
+/* The port has another MAC itself: all that are known get a new generation. */
+void roost_neigh_renew(struct roost_neigh_cache *cache);
 
 /* The link came back: ask again at once for all that do not answer. */
 void roost_neigh_link_up(struct roost_neigh_cache *cache, uint64_t now_ns);

@@ -11,6 +11,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
+#include "lib/config/addr.h"
 #include "lib/engine/worker.h"
 #include "pmd_glue/clock.h"
 #include "pmd_glue/control.h"
@@ -150,6 +151,28 @@ static bool kernel_owns(void *ctx, const struct roost_gid *addr)
 	return roost_kif_has(&s->port.kif.state, addr);
 }
 
+static int kernel_route(void *ctx, const struct roost_gid *sgid,
+			const struct roost_gid *dgid,
+			struct roost_kif_route *route)
+{
+	const struct roost_station *s = ctx;
+
+	return roost_kif_route(s->port.ifindex, sgid, dgid, route);
+}
+
+static void conflict(void *ctx, const struct roost_gid *addr,
+		     const uint8_t mac[6])
+{
+	const struct roost_station *s = ctx;
+	char text[ROOST_PREFIX_STRLEN];
+
+	roost_report("%s: address %s is in use by another station: "
+		     "%02x:%02x:%02x:%02x:%02x:%02x claims it; give one of the "
+		     "two another",
+		     s->label, roost_addr_format(addr, text), mac[0], mac[1],
+		     mac[2], mac[3], mac[4], mac[5]);
+}
+
 /* ---- open -------------------------------------------------------------- */
 
 static int claim_link(struct roost_station *s, const char *name,
@@ -218,12 +241,16 @@ static int make_host(struct roost_station *s, const struct roost_gateways *gw)
 		.routes = { .on_link = s->addrs, .gw = *gw },
 		.send = send_frame,
 		.wake = wake,
+		.conflict = conflict,
 		.ctx = s,
 	};
 
 	memcpy(conf.mac, s->port.mac, sizeof(conf.mac));
-	if (s->port.kernel == ROOST_KERNEL_SHARES)
+	if (s->port.kernel == ROOST_KERNEL_SHARES) {
 		conf.kernel_owns = kernel_owns;
+		conf.kernel_route = kernel_route;
+		conf.addrs_are_kernels = s->follows_addrs;
+	}
 	return roost_host_create(&conf, &s->host);
 }
 

@@ -7,6 +7,7 @@
  * driver, or with the kernel's interface that it shares.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "lib/engine/worker.h"
 #include "lib/wire/frame.h"
@@ -164,6 +165,7 @@ static void follow_mtu(struct roost_station *s)
 	if (!roost_ethport_follow_mtu(&s->port))
 		return;
 	roost_station_tell_link(s);
+	roost_groups_readdress(&s->groups, roost_now_ns());
 	if (s->port.ip_mtu_bytes > before)
 		return;
 	nb = roost_port_stranded(s->dev, s->port_num, &path_mtu_bytes);
@@ -177,9 +179,57 @@ static void follow_mtu(struct roost_station *s)
 			     path_mtu_bytes + ROOST_IP_OVERHEAD_MAX);
 }
 
+static void set_first_free(struct roost_station *s, const struct roost_gid *gid)
+{
+	static const struct roost_gid none;
+	int index = find_gid(s, &none);
+
+	if (index >= 0)
+		roost_port_set_gid(s->dev, s->port_num, (unsigned int)index,
+				   gid);
+}
+
+/* The GID that goes by the MAC; the kernel may keep the one before as an
+ * address, or have had the new one as such.
+ */
+static void move_own_gid(struct roost_station *s,
+			 const struct roost_gid *before)
+{
+	static const struct roost_gid none;
+	struct roost_gid own = roost_gid_link_local(s->port.mac);
+	int old = find_gid(s, &own);
+	int index = find_gid(s, before);
+
+	if (old >= 0)
+		roost_port_set_gid(s->dev, s->port_num, (unsigned int)old,
+				   &none);
+	if (index >= 0)
+		roost_port_set_gid(s->dev, s->port_num, (unsigned int)index,
+				   &own);
+	if (roost_prefixes_find(&s->addrs, before) < s->addrs.nb)
+		set_first_free(s, before);
+}
+
+/* What is sent comes from the new MAC before anybody hears of it. */
+static void follow_mac(struct roost_station *s)
+{
+	const struct roost_gid before = roost_gid_link_local(s->port.mac);
+	const uint8_t *mac = s->port.kif.state.mac;
+
+	if (s->port.kernel != ROOST_KERNEL_SHARES ||
+	    memcmp(s->port.mac, mac, sizeof(s->port.mac)) == 0)
+		return;
+	memcpy(s->port.mac, mac, sizeof(s->port.mac));
+	roost_port_set_mac(s->dev, s->port_num, mac);
+	roost_host_set_mac(s->host, mac);
+	roost_groups_readdress(&s->groups, roost_now_ns());
+	move_own_gid(s, &before);
+}
+
 static void follow_kernel(struct roost_station *s, uint64_t now_ns)
 {
 	follow_mtu(s);
+	follow_mac(s);
 	roost_station_watch_link(s, now_ns);
 	if (s->follows_addrs)
 		follow_addrs(s);
@@ -207,7 +257,7 @@ void roost_station_remove(struct roost_station *s, const char *why)
 
 static const char *why_gone(const struct roost_station *s)
 {
-	if (s->port.kif.state.ifindex != 0 && !s->port.kif.state.there)
+	if (s->port.ifindex != 0 && !s->port.kif.state.there)
 		return "its interface was deleted, or moved to another network "
 		       "namespace";
 	return "the device was removed";

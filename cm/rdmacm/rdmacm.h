@@ -106,7 +106,8 @@ struct roost_rdmacm_place {
 	/* Under device->ids_lock. */
 	uint8_t port_num;
 	struct roost_gid addr;
-	bool lost; /* the port has lost the address */
+	bool lost;      /* the port has lost the address */
+	uint8_t mac[6]; /* of the port, as it was last told */
 	LIST_ENTRY(roost_rdmacm_place) link;
 };
 

@@ -2,7 +2,8 @@
  * Copyright (c) 2026 The Roost authors
  *
  * Who is on which device, and hears what becomes of it: DEVICE_REMOVAL, and
- * ADDR_CHANGE when the port loses the address that an id is at.
+ * ADDR_CHANGE when the port loses the address that an id is at, or has another
+ * hardware address.
  *
  * Who hears of a removal is as the Linux kernel's rdma_cm has it: every id that
  * has a device. One that listens at the wildcard has none and hears nothing; it
@@ -11,6 +12,7 @@
  */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "cm/rdmacm/rdmacm.h"
 
@@ -52,17 +54,29 @@ static void tell_removal(struct roost_rdmacm_device *d)
 					  RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
 }
 
+/* Returns true once for each new MAC. Under ids_lock. */
+static bool has_moved(const struct roost_rdmacm_device *d,
+		      struct roost_rdmacm_place *place)
+{
+	uint8_t before[6];
+
+	memcpy(before, place->mac, sizeof(before));
+	roost_port_query_mac(d->dev, place->port_num, place->mac);
+	return memcmp(before, place->mac, sizeof(before)) != 0;
+}
+
 /* Under ids_lock. */
 static void tell_lost(struct roost_rdmacm_device *d)
 {
 	struct roost_rdmacm_place *place;
 	uint8_t sgid_index;
-	bool lost;
+	bool lost, moved;
 
 	LIST_FOREACH(place, &d->ids, link) {
 		lost = !roost_rdmacm_device_has(d, place->port_num,
 						&place->addr, &sgid_index);
-		if (lost && !place->lost)
+		moved = has_moved(d, place);
+		if ((lost && !place->lost) || moved)
 			roost_rdmacm_tell(id_at(place),
 					  RDMA_CM_EVENT_ADDR_CHANGE, 0);
 		place->lost = lost;
@@ -107,6 +121,7 @@ int roost_rdmacm_place_take(struct roost_rdmacm_id *id,
 		id->place.port_num = port_num;
 		id->place.addr = *addr;
 		id->place.lost = false;
+		roost_port_query_mac(d->dev, port_num, id->place.mac);
 		LIST_INSERT_HEAD(&d->ids, &id->place, link);
 		rc = 0;
 	}

@@ -100,7 +100,7 @@ static void init_port(struct roost_port *port,
 		      const struct roost_dev_conf *conf, unsigned int i)
 {
 	port->io = conf->io[i];
-	memcpy(port->mac, conf->mac[i], sizeof(port->mac));
+	atomic_init(&port->own.mac_gen, roost_neigh_mac_gen(conf->mac[i], 1));
 	port->state = ROOST_PORT_DOWN;
 	port->pkeys[0] = 0xffff;
 }

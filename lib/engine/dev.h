@@ -38,7 +38,8 @@ struct roost_worker;
 #define ROOST_CQE_MAX (1u << 22) /* entries of one CQ */
 
 /*
- * Where packets to one next hop go. Owned by the port's neighbour cache;
+ * Where packets to one next hop go. The generation changes with the MAC, and
+ * with the port's own. Owned by the port's neighbour cache;
  * an address path holds a reference. Workers read mac_gen without a lock and
  * rewrite their header templates when it differs from the one they copied.
  */
@@ -48,6 +49,15 @@ struct roost_neigh {
 	 */
 	_Atomic uint64_t mac_gen;
 };
+
+static inline uint64_t roost_neigh_mac_gen(const uint8_t mac[6], uint16_t gen)
+{
+	uint64_t bits = 0;
+
+	for (int i = 0; i < 6; i++)
+		bits = bits << 8 | mac[i];
+	return bits << 16 | gen;
+}
 
 static inline void roost_neigh_mac(uint64_t mac_gen, uint8_t mac[6])
 {
@@ -177,6 +187,9 @@ int roost_port_query(struct roost_dev *dev, uint8_t port_num,
 		     struct roost_port_attr *attr);
 int roost_port_query_gid(struct roost_dev *dev, uint8_t port_num,
 			 unsigned int index, struct roost_gid *gid);
+/* Thread: any, without waiting. */
+int roost_port_query_mac(struct roost_dev *dev, uint8_t port_num,
+			 uint8_t mac[6]);
 int roost_port_query_pkey(struct roost_dev *dev, uint8_t port_num,
 			  unsigned int index, uint16_t *pkey);
 
@@ -194,6 +207,13 @@ int roost_port_query_pkey(struct roost_dev *dev, uint8_t port_num,
  */
 int roost_port_set_gid(struct roost_dev *dev, uint8_t port_num,
 		       unsigned int index, const struct roost_gid *gid);
+/*
+ * Frames come from this MAC from here on, if every struct roost_neigh of the
+ * port gets a new generation after it. No event of its own.
+ * Returns 0, -EINVAL.
+ */
+int roost_port_set_mac(struct roost_dev *dev, uint8_t port_num,
+		       const uint8_t mac[6]);
 /* ip_mtu_bytes: what IP may put into one frame; QPs of datagrams go by it at
  * once, and it raises no event. PORT_ACTIVE where the state becomes active,
  * PORT_ERR where it was. A port that was removed stays down.
@@ -232,8 +252,8 @@ int roost_port_reregister(struct roost_dev *dev, uint8_t port_num);
 void roost_port_remove(struct roost_dev *dev, uint8_t port_num);
 /* Thread: any. The services run soon after it becomes so. */
 bool roost_dev_failed(const struct roost_dev *dev);
-/* Another number for each change of a GID table; the services run soon after
- * it. Thread: any.
+/* Another number for each change of a GID table or a MAC; the services run soon
+ * after it. Thread: any.
  */
 uint32_t roost_dev_gid_gen(const struct roost_dev *dev);
 

@@ -19,7 +19,10 @@
 
 struct roost_port {
 	struct roost_port_io io;
-	uint8_t mac[6];
+	/* Its MAC, as a neighbour's: written with release. What is sent to
+	 * groups refers to it, too.
+	 */
+	struct roost_neigh own;
 	/* Writer: control thread, holding the turn. Readers: the worker, and
 	 * others under dev->lock.
 	 */
@@ -115,6 +118,14 @@ static inline bool roost_port_owns(const struct roost_port *port,
 enum roost_mtu roost_port_active_mtu(const struct roost_port *port);
 /* See roost_port_attr.lid. Under dev->lock. */
 uint16_t roost_port_lid(const struct roost_port *port);
+
+static inline void roost_port_mac_get(const struct roost_port *port,
+				      uint8_t mac[6])
+{
+	roost_neigh_mac(atomic_load_explicit(&port->own.mac_gen,
+					     memory_order_acquire),
+			mac);
+}
 
 /* NULL: there is no such port. */
 static inline struct roost_port *roost_port_of(struct roost_dev *dev,

@@ -206,8 +206,8 @@ int roost_gsi_send(struct roost_dev *dev, const struct roost_gsi_addr *addr,
 	pthread_mutex_lock(&dev->lock);
 	loopback = roost_port_owns(port, &addr->peer);
 	pthread_mutex_unlock(&dev->lock);
-	memcpy(flow.src_mac, port->mac, 6);
-	memcpy(flow.dst_mac, loopback ? port->mac : addr->peer_mac, 6);
+	roost_port_mac_get(port, flow.src_mac);
+	memcpy(flow.dst_mac, loopback ? flow.src_mac : addr->peer_mac, 6);
 	write_frame(dev, &flow, addr->pkey, mad, mbuf);
 	return roost_worker_send_roce(dev->worker, addr->port_num, mbuf,
 				      loopback);

@@ -73,6 +73,28 @@ static uint16_t udp_source(const struct roost_av *av, uint32_t qpn,
 	return (uint16_t)(0xc000 | mix >> 50);
 }
 
+/* Who takes the packets first. */
+static int find_next(struct roost_port *port, struct roost_path *path,
+		     uint8_t mac[6])
+{
+	int rc = 0;
+
+	if (path->multicast)
+		path->neigh = &port->own;
+	else
+		rc = port->io.resolve(port->io.ctx, &path->sgid, &path->dgid,
+				      &path->neigh);
+	if (rc != 0)
+		return rc;
+	path->mac_gen = atomic_load_explicit(&path->neigh->mac_gen,
+					     memory_order_acquire);
+	if (path->multicast)
+		roost_gid_multicast_mac(&path->dgid, mac);
+	else
+		roost_neigh_mac(path->mac_gen, mac);
+	return 0;
+}
+
 int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 		       uint32_t qpn, uint32_t dest_qpn, struct roost_path *path)
 {
@@ -101,22 +123,18 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 	if (rc != 0)
 		return rc;
 	path->loopback = to >= 0;
-	memcpy(flow.src_mac, port->mac, sizeof(flow.src_mac));
+	path->own = &port->own;
 	path->multicast = roost_gid_is_multicast(&path->dgid);
 	if (path->loopback) {
 		path->to_index = (uint8_t)to;
-		memcpy(flow.dst_mac, dev->ports[to].mac, sizeof(flow.dst_mac));
-	} else if (path->multicast) {
-		roost_gid_multicast_mac(&path->dgid, flow.dst_mac);
+		roost_port_mac_get(&dev->ports[to], flow.dst_mac);
 	} else {
-		rc = port->io.resolve(port->io.ctx, &path->sgid, &path->dgid,
-				      &path->neigh);
+		rc = find_next(port, path, flow.dst_mac);
 		if (rc != 0)
 			return rc;
-		path->mac_gen = atomic_load_explicit(&path->neigh->mac_gen,
-						     memory_order_acquire);
-		roost_neigh_mac(path->mac_gen, flow.dst_mac);
 	}
+	/* After the neighbour's, see roost_port_set_mac(). */
+	roost_port_mac_get(port, flow.src_mac);
 	flow.sgid = path->sgid;
 	flow.dgid = path->dgid;
 	roost_hdr_template_init(&path->template, &flow);
@@ -124,11 +142,26 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 	return 0;
 }
 
+void roost_path_renew(struct roost_path *path, uint64_t mac_gen)
+{
+	uint8_t mac[6];
+
+	path->mac_gen = mac_gen;
+	if (!path->multicast) {
+		roost_neigh_mac(mac_gen, mac);
+		roost_hdr_template_set_dst_mac(&path->template, mac);
+	}
+	roost_neigh_mac(atomic_load_explicit(&path->own->mac_gen,
+					     memory_order_acquire),
+			mac);
+	roost_hdr_template_set_src_mac(&path->template, mac);
+}
+
 void roost_path_release(struct roost_dev *dev, struct roost_path *path)
 {
 	struct roost_port_io *io = &dev->ports[path->port_index].io;
 
-	if (path->neigh != NULL)
+	if (path->neigh != NULL && path->neigh != path->own)
 		io->neigh_put(io->ctx, path->neigh);
 	path->neigh = NULL;
 	path->valid = false;

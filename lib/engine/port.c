@@ -79,6 +79,17 @@ int roost_port_query_gid(struct roost_dev *dev, uint8_t port_num,
 	return 0;
 }
 
+int roost_port_query_mac(struct roost_dev *dev, uint8_t port_num,
+			 uint8_t mac[6])
+{
+	const struct roost_port *port = roost_port_of(dev, port_num);
+
+	if (port == NULL)
+		return -EINVAL;
+	roost_port_mac_get(port, mac);
+	return 0;
+}
+
 int roost_port_query_pkey(struct roost_dev *dev, uint8_t port_num,
 			  unsigned int index, uint16_t *pkey)
 {
@@ -149,6 +160,28 @@ end:
 	if (rc == 0)
 		roost_dev_service_wake(dev);
 	return rc;
+}
+
+int roost_port_set_mac(struct roost_dev *dev, uint8_t port_num,
+		       const uint8_t mac[6])
+{
+	struct roost_port *port = roost_port_of(dev, port_num);
+	uint16_t gen;
+
+	if (port == NULL)
+		return -EINVAL;
+	change_begin(dev);
+	gen = (uint16_t)atomic_load(&port->own.mac_gen);
+	/* With neighbours in roost_path_resolve(): who sees their new
+	 * generation sees this.
+	 */
+	atomic_store_explicit(&port->own.mac_gen,
+			      roost_neigh_mac_gen(mac, (uint16_t)(gen + 1)),
+			      memory_order_release);
+	atomic_fetch_add(&dev->gid_gen, 1);
+	change_end(dev);
+	roost_dev_service_wake(dev);
+	return 0;
 }
 
 /* Within a change. */

@@ -89,8 +89,10 @@ struct roost_path {
 	struct roost_hdr_template template;
 	struct roost_gid sgid;
 	struct roost_gid dgid;
-	struct roost_neigh *neigh; /* reference; NULL for a loopback path */
-	uint64_t mac_gen;          /* what the template holds */
+	/* Reference; the port's own for a group, NULL for a loopback path. */
+	struct roost_neigh *neigh;
+	const struct roost_neigh *own; /* the port's */
+	uint64_t mac_gen;              /* of neigh, as the template has it */
 	uint8_t port_index;
 	uint8_t to_index; /* loopback: the port that has dgid */
 	bool loopback;    /* dgid is an address of this device */
@@ -316,21 +318,19 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 		       uint32_t qpn, uint32_t dest_qpn,
 		       struct roost_path *path);
 void roost_path_release(struct roost_dev *dev, struct roost_path *path);
-/* The neighbour moved? Then the template gets its new MAC. */
+/* mac_gen is another one: the template gets the MACs as they are. */
+void roost_path_renew(struct roost_path *path, uint64_t mac_gen);
+/* Did the neighbour move, or we ourselves? */
 static inline void roost_path_refresh(struct roost_path *path)
 {
 	uint64_t mac_gen;
-	uint8_t mac[6];
 
 	if (path->neigh == NULL)
 		return;
 	mac_gen = atomic_load_explicit(&path->neigh->mac_gen,
 				       memory_order_acquire);
-	if (mac_gen == path->mac_gen || mac_gen == 0)
-		return;
-	path->mac_gen = mac_gen;
-	roost_neigh_mac(mac_gen, mac);
-	roost_hdr_template_set_dst_mac(&path->template, mac);
+	if (mac_gen != path->mac_gen && mac_gen != 0)
+		roost_path_renew(path, mac_gen);
 }
 
 /* ---- requester (req.c, req_ack.c, req_retry.c) ------------------------ */

@@ -102,6 +102,12 @@ void roost_hdr_template_set_dst_mac(struct roost_hdr_template *t,
 	memcpy(t->bytes, mac, 6);
 }
 
+void roost_hdr_template_set_src_mac(struct roost_hdr_template *t,
+				    const uint8_t mac[6])
+{
+	memcpy(t->bytes + 6, mac, 6);
+}
+
 /* ---- packet ------------------------------------------------------------- */
 
 static void patch_ipv4(uint8_t *l3, uint32_t constant_sum, size_t after_bth)

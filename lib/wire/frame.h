@@ -169,6 +169,10 @@ void roost_hdr_template_init(struct roost_hdr_template *t,
 void roost_hdr_template_set_dst_mac(struct roost_hdr_template *t,
 				    const uint8_t mac[6]);
 
+/* We moved ourselves. */
+void roost_hdr_template_set_src_mac(struct roost_hdr_template *t,
+				    const uint8_t mac[6]);
+
 struct roost_bth {
 	uint8_t opcode;    /* enum roost_opcode */
 	uint8_t pad_bytes; /* 0..3 */

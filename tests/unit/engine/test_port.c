@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "lib/engine/ah_priv.h"
 #include "lib/engine/qp_priv.h"
 #include "lib/engine/wq.h"
 #include "tests/unit/engine/fixture.h"
@@ -358,6 +359,118 @@ static void port_remove__fails_wqs(void **state)
 	fixture_close(&f);
 }
 
+static struct roost_qp *ud_in_rtr(struct fixture *f)
+{
+	struct roost_qp_init init = {
+		.type = ROOST_QPT_UD,
+		.send_cq = f->cq,
+		.recv_cq = f->cq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1 },
+	};
+	struct roost_qp_attr attr = { .state = ROOST_QPS_INIT, .port_num = 1 };
+	struct roost_qp *qp;
+
+	assert_int_equal(roost_qp_create(f->ctx, f->pd, &init, &qp), 0);
+	assert_int_equal(roost_qp_modify(qp, &attr,
+					 ROOST_QP_STATE | ROOST_QP_PORT |
+						 ROOST_QP_PKEY_INDEX |
+						 ROOST_QP_QKEY),
+			 0);
+	assert_int_equal(fixture_to(qp, ROOST_QPS_RTR), 0);
+	return qp;
+}
+
+static void set_mtu(struct fixture *f, uint32_t ip_mtu_bytes)
+{
+	roost_port_set_link(f->dev, 1, ROOST_PORT_ACTIVE, ip_mtu_bytes, 0);
+}
+
+/* Datagrams follow the port, both ways; what is connected does not, and is
+ * counted when it is left behind.
+ */
+static void port_set_link__mtu(void **state)
+{
+	struct roost_port_attr attr;
+	struct roost_qp *rc, *ud;
+	uint32_t path_mtu = 0;
+	struct roost_ctx *ctx;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	ctx = open_ctx(&f);
+	rc = fixture_qp_in_rts(&f, 1); /* path MTU 1024 */
+	ud = ud_in_rtr(&f);
+	set_mtu(&f, 4200);
+	assert_int_equal(ud->mtu_bytes, 4096);
+	assert_int_equal(roost_port_stranded(f.dev, 1, &path_mtu), 0);
+	assert_int_equal(path_mtu, 0);
+	set_mtu(&f, 600);
+	assert_int_equal(roost_port_query(f.dev, 1, &attr), 0);
+	assert_int_equal(attr.active_mtu, ROOST_MTU_512);
+	assert_int_equal(ud->mtu_bytes, 512);
+	assert_int_equal(rc->mtu_bytes, 1024);
+	assert_int_equal(roost_port_stranded(f.dev, 1, &path_mtu), 1);
+	assert_int_equal(path_mtu, 1024);
+	set_mtu(&f, 1500);
+	assert_int_equal(ud->mtu_bytes, 1024);
+	assert_int_equal(roost_port_stranded(f.dev, 1, &path_mtu), 0);
+	assert_int_equal(roost_port_stranded(f.dev, 2, &path_mtu), 0);
+	/* As with Soft-RoCE, nobody is told by an event. */
+	assert_events(ctx, NO_EVENTS);
+	assert_int_equal(roost_ctx_close(ctx), 0);
+	assert_int_equal(roost_qp_destroy(rc, NULL), 0);
+	assert_int_equal(roost_qp_destroy(ud, NULL), 0);
+	fixture_close(&f);
+}
+
+static void check_macs(struct roost_path *path, const uint8_t dst[6],
+		       const uint8_t src[6])
+{
+	roost_path_refresh(path);
+	assert_memory_equal(path->template.bytes, dst, 6);
+	assert_memory_equal(path->template.bytes + 6, src, 6);
+}
+
+/* Paths look again when their neighbour has a new generation, those to groups
+ * by themselves.
+ */
+static void port_set_mac__paths_follow(void **state)
+{
+	static const uint8_t peer[6] = { 2, 0, 0, 0, 0, 2 };
+	static const uint8_t old[6] = { 2, 0, 0, 0, 0, 1 };
+	static const uint8_t new[6] = { 2, 7, 7, 7, 7, 7 };
+	static const uint8_t group_mac[6] = { 0x01, 0, 0x5e, 1, 2, 3 };
+	static const uint8_t group[4] = { 224, 1, 2, 3 };
+	struct roost_av av = { .is_global = true, .port_num = 1 };
+	struct roost_ah *ah;
+	struct roost_qp *qp;
+	struct fixture f;
+	uint8_t mac[6];
+	uint32_t gen;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	qp = fixture_qp_in_rts(&f, 1);
+	av.dgid = roost_gid_from_v4(group);
+	assert_int_equal(roost_ah_create(f.pd, &av, &ah), 0);
+	check_macs(&qp->path, peer, old);
+	check_macs(roost_ah_path(ah), group_mac, old);
+	gen = roost_dev_gid_gen(f.dev);
+	assert_int_equal(roost_port_set_mac(f.dev, 1, new), 0);
+	atomic_fetch_add(&f.neigh.mac_gen, 1);
+	assert_int_not_equal(roost_dev_gid_gen(f.dev), gen);
+	check_macs(&qp->path, peer, new);
+	check_macs(roost_ah_path(ah), group_mac, new);
+	assert_int_equal(roost_port_query_mac(f.dev, 1, mac), 0);
+	assert_memory_equal(mac, new, 6);
+	assert_int_equal(roost_port_set_mac(f.dev, 2, new), -EINVAL);
+	assert_int_equal(roost_port_query_mac(f.dev, 2, mac), -EINVAL);
+	assert_int_equal(roost_ah_destroy(ah), 0);
+	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
+	fixture_close(&f);
+}
+
 /* With another port the device lives on. */
 static void port_remove__one_of_two(void **state)
 {
@@ -397,6 +510,8 @@ int main(void)
 		cmocka_unit_test(port_set_gid__table),
 		cmocka_unit_test(port_set__each_has_its_event),
 		cmocka_unit_test(port_set__unknown_port),
+		cmocka_unit_test(port_set_link__mtu),
+		cmocka_unit_test(port_set_mac__paths_follow),
 		cmocka_unit_test(port_set_lid__and_addresses),
 		cmocka_unit_test(port_set_pkey__qps_follow),
 		cmocka_unit_test(port_remove__flushes_and_tells),

@@ -131,10 +131,11 @@ static void build__ipv4_checksum_of_every_length(void **state)
 	}
 }
 
-static void build__set_dst_mac(void **state)
+static void build__set_mac(void **state)
 {
 	struct roost_flow flow = make_flow(true, false);
 	static const uint8_t mac[6] = { 0x06, 1, 2, 3, 4, 5 };
+	static const uint8_t own[6] = { 0x06, 5, 4, 3, 2, 1 };
 	struct roost_hdr_template t;
 	uint8_t before[ROOST_PATH_HDR_MAX], after[ROOST_PATH_HDR_MAX];
 	size_t len;
@@ -146,6 +147,11 @@ static void build__set_dst_mac(void **state)
 	assert_int_equal(roost_hdr_emit(&t, after, &all_set, 0), len);
 	assert_memory_equal(after, mac, 6);
 	assert_memory_equal(after + 6, before + 6, len - 6);
+	roost_hdr_template_set_src_mac(&t, own);
+	assert_int_equal(roost_hdr_emit(&t, after, &all_set, 0), len);
+	assert_memory_equal(after, mac, 6);
+	assert_memory_equal(after + 6, own, 6);
+	assert_memory_equal(after + 12, before + 12, len - 12);
 }
 
 static void build__extension_headers(void **state)
@@ -232,7 +238,7 @@ int main(void)
 		cmocka_unit_test(build__ipv6_tagged_bytes),
 		cmocka_unit_test(build__emit_writes_its_length),
 		cmocka_unit_test(build__ipv4_checksum_of_every_length),
-		cmocka_unit_test(build__set_dst_mac),
+		cmocka_unit_test(build__set_mac),
 		cmocka_unit_test(build__extension_headers),
 		cmocka_unit_test(build__immediate_is_not_swapped),
 		cmocka_unit_test(build__fill_in_pieces),

@@ -16,6 +16,7 @@ struct roost_device {
 struct roost_dev {
 	const char *addrs[4];
 	bool failed;
+	uint8_t mac_end;
 };
 
 struct roost_cm {
@@ -89,6 +90,15 @@ int roost_port_query_gid(struct roost_dev *dev, uint8_t port_num,
 	return 0;
 }
 
+int roost_port_query_mac(struct roost_dev *dev, uint8_t port_num,
+			 uint8_t mac[6])
+{
+	(void)port_num;
+	memset(mac, 0, 6);
+	mac[5] = dev->mac_end;
+	return 0;
+}
+
 int roost_cm_get(struct roost_dev *dev, struct roost_cm **cm)
 {
 	*cm = &cms[dev - devs];
@@ -113,6 +123,14 @@ void fake_readdress(unsigned int device, unsigned int index, const char *addr)
 	struct roost_cm_watch *watch = cms[device].watch;
 
 	devs[device].addrs[index] = addr;
+	watch->told(watch->arg, ROOST_CM_NEWS_ADDRS);
+}
+
+void fake_move(unsigned int device, uint8_t mac_end)
+{
+	struct roost_cm_watch *watch = cms[device].watch;
+
+	devs[device].mac_end = mac_end;
 	watch->told(watch->arg, ROOST_CM_NEWS_ADDRS);
 }
 

@@ -101,6 +101,8 @@ void fake_reply(struct roost_cm_conn *conn, const char *data);
 void fake_remove(unsigned int device);
 /* Entry index of its addresses becomes addr, or none. */
 void fake_readdress(unsigned int device, unsigned int index, const char *addr);
+/* Its MAC becomes 00:00:00:00:00:mac_end. */
+void fake_move(unsigned int device, uint8_t mac_end);
 
 /* ---- what tests share --------------------------------------------------- */
 

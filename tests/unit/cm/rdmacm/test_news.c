@@ -82,6 +82,35 @@ static void address__lost_is_told_to_who_is_at_it(void **state)
 	rdma_destroy_event_channel(others);
 }
 
+/* Once for each MAC, and once for what happens at the same time. */
+static void address__moved_to_another_mac(void **state)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_event_channel *others = rdma_create_event_channel();
+	struct rdma_cm_id *listening = fake_listening(channel, RDMA_PS_TCP);
+	struct rdma_cm_id *elsewhere = bound(others, "198.18.1.1", 3);
+	struct rdma_cm_id *any = bound(others, "0.0.0.0", 2);
+
+	(void)state;
+	fake_move(0, 1);
+	expect_of(listening, RDMA_CM_EVENT_ADDR_CHANGE);
+	fake_move(0, 1);
+	assert_false(fake_readable(channel));
+	assert_false(fake_readable(others));
+	fake_move(1, 1);
+	expect_of(elsewhere, RDMA_CM_EVENT_ADDR_CHANGE);
+	assert_false(fake_readable(channel));
+	assert_false(fake_readable(others));
+	fake_move(0, 0);
+	expect_of(listening, RDMA_CM_EVENT_ADDR_CHANGE);
+	assert_false(fake_readable(channel));
+	rdma_destroy_id(listening);
+	rdma_destroy_id(elsewhere);
+	rdma_destroy_id(any);
+	rdma_destroy_event_channel(channel);
+	rdma_destroy_event_channel(others);
+}
+
 /* Nobody but an accepted request hears of the address it came to. */
 static void address__of_requests(void **state)
 {
@@ -247,6 +276,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			address__lost_is_told_to_who_is_at_it, fake_setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(address__moved_to_another_mac,
+						fake_setup, teardown),
 		cmocka_unit_test_setup_teardown(address__of_requests,
 						fake_setup, teardown),
 		cmocka_unit_test_setup_teardown(sync__a_change_is_no_answer,
