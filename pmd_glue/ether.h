@@ -18,6 +18,7 @@
 
 #define ROOST_ETHERTYPE_IPV4 0x0800
 #define ROOST_ETHERTYPE_ARP 0x0806
+#define ROOST_ETHERTYPE_VLAN 0x8100
 #define ROOST_ETHERTYPE_IPV6 0x86dd
 
 /* The frame is at least ROOST_ETH_LEN long. */

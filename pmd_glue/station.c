@@ -13,8 +13,10 @@
 
 #include "lib/config/addr.h"
 #include "lib/engine/worker.h"
+#include "lib/wire/frame.h"
 #include "pmd_glue/clock.h"
 #include "pmd_glue/control.h"
+#include "pmd_glue/ether.h"
 #include "pmd_glue/gid_table.h"
 #include "pmd_glue/host.h"
 #include "pmd_glue/membership.h"
@@ -372,11 +374,40 @@ int roost_station_start(struct roost_station *s, struct roost_dev *dev,
 	return 0;
 }
 
+static bool is_v1(const uint8_t *frame, size_t len_bytes)
+{
+	uint16_t type;
+
+	if (len_bytes < ROOST_ETH_LEN + ROOST_VLAN_LEN)
+		return false;
+	type = roost_ether_type(frame);
+	if (type == ROOST_ETHERTYPE_VLAN)
+		type = roost_ether_type(frame + ROOST_VLAN_LEN);
+	return type == ROOST_ETHERTYPE_ROCE_V1;
+}
+
+/* To us? A shared interface may see what others say to each other. */
+static void tell_v1(struct roost_station *s, const uint8_t *frame)
+{
+	const uint8_t *mac = frame + 6;
+
+	if (s->told_v1 || memcmp(frame, s->port.mac, 6) != 0)
+		return;
+	s->told_v1 = true;
+	roost_report(
+		"%s: packets of %02x:%02x:%02x:%02x:%02x:%02x are dropped: "
+		"they are RoCEv1, and only RoCEv2 is spoken here; give "
+		"that program a GID index whose type is RoCE v2",
+		s->label, mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
+}
+
 static void hear_frame(struct roost_station *s, uint8_t *frame,
 		       size_t len_bytes, uint64_t now_ns)
 {
-	if (!roost_membership_input(s->groups.membership, frame, len_bytes,
-				    now_ns))
+	if (is_v1(frame, len_bytes))
+		tell_v1(s, frame);
+	else if (!roost_membership_input(s->groups.membership, frame, len_bytes,
+					 now_ns))
 		roost_host_input(s->host, frame, len_bytes, now_ns);
 }
 

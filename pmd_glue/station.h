@@ -45,6 +45,7 @@ struct roost_station {
 	 */
 	bool follows_addrs;
 	struct roost_prefixes followed;
+	bool told_v1;       /* that somebody speaks RoCEv1 */
 	bool told_too_many; /* there are more than it can have */
 	uint32_t kif_gen;   /* of the interface, as it was last seen here */
 	/* From start on. */

@@ -191,6 +191,17 @@ static void receive(struct roost_worker *w, unsigned int port_index,
 					  memory_order_relaxed);
 }
 
+/*
+ * A peer that speaks RoCEv1 does not know that nobody listens, and neither does
+ * its user: a few of its frames, ever fewer, go where that can be told.
+ */
+static bool is_worth_telling(const struct roost_worker *w, enum roost_drop drop)
+{
+	const uint64_t nb = w->counters.drops[drop];
+
+	return drop == ROOST_DROP_ROCE_V1 && (nb & (nb - 1)) == 0;
+}
+
 void roost_rx_frame(struct roost_worker *w, unsigned int port_index,
 		    struct rte_mbuf *mbuf)
 {
@@ -205,6 +216,10 @@ void roost_rx_frame(struct roost_worker *w, unsigned int port_index,
 		return;
 	case ROOST_FRAME_BAD:
 		roost_worker_drop(w, frame.drop);
+		if (is_worth_telling(w, frame.drop)) {
+			io->punt(io->ctx, mbuf);
+			return;
+		}
 		break;
 	case ROOST_FRAME_ROCE:
 		w->counters.rx_pkts++;

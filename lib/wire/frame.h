@@ -149,6 +149,8 @@ struct roost_flow {
 	uint16_t udp_src;    /* 0xC000..0xFFFF */
 };
 
+#define ROOST_ETHERTYPE_ROCE_V1 0x8915u
+
 /* Constant bytes of a path, Ethernet to BTH. */
 struct roost_hdr_template {
 	uint8_t bytes[ROOST_PATH_HDR_MAX];

@@ -195,6 +195,8 @@ enum roost_frame_class roost_frame_parse(const void *data, size_t len,
 		return parse_ipv4(p + l3_off, len - l3_off, frame);
 	if (ethertype == ETHERTYPE_IPV6)
 		return parse_ipv6(p + l3_off, len - l3_off, frame);
+	if (unlikely(ethertype == ROOST_ETHERTYPE_ROCE_V1))
+		return bad(frame, ROOST_DROP_ROCE_V1);
 	return ROOST_FRAME_OTHER;
 }
 

@@ -207,10 +207,33 @@ static void malformed__random_headers(void **state)
 	}
 }
 
+/* Counted, each of them, and a few shown to who can tell the user. */
+static void malformed__roce_v1(void **state)
+{
+	uint8_t frame[64] = { [12] = 0x89, [13] = 0x15 };
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+
+	(void)state;
+	sim_pair(sim, NULL, &a, &b);
+	for (int i = 0; i < 100; i++) {
+		sim_link_put(sim, SIM_A, frame, sizeof(frame));
+		sim_run_for(sim, 5000);
+	}
+	sim_run_for(sim, SIM_S);
+	assert_int_equal(sim_counters(sim, SIM_B)->drops[ROOST_DROP_ROCE_V1],
+			 100);
+	/* 1, 2, 4, 8, 16, 32 and 64. */
+	assert_int_equal(sim->ends[SIM_B].nb_punted, 7);
+	assert_int_equal(sim_counters(sim, SIM_B)->punted_pkts, 0);
+	sim_free(sim);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(malformed__opcode_sequence),
 	cmocka_unit_test(malformed__packet_length),
 	cmocka_unit_test(malformed__truncated),
+	cmocka_unit_test(malformed__roce_v1),
 	cmocka_unit_test(malformed__random_headers),
 };
 

@@ -24,7 +24,8 @@ static void drop__names_are_lower_case(void **state)
 		assert_non_null(c);
 		assert_true(*c != '\0');
 		for (; *c; c++)
-			assert_true(islower((unsigned char)*c) || *c == '_');
+			assert_true(islower((unsigned char)*c) ||
+				    isdigit((unsigned char)*c) || *c == '_');
 	}
 }
 

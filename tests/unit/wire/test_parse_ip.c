@@ -140,6 +140,24 @@ static void parse__ip_version(void **state)
 	check_bad(buf, len, ROOST_DROP_IP_HEADER);
 }
 
+/* Whatever follows: it has neither IP nor UDP. */
+static void parse__roce_v1(void **state)
+{
+	uint8_t buf[256];
+	size_t len = send_frame(buf, false, false, 64);
+
+	(void)state;
+	buf[12] = 0x89;
+	buf[13] = 0x15;
+	check_bad(buf, len, ROOST_DROP_ROCE_V1);
+	check_bad(buf, 18, ROOST_DROP_ROCE_V1);
+	check_other(buf, 17);
+	len = send_frame(buf, true, true, 64);
+	buf[16] = 0x89;
+	buf[17] = 0x15;
+	check_bad(buf, len, ROOST_DROP_ROCE_V1);
+}
+
 static void parse__ipv4_fragments(void **state)
 {
 	struct roost_frame frame;
@@ -252,6 +270,7 @@ int main(void)
 		cmocka_unit_test(parse__ipv4_checksum),
 		cmocka_unit_test(parse__ipv4_options),
 		cmocka_unit_test(parse__ip_version),
+		cmocka_unit_test(parse__roce_v1),
 		cmocka_unit_test(parse__ipv4_fragments),
 		cmocka_unit_test(parse__ipv6_extension_headers),
 		cmocka_unit_test(parse__ipv6_chains_that_lead_nowhere),
