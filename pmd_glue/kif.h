@@ -64,11 +64,13 @@ void roost_kif_close(struct roost_kif *kif);
 bool roost_kif_has(const struct roost_kif_state *state,
 		   const struct roost_gid *addr);
 /*
- * The addresses that can be used, each once. Those of IPv6 that are tentative
- * cannot; temporary and deprecated ones can, as with RoCE in Linux. Returns how
- * many there are; at most ROOST_PORT_IPS_MAX are written.
+ * The addresses that can be used, each once, without that of the port itself
+ * (own, by its MAC). Those of IPv6 that are tentative cannot; temporary and
+ * deprecated ones can, as with RoCE in Linux. Returns how many there are; at
+ * most ROOST_PORT_IPS_MAX are written.
  */
 unsigned int roost_kif_usable(const struct roost_kif_state *state,
+			      const struct roost_gid *own,
 			      struct roost_prefixes *addrs);
 
 /* Returns 0; -EPERM, -EINVAL (not for this interface), -ENODEV. */

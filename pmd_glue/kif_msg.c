@@ -180,13 +180,15 @@ static bool is_repeated(const struct roost_kif_state *state, unsigned int at)
 }
 
 unsigned int roost_kif_usable(const struct roost_kif_state *state,
+			      const struct roost_gid *own,
 			      struct roost_prefixes *addrs)
 {
 	unsigned int nb = 0;
 
 	addrs->nb = 0;
 	for (unsigned int i = 0; i < state->nb_addrs; i++) {
-		if (state->addrs[i].tentative || is_repeated(state, i))
+		if (state->addrs[i].tentative || is_repeated(state, i) ||
+		    roost_gid_eq(&state->addrs[i].prefix.gid, own))
 			continue;
 		if (addrs->nb < ROOST_PORT_IPS_MAX)
 			addrs->v[addrs->nb++] = state->addrs[i].prefix;
@@ -201,11 +203,9 @@ static void parse_link(const struct nlmsghdr *msg,
 		       struct roost_kif_state *state)
 {
 	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(msg);
+	bool carrier = ifi->ifi_flags & IFF_RUNNING;
 	struct nlattr *attr;
 
-	state->there = true;
-	state->running =
-		(ifi->ifi_flags & IFF_UP) && (ifi->ifi_flags & IFF_RUNNING);
 	for (attr = mnl_nlmsg_get_payload_offset(msg, sizeof(*ifi));
 	     is_attr(msg, attr); attr = mnl_attr_next(attr)) {
 		switch (mnl_attr_get_type(attr)) {
@@ -219,6 +219,11 @@ static void parse_link(const struct nlmsghdr *msg,
 			if (mnl_attr_validate(attr, MNL_TYPE_U32) == 0)
 				state->mtu_bytes = mnl_attr_get_u32(attr);
 			break;
+		case IFLA_CARRIER:
+			/* IFF_RUNNING may be late by a second. */
+			if (mnl_attr_validate(attr, MNL_TYPE_U8) == 0)
+				carrier = mnl_attr_get_u8(attr);
+			break;
 		case IFLA_IFNAME:
 			if (mnl_attr_validate(attr, MNL_TYPE_NUL_STRING) == 0)
 				snprintf(state->name, sizeof(state->name), "%s",
@@ -228,6 +233,8 @@ static void parse_link(const struct nlmsghdr *msg,
 			break;
 		}
 	}
+	state->there = true;
+	state->running = (ifi->ifi_flags & IFF_UP) && carrier;
 }
 
 static bool is_same_link(const struct roost_kif_state *a,

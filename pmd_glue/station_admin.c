@@ -47,58 +47,40 @@ static void readdress(struct roost_station *s)
 	roost_groups_readdress(&s->groups, roost_now_ns());
 }
 
-static int add_addr(struct roost_station *s, const struct roost_prefix *prefix)
+int roost_station_add_addr(struct roost_station *s,
+			   const struct roost_prefix *prefix)
 {
 	static const struct roost_gid none;
-	const bool is_there = find_gid(s, &prefix->gid) >= 0;
 	int index = find_gid(s, &none);
 
-	if (roost_prefixes_find(&s->addrs, &prefix->gid) < s->addrs.nb)
+	if (find_gid(s, &prefix->gid) >= 0)
 		return -EEXIST;
-	if (s->addrs.nb == ROOST_PORT_IPS_MAX || (index < 0 && !is_there))
+	if (s->addrs.nb == ROOST_PORT_IPS_MAX || index < 0)
 		return -ENOSPC;
 	s->addrs.v[s->addrs.nb++] = *prefix;
 	readdress(s);
-	/* It is the one by the MAC address. */
-	if (is_there)
-		return 0;
 	/* Last: who hears of it may use it. */
 	return roost_port_set_gid(s->dev, s->port_num, (unsigned int)index,
 				  &prefix->gid);
 }
 
-static int del_addr(struct roost_station *s, const struct roost_gid *addr)
+int roost_station_del_addr(struct roost_station *s,
+			   const struct roost_gid *addr)
 {
 	static const struct roost_gid none;
 	struct roost_gid own = roost_gid_link_local(s->port.mac);
 	unsigned int i = roost_prefixes_find(&s->addrs, addr);
 	int index = find_gid(s, addr);
 
-	if (i == s->addrs.nb)
+	if (i == s->addrs.nb || roost_gid_eq(addr, &own))
 		return -ENOENT;
 	for (s->addrs.nb--; i < s->addrs.nb; i++)
 		s->addrs.v[i] = s->addrs.v[i + 1];
 	readdress(s);
-	if (index >= 0 && !roost_gid_eq(addr, &own))
+	if (index >= 0)
 		roost_port_set_gid(s->dev, s->port_num, (unsigned int)index,
 				   &none);
 	return 0;
-}
-
-int roost_station_add_addr(struct roost_station *s,
-			   const struct roost_prefix *prefix)
-{
-	if (find_gid(s, &prefix->gid) >= 0)
-		return -EEXIST;
-	return add_addr(s, prefix);
-}
-
-int roost_station_del_addr(struct roost_station *s,
-			   const struct roost_gid *addr)
-{
-	struct roost_gid own = roost_gid_link_local(s->port.mac);
-
-	return roost_gid_eq(addr, &own) ? -ENOENT : del_addr(s, addr);
 }
 
 /* ---- with the kernel's interface ----------------------------------------- */
@@ -115,10 +97,11 @@ static void tell_too_many(struct roost_station *s, unsigned int nb)
 
 void roost_station_find_followed(struct roost_station *s)
 {
+	struct roost_gid own = roost_gid_link_local(s->port.mac);
 	unsigned int nb;
 
 	s->kif_gen = s->port.kif.gen;
-	nb = roost_kif_usable(&s->port.kif.state, &s->followed);
+	nb = roost_kif_usable(&s->port.kif.state, &own, &s->followed);
 	if (nb > s->followed.nb)
 		tell_too_many(s, nb);
 }
@@ -144,11 +127,11 @@ static void follow_addrs(struct roost_station *s)
 	roost_station_find_followed(s);
 	for (unsigned int i = 0; i < before.nb; i++)
 		if (roost_prefixes_find(now, &before.v[i].gid) == now->nb)
-			del_addr(s, &before.v[i].gid);
+			roost_station_del_addr(s, &before.v[i].gid);
 	for (unsigned int i = 0; i < now->nb; i++) {
 		if (roost_prefixes_find(&before, &now->v[i].gid) < before.nb)
 			follow_subnet(s, &now->v[i]);
-		else if (add_addr(s, &now->v[i]) == -ENOSPC)
+		else if (roost_station_add_addr(s, &now->v[i]) == -ENOSPC)
 			tell_too_many(s, now->nb);
 	}
 }
@@ -179,51 +162,30 @@ static void follow_mtu(struct roost_station *s)
 			     path_mtu_bytes + ROOST_IP_OVERHEAD_MAX);
 }
 
-static void set_first_free(struct roost_station *s, const struct roost_gid *gid)
-{
-	static const struct roost_gid none;
-	int index = find_gid(s, &none);
-
-	if (index >= 0)
-		roost_port_set_gid(s->dev, s->port_num, (unsigned int)index,
-				   gid);
-}
-
-/* The GID that goes by the MAC; the kernel may keep the one before as an
- * address, or have had the new one as such.
+/* What is sent comes from the new MAC before anybody hears of it. An address
+ * that goes by the old one, and that the kernel keeps, is one like others from
+ * here on.
  */
-static void move_own_gid(struct roost_station *s,
-			 const struct roost_gid *before)
-{
-	static const struct roost_gid none;
-	struct roost_gid own = roost_gid_link_local(s->port.mac);
-	int old = find_gid(s, &own);
-	int index = find_gid(s, before);
-
-	if (old >= 0)
-		roost_port_set_gid(s->dev, s->port_num, (unsigned int)old,
-				   &none);
-	if (index >= 0)
-		roost_port_set_gid(s->dev, s->port_num, (unsigned int)index,
-				   &own);
-	if (roost_prefixes_find(&s->addrs, before) < s->addrs.nb)
-		set_first_free(s, before);
-}
-
-/* What is sent comes from the new MAC before anybody hears of it. */
 static void follow_mac(struct roost_station *s)
 {
-	const struct roost_gid before = roost_gid_link_local(s->port.mac);
+	const struct roost_gid old = roost_gid_link_local(s->port.mac);
 	const uint8_t *mac = s->port.kif.state.mac;
+	const struct roost_gid own = roost_gid_link_local(mac);
+	int index;
 
 	if (s->port.kernel != ROOST_KERNEL_SHARES ||
 	    memcmp(s->port.mac, mac, sizeof(s->port.mac)) == 0)
 		return;
+	/* The kernel may have had it as an address. */
+	roost_station_del_addr(s, &own);
 	memcpy(s->port.mac, mac, sizeof(s->port.mac));
 	roost_port_set_mac(s->dev, s->port_num, mac);
 	roost_host_set_mac(s->host, mac);
 	roost_groups_readdress(&s->groups, roost_now_ns());
-	move_own_gid(s, &before);
+	index = find_gid(s, &old);
+	if (index >= 0)
+		roost_port_set_gid(s->dev, s->port_num, (unsigned int)index,
+				   &own);
 }
 
 static void follow_kernel(struct roost_station *s, uint64_t now_ns)

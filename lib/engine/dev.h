@@ -75,7 +75,9 @@ struct roost_port_io {
 	 * frees all of them. Worker only.
 	 */
 	uint16_t (*tx_burst)(void *ctx, struct rte_mbuf **pkts, uint16_t n);
-	/* A frame that is not RoCEv2, RoCEv1 now and then. Takes it. Worker only; must not block. */
+	/* A frame that is not RoCEv2, RoCEv1 now and then. Takes it. Worker
+	 * only; must not block.
+	 */
 	void (*punt)(void *ctx, struct rte_mbuf *pkt);
 	/* Find the next hop for dgid as seen from sgid and take a reference.
 	 * Blocks for the network (bounded). Returns 0, -EHOSTUNREACH (no route,

@@ -104,9 +104,10 @@ static bool take_del(const char *text, uint8_t len_bits)
 
 static void check_usable(unsigned int nb, const char *const *texts)
 {
+	const struct roost_gid own = addr("fe80::1");
 	struct roost_prefixes usable;
 
-	assert_int_equal(roost_kif_usable(&state, &usable), nb);
+	assert_int_equal(roost_kif_usable(&state, &own, &usable), nb);
 	assert_int_equal(usable.nb, nb);
 	for (unsigned int i = 0; i < nb; i++) {
 		struct roost_gid want = addr(texts[i]);
@@ -166,6 +167,26 @@ static void kif_msg__a_change_is_told_once(void **unused)
 	}
 }
 
+/* The flag that says the same comes later. */
+static void kif_msg__carrier_before_flag(void **unused)
+{
+	struct nlmsghdr *msg =
+		link_msg(RTM_NEWLINK, IFINDEX, IFF_UP, 9000, mac_a);
+
+	(void)unused;
+	mnl_attr_put_u8(msg, IFLA_CARRIER, 1);
+	roost_kif_take(&state, msg);
+	assert_true(state.running);
+	msg = link_msg(RTM_NEWLINK, IFINDEX, UP, 9000, mac_a);
+	mnl_attr_put_u8(msg, IFLA_CARRIER, 0);
+	roost_kif_take(&state, msg);
+	assert_false(state.running);
+	msg = link_msg(RTM_NEWLINK, IFINDEX, IFF_RUNNING, 9000, mac_a);
+	mnl_attr_put_u8(msg, IFLA_CARRIER, 1);
+	roost_kif_take(&state, msg);
+	assert_false(state.running); /* not up */
+}
+
 static void kif_msg__deleted_link_is_not_there(void **unused)
 {
 	(void)unused;
@@ -211,6 +232,7 @@ static void kif_msg__addresses_come_and_go(void **unused)
 	assert_false(take_new("198.18.0.1", 24, IFA_F_PERMANENT));
 	assert_true(take_new("fd00::1", 64, IFA_F_PERMANENT));
 	assert_true(take_new("198.18.1.1", 24, IFA_F_PERMANENT));
+	assert_true(take_new("fe80::1", 64, IFA_F_PERMANENT)); /* the port's */
 	CHECK_USABLE("198.18.0.1", "fd00::1", "198.18.1.1");
 	assert_true(take_del("198.18.0.1", 24));
 	assert_false(take_del("198.18.0.1", 24));
@@ -295,6 +317,7 @@ static bool take_number(uint16_t type, unsigned int number)
 
 static void kif_msg__more_addresses_than_room(void **unused)
 {
+	const struct roost_gid own = addr("fe80::1");
 	struct roost_prefixes usable;
 	unsigned int told = 0;
 
@@ -305,7 +328,7 @@ static void kif_msg__more_addresses_than_room(void **unused)
 	assert_int_equal(told, ROOST_KIF_ADDRS_MAX + 1);
 	assert_int_equal(state.nb_addrs, ROOST_KIF_ADDRS_MAX);
 	assert_true(state.addrs_left_out);
-	assert_int_equal(roost_kif_usable(&state, &usable),
+	assert_int_equal(roost_kif_usable(&state, &own, &usable),
 			 ROOST_KIF_ADDRS_MAX);
 	assert_int_equal(usable.nb, ROOST_PORT_IPS_MAX);
 	assert_false(take_number(RTM_DELADDR, 100000));
@@ -509,6 +532,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(kif_msg__link_is_as_it_says, setup),
 		cmocka_unit_test_setup(kif_msg__a_change_is_told_once, setup),
+		cmocka_unit_test_setup(kif_msg__carrier_before_flag, setup),
 		cmocka_unit_test_setup(kif_msg__deleted_link_is_not_there,
 				       setup),
 		cmocka_unit_test_setup(kif_msg__leaving_a_bridge_is_no_end,
