@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "lib/wire/bytes.h"
 #include "tests/unit/pmd_glue/membership_world.h"
@@ -195,6 +197,38 @@ static void macs__are_those_of_members(void **state)
 	assert_true(roost_membership_macs(world.m, macs, 1) > 1);
 }
 
+/* Another MAC, another MTU: what is our own voice, and how much of it fits. */
+static void set_port__from_here_on(void **state)
+{
+	struct roost_membership_conf conf = {
+		.mac = { 2, 9, 9, 9, 9, 9 },
+		.ipv4 = group_host_v4().ip,
+		.ipv6 = group_host_v6().ip,
+		.ip_mtu_bytes = 600,
+	};
+	struct group_frame f = igmp_v3_general;
+	char text[32];
+
+	(void)state;
+	for (unsigned int i = 0; i < 200; i++) {
+		snprintf(text, sizeof(text), "239.1.1.%u", i);
+		assert_int_equal(world_join(text), 0);
+	}
+	world_advance(30 * S);
+	world_forget_said();
+	roost_membership_set_port(world.m, &conf);
+	memcpy(f.bytes + 6, conf.mac, 6);
+	world_input(&f);
+	world_advance(30 * S);
+	assert_int_equal(world.nb, 0);
+	world.longest_bytes = 0;
+	memcpy(f.bytes + 6, group_host_v4().mac, 6);
+	world_input(&f);
+	world_advance(30 * S);
+	assert_int_equal(world.nb, 200);
+	assert_in_range(world.longest_bytes, 500, 614);
+}
+
 #define TEST(name)                                                             \
 	cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
@@ -211,6 +245,7 @@ int main(void)
 		TEST(link_up__reports_all_anew),
 		TEST(farewell__leaves_all_at_once),
 		TEST(macs__are_those_of_members),
+		TEST(set_port__from_here_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
