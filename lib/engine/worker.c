@@ -294,6 +294,11 @@ int roost_worker_send_frame(struct roost_worker *w, uint8_t port_num,
 	return enqueue_raw(w, &raw);
 }
 
+unsigned int roost_worker_frames_waiting(const struct roost_worker *w)
+{
+	return rte_ring_count(w->raw);
+}
+
 int roost_worker_send_roce(struct roost_worker *w, uint8_t port_num,
 			   struct rte_mbuf *frame, bool loopback)
 {
@@ -341,11 +346,26 @@ static void queue_raw(struct roost_worker *w, const struct raw_frame *raw)
 	q->frames[q->count++] = raw->mbuf;
 }
 
+/* A port that did not take all of the last iteration is slower than those who
+ * have frames: then QPs get the room that there is every other time.
+ */
+static bool stands_back(struct roost_worker *w)
+{
+	bool behind = false;
+
+	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
+		behind |= w->txq[p].count != 0;
+	w->raw_stood_back = behind && !w->raw_stood_back;
+	return w->raw_stood_back;
+}
+
 static unsigned int send_raw_frames(struct roost_worker *w)
 {
 	struct raw_frame raw;
 	unsigned int n = 0;
 
+	if (stands_back(w))
+		return 0;
 	while (!rte_ring_empty(w->raw) && raw_room(w)) {
 		if (rte_ring_sc_dequeue_elem(w->raw, &raw, sizeof(raw)) != 0)
 			break;

@@ -72,5 +72,9 @@ bool roost_worker_is_busy(const struct roost_worker *w);
  */
 int roost_worker_send_frame(struct roost_worker *w, uint8_t port_num,
 			    struct rte_mbuf *frame);
+/* How many of them, of all ports, the worker has not taken up yet: who has
+ * many leaves room for those of others. Thread: any.
+ */
+unsigned int roost_worker_frames_waiting(const struct roost_worker *w);
 
 #endif

@@ -46,6 +46,7 @@ struct roost_worker {
 	TAILQ_HEAD(, roost_cq) dirty_cqs;
 	struct roost_frame_queue txq[ROOST_DEV_PORTS_MAX];
 	struct roost_frame_queue loopback;
+	bool raw_stood_back;      /* frames of raw did, for those of QPs */
 	uint32_t nb_inflight_qps; /* QPs with unacknowledged packets */
 	struct roost_dev_counters counters;
 	struct roost_timer_wheel timers;

@@ -2,6 +2,8 @@
  * Copyright (c) 2026 The Roost authors
  */
 
+#include <limits.h>
+
 #include <rte_mbuf.h>
 
 #include "tests/unit/engine/fixture.h"
@@ -24,6 +26,9 @@ static uint16_t tx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
 
 	if (n > f->take_max)
 		n = f->take_max;
+	if (n > f->take_left)
+		n = (uint16_t)f->take_left;
+	f->take_left -= n;
 	rte_pktmbuf_free_bulk(pkts, n);
 	f->nb_sent += n;
 	return n;
@@ -79,7 +84,10 @@ void fixture_open(struct fixture *f, struct rte_mempool *pool)
 		.seed = { 1, 2 },
 	};
 
-	*f = (struct fixture){ .take_max = UINT16_MAX };
+	*f = (struct fixture){
+		.take_max = UINT16_MAX,
+		.take_left = UINT_MAX,
+	};
 	f->gid = roost_gid_from_v4(v4);
 	f->peer = roost_gid_from_v4(peer_v4);
 	f->gid6 = (struct roost_gid){ { 0xfd, [15] = 1 } };

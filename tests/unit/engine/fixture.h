@@ -40,7 +40,8 @@ struct fixture {
 	/* The port. */
 	unsigned int nb_looks; /* for what came */
 	unsigned int nb_sent;
-	uint16_t take_max; /* frames that it takes at a time */
+	uint16_t take_max;      /* frames that it takes at a time */
+	unsigned int take_left; /* and in all, until this is set again */
 	int resolve_rc;
 	/* Called while the neighbour is looked for; NULL: not. */
 	void (*on_resolve)(struct fixture *f);

@@ -209,6 +209,35 @@ static void send_frame__port_takes_nothing(void **state)
 	assert_int_equal(rte_mempool_avail_count(pool), before);
 }
 
+/* Frames as they are come without end, and the port is slow: a QP still gets
+ * its share of it.
+ */
+static void send_frame__leaves_room_for_qps(void **state)
+{
+	const struct roost_send_wr wr = { .opcode = ROOST_WR_SEND };
+	unsigned int before = rte_mempool_avail_count(pool);
+	struct roost_dev_counters c;
+	struct roost_qp *qp;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, pool);
+	qp = fixture_qp_in_rts(&f, 4);
+	for (uint64_t i = 0; i < 10; i++) {
+		while (roost_worker_frames_waiting(f.worker) < 300)
+			assert_int_equal(send_raw(&f), 0);
+		if (i == 1)
+			assert_int_equal(fixture_send(qp, &wr), 0);
+		f.take_left = 1;
+		fixture_iterate(&f, 1 + i);
+	}
+	roost_dev_counters(f.dev, &c);
+	assert_int_equal(c.tx_pkts, 1);
+	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
+	fixture_close(&f);
+	assert_int_equal(rte_mempool_avail_count(pool), before);
+}
+
 /* No mbuf: the request waits, and goes out when there is one again. */
 static void iterate__out_of_mbufs(void **state)
 {
@@ -550,6 +579,7 @@ int main(void)
 		cmocka_unit_test(send_frame__goes_out_with_the_next_turn),
 		cmocka_unit_test(send_frame__queue_full),
 		cmocka_unit_test(send_frame__port_takes_nothing),
+		cmocka_unit_test(send_frame__leaves_room_for_qps),
 		cmocka_unit_test(iterate__out_of_mbufs),
 		cmocka_unit_test(send__sends_and_does_not_look),
 		cmocka_unit_test(ring__none_is_lost),
