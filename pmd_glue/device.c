@@ -198,6 +198,12 @@ static void stop_turner(struct roost_device *d)
 
 /* ---- open, close --------------------------------------------------------- */
 
+static void hush_stations(struct roost_device *d)
+{
+	for (unsigned int i = 0; i < d->nb_stations; i++)
+		roost_station_hush(&d->stations[i]);
+}
+
 static void close_stations(struct roost_device *d)
 {
 	for (unsigned int i = 0; i < d->nb_stations; i++)
@@ -273,6 +279,7 @@ static int open_device(void *arg)
 	roost_ctl_telemetry_register();
 	return 0;
 stop_turner:
+	hush_stations(d);
 	stop_turner(d);
 destroy_dev:
 	roost_dev_destroy(d->dev);
@@ -290,6 +297,7 @@ static int close_device(void *arg)
 	roost_control_remove(&d->client);
 	for (unsigned int i = 0; i < d->nb_stations; i++)
 		roost_station_farewell(&d->stations[i]);
+	hush_stations(d);
 	stop_turner(d);
 	close_stations(d);
 	roost_dev_destroy(d->dev);

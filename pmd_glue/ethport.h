@@ -36,6 +36,7 @@ struct roost_ethport_conf {
 	const char *label;   /* what users call it, for errors: "port0 (...)" */
 	const char *devargs; /* as configured, or as the link has them */
 	bool is_link;        /* plugged in is connected, as into a switch */
+	bool has_twin;       /* others than RoCE use frames of any length */
 	uint32_t mtu_bytes;  /* of IP; 0: as it is */
 };
 
@@ -53,6 +54,7 @@ struct roost_ethport {
 	uint64_t owner_id; /* ethdev's ownership */
 	uint8_t mac[6];
 	uint32_t ip_mtu_most_bytes; /* of the driver's buffers */
+	uint32_t ip_mtu_own_bytes;  /* when it was opened */
 	struct rte_mempool *pool;
 	int epoll_fd;  /* RX interrupts; -1: it has none */
 	int groups_fd; /* keeps multicast coming; -1: not needed */
@@ -68,6 +70,7 @@ struct roost_ethport {
 	atomic_bool wants_reset;
 	/* Writer: the control thread. */
 	uint32_t ip_mtu_bytes;
+	uint32_t twin_mtu_bytes; /* what its twin has; 0: it has none */
 	atomic_bool carrier;
 	uint64_t retry_at_ns;
 	uint64_t retry_after_ns;
@@ -88,8 +91,12 @@ int roost_ethport_start(struct roost_ethport *port, uint64_t now_ns);
 void roost_ethport_unplug(struct roost_ethport *port);
 /* Is it there? Looks at what the driver said and at the kernel's interface. */
 bool roost_ethport_is_there(struct roost_ethport *port);
-/* Look again at the MTU of the kernel's interface. Returns true if that of the
- * port changed.
+/* Have this address, as its twin or its kernel's interface has: where that is
+ * not a device's own affair, it receives all frames if it has to.
+ */
+void roost_ethport_set_mac(struct roost_ethport *port, const uint8_t mac[6]);
+/* Look again at the MTU of the kernel's interface, and at twin_mtu_bytes.
+ * Returns true if that of the port changed.
  */
 bool roost_ethport_follow_mtu(struct roost_ethport *port);
 /* The driver wants a reset: make one, and start again. Takes the worker's

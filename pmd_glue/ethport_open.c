@@ -186,13 +186,28 @@ static int take_ownership(struct roost_ethport *port)
 	return 0;
 }
 
+/* The longest IP packet that is to be received whole, as far as it is known
+ * now; RoCE's are never longer than ROOM_MIN_BYTES.
+ */
+static uint32_t longest_ip_bytes(const struct roost_ethport *port)
+{
+	uint16_t mtu;
+
+	if (port->conf.mtu_bytes || !port->conf.has_twin)
+		return port->conf.mtu_bytes;
+	if (port->driver->ip_mtu_bytes)
+		return port->driver->ip_mtu_bytes(port->devargs);
+	return rte_eth_dev_get_mtu(port->id, &mtu) == 0 ? mtu : 0;
+}
+
 static int make_pool(struct roost_ethport *port)
 {
 	uint32_t room = ROOM_MIN_BYTES;
+	uint32_t ip_bytes = longest_ip_bytes(port);
 	char name[RTE_MEMPOOL_NAMESIZE];
 
-	if (port->conf.mtu_bytes + ROOST_ETH_LEN + ROOST_VLAN_LEN > room)
-		room = port->conf.mtu_bytes + ROOST_ETH_LEN + ROOST_VLAN_LEN;
+	if (ip_bytes + ROOST_ETH_LEN + ROOST_VLAN_LEN > room)
+		room = ip_bytes + ROOST_ETH_LEN + ROOST_VLAN_LEN;
 	if (port->driver->rx_room_bytes &&
 	    port->driver->rx_room_bytes(port->devargs) > room)
 		room = port->driver->rx_room_bytes(port->devargs);
@@ -338,15 +353,20 @@ static int set_mtu(struct roost_ethport *port)
 	int ret = find_mtu(port, &mtu);
 
 	port->ip_mtu_bytes = port->conf.mtu_bytes ? port->conf.mtu_bytes : mtu;
+	port->ip_mtu_own_bytes = port->ip_mtu_bytes;
 	return ret;
 }
 
 bool roost_ethport_follow_mtu(struct roost_ethport *port)
 {
 	const uint32_t before = port->ip_mtu_bytes;
-	uint32_t mtu =
-		RTE_MIN(port->kif.state.mtu_bytes, port->ip_mtu_most_bytes);
+	uint32_t mtu = port->ip_mtu_own_bytes;
 
+	if (port->kif.state.ifindex)
+		mtu = RTE_MIN(port->kif.state.mtu_bytes,
+			      port->ip_mtu_most_bytes);
+	if (port->twin_mtu_bytes)
+		mtu = RTE_MIN(mtu, port->twin_mtu_bytes);
 	if (port->conf.mtu_bytes)
 		mtu = RTE_MIN(mtu, port->conf.mtu_bytes);
 	port->ip_mtu_bytes = mtu;
@@ -372,6 +392,17 @@ static int find_mac(struct roost_ethport *port)
 		port->mac[5] ^= 0x01;
 	}
 	return 0;
+}
+
+void roost_ethport_set_mac(struct roost_ethport *port, const uint8_t mac[6])
+{
+	struct rte_ether_addr addr;
+
+	memcpy(port->mac, mac, sizeof(port->mac));
+	memcpy(addr.addr_bytes, mac, sizeof(addr.addr_bytes));
+	if (port->kernel == ROOST_KERNEL_NONE && !port->gone &&
+	    rte_eth_dev_default_mac_addr_set(port->id, &addr) != 0)
+		rte_eth_promiscuous_enable(port->id);
 }
 
 int roost_ethport_open(struct roost_ethport *port,

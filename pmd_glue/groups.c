@@ -38,7 +38,7 @@ static void set_filter(const struct roost_groups *groups)
 {
 	if (groups->port->kernel != ROOST_KERNEL_NONE || groups->port->gone)
 		return;
-	if (set_list(groups) == 0)
+	if (!groups->conf.takes_all && set_list(groups) == 0)
 		rte_eth_allmulticast_disable(groups->port->id);
 	else
 		rte_eth_allmulticast_enable(groups->port->id);
@@ -61,8 +61,7 @@ static void add_own(struct roost_groups *groups, const struct roost_gid *addr)
 	struct roost_gid group = roost_nd_solicited_node(addr);
 
 	if (roost_gid_is_v4(addr) || is_own(groups, &group) ||
-	    (conf->port->kernel == ROOST_KERNEL_SHARES &&
-	     conf->kernel_owns(conf->ctx, addr)))
+	    (conf->kernel_owns && conf->kernel_owns(conf->ctx, addr)))
 		return;
 	groups->own[groups->nb_own++] = group;
 }

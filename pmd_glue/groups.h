@@ -13,7 +13,8 @@
  * (pmd_glue/membership.h says how, and why we do that even where a kernel
  * shares the port), and the port has to let its frames through:
  *  - a port that is DPDK's own gets the list of MAC addresses; where the
- *    driver has no such filter, or no room in it, it receives all groups;
+ *    driver has no such filter, or no room in it, it receives all groups, and
+ *    so it does with a twin, of whose groups nobody tells us;
  *  - a port that a kernel shares receives all groups from the beginning
  *    (roost_kif_join_all_groups()), and one with a kernel at its other end
  *    does not filter.
@@ -37,8 +38,9 @@ struct roost_membership;
 struct roost_groups_conf {
 	const struct roost_ethport *port;   /* open; borrowed */
 	const struct roost_prefixes *addrs; /* borrowed */
+	bool takes_all; /* a kernel behind it has groups of its own */
 	/* Does a kernel answer for this address? Then the group that goes with
-	 * it is the kernel's.
+	 * it is the kernel's. NULL: there is none.
 	 */
 	bool (*kernel_owns)(void *ctx, const struct roost_gid *addr);
 	/* Copy the frame and send it. Never blocks. */

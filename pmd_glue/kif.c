@@ -339,17 +339,41 @@ void roost_kif_close(struct roost_kif *kif)
 
 /* ---- what is asked of the kernel ----------------------------------------- */
 
-int roost_kif_set_mtu(struct roost_kif *kif, uint32_t mtu_bytes)
+/* Ask for a change, with what roost_kif_ask_...() wrote into question but for
+ * its number, and see what became of it.
+ */
+static int change(struct roost_kif *kif, struct nlmsghdr *question)
 {
-	uint8_t buf[ROOST_KIF_ASK_MAX];
 	int ret;
 
 	pthread_mutex_lock(&kifs.lock);
-	ret = ask(roost_kif_ask_mtu(buf, ++kifs.seq, kif->state.ifindex,
-				    mtu_bytes),
-		  take_nothing, NULL);
+	question->nlmsg_seq = ++kifs.seq;
+	ret = ask(question, take_nothing, NULL);
 	pthread_mutex_unlock(&kifs.lock);
 	return ret ? ret : read_all(kif);
+}
+
+int roost_kif_set_mtu(struct roost_kif *kif, uint32_t mtu_bytes)
+{
+	uint8_t buf[ROOST_KIF_ASK_MAX];
+
+	return change(kif,
+		      roost_kif_ask_mtu(buf, 0, kif->state.ifindex, mtu_bytes));
+}
+
+int roost_kif_up(struct roost_kif *kif)
+{
+	uint8_t buf[ROOST_KIF_ASK_MAX];
+
+	return change(kif, roost_kif_ask_up(buf, 0, kif->state.ifindex));
+}
+
+int roost_kif_add_addr(struct roost_kif *kif, const struct roost_prefix *prefix)
+{
+	uint8_t buf[ROOST_KIF_ASK_MAX];
+
+	return change(kif, roost_kif_ask_add_addr(buf, 0, kif->state.ifindex,
+						  prefix));
 }
 
 int roost_kif_join_all_groups(const struct roost_kif *kif)

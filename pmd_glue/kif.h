@@ -37,6 +37,7 @@ struct roost_kif_state {
 	unsigned int ifindex;
 	char name[IFNAMSIZ]; /* it may change */
 	bool there;          /* false: deleted, or in another namespace now */
+	bool up;             /* as its administrator wants it */
 	bool running;        /* up, and with a carrier */
 	uint8_t mac[6];
 	uint32_t mtu_bytes;
@@ -75,6 +76,15 @@ unsigned int roost_kif_usable(const struct roost_kif_state *state,
 
 /* Returns 0; -EPERM, -EINVAL (not for this interface), -ENODEV. */
 int roost_kif_set_mtu(struct roost_kif *kif, uint32_t mtu_bytes);
+
+/* Bring it up. Returns 0, -EPERM, -ENODEV. */
+int roost_kif_up(struct roost_kif *kif);
+/* Give it an address, that of a user who knows that it is free: nobody looks
+ * for duplicates. Returns 0; -EEXIST (it has it), -EACCES (the family is
+ * switched off), -EPERM, -ENODEV.
+ */
+int roost_kif_add_addr(struct roost_kif *kif,
+		       const struct roost_prefix *prefix);
 
 /*
  * Have the interface pass all groups up as long as the returned descriptor is

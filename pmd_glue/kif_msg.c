@@ -234,14 +234,15 @@ static void parse_link(const struct nlmsghdr *msg,
 		}
 	}
 	state->there = true;
-	state->running = (ifi->ifi_flags & IFF_UP) && carrier;
+	state->up = ifi->ifi_flags & IFF_UP;
+	state->running = state->up && carrier;
 }
 
 static bool is_same_link(const struct roost_kif_state *a,
 			 const struct roost_kif_state *b)
 {
-	return a->there == b->there && a->running == b->running &&
-	       a->mtu_bytes == b->mtu_bytes &&
+	return a->there == b->there && a->up == b->up &&
+	       a->running == b->running && a->mtu_bytes == b->mtu_bytes &&
 	       memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 &&
 	       strcmp(a->name, b->name) == 0;
 }
@@ -426,6 +427,35 @@ static void put_addr(struct nlmsghdr *msg, uint16_t type,
 		mnl_attr_put(msg, type, 4, &gid->b[12]);
 	else
 		mnl_attr_put(msg, type, 16, gid->b);
+}
+
+struct nlmsghdr *roost_kif_ask_up(void *buf, uint32_t seq, unsigned int ifindex)
+{
+	struct nlmsghdr *msg = begin(buf, seq, RTM_NEWLINK, NLM_F_ACK);
+	struct ifinfomsg *ifi = mnl_nlmsg_put_extra_header(msg, sizeof(*ifi));
+
+	ifi->ifi_index = (int)ifindex;
+	ifi->ifi_flags = IFF_UP;
+	ifi->ifi_change = IFF_UP;
+	return msg;
+}
+
+struct nlmsghdr *roost_kif_ask_add_addr(void *buf, uint32_t seq,
+					unsigned int ifindex,
+					const struct roost_prefix *prefix)
+{
+	struct nlmsghdr *msg = begin(buf, seq, RTM_NEWADDR,
+				     NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL);
+	struct ifaddrmsg *ifa = mnl_nlmsg_put_extra_header(msg, sizeof(*ifa));
+
+	ifa->ifa_family = roost_gid_is_v4(&prefix->gid) ? AF_INET : AF_INET6;
+	ifa->ifa_prefixlen = prefix->len_bits;
+	ifa->ifa_flags = IFA_F_NODAD;
+	ifa->ifa_scope = RT_SCOPE_UNIVERSE;
+	ifa->ifa_index = ifindex;
+	put_addr(msg, IFA_LOCAL, &prefix->gid);
+	put_addr(msg, IFA_ADDRESS, &prefix->gid);
+	return msg;
 }
 
 struct nlmsghdr *roost_kif_ask_route(void *buf, uint32_t seq,

@@ -48,6 +48,11 @@ struct nlmsghdr *roost_kif_ask_link(void *buf, uint32_t seq,
 struct nlmsghdr *roost_kif_ask_addrs(void *buf, uint32_t seq);
 struct nlmsghdr *roost_kif_ask_mtu(void *buf, uint32_t seq,
 				   unsigned int ifindex, uint32_t mtu_bytes);
+struct nlmsghdr *roost_kif_ask_up(void *buf, uint32_t seq,
+				  unsigned int ifindex);
+struct nlmsghdr *roost_kif_ask_add_addr(void *buf, uint32_t seq,
+					unsigned int ifindex,
+					const struct roost_prefix *prefix);
 /* sgid NULL: from any address. match: the entry of the table instead of what
  * is made of it, which for IPv4 is a route also where there is no entry.
  */

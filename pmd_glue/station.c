@@ -22,6 +22,8 @@
 #include "pmd_glue/membership.h"
 #include "pmd_glue/report.h"
 #include "pmd_glue/turner.h"
+#include "pmd_glue/twin.h"
+#include "pmd_glue/twin_sort.h"
 
 #define PUNTS_LEN 256u
 #define WATCH_NS 250000000u
@@ -43,14 +45,30 @@ static uint16_t tx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
 	return roost_ethport_tx(&s->port, pkts, n);
 }
 
-static void punt(void *ctx, struct rte_mbuf *pkt)
+static void punt_to_host(struct roost_station *s, struct rte_mbuf *pkt)
 {
-	struct roost_station *s = ctx;
-
 	if (rte_ring_sp_enqueue(s->punts, pkt) != 0)
 		rte_pktmbuf_free(pkt);
 	else
 		roost_control_wake();
+}
+
+static void punt(void *ctx, struct rte_mbuf *pkt)
+{
+	struct roost_station *s = ctx;
+	struct rte_mbuf *copy;
+
+	if (!s->twin) {
+		punt_to_host(s, pkt);
+		return;
+	}
+	if (roost_twin_frame_is_shared(rte_pktmbuf_mtod(pkt, const uint8_t *),
+				       rte_pktmbuf_data_len(pkt))) {
+		copy = rte_pktmbuf_copy(pkt, s->port.pool, 0, UINT32_MAX);
+		if (copy)
+			punt_to_host(s, copy);
+	}
+	roost_twin_take(s->twin, pkt);
 }
 
 static int resolve(void *ctx, const struct roost_gid *sgid,
@@ -150,7 +168,7 @@ static bool kernel_owns(void *ctx, const struct roost_gid *addr)
 {
 	const struct roost_station *s = ctx;
 
-	return roost_kif_has(&s->port.kif.state, addr);
+	return roost_kif_has(&s->kif->state, addr);
 }
 
 static int kernel_route(void *ctx, const struct roost_gid *sgid,
@@ -159,7 +177,7 @@ static int kernel_route(void *ctx, const struct roost_gid *sgid,
 {
 	const struct roost_station *s = ctx;
 
-	return roost_kif_route(s->port.ifindex, sgid, dgid, route);
+	return roost_kif_route(s->kif->state.ifindex, sgid, dgid, route);
 }
 
 static void conflict(void *ctx, const struct roost_gid *addr,
@@ -206,22 +224,27 @@ static int claim_link(struct roost_station *s, const char *name,
 }
 
 /* What the configuration gives, or what goes without saying. */
-static void find_addrs(struct roost_station *s,
-		       const struct roost_config *config, unsigned int index)
+static int find_addrs(struct roost_station *s,
+		      const struct roost_config *config, unsigned int index)
 {
 	const struct roost_port_config *pc = &config->ports[index];
+	int ret;
 
 	s->addrs = pc->ips;
-	if (s->addrs.nb)
-		return;
-	if (s->has_link) {
+	if (s->addrs.nb == 0 && s->has_link)
 		s->addrs.v[s->addrs.nb++] =
 			roost_config_link_ip(config, index, s->link.end);
-	} else if (s->port.kernel == ROOST_KERNEL_SHARES) {
-		s->follows_addrs = true;
+	if (s->port.kernel == ROOST_KERNEL_SHARES)
+		s->kif = &s->port.kif;
+	ret = roost_station_twin_open(s, pc);
+	if (ret)
+		return ret;
+	s->follows_addrs = s->twin || (s->kif && s->addrs.nb == 0);
+	if (s->follows_addrs) {
 		roost_station_find_followed(s);
 		s->addrs = s->followed;
 	}
+	return 0;
 }
 
 static int make_punts(struct roost_station *s)
@@ -248,7 +271,7 @@ static int make_host(struct roost_station *s, const struct roost_gateways *gw)
 	};
 
 	memcpy(conf.mac, s->port.mac, sizeof(conf.mac));
-	if (s->port.kernel == ROOST_KERNEL_SHARES) {
+	if (s->kif) {
 		conf.kernel_owns = kernel_owns;
 		conf.kernel_route = kernel_route;
 		conf.addrs_are_kernels = s->follows_addrs;
@@ -261,7 +284,8 @@ static int make_groups(struct roost_station *s)
 	const struct roost_groups_conf conf = {
 		.port = &s->port,
 		.addrs = &s->addrs,
-		.kernel_owns = kernel_owns,
+		.takes_all = s->twin != NULL,
+		.kernel_owns = s->kif ? kernel_owns : NULL,
 		.send = send_frame,
 		.ctx = s,
 	};
@@ -282,6 +306,7 @@ int roost_station_open(struct roost_station *s,
 	struct roost_ethport_conf conf = {
 		.label = s->label,
 		.devargs = pc->devargs,
+		.has_twin = pc->twin[0] != '\0',
 		.mtu_bytes = pc->mtu_bytes,
 	};
 	int ret = 0;
@@ -301,7 +326,9 @@ int roost_station_open(struct roost_station *s,
 	ret = roost_ethport_open(&s->port, &conf);
 	if (ret)
 		goto release;
-	find_addrs(s, config, index);
+	ret = find_addrs(s, config, index);
+	if (ret)
+		goto close;
 	ret = make_punts(s);
 	if (!ret)
 		ret = make_host(s, &pc->gw);
@@ -313,6 +340,8 @@ int roost_station_open(struct roost_station *s,
 	if (s->host)
 		roost_host_destroy(s->host);
 	free(s->punts);
+	roost_station_twin_close(s);
+close:
 	roost_ethport_close(&s->port);
 	roost_ethport_free_pool(&s->port);
 release:
@@ -342,6 +371,8 @@ void roost_station_watch_link(struct roost_station *s, uint64_t now_ns)
 	if (s->last_link.state != before.state ||
 	    s->last_link.speed_mbps != before.speed_mbps)
 		roost_station_tell_link(s);
+	if (s->twin && s->last_link.carrier != before.carrier)
+		roost_twin_set_carrier(s->twin, s->last_link.carrier);
 	if (s->last_link.carrier && !before.carrier) {
 		roost_host_link_up(s->host, now_ns);
 		roost_membership_link_up(s->groups.membership, now_ns);
@@ -371,7 +402,7 @@ int roost_station_start(struct roost_station *s, struct roost_dev *dev,
 		roost_port_set_gid(dev, port_num, i, &gids[i]);
 	roost_groups_start(&s->groups, now_ns);
 	roost_station_watch_link(s, now_ns);
-	return 0;
+	return roost_station_twin_start(s);
 }
 
 static bool is_v1(const uint8_t *frame, size_t len_bytes)
@@ -465,6 +496,7 @@ void roost_station_farewell(struct roost_station *s)
 
 void roost_station_close(struct roost_station *s)
 {
+	roost_station_hush(s);
 	roost_ethport_close(&s->port);
 	release_link(s);
 }
@@ -478,5 +510,6 @@ void roost_station_free(struct roost_station *s)
 	free(s->punts);
 	roost_groups_destroy(&s->groups);
 	roost_host_destroy(s->host);
+	roost_station_twin_close(s);
 	roost_ethport_free_pool(&s->port);
 }

@@ -27,6 +27,7 @@
 struct rte_ring;
 struct roost_host;
 struct roost_turner;
+struct roost_twin;
 
 #define ROOST_LABEL_MAX (ROOST_DEVARGS_MAX + 32)
 
@@ -38,7 +39,17 @@ struct roost_station {
 	struct roost_ethport port;
 	struct roost_host *host;
 	struct roost_groups groups;
-	struct rte_ring *punts; /* worker to control thread */
+	struct rte_ring *punts;    /* worker to control thread */
+	struct roost_twin *twin;   /* NULL: none */
+	struct roost_kif twin_kif; /* it, followed from open to close */
+	bool twin_mourned;         /* it was deleted, and that was said */
+	/* The kernel's interface that has the port's addresses, for which the
+	 * kernel answers: the twin, or what shares the port. NULL: none.
+	 */
+	struct roost_kif *kif;
+	/* Who wants the port down: then frames do not pass. */
+	bool ctl_down;
+	bool twin_down;
 	struct roost_prefixes addrs;
 	/* Nobody gave it addresses: it has those of the kernel's interface, as
 	 * they were last seen here, and what was added besides.
@@ -83,6 +94,8 @@ uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns);
 
 /* Administratively up or down; down, the port has no carrier. */
 void roost_station_set_admin(struct roost_station *s, bool up);
+/* Let frames pass, or not: ctl_down or twin_down have changed. */
+void roost_station_apply_admin(struct roost_station *s);
 /* An address with its subnet. Returns 0; -EEXIST (it has it), -ENOSPC. */
 int roost_station_add_addr(struct roost_station *s,
 			   const struct roost_prefix *prefix);
@@ -105,6 +118,23 @@ void roost_station_watch_link(struct roost_station *s, uint64_t now_ns);
 /* Tell the engine what the link is, with its MTU. */
 void roost_station_tell_link(struct roost_station *s);
 
+/*
+ * The twin, where the configuration has one (station_twin.c); nothing where
+ * not. open gives it the station's addresses so far, and says on stderr why it
+ * cannot, once.
+ */
+int roost_station_twin_open(struct roost_station *s,
+			    const struct roost_port_config *pc);
+int roost_station_twin_start(struct roost_station *s);
+/* There is one, and netlink told something: part of follow. */
+void roost_station_twin_follow(struct roost_station *s);
+
+void roost_station_twin_close(struct roost_station *s);
+
+/* Before the turner stops: nobody wakes it any more. Also where the station
+ * was not started.
+ */
+void roost_station_hush(struct roost_station *s);
 /* Leave all groups while there is a turner; takes the worker's turn. */
 void roost_station_farewell(struct roost_station *s);
 /* No worker uses it any more; dev may still hold packets. */

@@ -19,10 +19,20 @@
 
 void roost_station_set_admin(struct roost_station *s, bool up)
 {
-	roost_worker_turn_take(s->worker);
-	s->port.admin_down = !up;
-	roost_worker_turn_release(s->worker);
+	s->ctl_down = !up;
+	roost_station_apply_admin(s);
 	roost_station_watch_link(s, roost_now_ns());
+}
+
+void roost_station_apply_admin(struct roost_station *s)
+{
+	bool down = s->ctl_down || s->twin_down;
+
+	if (down == s->port.admin_down)
+		return;
+	roost_worker_turn_take(s->worker);
+	s->port.admin_down = down;
+	roost_worker_turn_release(s->worker);
 }
 
 /* ---- addresses ----------------------------------------------------------- */
@@ -85,13 +95,19 @@ int roost_station_del_addr(struct roost_station *s,
 
 /* ---- with the kernel's interface ----------------------------------------- */
 
+/* Of all interfaces that it follows; another number for each change. */
+static uint32_t kif_gen(const struct roost_station *s)
+{
+	return s->port.kif.gen + s->twin_kif.gen;
+}
+
 static void tell_too_many(struct roost_station *s, unsigned int nb)
 {
 	if (!s->told_too_many)
 		roost_report(
 			"%s: interface \"%s\" has %u addresses, and a port "
 			"takes %u; name those that it is to have with ip",
-			s->label, s->port.iface, nb, ROOST_PORT_IPS_MAX);
+			s->label, s->kif->state.name, nb, ROOST_PORT_IPS_MAX);
 	s->told_too_many = true;
 }
 
@@ -100,8 +116,8 @@ void roost_station_find_followed(struct roost_station *s)
 	struct roost_gid own = roost_gid_link_local(s->port.mac);
 	unsigned int nb;
 
-	s->kif_gen = s->port.kif.gen;
-	nb = roost_kif_usable(&s->port.kif.state, &own, &s->followed);
+	s->kif_gen = kif_gen(s);
+	nb = roost_kif_usable(&s->kif->state, &own, &s->followed);
 	if (nb > s->followed.nb)
 		tell_too_many(s, nb);
 }
@@ -157,7 +173,9 @@ static void follow_mtu(struct roost_station *s)
 			     "small for %u QPs that use a path MTU of up to "
 			     "%u: their longer packets are lost; raise it to "
 			     "%u, or connect them again",
-			     s->label, s->port.kif.state.name,
+			     s->label,
+			     s->kif ? s->kif->state.name
+				    : s->port.kif.state.name,
 			     s->port.ip_mtu_bytes, nb, path_mtu_bytes,
 			     path_mtu_bytes + ROOST_IP_OVERHEAD_MAX);
 }
@@ -169,16 +187,18 @@ static void follow_mtu(struct roost_station *s)
 static void follow_mac(struct roost_station *s)
 {
 	const struct roost_gid old = roost_gid_link_local(s->port.mac);
-	const uint8_t *mac = s->port.kif.state.mac;
-	const struct roost_gid own = roost_gid_link_local(mac);
+	const uint8_t *mac;
+	struct roost_gid own;
 	int index;
 
-	if (s->port.kernel != ROOST_KERNEL_SHARES ||
-	    memcmp(s->port.mac, mac, sizeof(s->port.mac)) == 0)
+	if (!s->kif ||
+	    memcmp(s->port.mac, s->kif->state.mac, sizeof(s->port.mac)) == 0)
 		return;
+	mac = s->kif->state.mac;
+	own = roost_gid_link_local(mac);
 	/* The kernel may have had it as an address. */
 	roost_station_del_addr(s, &own);
-	memcpy(s->port.mac, mac, sizeof(s->port.mac));
+	roost_ethport_set_mac(&s->port, mac);
 	roost_port_set_mac(s->dev, s->port_num, mac);
 	roost_host_set_mac(s->host, mac);
 	roost_groups_readdress(&s->groups, roost_now_ns());
@@ -235,8 +255,10 @@ void roost_station_follow(struct roost_station *s, uint64_t now_ns)
 					"come back");
 	else if (!roost_ethport_is_there(&s->port))
 		roost_station_remove(s, why_gone(s));
-	if (s->port.gone || s->kif_gen == s->port.kif.gen)
+	if (s->port.gone || s->kif_gen == kif_gen(s))
 		return;
-	s->kif_gen = s->port.kif.gen;
+	s->kif_gen = kif_gen(s);
+	if (s->twin)
+		roost_station_twin_follow(s);
 	follow_kernel(s, now_ns);
 }

@@ -227,6 +227,12 @@ static int check_pair(const struct roost_config *c, unsigned int i,
 			"port%u: '%.80s' is port%u already; name another "
 			"device",
 			j, c->ports[j].devargs, i);
+	if (c->ports[i].twin[0] &&
+	    strcmp(c->ports[i].twin, c->ports[j].twin) == 0)
+		return roost_config_fail(
+			err,
+			"port%u: twin '%s' is port%u's already; name another",
+			j, c->ports[j].twin, i);
 	/* Two ends of one link, or two links: the order keeps them apart. */
 	if (has_link_ips(&c->ports[i]) && has_link_ips(&c->ports[j]))
 		return 0;

@@ -43,6 +43,7 @@
 #define ROOST_PORT_IPS_MAX 16
 #define ROOST_DEVARGS_MAX 256  /* bytes, terminating zero included */
 #define ROOST_LINK_NAME_MAX 48 /* characters */
+#define ROOST_TWIN_NAME_MAX 15 /* characters; the kernel's limit */
 #define ROOST_PORT_MTU_MIN_BYTES 576
 #define ROOST_PORT_MTU_MAX_BYTES 9978
 #define ROOST_CONFIG_ERR_MAX 512
@@ -85,7 +86,9 @@ struct roost_port_config {
 	struct roost_prefixes ips;
 	struct roost_gateways gw;
 	uint32_t mtu_bytes; /* IP MTU; 0: the port's own */
-	bool second;        /* port 2 of the device of the port before it */
+	/* The kernel's interface that stands for the port; empty: none. */
+	char twin[ROOST_TWIN_NAME_MAX + 1];
+	bool second; /* port 2 of the device of the port before it */
 };
 
 struct roost_config {

@@ -107,19 +107,48 @@ static int parse_devargs(void *member, const char *value, char *cause)
 	return 0;
 }
 
-static int parse_link(void *member, const char *value, char *cause)
+static bool is_name(const char *value, size_t max)
 {
 	static const char allowed[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 		"0123456789._-";
 	size_t len = strlen(value);
 
-	if (len < 1 || len > ROOST_LINK_NAME_MAX ||
-	    strspn(value, allowed) != len)
+	return len >= 1 && len <= max && strspn(value, allowed) == len;
+}
+
+static int parse_link(void *member, const char *value, char *cause)
+{
+	if (!is_name(value, ROOST_LINK_NAME_MAX))
 		return roost_config_fail(
 			cause,
 			"'%.80s': not a link name; use 1 to " STR(
 				ROOST_LINK_NAME_MAX) " letters, digits, '.', "
+						     "'_' "
+						     "or '-'",
+			value);
+	strcpy(member, value);
+	return 0;
+}
+
+/* Names that the kernel has a meaning for. */
+static bool is_reserved(const char *name)
+{
+	static const char *const reserved[] = { ".", "..", "all", "default" };
+
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
+		if (strcmp(name, reserved[i]) == 0)
+			return true;
+	return false;
+}
+
+static int parse_twin(void *member, const char *value, char *cause)
+{
+	if (!is_name(value, ROOST_TWIN_NAME_MAX) || is_reserved(value))
+		return roost_config_fail(
+			cause,
+			"'%.80s': not a name for an interface; use 1 to " STR(
+				ROOST_TWIN_NAME_MAX) " letters, digits, '.', "
 						     "'_' "
 						     "or '-'",
 			value);
@@ -385,6 +414,16 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		MEMBER(roost_port_config, mtu_bytes),
 		.parse = parse_mtu,
 		.format = format_mtu,
+	},
+	[ROOST_KEY_TWIN] = {
+		.name = "twin",
+		.option = "twin",
+		.arg = "NAME",
+		.help = "a kernel interface for all but its RoCE",
+		.scope = ROOST_SCOPE_PORT,
+		MEMBER(roost_port_config, twin),
+		.parse = parse_twin,
+		.format = format_string,
 	},
 	[ROOST_KEY_SECOND] = {
 		.name = "second",

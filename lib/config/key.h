@@ -24,6 +24,7 @@ enum roost_config_key {
 	ROOST_KEY_IP,
 	ROOST_KEY_GW,
 	ROOST_KEY_MTU,
+	ROOST_KEY_TWIN,
 	ROOST_KEY_SECOND,
 	ROOST_KEYS,
 };

@@ -39,20 +39,21 @@ static void parse__nothing_gives_nothing(void **state)
 static void parse__the_whole_usage_line(void **state)
 {
 	(void)state;
-	assert_int_equal(parse(WORDS("-c", "f.conf", "--port",
-				     "net_tap0,iface=x", "--ip", "10.0.0.1/24",
-				     "--ip", "fd00::1/64", "--gw", "10.0.0.254",
-				     "--mtu", "1500", "--link", "cable",
-				     "--mtu", "9000", "--second", "--progress",
-				     "dedicated", "-v", "--print-env", "--",
-				     "cmd", "-v", "--", "--link")),
-			 0);
+	assert_int_equal(
+		parse(WORDS("-c", "f.conf", "--port", "net_tap0,iface=x",
+			    "--ip", "10.0.0.1/24", "--ip", "fd00::1/64", "--gw",
+			    "10.0.0.254", "--mtu", "1500", "--twin", "tw0",
+			    "--link", "cable", "--mtu", "9000", "--second",
+			    "--progress", "dedicated", "-v", "--print-env",
+			    "--", "cmd", "-v", "--", "--link")),
+		0);
 	assert_string_equal(o.file, "f.conf");
 	assert_int_equal(o.config.nb_ports, 2);
 	assert_string_equal(o.config.ports[0].devargs, "net_tap0,iface=x");
 	assert_int_equal(o.config.ports[0].ips.nb, 2);
 	assert_false(roost_gid_is_zero(&o.config.ports[0].gw.v4));
 	assert_int_equal(o.config.ports[0].mtu_bytes, 1500);
+	assert_string_equal(o.config.ports[0].twin, "tw0");
 	assert_string_equal(o.config.ports[1].link, "cable");
 	assert_int_equal(o.config.ports[1].mtu_bytes, 9000);
 	assert_false(o.config.ports[0].second);

@@ -265,6 +265,21 @@ static void resolve__no_address_that_a_link_may_take(void **state)
 				 "give each port its own");
 }
 
+static void resolve__no_twin_twice(void **state)
+{
+	(void)state;
+	give(ROOST_KEY_LINK, 0, "a");
+	give(ROOST_KEY_TWIN, 0, "tw0");
+	give(ROOST_KEY_LINK, 1, "b");
+	give(ROOST_KEY_LINK, 2, "c");
+	give(ROOST_KEY_TWIN, 2, "tw1");
+	assert_int_equal(resolve(false, NOTHING), 0);
+	give(ROOST_KEY_TWIN, 1, "tw0");
+	assert_int_equal(resolve(false, NOTHING), -EINVAL);
+	assert_string_equal(err, "port1: twin 'tw0' is port0's already; name "
+				 "another");
+}
+
 static void resolve__no_device_twice(void **state)
 {
 	(void)state;
@@ -493,6 +508,7 @@ int main(void)
 		cmocka_unit_test_setup(resolve__no_address_on_two_ports, setup),
 		cmocka_unit_test_setup(resolve__no_address_that_a_link_may_take,
 				       setup),
+		cmocka_unit_test_setup(resolve__no_twin_twice, setup),
 		cmocka_unit_test_setup(resolve__no_device_twice, setup),
 		cmocka_unit_test_setup(
 			resolve__both_ends_of_a_link_in_one_process, setup),

@@ -62,6 +62,7 @@ static void key__values_round_trip(void **state)
 		{ ROOST_KEY_DEVARGS, "0000:03:00.0,representor=[0-3]",
 		  "0000:03:00.0,representor=[0-3]" },
 		{ ROOST_KEY_LINK, "A-z_0.9", "A-z_0.9" },
+		{ ROOST_KEY_TWIN, "Tw-0_r.123456ab", "Tw-0_r.123456ab" },
 		{ ROOST_KEY_IP, "10.0.0.1/24", "10.0.0.1/24" },
 		{ ROOST_KEY_IP, " 10.0.0.1/24 fd00::1/64,\t10.0.1.1/8 ",
 		  "10.0.0.1/24,fd00::1/64,10.0.1.1/8" },
@@ -159,6 +160,29 @@ static void key__every_wrong_value_says_why(void **state)
 	}
 }
 
+static void key__twin_is_an_interface(void **state)
+{
+	static const char *const wrong[] = {
+		"", "sixteen-letters-", "tw%d", "a/b", "a b", "..", "all",
+	};
+	const struct roost_config_key_info *key =
+		&roost_config_keys[ROOST_KEY_TWIN];
+	char cause[ROOST_CONFIG_ERR_MAX], expected[ROOST_CONFIG_ERR_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		union member member = { 0 };
+
+		assert_int_equal(key->parse(&member, wrong[i], cause), -EINVAL);
+		snprintf(expected, sizeof(expected),
+			 "'%s': not a name for an interface; use 1 to 15 "
+			 "letters, digits, '.', '_' or '-'",
+			 wrong[i]);
+		assert_string_equal(cause, expected);
+		assert_string_equal(member.bytes, "");
+	}
+}
+
 static void key__devargs_have_a_longest(void **state)
 {
 	const struct roost_config_key_info *key =
@@ -241,6 +265,7 @@ int main(void)
 		cmocka_unit_test(key__rows_are_complete),
 		cmocka_unit_test(key__values_round_trip),
 		cmocka_unit_test(key__every_wrong_value_says_why),
+		cmocka_unit_test(key__twin_is_an_interface),
 		cmocka_unit_test(key__devargs_have_a_longest),
 		cmocka_unit_test(key__link_name_has_a_longest),
 		cmocka_unit_test(key__addresses_have_a_most),

@@ -96,7 +96,8 @@ static void start(enum roost_driver_kernel kernel)
 	struct roost_groups_conf conf = {
 		.port = &world.port,
 		.addrs = &world.addrs,
-		.kernel_owns = kernel_owns,
+		.kernel_owns =
+			kernel == ROOST_KERNEL_SHARES ? kernel_owns : NULL,
 		.send = hear_send,
 		.ctx = &world,
 	};

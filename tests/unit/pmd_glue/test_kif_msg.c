@@ -149,6 +149,8 @@ static void kif_msg__a_change_is_told_once(void **unused)
 		{ IFF_RUNNING, 9000, mac_b, false }, /* not up */
 		{ UP, 9000, mac_b, true },
 		{ UP, 1500, mac_b, true },
+		{ 0, 1500, mac_b, false },
+		{ IFF_UP, 1500, mac_b, false }, /* the administrator's alone */
 	};
 
 	(void)unused;
@@ -162,6 +164,7 @@ static void kif_msg__a_change_is_told_once(void **unused)
 								 steps[i].mac)),
 					 !again);
 		assert_int_equal(state.running, steps[i].running);
+		assert_int_equal(state.up, (steps[i].flags & IFF_UP) != 0);
 		assert_int_equal(state.mtu_bytes, steps[i].mtu);
 		assert_memory_equal(state.mac, steps[i].mac, 6);
 	}
