@@ -184,6 +184,40 @@ def perftest(room):
     room.note(f"ib_write_bw beside ping and TCP: {rate[0]} MB/s")
 
 
+def mac(room):
+    """The twin gets another MAC address, and with it the port: who comes then
+    finds both, the kernel and RoCE.
+    """
+    cable = Cable(room)
+    on_cable = Ear(cable, "left", "cable")
+    port = room.next_port()
+    words = ["ib_write_bw", "-F", "-n", "1000", "-p", str(port)]
+    server = room.start(**cable.start("left", "server", words))
+    if not wait_for_listener(server, port, 20):
+        raise Failure("ib_write_bw does not listen")
+    ip("-n", cable.netns["left"], "link", "set", "tw0", "address",
+       "02:00:00:00:77:01")
+    gid = "fe80::ff:fe00:7701"
+    if not wait_until(lambda: gid in gids_of(
+            room, server, cable.netns["left"]), 10, 0.2):
+        raise Failure(f"{gid} is not in the GID table")
+    client = room.start(**cable.start("right", "client",
+                                      [*words, ADDRESSES["left"][0]]))
+    for process in (client, server):
+        room.finish(process)
+        if process.status != 0:
+            raise Failure(f"{process.title}: exit status {process.status}")
+    on_cable.stop()
+    theirs = on_cable.count(f"udp.dstport == {ROCE_PORT} && ip.src == "
+                            f"{ADDRESSES['left'][0]} && "
+                            "eth.src != 02:00:00:00:77:01")
+    ours = on_cable.count(f"udp.dstport == {ROCE_PORT} && "
+                          "eth.src == 02:00:00:00:77:01")
+    if theirs or not ours:
+        raise Failure(f"{theirs} RoCE packets from the old MAC address, "
+                      f"{ours} from the new one")
+
+
 def rate(room):
     """What one TCP connection gets through two twins; memif has no other
     kernel in its way.
@@ -249,12 +283,12 @@ def watch_twin(room, title="watch", options=()):
     return watch
 
 
-def port_of(room, watch):
-    return cases_ctl.show(room, watch, "port")["ports"][0]
+def port_of(room, watch, netns=None):
+    return cases_ctl.show(room, watch, "port", netns=netns)["ports"][0]
 
 
-def gids_of(room, watch):
-    return [row["gid"] for row in port_of(room, watch)["gids"]]
+def gids_of(room, watch, netns=None):
+    return [row["gid"] for row in port_of(room, watch, netns)["gids"]]
 
 
 def administrator(room):
@@ -369,6 +403,7 @@ def bad_input(room):
 
 CASES = [
     Case("twin-perftest", perftest),
+    Case("twin-mac", mac),
     Case("twin-rate", rate),
     Case("twin-administrator", administrator),
     Case("twin-deleted", deleted),
