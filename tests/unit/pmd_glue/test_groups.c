@@ -38,6 +38,7 @@ static struct {
 	struct roost_prefixes addrs;
 	struct roost_groups groups;
 	struct roost_gid kernel; /* has this address */
+	bool twin;               /* it is behind one */
 	unsigned int nb_sent;
 	unsigned int nb_calls; /* to the control thread */
 } world;
@@ -96,8 +97,10 @@ static void start(enum roost_driver_kernel kernel)
 	struct roost_groups_conf conf = {
 		.port = &world.port,
 		.addrs = &world.addrs,
-		.kernel_owns =
-			kernel == ROOST_KERNEL_SHARES ? kernel_owns : NULL,
+		.takes_all = world.twin,
+		.kernel_owns = world.twin || kernel == ROOST_KERNEL_SHARES
+				       ? kernel_owns
+				       : NULL,
 		.send = hear_send,
 		.ctx = &world,
 	};
@@ -270,6 +273,22 @@ static void groups__of_a_shared_port_are_only_reported(void **state)
 	assert_int_equal(world.groups.nb_own, 3);
 }
 
+/* Which groups the kernel behind a twin is in, nobody tells. */
+static void groups__of_a_port_with_a_twin_all_pass(void **state)
+{
+	(void)state;
+	world.twin = true;
+	world.kernel = group_addr("fd00::5:2");
+	filter.all = false;
+	start(ROOST_KERNEL_NONE);
+	assert_true(filter.all);
+	assert_int_equal(join("239.1.1.1"), 0);
+	leave("239.1.1.1");
+	assert_true(filter.all);
+	/* The group of the kernel's address is the kernel's to report. */
+	assert_int_equal(world.groups.nb_own, 3);
+}
+
 static void groups__too_many_are_an_error(void **state)
 {
 	struct roost_gid group = group_addr("239.0.0.0");
@@ -300,6 +319,7 @@ int main(void)
 		TEST(groups__of_the_host_stay),
 		TEST(groups__follow_the_addresses),
 		TEST(groups__of_a_shared_port_are_only_reported),
+		TEST(groups__of_a_port_with_a_twin_all_pass),
 		TEST(groups__too_many_are_an_error),
 	};
 
