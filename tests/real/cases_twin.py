@@ -235,7 +235,8 @@ def rate(room):
             f"{ADDRESSES[end][0]}/24", "--", *cases_ctl.WATCH),
             netns=netns[end])
         cases_ctl.wait_for_watch(watch)
-    if not wait_until(lambda: "PORT_ACTIVE" in watch.out(), 20):
+    # The other one may be active before it watches.
+    if not wait_until(lambda: "PORT_ACTIVE" in room.processes[0].out(), 20):
         raise Failure("the ports do not find each other")
     port = room.next_port()
     server, client = room.pair(
