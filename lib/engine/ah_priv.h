@@ -16,7 +16,7 @@
 struct roost_ah {
 	struct roost_dev *dev;
 	struct roost_pd *pd;    /* until it is destroyed */
-	struct roost_path path; /* the template: holder of the turn */
+	struct roost_path path; /* constant: workers share it */
 	_Atomic uint32_t refs;  /* the application's, and one per WQE */
 };
 

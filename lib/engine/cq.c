@@ -37,12 +37,15 @@ int roost_cq_create(struct roost_ctx *ctx, uint32_t cqe,
 		.ctx = ctx,
 		.mask = rte_align32pow2(cqe) - 1,
 		.lock = ROOST_SPIN_INIT,
+		.produce_lock = ROOST_SPIN_INIT,
 	};
 	c->ring = ring_alloc(c->mask + 1);
 	if (c->ring == NULL) {
 		free(c);
 		return -ENOMEM;
 	}
+	for (unsigned int i = 0; i < ROOST_DEV_WORKERS_MAX; i++)
+		c->parts[i].cq = c;
 	LIST_INIT(&c->users);
 	LIST_INIT(&c->srqs);
 	roost_event_source_init(&c->comp, channel, owner);
@@ -64,15 +67,18 @@ void roost_cq_ignore_overrun(struct roost_cq *cq)
 int roost_cq_destroy(struct roost_cq *cq, uint64_t *comp_acked,
 		     uint64_t *async_acked)
 {
-	struct roost_worker *w = cq->ctx->dev->worker;
+	struct roost_dev *dev = cq->ctx->dev;
 	uint64_t comp, async;
 
 	if (atomic_load(&cq->refs) != 0)
 		return -EBUSY;
-	roost_worker_turn_take(w);
-	if (cq->dirty)
-		roost_worker_forget_cq(w, cq);
-	roost_worker_turn_release(w);
+	roost_dev_turns_take(dev);
+	for (unsigned int i = 0; i < dev->nb_workers; i++)
+		if (cq->parts[i].dirty)
+			TAILQ_REMOVE(&dev->workers[i]->dirty_cqs, &cq->parts[i],
+				     dirty_link);
+	roost_overrun_forget(cq);
+	roost_dev_turns_release(dev);
 	comp = roost_event_source_fini(&cq->comp);
 	async = roost_event_source_fini(&cq->async);
 	pthread_mutex_lock(&cq->ctx->dev->all.lock);
@@ -105,7 +111,7 @@ struct roost_event_source *roost_cq_async_source(struct roost_cq *cq)
 
 int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
 {
-	struct roost_worker *w = cq->ctx->dev->worker;
+	struct roost_dev *dev = cq->ctx->dev;
 	uint32_t entries, consumed, count;
 	struct roost_cqe *ring;
 	int rc = 0;
@@ -118,7 +124,7 @@ int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
 		return -ENOMEM;
 	/* In this order: who polls in the open may wait for the turn. */
 	roost_spin_lock(&cq->lock);
-	roost_worker_turn_take(w);
+	roost_dev_turns_take(dev);
 	consumed = atomic_load(&cq->consumed);
 	count = cq->produced - consumed;
 	if (count > entries) {
@@ -132,28 +138,75 @@ int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
 		cq->mask = entries - 1;
 		ring = old;
 	}
-	roost_worker_turn_release(w);
+	roost_dev_turns_release(dev);
 	roost_spin_unlock(&cq->lock);
 	free(ring);
 	return rc;
 }
 
+/* ---- who completes here ------------------------------------------------- */
+
+void roost_cq_join(struct roost_cq *cq, unsigned int worker)
+{
+	uint32_t workers = atomic_load(&cq->workers);
+
+	if (cq->nb_users[worker]++ != 0)
+		return;
+	workers |= 1u << worker;
+	atomic_store(&cq->workers, workers);
+	cq->shared = (workers & (workers - 1)) != 0;
+}
+
+void roost_cq_leave(struct roost_cq *cq, unsigned int worker)
+{
+	uint32_t workers = atomic_load(&cq->workers);
+
+	if (--cq->nb_users[worker] != 0)
+		return;
+	workers &= ~(1u << worker);
+	atomic_store(&cq->workers, workers);
+	cq->shared = (workers & (workers - 1)) != 0;
+}
+
+void roost_cq_join_all(struct roost_cq *cq)
+{
+	for (unsigned int i = 0; i < cq->ctx->dev->nb_workers; i++)
+		roost_cq_join(cq, i);
+}
+
+void roost_cq_leave_all(struct roost_cq *cq)
+{
+	for (unsigned int i = 0; i < cq->ctx->dev->nb_workers; i++)
+		roost_cq_leave(cq, i);
+}
+
+uint32_t roost_cq_workers(const struct roost_cq *cq)
+{
+	return atomic_load_explicit(&cq->workers, memory_order_relaxed);
+}
+
 /* ---- producer --------------------------------------------------------- */
 
-uint32_t roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
-		       const struct roost_cqe *cqe)
+static bool is_overrun(const struct roost_cq *cq)
 {
+	return atomic_load_explicit(&cq->overrun, memory_order_relaxed);
+}
+
+static inline uint32_t push(struct roost_worker *w, struct roost_cq *cq,
+			    const struct roost_cqe *cqe)
+{
+	struct roost_cq_part *part = &cq->parts[w->index];
 	uint32_t place = roost_cq_no_entry(cq);
 	struct roost_cqe *slot;
 
-	if (cq->overrun)
+	if (is_overrun(cq))
 		return place;
 	if (cq->produced -
 		    atomic_load_explicit(&cq->consumed, memory_order_acquire) >
 	    cq->mask) {
 		if (cq->ignore_overrun)
 			return place;
-		cq->overrun = true;
+		atomic_store_explicit(&cq->overrun, true, memory_order_relaxed);
 	} else {
 		place = cq->produced++;
 		slot = &cq->ring[place & cq->mask];
@@ -161,11 +214,60 @@ uint32_t roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
 		slot->timestamp_ns = w->now_ns;
 		cq->solicited |= cqe->solicited;
 	}
-	if (!cq->dirty) {
-		cq->dirty = true;
-		TAILQ_INSERT_TAIL(&w->dirty_cqs, cq, dirty_link);
+	if (!part->dirty) {
+		part->dirty = true;
+		/* Of one that overran, behind all that there are. */
+		part->first = is_overrun(cq) ? cq->produced : place;
+		TAILQ_INSERT_TAIL(&w->dirty_cqs, part, dirty_link);
 	}
 	return place;
+}
+
+uint32_t roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
+		       const struct roost_cqe *cqe)
+{
+	uint32_t place;
+
+	if (!cq->shared)
+		return push(w, cq, cqe);
+	roost_spin_lock(&cq->produce_lock);
+	place = push(w, cq, cqe);
+	roost_spin_unlock(&cq->produce_lock);
+	return place;
+}
+
+/* Under produce_lock: the entries before this one are published now, or may
+ * be.
+ */
+static uint32_t publishable(const struct roost_cq *cq)
+{
+	uint32_t end = cq->produced;
+
+	for (unsigned int i = 0; i < cq->ctx->dev->nb_workers; i++)
+		if (cq->parts[i].dirty &&
+		    (int32_t)(cq->parts[i].first - end) < 0)
+			end = cq->parts[i].first;
+	return end;
+}
+
+/* Returns what has to be armed for an event. */
+static uint32_t publish_shared(struct roost_cq *cq, struct roost_cq_part *part)
+{
+	uint32_t fits = ROOST_CQ_ARMED_ANY, begin, end;
+
+	roost_spin_lock(&cq->produce_lock);
+	part->dirty = false;
+	begin = atomic_load_explicit(&cq->published, memory_order_relaxed);
+	end = publishable(cq);
+	if (begin == end && !is_overrun(cq))
+		fits = ROOST_CQ_ARMED_ANY + 1;
+	for (uint32_t i = begin; i != end; i++)
+		if (cq->ring[i & cq->mask].solicited)
+			fits = ROOST_CQ_ARMED_SOLICITED;
+	cq->solicited = false;
+	atomic_store_explicit(&cq->published, end, memory_order_release);
+	roost_spin_unlock(&cq->produce_lock);
+	return fits;
 }
 
 /*
@@ -175,14 +277,20 @@ uint32_t roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
  * So either the consumer's poll sees the entry, or we see that it armed.
  * Without a channel there is nowhere to put an event, and nothing to be lost.
  */
-void roost_cq_publish(struct roost_cq *cq)
+void roost_cq_publish(struct roost_cq *cq, struct roost_cq_part *part)
 {
-	uint32_t fits =
-		cq->solicited ? ROOST_CQ_ARMED_SOLICITED : ROOST_CQ_ARMED_ANY;
+	uint32_t fits;
 
-	cq->solicited = false;
-	atomic_store_explicit(&cq->published, cq->produced,
-			      memory_order_release);
+	if (cq->shared) {
+		fits = publish_shared(cq, part);
+	} else {
+		fits = cq->solicited ? ROOST_CQ_ARMED_SOLICITED
+				     : ROOST_CQ_ARMED_ANY;
+		part->dirty = false;
+		cq->solicited = false;
+		atomic_store_explicit(&cq->published, cq->produced,
+				      memory_order_release);
+	}
 	if (cq->comp.channel != NULL)
 		atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&cq->armed, memory_order_relaxed) < fits)

@@ -64,6 +64,9 @@ uint32_t roost_cq_entries(const struct roost_cq *cq);
 struct roost_event_source *roost_cq_comp_source(struct roost_cq *cq);
 struct roost_event_source *roost_cq_async_source(struct roost_cq *cq);
 
+/* The workers whose QPs complete here: bit 1 << number. Thread: any. */
+uint32_t roost_cq_workers(const struct roost_cq *cq);
+
 /*
  * Change the size, keeping the entries in it. Returns 0, -EINVAL (too many,
  * or fewer than there are entries), -ENOMEM.

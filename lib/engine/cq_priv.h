@@ -33,22 +33,46 @@ struct roost_cq_user {
 	LIST_ENTRY(roost_cq_user) link;
 };
 
+/* What a worker has in a CQ. */
+struct roost_cq_part {
+	TAILQ_ENTRY(roost_cq_part) dirty_link;
+	struct roost_cq *cq;
+	bool dirty;     /* in the worker's list: publish at the end */
+	uint32_t first; /* while dirty: the first entry that it pushed */
+};
+
+/*
+ * As long as all users of a CQ belong to one worker, its turn is enough to
+ * produce entries. A CQ that workers share has a lock for it, held for one
+ * entry. An entry is published when the worker that pushed it is through with
+ * the request, too (its slot may be posted to again by who polls it), so what
+ * another worker pushed before it holds it back until that one publishes.
+ */
 struct roost_cq {
-	/* Producer: the holder of the turn. */
+	/* Producer: the holder of the turn, and of produce_lock if shared. */
 	struct roost_cqe *ring __attribute__((aligned(64)));
-	uint32_t mask;       /* entries - 1 */
-	uint32_t produced;   /* entries written, not all published */
-	bool dirty;          /* in the worker's list: publish at the end */
-	bool solicited;      /* one of the unpublished entries is */
-	bool ignore_overrun; /* what has no room is lost; set at create */
-	bool overrun;        /* an entry had no room: no more come */
-	TAILQ_ENTRY(roost_cq) dirty_link;
+	uint32_t mask;              /* entries - 1 */
+	uint32_t produced;          /* entries written, not all published */
+	bool shared;                /* by workers; writer: all turns */
+	bool solicited;             /* not shared: an unpublished entry is */
+	bool ignore_overrun;        /* what has no room is lost; constant */
+	_Atomic bool overrun;       /* an entry had no room: no more come */
+	_Atomic bool overrun_told;  /* all that had room is published, CQ_ERR
+				     * was raised, the QPs are in ERR */
+	_Atomic uint32_t published; /* pairs with poll's acquire */
+	_Atomic uint32_t armed;     /* enum roost_cq_armed */
+	struct roost_cq_part parts[ROOST_DEV_WORKERS_MAX]; /* by worker */
+	struct roost_spin produce_lock;
+	_Atomic uint32_t workers; /* bit set of those that have users here;
+				   * writer: all turns */
+	/* All turns. */
+	uint32_t nb_users[ROOST_DEV_WORKERS_MAX]; /* of each worker, XRC SRQs
+						   * of the CQ among them */
 	LIST_HEAD(, roost_cq_user) users; /* QPs and WQs that complete here */
 	LIST_HEAD(, roost_srq) srqs;      /* XRC SRQs that do */
-	_Atomic uint32_t published;       /* pairs with poll's acquire */
-	_Atomic uint32_t armed;           /* enum roost_cq_armed */
-	_Atomic bool overrun_told; /* all that had room is published, CQ_ERR
-				    * was raised, the QPs are in ERR */
+	/* Under dev->overruns.lock. */
+	bool in_overruns;
+	LIST_ENTRY(roost_cq) overrun_link;
 
 	/* Consumers. */
 	struct roost_spin lock __attribute__((aligned(64)));
@@ -88,7 +112,16 @@ static inline bool roost_cq_is_polled(const struct roost_cq *cq, uint32_t entry)
 	       ROOST_CQE_MAX;
 }
 
-/* Make what was pushed visible, raise what is armed. Holder of the turn. */
-void roost_cq_publish(struct roost_cq *cq);
+/* Make what the worker pushed visible, raise what is armed. Its part is clean
+ * then. Holder of the turn.
+ */
+void roost_cq_publish(struct roost_cq *cq, struct roost_cq_part *part);
+
+/* The CQ has one user more, or less, of that worker. Holder of all turns. */
+void roost_cq_join(struct roost_cq *cq, unsigned int worker);
+void roost_cq_leave(struct roost_cq *cq, unsigned int worker);
+/* The same for an XRC SRQ, to which QPs of any worker may complete. */
+void roost_cq_join_all(struct roost_cq *cq);
+void roost_cq_leave_all(struct roost_cq *cq);
 
 #endif

@@ -105,12 +105,34 @@ static void init_port(struct roost_port *port,
 	port->pkeys[0] = 0xffff;
 }
 
+static void destroy_workers(struct roost_dev *dev)
+{
+	while (dev->nb_workers > 0)
+		roost_worker_destroy(dev->workers[--dev->nb_workers]);
+}
+
+static int create_workers(struct roost_dev *dev, unsigned int n)
+{
+	int rc;
+
+	do {
+		rc = roost_worker_create(dev, dev->nb_workers,
+					 &dev->workers[dev->nb_workers]);
+		if (rc != 0) {
+			destroy_workers(dev);
+			return rc;
+		}
+	} while (++dev->nb_workers < n);
+	return 0;
+}
+
 int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
 {
 	struct roost_dev *d;
 	int rc;
 
-	if (conf->nb_ports < 1 || conf->nb_ports > ROOST_DEV_PORTS_MAX)
+	if (conf->nb_ports < 1 || conf->nb_ports > ROOST_DEV_PORTS_MAX ||
+	    conf->nb_workers > ROOST_DEV_WORKERS_MAX)
 		return -EINVAL;
 	d = calloc(1, sizeof(*d));
 	if (d == NULL)
@@ -127,7 +149,7 @@ int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
 	rc = init_tables(d, conf->seed);
 	if (rc != 0)
 		goto free_dev;
-	rc = roost_worker_create(d, &d->worker);
+	rc = create_workers(d, conf->nb_workers);
 	if (rc != 0)
 		goto fini_tables;
 	pthread_mutex_init(&d->lock, NULL);
@@ -135,6 +157,7 @@ int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
 	pthread_mutex_init(&d->all.lock, NULL);
 	pthread_mutex_init(&d->service_lock, NULL);
 	TAILQ_INIT(&d->services);
+	roost_overruns_init(d);
 	*dev = d;
 	return 0;
 fini_tables:
@@ -148,7 +171,7 @@ int roost_dev_destroy(struct roost_dev *dev)
 {
 	if (!LIST_EMPTY(&dev->ctxs))
 		return -EBUSY;
-	roost_worker_destroy(dev->worker);
+	destroy_workers(dev);
 	fini_tables(dev);
 	pthread_mutex_destroy(&dev->mcast_lock);
 	pthread_mutex_destroy(&dev->all.lock);
@@ -179,9 +202,20 @@ unsigned int roost_dev_nb_ports(const struct roost_dev *dev)
 	return dev->nb_ports;
 }
 
+unsigned int roost_dev_nb_workers(const struct roost_dev *dev)
+{
+	return dev->nb_workers;
+}
+
+struct roost_worker *roost_dev_worker_at(struct roost_dev *dev,
+					 unsigned int index)
+{
+	return dev->workers[index];
+}
+
 struct roost_worker *roost_dev_worker(struct roost_dev *dev)
 {
-	return dev->worker;
+	return dev->workers[0];
 }
 
 /* ---- contexts --------------------------------------------------------- */

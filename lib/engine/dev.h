@@ -33,6 +33,7 @@ struct roost_event_source;
 struct roost_worker;
 
 #define ROOST_DEV_PORTS_MAX 2
+#define ROOST_DEV_WORKERS_MAX 16
 #define ROOST_GID_TABLE_LEN 64
 #define ROOST_PKEY_TABLE_LEN 16
 #define ROOST_CQE_MAX (1u << 22) /* entries of one CQ */
@@ -120,6 +121,7 @@ struct roost_dev_conf {
 	struct rte_mempool *pool; /* data room >= ROOST_FRAME_OVERHEAD_MAX +
 				   * 4096 behind the headroom; borrowed */
 	unsigned int nb_ports;    /* 1..ROOST_DEV_PORTS_MAX */
+	unsigned int nb_workers;  /* 0: one; up to ROOST_DEV_WORKERS_MAX */
 	struct roost_port_io io[ROOST_DEV_PORTS_MAX];
 	uint8_t mac[ROOST_DEV_PORTS_MAX][6];
 	uint64_t node_guid; /* host order */
@@ -158,7 +160,11 @@ const char *roost_dev_name(const struct roost_dev *dev);
 uint64_t roost_dev_node_guid(const struct roost_dev *dev);
 unsigned int roost_dev_nb_ports(const struct roost_dev *dev);
 
-/* The worker that turns this device. */
+unsigned int roost_dev_nb_workers(const struct roost_dev *dev);
+/* A worker of this device, by its number. */
+struct roost_worker *roost_dev_worker_at(struct roost_dev *dev,
+					 unsigned int index);
+/* The first one, which also sends what the host has to send. */
 struct roost_worker *roost_dev_worker(struct roost_dev *dev);
 
 /* ---- ports ------------------------------------------------------------ */

@@ -23,7 +23,7 @@ struct roost_port {
 	 * groups refers to it, too.
 	 */
 	struct roost_neigh own;
-	/* Writer: control thread, holding the turn. Readers: the worker, and
+	/* Writer: control thread, holding all turns. Readers: workers, and
 	 * others under dev->lock.
 	 */
 	struct roost_gid gids[ROOST_GID_TABLE_LEN];
@@ -46,14 +46,15 @@ struct roost_dev {
 	uint64_t node_guid;
 	unsigned int nb_ports;
 	struct roost_port ports[ROOST_DEV_PORTS_MAX];
-	struct roost_worker *worker;
+	unsigned int nb_workers;
+	struct roost_worker *workers[ROOST_DEV_WORKERS_MAX];
 	struct roost_idmap qps;  /* by QPN */
 	struct roost_idmap mrs;  /* by key */
 	struct roost_idmap mws;  /* by the upper 24 bits of the key */
 	struct roost_idmap srqs; /* XRC SRQs, by number */
 	struct roost_idmap wqs;  /* receive WQs; peers never name one */
-	/* UD QPs in multicast groups; written holding mcast_lock and the
-	 * turn, read holding one of the two.
+	/* UD QPs in multicast groups; written holding mcast_lock and all
+	 * turns, read holding the lock or a turn.
 	 */
 	LIST_HEAD(, roost_mcast) mcasts;
 	/* Around a change of that list and what it means for the port, so that
@@ -61,15 +62,13 @@ struct roost_dev {
 	 * before the turn.
 	 */
 	pthread_mutex_t mcast_lock;
-	/* QPs that may migrate (ROOST_MIG_ARMED). Holder of the turn. */
-	LIST_HEAD(, roost_qp) armed_qps;
 	/* Guards what is slow: port tables against readers without the turn,
 	 * and the list of contexts.
 	 */
 	pthread_mutex_t lock;
 	LIST_HEAD(, roost_ctx) ctxs;
-	_Atomic bool failed; /* its last port was removed; writer: the turn */
-	_Atomic uint32_t gid_gen; /* changes of GID tables; writer: the turn */
+	_Atomic bool failed; /* its last port was removed; writer: all turns */
+	_Atomic uint32_t gid_gen; /* changes of GID tables; writer: all turns */
 	/* All objects, from create until their destroy is over, for those who
 	 * look at all of them. Its lock is taken before the turn, and dev->lock
 	 * after it.
@@ -79,8 +78,19 @@ struct roost_dev {
 		LIST_HEAD(, roost_qp) qps;
 		LIST_HEAD(, roost_cq) cqs;
 		LIST_HEAD(, roost_srq) srqs;
+		/* How many of the QPs each worker has. */
+		uint32_t nb_qps[ROOST_DEV_WORKERS_MAX];
 	} all;
-	struct roost_gsi *gsi; /* NULL: QP1 is closed; holder of the turn */
+	/* Around atomics where memory is not aligned, with several workers. */
+	struct roost_spin unaligned_lock;
+	/* CQs that were overrun and have not failed their users yet. */
+	struct {
+		struct roost_spin lock;
+		LIST_HEAD(, roost_cq) cqs;
+		_Atomic bool any; /* the list was added to */
+		struct roost_dev_service service;
+	} overruns;
+	struct roost_gsi *gsi; /* NULL: QP1 is closed; writer: all turns */
 	/* Held while services run. */
 	pthread_mutex_t service_lock;
 	TAILQ_HEAD(, roost_dev_service) services;

@@ -27,13 +27,13 @@ static_assert(sizeof(struct roost_gsi_msg) % 4 == 0,
 	      "rte_ring copies elements in words");
 
 struct roost_gsi {
-	struct rte_ring *mads; /* struct roost_gsi_msg; worker to services */
+	struct rte_ring *mads; /* struct roost_gsi_msg; workers to services */
 	_Atomic uint32_t next_psn;
 };
 
 /* ---- open and close ----------------------------------------------------- */
 
-static int make_ring(struct rte_ring **ring)
+static int make_ring(struct rte_ring **ring, unsigned int nb_workers)
 {
 	ssize_t bytes = rte_ring_get_memsize_elem(sizeof(struct roost_gsi_msg),
 						  MADS_LEN);
@@ -44,7 +44,8 @@ static int make_ring(struct rte_ring **ring)
 	if (*ring == NULL)
 		return -ENOMEM;
 	return rte_ring_init(*ring, "roost_mads", MADS_LEN,
-			     RING_F_SP_ENQ | RING_F_SC_DEQ);
+			     RING_F_SC_DEQ |
+				     (nb_workers == 1 ? RING_F_SP_ENQ : 0));
 }
 
 int roost_gsi_open(struct roost_dev *dev)
@@ -54,14 +55,14 @@ int roost_gsi_open(struct roost_dev *dev)
 
 	if (gsi == NULL)
 		return -ENOMEM;
-	rc = make_ring(&gsi->mads);
+	rc = make_ring(&gsi->mads, dev->nb_workers);
 	if (rc == 0) {
-		roost_worker_turn_take(dev->worker);
+		roost_dev_turns_take(dev);
 		if (dev->gsi != NULL)
 			rc = -EBUSY;
 		else
 			dev->gsi = gsi;
-		roost_worker_turn_release(dev->worker);
+		roost_dev_turns_release(dev);
 	}
 	if (rc != 0) {
 		free(gsi->mads);
@@ -74,10 +75,10 @@ void roost_gsi_close(struct roost_dev *dev)
 {
 	struct roost_gsi *gsi;
 
-	roost_worker_turn_take(dev->worker);
+	roost_dev_turns_take(dev);
 	gsi = dev->gsi;
 	dev->gsi = NULL;
-	roost_worker_turn_release(dev->worker);
+	roost_dev_turns_release(dev);
 	free(gsi->mads);
 	free(gsi);
 }
@@ -131,7 +132,7 @@ enum roost_drop roost_gsi_take(struct roost_worker *w, unsigned int port_index,
 	if (pkt->qkey != ROOST_GSI_QKEY)
 		return ROOST_DROP_QKEY;
 	copy_mad(port_index, frame, pkt, &msg);
-	if (rte_ring_sp_enqueue_elem(gsi->mads, &msg, sizeof(msg)) != 0)
+	if (rte_ring_enqueue_elem(gsi->mads, &msg, sizeof(msg)) != 0)
 		return ROOST_DROP_NO_BUFFER;
 	roost_dev_service_wake(w->dev);
 	return ROOST_DROP_NONE;
@@ -209,6 +210,6 @@ int roost_gsi_send(struct roost_dev *dev, const struct roost_gsi_addr *addr,
 	roost_port_mac_get(port, flow.src_mac);
 	memcpy(flow.dst_mac, loopback ? flow.src_mac : addr->peer_mac, 6);
 	write_frame(dev, &flow, addr->pkey, mad, mbuf);
-	return roost_worker_send_roce(dev->worker, addr->port_num, mbuf,
+	return roost_worker_send_roce(dev->workers[0], addr->port_num, mbuf,
 				      loopback);
 }

@@ -37,9 +37,9 @@ static uint8_t port_index_of(struct roost_qp *qp)
 {
 	uint8_t port_num;
 
-	roost_worker_turn_take(qp->dev->worker);
+	roost_worker_turn_take(qp->worker);
 	port_num = qp->attr.port_num;
-	roost_worker_turn_release(qp->dev->worker);
+	roost_worker_turn_release(qp->worker);
 	return port_num == 0 ? 0 : (uint8_t)(port_num - 1);
 }
 
@@ -68,10 +68,10 @@ static int join(struct roost_mcast *m)
 		rc = io->mcast_join(io->ctx, &m->group);
 	if (rc != 0)
 		return rc;
-	roost_worker_turn_take(qp->dev->worker);
+	roost_dev_turns_take(qp->dev);
 	LIST_INSERT_HEAD(&qp->dev->mcasts, m, link);
 	qp->nb_mcasts++;
-	roost_worker_turn_release(qp->dev->worker);
+	roost_dev_turns_release(qp->dev);
 	return 0;
 }
 
@@ -81,10 +81,10 @@ static void leave(struct roost_mcast *m)
 	struct roost_port_io *io = io_of(m);
 	struct roost_qp *qp = m->qp;
 
-	roost_worker_turn_take(qp->dev->worker);
+	roost_dev_turns_take(qp->dev);
 	LIST_REMOVE(m, link);
 	qp->nb_mcasts--;
-	roost_worker_turn_release(qp->dev->worker);
+	roost_dev_turns_release(qp->dev);
 	if (!port_has_members(m) && io->mcast_leave != NULL)
 		io->mcast_leave(io->ctx, &m->group);
 	free(m);

@@ -31,7 +31,7 @@ static void set_state(struct roost_qp *qp, enum roost_mig_state state)
 	if (armed && state != ROOST_MIG_ARMED)
 		LIST_REMOVE(qp, mig.armed_link);
 	if (!armed && state == ROOST_MIG_ARMED)
-		LIST_INSERT_HEAD(&qp->dev->armed_qps, qp, mig.armed_link);
+		LIST_INSERT_HEAD(&qp->worker->armed_qps, qp, mig.armed_link);
 	qp->mig.state = (uint8_t)state;
 }
 
@@ -233,17 +233,23 @@ bool roost_mig_fail_over(struct roost_worker *w, struct roost_qp *qp)
 	return true;
 }
 
-void roost_mig_port_down(struct roost_dev *dev, unsigned int port_index)
+static void leave_port(struct roost_worker *w, unsigned int port_index)
 {
 	struct roost_qp *qp, *next;
 
-	for (qp = LIST_FIRST(&dev->armed_qps); qp != NULL; qp = next) {
+	for (qp = LIST_FIRST(&w->armed_qps); qp != NULL; qp = next) {
 		next = LIST_NEXT(qp, mig.armed_link);
 		if (qp->path.port_index != port_index || qp->path.loopback ||
 		    roost_qp_state_get(qp) == ROOST_QPS_ERR ||
 		    !is_usable(qp, &qp->alt_path))
 			continue;
-		migrate(dev->worker, qp);
-		send_again(dev->worker, qp);
+		migrate(w, qp);
+		send_again(w, qp);
 	}
+}
+
+void roost_mig_port_down(struct roost_dev *dev, unsigned int port_index)
+{
+	for (unsigned int i = 0; i < dev->nb_workers; i++)
+		leave_port(dev->workers[i], port_index);
 }

@@ -146,7 +146,7 @@ int roost_mr_prefetch(struct roost_pd *pd, const struct roost_sge *sge,
 	uint8_t *host = NULL;
 	int rc = 0;
 
-	roost_worker_turn_take(dev->worker);
+	roost_dev_turns_take(dev);
 	mr = roost_idmap_get(&dev->mrs, sge->lkey);
 	if (mr == NULL || !covers(mr, sge->addr, sge->len_bytes))
 		rc = -EFAULT;
@@ -154,7 +154,7 @@ int roost_mr_prefetch(struct roost_pd *pd, const struct roost_sge *sge,
 		rc = -EPERM;
 	else if (!mr->is_null)
 		host = roost_mr_at(mr, sge->addr);
-	roost_worker_turn_release(dev->worker);
+	roost_dev_turns_release(dev);
 	/* Not in the turn: it may take long. */
 	return host == NULL ? rc : populate(host, sge->len_bytes, access);
 }
@@ -162,7 +162,7 @@ int roost_mr_prefetch(struct roost_pd *pd, const struct roost_sge *sge,
 int roost_mr_rereg(struct roost_mr *mr, uint32_t what, struct roost_pd *pd,
 		   void *addr, size_t len_bytes, uint32_t access)
 {
-	struct roost_worker *w = mr->pd->ctx->dev->worker;
+	struct roost_dev *dev = mr->pd->ctx->dev;
 	struct roost_mr next = *mr;
 	int rc;
 
@@ -180,7 +180,7 @@ int roost_mr_rereg(struct roost_mr *mr, uint32_t what, struct roost_pd *pd,
 		return rc;
 	if (what & ROOST_REREG_PD)
 		next.pd = pd;
-	roost_worker_turn_take(w);
+	roost_dev_turns_take(dev);
 	if (mr->nb_windows != 0) {
 		rc = -EBUSY;
 	} else {
@@ -190,7 +190,7 @@ int roost_mr_rereg(struct roost_mr *mr, uint32_t what, struct roost_pd *pd,
 		next.nb_windows = 0;
 		*mr = next;
 	}
-	roost_worker_turn_release(w);
+	roost_dev_turns_release(dev);
 	return rc;
 }
 
@@ -199,12 +199,12 @@ int roost_mr_dereg(struct roost_mr *mr)
 	struct roost_dev *dev = mr->pd->ctx->dev;
 	bool bound;
 
-	/* Having the turn: no worker still holds the region after it. */
-	roost_worker_turn_take(dev->worker);
+	/* Having the turns: no worker still holds the region after it. */
+	roost_dev_turns_take(dev);
 	bound = mr->nb_windows != 0;
 	if (!bound)
 		roost_idmap_del(&dev->mrs, mr->key);
-	roost_worker_turn_release(dev->worker);
+	roost_dev_turns_release(dev);
 	if (bound)
 		return -EBUSY;
 	atomic_fetch_sub(&mr->pd->refs, 1);

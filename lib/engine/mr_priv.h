@@ -13,8 +13,11 @@
 
 #include "lib/engine/dev_priv.h"
 #include "lib/engine/mr.h"
+#include "lib/engine/spin.h"
 #include "lib/engine/types.h"
 #include "lib/wire/frame.h"
+
+struct roost_worker;
 
 struct roost_mr {
 	struct roost_pd *pd;
@@ -23,8 +26,11 @@ struct roost_mr {
 	uint64_t len_bytes;
 	uint32_t access; /* enum roost_access */
 	uint32_t key;
-	bool is_null;        /* no memory: zeros, and a bin */
-	uint32_t nb_windows; /* bound to it; under the turn */
+	bool is_null; /* no memory: zeros, and a bin */
+	/* Bound to it; writers: workers, as the windows'. With all turns taken
+	 * it stays as it is.
+	 */
+	_Atomic uint32_t nb_windows;
 };
 
 /* The longest piece of a null region that is accessed at once: a packet's. */
@@ -32,9 +38,13 @@ struct roost_mr {
 
 /*
  * A memory window: a part of a region under a key of its own. The low byte of
- * the key is the consumer's, the rest names the window. Under the turn.
+ * the key is the consumer's, the rest names the window. Under the turn; with
+ * several workers, of which one may bind what another one accesses, under its
+ * lock, too: from when a packet's access is allowed until it is over.
  */
 struct roost_mw {
+	bool shared; /* there are several workers; set at create */
+	struct roost_spin lock;
 	struct roost_pd *pd;
 	struct roost_mr *mr; /* NULL: not bound */
 	uint8_t *host;
@@ -87,10 +97,12 @@ static inline void *roost_mr_access(struct roost_dev *dev,
 
 /*
  * The same for a key that came from the peer of QP qpn: a region or a window.
+ * A window keeps what it is until roost_mr_remote_done(), the next call.
  */
-void *roost_mr_remote(struct roost_dev *dev, const struct roost_pd *pd,
+void *roost_mr_remote(struct roost_worker *w, const struct roost_pd *pd,
 		      uint32_t qpn, uint32_t key, uint64_t va,
 		      uint64_t len_bytes, uint32_t access);
+void roost_mr_remote_done(struct roost_worker *w);
 
 /* Does the key name a region or window that this peer may access so, wherever
  * it is? Holder of the turn.

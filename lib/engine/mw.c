@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/engine/mr_priv.h"
-#include "lib/engine/worker.h"
+#include "lib/engine/worker_priv.h"
 
 #define KEY_TAG_BITS 8
 
@@ -22,6 +22,7 @@ int roost_mw_alloc(struct roost_pd *pd, unsigned int type, struct roost_mw **mw)
 		return -ENOMEM;
 	m->pd = pd;
 	m->type = (uint8_t)type;
+	m->shared = pd->ctx->dev->nb_workers > 1;
 	if (roost_idmap_add(&pd->ctx->dev->mws, m, &id) != 0) {
 		free(m);
 		return -ENOMEM;
@@ -44,10 +45,10 @@ int roost_mw_dealloc(struct roost_mw *mw)
 {
 	struct roost_dev *dev = mw->pd->ctx->dev;
 
-	roost_worker_turn_take(dev->worker);
+	roost_dev_turns_take(dev);
 	roost_idmap_del(&dev->mws, mw->id);
 	unbind(mw);
-	roost_worker_turn_release(dev->worker);
+	roost_dev_turns_release(dev);
 	atomic_fetch_sub(&mw->pd->refs, 1);
 	free(mw);
 	return 0;
@@ -58,12 +59,30 @@ uint32_t roost_mw_rkey(const struct roost_mw *mw)
 	return atomic_load_explicit(&mw->key, memory_order_relaxed);
 }
 
-/* The window whose key this is now, bound; or NULL. */
+static void lock(struct roost_mw *mw)
+{
+	if (mw->shared)
+		roost_spin_lock(&mw->lock);
+}
+
+static void unlock(struct roost_mw *mw)
+{
+	if (mw->shared)
+		roost_spin_unlock(&mw->lock);
+}
+
+/* The window whose key this is now, bound, and locked; or NULL. */
 static struct roost_mw *find(struct roost_dev *dev, uint32_t key)
 {
 	struct roost_mw *mw = roost_idmap_get(&dev->mws, key >> KEY_TAG_BITS);
 
-	return mw != NULL && mw->key == key && mw->mr != NULL ? mw : NULL;
+	if (mw == NULL)
+		return NULL;
+	lock(mw);
+	if (mw->key == key && mw->mr != NULL)
+		return mw;
+	unlock(mw);
+	return NULL;
 }
 
 /* Does the window lie in its region, with rights that the region has? */
@@ -82,14 +101,12 @@ static bool bind_allowed(const struct roost_pd *pd, const struct roost_mr *mr,
 	       bind->len_bytes <= mr->len_bytes - (bind->addr - mr->iova);
 }
 
-enum roost_wc_status roost_mw_bind(struct roost_dev *dev,
-				   const struct roost_pd *pd, uint32_t qpn,
-				   const struct roost_mw_bind_wqe *bind)
+/* mr NULL: there is no such region. Locked. */
+static enum roost_wc_status bind_to(struct roost_mw *mw, struct roost_mr *mr,
+				    const struct roost_pd *pd, uint32_t qpn,
+				    const struct roost_mw_bind_wqe *bind)
 {
-	struct roost_mw *mw = roost_idmap_get(&dev->mws, bind->mw_id);
-	struct roost_mr *mr = roost_idmap_get(&dev->mrs, bind->mr_key);
-
-	if (mw == NULL || mw->pd != pd || bind->rkey >> KEY_TAG_BITS != mw->id)
+	if (mw->pd != pd || bind->rkey >> KEY_TAG_BITS != mw->id)
 		return ROOST_WC_MW_BIND_ERR;
 	if (mw->type == 2 && (mw->mr != NULL || bind->len_bytes == 0))
 		return ROOST_WC_MW_BIND_ERR;
@@ -112,58 +129,78 @@ enum roost_wc_status roost_mw_bind(struct roost_dev *dev,
 	return ROOST_WC_SUCCESS;
 }
 
+enum roost_wc_status roost_mw_bind(struct roost_dev *dev,
+				   const struct roost_pd *pd, uint32_t qpn,
+				   const struct roost_mw_bind_wqe *bind)
+{
+	struct roost_mw *mw = roost_idmap_get(&dev->mws, bind->mw_id);
+	struct roost_mr *mr = roost_idmap_get(&dev->mrs, bind->mr_key);
+	enum roost_wc_status status;
+
+	if (mw == NULL)
+		return ROOST_WC_MW_BIND_ERR;
+	lock(mw);
+	status = bind_to(mw, mr, pd, qpn, bind);
+	unlock(mw);
+	return status;
+}
+
 bool roost_mw_may_invalidate(struct roost_dev *dev, const struct roost_pd *pd,
 			     uint32_t qpn, uint32_t key)
 {
-	const struct roost_mw *mw = find(dev, key);
+	struct roost_mw *mw = find(dev, key);
+	bool may;
 
-	return mw != NULL && mw->type == 2 && mw->pd == pd && mw->qpn == qpn;
+	if (mw == NULL)
+		return false;
+	may = mw->type == 2 && mw->pd == pd && mw->qpn == qpn;
+	unlock(mw);
+	return may;
 }
 
 void roost_mw_invalidate(struct roost_dev *dev, uint32_t key)
 {
 	struct roost_mw *mw = find(dev, key);
 
-	if (mw != NULL)
-		unbind(mw);
+	if (mw == NULL)
+		return;
+	unbind(mw);
+	unlock(mw);
 }
 
-/* The window of a key, if this peer may access it so. */
-static const struct roost_mw *find_remote(struct roost_dev *dev,
-					  const struct roost_pd *pd,
-					  uint32_t qpn, uint32_t key,
-					  uint32_t access)
+/* The window of a key, locked, if this peer may access it so. */
+static struct roost_mw *find_remote(struct roost_dev *dev,
+				    const struct roost_pd *pd, uint32_t qpn,
+				    uint32_t key, uint32_t access)
 {
-	const struct roost_mw *mw = find(dev, key);
+	struct roost_mw *mw = find(dev, key);
 
-	if (mw == NULL || mw->pd != pd || (mw->access & access) != access ||
-	    (mw->type == 2 && mw->qpn != qpn))
-		return NULL;
-	return mw;
+	if (mw == NULL || (mw->pd == pd && (mw->access & access) == access &&
+			   (mw->type == 1 || mw->qpn == qpn)))
+		return mw;
+	unlock(mw);
+	return NULL;
 }
 
 bool roost_mr_remote_key(struct roost_dev *dev, const struct roost_pd *pd,
 			 uint32_t qpn, uint32_t key, uint32_t access)
 {
 	const struct roost_mr *mr = roost_idmap_get(&dev->mrs, key);
+	struct roost_mw *mw;
 
 	if (mr != NULL && mr->pd == pd && (mr->access & access) == access)
 		return true;
-	return find_remote(dev, pd, qpn, key, access) != NULL;
-}
-
-void *roost_mr_remote(struct roost_dev *dev, const struct roost_pd *pd,
-		      uint32_t qpn, uint32_t key, uint64_t va,
-		      uint64_t len_bytes, uint32_t access)
-{
-	void *host = roost_mr_access(dev, pd, key, va, len_bytes, access);
-	const struct roost_mw *mw;
-
-	if (host != NULL)
-		return host;
 	mw = find_remote(dev, pd, qpn, key, access);
 	if (mw == NULL)
-		return NULL;
+		return false;
+	unlock(mw);
+	return true;
+}
+
+/* Where va is in the window, or NULL. Locked. */
+static void *window_at(const struct roost_mw *mw, uint64_t va,
+		       uint64_t len_bytes, uint32_t access)
+{
 	if (va < mw->iova || va - mw->iova > mw->len_bytes ||
 	    len_bytes > mw->len_bytes - (va - mw->iova))
 		return NULL;
@@ -171,4 +208,32 @@ void *roost_mr_remote(struct roost_dev *dev, const struct roost_pd *pd,
 		return roost_mr_touch(mw->mr, mw->host + (va - mw->iova),
 				      len_bytes, access);
 	return mw->host + (va - mw->iova);
+}
+
+void *roost_mr_remote(struct roost_worker *w, const struct roost_pd *pd,
+		      uint32_t qpn, uint32_t key, uint64_t va,
+		      uint64_t len_bytes, uint32_t access)
+{
+	void *host = roost_mr_access(w->dev, pd, key, va, len_bytes, access);
+	struct roost_mw *mw;
+
+	if (host != NULL)
+		return host;
+	mw = find_remote(w->dev, pd, qpn, key, access);
+	if (mw == NULL)
+		return NULL;
+	host = window_at(mw, va, len_bytes, access);
+	if (host != NULL && mw->shared)
+		w->window = mw;
+	else
+		unlock(mw);
+	return host;
+}
+
+void roost_mr_remote_done(struct roost_worker *w)
+{
+	if (w->window == NULL)
+		return;
+	unlock(w->window);
+	w->window = NULL;
 }

@@ -157,6 +157,17 @@ void roost_path_renew(struct roost_path *path, uint64_t mac_gen)
 	roost_hdr_template_set_src_mac(&path->template, mac);
 }
 
+/* An Ethernet frame begins with the two addresses. */
+void roost_path_renew_frame(const struct roost_path *path, uint64_t mac_gen,
+			    uint8_t *frame)
+{
+	if (!path->multicast)
+		roost_neigh_mac(mac_gen, frame);
+	roost_neigh_mac(atomic_load_explicit(&path->own->mac_gen,
+					     memory_order_acquire),
+			frame + 6);
+}
+
 void roost_path_release(struct roost_dev *dev, struct roost_path *path)
 {
 	struct roost_port_io *io = &dev->ports[path->port_index].io;

@@ -108,14 +108,14 @@ int roost_port_query_pkey(struct roost_dev *dev, uint8_t port_num,
 /* No worker and no reader looks meanwhile. */
 static void change_begin(struct roost_dev *dev)
 {
-	roost_worker_turn_take(dev->worker);
+	roost_dev_turns_take(dev);
 	pthread_mutex_lock(&dev->lock);
 }
 
 static void change_end(struct roost_dev *dev)
 {
 	pthread_mutex_unlock(&dev->lock);
-	roost_worker_turn_release(dev->worker);
+	roost_dev_turns_release(dev);
 }
 
 /* Tell every context. Within a change. */
@@ -272,7 +272,7 @@ static bool has_pkey(const struct roost_port *port, uint16_t pkey)
 }
 
 /* QPs name the entry by its index, and their packets carry what stands there.
- * Holder of the turn and of all.lock.
+ * Holder of all turns and of all.lock.
  */
 static void renew_pkeys(struct roost_dev *dev, uint8_t port_num,
 			unsigned int index)
@@ -358,7 +358,7 @@ int roost_port_reregister(struct roost_dev *dev, uint8_t port_num)
 
 /* ---- the end ------------------------------------------------------------ */
 
-/* WQs are found by their CQs. Holder of the turn and of all.lock. */
+/* WQs are found by their CQs. Holder of all turns and of all.lock. */
 static void fail_wqs(struct roost_dev *dev)
 {
 	struct roost_cq_user *user;
@@ -368,19 +368,19 @@ static void fail_wqs(struct roost_dev *dev)
 		LIST_FOREACH(user, &cq->users, link)
 			if (user->wq != NULL &&
 			    roost_wq_state(user->wq) == ROOST_WQS_RDY)
-				roost_wq_fail(dev->worker, user->wq);
+				roost_wq_fail(user->wq->worker, user->wq);
 }
 
-/* Holder of the turn and of all.lock. */
+/* Holder of all turns and of all.lock. */
 static void fail_qps(struct roost_dev *dev)
 {
 	struct roost_qp *qp;
 
 	LIST_FOREACH(qp, &dev->all.qps, all_link)
 		if (!qp->dying && roost_qp_state_get(qp) != ROOST_QPS_RESET)
-			roost_qp_to_err(dev->worker, qp, -1);
+			roost_qp_to_err(qp->worker, qp, -1);
 	fail_wqs(dev);
-	roost_worker_publish(dev->worker);
+	roost_dev_publish(dev);
 }
 
 /* Within a change. Async events are raised by holders of the turn alone, so

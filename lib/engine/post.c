@@ -148,13 +148,13 @@ int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr)
 void roost_qp_send_end(struct roost_qp *qp)
 {
 	if (roost_queue_end(&qp->sq))
-		roost_worker_ring(qp->dev->worker, qp);
+		roost_worker_ring(qp->worker, qp);
 }
 
 void roost_qp_send_end_in_turn(struct roost_qp *qp)
 {
 	if (roost_queue_end(&qp->sq))
-		roost_worker_look_at(qp->dev->worker, qp);
+		roost_worker_look_at(qp->worker, qp);
 }
 
 void roost_qp_send_abort(struct roost_qp *qp)
@@ -196,7 +196,7 @@ void roost_qp_recv_end(struct roost_qp *qp)
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
-		roost_worker_ring(qp->dev->worker, qp);
+		roost_worker_ring(qp->worker, qp);
 }
 
 void roost_srq_recv_begin(struct roost_srq *srq)

@@ -127,33 +127,59 @@ static void let_go(_Atomic uint32_t *refs)
 /* The CQs know their QPs, for the day that one overruns. */
 static void join_cqs(struct roost_qp *qp)
 {
-	struct roost_worker *w = qp->dev->worker;
-
 	qp->send_user.qp = qp;
 	qp->recv_user.qp = qp;
-	roost_worker_turn_take(w);
+	roost_dev_turns_take(qp->dev);
 	if (qp->send_cq != NULL) {
 		hold(&qp->send_cq->refs);
 		LIST_INSERT_HEAD(&qp->send_cq->users, &qp->send_user, link);
+		roost_cq_join(qp->send_cq, qp->worker->index);
 	}
 	if (qp->recv_cq != NULL) {
 		hold(&qp->recv_cq->refs);
 		LIST_INSERT_HEAD(&qp->recv_cq->users, &qp->recv_user, link);
+		roost_cq_join(qp->recv_cq, qp->worker->index);
 	}
-	roost_worker_turn_release(w);
+	roost_dev_turns_release(qp->dev);
 }
 
-/* Holder of the turn. */
+/* Holder of all turns. */
 static void leave_cqs(struct roost_qp *qp)
 {
 	if (qp->send_cq != NULL) {
 		LIST_REMOVE(&qp->send_user, link);
+		roost_cq_leave(qp->send_cq, qp->worker->index);
 		let_go(&qp->send_cq->refs);
 	}
 	if (qp->recv_cq != NULL) {
 		LIST_REMOVE(&qp->recv_user, link);
+		roost_cq_leave(qp->recv_cq, qp->worker->index);
 		let_go(&qp->recv_cq->refs);
 	}
+}
+
+/* The worker with the fewest QPs, which has one more then. Receive queues of a
+ * table are the first one's, and so are the QPs that fill them.
+ */
+static struct roost_worker *join_worker(struct roost_dev *dev,
+					const struct roost_qp *qp)
+{
+	unsigned int best = 0;
+
+	pthread_mutex_lock(&dev->all.lock);
+	if (qp->ind_table == NULL)
+		for (unsigned int i = 1; i < dev->nb_workers; i++)
+			if (dev->all.nb_qps[i] < dev->all.nb_qps[best])
+				best = i;
+	dev->all.nb_qps[best]++;
+	pthread_mutex_unlock(&dev->all.lock);
+	return dev->workers[best];
+}
+
+/* Under all.lock. */
+static void leave_worker(struct roost_qp *qp)
+{
+	qp->dev->all.nb_qps[qp->worker->index]--;
 }
 
 static struct roost_qp *qp_alloc(struct roost_dev *dev, struct roost_pd *pd,
@@ -205,11 +231,15 @@ int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
 		return -ENOMEM;
 	roost_event_source_init(&q->async, ctx->async, init->owner);
 	pthread_mutex_init(&q->modify_lock, NULL);
+	q->worker = join_worker(dev, q);
 	join_cqs(q);
 	if (roost_idmap_add(&dev->qps, q, &q->qpn) != 0) {
-		roost_worker_turn_take(dev->worker);
+		roost_dev_turns_take(dev);
 		leave_cqs(q);
-		roost_worker_turn_release(dev->worker);
+		roost_dev_turns_release(dev);
+		pthread_mutex_lock(&dev->all.lock);
+		leave_worker(q);
+		pthread_mutex_unlock(&dev->all.lock);
 		pthread_mutex_destroy(&q->modify_lock);
 		free_memory(q);
 		return -ENOMEM;
@@ -249,23 +279,24 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 	struct roost_dev *dev = qp->dev;
 	uint64_t acked;
 
-	roost_worker_turn_take(dev->worker);
+	roost_dev_turns_take(dev);
 	if (qp->nb_mcasts != 0) {
-		roost_worker_turn_release(dev->worker);
+		roost_dev_turns_release(dev);
 		return -EBUSY;
 	}
 	roost_idmap_del(&dev->qps, qp->qpn);
-	roost_worker_settle(dev->worker, qp);
-	roost_worker_forget_qp(dev->worker, qp);
+	roost_worker_settle(qp->worker, qp);
+	roost_worker_forget_qp(qp->worker, qp);
 	roost_recv_let_go(qp);
 	roost_mig_reset(qp);
 	leave_cqs(qp);
 	qp->dying = true;
-	roost_worker_publish(dev->worker);
-	roost_worker_turn_release(dev->worker);
+	roost_worker_publish(qp->worker);
+	roost_dev_turns_release(dev);
 	acked = roost_event_source_fini(&qp->async);
 	pthread_mutex_lock(&dev->all.lock);
 	LIST_REMOVE(qp, all_link);
+	leave_worker(qp);
 	pthread_mutex_unlock(&dev->all.lock);
 	if (async_acked != NULL)
 		*async_acked = acked;
@@ -305,7 +336,7 @@ void roost_qp_query(struct roost_qp *qp, struct roost_qp_attr *attr,
 		    struct roost_qp_init *init)
 {
 	pthread_mutex_lock(&qp->modify_lock);
-	roost_worker_turn_take(qp->dev->worker);
+	roost_worker_turn_take(qp->worker);
 	*attr = qp->attr;
 	attr->state = roost_qp_state_get(qp);
 	attr->cur_state = attr->state;
@@ -315,7 +346,7 @@ void roost_qp_query(struct roost_qp *qp, struct roost_qp_attr *attr,
 		attr->state == ROOST_QPS_SQD && roost_req_has_unacked(qp);
 	attr->cap = qp->cap;
 	attr->path_mig_state = (enum roost_mig_state)qp->mig.state;
-	roost_worker_turn_release(qp->dev->worker);
+	roost_worker_turn_release(qp->worker);
 	pthread_mutex_unlock(&qp->modify_lock);
 	*init = (struct roost_qp_init){
 		.type = (enum roost_qp_type)qp->type,

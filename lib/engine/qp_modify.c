@@ -310,7 +310,7 @@ static bool is_lost(const struct roost_qp *qp, enum roost_qp_state to)
 int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *attr,
 		    uint32_t mask)
 {
-	struct roost_worker *w = qp->dev->worker;
+	struct roost_worker *w = qp->worker;
 	struct gear gear = { .primary = { .valid = false } };
 	enum roost_qp_state from, to, now;
 	int rc = -EINVAL;

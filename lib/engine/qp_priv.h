@@ -229,8 +229,9 @@ struct roost_qp {
 	uint32_t mtu_bytes;
 	uint32_t dest_qpn;
 	struct roost_dev *dev;
-	struct roost_pd *pd;      /* NULL: XRC target */
-	struct roost_cq *send_cq; /* NULL: XRC target */
+	struct roost_worker *worker; /* whose turn "the turn" is; for life */
+	struct roost_pd *pd;         /* NULL: XRC target */
+	struct roost_cq *send_cq;    /* NULL: XRC target */
 	struct roost_cq *recv_cq;
 	struct roost_requester req;
 	struct roost_responder resp;
@@ -256,7 +257,7 @@ struct roost_qp {
 	/* Cold. */
 	struct roost_ctx *ctx;
 	LIST_ENTRY(roost_qp) all_link; /* dev->all.qps */
-	bool dying;                    /* it is in no CQ any more; the turn */
+	bool dying;                    /* it is in no CQ any more; all turns */
 	pthread_mutex_t modify_lock;   /* one modify at a time */
 	struct roost_qp_attr attr;
 	struct roost_qp_cap cap;
@@ -331,6 +332,22 @@ static inline void roost_path_refresh(struct roost_path *path)
 				       memory_order_acquire);
 	if (mac_gen != path->mac_gen && mac_gen != 0)
 		roost_path_renew(path, mac_gen);
+}
+
+/* The same for one frame, where the path is not this worker's alone. */
+void roost_path_renew_frame(const struct roost_path *path, uint64_t mac_gen,
+			    uint8_t *frame);
+static inline void roost_path_readdress(const struct roost_path *path,
+					uint8_t *frame)
+{
+	uint64_t mac_gen;
+
+	if (path->neigh == NULL)
+		return;
+	mac_gen = atomic_load_explicit(&path->neigh->mac_gen,
+				       memory_order_acquire);
+	if (mac_gen != path->mac_gen && mac_gen != 0)
+		roost_path_renew_frame(path, mac_gen, frame);
 }
 
 /* ---- requester (req.c, req_ack.c, req_retry.c) ------------------------ */

@@ -233,9 +233,9 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 	if (req->send_index == req->started_index)
 		start_wqe(qp, wqe);
 	roost_req_piece(qp, wqe, &piece);
-	roost_path_refresh(path);
 	len = roost_req_build(qp, wqe, path, &piece, wants_ack(qp, &piece),
 			      rte_pktmbuf_mtod(mbuf, uint8_t *));
+	roost_path_readdress(path, rte_pktmbuf_mtod(mbuf, uint8_t *));
 	if (len == 0) {
 		rte_pktmbuf_free(mbuf);
 		roost_req_fault(w, qp, ROOST_WC_LOC_PROT_ERR);

@@ -34,8 +34,18 @@ static const uint8_t access_of[] = {
 static void *remote(struct roost_qp *qp, uint32_t key, uint64_t va,
 		    uint64_t len_bytes, uint32_t access)
 {
-	return roost_mr_remote(qp->dev, qp->resp.pd, qp->qpn, key, va,
+	return roost_mr_remote(qp->worker, qp->resp.pd, qp->qpn, key, va,
 			       len_bytes, access);
+}
+
+/* May the peer access it? */
+static bool may_access(struct roost_qp *qp, uint32_t key, uint64_t va,
+		       uint64_t len_bytes, uint32_t access)
+{
+	bool may = remote(qp, key, va, len_bytes, access) != NULL;
+
+	roost_mr_remote_done(qp->worker);
+	return may;
 }
 
 static uint32_t needed_access(const struct roost_pkt *pkt)
@@ -104,8 +114,8 @@ static enum roost_fault check_write(struct roost_qp *qp,
 		 : pkt->payload_len_bytes >= left)
 		return ROOST_FAULT_INV_REQ;
 	if (first && total > 0 &&
-	    remote(qp, pkt->rkey, pkt->va, total, ROOST_ACCESS_REMOTE_WRITE) ==
-		    NULL)
+	    !may_access(qp, pkt->rkey, pkt->va, total,
+			ROOST_ACCESS_REMOTE_WRITE))
 		return ROOST_FAULT_ACCESS;
 	return ROOST_FAULT_NONE;
 }
@@ -146,7 +156,7 @@ static enum roost_fault check_fetch(struct roost_qp *qp,
 	if (pkt->info->op == ROOST_OP_ATOMIC_WRITE &&
 	    (pkt->payload_len_bytes != len || pkt->dma_len_bytes != len))
 		return ROOST_FAULT_INV_REQ;
-	if (len > 0 && remote(qp, pkt->rkey, pkt->va, len, access) == NULL)
+	if (len > 0 && !may_access(qp, pkt->rkey, pkt->va, len, access))
 		return ROOST_FAULT_ACCESS;
 	return ROOST_FAULT_NONE;
 }
@@ -228,6 +238,7 @@ static enum roost_fault execute_write(struct roost_qp *qp,
 		if (to == NULL)
 			return ROOST_FAULT_ACCESS;
 		roost_copy_ascending(to, pkt->payload, pkt->payload_len_bytes);
+		roost_mr_remote_done(qp->worker);
 	}
 	resp->offset_bytes += pkt->payload_len_bytes;
 	return ROOST_FAULT_NONE;
@@ -246,6 +257,23 @@ static uint64_t atomic_result(const struct roost_pkt *pkt, uint64_t v)
 	return v == pkt->compare ? pkt->swap_add : v;
 }
 
+/* A region whose iova and memory are not aligned alike has no processor's
+ * atomics: what peers do there is atomic towards each other.
+ */
+static void exchange_unaligned(struct roost_dev *dev, void *at,
+			       const struct roost_pkt *pkt, uint64_t *orig)
+{
+	uint64_t result;
+
+	if (dev->nb_workers > 1)
+		roost_spin_lock(&dev->unaligned_lock);
+	memcpy(orig, at, sizeof(*orig));
+	result = atomic_result(pkt, *orig);
+	memcpy(at, &result, sizeof(result));
+	if (dev->nb_workers > 1)
+		roost_spin_unlock(&dev->unaligned_lock);
+}
+
 /* Atomic towards this machine's processors, too, but for a region whose iova
  * and memory are not aligned alike: there it is so towards the peers of the
  * device (IBV_ATOMIC_HCA). *orig: what was there.
@@ -255,15 +283,12 @@ execute_atomic(struct roost_qp *qp, const struct roost_pkt *pkt, uint64_t *orig)
 {
 	uint64_t *at = remote(qp, pkt->rkey, pkt->va, sizeof(*at),
 			      ROOST_ACCESS_REMOTE_ATOMIC);
-	uint64_t result;
 
 	/* A page of an on-demand region may go away at any time. */
 	if (at == NULL)
 		return ROOST_FAULT_ACCESS;
 	if (!is_aligned(at)) {
-		memcpy(orig, at, sizeof(*orig));
-		result = atomic_result(pkt, *orig);
-		memcpy(at, &result, sizeof(result));
+		exchange_unaligned(qp->dev, at, pkt, orig);
 	} else if (pkt->info->op == ROOST_OP_FETCH_ADD) {
 		*orig = __atomic_fetch_add(at, pkt->swap_add, __ATOMIC_SEQ_CST);
 	} else {
@@ -271,7 +296,17 @@ execute_atomic(struct roost_qp *qp, const struct roost_pkt *pkt, uint64_t *orig)
 		__atomic_compare_exchange_n(at, orig, pkt->swap_add, false,
 					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 	}
+	roost_mr_remote_done(qp->worker);
 	return ROOST_FAULT_NONE;
+}
+
+static void store_unaligned(struct roost_dev *dev, void *at, uint64_t value)
+{
+	if (dev->nb_workers > 1)
+		roost_spin_lock(&dev->unaligned_lock);
+	memcpy(at, &value, sizeof(value));
+	if (dev->nb_workers > 1)
+		roost_spin_unlock(&dev->unaligned_lock);
 }
 
 static enum roost_fault execute_atomic_write(struct roost_qp *qp,
@@ -284,10 +319,11 @@ static enum roost_fault execute_atomic_write(struct roost_qp *qp,
 	if (at == NULL)
 		return ROOST_FAULT_ACCESS;
 	memcpy(&value, pkt->payload, sizeof(value));
-	if (!is_aligned(at))
-		memcpy(at, &value, sizeof(value));
-	else
+	if (is_aligned(at))
 		__atomic_store_n(at, value, __ATOMIC_SEQ_CST);
+	else
+		store_unaligned(qp->dev, at, value);
+	roost_mr_remote_done(qp->worker);
 	return ROOST_FAULT_NONE;
 }
 

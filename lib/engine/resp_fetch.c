@@ -123,15 +123,18 @@ static bool read_fits(const struct roost_qp *qp,
 	uint32_t offset_bytes =
 		(uint32_t)roost_psn_diff(pkt->psn, fetch->first_psn) *
 		qp->mtu_bytes;
+	bool may;
 
 	if (pkt->rkey != fetch->rkey || pkt->va != fetch->va + offset_bytes ||
 	    pkt->dma_len_bytes != fetch->len_bytes - offset_bytes)
 		return false;
 	/* A key that is gone costs the peer its answer, not the connection. */
-	return pkt->dma_len_bytes == 0 ||
-	       roost_mr_remote(qp->dev, fetch->pd, qp->qpn, pkt->rkey, pkt->va,
-			       pkt->dma_len_bytes,
-			       ROOST_ACCESS_REMOTE_READ) != NULL;
+	may = pkt->dma_len_bytes == 0 ||
+	      roost_mr_remote(qp->worker, fetch->pd, qp->qpn, pkt->rkey,
+			      pkt->va, pkt->dma_len_bytes,
+			      ROOST_ACCESS_REMOTE_READ) != NULL;
+	roost_mr_remote_done(qp->worker);
+	return may;
 }
 
 bool roost_fetch_replay(struct roost_worker *w, struct roost_qp *qp,
@@ -177,7 +180,9 @@ struct answer {
 	const uint8_t *payload;
 };
 
-/* Returns false when the memory that is to be read is gone. */
+/* Returns false when the memory that is to be read is gone. It stays until
+ * roost_mr_remote_done().
+ */
 static bool next_answer(struct roost_qp *qp,
 			const struct roost_resp_fetch *fetch, struct answer *a)
 {
@@ -192,9 +197,9 @@ static bool next_answer(struct roost_qp *qp,
 		RTE_MIN(fetch->len_bytes - a->offset_bytes, qp->mtu_bytes);
 	if (a->len_bytes == 0)
 		return true;
-	a->payload = roost_mr_remote(qp->dev, fetch->pd, qp->qpn, fetch->rkey,
-				     fetch->va + a->offset_bytes, a->len_bytes,
-				     ROOST_ACCESS_REMOTE_READ);
+	a->payload = roost_mr_remote(qp->worker, fetch->pd, qp->qpn,
+				     fetch->rkey, fetch->va + a->offset_bytes,
+				     a->len_bytes, ROOST_ACCESS_REMOTE_READ);
 	return a->payload != NULL;
 }
 
@@ -294,11 +299,13 @@ static bool send_answer(struct roost_worker *w, struct roost_qp *qp,
 		}
 		mbuf = rte_pktmbuf_alloc(w->dev->pool);
 		if (mbuf == NULL) {
+			roost_mr_remote_done(w);
 			roost_worker_drop(w, ROOST_DROP_NO_BUFFER);
 			return false;
 		}
 		len = build_answer(qp, fetch, &a,
 				   rte_pktmbuf_mtod(mbuf, uint8_t *));
+		roost_mr_remote_done(w);
 		mbuf->data_len = (uint16_t)len;
 		mbuf->pkt_len = (uint32_t)len;
 		roost_worker_tx(w, &qp->path, mbuf);

@@ -52,10 +52,9 @@ const struct roost_recv_wqe *roost_recv_wqe(struct roost_qp *qp,
 			       ? NULL
 			       : roost_queue_at(&qp->rq, tail_of(&qp->rq));
 	srq = srq_of(qp, pkt);
-	if (srq == NULL || !roost_srq_take(srq, qp->recv_copy))
+	if (srq == NULL || !roost_srq_take(srq, qp))
 		return NULL;
 	qp->resp.recv_srq = srq;
-	LIST_INSERT_HEAD(&srq->takers, qp, taker_link);
 	return qp->recv_copy;
 }
 
@@ -63,8 +62,8 @@ void roost_recv_let_go(struct roost_qp *qp)
 {
 	if (qp->resp.recv_srq == NULL)
 		return;
+	roost_srq_let_go(qp->resp.recv_srq, qp);
 	qp->resp.recv_srq = NULL;
-	LIST_REMOVE(qp, taker_link);
 }
 
 void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,

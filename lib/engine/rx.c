@@ -50,7 +50,7 @@ static enum roost_drop check_frame(struct roost_dev *dev,
 	return drop;
 }
 
-static enum roost_drop find_qp(struct roost_dev *dev,
+static enum roost_drop find_qp(struct roost_worker *w,
 			       const struct roost_frame *frame,
 			       const struct roost_pkt *pkt,
 			       struct roost_qp **qp)
@@ -60,8 +60,10 @@ static enum roost_drop find_qp(struct roost_dev *dev,
 	/* A group is spoken to by its QPN alone (IBTA 10.5.2). */
 	if (roost_gid_is_multicast(&frame->dgid))
 		return ROOST_DROP_QPN;
-	*qp = roost_idmap_get(&dev->qps, pkt->dest_qpn);
-	return *qp == NULL ? ROOST_DROP_QPN : ROOST_DROP_NONE;
+	*qp = roost_idmap_get(&w->dev->qps, pkt->dest_qpn);
+	/* One that was made since the frame was sorted may be another's. */
+	return *qp == NULL || (*qp)->worker != w ? ROOST_DROP_QPN
+						 : ROOST_DROP_NONE;
 }
 
 /* Is the packet one that this QP may take, as far as itself is concerned? */
@@ -141,7 +143,7 @@ static bool is_blocked(const struct roost_qp *qp, const struct roost_port *port,
 	       roost_port_owns(port, &frame->sgid);
 }
 
-/* To every member of the group on that port. */
+/* To every member of the group on that port that is this worker's. */
 static enum roost_drop deliver_multicast(struct roost_worker *w,
 					 unsigned int port_index,
 					 const struct roost_frame *frame,
@@ -155,6 +157,8 @@ static enum roost_drop deliver_multicast(struct roost_worker *w,
 		return ROOST_DROP_QPN;
 	while ((m = roost_mcast_next(w->dev, port_index, &frame->dgid, m)) !=
 	       NULL) {
+		if (m->qp->worker != w)
+			continue;
 		if (is_blocked(m->qp, port, frame, pkt))
 			one = ROOST_DROP_NONE;
 		else
@@ -179,7 +183,7 @@ static void receive(struct roost_worker *w, unsigned int port_index,
 	} else if (drop == ROOST_DROP_NONE && pkt.dest_qpn == ROOST_MCAST_QPN) {
 		drop = deliver_multicast(w, port_index, frame, &pkt);
 	} else if (drop == ROOST_DROP_NONE) {
-		drop = find_qp(w->dev, frame, &pkt, &qp);
+		drop = find_qp(w, frame, &pkt, &qp);
 		if (drop == ROOST_DROP_NONE)
 			drop = deliver(w, qp, port_index, frame, &pkt);
 	}

@@ -85,6 +85,8 @@ int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 		.cq = init->cq,
 		.max_wr = init->max_wr,
 		.max_sge = init->max_sge,
+		.shared = dev->nb_workers > 1,
+		.take_lock = ROOST_SPIN_INIT,
 	};
 	rc = roost_queue_create(&s->queue, s->max_wr,
 				roost_recv_wqe_bytes(s->max_sge), NULL);
@@ -100,9 +102,10 @@ int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 	if (s->xrcd != NULL) {
 		atomic_fetch_add(&s->xrcd->refs, 1);
 		atomic_fetch_add(&s->cq->refs, 1);
-		roost_worker_turn_take(dev->worker);
+		roost_dev_turns_take(dev);
 		LIST_INSERT_HEAD(&s->cq->srqs, s, cq_link);
-		roost_worker_turn_release(dev->worker);
+		roost_cq_join_all(s->cq);
+		roost_dev_turns_release(dev);
 	}
 	s->handle = atomic_fetch_add(&dev->next_srq_handle, 1);
 	pthread_mutex_lock(&dev->all.lock);
@@ -117,18 +120,19 @@ int roost_srq_destroy(struct roost_srq *srq, uint64_t *async_acked)
 	struct roost_dev *dev = srq->pd->ctx->dev;
 	uint64_t acked;
 
-	roost_worker_turn_take(dev->worker);
+	roost_dev_turns_take(dev);
 	if (atomic_load(&srq->refs) != 0) {
-		roost_worker_turn_release(dev->worker);
+		roost_dev_turns_release(dev);
 		return -EBUSY;
 	}
 	if (srq->xrcd != NULL) {
 		roost_idmap_del(&dev->srqs, srq->num);
 		LIST_REMOVE(srq, cq_link);
+		roost_cq_leave_all(srq->cq);
 	}
 	while (!LIST_EMPTY(&srq->takers))
 		roost_recv_let_go(LIST_FIRST(&srq->takers));
-	roost_worker_turn_release(dev->worker);
+	roost_dev_turns_release(dev);
 	acked = roost_event_source_fini(&srq->async);
 	pthread_mutex_lock(&dev->all.lock);
 	LIST_REMOVE(srq, all_link);
@@ -157,13 +161,13 @@ struct roost_event_source *roost_srq_async_source(struct roost_srq *srq)
 
 int roost_srq_set_limit(struct roost_srq *srq, uint32_t limit)
 {
-	struct roost_worker *w = srq->pd->ctx->dev->worker;
+	struct roost_dev *dev = srq->pd->ctx->dev;
 
 	if (limit > srq->max_wr)
 		return -EINVAL;
-	roost_worker_turn_take(w);
+	roost_dev_turns_take(dev);
 	atomic_store(&srq->limit, limit);
-	roost_worker_turn_release(w);
+	roost_dev_turns_release(dev);
 	return 0;
 }
 
@@ -183,7 +187,7 @@ int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr,
 				roost_recv_wqe_bytes(srq->max_sge), NULL);
 	if (rc != 0)
 		return rc;
-	roost_worker_turn_take(dev->worker);
+	roost_dev_turns_take(dev);
 	roost_spin_lock(&q->lock);
 	limit_then = limit != NULL ? *limit : atomic_load(&srq->limit);
 	if (roost_queue_count(q) > slots || limit_then > max_wr) {
@@ -202,7 +206,7 @@ int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr,
 		atomic_store(&srq->limit, limit_then);
 	}
 	roost_spin_unlock(&q->lock);
-	roost_worker_turn_release(dev->worker);
+	roost_dev_turns_release(dev);
 	roost_queue_destroy(&next);
 	return rc;
 }
@@ -220,7 +224,7 @@ struct roost_srq *roost_srq_find(struct roost_dev *dev, uint32_t num)
 	return roost_idmap_get(&dev->srqs, num);
 }
 
-bool roost_srq_take(struct roost_srq *srq, struct roost_recv_wqe *copy)
+static bool take(struct roost_srq *srq, struct roost_qp *qp)
 {
 	struct roost_queue *q = &srq->queue;
 	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
@@ -231,8 +235,9 @@ bool roost_srq_take(struct roost_srq *srq, struct roost_recv_wqe *copy)
 
 	if (left == 0)
 		return false;
-	memcpy(copy, wqe, roost_recv_wqe_bytes(wqe->nb_sges));
+	memcpy(qp->recv_copy, wqe, roost_recv_wqe_bytes(wqe->nb_sges));
 	atomic_store_explicit(&q->tail, tail + 1, memory_order_release);
+	LIST_INSERT_HEAD(&srq->takers, qp, taker_link);
 	limit = atomic_load_explicit(&srq->limit, memory_order_relaxed);
 	if (limit != 0 && left - 1 < limit) {
 		/* Disarmed before the event can be read. */
@@ -241,4 +246,25 @@ bool roost_srq_take(struct roost_srq *srq, struct roost_recv_wqe *copy)
 				  0);
 	}
 	return true;
+}
+
+bool roost_srq_take(struct roost_srq *srq, struct roost_qp *qp)
+{
+	bool taken;
+
+	if (!srq->shared)
+		return take(srq, qp);
+	roost_spin_lock(&srq->take_lock);
+	taken = take(srq, qp);
+	roost_spin_unlock(&srq->take_lock);
+	return taken;
+}
+
+void roost_srq_let_go(struct roost_srq *srq, struct roost_qp *qp)
+{
+	if (srq->shared)
+		roost_spin_lock(&srq->take_lock);
+	LIST_REMOVE(qp, taker_link);
+	if (srq->shared)
+		roost_spin_unlock(&srq->take_lock);
 }

@@ -27,6 +27,9 @@ struct roost_srq {
 	struct roost_xrcd *xrcd;
 	struct roost_cq *cq; /* XRC; NULL: the QP's */
 	struct roost_queue queue;
+	bool shared; /* there are several workers; set at create */
+	/* If shared: around taking a WQE, and the list of takers. */
+	struct roost_spin take_lock;
 	uint32_t max_wr;
 	uint32_t max_sge;
 	uint32_t num; /* XRC; 0: none */
@@ -34,8 +37,9 @@ struct roost_srq {
 	LIST_ENTRY(roost_srq) all_link; /* dev->all.srqs */
 	_Atomic uint32_t limit;         /* 0: not armed */
 	_Atomic uint32_t refs;          /* QPs */
-	/* QPs that have a WQE of it in use; holder of the turn. An XRC SRQ may
-	 * go away before they are done with it.
+	/* QPs that have a WQE of it in use; holder of the turn and of
+	 * take_lock, or of all turns. An XRC SRQ may go away before they are
+	 * done with it.
 	 */
 	LIST_HEAD(, roost_qp) takers;
 	LIST_ENTRY(roost_srq) cq_link; /* XRC: in cq->srqs */
@@ -44,9 +48,11 @@ struct roost_srq {
 
 /* The XRC SRQ of a number, or NULL. Holder of the turn. */
 struct roost_srq *roost_srq_find(struct roost_dev *dev, uint32_t num);
-/* Move the oldest WQE to copy. Returns false: none is posted. Holder of the
- * turn.
+/* Move the oldest WQE to the QP's copy; it is one of the takers then. Returns
+ * false: none is posted. Holder of the QP's turn.
  */
-bool roost_srq_take(struct roost_srq *srq, struct roost_recv_wqe *copy);
+bool roost_srq_take(struct roost_srq *srq, struct roost_qp *qp);
+/* It takes no more. Holder of the QP's turn, or of all. */
+void roost_srq_let_go(struct roost_srq *srq, struct roost_qp *qp);
 
 #endif

@@ -61,9 +61,9 @@ void roost_dev_view_qps(struct roost_dev *dev,
 
 	look_begin(dev);
 	LIST_FOREACH(qp, &dev->all.qps, all_link) {
-		roost_worker_turn_take(dev->worker);
+		roost_worker_turn_take(qp->worker);
 		view_qp(qp, &view);
-		roost_worker_turn_release(dev->worker);
+		roost_worker_turn_release(qp->worker);
 		roost_event_source_query(&qp->async, &view.async);
 		each(arg, &view);
 	}
@@ -94,7 +94,7 @@ void roost_dev_view_cqs(struct roost_dev *dev,
 
 	look_begin(dev);
 	LIST_FOREACH(cq, &dev->all.cqs, all_link) {
-		roost_worker_turn_take(dev->worker);
+		roost_dev_turns_take(dev);
 		view = (struct roost_cq_view){
 			.handle = cq->handle,
 			.entries = cq->mask + 1,
@@ -104,7 +104,7 @@ void roost_dev_view_cqs(struct roost_dev *dev,
 			.armed = armed_of(cq),
 			.overrun = cq->overrun,
 		};
-		roost_worker_turn_release(dev->worker);
+		roost_dev_turns_release(dev);
 		roost_event_source_query(&cq->comp, &view.comp);
 		roost_event_source_query(&cq->async, &view.async);
 		view.finishing = view.comp.finishing || view.async.finishing;
@@ -125,7 +125,7 @@ void roost_dev_view_srqs(struct roost_dev *dev,
 
 	look_begin(dev);
 	LIST_FOREACH(srq, &dev->all.srqs, all_link) {
-		roost_worker_turn_take(dev->worker);
+		roost_dev_turns_take(dev);
 		view = (struct roost_srq_view){
 			.handle = srq->handle,
 			.number = srq->num,
@@ -134,7 +134,7 @@ void roost_dev_view_srqs(struct roost_dev *dev,
 			.limit = atomic_load(&srq->limit),
 			.users = atomic_load(&srq->refs),
 		};
-		roost_worker_turn_release(dev->worker);
+		roost_dev_turns_release(dev);
 		roost_event_source_query(&srq->async, &view.async);
 		each(arg, &view);
 	}

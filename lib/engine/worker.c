@@ -15,9 +15,7 @@
 #include <rte_ring_elem.h>
 
 #include "lib/engine/mcast_priv.h"
-#include "lib/engine/srq_priv.h"
 #include "lib/engine/worker_priv.h"
-#include "lib/engine/wq_priv.h"
 
 #define RX_BURST 32u
 #define RAW_RING_LEN 1024u
@@ -43,7 +41,8 @@ static int raw_ring_create(struct rte_ring **ring)
 	return rte_ring_init(*ring, "roost_raw", RAW_RING_LEN, RING_F_SC_DEQ);
 }
 
-int roost_worker_create(struct roost_dev *dev, struct roost_worker **worker)
+int roost_worker_create(struct roost_dev *dev, unsigned int index,
+			struct roost_worker **worker)
 {
 	struct roost_worker *w;
 	int rc;
@@ -59,6 +58,8 @@ int roost_worker_create(struct roost_dev *dev, struct roost_worker **worker)
 		return rc;
 	}
 	w->dev = dev;
+	w->index = index;
+	LIST_INIT(&w->armed_qps);
 	TAILQ_INIT(&w->send_qps);
 	TAILQ_INIT(&w->ack_qps);
 	TAILQ_INIT(&w->dirty_cqs);
@@ -181,12 +182,6 @@ void roost_worker_forget_qp(struct roost_worker *w, struct roost_qp *qp)
 {
 	roost_worker_answer_doorbells(w);
 	roost_worker_unlink_qp(w, qp);
-}
-
-void roost_worker_forget_cq(struct roost_worker *w, struct roost_cq *cq)
-{
-	cq->dirty = false;
-	TAILQ_REMOVE(&w->dirty_cqs, cq, dirty_link);
 }
 
 bool roost_worker_has_work(const struct roost_worker *w)
@@ -477,42 +472,17 @@ void roost_worker_settle(struct roost_worker *w, struct roost_qp *qp)
 	flush_port(w, qp->path.port_index);
 }
 
-/* Targets of XRC have no CQ: those that have a WQE of an SRQ in use fail now,
- * others when a message finds it (roost_resp_check).
- */
-static void fail_users(struct roost_worker *w, struct roost_cq *cq)
-{
-	struct roost_cq_user *user;
-	struct roost_srq *srq;
-
-	cq->overrun_told = true;
-	roost_event_raise(&cq->async, ROOST_EVENT_CQ_ERR, 0);
-	LIST_FOREACH(user, &cq->users, link) {
-		if (user->qp != NULL)
-			roost_qp_to_err(w, user->qp, ROOST_EVENT_QP_FATAL);
-		else
-			roost_wq_fail(w, user->wq);
-	}
-	LIST_FOREACH(srq, &cq->srqs, cq_link) {
-		roost_event_raise(&srq->async, ROOST_EVENT_SRQ_ERR, 0);
-		while (!LIST_EMPTY(&srq->takers)) {
-			struct roost_qp *qp = LIST_FIRST(&srq->takers);
-
-			roost_qp_to_err(w, qp, ROOST_EVENT_QP_FATAL);
-			roost_recv_let_go(qp);
-		}
-	}
-}
-
 void roost_worker_publish(struct roost_worker *w)
 {
-	struct roost_cq *cq;
+	struct roost_cq_part *part;
 
-	while ((cq = TAILQ_FIRST(&w->dirty_cqs)) != NULL) {
-		roost_worker_forget_cq(w, cq);
-		roost_cq_publish(cq);
+	while ((part = TAILQ_FIRST(&w->dirty_cqs)) != NULL) {
+		struct roost_cq *cq = part->cq;
+
+		TAILQ_REMOVE(&w->dirty_cqs, part, dirty_link);
+		roost_cq_publish(cq, part);
 		if (cq->overrun && !cq->overrun_told)
-			fail_users(w, cq);
+			roost_overrun_tell(w->dev, cq);
 	}
 }
 
@@ -562,11 +532,4 @@ unsigned int roost_worker_send(struct roost_worker *w, uint64_t now_ns)
 	w->last_due = TAILQ_LAST(&w->ack_qps, roost_qp_list);
 	work = roost_worker_answer_doorbells(w);
 	return work + send_out(w);
-}
-
-void roost_dev_counters(struct roost_dev *dev, struct roost_dev_counters *c)
-{
-	roost_worker_turn_take(dev->worker);
-	*c = dev->worker->counters;
-	roost_worker_turn_release(dev->worker);
 }

@@ -20,6 +20,7 @@
 
 struct rte_mbuf;
 struct rte_ring;
+struct roost_mw;
 struct roost_path;
 struct roost_qp;
 
@@ -35,7 +36,8 @@ struct roost_frame_queue {
 
 struct roost_worker {
 	struct roost_dev *dev;
-	uint64_t now_ns; /* of this iteration; the last one's between */
+	unsigned int index; /* in dev->workers */
+	uint64_t now_ns;    /* of this iteration; the last one's between */
 	TAILQ_HEAD(roost_qp_list, roost_qp)
 	send_qps; /* have requests that may go now */
 	/* The last of ack_qps whose answer is due in this iteration; NULL:
@@ -43,11 +45,15 @@ struct roost_worker {
 	 */
 	struct roost_qp *last_due;
 	struct roost_qp_list ack_qps; /* owe an answer */
-	TAILQ_HEAD(, roost_cq) dirty_cqs;
+	TAILQ_HEAD(, roost_cq_part) dirty_cqs;
 	struct roost_frame_queue txq[ROOST_DEV_PORTS_MAX];
 	struct roost_frame_queue loopback;
 	bool raw_stood_back;      /* frames of raw did, for those of QPs */
 	uint32_t nb_inflight_qps; /* QPs with unacknowledged packets */
+	/* QPs that may migrate (ROOST_MIG_ARMED). */
+	LIST_HEAD(, roost_qp) armed_qps;
+	struct roost_mw *window; /* that a packet accesses; NULL: none, or
+				  * nobody else can change it */
 	struct roost_dev_counters counters;
 	struct roost_timer_wheel timers;
 
@@ -62,7 +68,8 @@ struct roost_worker {
 	struct rte_ring *raw; /* struct raw_frame; enqueue: any thread */
 };
 
-int roost_worker_create(struct roost_dev *dev, struct roost_worker **worker);
+int roost_worker_create(struct roost_dev *dev, unsigned int index,
+			struct roost_worker **worker);
 void roost_worker_destroy(struct roost_worker *w);
 
 /* The QP has posted requests, or the like: look at it. Any thread. */
@@ -83,13 +90,20 @@ void roost_worker_settle(struct roost_worker *w, struct roost_qp *qp);
 void roost_worker_unlink_qp(struct roost_worker *w, struct roost_qp *qp);
 /* The same, and its doorbell too: its memory goes away. */
 void roost_worker_forget_qp(struct roost_worker *w, struct roost_qp *qp);
-void roost_worker_forget_cq(struct roost_worker *w, struct roost_cq *cq);
 /* Publish what was pushed to CQs; a CQ that was overrun gets CQ_ERR, every QP
  * on it goes to ERR with QP_FATAL, every WQ with WQ_FATAL, and every XRC SRQ
  * gets SRQ_ERR. Before the turn is released by anyone who may have completed
  * something.
  */
 void roost_worker_publish(struct roost_worker *w);
+/* The same for all workers. Holder of all turns. */
+void roost_dev_publish(struct roost_dev *dev);
+/* What follows from an overrun, now or soon. Holder of a turn. */
+void roost_overrun_tell(struct roost_dev *dev, struct roost_cq *cq);
+/* The CQ goes away. Holder of all turns. */
+void roost_overrun_forget(struct roost_cq *cq);
+/* Before the device has anything. */
+void roost_overruns_init(struct roost_dev *dev);
 
 /* Room for one more frame on the path? Where not, make none. */
 bool roost_worker_tx_room(struct roost_worker *w,

@@ -46,6 +46,7 @@ int roost_wq_create(struct roost_pd *pd, struct roost_wq_init *init,
 	init->max_wr = rte_align32pow2(init->max_wr);
 	*q = (struct roost_wq){
 		.pd = pd,
+		.worker = dev->workers[0],
 		.cq = init->cq,
 		.max_wr = init->max_wr,
 		.max_sge = init->max_sge,
@@ -60,10 +61,11 @@ int roost_wq_create(struct roost_pd *pd, struct roost_wq_init *init,
 	}
 	roost_event_source_init(&q->async, pd->ctx->async, init->owner);
 	atomic_fetch_add(&pd->refs, 1);
-	roost_worker_turn_take(dev->worker);
+	roost_dev_turns_take(dev);
 	atomic_fetch_add(&q->cq->refs, 1);
 	LIST_INSERT_HEAD(&q->cq->users, &q->user, link);
-	roost_worker_turn_release(dev->worker);
+	roost_cq_join(q->cq, q->worker->index);
+	roost_dev_turns_release(dev);
 	*wq = q;
 	return 0;
 }
@@ -75,10 +77,11 @@ int roost_wq_destroy(struct roost_wq *wq, uint64_t *async_acked)
 
 	if (atomic_load(&wq->refs) != 0)
 		return -EBUSY;
-	roost_worker_turn_take(dev->worker);
+	roost_dev_turns_take(dev);
 	LIST_REMOVE(&wq->user, link);
+	roost_cq_leave(wq->cq, wq->worker->index);
 	atomic_fetch_sub(&wq->cq->refs, 1);
-	roost_worker_turn_release(dev->worker);
+	roost_dev_turns_release(dev);
 	acked = roost_event_source_fini(&wq->async);
 	if (async_acked != NULL)
 		*async_acked = acked;
@@ -150,7 +153,7 @@ static void to_reset(struct roost_wq *wq)
 
 int roost_wq_modify(struct roost_wq *wq, enum roost_wq_state to)
 {
-	struct roost_worker *w = wq->pd->ctx->dev->worker;
+	struct roost_worker *w = wq->worker;
 	int rc = 0;
 
 	if ((unsigned int)to >= ROOST_WQS_COUNT)
@@ -185,7 +188,7 @@ int roost_wq_recv_add(struct roost_wq *wq, const struct roost_recv_wr *wr)
 
 void roost_wq_recv_end(struct roost_wq *wq)
 {
-	struct roost_worker *w = wq->pd->ctx->dev->worker;
+	struct roost_worker *w = wq->worker;
 
 	roost_queue_end(&wq->queue);
 	/* Either the flush of to_err() sees what was posted, or it is seen

@@ -21,6 +21,7 @@ struct roost_worker;
 
 struct roost_wq {
 	struct roost_pd *pd;
+	struct roost_worker *worker; /* whose turn "the turn" is */
 	struct roost_cq *cq;
 	struct roost_queue queue;
 	uint32_t max_wr;
