@@ -31,17 +31,21 @@
 /* ---- between the engine and the host ----------------------------------- */
 
 /* The first three are called by the worker. */
-static uint16_t rx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
+static uint16_t rx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
+			 uint16_t n)
 {
 	struct roost_station *s = ctx;
 
+	(void)queue; /* there is one */
 	return roost_ethport_rx(&s->port, pkts, n);
 }
 
-static uint16_t tx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
+static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
+			 uint16_t n)
 {
 	struct roost_station *s = ctx;
 
+	(void)queue;
 	return roost_ethport_tx(&s->port, pkts, n);
 }
 
@@ -102,10 +106,11 @@ static int source(void *ctx, const struct roost_gid *dgid,
 	return roost_host_source(s->host, dgid, sgid);
 }
 
-static void kick(void *ctx)
+static void kick(void *ctx, unsigned int worker)
 {
 	struct roost_station *s = ctx;
 
+	(void)worker;
 	roost_turner_kick(s->turner);
 }
 

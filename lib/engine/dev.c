@@ -100,6 +100,8 @@ static void init_port(struct roost_port *port,
 		      const struct roost_dev_conf *conf, unsigned int i)
 {
 	port->io = conf->io[i];
+	if (port->io.nb_queues == 0)
+		port->io.nb_queues = 1;
 	atomic_init(&port->own.mac_gen, roost_neigh_mac_gen(conf->mac[i], 1));
 	port->state = ROOST_PORT_DOWN;
 	port->pkeys[0] = 0xffff;
@@ -123,7 +125,10 @@ static int create_workers(struct roost_dev *dev, unsigned int n)
 			return rc;
 		}
 	} while (++dev->nb_workers < n);
-	return 0;
+	rc = dev->nb_workers > 1 ? roost_steer_create(dev) : 0;
+	if (rc != 0)
+		destroy_workers(dev);
+	return rc;
 }
 
 int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)

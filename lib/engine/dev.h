@@ -69,15 +69,22 @@ static inline void roost_neigh_mac(uint64_t mac_gen, uint8_t mac[6])
 /* How the engine reaches one port. ctx is passed back as it is. */
 struct roost_port_io {
 	void *ctx;
-	/* Up to n received frames; they become the engine's. Worker only. */
-	uint16_t (*rx_burst)(void *ctx, struct rte_mbuf **pkts, uint16_t n);
+	/* Queues in each direction, one for each of the first workers; 0: one.
+	 */
+	unsigned int nb_queues;
+	/* Up to n received frames; they become the engine's. Worker only: the
+	 * one of the queue's number.
+	 */
+	uint16_t (*rx_burst)(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
+			     uint16_t n);
 	/* Returns how many of the first frames were taken; the rest is still
 	 * the engine's and is offered again. A port without carrier takes and
 	 * frees all of them. Worker only.
 	 */
-	uint16_t (*tx_burst)(void *ctx, struct rte_mbuf **pkts, uint16_t n);
-	/* A frame that is not RoCEv2, RoCEv1 now and then. Takes it. Worker
-	 * only; must not block.
+	uint16_t (*tx_burst)(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
+			     uint16_t n);
+	/* A frame that is not RoCEv2, RoCEv1 now and then. Takes it. Workers,
+	 * several at a time; must not block.
 	 */
 	void (*punt)(void *ctx, struct rte_mbuf *pkt);
 	/* Find the next hop for dgid as seen from sgid and take a reference.
@@ -104,10 +111,10 @@ struct roost_port_io {
 	 * Any thread; must not block.
 	 */
 	void (*wake)(void *ctx);
-	/* There is something to send that the worker does not see by itself:
-	 * let it have a turn soon. NULL: it has. Any thread.
+	/* There is something for a worker that it does not see by itself: let
+	 * it have a turn soon. NULL: it has. Any thread.
 	 */
-	void (*kick)(void *ctx);
+	void (*kick)(void *ctx, unsigned int worker);
 	/* The first QP joined the group, or the last one left: MAC filter and
 	 * membership reports. NULL: the port takes every group. Returns 0,
 	 * -ENOSPC.

@@ -17,7 +17,6 @@
 #include "lib/engine/mcast_priv.h"
 #include "lib/engine/worker_priv.h"
 
-#define RX_BURST 32u
 #define RAW_RING_LEN 1024u
 
 /* A frame that goes out as it is. */
@@ -77,6 +76,7 @@ void roost_worker_destroy(struct roost_worker *w)
 	for (unsigned int i = 0; i < w->dev->nb_ports; i++)
 		rte_pktmbuf_free_bulk(w->txq[i].frames, w->txq[i].count);
 	rte_pktmbuf_free_bulk(w->loopback.frames, w->loopback.count);
+	roost_steer_destroy(w);
 	free(w->raw);
 	free(w);
 }
@@ -188,7 +188,8 @@ bool roost_worker_has_work(const struct roost_worker *w)
 {
 	return atomic_load_explicit(&w->doorbells, memory_order_relaxed) !=
 		       NULL ||
-	       !rte_ring_empty(w->raw);
+	       !rte_ring_empty(w->raw) ||
+	       (w->steer != NULL && roost_steer_has_work(w));
 }
 
 /* Is there anything to do that neither a frame nor a timer brings? */
@@ -221,7 +222,10 @@ static void flush_port(struct roost_worker *w, unsigned int port_index)
 
 	if (q->count == 0)
 		return;
-	sent = io->tx_burst(io->ctx, q->frames, q->count);
+	sent = w->index < io->nb_queues
+		       ? io->tx_burst(io->ctx, (uint16_t)w->index, q->frames,
+				      q->count)
+		       : roost_steer_lend(w, port_index, q->frames, q->count);
 	q->count = (uint16_t)(q->count - sent);
 	memmove(q->frames, q->frames + sent, q->count * sizeof(q->frames[0]));
 }
@@ -307,7 +311,7 @@ int roost_worker_send_roce(struct roost_worker *w, uint8_t port_num,
 	int rc = enqueue_raw(w, &raw);
 
 	if (io->kick != NULL)
-		io->kick(io->ctx);
+		io->kick(io->ctx, w->index);
 	return rc;
 }
 
@@ -372,22 +376,37 @@ static unsigned int send_raw_frames(struct roost_worker *w)
 
 /* ---- the iteration ---------------------------------------------------- */
 
+/* Returns how many frames of the burst are this worker's. */
+static uint16_t sort(struct roost_worker *w, unsigned int port_index,
+		     struct rte_mbuf **pkts, uint16_t n)
+{
+	for (uint16_t i = 0; i < n; i++)
+		pkts[i]->port = (uint16_t)port_index;
+	return roost_steer_burst(w, pkts, n);
+}
+
 static unsigned int receive(struct roost_worker *w)
 {
-	struct rte_mbuf *pkts[RX_BURST];
+	struct rte_mbuf *pkts[ROOST_RX_BURST];
 	unsigned int work = 0;
 
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++) {
 		struct roost_port_io *io = &w->dev->ports[p].io;
-		uint16_t n = io->rx_burst(io->ctx, pkts, RX_BURST);
+		uint16_t n;
 
+		if (w->index >= io->nb_queues)
+			continue;
+		n = io->rx_burst(io->ctx, (uint16_t)w->index, pkts,
+				 ROOST_RX_BURST);
+		work += n;
+		if (w->steer != NULL)
+			n = sort(w, p, pkts, n);
 		for (uint16_t i = 0; i < n; i++) {
 			if (i + 1 < n)
 				rte_prefetch0(
 					rte_pktmbuf_mtod(pkts[i + 1], void *));
 			roost_rx_frame(w, p, pkts[i]);
 		}
-		work += n;
 	}
 	return work;
 }
@@ -397,16 +416,22 @@ static unsigned int receive(struct roost_worker *w)
  */
 static unsigned int receive_loopback(struct roost_worker *w)
 {
-	struct rte_mbuf *pkts[RX_BURST];
+	struct rte_mbuf *pkts[ROOST_RX_BURST];
 	struct roost_frame_queue *q = &w->loopback;
-	uint16_t n = q->count < RX_BURST ? q->count : (uint16_t)RX_BURST;
+	uint16_t n = q->count < ROOST_RX_BURST ? q->count : ROOST_RX_BURST;
+	unsigned int work = n;
 
+	/* Nothing is lost on the way to ourselves. */
+	if (w->steer != NULL && !roost_steer_has_room(w))
+		return 0;
 	memcpy(pkts, q->frames, n * sizeof(pkts[0]));
 	q->count = (uint16_t)(q->count - n);
 	memmove(q->frames, q->frames + n, q->count * sizeof(q->frames[0]));
+	if (w->steer != NULL)
+		n = roost_steer_burst(w, pkts, n);
 	for (uint16_t i = 0; i < n; i++)
 		roost_rx_frame(w, pkts[i]->port, pkts[i]);
-	return n;
+	return work;
 }
 
 static unsigned int run_timers(struct roost_worker *w)
@@ -511,6 +536,8 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 	w->now_ns = now_ns;
 	w->last_due = TAILQ_LAST(&w->ack_qps, roost_qp_list);
 	work = receive(w);
+	if (w->steer != NULL)
+		work += roost_steer_receive(w);
 	if (w->loopback.count != 0)
 		work += receive_loopback(w);
 	work += run_timers(w);

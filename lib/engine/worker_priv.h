@@ -14,6 +14,7 @@
 
 #include "lib/engine/cq_priv.h"
 #include "lib/engine/dev_priv.h"
+#include "lib/engine/steer.h"
 #include "lib/engine/timer.h"
 #include "lib/engine/worker.h"
 #include "lib/wire/drop.h"
@@ -24,6 +25,8 @@ struct roost_mw;
 struct roost_path;
 struct roost_qp;
 
+/* Frames that are received at a time. */
+#define ROOST_RX_BURST 32u
 /* Frames that wait for the port; more are not made until it takes them. */
 #define ROOST_TXQ_LEN 64u
 /* Frames to ourselves within one iteration and the next. */
@@ -36,8 +39,9 @@ struct roost_frame_queue {
 
 struct roost_worker {
 	struct roost_dev *dev;
-	unsigned int index; /* in dev->workers */
-	uint64_t now_ns;    /* of this iteration; the last one's between */
+	unsigned int index;        /* in dev->workers */
+	struct roost_steer *steer; /* NULL: there is no other worker */
+	uint64_t now_ns; /* of this iteration; the last one's between */
 	TAILQ_HEAD(roost_qp_list, roost_qp)
 	send_qps; /* have requests that may go now */
 	/* The last of ack_qps whose answer is due in this iteration; NULL:

@@ -31,6 +31,7 @@ static const char *const names[] = {
 	[ROOST_DROP_INV_REQUEST] = "inv_request",
 	[ROOST_DROP_ACCESS] = "access",
 	[ROOST_DROP_NO_BUFFER] = "no_buffer",
+	[ROOST_DROP_WORKER_BUSY] = "worker_busy",
 };
 
 _Static_assert(sizeof(names) / sizeof(names[0]) == ROOST_DROP_COUNT,

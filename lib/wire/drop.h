@@ -34,8 +34,9 @@ enum roost_drop {
 	ROOST_DROP_RNR_WAIT,     /* behind a request that got an RNR NAK */
 	ROOST_DROP_UNEXPECTED_RESPONSE, /* ACK for a PSN that is not unacked */
 	ROOST_DROP_INV_REQUEST,         /* UC: sequence, lengths, not allowed */
-	ROOST_DROP_ACCESS,    /* UC: key, range or access of the memory */
-	ROOST_DROP_NO_BUFFER, /* out of mbufs to answer with, or segments */
+	ROOST_DROP_ACCESS,      /* UC: key, range or access of the memory */
+	ROOST_DROP_NO_BUFFER,   /* out of mbufs to answer with, or segments */
+	ROOST_DROP_WORKER_BUSY, /* the worker of its QP has too many waiting */
 	ROOST_DROP_COUNT,
 };
 

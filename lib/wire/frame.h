@@ -92,6 +92,16 @@ struct roost_frame {
 enum roost_frame_class roost_frame_parse(const void *data, size_t len,
 					 struct roost_frame *frame);
 
+/* The destination QPN that a ROOST_FRAME_ROCE names, before anything else in it
+ * is looked at.
+ */
+static inline uint32_t roost_frame_dest_qpn(const struct roost_frame *frame)
+{
+	const uint8_t *at = frame->bth + 5;
+
+	return (uint32_t)at[0] << 16 | (uint32_t)at[1] << 8 | at[2];
+}
+
 /* Recompute the ICRC over a ROOST_FRAME_ROCE and compare. */
 bool roost_frame_icrc_ok(const struct roost_frame *frame);
 

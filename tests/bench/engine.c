@@ -56,21 +56,25 @@ static unsigned int nb_qps = 1;
 
 /* ---- the port --------------------------------------------------------- */
 
-static uint16_t rx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
+static uint16_t rx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
+			 uint16_t n)
 {
 	struct bench_wire *wire = ((struct bench_end *)ctx)->in;
 	uint16_t i = 0;
 
+	(void)queue;
 	while (i < n && wire->tail != wire->head)
 		pkts[i++] = wire->frames[wire->tail++ % WIRE_LEN];
 	return i;
 }
 
-static uint16_t tx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
+static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
+			 uint16_t n)
 {
 	struct bench_wire *wire = ((struct bench_end *)ctx)->out;
 	uint16_t i = 0;
 
+	(void)queue;
 	while (i < n && wire->head - wire->tail < WIRE_LEN)
 		wire->frames[wire->head++ % WIRE_LEN] = pkts[i++];
 	return i;

@@ -20,9 +20,15 @@ struct frame {
 };
 
 /* A binary heap, the next to arrive at the top. */
-struct sim_wire {
+struct heap {
 	struct frame *frames;
 	size_t count, room;
+};
+
+struct sim_wire {
+	struct heap queues[ROOST_DEV_WORKERS_MAX]; /* of the port it ends at */
+	unsigned int nb_queues;
+	uint32_t salt; /* of their choice */
 	uint64_t nb_put;
 	uint64_t nb_offered; /* frames that the end sent: drop_nth */
 	uint64_t free_at_ns; /* the wire is taken until then */
@@ -45,41 +51,55 @@ static void swap(struct frame *a, struct frame *b)
 	*b = t;
 }
 
-static void push(struct sim_wire *wire, struct frame frame)
+static void push(struct heap *heap, struct frame frame)
 {
-	size_t i = wire->count++;
+	size_t i = heap->count++;
 
-	if (wire->count > wire->room) {
-		wire->room = wire->room == 0 ? 64 : 2 * wire->room;
-		wire->frames = realloc(wire->frames,
-				       wire->room * sizeof(wire->frames[0]));
-		assert_non_null(wire->frames);
+	if (heap->count > heap->room) {
+		heap->room = heap->room == 0 ? 64 : 2 * heap->room;
+		heap->frames = realloc(heap->frames,
+				       heap->room * sizeof(heap->frames[0]));
+		assert_non_null(heap->frames);
 	}
-	wire->frames[i] = frame;
-	for (; i > 0 && before(&wire->frames[i], &wire->frames[(i - 1) / 2]);
+	heap->frames[i] = frame;
+	for (; i > 0 && before(&heap->frames[i], &heap->frames[(i - 1) / 2]);
 	     i = (i - 1) / 2)
-		swap(&wire->frames[i], &wire->frames[(i - 1) / 2]);
+		swap(&heap->frames[i], &heap->frames[(i - 1) / 2]);
 }
 
-static struct frame pop(struct sim_wire *wire)
+static struct frame pop(struct heap *heap)
 {
-	struct frame top = wire->frames[0];
+	struct frame top = heap->frames[0];
 	size_t i = 0, child;
 
-	wire->frames[0] = wire->frames[--wire->count];
-	while ((child = 2 * i + 1) < wire->count) {
-		if (child + 1 < wire->count &&
-		    before(&wire->frames[child + 1], &wire->frames[child]))
+	heap->frames[0] = heap->frames[--heap->count];
+	while ((child = 2 * i + 1) < heap->count) {
+		if (child + 1 < heap->count &&
+		    before(&heap->frames[child + 1], &heap->frames[child]))
 			child++;
-		if (!before(&wire->frames[child], &wire->frames[i]))
+		if (!before(&heap->frames[child], &heap->frames[i]))
 			break;
-		swap(&wire->frames[i], &wire->frames[child]);
+		swap(&heap->frames[i], &heap->frames[child]);
 		i = child;
 	}
 	return top;
 }
 
 /* ---- what happens to a frame ---------------------------------------- */
+
+/* As RSS does: by the UDP source port, which a flow keeps. */
+static struct heap *queue_of(struct sim_wire *wire, const void *data,
+			     size_t len)
+{
+	struct roost_frame frame;
+	uint32_t mix = wire->salt;
+
+	if (wire->nb_queues == 1 ||
+	    roost_frame_parse(data, len, &frame) != ROOST_FRAME_ROCE)
+		return &wire->queues[0];
+	mix = (mix ^ frame.udp_src) * 0x9e3779b9u;
+	return &wire->queues[(mix >> 16) % wire->nb_queues];
+}
 
 static void put_at(struct sim_wire *wire, uint64_t arrival_ns, const void *data,
 		   size_t len)
@@ -93,7 +113,7 @@ static void put_at(struct sim_wire *wire, uint64_t arrival_ns, const void *data,
 
 	assert_non_null(frame.data);
 	memcpy(frame.data, data, len);
-	push(wire, frame);
+	push(queue_of(wire, data, len), frame);
 }
 
 void sim_link_put(struct sim *sim, int side, const void *frame, size_t len)
@@ -191,11 +211,13 @@ static void send_frame(struct sim_port *port, struct rte_mbuf *mbuf)
 
 /* ---- the port ------------------------------------------------------- */
 
-static uint16_t tx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
+static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
+			 uint16_t n)
 {
 	struct sim_port *port = ctx;
 	uint16_t max = port->link->faults[port->end->side].take_max;
 
+	assert_true(queue < port->end->nb_queues);
 	if (max != 0 && n > max)
 		n = max;
 	for (uint16_t i = 0; i < n; i++)
@@ -203,21 +225,23 @@ static uint16_t tx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
 	return n;
 }
 
-static uint16_t rx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
+static uint16_t rx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
+			 uint16_t n)
 {
 	struct sim_port *port = ctx;
 	struct sim_end *end = port->end;
-	struct sim_wire *wire = port->link->wires[!end->side];
+	struct heap *heap = &port->link->wires[!end->side]->queues[queue];
 	uint16_t got = 0;
 
-	while (got < n && wire->count > 0 &&
-	       wire->frames[0].arrival_ns <= end->sim->now_ns) {
+	assert_true(queue < end->nb_queues);
+	while (got < n && heap->count > 0 &&
+	       heap->frames[0].arrival_ns <= end->sim->now_ns) {
 		struct rte_mbuf *mbuf = rte_pktmbuf_alloc(end->rx_pool);
 		struct frame frame;
 
 		if (mbuf == NULL)
 			break;
-		frame = pop(wire);
+		frame = pop(heap);
 		memcpy(rte_pktmbuf_append(mbuf, (uint16_t)frame.len),
 		       frame.data, frame.len);
 		free(frame.data);
@@ -265,6 +289,7 @@ struct roost_port_io sim_link_port(struct sim_port *port)
 {
 	return (struct roost_port_io){
 		.ctx = port,
+		.nb_queues = port->end->nb_queues,
 		.rx_burst = rx_burst,
 		.tx_burst = tx_burst,
 		.punt = punt,
@@ -281,8 +306,13 @@ static uint64_t next_ns(const struct sim_link *link)
 	for (int side = 0; side < 2; side++) {
 		const struct sim_wire *wire = link->wires[side];
 
-		if (wire->count > 0 && wire->frames[0].arrival_ns < next)
-			next = wire->frames[0].arrival_ns;
+		for (unsigned int i = 0; i < wire->nb_queues; i++) {
+			const struct heap *heap = &wire->queues[i];
+
+			if (heap->count > 0 &&
+			    heap->frames[0].arrival_ns < next)
+				next = heap->frames[0].arrival_ns;
+		}
 	}
 	return next;
 }
@@ -294,20 +324,24 @@ uint64_t sim_link_next_ns(const struct sim *sim)
 	return one < two ? one : two;
 }
 
-static void init(struct sim_link *link)
+static void init(struct sim *sim, struct sim_link *link)
 {
 	for (int side = 0; side < 2; side++) {
 		link->faults[side].drop_nth = -1;
 		link->faults[side].delay_ns = 2 * SIM_US;
 		link->wires[side] = calloc(1, sizeof(struct sim_wire));
 		assert_non_null(link->wires[side]);
+		link->wires[side]->nb_queues = sim->ends[!side].nb_queues;
+		if (link->wires[side]->nb_queues > 1)
+			link->wires[side]->salt =
+				(uint32_t)sim_random(&sim->rng);
 	}
 }
 
 void sim_link_init(struct sim *sim)
 {
-	init(&sim->link);
-	init(&sim->link2);
+	init(sim, &sim->link);
+	init(sim, &sim->link2);
 }
 
 static void fini(struct sim_link *link)
@@ -315,9 +349,13 @@ static void fini(struct sim_link *link)
 	for (int side = 0; side < 2; side++) {
 		struct sim_wire *wire = link->wires[side];
 
-		while (wire->count > 0)
-			free(pop(wire).data);
-		free(wire->frames);
+		for (unsigned int i = 0; i < wire->nb_queues; i++) {
+			struct heap *heap = &wire->queues[i];
+
+			while (heap->count > 0)
+				free(pop(heap).data);
+			free(heap->frames);
+		}
 		free(wire);
 		free(link->log[side]);
 	}

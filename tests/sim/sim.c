@@ -28,6 +28,8 @@ static struct rte_mempool *pools[2], *rx_pools[2];
 static uint64_t seed = 1;
 static uint64_t last_seed; /* of the last world */
 
+static unsigned int nb_workers = 1;
+
 uint64_t sim_seed(void)
 {
 	return seed;
@@ -90,6 +92,29 @@ static void port_open(struct sim_end *end, const struct sim_port *port)
 			    IP_MTU_BYTES, 0);
 }
 
+/* QPs that do nothing, so that those of a test are of any worker. */
+static void shift_workers(struct sim_end *end)
+{
+	const struct roost_qp_init init = {
+		.type = ROOST_QPT_UD,
+		.send_cq = end->cq,
+		.recv_cq = end->cq,
+		.owner = end,
+	};
+
+	if (nb_workers == 1)
+		return;
+	end->nb_shifts =
+		(unsigned int)sim_random_below(&end->sim->rng, nb_workers);
+	for (unsigned int i = 0; i < end->nb_shifts; i++) {
+		struct roost_qp_init own = init;
+
+		assert_int_equal(roost_qp_create(end->ctx, end->pd, &own,
+						 &end->shifts[i]),
+				 0);
+	}
+}
+
 static void end_open(struct sim *sim, int side)
 {
 	struct sim_end *end = &sim->ends[side];
@@ -97,6 +122,7 @@ static void end_open(struct sim *sim, int side)
 		.name = side == SIM_A ? "sim_a" : "sim_b",
 		.pool = end->pool,
 		.nb_ports = 2,
+		.nb_workers = nb_workers,
 		.io = { sim_link_port(&end->ports[0]),
 			sim_link_port(&end->ports[1]) },
 		.node_guid = (uint64_t)side + 1,
@@ -129,10 +155,15 @@ static void end_open(struct sim *sim, int side)
 	assert_int_equal(roost_cq_create(end->ctx, CQ_ENTRIES, NULL, end,
 					 &end->cq),
 			 0);
+	shift_workers(end);
 }
 
 static void end_close(struct sim_end *end)
 {
+	while (end->nb_shifts > 0)
+		assert_int_equal(roost_qp_destroy(end->shifts[--end->nb_shifts],
+						  NULL),
+				 0);
 	assert_int_equal(roost_cq_destroy(end->cq, NULL, NULL), 0);
 	assert_int_equal(roost_mr_dereg(end->mr), 0);
 	assert_int_equal(roost_pd_dealloc(end->pd), 0);
@@ -161,6 +192,11 @@ struct sim *sim_new_seeded(uint64_t from)
 	sim->arena = mmap(NULL, SIM_ARENA_BYTES, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	assert_ptr_not_equal(sim->arena, MAP_FAILED);
+	for (int side = 0; side < 2; side++)
+		sim->ends[side].nb_queues =
+			nb_workers == 1 ? 1
+					: 1 + (unsigned int)sim_random_below(
+						      &sim->rng, nb_workers);
 	sim_link_init(sim);
 	for (int side = 0; side < 2; side++) {
 		struct sim_end *end = &sim->ends[side];
@@ -269,6 +305,35 @@ static unsigned int run_services(struct sim_end *end)
 	return 1;
 }
 
+static unsigned int iterate(struct sim_end *end, unsigned int worker)
+{
+	struct roost_worker *w = roost_dev_worker_at(end->dev, worker);
+	unsigned int work;
+
+	assert_true(roost_worker_turn_try(w));
+	work = roost_worker_iterate(w, end->sim->now_ns);
+	roost_worker_turn_release(w);
+	return work;
+}
+
+/* Some of several workers, in an order by chance; those that had no turn have
+ * one in the next round, or the one after.
+ */
+static unsigned int iterate_all(struct sim_end *end)
+{
+	unsigned int work = 0;
+
+	if (nb_workers == 1)
+		return iterate(end, 0);
+	for (unsigned int i = 0; i < nb_workers; i++)
+		work += iterate(end,
+				(unsigned int)sim_random_below(&end->sim->rng,
+							       nb_workers));
+	for (unsigned int i = 0; work == 0 && i < nb_workers; i++)
+		work += iterate(end, i);
+	return work;
+}
+
 /* Events cost a system call: those who want them poll for them. */
 static void turn(struct sim *sim)
 {
@@ -277,11 +342,7 @@ static void turn(struct sim *sim)
 	do {
 		work = 0;
 		for (int side = 0; side < 2; side++) {
-			struct roost_worker *w = sim->ends[side].worker;
-
-			assert_true(roost_worker_turn_try(w));
-			work += roost_worker_iterate(w, sim->now_ns);
-			roost_worker_turn_release(w);
+			work += iterate_all(&sim->ends[side]);
 			work += run_services(&sim->ends[side]);
 		}
 		poll_cqs(sim);
@@ -295,11 +356,33 @@ void sim_turn(struct sim *sim)
 	sim_poll(sim);
 }
 
+bool sim_is_busy(const struct sim_end *end)
+{
+	for (unsigned int i = 0; i < nb_workers; i++)
+		if (roost_worker_is_busy(roost_dev_worker_at(end->dev, i)))
+			return true;
+	return false;
+}
+
 static bool is_idle(const struct sim *sim)
 {
 	return sim_link_next_ns(sim) == UINT64_MAX &&
-	       !roost_worker_is_busy(sim->ends[SIM_A].worker) &&
-	       !roost_worker_is_busy(sim->ends[SIM_B].worker);
+	       !sim_is_busy(&sim->ends[SIM_A]) &&
+	       !sim_is_busy(&sim->ends[SIM_B]);
+}
+
+static uint64_t deadline_ns(const struct sim_end *end)
+{
+	uint64_t first_ns = UINT64_MAX;
+
+	for (unsigned int i = 0; i < nb_workers; i++) {
+		uint64_t ns = roost_worker_next_deadline_ns(
+			roost_dev_worker_at(end->dev, i));
+
+		if (ns < first_ns)
+			first_ns = ns;
+	}
+	return first_ns;
 }
 
 /* When the world goes on: the next frame, timer, or turn that is due because a
@@ -310,8 +393,7 @@ static uint64_t next_ns(const struct sim *sim)
 	uint64_t next = sim_link_next_ns(sim);
 
 	for (int side = 0; side < 2; side++) {
-		uint64_t deadline =
-			roost_worker_next_deadline_ns(sim->ends[side].worker);
+		uint64_t deadline = deadline_ns(&sim->ends[side]);
 
 		if (deadline < next)
 			next = deadline;
@@ -369,7 +451,39 @@ const struct roost_dev_counters *sim_counters(struct sim *sim, int side)
 	return &sim->ends[side].counters;
 }
 
+char sim_one_worker;
+
+/* Leave out those that need one worker. Returns how many are left. */
+static size_t choose(struct CMUnitTest *chosen, const struct CMUnitTest *tests,
+		     size_t nb_tests)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < nb_tests; i++) {
+		if (nb_workers == 1 ||
+		    tests[i].initial_state != &sim_one_worker)
+			chosen[n++] = tests[i];
+		else
+			printf("%s: skipped, it is about one worker\n",
+			       tests[i].name);
+	}
+	return n;
+}
+
 /* ---- the program ---------------------------------------------------- */
+
+static void take_workers(void)
+{
+	const char *text = getenv("ROOST_SIM_WORKERS");
+	unsigned long n = text == NULL ? 1 : strtoul(text, NULL, 10);
+
+	if (n < 1 || n > ROOST_DEV_WORKERS_MAX) {
+		fprintf(stderr, "ROOST_SIM_WORKERS: 1 to %d\n",
+			ROOST_DEV_WORKERS_MAX);
+		exit(EXIT_FAILURE);
+	}
+	nb_workers = (unsigned int)n;
+}
 
 static void take_seed(int argc, char **argv)
 {
@@ -389,20 +503,29 @@ static void take_seed(int argc, char **argv)
 int sim_main(int argc, char **argv, const char *name,
 	     const struct CMUnitTest *tests, size_t nb_tests)
 {
+	struct CMUnitTest *chosen = calloc(nb_tests, sizeof(*chosen));
+	unsigned int nb_mbufs;
 	int nb_failed;
 
+	assert_non_null(chosen);
+
 	take_seed(argc, argv);
-	printf("%s: seed %llu\n", name, (unsigned long long)seed);
+	take_workers();
+	printf("%s: seed %llu, workers %u\n", name, (unsigned long long)seed,
+	       nb_workers);
 	fflush(stdout);
 	eal_start();
-	pools[SIM_A] = eal_pool("sim_a", POOL_MBUFS);
-	pools[SIM_B] = eal_pool("sim_b", POOL_MBUFS);
-	rx_pools[SIM_A] = eal_pool("sim_rx_a", POOL_MBUFS);
-	rx_pools[SIM_B] = eal_pool("sim_rx_b", POOL_MBUFS);
+	nb_mbufs = (POOL_MBUFS + 1) * nb_workers - 1;
+	pools[SIM_A] = eal_pool("sim_a", nb_mbufs);
+	pools[SIM_B] = eal_pool("sim_b", nb_mbufs);
+	rx_pools[SIM_A] = eal_pool("sim_rx_a", nb_mbufs);
+	rx_pools[SIM_B] = eal_pool("sim_rx_b", nb_mbufs);
 	sim_pcap_open();
 	if (argc > 2)
 		cmocka_set_test_filter(argv[2]);
-	nb_failed = _cmocka_run_group_tests(name, tests, nb_tests, NULL, NULL);
+	nb_tests = choose(chosen, tests, nb_tests);
+	nb_failed = _cmocka_run_group_tests(name, chosen, nb_tests, NULL, NULL);
+	free(chosen);
 	if (nb_failed != 0)
 		printf("%s: last seed %llu\n", name,
 		       (unsigned long long)last_seed);

@@ -12,6 +12,9 @@
  * reorder, corrupt and delay frames as they are told. What does not name a
  * port is about the first: only tests of path migration use the other. Time
  * moves from event to event, so that a timeout of seconds takes microseconds.
+ * With ROOST_SIM_WORKERS=N each device has N workers, which turn in an order by
+ * chance; frames come to a queue by their flow, by chance, and a port may have
+ * less queues than there are workers.
  * All chance comes from one seed: the first argument of the program, or
  * ROOST_SIM_SEED, or 1; it is printed. With ROOST_SIM_PCAP=FILE every frame
  * that a test sends is written to that file too.
@@ -134,7 +137,10 @@ struct sim_end {
 	struct rte_mempool *rx_pool; /* of frames that it receives */
 	unsigned int pool_before, rx_pool_before;
 	struct roost_dev *dev;
-	struct roost_worker *worker;
+	unsigned int nb_queues;      /* of each port */
+	struct roost_worker *worker; /* the first one */
+	struct roost_qp *shifts[ROOST_DEV_WORKERS_MAX];
+	unsigned int nb_shifts;
 	struct roost_ctx *ctx;
 	struct roost_pd *pd;
 	struct roost_mr *mr; /* of the whole arena, for every access */
@@ -174,6 +180,8 @@ void sim_run(struct sim *sim);
 void sim_run_for(struct sim *sim, uint64_t ns);
 /* Turn both workers at the time that it is, until they are idle. */
 void sim_turn(struct sim *sim);
+/* Has a worker of the end requests in flight, or anything else to do? */
+bool sim_is_busy(const struct sim_end *end);
 /* Take all completions and async events there are. */
 void sim_poll(struct sim *sim);
 /* Both directions of the first link. */
@@ -188,6 +196,15 @@ const struct roost_dev_counters *sim_counters(struct sim *sim, int side);
 int sim_main(int argc, char **argv, const char *name,
 	     const struct CMUnitTest *tests, size_t nb_tests);
 uint64_t sim_seed(void);
+/* In the list of tests, one that looks at single iterations, or at an order
+ * that one worker gives: it is left out where there are several.
+ */
+#define SIM_TEST_ONE_WORKER(test)                                              \
+	{                                                                      \
+		.name = #test, .test_func = (test),                            \
+		.initial_state = &sim_one_worker                               \
+	}
+extern char sim_one_worker;
 #define SIM_MAIN(name, tests)                                                  \
 	int main(int argc, char **argv)                                        \
 	{                                                                      \

@@ -209,15 +209,24 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * SIM_S + (uint64_t)now.tv_nsec;
 }
 
-/* One iteration, if nobody else is at it: as threads do that poll. */
+/* One iteration of each worker, if nobody else is at it: as threads do that
+ * poll.
+ */
 static void help(struct churner *c)
 {
-	struct roost_worker *w = roost_dev_worker(c->end->dev);
+	struct roost_dev *dev = c->end->dev;
 
-	if (roost_worker_turn_wanted(w) || !roost_worker_turn_try(w))
-		return;
-	roost_worker_iterate(w, c->end->sim->now_ns += TICK_NS);
-	roost_worker_turn_release(w);
+	for (unsigned int i = 0; i < roost_dev_nb_workers(dev); i++) {
+		struct roost_worker *w = roost_dev_worker_at(dev, i);
+
+		if (roost_worker_turn_wanted(w) || !roost_worker_turn_try(w))
+			continue;
+		/* Other threads turn other workers. */
+		roost_worker_iterate(w, __atomic_add_fetch(&c->end->sim->now_ns,
+							   TICK_NS,
+							   __ATOMIC_RELAXED));
+		roost_worker_turn_release(w);
+	}
 }
 
 /* Until so many are done, or it has been long enough: some never are. */

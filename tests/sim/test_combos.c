@@ -335,7 +335,7 @@ static void combos__xrc_with_many_srqs(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(combos__sqd_waits_for_answers),
 	cmocka_unit_test(combos__atomics_among_reads_execute_once),
-	cmocka_unit_test(combos__srq_under_ud),
+	SIM_TEST_ONE_WORKER(combos__srq_under_ud),
 	cmocka_unit_test(combos__srq_under_uc),
 	cmocka_unit_test(combos__xrc_with_many_srqs),
 };

@@ -126,7 +126,7 @@ static void bad_send_key(uint32_t lkey, uint32_t bad_sge,
 	sim_expect_recv_open(b, 3);
 	assert_int_equal(roost_qp_state(a->qp), ROOST_QPS_ERR);
 	assert_int_equal(roost_qp_state(b->qp), ROOST_QPS_RTS);
-	assert_false(roost_worker_is_busy(sim->ends[SIM_A].worker));
+	assert_false(sim_is_busy(&sim->ends[SIM_A]));
 	assert_int_equal(sim_counters(sim, SIM_A)->timeouts, 0);
 	sim_free(sim);
 }
@@ -169,7 +169,7 @@ static void error__bad_lkey_behind_sent_packets(void **state)
 	sim_expect_recv_open(b, 0);
 	assert_int_equal(sim_counters(sim, SIM_A)->timeouts, 0);
 	assert_int_equal(sim_counters(sim, SIM_A)->retransmits, 0);
-	assert_false(roost_worker_is_busy(sim->ends[SIM_A].worker));
+	assert_false(sim_is_busy(&sim->ends[SIM_A]));
 	sim_free(sim);
 }
 

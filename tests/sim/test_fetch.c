@@ -460,7 +460,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(fetch__response_lost_in_the_middle),
 	cmocka_unit_test(fetch__duplicate_read_inside_a_write),
 	cmocka_unit_test(fetch__duplicate_read_with_the_next),
-	cmocka_unit_test(fetch__region_goes_during_the_answer),
+	SIM_TEST_ONE_WORKER(fetch__region_goes_during_the_answer),
 	cmocka_unit_test(fetch__duplicate_read_of_a_region_that_is_gone),
 	cmocka_unit_test(fetch__region_goes_during_a_write),
 	cmocka_unit_test(fetch__atomics_execute_once),

@@ -217,7 +217,7 @@ static void forged__ack_beyond_where_it_went_back(void **state)
 	sim_expect_send(a, 1, ROOST_WC_SUCCESS);
 	sim_expect_send(a, 2, ROOST_WC_SUCCESS);
 	assert_int_equal(sim->link.nb_log[SIM_A], 192 + 92);
-	assert_false(roost_worker_is_busy(sim->ends[SIM_A].worker));
+	assert_false(sim_is_busy(&sim->ends[SIM_A]));
 	sim_free(sim);
 }
 

@@ -172,7 +172,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(loopback__a_qp_to_itself),
 	cmocka_unit_test(loopback__receiver_not_ready),
 	cmocka_unit_test(loopback__errors),
-	cmocka_unit_test(loopback__peer_destroyed),
+	SIM_TEST_ONE_WORKER(loopback__peer_destroyed),
 };
 
 SIM_MAIN("sim-loopback", tests)

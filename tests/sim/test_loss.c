@@ -253,7 +253,7 @@ static void loss__carrier_comes_back(void **state)
 /* No mbuf to answer with: the answer stays owed. */
 static void loss__no_mbuf_for_the_ack(void **state)
 {
-	static struct rte_mbuf *taken[4096];
+	static struct rte_mbuf *taken[32768];
 	struct sim_qp_conf conf = sim_qp_conf_default;
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
@@ -262,7 +262,7 @@ static void loss__no_mbuf_for_the_ack(void **state)
 	(void)state;
 	conf.timeout = 20;
 	sim_pair(sim, &conf, &a, &b);
-	while (n < 4096 &&
+	while (n < 32768 &&
 	       (taken[n] = rte_pktmbuf_alloc(sim->ends[SIM_B].pool)) != NULL)
 		n++;
 	sim_recv(b, 10);
@@ -270,7 +270,7 @@ static void loss__no_mbuf_for_the_ack(void **state)
 	sim_run_for(sim, 100 * SIM_US);
 	sim_expect_recv(b, 0, ROOST_WC_SUCCESS);
 	sim_expect_send_open(a, 0);
-	assert_true(roost_worker_is_busy(sim->ends[SIM_B].worker));
+	assert_true(sim_is_busy(&sim->ends[SIM_B]));
 	assert_true(sim_counters(sim, SIM_B)->drops[ROOST_DROP_NO_BUFFER] > 0);
 	rte_pktmbuf_free_bulk(taken, n);
 	sim_run_for(sim, 100 * SIM_US);

@@ -188,7 +188,7 @@ static void order__answer_before_data(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(order__answer_before_data),
+	SIM_TEST_ONE_WORKER(order__answer_before_data),
 	cmocka_unit_test(order__reorder_distance_64),
 	cmocka_unit_test(order__jitter),
 	cmocka_unit_test(order__ten_percent_duplicates),

@@ -69,11 +69,11 @@ static void retry__timeout_zero_never(void **state)
 	sim_expect_send_open(a, 0);
 	assert_int_equal(sim->link.nb_log[SIM_A], 1);
 	assert_int_equal(roost_qp_state(a->qp), ROOST_QPS_RTS);
-	assert_true(roost_worker_is_busy(sim->ends[SIM_A].worker));
+	assert_true(sim_is_busy(&sim->ends[SIM_A]));
 	assert_int_equal(sim_qp_to(a, ROOST_QPS_ERR), 0);
 	sim_poll(sim);
 	sim_expect_send(a, 0, ROOST_WC_WR_FLUSH_ERR);
-	assert_false(roost_worker_is_busy(sim->ends[SIM_A].worker));
+	assert_false(sim_is_busy(&sim->ends[SIM_A]));
 	sim_free(sim);
 }
 

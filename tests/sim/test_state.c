@@ -39,7 +39,7 @@ static void state__err_flushes_everything_once(void **state)
 	/* The program asked for it: that is no event. */
 	assert_int_equal(a->async[ROOST_EVENT_QP_FATAL], 0);
 	sim_run_for(sim, SIM_S);
-	assert_false(roost_worker_is_busy(sim->ends[SIM_A].worker));
+	assert_false(sim_is_busy(&sim->ends[SIM_A]));
 	sim_free(sim);
 }
 
@@ -167,7 +167,7 @@ static void state__reset_completes_nothing(void **state)
 	sim_expect_send_open(a, 1);
 	sim_expect_recv_open(a, 0);
 	assert_int_equal(sim_counters(sim, SIM_A)->timeouts, 0);
-	assert_false(roost_worker_is_busy(sim->ends[SIM_A].worker));
+	assert_false(sim_is_busy(&sim->ends[SIM_A]));
 	sim_free(sim);
 }
 
@@ -564,17 +564,17 @@ static void state__comm_est(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(state__err_flushes_everything_once),
 	cmocka_unit_test(state__posts_to_err_are_flushed),
-	cmocka_unit_test(state__receives_posted_to_err_are_flushed),
+	SIM_TEST_ONE_WORKER(state__receives_posted_to_err_are_flushed),
 	cmocka_unit_test(state__err_does_not_answer),
 	cmocka_unit_test(state__reset_and_connect_again),
 	cmocka_unit_test(state__reset_completes_nothing),
 	cmocka_unit_test(state__err_then_reset_then_rts),
 	cmocka_unit_test(state__destroy_with_packets_in_flight),
 	cmocka_unit_test(state__destroy_right_after_post),
-	cmocka_unit_test(state__what_is_owed_goes_out_first),
-	cmocka_unit_test(state__what_is_owed_goes_out_before_failure),
-	cmocka_unit_test(state__nothing_overtakes_what_is_owed),
-	cmocka_unit_test(state__reply_and_answer_leave_together),
+	SIM_TEST_ONE_WORKER(state__what_is_owed_goes_out_first),
+	SIM_TEST_ONE_WORKER(state__what_is_owed_goes_out_before_failure),
+	SIM_TEST_ONE_WORKER(state__nothing_overtakes_what_is_owed),
+	SIM_TEST_ONE_WORKER(state__reply_and_answer_leave_together),
 	cmocka_unit_test(state__sqd_drains),
 	cmocka_unit_test(state__sqd_of_an_idle_qp),
 	cmocka_unit_test(state__sqd_left_before_drained),

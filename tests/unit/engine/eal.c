@@ -35,7 +35,7 @@ void eal_start(void)
 	char prefix[64], lcores[64];
 	char *args[] = {
 		"test",           "--no-huge", "--no-shconf", "--no-pci",
-		"--no-telemetry", "-m",        "64",          "--log-level=4",
+		"--no-telemetry", "-m",        "192",         "--log-level=4",
 		prefix,           lcores,
 	};
 	cpu_set_t cpus;

@@ -10,20 +10,24 @@
 
 #define IP_MTU_BYTES 9000u
 
-static uint16_t rx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
+static uint16_t rx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
+			 uint16_t n)
 {
 	struct fixture *f = ctx;
 
+	(void)queue;
 	(void)pkts;
 	(void)n;
 	f->nb_looks++;
 	return 0;
 }
 
-static uint16_t tx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
+static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
+			 uint16_t n)
 {
 	struct fixture *f = ctx;
 
+	(void)queue;
 	if (n > f->take_max)
 		n = f->take_max;
 	if (n > f->take_left)

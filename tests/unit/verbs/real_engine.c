@@ -13,17 +13,21 @@
 
 static struct roost_dev *dev;
 
-static uint16_t rx_none(void *ctx, struct rte_mbuf **pkts, uint16_t n)
+static uint16_t rx_none(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
+			uint16_t n)
 {
 	(void)ctx;
+	(void)queue;
 	(void)pkts;
 	(void)n;
 	return 0;
 }
 
-static uint16_t tx_none(void *ctx, struct rte_mbuf **pkts, uint16_t n)
+static uint16_t tx_none(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
+			uint16_t n)
 {
 	(void)ctx;
+	(void)queue;
 	(void)pkts;
 	(void)n;
 	return 0;
