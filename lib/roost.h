@@ -59,6 +59,11 @@ struct roost_dev *roost_device_dev(struct roost_device *device);
  * work. Thread: any application thread.
  */
 bool roost_device_help(struct roost_device *device);
+/* The same for who looks for completions in this CQ: of several workers, those
+ * that complete there go first.
+ */
+bool roost_device_help_cq(struct roost_device *device,
+			  const struct roost_cq *cq);
 
 /*
  * End posting to a send queue, as roost_qp_send_end(), and help: where the turn

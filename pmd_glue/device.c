@@ -29,7 +29,10 @@
 #define TIDY_NS 200000000u
 
 struct roost_device {
-	struct roost_turner *turner; /* first: help is hot */
+	/* First: help is hot. By worker. */
+	struct roost_turner *turners[ROOST_WORKERS_MAX];
+	unsigned int nb_turners;
+	enum roost_progress progress;
 	struct roost_dev *dev;
 	unsigned int index;
 	unsigned int refs; /* under devices.lock */
@@ -100,6 +103,7 @@ static int create_dev(struct roost_device *d, const struct roost_config *config)
 	struct roost_dev_conf conf = {
 		.pool = d->stations[0].port.pool,
 		.nb_ports = d->nb_stations,
+		.nb_workers = config->nb_workers,
 		.node_guid = roost_device_guid(config, d->index),
 	};
 	char name[16];
@@ -164,36 +168,55 @@ static int arm(void *ctx)
 	return fd;
 }
 
-static int start_turner(struct roost_device *d, enum roost_progress mode)
+/* The ports' queues are the first worker's, and so are their interrupts. */
+static int start_turner(struct roost_device *d, unsigned int i)
 {
-	const struct roost_turner_conf conf = {
-		.worker = roost_dev_worker(d->dev),
-		.mode = mode,
-		.rx = { .ctx = d, .arm = arm, .disarm = disarm },
+	struct roost_turner_conf conf = {
+		.worker = roost_dev_worker_at(d->dev, i),
+		.index = i,
+		.mode = d->progress,
 		.take_lcore = roost_eal_is_ours(),
 	};
+
+	if (i == 0)
+		conf.rx = (struct roost_turner_rx){
+			.ctx = d,
+			.arm = arm,
+			.disarm = disarm,
+		};
+	return roost_turner_start(&conf, &d->turners[i]);
+}
+
+/* The first one last: it sends what others lend. */
+static void stop_turners(struct roost_device *d)
+{
+	while (d->nb_turners > 0)
+		roost_turner_stop(d->turners[--d->nb_turners]);
+	if (d->epoll_fd >= 0)
+		close(d->epoll_fd);
+}
+
+static int start_turners(struct roost_device *d, enum roost_progress mode)
+{
 	int ret = 0;
+
+	d->progress = mode;
 
 	if (d->nb_stations > 1) {
 		d->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 		ret = d->epoll_fd < 0 ? -errno : 0;
 	}
-	if (!ret)
-		ret = roost_turner_start(&conf, &d->turner);
-	if (ret && d->epoll_fd >= 0)
-		close(d->epoll_fd);
+	while (!ret && d->nb_turners < roost_dev_nb_workers(d->dev)) {
+		ret = start_turner(d, d->nb_turners);
+		d->nb_turners += ret == 0;
+	}
+	if (ret)
+		stop_turners(d);
 	if (ret)
 		roost_report("%s: cannot start its thread: %s; see the limits "
 			     "of the process",
 			     d->stations[0].label, strerror(-ret));
 	return ret;
-}
-
-static void stop_turner(struct roost_device *d)
-{
-	roost_turner_stop(d->turner);
-	if (d->epoll_fd >= 0)
-		close(d->epoll_fd);
 }
 
 /* ---- open, close --------------------------------------------------------- */
@@ -242,7 +265,7 @@ static int start_stations(struct roost_device *d)
 
 	for (unsigned int i = 0; !ret && i < d->nb_stations; i++)
 		ret = roost_station_start(&d->stations[i], d->dev,
-					  (uint8_t)(i + 1), d->turner);
+					  (uint8_t)(i + 1), d->turners);
 	return ret;
 }
 
@@ -261,12 +284,12 @@ static int open_device(void *arg)
 	ret = create_dev(d, o->config);
 	if (ret)
 		goto close_stations;
-	ret = start_turner(d, o->config->progress);
+	ret = start_turners(d, o->config->progress);
 	if (ret)
 		goto destroy_dev;
 	ret = start_stations(d);
 	if (ret)
-		goto stop_turner;
+		goto stop_turners;
 	d->client = (struct roost_control_client){
 		.run = run_device,
 		.ctx = d,
@@ -278,9 +301,9 @@ static int open_device(void *arg)
 	roost_ctl_add(&d->ctl);
 	roost_ctl_telemetry_register();
 	return 0;
-stop_turner:
+stop_turners:
 	hush_stations(d);
-	stop_turner(d);
+	stop_turners(d);
 destroy_dev:
 	roost_dev_destroy(d->dev);
 close_stations:
@@ -298,7 +321,7 @@ static int close_device(void *arg)
 	for (unsigned int i = 0; i < d->nb_stations; i++)
 		roost_station_farewell(&d->stations[i]);
 	hush_stations(d);
-	stop_turner(d);
+	stop_turners(d);
 	close_stations(d);
 	roost_dev_destroy(d->dev);
 	free_stations(d);
@@ -423,6 +446,16 @@ void roost_device_close(struct roost_device *device)
 	pthread_mutex_unlock(&devices.lock);
 }
 
+/* Twice: what one lends, the first one sends, and what came for one is in its
+ * ring when the first one has looked.
+ */
+static void settle(struct roost_device *d)
+{
+	for (unsigned int round = 0; round < 2; round++)
+		for (unsigned int i = d->nb_turners; i-- > 0;)
+			roost_turner_settle(d->turners[i]);
+}
+
 /*
  * A program may exit without closing anything, right after the completion that
  * it waited for. What it owes its peers still goes out: an answer waits for
@@ -440,7 +473,7 @@ __attribute__((destructor)) static void answer_at_exit(void)
 	LIST_FOREACH(d, &devices.list, link)
 		if (d->opener == getpid()) {
 			roost_dev_service_farewell(d->dev);
-			roost_turner_settle(d->turner);
+			settle(d);
 			ours = true;
 		}
 	pthread_mutex_unlock(&devices.lock);
@@ -464,17 +497,42 @@ struct roost_dev *roost_device_dev(struct roost_device *device)
 	return device->dev;
 }
 
+/* Of these: bit 1 << number. Threads of their own need none. */
+static bool help_workers(struct roost_device *d, uint32_t workers)
+{
+	bool found = false;
+
+	if (d->progress == ROOST_PROGRESS_DEDICATED)
+		return roost_turner_help(d->turners[0]);
+	for (unsigned int i = 0; i < d->nb_turners; i++)
+		if (workers & 1u << i)
+			found |= roost_turner_help(d->turners[i]);
+	return found;
+}
+
 bool roost_device_help(struct roost_device *device)
 {
-	return roost_turner_help(device->turner);
+	return help_workers(device, UINT32_MAX);
+}
+
+bool roost_device_help_cq(struct roost_device *device,
+			  const struct roost_cq *cq)
+{
+	uint32_t workers;
+
+	if (device->nb_turners == 1)
+		return roost_turner_help(device->turners[0]);
+	workers = roost_cq_workers(cq);
+	return help_workers(device, workers) || help_workers(device, ~workers);
 }
 
 void roost_device_send_end(struct roost_device *device, struct roost_qp *qp)
 {
-	roost_turner_send_end(device->turner, qp);
+	roost_turner_send_end(device->turners[roost_qp_worker(qp)], qp);
 }
 
 void roost_device_expect(struct roost_device *device)
 {
-	roost_turner_expect(device->turner);
+	for (unsigned int i = 0; i < device->nb_turners; i++)
+		roost_turner_expect(device->turners[i]);
 }

@@ -38,6 +38,7 @@ struct roost_ethport_conf {
 	bool is_link;        /* plugged in is connected, as into a switch */
 	bool has_twin;       /* others than RoCE use frames of any length */
 	uint32_t mtu_bytes;  /* of IP; 0: as it is */
+	uint32_t nb_workers; /* that hold its packets */
 };
 
 struct roost_ethport {

@@ -21,6 +21,8 @@
 #define TX_DESCS 1024u
 /* Both rings full, what the engine queues, and the caches of the worker. */
 #define POOL_MBUFS 4095u
+/* What each further worker queues, and its cache. */
+#define WORKER_MBUFS 2048u
 #define POOL_CACHE 256u
 /* What we need of an mbuf ourselves, and the most it can have. */
 #define ROOM_MIN_BYTES (4096u + ROOST_FRAME_OVERHEAD_MAX)
@@ -202,6 +204,8 @@ static uint32_t longest_ip_bytes(const struct roost_ethport *port)
 
 static int make_pool(struct roost_ethport *port)
 {
+	uint32_t nb_mbufs =
+		POOL_MBUFS + (port->conf.nb_workers - 1) * WORKER_MBUFS;
 	uint32_t room = ROOM_MIN_BYTES;
 	uint32_t ip_bytes = longest_ip_bytes(port);
 	char name[RTE_MEMPOOL_NAMESIZE];
@@ -216,7 +220,7 @@ static int make_pool(struct roost_ethport *port)
 		room = ROOM_MAX_BYTES;
 	snprintf(name, sizeof(name), "roost_port%u", port->id);
 	port->pool =
-		rte_pktmbuf_pool_create(name, POOL_MBUFS, POOL_CACHE, 0,
+		rte_pktmbuf_pool_create(name, nb_mbufs, POOL_CACHE, 0,
 					(uint16_t)(room + RTE_PKTMBUF_HEADROOM),
 					rte_eth_dev_socket_id(port->id));
 	if (port->pool)
@@ -225,7 +229,7 @@ static int make_pool(struct roost_ethport *port)
 		port,
 		"no memory for %u packets: %s; free some, or give more "
 		"huge pages",
-		POOL_MBUFS, rte_strerror(rte_errno));
+		nb_mbufs, rte_strerror(rte_errno));
 	return -ENOMEM;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
@@ -110,8 +111,7 @@ static void kick(void *ctx, unsigned int worker)
 {
 	struct roost_station *s = ctx;
 
-	(void)worker;
-	roost_turner_kick(s->turner);
+	roost_turner_kick(s->turners[worker]);
 }
 
 static void wake(void *ctx __attribute__((unused)))
@@ -166,7 +166,7 @@ static void send_frame(void *ctx, const uint8_t *frame, size_t len_bytes)
 	}
 	memcpy(room, frame, len_bytes);
 	if (roost_worker_send_frame(s->worker, s->port_num, mbuf) == 0)
-		roost_turner_kick(s->turner);
+		roost_turner_kick(s->turners[0]);
 }
 
 static bool kernel_owns(void *ctx, const struct roost_gid *addr)
@@ -313,6 +313,7 @@ int roost_station_open(struct roost_station *s,
 		.devargs = pc->devargs,
 		.has_twin = pc->twin[0] != '\0',
 		.mtu_bytes = pc->mtu_bytes,
+		.nb_workers = RTE_MAX(config->nb_workers, 1u),
 	};
 	int ret = 0;
 
@@ -361,7 +362,8 @@ void roost_station_tell_link(struct roost_station *s)
 {
 	roost_port_set_link(s->dev, s->port_num, s->last_link.state,
 			    s->port.ip_mtu_bytes, s->last_link.speed_mbps);
-	roost_turner_kick(s->turner);
+	for (unsigned int i = 0; i < roost_dev_nb_workers(s->dev); i++)
+		roost_turner_kick(s->turners[i]);
 }
 
 void roost_station_watch_link(struct roost_station *s, uint64_t now_ns)
@@ -385,7 +387,7 @@ void roost_station_watch_link(struct roost_station *s, uint64_t now_ns)
 }
 
 int roost_station_start(struct roost_station *s, struct roost_dev *dev,
-			uint8_t port_num, struct roost_turner *turner)
+			uint8_t port_num, struct roost_turner *const *turners)
 {
 	struct roost_gid gids[ROOST_GID_TABLE_LEN];
 	uint64_t now_ns = roost_now_ns();
@@ -395,7 +397,7 @@ int roost_station_start(struct roost_station *s, struct roost_dev *dev,
 	s->dev = dev;
 	s->worker = roost_dev_worker(dev);
 	s->port_num = port_num;
-	s->turner = turner;
+	s->turners = turners;
 	s->port.gate.worker = s->worker;
 	roost_worker_turn_take(s->worker);
 	ret = roost_ethport_start(&s->port, now_ns);

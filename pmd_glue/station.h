@@ -63,7 +63,7 @@ struct roost_station {
 	struct roost_dev *dev;
 	struct roost_worker *worker;
 	uint8_t port_num;
-	struct roost_turner *turner;
+	struct roost_turner *const *turners; /* by worker */
 	struct roost_ethport_link last_link;
 	uint64_t watch_at_ns; /* when to look at the link */
 };
@@ -78,11 +78,11 @@ int roost_station_open(struct roost_station *s,
 /* How the engine reaches it. */
 struct roost_port_io roost_station_io(struct roost_station *s);
 
-/* Begin to be port port_num of dev, which turner turns. Returns 0, or what the
- * driver says, reported.
+/* Begin to be port port_num of dev, which turners turn, one for each worker.
+ * Returns 0, or what the driver says, reported.
  */
 int roost_station_start(struct roost_station *s, struct roost_dev *dev,
-			uint8_t port_num, struct roost_turner *turner);
+			uint8_t port_num, struct roost_turner *const *turners);
 
 /* Do what is due. Returns when to call again. */
 uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns);

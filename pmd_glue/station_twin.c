@@ -119,7 +119,7 @@ int roost_station_twin_start(struct roost_station *s)
 
 	if (s->twin)
 		ret = roost_twin_start(s->twin, s->worker, s->port_num,
-				       s->turner);
+				       s->turners[0]);
 	if (ret)
 		roost_report("%s: cannot start its twin's thread: %s; see the "
 			     "limits of the process",

@@ -450,16 +450,18 @@ static void run_dedicated(struct roost_turner *t)
 }
 
 /* The last CPU that the application may use: the first ones are where most
- * programs, and the kernel's own threads, begin.
+ * programs, and the kernel's own threads, begin. Those of several workers stand
+ * side by side, as long as there are enough.
  */
-static void pin_to_last_cpu(void)
+static void pin_to_cpu(unsigned int from_last)
 {
 	cpu_set_t cpus;
 
 	if (sched_getaffinity(0, sizeof(cpus), &cpus) < 0)
 		return;
+	from_last %= (unsigned int)CPU_COUNT(&cpus);
 	for (size_t cpu = CPU_SETSIZE; cpu-- > 0;) {
-		if (!CPU_ISSET(cpu, &cpus))
+		if (!CPU_ISSET(cpu, &cpus) || from_last-- > 0)
 			continue;
 		CPU_ZERO(&cpus);
 		CPU_SET(cpu, &cpus);
@@ -477,7 +479,7 @@ static void *turner_main(void *arg)
 	prctl(PR_SET_TIMERSLACK, 1000ul, 0ul, 0ul, 0ul);
 	pthread_barrier_wait(&t->registered);
 	if (t->conf.mode == ROOST_PROGRESS_DEDICATED) {
-		pin_to_last_cpu();
+		pin_to_cpu(t->conf.index);
 		run_dedicated(t);
 	} else {
 		run_adaptive(t);

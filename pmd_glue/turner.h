@@ -8,7 +8,8 @@
  * Who turns a worker, and when: the progress modes.
  *
  * Dedicated: a thread of the worker's own, pinned to the last CPU that the
- * application may use, polls without rest. Help does nothing, but lets other
+ * application may use (the second worker's to the one before it, and so on),
+ * polls without rest. Help does nothing, but lets other
  * threads have the CPU now and then: the worker may be one of them.
  *
  * Adaptive: four things share the work.
@@ -52,6 +53,7 @@ struct roost_turner;
 
 struct roost_turner_conf {
 	struct roost_worker *worker;
+	unsigned int index; /* of the worker in its device */
 	enum roost_progress mode;
 	struct roost_turner_rx rx;
 	/* Take an lcore id for the worker. Not in an EAL of the application's

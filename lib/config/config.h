@@ -40,6 +40,7 @@
 
 #define ROOST_PORTS_MAX 16
 #define ROOST_DEVICE_PORTS_MAX 2
+#define ROOST_WORKERS_MAX 16 /* of a device */
 #define ROOST_PORT_IPS_MAX 16
 #define ROOST_DEVARGS_MAX 256  /* bytes, terminating zero included */
 #define ROOST_LINK_NAME_MAX 48 /* characters */
@@ -94,6 +95,7 @@ struct roost_port_config {
 struct roost_config {
 	uint32_t set; /* which keys of the process were given, as above */
 	enum roost_progress progress;
+	uint32_t nb_workers; /* of each device; 0: not given, one */
 	bool verbose;
 	unsigned int nb_ports; /* 1.. in a resolved configuration */
 	struct roost_port_config ports[ROOST_PORTS_MAX];

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -50,6 +51,30 @@ static void format_progress(const void *member, char *buf, size_t size)
 	const enum roost_progress *progress = member;
 
 	snprintf(buf, size, "%s", progress_names[*progress]);
+}
+
+static int parse_workers(void *member, const char *value, char *cause)
+{
+	uint32_t *nb_workers = member;
+	char *end;
+	unsigned long n = strtoul(value, &end, 10);
+
+	if (*value < '0' || *value > '9' || *end || n < 1 ||
+	    n > ROOST_WORKERS_MAX)
+		return roost_config_fail(
+			cause,
+			"'%.80s': not a number of workers; use 1 to " STR(
+				ROOST_WORKERS_MAX),
+			value);
+	*nb_workers = (uint32_t)n;
+	return 0;
+}
+
+static void format_workers(const void *member, char *buf, size_t size)
+{
+	const uint32_t *nb_workers = member;
+
+	snprintf(buf, size, "%u", *nb_workers);
 }
 
 static int parse_bool(void *member, const char *value, char *cause)
@@ -350,6 +375,16 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		MEMBER(roost_config, progress),
 		.parse = parse_progress,
 		.format = format_progress,
+	},
+	[ROOST_KEY_WORKERS] = {
+		.name = "workers",
+		.option = "workers",
+		.arg = "N",
+		.help = "workers of each device (default: 1)",
+		.scope = ROOST_SCOPE_PROCESS,
+		MEMBER(roost_config, nb_workers),
+		.parse = parse_workers,
+		.format = format_workers,
 	},
 	[ROOST_KEY_VERBOSE] = {
 		.name = "verbose",

@@ -322,6 +322,11 @@ uint32_t roost_qp_num(const struct roost_qp *qp)
 	return qp->qpn;
 }
 
+unsigned int roost_qp_worker(const struct roost_qp *qp)
+{
+	return qp->worker->index;
+}
+
 enum roost_qp_state roost_qp_state(const struct roost_qp *qp)
 {
 	return roost_qp_state_get(qp);

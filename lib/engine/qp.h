@@ -66,6 +66,8 @@ int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
  */
 int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked);
 uint32_t roost_qp_num(const struct roost_qp *qp);
+/* The number of its worker, for life. */
+unsigned int roost_qp_worker(const struct roost_qp *qp);
 enum roost_qp_state roost_qp_state(const struct roost_qp *qp);
 struct roost_event_source *roost_qp_async_source(struct roost_qp *qp);
 

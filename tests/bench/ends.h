@@ -43,8 +43,10 @@ extern struct bench_end bench_ends[2];
 
 /* How frames move; ctx is the struct bench_end. */
 struct bench_bursts {
-	uint16_t (*rx)(void *ctx, struct rte_mbuf **pkts, uint16_t n);
-	uint16_t (*tx)(void *ctx, struct rte_mbuf **pkts, uint16_t n);
+	uint16_t (*rx)(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
+		       uint16_t n);
+	uint16_t (*tx)(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
+		       uint16_t n);
 };
 
 /*

@@ -73,11 +73,13 @@ static double wire_ns(size_t len_bytes)
 	return (double)len_bytes * 8 / GBPS;
 }
 
-static uint16_t rx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
+static uint16_t rx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
+			 uint16_t n)
 {
 	struct bench_wire *wire = ((struct bench_end *)ctx)->in;
 	uint16_t i = 0;
 
+	(void)queue;
 	while (i < n && wire->tail != wire->head &&
 	       wire->frames[wire->tail % WIRE_LEN].arrival_ns <= now_ns)
 		pkts[i++] = wire->frames[wire->tail++ % WIRE_LEN].mbuf;
@@ -101,12 +103,14 @@ static void put(struct bench_wire *wire, struct rte_mbuf *mbuf)
 		(uint64_t)wire->free_at_ns + delay_ns;
 }
 
-static uint16_t tx_burst(void *ctx, struct rte_mbuf **pkts, uint16_t n)
+static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
+			 uint16_t n)
 {
 	struct bench_wire *wire = ((struct bench_end *)ctx)->out;
 	double full = (double)now_ns + RING_FRAMES * wire_ns(FRAME_BYTES);
 	uint16_t i = 0;
 
+	(void)queue;
 	while (i < n && wire->free_at_ns < full &&
 	       wire->head - wire->tail < WIRE_LEN)
 		put(wire, pkts[i++]);

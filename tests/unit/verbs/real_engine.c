@@ -99,6 +99,13 @@ void roost_device_send_end(struct roost_device *device, struct roost_qp *qp)
 	roost_qp_send_end(qp);
 }
 
+bool roost_device_help_cq(struct roost_device *device,
+			  const struct roost_cq *cq)
+{
+	(void)cq;
+	return roost_device_help(device);
+}
+
 void roost_device_expect(struct roost_device *device)
 {
 	(void)device;
