@@ -214,7 +214,7 @@ static unsigned int take_lent(struct roost_worker *w, unsigned int port_index)
 		return 0;
 	n = rte_ring_sc_dequeue_burst(w->steer->lent[port_index],
 				      (void **)&q->frames[q->count],
-				      ROOST_TXQ_LEN - q->count, NULL);
+				      (unsigned int)(q->len - q->count), NULL);
 	q->count = (uint16_t)(q->count + n);
 	return n;
 }

@@ -59,6 +59,9 @@ int roost_worker_create(struct roost_dev *dev, unsigned int index,
 	w->dev = dev;
 	w->index = index;
 	LIST_INIT(&w->armed_qps);
+	for (unsigned int p = 0; p < ROOST_DEV_PORTS_MAX; p++)
+		w->txq[p].len = ROOST_TXQ_LEN;
+	w->loopback.len = ROOST_LOOPBACK_LEN;
 	TAILQ_INIT(&w->send_qps);
 	TAILQ_INIT(&w->ack_qps);
 	TAILQ_INIT(&w->dirty_cqs);
@@ -240,11 +243,11 @@ bool roost_worker_tx_room(struct roost_worker *w, const struct roost_path *path)
 {
 	struct roost_frame_queue *q = queue_of(w, path);
 
-	if (q->count < ROOST_TXQ_LEN)
+	if (q->count < q->len)
 		return true;
 	if (!path->loopback)
 		flush_port(w, path->port_index);
-	return q->count < ROOST_TXQ_LEN;
+	return q->count < q->len;
 }
 
 void roost_worker_tx(struct roost_worker *w, const struct roost_path *path,
@@ -260,7 +263,7 @@ void roost_worker_tx(struct roost_worker *w, const struct roost_path *path,
 		frame->port = path->to_index;
 	}
 	/* QPs of this device that are in the group hear it, too. */
-	if (path->multicast && w->loopback.count < ROOST_TXQ_LEN &&
+	if (path->multicast && w->loopback.count < w->loopback.len &&
 	    roost_mcast_next(w->dev, path->port_index, &path->dgid, NULL) !=
 		    NULL) {
 		struct rte_mbuf *copy =
@@ -320,12 +323,12 @@ int roost_worker_send_roce(struct roost_worker *w, uint8_t port_num,
  */
 static bool raw_room(struct roost_worker *w)
 {
-	if (w->loopback.count == ROOST_LOOPBACK_LEN)
+	if (w->loopback.count == w->loopback.len)
 		return false;
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++) {
-		if (w->txq[p].count == ROOST_TXQ_LEN)
+		if (w->txq[p].count == w->txq[p].len)
 			flush_port(w, p);
-		if (w->txq[p].count == ROOST_TXQ_LEN)
+		if (w->txq[p].count == w->txq[p].len)
 			return false;
 	}
 	return true;

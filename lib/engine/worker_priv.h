@@ -33,8 +33,9 @@ struct roost_qp;
 #define ROOST_LOOPBACK_LEN 256u
 
 struct roost_frame_queue {
-	struct rte_mbuf *frames[ROOST_TXQ_LEN];
+	uint16_t len; /* of frames that it takes */
 	uint16_t count;
+	struct rte_mbuf *frames[ROOST_LOOPBACK_LEN];
 };
 
 struct roost_worker {
