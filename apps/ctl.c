@@ -27,7 +27,7 @@ static const char usage[] =
 	"  list                        the processes, their devices and ports\n"
 	"  show [TOPIC]                all, or device, port, qp, cq, srq, "
 	"channel,\n"
-	"                              counters\n"
+	"                              worker, counters\n"
 	"  link up|down                the port's carrier\n"
 	"  address add|del ADDR/LEN    an address, and its GID\n"
 	"  pkey INDEX VALUE            an entry of the P_Key table; 0 clears "

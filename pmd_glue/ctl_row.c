@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/config/addr.h"
+#include "lib/wire/drop.h"
 
 static const char *const qp_types[] = {
 	[ROOST_QPT_RC] = "RC",
@@ -99,6 +100,7 @@ const struct roost_field roost_qp_fields[] = {
 	FIELD(roost_qp_view, U32, qpn, "qpn"),
 	ENUM(roost_qp_view, type, "type", qp_types),
 	ENUM(roost_qp_view, state, "state", qp_states),
+	FIELD(roost_qp_view, U32, worker, "worker"),
 	FIELD(roost_qp_view, U8, port_num, "port"),
 	FIELD(roost_qp_view, U32, dest_qpn, "dest_qpn"),
 	FIELD(roost_qp_view, GID, sgid, "sgid"),
@@ -152,6 +154,22 @@ const struct roost_field roost_channel_fields[] = {
 	FIELD(roost_channel_view, U32, waiting, "events_waiting"),
 	FIELD(roost_channel_view, U32, cqs, "cqs"),
 	FIELD(roost_channel_view, U32, armed, "armed_cqs"),
+	END,
+};
+
+#define COUNTER(field, name) FIELD(roost_worker_view, U64, counters.field, name)
+const struct roost_field roost_worker_fields[] = {
+	FIELD(roost_worker_view, U32, number, "worker"),
+	FIELD(roost_worker_view, U32, qps, "qp_count"),
+	COUNTER(rx_pkts, "rx_packets"),
+	COUNTER(rx_bytes, "rx_bytes"),
+	COUNTER(tx_pkts, "tx_packets"),
+	COUNTER(tx_bytes, "tx_bytes"),
+	COUNTER(loopback_pkts, "loopback_packets"),
+	COUNTER(acks_sent, "acks_sent"),
+	COUNTER(retransmits, "retransmits"),
+	COUNTER(timeouts, "timeouts"),
+	COUNTER(drops[ROOST_DROP_WORKER_BUSY], "worker_busy"),
 	END,
 };
 

@@ -45,6 +45,7 @@ extern const struct roost_field roost_qp_fields[];
 extern const struct roost_field roost_cq_fields[];
 extern const struct roost_field roost_srq_fields[];
 extern const struct roost_field roost_channel_fields[];
+extern const struct roost_field roost_worker_fields[];
 extern const struct roost_field roost_counter_fields[];
 
 /* Where the values of a row go. */

@@ -145,6 +145,18 @@ static void show_channels(struct roost_json *j, struct roost_ctl_device *d)
 	roost_json_end(j, ']');
 }
 
+static void put_worker(void *arg, const struct roost_worker_view *worker)
+{
+	put_row(arg, roost_worker_fields, worker);
+}
+
+static void show_workers(struct roost_json *j, struct roost_ctl_device *d)
+{
+	roost_json_begin(j, "workers", '[');
+	roost_dev_view_workers(d->dev, put_worker, j);
+	roost_json_end(j, ']');
+}
+
 static void show_counters(struct roost_json *j, struct roost_ctl_device *d)
 {
 	struct roost_dev_counters counters;
@@ -164,16 +176,20 @@ static const struct {
 	void (*show)(struct roost_json *j, struct roost_ctl_device *d);
 } topics[] = {
 	{ "device", NULL }, /* what stands in every one */
-	{ "port", show_ports },       { "qp", show_qps },
-	{ "cq", show_cqs },           { "srq", show_srqs },
-	{ "channel", show_channels }, { "counters", show_counters },
+	{ "port", show_ports },
+	{ "qp", show_qps },
+	{ "cq", show_cqs },
+	{ "srq", show_srqs },
+	{ "channel", show_channels },
+	{ "worker", show_workers },
+	{ "counters", show_counters },
 };
 
 #define TOPICS (sizeof(topics) / sizeof(topics[0]))
 
 const char *roost_ctl_topics(void)
 {
-	return "device, port, qp, cq, srq, channel, counters";
+	return "device, port, qp, cq, srq, channel, worker, counters";
 }
 
 static bool is_topic(const char *name)

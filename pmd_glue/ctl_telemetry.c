@@ -141,6 +141,22 @@ static int qp(struct query *q)
 	return q->found ? 0 : -EINVAL;
 }
 
+static void put_worker_if_asked(void *arg, const struct roost_worker_view *view)
+{
+	struct query *q = arg;
+
+	if (view->number != q->number)
+		return;
+	q->found = true;
+	put_row(q->data, roost_worker_fields, view);
+}
+
+static int worker(struct query *q)
+{
+	roost_dev_view_workers(q->device->dev, put_worker_if_asked, q);
+	return q->found ? 0 : -EINVAL;
+}
+
 /* ---- the table --------------------------------------------------------------
  */
 
@@ -156,6 +172,7 @@ static const struct {
 	{ "/roost/drops", drops, "Dropped packets. Parameters: device" },
 	{ "/roost/qps", qps, "QP numbers. Parameters: device" },
 	{ "/roost/qp", qp, "A QP. Parameters: device,number" },
+	{ "/roost/worker", worker, "A worker. Parameters: device,number" },
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

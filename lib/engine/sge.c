@@ -87,6 +87,12 @@ enum roost_sge_fault roost_sge_gather(struct roost_dev *dev,
 	return ROOST_SGE_OK;
 }
 
+/* The application may look at the same time, or another of its requests. */
+static void put_piece(uint8_t *to, const uint8_t *from, uint32_t len_bytes)
+{
+	memcpy(to, from, len_bytes);
+}
+
 enum roost_sge_fault roost_sge_scatter(struct roost_dev *dev,
 				       const struct roost_pd *pd,
 				       const struct roost_sge *sges,
@@ -101,14 +107,14 @@ enum roost_sge_fault roost_sge_scatter(struct roost_dev *dev,
 	struct span span;
 
 	if (all != NULL) {
-		memcpy(all, src, len_bytes);
+		put_piece(all, src, len_bytes);
 		return ROOST_SGE_OK;
 	}
 	while (len_bytes > 0) {
 		fault = next_span(&c, len_bytes, &span);
 		if (fault != ROOST_SGE_OK)
 			return fault;
-		memcpy(span.host, src, span.len_bytes);
+		put_piece(span.host, src, span.len_bytes);
 		src += span.len_bytes;
 		len_bytes -= span.len_bytes;
 	}

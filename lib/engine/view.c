@@ -25,6 +25,7 @@ static void view_qp(struct roost_qp *qp, struct roost_qp_view *v)
 		.qpn = qp->qpn,
 		.type = (enum roost_qp_type)qp->type,
 		.state = roost_qp_state_get(qp),
+		.worker = qp->worker->index,
 		.port_num = qp->attr.port_num,
 		.dest_qpn = qp->dest_qpn,
 		.mtu_bytes = qp->mtu_bytes,
@@ -65,6 +66,25 @@ void roost_dev_view_qps(struct roost_dev *dev,
 		view_qp(qp, &view);
 		roost_worker_turn_release(qp->worker);
 		roost_event_source_query(&qp->async, &view.async);
+		each(arg, &view);
+	}
+	look_end(dev);
+}
+
+/* ---- workers ------------------------------------------------------------ */
+
+void roost_dev_view_workers(
+	struct roost_dev *dev,
+	void (*each)(void *arg, const struct roost_worker_view *worker),
+	void *arg)
+{
+	struct roost_worker_view view;
+
+	look_begin(dev);
+	for (uint32_t i = 0; i < dev->nb_workers; i++) {
+		view.number = i;
+		view.qps = dev->all.nb_qps[i];
+		roost_worker_counters(dev->workers[i], &view.counters);
 		each(arg, &view);
 	}
 	look_end(dev);

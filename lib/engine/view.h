@@ -24,6 +24,7 @@ struct roost_qp_view {
 	uint32_t qpn;
 	enum roost_qp_type type;
 	enum roost_qp_state state;
+	uint32_t worker;       /* its number */
 	uint8_t port_num;      /* 0: none yet, as all below */
 	uint32_t dest_qpn;     /* 0: not connected */
 	struct roost_gid sgid; /* zero: no path */
@@ -45,6 +46,16 @@ struct roost_qp_view {
 void roost_dev_view_qps(struct roost_dev *dev,
 			void (*each)(void *arg, const struct roost_qp_view *qp),
 			void *arg);
+
+struct roost_worker_view {
+	uint32_t number;
+	uint32_t qps;
+	struct roost_dev_counters counters;
+};
+void roost_dev_view_workers(
+	struct roost_dev *dev,
+	void (*each)(void *arg, const struct roost_worker_view *worker),
+	void *arg);
 
 enum roost_armed {
 	ROOST_ARMED_NOT,

@@ -33,6 +33,7 @@ TSAN_TESTS = {
     "glue-host": "tests/unit/pmd_glue/test_glue_host",
     "sim-arm": "tests/sim/test_sim_arm",
     "sim-churn": "tests/sim/test_sim_churn",
+    "sim-churn-workers": "tests/sim/test_sim_churn",
 }
 TSAN_SUPPRESSIONS = os.path.join(TOP, "tests", "runner", "tsan.supp")
 # Where both ends live in one process, and a few pairs.

@@ -57,6 +57,8 @@ static void key__values_round_trip(void **state)
 		{ ROOST_KEY_VERBOSE, "on", "1" },
 		{ ROOST_KEY_VERBOSE, "true", "1" },
 		{ ROOST_KEY_VERBOSE, "off", "0" },
+		{ ROOST_KEY_WORKERS, "1", "1" },
+		{ ROOST_KEY_WORKERS, "16", "16" },
 		{ ROOST_KEY_VERBOSE, "FALSE", "0" },
 		{ ROOST_KEY_VERBOSE, "no", "0" },
 		{ ROOST_KEY_DEVARGS, "0000:03:00.0,representor=[0-3]",
@@ -97,6 +99,12 @@ static void key__every_wrong_value_says_why(void **state)
 		{ ROOST_KEY_PROGRESS, "dedicate",
 		  "'dedicate': not a progress mode; use adaptive or "
 		  "dedicated" },
+		{ ROOST_KEY_WORKERS, "0",
+		  "'0': not a number of workers; use 1 to 16" },
+		{ ROOST_KEY_WORKERS, "17",
+		  "'17': not a number of workers; use 1 to 16" },
+		{ ROOST_KEY_WORKERS, "2x",
+		  "'2x': not a number of workers; use 1 to 16" },
 		{ ROOST_KEY_VERBOSE, "2",
 		  "'2': neither yes nor no; use 1 or "
 		  "0" },

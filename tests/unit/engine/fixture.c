@@ -70,11 +70,18 @@ static void neigh_put(void *ctx, struct roost_neigh *neigh)
 
 void fixture_open(struct fixture *f, struct rte_mempool *pool)
 {
+	fixture_open_workers(f, pool, 1);
+}
+
+void fixture_open_workers(struct fixture *f, struct rte_mempool *pool,
+			  unsigned int nb_workers)
+{
 	const uint8_t v4[4] = { 198, 18, 0, 1 }, peer_v4[4] = { 198, 18, 0, 2 };
 	struct roost_dev_conf conf = {
 		.name = "roost0",
 		.pool = pool,
 		.nb_ports = 1,
+		.nb_workers = nb_workers,
 		.io = { {
 			.ctx = f,
 			.rx_burst = rx_burst,

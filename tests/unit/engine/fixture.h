@@ -52,6 +52,9 @@ struct fixture {
 
 /* Everything up to a CQ of 64 entries; pool may be NULL. */
 void fixture_open(struct fixture *f, struct rte_mempool *pool);
+/* The same with several workers; worker is the first one. */
+void fixture_open_workers(struct fixture *f, struct rte_mempool *pool,
+			  unsigned int nb_workers);
 /* Everything that the test made on it is gone. */
 void fixture_close(struct fixture *f);
 
