@@ -127,7 +127,7 @@ static void environ__unknown_names_the_nearest(void **state)
 		  "ROOST_PORT-1_MTU: unknown "
 		  "variable; the nearest known one is ROOST_PORT15_MTU" },
 		{ "ROOST_TESTER=1", "ROOST_TESTER: unknown variable; the "
-				    "nearest known one is ROOST_VERBOSE" },
+				    "nearest known one is ROOST_WORKERS" },
 	};
 
 	(void)state;
@@ -211,6 +211,7 @@ static void export__reads_back_the_same(void **state)
 	static struct roost_config c, again;
 	char *envp[] = {
 		"ROOST_PROGRESS=dedicated",
+		"ROOST_WORKERS=4",
 		"ROOST_VERBOSE=0",
 		"ROOST_PORT0_DEVARGS=net_af_packet0,iface=veth0",
 		"ROOST_PORT0_IP=10.0.0.1/24,fd00::1/64",
@@ -231,7 +232,7 @@ static void export__reads_back_the_same(void **state)
 	assert_string_equal(exported_value(&e, "ROOST_PORT0_GW"),
 			    "10.0.0.254,fd00::fe");
 	assert_string_equal(exported_value(&e, "ROOST_VERBOSE"), "0");
-	assert_int_equal(e.nb_set, 9);
+	assert_int_equal(e.nb_set, 10);
 	assert_int_equal(roost_config_resolve(&again, NULL, e.envp, NULL, err),
 			 0);
 	assert_memory_equal(&again, &c, sizeof(c));
