@@ -223,17 +223,24 @@ static inline uint32_t push(struct roost_worker *w, struct roost_cq *cq,
 	return place;
 }
 
-uint32_t roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
-		       const struct roost_cqe *cqe)
+/* Not inlined, nor is publish_shared(): one worker needs no registers for it.
+ */
+static __rte_noinline uint32_t push_shared(struct roost_worker *w,
+					   struct roost_cq *cq,
+					   const struct roost_cqe *cqe)
 {
 	uint32_t place;
 
-	if (!cq->shared)
-		return push(w, cq, cqe);
 	roost_spin_lock(&cq->produce_lock);
 	place = push(w, cq, cqe);
 	roost_spin_unlock(&cq->produce_lock);
 	return place;
+}
+
+uint32_t roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
+		       const struct roost_cqe *cqe)
+{
+	return cq->shared ? push_shared(w, cq, cqe) : push(w, cq, cqe);
 }
 
 /* Under produce_lock: the entries before this one are published now, or may
@@ -251,7 +258,8 @@ static uint32_t publishable(const struct roost_cq *cq)
 }
 
 /* Returns what has to be armed for an event. */
-static uint32_t publish_shared(struct roost_cq *cq, struct roost_cq_part *part)
+static __rte_noinline uint32_t publish_shared(struct roost_cq *cq,
+					      struct roost_cq_part *part)
 {
 	uint32_t fits = ROOST_CQ_ARMED_ANY, begin, end;
 

@@ -282,9 +282,13 @@ static void refuse(struct roost_worker *w, struct roost_qp *qp,
 	roost_ack_owe(w, qp, ROOST_NAK_REM_ACCESS, psn);
 }
 
-/* One answer, up to *budget packets. */
-static bool send_answer(struct roost_worker *w, struct roost_qp *qp,
-			struct roost_resp_fetch *fetch, unsigned int *budget)
+/* One answer, up to *budget packets. Not inlined: most of the time there is
+ * none.
+ */
+static __rte_noinline bool send_answer(struct roost_worker *w,
+				       struct roost_qp *qp,
+				       struct roost_resp_fetch *fetch,
+				       unsigned int *budget)
 {
 	while (fetch->pending && *budget > 0) {
 		struct rte_mbuf *mbuf;
