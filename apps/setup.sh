@@ -9,13 +9,13 @@
 
 # To build Roost.
 # shellcheck disable=SC2034 # for those who source this
-packages_build="gcc meson ninja-build pkg-config libdpdk-dev libisal-dev
-libmnl-dev libibverbs-dev librdmacm-dev libjson-c-dev libcmocka-dev"
+packages_build="gcc clang meson ninja-build pkg-config libdpdk-dev libisal-dev
+libbpf-dev libmnl-dev libibverbs-dev librdmacm-dev libjson-c-dev libcmocka-dev"
 # To see two programs talk.
 packages_demo="$packages_build ibverbs-utils"
 # To run every test: the programs and libraries that Roost must carry, a second
 # compiler, independent eyes on the wire.
-packages_test="$packages_demo clang clang-format python3 python3-scapy tshark
+packages_test="$packages_demo clang-format python3 python3-scapy tshark
 iproute2 iputils-ping ibverbs-providers rdmacm-utils perftest libucx0
 valgrind"
 # And those of the suite interop, which runs when it is asked for.

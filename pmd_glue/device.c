@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <rte_common.h>
+#include <rte_mbuf.h>
 
 #include "lib/config/config.h"
 #include "lib/engine/service.h"
@@ -74,13 +75,13 @@ static bool is_pci(const char *devargs)
 
 static int start_eal(const struct roost_config *config)
 {
-	struct roost_eal_conf conf = {
-		.verbose = config->verbose,
-		.nb_ports = config->nb_ports,
-	};
+	struct roost_eal_conf conf = { .verbose = config->verbose };
 
-	for (unsigned int i = 0; i < config->nb_ports; i++)
+	for (unsigned int i = 0; i < config->nb_ports; i++) {
 		conf.pci = conf.pci || is_pci(config->ports[i].devargs);
+		conf.nb_queues +=
+			roost_driver_nb_queues(config->ports[i].devargs);
+	}
 	return roost_eal_start(&conf);
 }
 
@@ -98,10 +99,25 @@ static uint64_t run_device(void *ctx, uint64_t now_ns)
 	return next_ns;
 }
 
+/* What is sent on any port has to fit. */
+static struct rte_mempool *roomiest_pool(const struct roost_device *d)
+{
+	struct rte_mempool *pool = d->stations[0].port.pool;
+
+	for (unsigned int i = 1; i < d->nb_stations; i++) {
+		struct rte_mempool *other = d->stations[i].port.pool;
+
+		if (rte_pktmbuf_data_room_size(other) >
+		    rte_pktmbuf_data_room_size(pool))
+			pool = other;
+	}
+	return pool;
+}
+
 static int create_dev(struct roost_device *d, const struct roost_config *config)
 {
 	struct roost_dev_conf conf = {
-		.pool = d->stations[0].port.pool,
+		.pool = roomiest_pool(d),
 		.nb_ports = d->nb_stations,
 		.nb_workers = config->nb_workers,
 		.node_guid = roost_device_guid(config, d->index),

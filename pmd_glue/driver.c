@@ -51,6 +51,26 @@ static uint32_t packet_rx_room(const char *devargs)
 	return number_less(devargs, "framesz", 32);
 }
 
+/*
+ * The kernel takes buffers of one page at most, and puts in front of a frame
+ * what a mempool, an mbuf (320 bytes) and XDP (256) want; the pool makes the
+ * objects a cache line shorter, to spread them.
+ */
+#define XDP_FRAME_BYTES (4096u - 64u - 320u - 256u)
+#define XDP_ROOM_BYTES (XDP_FRAME_BYTES + 256u)
+
+static uint32_t xdp_ip_mtu(const char *devargs __attribute__((unused)))
+{
+	return XDP_FRAME_BYTES - ROOST_ETH_LEN - ROOST_VLAN_LEN;
+}
+
+static unsigned int xdp_queues(const char *devargs)
+{
+	uint32_t nb = number_less(devargs, "queue_count", 0);
+
+	return nb ? nb : 1;
+}
+
 static const struct roost_driver drivers[] = {
 	{
 		.prefix = "net_memif",
@@ -76,9 +96,16 @@ static const struct roost_driver drivers[] = {
 	},
 	{
 		.prefix = "net_af_xdp",
+		.keys = "iface,start_queue,queue_count,shared_umem,xdp_prog,"
+			"busy_budget,force_copy",
 		.required = "iface",
 		.kernel = ROOST_KERNEL_SHARES,
 		.iface_key = "iface",
+		.ip_mtu_bytes = xdp_ip_mtu,
+		.rx_room_max_bytes = XDP_ROOM_BYTES,
+		.nb_queues = xdp_queues,
+		.is_xdp = true,
+		.queue_is_rx_interrupt = true,
 	},
 	{
 		.prefix = "net_tap",
@@ -149,6 +176,11 @@ static bool has_key(const char *devargs, const char *key, size_t key_len)
 		if (arg_is(arg, key, key_len))
 			return true;
 	return false;
+}
+
+bool roost_devargs_has(const char *devargs, const char *key)
+{
+	return has_key(devargs, key, strlen(key));
 }
 
 /* Does the comma-separated list hold the key? */
@@ -231,6 +263,13 @@ int roost_driver_devargs(const char *devargs, char *full, size_t size)
 		full[end] = '\0';
 	}
 	return 0;
+}
+
+unsigned int roost_driver_nb_queues(const char *devargs)
+{
+	const struct roost_driver *d = roost_driver_find(devargs);
+
+	return d->nb_queues ? d->nb_queues(devargs) : 1;
 }
 
 enum roost_driver_kernel roost_driver_kernel(const char *devargs, char *iface,

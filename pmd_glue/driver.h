@@ -44,6 +44,12 @@ struct roost_driver {
 	 * need ourselves is enough.
 	 */
 	uint32_t (*rx_room_bytes)(const char *devargs);
+	/* More than this its buffers must not have; 0: any. */
+	uint32_t rx_room_max_bytes;
+	/* Of the queues that it has, by these devargs; NULL: it has one. */
+	unsigned int (*nb_queues)(const char *devargs);
+	/* Takes only RoCEv2 from the kernel's interface, by an XDP program. */
+	bool is_xdp;
 	/* The library of a driver that changes its shared memory on a thread
 	 * of its own: the interrupt gate must stand before it. NULL: none.
 	 */
@@ -72,6 +78,9 @@ int roost_driver_check_keys(const char *devargs,
 			    char unknown[ROOST_DEVARG_KEY_MAX],
 			    char nearest[ROOST_DEVARG_KEY_MAX]);
 
+/* Of the queues to receive from, by these devargs; at least 1. */
+unsigned int roost_driver_nb_queues(const char *devargs);
+
 /* The name of the device: devargs up to the first comma. */
 void roost_devargs_name(const char *devargs, char *name, size_t size);
 
@@ -80,6 +89,9 @@ void roost_devargs_name(const char *devargs, char *name, size_t size);
  */
 int roost_devargs_value(const char *devargs, const char *key, char *value,
 			size_t size);
+
+/* Is key among devargs, with a value or without? */
+bool roost_devargs_has(const char *devargs, const char *key);
 
 /*
  * The kernel's interface behind the port and where the kernel stands.

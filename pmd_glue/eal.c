@@ -25,7 +25,7 @@
 
 /* Memory that EAL may use: pages are taken when they are touched. */
 #define MEM_BASE_MB 64u
-#define MEM_PORT_MB 64u
+#define MEM_QUEUE_MB 64u
 
 #define CPU_LIST_MAX 512
 #define ARGS_MAX 16
@@ -236,7 +236,7 @@ static void format_cpus(char *buf, size_t size)
 
 static void fill_args(struct args *args, const struct roost_eal_conf *conf)
 {
-	unsigned int mem_mb = MEM_BASE_MB + MEM_PORT_MB * conf->nb_ports;
+	unsigned int mem_mb = MEM_BASE_MB + MEM_QUEUE_MB * conf->nb_queues;
 	bool huge = free_huge_mb() >= mem_mb;
 	char cpus[CPU_LIST_MAX] = "";
 

@@ -16,9 +16,9 @@
 #include <stdbool.h>
 
 struct roost_eal_conf {
-	bool verbose;          /* DPDK's log goes to stderr */
-	bool pci;              /* a port is a PCI device */
-	unsigned int nb_ports; /* that may ever be opened: sizes the memory */
+	bool verbose;           /* DPDK's log goes to stderr */
+	bool pci;               /* a port is a PCI device */
+	unsigned int nb_queues; /* of all ports: sizes the memory */
 };
 
 /* Start EAL if nobody has. Says on stderr why it could not. It tries once:

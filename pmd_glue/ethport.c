@@ -40,12 +40,30 @@ static uint16_t keep_whole(struct rte_mbuf **pkts, uint16_t n)
 	return kept;
 }
 
+/* From every queue, another one first each time. */
+static uint16_t rx_all(struct roost_ethport *port, struct rte_mbuf **pkts,
+		       uint16_t n)
+{
+	uint16_t queue = port->next_queue;
+	uint16_t got = 0;
+
+	port->next_queue = (uint16_t)((queue + 1) % port->nb_queues);
+	for (uint16_t i = 0; i < port->nb_queues && got < n; i++) {
+		got = (uint16_t)(got + rte_eth_rx_burst(port->id, queue,
+							pkts + got,
+							(uint16_t)(n - got)));
+		queue = (uint16_t)((queue + 1) % port->nb_queues);
+	}
+	return got;
+}
+
 uint16_t roost_ethport_rx(struct roost_ethport *port, struct rte_mbuf **pkts,
 			  uint16_t n)
 {
 	if (!port->started)
 		return 0;
-	n = rte_eth_rx_burst(port->id, 0, pkts, n);
+	n = port->nb_queues == 1 ? rte_eth_rx_burst(port->id, 0, pkts, n)
+				 : rx_all(port, pkts, n);
 	if (port->admin_down) {
 		rte_pktmbuf_free_bulk(pkts, n);
 		return 0;
@@ -108,22 +126,43 @@ void roost_ethport_disarm(void *ctx)
 	struct roost_ethport *port = ctx;
 	struct rte_epoll_event event;
 
-	if (!port->started)
+	/* What AF_XDP sockets say, they say as long as it is so. */
+	if (!port->started || port->driver->is_xdp)
 		return;
 	rte_eth_dev_rx_intr_disable(port->id, 0);
 	rte_epoll_wait(port->epoll_fd, &event, 1, 0); /* takes its tokens */
 }
 
+/* The driver has no interrupts, but its sockets can be slept on. */
+static int watch_sockets(const struct roost_ethport *port)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	for (unsigned int i = 0; i < port->xdp.nb_sockets; i++)
+		if (epoll_ctl(port->epoll_fd, EPOLL_CTL_ADD,
+			      port->xdp.socket_fds[i], &event) < 0)
+			return -errno;
+	return 0;
+}
+
+static int watch_queue(const struct roost_ethport *port)
+{
+	return rte_eth_dev_rx_intr_ctl_q(port->id, 0, port->epoll_fd,
+					 RTE_INTR_EVENT_ADD, NULL);
+}
+
 static void set_up_interrupts(struct roost_ethport *port)
 {
+	int ret;
+
 	/* Asked first: ethdev logs an error where there are none. */
 	if (enable_rx_interrupt(port) != 0)
 		return;
 	port->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (port->epoll_fd < 0)
 		return;
-	if (rte_eth_dev_rx_intr_ctl_q(port->id, 0, port->epoll_fd,
-				      RTE_INTR_EVENT_ADD, NULL) != 0) {
+	ret = port->driver->is_xdp ? watch_sockets(port) : watch_queue(port);
+	if (ret) {
 		close(port->epoll_fd);
 		port->epoll_fd = -1;
 	}
@@ -135,6 +174,8 @@ void roost_ethport_enter(struct roost_ethport *port)
 {
 	if (port->driver->gated_library)
 		roost_intr_gate_enter(&port->gate);
+	if (port->driver->is_xdp)
+		roost_xdp_gate_enter(&port->xdp);
 	if (port->driver->takes_signals)
 		roost_rt_signals_hide();
 }
@@ -143,8 +184,18 @@ void roost_ethport_leave(struct roost_ethport *port)
 {
 	if (port->driver->takes_signals)
 		roost_rt_signals_show();
+	if (port->driver->is_xdp)
+		roost_xdp_gate_leave();
 	if (port->driver->gated_library)
 		roost_intr_gate_leave();
+}
+
+void roost_ethport_close_gates(struct roost_ethport *port)
+{
+	if (port->driver->is_xdp)
+		roost_xdp_close(&port->xdp);
+	if (port->driver->gated_library)
+		roost_intr_owner_close(&port->gate);
 }
 
 void roost_ethport_plug_out(struct roost_ethport *port)
@@ -206,7 +257,7 @@ void roost_ethport_unplug(struct roost_ethport *port)
 	port->gone = true;
 	port->gate.worker = NULL;
 	roost_ethport_listen_no_more(port);
-	if (port->epoll_fd >= 0)
+	if (port->epoll_fd >= 0 && !port->driver->is_xdp)
 		rte_eth_dev_rx_intr_ctl_q(port->id, 0, port->epoll_fd,
 					  RTE_INTR_EVENT_DEL, NULL);
 	roost_ethport_enter(port);
@@ -215,8 +266,7 @@ void roost_ethport_unplug(struct roost_ethport *port)
 	port->started = false;
 	rte_eth_dev_owner_unset(port->id, port->owner_id);
 	roost_ethport_plug_out(port);
-	if (port->driver->gated_library)
-		roost_intr_owner_close(&port->gate);
+	roost_ethport_close_gates(port);
 }
 
 void roost_ethport_close(struct roost_ethport *port)

@@ -25,6 +25,7 @@
 #include "pmd_glue/driver.h"
 #include "pmd_glue/intr_gate.h"
 #include "pmd_glue/kif.h"
+#include "pmd_glue/xdp_gate.h"
 
 struct rte_mbuf;
 struct rte_mempool;
@@ -51,8 +52,9 @@ struct roost_ethport {
 	unsigned int ifindex; /* of it; 0: not known */
 	struct roost_kif kif; /* it, followed from open to close */
 	uint16_t id;
-	bool was_there;    /* the application had plugged it in */
-	uint64_t owner_id; /* ethdev's ownership */
+	uint16_t nb_queues; /* to receive from; the first one sends */
+	bool was_there;     /* the application had plugged it in */
+	uint64_t owner_id;  /* ethdev's ownership */
 	uint8_t mac[6];
 	uint32_t ip_mtu_most_bytes; /* of the driver's buffers */
 	uint32_t ip_mtu_own_bytes;  /* when it was opened */
@@ -62,7 +64,9 @@ struct roost_ethport {
 	bool has_lsc;
 	bool is_memif_client;
 	struct roost_intr_owner gate; /* if driver->gated_library */
+	struct roost_xdp xdp;         /* if driver->is_xdp */
 	/* Change while somebody holds the turn. */
+	uint16_t next_queue; /* to look at first */
 	bool started;
 	bool admin_down; /* frames are neither sent nor taken */
 	bool gone;       /* unplugged; the id may be another port's */

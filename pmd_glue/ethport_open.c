@@ -88,6 +88,21 @@ static int check_devargs(struct roost_ethport *port)
 	return 0;
 }
 
+static int find_queues(struct roost_ethport *port)
+{
+	unsigned int nb = roost_driver_nb_queues(port->devargs);
+
+	if (nb > ROOST_XDP_QUEUES_MAX) {
+		ROOST_ETHPORT_REPORT(port,
+				     "%u queues are more than a port may have; "
+				     "give at most %u",
+				     nb, ROOST_XDP_QUEUES_MAX);
+		return -ENODEV;
+	}
+	port->nb_queues = (uint16_t)nb;
+	return 0;
+}
+
 static int complete_devargs(struct roost_ethport *port)
 {
 	const char *devargs = port->conf.devargs;
@@ -112,16 +127,53 @@ static int complete_devargs(struct roost_ethport *port)
 		(roost_devargs_value(port->devargs, "role", role,
 				     sizeof(role)) != 0 ||
 		 (!strstr(role, "server") && !strstr(role, "master")));
-	return 0;
+	return find_queues(port);
 }
 
 /* ---- plugging in --------------------------------------------------------- */
+
+/* The program, unless the user gave one, and the gate that it needs. */
+static int open_xdp(struct roost_ethport *port)
+{
+	size_t len = strlen(port->devargs);
+	bool theirs = roost_devargs_has(port->devargs, "xdp_prog");
+	int ret = roost_xdp_gate_put();
+
+	if (ret) {
+		ROOST_ETHPORT_REPORT(port,
+				     "librte_net_af_xdp.so, libxdp or libbpf: "
+				     "%s; install DPDK's drivers, as shared "
+				     "libraries",
+				     ret == -ENOENT ? "not loaded, or of "
+						      "another kind"
+						    : strerror(-ret));
+		return -ENODEV;
+	}
+	ret = roost_xdp_open(&port->xdp);
+	if (ret == -ENOENT && !theirs)
+		ROOST_ETHPORT_REPORT(port,
+				     "Roost was built without clang, and so "
+				     "without an XDP program; build it with "
+				     "clang and libbpf-dev, or give "
+				     "xdp_prog=FILE");
+	else if (ret && ret != -ENOENT)
+		ROOST_ETHPORT_REPORT(port, "no XDP program: %s",
+				     strerror(-ret));
+	if (theirs)
+		return 0;
+	if (ret == 0)
+		snprintf(port->devargs + len, sizeof(port->devargs) - len,
+			 ",xdp_prog=/proc/self/fd/%d", port->xdp.program_fd);
+	return ret == -ENOENT ? -ENODEV : ret;
+}
 
 static int open_gate(struct roost_ethport *port)
 {
 	char key[sizeof(port->gate.key)] = "";
 	int ret;
 
+	if (port->driver->is_xdp)
+		return open_xdp(port);
 	if (!port->driver->gated_library)
 		return 0;
 	ret = roost_intr_gate_put(port->driver->gated_library);
@@ -204,8 +256,8 @@ static uint32_t longest_ip_bytes(const struct roost_ethport *port)
 
 static int make_pool(struct roost_ethport *port)
 {
-	uint32_t nb_mbufs =
-		POOL_MBUFS + (port->conf.nb_workers - 1) * WORKER_MBUFS;
+	uint32_t nb_mbufs = (POOL_MBUFS + 1) * port->nb_queues - 1 +
+			    (port->conf.nb_workers - 1) * WORKER_MBUFS;
 	uint32_t room = ROOM_MIN_BYTES;
 	uint32_t ip_bytes = longest_ip_bytes(port);
 	char name[RTE_MEMPOOL_NAMESIZE];
@@ -218,11 +270,20 @@ static int make_pool(struct roost_ethport *port)
 	room = RTE_ALIGN_CEIL(room, 64u);
 	if (room > ROOM_MAX_BYTES)
 		room = ROOM_MAX_BYTES;
+	if (port->driver->rx_room_max_bytes)
+		room = RTE_MIN(room, port->driver->rx_room_max_bytes);
 	snprintf(name, sizeof(name), "roost_port%u", port->id);
 	port->pool =
 		rte_pktmbuf_pool_create(name, nb_mbufs, POOL_CACHE, 0,
 					(uint16_t)(room + RTE_PKTMBUF_HEADROOM),
 					rte_eth_dev_socket_id(port->id));
+	/* The kernel is given the first piece of it. */
+	if (port->pool && port->driver->is_xdp &&
+	    port->pool->nb_mem_chunks != 1) {
+		rte_mempool_free(port->pool);
+		port->pool = NULL;
+		rte_errno = ENOMEM;
+	}
 	if (port->pool)
 		return 0;
 	ROOST_ETHPORT_REPORT(
@@ -238,6 +299,7 @@ static int configure_with(struct roost_ethport *port, bool rx_interrupts)
 	struct rte_eth_conf conf = { 0 };
 	struct rte_eth_dev_info info;
 	uint16_t rx_descs = RX_DESCS, tx_descs = TX_DESCS;
+	unsigned int socket;
 	int ret;
 
 	ret = rte_eth_dev_info_get(port->id, &info);
@@ -246,22 +308,41 @@ static int configure_with(struct roost_ethport *port, bool rx_interrupts)
 	port->has_lsc = *info.dev_flags & RTE_ETH_DEV_INTR_LSC;
 	conf.intr_conf.lsc = port->has_lsc;
 	conf.intr_conf.rxq = rx_interrupts;
-	ret = rte_eth_dev_configure(port->id, 1, 1, &conf);
+	ret = rte_eth_dev_configure(port->id, port->nb_queues, port->nb_queues,
+				    &conf);
 	if (ret)
 		return ret;
 	ret = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rx_descs, &tx_descs);
 	if (ret)
 		return ret;
-	ret = rte_eth_rx_queue_setup(port->id, 0, rx_descs,
-				     (unsigned int)rte_eth_dev_socket_id(
-					     port->id),
-				     NULL, port->pool);
-	if (ret)
-		return ret;
-	return rte_eth_tx_queue_setup(port->id, 0, tx_descs,
-				      (unsigned int)rte_eth_dev_socket_id(
-					      port->id),
-				      NULL);
+	socket = (unsigned int)rte_eth_dev_socket_id(port->id);
+	for (uint16_t i = 0; i < port->nb_queues; i++) {
+		ret = rte_eth_rx_queue_setup(port->id, i, rx_descs, socket,
+					     NULL, port->pool);
+		if (!ret)
+			ret = rte_eth_tx_queue_setup(port->id, i, tx_descs,
+						     socket, NULL);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static void report_configure(struct roost_ethport *port, int ret)
+{
+	char why[256];
+
+	if (port->driver->is_xdp && port->xdp.failed != ROOST_XDP_ALL_WELL) {
+		roost_xdp_why(&port->xdp, port->iface, why, sizeof(why));
+		ROOST_ETHPORT_REPORT(port, "%s", why);
+	} else {
+		ROOST_ETHPORT_REPORT(
+			port,
+			"DPDK cannot configure it: %s; check the devargs, "
+			"\"-v\" shows DPDK's log",
+			*roost_eal_log_first() ? roost_eal_log_first()
+					       : strerror(-ret));
+	}
 }
 
 int roost_ethport_configure(struct roost_ethport *port)
@@ -270,17 +351,13 @@ int roost_ethport_configure(struct roost_ethport *port)
 
 	roost_eal_log_clear();
 	roost_ethport_enter(port);
-	if (!port->driver->gated_library)
+	if (!port->driver->gated_library && !port->driver->is_xdp)
 		ret = configure_with(port, true);
 	if (ret)
 		ret = configure_with(port, false);
 	roost_ethport_leave(port);
-	if (ret) {
-		ROOST_ETHPORT_REPORT(port, "DPDK cannot configure it: %s",
-				     *roost_eal_log_first()
-					     ? roost_eal_log_first()
-					     : strerror(-ret));
-	}
+	if (ret)
+		report_configure(port, ret);
 	return ret;
 }
 
@@ -416,6 +493,7 @@ int roost_ethport_open(struct roost_ethport *port,
 
 	*port = (struct roost_ethport){
 		.conf = *conf,
+		.nb_queues = 1,
 		.epoll_fd = -1,
 		.groups_fd = -1,
 		.retry_after_ns = ROOST_ETHPORT_RETRY_MIN_NS,
@@ -456,8 +534,7 @@ disown:
 unplug:
 	roost_ethport_plug_out(port);
 close_gate:
-	if (port->driver->gated_library)
-		roost_intr_owner_close(&port->gate);
+	roost_ethport_close_gates(port);
 leave_groups:
 	if (port->groups_fd >= 0)
 		close(port->groups_fd);

@@ -24,6 +24,9 @@
 void roost_ethport_enter(struct roost_ethport *port);
 void roost_ethport_leave(struct roost_ethport *port);
 
+/* What stands before the driver: the last of it, when the port is closed. */
+void roost_ethport_close_gates(struct roost_ethport *port);
+
 /* Close the port and remove the device, where the application had not plugged
  * it in itself.
  */

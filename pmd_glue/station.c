@@ -317,7 +317,7 @@ int roost_station_open(struct roost_station *s,
 	};
 	int ret = 0;
 
-	*s = (struct roost_station){ .port_num = 0 };
+	*s = (struct roost_station){ .ear.fd = -1 };
 	if (pc->link[0]) {
 		snprintf(s->label, sizeof(s->label), "link \"%s\"", pc->link);
 		ret = claim_link(s, pc->link, index);
@@ -386,32 +386,6 @@ void roost_station_watch_link(struct roost_station *s, uint64_t now_ns)
 	}
 }
 
-int roost_station_start(struct roost_station *s, struct roost_dev *dev,
-			uint8_t port_num, struct roost_turner *const *turners)
-{
-	struct roost_gid gids[ROOST_GID_TABLE_LEN];
-	uint64_t now_ns = roost_now_ns();
-	unsigned int nb;
-	int ret;
-
-	s->dev = dev;
-	s->worker = roost_dev_worker(dev);
-	s->port_num = port_num;
-	s->turners = turners;
-	s->port.gate.worker = s->worker;
-	roost_worker_turn_take(s->worker);
-	ret = roost_ethport_start(&s->port, now_ns);
-	roost_worker_turn_release(s->worker);
-	if (ret)
-		return ret;
-	nb = roost_gid_table_fill(gids, s->port.mac, &s->addrs);
-	for (unsigned int i = 0; i < nb; i++)
-		roost_port_set_gid(dev, port_num, i, &gids[i]);
-	roost_groups_start(&s->groups, now_ns);
-	roost_station_watch_link(s, now_ns);
-	return roost_station_twin_start(s);
-}
-
 static bool is_v1(const uint8_t *frame, size_t len_bytes)
 {
 	uint16_t type;
@@ -447,6 +421,53 @@ static void hear_frame(struct roost_station *s, uint8_t *frame,
 	else if (!roost_membership_input(s->groups.membership, frame, len_bytes,
 					 now_ns))
 		roost_host_input(s->host, frame, len_bytes, now_ns);
+}
+
+static void hear_by_ear(void *ctx, uint8_t *frame, size_t len_bytes)
+{
+	hear_frame(ctx, frame, len_bytes, roost_now_ns());
+}
+
+static int open_ear(struct roost_station *s)
+{
+	int ret;
+
+	if (!s->port.driver->is_xdp)
+		return 0;
+	ret = roost_ear_open(&s->ear, s->port.ifindex, hear_by_ear, s);
+	if (ret)
+		roost_report("%s: cannot hear ARP on \"%s\": %s; run as root "
+			     "or with CAP_NET_RAW",
+			     s->label, s->port.iface, strerror(-ret));
+	return ret;
+}
+
+int roost_station_start(struct roost_station *s, struct roost_dev *dev,
+			uint8_t port_num, struct roost_turner *const *turners)
+{
+	struct roost_gid gids[ROOST_GID_TABLE_LEN];
+	uint64_t now_ns = roost_now_ns();
+	unsigned int nb;
+	int ret;
+
+	s->dev = dev;
+	s->worker = roost_dev_worker(dev);
+	s->port_num = port_num;
+	s->turners = turners;
+	s->port.gate.worker = s->worker;
+	roost_worker_turn_take(s->worker);
+	ret = roost_ethport_start(&s->port, now_ns);
+	roost_worker_turn_release(s->worker);
+	if (!ret)
+		ret = open_ear(s);
+	if (ret)
+		return ret;
+	nb = roost_gid_table_fill(gids, s->port.mac, &s->addrs);
+	for (unsigned int i = 0; i < nb; i++)
+		roost_port_set_gid(dev, port_num, i, &gids[i]);
+	roost_groups_start(&s->groups, now_ns);
+	roost_station_watch_link(s, now_ns);
+	return roost_station_twin_start(s);
 }
 
 /* Bounded: a flood must not keep the control thread from anything else. */
@@ -504,6 +525,7 @@ void roost_station_farewell(struct roost_station *s)
 void roost_station_close(struct roost_station *s)
 {
 	roost_station_hush(s);
+	roost_ear_close(&s->ear);
 	roost_ethport_close(&s->port);
 	release_link(s);
 }

@@ -195,8 +195,8 @@ def check_reports(path, name, family, version):
     return len(said)
 
 
-def port_options(name):
-    return ["--port", f"net_af_packet0,iface={name}", "--ip",
+def port_options(name, driver):
+    return ["--port", f"{driver},iface={name}", "--ip",
             f"{roost_address(name)}/24"]
 
 
@@ -211,7 +211,8 @@ def check_members_after(bridge, group, wanted):
             raise Failure("the kernel's own membership is lost")
 
 
-def bridged(room, family, version, with_kernel=False):
+def bridged(room, family, version, with_kernel=False,
+            driver="net_af_packet0"):
     """with_kernel: the kernel of the left end is in the group, too."""
     bridge = Bridge(room, version)
     if with_kernel:
@@ -228,7 +229,8 @@ def bridged(room, family, version, with_kernel=False):
     for name, host in (("left", None), ("right", TCP_ADDRESSES["left"])):
         line = words(room, family, port, host, ["-w", str(MEMBER_S)])
         ends.append({"title": name, "netns": bridge.netns[name],
-                     "argv": room.roost("run", *port_options(name), "--",
+                     "argv": room.roost("run", *port_options(name, driver),
+                                        "--",
                                         *line)})
     running = room.pair_start(*ends, port)
     if not wait_until(lambda: bridge.members(GROUPS[family]) == set(ENDS),

@@ -77,7 +77,10 @@ def kernel_addresses(_end):
 
 def ping(room):
     """The address that Roost has for itself answers the kernel's ping."""
-    wire = Wire(room)
+    ping_on(room, Wire(room))
+
+
+def ping_on(room, wire):
     port = room.next_port()
     holder = room.start(**wire.start(
         "left", "holder", address_options("left"),

@@ -27,10 +27,11 @@ def ip(*words):
 class Wire:
     """Namespaces and interfaces have the names of the ends, with the pid."""
 
-    def __init__(self, room, mtu_bytes=MTU_BYTES):
+    def __init__(self, room, mtu_bytes=MTU_BYTES, driver="net_af_packet0"):
         if not rooms.inside():
             raise Skip("needs network namespaces of its own; run as root")
         self.room = room
+        self.driver = driver
         self.netns = {end: f"real-{RUN}-{end}" for end in ENDS}
         for end in ENDS:
             ip("netns", "add", self.netns[end])
@@ -58,7 +59,7 @@ class Wire:
 
     def start(self, end, title, options, words):
         """Keyword arguments to start words over Roost at one end."""
-        port = ["--port", f"net_af_packet0,iface={end}", *options]
+        port = ["--port", f"{self.driver},iface={end}", *options]
         return {"title": title, "netns": self.netns[end],
                 "argv": self.room.roost("run", *port, "--", *words)}
 

@@ -145,6 +145,31 @@ static void driver__mtu_of_small_buffers(void **state)
 	assert_int_equal(d->ip_mtu_bytes("net_memif0,bsize=7"), 0);
 }
 
+/* An object of its pool is one page at most, and a frame fits into it. */
+static void driver__xdp_buffers_are_pages(void **state)
+{
+	const char *devargs = "net_af_xdp0,iface=eth0,queue_count=3";
+	const struct roost_driver *d = roost_driver_find(devargs);
+	uint32_t mtu = d->ip_mtu_bytes(devargs);
+
+	(void)state;
+	assert_true(64 + 128 + 128 + d->rx_room_max_bytes <= 4096 - 64);
+	assert_true(mtu + 18 <= d->rx_room_max_bytes - 256);
+	assert_true(mtu >= 2048 + 88); /* a path MTU of 2048 */
+	assert_int_equal(roost_driver_nb_queues(devargs), 3);
+	assert_int_equal(roost_driver_nb_queues("net_af_xdp0,iface=eth0"), 1);
+	assert_int_equal(roost_driver_nb_queues("net_tap0,queue_count=3"), 1);
+}
+
+static void driver__key_without_value(void **state)
+{
+	(void)state;
+	assert_true(roost_devargs_has("net_x0,a,b=1", "a"));
+	assert_true(roost_devargs_has("net_x0,a,b=1", "b"));
+	assert_false(roost_devargs_has("net_x0,a,b=c", "c"));
+	assert_false(roost_devargs_has("net_x0,xdp_prog2=c", "xdp_prog"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +182,8 @@ int main(void)
 		cmocka_unit_test(driver__wrong_key_names_the_nearest),
 		cmocka_unit_test(driver__where_the_kernel_stands),
 		cmocka_unit_test(driver__mtu_of_small_buffers),
+		cmocka_unit_test(driver__xdp_buffers_are_pages),
+		cmocka_unit_test(driver__key_without_value),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
