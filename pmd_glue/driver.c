@@ -79,12 +79,15 @@ static const struct roost_driver drivers[] = {
 			"zero-copy,secret",
 		.ip_mtu_bytes = memif_ip_mtu,
 		.gated_library = "librte_net_memif.so",
+		.socket_key = "socket",
+		.is_memif = true,
 	},
 	{
 		/* The driver takes slot i at i * framesz of the ring: framesz
 		 * has to divide blocksz, which has to be whole pages.
 		 */
 		.prefix = "net_af_packet",
+		.alias = "eth_af_packet",
 		.defaults = "framesz=4608,blocksz=36864,framecnt=512",
 		.together = "framesz,blocksz,framecnt",
 		.keys = "iface,qpairs,blocksz,framesz,framecnt,qdisc_bypass",
@@ -115,14 +118,40 @@ static const struct roost_driver drivers[] = {
 		.takes_signals = true,
 		.queue_is_rx_interrupt = true,
 	},
+	{
+		.prefix = "net_vhost",
+		.alias = "eth_vhost",
+		.keys = "iface,queues,client,iommu-support,postcopy-support,"
+			"tso,linear-buffer,ext-buffer,legacy-ol-flags",
+		.required = "iface",
+		.socket_key = "iface",
+		.client_key = "client",
+		.is_vhost = true,
+	},
+	{
+		.prefix = "net_virtio_user",
+		.alias = "virtio_user",
+		.keys = "path,mac,queues,cq,queue_size,iface,server,mrg_rxbuf,"
+			"in_order,packed_vq,speed,vectorized",
+		.required = "path",
+		.gated_library = "librte_net_virtio.so",
+		.socket_key = "path",
+		.server_key = "server",
+	},
 	{ .prefix = "" },
 };
+
+static bool begins_with(const char *text, const char *prefix)
+{
+	return prefix && strncmp(text, prefix, strlen(prefix)) == 0;
+}
 
 const struct roost_driver *roost_driver_find(const char *devargs)
 {
 	const struct roost_driver *d = drivers;
 
-	while (strncmp(devargs, d->prefix, strlen(d->prefix)) != 0)
+	while (!begins_with(devargs, d->prefix) &&
+	       !begins_with(devargs, d->alias))
 		d++;
 	return d;
 }
@@ -270,6 +299,15 @@ unsigned int roost_driver_nb_queues(const char *devargs)
 	const struct roost_driver *d = roost_driver_find(devargs);
 
 	return d->nb_queues ? d->nb_queues(devargs) : 1;
+}
+
+bool roost_driver_serves(const char *devargs)
+{
+	const struct roost_driver *d = roost_driver_find(devargs);
+
+	if (d->server_key)
+		return number_less(devargs, d->server_key, 0) != 0;
+	return d->client_key && number_less(devargs, d->client_key, 0) == 0;
 }
 
 enum roost_driver_kernel roost_driver_kernel(const char *devargs, char *iface,

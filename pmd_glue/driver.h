@@ -25,6 +25,7 @@ enum roost_driver_kernel {
 
 struct roost_driver {
 	const char *prefix;   /* of the device's name: "net_memif" */
+	const char *alias;    /* another one, or NULL */
 	const char *defaults; /* devargs as a user could write them, or NULL */
 	/* Given one of these the user has thought of all: then no default of
 	 * theirs is added. Keys, separated by commas, or NULL.
@@ -50,10 +51,20 @@ struct roost_driver {
 	unsigned int (*nb_queues)(const char *devargs);
 	/* Takes only RoCEv2 from the kernel's interface, by an XDP program. */
 	bool is_xdp;
-	/* The library of a driver that changes its shared memory on a thread
-	 * of its own: the interrupt gate must stand before it. NULL: none.
+	bool is_vhost; /* its peer's news come through the vhost gate */
+	bool is_memif;
+	/* The library of a driver that changes its shared memory, or closes,
+	 * under the feet of a thread of its own: the interrupt gate must stand
+	 * before it. NULL: none.
 	 */
 	const char *gated_library;
+	/* Names the socket to its peer; NULL: it has none. */
+	const char *socket_key;
+	/* With a value that is not 0 it is a client, or a server, of that
+	 * socket; NULL: never mind.
+	 */
+	const char *client_key;
+	const char *server_key;
 	/* Takes real-time signals if it finds free ones. */
 	bool takes_signals;
 	/* Its RX interrupt is the queue's descriptor and needs no enabling. */
@@ -80,6 +91,9 @@ int roost_driver_check_keys(const char *devargs,
 
 /* Of the queues to receive from, by these devargs; at least 1. */
 unsigned int roost_driver_nb_queues(const char *devargs);
+
+/* Does the port serve its socket, by these devargs? */
+bool roost_driver_serves(const char *devargs);
 
 /* The name of the device: devargs up to the first comma. */
 void roost_devargs_name(const char *devargs, char *name, size_t size);

@@ -80,7 +80,7 @@ static bool may_take_later(struct roost_ethport *port)
 	struct rte_eth_link link;
 
 	/* memif's state is in memory; that of others may be far. */
-	if (port->driver->gated_library)
+	if (port->driver->is_memif)
 		return rte_eth_link_get_nowait(port->id, &link) == 0 &&
 		       link.link_status == RTE_ETH_LINK_UP;
 	return atomic_load_explicit(&port->carrier, memory_order_relaxed);
@@ -194,6 +194,8 @@ void roost_ethport_close_gates(struct roost_ethport *port)
 {
 	if (port->driver->is_xdp)
 		roost_xdp_close(&port->xdp);
+	if (port->driver->is_vhost)
+		roost_vhost_close(&port->vhost);
 	if (port->driver->gated_library)
 		roost_intr_owner_close(&port->gate);
 }
@@ -250,13 +252,26 @@ int roost_ethport_start(struct roost_ethport *port, uint64_t now_ns)
 
 /* ---- the end ------------------------------------------------------------ */
 
+void roost_ethport_set_worker(struct roost_ethport *port,
+			      struct roost_worker *worker)
+{
+	port->gate.worker = worker;
+	if (port->driver->is_vhost)
+		roost_vhost_set_worker(&port->vhost, worker);
+}
+
 void roost_ethport_unplug(struct roost_ethport *port)
 {
 	if (port->gone)
 		return;
 	port->gone = true;
-	port->gate.worker = NULL;
+	roost_ethport_set_worker(port, NULL);
 	roost_ethport_listen_no_more(port);
+	/* A peer that is told to stop looks at nothing any more that we have
+	 * sent; one that is hung up on does.
+	 */
+	if (port->driver->gated_library && !port->driver->is_memif)
+		roost_intr_owner_hang_up(&port->gate);
 	if (port->epoll_fd >= 0 && !port->driver->is_xdp)
 		rte_eth_dev_rx_intr_ctl_q(port->id, 0, port->epoll_fd,
 					  RTE_INTR_EVENT_DEL, NULL);
@@ -285,13 +300,30 @@ void roost_ethport_free_pool(struct roost_ethport *port)
 	rte_mempool_free(port->pool);
 }
 
+/* virtio_user finds out by the way that its peer has gone or come, and sets
+ * its rings up again then.
+ */
+static void get_link(struct roost_ethport *port, struct rte_eth_link *eth)
+{
+	bool turn = port->driver->gated_library && !port->driver->is_memif &&
+		    port->gate.worker;
+
+	if (turn)
+		roost_worker_turn_take(port->gate.worker);
+	roost_ethport_enter(port);
+	rte_eth_link_get_nowait(port->id, eth);
+	roost_ethport_leave(port);
+	if (turn)
+		roost_worker_turn_release(port->gate.worker);
+}
+
 void roost_ethport_link(struct roost_ethport *port,
 			struct roost_ethport_link *link)
 {
 	struct rte_eth_link eth = { 0 };
 
 	if (!port->gone)
-		rte_eth_link_get_nowait(port->id, &eth);
+		get_link(port, &eth);
 	link->carrier = port->started && !port->admin_down &&
 			eth.link_status == RTE_ETH_LINK_UP;
 	if (port->kernel == ROOST_KERNEL_SHARES)

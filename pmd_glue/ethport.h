@@ -25,6 +25,7 @@
 #include "pmd_glue/driver.h"
 #include "pmd_glue/intr_gate.h"
 #include "pmd_glue/kif.h"
+#include "pmd_glue/vhost_gate.h"
 #include "pmd_glue/xdp_gate.h"
 
 struct rte_mbuf;
@@ -64,6 +65,7 @@ struct roost_ethport {
 	bool has_lsc;
 	bool is_memif_client;
 	struct roost_intr_owner gate; /* if driver->gated_library */
+	struct roost_vhost vhost;     /* if driver->is_vhost */
 	struct roost_xdp xdp;         /* if driver->is_xdp */
 	/* Change while somebody holds the turn. */
 	uint16_t next_queue; /* to look at first */
@@ -92,6 +94,9 @@ int roost_ethport_open(struct roost_ethport *port,
  * what the driver says, reported.
  */
 int roost_ethport_start(struct roost_ethport *port, uint64_t now_ns);
+/* Who turns the worker that uses it; NULL: nobody any more. */
+void roost_ethport_set_worker(struct roost_ethport *port,
+			      struct roost_worker *worker);
 /* Unplug it while it is open, for good. Holder of the turn of its worker. */
 void roost_ethport_unplug(struct roost_ethport *port);
 /* Is it there? Looks at what the driver said and at the kernel's interface. */

@@ -16,6 +16,7 @@
 #include "lib/wire/frame.h"
 #include "pmd_glue/eal.h"
 #include "pmd_glue/ethport_priv.h"
+#include "pmd_glue/peer_socket.h"
 
 #define RX_DESCS 1024u
 #define TX_DESCS 1024u
@@ -26,6 +27,8 @@
 #define POOL_CACHE 256u
 /* What we need of an mbuf ourselves, and the most it can have. */
 #define ROOM_MIN_BYTES (4096u + ROOST_FRAME_OVERHEAD_MAX)
+/* virtio counts a header of its own as part of the frame: 12 bytes. */
+#define ROOM_BESIDES_IP (ROOST_ETH_LEN + ROOST_VLAN_LEN + 12u)
 #define ROOM_MAX_BYTES ((uint32_t)UINT16_MAX - RTE_PKTMBUF_HEADROOM)
 
 /* ---- what the user gave -------------------------------------------------- */
@@ -103,6 +106,25 @@ static int find_queues(struct roost_ethport *port)
 	return 0;
 }
 
+/* Clients of net_vhost try again until there is a server. */
+static int check_socket(struct roost_ethport *port)
+{
+	bool serves = roost_driver_serves(port->devargs);
+	const struct roost_driver *d = port->driver;
+	char path[ROOST_DEVARGS_MAX], why[256];
+	int ret;
+
+	if ((!d->client_key && !d->server_key) ||
+	    roost_devargs_value(port->devargs, d->socket_key, path,
+				sizeof(path)))
+		return 0;
+	ret = roost_peer_socket_prepare(path, serves, !d->client_key, why,
+					sizeof(why));
+	if (ret)
+		ROOST_ETHPORT_REPORT(port, "%s", why);
+	return ret == -EBUSY || !ret ? ret : -ENODEV;
+}
+
 static int complete_devargs(struct roost_ethport *port)
 {
 	const char *devargs = port->conf.devargs;
@@ -123,7 +145,7 @@ static int complete_devargs(struct roost_ethport *port)
 					   sizeof(port->iface));
 	/* memif is a client unless it is told otherwise. */
 	port->is_memif_client =
-		port->driver->gated_library &&
+		port->driver->is_memif &&
 		(roost_devargs_value(port->devargs, "role", role,
 				     sizeof(role)) != 0 ||
 		 (!strstr(role, "server") && !strstr(role, "master")));
@@ -169,25 +191,33 @@ static int open_xdp(struct roost_ethport *port)
 
 static int open_gate(struct roost_ethport *port)
 {
+	const char *library = port->driver->gated_library;
 	char key[sizeof(port->gate.key)] = "";
 	int ret;
 
 	if (port->driver->is_xdp)
 		return open_xdp(port);
-	if (!port->driver->gated_library)
+	if (port->driver->is_vhost)
+		library = "librte_net_vhost.so";
+	if (!library)
 		return 0;
-	ret = roost_intr_gate_put(port->driver->gated_library);
+	ret = port->driver->is_vhost ? roost_vhost_gate_put()
+				     : roost_intr_gate_put(library);
 	if (ret) {
 		ROOST_ETHPORT_REPORT(
 			port,
 			"%s: %s; install DPDK's drivers, as shared "
 			"libraries",
-			port->driver->gated_library,
+			library,
 			ret == -ENOENT ? "not loaded" : strerror(-ret));
 		return -ENODEV;
 	}
-	roost_devargs_value(port->devargs, "socket", key, sizeof(key));
-	roost_intr_owner_open(&port->gate, key, port->conf.is_link);
+	roost_devargs_value(port->devargs, port->driver->socket_key, key,
+			    sizeof(key));
+	if (port->driver->is_vhost)
+		roost_vhost_open(&port->vhost, key);
+	else
+		roost_intr_owner_open(&port->gate, key, port->conf.is_link);
 	return 0;
 }
 
@@ -258,12 +288,11 @@ static int make_pool(struct roost_ethport *port)
 {
 	uint32_t nb_mbufs = (POOL_MBUFS + 1) * port->nb_queues - 1 +
 			    (port->conf.nb_workers - 1) * WORKER_MBUFS;
-	uint32_t room = ROOM_MIN_BYTES;
-	uint32_t ip_bytes = longest_ip_bytes(port);
+	uint32_t room = longest_ip_bytes(port) + ROOM_BESIDES_IP;
 	char name[RTE_MEMPOOL_NAMESIZE];
 
-	if (ip_bytes + ROOST_ETH_LEN + ROOST_VLAN_LEN > room)
-		room = ip_bytes + ROOST_ETH_LEN + ROOST_VLAN_LEN;
+	if (room < ROOM_MIN_BYTES)
+		room = ROOM_MIN_BYTES;
 	if (port->driver->rx_room_bytes &&
 	    port->driver->rx_room_bytes(port->devargs) > room)
 		room = port->driver->rx_room_bytes(port->devargs);
@@ -351,7 +380,7 @@ int roost_ethport_configure(struct roost_ethport *port)
 
 	roost_eal_log_clear();
 	roost_ethport_enter(port);
-	if (!port->driver->gated_library && !port->driver->is_xdp)
+	if (!port->driver->is_memif && !port->driver->is_xdp)
 		ret = configure_with(port, true);
 	if (ret)
 		ret = configure_with(port, false);
@@ -377,6 +406,14 @@ static int kernel_mtu(struct roost_ethport *port, uint32_t *mtu)
 	return ret;
 }
 
+static bool takes_any_length(const struct roost_ethport *port)
+{
+	struct rte_eth_dev_info info;
+
+	return rte_eth_dev_info_get(port->id, &info) == 0 &&
+	       info.max_rx_pktlen == UINT32_MAX;
+}
+
 static int device_mtu(struct roost_ethport *port, uint32_t *mtu)
 {
 	uint16_t has;
@@ -385,6 +422,9 @@ static int device_mtu(struct roost_ethport *port, uint32_t *mtu)
 	if (port->conf.mtu_bytes) {
 		ret = rte_eth_dev_set_mtu(port->id,
 					  (uint16_t)port->conf.mtu_bytes);
+		/* Drivers of queues in memory have no MTU to set. */
+		if (ret == -ENOTSUP && takes_any_length(port))
+			ret = 0;
 		*mtu = port->conf.mtu_bytes;
 	} else {
 		ret = rte_eth_dev_get_mtu(port->id, &has);
@@ -501,7 +541,9 @@ int roost_ethport_open(struct roost_ethport *port,
 	ret = complete_devargs(port);
 	if (ret)
 		return ret;
-	ret = check_kernel_interface(port);
+	ret = check_socket(port);
+	if (!ret)
+		ret = check_kernel_interface(port);
 	if (ret)
 		return ret;
 	ret = open_gate(port);

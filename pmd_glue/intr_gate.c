@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <rte_alarm.h>
 #include <rte_interrupts.h>
 
 #include "lib/engine/worker.h"
-#include "pmd_glue/clock.h"
 #include "pmd_glue/clock.h"
 #include "pmd_glue/fork_guard.h"
 #include "pmd_glue/import.h"
@@ -28,6 +28,17 @@
 
 /* Enough to empty the longest ring. */
 #define SETTLE_ROUNDS 64u
+
+/* More than all ports put off in one call into a driver. */
+#define ALARMS_MAX 8u
+/* How long the first peer of a virtio_user server may take to come. */
+#define ACCEPT_MS 10000
+
+/* A peer that we hang up on gets so long to hang up, too, and to take in what
+ * is in the rings, which are gone after that.
+ */
+#define PEER_CLOSES_MS 300
+#define PEER_LOOKS_US 20000
 
 struct entry {
 	int fd;
@@ -41,6 +52,14 @@ struct entry {
 	const struct rte_intr_handle *last_handle;
 	TAILQ_ENTRY(entry) link;
 };
+
+/* What the driver put off while it was inside; done when it is out. */
+static struct {
+	struct roost_intr_owner *owner;
+	rte_eal_alarm_callback call;
+	void *arg;
+} alarms[ALARMS_MAX];
+static unsigned int nb_alarms;
 
 static TAILQ_HEAD(, entry) entries = TAILQ_HEAD_INITIALIZER(entries);
 static TAILQ_HEAD(, roost_intr_owner) owners = TAILQ_HEAD_INITIALIZER(owners);
@@ -191,6 +210,34 @@ static int gate_unregister_pending(const struct rte_intr_handle *intr_handle,
 	return 1;
 }
 
+/* Its alarms undo registrations, which have to find them here. All of them are
+ * for at once.
+ */
+static int gate_alarm_set(uint64_t us, rte_eal_alarm_callback call, void *arg)
+{
+	if (!current)
+		return rte_eal_alarm_set(us, call, arg);
+	if (nb_alarms == ALARMS_MAX)
+		return -ENOSPC;
+	alarms[nb_alarms].owner = current;
+	alarms[nb_alarms].call = call;
+	alarms[nb_alarms++].arg = arg;
+	return 0;
+}
+
+/* It would wait for ever for a peer, and the whole control thread with it. */
+static int gate_accept(int fd, struct sockaddr *addr, socklen_t *len)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+
+	if (current && !(fcntl(fd, F_GETFL) & O_NONBLOCK) &&
+	    poll(&pollfd, 1, ACCEPT_MS) == 0) {
+		errno = ETIMEDOUT;
+		return -1;
+	}
+	return accept(fd, addr, len);
+}
+
 /* ---- the control thread's interface ------------------------------------ */
 
 int roost_intr_gate_put(const char *library)
@@ -200,6 +247,8 @@ int roost_intr_gate_put(const char *library)
 		{ "rte_intr_callback_unregister", gate_unregister },
 		{ "rte_intr_callback_unregister_pending",
 		  gate_unregister_pending },
+		{ "rte_eal_alarm_set", gate_alarm_set },
+		{ "accept", gate_accept },
 	};
 	int ret = roost_imports_replace(library, imports,
 					sizeof(imports) / sizeof(imports[0]));
@@ -258,6 +307,21 @@ bool roost_intr_owner_is_busy(const struct roost_intr_owner *owner)
 	return false;
 }
 
+void roost_intr_owner_hang_up(const struct roost_intr_owner *owner)
+{
+	struct pollfd fd = { .events = POLLIN };
+	struct entry *e;
+
+	TAILQ_FOREACH(e, &entries, link) {
+		if (e->owner != owner || shutdown(e->fd, SHUT_WR) < 0)
+			continue;
+		fd.fd = e->fd;
+		/* It closes its end, and then looks at the rings. */
+		if (poll(&fd, 1, PEER_CLOSES_MS) > 0)
+			usleep(PEER_LOOKS_US);
+	}
+}
+
 void roost_intr_gate_enter(struct roost_intr_owner *owner)
 {
 	current = owner;
@@ -265,6 +329,11 @@ void roost_intr_gate_enter(struct roost_intr_owner *owner)
 
 void roost_intr_gate_leave(void)
 {
+	for (unsigned int i = 0; i < nb_alarms; i++) {
+		current = alarms[i].owner;
+		alarms[i].call(alarms[i].arg);
+	}
+	nb_alarms = 0;
 	current = NULL;
 	drop_dead();
 }

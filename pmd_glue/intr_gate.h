@@ -21,6 +21,12 @@
  * turns of all workers on gated ports. What the driver registers for anybody
  * else, as a memif port of the application's own, goes on to EAL.
  *
+ * net_virtio_user (over vhost-user) watches its control socket in the same way,
+ * and what it does when that hangs up it puts off to an alarm, which may find
+ * the port closed and its memory free. Its alarms run on the control thread,
+ * too, when the call into the driver is over. And a server of it waits for its
+ * first peer: no longer than ten seconds.
+ *
  * Thread: all calls, and everything that opens, starts, stops and closes gated
  * ports, on the control thread. That makes the list need no lock.
  */
@@ -52,6 +58,11 @@ void roost_intr_owner_open(struct roost_intr_owner *owner, const char *key,
 			   bool same_user);
 /* The port is closed. Closes what the driver forgot. */
 void roost_intr_owner_close(struct roost_intr_owner *owner);
+
+/* Hang up on its peer, which sees what it would see if we died, and give it
+ * some time to take in what we have sent.
+ */
+void roost_intr_owner_hang_up(const struct roost_intr_owner *owner);
 
 /* Around calls into the driver of a gated port; what it registers between is
  * the gate's. Not nested.

@@ -454,7 +454,7 @@ int roost_station_start(struct roost_station *s, struct roost_dev *dev,
 	s->worker = roost_dev_worker(dev);
 	s->port_num = port_num;
 	s->turners = turners;
-	s->port.gate.worker = s->worker;
+	roost_ethport_set_worker(&s->port, s->worker);
 	roost_worker_turn_take(s->worker);
 	ret = roost_ethport_start(&s->port, now_ns);
 	roost_worker_turn_release(s->worker);
@@ -495,7 +495,7 @@ uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
 	 * the driver's.
 	 */
 	if (now_ns >= s->watch_at_ns || s->port.has_lsc ||
-	    s->port.driver->gated_library)
+	    s->port.driver->is_memif)
 		roost_station_watch_link(s, now_ns);
 	if (s->has_link)
 		roost_link_serve(&s->link);

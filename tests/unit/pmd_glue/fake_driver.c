@@ -3,6 +3,10 @@
  */
 #include "tests/unit/pmd_glue/fake_driver.h"
 
+#include <sys/socket.h>
+
+#include <rte_alarm.h>
+
 int fake_register(const struct rte_intr_handle *handle,
 		  rte_intr_callback_fn callback, void *arg)
 {
@@ -21,4 +25,14 @@ int fake_unregister_pending(const struct rte_intr_handle *handle,
 {
 	return rte_intr_callback_unregister_pending(handle, callback, arg,
 						    last);
+}
+
+int fake_alarm(uint64_t us, void (*callback)(void *arg), void *arg)
+{
+	return rte_eal_alarm_set(us, callback, arg);
+}
+
+int fake_accept(int fd)
+{
+	return accept(fd, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #define ROOST_TESTS_UNIT_PMD_GLUE_FAKE_DRIVER_H
 
 /*
- * A library that imports what net_memif imports, so that the gate can be put
+ * A library that imports what gated drivers import, so that the gate can be put
  * before it.
  */
 
@@ -18,5 +18,8 @@ int fake_unregister(const struct rte_intr_handle *handle,
 int fake_unregister_pending(const struct rte_intr_handle *handle,
 			    rte_intr_callback_fn callback, void *arg,
 			    rte_intr_unregister_callback_fn last);
+
+int fake_alarm(uint64_t us, void (*callback)(void *arg), void *arg);
+int fake_accept(int fd);
 
 #endif

@@ -170,6 +170,18 @@ static void driver__key_without_value(void **state)
 	assert_false(roost_devargs_has("net_x0,xdp_prog2=c", "xdp_prog"));
 }
 
+static void driver__who_serves_the_socket(void **state)
+{
+	(void)state;
+	assert_true(roost_driver_serves("net_vhost0,iface=/x"));
+	assert_true(roost_driver_serves("net_vhost0,iface=/x,client=0"));
+	assert_false(roost_driver_serves("net_vhost0,iface=/x,client=1"));
+	assert_false(roost_driver_serves("net_virtio_user0,path=/x"));
+	assert_true(roost_driver_serves("net_virtio_user0,path=/x,server=1"));
+	assert_true(roost_driver_serves("virtio_user0,path=/x,server=1"));
+	assert_false(roost_driver_serves("net_memif0,role=server"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -184,6 +196,7 @@ int main(void)
 		cmocka_unit_test(driver__mtu_of_small_buffers),
 		cmocka_unit_test(driver__xdp_buffers_are_pages),
 		cmocka_unit_test(driver__key_without_value),
+		cmocka_unit_test(driver__who_serves_the_socket),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -291,6 +291,68 @@ static void gate__hangs_up_on_other_users(void **state)
 	close(listener);
 }
 
+/* As virtio_user does when its peer hangs up. */
+static void forget_later(void *arg)
+{
+	struct fake_driver *d = arg;
+
+	d->unregister_ret = fake_unregister(d->handle, callback, d);
+}
+
+static void put_off(struct fake_driver *d)
+{
+	assert_int_equal(fake_alarm(1, forget_later, d), 0);
+	assert_int_equal(d->unregister_ret, 0);
+}
+
+static void gate__alarm_waits_until_the_driver_is_left(void **state)
+{
+	(void)state;
+	driver.in_callback = put_off;
+	close(driver.far_fd);
+	driver.far_fd = -1;
+	poll_and_dispatch();
+	assert_int_equal(driver.calls, 1);
+	assert_int_equal(driver.unregister_ret, 1);
+	assert_int_equal(poll_and_dispatch(), 0);
+	close(driver.fd);
+}
+
+static void gate__accept_takes_who_is_there(void **state)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	socklen_t len = sizeof(addr.sun_family);
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	int client = socket(AF_UNIX, SOCK_STREAM, 0);
+	int fd;
+
+	(void)state;
+	/* Linux chooses an abstract name. */
+	assert_int_equal(bind(listener, (const void *)&addr, len), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	len = sizeof(addr);
+	getsockname(listener, (void *)&addr, &len);
+	assert_int_equal(connect(client, (const void *)&addr, len), 0);
+	roost_intr_gate_enter(&owner);
+	fd = fake_accept(listener);
+	roost_intr_gate_leave();
+	assert_true(fd >= 0);
+	close(fd);
+	close(client);
+	close(listener);
+}
+
+/* The peer sees the end, and its own end is waited for. */
+static void gate__hang_up(void **state)
+{
+	char c;
+
+	(void)state;
+	roost_intr_owner_hang_up(&owner);
+	assert_int_equal(read(driver.far_fd, &c, 1), 0);
+	assert_int_equal(send(driver.fd, "x", 1, MSG_NOSIGNAL), -1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -305,6 +367,9 @@ int main(void)
 		TEST(gate__owner_closes_what_the_driver_forgot),
 		TEST(gate__another_port_inherits),
 		TEST(gate__hangs_up_on_other_users),
+		TEST(gate__alarm_waits_until_the_driver_is_left),
+		TEST(gate__accept_takes_who_is_there),
+		TEST(gate__hang_up),
 	};
 
 	return cmocka_run_group_tests(tests, put_gate, NULL);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "pmd_glue/vhost_gate.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_vhost.h>
+
+#include "lib/engine/worker.h"
+#include "pmd_glue/clock.h"
+#include "pmd_glue/import.h"
+
+/* A full ring, in bursts of the worker, and some. */
+#define DRAIN_ROUNDS 64u
+/* For the turn, about a third of a second: whoever has it may be off its CPU, or
+ * wait for this very thread.
+ */
+#define TURN_TRIES 2000u
+#define TURN_PAUSE_US 100u
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static LIST_HEAD(, roost_vhost) ports; /* under lock, workers too */
+
+/* The driver has one set of callbacks for all its ports. */
+static struct {
+	void (*destroy_device)(int vid);
+	struct rte_vhost_device_ops all;
+} theirs;
+
+static bool take_turn(struct roost_worker *worker)
+{
+	for (unsigned int i = 0; i < TURN_TRIES; i++) {
+		if (roost_worker_turn_try(worker))
+			return true;
+		usleep(TURN_PAUSE_US);
+	}
+	return false;
+}
+
+static void drain(struct roost_worker *worker)
+{
+	unsigned int rounds = 0;
+
+	if (!take_turn(worker))
+		return;
+	while (rounds++ < DRAIN_ROUNDS &&
+	       roost_worker_iterate(worker, roost_now_ns()) != 0)
+		;
+	roost_worker_turn_release(worker);
+}
+
+/* Thread: vhost's, or the one that closes the port. */
+static void destroy_device(int vid)
+{
+	struct roost_vhost *v;
+	char path[108];
+
+	if (rte_vhost_get_ifname(vid, path, sizeof(path)) == 0) {
+		pthread_mutex_lock(&lock);
+		LIST_FOREACH(v, &ports, link)
+			if (v->worker && strcmp(v->path, path) == 0)
+				drain(v->worker);
+		pthread_mutex_unlock(&lock);
+	}
+	theirs.destroy_device(vid);
+}
+
+static int callback_register(const char *path,
+			     const struct rte_vhost_device_ops *const ops)
+{
+	theirs.destroy_device = ops->destroy_device;
+	theirs.all = *ops;
+	theirs.all.destroy_device = destroy_device;
+	return rte_vhost_driver_callback_register(path, &theirs.all);
+}
+
+int roost_vhost_gate_put(void)
+{
+	const struct roost_import import = {
+		"rte_vhost_driver_callback_register", callback_register
+	};
+	int ret = roost_imports_replace("librte_net_vhost.so", &import, 1);
+
+	return ret > 0 ? 0 : ret == 0 ? -ENOENT : ret;
+}
+
+void roost_vhost_open(struct roost_vhost *vhost, const char *path)
+{
+	*vhost = (struct roost_vhost){ .worker = NULL };
+	snprintf(vhost->path, sizeof(vhost->path), "%s", path);
+	pthread_mutex_lock(&lock);
+	LIST_INSERT_HEAD(&ports, vhost, link);
+	pthread_mutex_unlock(&lock);
+}
+
+void roost_vhost_set_worker(struct roost_vhost *vhost,
+			    struct roost_worker *worker)
+{
+	pthread_mutex_lock(&lock);
+	vhost->worker = worker;
+	pthread_mutex_unlock(&lock);
+}
+
+void roost_vhost_close(struct roost_vhost *vhost)
+{
+	pthread_mutex_lock(&lock);
+	LIST_REMOVE(vhost, link);
+	pthread_mutex_unlock(&lock);
+}
