@@ -112,6 +112,8 @@ static const struct roost_driver drivers[] = {
 	},
 	{
 		.prefix = "net_tap",
+		.alias = "eth_tap",
+		.keys = "iface,remote,mac,persist",
 		.kernel = ROOST_KERNEL_PEER,
 		.iface_key = "iface",
 		.remote_key = "remote",
@@ -137,6 +139,13 @@ static const struct roost_driver drivers[] = {
 		.gated_library = "librte_net_virtio.so",
 		.socket_key = "path",
 		.server_key = "server",
+	},
+	{
+		.prefix = "net_bonding",
+		.alias = "eth_bond",
+		.required = "slave",
+		.has_members = true,
+		.takes_signals = true, /* those of its members */
 	},
 	{ .prefix = "" },
 };

@@ -53,6 +53,7 @@ struct roost_driver {
 	bool is_xdp;
 	bool is_vhost; /* its peer's news come through the vhost gate */
 	bool is_memif;
+	bool has_members; /* ports below it, see pmd_glue/members.h */
 	/* The library of a driver that changes its shared memory, or closes,
 	 * under the feet of a thread of its own: the interrupt gate must stand
 	 * before it. NULL: none.

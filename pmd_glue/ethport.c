@@ -202,16 +202,19 @@ void roost_ethport_close_gates(struct roost_ethport *port)
 
 void roost_ethport_plug_out(struct roost_ethport *port)
 {
+	struct rte_device *device = NULL;
 	struct rte_eth_dev_info info;
-	bool known = rte_eth_dev_info_get(port->id, &info) == 0;
 
 	if (port->was_there)
 		return;
+	if (rte_eth_dev_info_get(port->id, &info) == 0)
+		device = info.device;
 	roost_ethport_enter(port);
 	rte_eth_dev_close(port->id);
-	if (known)
-		rte_dev_remove(info.device);
+	if (device)
+		rte_dev_remove(device);
 	roost_ethport_leave(port);
+	roost_members_plug_out(&port->members);
 }
 
 /* ---- start, watch, close ------------------------------------------------ */
@@ -255,6 +258,7 @@ int roost_ethport_start(struct roost_ethport *port, uint64_t now_ns)
 void roost_ethport_set_worker(struct roost_ethport *port,
 			      struct roost_worker *worker)
 {
+	port->worker = worker;
 	port->gate.worker = worker;
 	if (port->driver->is_vhost)
 		roost_vhost_set_worker(&port->vhost, worker);
@@ -301,20 +305,23 @@ void roost_ethport_free_pool(struct roost_ethport *port)
 }
 
 /* virtio_user finds out by the way that its peer has gone or come, and sets
- * its rings up again then.
+ * its rings up again then; a bond changes its member.
  */
 static void get_link(struct roost_ethport *port, struct rte_eth_link *eth)
 {
-	bool turn = port->driver->gated_library && !port->driver->is_memif &&
-		    port->gate.worker;
+	bool turn = port->worker &&
+		    (port->driver->has_members ||
+		     (port->driver->gated_library && !port->driver->is_memif));
 
 	if (turn)
-		roost_worker_turn_take(port->gate.worker);
+		roost_worker_turn_take(port->worker);
 	roost_ethport_enter(port);
 	rte_eth_link_get_nowait(port->id, eth);
 	roost_ethport_leave(port);
+	if (port->members.nb && !roost_members_watch(&port->members, port->id))
+		eth->link_status = RTE_ETH_LINK_DOWN;
 	if (turn)
-		roost_worker_turn_release(port->gate.worker);
+		roost_worker_turn_release(port->worker);
 }
 
 void roost_ethport_link(struct roost_ethport *port,

@@ -25,6 +25,7 @@
 #include "pmd_glue/driver.h"
 #include "pmd_glue/intr_gate.h"
 #include "pmd_glue/kif.h"
+#include "pmd_glue/members.h"
 #include "pmd_glue/vhost_gate.h"
 #include "pmd_glue/xdp_gate.h"
 
@@ -67,6 +68,7 @@ struct roost_ethport {
 	struct roost_intr_owner gate; /* if driver->gated_library */
 	struct roost_vhost vhost;     /* if driver->is_vhost */
 	struct roost_xdp xdp;         /* if driver->is_xdp */
+	struct roost_members members; /* if driver->has_members */
 	/* Change while somebody holds the turn. */
 	uint16_t next_queue; /* to look at first */
 	bool started;
@@ -78,6 +80,7 @@ struct roost_ethport {
 	/* Writer: the control thread. */
 	uint32_t ip_mtu_bytes;
 	uint32_t twin_mtu_bytes; /* what its twin has; 0: it has none */
+	struct roost_worker *worker; /* that uses it; NULL: none */
 	atomic_bool carrier;
 	uint64_t retry_at_ns;
 	uint64_t retry_after_ns;

@@ -232,6 +232,24 @@ static void report_probe(struct roost_ethport *port, int error)
 		*cause ? cause : strerror(error));
 }
 
+/* Seen from the network, a bond of taps is as far from the kernel as each. */
+static int plug_in_members(struct roost_ethport *port)
+{
+	char why[512];
+	int ret =
+		roost_members_plug_in(&port->members, port->devargs,
+				      sizeof(port->devargs), why, sizeof(why));
+
+	if (ret) {
+		ROOST_ETHPORT_REPORT(port, "%s", why);
+		roost_members_plug_out(&port->members);
+		return -ENODEV;
+	}
+	if (port->members.of_taps)
+		port->kernel = ROOST_KERNEL_PEER;
+	return 0;
+}
+
 static int plug_in(struct roost_ethport *port)
 {
 	char name[RTE_DEV_NAME_MAX_LEN];
@@ -241,6 +259,8 @@ static int plug_in(struct roost_ethport *port)
 	port->was_there = rte_eth_dev_get_port_by_name(name, &port->id) == 0;
 	if (port->was_there)
 		return 0;
+	if (port->driver->has_members && plug_in_members(port) != 0)
+		return -ENODEV;
 	roost_eal_log_clear();
 	roost_ethport_enter(port);
 	ret = rte_dev_probe(port->devargs);
@@ -250,6 +270,7 @@ static int plug_in(struct roost_ethport *port)
 	if (ret == 0)
 		return 0;
 	report_probe(port, -ret);
+	roost_members_plug_out(&port->members);
 	/* Drivers say -1 for anything, which is no error number. */
 	return ret == -ENOMEM || ret == -EACCES ? ret : -ENODEV;
 }

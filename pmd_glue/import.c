@@ -4,6 +4,7 @@
 #include "pmd_glue/import.h"
 
 #include <elf.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <stdbool.h>
@@ -148,4 +149,34 @@ int roost_imports_replace(const char *library,
 
 	dl_iterate_phdr(visit, &r);
 	return r.ret;
+}
+
+struct finding {
+	const char *library;
+	const char *symbol;
+	void *found;
+};
+
+static int look(struct dl_phdr_info *info, size_t size __attribute__((unused)),
+		void *arg)
+{
+	struct finding *f = arg;
+	void *handle;
+
+	if (!strstr(info->dlpi_name, f->library))
+		return 0;
+	handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+	if (!handle)
+		return 0;
+	f->found = dlsym(handle, f->symbol);
+	dlclose(handle); /* it was loaded before, and stays so */
+	return f->found != NULL;
+}
+
+void *roost_import_find(const char *library, const char *symbol)
+{
+	struct finding f = { .library = library, .symbol = symbol };
+
+	dl_iterate_phdr(look, &f);
+	return f.found;
 }

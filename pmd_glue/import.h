@@ -27,4 +27,11 @@ struct roost_import {
 int roost_imports_replace(const char *library,
 			  const struct roost_import *imports, size_t nb);
 
+/*
+ * The function of this name in a loaded library whose file name contains
+ * library, or in one that it has brought with it. NULL: there is none.
+ * Thread: any.
+ */
+void *roost_import_find(const char *library, const char *symbol);
+
 #endif

@@ -16,10 +16,12 @@
 #include "pmd_glue/clock.h"
 #include "pmd_glue/import.h"
 
+#define DRIVER "librte_net_vhost.so"
+
 /* A full ring, in bursts of the worker, and some. */
 #define DRAIN_ROUNDS 64u
-/* For the turn, about a third of a second: whoever has it may be off its CPU, or
- * wait for this very thread.
+/* For the turn, about a third of a second: whoever has it may be off its CPU,
+ * or wait for this very thread.
  */
 #define TURN_TRIES 2000u
 #define TURN_PAUSE_US 100u
@@ -31,6 +33,9 @@ static LIST_HEAD(, roost_vhost) ports; /* under lock, workers too */
 static struct {
 	void (*destroy_device)(int vid);
 	struct rte_vhost_device_ops all;
+	int (*get_ifname)(int vid, char *name, size_t size);
+	int (*callback_register)(const char *path,
+				 const struct rte_vhost_device_ops *ops);
 } theirs;
 
 static bool take_turn(struct roost_worker *worker)
@@ -61,7 +66,7 @@ static void destroy_device(int vid)
 	struct roost_vhost *v;
 	char path[108];
 
-	if (rte_vhost_get_ifname(vid, path, sizeof(path)) == 0) {
+	if (theirs.get_ifname(vid, path, sizeof(path)) == 0) {
 		pthread_mutex_lock(&lock);
 		LIST_FOREACH(v, &ports, link)
 			if (v->worker && strcmp(v->path, path) == 0)
@@ -77,16 +82,22 @@ static int callback_register(const char *path,
 	theirs.destroy_device = ops->destroy_device;
 	theirs.all = *ops;
 	theirs.all.destroy_device = destroy_device;
-	return rte_vhost_driver_callback_register(path, &theirs.all);
+	return theirs.callback_register(path, &theirs.all);
 }
 
 int roost_vhost_gate_put(void)
 {
-	const struct roost_import import = {
-		"rte_vhost_driver_callback_register", callback_register
-	};
-	int ret = roost_imports_replace("librte_net_vhost.so", &import, 1);
+	static const char name[] = "rte_vhost_driver_callback_register";
+	const struct roost_import import = { name, callback_register };
+	int ret;
 
+	/* Programs that have no such port need no librte_vhost. */
+	*(void **)&theirs.callback_register = roost_import_find(DRIVER, name);
+	*(void **)&theirs.get_ifname =
+		roost_import_find(DRIVER, "rte_vhost_get_ifname");
+	if (!theirs.callback_register || !theirs.get_ifname)
+		return -ENOENT;
+	ret = roost_imports_replace(DRIVER, &import, 1);
 	return ret > 0 ? 0 : ret == 0 ? -ENOENT : ret;
 }
 

@@ -3,7 +3,6 @@
  */
 #include "pmd_glue/xdp_gate.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/if_link.h>
@@ -17,6 +16,8 @@
 
 #include "pmd_glue/import.h"
 #include "pmd_glue/xdp/program.h"
+
+#define DRIVER "librte_net_af_xdp.so"
 
 /* The part of their interface that we stand in for; layouts are not needed. */
 struct bpf_object;
@@ -177,11 +178,11 @@ static int be_silent(int level __attribute__((unused)),
 	return 0;
 }
 
-static void silence(void *library, const char *setter)
+static void silence(const char *setter)
 {
 	void *(*set)(int (*print)(int, const char *, va_list));
 
-	*(void **)&set = dlsym(library, setter);
+	*(void **)&set = roost_import_find(DRIVER, setter);
 	if (set)
 		set(be_silent);
 }
@@ -189,30 +190,22 @@ static void silence(void *library, const char *setter)
 /* The libraries that the driver has brought with it. */
 static int find_theirs(void)
 {
-	void *bpf = dlopen("libbpf.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	void *xdp = dlopen("libxdp.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	int ret = -ENOENT;
-
-	if (!bpf || !xdp)
-		goto close;
-	*(void **)&theirs.object_load = dlsym(bpf, "bpf_object__load");
-	*(void **)&theirs.map_update = dlsym(bpf, "bpf_map_update_elem");
-	*(void **)&theirs.umem_create = dlsym(xdp, "xsk_umem__create");
-	*(void **)&theirs.socket_create = dlsym(xdp, "xsk_socket__create");
-	*(void **)&theirs.socket_delete = dlsym(xdp, "xsk_socket__delete");
+	*(void **)&theirs.object_load =
+		roost_import_find(DRIVER, "bpf_object__load");
+	*(void **)&theirs.map_update =
+		roost_import_find(DRIVER, "bpf_map_update_elem");
+	*(void **)&theirs.umem_create =
+		roost_import_find(DRIVER, "xsk_umem__create");
+	*(void **)&theirs.socket_create =
+		roost_import_find(DRIVER, "xsk_socket__create");
+	*(void **)&theirs.socket_delete =
+		roost_import_find(DRIVER, "xsk_socket__delete");
 	if (!theirs.object_load || !theirs.map_update || !theirs.umem_create ||
 	    !theirs.socket_create || !theirs.socket_delete)
-		goto close;
-	silence(bpf, "libbpf_set_print");
-	silence(xdp, "libxdp_set_print");
-	ret = 0;
-close:
-	/* The driver keeps them. */
-	if (xdp)
-		dlclose(xdp);
-	if (bpf)
-		dlclose(bpf);
-	return ret;
+		return -ENOENT;
+	silence("libbpf_set_print");
+	silence("libxdp_set_print");
+	return 0;
 }
 
 int roost_xdp_gate_put(void)
@@ -221,7 +214,7 @@ int roost_xdp_gate_put(void)
 
 	if (ret)
 		return ret;
-	ret = roost_imports_replace("librte_net_af_xdp.so", imports, IMPORTS);
+	ret = roost_imports_replace(DRIVER, imports, IMPORTS);
 	if (ret < 0)
 		return ret;
 	return ret < (int)IMPORTS ? -ENOENT : 0;

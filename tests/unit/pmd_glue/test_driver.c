@@ -108,7 +108,7 @@ static void driver__wrong_key_names_the_nearest(void **state)
 						 unknown, nearest),
 			 0);
 	/* Drivers that check themselves, and those not known. */
-	assert_int_equal(roost_driver_check_keys("net_tap0,bsise=1", unknown,
+	assert_int_equal(roost_driver_check_keys("net_null0,bsise=1", unknown,
 						 nearest),
 			 0);
 }
