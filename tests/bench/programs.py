@@ -16,6 +16,7 @@ PORT_MTU = 4200
 RUN_S = 30
 LISTEN_S = 20
 JUMBO_MTU = 4500
+XDP_MTU = 3438
 PACKAGES = {"ib_write_bw": "perftest", "valgrind": "valgrind",
             "iperf3": "iperf3", "ethtool": "ethtool"}
 MEMIF = ("net_memif0,role={},socket-abstract=yes,socket={},bsize=8192,"
@@ -40,6 +41,8 @@ class Veth:
     """Two network namespaces and a cable, for as long as it takes."""
 
     server, client = "198.18.77.1", "198.18.77.2"
+    raw_port = AF_PACKET
+    roost_port = "net_af_packet0,iface=veth0"
 
     def __init__(self, mtu=1500, segments=True):
         """segments: the kernel may hand TCP over in pieces of 64 KiB."""
@@ -97,6 +100,12 @@ class Veth:
         for name in self.names:
             subprocess.run(["ip", "netns", "del", name], check=False,
                            stderr=subprocess.DEVNULL)
+
+
+class XdpVeth(Veth):
+    """The same with net_af_xdp at both ends."""
+
+    raw_port = roost_port = "net_af_xdp0,iface=veth0"
 
 
 class Bench:
@@ -200,13 +209,13 @@ class Bench:
                 first.wait()
 
     def raw(self, what, size, veth=None):
-        """The limit of memif, or of af_packet on a veth: pump in packets a
+        """The limit of memif, or of the port of a veth: pump in packets a
         second, pong in ns.
         """
         socket = f"roost-bench-{os.getpid()}"
         argvs = []
         for number, role in enumerate(("server", "client")):
-            port = (AF_PACKET if veth else MEMIF).format(role, socket)
+            port = veth.raw_port if veth else MEMIF.format(role, socket)
             argvs.append([*(veth.inside(number) if veth else []),
                           self.path("raw"), what, str(size),
                           str(self.seconds), role, port,
@@ -226,12 +235,12 @@ class Bench:
             time.sleep(0.02)
 
     def perftest(self, program, *words, veth=None):
-        """The fields of the client's last row; over memif, or over af_packet
-        on a veth.
+        """The fields of the client's last row; over memif, or over the port
+        of a veth.
         """
         self.need("ib_write_bw")
         self.port = PORT + (self.port - PORT + 1) % 100
-        port = (["--port", "net_af_packet0,iface=veth0"] if veth else
+        port = (["--port", veth.roost_port] if veth else
                 ["--link", f"bench-{os.getpid()}", "--mtu", str(PORT_MTU)])
         argv = [os.path.join(self.build, "apps", "roost"), "run", *port,
                 "--", program, "-F", "-x", "1", "-p", str(self.port), *words]

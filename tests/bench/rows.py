@@ -123,6 +123,22 @@ class AfPacket(Row):
         return ours * MB_TO_GB, raw * 4096 * 8 / 1e9
 
 
+class AfXdp(Row):
+    """It holds no path MTU of 4096."""
+
+    name, title = "af-xdp", "RC WRITE of 64 KiB over af_xdp : raw pump there"
+    unit, cores, least, aim = "Gb/s", 2, 0.80, 0.95
+    mtu_bytes = 2048
+
+    def pair(self, bench):
+        words = ("-s", str(BW_BYTES), "-n", str(AF_PACKET_ITERS), "-m",
+                 str(self.mtu_bytes))
+        with programs.XdpVeth(mtu=programs.XDP_MTU) as veth:
+            ours = bench.perftest("ib_write_bw", *words, veth=veth)[MB_S]
+            raw = bench.raw("pump", self.mtu_bytes + 64, veth)
+        return ours * MB_TO_GB, raw * self.mtu_bytes * 8 / 1e9
+
+
 class Read(Row):
     name, title = "read", "RC READ of 64 KiB : RC WRITE"
     unit, cores, least, aim = "Gb/s", 2, 0.90, 1.0
@@ -189,7 +205,7 @@ class Events(Row):
 
 
 ROWS = [row() for row in (KernelCopy, KernelIsal, Bandwidth, Rate, Latency,
-                          Tcp, Iperf, IperfNoTso, AfPacket, Read, Icrc,
+                          Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Read, Icrc,
                           ManyQps, VeryManyQps, Loss, MoreLoss, MuchLoss,
                           Events)]
 
