@@ -20,8 +20,8 @@
 
 /*
  * For us or for many, without a VLAN tag (the kernel keeps it beside the
- * frame), and one of: ARP; IPv4 with ICMP or IGMP; IPv6 with ICMPv6, at once
- * or behind hop-by-hop options (MLD).
+ * frame), and one of: ARP; RoCEv1, to complain of; IPv4 with ICMP or IGMP; IPv6
+ * with ICMPv6, at once or behind hop-by-hop options (MLD).
  */
 #define AD(what) ((uint32_t)SKF_AD_OFF + SKF_AD_##what)
 #define IP4_PROTOCOL (ETH_HLEN + 9)
@@ -29,21 +29,22 @@
 
 static struct sock_filter rules[] = {
 	/*  0 */ BPF_STMT(BPF_LD | BPF_B | BPF_ABS, AD(PKTTYPE)),
-	/*  1 */ BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, PACKET_MULTICAST, 13, 0),
+	/*  1 */ BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, PACKET_MULTICAST, 14, 0),
 	/*  2 */ BPF_STMT(BPF_LD | BPF_B | BPF_ABS, AD(VLAN_TAG_PRESENT)),
-	/*  3 */ BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 0, 11, 0),
+	/*  3 */ BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 0, 12, 0),
 	/*  4 */ BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 2 * ETH_ALEN),
-	/*  5 */ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_ARP, 8, 0),
-	/*  6 */ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IP, 0, 3),
-	/*  7 */ BPF_STMT(BPF_LD | BPF_B | BPF_ABS, IP4_PROTOCOL),
-	/*  8 */ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_ICMP, 5, 0),
-	/*  9 */ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_IGMP, 4, 5),
-	/* 10 */ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IPV6, 0, 4),
-	/* 11 */ BPF_STMT(BPF_LD | BPF_B | BPF_ABS, IP6_NEXT),
-	/* 12 */ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_ICMPV6, 1, 0),
-	/* 13 */ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_HOPOPTS, 0, 1),
-	/* 14 */ BPF_STMT(BPF_RET | BPF_K, FRAME_MAX_BYTES),
-	/* 15 */ BPF_STMT(BPF_RET | BPF_K, 0),
+	/*  5 */ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_ARP, 9, 0),
+	/*  6 */ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IBOE, 8, 0),
+	/*  7 */ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IP, 0, 3),
+	/*  8 */ BPF_STMT(BPF_LD | BPF_B | BPF_ABS, IP4_PROTOCOL),
+	/*  9 */ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_ICMP, 5, 0),
+	/* 10 */ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_IGMP, 4, 5),
+	/* 11 */ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IPV6, 0, 4),
+	/* 12 */ BPF_STMT(BPF_LD | BPF_B | BPF_ABS, IP6_NEXT),
+	/* 13 */ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_ICMPV6, 1, 0),
+	/* 14 */ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_HOPOPTS, 0, 1),
+	/* 15 */ BPF_STMT(BPF_RET | BPF_K, FRAME_MAX_BYTES),
+	/* 16 */ BPF_STMT(BPF_RET | BPF_K, 0),
 };
 
 static uint64_t listen_to(void *ctx, uint64_t now_ns)
