@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The Roost authors
-"""A guest in QEMU that runs Debian's kernel on the machine's own files, with
-one NIC on a tap and Soft-RoCE on it, and programs in it."""
+"""A guest in QEMU that runs Debian's kernel on the machine's own files, and
+programs in it."""
 
 import json
 import os
@@ -71,30 +71,39 @@ class GuestProcess:
 class Guest:
     """One boot. Whoever makes it calls close()."""
 
-    def __init__(self, image, shared, logs, tap, mac, mtu_bytes, netns):
+    def __init__(self, image, shared, logs, devices, netns=None, modules=(),
+                 append="", machine="q35,accel=tcg", memory_mib=MEMORY_MIB,
+                 folder=None):
         """image: a kernel.Kernel; shared: the folder that the guest may write;
-        logs: one in it, for itself; tap: an interface in the namespace netns.
+        logs: one in it, for itself; devices: words of QEMU's; netns: where
+        QEMU runs; modules: what the guest needs besides kernel.BASE; append:
+        to the kernel's command line; folder: one that the guest may read, even
+        where it is in a place of which it has its own.
         """
         self.console = os.path.join(logs, "console.log")
         self.processes = {}
         self.answers = queue.Queue()
         self.lock = threading.Lock()
         initramfs = os.path.join(logs, "initramfs")
-        kernel.write_initramfs(image, initramfs)
-        argv = [
-            "nsenter", f"--net=/run/netns/{netns}", "qemu-system-x86_64",
-            "-accel", "tcg", "-machine", "q35", "-cpu", "max", "-m",
-            str(MEMORY_MIB), "-nodefaults", "-no-user-config", "-display",
+        kernel.write_initramfs(image, initramfs, modules)
+        append = f"{append} roost.logs={shared}"
+        if folder is not None:
+            append += f" roost.folder={folder}"
+        argv = [] if netns is None else ["nsenter",
+                                         f"--net=/run/netns/{netns}"]
+        argv += [
+            "qemu-system-x86_64", "-machine", machine, "-cpu", "max", "-m",
+            str(memory_mib), "-nodefaults", "-no-user-config", "-display",
             "none", "-no-reboot", "-kernel", image.image, "-initrd", initramfs,
             "-append", "console=ttyS0 panic=-1 quiet mitigations=off "
-            f"roost.logs={shared}", "-serial", f"file:{self.console}",
+            f"{append}", "-serial", f"file:{self.console}",
             "-chardev", "stdio,id=agent,signal=off", "-device",
             "virtio-serial-pci", "-device", "virtserialport,chardev=agent",
-            "-netdev", f"tap,id=wire,ifname={tap},script=no,downscript=no",
-            "-device", f"virtio-net-pci,netdev=wire,mac={mac},"
-            f"host_mtu={mtu_bytes}"]
+            *devices]
         argv += share("root", "/", ",readonly=on")
         argv += share("logs", shared, "")
+        if folder is not None:
+            argv += share("folder", folder, ",readonly=on")
         with open(os.path.join(logs, "qemu.err"), "wb") as err:
             self.qemu = subprocess.Popen(
                 argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -14,10 +14,11 @@ import subprocess
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = "linux-image-amd64"
 
-# What the guest needs, besides what these depend on.
-MODULES = """
-    virtio_pci virtio_net virtio_console 9p 9pnet_virtio crc32_generic
-    crc32_pclmul ib_uverbs ib_umad rdma_ucm rdma_rxe
+# What every guest needs, besides what these depend on.
+BASE = "virtio_pci virtio_console 9p 9pnet_virtio".split()
+# A guest with Soft-RoCE on a virtio NIC.
+RXE = """
+    virtio_net crc32_generic crc32_pclmul ib_uverbs ib_umad rdma_ucm rdma_rxe
 """.split()
 
 
@@ -43,7 +44,7 @@ class Kernel:
                     name, path = name[:-3], os.path.join(place, name)
                     self.modules[name.replace("-", "_")] = path
 
-    def in_order(self, names=MODULES, before=()):
+    def in_order(self, names, before=()):
         """Names of modules with all that they need, which comes first."""
         order = list(before)
         for name in names:
@@ -105,12 +106,12 @@ def read(path):
         return file.read()
 
 
-def write_initramfs(kernel, path):
+def write_initramfs(kernel, path, modules):
     """The archive that the kernel unpacks before it starts /init."""
     busybox = shutil.which("busybox")
     if busybox is None:
         raise Missing("busybox is not installed (busybox-static)")
-    order = kernel.in_order()
+    order = kernel.in_order([*BASE, *modules])
     files = [("bin/busybox", read(busybox)),
              ("init", read(os.path.join(HERE, "init"))),
              ("agent.py", read(os.path.join(HERE, "agent.py"))),

@@ -2,7 +2,6 @@
 # Copyright (c) 2026 The Roost authors
 """The results as tables, in doc/interop.md."""
 
-MARKS = ("<!-- interop/rxe: begin -->", "<!-- interop/rxe: end -->")
 SHOWN = {"ok": "ok", "not ok": "**fails**"}
 ROLES = ("client", "server")
 
@@ -14,7 +13,8 @@ def cell(result):
     return SHOWN.get(outcome) or f"cannot: {text}"
 
 
-def lines(results, release):
+def roles(results, release):
+    """A column for each role of Roost."""
     passed = sum(outcome == "ok" for outcome, _text in results.values())
     yield (f"{passed} of {len(results)} pass; the peer is Linux {release}.")
     groups = {}
@@ -29,13 +29,15 @@ def lines(results, release):
             yield f"| {title} | {cells} |"
 
 
-def write(path, results, release):
+def write(path, name, lines):
+    """Put the lines between the marks of tests/interop/NAME."""
+    marks = [f"<!-- interop/{name}: {end} -->" for end in ("begin", "end")]
     with open(path) as file:
         text = file.read()
-    before, begin, rest = text.partition(MARKS[0])
-    _old, end, after = rest.partition(MARKS[1])
+    before, begin, rest = text.partition(marks[0])
+    _old, end, after = rest.partition(marks[1])
     if not begin or not end:
         raise ValueError(f"{path}: no marker comments")
-    body = "\n".join(lines(results, release))
+    body = "\n".join(lines)
     with open(path, "w") as file:
         file.write(f"{before}{begin}\n\n{body}\n\n{end}{after}")

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 
+import kernel
 import rooms
 from guest import Guest, GuestProcess
 from harness import RUN, Failure, Skip
@@ -119,8 +120,11 @@ class World:
         self.boots += 1
         logs = os.path.join(self.logs, f"guest-{self.boots}")
         os.makedirs(logs)
-        self.guest = Guest(self.image, self.logs, logs, "tap", MACS["rxe"],
-                           MTU_BYTES, self.netns["switch"])
+        nic = ["-netdev", "tap,id=wire,ifname=tap,script=no,downscript=no",
+               "-device", f"virtio-net-pci,netdev=wire,mac={MACS['rxe']},"
+               f"host_mtu={MTU_BYTES}"]
+        self.guest = Guest(self.image, self.logs, logs, nic,
+                           self.netns["switch"], kernel.RXE)
         steps = ["echo 0 >/proc/sys/net/ipv6/conf/eth0/accept_dad",
                  f"ip link set eth0 mtu {MTU_BYTES} up"]
         steps += [f"ip addr add {address} dev eth0"

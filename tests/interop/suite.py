@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""What the programs of this folder share: their command line, and how their
+entries are run and reported."""
+
+import argparse
+import fnmatch
+import os
+import shutil
+import sys
+import time
+
+import harness
+import kernel
+import leftovers
+import rooms
+import table
+
+
+class Suite:
+    """A program of this folder."""
+
+    def __init__(self, name, usage, entries, programs, world, lines,
+                 logs="interop-logs"):
+        """name: of the program, as "rxe"; entries: of entry.Entry or the
+        like; programs: that have to be installed; world: a function of (image,
+        build, env) that gives what entries get as their first argument, with
+        boot() and close(); lines: a function of (results, release) that gives
+        the text of doc/interop.md; logs: their folder in the build tree.
+        """
+        self.name = f"tests/interop/{name}"
+        self.short = name
+        self.usage = usage
+        self.entries = entries
+        self.programs = programs
+        self.world = world
+        self.lines = lines
+        self.logs = logs
+
+    def parse_args(self):
+        parser = argparse.ArgumentParser(
+            usage=self.usage.split("\n\n")[1][7:])
+        parser.add_argument("--build",
+                            default=os.path.join(harness.TOP, "build"))
+        parser.add_argument("--write")
+        parser.add_argument("--list", action="store_true")
+        parser.add_argument("patterns", nargs="*")
+        return parser.parse_args()
+
+    def choose(self, patterns):
+        return [entry for entry in self.entries
+                if not patterns or any(fnmatch.fnmatchcase(entry.name, pattern)
+                                       for pattern in patterns)]
+
+    def prepare(self, build):
+        """Returns the kernel to boot. Raises kernel.Missing."""
+        for program in self.programs:
+            if shutil.which(program) is None:
+                raise kernel.Missing(f"{program} is not installed")
+        return kernel.fetch(os.path.join(build, "interop-kernel"))
+
+    def main(self):
+        """Returns the exit status."""
+        args = self.parse_args()
+        entries = self.choose(args.patterns)
+        if args.list:
+            print("\n".join(entry.name for entry in entries))
+            return 0
+        if not entries:
+            print(f"{self.name}: no entry has such a name; see --list",
+                  file=sys.stderr)
+            return 2
+        build = os.path.realpath(args.build)
+        try:
+            image = self.prepare(build)
+        except kernel.Missing as e:
+            return skip_all(str(e))
+        if not rooms.inside():
+            why = rooms.possible()
+            if why is not None:
+                return skip_all(f"no namespaces of our own: {why}")
+            rooms.enter()
+        rooms.furnish((harness.TOP, build))
+        leftovers.shared = False
+        leftovers.ours = (harness.TOP, build)
+        if not os.access(os.path.join(build, "apps", "roost"), os.X_OK):
+            print(f"{self.name}: {build}: no launcher there; build it first",
+                  file=sys.stderr)
+            return 2
+        return self.report(args, entries, image, build)
+
+    def report(self, args, entries, image, build):
+        shutil.rmtree(os.path.join(build, self.logs), ignore_errors=True)
+        os.makedirs(os.path.join(build, self.logs))
+        env = program_env()
+        world = self.world(image, build, env)
+        try:
+            world.boot()
+            results = run(entries, world, build, env, self.logs)
+            if args.write and not args.patterns:
+                table.write(args.write, self.short,
+                            self.lines(results, image.release))
+        except harness.Failure as e:
+            print(f"Bail out! {e}")
+            return 1
+        finally:
+            world.close()
+        return any(outcome == "not ok"
+                   for outcome, _text in results.values())
+
+
+def skip_all(why):
+    print(f"1..0 # SKIP {why}")
+    return 0
+
+
+def run(entries, world, build, env, logs):
+    """Returns entry: (outcome, text)."""
+    results = {}
+    print(f"1..{len(entries)}", flush=True)
+    for number, entry in enumerate(entries, 1):
+        entry.args = (world, *entry.args)
+        begin = time.monotonic()
+        outcome, text, notes = harness.run_case(entry, build, number, env,
+                                                logs)
+        results[entry] = (outcome, text)
+        if outcome == "skip":
+            print(f"ok {number} - {entry.name} # SKIP {text}")
+        else:
+            print(f"{outcome} {number} - {entry.name}")
+        if outcome == "not ok":
+            print(f"# {entry.name}: {text}")
+        notes.append(f"{time.monotonic() - begin:.1f} s")
+        for note in notes:
+            print(f"#   {note}")
+        sys.stdout.flush()
+    return results
+
+
+def program_env():
+    env = {name: value for name, value in os.environ.items()
+           if not name.startswith("ROOST_") and name != "LD_LIBRARY_PATH"}
+    env["LC_ALL"] = "C"
+    return env
