@@ -7,6 +7,7 @@ import json
 import os
 import queue
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -73,12 +74,12 @@ class Guest:
 
     def __init__(self, image, shared, logs, devices, netns=None, modules=(),
                  append="", machine="q35,accel=tcg", memory_mib=MEMORY_MIB,
-                 folder=None):
+                 folder=None, fds=()):
         """image: a kernel.Kernel; shared: the folder that the guest may write;
         logs: one in it, for itself; devices: words of QEMU's; netns: where
         QEMU runs; modules: what the guest needs besides kernel.BASE; append:
         to the kernel's command line; folder: one that the guest may read, even
-        where it is in a place of which it has its own.
+        where it is in a place of which it has its own; fds: QEMU gets them.
         """
         self.console = os.path.join(logs, "console.log")
         self.processes = {}
@@ -89,6 +90,8 @@ class Guest:
         append = f"{append} roost.logs={shared}"
         if folder is not None:
             append += f" roost.folder={folder}"
+        # Not standard output: some of QEMU's devices write there.
+        self.agent, theirs = socket.socketpair()
         argv = [] if netns is None else ["nsenter",
                                          f"--net=/run/netns/{netns}"]
         argv += [
@@ -97,17 +100,17 @@ class Guest:
             "none", "-no-reboot", "-kernel", image.image, "-initrd", initramfs,
             "-append", "console=ttyS0 panic=-1 quiet mitigations=off "
             f"{append}", "-serial", f"file:{self.console}",
-            "-chardev", "stdio,id=agent,signal=off", "-device",
+            "-chardev", f"socket,id=agent,fd={theirs.fileno()}", "-device",
             "virtio-serial-pci", "-device", "virtserialport,chardev=agent",
             *devices]
         argv += share("root", "/", ",readonly=on")
         argv += share("logs", shared, "")
         if folder is not None:
             argv += share("folder", folder, ",readonly=on")
-        with open(os.path.join(logs, "qemu.err"), "wb") as err:
+        with theirs, open(os.path.join(logs, "qemu.log"), "wb") as log:
             self.qemu = subprocess.Popen(
-                argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=err, start_new_session=True)
+                argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True, pass_fds=[theirs.fileno(), *fds])
         threading.Thread(target=self.listen, daemon=True).start()
         try:
             if "ready" not in self.answers.get(timeout=BOOT_S):
@@ -117,21 +120,26 @@ class Guest:
             raise Failure("the guest does not boot; see console.log") from e
 
     def listen(self):
-        for line in self.qemu.stdout:
-            answer = json.loads(line)
-            if "id" in answer:
-                self.processes.pop(answer["id"]).ended(answer["status"])
-            else:
-                self.answers.put(answer)
+        try:
+            with self.agent.makefile("rb") as lines:
+                for line in lines:
+                    self.hear(json.loads(line))
+        except OSError:
+            pass  # QEMU was killed
         self.answers.put({})
+
+    def hear(self, answer):
+        if "id" in answer:
+            self.processes.pop(answer["id"]).ended(answer["status"])
+        else:
+            self.answers.put(answer)
 
     def alive(self):
         return self.qemu.poll() is None
 
     def tell(self, **request):
         with self.lock:
-            self.qemu.stdin.write(json.dumps(request).encode() + b"\n")
-            self.qemu.stdin.flush()
+            self.agent.sendall(json.dumps(request).encode() + b"\n")
 
     def start(self, process):
         number = id(process)
@@ -147,6 +155,7 @@ class Guest:
     def close(self):
         self.qemu.kill()
         self.qemu.wait()
+        self.agent.close()
 
 
 def share(tag, folder, more):

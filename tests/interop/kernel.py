@@ -48,6 +48,7 @@ class Kernel:
         """Names of modules with all that they need, which comes first."""
         order = list(before)
         for name in names:
+            name = name.replace("-", "_")
             if name not in self.modules:
                 raise Missing(f"{self.release} has no module {name}")
             if name in order:
