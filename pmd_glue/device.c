@@ -17,17 +17,24 @@
 
 #include "lib/config/config.h"
 #include "lib/engine/service.h"
+#include "pmd_glue/clock.h"
 #include "pmd_glue/control.h"
 #include "pmd_glue/ctl.h"
 #include "pmd_glue/ctl_telemetry.h"
 #include "pmd_glue/device.h"
 #include "pmd_glue/eal.h"
 #include "pmd_glue/guid.h"
+#include "pmd_glue/pci.h"
 #include "pmd_glue/report.h"
 #include "pmd_glue/station.h"
 #include "pmd_glue/turner.h"
 
 #define TIDY_NS 200000000u
+/* A NIC of ours makes its link when it is opened. Programs are used to find it
+ * there, and some give up where it is not.
+ */
+#define LINK_WAIT_NS 5000000000u
+#define LINK_LOOK_US 10000u
 
 struct roost_device {
 	/* First: help is hot. By worker. */
@@ -62,15 +69,17 @@ struct opening {
 	struct roost_device *device;
 };
 
-/* "0000:03:00.0", "03:00.0" or "pci:...": DPDK has to look at that bus. */
-static bool is_pci(const char *devargs)
+/* What a port asks of EAL, which is to be known before it is started. */
+static void look_at_port(const char *devargs, struct roost_eal_conf *conf)
 {
-	size_t hex;
+	struct roost_pci_device pci;
+	char name[ROOST_PCI_NAME_MAX];
 
-	if (strncmp(devargs, "pci:", 4) == 0)
-		return true;
-	hex = strspn(devargs, "0123456789abcdefABCDEF");
-	return (hex == 2 || hex == 4) && devargs[hex] == ':';
+	if (!roost_pci_is(devargs, name))
+		return;
+	conf->pci = true; /* DPDK has to look at that bus */
+	roost_pci_read(&roost_pci_places, name, &pci);
+	conf->physical = conf->physical || pci.is_bare;
 }
 
 static int start_eal(const struct roost_config *config)
@@ -78,7 +87,7 @@ static int start_eal(const struct roost_config *config)
 	struct roost_eal_conf conf = { .verbose = config->verbose };
 
 	for (unsigned int i = 0; i < config->nb_ports; i++) {
-		conf.pci = conf.pci || is_pci(config->ports[i].devargs);
+		look_at_port(config->ports[i].devargs, &conf);
 		conf.nb_queues +=
 			roost_driver_nb_queues(config->ports[i].devargs);
 	}
@@ -384,6 +393,22 @@ static struct roost_device *find(unsigned int index)
 	return NULL;
 }
 
+/* Thread: the application's. */
+static void wait_for_links(struct roost_device *d)
+{
+	uint64_t until_ns = roost_now_ns() + LINK_WAIT_NS;
+	struct roost_port_attr attr;
+
+	for (unsigned int i = 0; i < d->nb_stations; i++) {
+		if (!d->stations[i].port.pci.name[0])
+			continue;
+		while (roost_port_query(d->dev, (uint8_t)(i + 1), &attr) == 0 &&
+		       attr.state != ROOST_PORT_ACTIVE &&
+		       roost_now_ns() < until_ns)
+			usleep(LINK_LOOK_US);
+	}
+}
+
 /* Under devices.lock. */
 static int open_new(const struct roost_config *config, unsigned int index,
 		    struct roost_device **device)
@@ -410,6 +435,7 @@ static int open_new(const struct roost_config *config, unsigned int index,
 	ret = roost_control_call(open_device, &opening);
 	if (ret)
 		goto put_control;
+	wait_for_links(d);
 	LIST_INSERT_HEAD(&devices.list, d, link);
 	*device = d;
 	return 0;

@@ -147,6 +147,17 @@ static const struct roost_driver drivers[] = {
 		.has_members = true,
 		.takes_signals = true, /* those of its members */
 	},
+	{
+		/* Tells the card nothing of the vectors that it has. */
+		.prefix = "net_e1000_em",
+		.rx_is_mute = true,
+		.link_is_mute = true,
+	},
+	{
+		/* Asks a register that not every hypervisor fills. */
+		.prefix = "net_vmxnet3",
+		.link_is_mute = true,
+	},
 	{ .prefix = "" },
 };
 

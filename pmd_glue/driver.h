@@ -24,7 +24,8 @@ enum roost_driver_kernel {
 };
 
 struct roost_driver {
-	const char *prefix;   /* of the device's name: "net_memif" */
+	/* Of the device's name: "net_memif"; of the driver's for PCI devices */
+	const char *prefix;
 	const char *alias;    /* another one, or NULL */
 	const char *defaults; /* devargs as a user could write them, or NULL */
 	/* Given one of these the user has thought of all: then no default of
@@ -70,6 +71,11 @@ struct roost_driver {
 	bool takes_signals;
 	/* Its RX interrupt is the queue's descriptor and needs no enabling. */
 	bool queue_is_rx_interrupt;
+	/* It offers interrupts of received packets, or of its link, that do not
+	 * come.
+	 */
+	bool rx_is_mute;
+	bool link_is_mute;
 };
 
 /* The row for devargs; never NULL. */

@@ -192,6 +192,23 @@ static unsigned long free_huge_mb(void)
 	return total_kb / 1024;
 }
 
+/* Does the kernel tell us where our memory lies? */
+static bool physical_addresses_known(void)
+{
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t frame = 0;
+	off_t at = (off_t)((uintptr_t)&frame / page_bytes * sizeof(frame));
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+
+	if (fd < 0)
+		return false;
+	got = pread(fd, &frame, sizeof(frame), at);
+	close(fd);
+	/* Bits 0 to 54; zeros for whom it may not concern. */
+	return got == sizeof(frame) && (frame & ((1ull << 55) - 1)) != 0;
+}
+
 /* A command line under construction. */
 struct args {
 	int argc;
@@ -238,6 +255,7 @@ static void fill_args(struct args *args, const struct roost_eal_conf *conf)
 {
 	unsigned int mem_mb = MEM_BASE_MB + MEM_QUEUE_MB * conf->nb_queues;
 	bool huge = free_huge_mb() >= mem_mb;
+	bool physical;
 	char cpus[CPU_LIST_MAX] = "";
 
 	format_cpus(cpus, sizeof(cpus));
@@ -259,11 +277,11 @@ static void fill_args(struct args *args, const struct roost_eal_conf *conf)
 		arg(args, "--allow=pci:ffff:ff:1f.7");
 	else
 		arg(args, "--no-pci");
-	/* A PCI device may want physical addresses, for which EAL looks; those
-	 * of small pages cannot be had.
+	/* EAL's own choice looks at all devices of the machine. Where physical
+	 * addresses are wanted and cannot be had, the port is refused later.
 	 */
-	if (!conf->pci || !huge)
-		arg(args, "--iova-mode=va");
+	physical = conf->physical && huge && physical_addresses_known();
+	arg(args, "--iova-mode=%s", physical ? "pa" : "va");
 }
 
 /* Runs rte_eal_init() with its stderr caught. */

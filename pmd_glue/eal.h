@@ -18,6 +18,7 @@
 struct roost_eal_conf {
 	bool verbose;           /* DPDK's log goes to stderr */
 	bool pci;               /* a port is a PCI device */
+	bool physical;          /* and one that knows only physical addresses */
 	unsigned int nb_queues; /* of all ports: sizes the memory */
 };
 

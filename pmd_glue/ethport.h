@@ -26,6 +26,7 @@
 #include "pmd_glue/intr_gate.h"
 #include "pmd_glue/kif.h"
 #include "pmd_glue/members.h"
+#include "pmd_glue/pci.h"
 #include "pmd_glue/vhost_gate.h"
 #include "pmd_glue/xdp_gate.h"
 
@@ -55,8 +56,10 @@ struct roost_ethport {
 	struct roost_kif kif; /* it, followed from open to close */
 	uint16_t id;
 	uint16_t nb_queues; /* to receive from; the first one sends */
-	bool was_there;     /* the application had plugged it in */
-	uint64_t owner_id;  /* ethdev's ownership */
+	/* Its name is empty: no PCI device. The rest as it was at first. */
+	struct roost_pci_device pci;
+	bool was_there;    /* the application had plugged it in */
+	uint64_t owner_id; /* ethdev's ownership */
 	uint8_t mac[6];
 	uint32_t ip_mtu_most_bytes; /* of the driver's buffers */
 	uint32_t ip_mtu_own_bytes;  /* when it was opened */
@@ -64,6 +67,7 @@ struct roost_ethport {
 	int epoll_fd;  /* RX interrupts; -1: it has none */
 	int groups_fd; /* keeps multicast coming; -1: not needed */
 	bool has_lsc;
+	bool has_rxq; /* interrupts of received packets were asked for */
 	bool is_memif_client;
 	struct roost_intr_owner gate; /* if driver->gated_library */
 	struct roost_vhost vhost;     /* if driver->is_vhost */
@@ -79,7 +83,7 @@ struct roost_ethport {
 	atomic_bool wants_reset;
 	/* Writer: the control thread. */
 	uint32_t ip_mtu_bytes;
-	uint32_t twin_mtu_bytes; /* what its twin has; 0: it has none */
+	uint32_t twin_mtu_bytes;     /* what its twin has; 0: it has none */
 	struct roost_worker *worker; /* that uses it; NULL: none */
 	atomic_bool carrier;
 	uint64_t retry_at_ns;

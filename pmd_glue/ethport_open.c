@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <rte_dev.h>
+#include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -27,8 +28,8 @@
 #define POOL_CACHE 256u
 /* What we need of an mbuf ourselves, and the most it can have. */
 #define ROOM_MIN_BYTES (4096u + ROOST_FRAME_OVERHEAD_MAX)
-/* virtio counts a header of its own as part of the frame: 12 bytes. */
-#define ROOM_BESIDES_IP (ROOST_ETH_LEN + ROOST_VLAN_LEN + 12u)
+/* What drivers put in front of a received frame; virtio has 12 bytes. */
+#define ROOM_FRONT_BYTES 64u
 #define ROOM_MAX_BYTES ((uint32_t)UINT16_MAX - RTE_PKTMBUF_HEADROOM)
 
 /* ---- what the user gave -------------------------------------------------- */
@@ -125,6 +126,20 @@ static int check_socket(struct roost_ethport *port)
 	return ret == -EBUSY || !ret ? ret : -ENODEV;
 }
 
+/* DPDK finds a PCI device by its full name alone. */
+static int name_in_full(struct roost_ethport *port)
+{
+	const char *rest = strchr(port->conf.devargs, ',');
+	char *full = port->devargs;
+	int len;
+
+	if (!roost_pci_is(port->conf.devargs, port->pci.name))
+		return 0;
+	len = snprintf(full, sizeof(port->devargs), "%s%s", port->pci.name,
+		       rest ? rest : "");
+	return len < (int)sizeof(port->devargs) ? 0 : -ENAMETOOLONG;
+}
+
 static int complete_devargs(struct roost_ethport *port)
 {
 	const char *devargs = port->conf.devargs;
@@ -136,7 +151,8 @@ static int complete_devargs(struct roost_ethport *port)
 	if (ret)
 		return ret;
 	if (roost_driver_devargs(devargs, port->devargs,
-				 sizeof(port->devargs))) {
+				 sizeof(port->devargs)) ||
+	    name_in_full(port)) {
 		ROOST_ETHPORT_REPORT(port,
 				     "devargs are too long; shorten them");
 		return -ENODEV;
@@ -221,10 +237,35 @@ static int open_gate(struct roost_ethport *port)
 	return 0;
 }
 
+/* A device that DPDK might lead to the wrong memory is not tried. One in a
+ * driver of the kernel's own is: some of DPDK's drivers work beside it.
+ */
+static int check_pci(struct roost_ethport *port)
+{
+	bool physical = rte_eal_iova_mode() == RTE_IOVA_PA;
+	char why[ROOST_PCI_WHY_MAX];
+	int ret;
+
+	if (!port->pci.name[0])
+		return 0;
+	roost_pci_read(&roost_pci_places, port->pci.name, &port->pci);
+	if (port->pci.driver[0] && !port->pci.is_bare)
+		return 0;
+	ret = roost_pci_refuses(&port->pci, physical, why);
+	if (ret)
+		ROOST_ETHPORT_REPORT(port, "%s", why);
+	return ret;
+}
+
 static void report_probe(struct roost_ethport *port, int error)
 {
 	const char *cause = roost_eal_log_first();
+	char why[ROOST_PCI_WHY_MAX];
 
+	if (port->pci.name[0] && roost_pci_refuses(&port->pci, true, why)) {
+		ROOST_ETHPORT_REPORT(port, "%s", why);
+		return;
+	}
 	ROOST_ETHPORT_REPORT(
 		port,
 		"DPDK cannot open it: %s; check the devargs, \"-v\" shows "
@@ -250,6 +291,15 @@ static int plug_in_members(struct roost_ethport *port)
 	return 0;
 }
 
+/* Its devargs do not name it. */
+static void find_pci_driver(struct roost_ethport *port)
+{
+	struct rte_eth_dev_info info;
+
+	if (port->pci.name[0] && rte_eth_dev_info_get(port->id, &info) == 0)
+		port->driver = roost_driver_find(info.driver_name);
+}
+
 static int plug_in(struct roost_ethport *port)
 {
 	char name[RTE_DEV_NAME_MAX_LEN];
@@ -257,18 +307,25 @@ static int plug_in(struct roost_ethport *port)
 
 	roost_devargs_name(port->devargs, name, sizeof(name));
 	port->was_there = rte_eth_dev_get_port_by_name(name, &port->id) == 0;
-	if (port->was_there)
+	if (port->was_there) {
+		find_pci_driver(port);
 		return 0;
+	}
 	if (port->driver->has_members && plug_in_members(port) != 0)
 		return -ENODEV;
+	ret = check_pci(port);
+	if (ret)
+		return ret;
 	roost_eal_log_clear();
 	roost_ethport_enter(port);
 	ret = rte_dev_probe(port->devargs);
 	roost_ethport_leave(port);
 	if (ret == 0)
 		ret = rte_eth_dev_get_port_by_name(name, &port->id);
-	if (ret == 0)
+	if (ret == 0) {
+		find_pci_driver(port);
 		return 0;
+	}
 	report_probe(port, -ret);
 	roost_members_plug_out(&port->members);
 	/* Drivers say -1 for anything, which is no error number. */
@@ -309,11 +366,12 @@ static int make_pool(struct roost_ethport *port)
 {
 	uint32_t nb_mbufs = (POOL_MBUFS + 1) * port->nb_queues - 1 +
 			    (port->conf.nb_workers - 1) * WORKER_MBUFS;
-	uint32_t room = longest_ip_bytes(port) + ROOM_BESIDES_IP;
+	uint32_t room = longest_ip_bytes(port) + ROOST_ETH_LEN + ROOST_VLAN_LEN;
 	char name[RTE_MEMPOOL_NAMESIZE];
 
 	if (room < ROOM_MIN_BYTES)
 		room = ROOM_MIN_BYTES;
+	room += ROOM_FRONT_BYTES;
 	if (port->driver->rx_room_bytes &&
 	    port->driver->rx_room_bytes(port->devargs) > room)
 		room = port->driver->rx_room_bytes(port->devargs);
@@ -355,9 +413,14 @@ static int configure_with(struct roost_ethport *port, bool rx_interrupts)
 	ret = rte_eth_dev_info_get(port->id, &info);
 	if (ret)
 		return ret;
-	port->has_lsc = *info.dev_flags & RTE_ETH_DEV_INTR_LSC;
+	/* Some drivers can only be told before they start. */
+	if (port->pci.name[0] && port->conf.mtu_bytes)
+		conf.rxmode.mtu = port->conf.mtu_bytes;
+	port->has_lsc = *info.dev_flags & RTE_ETH_DEV_INTR_LSC &&
+			!port->driver->link_is_mute;
 	conf.intr_conf.lsc = port->has_lsc;
 	conf.intr_conf.rxq = rx_interrupts;
+	port->has_rxq = rx_interrupts;
 	ret = rte_eth_dev_configure(port->id, port->nb_queues, port->nb_queues,
 				    &conf);
 	if (ret)
@@ -395,13 +458,37 @@ static void report_configure(struct roost_ethport *port, int ret)
 	}
 }
 
+/* What DPDK would say of too much has no fix. */
+static int check_mtu(struct roost_ethport *port)
+{
+	struct rte_eth_dev_info info;
+	uint32_t most;
+
+	if (!port->pci.name[0] || rte_eth_dev_info_get(port->id, &info))
+		return 0;
+	most = info.max_mtu;
+	if (most == UINT16_MAX) /* the driver leaves it at that */
+		most = info.max_rx_pktlen - ROOST_ETH_LEN - RTE_ETHER_CRC_LEN;
+	if (port->conf.mtu_bytes <= most)
+		return 0;
+	ROOST_ETHPORT_REPORT(port,
+			     "it has an MTU of %u at most, not of %u; give a "
+			     "smaller mtu, or none",
+			     most, port->conf.mtu_bytes);
+	return -EINVAL;
+}
+
 int roost_ethport_configure(struct roost_ethport *port)
 {
-	int ret = -ENOTSUP;
+	int ret = check_mtu(port);
 
+	if (ret)
+		return ret;
+	ret = -ENOTSUP;
 	roost_eal_log_clear();
 	roost_ethport_enter(port);
-	if (!port->driver->is_memif && !port->driver->is_xdp)
+	if (!port->driver->is_memif && !port->driver->is_xdp &&
+	    !port->driver->rx_is_mute && !port->pci.is_uio)
 		ret = configure_with(port, true);
 	if (ret)
 		ret = configure_with(port, false);

@@ -182,6 +182,19 @@ static void driver__who_serves_the_socket(void **state)
 	assert_false(roost_driver_serves("net_memif0,role=server"));
 }
 
+/* A PCI device is found by what its driver calls itself. */
+static void driver__interrupts_that_do_not_come(void **state)
+{
+	const struct roost_driver *em = roost_driver_find("net_e1000_em");
+	const struct roost_driver *vmxnet3 = roost_driver_find("net_vmxnet3");
+	const struct roost_driver *other = roost_driver_find("net_virtio");
+
+	(void)state;
+	assert_true(em->rx_is_mute && em->link_is_mute);
+	assert_true(!vmxnet3->rx_is_mute && vmxnet3->link_is_mute);
+	assert_false(other->rx_is_mute || other->link_is_mute);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +210,7 @@ int main(void)
 		cmocka_unit_test(driver__xdp_buffers_are_pages),
 		cmocka_unit_test(driver__key_without_value),
 		cmocka_unit_test(driver__who_serves_the_socket),
+		cmocka_unit_test(driver__interrupts_that_do_not_come),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
