@@ -2,12 +2,16 @@
  * Copyright (c) 2026 The Roost authors
  */
 
+/* A bus that wants a device back says it in no other way. */
+#define ALLOW_EXPERIMENTAL_API
+
 /*
  * What a driver says of its port by itself: that the link changed, that the
  * port is gone, or that it works again only after a reset.
  */
 #include <errno.h>
 
+#include <rte_dev.h>
 #include <rte_interrupts.h>
 
 #include "lib/engine/worker.h"
@@ -29,6 +33,20 @@ static int hear(uint16_t id __attribute__((unused)),
 	return 0;
 }
 
+/* A hot-unplug: the kernel asks whoever drives the device to let it go, and
+ * waits until he has. Thread: EAL's.
+ */
+static void hear_bus(const char *name __attribute__((unused)),
+		     enum rte_dev_event_type type, void *arg)
+{
+	struct roost_ethport *port = arg;
+
+	if (type != RTE_DEV_EVENT_REMOVE)
+		return;
+	atomic_store(&port->wants_removal, true);
+	roost_control_wake();
+}
+
 static const enum rte_eth_event_type heard[] = {
 	RTE_ETH_EVENT_INTR_LSC,
 	RTE_ETH_EVENT_INTR_RMV,
@@ -41,6 +59,8 @@ void roost_ethport_listen(struct roost_ethport *port)
 {
 	for (unsigned int i = 0; i < HEARD; i++)
 		rte_eth_dev_callback_register(port->id, heard[i], hear, port);
+	if (port->pci.name[0])
+		rte_dev_event_callback_register(port->pci.name, hear_bus, port);
 }
 
 void roost_ethport_listen_no_more(struct roost_ethport *port)
@@ -50,11 +70,20 @@ void roost_ethport_listen_no_more(struct roost_ethport *port)
 		while (rte_eth_dev_callback_unregister(port->id, heard[i], hear,
 						       port) == -EAGAIN)
 			;
+	if (port->pci.name[0])
+		while (rte_dev_event_callback_unregister(port->pci.name,
+							 hear_bus,
+							 port) == -EAGAIN)
+			;
 }
 
 bool roost_ethport_is_there(struct roost_ethport *port)
 {
 	if (port->gone || atomic_load(&port->wants_removal))
+		return false;
+	/* Not every kernel driver asks. */
+	if (port->pci.name[0] &&
+	    !roost_pci_is_there(&roost_pci_places, port->pci.name))
 		return false;
 	return port->ifindex == 0 || port->kif.state.there;
 }
