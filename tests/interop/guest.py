@@ -32,6 +32,10 @@ class GuestProcess:
         self.out_path = os.path.join(logs, title + ".out")
         self.err_path = os.path.join(logs, title + ".err")
         self.pid = 0  # none on this machine
+        # The guest makes them a little later.
+        for path in (self.out_path, self.err_path):
+            with open(path, "wb"):
+                pass
         self.number = guest.start(self)
         self.started_at = time.monotonic()
 
