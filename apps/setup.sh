@@ -19,7 +19,7 @@ packages_test="$packages_demo clang-format python3 python3-scapy tshark
 iproute2 iputils-ping ibverbs-providers rdmacm-utils perftest libucx0
 valgrind"
 # And those of the suite interop, which runs when it is asked for.
-packages_interop="qemu-system-x86 busybox-static"
+packages_interop="qemu-system-x86 busybox-static pciutils"
 
 # say WHO TEXT...: one line of progress.
 say() {

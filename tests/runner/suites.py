@@ -193,8 +193,11 @@ def real(*patterns):
 
 def interop():
     build(BUILD)
-    return run_tap([os.path.join(TOP, "tests", "interop", "rxe"), "--build",
-                    BUILD], show=True)
+    tally = Tally()
+    for program in ("rxe", "vfio"):
+        path = os.path.join(TOP, "tests", "interop", program)
+        tally.add(run_tap([path, "--build", BUILD], f"{program}/", show=True))
+    return tally
 
 
 def clang():
