@@ -52,7 +52,7 @@ static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 
 static void punt_to_host(struct roost_station *s, struct rte_mbuf *pkt)
 {
-	if (rte_ring_sp_enqueue(s->punts, pkt) != 0)
+	if (rte_ring_mp_enqueue(s->punts, pkt) != 0)
 		rte_pktmbuf_free(pkt);
 	else
 		roost_control_wake();
@@ -261,8 +261,7 @@ static int make_punts(struct roost_station *s)
 						(size_t)RTE_CACHE_LINE_SIZE));
 	if (!s->punts)
 		return -ENOMEM;
-	return rte_ring_init(s->punts, "roost_punts", PUNTS_LEN,
-			     RING_F_SP_ENQ | RING_F_SC_DEQ);
+	return rte_ring_init(s->punts, "roost_punts", PUNTS_LEN, RING_F_SC_DEQ);
 }
 
 static int make_host(struct roost_station *s, const struct roost_gateways *gw)

@@ -52,7 +52,7 @@ struct roost_twin {
 	int wake_fd;
 	pthread_t thread;
 
-	struct rte_ring *to_kernel; /* enqueue: the worker; else the thread */
+	struct rte_ring *to_kernel; /* enqueue: workers; dequeue: the thread */
 	atomic_bool asleep;
 	atomic_bool stop;
 
@@ -82,7 +82,7 @@ static void wake(struct roost_twin *t)
 
 void roost_twin_take(struct roost_twin *t, struct rte_mbuf *frame)
 {
-	if (rte_ring_sp_enqueue(t->to_kernel, frame) != 0)
+	if (rte_ring_mp_enqueue(t->to_kernel, frame) != 0)
 		rte_pktmbuf_free(frame);
 	else
 		wake(t);
@@ -214,7 +214,7 @@ static int make_ring(struct roost_twin *t)
 	if (!t->to_kernel)
 		return -ENOMEM;
 	return rte_ring_init(t->to_kernel, "roost_twin", TO_KERNEL_LEN,
-			     RING_F_SP_ENQ | RING_F_SC_DEQ);
+			     RING_F_SC_DEQ);
 }
 
 static int make_pool(struct roost_twin *t, const struct roost_twin_conf *conf)

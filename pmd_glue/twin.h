@@ -56,7 +56,7 @@ void roost_twin_stop(struct roost_twin *twin);
 void roost_twin_free(struct roost_twin *twin);
 
 /* A frame for the kernel. Takes it; one too many is dropped. Never blocks.
- * Thread: the holder of the worker's turn.
+ * Thread: holders of the turn of a worker, several at a time.
  */
 void roost_twin_take(struct roost_twin *twin, struct rte_mbuf *frame);
 
