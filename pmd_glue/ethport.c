@@ -349,6 +349,17 @@ void roost_ethport_link(struct roost_ethport *port,
 			      memory_order_relaxed);
 }
 
+void roost_ethport_set_mac(struct roost_ethport *port, const uint8_t mac[6])
+{
+	struct rte_ether_addr addr;
+
+	memcpy(port->mac, mac, sizeof(port->mac));
+	memcpy(addr.addr_bytes, mac, sizeof(addr.addr_bytes));
+	if (port->kernel == ROOST_KERNEL_NONE && !port->gone &&
+	    rte_eth_dev_default_mac_addr_set(port->id, &addr) != 0)
+		rte_eth_promiscuous_enable(port->id);
+}
+
 uint64_t roost_ethport_reconnect(struct roost_ethport *port, uint64_t now_ns)
 {
 	if (!port->is_memif_client || port->gone)

@@ -623,17 +623,6 @@ static int find_mac(struct roost_ethport *port)
 	return 0;
 }
 
-void roost_ethport_set_mac(struct roost_ethport *port, const uint8_t mac[6])
-{
-	struct rte_ether_addr addr;
-
-	memcpy(port->mac, mac, sizeof(port->mac));
-	memcpy(addr.addr_bytes, mac, sizeof(addr.addr_bytes));
-	if (port->kernel == ROOST_KERNEL_NONE && !port->gone &&
-	    rte_eth_dev_default_mac_addr_set(port->id, &addr) != 0)
-		rte_eth_promiscuous_enable(port->id);
-}
-
 int roost_ethport_open(struct roost_ethport *port,
 		       const struct roost_ethport_conf *conf)
 {

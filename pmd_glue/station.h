@@ -51,7 +51,7 @@ struct roost_station {
 	/* Who wants the port down: then frames do not pass. */
 	bool ctl_down;
 	bool twin_down;
-	struct roost_ear ear;   /* where the port hears only RoCEv2 */
+	struct roost_ear ear; /* where the port hears only RoCEv2 */
 	struct roost_prefixes addrs;
 	/* Nobody gave it addresses: it has those of the kernel's interface, as
 	 * they were last seen here, and what was added besides.
