@@ -77,17 +77,27 @@ static int check_send(const struct roost_qp *qp, const struct roost_send_wr *wr,
 	return check_length(qp, info, wr, len_bytes);
 }
 
-static void copy_inline(struct roost_send_wqe *wqe,
-			const struct roost_sge *sges, uint32_t nb_sges)
+static void copy_inline(uint8_t *to, const struct roost_sge *sges,
+			uint32_t nb_sges)
 {
-	uint8_t *to = wqe->inline_data;
-
 	for (uint32_t i = 0; i < nb_sges; i++) {
 		memcpy(to, (const void *)(uintptr_t)sges[i].addr,
 		       sges[i].len_bytes);
 		to += sges[i].len_bytes;
 	}
-	wqe->nb_sges = 0;
+}
+
+static void fill_bind(struct roost_mw_bind_wqe *bind,
+		      const struct roost_send_wr *wr)
+{
+	*bind = (struct roost_mw_bind_wqe){
+		.addr = wr->bind.addr,
+		.len_bytes = wr->bind.len_bytes,
+		.access = wr->bind.access,
+		.rkey = wr->bind.rkey,
+		.mw_id = wr->bind.mw->id,
+		.mr_key = wr->bind.mr != NULL ? wr->bind.mr->key : 0,
+	};
 }
 
 static void fill_target(const struct roost_qp *qp, struct roost_send_wqe *wqe,
@@ -98,23 +108,38 @@ static void fill_target(const struct roost_qp *qp, struct roost_send_wqe *wqe,
 		wqe->ud.ah = wr->ah;
 		wqe->ud.qpn = wr->dest_qpn;
 		wqe->ud.qkey = wr->qkey;
-	} else if (wr->opcode == ROOST_WR_BIND_MW) {
-		wqe->bind = (struct roost_mw_bind_wqe){
-			.addr = wr->bind.addr,
-			.len_bytes = wr->bind.len_bytes,
-			.access = wr->bind.access,
-			.rkey = wr->bind.rkey,
-			.mw_id = wr->bind.mw->id,
-			.mr_key = wr->bind.mr != NULL ? wr->bind.mr->key : 0,
-		};
 	} else {
 		wqe->remote.va = wr->remote_addr;
 		wqe->remote.rkey = wr->rkey;
-		wqe->remote.swap_add = wr->swap_add;
-		wqe->remote.compare = wr->compare;
 		wqe->remote.flush_type = wr->flush_type;
 		wqe->remote.flush_level = wr->flush_level;
 	}
+}
+
+/* What a request has besides its head. */
+static void fill_data(const struct roost_qp *qp, struct roost_send_wqe *wqe,
+		      const struct roost_send_wr *wr,
+		      const struct roost_wr_info *info)
+{
+	bool is_inline = wr->flags & ROOST_SEND_INLINE;
+	bool is_atomic = info->response == ROOST_OP_ATOMIC_ACK;
+	size_t bytes =
+		is_inline ? wqe->len_bytes : wr->nb_sges * sizeof(wr->sges[0]);
+	uint8_t *to = wqe->near;
+
+	if (is_atomic) {
+		wqe->atomic.swap_add = wr->swap_add;
+		wqe->atomic.compare = wr->compare;
+	}
+	wqe->is_spilled = is_atomic || bytes > sizeof(wqe->near);
+	if (wqe->is_spilled)
+		to = roost_wqe_spill(qp, wqe);
+	if (wr->opcode == ROOST_WR_BIND_MW)
+		fill_bind(roost_wqe_spill(qp, wqe), wr);
+	else if (is_inline)
+		copy_inline(to, wr->sges, wr->nb_sges);
+	else if (bytes > 0)
+		memcpy(to, wr->sges, bytes);
 }
 
 int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr)
@@ -133,14 +158,11 @@ int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr)
 	wqe->imm_be = wr->imm_be;
 	wqe->xrc_srqn = wr->xrc_srqn;
 	wqe->len_bytes = len_bytes;
-	wqe->nb_sges = (uint16_t)wr->nb_sges;
+	wqe->nb_sges = wr->flags & ROOST_SEND_INLINE ? 0 : (uint8_t)wr->nb_sges;
 	wqe->opcode = (uint8_t)wr->opcode;
 	wqe->flags = (uint8_t)wr->flags;
 	fill_target(qp, wqe, wr);
-	if (wr->flags & ROOST_SEND_INLINE)
-		copy_inline(wqe, wr->sges, wr->nb_sges);
-	else if (wr->nb_sges > 0)
-		memcpy(wqe->sges, wr->sges, wr->nb_sges * sizeof(wr->sges[0]));
+	fill_data(qp, wqe, wr, &roost_wr_infos[wr->opcode]);
 	qp->sq.added++;
 	return 0;
 }

@@ -21,17 +21,25 @@ const uint8_t roost_qp_services[ROOST_QPT_COUNT] = {
 	[ROOST_QPT_XRC_TGT] = ROOST_SERVICE_XRC,
 };
 
-/* A send WQE has at least this room for inline data: it costs nothing. */
-#define INLINE_MIN_BYTES 64u
+/* A send WQE has at least this room for inline data, and for what else it
+ * spills: a bind, the SGEs of an atomic.
+ */
+#define SPILL_MIN_BYTES 64u
+static_assert(SPILL_MIN_BYTES >= sizeof(struct roost_mw_bind_wqe),
+	      "a bind is spilled");
 
 static int create_queues(struct roost_qp *qp)
 {
 	const struct roost_qp_cap *cap = &qp->cap;
+	uint32_t sends = RTE_MAX(cap->max_send_wr, 1u);
 	int rc;
 
-	rc = roost_queue_create(&qp->sq, RTE_MAX(cap->max_send_wr, 1u),
-				sizeof(struct roost_send_wqe) +
-					cap->max_inline_bytes,
+	qp->spill_bytes = cap->max_inline_bytes;
+	qp->spill = aligned_alloc(
+		64, RTE_ALIGN_CEIL((size_t)sends * qp->spill_bytes, 64u));
+	if (qp->spill == NULL)
+		return -ENOMEM;
+	rc = roost_queue_create(&qp->sq, sends, sizeof(struct roost_send_wqe),
 				qp->send_cq);
 	if (rc == 0)
 		rc = roost_queue_create(&qp->rq, RTE_MAX(cap->max_recv_wr, 1u),
@@ -50,6 +58,7 @@ static void free_memory(struct roost_qp *qp)
 {
 	free(qp->resp.fetches);
 	free(qp->recv_copy);
+	free(qp->spill);
 	roost_queue_destroy(&qp->rq);
 	roost_queue_destroy(&qp->sq);
 	free(qp);
@@ -70,7 +79,7 @@ static int check_cap(const struct roost_dev_limits *limits,
 	if (cap->max_recv_wr > 0)
 		cap->max_recv_wr = rte_align32pow2(cap->max_recv_wr);
 	cap->max_inline_bytes =
-		RTE_MAX(RTE_MAX(cap->max_inline_bytes, INLINE_MIN_BYTES),
+		RTE_MAX(RTE_MAX(cap->max_inline_bytes, SPILL_MIN_BYTES),
 			cap->max_send_sge * (uint32_t)sizeof(struct roost_sge));
 	return 0;
 }

@@ -8,6 +8,7 @@
  * Inside of queue pairs; for lib/engine only.
  */
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/queue.h>
@@ -48,25 +49,34 @@ enum roost_req_timer_kind {
 /* Packets of one QP before the next QP has its turn. */
 #define ROOST_QP_BURST_PKTS 32u
 
+/* What a request has behind its head that fits there: an SGE, or as much inline
+ * data, or the operands of an atomic.
+ */
+#define ROOST_WQE_NEAR_BYTES 16u
+
+/*
+ * A cache line: a queue of many requests, seldom used, is read from far away.
+ * What is longer than near lies in the slot's part of roost_qp.spill: more SGEs
+ * and inline data, all SGEs of an atomic, a bind.
+ */
 struct roost_send_wqe {
 	uint64_t wr_id;
 	uint32_t imm_be; /* ImmDt; the rkey of SEND_INV and LOCAL_INV */
 	uint32_t len_bytes;
-	uint16_t nb_sges; /* 0 when inline */
-	uint8_t opcode;   /* enum roost_wr_opcode */
-	uint8_t flags;    /* enum roost_send_flags */
-	bool fetched;     /* FETCH: the whole response has come */
-	uint32_t xrc_srqn;
 	/* Set when its first packet is made. A local operation has the PSN of
 	 * the packet before it: done when that is acknowledged.
 	 */
 	struct roost_psn first_psn;
 	struct roost_psn last_psn;
+	uint32_t xrc_srqn;
+	uint8_t nb_sges;     /* 0 when inline */
+	uint8_t opcode;      /* enum roost_wr_opcode */
+	uint8_t flags;       /* enum roost_send_flags */
+	bool fetched : 1;    /* FETCH: the whole response has come */
+	bool is_spilled : 1; /* SGEs and inline data are not near */
 	union {
 		struct {
 			uint64_t va;
-			uint64_t swap_add;
-			uint64_t compare;
 			uint32_t rkey;
 			uint8_t flush_type;
 			uint8_t flush_level;
@@ -76,13 +86,16 @@ struct roost_send_wqe {
 			uint32_t qpn;
 			uint32_t qkey;
 		} ud;
-		struct roost_mw_bind_wqe bind;
 	};
 	union {
-		struct roost_sge sges[0];
-		uint8_t inline_data[0];
+		uint8_t near[ROOST_WQE_NEAR_BYTES];
+		struct {
+			uint64_t swap_add;
+			uint64_t compare;
+		} atomic;
 	};
 };
+static_assert(sizeof(struct roost_send_wqe) == 64, "one cache line");
 
 /* The way to the peer. Written by modify, holding the turn. */
 struct roost_path {
@@ -243,6 +256,8 @@ struct roost_qp {
 
 	struct roost_queue sq;
 	struct roost_queue rq;
+	uint8_t *spill; /* of the slots of sq, each spill_bytes */
+	uint32_t spill_bytes;
 
 	/* Worker's lists. */
 	TAILQ_ENTRY(roost_qp) send_link;
@@ -272,6 +287,22 @@ struct roost_qp {
 	struct roost_cq_user send_user;
 	struct roost_cq_user recv_user;
 };
+
+/* What the slot of wqe has in spill. */
+static inline void *roost_wqe_spill(const struct roost_qp *qp,
+				    const struct roost_send_wqe *wqe)
+{
+	size_t slot = (size_t)(wqe - (struct roost_send_wqe *)qp->sq.slots);
+
+	return qp->spill + slot * qp->spill_bytes;
+}
+
+/* SGEs, or inline data. */
+static inline const void *roost_wqe_data(const struct roost_qp *qp,
+					 const struct roost_send_wqe *wqe)
+{
+	return wqe->is_spilled ? roost_wqe_spill(qp, wqe) : wqe->near;
+}
 
 static inline enum roost_qp_state roost_qp_state_get(const struct roost_qp *qp)
 {

@@ -27,19 +27,12 @@ int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes,
 	q->slots = aligned_alloc(64,
 				 RTE_ALIGN_CEIL((size_t)slots * q->stride_bytes,
 						64u));
-	if (cq != NULL)
-		q->entry_of = malloc(slots * sizeof(q->entry_of[0]));
-	if (q->slots != NULL && (cq == NULL || q->entry_of != NULL))
-		return 0;
-	roost_queue_destroy(q);
-	return -ENOMEM;
+	return q->slots == NULL ? -ENOMEM : 0;
 }
 
 void roost_queue_destroy(struct roost_queue *q)
 {
-	free(q->entry_of);
 	free(q->slots);
-	q->entry_of = NULL;
 	q->slots = NULL;
 }
 
@@ -69,7 +62,8 @@ static void reclaim(struct roost_queue *q)
 		return;
 	}
 	while (q->free_end != tail &&
-	       roost_cq_is_polled(q->cq, q->entry_of[q->free_end & q->mask]))
+	       roost_cq_is_polled(q->cq, *(const uint32_t *)roost_queue_at(
+						 q, q->free_end)))
 		q->free_end++;
 }
 

@@ -32,10 +32,10 @@ struct roost_queue {
 	_Atomic uint32_t tail; /* worker: slots before are done */
 	uint32_t added;        /* under lock: head to be */
 	uint32_t free_end;     /* under lock: slots before are free again */
-	/* What slots complete to; NULL: they are free when they are done. */
+	/* What slots complete to; NULL: they are free when they are done. Then
+	 * the first word of a slot that is done is its completion's place.
+	 */
 	struct roost_cq *cq;
-	uint32_t *entry_of; /* by slot, [mask + 1]: roost_cq_push()'s result;
-			     * worker, before tail; NULL where cq is */
 	struct roost_spin lock;
 };
 
@@ -78,7 +78,7 @@ void roost_queue_clear(struct roost_queue *q);
 static inline void roost_queue_done(struct roost_queue *q, uint32_t index,
 				    uint32_t entry)
 {
-	q->entry_of[index & q->mask] = entry;
+	*(uint32_t *)roost_queue_at(q, index) = entry;
 }
 
 /* Posting: lock, add, then publish what was added. */

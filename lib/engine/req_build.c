@@ -78,7 +78,7 @@ static void put_headers(const struct roost_qp *qp,
 	if (op->hdrs & ROOST_HDR_BIT(ATOMICETH))
 		roost_atomiceth_put(bth + off[ROOST_HDR_ATOMICETH],
 				    wqe->remote.va, wqe->remote.rkey,
-				    wqe->remote.swap_add, wqe->remote.compare);
+				    wqe->atomic.swap_add, wqe->atomic.compare);
 	if (op->hdrs & ROOST_HDR_BIT(IMMDT))
 		roost_immdt_put(bth + off[ROOST_HDR_IMMDT], wqe->imm_be);
 	if (op->hdrs & ROOST_HDR_BIT(IETH))
@@ -91,12 +91,15 @@ static enum roost_sge_fault put_payload(struct roost_qp *qp,
 					struct roost_fill *fill)
 {
 	if (wqe->flags & ROOST_SEND_INLINE) {
-		roost_fill_copy(fill, wqe->inline_data + piece->offset_bytes,
+		roost_fill_copy(fill,
+				(const uint8_t *)roost_wqe_data(qp, wqe) +
+					piece->offset_bytes,
 				piece->len_bytes);
 		return ROOST_SGE_OK;
 	}
-	return roost_sge_gather(qp->dev, qp->pd, wqe->sges, wqe->nb_sges,
-				piece->offset_bytes, fill, piece->len_bytes);
+	return roost_sge_gather(qp->dev, qp->pd, roost_wqe_data(qp, wqe),
+				wqe->nb_sges, piece->offset_bytes, fill,
+				piece->len_bytes);
 }
 
 size_t roost_req_build(struct roost_qp *qp, const struct roost_send_wqe *wqe,

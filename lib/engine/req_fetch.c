@@ -40,8 +40,9 @@ static enum roost_wc_status store(struct roost_qp *qp,
 				  uint32_t offset_bytes, const uint8_t *data,
 				  uint32_t len_bytes)
 {
-	if (roost_sge_scatter(qp->dev, qp->pd, wqe->sges, wqe->nb_sges,
-			      offset_bytes, data, len_bytes) != ROOST_SGE_OK)
+	if (roost_sge_scatter(qp->dev, qp->pd, roost_wqe_data(qp, wqe),
+			      wqe->nb_sges, offset_bytes, data,
+			      len_bytes) != ROOST_SGE_OK)
 		return ROOST_WC_LOC_PROT_ERR;
 	return ROOST_WC_SUCCESS;
 }

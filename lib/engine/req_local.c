@@ -13,7 +13,8 @@ enum roost_wc_status roost_req_local(struct roost_qp *qp,
 				     const struct roost_send_wqe *wqe)
 {
 	if (wqe->opcode == ROOST_WR_BIND_MW)
-		return roost_mw_bind(qp->dev, qp->pd, qp->qpn, &wqe->bind);
+		return roost_mw_bind(qp->dev, qp->pd, qp->qpn,
+				     roost_wqe_spill(qp, wqe));
 	if (!roost_mw_may_invalidate(qp->dev, qp->pd, qp->qpn, wqe->imm_be))
 		return ROOST_WC_MW_BIND_ERR;
 	roost_mw_invalidate(qp->dev, wqe->imm_be);

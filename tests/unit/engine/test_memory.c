@@ -46,8 +46,7 @@ void *__wrap_aligned_alloc(size_t align, size_t bytes)
 
 static size_t queue_bytes(const struct roost_queue *q)
 {
-	return (size_t)(q->mask + 1) *
-	       (q->stride_bytes + sizeof(q->entry_of[0]));
+	return (size_t)(q->mask + 1) * q->stride_bytes;
 }
 
 /* One that is connected, and does all that it ever may at a time. */
@@ -70,7 +69,8 @@ static void memory__idle_qp(void **state)
 		(uint8_t)roost_dev_limits(f.dev)->max_qp_rd_atom;
 	assert_int_equal(roost_qp_modify(qp, &attr, FIXTURE_RTR_MASK), 0);
 	assert_int_equal(fixture_to_rts(qp), 0);
-	bytes = allocated_bytes - queue_bytes(&qp->sq) - queue_bytes(&qp->rq);
+	bytes = allocated_bytes - queue_bytes(&qp->sq) - queue_bytes(&qp->rq) -
+		(qp->sq.mask + 1) * qp->spill_bytes;
 	assert_true(bytes >= sizeof(*qp));
 	assert_in_range(bytes, sizeof(*qp), QP_MAX_BYTES);
 	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
