@@ -33,16 +33,15 @@ void roost_complete_send(struct roost_worker *w, struct roost_qp *qp,
 			 uint32_t index, enum roost_wc_status status)
 {
 	const struct roost_send_wqe *wqe = roost_queue_at(&qp->sq, index);
-	uint32_t place;
 
 	if (qp->type == ROOST_QPT_UD)
 		roost_ah_put(wqe->ud.ah);
 	if (status != ROOST_WC_SUCCESS || qp->sq_sig_all ||
 	    wqe->flags & ROOST_SEND_SIGNALED)
-		place = push_send(w, qp, wqe, status);
+		roost_queue_done(&qp->sq, index, push_send(w, qp, wqe, status));
 	else
-		place = roost_cq_no_entry(qp->send_cq);
-	roost_queue_done(&qp->sq, index, place);
+		roost_queue_done_silently(&qp->sq, index,
+					  roost_cq_no_entry(qp->send_cq));
 }
 
 static void flush_sends(struct roost_worker *w, struct roost_qp *qp)

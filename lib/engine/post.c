@@ -119,21 +119,23 @@ static void fill_target(const struct roost_qp *qp, struct roost_send_wqe *wqe,
 /* What a request has besides its head. */
 static void fill_data(const struct roost_qp *qp, struct roost_send_wqe *wqe,
 		      const struct roost_send_wr *wr,
-		      const struct roost_wr_info *info)
+		      const struct roost_wr_info *info, uint32_t len_bytes)
 {
 	bool is_inline = wr->flags & ROOST_SEND_INLINE;
 	bool is_atomic = info->response == ROOST_OP_ATOMIC_ACK;
 	size_t bytes =
-		is_inline ? wqe->len_bytes : wr->nb_sges * sizeof(wr->sges[0]);
+		is_inline ? len_bytes : wr->nb_sges * sizeof(wr->sges[0]);
 	uint8_t *to = wqe->near;
 
 	if (is_atomic) {
 		wqe->atomic.swap_add = wr->swap_add;
 		wqe->atomic.compare = wr->compare;
 	}
-	wqe->is_spilled = is_atomic || bytes > sizeof(wqe->near);
-	if (wqe->is_spilled)
+	wqe->flags = (uint8_t)wr->flags;
+	if (is_atomic || bytes > sizeof(wqe->near)) {
+		wqe->flags = (uint8_t)(wr->flags | ROOST_WQE_SPILLED);
 		to = roost_wqe_spill(qp, wqe);
+	}
 	if (wr->opcode == ROOST_WR_BIND_MW)
 		fill_bind(roost_wqe_spill(qp, wqe), wr);
 	else if (is_inline)
@@ -160,9 +162,8 @@ int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr)
 	wqe->len_bytes = len_bytes;
 	wqe->nb_sges = wr->flags & ROOST_SEND_INLINE ? 0 : (uint8_t)wr->nb_sges;
 	wqe->opcode = (uint8_t)wr->opcode;
-	wqe->flags = (uint8_t)wr->flags;
 	fill_target(qp, wqe, wr);
-	fill_data(qp, wqe, wr, &roost_wr_infos[wr->opcode]);
+	fill_data(qp, wqe, wr, &roost_wr_infos[wr->opcode], len_bytes);
 	qp->sq.added++;
 	return 0;
 }

@@ -98,22 +98,10 @@ enum roost_qp_attr_mask {
 };
 
 struct roost_qp_attr {
-	enum roost_qp_state state;
-	enum roost_qp_state cur_state;
-	enum roost_mtu path_mtu;
-	enum roost_mig_state path_mig_state;
-	uint32_t qkey;
-	uint32_t rq_psn;
-	uint32_t sq_psn;
-	uint32_t dest_qpn;
+	/* What packets ask for comes first: see struct roost_qp. */
 	uint32_t access; /* enum roost_access */
-	struct roost_qp_cap cap;
-	struct roost_av av;
-	struct roost_av alt_av;
-	uint16_t pkey_index;
-	uint16_t alt_pkey_index;
-	bool en_sqd_async_notify;
-	bool sq_draining;
+	uint32_t rate_limit_kbps;
+	uint32_t qkey;
 	uint8_t max_rd_atomic;
 	uint8_t max_dest_rd_atomic;
 	uint8_t min_rnr_timer; /* 0..31 */
@@ -121,9 +109,22 @@ struct roost_qp_attr {
 	uint8_t timeout;   /* 0..31: 4.096 us * 2^timeout, 0: never */
 	uint8_t retry_cnt; /* 0..7 */
 	uint8_t rnr_retry; /* 0..7; 7: for ever */
+	bool en_sqd_async_notify;
+	bool sq_draining;
 	uint8_t alt_port_num;
 	uint8_t alt_timeout;
-	uint32_t rate_limit_kbps;
+	enum roost_qp_state state;
+	enum roost_qp_state cur_state;
+	enum roost_mtu path_mtu;
+	enum roost_mig_state path_mig_state;
+	uint32_t rq_psn;
+	uint32_t sq_psn;
+	uint32_t dest_qpn;
+	struct roost_qp_cap cap;
+	struct roost_av av;
+	struct roost_av alt_av;
+	uint16_t pkey_index;
+	uint16_t alt_pkey_index;
 };
 
 /*

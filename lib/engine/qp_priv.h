@@ -53,6 +53,8 @@ enum roost_req_timer_kind {
  * data, or the operands of an atomic.
  */
 #define ROOST_WQE_NEAR_BYTES 16u
+/* SGEs and inline data are not near. */
+#define ROOST_WQE_SPILLED 0x80u
 
 /*
  * A cache line: a queue of many requests, seldom used, is read from far away.
@@ -69,11 +71,10 @@ struct roost_send_wqe {
 	struct roost_psn first_psn;
 	struct roost_psn last_psn;
 	uint32_t xrc_srqn;
-	uint8_t nb_sges;     /* 0 when inline */
-	uint8_t opcode;      /* enum roost_wr_opcode */
-	uint8_t flags;       /* enum roost_send_flags */
-	bool fetched : 1;    /* FETCH: the whole response has come */
-	bool is_spilled : 1; /* SGEs and inline data are not near */
+	uint8_t nb_sges; /* 0 when inline */
+	uint8_t opcode;  /* enum roost_wr_opcode */
+	uint8_t flags;   /* enum roost_send_flags, and ROOST_WQE_SPILLED */
+	bool fetched;    /* FETCH: the whole response has come */
 	union {
 		struct {
 			uint64_t va;
@@ -104,13 +105,13 @@ struct roost_path {
 	struct roost_gid dgid;
 	/* Reference; the port's own for a group, NULL for a loopback path. */
 	struct roost_neigh *neigh;
-	const struct roost_neigh *own; /* the port's */
-	uint64_t mac_gen;              /* of neigh, as the template has it */
+	uint64_t mac_gen; /* of neigh, as the template has it */
 	uint8_t port_index;
 	uint8_t to_index; /* loopback: the port that has dgid */
 	bool loopback;    /* dgid is an address of this device */
 	bool multicast;   /* dgid is a group */
 	bool valid;
+	const struct roost_neigh *own; /* the port's */
 };
 
 /* What struct roost_qp.alt_path is. */
@@ -137,27 +138,10 @@ struct roost_requester {
 	struct roost_psn oldest_unacked_psn; /* == end_psn: none */
 	uint32_t send_index;                 /* WQE of next_psn */
 	uint32_t started_index; /* behind the last WQE that has PSNs */
-	struct roost_timer timer;
-	struct roost_timer pace_timer;
-	uint64_t pace_ns;       /* rate limit: no packet goes before this */
-	uint64_t timeout_ns;    /* 0: never */
-	uint64_t timeout_at_ns; /* while the timer is set, but for RNR waits */
-	/* How long answers take (req_timer.c): when rtt_psn was sent, 0: none
-	 * is being measured; mean and deviation; when to ask again, 0: not
-	 * known; and how often that was done since it became known.
-	 */
-	uint64_t rtt_sent_ns;
-	uint64_t early_ns;
-	struct roost_psn rtt_psn;
-	uint32_t rtt_ns;
-	uint32_t rtt_var_ns;
-	uint8_t nb_early;
 	/* The window: up to window_goal it grows by what is acknowledged, from
 	 * there on by a step for each window_acked that is a whole one.
 	 */
 	uint32_t window_pkts;
-	uint32_t window_goal_pkts;
-	uint32_t window_acked_pkts;
 	uint8_t retry_left;
 	uint8_t rnr_left;
 	bool rnr_wait;       /* the timer ends an RNR wait */
@@ -169,9 +153,28 @@ struct roost_requester {
 	 * all before it are acknowledged.
 	 */
 	bool fault;
-	uint8_t fault_status; /* enum roost_wc_status */
-	uint32_t fault_index;
 	bool inflight; /* counted in worker.nb_inflight_qps */
+	/* How long answers take (req_timer.c): when rtt_psn was sent, 0: none
+	 * is being measured; mean and deviation; when to ask again, 0: not
+	 * known; and how often that was done since it became known.
+	 */
+	uint8_t nb_early;
+	uint64_t rtt_sent_ns;
+	uint64_t early_ns;
+	struct roost_psn rtt_psn;
+	uint32_t rtt_ns;
+	uint32_t rtt_var_ns;
+	uint32_t fault_index;
+	uint64_t timeout_ns;    /* 0: never */
+	uint64_t timeout_at_ns; /* while the timer is set, but for RNR waits */
+	struct roost_timer timer;
+
+	/* Cold: of rate limits, and after losses. */
+	struct roost_timer pace_timer;
+	uint64_t pace_ns; /* rate limit: no packet goes before this */
+	uint32_t window_goal_pkts;
+	uint32_t window_acked_pkts;
+	uint8_t fault_status; /* enum roost_wc_status */
 };
 
 /*
@@ -209,8 +212,11 @@ struct roost_responder {
 	bool comm_est;  /* COMM_EST was raised */
 	/* The answer that is owed. One slot is enough: it is cumulative. */
 	bool owed;
-	uint8_t owed_syndrome;
 	struct roost_psn owed_psn;
+	uint8_t owed_syndrome;
+	uint8_t nb_fetches_pending;
+	const struct roost_pd *pd; /* of the request in hand: the QP's, or that
+				    * of the SRQ that an XRC packet names */
 	/* Ring of the last requests that fetch, oldest at fetch_first; as
 	 * many as max_dest_rd_atomic, and those beyond it that are not
 	 * answered yet when it was lowered. NULL: never any were allowed.
@@ -218,75 +224,93 @@ struct roost_responder {
 	struct roost_resp_fetch *fetches;
 	/* The SRQ that the WQE in recv_copy is from; NULL: none is in use. */
 	struct roost_srq *recv_srq;
-	const struct roost_pd *pd; /* of the request in hand: the QP's, or that
-				    * of the SRQ that an XRC packet names */
-	uint8_t fetch_room;        /* of the ring */
-	uint8_t fetch_size;        /* max_dest_rd_atomic */
+	uint8_t fetch_room; /* of the ring */
+	uint8_t fetch_size; /* max_dest_rd_atomic */
 	uint8_t fetch_first;
 	uint8_t nb_fetches;
-	uint8_t nb_fetches_pending;
 };
 
 struct roost_srq;
 struct roost_xrcd;
 struct roost_ah;
 
+/*
+ * In the order of use, in cache lines of 64 bytes: a device has thousands of
+ * these, and few of them are in the cache when a packet is for them. A sender
+ * of small messages needs nine lines, a receiver of WRITEs six.
+ */
 struct roost_qp {
-	/* Hot, written at create and modify. */
+	/* 0: written at create and modify, but for the places in lists. */
 	uint32_t qpn;
 	_Atomic uint32_t state; /* enum roost_qp_state */
 	uint8_t type;           /* enum roost_qp_type */
 	bool sq_sig_all;
 	bool block_self_mcast;
-	uint16_t pkey;
+	bool drain_asked; /* SQD: raise SQ_DRAINED when drained */
 	uint32_t mtu_bytes;
 	uint32_t dest_qpn;
+	uint16_t pkey;
+	bool in_send_list; /* the worker's, by send_link */
+	bool in_ack_list;
 	struct roost_dev *dev;
 	struct roost_worker *worker; /* whose turn "the turn" is; for life */
 	struct roost_pd *pd;         /* NULL: XRC target */
 	struct roost_cq *send_cq;    /* NULL: XRC target */
 	struct roost_cq *recv_cq;
-	struct roost_requester req;
-	struct roost_responder resp;
-	struct roost_path path; /* the primary one */
-	struct roost_mig mig;
-	struct roost_path alt_path;        /* mig.alt says what it is */
-	struct roost_ind_table *ind_table; /* UD: receives go there; or NULL */
-	struct roost_hash hash;
-
+	/* 1: what posting threads write. */
 	struct roost_queue sq;
-	struct roost_queue rq;
-	uint8_t *spill; /* of the slots of sq, each spill_bytes */
 	uint32_t spill_bytes;
-
-	/* Worker's lists. */
+	_Atomic bool doorbell_rung; /* any thread */
+	_Atomic(struct roost_qp *) doorbell_next;
+	/* 2 to 4: the primary path, and what requests from there change. */
+	struct roost_path path;
+	struct roost_responder resp;
+	/* 5: and the worker's lists. */
 	TAILQ_ENTRY(roost_qp) send_link;
 	TAILQ_ENTRY(roost_qp) ack_link;
-	bool in_send_list;
-	bool in_ack_list;
-	bool drain_asked; /* SQD: raise SQ_DRAINED when drained */
-	/* Doorbell; any thread. */
-	_Atomic(struct roost_qp *) doorbell_next;
-	_Atomic bool doorbell_rung;
+	/* 6 and 7. */
+	struct roost_requester req __attribute__((aligned(64)));
+	uint8_t *spill; /* of the slots of sq, each spill_bytes */
+	/* 9: what of the attributes a packet asks for. */
+	struct roost_mig mig __attribute__((aligned(64)));
+	struct roost_qp_cap cap;
+	struct roost_qp_attr attr;
+	/* Receives. */
+	struct roost_queue rq __attribute__((aligned(64)));
+	struct roost_srq *srq;             /* NULL: it has its own RQ */
+	struct roost_ind_table *ind_table; /* UD: receives go there; or NULL */
 
 	/* Cold. */
+	struct roost_path alt_path; /* mig.alt says what it is */
+	struct roost_hash hash;
 	struct roost_ctx *ctx;
 	LIST_ENTRY(roost_qp) all_link; /* dev->all.qps */
 	bool dying;                    /* it is in no CQ any more; all turns */
 	pthread_mutex_t modify_lock;   /* one modify at a time */
-	struct roost_qp_attr attr;
-	struct roost_qp_cap cap;
 	uint32_t nb_mcasts; /* groups that it is in; holder of the turn */
 	void *owner;
 	struct roost_event_source async;
 	struct roost_xrcd *xrcd;          /* XRC_TGT */
-	struct roost_srq *srq;            /* NULL: it has its own RQ */
 	struct roost_recv_wqe *recv_copy; /* the WQE taken from an SRQ; NULL:
 					   * it never takes one */
 	LIST_ENTRY(roost_qp) taker_link;  /* while resp.recv_srq is set */
 	struct roost_cq_user send_user;
 	struct roost_cq_user recv_user;
 };
+#define ROOST_QP_LINE(member) (offsetof(struct roost_qp, member) / 64)
+static_assert(ROOST_QP_LINE(recv_cq) == 0 && ROOST_QP_LINE(sq) == 1 &&
+		      ROOST_QP_LINE(doorbell_next) == 1,
+	      "lines 0 and 1");
+static_assert(offsetof(struct roost_qp, path) == 2 * 64 &&
+		      ROOST_QP_LINE(resp.owed_syndrome) == 4 &&
+		      ROOST_QP_LINE(ack_link) == 5,
+	      "lines 2 to 5");
+static_assert(offsetof(struct roost_qp, req) == 6 * 64 &&
+		      ROOST_QP_LINE(req.timer.kind) == 7,
+	      "lines 6 and 7");
+static_assert(offsetof(struct roost_qp, mig) == 9 * 64 &&
+		      ROOST_QP_LINE(attr.rnr_retry) == 9,
+	      "line 9");
 
 /* What the slot of wqe has in spill. */
 static inline void *roost_wqe_spill(const struct roost_qp *qp,
@@ -301,7 +325,8 @@ static inline void *roost_wqe_spill(const struct roost_qp *qp,
 static inline const void *roost_wqe_data(const struct roost_qp *qp,
 					 const struct roost_send_wqe *wqe)
 {
-	return wqe->is_spilled ? roost_wqe_spill(qp, wqe) : wqe->near;
+	return wqe->flags & ROOST_WQE_SPILLED ? roost_wqe_spill(qp, wqe)
+					      : wqe->near;
 }
 
 static inline enum roost_qp_state roost_qp_state_get(const struct roost_qp *qp)

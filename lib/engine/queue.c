@@ -23,6 +23,7 @@ int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes,
 		.cq = cq,
 		.stride_bytes = (uint32_t)RTE_ALIGN_CEIL(slot_bytes, 16u),
 		.lock = ROOST_SPIN_INIT,
+		.newest = cq != NULL ? roost_cq_no_entry(cq) : 0,
 	};
 	q->slots = aligned_alloc(64,
 				 RTE_ALIGN_CEIL((size_t)slots * q->stride_bytes,
@@ -57,7 +58,11 @@ static void reclaim(struct roost_queue *q)
 {
 	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_acquire);
 
-	if (q->cq == NULL) {
+	/* What is newer than tail does not matter: it is polled later. */
+	if (q->cq == NULL ||
+	    roost_cq_is_polled(q->cq,
+			       atomic_load_explicit(&q->newest,
+						    memory_order_relaxed))) {
 		q->free_end = tail;
 		return;
 	}

@@ -37,6 +37,8 @@ struct roost_queue {
 	 */
 	struct roost_cq *cq;
 	struct roost_spin lock;
+	/* Where the newest completion is: when that was polled, all were. */
+	_Atomic uint32_t newest;
 };
 
 struct roost_recv_wr;
@@ -77,6 +79,14 @@ void roost_queue_clear(struct roost_queue *q);
  */
 static inline void roost_queue_done(struct roost_queue *q, uint32_t index,
 				    uint32_t entry)
+{
+	*(uint32_t *)roost_queue_at(q, index) = entry;
+	atomic_store_explicit(&q->newest, entry, memory_order_relaxed);
+}
+
+/* The same of one without a completion; entry: roost_cq_no_entry(). */
+static inline void roost_queue_done_silently(struct roost_queue *q,
+					     uint32_t index, uint32_t entry)
 {
 	*(uint32_t *)roost_queue_at(q, index) = entry;
 }

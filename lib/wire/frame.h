@@ -163,11 +163,11 @@ struct roost_flow {
 
 /* Constant bytes of a path, Ethernet to BTH. */
 struct roost_hdr_template {
-	uint8_t bytes[ROOST_PATH_HDR_MAX];
+	uint32_t ipv4_sum;    /* checksum of the constant words, not folded */
 	uint8_t len_bytes;    /* Ethernet .. BTH */
 	uint8_t l3_off_bytes; /* 14 or 18 */
 	bool ipv6;
-	uint32_t ipv4_sum; /* checksum of the constant words, not folded */
+	uint8_t bytes[ROOST_PATH_HDR_MAX];
 };
 
 /*
