@@ -498,110 +498,6 @@ int roost_ethport_configure(struct roost_ethport *port)
 	return ret;
 }
 
-/* ---- MTU --------------------------------------------------------------- */
-
-/* Make the interface's MTU at least what was asked; *mtu is what it has. */
-static int kernel_mtu(struct roost_ethport *port, uint32_t *mtu)
-{
-	int ret = 0;
-
-	/* That of a tap is there since it was plugged in. */
-	if (port->kif.state.ifindex == 0)
-		ret = roost_kif_open(&port->kif, port->iface);
-	if (!ret && port->conf.mtu_bytes > port->kif.state.mtu_bytes)
-		ret = roost_kif_set_mtu(&port->kif, port->conf.mtu_bytes);
-	*mtu = port->kif.state.mtu_bytes;
-	return ret;
-}
-
-static bool takes_any_length(const struct roost_ethport *port)
-{
-	struct rte_eth_dev_info info;
-
-	return rte_eth_dev_info_get(port->id, &info) == 0 &&
-	       info.max_rx_pktlen == UINT32_MAX;
-}
-
-static int device_mtu(struct roost_ethport *port, uint32_t *mtu)
-{
-	uint16_t has;
-	int ret;
-
-	if (port->conf.mtu_bytes) {
-		ret = rte_eth_dev_set_mtu(port->id,
-					  (uint16_t)port->conf.mtu_bytes);
-		/* Drivers of queues in memory have no MTU to set. */
-		if (ret == -ENOTSUP && takes_any_length(port))
-			ret = 0;
-		*mtu = port->conf.mtu_bytes;
-	} else {
-		ret = rte_eth_dev_get_mtu(port->id, &has);
-		*mtu = has;
-	}
-	return ret;
-}
-
-/* Where the driver's buffers say it, ethdev's MTU is a formality. */
-static int find_mtu(struct roost_ethport *port, uint32_t *mtu)
-{
-	uint32_t most = UINT32_MAX;
-	int ret = 0;
-
-	if (port->driver->ip_mtu_bytes)
-		most = port->driver->ip_mtu_bytes(port->devargs);
-	if (port->conf.mtu_bytes > most) {
-		ROOST_ETHPORT_REPORT(
-			port,
-			"its buffers hold an MTU of %u, not of %u; give a "
-			"smaller mtu, or devargs with larger buffers",
-			most, port->conf.mtu_bytes);
-		return -EINVAL;
-	}
-	port->ip_mtu_most_bytes = most;
-	if (port->iface[0])
-		ret = kernel_mtu(port, mtu);
-	else if (most != UINT32_MAX)
-		*mtu = most;
-	else
-		ret = device_mtu(port, mtu);
-	if (ret) {
-		ROOST_ETHPORT_REPORT(
-			port,
-			"it cannot have an MTU of %u: %s; give a smaller "
-			"mtu, or none",
-			port->conf.mtu_bytes, strerror(-ret));
-		return -EINVAL;
-	}
-	*mtu = RTE_MIN(*mtu, most);
-	return 0;
-}
-
-static int set_mtu(struct roost_ethport *port)
-{
-	uint32_t mtu = 0;
-	int ret = find_mtu(port, &mtu);
-
-	port->ip_mtu_bytes = port->conf.mtu_bytes ? port->conf.mtu_bytes : mtu;
-	port->ip_mtu_own_bytes = port->ip_mtu_bytes;
-	return ret;
-}
-
-bool roost_ethport_follow_mtu(struct roost_ethport *port)
-{
-	const uint32_t before = port->ip_mtu_bytes;
-	uint32_t mtu = port->ip_mtu_own_bytes;
-
-	if (port->kif.state.ifindex)
-		mtu = RTE_MIN(port->kif.state.mtu_bytes,
-			      port->ip_mtu_most_bytes);
-	if (port->twin_mtu_bytes)
-		mtu = RTE_MIN(mtu, port->twin_mtu_bytes);
-	if (port->conf.mtu_bytes)
-		mtu = RTE_MIN(mtu, port->conf.mtu_bytes);
-	port->ip_mtu_bytes = mtu;
-	return mtu != before;
-}
-
 /* A port whose other end is a kernel has that kernel's MAC; as a neighbour of
  * it we need our own.
  */
@@ -658,7 +554,7 @@ int roost_ethport_open(struct roost_ethport *port,
 	ret = roost_ethport_configure(port);
 	if (ret)
 		goto free_pool;
-	ret = set_mtu(port);
+	ret = roost_ethport_set_mtu(port);
 	if (!ret)
 		ret = find_mac(port);
 	if (!ret) {

@@ -37,6 +37,11 @@ void roost_ethport_plug_out(struct roost_ethport *port);
  */
 int roost_ethport_configure(struct roost_ethport *port);
 
+/* Find the port's MTU, and have the device take it (ethport_mtu.c). Returns 0;
+ * -EINVAL and the like, reported.
+ */
+int roost_ethport_set_mtu(struct roost_ethport *port);
+
 /* Hear what the driver has to say from now on, and no longer. */
 void roost_ethport_listen(struct roost_ethport *port);
 void roost_ethport_listen_no_more(struct roost_ethport *port);
