@@ -255,6 +255,7 @@ struct sim_wr {
 	uint64_t orig;           /* atomics: what must come back */
 	bool check_orig;
 	unsigned int nb_completions;
+	bool received; /* a send: a receive was for it */
 	struct roost_cqe cqe;
 };
 

@@ -307,21 +307,24 @@ static bool takes_receive(const struct sim_wr *wr)
 	       wr->opcode == ROOST_WR_WRITE_IMM;
 }
 
-/* The peer's request that this receive is for. What UC loses is skipped: its
- * immediates must be the numbers of the requests.
+/* The peer's request that this receive is for. What UC loses is skipped, and a
+ * message of one packet may overtake others: its immediates must be the numbers
+ * of the requests. None comes twice.
  */
 static const struct sim_wr *match(struct sim_qp *qp, const struct sim_wr *recv)
 {
 	const struct sim_wrs *sends = &qp->peer->sends;
 
 	if (qp->conf.type == ROOST_QPT_UC) {
-		assert_true(recv->cqe.imm_be >= qp->match);
+		assert_true(recv->cqe.imm_be < sends->count);
 		qp->match = recv->cqe.imm_be;
+		assert_false(sends->wr[qp->match].received);
 	}
 	while (qp->match < sends->count &&
 	       !takes_receive(&sends->wr[qp->match]))
 		qp->match++;
 	assert_true(qp->match < sends->count);
+	sends->wr[qp->match].received = true;
 	return &sends->wr[qp->match++];
 }
 

@@ -15,10 +15,10 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 # | `name` | version | state | ... : rows of exported symbols; the tables of
-# runs and of librdmacm are others
-awk -F'|' '/perftest_matrix: begin/ { runs = 1 }
-/perftest_matrix: end/ { runs = 0 }
-!runs && /^\| `/ && NF >= 5 {
+# runs, of ports and of librdmacm are others
+awk -F'|' '/^<!-- (perftest_matrix|ports): begin/ { other = 1 }
+/^<!-- (perftest_matrix|ports): end/ { other = 0 }
+!other && /^\| `/ && NF >= 5 {
 	gsub(/[ `]/, "", $2); gsub(/ /, "", $3)
 	state = $4; sub(/^ */, "", state); sub(/ *$/, "", state)
 	if ($3 !~ /^RDMACM_/) print $2, $3, state }' doc/compat.md |
