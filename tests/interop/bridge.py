@@ -4,7 +4,8 @@
 
 Carries frames from one interface to the other until SIGTERM, and loses
 PERCENT of those that are RoCEv2, at random from SEED. Messages of the
-connection manager come CM_DELAY_S later. Everything else passes.
+connection manager come CM_DELAY_S later. Everything else passes. It says which
+packets it loses.
 Each frame keeps its virtio header with what the kernels left for later: the
 checksums of TCP, and its segments.
 """
@@ -21,6 +22,7 @@ ETH_P_ALL = 3
 FRAME_BYTES = 1 << 17
 VNET_HDR_BYTES = 10
 ROCE_PORT = struct.pack("!H", 4791)
+CM_QPN = 1
 ETH_IPV4, ETH_IPV6 = b"\x08\x00", b"\x86\xdd"
 SO_BUFFER_BYTES = 8 << 20
 PACKET_IGNORE_OUTGOING = 23
@@ -39,10 +41,11 @@ def is_roce(frame):
             frame[56:58] == ROCE_PORT)
 
 
-def is_cm(frame):
-    """Of a RoCEv2 frame: whether it is for QP 1."""
+def bth_of(frame):
+    """Of a RoCEv2 frame: opcode, destination QPN, PSN."""
     bth = 42 if frame[12:14] == ETH_IPV4 else 62
-    return frame[bth + 5:bth + 8] == b"\0\0\1"
+    return (frame[bth], int.from_bytes(frame[bth + 5:bth + 8], "big"),
+            int.from_bytes(frame[bth + 9:bth + 12], "big"))
 
 
 def open_interface(name):
@@ -66,7 +69,27 @@ def on_term(_signal, _frame):
     raise Stop
 
 
-def carry(ends, share, cm_delay_s, dice, counts):
+class Dice:
+    """Decides which RoCEv2 packets are lost, and tells."""
+
+    def __init__(self, share, seed):
+        self.share = share
+        self.random = random.Random(seed)
+        self.seen = 0
+        self.lost = 0
+
+    def loses(self, frame):
+        self.seen += 1
+        if self.random.random() >= self.share:
+            return False
+        self.lost += 1
+        opcode, qpn, psn = bth_of(frame)
+        print(f"lost opcode {opcode:#x} to QP {qpn:#x} PSN {psn:#x}",
+              flush=True)
+        return True
+
+
+def carry(ends, cm_delay_s, dice):
     late = []  # (when, to, frame), the next one first
     while True:
         now = time.monotonic()
@@ -79,11 +102,9 @@ def carry(ends, share, cm_delay_s, dice, counts):
             to = ends[end is ends[0]]
             head = frame[VNET_HDR_BYTES:][:80]
             if is_roce(head):
-                counts["roce"] += 1
-                if dice.random() < share:
-                    counts["lost"] += 1
+                if dice.loses(head):
                     continue
-                if cm_delay_s and is_cm(head):
+                if cm_delay_s and bth_of(head)[1] == CM_QPN:
                     late.append((time.monotonic() + cm_delay_s, to, frame))
                     continue
             to.send(frame)
@@ -93,16 +114,14 @@ def main():
     names, percent, seed = sys.argv[1:3], float(sys.argv[3]), sys.argv[4]
     cm_delay_s = float(sys.argv[5]) if len(sys.argv) > 5 else 0
     ends = [open_interface(name) for name in names]
-    counts = {"roce": 0, "lost": 0}
+    dice = Dice(percent / 100, int(seed))
     signal.signal(signal.SIGTERM, on_term)
     print(f"joined {' '.join(names)}, seed {seed}", flush=True)
     try:
-        carry(ends, percent / 100, cm_delay_s, random.Random(int(seed)),
-              counts)
+        carry(ends, cm_delay_s, dice)
     except Stop:
         pass
-    print(f"lost {counts['lost']} of {counts['roce']} RoCEv2 packets",
-          flush=True)
+    print(f"lost {dice.lost} of {dice.seen} RoCEv2 packets", flush=True)
 
 
 if __name__ == "__main__":

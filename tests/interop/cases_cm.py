@@ -3,6 +3,7 @@
 """Debian's programs for librdmacm: the kernel's rdma_cm over Soft-RoCE on one
 side, Roost's on the other."""
 
+import select
 import time
 
 from cases_rdmacm import BAD_WORDS, GROUPS, UNMAPPED, has_opened, is_waiting
@@ -32,18 +33,36 @@ PAIRS = [
     ("mckey -M", "mckey -M {u} -b {a}", "mckey -M {u} -b {b} -s", (4,)),
     ("rdma_server", "rdma_server -s {a}", "rdma_client -s {a}", (4, 6)),
     ("rdma_xserver", "rdma_xserver -c r", "rdma_xclient -s {a} -c r", (4,)),
+    ("rdma_xserver -c x", "rdma_xserver -c x", "rdma_xclient -s {a} -c x",
+     (4,)),
 ]
-PAIRS += [(f"{program} -R", f"{program} -R -F -n 50{more}",
+# rsockets, which write with immediate data; -T v verifies what came.
+STREAMS = [(f"rstream {title}", f"rstream -f {{f}} -b {{a}} -T v {more}",
+           f"rstream -f {{f}} -s {{a}} -T v {more}", families)
+          for title, more, families in (
+              ("nonblocking", "-I 5 -C 20", (4, 6)),
+              ("-T b", "-T b -I 5 -C 20", (4,)),
+              ("-T a", "-T a -I 5 -C 20", (4,)),
+              ("-S 1000000", "-S 1000000 -I 1 -C 4", (4,)))]
+STREAMS += [("riostream", "riostream -b {a} -T v -I 5 -C 20",
+             "riostream -s {a} -T v -I 5 -C 20", (4,))]
+PAIRS += [(f"{program} -R{title}", f"{program} -R -F -n 50{more}",
            f"{program} -R -F -n 50{more} {{a}}", (4,))
-          for program, more in (("ib_send_bw", ""), ("ib_send_lat", ""),
-                                ("ib_write_bw", ""), ("ib_write_bw", " -q 8"),
-                                ("ib_write_lat", ""),
-                                ("ib_read_bw", " -o 16"),
-                                ("ib_read_lat", " -o 16"),
-                                ("ib_atomic_bw", " -o 16"),
-                                ("ib_atomic_lat", " -o 16"))]
+          for program, title, more in (
+              ("ib_send_bw", "", ""), ("ib_send_bw", " -q 8", " -q 8"),
+              ("ib_send_bw", " -c UD", " -c UD -s 1024 -t 16"),
+              ("ib_send_lat", "", ""), ("ib_send_lat", " -c UD", " -c UD"),
+              ("ib_write_bw", "", ""), ("ib_write_bw", " -q 8", " -q 8"),
+              ("ib_write_lat", "", ""),
+              ("ib_read_bw", "", " -o 16"),
+              ("ib_read_bw", " -q 8", " -o 16 -q 8"),
+              ("ib_read_lat", "", " -o 16"),
+              ("ib_atomic_bw", "", " -o 16"),
+              ("ib_atomic_bw", " -q 8", " -o 16 -q 8"),
+              ("ib_atomic_lat", "", " -o 16"))]
 CONNECTIONS = 50
 CM_DELAY_S = 0.3
+STREAM_TRIES = 5
 
 
 def address(side, family):
@@ -66,7 +85,8 @@ def guest_listens(room, world):
     return "LISTEN" in seen.out() or "UDP" in seen.out()
 
 
-def serve(room, world, role, words):
+def serve(room, world, role, words, polls=False):
+    """polls: the server does not sleep while it waits."""
     server = world.start(room, SERVING[role], "server", words)
     if SERVING[role] == "rxe":
         ready = wait_until(lambda: guest_listens(room, world) or
@@ -74,8 +94,8 @@ def serve(room, world, role, words):
         # Members of a group are there a little before they have joined it.
         time.sleep(1)
     else:
-        ready = wait_until(lambda: has_opened(server) and is_waiting(server),
-                           RUN_S)
+        ready = wait_until(lambda: has_opened(server) and
+                           (polls or is_waiting(server)), RUN_S)
     if not ready or server.wait(0) is not None:
         explain(server)
         raise Failure(f"server: does not listen; exit status {server.status}")
@@ -95,6 +115,29 @@ def pair(room, world, role, server_line, client_line, family):
     finish(room, client, server)
     check(client)
     check(server)
+
+
+def stream(room, world, role, server_line, client_line, family):
+    """Nothing shows when a server over rsockets listens: a client that is too
+    early comes again. One whose poll finds the last data and the server's end
+    at once takes the POLLHUP for an error, and makes it its exit status.
+    """
+    server = serve(room, world, role, words_of(server_line, role, family),
+                   polls=True)
+    for attempt in range(STREAM_TRIES):
+        client = world.start(room, PEERS[SERVING[role]], f"client-{attempt}",
+                             words_of(client_line, role, family))
+        room.finish(client)
+        if client.status == 0 or server.wait(0) is not None:
+            break
+    ends = [client, server]
+    if client.status == select.POLLHUP:
+        room.note("the client saw the end together with the last data")
+        ends.remove(client)
+    finish(room, *ends)
+    for end in ends:
+        if "custom" not in end.out():
+            raise Failure(f"{end.title}: no result")
 
 
 def unhurried(room, world, role, *lines):
@@ -118,11 +161,22 @@ def times(room, world, role):
     check(client)
 
 
+def runner(title):
+    if "stream" in title:
+        return stream
+    return unhurried if " -R" in title else pair
+
+
 ENTRIES = []
-for _title, _server, _client, _families in PAIRS:
-    _more = _server.partition(" -n 50")[2]
-    _run = unhurried if " -R " in _server else pair
+# One of each program: (title, (run, arguments)).
+ALONE = []
+for _title, _server, _client, _families in PAIRS + STREAMS:
     for _family in _families:
-        ENTRIES += both("rdma_cm", f"{_title}{_more} IPv{_family}", _run,
-                        _server, _client, _family)
+        _run = (runner(_title), _server, _client, _family)
+        ENTRIES += both("rdma_cm", f"{_title} IPv{_family}", *_run)
+        if _title in ("rping", "ucmatose", "udaddy", "mckey", "rdma_server",
+                      "rdma_xserver", "rstream nonblocking",
+                      "ib_write_bw -R") and _family == 4:
+            ALONE.append((_title, _run))
 ENTRIES += both("rdma_cm", f"cmtime -c {CONNECTIONS}", times)
+ALONE.append(("cmtime", (times,)))

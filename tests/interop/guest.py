@@ -17,6 +17,7 @@ from harness import Failure
 from process import wait_until
 
 BOOT_S = 180
+KILL_S = 30
 MEMORY_MIB = 1024
 
 
@@ -52,14 +53,18 @@ class GuestProcess:
         self.ended_at = time.monotonic()
 
     def signal(self, number):
-        if self.status is None:
+        if self.wait(0) is None:
             self.guest.tell(do="signal", id=self.number, number=int(number))
 
     def kill(self):
-        if self.status is None:
+        """SIGKILL, and gone when this returns; with its guest, where that
+        cannot do it: the next one boots.
+        """
+        if self.wait(0) is None:
             self.signal(signal.SIGKILL)
-            if self.wait(30) is None:
-                raise Failure(f"{self.title}: the guest cannot kill it")
+            if self.wait(KILL_S) is None:
+                self.guest.close()
+                self.wait(None)
 
     def listens(self, port):
         return self.guest.listens(port)

@@ -20,6 +20,7 @@ from process import Process, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MTU_BYTES = 9000
+TAP_FRAMES = 8192
 MACS = {"roost": "02:00:00:00:00:01", "rxe": "02:00:00:00:00:02"}
 # Of RoCE: Roost's own; in the guest the kernel's, as Soft-RoCE has no others.
 ADDRESSES = {"roost": ("198.18.0.1/24", "fd00:198:18::1/64"),
@@ -73,7 +74,10 @@ class World:
         ip(*roost, "link", "set", "lo", "up")
         ip(*roost, "link", "set", "roost", "up")
         ip(*switch, "tuntap", "add", "dev", "tap", "mode", "tap", "vnet_hdr")
-        ip(*switch, "link", "set", "tap", *mtu)
+        # UC and UD have nothing that slows a sender down: the tap has room for
+        # what a guest in software emulation has not taken yet.
+        ip(*switch, "link", "set", "tap", *mtu, "txqueuelen",
+           str(TAP_FRAMES))
         for name in ("tap", "veth"):
             ip(*switch, "link", "set", name, "up")
         self.join()
@@ -155,9 +159,11 @@ class World:
 
     def inside(self, side, *words):
         """Run a command of the kernel's on Roost's side of the wire."""
-        return subprocess.run(
+        done = subprocess.run(
             ["nsenter", f"--net=/run/netns/{self.netns[side]}", *words],
             capture_output=True, text=True, timeout=60, check=False)
+        if done.returncode != 0:
+            raise Failure(f"{' '.join(words)}: {done.stderr.strip()}")
 
     def close(self):
         if self.guest is not None:
