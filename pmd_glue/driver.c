@@ -71,6 +71,14 @@ static unsigned int xdp_queues(const char *devargs)
 	return nb ? nb : 1;
 }
 
+/* DPDK 22.11 refuses it a larger MTU, whatever its interface has, and drops
+ * what is longer than that when it is sent.
+ */
+static uint32_t tap_ip_mtu(const char *devargs __attribute__((unused)))
+{
+	return 1500;
+}
+
 static const struct roost_driver drivers[] = {
 	{
 		.prefix = "net_memif",
@@ -117,6 +125,7 @@ static const struct roost_driver drivers[] = {
 		.kernel = ROOST_KERNEL_PEER,
 		.iface_key = "iface",
 		.remote_key = "remote",
+		.ip_mtu_bytes = tap_ip_mtu,
 		.takes_signals = true,
 		.queue_is_rx_interrupt = true,
 	},
