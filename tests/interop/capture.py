@@ -8,8 +8,9 @@ import signal
 
 import dissect
 from harness import Failure, Skip
+from ports import MACS
 from process import wait_until
-from world import ADDRESSES, MACS, TCP_ADDRESSES
+from world import ADDRESSES, TCP_ADDRESSES
 
 ACK, READ_LAST, READ_ONLY, ATOMIC_ACK = 17, 15, 16, 18
 READ_FIRST, READ_REQUEST, CMP_SWAP, FETCH_ADD = 13, 12, 19, 20

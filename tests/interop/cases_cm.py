@@ -128,7 +128,7 @@ def stream(room, world, role, server_line, client_line, family):
         client = world.start(room, PEERS[SERVING[role]], f"client-{attempt}",
                              words_of(client_line, role, family))
         room.finish(client)
-        if client.status == 0 or server.wait(0) is not None:
+        if client.status in (0, select.POLLHUP) or server.wait(0) is not None:
             break
     ends = [client, server]
     if client.status == select.POLLHUP:

@@ -16,12 +16,12 @@ import kernel
 import rooms
 from guest import Guest, GuestProcess
 from harness import RUN, Failure, Skip
+from ports import MACS, MEMORY_MIB, PORTS
 from process import Process, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MTU_BYTES = 9000
 TAP_FRAMES = 8192
-MACS = {"roost": "02:00:00:00:00:01", "rxe": "02:00:00:00:00:02"}
 # Of RoCE: Roost's own; in the guest the kernel's, as Soft-RoCE has no others.
 ADDRESSES = {"roost": ("198.18.0.1/24", "fd00:198:18::1/64"),
              "rxe": ("198.18.0.2/24", "fd00:198:18::2/64")}
@@ -53,6 +53,7 @@ class World:
         self.guest = None
         self.bridge = None
         self.boots = 0
+        self.port = PORTS["net_af_packet"]
         self.make_wire()
 
     def make_wire(self):
@@ -69,8 +70,7 @@ class World:
            "veth", "netns", self.netns["switch"], *mtu)
         roost = ("-n", self.netns["roost"])
         switch = ("-n", self.netns["switch"])
-        ip(*roost, "addr", "add", TCP_ADDRESSES["roost"] + "/24", "dev",
-           "roost")
+        ip(*roost, "addr", "add", self.side_address(), "dev", "roost")
         ip(*roost, "link", "set", "lo", "up")
         ip(*roost, "link", "set", "roost", "up")
         ip(*switch, "tuntap", "add", "dev", "tap", "mode", "tap", "vnet_hdr")
@@ -81,6 +81,29 @@ class World:
         for name in ("tap", "veth"):
             ip(*switch, "link", "set", name, "up")
         self.join()
+
+    @staticmethod
+    def side_address():
+        """Of the kernel's on Roost's side."""
+        return TCP_ADDRESSES["roost"] + "/24"
+
+    def ip_in(self, name, *words):
+        ip("-n", self.netns[name], *words)
+
+    def plug(self, name):
+        """Roost's programs run over the port PORTS[name] from now on."""
+        port, old = PORTS[name], self.port
+        if port is old:
+            return
+        old.remove(self)
+        self.port = port
+        port.install(self)
+        if (port.machine, port.side) != (old.machine, old.side):
+            if self.guest is not None:
+                self.guest.close()
+        elif self.guest is not None and self.guest.alive():
+            self.configure(["ip", "link", "set", "eth0", "mtu",
+                            str(port.mtu_bytes)])
 
     @staticmethod
     def write(netns, path, value):
@@ -124,24 +147,45 @@ class World:
         self.boots += 1
         logs = os.path.join(self.logs, f"guest-{self.boots}")
         os.makedirs(logs)
-        nic = ["-netdev", "tap,id=wire,ifname=tap,script=no,downscript=no",
-               "-device", f"virtio-net-pci,netdev=wire,mac={MACS['rxe']},"
-               f"host_mtu={MTU_BYTES}"]
-        self.guest = Guest(self.image, self.logs, logs, nic,
-                           self.netns["switch"], kernel.RXE)
+        port = self.port
+        port.before_boot(self)
+        try:
+            self.guest = Guest(self.image, self.logs, logs, port.nic(),
+                               self.netns["switch"], kernel.RXE,
+                               machine=port.machine, memory_mib=MEMORY_MIB)
+            self.configure(["sh", "-xec", "; ".join(self.guest_setup())])
+        finally:
+            port.after_boot(self)
+        return self.guest
+
+    def guest_setup(self):
+        """Commands that put Soft-RoCE on the guest's NIC."""
+        port = self.port
         steps = ["echo 0 >/proc/sys/net/ipv6/conf/eth0/accept_dad",
-                 f"ip link set eth0 mtu {MTU_BYTES} up"]
+                 f"ip link set eth0 mtu {port.mtu_bytes} up"]
         steps += [f"ip addr add {address} dev eth0"
                   for address in ADDRESSES["rxe"]]
         # Soft-RoCE enters what is there, IPv4 first; the rest comes behind.
-        steps += ["rdma link add rxe0 type rxe netdev eth0",
-                  f"ip addr add {TCP_ADDRESSES['rxe']}/24 dev eth0",
-                  "ibv_devinfo -v -d rxe0"]
-        setup = GuestProcess(self.guest, "setup",
-                             ["sh", "-xec", "; ".join(steps)], logs)
+        steps += ["rdma link add rxe0 type rxe netdev eth0"]
+        side = "eth1" if port.side else "eth0"
+        return steps + [f"ip link set {side} up",
+                        f"ip addr add {TCP_ADDRESSES['rxe']}/24 dev {side}",
+                        "ibv_devinfo -v -d rxe0"]
+
+    def configure(self, words):
+        """Run a command in the guest."""
+        setup = GuestProcess(self.guest, "setup", words,
+                             os.path.join(self.logs, f"guest-{self.boots}"))
         if setup.wait(120) != 0:
-            raise Failure(f"no Soft-RoCE in the guest: {setup.err()}")
-        return self.guest
+            raise Failure(f"setup of the guest: {setup.err()}")
+
+    def roost(self, *words, options=()):
+        """The command to run words over Roost's port."""
+        port = ["--port", self.port.devargs, *self.port.options, *options]
+        for address in ADDRESSES["roost"]:
+            port += ["--ip", address]
+        return [os.path.join(self.build, "apps", "roost"), "run", *port, "--",
+                *words]
 
     def start(self, room, side, title, words, options=()):
         """Start a program on one side, "roost" or "rxe". options: further
@@ -151,10 +195,7 @@ class World:
             process = GuestProcess(self.boot(), title, words, room.logs)
             room.processes.append(process)
             return process
-        port = ["--port", "net_af_packet0,iface=roost", *options]
-        for address in ADDRESSES["roost"]:
-            port += ["--ip", address]
-        return room.start(title, room.roost("run", *port, "--", *words),
+        return room.start(title, self.roost(*words, options=options),
                           self.netns["roost"])
 
     def inside(self, side, *words):
@@ -167,7 +208,8 @@ class World:
 
     def close(self):
         if self.guest is not None:
-            self.guest.close()
+            if self.guest is not None:
+                self.guest.close()
         if self.bridge is not None:
             self.bridge.kill()
         for name in self.netns.values():
