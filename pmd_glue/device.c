@@ -30,8 +30,9 @@
 #include "pmd_glue/turner.h"
 
 #define TIDY_NS 200000000u
-/* A NIC of ours makes its link when it is opened. Programs are used to find it
- * there, and some give up where it is not.
+/* A NIC of ours makes its link when it is opened, and the peer of a vhost port
+ * comes back within a second. Programs are used to find it there, and some give
+ * up where it is not.
  */
 #define LINK_WAIT_NS 5000000000u
 #define LINK_LOOK_US 10000u
@@ -400,7 +401,9 @@ static void wait_for_links(struct roost_device *d)
 	struct roost_port_attr attr;
 
 	for (unsigned int i = 0; i < d->nb_stations; i++) {
-		if (!d->stations[i].port.pci.name[0])
+		const struct roost_ethport *port = &d->stations[i].port;
+
+		if (!port->pci.name[0] && !port->driver->is_vhost)
 			continue;
 		while (roost_port_query(d->dev, (uint8_t)(i + 1), &attr) == 0 &&
 		       attr.state != ROOST_PORT_ACTIVE &&
