@@ -137,6 +137,7 @@ class Flow:
         self.in_message = False
         self.mtu = None
         self.again = 0
+        self.acked = None  # PSN of the peer's last ACK
 
     def wrong(self, row):
         if row["sport"] != self.sport:
@@ -151,11 +152,15 @@ class Flow:
         return self.wrong_length(row)
 
     def wrong_psn(self, row):
-        """Going back is a retransmission; going ahead leaves a gap."""
+        """Going back is a retransmission; going ahead leaves a gap, unless
+        what is skipped was acknowledged after one.
+        """
         behind = (self.next_psn - row["psn"]) & PSN_MASK
-        if behind > PSN_MASK // 2:
+        if behind <= PSN_MASK // 2:
+            self.again += 1
+        elif (self.acked is None or
+              row["psn"] != (self.acked + 1) & PSN_MASK):
             return f"PSN {row['psn']} leaves a gap"
-        self.again += 1
         self.next_psn = (row["psn"] + 1) & PSN_MASK
         self.in_message = row["opcode"] not in ENDS_MESSAGE
         return None
@@ -180,8 +185,12 @@ def check_fields(path):
     for row in rows(path):
         packets += 1
         what = wrong_alone(row)
-        if what is None and row["opcode"] != ACK:
-            key = (row["src"] or row["src6"], row["qpn"])
+        key = (row["src"] or row["src6"], row["qpn"])
+        if row["opcode"] == ACK:
+            for other, flow in flows.items():
+                if other[0] != key[0]:
+                    flow.acked = row["psn"]
+        elif what is None:
             flow = flows.setdefault(key, Flow(row["sport"]))
             what = flow.wrong(row)
         if what is not None:
