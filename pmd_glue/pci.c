@@ -223,7 +223,7 @@ static void read_group(const struct roost_pci_places *places,
 /* Virtio before 1.0: none of its own capabilities. */
 static bool is_legacy_virtio(const uint8_t config[CONFIG_BYTES])
 {
-	unsigned int device = config[2] | config[3] << 8;
+	unsigned int device = (unsigned int)(config[2] | config[3] << 8);
 	uint8_t at = config[CONFIG_CAPABILITIES];
 
 	if ((config[0] | config[1] << 8) != VENDOR_VIRTIO || device < 0x1000 ||

@@ -314,7 +314,7 @@ void roost_xdp_why(const struct roost_xdp *xdp, const char *iface, char *text,
 		   size_t size)
 {
 	const char *format = reasons[0].format, *at;
-	const char *with;
+	const char *with = iface;
 
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
 		if (reasons[i].step != xdp->failed ||
