@@ -131,6 +131,11 @@ struct roost_dev_conf {
 	unsigned int nb_workers;  /* 0: one; up to ROOST_DEV_WORKERS_MAX */
 	struct roost_port_io io[ROOST_DEV_PORTS_MAX];
 	uint8_t mac[ROOST_DEV_PORTS_MAX][6];
+	/* The VLAN of the port: all its packets carry the tag, with the
+	 * priority that goes with their traffic class, and no frame of another
+	 * VLAN is taken. 0: none; frames have no tag, or one of VLAN 0.
+	 */
+	uint16_t vlan_id[ROOST_DEV_PORTS_MAX];
 	uint64_t node_guid; /* host order */
 	uint64_t seed[2];   /* keys of the id permutations; 0,0: draw
 			     * from the kernel's CSPRNG */
@@ -189,6 +194,7 @@ struct roost_port_attr {
 	uint16_t lid;
 	uint16_t sm_lid;
 	uint32_t speed_mbps; /* 0: not known */
+	uint16_t vlan_id;    /* 0: none */
 	uint32_t gid_len;
 	uint32_t pkey_len;
 	uint32_t bad_pkey_count;

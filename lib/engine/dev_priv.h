@@ -16,6 +16,7 @@
 #include "lib/engine/idmap.h"
 #include "lib/engine/service.h"
 #include "lib/event/channel.h"
+#include "lib/wire/frame.h"
 
 struct roost_port {
 	struct roost_port_io io;
@@ -23,6 +24,7 @@ struct roost_port {
 	 * groups refers to it, too.
 	 */
 	struct roost_neigh own;
+	uint16_t vlan_id; /* 0: none */
 	/* Writer: control thread, holding all turns. Readers: workers, and
 	 * others under dev->lock.
 	 */
@@ -122,6 +124,15 @@ static inline bool roost_port_owns(const struct roost_port *port,
 		if (roost_gid_eq(&port->gids[i], gid))
 			return true;
 	return false;
+}
+
+/* The tag of what is sent from the port; flow->tclass is set. */
+static inline void roost_port_tag(const struct roost_port *port,
+				  struct roost_flow *flow)
+{
+	flow->tagged = port->vlan_id != 0;
+	if (flow->tagged)
+		flow->vlan_tci = roost_vlan_tci(port->vlan_id, flow->tclass);
 }
 
 /* The largest path MTU that fits, 0: not even 256. */

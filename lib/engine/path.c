@@ -137,6 +137,8 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 	roost_port_mac_get(port, flow.src_mac);
 	flow.sgid = path->sgid;
 	flow.dgid = path->dgid;
+	/* What comes back to us is taken by the VLAN of the port it is for. */
+	roost_port_tag(path->loopback ? &dev->ports[to] : port, &flow);
 	roost_hdr_template_init(&path->template, &flow);
 	path->valid = true;
 	return 0;

@@ -85,8 +85,10 @@ void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 	struct roost_cq *cq;
 	uint32_t place;
 
-	if (qp->type == ROOST_QPT_UD)
+	if (qp->type == ROOST_QPT_UD) {
 		cqe.flags |= ROOST_WC_GRH;
+		cqe.sl = pkt->pcp;
+	}
 	if (pkt->info->hdrs & ROOST_HDR_BIT(IMMDT)) {
 		cqe.flags |= ROOST_WC_WITH_IMM;
 		cqe.imm_be = pkt->imm_be;

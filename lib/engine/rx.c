@@ -209,19 +209,26 @@ static bool is_worth_telling(const struct roost_worker *w, enum roost_drop drop)
 void roost_rx_frame(struct roost_worker *w, unsigned int port_index,
 		    struct rte_mbuf *mbuf)
 {
-	struct roost_port_io *io = &w->dev->ports[port_index].io;
+	struct roost_port *port = &w->dev->ports[port_index];
+	enum roost_frame_class class;
 	struct roost_frame frame;
 
-	switch (roost_frame_parse(rte_pktmbuf_mtod(mbuf, const void *),
-				  rte_pktmbuf_data_len(mbuf), &frame)) {
+	class = roost_frame_parse(rte_pktmbuf_mtod(mbuf, const void *),
+				  rte_pktmbuf_data_len(mbuf), &frame);
+	if (class != ROOST_FRAME_BAD &&
+	    roost_vlan_id(frame.vlan_tci) != port->vlan_id) {
+		class = ROOST_FRAME_BAD;
+		frame.drop = ROOST_DROP_VLAN;
+	}
+	switch (class) {
 	case ROOST_FRAME_OTHER:
 		w->counters.punted_pkts++;
-		io->punt(io->ctx, mbuf);
+		port->io.punt(port->io.ctx, mbuf);
 		return;
 	case ROOST_FRAME_BAD:
 		roost_worker_drop(w, frame.drop);
 		if (is_worth_telling(w, frame.drop)) {
-			io->punt(io->ctx, mbuf);
+			port->io.punt(port->io.ctx, mbuf);
 			return;
 		}
 		break;

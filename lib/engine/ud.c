@@ -57,6 +57,7 @@ static void receive_spread(struct roost_worker *w, struct roost_qp *qp,
 		.src_qpn = pkt->src_qpn,
 		.byte_len = GRH_BYTES + pkt->payload_len_bytes,
 		.flags = ROOST_WC_GRH,
+		.sl = pkt->pcp,
 		.solicited = pkt->solicited,
 	};
 	enum roost_fault fault;

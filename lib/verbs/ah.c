@@ -157,22 +157,24 @@ struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc,
 	return ibv_create_ah(pd, &attr);
 }
 
-/* Returns 0 or -errno. No port of ours is tagged: vid says that there is no
- * VLAN.
- */
+/* Returns 0 or -errno. *vid: the VLAN of the port, 0xffff where it has none. */
 int ibv_resolve_eth_l2_from_gid(struct ibv_context *context,
 				struct ibv_ah_attr *attr,
 				uint8_t eth_mac[ETHERNET_LL_SIZE],
 				uint16_t *vid)
 {
+	struct roost_port_attr port;
 	struct roost_av av;
 	int rc;
 
 	roost_map_av(attr, &av);
 	av.is_global = true;
 	rc = roost_av_resolve(roost_verbs_context(context)->ctx, &av, eth_mac);
-	if (rc == 0 && vid)
-		*vid = UINT16_MAX;
+	if (rc == 0 && vid) {
+		roost_port_query(roost_verbs_dev(context), attr->port_num,
+				 &port);
+		*vid = port.vlan_id ? port.vlan_id : UINT16_MAX;
+	}
 	return rc;
 }
 

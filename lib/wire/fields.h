@@ -13,6 +13,7 @@
 #define ETHERTYPE_IPV4 0x0800u
 #define ETHERTYPE_IPV6 0x86ddu
 #define ETHERTYPE_VLAN 0x8100u
+#define ETHERTYPE_QINQ 0x88a8u /* 802.1ad, outer of two tags */
 
 #define IPV4_VER_IHL 0x45u
 #define IPV6_VERSION 6u

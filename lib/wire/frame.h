@@ -58,7 +58,8 @@
 enum roost_frame_class {
 	ROOST_FRAME_ROCE,  /* UDP to port 4791: frame is filled in */
 	ROOST_FRAME_OTHER, /* ARP, ND, ICMP and all else: to the control path */
-	ROOST_FRAME_BAD,   /* RoCEv2 but broken: frame->drop says how */
+	ROOST_FRAME_BAD,   /* RoCEv2 but broken, or anything behind two tags:
+			    * frame->drop says how */
 };
 
 /* The outer headers of a frame. Pointers point into the frame given. */
@@ -87,7 +88,8 @@ struct roost_frame {
  * lead to port 4791. What does not show its UDP header, a runt or a later
  * fragment, is OTHER. Reads only inside [data, data + len). A UDP checksum is
  * not checked: the ICRC covers more (Annex A17.9.2 sends 0).
- * Returns the class; *frame is undefined for OTHER, and but for drop for BAD.
+ * Returns the class; *frame is undefined but for vlan_tci for OTHER, and but
+ * for drop for BAD.
  */
 enum roost_frame_class roost_frame_parse(const void *data, size_t len,
 					 struct roost_frame *frame);
@@ -110,6 +112,7 @@ struct roost_pkt {
 	const struct roost_opcode_info *info; /* never NULL once parsed */
 	uint8_t opcode;
 	uint8_t pad_bytes; /* 0..3 */
+	uint8_t pcp;       /* priority of the VLAN tag; 0: it has none */
 	bool solicited;
 	bool migreq;
 	bool ackreq;
@@ -142,6 +145,31 @@ struct roost_pkt {
  */
 enum roost_drop roost_pkt_parse(const struct roost_frame *frame,
 				struct roost_pkt *pkt);
+
+/* ---- VLANs (802.1Q) ---------------------------------------------------- */
+
+#define ROOST_VLAN_ID_MAX 4094u
+#define ROOST_VLAN_ID_MASK 0xfffu
+#define ROOST_VLAN_PCP_SHIFT 13
+
+/* VLAN 0 is none: a tag with it gives a priority only. */
+static inline uint16_t roost_vlan_id(uint16_t tci)
+{
+	return tci & ROOST_VLAN_ID_MASK;
+}
+
+static inline uint8_t roost_vlan_pcp(uint16_t tci)
+{
+	return (uint8_t)(tci >> ROOST_VLAN_PCP_SHIFT);
+}
+
+/* The tag of packets with a traffic class: the class selector, which are the
+ * upper three bits of its DSCP, is the priority.
+ */
+static inline uint16_t roost_vlan_tci(uint16_t id, uint8_t tclass)
+{
+	return (uint16_t)(tclass >> 5 << ROOST_VLAN_PCP_SHIFT | id);
+}
 
 /* ---- transmit --------------------------------------------------------- */
 

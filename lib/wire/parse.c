@@ -181,15 +181,19 @@ enum roost_frame_class roost_frame_parse(const void *data, size_t len,
 	size_t l3_off = ROOST_ETH_LEN;
 	uint16_t ethertype;
 
+	frame->vlan_tci = 0;
 	if (len < ROOST_ETH_LEN + ROOST_VLAN_LEN)
 		return ROOST_FRAME_OTHER;
 	ethertype = roost_be16_get(p + 12);
-	frame->vlan_tci = 0;
 	if (ethertype == ETHERTYPE_VLAN) {
 		frame->vlan_tci = roost_be16_get(p + 14);
 		ethertype = roost_be16_get(p + 16);
 		l3_off += ROOST_VLAN_LEN;
+		if (unlikely(ethertype == ETHERTYPE_VLAN))
+			return bad(frame, ROOST_DROP_QINQ);
 	}
+	if (unlikely(ethertype == ETHERTYPE_QINQ))
+		return bad(frame, ROOST_DROP_QINQ);
 	memcpy(frame->src_mac, p + 6, sizeof(frame->src_mac));
 	if (ethertype == ETHERTYPE_IPV4)
 		return parse_ipv4(p + l3_off, len - l3_off, frame);
@@ -293,6 +297,7 @@ enum roost_drop roost_pkt_parse(const struct roost_frame *frame,
 	pkt->info = info;
 	pkt->opcode = bth[0];
 	pkt->pad_bytes = (uint8_t)pad;
+	pkt->pcp = roost_vlan_pcp(frame->vlan_tci);
 	pkt->solicited = bth[1] & BTH_SOLICITED;
 	pkt->migreq = bth[1] & BTH_MIGREQ;
 	pkt->pkey = roost_be16_get(bth + 2);

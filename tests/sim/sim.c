@@ -126,6 +126,7 @@ static void end_open(struct sim *sim, int side)
 		.io = { sim_link_port(&end->ports[0]),
 			sim_link_port(&end->ports[1]) },
 		.node_guid = (uint64_t)side + 1,
+		.vlan_id = { end->vlan_id, end->vlan_id },
 		.seed = { sim_random(&sim->rng), sim_random(&sim->rng) },
 	};
 
@@ -175,12 +176,7 @@ static void end_close(struct sim_end *end)
 			 end->rx_pool_before);
 }
 
-struct sim *sim_new(void)
-{
-	return sim_new_seeded(seed);
-}
-
-struct sim *sim_new_seeded(uint64_t from)
+static struct sim *make(uint64_t from, const uint16_t vlan_id[2])
 {
 	struct sim *sim = calloc(1, sizeof(*sim));
 
@@ -203,6 +199,7 @@ struct sim *sim_new_seeded(uint64_t from)
 
 		end->sim = sim;
 		end->side = side;
+		end->vlan_id = vlan_id[side];
 		end->pool = pools[side];
 		end->rx_pool = rx_pools[side];
 		end->pool_before = rte_mempool_avail_count(end->pool);
@@ -212,6 +209,21 @@ struct sim *sim_new_seeded(uint64_t from)
 	for (int side = 0; side < 2; side++)
 		end_open(sim, side);
 	return sim;
+}
+
+struct sim *sim_new_seeded(uint64_t from)
+{
+	return make(from, (const uint16_t[2]){ 0, 0 });
+}
+
+struct sim *sim_new(void)
+{
+	return sim_new_seeded(seed);
+}
+
+struct sim *sim_new_on_vlans(uint16_t a, uint16_t b)
+{
+	return make(seed, (const uint16_t[2]){ a, b });
 }
 
 void sim_free(struct sim *sim)

@@ -130,6 +130,7 @@ struct sim_port {
 struct sim_end {
 	struct sim *sim;
 	int side;
+	uint16_t vlan_id; /* of both ports */
 	struct sim_port ports[2];
 	struct roost_gid gid; /* those of port 1, too */
 	struct roost_gid gid6;
@@ -172,6 +173,8 @@ struct sim {
 struct sim *sim_new(void);
 /* The same from another seed than the program's. */
 struct sim *sim_new_seeded(uint64_t seed);
+/* Its ends are on these VLANs. */
+struct sim *sim_new_on_vlans(uint16_t a, uint16_t b);
 /* Destroy everything that is left, and check what must be so in the end. */
 void sim_free(struct sim *sim);
 

@@ -323,16 +323,8 @@ static void parse__other_protocols(void **state)
 		check_other(buf, len);
 	}
 	len = send_frame(buf, false, true, 16);
-	buf[12] = 0x88; /* QinQ */
-	buf[13] = 0xa8;
-	check_other(buf, len);
 	buf[12] = 0x08; /* ARP */
 	buf[13] = 0x06;
-	check_other(buf, len);
-	buf[12] = 0x81; /* tag in a tag */
-	buf[13] = 0x00;
-	buf[16] = 0x81;
-	buf[17] = 0x00;
 	check_other(buf, len);
 }
 
@@ -435,6 +427,63 @@ static void parse__random_bytes(void **state)
 	}
 }
 
+static uint8_t drop_of(const uint8_t *buf, size_t len)
+{
+	struct roost_frame frame;
+
+	assert_int_equal(roost_frame_parse(buf, len, &frame), ROOST_FRAME_BAD);
+	return frame.drop;
+}
+
+/* The tag's fields, of RoCEv2 and of all else; DEI is not looked at. */
+static void parse__vlan_tag(void **state)
+{
+	uint8_t buf[FRAME_MAX] = { 0 };
+	size_t len = send_frame(buf, false, true, 8);
+	struct roost_frame frame;
+	struct roost_pkt pkt;
+
+	(void)state;
+	memcpy(buf + 14, "\xbf\xfe", 2); /* priority 5, DEI, VLAN 4094 */
+	assert_int_equal(roost_frame_parse(buf, len, &frame), ROOST_FRAME_ROCE);
+	assert_int_equal(roost_vlan_id(frame.vlan_tci), ROOST_VLAN_ID_MAX);
+	assert_int_equal(roost_vlan_pcp(frame.vlan_tci), 5);
+	assert_int_equal(roost_pkt_parse(&frame, &pkt), ROOST_DROP_NONE);
+	assert_int_equal(pkt.pcp, 5);
+	memcpy(buf + 16, "\x08\x06", 2); /* ARP */
+	assert_int_equal(roost_frame_parse(buf, len, &frame),
+			 ROOST_FRAME_OTHER);
+	assert_int_equal(frame.vlan_tci, 0xbffe);
+	assert_int_equal(roost_frame_parse(buf, 17, &frame), ROOST_FRAME_OTHER);
+	assert_int_equal(frame.vlan_tci, 0);
+}
+
+static void parse__two_tags(void **state)
+{
+	uint8_t buf[FRAME_MAX] = { 0 };
+	size_t len = send_frame(buf, false, true, 8);
+
+	(void)state;
+	memcpy(buf + 16, "\x81\x00", 2);
+	assert_int_equal(drop_of(buf, len), ROOST_DROP_QINQ);
+	memcpy(buf + 16, "\x88\xa8", 2);
+	assert_int_equal(drop_of(buf, len), ROOST_DROP_QINQ);
+	memcpy(buf + 12, "\x88\xa8", 2);
+	memcpy(buf + 16, "\x08\x00", 2);
+	assert_int_equal(drop_of(buf, len), ROOST_DROP_QINQ);
+}
+
+static void vlan__tci_of_traffic_class(void **state)
+{
+	(void)state;
+	assert_int_equal(roost_vlan_tci(100, 0), 100);
+	assert_int_equal(roost_vlan_tci(100, 31), 100);
+	assert_int_equal(roost_vlan_tci(100, 32), 1 << 13 | 100);
+	/* DSCP 26 (AF31), as lossless traffic often has. */
+	assert_int_equal(roost_vlan_tci(100, 26 << 2), 3 << 13 | 100);
+	assert_int_equal(roost_vlan_tci(4094, 0xff), 7 << 13 | 4094);
+}
+
 static void parse__random_damage(void **state)
 {
 	static uint8_t buf[FRAME_MAX];
@@ -475,6 +524,9 @@ int main(void)
 		cmocka_unit_test(parse__other_protocols),
 		cmocka_unit_test(parse__order_of_bth_checks),
 		cmocka_unit_test(parse__opcode_ff),
+		cmocka_unit_test(parse__vlan_tag),
+		cmocka_unit_test(parse__two_tags),
+		cmocka_unit_test(vlan__tci_of_traffic_class),
 		cmocka_unit_test(parse__random_bytes),
 		cmocka_unit_test(parse__random_damage),
 	};

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Devices on VLANs: who hears whom, and what the tag says. */
+
+#include "tests/sim/raw.h"
+
+#define QKEY 0x11111111u
+#define GRH 40u
+#define LEN 100u
+
+static struct sim_qp *ud(struct sim *sim, int side)
+{
+	struct sim_qp_conf conf = sim_qp_conf_default;
+	struct sim_qp *qp;
+
+	sim->nobody_polls = true;
+	conf.type = ROOST_QPT_UD;
+	qp = sim_qp_new(sim, side, &conf);
+	assert_int_equal(sim_qp_to_init(qp), 0);
+	assert_int_equal(sim_qp_to_rtr(qp), 0);
+	assert_int_equal(sim_qp_to_rts(qp), 0);
+	return qp;
+}
+
+/* A datagram of traffic class 0x20 from a to an address where b may be. */
+static void send_datagram(struct sim_qp *a, struct sim_qp *b,
+			  const struct roost_gid *to)
+{
+	struct sim *sim = a->end->sim;
+	struct roost_ah *ah = raw_ah(a->end, to);
+
+	raw_recv(b, 2, raw_blank(sim, GRH + LEN));
+	raw_send(a,
+		 (struct roost_send_wr){
+			 .wr_id = 1,
+			 .opcode = ROOST_WR_SEND,
+			 .flags = ROOST_SEND_SIGNALED,
+			 .ah = ah,
+			 .dest_qpn = b->qpn,
+			 .qkey = QKEY,
+		 },
+		 raw_random(sim, LEN));
+	sim_run_for(sim, 10 * SIM_US);
+	raw_expect(a->end->cq, 1, ROOST_WC_SUCCESS);
+	assert_int_equal(roost_ah_destroy(ah), 0);
+}
+
+/* The priority is that of the traffic class, and the service level there. */
+static void vlan__datagram_has_its_priority(void **state)
+{
+	static const struct {
+		uint16_t id;
+		uint8_t sl;
+	} rows[] = { { 0, 0 }, { 1, 1 }, { 4094, 1 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sim *sim = sim_new_on_vlans(rows[i].id, rows[i].id);
+		struct sim_qp *a = ud(sim, SIM_A), *b = ud(sim, SIM_B);
+		struct roost_cqe cqe;
+
+		send_datagram(a, b, &b->end->gid6);
+		cqe = raw_expect(b->end->cq, 2, ROOST_WC_SUCCESS);
+		assert_int_equal(cqe.byte_len, GRH + LEN);
+		assert_int_equal(cqe.sl, rows[i].sl);
+		sim_free(sim);
+	}
+}
+
+static void check_apart(uint16_t id_a, uint16_t id_b)
+{
+	struct sim *sim = sim_new_on_vlans(id_a, id_b);
+	struct sim_qp *a = ud(sim, SIM_A), *b = ud(sim, SIM_B);
+	const struct roost_dev_counters *c;
+
+	send_datagram(a, b, &b->end->gid);
+	raw_expect_nothing(b->end->cq);
+	c = sim_counters(sim, SIM_B);
+	assert_int_equal(c->drops[ROOST_DROP_VLAN], 1);
+	assert_int_equal(c->rx_pkts, 0);
+	sim_free(sim);
+}
+
+static void vlan__others_do_not_hear(void **state)
+{
+	(void)state;
+	check_apart(100, 200);
+	check_apart(100, 0);
+	check_apart(0, 100);
+}
+
+/* Frames to ourselves carry the tag, too, and are taken. */
+static void vlan__loopback(void **state)
+{
+	struct sim *sim = sim_new_on_vlans(7, 8);
+	struct sim_qp *a = ud(sim, SIM_A), *b = ud(sim, SIM_A);
+
+	(void)state;
+	send_datagram(a, b, &a->end->gid);
+	raw_expect(b->end->cq, 2, ROOST_WC_SUCCESS);
+	assert_int_equal(sim_counters(sim, SIM_A)->loopback_pkts, 1);
+	sim_free(sim);
+}
+
+static void put(struct sim *sim, uint16_t ethertype, uint16_t tci,
+		uint16_t inner)
+{
+	uint8_t frame[64] = { 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1 };
+	const uint16_t words[] = { ethertype, tci, inner };
+
+	for (unsigned int i = 0; i < 3; i++) {
+		frame[12 + 2 * i] = (uint8_t)(words[i] >> 8);
+		frame[13 + 2 * i] = (uint8_t)words[i];
+	}
+	sim_link_put(sim, SIM_A, frame, sizeof(frame));
+	sim_run_for(sim, 10 * SIM_US);
+}
+
+/* What is no RoCEv2 reaches the host by its VLAN, whatever its priority. */
+static void vlan__host_hears_its_own(void **state)
+{
+	struct sim *sim = sim_new_on_vlans(100, 100);
+	const struct roost_dev_counters *c;
+
+	(void)state;
+	put(sim, 0x8100, 0xf000 | 100, 0x0806);
+	put(sim, 0x8100, 101, 0x0806);
+	put(sim, 0x0806, 100, 0);
+	put(sim, 0x8100, 0, 0x0806);
+	put(sim, 0x8100, 100, 0x8100);
+	put(sim, 0x88a8, 100, 0x0806);
+	c = sim_counters(sim, SIM_B);
+	assert_int_equal(c->punted_pkts, 1);
+	assert_int_equal(c->drops[ROOST_DROP_VLAN], 3);
+	assert_int_equal(c->drops[ROOST_DROP_QINQ], 2);
+	sim_free(sim);
+}
+
+static void vlan__untagged_takes_priority_tags(void **state)
+{
+	struct sim *sim = sim_new();
+	const struct roost_dev_counters *c;
+
+	(void)state;
+	put(sim, 0x8100, 0xe000, 0x0806);
+	put(sim, 0x0806, 100, 0);
+	put(sim, 0x8100, 0xe001, 0x0806);
+	c = sim_counters(sim, SIM_B);
+	assert_int_equal(c->punted_pkts, 2);
+	assert_int_equal(c->drops[ROOST_DROP_VLAN], 1);
+	sim_free(sim);
+}
+
+/* A connection, its acknowledgements and its loss among it. */
+static void vlan__connected(void **state)
+{
+	const struct sim_faults faults = {
+		.drop_ppm = 50000,
+		.drop_nth = -1,
+		.delay_ns = 1000,
+	};
+	struct sim *sim = sim_new_on_vlans(100, 100);
+	struct sim_qp *a, *b;
+
+	(void)state;
+	sim_set_faults(sim, &faults);
+	sim_pair(sim, &sim_qp_conf_default, &a, &b);
+	for (unsigned int i = 0; i < 20; i++) {
+		sim_recv(b, 10000);
+		sim_send(a, 10000);
+	}
+	sim_run(sim);
+	sim_expect_send(a, 19, ROOST_WC_SUCCESS);
+	assert_int_equal(sim_counters(sim, SIM_B)->drops[ROOST_DROP_VLAN], 0);
+	sim_free(sim);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(vlan__datagram_has_its_priority),
+	cmocka_unit_test(vlan__others_do_not_hear),
+	cmocka_unit_test(vlan__loopback),
+	cmocka_unit_test(vlan__host_hears_its_own),
+	cmocka_unit_test(vlan__untagged_takes_priority_tags),
+	cmocka_unit_test(vlan__connected),
+};
+
+SIM_MAIN("sim-vlan", tests)
