@@ -38,8 +38,9 @@ static const struct option own_options[OPTIONS - ROOST_KEYS] = {
 
 struct parser {
 	struct roost_run_options *options;
-	char **argv;           /* the word after the one being read */
-	unsigned int nb_ports; /* named so far */
+	char **argv;             /* the word after the one being read */
+	unsigned int nb_ports;   /* named so far */
+	unsigned int first_vlan; /* the first one on the last's DPDK port */
 	char *err;
 };
 
@@ -75,8 +76,69 @@ static int take_key(struct parser *p, int id, const char *where,
 				value ? value : "1", p->err);
 }
 
+/* Another device on the DPDK port of the one before. */
+static int add_sibling(struct parser *p, const char *where)
+{
+	const struct roost_port_config *last =
+		&p->options->config.ports[p->nb_ports - 1];
+	bool link = last->link[0] != '\0';
+
+	return roost_config_set(&p->options->config, where,
+				link ? ROOST_KEY_LINK : ROOST_KEY_DEVARGS,
+				p->nb_ports++,
+				link ? last->link : last->devargs, p->err);
+}
+
+static bool has_vlan(const struct parser *p)
+{
+	return p->nb_ports != 0 &&
+	       p->options->config.ports[p->nb_ports - 1].set &
+		       1u << ROOST_KEY_VLAN;
+}
+
+static int take_vlan(struct parser *p, const char *where, const char *value)
+{
+	const struct roost_port_config *ports = p->options->config.ports;
+	int ret = 0;
+
+	if (!has_vlan(p)) {
+		p->first_vlan = p->nb_ports - 1;
+		return take_key(p, ROOST_KEY_VLAN, where, value);
+	}
+	ret = add_sibling(p, where);
+	if (ret == 0)
+		ret = take_key(p, ROOST_KEY_VLAN, where, value);
+	for (unsigned int i = p->first_vlan; ret == 0 && i < p->nb_ports - 1;
+	     i++)
+		if (ports[i].vlan_id == ports[p->nb_ports - 1].vlan_id)
+			return roost_config_fail(p->err,
+						 "%s: %u is given twice for "
+						 "one port; leave one out",
+						 where, ports[i].vlan_id);
+	return ret;
+}
+
+/* The first one is the VLAN of the port, each other one a device more. */
+static int take_vlans(struct parser *p, const char *where, const char *value)
+{
+	char id[64];
+	int ret;
+
+	for (;; value++) {
+		size_t len = strcspn(value, ",");
+
+		snprintf(id, sizeof(id), "%.*s", (int)len, value);
+		ret = take_vlan(p, where, id);
+		value += len;
+		if (ret || *value == '\0')
+			return ret;
+	}
+}
+
 static int take(struct parser *p, int id, const char *where, const char *value)
 {
+	if (id == ROOST_KEY_VLAN)
+		return take_vlans(p, where, value);
 	if (id < ROOST_KEYS)
 		return take_key(p, id, where, value);
 	if (id == OPTION_CONFIG)

@@ -238,7 +238,7 @@ static int find_port(struct request *r, const char *text)
 			      text, name, nb);
 	r->station = r->device->stations[num - 1];
 	snprintf(r->label, sizeof(r->label), "port %lu of %s", num, name);
-	if (r->station->port.gone)
+	if (r->station->lane.gone)
 		return refuse(r,
 			      "%s: it was removed; start the program again "
 			      "when it is back",

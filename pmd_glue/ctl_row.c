@@ -74,6 +74,7 @@ const struct roost_field roost_port_fields[] = {
 	FIELD(roost_port_row, BOOL, admin_up, "admin_up"),
 	FIELD(roost_port_row, BOOL, carrier, "carrier"),
 	FIELD(roost_port_row, BOOL, removed, "removed"),
+	FIELD(roost_port_row, U16, vlan_id, "vlan"),
 	FIELD(roost_port_row, U32, mtu_bytes, "mtu"),
 	FIELD(roost_port_row, U32, path_mtu_bytes, "path_mtu"),
 	FIELD(roost_port_row, U32, speed_mbps, "speed_mbps"),
@@ -81,6 +82,7 @@ const struct roost_field roost_port_fields[] = {
 	FIELD(roost_port_row, U16, sm_lid, "sm_lid"),
 	FIELD(roost_port_row, U32, bad_pkeys, "bad_pkeys"),
 	FIELD(roost_port_row, U32, qkey_violations, "qkey_violations"),
+	FIELD(roost_port_row, U64, missed_pkts, "missed"),
 	END,
 };
 
@@ -276,16 +278,19 @@ void roost_port_row(const struct roost_station *s, struct roost_port_row *row)
 		.num = s->port_num,
 		.station = s,
 		.state = (int)attr.state,
-		.admin_up = !s->port.admin_down,
+		.admin_up = !s->lane.admin_down,
 		.carrier = s->last_link.carrier,
-		.removed = s->port.gone,
-		.mtu_bytes = s->port.ip_mtu_bytes,
+		.removed = s->lane.gone,
+		.mtu_bytes = roost_station_mtu(s),
 		.path_mtu_bytes = attr.active_mtu == 0
 					  ? 0
 					  : roost_mtu_bytes(attr.active_mtu),
 		.speed_mbps = attr.speed_mbps,
 		.lid = attr.lid,
 		.sm_lid = attr.sm_lid,
+		.vlan_id = attr.vlan_id,
+		.missed_pkts = atomic_load_explicit(&s->lane.missed_pkts,
+						    memory_order_relaxed),
 		.bad_pkeys = attr.bad_pkey_count,
 		.qkey_violations = attr.qkey_viol_count,
 	};

@@ -74,6 +74,7 @@ struct roost_port_row {
 	bool admin_up;
 	bool carrier; /* on a link: somebody has the other end */
 	bool removed;
+	uint16_t vlan_id;   /* 0: none */
 	uint32_t mtu_bytes; /* of IP */
 	uint32_t path_mtu_bytes;
 	uint32_t speed_mbps;
@@ -81,6 +82,7 @@ struct roost_port_row {
 	uint16_t sm_lid;
 	uint32_t bad_pkeys;
 	uint32_t qkey_violations;
+	uint64_t missed_pkts; /* of a shared port: handed over too fast */
 };
 void roost_port_row(const struct roost_station *s, struct roost_port_row *row);
 

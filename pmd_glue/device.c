@@ -112,10 +112,10 @@ static uint64_t run_device(void *ctx, uint64_t now_ns)
 /* What is sent on any port has to fit. */
 static struct rte_mempool *roomiest_pool(const struct roost_device *d)
 {
-	struct rte_mempool *pool = d->stations[0].port.pool;
+	struct rte_mempool *pool = d->stations[0].port->pool;
 
 	for (unsigned int i = 1; i < d->nb_stations; i++) {
-		struct rte_mempool *other = d->stations[i].port.pool;
+		struct rte_mempool *other = d->stations[i].port->pool;
 
 		if (rte_pktmbuf_data_room_size(other) >
 		    rte_pktmbuf_data_room_size(pool))
@@ -139,8 +139,10 @@ static int create_dev(struct roost_device *d, const struct roost_config *config)
 	conf.name = name;
 	for (unsigned int i = 0; i < d->nb_stations; i++) {
 		conf.io[i] = roost_station_io(&d->stations[i]);
-		memcpy(conf.mac[i], d->stations[i].port.mac,
+		memcpy(conf.mac[i], d->stations[i].port->mac,
 		       sizeof(conf.mac[i]));
+		conf.vlan_id[i] = d->stations[i].lane.vlan_id;
+		conf.punts_vlans[i] = d->stations[i].twin != NULL;
 	}
 	ret = roost_dev_create(&conf, &d->dev);
 	if (ret)
@@ -156,21 +158,22 @@ static void disarm(void *ctx)
 	struct roost_device *d = ctx;
 
 	for (unsigned int i = 0; i < d->nb_stations; i++)
-		roost_ethport_disarm(&d->stations[i].port);
+		roost_lane_disarm(&d->stations[i].lane);
 }
 
 /* Returns what to sleep on, or -errno. */
 static int arm_port(struct roost_device *d, unsigned int i)
 {
 	struct epoll_event event = { .events = EPOLLIN };
-	int fd = roost_ethport_arm(&d->stations[i].port);
+	int fd = roost_lane_arm(&d->stations[i].lane);
 
 	if (fd < 0 || d->epoll_fd < 0)
 		return fd;
 	if (!d->watched[i] &&
-	    epoll_ctl(d->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
+	    epoll_ctl(d->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 &&
+	    errno != EEXIST) {
 		fd = -errno;
-		roost_ethport_disarm(&d->stations[i].port);
+		roost_lane_disarm(&d->stations[i].lane);
 		return fd;
 	}
 	d->watched[i] = true;
@@ -188,10 +191,21 @@ static int arm(void *ctx)
 		if (fd >= 0)
 			continue;
 		while (i-- > 0)
-			roost_ethport_disarm(&d->stations[i].port);
+			roost_lane_disarm(&d->stations[i].lane);
 		break;
 	}
 	return fd;
+}
+
+/* Has another device put frames for us aside? */
+static bool is_waiting(void *ctx)
+{
+	struct roost_device *d = ctx;
+
+	for (unsigned int i = 0; i < d->nb_stations; i++)
+		if (roost_lane_is_waiting(&d->stations[i].lane))
+			return true;
+	return false;
 }
 
 /* The ports' queues are the first worker's, and so are their interrupts. */
@@ -209,6 +223,7 @@ static int start_turner(struct roost_device *d, unsigned int i)
 			.ctx = d,
 			.arm = arm,
 			.disarm = disarm,
+			.is_waiting = is_waiting,
 		};
 	return roost_turner_start(&conf, &d->turners[i]);
 }
@@ -372,7 +387,7 @@ uint64_t roost_device_guid(const struct roost_config *config,
 	roost_config_device_ports(config, index, &first);
 	port = &config->ports[first];
 	if (!port->link[0])
-		return roost_guid_of_devargs(port->devargs);
+		return roost_guid_of_devargs(port->devargs, port->vlan_id);
 	pthread_mutex_lock(&lock);
 	if (strcmp(kept[index].link, port->link) != 0) {
 		snprintf(kept[index].link, sizeof(kept[index].link), "%s",
@@ -401,7 +416,7 @@ static void wait_for_links(struct roost_device *d)
 	struct roost_port_attr attr;
 
 	for (unsigned int i = 0; i < d->nb_stations; i++) {
-		const struct roost_ethport *port = &d->stations[i].port;
+		const struct roost_ethport *port = d->stations[i].port;
 
 		if (!port->pci.name[0] && !port->driver->is_vhost)
 			continue;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "lib/wire/bytes.h"
+#include "lib/wire/frame.h"
 
 #define ROOST_ETHERTYPE_IPV4 0x0800
 #define ROOST_ETHERTYPE_ARP 0x0806
@@ -33,6 +34,53 @@ static inline void roost_ether_put(uint8_t *frame, const uint8_t dst[6],
 	memcpy(frame, dst, 6);
 	memcpy(frame + 6, src, 6);
 	roost_be16_put(frame + 12, type);
+}
+
+/* Where the type stands, and in a tagged frame the tag before it. */
+#define ROOST_ETHER_TYPE_OFF 12u
+
+static inline bool roost_ether_is_tagged(const uint8_t *frame, size_t len_bytes)
+{
+	return len_bytes >= ROOST_ETH_LEN + ROOST_VLAN_LEN &&
+	       roost_ether_type(frame) == ROOST_ETHERTYPE_VLAN;
+}
+
+/* The VLAN of a frame; 0: none. */
+static inline uint16_t roost_ether_vlan_id(const uint8_t *frame,
+					   size_t len_bytes)
+{
+	return roost_ether_is_tagged(frame, len_bytes)
+		       ? roost_vlan_id(roost_be16_get(frame + ROOST_ETH_LEN))
+		       : 0;
+}
+
+/* Copy an untagged frame and give the copy a tag, of priority 0, unless
+ * vlan_id is 0. to has room for ROOST_VLAN_LEN more.
+ */
+static inline void roost_ether_copy_tagged(uint8_t *to, const uint8_t *frame,
+					   size_t len_bytes, uint16_t vlan_id)
+{
+	const size_t off = ROOST_ETHER_TYPE_OFF;
+
+	memcpy(to, frame, off);
+	to += off;
+	if (vlan_id != 0) {
+		roost_be16_put(to, ROOST_ETHERTYPE_VLAN);
+		roost_be16_put(to + 2, vlan_id);
+		to += ROOST_VLAN_LEN;
+	}
+	memcpy(to, frame + off, len_bytes - off);
+}
+
+/* Take the tag out, if there is one. Returns where the frame begins now; it is
+ * ROOST_VLAN_LEN shorter if it had one.
+ */
+static inline uint8_t *roost_ether_untag(uint8_t *frame, size_t len_bytes)
+{
+	if (!roost_ether_is_tagged(frame, len_bytes))
+		return frame;
+	memmove(frame + ROOST_VLAN_LEN, frame, ROOST_ETHER_TYPE_OFF);
+	return frame + ROOST_VLAN_LEN;
 }
 
 /* The address of one station: neither a group nor zero. */

@@ -64,10 +64,6 @@ uint16_t roost_ethport_rx(struct roost_ethport *port, struct rte_mbuf **pkts,
 		return 0;
 	n = port->nb_queues == 1 ? rte_eth_rx_burst(port->id, 0, pkts, n)
 				 : rx_all(port, pkts, n);
-	if (port->admin_down) {
-		rte_pktmbuf_free_bulk(pkts, n);
-		return 0;
-	}
 	for (uint16_t i = 0; i < n; i++)
 		if (pkts[i]->nb_segs > 1)
 			return keep_whole(pkts, n);
@@ -89,12 +85,11 @@ static bool may_take_later(struct roost_ethport *port)
 uint16_t roost_ethport_tx(struct roost_ethport *port, struct rte_mbuf **pkts,
 			  uint16_t n)
 {
-	bool open = port->started && !port->admin_down;
 	uint16_t sent = 0;
 
-	if (open)
+	if (port->started)
 		sent = rte_eth_tx_burst(port->id, 0, pkts, n);
-	if (sent < n && (!open || !may_take_later(port))) {
+	if (sent < n && (!port->started || !may_take_later(port))) {
 		rte_pktmbuf_free_bulk(pkts + sent, n - sent);
 		sent = n;
 	}
@@ -110,9 +105,8 @@ static int enable_rx_interrupt(struct roost_ethport *port)
 	return rte_eth_dev_rx_intr_enable(port->id, 0);
 }
 
-int roost_ethport_arm(void *ctx)
+int roost_ethport_arm(struct roost_ethport *port)
 {
-	struct roost_ethport *port = ctx;
 	int ret;
 
 	if (port->epoll_fd < 0 || !port->started)
@@ -121,9 +115,8 @@ int roost_ethport_arm(void *ctx)
 	return ret ? ret : port->epoll_fd;
 }
 
-void roost_ethport_disarm(void *ctx)
+void roost_ethport_disarm(struct roost_ethport *port)
 {
-	struct roost_ethport *port = ctx;
 	struct rte_epoll_event event;
 
 	/* What AF_XDP sockets say, they say as long as it is so. */
@@ -220,6 +213,58 @@ void roost_ethport_plug_out(struct roost_ethport *port)
 	roost_members_plug_out(&port->members);
 }
 
+/* ---- its workers --------------------------------------------------------- */
+
+/* One is enough: it hands over what is for the others. */
+static void tell_vhost(struct roost_ethport *port)
+{
+	if (port->driver->is_vhost && !port->gone)
+		roost_vhost_set_worker(&port->vhost, port->nb_workers
+							     ? port->workers[0]
+							     : NULL);
+}
+
+void roost_ethport_add_worker(struct roost_ethport *port,
+			      struct roost_worker *worker)
+{
+	port->workers[port->nb_workers++] = worker;
+	tell_vhost(port);
+}
+
+void roost_ethport_del_worker(struct roost_ethport *port,
+			      struct roost_worker *worker)
+{
+	unsigned int i = 0;
+
+	while (port->workers[i] != worker)
+		i++;
+	port->workers[i] = port->workers[--port->nb_workers];
+	tell_vhost(port);
+}
+
+/* A device may have two ports here. */
+static bool is_first(const struct roost_ethport *port, unsigned int place)
+{
+	for (unsigned int i = 0; i < place; i++)
+		if (port->workers[i] == port->workers[place])
+			return false;
+	return true;
+}
+
+void roost_ethport_hold(struct roost_ethport *port)
+{
+	for (unsigned int i = 0; i < port->nb_workers; i++)
+		if (is_first(port, i))
+			roost_worker_turn_take(port->workers[i]);
+}
+
+void roost_ethport_let_go(struct roost_ethport *port)
+{
+	for (unsigned int i = 0; i < port->nb_workers; i++)
+		if (is_first(port, i))
+			roost_worker_turn_release(port->workers[i]);
+}
+
 /* ---- start, watch, close ------------------------------------------------ */
 
 static int start(struct roost_ethport *port)
@@ -258,21 +303,13 @@ int roost_ethport_start(struct roost_ethport *port, uint64_t now_ns)
 
 /* ---- the end ------------------------------------------------------------ */
 
-void roost_ethport_set_worker(struct roost_ethport *port,
-			      struct roost_worker *worker)
-{
-	port->worker = worker;
-	port->gate.worker = worker;
-	if (port->driver->is_vhost)
-		roost_vhost_set_worker(&port->vhost, worker);
-}
-
 void roost_ethport_unplug(struct roost_ethport *port)
 {
 	if (port->gone)
 		return;
 	port->gone = true;
-	roost_ethport_set_worker(port, NULL);
+	if (port->driver->is_vhost)
+		roost_vhost_set_worker(&port->vhost, NULL);
 	roost_ethport_listen_no_more(port);
 	/* A peer that is told to stop looks at nothing any more that we have
 	 * sent; one that is hung up on does.
@@ -294,7 +331,7 @@ void roost_ethport_unplug(struct roost_ethport *port)
 void roost_ethport_close(struct roost_ethport *port)
 {
 	roost_ethport_unplug(port);
-	/* Not before: the worker's thread may have slept on it. */
+	/* Not before: a worker's thread may have slept on it. */
 	if (port->epoll_fd >= 0)
 		close(port->epoll_fd);
 	if (port->groups_fd >= 0)
@@ -312,19 +349,18 @@ void roost_ethport_free_pool(struct roost_ethport *port)
  */
 static void get_link(struct roost_ethport *port, struct rte_eth_link *eth)
 {
-	bool turn = port->worker &&
-		    (port->driver->has_members ||
-		     (port->driver->gated_library && !port->driver->is_memif));
+	bool changes = port->driver->has_members ||
+		       (port->driver->gated_library && !port->driver->is_memif);
 
-	if (turn)
-		roost_worker_turn_take(port->worker);
+	if (changes)
+		roost_ethport_hold(port);
 	roost_ethport_enter(port);
 	rte_eth_link_get_nowait(port->id, eth);
 	roost_ethport_leave(port);
 	if (port->members.nb && !roost_members_watch(&port->members, port->id))
 		eth->link_status = RTE_ETH_LINK_DOWN;
-	if (turn)
-		roost_worker_turn_release(port->worker);
+	if (changes)
+		roost_ethport_let_go(port);
 }
 
 void roost_ethport_link(struct roost_ethport *port,
@@ -334,13 +370,11 @@ void roost_ethport_link(struct roost_ethport *port,
 
 	if (!port->gone)
 		get_link(port, &eth);
-	link->carrier = port->started && !port->admin_down &&
-			eth.link_status == RTE_ETH_LINK_UP;
+	link->carrier = port->started && eth.link_status == RTE_ETH_LINK_UP;
 	if (port->kernel == ROOST_KERNEL_SHARES)
 		link->carrier = link->carrier && port->kif.state.running;
 	link->state = ROOST_PORT_DOWN;
-	if (link->carrier ||
-	    (port->conf.is_link && !port->admin_down && !port->gone))
+	if (link->carrier || (port->conf.is_link && !port->gone))
 		link->state = ROOST_PORT_ACTIVE;
 	link->speed_mbps = eth.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN
 				   ? 0
@@ -376,8 +410,7 @@ uint64_t roost_ethport_reconnect(struct roost_ethport *port, uint64_t now_ns)
 	if (now_ns < port->retry_at_ns)
 		return port->retry_at_ns;
 	roost_eal_log_mute(true);
-	if (port->gate.worker)
-		roost_worker_turn_take(port->gate.worker);
+	roost_ethport_hold(port);
 	if (port->started) {
 		port->started = false;
 		roost_ethport_enter(port);
@@ -385,8 +418,7 @@ uint64_t roost_ethport_reconnect(struct roost_ethport *port, uint64_t now_ns)
 		roost_ethport_leave(port);
 	}
 	start(port);
-	if (port->gate.worker)
-		roost_worker_turn_release(port->gate.worker);
+	roost_ethport_let_go(port);
 	roost_eal_log_mute(false);
 	port->retry_after_ns =
 		RTE_MIN(port->retry_after_ns * 2, (uint64_t)RETRY_MAX_NS);

@@ -6,7 +6,8 @@
 
 /*
  * One DPDK port: plugged in by its devargs, configured, started, watched,
- * given back. Also the two bursts that a worker calls.
+ * given back. Also its two bursts. Who calls them is pmd_glue/trunk.h's: the
+ * workers of all devices on the port.
  *
  * It can go before it is closed: unplugged by its driver, by its kernel, or on
  * demand. What is left then answers all calls and moves nothing.
@@ -42,7 +43,8 @@ struct roost_ethport_conf {
 	bool is_link;        /* plugged in is connected, as into a switch */
 	bool has_twin;       /* others than RoCE use frames of any length */
 	uint32_t mtu_bytes;  /* of IP; 0: as it is */
-	uint32_t nb_workers; /* that hold its packets */
+	unsigned int nb_users; /* devices that there may be; 0 is 1 */
+	uint32_t nb_workers;   /* of each, that hold its packets */
 };
 
 struct roost_ethport {
@@ -73,18 +75,23 @@ struct roost_ethport {
 	struct roost_vhost vhost;     /* if driver->is_vhost */
 	struct roost_xdp xdp;         /* if driver->is_xdp */
 	struct roost_members members; /* if driver->has_members */
-	/* Change while somebody holds the turn. */
+	/* Who calls the bursts; a worker may be there more than once. Writer:
+	 * the control thread.
+	 */
+	struct roost_worker *workers[ROOST_PORTS_MAX];
+	unsigned int nb_workers;
+	/* Changes while somebody receives. */
 	uint16_t next_queue; /* to look at first */
+	/* Change while the turns of all workers are held. */
+	bool shared; /* there are several devices on it, or there were */
 	bool started;
-	bool admin_down; /* frames are neither sent nor taken */
-	bool gone;       /* unplugged; the id may be another port's */
+	bool gone; /* unplugged; the id may be another port's */
 	/* What the driver said; writer: EAL's thread. */
 	atomic_bool wants_removal;
 	atomic_bool wants_reset;
 	/* Writer: the control thread. */
 	uint32_t ip_mtu_bytes;
-	uint32_t twin_mtu_bytes;     /* what its twin has; 0: it has none */
-	struct roost_worker *worker; /* that uses it; NULL: none */
+	uint32_t twin_mtu_bytes; /* what its twin has; 0: it has none */
 	atomic_bool carrier;
 	uint64_t retry_at_ns;
 	uint64_t retry_after_ns;
@@ -101,10 +108,17 @@ int roost_ethport_open(struct roost_ethport *port,
  * what the driver says, reported.
  */
 int roost_ethport_start(struct roost_ethport *port, uint64_t now_ns);
-/* Who turns the worker that uses it; NULL: nobody any more. */
-void roost_ethport_set_worker(struct roost_ethport *port,
+/* A worker begins to call the bursts, or has ended. Holding no turn. */
+void roost_ethport_add_worker(struct roost_ethport *port,
 			      struct roost_worker *worker);
-/* Unplug it while it is open, for good. Holder of the turn of its worker. */
+void roost_ethport_del_worker(struct roost_ethport *port,
+			      struct roost_worker *worker);
+/* Take the turns of all its workers, and give them back. The caller holds
+ * none.
+ */
+void roost_ethport_hold(struct roost_ethport *port);
+void roost_ethport_let_go(struct roost_ethport *port);
+/* Unplug it while it is open, for good. Holding it. */
 void roost_ethport_unplug(struct roost_ethport *port);
 /* Is it there? Looks at what the driver said and at the kernel's interface. */
 bool roost_ethport_is_there(struct roost_ethport *port);
@@ -116,11 +130,10 @@ void roost_ethport_set_mac(struct roost_ethport *port, const uint8_t mac[6]);
  * Returns true if that of the port changed.
  */
 bool roost_ethport_follow_mtu(struct roost_ethport *port);
-/* The driver wants a reset: make one, and start again. Takes the worker's
- * turn. Returns 0, or what the driver says.
+/* The driver wants a reset: make one, and start again. Takes hold of it.
+ * Returns 0, or what the driver says; then it is as one that was removed.
  */
-int roost_ethport_reset(struct roost_ethport *port,
-			struct roost_worker *worker);
+int roost_ethport_reset(struct roost_ethport *port);
 /* No worker uses it any more. The pool stays: others may hold packets. */
 void roost_ethport_close(struct roost_ethport *port);
 /* All packets are back. */
@@ -137,19 +150,20 @@ struct roost_ethport_link {
 void roost_ethport_link(struct roost_ethport *port,
 			struct roost_ethport_link *link);
 
-/* Connect again where that is due; takes the worker's turn. Returns when to
+/* Connect again where that is due; takes hold of it. Returns when to
  * call again; UINT64_MAX: not by itself.
  */
 uint64_t roost_ethport_reconnect(struct roost_ethport *port, uint64_t now_ns);
 
-/* As in struct roost_port_io. Holder of the turn. */
+/* As in struct roost_port_io. Holder of a turn; one at a time for each. */
 uint16_t roost_ethport_rx(struct roost_ethport *port, struct rte_mbuf **pkts,
 			  uint16_t n);
 uint16_t roost_ethport_tx(struct roost_ethport *port, struct rte_mbuf **pkts,
 			  uint16_t n);
 
-/* For struct roost_turner_rx: ctx is the port. Holder of the turn. */
-int roost_ethport_arm(void *ctx);
-void roost_ethport_disarm(void *ctx);
+/* RX interrupts, as in struct roost_turner_rx. Holder of a turn; one at a time.
+ */
+int roost_ethport_arm(struct roost_ethport *port);
+void roost_ethport_disarm(struct roost_ethport *port);
 
 #endif

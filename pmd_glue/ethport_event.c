@@ -117,13 +117,15 @@ static int reset(struct roost_ethport *port)
 	return ret;
 }
 
-int roost_ethport_reset(struct roost_ethport *port, struct roost_worker *worker)
+int roost_ethport_reset(struct roost_ethport *port)
 {
 	int ret;
 
 	atomic_store(&port->wants_reset, false);
-	roost_worker_turn_take(worker);
+	roost_ethport_hold(port);
 	ret = reset(port);
-	roost_worker_turn_release(worker);
+	roost_ethport_let_go(port);
+	if (ret)
+		atomic_store(&port->wants_removal, true);
 	return ret;
 }

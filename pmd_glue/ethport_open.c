@@ -364,8 +364,10 @@ static uint32_t longest_ip_bytes(const struct roost_ethport *port)
 
 static int make_pool(struct roost_ethport *port)
 {
-	uint32_t nb_mbufs = (POOL_MBUFS + 1) * port->nb_queues - 1 +
-			    (port->conf.nb_workers - 1) * WORKER_MBUFS;
+	uint32_t users = RTE_MAX(port->conf.nb_users, 1u);
+	uint32_t nb_mbufs = (POOL_MBUFS + 1) * (port->nb_queues + users - 1) -
+			    1 +
+			    users * (port->conf.nb_workers - 1) * WORKER_MBUFS;
 	uint32_t room = longest_ip_bytes(port) + ROOST_ETH_LEN + ROOST_VLAN_LEN;
 	char name[RTE_MEMPOOL_NAMESIZE];
 

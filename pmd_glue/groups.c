@@ -38,7 +38,8 @@ static void set_filter(const struct roost_groups *groups)
 {
 	if (groups->port->kernel != ROOST_KERNEL_NONE || groups->port->gone)
 		return;
-	if (!groups->conf.takes_all && set_list(groups) == 0)
+	if (!groups->conf.takes_all && !groups->port->shared &&
+	    set_list(groups) == 0)
 		rte_eth_allmulticast_disable(groups->port->id);
 	else
 		rte_eth_allmulticast_enable(groups->port->id);

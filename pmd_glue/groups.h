@@ -13,8 +13,9 @@
  * (pmd_glue/membership.h says how, and why we do that even where a kernel
  * shares the port), and the port has to let its frames through:
  *  - a port that is DPDK's own gets the list of MAC addresses; where the
- *    driver has no such filter, or no room in it, it receives all groups, and
- *    so it does with a twin, of whose groups nobody tells us;
+ *    driver has no such filter, or no room in it, or where several devices are
+ *    on the port, it receives all groups, and so it does with a twin, of whose
+ *    groups nobody tells us;
  *  - a port that a kernel shares receives all groups from the beginning
  *    (roost_kif_join_all_groups()), and one with a kernel at its other end
  *    does not filter.

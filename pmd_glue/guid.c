@@ -110,12 +110,18 @@ static void machine_key(uint8_t key[16])
 		memset(key, 0, 16);
 }
 
-uint64_t roost_guid_of_devargs(const char *devargs)
+uint64_t roost_guid_of_devargs(const char *devargs, uint16_t vlan_id)
 {
+	char self[512];
 	uint8_t key[16];
+	size_t len;
 
+	len = (size_t)snprintf(self, sizeof(self), "%s", devargs);
+	if (vlan_id != 0)
+		len += (size_t)snprintf(self + len, sizeof(self) - len,
+					" VLAN %u", vlan_id);
 	machine_key(key);
-	return roost_guid(key, devargs, strlen(devargs));
+	return roost_guid(key, self, len);
 }
 
 uint64_t roost_guid_of_link(const char *link)

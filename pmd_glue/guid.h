@@ -21,12 +21,13 @@ uint64_t roost_siphash(const uint8_t key[16], const void *data,
 uint64_t roost_guid(const uint8_t key[16], const void *data, size_t len_bytes);
 
 /*
- * The GUID of a port in this process. devargs gives the same one in every
- * process and after a reboot. Both ends of a link have one name, so theirs
+ * The GUID of a port in this process. devargs, no longer than a configuration
+ * may have them, and VLAN (0: none) give the same one in every process and
+ * after a reboot. Both ends of a link have one name, so theirs
  * also depends on the process and on chance; call once and keep it.
  * Thread: any.
  */
-uint64_t roost_guid_of_devargs(const char *devargs);
+uint64_t roost_guid_of_devargs(const char *devargs, uint16_t vlan_id);
 uint64_t roost_guid_of_link(const char *link);
 
 #endif

@@ -61,6 +61,12 @@ int roost_kif_open(struct roost_kif *kif, const char *name);
 /* Of one that is not open, too, if it is zero. */
 void roost_kif_close(struct roost_kif *kif);
 
+/* The name of the interface that is a VLAN of another one.
+ * Returns 0, -ENODEV (there is none), or what socket(2) gives.
+ */
+int roost_kif_find_vlan(const char *parent, uint16_t vlan_id,
+			char name[IFNAMSIZ]);
+
 /* Is it an address of the interface, usable or not? */
 bool roost_kif_has(const struct roost_kif_state *state,
 		   const struct roost_gid *addr);

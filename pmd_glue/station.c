@@ -38,7 +38,7 @@ static uint16_t rx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 	struct roost_station *s = ctx;
 
 	(void)queue; /* there is one */
-	return roost_ethport_rx(&s->port, pkts, n);
+	return roost_lane_rx(&s->lane, pkts, n);
 }
 
 static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
@@ -47,7 +47,7 @@ static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 	struct roost_station *s = ctx;
 
 	(void)queue;
-	return roost_ethport_tx(&s->port, pkts, n);
+	return roost_lane_tx(&s->lane, pkts, n);
 }
 
 static void punt_to_host(struct roost_station *s, struct rte_mbuf *pkt)
@@ -69,7 +69,7 @@ static void punt(void *ctx, struct rte_mbuf *pkt)
 	}
 	if (roost_twin_frame_is_shared(rte_pktmbuf_mtod(pkt, const uint8_t *),
 				       rte_pktmbuf_data_len(pkt))) {
-		copy = rte_pktmbuf_copy(pkt, s->port.pool, 0, UINT32_MAX);
+		copy = rte_pktmbuf_copy(pkt, s->port->pool, 0, UINT32_MAX);
 		if (copy)
 			punt_to_host(s, copy);
 	}
@@ -151,20 +151,22 @@ struct roost_port_io roost_station_io(struct roost_station *s)
 	};
 }
 
+/* What is no RoCEv2 has priority 0. */
 static void send_frame(void *ctx, const uint8_t *frame, size_t len_bytes)
 {
 	struct roost_station *s = ctx;
-	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(s->port.pool);
-	char *room;
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(s->port->pool);
+	size_t tag = s->lane.vlan_id != 0 ? ROOST_VLAN_LEN : 0;
+	uint8_t *room;
 
 	if (!mbuf)
 		return;
-	room = rte_pktmbuf_append(mbuf, (uint16_t)len_bytes);
+	room = (uint8_t *)rte_pktmbuf_append(mbuf, (uint16_t)(len_bytes + tag));
 	if (!room) {
 		rte_pktmbuf_free(mbuf);
 		return;
 	}
-	memcpy(room, frame, len_bytes);
+	roost_ether_copy_tagged(room, frame, len_bytes, s->lane.vlan_id);
 	if (roost_worker_send_frame(s->worker, s->port_num, mbuf) == 0)
 		roost_turner_kick(s->turners[0]);
 }
@@ -181,8 +183,14 @@ static int kernel_route(void *ctx, const struct roost_gid *sgid,
 			struct roost_kif_route *route)
 {
 	const struct roost_station *s = ctx;
+	unsigned int ifindex;
 
-	return roost_kif_route(s->kif->state.ifindex, sgid, dgid, route);
+	if (s->lane.vlan_id == 0)
+		return roost_kif_route(s->kif->state.ifindex, sgid, dgid,
+				       route);
+	ifindex = atomic_load(&s->vlan_ifindex);
+	return ifindex ? roost_kif_route(ifindex, sgid, dgid, route)
+		       : -EHOSTUNREACH;
 }
 
 static void conflict(void *ctx, const struct roost_gid *addr,
@@ -200,34 +208,6 @@ static void conflict(void *ctx, const struct roost_gid *addr,
 
 /* ---- open -------------------------------------------------------------- */
 
-static int claim_link(struct roost_station *s, const char *name,
-		      unsigned int index)
-{
-	char device[16];
-	pid_t pids[2];
-	int ret;
-
-	ret = roost_link_claim(name, &s->link, pids);
-	if (ret == -EBUSY)
-		roost_report("%s: both ends are taken, by process %d and "
-			     "process %d; stop one of them or use a link of "
-			     "another name",
-			     s->label, pids[0], pids[1]);
-	else if (ret)
-		roost_report("%s: cannot claim an end: %s", s->label,
-			     strerror(-ret));
-	if (ret)
-		return ret;
-	s->has_link = true;
-	snprintf(device, sizeof(device), "roost%u", index);
-	ret = roost_link_devargs(name, s->link.end, device, s->link_devargs,
-				 sizeof(s->link_devargs));
-	if (ret)
-		roost_report("%s: its name is too long; use a shorter one",
-			     s->label);
-	return ret;
-}
-
 /* What the configuration gives, or what goes without saying. */
 static int find_addrs(struct roost_station *s,
 		      const struct roost_config *config, unsigned int index)
@@ -236,11 +216,12 @@ static int find_addrs(struct roost_station *s,
 	int ret;
 
 	s->addrs = pc->ips;
-	if (s->addrs.nb == 0 && s->has_link)
+	if (s->addrs.nb == 0 && pc->link[0] != '\0')
 		s->addrs.v[s->addrs.nb++] =
-			roost_config_link_ip(config, index, s->link.end);
-	if (s->port.kernel == ROOST_KERNEL_SHARES)
-		s->kif = &s->port.kif;
+			roost_config_link_ip(config, index,
+					     s->lane.trunk->link.end);
+	if (s->port->kernel == ROOST_KERNEL_SHARES)
+		s->kif = s->lane.vlan_id != 0 ? &s->vlan_kif : &s->port->kif;
 	ret = roost_station_twin_open(s, pc);
 	if (ret)
 		return ret;
@@ -274,7 +255,7 @@ static int make_host(struct roost_station *s, const struct roost_gateways *gw)
 		.ctx = s,
 	};
 
-	memcpy(conf.mac, s->port.mac, sizeof(conf.mac));
+	memcpy(conf.mac, s->mac, sizeof(conf.mac));
 	if (s->kif) {
 		conf.kernel_owns = kernel_owns;
 		conf.kernel_route = kernel_route;
@@ -286,7 +267,7 @@ static int make_host(struct roost_station *s, const struct roost_gateways *gw)
 static int make_groups(struct roost_station *s)
 {
 	const struct roost_groups_conf conf = {
-		.port = &s->port,
+		.port = s->port,
 		.addrs = &s->addrs,
 		.takes_all = s->twin != NULL,
 		.kernel_owns = s->kif ? kernel_owns : NULL,
@@ -297,40 +278,23 @@ static int make_groups(struct roost_station *s)
 	return roost_groups_create(&s->groups, &conf);
 }
 
-static void release_link(struct roost_station *s)
-{
-	if (s->has_link)
-		roost_link_release(&s->link);
-}
-
 int roost_station_open(struct roost_station *s,
 		       const struct roost_config *config, unsigned int index)
 {
 	const struct roost_port_config *pc = &config->ports[index];
-	struct roost_ethport_conf conf = {
-		.label = s->label,
-		.devargs = pc->devargs,
-		.has_twin = pc->twin[0] != '\0',
-		.mtu_bytes = pc->mtu_bytes,
-		.nb_workers = RTE_MAX(config->nb_workers, 1u),
-	};
-	int ret = 0;
+	int ret;
 
-	*s = (struct roost_station){ .ear.fd = -1 };
-	if (pc->link[0]) {
-		snprintf(s->label, sizeof(s->label), "link \"%s\"", pc->link);
-		ret = claim_link(s, pc->link, index);
-		conf.is_link = true;
-		conf.devargs = s->link_devargs;
-	} else {
-		snprintf(s->label, sizeof(s->label), "port%u (%s)", index,
-			 pc->devargs);
-	}
+	*s = (struct roost_station){
+		.ear.fd = -1,
+		.mtu_bytes = pc->mtu_bytes,
+	};
+	roost_port_label(config, index, true, s->label);
+	ret = roost_lane_open(&s->lane, config, index);
 	if (ret)
-		goto release;
-	ret = roost_ethport_open(&s->port, &conf);
-	if (ret)
-		goto release;
+		return ret;
+	s->port = roost_lane_port(&s->lane);
+	memcpy(s->mac, s->port->mac, sizeof(s->mac));
+	roost_station_find_vlan(s, roost_now_ns());
 	ret = find_addrs(s, config, index);
 	if (ret)
 		goto close;
@@ -347,20 +311,31 @@ int roost_station_open(struct roost_station *s,
 	free(s->punts);
 	roost_station_twin_close(s);
 close:
-	roost_ethport_close(&s->port);
-	roost_ethport_free_pool(&s->port);
-release:
-	release_link(s);
+	roost_kif_close(&s->vlan_kif);
+	roost_lane_close(&s->lane);
+	roost_lane_free(&s->lane);
 	return ret;
 }
 
 /* ---- from start to close ------------------------------------------------ */
 
+uint32_t roost_station_mtu(const struct roost_station *s)
+{
+	uint32_t mtu = s->port->ip_mtu_bytes;
+
+	if (s->mtu_bytes)
+		mtu = RTE_MIN(mtu, s->mtu_bytes);
+	if (s->vlan_kif.state.there)
+		mtu = RTE_MIN(mtu, s->vlan_kif.state.mtu_bytes);
+	return mtu;
+}
+
 /* QPs that leave a port may have something to say to their peers. */
 void roost_station_tell_link(struct roost_station *s)
 {
+	s->told_mtu_bytes = roost_station_mtu(s);
 	roost_port_set_link(s->dev, s->port_num, s->last_link.state,
-			    s->port.ip_mtu_bytes, s->last_link.speed_mbps);
+			    s->told_mtu_bytes, s->last_link.speed_mbps);
 	for (unsigned int i = 0; i < roost_dev_nb_workers(s->dev); i++)
 		roost_turner_kick(s->turners[i]);
 }
@@ -369,9 +344,9 @@ void roost_station_watch_link(struct roost_station *s, uint64_t now_ns)
 {
 	const struct roost_ethport_link before = s->last_link;
 
-	roost_ethport_link(&s->port, &s->last_link);
+	roost_lane_link(&s->lane, &s->last_link);
 	/* Netlink tells of the kernel's. */
-	s->watch_at_ns = s->port.kernel == ROOST_KERNEL_SHARES
+	s->watch_at_ns = s->port->kernel == ROOST_KERNEL_SHARES
 				 ? UINT64_MAX
 				 : now_ns + WATCH_NS;
 	if (s->last_link.state != before.state ||
@@ -402,7 +377,7 @@ static void tell_v1(struct roost_station *s, const uint8_t *frame)
 {
 	const uint8_t *mac = frame + 6;
 
-	if (s->told_v1 || memcmp(frame, s->port.mac, 6) != 0)
+	if (s->told_v1 || memcmp(frame, s->mac, 6) != 0)
 		return;
 	s->told_v1 = true;
 	roost_report(
@@ -431,13 +406,13 @@ static int open_ear(struct roost_station *s)
 {
 	int ret;
 
-	if (!s->port.driver->is_xdp)
+	if (!s->port->driver->is_xdp)
 		return 0;
-	ret = roost_ear_open(&s->ear, s->port.ifindex, hear_by_ear, s);
+	ret = roost_ear_open(&s->ear, s->port->ifindex, hear_by_ear, s);
 	if (ret)
 		roost_report("%s: cannot hear ARP on \"%s\": %s; run as root "
 			     "or with CAP_NET_RAW",
-			     s->label, s->port.iface, strerror(-ret));
+			     s->label, s->port->iface, strerror(-ret));
 	return ret;
 }
 
@@ -453,20 +428,28 @@ int roost_station_start(struct roost_station *s, struct roost_dev *dev,
 	s->worker = roost_dev_worker(dev);
 	s->port_num = port_num;
 	s->turners = turners;
-	roost_ethport_set_worker(&s->port, s->worker);
-	roost_worker_turn_take(s->worker);
-	ret = roost_ethport_start(&s->port, now_ns);
-	roost_worker_turn_release(s->worker);
+	ret = roost_lane_start(&s->lane, s->worker, turners[0], now_ns);
 	if (!ret)
 		ret = open_ear(s);
 	if (ret)
 		return ret;
-	nb = roost_gid_table_fill(gids, s->port.mac, &s->addrs);
+	nb = roost_gid_table_fill(gids, s->mac, &s->addrs);
 	for (unsigned int i = 0; i < nb; i++)
 		roost_port_set_gid(dev, port_num, i, &gids[i]);
 	roost_groups_start(&s->groups, now_ns);
 	roost_station_watch_link(s, now_ns);
 	return roost_station_twin_start(s);
+}
+
+/* The engine has seen that it is of our VLAN. */
+static void hear_punt(struct roost_station *s, struct rte_mbuf *mbuf,
+		      uint64_t now_ns)
+{
+	uint8_t *tagged = rte_pktmbuf_mtod(mbuf, uint8_t *);
+	size_t len = rte_pktmbuf_data_len(mbuf);
+	uint8_t *frame = roost_ether_untag(tagged, len);
+
+	hear_frame(s, frame, len - (size_t)(frame - tagged), now_ns);
 }
 
 /* Bounded: a flood must not keep the control thread from anything else. */
@@ -477,8 +460,7 @@ static void hear_punts(struct roost_station *s, uint64_t now_ns)
 	for (unsigned int i = 0; i < PUNTS_LEN; i++) {
 		if (rte_ring_sc_dequeue(s->punts, (void **)&mbuf) != 0)
 			return;
-		hear_frame(s, rte_pktmbuf_mtod(mbuf, uint8_t *),
-			   rte_pktmbuf_data_len(mbuf), now_ns);
+		hear_punt(s, mbuf, now_ns);
 		rte_pktmbuf_free(mbuf);
 	}
 }
@@ -489,15 +471,15 @@ uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
 
 	hear_punts(s, now_ns);
 	roost_station_follow(s, now_ns);
-	retry_at_ns = roost_ethport_reconnect(&s->port, now_ns);
+	retry_at_ns = roost_ethport_reconnect(s->port, now_ns);
 	/* Where asking costs nothing, ask after every wake: it may have been
 	 * the driver's.
 	 */
-	if (now_ns >= s->watch_at_ns || s->port.has_lsc ||
-	    s->port.driver->is_memif)
+	if (now_ns >= s->watch_at_ns || s->port->has_lsc ||
+	    s->port->driver->is_memif)
 		roost_station_watch_link(s, now_ns);
-	if (s->has_link)
-		roost_link_serve(&s->link);
+	if (s->lane.trunk->has_link)
+		roost_link_serve(&s->lane.trunk->link);
 	next_ns = roost_host_tick(s->host, now_ns);
 	if (!rte_ring_empty(s->punts))
 		next_ns = now_ns;
@@ -508,6 +490,8 @@ uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
 		next_ns = now_ns;
 	if (retry_at_ns < next_ns)
 		next_ns = retry_at_ns;
+	if (s->find_vlan_at_ns < next_ns)
+		next_ns = s->find_vlan_at_ns;
 	return s->watch_at_ns < next_ns ? s->watch_at_ns : next_ns;
 }
 
@@ -521,12 +505,19 @@ void roost_station_farewell(struct roost_station *s)
 	roost_worker_turn_release(s->worker);
 }
 
+void roost_station_hush(struct roost_station *s)
+{
+	roost_lane_stop(&s->lane);
+	if (s->twin)
+		roost_twin_stop(s->twin);
+}
+
 void roost_station_close(struct roost_station *s)
 {
 	roost_station_hush(s);
 	roost_ear_close(&s->ear);
-	roost_ethport_close(&s->port);
-	release_link(s);
+	roost_kif_close(&s->vlan_kif);
+	roost_lane_close(&s->lane);
 }
 
 void roost_station_free(struct roost_station *s)
@@ -539,5 +530,5 @@ void roost_station_free(struct roost_station *s)
 	roost_groups_destroy(&s->groups);
 	roost_host_destroy(s->host);
 	roost_station_twin_close(s);
-	roost_ethport_free_pool(&s->port);
+	roost_lane_free(&s->lane);
 }

@@ -5,8 +5,8 @@
 #define ROOST_PMD_GLUE_STATION_H
 
 /*
- * A port as a station on its network: joins the DPDK port, the host that it
- * is to its neighbours, and the engine's port.
+ * A port as a station on its network, or on one VLAN of it: joins its lane of
+ * the DPDK port, the host that it is to its neighbours, and the engine's port.
  *
  * Frames that are no RoCEv2 come from the worker through a ring to the control
  * thread; frames of the host go to the worker through the engine's queue. Link
@@ -21,31 +21,36 @@
 #include "lib/config/config.h"
 #include "lib/engine/dev.h"
 #include "pmd_glue/ear.h"
-#include "pmd_glue/ethport.h"
 #include "pmd_glue/groups.h"
-#include "pmd_glue/link.h"
+#include "pmd_glue/trunk.h"
 
 struct rte_ring;
 struct roost_host;
 struct roost_turner;
 struct roost_twin;
 
-#define ROOST_LABEL_MAX (ROOST_DEVARGS_MAX + 32)
-
 struct roost_station {
 	char label[ROOST_LABEL_MAX]; /* what users call it */
-	bool has_link;
-	struct roost_link link; /* the claim, if has_link */
-	char link_devargs[ROOST_DEVARGS_MAX];
-	struct roost_ethport port;
+	struct roost_lane lane;
+	struct roost_ethport *port; /* on which the lane is */
+	uint8_t mac[6];             /* as it is told to others */
+	uint32_t mtu_bytes;         /* as configured; 0: the port's */
+	uint32_t told_mtu_bytes;    /* to the engine */
+	/* The kernel's interface of our VLAN of a port that it shares; not
+	 * open: there is none.
+	 */
+	struct roost_kif vlan_kif;
+	_Atomic unsigned int vlan_ifindex; /* of it; 0: there is none */
+	uint64_t find_vlan_at_ns;          /* when to look for one again */
 	struct roost_host *host;
 	struct roost_groups groups;
 	struct rte_ring *punts;    /* worker to control thread */
 	struct roost_twin *twin;   /* NULL: none */
 	struct roost_kif twin_kif; /* it, followed from open to close */
 	bool twin_mourned;         /* it was deleted, and that was said */
-	/* The kernel's interface that has the port's addresses, for which the
-	 * kernel answers: the twin, or what shares the port. NULL: none.
+	/* The kernel's interface that has our addresses, for which the kernel
+	 * answers: the twin, or what shares the port, or of a VLAN of that
+	 * vlan_kif, which may not be open. NULL: there is no such kernel.
 	 */
 	struct roost_kif *kif;
 	/* Who wants the port down: then frames do not pass. */
@@ -60,7 +65,7 @@ struct roost_station {
 	struct roost_prefixes followed;
 	bool told_v1;       /* that somebody speaks RoCEv1 */
 	bool told_too_many; /* there are more than it can have */
-	uint32_t kif_gen;   /* of the interface, as it was last seen here */
+	uint32_t kif_gen;   /* of the interfaces, as they were last seen here */
 	/* From start on. */
 	struct roost_dev *dev;
 	struct roost_worker *worker;
@@ -115,6 +120,12 @@ void roost_station_remove(struct roost_station *s, const char *why);
 void roost_station_follow(struct roost_station *s, uint64_t now_ns);
 /* The addresses that the kernel's interface has; part of open. */
 void roost_station_find_followed(struct roost_station *s);
+/* Look for the kernel's interface of our VLAN, which may come and go; part of
+ * open.
+ */
+void roost_station_find_vlan(struct roost_station *s, uint64_t now_ns);
+/* What IP may put into one frame. */
+uint32_t roost_station_mtu(const struct roost_station *s);
 /* Look at the link and tell who wants to know; part of run. */
 void roost_station_watch_link(struct roost_station *s, uint64_t now_ns);
 /* Tell the engine what the link is, with its MTU. */

@@ -17,6 +17,9 @@
 #include "pmd_glue/report.h"
 #include "pmd_glue/station.h"
 
+/* How often to look for an interface that is not there. */
+#define FIND_VLAN_NS 1000000000u
+
 void roost_station_set_admin(struct roost_station *s, bool up)
 {
 	s->ctl_down = !up;
@@ -28,11 +31,8 @@ void roost_station_apply_admin(struct roost_station *s)
 {
 	bool down = s->ctl_down || s->twin_down;
 
-	if (down == s->port.admin_down)
-		return;
-	roost_worker_turn_take(s->worker);
-	s->port.admin_down = down;
-	roost_worker_turn_release(s->worker);
+	if (down != s->lane.admin_down)
+		roost_lane_set_admin(&s->lane, !down);
 }
 
 /* ---- addresses ----------------------------------------------------------- */
@@ -78,7 +78,7 @@ int roost_station_del_addr(struct roost_station *s,
 			   const struct roost_gid *addr)
 {
 	static const struct roost_gid none;
-	struct roost_gid own = roost_gid_link_local(s->port.mac);
+	struct roost_gid own = roost_gid_link_local(s->mac);
 	unsigned int i = roost_prefixes_find(&s->addrs, addr);
 	int index = find_gid(s, addr);
 
@@ -98,7 +98,7 @@ int roost_station_del_addr(struct roost_station *s,
 /* Of all interfaces that it follows; another number for each change. */
 static uint32_t kif_gen(const struct roost_station *s)
 {
-	return s->port.kif.gen + s->twin_kif.gen;
+	return s->port->kif.gen + s->vlan_kif.gen + s->twin_kif.gen;
 }
 
 static void tell_too_many(struct roost_station *s, unsigned int nb)
@@ -113,7 +113,7 @@ static void tell_too_many(struct roost_station *s, unsigned int nb)
 
 void roost_station_find_followed(struct roost_station *s)
 {
-	struct roost_gid own = roost_gid_link_local(s->port.mac);
+	struct roost_gid own = roost_gid_link_local(s->mac);
 	unsigned int nb;
 
 	s->kif_gen = kif_gen(s);
@@ -152,20 +152,29 @@ static void follow_addrs(struct roost_station *s)
 	}
 }
 
+/* Whose MTU is the least, where a kernel knows of it. */
+static const char *mtu_iface(const struct roost_station *s)
+{
+	return s->kif && s->kif->state.there ? s->kif->state.name
+					     : s->port->kif.state.name;
+}
+
 /* Frames that the port cannot take any more are lost there; their QPs find out
  * by their retries, and would not know why.
  */
 static void follow_mtu(struct roost_station *s)
 {
-	const uint32_t before = s->port.ip_mtu_bytes;
+	const uint32_t before = s->told_mtu_bytes;
 	uint32_t path_mtu_bytes;
 	unsigned int nb;
 
-	if (!roost_ethport_follow_mtu(&s->port))
+	/* Another device on the port may have looked first. */
+	roost_ethport_follow_mtu(s->port);
+	if (roost_station_mtu(s) == before)
 		return;
 	roost_station_tell_link(s);
 	roost_groups_readdress(&s->groups, roost_now_ns());
-	if (s->port.ip_mtu_bytes > before)
+	if (s->told_mtu_bytes > before)
 		return;
 	nb = roost_port_stranded(s->dev, s->port_num, &path_mtu_bytes);
 	if (nb > 0)
@@ -173,10 +182,8 @@ static void follow_mtu(struct roost_station *s)
 			     "small for %u QPs that use a path MTU of up to "
 			     "%u: their longer packets are lost; raise it to "
 			     "%u, or connect them again",
-			     s->label,
-			     s->kif ? s->kif->state.name
-				    : s->port.kif.state.name,
-			     s->port.ip_mtu_bytes, nb, path_mtu_bytes,
+			     s->label, mtu_iface(s), s->told_mtu_bytes, nb,
+			     path_mtu_bytes,
 			     path_mtu_bytes + ROOST_IP_OVERHEAD_MAX);
 }
 
@@ -186,19 +193,25 @@ static void follow_mtu(struct roost_station *s)
  */
 static void follow_mac(struct roost_station *s)
 {
-	const struct roost_gid old = roost_gid_link_local(s->port.mac);
+	const struct roost_gid old = roost_gid_link_local(s->mac);
+	const struct roost_kif *kif;
 	const uint8_t *mac;
 	struct roost_gid own;
 	int index;
 
-	if (!s->kif ||
-	    memcmp(s->port.mac, s->kif->state.mac, sizeof(s->port.mac)) == 0)
+	if (!s->kif)
+		return;
+	/* That of a VLAN may come and go. */
+	kif = s->lane.vlan_id != 0 ? &s->port->kif : s->kif;
+	mac = kif->state.mac;
+	if (memcmp(s->mac, mac, sizeof(s->mac)) == 0)
 		return;
 	mac = s->kif->state.mac;
 	own = roost_gid_link_local(mac);
 	/* The kernel may have had it as an address. */
 	roost_station_del_addr(s, &own);
-	roost_ethport_set_mac(&s->port, mac);
+	memcpy(s->mac, mac, sizeof(s->mac));
+	roost_ethport_set_mac(s->port, mac);
 	roost_port_set_mac(s->dev, s->port_num, mac);
 	roost_host_set_mac(s->host, mac);
 	roost_groups_readdress(&s->groups, roost_now_ns());
@@ -221,41 +234,61 @@ static void follow_kernel(struct roost_station *s, uint64_t now_ns)
 
 void roost_station_remove(struct roost_station *s, const char *why)
 {
-	if (s->port.gone)
+	if (s->lane.gone)
 		return;
 	roost_report("%s: the port is gone: %s; start the program again when "
 		     "it is back",
 		     s->label, why);
 	/* In this order: what QPs owe their peers can still go out. */
 	roost_port_remove(s->dev, s->port_num);
-	roost_worker_turn_take(s->worker);
-	roost_ethport_unplug(&s->port);
-	roost_worker_turn_release(s->worker);
-	if (s->has_link)
-		roost_link_release(&s->link);
-	s->has_link = false;
+	roost_lane_leave(&s->lane);
 	roost_station_watch_link(s, roost_now_ns());
 }
 
 static const char *why_gone(const struct roost_station *s)
 {
-	if (s->port.ifindex != 0 && !s->port.kif.state.there)
+	if (s->port->ifindex != 0 && !s->port->kif.state.there)
 		return "its interface was deleted, or moved to another network "
 		       "namespace";
 	return "the device was removed";
 }
 
+void roost_station_find_vlan(struct roost_station *s, uint64_t now_ns)
+{
+	char name[IFNAMSIZ];
+
+	s->find_vlan_at_ns = UINT64_MAX;
+	if (s->port->kernel != ROOST_KERNEL_SHARES || s->lane.vlan_id == 0 ||
+	    s->vlan_kif.state.there)
+		return;
+	roost_kif_close(&s->vlan_kif);
+	atomic_store(&s->vlan_ifindex, 0);
+	s->vlan_kif = (struct roost_kif){ .gen = 0 };
+	if (roost_kif_find_vlan(s->port->kif.state.name, s->lane.vlan_id,
+				name) == 0 &&
+	    roost_kif_open(&s->vlan_kif, name) == 0)
+		atomic_store(&s->vlan_ifindex, s->vlan_kif.state.ifindex);
+	else
+		s->find_vlan_at_ns = now_ns + FIND_VLAN_NS;
+	s->kif_gen = kif_gen(s) - 1; /* look at all of it */
+}
+
 void roost_station_follow(struct roost_station *s, uint64_t now_ns)
 {
-	if (s->port.gone)
+	if (s->lane.gone)
 		return;
-	if (atomic_load(&s->port.wants_reset) &&
-	    roost_ethport_reset(&s->port, s->worker) != 0)
+	if (atomic_load(&s->port->wants_reset) &&
+	    roost_ethport_reset(s->port) != 0)
 		roost_station_remove(s, "it asked for a reset and did not "
 					"come back");
-	else if (!roost_ethport_is_there(&s->port))
+	else if (!roost_ethport_is_there(s->port))
 		roost_station_remove(s, why_gone(s));
-	if (s->port.gone || s->kif_gen == kif_gen(s))
+	if (s->lane.gone)
+		return;
+	if (now_ns >= s->find_vlan_at_ns ||
+	    (s->vlan_kif.state.ifindex != 0 && !s->vlan_kif.state.there))
+		roost_station_find_vlan(s, now_ns);
+	if (s->kif_gen == kif_gen(s))
 		return;
 	s->kif_gen = kif_gen(s);
 	if (s->twin)

@@ -25,7 +25,7 @@ static void report_open(const struct roost_station *s, const char *name,
 	case EALREADY:
 		roost_report("%s: twin \"%s\": the kernel has this port "
 			     "already, as \"%s\"; leave the twin out",
-			     s->label, name, s->port.iface);
+			     s->label, name, s->port->iface);
 		break;
 	case EBUSY:
 		roost_report("%s: twin \"%s\": there is an interface of this "
@@ -76,14 +76,14 @@ static int make(struct roost_station *s, const char *name)
 {
 	struct roost_twin_conf conf = {
 		.name = name,
-		.ip_mtu_bytes = s->port.ip_mtu_bytes,
-		.socket_id = rte_eth_dev_socket_id(s->port.id),
+		.ip_mtu_bytes = s->port->ip_mtu_bytes,
+		.socket_id = rte_eth_dev_socket_id(s->port->id),
 	};
 	int ret;
 
 	if (s->kif)
 		return -EALREADY;
-	memcpy(conf.mac, s->port.mac, sizeof(conf.mac));
+	memcpy(conf.mac, s->mac, sizeof(conf.mac));
 	ret = roost_twin_open(&conf, &s->twin);
 	if (ret == 0)
 		ret = roost_kif_open(&s->twin_kif, name);
@@ -127,12 +127,6 @@ int roost_station_twin_start(struct roost_station *s)
 	return ret;
 }
 
-void roost_station_hush(struct roost_station *s)
-{
-	if (s->twin)
-		roost_twin_stop(s->twin);
-}
-
 void roost_station_twin_close(struct roost_station *s)
 {
 	if (!s->twin)
@@ -148,7 +142,7 @@ void roost_station_twin_close(struct roost_station *s)
 /* The port can take less than it could at first, but never more. */
 static void follow_mtu(struct roost_station *s)
 {
-	uint32_t most_bytes = s->port.ip_mtu_own_bytes;
+	uint32_t most_bytes = s->port->ip_mtu_own_bytes;
 	uint32_t mtu_bytes = s->twin_kif.state.mtu_bytes;
 
 	if (mtu_bytes > most_bytes) {
@@ -159,7 +153,7 @@ static void follow_mtu(struct roost_station *s)
 		roost_kif_set_mtu(&s->twin_kif, most_bytes);
 		mtu_bytes = most_bytes;
 	}
-	s->port.twin_mtu_bytes = mtu_bytes;
+	s->port->twin_mtu_bytes = mtu_bytes;
 }
 
 void roost_station_twin_follow(struct roost_station *s)

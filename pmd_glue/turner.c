@@ -303,6 +303,13 @@ void roost_turner_settle(struct roost_turner *t)
 
 /* ---- the thread -------------------------------------------------------- */
 
+/* For the thread, which is about to sleep. */
+static bool has_work(const struct roost_turner *t)
+{
+	return roost_worker_has_work(t->worker) ||
+	       (t->conf.rx.is_waiting && t->conf.rx.is_waiting(t->conf.rx.ctx));
+}
+
 /*
  * Sleep until then, or until woken, or until rx_fd (-1: none) is readable.
  * blind: packets do not wake it.
@@ -327,7 +334,7 @@ static void sleep_until(struct roost_turner *t, uint64_t now_ns,
 			      memory_order_relaxed);
 	/* Pairs with kick and expect. */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (!roost_worker_has_work(t->worker) &&
+	if (!has_work(t) &&
 	    !atomic_load_explicit(&t->in.expected, memory_order_relaxed) &&
 	    !atomic_load_explicit(&t->in.stop, memory_order_relaxed))
 		ppoll(fds, 2, &timeout, NULL);
@@ -416,8 +423,7 @@ static void run_adaptive(struct roost_turner *t)
 
 	while (!atomic_load_explicit(&t->in.stop, memory_order_relaxed)) {
 		now_ns = roost_fast_clock_ns(&t->own.clock);
-		if (is_kept_out(t, now_ns) &&
-		    !roost_worker_has_work(t->worker)) {
+		if (is_kept_out(t, now_ns) && !has_work(t)) {
 			sleep_until(t, now_ns, now_ns + KEPT_OUT_NS, -1);
 			continue;
 		}

@@ -46,6 +46,10 @@ struct roost_turner_rx {
 	 */
 	int (*arm)(void *ctx);
 	void (*disarm)(void *ctx);
+	/* Packets have come past the port, and no interrupt tells of them; who
+	 * brought them kicks. Any thread.
+	 */
+	bool (*is_waiting)(void *ctx);
 };
 
 struct roost_qp;

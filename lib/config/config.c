@@ -164,12 +164,53 @@ unsigned int roost_config_device_ports(const struct roost_config *c,
 	return 0;
 }
 
-/* The first port that is an end of the same link. */
+static bool same_link(const struct roost_config *c, unsigned int i,
+		      unsigned int j)
+{
+	return c->ports[i].link[0] != '\0' &&
+	       strcmp(c->ports[i].link, c->ports[j].link) == 0;
+}
+
+static bool same_vlan(const struct roost_config *c, unsigned int i,
+		      unsigned int j)
+{
+	return c->ports[i].vlan_id == c->ports[j].vlan_id;
+}
+
+/* Which end of its link a port is, of those in this process. */
+static unsigned int link_end(const struct roost_config *c, unsigned int port)
+{
+	unsigned int end = 0;
+
+	for (unsigned int i = 0; i < port; i++)
+		end += same_link(c, i, port) && same_vlan(c, i, port);
+	return end;
+}
+
+static bool same_devargs(const struct roost_config *c, unsigned int i,
+			 unsigned int j)
+{
+	return c->ports[i].devargs[0] != '\0' &&
+	       strcmp(c->ports[i].devargs, c->ports[j].devargs) == 0;
+}
+
+unsigned int roost_config_trunk(const struct roost_config *c, unsigned int port)
+{
+	unsigned int end = link_end(c, port);
+
+	for (unsigned int i = 0; i < port; i++)
+		if (same_devargs(c, i, port) ||
+		    (same_link(c, i, port) && link_end(c, i) == end))
+			return i;
+	return port;
+}
+
+/* The first port that is an end of the same link, in the same VLAN. */
 static unsigned int link_first(const struct roost_config *c, unsigned int port)
 {
 	unsigned int i = 0;
 
-	while (strcmp(c->ports[i].link, c->ports[port].link) != 0)
+	while (!same_link(c, i, port) || !same_vlan(c, i, port))
 		i++;
 	return i;
 }
@@ -213,6 +254,22 @@ static struct roost_prefixes port_ips(const struct roost_config *c,
 	return ips;
 }
 
+static int same_device(const struct roost_config *c, unsigned int i,
+		       unsigned int j, char *err)
+{
+	const struct roost_port_config *p = &c->ports[j];
+
+	if (p->vlan_id != 0)
+		return roost_config_fail(err,
+					 "port%u: VLAN %u of '%.80s' is port%u "
+					 "already; name another VLAN",
+					 j, p->vlan_id, p->devargs, i);
+	return roost_config_fail(err,
+				 "port%u: '%.80s' is port%u already; name "
+				 "another device",
+				 j, p->devargs, i);
+}
+
 static int check_pair(const struct roost_config *c, unsigned int i,
 		      unsigned int j, char *err)
 {
@@ -220,13 +277,8 @@ static int check_pair(const struct roost_config *c, unsigned int i,
 	struct roost_prefixes b = port_ips(c, j);
 	char text[ROOST_PREFIX_STRLEN];
 
-	if (c->ports[i].devargs[0] &&
-	    strcmp(c->ports[i].devargs, c->ports[j].devargs) == 0)
-		return roost_config_fail(
-			err,
-			"port%u: '%.80s' is port%u already; name another "
-			"device",
-			j, c->ports[j].devargs, i);
+	if (same_devargs(c, i, j) && same_vlan(c, i, j))
+		return same_device(c, i, j, err);
 	if (c->ports[i].twin[0] &&
 	    strcmp(c->ports[i].twin, c->ports[j].twin) == 0)
 		return roost_config_fail(
@@ -292,6 +344,26 @@ static int check_second(const struct roost_config *c, unsigned int i, char *err)
 	return 0;
 }
 
+/* The kernel behind a twin takes whatever the engine does not, of any VLAN. */
+static int check_twin(const struct roost_config *c, unsigned int i, char *err)
+{
+	bool alone = c->ports[i].vlan_id == 0;
+
+	if (c->ports[i].twin[0] == '\0')
+		return 0;
+	for (unsigned int j = 0; j < c->nb_ports; j++)
+		if (j != i &&
+		    roost_config_trunk(c, j) == roost_config_trunk(c, i))
+			alone = false;
+	return alone ? 0
+		     : roost_config_fail(
+			       err,
+			       "port%u: twin '%s': a twin stands for a port "
+			       "that has no VLANs; leave out the twin, or the "
+			       "VLANs",
+			       i, c->ports[i].twin);
+}
+
 /* What can only be told when all sources are in. */
 static int check(const struct roost_config *c, char *err)
 {
@@ -299,6 +371,8 @@ static int check(const struct roost_config *c, char *err)
 
 	for (unsigned int i = 0; i < c->nb_ports; i++) {
 		ret = check_second(c, i, err);
+		if (ret == 0)
+			ret = check_twin(c, i, err);
 		if (ret == 0)
 			ret = check_gateway(c, i, &c->ports[i].gw.v4, err);
 		if (ret == 0)

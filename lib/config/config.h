@@ -72,7 +72,9 @@ struct roost_gateways {
 
 /*
  * One port. Each makes a device of its own, roost0, roost1, ... in their order,
- * but for those that are second: they are port 2 of the device before.
+ * but for those that are second: they are port 2 of the device before. Ports
+ * with the same devargs or link, and each a VLAN of its own, share a DPDK port:
+ * see roost_config_trunk().
  */
 struct roost_port_config {
 	uint32_t set; /* keys that were given: bit 1 << enum roost_config_key */
@@ -89,7 +91,8 @@ struct roost_port_config {
 	uint32_t mtu_bytes; /* IP MTU; 0: the port's own */
 	/* The kernel's interface that stands for the port; empty: none. */
 	char twin[ROOST_TWIN_NAME_MAX + 1];
-	bool second; /* port 2 of the device of the port before it */
+	uint16_t vlan_id; /* 0: none */
+	bool second;      /* port 2 of the device of the port before it */
 };
 
 struct roost_config {
@@ -154,10 +157,18 @@ unsigned int roost_config_device_ports(const struct roost_config *c,
 				       unsigned int *first);
 
 /*
+ * The first port of the list that is on the same DPDK port as this one: with
+ * the same devargs, or on the same end of the same link. Two ports of one link
+ * and VLAN are its two ends. Thread: any.
+ */
+unsigned int roost_config_trunk(const struct roost_config *c,
+				unsigned int port);
+
+/*
  * The address that a link without `ip` has at its end (0 or 1), by the order
- * of the links in this process: 198.18.0.1/24 and .2/24 for the first name,
- * 198.18.1.x for the second, ... (RFC 2544's range: on no real network.)
- * Thread: any.
+ * of the links and their VLANs in this process: 198.18.0.1/24 and .2/24 for the
+ * first name, 198.18.1.x for the second, ... (RFC 2544's range: on no real
+ * network.) Thread: any.
  */
 struct roost_prefix roost_config_link_ip(const struct roost_config *c,
 					 unsigned int port, unsigned int end);

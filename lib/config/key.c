@@ -361,6 +361,42 @@ static void format_mtu(const void *member, char *buf, size_t size)
 	snprintf(buf, size, "%u", *mtu_bytes);
 }
 
+static int parse_vlan(void *member, const char *value, char *cause)
+{
+	uint16_t *vlan_id = member;
+	unsigned int id = 0;
+	const char *s;
+
+	if (strpbrk(value, separators))
+		return roost_config_fail(cause,
+					 "'%.80s': a port is on one VLAN; give "
+					 "each a port of its own, with the "
+					 "same devargs or link",
+					 value);
+	for (s = value; *s >= '0' && *s <= '9'; s++)
+		if (id <= ROOST_VLAN_ID_MAX)
+			id = id * 10 + (unsigned int)(*s - '0');
+	if (s == value || *s)
+		return roost_config_fail(cause,
+					 "'%.80s': not a number; give a VLAN "
+					 "from 1 to 4094, or 0 for none",
+					 value);
+	if (id > ROOST_VLAN_ID_MAX)
+		return roost_config_fail(cause,
+					 "'%.80s': no VLAN has this number; "
+					 "use 1 to 4094, or 0 for none",
+					 value);
+	*vlan_id = (uint16_t)id;
+	return 0;
+}
+
+static void format_vlan(const void *member, char *buf, size_t size)
+{
+	const uint16_t *vlan_id = member;
+
+	snprintf(buf, size, "%u", *vlan_id);
+}
+
 #define MEMBER(object, member)                                                 \
 	.offset_bytes = offsetof(struct object, member),                       \
 	.size_bytes = sizeof(((struct object *)NULL)->member)
@@ -468,5 +504,15 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		MEMBER(roost_port_config, second),
 		.parse = parse_bool,
 		.format = format_bool,
+	},
+	[ROOST_KEY_VLAN] = {
+		.name = "vlan",
+		.option = "vlan",
+		.arg = "N[,N]...",
+		.help = "its VLAN; another one is another device",
+		.scope = ROOST_SCOPE_PORT,
+		MEMBER(roost_port_config, vlan_id),
+		.parse = parse_vlan,
+		.format = format_vlan,
 	},
 };

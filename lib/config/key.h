@@ -27,6 +27,7 @@ enum roost_config_key {
 	ROOST_KEY_MTU,
 	ROOST_KEY_TWIN,
 	ROOST_KEY_SECOND,
+	ROOST_KEY_VLAN,
 	ROOST_KEYS,
 };
 

@@ -104,6 +104,7 @@ static void init_port(struct roost_port *port,
 		port->io.nb_queues = 1;
 	atomic_init(&port->own.mac_gen, roost_neigh_mac_gen(conf->mac[i], 1));
 	port->vlan_id = conf->vlan_id[i];
+	port->punts_vlans = conf->punts_vlans[i];
 	port->state = ROOST_PORT_DOWN;
 	port->pkeys[0] = 0xffff;
 }

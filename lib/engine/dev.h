@@ -136,6 +136,8 @@ struct roost_dev_conf {
 	 * VLAN is taken. 0: none; frames have no tag, or one of VLAN 0.
 	 */
 	uint16_t vlan_id[ROOST_DEV_PORTS_MAX];
+	/* Frames of other VLANs are punted, not dropped. */
+	bool punts_vlans[ROOST_DEV_PORTS_MAX];
 	uint64_t node_guid; /* host order */
 	uint64_t seed[2];   /* keys of the id permutations; 0,0: draw
 			     * from the kernel's CSPRNG */

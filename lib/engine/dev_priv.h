@@ -25,6 +25,7 @@ struct roost_port {
 	 */
 	struct roost_neigh own;
 	uint16_t vlan_id; /* 0: none */
+	bool punts_vlans; /* frames of others */
 	/* Writer: control thread, holding all turns. Readers: workers, and
 	 * others under dev->lock.
 	 */

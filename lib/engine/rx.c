@@ -206,6 +206,21 @@ static bool is_worth_telling(const struct roost_worker *w, enum roost_drop drop)
 	return drop == ROOST_DROP_ROCE_V1 && (nb & (nb - 1)) == 0;
 }
 
+/* A frame of another VLAN is not ours. What has two tags is told apart first.
+ */
+static enum roost_frame_class class_by_vlan(const struct roost_port *port,
+					    enum roost_frame_class class,
+					    struct roost_frame *frame)
+{
+	if (roost_vlan_id(frame->vlan_tci) == port->vlan_id)
+		return class;
+	if (port->punts_vlans)
+		return ROOST_FRAME_OTHER;
+	if (class != ROOST_FRAME_BAD || frame->drop != ROOST_DROP_QINQ)
+		frame->drop = ROOST_DROP_VLAN;
+	return ROOST_FRAME_BAD;
+}
+
 void roost_rx_frame(struct roost_worker *w, unsigned int port_index,
 		    struct rte_mbuf *mbuf)
 {
@@ -215,12 +230,7 @@ void roost_rx_frame(struct roost_worker *w, unsigned int port_index,
 
 	class = roost_frame_parse(rte_pktmbuf_mtod(mbuf, const void *),
 				  rte_pktmbuf_data_len(mbuf), &frame);
-	if (class != ROOST_FRAME_BAD &&
-	    roost_vlan_id(frame.vlan_tci) != port->vlan_id) {
-		class = ROOST_FRAME_BAD;
-		frame.drop = ROOST_DROP_VLAN;
-	}
-	switch (class) {
+	switch (class_by_vlan(port, class, &frame)) {
 	case ROOST_FRAME_OTHER:
 		w->counters.punted_pkts++;
 		port->io.punt(port->io.ctx, mbuf);

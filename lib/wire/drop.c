@@ -9,11 +9,11 @@
 static const char *const names[] = {
 	[ROOST_DROP_NONE] = "none",
 	[ROOST_DROP_QINQ] = "qinq",
+	[ROOST_DROP_VLAN] = "vlan",
 	[ROOST_DROP_LENGTH] = "length",
 	[ROOST_DROP_IP_HEADER] = "ip_header",
 	[ROOST_DROP_ROCE_V1] = "roce_v1",
 	[ROOST_DROP_FRAGMENT] = "fragment",
-	[ROOST_DROP_VLAN] = "vlan",
 	[ROOST_DROP_NOT_OURS] = "not_ours",
 	[ROOST_DROP_ICRC] = "icrc",
 	[ROOST_DROP_TVER] = "tver",

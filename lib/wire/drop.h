@@ -14,11 +14,11 @@
 enum roost_drop {
 	ROOST_DROP_NONE = 0,  /* not dropped */
 	ROOST_DROP_QINQ,      /* a provider's tag, or more than one */
+	ROOST_DROP_VLAN,      /* of a VLAN that is not the port's */
 	ROOST_DROP_LENGTH,    /* short of UDP + BTH + ICRC, or IP != UDP */
 	ROOST_DROP_IP_HEADER, /* version, header length, checksum, options */
 	ROOST_DROP_ROCE_V1,   /* RoCEv1, which has no IP and no UDP */
 	ROOST_DROP_FRAGMENT,  /* an IP fragment: RoCEv2 never fragments */
-	ROOST_DROP_VLAN,      /* of a VLAN that is not the port's */
 	ROOST_DROP_NOT_OURS,  /* destination address is not in the GID table */
 	ROOST_DROP_ICRC,
 	ROOST_DROP_TVER,    /* BTH transport version is not 0 */

@@ -89,7 +89,7 @@ struct roost_frame {
  * fragment, is OTHER. Reads only inside [data, data + len). A UDP checksum is
  * not checked: the ICRC covers more (Annex A17.9.2 sends 0).
  * Returns the class; *frame is undefined but for vlan_tci for OTHER, and but
- * for drop for BAD.
+ * for vlan_tci and drop for BAD.
  */
 enum roost_frame_class roost_frame_parse(const void *data, size_t len,
 					 struct roost_frame *frame);

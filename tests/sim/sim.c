@@ -127,6 +127,7 @@ static void end_open(struct sim *sim, int side)
 			sim_link_port(&end->ports[1]) },
 		.node_guid = (uint64_t)side + 1,
 		.vlan_id = { end->vlan_id, end->vlan_id },
+		.punts_vlans = { end->punts_vlans, end->punts_vlans },
 		.seed = { sim_random(&sim->rng), sim_random(&sim->rng) },
 	};
 
@@ -176,7 +177,8 @@ static void end_close(struct sim_end *end)
 			 end->rx_pool_before);
 }
 
-static struct sim *make(uint64_t from, const uint16_t vlan_id[2])
+static struct sim *make(uint64_t from, const uint16_t vlan_id[2],
+			bool punts_vlans)
 {
 	struct sim *sim = calloc(1, sizeof(*sim));
 
@@ -200,6 +202,7 @@ static struct sim *make(uint64_t from, const uint16_t vlan_id[2])
 		end->sim = sim;
 		end->side = side;
 		end->vlan_id = vlan_id[side];
+		end->punts_vlans = punts_vlans;
 		end->pool = pools[side];
 		end->rx_pool = rx_pools[side];
 		end->pool_before = rte_mempool_avail_count(end->pool);
@@ -213,7 +216,7 @@ static struct sim *make(uint64_t from, const uint16_t vlan_id[2])
 
 struct sim *sim_new_seeded(uint64_t from)
 {
-	return make(from, (const uint16_t[2]){ 0, 0 });
+	return make(from, (const uint16_t[2]){ 0, 0 }, false);
 }
 
 struct sim *sim_new(void)
@@ -223,7 +226,12 @@ struct sim *sim_new(void)
 
 struct sim *sim_new_on_vlans(uint16_t a, uint16_t b)
 {
-	return make(seed, (const uint16_t[2]){ a, b });
+	return make(seed, (const uint16_t[2]){ a, b }, false);
+}
+
+struct sim *sim_new_with_twins(void)
+{
+	return make(seed, (const uint16_t[2]){ 0, 0 }, true);
 }
 
 void sim_free(struct sim *sim)

@@ -131,6 +131,7 @@ struct sim_end {
 	struct sim *sim;
 	int side;
 	uint16_t vlan_id; /* of both ports */
+	bool punts_vlans;
 	struct sim_port ports[2];
 	struct roost_gid gid; /* those of port 1, too */
 	struct roost_gid gid6;
@@ -175,6 +176,8 @@ struct sim *sim_new(void);
 struct sim *sim_new_seeded(uint64_t seed);
 /* Its ends are on these VLANs. */
 struct sim *sim_new_on_vlans(uint16_t a, uint16_t b);
+/* They are on none, and give frames of any VLAN to their hosts. */
+struct sim *sim_new_with_twins(void);
 /* Destroy everything that is left, and check what must be so in the end. */
 void sim_free(struct sim *sim);
 

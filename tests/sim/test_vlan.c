@@ -153,6 +153,23 @@ static void vlan__untagged_takes_priority_tags(void **state)
 	sim_free(sim);
 }
 
+/* The kernel behind a port may be on any VLAN; the port itself is on none. */
+static void vlan__others_are_a_twins(void **state)
+{
+	struct sim *sim = sim_new_with_twins();
+	const struct roost_dev_counters *c;
+
+	(void)state;
+	put(sim, 0x8100, 100, 0x0806);
+	put(sim, 0x8100, 100, 0x8915);
+	put(sim, 0x0806, 100, 0);
+	c = sim_counters(sim, SIM_B);
+	assert_int_equal(c->punted_pkts, 3);
+	assert_int_equal(c->drops[ROOST_DROP_VLAN], 0);
+	assert_int_equal(c->drops[ROOST_DROP_ROCE_V1], 0);
+	sim_free(sim);
+}
+
 /* A connection, its acknowledgements and its loss among it. */
 static void vlan__connected(void **state)
 {
@@ -183,6 +200,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(vlan__loopback),
 	cmocka_unit_test(vlan__host_hears_its_own),
 	cmocka_unit_test(vlan__untagged_takes_priority_tags),
+	cmocka_unit_test(vlan__others_are_a_twins),
 	cmocka_unit_test(vlan__connected),
 };
 

@@ -124,6 +124,37 @@ static void parse__last_of_single_values_wins(void **state)
 	assert_string_equal(o.file, "b");
 }
 
+static void parse__every_vlan_is_a_port(void **state)
+{
+	static const struct {
+		const char *devargs, *link;
+		unsigned int vlan_id, nb_ips;
+	} ports[] = {
+		{ "net_tap0", "", 0, 1 },   { "net_tap0", "", 100, 2 },
+		{ "net_tap0", "", 200, 0 }, { "", "a", 7, 1 },
+		{ "", "a", 100, 0 },        { "", "a", 0, 0 },
+	};
+
+	(void)state;
+	assert_int_equal(parse(WORDS("--port", "net_tap0", "--vlan", "0",
+				     "--ip", "10.0.0.1/24", "--vlan", "100",
+				     "--ip", "10.1.0.1/24", "--ip",
+				     "fd00::1/64", "--vlan", "200", "--link",
+				     "a", "--ip", "10.3.0.1/24", "--vlan",
+				     "7,100", "--vlan", "0", "--mtu", "1500")),
+			 0);
+	assert_int_equal(o.config.nb_ports, sizeof(ports) / sizeof(ports[0]));
+	for (unsigned int i = 0; i < o.config.nb_ports; i++) {
+		const struct roost_port_config *p = &o.config.ports[i];
+
+		assert_string_equal(p->devargs, ports[i].devargs);
+		assert_string_equal(p->link, ports[i].link);
+		assert_int_equal(p->vlan_id, ports[i].vlan_id);
+		assert_int_equal(p->ips.nb, ports[i].nb_ips);
+		assert_int_equal(p->mtu_bytes, i == 5 ? 1500 : 0);
+	}
+}
+
 static void parse__help_ends_the_reading(void **state)
 {
 	(void)state;
@@ -131,6 +162,38 @@ static void parse__help_ends_the_reading(void **state)
 	assert_true(o.help);
 	assert_int_equal(parse(WORDS("-h", "--nonsense")), 0);
 	assert_true(o.help);
+}
+
+static void parse__wrong_vlans(void **state)
+{
+	static const struct {
+		char *argv[8];
+		const char *err;
+	} rows[] = {
+		{ { "--vlan", "5", "--link", "a" },
+		  "--vlan: no --port or --link before it; put it behind the "
+		  "port it belongs to" },
+		{ { "--link", "a", "--vlan", "5,6", "--vlan", "5" },
+		  "--vlan: 5 is given twice for one port; leave one out" },
+		{ { "--link", "a", "--vlan", "5,,6" },
+		  "--vlan: '': not a number; give a VLAN from 1 to 4094, or 0 "
+		  "for none" },
+		{ { "--link", "a", "--vlan", "4095" },
+		  "--vlan: '4095': no VLAN has this number; use 1 to 4094, or "
+		  "0 for none" },
+		{ { "--link", "a", "--vlan",
+		    "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17" },
+		  "--vlan: more than 16 ports; leave some out" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *argv[8];
+
+		memcpy(argv, rows[i].argv, sizeof(argv));
+		assert_int_equal(parse(argv), -EINVAL);
+		assert_string_equal(err, rows[i].err);
+	}
 }
 
 static void parse__every_error_in_one_line(void **state)
@@ -249,7 +312,9 @@ int main(void)
 		cmocka_unit_test(parse__letters_in_one_word),
 		cmocka_unit_test(parse__long_names_of_letters),
 		cmocka_unit_test(parse__last_of_single_values_wins),
+		cmocka_unit_test(parse__every_vlan_is_a_port),
 		cmocka_unit_test(parse__help_ends_the_reading),
+		cmocka_unit_test(parse__wrong_vlans),
 		cmocka_unit_test(parse__every_error_in_one_line),
 		cmocka_unit_test(parse__too_many_ports),
 		cmocka_unit_test(describe__every_option_in_80_columns),

@@ -73,6 +73,9 @@ static void key__values_round_trip(void **state)
 		{ ROOST_KEY_MTU, "0", "0" },
 		{ ROOST_KEY_MTU, "576", "576" },
 		{ ROOST_KEY_MTU, "9978", "9978" },
+		{ ROOST_KEY_VLAN, "0", "0" },
+		{ ROOST_KEY_VLAN, "0100", "100" },
+		{ ROOST_KEY_VLAN, "4094", "4094" },
 	};
 	char cause[ROOST_CONFIG_ERR_MAX], text[1024];
 
@@ -87,6 +90,37 @@ static void key__values_round_trip(void **state)
 		assert_string_equal(text, rows[i].formatted);
 		assert_int_equal(key->parse(&again, text, cause), 0);
 		assert_memory_equal(&member, &again, sizeof(member));
+	}
+}
+
+static void key__wrong_vlan_says_why(void **state)
+{
+	static const struct {
+		const char *value, *cause;
+	} rows[] = {
+		{ "100,200",
+		  "'100,200': a port is on one VLAN; give each a port of its "
+		  "own, with the same devargs or link" },
+		{ "-1",
+		  "'-1': not a number; give a VLAN from 1 to 4094, or 0 for "
+		  "none" },
+		{ "4095",
+		  "'4095': no VLAN has this number; use 1 to 4094, or 0 for "
+		  "none" },
+		{ "4294967396",
+		  "'4294967396': no VLAN has this number; use 1 to 4094, or 0 "
+		  "for none" },
+	};
+	char cause[ROOST_CONFIG_ERR_MAX];
+	uint16_t vlan_id = 7;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(roost_config_keys[ROOST_KEY_VLAN].parse(
+					 &vlan_id, rows[i].value, cause),
+				 -EINVAL);
+		assert_string_equal(cause, rows[i].cause);
+		assert_int_equal(vlan_id, 7);
 	}
 }
 
@@ -272,6 +306,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(key__rows_are_complete),
 		cmocka_unit_test(key__values_round_trip),
+		cmocka_unit_test(key__wrong_vlan_says_why),
 		cmocka_unit_test(key__every_wrong_value_says_why),
 		cmocka_unit_test(key__twin_is_an_interface),
 		cmocka_unit_test(key__devargs_have_a_longest),

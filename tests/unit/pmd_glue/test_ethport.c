@@ -17,11 +17,12 @@
 #include <rte_mbuf.h>
 
 #include "pmd_glue/eal.h"
-#include "pmd_glue/ethport.h"
+#include "pmd_glue/trunk.h"
 
 #define FRAME_MAX 9000u
 
-static struct roost_ethport port;
+static struct roost_trunk trunk;
+static struct roost_ethport *const port = &trunk.port;
 
 static uint8_t byte_at(unsigned int i)
 {
@@ -32,14 +33,14 @@ static uint8_t byte_at(unsigned int i)
 static struct rte_mbuf *frame(unsigned int len, unsigned int first,
 			      unsigned int rest)
 {
-	struct rte_mbuf *head = rte_pktmbuf_alloc(port.pool);
+	struct rte_mbuf *head = rte_pktmbuf_alloc(port->pool);
 	struct rte_mbuf *last = head;
 	unsigned int room = first;
 
 	assert_non_null(head);
 	for (unsigned int i = 0; i < len; i++, room--) {
 		if (room == 0) {
-			struct rte_mbuf *next = rte_pktmbuf_alloc(port.pool);
+			struct rte_mbuf *next = rte_pktmbuf_alloc(port->pool);
 
 			assert_non_null(next);
 			assert_int_equal(rte_pktmbuf_chain(head, next), 0);
@@ -56,14 +57,14 @@ static struct rte_mbuf *frame(unsigned int len, unsigned int first,
 
 static void hand_over(struct rte_mbuf *mbuf)
 {
-	assert_int_equal(rte_eth_tx_burst(port.id, 0, &mbuf, 1), 1);
+	assert_int_equal(rte_eth_tx_burst(port->id, 0, &mbuf, 1), 1);
 }
 
 static void check_whole(unsigned int len)
 {
 	struct rte_mbuf *got[4];
 
-	assert_int_equal(roost_ethport_rx(&port, got, 4), 1);
+	assert_int_equal(roost_ethport_rx(port, got, 4), 1);
 	assert_int_equal(got[0]->nb_segs, 1);
 	assert_int_equal(got[0]->data_len, len);
 	assert_int_equal(got[0]->pkt_len, len);
@@ -89,7 +90,7 @@ static void rx__pieces_become_whole(void **state)
 			frame(shapes[i].len, shapes[i].first, shapes[i].rest));
 		check_whole(shapes[i].len);
 	}
-	assert_int_equal(rte_mempool_in_use_count(port.pool), 0);
+	assert_int_equal(rte_mempool_in_use_count(port->pool), 0);
 }
 
 /* Longer than any RoCEv2 packet, and than a buffer: nobody wants it. */
@@ -101,24 +102,31 @@ static void rx__too_long_is_dropped_and_freed(void **state)
 	hand_over(frame(60, 60, 1));
 	hand_over(frame(FRAME_MAX, 2048, 2048));
 	hand_over(frame(61, 20, 20));
-	assert_int_equal(roost_ethport_rx(&port, got, 4), 2);
+	assert_int_equal(roost_ethport_rx(port, got, 4), 2);
 	assert_int_equal(got[0]->pkt_len, 60);
 	assert_int_equal(got[1]->pkt_len, 61);
 	assert_int_equal(got[1]->nb_segs, 1);
 	rte_pktmbuf_free_bulk(got, 2);
-	assert_int_equal(rte_mempool_in_use_count(port.pool), 0);
+	assert_int_equal(rte_mempool_in_use_count(port->pool), 0);
 }
 
 static void rx__down_takes_nothing_and_keeps_nothing(void **state)
 {
 	struct rte_mbuf *got[4];
+	struct roost_lane lane = {
+		.trunk = &trunk,
+		.running = true,
+		.admin_down = true,
+	};
 
 	(void)state;
-	port.admin_down = true;
 	hand_over(frame(74, 14, 20));
-	assert_int_equal(roost_ethport_rx(&port, got, 4), 0);
-	port.admin_down = false;
-	assert_int_equal(rte_mempool_in_use_count(port.pool), 0);
+	assert_int_equal(roost_lane_rx(&lane, got, 4), 0);
+	assert_int_equal(rte_mempool_in_use_count(port->pool), 0);
+	lane.admin_down = false;
+	hand_over(frame(74, 14, 20));
+	assert_int_equal(roost_lane_rx(&lane, got, 4), 1);
+	rte_pktmbuf_free(got[0]);
 }
 
 static int setup(void **state)
@@ -130,16 +138,16 @@ static int setup(void **state)
 	};
 
 	(void)state;
-	if (roost_eal_start(&eal) || roost_ethport_open(&port, &conf))
+	if (roost_eal_start(&eal) || roost_ethport_open(port, &conf))
 		return -1;
-	return roost_ethport_start(&port, 0);
+	return roost_ethport_start(port, 0);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	roost_ethport_close(&port);
-	roost_ethport_free_pool(&port);
+	roost_ethport_close(port);
+	roost_ethport_free_pool(port);
 	return 0;
 }
 

@@ -65,10 +65,14 @@ static void guid__of_devargs_is_stable_and_its_own(void **state)
 	(void)state;
 	if (access("/etc/machine-id", R_OK))
 		skip();
-	assert_true(roost_guid_of_devargs("net_tap0") ==
-		    roost_guid_of_devargs("net_tap0"));
-	assert_true(roost_guid_of_devargs("net_tap0") !=
-		    roost_guid_of_devargs("net_tap1"));
+	assert_true(roost_guid_of_devargs("net_tap0", 5) ==
+		    roost_guid_of_devargs("net_tap0", 5));
+	assert_true(roost_guid_of_devargs("net_tap0", 0) !=
+		    roost_guid_of_devargs("net_tap1", 0));
+	assert_true(roost_guid_of_devargs("net_tap0", 0) !=
+		    roost_guid_of_devargs("net_tap0", 5));
+	assert_true(roost_guid_of_devargs("net_tap0", 6) !=
+		    roost_guid_of_devargs("net_tap0", 5));
 }
 
 /* Both ends have the same name, and may even have the same process number in

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "pmd_glue/trunk.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include "lib/engine/worker.h"
+#include "pmd_glue/report.h"
+
+/* Frames of one lane that wait for its worker. */
+#define HANDED_LEN 1024u
+/* Of lanes' gates; ports' have names of sockets. */
+#define GATE_KEY "lane"
+
+static LIST_HEAD(, roost_trunk) trunks;
+
+static void name_vlan(char label[ROOST_LABEL_MAX], uint16_t vlan_id)
+{
+	size_t len = strlen(label);
+
+	if (vlan_id != 0)
+		snprintf(label + len, ROOST_LABEL_MAX - len, " VLAN %u",
+			 vlan_id);
+}
+
+void roost_port_label(const struct roost_config *config, unsigned int index,
+		      bool with_vlan, char label[ROOST_LABEL_MAX])
+{
+	const struct roost_port_config *pc = &config->ports[index];
+
+	if (pc->link[0])
+		snprintf(label, ROOST_LABEL_MAX, "link \"%s\"", pc->link);
+	else
+		snprintf(label, ROOST_LABEL_MAX, "port%u (%s)", index,
+			 pc->devargs);
+	if (with_vlan)
+		name_vlan(label, pc->vlan_id);
+}
+
+/* ---- open ---------------------------------------------------------------- */
+
+static int claim_link(struct roost_trunk *t, const char *name)
+{
+	char device[16];
+	pid_t pids[2];
+	int ret;
+
+	ret = roost_link_claim(name, &t->link, pids);
+	if (ret == -EBUSY)
+		roost_report("%s: both ends are taken, by process %d and "
+			     "process %d; stop one of them or use a link of "
+			     "another name",
+			     t->label, pids[0], pids[1]);
+	else if (ret)
+		roost_report("%s: cannot claim an end: %s", t->label,
+			     strerror(-ret));
+	if (ret)
+		return ret;
+	t->has_link = true;
+	snprintf(device, sizeof(device), "roost%u", t->index);
+	ret = roost_link_devargs(name, t->link.end, device, t->devargs,
+				 sizeof(t->devargs));
+	if (ret)
+		roost_report("%s: its name is too long; use a shorter one",
+			     t->label);
+	return ret;
+}
+
+static void release_link(struct roost_trunk *t)
+{
+	if (t->has_link)
+		roost_link_release(&t->link);
+	t->has_link = false;
+}
+
+/* How many ports of the configuration are on it, and the largest MTU that one
+ * of them asks for.
+ */
+static void count_users(const struct roost_config *config, unsigned int index,
+			struct roost_ethport_conf *conf)
+{
+	for (unsigned int i = index; i < config->nb_ports; i++) {
+		if (roost_config_trunk(config, i) != index)
+			continue;
+		conf->nb_users++;
+		conf->mtu_bytes =
+			RTE_MAX(conf->mtu_bytes, config->ports[i].mtu_bytes);
+	}
+}
+
+/* What the kernel hears for such a port comes without tags. */
+static int check_driver(const struct roost_trunk *t,
+			const struct roost_config *config)
+{
+	if (!roost_driver_find(t->devargs)->is_xdp)
+		return 0;
+	for (unsigned int i = t->index; i < config->nb_ports; i++) {
+		if (roost_config_trunk(config, i) != t->index ||
+		    config->ports[i].vlan_id == 0)
+			continue;
+		roost_report("%s: it cannot be on VLAN %u: ARP and ND reach "
+			     "net_af_xdp without tags only; use net_af_packet",
+			     t->label, config->ports[i].vlan_id);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int open_trunk(struct roost_trunk *t, const struct roost_config *config)
+{
+	const struct roost_port_config *pc = &config->ports[t->index];
+	struct roost_ethport_conf conf = {
+		.label = t->label,
+		.devargs = t->devargs,
+		.is_link = pc->link[0] != '\0',
+		.has_twin = pc->twin[0] != '\0',
+		.nb_workers = RTE_MAX(config->nb_workers, 1u),
+	};
+	int ret = 0;
+
+	roost_port_label(config, t->index, false, t->label);
+	count_users(config, t->index, &conf);
+	if (conf.is_link)
+		ret = claim_link(t, pc->link);
+	else
+		strcpy(t->devargs, pc->devargs);
+	if (!ret)
+		ret = check_driver(t, config);
+	if (!ret)
+		ret = roost_ethport_open(&t->port, &conf);
+	if (ret)
+		release_link(t);
+	return ret;
+}
+
+static int make_trunk(const struct roost_config *config, unsigned int index,
+		      struct roost_trunk **trunk)
+{
+	struct roost_trunk *t = calloc(1, sizeof(*t));
+	int ret;
+
+	if (!t) {
+		roost_report("port%u: no memory", index);
+		return -ENOMEM;
+	}
+	t->index = index;
+	ret = open_trunk(t, config);
+	if (ret) {
+		free(t);
+		return ret;
+	}
+	memset(t->lane_of_vlan, ROOST_LANE_NONE, sizeof(t->lane_of_vlan));
+	pthread_mutex_init(&t->rx_lock, NULL);
+	pthread_mutex_init(&t->tx_lock, NULL);
+	LIST_INSERT_HEAD(&trunks, t, link_in_list);
+	*trunk = t;
+	return 0;
+}
+
+static struct roost_trunk *find_trunk(unsigned int index)
+{
+	struct roost_trunk *t;
+
+	LIST_FOREACH(t, &trunks, link_in_list)
+		if (t->index == index && t->nb_users != 0 && !t->port.gone)
+			return t;
+	return NULL;
+}
+
+int roost_lane_open(struct roost_lane *lane, const struct roost_config *config,
+		    unsigned int index)
+{
+	unsigned int first = roost_config_trunk(config, index);
+	struct roost_trunk *t = find_trunk(first);
+	int ret;
+
+	if (!t) {
+		ret = make_trunk(config, first, &t);
+		if (ret)
+			return ret;
+	}
+	t->nb_users++;
+	t->refs++;
+	*lane = (struct roost_lane){
+		.trunk = t,
+		.vlan_id = config->ports[index].vlan_id,
+	};
+	return 0;
+}
+
+/* ---- start and stop ------------------------------------------------------ */
+
+static int make_handed(struct roost_lane *lane)
+{
+	size_t bytes = (size_t)rte_ring_get_memsize(HANDED_LEN);
+	struct rte_ring *ring;
+	int ret;
+
+	if (atomic_load(&lane->handed))
+		return 0;
+	ring = aligned_alloc(RTE_CACHE_LINE_SIZE,
+			     RTE_ALIGN_CEIL(bytes,
+					    (size_t)RTE_CACHE_LINE_SIZE));
+	if (!ring)
+		return -ENOMEM;
+	ret = rte_ring_init(ring, "roost_handed", HANDED_LEN,
+			    RING_F_SP_ENQ | RING_F_SC_DEQ);
+	/* A turner that is about to sleep looks at it without the turn. */
+	atomic_store(&lane->handed, ring);
+	return ret;
+}
+
+/* A port that was shared once stays so: what was handed over is in the rings.
+ */
+static int make_rings(struct roost_trunk *t, struct roost_lane *lane)
+{
+	int ret = 0;
+
+	if (t->nb_lanes == 0 && !t->port.shared)
+		return 0;
+	for (unsigned int i = 0; !ret && i < t->nb_lanes; i++)
+		ret = make_handed(t->lanes[i]);
+	return ret ? ret : make_handed(lane);
+}
+
+/* Holding all turns. */
+static void list_lane(struct roost_trunk *t, struct roost_lane *lane)
+{
+	t->port.shared = t->port.shared || t->nb_lanes != 0;
+	t->lane_of_vlan[lane->vlan_id] = t->nb_lanes;
+	t->lanes[t->nb_lanes++] = lane;
+}
+
+/* Holding all turns. */
+static void unlist_lane(struct roost_trunk *t, struct roost_lane *lane)
+{
+	uint8_t place = t->lane_of_vlan[lane->vlan_id];
+	struct roost_lane *last = t->lanes[--t->nb_lanes];
+
+	t->lane_of_vlan[lane->vlan_id] = ROOST_LANE_NONE;
+	if (last == lane)
+		return;
+	t->lanes[place] = last;
+	t->lane_of_vlan[last->vlan_id] = place;
+}
+
+static bool is_listed(const struct roost_lane *lane)
+{
+	const struct roost_trunk *t = lane->trunk;
+	uint8_t place = t->lane_of_vlan[lane->vlan_id];
+
+	return place != ROOST_LANE_NONE && t->lanes[place] == lane;
+}
+
+static int start_port(struct roost_trunk *t, uint64_t now_ns)
+{
+	int ret;
+
+	if (t->was_started)
+		return 0;
+	roost_ethport_hold(&t->port);
+	ret = roost_ethport_start(&t->port, now_ns);
+	roost_ethport_let_go(&t->port);
+	t->was_started = ret == 0;
+	return ret;
+}
+
+int roost_lane_start(struct roost_lane *lane, struct roost_worker *worker,
+		     struct roost_turner *turner, uint64_t now_ns)
+{
+	struct roost_trunk *t = lane->trunk;
+	int ret;
+
+	ret = make_rings(t, lane);
+	if (ret) {
+		roost_report("%s: no memory", t->label);
+		return ret;
+	}
+	lane->worker = worker;
+	lane->turner = turner;
+	roost_ethport_add_worker(&t->port, worker);
+	if (t->port.driver->gated_library) {
+		roost_intr_owner_open(&lane->gate, GATE_KEY, false);
+		lane->gate.worker = worker;
+	}
+	ret = start_port(t, now_ns);
+	if (ret)
+		return ret;
+	roost_ethport_hold(&t->port);
+	list_lane(t, lane);
+	lane->running = true;
+	roost_ethport_let_go(&t->port);
+	return 0;
+}
+
+void roost_lane_stop(struct roost_lane *lane)
+{
+	struct roost_trunk *t = lane->trunk;
+
+	if (!is_listed(lane))
+		return;
+	roost_ethport_hold(&t->port);
+	unlist_lane(t, lane);
+	roost_ethport_let_go(&t->port);
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+void roost_lane_leave(struct roost_lane *lane)
+{
+	struct roost_trunk *t = lane->trunk;
+
+	if (lane->gone)
+		return;
+	roost_lane_stop(lane);
+	roost_ethport_hold(&t->port);
+	lane->running = false;
+	lane->gone = true;
+	if (t->nb_users == 1)
+		roost_ethport_unplug(&t->port);
+	roost_ethport_let_go(&t->port);
+	if (--t->nb_users == 0)
+		release_link(t);
+}
+
+void roost_lane_close(struct roost_lane *lane)
+{
+	struct roost_trunk *t = lane->trunk;
+
+	if (lane->worker) {
+		roost_ethport_del_worker(&t->port, lane->worker);
+		if (t->port.driver->gated_library)
+			roost_intr_owner_close(&lane->gate);
+	}
+	roost_lane_leave(lane);
+}
+
+void roost_lane_free(struct roost_lane *lane)
+{
+	struct rte_ring *handed = atomic_load(&lane->handed);
+	struct roost_trunk *t = lane->trunk;
+	struct rte_mbuf *mbuf;
+
+	while (handed && rte_ring_sc_dequeue(handed, (void **)&mbuf) == 0)
+		rte_pktmbuf_free(mbuf);
+	free(handed);
+	if (--t->refs != 0)
+		return;
+	roost_ethport_close(&t->port);
+	roost_ethport_free_pool(&t->port);
+	LIST_REMOVE(t, link_in_list);
+	pthread_mutex_destroy(&t->tx_lock);
+	pthread_mutex_destroy(&t->rx_lock);
+	free(t);
+}
+
+/* ---- between ------------------------------------------------------------- */
+
+void roost_lane_set_admin(struct roost_lane *lane, bool up)
+{
+	roost_worker_turn_take(lane->worker);
+	lane->admin_down = !up;
+	roost_worker_turn_release(lane->worker);
+}
+
+void roost_lane_link(struct roost_lane *lane, struct roost_ethport_link *link)
+{
+	roost_ethport_link(&lane->trunk->port, link);
+	if (!lane->admin_down && !lane->gone)
+		return;
+	link->carrier = false;
+	link->state = ROOST_PORT_DOWN;
+}
