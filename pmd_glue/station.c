@@ -288,7 +288,7 @@ int roost_station_open(struct roost_station *s,
 		.ear.fd = -1,
 		.mtu_bytes = pc->mtu_bytes,
 	};
-	roost_port_label(config, index, true, s->label);
+	roost_config_label(config, index, true, s->label);
 	ret = roost_lane_open(&s->lane, config, index);
 	if (ret)
 		return ret;

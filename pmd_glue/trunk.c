@@ -22,29 +22,6 @@
 
 static LIST_HEAD(, roost_trunk) trunks;
 
-static void name_vlan(char label[ROOST_LABEL_MAX], uint16_t vlan_id)
-{
-	size_t len = strlen(label);
-
-	if (vlan_id != 0)
-		snprintf(label + len, ROOST_LABEL_MAX - len, " VLAN %u",
-			 vlan_id);
-}
-
-void roost_port_label(const struct roost_config *config, unsigned int index,
-		      bool with_vlan, char label[ROOST_LABEL_MAX])
-{
-	const struct roost_port_config *pc = &config->ports[index];
-
-	if (pc->link[0])
-		snprintf(label, ROOST_LABEL_MAX, "link \"%s\"", pc->link);
-	else
-		snprintf(label, ROOST_LABEL_MAX, "port%u (%s)", index,
-			 pc->devargs);
-	if (with_vlan)
-		name_vlan(label, pc->vlan_id);
-}
-
 /* ---- open ---------------------------------------------------------------- */
 
 static int claim_link(struct roost_trunk *t, const char *name)
@@ -126,7 +103,7 @@ static int open_trunk(struct roost_trunk *t, const struct roost_config *config)
 	};
 	int ret = 0;
 
-	roost_port_label(config, t->index, false, t->label);
+	roost_config_label(config, t->index, false, t->label);
 	count_users(config, t->index, &conf);
 	if (conf.is_link)
 		ret = claim_link(t, pc->link);

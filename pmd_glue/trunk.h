@@ -37,7 +37,6 @@ struct rte_ring;
 struct roost_turner;
 struct roost_worker;
 
-#define ROOST_LABEL_MAX (ROOST_DEVARGS_MAX + 48)
 /* No lane has the VLAN. */
 #define ROOST_LANE_NONE UINT8_MAX
 
@@ -76,10 +75,6 @@ struct roost_trunk {
 	pthread_mutex_t tx_lock;
 	LIST_ENTRY(roost_trunk) link_in_list;
 };
-
-/* What users call a port of the configuration. */
-void roost_port_label(const struct roost_config *config, unsigned int index,
-		      bool with_vlan, char label[ROOST_LABEL_MAX]);
 
 /*
  * Open a lane for port number index of the configuration, and the DPDK port if

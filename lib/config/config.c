@@ -205,6 +205,23 @@ unsigned int roost_config_trunk(const struct roost_config *c, unsigned int port)
 	return port;
 }
 
+void roost_config_label(const struct roost_config *c, unsigned int port,
+			bool with_vlan, char label[ROOST_LABEL_MAX])
+{
+	const struct roost_port_config *p = &c->ports[port];
+	size_t len;
+
+	if (p->link[0] != '\0')
+		snprintf(label, ROOST_LABEL_MAX, "link \"%s\"", p->link);
+	else
+		snprintf(label, ROOST_LABEL_MAX, "port%u (%s)", port,
+			 p->devargs);
+	len = strlen(label);
+	if (with_vlan && p->vlan_id != 0)
+		snprintf(label + len, ROOST_LABEL_MAX - len, " VLAN %u",
+			 p->vlan_id);
+}
+
 /* The first port that is an end of the same link, in the same VLAN. */
 static unsigned int link_first(const struct roost_config *c, unsigned int port)
 {

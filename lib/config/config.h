@@ -45,6 +45,7 @@
 #define ROOST_DEVARGS_MAX 256  /* bytes, terminating zero included */
 #define ROOST_LINK_NAME_MAX 48 /* characters */
 #define ROOST_TWIN_NAME_MAX 15 /* characters; the kernel's limit */
+#define ROOST_LABEL_MAX (ROOST_DEVARGS_MAX + 48)
 #define ROOST_PORT_MTU_MIN_BYTES 576
 #define ROOST_PORT_MTU_MAX_BYTES 9978
 #define ROOST_CONFIG_ERR_MAX 512
@@ -163,6 +164,13 @@ unsigned int roost_config_device_ports(const struct roost_config *c,
  */
 unsigned int roost_config_trunk(const struct roost_config *c,
 				unsigned int port);
+
+/*
+ * What users call a port: `port0 (net_tap0)`, `link "lab"`, and its VLAN
+ * behind that if it is to be named and there is one. Thread: any.
+ */
+void roost_config_label(const struct roost_config *c, unsigned int port,
+			bool with_vlan, char label[ROOST_LABEL_MAX]);
 
 /*
  * The address that a link without `ip` has at its end (0 or 1), by the order

@@ -154,6 +154,8 @@ CASES = [
          ["-n", "500"]),
     Case("vhost-dedicated", pingpong, "vhost", "", ["-n", "100"],
          ["--progress", "dedicated"]),
+    Case("vhost-vlan", pingpong, "vhost", "", ["-n", "100"],
+         ["--vlan", "5"]),
     Case("vhost-client-pingpong", pingpong, "virtio", "",
          ["-n", "500"]),
     Case("vhost-again", again, "vhost"),

@@ -385,6 +385,8 @@ def bad_input(room):
     room.defer(ip, "link", "del", "veth0")
     refused(room, "shared", ["--port", "net_af_packet0,iface=veth0", "--twin",
                              "tw0"], "the kernel has this port already")
+    refused(room, "vlan", [*twin, "--vlan", "5"],
+            "a twin stands for a port that has no VLANs")
     watch_twin(room)
     refused(room, "process", twin, "maybe the twin of another process")
     refused(room, "rights", [*mine, "--twin", "tw1"], "run as root or with",

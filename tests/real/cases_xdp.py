@@ -143,10 +143,10 @@ def second(room):
     cases_link.check_report(process, client)
 
 
-def refused(room, devargs, pattern):
+def refused(room, devargs, pattern, options=()):
     wire = xdp_wire(room)
     wire.driver = f"{DRIVER},{devargs}"
-    process = room.start(**wire.start("left", "refused", [],
+    process = room.start(**wire.start("left", "refused", list(options),
                                       ["ibv_devinfo"]))
     room.finish(process)
     check_refusal(process, pattern)
@@ -270,5 +270,7 @@ CASES = [
          ".*/etc/hostname.*; .*"),
     Case("error-xdp-devarg", refused, "quee_count=1",
          ".*quee_count.*queue_count.*"),
+    Case("error-xdp-vlan", refused, "queue_count=1",
+         ".*cannot be on VLAN 5: .*; use net_af_packet", ["--vlan", "5"]),
     Case("error-xdp-permission", no_permission),
 ]

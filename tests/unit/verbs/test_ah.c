@@ -221,6 +221,9 @@ static void resolve_eth_l2__asks_the_neighbour(void **state)
 	assert_memory_equal(mac, "\x02\x03\x04\x05\x06\x07", 6);
 	assert_int_equal(vid, 0xffff);
 	assert_true(fake.av.is_global);
+	fake.port.vlan_id = 100;
+	assert_int_equal(ibv_resolve_eth_l2_from_gid(c, &attr, mac, &vid), 0);
+	assert_int_equal(vid, 100);
 	assert_int_equal(ibv_resolve_eth_l2_from_gid(c, &attr, mac, NULL), 0);
 	fake.fail_call = "roost_av_resolve";
 	fake.fail_rc = -EHOSTUNREACH;

@@ -75,6 +75,30 @@ static void read__no_such_file(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
+/* What the user called the port; devices are there once they were listed. */
+static void read__board_id(void **state)
+{
+	char buf[32];
+
+	(void)state;
+	setenv("ROOST_PORT0_LINK", "lab", 1);
+	setenv("ROOST_PORT0_VLAN", "5", 1);
+	ibv_free_device_list(ibv_get_device_list(NULL));
+	assert_int_equal(ibv_read_sysfs_file("/sys/class/infiniband/roost0",
+					     "board_id", buf, sizeof(buf)),
+			 17);
+	assert_string_equal(buf, "link \"lab\" VLAN 5");
+	assert_int_equal(ibv_read_sysfs_file("/sys/class/infiniband/roost0",
+					     "board_id", buf, 17),
+			 -1);
+	assert_int_equal(ibv_read_sysfs_file("/sys/class/infiniband/roost1",
+					     "board_id", buf, sizeof(buf)),
+			 -1);
+	assert_int_equal(ibv_read_sysfs_file("/sys/class/infiniband/roost0",
+					     "hca_type", buf, sizeof(buf)),
+			 -1);
+}
+
 static void path__is_where_linux_has_it(void **state)
 {
 	(void)state;
@@ -87,6 +111,7 @@ int main(void)
 		cmocka_unit_test(read__strips_one_newline),
 		cmocka_unit_test(read__fits_or_fails),
 		cmocka_unit_test(read__no_such_file),
+		cmocka_unit_test(read__board_id),
 		cmocka_unit_test(path__is_where_linux_has_it),
 	};
 
