@@ -263,6 +263,48 @@ def kernel_peer_tagged(room):
         raise Failure("a ping of VLAN 101 is answered")
 
 
+def removed(room):
+    """What an administrator does to one device of a port is not done to the
+    others.
+    """
+    wire = Wire(room)
+    program = ("import ctypes, time; cm = ctypes.CDLL('librdmacm.so.1'); "
+               "cm.rdma_get_devices(None); print('open', flush=True); "
+               "time.sleep(100)")
+    holder = room.start(**wire.start(
+        "left", "holder", ["--vlan", "0", "--ip", "198.18.0.1/24",
+                           "--vlan", "100", "--ip", "198.18.1.1/24"],
+        [sys.executable, "-c", program]))
+    if not wait_until(lambda: "open" in holder.out() or
+                      holder.wait(0) is not None, 20):
+        raise Failure("the holder of the devices does not start")
+    wire.inside("right", "ip", "addr", "add", "198.18.0.2/24", "dev", "right")
+    kernel_vlan(room, wire, "right", 100, "198.18.1.2/24")
+
+    def ctl(device, *words):
+        done = room.run("ctl", room.roost("ctl", "--pid", str(holder.pid),
+                                          "--dev", device, *words),
+                        netns=wire.netns["left"])
+        if done.status != 0:
+            raise Failure(f"roost ctl: {done.err()}")
+
+    def check(when, *want):
+        for address, one in zip(("198.18.0.1", "198.18.1.1"), want):
+            if answers(wire, address) != one:
+                raise Failure(f"{when}, {address}: "
+                              f"{'no' if one else 'an'} answer")
+
+    check("at first", True, True)
+    ctl("roost1", "link", "down")
+    check("roost1 down", True, False)
+    ctl("roost1", "link", "up")
+    check("roost1 up", True, True)
+    ctl("roost0", "remove")
+    check("roost0 removed", False, True)
+    ctl("roost1", "remove")
+    check("both removed", False, False)
+
+
 def kernel_addresses(room):
     """None given: those of the kernel's interface of the VLAN."""
     wire = Wire(room)
@@ -300,4 +342,5 @@ CASES = [
     Case("vlan-kernel-untagged", kernel_untagged),
     Case("vlan-kernel-peer", kernel_peer_tagged),
     Case("vlan-kernel-addresses", kernel_addresses),
+    Case("vlan-removed", removed),
 ]

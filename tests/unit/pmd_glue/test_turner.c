@@ -134,6 +134,15 @@ static void disarm(void *ctx)
 	port.disarms++;
 }
 
+/* Have others put packets aside? */
+static atomic_bool waiting;
+
+static bool is_waiting(void *ctx)
+{
+	assert_ptr_equal(ctx, &port);
+	return atomic_load(&waiting);
+}
+
 static void sleep_ns(uint64_t ns)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = (long)ns }, NULL);
@@ -155,6 +164,16 @@ static void start(enum roost_progress mode, const struct roost_turner_rx *rx)
 }
 
 static const struct roost_turner_rx no_interrupts;
+
+static int start_with_others(void **state)
+{
+	const struct roost_turner_rx rx = { .ctx = &port,
+					    .is_waiting = is_waiting };
+
+	(void)state;
+	start(ROOST_PROGRESS_ADAPTIVE, &rx);
+	return 0;
+}
 
 static int start_adaptive(void **state)
 {
@@ -230,6 +249,19 @@ static void turner__nap_ends_at_the_deadline(void **state)
 	atomic_store(&worker.deadline_ns, roost_now_ns());
 	n = iterations_in(20 * MS);
 	assert_true(n > 80); /* a timer that is due is not slept over */
+}
+
+/* What another device put aside wakes by a kick, and is not slept over. */
+static void turner__packets_put_aside_keep_it_awake(void **state)
+{
+	(void)state;
+	sleep_ns(50 * MS);
+	atomic_store(&waiting, true);
+	roost_turner_kick(turner);
+	assert_true(iterations_in(50 * MS) > 300);
+	atomic_store(&waiting, false);
+	sleep_ns(50 * MS);
+	assert_in_range(iterations_in(100 * MS), 5, 200);
 }
 
 static void turner__help_iterates_once(void **state)
@@ -469,6 +501,9 @@ int main(void)
 		ADAPTIVE(turner__idle_thread_naps),
 		ADAPTIVE(turner__polls_while_there_is_work),
 		ADAPTIVE(turner__nap_ends_at_the_deadline),
+		cmocka_unit_test_setup_teardown(
+			turner__packets_put_aside_keep_it_awake,
+			start_with_others, stop),
 		ADAPTIVE(turner__help_iterates_once),
 		ADAPTIVE(turner__help_gives_up_a_taken_turn),
 		ADAPTIVE(turner__send_end_sends_in_a_free_turn),
