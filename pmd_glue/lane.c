@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Hot: bursts. No allocation, system call or log; a lock per burst, where the
- * port is shared.
+/* Hot: bursts. No allocation or log; where the port is shared, a lock per
+ * burst, and a system call where a turner sleeps that has to be woken.
  */
 
 #include <errno.h>
@@ -60,7 +60,7 @@ static uint16_t sort(struct roost_lane *lane, struct rte_mbuf **pkts,
 	}
 	for (uint8_t to = 0; woken != 0; to++, woken >>= 1)
 		if (woken & 1)
-			roost_turner_kick(t->lanes[to]->turner);
+			roost_turner_nudge(t->lanes[to]->turner);
 	return kept;
 }
 
@@ -72,8 +72,8 @@ static uint16_t rx_shared(struct roost_lane *lane, struct rte_mbuf **pkts,
 {
 	struct roost_trunk *t = lane->trunk;
 	uint16_t got =
-		(uint16_t)rte_ring_sc_dequeue_burst(lane->handed, (void **)pkts,
-						    n, NULL);
+		(uint16_t)rte_ring_sc_dequeue_burst(handed_to(lane),
+						    (void **)pkts, n, NULL);
 	uint16_t more;
 
 	if (got == n || pthread_mutex_trylock(&t->rx_lock) != 0)

@@ -90,6 +90,7 @@ struct roost_turner {
 	 */
 	_Atomic uint64_t blind_until_ns __rte_cache_aligned;
 	atomic_bool asleep;
+	atomic_bool kept_out; /* asleep because somebody helps */
 
 	/* The thread's own. */
 	struct {
@@ -164,6 +165,14 @@ void roost_turner_kick(struct roost_turner *t)
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&t->asleep, memory_order_relaxed))
+		wake(t);
+}
+
+void roost_turner_nudge(struct roost_turner *t)
+{
+	atomic_thread_fence(memory_order_seq_cst); /* as in kick */
+	if (atomic_load_explicit(&t->asleep, memory_order_relaxed) &&
+	    !atomic_load_explicit(&t->kept_out, memory_order_relaxed))
 		wake(t);
 }
 
@@ -346,6 +355,16 @@ static void sleep_until(struct roost_turner *t, uint64_t now_ns,
 	}
 }
 
+/* Packets that others put aside are left to whoever helps, and found by the
+ * thread when help ends.
+ */
+static void stay_out(struct roost_turner *t, uint64_t now_ns)
+{
+	atomic_store_explicit(&t->kept_out, true, memory_order_relaxed);
+	sleep_until(t, now_ns, now_ns + KEPT_OUT_NS, -1);
+	atomic_store_explicit(&t->kept_out, false, memory_order_relaxed);
+}
+
 /* Does help by others keep the thread from the turn? */
 static bool is_kept_out(struct roost_turner *t, uint64_t now_ns)
 {
@@ -424,7 +443,7 @@ static void run_adaptive(struct roost_turner *t)
 	while (!atomic_load_explicit(&t->in.stop, memory_order_relaxed)) {
 		now_ns = roost_fast_clock_ns(&t->own.clock);
 		if (is_kept_out(t, now_ns) && !has_work(t)) {
-			sleep_until(t, now_ns, now_ns + KEPT_OUT_NS, -1);
+			stay_out(t, now_ns);
 			continue;
 		}
 		if (!roost_worker_turn_try(t->worker)) {

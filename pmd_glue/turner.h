@@ -47,7 +47,7 @@ struct roost_turner_rx {
 	int (*arm)(void *ctx);
 	void (*disarm)(void *ctx);
 	/* Packets have come past the port, and no interrupt tells of them; who
-	 * brought them kicks. Any thread.
+	 * brought them nudges. Any thread.
 	 */
 	bool (*is_waiting)(void *ctx);
 };
@@ -84,6 +84,10 @@ void roost_turner_expect(struct roost_turner *turner);
  * frame to send: it gets a turn soon. Thread: any.
  */
 void roost_turner_kick(struct roost_turner *turner);
+/* Packets wait of which no interrupt tells (is_waiting): whoever helps will see
+ * them, and if nobody does the thread is woken. Thread: any.
+ */
+void roost_turner_nudge(struct roost_turner *turner);
 
 /* The process ends: iterate until nothing is owed to anybody, but not for
  * long. Thread: any.

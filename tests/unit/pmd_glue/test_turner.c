@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -287,6 +288,8 @@ static void turner__help_gives_up_a_taken_turn(void **state)
 	pthread_mutex_unlock(&worker.turn);
 }
 
+static bool nudging; /* after each help */
+
 /* Help for so long. Returns false if this thread was kept from it in between,
  * as it is on a busy machine: the turner's thread then takes over, and may.
  */
@@ -297,6 +300,8 @@ static bool help_for(uint64_t ns)
 
 	do {
 		roost_turner_help(turner);
+		if (nudging)
+			roost_turner_nudge(turner);
 		now_ns = roost_now_ns();
 		steady = steady && now_ns - last_ns < 300 * US;
 		last_ns = now_ns;
@@ -353,6 +358,7 @@ static void turner__help_is_bounded(void **state)
 static void turner__help_keeps_the_thread_out(void **state)
 {
 	(void)state;
+	nudging = false;
 	for (int i = 0; i < 50; i++) {
 		help_for(3 * MS);
 		atomic_store(&worker.tries, 0);
@@ -363,6 +369,45 @@ static void turner__help_keeps_the_thread_out(void **state)
 	}
 	print_message("skipped: the machine is too busy to help steadily\n");
 	skip();
+}
+
+/* Times that a thread of the process has gone to sleep. */
+static long nb_sleeps(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_nvcsw;
+}
+
+static void turner__nudge_leaves_it_to_helpers(void **state)
+{
+	long before;
+
+	(void)state;
+	nudging = true;
+	for (int i = 0; i < 50; i++) {
+		help_for(3 * MS);
+		before = nb_sleeps();
+		if (!help_for(10 * MS))
+			continue;
+		/* Once a millisecond; with each nudge it would be thousands. */
+		assert_in_range(nb_sleeps() - before, 0, 100);
+		return;
+	}
+	print_message("skipped: the machine is too busy to help steadily\n");
+	skip();
+}
+
+static void turner__nudge_wakes_it(void **state)
+{
+	(void)state;
+	sleep_ns(50 * MS);
+	atomic_store(&worker.iterations, 0);
+	roost_turner_nudge(turner);
+	for (int i = 0; i < 40 && atomic_load(&worker.iterations) == 0; i++)
+		sleep_ns(1 * MS);
+	assert_in_range(atomic_load(&worker.iterations), 1, UINT32_MAX);
 }
 
 static void turner__thread_takes_over_when_help_ends(void **state)
@@ -511,6 +556,8 @@ int main(void)
 		ADAPTIVE(turner__send_end_rings_where_the_turn_is_taken),
 		ADAPTIVE(turner__help_is_bounded),
 		ADAPTIVE(turner__help_keeps_the_thread_out),
+		ADAPTIVE(turner__nudge_leaves_it_to_helpers),
+		INTERRUPTS(turner__nudge_wakes_it),
 		ADAPTIVE(turner__thread_takes_over_when_help_ends),
 		ADAPTIVE(turner__expectation_outlives_help),
 		ADAPTIVE(turner__work_behind_a_taken_turn_is_done),
