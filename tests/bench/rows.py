@@ -7,7 +7,6 @@ import programs
 BW_BYTES = 65536
 BW_ITERS = 4000
 SMALL_ITERS = 100000
-MTU_WORDS = ("-m", "4096")
 AF_PACKET_ITERS = 500
 RAW_BYTES = 4160  # of a frame with 4 KiB of payload
 
@@ -15,6 +14,13 @@ RAW_BYTES = 4160  # of a frame with 4 KiB of payload
 # size, iterations, least, most, typical.
 MB_S, MPPS, TYPICAL_US = 3, 4, 4
 MB_TO_GB = 8 * 1048576 / 1e9  # perftest's MB is 2^20
+
+
+def gbps(bench, program="ib_write_bw", iters=BW_ITERS, mtu=4096, veth=None):
+    """Payload of 64 KiB messages, as perftest sees it."""
+    row = bench.perftest(program, "-s", str(BW_BYTES), "-n", str(iters), "-m",
+                         str(mtu), veth=veth)
+    return row[MB_S] * MB_TO_GB
 
 
 class Row:
@@ -56,9 +62,7 @@ class Bandwidth(Row):
     unit, cores, least, aim = "Gb/s", 2, 0.50, 0.70
 
     def pair(self, bench):
-        ours = bench.perftest("ib_write_bw", "-s", str(BW_BYTES), "-n",
-                              str(BW_ITERS), *MTU_WORDS)[MB_S]
-        return ours * MB_TO_GB, bench.raw("pump", RAW_BYTES) * 4096 * 8 / 1e9
+        return gbps(bench), bench.raw("pump", RAW_BYTES) * 4096 * 8 / 1e9
 
 
 class Rate(Row):
@@ -99,9 +103,7 @@ class Iperf(Row):
     segments = True
 
     def pair(self, bench):
-        ours = bench.perftest("ib_write_bw", "-s", str(BW_BYTES), "-n",
-                              str(BW_ITERS), *MTU_WORDS)[MB_S]
-        return ours * MB_TO_GB, bench.iperf_gbps(self.segments)
+        return gbps(bench), bench.iperf_gbps(self.segments)
 
 
 class IperfNoTso(Iperf):
@@ -116,11 +118,9 @@ class AfPacket(Row):
 
     def pair(self, bench):
         with programs.Veth(mtu=programs.JUMBO_MTU) as veth:
-            ours = bench.perftest("ib_write_bw", "-s", str(BW_BYTES), "-n",
-                                  str(AF_PACKET_ITERS), *MTU_WORDS,
-                                  veth=veth)[MB_S]
+            ours = gbps(bench, iters=AF_PACKET_ITERS, veth=veth)
             raw = bench.raw("pump", RAW_BYTES, veth)
-        return ours * MB_TO_GB, raw * 4096 * 8 / 1e9
+        return ours, raw * 4096 * 8 / 1e9
 
 
 class AfXdp(Row):
@@ -131,12 +131,11 @@ class AfXdp(Row):
     mtu_bytes = 2048
 
     def pair(self, bench):
-        words = ("-s", str(BW_BYTES), "-n", str(AF_PACKET_ITERS), "-m",
-                 str(self.mtu_bytes))
         with programs.XdpVeth(mtu=programs.XDP_MTU) as veth:
-            ours = bench.perftest("ib_write_bw", *words, veth=veth)[MB_S]
+            ours = gbps(bench, iters=AF_PACKET_ITERS, veth=veth,
+                        mtu=self.mtu_bytes)
             raw = bench.raw("pump", self.mtu_bytes + 64, veth)
-        return ours * MB_TO_GB, raw * self.mtu_bytes * 8 / 1e9
+        return ours, raw * self.mtu_bytes * 8 / 1e9
 
 
 class Read(Row):
@@ -144,9 +143,7 @@ class Read(Row):
     unit, cores, least, aim = "Gb/s", 2, 0.90, 1.0
 
     def pair(self, bench):
-        words = ("-s", str(BW_BYTES), "-n", str(BW_ITERS), *MTU_WORDS)
-        return (bench.perftest("ib_read_bw", *words)[MB_S] * MB_TO_GB,
-                bench.perftest("ib_write_bw", *words)[MB_S] * MB_TO_GB)
+        return gbps(bench, "ib_read_bw"), gbps(bench)
 
 
 class Icrc(Row):

@@ -18,6 +18,7 @@ from guest import Guest, GuestProcess
 from harness import RUN, Failure, Skip
 from ports import MACS, MEMORY_MIB, PORTS
 from process import Process, wait_until
+from wire import ip
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MTU_BYTES = 9000
@@ -30,12 +31,6 @@ TCP_ADDRESSES = {"roost": "198.19.0.1", "rxe": "198.19.0.2"}
 GIDS = {"link-local": "0", "IPv4": "1", "IPv6": "2"}
 DEVICES = {"roost": "roost0", "rxe": "rxe0"}
 PEERS = {"roost": "rxe", "rxe": "roost"}
-
-
-def ip(*words):
-    done = subprocess.run(["ip", *words], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Failure(f"ip {' '.join(words)}: {done.stderr.strip()}")
 
 
 class World:

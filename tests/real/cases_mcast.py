@@ -13,7 +13,7 @@ import time
 import rooms
 from harness import Case, Failure, Skip
 from process import wait_until
-from wire import ip
+from wire import ip, wait_for_capture
 
 GROUPS = {4: "239.1.1.1", 6: "ff0e::1:1"}
 # The index of an address of the same kind to send from.
@@ -141,11 +141,7 @@ class Bridge:
             f"dumpcap-{where}-{name}",
             ["dumpcap", "-q", "-i", name, "-w", path, *line],
             netns=self.netns["bridge" if where == "bridge" else name])
-        if not wait_until(lambda: "File: " in process.err() or
-                          process.wait(0) is not None, 20):
-            raise Failure("dumpcap does not start")
-        if process.status is not None:
-            raise Skip(f"dumpcap cannot capture: {process.err().strip()}")
+        wait_for_capture(process)
         return path, process
 
 

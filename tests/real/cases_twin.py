@@ -14,7 +14,7 @@ import rooms
 from dissect import tshark
 from harness import RUN, Case, Failure, Skip
 from process import wait_for_listener, wait_until
-from wire import ENDS, ip
+from wire import ENDS, ip, wait_for_capture
 
 ADDRESSES = {"left": ("198.18.0.1", "fd00:198:18::1"),
              "right": ("198.18.0.2", "fd00:198:18::2")}
@@ -115,12 +115,7 @@ class Ear:
             f"dumpcap-{end}-{iface}",
             ["dumpcap", "-q", "-B", "64", "-i", iface, "-s", "200", "-w",
              self.path], netns=cable.netns[end])
-        if not wait_until(lambda: "File: " in self.process.err() or
-                          self.process.wait(0) is not None, 20):
-            raise Failure("dumpcap does not start")
-        if self.process.status is not None:
-            raise Skip("dumpcap cannot capture here: " +
-                       self.process.err().strip())
+        wait_for_capture(self.process)
 
     def stop(self):
         self.process.signal(signal.SIGINT)

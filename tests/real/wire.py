@@ -24,6 +24,15 @@ def ip(*words):
         raise Failure(f"ip {' '.join(words)}: {done.stderr.strip()}")
 
 
+def wait_for_capture(process):
+    """Until dumpcap sees what passes."""
+    if not wait_until(lambda: "File: " in process.err() or
+                      process.wait(0) is not None, 20):
+        raise Failure("dumpcap does not start")
+    if process.status is not None:
+        raise Skip("dumpcap cannot capture here: " + process.err().strip())
+
+
 class Wire:
     """Namespaces and interfaces have the names of the ends, with the pid."""
 
@@ -80,12 +89,7 @@ class Tap:
                                "-w", self.path], netns=wire.netns[end])
 
     def wait(self):
-        if not wait_until(lambda: "File: " in self.process.err() or
-                          self.process.wait(0) is not None, 20):
-            raise Failure("dumpcap does not start")
-        if self.process.status is not None:
-            raise Skip("dumpcap cannot capture here: " +
-                       self.process.err().strip())
+        wait_for_capture(self.process)
 
     def has(self, text):
         with open(self.path, "rb") as file:

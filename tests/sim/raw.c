@@ -108,3 +108,17 @@ struct roost_ah *raw_ah(struct sim_end *from, const struct roost_gid *to)
 	assert_int_equal(roost_ah_create(from->pd, &av, &ah), 0);
 	return ah;
 }
+
+struct sim_qp *raw_ud(struct sim *sim, int side, const struct sim_qp_conf *from)
+{
+	struct sim_qp_conf conf = from != NULL ? *from : sim_qp_conf_default;
+	struct sim_qp *qp;
+
+	sim->nobody_polls = true;
+	conf.type = ROOST_QPT_UD;
+	qp = sim_qp_new(sim, side, &conf);
+	assert_int_equal(sim_qp_to_init(qp), 0);
+	assert_int_equal(sim_qp_to_rtr(qp), 0);
+	assert_int_equal(sim_qp_to_rts(qp), 0);
+	return qp;
+}

@@ -13,21 +13,6 @@
 #define QKEY 0x11111111u
 #define GRH 40u
 
-static struct sim_qp *ud(struct sim *sim, int side,
-			 const struct sim_qp_conf *from)
-{
-	struct sim_qp_conf conf = from != NULL ? *from : sim_qp_conf_default;
-	struct sim_qp *qp;
-
-	sim->nobody_polls = true;
-	conf.type = ROOST_QPT_UD;
-	qp = sim_qp_new(sim, side, &conf);
-	assert_int_equal(sim_qp_to_init(qp), 0);
-	assert_int_equal(sim_qp_to_rtr(qp), 0);
-	assert_int_equal(sim_qp_to_rts(qp), 0);
-	return qp;
-}
-
 static void send_to(struct sim_qp *qp, struct roost_ah *ah, uint32_t qpn,
 		    uint32_t qkey, struct sim_slice slice)
 {
@@ -67,7 +52,8 @@ static void check_grh(const struct sim *sim, const uint8_t *grh, bool ipv6)
 static void grh_area(bool ipv6)
 {
 	struct sim *sim = sim_new();
-	struct sim_qp *a = ud(sim, SIM_A, NULL), *b = ud(sim, SIM_B, NULL);
+	struct sim_qp *a = raw_ud(sim, SIM_A, NULL),
+		      *b = raw_ud(sim, SIM_B, NULL);
 	struct roost_ah *ah =
 		raw_ah(a->end, ipv6 ? &b->end->gid6 : &b->end->gid);
 
@@ -109,8 +95,8 @@ static void ud__qkey(void **state)
 
 	(void)state;
 	other.qkey = 0x2222;
-	a = ud(sim, SIM_A, NULL);
-	b = ud(sim, SIM_B, &other);
+	a = raw_ud(sim, SIM_A, NULL);
+	b = raw_ud(sim, SIM_B, &other);
 	ah = raw_ah(a->end, &b->end->gid);
 	raw_recv(b, 2, raw_blank(sim, 100));
 	send_to(a, ah, b->qpn, QKEY, raw_random(sim, 10));
@@ -140,7 +126,8 @@ static void ud__qkey(void **state)
 static void ud__longer_than_the_receive(void **state)
 {
 	struct sim *sim = sim_new();
-	struct sim_qp *a = ud(sim, SIM_A, NULL), *b = ud(sim, SIM_B, NULL);
+	struct sim_qp *a = raw_ud(sim, SIM_A, NULL),
+		      *b = raw_ud(sim, SIM_B, NULL);
 	struct roost_ah *ah = raw_ah(a->end, &b->end->gid);
 	struct sim_slice in = raw_blank(sim, 139), tiny = raw_blank(sim, 39);
 
@@ -167,7 +154,8 @@ static void ud__longer_than_the_mtu(void **state)
 {
 	struct roost_qp_attr rts = { .state = ROOST_QPS_RTS };
 	struct sim *sim = sim_new();
-	struct sim_qp *a = ud(sim, SIM_A, NULL), *b = ud(sim, SIM_B, NULL);
+	struct sim_qp *a = raw_ud(sim, SIM_A, NULL),
+		      *b = raw_ud(sim, SIM_B, NULL);
 	struct roost_ah *ah = raw_ah(a->end, &b->end->gid);
 
 	(void)state;
@@ -192,13 +180,14 @@ static void ud__longer_than_the_mtu(void **state)
 static void ud__several_peers(void **state)
 {
 	struct sim *sim = sim_new();
-	struct sim_qp *a = ud(sim, SIM_A, NULL), *peers[4];
+	struct sim_qp *a = raw_ud(sim, SIM_A, NULL), *peers[4];
 	struct roost_ah *near = raw_ah(a->end, &a->end->gid);
 	struct roost_ah *far = raw_ah(a->end, &sim->ends[SIM_B].gid6);
 
 	(void)state;
 	for (int i = 0; i < 4; i++) {
-		peers[i] = i == 0 ? a : ud(sim, i % 2 ? SIM_B : SIM_A, NULL);
+		peers[i] =
+			i == 0 ? a : raw_ud(sim, i % 2 ? SIM_B : SIM_A, NULL);
 		raw_recv(peers[i], (uint64_t)i, raw_blank(sim, 200));
 	}
 	for (int i = 0; i < 4; i++) {
@@ -217,7 +206,7 @@ static void ud__several_peers(void **state)
 static void ud__handles_of_unsent_datagrams(void **state)
 {
 	struct sim *sim = sim_new();
-	struct sim_qp *a = ud(sim, SIM_A, NULL);
+	struct sim_qp *a = raw_ud(sim, SIM_A, NULL);
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
@@ -249,14 +238,16 @@ static void multicast(const struct roost_gid *group)
 {
 	struct sim_qp_conf quiet = sim_qp_conf_default;
 	struct sim *sim = sim_new();
-	struct sim_qp *a = ud(sim, SIM_A, NULL), *a2 = ud(sim, SIM_A, NULL);
-	struct sim_qp *b = ud(sim, SIM_B, NULL), *b2 = ud(sim, SIM_B, NULL);
-	struct sim_qp *out = ud(sim, SIM_B, NULL), *q;
+	struct sim_qp *a = raw_ud(sim, SIM_A, NULL),
+		      *a2 = raw_ud(sim, SIM_A, NULL);
+	struct sim_qp *b = raw_ud(sim, SIM_B, NULL),
+		      *b2 = raw_ud(sim, SIM_B, NULL);
+	struct sim_qp *out = raw_ud(sim, SIM_B, NULL), *q;
 	struct roost_ah *ah = raw_ah(a->end, group);
 	struct sim_slice data = raw_random(sim, 100), in = raw_blank(sim, 200);
 
 	quiet.block_self_mcast = true;
-	q = ud(sim, SIM_A, &quiet);
+	q = raw_ud(sim, SIM_A, &quiet);
 	assert_int_equal(roost_mcast_attach(a->qp, group), 0);
 	assert_int_equal(roost_mcast_attach(a2->qp, group), 0);
 	assert_int_equal(roost_mcast_attach(b->qp, group), 0);
@@ -337,7 +328,7 @@ static void ud__multicast_refused(void **state)
 	const uint8_t v4[4] = { 239, 1, 2, 3 };
 	struct roost_gid group = roost_gid_from_v4(v4);
 	struct sim *sim = sim_new();
-	struct sim_qp *a = ud(sim, SIM_A, NULL);
+	struct sim_qp *a = raw_ud(sim, SIM_A, NULL);
 	struct sim_qp *rc = sim_qp_new(sim, SIM_A, NULL);
 
 	(void)state;

@@ -10,20 +10,6 @@
 #define GRH 40u
 #define LEN 100u
 
-static struct sim_qp *ud(struct sim *sim, int side)
-{
-	struct sim_qp_conf conf = sim_qp_conf_default;
-	struct sim_qp *qp;
-
-	sim->nobody_polls = true;
-	conf.type = ROOST_QPT_UD;
-	qp = sim_qp_new(sim, side, &conf);
-	assert_int_equal(sim_qp_to_init(qp), 0);
-	assert_int_equal(sim_qp_to_rtr(qp), 0);
-	assert_int_equal(sim_qp_to_rts(qp), 0);
-	return qp;
-}
-
 /* A datagram of traffic class 0x20 from a to an address where b may be. */
 static void send_datagram(struct sim_qp *a, struct sim_qp *b,
 			  const struct roost_gid *to)
@@ -58,7 +44,8 @@ static void vlan__datagram_has_its_priority(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct sim *sim = sim_new_on_vlans(rows[i].id, rows[i].id);
-		struct sim_qp *a = ud(sim, SIM_A), *b = ud(sim, SIM_B);
+		struct sim_qp *a = raw_ud(sim, SIM_A, NULL),
+			      *b = raw_ud(sim, SIM_B, NULL);
 		struct roost_cqe cqe;
 
 		send_datagram(a, b, &b->end->gid6);
@@ -72,7 +59,8 @@ static void vlan__datagram_has_its_priority(void **state)
 static void check_apart(uint16_t id_a, uint16_t id_b)
 {
 	struct sim *sim = sim_new_on_vlans(id_a, id_b);
-	struct sim_qp *a = ud(sim, SIM_A), *b = ud(sim, SIM_B);
+	struct sim_qp *a = raw_ud(sim, SIM_A, NULL),
+		      *b = raw_ud(sim, SIM_B, NULL);
 	const struct roost_dev_counters *c;
 
 	send_datagram(a, b, &b->end->gid);
@@ -95,7 +83,8 @@ static void vlan__others_do_not_hear(void **state)
 static void vlan__loopback(void **state)
 {
 	struct sim *sim = sim_new_on_vlans(7, 8);
-	struct sim_qp *a = ud(sim, SIM_A), *b = ud(sim, SIM_A);
+	struct sim_qp *a = raw_ud(sim, SIM_A, NULL),
+		      *b = raw_ud(sim, SIM_A, NULL);
 
 	(void)state;
 	send_datagram(a, b, &a->end->gid);

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "lib/engine/copy.h"
+#include "tests/unit/wire/each_kernel.h"
 
 #define LEN_MAX 4096u
 #define PLACES 72u
@@ -214,14 +215,5 @@ static const struct CMUnitTest tests[] = {
 
 int main(void)
 {
-	int failed = 0;
-
-	for (unsigned int i = 0; i < ROOST_NB_KERNELS; i++) {
-		if (!roost_kernels[i]->usable())
-			continue;
-		roost_kernel = roost_kernels[i];
-		failed += cmocka_run_group_tests_name(roost_kernel->name, tests,
-						      NULL, NULL);
-	}
-	return failed;
+	return RUN_WITH_EACH_KERNEL(tests);
 }

@@ -15,6 +15,7 @@
 
 #include "lib/wire/icrc.h"
 #include "tests/unit/wire/fixture.h"
+#include "tests/unit/wire/each_kernel.h"
 
 /* ---- the second implementation ------------------------------------------- */
 
@@ -264,14 +265,5 @@ int main(void)
 		cmocka_unit_test(icrc__every_bit_counts_but_the_variant_ones),
 	};
 
-	int failed = 0;
-
-	for (unsigned int i = 0; i < ROOST_NB_KERNELS; i++) {
-		if (!roost_kernels[i]->usable())
-			continue;
-		roost_kernel = roost_kernels[i];
-		failed += cmocka_run_group_tests_name(roost_kernel->name, tests,
-						      NULL, NULL);
-	}
-	return failed;
+	return RUN_WITH_EACH_KERNEL(tests);
 }
