@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -53,28 +52,40 @@ static void format_progress(const void *member, char *buf, size_t size)
 	snprintf(buf, size, "%s", progress_names[*progress]);
 }
 
+/* Digits and nothing else; what is more than most stays more. Returns false
+ * where it is no number.
+ */
+static bool parse_digits(const char *value, uint32_t most, uint32_t *number)
+{
+	const char *s;
+
+	*number = 0;
+	for (s = value; *s >= '0' && *s <= '9'; s++)
+		if (*number <= most)
+			*number = *number * 10 + (uint32_t)(*s - '0');
+	return s != value && !*s;
+}
+
+static void format_number(const void *member, char *buf, size_t size)
+{
+	const uint32_t *number = member;
+
+	snprintf(buf, size, "%u", *number);
+}
+
 static int parse_workers(void *member, const char *value, char *cause)
 {
-	uint32_t *nb_workers = member;
-	char *end;
-	unsigned long n = strtoul(value, &end, 10);
+	uint32_t n;
 
-	if (*value < '0' || *value > '9' || *end || n < 1 ||
+	if (!parse_digits(value, ROOST_WORKERS_MAX, &n) || n < 1 ||
 	    n > ROOST_WORKERS_MAX)
 		return roost_config_fail(
 			cause,
 			"'%.80s': not a number of workers; use 1 to " STR(
 				ROOST_WORKERS_MAX),
 			value);
-	*nb_workers = (uint32_t)n;
+	*(uint32_t *)member = n;
 	return 0;
-}
-
-static void format_workers(const void *member, char *buf, size_t size)
-{
-	const uint32_t *nb_workers = member;
-
-	snprintf(buf, size, "%u", *nb_workers);
 }
 
 static int parse_bool(void *member, const char *value, char *cause)
@@ -327,14 +338,9 @@ static void format_gateways(const void *member, char *buf, size_t size)
 
 static int parse_mtu(void *member, const char *value, char *cause)
 {
-	uint32_t *mtu_bytes = member;
-	uint32_t bytes = 0;
-	const char *s;
+	uint32_t bytes;
 
-	for (s = value; *s >= '0' && *s <= '9'; s++)
-		if (bytes <= ROOST_PORT_MTU_MAX_BYTES)
-			bytes = bytes * 10 + (uint32_t)(*s - '0');
-	if (s == value || *s)
+	if (!parse_digits(value, ROOST_PORT_MTU_MAX_BYTES, &bytes))
 		return roost_config_fail(cause,
 					 "'%.80s': not a number; give "
 					 "the IP MTU in bytes",
@@ -350,22 +356,13 @@ static int parse_mtu(void *member, const char *value, char *cause)
 			", or 0 for the port's own",
 			/* clang-format on */
 			value);
-	*mtu_bytes = bytes;
+	*(uint32_t *)member = bytes;
 	return 0;
-}
-
-static void format_mtu(const void *member, char *buf, size_t size)
-{
-	const uint32_t *mtu_bytes = member;
-
-	snprintf(buf, size, "%u", *mtu_bytes);
 }
 
 static int parse_vlan(void *member, const char *value, char *cause)
 {
-	uint16_t *vlan_id = member;
-	unsigned int id = 0;
-	const char *s;
+	uint32_t id;
 
 	if (strpbrk(value, separators))
 		return roost_config_fail(cause,
@@ -373,10 +370,7 @@ static int parse_vlan(void *member, const char *value, char *cause)
 					 "each a port of its own, with the "
 					 "same devargs or link",
 					 value);
-	for (s = value; *s >= '0' && *s <= '9'; s++)
-		if (id <= ROOST_VLAN_ID_MAX)
-			id = id * 10 + (unsigned int)(*s - '0');
-	if (s == value || *s)
+	if (!parse_digits(value, ROOST_VLAN_ID_MAX, &id))
 		return roost_config_fail(cause,
 					 "'%.80s': not a number; give a VLAN "
 					 "from 1 to 4094, or 0 for none",
@@ -386,7 +380,7 @@ static int parse_vlan(void *member, const char *value, char *cause)
 					 "'%.80s': no VLAN has this number; "
 					 "use 1 to 4094, or 0 for none",
 					 value);
-	*vlan_id = (uint16_t)id;
+	*(uint16_t *)member = (uint16_t)id;
 	return 0;
 }
 
@@ -420,7 +414,7 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		.scope = ROOST_SCOPE_PROCESS,
 		MEMBER(roost_config, nb_workers),
 		.parse = parse_workers,
-		.format = format_workers,
+		.format = format_number,
 	},
 	[ROOST_KEY_VERBOSE] = {
 		.name = "verbose",
@@ -484,7 +478,7 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		.scope = ROOST_SCOPE_PORT,
 		MEMBER(roost_port_config, mtu_bytes),
 		.parse = parse_mtu,
-		.format = format_mtu,
+		.format = format_number,
 	},
 	[ROOST_KEY_TWIN] = {
 		.name = "twin",
