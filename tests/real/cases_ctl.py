@@ -205,7 +205,7 @@ def link_flap(room):
     if counters(room, client)["timeouts"] + after["timeouts"] == 0:
         raise Failure("nothing was lost")
     for end in (server, client):
-        room.finish(end)
+        room.finish(end, 180)
         if end.status != 0 or "invalid data" in end.out():
             raise Failure(f"{end.title}: exit status {end.status}")
 

@@ -6,6 +6,7 @@ taps on the kernel's bridge, bonds of wires."""
 import os
 import time
 
+import cases_ctl
 import cases_link
 from cases_fault import check_refusal
 from cases_xdp import check_wakes
@@ -71,6 +72,15 @@ def count(process, event):
     return process.out().count(event)
 
 
+def wait_until_active(room, process):
+    """An event says so only to who was there before."""
+    if not wait_until(
+            lambda: cases_ctl.has_socket(process) and
+            cases_ctl.show(room, process, "port")["ports"][0]["state"] ==
+            "ACTIVE", 20, 0.2):
+        raise Failure(f"{process.title}: its port does not become active")
+
+
 def wait_for_event(process, event, before):
     if not wait_until(lambda: count(process, event) > before, 10):
         raise Failure(f"{process.title} hears no {event}")
@@ -86,7 +96,8 @@ def killed(room, serving, victim):
             for end in ("vhost", "virtio")
             if end == "vhost" or serving == "virtio"
             or wait_until(lambda: os.path.exists(cable.path), 20)}
-    wait_for_event(ends["vhost"], "PORT_ACTIVE", 0)
+    for end in ends.values():
+        wait_until_active(room, end)
     # Until the drivers agree on everything the link flaps.
     time.sleep(2)
     survivor = ends["virtio" if victim == "vhost" else "vhost"]
