@@ -70,6 +70,7 @@ const struct roost_field roost_device_fields[] = {
 const struct roost_field roost_port_fields[] = {
 	FIELD(roost_port_row, U8, num, "port"),
 	FIELD(roost_port_row, TEXT, label, "label"),
+	FIELD(roost_port_row, TEXT, interface, "interface"),
 	ENUM(roost_port_row, state, "state", port_states),
 	FIELD(roost_port_row, BOOL, admin_up, "admin_up"),
 	FIELD(roost_port_row, BOOL, carrier, "carrier"),
@@ -295,4 +296,7 @@ void roost_port_row(const struct roost_station *s, struct roost_port_row *row)
 		.qkey_violations = attr.qkey_viol_count,
 	};
 	snprintf(row->label, sizeof(row->label), "%s", s->label);
+	if (s->kif && s->kif->state.there)
+		memcpy(row->interface, s->kif->state.name,
+		       sizeof(row->interface));
 }

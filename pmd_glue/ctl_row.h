@@ -70,7 +70,9 @@ struct roost_port_row {
 	uint8_t num;
 	const struct roost_station *station;
 	char label[ROOST_LABEL_MAX]; /* as the user named it */
-	int state;                   /* enum roost_port_state */
+	/* Of the kernel: the twin, or what shares the port; empty: none. */
+	char interface[IFNAMSIZ];
+	int state; /* enum roost_port_state */
 	bool admin_up;
 	bool carrier; /* on a link: somebody has the other end */
 	bool removed;

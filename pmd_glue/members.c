@@ -113,8 +113,9 @@ static int add(struct roost_members *members, const char *devargs, char *why,
 	ret = plug_in(member, devargs, driver, why, size);
 	if (ret)
 		return ret;
+	members->of_taps = (members->nb == 0 || members->of_taps) &&
+			   driver->kernel == ROOST_KERNEL_PEER;
 	members->nb++;
-	members->of_taps = driver->kernel == ROOST_KERNEL_PEER;
 	return 0;
 }
 

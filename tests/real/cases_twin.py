@@ -290,6 +290,8 @@ def gids_of(room, watch, netns=None):
 def administrator(room):
     """What ip does to the twin is done to the port."""
     watch = watch_twin(room, options=["--mtu", "4200"])
+    if port_of(room, watch)["interface"] != "tw0":
+        raise Failure("roost ctl show does not name the twin")
     if "198.18.0.1/24" not in ip_said("addr", "show", "tw0"):
         raise Failure("the twin has not the address of the link's end")
     wanted = []

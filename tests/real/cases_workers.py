@@ -62,11 +62,14 @@ def over_wire(room, mode):
 
 
 def seen(room):
-    """`roost ctl` says which worker a QP has, and what each worker did."""
+    """`roost ctl` says which worker a QP has, and what each worker did. With a
+    timeout of a second: on a busy machine five threads on two processors may
+    keep an answer waiting for half a one.
+    """
     port = room.next_port()
     argv = room.roost("run", "--link", room.link, *WORKERS, "--",
                       "ib_write_bw", "-F", "-q", "8", "-D", "8", "-s", "4096",
-                      "-p", str(port))
+                      "-u", "18", "-p", str(port))
     server, client = room.pair_start(
         {"title": "server", "argv": argv},
         {"title": "client", "argv": [*argv, "localhost"]}, port)
