@@ -75,9 +75,11 @@ class Nic:
         self.mac = f"02:00:00:00:00:{number + 1:02x}"
         # Root ports are numbered first: theirs are the buses from 1 on.
         self.address = f"0000:{number + 1:02x}:00.0"
-        self.ips = [f"198.18.0.{number + 1}/24",
-                    f"fd00:198:18::{number + 1}/64"]
-        self.ip = f"198.18.0.{number + 1}"
+        # Each wire has a network of its own: the kernel would ask for all
+        # addresses of a common one on the first NIC that it ever had there.
+        wire = number // 2
+        self.ip = f"198.18.{wire}.{number + 1}"
+        self.ips = [f"{self.ip}/24", f"fd00:198:18:{wire}::{number + 1}/64"]
 
     def words(self, machine):
         """-device; without the word itself."""
