@@ -275,6 +275,8 @@ static int start(struct roost_ethport *port)
 	ret = rte_eth_dev_start(port->id);
 	roost_ethport_leave(port);
 	port->started = ret == 0;
+	if (port->started)
+		roost_ethport_tell_vlans(port);
 	return ret;
 }
 

@@ -44,7 +44,8 @@ struct roost_ethport_conf {
 	bool has_twin;       /* others than RoCE use frames of any length */
 	uint32_t mtu_bytes;  /* of IP; 0: as it is */
 	unsigned int nb_users; /* devices that there may be; 0 is 1 */
-	uint32_t nb_workers;   /* of each, that hold its packets */
+	uint16_t vlan_ids[ROOST_PORTS_MAX]; /* of each; 0: none */
+	uint32_t nb_workers;                /* of each, that hold its packets */
 };
 
 struct roost_ethport {

@@ -111,6 +111,8 @@ static int reset(struct roost_ethport *port)
 	ret = rte_eth_dev_start(port->id);
 	roost_ethport_leave(port);
 	port->started = ret == 0;
+	if (port->started)
+		roost_ethport_tell_vlans(port);
 	if (port->started && port->epoll_fd >= 0)
 		rte_eth_dev_rx_intr_ctl_q(port->id, 0, port->epoll_fd,
 					  RTE_INTR_EVENT_ADD, NULL);

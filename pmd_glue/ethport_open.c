@@ -418,6 +418,7 @@ static int configure_with(struct roost_ethport *port, bool rx_interrupts)
 	/* Some drivers can only be told before they start. */
 	if (port->pci.name[0] && port->conf.mtu_bytes)
 		conf.rxmode.mtu = port->conf.mtu_bytes;
+	conf.rxmode.offloads = roost_ethport_vlan_offload(port, &info);
 	port->has_lsc = *info.dev_flags & RTE_ETH_DEV_INTR_LSC &&
 			!port->driver->link_is_mute;
 	conf.intr_conf.lsc = port->has_lsc;

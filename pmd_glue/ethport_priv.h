@@ -42,6 +42,14 @@ int roost_ethport_configure(struct roost_ethport *port);
  */
 int roost_ethport_set_mtu(struct roost_ethport *port);
 
+/* What to ask for so that the frames of its devices' VLANs come in, of what the
+ * driver offers (ethport_vlan.c).
+ */
+uint64_t roost_ethport_vlan_offload(const struct roost_ethport *port,
+				    const struct rte_eth_dev_info *info);
+/* If that was asked for: say which VLANs. A start forgets it. */
+void roost_ethport_tell_vlans(const struct roost_ethport *port);
+
 /* Hear what the driver has to say from now on, and no longer. */
 void roost_ethport_listen(struct roost_ethport *port);
 void roost_ethport_listen_no_more(struct roost_ethport *port);

@@ -58,8 +58,8 @@ static void release_link(struct roost_trunk *t)
 	t->has_link = false;
 }
 
-/* How many ports of the configuration are on it, and the largest MTU that one
- * of them asks for.
+/* Which ports of the configuration are on it, and the largest MTU that one of
+ * them asks for.
  */
 static void count_users(const struct roost_config *config, unsigned int index,
 			struct roost_ethport_conf *conf)
@@ -67,7 +67,7 @@ static void count_users(const struct roost_config *config, unsigned int index,
 	for (unsigned int i = index; i < config->nb_ports; i++) {
 		if (roost_config_trunk(config, i) != index)
 			continue;
-		conf->nb_users++;
+		conf->vlan_ids[conf->nb_users++] = config->ports[i].vlan_id;
 		conf->mtu_bytes =
 			RTE_MAX(conf->mtu_bytes, config->ports[i].mtu_bytes);
 	}

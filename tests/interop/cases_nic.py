@@ -11,6 +11,8 @@ from nic_world import IOMMU, MTU_BYTES
 
 KERNEL_DRIVERS = {"virtio-net": "virtio-pci"}
 JUMBO = ("--mtu", str(MTU_BYTES))
+VLAN = "100"
+TAGGED = ("--vlan", VLAN)
 
 PINGPONGS = [
     ("ibv_rc_pingpong -s 4097", "rc", ["-n", "20", "-s", "4097"], ()),
@@ -21,6 +23,8 @@ PINGPONGS = [
      ()),
     ("ibv_rc_pingpong -m 4096 -s 65537, MTU 9000", "rc",
      ["-n", "10", "-m", "4096", "-s", "65537"], JUMBO),
+    ("ibv_rc_pingpong -s 4097, VLAN", "rc", ["-n", "20", "-s", "4097"],
+     TAGGED),
 ]
 PERFTESTS = [
     ("ib_send_bw", ["ib_send_bw", "-n", "50"], ()),
@@ -49,13 +53,30 @@ until ibv_devinfo -d rxe0 | grep -q PORT_ACTIVE; do
     sleep 0.5
 done
 """
+# The address of an interface goes over to a VLAN on it, and back.
+IFACE = """
+set -e
+path=$(ls -d /sys/bus/pci/devices/$1/net/* \
+          /sys/bus/pci/devices/$1/virtio*/net/* 2>/dev/null || true)
+iface=$(basename $path)
+"""
+TO_VLAN = IFACE + """
+ip link add link $iface name $iface.$3 type vlan id $3
+ip addr del $2 dev $iface
+ip addr add $2 dev $iface.$3
+ip link set $iface.$3 up
+"""
+FROM_VLAN = IFACE + """
+ip link del $iface.$3
+ip addr add $2 dev $iface
+"""
 # What Soft-RoCE offers, Roost takes no more of than this.
 FETCHING = ["-o", "16"]
 
 
-def ends_of(room, world, machine, model, mtu):
-    """The command lines of two ends of Roost's."""
-    return [over_roost(room, world, nic, mtu=mtu)
+def ends_of(room, world, machine, model, port):
+    """The command lines of two ends of Roost's. port: further options of it."""
+    return [over_roost(room, world, nic, port)
             for nic in nics(machine, model)]
 
 
@@ -75,13 +96,13 @@ def both(room, world, machine, model, serving):
     return ends if serving == "roost" else ends[::-1]
 
 
-def own_pingpong(room, world, machine, model, program, options, mtu):
-    pingpong(room, world, ends_of(room, world, machine, model, mtu), program,
+def own_pingpong(room, world, machine, model, program, options, port):
+    pingpong(room, world, ends_of(room, world, machine, model, port), program,
              options)
 
 
-def own_perftest(room, world, machine, model, words, mtu):
-    perftest(room, world, ends_of(room, world, machine, model, mtu),
+def own_perftest(room, world, machine, model, words, port):
+    perftest(room, world, ends_of(room, world, machine, model, port),
              [*words, *fetching(words)])
 
 
@@ -126,17 +147,33 @@ def rxe_rping(room, world, machine, model, serving):
           lambda: (roost_serves if serving == "roost" else rxe_serves)(world))
 
 
+def leave_vlan(world, where):
+    if world.guest.alive():
+        world.sh(FROM_VLAN, *where, may_fail=True)
+
+
+def rxe_rping_tagged(room, world, machine, model):
+    """The kernel sees to its own tags, and asks first."""
+    roost, kernel = nics(machine, model)
+    ends = [over_roost(room, world, roost, TAGGED), over_kernel(kernel, world)]
+    where = kernel.address, kernel.ips[0], VLAN
+    world.sh(TO_VLAN, *where)
+    room.defer(leave_vlan, world, where)
+    rping(room, world, ends, roost.ip, lambda: roost_serves(world))
+
+
 def entries_of():
-    for title, program, options, mtu in PINGPONGS:
-        yield title, own_pingpong, program, options, mtu
-    for title, words, mtu in PERFTESTS:
-        yield title, own_perftest, words, mtu
+    for title, program, options, port in PINGPONGS:
+        yield title, own_pingpong, program, options, port
+    for title, words, port in PERFTESTS:
+        yield title, own_perftest, words, port
     yield "rping", own_rping
     for serving in ("roost", "rxe"):
         name = {"roost": "Roost", "rxe": "Soft-RoCE"}[serving]
         yield f"ibv_rc_pingpong, {name} serves", rxe_pingpong, serving
         yield f"ib_write_bw, {name} serves", rxe_perftest, serving
         yield f"rping, {name} serves", rxe_rping, serving
+    yield "rping, VLAN, Roost serves", rxe_rping_tagged
 
 
 # Where the IOMMU is not, the drivers are the same.

@@ -74,9 +74,9 @@ def start_pair(room, world, ends, words, port):
     return server, world.start(room, "client", ends[1]([*words, LOOPBACK]))
 
 
-def over_roost(room, world, nic, mtu=()):
+def over_roost(room, world, nic, options=()):
     """What gives the command line of a program over the NIC."""
-    return lambda words: world.roost(room, nic, *words, options=mtu)
+    return lambda words: world.roost(room, nic, *words, options=options)
 
 
 def run_pair(room, world, ends, words, port):
