@@ -11,12 +11,15 @@ import time
 import cases_link
 import rooms
 from cases_fault import check_refusal
+from cases_vlan import kernel_vlan
 from cases_xdp import check_wakes
 from harness import RUN, Case, Failure, Skip
 from process import wait_for_listener, wait_until
 from wire import ip
 
 KERNEL = ("198.18.0.100/24", "fd00:198:18::100/64")
+VLAN = 100
+TAGGED = ("--vlan", str(VLAN))
 ADDRESSES = (("198.18.0.1", "fd00:198:18::1"), ("198.18.0.2", "fd00:198:18::2"))
 
 
@@ -57,12 +60,14 @@ class Bridge:
             raise Skip("no tap here: " + process.err().strip())
         self.ip("link", "set", name, "master", "br0", "up")
 
-    def start(self, index, title, port, taps, words):
+    def start(self, index, title, port, taps, words, more=()):
+        """more: further options of the port."""
         options = []
         for address in ADDRESSES[index]:
             options += ["--ip", address + ("/64" if ":" in address else "/24")]
         process = self.room.start(title, self.room.roost(
-            "run", "--port", port, *options, "--", *words), netns=self.netns)
+            "run", "--port", port, *options, *more, "--", *words),
+            netns=self.netns)
         for tap in taps:
             self.plug_in(process, tap)
         return process
@@ -84,16 +89,17 @@ def bond(mode):
             "slave=(net_tap1,iface=bond2)", ["bond1", "bond2"])
 
 
-def pair(room, bridge, ends, words, client=("127.0.0.1",)):
+def pair(room, bridge, ends, words, client=("127.0.0.1",), more=()):
     """Start both ends of a program; the second one's port is in the bridge
     before it looks for its peer.
     """
     port = str(room.next_port())
     words = [*words, "-p", port]
-    server = bridge.start(0, "server", *ends[0], words)
+    server = bridge.start(0, "server", *ends[0], words, more)
     if not wait_for_listener(server, int(port), 20):
         raise Failure("the server does not listen")
-    return server, bridge.start(1, "client", *ends[1], [*words, *client])
+    return server, bridge.start(1, "client", *ends[1], [*words, *client],
+                                more)
 
 
 def finish(room, ends):
@@ -103,11 +109,11 @@ def finish(room, ends):
             raise Failure(f"{end.title}: exit status {end.status}")
 
 
-def pingpong(room, first, options):
+def pingpong(room, first, options, more=()):
     """Over the bridge, from a port to a tap."""
     bridge = Bridge(room)
     ends = pair(room, bridge, (first, TAPS[1]),
-                ["ibv_rc_pingpong", "-c", *options])
+                ["ibv_rc_pingpong", "-c", *options], more=more)
     finish(room, ends)
     cases_link.check_report(*ends)
 
@@ -118,6 +124,22 @@ def kernel_pings(room, port):
     watch = bridge.start(0, "watch", *port, ["ibv_asyncwatch"])
     for address in ADDRESSES[0]:
         bridge.ping(address)
+    watch.kill()
+
+
+def kernel_pings_tagged(room, port):
+    """The same in a VLAN of the bridge's; without its tag there is nobody."""
+    bridge = Bridge(room)
+    watch = bridge.start(0, "watch", *port, ["ibv_asyncwatch"], TAGGED)
+    try:
+        bridge.ping(ADDRESSES[0][0])
+    except Failure:
+        pass
+    else:
+        raise Failure("a ping without a tag is answered")
+    bridge.ip("addr", "del", KERNEL[0], "dev", "br0")
+    kernel_vlan(room, bridge.netns, "br0", VLAN, KERNEL[0])
+    bridge.ping(ADDRESSES[0][0])
     watch.kill()
 
 
@@ -192,6 +214,10 @@ CASES = [
     Case("bond-active-backup", pingpong, bond(1), ["-g", "1", "-n", "200"]),
     Case("bond-balance", pingpong, bond(2), ["-g", "1", "-n", "200"]),
     Case("bond-ping", kernel_pings, bond(1)),
+    Case("bond-vlan", pingpong, bond(1), ["-g", "1", "-n", "200"], TAGGED),
+    Case("bond-vlan-balance", pingpong, bond(2), ["-g", "1", "-n", "200"],
+         TAGGED),
+    Case("bond-vlan-ping", kernel_pings_tagged, bond(1)),
     Case("bond-failover", failover),
     Case("bond-link", bond_link),
     Case("error-tap-devarg", refused, "net_tap0,ifcae=x",

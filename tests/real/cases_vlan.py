@@ -193,22 +193,22 @@ def hold(room, wire, options):
     return holder
 
 
-def kernel_vlan(room, wire, end, vlan, address, forward=True):
+def kernel_vlan(room, netns, parent, vlan, address, forward=True):
     """An interface of the kernel on a VLAN. One without 802.1Q gets a tap
     whose frames a program gives their tags, unless it must be a real one.
     """
-    inside = ("-n", wire.netns[end])
-    name = f"{end}.{vlan}"
+    inside = ("-n", netns)
+    name = f"{parent}.{vlan}"
     try:
-        ip(*inside, "link", "add", "link", end, "name", name, "type", "vlan",
-           "id", str(vlan))
+        ip(*inside, "link", "add", "link", parent, "name", name, "type",
+           "vlan", "id", str(vlan))
     except Failure as failure:
         if "Unknown device type" not in str(failure):
             raise
         if not forward:
             raise Skip("the kernel has no 802.1Q") from failure
-        tap = room.start(name, [sys.executable, VLAN_TAP, end, str(vlan)],
-                         netns=wire.netns[end])
+        tap = room.start(name, [sys.executable, VLAN_TAP, parent,
+                                str(vlan)], netns=netns)
         if not wait_until(lambda: "forwarding" in tap.out() or
                           tap.wait(0) is not None, 20):
             raise Failure(f"{name}: the tap does not start") from failure
@@ -236,7 +236,7 @@ def kernel_untagged(room):
     if not answers(wire, "198.18.1.1"):
         raise Failure("an untagged ping is not answered")
     wire.inside("right", "ip", "addr", "del", "198.18.1.2/24", "dev", "right")
-    kernel_vlan(room, wire, "right", 100, "198.18.1.2/24")
+    kernel_vlan(room, wire.netns["right"], "right", 100, "198.18.1.2/24")
     if answers(wire, "198.18.1.1"):
         raise Failure("a ping of VLAN 100 is answered")
 
@@ -245,7 +245,7 @@ def kernel_peer_tagged(room):
     wire = Wire(room)
     hold(room, wire, ["--vlan", "100", "--ip", "198.18.1.1/24",
                       "--ip", "fd00:198:18:1::1/64"])
-    kernel_vlan(room, wire, "right", 100, "198.18.1.2/24")
+    kernel_vlan(room, wire.netns["right"], "right", 100, "198.18.1.2/24")
     wire.inside("right", "ip", "addr", "add", "fd00:198:18:1::2/64", "dev",
                 "right.100", "nodad")
     for address in ("198.18.1.1", "fd00:198:18:1::1"):
@@ -258,7 +258,7 @@ def kernel_peer_tagged(room):
     if answers(wire, "198.18.1.1"):
         raise Failure("an untagged ping is answered")
     wire.inside("right", "ip", "addr", "del", "198.18.1.2/24", "dev", "right")
-    kernel_vlan(room, wire, "right", 101, "198.18.1.2/24")
+    kernel_vlan(room, wire.netns["right"], "right", 101, "198.18.1.2/24")
     if answers(wire, "198.18.1.1"):
         raise Failure("a ping of VLAN 101 is answered")
 
@@ -279,7 +279,7 @@ def removed(room):
                       holder.wait(0) is not None, 20):
         raise Failure("the holder of the devices does not start")
     wire.inside("right", "ip", "addr", "add", "198.18.0.2/24", "dev", "right")
-    kernel_vlan(room, wire, "right", 100, "198.18.1.2/24")
+    kernel_vlan(room, wire.netns["right"], "right", 100, "198.18.1.2/24")
 
     def ctl(device, *words):
         done = room.run("ctl", room.roost("ctl", "--pid", str(holder.pid),
@@ -309,8 +309,8 @@ def kernel_addresses(room):
     """None given: those of the kernel's interface of the VLAN."""
     wire = Wire(room)
     for end in ("left", "right"):
-        kernel_vlan(room, wire, end, 100, f"198.18.1.{NUMBERS[end]}/24",
-                    forward=False)
+        kernel_vlan(room, wire.netns[end], end, 100,
+                    f"198.18.1.{NUMBERS[end]}/24", forward=False)
     capture = Capture(wire)
     finish_all(room, send_bw(room, wire, lambda _end: ["--vlan", "100"],
                              ["-x", "1", f"--tclass={TCLASS}"]))

@@ -18,6 +18,7 @@ import struct
 import sys
 
 TUNSETIFF = 0x400454ca
+SIOCGIFHWADDR, SIOCSIFHWADDR = 0x8927, 0x8924
 IFF_TAP, IFF_NO_PI = 0x0002, 0x1000
 ETH_P_ALL, ETH_P_8021Q = 0x0003, 0x8100
 SOL_PACKET, PACKET_AUXDATA = 263, 8
@@ -42,6 +43,14 @@ def open_parent(parent):
     return raw
 
 
+def copy_mac(raw, parent, name):
+    """As a VLAN's interface does; a bridge lets others' frames pass by."""
+    found = fcntl.ioctl(raw, SIOCGIFHWADDR,
+                        struct.pack("16s24x", parent.encode()))
+    fcntl.ioctl(raw, SIOCSIFHWADDR,
+                struct.pack("16s24s", name.encode(), found[16:]))
+
+
 def vlan_of(ancillary):
     """The kernel takes the tag out of the frame and tells it beside."""
     for level, kind, data in ancillary:
@@ -54,8 +63,10 @@ def vlan_of(ancillary):
 
 def main():
     parent, vlan = sys.argv[1], int(sys.argv[2])
-    tap = open_tap(f"{parent}.{vlan}")
+    name = f"{parent}.{vlan}"
+    tap = open_tap(name)
     raw = open_parent(parent)
+    copy_mac(raw, parent, name)
     tag = struct.pack("!HH", ETH_P_8021Q, vlan)
     print("forwarding", flush=True)
     while True:
