@@ -194,12 +194,24 @@ class World:
                           self.netns["roost"])
 
     def inside(self, side, *words):
-        """Run a command of the kernel's on Roost's side of the wire."""
+        """Run a command of the kernel's on one side of the wire. Returns what
+        it writes.
+        """
         done = subprocess.run(
             ["nsenter", f"--net=/run/netns/{self.netns[side]}", *words],
             capture_output=True, text=True, timeout=60, check=False)
         if done.returncode != 0:
             raise Failure(f"{' '.join(words)}: {done.stderr.strip()}")
+        return done.stdout
+
+    def moved(self):
+        """Packets that came from the guest so far, and that went to it."""
+        for line in self.inside("switch", "cat", "/proc/net/dev").split("\n"):
+            name, _, counters = line.partition(":")
+            if name.strip() == "tap":
+                numbers = list(map(int, counters.split()))
+                return numbers[1], numbers[9]
+        raise Failure("the guest's tap is gone")
 
     def close(self):
         if self.guest is not None:
