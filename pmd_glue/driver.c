@@ -157,6 +157,11 @@ static const struct roost_driver drivers[] = {
 		.takes_signals = true, /* those of its members */
 	},
 	{
+		/* Behind net_virtio_user, whose peers filter nothing. */
+		.prefix = "net_virtio",
+		.drops_tags = true,
+	},
+	{
 		/* Tells the card nothing of the vectors that it has. */
 		.prefix = "net_e1000_em",
 		.rx_is_mute = true,

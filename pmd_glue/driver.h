@@ -76,6 +76,10 @@ struct roost_driver {
 	 */
 	bool rx_is_mute;
 	bool link_is_mute;
+	/* Lets no tagged frame in but of VLANs that it was told, whether it was
+	 * asked to filter them or not.
+	 */
+	bool drops_tags;
 };
 
 /* The row for devargs; never NULL. */

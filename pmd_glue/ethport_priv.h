@@ -47,7 +47,9 @@ int roost_ethport_set_mtu(struct roost_ethport *port);
  */
 uint64_t roost_ethport_vlan_offload(const struct roost_ethport *port,
 				    const struct rte_eth_dev_info *info);
-/* If that was asked for: say which VLANs. A start forgets it. */
+/* If that was asked for: say which VLANs. Where they are not known, a port that
+ * would drop them receives all. A start forgets it.
+ */
 void roost_ethport_tell_vlans(const struct roost_ethport *port);
 
 /* Hear what the driver has to say from now on, and no longer. */

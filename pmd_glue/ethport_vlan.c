@@ -33,6 +33,8 @@ void roost_ethport_tell_vlans(const struct roost_ethport *port)
 	const struct roost_ethport_conf *conf = &port->conf;
 	int offloads = rte_eth_dev_get_vlan_offload(port->id);
 
+	if (conf->has_twin && port->driver->drops_tags)
+		rte_eth_promiscuous_enable(port->id);
 	if (offloads < 0 || !(offloads & RTE_ETH_VLAN_FILTER_OFFLOAD))
 		return;
 	for (unsigned int i = 0; i < conf->nb_users; i++) {

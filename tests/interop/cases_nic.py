@@ -53,13 +53,14 @@ until ibv_devinfo -d rxe0 | grep -q PORT_ACTIVE; do
     sleep 0.5
 done
 """
-# The address of an interface goes over to a VLAN on it, and back.
+# The kernel's interface on a NIC.
 IFACE = """
 set -e
 path=$(ls -d /sys/bus/pci/devices/$1/net/* \
           /sys/bus/pci/devices/$1/virtio*/net/* 2>/dev/null || true)
 iface=$(basename $path)
 """
+# Its address goes over to a VLAN on it, and back.
 TO_VLAN = IFACE + """
 ip link add link $iface name $iface.$3 type vlan id $3
 ip addr del $2 dev $iface
@@ -80,9 +81,13 @@ def ends_of(room, world, machine, model, port):
             for nic in nics(machine, model)]
 
 
+def kernel_driver(model):
+    return KERNEL_DRIVERS.get(model, model)
+
+
 def over_kernel(nic, world):
     """The NIC is the kernel's, with Soft-RoCE on it."""
-    driver = KERNEL_DRIVERS.get(nic.model, nic.model)
+    driver = kernel_driver(nic.model)
     if world.bound.get(nic.address) != driver:
         world.bind(nic, driver)
         world.sh(GIVE_BACK, nic.address, nic.ips[0])

@@ -39,10 +39,11 @@ def check(room, world, machine, model):
     pingpong(room, world, ends, "rc", ["-n", "10"])
 
 
-def watch(room, world, nic):
+def watch(room, world, nic, options=()):
     """A program that prints events of its device as they come."""
     watcher = world.start(room, "watcher", [
-        "stdbuf", "-oL", *world.roost(room, nic, "ibv_asyncwatch")])
+        "stdbuf", "-oL",
+        *world.roost(room, nic, "ibv_asyncwatch", options=options)])
     if not wait_until(lambda: "async event FD" in watcher.out(), EVENT_S, 0.2):
         raise Failure(f"no watcher: {watcher.err()}")
     return watcher

@@ -18,7 +18,9 @@ HUGE_PAGES = 512  # of 2 MiB
 MEMORY_MIB = 2560
 SETUP_S = 120
 MTU_BYTES = 9000
-MODULES = "vfio_pci uio_pci_generic virtio_net e1000e vmxnet3 8021q".split()
+MODULES = """
+    vfio_pci uio_pci_generic virtio_net e1000e vmxnet3 8021q tun
+""".split()
 
 LEGACY = "virtio-net legacy"
 # Words of -device for each model, and its vendor and device ID in the guest.

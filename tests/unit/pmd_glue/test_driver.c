@@ -195,6 +195,15 @@ static void driver__interrupts_that_do_not_come(void **state)
 	assert_false(other->rx_is_mute || other->link_is_mute);
 }
 
+/* The card of a virtual machine does, and not the peer of a socket. */
+static void driver__filters_vlans_unasked(void **state)
+{
+	(void)state;
+	assert_true(roost_driver_find("net_virtio")->drops_tags);
+	assert_false(roost_driver_find("net_virtio_user0")->drops_tags);
+	assert_false(roost_driver_find("net_e1000_em")->drops_tags);
+}
+
 /* net_tap in DPDK 22.11 drops longer frames, and says nothing. */
 static void driver__mtu_of_a_tap(void **state)
 {
@@ -220,6 +229,7 @@ int main(void)
 		cmocka_unit_test(driver__key_without_value),
 		cmocka_unit_test(driver__who_serves_the_socket),
 		cmocka_unit_test(driver__interrupts_that_do_not_come),
+		cmocka_unit_test(driver__filters_vlans_unasked),
 		cmocka_unit_test(driver__mtu_of_a_tap),
 	};
 
