@@ -196,6 +196,14 @@ void roost_ethport_close_gates(struct roost_ethport *port)
 		roost_intr_owner_close(&port->gate);
 }
 
+void roost_ethport_close_fds(struct roost_ethport *port)
+{
+	if (port->groups_fd >= 0)
+		close(port->groups_fd);
+	if (port->sink_fd >= 0)
+		close(port->sink_fd);
+}
+
 void roost_ethport_plug_out(struct roost_ethport *port)
 {
 	struct rte_device *device = NULL;
@@ -336,8 +344,7 @@ void roost_ethport_close(struct roost_ethport *port)
 	/* Not before: a worker's thread may have slept on it. */
 	if (port->epoll_fd >= 0)
 		close(port->epoll_fd);
-	if (port->groups_fd >= 0)
-		close(port->groups_fd);
+	roost_ethport_close_fds(port);
 	roost_kif_close(&port->kif);
 }
 

@@ -69,6 +69,7 @@ struct roost_ethport {
 	struct rte_mempool *pool;
 	int epoll_fd;  /* RX interrupts; -1: it has none */
 	int groups_fd; /* keeps multicast coming; -1: not needed */
+	int sink_fd;   /* keeps the kernel from answering RoCE; -1: none */
 	bool has_lsc;
 	bool has_rxq; /* interrupts of received packets were asked for */
 	bool is_memif_client;

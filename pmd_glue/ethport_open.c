@@ -18,6 +18,7 @@
 #include "pmd_glue/eal.h"
 #include "pmd_glue/ethport_priv.h"
 #include "pmd_glue/peer_socket.h"
+#include "pmd_glue/udp_sink.h"
 
 #define RX_DESCS 1024u
 #define TX_DESCS 1024u
@@ -63,6 +64,8 @@ static int check_kernel_interface(struct roost_ethport *port)
 		return ret;
 	}
 	port->groups_fd = ret < 0 ? -1 : ret;
+	if (!port->driver->is_xdp)
+		port->sink_fd = roost_udp_sink_open(port->iface);
 	return 0;
 }
 
@@ -532,6 +535,7 @@ int roost_ethport_open(struct roost_ethport *port,
 		.nb_queues = 1,
 		.epoll_fd = -1,
 		.groups_fd = -1,
+		.sink_fd = -1,
 		.retry_after_ns = ROOST_ETHPORT_RETRY_MIN_NS,
 	};
 	ret = complete_devargs(port);
@@ -574,8 +578,7 @@ unplug:
 close_gate:
 	roost_ethport_close_gates(port);
 leave_groups:
-	if (port->groups_fd >= 0)
-		close(port->groups_fd);
+	roost_ethport_close_fds(port);
 	roost_kif_close(&port->kif);
 	return ret;
 }

@@ -26,6 +26,8 @@ void roost_ethport_leave(struct roost_ethport *port);
 
 /* What stands before the driver: the last of it, when the port is closed. */
 void roost_ethport_close_gates(struct roost_ethport *port);
+/* The sockets that keep the kernel doing something. */
+void roost_ethport_close_fds(struct roost_ethport *port);
 
 /* Close the port and remove the device, where the application had not plugged
  * it in itself.
