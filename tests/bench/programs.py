@@ -6,23 +6,31 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 
 from pairs import Failed, Missing
+from wires import Veth
 
 PORT = 23700
 PORT_MTU = 4200
 RUN_S = 30
+TESTPMD_S = 5  # its start included; it counts by the second
 LISTEN_S = 20
-JUMBO_MTU = 4500
-XDP_MTU = 3438
 PACKAGES = {"ib_write_bw": "perftest", "valgrind": "valgrind",
-            "iperf3": "iperf3", "ethtool": "ethtool"}
+            "iperf3": "iperf3", "ethtool": "ethtool",
+            "dpdk-testpmd": "dpdk-dev"}
 MEMIF = ("net_memif0,role={},socket-abstract=yes,socket={},bsize=8192,"
          "rsize=10")
-AF_PACKET = ("net_af_packet0,iface=veth0,framesz=4608,blocksz=36864,"
-             "framecnt=512")
+# net_tap has the kernel send a signal for each frame, unless none is free.
+IGNORE_SIGNALS = "--ignore-signal=" + ",".join(
+    str(number) for number in range(signal.SIGRTMIN, signal.SIGRTMAX + 1))
+TESTPMD = ("dpdk-testpmd --no-huge --no-shconf --no-pci --no-telemetry -m 256 "
+           "--log-level=1 --file-prefix=roost-bench-{pid}-{mode} "
+           "--lcores=0@{cpu},1@{cpu} --vdev={port} -- --no-mlockall "
+           "--forward-mode={mode} --txpkts={size} --stats-period=1 "
+           "--mbuf-size=3840 --total-num-mbufs=8192 -a --nb-cores=1")
 
 
 def listening(port, pid):
@@ -37,75 +45,26 @@ def listening(port, pid):
     return False
 
 
-class Veth:
-    """Two network namespaces and a cable, for as long as it takes."""
-
-    server, client = "198.18.77.1", "198.18.77.2"
-    raw_port = AF_PACKET
-    roost_port = "net_af_packet0,iface=veth0"
-
-    def __init__(self, mtu=1500, segments=True):
-        """segments: the kernel may hand TCP over in pieces of 64 KiB."""
-        if os.geteuid() != 0:
-            raise Missing("root: a veth of its own")
-        self.names = [f"roost-bench-{os.getpid()}-{end}" for end in "ab"]
-        self.mtu = mtu
-        self.segments = segments
-
-    def __enter__(self):
-        self.remove()
-        a, b = self.names
-        # Short, as names of interfaces must be, and each in its own place.
-        for words in (
-                f"netns add {a}", f"netns add {b}",
-                f"-n {a} link add veth0 type veth peer name veth0 netns {b}",
-                f"-n {a} address add {self.server}/24 dev veth0",
-                f"-n {b} address add {self.client}/24 dev veth0",
-                f"-n {a} link set veth0 mtu {self.mtu} up",
-                f"-n {b} link set veth0 mtu {self.mtu} up"):
-            self.must(["ip", *words.split()])
-        if not self.segments:
-            for number in (0, 1):
-                self.must([*self.inside(number), "ethtool", "-K", "veth0",
-                           "tso", "off", "gso", "off"])
-        self.wait_for_link()
-        return self
-
-    def wait_for_link(self):
-        deadline = time.monotonic() + LISTEN_S
-        for name in self.names:
-            while "state UP" not in subprocess.run(
-                    ["ip", "-n", name, "link", "show", "veth0"], text=True,
-                    stdout=subprocess.PIPE, check=False).stdout:
-                if time.monotonic() > deadline:
-                    self.remove()
-                    raise Failed("the veth does not come up")
-                time.sleep(0.02)
-
-    def inside(self, number):
-        """What goes in front of a command: 0 the server's, 1 the client's."""
-        return ["ip", "netns", "exec", self.names[number]]
-
-    def must(self, argv):
-        done = subprocess.run(argv, text=True, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, check=False)
-        if done.returncode != 0:
-            self.remove()
-            raise Failed(f"{' '.join(argv)}: {done.stderr.strip()}")
-
-    def __exit__(self, *_):
-        self.remove()
-
-    def remove(self):
-        for name in self.names:
-            subprocess.run(["ip", "netns", "del", name], check=False,
-                           stderr=subprocess.DEVNULL)
+def raw_figure(what, out):
+    """Of what bench_raw printed."""
+    found = re.search(rf"raw {what} (?:pps|ns) ([0-9.]+)(?:.* lost (\d+))?",
+                      out)
+    if found is None:
+        raise Failed(f"raw {what}: {out.strip()[-80:]}")
+    # While it waits for what is lost, it moves nothing.
+    if what == "paced" and int(found[2]) > 0:
+        raise Failed(f"the raw pump lost {found[2]} frames: no limit of it")
+    return float(found[1])
 
 
-class XdpVeth(Veth):
-    """The same with net_af_xdp at both ends."""
-
-    raw_port = roost_port = "net_af_xdp0,iface=veth0"
+def testpmd_pps(out):
+    """The best of its seconds: in the first and the last, one side is not
+    there.
+    """
+    found = [float(pps) for pps in re.findall(r"Rx-pps:\s+(\d+)", out)]
+    if not found or max(found) < 1000:
+        raise Failed(f"testpmd: {out.strip()[-80:]}")
+    return max(found)
 
 
 class Bench:
@@ -208,23 +167,34 @@ class Bench:
                 first.kill()
                 first.wait()
 
-    def raw(self, what, size, veth=None):
-        """The limit of memif, or of the port of a veth: pump in packets a
-        second, pong in ns.
+    def raw(self, what, size, wire=None):
+        """The limit of memif, or of a wire's port: pump and paced in packets
+        a second, pong in ns.
         """
         socket = f"roost-bench-{os.getpid()}"
         argvs = []
         for number, role in enumerate(("server", "client")):
-            port = veth.raw_port if veth else MEMIF.format(role, socket)
-            argvs.append([*(veth.inside(number) if veth else []),
+            port = wire.raw_port(number) if wire else MEMIF.format(role,
+                                                                   socket)
+            argvs.append([*(wire.inside(number) if wire else []),
                           self.path("raw"), what, str(size),
                           str(self.seconds), role, port,
                           str(self.cpus[number])])
-        out = "".join(self.both(*argvs, lambda _: None))
-        found = re.search(rf"raw {what} (?:pps|ns) ([0-9.]+)", out)
-        if found is None:
-            raise Failed(f"raw {what}: {out.strip()[-80:]}")
-        return float(found[1])
+        return raw_figure(what, "".join(self.both(*argvs, lambda _: None)))
+
+    def testpmd(self, size, wire):
+        """Frames a second that arrive where one testpmd sends as fast as it
+        can, and another one counts.
+        """
+        self.need("dpdk-testpmd")
+        argvs = []
+        for number, mode in enumerate(("rxonly", "txonly")):
+            words = TESTPMD.format(pid=os.getpid(), mode=mode, size=size,
+                                   cpu=self.cpus[number],
+                                   port=wire.raw_port(number)).split()
+            argvs.append([*wire.inside(number), "env", IGNORE_SIGNALS,
+                          "timeout", "-s", "INT", str(TESTPMD_S), *words])
+        return testpmd_pps(self.both(*argvs, lambda _: None)[0])
 
     def wait_for(self, server):
         deadline = time.monotonic() + LISTEN_S
@@ -234,20 +204,23 @@ class Bench:
                 raise Failed("the server does not listen")
             time.sleep(0.02)
 
-    def perftest(self, program, *words, veth=None):
+    def perftest(self, program, *words, wire=None):
         """The fields of the client's last row; over memif, or over the port
-        of a veth.
+        of a wire.
         """
         self.need("ib_write_bw")
         self.port = PORT + (self.port - PORT + 1) % 100
-        port = (["--port", veth.roost_port] if veth else
-                ["--link", f"bench-{os.getpid()}", "--mtu", str(PORT_MTU)])
-        argv = [os.path.join(self.build, "apps", "roost"), "run", *port,
-                "--", program, "-F", "-x", "1", "-p", str(self.port), *words]
-        server, client = argv, [*argv, veth.server if veth else "localhost"]
-        if veth:
-            server, client = veth.inside(0) + server, veth.inside(1) + client
-        _, out = self.both(server, client, self.wait_for)
+        argvs = []
+        for number in (0, 1):
+            port = (wire.roost_options(number) if wire else
+                    ["--link", f"bench-{os.getpid()}", "--mtu",
+                     str(PORT_MTU)])
+            argvs.append([*(wire.inside(number) if wire else []),
+                          os.path.join(self.build, "apps", "roost"), "run",
+                          *port, "--", program, "-F", "-x", "1", "-p",
+                          str(self.port), *words])
+        argvs[1].append(wire.host if wire else "localhost")
+        _, out = self.both(*argvs, self.wait_for)
         rows = [line.split() for line in out.splitlines()
                 if re.match(r"\s*\d+\s+\d+\s+[0-9.]+", line)]
         if not rows:
@@ -257,7 +230,7 @@ class Bench:
     def tcp_ns(self, size):
         """Over a veth between two network namespaces, made for this."""
         with Veth() as veth:
-            argv = [self.path("tcp"), "{}", veth.server, str(PORT)]
+            argv = [self.path("tcp"), "{}", veth.host, str(PORT)]
             server, client = [[*veth.inside(number), argv[0], role, *argv[2:]]
                               for number, role in enumerate(("server",
                                                              "client"))]
@@ -277,7 +250,7 @@ class Bench:
             argv = ["iperf3", "-p", str(self.port)]
             _, out = self.both(
                 [*veth.inside(0), *argv, "-s", "-1"],
-                [*veth.inside(1), *argv, "-c", veth.server, "-t",
+                [*veth.inside(1), *argv, "-c", veth.host, "-t",
                  str(max(1, round(2 * self.seconds))), "-J"], self.wait_for)
         try:
             found = json.loads(out)

@@ -2,12 +2,13 @@
 # Copyright (c) 2026 The Roost authors
 """The rows of the table. doc/performance.md tells what each one is worth."""
 
-import programs
+import wires
 
 BW_BYTES = 65536
 BW_ITERS = 4000
 SMALL_ITERS = 100000
-AF_PACKET_ITERS = 500
+PORT_ITERS = 4000  # over a kernel's port
+HEADERS_BYTES = 58  # of a packet within a message, Ethernet to ICRC
 RAW_BYTES = 4160  # of a frame with 4 KiB of payload
 
 # Fields of perftest's rows: size, iterations, peak, average, Mpps; and
@@ -16,10 +17,10 @@ MB_S, MPPS, TYPICAL_US = 3, 4, 4
 MB_TO_GB = 8 * 1048576 / 1e9  # perftest's MB is 2^20
 
 
-def gbps(bench, program="ib_write_bw", iters=BW_ITERS, mtu=4096, veth=None):
+def gbps(bench, program="ib_write_bw", iters=BW_ITERS, mtu=4096, wire=None):
     """Payload of 64 KiB messages, as perftest sees it."""
     row = bench.perftest(program, "-s", str(BW_BYTES), "-n", str(iters), "-m",
-                         str(mtu), veth=veth)
+                         str(mtu), wire=wire)
     return row[MB_S] * MB_TO_GB
 
 
@@ -117,25 +118,36 @@ class AfPacket(Row):
     unit, cores, least, aim = "Gb/s", 2, 0.85, 0.95
 
     def pair(self, bench):
-        with programs.Veth(mtu=programs.JUMBO_MTU) as veth:
-            ours = gbps(bench, iters=AF_PACKET_ITERS, veth=veth)
-            raw = bench.raw("pump", RAW_BYTES, veth)
+        with wires.Veth(mtu=wires.JUMBO_MTU) as wire:
+            ours = gbps(bench, iters=PORT_ITERS, wire=wire)
+            raw = bench.raw("paced", RAW_BYTES, wire)
         return ours, raw * 4096 * 8 / 1e9
 
 
 class AfXdp(Row):
     """It holds no path MTU of 4096."""
 
-    name, title = "af-xdp", "RC WRITE of 64 KiB over af_xdp : raw pump there"
+    name, title = "af-xdp", "RC WRITE of 64 KiB over af_xdp : testpmd there"
     unit, cores, least, aim = "Gb/s", 2, 0.80, 0.95
     mtu_bytes = 2048
 
+    def wire(self):
+        return wires.XdpVeth(mtu=wires.XDP_MTU)
+
     def pair(self, bench):
-        with programs.XdpVeth(mtu=programs.XDP_MTU) as veth:
-            ours = gbps(bench, iters=AF_PACKET_ITERS, veth=veth,
+        with self.wire() as wire:
+            ours = gbps(bench, iters=PORT_ITERS, wire=wire,
                         mtu=self.mtu_bytes)
-            raw = bench.raw("pump", self.mtu_bytes + 64, veth)
-        return ours, raw * self.mtu_bytes * 8 / 1e9
+            frames = bench.testpmd(self.mtu_bytes + HEADERS_BYTES, wire)
+        return ours, frames * self.mtu_bytes * 8 / 1e9
+
+
+class Tap(AfXdp):
+    name, title = "tap", "RC WRITE of 64 KiB over tap : testpmd there"
+    mtu_bytes = 1024
+
+    def wire(self):
+        return wires.Taps()
 
 
 class Read(Row):
@@ -202,8 +214,8 @@ class Events(Row):
 
 
 ROWS = [row() for row in (KernelCopy, KernelIsal, Bandwidth, Rate, Latency,
-                          Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Read, Icrc,
-                          ManyQps, VeryManyQps, Loss, MoreLoss, MuchLoss,
+                          Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Tap, Read,
+                          Icrc, ManyQps, VeryManyQps, Loss, MoreLoss, MuchLoss,
                           Events)]
 
 # Instructions, counted: (name, what, case, few messages, many, unit size).

@@ -11,6 +11,7 @@ import xml.etree.ElementTree
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import pairs  # noqa: E402
 import plots  # noqa: E402
+import programs  # noqa: E402
 import rows  # noqa: E402
 
 
@@ -71,6 +72,34 @@ class Pairs(unittest.TestCase):
     def test_nothing_left_is_no_figure(self):
         with self.assertRaisesRegex(pairs.Failed, "moved"):
             measure([(1, 1)] * 4, [100, 300] * 4, 2)
+
+
+class Programs(unittest.TestCase):
+    def test_pump_that_lost_frames_is_no_limit(self):
+        line = "raw paced pps 1000 gbps 8.1 lost {}\n"
+        self.assertEqual(programs.raw_figure("paced", line.format(0)), 1000)
+        with self.assertRaisesRegex(pairs.Failed, "lost 3 frames"):
+            programs.raw_figure("paced", line.format(3))
+        # It sends as fast as it can: what is lost is its own affair.
+        self.assertEqual(programs.raw_figure(
+            "pump", "raw pump pps 500 gbps 4.2 lost 3"), 500)
+        self.assertEqual(programs.raw_figure("pong", "raw pong ns 430.5"),
+                         430.5)
+
+    def test_pump_that_says_nothing(self):
+        with self.assertRaisesRegex(pairs.Failed, "the port cannot be"):
+            programs.raw_figure("paced", "raw: the port cannot be set up")
+
+    def test_testpmd_is_its_best_second(self):
+        text = "".join(f"  Rx-pps: {pps:10}   Rx-bps: 1\n"
+                       for pps in (3, 54000, 61000, 20))
+        self.assertEqual(programs.testpmd_pps(text), 61000)
+
+    def test_testpmd_that_nothing_reached(self):
+        # But for what the kernel asks its neighbours.
+        for text in ("", "EAL: no", "  Rx-pps:     3   Rx-bps: 270\n"):
+            with self.assertRaises(pairs.Failed):
+                programs.testpmd_pps(text)
 
 
 class Plots(unittest.TestCase):
