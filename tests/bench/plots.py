@@ -3,10 +3,16 @@
 """Curves, measured and drawn as SVG with nothing but this file."""
 
 import math
+import statistics
 from xml.sax.saxutils import escape
 
-WIDTH, HEIGHT, MARGIN = 640, 360, 60
-COLOURS = ("#1f5fa8", "#b8561b", "#3a7d44")
+from rows import MB_S, MB_TO_GB
+
+WIDTH, HEIGHT, MARGIN = 640, 380, 70
+COLOURS = ("#1f5fa8", "#b8561b", "#3a7d44", "#7a3e9d")
+LEGEND_Y, LEGEND_STEP = 46, 110
+TICKS = 4
+TRIES = 3
 LOSSES = ("1e-5", "3e-5", "1e-4", "3e-4", "1e-3", "3e-3", "1e-2", "3e-2")
 QPS = (1, 4, 16, 64, 256, 1024, 4096, 16384)
 
@@ -25,39 +31,69 @@ def points(values, low, high, top):
         yield MARGIN + at * wide, HEIGHT - MARGIN - y / top * high_px
 
 
+def round_top(value):
+    """The least 1, 2, 4, 6 or 8 of its power of ten that is no less: a quarter
+    of it is a number that people read.
+    """
+    power = 10 ** math.floor(math.log10(value)) if value > 0 else 1
+    return next(digit * power for digit in (1, 2, 4, 6, 8, 10)
+                if digit * power >= value * 0.999)
+
+
+def text_at(x, y, text, *style):
+    return f'<text x="{x:.1f}" y="{y:.1f}" {" ".join(style)}>{escape(text)}' \
+           '</text>'
+
+
+def axes(x_title, y_title, every, low, high, top):
+    middle = 'text-anchor="middle"'
+    yield text_at(WIDTH / 2, HEIGHT - 16, x_title, middle)
+    yield text_at(14, MARGIN - 14, y_title)
+    for step in range(TICKS + 1):
+        y = HEIGHT - MARGIN - step / TICKS * (HEIGHT - 2 * MARGIN)
+        yield (f'<line x1="{MARGIN}" y1="{y:.1f}" x2="{WIDTH - MARGIN}" '
+               f'y2="{y:.1f}" stroke="#ddd"/>')
+        yield text_at(MARGIN - 8, y + 4, f"{top * step / TICKS:g}",
+                      'text-anchor="end"')
+    for x in sorted({x for x, _ in every}):
+        at = next(points([(x, 0)], low, high, top))
+        yield text_at(at[0], HEIGHT - MARGIN + 18, short(x), middle)
+
+
+def curve(number, name, values):
+    """values: in pixels. Its name stands above all curves."""
+    colour = COLOURS[number]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in values)
+    yield (f'<polyline points="{path}" fill="none" stroke="{colour}" '
+           'stroke-width="2"/>')
+    for x, y in values:
+        yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
+    x = MARGIN + 30 + LEGEND_STEP * number
+    yield (f'<line x1="{x}" y1="{LEGEND_Y - 4}" x2="{x + 18}" '
+           f'y2="{LEGEND_Y - 4}" stroke="{colour}" stroke-width="3"/>')
+    yield text_at(x + 24, LEGEND_Y, name)
+
+
 def draw(title, x_title, y_title, curves):
     """curves: {name: [(x, y)]}; x is logarithmic, y begins at 0."""
     every = [point for values in curves.values() for point in values]
     low = math.log2(min(x for x, _ in every))
     high = math.log2(max(x for x, _ in every))
-    top = max(y for _, y in every) * 1.1 or 1
+    top = round_top(max(y for _, y in every))
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" '
            f'height="{HEIGHT}" font-family="sans-serif" font-size="12">',
            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-           f'<text x="{WIDTH / 2}" y="24" text-anchor="middle" '
-           f'font-size="14">{escape(title)}</text>',
-           f'<text x="{WIDTH / 2}" y="{HEIGHT - 14}" '
-           f'text-anchor="middle">{escape(x_title)}</text>',
-           f'<text x="14" y="{MARGIN - 14}">{escape(y_title)}</text>']
-    for step in range(5):
-        y = HEIGHT - MARGIN - step / 4 * (HEIGHT - 2 * MARGIN)
-        out.append(f'<line x1="{MARGIN}" y1="{y:.1f}" x2="{WIDTH - MARGIN}" '
-                   f'y2="{y:.1f}" stroke="#ddd"/>')
-        out.append(f'<text x="{MARGIN - 6}" y="{y + 4:.1f}" '
-                   f'text-anchor="end">{top * step / 4:.3g}</text>')
-    for x in sorted({x for x, _ in every}):
-        at = next(points([(x, 0)], low, high, top))
-        out.append(f'<text x="{at[0]:.1f}" y="{HEIGHT - MARGIN + 16}" '
-                   f'text-anchor="middle">{short(x)}</text>')
+           text_at(WIDTH / 2, 24, title, 'text-anchor="middle"',
+                   'font-size="14"'),
+           *axes(x_title, y_title, every, low, high, top)]
     for number, (name, values) in enumerate(curves.items()):
-        colour = COLOURS[number % len(COLOURS)]
-        path = " ".join(f"{x:.1f},{y:.1f}"
-                        for x, y in points(values, low, high, top))
-        out.append(f'<polyline points="{path}" fill="none" '
-                   f'stroke="{colour}" stroke-width="2"/>')
-        out.append(f'<text x="{MARGIN + 10}" y="{MARGIN + 16 * number}" '
-                   f'fill="{colour}">{escape(name)}</text>')
+        out += curve(number, name, list(points(values, low, high, top)))
     return "\n".join(out) + "\n</svg>\n"
+
+
+def settled(measure):
+    """The median of a few."""
+    return statistics.median(measure() for _ in range(TRIES))
 
 
 def kernels(bench):
@@ -74,19 +110,22 @@ def bandwidth(bench):
     """WRITE and READ over memif by size, as perftest sees them."""
     curves = {}
     for name in ("ib_write_bw", "ib_read_bw"):
-        for size in (64, 1024, 4096, 16384, 65536, 262144, 1 << 20):
-            row = bench.perftest(name, "-s", str(size), "-m", "4096", "-n",
-                                 str(max(200, min(20000, (1 << 28) // size))))
-            curves.setdefault(name, []).append(
-                (size, row[3] * 8 * 1048576 / 1e9))
+        for size in (64, 256, 1024, 4096, 16384, 65536, 262144, 1 << 20):
+            words = ("-s", str(size), "-m", "4096", "-n",
+                     str(max(200, min(20000, (1 << 27) // size))))
+            speed = settled(lambda: bench.perftest(name, *words)[MB_S])
+            curves.setdefault(name, []).append((size, speed * MB_TO_GB))
     return draw("RC over memif, path MTU 4096", "bytes a message", "Gb/s",
                 curves)
 
 
 def rate(bench):
     """Rate of small messages by the number of QPs, the engine alone."""
-    values = [(n, 1e3 / bench.engine("write16", 200000, "-q", str(n))["ns"])
-              for n in QPS]
+    values = []
+    for nb in QPS:
+        ns = settled(lambda: bench.engine("write16", 200000, "-q",
+                                          str(nb))["ns"])
+        values.append((nb, 1e3 / ns))
     return draw("16 B WRITEs, the engine alone, both ends on one core", "QPs",
                 "M/s", {"write16": values})
 
@@ -102,5 +141,8 @@ def loss(bench):
                 "frames lost of a million", "Gb/s", curves)
 
 
-PLOTS = (("kernels", 1, kernels), ("bandwidth", 2, bandwidth),
-         ("rate", 1, rate), ("loss", 1, loss))
+# Name, cores, what it shows, and what makes it.
+PLOTS = (("kernels", 1, "Copy and ICRC by size", kernels),
+         ("bandwidth", 2, "Bandwidth by size of the message", bandwidth),
+         ("rate", 1, "Rate by the number of QPs", rate),
+         ("loss", 1, "Goodput by loss", loss))

@@ -72,7 +72,8 @@ class Bench:
 
     def __init__(self, build, cpus, seconds):
         self.build = build
-        self.cpus = cpus
+        self.all_cpus = cpus
+        self.cpus = cpus[:2]
         self.seconds = seconds
         self.port = PORT
         self.env = {name: value for name, value in os.environ.items()

@@ -135,6 +135,7 @@ class AfXdp(Row):
         return wires.XdpVeth(mtu=wires.XDP_MTU)
 
     def pair(self, bench):
+        bench.need("dpdk-testpmd")
         with self.wire() as wire:
             ours = gbps(bench, iters=PORT_ITERS, wire=wire,
                         mtu=self.mtu_bytes)

@@ -3,8 +3,11 @@
 # Copyright (c) 2026 The Roost authors
 """What the bench makes of its measurements."""
 
+import importlib.machinery
+import importlib.util
 import os
 import sys
+import tempfile
 import unittest
 import xml.etree.ElementTree
 
@@ -12,8 +15,21 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import pairs  # noqa: E402
 import plots  # noqa: E402
 import programs  # noqa: E402
+import report  # noqa: E402
 import rows  # noqa: E402
 
+
+def load_run():
+    """The program itself, which has no .py to its name."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run")
+    loader = importlib.machinery.SourceFileLoader("run", path)
+    spec = importlib.util.spec_from_loader("run", loader)
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+run = load_run()
 
 class FakeBench:
     def __init__(self, lines):
@@ -102,7 +118,119 @@ class Programs(unittest.TestCase):
                 programs.testpmd_pps(text)
 
 
+MACHINE = {"cpu": "Abacus", "cpus": 2, "virtual": True, "kernel": "6.1",
+           "load": 0.25, "huge_pages": 0, "kernels": ["pclmul", "isa-l"],
+           "build": "-O2", "pairs": 7, "seconds": 0.5, "minutes": 9.6,
+           "line_ns": 51.4}
+
+
+class Report(unittest.TestCase):
+    def test_figures_have_three_digits(self):
+        self.assertEqual([report.figure(value) for value in
+                          (0.06789, 1.5, 43.21, 999.6, 12345.6)],
+                         ["0.0679", "1.5", "43.2", "1,000", "12,346"])
+
+    def test_row_of_a_measurement(self):
+        result = measure([(10, 20), (20, 10), (90, 30)], [100] * 6, 3)
+        row = FakeRow([])
+        row.unit, row.least, row.aim = "Gb/s", 0.5, 1.0
+        self.assertEqual(
+            report.table_row(row, result),
+            "| `fake` + | 20 Gb/s | 20 Gb/s | 2 | 1.25-2.5 |  | 0.5 | 1 |\n")
+
+    def test_row_without_a_figure_says_why(self):
+        text = report.table({"tap": {"why": "skipped: needs root"},
+                             "instructions16": {"why": "no valgrind"},
+                             "instructions64k": 1796.2})
+        self.assertIn("| `tap` + | skipped: needs root |", text)
+        self.assertIn("| `instructions16` | no valgrind |", text)
+        self.assertIn("| `instructions64k` | 1,796 |", text)
+        self.assertNotIn("write64k", text)
+        self.assertEqual({line.count("|") for line in text.splitlines()}, {9})
+
+    def test_machine_is_described_without_a_date(self):
+        text = report.machine_text(MACHINE, ["the roof leaks"])
+        for words in ("Abacus (a virtual machine)", "no huge pages", "7 pairs",
+                      "10 minutes", "load was 0.2", "Note: the roof leaks."):
+            self.assertIn(words, text.replace("\n", " "))
+        self.assertLessEqual(max(map(len, text.splitlines())), 80)
+
+    def test_what_is_between_the_markers_is_replaced(self):
+        old = f"before\n{report.BEGIN}old{report.END}after\n"
+        once = report.replaced(old, "new\n")
+        self.assertEqual(once, f"before\n{report.BEGIN}\nnew\n\n{report.END}"
+                         "after\n")
+        self.assertEqual(report.replaced(once, "new\n"), once)
+
+    def test_document_without_markers_is_left_alone(self):
+        for text in ("none", report.BEGIN, report.END + report.BEGIN,
+                     2 * (report.BEGIN + report.END)):
+            with self.assertRaises(pairs.Failed):
+                report.replaced(text, "new")
+            with tempfile.NamedTemporaryFile("w") as file:
+                file.write(text)
+                file.flush()
+                with self.assertRaises(pairs.Failed):
+                    report.check(file.name)
+
+    def test_plots_lie_beside_the_document(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "doc.md")
+            with open(path, "w") as file:
+                file.write(report.BEGIN + report.END)
+            body = report.section(MACHINE, [], {}, {"rate": "Rate by size"})
+            report.write(path, body, {"rate": "<svg/>"})
+            with open(path) as file:
+                self.assertIn("![Rate by size](plots/rate.svg)", file.read())
+            with open(os.path.join(folder, "plots", "rate.svg")) as file:
+                self.assertEqual(file.read(), "<svg/>")
+
+    def test_the_document_has_its_markers(self):
+        top = os.path.dirname(os.path.dirname(os.path.dirname(
+            os.path.abspath(__file__))))
+        with open(os.path.join(top, "doc", "performance.md")) as file:
+            text = file.read()
+        self.assertIn("new", report.replaced(text, "new"))
+        # And explains every row.
+        for row in rows.ROWS:
+            name = row.name.replace("loss-1e-3", "-1e-3")
+            name = name.replace("loss-1e-2", "-1e-2")
+            self.assertIn(f"`{name}`", text.split("## One run")[0])
+
+
+class Machine(unittest.TestCase):
+    def notes(self, **changes):
+        found = dict(MACHINE, load=0, huge_pages=8, kernels=["vpclmul"])
+        found.update(changes)
+        return list(run.warnings(found))
+
+    def test_a_good_machine_lacks_nothing(self):
+        self.assertEqual(self.notes(), [])
+
+    def test_what_it_lacks_is_said(self):
+        for changes, words in (({"cpus": 1}, "one core"),
+                               ({"huge_pages": 0}, "no huge pages"),
+                               ({"load": 2.0}, "load 2.0"),
+                               ({"kernels": ["pclmul", "isa-l"]}, "AVX2"),
+                               ({"kernels": ["isa-l"]}, "carry-less")):
+            notes = self.notes(**changes)
+            self.assertEqual(len(notes), 1)
+            self.assertIn(words, notes[0])
+
+
 class Plots(unittest.TestCase):
+    def test_axis_ends_at_a_round_number(self):
+        self.assertEqual([plots.round_top(value)
+                          for value in (0, 1, 1.1, 44, 61, 99, 101)],
+                         [1, 1, 2, 60, 80, 100, 200])
+
+    def test_curves_do_not_share_a_colour(self):
+        text = plots.draw("t", "x", "y", {name: [(1, 1), (2, 2)]
+                                          for name in "abcd"})
+        root = xml.etree.ElementTree.fromstring(text)
+        lines = root.findall("{http://www.w3.org/2000/svg}polyline")
+        self.assertEqual(len({line.get("stroke") for line in lines}), 4)
+
     def test_curve_is_drawn_to_scale(self):
         text = plots.draw("a < b", "x", "y", {"c": [(1, 0), (4, 10)]})
         root = xml.etree.ElementTree.fromstring(text)
