@@ -87,7 +87,10 @@ def replaced(text, body):
 def check(path):
     """That it can be written to, before a run is wasted."""
     with open(path, "r+") as file:
-        replaced(file.read(), "")
+        try:
+            replaced(file.read(), "")
+        except Failed as failed:
+            raise Failed(f"{path}: {failed}") from None
 
 
 def write(path, body, drawings):
