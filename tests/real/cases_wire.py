@@ -95,6 +95,24 @@ def ping_on(room, wire):
                     "1400", address)
 
 
+def unanswered(wire, end):
+    """UDP packets that the kernel there found nobody for."""
+    names, values = [line.split() for line in wire.inside(
+        end, "grep", "^Udp:", "/proc/net/snmp").splitlines()]
+    return int(values[names.index("NoPorts")])
+
+
+def silent(room):
+    """The kernel, which sees every frame, looks for nobody to give it to."""
+    wire = Wire(room)
+    iters = 500
+    pair_on(room, wire, few([*BIG, "-g", "1", "-c"], iters), kernel_addresses)
+    for end in TCP_ADDRESSES:
+        # What comes when the process has ended is nobody's.
+        if unanswered(wire, end) > iters / 10:
+            raise Failure(f"{unanswered(wire, end)} packets at {end}")
+
+
 CASES = [Case(f"wire-{name}", captured, options)
          for name, options in VARIANTS]
 CASES += [
@@ -103,4 +121,5 @@ CASES += [
     Case("wire-dedicated", captured, few([*BIG, "-c"]),
          lambda end: [*address_options(end), "--progress", "dedicated"]),
     Case("wire-ping", ping),
+    Case("wire-kernel-silent", silent),
 ]
