@@ -21,6 +21,7 @@
 #include "pmd_glue/control.h"
 #include "pmd_glue/ctl.h"
 #include "pmd_glue/ctl_telemetry.h"
+#include "pmd_glue/debug.h"
 #include "pmd_glue/device.h"
 #include "pmd_glue/eal.h"
 #include "pmd_glue/guid.h"
@@ -316,6 +317,7 @@ static int open_device(void *arg)
 	struct roost_device *d = o->device;
 	int ret;
 
+	roost_debug_apply(o->config);
 	ret = start_eal(o->config);
 	if (ret)
 		return ret;

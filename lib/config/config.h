@@ -101,6 +101,7 @@ struct roost_config {
 	enum roost_progress progress;
 	uint32_t nb_workers; /* of each device; 0: not given, one */
 	bool verbose;
+	bool debug_no_icrc;
 	unsigned int nb_ports; /* 1.. in a resolved configuration */
 	struct roost_port_config ports[ROOST_PORTS_MAX];
 };

@@ -426,6 +426,15 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		.parse = parse_bool,
 		.format = format_bool,
 	},
+	[ROOST_KEY_DEBUG_NO_ICRC] = {
+		.name = "debug_no_icrc",
+		.option = "debug-no-icrc",
+		.help = "not for use: frames without an ICRC",
+		.scope = ROOST_SCOPE_PROCESS,
+		MEMBER(roost_config, debug_no_icrc),
+		.parse = parse_bool,
+		.format = format_bool,
+	},
 	[ROOST_KEY_DEVARGS] = {
 		.name = "devargs",
 		.option = "port",

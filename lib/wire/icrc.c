@@ -2,6 +2,8 @@
  * Copyright (c) 2026 The Roost authors
  */
 
+#include <string.h>
+
 #include "lib/wire/frame.h"
 #include "lib/wire/icrc.h"
 
@@ -84,4 +86,35 @@ __attribute__((constructor)) static void choose_kernel(void)
 	while (!roost_kernels[i]->usable())
 		i++;
 	roost_kernel = roost_kernels[i];
+}
+
+/* ---- without an ICRC ---------------------------------------------------- */
+
+static uint32_t no_icrc(const struct roost_icrc_mask *mask, const uint8_t *l3,
+			size_t len_bytes)
+{
+	(void)mask;
+	(void)l3;
+	(void)len_bytes;
+	return 0;
+}
+
+static uint32_t only_copy(uint32_t crc, uint8_t *dst, const uint8_t *src,
+			  size_t len_bytes)
+{
+	memcpy(dst, src, len_bytes);
+	return crc;
+}
+
+void roost_icrc_disable(void)
+{
+	static struct roost_kernel none;
+
+	if (roost_kernel == &none)
+		return;
+	none = *roost_kernel;
+	none.name = "none";
+	none.icrc = no_icrc;
+	none.crc_copy = only_copy;
+	roost_kernel = &none;
 }

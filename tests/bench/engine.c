@@ -171,28 +171,8 @@ static void run(const struct bench_case *c, unsigned long nb_msgs)
 	fflush(stdout);
 }
 
-/* ---- without an ICRC -------------------------------------------------- */
-
-static uint32_t no_icrc(const struct roost_icrc_mask *mask, const uint8_t *l3,
-			size_t len_bytes)
-{
-	(void)mask;
-	(void)l3;
-	(void)len_bytes;
-	return 0;
-}
-
-static uint32_t only_copy(uint32_t crc, uint8_t *dst, const uint8_t *src,
-			  size_t len_bytes)
-{
-	memcpy(dst, src, len_bytes);
-	return crc;
-}
-
 static void choose_kernel(const char *name)
 {
-	static struct roost_kernel none;
-
 	for (unsigned int i = 0; i < ROOST_NB_KERNELS; i++)
 		if (strcmp(roost_kernels[i]->name, name) == 0 &&
 		    roost_kernels[i]->usable()) {
@@ -203,10 +183,7 @@ static void choose_kernel(const char *name)
 		fprintf(stderr, "engine: -k %s: not on this machine\n", name);
 		exit(EXIT_FAILURE);
 	}
-	none = *roost_kernel;
-	none.icrc = no_icrc;
-	none.crc_copy = only_copy;
-	roost_kernel = &none;
+	roost_icrc_disable();
 }
 
 static int run_named(const char *name, unsigned long nb_msgs)

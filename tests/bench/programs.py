@@ -205,9 +205,9 @@ class Bench:
                 raise Failed("the server does not listen")
             time.sleep(0.02)
 
-    def perftest(self, program, *words, wire=None):
+    def perftest(self, program, *words, wire=None, options=()):
         """The fields of the client's last row; over memif, or over the port
-        of a wire.
+        of a wire. options: of roost run.
         """
         self.need("ib_write_bw")
         self.port = PORT + (self.port - PORT + 1) % 100
@@ -218,8 +218,8 @@ class Bench:
                      str(PORT_MTU)])
             argvs.append([*(wire.inside(number) if wire else []),
                           os.path.join(self.build, "apps", "roost"), "run",
-                          *port, "--", program, "-F", "-x", "1", "-p",
-                          str(self.port), *words])
+                          *port, *options, "--", program, "-F", "-x", "1",
+                          "-p", str(self.port), *words])
         argvs[1].append(wire.host if wire else "localhost")
         _, out = self.both(*argvs, self.wait_for)
         rows = [line.split() for line in out.splitlines()

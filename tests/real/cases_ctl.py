@@ -259,6 +259,35 @@ def pkey(room):
             raise Failure(f"{end.title}: exit status {end.status}")
 
 
+# ---- frames without an ICRC ------------------------------------------------
+
+
+def no_icrc(room):
+    """Both ends without one talk, and each says in one line that it is so.
+    A peer that has one gets nothing, and counts what it drops.
+    """
+    port = room.next_port()
+    ends = [perftest_end(room, title, port, host)
+            for title, host in (("server", []), ("client", ["localhost"]))]
+    for end in ends:
+        end["argv"].insert(2, "--debug-no-icrc")
+    for end in room.pair(*ends, port):
+        if end.err().count("roost: not for use: frames have no ICRC: ") != 1:
+            raise Failure(f"{end.title}: says '{end.err().strip()}'")
+    server, client = ends
+    server["argv"].remove("--debug-no-icrc")
+    for end in ends:
+        end["title"] += "-mixed"
+    server, client = room.pair_start(server, client, port)
+    if not wait_until(lambda: counters(room, server)["drops"]["icrc"] > 0,
+                      20, 0.05):
+        raise Failure("the end that checks ICRCs dropped nothing")
+    if client.wait(0) is not None:
+        raise Failure(f"the end without one got on: {client.out()}")
+    for end in (client, server):
+        end.kill()
+
+
 # ---- a port that the kernel shares -------------------------------------------
 
 def kernel_interface(room):
@@ -315,6 +344,7 @@ CASES = [
     Case("ctl-removal", removal, []),
     Case("ctl-removal-events", removal, ["-e"]),
     Case("ctl-pkey", pkey),
+    Case("ctl-debug-no-icrc", no_icrc),
     Case("ctl-kernel-interface", kernel_interface),
     Case("ctl-nothing-left", nothing_left),
 ]

@@ -281,11 +281,12 @@ static void parse__too_many_ports(void **state)
 static void describe__every_option_in_80_columns(void **state)
 {
 	static const char *const options[] = {
-		"--port DEVARGS", "--link NAME",
-		"--ip ADDR/LEN",  "--gw ADDR",
-		"--mtu N",        "--progress dedicated|adaptive",
-		"-v, --verbose",  "-c, --config FILE",
-		"--print-env",    "-h, --help",
+		"--port DEVARGS",  "--link NAME",
+		"--ip ADDR/LEN",   "--gw ADDR",
+		"--mtu N",         "--progress dedicated|adaptive",
+		"-v, --verbose",   "-c, --config FILE",
+		"--print-env",     "-h, --help",
+		"--debug-no-icrc",
 	};
 	char *text = NULL, *line;
 	size_t size = 0;

@@ -68,6 +68,7 @@ static void resolve__nothing_is_one_default_link(void **state)
 	assert_int_equal(c.ports[0].mtu_bytes, 0);
 	assert_int_equal(c.progress, ROOST_PROGRESS_ADAPTIVE);
 	assert_false(c.verbose);
+	assert_false(c.debug_no_icrc);
 }
 
 static void resolve__environment_wins_over_file(void **state)

@@ -40,6 +40,7 @@ static void file__reads_every_key(void **state)
 	assert_int_equal(read_text("[roost]\n"
 				   "progress = dedicated\n"
 				   "verbose = yes\n"
+				   "debug_no_icrc = on\n"
 				   "[port0]\n"
 				   "devargs = net_tap0,iface=a\n"
 				   "ip = 10.0.0.1/24\n"
@@ -50,6 +51,7 @@ static void file__reads_every_key(void **state)
 			 0);
 	assert_int_equal(source.progress, ROOST_PROGRESS_DEDICATED);
 	assert_true(source.verbose);
+	assert_true(source.debug_no_icrc);
 	assert_int_equal(source.nb_ports, 2);
 	assert_string_equal(source.ports[0].devargs, "net_tap0,iface=a");
 	assert_int_equal(source.ports[0].ips.nb, 1);

@@ -255,6 +255,45 @@ static void icrc__every_bit_counts_but_the_variant_ones(void **state)
 	check_bits(ipv6_ack_scapy, sizeof(ipv6_ack_scapy), true);
 }
 
+static bool is_ok(const uint8_t *buf, size_t len)
+{
+	struct roost_frame frame;
+
+	assert_int_equal(roost_frame_parse(buf, len, &frame), ROOST_FRAME_ROCE);
+	return roost_frame_icrc_ok(&frame);
+}
+
+/* Frames that have an ICRC and frames that have none are never taken for one
+ * another.
+ */
+static void disable__only_frames_without_one_are_taken(void **state)
+{
+	const struct roost_kernel *kernel = roost_kernel;
+	const uint8_t payload[1024] = { 1, 2, 3 };
+	const uint8_t zeros[ROOST_ICRC_LEN] = { 0 };
+	uint8_t with[2048] = { 0 }, without[2048], copy[sizeof(payload)];
+	size_t len = send_frame(with, false, false, sizeof(payload));
+
+	(void)state;
+	memcpy(without, with, len);
+	memcpy(without + len - ROOST_ICRC_LEN, zeros, sizeof(zeros));
+	assert_true(is_ok(with, len));
+	assert_false(is_ok(without, len));
+	roost_icrc_disable();
+	roost_icrc_disable();
+	assert_string_equal(roost_kernel->name, "none");
+	assert_false(is_ok(with, len));
+	assert_true(is_ok(without, len));
+	without[len - ROOST_ICRC_LEN - 1] ^= 1;
+	assert_true(is_ok(without, len));
+	assert_int_equal(roost_crc_copy(roost_icrc(with + 14, false, 40), copy,
+					payload, sizeof(payload)),
+			 0);
+	assert_memory_equal(copy, payload, sizeof(payload));
+	roost_kernel = kernel;
+	assert_true(is_ok(with, len));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +302,7 @@ int main(void)
 		cmocka_unit_test(icrc__slow_one_agrees_with_hardware),
 		cmocka_unit_test(icrc__every_length),
 		cmocka_unit_test(icrc__every_bit_counts_but_the_variant_ones),
+		cmocka_unit_test(disable__only_frames_without_one_are_taken),
 	};
 
 	return RUN_WITH_EACH_KERNEL(tests);
