@@ -23,16 +23,14 @@
 #include "lib/wire/frame.h"
 
 /* Packets of one QP that may be unacknowledged at a time, as long as nothing is
- * lost; the least that losses bring it down to; and what is added, after a
- * loss, for each window that came through.
+ * lost, and the least that losses bring it down to.
  */
 #define ROOST_WINDOW_PKTS 256
 #define ROOST_WINDOW_MIN_PKTS 4
-#define ROOST_WINDOW_STEP_PKTS 8
-/* In a long message every so many packets ask for an acknowledgement, so that
- * the window keeps open.
+/* A long message asks for an acknowledgement with each part of a window: it
+ * keeps open, and goes on in steps that are small beside it.
  */
-#define ROOST_ACKREQ_PKTS 64
+#define ROOST_WINDOW_PARTS 8
 /* A longer READ goes as several requests, each begun when the one before it is
  * answered. The PSNs that are in use must stay within half of their circle
  * (IBTA 9.7.3.1), and 2^31 bytes in packets of 256 are all of that half.
@@ -139,7 +137,7 @@ struct roost_requester {
 	uint32_t send_index;                 /* WQE of next_psn */
 	uint32_t started_index; /* behind the last WQE that has PSNs */
 	/* The window: up to window_goal it grows by what is acknowledged, from
-	 * there on by a step for each window_acked that is a whole one.
+	 * there on by a part for each window_acked that is a whole one.
 	 */
 	uint32_t window_pkts;
 	uint8_t retry_left;
@@ -155,16 +153,18 @@ struct roost_requester {
 	bool fault;
 	bool inflight; /* counted in worker.nb_inflight_qps */
 	/* How long answers take (req_timer.c): when rtt_psn was sent, 0: none
-	 * is being measured; mean and deviation; when to ask again, 0: not
-	 * known; and how often that was done since it became known.
+	 * is being measured; mean and deviation, the last one and the shortest;
+	 * when to ask again, 0: none of these is known; and how often that was
+	 * done since it became known.
 	 */
 	uint8_t nb_early;
 	uint64_t rtt_sent_ns;
-	uint64_t early_ns;
 	struct roost_psn rtt_psn;
 	uint32_t rtt_ns;
 	uint32_t rtt_var_ns;
-	uint32_t fault_index;
+	uint32_t rtt_last_ns;
+	uint32_t rtt_min_ns;
+	uint32_t early_ns;
 	uint64_t timeout_ns;    /* 0: never */
 	uint64_t timeout_at_ns; /* while the timer is set, but for RNR waits */
 	struct roost_timer timer;
@@ -174,7 +174,13 @@ struct roost_requester {
 	uint64_t pace_ns; /* rate limit: no packet goes before this */
 	uint32_t window_goal_pkts;
 	uint32_t window_acked_pkts;
+	/* Acknowledged since the last loss, as far as a window; and losses in
+	 * a row before which it was less.
+	 */
+	uint16_t quiet_pkts;
+	uint8_t nb_close_losses;
 	uint8_t fault_status; /* enum roost_wc_status */
+	uint32_t fault_index;
 };
 
 /*

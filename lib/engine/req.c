@@ -31,6 +31,8 @@ void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 	qp->req.window_pkts = ROOST_WINDOW_PKTS;
 	qp->req.window_goal_pkts = ROOST_WINDOW_PKTS;
 	qp->req.window_acked_pkts = 0;
+	qp->req.quiet_pkts = ROOST_WINDOW_PKTS;
+	qp->req.nb_close_losses = 0;
 	qp->req.retry_left = qp->attr.retry_cnt;
 	qp->req.rnr_left = qp->attr.rnr_retry;
 	qp->req.rnr_wait = false;
@@ -127,6 +129,16 @@ static bool may_send(struct roost_qp *qp)
 	return may_send_wqe(qp);
 }
 
+/* In a long message, the last packet of each part of the window. One that is
+ * too small for parts is all that is sent before an answer.
+ */
+static bool ends_part(const struct roost_qp *qp, struct roost_psn psn)
+{
+	uint32_t part_pkts = qp->req.window_pkts / ROOST_WINDOW_PARTS;
+
+	return part_pkts != 0 && psn.v % part_pkts == 0;
+}
+
 /* The last packet, some on the way, and the one that closes the window. */
 static bool wants_ack(const struct roost_qp *qp,
 		      const struct roost_req_piece *piece)
@@ -135,8 +147,7 @@ static bool wants_ack(const struct roost_qp *qp,
 
 	if (!roost_qp_is_reliable(qp))
 		return false;
-	return piece->last || piece->is_fetch ||
-	       psn.v % ROOST_ACKREQ_PKTS == 0 ||
+	return piece->last || piece->is_fetch || ends_part(qp, psn) ||
 	       roost_psn_diff(psn, qp->req.oldest_unacked_psn) ==
 		       (int32_t)qp->req.window_pkts - 1;
 }
@@ -177,11 +188,11 @@ static bool do_local(struct roost_worker *w, struct roost_qp *qp,
 /* The packet was made: what is next? */
 static void sent(struct roost_worker *w, struct roost_qp *qp,
 		 const struct roost_send_wqe *wqe,
-		 const struct roost_req_piece *piece)
+		 const struct roost_req_piece *piece, bool ackreq)
 {
 	struct roost_requester *req = &qp->req;
 
-	if (req->rtt_sent_ns == 0 && piece->last &&
+	if (req->rtt_sent_ns == 0 && ackreq &&
 	    roost_psn_eq(req->next_psn, req->end_psn)) {
 		req->rtt_sent_ns = w->now_ns;
 		req->rtt_psn = req->next_psn;
@@ -209,6 +220,7 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 					  : &qp->path;
 	struct roost_req_piece piece;
 	struct rte_mbuf *mbuf;
+	bool ackreq;
 	size_t len;
 
 	if (roost_wqe_info(wqe)->kind == ROOST_WR_KIND_LOCAL)
@@ -233,7 +245,8 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 	if (req->send_index == req->started_index)
 		start_wqe(qp, wqe);
 	roost_req_piece(qp, wqe, &piece);
-	len = roost_req_build(qp, wqe, path, &piece, wants_ack(qp, &piece),
+	ackreq = wants_ack(qp, &piece);
+	len = roost_req_build(qp, wqe, path, &piece, ackreq,
 			      rte_pktmbuf_mtod(mbuf, uint8_t *));
 	roost_path_readdress(path, rte_pktmbuf_mtod(mbuf, uint8_t *));
 	if (len == 0) {
@@ -245,7 +258,7 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 	mbuf->pkt_len = (uint32_t)len;
 	roost_worker_tx(w, path, mbuf);
 	pace(w, qp, len);
-	sent(w, qp, wqe, &piece);
+	sent(w, qp, wqe, &piece, ackreq);
 	return true;
 }
 

@@ -101,9 +101,14 @@ static struct roost_psn complete_until(struct roost_worker *w,
 	return psn;
 }
 
+/* This part of the window is added to it for each that came through. */
+#define WINDOW_PART 16
+
 /* So many packets more came through: after a loss, the window opens again. */
 static void widen(struct roost_requester *req, uint32_t acked_pkts)
 {
+	req->quiet_pkts = (uint16_t)RTE_MIN(req->quiet_pkts + acked_pkts,
+					    (uint32_t)ROOST_WINDOW_PKTS);
 	if (req->window_pkts < req->window_goal_pkts) {
 		req->window_pkts = RTE_MIN(req->window_pkts + acked_pkts,
 					   req->window_goal_pkts);
@@ -113,8 +118,9 @@ static void widen(struct roost_requester *req, uint32_t acked_pkts)
 	if (req->window_acked_pkts < req->window_pkts)
 		return;
 	req->window_acked_pkts = 0;
-	req->window_pkts = RTE_MIN(req->window_pkts + ROOST_WINDOW_STEP_PKTS,
-				   (uint32_t)ROOST_WINDOW_PKTS);
+	req->window_pkts += RTE_MAX(req->window_pkts / WINDOW_PART, 1u);
+	req->window_pkts =
+		RTE_MIN(req->window_pkts, (uint32_t)ROOST_WINDOW_PKTS);
 }
 
 bool roost_req_advance(struct roost_worker *w, struct roost_qp *qp,

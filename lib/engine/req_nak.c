@@ -34,16 +34,61 @@ static bool spend_retry(struct roost_worker *w, struct roost_qp *qp)
 	return true;
 }
 
-/* Packets are lost, in all likelihood because somewhere there was no room for
- * so many: fewer at a time. Where nothing comes back at all, as few as can be.
+/* So many losses in a row, with less than a window between them, say that it is
+ * not by chance.
  */
-static void narrow(struct roost_requester *req, bool silence)
+#define CLOSE_LOSSES_MAX 3u
+
+/* What came through in the shortest time that an answer took, and an eighth
+ * more: what else is in flight stands in queues.
+ */
+static uint32_t path_pkts(const struct roost_requester *req)
 {
+	uint32_t flight_pkts =
+		(uint32_t)roost_psn_diff(req->next_psn,
+					 req->oldest_unacked_psn);
+
+	if (req->early_ns == 0)
+		return 0;
+	return (uint32_t)(flight_pkts * 9ull * req->rtt_min_ns /
+			  (req->rtt_last_ns * 8ull));
+}
+
+static uint32_t half_window(const struct roost_requester *req)
+{
+	return RTE_MAX(req->window_pkts / 2, (uint32_t)ROOST_WINDOW_MIN_PKTS);
+}
+
+/* A packet is lost; doc/protocol.md says why the window shrinks as it does. It
+ * is never the whole one then, for which nothing is counted.
+ */
+static void narrow(struct roost_requester *req)
+{
+	bool close = req->quiet_pkts < req->window_pkts;
+	uint32_t most_pkts = RTE_MIN(req->window_pkts, ROOST_WINDOW_PKTS - 1u);
+	uint32_t half_pkts = half_window(req);
+	uint32_t fit_pkts =
+		RTE_MAX(RTE_MIN(path_pkts(req), most_pkts), half_pkts);
+
+	if (!close)
+		req->nb_close_losses = 0;
+	else if (req->nb_close_losses < CLOSE_LOSSES_MAX)
+		req->nb_close_losses++;
+	req->window_pkts = close ? half_pkts : fit_pkts;
 	req->window_goal_pkts =
-		RTE_MAX(req->window_pkts / 2, (uint32_t)ROOST_WINDOW_MIN_PKTS);
-	req->window_pkts = silence ? (uint32_t)ROOST_WINDOW_MIN_PKTS
-				   : req->window_goal_pkts;
+		req->nb_close_losses < CLOSE_LOSSES_MAX ? fit_pkts : half_pkts;
 	req->window_acked_pkts = 0;
+	req->quiet_pkts = 0;
+}
+
+/* Nothing comes back at all: as few as can be. */
+static void shut(struct roost_requester *req)
+{
+	req->window_goal_pkts = half_window(req);
+	req->window_pkts = ROOST_WINDOW_MIN_PKTS;
+	req->window_acked_pkts = 0;
+	req->quiet_pkts = 0;
+	req->nb_close_losses = CLOSE_LOSSES_MAX;
 }
 
 /* The responder misses psn. */
@@ -55,7 +100,7 @@ static void sequence_nak(struct roost_worker *w, struct roost_qp *qp,
 		return;
 	if (!progress && !spend_retry(w, qp))
 		return;
-	narrow(&qp->req, false);
+	narrow(&qp->req);
 	roost_req_go_back(w, qp, psn);
 	roost_req_set_timer(w, &qp->req);
 }
@@ -115,7 +160,7 @@ void roost_req_fetch_gap(struct roost_worker *w, struct roost_qp *qp)
 	if (!spend_retry(w, qp))
 		return;
 	req->fetch_gap = true;
-	narrow(req, false);
+	narrow(req);
 	roost_req_go_back(w, qp, req->oldest_unacked_psn);
 }
 
@@ -155,6 +200,6 @@ void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
 	if (!spend_retry(w, qp))
 		return;
 	req->fetch_gap = false;
-	narrow(req, true);
+	shut(req);
 	roost_req_go_back(w, qp, req->oldest_unacked_psn);
 }

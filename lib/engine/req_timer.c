@@ -25,11 +25,11 @@
 
 /* No sooner than this: threads that share a core make each other wait. */
 #define EARLY_MIN_NS 100000u
-#define RTT_MAX_NS (1u << 30)
+#define RTT_MAX_NS (1u << 29)
 
 void roost_req_rtt_sample(struct roost_worker *w, struct roost_requester *req)
 {
-	uint32_t rtt_ns = (uint32_t)RTE_MIN(w->now_ns - req->rtt_sent_ns,
+	uint32_t rtt_ns = (uint32_t)RTE_MIN(w->now_ns - req->rtt_sent_ns + 1,
 					    (uint64_t)RTT_MAX_NS);
 	uint32_t off_ns;
 
@@ -38,14 +38,17 @@ void roost_req_rtt_sample(struct roost_worker *w, struct roost_requester *req)
 	if (req->early_ns == 0) {
 		req->rtt_ns = rtt_ns;
 		req->rtt_var_ns = rtt_ns / 2;
+		req->rtt_min_ns = rtt_ns;
 	} else {
 		off_ns = rtt_ns > req->rtt_ns ? rtt_ns - req->rtt_ns
 					      : req->rtt_ns - rtt_ns;
 		req->rtt_var_ns += off_ns / 4 - req->rtt_var_ns / 4;
 		req->rtt_ns += rtt_ns / 8 - req->rtt_ns / 8;
 	}
-	req->early_ns = RTE_MAX(req->rtt_ns + 4 * (uint64_t)req->rtt_var_ns,
-				EARLY_MIN_NS);
+	req->rtt_last_ns = rtt_ns;
+	req->rtt_min_ns = RTE_MIN(req->rtt_min_ns, rtt_ns);
+	req->early_ns =
+		RTE_MAX(req->rtt_ns + 4 * req->rtt_var_ns, EARLY_MIN_NS);
 }
 
 void roost_req_set_timer(struct roost_worker *w, struct roost_requester *req)
@@ -55,9 +58,9 @@ void roost_req_set_timer(struct roost_worker *w, struct roost_requester *req)
 	if (req->rnr_wait || req->timeout_ns == 0)
 		return;
 	if (req->early_ns != 0 && req->nb_early < ROOST_REQ_EARLY_MAX)
-		deadline_ns =
-			RTE_MIN(deadline_ns,
-				w->now_ns + (req->early_ns << req->nb_early));
+		deadline_ns = RTE_MIN(deadline_ns,
+				      w->now_ns + ((uint64_t)req->early_ns
+						   << req->nb_early));
 	roost_timer_set(&w->timers, &req->timer, deadline_ns);
 }
 

@@ -48,7 +48,9 @@ struct bench_wire {
 	} frames[WIRE_LEN];
 	uint32_t head, tail;
 	double free_at_ns;
+	double idle_ns; /* of the time since the first frame */
 	bool loses;
+	uint64_t nb_frames;
 	uint64_t nb_lost;
 };
 
@@ -90,8 +92,12 @@ static void put(struct bench_wire *wire, struct rte_mbuf *mbuf)
 {
 	double now = (double)now_ns;
 
-	if (wire->free_at_ns < now)
+	if (wire->free_at_ns < now) {
+		if (wire->nb_frames > 0)
+			wire->idle_ns += now - wire->free_at_ns;
 		wire->free_at_ns = now;
+	}
+	wire->nb_frames++;
 	wire->free_at_ns += wire_ns(mbuf->pkt_len + WIRE_EXTRA_BYTES);
 	if (wire->loses && chance() < loss_rate) {
 		wire->nb_lost++;
@@ -166,6 +172,15 @@ static double bound(void)
 	return best * (1 - loss_rate) / (1 - loss_rate + loss_rate * behind);
 }
 
+/* Frames that were lost, or came and were of no use, for each loss. */
+static double vain(void)
+{
+	uint64_t nb_used = bench_ends[0].nb_done * (MSG_BYTES / MTU_BYTES);
+
+	return (double)(wires[0].nb_frames - nb_used) /
+	       (double)wires[0].nb_lost;
+}
+
 int main(int argc, char **argv)
 {
 	struct roost_dev_counters counters;
@@ -194,9 +209,13 @@ int main(int argc, char **argv)
 	wires[0].loses = true;
 	gbps = run(for_ns);
 	roost_dev_counters(bench_ends[0].dev, &counters);
-	printf("loss %s gbps %.2f bound %.2f lost %llu timeouts %llu\n",
+	printf("loss %s gbps %.2f bound %.2f lost %llu timeouts %llu "
+	       "early %llu vain %.1f idle %.1f\n",
 	       argv[optind], gbps, bound(),
 	       (unsigned long long)wires[0].nb_lost,
-	       (unsigned long long)counters.timeouts);
+	       (unsigned long long)counters.timeouts,
+	       (unsigned long long)counters.adaptive_retransmits, vain(),
+	       wires[0].idle_ns / wire_ns(FRAME_BYTES) /
+		       (double)wires[0].nb_lost);
 	return EXIT_SUCCESS;
 }

@@ -104,6 +104,94 @@ static void window__a_gap_halves_it(void **state)
 	sim_free(sim);
 }
 
+/* Loses some of what A sends: one in every so many, so often. */
+struct loser {
+	unsigned int every, nb_left;
+	unsigned int nb_sent;
+};
+
+static bool loser_takes(struct sim *sim, int side, const struct roost_pkt *pkt,
+			void *arg)
+{
+	struct loser *loser = arg;
+
+	(void)sim;
+	(void)pkt;
+	if (side != SIM_A || loser->nb_left == 0 ||
+	    ++loser->nb_sent % loser->every != 0)
+		return true;
+	loser->nb_left--;
+	return false;
+}
+
+/* What the first flight of a message is after these losses in a long one. */
+static size_t flight_after(struct loser *loser)
+{
+	struct sim_qp *a, *b;
+	struct sim *sim = sim_far(&a, &b);
+	size_t nb_pkts;
+
+	assert_int_equal(first_flight(sim, a, b), WINDOW_PKTS);
+	sim->link.filter = loser_takes;
+	sim->link.filter_arg = loser;
+	sim_recv(b, 8 * MSG_PKTS * MTU_BYTES);
+	sim_send(a, 8 * MSG_PKTS * MTU_BYTES);
+	sim_run(sim);
+	assert_int_equal(loser->nb_left, 0);
+	sim->link.filter = NULL;
+	nb_pkts = first_flight(sim, a, b);
+	sim_expect_all_good(a, b);
+	sim_free(sim);
+	return nb_pkts;
+}
+
+/* Answers take no longer than they ever did: it was no queue that lost it. */
+static void window__one_gap_without_a_queue_keeps_it(void **state)
+{
+	struct loser loser = { .every = 7 * MSG_PKTS, .nb_left = 1 };
+
+	(void)state;
+	assert_in_range(flight_after(&loser), WINDOW_PKTS - 1, WINDOW_PKTS);
+}
+
+/* Without a queue as well: a buffer may be too small to be felt. */
+static void window__gaps_close_to_one_another_shrink_it(void **state)
+{
+	struct loser loser = { .every = 7 * MSG_PKTS / 16, .nb_left = 16 };
+
+	(void)state;
+	assert_in_range(flight_after(&loser), 4, WINDOW_PKTS / 2);
+}
+
+/* How many ACKs a message of two whole windows brings. */
+static uint64_t acks_of(struct sim *sim, struct sim_qp *a, struct sim_qp *b)
+{
+	uint64_t before = sim_counters(sim, SIM_B)->acks_sent;
+
+	first_flight(sim, a, b);
+	return sim_counters(sim, SIM_B)->acks_sent - before;
+}
+
+/* The parts that are acknowledged are small beside the window. */
+static void window__acks_keep_step_with_it(void **state)
+{
+	struct loser loser = { .every = 7 * MSG_PKTS / 16, .nb_left = 16 };
+	struct sim_qp *a, *b;
+	struct sim *sim = sim_far(&a, &b);
+
+	(void)state;
+	assert_in_range(acks_of(sim, a, b), 16, 18);
+	sim->link.filter = loser_takes;
+	sim->link.filter_arg = &loser;
+	sim_recv(b, 8 * MSG_PKTS * MTU_BYTES);
+	sim_send(a, 8 * MSG_PKTS * MTU_BYTES);
+	sim_run(sim);
+	sim->link.filter = NULL;
+	assert_true(acks_of(sim, a, b) >= 32);
+	sim_expect_all_good(a, b);
+	sim_free(sim);
+}
+
 static void window__silence_shuts_it_and_progress_opens_it(void **state)
 {
 	struct sim_qp *a, *b;
@@ -130,6 +218,9 @@ static void window__silence_shuts_it_and_progress_opens_it(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(window__many_qps_share_a_small_ring),
 	cmocka_unit_test(window__a_gap_halves_it),
+	cmocka_unit_test(window__one_gap_without_a_queue_keeps_it),
+	cmocka_unit_test(window__gaps_close_to_one_another_shrink_it),
+	cmocka_unit_test(window__acks_keep_step_with_it),
 	cmocka_unit_test(window__silence_shuts_it_and_progress_opens_it),
 };
 
