@@ -8,11 +8,16 @@
  * time that the processor takes is not in it, only what the protocol loses;
  * one seed gives one result, on any machine.
  *
- * usage: loss [-d ONE_WAY_NS] [-s SEED] [-v VIRTUAL_MS] RATE
- *   RATE  the share that is lost, as 1e-3
- * Prints "loss RATE gbps G bound B lost N timeouts T": payload that arrived and
- * was acknowledged; what go-back-N can reach at best; data frames lost; and how
- * often only the timer noticed.
+ * usage: loss [-d ONE_WAY_NS] [-s SEED] [-v VIRTUAL_MS] [-q QPS]
+ *             [-b GBPS] [-r FRAMES] RATE
+ *   -b, -r  a slower wire behind it, and the queue before that, which loses
+ *           what it has no room for
+ *   RATE    the share that is lost by chance, as 1e-3
+ * Prints "loss RATE gbps G bound B lost N timeouts T early E vain V idle I":
+ * payload that arrived and was acknowledged; what go-back-N can reach at best
+ * with losses by chance; data frames lost; how often only a timer noticed, the
+ * QP's or what answers took before; and for each lost frame, frames that were
+ * sent in vain, and the time that the wire was idle, in frames.
  *
  * The bound: a lost frame costs its own time, and that of all behind it until
  * the receiver's NAK is back: N frames. It is what an ideal sender gets whose
@@ -59,6 +64,10 @@ static uint64_t now_ns = 1000000000;
 static uint64_t delay_ns = 3000;
 static uint64_t random_state = 1;
 static double loss_rate;
+static unsigned int nb_qps = 1;
+static double queue_gbps; /* 0: there is no queue */
+static double queue_frames = 64;
+static double queue_free_at_ns;
 
 /* splitmix64 */
 static double chance(void)
@@ -88,9 +97,24 @@ static uint16_t rx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 	return i;
 }
 
+/* Through the queue, at its end at in_ns. Returns when the frame is behind the
+ * wire, 0: there is no room for it.
+ */
+static double pass_queue(size_t len_bytes, double in_ns)
+{
+	double frame_ns = (double)len_bytes * 8 / queue_gbps;
+
+	if (queue_free_at_ns < in_ns)
+		queue_free_at_ns = in_ns;
+	if (queue_free_at_ns - in_ns >= queue_frames * frame_ns)
+		return 0;
+	queue_free_at_ns += frame_ns;
+	return queue_free_at_ns;
+}
+
 static void put(struct bench_wire *wire, struct rte_mbuf *mbuf)
 {
-	double now = (double)now_ns;
+	double now = (double)now_ns, out_ns;
 
 	if (wire->free_at_ns < now) {
 		if (wire->nb_frames > 0)
@@ -99,14 +123,17 @@ static void put(struct bench_wire *wire, struct rte_mbuf *mbuf)
 	}
 	wire->nb_frames++;
 	wire->free_at_ns += wire_ns(mbuf->pkt_len + WIRE_EXTRA_BYTES);
-	if (wire->loses && chance() < loss_rate) {
+	out_ns = wire->free_at_ns;
+	if (wire->loses && queue_gbps != 0)
+		out_ns = pass_queue(mbuf->pkt_len + WIRE_EXTRA_BYTES, out_ns);
+	if (out_ns == 0 || (wire->loses && chance() < loss_rate)) {
 		wire->nb_lost++;
 		rte_pktmbuf_free(mbuf);
 		return;
 	}
 	wire->frames[wire->head % WIRE_LEN].mbuf = mbuf;
 	wire->frames[wire->head++ % WIRE_LEN].arrival_ns =
-		(uint64_t)wire->free_at_ns + delay_ns;
+		(uint64_t)out_ns + delay_ns;
 }
 
 static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
@@ -125,8 +152,10 @@ static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 
 static const struct bench_bursts bursts = { rx_burst, tx_burst };
 
-static void post(void)
+/* One WRITE, at the next QP that has room for it. Returns false: none has. */
+static bool post(void)
 {
+	static unsigned int next;
 	struct bench_end *end = &bench_ends[0];
 	const struct roost_sge sge = { (uintptr_t)end->buf, MSG_BYTES,
 				       roost_mr_lkey(end->mr) };
@@ -139,9 +168,17 @@ static void post(void)
 		.rkey = roost_mr_rkey(bench_ends[1].mr),
 	};
 
-	roost_qp_send_begin(end->qps[0]);
-	bench_must(roost_qp_send_add(end->qps[0], &wr), "send");
-	roost_qp_send_end(end->qps[0]);
+	for (unsigned int i = 0; i < nb_qps; i++) {
+		struct roost_qp *qp = end->qps[next++ % nb_qps];
+		int rc;
+
+		roost_qp_send_begin(qp);
+		rc = roost_qp_send_add(qp, &wr);
+		roost_qp_send_end(qp);
+		if (rc == 0)
+			return true;
+	}
+	return false;
 }
 
 /* Payload a second, in Gb/s. */
@@ -150,10 +187,10 @@ static double run(uint64_t for_ns)
 	uint64_t begin_ns = now_ns, nb_posted = 0;
 
 	while (now_ns - begin_ns < for_ns) {
-		while (nb_posted - bench_ends[0].nb_done < OUTSTANDING) {
-			post();
+		while (nb_posted - bench_ends[0].nb_done <
+			       OUTSTANDING * nb_qps &&
+		       post())
 			nb_posted++;
-		}
 		bench_end_turn(&bench_ends[0], now_ns);
 		bench_end_turn(&bench_ends[1], now_ns);
 		now_ns += STEP_NS;
@@ -188,9 +225,15 @@ int main(int argc, char **argv)
 	int option;
 	double gbps;
 
-	while ((option = getopt(argc, argv, "d:s:v:")) != -1) {
+	while ((option = getopt(argc, argv, "b:d:q:r:s:v:")) != -1) {
 		if (option == 'd')
 			delay_ns = strtoull(optarg, NULL, 0);
+		else if (option == 'b')
+			queue_gbps = strtod(optarg, NULL);
+		else if (option == 'r')
+			queue_frames = strtod(optarg, NULL);
+		else if (option == 'q')
+			nb_qps = (unsigned int)strtoul(optarg, NULL, 0);
 		else if (option == 's')
 			random_state = strtoull(optarg, NULL, 0);
 		else if (option == 'v')
@@ -200,12 +243,14 @@ int main(int argc, char **argv)
 	}
 	if (optind + 1 != argc || for_ns == 0) {
 		fprintf(stderr, "usage: loss [-d ONE_WAY_NS] [-s SEED] "
-				"[-v VIRTUAL_MS] RATE\n");
+				"[-v VIRTUAL_MS] [-q QPS] [-b GBPS] "
+				"[-r FRAMES] RATE\n");
 		return EXIT_FAILURE;
 	}
 	loss_rate = strtod(argv[optind], NULL);
 	bench_ends_open(&bursts,
-			(struct bench_wire *[]){ &wires[0], &wires[1] }, 1);
+			(struct bench_wire *[]){ &wires[0], &wires[1] },
+			nb_qps);
 	wires[0].loses = true;
 	gbps = run(for_ns);
 	roost_dev_counters(bench_ends[0].dev, &counters);
