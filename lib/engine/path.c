@@ -60,12 +60,16 @@ static int addresses_of_av(const struct roost_port *port,
 	return 0;
 }
 
-/* Source port: equal for all packets of a QP, spread over QPs (A17.9.1). */
+/* Source port: equal for all packets of a QP, spread over QPs (A17.9.1). Also
+ * equal at both ends, so that those who spread frames by flow and know which
+ * queue one was sent by, as taps do, bring the answers there.
+ */
 static uint16_t udp_source(const struct roost_av *av, uint32_t qpn,
 			   uint32_t dest_qpn)
 {
 	uint32_t label = av->is_global ? av->flow_label & 0xfffff : 0;
-	uint64_t mix = ((uint64_t)qpn << 24 | dest_qpn) * 0x9e3779b97f4a7c15u;
+	uint64_t low = qpn < dest_qpn ? qpn : dest_qpn;
+	uint64_t mix = (low << 24 | (qpn ^ dest_qpn)) * 0x9e3779b97f4a7c15u;
 
 	/* As Linux makes a port of a label, for who wants to choose it. */
 	if (label != 0)

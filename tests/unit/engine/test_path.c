@@ -238,7 +238,7 @@ static void path_resolve__lid(void **state)
 	fixture_close(&f);
 }
 
-/* One source port for one QP, many for many. */
+/* One source port for one QP, at either end, many for many. */
 static void path_resolve__source_port(void **state)
 {
 	struct roost_path path;
@@ -258,7 +258,7 @@ static void path_resolve__source_port(void **state)
 				 0);
 		port = headers(&path, mac).udp_src;
 		roost_path_release(f.dev, &path);
-		assert_int_equal(roost_path_resolve(f.dev, &av, qpn, 5, &path),
+		assert_int_equal(roost_path_resolve(f.dev, &av, 5, qpn, &path),
 				 0);
 		again = headers(&path, mac).udp_src;
 		roost_path_release(f.dev, &path);
