@@ -4,8 +4,9 @@
 
 /*
  * Two ends that sleep nearly all the time: a message and its answer now and
- * then, over rsockets. What matters is how late a sleeper hears of it, and
- * what its sleep costs.
+ * then, over two rsockets in turn, which two workers have where there are as
+ * many. What matters is how late a sleeper hears of it, and what its sleep
+ * costs.
  *
  * usage: wake PORT [ADDRESS of the server]
  */
@@ -19,6 +20,7 @@
 
 #include <rdma/rsocket.h>
 
+#define CONNECTIONS 2
 #define MESSAGES 12
 #define PAUSE_US 200000
 
@@ -51,34 +53,54 @@ static void one_byte(ssize_t n, const char *what)
 		die(what);
 }
 
-static void serve(int fd, const struct sockaddr_in *addr)
+static int open_socket(void)
 {
+	int fd = rsocket(AF_INET, SOCK_STREAM, 0);
+
+	if (fd < 0)
+		die("rsocket");
+	return fd;
+}
+
+static void serve(const struct sockaddr_in *addr)
+{
+	int fd = open_socket(), ends[CONNECTIONS];
 	char c;
-	int one;
 
 	if (rbind(fd, (const void *)addr, sizeof(*addr)) < 0 ||
-	    rlisten(fd, 1) < 0)
+	    rlisten(fd, CONNECTIONS) < 0)
 		die("listen");
 	puts("ready");
 	fflush(stdout);
-	one = raccept(fd, NULL, NULL);
-	if (one < 0)
-		die("accept");
-	while (rrecv(one, &c, 1, 0) == 1)
-		one_byte(rsend(one, &c, 1, 0), "answer");
-	rclose(one);
+	for (int i = 0; i < CONNECTIONS; i++) {
+		ends[i] = raccept(fd, NULL, NULL);
+		if (ends[i] < 0)
+			die("accept");
+	}
+	for (int i = 0; rrecv(ends[i], &c, 1, 0) == 1;
+	     i = (i + 1) % CONNECTIONS)
+		one_byte(rsend(ends[i], &c, 1, 0), "answer");
+	for (int i = 0; i < CONNECTIONS; i++)
+		rclose(ends[i]);
+	rclose(fd);
 }
 
-static void ask(int fd, const struct sockaddr_in *addr)
+static void ask(const struct sockaddr_in *addr)
 {
 	double longest = 0, sum = 0, began, cpu, sent, took;
+	int fds[CONNECTIONS];
 	char c = 'x';
 
-	if (rconnect(fd, (const void *)addr, sizeof(*addr)) < 0)
-		die("connect");
+	for (int i = 0; i < CONNECTIONS; i++) {
+		fds[i] = open_socket();
+		if (rconnect(fds[i], (const void *)addr, sizeof(*addr)) < 0)
+			die("connect");
+	}
 	began = now_s();
 	cpu = cpu_s();
 	for (int i = 0; i < MESSAGES; i++) {
+		int fd = fds[i % CONNECTIONS];
+
 		usleep(PAUSE_US);
 		sent = now_s();
 		one_byte(rsend(fd, &c, 1, 0), "send");
@@ -91,25 +113,22 @@ static void ask(int fd, const struct sockaddr_in *addr)
 	printf("average %.0f us, longest %.0f us, %.1f %% of a CPU\n",
 	       sum * 1e6 / MESSAGES, longest * 1e6,
 	       100 * (cpu_s() - cpu) / (now_s() - began));
+	for (int i = 0; i < CONNECTIONS; i++)
+		rclose(fds[i]);
 }
 
 int main(int argc, char **argv)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };
-	int fd;
 
 	if (argc < 2)
 		return 2;
 	addr.sin_port = htons((uint16_t)atoi(argv[1]));
-	if (argc > 2)
-		inet_pton(AF_INET, argv[2], &addr.sin_addr);
-	fd = rsocket(AF_INET, SOCK_STREAM, 0);
-	if (fd < 0)
-		die("rsocket");
-	if (argc > 2)
-		ask(fd, &addr);
-	else
-		serve(fd, &addr);
-	rclose(fd);
+	if (argc == 2) {
+		serve(&addr);
+		return 0;
+	}
+	inet_pton(AF_INET, argv[2], &addr.sin_addr);
+	ask(&addr);
 	return 0;
 }
