@@ -79,6 +79,8 @@ const struct roost_field roost_port_fields[] = {
 	FIELD(roost_port_row, U32, mtu_bytes, "mtu"),
 	FIELD(roost_port_row, U32, path_mtu_bytes, "path_mtu"),
 	FIELD(roost_port_row, U32, speed_mbps, "speed_mbps"),
+	FIELD(roost_port_row, U16, queues, "queues"),
+	ENUM(roost_port_row, steering, "steering", roost_steering_names),
 	FIELD(roost_port_row, U16, lid, "lid"),
 	FIELD(roost_port_row, U16, sm_lid, "sm_lid"),
 	FIELD(roost_port_row, U32, bad_pkeys, "bad_pkeys"),
@@ -172,6 +174,8 @@ const struct roost_field roost_worker_fields[] = {
 	COUNTER(acks_sent, "acks_sent"),
 	COUNTER(retransmits, "retransmits"),
 	COUNTER(timeouts, "timeouts"),
+	COUNTER(queue_pkts, "queue_packets"),
+	COUNTER(handed_pkts, "handed_over"),
 	COUNTER(drops[ROOST_DROP_WORKER_BUSY], "worker_busy"),
 	END,
 };
@@ -287,6 +291,8 @@ void roost_port_row(const struct roost_station *s, struct roost_port_row *row)
 					  ? 0
 					  : roost_mtu_bytes(attr.active_mtu),
 		.speed_mbps = attr.speed_mbps,
+		.queues = s->port->queues.nb,
+		.steering = (int)s->port->queues.steering,
 		.lid = attr.lid,
 		.sm_lid = attr.sm_lid,
 		.vlan_id = attr.vlan_id,

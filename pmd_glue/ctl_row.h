@@ -80,6 +80,8 @@ struct roost_port_row {
 	uint32_t mtu_bytes; /* of IP */
 	uint32_t path_mtu_bytes;
 	uint32_t speed_mbps;
+	uint16_t queues; /* of the DPDK port, each way */
+	int steering;    /* enum roost_steering */
 	uint16_t lid;
 	uint16_t sm_lid;
 	uint32_t bad_pkeys;

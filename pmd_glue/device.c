@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/queue.h>
 #include <unistd.h>
 
@@ -27,6 +26,7 @@
 #include "pmd_glue/guid.h"
 #include "pmd_glue/pci.h"
 #include "pmd_glue/report.h"
+#include "pmd_glue/rx_sleep.h"
 #include "pmd_glue/station.h"
 #include "pmd_glue/turner.h"
 
@@ -47,8 +47,7 @@ struct roost_device {
 	unsigned int index;
 	unsigned int refs; /* under devices.lock */
 	pid_t opener;
-	int epoll_fd; /* RX interrupts of several ports; -1: there is one */
-	bool watched[ROOST_DEVICE_PORTS_MAX]; /* in epoll_fd; under the turn */
+	struct roost_rx_sleep sleeps[ROOST_WORKERS_MAX]; /* by worker */
 	unsigned int nb_stations;
 	struct roost_station stations[ROOST_DEVICE_PORTS_MAX]; /* its ports */
 	struct roost_control_client client;
@@ -87,11 +86,15 @@ static void look_at_port(const char *devargs, struct roost_eal_conf *conf)
 static int start_eal(const struct roost_config *config)
 {
 	struct roost_eal_conf conf = { .verbose = config->verbose };
+	unsigned int nb_queues;
 
 	for (unsigned int i = 0; i < config->nb_ports; i++) {
 		look_at_port(config->ports[i].devargs, &conf);
+		nb_queues =
+			roost_driver_nb_queues(config->ports[i].devargs,
+					       RTE_MAX(config->nb_workers, 1u));
 		conf.nb_queues +=
-			roost_driver_nb_queues(config->ports[i].devargs);
+			RTE_MIN(nb_queues, (unsigned int)ROOST_WORKERS_MAX);
 	}
 	return roost_eal_start(&conf);
 }
@@ -152,64 +155,8 @@ static int create_dev(struct roost_device *d, const struct roost_config *config)
 	return ret;
 }
 
-/* ---- RX interrupts of all ports ------------------------------------------ */
+/* ---- its workers --------------------------------------------------------- */
 
-static void disarm(void *ctx)
-{
-	struct roost_device *d = ctx;
-
-	for (unsigned int i = 0; i < d->nb_stations; i++)
-		roost_lane_disarm(&d->stations[i].lane);
-}
-
-/* Returns what to sleep on, or -errno. */
-static int arm_port(struct roost_device *d, unsigned int i)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-	int fd = roost_lane_arm(&d->stations[i].lane);
-
-	if (fd < 0 || d->epoll_fd < 0)
-		return fd;
-	if (!d->watched[i] &&
-	    epoll_ctl(d->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 &&
-	    errno != EEXIST) {
-		fd = -errno;
-		roost_lane_disarm(&d->stations[i].lane);
-		return fd;
-	}
-	d->watched[i] = true;
-	return d->epoll_fd;
-}
-
-/* All or none: a port without an interrupt would be forgotten meanwhile. */
-static int arm(void *ctx)
-{
-	struct roost_device *d = ctx;
-	int fd = -ENOTSUP;
-
-	for (unsigned int i = 0; i < d->nb_stations; i++) {
-		fd = arm_port(d, i);
-		if (fd >= 0)
-			continue;
-		while (i-- > 0)
-			roost_lane_disarm(&d->stations[i].lane);
-		break;
-	}
-	return fd;
-}
-
-/* Has another device put frames for us aside? */
-static bool is_waiting(void *ctx)
-{
-	struct roost_device *d = ctx;
-
-	for (unsigned int i = 0; i < d->nb_stations; i++)
-		if (roost_lane_is_waiting(&d->stations[i].lane))
-			return true;
-	return false;
-}
-
-/* The ports' queues are the first worker's, and so are their interrupts. */
 static int start_turner(struct roost_device *d, unsigned int i)
 {
 	struct roost_turner_conf conf = {
@@ -218,24 +165,25 @@ static int start_turner(struct roost_device *d, unsigned int i)
 		.mode = d->progress,
 		.take_lcore = roost_eal_is_ours(),
 	};
+	int ret = roost_rx_sleep_open(&d->sleeps[i], d->stations,
+				      d->nb_stations, i);
 
-	if (i == 0)
-		conf.rx = (struct roost_turner_rx){
-			.ctx = d,
-			.arm = arm,
-			.disarm = disarm,
-			.is_waiting = is_waiting,
-		};
-	return roost_turner_start(&conf, &d->turners[i]);
+	if (ret)
+		return ret;
+	conf.rx = roost_rx_sleep_io(&d->sleeps[i]);
+	ret = roost_turner_start(&conf, &d->turners[i]);
+	if (ret)
+		roost_rx_sleep_close(&d->sleeps[i]);
+	return ret;
 }
 
 /* The first one last: it sends what others lend. */
 static void stop_turners(struct roost_device *d)
 {
-	while (d->nb_turners > 0)
+	while (d->nb_turners > 0) {
 		roost_turner_stop(d->turners[--d->nb_turners]);
-	if (d->epoll_fd >= 0)
-		close(d->epoll_fd);
+		roost_rx_sleep_close(&d->sleeps[d->nb_turners]);
+	}
 }
 
 static int start_turners(struct roost_device *d, enum roost_progress mode)
@@ -243,11 +191,6 @@ static int start_turners(struct roost_device *d, enum roost_progress mode)
 	int ret = 0;
 
 	d->progress = mode;
-
-	if (d->nb_stations > 1) {
-		d->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-		ret = d->epoll_fd < 0 ? -errno : 0;
-	}
 	while (!ret && d->nb_turners < roost_dev_nb_workers(d->dev)) {
 		ret = start_turner(d, d->nb_turners);
 		d->nb_turners += ret == 0;
@@ -443,7 +386,6 @@ static int open_new(const struct roost_config *config, unsigned int index,
 	}
 	d->index = index;
 	d->refs = 1;
-	d->epoll_fd = -1;
 	d->opener = getpid();
 	ret = roost_control_get();
 	if (ret) {

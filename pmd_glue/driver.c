@@ -11,6 +11,7 @@
 
 #include "lib/config/nearest.h"
 #include "lib/wire/frame.h"
+#include "pmd_glue/pci.h"
 
 #define KEYS_MAX 16u
 #define VALUE_MAX 64u
@@ -64,13 +65,6 @@ static uint32_t xdp_ip_mtu(const char *devargs __attribute__((unused)))
 	return XDP_FRAME_BYTES - ROOST_ETH_LEN - ROOST_VLAN_LEN;
 }
 
-static unsigned int xdp_queues(const char *devargs)
-{
-	uint32_t nb = number_less(devargs, "queue_count", 0);
-
-	return nb ? nb : 1;
-}
-
 /* DPDK 22.11 refuses it a larger MTU, whatever its interface has, and drops
  * what is longer than that when it is sent.
  */
@@ -104,6 +98,9 @@ static const struct roost_driver drivers[] = {
 		.iface_key = "iface",
 		.ip_mtu_bytes = packet_ip_mtu,
 		.rx_room_bytes = packet_rx_room,
+		.queues = ROOST_QUEUES_KEY,
+		.queues_key = "qpairs",
+		.spreads = true,
 	},
 	{
 		.prefix = "net_af_xdp",
@@ -114,7 +111,10 @@ static const struct roost_driver drivers[] = {
 		.iface_key = "iface",
 		.ip_mtu_bytes = xdp_ip_mtu,
 		.rx_room_max_bytes = XDP_ROOM_BYTES,
-		.nb_queues = xdp_queues,
+		.queues = ROOST_QUEUES_KEY,
+		.queues_key = "queue_count",
+		.one_queue_key = "start_queue",
+		.spreads = true,
 		.is_xdp = true,
 		.queue_is_rx_interrupt = true,
 	},
@@ -126,6 +126,10 @@ static const struct roost_driver drivers[] = {
 		.iface_key = "iface",
 		.remote_key = "remote",
 		.ip_mtu_bytes = tap_ip_mtu,
+		.queues = ROOST_QUEUES_OFFER,
+		.one_queue_key = "remote",
+		.spreads = true,
+		.rss_is_hollow = true,
 		.takes_signals = true,
 		.queue_is_rx_interrupt = true,
 	},
@@ -154,12 +158,16 @@ static const struct roost_driver drivers[] = {
 		.alias = "eth_bond",
 		.required = "slave",
 		.has_members = true,
+		.queues = ROOST_QUEUES_MEMBERS,
 		.takes_signals = true, /* those of its members */
 	},
 	{
-		/* Behind net_virtio_user, whose peers filter nothing. */
+		/* The peers of net_virtio_user, behind it, filter nothing. The
+		 * device answers a flow where it was last sent from.
+		 */
 		.prefix = "net_virtio",
 		.drops_tags = true,
+		.spreads = true,
 	},
 	{
 		/* Tells the card nothing of the vectors that it has. */
@@ -281,6 +289,31 @@ static void find_nearest(const char *list, const char *given,
 		 roost_name_nearest(given, v, nb));
 }
 
+/* Takes the comma before it along. */
+static void cut_out(char *devargs, const char *arg)
+{
+	size_t begin = (size_t)(arg - devargs) - 1;
+	size_t end = begin + 1 + strcspn(arg, ",");
+
+	memmove(devargs + begin, devargs + end, strlen(devargs + end) + 1);
+}
+
+int roost_devargs_set(char *devargs, size_t size, const char *key,
+		      unsigned int value)
+{
+	const char *arg = next_arg(devargs);
+	size_t len;
+	int more;
+
+	while (arg && !arg_is(arg, key, strlen(key)))
+		arg = next_arg(arg);
+	if (arg)
+		cut_out(devargs, arg);
+	len = strlen(devargs);
+	more = snprintf(devargs + len, size - len, ",%s=%u", key, value);
+	return (size_t)more < size - len ? 0 : -ENAMETOOLONG;
+}
+
 int roost_driver_check_keys(const char *devargs,
 			    char unknown[ROOST_DEVARG_KEY_MAX],
 			    char nearest[ROOST_DEVARG_KEY_MAX])
@@ -328,11 +361,21 @@ int roost_driver_devargs(const char *devargs, char *full, size_t size)
 	return 0;
 }
 
-unsigned int roost_driver_nb_queues(const char *devargs)
+unsigned int roost_driver_nb_queues(const char *devargs,
+				    unsigned int nb_workers)
 {
 	const struct roost_driver *d = roost_driver_find(devargs);
+	char name[ROOST_PCI_NAME_MAX];
+	unsigned int nb = 1;
 
-	return d->nb_queues ? d->nb_queues(devargs) : 1;
+	if (d->queues_key && roost_devargs_has(devargs, d->queues_key))
+		nb = number_less(devargs, d->queues_key, 0);
+	else if (d->one_queue_key &&
+		 roost_devargs_has(devargs, d->one_queue_key))
+		nb = 1;
+	else if (d->queues != ROOST_QUEUES_ONE || roost_pci_is(devargs, name))
+		nb = nb_workers;
+	return nb < 1 ? 1 : nb;
 }
 
 bool roost_driver_serves(const char *devargs)

@@ -23,6 +23,17 @@ enum roost_driver_kernel {
 	ROOST_KERNEL_PEER,   /* it sits at the other end of the port */
 };
 
+/* How many queues a port has, each way. Of those that it has, all are to be
+ * received from: who spreads the frames does not ask.
+ */
+enum roost_driver_queues {
+	ROOST_QUEUES_ONE,   /* its peer knows of no more, or they do harm */
+	ROOST_QUEUES_OFFER, /* as many as are wanted, of what ethdev says */
+	ROOST_QUEUES_KEY,   /* as many as queues_key says, added where the user
+			     * has not */
+	ROOST_QUEUES_MEMBERS, /* what all ports below it offer */
+};
+
 struct roost_driver {
 	/* Of the device's name: "net_memif"; of the driver's for PCI devices */
 	const char *prefix;
@@ -48,8 +59,12 @@ struct roost_driver {
 	uint32_t (*rx_room_bytes)(const char *devargs);
 	/* More than this its buffers must not have; 0: any. */
 	uint32_t rx_room_max_bytes;
-	/* Of the queues that it has, by these devargs; NULL: it has one. */
-	unsigned int (*nb_queues)(const char *devargs);
+	enum roost_driver_queues queues; /* PCI devices: OFFER, always */
+	const char *queues_key;          /* of KEY */
+	const char *one_queue_key;       /* given it, none are added; or NULL */
+	/* Frames come in by any of several queues, by flow, without RSS. */
+	bool spreads;
+	bool rss_is_hollow; /* it offers RSS and does none */
 	/* Takes only RoCEv2 from the kernel's interface, by an XDP program. */
 	bool is_xdp;
 	bool is_vhost; /* its peer's news come through the vhost gate */
@@ -100,8 +115,15 @@ int roost_driver_check_keys(const char *devargs,
 			    char unknown[ROOST_DEVARG_KEY_MAX],
 			    char nearest[ROOST_DEVARG_KEY_MAX]);
 
-/* Of the queues to receive from, by these devargs; at least 1. */
-unsigned int roost_driver_nb_queues(const char *devargs);
+/* Of the queues that the port is to have, by these devargs, for so many
+ * workers; at least 1. The driver may have fewer.
+ */
+unsigned int roost_driver_nb_queues(const char *devargs,
+				    unsigned int nb_workers);
+
+/* Give key that value in devargs, whatever it had. Returns 0, -ENAMETOOLONG. */
+int roost_devargs_set(char *devargs, size_t size, const char *key,
+		      unsigned int value);
 
 /* Does the port serve its socket, by these devargs? */
 bool roost_driver_serves(const char *devargs);

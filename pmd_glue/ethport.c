@@ -8,12 +8,10 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <rte_dev.h>
 #include <rte_ethdev.h>
-#include <rte_interrupts.h>
 #include <rte_mbuf.h>
 
 #include "lib/engine/worker.h"
@@ -40,30 +38,34 @@ static uint16_t keep_whole(struct rte_mbuf **pkts, uint16_t n)
 	return kept;
 }
 
-/* From every queue, another one first each time. */
-static uint16_t rx_all(struct roost_ethport *port, struct rte_mbuf **pkts,
-		       uint16_t n)
+/* From every queue of that worker, another one first each time. */
+static uint16_t rx_several(struct roost_ethport *port, uint16_t worker,
+			   struct rte_mbuf **pkts, uint16_t n)
 {
-	uint16_t queue = port->next_queue;
+	uint16_t queue = port->last_queue[worker];
 	uint16_t got = 0;
 
-	port->next_queue = (uint16_t)((queue + 1) % port->nb_queues);
-	for (uint16_t i = 0; i < port->nb_queues && got < n; i++) {
+	for (uint16_t i = worker; i < port->queues.nb && got < n;
+	     i = (uint16_t)(i + port->nb_worker_queues)) {
+		queue = (uint16_t)(queue + port->nb_worker_queues);
+		if (queue >= port->queues.nb)
+			queue = worker;
 		got = (uint16_t)(got + rte_eth_rx_burst(port->id, queue,
 							pkts + got,
 							(uint16_t)(n - got)));
-		queue = (uint16_t)((queue + 1) % port->nb_queues);
 	}
+	port->last_queue[worker] = queue;
 	return got;
 }
 
-uint16_t roost_ethport_rx(struct roost_ethport *port, struct rte_mbuf **pkts,
-			  uint16_t n)
+uint16_t roost_ethport_rx(struct roost_ethport *port, uint16_t queue,
+			  struct rte_mbuf **pkts, uint16_t n)
 {
 	if (!port->started)
 		return 0;
-	n = port->nb_queues == 1 ? rte_eth_rx_burst(port->id, 0, pkts, n)
-				 : rx_all(port, pkts, n);
+	n = port->queues.nb == port->nb_worker_queues
+		    ? rte_eth_rx_burst(port->id, queue, pkts, n)
+		    : rx_several(port, queue, pkts, n);
 	for (uint16_t i = 0; i < n; i++)
 		if (pkts[i]->nb_segs > 1)
 			return keep_whole(pkts, n);
@@ -82,86 +84,18 @@ static bool may_take_later(struct roost_ethport *port)
 	return atomic_load_explicit(&port->carrier, memory_order_relaxed);
 }
 
-uint16_t roost_ethport_tx(struct roost_ethport *port, struct rte_mbuf **pkts,
-			  uint16_t n)
+uint16_t roost_ethport_tx(struct roost_ethport *port, uint16_t queue,
+			  struct rte_mbuf **pkts, uint16_t n)
 {
 	uint16_t sent = 0;
 
 	if (port->started)
-		sent = rte_eth_tx_burst(port->id, 0, pkts, n);
+		sent = rte_eth_tx_burst(port->id, queue, pkts, n);
 	if (sent < n && (!port->started || !may_take_later(port))) {
 		rte_pktmbuf_free_bulk(pkts + sent, n - sent);
 		sent = n;
 	}
 	return sent;
-}
-
-/* ---- RX interrupts ----------------------------------------------------- */
-
-static int enable_rx_interrupt(struct roost_ethport *port)
-{
-	if (port->driver->queue_is_rx_interrupt)
-		return 0;
-	return rte_eth_dev_rx_intr_enable(port->id, 0);
-}
-
-int roost_ethport_arm(struct roost_ethport *port)
-{
-	int ret;
-
-	if (port->epoll_fd < 0 || !port->started)
-		return -ENOTSUP;
-	ret = enable_rx_interrupt(port);
-	return ret ? ret : port->epoll_fd;
-}
-
-void roost_ethport_disarm(struct roost_ethport *port)
-{
-	struct rte_epoll_event event;
-
-	/* What AF_XDP sockets say, they say as long as it is so. */
-	if (!port->started || port->driver->is_xdp)
-		return;
-	rte_eth_dev_rx_intr_disable(port->id, 0);
-	rte_epoll_wait(port->epoll_fd, &event, 1, 0); /* takes its tokens */
-}
-
-/* The driver has no interrupts, but its sockets can be slept on. */
-static int watch_sockets(const struct roost_ethport *port)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-
-	for (unsigned int i = 0; i < port->xdp.nb_sockets; i++)
-		if (epoll_ctl(port->epoll_fd, EPOLL_CTL_ADD,
-			      port->xdp.socket_fds[i], &event) < 0)
-			return -errno;
-	return 0;
-}
-
-static int watch_queue(const struct roost_ethport *port)
-{
-	return rte_eth_dev_rx_intr_ctl_q(port->id, 0, port->epoll_fd,
-					 RTE_INTR_EVENT_ADD, NULL);
-}
-
-static void set_up_interrupts(struct roost_ethport *port)
-{
-	int ret;
-
-	/* Drivers of NICs look for a vector that they did not get. */
-	if (port->pci.name[0] && !port->has_rxq)
-		return;
-	/* Asked first: ethdev logs an error where there are none. */
-	if (enable_rx_interrupt(port) != 0)
-		return;
-	port->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (port->epoll_fd < 0)
-		return;
-	ret = port->driver->is_xdp ? watch_sockets(port) : watch_queue(port);
-	if (ret) {
-		close(port->epoll_fd);
-		port->epoll_fd = -1;
-	}
 }
 
 /* ---- what opening uses, too ---------------------------------------------- */
@@ -223,7 +157,6 @@ void roost_ethport_plug_out(struct roost_ethport *port)
 
 /* ---- its workers --------------------------------------------------------- */
 
-/* One is enough: it hands over what is for the others. */
 static void tell_vhost(struct roost_ethport *port)
 {
 	if (port->driver->is_vhost && !port->gone)
@@ -246,7 +179,9 @@ void roost_ethport_del_worker(struct roost_ethport *port,
 
 	while (port->workers[i] != worker)
 		i++;
-	port->workers[i] = port->workers[--port->nb_workers];
+	/* They stay in their order, in which their turns are taken. */
+	for (port->nb_workers--; i < port->nb_workers; i++)
+		port->workers[i] = port->workers[i + 1];
 	tell_vhost(port);
 }
 
@@ -288,6 +223,20 @@ static int start(struct roost_ethport *port)
 	return ret;
 }
 
+/* Some drivers find out only now how many queues they can have. */
+static int start_with_one(struct roost_ethport *port, int error)
+{
+	int ret;
+
+	if (port->conf.verbose)
+		roost_report("%s: queues 1 instead of %u: %s", port->conf.label,
+			     port->queues.nb,
+			     *roost_eal_log_first() ? roost_eal_log_first()
+						    : strerror(-error));
+	ret = roost_ethport_take_one_queue(port);
+	return ret ? ret : start(port);
+}
+
 int roost_ethport_start(struct roost_ethport *port, uint64_t now_ns)
 {
 	int ret;
@@ -296,18 +245,21 @@ int roost_ethport_start(struct roost_ethport *port, uint64_t now_ns)
 	roost_eal_log_mute(port->is_memif_client);
 	ret = start(port);
 	roost_eal_log_mute(false);
+	if (ret && port->queues.nb > 1)
+		ret = start_with_one(port, ret);
 	if (ret && port->is_memif_client) {
 		port->retry_at_ns = now_ns + port->retry_after_ns;
 		return 0;
 	}
 	if (ret) {
-		ROOST_ETHPORT_REPORT(port, "DPDK cannot start it: %s",
+		roost_ethport_report(port, "DPDK cannot start it: %s",
 				     *roost_eal_log_first()
 					     ? roost_eal_log_first()
 					     : strerror(-ret));
 		return ret;
 	}
-	set_up_interrupts(port);
+	roost_ethport_tell_queues(port);
+	roost_ethport_open_interrupts(port);
 	return 0;
 }
 
@@ -326,9 +278,7 @@ void roost_ethport_unplug(struct roost_ethport *port)
 	 */
 	if (port->driver->gated_library && !port->driver->is_memif)
 		roost_intr_owner_hang_up(&port->gate);
-	if (port->epoll_fd >= 0 && !port->driver->is_xdp)
-		rte_eth_dev_rx_intr_ctl_q(port->id, 0, port->epoll_fd,
-					  RTE_INTR_EVENT_DEL, NULL);
+	roost_ethport_watch_queues(port, false);
 	roost_ethport_enter(port);
 	rte_eth_dev_stop(port->id);
 	roost_ethport_leave(port);
@@ -342,8 +292,7 @@ void roost_ethport_close(struct roost_ethport *port)
 {
 	roost_ethport_unplug(port);
 	/* Not before: a worker's thread may have slept on it. */
-	if (port->epoll_fd >= 0)
-		close(port->epoll_fd);
+	roost_ethport_close_interrupts(port);
 	roost_ethport_close_fds(port);
 	roost_kif_close(&port->kif);
 }

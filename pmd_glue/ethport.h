@@ -28,6 +28,7 @@
 #include "pmd_glue/kif.h"
 #include "pmd_glue/members.h"
 #include "pmd_glue/pci.h"
+#include "pmd_glue/queues.h"
 #include "pmd_glue/vhost_gate.h"
 #include "pmd_glue/xdp_gate.h"
 
@@ -36,16 +37,20 @@ struct rte_mempool;
 struct roost_worker;
 
 #define ROOST_ETHPORT_FULL_DEVARGS_MAX (ROOST_DEVARGS_MAX + 128)
+#define ROOST_ETHPORT_WHY_MAX 384
+/* One of each device that shares it, or all of a device that does not. */
+#define ROOST_ETHPORT_WORKERS_MAX (ROOST_PORTS_MAX + ROOST_WORKERS_MAX)
 
 struct roost_ethport_conf {
 	const char *label;   /* what users call it, for errors: "port0 (...)" */
 	const char *devargs; /* as configured, or as the link has them */
 	bool is_link;        /* plugged in is connected, as into a switch */
 	bool has_twin;       /* others than RoCE use frames of any length */
+	bool verbose;        /* say which queues it has */
 	uint32_t mtu_bytes;  /* of IP; 0: as it is */
 	unsigned int nb_users; /* devices that there may be; 0 is 1 */
 	uint16_t vlan_ids[ROOST_PORTS_MAX]; /* of each; 0: none */
-	uint32_t nb_workers;                /* of each, that hold its packets */
+	uint32_t nb_workers; /* of each, that hold its packets; 0 is 1 */
 };
 
 struct roost_ethport {
@@ -58,16 +63,24 @@ struct roost_ethport {
 	unsigned int ifindex; /* of it; 0: not known */
 	struct roost_kif kif; /* it, followed from open to close */
 	uint16_t id;
-	uint16_t nb_queues; /* to receive from; the first one sends */
+	/* Workers that have queues of their own, the first ones of the device:
+	 * worker i sends by queue i, and receives from i and every so many
+	 * behind it.
+	 */
+	uint16_t nb_worker_queues;
 	/* Its name is empty: no PCI device. The rest as it was at first. */
 	struct roost_pci_device pci;
+	/* While it is opened. */
+	unsigned int asked_queues, want_queues; /* the second may be fewer */
+	bool may_want_fewer; /* that may help; then nobody is told why */
+	char why_fewer[ROOST_ETHPORT_WHY_MAX]; /* or empty */
 	bool was_there;    /* the application had plugged it in */
 	uint64_t owner_id; /* ethdev's ownership */
 	uint8_t mac[6];
 	uint32_t ip_mtu_most_bytes; /* of the driver's buffers */
 	uint32_t ip_mtu_own_bytes;  /* when it was opened */
 	struct rte_mempool *pool;
-	int epoll_fd;  /* RX interrupts; -1: it has none */
+	int epoll_fds[ROOST_WORKERS_MAX]; /* RX interrupts; -1: none */
 	int groups_fd; /* keeps multicast coming; -1: not needed */
 	int sink_fd;   /* keeps the kernel from answering RoCE; -1: none */
 	bool has_lsc;
@@ -80,12 +93,14 @@ struct roost_ethport {
 	/* Who calls the bursts; a worker may be there more than once. Writer:
 	 * the control thread.
 	 */
-	struct roost_worker *workers[ROOST_PORTS_MAX];
+	struct roost_worker *workers[ROOST_ETHPORT_WORKERS_MAX];
 	unsigned int nb_workers;
-	/* Changes while somebody receives. */
-	uint16_t next_queue; /* to look at first */
+	/* By worker, who changes it while it receives. */
+	uint16_t last_queue[ROOST_WORKERS_MAX]; /* where it has looked */
 	/* Change while the turns of all workers are held. */
-	bool shared; /* there are several devices on it, or there were */
+	struct roost_queues queues;
+	bool shared;    /* there are several devices on it, or there were */
+	bool tx_locked; /* several workers send by its first queue */
 	bool started;
 	bool gone; /* unplugged; the id may be another port's */
 	/* What the driver said; writer: EAL's thread. */
@@ -157,15 +172,18 @@ void roost_ethport_link(struct roost_ethport *port,
  */
 uint64_t roost_ethport_reconnect(struct roost_ethport *port, uint64_t now_ns);
 
-/* As in struct roost_port_io. Holder of a turn; one at a time for each. */
-uint16_t roost_ethport_rx(struct roost_ethport *port, struct rte_mbuf **pkts,
-			  uint16_t n);
-uint16_t roost_ethport_tx(struct roost_ethport *port, struct rte_mbuf **pkts,
-			  uint16_t n);
-
-/* RX interrupts, as in struct roost_turner_rx. Holder of a turn; one at a time.
+/* As in struct roost_port_io, queue being the worker's number. Holder of its
+ * turn; one at a time for each queue.
  */
-int roost_ethport_arm(struct roost_ethport *port);
-void roost_ethport_disarm(struct roost_ethport *port);
+uint16_t roost_ethport_rx(struct roost_ethport *port, uint16_t queue,
+			  struct rte_mbuf **pkts, uint16_t n);
+uint16_t roost_ethport_tx(struct roost_ethport *port, uint16_t queue,
+			  struct rte_mbuf **pkts, uint16_t n);
+
+/* RX interrupts, as in struct roost_turner_rx, of what that worker receives
+ * from. Holder of its turn; one at a time for each.
+ */
+int roost_ethport_arm(struct roost_ethport *port, uint16_t queue);
+void roost_ethport_disarm(struct roost_ethport *port, uint16_t queue);
 
 #endif

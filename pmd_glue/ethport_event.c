@@ -12,7 +12,6 @@
 #include <errno.h>
 
 #include <rte_dev.h>
-#include <rte_interrupts.h>
 
 #include "lib/engine/worker.h"
 #include "pmd_glue/control.h"
@@ -94,9 +93,7 @@ static int reset(struct roost_ethport *port)
 
 	port->started = false;
 	roost_ethport_enter(port);
-	if (port->epoll_fd >= 0)
-		rte_eth_dev_rx_intr_ctl_q(port->id, 0, port->epoll_fd,
-					  RTE_INTR_EVENT_DEL, NULL);
+	roost_ethport_watch_queues(port, false);
 	rte_eth_dev_stop(port->id);
 	ret = rte_eth_dev_reset(port->id);
 	roost_ethport_leave(port);
@@ -111,11 +108,11 @@ static int reset(struct roost_ethport *port)
 	ret = rte_eth_dev_start(port->id);
 	roost_ethport_leave(port);
 	port->started = ret == 0;
-	if (port->started)
+	if (port->started) {
 		roost_ethport_tell_vlans(port);
-	if (port->started && port->epoll_fd >= 0)
-		rte_eth_dev_rx_intr_ctl_q(port->id, 0, port->epoll_fd,
-					  RTE_INTR_EVENT_ADD, NULL);
+		roost_ethport_tell_queues(port);
+		roost_ethport_watch_queues(port, true);
+	}
 	return ret;
 }
 

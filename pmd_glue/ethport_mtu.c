@@ -65,7 +65,7 @@ static int find_mtu(struct roost_ethport *port, uint32_t *mtu)
 	if (port->driver->ip_mtu_bytes)
 		most = port->driver->ip_mtu_bytes(port->devargs);
 	if (port->conf.mtu_bytes > most) {
-		ROOST_ETHPORT_REPORT(
+		roost_ethport_report(
 			port,
 			"its buffers hold an MTU of %u, not of %u; give a "
 			"smaller mtu, or devargs with larger buffers",
@@ -80,7 +80,7 @@ static int find_mtu(struct roost_ethport *port, uint32_t *mtu)
 	else
 		ret = device_mtu(port, mtu);
 	if (ret) {
-		ROOST_ETHPORT_REPORT(
+		roost_ethport_report(
 			port,
 			"it cannot have an MTU of %u: %s; give a smaller "
 			"mtu, or none",

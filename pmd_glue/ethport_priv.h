@@ -17,8 +17,9 @@
 /* A client asks for its server after so long, and ever less often. */
 #define ROOST_ETHPORT_RETRY_MIN_NS 2000000u
 
-#define ROOST_ETHPORT_REPORT(port, format, ...)                                \
-	roost_report("%s: " format, (port)->conf.label, ##__VA_ARGS__)
+/* Cause and fix to the user; not yet, while fewer queues may help. */
+void roost_ethport_report(struct roost_ethport *port, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Around calls in which the driver may register or take something. */
 void roost_ethport_enter(struct roost_ethport *port);
@@ -34,10 +35,30 @@ void roost_ethport_close_fds(struct roost_ethport *port);
  */
 void roost_ethport_plug_out(struct roost_ethport *port);
 
+/* ---- ethport_configure.c --- */
+
+/* How many queues, of those that are wanted. Returns 0, or what ethdev says. */
+int roost_ethport_choose_queues(struct roost_ethport *port);
+/* Packets for all of them. Returns 0; -ENOMEM, reported. */
+int roost_ethport_make_pool(struct roost_ethport *port);
 /* Queues, and whatever the port forgets by a reset. Returns 0, or what the
  * driver says, reported.
  */
 int roost_ethport_configure(struct roost_ethport *port);
+/* The same with a single queue, which all workers send by, although more were
+ * promised.
+ */
+int roost_ethport_take_one_queue(struct roost_ethport *port);
+/* It has started: rules for its queues, and a line for who wants to know. */
+void roost_ethport_tell_queues(struct roost_ethport *port);
+
+/* ---- ethport_intr.c --- */
+
+/* It has started for the first time. */
+void roost_ethport_open_interrupts(struct roost_ethport *port);
+/* Before it is stopped for another start, and after that. */
+void roost_ethport_watch_queues(struct roost_ethport *port, bool on);
+void roost_ethport_close_interrupts(struct roost_ethport *port);
 
 /* Find the port's MTU, and have the device take it (ethport_mtu.c). Returns 0;
  * -EINVAL and the like, reported.

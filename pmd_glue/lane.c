@@ -64,7 +64,8 @@ static uint16_t sort(struct roost_lane *lane, struct rte_mbuf **pkts,
 	return kept;
 }
 
-/* What others put aside comes first, and then what the port has. While another
+/* A port that is shared has one queue for all (roost_ethport_choose_queues).
+ * What others put aside comes first, and then what the port has. While another
  * one looks at the port, it hands over what is ours.
  */
 static uint16_t rx_shared(struct roost_lane *lane, struct rte_mbuf **pkts,
@@ -78,14 +79,14 @@ static uint16_t rx_shared(struct roost_lane *lane, struct rte_mbuf **pkts,
 
 	if (got == n || pthread_mutex_trylock(&t->rx_lock) != 0)
 		return got;
-	more = roost_ethport_rx(&t->port, pkts + got, (uint16_t)(n - got));
+	more = roost_ethport_rx(&t->port, 0, pkts + got, (uint16_t)(n - got));
 	more = sort(lane, pkts + got, more);
 	pthread_mutex_unlock(&t->rx_lock);
 	return (uint16_t)(got + more);
 }
 
-uint16_t roost_lane_rx(struct roost_lane *lane, struct rte_mbuf **pkts,
-		       uint16_t n)
+uint16_t roost_lane_rx(struct roost_lane *lane, uint16_t queue,
+		       struct rte_mbuf **pkts, uint16_t n)
 {
 	struct roost_trunk *t = lane->trunk;
 
@@ -94,7 +95,7 @@ uint16_t roost_lane_rx(struct roost_lane *lane, struct rte_mbuf **pkts,
 	if (t->port.shared)
 		n = rx_shared(lane, pkts, n);
 	else
-		n = roost_ethport_rx(&t->port, pkts, n);
+		n = roost_ethport_rx(&t->port, queue, pkts, n);
 	if (!lane->admin_down)
 		return n;
 	rte_pktmbuf_free_bulk(pkts, n);
@@ -111,8 +112,8 @@ bool roost_lane_is_waiting(const struct roost_lane *lane)
 
 /* ---- send ---------------------------------------------------------------- */
 
-uint16_t roost_lane_tx(struct roost_lane *lane, struct rte_mbuf **pkts,
-		       uint16_t n)
+uint16_t roost_lane_tx(struct roost_lane *lane, uint16_t queue,
+		       struct rte_mbuf **pkts, uint16_t n)
 {
 	struct roost_trunk *t = lane->trunk;
 
@@ -120,10 +121,10 @@ uint16_t roost_lane_tx(struct roost_lane *lane, struct rte_mbuf **pkts,
 		rte_pktmbuf_free_bulk(pkts, n);
 		return n;
 	}
-	if (!t->port.shared)
-		return roost_ethport_tx(&t->port, pkts, n);
+	if (!t->port.tx_locked)
+		return roost_ethport_tx(&t->port, queue, pkts, n);
 	pthread_mutex_lock(&t->tx_lock);
-	n = roost_ethport_tx(&t->port, pkts, n);
+	n = roost_ethport_tx(&t->port, 0, pkts, n);
 	pthread_mutex_unlock(&t->tx_lock);
 	return n;
 }
@@ -134,7 +135,7 @@ uint16_t roost_lane_tx(struct roost_lane *lane, struct rte_mbuf **pkts,
  * Lanes that sleep do so on the same interrupt. One that wakes disables it for
  * all; but it is awake then and receives for all, until it arms it again.
  */
-int roost_lane_arm(struct roost_lane *lane)
+int roost_lane_arm(struct roost_lane *lane, uint16_t queue)
 {
 	struct roost_trunk *t = lane->trunk;
 	int fd;
@@ -142,24 +143,24 @@ int roost_lane_arm(struct roost_lane *lane)
 	if (!lane->running)
 		return -ENOTSUP;
 	if (!t->port.shared)
-		return roost_ethport_arm(&t->port);
+		return roost_ethport_arm(&t->port, queue);
 	pthread_mutex_lock(&t->rx_lock);
-	fd = roost_ethport_arm(&t->port);
+	fd = roost_ethport_arm(&t->port, 0);
 	pthread_mutex_unlock(&t->rx_lock);
 	return fd;
 }
 
-void roost_lane_disarm(struct roost_lane *lane)
+void roost_lane_disarm(struct roost_lane *lane, uint16_t queue)
 {
 	struct roost_trunk *t = lane->trunk;
 
 	if (!lane->running)
 		return;
 	if (!t->port.shared) {
-		roost_ethport_disarm(&t->port);
+		roost_ethport_disarm(&t->port, queue);
 		return;
 	}
 	pthread_mutex_lock(&t->rx_lock);
-	roost_ethport_disarm(&t->port);
+	roost_ethport_disarm(&t->port, 0);
 	pthread_mutex_unlock(&t->rx_lock);
 }

@@ -37,8 +37,7 @@ static uint16_t rx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 {
 	struct roost_station *s = ctx;
 
-	(void)queue; /* there is one */
-	return roost_lane_rx(&s->lane, pkts, n);
+	return roost_lane_rx(&s->lane, queue, pkts, n);
 }
 
 static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
@@ -46,8 +45,7 @@ static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 {
 	struct roost_station *s = ctx;
 
-	(void)queue;
-	return roost_lane_tx(&s->lane, pkts, n);
+	return roost_lane_tx(&s->lane, queue, pkts, n);
 }
 
 static void punt_to_host(struct roost_station *s, struct rte_mbuf *pkt)
@@ -137,6 +135,7 @@ struct roost_port_io roost_station_io(struct roost_station *s)
 {
 	return (struct roost_port_io){
 		.ctx = s,
+		.nb_queues = s->port->nb_worker_queues,
 		.rx_burst = rx_burst,
 		.tx_burst = tx_burst,
 		.punt = punt,
@@ -428,7 +427,7 @@ int roost_station_start(struct roost_station *s, struct roost_dev *dev,
 	s->worker = roost_dev_worker(dev);
 	s->port_num = port_num;
 	s->turners = turners;
-	ret = roost_lane_start(&s->lane, s->worker, turners[0], now_ns);
+	ret = roost_lane_start(&s->lane, dev, turners, now_ns);
 	if (!ret)
 		ret = open_ear(s);
 	if (ret)

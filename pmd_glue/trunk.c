@@ -12,6 +12,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
+#include "lib/engine/dev.h"
 #include "lib/engine/worker.h"
 #include "pmd_glue/report.h"
 
@@ -99,6 +100,7 @@ static int open_trunk(struct roost_trunk *t, const struct roost_config *config)
 		.devargs = t->devargs,
 		.is_link = pc->link[0] != '\0',
 		.has_twin = pc->twin[0] != '\0',
+		.verbose = config->verbose,
 		.nb_workers = RTE_MAX(config->nb_workers, 1u),
 	};
 	int ret = 0;
@@ -212,6 +214,7 @@ static int make_rings(struct roost_trunk *t, struct roost_lane *lane)
 static void list_lane(struct roost_trunk *t, struct roost_lane *lane)
 {
 	t->port.shared = t->port.shared || t->nb_lanes != 0;
+	t->port.tx_locked = t->port.tx_locked || t->port.shared;
 	t->lane_of_vlan[lane->vlan_id] = t->nb_lanes;
 	t->lanes[t->nb_lanes++] = lane;
 }
@@ -250,8 +253,24 @@ static int start_port(struct roost_trunk *t, uint64_t now_ns)
 	return ret;
 }
 
-int roost_lane_start(struct roost_lane *lane, struct roost_worker *worker,
-		     struct roost_turner *turner, uint64_t now_ns)
+/* Those that have queues: nobody else touches the port. */
+static void add_workers(struct roost_lane *lane, struct roost_dev *dev)
+{
+	struct roost_ethport *port = &lane->trunk->port;
+
+	for (unsigned int i = 0; i < port->nb_worker_queues; i++) {
+		lane->workers[i] = roost_dev_worker_at(dev, i);
+		roost_ethport_add_worker(port, lane->workers[i]);
+	}
+	lane->nb_workers = port->nb_worker_queues;
+	if (!port->driver->gated_library)
+		return;
+	roost_intr_owner_open(&lane->gate, GATE_KEY, false);
+	lane->gate.worker = lane->workers[0]; /* such drivers have one queue */
+}
+
+int roost_lane_start(struct roost_lane *lane, struct roost_dev *dev,
+		     struct roost_turner *const *turners, uint64_t now_ns)
 {
 	struct roost_trunk *t = lane->trunk;
 	int ret;
@@ -261,13 +280,8 @@ int roost_lane_start(struct roost_lane *lane, struct roost_worker *worker,
 		roost_report("%s: no memory", t->label);
 		return ret;
 	}
-	lane->worker = worker;
-	lane->turner = turner;
-	roost_ethport_add_worker(&t->port, worker);
-	if (t->port.driver->gated_library) {
-		roost_intr_owner_open(&lane->gate, GATE_KEY, false);
-		lane->gate.worker = worker;
-	}
+	lane->turner = turners[0];
+	add_workers(lane, dev);
 	ret = start_port(t, now_ns);
 	if (ret)
 		return ret;
@@ -312,11 +326,10 @@ void roost_lane_close(struct roost_lane *lane)
 {
 	struct roost_trunk *t = lane->trunk;
 
-	if (lane->worker) {
-		roost_ethport_del_worker(&t->port, lane->worker);
-		if (t->port.driver->gated_library)
-			roost_intr_owner_close(&lane->gate);
-	}
+	if (lane->nb_workers && t->port.driver->gated_library)
+		roost_intr_owner_close(&lane->gate);
+	for (unsigned int i = 0; i < lane->nb_workers; i++)
+		roost_ethport_del_worker(&t->port, lane->workers[i]);
 	roost_lane_leave(lane);
 }
 
@@ -343,9 +356,9 @@ void roost_lane_free(struct roost_lane *lane)
 
 void roost_lane_set_admin(struct roost_lane *lane, bool up)
 {
-	roost_worker_turn_take(lane->worker);
+	roost_ethport_hold(&lane->trunk->port);
 	lane->admin_down = !up;
-	roost_worker_turn_release(lane->worker);
+	roost_ethport_let_go(&lane->trunk->port);
 }
 
 void roost_lane_link(struct roost_lane *lane, struct roost_ethport_link *link)

@@ -34,6 +34,7 @@
 #include "pmd_glue/link.h"
 
 struct rte_ring;
+struct roost_dev;
 struct roost_turner;
 struct roost_worker;
 
@@ -43,13 +44,14 @@ struct roost_worker;
 struct roost_lane {
 	struct roost_trunk *trunk;
 	uint16_t vlan_id; /* 0: none */
-	/* Change while somebody holds the turn. */
+	/* Change while the turns of all its workers are held. */
 	bool running;    /* from start until it is gone */
 	bool admin_down; /* frames are neither sent nor taken */
 	bool gone;       /* for good; writer: the control thread */
 	/* From start on. */
-	struct roost_worker *worker;
-	struct roost_turner *turner;
+	struct roost_worker *workers[ROOST_WORKERS_MAX]; /* with a queue */
+	unsigned int nb_workers;
+	struct roost_turner *turner;  /* of the first one */
 	struct roost_intr_owner gate; /* if the driver has a gate */
 	/* By other lanes; NULL: there was none. Constant once it is there. */
 	_Atomic(struct rte_ring *) handed;
@@ -83,11 +85,12 @@ struct roost_trunk {
  */
 int roost_lane_open(struct roost_lane *lane, const struct roost_config *config,
 		    unsigned int index);
-/* From now on worker, which turner turns, sends and receives. The first one
- * starts the port. Returns 0; what the driver says, reported; -ENOMEM.
+/* From now on the device's workers, which turners turn, send and receive. The
+ * first lane starts the port. Returns 0; what the driver says, reported;
+ * -ENOMEM.
  */
-int roost_lane_start(struct roost_lane *lane, struct roost_worker *worker,
-		     struct roost_turner *turner, uint64_t now_ns);
+int roost_lane_start(struct roost_lane *lane, struct roost_dev *dev,
+		     struct roost_turner *const *turners, uint64_t now_ns);
 /* Nothing is handed over any more, and turner is not touched again. Does
  * nothing the second time.
  */
@@ -101,7 +104,7 @@ void roost_lane_close(struct roost_lane *lane);
 /* All packets are back. */
 void roost_lane_free(struct roost_lane *lane);
 
-/* Administratively up or down; takes the turn. */
+/* Administratively up or down; takes the turns of the port's workers. */
 void roost_lane_set_admin(struct roost_lane *lane, bool up);
 /* As roost_ethport_link(), of this lane. */
 void roost_lane_link(struct roost_lane *lane, struct roost_ethport_link *link);
@@ -114,15 +117,15 @@ static inline struct roost_ethport *roost_lane_port(struct roost_lane *lane)
 /* ---- lane.c ---------------------------------------------------------------
  */
 
-/* As in struct roost_port_io. Holder of the turn. */
-uint16_t roost_lane_rx(struct roost_lane *lane, struct rte_mbuf **pkts,
-		       uint16_t n);
-uint16_t roost_lane_tx(struct roost_lane *lane, struct rte_mbuf **pkts,
-		       uint16_t n);
+/* As in struct roost_port_io. Holder of the turn of worker number queue. */
+uint16_t roost_lane_rx(struct roost_lane *lane, uint16_t queue,
+		       struct rte_mbuf **pkts, uint16_t n);
+uint16_t roost_lane_tx(struct roost_lane *lane, uint16_t queue,
+		       struct rte_mbuf **pkts, uint16_t n);
 /* Frames were handed over and not taken yet. Thread: any. */
 bool roost_lane_is_waiting(const struct roost_lane *lane);
-/* As roost_ethport_arm() and its counterpart. Holder of the turn. */
-int roost_lane_arm(struct roost_lane *lane);
-void roost_lane_disarm(struct roost_lane *lane);
+/* As roost_ethport_arm() and its counterpart. Holder of that turn. */
+int roost_lane_arm(struct roost_lane *lane, uint16_t queue);
+void roost_lane_disarm(struct roost_lane *lane, uint16_t queue);
 
 #endif

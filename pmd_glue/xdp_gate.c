@@ -5,14 +5,20 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/ethtool.h>
 #include <linux/if_link.h>
+#include <linux/sockios.h>
+#include <net/if.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <rte_common.h>
 
 #include "pmd_glue/import.h"
 #include "pmd_glue/xdp/program.h"
@@ -149,6 +155,34 @@ static int map_update(int fd, const void *key, const void *value,
 	return note(ROOST_XDP_SOCKET, ret);
 }
 
+/* Where there are no combined channels, there are as many as there are pairs:
+ * a socket receives from the queue of its number, and sends by that.
+ */
+static void combine(struct ethtool_channels *channels)
+{
+	if (channels->max_combined != 0)
+		return;
+	channels->max_combined = RTE_MIN(channels->max_rx, channels->max_tx);
+	channels->combined_count =
+		RTE_MIN(channels->rx_count, channels->tx_count);
+}
+
+/* The driver asks for nothing that has no argument, or another one. */
+static int ioctl_channels(int fd, unsigned long request, void *arg)
+{
+	int ret = ioctl(fd, request, arg);
+	const struct ifreq *ifr = arg;
+
+	if (ret == 0 && request == SIOCETHTOOL) {
+		struct ethtool_channels *channels =
+			(struct ethtool_channels *)(void *)ifr->ifr_data;
+
+		if (channels->cmd == ETHTOOL_GCHANNELS)
+			combine(channels);
+	}
+	return ret;
+}
+
 /* A wakeup of the NIC, which it is even without a wait. */
 static int poll_now(struct pollfd *fds, nfds_t nb,
 		    int timeout_ms __attribute__((unused)))
@@ -167,6 +201,7 @@ static const struct roost_import imports[] = {
 	{ "xsk_socket__create", socket_create },
 	{ "xsk_socket__delete", socket_delete },
 	{ "poll", poll_now },
+	{ "ioctl", ioctl_channels },
 };
 
 #define IMPORTS (sizeof(imports) / sizeof(imports[0]))

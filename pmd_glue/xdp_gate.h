@@ -13,6 +13,8 @@
  *  - it would take any program off the interface, also somebody else's;
  *  - it tells nobody why it could not have a queue, and libbpf tells stderr;
  *  - its sockets, on which a thread can sleep, are known to nobody;
+ *  - it takes an interface whose queues are counted by direction, as veth's
+ *    are, for one that has a single queue;
  *  - it forgets all sockets but the first when it is closed;
  *  - it sleeps for a second inside a receive burst where a NIC wants a wakeup.
  *

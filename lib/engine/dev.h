@@ -301,6 +301,10 @@ struct roost_dev_counters {
 	uint64_t adaptive_retransmits;
 	uint64_t timeouts;
 	uint64_t loopback_pkts;
+	/* From the worker's own queues, of any kind; and of these, what was for
+	 * QPs of other workers, and handed over to them.
+	 */
+	uint64_t queue_pkts, handed_pkts;
 };
 void roost_dev_counters(struct roost_dev *dev, struct roost_dev_counters *c);
 

@@ -383,9 +383,13 @@ static unsigned int send_raw_frames(struct roost_worker *w)
 static uint16_t sort(struct roost_worker *w, unsigned int port_index,
 		     struct rte_mbuf **pkts, uint16_t n)
 {
+	uint16_t kept;
+
 	for (uint16_t i = 0; i < n; i++)
 		pkts[i]->port = (uint16_t)port_index;
-	return roost_steer_burst(w, pkts, n);
+	kept = roost_steer_burst(w, pkts, n);
+	w->counters.handed_pkts += (uint64_t)(n - kept);
+	return kept;
 }
 
 static unsigned int receive(struct roost_worker *w)
@@ -401,7 +405,10 @@ static unsigned int receive(struct roost_worker *w)
 			continue;
 		n = io->rx_burst(io->ctx, (uint16_t)w->index, pkts,
 				 ROOST_RX_BURST);
+		if (n == 0)
+			continue;
 		work += n;
+		w->counters.queue_pkts += n;
 		if (w->steer != NULL)
 			n = sort(w, p, pkts, n);
 		for (uint16_t i = 0; i < n; i++) {

@@ -26,11 +26,11 @@ WAKE_US = 20000
 IDLE_PERCENT = 10
 
 
-def xdp_wire(room, mtu_bytes=MTU_BYTES):
+def xdp_wire(room, mtu_bytes=MTU_BYTES, queues=1):
     program = os.path.join(room.build, "pmd_glue", "xdp", "rocev2.bpf.o")
     if not os.path.exists(program):
         raise Skip("built without clang or libbpf-dev: no XDP program")
-    wire = Wire(room, mtu_bytes=mtu_bytes, driver=DRIVER)
+    wire = Wire(room, mtu_bytes=mtu_bytes, driver=DRIVER, queues=queues)
     wire.program = program
     # The kernel's own word on whether it can.
     try:
@@ -262,8 +262,6 @@ CASES = [
     Case("error-xdp-taken", taken),
     Case("error-xdp-no-such-queue", refused, "start_queue=3",
          ".*no such queue.*ethtool -l left.*"),
-    Case("error-xdp-too-many-queues", refused, "queue_count=17",
-         ".*17.*; .*"),
     Case("error-xdp-no-program-file", refused, "xdp_prog=/nowhere.o",
          ".*/nowhere.o.*; .*"),
     Case("error-xdp-no-program", refused, "xdp_prog=/etc/hostname",

@@ -36,7 +36,8 @@ def wait_for_capture(process):
 class Wire:
     """Namespaces and interfaces have the names of the ends, with the pid."""
 
-    def __init__(self, room, mtu_bytes=MTU_BYTES, driver="net_af_packet0"):
+    def __init__(self, room, mtu_bytes=MTU_BYTES, driver="net_af_packet0",
+                 queues=1):
         if not rooms.inside():
             raise Skip("needs network namespaces of its own; run as root")
         self.room = room
@@ -50,7 +51,9 @@ class Wire:
             self.inside(end, "sh", "-c", "echo 0 > "
                         "/proc/sys/net/ipv6/conf/default/accept_dad")
         left, right = (("name", end, "netns", self.netns[end], "address",
-                        MACS[end], "mtu", str(mtu_bytes)) for end in ENDS)
+                        MACS[end], "mtu", str(mtu_bytes), "numrxqueues",
+                        str(queues), "numtxqueues", str(queues))
+                       for end in ENDS)
         ip("link", "add", *left, "type", "veth", "peer", *right)
         for end in ENDS:
             inside = ("-n", self.netns[end])

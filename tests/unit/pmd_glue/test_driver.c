@@ -156,9 +156,65 @@ static void driver__xdp_buffers_are_pages(void **state)
 	assert_true(64 + 128 + 128 + d->rx_room_max_bytes <= 4096 - 64);
 	assert_true(mtu + 18 <= d->rx_room_max_bytes - 256);
 	assert_true(mtu >= 2048 + 88); /* a path MTU of 2048 */
-	assert_int_equal(roost_driver_nb_queues(devargs), 3);
-	assert_int_equal(roost_driver_nb_queues("net_af_xdp0,iface=eth0"), 1);
-	assert_int_equal(roost_driver_nb_queues("net_tap0,queue_count=3"), 1);
+}
+
+static void driver__queues_for_workers(void **state)
+{
+	static const struct {
+		const char *devargs;
+		unsigned int nb; /* for four workers */
+		unsigned int nb_alone;
+	} rows[] = {
+		{ "net_af_xdp0,iface=eth0", 4, 1 },
+		{ "net_af_xdp0,iface=eth0,queue_count=3", 3, 3 },
+		{ "net_af_xdp0,iface=eth0,queue_count=300", 300, 300 },
+		{ "net_af_xdp0,iface=eth0,queue_count=0", 1, 1 },
+		{ "net_af_xdp0,iface=eth0,start_queue=1", 1, 1 },
+		{ "net_af_packet0,iface=eth0", 4, 1 },
+		{ "net_af_packet0,iface=eth0,qpairs=2", 2, 2 },
+		{ "net_tap0,iface=a", 4, 1 },
+		{ "net_tap0,iface=a,remote=eth0", 1, 1 },
+		{ "net_memif0,role=server", 1, 1 },
+		{ "net_ring0", 1, 1 },
+		{ "net_vhost0,iface=/a", 1, 1 },
+		{ "net_virtio_user0,path=/a", 1, 1 },
+		{ "net_bonding0,mode=1,slave=(net_tap0)", 4, 1 },
+		{ "0000:03:00.0", 4, 1 },
+		{ "03:00.0,iommu=1", 4, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(roost_driver_nb_queues(rows[i].devargs, 4),
+				 rows[i].nb);
+		assert_int_equal(roost_driver_nb_queues(rows[i].devargs, 1),
+				 rows[i].nb_alone);
+	}
+}
+
+static void driver__key_is_set(void **state)
+{
+	static const struct {
+		const char *before, *after;
+	} rows[] = {
+		{ "net_x0", "net_x0,q=2" },
+		{ "net_x0,a=1", "net_x0,a=1,q=2" },
+		{ "net_x0,q=17,a=1", "net_x0,a=1,q=2" },
+		{ "net_x0,a=1,q=3", "net_x0,a=1,q=2" },
+		{ "net_x0,a=q,qq=3", "net_x0,a=q,qq=3,q=2" },
+		{ "net_x0,q", "net_x0,q=2" },
+	};
+	char text[32];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		strcpy(text, rows[i].before);
+		assert_int_equal(roost_devargs_set(text, sizeof(text), "q", 2),
+				 0);
+		assert_string_equal(text, rows[i].after);
+	}
+	strcpy(text, "net_x0");
+	assert_int_equal(roost_devargs_set(text, 10, "q", 2), -ENAMETOOLONG);
 }
 
 static void driver__key_without_value(void **state)
@@ -226,6 +282,8 @@ int main(void)
 		cmocka_unit_test(driver__where_the_kernel_stands),
 		cmocka_unit_test(driver__mtu_of_small_buffers),
 		cmocka_unit_test(driver__xdp_buffers_are_pages),
+		cmocka_unit_test(driver__queues_for_workers),
+		cmocka_unit_test(driver__key_is_set),
 		cmocka_unit_test(driver__key_without_value),
 		cmocka_unit_test(driver__who_serves_the_socket),
 		cmocka_unit_test(driver__interrupts_that_do_not_come),

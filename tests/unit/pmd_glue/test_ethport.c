@@ -13,10 +13,16 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
+
+#include <rte_dev.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
+#include <rte_ring.h>
 
 #include "pmd_glue/eal.h"
+#include "pmd_glue/ethport_priv.h"
+#include "pmd_glue/import.h"
 #include "pmd_glue/trunk.h"
 
 #define FRAME_MAX 9000u
@@ -64,7 +70,7 @@ static void check_whole(unsigned int len)
 {
 	struct rte_mbuf *got[4];
 
-	assert_int_equal(roost_ethport_rx(port, got, 4), 1);
+	assert_int_equal(roost_ethport_rx(port, 0, got, 4), 1);
 	assert_int_equal(got[0]->nb_segs, 1);
 	assert_int_equal(got[0]->data_len, len);
 	assert_int_equal(got[0]->pkt_len, len);
@@ -102,7 +108,7 @@ static void rx__too_long_is_dropped_and_freed(void **state)
 	hand_over(frame(60, 60, 1));
 	hand_over(frame(FRAME_MAX, 2048, 2048));
 	hand_over(frame(61, 20, 20));
-	assert_int_equal(roost_ethport_rx(port, got, 4), 2);
+	assert_int_equal(roost_ethport_rx(port, 0, got, 4), 2);
 	assert_int_equal(got[0]->pkt_len, 60);
 	assert_int_equal(got[1]->pkt_len, 61);
 	assert_int_equal(got[1]->nb_segs, 1);
@@ -121,12 +127,167 @@ static void rx__down_takes_nothing_and_keeps_nothing(void **state)
 
 	(void)state;
 	hand_over(frame(74, 14, 20));
-	assert_int_equal(roost_lane_rx(&lane, got, 4), 0);
+	assert_int_equal(roost_lane_rx(&lane, 0, got, 4), 0);
 	assert_int_equal(rte_mempool_in_use_count(port->pool), 0);
 	lane.admin_down = false;
 	hand_over(frame(74, 14, 20));
-	assert_int_equal(roost_lane_rx(&lane, got, 4), 1);
+	assert_int_equal(roost_lane_rx(&lane, 0, got, 4), 1);
 	rte_pktmbuf_free(got[0]);
+}
+
+/* ---- several queues ------------------------------------------------------ */
+
+#define QUEUES 5u
+
+/* A port of five queues, of which two workers receive. */
+static struct roost_ethport several;
+static struct rte_ring *rings[QUEUES];
+
+static void open_several(void)
+{
+	int (*from_rings)(const char *name, struct rte_ring *const rx[],
+			  unsigned int nb_rx, struct rte_ring *const tx[],
+			  unsigned int nb_tx, unsigned int node);
+	char name[16];
+	int id;
+
+	for (unsigned int i = 0; i < QUEUES; i++) {
+		snprintf(name, sizeof(name), "several%u", i);
+		rings[i] = rte_ring_create(name, 64, 0, 0);
+		assert_non_null(rings[i]);
+	}
+	*(void **)&from_rings =
+		roost_import_find("librte_net_ring.so", "rte_eth_from_rings");
+	assert_non_null(from_rings);
+	id = from_rings("several", rings, QUEUES, rings, QUEUES, 0);
+	assert_true(id >= 0);
+	several = (struct roost_ethport){
+		.id = (uint16_t)id,
+		.driver = roost_driver_find("net_ring"),
+		.queues = { .nb = QUEUES },
+		.nb_worker_queues = 2,
+		.last_queue = { 0, 1 },
+		.pool = port->pool,
+	};
+	assert_int_equal(roost_ethport_configure(&several), 0);
+	assert_int_equal(rte_eth_dev_start(several.id), 0);
+	several.started = true;
+}
+
+static void close_several(void)
+{
+	struct rte_eth_dev_info info;
+
+	rte_eth_dev_stop(several.id);
+	assert_int_equal(rte_eth_dev_info_get(several.id, &info), 0);
+	rte_eth_dev_close(several.id);
+	assert_int_equal(rte_dev_remove(info.device), 0);
+	for (unsigned int i = 0; i < QUEUES; i++)
+		rte_ring_free(rings[i]);
+}
+
+/* Which queues that worker's next burst of so many comes from, as bits. */
+static unsigned int burst(uint16_t worker, uint16_t most)
+{
+	struct rte_mbuf *got[8];
+	unsigned int from = 0;
+	uint16_t n = roost_ethport_rx(&several, worker, got, most);
+
+	for (uint16_t i = 0; i < n; i++)
+		from |= 1u << (rte_pktmbuf_pkt_len(got[i]) - 64);
+	rte_pktmbuf_free_bulk(got, n);
+	return from;
+}
+
+/* A frame into each, whose length says which. */
+static void fill_queues(unsigned int times)
+{
+	while (times-- > 0)
+		for (unsigned int i = 0; i < QUEUES; i++)
+			assert_int_equal(rte_ring_enqueue(rings[i],
+							  frame(64 + i, 128,
+								1)),
+					 0);
+}
+
+static void queues__each_has_one_worker(void **state)
+{
+	(void)state;
+	open_several();
+	fill_queues(1);
+	assert_int_equal(burst(0, 8), 1 << 0 | 1 << 2 | 1 << 4);
+	assert_int_equal(burst(1, 8), 1 << 1 | 1 << 3);
+	assert_int_equal(burst(0, 8) | burst(1, 8), 0);
+	close_several();
+}
+
+/* One that always has frames does not keep the others from theirs. */
+static void queues__take_turns(void **state)
+{
+	unsigned int seen = 0;
+
+	(void)state;
+	open_several();
+	fill_queues(4);
+	for (unsigned int i = 0; i < 3; i++)
+		seen |= burst(0, 4);
+	assert_int_equal(seen, 1 << 0 | 1 << 2 | 1 << 4);
+	for (unsigned int i = 0; i < 2; i++)
+		seen |= burst(1, 4);
+	assert_int_equal(seen, (1 << QUEUES) - 1);
+	close_several();
+}
+
+/* The driver could not start with what it had promised: workers send by the
+ * queue that is left, and the first one receives.
+ */
+static void queues__one_is_left(void **state)
+{
+	struct rte_mbuf *sent = frame(64, 128, 1);
+	struct roost_lane lane = { .trunk = &trunk, .running = true };
+
+	(void)state;
+	open_several();
+	rte_eth_dev_stop(several.id);
+	assert_int_equal(roost_ethport_take_one_queue(&several), 0);
+	assert_int_equal(several.queues.nb, 1);
+	assert_true(several.tx_locked);
+	assert_int_equal(rte_eth_dev_start(several.id), 0);
+	fill_queues(1);
+	assert_int_equal(burst(1, 8), 0);
+	assert_int_equal(burst(0, 8), 1 << 0);
+	for (unsigned int i = 1; i < QUEUES; i++) {
+		struct rte_mbuf *rest = NULL;
+
+		assert_int_equal(rte_ring_dequeue(rings[i], (void **)&rest), 0);
+		rte_pktmbuf_free(rest);
+	}
+	close_several();
+	port->tx_locked = true;
+	assert_int_equal(roost_lane_tx(&lane, 1, &sent, 1), 1);
+	port->tx_locked = false;
+	assert_int_equal(rte_eth_rx_burst(port->id, 0, &sent, 1), 1);
+	rte_pktmbuf_free(sent);
+	assert_int_equal(rte_mempool_in_use_count(port->pool), 0);
+}
+
+/* Their turns are taken in the order in which they came. */
+static void workers__stay_in_order(void **state)
+{
+	static char place[4];
+	struct roost_ethport p = { .driver = roost_driver_find("net_ring") };
+	struct roost_worker *w[4];
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		w[i] = (struct roost_worker *)(void *)&place[i];
+		roost_ethport_add_worker(&p, w[i]);
+	}
+	roost_ethport_del_worker(&p, w[1]);
+	assert_int_equal(p.nb_workers, 3);
+	assert_ptr_equal(p.workers[0], w[0]);
+	assert_ptr_equal(p.workers[1], w[2]);
+	assert_ptr_equal(p.workers[2], w[3]);
 }
 
 static int setup(void **state)
@@ -157,6 +318,10 @@ int main(void)
 		cmocka_unit_test(rx__pieces_become_whole),
 		cmocka_unit_test(rx__too_long_is_dropped_and_freed),
 		cmocka_unit_test(rx__down_takes_nothing_and_keeps_nothing),
+		cmocka_unit_test(queues__each_has_one_worker),
+		cmocka_unit_test(queues__take_turns),
+		cmocka_unit_test(queues__one_is_left),
+		cmocka_unit_test(workers__stay_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

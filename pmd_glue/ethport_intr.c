@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * RX interrupts. A worker that sleeps does so on one descriptor, behind which
+ * all queues are that it receives from.
+ */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <rte_interrupts.h>
+
+#include "pmd_glue/ethport_priv.h"
+
+/* The queues of that worker, in a loop. */
+#define FOR_QUEUES(i, port, worker)                                            \
+	for (uint16_t i = (worker); i < (port)->queues.nb;                     \
+	     i = (uint16_t)(i + (port)->nb_worker_queues))
+
+static int enable(const struct roost_ethport *port, uint16_t worker)
+{
+	int ret = -ENOTSUP;
+
+	if (port->driver->queue_is_rx_interrupt)
+		return worker < port->queues.nb ? 0 : ret;
+	FOR_QUEUES(i, port, worker)
+	{
+		ret = rte_eth_dev_rx_intr_enable(port->id, i);
+		if (ret)
+			break;
+	}
+	return ret;
+}
+
+static void disable(const struct roost_ethport *port, uint16_t worker)
+{
+	FOR_QUEUES(i, port, worker)
+	rte_eth_dev_rx_intr_disable(port->id, i);
+}
+
+int roost_ethport_arm(struct roost_ethport *port, uint16_t queue)
+{
+	int ret;
+
+	if (port->epoll_fds[queue] < 0 || !port->started)
+		return -ENOTSUP;
+	ret = enable(port, queue);
+	if (ret)
+		disable(port, queue);
+	return ret ? ret : port->epoll_fds[queue];
+}
+
+void roost_ethport_disarm(struct roost_ethport *port, uint16_t queue)
+{
+	struct rte_epoll_event events[ROOST_WORKERS_MAX];
+
+	/* What AF_XDP sockets say, they say as long as it is so. */
+	if (!port->started || port->driver->is_xdp)
+		return;
+	disable(port, queue);
+	/* Takes their tokens. */
+	rte_epoll_wait(port->epoll_fds[queue], events, ROOST_WORKERS_MAX, 0);
+}
+
+/* The driver has no interrupts, but its sockets can be slept on. */
+static int watch_sockets(const struct roost_ethport *port, uint16_t worker)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	FOR_QUEUES(i, port, worker)
+	if (i < port->xdp.nb_sockets &&
+	    epoll_ctl(port->epoll_fds[worker], EPOLL_CTL_ADD,
+		      port->xdp.socket_fds[i], &event) < 0)
+		return -errno;
+	return 0;
+}
+
+static int watch(const struct roost_ethport *port, uint16_t worker, int op)
+{
+	int ret = 0;
+
+	FOR_QUEUES(i, port, worker)
+	ret |= rte_eth_dev_rx_intr_ctl_q(port->id, i, port->epoll_fds[worker],
+					 op, NULL);
+	return ret;
+}
+
+void roost_ethport_watch_queues(struct roost_ethport *port, bool on)
+{
+	for (uint16_t i = 0; i < port->nb_worker_queues; i++)
+		if (port->epoll_fds[i] >= 0 && !port->driver->is_xdp)
+			watch(port, i,
+			      on ? RTE_INTR_EVENT_ADD : RTE_INTR_EVENT_DEL);
+}
+
+static void open_interrupts_of(struct roost_ethport *port, uint16_t worker)
+{
+	int *fd = &port->epoll_fds[worker];
+	int ret;
+
+	/* Asked first: ethdev logs an error where there are none. */
+	if (enable(port, worker) != 0)
+		return;
+	*fd = epoll_create1(EPOLL_CLOEXEC);
+	if (*fd < 0)
+		return;
+	ret = port->driver->is_xdp ? watch_sockets(port, worker)
+				   : watch(port, worker, RTE_INTR_EVENT_ADD);
+	if (ret) {
+		close(*fd);
+		*fd = -1;
+	}
+}
+
+void roost_ethport_open_interrupts(struct roost_ethport *port)
+{
+	/* Drivers of NICs look for a vector that they did not get. */
+	if (port->pci.name[0] && !port->has_rxq)
+		return;
+	for (uint16_t i = 0; i < port->nb_worker_queues; i++)
+		open_interrupts_of(port, i);
+}
+
+void roost_ethport_close_interrupts(struct roost_ethport *port)
+{
+	for (uint16_t i = 0; i < port->nb_worker_queues; i++)
+		if (port->epoll_fds[i] >= 0)
+			close(port->epoll_fds[i]);
+}
