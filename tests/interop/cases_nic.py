@@ -13,6 +13,7 @@ KERNEL_DRIVERS = {"virtio-net": "virtio-pci"}
 JUMBO = ("--mtu", str(MTU_BYTES))
 VLAN = "100"
 TAGGED = ("--vlan", VLAN)
+WORKERS = ("--workers", "2")
 
 PINGPONGS = [
     ("ibv_rc_pingpong -s 4097", "rc", ["-n", "20", "-s", "4097"], ()),
@@ -31,6 +32,8 @@ PERFTESTS = [
     ("ib_write_bw", ["ib_write_bw", "-n", "20"], ()),
     ("ib_write_bw -m 4096, MTU 9000",
      ["ib_write_bw", "-n", "20", "-m", "4096"], JUMBO),
+    ("ib_write_bw -q 8, 2 workers",
+     ["ib_write_bw", "-q", "8", "-n", "20", "-s", "4096"], WORKERS),
     ("ib_read_bw", ["ib_read_bw", "-n", "20"], ()),
     ("ib_atomic_lat", ["ib_atomic_lat", "-n", "20"], ()),
 ]
