@@ -18,8 +18,9 @@ from wire import ENDS, Wire
 
 LIMIT_S = 60
 WORKERS = ("--workers", "2")
-# Which of two queues a flow takes is chance, where the kernel hashes it.
-QPS = ["-F", "-q", "16"]
+# Which of two queues a flow takes is chance, where the kernel hashes it. They
+# wait a second for an answer: all polling threads share two processors.
+QPS = ["-F", "-q", "16", "-u", "18"]
 PROGRAMS = [
     ("write-bw", ["ib_write_bw", *QPS, "-n", "100", "-s", "8192"]),
     ("send-bw-both", ["ib_send_bw", *QPS, "-b", "-n", "100", "-s", "4096"]),
