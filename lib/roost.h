@@ -67,9 +67,13 @@ bool roost_device_help_cq(struct roost_device *device,
 
 /*
  * End posting to a send queue, as roost_qp_send_end(), and help: where the turn
- * is free, what was posted goes out with no doorbell rung. Thread: as above.
+ * is free, what was posted goes out with no doorbell rung. A small request that
+ * is posted alone, to a QP with many on their way, may wait for the next ones
+ * (doc/threads.md, "Gathering"). Thread: as above.
  */
 void roost_device_send_end(struct roost_device *device, struct roost_qp *qp);
+/* Send what waits for more: for who does not post now. */
+void roost_device_send_gathered(struct roost_device *device);
 
 /*
  * The caller is about to sleep until something happens (it armed a CQ, or

@@ -535,6 +535,12 @@ void roost_device_send_end(struct roost_device *device, struct roost_qp *qp)
 	roost_turner_send_end(device->turners[roost_qp_worker(qp)], qp);
 }
 
+void roost_device_send_gathered(struct roost_device *device)
+{
+	for (unsigned int i = 0; i < device->nb_turners; i++)
+		roost_turner_send_gathered(device->turners[i]);
+}
+
 void roost_device_expect(struct roost_device *device)
 {
 	for (unsigned int i = 0; i < device->nb_turners; i++)

@@ -25,6 +25,7 @@
 #include "lib/engine/worker.h"
 #include "pmd_glue/clock.h"
 #include "pmd_glue/fast_clock.h"
+#include "pmd_glue/gather.h"
 #include "pmd_glue/thread.h"
 
 #define US 1000u
@@ -85,6 +86,8 @@ struct roost_turner {
 		atomic_bool stop;
 	} __rte_cache_aligned in;
 
+	struct roost_gather gather __rte_cache_aligned;
+
 	/* Written by the thread (and cleared by who wakes it), read by
 	 * helpers: when it will look at the port again. AWAKE: it does.
 	 */
@@ -112,6 +115,7 @@ static unsigned int iterate(struct roost_turner *t)
 	unsigned int saved = RTE_PER_LCORE(_lcore_id);
 	unsigned int work;
 
+	roost_gather_send(&t->gather);
 	RTE_PER_LCORE(_lcore_id) = t->lcore_id;
 	work = roost_worker_iterate(t->worker, roost_fast_clock_ns(&t->clock));
 	RTE_PER_LCORE(_lcore_id) = saved;
@@ -124,6 +128,7 @@ static unsigned int send_out(struct roost_turner *t)
 	unsigned int saved = RTE_PER_LCORE(_lcore_id);
 	unsigned int work;
 
+	roost_gather_send(&t->gather);
 	RTE_PER_LCORE(_lcore_id) = t->lcore_id;
 	work = roost_worker_send(t->worker, roost_fast_clock_ns(&t->clock));
 	RTE_PER_LCORE(_lcore_id) = saved;
@@ -182,6 +187,7 @@ void roost_turner_expect(struct roost_turner *t)
 
 	if (t->conf.mode == ROOST_PROGRESS_DEDICATED)
 		return;
+	roost_turner_send_gathered(t);
 	atomic_store_explicit(&t->in.expected, true, memory_order_relaxed);
 	atomic_thread_fence(memory_order_seq_cst); /* as in kick */
 	blind_until_ns =
@@ -276,8 +282,21 @@ bool roost_turner_help(struct roost_turner *t)
 	return run(t);
 }
 
+void roost_turner_send_gathered(struct roost_turner *t)
+{
+	if (roost_gather_waiting(&t->gather) != 0)
+		roost_turner_help(t);
+}
+
 void roost_turner_send_end(struct roost_turner *t, struct roost_qp *qp)
 {
+	if (t->conf.mode == ROOST_PROGRESS_ADAPTIVE &&
+	    roost_gather_may_wait(&t->gather, qp)) {
+		roost_qp_send_end(qp);
+		if (!roost_gather_is_watched(&t->gather))
+			roost_turner_help(t);
+		return;
+	}
 	if (t->conf.mode == ROOST_PROGRESS_DEDICATED ||
 	    roost_worker_turn_wanted(t->worker) ||
 	    !roost_worker_turn_try(t->worker)) {
@@ -360,8 +379,11 @@ static void sleep_until(struct roost_turner *t, uint64_t now_ns,
  */
 static void stay_out(struct roost_turner *t, uint64_t now_ns)
 {
+	uint64_t ns = roost_gather_watch(&t->gather, now_ns) ? ROOST_GATHER_NS
+							     : KEPT_OUT_NS;
+
 	atomic_store_explicit(&t->kept_out, true, memory_order_relaxed);
-	sleep_until(t, now_ns, now_ns + KEPT_OUT_NS, -1);
+	sleep_until(t, now_ns, now_ns + ns, -1);
 	atomic_store_explicit(&t->kept_out, false, memory_order_relaxed);
 }
 
@@ -439,13 +461,17 @@ static void doze(struct roost_turner *t, uint64_t now_ns, uint64_t deadline_ns)
 static void run_adaptive(struct roost_turner *t)
 {
 	uint64_t now_ns, deadline_ns;
+	bool kept_out;
 
 	while (!atomic_load_explicit(&t->in.stop, memory_order_relaxed)) {
 		now_ns = roost_fast_clock_ns(&t->own.clock);
-		if (is_kept_out(t, now_ns) && !has_work(t)) {
+		kept_out = is_kept_out(t, now_ns);
+		if (kept_out && !has_work(t)) {
 			stay_out(t, now_ns);
 			continue;
 		}
+		if (!kept_out)
+			roost_gather_watch_end(&t->gather);
 		if (!roost_worker_turn_try(t->worker)) {
 			sched_yield();
 			continue;
@@ -453,7 +479,7 @@ static void run_adaptive(struct roost_turner *t)
 		if (turn(t, &deadline_ns))
 			t->own.last_work_ns = now_ns;
 		stand_back(t);
-		if (now_ns - t->own.last_work_ns < POLL_NS)
+		if (kept_out || now_ns - t->own.last_work_ns < POLL_NS)
 			rte_pause();
 		else
 			doze(t, now_ns, deadline_ns);

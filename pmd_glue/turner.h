@@ -16,7 +16,8 @@
  *  - An application thread that posts or polls helps: it takes the turn if it
  *    is free and runs an iteration. While somebody helps, the worker's thread
  *    keeps out: it wakes once a millisecond, looks whether that is still so,
- *    and does not touch the turn.
+ *    and does not touch the turn. What helpers gather to be sent together
+ *    (gather.h) it watches over.
  *  - When nobody helps, the thread polls as long as there is traffic, and for
  *    POLL_NS after the last of it.
  *  - Then it dozes: on RX interrupts where the port has them, for a share of
@@ -78,6 +79,7 @@ void roost_turner_stop(struct roost_turner *turner);
 /* See roost_device_help() and its like in lib/roost.h. Thread: any. */
 bool roost_turner_help(struct roost_turner *turner);
 void roost_turner_send_end(struct roost_turner *turner, struct roost_qp *qp);
+void roost_turner_send_gathered(struct roost_turner *turner);
 void roost_turner_expect(struct roost_turner *turner);
 
 /* There is something for the worker that it would not see by itself, as a

@@ -22,6 +22,13 @@
 	 1u << ROOST_QPS_ERR)
 #define RECV_STATES (~(1u << ROOST_QPS_RESET))
 
+/* A small request, which costs less than to send it by itself, and how many
+ * have to be on their way before one waits: then it is not long until the first
+ * of them is acknowledged, and whoever waits for one of them comes to poll.
+ */
+#define SMALL_BYTES 1024u
+#define BUSY_REQUESTS 16u
+
 /* ---- send queue ------------------------------------------------------- */
 
 void roost_qp_send_begin(struct roost_qp *qp)
@@ -166,6 +173,17 @@ int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr)
 	fill_data(qp, wqe, wr, &roost_wr_infos[wr->opcode], len_bytes);
 	qp->sq.added++;
 	return 0;
+}
+
+bool roost_qp_send_can_wait(const struct roost_qp *qp, uint32_t waiting)
+{
+	const struct roost_queue *sq = &qp->sq;
+	uint32_t head = atomic_load_explicit(&sq->head, memory_order_relaxed);
+	uint32_t tail = atomic_load_explicit(&sq->tail, memory_order_relaxed);
+	const struct roost_send_wqe *wqe = roost_queue_at(sq, head);
+
+	return sq->added - head == 1 && wqe->len_bytes <= SMALL_BYTES &&
+	       head - tail >= BUSY_REQUESTS + waiting;
 }
 
 void roost_qp_send_end(struct roost_qp *qp)

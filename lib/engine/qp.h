@@ -181,7 +181,14 @@ struct roost_recv_wr {
 void roost_qp_send_begin(struct roost_qp *qp);
 int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr);
 void roost_qp_send_end(struct roost_qp *qp);
-/* The same by the holder of the turn: it needs no bell, its next iteration
+/*
+ * May what was added wait for what is posted next, as far as the QP is
+ * concerned? One small request may, when enough are on their way that their
+ * acknowledgements will be back later than it can be sent. waiting: so many
+ * posts wait already, maybe of other QPs. Between begin and end.
+ */
+bool roost_qp_send_can_wait(const struct roost_qp *qp, uint32_t waiting);
+/* As send_end, by the holder of the turn: it needs no bell, its next iteration
  * looks at the queue.
  */
 void roost_qp_send_end_in_turn(struct roost_qp *qp);

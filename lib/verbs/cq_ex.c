@@ -37,7 +37,9 @@ static int start_poll(struct ibv_cq_ex *ibv, struct ibv_poll_cq_attr *attr)
 	if (attr->comp_mask)
 		return EINVAL;
 	rc = roost_cq_poll_begin(cq->cq, &cq->current);
-	if (rc == -ENOENT && roost_device_help_cq(cq->device, cq->cq))
+	if (rc == 0)
+		roost_device_send_gathered(cq->device);
+	else if (rc == -ENOENT && roost_device_help_cq(cq->device, cq->cq))
 		rc = roost_cq_poll_begin(cq->cq, &cq->current);
 	if (rc)
 		return -rc;

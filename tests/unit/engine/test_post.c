@@ -204,6 +204,48 @@ static void send_end__posts_what_was_good(void **state)
 	fixture_close(&f);
 }
 
+/* Whether what is added now may wait, when so many posts do; it is posted. */
+static bool can_wait(struct roost_qp *qp, uint32_t len_bytes, unsigned int n,
+		     uint32_t waiting)
+{
+	struct roost_sge sge;
+	struct roost_send_wr wr = good_send(&sge);
+	bool can;
+
+	sge.len_bytes = len_bytes;
+	roost_qp_send_begin(qp);
+	while (n-- > 0)
+		assert_int_equal(roost_qp_send_add(qp, &wr), 0);
+	can = roost_qp_send_can_wait(qp, waiting);
+	roost_qp_send_end(qp);
+	return can;
+}
+
+/* One small request, to a QP with sixteen that were sent. */
+static void send_can_wait__behind_many(void **state)
+{
+	struct roost_qp *qp;
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	qp = fixture_qp_in_rts(&f, 64);
+	for (int i = 0; i < 16; i++)
+		assert_false(can_wait(qp, 64, 1, 0));
+	assert_true(can_wait(qp, 64, 1, 0));
+	assert_true(can_wait(qp, 64, 1, 1));
+	assert_false(can_wait(qp, 64, 1, 3));
+	assert_true(can_wait(qp, 1024, 1, 0));
+	assert_false(can_wait(qp, 1025, 1, 0));
+	assert_false(can_wait(qp, 64, 2, 0));
+	assert_false(can_wait(qp, 64, 0, 0));
+	/* Those are over. */
+	assert_int_equal(nb_posted(&f, qp), 23);
+	assert_false(can_wait(qp, 64, 1, 0));
+	roost_qp_destroy(qp, NULL);
+	fixture_close(&f);
+}
+
 static void send_abort__posts_nothing(void **state)
 {
 	struct roost_send_wr wr;
@@ -351,6 +393,7 @@ int main(void)
 		cmocka_unit_test(send_add__states),
 		cmocka_unit_test(send_add__full),
 		cmocka_unit_test(send_end__posts_what_was_good),
+		cmocka_unit_test(send_can_wait__behind_many),
 		cmocka_unit_test(send_abort__posts_nothing),
 		cmocka_unit_test(send_add__keeps_wr_id),
 		cmocka_unit_test(recv_add__each_wrong_field),
