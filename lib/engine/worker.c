@@ -18,6 +18,11 @@
 #include "lib/engine/worker_priv.h"
 
 #define RAW_RING_LEN 1024u
+/* So many packets at once are a stream and no conversation: who sends them
+ * waits for room in its window, and what they are answered with is not held
+ * back.
+ */
+#define STREAM_PKTS 8u
 
 /* A frame that goes out as it is. */
 struct raw_frame {
@@ -534,10 +539,10 @@ static unsigned int send_out(struct roost_worker *w)
 }
 
 /*
- * Answers wait for the next iteration. A program that polls gets the message
- * first, and its reply, if it has one, and our acknowledgement leave in one
- * burst; so a peer does not hold an acknowledgement from a program that died
- * before it could reply.
+ * Answers wait for the next iteration, unless packets come as a stream. A
+ * program that polls gets the message first, and its reply, if it has one, and
+ * our acknowledgement leave in one burst; so a peer does not hold an
+ * acknowledgement from a program that died before it could reply.
  */
 unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 {
@@ -550,6 +555,8 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 		work += roost_steer_receive(w);
 	if (w->loopback.count != 0)
 		work += receive_loopback(w);
+	if (work >= STREAM_PKTS)
+		w->last_due = TAILQ_LAST(&w->ack_qps, roost_qp_list);
 	work += run_timers(w);
 	/* A program that polls finds nothing, most of the time. */
 	if (work == 0 && !has_more(w))

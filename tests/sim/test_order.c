@@ -187,8 +187,47 @@ static void order__answer_before_data(void **state)
 	sim_free(sim);
 }
 
+/* Of so many messages that come at once, when does the one ACK leave? Returns
+ * the iteration.
+ */
+static unsigned int iterations_to_ack(unsigned int nb_msgs)
+{
+	struct sim *sim = sim_new();
+	unsigned int n = 0;
+	struct sim_qp *a, *b;
+
+	sim_pair(sim, NULL, &a, &b);
+	for (unsigned int i = 0; i < nb_msgs; i++) {
+		sim_recv(b, 10);
+		sim_send(a, 10);
+	}
+	roost_worker_iterate(sim->ends[SIM_A].worker, sim->now_ns);
+	assert_int_equal(sim->link.nb_log[SIM_A], nb_msgs);
+	sim->now_ns += 10 * SIM_US;
+	while (sim->link.nb_log[SIM_B] == 0 && n < 3) {
+		roost_worker_iterate(sim->ends[SIM_B].worker, sim->now_ns);
+		n++;
+	}
+	assert_int_equal(sim->link.nb_log[SIM_B], 1);
+	sim_run(sim);
+	sim_expect_all_good(a, b);
+	sim_free(sim);
+	return n;
+}
+
+/* A reply may come to one message; who sends many waits for room. */
+static void order__a_stream_is_answered_at_once(void **state)
+{
+	(void)state;
+	assert_int_equal(iterations_to_ack(1), 2);
+	assert_int_equal(iterations_to_ack(4), 2);
+	assert_int_equal(iterations_to_ack(8), 1);
+	assert_int_equal(iterations_to_ack(16), 1);
+}
+
 static const struct CMUnitTest tests[] = {
 	SIM_TEST_ONE_WORKER(order__answer_before_data),
+	SIM_TEST_ONE_WORKER(order__a_stream_is_answered_at_once),
 	cmocka_unit_test(order__reorder_distance_64),
 	cmocka_unit_test(order__jitter),
 	cmocka_unit_test(order__ten_percent_duplicates),
