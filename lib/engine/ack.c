@@ -6,6 +6,7 @@
 
 #include <rte_mbuf.h>
 
+#include "lib/engine/mbuf.h"
 #include "lib/engine/resp_priv.h"
 #include "lib/engine/worker_priv.h"
 
@@ -65,7 +66,7 @@ bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp)
 		return true;
 	if (!roost_worker_tx_room(w, &qp->path))
 		return false;
-	mbuf = rte_pktmbuf_alloc(w->dev->pool);
+	mbuf = roost_mbuf_alloc(w);
 	if (mbuf == NULL) {
 		roost_worker_drop(w, ROOST_DROP_NO_BUFFER);
 		return false;

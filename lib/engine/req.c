@@ -10,6 +10,7 @@
 #include <rte_mbuf.h>
 
 #include "lib/engine/ah_priv.h"
+#include "lib/engine/mbuf.h"
 #include "lib/engine/req_priv.h"
 #include "lib/engine/worker_priv.h"
 
@@ -237,7 +238,7 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 	}
 	if (!roost_worker_tx_room(w, path))
 		return false;
-	mbuf = rte_pktmbuf_alloc(w->dev->pool);
+	mbuf = roost_mbuf_alloc(w);
 	if (mbuf == NULL) {
 		roost_worker_drop(w, ROOST_DROP_NO_BUFFER);
 		return false;
@@ -250,7 +251,7 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 			      rte_pktmbuf_mtod(mbuf, uint8_t *));
 	roost_path_readdress(path, rte_pktmbuf_mtod(mbuf, uint8_t *));
 	if (len == 0) {
-		rte_pktmbuf_free(mbuf);
+		roost_mbuf_free(w, mbuf);
 		roost_req_fault(w, qp, ROOST_WC_LOC_PROT_ERR);
 		return false;
 	}

@@ -13,6 +13,7 @@
 #include <rte_common.h>
 #include <rte_mbuf.h>
 
+#include "lib/engine/mbuf.h"
 #include "lib/engine/mr_priv.h"
 #include "lib/engine/resp_priv.h"
 #include "lib/engine/worker_priv.h"
@@ -301,7 +302,7 @@ static __rte_noinline bool send_answer(struct roost_worker *w,
 			refuse(w, qp, fetch);
 			break;
 		}
-		mbuf = rte_pktmbuf_alloc(w->dev->pool);
+		mbuf = roost_mbuf_alloc(w);
 		if (mbuf == NULL) {
 			roost_mr_remote_done(w);
 			roost_worker_drop(w, ROOST_DROP_NO_BUFFER);

@@ -7,6 +7,7 @@
 #include <rte_mbuf.h>
 
 #include "lib/engine/gsi_priv.h"
+#include "lib/engine/mbuf.h"
 #include "lib/engine/mcast_priv.h"
 #include "lib/engine/mig_priv.h"
 #include "lib/engine/resp_priv.h"
@@ -248,5 +249,5 @@ void roost_rx_frame(struct roost_worker *w, unsigned int port_index,
 		receive(w, port_index, &frame);
 		break;
 	}
-	rte_pktmbuf_free(mbuf);
+	roost_mbuf_free(w, mbuf);
 }

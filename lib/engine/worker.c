@@ -14,6 +14,7 @@
 #include <rte_ring.h>
 #include <rte_ring_elem.h>
 
+#include "lib/engine/mbuf.h"
 #include "lib/engine/mcast_priv.h"
 #include "lib/engine/worker_priv.h"
 
@@ -506,6 +507,7 @@ static unsigned int answer(struct roost_worker *w)
 
 void roost_worker_settle(struct roost_worker *w, struct roost_qp *qp)
 {
+	roost_mbuf_begin(w);
 	if (!qp->in_ack_list || !roost_ack_send(w, qp))
 		return;
 	leave_ack_list(w, qp);
@@ -549,6 +551,7 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 	unsigned int work;
 
 	w->now_ns = now_ns;
+	roost_mbuf_begin(w);
 	w->last_due = TAILQ_LAST(&w->ack_qps, roost_qp_list);
 	work = receive(w);
 	if (w->steer != NULL)
@@ -573,6 +576,7 @@ unsigned int roost_worker_send(struct roost_worker *w, uint64_t now_ns)
 	unsigned int work;
 
 	w->now_ns = now_ns;
+	roost_mbuf_begin(w);
 	w->last_due = TAILQ_LAST(&w->ack_qps, roost_qp_list);
 	work = roost_worker_answer_doorbells(w);
 	return work + send_out(w);

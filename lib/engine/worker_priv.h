@@ -40,7 +40,9 @@ struct roost_frame_queue {
 
 struct roost_worker {
 	struct roost_dev *dev;
-	unsigned int index;        /* in dev->workers */
+	unsigned int index; /* in dev->workers */
+	/* Of the thread that has the turn: set by roost_mbuf_begin(). */
+	unsigned int lcore_id;
 	struct roost_steer *steer; /* NULL: there is no other worker */
 	uint64_t now_ns; /* of this iteration; the last one's between */
 	TAILQ_HEAD(roost_qp_list, roost_qp)
