@@ -384,17 +384,13 @@ static void leave_all(struct roost_membership *m, struct roost_group_family *f,
 	}
 }
 
-bool roost_membership_farewell(struct roost_membership *m, uint64_t now_ns)
+void roost_membership_farewell(struct roost_membership *m, uint64_t now_ns)
 {
-	bool said;
-
 	leave_all(m, &m->v4, now_ns);
 	leave_all(m, &m->v6, now_ns);
-	said = m->nb_groups != 0;
 	roost_membership_tick(m, now_ns);
 	roost_group_cancel_all(m, &m->v4);
 	roost_group_cancel_all(m, &m->v6);
-	return said;
 }
 
 static unsigned int add_macs(const struct roost_group_family *f,

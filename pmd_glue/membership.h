@@ -89,11 +89,8 @@ void roost_membership_set_port(struct roost_membership *membership,
 void roost_membership_link_up(struct roost_membership *membership,
 			      uint64_t now_ns);
 
-/*
- * Leave all groups, and say so once; nothing is due after that. Returns true
- * if something was sent.
- */
-bool roost_membership_farewell(struct roost_membership *membership,
+/* Leave all groups, and say so once; nothing is due after that. */
+void roost_membership_farewell(struct roost_membership *membership,
 			       uint64_t now_ns);
 
 /*

@@ -496,9 +496,10 @@ uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
 
 void roost_station_farewell(struct roost_station *s)
 {
-	if (!roost_membership_farewell(s->groups.membership, roost_now_ns()))
-		return;
-	/* The turner may stop without another turn. */
+	roost_membership_farewell(s->groups.membership, roost_now_ns());
+	/* The turner may stop without another turn, also with a leave or a CM
+	 * message that was queued before.
+	 */
 	roost_worker_turn_take(s->worker);
 	roost_worker_iterate(s->worker, roost_now_ns());
 	roost_worker_turn_release(s->worker);

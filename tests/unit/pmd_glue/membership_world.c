@@ -110,6 +110,14 @@ void world_leave(const char *text)
 	roost_membership_leave(world.m, &group, world.now_ns);
 }
 
+bool world_farewell(void)
+{
+	unsigned int before = world.nb;
+
+	roost_membership_farewell(world.m, world.now_ns);
+	return world.nb != before;
+}
+
 void world_advance(uint64_t ns)
 {
 	uint64_t end_ns = world.now_ns + ns;

@@ -66,7 +66,7 @@ static void leave__reports_at_once_and_again(void **state)
 	assert_int_equal(world.nb, 4);
 	assert_in_range(world.v[3].at_ns, t + 1, t + 1 * S);
 	/* Then nothing of them is left. */
-	assert_false(roost_membership_farewell(world.m, world.now_ns));
+	assert_false(world_farewell());
 }
 
 static void leave__of_no_member_is_nothing(void **state)
@@ -164,12 +164,12 @@ static void farewell__leaves_all_at_once(void **state)
 	world_advance(0);
 	world_forget_said();
 	t = world.now_ns;
-	assert_true(roost_membership_farewell(world.m, t));
+	assert_true(world_farewell());
 	assert_int_equal(world.nb, 3);
 	world_assert_said(0, TO_IN, "239.1.1.1", t, 0);
 	world_assert_said(1, TO_IN, "239.1.1.2", t, 0);
 	world_assert_said(2, TO_IN, "ff0e::1:1", t, 0);
-	assert_false(roost_membership_farewell(world.m, t));
+	assert_false(world_farewell());
 	world_advance(100 * S);
 	assert_int_equal(world.nb, 3);
 }

@@ -538,7 +538,7 @@ static void older__change_cancels_what_is_pending(void **state)
 	assert_int_equal(world_count(V2_REPORT, "239.1.1.1"), 1);
 	world_leave("239.1.1.1");
 	world_advance(20 * S);
-	assert_false(roost_membership_farewell(world.m, world.now_ns));
+	assert_false(world_farewell());
 }
 
 static void older__families_have_queriers_of_their_own(void **state)
