@@ -125,6 +125,14 @@ class Bench:
         return self.words([self.path("engine"), "-n", str(messages), *options,
                            case], f"engine {case}")
 
+    def verbs_ns(self, size):
+        """A message, by a program with both ends of a link, on one core."""
+        link = ["--link", f"bench-{os.getpid()}"]
+        return self.words(
+            ["taskset", "-c", str(self.cpus[0]),
+             os.path.join(self.build, "apps", "roost"), "run", *link, *link,
+             "--", self.path("verbs"), "-s", str(size)], "verbs")["ns"]
+
     def kernels(self, size):
         """{kernel: {figure: value}}"""
         found = {}

@@ -177,6 +177,17 @@ class IcrcEngine(Row):
                 bench.engine("write64k", BW_ITERS, "-k", "none")["gbps"])
 
 
+class Verbs(Row):
+    name = "verbs16"
+    title = "16 B WRITE by verbs and memif, both ends : the engine alone"
+    unit, least, aim = "ns", 2.0, 1.5
+    more_is_better = False
+
+    def pair(self, bench):
+        return (bench.verbs_ns(16),
+                bench.engine("write16", SMALL_ITERS * 5)["ns"])
+
+
 class ManyQps(Row):
     name, title = "qps1k", "the engine alone, 16 B, 1,024 QPs : 1 QP"
     unit, least, aim = "M/s", 0.70, 0.85
@@ -225,7 +236,7 @@ class Events(Row):
 
 ROWS = [row() for row in (KernelCopy, KernelIsal, Bandwidth, Rate, Latency,
                           Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Tap, Read,
-                          Icrc, IcrcEngine, ManyQps, VeryManyQps, Loss,
+                          Icrc, IcrcEngine, Verbs, ManyQps, VeryManyQps, Loss,
                           MoreLoss, MuchLoss, Events)]
 
 # Instructions, counted: (name, what, case, few messages, many, unit size).
