@@ -87,6 +87,14 @@ class Suite:
             print(f"{self.name}: {build}: no launcher there; build it first",
                   file=sys.stderr)
             return 2
+        if args.write:
+            try:
+                table.parts(args.write, self.short)
+            except (OSError, ValueError) as e:
+                print(f"{self.name}: --write: {e}; give a document with the "
+                      "marks, not in /tmp, which is the run's own",
+                      file=sys.stderr)
+                return 2
         return self.report(args, entries, image, build)
 
     def report(self, args, entries, image, build):

@@ -29,15 +29,24 @@ def roles(results, release):
             yield f"| {title} | {cells} |"
 
 
-def write(path, name, lines):
-    """Put the lines between the marks of tests/interop/NAME."""
-    marks = [f"<!-- interop/{name}: {end} -->" for end in ("begin", "end")]
-    with open(path) as file:
+def parts(path, name):
+    """What is up to the first mark of tests/interop/NAME, and what is from the
+    second one on. Raises OSError, ValueError.
+    """
+    begin, end = (f"<!-- interop/{name}: {mark} -->"
+                  for mark in ("begin", "end"))
+    with open(path, "r+") as file:
         text = file.read()
-    before, begin, rest = text.partition(marks[0])
-    _old, end, after = rest.partition(marks[1])
-    if not begin or not end:
-        raise ValueError(f"{path}: no marker comments")
+    before, found, rest = text.partition(begin)
+    _old, found_end, after = rest.partition(end)
+    if not found or not found_end:
+        raise ValueError(f"{path}: no comment '{begin}' with '{end}' after it")
+    return before + begin, end + after
+
+
+def write(path, name, lines):
+    """Put the lines between the marks. Raises as parts()."""
+    before, after = parts(path, name)
     body = "\n".join(lines)
     with open(path, "w") as file:
-        file.write(f"{before}{begin}\n\n{body}\n\n{end}{after}")
+        file.write(f"{before}\n\n{body}\n\n{after}")
