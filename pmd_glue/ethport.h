@@ -81,6 +81,7 @@ struct roost_ethport {
 	uint32_t ip_mtu_own_bytes;  /* when it was opened */
 	struct rte_mempool *pool;
 	int epoll_fds[ROOST_WORKERS_MAX]; /* RX interrupts; -1: none */
+	bool watched[ROOST_WORKERS_MAX];  /* the queues, by these */
 	int groups_fd; /* keeps multicast coming; -1: not needed */
 	int sink_fd;   /* keeps the kernel from answering RoCE; -1: none */
 	bool has_lsc;

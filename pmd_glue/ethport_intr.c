@@ -5,6 +5,10 @@
 /*
  * RX interrupts. A worker that sleeps does so on one descriptor, behind which
  * all queues are that it receives from.
+ *
+ * The kernel's own queues, those of af_xdp and tap, are behind it only while
+ * somebody sleeps: as long as a socket is watched, whoever sends to it pays for
+ * a wake with every frame, though there is nobody to be woken.
  */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -40,12 +44,64 @@ static void disable(const struct roost_ethport *port, uint16_t worker)
 	rte_eth_dev_rx_intr_disable(port->id, i);
 }
 
+/* Of an AF_XDP socket, which the driver does not offer as an interrupt. */
+static int watch_sockets(const struct roost_ethport *port, uint16_t worker,
+			 int op)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int ret = 0;
+
+	FOR_QUEUES(i, port, worker)
+	if (i < port->xdp.nb_sockets &&
+	    epoll_ctl(port->epoll_fds[worker], op, port->xdp.socket_fds[i],
+		      &event) < 0)
+		ret = -errno;
+	return ret;
+}
+
+/* op: RTE_INTR_EVENT_ADD or _DEL, which are EPOLL_CTL_ADD and _DEL. */
+static int watch(const struct roost_ethport *port, uint16_t worker, int op)
+{
+	int ret = 0;
+
+	if (port->driver->is_xdp)
+		return watch_sockets(port, worker, op);
+	FOR_QUEUES(i, port, worker)
+	ret |= rte_eth_dev_rx_intr_ctl_q(port->id, i, port->epoll_fds[worker],
+					 op, NULL);
+	return ret;
+}
+
+/* All of them, or none and -errno. */
+static int start_watch(struct roost_ethport *port, uint16_t worker)
+{
+	int ret;
+
+	if (port->watched[worker])
+		return 0;
+	ret = watch(port, worker, RTE_INTR_EVENT_ADD);
+	if (ret)
+		watch(port, worker, RTE_INTR_EVENT_DEL);
+	port->watched[worker] = ret == 0;
+	return ret;
+}
+
+static void end_watch(struct roost_ethport *port, uint16_t worker)
+{
+	if (port->watched[worker])
+		watch(port, worker, RTE_INTR_EVENT_DEL);
+	port->watched[worker] = false;
+}
+
 int roost_ethport_arm(struct roost_ethport *port, uint16_t queue)
 {
 	int ret;
 
 	if (port->epoll_fds[queue] < 0 || !port->started)
 		return -ENOTSUP;
+	ret = start_watch(port, queue);
+	if (ret)
+		return ret;
 	ret = enable(port, queue);
 	if (ret)
 		disable(port, queue);
@@ -56,41 +112,21 @@ void roost_ethport_disarm(struct roost_ethport *port, uint16_t queue)
 {
 	struct rte_epoll_event events[ROOST_WORKERS_MAX];
 
-	/* What AF_XDP sockets say, they say as long as it is so. */
-	if (!port->started || port->driver->is_xdp)
+	if (!port->started)
 		return;
+	if (port->driver->queue_is_rx_interrupt) {
+		end_watch(port, queue);
+		return;
+	}
 	disable(port, queue);
 	/* Takes their tokens. */
 	rte_epoll_wait(port->epoll_fds[queue], events, ROOST_WORKERS_MAX, 0);
 }
 
-/* The driver has no interrupts, but its sockets can be slept on. */
-static int watch_sockets(const struct roost_ethport *port, uint16_t worker)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-
-	FOR_QUEUES(i, port, worker)
-	if (i < port->xdp.nb_sockets &&
-	    epoll_ctl(port->epoll_fds[worker], EPOLL_CTL_ADD,
-		      port->xdp.socket_fds[i], &event) < 0)
-		return -errno;
-	return 0;
-}
-
-static int watch(const struct roost_ethport *port, uint16_t worker, int op)
-{
-	int ret = 0;
-
-	FOR_QUEUES(i, port, worker)
-	ret |= rte_eth_dev_rx_intr_ctl_q(port->id, i, port->epoll_fds[worker],
-					 op, NULL);
-	return ret;
-}
-
 void roost_ethport_watch_queues(struct roost_ethport *port, bool on)
 {
 	for (uint16_t i = 0; i < port->nb_worker_queues; i++)
-		if (port->epoll_fds[i] >= 0 && !port->driver->is_xdp)
+		if (port->watched[i])
 			watch(port, i,
 			      on ? RTE_INTR_EVENT_ADD : RTE_INTR_EVENT_DEL);
 }
@@ -98,7 +134,6 @@ void roost_ethport_watch_queues(struct roost_ethport *port, bool on)
 static void open_interrupts_of(struct roost_ethport *port, uint16_t worker)
 {
 	int *fd = &port->epoll_fds[worker];
-	int ret;
 
 	/* Asked first: ethdev logs an error where there are none. */
 	if (enable(port, worker) != 0)
@@ -106,12 +141,12 @@ static void open_interrupts_of(struct roost_ethport *port, uint16_t worker)
 	*fd = epoll_create1(EPOLL_CLOEXEC);
 	if (*fd < 0)
 		return;
-	ret = port->driver->is_xdp ? watch_sockets(port, worker)
-				   : watch(port, worker, RTE_INTR_EVENT_ADD);
-	if (ret) {
+	if (start_watch(port, worker) < 0) {
 		close(*fd);
 		*fd = -1;
+		return;
 	}
+	roost_ethport_disarm(port, worker);
 }
 
 void roost_ethport_open_interrupts(struct roost_ethport *port)

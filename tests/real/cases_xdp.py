@@ -202,6 +202,35 @@ def wake_on(room, wire, of_end):
     check_wakes(room, client)
 
 
+def watched_sockets(process):
+    """Of all that it has in an epoll set."""
+    found = []
+    try:
+        for fd in os.listdir(f"/proc/{process.pid}/fdinfo"):
+            with open(f"/proc/{process.pid}/fdinfo/{fd}") as info:
+                for line in info:
+                    if line.startswith("tfd:"):
+                        target = line.split()[1]
+                        found.append(os.readlink(
+                            f"/proc/{process.pid}/fd/{target}"))
+    except FileNotFoundError:
+        return None  # it was being changed
+    return [name for name in found if name.startswith("socket:")]
+
+
+def watched(room, progress, expected):
+    """Whoever sends to a socket that is watched pays for a wake with every
+    frame: it is watched while its worker sleeps, and never while it polls.
+    """
+    wire = xdp_wire(room)
+    process, _ = holder(room, wire, lambda end: [
+        *cases_wire.kernel_addresses(end), "--progress", progress])
+    if not wait_until(lambda: watched_sockets(process) not in ([], None)
+                      if expected else watched_sockets(process) == [], 5):
+        raise Failure(f"watched: {watched_sockets(process)}")
+    process.kill()
+
+
 def link_down(room):
     """The other end of the wire goes down and comes back: events."""
     wire = xdp_wire(room)
@@ -251,6 +280,8 @@ CASES = [
     Case("xdp-killed", killed),
     Case("xdp-second-process", second),
     Case("xdp-wakes", wakes),
+    Case("xdp-watched-asleep", watched, "adaptive", True),
+    Case("xdp-watched-polling", watched, "dedicated", False),
     Case("xdp-link-down", link_down),
     Case("xdp-mtu", mtu),
     Case("xdp-mcast-igmpv3", cases_mcast.bridged, 4, cases_mcast.V3, False,
