@@ -13,6 +13,7 @@ COLOURS = ("#1f5fa8", "#b8561b", "#3a7d44", "#7a3e9d")
 LEGEND_Y, LEGEND_STEP = 46, 110
 TICKS = 4
 TRIES = 3
+PLOTTED_PER_S = 2000000
 LOSSES = ("1e-5", "3e-5", "1e-4", "3e-4", "1e-3", "3e-3", "1e-2", "3e-2")
 QPS = (1, 4, 16, 64, 256, 1024, 4096, 16384)
 
@@ -112,7 +113,7 @@ def bandwidth(bench):
     for name in ("ib_write_bw", "ib_read_bw"):
         for size in (64, 256, 1024, 4096, 16384, 65536, 262144, 1 << 20):
             words = ("-s", str(size), "-m", "4096", "-n",
-                     str(max(200, min(20000, (1 << 27) // size))))
+                     str(max(1000, min(200000, (1 << 30) // size))))
             speed = settled(lambda: bench.perftest(name, *words)[MB_S])
             curves.setdefault(name, []).append((size, speed * MB_TO_GB))
     return draw("RC over memif, path MTU 4096", "bytes a message", "Gb/s",
@@ -123,7 +124,7 @@ def rate(bench):
     """Rate of small messages by the number of QPs, the engine alone."""
     values = []
     for nb in QPS:
-        ns = settled(lambda: bench.engine("write16", 200000, "-q",
+        ns = settled(lambda: bench.engine("write16", PLOTTED_PER_S, "-q",
                                           str(nb))["ns"])
         values.append((nb, 1e3 / ns))
     return draw("16 B WRITEs, the engine alone, both ends on one core", "QPs",

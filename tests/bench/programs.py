@@ -16,6 +16,7 @@ from wires import Veth
 PORT = 23700
 PORT_MTU = 4200
 RUN_S = 30
+MESSAGES_MIN = 1000
 TESTPMD_S = 5  # its start included; it counts by the second
 LISTEN_S = 20
 PACKAGES = {"ib_write_bw": "perftest", "valgrind": "valgrind",
@@ -93,6 +94,10 @@ class Bench:
         if len(self.cpus) < count:
             raise Missing(f"{count} cores; there is {len(self.cpus)}")
 
+    def messages(self, per_s):
+        """How many last as long as a peer that runs for --seconds."""
+        return max(MESSAGES_MIN, round(per_s * self.seconds))
+
     # ---- one program ------------------------------------------------------
 
     def output(self, argv, cpu=None, stderr=subprocess.DEVNULL):
@@ -121,9 +126,10 @@ class Bench:
                              check=False).stdout
         return float(out.split()[2])
 
-    def engine(self, case, messages, *options):
-        return self.words([self.path("engine"), "-n", str(messages), *options,
-                           case], f"engine {case}")
+    def engine(self, case, per_s, *options):
+        return self.words([self.path("engine"), "-n",
+                           str(self.messages(per_s)), *options, case],
+                          f"engine {case}")
 
     def verbs_ns(self, size):
         """A message, by a program with both ends of a link, on one core."""

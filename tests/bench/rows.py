@@ -5,9 +5,11 @@
 import wires
 
 BW_BYTES = 65536
-BW_ITERS = 4000
-SMALL_ITERS = 100000
-PORT_ITERS = 4000  # over a kernel's port
+# Messages a second, about: so many make a figure last as long as its peer's.
+WRITES_PER_S = 100000
+PORT_WRITES_PER_S = 16000  # over a kernel's port
+SMALL_PER_S = 6000000
+TRIPS_PER_S = 600000
 HEADERS_BYTES = 58  # of a packet within a message, Ethernet to ICRC
 RAW_BYTES = 4160  # of a frame with 4 KiB of payload
 
@@ -17,12 +19,18 @@ MB_S, MPPS, TYPICAL_US = 3, 4, 4
 MB_TO_GB = 8 * 1048576 / 1e9  # perftest's MB is 2^20
 
 
-def gbps(bench, program="ib_write_bw", iters=BW_ITERS, mtu=4096, wire=None,
-         options=()):
+def gbps(bench, program="ib_write_bw", mtu=4096, wire=None, options=()):
     """Payload of 64 KiB messages, as perftest sees it."""
-    row = bench.perftest(program, "-s", str(BW_BYTES), "-n", str(iters), "-m",
-                         str(mtu), wire=wire, options=options)
+    messages = bench.messages(PORT_WRITES_PER_S if wire else WRITES_PER_S)
+    row = bench.perftest(program, "-s", str(BW_BYTES), "-n", str(messages),
+                         "-m", str(mtu), wire=wire, options=options)
     return row[MB_S] * MB_TO_GB
+
+
+def trip_us(bench):
+    """A SEND of 64 B there and one back; perftest prints half of it."""
+    return 2 * bench.perftest("ib_send_lat", "-s", "64", "-n",
+                              str(bench.messages(TRIPS_PER_S)))[TYPICAL_US]
 
 
 class Row:
@@ -73,7 +81,7 @@ class Rate(Row):
 
     def pair(self, bench):
         ours = bench.perftest("ib_write_bw", "-s", "16", "-I", "16", "-n",
-                              str(SMALL_ITERS))[MPPS]
+                              str(bench.messages(SMALL_PER_S)))[MPPS]
         return ours, bench.raw("pump", 64) / 1e6
 
 
@@ -83,9 +91,7 @@ class Latency(Row):
     more_is_better = False
 
     def pair(self, bench):
-        one_way = bench.perftest("ib_send_lat", "-s", "64", "-n",
-                                 str(SMALL_ITERS // 5))[TYPICAL_US]
-        return 2 * one_way, bench.raw("pong", 64) / 1e3
+        return trip_us(bench), bench.raw("pong", 64) / 1e3
 
 
 class Tcp(Row):
@@ -94,9 +100,7 @@ class Tcp(Row):
     more_is_better = False
 
     def pair(self, bench):
-        one_way = bench.perftest("ib_send_lat", "-s", "64", "-n",
-                                 str(SMALL_ITERS // 5))[TYPICAL_US]
-        return 2 * one_way, bench.tcp_ns(64) / 1e3
+        return trip_us(bench), bench.tcp_ns(64) / 1e3
 
 
 class Iperf(Row):
@@ -120,7 +124,7 @@ class AfPacket(Row):
 
     def pair(self, bench):
         with wires.Veth(mtu=wires.JUMBO_MTU) as wire:
-            ours = gbps(bench, iters=PORT_ITERS, wire=wire)
+            ours = gbps(bench, wire=wire)
             raw = bench.raw("paced", RAW_BYTES, wire)
         return ours, raw * 4096 * 8 / 1e9
 
@@ -138,8 +142,7 @@ class AfXdp(Row):
     def pair(self, bench):
         bench.need("dpdk-testpmd")
         with self.wire() as wire:
-            ours = gbps(bench, iters=PORT_ITERS, wire=wire,
-                        mtu=self.mtu_bytes)
+            ours = gbps(bench, wire=wire, mtu=self.mtu_bytes)
             frames = bench.testpmd(self.mtu_bytes + HEADERS_BYTES, wire)
         return ours, frames * self.mtu_bytes * 8 / 1e9
 
@@ -173,8 +176,8 @@ class IcrcEngine(Row):
     unit, least, aim = "Gb/s", 0.80, 0.90
 
     def pair(self, bench):
-        return (bench.engine("write64k", BW_ITERS)["gbps"],
-                bench.engine("write64k", BW_ITERS, "-k", "none")["gbps"])
+        return (bench.engine("write64k", WRITES_PER_S)["gbps"],
+                bench.engine("write64k", WRITES_PER_S, "-k", "none")["gbps"])
 
 
 class Verbs(Row):
@@ -185,7 +188,7 @@ class Verbs(Row):
 
     def pair(self, bench):
         return (bench.verbs_ns(16),
-                bench.engine("write16", SMALL_ITERS * 5)["ns"])
+                bench.engine("write16", SMALL_PER_S)["ns"])
 
 
 class ManyQps(Row):
@@ -194,9 +197,9 @@ class ManyQps(Row):
     nb_qps = 1024
 
     def pair(self, bench):
-        return (1e3 / bench.engine("write16", SMALL_ITERS * 5, "-q",
+        return (1e3 / bench.engine("write16", SMALL_PER_S, "-q",
                                    str(self.nb_qps))["ns"],
-                1e3 / bench.engine("write16", SMALL_ITERS * 5)["ns"])
+                1e3 / bench.engine("write16", SMALL_PER_S)["ns"])
 
 
 class VeryManyQps(ManyQps):
