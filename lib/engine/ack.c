@@ -64,7 +64,7 @@ bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp)
 		return false;
 	if (!resp->owed)
 		return true;
-	if (!roost_worker_tx_room(w, &qp->path))
+	if (!roost_tx_room(w, &qp->path))
 		return false;
 	mbuf = roost_mbuf_alloc(w);
 	if (mbuf == NULL) {
@@ -80,7 +80,7 @@ bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp)
 	len += ROOST_ICRC_LEN;
 	mbuf->data_len = (uint16_t)len;
 	mbuf->pkt_len = (uint32_t)len;
-	roost_worker_tx(w, &qp->path, mbuf);
+	roost_tx_queue(w, &qp->path, mbuf);
 	count(w, resp->owed_syndrome);
 	resp->owed = false;
 	return true;

@@ -236,7 +236,7 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 		roost_req_fault(w, qp, ROOST_WC_LOC_QP_OP_ERR);
 		return false;
 	}
-	if (!roost_worker_tx_room(w, path))
+	if (!roost_tx_room(w, path))
 		return false;
 	mbuf = roost_mbuf_alloc(w);
 	if (mbuf == NULL) {
@@ -257,7 +257,7 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 	}
 	mbuf->data_len = (uint16_t)len;
 	mbuf->pkt_len = (uint32_t)len;
-	roost_worker_tx(w, path, mbuf);
+	roost_tx_queue(w, path, mbuf);
 	pace(w, qp, len);
 	sent(w, qp, wqe, &piece, ackreq);
 	return true;

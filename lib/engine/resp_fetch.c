@@ -296,7 +296,7 @@ static __rte_noinline bool send_answer(struct roost_worker *w,
 		struct answer a;
 		size_t len;
 
-		if (!roost_worker_tx_room(w, &qp->path))
+		if (!roost_tx_room(w, &qp->path))
 			return false;
 		if (!next_answer(qp, fetch, &a)) {
 			refuse(w, qp, fetch);
@@ -313,7 +313,7 @@ static __rte_noinline bool send_answer(struct roost_worker *w,
 		roost_mr_remote_done(w);
 		mbuf->data_len = (uint16_t)len;
 		mbuf->pkt_len = (uint32_t)len;
-		roost_worker_tx(w, &qp->path, mbuf);
+		roost_tx_queue(w, &qp->path, mbuf);
 		answered(qp, fetch);
 		--*budget;
 	}

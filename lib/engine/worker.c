@@ -12,39 +12,16 @@
 #include <rte_common.h>
 #include <rte_mbuf.h>
 #include <rte_ring.h>
-#include <rte_ring_elem.h>
 
 #include "lib/engine/mbuf.h"
 #include "lib/engine/mcast_priv.h"
 #include "lib/engine/worker_priv.h"
 
-#define RAW_RING_LEN 1024u
 /* So many packets at once are a stream and no conversation: who sends them
  * waits for room in its window, and what they are answered with is not held
  * back.
  */
 #define STREAM_PKTS 8u
-
-/* A frame that goes out as it is. */
-struct raw_frame {
-	struct rte_mbuf *mbuf;
-	uint32_t port_index;
-	bool roce; /* counted as one */
-	bool loopback;
-};
-
-static int raw_ring_create(struct rte_ring **ring)
-{
-	ssize_t size = rte_ring_get_memsize_elem(sizeof(struct raw_frame),
-						 RAW_RING_LEN);
-
-	*ring = aligned_alloc(RTE_CACHE_LINE_SIZE,
-			      RTE_ALIGN_CEIL((size_t)size,
-					     RTE_CACHE_LINE_SIZE));
-	if (*ring == NULL)
-		return -ENOMEM;
-	return rte_ring_init(*ring, "roost_raw", RAW_RING_LEN, RING_F_SC_DEQ);
-}
 
 int roost_worker_create(struct roost_dev *dev, unsigned int index,
 			struct roost_worker **worker)
@@ -56,18 +33,14 @@ int roost_worker_create(struct roost_dev *dev, unsigned int index,
 	if (w == NULL)
 		return -ENOMEM;
 	memset(w, 0, sizeof(*w));
-	rc = raw_ring_create(&w->raw);
+	rc = roost_tx_open(w);
 	if (rc != 0) {
-		free(w->raw);
 		free(w);
 		return rc;
 	}
 	w->dev = dev;
 	w->index = index;
 	LIST_INIT(&w->armed_qps);
-	for (unsigned int p = 0; p < ROOST_DEV_PORTS_MAX; p++)
-		w->txq[p].len = ROOST_TXQ_LEN;
-	w->loopback.len = ROOST_LOOPBACK_LEN;
 	TAILQ_INIT(&w->send_qps);
 	TAILQ_INIT(&w->ack_qps);
 	TAILQ_INIT(&w->dirty_cqs);
@@ -78,15 +51,8 @@ int roost_worker_create(struct roost_dev *dev, unsigned int index,
 
 void roost_worker_destroy(struct roost_worker *w)
 {
-	struct raw_frame raw;
-
-	while (rte_ring_sc_dequeue_elem(w->raw, &raw, sizeof(raw)) == 0)
-		rte_pktmbuf_free(raw.mbuf);
-	for (unsigned int i = 0; i < w->dev->nb_ports; i++)
-		rte_pktmbuf_free_bulk(w->txq[i].frames, w->txq[i].count);
-	rte_pktmbuf_free_bulk(w->loopback.frames, w->loopback.count);
+	roost_tx_close(w);
 	roost_steer_destroy(w);
-	free(w->raw);
 	free(w);
 }
 
@@ -221,168 +187,6 @@ uint64_t roost_worker_next_deadline_ns(const struct roost_worker *w)
 	return roost_timer_wheel_next_ns(&w->timers);
 }
 
-/* ---- transmit --------------------------------------------------------- */
-
-static void flush_port(struct roost_worker *w, unsigned int port_index)
-{
-	struct roost_frame_queue *q = &w->txq[port_index];
-	struct roost_port_io *io = &w->dev->ports[port_index].io;
-	uint16_t sent;
-
-	if (q->count == 0)
-		return;
-	sent = w->index < io->nb_queues
-		       ? io->tx_burst(io->ctx, (uint16_t)w->index, q->frames,
-				      q->count)
-		       : roost_steer_lend(w, port_index, q->frames, q->count);
-	q->count = (uint16_t)(q->count - sent);
-	memmove(q->frames, q->frames + sent, q->count * sizeof(q->frames[0]));
-}
-
-static struct roost_frame_queue *queue_of(struct roost_worker *w,
-					  const struct roost_path *path)
-{
-	return path->loopback ? &w->loopback : &w->txq[path->port_index];
-}
-
-bool roost_worker_tx_room(struct roost_worker *w, const struct roost_path *path)
-{
-	struct roost_frame_queue *q = queue_of(w, path);
-
-	if (q->count < q->len)
-		return true;
-	if (!path->loopback)
-		flush_port(w, path->port_index);
-	return q->count < q->len;
-}
-
-void roost_worker_tx(struct roost_worker *w, const struct roost_path *path,
-		     struct rte_mbuf *frame)
-{
-	struct roost_frame_queue *q = queue_of(w, path);
-
-	w->counters.tx_pkts++;
-	w->counters.tx_bytes += frame->pkt_len;
-	frame->port = path->port_index;
-	if (path->loopback) {
-		w->counters.loopback_pkts++;
-		frame->port = path->to_index;
-	}
-	/* QPs of this device that are in the group hear it, too. */
-	if (path->multicast && w->loopback.count < w->loopback.len &&
-	    roost_mcast_next(w->dev, path->port_index, &path->dgid, NULL) !=
-		    NULL) {
-		struct rte_mbuf *copy =
-			rte_pktmbuf_copy(frame, w->dev->pool, 0, UINT32_MAX);
-
-		if (copy != NULL) {
-			copy->port = path->port_index;
-			w->loopback.frames[w->loopback.count++] = copy;
-		}
-	}
-	q->frames[q->count++] = frame;
-}
-
-static int enqueue_raw(struct roost_worker *w, struct raw_frame *raw)
-{
-	if (rte_ring_mp_enqueue_elem(w->raw, raw, sizeof(*raw)) == 0)
-		return 0;
-	rte_pktmbuf_free(raw->mbuf);
-	return -ENOBUFS;
-}
-
-int roost_worker_send_frame(struct roost_worker *w, uint8_t port_num,
-			    struct rte_mbuf *frame)
-{
-	struct raw_frame raw = {
-		.mbuf = frame,
-		.port_index = port_num - 1u,
-	};
-
-	return enqueue_raw(w, &raw);
-}
-
-unsigned int roost_worker_frames_waiting(const struct roost_worker *w)
-{
-	return rte_ring_count(w->raw);
-}
-
-int roost_worker_send_roce(struct roost_worker *w, uint8_t port_num,
-			   struct rte_mbuf *frame, bool loopback)
-{
-	struct raw_frame raw = {
-		.mbuf = frame,
-		.port_index = port_num - 1u,
-		.roce = true,
-		.loopback = loopback,
-	};
-	const struct roost_port_io *io = &w->dev->ports[raw.port_index].io;
-	int rc = enqueue_raw(w, &raw);
-
-	if (io->kick != NULL)
-		io->kick(io->ctx, w->index);
-	return rc;
-}
-
-/* Is there room for a frame, wherever it goes? What is not, waits in the ring,
- * whose end says so to those who fill it.
- */
-static bool raw_room(struct roost_worker *w)
-{
-	if (w->loopback.count == w->loopback.len)
-		return false;
-	for (unsigned int p = 0; p < w->dev->nb_ports; p++) {
-		if (w->txq[p].count == w->txq[p].len)
-			flush_port(w, p);
-		if (w->txq[p].count == w->txq[p].len)
-			return false;
-	}
-	return true;
-}
-
-static void queue_raw(struct roost_worker *w, const struct raw_frame *raw)
-{
-	struct roost_frame_queue *q =
-		raw->loopback ? &w->loopback : &w->txq[raw->port_index];
-
-	if (raw->roce) {
-		w->counters.tx_pkts++;
-		w->counters.tx_bytes += raw->mbuf->pkt_len;
-		w->counters.loopback_pkts += raw->loopback;
-	}
-	raw->mbuf->port = (uint16_t)raw->port_index;
-	q->frames[q->count++] = raw->mbuf;
-}
-
-/* A port that did not take all of the last iteration is slower than those who
- * have frames: then QPs get the room that there is every other time.
- */
-static bool stands_back(struct roost_worker *w)
-{
-	bool behind = false;
-
-	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
-		behind |= w->txq[p].count != 0;
-	w->raw_stood_back = behind && !w->raw_stood_back;
-	return w->raw_stood_back;
-}
-
-static unsigned int send_raw_frames(struct roost_worker *w)
-{
-	struct raw_frame raw;
-	unsigned int n = 0;
-
-	if (stands_back(w))
-		return 0;
-	while (!rte_ring_empty(w->raw) && raw_room(w)) {
-		if (rte_ring_sc_dequeue_elem(w->raw, &raw, sizeof(raw)) != 0)
-			break;
-		queue_raw(w, &raw);
-		n++;
-	}
-	return n;
-}
-
 /* ---- the iteration ---------------------------------------------------- */
 
 /* Returns how many frames of the burst are this worker's. */
@@ -511,7 +315,7 @@ void roost_worker_settle(struct roost_worker *w, struct roost_qp *qp)
 	if (!qp->in_ack_list || !roost_ack_send(w, qp))
 		return;
 	leave_ack_list(w, qp);
-	flush_port(w, qp->path.port_index);
+	roost_tx_flush(w, qp->path.port_index);
 }
 
 void roost_worker_publish(struct roost_worker *w)
@@ -535,7 +339,7 @@ static unsigned int send_out(struct roost_worker *w)
 
 	work += transmit(w);
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
-		flush_port(w, p);
+		roost_tx_flush(w, p);
 	roost_worker_publish(w);
 	return work;
 }
@@ -565,7 +369,7 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 	if (work == 0 && !has_more(w))
 		return 0;
 	work += roost_worker_answer_doorbells(w);
-	work += send_raw_frames(w);
+	work += roost_tx_raw_frames(w);
 	/* The application may go on while the port is written to. */
 	roost_worker_publish(w);
 	return work + send_out(w);

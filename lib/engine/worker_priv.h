@@ -112,12 +112,22 @@ void roost_overrun_forget(struct roost_cq *cq);
 /* Before the device has anything. */
 void roost_overruns_init(struct roost_dev *dev);
 
+/* ---- tx.c --- */
+
+/* The queues of a new worker. Returns 0 or -ENOMEM. */
+int roost_tx_open(struct roost_worker *w);
+void roost_tx_close(struct roost_worker *w);
 /* Room for one more frame on the path? Where not, make none. */
-bool roost_worker_tx_room(struct roost_worker *w,
-			  const struct roost_path *path);
+bool roost_tx_room(struct roost_worker *w, const struct roost_path *path);
 /* Queue a sealed frame; there is room. Takes it. */
-void roost_worker_tx(struct roost_worker *w, const struct roost_path *path,
-		     struct rte_mbuf *frame);
+void roost_tx_queue(struct roost_worker *w, const struct roost_path *path,
+		    struct rte_mbuf *frame);
+/* Hand the port what it takes. */
+void roost_tx_flush(struct roost_worker *w, unsigned int port_index);
+/* Queue what roost_worker_send_frame() and _send_roce() have left for us.
+ * Returns how many frames.
+ */
+unsigned int roost_tx_raw_frames(struct roost_worker *w);
 
 /* Send a sealed RoCEv2 frame from any thread, to ourselves where loopback says
  * so; else as roost_worker_send_frame(). Kicks the worker.

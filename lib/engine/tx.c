@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: frames on their way out of a worker, to its ports or back to itself. No
+ * allocation, system call, log or lock.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_common.h>
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+#include <rte_ring_elem.h>
+
+#include "lib/engine/mcast_priv.h"
+#include "lib/engine/worker_priv.h"
+
+#define RAW_RING_LEN 1024u
+
+/* A frame that goes out as it is. */
+struct raw_frame {
+	struct rte_mbuf *mbuf;
+	uint32_t port_index;
+	bool roce; /* counted as one */
+	bool loopback;
+};
+
+static int raw_ring_create(struct rte_ring **ring)
+{
+	ssize_t size = rte_ring_get_memsize_elem(sizeof(struct raw_frame),
+						 RAW_RING_LEN);
+
+	*ring = aligned_alloc(RTE_CACHE_LINE_SIZE,
+			      RTE_ALIGN_CEIL((size_t)size,
+					     RTE_CACHE_LINE_SIZE));
+	if (*ring == NULL)
+		return -ENOMEM;
+	return rte_ring_init(*ring, "roost_raw", RAW_RING_LEN, RING_F_SC_DEQ);
+}
+
+int roost_tx_open(struct roost_worker *w)
+{
+	int rc = raw_ring_create(&w->raw);
+
+	if (rc != 0) {
+		free(w->raw);
+		return rc;
+	}
+	for (unsigned int p = 0; p < ROOST_DEV_PORTS_MAX; p++)
+		w->txq[p].len = ROOST_TXQ_LEN;
+	w->loopback.len = ROOST_LOOPBACK_LEN;
+	return 0;
+}
+
+void roost_tx_close(struct roost_worker *w)
+{
+	struct raw_frame raw;
+
+	while (rte_ring_sc_dequeue_elem(w->raw, &raw, sizeof(raw)) == 0)
+		rte_pktmbuf_free(raw.mbuf);
+	for (unsigned int i = 0; i < w->dev->nb_ports; i++)
+		rte_pktmbuf_free_bulk(w->txq[i].frames, w->txq[i].count);
+	rte_pktmbuf_free_bulk(w->loopback.frames, w->loopback.count);
+	free(w->raw);
+}
+
+/* ---- what QPs send ----------------------------------------------------- */
+
+void roost_tx_flush(struct roost_worker *w, unsigned int port_index)
+{
+	struct roost_frame_queue *q = &w->txq[port_index];
+	struct roost_port_io *io = &w->dev->ports[port_index].io;
+	uint16_t sent;
+
+	if (q->count == 0)
+		return;
+	sent = w->index < io->nb_queues
+		       ? io->tx_burst(io->ctx, (uint16_t)w->index, q->frames,
+				      q->count)
+		       : roost_steer_lend(w, port_index, q->frames, q->count);
+	q->count = (uint16_t)(q->count - sent);
+	memmove(q->frames, q->frames + sent, q->count * sizeof(q->frames[0]));
+}
+
+static struct roost_frame_queue *queue_of(struct roost_worker *w,
+					  const struct roost_path *path)
+{
+	return path->loopback ? &w->loopback : &w->txq[path->port_index];
+}
+
+bool roost_tx_room(struct roost_worker *w, const struct roost_path *path)
+{
+	struct roost_frame_queue *q = queue_of(w, path);
+
+	if (q->count < q->len)
+		return true;
+	if (!path->loopback)
+		roost_tx_flush(w, path->port_index);
+	return q->count < q->len;
+}
+
+void roost_tx_queue(struct roost_worker *w, const struct roost_path *path,
+		    struct rte_mbuf *frame)
+{
+	struct roost_frame_queue *q = queue_of(w, path);
+
+	w->counters.tx_pkts++;
+	w->counters.tx_bytes += frame->pkt_len;
+	frame->port = path->port_index;
+	if (path->loopback) {
+		w->counters.loopback_pkts++;
+		frame->port = path->to_index;
+	}
+	/* QPs of this device that are in the group hear it, too. */
+	if (path->multicast && w->loopback.count < w->loopback.len &&
+	    roost_mcast_next(w->dev, path->port_index, &path->dgid, NULL) !=
+		    NULL) {
+		struct rte_mbuf *copy =
+			rte_pktmbuf_copy(frame, w->dev->pool, 0, UINT32_MAX);
+
+		if (copy != NULL) {
+			copy->port = path->port_index;
+			w->loopback.frames[w->loopback.count++] = copy;
+		}
+	}
+	q->frames[q->count++] = frame;
+}
+
+/* ---- what goes out as it is --------------------------------------------- */
+
+static int enqueue_raw(struct roost_worker *w, struct raw_frame *raw)
+{
+	if (rte_ring_mp_enqueue_elem(w->raw, raw, sizeof(*raw)) == 0)
+		return 0;
+	rte_pktmbuf_free(raw->mbuf);
+	return -ENOBUFS;
+}
+
+int roost_worker_send_frame(struct roost_worker *w, uint8_t port_num,
+			    struct rte_mbuf *frame)
+{
+	struct raw_frame raw = {
+		.mbuf = frame,
+		.port_index = port_num - 1u,
+	};
+
+	return enqueue_raw(w, &raw);
+}
+
+unsigned int roost_worker_frames_waiting(const struct roost_worker *w)
+{
+	return rte_ring_count(w->raw);
+}
+
+int roost_worker_send_roce(struct roost_worker *w, uint8_t port_num,
+			   struct rte_mbuf *frame, bool loopback)
+{
+	struct raw_frame raw = {
+		.mbuf = frame,
+		.port_index = port_num - 1u,
+		.roce = true,
+		.loopback = loopback,
+	};
+	const struct roost_port_io *io = &w->dev->ports[raw.port_index].io;
+	int rc = enqueue_raw(w, &raw);
+
+	if (io->kick != NULL)
+		io->kick(io->ctx, w->index);
+	return rc;
+}
+
+/* Is there room for a frame, wherever it goes? What is not, waits in the ring,
+ * whose end says so to those who fill it.
+ */
+static bool raw_room(struct roost_worker *w)
+{
+	if (w->loopback.count == w->loopback.len)
+		return false;
+	for (unsigned int p = 0; p < w->dev->nb_ports; p++) {
+		if (w->txq[p].count == w->txq[p].len)
+			roost_tx_flush(w, p);
+		if (w->txq[p].count == w->txq[p].len)
+			return false;
+	}
+	return true;
+}
+
+static void queue_raw(struct roost_worker *w, const struct raw_frame *raw)
+{
+	struct roost_frame_queue *q =
+		raw->loopback ? &w->loopback : &w->txq[raw->port_index];
+
+	if (raw->roce) {
+		w->counters.tx_pkts++;
+		w->counters.tx_bytes += raw->mbuf->pkt_len;
+		w->counters.loopback_pkts += raw->loopback;
+	}
+	raw->mbuf->port = (uint16_t)raw->port_index;
+	q->frames[q->count++] = raw->mbuf;
+}
+
+/* A port that did not take all of the last iteration is slower than those who
+ * have frames: then QPs get the room that there is every other time.
+ */
+static bool stands_back(struct roost_worker *w)
+{
+	bool behind = false;
+
+	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
+		behind |= w->txq[p].count != 0;
+	w->raw_stood_back = behind && !w->raw_stood_back;
+	return w->raw_stood_back;
+}
+
+unsigned int roost_tx_raw_frames(struct roost_worker *w)
+{
+	struct raw_frame raw;
+	unsigned int n = 0;
+
+	if (stands_back(w))
+		return 0;
+	while (!rte_ring_empty(w->raw) && raw_room(w)) {
+		if (rte_ring_sc_dequeue_elem(w->raw, &raw, sizeof(raw)) != 0)
+			break;
+		queue_raw(w, &raw);
+		n++;
+	}
+	return n;
+}
