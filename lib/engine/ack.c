@@ -75,12 +75,10 @@ bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp)
 	buf = rte_pktmbuf_mtod(mbuf, uint8_t *);
 	len = roost_hdr_emit(&qp->path.template, buf, &bth, ROOST_AETH_LEN);
 	roost_aeth_put(buf + len, resp->owed_syndrome, resp->msn);
-	len += ROOST_AETH_LEN;
-	roost_frame_seal(&qp->path.template, buf, len);
-	len += ROOST_ICRC_LEN;
+	len += ROOST_AETH_LEN + ROOST_ICRC_LEN;
 	mbuf->data_len = (uint16_t)len;
 	mbuf->pkt_len = (uint32_t)len;
-	roost_tx_queue(w, &qp->path, mbuf);
+	roost_tx_queue(w, &qp->path, mbuf, false);
 	count(w, resp->owed_syndrome);
 	resp->owed = false;
 	return true;

@@ -221,7 +221,7 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 					  : &qp->path;
 	struct roost_req_piece piece;
 	struct rte_mbuf *mbuf;
-	bool ackreq;
+	bool ackreq, sealed;
 	size_t len;
 
 	if (roost_wqe_info(wqe)->kind == ROOST_WR_KIND_LOCAL)
@@ -248,7 +248,7 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 	roost_req_piece(qp, wqe, &piece);
 	ackreq = wants_ack(qp, &piece);
 	len = roost_req_build(qp, wqe, path, &piece, ackreq,
-			      rte_pktmbuf_mtod(mbuf, uint8_t *));
+			      rte_pktmbuf_mtod(mbuf, uint8_t *), &sealed);
 	roost_path_readdress(path, rte_pktmbuf_mtod(mbuf, uint8_t *));
 	if (len == 0) {
 		roost_mbuf_free(w, mbuf);
@@ -257,7 +257,7 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 	}
 	mbuf->data_len = (uint16_t)len;
 	mbuf->pkt_len = (uint32_t)len;
-	roost_tx_queue(w, path, mbuf);
+	roost_tx_queue(w, path, mbuf, sealed);
 	pace(w, qp, len);
 	sent(w, qp, wqe, &piece, ackreq);
 	return true;

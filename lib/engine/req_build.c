@@ -105,7 +105,7 @@ static enum roost_sge_fault put_payload(struct roost_qp *qp,
 size_t roost_req_build(struct roost_qp *qp, const struct roost_send_wqe *wqe,
 		       const struct roost_path *path,
 		       const struct roost_req_piece *piece, bool ackreq,
-		       uint8_t *buf)
+		       uint8_t *buf, bool *sealed)
 {
 	const struct roost_opcode_info *op = &roost_opcodes[piece->opcode];
 	uint8_t pad = (uint8_t)(-piece->len_bytes & 3);
@@ -131,5 +131,5 @@ size_t roost_req_build(struct roost_qp *qp, const struct roost_send_wqe *wqe,
 			 piece->len_bytes);
 	if (put_payload(qp, wqe, piece, &fill) != ROOST_SGE_OK)
 		return 0;
-	return roost_fill_end(&fill, pad);
+	return roost_fill_end(&fill, pad, sealed);
 }

@@ -34,12 +34,12 @@ void roost_req_piece(const struct roost_qp *qp,
 		     const struct roost_send_wqe *wqe,
 		     struct roost_req_piece *piece);
 /* Write its frame at buf. Returns the length with the ICRC, 0: an SGE of the
- * WQE is wrong.
+ * WQE is wrong. *sealed: the ICRC is there.
  */
 size_t roost_req_build(struct roost_qp *qp, const struct roost_send_wqe *wqe,
 		       const struct roost_path *path,
 		       const struct roost_req_piece *piece, bool ackreq,
-		       uint8_t *buf);
+		       uint8_t *buf, bool *sealed);
 
 /* Execute a local operation. Returns the status that it completes with. */
 enum roost_wc_status roost_req_local(struct roost_qp *qp,

@@ -206,7 +206,7 @@ static bool next_answer(struct roost_qp *qp,
 
 static size_t build_answer(struct roost_qp *qp,
 			   const struct roost_resp_fetch *fetch,
-			   const struct answer *a, uint8_t *buf)
+			   const struct answer *a, uint8_t *buf, bool *sealed)
 {
 	uint8_t pad = (uint8_t)(-a->len_bytes & 3);
 	uint8_t opcode = roost_qp_opcode(qp, a->opcode);
@@ -237,7 +237,7 @@ static size_t build_answer(struct roost_qp *qp,
 			 a->len_bytes);
 	if (a->len_bytes > 0)
 		roost_fill_copy(&fill, a->payload, a->len_bytes);
-	return roost_fill_end(&fill, pad);
+	return roost_fill_end(&fill, pad, sealed);
 }
 
 static void no_longer_pending(struct roost_qp *qp,
@@ -294,6 +294,7 @@ static __rte_noinline bool send_answer(struct roost_worker *w,
 	while (fetch->pending && *budget > 0) {
 		struct rte_mbuf *mbuf;
 		struct answer a;
+		bool sealed;
 		size_t len;
 
 		if (!roost_tx_room(w, &qp->path))
@@ -309,11 +310,11 @@ static __rte_noinline bool send_answer(struct roost_worker *w,
 			return false;
 		}
 		len = build_answer(qp, fetch, &a,
-				   rte_pktmbuf_mtod(mbuf, uint8_t *));
+				   rte_pktmbuf_mtod(mbuf, uint8_t *), &sealed);
 		roost_mr_remote_done(w);
 		mbuf->data_len = (uint16_t)len;
 		mbuf->pkt_len = (uint32_t)len;
-		roost_tx_queue(w, &qp->path, mbuf);
+		roost_tx_queue(w, &qp->path, mbuf, sealed);
 		answered(qp, fetch);
 		--*budget;
 	}

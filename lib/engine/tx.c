@@ -68,6 +68,23 @@ void roost_tx_close(struct roost_worker *w)
 
 /* ---- what QPs send ----------------------------------------------------- */
 
+/* All at once: what each of them costs overlaps, and the headers of most of
+ * them were written long ago (lib/wire/frame.h).
+ */
+static void seal(struct roost_frame_queue *q)
+{
+	for (unsigned int i = 0; i < q->count; i++) {
+		struct rte_mbuf *frame = q->frames[i];
+
+		if (q->unsealed[i].l3_off_bytes == 0)
+			continue;
+		roost_frame_seal_late(&q->unsealed[i],
+				      rte_pktmbuf_mtod(frame, uint8_t *),
+				      frame->pkt_len - ROOST_ICRC_LEN);
+		q->unsealed[i] = (struct roost_unsealed){ 0 };
+	}
+}
+
 void roost_tx_flush(struct roost_worker *w, unsigned int port_index)
 {
 	struct roost_frame_queue *q = &w->txq[port_index];
@@ -76,6 +93,7 @@ void roost_tx_flush(struct roost_worker *w, unsigned int port_index)
 
 	if (q->count == 0)
 		return;
+	seal(q);
 	sent = w->index < io->nb_queues
 		       ? io->tx_burst(io->ctx, (uint16_t)w->index, q->frames,
 				      q->count)
@@ -102,9 +120,16 @@ bool roost_tx_room(struct roost_worker *w, const struct roost_path *path)
 }
 
 void roost_tx_queue(struct roost_worker *w, const struct roost_path *path,
-		    struct rte_mbuf *frame)
+		    struct rte_mbuf *frame, bool sealed)
 {
 	struct roost_frame_queue *q = queue_of(w, path);
+
+	if (!sealed && !path->loopback && !path->multicast)
+		q->unsealed[q->count] = roost_frame_unsealed(&path->template);
+	else if (!sealed)
+		roost_frame_seal(&path->template,
+				 rte_pktmbuf_mtod(frame, uint8_t *),
+				 frame->pkt_len - ROOST_ICRC_LEN);
 
 	w->counters.tx_pkts++;
 	w->counters.tx_bytes += frame->pkt_len;

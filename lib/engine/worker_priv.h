@@ -36,6 +36,10 @@ struct roost_frame_queue {
 	uint16_t len; /* of frames that it takes */
 	uint16_t count;
 	struct rte_mbuf *frames[ROOST_LOOPBACK_LEN];
+	/* Of frames; those for a port are sealed on their way out. All zeros
+	 * from count on.
+	 */
+	struct roost_unsealed unsealed[ROOST_LOOPBACK_LEN];
 };
 
 struct roost_worker {
@@ -119,9 +123,11 @@ int roost_tx_open(struct roost_worker *w);
 void roost_tx_close(struct roost_worker *w);
 /* Room for one more frame on the path? Where not, make none. */
 bool roost_tx_room(struct roost_worker *w, const struct roost_path *path);
-/* Queue a sealed frame; there is room. Takes it. */
+/* Queue a frame, which is as long as with its ICRC; there is room. Takes it.
+ * sealed: it has it.
+ */
 void roost_tx_queue(struct roost_worker *w, const struct roost_path *path,
-		    struct rte_mbuf *frame);
+		    struct rte_mbuf *frame, bool sealed);
 /* Hand the port what it takes. */
 void roost_tx_flush(struct roost_worker *w, unsigned int port_index);
 /* Queue what roost_worker_send_frame() and _send_roce() have left for us.

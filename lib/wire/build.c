@@ -238,6 +238,20 @@ void roost_frame_seal(const struct roost_hdr_template *t, uint8_t *frame,
 	put_icrc(frame + len_bytes, frame_icrc(t, frame, len_bytes));
 }
 
+struct roost_unsealed roost_frame_unsealed(const struct roost_hdr_template *t)
+{
+	return (struct roost_unsealed){ t->l3_off_bytes, t->ipv6 };
+}
+
+void roost_frame_seal_late(const struct roost_unsealed *unsealed,
+			   uint8_t *frame, size_t len_bytes)
+{
+	size_t off = unsealed->l3_off_bytes;
+
+	put_icrc(frame + len_bytes,
+		 roost_icrc(frame + off, unsealed->ipv6, len_bytes - off));
+}
+
 void roost_fill_begin(struct roost_fill *fill,
 		      const struct roost_hdr_template *t, uint8_t *frame,
 		      size_t len_bytes, size_t payload_bytes)
@@ -263,14 +277,14 @@ void roost_fill_copy(struct roost_fill *fill, const void *src, size_t len_bytes)
 	fill->len_bytes += len_bytes;
 }
 
-size_t roost_fill_end(struct roost_fill *fill, size_t pad_bytes)
+size_t roost_fill_end(struct roost_fill *fill, size_t pad_bytes, bool *sealed)
 {
 	static const uint8_t zeros[4];
 
 	if (pad_bytes > 0)
 		roost_fill_copy(fill, zeros, pad_bytes);
-	if (!fill->folding)
-		fill->crc = frame_icrc(fill->t, fill->frame, fill->len_bytes);
-	put_icrc(fill->frame + fill->len_bytes, fill->crc);
+	*sealed = fill->folding;
+	if (fill->folding)
+		put_icrc(fill->frame + fill->len_bytes, fill->crc);
 	return fill->len_bytes + ROOST_ICRC_LEN;
 }

@@ -252,10 +252,23 @@ void roost_ieth_put(uint8_t *p, uint32_t rkey);
 void roost_frame_seal(const struct roost_hdr_template *t, uint8_t *frame,
 		      size_t len_bytes);
 
+/* Where the IP header of a frame is that has no ICRC yet. */
+struct roost_unsealed {
+	uint8_t l3_off_bytes; /* 0: the frame is sealed */
+	bool ipv6;
+};
+
+struct roost_unsealed roost_frame_unsealed(const struct roost_hdr_template *t);
+/* As roost_frame_seal(), with what was told of the template. */
+void roost_frame_seal_late(const struct roost_unsealed *unsealed,
+			   uint8_t *frame, size_t len_bytes);
+
 /*
  * A frame while its payload, in any number of pieces, is put in behind the
- * headers. A long payload is folded into the ICRC while it is copied; a short
- * one costs less if the whole frame is read once more at the end.
+ * headers. A long payload is folded into the ICRC while it is copied; a frame
+ * with a short one costs less if all of it is read once more. That is left to
+ * the caller, because it costs least some time after the frame was written:
+ * then what was written in small pieces can be read in large ones.
  */
 struct roost_fill {
 	const struct roost_hdr_template *t;
@@ -271,8 +284,10 @@ void roost_fill_begin(struct roost_fill *fill,
 		      size_t len_bytes, size_t payload_bytes);
 void roost_fill_copy(struct roost_fill *fill, const void *src,
 		     size_t len_bytes);
-/* Put in pad_bytes (0..3) and the ICRC. Returns the length of the frame. */
-size_t roost_fill_end(struct roost_fill *fill, size_t pad_bytes);
+/* Put in pad_bytes (0..3), and the ICRC of what was folded. Returns the length
+ * of the frame with its ICRC; *sealed: it is there.
+ */
+size_t roost_fill_end(struct roost_fill *fill, size_t pad_bytes, bool *sealed);
 
 /* ---- AETH syndromes (IBTA 9.7.5.1) ------------------------------------ */
 
