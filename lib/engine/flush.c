@@ -111,10 +111,11 @@ void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)
 	if (qp->resp.nb_fetches_pending == 0)
 		roost_worker_settle(w, qp);
 	atomic_store(&qp->state, ROOST_QPS_ERR);
-	/* Pairs with the fence in post: a request that this flush does not
-	 * see was posted by somebody who sees ERR and rings the doorbell.
+	/* Who is posting receives has the queue. Requests that they posted
+	 * until now are seen by this flush; who posts more sees ERR, and rings
+	 * the doorbell.
 	 */
-	atomic_thread_fence(memory_order_seq_cst);
+	roost_queue_wait(&qp->rq);
 	roost_worker_unlink_qp(w, qp);
 	qp->drain_asked = false;
 	qp->resp.nb_fetches = 0;

@@ -231,12 +231,14 @@ int roost_qp_recv_add(struct roost_qp *qp, const struct roost_recv_wr *wr)
 
 void roost_qp_recv_end(struct roost_qp *qp)
 {
-	roost_queue_end(&qp->rq);
 	/* The responder looks at head by itself; only a QP in ERR must be told
-	 * to flush. Pairs with the fence in roost_qp_to_err().
+	 * to flush. The state is read while the queue is held: what
+	 * roost_qp_to_err() does about that spares a fence here.
 	 */
-	atomic_thread_fence(memory_order_seq_cst);
-	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
+	bool in_err = roost_qp_state_get(qp) == ROOST_QPS_ERR;
+
+	roost_queue_end(&qp->rq);
+	if (in_err)
 		roost_worker_ring(qp->worker, qp);
 }
 

@@ -45,6 +45,12 @@ void roost_queue_clear(struct roost_queue *q)
 	roost_spin_unlock(&q->lock);
 }
 
+void roost_queue_wait(struct roost_queue *q)
+{
+	roost_spin_lock(&q->lock);
+	roost_spin_unlock(&q->lock);
+}
+
 void roost_queue_begin(struct roost_queue *q)
 {
 	roost_spin_lock(&q->lock);

@@ -91,6 +91,11 @@ static inline void roost_queue_done_silently(struct roost_queue *q,
 	*(uint32_t *)roost_queue_at(q, index) = entry;
 }
 
+/* Wait for who is posting now. What they add is published then, and who posts
+ * after that sees what the caller stored before.
+ */
+void roost_queue_wait(struct roost_queue *q);
+
 /* Posting: lock, add, then publish what was added. */
 void roost_queue_begin(struct roost_queue *q);
 /* Has the application's side no slot left, even if it looks which are free

@@ -132,8 +132,8 @@ static void flush(struct roost_worker *w, struct roost_wq *wq)
 static void to_err(struct roost_worker *w, struct roost_wq *wq)
 {
 	atomic_store(&wq->state, ROOST_WQS_ERR);
-	/* Pairs with the fence in roost_wq_recv_end(). */
-	atomic_thread_fence(memory_order_seq_cst);
+	/* For roost_wq_recv_end(). */
+	roost_queue_wait(&wq->queue);
 	flush(w, wq);
 }
 
@@ -189,13 +189,13 @@ int roost_wq_recv_add(struct roost_wq *wq, const struct roost_recv_wr *wr)
 void roost_wq_recv_end(struct roost_wq *wq)
 {
 	struct roost_worker *w = wq->worker;
+	/* Read while the queue is held: either the flush of to_err() sees what
+	 * was posted, or it is seen here that there was one.
+	 */
+	bool in_err = roost_wq_state(wq) == ROOST_WQS_ERR;
 
 	roost_queue_end(&wq->queue);
-	/* Either the flush of to_err() sees what was posted, or it is seen
-	 * here that there was one.
-	 */
-	atomic_thread_fence(memory_order_seq_cst);
-	if (roost_wq_state(wq) != ROOST_WQS_ERR)
+	if (!in_err)
 		return;
 	roost_worker_turn_take(w);
 	if (roost_wq_state(wq) == ROOST_WQS_ERR)
