@@ -78,11 +78,20 @@ class Bandwidth(Row):
 class Rate(Row):
     name, title = "rate16", "RC WRITE of 16 B inline : raw pump of 64 B"
     unit, cores, least, aim = "M/s", 2, 0.20, 0.35
+    posted = ()
 
     def pair(self, bench):
         ours = bench.perftest("ib_write_bw", "-s", "16", "-I", "16", "-n",
-                              str(bench.messages(SMALL_PER_S)))[MPPS]
+                              str(bench.messages(SMALL_PER_S)),
+                              *self.posted)[MPPS]
         return ours, bench.raw("pump", 64) / 1e6
+
+
+class RateOfLists(Rate):
+    """As programs do that want messages a second."""
+
+    name, title = "rate16-list", "the same, posted in lists : raw pump of 64 B"
+    posted = ("-l", "32", "-t", "256")
 
 
 class Latency(Row):
@@ -237,10 +246,10 @@ class Events(Row):
         return bench.event_ratio()
 
 
-ROWS = [row() for row in (KernelCopy, KernelIsal, Bandwidth, Rate, Latency,
-                          Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Tap, Read,
-                          Icrc, IcrcEngine, Verbs, ManyQps, VeryManyQps, Loss,
-                          MoreLoss, MuchLoss, Events)]
+ROWS = [row() for row in (
+    KernelCopy, KernelIsal, Bandwidth, Rate, RateOfLists, Latency, Tcp, Iperf,
+    IperfNoTso, AfPacket, AfXdp, Tap, Read, Icrc, IcrcEngine, Verbs, ManyQps,
+    VeryManyQps, Loss, MoreLoss, MuchLoss, Events)]
 
 # Instructions, counted: (name, what, case, few messages, many, unit size).
 COUNTS = (
