@@ -20,6 +20,9 @@ iproute2 iputils-ping ibverbs-providers rdmacm-utils perftest libucx0
 valgrind"
 # And those of the suite interop, which runs when it is asked for.
 packages_interop="qemu-system-x86 busybox-static pciutils"
+# For all rows of tests/bench/run.
+packages_bench="$packages_build python3 perftest iperf3 iproute2 ethtool
+dpdk-dev valgrind"
 
 # say WHO TEXT...: one line of progress.
 say() {

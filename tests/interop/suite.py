@@ -13,6 +13,7 @@ import time
 import harness
 import kernel
 import leftovers
+import ready
 import rooms
 import table
 
@@ -40,8 +41,7 @@ class Suite:
     def parse_args(self):
         parser = argparse.ArgumentParser(
             usage=self.usage.split("\n\n")[1][7:])
-        parser.add_argument("--build",
-                            default=os.path.join(harness.TOP, "build"))
+        parser.add_argument("--build")
         parser.add_argument("--write")
         parser.add_argument("--list", action="store_true")
         parser.add_argument("patterns", nargs="*")
@@ -70,7 +70,12 @@ class Suite:
             print(f"{self.name}: no entry has such a name; see --list",
                   file=sys.stderr)
             return 2
-        build = os.path.realpath(args.build)
+        build = os.path.realpath(args.build or ready.BUILD)
+        if args.build is None and not rooms.inside():
+            # What stays missing is named below.
+            ready.install(self.name, "test", "interop")
+            if not ready.build(self.name):
+                return 2
         try:
             image = self.prepare(build)
         except kernel.Missing as e:

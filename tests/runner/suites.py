@@ -12,7 +12,10 @@ from tally import Tally, of_tap
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
-BUILD = os.path.join(TOP, "build")
+sys.path.insert(0, os.path.join(TOP, "tests"))
+import ready  # noqa: E402
+
+BUILD = ready.BUILD
 BUILD_CLANG = os.path.join(TOP, "build-clang")
 BUILD_ASAN = os.path.join(TOP, "build-asan")
 BUILD_TSAN = os.path.join(TOP, "build-tsan")
@@ -57,11 +60,8 @@ def say(text):
 
 @functools.cache
 def build(folder, options=(), compiler="gcc"):
-    """The same build() as apps/demo uses; once in a run."""
-    script = '. "$1/apps/setup.sh"; top=$1; shift; build tests "$@"'
-    done = subprocess.run(["sh", "-c", script, "sh", TOP, folder, *options],
-                          env=dict(os.environ, CC=compiler))
-    if done.returncode != 0:
+    """Once in a run."""
+    if not ready.build("tests", folder, options, compiler):
         raise BuildFailed(os.path.basename(folder))
 
 
