@@ -5,8 +5,10 @@
 import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 
 from tally import Tally, of_tap
 
@@ -200,6 +202,32 @@ def interop():
     return tally
 
 
+def not_of_the_tree(folder, names):
+    """Git's, and what was built."""
+    return [name for name in names
+            if folder == TOP and (name == ".git" or name.startswith("build"))]
+
+
+def demo():
+    """What a newcomer sees: apps/demo in a copy of the tree in which nothing
+    was built.
+    """
+    folder = tempfile.mkdtemp(prefix="roost-demo-")
+    try:
+        top = shutil.copytree(TOP, os.path.join(folder, "roost"), symlinks=True,
+                              ignore=not_of_the_tree)
+        done = subprocess.run([os.path.join(top, "apps", "demo")], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    finally:
+        shutil.rmtree(folder)
+    if done.returncode != 0:
+        print(done.stdout, end="", flush=True)
+        return failed("demo")
+    tally = Tally()
+    tally.passed = 1
+    return tally
+
+
 def clang():
     """Everything compiles without a warning."""
     build(BUILD_CLANG, compiler="clang")
@@ -254,6 +282,7 @@ SUITES = {
     "unit": (unit, "each file by itself"),
     "sim": (sim, "two engines, a bad link, virtual time"),
     "real": (real, "two processes, Debian's own programs"),
+    "demo": (demo, "two programs talk, in a fresh copy of the tree"),
     "clang": (clang, "a build with clang, no warning"),
     "asan": (asan, "unit, sim and some of real with ASan and UBSan"),
     "tsan": (tsan, "the tests with many threads with TSan"),
