@@ -218,11 +218,11 @@ void roost_ieth_put(uint8_t *p, uint32_t rkey)
  */
 #define FOLD_MIN 512u
 
-static uint32_t frame_icrc(const struct roost_hdr_template *t,
-			   const uint8_t *frame, size_t len_bytes)
+static uint32_t frame_icrc(struct roost_unsealed unsealed, const uint8_t *frame,
+			   size_t len_bytes)
 {
-	return roost_icrc(frame + t->l3_off_bytes, t->ipv6,
-			  len_bytes - t->l3_off_bytes);
+	return roost_icrc(frame + unsealed.l3_off_bytes, unsealed.ipv6,
+			  len_bytes - unsealed.l3_off_bytes);
 }
 
 static void put_icrc(uint8_t *p, uint32_t icrc)
@@ -230,12 +230,6 @@ static void put_icrc(uint8_t *p, uint32_t icrc)
 	uint32_t icrc_le = htole32(icrc);
 
 	memcpy(p, &icrc_le, sizeof(icrc_le));
-}
-
-void roost_frame_seal(const struct roost_hdr_template *t, uint8_t *frame,
-		      size_t len_bytes)
-{
-	put_icrc(frame + len_bytes, frame_icrc(t, frame, len_bytes));
 }
 
 struct roost_unsealed roost_frame_unsealed(const struct roost_hdr_template *t)
@@ -246,10 +240,15 @@ struct roost_unsealed roost_frame_unsealed(const struct roost_hdr_template *t)
 void roost_frame_seal_late(const struct roost_unsealed *unsealed,
 			   uint8_t *frame, size_t len_bytes)
 {
-	size_t off = unsealed->l3_off_bytes;
+	put_icrc(frame + len_bytes, frame_icrc(*unsealed, frame, len_bytes));
+}
 
-	put_icrc(frame + len_bytes,
-		 roost_icrc(frame + off, unsealed->ipv6, len_bytes - off));
+void roost_frame_seal(const struct roost_hdr_template *t, uint8_t *frame,
+		      size_t len_bytes)
+{
+	const struct roost_unsealed unsealed = roost_frame_unsealed(t);
+
+	roost_frame_seal_late(&unsealed, frame, len_bytes);
 }
 
 void roost_fill_begin(struct roost_fill *fill,
@@ -263,7 +262,8 @@ void roost_fill_begin(struct roost_fill *fill,
 		.folding = payload_bytes >= FOLD_MIN,
 	};
 	if (fill->folding)
-		fill->crc = frame_icrc(t, frame, len_bytes);
+		fill->crc =
+			frame_icrc(roost_frame_unsealed(t), frame, len_bytes);
 }
 
 void roost_fill_copy(struct roost_fill *fill, const void *src, size_t len_bytes)
