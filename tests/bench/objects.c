@@ -14,7 +14,6 @@
  * machine meanwhile.
  */
 
-#include <errno.h>
 #include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,6 +24,8 @@
 #include <unistd.h>
 
 #include <infiniband/verbs.h>
+
+#include "tests/real/user.h"
 
 #define FEW 1000u
 #define OPS 200000u
@@ -40,14 +41,6 @@ static size_t big_bytes = 1ul << 30;
 static struct ibv_context *context;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
-
-static void check(int good, const char *what)
-{
-	if (good)
-		return;
-	fprintf(stderr, "objects: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 static double now_s(void)
 {
@@ -89,7 +82,7 @@ static struct ibv_qp *qp_new(uint32_t depth)
 	};
 	struct ibv_qp *qp = ibv_create_qp(pd, &init);
 
-	check(qp != NULL, "ibv_create_qp");
+	user_check(qp != NULL, "ibv_create_qp");
 	return qp;
 }
 
@@ -98,7 +91,7 @@ static void queue_pairs(void)
 	struct ibv_qp **qps = calloc(nb_qps, sizeof(struct ibv_qp *));
 	double before, start;
 
-	check(qps != NULL, "memory");
+	user_check(qps != NULL, "memory");
 	before = heap_bytes();
 	start = now_s();
 	for (unsigned long i = 0; i < nb_qps; i++)
@@ -109,7 +102,7 @@ static void queue_pairs(void)
 	    (heap_bytes() - before) / (double)nb_qps, "B", "< 4096");
 	start = now_s();
 	for (unsigned long i = 0; i < nb_qps; i++)
-		check(ibv_destroy_qp(qps[i]) == 0, "ibv_destroy_qp");
+		user_check(ibv_destroy_qp(qps[i]) == 0, "ibv_destroy_qp");
 	row("RC QPs destroyed", (double)nb_qps / (now_s() - start), "/s", "");
 	free(qps);
 }
@@ -119,38 +112,13 @@ static void queue_pairs(void)
 static struct ibv_qp *qp_to_itself(void)
 {
 	struct ibv_qp *qp = qp_new(DEPTH);
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = qp->qp_num,
-		.qp_access_flags = ACCESS,
-		.timeout = 14,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-		.ah_attr = { .is_global = 1, .port_num = 1 },
-	};
-	struct ibv_ah_attr *ah = &attr.ah_attr;
+	struct ibv_ah_attr ah = { .is_global = 1, .port_num = 1 };
 
-	check(ibv_modify_qp(qp, &attr,
-			    IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-				    IBV_QP_ACCESS_FLAGS) == 0,
-	      "to INIT");
-	check(ibv_query_gid(context, 1, 0, &ah->grh.dgid) == 0,
-	      "ibv_query_gid");
-	attr.qp_state = IBV_QPS_RTR;
-	check(ibv_modify_qp(qp, &attr,
-			    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-				    IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-				    IBV_QP_MAX_DEST_RD_ATOMIC |
-				    IBV_QP_MIN_RNR_TIMER) == 0,
-	      "to RTR");
-	attr.qp_state = IBV_QPS_RTS;
-	check(ibv_modify_qp(qp, &attr,
-			    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-				    IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-				    IBV_QP_MAX_QP_RD_ATOMIC) == 0,
-	      "to RTS");
+	user_check(ibv_query_gid(context, 1, 0, &ah.grh.dgid) == 0,
+		   "ibv_query_gid");
+	user_check(user_to_init(qp, ACCESS) == 0, "to INIT");
+	user_check(user_to_rtr(qp, qp->qp_num, &ah, 0) == 0, "to RTR");
+	user_check(user_to_rts(qp, 0) == 0, "to RTS");
 	return qp;
 }
 
@@ -176,28 +144,30 @@ static double write_among(struct ibv_qp *qp, struct ibv_mr **mrs,
 			from = mrs[(random >> 33) % n * stride];
 			random = random * 6364136223846793005u + 1;
 			to = mrs[(random >> 33) % n * stride];
-			check(ibv_post_send(
-				      qp,
-				      &(struct ibv_send_wr){
-					      .sg_list =
-						      &(struct ibv_sge){
-							      (uintptr_t)from
-								      ->addr,
-							      8, from->lkey },
-					      .num_sge = 1,
-					      .opcode = IBV_WR_RDMA_WRITE,
-					      .send_flags = IBV_SEND_SIGNALED,
-					      .wr.rdma = { (uintptr_t)to->addr,
-							   to->rkey },
-				      },
-				      &bad) == 0,
-			      "ibv_post_send");
+			user_check(
+				ibv_post_send(
+					qp,
+					&(struct ibv_send_wr){
+						.sg_list =
+							&(struct ibv_sge){
+								(uintptr_t)from
+									->addr,
+								8, from->lkey },
+						.num_sge = 1,
+						.opcode = IBV_WR_RDMA_WRITE,
+						.send_flags = IBV_SEND_SIGNALED,
+						.wr.rdma = { (uintptr_t)
+								     to->addr,
+							     to->rkey },
+					},
+					&bad) == 0,
+				"ibv_post_send");
 			posted++;
 		}
 		got = ibv_poll_cq(cq, DEPTH, wc);
-		check(got >= 0, "ibv_poll_cq");
+		user_check(got >= 0, "ibv_poll_cq");
 		for (int i = 0; i < got; i++)
-			check(wc[i].status == IBV_WC_SUCCESS, "WRITE");
+			user_check(wc[i].status == IBV_WC_SUCCESS, "WRITE");
 		done += (unsigned int)got;
 	}
 	return (now_s() - start) / OPS * 1e9;
@@ -210,7 +180,7 @@ static void regions(void)
 	struct ibv_qp *qp = qp_to_itself();
 	double before, start;
 
-	check(mrs != NULL && memory != NULL, "memory");
+	user_check(mrs != NULL && memory != NULL, "memory");
 	memset(memory, 1, (size_t)FEW * PIECE_BYTES);
 	before = heap_bytes();
 	start = now_s();
@@ -224,7 +194,7 @@ static void regions(void)
 		}
 		mrs[i] = ibv_reg_mr(pd, memory + i % FEW * PIECE_BYTES,
 				    PIECE_BYTES, ACCESS);
-		check(mrs[i] != NULL, "ibv_reg_mr");
+		user_check(mrs[i] != NULL, "ibv_reg_mr");
 	}
 	row("regions registered", (double)nb_mrs / (now_s() - start), "/s",
 	    "> 100000");
@@ -236,10 +206,10 @@ static void regions(void)
 	    write_among(qp, mrs, nb_mrs, 1), "ns", "");
 	start = now_s();
 	for (unsigned long i = 0; i < nb_mrs; i++)
-		check(ibv_dereg_mr(mrs[i]) == 0, "ibv_dereg_mr");
+		user_check(ibv_dereg_mr(mrs[i]) == 0, "ibv_dereg_mr");
 	row("regions deregistered", (double)nb_mrs / (now_s() - start), "/s",
 	    "");
-	check(ibv_destroy_qp(qp) == 0, "ibv_destroy_qp");
+	user_check(ibv_destroy_qp(qp) == 0, "ibv_destroy_qp");
 	free(memory);
 	free(mrs);
 }
@@ -252,14 +222,14 @@ static void big_region(void)
 	struct ibv_mr *mr;
 	double start;
 
-	check(memory != MAP_FAILED, "memory");
+	user_check(memory != MAP_FAILED, "memory");
 	memset(memory, 1, big_bytes);
 	start = now_s();
 	mr = ibv_reg_mr(pd, memory, big_bytes, ACCESS);
 	row("ibv_reg_mr of 1 GiB that was touched", (now_s() - start) * 1e3,
 	    "ms", "< 50");
-	check(mr != NULL, "ibv_reg_mr");
-	check(ibv_dereg_mr(mr) == 0, "ibv_dereg_mr");
+	user_check(mr != NULL, "ibv_reg_mr");
+	user_check(ibv_dereg_mr(mr) == 0, "ibv_dereg_mr");
 	munmap(memory, big_bytes);
 }
 
@@ -292,19 +262,19 @@ int main(int argc, char **argv)
 
 	parse_args(argc, argv);
 	list = ibv_get_device_list(NULL);
-	check(list != NULL && list[0] != NULL, "no device");
+	user_check(list != NULL && list[0] != NULL, "no device");
 	context = ibv_open_device(list[0]);
-	check(context != NULL, "ibv_open_device");
+	user_check(context != NULL, "ibv_open_device");
 	ibv_free_device_list(list);
 	pd = ibv_alloc_pd(context);
-	check(pd != NULL, "ibv_alloc_pd");
+	user_check(pd != NULL, "ibv_alloc_pd");
 	cq = ibv_create_cq(context, 1024, NULL, NULL, 0);
-	check(cq != NULL, "ibv_create_cq");
+	user_check(cq != NULL, "ibv_create_cq");
 	queue_pairs();
 	regions();
 	big_region();
-	check(ibv_destroy_cq(cq) == 0, "ibv_destroy_cq");
-	check(ibv_dealloc_pd(pd) == 0, "ibv_dealloc_pd");
-	check(ibv_close_device(context) == 0, "ibv_close_device");
+	user_check(ibv_destroy_cq(cq) == 0, "ibv_destroy_cq");
+	user_check(ibv_dealloc_pd(pd) == 0, "ibv_dealloc_pd");
+	user_check(ibv_close_device(context) == 0, "ibv_close_device");
 	return 0;
 }

@@ -23,11 +23,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <infiniband/verbs.h>
+
+#include "tests/real/user.h"
 
 #define ROUNDS 5u
 #define OUTSTANDING 128u
@@ -53,14 +54,6 @@ static struct end from, to;
 static unsigned long count = 200000;
 static unsigned int bytes = 16;
 
-static void check(bool good, const char *what)
-{
-	if (good)
-		return;
-	fprintf(stderr, "bench_verbs: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
 static double cpu_ns(void)
 {
 	struct timespec t;
@@ -81,18 +74,18 @@ static void open_end(struct end *end, struct ibv_device *device)
 	};
 
 	end->context = ibv_open_device(device);
-	check(end->context, "ibv_open_device");
+	user_check(end->context, "ibv_open_device");
 	end->pd = ibv_alloc_pd(end->context);
-	check(end->pd, "ibv_alloc_pd");
+	user_check(end->pd, "ibv_alloc_pd");
 	end->mr = ibv_reg_mr(end->pd, end->buf, sizeof(end->buf), ACCESS);
-	check(end->mr, "ibv_reg_mr");
+	user_check(end->mr, "ibv_reg_mr");
 	end->cq = ibv_create_cq(end->context, (int)OUTSTANDING, NULL, NULL, 0);
-	check(end->cq, "ibv_create_cq");
+	user_check(end->cq, "ibv_create_cq");
 	init.send_cq = init.recv_cq = end->cq;
 	end->qp = ibv_create_qp(end->pd, &init);
-	check(end->qp, "ibv_create_qp");
-	check(ibv_query_gid(end->context, 1, 0, &end->gid) == 0,
-	      "ibv_query_gid");
+	user_check(end->qp, "ibv_create_qp");
+	user_check(ibv_query_gid(end->context, 1, 0, &end->gid) == 0,
+		   "ibv_query_gid");
 }
 
 static void wait_until_active(struct end *end)
@@ -100,48 +93,27 @@ static void wait_until_active(struct end *end)
 	struct ibv_port_attr attr = { .state = IBV_PORT_DOWN };
 
 	for (unsigned int i = 0; i < ACTIVE_TRIES; i++) {
-		check(ibv_query_port(end->context, 1, &attr) == 0,
-		      "ibv_query_port");
+		user_check(ibv_query_port(end->context, 1, &attr) == 0,
+			   "ibv_query_port");
 		if (attr.state == IBV_PORT_ACTIVE)
 			return;
 		usleep(ACTIVE_PAUSE_US);
 	}
-	check(false, "the port does not become active");
+	user_check(false, "the port does not become active");
 }
 
 static void connect_to(struct end *end, const struct end *peer)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
+	const struct ibv_ah_attr ah = {
+		.is_global = 1,
 		.port_num = 1,
-		.qp_access_flags = ACCESS,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = peer->qp->qp_num,
-		.ah_attr = { .is_global = 1,
-			     .port_num = 1,
-			     .grh = { .dgid = peer->gid, .hop_limit = 64 } },
-		.timeout = 14,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
+		.grh = { .dgid = peer->gid, .hop_limit = 64 },
 	};
 
-	check(ibv_modify_qp(end->qp, &attr,
-			    IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-				    IBV_QP_ACCESS_FLAGS) == 0,
-	      "to INIT");
-	attr.qp_state = IBV_QPS_RTR;
-	check(ibv_modify_qp(end->qp, &attr,
-			    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-				    IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-				    IBV_QP_MAX_DEST_RD_ATOMIC |
-				    IBV_QP_MIN_RNR_TIMER) == 0,
-	      "to RTR");
-	attr.qp_state = IBV_QPS_RTS;
-	check(ibv_modify_qp(end->qp, &attr,
-			    IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
-				    IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				    IBV_QP_MAX_QP_RD_ATOMIC) == 0,
-	      "to RTS");
+	user_check(user_to_init(end->qp, ACCESS) == 0, "to INIT");
+	user_check(user_to_rtr(end->qp, peer->qp->qp_num, &ah, 0) == 0,
+		   "to RTR");
+	user_check(user_to_rts(end->qp, 0) == 0, "to RTS");
 }
 
 static void post(unsigned long number)
@@ -159,7 +131,7 @@ static void post(unsigned long number)
 
 	if (number % SIGNAL_EVERY == SIGNAL_EVERY - 1 || number == count - 1)
 		wr.send_flags |= IBV_SEND_SIGNALED;
-	check(ibv_post_send(from.qp, &wr, &bad) == 0, "ibv_post_send");
+	user_check(ibv_post_send(from.qp, &wr, &bad) == 0, "ibv_post_send");
 }
 
 /* How many are complete, as far as the last signalled one says. */
@@ -171,10 +143,10 @@ static unsigned long poll_ends(unsigned long done)
 	/* No completion comes here; its polls turn the worker. */
 	ibv_poll_cq(to.cq, POLLED, wc);
 	n = ibv_poll_cq(from.cq, POLLED, wc);
-	check(n >= 0, "ibv_poll_cq");
+	user_check(n >= 0, "ibv_poll_cq");
 	for (int i = 0; i < n; i++) {
-		check(wc[i].status == IBV_WC_SUCCESS,
-		      ibv_wc_status_str(wc[i].status));
+		user_check(wc[i].status == IBV_WC_SUCCESS,
+			   ibv_wc_status_str(wc[i].status));
 		done = wc[i].wr_id + 1;
 	}
 	return done;
@@ -208,9 +180,10 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	errno = EINVAL;
-	check(count > 0 && bytes > 0 && bytes <= BYTES_MAX, "count or bytes");
+	user_check(count > 0 && bytes > 0 && bytes <= BYTES_MAX,
+		   "count or bytes");
 	list = ibv_get_device_list(&nb);
-	check(list && nb == 2, "not two devices");
+	user_check(list && nb == 2, "not two devices");
 	open_end(&from, list[0]);
 	open_end(&to, list[1]);
 	ibv_free_device_list(list);

@@ -24,6 +24,8 @@
 
 #include <infiniband/verbs.h>
 
+#include "tests/real/user.h"
+
 #define BUF_BYTES (2u << 20)
 #define QUEUE_WRS 64u
 #define SGES 4u
@@ -121,19 +123,6 @@ static void make_end(struct end *end, struct ibv_pd *pd, const char *name)
 	check(end->qp, "ibv_create_qp");
 }
 
-static void to_init(struct end *end)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-	};
-
-	check(ibv_modify_qp(end->qp, &attr,
-			    IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-				    IBV_QP_ACCESS_FLAGS) == 0,
-	      "to INIT");
-}
-
 static struct ibv_ah_attr address_of_port(struct ibv_context *context)
 {
 	struct ibv_ah_attr ah = { .port_num = 1 };
@@ -157,33 +146,11 @@ static struct ibv_ah_attr address_of_port(struct ibv_context *context)
 static void connect_to(struct end *end, const struct end *peer, uint32_t psn,
 		       uint32_t peer_psn)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = peer->qp->qp_num,
-		.rq_psn = peer_psn,
-		.max_dest_rd_atomic = 1,
-		.min_rnr_timer = 12,
-		.ah_attr = address_of_port(end->qp->context),
-	};
+	struct ibv_ah_attr ah = address_of_port(end->qp->context);
 
-	check(ibv_modify_qp(end->qp, &attr,
-			    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-				    IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-				    IBV_QP_MAX_DEST_RD_ATOMIC |
-				    IBV_QP_MIN_RNR_TIMER) == 0,
+	check(user_to_rtr(end->qp, peer->qp->qp_num, &ah, peer_psn) == 0,
 	      "to RTR");
-	attr.qp_state = IBV_QPS_RTS;
-	attr.timeout = 14;
-	attr.retry_cnt = 7;
-	attr.rnr_retry = 7;
-	attr.sq_psn = psn;
-	attr.max_rd_atomic = 1;
-	check(ibv_modify_qp(end->qp, &attr,
-			    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-				    IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-				    IBV_QP_MAX_QP_RD_ATOMIC) == 0,
-	      "to RTS");
+	check(user_to_rts(end->qp, psn) == 0, "to RTS");
 }
 
 /* ---- work ------------------------------------------------------------- */
@@ -495,8 +462,8 @@ int main(int argc, char **argv)
 	check(pd, "ibv_alloc_pd");
 	make_end(&a, pd, "a");
 	make_end(&b, pd, "b");
-	to_init(&a);
-	to_init(&b);
+	check(user_to_init(a.qp, 0) == 0, "to INIT");
+	check(user_to_init(b.qp, 0) == 0, "to INIT");
 	/* The PSNs of one direction wrap in the large messages. */
 	connect_to(&a, &b, 0xfffff0, 0x000010);
 	connect_to(&b, &a, 0x000010, 0xfffff0);

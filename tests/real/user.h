@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_TESTS_REAL_USER_H
+#define ROOST_TESTS_REAL_USER_H
+
+/*
+ * What small programs share that use verbs: they are linked with the system's
+ * libibverbs and with nothing of Roost's.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+/* Where good is false: name the program, what failed and errno, and exit(1). */
+void user_check(bool good, const char *what);
+
+/*
+ * An RC QP from RESET on, at port 1: timeout 14, all retries, one READ or
+ * atomic at a time. access: what the peer may. psn: of the first packet that
+ * the peer sends (RTR), that this QP sends (RTS). They return what
+ * ibv_modify_qp() does.
+ */
+int user_to_init(struct ibv_qp *qp, unsigned int access);
+int user_to_rtr(struct ibv_qp *qp, uint32_t dest_qpn,
+		const struct ibv_ah_attr *ah, uint32_t psn);
+int user_to_rts(struct ibv_qp *qp, uint32_t psn);
+
+#endif
