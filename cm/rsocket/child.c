@@ -26,6 +26,11 @@ void roost_rs_family_unlock(void)
 	pthread_mutex_unlock(&family_lock);
 }
 
+void roost_rs_family_forget(void)
+{
+	pthread_mutex_init(&family_lock, NULL);
+}
+
 static void inherit(struct roost_rs_stream *child,
 		    const struct roost_rs_stream *listener)
 {

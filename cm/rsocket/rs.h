@@ -168,6 +168,10 @@ void roost_rs_put(struct roost_rs *rs);
 bool roost_rs_remove(struct roost_rs *rs);
 /* In the child of a fork: the parent's rsockets are not the child's. */
 void roost_rs_table_forget(void);
+/* child.c: nor is the lock of families, which a thread of the parent's may
+ * have had.
+ */
+void roost_rs_family_forget(void);
 
 /* ---- wait.c ---- */
 

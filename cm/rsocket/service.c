@@ -150,6 +150,7 @@ static void forget_in_child(void)
 	service.channel = NULL;
 	LIST_INIT(&service.timers);
 	roost_rs_table_forget();
+	roost_rs_family_forget();
 }
 
 static int watch(int fd, uint64_t data)

@@ -84,9 +84,18 @@ static void make_lock(void)
 	pthread_mutex_init(&lock, &attr);
 }
 
+static void make_lock_once(void)
+{
+	make_lock();
+	/* A fork finds the device at rest; its lock knows threads, and the
+	 * child's is another one.
+	 */
+	pthread_atfork(fake_lock, fake_unlock, make_lock);
+}
+
 void fake_lock(void)
 {
-	pthread_once(&once, make_lock);
+	pthread_once(&once, make_lock_once);
 	pthread_mutex_lock(&lock);
 }
 

@@ -5,9 +5,11 @@
 /* A child has rsockets of its own, and none of its parent's. */
 
 #include <errno.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cm/rsocket/stream.h"
 #include "pair.h"
 
 static int in_child(int inherited)
@@ -35,26 +37,61 @@ static int in_child(int inherited)
 	return byte == 'y' ? 0 : 7;
 }
 
-static void fork__child_starts_anew(void **state)
+static void check_child(int inherited)
 {
-	struct pair pair;
-	char byte;
-	pid_t pid;
 	int status;
+	pid_t pid = fork();
 
-	(void)state;
-	pair_open(&pair, 0);
-	pid = fork();
 	if (pid == 0) {
 		alarm(20);
-		_exit(in_child(pair.client));
+		_exit(in_child(inherited));
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void fork__child_starts_anew(void **state)
+{
+	struct pair pair;
+	char byte;
+
+	(void)state;
+	pair_open(&pair, 0);
+	check_child(pair.client);
 	/* The parent's are as they were. */
 	assert_int_equal(rsend(pair.client, "z", 1, 0), 1);
 	assert_int_equal(rrecv(pair.server, &byte, 1, 0), 1);
+	pair_close(&pair);
+}
+
+static pthread_barrier_t in_hand;
+
+static void *hold_family_lock(void *arg)
+{
+	roost_rs_family_lock();
+	pthread_barrier_wait(&in_hand);
+	pthread_barrier_wait(&in_hand);
+	roost_rs_family_unlock();
+	return arg;
+}
+
+/* As the service thread does while it takes in an event. */
+static void fork__child_needs_no_lock_of_the_parent(void **state)
+{
+	struct pair pair;
+	pthread_t holder;
+
+	(void)state;
+	pair_open(&pair, 0);
+	pthread_barrier_init(&in_hand, NULL, 2);
+	assert_int_equal(pthread_create(&holder, NULL, hold_family_lock, NULL),
+			 0);
+	pthread_barrier_wait(&in_hand);
+	check_child(pair.client);
+	pthread_barrier_wait(&in_hand);
+	pthread_join(holder, NULL);
+	pthread_barrier_destroy(&in_hand);
 	pair_close(&pair);
 }
 
@@ -62,6 +99,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fork__child_starts_anew),
+		cmocka_unit_test(fork__child_needs_no_lock_of_the_parent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
