@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* When the turner's thread looks at the port by itself, and when it sleeps. */
+
+#include "turner_world.h"
+
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* A port with RX interrupts. Holder of the turn. */
+static struct {
+	int fd;
+	unsigned int arms;
+	unsigned int disarms;
+} port;
+
+static int arm(void *ctx)
+{
+	assert_ptr_equal(ctx, &port);
+	port.arms++;
+	return port.fd;
+}
+
+static void disarm(void *ctx)
+{
+	uint64_t tokens;
+	ssize_t got = read(port.fd, &tokens, sizeof(tokens));
+
+	(void)ctx;
+	(void)got;
+	port.disarms++;
+}
+
+/* Have others put packets aside? */
+static atomic_bool waiting;
+
+static bool is_waiting(void *ctx)
+{
+	assert_ptr_equal(ctx, &port);
+	return atomic_load(&waiting);
+}
+
+static int start_with_others(void **state)
+{
+	const struct roost_turner_rx rx = { .ctx = &port,
+					    .is_waiting = is_waiting };
+
+	(void)state;
+	world_start(ROOST_PROGRESS_ADAPTIVE, &rx);
+	return 0;
+}
+
+static int start_interrupts(void **state)
+{
+	static const struct roost_turner_rx rx = {
+		.ctx = &port,
+		.arm = arm,
+		.disarm = disarm,
+	};
+
+	(void)state;
+	port.arms = port.disarms = 0;
+	port.fd = eventfd(0, EFD_NONBLOCK);
+	world_start(ROOST_PROGRESS_ADAPTIVE, &rx);
+	return 0;
+}
+
+static int stop_interrupts(void **state)
+{
+	world_stop(state);
+	return close(port.fd);
+}
+
+/* The longer nothing comes, the longer the naps, up to a millisecond. */
+static void check_naps(void)
+{
+	uint64_t begin_ns;
+	unsigned int n;
+
+	world_sleep_ns(50 * MS);
+	assert_true(world_exceeds(5, 100 * MS));
+	begin_ns = roost_now_ns();
+	n = world_iterations_in(100 * MS);
+	assert_true(n <= 2 * (roost_now_ns() - begin_ns) / MS);
+}
+
+static void turner__idle_thread_naps(void **state)
+{
+	(void)state;
+	check_naps();
+}
+
+static void turner__polls_while_there_is_work(void **state)
+{
+	(void)state;
+	atomic_store(&world_worker.work, 1);
+	assert_true(world_exceeds(5000, 50 * MS));
+}
+
+static void turner__nap_ends_at_the_deadline(void **state)
+{
+	(void)state;
+	world_sleep_ns(5 * MS);
+	atomic_store(&world_worker.deadline_ns, roost_now_ns());
+	/* A timer that is due is not slept over. */
+	assert_true(world_exceeds(80, 20 * MS));
+}
+
+/* What another device put aside wakes by a kick, and is not slept over. */
+static void turner__packets_put_aside_keep_it_awake(void **state)
+{
+	(void)state;
+	world_sleep_ns(50 * MS);
+	atomic_store(&waiting, true);
+	roost_turner_kick(world_turner);
+	assert_true(world_exceeds(300, 50 * MS));
+	atomic_store(&waiting, false);
+	check_naps();
+}
+
+static void turner__help_keeps_the_thread_out(void **state)
+{
+	(void)state;
+	world_nudges = false;
+	for (int i = 0; i < 50; i++) {
+		world_help_for(3 * MS);
+		atomic_store(&world_worker.tries, 0);
+		if (!world_help_for(10 * MS))
+			continue;
+		assert_in_range(atomic_load(&world_worker.tries), 0, 2);
+		return;
+	}
+	print_message("skipped: the machine is too busy to help steadily\n");
+	skip();
+}
+
+/* Times that a thread of the process has gone to sleep. */
+static long nb_sleeps(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_nvcsw;
+}
+
+static void turner__nudge_leaves_it_to_helpers(void **state)
+{
+	long before;
+
+	(void)state;
+	world_nudges = true;
+	for (int i = 0; i < 50; i++) {
+		world_help_for(3 * MS);
+		before = nb_sleeps();
+		if (!world_help_for(10 * MS))
+			continue;
+		/* Once a millisecond; with each nudge it would be thousands. */
+		assert_in_range(nb_sleeps() - before, 0, 100);
+		return;
+	}
+	print_message("skipped: the machine is too busy to help steadily\n");
+	skip();
+}
+
+static void turner__thread_takes_over_when_help_ends(void **state)
+{
+	(void)state;
+	world_help_for(5 * MS);
+	assert_true(world_exceeds(10, 50 * MS));
+}
+
+/* A program that sleeps between messages keeps the thread at it. */
+static void turner__expectation_outlives_help(void **state)
+{
+	uint64_t end_ns = roost_now_ns() + 10000 * MS;
+
+	(void)state;
+	atomic_store(&world_worker.tries, 0);
+	/* Ten times what it would try while it is kept out. */
+	while (atomic_load(&world_worker.tries) < 100) {
+		roost_turner_expect(world_turner);
+		world_help_for(1 * MS);
+		assert_true(roost_now_ns() < end_ns);
+	}
+}
+
+/* What a failed help leaves behind is not left lying. */
+static void turner__work_behind_a_taken_turn_is_done(void **state)
+{
+	uint64_t end_ns;
+
+	(void)state;
+	world_help_for(5 * MS);
+	pthread_mutex_lock(&world_worker.turn);
+	atomic_store(&world_worker.has_work, true);
+	assert_false(roost_turner_help(world_turner));
+	atomic_store(&world_worker.iterations, 0);
+	pthread_mutex_unlock(&world_worker.turn);
+	end_ns = roost_now_ns() + 10000 * MS;
+	while (atomic_load(&world_worker.iterations) == 0)
+		assert_true(roost_now_ns() < end_ns);
+	atomic_store(&world_worker.has_work, false);
+}
+
+/* ---- interrupts --------------------------------------------------------- */
+
+/* Without a wake, a sleep on interrupts takes this long. */
+#define SLEEP_NS (100 * MS)
+
+static void kick(void)
+{
+	atomic_store(&world_worker.has_work, true);
+	roost_turner_kick(world_turner);
+}
+
+static void raise_interrupt(void)
+{
+	const uint64_t one = 1;
+
+	assert_int_equal(write(port.fd, &one, sizeof(one)), sizeof(one));
+}
+
+/* Wait until the thread sleeps, do something, and see that it wakes. Machines
+ * are busy at times: some of the wakes have to be early ones.
+ */
+static void check_wakes(void (*something)(void))
+{
+	unsigned int early = 0;
+
+	for (int i = 0; i < 20; i++) {
+		uint64_t begin_ns;
+
+		world_sleep_ns(5 * MS);
+		atomic_store(&world_worker.iterations, 0);
+		begin_ns = roost_now_ns();
+		something();
+		while (atomic_load(&world_worker.iterations) == 0)
+			world_sleep_ns(50 * US);
+		if (roost_now_ns() - begin_ns < SLEEP_NS / 2)
+			early++;
+		atomic_store(&world_worker.has_work, false);
+	}
+	assert_true(early >= 5);
+}
+
+static void turner__interrupt_wakes_it(void **state)
+{
+	(void)state;
+	check_wakes(raise_interrupt);
+}
+
+static void turner__kick_wakes_it(void **state)
+{
+	(void)state;
+	check_wakes(kick);
+}
+
+static void nudge(void)
+{
+	roost_turner_nudge(world_turner);
+}
+
+static void turner__nudge_wakes_it(void **state)
+{
+	(void)state;
+	check_wakes(nudge);
+}
+
+static void turner__every_arming_is_taken_back(void **state)
+{
+	uint64_t begin_ns;
+	unsigned int n;
+
+	(void)state;
+	assert_true(world_exceeds(2, 350 * MS));
+	begin_ns = roost_now_ns();
+	n = world_iterations_in(350 * MS);
+	/* Two or so for each sleep. */
+	assert_true(n <= 5 * (roost_now_ns() - begin_ns) / SLEEP_NS + 5);
+	roost_worker_turn_take(&world_worker);
+	assert_in_range(port.arms - port.disarms, 0, 1);
+	assert_true(port.disarms > 0);
+	roost_worker_turn_release(&world_worker);
+}
+
+/* It never sleeps; on a busy machine it has a processor now and then. */
+static void turner__dedicated_thread_polls(void **state)
+{
+	long before = nb_sleeps();
+	unsigned int n = 0;
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		n += world_iterations_in(10 * MS);
+	assert_true(n > 1000);
+	/* The test's own ones. */
+	assert_in_range(nb_sleeps() - before, 0, 25);
+}
+
+#define INTERRUPTS(name)                                                       \
+	cmocka_unit_test_setup_teardown(name, start_interrupts, stop_interrupts)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_ADAPTIVE(turner__idle_thread_naps),
+		WORLD_ADAPTIVE(turner__polls_while_there_is_work),
+		WORLD_ADAPTIVE(turner__nap_ends_at_the_deadline),
+		cmocka_unit_test_setup_teardown(
+			turner__packets_put_aside_keep_it_awake,
+			start_with_others, world_stop),
+		WORLD_ADAPTIVE(turner__help_keeps_the_thread_out),
+		WORLD_ADAPTIVE(turner__nudge_leaves_it_to_helpers),
+		WORLD_ADAPTIVE(turner__thread_takes_over_when_help_ends),
+		WORLD_ADAPTIVE(turner__expectation_outlives_help),
+		WORLD_ADAPTIVE(turner__work_behind_a_taken_turn_is_done),
+		INTERRUPTS(turner__interrupt_wakes_it),
+		INTERRUPTS(turner__kick_wakes_it),
+		INTERRUPTS(turner__nudge_wakes_it),
+		INTERRUPTS(turner__every_arming_is_taken_back),
+		WORLD_DEDICATED(turner__dedicated_thread_polls),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
