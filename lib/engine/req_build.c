@@ -15,43 +15,6 @@
 #include "lib/engine/qp_priv.h"
 #include "lib/engine/req_priv.h"
 
-static uint8_t base_opcode(const struct roost_wr_info *info, bool first,
-			   bool last)
-{
-	if (first)
-		return last ? info->only : info->first;
-	return last ? info->last : info->middle;
-}
-
-void roost_req_piece(const struct roost_qp *qp,
-		     const struct roost_send_wqe *wqe,
-		     struct roost_req_piece *piece)
-{
-	const struct roost_wr_info *info = roost_wqe_info(wqe);
-	bool fetch = info->kind == ROOST_WR_KIND_FETCH;
-	uint32_t index =
-		(uint32_t)roost_psn_diff(qp->req.next_psn, wqe->first_psn);
-	bool first = index == 0 || fetch;
-
-	piece->is_fetch = fetch;
-	/* The PSN behind this packet: a READ takes those of its answer. */
-	piece->next_psn = fetch ? roost_req_read_part_end(wqe, qp->req.next_psn)
-				: roost_psn_add(qp->req.next_psn, 1);
-	piece->offset_bytes = index * qp->mtu_bytes;
-	piece->last =
-		roost_psn_eq(roost_psn_sub(piece->next_psn, 1), wqe->last_psn);
-	piece->opcode = roost_qp_opcode(qp, base_opcode(info, first,
-							piece->last || fetch));
-	piece->left_bytes = wqe->len_bytes - piece->offset_bytes;
-	if (fetch && !piece->last)
-		piece->left_bytes = (uint32_t)roost_psn_diff(piece->next_psn,
-							     qp->req.next_psn) *
-				    qp->mtu_bytes;
-	piece->len_bytes = RTE_MIN(piece->left_bytes, qp->mtu_bytes);
-	if (!(roost_opcodes[piece->opcode].flags & ROOST_OPF_PAYLOAD))
-		piece->len_bytes = 0;
-}
-
 /* Headers that many packets have. */
 static void put_headers(const struct roost_qp *qp,
 			const struct roost_send_wqe *wqe,

@@ -29,10 +29,6 @@ struct roost_req_piece {
 	bool is_fetch;  /* its answer brings the payload */
 };
 
-/* The piece that next_psn stands for; wqe is the one at send_index. */
-void roost_req_piece(const struct roost_qp *qp,
-		     const struct roost_send_wqe *wqe,
-		     struct roost_req_piece *piece);
 /* Write its frame at buf. Returns the length with the ICRC, 0: an SGE of the
  * WQE is wrong. *sealed: the ICRC is there.
  */
