@@ -12,7 +12,10 @@
  * left in the queue until there are ROOST_GATHER_POSTS. Nothing waits for long:
  * a poll sends what waits, or arming a CQ, or a post that may not wait; and if
  * the application does none of these, the worker's thread, which is watching:
- * it looks for doorbells every ROOST_GATHER_NS. Where it does not promise that,
+ * it looks for doorbells every ROOST_GATHER_NS. To wake it costs as much as a
+ * hundred small messages, so while they come as a stream it looks ever less
+ * often: what is left of a stream may wait for as long as the stream went on,
+ * and for ROOST_GATHER_MAX_NS at the most. Where nobody promises to look,
  * nothing waits.
  *
  * Part of a turner, and hot; the functions are the turner's alone.
@@ -26,6 +29,9 @@
 
 #define ROOST_GATHER_POSTS 16u
 #define ROOST_GATHER_NS 100000u
+#define ROOST_GATHER_MAX_NS 800000u
+/* A stream has a post in so many. */
+#define ROOST_GATHER_STREAM_NS 1000u
 /* The watch goes on for so long after the last post that asked for it. */
 #define ROOST_GATHER_WATCH_NS 1000000u
 
@@ -39,6 +45,8 @@ struct roost_gather {
 	atomic_bool watching; /* the thread */
 	/* The thread's own. */
 	uint32_t seen_posts;
+	uint64_t seen_ns; /* when they were seen */
+	uint64_t look_ns; /* how long it sleeps then; 0: ROOST_GATHER_NS */
 	uint64_t watch_until_ns;
 };
 
@@ -87,21 +95,28 @@ static inline bool roost_gather_is_watched(const struct roost_gather *g)
 	return atomic_load(&g->watching);
 }
 
-/* The thread is about to look for doorbells and then sleep, for
- * ROOST_GATHER_NS at the most if this returns true. Is a watch asked for?
+/* The thread is about to look for doorbells and then sleep. Returns for how
+ * long at the most; 0: no watch is asked for.
  */
-static inline bool roost_gather_watch(struct roost_gather *g, uint64_t now_ns)
+static inline uint64_t roost_gather_watch(struct roost_gather *g,
+					  uint64_t now_ns)
 {
 	uint32_t posts = atomic_load_explicit(&g->posts, memory_order_relaxed);
+	uint64_t new_posts = posts - g->seen_posts;
+	uint64_t past_ns = now_ns - g->seen_ns;
 	bool watching;
 
-	if (posts != g->seen_posts) {
-		g->seen_posts = posts;
+	if (new_posts * ROOST_GATHER_STREAM_NS < past_ns || g->look_ns == 0)
+		g->look_ns = ROOST_GATHER_NS;
+	else if (past_ns >= g->look_ns && g->look_ns < ROOST_GATHER_MAX_NS)
+		g->look_ns *= 2;
+	g->seen_posts = posts;
+	g->seen_ns = now_ns;
+	if (new_posts != 0)
 		g->watch_until_ns = now_ns + ROOST_GATHER_WATCH_NS;
-	}
 	watching = now_ns < g->watch_until_ns;
 	atomic_store_explicit(&g->watching, watching, memory_order_relaxed);
-	return watching;
+	return watching ? g->look_ns : 0;
 }
 
 /* The thread is about to look for doorbells and then sleep as long as it likes.

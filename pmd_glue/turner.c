@@ -379,9 +379,10 @@ static void sleep_until(struct roost_turner *t, uint64_t now_ns,
  */
 static void stay_out(struct roost_turner *t, uint64_t now_ns)
 {
-	uint64_t ns = roost_gather_watch(&t->gather, now_ns) ? ROOST_GATHER_NS
-							     : KEPT_OUT_NS;
+	uint64_t ns = roost_gather_watch(&t->gather, now_ns);
 
+	if (ns == 0)
+		ns = KEPT_OUT_NS;
 	atomic_store_explicit(&t->kept_out, true, memory_order_relaxed);
 	sleep_until(t, now_ns, now_ns + ns, -1);
 	atomic_store_explicit(&t->kept_out, false, memory_order_relaxed);

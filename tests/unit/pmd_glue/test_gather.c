@@ -268,6 +268,53 @@ static void gather__the_qp_hears_how_many_wait(void **state)
 	fail_msg("no second post waited");
 }
 
+/* ---- how often the thread looks ---------------------------------------- */
+
+/* So many more posts, and the thread looks again when it said. */
+static uint64_t look(struct roost_gather *g, uint64_t *now_ns,
+		     uint64_t sleep_ns, unsigned int nb_posts)
+{
+	*now_ns += sleep_ns;
+	atomic_fetch_add(&g->posts, nb_posts);
+	return roost_gather_watch(g, *now_ns);
+}
+
+static void gather__few_posts_are_looked_after_often(void **state)
+{
+	struct roost_gather g = { 0 };
+	uint64_t now_ns = 5000 * MS;
+
+	(void)state;
+	assert_int_equal(look(&g, &now_ns, 0, 0), 0);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(look(&g, &now_ns, ROOST_GATHER_NS, 99),
+				 ROOST_GATHER_NS);
+}
+
+/* Never longer than the stream went on. */
+static void gather__a_stream_is_looked_after_less_often(void **state)
+{
+	struct roost_gather g = { 0 };
+	uint64_t now_ns = 5000 * MS;
+	uint64_t ns, began_ns;
+
+	(void)state;
+	ns = look(&g, &now_ns, 0, 1);
+	assert_int_equal(ns, ROOST_GATHER_NS);
+	began_ns = now_ns;
+	for (int i = 0; i < 10; i++) {
+		ns = look(&g, &now_ns, ns, (unsigned int)(ns / 100));
+		assert_in_range(ns, ROOST_GATHER_NS + 1, ROOST_GATHER_MAX_NS);
+		assert_in_range(ns, 0, now_ns - began_ns + ROOST_GATHER_NS);
+	}
+	assert_int_equal(ns, ROOST_GATHER_MAX_NS);
+	/* Looking too early says nothing about the stream. */
+	assert_int_equal(look(&g, &now_ns, 1000, 10), ROOST_GATHER_MAX_NS);
+	/* It ends. */
+	assert_int_equal(look(&g, &now_ns, ns, 15), ROOST_GATHER_NS);
+	assert_int_equal(look(&g, &now_ns, ROOST_GATHER_WATCH_NS, 0), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 int main(void)
@@ -280,6 +327,8 @@ int main(void)
 		TEST(gather__arming_sends_them),
 		TEST(gather__the_thread_sends_what_is_left),
 		TEST(gather__the_qp_hears_how_many_wait),
+		cmocka_unit_test(gather__few_posts_are_looked_after_often),
+		cmocka_unit_test(gather__a_stream_is_looked_after_less_often),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
