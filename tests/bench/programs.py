@@ -139,6 +139,15 @@ class Bench:
              os.path.join(self.build, "apps", "roost"), "run", *link, *link,
              "--", self.path("verbs"), "-s", str(size)], "verbs")["ns"]
 
+    def rate(self, size, per_s, *options):
+        """Messages a second, from one program to another one."""
+        cpus = f"{self.cpus[0]},{self.cpus[1]}"
+        return self.words(
+            [os.path.join(self.build, "apps", "roost"), "run", "--link",
+             f"bench-{os.getpid()}", "--mtu", str(PORT_MTU), "--",
+             self.path("rate"), "-s", str(size), "-c", cpus, "-n",
+             str(self.messages(per_s)), *options], "rate")["pps"]
+
     def kernels(self, size):
         """{kernel: {figure: value}}"""
         found = {}
