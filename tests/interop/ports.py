@@ -10,7 +10,7 @@ from process import Process, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MACS = {"roost": "02:00:00:00:00:01", "rxe": "02:00:00:00:00:02",
-        "side": "02:00:00:00:00:03"}
+        "side": "02:00:00:00:00:03", "tap": "02:00:00:00:00:04"}
 MEMORY_MIB = 1024
 BACKEND_S = 30
 
@@ -60,7 +60,7 @@ class Tap(Port):
     """A tap of Roost's own, and the kernel's bridge between it and the wire."""
 
     def __init__(self):
-        super().__init__("net_tap0,iface=port", 1500)
+        super().__init__(f"net_tap0,iface=port,mac={MACS['tap']}", 1500)
         self.attendant = None
 
     def install(self, world):
