@@ -9,8 +9,6 @@
  * has, and where, is what its row in roost_opcodes[] says.
  */
 
-#include <rte_common.h>
-
 #include "lib/engine/mr_priv.h"
 #include "lib/engine/qp_priv.h"
 #include "lib/engine/req_priv.h"
