@@ -98,6 +98,15 @@ class Bench:
         """How many last as long as a peer that runs for --seconds."""
         return max(MESSAGES_MIN, round(per_s * self.seconds))
 
+    def roost_run(self, *options):
+        """The words that run others over a port."""
+        return [os.path.join(self.build, "apps", "roost"), "run", *options,
+                "--"]
+
+    def link(self):
+        """Options of roost run: memif, to the other program that says so."""
+        return ["--link", f"bench-{os.getpid()}", "--mtu", str(PORT_MTU)]
+
     # ---- one program ------------------------------------------------------
 
     def output(self, argv, cpu=None, stderr=subprocess.DEVNULL):
@@ -135,18 +144,16 @@ class Bench:
         """A message, by a program with both ends of a link, on one core."""
         link = ["--link", f"bench-{os.getpid()}"]
         return self.words(
-            ["taskset", "-c", str(self.cpus[0]),
-             os.path.join(self.build, "apps", "roost"), "run", *link, *link,
-             "--", self.path("verbs"), "-s", str(size)], "verbs")["ns"]
+            [*self.roost_run(*link, *link), self.path("verbs"), "-s",
+             str(size)], "verbs")["ns"]
 
     def rate(self, size, per_s, *options):
         """Messages a second, from one program to another one."""
         cpus = f"{self.cpus[0]},{self.cpus[1]}"
         return self.words(
-            [os.path.join(self.build, "apps", "roost"), "run", "--link",
-             f"bench-{os.getpid()}", "--mtu", str(PORT_MTU), "--",
-             self.path("rate"), "-s", str(size), "-c", cpus, "-n",
-             str(self.messages(per_s)), *options], "rate")["pps"]
+            [*self.roost_run(*self.link()), self.path("rate"), "-s",
+             str(size), "-c", cpus, "-n", str(self.messages(per_s)),
+             *options], "rate")["pps"]
 
     def kernels(self, size):
         """{kernel: {figure: value}}"""
@@ -236,13 +243,10 @@ class Bench:
         self.port = PORT + (self.port - PORT + 1) % 100
         argvs = []
         for number in (0, 1):
-            port = (wire.roost_options(number) if wire else
-                    ["--link", f"bench-{os.getpid()}", "--mtu",
-                     str(PORT_MTU)])
+            port = wire.roost_options(number) if wire else self.link()
             argvs.append([*(wire.inside(number) if wire else []),
-                          os.path.join(self.build, "apps", "roost"), "run",
-                          *port, *options, "--", program, "-F", "-x", "1",
-                          "-p", str(self.port), *words])
+                          *self.roost_run(*port, *options), program, "-F",
+                          "-x", "1", "-p", str(self.port), *words])
         argvs[1].append(wire.host if wire else "localhost")
         _, out = self.both(*argvs, self.wait_for)
         rows = [line.split() for line in out.splitlines()
@@ -288,8 +292,7 @@ class Bench:
         return found["gbps"], found["bound"]
 
     def event_ratio(self):
-        argv = [os.path.join(self.build, "apps", "roost"), "run", "--link",
-                f"bench-{os.getpid()}", "--mtu", str(PORT_MTU), "--",
+        argv = [*self.roost_run(*self.link()),
                 os.path.join(self.build, "tests", "real", "event_cost")]
         try:
             out = subprocess.run(argv, stdout=subprocess.PIPE, text=True,

@@ -81,10 +81,10 @@ class Rate(Row):
     posted = ()
 
     def ours(self, bench):
-        return bench.rate(16, SMALL_PER_S, *self.posted)
+        return bench.rate(16, SMALL_PER_S, *self.posted) / 1e6
 
     def pair(self, bench):
-        return self.ours(bench) / 1e6, bench.raw("pump", 64) / 1e6
+        return self.ours(bench), bench.raw("pump", 64) / 1e6
 
 
 class RateOfLists(Rate):
@@ -98,8 +98,8 @@ class RateOfPerftest(Rate):
     name, title = "rate16-perftest", "ib_write_bw of 16 B : raw pump of 64 B"
 
     def ours(self, bench):
-        return 1e6 * bench.perftest("ib_write_bw", "-s", "16", "-n",
-                                    str(bench.messages(SMALL_PER_S)))[MPPS]
+        return bench.perftest("ib_write_bw", "-s", "16", "-n",
+                              str(bench.messages(SMALL_PER_S)))[MPPS]
 
 
 class Latency(Row):
@@ -256,9 +256,9 @@ class Events(Row):
 
 ROWS = [row() for row in (
     KernelCopy, KernelIsal, Bandwidth, Rate, RateOfLists, RateOfPerftest,
-    Latency, Tcp, Iperf,
-    IperfNoTso, AfPacket, AfXdp, Tap, Read, Icrc, IcrcEngine, Verbs, ManyQps,
-    VeryManyQps, Loss, MoreLoss, MuchLoss, Events)]
+    Latency, Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Tap, Read, Icrc,
+    IcrcEngine, Verbs, ManyQps, VeryManyQps, Loss, MoreLoss, MuchLoss,
+    Events)]
 
 # Instructions, counted: (name, what, case, few messages, many, unit size).
 COUNTS = (
