@@ -23,6 +23,7 @@
 #include "pmd_glue/clock.h"
 #include "pmd_glue/gather.h"
 #include "pmd_glue/turner.h"
+#include "tests/unit/pmd_glue/fake_turn.h"
 
 #define MS 1000000ull
 
@@ -30,9 +31,7 @@
 #define END_NS (5000 * MS)
 
 static struct roost_worker {
-	pthread_mutex_t turn;
-	pthread_t test_thread;
-	atomic_bool barred; /* the turner's thread, from the turn */
+	struct fake_turn turn;
 	atomic_uint unsent; /* posts that rang, and no iteration has seen */
 	_Atomic uint64_t sent_ns; /* when the last iteration saw some */
 } worker;
@@ -47,20 +46,17 @@ static struct roost_turner *turner;
 
 bool roost_worker_turn_try(struct roost_worker *w)
 {
-	if (atomic_load(&w->barred) &&
-	    !pthread_equal(pthread_self(), w->test_thread))
-		return false;
-	return pthread_mutex_trylock(&w->turn) == 0;
+	return fake_turn_try(&w->turn);
 }
 
 void roost_worker_turn_take(struct roost_worker *w)
 {
-	pthread_mutex_lock(&w->turn);
+	pthread_mutex_lock(&w->turn.lock);
 }
 
 bool roost_worker_turn_release(struct roost_worker *w)
 {
-	pthread_mutex_unlock(&w->turn);
+	pthread_mutex_unlock(&w->turn.lock);
 	return roost_worker_has_work(w);
 }
 
@@ -123,9 +119,7 @@ static int start(void **state)
 	};
 
 	(void)state;
-	pthread_mutex_init(&worker.turn, NULL);
-	worker.test_thread = pthread_self();
-	atomic_store(&worker.barred, false);
+	fake_turn_init(&worker.turn);
 	atomic_store(&worker.unsent, 0);
 	qp.can_wait = true;
 	qp.in_turn = 0;
@@ -209,9 +203,7 @@ static void gather__the_last_of_a_burst_sends_all(void **state)
 /* At once, and not by the thread: the turn is the test's alone. */
 static void check_sends(void (*something)(struct roost_turner *t))
 {
-	atomic_store(&worker.barred, true);
-	roost_worker_turn_take(&worker); /* the thread's last one is over */
-	roost_worker_turn_release(&worker);
+	fake_turn_bar(&worker.turn);
 	for (int i = 0; i < 100; i++) {
 		post_until_one_waits();
 		something(turner);

@@ -9,7 +9,7 @@
 static void turner__help_iterates_once(void **state)
 {
 	(void)state;
-	world_bar_the_thread();
+	fake_turn_bar(&world_worker.turn);
 	atomic_store(&world_worker.iterations, 0);
 	assert_false(roost_turner_help(world_turner));
 	assert_int_equal(atomic_load(&world_worker.iterations), 1);
@@ -21,16 +21,16 @@ static void turner__help_iterates_once(void **state)
 static void turner__help_gives_up_a_taken_turn(void **state)
 {
 	(void)state;
-	pthread_mutex_lock(&world_worker.turn);
+	pthread_mutex_lock(&world_worker.turn.lock);
 	atomic_store(&world_worker.iterations, 0);
 	assert_false(roost_turner_help(world_turner));
 	assert_int_equal(atomic_load(&world_worker.iterations), 0);
-	pthread_mutex_unlock(&world_worker.turn);
+	pthread_mutex_unlock(&world_worker.turn.lock);
 }
 
 static void send_in_turn(void)
 {
-	world_bar_the_thread();
+	fake_turn_bar(&world_worker.turn);
 	world_posted.rung = world_posted.in_turn = world_posted.sends = 0;
 	roost_turner_send_end(world_turner, NULL);
 	assert_int_equal(world_posted.rung, 0);
@@ -57,13 +57,13 @@ static void turner__send_end_rings_where_the_turn_is_taken(void **state)
 {
 	(void)state;
 	world_posted.rung = world_posted.in_turn = 0;
-	pthread_mutex_lock(&world_worker.turn);
+	pthread_mutex_lock(&world_worker.turn.lock);
 	atomic_store(&world_worker.iterations, 0);
 	roost_turner_send_end(world_turner, NULL);
 	assert_int_equal(world_posted.rung, 1);
 	assert_int_equal(world_posted.in_turn, 0);
 	assert_int_equal(atomic_load(&world_worker.iterations), 0);
-	pthread_mutex_unlock(&world_worker.turn);
+	pthread_mutex_unlock(&world_worker.turn.lock);
 }
 
 /* Doorbells that ring all the time must not hold a helper for ever. */
@@ -78,12 +78,12 @@ static void turner__help_is_bounded(void **state)
 static void turner__dedicated_needs_no_help(void **state)
 {
 	(void)state;
-	pthread_mutex_lock(&world_worker.turn);
+	pthread_mutex_lock(&world_worker.turn.lock);
 	world_sleep_ns(1 * MS);
 	atomic_store(&world_worker.iterations, 0);
 	assert_false(roost_turner_help(world_turner));
 	assert_int_equal(atomic_load(&world_worker.iterations), 0);
-	pthread_mutex_unlock(&world_worker.turn);
+	pthread_mutex_unlock(&world_worker.turn.lock);
 }
 
 int main(void)

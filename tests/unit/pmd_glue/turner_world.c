@@ -14,22 +14,19 @@ bool world_nudges;
 
 bool roost_worker_turn_try(struct roost_worker *w)
 {
-	if (!pthread_equal(pthread_self(), w->test_thread)) {
+	if (!fake_turn_is_test(&w->turn))
 		atomic_fetch_add(&w->tries, 1);
-		if (atomic_load(&w->barred))
-			return false;
-	}
-	return pthread_mutex_trylock(&w->turn) == 0;
+	return fake_turn_try(&w->turn);
 }
 
 void roost_worker_turn_take(struct roost_worker *w)
 {
-	pthread_mutex_lock(&w->turn);
+	pthread_mutex_lock(&w->turn.lock);
 }
 
 bool roost_worker_turn_release(struct roost_worker *w)
 {
-	pthread_mutex_unlock(&w->turn);
+	pthread_mutex_unlock(&w->turn.lock);
 	return atomic_load(&w->has_work);
 }
 
@@ -82,7 +79,7 @@ void roost_qp_send_end(struct roost_qp *qp)
 void roost_qp_send_end_in_turn(struct roost_qp *qp)
 {
 	(void)qp;
-	assert_int_not_equal(pthread_mutex_trylock(&world_worker.turn), 0);
+	assert_int_not_equal(pthread_mutex_trylock(&world_worker.turn.lock), 0);
 	world_posted.iterations = atomic_load(&world_worker.iterations);
 	world_posted.in_turn++;
 }
@@ -92,14 +89,12 @@ void world_start(enum roost_progress mode, const struct roost_turner_rx *rx)
 	struct roost_turner_conf conf = { .worker = &world_worker,
 					  .mode = mode };
 
-	pthread_mutex_init(&world_worker.turn, NULL);
+	fake_turn_init(&world_worker.turn);
 	atomic_store(&world_worker.work, 0);
 	atomic_store(&world_worker.has_work, false);
 	atomic_store(&world_worker.wanted, false);
-	atomic_store(&world_worker.barred, false);
 	atomic_store(&world_worker.deadline_ns, ROOST_NEVER_NS);
 	atomic_store(&world_worker.last_ns, 0);
-	world_worker.test_thread = pthread_self();
 	conf.rx = *rx;
 	assert_int_equal(roost_turner_start(&conf, &world_turner), 0);
 }
@@ -125,13 +120,6 @@ int world_stop(void **state)
 	(void)state;
 	roost_turner_stop(world_turner);
 	return 0;
-}
-
-void world_bar_the_thread(void)
-{
-	atomic_store(&world_worker.barred, true);
-	roost_worker_turn_take(&world_worker); /* its last one is over */
-	roost_worker_turn_release(&world_worker);
 }
 
 void world_sleep_ns(uint64_t ns)

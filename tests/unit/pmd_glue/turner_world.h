@@ -6,10 +6,8 @@
 
 /*
  * A turner whose worker has no engine: the test says what it finds to do. It is
- * linked with these functions instead of lib/engine's. Which thread has the
- * processor, and when, is the machine's to say: what only the test's thread may
- * do is asked for while the turner's is barred, and rates of one of many
- * windows.
+ * linked with these functions instead of lib/engine's. Rates are asked of one
+ * of many windows: which thread has the processor is the machine's to say.
  */
 
 #include <setjmp.h>
@@ -26,21 +24,20 @@
 #include "lib/engine/worker.h"
 #include "pmd_glue/clock.h"
 #include "pmd_glue/turner.h"
+#include "tests/unit/pmd_glue/fake_turn.h"
 
 #define US 1000ull
 #define MS (1000 * US)
 
 struct roost_worker {
-	pthread_mutex_t turn;
+	struct fake_turn turn;
 	atomic_uint tries;      /* for the turn, by the turner's thread */
 	atomic_uint iterations; /* by whom ever */
 	atomic_uint work;       /* what each finds */
 	atomic_bool has_work;
 	atomic_bool wanted;
-	atomic_bool barred; /* the turner's thread, from the turn */
 	_Atomic uint64_t deadline_ns;
 	_Atomic uint64_t last_ns; /* when an iteration was */
-	pthread_t test_thread;
 };
 
 extern struct roost_worker world_worker;
@@ -58,9 +55,6 @@ void world_start(enum roost_progress mode, const struct roost_turner_rx *rx);
 int world_start_adaptive(void **state);
 int world_start_dedicated(void **state);
 int world_stop(void **state);
-
-/* From now on the turn is the test's alone. */
-void world_bar_the_thread(void);
 
 void world_sleep_ns(uint64_t ns);
 /* Help for so long. Returns false if this thread was kept from it in between,
