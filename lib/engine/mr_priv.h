@@ -65,21 +65,24 @@ static inline uint8_t *roost_mr_at(const struct roost_mr *mr, uint64_t va)
 	return (uint8_t *)((uintptr_t)mr->host + (va - mr->iova));
 }
 
-/* Fault in a part of an on-demand region, as far as this access needs it.
- * Returns where it is, or NULL: it is not there.
+/* Fault in a part of an on-demand region: len_bytes from host on, which are
+ * those that the access needs now. This may block, on a disk or on another
+ * thread. Returns where it is, or NULL: it is not there.
  */
 void *roost_mr_touch(const struct roost_mr *mr, uint8_t *host,
 		     uint64_t len_bytes, uint32_t access);
 
 /*
  * Check that key names a region of pd that covers [va, va + len_bytes) and
- * allows access (0: local read). Returns where va is, or NULL.
+ * allows access (0: local read), and have the first touch_bytes of that there:
+ * those of the packet in hand, where a message is longer. Returns where va is,
+ * or NULL.
  * Holder of the turn; the pointer is good until it is released.
  */
 static inline void *roost_mr_access(struct roost_dev *dev,
 				    const struct roost_pd *pd, uint32_t key,
 				    uint64_t va, uint64_t len_bytes,
-				    uint32_t access)
+				    uint64_t touch_bytes, uint32_t access)
 {
 	const struct roost_mr *mr = roost_idmap_get(&dev->mrs, key);
 
@@ -90,7 +93,7 @@ static inline void *roost_mr_access(struct roost_dev *dev,
 	    len_bytes > mr->len_bytes - (va - mr->iova))
 		return NULL;
 	if (mr->access & ROOST_ACCESS_ON_DEMAND)
-		return roost_mr_touch(mr, roost_mr_at(mr, va), len_bytes,
+		return roost_mr_touch(mr, roost_mr_at(mr, va), touch_bytes,
 				      access);
 	return roost_mr_at(mr, va);
 }
@@ -101,7 +104,8 @@ static inline void *roost_mr_access(struct roost_dev *dev,
  */
 void *roost_mr_remote(struct roost_worker *w, const struct roost_pd *pd,
 		      uint32_t qpn, uint32_t key, uint64_t va,
-		      uint64_t len_bytes, uint32_t access);
+		      uint64_t len_bytes, uint64_t touch_bytes,
+		      uint32_t access);
 void roost_mr_remote_done(struct roost_worker *w);
 
 /* Does the key name a region or window that this peer may access so, wherever

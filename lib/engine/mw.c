@@ -199,22 +199,24 @@ bool roost_mr_remote_key(struct roost_dev *dev, const struct roost_pd *pd,
 
 /* Where va is in the window, or NULL. Locked. */
 static void *window_at(const struct roost_mw *mw, uint64_t va,
-		       uint64_t len_bytes, uint32_t access)
+		       uint64_t len_bytes, uint64_t touch_bytes,
+		       uint32_t access)
 {
 	if (va < mw->iova || va - mw->iova > mw->len_bytes ||
 	    len_bytes > mw->len_bytes - (va - mw->iova))
 		return NULL;
 	if (mw->mr->access & ROOST_ACCESS_ON_DEMAND)
 		return roost_mr_touch(mw->mr, mw->host + (va - mw->iova),
-				      len_bytes, access);
+				      touch_bytes, access);
 	return mw->host + (va - mw->iova);
 }
 
 void *roost_mr_remote(struct roost_worker *w, const struct roost_pd *pd,
 		      uint32_t qpn, uint32_t key, uint64_t va,
-		      uint64_t len_bytes, uint32_t access)
+		      uint64_t len_bytes, uint64_t touch_bytes, uint32_t access)
 {
-	void *host = roost_mr_access(w->dev, pd, key, va, len_bytes, access);
+	void *host = roost_mr_access(w->dev, pd, key, va, len_bytes,
+				     touch_bytes, access);
 	struct roost_mw *mw;
 
 	if (host != NULL)
@@ -222,7 +224,7 @@ void *roost_mr_remote(struct roost_worker *w, const struct roost_pd *pd,
 	mw = find_remote(w->dev, pd, qpn, key, access);
 	if (mw == NULL)
 		return NULL;
-	host = window_at(mw, va, len_bytes, access);
+	host = window_at(mw, va, len_bytes, touch_bytes, access);
 	if (host != NULL && mw->shared)
 		w->window = mw;
 	else

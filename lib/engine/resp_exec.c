@@ -4,6 +4,8 @@
 
 /* Hot: what a request does. No allocation, system call, log or lock. */
 
+#include <rte_common.h>
+
 #include "lib/engine/copy.h"
 #include "lib/engine/cq_priv.h"
 #include "lib/engine/mr_priv.h"
@@ -35,14 +37,19 @@ static void *remote(struct roost_qp *qp, uint32_t key, uint64_t va,
 		    uint64_t len_bytes, uint32_t access)
 {
 	return roost_mr_remote(qp->worker, qp->resp.pd, qp->qpn, key, va,
-			       len_bytes, access);
+			       len_bytes, len_bytes, access);
 }
 
-/* May the peer access it? */
+/* May the peer access all of it, and is the beginning there? Of a message, one
+ * packet looks for no more than one packet's part of the memory: the others
+ * look for theirs.
+ */
 static bool may_access(struct roost_qp *qp, uint32_t key, uint64_t va,
-		       uint64_t len_bytes, uint32_t access)
+		       uint64_t len_bytes, uint64_t touch_bytes,
+		       uint32_t access)
 {
-	bool may = remote(qp, key, va, len_bytes, access) != NULL;
+	bool may = roost_mr_remote(qp->worker, qp->resp.pd, qp->qpn, key, va,
+				   len_bytes, touch_bytes, access) != NULL;
 
 	roost_mr_remote_done(qp->worker);
 	return may;
@@ -114,7 +121,7 @@ static enum roost_fault check_write(struct roost_qp *qp,
 		 : pkt->payload_len_bytes >= left)
 		return ROOST_FAULT_INV_REQ;
 	if (first && total > 0 &&
-	    !may_access(qp, pkt->rkey, pkt->va, total,
+	    !may_access(qp, pkt->rkey, pkt->va, total, 0,
 			ROOST_ACCESS_REMOTE_WRITE))
 		return ROOST_FAULT_ACCESS;
 	return ROOST_FAULT_NONE;
@@ -132,7 +139,7 @@ static enum roost_fault check_fetch(struct roost_qp *qp,
 				    const struct roost_pkt *pkt)
 {
 	uint32_t access = needed_access(pkt);
-	uint64_t len = sizeof(uint64_t);
+	uint64_t len = sizeof(uint64_t), touch = 0;
 
 	if (!roost_fetch_has_room(qp))
 		return ROOST_FAULT_INV_REQ;
@@ -156,7 +163,12 @@ static enum roost_fault check_fetch(struct roost_qp *qp,
 	if (pkt->info->op == ROOST_OP_ATOMIC_WRITE &&
 	    (pkt->payload_len_bytes != len || pkt->dma_len_bytes != len))
 		return ROOST_FAULT_INV_REQ;
-	if (len > 0 && !may_access(qp, pkt->rkey, pkt->va, len, access))
+	/* A READ that cannot even begin is refused before what comes behind it
+	 * is executed.
+	 */
+	if (pkt->info->op == ROOST_OP_READ_REQ)
+		touch = RTE_MIN(len, (uint64_t)qp->mtu_bytes);
+	if (len > 0 && !may_access(qp, pkt->rkey, pkt->va, len, touch, access))
 		return ROOST_FAULT_ACCESS;
 	return ROOST_FAULT_NONE;
 }

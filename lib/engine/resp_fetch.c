@@ -132,7 +132,7 @@ static bool read_fits(const struct roost_qp *qp,
 	/* A key that is gone costs the peer its answer, not the connection. */
 	may = pkt->dma_len_bytes == 0 ||
 	      roost_mr_remote(qp->worker, fetch->pd, qp->qpn, pkt->rkey,
-			      pkt->va, pkt->dma_len_bytes,
+			      pkt->va, pkt->dma_len_bytes, 0,
 			      ROOST_ACCESS_REMOTE_READ) != NULL;
 	roost_mr_remote_done(qp->worker);
 	return may;
@@ -198,9 +198,10 @@ static bool next_answer(struct roost_qp *qp,
 		RTE_MIN(fetch->len_bytes - a->offset_bytes, qp->mtu_bytes);
 	if (a->len_bytes == 0)
 		return true;
-	a->payload = roost_mr_remote(qp->worker, fetch->pd, qp->qpn,
-				     fetch->rkey, fetch->va + a->offset_bytes,
-				     a->len_bytes, ROOST_ACCESS_REMOTE_READ);
+	a->payload =
+		roost_mr_remote(qp->worker, fetch->pd, qp->qpn, fetch->rkey,
+				fetch->va + a->offset_bytes, a->len_bytes,
+				a->len_bytes, ROOST_ACCESS_REMOTE_READ);
 	return a->payload != NULL;
 }
 

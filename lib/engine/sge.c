@@ -34,7 +34,7 @@ static uint8_t *in_first(struct roost_dev *dev, const struct roost_pd *pd,
 	    sges->addr + offset_bytes < sges->addr)
 		return NULL;
 	return roost_mr_access(dev, pd, sges->lkey, sges->addr + offset_bytes,
-			       len_bytes, access);
+			       len_bytes, len_bytes, access);
 }
 
 /* The next run of at most want bytes. */
@@ -53,9 +53,10 @@ static enum roost_sge_fault next_span(struct cursor *c, uint32_t want,
 		span->len_bytes = want;
 	if (c->sge->addr + c->skip_bytes < c->sge->addr)
 		return ROOST_SGE_BAD_KEY;
-	span->host = roost_mr_access(c->dev, c->pd, c->sge->lkey,
-				     c->sge->addr + c->skip_bytes,
-				     span->len_bytes, c->access);
+	span->host =
+		roost_mr_access(c->dev, c->pd, c->sge->lkey,
+				c->sge->addr + c->skip_bytes, span->len_bytes,
+				span->len_bytes, c->access);
 	c->skip_bytes += span->len_bytes;
 	return span->host == NULL ? ROOST_SGE_BAD_KEY : ROOST_SGE_OK;
 }

@@ -260,7 +260,7 @@ static void mr_reg__holds_the_pd(void **state)
 static void *at(struct fixture *f, uint32_t key, uint64_t va, uint64_t len,
 		uint32_t access)
 {
-	return roost_mr_access(f->dev, f->pd, key, va, len, access);
+	return roost_mr_access(f->dev, f->pd, key, va, len, len, access);
 }
 
 static void mr_access__range(void **state)
@@ -317,7 +317,7 @@ static void mr_access__rights_key_and_pd(void **state)
 	assert_null(at(&f, key, va, 64, ROOST_ACCESS_REMOTE_READ));
 	assert_null(at(&f, key, va, 64,
 		       ROOST_ACCESS_REMOTE_WRITE | ROOST_ACCESS_REMOTE_ATOMIC));
-	assert_null(roost_mr_access(f.dev, pd, key, va, 1, 0));
+	assert_null(roost_mr_access(f.dev, pd, key, va, 1, 1, 0));
 	assert_null(at(&f, key ^ 1, va, 1, 0));
 	assert_null(at(&f, 0, va, 1, 0));
 	assert_ptr_equal(at(&f, roost_mr_lkey(read_only), va, 1, 0), buf);
