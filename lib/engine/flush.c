@@ -132,6 +132,7 @@ void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)
 void roost_qp_to_sqe(struct roost_worker *w, struct roost_qp *qp)
 {
 	atomic_store(&qp->state, ROOST_QPS_SQE);
+	qp->drain_asked = false;
 	atomic_thread_fence(memory_order_seq_cst);
 	roost_qp_flush(w, qp);
 	qp->req.fault = false;

@@ -357,7 +357,7 @@ void roost_qp_query(struct roost_qp *qp, struct roost_qp_attr *attr,
 	attr->sq_psn = qp->req.next_psn.v;
 	attr->rq_psn = qp->resp.expected_psn.v;
 	attr->sq_draining =
-		attr->state == ROOST_QPS_SQD && roost_req_has_unacked(qp);
+		attr->state == ROOST_QPS_SQD && roost_req_is_draining(qp);
 	attr->cap = qp->cap;
 	attr->path_mig_state = (enum roost_mig_state)qp->mig.state;
 	roost_worker_turn_release(qp->worker);

@@ -139,8 +139,6 @@ static void take_attributes(struct roost_qp *qp, const struct roost_qp_attr *a,
 		qp->req.retry_left = to->retry_cnt;
 	if (mask & ROOST_QP_RNR_RETRY)
 		qp->req.rnr_left = to->rnr_retry;
-	if (mask & ROOST_QP_EN_SQD_ASYNC_NOTIFY)
-		to->en_sqd_async_notify = a->en_sqd_async_notify;
 	if (mask & ROOST_QP_ACCESS_FLAGS)
 		to->access = a->access;
 	if (mask & ROOST_QP_QKEY)
@@ -177,10 +175,19 @@ static void enter_reset(struct roost_worker *w, struct roost_qp *qp)
 	roost_resp_reset(qp, roost_psn(0));
 }
 
+/* The modify that begins to drain says whether SQ_DRAINED is wanted. */
+static void ask_for_drained(struct roost_qp *qp, const struct roost_qp_attr *a,
+			    uint32_t mask)
+{
+	qp->drain_asked =
+		mask & ROOST_QP_EN_SQD_ASYNC_NOTIFY && a->en_sqd_async_notify;
+	qp->attr.en_sqd_async_notify = qp->drain_asked;
+}
+
 /* What the new state begins with. Holding the turn. */
 static void enter_state(struct roost_worker *w, struct roost_qp *qp,
 			enum roost_qp_state from, enum roost_qp_state to,
-			const struct roost_qp_attr *a)
+			const struct roost_qp_attr *a, uint32_t mask)
 {
 	switch (to) {
 	case ROOST_QPS_RESET:
@@ -203,7 +210,9 @@ static void enter_state(struct roost_worker *w, struct roost_qp *qp,
 		qp->drain_asked = false;
 		break;
 	case ROOST_QPS_SQD:
-		qp->drain_asked = from == ROOST_QPS_RTS;
+		/* What SQD to SQD changes does not withdraw the event. */
+		if (from == ROOST_QPS_RTS)
+			ask_for_drained(qp, a, mask);
 		break;
 	case ROOST_QPS_INIT:
 	case ROOST_QPS_SQE:
@@ -291,7 +300,7 @@ static void apply(struct roost_worker *w, struct roost_qp *qp,
 		exchange(&qp->alt_path, &gear->alt);
 		roost_mig_loaded(qp);
 	}
-	enter_state(w, qp, from, to, attr);
+	enter_state(w, qp, from, to, attr, mask);
 	if (mask & ROOST_QP_MAX_DEST_RD_ATOMIC)
 		gear->fetches = roost_fetch_resize(qp, gear->fetches,
 						   attr->max_dest_rd_atomic);

@@ -252,7 +252,8 @@ struct roost_qp {
 	uint8_t type;           /* enum roost_qp_type */
 	bool sq_sig_all;
 	bool block_self_mcast;
-	bool drain_asked; /* SQD: raise SQ_DRAINED when drained */
+	bool drain_asked; /* SQ_DRAINED is wanted; nothing but leaving SQD
+			   * withdraws that */
 	uint32_t mtu_bytes;
 	uint32_t dest_qpn;
 	uint16_t pkey;
@@ -443,6 +444,12 @@ static inline uint64_t roost_req_timeout_ns(uint8_t code)
 static inline bool roost_req_has_unacked(const struct roost_qp *qp)
 {
 	return !roost_psn_eq(qp->req.oldest_unacked_psn, qp->req.end_psn);
+}
+/* In SQD: is a request that has begun not done? */
+static inline bool roost_req_is_draining(const struct roost_qp *qp)
+{
+	return roost_req_has_unacked(qp) ||
+	       qp->req.send_index != qp->req.started_index;
 }
 
 /* ---- responder (resp.c, ack.c) ---------------------------------------- */

@@ -163,12 +163,10 @@ void roost_req_check_fault(struct roost_worker *w, struct roost_qp *qp)
 void roost_req_check_drained(struct roost_worker *w __attribute__((unused)),
 			     struct roost_qp *qp)
 {
-	if (!qp->drain_asked || roost_req_has_unacked(qp) ||
-	    qp->req.send_index != qp->req.started_index)
+	if (!qp->drain_asked || roost_req_is_draining(qp))
 		return;
 	qp->drain_asked = false;
-	if (qp->attr.en_sqd_async_notify)
-		roost_event_raise(&qp->async, ROOST_EVENT_SQ_DRAINED, 0);
+	roost_event_raise(&qp->async, ROOST_EVENT_SQ_DRAINED, 0);
 }
 
 /* An AETH that fits what is unacknowledged. */
