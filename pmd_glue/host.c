@@ -18,6 +18,7 @@
 #include "pmd_glue/gid_table.h"
 #include "pmd_glue/nd.h"
 #include "pmd_glue/neigh.h"
+#include "pmd_glue/source.h"
 
 #define RESOLVE_MAX_NS 4000000000ull
 
@@ -59,23 +60,16 @@ static bool we_answer(const struct roost_host *host,
 		 host->conf.kernel_owns(host->conf.ctx, addr));
 }
 
-/* Which of our addresses asks for addr: one of the same subnet, else any. */
+/* Which of our addresses speaks to addr; 0.0.0.0: there is none. */
 static struct roost_gid source_for(const struct roost_host *host,
 				   const struct roost_gid *addr)
 {
 	static const uint8_t none[4];
-	const struct roost_prefixes *own = &host->conf.routes.on_link;
-	const struct roost_gid *any = NULL;
+	struct roost_gid source = roost_gid_from_v4(none);
 
-	for (unsigned int i = 0; i < own->nb; i++) {
-		if (roost_prefix_contains(&own->v[i], addr))
-			return own->v[i].gid;
-		if (!any && roost_gid_is_v4(&own->v[i].gid))
-			any = &own->v[i].gid;
-	}
-	if (!roost_gid_is_v4(addr))
-		return host->link_local;
-	return any ? *any : roost_gid_from_v4(none);
+	roost_source_select(&host->conf.routes, &host->link_local, addr,
+			    &source);
+	return source;
 }
 
 /* ---- what we say ------------------------------------------------------- */

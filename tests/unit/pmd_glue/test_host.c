@@ -69,6 +69,7 @@ static int setup(void **state)
 				{ addr("fd00::2"), 64 },
 			},
 		},
+		.routes.gw.v6 = addr("fe80::1"),
 		.send = send_frame,
 		.wake = wake,
 		.kernel_owns = kernel_owns,
@@ -209,6 +210,19 @@ static void host__no_route_is_told_at_once(void **state)
 	(void)state;
 	assert_int_equal(resolve("198.18.0.2", "10.0.0.1", &n), -EHOSTUNREACH);
 	assert_int_equal(wire.nb, 0);
+}
+
+/* A link-local address would not come back from there. */
+static void host__source_for_what_is_off_link(void **state)
+{
+	struct roost_gid d = addr("2001:db8::1"), own = addr("fd00::2"), s;
+
+	(void)state;
+	assert_int_equal(roost_host_source(host, &d, &s), 0);
+	assert_true(roost_gid_eq(&s, &own));
+	d = addr("fe80::1");
+	assert_int_equal(roost_host_source(host, &d, &s), 0);
+	assert_true(roost_gid_is_link_local(&s));
 }
 
 /* Turns the host's timers while another thread waits in resolve. */
@@ -360,6 +374,7 @@ int main(void)
 		TEST(host__learns_from_questions),
 		TEST(host__own_address_is_own_mac),
 		TEST(host__no_route_is_told_at_once),
+		TEST(host__source_for_what_is_off_link),
 		TEST(host__resolve_waits_for_the_answer),
 		TEST(host__nobody_answers),
 		TEST(host__announces_itself),
