@@ -21,6 +21,7 @@
 #include "pmd_glue/source.h"
 
 #define RESOLVE_MAX_NS 4000000000ull
+#define CROWD_QUIET_NS 60000000000ull
 
 static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 static const struct roost_gid all_nodes = {
@@ -38,6 +39,7 @@ struct roost_host {
 	pthread_mutex_t lock;             /* around the cache, and the above */
 	pthread_cond_t changed;           /* an entry got a MAC, or failed */
 	struct roost_neigh_cache *neighs;
+	uint64_t crowd_quiet_until_ns[ROOST_CROWDS]; /* nothing is told */
 };
 
 static bool is_ours(const struct roost_host *host, const struct roost_gid *addr)
@@ -298,6 +300,35 @@ void roost_host_input(struct roost_host *host, uint8_t *frame, size_t len_bytes,
 
 /* ---- neighbours -------------------------------------------------------- */
 
+/* Under the lock. */
+static void tell_crowd(struct roost_host *host, enum roost_host_crowd crowd,
+		       const uint8_t *mac)
+{
+	uint64_t now_ns = roost_now_ns();
+
+	if (!host->conf.crowded || now_ns < host->crowd_quiet_until_ns[crowd])
+		return;
+	host->crowd_quiet_until_ns[crowd] = now_ns + CROWD_QUIET_NS;
+	host->conf.crowded(host->conf.ctx, crowd, mac);
+}
+
+static void crowded(void *ctx, const uint8_t *mac)
+{
+	tell_crowd(ctx, mac ? ROOST_CROWD_OF_STATION : ROOST_CROWD_OF_CLAIMS,
+		   mac);
+}
+
+/* Under the lock. */
+static int get_neigh(struct roost_host *host, const struct roost_gid *hop,
+		     uint64_t now_ns, struct roost_neigh **neigh)
+{
+	int ret = roost_neigh_get(host->neighs, hop, now_ns, neigh);
+
+	if (ret == -ENOBUFS)
+		tell_crowd(host, ROOST_CROWD_IN_USE, NULL);
+	return ret;
+}
+
 static bool has_mac(struct roost_neigh *neigh)
 {
 	return atomic_load_explicit(&neigh->mac_gen, memory_order_acquire) != 0;
@@ -373,7 +404,7 @@ int roost_host_resolve(struct roost_host *host, const struct roost_gid *sgid,
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&host->lock);
-	ret = roost_neigh_get(host->neighs, &hop, now_ns, neigh);
+	ret = get_neigh(host, &hop, now_ns, neigh);
 	if (ret)
 		goto unlock;
 	if (!has_mac(*neigh)) {
@@ -404,7 +435,7 @@ int roost_host_ask(struct roost_host *host, const struct roost_gid *sgid,
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&host->lock);
-	ret = roost_neigh_get(host->neighs, &hop, roost_now_ns(), neigh);
+	ret = get_neigh(host, &hop, roost_now_ns(), neigh);
 	pthread_mutex_unlock(&host->lock);
 	host->conf.wake(host->conf.ctx);
 	return ret;
@@ -517,6 +548,11 @@ int roost_host_create(const struct roost_host_conf *conf,
 		      struct roost_host **host)
 {
 	struct roost_host *h = calloc(1, sizeof(*h));
+	struct roost_neigh_conf neighs = {
+		.ask = ask,
+		.crowded = crowded,
+		.ctx = h,
+	};
 	pthread_condattr_t attr;
 	int ret;
 
@@ -525,7 +561,7 @@ int roost_host_create(const struct roost_host_conf *conf,
 	h->conf = *conf;
 	h->link_local = roost_gid_link_local(conf->mac);
 	atomic_init(&h->self.mac_gen, roost_neigh_mac_gen(conf->mac, 1));
-	ret = roost_neigh_cache_create(ask, h, &h->neighs);
+	ret = roost_neigh_cache_create(&neighs, &h->neighs);
 	if (ret) {
 		free(h);
 		return ret;

@@ -30,6 +30,14 @@
 struct roost_host;
 struct roost_neigh;
 
+/* What there are too many of. */
+enum roost_host_crowd {
+	ROOST_CROWD_OF_STATION, /* addresses that one station claims unasked */
+	ROOST_CROWD_OF_CLAIMS,  /* the same, of all stations */
+	ROOST_CROWD_IN_USE,     /* neighbours that are in use */
+	ROOST_CROWDS,
+};
+
 struct roost_host_conf {
 	uint8_t mac[6];
 	struct roost_routes routes;
@@ -55,6 +63,11 @@ struct roost_host_conf {
 	 */
 	void (*conflict)(void *ctx, const struct roost_gid *addr,
 			 const uint8_t mac[6]);
+	/* There was no room for a neighbour; once a minute of each kind. mac:
+	 * the station, or NULL. NULL: tell nobody. Thread: any.
+	 */
+	void (*crowded)(void *ctx, enum roost_host_crowd crowd,
+			const uint8_t *mac);
 	void *ctx;
 };
 
@@ -67,7 +80,8 @@ void roost_host_destroy(struct roost_host *host);
 /*
  * Find the next hop from sgid to dgid and take a reference; see resolve in
  * struct roost_port_io. Waits up to four seconds for an answer.
- * Returns 0, -EHOSTUNREACH, -ETIMEDOUT, -ENOMEM, -ENOBUFS. Thread: any but the
+ * Returns 0, -EHOSTUNREACH, -ETIMEDOUT, -ENOMEM, -ENOBUFS (there are as many
+ * neighbours in use as there may be; reported). Thread: any but the
  * control thread; not while holding a turn.
  */
 int roost_host_resolve(struct roost_host *host, const struct roost_gid *sgid,

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
+
+#include "pmd_glue/neigh_table.h"
 
 #define MS 1000000ull
 #define S (1000 * MS)
@@ -20,26 +21,12 @@
 #define FAILED_NS (10 * S)
 #define NEVER UINT64_MAX
 
-#define NB_BUCKETS 256u
-
-struct entry {
-	struct roost_neigh pub;
-	struct roost_gid addr;
-	enum roost_neigh_state state;
-	unsigned int refs;
-	unsigned int tries; /* questions since the state began */
-	uint64_t due_ns;    /* when the state's time is up; NEVER */
-	LIST_ENTRY(entry) bucket_link;
-	TAILQ_ENTRY(entry) age_link; /* oldest first */
-};
+/* At most so many are asked or forgotten before others have their turn. */
+#define TICK_MAX 256u
 
 struct roost_neigh_cache {
-	void (*ask)(void *ctx, const struct roost_gid *addr,
-		    const uint8_t *mac);
-	void *ctx;
-	unsigned int count;
-	LIST_HEAD(, entry) buckets[NB_BUCKETS];
-	TAILQ_HEAD(, entry) by_age;
+	struct roost_neigh_conf conf;
+	struct roost_neigh_table table;
 };
 
 enum event {
@@ -124,91 +111,33 @@ static const uint64_t ask_waits_ns[] = {
 
 #define ASK_TRIES (sizeof(ask_waits_ns) / sizeof(ask_waits_ns[0]))
 
-static unsigned int hash(const struct roost_gid *addr)
+static struct roost_neigh_entry *entry_of(const struct roost_neigh *neigh)
 {
-	uint64_t a, b;
-
-	memcpy(&a, &addr->b[0], sizeof(a));
-	memcpy(&b, &addr->b[8], sizeof(b));
-	return (unsigned int)(((a ^ b) * 0x9e3779b97f4a7c15ull) >> 32);
-}
-
-static struct entry *entry_of(const struct roost_neigh *neigh)
-{
-	return (struct entry *)((uintptr_t)neigh - offsetof(struct entry, pub));
-}
-
-static struct entry *find(struct roost_neigh_cache *cache,
-			  const struct roost_gid *addr)
-{
-	struct entry *e;
-
-	LIST_FOREACH(e, &cache->buckets[hash(addr) % NB_BUCKETS], bucket_link)
-		if (roost_gid_eq(&e->addr, addr))
-			return e;
-	return NULL;
-}
-
-static void forget(struct roost_neigh_cache *cache, struct entry *e)
-{
-	LIST_REMOVE(e, bucket_link);
-	TAILQ_REMOVE(&cache->by_age, e, age_link);
-	cache->count--;
-	free(e);
-}
-
-/* Make room by forgetting the oldest entry that nobody holds. */
-static bool evict(struct roost_neigh_cache *cache)
-{
-	struct entry *e;
-
-	TAILQ_FOREACH(e, &cache->by_age, age_link) {
-		if (e->refs == 0) {
-			forget(cache, e);
-			return true;
-		}
-	}
-	return false;
-}
-
-static int insert(struct roost_neigh_cache *cache, const struct roost_gid *addr,
-		  struct entry **entry)
-{
-	struct entry *e;
-
-	if (cache->count >= ROOST_NEIGHS_MAX && !evict(cache))
-		return -ENOBUFS;
-	e = calloc(1, sizeof(*e));
-	if (!e)
-		return -ENOMEM;
-	e->addr = *addr;
-	e->state = ROOST_NEIGH_INCOMPLETE;
-	e->due_ns = NEVER;
-	LIST_INSERT_HEAD(&cache->buckets[hash(addr) % NB_BUCKETS], e,
-			 bucket_link);
-	TAILQ_INSERT_TAIL(&cache->by_age, e, age_link);
-	cache->count++;
-	*entry = e;
-	return 0;
+	return (struct roost_neigh_entry *)((uintptr_t)neigh -
+					    offsetof(struct roost_neigh_entry,
+						     pub));
 }
 
 /* Spread over 0.5 to 1.5 of the base, so that neighbours that met at one time
  * are not all asked at one time.
  */
-static uint64_t reachable_ns(const struct entry *e)
+static uint64_t reachable_ns(const struct roost_neigh_cache *cache,
+			     const struct roost_neigh_entry *e)
 {
 	return REACHABLE_BASE_NS / 2 +
-	       REACHABLE_BASE_NS / 256 * (hash(&e->addr) >> 8 & 255);
+	       (REACHABLE_BASE_NS >> 16) *
+		       (roost_neigh_hash(&cache->table, &e->addr) >> 16);
 }
 
 /* How long the entry may stay in its state from now on. */
-static uint64_t state_time_ns(const struct entry *e)
+static uint64_t state_time_ns(const struct roost_neigh_cache *cache,
+			      const struct roost_neigh_entry *e)
 {
 	switch (e->state) {
 	case ROOST_NEIGH_INCOMPLETE:
 		return ask_waits_ns[e->tries ? e->tries - 1 : 0];
 	case ROOST_NEIGH_REACHABLE:
-		return reachable_ns(e);
+		return reachable_ns(cache, e);
 	case ROOST_NEIGH_STALE:
 		return e->refs ? STALE_HELD_NS : STALE_FREE_NS;
 	case ROOST_NEIGH_PROBE:
@@ -237,19 +166,19 @@ static unsigned int tries_allowed(enum roost_neigh_state state)
 	return 0;
 }
 
-static uint64_t published(const struct entry *e)
+static uint64_t published(const struct roost_neigh_entry *e)
 {
 	return atomic_load_explicit(&e->pub.mac_gen, memory_order_relaxed);
 }
 
-static bool knows(const struct entry *e, const uint8_t mac[6])
+static bool knows(const struct roost_neigh_entry *e, const uint8_t mac[6])
 {
 	return (published(e) & ~(uint64_t)0xffff) ==
 	       roost_neigh_mac_gen(mac, 0);
 }
 
 /* Release: whoever sees the generation sees what led to it. */
-static void publish(struct entry *e, const uint8_t mac[6])
+static void publish(struct roost_neigh_entry *e, const uint8_t mac[6])
 {
 	uint16_t gen = (uint16_t)(published(e) + 1);
 
@@ -260,7 +189,7 @@ static void publish(struct entry *e, const uint8_t mac[6])
 }
 
 /* An old MAC with another generation, and release, too. */
-static void republish(struct entry *e)
+static void republish(struct roost_neigh_entry *e)
 {
 	const uint64_t now = published(e);
 	const uint64_t gen = (now + 1) & 0xffff;
@@ -271,8 +200,9 @@ static void republish(struct entry *e)
 				      memory_order_release);
 }
 
-static void take_step(struct roost_neigh_cache *cache, struct entry *e,
-		      enum event event, const uint8_t *mac, uint64_t now_ns)
+static void take_step(struct roost_neigh_cache *cache,
+		      struct roost_neigh_entry *e, enum event event,
+		      const uint8_t *mac, uint64_t now_ns)
 {
 	const struct step *step = &steps[e->state][event];
 
@@ -284,45 +214,47 @@ static void take_step(struct roost_neigh_cache *cache, struct entry *e,
 	if (step->actions & (DO_ASK_ALL | DO_ASK_ONE))
 		e->tries++;
 	if (step->actions != DO_NOTHING)
-		e->due_ns = now_ns + state_time_ns(e);
+		roost_neigh_set_due(&cache->table, e,
+				    now_ns + state_time_ns(cache, e));
 	if (step->actions & DO_ASK_ALL) {
-		cache->ask(cache->ctx, &e->addr, NULL);
+		cache->conf.ask(cache->conf.ctx, &e->addr, NULL);
 	} else if (step->actions & DO_ASK_ONE) {
 		uint8_t known[6];
 
 		roost_neigh_mac(published(e), known);
-		cache->ask(cache->ctx, &e->addr, known);
+		cache->conf.ask(cache->conf.ctx, &e->addr, known);
 	}
 }
 
 /* Ask everybody, from the beginning. */
-static void start_over(struct roost_neigh_cache *cache, struct entry *e,
-		       uint64_t now_ns)
+static void start_over(struct roost_neigh_cache *cache,
+		       struct roost_neigh_entry *e, uint64_t now_ns)
 {
 	e->state = ROOST_NEIGH_FAILED;
 	take_step(cache, e, EV_SILENCE, NULL, now_ns);
 }
 
-int roost_neigh_cache_create(void (*ask)(void *ctx,
-					 const struct roost_gid *addr,
-					 const uint8_t *mac),
-			     void *ctx, struct roost_neigh_cache **cache)
+int roost_neigh_cache_create(const struct roost_neigh_conf *conf,
+			     struct roost_neigh_cache **cache)
 {
 	struct roost_neigh_cache *c = calloc(1, sizeof(*c));
+	int ret;
 
 	if (!c)
 		return -ENOMEM;
-	c->ask = ask;
-	c->ctx = ctx;
-	TAILQ_INIT(&c->by_age);
+	c->conf = *conf;
+	ret = roost_neigh_table_init(&c->table);
+	if (ret) {
+		free(c);
+		return ret;
+	}
 	*cache = c;
 	return 0;
 }
 
 void roost_neigh_cache_destroy(struct roost_neigh_cache *cache)
 {
-	while (!TAILQ_EMPTY(&cache->by_age))
-		forget(cache, TAILQ_FIRST(&cache->by_age));
+	roost_neigh_table_clear(&cache->table);
 	free(cache);
 }
 
@@ -330,20 +262,23 @@ int roost_neigh_get(struct roost_neigh_cache *cache,
 		    const struct roost_gid *addr, uint64_t now_ns,
 		    struct roost_neigh **neigh)
 {
-	struct entry *e = find(cache, addr);
+	struct roost_neigh_table *t = &cache->table;
+	struct roost_neigh_entry *e = roost_neigh_find(t, addr);
 	bool is_new = !e;
-	int ret;
 
-	if (is_new) {
-		ret = insert(cache, addr, &e);
-		if (ret)
-			return ret;
-	}
-	e->refs++;
+	if ((is_new || e->refs == 0) &&
+	    t->nb_of_rank[ROOST_NEIGH_HELD] >= ROOST_NEIGHS_MAX)
+		return -ENOBUFS;
+	if (is_new)
+		e = roost_neigh_insert(t, addr);
+	if (!e)
+		return -ENOMEM;
+	if (e->refs++ == 0)
+		roost_neigh_set_rank(t, e, ROOST_NEIGH_HELD);
 	if (is_new || e->state == ROOST_NEIGH_FAILED)
 		start_over(cache, e, now_ns);
 	else if (e->state == ROOST_NEIGH_STALE && e->refs == 1)
-		e->due_ns = now_ns + STALE_HELD_NS;
+		roost_neigh_set_due(t, e, now_ns + STALE_HELD_NS);
 	*neigh = &e->pub;
 	return 0;
 }
@@ -351,18 +286,18 @@ int roost_neigh_get(struct roost_neigh_cache *cache,
 void roost_neigh_put(struct roost_neigh_cache *cache, struct roost_neigh *neigh,
 		     uint64_t now_ns)
 {
-	struct entry *e = entry_of(neigh);
+	struct roost_neigh_table *t = &cache->table;
+	struct roost_neigh_entry *e = entry_of(neigh);
 
 	if (--e->refs)
 		return;
 	if (published(e) == 0) {
-		forget(cache, e);
+		roost_neigh_forget(t, e);
 		return;
 	}
 	e->state = ROOST_NEIGH_STALE;
-	e->due_ns = now_ns + STALE_FREE_NS;
-	TAILQ_REMOVE(&cache->by_age, e, age_link);
-	TAILQ_INSERT_TAIL(&cache->by_age, e, age_link);
+	roost_neigh_set_due(t, e, now_ns + STALE_FREE_NS);
+	roost_neigh_set_rank(t, e, ROOST_NEIGH_IDLE);
 }
 
 enum roost_neigh_state roost_neigh_state(const struct roost_neigh *neigh)
@@ -370,7 +305,7 @@ enum roost_neigh_state roost_neigh_state(const struct roost_neigh *neigh)
 	return entry_of(neigh)->state;
 }
 
-static enum event event_of(const struct entry *e,
+static enum event event_of(const struct roost_neigh_entry *e,
 			   const struct roost_neigh_word *word)
 {
 	bool same = knows(e, word->mac);
@@ -383,13 +318,39 @@ static enum event event_of(const struct entry *e,
 	return same ? EV_SAME : EV_NEW;
 }
 
+/* Returns the entry that is the station's claim now; NULL: no memory. */
+static struct roost_neigh_entry *claim(struct roost_neigh_cache *cache,
+				       struct roost_neigh_entry *e,
+				       const struct roost_neigh_word *word)
+{
+	bool of_one;
+	int ret;
+
+	if (!e)
+		e = roost_neigh_insert(&cache->table, &word->addr);
+	if (!e)
+		return NULL;
+	ret = roost_neigh_claim(&cache->table, e, word->mac);
+	if (ret < 0)
+		return NULL;
+	of_one = ret == ROOST_NEIGH_STATION_FULL;
+	if (ret != ROOST_NEIGH_ROOM && cache->conf.crowded)
+		cache->conf.crowded(cache->conf.ctx, of_one ? word->mac : NULL);
+	return e;
+}
+
 bool roost_neigh_hear(struct roost_neigh_cache *cache,
 		      const struct roost_neigh_word *word, uint64_t now_ns)
 {
-	struct entry *e = find(cache, &word->addr);
+	struct roost_neigh_entry *e =
+		roost_neigh_find(&cache->table, &word->addr);
 	bool waited;
 
-	if (!e && (!word->create || insert(cache, &word->addr, &e)))
+	if (!e && !word->create)
+		return false;
+	if (!e || (e->rank == ROOST_NEIGH_CLAIMED && word->override))
+		e = claim(cache, e, word);
+	if (!e)
 		return false;
 	waited = e->state == ROOST_NEIGH_INCOMPLETE ||
 		 e->state == ROOST_NEIGH_FAILED;
@@ -399,30 +360,28 @@ bool roost_neigh_hear(struct roost_neigh_cache *cache,
 
 void roost_neigh_renew(struct roost_neigh_cache *cache)
 {
-	struct entry *e;
-
-	TAILQ_FOREACH(e, &cache->by_age, age_link)
-		republish(e);
+	for (size_t i = 0; i < cache->table.nb; i++)
+		republish(cache->table.due[i]);
 }
 
 void roost_neigh_link_up(struct roost_neigh_cache *cache, uint64_t now_ns)
 {
-	struct entry *e;
+	struct roost_neigh_entry *e;
 
-	TAILQ_FOREACH(e, &cache->by_age, age_link)
-		if (e->refs && (e->state == ROOST_NEIGH_INCOMPLETE ||
-				e->state == ROOST_NEIGH_FAILED))
+	TAILQ_FOREACH(e, &cache->table.by_age[ROOST_NEIGH_HELD], age_link)
+		if (e->state == ROOST_NEIGH_INCOMPLETE ||
+		    e->state == ROOST_NEIGH_FAILED)
 			start_over(cache, e, now_ns);
 }
 
 /* Time is up for the entry. Returns true if it failed now. */
-static bool expire(struct roost_neigh_cache *cache, struct entry *e,
+static bool expire(struct roost_neigh_cache *cache, struct roost_neigh_entry *e,
 		   uint64_t now_ns)
 {
 	unsigned int allowed = tries_allowed(e->state);
 
 	if (e->refs == 0 && e->state != ROOST_NEIGH_REACHABLE) {
-		forget(cache, e);
+		roost_neigh_forget(&cache->table, e);
 		return false;
 	}
 	take_step(cache, e, e->tries < allowed ? EV_SILENCE : EV_SPENT, NULL,
@@ -433,17 +392,16 @@ static bool expire(struct roost_neigh_cache *cache, struct entry *e,
 uint64_t roost_neigh_tick(struct roost_neigh_cache *cache, uint64_t now_ns,
 			  bool *failed)
 {
-	uint64_t next_ns = NEVER;
-	struct entry *e, *after;
+	struct roost_neigh_entry *e = NULL;
 
 	*failed = false;
-	for (e = TAILQ_FIRST(&cache->by_age); e; e = after) {
-		after = TAILQ_NEXT(e, age_link);
-		if (e->due_ns <= now_ns && expire(cache, e, now_ns))
+	for (unsigned int i = 0; i < TICK_MAX; i++) {
+		e = roost_neigh_first_due(&cache->table);
+		if (!e || e->due_ns > now_ns)
+			break;
+		if (expire(cache, e, now_ns))
 			*failed = true;
 	}
-	TAILQ_FOREACH(e, &cache->by_age, age_link)
-		if (e->due_ns < next_ns)
-			next_ns = e->due_ns;
-	return next_ns;
+	e = roost_neigh_first_due(&cache->table);
+	return e ? e->due_ns : NEVER;
 }

@@ -22,7 +22,15 @@
 
 #include "lib/engine/dev.h"
 
-#define ROOST_NEIGHS_MAX 1024 /* entries; held ones included */
+/*
+ * Bounds. Entries that are held: what programs and their connections use. Those
+ * that were, which are forgotten a minute later. And those that a station said
+ * of itself unasked, and nobody has spoken to: of all stations, and of one.
+ */
+#define ROOST_NEIGHS_MAX 262144u
+#define ROOST_NEIGHS_IDLE_MAX 4096u
+#define ROOST_NEIGHS_CLAIMED_MAX 1024u
+#define ROOST_NEIGHS_CLAIMED_BY_ONE_MAX 16u
 
 enum roost_neigh_state {
 	ROOST_NEIGH_INCOMPLETE, /* asked everybody, no answer yet */
@@ -35,14 +43,22 @@ enum roost_neigh_state {
 
 struct roost_neigh_cache;
 
-/*
- * ask: send one question for addr, to mac, or to everybody where mac is NULL.
- * Returns 0, -ENOMEM.
- */
-int roost_neigh_cache_create(void (*ask)(void *ctx,
-					 const struct roost_gid *addr,
-					 const uint8_t *mac),
-			     void *ctx, struct roost_neigh_cache **cache);
+struct roost_neigh_conf {
+	/* Send one question for addr, to mac, or to everybody where mac is
+	 * NULL.
+	 */
+	void (*ask)(void *ctx, const struct roost_gid *addr,
+		    const uint8_t *mac);
+	/* There are too many claims, those of mac or, where that is NULL, those
+	 * of all together: an older one was forgotten. NULL: tell nobody.
+	 */
+	void (*crowded)(void *ctx, const uint8_t *mac);
+	void *ctx;
+};
+
+/* Returns 0, -ENOMEM. */
+int roost_neigh_cache_create(const struct roost_neigh_conf *conf,
+			     struct roost_neigh_cache **cache);
 /* All references have been put. */
 void roost_neigh_cache_destroy(struct roost_neigh_cache *cache);
 
@@ -63,7 +79,7 @@ struct roost_neigh_word {
 	uint8_t mac[6];
 	bool solicited; /* an answer to us: it also receives what we send */
 	bool override;  /* believe it against what is known */
-	bool create;    /* make an entry where there is none */
+	bool create;    /* make an entry where there is none: a claim */
 };
 
 /* Returns true if an entry left INCOMPLETE or FAILED by it. */
@@ -77,8 +93,9 @@ void roost_neigh_renew(struct roost_neigh_cache *cache);
 void roost_neigh_link_up(struct roost_neigh_cache *cache, uint64_t now_ns);
 
 /*
- * Ask and forget what is due. *failed becomes true if an entry went to FAILED.
- * Returns when to call again; UINT64_MAX: nothing waits.
+ * Ask and forget what is due, some of it if that is much. *failed becomes true
+ * if an entry went to FAILED. Returns when to call again; UINT64_MAX: nothing
+ * waits.
  */
 uint64_t roost_neigh_tick(struct roost_neigh_cache *cache, uint64_t now_ns,
 			  bool *failed);

@@ -21,6 +21,7 @@
 #include "pmd_glue/gid_table.h"
 #include "pmd_glue/host.h"
 #include "pmd_glue/membership.h"
+#include "pmd_glue/neigh.h"
 #include "pmd_glue/report.h"
 #include "pmd_glue/turner.h"
 #include "pmd_glue/twin.h"
@@ -205,6 +206,29 @@ static void conflict(void *ctx, const struct roost_gid *addr,
 		     mac[2], mac[3], mac[4], mac[5]);
 }
 
+static void crowded(void *ctx, enum roost_host_crowd crowd, const uint8_t *mac)
+{
+	const struct roost_station *s = ctx;
+
+	if (crowd == ROOST_CROWD_OF_STATION)
+		roost_report("%s: station %02x:%02x:%02x:%02x:%02x:%02x claims "
+			     "more than %u addresses that nobody here speaks "
+			     "to: the older ones are forgotten; look at that "
+			     "station",
+			     s->label, mac[0], mac[1], mac[2], mac[3], mac[4],
+			     mac[5], ROOST_NEIGHS_CLAIMED_BY_ONE_MAX);
+	else if (crowd == ROOST_CROWD_OF_CLAIMS)
+		roost_report("%s: stations claim more than %u addresses that "
+			     "nobody here speaks to: the older ones are "
+			     "forgotten; look for a flood of ARP or ND",
+			     s->label, ROOST_NEIGHS_CLAIMED_MAX);
+	else
+		roost_report("%s: %u neighbours are in use, as many as there "
+			     "may be: no connection to another one; close "
+			     "some",
+			     s->label, ROOST_NEIGHS_MAX);
+}
+
 /* ---- open -------------------------------------------------------------- */
 
 /* What the configuration gives, or what goes without saying. */
@@ -251,6 +275,7 @@ static int make_host(struct roost_station *s, const struct roost_gateways *gw)
 		.send = send_frame,
 		.wake = wake,
 		.conflict = conflict,
+		.crowded = crowded,
 		.ctx = s,
 	};
 

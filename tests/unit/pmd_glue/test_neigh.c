@@ -23,6 +23,8 @@ static struct {
 	unsigned int to_one;
 	struct roost_gid last_addr;
 	uint8_t last_mac[6];
+	unsigned int crowds_of_one; /* that it told of */
+	unsigned int crowds_of_all;
 } asked;
 
 static void ask(void *ctx, const struct roost_gid *a, const uint8_t *mac)
@@ -37,6 +39,15 @@ static void ask(void *ctx, const struct roost_gid *a, const uint8_t *mac)
 	}
 }
 
+static void crowded(void *ctx, const uint8_t *mac)
+{
+	assert_ptr_equal(ctx, &asked);
+	if (mac)
+		asked.crowds_of_one++;
+	else
+		asked.crowds_of_all++;
+}
+
 struct fixture {
 	struct roost_neigh_cache *cache;
 	uint64_t now_ns; /* turned by hand */
@@ -44,12 +55,17 @@ struct fixture {
 
 static int setup(void **state)
 {
+	static const struct roost_neigh_conf conf = {
+		.ask = ask,
+		.crowded = crowded,
+		.ctx = &asked,
+	};
 	static struct fixture f;
 
 	memset(&asked, 0, sizeof(asked));
 	f.now_ns = 1000 * S;
 	*state = &f;
-	return roost_neigh_cache_create(ask, &asked, &f.cache);
+	return roost_neigh_cache_create(&conf, &f.cache);
 }
 
 static int teardown(void **state)
@@ -314,40 +330,210 @@ static void neigh__nothing_waits_in_an_empty_cache(void **state)
 	assert_false(failed);
 }
 
-static void neigh__flood_evicts_only_what_nobody_holds(void **state)
+/* Address number i of many, and a MAC of its own for each. */
+static struct roost_neigh_word claim_of(unsigned int i, unsigned int mac)
 {
-	struct fixture *f = *state;
-	struct roost_neigh *held = reachable(f, "10.0.0.2");
 	struct roost_neigh_word w = word("11.0.0.0", mac_a, false);
 
 	w.create = true;
-	for (unsigned int i = 0; i < 3 * ROOST_NEIGHS_MAX; i++) {
-		w.addr.b[14] = (uint8_t)(i >> 8);
-		w.addr.b[15] = (uint8_t)i;
-		hear(f, w);
+	w.addr.b[13] = (uint8_t)(i >> 16);
+	w.addr.b[14] = (uint8_t)(i >> 8);
+	w.addr.b[15] = (uint8_t)i;
+	w.mac[3] = (uint8_t)(mac >> 16);
+	w.mac[4] = (uint8_t)(mac >> 8);
+	w.mac[5] = (uint8_t)mac;
+	return w;
+}
+
+/* What is still known of the first nb addresses above. */
+static unsigned int count_known(struct fixture *f, unsigned int nb)
+{
+	unsigned int known = 0;
+
+	asked.to_all = 0;
+	for (unsigned int i = 0; i < nb; i++) {
+		struct roost_gid a = claim_of(i, 0).addr;
+		struct roost_neigh *n;
+
+		assert_int_equal(roost_neigh_get(f->cache, &a, f->now_ns, &n),
+				 0);
+		known += n->mac_gen != 0;
+		roost_neigh_put(f->cache, n, f->now_ns);
 	}
+	assert_int_equal(asked.to_all, nb - known);
+	return known;
+}
+
+/* Neither what is in use, nor what was a moment ago, nor the word of others. */
+static void neigh__one_station_drives_out_its_own_claims(void **state)
+{
+	struct fixture *f = *state;
+	struct roost_neigh *held = reachable(f, "10.0.0.2");
+	struct roost_neigh *idle = reachable(f, "10.0.0.3");
+
+	roost_neigh_put(f->cache, idle, f->now_ns);
+	hear(f, claim_of(0, 7));
+	assert_int_equal(asked.crowds_of_one, 0);
+	for (unsigned int i = 1; i < 5000; i++)
+		hear(f, claim_of(i, 8));
+	assert_true(asked.crowds_of_one > 0);
+	assert_int_equal(asked.crowds_of_all, 0);
+	asked.to_all = 0;
 	assert_ptr_equal(get(f, "10.0.0.2"), held);
 	assert_mac(held, mac_b);
+	assert_mac(get(f, "10.0.0.3"), mac_b);
+	assert_int_equal(asked.to_all, 0);
+	assert_int_equal(count_known(f, 5000),
+			 1 + ROOST_NEIGHS_CLAIMED_BY_ONE_MAX);
+}
+
+static void neigh__many_stations_drive_out_claims_only(void **state)
+{
+	struct fixture *f = *state;
+	struct roost_neigh *held = reachable(f, "10.0.0.2");
+	struct roost_neigh *idle = reachable(f, "10.0.0.3");
+
+	roost_neigh_put(f->cache, idle, f->now_ns);
+	for (unsigned int i = 0; i < 20000; i++)
+		hear(f, claim_of(i, i));
+	assert_true(asked.crowds_of_all > 0);
+	assert_int_equal(asked.crowds_of_one, 0);
+	assert_ptr_equal(get(f, "10.0.0.2"), held);
+	assert_mac(held, mac_b);
+	asked.to_all = 0;
+	assert_mac(get(f, "10.0.0.3"), mac_b);
+	assert_int_equal(asked.to_all, 0);
+	assert_int_equal(count_known(f, 20000), ROOST_NEIGHS_CLAIMED_MAX);
+}
+
+/* An address that moves counts towards the station that it moves to. */
+static void neigh__claims_of_the_same_addresses(void **state)
+{
+	struct fixture *f = *state;
+
+	for (unsigned int i = 0; i < 1000; i++)
+		hear(f, claim_of(i % 10, i));
+	assert_int_equal(asked.crowds_of_one + asked.crowds_of_all, 0);
+	for (unsigned int i = 0; i < 1000; i++)
+		hear(f, claim_of(i % 10, i % 3));
+	assert_int_equal(asked.crowds_of_one + asked.crowds_of_all, 0);
+	assert_int_equal(count_known(f, 10), 10);
+}
+
+/* A claim that is used is one no more. */
+static void neigh__claims_in_use_stay(void **state)
+{
+	struct fixture *f = *state;
+	struct roost_neigh *n;
+
+	hear(f, claim_of(0, 8));
+	n = get(f, "11.0.0.0");
+	for (unsigned int i = 1; i < 100; i++)
+		hear(f, claim_of(i, 8));
+	assert_ptr_equal(get(f, "11.0.0.0"), n);
+	assert_true(n->mac_gen != 0);
+}
+
+static void neigh__what_was_in_use_is_bounded(void **state)
+{
+	struct fixture *f = *state;
+
+	for (unsigned int i = 0; i < 3 * ROOST_NEIGHS_IDLE_MAX; i++) {
+		struct roost_neigh_word w = claim_of(i, i);
+		struct roost_neigh *n;
+
+		roost_neigh_get(f->cache, &w.addr, f->now_ns, &n);
+		w.solicited = true;
+		hear(f, w);
+		roost_neigh_put(f->cache, n, f->now_ns);
+	}
+	asked.to_all = 0;
+	/* The youngest first: looking makes them young. */
+	for (unsigned int i = 3 * ROOST_NEIGHS_IDLE_MAX; i-- > 0;) {
+		struct roost_gid a = claim_of(i, i).addr;
+		struct roost_neigh *n;
+
+		roost_neigh_get(f->cache, &a, f->now_ns, &n);
+		roost_neigh_put(f->cache, n, f->now_ns);
+	}
+	assert_int_equal(asked.to_all, 2 * ROOST_NEIGHS_IDLE_MAX);
+}
+
+/* More than a link has, each with its own time to be asked again. */
+static void neigh__a_hundred_thousand(void **state)
+{
+	enum {
+		MANY = 100000
+	};
+	struct fixture *f = *state;
+	static struct roost_neigh *all[MANY];
+	unsigned int asked_ones;
+
+	for (unsigned int i = 0; i < MANY; i++) {
+		struct roost_neigh_word w = claim_of(i, i);
+
+		assert_int_equal(roost_neigh_get(f->cache, &w.addr, f->now_ns,
+						 &all[i]),
+				 0);
+		w.solicited = true;
+		assert_true(hear(f, w));
+	}
+	assert_int_equal(asked.to_all, MANY);
+	/* All are asked once within 15 to 45 seconds, and 5 more. */
+	for (unsigned int s = 0; s < 50; s++) {
+		asked_ones = asked.to_one;
+		f->now_ns += S;
+		while (roost_neigh_tick(f->cache, f->now_ns,
+					&(bool){ false }) <= f->now_ns)
+			;
+		assert_true(asked.to_one - asked_ones < MANY / 4);
+	}
+	assert_true(asked.to_one >= MANY);
+	for (unsigned int i = 0; i < MANY; i++) {
+		assert_true(all[i]->mac_gen != 0);
+		roost_neigh_put(f->cache, all[i], f->now_ns);
+	}
+}
+
+/* One call does not send thousands of questions. */
+static void neigh__a_tick_is_bounded(void **state)
+{
+	struct fixture *f = *state;
+	struct roost_neigh *n;
+	bool failed;
+
+	for (unsigned int i = 0; i < 5000; i++) {
+		struct roost_gid a = claim_of(i, i).addr;
+
+		roost_neigh_get(f->cache, &a, f->now_ns, &n);
+	}
+	asked.to_all = 0;
+	f->now_ns += 100 * MS;
+	assert_true(roost_neigh_tick(f->cache, f->now_ns, &failed) <=
+		    f->now_ns);
+	assert_in_range(asked.to_all, 1, 256);
+	while (roost_neigh_tick(f->cache, f->now_ns, &failed) <= f->now_ns)
+		;
+	assert_int_equal(asked.to_all, 5000);
 }
 
 static void neigh__full_of_held_entries_refuses(void **state)
 {
 	struct fixture *f = *state;
-	struct roost_gid a = addr("11.0.0.0");
+	struct roost_gid a;
 	struct roost_neigh *n;
 
 	for (unsigned int i = 0; i < ROOST_NEIGHS_MAX; i++) {
-		a.b[14] = (uint8_t)(i >> 8);
-		a.b[15] = (uint8_t)i;
+		a = claim_of(i, 0).addr;
 		assert_int_equal(roost_neigh_get(f->cache, &a, f->now_ns, &n),
 				 0);
 	}
 	a = addr("12.0.0.1");
 	assert_int_equal(roost_neigh_get(f->cache, &a, f->now_ns, &n),
 			 -ENOBUFS);
-	/* One less, and there is room. */
+	/* Not for who has it already. One less, and there is room. */
 	a = addr("11.0.0.5");
-	roost_neigh_get(f->cache, &a, f->now_ns, &n);
+	assert_int_equal(roost_neigh_get(f->cache, &a, f->now_ns, &n), 0);
 	roost_neigh_put(f->cache, n, f->now_ns);
 	roost_neigh_put(f->cache, n, f->now_ns);
 	get(f, "12.0.0.1");
@@ -384,7 +570,13 @@ int main(void)
 		TEST(neigh__strangers_make_no_entry_unless_told),
 		TEST(neigh__unheld_entry_is_not_probed_and_forgotten),
 		TEST(neigh__nothing_waits_in_an_empty_cache),
-		TEST(neigh__flood_evicts_only_what_nobody_holds),
+		TEST(neigh__one_station_drives_out_its_own_claims),
+		TEST(neigh__many_stations_drive_out_claims_only),
+		TEST(neigh__claims_of_the_same_addresses),
+		TEST(neigh__claims_in_use_stay),
+		TEST(neigh__what_was_in_use_is_bounded),
+		TEST(neigh__a_hundred_thousand),
+		TEST(neigh__a_tick_is_bounded),
 		TEST(neigh__full_of_held_entries_refuses),
 		TEST(neigh__link_up_asks_the_silent_ones),
 	};
