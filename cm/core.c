@@ -70,6 +70,12 @@ static void begin_timers(struct roost_cm *cm)
 	while ((conn = TAILQ_FIRST(&cm->fresh)) != NULL) {
 		TAILQ_REMOVE(&cm->fresh, conn, fresh_link);
 		conn->in_fresh = false;
+		/* First: who is told may free it. */
+		if (conn->wait_ns != 0) {
+			roost_timer_set(&cm->timers, &conn->timer,
+					cm->now_ns + conn->wait_ns);
+			conn->wait_ns = 0;
+		}
 		if (conn->comm_est) {
 			struct roost_cm_event event = {
 				.type = ROOST_CM_ESTABLISHED,

@@ -226,6 +226,31 @@ static void connect__to_ourselves(void **state)
 	cm_world_free(w);
 }
 
+/* rdma_notify, and rdma_disconnect before the CM ran: the DREQ is lost, and
+ * sent again.
+ */
+static void comm_est__then_disconnect(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w), *p;
+
+	(void)state;
+	w->leave_rep = true;
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	cm_connect(o, 0x1234);
+	sim_run_for(w->sim, SIM_MS);
+	p = cm_passive(w, 0);
+	w->sim->link.faults[SIM_B].drop_nth =
+		(int64_t)w->sim->link.nb_log[SIM_B];
+	assert_int_equal(roost_cm_conn_comm_est(p->conn), 0);
+	assert_int_equal(roost_cm_disconnect(p->conn, NULL, 0), 0);
+	sim_run_for(w->sim, 5 * SIM_S);
+	assert_int_equal(cm_counters(w, SIM_B).retries[ROOST_CM_DREQ], 1);
+	cm_expect(p, ROOST_CM_REQ_RECEIVED, 1, ROOST_CM_ESTABLISHED, 1,
+		  ROOST_CM_DREP_RECEIVED, 1);
+	cm_world_free(w);
+}
+
 static void comm_est__stands_for_rtu(void **state)
 {
 	struct cm_world *w = cm_world_new();
@@ -277,6 +302,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(connect__unreachable),
 		cmocka_unit_test(connect__to_ourselves),
 		cmocka_unit_test(comm_est__stands_for_rtu),
+		cmocka_unit_test(comm_est__then_disconnect),
 		cmocka_unit_test(farewell__tells_all_peers),
 	};
 
