@@ -177,23 +177,26 @@ struct roost_cm_ip_hdr {
 
 enum roost_cm_event_type {
 	ROOST_CM_ADDR_RESOLVED,
-	ROOST_CM_ADDR_ERROR,    /* status: -ETIMEDOUT, -EHOSTUNREACH, -ENODEV */
-	ROOST_CM_ADDR_CHANGE,   /* the next hop has another MAC now */
-	ROOST_CM_REQ_RECEIVED,  /* conn is new; listener says whose */
-	ROOST_CM_REQ_ERROR,     /* no answer; status -ETIMEDOUT */
-	ROOST_CM_REP_RECEIVED,  /* then: establish, or reject */
-	ROOST_CM_REP_ERROR,     /* no RTU came; status -ETIMEDOUT */
-	ROOST_CM_RTU_RECEIVED,  /* established */
-	ROOST_CM_ESTABLISHED,   /* roost_cm_conn_comm_est() took effect */
-	ROOST_CM_MRA_RECEIVED,  /* the peer thinks about it; for information */
-	ROOST_CM_REJ_RECEIVED,  /* status: the reason */
-	ROOST_CM_DREQ_RECEIVED, /* then: disconnect, or destroy */
-	ROOST_CM_DREP_RECEIVED, /* the peer has disconnected, too */
-	ROOST_CM_DREQ_ERROR,    /* nobody answers; status -ETIMEDOUT */
-	ROOST_CM_TIMEWAIT_EXIT, /* after every disconnect */
-	ROOST_CM_LAP_RECEIVED,  /* then: apr */
-	ROOST_CM_LAP_ERROR,     /* status -ETIMEDOUT */
-	ROOST_CM_APR_RECEIVED,  /* status: the peer's AP status */
+	ROOST_CM_ADDR_ERROR,   /* status: -ETIMEDOUT, -EHOSTUNREACH, -ENODEV */
+	ROOST_CM_ADDR_CHANGE,  /* the next hop has another MAC now */
+	ROOST_CM_REQ_RECEIVED, /* conn is new; listener says whose */
+	ROOST_CM_REQ_ERROR,    /* no answer; status -ETIMEDOUT */
+	ROOST_CM_REP_RECEIVED, /* then: establish, or reject */
+	ROOST_CM_REP_ERROR,    /* no RTU came; status -ETIMEDOUT */
+	ROOST_CM_RTU_RECEIVED, /* established */
+	ROOST_CM_ESTABLISHED,  /* roost_cm_conn_comm_est() took effect */
+	ROOST_CM_MRA_RECEIVED, /* the peer thinks about it; for information */
+	/* status: the reason. Of a request that nobody has answered, 3
+	 * (NO_RESOURCES) says that it made room for newer ones.
+	 */
+	ROOST_CM_REJ_RECEIVED,
+	ROOST_CM_DREQ_RECEIVED,     /* then: disconnect, or destroy */
+	ROOST_CM_DREP_RECEIVED,     /* the peer has disconnected, too */
+	ROOST_CM_DREQ_ERROR,        /* nobody answers; status -ETIMEDOUT */
+	ROOST_CM_TIMEWAIT_EXIT,     /* after every disconnect */
+	ROOST_CM_LAP_RECEIVED,      /* then: apr */
+	ROOST_CM_LAP_ERROR,         /* status -ETIMEDOUT */
+	ROOST_CM_APR_RECEIVED,      /* status: the peer's AP status */
 	ROOST_CM_SIDR_REQ_RECEIVED, /* conn is new */
 	ROOST_CM_SIDR_REQ_ERROR,    /* status -ETIMEDOUT */
 	ROOST_CM_SIDR_REP_RECEIVED, /* status: enum roost_cm_sidr_status */
@@ -506,10 +509,10 @@ enum roost_cm_drop {
 	ROOST_CM_DROP_LENGTH,  /* not 256 bytes */
 	ROOST_CM_DROP_FIELD,   /* a value that the message cannot have */
 	ROOST_CM_DROP_UNKNOWN, /* no such connection */
-	ROOST_CM_DROP_PEER,    /* of the right numbers, from another address */
+	ROOST_CM_DROP_PEER,    /* from, or to, another address than it says */
 	ROOST_CM_DROP_STATE,   /* means nothing in this state, or a duplicate */
 	ROOST_CM_DROP_BACKLOG,
-	ROOST_CM_DROP_HALF_OPEN, /* the table of requests is full */
+	ROOST_CM_DROP_HALF_OPEN, /* requests in doubt that made room */
 	ROOST_CM_DROP_RATE,      /* more than a peer may ask in a second */
 	ROOST_CM_DROP_COUNT,
 };
@@ -523,6 +526,7 @@ struct roost_cm_counters {
 	uint64_t tx[ROOST_CM_MSG_TYPES];
 	uint64_t retries[ROOST_CM_MSG_TYPES];
 	uint64_t drops[ROOST_CM_DROP_COUNT];
+	uint64_t no_room;      /* sends that found the worker's queue full */
 	uint32_t nb_conns;     /* owned and lingering */
 	uint32_t nb_half_open; /* requests not answered yet */
 	uint32_t nb_timewait;

@@ -60,6 +60,7 @@ void roost_cm_conn_free(struct roost_cm_conn *conn)
 	if (conn->in_fresh)
 		TAILQ_REMOVE(&cm->fresh, conn, fresh_link);
 	roost_cm_stop_asking(conn);
+	roost_cm_stop_sending(conn);
 	roost_dev_neigh_put(cm->dev, conn->path.port_num, conn->neigh);
 	LIST_REMOVE(conn, all_link);
 	free(conn->lap_mad);

@@ -16,8 +16,6 @@
 
 /* Of one run: a flood must not keep the control thread from anything else. */
 #define MADS_PER_RUN 256u
-/* The worker makes room in this time, if it gets a turn. */
-#define ROOM_NS 50000u
 #define SWEEP_NS 1000000000ull
 #define ID_INDEX_BITS 20u
 #define FAREWELL_TRIES 100 /* milliseconds */
@@ -83,10 +81,6 @@ static void begin_timers(struct roost_cm *cm)
 
 			conn->comm_est = false;
 			roost_cm_tell(conn, &event);
-		} else if (conn->wait_ns != 0) {
-			roost_timer_set(&cm->timers, &conn->timer,
-					cm->now_ns + conn->wait_ns);
-			conn->wait_ns = 0;
 		}
 	}
 }
@@ -119,7 +113,7 @@ static bool receive(struct roost_cm *cm)
 static uint64_t run(void *arg, uint64_t now_ns)
 {
 	struct roost_cm *cm = arg;
-	uint64_t next_ns, ask_ns;
+	uint64_t next_ns, ask_ns, room_ns;
 	bool more;
 
 	pthread_mutex_lock(&cm->lock);
@@ -135,6 +129,7 @@ static uint64_t run(void *arg, uint64_t now_ns)
 	cm->running = true;
 	begin_timers(cm);
 	ask_ns = roost_cm_run_asking(cm);
+	room_ns = roost_cm_run_unsent(cm);
 	more = receive(cm);
 	run_timers(cm);
 	if (now_ns >= cm->sweep_at_ns) {
@@ -147,11 +142,10 @@ static uint64_t run(void *arg, uint64_t now_ns)
 		next_ns = cm->sweep_at_ns;
 	if (ask_ns < next_ns)
 		next_ns = ask_ns;
-	if (cm->no_room && now_ns + ROOM_NS < next_ns)
-		next_ns = now_ns + ROOM_NS;
+	if (!TAILQ_EMPTY(&cm->unsent) && now_ns + room_ns < next_ns)
+		next_ns = now_ns + room_ns;
 	if (more)
 		next_ns = now_ns;
-	cm->no_room = false;
 	cm->running = false;
 	pthread_mutex_unlock(&cm->lock);
 	return next_ns;
@@ -193,6 +187,8 @@ static int create(struct roost_dev *dev, struct roost_cm **out)
 	cm->gid_gen = roost_dev_gid_gen(dev);
 	TAILQ_INIT(&cm->fresh);
 	TAILQ_INIT(&cm->asking);
+	TAILQ_INIT(&cm->unsent);
+	roost_cm_peers_init(cm);
 	rc = make_tables(cm);
 	if (rc != 0)
 		goto free_cm;

@@ -7,13 +7,11 @@
  * nothing is dropped and counted. Control thread, under the lock.
  */
 
+#include <errno.h>
 #include <string.h>
 
 #include "cm/priv.h"
 #include "lib/wire/bytes.h"
-
-/* No peer makes us wait longer than this for an answer. */
-#define MRA_CODE_MAX 24u
 
 /* ---- whose -------------------------------------------------------------- */
 
@@ -89,13 +87,13 @@ static void tell(struct roost_cm_conn *conn, unsigned int type, int status,
 		.qkey = msg->qkey,
 	};
 
-	if (type == ROOST_CM_NO_EVENT)
-		return;
 	if (!conn->owned) {
 		if (!roost_cm_conn_lingers(conn))
 			roost_cm_conn_free(conn);
 		return;
 	}
+	if (type == ROOST_CM_NO_EVENT)
+		return;
 	if (peer != NULL)
 		event.peer = *peer;
 	roost_cm_tell(conn, &event);
@@ -121,6 +119,16 @@ void roost_cm_got_stale(struct roost_cm_conn *conn)
 	step_and_tell(conn, ROOST_CM_GOT_STALE, ROOST_CM_REJ_STALE_CONN, &msg);
 }
 
+void roost_cm_got_crowded(struct roost_cm_conn *conn)
+{
+	const struct roost_cm_msg msg = { .type = ROOST_CM_REJ };
+	const int status = conn->state == ROOST_CM_REQ_RCVD
+				   ? ROOST_CM_REJ_NO_RESOURCES
+				   : -ETIMEDOUT;
+
+	step_and_tell(conn, ROOST_CM_CROWDED_OUT, status, &msg);
+}
+
 void roost_cm_reject_msg(struct roost_cm *cm, const struct roost_gsi_msg *in,
 			 const struct roost_cm_msg *msg,
 			 enum roost_cm_about about, uint16_t reason)
@@ -144,9 +152,6 @@ static void got_mra(struct roost_cm *cm, const struct roost_gsi_msg *in,
 {
 	struct roost_cm_conn *conn = find_conn(cm, in, msg);
 	const struct roost_cm_step *step;
-	uint8_t code = msg->service_timeout < MRA_CODE_MAX
-			       ? msg->service_timeout
-			       : MRA_CODE_MAX;
 
 	if (conn == NULL)
 		return;
@@ -162,9 +167,7 @@ static void got_mra(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		return;
 	}
 	tell(conn,
-	     roost_cm_take_step(conn, step, NULL,
-				roost_cm_code_ns(code) +
-					roost_cm_code_ns(conn->timeout)),
+	     roost_cm_take_step(conn, step, NULL, roost_cm_mra_ns(conn, msg)),
 	     0, msg, NULL);
 }
 

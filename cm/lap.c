@@ -12,8 +12,6 @@
 
 #include "cm/priv.h"
 
-#define MRA_CODE_MAX 24u
-
 /* ---- calls -------------------------------------------------------------- */
 
 static int send_lap(struct roost_cm_conn *conn,
@@ -159,15 +157,10 @@ void roost_cm_got_mra_lap(struct roost_cm_conn *conn,
 {
 	const struct roost_cm_step *step = step_of(conn, ROOST_CM_GOT_MRA_LAP);
 	struct roost_cm_event event = { .type = ROOST_CM_MRA_RECEIVED };
-	uint8_t code = msg->service_timeout < MRA_CODE_MAX
-			       ? msg->service_timeout
-			       : MRA_CODE_MAX;
 
 	if (step == NULL)
 		return;
-	roost_cm_take_lap_step(conn, step, NULL,
-			       roost_cm_code_ns(code) +
-				       roost_cm_code_ns(conn->timeout));
+	roost_cm_take_lap_step(conn, step, NULL, roost_cm_mra_ns(conn, msg));
 	if (conn->owned)
 		roost_cm_tell(conn, &event);
 }

@@ -13,7 +13,11 @@
 
 #define HOP_LIMIT 64
 #define LID_PERMISSIVE 0xffffu
-#define ACK_TIMEOUT_MAX 31
+/* The worker makes room in this time, if it gets a turn; twice as long after
+ * each time that it did not.
+ */
+#define ROOM_NS 50000u
+#define ROOM_MAX_NS 5000000u
 
 uint8_t roost_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_lifetime)
 {
@@ -24,7 +28,9 @@ uint8_t roost_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_lifetime)
 		timeout += ack_delay >= timeout - 1;
 	else
 		timeout = ack_delay + (timeout >= ack_delay - 1);
-	return (uint8_t)(timeout < ACK_TIMEOUT_MAX ? timeout : ACK_TIMEOUT_MAX);
+	return (uint8_t)(timeout < (int)ROOST_CM_CODE_MAX
+				 ? timeout
+				 : (int)ROOST_CM_CODE_MAX);
 }
 
 /* ---- routes ------------------------------------------------------------- */
@@ -156,11 +162,45 @@ int roost_cm_ask(struct roost_cm_conn *conn)
 
 void roost_cm_send_later(struct roost_cm_conn *conn)
 {
-	conn->cm->no_room = true;
-	if (!conn->in_asking)
-		go_on_asking(conn);
-	if (!conn->cm->running)
-		roost_dev_service_wake(conn->cm->dev);
+	struct roost_cm *cm = conn->cm;
+
+	cm->counters.no_room++;
+	if (conn->in_unsent)
+		return;
+	conn->in_unsent = true;
+	TAILQ_INSERT_TAIL(&cm->unsent, conn, unsent_link);
+	if (!cm->running)
+		roost_dev_service_wake(cm->dev);
+}
+
+void roost_cm_stop_sending(struct roost_cm_conn *conn)
+{
+	if (!conn->in_unsent)
+		return;
+	conn->in_unsent = false;
+	TAILQ_REMOVE(&conn->cm->unsent, conn, unsent_link);
+}
+
+uint64_t roost_cm_run_unsent(struct roost_cm *cm)
+{
+	struct roost_cm_conn *conn;
+	uint64_t room_ns = cm->room_ns * 2;
+
+	while ((conn = TAILQ_FIRST(&cm->unsent)) != NULL) {
+		roost_cm_stop_sending(conn);
+		roost_cm_send_waiting(conn);
+		if (conn->in_unsent) {
+			/* The first remains the first. */
+			TAILQ_REMOVE(&cm->unsent, conn, unsent_link);
+			TAILQ_INSERT_HEAD(&cm->unsent, conn, unsent_link);
+			break;
+		}
+		room_ns = ROOM_NS;
+	}
+	if (conn == NULL || room_ns < ROOM_NS)
+		room_ns = ROOM_NS;
+	cm->room_ns = room_ns < ROOM_MAX_NS ? room_ns : ROOM_MAX_NS;
+	return cm->room_ns;
 }
 
 static uint64_t mac_gen_of(const struct roost_cm_conn *conn)
@@ -220,10 +260,10 @@ uint64_t roost_cm_run_asking(struct roost_cm *cm)
 			break;
 		roost_cm_stop_asking(conn);
 		known = roost_cm_refresh_mac(conn);
-		if (known)
-			roost_cm_send_waiting(conn);
-		else if (conn->resolving || conn->mad_waits)
+		if (!known && (conn->resolving || conn->mad_waits))
 			go_on_asking(conn);
+		else if (known && !conn->in_unsent)
+			roost_cm_send_waiting(conn);
 		if (!tell_resolved(conn, known) && conn->resolving &&
 		    conn->resolve_at_ns < next_ns)
 			next_ns = conn->resolve_at_ns;

@@ -27,12 +27,14 @@
 #define ROOST_CM_BUCKETS 4096u
 #define ROOST_CM_PEERS 1024u
 /* Requests that were not answered, and replies that were not confirmed. A peer
- * may have as many as are left, so half of them when it is alone, and whatever
- * it does there is room for others.
+ * may have as many as are left, so half of them when it is alone. For one more,
+ * the oldest of the peer that has most goes. So nobody keeps others out, one
+ * that floods takes its own places, and what stands is not concerned.
  */
 #define ROOST_CM_HALF_OPEN_MAX 20480u
 /* Answers that are kept for duplicates. */
 #define ROOST_CM_KEPT_MAX 4096u
+#define ROOST_CM_CODE_MAX 31u
 
 /* What makes a peer's number unique. */
 struct roost_cm_key {
@@ -65,6 +67,7 @@ struct roost_cm_conn {
 	bool passive;
 	bool comm_est;                          /* ESTABLISHED is to be told */
 	struct roost_cm_peer_bounds *half_open; /* who is counted; NULL: not */
+	TAILQ_ENTRY(roost_cm_conn) half_open_link;
 	/* Whose backlog counts it; NULL: it was fetched. */
 	struct roost_cm_listener *backlog;
 
@@ -102,7 +105,7 @@ struct roost_cm_conn {
 	/* The last message that may be sent again. */
 	uint8_t mad[ROOST_CM_MAD_LEN];
 	enum roost_cm_msg_type mad_type;
-	bool mad_waits;   /* for the MAC of the next hop */
+	bool mad_waits;   /* for the MAC of the next hop, or for room */
 	uint8_t *lap_mad; /* LAP that was sent; NULL: none ever was */
 	uint8_t max_tries;
 	uint8_t tries_left;
@@ -121,6 +124,8 @@ struct roost_cm_conn {
 	uint64_t resolve_ns;    /* to wait; 0: deadline is set */
 	uint64_t resolve_at_ns; /* deadline */
 	TAILQ_ENTRY(roost_cm_conn) asking_link;
+	bool in_unsent;
+	TAILQ_ENTRY(roost_cm_conn) unsent_link;
 	LIST_ENTRY(roost_cm_conn) all_link;
 };
 
@@ -139,6 +144,7 @@ struct roost_cm_peer_bounds {
 	uint64_t at_ns;
 	uint32_t tokens; /* requests that it may send; a bucket */
 	uint32_t nb_half_open;
+	TAILQ_HEAD(, roost_cm_conn) half_open; /* oldest first */
 };
 
 struct roost_cm {
@@ -151,7 +157,6 @@ struct roost_cm {
 	uint64_t now_ns; /* of the last run */
 	bool ran;        /* the wheel has its time */
 	bool running;
-	bool no_room; /* a message waits for room in the worker */
 	uint64_t sweep_at_ns;
 	struct roost_timer_wheel timers;
 	struct roost_idmap ids; /* conns by our communication ID */
@@ -167,6 +172,8 @@ struct roost_cm {
 	TAILQ_HEAD(, roost_cm_conn) fresh; /* timers to begin */
 	TAILQ_HEAD(roost_cm_asking, roost_cm_conn) asking; /* for a MAC */
 	uint32_t nb_asking;
+	TAILQ_HEAD(, roost_cm_conn) unsent; /* no room in the worker */
+	uint64_t room_ns;                   /* until the next try */
 	uint32_t nb_conns;
 	uint32_t nb_half_open;
 	uint32_t nb_timewait;
@@ -187,10 +194,10 @@ static inline bool roost_cm_is_kept(enum roost_cm_state state)
 	return state == ROOST_CM_REJ_SENT || state == ROOST_CM_SIDR_REPLIED;
 }
 
-/* 4.096 us * 2^code. */
+/* 4.096 us * 2^code. Codes have five bits; programs may say more in a path. */
 static inline uint64_t roost_cm_code_ns(uint8_t code)
 {
-	return 4096ull << code;
+	return 4096ull << (code < ROOST_CM_CODE_MAX ? code : ROOST_CM_CODE_MAX);
 }
 
 /* Local ACK timeout of a path: twice its lifetime, and what the far end takes
@@ -237,10 +244,12 @@ struct roost_cm_conn *roost_cm_table_find(const struct roost_cm_table *table,
 					  const struct roost_cm_key *key);
 void roost_cm_table_del(struct roost_cm_entry *entry);
 
+void roost_cm_peers_init(struct roost_cm *cm);
 /* May this peer ask for something once more? */
 bool roost_cm_rate_take(struct roost_cm *cm, const struct roost_gid *peer);
-/* And have one more in doubt? */
-bool roost_cm_may_open(struct roost_cm *cm, const struct roost_gid *peer);
+/* Who makes room for one more in doubt of this peer; NULL: there is room. */
+struct roost_cm_conn *roost_cm_crowded_out(struct roost_cm *cm,
+					   const struct roost_gid *peer);
 /* Count conn as in doubt, if it is not. It has its peer's address. */
 void roost_cm_opened(struct roost_cm_conn *conn);
 void roost_cm_closed(struct roost_cm_conn *conn);
@@ -267,6 +276,9 @@ void roost_cm_reply(struct roost_cm *cm, const struct roost_gsi_msg *in,
 bool roost_cm_refresh_mac(struct roost_cm_conn *conn);
 /* The MAC is known now: send what waited for it. */
 void roost_cm_send_waiting(struct roost_cm_conn *conn);
+/* How long the peer may keep us waiting after this MRA. */
+uint64_t roost_cm_mra_ns(const struct roost_cm_conn *conn,
+			 const struct roost_cm_msg *msg);
 /* Begin to wait for ns when the services run. */
 void roost_cm_wait(struct roost_cm_conn *conn, uint64_t ns);
 /* The timer of conn fired. */
@@ -287,6 +299,8 @@ void roost_cm_got_mra_lap(struct roost_cm_conn *conn,
 			  const struct roost_cm_msg *msg);
 /* A new connection has the QPN of this one. */
 void roost_cm_got_stale(struct roost_cm_conn *conn);
+/* It is in doubt, and others need its place. */
+void roost_cm_got_crowded(struct roost_cm_conn *conn);
 /* A REJ of in, which no conn answers. */
 void roost_cm_reject_msg(struct roost_cm *cm, const struct roost_gsi_msg *in,
 			 const struct roost_cm_msg *msg,
@@ -315,8 +329,13 @@ int roost_cm_ask(struct roost_cm_conn *conn);
 void roost_cm_send_later(struct roost_cm_conn *conn);
 /* It waits for neither any more. */
 void roost_cm_stop_asking(struct roost_cm_conn *conn);
-/* Who waited for a MAC, or room; returns when to look again. Control thread. */
+void roost_cm_stop_sending(struct roost_cm_conn *conn);
+/* Who waited for a MAC; returns when to look again. Control thread. */
 uint64_t roost_cm_run_asking(struct roost_cm *cm);
+/* Who waited for room, up to the first for whom there is still none; returns
+ * after how long to try again if there is one. Control thread.
+ */
+uint64_t roost_cm_run_unsent(struct roost_cm *cm);
 /* Whose next hop has another MAC. Control thread. */
 void roost_cm_sweep(struct roost_cm *cm);
 void roost_cm_path_to_msg(const struct roost_cm_path *path,

@@ -12,15 +12,20 @@
 
 #include "cm/priv.h"
 
-/* No peer makes us wait longer than this between two REPs. */
-#define RETRY_CODE_MAX 22u
+/* No peer makes us wait longer than this between two REPs: 8.6 s. */
+#define RETRY_CODE_MAX 21u
 
-static bool may_open(struct roost_cm *cm, const struct roost_gsi_msg *in)
+/* Requests in doubt make room for one more, the oldest first. Owners are told:
+ * whatever was looked up before has to be looked up again.
+ */
+static void make_room(struct roost_cm *cm, const struct roost_gsi_msg *in)
 {
-	if (roost_cm_may_open(cm, &in->addr.peer))
-		return true;
-	roost_cm_drop(cm, ROOST_CM_DROP_HALF_OPEN);
-	return false;
+	struct roost_cm_conn *conn;
+
+	while ((conn = roost_cm_crowded_out(cm, &in->addr.peer)) != NULL) {
+		roost_cm_drop(cm, ROOST_CM_DROP_HALF_OPEN);
+		roost_cm_got_crowded(conn);
+	}
 }
 
 /* A number that is used again asks something else: the answer that was kept
@@ -58,6 +63,14 @@ static struct roost_cm_conn *new_passive(struct roost_cm_listener *l,
 	return conn;
 }
 
+/* Does it name the addresses that the packet had? */
+static bool names(const struct roost_cm_ip_hdr *ip,
+		  const struct roost_gsi_msg *in)
+{
+	return roost_gid_eq(&ip->src, &in->addr.peer) &&
+	       roost_gid_eq(&ip->dst, &in->addr.local);
+}
+
 /* Enter the state, as if the request were a step from IDLE. */
 static void enter(struct roost_cm_conn *conn, enum roost_cm_state state)
 {
@@ -65,12 +78,28 @@ static void enter(struct roost_cm_conn *conn, enum roost_cm_state state)
 	roost_cm_opened(conn);
 }
 
+/*
+ * The header names the peer to the program, so it has to be true: requests of
+ * the IP CM Service come from the address that they name, to the one that they
+ * name. Other services may begin their private data as they like.
+ */
+static bool lies(const struct roost_gsi_msg *in, const struct roost_cm_msg *msg)
+{
+	const uint64_t ps = msg->service_id >> 16;
+	struct roost_cm_ip_hdr ip;
+
+	return (ps == ROOST_CM_PS_TCP || ps == ROOST_CM_PS_UDP) &&
+	       roost_cm_ip_hdr_decode(msg->data, &ip) && !names(&ip, in);
+}
+
 /* The listener for a request, if it has room. */
 static struct roost_cm_listener *listener_of(struct roost_cm *cm,
+					     const struct roost_gsi_msg *in,
 					     const struct roost_cm_msg *msg,
 					     struct roost_cm_event *event)
 {
-	event->has_ip = roost_cm_ip_hdr_decode(msg->data, &event->ip);
+	event->has_ip = roost_cm_ip_hdr_decode(msg->data, &event->ip) &&
+			names(&event->ip, in);
 	event->service_id = msg->service_id;
 	event->data = msg->data;
 	event->data_len_bytes = roost_cm_msg_data_len(msg->type);
@@ -251,7 +280,9 @@ void roost_cm_got_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 {
 	struct roost_cm_event event = { .status = 0 };
 
-	if (!roost_gid_eq(&msg->primary.local_gid, &in->addr.peer)) {
+	if (!roost_gid_eq(&msg->primary.local_gid, &in->addr.peer) ||
+	    !roost_gid_eq(&msg->primary.remote_gid, &in->addr.local) ||
+	    lies(in, msg)) {
 		roost_cm_drop(cm, ROOST_CM_DROP_PEER);
 		return;
 	}
@@ -261,12 +292,15 @@ void roost_cm_got_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	}
 	if (is_known(cm, in, msg))
 		return;
-	if (listener_of(cm, msg, &event) == NULL) {
+	if (listener_of(cm, in, msg, &event) == NULL) {
 		roost_cm_reject_msg(cm, in, msg, ROOST_CM_ABOUT_REQ,
 				    ROOST_CM_REJ_INVALID_SERVICE_ID);
 		return;
 	}
-	if (has_room(cm, event.listener) && may_open(cm, in))
+	if (!has_room(cm, event.listener))
+		return;
+	make_room(cm, in);
+	if (listener_of(cm, in, msg, &event) != NULL)
 		open_req(cm, in, msg, &event);
 }
 
@@ -326,6 +360,10 @@ void roost_cm_got_sidr_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	struct roost_cm_event event = { .status = 0 };
 	struct roost_cm_conn *conn;
 
+	if (lies(in, msg)) {
+		roost_cm_drop(cm, ROOST_CM_DROP_PEER);
+		return;
+	}
 	if (!roost_cm_rate_take(cm, &in->addr.peer)) {
 		roost_cm_drop(cm, ROOST_CM_DROP_RATE);
 		return;
@@ -340,8 +378,13 @@ void roost_cm_got_sidr_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		roost_cm_drop(cm, ROOST_CM_DROP_STATE);
 		return;
 	}
-	if (listener_of(cm, msg, &event) == NULL)
+	if (listener_of(cm, in, msg, &event) == NULL) {
 		refuse_sidr(cm, in, msg);
-	else if (has_room(cm, event.listener) && may_open(cm, in))
+		return;
+	}
+	if (!has_room(cm, event.listener))
+		return;
+	make_room(cm, in);
+	if (listener_of(cm, in, msg, &event) != NULL)
 		open_sidr(cm, in, msg, &key, &event);
 }

@@ -62,6 +62,8 @@ enum roost_cm_input {
 	ROOST_CM_GOT_SIDR_REP,
 	/* The peer has forgotten this connection: a new one has its QPN. */
 	ROOST_CM_GOT_STALE,
+	/* It is in doubt, and others need its place. */
+	ROOST_CM_CROWDED_OUT,
 	/* Timers. */
 	ROOST_CM_TRIES_SPENT,
 	ROOST_CM_TIME_OVER, /* of timewait, or of the kept answer */

@@ -19,8 +19,16 @@
 #define KEEP_NS 8500000000ull
 /* A minute, whatever a peer's REQ says. */
 #define TIMEWAIT_CODE_MAX 24u
+/* 69 s and 4.3 s, whatever a MRA, and the REQ before it, say. */
+#define MRA_CODE_MAX 24u
+#define MRA_PATH_CODE_MAX 20u
 /* What the kernel's rdma_cm says in its MRAs. */
 #define SERVICE_TIMEOUT_DEFAULT 24u
+
+static uint8_t at_most(uint8_t code, uint8_t max)
+{
+	return code < max ? code : max;
+}
 
 /* ---- sending ------------------------------------------------------------ */
 
@@ -33,9 +41,9 @@ static void transmit(struct roost_cm_conn *conn, const uint8_t *mad,
 		conn->mad_waits = mad == conn->mad;
 		return;
 	}
-	cm->counters.tx[type]++;
-	if (roost_gsi_send(cm->dev, &conn->addr, mad) == -ENOBUFS &&
-	    mad == conn->mad) {
+	if (roost_gsi_send(cm->dev, &conn->addr, mad) != -ENOBUFS) {
+		cm->counters.tx[type]++;
+	} else if (mad == conn->mad) {
 		conn->mad_waits = true;
 		roost_cm_send_later(conn);
 	}
@@ -196,9 +204,8 @@ static void enter_timewait(struct roost_cm_conn *conn)
 	/* The DREP that led here may still wait for room. */
 	stop_timer(conn);
 	conn->cm->nb_timewait++;
-	roost_cm_wait(conn, roost_cm_code_ns(conn->timeout > TIMEWAIT_CODE_MAX
-						     ? TIMEWAIT_CODE_MAX
-						     : conn->timeout));
+	roost_cm_wait(conn, roost_cm_code_ns(
+				    at_most(conn->timeout, TIMEWAIT_CODE_MAX)));
 }
 
 static void forget(struct roost_cm_conn *conn)
@@ -217,6 +224,16 @@ static void keep(struct roost_cm_conn *conn)
 		return;
 	}
 	roost_cm_wait(conn, KEEP_NS);
+}
+
+/* No peer makes us wait longer than 73 s for what it puts off, and it puts it
+ * off once: no state takes a second MRA.
+ */
+uint64_t roost_cm_mra_ns(const struct roost_cm_conn *conn,
+			 const struct roost_cm_msg *msg)
+{
+	return roost_cm_code_ns(at_most(msg->service_timeout, MRA_CODE_MAX)) +
+	       roost_cm_code_ns(at_most(conn->timeout, MRA_PATH_CODE_MAX));
 }
 
 /* ---- one step ----------------------------------------------------------- */

@@ -18,6 +18,12 @@
 #define RATE_BURST 16384u
 #define NS_PER_TOKEN (1000000000u / RATE_PER_S)
 
+void roost_cm_peers_init(struct roost_cm *cm)
+{
+	for (unsigned int i = 0; i < ROOST_CM_PEERS; i++)
+		TAILQ_INIT(&cm->peers[i].half_open);
+}
+
 static uint64_t mix(uint64_t x, uint64_t v)
 {
 	x = (x ^ v) * 0x9e3779b97f4a7c15u;
@@ -118,10 +124,24 @@ bool roost_cm_rate_take(struct roost_cm *cm, const struct roost_gid *peer)
 	return true;
 }
 
-bool roost_cm_may_open(struct roost_cm *cm, const struct roost_gid *peer)
+static struct roost_cm_peer_bounds *fullest(struct roost_cm *cm)
 {
-	return bounds_of(cm, peer)->nb_half_open <
-	       ROOST_CM_HALF_OPEN_MAX - cm->nb_half_open;
+	struct roost_cm_peer_bounds *most = &cm->peers[0];
+
+	for (unsigned int i = 1; i < ROOST_CM_PEERS; i++)
+		if (cm->peers[i].nb_half_open > most->nb_half_open)
+			most = &cm->peers[i];
+	return most;
+}
+
+struct roost_cm_conn *roost_cm_crowded_out(struct roost_cm *cm,
+					   const struct roost_gid *peer)
+{
+	const uint32_t left = ROOST_CM_HALF_OPEN_MAX - cm->nb_half_open;
+
+	if (bounds_of(cm, peer)->nb_half_open < left)
+		return NULL;
+	return TAILQ_FIRST(&fullest(cm)->half_open);
 }
 
 void roost_cm_opened(struct roost_cm_conn *conn)
@@ -130,6 +150,7 @@ void roost_cm_opened(struct roost_cm_conn *conn)
 		return;
 	conn->half_open = bounds_of(conn->cm, &conn->addr.peer);
 	conn->half_open->nb_half_open++;
+	TAILQ_INSERT_TAIL(&conn->half_open->half_open, conn, half_open_link);
 	conn->cm->nb_half_open++;
 }
 
@@ -138,6 +159,7 @@ void roost_cm_closed(struct roost_cm_conn *conn)
 	if (conn->half_open == NULL)
 		return;
 	conn->half_open->nb_half_open--;
+	TAILQ_REMOVE(&conn->half_open->half_open, conn, half_open_link);
 	conn->half_open = NULL;
 	conn->cm->nb_half_open--;
 }

@@ -285,6 +285,17 @@ void cm_forge_msg(struct cm_world *w, int from, const struct roost_cm_msg *msg)
 	cm_forge(w, from, mad, sizeof(mad));
 }
 
+void cm_put_ip(struct cm_world *w, struct roost_cm_msg *msg)
+{
+	const struct roost_cm_ip_hdr ip = {
+		.src = w->sim->ends[SIM_A].gid,
+		.dst = w->sim->ends[SIM_B].gid,
+		.src_port = 40000,
+	};
+
+	roost_cm_ip_hdr_encode(&ip, msg->data);
+}
+
 struct roost_cm_msg cm_forged_req(struct cm_world *w, uint32_t local_id,
 				  uint32_t qpn)
 {
@@ -310,7 +321,7 @@ struct roost_cm_msg cm_forged_req(struct cm_world *w, uint32_t local_id,
 		},
 	};
 
-	roost_cm_ip_hdr_encode(&cm_ip, msg.data);
+	cm_put_ip(w, &msg);
 	return msg;
 }
 

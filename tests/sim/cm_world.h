@@ -75,6 +75,8 @@ struct cm_owner *cm_establish(struct cm_owner *o, uint32_t qpn);
 /* Put a MAD on the wire from a side, as if from its QP1. */
 void cm_forge(struct cm_world *w, int from, const uint8_t *mad, size_t len);
 void cm_forge_msg(struct cm_world *w, int from, const struct roost_cm_msg *msg);
+/* The header that names both ends as they are now. */
+void cm_put_ip(struct cm_world *w, struct roost_cm_msg *msg);
 /* A REQ of SIM_A with these numbers. */
 struct roost_cm_msg cm_forged_req(struct cm_world *w, uint32_t local_id,
 				  uint32_t qpn);

@@ -20,7 +20,7 @@
 #define REP_OUT                                                                \
 	(IN(DO_REJECT) | IN(DO_DESTROY) | IN(DO_COMM_EST) |                    \
 	 IN(DO_DISCONNECT) | IN(GOT_REJ) | IN(GOT_REJ_STALE) | IN(GOT_RTU) |   \
-	 IN(GOT_DREQ) | IN(GOT_STALE) | IN(TRIES_SPENT))
+	 IN(GOT_DREQ) | IN(GOT_STALE) | IN(CROWDED_OUT) | IN(TRIES_SPENT))
 #define KEPT (IN(DO_DESTROY) | IN(TIME_OVER))
 
 static const unsigned int takes[ROOST_CM_STATES] = {
@@ -32,7 +32,8 @@ static const unsigned int takes[ROOST_CM_STATES] = {
 			      IN(GOT_REJ) | IN(GOT_REJ_STALE) | IN(GOT_STALE),
 	[ROOST_CM_REQ_RCVD] = IN(DO_ACCEPT) | IN(DO_REJECT) | IN(DO_MRA) |
 			      IN(DO_DESTROY) | IN(GOT_REQ) | IN(GOT_REJ) |
-			      IN(GOT_REJ_STALE) | IN(GOT_STALE),
+			      IN(GOT_REJ_STALE) | IN(GOT_STALE) |
+			      IN(CROWDED_OUT),
 	[ROOST_CM_REJ_SENT] = KEPT | IN(GOT_REQ),
 	[ROOST_CM_REP_SENT] = REP_OUT | IN(GOT_REQ) | IN(GOT_MRA_REP),
 	[ROOST_CM_MRA_REP_RCVD] = REP_OUT,
@@ -47,8 +48,8 @@ static const unsigned int takes[ROOST_CM_STATES] = {
 	[ROOST_CM_TIMEWAIT] = KEPT | IN(GOT_REQ) | IN(GOT_DREQ) | IN(GOT_STALE),
 	[ROOST_CM_SIDR_REQ_SENT] =
 		IN(DO_DESTROY) | IN(GOT_SIDR_REP) | IN(TRIES_SPENT),
-	[ROOST_CM_SIDR_REQ_RCVD] =
-		IN(DO_SIDR_REP) | IN(DO_DESTROY) | IN(GOT_SIDR_REQ),
+	[ROOST_CM_SIDR_REQ_RCVD] = IN(DO_SIDR_REP) | IN(DO_DESTROY) |
+				   IN(GOT_SIDR_REQ) | IN(CROWDED_OUT),
 	[ROOST_CM_SIDR_REPLIED] = KEPT | IN(GOT_SIDR_REQ),
 };
 
