@@ -41,12 +41,16 @@ uint64_t roost_device_guid(const struct roost_config *config,
  * already is shared and counted. On failure one line on stderr has said the
  * cause and the fix.
  * Returns 0; -ENODEV (no such port, wrong devargs, removed), -EBUSY (both ends
- * of a link are taken), -EACCES/-EPERM, -ENOMEM, -EINVAL (configuration).
+ * of a link are taken; or this process was forked from one in which DPDK was
+ * started: the line is printed once), -EACCES/-EPERM, -ENOMEM, -EINVAL
+ * (configuration).
  * Thread: any; blocks while EAL and the port start.
  */
 int roost_device_open(const struct roost_config *config, unsigned int index,
 		      struct roost_device **device);
-/* The last close stops the worker and gives the port back. */
+/* The last close stops the worker and gives the port back. In a process that
+ * was forked from the one that opened it, it does nothing.
+ */
 void roost_device_close(struct roost_device *device);
 
 /* The engine's side of it; valid until close. */

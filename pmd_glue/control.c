@@ -188,6 +188,16 @@ int roost_control_call(int (*fn)(void *arg), void *arg)
 	return job.ret;
 }
 
+void roost_control_forget(void)
+{
+	pthread_mutex_init(&control.lock, NULL);
+	pthread_cond_init(&control.job_done, NULL);
+	TAILQ_INIT(&control.jobs);
+	TAILQ_INIT(&control.clients);
+	control.holders = 0;
+	control.wake_fd = -1;
+}
+
 void roost_control_add(struct roost_control_client *client)
 {
 	TAILQ_INSERT_TAIL(&control.clients, client, link);

@@ -37,6 +37,10 @@ struct roost_control_client {
 int roost_control_get(void);
 /* The last one stops it and waits for it. Thread: as get, not itself. */
 void roost_control_put(void);
+/* In a child of a fork, which has no such thread: nobody holds it, and the jobs
+ * that wait are the parent's.
+ */
+void roost_control_forget(void);
 
 /* Run fn(arg) on the control thread. Returns what fn returns.
  * Thread: any but the control thread, by a holder.

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 #include "lib/config/config.h"
 #include "lib/engine/service.h"
+#include "lib/event/process.h"
 #include "pmd_glue/clock.h"
 #include "pmd_glue/control.h"
 #include "pmd_glue/ctl.h"
@@ -46,7 +48,7 @@ struct roost_device {
 	struct roost_dev *dev;
 	unsigned int index;
 	unsigned int refs; /* under devices.lock */
-	pid_t opener;
+	uint32_t process;  /* that opened it */
 	struct roost_rx_sleep sleeps[ROOST_WORKERS_MAX]; /* by worker */
 	unsigned int nb_stations;
 	struct roost_station stations[ROOST_DEVICE_PORTS_MAX]; /* its ports */
@@ -60,8 +62,11 @@ struct roost_device {
  */
 static struct {
 	pthread_mutex_t lock;
-	LIST_HEAD(, roost_device) list;
+	LIST_HEAD(, roost_device) list; /* of this process */
 } devices = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* Of roost_device_guid(). */
+static pthread_mutex_t guid_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- on the control thread ---------------------------------------------- */
 
@@ -314,13 +319,30 @@ static int close_device(void *arg)
 	return 0;
 }
 
+/* ---- forks --------------------------------------------------------------- */
+
+/* In a child: the devices are the parent's, and so is the control thread. */
+static void forget(void)
+{
+	pthread_mutex_init(&devices.lock, NULL);
+	pthread_mutex_init(&guid_lock, NULL);
+	LIST_INIT(&devices.list);
+	roost_control_forget();
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	static struct roost_process_child child = { .run = forget };
+
+	roost_process_at_child(&child);
+}
+
 /* ---- API ----------------------------------------------------------------- */
 
 /* A link's GUID is drawn by chance: once, and kept with the link's name. */
 uint64_t roost_device_guid(const struct roost_config *config,
 			   unsigned int index)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static struct {
 		char link[ROOST_LINK_NAME_MAX + 1];
 		uint64_t guid;
@@ -333,14 +355,14 @@ uint64_t roost_device_guid(const struct roost_config *config,
 	port = &config->ports[first];
 	if (!port->link[0])
 		return roost_guid_of_devargs(port->devargs, port->vlan_id);
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&guid_lock);
 	if (strcmp(kept[index].link, port->link) != 0) {
 		snprintf(kept[index].link, sizeof(kept[index].link), "%s",
 			 port->link);
 		kept[index].guid = roost_guid_of_link(port->link);
 	}
 	guid = kept[index].guid;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&guid_lock);
 	return guid;
 }
 
@@ -386,7 +408,7 @@ static int open_new(const struct roost_config *config, unsigned int index,
 	}
 	d->index = index;
 	d->refs = 1;
-	d->opener = getpid();
+	d->process = roost_process();
 	ret = roost_control_get();
 	if (ret) {
 		roost_report("device roost%u: cannot start a thread: %s; see "
@@ -408,6 +430,20 @@ free_device:
 	return ret;
 }
 
+/* Once per process: a program may try all devices, again and again. */
+static void tell_inherited(unsigned int index)
+{
+	static _Atomic uint32_t told;
+	const uint32_t process = roost_process();
+
+	if (atomic_exchange(&told, process) != process)
+		roost_report("device roost%u: this process was forked from one "
+			     "in which DPDK runs, and cannot have a device; "
+			     "fork before the first device is opened, or "
+			     "execute the program anew",
+			     index);
+}
+
 int roost_device_open(const struct roost_config *config, unsigned int index,
 		      struct roost_device **device)
 {
@@ -419,6 +455,10 @@ int roost_device_open(const struct roost_config *config, unsigned int index,
 			     "devices; add one with --port or --link",
 			     index, roost_config_nb_devices(config));
 		return -EINVAL;
+	}
+	if (roost_eal_is_inherited()) {
+		tell_inherited(index);
+		return -EBUSY;
 	}
 	pthread_mutex_lock(&devices.lock);
 	d = find(index);
@@ -440,6 +480,8 @@ int roost_device_open(const struct roost_config *config, unsigned int index,
 
 void roost_device_close(struct roost_device *device)
 {
+	if (device->process != roost_process())
+		return;
 	pthread_mutex_lock(&devices.lock);
 	if (--device->refs == 0) {
 		LIST_REMOVE(device, link);
@@ -464,8 +506,7 @@ static void settle(struct roost_device *d)
  * A program may exit without closing anything, right after the completion that
  * it waited for. What it owes its peers still goes out: an answer waits for
  * the iteration after (lib/engine/worker.c). Bounded, because the thread that
- * has the turn may be gone by now; not in a child that was forked, whose
- * threads are.
+ * has the turn may be gone by now; not in a child that was forked.
  */
 __attribute__((destructor)) static void answer_at_exit(void)
 {
@@ -475,7 +516,7 @@ __attribute__((destructor)) static void answer_at_exit(void)
 	if (pthread_mutex_trylock(&devices.lock) != 0)
 		return;
 	LIST_FOREACH(d, &devices.list, link)
-		if (d->opener == getpid()) {
+		if (d->process == roost_process()) {
 			roost_dev_service_farewell(d->dev);
 			settle(d);
 			ours = true;

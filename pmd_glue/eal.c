@@ -21,6 +21,8 @@
 #include <rte_lcore.h>
 #include <rte_log.h>
 
+#include "lib/event/process.h"
+#include "pmd_glue/fork_guard.h"
 #include "pmd_glue/report.h"
 
 /* Memory that EAL may use: pages are taken when they are touched. */
@@ -137,8 +139,10 @@ static void run_dir_prepare(void)
 
 	snprintf(run_dir.upper, sizeof(run_dir.upper), "%s/dpdk", base);
 	run_dir.base_fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (run_dir.base_fd >= 0)
+	if (run_dir.base_fd >= 0) {
 		flock(run_dir.base_fd, LOCK_SH | LOCK_NB);
+		roost_fork_guard_add(run_dir.base_fd);
+	}
 	if (stat(run_dir.upper, &st) < 0)
 		run_dir.remove_upper = errno == ENOENT;
 	else
@@ -156,6 +160,7 @@ bool roost_eal_tidy(void)
 			return false;
 		rmdir(run_dir.upper); /* unless others have it, too */
 	}
+	roost_fork_guard_remove(run_dir.base_fd);
 	close(run_dir.base_fd);
 	run_dir.base_fd = -1;
 	return true;
@@ -322,9 +327,33 @@ static enum {
 	EAL_BROKEN,
 } eal_state;
 
+/* Under roost_process_fork_hold(). */
+static bool begun;
+/* Begun by a process that this one was forked from. */
+static bool inherited;
+
 bool roost_eal_is_ours(void)
 {
 	return eal_state == EAL_OURS;
+}
+
+bool roost_eal_is_inherited(void)
+{
+	roost_process(); /* it may be new, see inherit() */
+	return inherited;
+}
+
+/* In a child. The application's EAL counts lcores, too. */
+static void inherit(void)
+{
+	inherited |= begun || rte_lcore_count() != 0;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	static struct roost_process_child child = { .run = inherit };
+
+	roost_process_at_child(&child);
 }
 
 static int start(const struct roost_eal_conf *conf)
@@ -336,6 +365,9 @@ static int start(const struct roost_eal_conf *conf)
 		eal_state = EAL_THEIRS;
 		return 0;
 	}
+	roost_process_fork_hold();
+	begun = true;
+	roost_process_fork_release();
 	log_verbose = conf->verbose;
 	log_stream = open_stream(log_write);
 	if (!log_stream)

@@ -30,6 +30,10 @@ int roost_eal_start(const struct roost_eal_conf *conf);
 
 /* Or the application's. Once it is started. */
 bool roost_eal_is_ours(void);
+/* A process that this one was forked from has started it, or was about to. Its
+ * memory is shared by all of them, and there is none for this one. Thread: any.
+ */
+bool roost_eal_is_inherited(void);
 
 /*
  * Remove what EAL left in the run-time directory. Returns true when all is

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@
 
 #include "lib/config/config.h"
 #include "lib/roost.h"
+#include "pmd_glue/device.h"
 #include "tests/unit/pmd_glue/frames.h"
 
 /*
@@ -375,6 +377,59 @@ static void device__beyond_the_configuration(void **state)
 	assert_int_equal(open_ret, -EINVAL);
 }
 
+/* ---- forks ----------------------------------------------------------------
+ */
+
+static struct roost_device *inherited;
+
+static int call_me(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+static void open_in_child(void)
+{
+	struct roost_device *device = NULL;
+
+	open_ret = roost_device_open(&config, 0, &device);
+	if (roost_device_open(&config, 0, &device) != open_ret || device)
+		open_ret = 0;
+}
+
+/* 0: refused in one line, and what is the parent's does nothing at once. */
+static int child_main(void)
+{
+	const char *text = caught(open_in_child);
+
+	if (open_ret != -EBUSY || strncmp(text, "roost: ", 7) != 0 ||
+	    strchr(text, '\n') != text + strlen(text) - 1)
+		return 1;
+	if (roost_device_call(call_me, NULL) != -ENODEV)
+		return 2;
+	roost_device_close(inherited);
+	return 0;
+}
+
+static void device__is_not_a_childs(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	inherited = open_device(0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		alarm(10);
+		exit(child_main());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(roost_device_call(call_me, NULL), 0);
+	roost_device_close(inherited);
+}
+
 /* A refused opening leaves nothing in the way of a good one. */
 static void device__opens_after_failures(void **state)
 {
@@ -406,6 +461,7 @@ int main(void)
 		TEST(device__third_on_a_link),
 		TEST(device__second_port_fails),
 		TEST(device__beyond_the_configuration),
+		TEST(device__is_not_a_childs),
 		TEST(device__opens_after_failures),
 	};
 
