@@ -6,6 +6,7 @@
  */
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cm/rdmacm/rdmacm.h"
 
@@ -66,6 +67,7 @@ struct roost_rdmacm_event *roost_rdmacm_event_new(struct roost_rdmacm_id *id,
 
 	if (!e)
 		return NULL;
+	e->process = roost_process();
 	e->event.id = &id->id;
 	e->event.event = type;
 	e->event.status = status;
@@ -144,6 +146,8 @@ int rdma_get_cm_event(struct rdma_event_channel *channel,
 
 	if (!channel || !event)
 		return roost_rdmacm_result(-EINVAL);
+	if (roost_rdmacm_is_dead(channel_of(channel)->process))
+		return roost_rdmacm_result(-EIO);
 	for (;;) {
 		roost_rdmacm_expect();
 		rc = roost_channel_read(channel_of(channel)->channel, &ev);
@@ -169,6 +173,10 @@ int rdma_ack_cm_event(struct rdma_cm_event *event)
 
 	if (!event)
 		return roost_rdmacm_result(-EINVAL);
+	if (roost_rdmacm_is_dead(e->process)) {
+		free(e);
+		return 0;
+	}
 	source = e->source;
 	event_free(e);
 	/* Whoever waits for it may then free the id. */
@@ -194,6 +202,7 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 		free(ch);
 		return roost_rdmacm_null(rc);
 	}
+	ch->process = roost_process();
 	ch->rdma.fd = roost_channel_fd(ch->channel);
 	pthread_mutex_init(&ch->lock, NULL);
 	LIST_INIT(&ch->ids);
@@ -262,6 +271,11 @@ void rdma_destroy_event_channel(struct rdma_event_channel *rdma)
 	struct roost_rdmacm_channel *channel = channel_of(rdma);
 	struct roost_rdmacm_id *id;
 
+	if (roost_rdmacm_is_dead(channel->process)) {
+		close(rdma->fd);
+		free(channel);
+		return;
+	}
 	while ((id = LIST_FIRST(&channel->ids)))
 		orphan(id);
 	roost_channel_destroy(channel->channel);

@@ -46,8 +46,33 @@ static int load(void)
 		process.devices[process.nb++].ibv = list[i];
 	/* Devices live as long as the process. */
 	ibv_free_device_list(list);
+	roost_process_fork_hold();
 	process.loaded = true;
+	roost_process_fork_release();
 	return 0;
+}
+
+/* In a child: what is open is the parent's. The names of the devices stay, but
+ * for those that were being read.
+ */
+static void forget(void)
+{
+	pthread_mutex_init(&process.lock, NULL);
+	if (!process.loaded)
+		process.nb = 0;
+	process.nb_open = 0;
+	for (unsigned int i = 0; i < process.nb; i++)
+		process.devices[i] = (struct roost_rdmacm_device){
+			.ibv = process.devices[i].ibv,
+		};
+	roost_rdmacm_ports_forget();
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	static struct roost_process_child child = { .run = forget };
+
+	roost_process_at_child(&child);
 }
 
 int roost_rdmacm_init(void)

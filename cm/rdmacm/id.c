@@ -50,6 +50,8 @@ bool roost_rdmacm_id_move(struct roost_rdmacm_id *id,
 
 int roost_rdmacm_enter_last(struct roost_rdmacm_id *id)
 {
+	if (roost_rdmacm_is_dead(id->process))
+		return -EIO;
 	pthread_mutex_lock(&id->call);
 	if (id->channel)
 		return 0;
@@ -194,6 +196,7 @@ struct roost_rdmacm_id *roost_rdmacm_id_new(enum rdma_port_space ps,
 
 	if (!id)
 		return NULL;
+	id->process = roost_process();
 	id->id.context = context;
 	id->id.ps = ps;
 	id->id.qp_type = qp_type;
@@ -230,6 +233,9 @@ int roost_rdmacm_id_attach(struct roost_rdmacm_id *id,
 		if (!channel)
 			return -errno;
 	}
+	if (roost_rdmacm_is_dead(
+		    ((struct roost_rdmacm_channel *)channel)->process))
+		return -EIO;
 	rc = roost_rdmacm_source_new(id, NULL,
 				     (struct roost_rdmacm_channel *)channel,
 				     &id->source);
@@ -304,14 +310,29 @@ void roost_rdmacm_id_quit(struct roost_rdmacm_id *id)
 	pthread_mutex_unlock(&id->call);
 }
 
+static int dead_destroy(struct roost_rdmacm_id *id)
+{
+	free(id->id.event);
+	if (id->sync)
+		rdma_destroy_event_channel(id->id.channel);
+	free(id->id.route.path_rec);
+	free(id->connect_data);
+	free(id->qp_init_attr);
+	free(id);
+	return 0;
+}
+
 int rdma_destroy_id(struct rdma_cm_id *rdma)
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
 	struct roost_rdmacm_events waiting;
 	struct roost_rdmacm_mc *mc;
 	struct rdma_event_channel *channel = rdma->channel;
-	int rc = roost_rdmacm_enter_last(id);
+	int rc;
 
+	if (roost_rdmacm_is_dead(id->process))
+		return dead_destroy(id);
+	rc = roost_rdmacm_enter_last(id);
 	if (rc)
 		return roost_rdmacm_result(rc);
 	pthread_mutex_unlock(&id->call);
@@ -416,6 +437,9 @@ int rdma_migrate_id(struct rdma_cm_id *rdma, struct rdma_event_channel *channel)
 		channel = rdma_create_event_channel();
 	if (!channel)
 		return roost_rdmacm_leave(id, -errno);
+	if (roost_rdmacm_is_dead(
+		    ((struct roost_rdmacm_channel *)channel)->process))
+		return roost_rdmacm_leave(id, -EIO);
 	olds = move_sources(id, (struct roost_rdmacm_channel *)channel, &nb);
 	if (!olds) {
 		if (sync)

@@ -155,6 +155,8 @@ int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 {
 	if (!ece || ece->comp_mask)
 		return roost_rdmacm_result(-EINVAL);
+	if (roost_rdmacm_is_dead(roost_rdmacm_id(id)->process))
+		return roost_rdmacm_result(-EIO);
 	roost_rdmacm_id(id)->local_ece = *ece;
 	return 0;
 }
@@ -163,6 +165,8 @@ int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 {
 	if (!ece || ece->comp_mask)
 		return roost_rdmacm_result(-EINVAL);
+	if (roost_rdmacm_is_dead(roost_rdmacm_id(id)->process))
+		return roost_rdmacm_result(-EIO);
 	*ece = roost_rdmacm_id(id)->remote_ece;
 	return 0;
 }

@@ -81,6 +81,15 @@ static uint16_t ephemeral(enum roost_rdmacm_port_space space)
 	return 0;
 }
 
+void roost_rdmacm_ports_forget(void)
+{
+	pthread_mutex_init(&table.lock, NULL);
+	for (unsigned int i = 0; i < ROOST_RDMACM_PORT_SPACES; i++)
+		for (unsigned int j = 0; j < BUCKETS; j++)
+			if (!LIST_EMPTY(&table.buckets[i][j]))
+				LIST_INIT(&table.buckets[i][j]);
+}
+
 int roost_rdmacm_port_take(struct roost_rdmacm_claim *claim, uint16_t port)
 {
 	int rc = 0;

@@ -50,6 +50,9 @@ int roost_rdmacm_port_take(struct roost_rdmacm_claim *claim, uint16_t port);
  */
 int roost_rdmacm_port_alone(const struct roost_rdmacm_claim *claim);
 
+/* In a child of a fork: the claims are the parent's. */
+void roost_rdmacm_ports_forget(void);
+
 /* Give it back; nothing to do if none is held. */
 void roost_rdmacm_port_drop(struct roost_rdmacm_claim *claim);
 

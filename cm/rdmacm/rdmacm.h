@@ -21,6 +21,10 @@
  *   lock  state and events; a leaf but for the channels' own, held shortly, and
  *         the only one that the CM's callbacks take.
  *
+ * Forks: ids, channels and events belong to the process that made them. In a
+ * child of it they are dead: calls answer EIO, acks do nothing, and what ends
+ * one frees its own memory and descriptor, and no more.
+ *
  * Dialect: calls return 0, or -1 and errno; roost_rdmacm_result() makes that
  * of the -errno that functions inside return.
  */
@@ -41,6 +45,7 @@
 #include "cm/rdmacm/state.h"
 #include "lib/config/config.h"
 #include "lib/event/channel.h"
+#include "lib/event/process.h"
 
 struct roost_rdmacm_id;
 struct roost_rdmacm_mc;
@@ -52,6 +57,7 @@ struct roost_rdmacm_source;
 /* An event, from when it happens until it is acked. */
 struct roost_rdmacm_event {
 	struct rdma_cm_event event; /* first */
+	uint32_t process;           /* that made it */
 	uint8_t data[ROOST_RDMACM_DATA_MAX];
 	struct roost_rdmacm_id *child;         /* CONNECT_REQUEST: the new id,
 						* until it is the program's */
@@ -77,6 +83,7 @@ struct roost_rdmacm_source {
 
 struct roost_rdmacm_channel {
 	struct rdma_event_channel rdma; /* first */
+	uint32_t process;               /* that made it */
 	struct roost_channel *channel;
 	pthread_mutex_t lock;             /* of ids; inside no other */
 	LIST_HEAD(, roost_rdmacm_id) ids; /* whose events come here */
@@ -113,6 +120,7 @@ struct roost_rdmacm_place {
 
 struct roost_rdmacm_id {
 	struct rdma_cm_id id; /* first; the program's */
+	uint32_t process;     /* that made it */
 	bool sync;            /* id.channel is its own */
 
 	pthread_mutex_t lock;
@@ -156,6 +164,12 @@ struct roost_rdmacm_id {
 static inline struct roost_rdmacm_id *roost_rdmacm_id(struct rdma_cm_id *id)
 {
 	return (struct roost_rdmacm_id *)id;
+}
+
+/* Was it, whose process is given, inherited by a fork? */
+static inline bool roost_rdmacm_is_dead(uint32_t process)
+{
+	return process != roost_process();
 }
 
 static inline bool roost_rdmacm_is_ud(const struct roost_rdmacm_id *id)
@@ -258,10 +272,10 @@ bool roost_rdmacm_id_move(struct roost_rdmacm_id *id,
 			  enum roost_rdmacm_state to);
 /*
  * Begin a call: take id->call. Returns 0, and the caller unlocks it; -EBADF
- * (its channel was destroyed), -EIO (its device is gone).
+ * (its channel was destroyed), -EIO (its device is gone, or it is dead).
  */
 int roost_rdmacm_enter(struct roost_rdmacm_id *id);
-/* The same for a call that tidies up: no -EIO. */
+/* The same for a call that tidies up: a device that is gone does not matter. */
 int roost_rdmacm_enter_last(struct roost_rdmacm_id *id);
 /* The same for a call that the state of the id may forbid. */
 int roost_rdmacm_enter_as(struct roost_rdmacm_id *id,

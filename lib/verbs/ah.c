@@ -20,6 +20,8 @@ struct ibv_ah *roost_ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	struct roost_av av;
 	int rc;
 
+	if (roost_verbs_is_dead(pd->context))
+		return roost_verbs_null(-EIO);
 	ah = calloc(1, sizeof(*ah));
 	if (!ah)
 		return roost_verbs_null(-ENOMEM);
@@ -43,6 +45,8 @@ int roost_ibv_destroy_ah(struct ibv_ah *ibv)
 	struct roost_verbs_ah *ah = roost_verbs_ah(ibv);
 	int rc;
 
+	if (roost_verbs_is_dead(ibv->context))
+		return roost_verbs_dead_destroy(ah);
 	rc = roost_ah_destroy(ah->ah);
 	if (rc)
 		return roost_verbs_result(rc);
@@ -124,6 +128,8 @@ int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port_num,
 	struct route r;
 	int rc;
 
+	if (roost_verbs_is_dead(context))
+		return roost_verbs_minus_one(-EIO);
 	memset(attr, 0, sizeof(*attr));
 	attr->dlid = wc->slid;
 	attr->sl = wc->sl;
@@ -167,6 +173,8 @@ int ibv_resolve_eth_l2_from_gid(struct ibv_context *context,
 	struct roost_av av;
 	int rc;
 
+	if (roost_verbs_is_dead(context))
+		return -EIO;
 	roost_map_av(attr, &av);
 	av.is_global = true;
 	rc = roost_av_resolve(roost_verbs_context(context)->ctx, &av, eth_mac);
@@ -187,6 +195,8 @@ int roost_ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid,
 {
 	struct roost_gid group;
 
+	if (roost_verbs_is_dead(qp->context))
+		return roost_verbs_result(-EIO);
 	(void)lid;
 	memcpy(group.b, gid->raw, sizeof(group.b));
 	return roost_verbs_result(
@@ -199,6 +209,8 @@ int roost_ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid,
 {
 	struct roost_gid group;
 
+	if (roost_verbs_is_dead(qp->context))
+		return roost_verbs_result(-EIO);
 	(void)lid;
 	memcpy(group.b, gid->raw, sizeof(group.b));
 	return roost_verbs_result(

@@ -73,7 +73,6 @@ struct ibv_context *roost_ibv_open_device(struct ibv_device *device)
 	ibv = &c->vctx.context;
 	ibv->device = device;
 	pthread_mutex_init(&ibv->mutex, NULL);
-	pthread_mutex_init(&c->lock, NULL);
 	TAILQ_INIT(&c->objects);
 
 	/* Programs set flags on it, stat it or send it to another process. It
@@ -92,6 +91,7 @@ struct ibv_context *roost_ibv_open_device(struct ibv_device *device)
 	if (rc)
 		goto err_device;
 	ibv->async_fd = roost_channel_fd(roost_ctx_async_channel(c->ctx));
+	roost_verbs_context_add(ibv);
 	return ibv;
 
 err_device:
@@ -99,7 +99,6 @@ err_device:
 err_fd:
 	close(ibv->cmd_fd);
 err_free:
-	pthread_mutex_destroy(&c->lock);
 	pthread_mutex_destroy(&ibv->mutex);
 	free(c);
 	return roost_verbs_null(rc);
@@ -201,14 +200,16 @@ int roost_ibv_close_device(struct ibv_context *context)
 	struct roost_verbs_context *c = roost_verbs_context(context);
 	int rc;
 
+	if (roost_verbs_is_dead(context))
+		return roost_verbs_dead_close(context);
 	end_objects(c);
 	rc = roost_ctx_close(c->ctx);
 	if (rc)
 		return roost_verbs_result(rc);
+	roost_verbs_context_del(context);
 	roost_device_close(c->device);
 	close(context->cmd_fd);
 	pthread_mutex_destroy(&context->mutex);
-	pthread_mutex_destroy(&c->lock);
 	free(c);
 	return 0;
 }

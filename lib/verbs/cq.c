@@ -89,6 +89,8 @@ struct ibv_cq *roost_ibv_create_cq(struct ibv_context *context, int cqe,
 	};
 	struct roost_verbs_cq *cq;
 
+	if (roost_verbs_is_dead(context))
+		return roost_verbs_null(-EIO);
 	if (cqe < 1)
 		return roost_verbs_null(-EINVAL);
 	cq = roost_verbs_cq_new(context, &attr);
@@ -101,6 +103,8 @@ int roost_ibv_resize_cq(struct ibv_cq *ibv, int cqe)
 	struct roost_verbs_cq *cq = roost_verbs_cq(ibv);
 	int rc;
 
+	if (roost_verbs_is_dead(ibv->context))
+		return roost_verbs_result(-EIO);
 	rc = cqe < 1 ? -EINVAL : roost_cq_resize(cq->cq, (uint32_t)cqe);
 	if (rc)
 		return roost_verbs_result(rc);
@@ -114,6 +118,8 @@ int roost_ibv_destroy_cq(struct ibv_cq *ibv)
 	struct roost_verbs_cq *cq = roost_verbs_cq(ibv);
 	int rc;
 
+	if (roost_verbs_is_dead(ibv->context))
+		return roost_verbs_dead_destroy(cq);
 	rc = roost_cq_destroy(cq->cq, NULL, NULL);
 	if (rc)
 		return roost_verbs_result(rc);

@@ -19,6 +19,8 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 	struct roost_verbs_channel *ch;
 	int rc;
 
+	if (roost_verbs_is_dead(context))
+		return roost_verbs_null(-EIO);
 	ch = calloc(1, sizeof(*ch));
 	if (!ch)
 		return roost_verbs_null(-ENOMEM);
@@ -37,6 +39,8 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
 	struct roost_verbs_channel *ch = (struct roost_verbs_channel *)ibv;
 	int refcnt;
 
+	if (roost_verbs_is_dead(ibv->context))
+		return roost_verbs_dead_channel_destroy(ibv);
 	pthread_mutex_lock(&ibv->context->mutex);
 	refcnt = ibv->refcnt;
 	pthread_mutex_unlock(&ibv->context->mutex);
@@ -56,6 +60,8 @@ int roost_ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **cq,
 	struct roost_event event;
 	int rc;
 
+	if (roost_verbs_is_dead(ibv->context))
+		return roost_verbs_minus_one(-EIO);
 	roost_device_expect(roost_verbs_context(ibv->context)->device);
 	rc = roost_channel_read(ch->channel, &event);
 	if (rc) {
@@ -74,7 +80,7 @@ int roost_ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **cq,
 ROOST_VERBS_LATEST(ibv_ack_cq_events, "IBVERBS_1.1");
 void roost_ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
 {
-	if (nevents == 0)
+	if (nevents == 0 || roost_verbs_is_dead(cq->context))
 		return;
 	pthread_mutex_lock(&cq->mutex);
 	cq->comp_events_completed += nevents;
@@ -107,6 +113,8 @@ int roost_ibv_get_async_event(struct ibv_context *context,
 	struct roost_event e;
 	int rc;
 
+	if (roost_verbs_is_dead(context))
+		return roost_verbs_minus_one(-EIO);
 	rc = next_async(roost_verbs_context(context)->ctx, &e);
 	if (rc) {
 		errno = -rc;
@@ -135,6 +143,8 @@ int roost_ibv_get_async_event(struct ibv_context *context,
 
 static void ack_cq(struct ibv_cq *cq)
 {
+	if (roost_verbs_is_dead(cq->context))
+		return;
 	pthread_mutex_lock(&cq->mutex);
 	cq->async_events_completed++;
 	pthread_mutex_unlock(&cq->mutex);
@@ -143,6 +153,8 @@ static void ack_cq(struct ibv_cq *cq)
 
 static void ack_qp(struct ibv_qp *qp)
 {
+	if (roost_verbs_is_dead(qp->context))
+		return;
 	pthread_mutex_lock(&qp->mutex);
 	qp->events_completed++;
 	pthread_mutex_unlock(&qp->mutex);
@@ -151,6 +163,8 @@ static void ack_qp(struct ibv_qp *qp)
 
 static void ack_srq(struct ibv_srq *srq)
 {
+	if (roost_verbs_is_dead(srq->context))
+		return;
 	pthread_mutex_lock(&srq->mutex);
 	srq->events_completed++;
 	pthread_mutex_unlock(&srq->mutex);
@@ -159,6 +173,8 @@ static void ack_srq(struct ibv_srq *srq)
 
 static void ack_wq(struct ibv_wq *wq)
 {
+	if (roost_verbs_is_dead(wq->context))
+		return;
 	pthread_mutex_lock(&wq->mutex);
 	wq->events_completed++;
 	pthread_mutex_unlock(&wq->mutex);

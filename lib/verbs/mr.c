@@ -34,6 +34,8 @@ struct ibv_mr *roost_verbs_mr_new(struct ibv_pd *pd, void *addr, size_t length,
 	uint32_t engine_access;
 	int rc;
 
+	if (roost_verbs_is_dead(pd->context))
+		return roost_verbs_null(-EIO);
 	rc = roost_map_access(access, &engine_access);
 	if (rc)
 		return roost_verbs_null(rc);
@@ -101,6 +103,8 @@ static int rereg(struct roost_verbs_mr *mr, unsigned int flags,
 	uint32_t engine_access = 0;
 	int rc;
 
+	if (roost_verbs_is_dead(mr->ibv.context))
+		return -EIO;
 	if (mr->dm || mr->is_null ||
 	    flags & ~(unsigned int)IBV_REREG_MR_FLAGS_SUPPORTED)
 		return -EINVAL;
@@ -152,6 +156,8 @@ int roost_ibv_dereg_mr(struct ibv_mr *ibv)
 	struct roost_verbs_mr *mr = roost_verbs_mr(ibv);
 	int rc;
 
+	if (roost_verbs_is_dead(ibv->context))
+		return roost_verbs_dead_destroy(mr);
 	rc = roost_mr_dereg(mr->mr);
 	if (rc)
 		return roost_verbs_result(rc);

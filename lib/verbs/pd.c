@@ -21,6 +21,8 @@ struct ibv_pd *roost_ibv_alloc_pd(struct ibv_context *context)
 	struct roost_verbs_pd *pd;
 	int rc;
 
+	if (roost_verbs_is_dead(context))
+		return roost_verbs_null(-EIO);
 	pd = calloc(1, sizeof(*pd));
 	if (!pd)
 		return roost_verbs_null(-ENOMEM);
@@ -54,6 +56,8 @@ int roost_ibv_dealloc_pd(struct ibv_pd *ibv)
 	struct roost_verbs_pd *pd = roost_verbs_pd(ibv);
 	int rc;
 
+	if (roost_verbs_is_dead(ibv->context))
+		return roost_verbs_dead_destroy(pd);
 	rc = end(pd);
 	if (rc)
 		return roost_verbs_result(rc);

@@ -158,6 +158,8 @@ static struct ibv_qp *create_qp(struct ibv_context *context, struct ibv_pd *pd,
 	struct roost_verbs_qp *qp;
 	int rc;
 
+	if (roost_verbs_is_dead(context))
+		return roost_verbs_null(-EIO);
 	rc = map_init(attr, pd, &init);
 	if (rc)
 		return roost_verbs_null(rc);
@@ -243,6 +245,8 @@ int roost_ibv_destroy_qp(struct ibv_qp *ibv)
 	struct roost_verbs_qp *qp = roost_verbs_qp(ibv);
 	int rc;
 
+	if (roost_verbs_is_dead(ibv->context))
+		return roost_verbs_dead_qp_destroy(ibv);
 	if (qp->target)
 		return roost_verbs_result(roost_verbs_target_close(qp));
 	rc = roost_qp_destroy(qp->qp, NULL);
@@ -321,6 +325,8 @@ int roost_ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr,
 	uint32_t mask;
 	int rc;
 
+	if (roost_verbs_is_dead(ibv->context))
+		return roost_verbs_result(-EIO);
 	rc = roost_map_qp_attr(attr, attr_mask, &engine_attr, &mask);
 	if (rc == 0)
 		rc = modify(roost_verbs_qp(ibv), &engine_attr,
@@ -356,6 +362,8 @@ int roost_ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr,
 	struct roost_qp_attr engine_attr;
 	struct roost_qp_init init;
 
+	if (roost_verbs_is_dead(ibv->context))
+		return roost_verbs_result(-EIO);
 	(void)attr_mask;
 	roost_qp_query(roost_verbs_qp(ibv)->qp, &engine_attr, &init);
 	roost_unmap_qp_attr(&engine_attr, attr);

@@ -76,6 +76,8 @@ ROOST_VERBS_LATEST(ibv_query_device, "IBVERBS_1.1");
 int roost_ibv_query_device(struct ibv_context *context,
 			   struct ibv_device_attr *attr)
 {
+	if (roost_verbs_is_dead(context))
+		return roost_verbs_result(-EIO);
 	fill_device_attr(context, attr);
 	return 0;
 }
@@ -204,6 +206,8 @@ int roost_verbs_query_port(struct ibv_context *context, uint8_t port_num,
 	struct ibv_port_attr all;
 	int rc;
 
+	if (roost_verbs_is_dead(context))
+		return roost_verbs_result(-EIO);
 	rc = fill_port_attr(context, port_num, &all);
 	if (rc)
 		return roost_verbs_result(rc);
@@ -235,6 +239,8 @@ int roost_ibv_query_gid(struct ibv_context *context, uint8_t port_num,
 	struct roost_gid g;
 	int rc;
 
+	if (roost_verbs_is_dead(context))
+		return roost_verbs_minus_one(-EIO);
 	rc = roost_port_query_gid(roost_verbs_dev(context), port_num,
 				  (unsigned int)index, &g);
 	if (rc) {
@@ -282,6 +288,8 @@ int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num,
 	struct ibv_gid_entry e;
 	int rc;
 
+	if (roost_verbs_is_dead(context))
+		return roost_verbs_result(-EIO);
 	if (flags)
 		return roost_verbs_result(-EINVAL);
 	rc = gid_entry(roost_verbs_dev(context), port_num, gid_index, &e);
@@ -299,6 +307,8 @@ ssize_t _ibv_query_gid_table(struct ibv_context *context,
 	struct roost_dev *dev = roost_verbs_dev(context);
 	size_t nb = 0;
 
+	if (roost_verbs_is_dead(context))
+		return -EIO;
 	if (flags || entry_size == 0)
 		return -EINVAL;
 	for (uint32_t port = 1; port <= roost_dev_nb_ports(dev); port++) {
@@ -337,6 +347,8 @@ int roost_ibv_query_pkey(struct ibv_context *context, uint8_t port_num,
 	uint16_t host;
 	int rc;
 
+	if (roost_verbs_is_dead(context))
+		return roost_verbs_minus_one(-EIO);
 	rc = roost_port_query_pkey(roost_verbs_dev(context), port_num,
 				   (unsigned int)index, &host);
 	if (rc) {

@@ -30,8 +30,10 @@
 
 #include <infiniband/verbs.h>
 
+#include "lib/event/process.h"
 #include "lib/roost.h"
 #include "lib/verbs/abi.h"
+#include "lib/verbs/dead.h"
 
 #define roost_container_of(ptr, type, member)                                  \
 	((type *)((char *)(ptr)-offsetof(type, member)))
@@ -69,10 +71,12 @@ TAILQ_HEAD(roost_verbs_objects, roost_verbs_object);
 struct roost_verbs_context {
 	struct roost_device *device;
 	struct roost_ctx *ctx;
-	pthread_mutex_t lock;               /* of objects */
-	struct roost_verbs_objects objects; /* newest first */
-	_Atomic uint32_t nb_ind_tables;     /* ever made: their numbers */
-	struct verbs_context vctx; /* .context is what the program has */
+	uint32_t process; /* that opened it; it is dead in others (dead.h) */
+	LIST_ENTRY(roost_verbs_context) link;
+	/* Newest first; under roost_process_fork_hold(). */
+	struct roost_verbs_objects objects;
+	_Atomic uint32_t nb_ind_tables; /* ever made: their numbers */
+	struct verbs_context vctx;      /* .context is what the program has */
 };
 
 /* A thread domain is a promise about threads; nothing here depends on it. */
@@ -280,9 +284,9 @@ static inline void roost_verbs_object_add(struct ibv_context *context,
 
 	object->ibv = ibv;
 	object->kind = kind;
-	pthread_mutex_lock(&c->lock);
+	roost_process_fork_hold();
 	TAILQ_INSERT_HEAD(&c->objects, object, link);
-	pthread_mutex_unlock(&c->lock);
+	roost_process_fork_release();
 }
 
 static inline void roost_verbs_object_del(struct ibv_context *context,
@@ -290,9 +294,9 @@ static inline void roost_verbs_object_del(struct ibv_context *context,
 {
 	struct roost_verbs_context *c = roost_verbs_context(context);
 
-	pthread_mutex_lock(&c->lock);
+	roost_process_fork_hold();
 	TAILQ_REMOVE(&c->objects, object, link);
-	pthread_mutex_unlock(&c->lock);
+	roost_process_fork_release();
 }
 
 /* 0 or -errno in; 0 or the errno value out, and in errno. */

@@ -32,6 +32,8 @@ static struct ibv_srq *create_srq(struct ibv_pd *pd, enum ibv_srq_type type,
 	struct roost_verbs_srq *srq;
 	int rc;
 
+	if (roost_verbs_is_dead(pd->context))
+		return roost_verbs_null(-EIO);
 	srq = calloc(1, sizeof(*srq));
 	if (!srq)
 		return roost_verbs_null(-ENOMEM);
@@ -115,6 +117,8 @@ ROOST_VERBS_LATEST(ibv_modify_srq, "IBVERBS_1.1");
 int roost_ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr,
 			 int mask)
 {
+	if (roost_verbs_is_dead(srq->context))
+		return roost_verbs_result(-EIO);
 	return roost_verbs_result(
 		modify(roost_verbs_srq(srq)->srq, attr, (unsigned int)mask));
 }
@@ -122,6 +126,8 @@ int roost_ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr,
 ROOST_VERBS_LATEST(ibv_query_srq, "IBVERBS_1.1");
 int roost_ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
 {
+	if (roost_verbs_is_dead(srq->context))
+		return roost_verbs_result(-EIO);
 	roost_srq_query(roost_verbs_srq(srq)->srq, &attr->max_wr,
 			&attr->max_sge, &attr->srq_limit);
 	return 0;
@@ -143,6 +149,8 @@ int roost_ibv_destroy_srq(struct ibv_srq *ibv)
 	struct roost_verbs_srq *srq = roost_verbs_srq(ibv);
 	int rc;
 
+	if (roost_verbs_is_dead(ibv->context))
+		return roost_verbs_dead_destroy(srq);
 	rc = roost_srq_destroy(srq->srq, NULL);
 	if (rc)
 		return roost_verbs_result(rc);
