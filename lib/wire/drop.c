@@ -13,6 +13,7 @@ static const char *const names[] = {
 	[ROOST_DROP_LENGTH] = "length",
 	[ROOST_DROP_IP_HEADER] = "ip_header",
 	[ROOST_DROP_ROCE_V1] = "roce_v1",
+	[ROOST_DROP_GROUP_MAC] = "group_mac",
 	[ROOST_DROP_FRAGMENT] = "fragment",
 	[ROOST_DROP_NOT_OURS] = "not_ours",
 	[ROOST_DROP_ICRC] = "icrc",

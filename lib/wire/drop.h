@@ -18,6 +18,7 @@ enum roost_drop {
 	ROOST_DROP_LENGTH,    /* short of UDP + BTH + ICRC, or IP != UDP */
 	ROOST_DROP_IP_HEADER, /* version, header length, checksum, options */
 	ROOST_DROP_ROCE_V1,   /* RoCEv1, which has no IP and no UDP */
+	ROOST_DROP_GROUP_MAC, /* to one address, in a frame to many stations */
 	ROOST_DROP_FRAGMENT,  /* an IP fragment: RoCEv2 never fragments */
 	ROOST_DROP_NOT_OURS,  /* destination address is not in the GID table */
 	ROOST_DROP_ICRC,

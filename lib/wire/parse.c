@@ -174,9 +174,20 @@ static enum roost_frame_class parse_ipv6(const uint8_t *l3, size_t avail,
 	return good(frame, l3, total, udp);
 }
 
+/* Broadcast and multicast MACs have it. */
+#define MAC_GROUP_BIT 1u
+
+/* What is for one address is sent to one station (RFC 1122, 3.3.6). */
+static bool is_spread(const uint8_t *mac, const struct roost_frame *frame)
+{
+	return unlikely(mac[0] & MAC_GROUP_BIT) &&
+	       !roost_gid_is_multicast(&frame->dgid);
+}
+
 enum roost_frame_class roost_frame_parse(const void *data, size_t len,
 					 struct roost_frame *frame)
 {
+	enum roost_frame_class class = ROOST_FRAME_OTHER;
 	const uint8_t *p = data;
 	size_t l3_off = ROOST_ETH_LEN;
 	uint16_t ethertype;
@@ -196,12 +207,14 @@ enum roost_frame_class roost_frame_parse(const void *data, size_t len,
 		return bad(frame, ROOST_DROP_QINQ);
 	memcpy(frame->src_mac, p + 6, sizeof(frame->src_mac));
 	if (ethertype == ETHERTYPE_IPV4)
-		return parse_ipv4(p + l3_off, len - l3_off, frame);
-	if (ethertype == ETHERTYPE_IPV6)
-		return parse_ipv6(p + l3_off, len - l3_off, frame);
-	if (unlikely(ethertype == ROOST_ETHERTYPE_ROCE_V1))
+		class = parse_ipv4(p + l3_off, len - l3_off, frame);
+	else if (ethertype == ETHERTYPE_IPV6)
+		class = parse_ipv6(p + l3_off, len - l3_off, frame);
+	else if (unlikely(ethertype == ROOST_ETHERTYPE_ROCE_V1))
 		return bad(frame, ROOST_DROP_ROCE_V1);
-	return ROOST_FRAME_OTHER;
+	if (class == ROOST_FRAME_ROCE && is_spread(p, frame))
+		return bad(frame, ROOST_DROP_GROUP_MAC);
+	return class;
 }
 
 bool roost_frame_icrc_ok(const struct roost_frame *frame)

@@ -62,6 +62,7 @@ enum hostile_from {
 	FROM_OTHER_ADDRESS, /* of the peer, to another of ours */
 	TO_STRANGER,        /* to an address that is not ours */
 	TO_GROUP,           /* to a group that nobody is in */
+	TO_ALL_STATIONS,    /* to our address, in a broadcast frame */
 };
 
 enum hostile_answer {

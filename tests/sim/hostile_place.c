@@ -7,6 +7,23 @@
 #include "tests/sim/hostile.h"
 
 static const struct hostile_row rows[] = {
+	{ .name = "SEND_ONLY: to all stations",
+	  .opcode = ROOST_OPCODE_RC_SEND_ONLY,
+	  .from = TO_ALL_STATIONS,
+	  .payload = 10,
+	  .drop = ROOST_DROP_GROUP_MAC },
+	{ .name = "UD SEND_ONLY: to all stations",
+	  .type = ROOST_QPT_UD,
+	  .opcode = ROOST_OPCODE_UD_SEND_ONLY,
+	  .from = TO_ALL_STATIONS,
+	  .payload = 10,
+	  .drop = ROOST_DROP_GROUP_MAC },
+	{ .name = "ACK: to all stations",
+	  .before = SENT_SEND,
+	  .opcode = ROOST_OPCODE_RC_ACK,
+	  .from = TO_ALL_STATIONS,
+	  .syndrome_in = 0x1f,
+	  .drop = ROOST_DROP_GROUP_MAC },
 	{ .name = "SEND_ONLY: from stranger",
 	  .opcode = ROOST_OPCODE_RC_SEND_ONLY,
 	  .from = FROM_STRANGER,

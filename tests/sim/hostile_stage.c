@@ -252,6 +252,9 @@ struct roost_flow hostile_flow_of(struct hostile_stage *s,
 	case TO_GROUP:
 		flow.dgid = roost_gid_from_v4(group);
 		break;
+	case TO_ALL_STATIONS:
+		memset(flow.dst_mac, 0xff, sizeof(flow.dst_mac));
+		break;
 	}
 	return flow;
 }

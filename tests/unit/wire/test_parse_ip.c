@@ -140,6 +140,38 @@ static void parse__ip_version(void **state)
 	check_bad(buf, len, ROOST_DROP_IP_HEADER);
 }
 
+/* To one address, but to many stations: nobody sends that for good reason. */
+static void parse__group_mac(void **state)
+{
+	static const uint8_t macs[][6] = {
+		{ 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
+		{ 0x01, 0x00, 0x5e, 0x12, 0x07, 0x02 },
+		{ 0x33, 0x33, 0x00, 0x00, 0x00, 0x02 },
+		{ 0x03, 0x21, 0x22, 0x23, 0x24, 0x25 },
+	};
+	struct roost_frame frame;
+	uint8_t buf[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(macs) / sizeof(macs[0]); i++)
+		for (int path = 0; path < 4; path++) {
+			size_t len = send_frame(buf, path & 1, path & 2, 16);
+
+			memcpy(buf, macs[i], 6);
+			check_bad(buf, len, ROOST_DROP_GROUP_MAC);
+			/* A group's own address, whatever MAC it comes to. */
+			if (path & 1) {
+				buf[path & 2 ? 42 : 38] = 0xff;
+			} else {
+				buf[path & 2 ? 34 : 30] = 239;
+				fix_ipv4_sum(buf + (path & 2 ? 18 : 14));
+			}
+			assert_int_equal(parse(buf, len, &frame),
+					 ROOST_FRAME_ROCE);
+			assert_int_equal(frame.drop, ROOST_DROP_NONE);
+		}
+}
+
 /* Whatever follows: it has neither IP nor UDP. */
 static void parse__roce_v1(void **state)
 {
@@ -270,6 +302,7 @@ int main(void)
 		cmocka_unit_test(parse__ipv4_checksum),
 		cmocka_unit_test(parse__ipv4_options),
 		cmocka_unit_test(parse__ip_version),
+		cmocka_unit_test(parse__group_mac),
 		cmocka_unit_test(parse__roce_v1),
 		cmocka_unit_test(parse__ipv4_fragments),
 		cmocka_unit_test(parse__ipv6_extension_headers),
