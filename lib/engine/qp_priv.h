@@ -196,11 +196,12 @@ struct roost_resp_fetch {
 	uint32_t rkey;
 	const struct roost_pd *pd; /* whose memory rkey may name */
 	uint32_t len_bytes;
-	uint32_t msn;  /* after it was executed */
-	uint8_t op;    /* enum roost_op of the request */
-	bool pending;  /* packets from next_psn on are owed */
-	bool begun;    /* one of them has gone */
-	bool answered; /* the whole answer has gone once */
+	uint32_t end_bytes; /* of the answer in hand: what was asked for last */
+	uint32_t msn;       /* after it was executed */
+	uint8_t op;         /* enum roost_op of the request */
+	bool pending;       /* packets from next_psn on are owed */
+	bool begun;         /* one of them has gone */
+	bool answered;      /* the whole answer has gone once */
 };
 
 /* Responder: the peer's requests to us. Holder of the turn. */
@@ -288,7 +289,8 @@ struct roost_qp {
 	struct roost_ind_table *ind_table; /* UD: receives go there; or NULL */
 
 	/* Cold. */
-	struct roost_path alt_path; /* mig.alt says what it is */
+	struct roost_psn resumed_psn; /* where req went back to last */
+	struct roost_path alt_path;   /* mig.alt says what it is */
 	struct roost_hash hash;
 	struct roost_ctx *ctx;
 	LIST_ENTRY(roost_qp) all_link; /* dev->all.qps */

@@ -25,6 +25,7 @@ void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 
 	qp->req.next_psn = first_psn;
 	qp->req.end_psn = first_psn;
+	qp->resumed_psn = first_psn;
 	qp->req.oldest_unacked_psn = first_psn;
 	qp->req.send_index = tail;
 	qp->req.started_index = tail;

@@ -25,6 +25,7 @@ static void send_from(struct roost_qp *qp, struct roost_psn psn)
 	struct roost_requester *req = &qp->req;
 
 	req->next_psn = psn;
+	qp->resumed_psn = psn;
 	req->send_index = index_of_psn(qp, psn);
 	req->nb_fetching = 0;
 	for (uint32_t i = roost_req_tail(qp); i != req->send_index; i++)

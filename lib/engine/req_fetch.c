@@ -13,22 +13,35 @@
 #include "lib/engine/worker_priv.h"
 
 /*
- * Does the packet fit the place of its PSN in the answer? After a restart the
- * answer begins with FIRST in the middle, so only its end is compared.
+ * Is the packet's FIRST, MIDDLE, LAST or ONLY the one that is due at its PSN?
+ * An answer begins where a request was sent: at each part of the READ, and
+ * where it was resumed. There it may also go on, as what is late of the answer
+ * before it does, and Soft-RoCE's answer to what is resumed.
  */
+static bool is_due(const struct roost_qp *qp, const struct roost_send_wqe *wqe,
+		   const struct roost_pkt *pkt)
+{
+	bool last = roost_psn_eq(roost_psn_add(pkt->psn, 1),
+				 roost_req_read_part_end(wqe, pkt->psn));
+	bool begins = pkt->info->flags & ROOST_OPF_FIRST;
+
+	if (last != ((pkt->info->flags & ROOST_OPF_LAST) != 0))
+		return false;
+	if (roost_req_at_read_part(wqe, pkt->psn))
+		return begins;
+	return !begins || roost_psn_eq(pkt->psn, qp->resumed_psn);
+}
+
 static enum roost_wc_status check_read(const struct roost_qp *qp,
 				       const struct roost_send_wqe *wqe,
 				       const struct roost_pkt *pkt,
 				       uint32_t offset_bytes)
 {
-	struct roost_psn next_psn = roost_psn_add(pkt->psn, 1);
-	bool last = pkt->info->flags & ROOST_OPF_LAST;
 	uint32_t left = wqe->opcode == ROOST_WR_READ
 				? wqe->len_bytes - offset_bytes
 				: 0;
 
-	if (last !=
-	    roost_psn_eq(next_psn, roost_req_read_part_end(wqe, pkt->psn)))
+	if (!is_due(qp, wqe, pkt))
 		return ROOST_WC_BAD_RESP_ERR;
 	if (pkt->payload_len_bytes != RTE_MIN(left, qp->mtu_bytes))
 		return ROOST_WC_LOC_LEN_ERR;

@@ -93,13 +93,13 @@ roost_req_read_part_end(const struct roost_send_wqe *wqe, struct roost_psn psn)
 	return roost_psn_add(wqe->first_psn, end < count ? end : count);
 }
 
-/* Does a part other than the first begin at psn? */
+/* Does a part begin at psn? */
 static inline bool roost_req_at_read_part(const struct roost_send_wqe *wqe,
 					  struct roost_psn psn)
 {
 	uint32_t at = (uint32_t)roost_psn_diff(psn, wqe->first_psn);
 
-	return at != 0 && at % ROOST_READ_MAX_PKTS == 0;
+	return at % ROOST_READ_MAX_PKTS == 0;
 }
 
 static inline bool roost_req_is_fetch(const struct roost_send_wqe *wqe)

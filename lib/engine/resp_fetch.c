@@ -113,21 +113,33 @@ void roost_fetch_add(struct roost_worker *w, struct roost_qp *qp,
 		.msn = resp->msn,
 		.op = pkt->info->op,
 	};
+	fetch->end_bytes = fetch->len_bytes;
 	owe(w, qp, fetch);
 }
 
-/* A READ that comes again may ask for the rest of its answer only. */
+/* Where the answer's packet of a PSN begins. */
+static uint32_t offset_of(const struct roost_qp *qp,
+			  const struct roost_resp_fetch *fetch,
+			  struct roost_psn psn)
+{
+	return (uint32_t)roost_psn_diff(psn, fetch->first_psn) * qp->mtu_bytes;
+}
+
+/* A READ that comes again may ask for any part of its answer. What lies behind
+ * a part that is being answered comes again, once that is there.
+ */
 static bool read_fits(const struct roost_qp *qp,
 		      const struct roost_resp_fetch *fetch,
 		      const struct roost_pkt *pkt)
 {
-	uint32_t offset_bytes =
-		(uint32_t)roost_psn_diff(pkt->psn, fetch->first_psn) *
-		qp->mtu_bytes;
+	uint32_t offset_bytes = offset_of(qp, fetch, pkt->psn);
 	bool may;
 
 	if (pkt->rkey != fetch->rkey || pkt->va != fetch->va + offset_bytes ||
-	    pkt->dma_len_bytes != fetch->len_bytes - offset_bytes)
+	    pkt->dma_len_bytes > fetch->len_bytes - offset_bytes ||
+	    (fetch->pending && fetch->end_bytes < fetch->len_bytes &&
+	     offset_bytes >= fetch->end_bytes) ||
+	    !(qp->attr.access & ROOST_ACCESS_REMOTE_READ))
 		return false;
 	/* A key that is gone costs the peer its answer, not the connection. */
 	may = pkt->dma_len_bytes == 0 ||
@@ -150,9 +162,12 @@ bool roost_fetch_replay(struct roost_worker *w, struct roost_qp *qp,
 			continue;
 		if (fetch->op != pkt->info->op)
 			return false;
-		if (fetch->op == ROOST_OP_READ_REQ &&
-		    !read_fits(qp, fetch, pkt))
-			return false;
+		if (fetch->op == ROOST_OP_READ_REQ) {
+			if (!read_fits(qp, fetch, pkt))
+				return false;
+			fetch->end_bytes = offset_of(qp, fetch, pkt->psn) +
+					   pkt->dma_len_bytes;
+		}
 		fetch->next_psn = pkt->psn;
 		fetch->begun = false;
 		owe(w, qp, fetch);
@@ -163,10 +178,8 @@ bool roost_fetch_replay(struct roost_worker *w, struct roost_qp *qp,
 
 /* ---- answers ---------------------------------------------------------- */
 
-static uint8_t read_opcode(const struct roost_resp_fetch *fetch)
+static uint8_t read_opcode(const struct roost_resp_fetch *fetch, bool last)
 {
-	bool last = roost_psn_eq(fetch->next_psn, fetch->last_psn);
-
 	if (!fetch->begun)
 		return last ? ROOST_OPCODE_RC_READ_RESP_ONLY
 			    : ROOST_OPCODE_RC_READ_RESP_FIRST;
@@ -176,6 +189,7 @@ static uint8_t read_opcode(const struct roost_resp_fetch *fetch)
 
 struct answer {
 	uint8_t opcode; /* of RC; the service is put in later */
+	bool last;
 	uint32_t offset_bytes;
 	uint32_t len_bytes;
 	const uint8_t *payload;
@@ -187,15 +201,15 @@ struct answer {
 static bool next_answer(struct roost_qp *qp,
 			const struct roost_resp_fetch *fetch, struct answer *a)
 {
-	*a = (struct answer){ .opcode = ROOST_OPCODE_RC_ATOMIC_ACK };
+	*a = (struct answer){ .opcode = ROOST_OPCODE_RC_ATOMIC_ACK,
+			      .last = true };
 	if (fetch->op == ROOST_OP_CMP_SWAP || fetch->op == ROOST_OP_FETCH_ADD)
 		return true;
-	a->opcode = read_opcode(fetch);
-	a->offset_bytes =
-		(uint32_t)roost_psn_diff(fetch->next_psn, fetch->first_psn) *
-		qp->mtu_bytes;
+	a->offset_bytes = offset_of(qp, fetch, fetch->next_psn);
 	a->len_bytes =
-		RTE_MIN(fetch->len_bytes - a->offset_bytes, qp->mtu_bytes);
+		RTE_MIN(fetch->end_bytes - a->offset_bytes, qp->mtu_bytes);
+	a->last = a->offset_bytes + a->len_bytes == fetch->end_bytes;
+	a->opcode = read_opcode(fetch, a->last);
 	if (a->len_bytes == 0)
 		return true;
 	a->payload =
@@ -248,7 +262,8 @@ static void no_longer_pending(struct roost_qp *qp,
 	qp->resp.nb_fetches_pending--;
 }
 
-static void answered(struct roost_qp *qp, struct roost_resp_fetch *fetch)
+static void answered(struct roost_qp *qp, struct roost_resp_fetch *fetch,
+		     bool last)
 {
 	struct roost_responder *resp = &qp->resp;
 
@@ -257,9 +272,9 @@ static void answered(struct roost_qp *qp, struct roost_resp_fetch *fetch)
 	    (resp->owed_syndrome & ROOST_AETH_TYPE_MASK) == ROOST_AETH_ACK &&
 	    roost_psn_diff(resp->owed_psn, fetch->next_psn) < 0)
 		resp->owed = false;
-	if (roost_psn_eq(fetch->next_psn, fetch->last_psn)) {
+	if (last) {
 		no_longer_pending(qp, fetch);
-		fetch->answered = true;
+		fetch->answered |= fetch->end_bytes == fetch->len_bytes;
 	}
 	fetch->next_psn = roost_psn_add(fetch->next_psn, 1);
 	fetch->begun = true;
@@ -316,7 +331,7 @@ static __rte_noinline bool send_answer(struct roost_worker *w,
 		mbuf->data_len = (uint16_t)len;
 		mbuf->pkt_len = (uint32_t)len;
 		roost_tx_queue(w, &qp->path, mbuf, sealed);
-		answered(qp, fetch);
+		answered(qp, fetch, a.last);
 		--*budget;
 	}
 	return !fetch->pending;

@@ -169,6 +169,56 @@ static void fetch__response_lost_in_the_middle(void **state)
 	}
 }
 
+/* ---- what comes again ---------------------------------------------------- */
+
+/* Every part of a READ that was answered, as an answer of its own. */
+static void fetch__duplicate_read_of_any_part(void **state)
+{
+	static const uint8_t opcodes[2][2] = {
+		{ ROOST_OPCODE_RC_READ_RESP_FIRST,
+		  ROOST_OPCODE_RC_READ_RESP_ONLY },
+		{ ROOST_OPCODE_RC_READ_RESP_MIDDLE,
+		  ROOST_OPCODE_RC_READ_RESP_LAST },
+	};
+	const uint32_t len = 5000;
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+	const uint8_t *from;
+
+	(void)state;
+	sim_pair(sim, NULL, &a, &b);
+	do_op(a, ROOST_WR_READ, len);
+	sim_run(sim);
+	from = a->sends.wr[0].remote.data;
+	for (uint32_t at = 0; at < 5; at++)
+		for (uint32_t part = 0; at * 1024 + part <= len; part += 500) {
+			uint32_t psns = part == 0 ? 1 : (part + 1023) / 1024;
+			size_t n = sim->link.nb_log[SIM_B];
+			const struct sim_sent *sent;
+
+			forge_read(b, a->sq_psn + at,
+				   (uintptr_t)from + at * 1024,
+				   roost_mr_rkey(b->end->mr), part);
+			sim_turn(sim);
+			assert_int_equal(sim->link.nb_log[SIM_B], n + psns);
+			sent = &sim->link.log[SIM_B][n];
+			for (uint32_t i = 0; i < psns; i++) {
+				bool last = i == psns - 1;
+
+				assert_int_equal(sent[i].psn.v,
+						 (a->sq_psn + at + i) &
+							 ROOST_PSN_MASK);
+				assert_int_equal(sent[i].opcode,
+						 opcodes[i != 0][last]);
+			}
+		}
+	/* And the slot is free for the next one. */
+	do_op(a, ROOST_WR_READ, len);
+	sim_run(sim);
+	sim_expect_all_good(a, b);
+	sim_free(sim);
+}
+
 /* A READ comes again while a WRITE is coming in: it is served, and the WRITE
  * goes on.
  */
@@ -458,6 +508,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(fetch__rd_atomic_is_the_limit),
 	cmocka_unit_test(fetch__fence),
 	cmocka_unit_test(fetch__response_lost_in_the_middle),
+	cmocka_unit_test(fetch__duplicate_read_of_any_part),
 	cmocka_unit_test(fetch__duplicate_read_inside_a_write),
 	cmocka_unit_test(fetch__duplicate_read_with_the_next),
 	SIM_TEST_ONE_WORKER(fetch__region_goes_during_the_answer),
