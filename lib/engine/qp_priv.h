@@ -235,6 +235,7 @@ struct roost_responder {
 	uint8_t fetch_size; /* max_dest_rd_atomic */
 	uint8_t fetch_first;
 	uint8_t nb_fetches;
+	uint8_t nb_wrong_keys; /* UC: since RESET */
 };
 
 struct roost_srq;

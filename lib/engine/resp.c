@@ -188,8 +188,18 @@ static void drop_message(struct roost_worker *w, struct roost_qp *qp,
 static const uint8_t uc_drop[ROOST_FAULT_COUNT] = {
 	[ROOST_FAULT_RNR] = ROOST_DROP_RNR_WAIT,
 	[ROOST_FAULT_INV_REQ] = ROOST_DROP_INV_REQUEST,
+	[ROOST_FAULT_TOO_LONG] = ROOST_DROP_INV_REQUEST,
 	[ROOST_FAULT_ACCESS] = ROOST_DROP_ACCESS,
 };
+
+/* A peer that is told nothing may guess keys; so many wrong ones cost it the
+ * QP, as the first one does on a reliable QP.
+ */
+static void count_wrong_key(struct roost_worker *w, struct roost_qp *qp)
+{
+	if (++qp->resp.nb_wrong_keys == ROOST_UC_WRONG_KEYS_MAX)
+		roost_qp_to_err(w, qp, ROOST_EVENT_QP_ACCESS_ERR);
+}
 
 /* UC answers nothing: what is lost or wrong costs its message, and the next
  * first or only packet begins anew (IBTA 9.8.3).
@@ -212,12 +222,13 @@ static void receive_unreliable(struct roost_worker *w, struct roost_qp *qp,
 	fault = run_stages(w, qp, pkt);
 	if (fault == ROOST_FAULT_NONE) {
 		advance(w, qp, pkt);
-	} else if (fault == ROOST_FAULT_TOO_LONG ||
-		   fault == ROOST_FAULT_RECV_PROT) {
+	} else if (fault == ROOST_FAULT_RECV_PROT) {
 		fail(w, qp, pkt, fault);
 	} else {
 		resp->expected_psn = roost_psn_add(pkt->psn, 1);
 		drop_message(w, qp, (enum roost_drop)uc_drop[fault]);
+		if (fault == ROOST_FAULT_ACCESS)
+			count_wrong_key(w, qp);
 	}
 }
 

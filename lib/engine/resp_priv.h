@@ -29,6 +29,9 @@ enum roost_fault {
 	ROOST_FAULT_COUNT,
 };
 
+/* Requests with a wrong key that a UC QP drops; the last of them ends it. */
+#define ROOST_UC_WRONG_KEYS_MAX 16u
+
 /* ---- resp_recv.c ------------------------------------------------------ */
 
 /*

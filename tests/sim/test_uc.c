@@ -166,8 +166,8 @@ static void uc__no_receive(void **state)
 	sim_free(sim);
 }
 
-/* What may not be written is not, and costs only itself; a message longer
- * than its receive costs the QP.
+/* What may not be written is not, and a message longer than its receive does
+ * not fit; each costs only itself.
  */
 static void uc__bad_key_and_too_long(void **state)
 {
@@ -188,10 +188,67 @@ static void uc__bad_key_and_too_long(void **state)
 	assert_int_equal(a->sends.wr[0].remote.data[0], 0x5a);
 	assert_int_equal(roost_qp_state(b->qp), ROOST_QPS_RTS);
 	sim_recv(b, 2999);
-	b->no_data_check = true;
 	send_numbered(a, ROOST_WR_SEND_IMM, 3000);
+	send_numbered(a, ROOST_WR_SEND_IMM, 10000);
 	sim_run(sim);
-	sim_expect_recv(b, 0, ROOST_WC_LOC_LEN_ERR);
+	assert_int_equal(nb_received(b), 0);
+	assert_int_equal(roost_qp_state(b->qp), ROOST_QPS_RTS);
+	assert_int_equal(
+		sim_counters(sim, SIM_B)->drops[ROOST_DROP_INV_REQUEST], 2);
+	send_numbered(a, ROOST_WR_SEND_IMM, 2999);
+	sim_run(sim);
+	sim_expect_recv(b, 0, ROOST_WC_SUCCESS);
+	assert_int_equal(sim->link.nb_log[SIM_B], 0);
+	sim_free(sim);
+}
+
+/* ---- keys that are guessed ----------------------------------------------- */
+
+#define GUESSES_MAX 16
+
+static void forge_write(struct sim_qp *qp, const struct roost_flow *flow,
+			uint32_t rkey)
+{
+	struct roost_bth bth = {
+		.opcode = ROOST_OPCODE_UC_WRITE_ONLY,
+		.migreq = true,
+		.pkey = 0xffff,
+		.dest_qpn = qp->qpn,
+	};
+	uint8_t after[ROOST_RETH_LEN + 8] = { 0 };
+
+	roost_reth_put(after, 0x1000, rkey, 8);
+	sim_forge_on(qp, flow, &bth, after, sizeof(after));
+	sim_turn(qp->end->sim);
+}
+
+static void uc__wrong_keys_are_bounded(void **state)
+{
+	struct sim_qp_conf conf = uc_conf();
+	struct sim *sim = sim_new();
+	struct roost_flow peer, stranger;
+	struct sim_qp *a, *b;
+
+	(void)state;
+	sim_pair(sim, &conf, &a, &b);
+	peer = sim_flow_to(b);
+	stranger = peer;
+	stranger.sgid.b[15] = 77;
+	for (uint32_t i = 0; i < 1000; i++)
+		forge_write(b, &stranger, 0x1000 + i);
+	for (uint32_t i = 0; i < GUESSES_MAX - 1; i++)
+		forge_write(b, &peer, 0x1000 + i);
+	assert_int_equal(roost_qp_state(b->qp), ROOST_QPS_RTS);
+	/* What is good among them is taken, and forgives nothing. */
+	send_numbered(a, ROOST_WR_WRITE, 100);
+	sim_run(sim);
+	assert_memory_equal(a->sends.wr[0].remote.data,
+			    a->sends.wr[0].slices[0].data, 100);
+	sim_recv(b, 100);
+	forge_write(b, &peer, 0x1000);
+	assert_int_equal(roost_qp_state(b->qp), ROOST_QPS_ERR);
+	assert_int_equal(b->async[ROOST_EVENT_QP_ACCESS_ERR], 1);
+	sim_expect_recv(b, 0, ROOST_WC_WR_FLUSH_ERR);
 	assert_int_equal(sim->link.nb_log[SIM_B], 0);
 	sim_free(sim);
 }
@@ -282,6 +339,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(uc__ten_percent_lost),
 	cmocka_unit_test(uc__no_receive),
 	cmocka_unit_test(uc__bad_key_and_too_long),
+	cmocka_unit_test(uc__wrong_keys_are_bounded),
 	cmocka_unit_test(uc__send_queue_error),
 	cmocka_unit_test(uc__refused),
 };
