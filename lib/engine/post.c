@@ -55,7 +55,7 @@ static int check_length(const struct roost_qp *qp,
 	if (wr->flags & ROOST_SEND_INLINE &&
 	    (*len_bytes > qp->cap.max_inline_bytes ||
 	     info->response == ROOST_OP_ATOMIC_ACK ||
-	     wr->opcode == ROOST_WR_READ))
+	     wr->opcode == ROOST_WR_READ || wr->opcode == ROOST_WR_FLUSH))
 		return -EINVAL;
 	return 0;
 }

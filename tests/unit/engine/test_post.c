@@ -88,6 +88,9 @@ static void send_add__each_wrong_field(void **state)
 	wr.flags = ROOST_SEND_INLINE;
 	sge[0].len_bytes = sizeof(memory);
 	assert_int_equal(fixture_send(qp, &wr), -EINVAL);
+	/* FLUSH has no data: its length is that of the remote range. */
+	wr.opcode = ROOST_WR_FLUSH;
+	assert_int_equal(fixture_send(qp, &wr), -EINVAL);
 	/* No side effects: not even a doorbell. */
 	assert_false(roost_worker_has_work(f.worker));
 	assert_int_equal(nb_posted(&f, qp), 0);
