@@ -13,10 +13,12 @@
 
 #include <libmnl/libmnl.h>
 
-/* Is there an attribute, all of it within the message? */
+/* Is there an attribute, all of it within the message? Libmnl's own tail is
+ * rounded up to what messages are aligned by.
+ */
 static bool is_attr(const struct nlmsghdr *msg, const struct nlattr *attr)
 {
-	const char *tail = mnl_nlmsg_get_payload_tail(msg);
+	const char *tail = (const char *)msg + msg->nlmsg_len;
 
 	return mnl_attr_ok(attr, (int)(tail - (const char *)attr));
 }
