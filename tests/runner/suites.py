@@ -261,6 +261,12 @@ def tsan():
                      {"TSAN_OPTIONS": options}, slower=10)
 
 
+def fuzz(*options):
+    """Half a minute of each target, if no options say otherwise."""
+    return run_tap([os.path.join(TOP, "tests", "fuzz", "run"), *options],
+                   "fuzz/", show=True)
+
+
 def figures():
     """Shown, and never failed for what they are. Those of one core, and counts
     of instructions, which are the same on a machine that others use.
@@ -286,6 +292,7 @@ SUITES = {
     "clang": (clang, "a build with clang, no warning"),
     "asan": (asan, "unit, sim and some of real with ASan and UBSan"),
     "tsan": (tsan, "the tests with many threads with TSan"),
+    "fuzz": (fuzz, "half a minute of each fuzz target"),
     "figures": (figures, "the kernels, and instructions a message"),
     "interop": (interop, "with Linux Soft-RoCE in QEMU; on request only"),
 }
