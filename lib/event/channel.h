@@ -38,6 +38,8 @@ struct roost_channel;
 
 /* How many different types one source can have waiting outside the ring. */
 #define ROOST_EVENT_TYPES_MAX 32
+/* So many events of one source are held back; see roost_event_hold(). */
+#define ROOST_EVENT_HELD_MAX 16
 
 struct roost_event {
 	struct roost_event_source *source;
@@ -57,7 +59,16 @@ struct roost_event_source {
 	uint32_t overflow_arg[ROOST_EVENT_TYPES_MAX];
 	uint32_t overflow_count;                       /* sum of overflow[] */
 	TAILQ_ENTRY(roost_event_source) overflow_link; /* when count > 0 */
+	/* The owner of the batch: types of the events in it, oldest first. */
+	uint8_t held[ROOST_EVENT_HELD_MAX];
+	uint8_t nb_held;
+	TAILQ_ENTRY(roost_event_source) held_link; /* when nb_held > 0 */
 };
+
+/* Sources with events that are not to be seen yet, in the order in which their
+ * first ones were held. Who uses a batch excludes others.
+ */
+TAILQ_HEAD(roost_event_batch, roost_event_source);
 
 /*
  * capacity: size of the ring, a power of two; it holds one event less.
@@ -104,6 +115,17 @@ void roost_event_source_init(struct roost_event_source *source,
 void roost_event_raise(struct roost_event_source *source, uint32_t type,
 		       uint32_t arg);
 
+/*
+ * Hold one event back, with arg 0, until its batch is raised. No allocation. A
+ * source has its events in one batch at a time: where it is in one already,
+ * that must not be raised at this moment. Beyond ROOST_EVENT_HELD_MAX, those of
+ * the source are raised early rather than lost.
+ */
+void roost_event_hold(struct roost_event_batch *batch,
+		      struct roost_event_source *source, uint32_t type);
+/* Raise all of them; the batch is empty then. */
+void roost_event_batch_raise(struct roost_event_batch *batch);
+
 /* Acknowledge n events of the source; wakes a waiting fini. Thread: any. */
 void roost_event_ack(struct roost_event_source *source, uint64_t n);
 
@@ -124,8 +146,8 @@ void roost_event_source_abandon(struct roost_event_source *source);
 /*
  * The object is going away: remove its waiting events and their tokens, then
  * wait until all events that were read are acked. The caller has made sure
- * that nobody raises any more. Returns the number of acks over all time.
- * Thread: an application thread; blocks.
+ * that nobody raises any more, and that none are held back. Returns the number
+ * of acks over all time. Thread: an application thread; blocks.
  */
 uint64_t roost_event_source_fini(struct roost_event_source *source);
 

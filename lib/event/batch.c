@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Events that are held back. */
+
+#include "lib/event/channel.h"
+
+static void raise_held(struct roost_event_source *source)
+{
+	for (unsigned int i = 0; i < source->nb_held; i++)
+		roost_event_raise(source, source->held[i], 0);
+	source->nb_held = 0;
+}
+
+void roost_event_hold(struct roost_event_batch *batch,
+		      struct roost_event_source *source, uint32_t type)
+{
+	if (source->nb_held == 0)
+		TAILQ_INSERT_TAIL(batch, source, held_link);
+	if (source->nb_held == ROOST_EVENT_HELD_MAX)
+		raise_held(source);
+	source->held[source->nb_held++] = (uint8_t)type;
+}
+
+void roost_event_batch_raise(struct roost_event_batch *batch)
+{
+	struct roost_event_source *source;
+
+	while ((source = TAILQ_FIRST(batch)) != NULL) {
+		TAILQ_REMOVE(batch, source, held_link);
+		raise_held(source);
+	}
+}

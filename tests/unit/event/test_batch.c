@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "lib/event/channel.h"
+
+static struct roost_channel *channel;
+static struct roost_event_source a, b;
+static struct roost_event_batch batch;
+
+static int setup(void **state)
+{
+	(void)state;
+	assert_int_equal(roost_channel_create(64, &channel), 0);
+	fcntl(roost_channel_fd(channel), F_SETFL, O_NONBLOCK);
+	roost_event_source_init(&a, channel, &a);
+	roost_event_source_init(&b, channel, &b);
+	TAILQ_INIT(&batch);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	roost_channel_destroy(channel);
+	return 0;
+}
+
+static void expect(struct roost_event_source *source, uint32_t type)
+{
+	struct roost_event event;
+
+	assert_int_equal(roost_channel_read(channel, &event), 0);
+	assert_ptr_equal(event.source, source);
+	assert_int_equal(event.type, type);
+	assert_int_equal(event.arg, 0);
+}
+
+static void batch__keeps_the_order_of_a_source(void **state)
+{
+	(void)state;
+	roost_event_hold(&batch, &a, 7);
+	roost_event_hold(&batch, &b, 5);
+	roost_event_hold(&batch, &a, 3);
+	roost_event_hold(&batch, &a, 7);
+	assert_int_equal(roost_channel_waiting(channel), 0);
+	roost_event_batch_raise(&batch);
+	assert_true(TAILQ_EMPTY(&batch));
+	expect(&a, 7);
+	expect(&a, 3);
+	expect(&a, 7);
+	expect(&b, 5);
+	assert_int_equal(roost_channel_waiting(channel), 0);
+	/* Again, from empty. */
+	roost_event_hold(&batch, &b, 1);
+	roost_event_batch_raise(&batch);
+	roost_event_batch_raise(&batch);
+	expect(&b, 1);
+	assert_int_equal(roost_channel_waiting(channel), 0);
+}
+
+static void batch__loses_none_of_many(void **state)
+{
+	const uint32_t nb = ROOST_EVENT_HELD_MAX + 3;
+
+	(void)state;
+	for (uint32_t i = 0; i < nb; i++)
+		roost_event_hold(&batch, &a, i);
+	roost_event_batch_raise(&batch);
+	for (uint32_t i = 0; i < nb; i++)
+		expect(&a, i);
+	assert_int_equal(roost_channel_waiting(channel), 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			batch__keeps_the_order_of_a_source, setup, teardown),
+		cmocka_unit_test_setup_teardown(batch__loses_none_of_many,
+						setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
