@@ -257,6 +257,15 @@ static uint32_t publishable(const struct roost_cq *cq)
 	return end;
 }
 
+/* Are there entries that wait for another worker? Under produce_lock. */
+static void withhold(struct roost_cq *cq, bool some)
+{
+	if (cq->withheld == some)
+		return;
+	cq->withheld = some;
+	atomic_fetch_add(&cq->ctx->dev->late.nb_withheld_cqs, some ? 1u : -1u);
+}
+
 /* Returns what has to be armed for an event. */
 static __rte_noinline uint32_t publish_shared(struct roost_cq *cq,
 					      struct roost_cq_part *part)
@@ -274,6 +283,7 @@ static __rte_noinline uint32_t publish_shared(struct roost_cq *cq,
 			fits = ROOST_CQ_ARMED_SOLICITED;
 	cq->solicited = false;
 	atomic_store_explicit(&cq->published, end, memory_order_release);
+	withhold(cq, end != cq->produced);
 	roost_spin_unlock(&cq->produce_lock);
 	return fits;
 }

@@ -51,11 +51,13 @@ struct roost_cq_part {
 struct roost_cq {
 	/* Producer: the holder of the turn, and of produce_lock if shared. */
 	struct roost_cqe *ring __attribute__((aligned(64)));
-	uint32_t mask;              /* entries - 1 */
-	uint32_t produced;          /* entries written, not all published */
-	bool shared;                /* by workers; writer: all turns */
-	bool solicited;             /* not shared: an unpublished entry is */
-	bool ignore_overrun;        /* what has no room is lost; constant */
+	uint32_t mask;       /* entries - 1 */
+	uint32_t produced;   /* entries written, not all published */
+	bool shared;         /* by workers; writer: all turns */
+	bool solicited;      /* not shared: an unpublished entry is */
+	bool ignore_overrun; /* what has no room is lost; constant */
+	bool withheld; /* shared: entries are not published, for the sake of a
+			* worker that is not through; under produce_lock */
 	_Atomic bool overrun;       /* an entry had no room: no more come */
 	_Atomic bool overrun_told;  /* all that had room is published, CQ_ERR
 				     * was raised, the QPs are in ERR */

@@ -165,6 +165,7 @@ int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
 	pthread_mutex_init(&d->service_lock, NULL);
 	TAILQ_INIT(&d->services);
 	roost_overruns_init(d);
+	roost_async_init(d);
 	*dev = d;
 	return 0;
 fini_tables:

@@ -93,6 +93,16 @@ struct roost_dev {
 		_Atomic bool any; /* the list was added to */
 		struct roost_dev_service service;
 	} overruns;
+	/* Async events whose completions another worker may withhold (async.c).
+	 * Written with a turn and the lock, or with all turns.
+	 */
+	struct {
+		struct roost_spin lock;
+		struct roost_event_batch events;
+		_Atomic bool any; /* for the service: events were added */
+		_Atomic uint32_t nb_withheld_cqs; /* with such entries */
+		struct roost_dev_service service;
+	} late;
 	struct roost_gsi *gsi; /* NULL: QP1 is closed; writer: all turns */
 	/* Held while services run. */
 	pthread_mutex_t service_lock;

@@ -123,10 +123,10 @@ void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)
 	qp->resp.owed = false;
 	roost_qp_flush(w, qp);
 	if (event >= 0)
-		roost_event_raise(&qp->async, (uint32_t)event, 0);
+		roost_async_raise(w, &qp->async, (enum roost_async_event)event);
 	if (qp->srq != NULL)
-		roost_event_raise(&qp->async, ROOST_EVENT_QP_LAST_WQE_REACHED,
-				  0);
+		roost_async_raise(w, &qp->async,
+				  ROOST_EVENT_QP_LAST_WQE_REACHED);
 }
 
 void roost_qp_to_sqe(struct roost_worker *w, struct roost_qp *qp)

@@ -88,7 +88,7 @@ static void tell_peer(struct roost_worker *w, struct roost_qp *qp)
 static void migrate(struct roost_worker *w, struct roost_qp *qp)
 {
 	switch_paths(qp);
-	roost_event_raise(&qp->async, ROOST_EVENT_PATH_MIG, 0);
+	roost_async_raise(w, &qp->async, ROOST_EVENT_PATH_MIG);
 	tell_peer(w, qp);
 	qp->req.retry_left = qp->attr.retry_cnt;
 	if (roost_qp_is_reliable(qp))
@@ -157,7 +157,8 @@ void roost_mig_hear(struct roost_worker *w, struct roost_qp *qp,
 static void refuse(struct roost_qp *qp)
 {
 	if (!qp->mig.refused)
-		roost_event_raise(&qp->async, ROOST_EVENT_PATH_MIG_ERR, 0);
+		roost_async_raise(qp->worker, &qp->async,
+				  ROOST_EVENT_PATH_MIG_ERR);
 	qp->mig.refused = true;
 }
 

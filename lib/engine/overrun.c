@@ -17,11 +17,12 @@
  */
 static void fail_users(struct roost_cq *cq)
 {
+	struct roost_worker *w = cq->ctx->dev->workers[0];
 	struct roost_cq_user *user;
 	struct roost_srq *srq;
 
 	cq->overrun_told = true;
-	roost_event_raise(&cq->async, ROOST_EVENT_CQ_ERR, 0);
+	roost_async_raise(w, &cq->async, ROOST_EVENT_CQ_ERR);
 	LIST_FOREACH(user, &cq->users, link) {
 		if (user->qp != NULL)
 			roost_qp_to_err(user->qp->worker, user->qp,
@@ -30,7 +31,7 @@ static void fail_users(struct roost_cq *cq)
 			roost_wq_fail(user->wq->worker, user->wq);
 	}
 	LIST_FOREACH(srq, &cq->srqs, cq_link) {
-		roost_event_raise(&srq->async, ROOST_EVENT_SRQ_ERR, 0);
+		roost_async_raise(w, &srq->async, ROOST_EVENT_SRQ_ERR);
 		while (!LIST_EMPTY(&srq->takers)) {
 			struct roost_qp *qp = LIST_FIRST(&srq->takers);
 

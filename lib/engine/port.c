@@ -115,11 +115,12 @@ static void change_begin(struct roost_dev *dev)
 
 static void change_end(struct roost_dev *dev)
 {
+	roost_dev_publish(dev);
 	pthread_mutex_unlock(&dev->lock);
 	roost_dev_turns_release(dev);
 }
 
-/* Tell every context. Within a change. */
+/* Tell every context. Within a change, before which all was published. */
 static void tell(struct roost_dev *dev, const struct roost_port *port,
 		 enum roost_async_event event)
 {

@@ -161,13 +161,12 @@ void roost_req_check_fault(struct roost_worker *w, struct roost_qp *qp)
 		roost_req_fail(w, qp, qp->req.fault_status);
 }
 
-void roost_req_check_drained(struct roost_worker *w __attribute__((unused)),
-			     struct roost_qp *qp)
+void roost_req_check_drained(struct roost_worker *w, struct roost_qp *qp)
 {
 	if (!qp->drain_asked || roost_req_is_draining(qp))
 		return;
 	qp->drain_asked = false;
-	roost_event_raise(&qp->async, ROOST_EVENT_SQ_DRAINED, 0);
+	roost_async_raise(w, &qp->async, ROOST_EVENT_SQ_DRAINED);
 }
 
 /* An AETH that fits what is unacknowledged. */

@@ -239,7 +239,7 @@ void roost_resp_receive(struct roost_worker *w, struct roost_qp *qp,
 
 	if (!qp->resp.comm_est && roost_qp_state_get(qp) == ROOST_QPS_RTR) {
 		qp->resp.comm_est = true;
-		roost_event_raise(&qp->async, ROOST_EVENT_COMM_EST, 0);
+		roost_async_raise(w, &qp->async, ROOST_EVENT_COMM_EST);
 	}
 	if (!roost_qp_is_reliable(qp)) {
 		receive_unreliable(w, qp, pkt);

@@ -10,7 +10,7 @@
 #include "lib/engine/cq_priv.h"
 #include "lib/engine/queue.h"
 #include "lib/engine/srq_priv.h"
-#include "lib/engine/worker.h"
+#include "lib/engine/worker_priv.h"
 
 static int open_domain(struct roost_ctx *ctx, struct roost_xrc_domain *domain,
 		       struct roost_xrcd **xrcd)
@@ -242,8 +242,8 @@ static bool take(struct roost_srq *srq, struct roost_qp *qp)
 	if (limit != 0 && left - 1 < limit) {
 		/* Disarmed before the event can be read. */
 		atomic_store(&srq->limit, 0);
-		roost_event_raise(&srq->async, ROOST_EVENT_SRQ_LIMIT_REACHED,
-				  0);
+		roost_async_raise(qp->worker, &srq->async,
+				  ROOST_EVENT_SRQ_LIMIT_REACHED);
 	}
 	return true;
 }

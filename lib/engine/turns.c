@@ -14,6 +14,8 @@ void roost_dev_turns_take(struct roost_dev *dev)
 {
 	for (unsigned int i = 0; i < dev->nb_workers; i++)
 		roost_worker_turn_take(dev->workers[i]);
+	/* Everything is published now. */
+	roost_async_tell_late(dev);
 }
 
 void roost_dev_turns_release(struct roost_dev *dev)
@@ -25,7 +27,9 @@ void roost_dev_turns_release(struct roost_dev *dev)
 void roost_dev_publish(struct roost_dev *dev)
 {
 	for (unsigned int i = 0; i < dev->nb_workers; i++)
-		roost_worker_publish(dev->workers[i]);
+		roost_worker_publish_cqs(dev->workers[i]);
+	for (unsigned int i = 0; i < dev->nb_workers; i++)
+		roost_async_tell(dev->workers[i]);
 }
 
 static void add(struct roost_dev_counters *sum,

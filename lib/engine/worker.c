@@ -44,6 +44,7 @@ int roost_worker_create(struct roost_dev *dev, unsigned int index,
 	TAILQ_INIT(&w->send_qps);
 	TAILQ_INIT(&w->ack_qps);
 	TAILQ_INIT(&w->dirty_cqs);
+	TAILQ_INIT(&w->held_events);
 	roost_timer_wheel_init(&w->timers, 0);
 	*worker = w;
 	return 0;
@@ -318,7 +319,7 @@ void roost_worker_settle(struct roost_worker *w, struct roost_qp *qp)
 	roost_tx_flush(w, qp->path.port_index);
 }
 
-void roost_worker_publish(struct roost_worker *w)
+void roost_worker_publish_cqs(struct roost_worker *w)
 {
 	struct roost_cq_part *part;
 
@@ -330,6 +331,12 @@ void roost_worker_publish(struct roost_worker *w)
 		if (cq->overrun && !cq->overrun_told)
 			roost_overrun_tell(w->dev, cq);
 	}
+}
+
+void roost_worker_publish(struct roost_worker *w)
+{
+	roost_worker_publish_cqs(w);
+	roost_async_tell(w);
 }
 
 /* What is due and what may go. Returns the number of packets. */

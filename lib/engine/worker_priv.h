@@ -57,6 +57,7 @@ struct roost_worker {
 	struct roost_qp *last_due;
 	struct roost_qp_list ack_qps; /* owe an answer */
 	TAILQ_HEAD(, roost_cq_part) dirty_cqs;
+	struct roost_event_batch held_events; /* empty between turns */
 	struct roost_frame_queue txq[ROOST_DEV_PORTS_MAX];
 	struct roost_frame_queue loopback;
 	bool raw_stood_back;      /* frames of raw did, for those of QPs */
@@ -103,12 +104,35 @@ void roost_worker_unlink_qp(struct roost_worker *w, struct roost_qp *qp);
 void roost_worker_forget_qp(struct roost_worker *w, struct roost_qp *qp);
 /* Publish what was pushed to CQs; a CQ that was overrun gets CQ_ERR, every QP
  * on it goes to ERR with QP_FATAL, every WQ with WQ_FATAL, and every XRC SRQ
- * gets SRQ_ERR. Before the turn is released by anyone who may have completed
- * something.
+ * gets SRQ_ERR. Then raise the async events that were held back. Before the
+ * turn is released by anyone who may have completed or raised something.
  */
 void roost_worker_publish(struct roost_worker *w);
 /* The same for all workers. Holder of all turns. */
 void roost_dev_publish(struct roost_dev *dev);
+/* The first half of it: nothing is raised yet but completion events. */
+void roost_worker_publish_cqs(struct roost_worker *w);
+
+/* ---- async.c --- */
+
+/* Raise an async event of an object: once all completions of before it can be
+ * polled. Holder of the turn; who shares the object with other workers excludes
+ * them.
+ */
+void roost_async_raise(struct roost_worker *w,
+		       struct roost_event_source *source,
+		       enum roost_async_event type);
+/* What the worker completed is published: tell what it held back, or leave it
+ * to who has all turns. Holder of the turn.
+ */
+void roost_async_tell(struct roost_worker *w);
+/* Tell what was left. Holder of all turns, who has published nothing less. */
+void roost_async_tell_late(struct roost_dev *dev);
+/* Before the device has anything. */
+void roost_async_init(struct roost_dev *dev);
+
+/* ---- overrun.c --- */
+
 /* What follows from an overrun, now or soon. Holder of a turn. */
 void roost_overrun_tell(struct roost_dev *dev, struct roost_cq *cq);
 /* The CQ goes away. Holder of all turns. */

@@ -142,7 +142,7 @@ void roost_wq_fail(struct roost_worker *w, struct roost_wq *wq)
 	if (roost_wq_state(wq) == ROOST_WQS_ERR)
 		return;
 	to_err(w, wq);
-	roost_event_raise(&wq->async, ROOST_EVENT_WQ_FATAL, 0);
+	roost_async_raise(w, &wq->async, ROOST_EVENT_WQ_FATAL);
 }
 
 static void to_reset(struct roost_wq *wq)

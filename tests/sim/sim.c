@@ -30,6 +30,8 @@ static uint64_t last_seed; /* of the last world */
 
 static unsigned int nb_workers = 1;
 
+struct sim *sim_world;
+
 uint64_t sim_seed(void)
 {
 	return seed;
@@ -211,6 +213,7 @@ static struct sim *make(uint64_t from, const uint16_t vlan_id[2],
 	}
 	for (int side = 0; side < 2; side++)
 		end_open(sim, side);
+	sim_world = sim;
 	return sim;
 }
 
@@ -241,6 +244,7 @@ void sim_free(struct sim *sim)
 		if (sim->qps[i] != NULL)
 			sim_qp_destroy(sim->qps[i]);
 	sim_poll(sim);
+	sim_world = NULL;
 	for (int side = 0; side < 2; side++)
 		end_close(&sim->ends[side]);
 	sim_link_fini(sim);

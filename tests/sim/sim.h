@@ -24,6 +24,8 @@
  * - a work request completes twice, out of order, or unsignalled with success;
  * - received data differ from what was sent, or a byte outside the receive
  *   buffer was written;
+ * - an async event is raised before a completion that happened before it can be
+ *   polled;
  * - an mbuf, a neighbour reference or an event is left over in the end.
  *
  * Thread: one, but for the locks of the engine; see test_arm.c for threads.

@@ -12,6 +12,9 @@
 
 #include "tests/sim/sim.h"
 
+/* The one that there is; NULL: none. */
+extern struct sim *sim_world;
+
 #define SIM_ARENA_BYTES (1ull << 29)
 #define SIM_GUARD_BYTES 64u
 #define SIM_GUARD_BYTE 0xa5

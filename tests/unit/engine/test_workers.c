@@ -223,6 +223,70 @@ static void workers__an_event_goes_with_what_shows(void **state)
 	close_shared(&s);
 }
 
+/* An async event follows its worker's completions: also those that the other
+ * worker withholds, of this turn or of one before.
+ */
+static void workers__an_async_event_waits_for_what_shows(void **state)
+{
+	struct roost_event_source *source;
+	struct roost_channel *async;
+	struct shared s;
+
+	(void)state;
+	open_shared(&s, 8);
+	async = roost_ctx_async_channel(s.f.ctx);
+	fcntl(roost_channel_fd(async), F_SETFL, O_NONBLOCK);
+	source = roost_qp_async_source(s.qps[1]);
+	push(&s, 0, 10, false);
+	push(&s, 1, 20, false);
+	roost_async_raise(s.workers[1], source, ROOST_EVENT_SQ_DRAINED);
+	publish(&s, 1);
+	assert_int_equal(roost_channel_waiting(async), 0);
+	roost_async_raise(s.workers[1], source, ROOST_EVENT_PATH_MIG);
+	publish(&s, 1);
+	assert_int_equal(roost_channel_waiting(async), 0);
+	/* None overtakes those that are late. */
+	publish(&s, 0);
+	expect(&s, 2, (const uint64_t[]){ 10, 20 });
+	roost_async_raise(s.workers[0], roost_qp_async_source(s.qps[0]),
+			  ROOST_EVENT_PATH_MIG);
+	publish(&s, 0);
+	assert_int_equal(roost_channel_waiting(async), 0);
+	roost_dev_service_run_all(s.f.dev, 1);
+	assert_int_equal(roost_channel_waiting(async), 3);
+	assert_int_equal(events(async, ROOST_EVENT_PATH_MIG), 2);
+	/* Nothing is withheld any more: at once. */
+	push(&s, 1, 21, false);
+	roost_async_raise(s.workers[1], source, ROOST_EVENT_SQ_DRAINED);
+	assert_int_equal(roost_channel_waiting(async), 0);
+	publish(&s, 1);
+	assert_int_equal(events(async, ROOST_EVENT_SQ_DRAINED), 1);
+	close_shared(&s);
+}
+
+/* Its QP goes: the event goes with it, and leaves nothing behind. */
+static void workers__a_late_event_goes_with_its_qp(void **state)
+{
+	struct roost_channel *async;
+	struct shared s;
+
+	(void)state;
+	open_shared(&s, 8);
+	async = roost_ctx_async_channel(s.f.ctx);
+	push(&s, 0, 10, false);
+	push(&s, 1, 20, false);
+	roost_async_raise(s.workers[1], roost_qp_async_source(s.qps[1]),
+			  ROOST_EVENT_SQ_DRAINED);
+	publish(&s, 1);
+	publish(&s, 0);
+	assert_int_equal(roost_qp_destroy(s.qps[1], NULL), 0);
+	s.qps[1] = NULL;
+	assert_int_equal(roost_channel_waiting(async), 0);
+	roost_dev_service_run_all(s.f.dev, 1);
+	assert_int_equal(roost_channel_waiting(async), 0);
+	close_shared(&s);
+}
+
 /* The QPs that fail are of both workers: the control thread does it. */
 static void workers__an_overrun_fails_the_qps_of_both(void **state)
 {
@@ -283,6 +347,8 @@ int main(void)
 		cmocka_unit_test(
 			workers__an_entry_shows_when_its_worker_is_through),
 		cmocka_unit_test(workers__an_event_goes_with_what_shows),
+		cmocka_unit_test(workers__an_async_event_waits_for_what_shows),
+		cmocka_unit_test(workers__a_late_event_goes_with_its_qp),
 		cmocka_unit_test(workers__an_overrun_fails_the_qps_of_both),
 		cmocka_unit_test(workers__an_overrun_cq_may_go),
 	};
