@@ -18,6 +18,8 @@
 #include "lib/event/channel.h"
 #include "lib/wire/frame.h"
 
+#define ROOST_MCAST_BUCKETS 1024u
+
 struct roost_port {
 	struct roost_port_io io;
 	/* Its MAC, as a neighbour's: written with release. What is sent to
@@ -56,11 +58,13 @@ struct roost_dev {
 	struct roost_idmap mws;  /* by the upper 24 bits of the key */
 	struct roost_idmap srqs; /* XRC SRQs, by number */
 	struct roost_idmap wqs;  /* receive WQs; peers never name one */
-	/* UD QPs in multicast groups; written holding mcast_lock and all
-	 * turns, read holding the lock or a turn.
+	/* Multicast groups by port and address (mcast_priv.h); written holding
+	 * mcast_lock and all turns, read holding the lock or a turn.
 	 */
-	LIST_HEAD(, roost_mcast) mcasts;
-	/* Around a change of that list and what it means for the port, so that
+	LIST_HEAD(roost_mcast_bucket, roost_mcast_group)
+	mcast_buckets[ROOST_MCAST_BUCKETS];
+	uint32_t nb_mcast_groups; /* under mcast_lock */
+	/* Around a change of that table and what it means for the port, so that
 	 * joins and leaves reach the port in the order of the changes. Taken
 	 * before the turn.
 	 */

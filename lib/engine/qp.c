@@ -289,7 +289,7 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 	uint64_t acked;
 
 	roost_dev_turns_take(dev);
-	if (qp->nb_mcasts != 0) {
+	if (!LIST_EMPTY(&qp->mcasts)) {
 		roost_dev_turns_release(dev);
 		return -EBUSY;
 	}

@@ -297,7 +297,7 @@ struct roost_qp {
 	LIST_ENTRY(roost_qp) all_link; /* dev->all.qps */
 	bool dying;                    /* it is in no CQ any more; all turns */
 	pthread_mutex_t modify_lock;   /* one modify at a time */
-	uint32_t nb_mcasts; /* groups that it is in; holder of the turn */
+	LIST_HEAD(, roost_mcast) mcasts; /* its places in groups; as these */
 	void *owner;
 	struct roost_event_source async;
 	struct roost_xrcd *xrcd;          /* XRC_TGT */

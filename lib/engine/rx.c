@@ -29,21 +29,27 @@ static const uint8_t takes[ROOST_QPT_COUNT] = {
 	 1u << ROOST_QPS_SQE)
 #define RESPONSE_STATES (1u << ROOST_QPS_RTS | 1u << ROOST_QPS_SQD)
 
-/* Everything that needs no object: length, address, ICRC, opcode. */
+/* Everything that needs no QP: length, address, ICRC, opcode. *group: that it
+ * is for; NULL: it is for one of our addresses.
+ */
 static enum roost_drop check_frame(struct roost_dev *dev,
 				   unsigned int port_index,
 				   const struct roost_frame *frame,
-				   struct roost_pkt *pkt)
+				   struct roost_pkt *pkt,
+				   const struct roost_mcast_group **group)
 {
-	const struct roost_port *port = &dev->ports[port_index];
+	bool own = roost_port_owns(&dev->ports[port_index], &frame->dgid);
 	enum roost_drop drop;
 
-	if (!roost_port_owns(port, &frame->dgid) &&
-	    !(roost_gid_is_multicast(&frame->dgid) &&
-	      roost_mcast_next(dev, port_index, &frame->dgid, NULL) != NULL))
+	*group = NULL;
+	if (!own && !roost_mcast_may_have(dev, port_index, &frame->dgid))
 		return ROOST_DROP_NOT_OURS;
 	if (!roost_frame_icrc_ok(frame))
 		return ROOST_DROP_ICRC;
+	if (!own)
+		*group = roost_mcast_find(dev, port_index, &frame->dgid);
+	if (!own && *group == NULL)
+		return ROOST_DROP_NOT_OURS;
 	drop = roost_pkt_parse(frame, pkt);
 	if (drop == ROOST_DROP_NONE && pkt->payload_len_bytes > 0 &&
 	    !(pkt->info->flags & ROOST_OPF_PAYLOAD))
@@ -144,20 +150,18 @@ static bool is_blocked(const struct roost_qp *qp, const struct roost_port *port,
 	       roost_port_owns(port, &frame->sgid);
 }
 
-/* To every member of the group on that port that is this worker's. */
+/* To every member of the group that is this worker's. */
 static enum roost_drop deliver_multicast(struct roost_worker *w,
-					 unsigned int port_index,
+					 const struct roost_mcast_group *group,
 					 const struct roost_frame *frame,
 					 const struct roost_pkt *pkt)
 {
+	unsigned int port_index = group->port_index;
 	const struct roost_port *port = &w->dev->ports[port_index];
 	enum roost_drop drop = ROOST_DROP_QPN, one;
-	struct roost_mcast *m = NULL;
+	const struct roost_mcast *m;
 
-	if (!roost_gid_is_multicast(&frame->dgid))
-		return ROOST_DROP_QPN;
-	while ((m = roost_mcast_next(w->dev, port_index, &frame->dgid, m)) !=
-	       NULL) {
+	LIST_FOREACH(m, &group->members, link) {
 		if (m->qp->worker != w)
 			continue;
 		if (is_blocked(m->qp, port, frame, pkt))
@@ -174,15 +178,17 @@ static void receive(struct roost_worker *w, unsigned int port_index,
 		    const struct roost_frame *frame)
 {
 	struct roost_port *port = &w->dev->ports[port_index];
+	const struct roost_mcast_group *group;
 	struct roost_pkt pkt;
 	struct roost_qp *qp;
 	enum roost_drop drop;
 
-	drop = check_frame(w->dev, port_index, frame, &pkt);
+	drop = check_frame(w->dev, port_index, frame, &pkt, &group);
 	if (drop == ROOST_DROP_NONE && pkt.dest_qpn == ROOST_GSI_QPN) {
 		drop = roost_gsi_take(w, port_index, frame, &pkt);
 	} else if (drop == ROOST_DROP_NONE && pkt.dest_qpn == ROOST_MCAST_QPN) {
-		drop = deliver_multicast(w, port_index, frame, &pkt);
+		drop = group == NULL ? ROOST_DROP_QPN
+				     : deliver_multicast(w, group, frame, &pkt);
 	} else if (drop == ROOST_DROP_NONE) {
 		drop = find_qp(w, frame, &pkt, &qp);
 		if (drop == ROOST_DROP_NONE)

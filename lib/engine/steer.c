@@ -107,14 +107,12 @@ static uint32_t bit(const struct roost_worker *w)
 
 /* Who has members of the group on that port? */
 static uint32_t members(struct roost_dev *dev, unsigned int port_index,
-			const struct roost_gid *group)
+			const struct roost_gid *gid)
 {
-	struct roost_mcast *m = NULL;
-	uint32_t workers = 0;
+	const struct roost_mcast_group *group =
+		roost_mcast_find(dev, port_index, gid);
 
-	while ((m = roost_mcast_next(dev, port_index, group, m)) != NULL)
-		workers |= bit(m->qp->worker);
-	return workers;
+	return group == NULL ? 0 : group->workers;
 }
 
 /* Whose frame it is; 0: nobody's. */

@@ -140,8 +140,7 @@ void roost_tx_queue(struct roost_worker *w, const struct roost_path *path,
 	}
 	/* QPs of this device that are in the group hear it, too. */
 	if (path->multicast && w->loopback.count < w->loopback.len &&
-	    roost_mcast_next(w->dev, path->port_index, &path->dgid, NULL) !=
-		    NULL) {
+	    roost_mcast_find(w->dev, path->port_index, &path->dgid) != NULL) {
 		struct rte_mbuf *copy =
 			rte_pktmbuf_copy(frame, w->dev->pool, 0, UINT32_MAX);
 

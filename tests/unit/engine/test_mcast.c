@@ -7,10 +7,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "lib/engine/dev_priv.h"
-#include "lib/engine/mcast.h"
+#include "lib/engine/mcast_priv.h"
 #include "tests/unit/engine/fixture.h"
 
 static const struct roost_gid group = { { 0xff, 0x0e, [15] = 9 } };
@@ -134,6 +135,104 @@ static void mcast__port_without_room(void **state)
 	fixture_close(&f);
 }
 
+/* ---- the table ----------------------------------------------------------- */
+
+static struct roost_gid numbered(uint32_t i)
+{
+	return (struct roost_gid){
+		{ 0xff, 0x0e, [14] = (uint8_t)(i >> 8), [15] = (uint8_t)i }
+	};
+}
+
+static void mcast__attached_is_attached(void **state)
+{
+	struct port ports[2] = { 0 };
+	struct fixture f;
+	struct roost_qp *qp;
+
+	(void)state;
+	open_ports(&f, ports);
+	qp = ud_qp(&f, 1);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(roost_mcast_attach(qp, &group), 0);
+	assert_int_equal(ports[0].nb_joins, 1);
+	assert_int_equal(roost_mcast_detach(qp, &group), 0);
+	assert_int_equal(ports[0].members, 0);
+	assert_int_equal(roost_mcast_detach(qp, &group), -EINVAL);
+	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
+	fixture_close(&f);
+}
+
+/* As many groups as the device says, and no more; each is found. */
+static void mcast__groups_of_a_device(void **state)
+{
+	struct fixture f;
+	struct roost_qp *a, *b;
+	struct roost_gid gid;
+	uint32_t max;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	max = roost_dev_limits(f.dev)->max_mcast_grp;
+	a = ud_qp(&f, 1);
+	b = ud_qp(&f, 1);
+	for (uint32_t i = 0; i < max; i++) {
+		gid = numbered(i);
+		assert_int_equal(roost_mcast_attach(a, &gid), 0);
+	}
+	gid = numbered(max);
+	assert_int_equal(roost_mcast_attach(a, &gid), -ENOMEM);
+	assert_int_equal(roost_mcast_attach(b, &gid), -ENOMEM);
+	/* Who joins one that is there needs no new one. */
+	for (uint32_t i = 0; i < max; i++) {
+		gid = numbered(i);
+		assert_int_equal(roost_mcast_find(f.dev, 0, &gid)->nb_members,
+				 1);
+		assert_null(roost_mcast_find(f.dev, 1, &gid));
+		assert_int_equal(roost_mcast_attach(b, &gid), 0);
+	}
+	roost_mcast_detach_all(b);
+	gid = numbered(17);
+	assert_int_equal(roost_mcast_detach(a, &gid), 0);
+	assert_null(roost_mcast_find(f.dev, 0, &gid));
+	gid = numbered(max);
+	assert_int_equal(roost_mcast_attach(b, &gid), 0);
+	roost_mcast_detach_all(a);
+	roost_mcast_detach_all(b);
+	assert_int_equal(f.dev->nb_mcast_groups, 0);
+	for (unsigned int i = 0; i < ROOST_MCAST_BUCKETS; i++)
+		assert_true(LIST_EMPTY(&f.dev->mcast_buckets[i]));
+	assert_int_equal(roost_qp_destroy(a, NULL), 0);
+	assert_int_equal(roost_qp_destroy(b, NULL), 0);
+	fixture_close(&f);
+}
+
+static void mcast__members_of_a_group(void **state)
+{
+	struct fixture f;
+	struct roost_qp **qps;
+	uint32_t max;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	max = roost_dev_limits(f.dev)->max_mcast_qp_attach;
+	qps = calloc(max + 1, sizeof(*qps));
+	for (uint32_t i = 0; i <= max; i++) {
+		qps[i] = ud_qp(&f, 1);
+		assert_int_equal(roost_mcast_attach(qps[i], &group),
+				 i < max ? 0 : -ENOMEM);
+	}
+	assert_int_equal(roost_mcast_attach(qps[0], &group), 0);
+	assert_int_equal(roost_mcast_detach(qps[0], &group), 0);
+	assert_int_equal(roost_mcast_attach(qps[max], &group), 0);
+	for (uint32_t i = 0; i <= max; i++) {
+		roost_mcast_detach_all(qps[i]);
+		assert_int_equal(roost_qp_destroy(qps[i], NULL), 0);
+	}
+	free(qps);
+	fixture_close(&f);
+}
+
 /* ---- threads ------------------------------------------------------------- */
 
 #define ROUNDS 3000
@@ -216,6 +315,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(mcast__counted_per_port),
 		cmocka_unit_test(mcast__port_without_room),
+		cmocka_unit_test(mcast__attached_is_attached),
+		cmocka_unit_test(mcast__groups_of_a_device),
+		cmocka_unit_test(mcast__members_of_a_group),
 		cmocka_unit_test(mcast__two_threads),
 		cmocka_unit_test(mcast__refused_together),
 	};
