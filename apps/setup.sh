@@ -15,9 +15,9 @@ libbpf-dev libmnl-dev libibverbs-dev librdmacm-dev libjson-c-dev libcmocka-dev"
 packages_demo="$packages_build ibverbs-utils"
 # To run every test: the programs and libraries that Roost must carry, a second
 # compiler, independent eyes on the wire.
-packages_test="$packages_demo clang-format libclang-rt-dev python3 python3-scapy
-tshark iproute2 iputils-ping ibverbs-providers rdmacm-utils perftest libucx0
-valgrind"
+packages_test="$packages_demo clang-format libclang-rt-dev python3
+python3-pyverbs python3-scapy tshark iproute2 iputils-ping ibverbs-providers
+rdmacm-utils perftest libucx0 valgrind"
 # And those of the suite interop, which runs when it is asked for.
 packages_interop="qemu-system-x86 busybox-static pciutils"
 # For all rows of tests/bench/run.

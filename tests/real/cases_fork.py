@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""Forks: children that try everything with what they inherited, and a parent
+that does not notice (fork/).
+"""
+
+import os
+import subprocess
+
+from harness import Case, Failure, Skip
+from process import wait_until
+
+PYTHON = "/usr/bin/python3"
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Kinds of children in fork/pair_child.c; of each, some.
+CHILDREN_MIN = 28
+
+
+def argv(room, number, program, *words, launcher=()):
+    return room.roost("run", "--link", room.link, "--ip",
+                      f"198.18.0.{number}/24", *launcher, "--",
+                      os.path.join(room.build, "tests", "real", program),
+                      *words)
+
+
+def good(*processes):
+    for process in processes:
+        if process.status != 0 or process.err():
+            raise Failure(f"{process.title}: exit status {process.status}")
+
+
+def pair(room, who, launcher=()):
+    """Traffic with every byte looked at; who forks?"""
+    server = room.start("server", argv(
+        room, 1, "fork_pair", "server", "198.18.0.1",
+        *["-f"][:who == "server"], launcher=launcher))
+    if not wait_until(lambda: "ready" in server.out(), 20):
+        raise Failure("server: not ready")
+    client = room.run("client", argv(
+        room, 2, "fork_pair", "client", "198.18.0.1",
+        *["-f"][:who == "client"], launcher=launcher))
+    room.finish(server)
+    good(server, client)
+    told = {"server": server, "client": client}[who].out().split()
+    if int(told[-2]) < CHILDREN_MIN:
+        raise Failure(f"{told[-2]} children only")
+    room.note(" ".join(told[-5:]))
+
+
+def both(room):
+    """Parent and grandchild, forked before a device was opened: each has an
+    end of the link.
+    """
+    seen = room.run("both", room.roost(
+        "run", "--link", room.link, "--",
+        os.path.join(room.build, "tests", "real", "fork_pair"), "both"))
+    good(seen)
+    room.note(" ".join(seen.out().split()))
+
+
+def stress(room, mode):
+    """Forks while threads are inside calls."""
+    seen = room.run("stress", argv(room, 1, "fork_stress", mode,
+                                   launcher=("--link", room.link + "-2",
+                                             "--ip", "198.18.1.1/24")))
+    good(seen)
+    room.note(seen.out().strip())
+
+
+def python(room):
+    if subprocess.run([PYTHON, "-c", "import pyverbs"], check=False,
+                      capture_output=True).returncode:
+        raise Skip("no pyverbs here; install python3-pyverbs")
+    seen = room.run("python", room.roost(
+        "run", "--link", room.link, "--", PYTHON,
+        os.path.join(HERE, "fork", "children.py")))
+    if seen.status != 0 or seen.out() != "done\n":
+        raise Failure(f"exit status {seen.status}")
+
+
+CASES = [
+    Case("fork-server", pair, "server"),
+    Case("fork-client", pair, "client"),
+    Case("fork-dedicated", pair, "server", ("--progress", "dedicated")),
+    Case("fork-workers", pair, "client", ("--workers", "2")),
+    Case("fork-both", both),
+    Case("fork-stress-open", stress, "open"),
+    Case("fork-stress-cm", stress, "cm"),
+    Case("fork-stress-start", stress, "start"),
+    Case("fork-python", python),
+]
