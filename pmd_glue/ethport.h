@@ -28,6 +28,7 @@
 #include "pmd_glue/kif.h"
 #include "pmd_glue/members.h"
 #include "pmd_glue/pci.h"
+#include "pmd_glue/peer_trust.h"
 #include "pmd_glue/queues.h"
 #include "pmd_glue/vhost_gate.h"
 #include "pmd_glue/xdp_gate.h"
@@ -51,6 +52,7 @@ struct roost_ethport_conf {
 	unsigned int nb_users; /* devices that there may be; 0 is 1 */
 	uint16_t vlan_ids[ROOST_PORTS_MAX]; /* of each; 0: none */
 	uint32_t nb_workers; /* of each, that hold its packets; 0 is 1 */
+	struct roost_users peer_users; /* whom else to trust at its socket */
 };
 
 struct roost_ethport {
@@ -87,10 +89,11 @@ struct roost_ethport {
 	bool has_lsc;
 	bool has_rxq; /* interrupts of received packets were asked for */
 	bool is_memif_client;
-	struct roost_intr_owner gate; /* if driver->gated_library */
-	struct roost_vhost vhost;     /* if driver->is_vhost */
-	struct roost_xdp xdp;         /* if driver->is_xdp */
-	struct roost_members members; /* if driver->has_members */
+	struct roost_peer_trust trust; /* if driver->socket_key */
+	struct roost_intr_owner gate;  /* if driver->gated_library */
+	struct roost_vhost vhost;      /* if driver->is_vhost */
+	struct roost_xdp xdp;          /* if driver->is_xdp */
+	struct roost_members members;  /* if driver->has_members */
 	/* Who calls the bursts; a worker may be there more than once. Writer:
 	 * the control thread.
 	 */

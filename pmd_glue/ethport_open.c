@@ -78,6 +78,12 @@ static int check_devargs(struct roost_ethport *port)
 			d->prefix, d->required, d->required);
 		return -ENODEV;
 	}
+	if (port->conf.peer_users.nb != 0 && !d->socket_key) {
+		roost_ethport_report(port,
+				     "it has no peer behind a socket; leave "
+				     "out --peer-users");
+		return -EINVAL;
+	}
 	return 0;
 }
 
@@ -249,10 +255,12 @@ static int open_gate(struct roost_ethport *port)
 	}
 	roost_devargs_value(port->devargs, port->driver->socket_key, key,
 			    sizeof(key));
+	port->trust.label = port->conf.label;
+	port->trust.users = port->conf.peer_users;
 	if (port->driver->is_vhost)
-		roost_vhost_open(&port->vhost, key);
+		roost_vhost_open(&port->vhost, key, &port->trust);
 	else
-		roost_intr_owner_open(&port->gate, key, port->conf.is_link);
+		roost_intr_owner_open(&port->gate, key, &port->trust);
 	return 0;
 }
 
@@ -345,7 +353,10 @@ static int plug_in(struct roost_ethport *port)
 		find_pci_driver(port);
 		return 0;
 	}
-	report_probe(port, -ret);
+	/* A stranger who serves the socket was told of already. */
+	if (roost_driver_serves(port->devargs) ||
+	    atomic_load(&port->trust.quiet_until_ns) == 0)
+		report_probe(port, -ret);
 	roost_members_plug_out(&port->members);
 	/* Drivers say -1 for anything, which is no error number. */
 	return ret == -ENOMEM || ret == -EACCES ? ret : -ENODEV;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <rte_alarm.h>
@@ -22,6 +23,7 @@
 #include "pmd_glue/clock.h"
 #include "pmd_glue/fork_guard.h"
 #include "pmd_glue/import.h"
+#include "pmd_glue/peer_trust.h"
 
 /* A full ring of a memif port, in bursts of the worker, and some. */
 #define DRAIN_ROUNDS 64u
@@ -33,6 +35,10 @@
 #define ALARMS_MAX 8u
 /* How long the first peer of a virtio_user server may take to come. */
 #define ACCEPT_MS 10000
+/* And how long a server, whose queue is full, to make room. */
+#define CONNECT_US 100000
+/* Strangers that one call turns away; more have to wait for the next. */
+#define STRANGERS_MAX 64u
 
 /* A peer that we hang up on gets so long to hang up, too, and to take in what
  * is in the rings, which are gone after that.
@@ -69,6 +75,8 @@ static unsigned int nb_entries;
  * register something see their own NULL.
  */
 static _Thread_local struct roost_intr_owner *current;
+/* Set while it is there because a descriptor was ready. */
+static _Thread_local bool is_dispatching;
 
 /* ---- the list ---------------------------------------------------------- */
 
@@ -88,16 +96,6 @@ static void drop(struct entry *e)
 	TAILQ_REMOVE(&entries, e, link);
 	nb_entries--;
 	free(e);
-}
-
-/* For a listening socket this tells of ourselves. */
-static bool is_foreign(int fd)
-{
-	struct ucred peer = { .uid = geteuid() };
-	socklen_t len = sizeof(peer);
-
-	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
-	return peer.uid != geteuid() && peer.uid != 0;
 }
 
 static int keep(int fd, rte_intr_callback_fn call, void *arg)
@@ -121,9 +119,6 @@ static int keep(int fd, rte_intr_callback_fn call, void *arg)
 	 * would keep a dead port's socket alive.
 	 */
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
-	/* The driver sees the end of file, and closes it as any other. */
-	if (current->same_user && is_foreign(fd))
-		shutdown(fd, SHUT_RDWR);
 	e->fd = fd;
 	e->call = call;
 	e->arg = arg;
@@ -225,17 +220,76 @@ static int gate_alarm_set(uint64_t us, rte_eal_alarm_callback call, void *arg)
 	return 0;
 }
 
-/* It would wait for ever for a peer, and the whole control thread with it. */
-static int gate_accept(int fd, struct sockaddr *addr, socklen_t *len)
+/* May this be a peer of the driver's? By all ports that share its socket. */
+static bool admit(int fd)
+{
+	struct roost_intr_owner *o;
+
+	TAILQ_FOREACH(o, &owners, link) {
+		if (!o->trust || strcmp(o->key, current->key) != 0 ||
+		    roost_peer_is_trusted(o->trust, fd))
+			continue;
+		roost_peer_report(o->trust, fd);
+		return false;
+	}
+	return true;
+}
+
+/* Wait for a peer, but not for ever, and the whole control thread with it. */
+static bool is_coming(int fd, uint64_t until_ns)
 {
 	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+	uint64_t now_ns = roost_now_ns();
+	int wait_ms = 0;
 
-	if (current && !(fcntl(fd, F_GETFL) & O_NONBLOCK) &&
-	    poll(&pollfd, 1, ACCEPT_MS) == 0) {
-		errno = ETIMEDOUT;
-		return -1;
+	if (fcntl(fd, F_GETFL) & O_NONBLOCK)
+		return true; /* or accept(2) says so */
+	if (!is_dispatching && now_ns < until_ns)
+		wait_ms = (int)((until_ns - now_ns) / 1000000u) + 1;
+	if (poll(&pollfd, 1, wait_ms) > 0)
+		return true;
+	errno = ETIMEDOUT;
+	return false;
+}
+
+static int gate_accept(int fd, struct sockaddr *addr, socklen_t *len)
+{
+	uint64_t until_ns;
+	int peer;
+
+	if (!current)
+		return accept(fd, addr, len);
+	until_ns = roost_now_ns() + ACCEPT_MS * 1000000ull;
+	for (unsigned int i = 0; i < STRANGERS_MAX; i++) {
+		if (!is_coming(fd, until_ns))
+			return -1;
+		peer = accept(fd, addr, len);
+		if (peer < 0 || admit(peer))
+			return peer;
+		close(peer);
 	}
-	return accept(fd, addr, len);
+	errno = EAGAIN;
+	return -1;
+}
+
+static int gate_connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	const struct timeval bound = { .tv_usec = CONNECT_US };
+	const struct timeval none = { 0 };
+	int ret;
+
+	if (!current)
+		return connect(fd, addr, len);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof(bound));
+	ret = connect(fd, addr, len);
+	if (ret < 0)
+		return ret;
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof(none));
+	if (admit(fd))
+		return 0;
+	shutdown(fd, SHUT_RDWR);
+	errno = EPERM;
+	return -1;
 }
 
 /* ---- the control thread's interface ------------------------------------ */
@@ -249,6 +303,7 @@ int roost_intr_gate_put(const char *library)
 		  gate_unregister_pending },
 		{ "rte_eal_alarm_set", gate_alarm_set },
 		{ "accept", gate_accept },
+		{ "connect", gate_connect },
 	};
 	int ret = roost_imports_replace(library, imports,
 					sizeof(imports) / sizeof(imports[0]));
@@ -257,10 +312,10 @@ int roost_intr_gate_put(const char *library)
 }
 
 void roost_intr_owner_open(struct roost_intr_owner *owner, const char *key,
-			   bool same_user)
+			   struct roost_peer_trust *trust)
 {
 	snprintf(owner->key, sizeof(owner->key), "%s", key);
-	owner->same_user = same_user;
+	owner->trust = trust;
 	owner->worker = NULL;
 	TAILQ_INSERT_TAIL(&owners, owner, link);
 }
@@ -416,9 +471,11 @@ static void call(struct entry *e)
 {
 	roost_intr_gate_enter(e->owner);
 	e->active = true;
+	is_dispatching = true;
 	take_turns();
 	drain();
 	e->call(e->arg);
+	is_dispatching = false;
 	release_turns();
 	e->active = false;
 	if (e->forgotten) {

@@ -27,6 +27,11 @@
  * too, when the call into the driver is over. And a server of it waits for its
  * first peer: no longer than ten seconds.
  *
+ * Both connect and accept through the gate, which hangs up on peers that are
+ * not to be believed (pmd_glue/peer_trust.h) before the driver sees them: a
+ * server goes on to the next one, so that no stranger takes a peer's place. To
+ * connect waits a tenth of a second for a server whose queue is full.
+ *
  * Thread: all calls, and everything that opens, starts, stops and closes gated
  * ports, on the control thread. That makes the list need no lock.
  */
@@ -35,6 +40,7 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
+struct roost_peer_trust;
 struct roost_worker;
 
 #define ROOST_INTR_GATE_FDS_MAX 64u
@@ -42,9 +48,11 @@ struct roost_worker;
 /* A gated port. */
 struct roost_intr_owner {
 	struct roost_worker *worker; /* whose turn to take; NULL: none yet */
-	char key[108];  /* ports of one key share what they registered */
-	bool same_user; /* hang up on sockets of other users: abstract names
-			 * have no permissions, and memif trusts its peer */
+	char key[108]; /* ports of one key share what they registered */
+	/* Who may be at the other end of its sockets; NULL: anybody. Ports of
+	 * one key have to agree.
+	 */
+	struct roost_peer_trust *trust;
 	TAILQ_ENTRY(roost_intr_owner) link;
 };
 
@@ -55,7 +63,7 @@ struct roost_intr_owner {
 int roost_intr_gate_put(const char *library);
 
 void roost_intr_owner_open(struct roost_intr_owner *owner, const char *key,
-			   bool same_user);
+			   struct roost_peer_trust *trust);
 /* The port is closed. Closes what the driver forgot. */
 void roost_intr_owner_close(struct roost_intr_owner *owner);
 

@@ -16,7 +16,8 @@ static bool is_served(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	bool refused = false;
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	/* One whose queue is full says so: who serves it may be stopped. */
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
 		return true;

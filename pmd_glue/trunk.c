@@ -59,8 +59,16 @@ static void release_link(struct roost_trunk *t)
 	t->has_link = false;
 }
 
-/* Which ports of the configuration are on it, and the largest MTU that one of
- * them asks for.
+static void add_peer_users(struct roost_users *all,
+			   const struct roost_users *more)
+{
+	for (unsigned int i = 0; i < more->nb; i++)
+		if (all->nb < ROOST_PEER_USERS_MAX)
+			all->v[all->nb++] = more->v[i];
+}
+
+/* Which ports of the configuration are on it, the largest MTU that one of
+ * them asks for, and the users that one of them trusts.
  */
 static void count_users(const struct roost_config *config, unsigned int index,
 			struct roost_ethport_conf *conf)
@@ -71,6 +79,7 @@ static void count_users(const struct roost_config *config, unsigned int index,
 		conf->vlan_ids[conf->nb_users++] = config->ports[i].vlan_id;
 		conf->mtu_bytes =
 			RTE_MAX(conf->mtu_bytes, config->ports[i].mtu_bytes);
+		add_peer_users(&conf->peer_users, &config->ports[i].peer_users);
 	}
 }
 
@@ -265,7 +274,7 @@ static void add_workers(struct roost_lane *lane, struct roost_dev *dev)
 	lane->nb_workers = port->nb_worker_queues;
 	if (!port->driver->gated_library)
 		return;
-	roost_intr_owner_open(&lane->gate, GATE_KEY, false);
+	roost_intr_owner_open(&lane->gate, GATE_KEY, NULL);
 	lane->gate.worker = lane->workers[0]; /* such drivers have one queue */
 }
 

@@ -4,10 +4,13 @@
 #include "pmd_glue/vhost_gate.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <rte_vhost.h>
@@ -15,8 +18,10 @@
 #include "lib/engine/worker.h"
 #include "pmd_glue/clock.h"
 #include "pmd_glue/import.h"
+#include "pmd_glue/peer_trust.h"
 
 #define DRIVER "librte_net_vhost.so"
+#define LIBRARY "librte_vhost.so"
 
 /* A full ring, in bursts of the worker, and some. */
 #define DRAIN_ROUNDS 64u
@@ -76,6 +81,62 @@ static void destroy_device(int vid)
 	theirs.destroy_device(vid);
 }
 
+/* May he at the other end of fd be the peer of our port at path? */
+static bool admit(int fd, const char *path)
+{
+	struct roost_vhost *v;
+	bool ok = true;
+
+	pthread_mutex_lock(&lock);
+	LIST_FOREACH(v, &ports, link) {
+		if (strcmp(v->path, path) != 0 ||
+		    roost_peer_is_trusted(v->trust, fd))
+			continue;
+		roost_peer_report(v->trust, fd);
+		ok = false;
+	}
+	pthread_mutex_unlock(&lock);
+	return ok;
+}
+
+/* Thread: vhost's. */
+static int gate_accept(int fd, struct sockaddr *addr, socklen_t *len)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNSPEC };
+	socklen_t name_len = sizeof(name) - 1;
+	int peer = accept(fd, addr, len);
+
+	if (peer < 0 ||
+	    getsockname(fd, (struct sockaddr *)&name, &name_len) < 0 ||
+	    name.sun_family != AF_UNIX || admit(peer, name.sun_path))
+		return peer;
+	close(peer);
+	errno = EPERM;
+	return -1;
+}
+
+/* Thread: vhost's, and the control thread. The next try is on the same
+ * descriptor: there is to be another socket behind it.
+ */
+static int gate_connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	const struct sockaddr_un *name = (const void *)addr;
+	int ret = connect(fd, addr, len);
+	int fresh;
+
+	if ((ret < 0 && errno != EISCONN) || name->sun_family != AF_UNIX ||
+	    admit(fd, name->sun_path))
+		return ret;
+	shutdown(fd, SHUT_RDWR);
+	fresh = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fresh >= 0) {
+		dup3(fresh, fd, O_CLOEXEC);
+		close(fresh);
+	}
+	errno = EPERM;
+	return -1;
+}
+
 static int callback_register(const char *path,
 			     const struct rte_vhost_device_ops *const ops)
 {
@@ -89,6 +150,10 @@ int roost_vhost_gate_put(void)
 {
 	static const char name[] = "rte_vhost_driver_callback_register";
 	const struct roost_import import = { name, callback_register };
+	static const struct roost_import sockets[] = {
+		{ "accept", gate_accept },
+		{ "connect", gate_connect },
+	};
 	int ret;
 
 	/* Programs that have no such port need no librte_vhost. */
@@ -98,12 +163,15 @@ int roost_vhost_gate_put(void)
 	if (!theirs.callback_register || !theirs.get_ifname)
 		return -ENOENT;
 	ret = roost_imports_replace(DRIVER, &import, 1);
+	if (ret > 0)
+		ret = roost_imports_replace(LIBRARY, sockets, 2);
 	return ret > 0 ? 0 : ret == 0 ? -ENOENT : ret;
 }
 
-void roost_vhost_open(struct roost_vhost *vhost, const char *path)
+void roost_vhost_open(struct roost_vhost *vhost, const char *path,
+		      struct roost_peer_trust *trust)
 {
-	*vhost = (struct roost_vhost){ .worker = NULL };
+	*vhost = (struct roost_vhost){ .trust = trust };
 	snprintf(vhost->path, sizeof(vhost->path), "%s", path);
 	pthread_mutex_lock(&lock);
 	LIST_INSERT_HEAD(&ports, vhost, link);

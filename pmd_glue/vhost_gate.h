@@ -10,16 +10,23 @@
  * left lies there still, its last acknowledgement among it, for which the other
  * end of the connection would wait in vain. So the news passes here first, and
  * what is in the rings is taken in.
+ *
+ * librte_vhost accepts and connects through it, too, on threads of its own: who
+ * is not to be believed (pmd_glue/peer_trust.h) is hung up on before a message
+ * of his is read. A client that finds such a server looks again, as for one
+ * that is not there. Sockets of an application's own vhost are left alone.
  */
 
 #include <sys/queue.h>
 
+struct roost_peer_trust;
 struct roost_worker;
 
 /* One port. */
 struct roost_vhost {
 	char path[108];              /* of its socket */
 	struct roost_worker *worker; /* NULL: none yet, or no longer */
+	struct roost_peer_trust *trust;
 	LIST_ENTRY(roost_vhost) link;
 };
 
@@ -30,7 +37,8 @@ struct roost_vhost {
 int roost_vhost_gate_put(void);
 
 /* Thread: the control thread. */
-void roost_vhost_open(struct roost_vhost *vhost, const char *path);
+void roost_vhost_open(struct roost_vhost *vhost, const char *path,
+		      struct roost_peer_trust *trust);
 /* Who takes in what is left; NULL: nobody. Waits for one who does. */
 void roost_vhost_set_worker(struct roost_vhost *vhost,
 			    struct roost_worker *worker);

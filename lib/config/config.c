@@ -381,6 +381,18 @@ static int check_twin(const struct roost_config *c, unsigned int i, char *err)
 			       i, c->ports[i].twin);
 }
 
+/* The name of a link has the user in it. */
+static int check_users(const struct roost_config *c, unsigned int i, char *err)
+{
+	if (c->ports[i].peer_users.nb == 0 || c->ports[i].link[0] == '\0')
+		return 0;
+	return roost_config_fail(err,
+				 "port%u: peer_users: both ends of a link are "
+				 "of one user; leave it out, or use net_memif "
+				 "with a socket",
+				 i);
+}
+
 /* What can only be told when all sources are in. */
 static int check(const struct roost_config *c, char *err)
 {
@@ -390,6 +402,8 @@ static int check(const struct roost_config *c, char *err)
 		ret = check_second(c, i, err);
 		if (ret == 0)
 			ret = check_twin(c, i, err);
+		if (ret == 0)
+			ret = check_users(c, i, err);
 		if (ret == 0)
 			ret = check_gateway(c, i, &c->ports[i].gw.v4, err);
 		if (ret == 0)

@@ -24,9 +24,10 @@
  * sees the same. doc/man/roost.conf.5 tells the user's side of this.
  *
  * Owns no state: everything lives in the caller's struct, which is too big
- * (10 KiB) for the stack of a small thread. Reads the file and the environment
- * and nothing else, starts no EAL, prints nothing. Whether a port exists, and
- * what to do without an address, is left to pmd_glue.
+ * (11 KiB) for the stack of a small thread. Reads the file and the environment,
+ * the system's users where one is named, and nothing else, starts no EAL,
+ * prints nothing. Whether a port exists, and what to do without an address, is
+ * left to pmd_glue.
  *
  * Errors. A function that takes err leaves one line there when it fails, made
  * for the user: where, what, how to mend it; without the leading "roost: " and
@@ -44,6 +45,7 @@
 #define ROOST_PORT_IPS_MAX 16
 #define ROOST_DEVARGS_MAX 256  /* bytes, terminating zero included */
 #define ROOST_LINK_NAME_MAX 48 /* characters */
+#define ROOST_PEER_USERS_MAX 16
 #define ROOST_TWIN_NAME_MAX 15 /* characters; the kernel's limit */
 #define ROOST_LABEL_MAX (ROOST_DEVARGS_MAX + 48)
 #define ROOST_PORT_MTU_MIN_BYTES 576
@@ -71,6 +73,12 @@ struct roost_gateways {
 	struct roost_gid v6; /* all zero: none */
 };
 
+/* Users of the system, by number. */
+struct roost_users {
+	unsigned int nb;
+	uint32_t v[ROOST_PEER_USERS_MAX];
+};
+
 /*
  * One port. Each makes a device of its own, roost0, roost1, ... in their order,
  * but for those that are second: they are port 2 of the device before. Ports
@@ -92,6 +100,8 @@ struct roost_port_config {
 	uint32_t mtu_bytes; /* IP MTU; 0: the port's own */
 	/* The kernel's interface that stands for the port; empty: none. */
 	char twin[ROOST_TWIN_NAME_MAX + 1];
+	/* Of processes that may be its peer, besides the own user. */
+	struct roost_users peer_users;
 	uint16_t vlan_id; /* 0: none */
 	bool second;      /* port 2 of the device of the port before it */
 };

@@ -5,7 +5,9 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -203,7 +205,7 @@ static void format_string(const void *member, char *buf, size_t size)
  * Call take() for every element of a list; members see all of them or none,
  * because take() fills a copy.
  */
-static int parse_list(void *copy, const char *value,
+static int parse_list(void *copy, const char *value, const char *what,
 		      int (*take)(void *copy, const char *element, char *cause),
 		      char *cause)
 {
@@ -222,8 +224,9 @@ static int parse_list(void *copy, const char *value,
 			return ret;
 	}
 	if (nb == 0)
-		return roost_config_fail(cause, "no address; give one or "
-						"leave it out");
+		return roost_config_fail(cause,
+					 "no %s; give one or leave it out",
+					 what);
 	return 0;
 }
 
@@ -262,7 +265,7 @@ static int parse_ips(void *member, const char *value, char *cause)
 	struct roost_prefixes copy = *ips;
 	int ret;
 
-	ret = parse_list(&copy, value, take_ip, cause);
+	ret = parse_list(&copy, value, "address", take_ip, cause);
 	if (ret == 0)
 		*ips = copy;
 	return ret;
@@ -318,7 +321,7 @@ static int parse_gateways(void *member, const char *value, char *cause)
 	struct roost_gateways copy = *gw;
 	int ret;
 
-	ret = parse_list(&copy, value, take_gateway, cause);
+	ret = parse_list(&copy, value, "address", take_gateway, cause);
 	if (ret == 0)
 		*gw = copy;
 	return ret;
@@ -389,6 +392,69 @@ static void format_vlan(const void *member, char *buf, size_t size)
 	const uint16_t *vlan_id = member;
 
 	snprintf(buf, size, "%u", *vlan_id);
+}
+
+/* Returns 0; -ENOENT: there is no such user. */
+static int find_user(const char *name, uint32_t *uid)
+{
+	struct passwd entry, *found = NULL;
+	unsigned long long number;
+	char buf[4096];
+
+	if (strspn(name, "0123456789") == strlen(name)) {
+		number = strtoull(name, NULL, 10);
+		*uid = (uint32_t)number;
+		/* The last one stands for "none" in system calls. */
+		return number < UINT32_MAX ? 0 : -ENOENT;
+	}
+	if (getpwnam_r(name, &entry, buf, sizeof(buf), &found) != 0 || !found)
+		return -ENOENT;
+	*uid = found->pw_uid;
+	return 0;
+}
+
+static int take_user(void *copy, const char *element, char *cause)
+{
+	struct roost_users *users = copy;
+	uint32_t uid;
+
+	if (find_user(element, &uid))
+		return roost_config_fail(cause,
+					 "'%.80s': no such user; give the name "
+					 "or the number of one",
+					 element);
+	if (users->nb == ROOST_PEER_USERS_MAX)
+		return roost_config_fail(
+			cause,
+			"'%.80s': more than " STR(
+				ROOST_PEER_USERS_MAX) " users; leave some out",
+			element);
+	users->v[users->nb++] = uid;
+	return 0;
+}
+
+static int parse_users(void *member, const char *value, char *cause)
+{
+	struct roost_users *users = member;
+	struct roost_users copy = *users;
+	int ret;
+
+	ret = parse_list(&copy, value, "user", take_user, cause);
+	if (ret == 0)
+		*users = copy;
+	return ret;
+}
+
+static void format_users(const void *member, char *buf, size_t size)
+{
+	const struct roost_users *users = member;
+	char text[16];
+
+	*buf = '\0';
+	for (unsigned int i = 0; i < users->nb; i++) {
+		format_number(&users->v[i], text, sizeof(text));
+		append(buf, size, text);
+	}
 }
 
 #define MEMBER(object, member)                                                 \
@@ -517,5 +583,16 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		MEMBER(roost_port_config, vlan_id),
 		.parse = parse_vlan,
 		.format = format_vlan,
+	},
+	[ROOST_KEY_PEER_USERS] = {
+		.name = "peer_users",
+		.option = "peer-users",
+		.arg = "USER[,USER]...",
+		.help = "whom else to trust at its socket",
+		.scope = ROOST_SCOPE_PORT,
+		.list = true,
+		MEMBER(roost_port_config, peer_users),
+		.parse = parse_users,
+		.format = format_users,
 	},
 };

@@ -29,6 +29,7 @@ enum roost_config_key {
 	ROOST_KEY_TWIN,
 	ROOST_KEY_SECOND,
 	ROOST_KEY_VLAN,
+	ROOST_KEY_PEER_USERS,
 	ROOST_KEYS,
 };
 

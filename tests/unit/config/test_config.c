@@ -281,6 +281,20 @@ static void resolve__no_twin_twice(void **state)
 				 "another");
 }
 
+static void resolve__no_users_of_a_link(void **state)
+{
+	(void)state;
+	give(ROOST_KEY_DEVARGS, 0, "net_memif0");
+	give(ROOST_KEY_PEER_USERS, 0, "root");
+	give(ROOST_KEY_LINK, 1, "b");
+	assert_int_equal(resolve(false, NOTHING), 0);
+	give(ROOST_KEY_PEER_USERS, 1, "root");
+	assert_int_equal(resolve(false, NOTHING), -EINVAL);
+	assert_string_equal(err, "port1: peer_users: both ends of a link are "
+				 "of one user; leave it out, or use net_memif "
+				 "with a socket");
+}
+
 static void resolve__no_device_twice(void **state)
 {
 	(void)state;
@@ -510,6 +524,7 @@ int main(void)
 		cmocka_unit_test_setup(resolve__no_address_that_a_link_may_take,
 				       setup),
 		cmocka_unit_test_setup(resolve__no_twin_twice, setup),
+		cmocka_unit_test_setup(resolve__no_users_of_a_link, setup),
 		cmocka_unit_test_setup(resolve__no_device_twice, setup),
 		cmocka_unit_test_setup(
 			resolve__both_ends_of_a_link_in_one_process, setup),

@@ -76,6 +76,9 @@ static void key__values_round_trip(void **state)
 		{ ROOST_KEY_VLAN, "0", "0" },
 		{ ROOST_KEY_VLAN, "0100", "100" },
 		{ ROOST_KEY_VLAN, "4094", "4094" },
+		{ ROOST_KEY_PEER_USERS, "root", "0" },
+		{ ROOST_KEY_PEER_USERS, "1000 root\t4294967294",
+		  "1000,0,4294967294" },
 	};
 	char cause[ROOST_CONFIG_ERR_MAX], text[1024];
 
@@ -121,6 +124,37 @@ static void key__wrong_vlan_says_why(void **state)
 				 -EINVAL);
 		assert_string_equal(cause, rows[i].cause);
 		assert_int_equal(vlan_id, 7);
+	}
+}
+
+static void key__wrong_users_say_why(void **state)
+{
+	static const struct {
+		const char *value, *cause;
+	} rows[] = {
+		{ ",", "no user; give one or leave it out" },
+		{ "root no-such-user",
+		  "'no-such-user': no such user; give the name or the number "
+		  "of one" },
+		{ "4294967295",
+		  "'4294967295': no such user; give the name or the number of "
+		  "one" },
+		{ "99999999999999999999",
+		  "'99999999999999999999': no such user; give the name or the "
+		  "number of one" },
+		{ "-1",
+		  "'-1': no such user; give the name or the number of one" },
+	};
+	char cause[ROOST_CONFIG_ERR_MAX];
+	struct roost_users users = { .nb = 1, .v = { 7 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(roost_config_keys[ROOST_KEY_PEER_USERS].parse(
+					 &users, rows[i].value, cause),
+				 -EINVAL);
+		assert_string_equal(cause, rows[i].cause);
+		assert_int_equal(users.nb, 1);
 	}
 }
 
@@ -307,6 +341,7 @@ int main(void)
 		cmocka_unit_test(key__rows_are_complete),
 		cmocka_unit_test(key__values_round_trip),
 		cmocka_unit_test(key__wrong_vlan_says_why),
+		cmocka_unit_test(key__wrong_users_say_why),
 		cmocka_unit_test(key__every_wrong_value_says_why),
 		cmocka_unit_test(key__twin_is_an_interface),
 		cmocka_unit_test(key__devargs_have_a_longest),

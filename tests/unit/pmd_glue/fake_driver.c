@@ -3,8 +3,6 @@
  */
 #include "tests/unit/pmd_glue/fake_driver.h"
 
-#include <sys/socket.h>
-
 #include <rte_alarm.h>
 
 int fake_register(const struct rte_intr_handle *handle,
@@ -35,4 +33,9 @@ int fake_alarm(uint64_t us, void (*callback)(void *arg), void *arg)
 int fake_accept(int fd)
 {
 	return accept(fd, NULL, NULL);
+}
+
+int fake_connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	return connect(fd, addr, len);
 }

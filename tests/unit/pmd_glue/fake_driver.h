@@ -9,6 +9,8 @@
  * before it.
  */
 
+#include <sys/socket.h>
+
 #include <rte_interrupts.h>
 
 int fake_register(const struct rte_intr_handle *handle,
@@ -21,5 +23,6 @@ int fake_unregister_pending(const struct rte_intr_handle *handle,
 
 int fake_alarm(uint64_t us, void (*callback)(void *arg), void *arg);
 int fake_accept(int fd);
+int fake_connect(int fd, const struct sockaddr *addr, socklen_t len);
 
 #endif

@@ -12,13 +12,19 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "pmd_glue/intr_gate.h"
+#include "pmd_glue/peer_trust.h"
 #include "tests/unit/pmd_glue/fake_driver.h"
 
 /*
@@ -37,6 +43,7 @@ struct fake_driver {
 
 static struct fake_driver driver;
 static struct roost_intr_owner owner;
+static struct roost_peer_trust trust = { .label = "a port" };
 
 static void callback(void *arg)
 {
@@ -79,7 +86,7 @@ static int put_gate(void **state)
 static int setup(void **state)
 {
 	(void)state;
-	roost_intr_owner_open(&owner, "socket", true);
+	roost_intr_owner_open(&owner, "socket", &trust);
 	roost_intr_gate_enter(&owner);
 	open_driver(&driver);
 	roost_intr_gate_leave();
@@ -211,7 +218,7 @@ static void gate__owner_closes_what_the_driver_forgot(void **state)
 	roost_intr_owner_close(&owner);
 	assert_int_equal(poll_and_dispatch(), 0);
 	assert_int_equal(read(driver.far_fd, &byte, 1), 0); /* end of file */
-	roost_intr_owner_open(&owner, "socket", true);      /* for teardown */
+	roost_intr_owner_open(&owner, "socket", &trust);    /* for teardown */
 }
 
 /* Two ports on one listening socket: it lives as long as one of them. */
@@ -220,8 +227,8 @@ static void gate__another_port_inherits(void **state)
 	struct roost_intr_owner heir, stranger;
 
 	(void)state;
-	roost_intr_owner_open(&stranger, "other", true);
-	roost_intr_owner_open(&heir, "socket", true);
+	roost_intr_owner_open(&stranger, "other", &trust);
+	roost_intr_owner_open(&heir, "socket", &trust);
 	roost_intr_owner_close(&owner);
 	assert_true(roost_intr_owner_is_busy(&heir));
 	assert_false(roost_intr_owner_is_busy(&stranger));
@@ -231,63 +238,238 @@ static void gate__another_port_inherits(void **state)
 	roost_intr_owner_close(&heir);
 	assert_int_equal(poll_and_dispatch(), 0);
 	roost_intr_owner_close(&stranger);
-	roost_intr_owner_open(&owner, "socket", true);
+	roost_intr_owner_open(&owner, "socket", &trust);
 }
 
-/* Connects as another user; says that it has, and waits to be hung up on. */
-static void be_a_stranger(int listener_fd, int report_fd)
-{
-	struct sockaddr_un name;
-	socklen_t len = sizeof(name);
-	char byte = 0;
-	int fd;
+#define STRANGER 54321
 
-	getsockname(listener_fd, (struct sockaddr *)&name, &len);
-	if (setuid(65534) != 0)
-		_exit(1);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-	if (connect(fd, (struct sockaddr *)&name, len) != 0 ||
-	    write(report_fd, &byte, 1) != 1)
-		_exit(1);
-	_exit(read(fd, &byte, 1) == 0 ? 0 : 1);
+/* Abstract, of the kernel's choice. */
+static int listen_somewhere(int type, struct sockaddr_un *addr, socklen_t *len)
+{
+	int fd = socket(AF_UNIX, type, 0);
+
+	*addr = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	assert_int_equal(bind(fd, (void *)addr, sizeof(sa_family_t)), 0);
+	assert_int_equal(listen(fd, 3), 0);
+	*len = sizeof(*addr);
+	getsockname(fd, (void *)addr, len);
+	return fd;
 }
 
-static void gate__hangs_up_on_other_users(void **state)
+/* A child of another user; returns 0 in it. The pipe tells when it is ready. */
+static pid_t stranger(int ready_fds[2])
 {
-	struct sockaddr_un name = { .sun_family = AF_UNIX };
-	struct rte_intr_handle *handle;
-	int pipe_fds[2], listener, fd, status;
-	char byte;
 	pid_t pid;
 
-	(void)state;
 	if (geteuid() != 0) {
 		print_message("skipped: only root can be another user\n");
 		skip();
 	}
-	listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-	/* Without a name the kernel gives it an abstract one. */
-	assert_int_equal(bind(listener, (struct sockaddr *)&name,
-			      sizeof(sa_family_t)),
-			 0);
-	assert_int_equal(listen(listener, 1), 0);
-	assert_int_equal(pipe(pipe_fds), 0);
+	assert_int_equal(pipe(ready_fds), 0);
 	pid = fork();
-	if (pid == 0)
-		be_a_stranger(listener, pipe_fds[1]);
-	close(pipe_fds[1]);
-	assert_int_equal(read(pipe_fds[0], &byte, 1), 1);
-	fd = accept(listener, NULL, NULL);
-	handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
-	rte_intr_fd_set(handle, fd);
-	roost_intr_gate_enter(&owner);
-	assert_int_equal(fake_register(handle, callback, &driver), 0);
-	roost_intr_gate_leave();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (setresuid(STRANGER, STRANGER, STRANGER) != 0)
+			_exit(1);
+	}
+	return pid;
+}
+
+static void wait_until_ready(int ready_fds[2])
+{
+	char byte;
+
+	close(ready_fds[1]);
+	assert_int_equal(read(ready_fds[0], &byte, 1), 1);
+	close(ready_fds[0]);
+}
+
+static void assert_ends_well(pid_t pid)
+{
+	int status;
+
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
+}
+
+/* Three that come first, and say at once all that a peer would say. */
+static void be_three_strangers(const struct sockaddr_un *addr, socklen_t len,
+			       int ready_fd, bool are_trusted)
+{
+	int fds[3];
+	char byte = 0;
+
+	for (int i = 0; i < 3; i++) {
+		fds[i] = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+		if (connect(fds[i], (const void *)addr, len) != 0 ||
+		    write(fds[i], &byte, 1) != 1)
+			_exit(1);
+	}
+	if (write(ready_fd, &byte, 1) != 1)
+		_exit(1);
+	/* Hung up on: nothing was read of it. */
+	for (int i = are_trusted; i < 3; i++)
+		if (read(fds[i], &byte, 1) > 0)
+			_exit(1);
+	_exit(0);
+}
+
+static int gated_accept(int listener)
+{
+	int fd;
+
+	roost_intr_gate_enter(&owner);
+	fd = fake_accept(listener);
+	roost_intr_gate_leave();
+	return fd;
+}
+
+static void gate__strangers_take_no_peers_place(void **state)
+{
+	int listener, client, fd, ready[2];
+	struct ucred cred = { .uid = 77 };
+	socklen_t len, cred_len = sizeof(cred);
+	struct sockaddr_un addr;
+	pid_t pid;
+
+	(void)state;
+	listener = listen_somewhere(SOCK_SEQPACKET, &addr, &len);
+	pid = stranger(ready);
+	if (pid == 0)
+		be_three_strangers(&addr, len, ready[1], false);
+	wait_until_ready(ready);
+	client = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	assert_int_equal(connect(client, (const void *)&addr, len), 0);
+	fd = gated_accept(listener);
+	assert_true(fd >= 0);
+	assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred,
+				    &cred_len),
+			 0);
+	assert_int_equal(cred.uid, 0);
+	assert_ends_well(pid);
 	close(fd);
-	rte_intr_instance_free(handle);
-	close(pipe_fds[0]);
+	close(client);
+	close(listener);
+}
+
+/* Its owner trusts that user; another port on the socket has to do so, too. */
+static void gate__a_user_that_is_trusted(void **state)
+{
+	struct roost_peer_trust nobody = { .label = "another port" };
+	struct roost_intr_owner other;
+	int listener, fd, ready[2];
+	struct sockaddr_un addr;
+	socklen_t len;
+	pid_t pid;
+
+	(void)state;
+	trust.users = (struct roost_users){ .nb = 1, .v = { STRANGER } };
+	listener = listen_somewhere(SOCK_SEQPACKET, &addr, &len);
+	pid = stranger(ready);
+	if (pid == 0)
+		be_three_strangers(&addr, len, ready[1], true);
+	wait_until_ready(ready);
+	fd = gated_accept(listener);
+	assert_true(fd >= 0);
+	close(fd);
+	roost_intr_owner_open(&other, "socket", &nobody);
+	fcntl(listener, F_SETFL, O_NONBLOCK);
+	assert_int_equal(gated_accept(listener), -1);
+	roost_intr_owner_close(&other);
+	trust.users.nb = 0;
+	close(listener);
+	assert_ends_well(pid);
+}
+
+/* A callback does not wait for who might come behind a stranger. */
+static int listener_of_callback;
+
+static void accept_in_callback(struct fake_driver *d)
+{
+	d->unregister_ret = fake_accept(listener_of_callback);
+}
+
+static void gate__a_stranger_keeps_no_callback(void **state)
+{
+	struct sockaddr_un addr;
+	struct timespec begin, end;
+	socklen_t len;
+	int ready[2];
+	pid_t pid;
+
+	(void)state;
+	listener_of_callback = listen_somewhere(SOCK_SEQPACKET, &addr, &len);
+	pid = stranger(ready);
+	if (pid == 0)
+		be_three_strangers(&addr, len, ready[1], false);
+	wait_until_ready(ready);
+	driver.in_callback = accept_in_callback;
+	peer_says_something(&driver);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	poll_and_dispatch();
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	assert_int_equal(driver.unregister_ret, -1);
+	assert_true(end.tv_sec - begin.tv_sec < 5);
+	assert_ends_well(pid);
+	close(listener_of_callback);
+}
+
+/* Serves under a name that was to be another's. */
+static void be_a_server(int listener, int ready_fd)
+{
+	char byte = 0;
+
+	if (listen(listener, 3) != 0 || write(ready_fd, &byte, 1) != 1)
+		_exit(1);
+	_exit(read(accept(listener, NULL, NULL), &byte, 1) != 0);
+}
+
+static void gate__a_stranger_who_serves(void **state)
+{
+	struct sockaddr_un addr;
+	int listener, fd, ready[2];
+	socklen_t len;
+	pid_t pid;
+
+	(void)state;
+	listener = listen_somewhere(SOCK_STREAM, &addr, &len);
+	pid = stranger(ready);
+	if (pid == 0)
+		be_a_server(listener, ready[1]); /* its credentials from now */
+	wait_until_ready(ready);
+	fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	roost_intr_gate_enter(&owner);
+	assert_int_equal(fake_connect(fd, (const void *)&addr, len), -1);
+	assert_int_equal(errno, EPERM);
+	roost_intr_gate_leave();
+	close(fd);
+	close(listener);
+	assert_ends_well(pid);
+}
+
+/* One that takes nobody in keeps nobody for long. */
+static void gate__a_server_that_is_full(void **state)
+{
+	struct timespec begin, end;
+	struct sockaddr_un addr;
+	int listener, fds[8];
+	socklen_t len;
+	int last = 0;
+
+	(void)state;
+	listener = listen_somewhere(SOCK_STREAM, &addr, &len);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	roost_intr_gate_enter(&owner);
+	for (int i = 0; i < 8; i++) {
+		fds[i] = socket(AF_UNIX, SOCK_STREAM, 0);
+		last = fake_connect(fds[i], (const void *)&addr, len);
+	}
+	roost_intr_gate_leave();
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	assert_int_equal(last, -1);
+	assert_true(end.tv_sec - begin.tv_sec < 5);
+	for (int i = 0; i < 8; i++)
+		close(fds[i]);
 	close(listener);
 }
 
@@ -366,7 +548,11 @@ int main(void)
 		TEST(gate__forgets_a_socket_closed_while_registered),
 		TEST(gate__owner_closes_what_the_driver_forgot),
 		TEST(gate__another_port_inherits),
-		TEST(gate__hangs_up_on_other_users),
+		TEST(gate__strangers_take_no_peers_place),
+		TEST(gate__a_user_that_is_trusted),
+		TEST(gate__a_stranger_keeps_no_callback),
+		TEST(gate__a_stranger_who_serves),
+		TEST(gate__a_server_that_is_full),
 		TEST(gate__alarm_waits_until_the_driver_is_left),
 		TEST(gate__accept_takes_who_is_there),
 		TEST(gate__hang_up),
