@@ -72,7 +72,7 @@ static bool is_station(const struct roost_gid *gid, unsigned int family)
 static bool parse_addr(const struct nlmsghdr *msg, struct roost_kif_addr *addr)
 {
 	const struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(msg);
-	struct roost_gid local, address;
+	struct roost_gid local = { 0 }, address = { 0 };
 	uint32_t flags = ifa->ifa_flags;
 	bool has_local = false, has_address = false;
 	struct nlattr *attr;

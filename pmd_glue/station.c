@@ -479,7 +479,7 @@ static void hear_punt(struct roost_station *s, struct rte_mbuf *mbuf,
 /* Bounded: a flood must not keep the control thread from anything else. */
 static void hear_punts(struct roost_station *s, uint64_t now_ns)
 {
-	struct rte_mbuf *mbuf;
+	struct rte_mbuf *mbuf = NULL;
 
 	for (unsigned int i = 0; i < PUNTS_LEN; i++) {
 		if (rte_ring_sc_dequeue(s->punts, (void **)&mbuf) != 0)
@@ -547,7 +547,7 @@ void roost_station_close(struct roost_station *s)
 
 void roost_station_free(struct roost_station *s)
 {
-	struct rte_mbuf *mbuf;
+	struct rte_mbuf *mbuf = NULL;
 
 	while (rte_ring_sc_dequeue(s->punts, (void **)&mbuf) == 0)
 		rte_pktmbuf_free(mbuf);

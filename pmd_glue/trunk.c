@@ -346,7 +346,7 @@ void roost_lane_free(struct roost_lane *lane)
 {
 	struct rte_ring *handed = atomic_load(&lane->handed);
 	struct roost_trunk *t = lane->trunk;
-	struct rte_mbuf *mbuf;
+	struct rte_mbuf *mbuf = NULL;
 
 	while (handed && rte_ring_sc_dequeue(handed, (void **)&mbuf) == 0)
 		rte_pktmbuf_free(mbuf);

@@ -292,7 +292,7 @@ void roost_twin_stop(struct roost_twin *t)
 
 void roost_twin_free(struct roost_twin *t)
 {
-	struct rte_mbuf *frame;
+	struct rte_mbuf *frame = NULL;
 
 	while (t->to_kernel &&
 	       rte_ring_sc_dequeue(t->to_kernel, (void **)&frame) == 0)

@@ -48,7 +48,7 @@ static int ring_create(struct rte_ring **ring, unsigned int len)
 
 static void ring_destroy(struct rte_ring *ring)
 {
-	void *mbuf;
+	void *mbuf = NULL;
 
 	while (ring != NULL && rte_ring_sc_dequeue(ring, &mbuf) == 0)
 		rte_pktmbuf_free(mbuf);

@@ -20,13 +20,24 @@
 #include <infiniband/verbs.h>
 
 /*
+ * Bind a version to the symbol that is declared next. The attribute is what
+ * gcc's link-time optimisation understands, the directive what clang has.
+ */
+#if __has_attribute(symver)
+#define ROOST_VERBS_SYMVER(symbol, versioned) __attribute__((symver(versioned)))
+#else
+#define ROOST_VERBS_SYMVER(symbol, versioned)                                  \
+	__asm__(".symver " symbol "," versioned);
+#endif
+
+/*
  * Export roost_<name> as <name>@@<version>, with the prototype that verbs.h
  * gives <name>. For names that the map has in two version nodes; a name that
  * is in one node only is simply defined.
  */
 #define ROOST_VERBS_LATEST(name, version)                                      \
-	__typeof__(name) roost_##name;                                         \
-	__asm__(".symver roost_" #name "," #name "@@" version)
+	ROOST_VERBS_SYMVER("roost_" #name, #name "@@" version)                 \
+	__typeof__(name) roost_##name
 
 /* The private half of a device as providers know it. */
 struct roost_verbs_abi_device {

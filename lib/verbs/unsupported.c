@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "lib/verbs/abi.h"
 #include "lib/verbs/unsupported.h"
 
 #define ANSWER static __attribute__((used))
@@ -47,8 +48,8 @@ ANSWER void nothing(void)
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
 #define SYMBOL_AS(alias_name, name, version, answer)                           \
-	extern __typeof__(answer) alias_name __attribute__((alias(#answer)));  \
-	__asm__(".symver " LABEL(alias_name) "," #name version);
+	ROOST_VERBS_SYMVER(LABEL(alias_name), #name version)                   \
+	extern __typeof__(answer) alias_name __attribute__((alias(#answer)));
 #define LABEL_(x) #x
 #define LABEL(x) LABEL_(x)
 #define SYMBOL(name, version, answer)                                          \
