@@ -55,11 +55,17 @@ packages_install() {
 	fi
 	# One line.
 	missing=$(printf '%s ' $missing)
+	# Root needs no sudo, and a fresh image has none.
+	as_root=
 	if [ "$(id -u)" -ne 0 ]; then
-		rm -rf "$setup_tmp"
-		say "$who" "packages missing: $missing" \
-			"- run it with sudo, or install them" >&2
-		return 1
+		if ! sudo -n true 2>/dev/null; then
+			rm -rf "$setup_tmp"
+			say "$who" "packages missing: $missing" \
+				"- run it as root or with sudo, or install" \
+				"them" >&2
+			return 1
+		fi
+		as_root="sudo -n"
 	fi
 	say "$who" "packages: installing $missing"
 	# shellcheck disable=SC2086
@@ -74,41 +80,29 @@ packages_install() {
 }
 
 apt_get() {
-	DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
+	$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
 		-o Dpkg::Use-Pty=0 -o Acquire::Retries=3 \
 		--no-install-recommends "$@" </dev/null
 }
 
-# build WHO DIR [MESON-OPTION...] [-- TARGET...]: set up once, then let ninja
-# decide what is to be done. CC says the compiler.
-build() {
+# set_up WHO DIR MESON-OPTION...: meson setup, once. CC says the compiler.
+set_up() {
 	who=$1
 	dir=$2
 	shift 2
-	options=
-	while [ $# -gt 0 ] && [ "$1" != -- ]; do
-		options="$options $1"
-		shift
-	done
-	[ $# -gt 0 ] && shift
-	if [ ! -f "$dir/build.ninja" ]; then
-		say "$who" "$(basename "$dir"): meson setup$options"
-		# shellcheck disable=SC2086
-		if ! meson setup "$dir" "$top" $options >"$dir.log" 2>&1; then
-			cat "$dir.log" >&2
-			rm -f "$dir.log"
-			return 1
-		fi
+	[ ! -f "$dir/build.ninja" ] || return 0
+	say "$who" "$(basename "$dir"): meson setup $*"
+	if ! meson setup "$dir" "$top" "$@" >"$dir.log" 2>&1; then
+		cat "$dir.log" >&2
 		rm -f "$dir.log"
+		return 1
 	fi
-	build_run "$who" "$dir" "$@"
-	rc=$?
+	rm -f "$dir.log"
 	own_build "$dir"
-	return $rc
 }
 
-# build_run WHO DIR TARGET...: ninja, quiet unless it fails.
-build_run() {
+# build WHO DIR TARGET...: what was set up; quiet unless it fails.
+build() {
 	who=$1
 	dir=$2
 	shift 2
@@ -118,10 +112,11 @@ build_run() {
 	fi
 	say "$who" "$(basename "$dir"): building"
 	if ! ninja -C "$dir" "$@" >"$dir/ninja.out" 2>&1; then
-		cat "$dir/ninja.out" >&2
+		grep -v '^\[[0-9]*/[0-9]*\]' "$dir/ninja.out" >&2
 		say "$who" "$(basename "$dir"): the build failed; see above" >&2
 		return 1
 	fi
+	own_build "$dir"
 }
 
 # own_build DIR: under sudo, what was built belongs to whom the tree belongs

@@ -25,7 +25,13 @@ def install(who, *lists):
     return shell(f'packages_install "$@" {names}', [who])
 
 
-def build(who, folder=BUILD, options=(), compiler="gcc"):
-    """Set up and built, or up to date. False: the compiler has said why."""
-    return shell('build "$@"', [who, folder, *options],
+def set_up(who, folder=BUILD, options=(), compiler="gcc"):
+    """Configured, once."""
+    return shell('set_up "$@"', [who, folder, *options],
                  dict(os.environ, CC=compiler))
+
+
+def build(who, folder=BUILD, options=(), compiler="gcc", targets=()):
+    """Set up and built, or up to date. False: the compiler has said why."""
+    return set_up(who, folder, options, compiler) and \
+        shell('build "$@"', [who, folder, *targets])

@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The Roost authors
-"""usage: tests/run [--force] [SUITE|TEST...]
+"""usage: tests/run [--force] [all | long | SUITE|TEST...]
 
-Runs all suites but interop, or those named, or single tests: of unit and sim by
+Three tiers, by how long one may wait:
+
+  tests/run        a part of every suite; about six minutes on two cores,
+                   packages and build included
+  tests/run all    every suite; what continuous integration runs, 40 minutes
+  tests/run long   what takes hours: fuzzing, soaking, other kernels in QEMU.
+                   Its result is written to doc/long.md, to be committed
+
+Or suites by name, each as in its own tier; or single tests: of unit and sim by
 the name that meson has for them, of real by the name of the case; * stands for
 any letters. A suite that passed, and of which nothing has changed since, is not
 run again without --force. Single tests always run.
@@ -12,15 +20,19 @@ run again without --force. Single tests always run.
 """
 
 import argparse
-import fnmatch
 import os
 import sys
 import time
 
+import record
 import suites
+from programs import TOP, failed, meson_tests, run_meson
 from stamps import Stamps
-from suites import BUILD, ON_REQUEST, SUITES, TOP, BuildFailed, say
+from suites import BUILD, SUITES, BuildFailed, matching, say
 from tally import Tally
+
+# Single tests are looked for in these of meson's suites.
+MESON_SUITES = ("unit", "sim", "real")
 
 
 def parse_args():
@@ -35,77 +47,111 @@ def parse_args():
     return parser.parse_args()
 
 
-def matching(names, pattern):
-    return [name for name in names if fnmatch.fnmatchcase(name, pattern)]
-
-
 class Chosen:
     """What the command line asks for."""
 
     def __init__(self, words):
+        self.part = not words
+        self.long = "long" in words
         self.suites = []
         self.tests = []
         self.cases = []
         self.unknown = []
+        if self.part or "all" in words:
+            self.add_suites(False)
+        if self.long:
+            self.add_suites(True)
         for word in words:
             if word in SUITES:
                 self.suites.append(word)
-            else:
+            elif word not in ("all", "long"):
                 self.choose_tests(word)
-        if not words:
-            self.suites = [name for name in SUITES if name not in ON_REQUEST]
+
+    def add_suites(self, is_long):
+        self.suites += [name for name, suite in SUITES.items()
+                        if suite.long == is_long]
 
     def choose_tests(self, word):
         suites.build(BUILD)
-        tests = matching(suites.meson_tests(BUILD, *suites.MESON_SUITES), word)
-        cases = matching(suites.real_cases(), word)
+        tests = matching(meson_tests(BUILD, *MESON_SUITES), [word])
+        cases = matching(suites.real_cases(), [word])
         self.tests += tests
         self.cases += cases
         if not tests and not cases:
             self.unknown.append(word)
 
 
-def run_suite(name, stamps, force):
-    kept = None if force else stamps.get(name)
-    if kept is not None:
-        tally, when = kept
-        say(f"{name}: nothing has changed since {when}, when it passed "
-            f"({tally.line()}); --force runs it again")
+class Runner:
+    """Suites, one after the other."""
+
+    def __init__(self, part, force):
+        self.part = part
+        self.stamps = Stamps(TOP, os.path.join(BUILD, "roost-stamps.json"))
+        self.force = force
+        self.rows = []  # (suite, tally, seconds)
+
+    def kept(self, name):
+        """A result that still holds; the whole suite's does for a part."""
+        if self.force:
+            return None
+        needs = SUITES[name].needs
+        found = self.stamps.get(name, needs)
+        if found is None and self.part:
+            found = self.stamps.get(f"{name} (part)", needs)
+        return found
+
+    def run(self, name, place):
+        suite = SUITES[name]
+        kept = self.kept(name)
+        if kept is not None:
+            tally, when = kept
+            say(f"{place} {name}: nothing that it depends on has changed since "
+                f"{when}, when it passed ({tally.line()}); --force runs it "
+                "again")
+            return tally
+        start = time.monotonic()
+        say(f"{place} {name}: {suite.what}")
+        try:
+            tally = suite.run(self.part)
+        except BuildFailed as e:
+            return failed(f"{name}: the build in {e}")
+        seconds = time.monotonic() - start
+        say(f"{place} {name}: {tally.line()} ({seconds:.0f} s)")
+        self.rows.append((name, tally, seconds))
+        self.stamps.put(f"{name} (part)" if self.part else name, suite.needs,
+                        tally)
         return tally
-    start = time.monotonic()
-    say(f"{name}: {SUITES[name][1]}")
-    try:
-        tally = SUITES[name][0]()
-    except BuildFailed as e:
-        return suites.failed(f"{name}: the build in {e}")
-    say(f"{name}: {tally.line()} ({time.monotonic() - start:.0f} s)")
-    stamps.put(name, tally)
-    return tally
+
+    def run_all(self, names):
+        total = Tally()
+        for number, name in enumerate(names, 1):
+            total.add(self.run(name, f"[{number}/{len(names)}]"))
+        return total
 
 
 def run_chosen(chosen, force):
-    total = Tally()
-    stamps = Stamps(TOP, os.path.join(BUILD, "roost-stamps.json"))
-    for name in chosen.suites:
-        total.add(run_suite(name, stamps, force))
+    runner = Runner(chosen.part, force)
+    total = runner.run_all(chosen.suites)
+    if chosen.long:
+        record.write(runner.rows)
     if chosen.tests:
-        total.add(suites.run_meson(BUILD, chosen.tests))
+        total.add(run_meson(BUILD, chosen.tests, "tests"))
     if chosen.cases:
-        total.add(suites.real(*chosen.cases))
+        total.add(suites.real_cases_tally(chosen.cases))
     return total
 
 
 def list_names():
     suites.build(BUILD)
-    for name, (_run, what) in SUITES.items():
-        print(f"{name:8} {what}")
-    tests = suites.meson_tests(BUILD, *suites.MESON_SUITES)
-    for name in tests + suites.real_cases():
+    for name, suite in SUITES.items():
+        print(f"{name:8} {suite.what}{' (long)' if suite.long else ''}")
+    for name in meson_tests(BUILD, *MESON_SUITES) + suites.real_cases():
         print(f"  {name}")
 
 
 def main():
     args = parse_args()
+    start = time.monotonic()
     try:
         if args.list:
             list_names()
@@ -123,6 +169,9 @@ def main():
         say(f"skipped: {name}")
     for name in total.failures:
         say(f"FAILED: {name}")
+    say(f"{time.monotonic() - start:.0f} s" +
+        ("; this was a part of every suite, tests/run all is everything"
+         if chosen.part else ""))
     print(total.line())
     return 1 if total.failed else 0
 

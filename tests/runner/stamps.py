@@ -3,8 +3,8 @@
 """What passed before and need not run again.
 
 The result of a suite is kept under a key made of everything that it could
-depend on: every file of the tree, the packages of the machine, the kernel, the
-rights we have. A suite with a failure is never kept.
+depend on: its files, those of the runner, the packages of the machine, the
+kernel, the rights we have. A suite with a failure is never kept.
 """
 
 import hashlib
@@ -15,7 +15,9 @@ import time
 
 from tally import Tally
 
-VERSION = "1"
+VERSION = "2"
+# What every suite depends on.
+ALWAYS = ("apps/setup.sh", "tests/ready.py", "tests/run", "tests/runner")
 
 
 def tree_files(top):
@@ -27,22 +29,22 @@ def tree_files(top):
             yield os.path.join(folder, name)
 
 
+def digest_of(path):
+    """Of a file and its rights."""
+    with open(path, "rb") as file:
+        text = hashlib.sha256(file.read()).hexdigest()
+    return f"{os.stat(path).st_mode:o} {text}"
+
+
 def rights():
     with open("/proc/self/status") as file:
         return [line for line in file.read().splitlines()
                 if line.startswith(("CapEff", "CapBnd", "Seccomp"))]
 
 
-def key(top):
-    """One string for the state of tree and machine."""
-    digest = hashlib.sha256()
-    for path in (*tree_files(top), "/var/lib/dpkg/status"):
-        digest.update(f"{path} {os.stat(path).st_mode:o}\n".encode())
-        with open(path, "rb") as file:
-            digest.update(hashlib.sha256(file.read()).digest())
-    for word in (VERSION, platform.release(), str(os.geteuid()), *rights()):
-        digest.update(word.encode() + b"\n")
-    return digest.hexdigest()
+def within(path, places):
+    return any(place == "." or path == place or path.startswith(place + "/")
+               for place in places)
 
 
 class Stamps:
@@ -50,24 +52,38 @@ class Stamps:
 
     def __init__(self, top, path):
         self.path = path
-        self.key = key(top)
+        self.digests = {os.path.relpath(path, top): digest_of(path)
+                        for path in tree_files(top)}
+        self.machine = [digest_of("/var/lib/dpkg/status"), VERSION,
+                        platform.release(), str(os.geteuid()), *rights()]
         try:
             with open(path) as file:
                 self.kept = json.load(file)
         except (OSError, ValueError):
             self.kept = {}
 
-    def get(self, suite):
+    def key(self, suite, places):
+        """One string for what the suite, or a part of it, depends on."""
+        digest = hashlib.sha256(suite.encode())
+        for path, one in sorted(self.digests.items()):
+            if within(path, (*ALWAYS, *places)):
+                digest.update(f"{path} {one}\n".encode())
+        for word in self.machine:
+            digest.update(word.encode() + b"\n")
+        return digest.hexdigest()
+
+    def get(self, suite, places):
         """(tally, when it ran), or None."""
         kept = self.kept.get(suite)
-        if kept is None or kept["key"] != self.key:
+        if kept is None or kept["key"] != self.key(suite, places):
             return None
         return Tally.from_dict(kept["tally"]), kept["when"]
 
-    def put(self, suite, tally):
+    def put(self, suite, places, tally):
         if tally.failed or not tally.passed:
             return
-        self.kept[suite] = {"key": self.key, "tally": tally.to_dict(),
+        self.kept[suite] = {"key": self.key(suite, places),
+                            "tally": tally.to_dict(),
                             "when": time.strftime("%Y-%m-%d %H:%M:%S")}
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
         with open(self.path + ".new", "w") as file:

@@ -1,55 +1,75 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The Roost authors
-"""The suites: how each is built and run, and what it counts."""
+"""The suites: how each is built and run, what it depends on, and what part of
+it the first tier runs.
+"""
 
+import dataclasses
+import fnmatch
 import functools
-import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 
-from tally import Tally, of_tap
+from programs import (TOP, failed, meson_tests, passed, run_meson, run_tap,
+                      test_programs)
+from tally import Tally
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(
-    os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "tests"))
 import ready  # noqa: E402
 
 BUILD = ready.BUILD
-BUILD_CLANG = os.path.join(TOP, "build-clang")
 BUILD_ASAN = os.path.join(TOP, "build-asan")
 BUILD_TSAN = os.path.join(TOP, "build-tsan")
 
-ASAN_OPTIONS = ("-Db_sanitize=address,undefined", "-Db_lundef=false")
-TSAN_OPTIONS = ("-Db_sanitize=thread", "-Db_lundef=false")
+# Whoever builds Roost is told of no warning by an error; the tests are.
+WERROR = "-Dwerror=true"
+ASAN_OPTIONS = (WERROR, "-Db_sanitize=address,undefined", "-Db_lundef=false")
+TSAN_OPTIONS = (WERROR, "-Db_sanitize=thread", "-Db_lundef=false")
+# Builds that users make, all but the first of the libraries and programs
+# alone: {name: (compiler, options, targets)}.
+HARDENING = ("-D_FORTIFY_SOURCE=2 -fstack-protector-strong "
+             "-fstack-clash-protection -fcf-protection "
+             "-Wformat -Werror=format-security")
+FLAVOURS = {
+    "clang": ("clang", (), ()),
+    "release": ("gcc", ("-Dbuildtype=release",), ("product",)),
+    "debug": ("gcc", ("-Dbuildtype=debug",), ("product",)),
+    "minsize": ("gcc", ("-Dbuildtype=minsize",), ("product",)),
+    "lto": ("gcc", ("-Db_lto=true",), ("product",)),
+    "hardened": ("gcc", (f"-Dc_args={HARDENING}",
+                         "-Dc_link_args=-Wl,-z,relro,-z,now"), ("product",)),
+    "clang-release": ("clang", ("-Dbuildtype=release",), ("product",)),
+}
+
 # The tests with threads that are there to race, and where each is built. Those
 # of a program that polls what a WRITE brings are not among them: its plain
 # reads race by intent.
-TSAN_TESTS = {
-    "engine-cq": "tests/unit/engine/test_engine_cq",
-    "engine-idmap": "tests/unit/engine/test_engine_idmap",
-    "engine-mr": "tests/unit/engine/test_engine_mr",
-    "engine-qp": "tests/unit/engine/test_engine_qp",
-    "engine-worker": "tests/unit/engine/test_engine_worker",
-    "event-channel": "tests/unit/event/test_event_channel",
-    "event-channel_crowd": "tests/unit/event/test_event_channel_crowd",
-    "glue-host": "tests/unit/pmd_glue/test_glue_host",
-    "sim-arm": "tests/sim/test_sim_arm",
-    "sim-churn": "tests/sim/test_sim_churn",
-    "sim-churn-workers": "tests/sim/test_sim_churn",
-}
+TSAN_TESTS = ("engine-cq", "engine-idmap", "engine-mr", "engine-qp",
+              "engine-worker", "event-channel", "event-channel_crowd",
+              "glue-host", "sim-arm", "sim-churn", "sim-churn-workers")
 TSAN_SUPPRESSIONS = os.path.join(TOP, "tests", "runner", "tsan.supp")
 # Where both ends live in one process, and a few pairs.
-ASAN_REAL = ["loopback-*", "link-chk", "link-events", "link-size-65536",
+ASAN_REAL = ("loopback-*", "link-chk", "link-events", "link-size-65536",
              "link-new-send-chk", "link-again", "kill-pingpong-*",
-             "error-third-on-link", "wire-chk", "wire-gid-2"]
+             "error-third-on-link", "wire-chk", "wire-gid-2")
 
+# Parts for the first tier. Of sim, all but those that take long; of the other
+# lists, these.
+SIM_LONG = ("sim-large", "sim-model*", "sim-soak", "sim-fates*", "sim-churn*",
+            "sim-cm-loss", "sim-combos*", "sim-mix*", "sim-hostile",
+            "sim-loss*")
+REAL_PART = ("link-chk", "link-events", "loopback-gid-1", "kill-pingpong-*",
+             "error-third-on-link", "wire-chk")
+ASAN_PART = ("engine-resp*", "wire-parse", "sim-malformed", "sim-forged")
+TSAN_PART = ("event-channel",)
 
 # Rows of tests/bench/run.
 FIGURES = ("kernel", "kernel-isal", "loss-1e-4", "loss-1e-3", "loss-1e-2",
            "instructions16", "instructions64k")
+FIGURES_PART = ("instructions16",)
 
 
 class BuildFailed(Exception):
@@ -61,123 +81,54 @@ def say(text):
 
 
 @functools.cache
-def build(folder, options=(), compiler="gcc"):
+def build(folder, options=(), compiler="gcc", targets=()):
     """Once in a run."""
-    if not ready.build("tests", folder, options, compiler):
+    if not ready.build("tests", folder, options, compiler, targets):
         raise BuildFailed(os.path.basename(folder))
 
 
-def failed(name):
-    tally = Tally()
-    tally.failures.append(name)
-    return tally
+def matching(names, patterns):
+    return [name for name in names
+            if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
 
 
-def run_tap(argv, prefix="", show=False):
-    """Run a program that reports in TAP; its report is shown as it comes, or
-    at the end where something failed.
+def build_tests(folder, options, choose):
+    """What some tests of meson's need, and no more. choose: given the names of
+    all, those. Returns them.
     """
-    kept = []
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True,
-                          errors="replace", cwd=TOP) as process:
-        for line in process.stdout:
-            kept.append(line)
-            if show and not line.startswith("1.."):
-                print("  " + line, end="", flush=True)
-    text = "".join(kept)
-    tally = of_tap(text, prefix) or Tally()
-    if process.returncode != 0 and not tally.failed:
-        tally.add(failed(f"{prefix}{os.path.basename(argv[0])} "
-                         f"(exit status {process.returncode})"))
-    if tally.failed and not show:
-        print(text, end="", flush=True)
-    return tally
-
-
-# ---- unit and sim: meson's tests -----------------------------------------
-
-MESON_SUITES = ("unit", "sim", "real")
-
-
-def meson_tests(folder, *wanted):
-    """Names of the tests of these suites that meson knows. tests/real/run is
-    one of them, too; here it is a suite of its own.
-    """
-    done = subprocess.run(["meson", "introspect", "--tests", folder],
-                          capture_output=True, text=True, check=True)
-    return [test["name"] for test in json.loads(done.stdout)
-            if test["name"] != "real" and
-            any(name.split(":")[-1] in wanted for name in test["suite"])]
-
-
-def result_tally(record, prefix):
-    """The tally of one of meson's tests: of its cases, where it reports them
-    in TAP, else of itself.
-    """
-    # "project:suite / name"
-    name = prefix + record["name"].split(" / ")[-1]
-    tally = of_tap(record.get("stdout", ""), name + "/")
-    good = record["result"] in ("OK", "EXPECTEDFAIL")
-    if tally is None:
-        tally = Tally()
-        if good:
-            tally.passed = 1
-        elif record["result"] == "SKIP":
-            tally.skips.append(name)
-    if not good and record["result"] != "SKIP" and not tally.failed:
-        tally.failures.append(f"{name} ({record['result'].lower()})")
-    return tally
-
-
-def run_meson(folder, names, prefix="", env=None, slower=1):
-    """env: more of the environment. slower: how much more time they get."""
-    log = os.path.join(folder, "meson-logs", "roost.json")
-    if os.path.exists(log):
-        os.remove(log)
-    env = dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP", **(env or {}))
-    done = subprocess.run(
-        ["meson", "test", "-C", folder, "--no-rebuild", "--logbase", "roost",
-         "-q", "-t", str(slower), *names],
-        env=env, capture_output=True, text=True)
-    tally = Tally()
-    if not os.path.exists(log):
-        print(done.stdout + done.stderr, end="")
-        return failed(f"{prefix}meson test")
-    with open(log) as file:
-        records = [json.loads(line) for line in file]
-    for record in records:
-        one = result_tally(record, prefix)
-        if one.failed:
-            print(f"---- {record['name']}: {record['result']}")
-            print(record.get("stdout", "") + record.get("stderr", ""))
-        tally.add(one)
-    if len(records) < len(names):
-        tally.add(failed(f"{prefix}{len(names) - len(records)} tests that "
-                         "did not report"))
-    return tally
+    if not ready.set_up("tests", folder, options):
+        raise BuildFailed(os.path.basename(folder))
+    names = choose(meson_tests(folder, "unit", "sim"))
+    build(folder, options, targets=tuple(test_programs(folder, names)))
+    return names
 
 
 def meson_suite(folder, suite, prefix=""):
     names = meson_tests(folder, suite)
     if not names:
         return failed(f"{prefix}{suite}: there are no tests")
-    return run_meson(folder, names, prefix)
+    return run_meson(folder, names, suite, prefix)
 
 
-# ---- the suites ----------------------------------------------------------
+# ---- the suites: part is true in the first tier --------------------------
 
-def style():
+def style(_part):
     return run_tap([os.path.join(TOP, "tests", "style", "check")], "style/")
 
 
-def unit():
+def unit(_part):
     build(BUILD)
     return meson_suite(BUILD, "unit")
 
 
-def sim():
+def sim(part):
     build(BUILD)
-    return meson_suite(BUILD, "sim")
+    if not part:
+        return meson_suite(BUILD, "sim")
+    names = meson_tests(BUILD, "sim")
+    slow = matching(names, SIM_LONG)
+    return run_meson(BUILD, [name for name in names if name not in slow],
+                     "sim")
 
 
 def real_command(folder, *patterns):
@@ -185,15 +136,25 @@ def real_command(folder, *patterns):
             *patterns]
 
 
-def real(*patterns):
+def real_cases():
+    done = subprocess.run([*real_command(BUILD), "--list"],
+                          capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def real_cases_tally(patterns):
+    return run_tap(real_command(BUILD, *patterns), show=True)
+
+
+def real(part):
     build(BUILD)
-    tally = run_tap(real_command(BUILD, *patterns), show=True)
-    if not patterns:
-        tally.add(meson_suite(BUILD, "real"))
+    tally = real_cases_tally(REAL_PART if part else ())
+    names = ["verbs-tour"] if part else meson_tests(BUILD, "real")
+    tally.add(run_meson(BUILD, names, "real"))
     return tally
 
 
-def interop():
+def interop(_part):
     build(BUILD)
     tally = Tally()
     for program in ("rxe", "vfio"):
@@ -208,31 +169,37 @@ def not_of_the_tree(folder, names):
             if folder == TOP and (name == ".git" or name.startswith("build"))]
 
 
-def demo():
+def demo(part):
     """What a newcomer sees: apps/demo in a copy of the tree in which nothing
-    was built.
+    was built. Part: here, where everything was.
     """
-    folder = tempfile.mkdtemp(prefix="roost-demo-")
-    try:
-        top = shutil.copytree(TOP, os.path.join(folder, "roost"), symlinks=True,
-                              ignore=not_of_the_tree)
+    with tempfile.TemporaryDirectory(prefix="roost-demo-") as folder:
+        top = TOP
+        if not part:
+            top = shutil.copytree(TOP, os.path.join(folder, "roost"),
+                                  symlinks=True, ignore=not_of_the_tree)
         done = subprocess.run([os.path.join(top, "apps", "demo")], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    finally:
-        shutil.rmtree(folder)
     if done.returncode != 0:
         print(done.stdout, end="", flush=True)
         return failed("demo")
-    tally = Tally()
-    tally.passed = 1
-    return tally
+    return passed()
 
 
-def clang():
-    """Everything compiles without a warning."""
-    build(BUILD_CLANG, compiler="clang")
+def builds(part):
+    """Every flavour compiles and links without a warning. Part: the libraries,
+    with the other compiler.
+    """
     tally = Tally()
-    tally.passed = 1
+    for name, (compiler, options, targets) in FLAVOURS.items():
+        try:
+            build(os.path.join(TOP, f"build-{name}"), (WERROR, *options),
+                  compiler, ("product",) if part else targets)
+            tally.add(passed())
+        except BuildFailed:
+            tally.add(failed(f"builds/{name}"))
+        if part:
+            break
     return tally
 
 
@@ -244,66 +211,94 @@ def write_preload():
         file.write(os.path.realpath(done.stdout.strip()) + "\n")
 
 
-def asan():
+def asan(part):
+    if part:
+        names = build_tests(BUILD_ASAN, ASAN_OPTIONS,
+                            lambda all_tests: matching(all_tests, ASAN_PART))
+        return run_meson(BUILD_ASAN, names, "part", "asan/")
     build(BUILD_ASAN, ASAN_OPTIONS)
     write_preload()
     tally = meson_suite(BUILD_ASAN, "unit", "asan/")
     tally.add(meson_suite(BUILD_ASAN, "sim", "asan/"))
     tally.add(run_tap(real_command(BUILD_ASAN, *ASAN_REAL), "asan/"))
-    tally.add(run_meson(BUILD_ASAN, ["verbs-tour"], "asan/"))
+    tally.add(run_meson(BUILD_ASAN, ["verbs-tour"], "real", "asan/"))
     return tally
 
 
-def tsan():
-    build(BUILD_TSAN, (*TSAN_OPTIONS, "--", *TSAN_TESTS.values()))
+def tsan(part):
+    names = build_tests(BUILD_TSAN, TSAN_OPTIONS, lambda _all_tests:
+                        TSAN_PART if part else TSAN_TESTS)
     options = f"suppressions={TSAN_SUPPRESSIONS} exitcode=66"
-    return run_meson(BUILD_TSAN, list(TSAN_TESTS), "tsan/",
+    return run_meson(BUILD_TSAN, list(names), "threads", "tsan/",
                      {"TSAN_OPTIONS": options}, slower=10)
 
 
-def fuzz(*options):
-    """Half a minute of each target, if no options say otherwise."""
+def fuzz_command(*options):
     return run_tap([os.path.join(TOP, "tests", "fuzz", "run"), *options],
                    "fuzz/", show=True)
 
 
-def figures():
+def fuzz(part):
+    """Half a minute of each target; part: a moment of one. (The corpora are
+    replayed by the suite unit.)
+    """
+    return fuzz_command("--seconds", "5", "packet") if part else fuzz_command()
+
+
+def fuzz_long(_part):
+    return fuzz_command("--long")
+
+
+def figures(part):
     """Shown, and never failed for what they are. Those of one core, and counts
     of instructions, which are the same on a machine that others use.
     """
     build(BUILD)
-    tally = Tally()
+    rows = FIGURES_PART if part else FIGURES
     done = subprocess.run([os.path.join(TOP, "tests", "bench", "run"),
-                           "--build", BUILD, "--no-plots", *FIGURES])
-    if done.returncode == 0:
-        tally.passed = 1
-    else:
-        tally.add(failed("figures: a row gave none"))
-    return tally
+                           "--build", BUILD, "--no-plots", *rows])
+    return passed() if done.returncode == 0 else \
+        failed("figures: a row gave none")
 
 
-# name: (function, what it is)
+@dataclasses.dataclass
+class Suite:
+    run: object     # function of part; returns a Tally
+    what: str       # for people
+    needs: tuple    # files and folders that its result depends on
+    long: bool = False  # in the last tier only
+
+
+PRODUCT = ("lib", "cm", "pmd_glue", "apps", "meson.build",
+           "meson_options.txt")
+PLACES = (*PRODUCT, "tests/meson.build")
 SUITES = {
-    "style": (style, "rules of the house, clang-format"),
-    "unit": (unit, "each file by itself"),
-    "sim": (sim, "two engines, a bad link, virtual time"),
-    "real": (real, "two processes, Debian's own programs"),
-    "demo": (demo, "two programs talk, in a fresh copy of the tree"),
-    "clang": (clang, "a build with clang, no warning"),
-    "asan": (asan, "unit, sim and some of real with ASan and UBSan"),
-    "tsan": (tsan, "the tests with many threads with TSan"),
-    "fuzz": (fuzz, "half a minute of each fuzz target"),
-    "figures": (figures, "the kernels, and instructions a message"),
-    "interop": (interop, "with Linux Soft-RoCE in QEMU; on request only"),
+    "style": Suite(style, "rules of the house, clang-format", (".",)),
+    "unit": Suite(unit, "each file by itself",
+                  (*PLACES, "doc", "tests/unit", "tests/fuzz")),
+    "sim": Suite(sim, "two engines, a bad link, virtual time",
+                 ("lib", "cm", "meson.build", "tests/meson.build",
+                  "tests/sim")),
+    "real": Suite(real, "two processes, Debian's own programs",
+                  (*PLACES, "tests/real")),
+    "demo": Suite(demo, "two programs talk, in a fresh copy of the tree",
+                  PRODUCT),
+    "builds": Suite(builds, "a build of each kind, no warning",
+                    (*PRODUCT, "tests")),
+    "asan": Suite(asan, "unit, sim and some of real with ASan and UBSan",
+                  (*PLACES, "tests/unit", "tests/sim", "tests/real",
+                   "tests/fuzz")),
+    "tsan": Suite(tsan, "the tests with many threads with TSan",
+                  (*PLACES, "tests/unit", "tests/sim")),
+    "fuzz": Suite(fuzz, "libFuzzer, half a minute of each target",
+                  (*PLACES, "tests/fuzz")),
+    "figures": Suite(figures, "the kernels, and instructions a message",
+                     (*PLACES, "tests/bench", "tests/sim")),
+    "fuzz-long": Suite(fuzz_long, "libFuzzer, until nothing new is covered",
+                       (*PLACES, "tests/fuzz"), long=True),
+    "interop": Suite(interop, "with Linux Soft-RoCE, and NICs, in QEMU",
+                     (*PLACES, "tests/interop"), long=True),
 }
-# A run without names leaves these out.
-ON_REQUEST = ("interop",)
-
-
-def real_cases():
-    done = subprocess.run([*real_command(BUILD), "--list"],
-                          capture_output=True, text=True, check=True)
-    return done.stdout.split()
 
 
 if __name__ == "__main__":
