@@ -206,12 +206,14 @@ static struct json_object *ask_for(pid_t pid, const char *request, char *err)
 		return NULL;
 	answer = json_tokener_parse(text);
 	free(text);
-	if (!answer)
-		snprintf(err, ROOST_CTL_ERR_MAX,
-			 "process %d: its answer is no JSON; use the roost of "
-			 "the same version",
-			 pid);
-	return answer;
+	if (json_object_is_type(answer, json_type_object))
+		return answer;
+	json_object_put(answer);
+	snprintf(err, ROOST_CTL_ERR_MAX,
+		 "process %d: its answer is no JSON; use the roost of the same "
+		 "version",
+		 pid);
+	return NULL;
 }
 
 static void print_json(struct json_object *document)

@@ -12,18 +12,44 @@
 #define INDENT 2
 #define NAME_WIDTH 22
 #define COLUMNS_MAX 32
+#define TEXT_MAX 512
 
-/* A value as people read it; buf: where it is not in the document. What would
- * not be printed as it is would be read by the terminal.
- */
-static const char *text_of(struct json_object *value, char *buf, size_t size)
+/* A byte of U+0080 to U+009F, which are control characters as well. */
+static bool is_c1(unsigned char before, unsigned char c)
+{
+	return c >= 0x80 && c < 0xa0 && (before == 0xc2 || before < 0x80);
+}
+
+char *roost_ctl_plain(char *text)
+{
+	unsigned char before = 0, now;
+
+	for (char *c = text; *c; c++, before = now) {
+		now = (unsigned char)*c;
+		if (!iscntrl(now) && !is_c1(before, now))
+			continue;
+		*c = '?';
+		if (before == 0xc2 && is_c1(before, now))
+			c[-1] = '?';
+	}
+	return text;
+}
+
+/* A name as it is printed; buf: TEXT_MAX. */
+static const char *plain_name(const char *name, char *buf)
+{
+	snprintf(buf, TEXT_MAX, "%s", name);
+	return roost_ctl_plain(buf);
+}
+
+/* A value as people read it; buf: TEXT_MAX, where it is not in the document. */
+static const char *text_of(struct json_object *value, char *buf)
 {
 	if (json_object_is_type(value, json_type_boolean))
 		return json_object_get_boolean(value) ? "yes" : "no";
-	snprintf(buf, size, "%s", json_object_get_string(value));
-	for (char *c = buf; *c; c++)
-		if (iscntrl((unsigned char)*c))
-			*c = '?';
+	if (value == NULL)
+		return "-";
+	plain_name(json_object_get_string(value), buf);
 	return *buf ? buf : "-";
 }
 
@@ -65,13 +91,12 @@ static void find_columns(struct table *t, struct json_object *first)
 
 static void widen(struct table *t, struct json_object *row)
 {
-	char buf[512];
+	char buf[TEXT_MAX];
 	int len;
 
 	for (unsigned int i = 0; i < t->nb; i++) {
 		len = (int)strlen(
-			text_of(json_object_object_get(row, t->names[i]), buf,
-				sizeof(buf)));
+			text_of(json_object_object_get(row, t->names[i]), buf));
 		if (len > t->widths[i])
 			t->widths[i] = len;
 	}
@@ -91,14 +116,14 @@ static void print_table(FILE *out, struct json_object *rows, int indent)
 {
 	size_t nb = json_object_array_length(rows);
 	struct table t;
-	char buf[512];
+	char buf[TEXT_MAX];
 
 	find_columns(&t, json_object_array_get_idx(rows, 0));
 	for (size_t i = 0; i < nb; i++)
 		widen(&t, json_object_array_get_idx(rows, i));
 	fprintf(out, "%*s", indent, "");
 	for (unsigned int c = 0; c < t.nb; c++)
-		put_word(out, &t, c, t.names[c]);
+		put_word(out, &t, c, plain_name(t.names[c], buf));
 	for (size_t i = 0; i < nb; i++) {
 		struct json_object *row = json_object_array_get_idx(rows, i);
 
@@ -107,7 +132,7 @@ static void print_table(FILE *out, struct json_object *rows, int indent)
 			put_word(out, &t, c,
 				 text_of(json_object_object_get(row,
 								t.names[c]),
-					 buf, sizeof(buf)));
+					 buf));
 	}
 }
 
@@ -120,12 +145,14 @@ static void print_array(FILE *out, const char *name, struct json_object *array,
 			int indent)
 {
 	size_t nb = json_object_array_length(array);
+	char buf[TEXT_MAX];
 
+	plain_name(name, buf);
 	if (nb == 0) {
-		fprintf(out, "%*s%-*s none\n", indent, "", NAME_WIDTH, name);
+		fprintf(out, "%*s%-*s none\n", indent, "", NAME_WIDTH, buf);
 		return;
 	}
-	fprintf(out, "%*s%s\n", indent, "", name);
+	fprintf(out, "%*s%s\n", indent, "", buf);
 	if (is_flat(json_object_array_get_idx(array, 0))) {
 		print_table(out, array, indent + INDENT);
 		return;
@@ -138,21 +165,25 @@ static void print_array(FILE *out, const char *name, struct json_object *array,
 static void print_member(FILE *out, const char *name, struct json_object *value,
 			 int indent)
 {
-	char buf[512];
+	char plain[TEXT_MAX], buf[TEXT_MAX];
 
+	plain_name(name, plain);
 	if (json_object_is_type(value, json_type_array)) {
 		print_array(out, name, value, indent);
 	} else if (json_object_is_type(value, json_type_object)) {
-		fprintf(out, "%*s%s\n", indent, "", name);
+		fprintf(out, "%*s%s\n", indent, "", plain);
 		print_members(out, value, indent + INDENT);
 	} else {
-		fprintf(out, "%*s%-*s %s\n", indent, "", NAME_WIDTH, name,
-			text_of(value, buf, sizeof(buf)));
+		fprintf(out, "%*s%-*s %s\n", indent, "", NAME_WIDTH, plain,
+			text_of(value, buf));
 	}
 }
 
+/* What is no object has none. */
 static void print_members(FILE *out, struct json_object *object, int indent)
 {
+	if (!json_object_is_type(object, json_type_object))
+		return;
 	json_object_object_foreach(object, name, value)
 		print_member(out, name, value, indent);
 }

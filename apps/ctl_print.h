@@ -13,6 +13,13 @@
 
 struct json_object;
 
+/*
+ * Make text of another process fit for a terminal, which would obey it: a
+ * control character of ASCII or Unicode becomes a question mark. Changes text
+ * in place and returns it. All that is printed below went through it.
+ */
+char *roost_ctl_plain(char *text);
+
 /* All of a process: values by name, arrays of flat objects as tables. */
 void roost_ctl_print(FILE *out, struct json_object *process);
 

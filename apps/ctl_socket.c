@@ -12,6 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "apps/ctl_print.h"
+
 #define PATIENCE_S 10
 
 /* The flag of a socket that listens, in /proc/net/unix. */
@@ -195,14 +197,16 @@ static char *understand(pid_t pid, char *answer, char *err)
 		return answer;
 	}
 	len = strcspn(answer, "\n");
-	if (strncmp(answer, "error ", 6) == 0 && len > 6)
+	if (strncmp(answer, "error ", 6) == 0 && len > 6) {
 		snprintf(err, ROOST_CTL_ERR_MAX, "%.*s", (int)len - 6,
 			 answer + 6);
-	else
+		roost_ctl_plain(err);
+	} else {
 		snprintf(err, ROOST_CTL_ERR_MAX,
 			 "process %d: it did not answer: it ended, or was busy "
 			 "for too long; see roost ctl list",
 			 pid);
+	}
 	free(answer);
 	return NULL;
 }

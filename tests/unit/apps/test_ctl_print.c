@@ -74,6 +74,31 @@ static void print__control_characters(void **state)
 	(void)state;
 	assert_printed(roost_ctl_print, "{\"program\":\"a\\u001b[2Jb\\n\"}",
 		       "program                a?[2Jb?\n");
+	/* Nor are names, nor what Unicode has besides ASCII's. */
+	assert_printed(
+		roost_ctl_print,
+		"{\"a\\u001b\":1,\"b\\u0007\":[],\"c\":\"\\u009b2J\\u00e9\"}",
+		"a?                     1\n"
+		"b?                     none\n"
+		"c                      ??2J\xc3\xa9\n");
+	assert_printed(roost_ctl_print, "{\"t\":[{\"n\\u001b\":1}]}",
+		       "t\n"
+		       "  n?\n"
+		       "  1\n");
+}
+
+/* What is no object has no members. */
+static void print__what_is_no_object(void **state)
+{
+	(void)state;
+	assert_printed(roost_ctl_print,
+		       "{\"a\":[[1],2],\"b\":[{\"c\":null},3]}",
+		       "a\n"
+		       "b\n"
+		       "  c\n"
+		       "  -\n"
+		       "  -\n");
+	assert_printed(roost_ctl_print, "[1]", "");
 }
 
 static void print_list__one_line_for_a_port(void **state)
@@ -95,6 +120,7 @@ int main(void)
 		cmocka_unit_test(print__values_and_tables),
 		cmocka_unit_test(print__arrays_of_more_than_values),
 		cmocka_unit_test(print__control_characters),
+		cmocka_unit_test(print__what_is_no_object),
 		cmocka_unit_test(print_list__one_line_for_a_port),
 	};
 
