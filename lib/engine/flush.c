@@ -105,11 +105,11 @@ void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)
 {
 	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
 		return;
-	/* What was received before is acknowledged, whatever comes next; with
-	 * an answer in the making, it is the answer that has failed.
-	 */
-	if (qp->resp.nb_fetches_pending == 0)
-		roost_worker_settle(w, qp);
+	/* What was received before is answered, whatever comes next. */
+	roost_worker_settle(w, qp);
+	/* An answer may have failed, and this is done. */
+	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
+		return;
 	atomic_store(&qp->state, ROOST_QPS_ERR);
 	/* Who is posting receives has the queue. Requests that they posted
 	 * until now are seen by this flush; who posts more sees ERR, and rings
@@ -118,9 +118,9 @@ void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)
 	roost_queue_wait(&qp->rq);
 	roost_worker_unlink_qp(w, qp);
 	qp->drain_asked = false;
-	qp->resp.nb_fetches = 0;
-	qp->resp.nb_fetches_pending = 0;
-	qp->resp.owed = false;
+	/* What did not go yet. */
+	if (qp->resp.owed || qp->resp.nb_fetches_pending != 0)
+		roost_worker_want_ack(w, qp);
 	roost_qp_flush(w, qp);
 	if (event >= 0)
 		roost_async_raise(w, &qp->async, (enum roost_async_event)event);

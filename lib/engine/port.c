@@ -373,6 +373,13 @@ static void fail_wqs(struct roost_dev *dev)
 				roost_wq_fail(user->wq->worker, user->wq);
 }
 
+/* There is no way to a peer any more. */
+static void lose(struct roost_qp *qp)
+{
+	roost_qp_to_err(qp->worker, qp, -1);
+	roost_resp_silence(qp->worker, qp);
+}
+
 /* Holder of all turns and of all.lock. */
 static void fail_qps(struct roost_dev *dev)
 {
@@ -380,7 +387,7 @@ static void fail_qps(struct roost_dev *dev)
 
 	LIST_FOREACH(qp, &dev->all.qps, all_link)
 		if (!qp->dying && roost_qp_state_get(qp) != ROOST_QPS_RESET)
-			roost_qp_to_err(qp->worker, qp, -1);
+			lose(qp);
 	fail_wqs(dev);
 	roost_dev_publish(dev);
 }

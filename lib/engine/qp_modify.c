@@ -195,7 +195,11 @@ static void enter_state(struct roost_worker *w, struct roost_qp *qp,
 		enter_reset(w, qp);
 		return;
 	case ROOST_QPS_ERR:
-		roost_worker_settle(w, qp);
+		/* From now on the peer gets nothing of our memory. */
+		if (from != ROOST_QPS_ERR) {
+			roost_worker_settle(w, qp);
+			roost_resp_silence(w, qp);
+		}
 		roost_qp_to_err(w, qp, -1);
 		return;
 	case ROOST_QPS_RTR:

@@ -236,6 +236,8 @@ struct roost_responder {
 	uint8_t fetch_first;
 	uint8_t nb_fetches;
 	uint8_t nb_wrong_keys; /* UC: since RESET */
+	uint8_t ended; /* NAK to the request at expected_psn, which brought the
+			* QP to ERR; 0: none did */
 };
 
 struct roost_srq;
@@ -458,11 +460,16 @@ static inline bool roost_req_is_draining(const struct roost_qp *qp)
 /* ---- responder (resp.c, ack.c) ---------------------------------------- */
 
 void roost_resp_reset(struct roost_qp *qp, struct roost_psn expected_psn);
+/* What it owes the peer is not sent, nor anything again. Holder of the turn. */
+void roost_resp_silence(struct roost_worker *w, struct roost_qp *qp);
 /* Forget the WQE of an SRQ that is in use, if there is one. Holder of the turn.
  */
 void roost_recv_let_go(struct roost_qp *qp);
 void roost_resp_receive(struct roost_worker *w, struct roost_qp *qp,
 			const struct roost_pkt *pkt);
+/* A request to a QP that another one brought to ERR (resp.ended). */
+void roost_resp_repeat(struct roost_worker *w, struct roost_qp *qp,
+		       const struct roost_pkt *pkt);
 /* Owe the peer an answer; sent at the end of the iteration. */
 void roost_ack_owe(struct roost_worker *w, struct roost_qp *qp,
 		   uint8_t syndrome, struct roost_psn psn);

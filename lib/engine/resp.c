@@ -42,6 +42,15 @@ void roost_resp_reset(struct roost_qp *qp, struct roost_psn expected_psn)
 	};
 }
 
+void roost_resp_silence(struct roost_worker *w, struct roost_qp *qp)
+{
+	qp->resp.nb_fetches = 0;
+	qp->resp.nb_fetches_pending = 0;
+	qp->resp.owed = false;
+	qp->resp.ended = 0;
+	roost_worker_unlink_qp(w, qp);
+}
+
 /* ---- stages ----------------------------------------------------------- */
 
 static enum roost_fault check_psn(const struct roost_qp *qp,
@@ -141,9 +150,18 @@ static void fail(struct roost_worker *w, struct roost_qp *qp,
 			w, qp, pkt,
 			(enum roost_wc_status)fatal[fault].wc_status);
 	roost_qp_to_err(w, qp, fatal[fault].event);
-	/* After the QP left all lists: the NAK still goes out. */
-	if (roost_qp_is_reliable(qp))
-		roost_ack_owe(w, qp, fatal[fault].syndrome, pkt->psn);
+	/* An answer before it may have failed in there: that was told then. */
+	if (roost_qp_is_reliable(qp) && qp->resp.ended == 0)
+		roost_resp_end(w, qp, fatal[fault].syndrome, pkt->psn);
+}
+
+/* The NAK goes out behind the answers to what came before. */
+void roost_resp_end(struct roost_worker *w, struct roost_qp *qp,
+		    uint8_t syndrome, struct roost_psn psn)
+{
+	qp->resp.ended = syndrome;
+	qp->resp.expected_psn = psn;
+	roost_ack_owe(w, qp, syndrome, psn);
 }
 
 static void handle(struct roost_worker *w, struct roost_qp *qp,
@@ -172,6 +190,20 @@ static void handle(struct roost_worker *w, struct roost_qp *qp,
 	case ROOST_FAULT_COUNT:
 		break;
 	}
+}
+
+/* The peer lost what it was told. It is told again, and nothing is executed. */
+void roost_resp_repeat(struct roost_worker *w, struct roost_qp *qp,
+		       const struct roost_pkt *pkt)
+{
+	int32_t ahead = roost_psn_diff(pkt->psn, qp->resp.expected_psn);
+
+	if (ahead < 0)
+		duplicate(w, qp, pkt);
+	else if (ahead == 0)
+		roost_ack_owe(w, qp, qp->resp.ended, pkt->psn);
+	else
+		roost_worker_drop(w, ROOST_DROP_OUT_OF_ORDER);
 }
 
 /* ---- unreliable connections ------------------------------------------- */

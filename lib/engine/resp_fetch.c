@@ -286,6 +286,7 @@ static void answered(struct roost_qp *qp, struct roost_resp_fetch *fetch,
 static void refuse(struct roost_worker *w, struct roost_qp *qp,
 		   struct roost_resp_fetch *fetch)
 {
+	struct roost_responder *resp = &qp->resp;
 	struct roost_psn psn = fetch->next_psn;
 
 	if (fetch->answered) {
@@ -293,10 +294,14 @@ static void refuse(struct roost_worker *w, struct roost_qp *qp,
 		roost_worker_drop(w, ROOST_DROP_DUPLICATE);
 		return;
 	}
+	/* It and those behind it; all before it are answered. */
+	do
+		resp->nb_fetches--;
+	while (fetch_at(qp, resp->nb_fetches) != fetch);
+	resp->nb_fetches_pending = 0;
+	resp->owed = false;
 	roost_qp_to_err(w, qp, ROOST_EVENT_QP_ACCESS_ERR);
-	qp->resp.nb_fetches = 0;
-	qp->resp.nb_fetches_pending = 0;
-	roost_ack_owe(w, qp, ROOST_NAK_REM_ACCESS, psn);
+	roost_resp_end(w, qp, ROOST_NAK_REM_ACCESS, psn);
 }
 
 /* One answer, up to *budget packets. Not inlined: most of the time there is

@@ -32,6 +32,12 @@ enum roost_fault {
 /* Requests with a wrong key that a UC QP drops; the last of them ends it. */
 #define ROOST_UC_WRONG_KEYS_MAX 16u
 
+/* The QP is in ERR, for the request at psn: that is NAKed, now and whenever it
+ * comes again.
+ */
+void roost_resp_end(struct roost_worker *w, struct roost_qp *qp,
+		    uint8_t syndrome, struct roost_psn psn);
+
 /* ---- resp_recv.c ------------------------------------------------------ */
 
 /*

@@ -127,6 +127,25 @@ static enum roost_drop deliver_connected(struct roost_worker *w,
 	return ROOST_DROP_NONE;
 }
 
+/* To a QP in ERR: its peer may not know why. */
+static enum roost_drop deliver_late(struct roost_worker *w, struct roost_qp *qp,
+				    const struct roost_frame *frame,
+				    const struct roost_pkt *pkt)
+{
+	enum roost_mig_from from;
+
+	if (roost_qp_state_get(qp) != ROOST_QPS_ERR || qp->resp.ended == 0 ||
+	    !(pkt->info->flags & ROOST_OPF_REQUEST))
+		return ROOST_DROP_QP_STATE;
+	from = roost_mig_from(qp, frame);
+	if (from == ROOST_FROM_STRANGER)
+		return ROOST_DROP_SRC_ADDR;
+	if (!roost_pkey_match(roost_mig_pkey(qp, from), pkt->pkey))
+		return ROOST_DROP_PKEY;
+	roost_resp_repeat(w, qp, pkt);
+	return ROOST_DROP_NONE;
+}
+
 static enum roost_drop deliver(struct roost_worker *w, struct roost_qp *qp,
 			       unsigned int port_index,
 			       const struct roost_frame *frame,
@@ -134,6 +153,8 @@ static enum roost_drop deliver(struct roost_worker *w, struct roost_qp *qp,
 {
 	enum roost_drop drop = check_qp(qp, pkt);
 
+	if (drop == ROOST_DROP_QP_STATE)
+		return deliver_late(w, qp, frame, pkt);
 	if (drop != ROOST_DROP_NONE)
 		return drop;
 	if (qp->type == ROOST_QPT_UD)

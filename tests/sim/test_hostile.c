@@ -123,6 +123,10 @@ static void check_answer(struct hostile_stage *s, const struct hostile_row *row)
 	const struct sim_sent *sent = &s->sim->link.log[SIM_B][s->nb_sent];
 	size_t n = s->sim->link.nb_log[SIM_B] - s->nb_sent;
 
+	/* Those of the stage come first. */
+	for (; row->before == TWO_READS && n > 1; n--, sent++)
+		assert_int_equal(roost_opcodes[sent->opcode].op,
+				 ROOST_OP_READ_RESP);
 	if (row->answer == SILENCE) {
 		assert_int_equal(n, 0);
 		return;
