@@ -218,14 +218,52 @@ static void refill(struct roost_channel *ch)
 	}
 }
 
+struct taking {
+	struct roost_channel *channel;
+	uint64_t value; /* 0: no token was taken */
+};
+
+/* The reader is cancelled, maybe with a token in its hand: libraries differ in
+ * whether a read(2) that has succeeded can still be. Its event goes to others.
+ */
+static void put_back(void *arg)
+{
+	struct taking *t = arg;
+	struct roost_channel *ch = t->channel;
+
+	if (t->value == 0)
+		return;
+	pthread_mutex_lock(&ch->lock);
+	if (!ch->ended)
+		token_add(ch);
+	surplus_remove(ch);
+	pthread_mutex_unlock(&ch->lock);
+}
+
+/* A token, waiting as the flags of the fd say. The one cancellation point here,
+ * and readv() because that is one (lib/uncancelled.c).
+ */
+static int take_token(struct roost_channel *ch)
+{
+	struct taking t = { .channel = ch };
+	struct iovec iov = { .iov_base = &t.value, .iov_len = sizeof(t.value) };
+	int rc;
+
+	pthread_cleanup_push(put_back, &t);
+	rc = readv(ch->fd, &iov, 1) < 0 ? -errno : 0;
+	pthread_cleanup_pop(0);
+	return rc;
+}
+
 int roost_channel_read(struct roost_channel *channel, struct roost_event *event)
 {
-	uint64_t value;
 	bool got, ended;
+	int rc;
 
 	do {
-		if (read(channel->fd, &value, sizeof(value)) < 0)
-			return -errno;
+		rc = take_token(channel);
+		if (rc)
+			return rc;
 		pthread_mutex_lock(&channel->lock);
 		got = dequeue(channel, event);
 		if (got) {

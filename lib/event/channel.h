@@ -87,7 +87,8 @@ int roost_channel_fd(const struct roost_channel *channel);
  * Returns 0, or -errno of read(2): -EAGAIN, -EINTR; -EIO: the channel was hung
  * up and no event is left. The event counts as reported from here on, until
  * roost_event_ack().
- * Thread: any number at once; each event goes to exactly one.
+ * Thread: any number at once; each event goes to exactly one. A cancellation
+ * point, and the only one here; who is cancelled has taken no event.
  */
 int roost_channel_read(struct roost_channel *channel,
 		       struct roost_event *event);

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Readers of a channel that are cancelled, at every moment where one can be. */
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <poll.h>
+
+#include "lib/event/channel.h"
+
+/* What the reader's readv() does besides reading. */
+static void (*after_read)(void);
+
+/* In the place of the C library's: glibc before 2.41 cancels a thread now and
+ * then whose system call has succeeded already.
+ */
+ssize_t readv(int fd, const struct iovec *iov, int nb)
+{
+	int type;
+	ssize_t ret;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	ret = syscall(SYS_readv, fd, iov, nb);
+	pthread_setcanceltype(type, NULL);
+	if (after_read != NULL) {
+		after_read();
+		pthread_testcancel();
+	}
+	return ret;
+}
+
+static struct roost_channel *channel;
+static struct roost_event_source source;
+static int owner;
+
+static int setup(void **state)
+{
+	(void)state;
+	after_read = NULL;
+	assert_int_equal(roost_channel_create(8, &channel), 0);
+	roost_event_source_init(&source, channel, &owner);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	roost_event_source_fini(&source);
+	roost_channel_destroy(channel);
+	return 0;
+}
+
+static bool readable(void)
+{
+	struct pollfd fd = { .fd = roost_channel_fd(channel),
+			     .events = POLLIN };
+
+	return poll(&fd, 1, 0) == 1;
+}
+
+static void *reader_main(void *arg)
+{
+	struct roost_event event;
+
+	roost_channel_read(channel, &event);
+	return arg;
+}
+
+static void cancel_self(void)
+{
+	pthread_cancel(pthread_self());
+}
+
+static void cancel_reader_with_token(void)
+{
+	pthread_t reader;
+	void *result;
+
+	after_read = cancel_self;
+	assert_int_equal(pthread_create(&reader, NULL, reader_main, NULL), 0);
+	pthread_join(reader, &result);
+	after_read = NULL;
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+}
+
+static void channel_read__cancelled_with_a_token_leaves_the_event(void **state)
+{
+	struct roost_event event;
+
+	(void)state;
+	roost_event_raise(&source, 3, 4);
+	cancel_reader_with_token();
+	assert_true(readable());
+	assert_int_equal(roost_channel_read(channel, &event), 0);
+	assert_int_equal(event.type, 3);
+	assert_int_equal(event.arg, 4);
+	assert_false(readable());
+	roost_event_ack(&source, 1);
+}
+
+static void destroy_object(void)
+{
+	/* Its token is with the reader. */
+	roost_event_source_fini(&source);
+	cancel_self();
+}
+
+static void channel_read__cancelled_with_a_token_that_is_one_too_many(void **s)
+{
+	pthread_t reader;
+	void *result;
+
+	(void)s;
+	roost_event_raise(&source, 0, 0);
+	after_read = destroy_object;
+	assert_int_equal(pthread_create(&reader, NULL, reader_main, NULL), 0);
+	pthread_join(reader, &result);
+	after_read = NULL;
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+	assert_false(readable());
+	roost_event_source_init(&source, channel, &owner);
+}
+
+static void hang_up(void)
+{
+	roost_event_source_fini(&source);
+	roost_channel_hang_up(channel);
+	cancel_self();
+}
+
+/* The end is told by a full counter: one token more would wait for ever. */
+static void channel_read__cancelled_with_a_token_of_the_end(void **state)
+{
+	pthread_t reader;
+	struct roost_event event;
+
+	(void)state;
+	roost_event_raise(&source, 0, 0);
+	after_read = hang_up;
+	assert_int_equal(pthread_create(&reader, NULL, reader_main, NULL), 0);
+	pthread_join(reader, NULL);
+	after_read = NULL;
+	assert_int_equal(roost_channel_read(channel, &event), -EIO);
+	roost_event_source_init(&source, channel, &owner);
+}
+
+static void channel_read__cancelled_asleep(void **state)
+{
+	const struct timespec nap = { .tv_nsec = 20000000 };
+	struct roost_event event;
+	pthread_t reader;
+	void *result;
+
+	(void)state;
+	assert_int_equal(pthread_create(&reader, NULL, reader_main, NULL), 0);
+	nanosleep(&nap, NULL);
+	pthread_cancel(reader);
+	pthread_join(reader, &result);
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+	roost_event_raise(&source, 1, 0);
+	assert_int_equal(roost_channel_read(channel, &event), 0);
+	roost_event_ack(&source, 1);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(channel_read__cancelled_with_a_token_leaves_the_event),
+		TEST(channel_read__cancelled_with_a_token_that_is_one_too_many),
+		TEST(channel_read__cancelled_with_a_token_of_the_end),
+		TEST(channel_read__cancelled_asleep),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
