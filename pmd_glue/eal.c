@@ -22,6 +22,7 @@
 #include <rte_log.h>
 
 #include "lib/event/process.h"
+#include "pmd_glue/cancel_gate.h"
 #include "pmd_glue/fork_guard.h"
 #include "pmd_glue/report.h"
 
@@ -378,14 +379,29 @@ static int start(const struct roost_eal_conf *conf)
 	return ret;
 }
 
+/* Programs that cancel no thread need none of it: not worth a failure. */
+static void guard_drivers(void)
+{
+	int ret = roost_cancel_gate_put();
+
+	if (ret)
+		roost_report("a thread that is cancelled inside a driver of "
+			     "DPDK may stop its device: %s; let libraries be "
+			     "changed in memory",
+			     strerror(-ret));
+}
+
 int roost_eal_start(const struct roost_eal_conf *conf)
 {
 	static int failed; /* what starting it has given */
 
 	if (eal_state == EAL_OURS || eal_state == EAL_THEIRS)
 		return 0;
-	if (eal_state == EAL_NOT_STARTED)
+	if (eal_state == EAL_NOT_STARTED) {
 		failed = start(conf);
+		if (!failed)
+			guard_drivers();
+	}
 	if (failed)
 		roost_report("cannot start DPDK: %s; run with -v to see its "
 			     "log",

@@ -84,7 +84,7 @@ int rdma_create_ep(struct rdma_cm_id **out, struct rdma_addrinfo *res,
 		   struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr)
 {
 	struct rdma_cm_id *id;
-	int error;
+	int error, state;
 	int rc =
 		roost_rdmacm_id_create(NULL, &id, NULL,
 				       (enum rdma_port_space)res->ai_port_space,
@@ -92,8 +92,11 @@ int rdma_create_ep(struct rdma_cm_id **out, struct rdma_addrinfo *res,
 
 	if (rc)
 		return roost_rdmacm_result(rc);
+	/* The calls that it is made of wait for their events. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	rc = res->ai_flags & RAI_PASSIVE ? passive(id, res, pd, qp_init_attr)
 					 : active(id, res, pd, qp_init_attr);
+	pthread_setcancelstate(state, NULL);
 	if (rc) {
 		error = errno;
 		rdma_destroy_ep(id);

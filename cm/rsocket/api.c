@@ -139,14 +139,16 @@ int rconnect(int socket, const struct sockaddr *addr, socklen_t addrlen)
 int rshutdown(int socket, int how)
 {
 	struct roost_rs *rs;
-	int ret;
+	int ret, state;
 
 	if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR)
 		return (int)answer(-EINVAL);
 	rs = roost_rs_get(socket);
 	if (rs == NULL)
 		return (int)answer(-EBADF);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	ret = rs->ops->shutdown(rs, how);
+	pthread_setcancelstate(state, NULL);
 	roost_rs_put(rs);
 	return (int)answer(ret);
 }
@@ -155,9 +157,12 @@ int rclose(int socket)
 {
 	struct roost_rs *rs = roost_rs_get(socket);
 	bool removed;
+	int state;
 
 	if (rs == NULL)
 		return (int)answer(-EBADF);
+	/* To the end: a second call would find no number. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	rs->ops->close(rs);
 	pthread_mutex_lock(&rs->lock);
 	rs->closed = true;
@@ -165,6 +170,7 @@ int rclose(int socket)
 	pthread_mutex_unlock(&rs->lock);
 	removed = roost_rs_remove(rs);
 	roost_rs_put(rs);
+	pthread_setcancelstate(state, NULL);
 	return (int)answer(removed ? 0 : -EBADF);
 }
 

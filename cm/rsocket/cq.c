@@ -236,15 +236,19 @@ void roost_rs_stream_drain(struct roost_rs *rs)
 	struct roost_rs_ep *ep = &roost_rs_stream(rs)->ep;
 	struct ibv_cq *cq;
 	void *context;
+	int state;
 
 	if (ep->cq == NULL)
 		return;
+	/* It is a cancellation point, and a lock is held. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	if (ibv_get_cq_event(ep->channel, &cq, &context) == 0) {
 		ibv_ack_cq_events(cq, 1);
 		ep->armed = false;
 		/* Others that sleep rely on an arming that is used up. */
 		roost_rs_notify(rs);
 	}
+	pthread_setcancelstate(state, NULL);
 }
 
 int roost_rs_stream_wait_fd(struct roost_rs *rs)

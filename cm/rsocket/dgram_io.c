@@ -93,7 +93,10 @@ void roost_rs_dgram_drain(struct roost_rs *rs)
 	struct roost_rs_uqp *uqp;
 	struct ibv_cq *cq;
 	void *context;
+	int state;
 
+	/* It is a cancellation point, and a lock is held. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	LIST_FOREACH(uqp, &roost_rs_dgram(rs)->uqps, link) {
 		if (!uqp->armed ||
 		    ibv_get_cq_event(uqp->channel, &cq, &context) != 0)
@@ -103,6 +106,7 @@ void roost_rs_dgram_drain(struct roost_rs *rs)
 		/* Others that sleep rely on an arming that is used up. */
 		roost_rs_notify(rs);
 	}
+	pthread_setcancelstate(state, NULL);
 }
 
 int roost_rs_dgram_wait_fd(struct roost_rs *rs)
@@ -209,16 +213,14 @@ ssize_t roost_rs_dgram_send(struct roost_rs *rs, const struct iovec *iov,
 	struct roost_rs_dest *dead = NULL;
 	ssize_t ret;
 
-	pthread_mutex_lock(&rs->send_lock);
-	pthread_mutex_lock(&rs->lock);
+	roost_rs_lock(rs, &rs->send_lock);
 	ret = choose(dg, to, to_length);
 	if (ret == 0)
 		ret = roost_rs_block(rs, send_is_decided,
 				     roost_rs_nonblock(rs, flags));
 	if (ret == 0)
 		ret = send_one(dg, iov, nb_iov, &dead);
-	pthread_mutex_unlock(&rs->lock);
-	pthread_mutex_unlock(&rs->send_lock);
+	roost_rs_unlock(rs);
 	if (dead != NULL)
 		roost_rs_dest_free(dead);
 	return ret;
@@ -263,12 +265,10 @@ ssize_t roost_rs_dgram_recv(struct roost_rs *rs, const struct iovec *iov,
 {
 	ssize_t ret;
 
-	pthread_mutex_lock(&rs->recv_lock);
-	pthread_mutex_lock(&rs->lock);
+	roost_rs_lock(rs, &rs->recv_lock);
 	ret = roost_rs_block(rs, recv_is_decided, roost_rs_nonblock(rs, flags));
 	if (ret == 0)
 		ret = recv_one(roost_rs_dgram(rs), iov, nb_iov, flags, from);
-	pthread_mutex_unlock(&rs->lock);
-	pthread_mutex_unlock(&rs->recv_lock);
+	roost_rs_unlock(rs);
 	return ret;
 }

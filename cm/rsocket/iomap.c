@@ -273,8 +273,7 @@ ssize_t roost_rs_map_write(struct roost_rs_stream *st, const void *from,
 	size_t done = 0;
 	ssize_t ret;
 
-	pthread_mutex_lock(&st->rs.send_lock);
-	pthread_mutex_lock(&st->rs.lock);
+	roost_rs_lock(&st->rs, &st->rs.send_lock);
 	ret = roost_rs_stream_ready(st, nonblock);
 	if (ret == 0)
 		ret = roost_rs_map_flush(st, nonblock);
@@ -290,7 +289,6 @@ ssize_t roost_rs_map_write(struct roost_rs_stream *st, const void *from,
 			ret = 0;
 		}
 	}
-	pthread_mutex_unlock(&st->rs.lock);
-	pthread_mutex_unlock(&st->rs.send_lock);
+	roost_rs_unlock(&st->rs);
 	return ret < 0 && done == 0 ? ret : (ssize_t)done;
 }

@@ -22,7 +22,10 @@ struct set {
 	struct roost_rs_waiter *waiters;
 	/* For poll(2): [0] the thread's own, [i + 1] what fds[i] stands for. */
 	struct pollfd *real;
-	bool has_real; /* some are no rsockets */
+	nfds_t nb_rs;           /* rsockets among them */
+	bool has_real;          /* some are no rsockets */
+	struct pollfd *own_fds; /* fds, to be freed when cancelled; or NULL */
+	bool enlisted;          /* this thread is on the lists */
 };
 
 static void set_fini(struct set *set)
@@ -36,11 +39,9 @@ static void set_fini(struct set *set)
 	free(set->real);
 }
 
-/* Returns the number of rsockets or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 static int set_init(struct set *set, struct pollfd *fds, nfds_t nb)
 {
-	int nb_rs = 0;
-
 	*set = (struct set){ .fds = fds, .nb = nb };
 	set->rss = calloc(nb, sizeof(struct roost_rs *));
 	set->waiters = calloc(nb, sizeof(*set->waiters));
@@ -58,12 +59,12 @@ static int set_init(struct set *set, struct pollfd *fds, nfds_t nb)
 		if (set->rss[i] != NULL) {
 			set->real[i + 1].fd = -1;
 			set->real[i + 1].events = POLLIN;
-			nb_rs++;
+			set->nb_rs++;
 		} else {
 			set->has_real = true;
 		}
 	}
-	return nb_rs;
+	return 0;
 }
 
 static short look(struct roost_rs *rs, short asked)
@@ -184,8 +185,9 @@ static int sleep_until(struct set *set, int64_t end_ns)
 		ms = left_ms(end_ns);
 		if (nb == 0 && ms == 0 && roost_rs_now_ns() >= end_ns)
 			return 0;
-		if (poll(set->real, set->nb + 1, nb != 0 ? 0 : ms) < 0)
-			return -errno;
+		nb = roost_rs_sleep(set->real, set->nb + 1, nb != 0 ? 0 : ms);
+		if (nb < 0)
+			return nb;
 		drain(set);
 		nb = collect(set);
 		if (nb != 0)
@@ -210,6 +212,7 @@ static int enlist(struct set *set)
 		LIST_INSERT_HEAD(&rs->waiters, &set->waiters[i], link);
 		pthread_mutex_unlock(&rs->lock);
 	}
+	set->enlisted = true;
 	return 0;
 }
 
@@ -226,37 +229,58 @@ static void delist(struct set *set)
 	}
 }
 
-static int poll_all(struct pollfd *fds, nfds_t nb, int timeout_ms)
+static void leave(struct set *set)
+{
+	if (set->enlisted)
+		delist(set);
+	set_fini(set);
+}
+
+/* While it sleeps. */
+static void cancelled(void *arg)
+{
+	struct set *set = arg;
+
+	leave(set);
+	free(set->own_fds);
+}
+
+static int wait_for(struct set *set, int timeout_ms)
 {
 	const int64_t end_ns =
 		timeout_ms < 0
 			? INT64_MAX
 			: roost_rs_now_ns() + (int64_t)timeout_ms * 1000000;
-	struct set set;
-	int ret = set_init(&set, fds, nb);
+	int ret;
 
-	if (ret < 0)
+	if (set->nb_rs == 0)
+		return roost_rs_sleep(set->fds, set->nb, timeout_ms);
+	ret = timeout_ms == 0 ? peek(set) : spin(set);
+	if (ret != 0 || timeout_ms == 0)
 		return ret;
-	if (ret == 0) {
-		ret = poll(fds, nb, timeout_ms);
-		ret = ret < 0 ? -errno : ret;
-	} else {
-		ret = timeout_ms == 0 ? peek(&set) : spin(&set);
-		if (ret == 0 && timeout_ms != 0) {
-			ret = enlist(&set);
-			if (ret == 0) {
-				ret = sleep_until(&set, end_ns);
-				delist(&set);
-			}
-		}
-	}
-	set_fini(&set);
+	ret = enlist(set);
+	return ret == 0 ? sleep_until(set, end_ns) : ret;
+}
+
+/* set is filled. */
+static int poll_set(struct set *set, int timeout_ms)
+{
+	int ret;
+
+	pthread_cleanup_push(cancelled, set);
+	ret = wait_for(set, timeout_ms);
+	pthread_cleanup_pop(0);
+	leave(set);
 	return ret;
 }
 
 int rpoll(struct pollfd *fds, nfds_t nfds, int timeout)
 {
-	int ret = poll_all(fds, nfds, timeout);
+	struct set set;
+	int ret = set_init(&set, fds, nfds);
+
+	if (ret == 0)
+		ret = poll_set(&set, timeout);
 
 	if (ret < 0) {
 		errno = -ret;
@@ -331,6 +355,7 @@ int rselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds,
 	    struct timeval *timeout)
 {
 	struct pollfd *fds;
+	struct set set;
 	nfds_t nb;
 	int ret;
 
@@ -345,7 +370,10 @@ int rselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds,
 		return -1;
 	}
 	nb = select_to_poll(nfds, readfds, writefds, exceptfds, fds);
-	ret = poll_all(fds, nb, timeval_to_ms(timeout));
+	ret = set_init(&set, fds, nb);
+	set.own_fds = fds;
+	if (ret == 0)
+		ret = poll_set(&set, timeval_to_ms(timeout));
 	for (nfds_t i = 0; ret > 0 && i < nb; i++) {
 		if (fds[i].revents & POLLNVAL)
 			ret = -EBADF;

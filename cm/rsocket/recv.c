@@ -103,11 +103,9 @@ ssize_t roost_rs_stream_recv(struct roost_rs *rs, const struct iovec *iov,
 	struct roost_rs_stream *st = roost_rs_stream(rs);
 	ssize_t ret;
 
-	pthread_mutex_lock(&rs->recv_lock);
-	pthread_mutex_lock(&rs->lock);
+	roost_rs_lock(rs, &rs->recv_lock);
 	ret = recv_all(st, iov, nb_iov, flags);
-	pthread_mutex_unlock(&rs->lock);
-	pthread_mutex_unlock(&rs->recv_lock);
+	roost_rs_unlock(rs);
 	if (ret >= 0 && from != NULL)
 		(void)rs->ops->peer(rs, from);
 	return ret;

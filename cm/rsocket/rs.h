@@ -30,11 +30,16 @@
  * takes the number out of the table and drops the table's reference: threads
  * inside calls leave with EBADF and nothing is freed under them.
  *
+ * Cancellation. A call that sleeps is a cancellation point while it does, as a
+ * socket's is, in roost_rs_sleep(); nothing else is, nor is anything of
+ * rclose() and rshutdown().
+ *
  * Inside, functions return 0 or -errno; api.c has the dialect of sockets.
  */
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -183,9 +188,16 @@ void roost_rs_notify(struct roost_rs *rs);
 /*
  * Lock held, and given up while asleep. Returns when ready(rs) is true, or
  * -EAGAIN (nonblock), -EINTR, -EBADF (closed meanwhile), -ENOMEM, -EMFILE.
+ * A cancellation point while asleep: who is cancelled gives up the lock of his
+ * direction (roost_rs_lock) and one reference, and must have nothing else.
  */
 int roost_rs_block(struct roost_rs *rs, bool (*ready)(struct roost_rs *rs),
 		   bool nonblock);
+/* As poll(2), but -errno; a cancellation point, where poll() is none. */
+int roost_rs_sleep(struct pollfd *fds, nfds_t nb, int timeout_ms);
+/* rs's send_lock or recv_lock, and its lock. One pair at a time. */
+void roost_rs_lock(struct roost_rs *rs, pthread_mutex_t *lock);
+void roost_rs_unlock(struct roost_rs *rs);
 int64_t roost_rs_now_ns(void);
 
 /* ---- stream.c, dgram.c ---- */

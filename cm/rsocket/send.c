@@ -238,11 +238,9 @@ ssize_t roost_rs_stream_send(struct roost_rs *rs, const struct iovec *iov,
 
 	if (to != NULL || to_length != 0)
 		return -EISCONN;
-	pthread_mutex_lock(&rs->send_lock);
-	pthread_mutex_lock(&rs->lock);
+	roost_rs_lock(rs, &rs->send_lock);
 	ret = send_all(roost_rs_stream(rs), iov, nb_iov,
 		       roost_rs_nonblock(rs, flags));
-	pthread_mutex_unlock(&rs->lock);
-	pthread_mutex_unlock(&rs->send_lock);
+	roost_rs_unlock(rs);
 	return ret;
 }

@@ -100,9 +100,59 @@ static int spin(struct roost_rs *rs, bool (*ready)(struct roost_rs *rs))
 	return ret;
 }
 
-/* lock held, and given up. 0 or -EINTR. */
-static int doze(struct roost_rs *rs, int own_fd)
+int roost_rs_sleep(struct pollfd *fds, nfds_t nb, int timeout_ms)
 {
+	const struct timespec timeout = {
+		.tv_sec = timeout_ms / 1000,
+		.tv_nsec = timeout_ms % 1000 * 1000000l,
+	};
+	int ret = ppoll(fds, nb, timeout_ms < 0 ? NULL : &timeout, NULL);
+
+	return ret < 0 ? -errno : ret;
+}
+
+/* The lock of a direction that this thread has, or NULL. */
+static __thread pthread_mutex_t *direction;
+
+void roost_rs_lock(struct roost_rs *rs, pthread_mutex_t *lock)
+{
+	pthread_mutex_lock(lock);
+	direction = lock;
+	pthread_mutex_lock(&rs->lock);
+}
+
+void roost_rs_unlock(struct roost_rs *rs)
+{
+	pthread_mutex_t *lock = direction;
+
+	pthread_mutex_unlock(&rs->lock);
+	direction = NULL;
+	pthread_mutex_unlock(lock);
+}
+
+struct sleeper {
+	struct roost_rs *rs;
+	struct roost_rs_waiter *waiter;
+};
+
+/* Cancelled while asleep: all that the call that sleeps has. */
+static void wake_for_good(void *arg)
+{
+	struct sleeper *s = arg;
+
+	pthread_mutex_lock(&s->rs->lock);
+	LIST_REMOVE(s->waiter, link);
+	pthread_mutex_unlock(&s->rs->lock);
+	if (direction != NULL)
+		pthread_mutex_unlock(direction);
+	roost_rs_put(s->rs);
+}
+
+/* lock held, and given up. 0 or -EINTR. */
+static int doze(struct roost_rs *rs, struct roost_rs_waiter *waiter)
+{
+	struct sleeper sleeper = { .rs = rs, .waiter = waiter };
+	const int own_fd = waiter->eventfd;
 	struct pollfd fds[2] = {
 		{ .fd = own_fd, .events = POLLIN },
 		{ .fd = rs->ops->wait_fd(rs), .events = POLLIN },
@@ -110,9 +160,10 @@ static int doze(struct roost_rs *rs, int own_fd)
 	int ret;
 
 	pthread_mutex_unlock(&rs->lock);
-	ret = poll(fds, 2, (int)roost_rs_config()->wake_up_interval_ms);
-	if (ret < 0)
-		ret = -errno;
+	pthread_cleanup_push(wake_for_good, &sleeper);
+	ret = roost_rs_sleep(fds, 2,
+			     (int)roost_rs_config()->wake_up_interval_ms);
+	pthread_cleanup_pop(0);
 	pthread_mutex_lock(&rs->lock);
 	if (ret < 0)
 		return ret;
@@ -145,7 +196,7 @@ int roost_rs_block(struct roost_rs *rs, bool (*ready)(struct roost_rs *rs),
 		ret = look(rs, ready);
 		if (ret != -EAGAIN)
 			break;
-		ret = doze(rs, waiter.eventfd);
+		ret = doze(rs, &waiter);
 		if (ret < 0)
 			break;
 	}

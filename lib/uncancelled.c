@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * No call of ours ends a thread half-way: what is here takes the place of the
+ * C library's cancellation points in all of Roost's shared libraries.
+ *
+ * A thread of the application may be cancelled at any cancellation point, also
+ * at one inside ibv_post_send(), and would leave the turn, a lock or a list as
+ * it is there. So the linker (--wrap) sends every call of these functions here,
+ * where they are called with cancellation disabled; a cancellation that is
+ * pending stays so until the program's own next cancellation point. It costs
+ * something where the kernel is called, and nothing anywhere else.
+ *
+ * Two are left as they are, ppoll() and readv(): a call that is to be a
+ * cancellation point, because it waits for an event, sleeps in one of these,
+ * with a cleanup handler for what it holds. Threads of our own, which nobody
+ * cancels, use them as they like.
+ *
+ * The names stand in lib/meson.build, too: one that is missing here or there
+ * does not link. tests/unit/verbs/test_uncancelled.sh knows the cancellation
+ * points that there are.
+ */
+
+/* With it, calls here would be of the checking twins, which have rows of their
+ * own.
+ */
+#undef _FORTIFY_SOURCE
+
+#include <dirent.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+static int hold_off(void)
+{
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	return state;
+}
+
+/* Acts on nothing that is pending. */
+static void restore(int state)
+{
+	pthread_setcancelstate(state, NULL);
+}
+
+/* A function NAME(PARAMS) that returns TYPE, called with ARGS. */
+#define UNCANCELLED(type, name, params, args)                                  \
+	type __real_##name params;                                             \
+	type __wrap_##name params;                                             \
+	type __wrap_##name params                                              \
+	{                                                                      \
+		int state = hold_off();                                        \
+		type ret = __real_##name args;                                 \
+                                                                               \
+		restore(state);                                                \
+		return ret;                                                    \
+	}
+
+/* ---- descriptors ------------------------------------------------------- */
+
+UNCANCELLED(int, close, (int fd), (fd))
+UNCANCELLED(ssize_t, read, (int fd, void *buf, size_t n), (fd, buf, n))
+UNCANCELLED(ssize_t, __read_chk, (int fd, void *buf, size_t n, size_t size),
+	    (fd, buf, n, size))
+UNCANCELLED(ssize_t, pread64, (int fd, void *buf, size_t n, off_t at),
+	    (fd, buf, n, at))
+UNCANCELLED(ssize_t, __pread64_chk,
+	    (int fd, void *buf, size_t n, off_t at, size_t size),
+	    (fd, buf, n, at, size))
+UNCANCELLED(ssize_t, preadv64v2,
+	    (int fd, const struct iovec *iov, int nb, off_t at, int flags),
+	    (fd, iov, nb, at, flags))
+UNCANCELLED(ssize_t, write, (int fd, const void *buf, size_t n), (fd, buf, n))
+UNCANCELLED(ssize_t, pwrite64, (int fd, const void *buf, size_t n, off_t at),
+	    (fd, buf, n, at))
+UNCANCELLED(ssize_t, writev, (int fd, const struct iovec *iov, int nb),
+	    (fd, iov, nb))
+UNCANCELLED(int, eventfd_read, (int fd, eventfd_t *value), (fd, value))
+UNCANCELLED(int, eventfd_write, (int fd, eventfd_t value), (fd, value))
+UNCANCELLED(int, poll, (struct pollfd * fds, nfds_t nb, int timeout_ms),
+	    (fds, nb, timeout_ms))
+UNCANCELLED(int, __poll_chk,
+	    (struct pollfd * fds, nfds_t nb, int timeout_ms, size_t size),
+	    (fds, nb, timeout_ms, size))
+UNCANCELLED(int, __open64_2, (const char *path, int flags), (path, flags))
+
+int __real_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...)
+{
+	int state = hold_off();
+	va_list args;
+	mode_t mode;
+	int fd;
+
+	va_start(args, flags);
+	mode = va_arg(args, mode_t); /* read where flags say it is there */
+	va_end(args);
+	fd = __real_open64(path, flags, mode);
+	restore(state);
+	return fd;
+}
+
+/* ---- sockets ------------------------------------------------------------ */
+
+UNCANCELLED(int, accept, (int fd, struct sockaddr *addr, socklen_t *len),
+	    (fd, addr, len))
+UNCANCELLED(int, accept4,
+	    (int fd, struct sockaddr *addr, socklen_t *len, int flags),
+	    (fd, addr, len, flags))
+UNCANCELLED(int, connect, (int fd, const struct sockaddr *addr, socklen_t len),
+	    (fd, addr, len))
+UNCANCELLED(ssize_t, send, (int fd, const void *buf, size_t n, int flags),
+	    (fd, buf, n, flags))
+UNCANCELLED(ssize_t, sendto,
+	    (int fd, const void *buf, size_t n, int flags,
+	     const struct sockaddr *to, socklen_t len),
+	    (fd, buf, n, flags, to, len))
+UNCANCELLED(ssize_t, sendmsg, (int fd, const struct msghdr *msg, int flags),
+	    (fd, msg, flags))
+UNCANCELLED(ssize_t, recv, (int fd, void *buf, size_t n, int flags),
+	    (fd, buf, n, flags))
+UNCANCELLED(ssize_t, __recv_chk,
+	    (int fd, void *buf, size_t n, size_t size, int flags),
+	    (fd, buf, n, size, flags))
+UNCANCELLED(ssize_t, recvfrom,
+	    (int fd, void *buf, size_t n, int flags, struct sockaddr *from,
+	     socklen_t *len),
+	    (fd, buf, n, flags, from, len))
+UNCANCELLED(ssize_t, __recvfrom_chk,
+	    (int fd, void *buf, size_t n, size_t size, int flags,
+	     struct sockaddr *from, socklen_t *len),
+	    (fd, buf, n, size, flags, from, len))
+UNCANCELLED(ssize_t, recvmsg, (int fd, struct msghdr *msg, int flags),
+	    (fd, msg, flags))
+UNCANCELLED(int, getaddrinfo,
+	    (const char *node, const char *service,
+	     const struct addrinfo *hints, struct addrinfo **found),
+	    (node, service, hints, found))
+
+/* ---- waiting ------------------------------------------------------------ */
+
+UNCANCELLED(int, nanosleep,
+	    (const struct timespec *time, struct timespec *left), (time, left))
+UNCANCELLED(int, usleep, (useconds_t us), (us))
+UNCANCELLED(int, pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t *m),
+	    (c, m))
+UNCANCELLED(int, pthread_cond_timedwait,
+	    (pthread_cond_t * c, pthread_mutex_t *m,
+	     const struct timespec *until),
+	    (c, m, until))
+UNCANCELLED(int, pthread_join, (pthread_t thread, void **result),
+	    (thread, result))
+UNCANCELLED(ssize_t, getrandom, (void *buf, size_t n, unsigned int flags),
+	    (buf, n, flags))
+
+/* ---- files --------------------------------------------------------------- */
+
+UNCANCELLED(FILE *, fopen64, (const char *path, const char *mode), (path, mode))
+UNCANCELLED(int, fclose, (FILE * file), (file))
+UNCANCELLED(int, fflush, (FILE * file), (file))
+UNCANCELLED(char *, fgets, (char *buf, int n, FILE *file), (buf, n, file))
+UNCANCELLED(char *, __fgets_chk, (char *buf, size_t size, int n, FILE *file),
+	    (buf, size, n, file))
+UNCANCELLED(size_t, fread, (void *buf, size_t size, size_t nb, FILE *file),
+	    (buf, size, nb, file))
+UNCANCELLED(size_t, __fread_chk,
+	    (void *buf, size_t room, size_t size, size_t nb, FILE *file),
+	    (buf, room, size, nb, file))
+UNCANCELLED(DIR *, opendir, (const char *path), (path))
+UNCANCELLED(struct dirent *, readdir64, (DIR * dir), (dir))
+UNCANCELLED(int, closedir, (DIR * dir), (dir))
+
+void __real_rewind(FILE *file);
+void __wrap_rewind(FILE *file);
+void __wrap_rewind(FILE *file)
+{
+	int state = hold_off();
+
+	__real_rewind(file);
+	restore(state);
+}
+
+int __wrap_fprintf(FILE *file, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+int __wrap_fprintf(FILE *file, const char *format, ...)
+{
+	int state = hold_off();
+	va_list args;
+	int ret;
+
+	va_start(args, format);
+	ret = vfprintf(file, format, args);
+	va_end(args);
+	restore(state);
+	return ret;
+}
+
+int __wrap___fprintf_chk(FILE *file, int flag, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+int __wrap___fprintf_chk(FILE *file, int flag __attribute__((unused)),
+			 const char *format, ...)
+{
+	int state = hold_off();
+	va_list args;
+	int ret;
+
+	va_start(args, format);
+	ret = vfprintf(file, format, args);
+	va_end(args);
+	restore(state);
+	return ret;
+}
+
+int __wrap___isoc99_fscanf(FILE *file, const char *format, ...)
+	__attribute__((format(scanf, 2, 3)));
+int __wrap___isoc99_fscanf(FILE *file, const char *format, ...)
+{
+	int state = hold_off();
+	va_list args;
+	int ret;
+
+	va_start(args, format);
+	ret = vfscanf(file, format, args);
+	va_end(args);
+	restore(state);
+	return ret;
+}
