@@ -197,9 +197,9 @@ static int choose(struct options *o)
 /* ---- commands --------------------------------------------------------------
  */
 
-static struct json_object *ask_for(pid_t pid, const char *request, char *err)
+/* Takes text, the answer; NULL: there was none. */
+static struct json_object *parse_json(pid_t pid, char *text, char *err)
 {
-	char *text = roost_ctl_ask(pid, request, err);
 	struct json_object *answer;
 
 	if (!text)
@@ -223,24 +223,43 @@ static void print_json(struct json_object *document)
 		JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
 }
 
-static int list(const struct options *o)
+/* The processes to ask for a list. Returns their number. */
+static size_t choose_all(const struct options *o,
+			 struct roost_ctl_question **questions)
 {
 	static pid_t pids[PIDS_MAX];
-	struct json_object *all = json_object_new_array(), *one;
-	char err[ROOST_CTL_ERR_MAX];
 	size_t nb = roost_ctl_find_pids(pids, PIDS_MAX);
 
 	if (o->pid) {
 		pids[0] = o->pid;
 		nb = 1;
 	}
+	*questions = calloc(nb ? nb : 1, sizeof(**questions));
+	if (!*questions)
+		return 0;
+	for (size_t i = 0; i < nb; i++)
+		(*questions)[i].pid = pids[i];
+	return nb;
+}
+
+static int list(const struct options *o)
+{
+	struct json_object *all = json_object_new_array(), *one;
+	struct roost_ctl_question *questions;
+	size_t nb = choose_all(o, &questions);
+
+	roost_ctl_ask_all(questions, nb, "show port",
+			  ROOST_CTL_SHORT_ANSWER_MAX);
 	for (size_t i = 0; i < nb; i++) {
-		one = ask_for(pids[i], "show port", err);
+		struct roost_ctl_question *q = &questions[i];
+
+		one = parse_json(q->pid, q->answer, q->err);
 		if (one)
 			json_object_array_add(all, one);
 		else
-			fprintf(stderr, "roost: %s\n", err);
+			fprintf(stderr, "roost: %s\n", q->err);
 	}
+	free(questions);
 	if (o->json)
 		print_json(all);
 	else
@@ -253,7 +272,8 @@ static int list(const struct options *o)
 static int show(const struct options *o, const char *request)
 {
 	char err[ROOST_CTL_ERR_MAX];
-	struct json_object *document = ask_for(o->pid, request, err);
+	struct json_object *document =
+		parse_json(o->pid, roost_ctl_ask(o->pid, request, err), err);
 
 	if (!document)
 		return fail(ROOST_EXIT_REFUSED, err);

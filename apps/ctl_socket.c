@@ -4,17 +4,21 @@
 #include "apps/ctl_socket.h"
 
 #include <errno.h>
-#include <stdbool.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "apps/ctl_print.h"
 
 #define PATIENCE_S 10
+/* A queue that is full does not tell when there is room. */
+#define CONNECT_AGAIN_MS 10
 
 /* The flag of a socket that listens, in /proc/net/unix. */
 #define LISTENS 0x10000u
@@ -55,7 +59,8 @@ static size_t unique(pid_t *pids, size_t nb)
 	return kept;
 }
 
-size_t roost_ctl_read_pids(FILE *file, pid_t *pids, size_t max)
+size_t roost_ctl_read_pids(FILE *file, bool (*keep)(pid_t pid), pid_t *pids,
+			   size_t max)
 {
 	char *line = NULL;
 	size_t room = 0, nb = 0;
@@ -63,52 +68,229 @@ size_t roost_ctl_read_pids(FILE *file, pid_t *pids, size_t max)
 
 	while (nb < max && getline(&line, &room, file) > 0) {
 		pid = pid_of_line(line);
-		if (pid)
+		if (pid && (!keep || keep(pid)))
 			pids[nb++] = pid;
 	}
 	free(line);
 	return unique(pids, nb);
 }
 
-/* ---- one of them -----------------------------------------------------------
+/* ---- whose it is -----------------------------------------------------------
  */
 
-/* May we and the owner of the socket have to do with each other? A name says
- * nothing about who took it.
+/* The real, effective and saved user of a process. Returns false: there is no
+ * such process, or it is not to be seen.
  */
-static bool is_trusted(int fd)
+static bool read_users(pid_t pid, uid_t users[3])
+{
+	char path[64], line[256];
+	bool found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (!found && fgets(line, sizeof(line), file))
+		found = sscanf(line, "Uid: %u %u %u", &users[0], &users[1],
+			       &users[2]) == 3;
+	fclose(file);
+	return found;
+}
+
+static bool is_of(pid_t pid, uid_t user)
+{
+	uid_t users[3];
+
+	return read_users(pid, users) &&
+	       (users[0] == user || users[1] == user || users[2] == user);
+}
+
+/* Before anything is opened: anybody may listen at names of processes that
+ * there are not, as many as he likes.
+ */
+static bool may_answer(pid_t pid)
+{
+	uid_t users[3];
+
+	return geteuid() == 0 ? read_users(pid, users) : is_of(pid, geteuid());
+}
+
+/*
+ * A name says nothing about who took it. The kernel says who began to listen
+ * there: process pid itself, as its user; and we and that user may have to do
+ * with each other. Returns 0; -EPERM: it is another user's; -EBADE: it is not
+ * that process's socket.
+ */
+static int check_owner(int fd, pid_t pid)
 {
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
 
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 &&
-	       (geteuid() == 0 || cred.uid == geteuid());
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+		return -errno;
+	if (cred.pid != pid)
+		return -EBADE;
+	if (geteuid() != 0 && cred.uid != geteuid())
+		return -EPERM;
+	return is_of(pid, cred.uid) ? 0 : -EBADE;
 }
 
-/* Returns a connected socket or -errno; -EPERM: another user's. */
+/* ---- questions -------------------------------------------------------------
+ */
+
+enum progress {
+	CONNECTING, /* or waiting for room in its queue */
+	SAYING,
+	HEARING,
+	DONE,
+};
+
+/* One of several questions that are asked at the same time. */
+struct call {
+	struct roost_ctl_question *question;
+	enum progress progress;
+	int fd; /* -1: none */
+	size_t said_bytes;
+	char *text;
+	size_t len_bytes, room_bytes;
+	int error; /* of a call that is DONE; 0: text is the whole answer */
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void finish(struct call *call, int error)
+{
+	if (call->fd >= 0)
+		close(call->fd);
+	call->fd = -1;
+	call->error = error;
+	call->progress = DONE;
+}
+
 static int open_socket(pid_t pid)
 {
-	const struct timeval patience = { .tv_sec = PATIENCE_S };
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int len, ret, fd;
 
 	/* A zero in front makes the name abstract; it has none behind. */
 	len = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
 		       "roost/ctl/%d", pid);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	if (connect(fd, (struct sockaddr *)&addr,
 		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
 				(size_t)len)) < 0)
 		ret = -errno;
 	else
-		ret = is_trusted(fd) ? fd : -EPERM;
-	if (ret < 0)
-		close(fd);
+		ret = check_owner(fd, pid);
+	if (ret == 0)
+		return fd;
+	close(fd);
 	return ret;
+}
+
+static void try_to_connect(struct call *call)
+{
+	call->fd = open_socket(call->question->pid);
+	if (call->fd >= 0)
+		call->progress = SAYING;
+	else if (call->fd != -EAGAIN)
+		finish(call, -call->fd);
+}
+
+/* A server that turned us away has said why: its answer is read all the same.
+ */
+static void say(struct call *call, const char *line)
+{
+	size_t left = strlen(line) - call->said_bytes;
+	ssize_t n = send(call->fd, line + call->said_bytes, left, MSG_NOSIGNAL);
+
+	if (n > 0)
+		call->said_bytes += (size_t)n;
+	if ((n >= 0 && (size_t)n == left) || (n < 0 && errno != EAGAIN))
+		call->progress = HEARING;
+}
+
+static bool make_room(struct call *call, size_t max_bytes)
+{
+	size_t room = call->room_bytes ? call->room_bytes * 2 : 65536;
+	char *grown;
+
+	if (call->len_bytes + 1 < call->room_bytes)
+		return true;
+	if (room > max_bytes)
+		return false;
+	grown = realloc(call->text, room);
+	if (!grown)
+		return false;
+	call->text = grown;
+	call->room_bytes = room;
+	return true;
+}
+
+static void hear(struct call *call, size_t max_bytes)
+{
+	ssize_t n;
+
+	if (!make_room(call, max_bytes)) {
+		finish(call, EMSGSIZE);
+		return;
+	}
+	n = recv(call->fd, call->text + call->len_bytes,
+		 call->room_bytes - call->len_bytes - 1, 0);
+	if (n < 0 && errno == EAGAIN)
+		return;
+	/* A server that had no use for all we said closes so. */
+	if (n > 0)
+		call->len_bytes += (size_t)n;
+	else if (n == 0 || errno == ECONNRESET)
+		finish(call, 0);
+	else
+		finish(call, errno);
+	call->text[call->len_bytes] = '\0';
+}
+
+/* Wait for the calls that are not done. Returns false: there are none. */
+static bool wait_for(const struct call *calls, size_t nb, uint64_t until_ms)
+{
+	struct pollfd fds[ROOST_CTL_AT_ONCE_MAX];
+	uint64_t now = now_ms();
+	bool connecting = false;
+	nfds_t waiting = 0;
+
+	for (size_t i = 0; i < nb; i++) {
+		if (calls[i].progress == CONNECTING)
+			connecting = true;
+		else if (calls[i].progress != DONE)
+			fds[waiting++] = (struct pollfd){
+				.fd = calls[i].fd,
+				.events = calls[i].progress == SAYING ? POLLOUT
+								      : POLLIN,
+			};
+	}
+	if ((waiting == 0 && !connecting) || now >= until_ms)
+		return false;
+	poll(fds, waiting,
+	     connecting ? CONNECT_AGAIN_MS : (int)(until_ms - now));
+	return true;
+}
+
+static void go_on(struct call *call, const char *line, size_t max_bytes)
+{
+	if (call->progress == CONNECTING)
+		try_to_connect(call);
+	if (call->progress == SAYING)
+		say(call, line);
+	if (call->progress == HEARING)
+		hear(call, max_bytes);
 }
 
 size_t roost_ctl_find_pids(pid_t *pids, size_t max)
@@ -118,72 +300,69 @@ size_t roost_ctl_find_pids(pid_t *pids, size_t max)
 	int fd;
 
 	if (file) {
-		nb = roost_ctl_read_pids(file, pids, max);
+		nb = roost_ctl_read_pids(file, may_answer, pids, max);
 		fclose(file);
 	}
 	for (size_t i = 0; i < nb; i++) {
 		fd = open_socket(pids[i]);
-		if (fd < 0)
-			continue;
-		close(fd);
-		pids[kept++] = pids[i];
+		if (fd >= 0)
+			close(fd);
+		/* One whose queue is full may still be told to wait. */
+		if (fd >= 0 || fd == -EAGAIN)
+			pids[kept++] = pids[i];
 	}
 	return kept;
 }
 
-/* Everything up to the end. Returns a string, or NULL and errno. */
-static char *receive(int fd)
-{
-	size_t len = 0, room = 65536;
-	char *text = malloc(room), *grown;
-	ssize_t n = 1;
+/* What is wrong, in a line that the terminal prints as it is. */
+static void say_error(char *err, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
-	while (text && n > 0) {
-		if (len + 1 == room) {
-			grown = realloc(text, room *= 2);
-			if (!grown)
-				break;
-			text = grown;
-		}
-		n = recv(fd, text + len, room - len - 1, 0);
-		/* A server that had no use for all we said closes so. */
-		if (n < 0 && errno == ECONNRESET)
-			n = 0;
-		if (n > 0)
-			len += (size_t)n;
-	}
-	if (!text || n != 0) {
-		free(text);
-		return NULL;
-	}
-	text[len] = '\0';
-	return text;
+static void say_error(char *err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(err, ROOST_CTL_ERR_MAX, format, args);
+	va_end(args);
+	roost_ctl_plain(err);
 }
 
 static char *fail(char *err, pid_t pid, int error)
 {
 	if (error == ECONNREFUSED)
-		snprintf(err, ROOST_CTL_ERR_MAX,
-			 "process %d: no control socket: it does not run, has "
-			 "no Roost device open, or is in another network "
-			 "namespace; see roost ctl list",
-			 pid);
+		say_error(err,
+			  "process %d: no control socket: it does not run, has "
+			  "no Roost device open, or is in another network "
+			  "namespace; see roost ctl list",
+			  pid);
 	else if (error == EPERM)
-		snprintf(err, ROOST_CTL_ERR_MAX,
-			 "process %d: permission denied: it is another "
-			 "user's; run roost ctl as that user or as root",
-			 pid);
-	else if (error == EAGAIN)
-		snprintf(err, ROOST_CTL_ERR_MAX,
-			 "process %d: no answer within %d s: it is stopped, "
-			 "or busy with other controllers; continue it or try "
-			 "again",
-			 pid, PATIENCE_S);
+		say_error(err,
+			  "process %d: permission denied: it is another "
+			  "user's; run roost ctl as that user or as root",
+			  pid);
+	else if (error == EBADE)
+		say_error(err,
+			  "process %d: its control socket is not its own: "
+			  "another process has taken the name, or it is in "
+			  "another process namespace; do not believe it",
+			  pid);
+	else if (error == EMSGSIZE)
+		say_error(err,
+			  "process %d: its answer is too long; ask for one "
+			  "topic",
+			  pid);
+	else if (error == ETIMEDOUT)
+		say_error(err,
+			  "process %d: no answer within %d s: it is stopped, "
+			  "or busy with other controllers; continue it or try "
+			  "again",
+			  pid, PATIENCE_S);
 	else
-		snprintf(err, ROOST_CTL_ERR_MAX,
-			 "process %d: its control socket failed: %s; try "
-			 "again",
-			 pid, strerror(error));
+		say_error(err,
+			  "process %d: its control socket failed: %s; try "
+			  "again",
+			  pid, strerror(error));
 	return NULL;
 }
 
@@ -197,40 +376,75 @@ static char *understand(pid_t pid, char *answer, char *err)
 		return answer;
 	}
 	len = strcspn(answer, "\n");
-	if (strncmp(answer, "error ", 6) == 0 && len > 6) {
-		snprintf(err, ROOST_CTL_ERR_MAX, "%.*s", (int)len - 6,
-			 answer + 6);
-		roost_ctl_plain(err);
-	} else {
-		snprintf(err, ROOST_CTL_ERR_MAX,
-			 "process %d: it did not answer: it ended, or was busy "
-			 "for too long; see roost ctl list",
-			 pid);
-	}
+	if (strncmp(answer, "error ", 6) == 0 && len > 6)
+		say_error(err, "%.*s", (int)len - 6, answer + 6);
+	else
+		say_error(
+			err,
+			"process %d: it did not answer: it ended, or was busy "
+			"for too long; see roost ctl list",
+			pid);
 	free(answer);
 	return NULL;
 }
 
+static void settle(struct call *call)
+{
+	struct roost_ctl_question *q = call->question;
+
+	if (call->progress != DONE)
+		finish(call, ETIMEDOUT);
+	if (call->error == 0) {
+		q->answer = understand(q->pid, call->text, q->err);
+		return;
+	}
+	free(call->text);
+	q->answer = fail(q->err, q->pid, call->error);
+}
+
+static void ask_at_once(struct roost_ctl_question *questions, size_t nb,
+			const char *line, size_t max_bytes)
+{
+	static struct call calls[ROOST_CTL_AT_ONCE_MAX];
+	uint64_t until_ms = now_ms() + PATIENCE_S * 1000;
+
+	for (size_t i = 0; i < nb; i++)
+		calls[i] = (struct call){ .question = &questions[i], .fd = -1 };
+	do {
+		for (size_t i = 0; i < nb; i++)
+			go_on(&calls[i], line, max_bytes);
+	} while (wait_for(calls, nb, until_ms));
+	for (size_t i = 0; i < nb; i++)
+		settle(&calls[i]);
+}
+
+void roost_ctl_ask_all(struct roost_ctl_question *questions, size_t nb,
+		       const char *request, size_t max_bytes)
+{
+	size_t some;
+	char line[512];
+	int len = snprintf(line, sizeof(line), "%s\n", request);
+
+	for (; nb > 0; questions += some, nb -= some) {
+		some = nb < ROOST_CTL_AT_ONCE_MAX ? nb : ROOST_CTL_AT_ONCE_MAX;
+		if (len < (int)sizeof(line)) {
+			ask_at_once(questions, some, line, max_bytes);
+			continue;
+		}
+		for (size_t i = 0; i < some; i++) {
+			questions[i].answer = NULL;
+			say_error(questions[i].err,
+				  "ctl: the words are too long; see roost help "
+				  "ctl");
+		}
+	}
+}
+
 char *roost_ctl_ask(pid_t pid, const char *request, char *err)
 {
-	int fd = open_socket(pid);
-	char line[512];
-	char *answer;
-	int len, error;
+	struct roost_ctl_question question = { .pid = pid };
 
-	if (fd < 0)
-		return fail(err, pid, -fd);
-	len = snprintf(line, sizeof(line), "%s\n", request);
-	if (len >= (int)sizeof(line)) {
-		close(fd);
-		snprintf(err, ROOST_CTL_ERR_MAX,
-			 "ctl: the words are too long; see roost help ctl");
-		return NULL;
-	}
-	errno = 0;
-	answer = send(fd, line, (size_t)len, MSG_NOSIGNAL) == len ? receive(fd)
-								  : NULL;
-	error = errno;
-	close(fd);
-	return answer ? understand(pid, answer, err) : fail(err, pid, error);
+	roost_ctl_ask_all(&question, 1, request, ROOST_CTL_ANSWER_MAX);
+	strcpy(err, question.err);
+	return question.answer;
 }

@@ -17,22 +17,31 @@
 #include "pmd_glue/clock.h"
 #include "pmd_glue/control.h"
 #include "pmd_glue/fork_guard.h"
+#include "pmd_glue/peer_trust.h"
 #include "pmd_glue/report.h"
 
-/* Controllers that may wait. */
-#define BACKLOG 16
+/* Controllers that may wait: accepted, and in the kernel, with strangers. */
+#define WAITING_MAX 16u
+#define BACKLOG 64
+/* At most so many are looked at before others have their turn. */
+#define ACCEPT_MAX 64u
+/* When there is no descriptor for one that comes. */
+#define ACCEPT_AGAIN_NS 100000000ull
 
 /* How long an exit waits for an answer, in steps of 1 ms. */
 #define FAREWELL_STEPS 100
 
 static struct {
 	LIST_HEAD(, roost_ctl_device) devices;
-	int listen_fd; /* -1: there is no socket */
-	struct roost_control_client client;
+	int listen_fd;                    /* -1: there is no socket */
+	struct roost_control_client door; /* waits for listen_fd */
+	/* Who may ask, in their order. */
+	int waiting[WAITING_MAX];
+	unsigned int nb_waiting;
 	/* The one connection; fd -1: none. */
+	struct roost_control_client client;
 	int fd;
 	uint64_t until_ns;
-	bool allowed; /* by his credentials */
 	char request[ROOST_CTL_REQUEST_MAX];
 	size_t request_bytes; /* that have come */
 	char *answer;         /* NULL: the request is not complete */
@@ -62,25 +71,87 @@ struct roost_ctl_device *roost_ctl_find(const char *name)
 	return NULL;
 }
 
+/* ---- who comes -------------------------------------------------------------
+ */
+
+static void close_guarded(int fd)
+{
+	roost_fork_guard_remove(fd);
+	close(fd);
+}
+
+static bool may_ask(int fd)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 &&
+	       roost_uid_is_ours(cred.uid);
+}
+
+/* What he is told is there for him to read when he has asked. */
+static void turn_away(int fd)
+{
+	static const char why[] =
+		"error permission denied: the process is another user's; run "
+		"roost ctl as that user or as root\n";
+
+	send(fd, why, sizeof(why) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	close(fd);
+}
+
+static void let_in(int fd)
+{
+	if (!may_ask(fd))
+		turn_away(fd);
+	else if (roost_fork_guard_add(fd) != 0)
+		close(fd);
+	else
+		ctl.waiting[ctl.nb_waiting++] = fd;
+}
+
+static uint64_t open_door(void *ctx __attribute__((unused)), uint64_t now_ns)
+{
+	uint64_t again_ns = UINT64_MAX;
+
+	for (unsigned int i = 0; i < ACCEPT_MAX && ctl.nb_waiting < WAITING_MAX;
+	     i++) {
+		int fd = accept4(ctl.listen_fd, NULL, NULL,
+				 SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd >= 0) {
+			let_in(fd);
+			continue;
+		}
+		/* He stays at the door, and poll(2) would say so for ever. */
+		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+			again_ns = now_ns + ACCEPT_AGAIN_NS;
+		break;
+	}
+	ctl.door.events = ctl.nb_waiting < WAITING_MAX && again_ns == UINT64_MAX
+				  ? POLLIN
+				  : 0;
+	return again_ns;
+}
+
 /* ---- one connection --------------------------------------------------------
  */
 
 /* What the control thread waits for. */
-static void wait_for(int fd, short events)
+static void wait_for(short events)
 {
-	ctl.client.fd = fd;
+	ctl.client.fd = ctl.fd;
 	ctl.client.events = events;
 }
 
 static void hang_up(void)
 {
-	roost_fork_guard_remove(ctl.fd);
-	close(ctl.fd);
+	close_guarded(ctl.fd);
 	ctl.fd = -1;
 	free(ctl.answer);
 	ctl.answer = NULL;
 	atomic_store(&ctl.answering, false);
-	wait_for(ctl.listen_fd, POLLIN);
+	wait_for(0);
 }
 
 static void answer(char *text, size_t len_bytes)
@@ -92,7 +163,7 @@ static void answer(char *text, size_t len_bytes)
 	ctl.answer = text;
 	ctl.answer_bytes = len_bytes;
 	ctl.sent_bytes = 0;
-	wait_for(ctl.fd, POLLOUT);
+	wait_for(POLLOUT);
 }
 
 static void refuse(const char *why)
@@ -103,34 +174,16 @@ static void refuse(const char *why)
 	answer(len < 0 ? NULL : text, len < 0 ? 0 : (size_t)len);
 }
 
-static bool may_ask(int fd)
-{
-	struct ucred cred;
-	socklen_t len = sizeof(cred);
-
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 &&
-	       (cred.uid == geteuid() || cred.uid == 0);
-}
-
 static void take_next(uint64_t now_ns)
 {
-	int fd = accept4(ctl.listen_fd, NULL, NULL,
-			 SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-	if (fd < 0)
+	if (ctl.nb_waiting == 0)
 		return;
-	if (roost_fork_guard_add(fd) != 0) {
-		close(fd);
-		return;
-	}
-	ctl.fd = fd;
+	ctl.fd = ctl.waiting[0];
+	memmove(ctl.waiting, ctl.waiting + 1,
+		--ctl.nb_waiting * sizeof(ctl.waiting[0]));
 	ctl.until_ns = now_ns + ROOST_CTL_PATIENCE_NS;
 	ctl.request_bytes = 0;
-	/* Who may not is told so when he has asked: he would else write to a
-	 * socket that is closed.
-	 */
-	ctl.allowed = may_ask(fd);
-	wait_for(fd, POLLIN);
+	wait_for(POLLIN);
 }
 
 /* A controller that gave up must not see its request done later. */
@@ -158,14 +211,16 @@ static void read_request(void)
 	end = memchr(ctl.request, '\n', ctl.request_bytes);
 	if (end && has_gone()) {
 		hang_up();
-	} else if (end && !ctl.allowed) {
-		refuse("permission denied: the process is another user's; run "
-		       "roost ctl as that user or as root");
 	} else if (end) {
 		*end = '\0';
 		atomic_store(&ctl.answering, true);
 		text = roost_ctl_answer(ctl.request, &len_bytes);
-		answer(text, len_bytes);
+		if (!text || len_bytes <= ROOST_CTL_ANSWER_MAX) {
+			answer(text, len_bytes);
+			return;
+		}
+		free(text);
+		refuse("the answer is too long; ask for one topic");
 	} else if (ctl.request_bytes == sizeof(ctl.request)) {
 		refuse("request: it is too long; see roost help ctl");
 	}
@@ -194,7 +249,9 @@ static uint64_t run(void *ctx __attribute__((unused)), uint64_t now_ns)
 		write_answer();
 	if (ctl.fd >= 0 && now_ns >= ctl.until_ns)
 		hang_up();
-	return ctl.fd >= 0 ? ctl.until_ns : UINT64_MAX;
+	if (ctl.fd >= 0)
+		return ctl.until_ns;
+	return ctl.nb_waiting ? now_ns : UINT64_MAX;
 }
 
 /* ---- the socket ------------------------------------------------------------
@@ -241,8 +298,14 @@ void roost_ctl_add(struct roost_ctl_device *device)
 		return;
 	}
 	ctl.listen_fd = fd;
+	ctl.door = (struct roost_control_client){
+		.run = open_door,
+		.fd = fd,
+		.events = POLLIN,
+	};
 	ctl.client.run = run;
-	wait_for(fd, POLLIN);
+	wait_for(0);
+	roost_control_add(&ctl.door);
 	roost_control_add(&ctl.client);
 }
 
@@ -253,9 +316,11 @@ void roost_ctl_remove(struct roost_ctl_device *device)
 		return;
 	if (ctl.fd >= 0)
 		hang_up();
+	while (ctl.nb_waiting)
+		close_guarded(ctl.waiting[--ctl.nb_waiting]);
 	roost_control_remove(&ctl.client);
-	roost_fork_guard_remove(ctl.listen_fd);
-	close(ctl.listen_fd);
+	roost_control_remove(&ctl.door);
+	close_guarded(ctl.listen_fd);
 	ctl.listen_fd = -1;
 }
 

@@ -36,7 +36,8 @@
  * Requests are executed one after the other on the control thread; who comes
  * meanwhile waits. A connection has ROOST_CTL_PATIENCE_NS to say its request
  * and to take its answer, so that a controller that hangs keeps others waiting
- * no longer, and the process not at all.
+ * no longer, and the process not at all. Those that may not ask are told so and
+ * hung up on as soon as they come, and keep nobody waiting.
  *
  * Thread: the control thread, but for the farewell.
  */
@@ -50,6 +51,8 @@ struct roost_station;
 
 #define ROOST_CTL_REQUEST_MAX 256
 #define ROOST_CTL_PATIENCE_NS 2000000000ull
+/* What is longer is not sent. */
+#define ROOST_CTL_ANSWER_MAX (64u << 20)
 
 /* A device that can be seen; stations[i] is its port i + 1. */
 struct roost_ctl_device {

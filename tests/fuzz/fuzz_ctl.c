@@ -31,8 +31,11 @@
 
 #define ANSWER_MAX (1u << 20)
 #define RUNS_MAX 64u
+#define CLIENTS_MAX 2u
 
-static struct roost_control_client *client;
+/* Of the control thread: who waits at the door, and who is served. */
+static struct roost_control_client *clients[CLIENTS_MAX];
+static unsigned int nb_clients;
 static struct roost_ctl_device device;
 static struct roost_station station;
 static struct roost_ethport port;
@@ -44,13 +47,14 @@ static char answer[ANSWER_MAX];
 
 void roost_control_add(struct roost_control_client *added)
 {
-	client = added;
+	FUZZ_CHECK(nb_clients < CLIENTS_MAX);
+	clients[nb_clients++] = added;
 }
 
 void roost_control_remove(struct roost_control_client *removed)
 {
-	FUZZ_CHECK(removed == client);
-	client = NULL;
+	FUZZ_CHECK(nb_clients > 0 && clients[0] == removed);
+	clients[0] = clients[--nb_clients];
 }
 
 int roost_fork_guard_add(int fd)
@@ -154,7 +158,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argv;
 	open_device();
 	roost_ctl_add(&device);
-	FUZZ_CHECK(client != NULL);
+	FUZZ_CHECK(nb_clients != 0);
 	return 0;
 }
 
@@ -175,13 +179,18 @@ static int connected(void)
 
 static void run(uint64_t ns)
 {
+	bool is_waiting = false;
 	uint64_t next_ns;
 
 	now_ns += ns;
-	next_ns = client->run(client->ctx, now_ns);
-	FUZZ_CHECK(next_ns == UINT64_MAX ||
-		   next_ns <= now_ns + ROOST_CTL_PATIENCE_NS);
-	FUZZ_CHECK(client->fd >= 0 && client->events != 0);
+	for (unsigned int i = 0; i < nb_clients; i++) {
+		next_ns = clients[i]->run(clients[i]->ctx, now_ns);
+		FUZZ_CHECK(next_ns == UINT64_MAX ||
+			   next_ns <= now_ns + ROOST_CTL_PATIENCE_NS);
+		is_waiting = is_waiting ||
+			     (clients[i]->fd >= 0 && clients[i]->events != 0);
+	}
+	FUZZ_CHECK(is_waiting);
 }
 
 /* "ok" and JSON, or one line, or nothing where we were hung up on. */

@@ -9,10 +9,14 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "apps/ctl_socket.h"
@@ -20,7 +24,7 @@
 static size_t read_from(const char *text, pid_t *pids, size_t max)
 {
 	FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
-	size_t nb = roost_ctl_read_pids(file, pids, max);
+	size_t nb = roost_ctl_read_pids(file, NULL, pids, max);
 
 	fclose(file);
 	return nb;
@@ -144,12 +148,180 @@ static void ask__errors(void **state)
 	assert_non_null(strstr(err, "no control socket"));
 }
 
+/* ---- whom to believe --------------------------------------------------------
+ */
+
+/* A child that listens under the name of process name (0: its own), as user,
+ * and does as told.
+ */
+static pid_t listener(pid_t name, uid_t user, void (*then)(int fd))
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int len, fd, ready[2];
+	char byte = 0;
+	pid_t pid;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (user != 0 && setresuid(user, user, user) != 0)
+			_exit(1);
+		len = snprintf(addr.sun_path + 1, 64, "roost/ctl/%d",
+			       name ? name : getpid());
+		fd = socket(AF_UNIX, SOCK_STREAM, 0);
+		if (bind(fd, (struct sockaddr *)&addr,
+			 (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
+				     1 + (size_t)len)) != 0 ||
+		    listen(fd, 1) != 0 || write(ready[1], &byte, 1) != 1)
+			_exit(1);
+		then(fd);
+		_exit(0);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void sleep_for_ever(int fd)
+{
+	(void)fd;
+	for (;;)
+		pause();
+}
+
+static void answer_ok(int fd)
+{
+	char request[256];
+	int peer;
+
+	while ((peer = accept(fd, NULL, NULL)) >= 0) {
+		if (recv(peer, request, sizeof(request), 0) > 0)
+			send(peer, "ok\n{}", 5, 0);
+		close(peer);
+	}
+}
+
+static void talk_for_ever(int fd)
+{
+	static char much[65536];
+	int peer = accept(fd, NULL, NULL);
+
+	memset(much, ' ', sizeof(much));
+	send(peer, "ok\n", 3, 0);
+	while (send(peer, much, sizeof(much), MSG_NOSIGNAL) > 0)
+		;
+	pause();
+}
+
+static void drip_for_ever(int fd)
+{
+	int peer = accept(fd, NULL, NULL);
+
+	while (send(peer, "o", 1, MSG_NOSIGNAL) > 0)
+		usleep(100000);
+	pause();
+}
+
+static bool is_found(pid_t pid)
+{
+	pid_t pids[64];
+	size_t nb = roost_ctl_find_pids(pids, 64);
+
+	for (size_t i = 0; i < nb; i++)
+		if (pids[i] == pid)
+			return true;
+	return false;
+}
+
+/* Root asks process 1, and a user of the machine answers in its place. */
+static void ask__not_who_took_the_name(void **state)
+{
+	char err[ROOST_CTL_ERR_MAX] = "";
+	pid_t pid, own, innocent;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	innocent = fork();
+	if (innocent == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		sleep_for_ever(0);
+	}
+	pid = listener(innocent, 54321, answer_ok);
+	assert_false(is_found(innocent));
+	assert_null(roost_ctl_ask(innocent, "show", err));
+	assert_non_null(strstr(err, "not its own"));
+	end(pid);
+	/* One of the same user under that name is no better. */
+	pid = listener(innocent, 0, answer_ok);
+	assert_false(is_found(innocent));
+	assert_null(roost_ctl_ask(innocent, "show", err));
+	end(pid);
+	/* A user's own process answers root, for itself. */
+	own = listener(0, 54321, answer_ok);
+	assert_true(is_found(own));
+	free(roost_ctl_ask(own, "show", err));
+	assert_string_equal(err, "");
+	end(own);
+	end(innocent);
+}
+
+/* Four that would keep a controller for ever keep him once, together. */
+static void ask_all__at_the_same_time(void **state)
+{
+	struct roost_ctl_question q[5] = { 0 };
+	struct timespec begin, finished;
+
+	(void)state;
+	q[0].pid = listener(0, 0, sleep_for_ever);
+	q[1].pid = listener(0, 0, talk_for_ever);
+	q[2].pid = listener(0, 0, answer_ok);
+	q[3].pid = listener(0, 0, drip_for_ever);
+	q[4].pid = listener(0, 0, sleep_for_ever);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	roost_ctl_ask_all(q, 5, "show", 1 << 20);
+	clock_gettime(CLOCK_MONOTONIC, &finished);
+	assert_in_range(finished.tv_sec - begin.tv_sec, 9, 14);
+	assert_non_null(strstr(q[0].err, "no answer within 10 s"));
+	assert_non_null(strstr(q[1].err, "too long"));
+	assert_string_equal(q[2].answer, "{}");
+	assert_non_null(strstr(q[3].err, "no answer within 10 s"));
+	assert_non_null(strstr(q[4].err, "no answer within 10 s"));
+	free(q[2].answer);
+	for (int i = 0; i < 5; i++) {
+		if (i != 2)
+			assert_null(q[i].answer);
+		end(q[i].pid);
+	}
+}
+
+/* What would be obeyed by the terminal. */
+static void ask__errors_are_clean(void **state)
+{
+	char err[ROOST_CTL_ERR_MAX];
+
+	(void)state;
+	assert_null(ask_with("error a\033[2Jb\rc\n", "set", err));
+	assert_string_equal(err, "a?[2Jb?c");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(read_pids__of_listening_sockets),
 		cmocka_unit_test(ask__answers),
 		cmocka_unit_test(ask__errors),
+		cmocka_unit_test(ask__errors_are_clean),
+		cmocka_unit_test(ask__not_who_took_the_name),
+		cmocka_unit_test(ask_all__at_the_same_time),
 	};
 
 	return cmocka_run_group_tests_name("ctl_socket", tests, NULL, NULL);

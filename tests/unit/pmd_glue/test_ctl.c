@@ -11,8 +11,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -325,10 +327,31 @@ static void ctl__in_pieces(void **state)
 	assert_event(ROOST_EVENT_LID_CHANGE);
 }
 
-/* Tried by another user, where we can be one. */
+/* Who comes to process pid, whose child this is, as another user. */
+static int connected_as_another(pid_t pid)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	int len = snprintf(addr.sun_path + 1, 64, "roost/ctl/%d", pid);
+
+	if (connect(fd, (struct sockaddr *)&addr,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+				(size_t)len)) != 0)
+		_exit(2);
+	return fd;
+}
+
+static void become_another(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (setresuid(65534, 65534, 65534) != 0)
+		_exit(3);
+}
+
+/* Tried by another user, where we can be one. He need not ask to be told. */
 static void ctl__others_are_refused(void **state)
 {
-	int status;
+	int status, fd;
 	pid_t pid;
 
 	(void)state;
@@ -336,21 +359,51 @@ static void ctl__others_are_refused(void **state)
 		skip();
 	pid = getpid();
 	if (fork() == 0) {
-		struct sockaddr_un addr = { .sun_family = AF_UNIX };
-		int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-		int len = snprintf(addr.sun_path + 1, 64, "roost/ctl/%d", pid);
-
-		if (setresuid(65534, 65534, 65534) != 0 ||
-		    connect(fd, (struct sockaddr *)&addr,
-			    (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
-					1 + (size_t)len)) != 0 ||
-		    send(fd, "set - - lid 5\n", 14, MSG_NOSIGNAL) < 0)
-			_exit(2);
+		become_another();
+		fd = connected_as_another(pid);
+		send(fd, "set - - lid 5\n", 14, MSG_NOSIGNAL);
+		if (strncmp(receive(fd), "error permission denied", 23) != 0)
+			_exit(1);
+		fd = connected_as_another(pid);
 		_exit(strncmp(receive(fd), "error permission denied", 23) != 0);
 	}
 	wait(&status);
 	assert_int_equal(status, 0);
 	assert_shows("port", "\"lid\":1,");
+}
+
+/* As many as they like, saying nothing: they keep nobody from asking. */
+static void ctl__others_keep_nobody_waiting(void **state)
+{
+	uint64_t begin_ms;
+	pid_t pid, child;
+	int pipe_fds[2];
+	char byte = 0;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	pid = getpid();
+	assert_int_equal(pipe(pipe_fds), 0);
+	child = fork();
+	if (child == 0) {
+		become_another();
+		for (int i = 0; i < 200; i++)
+			connected_as_another(pid);
+		if (write(pipe_fds[1], &byte, 1) != 1)
+			_exit(1);
+		for (;;)
+			close(connected_as_another(pid));
+	}
+	assert_int_equal(read(pipe_fds[0], &byte, 1), 1);
+	begin_ms = now_ms();
+	for (int i = 0; i < 20; i++)
+		assert_shows("port", "\"lid\":1,");
+	assert_true(now_ms() - begin_ms < 2000);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
 }
 
 static void ctl__shows_every_topic(void **state)
@@ -447,6 +500,7 @@ int main(void)
 		LINK(ctl__a_controller_that_gave_up),
 		LINK(ctl__in_pieces),
 		LINK(ctl__others_are_refused),
+		LINK(ctl__others_keep_nobody_waiting),
 		LINK(ctl__shows_every_topic),
 		LINK(ctl__remove),
 		LINK(ctl__sets_and_tells), /* a new device, after that */
