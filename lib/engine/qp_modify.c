@@ -55,6 +55,31 @@ static bool alt_valid(const struct roost_qp *qp, const struct roost_qp_attr *a,
 	       check_mtu(qp->dev, a->alt_port_num, mtu);
 }
 
+/* The port is one of the device, the same wherever it is given, and the QP can
+ * be on it: a P_Key index is that of the port.
+ */
+static bool port_valid(const struct roost_qp *qp, const struct roost_qp_attr *a,
+		       uint32_t mask)
+{
+	const uint32_t both = ROOST_QP_PORT | ROOST_QP_AV;
+	uint8_t port_num = port_after(qp, a, mask);
+	bool moves = mask & both && port_num != qp->attr.port_num;
+
+	if (mask & both && (port_num < 1 || port_num > qp->dev->nb_ports))
+		return false;
+	if ((mask & both) == both && a->port_num != a->av.port_num)
+		return false;
+	if ((moves || mask & ROOST_QP_PKEY_INDEX) &&
+	    !check_pkey(qp->dev, port_num,
+			mask & ROOST_QP_PKEY_INDEX ? a->pkey_index
+						   : qp->attr.pkey_index))
+		return false;
+	if (mask & ROOST_QP_PATH_MTU)
+		return check_mtu(qp->dev, port_num, a->path_mtu);
+	return !moves || qp->attr.path_mtu == 0 ||
+	       check_mtu(qp->dev, port_num, qp->attr.path_mtu);
+}
+
 /* Values, each in its range (IBTA 11.2.4.2). Holder of the turn: a migration
  * changes the port.
  */
@@ -62,18 +87,10 @@ static bool values_valid(const struct roost_qp *qp,
 			 const struct roost_qp_attr *a, uint32_t mask)
 {
 	const struct roost_dev_limits *limits = roost_dev_limits(qp->dev);
-	uint8_t port_num = port_after(qp, a, mask);
 
-	if (mask & (ROOST_QP_PORT | ROOST_QP_AV) &&
-	    (port_num < 1 || port_num > qp->dev->nb_ports))
+	if (!port_valid(qp, a, mask))
 		return false;
 	if (mask & ROOST_QP_ALT_PATH && !alt_valid(qp, a, mask))
-		return false;
-	if (mask & ROOST_QP_PKEY_INDEX &&
-	    !check_pkey(qp->dev, port_num, a->pkey_index))
-		return false;
-	if (mask & ROOST_QP_PATH_MTU &&
-	    !check_mtu(qp->dev, port_num, a->path_mtu))
 		return false;
 	if (mask & ROOST_QP_ACCESS_FLAGS &&
 	    (a->access & ~(uint32_t)ACCESS_KNOWN))
@@ -145,11 +162,11 @@ static void take_attributes(struct roost_qp *qp, const struct roost_qp_attr *a,
 		to->qkey = a->qkey;
 	if (mask & ROOST_QP_RATE_LIMIT)
 		to->rate_limit_kbps = a->rate_limit_kbps;
-	if (mask & ROOST_QP_PKEY_INDEX) {
+	if (mask & ROOST_QP_PKEY_INDEX)
 		to->pkey_index = a->pkey_index;
+	if (mask & (ROOST_QP_PKEY_INDEX | ROOST_QP_PORT | ROOST_QP_AV))
 		qp->pkey =
 			qp->dev->ports[to->port_num - 1].pkeys[to->pkey_index];
-	}
 	if (mask & ROOST_QP_PATH_MTU) {
 		to->path_mtu = a->path_mtu;
 		qp->mtu_bytes = roost_mtu_bytes(a->path_mtu);
@@ -242,6 +259,21 @@ static bool is_allowed(const struct roost_qp *qp, enum roost_qp_state from,
 	       roost_mig_allowed(qp, to, attr, mask);
 }
 
+/* In SQD, another port without an address vector: the one that the QP has, from
+ * that port. Returns the mask as it is then. Holder of the turn.
+ */
+static uint32_t add_av(const struct roost_qp *qp, enum roost_qp_state from,
+		       struct roost_qp_attr *a, uint32_t mask)
+{
+	if (from != ROOST_QPS_SQD ||
+	    (mask & (ROOST_QP_PORT | ROOST_QP_AV)) != ROOST_QP_PORT ||
+	    a->port_num == qp->attr.port_num)
+		return mask;
+	a->av = qp->attr.av;
+	a->av.port_num = a->port_num;
+	return mask | ROOST_QP_AV;
+}
+
 /* What the modify needs; afterwards, what the QP does not need any more. */
 struct gear {
 	struct roost_path primary, alt;   /* those that are valid */
@@ -320,9 +352,11 @@ static bool is_lost(const struct roost_qp *qp, enum roost_qp_state to)
 	       to != ROOST_QPS_RESET;
 }
 
-int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *attr,
+int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *given,
 		    uint32_t mask)
 {
+	struct roost_qp_attr full = *given;
+	const struct roost_qp_attr *attr = &full;
 	struct roost_worker *w = qp->worker;
 	struct gear gear = { .primary = { .valid = false } };
 	enum roost_qp_state from, to, now;
@@ -333,6 +367,7 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *attr,
 	from = roost_qp_state_get(qp);
 	to = mask & ROOST_QP_STATE ? attr->state : from;
 	roost_worker_turn_take(w);
+	mask = add_av(qp, from, &full, mask);
 	allowed = is_allowed(qp, from, to, attr, mask);
 	roost_worker_turn_release(w);
 	if (!allowed)

@@ -44,8 +44,8 @@ static void to_init(struct sim_qp *qp, uint8_t port_num)
 }
 
 /* RC, from that port to an address. */
-static void to_rts(struct sim_qp *qp, uint8_t port_num,
-		   const struct roost_gid *gid)
+static int to_rtr(struct sim_qp *qp, uint8_t port_num,
+		  const struct roost_gid *gid)
 {
 	const struct roost_qp_attr attr = {
 		.state = ROOST_QPS_RTR,
@@ -57,15 +57,19 @@ static void to_rts(struct sim_qp *qp, uint8_t port_num,
 		.av = av_to(port_num, gid),
 	};
 
+	return roost_qp_modify(qp->qp, &attr,
+			       ROOST_QP_STATE | ROOST_QP_AV |
+				       ROOST_QP_PATH_MTU | ROOST_QP_DEST_QPN |
+				       ROOST_QP_RQ_PSN |
+				       ROOST_QP_MAX_DEST_RD_ATOMIC |
+				       ROOST_QP_MIN_RNR_TIMER);
+}
+
+static void to_rts(struct sim_qp *qp, uint8_t port_num,
+		   const struct roost_gid *gid)
+{
 	to_init(qp, port_num);
-	assert_int_equal(roost_qp_modify(qp->qp, &attr,
-					 ROOST_QP_STATE | ROOST_QP_AV |
-						 ROOST_QP_PATH_MTU |
-						 ROOST_QP_DEST_QPN |
-						 ROOST_QP_RQ_PSN |
-						 ROOST_QP_MAX_DEST_RD_ATOMIC |
-						 ROOST_QP_MIN_RNR_TIMER),
-			 0);
+	assert_int_equal(to_rtr(qp, port_num, gid), 0);
 	assert_int_equal(sim_qp_to_rts(qp), 0);
 }
 
@@ -98,6 +102,91 @@ static void ports__rc_on_the_second(void **state)
 	assert_true(sim->link2.nb_log[SIM_A] > 0);
 	roost_qp_query(a->qp, &attr, &init);
 	assert_int_equal(attr.port_num, 2);
+	sim_free(sim);
+}
+
+/* ---- a QP that moves ----------------------------------------------------- */
+
+/* All frames on the link must have the default P_Key, and that is entry 0 of
+ * the second port only; entry 1 of it is empty.
+ */
+static void set_pkeys(struct sim *sim)
+{
+	for (int side = 0; side < 2; side++) {
+		struct roost_dev *dev = sim->ends[side].dev;
+
+		assert_int_equal(roost_port_set_pkey(dev, 1, 0, 0x8001), 0);
+		assert_int_equal(roost_port_set_pkey(dev, 1, 1, 0x8002), 0);
+	}
+}
+
+static void ports__rtr_on_another_port(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_qp *a = sim_qp_new(sim, SIM_A, NULL);
+	struct sim_qp *b = sim_qp_new(sim, SIM_B, NULL);
+	struct roost_qp_attr attr = { .state = ROOST_QPS_INIT, .port_num = 1 };
+
+	(void)state;
+	set_pkeys(sim);
+	sim_qp_join(a, b);
+	/* The first port's entry 1 has no equal on the second. */
+	to_init(a, 1);
+	attr.pkey_index = 1;
+	attr.access = a->conf.access;
+	assert_int_equal(roost_qp_modify(a->qp, &attr,
+					 ROOST_QP_STATE | ROOST_QP_PKEY_INDEX),
+			 0);
+	assert_int_equal(to_rtr(a, 2, &b->end->ports[1].gid), -EINVAL);
+	attr.port_num = 2;
+	assert_int_equal(roost_qp_modify(a->qp, &attr, ROOST_QP_PORT), -EINVAL);
+	to_init(a, 1);
+	assert_int_equal(to_rtr(a, 2, &b->end->ports[1].gid), 0);
+	assert_int_equal(sim_qp_to_rts(a), 0);
+	to_rts(b, 2, &a->end->ports[1].gid);
+	talk(a, b);
+	sim_free(sim);
+}
+
+static void ports__sqd_to_another_port(void **state)
+{
+	const uint32_t both = ROOST_QP_PORT | ROOST_QP_AV;
+	struct sim *sim = sim_new();
+	struct sim_qp *a = sim_qp_new(sim, SIM_A, NULL);
+	struct sim_qp *b = sim_qp_new(sim, SIM_B, NULL);
+	struct roost_qp_attr attr, now;
+	struct roost_qp_init init;
+
+	(void)state;
+	set_pkeys(sim);
+	sim_qp_join(a, b);
+	to_rts(a, 1, &b->end->gid);
+	to_rts(b, 1, &a->end->gid);
+	assert_int_equal(sim_qp_to(a, ROOST_QPS_SQD), 0);
+	assert_int_equal(sim_qp_to(b, ROOST_QPS_SQD), 0);
+	attr = (struct roost_qp_attr){
+		.port_num = 1,
+		.pkey_index = 1,
+		.av = av_to(2, &b->end->ports[1].gid),
+	};
+	/* Two ports at once; a P_Key that the port has not. */
+	assert_int_equal(roost_qp_modify(a->qp, &attr, both), -EINVAL);
+	attr.port_num = 2;
+	assert_int_equal(roost_qp_modify(a->qp, &attr,
+					 both | ROOST_QP_PKEY_INDEX),
+			 -EINVAL);
+	assert_int_equal(roost_qp_modify(a->qp, &attr, both), 0);
+	/* The port alone takes the path along. */
+	attr.av = av_to(1, &a->end->ports[1].gid);
+	assert_int_equal(roost_qp_modify(b->qp, &attr, ROOST_QP_AV), 0);
+	assert_int_equal(roost_qp_modify(b->qp, &attr, ROOST_QP_PORT), 0);
+	roost_qp_query(b->qp, &now, &init);
+	assert_int_equal(now.port_num, 2);
+	assert_int_equal(now.av.port_num, 2);
+	assert_int_equal(sim_qp_to(a, ROOST_QPS_RTS), 0);
+	assert_int_equal(sim_qp_to(b, ROOST_QPS_RTS), 0);
+	talk(a, b);
+	assert_true(sim->link2.nb_log[SIM_A] > 0);
 	sim_free(sim);
 }
 
@@ -266,6 +355,8 @@ static void ports__multicast(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(ports__rc_on_the_second),
+	cmocka_unit_test(ports__rtr_on_another_port),
+	cmocka_unit_test(ports__sqd_to_another_port),
 	cmocka_unit_test(ports__attributes),
 	cmocka_unit_test(ports__loopback_between_them),
 	cmocka_unit_test(ports__datagrams),
