@@ -166,6 +166,8 @@ int roost_mr_rereg(struct roost_mr *mr, uint32_t what, struct roost_pd *pd,
 	struct roost_mr next = *mr;
 	int rc;
 
+	if (what & ROOST_REREG_PD && pd->ctx != mr->pd->ctx)
+		return -EINVAL;
 	if (what & ROOST_REREG_ACCESS)
 		next.access = access;
 	if (what & ROOST_REREG_TRANSLATION) {

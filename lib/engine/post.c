@@ -60,6 +60,14 @@ static int check_length(const struct roost_qp *qp,
 	return 0;
 }
 
+/* Both are found by number later, in the tables of the QP's device. */
+static bool bind_valid(const struct roost_qp *qp,
+		       const struct roost_mw_bind *bind)
+{
+	return bind->mw != NULL && bind->mw->pd->ctx == qp->ctx &&
+	       (bind->mr == NULL || bind->mr->pd->ctx == qp->ctx);
+}
+
 static int check_send(const struct roost_qp *qp, const struct roost_send_wr *wr,
 		      uint32_t *len_bytes)
 {
@@ -74,12 +82,13 @@ static int check_send(const struct roost_qp *qp, const struct roost_send_wr *wr,
 		return -EINVAL;
 	if (wr->flags & ~(uint32_t)SEND_FLAGS_KNOWN)
 		return -EINVAL;
+	/* What an AH says is of its device, and of the PD's program. */
 	if (qp->type == ROOST_QPT_UD &&
-	    (wr->ah == NULL || wr->dest_qpn > 0xffffff))
+	    (wr->ah == NULL || wr->ah->pd != qp->pd || wr->dest_qpn > 0xffffff))
 		return -EINVAL;
 	if (info->kind == ROOST_WR_KIND_FETCH && qp->attr.max_rd_atomic == 0)
 		return -EINVAL;
-	if (wr->opcode == ROOST_WR_BIND_MW && wr->bind.mw == NULL)
+	if (wr->opcode == ROOST_WR_BIND_MW && !bind_valid(qp, &wr->bind))
 		return -EINVAL;
 	return check_length(qp, info, wr, len_bytes);
 }

@@ -123,6 +123,20 @@ static int check_parts(struct roost_qp_init *init)
 		       : 0;
 }
 
+/* Every object is of the context that the QP is made in. */
+static int check_ctx(const struct roost_ctx *ctx, const struct roost_pd *pd,
+		     const struct roost_qp_init *init)
+{
+	if ((pd != NULL && pd->ctx != ctx) ||
+	    (init->send_cq != NULL && init->send_cq->ctx != ctx) ||
+	    (init->recv_cq != NULL && init->recv_cq->ctx != ctx) ||
+	    (init->srq != NULL && init->srq->pd->ctx != ctx) ||
+	    (init->xrcd != NULL && init->xrcd->ctx != ctx) ||
+	    (init->ind_table != NULL && init->ind_table->ctx != ctx))
+		return -EINVAL;
+	return 0;
+}
+
 static void hold(_Atomic uint32_t *refs)
 {
 	atomic_fetch_add(refs, 1);
@@ -229,6 +243,8 @@ int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
 	int rc;
 
 	rc = check_parts(init);
+	if (rc == 0)
+		rc = check_ctx(ctx, pd, init);
 	if (rc == 0)
 		rc = check_cap(roost_dev_limits(dev), &init->cap);
 	if (rc != 0)

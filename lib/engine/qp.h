@@ -56,7 +56,7 @@ struct roost_qp_init {
 /*
  * Create in state RESET. pd: NULL for an XRC target, which works in the PDs of
  * its SRQs. Returns 0; -EINVAL (cap beyond the limits, no CQ, parts that the
- * type does not have), -EOPNOTSUPP (type), -ENOMEM.
+ * type does not have, objects of another context), -EOPNOTSUPP (type), -ENOMEM.
  */
 int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
 		    struct roost_qp_init *init, struct roost_qp **qp);

@@ -57,9 +57,14 @@ int roost_xrcd_close(struct roost_xrcd *xrcd)
 	return 0;
 }
 
-static bool init_valid(const struct roost_dev_limits *limits,
+static bool init_valid(const struct roost_ctx *ctx,
 		       const struct roost_srq_init *init)
 {
+	const struct roost_dev_limits *limits = roost_dev_limits(ctx->dev);
+
+	if ((init->xrcd != NULL && init->xrcd->ctx != ctx) ||
+	    (init->cq != NULL && init->cq->ctx != ctx))
+		return false;
 	if (init->max_wr == 0 || init->max_wr > limits->max_qp_wr ||
 	    init->max_sge > limits->max_sge)
 		return false;
@@ -73,7 +78,7 @@ int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 	struct roost_srq *s;
 	int rc;
 
-	if (!init_valid(roost_dev_limits(dev), init))
+	if (!init_valid(pd->ctx, init))
 		return -EINVAL;
 	s = aligned_alloc(64, RTE_ALIGN_CEIL(sizeof(*s), 64u));
 	if (s == NULL)

@@ -40,7 +40,9 @@ struct roost_srq_init {
 	void *owner;             /* what readers of its async events get */
 };
 
-/* Returns 0, -EINVAL (limits, XRC without CQ), -ENOMEM. */
+/* Returns 0, -EINVAL (limits, XRC without CQ, objects of another context),
+ * -ENOMEM.
+ */
 int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 		     struct roost_srq **srq);
 /* Returns 0, or -EBUSY while a QP uses it. Waits for the acks of its async

@@ -37,7 +37,7 @@ int roost_wq_create(struct roost_pd *pd, struct roost_wq_init *init,
 	const struct roost_dev_limits *limits = roost_dev_limits(dev);
 	struct roost_wq *q;
 
-	if (init->cq == NULL || init->max_wr == 0 ||
+	if (init->cq == NULL || init->cq->ctx != pd->ctx || init->max_wr == 0 ||
 	    init->max_wr > limits->max_qp_wr || init->max_sge > limits->max_sge)
 		return -EINVAL;
 	q = aligned_alloc(64, RTE_ALIGN_CEIL(sizeof(*q), 64u));

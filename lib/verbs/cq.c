@@ -53,7 +53,8 @@ roost_verbs_cq_new(struct ibv_context *context,
 	struct roost_verbs_cq *cq;
 	int rc;
 
-	if (attr->comp_vector >= (uint32_t)context->num_comp_vectors)
+	if (attr->comp_vector >= (uint32_t)context->num_comp_vectors ||
+	    (attr->channel && attr->channel->context != context))
 		return roost_verbs_null(-EINVAL);
 	if (attr->channel)
 		channel =

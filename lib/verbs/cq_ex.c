@@ -159,7 +159,8 @@ static void read_tm_info(struct ibv_cq_ex *ibv, struct ibv_wc_tm_info *info)
 }
 
 /* Single-threaded is a hint: the lock that it would save is free then. */
-static int check(const struct ibv_cq_init_attr_ex *attr)
+static int check(const struct ibv_context *context,
+		 const struct ibv_cq_init_attr_ex *attr)
 {
 	const uint32_t known =
 		IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
@@ -172,7 +173,7 @@ static int check(const struct ibv_cq_init_attr_ex *attr)
 	    attr->flags & ~(uint32_t)CQ_FLAGS)
 		return -EOPNOTSUPP;
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD &&
-	    (!attr->parent_domain ||
+	    (!attr->parent_domain || attr->parent_domain->context != context ||
 	     !roost_verbs_pd(attr->parent_domain)->parent))
 		return -EINVAL;
 	return 0;
@@ -196,7 +197,7 @@ struct ibv_cq_ex *roost_verbs_create_cq_ex(struct ibv_context *context,
 	struct roost_verbs_cq *cq;
 	int rc;
 
-	rc = check(attr);
+	rc = check(context, attr);
 	if (rc)
 		return roost_verbs_null(rc);
 	cq = roost_verbs_cq_new(context, attr);

@@ -108,7 +108,8 @@ struct ibv_mr *roost_verbs_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibv,
 	struct roost_verbs_dm *dm = dm_of(ibv);
 	struct ibv_mr *mr;
 
-	if (!(access & IBV_ACCESS_ZERO_BASED) || !inside(dm, dm_offset, length))
+	if (ibv->context != pd->context || !(access & IBV_ACCESS_ZERO_BASED) ||
+	    !inside(dm, dm_offset, length))
 		return roost_verbs_null(-EINVAL);
 	mr = roost_verbs_mr_new(pd, dm->memory + dm_offset, length, 0, access,
 				dm);

@@ -75,12 +75,13 @@ static struct roost_verbs_target *take(struct roost_dev *dev,
 	return t;
 }
 
-static int check(const struct ibv_qp_open_attr *attr)
+static int check(const struct ibv_context *context,
+		 const struct ibv_qp_open_attr *attr)
 {
 	if (attr->comp_mask >= IBV_QP_OPEN_ATTR_RESERVED)
 		return -EOPNOTSUPP;
 	if ((attr->comp_mask & OPEN_MASK) != OPEN_MASK || !attr->xrcd ||
-	    attr->qp_type != IBV_QPT_XRC_RECV)
+	    attr->xrcd->context != context || attr->qp_type != IBV_QPT_XRC_RECV)
 		return -EINVAL;
 	return 0;
 }
@@ -92,7 +93,7 @@ struct ibv_qp *roost_verbs_open_qp(struct ibv_context *context,
 	struct opened *o;
 	int rc;
 
-	rc = check(attr);
+	rc = check(context, attr);
 	if (rc)
 		return roost_verbs_null(rc);
 	if (attr->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT)

@@ -73,7 +73,9 @@ roost_verbs_alloc_parent_domain(struct ibv_context *context,
 {
 	struct roost_verbs_pd *pd, *parent;
 
-	if (!attr->pd || attr->comp_mask & ~(uint32_t)PARENT_MASK)
+	if (!attr->pd || attr->pd->context != context ||
+	    (attr->td && attr->td->context != context) ||
+	    attr->comp_mask & ~(uint32_t)PARENT_MASK)
 		return roost_verbs_null(-EINVAL);
 	pd = calloc(1, sizeof(*pd));
 	if (!pd)

@@ -63,13 +63,15 @@ struct ibv_srq *roost_ibv_create_srq(struct ibv_pd *pd,
 }
 
 /* Tag matching is not supported, as a type and as a part. */
-static int check_ex(const struct ibv_srq_init_attr_ex *attr,
+static int check_ex(const struct ibv_context *context,
+		    const struct ibv_srq_init_attr_ex *attr,
 		    enum ibv_srq_type type)
 {
 	if (attr->comp_mask >= IBV_SRQ_INIT_ATTR_RESERVED ||
 	    attr->comp_mask & IBV_SRQ_INIT_ATTR_TM || type == IBV_SRQT_TM)
 		return -EOPNOTSUPP;
-	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd)
+	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd ||
+	    attr->pd->context != context)
 		return -EINVAL;
 	if (type == IBV_SRQT_BASIC)
 		return 0;
@@ -88,8 +90,7 @@ struct ibv_srq *roost_verbs_create_srq_ex(struct ibv_context *context,
 	struct roost_srq_init init = { 0 };
 	int rc;
 
-	(void)context;
-	rc = check_ex(attr, type);
+	rc = check_ex(context, attr, type);
 	if (rc)
 		return roost_verbs_null(rc);
 	if (type == IBV_SRQT_XRC) {

@@ -40,13 +40,15 @@ static int post_wq_recv(struct ibv_wq *ibv, struct ibv_recv_wr *wr,
 }
 
 /* Flags are for Ethernet frames, but one, which is for a bus. */
-static int check_init(const struct ibv_wq_init_attr *attr)
+static int check_init(const struct ibv_context *context,
+		      const struct ibv_wq_init_attr *attr)
 {
 	if (attr->comp_mask & ~(uint32_t)IBV_WQ_INIT_ATTR_FLAGS)
 		return -EOPNOTSUPP;
 	if (attr->comp_mask & IBV_WQ_INIT_ATTR_FLAGS && attr->create_flags)
 		return -EOPNOTSUPP;
-	if (attr->wq_type != IBV_WQT_RQ || !attr->pd || !attr->cq)
+	if (attr->wq_type != IBV_WQT_RQ || !attr->pd ||
+	    attr->pd->context != context || !attr->cq)
 		return -EINVAL;
 	return 0;
 }
@@ -62,7 +64,7 @@ struct ibv_wq *roost_verbs_create_wq(struct ibv_context *context,
 	struct roost_verbs_wq *wq;
 	int rc;
 
-	rc = check_init(attr);
+	rc = check_init(context, attr);
 	if (rc)
 		return roost_verbs_null(rc);
 	wq = calloc(1, sizeof(*wq));

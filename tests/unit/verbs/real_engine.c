@@ -11,7 +11,13 @@
 
 #include "lib/engine/worker.h"
 
-static struct roost_dev *dev;
+struct roost_device {
+	struct roost_dev *dev;
+	unsigned int opens;
+};
+
+static struct roost_device devices[2];
+unsigned int real_engine_next;
 
 static uint16_t rx_none(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 			uint16_t n)
@@ -60,31 +66,32 @@ int roost_device_open(const struct roost_config *config, unsigned int index,
 		} },
 		.seed = { 1, 2 },
 	};
+	struct roost_device *d = &devices[real_engine_next];
 	int rc;
 
 	(void)config;
 	(void)index;
-	rc = roost_dev_create(&conf, &dev);
+	*device = d;
+	if (d->opens++ > 0)
+		return 0;
+	rc = roost_dev_create(&conf, &d->dev);
 	if (rc)
 		return rc;
-	roost_port_set_gid(dev, 1, 0, &gid);
-	roost_port_set_link(dev, 1, ROOST_PORT_ACTIVE, 4200, 1000);
-	*device = (struct roost_device *)&dev;
+	roost_port_set_gid(d->dev, 1, 0, &gid);
+	roost_port_set_link(d->dev, 1, ROOST_PORT_ACTIVE, 4200, 1000);
 	return 0;
 }
 
 void roost_device_close(struct roost_device *device)
 {
-	(void)device;
 	/* Its last context is closed: it cannot be busy. */
-	if (roost_dev_destroy(dev))
+	if (--device->opens == 0 && roost_dev_destroy(device->dev))
 		abort();
 }
 
 struct roost_dev *roost_device_dev(struct roost_device *device)
 {
-	(void)device;
-	return dev;
+	return device->dev;
 }
 
 bool roost_device_help(struct roost_device *device)
@@ -118,7 +125,7 @@ void roost_device_expect(struct roost_device *device)
 
 void real_engine_turn(void)
 {
-	struct roost_worker *w = roost_dev_worker(dev);
+	struct roost_worker *w = roost_dev_worker(devices[0].dev);
 
 	roost_worker_turn_take(w);
 	roost_worker_iterate(w, 1);

@@ -18,7 +18,10 @@
 		.b = { [10] = 0xff, 0xff, 198, 18, 0, 1 }                      \
 	}
 
-/* One iteration of the worker; no packet may have to be made. */
+/* The device that is opened next, whatever its name: 0 or 1. */
+extern unsigned int real_engine_next;
+
+/* One iteration of the first device's worker; no packet may have to be made. */
 void real_engine_turn(void);
 
 #endif
