@@ -21,9 +21,9 @@
 bool roost_worker_turn_try(struct roost_worker *w)
 {
 	/* Looked at first: who fails takes the line from nobody. */
-	return !atomic_load_explicit(&w->turn_held, memory_order_relaxed) &&
-	       !atomic_exchange_explicit(&w->turn_held, true,
-					 memory_order_acquire);
+	return atomic_load_explicit(&w->turn.is_free, memory_order_relaxed) &&
+	       atomic_exchange_explicit(&w->turn.is_free, false,
+					memory_order_acquire);
 }
 
 /* Turns are short, unless the holder is off its processor. */
@@ -43,19 +43,19 @@ void roost_worker_turn_take(struct roost_worker *w)
 {
 	unsigned int tries = 0;
 
-	atomic_fetch_add(&w->wanted, 1);
+	atomic_fetch_add(&w->turn.wanted, 1);
 	while (!roost_worker_turn_try(w))
 		wait_for_turn(tries++);
-	atomic_fetch_sub(&w->wanted, 1);
+	atomic_fetch_sub(&w->turn.wanted, 1);
 }
 
 bool roost_worker_turn_release(struct roost_worker *w)
 {
-	atomic_store_explicit(&w->turn_held, false, memory_order_release);
+	atomic_store_explicit(&w->turn.is_free, true, memory_order_release);
 	return roost_worker_has_work(w);
 }
 
 bool roost_worker_turn_wanted(const struct roost_worker *w)
 {
-	return atomic_load_explicit(&w->wanted, memory_order_relaxed) != 0;
+	return atomic_load_explicit(&w->turn.wanted, memory_order_relaxed) != 0;
 }

@@ -7,7 +7,7 @@
  */
 
 #include <errno.h>
-#include <stdlib.h>
+#include <stddef.h>
 
 #include <rte_common.h>
 #include <rte_mbuf.h>
@@ -16,6 +16,7 @@
 #include "lib/engine/mbuf.h"
 #include "lib/engine/mcast_priv.h"
 #include "lib/engine/worker_priv.h"
+#include "lib/event/process.h"
 
 /* So many packets at once are a stream and no conversation: who sends them
  * waits for room in its window, and what they are answered with is not held
@@ -29,15 +30,17 @@ int roost_worker_create(struct roost_dev *dev, unsigned int index,
 	struct roost_worker *w;
 	int rc;
 
-	w = aligned_alloc(64, RTE_ALIGN_CEIL(sizeof(*w), 64u));
+	w = roost_process_memory(sizeof(*w),
+				 offsetof(struct roost_worker, turn),
+				 ROOST_WORKER_PAGE_BYTES);
 	if (w == NULL)
 		return -ENOMEM;
-	memset(w, 0, sizeof(*w));
 	rc = roost_tx_open(w);
 	if (rc != 0) {
-		free(w);
+		roost_process_memory_free(w, sizeof(*w));
 		return rc;
 	}
+	atomic_store(&w->turn.is_free, true);
 	w->dev = dev;
 	w->index = index;
 	LIST_INIT(&w->armed_qps);
@@ -54,7 +57,7 @@ void roost_worker_destroy(struct roost_worker *w)
 {
 	roost_tx_close(w);
 	roost_steer_destroy(w);
-	free(w);
+	roost_process_memory_free(w, sizeof(*w));
 }
 
 /* ---- what is to be done ----------------------------------------------- */

@@ -42,6 +42,9 @@ struct roost_frame_queue {
 	struct roost_unsealed unsealed[ROOST_LOOPBACK_LEN];
 };
 
+/* The smallest page; where pages are larger, the turn cannot be zeroed. */
+#define ROOST_WORKER_PAGE_BYTES 4096
+
 struct roost_worker {
 	struct roost_dev *dev;
 	unsigned int index; /* in dev->workers */
@@ -69,14 +72,20 @@ struct roost_worker {
 	struct roost_dev_counters counters;
 	struct roost_timer_wheel timers;
 
-	_Atomic bool turn_held __attribute__((aligned(64)));
-	_Atomic uint32_t wanted; /* threads in turn_take; any thread */
+	/* In pages of its own: a child of a fork finds it zeroed, and never
+	 * gets the turn.
+	 */
+	struct {
+		_Atomic bool is_free;
+		_Atomic uint32_t wanted; /* threads in turn_take; any thread */
+	} turn __attribute__((aligned(ROOST_WORKER_PAGE_BYTES)));
 
 	/* QPs whose doorbell was rung, newest first; pushed by any thread,
 	 * taken as a whole. A list and not an rte_ring, because a ring must
 	 * be as long as there may ever be QPs.
 	 */
-	_Atomic(struct roost_qp *) doorbells __attribute__((aligned(64)));
+	_Atomic(struct roost_qp *) doorbells
+		__attribute__((aligned(ROOST_WORKER_PAGE_BYTES)));
 	struct rte_ring *raw; /* struct raw_frame; enqueue: any thread */
 };
 

@@ -9,20 +9,20 @@
 #include <stddef.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 /* How long fork(3) waits for those who hold it off. It is longer only where a
  * signal handler forks while its own thread does.
  */
 #define HOLD_MAX_S 1
 
-/* In the page that children get cleared; this one where there is no page. */
+/* In memory that children get cleared; this one where there is none. */
 static _Atomic uint32_t no_page;
 static _Atomic uint32_t *number = &no_page;
 static uint32_t last; /* number that was given; children go on from it */
+static _Thread_local uint32_t of_fork; /* the number of who forks */
 
-static SLIST_HEAD(, roost_process_child) children =
-	SLIST_HEAD_INITIALIZER(children);
+static STAILQ_HEAD(, roost_process_child) children =
+	STAILQ_HEAD_INITIALIZER(children);
 
 static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local bool forking; /* and this thread has the lock */
@@ -33,9 +33,11 @@ static uint32_t begin(void)
 	struct roost_process_child *child;
 
 	atomic_store(number, ++last);
-	if (last > 1)
-		SLIST_FOREACH(child, &children, link)
-	child->run();
+	if (last == 1)
+		return last;
+	pthread_mutex_init(&fork_lock, NULL);
+	STAILQ_FOREACH(child, &children, link)
+		child->run();
 	return last;
 }
 
@@ -48,15 +50,7 @@ uint32_t roost_process(void)
 
 void roost_process_at_child(struct roost_process_child *child)
 {
-	struct roost_process_child *after = SLIST_FIRST(&children);
-
-	if (!after) {
-		SLIST_INSERT_HEAD(&children, child, link);
-		return;
-	}
-	while (SLIST_NEXT(after, link))
-		after = SLIST_NEXT(after, link);
-	SLIST_INSERT_AFTER(after, child, link);
+	STAILQ_INSERT_TAIL(&children, child, link);
 }
 
 void roost_process_fork_hold(void)
@@ -69,6 +63,29 @@ void roost_process_fork_release(void)
 	pthread_mutex_unlock(&fork_lock);
 }
 
+/* ---- memory --------------------------------------------------------------
+ */
+
+void *roost_process_memory(size_t bytes, size_t first, size_t nb)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	/* What the kernel cannot clear is used all the same. */
+	(void)madvise((char *)memory + first, nb, MADV_WIPEONFORK);
+	return memory;
+}
+
+void roost_process_memory_free(void *memory, size_t bytes)
+{
+	munmap(memory, bytes);
+}
+
+/* ---- fork(3) -------------------------------------------------------------
+ */
+
 static void before_fork(void)
 {
 	struct timespec until;
@@ -76,6 +93,7 @@ static void before_fork(void)
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += HOLD_MAX_S;
 	forking = pthread_mutex_timedlock(&fork_lock, &until) == 0;
+	of_fork = roost_process();
 }
 
 static void after_fork(void)
@@ -85,11 +103,14 @@ static void after_fork(void)
 	forking = false;
 }
 
+/* Where the page is not cleared; and where it is, a handler that ran before may
+ * have begun.
+ */
 static void in_child(void)
 {
-	pthread_mutex_init(&fork_lock, NULL);
 	forking = false;
-	atomic_store(number, 0);
+	if (atomic_load(number) == of_fork)
+		atomic_store(number, 0);
 	roost_process();
 }
 
@@ -98,16 +119,11 @@ static void in_child(void)
  */
 __attribute__((constructor)) static void prepare(void)
 {
-	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	void *page = mmap(NULL, page_bytes, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	_Atomic uint32_t *page =
+		roost_process_memory(sizeof(*page), 0, sizeof(*page));
 
-	if (page != MAP_FAILED) {
-		if (madvise(page, page_bytes, MADV_WIPEONFORK) == 0)
-			number = page;
-		else
-			munmap(page, page_bytes);
-	}
+	if (page)
+		number = page;
 	pthread_atfork(before_fork, after_fork, in_child);
 	roost_process();
 }

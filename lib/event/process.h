@@ -17,6 +17,7 @@
  * clear the page (before Linux 4.14), handlers of fork(3) do it.
  */
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -34,11 +35,19 @@ uint32_t roost_process(void);
  */
 struct roost_process_child {
 	void (*run)(void);
-	SLIST_ENTRY(roost_process_child) link;
+	STAILQ_ENTRY(roost_process_child) link;
 };
 
 /* child lives as long as the process. Thread: constructors. */
 void roost_process_at_child(struct roost_process_child *child);
+
+/*
+ * Memory in pages of its own, zeroed. Every child finds nb bytes from first on
+ * zeroed again, however it was made (but before Linux 4.14); they share no page
+ * with what is not to be. Returns NULL: no memory. Thread: any.
+ */
+void *roost_process_memory(size_t bytes, size_t first, size_t nb);
+void roost_process_memory_free(void *memory, size_t bytes);
 
 /*
  * What is done between the two is in a child either done or not begun. For a

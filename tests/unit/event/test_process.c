@@ -143,6 +143,30 @@ static void process__child_in_the_same_memory_has_the_same(void **state)
 	assert_int_equal(ran, 0);
 }
 
+#define PAGE_BYTES 65536
+
+static void process__memory_that_children_find_zeroed(void **state)
+{
+	uint8_t *memory = roost_process_memory(4 * PAGE_BYTES, PAGE_BYTES,
+					       2 * PAGE_BYTES);
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(memory);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(memory[i * PAGE_BYTES], 0);
+		memory[i * PAGE_BYTES] = 1;
+	}
+	pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	if (pid == 0)
+		_exit(memory[0] * 8 + memory[PAGE_BYTES] * 4 +
+		      memory[2 * PAGE_BYTES] * 2 + memory[3 * PAGE_BYTES]);
+	assert_int_equal(answer(pid), 8 + 1);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(memory[i * PAGE_BYTES], 1);
+	roost_process_memory_free(memory, 4 * PAGE_BYTES);
+}
+
 /* ---- holding forks off --------------------------------------------------- */
 
 /* Equal but between hold and release. */
@@ -208,6 +232,7 @@ int main(void)
 		cmocka_unit_test(process__child_without_handlers_has_another),
 		cmocka_unit_test(
 			process__child_in_the_same_memory_has_the_same),
+		cmocka_unit_test(process__memory_that_children_find_zeroed),
 		cmocka_unit_test(process__held_off_fork_sees_all_or_nothing),
 		cmocka_unit_test(process__fork_of_who_holds_it_off_comes_back),
 	};
