@@ -86,6 +86,9 @@ struct engine {
 	uint32_t nb_srq_posted;
 	uint64_t now_ns;
 	uint16_t tx_room; /* frames that the port takes at a time */
+	/* Takes what is sent to QP1; NULL: nothing may be. */
+	void (*take_mad)(const struct roost_frame *frame,
+			 const struct roost_pkt *pkt);
 	unsigned int nb_out;
 	unsigned int nb_punted;
 	unsigned int nb_in; /* frames that wait to be received */
@@ -111,7 +114,9 @@ void engine_connect(enum engine_qp i, enum roost_qp_state state);
 uint32_t engine_key(enum engine_key key, uint32_t random);
 /* A frame that comes in with the next iterations. */
 void engine_put(const uint8_t *frame, size_t len_bytes);
-/* Between the peer of a QP and us; group: to one instead. */
+/* The next hop to all peers has another MAC; 0: none is known. */
+void engine_move_peer(uint8_t number);
+/* Between the peer of a QP and us. */
 struct roost_flow engine_flow(enum engine_qp i);
 /* Is the number one that packets of ours may go to? */
 bool engine_is_peer(uint32_t qpn);

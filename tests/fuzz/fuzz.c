@@ -45,8 +45,9 @@ size_t fuzz_take(struct fuzz_in *in, void *to, size_t len_bytes)
 {
 	if (len_bytes > in->left_bytes)
 		len_bytes = in->left_bytes;
-	if (len_bytes > 0)
-		memcpy(to, in->at, len_bytes);
+	if (len_bytes == 0)
+		return 0;
+	memcpy(to, in->at, len_bytes);
 	in->at += len_bytes;
 	in->left_bytes -= len_bytes;
 	return len_bytes;
