@@ -10,7 +10,6 @@
  */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -439,7 +438,9 @@ static void post_send(struct fuzz_in *in, unsigned int i)
 {
 	struct model_qp *qp = &qps[i];
 	const unsigned int ah = fuzz_below(in, SOME);
-	const bool may = qp->state >= IBV_QPS_RTS;
+	/* The address is of the same PD. */
+	const bool may = qp->state >= IBV_QPS_RTS &&
+			 (qp->type != IBV_QPT_UD || ah_pd[ah] == qp->pd);
 	struct ibv_send_wr wr = {
 		.wr_id = wr_id(i, false, qp->sent),
 		.opcode = IBV_WR_SEND,
@@ -574,12 +575,11 @@ static void end(void)
 		if (cqs[i].ibv != NULL)
 			cq_op(i);
 	}
-	for (unsigned int i = 0; i < SOME; i++) {
+	for (unsigned int i = 0; i < SOME; i++)
 		if (pds[i].ibv != NULL)
 			pd_op(i);
-		FUZZ_CHECK(pds[i].ibv == NULL && cqs[i].ibv == NULL &&
-			   srqs[i].ibv == NULL);
-	}
+	for (unsigned int i = 0; i < SOME; i++)
+		FUZZ_CHECK(!pds[i].ibv && !cqs[i].ibv && !srqs[i].ibv);
 	/* Events of what is gone are gone, with their tokens. */
 	FUZZ_CHECK(poll(&fd, 1, 0) == 0);
 }
