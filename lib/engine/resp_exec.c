@@ -69,14 +69,16 @@ static uint32_t needed_access(const struct roost_pkt *pkt)
 
 /* ---- checks ----------------------------------------------------------- */
 
-/* First and middle are full, a last is not empty, none is more than full. */
+/* First and middle are full, and have no pad then; a last is not empty, none is
+ * more than full.
+ */
 static bool packet_length_ok(const struct roost_qp *qp,
 			     const struct roost_pkt *pkt)
 {
 	uint32_t len = pkt->payload_len_bytes;
 
 	if (!(pkt->info->flags & ROOST_OPF_LAST))
-		return len == qp->mtu_bytes;
+		return len == qp->mtu_bytes && pkt->pad_bytes == 0;
 	if (!(pkt->info->flags & ROOST_OPF_FIRST))
 		return len > 0 && len <= qp->mtu_bytes;
 	return len <= qp->mtu_bytes;
