@@ -286,6 +286,7 @@ void roost_ethport_unplug(struct roost_ethport *port)
 	rte_eth_dev_owner_unset(port->id, port->owner_id);
 	roost_ethport_plug_out(port);
 	roost_ethport_close_gates(port);
+	roost_ethport_unclaim_taps(port);
 }
 
 void roost_ethport_close(struct roost_ethport *port)

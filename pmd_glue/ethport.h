@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "lib/engine/types.h"
+#include "pmd_glue/claim.h"
 #include "pmd_glue/driver.h"
 #include "pmd_glue/intr_gate.h"
 #include "pmd_glue/kif.h"
@@ -53,6 +54,11 @@ struct roost_ethport_conf {
 	uint16_t vlan_ids[ROOST_PORTS_MAX]; /* of each; 0: none */
 	uint32_t nb_workers; /* of each, that hold its packets; 0 is 1 */
 	struct roost_users peer_users; /* whom else to trust at its socket */
+	/* Of who opens it: the VLAN, and where to put what is claimed of the
+	 * kernel's interfaces for it. NULL: nothing is.
+	 */
+	struct roost_claim *claim;
+	uint16_t claim_vlan_id;
 };
 
 struct roost_ethport {
@@ -63,6 +69,15 @@ struct roost_ethport {
 	enum roost_driver_kernel kernel;
 	char iface[IFNAMSIZ]; /* the kernel's, or empty */
 	unsigned int ifindex; /* of it; 0: not known */
+	/* The kernel's interfaces behind it and its members, as they were when
+	 * it was opened: claimed for it, or for the VLANs on it.
+	 */
+	struct roost_claimed {
+		unsigned int ifindex;
+		bool is_tap;
+	} claimed[ROOST_CLAIM_MAX];
+	unsigned int nb_claimed;
+	struct roost_claim taps;
 	struct roost_kif kif; /* it, followed from open to close */
 	uint16_t id;
 	/* Workers that have queues of their own, the first ones of the device:
@@ -121,10 +136,16 @@ struct roost_ethport {
 /*
  * Plug in and configure. Says on stderr why it could not, once.
  * Returns 0; -ENODEV (no such device, interface or driver, wrong devargs),
- * -EBUSY (in use), -EPERM, -ENOMEM, -EINVAL (mtu).
+ * -EBUSY (in use), -EPERM, -ENOMEM, -EINVAL (mtu). What was claimed is the
+ * caller's to release, on error, too.
  */
 int roost_ethport_open(struct roost_ethport *port,
 		       const struct roost_ethport_conf *conf);
+/* Claim the port's interfaces for another VLAN that is on it. Returns 0; -EBUSY
+ * (another process has it), or as roost_claim_take(), reported.
+ */
+int roost_ethport_claim(struct roost_ethport *port, struct roost_claim *claim,
+			uint16_t vlan_id);
 /* Start it; a memif client without a server is started later. Returns 0, or
  * what the driver says, reported.
  */

@@ -409,7 +409,10 @@ static int bring_up(struct roost_ethport *port)
 	ret = plug_in(port);
 	if (ret)
 		goto close_gate;
-	ret = take_ownership(port);
+	/* A tap is there only now, and was nobody else's before. */
+	ret = roost_ethport_claim_first(port);
+	if (!ret)
+		ret = take_ownership(port);
 	if (ret)
 		goto unplug;
 	ret = roost_ethport_choose_queues(port);
@@ -429,6 +432,7 @@ disown:
 	rte_eth_dev_owner_unset(port->id, port->owner_id);
 unplug:
 	roost_ethport_plug_out(port);
+	roost_ethport_unclaim_taps(port);
 close_gate:
 	roost_ethport_close_gates(port);
 	return ret;
@@ -467,6 +471,9 @@ int roost_ethport_open(struct roost_ethport *port,
 		ret = check_kernel_interface(port);
 	if (ret)
 		return ret;
+	ret = roost_ethport_claim_first(port);
+	if (ret)
+		goto leave_groups;
 	do {
 		ret = bring_up(port);
 	} while (ret && want_fewer(port));
@@ -481,6 +488,7 @@ int roost_ethport_open(struct roost_ethport *port,
 	roost_ethport_listen(port);
 	return 0;
 leave_groups:
+	roost_ethport_unclaim_taps(port);
 	roost_ethport_close_fds(port);
 	roost_kif_close(&port->kif);
 	return ret;

@@ -35,6 +35,13 @@ void roost_ethport_close_fds(struct roost_ethport *port);
  */
 void roost_ethport_plug_out(struct roost_ethport *port);
 
+/* Claim those of the port's interfaces that are there by now, for who opens it
+ * (ethport_claim.c). Returns 0, or as roost_ethport_claim().
+ */
+int roost_ethport_claim_first(struct roost_ethport *port);
+/* They are gone, or will be. */
+void roost_ethport_unclaim_taps(struct roost_ethport *port);
+
 /* ---- ethport_configure.c --- */
 
 /* How many queues, of those that are wanted. Returns 0, or what ethdev says. */

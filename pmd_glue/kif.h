@@ -67,6 +67,11 @@ void roost_kif_close(struct roost_kif *kif);
 int roost_kif_find_vlan(const char *parent, uint16_t vlan_id,
 			char name[IFNAMSIZ]);
 
+/* Where the interface is a VLAN of another one, and *vlan_id is 0: the other
+ * one, and the VLAN that it is there. Thread: any.
+ */
+void roost_kif_find_parent(unsigned int *ifindex, uint16_t *vlan_id);
+
 /* Is it an address of the interface, usable or not? */
 bool roost_kif_has(const struct roost_kif_state *state,
 		   const struct roost_gid *addr);

@@ -50,3 +50,27 @@ int roost_kif_find_vlan(const char *parent, uint16_t vlan_id,
 	close(fd);
 	return ret;
 }
+
+void roost_kif_find_parent(unsigned int *ifindex, uint16_t *vlan_id)
+{
+	struct vlan_ioctl_args args = { .cmd = GET_VLAN_VID_CMD };
+	unsigned int parent;
+	uint16_t id;
+	int fd;
+
+	if (*vlan_id != 0 || !if_indextoname(*ifindex, args.device1))
+		return;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	if (ioctl(fd, SIOCGIFVLAN, &args) == 0) {
+		id = (uint16_t)args.u.VID;
+		args.cmd = GET_VLAN_REALDEV_NAME_CMD;
+		parent = ioctl(fd, SIOCGIFVLAN, &args) == 0
+				 ? if_nametoindex(args.u.device2)
+				 : 0;
+		*vlan_id = parent ? id : 0;
+		*ifindex = parent ? parent : *ifindex;
+	}
+	close(fd);
+}

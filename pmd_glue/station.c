@@ -504,6 +504,8 @@ uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
 		roost_station_watch_link(s, now_ns);
 	if (s->lane.trunk->has_link)
 		roost_link_serve(&s->lane.trunk->link);
+	roost_claim_serve(&s->lane.claim);
+	roost_claim_serve(&s->port->taps);
 	next_ns = roost_host_tick(s->host, now_ns);
 	if (!rte_ring_empty(s->punts))
 		next_ns = now_ns;

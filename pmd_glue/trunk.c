@@ -101,7 +101,8 @@ static int check_driver(const struct roost_trunk *t,
 	return 0;
 }
 
-static int open_trunk(struct roost_trunk *t, const struct roost_config *config)
+static int open_trunk(struct roost_trunk *t, const struct roost_config *config,
+		      struct roost_lane *lane)
 {
 	const struct roost_port_config *pc = &config->ports[t->index];
 	struct roost_ethport_conf conf = {
@@ -111,6 +112,8 @@ static int open_trunk(struct roost_trunk *t, const struct roost_config *config)
 		.has_twin = pc->twin[0] != '\0',
 		.verbose = config->verbose,
 		.nb_workers = RTE_MAX(config->nb_workers, 1u),
+		.claim = &lane->claim,
+		.claim_vlan_id = lane->vlan_id,
 	};
 	int ret = 0;
 
@@ -130,7 +133,7 @@ static int open_trunk(struct roost_trunk *t, const struct roost_config *config)
 }
 
 static int make_trunk(const struct roost_config *config, unsigned int index,
-		      struct roost_trunk **trunk)
+		      struct roost_lane *lane, struct roost_trunk **trunk)
 {
 	struct roost_trunk *t = calloc(1, sizeof(*t));
 	int ret;
@@ -140,7 +143,7 @@ static int make_trunk(const struct roost_config *config, unsigned int index,
 		return -ENOMEM;
 	}
 	t->index = index;
-	ret = open_trunk(t, config);
+	ret = open_trunk(t, config, lane);
 	if (ret) {
 		free(t);
 		return ret;
@@ -170,17 +173,21 @@ int roost_lane_open(struct roost_lane *lane, const struct roost_config *config,
 	struct roost_trunk *t = find_trunk(first);
 	int ret;
 
-	if (!t) {
-		ret = make_trunk(config, first, &t);
-		if (ret)
-			return ret;
+	*lane = (struct roost_lane){
+		.vlan_id = config->ports[index].vlan_id,
+	};
+	if (t)
+		ret = roost_ethport_claim(&t->port, &lane->claim,
+					  lane->vlan_id);
+	else
+		ret = make_trunk(config, first, lane, &t);
+	if (ret) {
+		roost_claim_release(&lane->claim);
+		return ret;
 	}
 	t->nb_users++;
 	t->refs++;
-	*lane = (struct roost_lane){
-		.trunk = t,
-		.vlan_id = config->ports[index].vlan_id,
-	};
+	lane->trunk = t;
 	return 0;
 }
 
@@ -327,6 +334,7 @@ void roost_lane_leave(struct roost_lane *lane)
 	if (t->nb_users == 1)
 		roost_ethport_unplug(&t->port);
 	roost_ethport_let_go(&t->port);
+	roost_claim_release(&lane->claim);
 	if (--t->nb_users == 0)
 		release_link(t);
 }

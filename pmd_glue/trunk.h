@@ -53,6 +53,7 @@ struct roost_lane {
 	unsigned int nb_workers;
 	struct roost_turner *turner;  /* of the first one */
 	struct roost_intr_owner gate; /* if the driver has a gate */
+	struct roost_claim claim;     /* of the kernel's interfaces */
 	/* By other lanes; NULL: there was none. Constant once it is there. */
 	_Atomic(struct rte_ring *) handed;
 	_Atomic uint64_t missed_pkts; /* for which the ring had no room */
