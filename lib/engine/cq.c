@@ -78,6 +78,8 @@ int roost_cq_destroy(struct roost_cq *cq, uint64_t *comp_acked,
 			TAILQ_REMOVE(&dev->workers[i]->dirty_cqs, &cq->parts[i],
 				     dirty_link);
 	roost_overrun_forget(cq);
+	if (cq->of_xrc)
+		LIST_REMOVE(cq, xrc_link);
 	roost_dev_turns_release(dev);
 	comp = roost_event_source_fini(&cq->comp);
 	async = roost_event_source_fini(&cq->async);
@@ -398,8 +400,11 @@ int roost_cq_poll_begin(struct roost_cq *cq, const struct roost_cqe **cqe)
 		return -ENOENT;
 	roost_spin_lock(&cq->lock);
 	failed = has_failed(cq);
-	if (show(cq, cqe))
+	if (show(cq, cqe)) {
+		atomic_store_explicit(&cq->poller, pthread_self(),
+				      memory_order_relaxed);
 		return 0;
+	}
 	roost_spin_unlock(&cq->lock);
 	return failed ? -EIO : -ENOENT;
 }
@@ -411,6 +416,7 @@ int roost_cq_poll_next(struct roost_cq *cq, const struct roost_cqe **cqe)
 
 void roost_cq_poll_end(struct roost_cq *cq)
 {
+	atomic_store_explicit(&cq->poller, 0, memory_order_relaxed);
 	atomic_store_explicit(&cq->consumed,
 			      atomic_load_explicit(&cq->shown,
 						   memory_order_relaxed),

@@ -39,6 +39,7 @@ struct roost_cqe {
 	uint16_t slid;
 	uint16_t pkey_index;
 	bool solicited; /* counts for arming for solicited only */
+	bool of_wq;     /* qpn is the number of a receive WQ */
 };
 
 /*
@@ -81,6 +82,9 @@ int roost_cq_poll(struct roost_cq *cq, unsigned int n, struct roost_cqe *cqes);
 /* Poll in the open: begin locks the consumer side and shows the first entry,
  * next the one after; end gives all that were shown back and unlocks.
  * begin returns 0, or -ENOENT (empty; not locked), -EIO. next: 0, -ENOENT.
+ * Between begin and end a thread may reset and destroy QPs and WQs that
+ * complete here: what it was shown stays. Other threads that do so wait for
+ * end.
  */
 int roost_cq_poll_begin(struct roost_cq *cq, const struct roost_cqe **cqe);
 int roost_cq_poll_next(struct roost_cq *cq, const struct roost_cqe **cqe);

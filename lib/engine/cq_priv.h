@@ -8,6 +8,7 @@
  * Inside of completion queues; for lib/engine only.
  */
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/queue.h>
 
@@ -78,6 +79,7 @@ struct roost_cq {
 
 	/* Consumers. */
 	struct roost_spin lock __attribute__((aligned(64)));
+	_Atomic pthread_t poller; /* polls in the open; 0: nobody */
 	_Atomic uint32_t consumed;
 	/* Entries before this one are known to the application: consumed, or
 	 * shown since poll_begin.
@@ -87,6 +89,9 @@ struct roost_cq {
 	struct roost_ctx *ctx;
 	uint32_t handle;
 	LIST_ENTRY(roost_cq) all_link; /* dev->all.cqs */
+	/* Under all turns: an XRC SRQ completes here, or did. */
+	bool of_xrc;
+	LIST_ENTRY(roost_cq) xrc_link; /* dev->xrc_cqs */
 	_Atomic uint32_t refs;         /* users */
 	struct roost_event_source comp;
 	struct roost_event_source async;
@@ -114,6 +119,13 @@ static inline bool roost_cq_is_polled(const struct roost_cq *cq, uint32_t entry)
 	       ROOST_CQE_MAX;
 }
 
+/* Does this thread poll it in the open? */
+static inline bool roost_cq_polled_by_us(const struct roost_cq *cq)
+{
+	return atomic_load_explicit(&cq->poller, memory_order_relaxed) ==
+	       pthread_self();
+}
+
 /* Make what the worker pushed visible, raise what is armed. Its part is clean
  * then. Holder of the turn.
  */
@@ -125,5 +137,14 @@ void roost_cq_leave(struct roost_cq *cq, unsigned int worker);
 /* The same for an XRC SRQ, to which QPs of any worker may complete. */
 void roost_cq_join_all(struct roost_cq *cq);
 void roost_cq_leave_all(struct roost_cq *cq);
+
+/* ---- cq_clean.c --- */
+
+/* What nobody was shown of its completions is gone. Returns false: another
+ * thread polls a CQ, and not all is gone; release the turns, and try again.
+ * Holder of all turns.
+ */
+bool roost_qp_clean_cqs(struct roost_qp *qp);
+bool roost_wq_clean_cq(struct roost_wq *wq);
 
 #endif

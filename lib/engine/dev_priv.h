@@ -88,6 +88,7 @@ struct roost_dev {
 		/* How many of the QPs each worker has. */
 		uint32_t nb_qps[ROOST_DEV_WORKERS_MAX];
 	} all;
+	LIST_HEAD(, roost_cq) xrc_cqs; /* all turns */
 	/* Around atomics where memory is not aligned, with several workers. */
 	struct roost_spin unaligned_lock;
 	/* CQs that were overrun and have not failed their users yet. */

@@ -3,6 +3,7 @@
  */
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include <rte_common.h>
@@ -304,13 +305,21 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 	struct roost_dev *dev = qp->dev;
 	uint64_t acked;
 
-	roost_dev_turns_take(dev);
-	if (!LIST_EMPTY(&qp->mcasts)) {
+	for (;;) {
+		roost_dev_turns_take(dev);
+		if (!LIST_EMPTY(&qp->mcasts)) {
+			roost_dev_turns_release(dev);
+			return -EBUSY;
+		}
+		roost_worker_settle(qp->worker, qp);
+		if (roost_qp_clean_cqs(qp))
+			break;
 		roost_dev_turns_release(dev);
-		return -EBUSY;
+		sched_yield();
 	}
 	roost_idmap_del(&dev->qps, qp->qpn);
-	roost_worker_settle(qp->worker, qp);
+	/* Nothing completes any more, what was rung for neither. */
+	atomic_store(&qp->state, ROOST_QPS_RESET);
 	roost_worker_forget_qp(qp->worker, qp);
 	roost_recv_let_go(qp);
 	roost_mig_reset(qp);

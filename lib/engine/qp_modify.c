@@ -3,6 +3,7 @@
  */
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "lib/engine/mig_priv.h"
@@ -208,12 +209,11 @@ static void enter_state(struct roost_worker *w, struct roost_qp *qp,
 {
 	switch (to) {
 	case ROOST_QPS_RESET:
-		roost_worker_settle(w, qp);
 		enter_reset(w, qp);
 		return;
 	case ROOST_QPS_ERR:
 		/* From now on the peer gets nothing of our memory. */
-		if (from != ROOST_QPS_ERR) {
+		if (roost_qp_state_get(qp) != ROOST_QPS_ERR) {
 			roost_worker_settle(w, qp);
 			roost_resp_silence(w, qp);
 		}
@@ -345,6 +345,37 @@ static void apply(struct roost_worker *w, struct roost_qp *qp,
 	roost_worker_publish(w);
 }
 
+/*
+ * The turns that a change takes, under modify_lock. RESET leaves nothing in the
+ * CQs. It waits for who polls them in the open, and lets other changes of the
+ * QP go first meanwhile, which may be that one's.
+ */
+static void take_turns(struct roost_qp *qp, enum roost_qp_state to)
+{
+	if (to != ROOST_QPS_RESET) {
+		roost_worker_turn_take(qp->worker);
+		return;
+	}
+	for (;;) {
+		roost_dev_turns_take(qp->dev);
+		roost_worker_settle(qp->worker, qp);
+		if (roost_qp_clean_cqs(qp))
+			return;
+		roost_dev_turns_release(qp->dev);
+		pthread_mutex_unlock(&qp->modify_lock);
+		sched_yield();
+		pthread_mutex_lock(&qp->modify_lock);
+	}
+}
+
+static void release_turns(struct roost_qp *qp, enum roost_qp_state to)
+{
+	if (to == ROOST_QPS_RESET)
+		roost_dev_turns_release(qp->dev);
+	else
+		roost_worker_turn_release(qp->worker);
+}
+
 /* The device is gone: nothing can be brought to life. */
 static bool is_lost(const struct roost_qp *qp, enum roost_qp_state to)
 {
@@ -378,7 +409,7 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *given,
 	rc = get_gear(qp, attr, mask, &gear);
 	if (rc != 0)
 		goto unlock;
-	roost_worker_turn_take(w);
+	take_turns(qp, to);
 	/* The worker may have moved it to ERR meanwhile, or to another path. */
 	now = roost_qp_state_get(qp);
 	if (is_lost(qp, to))
@@ -388,7 +419,7 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *given,
 		apply(w, qp, from, to, attr, mask, &gear);
 	else
 		rc = -EINVAL;
-	roost_worker_turn_release(w);
+	release_turns(qp, to);
 	release_gear(qp->dev, &gear);
 unlock:
 	pthread_mutex_unlock(&qp->modify_lock);

@@ -18,6 +18,8 @@
 int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes,
 		       struct roost_cq *cq)
 {
+	size_t bytes;
+
 	*q = (struct roost_queue){
 		.mask = slots - 1,
 		.cq = cq,
@@ -25,10 +27,15 @@ int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes,
 		.lock = ROOST_SPIN_INIT,
 		.newest = cq != NULL ? roost_cq_no_entry(cq) : 0,
 	};
-	q->slots = aligned_alloc(64,
-				 RTE_ALIGN_CEIL((size_t)slots * q->stride_bytes,
-						64u));
-	return q->slots == NULL ? -ENOMEM : 0;
+	bytes = (size_t)slots * q->stride_bytes;
+	if (cq != NULL)
+		bytes += slots * sizeof(_Atomic uint32_t);
+	q->slots = aligned_alloc(64, RTE_ALIGN_CEIL(bytes, 64u));
+	if (q->slots == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; cq != NULL && i < slots; i++)
+		atomic_init(roost_queue_place(q, i), q->newest);
+	return 0;
 }
 
 void roost_queue_destroy(struct roost_queue *q)
@@ -42,6 +49,8 @@ void roost_queue_clear(struct roost_queue *q)
 	roost_spin_lock(&q->lock);
 	q->free_end = atomic_load(&q->head);
 	atomic_store(&q->tail, q->free_end);
+	if (q->cq != NULL)
+		atomic_store(&q->newest, roost_cq_no_entry(q->cq));
 	roost_spin_unlock(&q->lock);
 }
 
@@ -73,8 +82,10 @@ static void reclaim(struct roost_queue *q)
 		return;
 	}
 	while (q->free_end != tail &&
-	       roost_cq_is_polled(q->cq, *(const uint32_t *)roost_queue_at(
-						 q, q->free_end)))
+	       roost_cq_is_polled(
+		       q->cq,
+		       atomic_load_explicit(roost_queue_place(q, q->free_end),
+					    memory_order_relaxed)))
 		q->free_end++;
 }
 

@@ -32,9 +32,7 @@ struct roost_queue {
 	_Atomic uint32_t tail; /* worker: slots before are done */
 	uint32_t added;        /* under lock: head to be */
 	uint32_t free_end;     /* under lock: slots before are free again */
-	/* What slots complete to; NULL: they are free when they are done. Then
-	 * the first word of a slot that is done is its completion's place.
-	 */
+	/* What slots complete to; NULL: they are free when they are done. */
 	struct roost_cq *cq;
 	struct roost_spin lock;
 	/* Where the newest completion is: when that was polled, all were. */
@@ -67,11 +65,25 @@ static inline size_t roost_recv_wqe_bytes(uint32_t nb_sges)
 	       nb_sges * sizeof(struct roost_sge);
 }
 
+/* Of a slot that is done: the place of its completion. There is one for each
+ * slot, behind all of them, if they complete to a CQ. Writer: holder of the
+ * turn.
+ */
+static inline _Atomic uint32_t *roost_queue_place(const struct roost_queue *q,
+						  uint32_t index)
+{
+	void *places = q->slots + ((size_t)q->mask + 1) * q->stride_bytes;
+
+	return (_Atomic uint32_t *)places + (index & q->mask);
+}
+
 /* slots: a power of two; cq may be NULL. Returns 0, -ENOMEM. */
 int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes,
 		       struct roost_cq *cq);
 void roost_queue_destroy(struct roost_queue *q);
-/* Forget all that is posted. Holder of the turn. */
+/* Forget all that is posted; what completed has left the CQ. Holder of the
+ * turn.
+ */
 void roost_queue_clear(struct roost_queue *q);
 
 /* The slot at index is done, and its completion is this entry of the CQ. Move
@@ -80,7 +92,8 @@ void roost_queue_clear(struct roost_queue *q);
 static inline void roost_queue_done(struct roost_queue *q, uint32_t index,
 				    uint32_t entry)
 {
-	*(uint32_t *)roost_queue_at(q, index) = entry;
+	atomic_store_explicit(roost_queue_place(q, index), entry,
+			      memory_order_relaxed);
 	atomic_store_explicit(&q->newest, entry, memory_order_relaxed);
 }
 
@@ -88,7 +101,8 @@ static inline void roost_queue_done(struct roost_queue *q, uint32_t index,
 static inline void roost_queue_done_silently(struct roost_queue *q,
 					     uint32_t index, uint32_t entry)
 {
-	*(uint32_t *)roost_queue_at(q, index) = entry;
+	atomic_store_explicit(roost_queue_place(q, index), entry,
+			      memory_order_relaxed);
 }
 
 /* Wait for who is posting now. What they add is published then, and who posts

@@ -13,6 +13,7 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include <rte_pause.h>
 
@@ -25,12 +26,18 @@ struct roost_spin {
 		ATOMIC_FLAG_INIT                                               \
 	}
 
+/* Take it if it is free. */
+static inline bool roost_spin_try(struct roost_spin *s)
+{
+	return !atomic_flag_test_and_set_explicit(&s->held,
+						  memory_order_acquire);
+}
+
 static inline void roost_spin_lock(struct roost_spin *s)
 {
 	unsigned int tries = 0;
 
-	while (atomic_flag_test_and_set_explicit(&s->held,
-						 memory_order_acquire)) {
+	while (!roost_spin_try(s)) {
 		if (++tries < 256)
 			rte_pause();
 		else

@@ -109,6 +109,9 @@ int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 		atomic_fetch_add(&s->cq->refs, 1);
 		roost_dev_turns_take(dev);
 		LIST_INSERT_HEAD(&s->cq->srqs, s, cq_link);
+		if (!s->cq->of_xrc)
+			LIST_INSERT_HEAD(&dev->xrc_cqs, s->cq, xrc_link);
+		s->cq->of_xrc = true;
 		roost_cq_join_all(s->cq);
 		roost_dev_turns_release(dev);
 	}

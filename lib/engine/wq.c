@@ -7,6 +7,7 @@
  */
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include <rte_common.h>
@@ -27,6 +28,26 @@ static const uint8_t allowed_from[ROOST_WQS_COUNT] = {
 	[ROOST_WQS_RDY] = FROM(RESET) | FROM(RDY),
 	[ROOST_WQS_ERR] = FROM(RESET) | FROM(RDY) | FROM(ERR),
 };
+
+/* The turns that a change takes. As of a QP, RESET and the end leave nothing in
+ * the CQ.
+ */
+static void take_turns(struct roost_wq *wq, enum roost_wq_state to)
+{
+	struct roost_dev *dev = wq->pd->ctx->dev;
+
+	if (to != ROOST_WQS_RESET) {
+		roost_worker_turn_take(wq->worker);
+		return;
+	}
+	for (;;) {
+		roost_dev_turns_take(dev);
+		if (roost_wq_clean_cq(wq))
+			return;
+		roost_dev_turns_release(dev);
+		sched_yield();
+	}
+}
 
 /* ---- life ------------------------------------------------------------- */
 
@@ -77,7 +98,7 @@ int roost_wq_destroy(struct roost_wq *wq, uint64_t *async_acked)
 
 	if (atomic_load(&wq->refs) != 0)
 		return -EBUSY;
-	roost_dev_turns_take(dev);
+	take_turns(wq, ROOST_WQS_RESET);
 	LIST_REMOVE(&wq->user, link);
 	roost_cq_leave(wq->cq, wq->worker->index);
 	atomic_fetch_sub(&wq->cq->refs, 1);
@@ -158,7 +179,7 @@ int roost_wq_modify(struct roost_wq *wq, enum roost_wq_state to)
 
 	if ((unsigned int)to >= ROOST_WQS_COUNT)
 		return -EINVAL;
-	roost_worker_turn_take(w);
+	take_turns(wq, to);
 	if (!(allowed_from[to] & 1u << roost_wq_state(wq)))
 		rc = -EINVAL;
 	else if (to == ROOST_WQS_RESET)
@@ -168,7 +189,10 @@ int roost_wq_modify(struct roost_wq *wq, enum roost_wq_state to)
 	else
 		atomic_store(&wq->state, to);
 	roost_worker_publish(w);
-	roost_worker_turn_release(w);
+	if (to == ROOST_WQS_RESET)
+		roost_dev_turns_release(wq->pd->ctx->dev);
+	else
+		roost_worker_turn_release(w);
 	return rc;
 }
 
@@ -224,6 +248,7 @@ void roost_wq_complete(struct roost_worker *w, struct roost_wq *wq,
 
 	cqe->wr_id = wqe->wr_id;
 	cqe->qpn = wq->num;
+	cqe->of_wq = true;
 	cqe->opcode = ROOST_WC_RECV;
 	roost_queue_done(&wq->queue, tail_of(wq),
 			 roost_cq_push(w, wq->cq, cqe));

@@ -75,9 +75,9 @@ void sim_qp_destroy(struct sim_qp *qp)
 {
 	sim_check_guards(qp);
 	assert_int_equal(roost_qp_destroy(qp->qp, NULL), 0);
-	/* What it completed while it went. */
-	sim_poll(qp->sim);
+	/* From now on a completion of it would be a mistake. */
 	qp->sim->qps[qp->index] = NULL;
+	sim_poll(qp->sim);
 	if (qp->peer != NULL) {
 		/* What it sent may still arrive, and cannot be compared. */
 		qp->peer->no_data_check = true;

@@ -240,6 +240,46 @@ static void srq__resize_below_the_limit(void **state)
 	sim_free(sim);
 }
 
+/* What a QP took from the queue is gone with its completion; the rest of the
+ * queue is for the others, whose completions stay.
+ */
+static void srq__reset_leaves_no_completions(void **state)
+{
+	struct sim_qp_conf conf = sim_qp_conf_default, with = conf;
+	struct sim *sim = sim_new();
+	struct sim_end *end = &sim->ends[SIM_B];
+	struct roost_srq *srq = srq_new(end, NULL, 8);
+	struct sim_slice out = raw_random(sim, 100);
+	struct sim_qp *a[2], *b[2];
+
+	(void)state;
+	sim->nobody_polls = true;
+	with.srq = srq;
+	for (int i = 0; i < 2; i++) {
+		a[i] = sim_qp_new(sim, SIM_A, &conf);
+		b[i] = sim_qp_new(sim, SIM_B, &with);
+		sim_connect(a[i], b[i]);
+	}
+	for (uint64_t i = 0; i < 6; i++)
+		raw_srq_recv(end, srq, i, raw_blank(sim, 100));
+	for (int i = 0; i < 4; i++) {
+		send(a[i % 2], 1, 0, out);
+		sim_run(sim);
+	}
+	assert_int_equal(sim_qp_to(b[0], ROOST_QPS_RESET), 0);
+	raw_expect(end->cq, 1, ROOST_WC_SUCCESS);
+	send(a[1], 1, 0, out);
+	sim_run(sim);
+	raw_expect(end->cq, 3, ROOST_WC_SUCCESS);
+	raw_expect(end->cq, 4, ROOST_WC_SUCCESS);
+	assert_int_equal(roost_cq_poll(end->cq, 1, &(struct roost_cqe){ 0 }),
+			 0);
+	for (int i = 0; i < 2; i++)
+		sim_qp_destroy(b[i]);
+	assert_int_equal(roost_srq_destroy(srq, NULL), 0);
+	sim_free(sim);
+}
+
 /* ---- XRC ----------------------------------------------------------------- */
 
 struct xrc {
@@ -340,6 +380,44 @@ static void xrc__every_request(void **state)
 	assert_memory_equal(there.data, &v, 8);
 	assert_int_equal(roost_srq_destroy(other, NULL), 0);
 	xrc_close(&x);
+}
+
+/* The CQ is the SRQ's, and the completions are the target's: they go with it,
+ * although the SRQ went before.
+ */
+static void xrc__a_target_leaves_no_completions(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 4; round++) {
+		struct xrc x = xrc_open();
+		struct sim_end *b = &x.sim->ends[SIM_B];
+		struct sim_slice out = raw_random(x.sim, 3000);
+		struct sim_qp *c, *d;
+
+		sim_pair(x.sim, NULL, &c, &d);
+		for (uint64_t i = 0; i < 3; i++) {
+			raw_srq_recv(b, x.srq, 10 + i, raw_blank(x.sim, 3000));
+			raw_recv(d, 20 + i, raw_blank(x.sim, 3000));
+			send(x.ini, 1, roost_srq_num(x.srq), out);
+			send(c, 1, 0, out);
+			sim_run(x.sim);
+		}
+		if (round % 2 == 0) {
+			assert_int_equal(roost_srq_destroy(x.srq, NULL), 0);
+			x.srq = NULL;
+		}
+		if (round < 2)
+			assert_int_equal(sim_qp_to(x.tgt, ROOST_QPS_RESET), 0);
+		else
+			assert_int_equal(sim_qp_to(d, ROOST_QPS_RESET), 0);
+		for (uint64_t i = 0; i < 3; i++)
+			raw_expect(b->cq, (round < 2 ? 20 : 10) + i,
+				   ROOST_WC_SUCCESS);
+		assert_int_equal(roost_cq_poll(b->cq, 1,
+					       &(struct roost_cqe){ 0 }),
+				 0);
+		xrc_close(&x);
+	}
 }
 
 /* A number that is none, or of another domain: NAK, and the target is in ERR.
@@ -457,9 +535,11 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(srq__order),
 	cmocka_unit_test(srq__limit_is_told_once),
 	cmocka_unit_test(srq__last_wqe_reached),
+	cmocka_unit_test(srq__reset_leaves_no_completions),
 	cmocka_unit_test(srq__resize),
 	cmocka_unit_test(srq__resize_below_the_limit),
 	cmocka_unit_test(xrc__every_request),
+	cmocka_unit_test(xrc__a_target_leaves_no_completions),
 	cmocka_unit_test(xrc__wrong_srq),
 	cmocka_unit_test(xrc__shared_domain),
 	cmocka_unit_test(xrc__srq_goes_during_a_message),

@@ -82,7 +82,7 @@ void wq_datagram(uint32_t qpn, uint32_t flow_label, const void *data,
 
 /* The tests, by topic; a row of zeros ends each list. */
 extern const struct CMUnitTest events_channel[], events_arming[], events_acks[],
-	events_busy[], events_causes[], events_order[], events_wq[],
-	events_examples[];
+	events_busy[], events_causes[], events_order[], events_remains[],
+	events_wq[], events_examples[];
 
 #endif

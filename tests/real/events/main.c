@@ -9,8 +9,9 @@
 int main(void)
 {
 	static const struct CMUnitTest *const lists[] = {
-		events_channel, events_arming, events_acks, events_busy,
-		events_causes,  events_order,  events_wq,   events_examples,
+		events_channel, events_arming, events_acks,
+		events_busy,    events_causes, events_order,
+		events_remains, events_wq,     events_examples,
 	};
 	struct CMUnitTest events[NB_TESTS_MAX];
 	size_t n = 0;
