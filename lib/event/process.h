@@ -31,7 +31,8 @@ uint32_t roost_process(void);
  * What a room does in a child, before the program gets there: make locks new
  * that a vanished thread may hold, forget what is the parent's. Called in the
  * order of registration. It must not wait, allocate, or touch what is shared
- * with the parent.
+ * with the parent; nor close descriptors, whose numbers may be other files' by
+ * then in a child that was made by a bare system call.
  */
 struct roost_process_child {
 	void (*run)(void);
