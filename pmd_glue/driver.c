@@ -217,36 +217,39 @@ static bool arg_is(const char *arg, const char *key, size_t key_len)
 	return strcspn(arg, "=,") == key_len && strncmp(arg, key, key_len) == 0;
 }
 
+/* The first KEY[=VALUE] of that key; NULL: there is none. */
+static const char *find_arg(const char *devargs, const char *key,
+			    size_t key_len)
+{
+	const char *arg = next_arg(devargs);
+
+	while (arg && !arg_is(arg, key, key_len))
+		arg = next_arg(arg);
+	return arg;
+}
+
 int roost_devargs_value(const char *devargs, const char *key, char *value,
 			size_t size)
 {
-	const char *arg;
+	const char *arg = find_arg(devargs, key, strlen(key));
 	size_t len;
 
-	for (arg = next_arg(devargs); arg; arg = next_arg(arg)) {
-		if (!arg_is(arg, key, strlen(key)))
-			continue;
-		arg += strlen(key);
-		if (*arg == '=')
-			arg++;
-		len = strcspn(arg, ",");
-		if (len >= size)
-			return -ENAMETOOLONG;
-		memcpy(value, arg, len);
-		value[len] = '\0';
-		return 0;
-	}
-	return -ENOENT;
+	if (!arg)
+		return -ENOENT;
+	arg += strlen(key);
+	if (*arg == '=')
+		arg++;
+	len = strcspn(arg, ",");
+	if (len >= size)
+		return -ENAMETOOLONG;
+	memcpy(value, arg, len);
+	value[len] = '\0';
+	return 0;
 }
 
 static bool has_key(const char *devargs, const char *key, size_t key_len)
 {
-	const char *arg;
-
-	for (arg = next_arg(devargs); arg; arg = next_arg(arg))
-		if (arg_is(arg, key, key_len))
-			return true;
-	return false;
+	return find_arg(devargs, key, key_len) != NULL;
 }
 
 bool roost_devargs_has(const char *devargs, const char *key)
@@ -301,13 +304,12 @@ static void cut_out(char *devargs, const char *arg)
 int roost_devargs_set(char *devargs, size_t size, const char *key,
 		      unsigned int value)
 {
-	const char *arg = next_arg(devargs);
+	const char *arg;
 	size_t len;
 	int more;
 
-	while (arg && !arg_is(arg, key, strlen(key)))
-		arg = next_arg(arg);
-	if (arg)
+	/* However often it was given. */
+	while ((arg = find_arg(devargs, key, strlen(key))) != NULL)
 		cut_out(devargs, arg);
 	len = strlen(devargs);
 	more = snprintf(devargs + len, size - len, ",%s=%u", key, value);

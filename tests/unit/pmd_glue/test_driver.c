@@ -203,6 +203,7 @@ static void driver__key_is_set(void **state)
 		{ "net_x0,a=1,q=3", "net_x0,a=1,q=2" },
 		{ "net_x0,a=q,qq=3", "net_x0,a=q,qq=3,q=2" },
 		{ "net_x0,q", "net_x0,q=2" },
+		{ "net_x0,q=1,a=b,q=3", "net_x0,a=b,q=2" },
 	};
 	char text[32];
 
