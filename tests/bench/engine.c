@@ -7,11 +7,15 @@
  * no port, no other core, no shim. What a message costs here is what the
  * transport itself costs, requester and responder together.
  *
- * usage: engine [-n MESSAGES] [-q QPS] [-k KERNEL] CASE...
+ * usage: engine [-n MESSAGES] [-q QPS] [-k KERNEL] [-t] [-w FRAMES] CASE...
  *   -k  the loops for the ICRC (lib/wire/kernel.h), or "none": no ICRC at all,
  *       neither made nor looked at
+ *   -t  how long an iteration takes while all QPs have requests at all times;
+ *       cases of WRITE and READ
+ *   -w  frames that the wire holds each way (4096)
  * Prints "engine CASE ns NANOSECONDS gbps GIGABITS" per case: per message, and
- * of payload.
+ * of payload; with -t "engine CASE p50 NS p999 NS most NS" of CPU time: of the
+ * end that takes longer.
  */
 
 #include <stdio.h>
@@ -28,6 +32,12 @@
 
 #define BATCH 32u
 #define WIRE_LEN 4096u
+/* With -t: iterations of each end, and before these, those that make all warm;
+ * or as many as there are in so much time.
+ */
+#define TIMED_TURNS 20000u
+#define WARM_TURNS 2000u
+#define TIMED_MAX_NS 4e9
 
 static const struct bench_case {
 	const char *name;
@@ -52,6 +62,7 @@ struct bench_wire {
 };
 
 static struct bench_wire wires[2];
+static uint32_t wire_len = WIRE_LEN;
 static unsigned int nb_qps = 1;
 
 /* ---- the port --------------------------------------------------------- */
@@ -75,7 +86,7 @@ static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 	uint16_t i = 0;
 
 	(void)queue;
-	while (i < n && wire->head - wire->tail < WIRE_LEN)
+	while (i < n && wire->head - wire->tail < wire_len)
 		wire->frames[wire->head++ % WIRE_LEN] = pkts[i++];
 	return i;
 }
@@ -106,6 +117,7 @@ static void post_sends(const struct bench_case *c, unsigned int i,
 				       roost_mr_lkey(end->mr) };
 	struct roost_send_wr wr = {
 		.sges = &sge,
+		.wr_id = i,
 		.nb_sges = 1,
 		.opcode = c->opcode,
 		.flags = c->flags,
@@ -171,6 +183,85 @@ static void run(const struct bench_case *c, unsigned long nb_msgs)
 	fflush(stdout);
 }
 
+/* ---- iterations ------------------------------------------------------- */
+
+static uint32_t turn_ns[2][TIMED_TURNS];
+
+/* All that is there. again: each QP whose batch is done has another one.
+ * Returns how many are done.
+ */
+static unsigned int poll_all(const struct bench_case *c, bool again)
+{
+	struct roost_cqe cqes[BATCH];
+	unsigned int done = 0;
+	int n;
+
+	while ((n = roost_cq_poll(bench_ends[0].cq, BATCH, cqes)) > 0)
+		for (int i = 0; i < n; i++, done++) {
+			bench_must(-cqes[i].status, "completion");
+			if (again)
+				post_sends(c, (unsigned int)cqes[i].wr_id,
+					   c->batch);
+		}
+	return done;
+}
+
+/* One iteration; how long it took. The clock of the engines is what they used.
+ */
+static double timed_turn(struct bench_end *end)
+{
+	static uint64_t now_ns = 1000000000;
+	double ns = used_ns();
+
+	if (!roost_worker_turn_try(end->worker))
+		exit(EXIT_FAILURE);
+	roost_worker_iterate(end->worker, now_ns);
+	roost_worker_turn_release(end->worker);
+	ns = used_ns() - ns;
+	now_ns += (uint64_t)ns;
+	return ns;
+}
+
+static int by_ns(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void run_timed(const struct bench_case *c)
+{
+	double total_ns = 0;
+	unsigned int n = 0, worse;
+
+	for (unsigned int i = 0; i < nb_qps; i++)
+		post_sends(c, i, c->batch);
+	for (unsigned int t = 0; t < WARM_TURNS + TIMED_TURNS; t++) {
+		for (int side = 0; side < 2; side++) {
+			double ns = timed_turn(&bench_ends[side]);
+
+			total_ns += ns;
+			turn_ns[side][n] = (uint32_t)ns;
+		}
+		poll_all(c, true);
+		n += t >= WARM_TURNS || total_ns > TIMED_MAX_NS / 2;
+		if (n > 1000 && total_ns > TIMED_MAX_NS)
+			break;
+	}
+	for (unsigned int left = nb_qps; left > 0;) {
+		timed_turn(&bench_ends[0]);
+		timed_turn(&bench_ends[1]);
+		left -= poll_all(c, false);
+	}
+	for (int side = 0; side < 2; side++)
+		qsort(turn_ns[side], n, sizeof(turn_ns[0][0]), by_ns);
+	worse = turn_ns[1][n - 1 - n / 1000] > turn_ns[0][n - 1 - n / 1000];
+	printf("engine %s p50 %u p999 %u most %u\n", c->name,
+	       turn_ns[worse][n / 2], turn_ns[worse][n - 1 - n / 1000],
+	       turn_ns[worse][n - 1]);
+	fflush(stdout);
+}
+
 static void choose_kernel(const char *name)
 {
 	for (unsigned int i = 0; i < ROOST_NB_KERNELS; i++)
@@ -186,11 +277,14 @@ static void choose_kernel(const char *name)
 	roost_icrc_disable();
 }
 
-static int run_named(const char *name, unsigned long nb_msgs)
+static int run_named(const char *name, unsigned long nb_msgs, bool timed)
 {
 	for (size_t i = 0; i < RTE_DIM(cases); i++)
 		if (strcmp(cases[i].name, name) == 0) {
-			run(&cases[i], nb_msgs);
+			if (timed)
+				run_timed(&cases[i]);
+			else
+				run(&cases[i], nb_msgs);
 			return 0;
 		}
 	fprintf(stderr, "engine: no case %s; there are:", name);
@@ -203,15 +297,20 @@ static int run_named(const char *name, unsigned long nb_msgs)
 int main(int argc, char **argv)
 {
 	unsigned long nb_msgs = 100000;
+	bool timed = false;
 	int option, rc = 0;
 
-	while ((option = getopt(argc, argv, "n:q:k:")) != -1) {
+	while ((option = getopt(argc, argv, "n:q:k:tw:")) != -1) {
 		if (option == 'n')
 			nb_msgs = strtoul(optarg, NULL, 0);
 		else if (option == 'q')
 			nb_qps = (unsigned int)strtoul(optarg, NULL, 0);
 		else if (option == 'k')
 			choose_kernel(optarg);
+		else if (option == 't')
+			timed = true;
+		else if (option == 'w')
+			wire_len = (uint32_t)strtoul(optarg, NULL, 0);
 		else
 			return EXIT_FAILURE;
 	}
@@ -219,6 +318,6 @@ int main(int argc, char **argv)
 			(struct bench_wire *[]){ &wires[0], &wires[1] },
 			nb_qps);
 	for (int i = optind; i < argc && rc == 0; i++)
-		rc = run_named(argv[i], nb_msgs);
+		rc = run_named(argv[i], nb_msgs, timed);
 	return rc;
 }

@@ -225,6 +225,35 @@ class VeryManyQps(ManyQps):
     nb_qps = 16384
 
 
+class Iteration(Row):
+    """While all QPs are busy."""
+
+    name, title = "iteration", "an iteration of 1 busy QP, p99.9 : 50 us"
+    unit, least, aim = "us", 1.0, 0.5
+    more_is_better = False
+    nb_qps = 1
+
+    def pair(self, bench):
+        return max(bench.engine(case, SMALL_PER_S, "-t", "-q",
+                                str(self.nb_qps))["p999"]
+                   for case in ("write16", "write4k", "read64k")) / 1e3, 50
+
+
+class Iteration1k(Iteration):
+    name, title = "iteration1k", "the same of 1,024 QPs : 50 us"
+    nb_qps = 1024
+
+
+class Iteration8k(Iteration):
+    name, title = "iteration8k", "the same of 8,192 QPs : 50 us"
+    nb_qps = 8192
+
+
+class Iteration16k(Iteration):
+    name, title = "iteration16k", "the same of 16,384 QPs : 50 us"
+    nb_qps = 16384
+
+
 class Loss(Row):
     name, title = "loss-1e-4", "goodput, 1 in 10,000 lost : go-back-N's bound"
     unit, least, aim = "Gb/s", 0.90, 1.0
@@ -257,8 +286,8 @@ class Events(Row):
 ROWS = [row() for row in (
     KernelCopy, KernelIsal, Bandwidth, Rate, RateOfLists, RateOfPerftest,
     Latency, Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Tap, Read, Icrc,
-    IcrcEngine, Verbs, ManyQps, VeryManyQps, Loss, MoreLoss, MuchLoss,
-    Events)]
+    IcrcEngine, Verbs, ManyQps, VeryManyQps, Iteration, Iteration1k,
+    Iteration8k, Iteration16k, Loss, MoreLoss, MuchLoss, Events)]
 
 # Instructions, counted: (name, what, case, few messages, many, unit size).
 COUNTS = (
