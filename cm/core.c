@@ -7,6 +7,7 @@
  */
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -87,10 +88,11 @@ static void begin_timers(struct roost_cm *cm)
 
 static void run_timers(struct roost_cm *cm)
 {
+	unsigned int left = UINT_MAX;
 	struct roost_timer *timer;
 
-	while ((timer = roost_timer_wheel_expired(&cm->timers, cm->now_ns)) !=
-	       NULL)
+	while ((timer = roost_timer_wheel_expired(&cm->timers, cm->now_ns,
+						  &left)) != NULL)
 		roost_cm_timer(
 			(struct roost_cm_conn *)((char *)timer -
 						 offsetof(struct roost_cm_conn,

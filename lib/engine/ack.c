@@ -45,7 +45,8 @@ static void count(struct roost_worker *w, uint8_t syndrome)
 	}
 }
 
-bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp)
+bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp,
+		    unsigned int *burst)
 {
 	struct roost_responder *resp = &qp->resp;
 	struct roost_bth bth = {
@@ -60,17 +61,13 @@ bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp)
 	size_t len;
 
 	/* Answers keep the order of their requests. */
-	if (!roost_fetch_send(w, qp))
+	if (!roost_fetch_send(w, qp, burst))
 		return false;
 	if (!resp->owed)
 		return true;
-	if (!roost_tx_room(w, &qp->path))
+	mbuf = roost_tx_mbuf(w, &qp->path);
+	if (mbuf == NULL)
 		return false;
-	mbuf = roost_mbuf_alloc(w);
-	if (mbuf == NULL) {
-		roost_worker_drop(w, ROOST_DROP_NO_BUFFER);
-		return false;
-	}
 	roost_path_refresh(&qp->path);
 	buf = rte_pktmbuf_mtod(mbuf, uint8_t *);
 	len = roost_hdr_emit(&qp->path.template, buf, &bth, ROOST_AETH_LEN);

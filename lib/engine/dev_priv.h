@@ -20,6 +20,10 @@
 
 #define ROOST_MCAST_BUCKETS 1024u
 
+/* Queues that frames leave by: one per port, and that to ourselves. */
+#define ROOST_TX_LOOPBACK ROOST_DEV_PORTS_MAX
+#define ROOST_TX_QUEUES (ROOST_DEV_PORTS_MAX + 1u)
+
 struct roost_port {
 	struct roost_port_io io;
 	/* Its MAC, as a neighbour's: written with release. What is sent to

@@ -44,19 +44,21 @@ void roost_complete_send(struct roost_worker *w, struct roost_qp *qp,
 					  roost_cq_no_entry(qp->send_cq));
 }
 
-static void flush_sends(struct roost_worker *w, struct roost_qp *qp)
+/* Returns true when all are flushed. */
+static bool flush_sends(struct roost_worker *w, struct roost_qp *qp)
 {
 	uint32_t head =
 		atomic_load_explicit(&qp->sq.head, memory_order_acquire);
 	uint32_t tail =
 		atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
 
-	for (; tail != head; tail++)
+	for (; tail != head && w->flush_left > 0; tail++, w->flush_left--)
 		roost_complete_send(w, qp, tail, ROOST_WC_WR_FLUSH_ERR);
 	atomic_store_explicit(&qp->sq.tail, tail, memory_order_release);
 	/* A QP in SQE goes on from here. */
 	qp->req.send_index = tail;
 	qp->req.started_index = tail;
+	return tail == head;
 }
 
 /* Returns the place of its completion. */
@@ -75,7 +77,7 @@ static uint32_t flush_recv(struct roost_worker *w, struct roost_qp *qp,
 	return roost_cq_push(w, cq, &cqe);
 }
 
-static void flush_recvs(struct roost_worker *w, struct roost_qp *qp)
+static bool flush_recvs(struct roost_worker *w, struct roost_qp *qp)
 {
 	uint32_t head =
 		atomic_load_explicit(&qp->rq.head, memory_order_acquire);
@@ -86,19 +88,26 @@ static void flush_recvs(struct roost_worker *w, struct roost_qp *qp)
 		flush_recv(w, qp, qp->recv_copy, roost_recv_cq(qp));
 		roost_recv_let_go(qp);
 	}
-	for (; tail != head; tail++)
+	for (; tail != head && w->flush_left > 0; tail++, w->flush_left--)
 		roost_queue_done(&qp->rq, tail,
 				 flush_recv(w, qp,
 					    roost_queue_at(&qp->rq, tail),
 					    qp->recv_cq));
 	atomic_store_explicit(&qp->rq.tail, tail, memory_order_release);
+	return tail == head;
 }
 
 void roost_qp_flush(struct roost_worker *w, struct roost_qp *qp)
 {
-	flush_sends(w, qp);
+	bool all = flush_sends(w, qp);
+
 	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
-		flush_recvs(w, qp);
+		all &= flush_recvs(w, qp);
+	if (qp->flushing)
+		TAILQ_REMOVE(&w->flush_qps, qp, flush_link);
+	qp->flushing = !all;
+	if (!all)
+		TAILQ_INSERT_TAIL(&w->flush_qps, qp, flush_link);
 }
 
 void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)

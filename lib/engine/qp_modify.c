@@ -228,6 +228,9 @@ static void enter_state(struct roost_worker *w, struct roost_qp *qp,
 	case ROOST_QPS_RTS:
 		if (from == ROOST_QPS_RTR)
 			roost_req_reset(qp, roost_psn(a->sq_psn));
+		/* What was posted in the error is none of the new state's. */
+		if (qp->flushing)
+			roost_qp_flush(w, qp);
 		qp->drain_asked = false;
 		break;
 	case ROOST_QPS_SQD:

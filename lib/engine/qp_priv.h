@@ -261,8 +261,8 @@ struct roost_qp {
 	uint32_t mtu_bytes;
 	uint32_t dest_qpn;
 	uint16_t pkey;
-	bool in_send_list; /* the worker's, by send_link */
-	bool in_ack_list;
+	uint8_t send_place;   /* in the worker's lists by send_link; 0: none */
+	uint8_t answer_place; /* by ack_link */
 	struct roost_dev *dev;
 	struct roost_worker *worker; /* whose turn "the turn" is; for life */
 	struct roost_pd *pd;         /* NULL: XRC target */
@@ -306,6 +306,8 @@ struct roost_qp {
 	struct roost_recv_wqe *recv_copy; /* the WQE taken from an SRQ; NULL:
 					   * it never takes one */
 	LIST_ENTRY(roost_qp) taker_link;  /* while resp.recv_srq is set */
+	bool flushing; /* not flushed to the end: in worker.flush_qps */
+	TAILQ_ENTRY(roost_qp) flush_link;
 	struct roost_cq_user send_user;
 	struct roost_cq_user recv_user;
 };
@@ -389,6 +391,12 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 void roost_path_release(struct roost_dev *dev, struct roost_path *path);
 /* mac_gen is another one: the template gets the MACs as they are. */
 void roost_path_renew(struct roost_path *path, uint64_t mac_gen);
+/* Which queue its frames leave by. */
+static inline unsigned int roost_path_queue(const struct roost_path *path)
+{
+	return path->loopback ? ROOST_TX_LOOPBACK : path->port_index;
+}
+
 /* Did the neighbour move, or we ourselves? */
 static inline void roost_path_refresh(struct roost_path *path)
 {
@@ -421,10 +429,11 @@ static inline void roost_path_readdress(const struct roost_path *path,
 /* ---- requester (req.c, req_ack.c, req_retry.c) ------------------------ */
 
 void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn);
-/* Make and queue up to a burst of packets. Returns how many; the QP stays in
+/* Make and queue up to burst packets. Returns how many; the QP goes back into
  * the worker's list while it could go on.
  */
-unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp);
+unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp,
+				unsigned int burst);
 /* A response from the peer. */
 void roost_req_receive(struct roost_worker *w, struct roost_qp *qp,
 		       const struct roost_pkt *pkt);
@@ -473,8 +482,11 @@ void roost_resp_repeat(struct roost_worker *w, struct roost_qp *qp,
 /* Owe the peer an answer; sent at the end of the iteration. */
 void roost_ack_owe(struct roost_worker *w, struct roost_qp *qp,
 		   uint8_t syndrome, struct roost_psn psn);
-/* Send what is owed. Returns false when there is no room or no mbuf. */
-bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp);
+/* Send what is owed, of responses up to *burst, which is what is left of it
+ * then. Returns false when something is left.
+ */
+bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp,
+		    unsigned int *burst);
 
 /* ---- completion and errors (flush.c) ---------------------------------- */
 
@@ -487,7 +499,9 @@ void roost_complete_send(struct roost_worker *w, struct roost_qp *qp,
 void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event);
 /* An unreliable QP whose send failed: only its send queue is in error. */
 void roost_qp_to_sqe(struct roost_worker *w, struct roost_qp *qp);
-/* Complete what was posted to a QP in ERR, or the sends of one in SQE. */
+/* Complete what was posted to a QP in ERR, or the sends of one in SQE. An
+ * iteration does so in parts, the next one goes on.
+ */
 void roost_qp_flush(struct roost_worker *w, struct roost_qp *qp);
 
 /* ---- the table of send opcodes (wr.c) --------------------------------- */

@@ -18,6 +18,8 @@
  * gains nothing by it.
  */
 #define PACE_SLACK_NS 100000u
+/* Requests of a QP that are begun and not complete. */
+#define STARTED_MAX (2u * ROOST_WINDOW_PKTS)
 
 void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 {
@@ -89,16 +91,31 @@ static void start_wqe(struct roost_qp *qp, struct roost_send_wqe *wqe)
 	qp->req.started_index++;
 }
 
+/* A request without packets is no part of the window, and one ACK must not
+ * complete any number of them: those that are too many wait for it.
+ */
+static bool may_do_local(const struct roost_qp *qp)
+{
+	const struct roost_requester *req = &qp->req;
+
+	return req->send_index != req->started_index ||
+	       !roost_req_has_unacked(qp) ||
+	       req->started_index - roost_req_tail(qp) < STARTED_MAX;
+}
+
 /* May the WQE at send_index go on, as far as its kind is concerned? */
 static bool may_send_wqe(struct roost_qp *qp)
 {
 	const struct roost_requester *req = &qp->req;
 	const struct roost_send_wqe *wqe = roost_req_wqe(qp, req->send_index);
+	uint8_t kind = roost_wqe_info(wqe)->kind;
 
 	if (wqe->flags & ROOST_SEND_FENCE && req->nb_fetching > 0)
 		return false;
-	if (!roost_req_is_fetch(wqe))
+	if (kind == ROOST_WR_KIND_MESSAGE)
 		return true;
+	if (kind == ROOST_WR_KIND_LOCAL)
+		return may_do_local(qp);
 	/* The next part of a long READ: the one before it must be there. */
 	if (req->send_index != req->started_index &&
 	    roost_req_at_read_part(wqe, req->next_psn) &&
@@ -275,13 +292,9 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 		roost_req_fault(w, qp, ROOST_WC_LOC_QP_OP_ERR);
 		return false;
 	}
-	if (!roost_tx_room(w, path))
+	mbuf = roost_tx_mbuf(w, path);
+	if (mbuf == NULL)
 		return false;
-	mbuf = roost_mbuf_alloc(w);
-	if (mbuf == NULL) {
-		roost_worker_drop(w, ROOST_DROP_NO_BUFFER);
-		return false;
-	}
 	if (req->send_index == req->started_index)
 		start_wqe(qp, wqe);
 	next_piece(qp, wqe, &piece);
@@ -302,7 +315,8 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 	return true;
 }
 
-unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp)
+unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp,
+				unsigned int burst)
 {
 	bool may = may_send(qp) && !is_early(w, qp);
 	unsigned int n = 0;
@@ -310,9 +324,9 @@ unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp)
 	/* Nothing of a QP overtakes what it owes: who has the reply has the
 	 * ACK, and sees completions in the order that hardware gives them.
 	 */
-	if (may && qp->in_ack_list)
+	if (may && qp->answer_place != 0)
 		roost_worker_answer(w, qp);
-	while (may && n < ROOST_QP_BURST_PKTS) {
+	while (may && n < burst) {
 		bool made = send_one(w, qp);
 
 		may = may_send(qp) && !is_early(w, qp);
@@ -323,7 +337,9 @@ unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp)
 	/* A local fault may have ended it: then it has no timer any more. */
 	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
 		return n;
-	if (may)
+	if (may && n < burst)
+		roost_worker_keep_turn(w, qp, burst - n);
+	else if (may)
 		roost_worker_want_send(w, qp);
 	if (n > 0 && !roost_timer_is_set(&qp->req.timer))
 		roost_req_arm_timer(w, qp);

@@ -304,31 +304,26 @@ static void refuse(struct roost_worker *w, struct roost_qp *qp,
 	roost_resp_end(w, qp, ROOST_NAK_REM_ACCESS, psn);
 }
 
-/* One answer, up to *budget packets. Not inlined: most of the time there is
+/* One answer, up to *burst packets. Not inlined: most of the time there is
  * none.
  */
 static __rte_noinline bool send_answer(struct roost_worker *w,
 				       struct roost_qp *qp,
 				       struct roost_resp_fetch *fetch,
-				       unsigned int *budget)
+				       unsigned int *burst)
 {
-	while (fetch->pending && *budget > 0) {
-		struct rte_mbuf *mbuf;
+	while (fetch->pending && *burst > 0) {
+		struct rte_mbuf *mbuf = roost_tx_mbuf(w, &qp->path);
 		struct answer a;
 		bool sealed;
 		size_t len;
 
-		if (!roost_tx_room(w, &qp->path))
+		if (mbuf == NULL)
 			return false;
 		if (!next_answer(qp, fetch, &a)) {
+			roost_mbuf_free(w, mbuf);
 			refuse(w, qp, fetch);
 			break;
-		}
-		mbuf = roost_mbuf_alloc(w);
-		if (mbuf == NULL) {
-			roost_mr_remote_done(w);
-			roost_worker_drop(w, ROOST_DROP_NO_BUFFER);
-			return false;
 		}
 		len = build_answer(qp, fetch, &a,
 				   rte_pktmbuf_mtod(mbuf, uint8_t *), &sealed);
@@ -337,21 +332,20 @@ static __rte_noinline bool send_answer(struct roost_worker *w,
 		mbuf->pkt_len = (uint32_t)len;
 		roost_tx_queue(w, &qp->path, mbuf, sealed);
 		answered(qp, fetch, a.last);
-		--*budget;
+		--*burst;
 	}
 	return !fetch->pending;
 }
 
-bool roost_fetch_send(struct roost_worker *w, struct roost_qp *qp)
+bool roost_fetch_send(struct roost_worker *w, struct roost_qp *qp,
+		      unsigned int *burst)
 {
-	unsigned int budget = ROOST_QP_BURST_PKTS;
-
 	if (qp->resp.nb_fetches_pending == 0)
 		return true;
 	roost_path_refresh(&qp->path);
 	for (unsigned int i = 0; i < qp->resp.nb_fetches; i++)
 		if (fetch_at(qp, i)->pending &&
-		    !send_answer(w, qp, fetch_at(qp, i), &budget))
+		    !send_answer(w, qp, fetch_at(qp, i), burst))
 			return false;
 	return true;
 }

@@ -103,7 +103,10 @@ bool roost_fetch_replay(struct roost_worker *w, struct roost_qp *qp,
 /* How many PSNs the answer takes. */
 uint32_t roost_fetch_psns(const struct roost_qp *qp,
 			  const struct roost_pkt *pkt);
-/* Send what is owed, in order. Returns false when something is left. */
-bool roost_fetch_send(struct roost_worker *w, struct roost_qp *qp);
+/* Send what is owed, in order, up to *burst packets, which is what is left of
+ * it then. Returns false when something is left.
+ */
+bool roost_fetch_send(struct roost_worker *w, struct roost_qp *qp,
+		      unsigned int *burst);
 
 #endif

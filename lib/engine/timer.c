@@ -105,7 +105,8 @@ static uint64_t next_used_tick(const struct roost_timer_wheel *wheel)
 }
 
 struct roost_timer *roost_timer_wheel_expired(struct roost_timer_wheel *wheel,
-					      uint64_t now_ns)
+					      uint64_t now_ns,
+					      unsigned int *left)
 {
 	uint64_t now_tick = now_ns >> ROOST_TIMER_TICK_SHIFT;
 
@@ -117,6 +118,9 @@ struct roost_timer *roost_timer_wheel_expired(struct roost_timer_wheel *wheel,
 		if (tick > now_tick)
 			break;
 		wheel->tick = tick;
+		if (*left == 0)
+			return NULL;
+		--*left;
 		timer = LIST_FIRST(&wheel->slots[slot_of(tick)]);
 		roost_timer_remove(wheel, timer);
 		if (timer->deadline_ns <= now_ns)

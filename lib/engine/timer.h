@@ -56,10 +56,13 @@ static inline bool roost_timer_is_set(const struct roost_timer *timer)
 }
 /*
  * Take one timer whose deadline is at or before now_ns out of the wheel, or
- * NULL when there is none left. Call until NULL.
+ * NULL when there is none left, or *left is 0: it is less by one for each timer
+ * that was taken out or moved in the wheel. Call until NULL. Those that are
+ * left come first the next time, and are still the wheel's next ones.
  */
 struct roost_timer *roost_timer_wheel_expired(struct roost_timer_wheel *wheel,
-					      uint64_t now_ns);
+					      uint64_t now_ns,
+					      unsigned int *left);
 /* No timer fires before this; UINT64_MAX: the wheel is empty. */
 uint64_t roost_timer_wheel_next_ns(const struct roost_timer_wheel *wheel);
 

@@ -14,6 +14,7 @@
 #include <rte_ring.h>
 #include <rte_ring_elem.h>
 
+#include "lib/engine/mbuf.h"
 #include "lib/engine/mcast_priv.h"
 #include "lib/engine/worker_priv.h"
 
@@ -50,7 +51,7 @@ int roost_tx_open(struct roost_worker *w)
 	}
 	for (unsigned int p = 0; p < ROOST_DEV_PORTS_MAX; p++)
 		w->txq[p].len = ROOST_TXQ_LEN;
-	w->loopback.len = ROOST_LOOPBACK_LEN;
+	w->txq[ROOST_TX_LOOPBACK].len = ROOST_LOOPBACK_LEN;
 	return 0;
 }
 
@@ -60,9 +61,8 @@ void roost_tx_close(struct roost_worker *w)
 
 	while (rte_ring_sc_dequeue_elem(w->raw, &raw, sizeof(raw)) == 0)
 		rte_pktmbuf_free(raw.mbuf);
-	for (unsigned int i = 0; i < w->dev->nb_ports; i++)
+	for (unsigned int i = 0; i < ROOST_TX_QUEUES; i++)
 		rte_pktmbuf_free_bulk(w->txq[i].frames, w->txq[i].count);
-	rte_pktmbuf_free_bulk(w->loopback.frames, w->loopback.count);
 	free(w->raw);
 }
 
@@ -102,27 +102,33 @@ void roost_tx_flush(struct roost_worker *w, unsigned int port_index)
 	memmove(q->frames, q->frames + sent, q->count * sizeof(q->frames[0]));
 }
 
-static struct roost_frame_queue *queue_of(struct roost_worker *w,
-					  const struct roost_path *path)
+bool roost_tx_stays_full(struct roost_worker *w, unsigned int queue)
 {
-	return path->loopback ? &w->loopback : &w->txq[path->port_index];
+	if (queue != ROOST_TX_LOOPBACK)
+		roost_tx_flush(w, queue);
+	return w->txq[queue].count == w->txq[queue].len;
 }
 
-bool roost_tx_room(struct roost_worker *w, const struct roost_path *path)
+struct rte_mbuf *roost_tx_mbuf(struct roost_worker *w,
+			       const struct roost_path *path)
 {
-	struct roost_frame_queue *q = queue_of(w, path);
+	struct rte_mbuf *mbuf;
 
-	if (q->count < q->len)
-		return true;
-	if (!path->loopback)
-		roost_tx_flush(w, path->port_index);
-	return q->count < q->len;
+	if (w->tx_left <= 0 || !roost_tx_has_room(w, roost_path_queue(path)))
+		return NULL;
+	mbuf = roost_mbuf_alloc(w);
+	if (mbuf != NULL)
+		return mbuf;
+	w->no_mbufs = true;
+	roost_worker_drop(w, ROOST_DROP_NO_BUFFER);
+	return NULL;
 }
 
 void roost_tx_queue(struct roost_worker *w, const struct roost_path *path,
 		    struct rte_mbuf *frame, bool sealed)
 {
-	struct roost_frame_queue *q = queue_of(w, path);
+	struct roost_frame_queue *q = &w->txq[roost_path_queue(path)];
+	struct roost_frame_queue *loopback = &w->txq[ROOST_TX_LOOPBACK];
 
 	if (!sealed && !path->loopback && !path->multicast)
 		q->unsealed[q->count] = roost_frame_unsealed(&path->template);
@@ -131,6 +137,7 @@ void roost_tx_queue(struct roost_worker *w, const struct roost_path *path,
 				 rte_pktmbuf_mtod(frame, uint8_t *),
 				 frame->pkt_len - ROOST_ICRC_LEN);
 
+	w->tx_left -= 1 + (frame->pkt_len >= ROOST_TX_LARGE_BYTES);
 	w->counters.tx_pkts++;
 	w->counters.tx_bytes += frame->pkt_len;
 	frame->port = path->port_index;
@@ -139,14 +146,14 @@ void roost_tx_queue(struct roost_worker *w, const struct roost_path *path,
 		frame->port = path->to_index;
 	}
 	/* QPs of this device that are in the group hear it, too. */
-	if (path->multicast && w->loopback.count < w->loopback.len &&
+	if (path->multicast && loopback->count < loopback->len &&
 	    roost_mcast_find(w->dev, path->port_index, &path->dgid) != NULL) {
 		struct rte_mbuf *copy =
 			rte_pktmbuf_copy(frame, w->dev->pool, 0, UINT32_MAX);
 
 		if (copy != NULL) {
 			copy->port = path->port_index;
-			w->loopback.frames[w->loopback.count++] = copy;
+			loopback->frames[loopback->count++] = copy;
 		}
 	}
 	q->frames[q->count++] = frame;
@@ -200,21 +207,16 @@ int roost_worker_send_roce(struct roost_worker *w, uint8_t port_num,
  */
 static bool raw_room(struct roost_worker *w)
 {
-	if (w->loopback.count == w->loopback.len)
-		return false;
-	for (unsigned int p = 0; p < w->dev->nb_ports; p++) {
-		if (w->txq[p].count == w->txq[p].len)
-			roost_tx_flush(w, p);
-		if (w->txq[p].count == w->txq[p].len)
+	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
+		if (!roost_tx_has_room(w, p))
 			return false;
-	}
-	return true;
+	return roost_tx_has_room(w, ROOST_TX_LOOPBACK);
 }
 
 static void queue_raw(struct roost_worker *w, const struct raw_frame *raw)
 {
 	struct roost_frame_queue *q =
-		raw->loopback ? &w->loopback : &w->txq[raw->port_index];
+		&w->txq[raw->loopback ? ROOST_TX_LOOPBACK : raw->port_index];
 
 	if (raw->roce) {
 		w->counters.tx_pkts++;
@@ -245,7 +247,7 @@ unsigned int roost_tx_raw_frames(struct roost_worker *w)
 
 	if (stands_back(w))
 		return 0;
-	while (!rte_ring_empty(w->raw) && raw_room(w)) {
+	while (n < ROOST_RAW_BUDGET && !rte_ring_empty(w->raw) && raw_room(w)) {
 		if (rte_ring_sc_dequeue_elem(w->raw, &raw, sizeof(raw)) != 0)
 			break;
 		queue_raw(w, &raw);

@@ -44,10 +44,11 @@ int roost_worker_create(struct roost_dev *dev, unsigned int index,
 	w->dev = dev;
 	w->index = index;
 	LIST_INIT(&w->armed_qps);
-	TAILQ_INIT(&w->send_qps);
-	TAILQ_INIT(&w->ack_qps);
+	roost_lanes_init(w);
+	TAILQ_INIT(&w->flush_qps);
 	TAILQ_INIT(&w->dirty_cqs);
 	TAILQ_INIT(&w->held_events);
+	w->flush_left = ROOST_FLUSH_ALL;
 	roost_timer_wheel_init(&w->timers, 0);
 	*worker = w;
 	return 0;
@@ -85,23 +86,38 @@ void roost_worker_look_at(struct roost_worker *w, struct roost_qp *qp)
 		roost_worker_want_send(w, qp);
 }
 
-unsigned int roost_worker_answer_doorbells(struct roost_worker *w)
+/* Turn some of those that were taken around, to be answered: oldest first, as
+ * far as all fit.
+ */
+static struct roost_qp *take_bells(struct roost_worker *w)
 {
-	struct roost_qp *qp, *next, *oldest = NULL;
-	unsigned int n = 0;
+	struct roost_qp *qp, *oldest = NULL;
 
-	if (atomic_load_explicit(&w->doorbells, memory_order_relaxed) == NULL)
-		return 0;
-	/* Newest first: turn the list around. */
-	qp = atomic_exchange(&w->doorbells, NULL);
-	for (; qp != NULL; qp = next) {
-		next = atomic_load_explicit(&qp->doorbell_next,
-					    memory_order_relaxed);
+	for (unsigned int n = 0; n < ROOST_BELL_BUDGET; n++) {
+		qp = w->rung;
+		if (qp == NULL)
+			break;
+		w->rung = atomic_load_explicit(&qp->doorbell_next,
+					       memory_order_relaxed);
 		atomic_store_explicit(&qp->doorbell_next, oldest,
 				      memory_order_relaxed);
 		oldest = qp;
 	}
-	for (qp = oldest; qp != NULL; qp = next, n++) {
+	return oldest;
+}
+
+unsigned int roost_worker_answer_doorbells(struct roost_worker *w)
+{
+	struct roost_qp *qp, *next;
+	unsigned int n = 0;
+
+	if (w->rung == NULL) {
+		if (atomic_load_explicit(&w->doorbells, memory_order_relaxed) ==
+		    NULL)
+			return 0;
+		w->rung = atomic_exchange(&w->doorbells, NULL);
+	}
+	for (qp = take_bells(w); qp != NULL; qp = next, n++) {
 		next = atomic_load_explicit(&qp->doorbell_next,
 					    memory_order_relaxed);
 		/* Before its queues are read: what is posted from here on
@@ -113,42 +129,9 @@ unsigned int roost_worker_answer_doorbells(struct roost_worker *w)
 	return n;
 }
 
-void roost_worker_want_send(struct roost_worker *w, struct roost_qp *qp)
-{
-	if (qp->in_send_list)
-		return;
-	qp->in_send_list = true;
-	TAILQ_INSERT_TAIL(&w->send_qps, qp, send_link);
-}
-
-void roost_worker_want_ack(struct roost_worker *w, struct roost_qp *qp)
-{
-	if (qp->in_ack_list)
-		return;
-	qp->in_ack_list = true;
-	TAILQ_INSERT_TAIL(&w->ack_qps, qp, ack_link);
-}
-
-static void leave_send_list(struct roost_worker *w, struct roost_qp *qp)
-{
-	qp->in_send_list = false;
-	TAILQ_REMOVE(&w->send_qps, qp, send_link);
-}
-
-static void leave_ack_list(struct roost_worker *w, struct roost_qp *qp)
-{
-	if (w->last_due == qp)
-		w->last_due = TAILQ_PREV(qp, roost_qp_list, ack_link);
-	qp->in_ack_list = false;
-	TAILQ_REMOVE(&w->ack_qps, qp, ack_link);
-}
-
 void roost_worker_unlink_qp(struct roost_worker *w, struct roost_qp *qp)
 {
-	if (qp->in_send_list)
-		leave_send_list(w, qp);
-	if (qp->in_ack_list)
-		leave_ack_list(w, qp);
+	roost_lanes_unlink(w, qp);
 	roost_timer_remove(&w->timers, &qp->req.timer);
 	roost_timer_remove(&w->timers, &qp->req.pace_timer);
 	if (qp->req.inflight) {
@@ -159,8 +142,17 @@ void roost_worker_unlink_qp(struct roost_worker *w, struct roost_qp *qp)
 
 void roost_worker_forget_qp(struct roost_worker *w, struct roost_qp *qp)
 {
-	roost_worker_answer_doorbells(w);
+	while (atomic_load(&qp->doorbell_rung) &&
+	       roost_worker_answer_doorbells(w) != 0)
+		;
 	roost_worker_unlink_qp(w, qp);
+}
+
+static bool has_bells(const struct roost_worker *w)
+{
+	return w->rung != NULL ||
+	       atomic_load_explicit(&w->doorbells, memory_order_relaxed) !=
+		       NULL;
 }
 
 bool roost_worker_has_work(const struct roost_worker *w)
@@ -177,8 +169,9 @@ static bool has_more(const struct roost_worker *w)
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
 		if (w->txq[p].count != 0)
 			return true;
-	return w->loopback.count != 0 || !TAILQ_EMPTY(&w->send_qps) ||
-	       !TAILQ_EMPTY(&w->ack_qps) || roost_worker_has_work(w);
+	return w->txq[ROOST_TX_LOOPBACK].count != 0 || w->waiting != 0 ||
+	       w->rung != NULL || !TAILQ_EMPTY(&w->flush_qps) ||
+	       roost_worker_has_work(w);
 }
 
 bool roost_worker_is_busy(const struct roost_worker *w)
@@ -188,7 +181,22 @@ bool roost_worker_is_busy(const struct roost_worker *w)
 
 uint64_t roost_worker_next_deadline_ns(const struct roost_worker *w)
 {
-	return roost_timer_wheel_next_ns(&w->timers);
+	uint64_t next_ns = roost_timer_wheel_next_ns(&w->timers);
+
+	switch (atomic_load_explicit(&w->left, memory_order_relaxed)) {
+	case ROOST_LEFT_MORE:
+		return RTE_MIN(next_ns, w->now_ns);
+	case ROOST_LEFT_BLOCKED:
+		return RTE_MIN(next_ns, w->now_ns + ROOST_PORT_RETRY_NS);
+	default:
+		return next_ns;
+	}
+}
+
+bool roost_worker_has_left(const struct roost_worker *w)
+{
+	return atomic_load_explicit(&w->left, memory_order_relaxed) ==
+	       ROOST_LEFT_MORE;
 }
 
 /* ---- the iteration ---------------------------------------------------- */
@@ -241,7 +249,7 @@ static unsigned int receive(struct roost_worker *w)
 static unsigned int receive_loopback(struct roost_worker *w)
 {
 	struct rte_mbuf *pkts[ROOST_RX_BURST];
-	struct roost_frame_queue *q = &w->loopback;
+	struct roost_frame_queue *q = &w->txq[ROOST_TX_LOOPBACK];
 	uint16_t n = q->count < ROOST_RX_BURST ? q->count : ROOST_RX_BURST;
 	unsigned int work = n;
 
@@ -260,11 +268,11 @@ static unsigned int receive_loopback(struct roost_worker *w)
 
 static unsigned int run_timers(struct roost_worker *w)
 {
+	unsigned int left = ROOST_TIMER_BUDGET, n = 0;
 	struct roost_timer *timer;
-	unsigned int n = 0;
 
-	while ((timer = roost_timer_wheel_expired(&w->timers, w->now_ns)) !=
-	       NULL) {
+	while ((timer = roost_timer_wheel_expired(&w->timers, w->now_ns,
+						  &left)) != NULL) {
 		if (timer->kind == ROOST_REQ_TIMER_PACE)
 			roost_worker_want_send(
 				w,
@@ -276,50 +284,17 @@ static unsigned int run_timers(struct roost_worker *w)
 								req.timer)));
 		n++;
 	}
+	w->timers_left = left == 0;
 	return n;
 }
 
-void roost_worker_answer(struct roost_worker *w, struct roost_qp *qp)
+/* Go on with those that are not flushed to the end. */
+static void flush(struct roost_worker *w)
 {
-	leave_ack_list(w, qp);
-	if (!roost_ack_send(w, qp))
-		roost_worker_want_ack(w, qp);
-}
+	struct roost_qp *qp;
 
-static unsigned int transmit(struct roost_worker *w)
-{
-	struct roost_qp *last = TAILQ_LAST(&w->send_qps, roost_qp_list);
-	struct roost_qp *qp, *next;
-	unsigned int n = 0;
-
-	/* Each QP once; those that could go on are put behind last. */
-	for (qp = TAILQ_FIRST(&w->send_qps); qp != NULL; qp = next) {
-		next = qp == last ? NULL : TAILQ_NEXT(qp, send_link);
-		leave_send_list(w, qp);
-		n += roost_req_transmit(w, qp);
-	}
-	return n;
-}
-
-/* Each QP that is due once; those that owe more are put behind the others.
- * Returns the number of packets.
- */
-static unsigned int answer(struct roost_worker *w)
-{
-	uint64_t before = w->counters.tx_pkts;
-
-	while (w->last_due != NULL)
-		roost_worker_answer(w, TAILQ_FIRST(&w->ack_qps));
-	return (unsigned int)(w->counters.tx_pkts - before);
-}
-
-void roost_worker_settle(struct roost_worker *w, struct roost_qp *qp)
-{
-	roost_mbuf_begin(w);
-	if (!qp->in_ack_list || !roost_ack_send(w, qp))
-		return;
-	leave_ack_list(w, qp);
-	roost_tx_flush(w, qp->path.port_index);
+	while (w->flush_left > 0 && (qp = TAILQ_FIRST(&w->flush_qps)) != NULL)
+		roost_qp_flush(w, qp);
 }
 
 void roost_worker_publish_cqs(struct roost_worker *w)
@@ -342,15 +317,30 @@ void roost_worker_publish(struct roost_worker *w)
 	roost_async_tell(w);
 }
 
+/* What is there for the next iteration. */
+static enum roost_left look_back(struct roost_worker *w)
+{
+	enum roost_left left = roost_lanes_left(w);
+
+	if (w->timers_left || w->rung != NULL ||
+	    w->txq[ROOST_TX_LOOPBACK].count != 0 || !TAILQ_EMPTY(&w->flush_qps))
+		return ROOST_LEFT_MORE;
+	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
+		if (left == ROOST_LEFT_NOTHING && w->txq[p].count != 0)
+			return ROOST_LEFT_BLOCKED;
+	return left;
+}
+
 /* What is due and what may go. Returns the number of packets. */
 static unsigned int send_out(struct roost_worker *w)
 {
-	unsigned int work = answer(w);
+	unsigned int work = w->waiting == 0 ? 0 : roost_lanes_send(w);
 
-	work += transmit(w);
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
 		roost_tx_flush(w, p);
 	roost_worker_publish(w);
+	w->flush_left = ROOST_FLUSH_ALL;
+	atomic_store_explicit(&w->left, look_back(w), memory_order_relaxed);
 	return work;
 }
 
@@ -365,21 +355,30 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 	unsigned int work;
 
 	w->now_ns = now_ns;
+	w->flush_left = ROOST_FLUSH_BUDGET;
 	roost_mbuf_begin(w);
-	w->last_due = TAILQ_LAST(&w->ack_qps, roost_qp_list);
+	if (w->waiting & ROOST_LANES_OWING)
+		roost_lanes_due(w);
 	work = receive(w);
 	if (w->steer != NULL)
 		work += roost_steer_receive(w);
-	if (w->loopback.count != 0)
+	if (w->txq[ROOST_TX_LOOPBACK].count != 0)
 		work += receive_loopback(w);
 	if (work >= STREAM_PKTS)
-		w->last_due = TAILQ_LAST(&w->ack_qps, roost_qp_list);
+		roost_lanes_due(w);
 	work += run_timers(w);
 	/* A program that polls finds nothing, most of the time. */
-	if (work == 0 && !has_more(w))
+	if (work == 0 && !has_more(w)) {
+		w->flush_left = ROOST_FLUSH_ALL;
+		atomic_store_explicit(&w->left, ROOST_LEFT_NOTHING,
+				      memory_order_relaxed);
 		return 0;
-	work += roost_worker_answer_doorbells(w);
-	work += roost_tx_raw_frames(w);
+	}
+	flush(w);
+	if (has_bells(w))
+		work += roost_worker_answer_doorbells(w);
+	if (!rte_ring_empty(w->raw))
+		work += roost_tx_raw_frames(w);
 	/* The application may go on while the port is written to. */
 	roost_worker_publish(w);
 	return work + send_out(w);
@@ -390,8 +389,10 @@ unsigned int roost_worker_send(struct roost_worker *w, uint64_t now_ns)
 	unsigned int work;
 
 	w->now_ns = now_ns;
+	w->flush_left = ROOST_FLUSH_BUDGET;
 	roost_mbuf_begin(w);
-	w->last_due = TAILQ_LAST(&w->ack_qps, roost_qp_list);
-	work = roost_worker_answer_doorbells(w);
+	if (w->waiting & ROOST_LANES_OWING)
+		roost_lanes_due(w);
+	work = has_bells(w) ? roost_worker_answer_doorbells(w) : 0;
 	return work + send_out(w);
 }

@@ -53,6 +53,9 @@ void roost_dev_turns_release(struct roost_dev *dev);
 /*
  * One iteration: receive a burst per port, run timers, transmit, acknowledge,
  * publish completions. The caller holds the turn.
+ * An iteration is short, however much there is to do: each kind of work has its
+ * bound, and the next iteration goes on where it ended
+ * (roost_worker_has_left()).
  * now_ns: any monotonic clock, the same in all calls.
  * Returns the amount of work done (packets, doorbells, timers); 0: idle.
  */
@@ -65,10 +68,17 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns);
  */
 unsigned int roost_worker_send(struct roost_worker *w, uint64_t now_ns);
 
-/* When the next timer is due; ROOST_NEVER_NS: none. Holder of the turn. */
+/* When to iterate again if nothing comes: when the next timer is due; at once
+ * where the last iteration left something; soon where a port took no more.
+ * ROOST_NEVER_NS: none of these. Holder of the turn.
+ */
 uint64_t roost_worker_next_deadline_ns(const struct roost_worker *w);
 /* Doorbells rung, or frames queued, that no iteration has seen. Any thread. */
 bool roost_worker_has_work(const struct roost_worker *w);
+/* Did the last iteration, or the last roost_worker_send(), end at a bound, with
+ * more that could be done at once? Any thread.
+ */
+bool roost_worker_has_left(const struct roost_worker *w);
 /* The device has requests in flight, or frames that the port has not taken.
  * Holder of the turn.
  */

@@ -27,6 +27,30 @@ struct roost_qp;
 
 /* Frames that are received at a time. */
 #define ROOST_RX_BURST 32u
+/*
+ * What one iteration does at the most, whatever there is to be done; the rest
+ * waits for the next one (doc/threads.md, "An iteration is short").
+ */
+/* Frames of requests and responses; one of ROOST_TX_LARGE_BYTES counts for two,
+ * so that it is no more than 128 KiB.
+ */
+#define ROOST_DATA_BUDGET 64
+#define ROOST_TX_LARGE_BYTES 2048u
+#define ROOST_ACK_BUDGET 64
+#define ROOST_RAW_BUDGET 64u
+/* QPs that are looked at for something to send, and requests that are begun
+ * there.
+ */
+#define ROOST_STEP_BUDGET 192
+#define ROOST_BELL_BUDGET 128u
+/* Timers that expire, or are moved in the wheel. */
+#define ROOST_TIMER_BUDGET 64u
+/* Requests that are flushed. Who is no iteration has no bound. */
+#define ROOST_FLUSH_BUDGET 256u
+#define ROOST_FLUSH_ALL UINT32_MAX
+/* A port that takes no more is looked at again after this. */
+#define ROOST_PORT_RETRY_NS 50000u
+
 /* Frames that wait for the port; more are not made until it takes them. */
 #define ROOST_TXQ_LEN 64u
 /* Frames to ourselves within one iteration and the next. */
@@ -45,24 +69,72 @@ struct roost_frame_queue {
 /* The smallest page; where pages are larger, the turn cannot be zeroed. */
 #define ROOST_WORKER_PAGE_BYTES 4096
 
+/* What QPs are listed for. */
+enum roost_phase {
+	ROOST_PHASE_ACKS,      /* they owe an answer */
+	ROOST_PHASE_RESPONSES, /* it is due, and there are responses in it */
+	ROOST_PHASE_REQUESTS,  /* they have requests that may go now */
+	ROOST_PHASES,
+};
+
+TAILQ_HEAD(roost_qp_list, roost_qp);
+
+/* QPs that want to send the same kind by the same queue. */
+struct roost_lane {
+	struct roost_qp_list qps;
+	/* Packets that the first one may still send in its burst, which the end
+	 * of the room or of the iteration has cut; 0: as many as any QP.
+	 */
+	uint32_t burst_left;
+	/* ACKS: the last QP whose answer is due in this iteration; NULL: none.
+	 * Those behind it owe theirs since this iteration only.
+	 */
+	struct roost_qp *last_due;
+};
+
+/* Where a lane stands in worker.lanes, and its bit in worker.waiting. */
+#define ROOST_LANE_SHIFT 2
+#define ROOST_LANE(phase, queue) ((phase) << ROOST_LANE_SHIFT | (queue))
+#define ROOST_PHASE_MASK ((1u << (1 << ROOST_LANE_SHIFT)) - 1) /* of ACKS */
+_Static_assert(ROOST_PHASE_ACKS == 0, "lanes of ACKS are queues");
+_Static_assert(ROOST_TX_QUEUES <= 1 << ROOST_LANE_SHIFT, "a place for each");
+
+/* What an iteration left behind. */
+enum roost_left {
+	ROOST_LEFT_NOTHING,
+	ROOST_LEFT_BLOCKED, /* until a port takes frames, or there are mbufs */
+	ROOST_LEFT_MORE,    /* that the next one can do */
+};
+
 struct roost_worker {
 	struct roost_dev *dev;
 	unsigned int index; /* in dev->workers */
 	/* Of the thread that has the turn: set by roost_mbuf_begin(). */
 	unsigned int lcore_id;
 	struct roost_steer *steer; /* NULL: there is no other worker */
-	uint64_t now_ns; /* of this iteration; the last one's between */
-	TAILQ_HEAD(roost_qp_list, roost_qp)
-	send_qps; /* have requests that may go now */
-	/* The last of ack_qps whose answer is due in this iteration; NULL:
-	 * none. Those behind it owe theirs since this iteration only.
+	uint64_t now_ns;  /* of this iteration; the last one's between */
+	uint32_t waiting; /* lanes that are not empty: 1 << ROOST_LANE() */
+	uint32_t due;     /* lanes of ACKS that have a last_due */
+	/* Who comes first: moved on with each iteration that leaves something
+	 * behind.
 	 */
-	struct roost_qp *last_due;
-	struct roost_qp_list ack_qps; /* owe an answer */
+	uint8_t first_phase;
+	uint8_t first_queue;
+	bool timers_left; /* the last iteration did not run all */
+	bool no_mbufs;    /* it had none */
+	/* Of what the iteration may still do. */
+	int tx_left;    /* frames, in the phase that is going on */
+	int steps_left; /* see ROOST_STEP_BUDGET */
+	uint32_t flush_left;
+	_Atomic uint32_t left; /* enum roost_left; read by any thread */
+	struct roost_lane lanes[ROOST_LANE(ROOST_PHASES, 0)];
+	struct roost_qp_list flush_qps; /* not flushed to the end */
+	/* Doorbells that were taken and not answered; newest first. */
+	struct roost_qp *rung;
 	TAILQ_HEAD(, roost_cq_part) dirty_cqs;
 	struct roost_event_batch held_events; /* empty between turns */
-	struct roost_frame_queue txq[ROOST_DEV_PORTS_MAX];
-	struct roost_frame_queue loopback;
+	/* Of each port; and of frames to ourselves, ROOST_TX_LOOPBACK. */
+	struct roost_frame_queue txq[ROOST_TX_QUEUES];
 	bool raw_stood_back;      /* frames of raw did, for those of QPs */
 	uint32_t nb_inflight_qps; /* QPs with unacknowledged packets */
 	/* QPs that may migrate (ROOST_MIG_ARMED). */
@@ -95,18 +167,14 @@ void roost_worker_destroy(struct roost_worker *w);
 
 /* The QP has posted requests, or the like: look at it. Any thread. */
 void roost_worker_ring(struct roost_worker *w, struct roost_qp *qp);
-/* Put a QP that has posted requests where its state wants it: in send_qps, or
+/* Put a QP that has posted requests where its state wants it: in a lane, or
  * its requests are flushed.
  */
 void roost_worker_look_at(struct roost_worker *w, struct roost_qp *qp);
-/* Take all rung doorbells: their QPs are looked at then. */
+/* Answer doorbells, up to ROOST_BELL_BUDGET: their QPs are looked at then.
+ * Returns how many; 0: there are none.
+ */
 unsigned int roost_worker_answer_doorbells(struct roost_worker *w);
-void roost_worker_want_send(struct roost_worker *w, struct roost_qp *qp);
-void roost_worker_want_ack(struct roost_worker *w, struct roost_qp *qp);
-/* Send what a QP of ack_qps owes its peer, as far as there is room. */
-void roost_worker_answer(struct roost_worker *w, struct roost_qp *qp);
-/* Send what the QP owes its peer, now: it will not owe anything again. */
-void roost_worker_settle(struct roost_worker *w, struct roost_qp *qp);
 /* Take the QP out of the lists and the timer wheel. */
 void roost_worker_unlink_qp(struct roost_worker *w, struct roost_qp *qp);
 /* The same, and its doorbell too: its memory goes away. */
@@ -149,13 +217,52 @@ void roost_overrun_forget(struct roost_cq *cq);
 /* Before the device has anything. */
 void roost_overruns_init(struct roost_dev *dev);
 
+/* ---- lanes.c ---------------------------------------------------------- */
+
+void roost_lanes_init(struct roost_worker *w);
+void roost_worker_want_send(struct roost_worker *w, struct roost_qp *qp);
+/* The QP could go on, and was cut short: it stays the first one, and may send
+ * so many packets more before the next one has its turn.
+ */
+void roost_worker_keep_turn(struct roost_worker *w, struct roost_qp *qp,
+			    uint32_t burst_left);
+void roost_worker_want_ack(struct roost_worker *w, struct roost_qp *qp);
+/* Send what a QP that is listed owes its peer, before a request of its: as far
+ * as there is room, and half a burst of responses.
+ */
+void roost_worker_answer(struct roost_worker *w, struct roost_qp *qp);
+/* Send what the QP owes its peer, now: it will not owe anything again. */
+void roost_worker_settle(struct roost_worker *w, struct roost_qp *qp);
+/* What is owed until now is due. Where worker.waiting says that nothing is, no
+ * call is needed.
+ */
+#define ROOST_LANES_OWING ROOST_PHASE_MASK
+void roost_lanes_due(struct roost_worker *w);
+/* Queue what is due and what may go. Returns the number of packets. */
+unsigned int roost_lanes_send(struct roost_worker *w);
+/* What of that is left; the end of an iteration. */
+enum roost_left roost_lanes_left(struct roost_worker *w);
+/* Out of all lists. */
+void roost_lanes_unlink(struct roost_worker *w, struct roost_qp *qp);
+
 /* ---- tx.c --- */
 
 /* The queues of a new worker. Returns 0 or -ENOMEM. */
 int roost_tx_open(struct roost_worker *w);
 void roost_tx_close(struct roost_worker *w);
-/* Room for one more frame on the path? Where not, make none. */
-bool roost_tx_room(struct roost_worker *w, const struct roost_path *path);
+/* Has a queue no room for one more frame, even if the port is asked? */
+bool roost_tx_stays_full(struct roost_worker *w, unsigned int queue);
+static inline bool roost_tx_has_room(struct roost_worker *w, unsigned int queue)
+{
+	return w->txq[queue].count < w->txq[queue].len ||
+	       !roost_tx_stays_full(w, queue);
+}
+/* An mbuf for one more frame on the path; NULL: none is to be made now, as the
+ * queue is full, the iteration has made as many as it may, or there are no
+ * mbufs.
+ */
+struct rte_mbuf *roost_tx_mbuf(struct roost_worker *w,
+			       const struct roost_path *path);
 /* Queue a frame, which is as long as with its ICRC; there is room. Takes it.
  * sealed: it has it.
  */

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include <limits.h>
+
 #include "lib/engine/timer.h"
 
 #define TICK_NS (1ull << ROOST_TIMER_TICK_SHIFT)
@@ -29,10 +31,11 @@ static int start(void **state)
 /* How many fire at now_ns; each must be due. */
 static unsigned int fire(uint64_t now_ns)
 {
+	unsigned int left = UINT_MAX, n = 0;
 	struct roost_timer *timer;
-	unsigned int n = 0;
 
-	while ((timer = roost_timer_wheel_expired(&wheel, now_ns)) != NULL) {
+	while ((timer = roost_timer_wheel_expired(&wheel, now_ns, &left)) !=
+	       NULL) {
 		assert_true(timer->deadline_ns <= now_ns);
 		assert_false(roost_timer_is_set(timer));
 		n++;
@@ -194,6 +197,36 @@ static void timer_remove__leaves_the_others(void **state)
 	assert_int_equal(roost_timer_wheel_next_ns(&wheel), UINT64_MAX);
 }
 
+/* Some at a time, those that are due and those that are only moved: no more are
+ * looked at, none is lost, and the wheel says that there are others.
+ */
+static void timer_expired__is_bounded(void **state)
+{
+	enum {
+		N = 1000
+	};
+	static struct roost_timer timers[N];
+	uint64_t now = START_NS + 10 * TICK_NS;
+	unsigned int fired = 0, looks = 0;
+
+	(void)state;
+	for (int i = 0; i < N; i++)
+		roost_timer_set(&wheel, &timers[i], now - 2 * TICK_NS);
+	for (int i = 0; i < N; i += 2)
+		roost_timer_set(&wheel, &timers[i], now + 100 * TICK_NS);
+	while (roost_timer_wheel_next_ns(&wheel) <= now) {
+		unsigned int left = 16;
+
+		while (roost_timer_wheel_expired(&wheel, now, &left) != NULL)
+			fired++;
+		assert_in_range(left, 0, 15);
+		assert_in_range(++looks, 1, N / 16 + 1);
+	}
+	assert_int_equal(fired, N / 2);
+	assert_in_range(looks, N / 16, N / 16 + 1);
+	assert_int_equal(fire(now + 101 * TICK_NS), N / 2);
+}
+
 /* Against a list that is searched from end to end. */
 static void timer__like_a_plain_list(void **state)
 {
@@ -210,6 +243,7 @@ static void timer__like_a_plain_list(void **state)
 		want[i] = UINT64_MAX;
 	for (int step = 0; step < 20000; step++) {
 		int i = rand() % N;
+		unsigned int left = UINT_MAX;
 		struct roost_timer *timer;
 
 		switch (rand() % 8) {
@@ -227,8 +261,8 @@ static void timer__like_a_plain_list(void **state)
 			break;
 		}
 		now += 1ull << rand() % 22;
-		while ((timer = roost_timer_wheel_expired(&wheel, now)) !=
-		       NULL) {
+		while ((timer = roost_timer_wheel_expired(&wheel, now,
+							  &left)) != NULL) {
 			i = (int)(timer - timers);
 			assert_true(want[i] <= now);
 			want[i] = UINT64_MAX;
@@ -257,6 +291,7 @@ int main(void)
 		cmocka_unit_test_setup(timer__clock_jumps, start),
 		cmocka_unit_test_setup(timer_cancel__does_not_fire, start),
 		cmocka_unit_test_setup(timer_remove__leaves_the_others, start),
+		cmocka_unit_test_setup(timer_expired__is_bounded, start),
 		cmocka_unit_test_setup(timer__like_a_plain_list, start),
 	};
 
