@@ -63,7 +63,7 @@
 
 /* At exit: tries to get the turn, and iterations until nothing is owed. */
 #define SETTLE_TRIES 1000u
-#define SETTLE_ROUNDS 8u
+#define SETTLE_ROUNDS 256u
 
 #define AWAKE 0u
 
@@ -242,6 +242,15 @@ static void announce(struct roost_turner *t)
 	atomic_store_explicit(&t->in.helps, helps + 1, memory_order_relaxed);
 }
 
+/* This helper goes: what the iteration left is for the next one, or for the
+ * thread.
+ */
+static void leave(struct roost_turner *t)
+{
+	if (roost_worker_has_left(t->worker))
+		roost_turner_nudge(t);
+}
+
 /* Help, as the holder of the turn, and release it. */
 static bool run(struct roost_turner *t)
 {
@@ -263,6 +272,7 @@ static bool run(struct roost_turner *t)
 		lose_patience();
 	else
 		misses = 0;
+	leave(t);
 	return work != 0;
 }
 
@@ -313,6 +323,8 @@ void roost_turner_send_end(struct roost_turner *t, struct roost_qp *qp)
 	misses = 0;
 	if (roost_worker_turn_release(t->worker))
 		roost_turner_help(t);
+	else
+		leave(t);
 }
 
 void roost_turner_settle(struct roost_turner *t)
@@ -420,7 +432,8 @@ static bool turn(struct roost_turner *t, uint64_t *deadline_ns)
 
 	work = iterate(t);
 	*deadline_ns = roost_worker_next_deadline_ns(t->worker);
-	more = roost_worker_turn_release(t->worker);
+	more = roost_worker_has_left(t->worker);
+	more |= roost_worker_turn_release(t->worker);
 	return work != 0 || more;
 }
 

@@ -92,6 +92,12 @@ bool roost_worker_has_work(const struct roost_worker *w)
 	return atomic_load(&w->unsent) != 0;
 }
 
+bool roost_worker_has_left(const struct roost_worker *w)
+{
+	(void)w;
+	return false;
+}
+
 bool roost_qp_send_can_wait(const struct roost_qp *q, uint32_t waiting)
 {
 	(void)q;

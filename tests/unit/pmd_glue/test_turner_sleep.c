@@ -100,6 +100,15 @@ static void turner__polls_while_there_is_work(void **state)
 	assert_true(world_exceeds(5000, 50 * MS));
 }
 
+/* Not even where the last iteration itself did nothing. */
+static void turner__does_not_sleep_while_something_is_left(void **state)
+{
+	(void)state;
+	world_sleep_ns(5 * MS);
+	atomic_store(&world_worker.has_left, true);
+	assert_true(world_exceeds(5000, 50 * MS));
+}
+
 static void turner__nap_ends_at_the_deadline(void **state)
 {
 	(void)state;
@@ -242,6 +251,7 @@ static void check_wakes(void (*something)(void))
 		if (roost_now_ns() - begin_ns < SLEEP_NS / 2)
 			early++;
 		atomic_store(&world_worker.has_work, false);
+		atomic_store(&world_worker.has_left, false);
 	}
 	assert_true(early >= 5);
 }
@@ -267,6 +277,21 @@ static void turner__nudge_wakes_it(void **state)
 {
 	(void)state;
 	check_wakes(nudge);
+}
+
+/* It sends as much as one turn may, and the program goes on without Roost. */
+static void post_much(void)
+{
+	atomic_store(&world_worker.has_left, true);
+	atomic_store(&world_worker.work, 1);
+	roost_turner_send_end(world_turner, NULL);
+	atomic_store(&world_worker.work, 0);
+}
+
+static void turner__what_a_post_leaves_wakes_it(void **state)
+{
+	(void)state;
+	check_wakes(post_much);
 }
 
 static void turner__every_arming_is_taken_back(void **state)
@@ -308,6 +333,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_ADAPTIVE(turner__idle_thread_naps),
 		WORLD_ADAPTIVE(turner__polls_while_there_is_work),
+		WORLD_ADAPTIVE(turner__does_not_sleep_while_something_is_left),
 		WORLD_ADAPTIVE(turner__nap_ends_at_the_deadline),
 		cmocka_unit_test_setup_teardown(
 			turner__packets_put_aside_keep_it_awake,
@@ -320,6 +346,7 @@ int main(void)
 		INTERRUPTS(turner__interrupt_wakes_it),
 		INTERRUPTS(turner__kick_wakes_it),
 		INTERRUPTS(turner__nudge_wakes_it),
+		INTERRUPTS(turner__what_a_post_leaves_wakes_it),
 		INTERRUPTS(turner__every_arming_is_taken_back),
 		WORLD_DEDICATED(turner__dedicated_thread_polls),
 	};

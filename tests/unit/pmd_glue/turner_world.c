@@ -62,6 +62,11 @@ bool roost_worker_has_work(const struct roost_worker *w)
 	return atomic_load(&w->has_work);
 }
 
+bool roost_worker_has_left(const struct roost_worker *w)
+{
+	return atomic_load(&w->has_left);
+}
+
 /* What waits is test_gather.c's. */
 bool roost_qp_send_can_wait(const struct roost_qp *qp, uint32_t waiting)
 {
@@ -92,6 +97,7 @@ void world_start(enum roost_progress mode, const struct roost_turner_rx *rx)
 	fake_turn_init(&world_worker.turn);
 	atomic_store(&world_worker.work, 0);
 	atomic_store(&world_worker.has_work, false);
+	atomic_store(&world_worker.has_left, false);
 	atomic_store(&world_worker.wanted, false);
 	atomic_store(&world_worker.deadline_ns, ROOST_NEVER_NS);
 	atomic_store(&world_worker.last_ns, 0);

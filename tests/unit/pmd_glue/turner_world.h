@@ -35,6 +35,7 @@ struct roost_worker {
 	atomic_uint iterations; /* by whom ever */
 	atomic_uint work;       /* what each finds */
 	atomic_bool has_work;
+	atomic_bool has_left;
 	atomic_bool wanted;
 	_Atomic uint64_t deadline_ns;
 	_Atomic uint64_t last_ns; /* when an iteration was */
