@@ -41,7 +41,7 @@ static struct {
 };
 
 /* Clients that wait for a descriptor; the others run after every wake, too. */
-#define CLIENT_FDS_MAX 8u
+#define CLIENT_FDS_MAX 24u
 
 static void run_jobs(void)
 {
@@ -196,6 +196,44 @@ void roost_control_forget(void)
 	TAILQ_INIT(&control.clients);
 	control.holders = 0;
 	control.wake_fd = -1;
+}
+
+struct errand {
+	int (*fn)(void *arg);
+	void *arg;
+	int ret;
+	atomic_bool done;
+};
+
+static void *errand_main(void *arg)
+{
+	struct errand *errand = arg;
+
+	errand->ret = errand->fn(errand->arg);
+	atomic_store(&errand->done, true);
+	roost_control_wake();
+	return NULL;
+}
+
+int roost_control_aside(int (*fn)(void *arg), void *arg)
+{
+	struct errand errand = { .fn = fn, .arg = arg };
+	pthread_t thread;
+	uint64_t next_ns;
+
+	/* Without a thread it is done all the same. */
+	if (roost_thread_create(&thread, "roost-aside", errand_main, &errand))
+		return fn(arg);
+	for (;;) {
+		/* As in control_main(). */
+		atomic_store(&control.asleep, true);
+		if (atomic_load(&errand.done))
+			break;
+		next_ns = run_clients();
+		wait_until(next_ns);
+	}
+	pthread_join(thread, NULL);
+	return errand.ret;
 }
 
 void roost_control_add(struct roost_control_client *client)

@@ -47,6 +47,15 @@ void roost_control_forget(void);
  */
 int roost_control_call(int (*fn)(void *arg), void *arg);
 
+/*
+ * Run fn(arg), which is slow, on a thread of its own, and serve the clients
+ * until it is done: opening a port may take as long as its peer or its firmware
+ * takes, and others have connections to keep. Returns what fn returns.
+ * Thread: the control thread, inside of roost_control_call(); no client may
+ * touch what fn does.
+ */
+int roost_control_aside(int (*fn)(void *arg), void *arg);
+
 /* Call the clients soon. Costs a system call only when it sleeps.
  * Thread: any.
  */

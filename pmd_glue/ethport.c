@@ -7,6 +7,7 @@
 #include "pmd_glue/ethport.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -100,6 +101,18 @@ uint16_t roost_ethport_tx(struct roost_ethport *port, uint16_t queue,
 
 /* ---- what opening uses, too ---------------------------------------------- */
 
+static pthread_mutex_t bus = PTHREAD_MUTEX_INITIALIZER;
+
+void roost_ethport_lock_bus(void)
+{
+	pthread_mutex_lock(&bus);
+}
+
+void roost_ethport_unlock_bus(void)
+{
+	pthread_mutex_unlock(&bus);
+}
+
 void roost_ethport_enter(struct roost_ethport *port)
 {
 	if (port->driver->gated_library)
@@ -148,9 +161,11 @@ void roost_ethport_plug_out(struct roost_ethport *port)
 	if (rte_eth_dev_info_get(port->id, &info) == 0)
 		device = info.device;
 	roost_ethport_enter(port);
+	roost_ethport_lock_bus();
 	rte_eth_dev_close(port->id);
 	if (device)
 		rte_dev_remove(device);
+	roost_ethport_unlock_bus();
 	roost_ethport_leave(port);
 	roost_members_plug_out(&port->members);
 }

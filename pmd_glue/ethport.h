@@ -15,7 +15,9 @@
  * A memif client does not look for its server by itself: while it has no
  * connection, the port is restarted now and then until there is one.
  *
- * Thread: the control thread, unless a call says otherwise.
+ * Thread: the control thread, unless a call says otherwise. What opening and
+ * starting ask of the driver, which may take long, is done on a thread of its
+ * own (roost_control_aside()), while the control thread serves other ports.
  */
 
 #include <stdatomic.h>

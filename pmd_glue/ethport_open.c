@@ -14,6 +14,7 @@
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 
+#include "pmd_glue/control.h"
 #include "pmd_glue/eal.h"
 #include "pmd_glue/ethport_priv.h"
 #include "pmd_glue/peer_socket.h"
@@ -327,6 +328,20 @@ static void find_pci_driver(struct roost_ethport *port)
 		port->driver = roost_driver_find(info.driver_name);
 }
 
+/* Thread: one of its own. */
+static int probe(void *arg)
+{
+	struct roost_ethport *port = arg;
+	int ret;
+
+	roost_ethport_enter(port);
+	roost_ethport_lock_bus();
+	ret = rte_dev_probe(port->devargs);
+	roost_ethport_unlock_bus();
+	roost_ethport_leave(port);
+	return ret;
+}
+
 static int plug_in(struct roost_ethport *port)
 {
 	char name[RTE_DEV_NAME_MAX_LEN];
@@ -344,9 +359,8 @@ static int plug_in(struct roost_ethport *port)
 	if (ret)
 		return ret;
 	roost_eal_log_clear();
-	roost_ethport_enter(port);
-	ret = rte_dev_probe(port->devargs);
-	roost_ethport_leave(port);
+	ret = port->driver->is_memif ? probe(port)
+				     : roost_control_aside(probe, port);
 	if (ret == 0)
 		ret = rte_eth_dev_get_port_by_name(name, &port->id);
 	if (ret == 0) {

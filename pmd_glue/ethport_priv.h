@@ -25,6 +25,12 @@ void roost_ethport_report(struct roost_ethport *port, const char *format, ...)
 void roost_ethport_enter(struct roost_ethport *port);
 void roost_ethport_leave(struct roost_ethport *port);
 
+/* Around what adds devices to DPDK's lists, and takes them off: a port may be
+ * opened on a thread of its own meanwhile.
+ */
+void roost_ethport_lock_bus(void);
+void roost_ethport_unlock_bus(void);
+
 /* What stands before the driver: the last of it, when the port is closed. */
 void roost_ethport_close_gates(struct roost_ethport *port);
 /* The sockets that keep the kernel doing something. */

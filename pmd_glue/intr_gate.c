@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,13 +61,15 @@ struct entry {
 };
 
 /* What the driver put off while it was inside; done when it is out. */
-static struct {
+static _Thread_local struct {
 	struct roost_intr_owner *owner;
 	rte_eal_alarm_callback call;
 	void *arg;
 } alarms[ALARMS_MAX];
-static unsigned int nb_alarms;
+static _Thread_local unsigned int nb_alarms;
 
+/* Around the lists, but never around a driver. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static TAILQ_HEAD(, entry) entries = TAILQ_HEAD_INITIALIZER(entries);
 static TAILQ_HEAD(, roost_intr_owner) owners = TAILQ_HEAD_INITIALIZER(owners);
 static unsigned int nb_entries;
@@ -90,6 +93,7 @@ static int socket_inode(int fd, ino_t *inode)
 	return 0;
 }
 
+/* Under the lock. */
 static void drop(struct entry *e)
 {
 	roost_fork_guard_remove(e->fd);
@@ -98,6 +102,7 @@ static void drop(struct entry *e)
 	free(e);
 }
 
+/* Under the lock. */
 static int keep(int fd, rte_intr_callback_fn call, void *arg)
 {
 	struct entry *e;
@@ -128,6 +133,7 @@ static int keep(int fd, rte_intr_callback_fn call, void *arg)
 	return 0;
 }
 
+/* Under the lock. */
 static struct entry *find(int fd, rte_intr_callback_fn call, const void *arg)
 {
 	struct entry *e;
@@ -147,13 +153,14 @@ static bool is_dead(const struct entry *e)
 	return socket_inode(e->fd, &inode) != 0 || inode != e->inode;
 }
 
-static void drop_dead(void)
+/* Of that owner. Under the lock. */
+static void drop_dead(const struct roost_intr_owner *owner)
 {
 	struct entry *e, *next;
 
 	for (e = TAILQ_FIRST(&entries); e; e = next) {
 		next = TAILQ_NEXT(e, link);
-		if (is_dead(e))
+		if (e->owner == owner && is_dead(e))
 			drop(e);
 	}
 }
@@ -163,26 +170,45 @@ static void drop_dead(void)
 static int gate_register(const struct rte_intr_handle *intr_handle,
 			 rte_intr_callback_fn cb, void *cb_arg)
 {
-	int fd;
+	int fd, ret;
 
 	if (!current)
 		return rte_intr_callback_register(intr_handle, cb, cb_arg);
 	fd = rte_intr_fd_get(intr_handle);
-	return fd < 0 || !cb ? -EINVAL : keep(fd, cb, cb_arg);
+	if (fd < 0 || !cb)
+		return -EINVAL;
+	pthread_mutex_lock(&lock);
+	ret = keep(fd, cb, cb_arg);
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+/* What current has registered; NULL: nothing of the kind. */
+static struct entry *find_current(const struct rte_intr_handle *intr_handle,
+				  rte_intr_callback_fn cb, const void *cb_arg)
+{
+	struct entry *e = NULL;
+
+	if (!current)
+		return NULL;
+	pthread_mutex_lock(&lock);
+	e = find(rte_intr_fd_get(intr_handle), cb, cb_arg);
+	pthread_mutex_unlock(&lock);
+	return e;
 }
 
 static int gate_unregister(const struct rte_intr_handle *intr_handle,
 			   rte_intr_callback_fn cb, void *cb_arg)
 {
-	struct entry *e = NULL;
+	struct entry *e = find_current(intr_handle, cb, cb_arg);
 
-	if (current)
-		e = find(rte_intr_fd_get(intr_handle), cb, cb_arg);
 	if (!e)
 		return rte_intr_callback_unregister(intr_handle, cb, cb_arg);
 	if (e->active)
 		return -EAGAIN;
+	pthread_mutex_lock(&lock);
 	drop(e);
+	pthread_mutex_unlock(&lock);
 	return 1;
 }
 
@@ -190,10 +216,8 @@ static int gate_unregister_pending(const struct rte_intr_handle *intr_handle,
 				   rte_intr_callback_fn cb_fn, void *cb_arg,
 				   rte_intr_unregister_callback_fn ucb_fn)
 {
-	struct entry *e = NULL;
+	struct entry *e = find_current(intr_handle, cb_fn, cb_arg);
 
-	if (current)
-		e = find(rte_intr_fd_get(intr_handle), cb_fn, cb_arg);
 	if (!e)
 		return rte_intr_callback_unregister_pending(intr_handle, cb_fn,
 							    cb_arg, ucb_fn);
@@ -225,14 +249,16 @@ static bool admit(int fd)
 {
 	struct roost_intr_owner *o;
 
+	pthread_mutex_lock(&lock);
 	TAILQ_FOREACH(o, &owners, link) {
 		if (!o->trust || strcmp(o->key, current->key) != 0 ||
 		    roost_peer_is_trusted(o->trust, fd))
 			continue;
 		roost_peer_report(o->trust, fd);
-		return false;
+		break;
 	}
-	return true;
+	pthread_mutex_unlock(&lock);
+	return o == NULL;
 }
 
 /* Wait for a peer, but not for ever, and the whole control thread with it. */
@@ -317,7 +343,10 @@ void roost_intr_owner_open(struct roost_intr_owner *owner, const char *key,
 	snprintf(owner->key, sizeof(owner->key), "%s", key);
 	owner->trust = trust;
 	owner->worker = NULL;
+	owner->is_inside = false;
+	pthread_mutex_lock(&lock);
 	TAILQ_INSERT_TAIL(&owners, owner, link);
+	pthread_mutex_unlock(&lock);
 }
 
 /* Another port that has registered, or may use, the same things. */
@@ -336,7 +365,8 @@ void roost_intr_owner_close(struct roost_intr_owner *owner)
 	struct roost_intr_owner *heir = heir_of(owner);
 	struct entry *e, *next;
 
-	drop_dead();
+	pthread_mutex_lock(&lock);
+	drop_dead(owner);
 	for (e = TAILQ_FIRST(&entries); e; e = next) {
 		next = TAILQ_NEXT(e, link);
 		if (e->owner != owner)
@@ -350,16 +380,19 @@ void roost_intr_owner_close(struct roost_intr_owner *owner)
 		}
 	}
 	TAILQ_REMOVE(&owners, owner, link);
+	pthread_mutex_unlock(&lock);
 }
 
 bool roost_intr_owner_is_busy(const struct roost_intr_owner *owner)
 {
 	struct entry *e;
 
+	pthread_mutex_lock(&lock);
 	TAILQ_FOREACH(e, &entries, link)
 		if (e->owner == owner)
-			return true;
-	return false;
+			break;
+	pthread_mutex_unlock(&lock);
+	return e != NULL;
 }
 
 void roost_intr_owner_hang_up(const struct roost_intr_owner *owner)
@@ -367,6 +400,7 @@ void roost_intr_owner_hang_up(const struct roost_intr_owner *owner)
 	struct pollfd fd = { .events = POLLIN };
 	struct entry *e;
 
+	pthread_mutex_lock(&lock);
 	TAILQ_FOREACH(e, &entries, link) {
 		if (e->owner != owner || shutdown(e->fd, SHUT_WR) < 0)
 			continue;
@@ -375,22 +409,35 @@ void roost_intr_owner_hang_up(const struct roost_intr_owner *owner)
 		if (poll(&fd, 1, PEER_CLOSES_MS) > 0)
 			usleep(PEER_LOOKS_US);
 	}
+	pthread_mutex_unlock(&lock);
+}
+
+static void set_inside(struct roost_intr_owner *owner, bool is_inside)
+{
+	pthread_mutex_lock(&lock);
+	if (!is_inside)
+		drop_dead(owner);
+	owner->is_inside = is_inside;
+	pthread_mutex_unlock(&lock);
 }
 
 void roost_intr_gate_enter(struct roost_intr_owner *owner)
 {
 	current = owner;
+	set_inside(owner, true);
 }
 
 void roost_intr_gate_leave(void)
 {
+	struct roost_intr_owner *owner = current;
+
 	for (unsigned int i = 0; i < nb_alarms; i++) {
 		current = alarms[i].owner;
 		alarms[i].call(alarms[i].arg);
 	}
 	nb_alarms = 0;
 	current = NULL;
-	drop_dead();
+	set_inside(owner, false);
 }
 
 unsigned int roost_intr_gate_pollfds(struct pollfd *fds)
@@ -398,8 +445,12 @@ unsigned int roost_intr_gate_pollfds(struct pollfd *fds)
 	unsigned int nb = 0;
 	struct entry *e;
 
+	pthread_mutex_lock(&lock);
 	TAILQ_FOREACH(e, &entries, link)
-		fds[nb++] = (struct pollfd){ .fd = e->fd, .events = POLLIN };
+		if (!e->owner->is_inside)
+			fds[nb++] = (struct pollfd){ .fd = e->fd,
+						     .events = POLLIN };
+	pthread_mutex_unlock(&lock);
 	return nb;
 }
 
@@ -487,9 +538,24 @@ static void call(struct entry *e)
 			e->last_call((struct rte_intr_handle *)(uintptr_t)
 					     e->last_handle,
 				     e->arg);
+		pthread_mutex_lock(&lock);
 		drop(e);
+		pthread_mutex_unlock(&lock);
 	}
 	roost_intr_gate_leave();
+}
+
+/* Looked up again each time: a callback may drop others. */
+static struct entry *find_ready(const struct pollfd *fd)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&lock);
+	TAILQ_FOREACH(e, &entries, link)
+		if (e->fd == fd->fd && !e->owner->is_inside)
+			break;
+	pthread_mutex_unlock(&lock);
+	return e;
 }
 
 void roost_intr_gate_dispatch(const struct pollfd *fds, unsigned int nb)
@@ -497,12 +563,7 @@ void roost_intr_gate_dispatch(const struct pollfd *fds, unsigned int nb)
 	struct entry *e;
 
 	for (unsigned int i = 0; i < nb; i++) {
-		if (!fds[i].revents)
-			continue;
-		/* Looked up again each time: a callback may drop others. */
-		TAILQ_FOREACH(e, &entries, link)
-			if (e->fd == fds[i].fd)
-				break;
+		e = fds[i].revents ? find_ready(&fds[i]) : NULL;
 		if (e)
 			call(e);
 	}

@@ -33,7 +33,9 @@
  * connect waits a tenth of a second for a server whose queue is full.
  *
  * Thread: all calls, and everything that opens, starts, stops and closes gated
- * ports, on the control thread. That makes the list need no lock.
+ * ports, on the control thread. But a port may be plugged in and started on
+ * another one (roost_control_aside()): what belongs to a port whose driver a
+ * thread is inside of is no other thread's, and a lock guards the lists.
  */
 
 #include <poll.h>
@@ -53,6 +55,7 @@ struct roost_intr_owner {
 	 * one key have to agree.
 	 */
 	struct roost_peer_trust *trust;
+	bool is_inside; /* a thread is inside its driver; the gate's */
 	TAILQ_ENTRY(roost_intr_owner) link;
 };
 

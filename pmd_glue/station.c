@@ -452,7 +452,7 @@ int roost_station_start(struct roost_station *s, struct roost_dev *dev,
 	s->worker = roost_dev_worker(dev);
 	s->port_num = port_num;
 	s->turners = turners;
-	ret = roost_lane_start(&s->lane, dev, turners, now_ns);
+	ret = roost_lane_start(&s->lane, dev, turners);
 	if (!ret)
 		ret = open_ear(s);
 	if (ret)

@@ -14,6 +14,8 @@
 
 #include "lib/engine/dev.h"
 #include "lib/engine/worker.h"
+#include "pmd_glue/clock.h"
+#include "pmd_glue/control.h"
 #include "pmd_glue/report.h"
 
 /* Frames of one lane that wait for its worker. */
@@ -256,15 +258,29 @@ static bool is_listed(const struct roost_lane *lane)
 	return place != ROOST_LANE_NONE && t->lanes[place] == lane;
 }
 
-static int start_port(struct roost_trunk *t, uint64_t now_ns)
+/* Thread: one of its own. Holds the turns there: the control thread may take
+ * them meanwhile, and waits for them then.
+ */
+static int start_aside(void *arg)
+{
+	struct roost_ethport *port = arg;
+	int ret;
+
+	roost_ethport_hold(port);
+	ret = roost_ethport_start(port, roost_now_ns());
+	roost_ethport_let_go(port);
+	return ret;
+}
+
+static int start_port(struct roost_trunk *t)
 {
 	int ret;
 
 	if (t->was_started)
 		return 0;
-	roost_ethport_hold(&t->port);
-	ret = roost_ethport_start(&t->port, now_ns);
-	roost_ethport_let_go(&t->port);
+	ret = t->port.driver->is_memif
+		      ? start_aside(&t->port)
+		      : roost_control_aside(start_aside, &t->port);
 	t->was_started = ret == 0;
 	return ret;
 }
@@ -286,7 +302,7 @@ static void add_workers(struct roost_lane *lane, struct roost_dev *dev)
 }
 
 int roost_lane_start(struct roost_lane *lane, struct roost_dev *dev,
-		     struct roost_turner *const *turners, uint64_t now_ns)
+		     struct roost_turner *const *turners)
 {
 	struct roost_trunk *t = lane->trunk;
 	int ret;
@@ -298,7 +314,7 @@ int roost_lane_start(struct roost_lane *lane, struct roost_dev *dev,
 	}
 	lane->turner = turners[0];
 	add_workers(lane, dev);
-	ret = start_port(t, now_ns);
+	ret = start_port(t);
 	if (ret)
 		return ret;
 	roost_ethport_hold(&t->port);

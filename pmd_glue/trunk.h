@@ -91,7 +91,7 @@ int roost_lane_open(struct roost_lane *lane, const struct roost_config *config,
  * -ENOMEM.
  */
 int roost_lane_start(struct roost_lane *lane, struct roost_dev *dev,
-		     struct roost_turner *const *turners, uint64_t now_ns);
+		     struct roost_turner *const *turners);
 /* Nothing is handed over any more, and turner is not touched again. Does
  * nothing the second time.
  */

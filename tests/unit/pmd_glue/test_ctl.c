@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -455,6 +456,53 @@ static void ctl__goes_with_the_last_device(void **state)
 	assert_int_equal(connected(), -1);
 }
 
+/* ---- while another port opens ----------------------------------------------
+ */
+
+/* It waits ten seconds for its first peer, and nobody comes. */
+static int setup_slow(void **state)
+{
+	if (setup_link(state) != 0)
+		return -1;
+	config.nb_ports = 2;
+	snprintf(config.ports[1].devargs, sizeof(config.ports[1].devargs),
+		 "net_virtio_user0,path=/tmp/roost-test-%d.sock,server=1",
+		 getpid());
+	return 0;
+}
+
+static void *open_slow(void *arg)
+{
+	struct roost_device *slow;
+
+	*(int *)arg = roost_device_open(&config, 1, &slow);
+	return NULL;
+}
+
+static void ctl__answers_while_a_port_opens(void **state)
+{
+	uint64_t begin_ms = now_ms(), asked_ms;
+	unsigned int answers = 0;
+	pthread_t thread;
+	int ret = 1;
+
+	(void)state;
+	pthread_create(&thread, NULL, open_slow, &ret);
+	usleep(500000);
+	while (now_ms() - begin_ms < 5000) {
+		asked_ms = now_ms();
+		assert_string_equal(ask("set - - re-register\n"), "ok\n");
+		assert_event(ROOST_EVENT_CLIENT_REREGISTER);
+		assert_true(now_ms() - asked_ms < 2000);
+		answers++;
+		usleep(50000);
+	}
+	assert_true(answers >= 10);
+	pthread_join(thread, NULL);
+	assert_true(now_ms() - begin_ms >= 8000);
+	assert_int_equal(ret, -ENODEV);
+}
+
 /* ---- what drivers say ------------------------------------------------------
  */
 
@@ -502,6 +550,8 @@ int main(void)
 		LINK(ctl__others_are_refused),
 		LINK(ctl__others_keep_nobody_waiting),
 		LINK(ctl__shows_every_topic),
+		cmocka_unit_test_setup_teardown(ctl__answers_while_a_port_opens,
+						setup_slow, teardown),
 		LINK(ctl__remove),
 		LINK(ctl__sets_and_tells), /* a new device, after that */
 		cmocka_unit_test(ctl__goes_with_the_last_device),
