@@ -7,7 +7,8 @@
  */
 
 #include <errno.h>
-#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <rte_common.h>
 #include <rte_mbuf.h>
@@ -30,16 +31,16 @@ int roost_worker_create(struct roost_dev *dev, unsigned int index,
 	struct roost_worker *w;
 	int rc;
 
-	w = roost_process_memory(sizeof(*w),
-				 offsetof(struct roost_worker, turn),
-				 ROOST_WORKER_PAGE_BYTES);
+	w = aligned_alloc(ROOST_WORKER_PAGE_BYTES, sizeof(*w));
 	if (w == NULL)
 		return -ENOMEM;
+	memset(w, 0, sizeof(*w));
 	rc = roost_tx_open(w);
 	if (rc != 0) {
-		roost_process_memory_free(w, sizeof(*w));
+		free(w);
 		return rc;
 	}
+	roost_process_clear(&w->turn, ROOST_WORKER_PAGE_BYTES);
 	atomic_store(&w->turn.is_free, true);
 	w->dev = dev;
 	w->index = index;
@@ -58,7 +59,8 @@ void roost_worker_destroy(struct roost_worker *w)
 {
 	roost_tx_close(w);
 	roost_steer_destroy(w);
-	roost_process_memory_free(w, sizeof(*w));
+	roost_process_keep(&w->turn, ROOST_WORKER_PAGE_BYTES);
+	free(w);
 }
 
 /* ---- what is to be done ----------------------------------------------- */

@@ -144,7 +144,7 @@ struct roost_worker {
 	struct roost_dev_counters counters;
 	struct roost_timer_wheel timers;
 
-	/* In pages of its own: a child of a fork finds it zeroed, and never
+	/* In a page of its own: a child of a fork finds it zeroed, and never
 	 * gets the turn.
 	 */
 	struct {

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 /* How long fork(3) waits for those who hold it off. It is longer only where a
  * signal handler forks while its own thread does.
@@ -66,21 +67,23 @@ void roost_process_fork_release(void)
 /* ---- memory --------------------------------------------------------------
  */
 
-void *roost_process_memory(size_t bytes, size_t first, size_t nb)
+/* Never more than what was asked for. */
+static bool advise(void *pages, size_t bytes, int advice)
 {
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 
-	if (memory == MAP_FAILED)
-		return NULL;
-	/* What the kernel cannot clear is used all the same. */
-	(void)madvise((char *)memory + first, nb, MADV_WIPEONFORK);
-	return memory;
+	return (uintptr_t)pages % page_bytes == 0 && bytes % page_bytes == 0 &&
+	       madvise(pages, bytes, advice) == 0;
 }
 
-void roost_process_memory_free(void *memory, size_t bytes)
+void roost_process_clear(void *pages, size_t bytes)
 {
-	munmap(memory, bytes);
+	(void)advise(pages, bytes, MADV_WIPEONFORK);
+}
+
+void roost_process_keep(void *pages, size_t bytes)
+{
+	(void)advise(pages, bytes, MADV_KEEPONFORK);
 }
 
 /* ---- fork(3) -------------------------------------------------------------
@@ -119,11 +122,14 @@ static void in_child(void)
  */
 __attribute__((constructor)) static void prepare(void)
 {
-	_Atomic uint32_t *page =
-		roost_process_memory(sizeof(*page), 0, sizeof(*page));
+	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	void *page = mmap(NULL, page_bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (page)
+	if (page != MAP_FAILED) {
+		roost_process_clear(page, page_bytes);
 		number = page;
+	}
 	pthread_atfork(before_fork, after_fork, in_child);
 	roost_process();
 }

@@ -43,12 +43,13 @@ struct roost_process_child {
 void roost_process_at_child(struct roost_process_child *child);
 
 /*
- * Memory in pages of its own, zeroed. Every child finds nb bytes from first on
- * zeroed again, however it was made (but before Linux 4.14); they share no page
- * with what is not to be. Returns NULL: no memory. Thread: any.
+ * Every child finds these pages zeroed, however it was made (but before Linux
+ * 4.14): private memory, begin and size multiples of the page's size, or
+ * nothing is done. They are as before once they are kept, which they have to be
+ * before their memory is freed. Thread: any.
  */
-void *roost_process_memory(size_t bytes, size_t first, size_t nb);
-void roost_process_memory_free(void *memory, size_t bytes);
+void roost_process_clear(void *pages, size_t bytes);
+void roost_process_keep(void *pages, size_t bytes);
 
 /*
  * What is done between the two is in a child either done or not begun. For a

@@ -13,6 +13,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -143,28 +145,42 @@ static void process__child_in_the_same_memory_has_the_same(void **state)
 	assert_int_equal(ran, 0);
 }
 
-#define PAGE_BYTES 65536
+#define PAGE_BYTES 65536 /* of any size: whole ones */
 
-static void process__memory_that_children_find_zeroed(void **state)
+/* What a child, made without handlers, finds in the four: a bit each. */
+static int child_finds(const uint8_t *pages)
 {
-	uint8_t *memory = roost_process_memory(4 * PAGE_BYTES, PAGE_BYTES,
-					       2 * PAGE_BYTES);
-	pid_t pid;
+	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	int found = 0;
+
+	if (pid == 0) {
+		for (int i = 0; i < 4; i++)
+			found = found << 1 | pages[i * PAGE_BYTES];
+		_exit(found);
+	}
+	return answer(pid);
+}
+
+static void process__pages_that_children_find_zeroed(void **state)
+{
+	uint8_t *pages = aligned_alloc(PAGE_BYTES, 4 * PAGE_BYTES);
+	uint8_t *middle;
 
 	(void)state;
-	assert_non_null(memory);
-	for (int i = 0; i < 4; i++) {
-		assert_int_equal(memory[i * PAGE_BYTES], 0);
-		memory[i * PAGE_BYTES] = 1;
-	}
-	pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
-	if (pid == 0)
-		_exit(memory[0] * 8 + memory[PAGE_BYTES] * 4 +
-		      memory[2 * PAGE_BYTES] * 2 + memory[3 * PAGE_BYTES]);
-	assert_int_equal(answer(pid), 8 + 1);
+	assert_non_null(pages);
+	middle = pages + PAGE_BYTES;
+	memset(pages, 1, 4 * PAGE_BYTES);
+	roost_process_clear(middle, 2 * PAGE_BYTES);
+	assert_int_equal(child_finds(pages), 9);
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(memory[i * PAGE_BYTES], 1);
-	roost_process_memory_free(memory, 4 * PAGE_BYTES);
+		assert_int_equal(pages[i * PAGE_BYTES], 1);
+	roost_process_keep(middle, 2 * PAGE_BYTES);
+	assert_int_equal(child_finds(pages), 15);
+	/* No whole page: nothing is done. */
+	roost_process_clear(middle, 64);
+	roost_process_clear(middle + 64, PAGE_BYTES);
+	assert_int_equal(child_finds(pages), 15);
+	free(pages);
 }
 
 /* ---- holding forks off --------------------------------------------------- */
@@ -232,7 +248,7 @@ int main(void)
 		cmocka_unit_test(process__child_without_handlers_has_another),
 		cmocka_unit_test(
 			process__child_in_the_same_memory_has_the_same),
-		cmocka_unit_test(process__memory_that_children_find_zeroed),
+		cmocka_unit_test(process__pages_that_children_find_zeroed),
 		cmocka_unit_test(process__held_off_fork_sees_all_or_nothing),
 		cmocka_unit_test(process__fork_of_who_holds_it_off_comes_back),
 	};
