@@ -206,7 +206,8 @@ static unsigned int poll_all(const struct bench_case *c, bool again)
 	return done;
 }
 
-/* One iteration; how long it took. The clock of the engines is what they used.
+/* One iteration; how long it took. The clock of the engines is a slow one: with
+ * thousands of QPs that all want everything, none is to time out.
  */
 static double timed_turn(struct bench_end *end)
 {
@@ -217,9 +218,8 @@ static double timed_turn(struct bench_end *end)
 		exit(EXIT_FAILURE);
 	roost_worker_iterate(end->worker, now_ns);
 	roost_worker_turn_release(end->worker);
-	ns = used_ns() - ns;
-	now_ns += (uint64_t)ns;
-	return ns;
+	now_ns += 100;
+	return used_ns() - ns;
 }
 
 static int by_ns(const void *a, const void *b)
