@@ -148,7 +148,7 @@ int roost_cm_ask(struct roost_cm_conn *conn)
 	int rc;
 
 	if (conn->neigh == NULL) {
-		rc = roost_dev_ask(cm->dev, &route, &conn->path.dgid,
+		rc = roost_dev_ask(cm->dev, &route, &conn->path.dgid, NULL,
 				   &conn->neigh);
 		if (rc != 0)
 			return rc;
@@ -286,7 +286,7 @@ static void hold_peer(struct roost_cm_conn *conn)
 		return;
 	conn->asked = true;
 	/* Without it nobody tells ADDR_CHANGE, and all else goes well. */
-	if (roost_dev_ask(conn->cm->dev, &route, &conn->path.dgid,
+	if (roost_dev_ask(conn->cm->dev, &route, &conn->path.dgid, NULL,
 			  &conn->neigh) != 0)
 		conn->neigh = NULL;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include "pmd_glue/host.h"
+#include "pmd_glue/host_priv.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,15 +11,11 @@
 #include "lib/wire/frame.h"
 #include "pmd_glue/arp.h"
 #include "pmd_glue/clock.h"
-#include "pmd_glue/conflict.h"
 #include "pmd_glue/echo.h"
 #include "pmd_glue/ether.h"
 #include "pmd_glue/gid_table.h"
 #include "pmd_glue/nd.h"
-#include "pmd_glue/neigh.h"
-#include "pmd_glue/source.h"
 
-#define RESOLVE_MAX_NS 4000000000ull
 #define CROWD_QUIET_NS 60000000000ull
 
 static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
@@ -28,50 +23,12 @@ static const struct roost_gid all_nodes = {
 	.b = { [0] = 0xff, [1] = 0x02, [15] = 0x01 },
 };
 
-struct roost_host {
-	/* Constant, but for MAC and addresses: writer the control thread, under
-	 * the lock.
-	 */
-	struct roost_host_conf conf;
-	struct roost_gid link_local;      /* by the MAC */
-	struct roost_neigh self;          /* an address of our own */
-	struct roost_conflicts conflicts; /* the control thread's */
-	pthread_mutex_t lock;             /* around the cache, and the above */
-	pthread_cond_t changed;           /* an entry got a MAC, or failed */
-	struct roost_neigh_cache *neighs;
-	uint64_t crowd_quiet_until_ns[ROOST_CROWDS]; /* nothing is told */
-};
-
-static bool is_ours(const struct roost_host *host, const struct roost_gid *addr)
-{
-	const struct roost_prefixes *own = &host->conf.routes.on_link;
-
-	if (roost_gid_eq(addr, &host->link_local))
-		return true;
-	for (unsigned int i = 0; i < own->nb; i++)
-		if (roost_gid_eq(addr, &own->v[i].gid))
-			return true;
-	return false;
-}
-
 static bool we_answer(const struct roost_host *host,
 		      const struct roost_gid *addr)
 {
-	return is_ours(host, addr) &&
+	return roost_host_is_ours(host, addr) &&
 	       !(host->conf.kernel_owns &&
 		 host->conf.kernel_owns(host->conf.ctx, addr));
-}
-
-/* Which of our addresses speaks to addr; 0.0.0.0: there is none. */
-static struct roost_gid source_for(const struct roost_host *host,
-				   const struct roost_gid *addr)
-{
-	static const uint8_t none[4];
-	struct roost_gid source = roost_gid_from_v4(none);
-
-	roost_source_select(&host->conf.routes, &host->link_local, addr,
-			    &source);
-	return source;
 }
 
 /* ---- what we say ------------------------------------------------------- */
@@ -103,7 +60,7 @@ static void send_nd(const struct roost_host *host, const struct roost_nd *nd,
 static void ask(void *ctx, const struct roost_gid *addr, const uint8_t *mac)
 {
 	const struct roost_host *host = ctx;
-	struct roost_gid source = source_for(host, addr);
+	struct roost_gid source = roost_host_source_for(host, addr);
 
 	if (roost_gid_is_v4(addr)) {
 		struct roost_arp arp = {
@@ -198,8 +155,8 @@ static void input_arp(struct roost_host *host, const uint8_t *frame,
 	if (roost_arp_parse(frame, len_bytes, &arp) ||
 	    memcmp(arp.sender_mac, host->conf.mac, 6) == 0)
 		return;
-	for_us = is_ours(host, &arp.target_ip);
-	if (is_ours(host, &arp.sender_ip)) {
+	for_us = roost_host_is_ours(host, &arp.target_ip);
+	if (roost_host_is_ours(host, &arp.sender_ip)) {
 		hear_claim(host, &arp.sender_ip, arp.sender_mac, now_ns);
 		return;
 	}
@@ -257,17 +214,17 @@ static void input_nd(struct roost_host *host, const uint8_t *frame,
 		word.addr = nd->target;
 		word.solicited = nd->solicited;
 		word.override = nd->override && nd->has_mac;
-		if (is_ours(host, &nd->target))
+		if (roost_host_is_ours(host, &nd->target))
 			hear_claim(host, &nd->target, word.mac, now_ns);
 		else
 			hear(host, &word, now_ns);
 		return;
 	}
-	if (is_ours(host, &nd->src)) {
+	if (roost_host_is_ours(host, &nd->src)) {
 		hear_claim(host, &nd->src, word.mac, now_ns);
 		return;
 	}
-	if (!is_ours(host, &nd->target))
+	if (!roost_host_is_ours(host, &nd->target))
 		return;
 	if (nd->has_mac) {
 		word.addr = nd->src;
@@ -301,8 +258,8 @@ void roost_host_input(struct roost_host *host, uint8_t *frame, size_t len_bytes,
 /* ---- neighbours -------------------------------------------------------- */
 
 /* Under the lock. */
-static void tell_crowd(struct roost_host *host, enum roost_host_crowd crowd,
-		       const uint8_t *mac)
+void roost_host_tell_crowd(struct roost_host *host, enum roost_host_crowd crowd,
+			   const uint8_t *mac)
 {
 	uint64_t now_ns = roost_now_ns();
 
@@ -314,176 +271,10 @@ static void tell_crowd(struct roost_host *host, enum roost_host_crowd crowd,
 
 static void crowded(void *ctx, const uint8_t *mac)
 {
-	tell_crowd(ctx, mac ? ROOST_CROWD_OF_STATION : ROOST_CROWD_OF_CLAIMS,
-		   mac);
-}
-
-/* Under the lock. */
-static int get_neigh(struct roost_host *host, const struct roost_gid *hop,
-		     uint64_t now_ns, struct roost_neigh **neigh)
-{
-	int ret = roost_neigh_get(host->neighs, hop, now_ns, neigh);
-
-	if (ret == -ENOBUFS)
-		tell_crowd(host, ROOST_CROWD_IN_USE, NULL);
-	return ret;
-}
-
-static bool has_mac(struct roost_neigh *neigh)
-{
-	return atomic_load_explicit(&neigh->mac_gen, memory_order_acquire) != 0;
-}
-
-/* Wait until the neighbour has a MAC or nobody answered. Under the lock. */
-static int wait_for(struct roost_host *host, struct roost_neigh *neigh,
-		    uint64_t until_ns)
-{
-	struct timespec until = {
-		.tv_sec = (time_t)(until_ns / 1000000000u),
-		.tv_nsec = (long)(until_ns % 1000000000u),
-	};
-
-	while (!has_mac(neigh)) {
-		if (roost_neigh_state(neigh) == ROOST_NEIGH_FAILED)
-			return -ETIMEDOUT;
-		if (pthread_cond_timedwait(&host->changed, &host->lock,
-					   &until) == ETIMEDOUT)
-			return -ETIMEDOUT;
-	}
-	return 0;
-}
-
-static bool is_ours_locked(struct roost_host *host,
-			   const struct roost_gid *addr)
-{
-	bool ours;
-
-	pthread_mutex_lock(&host->lock);
-	ours = is_ours(host, addr);
-	pthread_mutex_unlock(&host->lock);
-	return ours;
-}
-
-/* Not under the lock: asking a kernel is a system call. */
-static int next_hop(struct roost_host *host, const struct roost_gid *sgid,
-		    const struct roost_gid *dgid, struct roost_gid *hop)
-{
-	const struct roost_host_conf *conf = &host->conf;
-	struct roost_kif_route route;
-	bool is_settled;
-	int ret;
-
-	pthread_mutex_lock(&host->lock);
-	ret = roost_route_next_hop(&conf->routes, sgid, dgid, hop);
-	pthread_mutex_unlock(&host->lock);
-	if (!conf->kernel_route || roost_gid_is_link_local(dgid) ||
-	    roost_gid_is_v4(sgid) != roost_gid_is_v4(dgid))
-		return ret;
-	/* By the gateway that was configured, or what nobody else knows. */
-	is_settled = ret == 0 &&
-		     (!conf->addrs_are_kernels || !roost_gid_eq(hop, dgid));
-	if (is_settled ||
-	    conf->kernel_route(conf->ctx, sgid, dgid, &route) != 0)
-		return ret;
-	*hop = route.hop;
-	return 0;
-}
-
-int roost_host_resolve(struct roost_host *host, const struct roost_gid *sgid,
-		       const struct roost_gid *dgid, struct roost_neigh **neigh)
-{
-	uint64_t now_ns = roost_now_ns();
-	struct roost_gid hop;
-	int ret;
-
-	if (is_ours_locked(host, dgid)) {
-		*neigh = &host->self;
-		return 0;
-	}
-	ret = next_hop(host, sgid, dgid, &hop);
-	if (ret)
-		return ret;
-	pthread_mutex_lock(&host->lock);
-	ret = get_neigh(host, &hop, now_ns, neigh);
-	if (ret)
-		goto unlock;
-	if (!has_mac(*neigh)) {
-		host->conf.wake(host->conf.ctx);
-		ret = wait_for(host, *neigh, now_ns + RESOLVE_MAX_NS);
-	}
-	if (ret) {
-		roost_neigh_put(host->neighs, *neigh, roost_now_ns());
-		if (!roost_gid_eq(&hop, dgid))
-			ret = -EHOSTUNREACH;
-	}
-unlock:
-	pthread_mutex_unlock(&host->lock);
-	return ret;
-}
-
-int roost_host_ask(struct roost_host *host, const struct roost_gid *sgid,
-		   const struct roost_gid *dgid, struct roost_neigh **neigh)
-{
-	struct roost_gid hop;
-	int ret;
-
-	if (is_ours_locked(host, dgid)) {
-		*neigh = &host->self;
-		return 0;
-	}
-	ret = next_hop(host, sgid, dgid, &hop);
-	if (ret)
-		return ret;
-	pthread_mutex_lock(&host->lock);
-	ret = get_neigh(host, &hop, roost_now_ns(), neigh);
-	pthread_mutex_unlock(&host->lock);
-	host->conf.wake(host->conf.ctx);
-	return ret;
-}
-
-/* The address that the kernel would speak from, if it is one of the port. */
-static bool kernel_source(struct roost_host *host, const struct roost_gid *dgid,
-			  struct roost_gid *sgid)
-{
-	const struct roost_host_conf *conf = &host->conf;
-	struct roost_kif_route route;
-
-	if (!conf->kernel_route || !conf->addrs_are_kernels ||
-	    conf->kernel_route(conf->ctx, NULL, dgid, &route) != 0 ||
-	    !is_ours_locked(host, &route.source))
-		return false;
-	*sgid = route.source;
-	return true;
-}
-
-int roost_host_source(struct roost_host *host, const struct roost_gid *dgid,
-		      struct roost_gid *sgid)
-{
-	struct roost_gid hop;
-	bool ours;
-
-	if (is_ours_locked(host, dgid)) {
-		*sgid = *dgid;
-		return 0;
-	}
-	if (!kernel_source(host, dgid, sgid)) {
-		pthread_mutex_lock(&host->lock);
-		*sgid = source_for(host, dgid);
-		ours = is_ours(host, sgid);
-		pthread_mutex_unlock(&host->lock);
-		if (!ours)
-			return -EHOSTUNREACH;
-	}
-	return next_hop(host, sgid, dgid, &hop);
-}
-
-void roost_host_neigh_put(struct roost_host *host, struct roost_neigh *neigh)
-{
-	if (neigh == &host->self)
-		return;
-	pthread_mutex_lock(&host->lock);
-	roost_neigh_put(host->neighs, neigh, roost_now_ns());
-	pthread_mutex_unlock(&host->lock);
+	roost_host_tell_crowd(ctx,
+			      mac ? ROOST_CROWD_OF_STATION
+				  : ROOST_CROWD_OF_CLAIMS,
+			      mac);
 }
 
 uint64_t roost_host_tick(struct roost_host *host, uint64_t now_ns)

@@ -87,9 +87,22 @@ void roost_host_destroy(struct roost_host *host);
 int roost_host_resolve(struct roost_host *host, const struct roost_gid *sgid,
 		       const struct roost_gid *dgid,
 		       struct roost_neigh **neigh);
-/* The same without waiting: the neighbour may have no MAC yet. Thread: any. */
+/* The same without waiting: the neighbour may have no MAC yet. from_mac: see
+ * roost_host_meet(); NULL: there was no frame. Thread: any.
+ */
 int roost_host_ask(struct roost_host *host, const struct roost_gid *sgid,
-		   const struct roost_gid *dgid, struct roost_neigh **neigh);
+		   const struct roost_gid *dgid, const uint8_t *from_mac,
+		   struct roost_neigh **neigh);
+/*
+ * A frame has come from dgid to sgid, with the source from_mac. Where dgid is
+ * on the link and nothing is known of it, that is a claim to be it (neigh.h),
+ * and not believed against what is known. Asks nobody and takes no reference.
+ * Returns 0: the MAC of the next hop to there is known; -EAGAIN: it is not;
+ * -EHOSTUNREACH, -ETIMEDOUT: no route, or nobody answered a short while ago.
+ * Thread: any.
+ */
+int roost_host_meet(struct roost_host *host, const struct roost_gid *sgid,
+		    const struct roost_gid *dgid, const uint8_t from_mac[6]);
 /* Which of our addresses speaks to dgid. Returns 0, -EHOSTUNREACH.
  * Thread: any.
  */

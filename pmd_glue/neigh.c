@@ -291,13 +291,35 @@ void roost_neigh_put(struct roost_neigh_cache *cache, struct roost_neigh *neigh,
 
 	if (--e->refs)
 		return;
-	if (published(e) == 0) {
-		roost_neigh_forget(t, e);
-		return;
+	/* That nobody answers is worth knowing for a while, too. */
+	if (published(e) != 0) {
+		e->state = ROOST_NEIGH_STALE;
+		roost_neigh_set_due(t, e, now_ns + STALE_FREE_NS);
 	}
-	e->state = ROOST_NEIGH_STALE;
-	roost_neigh_set_due(t, e, now_ns + STALE_FREE_NS);
 	roost_neigh_set_rank(t, e, ROOST_NEIGH_IDLE);
+}
+
+static bool is_dead(const struct roost_neigh_entry *e)
+{
+	return e->state == ROOST_NEIGH_FAILED && published(e) == 0;
+}
+
+int roost_neigh_look(struct roost_neigh_cache *cache,
+		     const struct roost_gid *addr, uint64_t now_ns)
+{
+	struct roost_neigh_entry *e = roost_neigh_find(&cache->table, addr);
+	uint64_t dead_s;
+
+	if (!e)
+		return -EAGAIN;
+	if (!is_dead(e) || e->due_ns <= now_ns)
+		return published(e) != 0 ? 0 : -EAGAIN;
+	dead_s = (now_ns - (e->due_ns - FAILED_NS)) / S;
+	if (dead_s > e->tries) {
+		e->tries = (unsigned int)dead_s;
+		cache->conf.ask(cache->conf.ctx, addr, NULL);
+	}
+	return -ETIMEDOUT;
 }
 
 enum roost_neigh_state roost_neigh_state(const struct roost_neigh *neigh)
@@ -372,6 +394,10 @@ void roost_neigh_link_up(struct roost_neigh_cache *cache, uint64_t now_ns)
 		if (e->state == ROOST_NEIGH_INCOMPLETE ||
 		    e->state == ROOST_NEIGH_FAILED)
 			start_over(cache, e, now_ns);
+	/* Who did not answer may do so now. */
+	TAILQ_FOREACH(e, &cache->table.by_age[ROOST_NEIGH_IDLE], age_link)
+		if (is_dead(e))
+			roost_neigh_set_due(&cache->table, e, now_ns);
 }
 
 /* Time is up for the entry. Returns true if it failed now. */
@@ -380,7 +406,8 @@ static bool expire(struct roost_neigh_cache *cache, struct roost_neigh_entry *e,
 {
 	unsigned int allowed = tries_allowed(e->state);
 
-	if (e->refs == 0 && e->state != ROOST_NEIGH_REACHABLE) {
+	if (e->refs == 0 && e->state != ROOST_NEIGH_REACHABLE &&
+	    e->state != ROOST_NEIGH_INCOMPLETE) {
 		roost_neigh_forget(&cache->table, e);
 		return false;
 	}

@@ -71,6 +71,14 @@ int roost_neigh_get(struct roost_neigh_cache *cache,
 		    struct roost_neigh **neigh);
 void roost_neigh_put(struct roost_neigh_cache *cache, struct roost_neigh *neigh,
 		     uint64_t now_ns);
+/*
+ * Asks nobody and takes no reference. Returns 0: its MAC is known; -EAGAIN: it
+ * is not; -ETIMEDOUT: nobody answered a short while ago, and waiting would be
+ * in vain. Then one more question goes out, once a second at most, so that who
+ * is there again is found.
+ */
+int roost_neigh_look(struct roost_neigh_cache *cache,
+		     const struct roost_gid *addr, uint64_t now_ns);
 enum roost_neigh_state roost_neigh_state(const struct roost_neigh *neigh);
 
 /* What a packet of a neighbour says. */

@@ -91,11 +91,20 @@ static void neigh_put(void *ctx, struct roost_neigh *neigh)
 }
 
 static int ask(void *ctx, const struct roost_gid *sgid,
-	       const struct roost_gid *dgid, struct roost_neigh **neigh)
+	       const struct roost_gid *dgid, const uint8_t *from_mac,
+	       struct roost_neigh **neigh)
 {
 	struct roost_station *s = ctx;
 
-	return roost_host_ask(s->host, sgid, dgid, neigh);
+	return roost_host_ask(s->host, sgid, dgid, from_mac, neigh);
+}
+
+static int meet(void *ctx, const struct roost_gid *sgid,
+		const struct roost_gid *dgid, const uint8_t from_mac[6])
+{
+	struct roost_station *s = ctx;
+
+	return roost_host_meet(s->host, sgid, dgid, from_mac);
 }
 
 static int source(void *ctx, const struct roost_gid *dgid,
@@ -143,6 +152,7 @@ struct roost_port_io roost_station_io(struct roost_station *s)
 		.resolve = resolve,
 		.neigh_put = neigh_put,
 		.ask = ask,
+		.meet = meet,
 		.source = source,
 		.wake = wake,
 		.kick = kick,

@@ -96,11 +96,21 @@ struct roost_port_io {
 		       struct roost_neigh **neigh);
 	void (*neigh_put)(void *ctx, struct roost_neigh *neigh);
 	/* Like resolve, but waits for nothing: mac_gen may still be 0, and is
-	 * asked for as long as somebody holds a reference. NULL: as resolve.
+	 * asked for as long as somebody holds a reference. from_mac: as of
+	 * meet, or NULL. NULL: as resolve.
 	 * Returns 0, -EHOSTUNREACH, -ENOMEM, -ENOBUFS.
 	 */
 	int (*ask)(void *ctx, const struct roost_gid *sgid,
-		   const struct roost_gid *dgid, struct roost_neigh **neigh);
+		   const struct roost_gid *dgid, const uint8_t *from_mac,
+		   struct roost_neigh **neigh);
+	/* A frame came from dgid to sgid, with the source from_mac, which may
+	 * be taken for dgid's where nothing better is known. Waits for nothing
+	 * and takes no reference. Returns 0 (resolve would not wait), -EAGAIN
+	 * (it would), -EHOSTUNREACH, -ETIMEDOUT (in vain). NULL: it never
+	 * waits.
+	 */
+	int (*meet)(void *ctx, const struct roost_gid *sgid,
+		    const struct roost_gid *dgid, const uint8_t from_mac[6]);
 	/* Which address of the port speaks to dgid. Returns 0, -EHOSTUNREACH
 	 * (no route). NULL: the first of its family.
 	 */

@@ -112,7 +112,8 @@ int roost_dev_route(struct roost_dev *dev, const struct roost_gid *sgid,
 }
 
 int roost_dev_ask(struct roost_dev *dev, const struct roost_route *route,
-		  const struct roost_gid *dgid, struct roost_neigh **neigh)
+		  const struct roost_gid *dgid, const uint8_t *from_mac,
+		  struct roost_neigh **neigh)
 {
 	unsigned int port = route->port_num - 1u;
 	struct roost_port_io *io = &dev->ports[port].io;
@@ -122,7 +123,18 @@ int roost_dev_ask(struct roost_dev *dev, const struct roost_route *route,
 		return 0;
 	if (io->ask == NULL)
 		return io->resolve(io->ctx, &route->sgid, dgid, neigh);
-	return io->ask(io->ctx, &route->sgid, dgid, neigh);
+	return io->ask(io->ctx, &route->sgid, dgid, from_mac, neigh);
+}
+
+int roost_dev_meet(struct roost_dev *dev, const struct roost_route *route,
+		   const struct roost_gid *dgid, const uint8_t from_mac[6])
+{
+	unsigned int port = route->port_num - 1u;
+	struct roost_port_io *io = &dev->ports[port].io;
+
+	if (io->meet == NULL || port_has(dev, port, dgid))
+		return 0;
+	return io->meet(io->ctx, &route->sgid, dgid, from_mac);
 }
 
 void roost_dev_neigh_put(struct roost_dev *dev, uint8_t port_num,

@@ -38,12 +38,21 @@ int roost_dev_find_gid(struct roost_dev *dev, uint8_t port_num,
 
 /*
  * Ask for the next hop of a route and take a reference. Its MAC may come
- * later; the services are run then. *neigh becomes NULL when dgid is ourselves
- * or a group. Returns 0, -EHOSTUNREACH, -ENOMEM, -ENOBUFS, and where the port
- * cannot but wait, -ETIMEDOUT.
+ * later; the services are run then. from_mac: the source of a frame that came
+ * from dgid, or NULL. *neigh becomes NULL when dgid is ourselves or a group.
+ * Returns 0, -EHOSTUNREACH, -ENOMEM, -ENOBUFS, and where the port cannot but
+ * wait, -ETIMEDOUT.
  */
 int roost_dev_ask(struct roost_dev *dev, const struct roost_route *route,
-		  const struct roost_gid *dgid, struct roost_neigh **neigh);
+		  const struct roost_gid *dgid, const uint8_t *from_mac,
+		  struct roost_neigh **neigh);
+/*
+ * A frame came from dgid, with the source from_mac: would a QP that answers
+ * there have to wait for the network? Asks nobody. Returns 0 (no), -EAGAIN,
+ * -EHOSTUNREACH, -ETIMEDOUT (in vain).
+ */
+int roost_dev_meet(struct roost_dev *dev, const struct roost_route *route,
+		   const struct roost_gid *dgid, const uint8_t from_mac[6]);
 /* NULL is fine. */
 void roost_dev_neigh_put(struct roost_dev *dev, uint8_t port_num,
 			 struct roost_neigh *neigh);

@@ -246,7 +246,7 @@ static void ask(struct fuzz_in *in)
 
 	if (nb_held == HELD_MAX)
 		roost_host_neigh_put(host, held[--nb_held]);
-	if (roost_host_ask(host, &from, &to, &held[nb_held]) == 0)
+	if (roost_host_ask(host, &from, &to, NULL, &held[nb_held]) == 0)
 		nb_held++;
 }
 

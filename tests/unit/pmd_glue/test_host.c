@@ -302,6 +302,65 @@ static void host__nobody_answers(void **state)
 	__atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
 	pthread_join(thread, NULL);
 	assert_int_equal(wire.nb, 5);
+	/* That is known now; the timers need not run to say so. */
+	assert_int_equal(resolve("198.18.0.2", "198.18.0.99", &n), -ETIMEDOUT);
+	assert_int_equal(wire.nb, 5);
+}
+
+static int meet(const char *sgid, const char *dgid, const uint8_t *mac)
+{
+	struct roost_gid s = addr(sgid), d = addr(dgid);
+
+	return roost_host_meet(host, &s, &d, mac);
+}
+
+static void check_mac(const char *sgid, const char *dgid, const uint8_t *want)
+{
+	struct roost_neigh *n;
+	uint8_t mac[6];
+
+	assert_int_equal(resolve(sgid, dgid, &n), 0);
+	roost_neigh_mac(n->mac_gen, mac);
+	assert_memory_equal(mac, want, 6);
+	roost_host_neigh_put(host, n);
+}
+
+/* Who speaks to us from the link need not be asked for; what we were told
+ * before by itself, or in answer to us, counts more.
+ */
+static void host__meets_its_peers(void **state)
+{
+	static const uint8_t group[6] = { 1, 0, 0x5e, 1, 2, 3 };
+	static const uint8_t other[6] = { 2, 9, 9, 9, 9, 9 };
+
+	(void)state;
+	assert_int_equal(meet("198.18.0.2", "198.18.0.50", mac_a), 0);
+	assert_int_equal(meet("fd00::2", "fd00::50", mac_a), 0);
+	check_mac("198.18.0.2", "198.18.0.50", mac_a);
+	check_mac("fd00::2", "fd00::50", mac_a);
+	assert_int_equal(meet("198.18.0.2", "198.18.0.50", other), 0);
+	check_mac("198.18.0.2", "198.18.0.50", mac_a);
+	input(&arp_request); /* 198.18.0.1 is at mac_a */
+	assert_int_equal(meet("198.18.0.2", "198.18.0.1", other), 0);
+	check_mac("198.18.0.2", "198.18.0.1", mac_a);
+	/* Nobody can be at these. */
+	assert_int_equal(meet("198.18.0.2", "198.18.0.51", group), -EAGAIN);
+	assert_int_equal(meet("198.18.0.2", "198.18.0.51", mac_b), -EAGAIN);
+	/* Ourselves, always. */
+	assert_int_equal(meet("198.18.0.2", "198.18.0.2", other), 0);
+	check_mac("198.18.0.2", "198.18.0.2", mac_b);
+}
+
+/* A frame from off the link has the MAC of a router, and not always of ours. */
+static void host__meets_nobody_from_off_link(void **state)
+{
+	(void)state;
+	wire.nb = 0;
+	assert_int_equal(meet("198.18.0.2", "10.0.0.1", mac_a), -EHOSTUNREACH);
+	assert_int_equal(meet("fd00::2", "2001:db8::1", mac_a), -EAGAIN);
+	assert_int_equal(meet("fd00::2", "fe80::1", mac_a), 0);
+	assert_int_equal(meet("fd00::2", "2001:db8::1", mac_a), 0);
+	assert_int_equal(wire.nb, 0);
 }
 
 static void host__announces_itself(void **state)
@@ -377,6 +436,8 @@ int main(void)
 		TEST(host__source_for_what_is_off_link),
 		TEST(host__resolve_waits_for_the_answer),
 		TEST(host__nobody_answers),
+		TEST(host__meets_its_peers),
+		TEST(host__meets_nobody_from_off_link),
 		TEST(host__announces_itself),
 		TEST(host__has_other_addresses),
 	};

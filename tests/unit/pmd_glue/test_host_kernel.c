@@ -156,7 +156,7 @@ static void check_hop(const char *sgid, const char *dgid, const char *hop)
 	struct roost_nd nd;
 
 	world.nb_sent = 0;
-	assert_int_equal(roost_host_ask(host, &s, &d, &n), 0);
+	assert_int_equal(roost_host_ask(host, &s, &d, NULL, &n), 0);
 	roost_host_tick(host, roost_now_ns());
 	assert_int_equal(world.nb_sent, 1);
 	if (roost_gid_is_v4(&h)) {
@@ -357,7 +357,7 @@ static void host_kernel__another_mac(void **state)
 
 	(void)state;
 	input_at(&arp_request, roost_now_ns());
-	assert_int_equal(roost_host_ask(host, &s, &d, &n), 0);
+	assert_int_equal(roost_host_ask(host, &s, &d, NULL, &n), 0);
 	before = n->mac_gen;
 	world.nb_sent = 0;
 	/* The kernel's addresses, too. */
@@ -378,7 +378,7 @@ static void host_kernel__another_mac(void **state)
 	roost_host_neigh_put(host, n);
 	assert_int_equal(roost_host_source(host, &own, &self), 0);
 	assert_true(roost_gid_eq(&self, &own));
-	assert_int_equal(roost_host_ask(host, &s, &s, &n), 0);
+	assert_int_equal(roost_host_ask(host, &s, &s, NULL, &n), 0);
 	assert_int_equal(n->mac_gen >> 16, roost_neigh_mac_gen(mac, 0) >> 16);
 	/* It answers with it. */
 	world.kernel_owns = false;

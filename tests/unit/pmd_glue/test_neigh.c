@@ -321,10 +321,10 @@ static void neigh__unheld_entry_is_not_probed_and_forgotten(void **state)
 static void neigh__nothing_waits_in_an_empty_cache(void **state)
 {
 	struct fixture *f = *state;
-	struct roost_neigh *n = get(f, "10.0.0.2");
 	bool failed;
 
-	roost_neigh_put(f->cache, n, f->now_ns);
+	roost_neigh_put(f->cache, get(f, "10.0.0.2"), f->now_ns);
+	advance(f, 20 * S);
 	assert_true(roost_neigh_tick(f->cache, f->now_ns, &failed) ==
 		    UINT64_MAX);
 	assert_false(failed);
