@@ -131,6 +131,8 @@ int roost_cm_conn_qp_attr(struct roost_cm_conn *conn, enum roost_qp_state to,
 
 	*attr = (struct roost_qp_attr){ .state = to };
 	*mask = 0;
+	if (to == ROOST_QPS_RTR)
+		roost_cm_hold_peer(conn);
 	pthread_mutex_lock(&conn->cm->lock);
 	rc = fill(conn, to, attr, mask);
 	pthread_mutex_unlock(&conn->cm->lock);

@@ -257,6 +257,7 @@ int roost_cm_accept(struct roost_cm_conn *conn,
 	if (param->rnr_retry_count > RETRIES_3BIT ||
 	    param->failover_accepted > 2 || !make_rep(conn, param, &msg))
 		return -EINVAL;
+	roost_cm_hold_peer(conn);
 	pthread_mutex_lock(&conn->cm->lock);
 	put_ids(conn, &msg);
 	rc = call(conn, ROOST_CM_DO_ACCEPT, &msg);

@@ -423,7 +423,9 @@ int roost_cm_apr(struct roost_cm_conn *conn, uint8_t status, const void *info,
  * in attr and mask, as the kernel's rdma_cm gives them; the rest of attr is
  * zero. INIT works from REQ on, RTR and RTS when the peer's QPN is known. Who
  * takes its QP to RTR before roost_cm_accept() sets rq_psn, max_dest_rd_atomic
- * and max_rd_atomic to what it will say there. Returns 0, -EINVAL (state).
+ * and max_rd_atomic to what it will say there. Taking a QP to RTR by these does
+ * not wait for the network, but for an alternate path, which nobody has looked
+ * for. Returns 0, -EINVAL (state).
  */
 int roost_cm_conn_qp_attr(struct roost_cm_conn *conn, enum roost_qp_state to,
 			  struct roost_qp_attr *attr, uint32_t *mask);
@@ -512,8 +514,9 @@ enum roost_cm_drop {
 	ROOST_CM_DROP_PEER,    /* from, or to, another address than it says */
 	ROOST_CM_DROP_STATE,   /* means nothing in this state, or a duplicate */
 	ROOST_CM_DROP_BACKLOG,
-	ROOST_CM_DROP_HALF_OPEN, /* requests in doubt that made room */
-	ROOST_CM_DROP_RATE,      /* more than a peer may ask in a second */
+	ROOST_CM_DROP_HALF_OPEN,   /* requests in doubt that made room */
+	ROOST_CM_DROP_RATE,        /* more than a peer may ask in a second */
+	ROOST_CM_DROP_UNREACHABLE, /* a request, and no way back */
 	ROOST_CM_DROP_COUNT,
 };
 

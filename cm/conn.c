@@ -31,7 +31,8 @@ int roost_cm_conn_new(struct roost_cm *cm, struct roost_cm_conn **conn)
 
 bool roost_cm_conn_lingers(const struct roost_cm_conn *conn)
 {
-	return conn->pinned || conn->state == ROOST_CM_TIMEWAIT ||
+	return conn->pinned || conn->state == ROOST_CM_REQ_HELD ||
+	       conn->state == ROOST_CM_TIMEWAIT ||
 	       (roost_cm_is_kept(conn->state) && conn->by_id.in);
 }
 
@@ -61,6 +62,7 @@ void roost_cm_conn_free(struct roost_cm_conn *conn)
 		TAILQ_REMOVE(&cm->fresh, conn, fresh_link);
 	roost_cm_stop_asking(conn);
 	roost_cm_stop_sending(conn);
+	roost_cm_release(conn);
 	roost_dev_neigh_put(cm->dev, conn->path.port_num, conn->neigh);
 	LIST_REMOVE(conn, all_link);
 	free(conn->lap_mad);

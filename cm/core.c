@@ -115,7 +115,7 @@ static bool receive(struct roost_cm *cm)
 static uint64_t run(void *arg, uint64_t now_ns)
 {
 	struct roost_cm *cm = arg;
-	uint64_t next_ns, ask_ns, room_ns;
+	uint64_t next_ns, ask_ns, room_ns, held_ns;
 	bool more;
 
 	pthread_mutex_lock(&cm->lock);
@@ -133,6 +133,7 @@ static uint64_t run(void *arg, uint64_t now_ns)
 	ask_ns = roost_cm_run_asking(cm);
 	room_ns = roost_cm_run_unsent(cm);
 	more = receive(cm);
+	held_ns = roost_cm_run_held(cm);
 	run_timers(cm);
 	if (now_ns >= cm->sweep_at_ns) {
 		roost_cm_sweep(cm);
@@ -144,6 +145,8 @@ static uint64_t run(void *arg, uint64_t now_ns)
 		next_ns = cm->sweep_at_ns;
 	if (ask_ns < next_ns)
 		next_ns = ask_ns;
+	if (held_ns < next_ns)
+		next_ns = held_ns;
 	if (!TAILQ_EMPTY(&cm->unsent) && now_ns + room_ns < next_ns)
 		next_ns = now_ns + room_ns;
 	if (more)
@@ -189,6 +192,7 @@ static int create(struct roost_dev *dev, struct roost_cm **out)
 	cm->gid_gen = roost_dev_gid_gen(dev);
 	TAILQ_INIT(&cm->fresh);
 	TAILQ_INIT(&cm->asking);
+	TAILQ_INIT(&cm->held);
 	TAILQ_INIT(&cm->unsent);
 	roost_cm_peers_init(cm);
 	rc = make_tables(cm);
@@ -313,6 +317,7 @@ const char *roost_cm_drop_name(enum roost_cm_drop reason)
 		[ROOST_CM_DROP_BACKLOG] = "backlog",
 		[ROOST_CM_DROP_HALF_OPEN] = "half-open",
 		[ROOST_CM_DROP_RATE] = "rate",
+		[ROOST_CM_DROP_UNREACHABLE] = "unreachable",
 	};
 
 	return (unsigned int)reason < ROOST_CM_DROP_COUNT ? names[reason]

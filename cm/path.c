@@ -137,14 +137,19 @@ static void go_on_asking(struct roost_cm_conn *conn)
 	TAILQ_INSERT_TAIL(&conn->cm->asking, conn, asking_link);
 }
 
-int roost_cm_ask(struct roost_cm_conn *conn)
+static struct roost_route route_of(const struct roost_cm_conn *conn)
 {
-	struct roost_cm *cm = conn->cm;
-	const struct roost_route route = {
+	return (struct roost_route){
 		.sgid = conn->path.sgid,
 		.port_num = conn->path.port_num,
 		.sgid_index = conn->path.sgid_index,
 	};
+}
+
+int roost_cm_ask(struct roost_cm_conn *conn)
+{
+	struct roost_cm *cm = conn->cm;
+	const struct roost_route route = route_of(conn);
 	int rc;
 
 	if (conn->neigh == NULL) {
@@ -158,6 +163,53 @@ int roost_cm_ask(struct roost_cm_conn *conn)
 		roost_dev_service_wake(cm->dev);
 	}
 	return 0;
+}
+
+int roost_cm_meet_peer(struct roost_cm_conn *conn)
+{
+	struct roost_cm *cm = conn->cm;
+	const struct roost_route route = route_of(conn);
+	const struct roost_gid dgid = conn->path.dgid;
+	struct roost_neigh *neigh = NULL;
+	uint8_t mac[6];
+	int rc, asked = 0;
+
+	memcpy(mac, conn->path.dmac, sizeof(mac));
+	pthread_mutex_unlock(&cm->lock);
+	rc = roost_dev_meet(cm->dev, &route, &dgid, mac);
+	if (rc == -EAGAIN)
+		asked = roost_dev_ask(cm->dev, &route, &dgid, mac, &neigh);
+	pthread_mutex_lock(&cm->lock);
+	conn->neigh = neigh;
+	return asked != 0 ? asked : rc;
+}
+
+void roost_cm_hold_peer(struct roost_cm_conn *conn)
+{
+	struct roost_cm *cm = conn->cm;
+	struct roost_neigh *neigh = NULL;
+	struct roost_route route;
+	struct roost_gid dgid;
+	uint8_t mac[6];
+	bool wanted;
+
+	pthread_mutex_lock(&cm->lock);
+	wanted = conn->passive && conn->has_path && conn->neigh == NULL &&
+		 !cm->gone;
+	route = route_of(conn);
+	dgid = conn->path.dgid;
+	memcpy(mac, conn->path.dmac, sizeof(mac));
+	pthread_mutex_unlock(&cm->lock);
+	/* Without it nobody tells ADDR_CHANGE, and all else goes well. */
+	if (!wanted || roost_dev_ask(cm->dev, &route, &dgid, mac, &neigh) != 0)
+		return;
+	pthread_mutex_lock(&cm->lock);
+	if (conn->neigh == NULL) {
+		conn->neigh = neigh;
+		neigh = NULL;
+	}
+	pthread_mutex_unlock(&cm->lock);
+	roost_dev_neigh_put(cm->dev, route.port_num, neigh);
 }
 
 void roost_cm_send_later(struct roost_cm_conn *conn)
@@ -271,26 +323,6 @@ uint64_t roost_cm_run_asking(struct roost_cm *cm)
 	return next_ns;
 }
 
-/* One that was asked for holds no neighbour until it stands: most of the time
- * that would be for nothing.
- */
-static void hold_peer(struct roost_cm_conn *conn)
-{
-	const struct roost_route route = {
-		.sgid = conn->path.sgid,
-		.port_num = conn->path.port_num,
-		.sgid_index = conn->path.sgid_index,
-	};
-
-	if (!conn->passive || conn->asked || conn->state != ROOST_CM_ESTAB)
-		return;
-	conn->asked = true;
-	/* Without it nobody tells ADDR_CHANGE, and all else goes well. */
-	if (roost_dev_ask(conn->cm->dev, &route, &conn->path.dgid, NULL,
-			  &conn->neigh) != 0)
-		conn->neigh = NULL;
-}
-
 /* Returns true once for each new MAC. */
 static bool is_elsewhere(struct roost_cm_conn *conn)
 {
@@ -312,12 +344,9 @@ void roost_cm_sweep(struct roost_cm *cm)
 	while (conn != NULL) {
 		bool is_there = true;
 
-		if (conn->owned) {
-			hold_peer(conn);
-			if (is_elsewhere(conn)) {
-				roost_cm_refresh_mac(conn);
-				is_there = roost_cm_tell(conn, &event);
-			}
+		if (conn->owned && is_elsewhere(conn)) {
+			roost_cm_refresh_mac(conn);
+			is_there = roost_cm_tell(conn, &event);
 		}
 		/* All before it have been told. */
 		conn = is_there ? LIST_NEXT(conn, all_link)

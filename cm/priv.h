@@ -7,9 +7,10 @@
 /*
  * Inside of the connection manager; for cm/ only.
  *
- * One lock per CM guards everything in it. It is let go around callbacks and
- * nowhere else, so whoever tells an event (roost_cm_tell) may find that conn
- * is gone when it returns, which it says, and that all else has changed.
+ * One lock per CM guards everything in it. It is let go around callbacks, so
+ * whoever tells an event (roost_cm_tell) may find that conn is gone when it
+ * returns, which it says, and that all else has changed. And it is let go
+ * where a request asks for the way back, because that may ask the kernel.
  */
 
 #include <pthread.h>
@@ -32,6 +33,10 @@
  * that floods takes its own places, and what stands is not concerned.
  */
 #define ROOST_CM_HALF_OPEN_MAX 20480u
+/* Requests that are not shown before the way back is known, and for how long.
+ */
+#define ROOST_CM_HELD_MAX 256u
+#define ROOST_CM_HELD_NS 1000000000ull
 /* Answers that are kept for duplicates. */
 #define ROOST_CM_KEPT_MAX 4096u
 #define ROOST_CM_CODE_MAX 31u
@@ -86,7 +91,6 @@ struct roost_cm_conn {
 	struct roost_gsi_addr addr; /* for our MADs */
 	struct roost_neigh *neigh;  /* reference, or NULL */
 	uint64_t mac_gen;           /* of it, as it was told; 0: not yet */
-	bool asked;                 /* passive: for neigh, or tried to */
 
 	/* Of the QP. */
 	enum roost_qp_type qp_type; /* ours */
@@ -124,6 +128,8 @@ struct roost_cm_conn {
 	uint64_t resolve_ns;    /* to wait; 0: deadline is set */
 	uint64_t resolve_at_ns; /* deadline */
 	TAILQ_ENTRY(roost_cm_conn) asking_link;
+	bool in_held;
+	TAILQ_ENTRY(roost_cm_conn) held_link;
 	bool in_unsent;
 	TAILQ_ENTRY(roost_cm_conn) unsent_link;
 	LIST_ENTRY(roost_cm_conn) all_link;
@@ -172,6 +178,8 @@ struct roost_cm {
 	TAILQ_HEAD(, roost_cm_conn) fresh; /* timers to begin */
 	TAILQ_HEAD(roost_cm_asking, roost_cm_conn) asking; /* for a MAC */
 	uint32_t nb_asking;
+	TAILQ_HEAD(, roost_cm_conn) held; /* requests; oldest first */
+	uint32_t nb_held;
 	TAILQ_HEAD(, roost_cm_conn) unsent; /* no room in the worker */
 	uint64_t room_ns;                   /* until the next try */
 	uint32_t nb_conns;
@@ -291,6 +299,12 @@ void roost_cm_got_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		      const struct roost_cm_msg *msg);
 void roost_cm_got_sidr_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 			   const struct roost_cm_msg *msg);
+/* Show requests that were held, or drop them; returns when to look again.
+ * Control thread.
+ */
+uint64_t roost_cm_run_held(struct roost_cm *cm);
+/* It is not held any more. */
+void roost_cm_release(struct roost_cm_conn *conn);
 void roost_cm_got_lap(struct roost_cm_conn *conn,
 		      const struct roost_cm_msg *msg);
 void roost_cm_got_apr(struct roost_cm_conn *conn,
@@ -325,6 +339,11 @@ roost_cm_find_listener(struct roost_cm *cm, uint64_t service_id,
 
 /* Ask for the next hop of conn's path. Returns as roost_dev_ask(). */
 int roost_cm_ask(struct roost_cm_conn *conn);
+/* Who is next on the way to where conn's request came from: 0: it is known, or
+ * nobody need be; -EAGAIN: somebody asks, and the neighbour is conn's; else as
+ * roost_dev_meet(). Lets the lock go: only conn is as it was. Control thread.
+ */
+int roost_cm_meet_peer(struct roost_cm_conn *conn);
 /* The worker had no room for its message: it goes with the next run. */
 void roost_cm_send_later(struct roost_cm_conn *conn);
 /* It waits for neither any more. */
@@ -346,6 +365,12 @@ void roost_cm_path_to_msg(const struct roost_cm_path *path,
 int roost_cm_path_from_msg(struct roost_cm *cm, uint8_t port_num,
 			   const struct roost_cm_msg_path *from,
 			   struct roost_cm_path *path);
+/*
+ * The owner of a request goes on with it: conn holds the peer's neighbour from
+ * here on. So its QP finds it, however much others claim in between, and
+ * another MAC is told. Asks nobody who may take long. Not under the lock.
+ */
+void roost_cm_hold_peer(struct roost_cm_conn *conn);
 void roost_cm_set_path(struct roost_cm_conn *conn,
 		       const struct roost_cm_path *path);
 

@@ -8,6 +8,7 @@
  * all of the CM. Control thread, under the lock.
  */
 
+#include <errno.h>
 #include <string.h>
 
 #include "cm/priv.h"
@@ -52,7 +53,6 @@ static struct roost_cm_conn *new_passive(struct roost_cm_listener *l,
 	if (roost_cm_conn_new(l->cm, &conn) != 0)
 		return NULL;
 	conn->passive = true;
-	conn->owned = true;
 	conn->callback = l->callback;
 	conn->arg = l->arg;
 	conn->remote_id = msg->local_id;
@@ -76,6 +76,13 @@ static void enter(struct roost_cm_conn *conn, enum roost_cm_state state)
 {
 	conn->state = state;
 	roost_cm_opened(conn);
+}
+
+static void give_up(struct roost_cm_conn *conn)
+{
+	roost_cm_take_step(conn, roost_cm_step(conn->state, ROOST_CM_TIME_OVER),
+			   NULL, 0);
+	roost_cm_conn_free(conn);
 }
 
 /*
@@ -249,12 +256,93 @@ static void enter_tables(struct roost_cm_conn *conn,
 	roost_cm_table_add(&cm->peer_qpns, &conn->by_qpn, &key, conn);
 }
 
+/* The way back is known, or need not be: the listener's program is told. */
+static void show(struct roost_cm_conn *conn, const struct roost_gsi_msg *in,
+		 const struct roost_cm_msg *msg)
+{
+	struct roost_cm *cm = conn->cm;
+	struct roost_cm_event event = { .type = ROOST_CM_REQ_RECEIVED };
+
+	if (listener_of(cm, in, msg, &event) == NULL ||
+	    event.listener != conn->backlog) {
+		give_up(conn);
+		return;
+	}
+	roost_dev_neigh_put(cm->dev, conn->path.port_num, conn->neigh);
+	conn->neigh = NULL;
+	conn->owned = true;
+	conn->state = ROOST_CM_REQ_RCVD;
+	fill_peer(msg, &event.peer);
+	event.has_alternate = conn->has_alternate;
+	event.alternate = conn->alternate;
+	event.alternate_timeout = conn->alt_timeout;
+	roost_cm_tell(conn, &event);
+}
+
+void roost_cm_release(struct roost_cm_conn *conn)
+{
+	if (!conn->in_held)
+		return;
+	conn->in_held = false;
+	conn->cm->nb_held--;
+	TAILQ_REMOVE(&conn->cm->held, conn, held_link);
+}
+
+static void drop_held(struct roost_cm_conn *conn)
+{
+	roost_cm_drop(conn->cm, ROOST_CM_DROP_UNREACHABLE);
+	give_up(conn);
+}
+
+/* Somebody asks for the next hop; the request waits in conn meanwhile. */
+static void hold(struct roost_cm_conn *conn, const struct roost_gsi_msg *in)
+{
+	struct roost_cm *cm = conn->cm;
+
+	if (cm->nb_held >= ROOST_CM_HELD_MAX)
+		drop_held(TAILQ_FIRST(&cm->held));
+	memcpy(conn->mad, in->mad, sizeof(conn->mad));
+	conn->resolve_at_ns = cm->now_ns + ROOST_CM_HELD_NS;
+	conn->in_held = true;
+	cm->nb_held++;
+	TAILQ_INSERT_TAIL(&cm->held, conn, held_link);
+}
+
+uint64_t roost_cm_run_held(struct roost_cm *cm)
+{
+	struct roost_cm_conn *conn, *after = NULL;
+	struct roost_gsi_msg in;
+	struct roost_cm_msg msg;
+	enum roost_cm_drop why;
+	uint64_t next_ns = UINT64_MAX;
+
+	/* Showing one lets the lock go, and only this thread takes any away. */
+	for (conn = TAILQ_FIRST(&cm->held); conn != NULL; conn = after) {
+		after = TAILQ_NEXT(conn, held_link);
+		if (atomic_load_explicit(&conn->neigh->mac_gen,
+					 memory_order_acquire) != 0) {
+			in = (struct roost_gsi_msg){ .addr = conn->addr };
+			roost_cm_release(conn);
+			/* It could be read when it came. */
+			roost_cm_msg_decode(conn->mad, sizeof(conn->mad), &msg,
+					    &why);
+			show(conn, &in, &msg);
+		} else if (conn->resolve_at_ns <= cm->now_ns) {
+			drop_held(conn);
+		} else if (conn->resolve_at_ns < next_ns) {
+			next_ns = conn->resolve_at_ns;
+		}
+	}
+	return next_ns;
+}
+
 static void open_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		     const struct roost_cm_msg *msg,
-		     struct roost_cm_event *event)
+		     struct roost_cm_listener *listener)
 {
-	struct roost_cm_conn *conn = new_passive(event->listener, msg);
+	struct roost_cm_conn *conn = new_passive(listener, msg);
 	uint16_t reason;
+	int rc;
 
 	if (conn == NULL)
 		return;
@@ -266,13 +354,14 @@ static void open_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	}
 	remember_req(conn, msg);
 	enter_tables(conn, in, msg);
-	enter(conn, ROOST_CM_REQ_RCVD);
-	event->type = ROOST_CM_REQ_RECEIVED;
-	fill_peer(msg, &event->peer);
-	event->has_alternate = conn->has_alternate;
-	event->alternate = conn->alternate;
-	event->alternate_timeout = conn->alt_timeout;
-	roost_cm_tell(conn, event);
+	enter(conn, ROOST_CM_REQ_HELD);
+	rc = roost_cm_meet_peer(conn);
+	if (rc == 0 || (rc == -EAGAIN && conn->neigh == NULL))
+		show(conn, in, msg);
+	else if (rc == -EAGAIN)
+		hold(conn, in);
+	else
+		drop_held(conn);
 }
 
 void roost_cm_got_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
@@ -301,7 +390,7 @@ void roost_cm_got_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		return;
 	make_room(cm, in);
 	if (listener_of(cm, in, msg, &event) != NULL)
-		open_req(cm, in, msg, &event);
+		open_req(cm, in, msg, event.listener);
 }
 
 /* ---- SIDR_REQ ----------------------------------------------------------- */
@@ -342,6 +431,7 @@ static void open_sidr(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	conn = new_passive(event->listener, msg);
 	if (conn == NULL)
 		return;
+	conn->owned = true;
 	memcpy(path.dmac, in->addr.peer_mac, 6);
 	roost_cm_set_path(conn, &path);
 	roost_cm_table_add(&cm->sidrs, &conn->by_id, key, conn);

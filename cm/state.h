@@ -20,6 +20,7 @@ enum roost_cm_state {
 	ROOST_CM_MRA_REQ_RCVD, /* the peer takes its time to reply */
 	ROOST_CM_REP_RCVD,
 	/* Passive side. */
+	ROOST_CM_REQ_HELD, /* nobody has been told: who is next is not known */
 	ROOST_CM_REQ_RCVD,
 	ROOST_CM_REJ_SENT, /* keeps the answer for duplicates */
 	ROOST_CM_REP_SENT,
@@ -66,7 +67,8 @@ enum roost_cm_input {
 	ROOST_CM_CROWDED_OUT,
 	/* Timers. */
 	ROOST_CM_TRIES_SPENT,
-	ROOST_CM_TIME_OVER, /* of timewait, or of the kept answer */
+	/* Of timewait, of the kept answer, or of a request that was held. */
+	ROOST_CM_TIME_OVER,
 	ROOST_CM_INPUTS,
 };
 

@@ -271,8 +271,8 @@ static void send_what_is_due(struct roost_cm_conn *conn, unsigned int actions,
 
 static bool is_half_open(enum roost_cm_state state)
 {
-	return state == ROOST_CM_REQ_RCVD || state == ROOST_CM_REP_SENT ||
-	       state == ROOST_CM_MRA_REP_RCVD ||
+	return state == ROOST_CM_REQ_HELD || state == ROOST_CM_REQ_RCVD ||
+	       state == ROOST_CM_REP_SENT || state == ROOST_CM_MRA_REP_RCVD ||
 	       state == ROOST_CM_SIDR_REQ_RCVD;
 }
 

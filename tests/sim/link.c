@@ -2,6 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -270,6 +271,28 @@ static int resolve(void *ctx, const struct roost_gid *sgid,
 	return 0;
 }
 
+/* As resolve: it takes a reference, and waits for nothing. */
+static int ask(void *ctx, const struct roost_gid *sgid,
+	       const struct roost_gid *dgid, const uint8_t *from_mac,
+	       struct roost_neigh **neigh)
+{
+	(void)from_mac;
+	return resolve(ctx, sgid, dgid, neigh);
+}
+
+static int meet(void *ctx, const struct roost_gid *sgid,
+		const struct roost_gid *dgid, const uint8_t from_mac[6])
+{
+	struct sim_port *port = ctx;
+
+	(void)sgid;
+	(void)dgid;
+	(void)from_mac;
+	if (port->end->meet_error != 0)
+		return port->end->meet_error;
+	return atomic_load(&port->neigh.mac_gen) != 0 ? 0 : -EAGAIN;
+}
+
 static void neigh_put(void *ctx, struct roost_neigh *neigh)
 {
 	struct sim_port *port = ctx;
@@ -295,6 +318,8 @@ struct roost_port_io sim_link_port(struct sim_port *port)
 		.punt = punt,
 		.resolve = resolve,
 		.neigh_put = neigh_put,
+		.ask = ask,
+		.meet = meet,
 		.wake = wake,
 	};
 }

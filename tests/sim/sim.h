@@ -150,6 +150,7 @@ struct sim_end {
 	struct roost_mr *mr; /* of the whole arena, for every access */
 	struct roost_cq *cq; /* of QPs that bring none */
 	int neigh_refs;      /* of both ports */
+	int meet_error;      /* what it says of those that it meets; or 0 */
 	unsigned int nb_punted;
 	uint64_t services_due_ns;              /* when the services run next */
 	uint32_t other_async[SIM_ASYNC_TYPES]; /* not of QPs */

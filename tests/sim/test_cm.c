@@ -367,11 +367,16 @@ static void accepted__answers_go_where_the_question_came_from(void **state)
 {
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w), *p;
+	const struct roost_cm_rep_param rep = { .qpn = 0x78 };
 
 	(void)state;
-	atomic_store(&w->sim->ends[SIM_B].ports[0].neigh.mac_gen, 0);
+	w->policy = CM_LEAVE;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
-	p = cm_establish(o, 0x1234);
+	cm_connect(o, 0x1234);
+	sim_run_for(w->sim, SIM_MS);
+	p = cm_passive(w, 0);
+	atomic_store(&w->sim->ends[SIM_B].ports[0].neigh.mac_gen, 0);
+	assert_int_equal(roost_cm_accept(p->conn, &rep), 0);
 	sim_run_for(w->sim, 3 * SIM_S);
 	assert_int_equal(roost_cm_disconnect(p->conn, NULL, 0), 0);
 	sim_run_for(w->sim, 5 * SIM_S);

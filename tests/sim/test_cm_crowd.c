@@ -330,6 +330,124 @@ static void many__replies_make_room(void **state)
 	cm_world_free(w);
 }
 
+/* ---- from where? ------------------------------------------------------ */
+
+/* SIM_B does not know who is next on the way to SIM_A. Returns what it knew. */
+static uint64_t forget_neighbour(struct cm_world *w)
+{
+	return atomic_exchange(&w->sim->ends[SIM_B].ports[0].neigh.mac_gen, 0);
+}
+
+static void know_neighbour(struct cm_world *w, uint64_t mac_gen)
+{
+	atomic_store(&w->sim->ends[SIM_B].ports[0].neigh.mac_gen, mac_gen);
+	roost_dev_service_wake(w->sim->ends[SIM_B].dev);
+}
+
+/* Shown when the way back is known: who accepts it has nothing to wait for. */
+static void held__until_the_way_back_is_known(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w), *p;
+	uint64_t mac_gen;
+
+	(void)state;
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	mac_gen = forget_neighbour(w);
+	cm_connect(o, 0x1234);
+	sim_run_for(w->sim, 900 * SIM_MS);
+	assert_int_equal(cm_nb_passive(w), 0);
+	know_neighbour(w, mac_gen);
+	sim_run_for(w->sim, SIM_MS);
+	p = cm_passive(w, 0);
+	assert_non_null(p);
+	assert_true(p->last[ROOST_CM_REQ_RECEIVED].has_ip);
+	assert_int_equal(p->last[ROOST_CM_REQ_RECEIVED].peer.qpn, 0x1234);
+	cm_expect(o, ROOST_CM_REP_RECEIVED, 1);
+	cm_expect(p, ROOST_CM_REQ_RECEIVED, 1, ROOST_CM_RTU_RECEIVED, 1);
+	assert_int_equal(cm_counters(w, SIM_A).retries[ROOST_CM_REQ], 0);
+	cm_world_free(w);
+}
+
+/* Not known within a second: it is dropped, and a later try may succeed. */
+static void held__for_a_second(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w);
+	uint64_t mac_gen;
+
+	(void)state;
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	mac_gen = forget_neighbour(w);
+	cm_connect(o, 0x1234);
+	sim_run_for(w->sim, 1100 * SIM_MS);
+	assert_int_equal(cm_counters(w, SIM_B).nb_conns, 0);
+	assert_int_equal(cm_counters(w, SIM_B).drops[ROOST_CM_DROP_UNREACHABLE],
+			 1);
+	know_neighbour(w, mac_gen);
+	sim_run_for(w->sim, 10 * SIM_S);
+	cm_expect(o, ROOST_CM_REP_RECEIVED, 1);
+	assert_int_equal(cm_nb_passive(w), 1);
+	cm_world_free(w);
+}
+
+/* Nobody answers there: not even held. */
+static void held__not_in_vain(void **state)
+{
+	struct cm_world *w = cm_world_new();
+
+	(void)state;
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	w->sim->ends[SIM_B].meet_error = -ETIMEDOUT;
+	forge_req(w, 1);
+	sim_run_for(w->sim, SIM_MS);
+	assert_int_equal(cm_nb_passive(w), 0);
+	assert_int_equal(cm_counters(w, SIM_B).nb_conns, 0);
+	assert_int_equal(cm_counters(w, SIM_B).drops[ROOST_CM_DROP_UNREACHABLE],
+			 1);
+	cm_world_free(w);
+}
+
+/* Whatever its peer, its listener or others do meanwhile. */
+static void held__and_given_up(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w);
+	uint64_t mac_gen = forget_neighbour(w);
+
+	(void)state;
+	cm_listen(w, ROOST_CM_PS_TCP, 0);
+	/* The peer says that it does not want it any more. */
+	cm_connect(o, 0x1234);
+	sim_run_for(w->sim, SIM_MS);
+	assert_int_equal(cm_counters(w, SIM_B).nb_half_open, 1);
+	cm_owner_destroy(o);
+	sim_run_for(w->sim, SIM_MS);
+	assert_int_equal(cm_counters(w, SIM_B).nb_conns, 0);
+	/* It comes again, and its number and its QPN come as others. */
+	for (uint32_t i = 0; i < 3; i++) {
+		struct roost_cm_msg req = cm_forged_req(w, 5 + i / 2, 0x55);
+
+		cm_forge_msg(w, SIM_A, &req);
+		sim_run_for(w->sim, SIM_MS);
+	}
+	assert_int_equal(cm_counters(w, SIM_B).tx[ROOST_CM_MRA], 0);
+	assert_int_equal(cm_counters(w, SIM_B).nb_conns, 0);
+	/* Too many of them: the oldest go. */
+	for (uint32_t i = 0; i < 1000; i++)
+		forge_req(w, 100 + i);
+	sim_run_for(w->sim, 10 * SIM_MS);
+	assert_int_equal(cm_counters(w, SIM_B).nb_conns, 256);
+	/* And their listener, while they are held. */
+	roost_cm_listener_destroy(w->listener);
+	w->listener = NULL;
+	know_neighbour(w, mac_gen);
+	sim_run_for(w->sim, SIM_MS);
+	assert_int_equal(cm_nb_passive(w), 0);
+	assert_int_equal(cm_counters(w, SIM_B).nb_conns, 0);
+	cm_world_free(w);
+}
+
 /* ---- too many of our own ---------------------------------------------- */
 
 /* For 100 ms there is no room for any message: one of those that wait finds
@@ -376,6 +494,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(many__sources_crowd_out_each_other),
 		cmocka_unit_test(many__one_source_has_its_own_places),
 		cmocka_unit_test(many__replies_make_room),
+		cmocka_unit_test(held__until_the_way_back_is_known),
+		cmocka_unit_test(held__for_a_second),
+		cmocka_unit_test(held__not_in_vain),
+		cmocka_unit_test(held__and_given_up),
 		cmocka_unit_test(room__is_looked_for_by_one),
 	};
 
