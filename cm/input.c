@@ -276,7 +276,7 @@ static void got_rep(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		roost_cm_drop(cm, ROOST_CM_DROP_STATE);
 		return;
 	}
-	if (qpn == 0) {
+	if (qpn < 2) {
 		roost_cm_drop(cm, ROOST_CM_DROP_FIELD);
 		return;
 	}

@@ -47,6 +47,28 @@ static struct roost_cm_msg forged_sidr_req(struct cm_world *w, uint32_t id)
 	return msg;
 }
 
+/* The numbers of the REQ that SIM_A sent. SIM_B sees none of it. */
+struct asked_id {
+	uint64_t tid;
+	uint32_t number;
+};
+
+static bool note_req(struct sim *sim, int side, const struct roost_pkt *pkt,
+		     void *arg)
+{
+	struct asked_id *id = arg;
+	struct roost_cm_msg msg;
+	enum roost_cm_drop drop;
+
+	(void)sim;
+	if (side == SIM_A && pkt->dest_qpn == 1 &&
+	    roost_cm_msg_decode(pkt->payload, pkt->payload_len_bytes, &msg,
+				&drop))
+		*id = (struct asked_id){ .tid = msg.tid,
+					 .number = msg.local_id };
+	return side == SIM_B;
+}
+
 /* Private data that name another address than the packet's, at either end. */
 static void check_lies(struct cm_world *w, struct roost_cm_msg msg)
 {
@@ -127,6 +149,33 @@ static void says__what_it_likes_to_other_services(void **state)
 	assert_non_null(p);
 	assert_false(p->last[ROOST_CM_REQ_RECEIVED].has_ip);
 	assert_int_equal(p->last[ROOST_CM_REQ_RECEIVED].data_len_bytes, 92);
+	cm_world_free(w);
+}
+
+/* A reply from QP1, with the other number in order: that of XRC. */
+static void says__that_its_qp_is_qp1(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w);
+	struct roost_cm_msg rep = {
+		.type = ROOST_CM_REP,
+		.local_id = 77,
+		.qpn = 1,
+		.eecn = 0x77,
+	};
+	struct asked_id id = { .number = 0 };
+
+	(void)state;
+	w->sim->link.filter = note_req;
+	w->sim->link.filter_arg = &id;
+	cm_connect(o, 0x1234);
+	sim_run_for(w->sim, SIM_MS);
+	rep.tid = id.tid;
+	rep.remote_id = id.number;
+	cm_forge_msg(w, SIM_B, &rep);
+	sim_run_for(w->sim, SIM_MS);
+	cm_expect_nothing(o);
+	assert_int_equal(cm_counters(w, SIM_A).drops[ROOST_CM_DROP_FIELD], 1);
 	cm_world_free(w);
 }
 
@@ -489,6 +538,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(says__the_packets_address_or_nothing),
 		cmocka_unit_test(says__a_path_to_elsewhere),
 		cmocka_unit_test(says__what_it_likes_to_other_services),
+		cmocka_unit_test(says__that_its_qp_is_qp1),
 		cmocka_unit_test(time__of_a_request_and_its_mra),
 		cmocka_unit_test(time__packet_lifetime_of_six_bits),
 		cmocka_unit_test(many__sources_crowd_out_each_other),
