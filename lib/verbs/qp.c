@@ -5,6 +5,8 @@
  * targets in open_qp.c.
  */
 
+#include <stdatomic.h>
+#include <time.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -260,6 +262,27 @@ int roost_ibv_destroy_qp(struct ibv_qp *ibv)
 /* ---- modify ---------------------------------------------------------------
  */
 
+#define TOLD_MTUS (ROOST_MTU_4096 + 1)
+#define TELL_AGAIN_S 60
+
+/* Peers choose the path MTU of those who accept: each line once a minute. */
+static bool may_tell_mtu(enum roost_mtu asked, enum roost_mtu active)
+{
+	static _Atomic int64_t next_s[TOLD_MTUS][TOLD_MTUS];
+	_Atomic int64_t *next;
+	struct timespec now;
+	int64_t due_s;
+
+	if (asked >= TOLD_MTUS || active >= TOLD_MTUS)
+		return false;
+	next = &next_s[asked][active];
+	due_s = atomic_load(next);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return due_s <= now.tv_sec &&
+	       atomic_compare_exchange_strong(next, &due_s,
+					      now.tv_sec + TELL_AGAIN_S);
+}
+
 /* A path MTU that is too large for the port is the mistake that everybody
  * makes once, and EINVAL does not tell it.
  */
@@ -277,7 +300,8 @@ static void tell_mtu(struct roost_verbs_qp *qp,
 	roost_qp_query(qp->qp, &now, &init);
 	port_num = mask & ROOST_QP_AV ? attr->av.port_num : now.port_num;
 	if (roost_port_query(roost_verbs_dev(context), port_num, &port) ||
-	    attr->path_mtu <= port.active_mtu)
+	    attr->path_mtu <= port.active_mtu ||
+	    !may_tell_mtu(attr->path_mtu, port.active_mtu))
 		return;
 	fprintf(stderr,
 		"roost: %s: path MTU %u does not fit the port, whose MTU "

@@ -143,6 +143,10 @@ static void modify_qp__tells_that_the_mtu_does_not_fit(void **state)
 		told, "roost: roost0: path MTU 4096 does not fit the port, "
 		      "whose MTU allows 1024; raise the interface's MTU to "
 		      "4184 or ask for a smaller path MTU\n");
+	/* once: who accepts may be asked for it again and again */
+	modify_told(qp, &attr, IBV_QP_PATH_MTU | IBV_QP_AV, EINVAL, told,
+		    sizeof(told));
+	assert_string_equal(told, "");
 	/* the port that the QP is on */
 	fake.qp_attr.port_num = 1;
 	attr.ah_attr.port_num = 0;
