@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cm/rsocket/dgram.h"
+#include "cm/rsocket/stream.h" /* the cursor */
 
 #define RESOLVE_MS 2000
 #define SIDR_RETRIES 7
@@ -41,11 +42,58 @@ struct roost_rs_dest *roost_rs_dest_find(struct roost_rs_dgram *dg,
 	return NULL;
 }
 
+/* Nothing waits for it any more. */
+static void let_go(struct roost_rs_dest *dest)
+{
+	if (dest->held == NULL)
+		return;
+	free(dest->held);
+	dest->held = NULL;
+	dest->dg->nb_held--;
+}
+
 static void fail(struct roost_rs_dest *dest, int error)
 {
+	let_go(dest);
 	dest->state = ROOST_RS_DEST_FAILED;
 	dest->error = error;
 	roost_rs_notify(&dest->dg->rs);
+}
+
+bool roost_rs_dest_holds(const struct roost_rs_dest *dest)
+{
+	return dest->state == ROOST_RS_DEST_RESOLVING && dest->qpn != 0;
+}
+
+ssize_t roost_rs_dest_hold(struct roost_rs_dest *dest, const struct iovec *iov,
+			   int nb_iov)
+{
+	const size_t bytes = roost_rs_iov_bytes(iov, nb_iov);
+	struct roost_rs_cursor cursor = { .iov = iov, .nb_iov = nb_iov };
+
+	if (bytes > ROOST_RS_DGRAM_BYTES - ROOST_RS_DGRAM_MAX)
+		return -EMSGSIZE;
+	/* One is enough: who sends more gets to know soon, or there is nobody.
+	 */
+	if (dest->held != NULL || dest->dg->nb_held >= ROOST_RS_HELD_MAX)
+		return (ssize_t)bytes;
+	dest->held = malloc(bytes + 1);
+	if (dest->held == NULL)
+		return -ENOMEM;
+	dest->dg->nb_held++;
+	dest->held_bytes = bytes;
+	roost_rs_cursor_read(&cursor, dest->held, bytes);
+	return (ssize_t)bytes;
+}
+
+static void send_held(struct roost_rs_dest *dest)
+{
+	const struct iovec iov = { .iov_base = dest->held,
+				   .iov_len = dest->held_bytes };
+
+	if (dest->held != NULL && dest->uqp->nb_send_free > 0)
+		(void)roost_rs_uqp_send(dest->uqp, dest, &iov, 1);
+	let_go(dest);
 }
 
 /* uqp, path and qpn are known. */
@@ -61,6 +109,7 @@ static void make_ready(struct roost_rs_dest *dest)
 		ibv_destroy_ah(dest->ah);
 	dest->ah = ah;
 	dest->state = ROOST_RS_DEST_READY;
+	send_held(dest);
 	roost_rs_notify(&dest->dg->rs);
 }
 
@@ -223,23 +272,93 @@ roost_rs_dgram_listen_event(struct roost_rs_cm *cm,
 	return after;
 }
 
+static void take_out(struct roost_rs_dest *dest)
+{
+	struct roost_rs_dgram *dg = dest->dg;
+
+	LIST_REMOVE(dest, link);
+	TAILQ_REMOVE(&dg->dests_by_age[dest->used], dest, age_link);
+	dg->nb_dests--;
+}
+
+/* One that no call has in hand. */
+static struct roost_rs_dest *oldest(struct roost_rs_dgram *dg, bool used)
+{
+	struct roost_rs_dest *dest;
+
+	TAILQ_FOREACH(dest, &dg->dests_by_age[used], age_link) {
+		if (dest != dg->peer && dest != dg->to)
+			break;
+	}
+	return dest;
+}
+
+static void make_room(struct roost_rs_dgram *dg)
+{
+	struct roost_rs_dest *dest = oldest(dg, false);
+
+	if (dest == NULL)
+		dest = oldest(dg, true);
+	take_out(dest);
+	if (dest->id == NULL) {
+		roost_rs_dest_free(dest);
+		return;
+	}
+	/* What its id still says is nobody's. */
+	let_go(dest);
+	dest->state = ROOST_RS_DEST_FAILED;
+	LIST_INSERT_HEAD(&dg->dead_dests, dest, link);
+}
+
+void roost_rs_dest_reap(struct roost_rs_dgram *dg)
+{
+	struct roost_rs_dest *dest;
+
+	for (;;) {
+		pthread_mutex_lock(&dg->rs.lock);
+		dest = LIST_FIRST(&dg->dead_dests);
+		if (dest != NULL)
+			LIST_REMOVE(dest, link);
+		pthread_mutex_unlock(&dg->rs.lock);
+		if (dest == NULL)
+			return;
+		roost_rs_dest_free(dest);
+	}
+}
+
 static struct roost_rs_dest *dest_new(struct roost_rs_dgram *dg,
 				      const struct sockaddr_storage *addr)
 {
 	struct roost_rs_dest *dest;
 
-	if (dg->nb_dests >= ROOST_RS_DESTS_MAX)
-		return NULL;
 	dest = calloc(1, sizeof(*dest));
 	if (dest == NULL)
 		return NULL;
+	if (dg->nb_dests >= ROOST_RS_DESTS_MAX)
+		make_room(dg);
 	dest->dg = dg;
 	dest->cm.rs = &dg->rs;
 	dest->cm.event = dest_event;
 	dest->addr = *addr;
 	LIST_INSERT_HEAD(&dg->dests[bucket_of(addr)], dest, link);
+	TAILQ_INSERT_TAIL(&dg->dests_by_age[false], dest, age_link);
 	dg->nb_dests++;
 	return dest;
+}
+
+/* It was heard of now; used: by the program. */
+static void renew_age(struct roost_rs_dest *dest, bool used)
+{
+	struct roost_rs_dgram *dg = dest->dg;
+
+	TAILQ_REMOVE(&dg->dests_by_age[dest->used], dest, age_link);
+	dest->used = dest->used || used;
+	TAILQ_INSERT_TAIL(&dg->dests_by_age[dest->used], dest, age_link);
+}
+
+void roost_rs_dest_use(struct roost_rs_dest *dest)
+{
+	renew_age(dest, true);
 }
 
 /* Asks for the address again where that is so. */
@@ -254,6 +373,12 @@ static int resolve(struct roost_rs_dest *dest)
 
 	any.ss_family = local->ss_family;
 	is_any = roost_rs_addr_equal(local, &any, false);
+	/* It has spoken to this address of ours, and expects to hear from it.
+	 */
+	if (dest->uqp != NULL) {
+		src = dest->uqp->local;
+		is_any = false;
+	}
 	roost_rs_port_set(&src, 0);
 	dest->state = ROOST_RS_DEST_RESOLVING;
 	if (dest->id == NULL &&
@@ -270,21 +395,29 @@ static int resolve(struct roost_rs_dest *dest)
 		       : -errno;
 }
 
+void roost_rs_dest_seek(struct roost_rs_dest *dest)
+{
+	int ret;
+
+	if (dest->state != ROOST_RS_DEST_HEARD)
+		return;
+	ret = resolve(dest);
+	if (ret < 0)
+		fail(dest, -ret);
+}
+
 int roost_rs_dest_get(struct roost_rs_dgram *dg,
 		      const struct sockaddr_storage *addr,
 		      struct roost_rs_dest **out)
 {
 	struct roost_rs_dest *dest = roost_rs_dest_find(dg, addr);
-	int ret = 0;
 
-	if (dest == NULL) {
+	if (dest == NULL)
 		dest = dest_new(dg, addr);
-		if (dest == NULL)
-			return -ENOBUFS;
-		ret = resolve(dest);
-		if (ret < 0)
-			fail(dest, -ret);
-	}
+	if (dest == NULL)
+		return -ENOBUFS;
+	renew_age(dest, false);
+	roost_rs_dest_seek(dest);
 	*out = dest;
 	return 0;
 }
@@ -313,6 +446,8 @@ void roost_rs_dest_learn(struct roost_rs_uqp *uqp, struct roost_rs_dgram *dg,
 	struct ibv_ah_attr path;
 	union ibv_gid gid;
 
+	if (dest != NULL)
+		renew_age(dest, false);
 	if (dest != NULL && dest->state == ROOST_RS_DEST_READY &&
 	    dest->qpn == wc->src_qp)
 		return;
@@ -327,12 +462,16 @@ void roost_rs_dest_learn(struct roost_rs_uqp *uqp, struct roost_rs_dgram *dg,
 		dest = dest_new(dg, addr);
 	if (dest == NULL)
 		return;
-	if (path.grh.hop_limit <= 1)
-		path.grh.hop_limit = 64;
-	dest->uqp = uqp;
-	dest->path = path;
+	/* The path is looked for when the program sends to it: nobody waits for
+	 * what a stranger says.
+	 */
 	dest->qpn = wc->src_qp;
-	make_ready(dest);
+	if (dest->state == ROOST_RS_DEST_HEARD)
+		dest->uqp = uqp;
+	else if (dest->state == ROOST_RS_DEST_FAILED)
+		dest->state = ROOST_RS_DEST_HEARD;
+	else if (dest->state == ROOST_RS_DEST_ASKING)
+		make_ready(dest);
 }
 
 void roost_rs_dest_tell(struct roost_rs_dest *dest, uint32_t qpn)
@@ -347,8 +486,7 @@ int roost_rs_dest_renew(struct roost_rs_dest *dest)
 	struct roost_rs_dgram *dg = dest->dg;
 	struct roost_rs_dest *next = NULL;
 
-	LIST_REMOVE(dest, link);
-	dg->nb_dests--;
+	take_out(dest);
 	(void)roost_rs_dest_get(dg, &dest->addr, &next);
 	if (dg->peer == dest)
 		dg->peer = next;
@@ -358,6 +496,7 @@ int roost_rs_dest_renew(struct roost_rs_dest *dest)
 
 void roost_rs_dest_free(struct roost_rs_dest *dest)
 {
+	free(dest->held);
 	if (dest->id != NULL)
 		rdma_destroy_id(dest->id);
 	if (dest->ah != NULL)
@@ -369,6 +508,7 @@ void roost_rs_dest_free_all(struct roost_rs_dgram *dg)
 {
 	struct roost_rs_dest *dest;
 
+	roost_rs_dest_reap(dg);
 	for (unsigned int i = 0; i < ROOST_RS_DEST_BUCKETS; i++) {
 		while ((dest = LIST_FIRST(&dg->dests[i])) != NULL) {
 			LIST_REMOVE(dest, link);

@@ -277,6 +277,9 @@ int roost_rs_dgram_create(sa_family_t family, struct roost_rs **out)
 	LIST_INIT(&dg->uqps);
 	for (unsigned int i = 0; i < ROOST_RS_DEST_BUCKETS; i++)
 		LIST_INIT(&dg->dests[i]);
+	for (unsigned int used = 0; used < 2; used++)
+		TAILQ_INIT(&dg->dests_by_age[used]);
+	LIST_INIT(&dg->dead_dests);
 	STAILQ_INIT(&dg->received);
 	dg->udp_fd =
 		socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

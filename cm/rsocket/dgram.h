@@ -34,8 +34,13 @@
 /* Header and data of one message: a fact of the protocol. */
 #define ROOST_RS_DGRAM_BYTES 2048u
 #define ROOST_RS_DEST_BUCKETS 64u
-/* Strangers make destinations too: no more than this. */
+/* Strangers make destinations too. There are no more than this: one that the
+ * program has never sent to makes room, or the one that it has not sent to for
+ * longest.
+ */
 #define ROOST_RS_DESTS_MAX 4096u
+/* Datagrams that wait for their destinations; more are lost, as with ARP. */
+#define ROOST_RS_HELD_MAX 256u
 #define ROOST_RS_SIDE_WAITING_MAX 64u
 
 struct roost_rs_dgram;
@@ -70,6 +75,7 @@ struct roost_rs_uqp {
 };
 
 enum roost_rs_dest_state {
+	ROOST_RS_DEST_HEARD, /* it has said its QP; nothing was sent to it */
 	ROOST_RS_DEST_RESOLVING, /* address and route asked for */
 	ROOST_RS_DEST_ASKING,    /* the path is known, the QP number is not */
 	ROOST_RS_DEST_READY,
@@ -78,9 +84,11 @@ enum roost_rs_dest_state {
 
 struct roost_rs_dest {
 	LIST_ENTRY(roost_rs_dest) link;
+	TAILQ_ENTRY(roost_rs_dest) age_link;
+	bool used; /* the program has sent to it */
 	struct roost_rs_dgram *dg;
 	struct roost_rs_cm cm;
-	struct rdma_cm_id *id; /* NULL: learned from what it sent */
+	struct rdma_cm_id *id; /* NULL: it was not asked for */
 	struct sockaddr_storage addr;
 	enum roost_rs_dest_state state;
 	int error;                /* errno value, in FAILED */
@@ -90,6 +98,9 @@ struct roost_rs_dest {
 	struct roost_rs_uqp *uqp; /* NULL: before the path is known */
 	struct ibv_ah_attr path;
 	struct ibv_ah *ah; /* in READY */
+	/* A datagram for it, in RESOLVING; NULL: none. */
+	uint8_t *held;
+	size_t held_bytes;
 };
 
 struct roost_rs_dgram {
@@ -104,7 +115,12 @@ struct roost_rs_dgram {
 	struct roost_rs_cm listen_cm;
 	LIST_HEAD(, roost_rs_uqp) uqps;
 	LIST_HEAD(, roost_rs_dest) dests[ROOST_RS_DEST_BUCKETS];
+	/* All of them, by [used], the one that was longest not heard of first.
+	 */
+	TAILQ_HEAD(, roost_rs_dest) dests_by_age[2];
+	LIST_HEAD(, roost_rs_dest) dead_dests; /* to be freed without lock */
 	unsigned int nb_dests;
+	unsigned int nb_held;
 	struct roost_rs_dest *peer; /* of rconnect(); NULL: none */
 	struct roost_rs_dest *to;   /* the last that was sent to */
 	STAILQ_HEAD(, roost_rs_dmsg) received;
@@ -139,7 +155,7 @@ ssize_t roost_rs_uqp_send(struct roost_rs_uqp *uqp,
 /* dest.c */
 struct roost_rs_dest *roost_rs_dest_find(struct roost_rs_dgram *dg,
 					 const struct sockaddr_storage *addr);
-/* Finds, or makes one and begins to resolve it. */
+/* Finds, or makes one, and begins to resolve what is not resolved. */
 int roost_rs_dest_get(struct roost_rs_dgram *dg,
 		      const struct sockaddr_storage *addr,
 		      struct roost_rs_dest **out);
@@ -154,8 +170,21 @@ void roost_rs_dest_tell(struct roost_rs_dest *dest, uint32_t qpn);
  * frees dest once the lock is released. Returns why it failed, as -errno.
  */
 int roost_rs_dest_renew(struct roost_rs_dest *dest);
+/* Begin to look for the path to one that was HEARD. */
+void roost_rs_dest_seek(struct roost_rs_dest *dest);
+/* The program sends to it, which it may not have done before. */
+void roost_rs_dest_use(struct roost_rs_dest *dest);
+/* It has said its QP, and its path is still being looked for: what is sent to
+ * it can wait for that, and its sender need not.
+ */
+bool roost_rs_dest_holds(const struct roost_rs_dest *dest);
+/* Takes a copy, or loses it. Returns bytes or -errno. */
+ssize_t roost_rs_dest_hold(struct roost_rs_dest *dest, const struct iovec *iov,
+			   int nb_iov);
 /* Without lock: waits for the service thread to be done with it. */
 void roost_rs_dest_free(struct roost_rs_dest *dest);
+/* Free those that made room. Without lock, as above. */
+void roost_rs_dest_reap(struct roost_rs_dgram *dg);
 /* With the last reference to dg, without lock. */
 void roost_rs_dest_free_all(struct roost_rs_dgram *dg);
 /* For requests of others who look for our QP number. */

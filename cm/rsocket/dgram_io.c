@@ -135,11 +135,12 @@ static bool send_is_decided(struct roost_rs *rs)
 		return true;
 	switch (dest->state) {
 	case ROOST_RS_DEST_RESOLVING:
-		return false;
+		return roost_rs_dest_holds(dest);
 	case ROOST_RS_DEST_ASKING:
 		return dest->by_side;
 	case ROOST_RS_DEST_READY:
 		return dest->uqp->nb_send_free > 0;
+	case ROOST_RS_DEST_HEARD:
 	case ROOST_RS_DEST_FAILED:
 		break;
 	}
@@ -193,6 +194,10 @@ static ssize_t send_one(struct roost_rs_dgram *dg, const struct iovec *iov,
 
 	if (!dg->writable)
 		return -EPIPE;
+	roost_rs_dest_use(dest);
+	roost_rs_dest_seek(dest);
+	if (roost_rs_dest_holds(dest))
+		return roost_rs_dest_hold(dest, iov, nb_iov);
 	if (dest->state == ROOST_RS_DEST_FAILED) {
 		*dead = dest;
 		return roost_rs_dest_renew(dest);
@@ -223,6 +228,8 @@ ssize_t roost_rs_dgram_send(struct roost_rs *rs, const struct iovec *iov,
 	roost_rs_unlock(rs);
 	if (dead != NULL)
 		roost_rs_dest_free(dead);
+	if (!LIST_EMPTY(&dg->dead_dests))
+		roost_rs_dest_reap(dg);
 	return ret;
 }
 

@@ -125,4 +125,5 @@ void roost_rs_side_readable(struct roost_rs *rs)
 	if (ret > 0 && !rs->closed)
 		take(dg, &from, data, (size_t)ret);
 	pthread_mutex_unlock(&rs->lock);
+	roost_rs_dest_reap(dg);
 }

@@ -186,6 +186,126 @@ static void dgram__answers_on_the_side(void **state)
 	pair_assert_clean();
 }
 
+/* A stranger's question, from a socket of its own, on the side. */
+static void ask_as(unsigned int i, const struct sockaddr_in *server)
+{
+	/* clang-format off */
+	static const uint8_t question[] = {
+		0x55, 0x55, 0x55, 0x55, 4, 0, 16, 0,
+		0, 0, 0x12, 0x34, 127, 0, 0, 1, 'h', 'i'
+	};
+	/* clang-format on */
+	struct sockaddr_in addr = kernel_addr(0);
+	int plain = socket(AF_INET, SOCK_DGRAM, 0);
+
+	addr.sin_addr.s_addr = htonl(0x7f010000 + i);
+	assert_int_equal(bind(plain, (struct sockaddr *)&addr, sizeof(addr)),
+			 0);
+	assert_int_equal(sendto(plain, question, sizeof(question), 0,
+				(const struct sockaddr *)server,
+				sizeof(*server)),
+			 sizeof(question));
+	close(plain);
+}
+
+static bool takes_one(int fd)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+	char buf[8];
+
+	return rpoll(&pollfd, 1, 2000) == 1 &&
+	       rrecv(fd, buf, sizeof(buf), 0) == 2;
+}
+
+/* More of them than there is room for: the last one is served as the first. */
+static void dgram__any_number_of_strangers(void **state)
+{
+	struct sockaddr_in addr = kernel_addr(0);
+	int server = bound(&addr);
+
+	(void)state;
+	for (unsigned int i = 1; i <= 5000; i++) {
+		ask_as(i, &addr);
+		if (!takes_one(server))
+			fail_msg("stranger %u is not heard", i);
+	}
+	assert_true(fake_count().ids <= 4096 + 16);
+	rclose(server);
+	pair_assert_clean();
+}
+
+/* Destinations of the program's own make room, too, and those in use stay. */
+static void dgram__any_number_of_destinations(void **state)
+{
+	struct sockaddr_in addr = pair_addr(7174);
+	int server = bound(&addr);
+	struct sockaddr_in to;
+	int fd = rsocket(AF_INET, SOCK_DGRAM, 0);
+	char buf[8];
+
+	(void)state;
+	assert_int_equal(rconnect(fd, (struct sockaddr *)&addr, sizeof(addr)),
+			 0);
+	assert_int_equal(rsend(fd, "hi", 2, 0), 2);
+	pair_nonblock(fd);
+	for (unsigned int i = 1; i <= 5000; i++) {
+		to = pair_addr((uint16_t)(10000 + i));
+		if (rsendto(fd, "x", 1, 0, (struct sockaddr *)&to,
+			    sizeof(to)) != 1 &&
+		    errno != EAGAIN)
+			assert_int_equal(errno, ECONNREFUSED);
+	}
+	assert_true(fake_count().ids <= 4096 + 16);
+	fcntl(fd, F_SETFL, 0);
+	assert_int_equal(rsend(fd, "ho", 2, 0), 2);
+	assert_int_equal(rrecv(server, buf, sizeof(buf), 0), 2);
+	assert_int_equal(rrecv(server, buf, sizeof(buf), 0), 2);
+	assert_memory_equal(buf, "ho", 2);
+	rclose(fd);
+	rclose(server);
+	pair_assert_clean();
+}
+
+/*
+ * What a stranger says of itself makes nobody look for it: its address handle
+ * is made when it is answered. And who answers does not wait: what he says is
+ * sent when the path is known, or lost if there is none.
+ */
+static void dgram__strangers_are_not_waited_for(void **state)
+{
+	struct sockaddr_in addr = pair_addr(7174);
+	int server = bound(&addr);
+	int client = rsocket(AF_INET, SOCK_DGRAM, 0);
+	struct sockaddr_in from;
+	socklen_t length = sizeof(from);
+	char buf[8];
+
+	(void)state;
+	assert_int_equal(rconnect(client, (struct sockaddr *)&addr,
+				  sizeof(addr)),
+			 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(rsend(client, "hi", 2, 0), 2);
+		assert_int_equal(rrecvfrom(server, buf, sizeof(buf), 0,
+					   (struct sockaddr *)&from, &length),
+				 2);
+		assert_int_equal(fake_count().ahs, 1);
+		/* Nobody is there, the first time. */
+		fake_wish((struct fake_wish){ .addr_timeouts = i == 0 });
+		assert_int_equal(rsendto(server, "ho", 2, 0,
+					 (struct sockaddr *)&from, length),
+				 2);
+		if (i == 0)
+			usleep(50000);
+	}
+	assert_int_equal(rrecv(client, buf, sizeof(buf), 0), 2);
+	assert_int_equal(rrecv(client, buf, sizeof(buf), MSG_DONTWAIT), -1);
+	assert_int_equal(fake_count().ahs, 2);
+	rclose(client);
+	rclose(server);
+	pair_assert_clean();
+}
+
 static void dgram__refused(void **state)
 {
 	struct sockaddr_in addr = pair_addr(7174);
@@ -353,6 +473,9 @@ int main(void)
 		cmocka_unit_test(dgram__by_either_way),
 		cmocka_unit_test(dgram__asks_on_the_side),
 		cmocka_unit_test(dgram__answers_on_the_side),
+		cmocka_unit_test(dgram__any_number_of_strangers),
+		cmocka_unit_test(dgram__any_number_of_destinations),
+		cmocka_unit_test(dgram__strangers_are_not_waited_for),
 		cmocka_unit_test(dgram__refused),
 		cmocka_unit_test(dgram__nonblocking),
 		cmocka_unit_test(dgram__sizes),
