@@ -165,7 +165,9 @@ static void dgram_close(struct roost_rs *rs)
 	dg->readable = false;
 	dg->writable = false;
 	roost_rs_notify(rs);
-	/* UD completes when it is on the wire: this is soon. */
+	/* UD completes when it is on the wire: this is soon. What waits for its
+	 * destination takes as long as that is looked for.
+	 */
 	do {
 		ret = roost_rs_block(rs, roost_rs_dgram_all_sent, false);
 	} while (ret == -EINTR);

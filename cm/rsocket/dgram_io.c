@@ -118,6 +118,8 @@ bool roost_rs_dgram_all_sent(struct roost_rs *rs)
 {
 	struct roost_rs_uqp *uqp;
 
+	if (roost_rs_dgram(rs)->nb_held > 0)
+		return false;
 	LIST_FOREACH(uqp, &roost_rs_dgram(rs)->uqps, link) {
 		if (uqp->nb_send_free < rs->sizes.send_wr)
 			return false;
