@@ -254,7 +254,7 @@ static void check_data(const struct sim_wr *send, const struct sim_wr *recv,
 		       bool fresh)
 {
 	struct walk from = { .wr = send }, to = { .wr = recv };
-	uint32_t left = send->len_bytes, n, m;
+	uint32_t left = send->len_bytes, n = 0, m = 0;
 	const uint8_t *p, *q;
 
 	while (left > 0) {
