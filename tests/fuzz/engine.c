@@ -438,6 +438,8 @@ static void check_cqe(const struct roost_cqe *cqe)
 	struct engine_end *end;
 
 	FUZZ_CHECK(cqe->status <= ROOST_WC_RNR_RETRY_EXC_ERR);
+	/* RESET and destroy have taken its completions along. */
+	FUZZ_CHECK(cqe->qpn != engine.reset_qpn);
 	if (i == ENGINE_QPS) {
 		FUZZ_CHECK(is_recv && number < 64);
 		FUZZ_CHECK(engine.srq_posted & 1ull << number);
@@ -457,9 +459,10 @@ static void check_cqe(const struct roost_cqe *cqe)
 	}
 }
 
-static void poll_async(void)
+/* source: the only one that raises here; NULL: there are several. */
+static void drain(struct roost_channel *channel,
+		  const struct roost_event_source *source)
 {
-	struct roost_channel *channel = roost_ctx_async_channel(engine.ctx);
 	struct pollfd fd = { roost_channel_fd(channel), POLLIN, 0 };
 	struct roost_event event;
 
@@ -468,21 +471,7 @@ static void poll_async(void)
 	while (roost_channel_waiting(channel) > 0) {
 		FUZZ_CHECK(roost_channel_read(channel, &event) == 0);
 		FUZZ_CHECK(event.type <= ROOST_EVENT_WQ_FATAL);
-		roost_event_ack(event.source, 1);
-	}
-	FUZZ_CHECK(poll(&fd, 1, 0) == 0);
-}
-
-static void poll_completions(void)
-{
-	struct pollfd fd = { roost_channel_fd(engine.channel), POLLIN, 0 };
-	struct roost_event event;
-
-	if (roost_channel_waiting(engine.channel) == 0)
-		return;
-	while (roost_channel_waiting(engine.channel) > 0) {
-		FUZZ_CHECK(roost_channel_read(engine.channel, &event) == 0);
-		FUZZ_CHECK(event.source == roost_cq_comp_source(engine.cq));
+		FUZZ_CHECK(source == NULL || event.source == source);
 		roost_event_ack(event.source, 1);
 	}
 	FUZZ_CHECK(poll(&fd, 1, 0) == 0);
@@ -497,8 +486,8 @@ void engine_poll(void)
 		for (int i = 0; i < n; i++)
 			check_cqe(&cqes[i]);
 	FUZZ_CHECK(n == 0);
-	poll_async();
-	poll_completions();
+	drain(roost_ctx_async_channel(engine.ctx), NULL);
+	drain(engine.channel, roost_cq_comp_source(engine.cq));
 }
 
 void engine_turn(uint64_t ns)
@@ -535,7 +524,9 @@ static void reset_qp(enum engine_qp i)
 	if (!end->touched)
 		return;
 	modify(end, ROOST_QPS_RESET, (struct roost_qp_attr){ 0 }, 0);
+	engine.reset_qpn = end->qpn;
 	engine_poll();
+	engine.reset_qpn = 0;
 	end->nb_sent = end->nb_received = 0;
 	end->send_done = end->recv_done = 0;
 	engine_connect(i, ROOST_QPS_RTS);
@@ -548,7 +539,9 @@ static void reset_srqs(void)
 	if (engine.nb_srq_posted == 0)
 		return;
 	FUZZ_CHECK(roost_qp_destroy(engine.ends[ENGINE_RC_SRQ].qp, NULL) == 0);
+	engine.reset_qpn = engine.ends[ENGINE_RC_SRQ].qpn;
 	engine_poll();
+	engine.reset_qpn = 0;
 	FUZZ_CHECK(roost_srq_destroy(engine.srq, NULL) == 0);
 	FUZZ_CHECK(roost_srq_destroy(engine.xrc_srq, NULL) == 0);
 	engine_poll();

@@ -84,6 +84,7 @@ struct engine {
 	struct engine_end ends[ENGINE_QPS];
 	uint64_t srq_posted; /* bits of what waits in the SRQs, by number */
 	uint32_t nb_srq_posted;
+	uint32_t reset_qpn; /* nothing may complete of it now; 0: none */
 	uint64_t now_ns;
 	uint16_t tx_room; /* frames that the port takes at a time */
 	/* Takes what is sent to QP1; NULL: nothing may be. */

@@ -407,12 +407,15 @@ static void change_state(struct fuzz_in *in)
 		attr.en_sqd_async_notify = true;
 		mask |= ROOST_QP_EN_SQD_ASYNC_NOTIFY;
 	}
+	engine_poll();
 	if (roost_qp_modify(end->qp, &attr, mask) != 0)
 		return;
 	end->touched = true;
 	if (attr.state != ROOST_QPS_RESET)
 		return;
+	engine.reset_qpn = end->qpn;
 	engine_poll();
+	engine.reset_qpn = 0;
 	end->send_done = end->nb_sent;
 	end->recv_done = end->nb_received;
 	engine_connect(i, how >> 4 & 3);
