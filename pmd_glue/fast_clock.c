@@ -90,6 +90,6 @@ uint64_t roost_fast_clock_anchor(struct roost_fast_clock *c)
 			c->good_ticks = GOOD_TICKS;
 	}
 	if (ns > c->last_ns)
-		c->last_ns = ns;
+		__atomic_store_n(&c->last_ns, ns, __ATOMIC_RELAXED);
 	return c->last_ns;
 }

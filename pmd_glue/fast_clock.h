@@ -36,7 +36,8 @@ struct roost_fast_clock {
 	uint64_t ns_per_tick;         /* << 32; 0: not known */
 	uint64_t base_ticks, base_ns; /* an older reading, to measure by; 0:
 				       * none */
-	uint64_t last_ns;             /* that was returned */
+	uint64_t last_ns;             /* that was returned; any thread may
+				       * look whether it moves */
 	uint8_t counter;              /* enum roost_counter */
 };
 
@@ -53,8 +54,15 @@ static inline uint64_t roost_fast_clock_ns(struct roost_fast_clock *clock)
 		return roost_fast_clock_anchor(clock);
 	ns = clock->ns + (past * clock->ns_per_tick >> 32);
 	if (ns > clock->last_ns)
-		clock->last_ns = ns;
+		__atomic_store_n(&clock->last_ns, ns, __ATOMIC_RELAXED);
 	return clock->last_ns;
+}
+
+/* What was returned last. Thread: any, beside the one whose clock it is. */
+static inline uint64_t
+roost_fast_clock_last_ns(const struct roost_fast_clock *clock)
+{
+	return __atomic_load_n(&clock->last_ns, __ATOMIC_RELAXED);
 }
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "pmd_glue/thread.h"
 
+#include <sched.h>
 #include <signal.h>
 
 int roost_thread_create(pthread_t *thread, const char *name,
@@ -19,4 +20,21 @@ int roost_thread_create(pthread_t *thread, const char *name,
 	if (ret == 0)
 		pthread_setname_np(*thread, name);
 	return ret;
+}
+
+void roost_thread_pin(unsigned int from_last)
+{
+	cpu_set_t cpus;
+
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) < 0)
+		return;
+	from_last %= (unsigned int)CPU_COUNT(&cpus);
+	for (size_t cpu = CPU_SETSIZE; cpu-- > 0;) {
+		if (!CPU_ISSET(cpu, &cpus) || from_last-- > 0)
+			continue;
+		CPU_ZERO(&cpus);
+		CPU_SET(cpu, &cpus);
+		sched_setaffinity(0, sizeof(cpus), &cpus);
+		return;
+	}
 }

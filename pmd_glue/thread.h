@@ -15,4 +15,12 @@
 int roost_thread_create(pthread_t *thread, const char *name,
 			void *(*run)(void *arg), void *arg);
 
+/*
+ * Pin the calling thread to the last CPU that the application may use, or to
+ * the one so many before it: the first ones are where most programs, and the
+ * kernel's own threads, begin. Those of several workers stand side by side, as
+ * long as there are enough.
+ */
+void roost_thread_pin(unsigned int from_last);
+
 #endif

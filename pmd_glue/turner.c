@@ -26,6 +26,7 @@
 #include "pmd_glue/clock.h"
 #include "pmd_glue/fast_clock.h"
 #include "pmd_glue/gather.h"
+#include "pmd_glue/patience.h"
 #include "pmd_glue/thread.h"
 
 #define US 1000u
@@ -60,6 +61,12 @@
 #define YIELD_EVERY 256u
 /* Looks at a waiter for the turn before going on. */
 #define WANTED_PATIENCE 10000u
+/* The CPU is given away so often to a holder of the turn that does not move,
+ * by who helps and by the thread; then they sleep.
+ */
+#define HELP_YIELDS 4u
+#define STUCK_PATIENCE 16u
+#define THREAD_YIELDS 64u
 
 /* At exit: tries to get the turn, and iterations until nothing is owed. */
 #define SETTLE_TRIES 1000u
@@ -148,6 +155,7 @@ static void stand_back(struct roost_turner *t)
 		else
 			rte_pause();
 	}
+	roost_patience_nap(); /* it may wait for this CPU, too */
 }
 
 /* ---- waking ------------------------------------------------------------ */
@@ -201,22 +209,26 @@ void roost_turner_expect(struct roost_turner *t)
 
 /* Helps of this thread in a row that found nothing. */
 static _Thread_local unsigned int misses;
+static _Thread_local struct roost_patience patience;
 
 /* It polls, and there is nothing that it can do: whoever can, here or in the
  * peer, may wait for this very core.
  */
-static void lose_patience(void)
+static void lose_patience(struct roost_turner *t)
 {
-	if (++misses >= HELP_PATIENCE) {
-		misses = 0;
-		sched_yield();
-	}
+	/* Once it sleeps it looks less in between, and leaves half of the CPU.
+	 */
+	if (++misses <
+	    (patience.yields > HELP_YIELDS ? STUCK_PATIENCE : HELP_PATIENCE))
+		return;
+	misses = 0;
+	roost_patience_lose(&patience, &t->clock, HELP_YIELDS);
 }
 
 /* The turn is somebody else's. True: it is ours after all. */
 static bool insist(struct roost_turner *t)
 {
-	lose_patience();
+	lose_patience(t);
 	if (!roost_worker_has_work(t->worker))
 		return false;
 	for (unsigned int i = 0; i < HELP_RETRIES; i++) {
@@ -269,7 +281,7 @@ static bool run(struct roost_turner *t)
 			break;
 	}
 	if (work == 0)
-		lose_patience();
+		lose_patience(t);
 	else
 		misses = 0;
 	leave(t);
@@ -279,7 +291,7 @@ static bool run(struct roost_turner *t)
 bool roost_turner_help(struct roost_turner *t)
 {
 	if (t->conf.mode == ROOST_PROGRESS_DEDICATED) {
-		lose_patience();
+		lose_patience(t);
 		return false;
 	}
 	announce(t);
@@ -474,6 +486,7 @@ static void doze(struct roost_turner *t, uint64_t now_ns, uint64_t deadline_ns)
 
 static void run_adaptive(struct roost_turner *t)
 {
+	struct roost_patience held = { 0 };
 	uint64_t now_ns, deadline_ns;
 	bool kept_out;
 
@@ -487,7 +500,7 @@ static void run_adaptive(struct roost_turner *t)
 		if (!kept_out)
 			roost_gather_watch_end(&t->gather);
 		if (!roost_worker_turn_try(t->worker)) {
-			sched_yield();
+			roost_patience_lose(&held, &t->clock, THREAD_YIELDS);
 			continue;
 		}
 		if (turn(t, &deadline_ns))
@@ -502,6 +515,7 @@ static void run_adaptive(struct roost_turner *t)
 
 static void run_dedicated(struct roost_turner *t)
 {
+	struct roost_patience held = { 0 };
 	unsigned int idle = 0;
 	uint64_t deadline_ns;
 
@@ -510,28 +524,7 @@ static void run_dedicated(struct roost_turner *t)
 			idle = 0;
 		stand_back(t);
 		if (++idle % YIELD_EVERY == 0)
-			sched_yield();
-	}
-}
-
-/* The last CPU that the application may use: the first ones are where most
- * programs, and the kernel's own threads, begin. Those of several workers stand
- * side by side, as long as there are enough.
- */
-static void pin_to_cpu(unsigned int from_last)
-{
-	cpu_set_t cpus;
-
-	if (sched_getaffinity(0, sizeof(cpus), &cpus) < 0)
-		return;
-	from_last %= (unsigned int)CPU_COUNT(&cpus);
-	for (size_t cpu = CPU_SETSIZE; cpu-- > 0;) {
-		if (!CPU_ISSET(cpu, &cpus) || from_last-- > 0)
-			continue;
-		CPU_ZERO(&cpus);
-		CPU_SET(cpu, &cpus);
-		sched_setaffinity(0, sizeof(cpus), &cpus);
-		return;
+			roost_patience_lose(&held, &t->clock, THREAD_YIELDS);
 	}
 }
 
@@ -544,7 +537,7 @@ static void *turner_main(void *arg)
 	prctl(PR_SET_TIMERSLACK, 1000ul, 0ul, 0ul, 0ul);
 	pthread_barrier_wait(&t->registered);
 	if (t->conf.mode == ROOST_PROGRESS_DEDICATED) {
-		pin_to_cpu(t->conf.index);
+		roost_thread_pin(t->conf.index);
 		run_dedicated(t);
 	} else {
 		run_adaptive(t);

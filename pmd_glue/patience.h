@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_PMD_GLUE_PATIENCE_H
+#define ROOST_PMD_GLUE_PATIENCE_H
+
+/*
+ * How a thread gives its CPU away that looks at a worker again and again (part
+ * of a turner). Whoever has the turn may need this very CPU, and to yield gives
+ * it to no thread of a lower priority: a poller of real-time priority would
+ * wait for ever for the one that it preempted. So it sleeps, but only where the
+ * worker's time has stood still since it yielded for the first time: then there
+ * is nothing that it could miss.
+ */
+
+#include <sched.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "pmd_glue/fast_clock.h"
+
+#define ROOST_PATIENCE_NAP_NS 50000
+
+/* The thread's own; zeros at first. */
+struct roost_patience {
+	uint64_t seen_ns; /* the worker's time then */
+	unsigned int yields;
+};
+
+static inline void roost_patience_nap(void)
+{
+	const struct timespec time = { .tv_nsec = ROOST_PATIENCE_NAP_NS };
+
+	nanosleep(&time, NULL);
+}
+
+/* clock is the worker's, which it reads in each turn. */
+static inline void roost_patience_lose(struct roost_patience *p,
+				       const struct roost_fast_clock *clock,
+				       unsigned int yields_max)
+{
+	uint64_t now_ns = roost_fast_clock_last_ns(clock);
+
+	if (now_ns != p->seen_ns)
+		*p = (struct roost_patience){ .seen_ns = now_ns };
+	if (p->yields++ < yields_max)
+		sched_yield();
+	else
+		roost_patience_nap();
+}
+
+#endif
