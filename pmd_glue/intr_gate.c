@@ -72,7 +72,11 @@ static _Thread_local unsigned int nb_alarms;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static TAILQ_HEAD(, entry) entries = TAILQ_HEAD_INITIALIZER(entries);
 static TAILQ_HEAD(, roost_intr_owner) owners = TAILQ_HEAD_INITIALIZER(owners);
-static unsigned int nb_entries;
+/* No allocation that could fail: net_memif leaves a port half made behind
+ * where it cannot register its socket, and nobody can remove that. One with no
+ * owner is free.
+ */
+static struct entry pool[ROOST_INTR_GATE_FDS_MAX];
 
 /* Set while the control thread is inside a gated driver. Other threads that
  * register something see their own NULL.
@@ -98,38 +102,37 @@ static void drop(struct entry *e)
 {
 	roost_fork_guard_remove(e->fd);
 	TAILQ_REMOVE(&entries, e, link);
-	nb_entries--;
-	free(e);
+	e->owner = NULL;
 }
 
 /* Under the lock. */
 static int keep(int fd, rte_intr_callback_fn call, void *arg)
 {
-	struct entry *e;
+	struct entry *e = pool;
+	ino_t inode;
 	int ret;
 
-	if (nb_entries == ROOST_INTR_GATE_FDS_MAX)
+	while (e < pool + ROOST_INTR_GATE_FDS_MAX && e->owner)
+		e++;
+	if (e == pool + ROOST_INTR_GATE_FDS_MAX)
 		return -ENOSPC;
-	e = calloc(1, sizeof(*e));
-	if (!e)
-		return -ENOMEM;
-	ret = socket_inode(fd, &e->inode);
+	ret = socket_inode(fd, &inode);
 	if (!ret)
 		ret = roost_fork_guard_add(fd);
-	if (ret) {
-		free(e);
+	if (ret)
 		return ret;
-	}
 	/* The driver does not: a program that is started from this process
 	 * would keep a dead port's socket alive.
 	 */
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
-	e->fd = fd;
-	e->call = call;
-	e->arg = arg;
-	e->owner = current;
+	*e = (struct entry){
+		.fd = fd,
+		.inode = inode,
+		.call = call,
+		.arg = arg,
+		.owner = current,
+	};
 	TAILQ_INSERT_TAIL(&entries, e, link);
-	nb_entries++;
 	return 0;
 }
 
