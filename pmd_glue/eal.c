@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,6 +26,7 @@
 #include "lib/event/process.h"
 #include "pmd_glue/cancel_gate.h"
 #include "pmd_glue/fork_guard.h"
+#include "pmd_glue/import.h"
 #include "pmd_glue/report.h"
 
 /* Memory that EAL may use: pages are taken when they are touched. */
@@ -290,6 +293,51 @@ static void fill_args(struct args *args, const struct roost_eal_conf *conf)
 	arg(args, "--iova-mode=%s", physical ? "pa" : "va");
 }
 
+/* ---- descriptors -------------------------------------------------------- */
+
+/* What it takes to start, with what follows at once. */
+#define EAL_FDS 10u
+#define EPOLL_LOOK_US 10000u
+
+static bool has_descriptors(void)
+{
+	int fds[EAL_FDS];
+	unsigned int nb = 0;
+
+	while (nb < EAL_FDS && (fds[nb] = eventfd(0, EFD_CLOEXEC)) >= 0)
+		nb++;
+	for (unsigned int i = 0; i < nb; i++)
+		close(fds[i]);
+	return nb == EAL_FDS;
+}
+
+/* EAL's interrupt thread makes one whenever what it waits for changes, and
+ * panics where there is none to be had. Its interrupts can wait until there is.
+ */
+static int epoll_create_some_time(int size)
+{
+	int fd;
+
+	for (;;) {
+		fd = epoll_create(size);
+		if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
+			return fd;
+		usleep(EPOLL_LOOK_US);
+		pthread_testcancel(); /* EAL ends this thread so */
+	}
+}
+
+static int prepare_descriptors(void)
+{
+	static const struct roost_import import = { "epoll_create",
+						    epoll_create_some_time };
+
+	if (!has_descriptors())
+		return -EMFILE;
+	roost_imports_replace("/librte_eal.so", &import, 1);
+	return 0;
+}
+
 /* Runs rte_eal_init() with its stderr caught. */
 static int init(int argc, char **argv)
 {
@@ -366,6 +414,9 @@ static int start(const struct roost_eal_conf *conf)
 		eal_state = EAL_THEIRS;
 		return 0;
 	}
+	ret = prepare_descriptors();
+	if (ret)
+		return ret;
 	roost_process_fork_hold();
 	begun = true;
 	roost_process_fork_release();
@@ -402,7 +453,11 @@ int roost_eal_start(const struct roost_eal_conf *conf)
 		if (!failed)
 			guard_drivers();
 	}
-	if (failed)
+	if (failed == -EMFILE)
+		roost_report("cannot start DPDK: %s; let the process have more "
+			     "(ulimit -n)",
+			     strerror(EMFILE));
+	else if (failed)
 		roost_report("cannot start DPDK: %s; run with -v to see its "
 			     "log",
 			     *roost_eal_log_first() ? roost_eal_log_first()

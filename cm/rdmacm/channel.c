@@ -5,7 +5,9 @@
  * counting are lib/event's; the data of an event waits in its source.
  */
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cm/rdmacm/rdmacm.h"
@@ -199,6 +201,11 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 		return roost_rdmacm_null(-ENOMEM);
 	rc = roost_channel_create(CHANNEL_EVENTS, &ch->channel);
 	if (rc) {
+		if (rc == -EMFILE)
+			fprintf(stderr,
+				"roost: no CM event channel: %s; let the "
+				"process have more (ulimit -n)\n",
+				strerror(EMFILE));
 		free(ch);
 		return roost_rdmacm_null(rc);
 	}

@@ -5,7 +5,9 @@
  */
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lib/verbs/shim.h"
@@ -58,6 +60,15 @@ static const struct verbs_context supported = {
 	},
 };
 
+/* roost_device_open() has told of its own failures. */
+static void tell(const struct ibv_device *device, int rc)
+{
+	fprintf(stderr,
+		"roost: device %s: cannot open it: %s; see the limits of the "
+		"process\n",
+		device->name, strerror(-rc));
+}
+
 ROOST_VERBS_LATEST(ibv_open_device, "IBVERBS_1.1");
 struct ibv_context *roost_ibv_open_device(struct ibv_device *device)
 {
@@ -81,6 +92,7 @@ struct ibv_context *roost_ibv_open_device(struct ibv_device *device)
 	ibv->cmd_fd = open("/", O_PATH | O_CLOEXEC);
 	if (ibv->cmd_fd < 0) {
 		rc = -errno;
+		tell(device, rc);
 		goto err_free;
 	}
 	rc = roost_device_open(roost_verbs_config(),
@@ -88,8 +100,10 @@ struct ibv_context *roost_ibv_open_device(struct ibv_device *device)
 	if (rc)
 		goto err_fd;
 	rc = roost_ctx_open(roost_device_dev(c->device), &c->ctx);
-	if (rc)
+	if (rc) {
+		tell(device, rc);
 		goto err_device;
+	}
 	ibv->async_fd = roost_channel_fd(roost_ctx_async_channel(c->ctx));
 	roost_verbs_context_add(ibv);
 	return ibv;

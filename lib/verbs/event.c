@@ -6,7 +6,9 @@
  * libibverbs keeps them, for whoever looks.
  */
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/verbs/map.h"
 #include "lib/verbs/shim.h"
@@ -26,6 +28,11 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 		return roost_verbs_null(-ENOMEM);
 	rc = roost_channel_create(CHANNEL_EVENTS, &ch->channel);
 	if (rc) {
+		if (rc == -EMFILE)
+			fprintf(stderr,
+				"roost: no completion channel: %s; let the "
+				"process have more (ulimit -n)\n",
+				strerror(EMFILE));
 		free(ch);
 		return roost_verbs_null(rc);
 	}

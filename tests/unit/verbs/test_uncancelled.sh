@@ -10,9 +10,10 @@
 set -eu
 export LC_ALL=C
 
-# What waits for events sleeps in the first two; the others are slept in by
-# threads of our own, which nobody cancels.
-meant='ppoll readv epoll_wait'
+# What waits for events sleeps in the first two; epoll_wait() is slept in by a
+# thread of our own, which nobody cancels; and EAL's interrupt thread, which EAL
+# cancels, may wait for a descriptor.
+meant='ppoll readv epoll_wait pthread_testcancel'
 
 # Never one as it is used here:
 # fcntl		only with F_SETLKW
