@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The Roost authors
 """A program whose threads are cancelled, over ports whose drivers call the
-kernel with each burst, or to wake the other end: cancel.c.
+kernel with each burst, or to wake the other end: cancel/. And one whose threads
+are preempted: priority.c.
 
 ROOST_TEST_CANCELS=N: how many threads die in each case, of 300.
 """
@@ -86,7 +87,20 @@ def on_interfaces(room):
                               "--ip", "198.18.0.2/24"]))
 
 
+def on_one_processor(room):
+    """Ordinary threads and one of real-time priority."""
+    program = os.path.join(room.build, "tests", "real", "priority")
+    process = room.run("priority", room.roost("run", "--link", room.link, "--",
+                                              program), limit_s=LIMIT_S)
+    if process.status == 77:
+        raise Skip("no real-time priorities here")
+    if process.status != 0:
+        raise Failure(f"exit status {process.status}: {process.out()}")
+    room.note(process.out().strip())
+
+
 CASES = [
+    Case("priority", on_one_processor),
     Case("cancel-link", on_link, "adaptive"),
     Case("cancel-link-dedicated", on_link, "dedicated"),
     Case("cancel-memif", between,
