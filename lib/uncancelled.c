@@ -32,6 +32,7 @@
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -180,6 +181,10 @@ UNCANCELLED(size_t, fread, (void *buf, size_t size, size_t nb, FILE *file),
 UNCANCELLED(size_t, __fread_chk,
 	    (void *buf, size_t room, size_t size, size_t nb, FILE *file),
 	    (buf, room, size, nb, file))
+UNCANCELLED(int, getpwnam_r,
+	    (const char *name, struct passwd *entry, char *buf, size_t n,
+	     struct passwd **found),
+	    (name, entry, buf, n, found))
 UNCANCELLED(DIR *, opendir, (const char *path), (path))
 UNCANCELLED(struct dirent *, readdir64, (DIR * dir), (dir))
 UNCANCELLED(int, closedir, (DIR * dir), (dir))
