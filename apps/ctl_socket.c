@@ -371,8 +371,9 @@ static char *understand(pid_t pid, char *answer, char *err)
 {
 	size_t len;
 
+	len = strlen(answer);
 	if (strncmp(answer, "ok\n", 3) == 0) {
-		memmove(answer, answer + 3, strlen(answer + 3) + 1);
+		memmove(answer, answer + 3, len - 3 + 1);
 		return answer;
 	}
 	len = strcspn(answer, "\n");
