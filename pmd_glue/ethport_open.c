@@ -358,6 +358,9 @@ static int plug_in(struct roost_ethport *port)
 	ret = check_pci(port);
 	if (ret)
 		return ret;
+	/* Who is not root has an IOMMU between the device and all memory. */
+	if (port->pci.name[0])
+		roost_pci_reset(&roost_pci_places, port->pci.name);
 	roost_eal_log_clear();
 	ret = port->driver->is_memif ? probe(port)
 				     : roost_control_aside(probe, port);

@@ -12,6 +12,7 @@
 
 #include "pmd_glue/eal.h"
 #include "pmd_glue/import.h"
+#include "pmd_glue/pci.h"
 #include "pmd_glue/rt_signals.h"
 
 static const char key[] = ",slave=";
@@ -62,7 +63,7 @@ static size_t replace(char *devargs, size_t size, size_t begin, size_t end,
 static int plug_in(struct roost_member *member, const char *devargs,
 		   const struct roost_driver *driver, char *why, size_t size)
 {
-	char full[ROOST_DEVARGS_MAX + 128];
+	char full[ROOST_DEVARGS_MAX + 128], pci[ROOST_PCI_NAME_MAX];
 	uint16_t id;
 	int ret;
 
@@ -73,6 +74,8 @@ static int plug_in(struct roost_member *member, const char *devargs,
 	ret = roost_driver_devargs(devargs, full, sizeof(full));
 	if (ret)
 		return ret;
+	if (roost_pci_is(devargs, pci))
+		roost_pci_reset(&roost_pci_places, pci);
 	roost_eal_log_clear();
 	if (driver->takes_signals)
 		roost_rt_signals_hide();

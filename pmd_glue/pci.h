@@ -6,8 +6,8 @@
 
 /*
  * PCI devices as the kernel shows them: which of its drivers has one, and
- * whether DPDK could drive it. Reads sysfs, opens nothing for long, knows
- * nothing of ethdev.
+ * whether DPDK could drive it; and their reset. Reads and writes sysfs, opens
+ * nothing for long, knows nothing of ethdev.
  *
  * Thread: any.
  */
@@ -64,5 +64,22 @@ void roost_pci_read(const struct roost_pci_places *places, const char *name,
  */
 int roost_pci_refuses(const struct roost_pci_device *device, bool physical,
 		      char why[ROOST_PCI_WHY_MAX]);
+
+/*
+ * Reset it before DPDK opens it (pci_reset.c). A program that was killed leaves
+ * a device with its rings on, whose memory is others' by now. DPDK lets it be
+ * the bus's master first and has the driver reset it then; what comes in
+ * between would go into that memory, or where an IOMMU is, be a fault.
+ *
+ * - uio: nobody else resets it.
+ * - vfio-pci resets what is opened, by the kernel's first method. Where that is
+ *   power management ("pm") and the device is alone on its bus, its bus is
+ * reset instead; that takes a second.
+ * - Others, and what somebody drives, are left as they are.
+ *
+ * Thread: any that may block. Returns 0: reset, or left; -ENOENT: the kernel
+ * cannot; -EACCES: not root; or what the kernel says.
+ */
+int roost_pci_reset(const struct roost_pci_places *places, const char *name);
 
 #endif

@@ -303,6 +303,126 @@ static void pci__legacy_virtio_needs_ports(void **state)
 	assert_int_equal(ret, 0);
 }
 
+/* ---- reset --------------------------------------------------------------- */
+
+/* Both of the kernel's files are one here: what was written, in order. */
+static void offer_reset(const char *methods)
+{
+	file("devices/" NIC "/reset_method", methods);
+	symbolic("devices/" NIC "/reset", "devices/" NIC "/reset_method");
+}
+
+static int reset(void)
+{
+	return roost_pci_reset(&places, NIC);
+}
+
+static void expect_written(const char *all)
+{
+	char path[PATH_MAX], text[128] = "";
+	FILE *f;
+
+	in_top(path, "devices/" NIC "/reset_method");
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
+	fclose(f);
+	assert_string_equal(text, all);
+}
+
+/* Nobody else does, and its DMA reaches all memory. */
+static void reset__uio(void **state)
+{
+	(void)state;
+	bind_to(NIC, "uio_pci_generic");
+	offer_reset("flr bus\n");
+	assert_int_equal(reset(), 0);
+	expect_written("flr bus\n1");
+}
+
+/* What the kernel tries first may do nothing; it is put back. */
+static void reset__of_the_bus_rather_than_by_power(void **state)
+{
+	(void)state;
+	bind_to(NIC, "uio_pci_generic");
+	offer_reset("pm bus\n");
+	assert_int_equal(reset(), 0);
+	expect_written("pm bus\nbus1pm bus");
+}
+
+static void reset__by_power_where_the_bus_has_others(void **state)
+{
+	(void)state;
+	bind_to(NIC, "uio_pci_generic");
+	offer_reset("pm\n");
+	assert_int_equal(reset(), 0);
+	expect_written("pm\n1");
+}
+
+static void reset__an_old_kernel_has_no_methods(void **state)
+{
+	char path[PATH_MAX], text[2] = "";
+	FILE *f;
+
+	(void)state;
+	bind_to(NIC, "uio_pci_generic");
+	file("devices/" NIC "/reset", "");
+	assert_int_equal(reset(), 0);
+	in_top(path, "devices/" NIC "/reset");
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_int_equal(fread(text, 1, 1, f), 1);
+	fclose(f);
+	assert_string_equal(text, "1");
+}
+
+static void reset__none(void **state)
+{
+	(void)state;
+	bind_to(NIC, "uio_pci_generic");
+	assert_int_equal(reset(), -ENOENT);
+}
+
+static void reset__vfio_sees_to_it_itself(void **state)
+{
+	(void)state;
+	use_vfio();
+	file("vfio/14", "");
+	offer_reset("flr pm bus\n");
+	assert_int_equal(reset(), 0);
+	expect_written("flr pm bus\n");
+}
+
+static void reset__vfio_by_power(void **state)
+{
+	(void)state;
+	use_vfio();
+	file("vfio/14", "");
+	offer_reset("pm bus\n");
+	assert_int_equal(reset(), 0);
+	expect_written("pm bus\nbus1pm bus");
+}
+
+/* Its group cannot be opened. */
+static void reset__not_what_somebody_drives(void **state)
+{
+	(void)state;
+	use_vfio();
+	offer_reset("pm bus\n");
+	assert_int_equal(reset(), 0);
+	expect_written("pm bus\n");
+}
+
+static void reset__not_what_the_kernel_drives(void **state)
+{
+	(void)state;
+	bind_to(NIC, "mlx5_core");
+	symbolic("devices/" NIC "/iommu_group", "groups/14");
+	offer_reset("pm bus\n");
+	assert_int_equal(reset(), 0);
+	expect_written("pm bus\n");
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
 int main(void)
@@ -322,6 +442,15 @@ int main(void)
 		TEST(pci__uio_needs_physical_addresses),
 		TEST(pci__vfio_without_an_iommu_does_too),
 		TEST(pci__legacy_virtio_needs_ports),
+		TEST(reset__uio),
+		TEST(reset__of_the_bus_rather_than_by_power),
+		TEST(reset__by_power_where_the_bus_has_others),
+		TEST(reset__an_old_kernel_has_no_methods),
+		TEST(reset__none),
+		TEST(reset__vfio_sees_to_it_itself),
+		TEST(reset__vfio_by_power),
+		TEST(reset__not_what_somebody_drives),
+		TEST(reset__not_what_the_kernel_drives),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
