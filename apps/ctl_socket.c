@@ -369,7 +369,7 @@ static char *fail(char *err, pid_t pid, int error)
 /* Says what the answer means; takes it. */
 static char *understand(pid_t pid, char *answer, char *err)
 {
-	size_t len;
+	size_t len = strlen(answer);
 
 	len = strlen(answer);
 	if (strncmp(answer, "ok\n", 3) == 0) {
