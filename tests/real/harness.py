@@ -29,6 +29,22 @@ RUN = os.urandom(3).hex()
 RUN_S = 60
 
 
+def program_env(build):
+    """The environment of all programs: nothing of the caller's configuration,
+    and the sanitizers' runtime where the build has them.
+    """
+    env = {name: value for name, value in os.environ.items()
+           if not name.startswith("ROOST_") and name != "LD_LIBRARY_PATH"}
+    env["LC_ALL"] = "C"
+    runtime = os.path.join(build, "real-preload")
+    if os.path.exists(runtime):
+        with open(runtime) as file:
+            env["LD_PRELOAD"] = file.read().strip()
+        # DPDK and the programs under test free nothing at their end.
+        env["ASAN_OPTIONS"] = "detect_leaks=0"
+    return env
+
+
 class Failure(Exception):
     """The case did not see what it should; the text says what it saw."""
 

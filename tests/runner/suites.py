@@ -249,6 +249,28 @@ def fuzz_long(_part):
     return fuzz_command("--long")
 
 
+def soak_command(folder, seconds, prefix=""):
+    return run_tap([os.path.join(TOP, "tests", "soak", "run"), "--build",
+                    folder, "--seconds", str(seconds)], prefix + "soak/",
+                   show=True)
+
+
+def soak(part):
+    build(BUILD)
+    return soak_command(BUILD, 10 if part else 30)
+
+
+def soak_long(_part):
+    """An hour with ASan and UBSan, ten minutes with TSan."""
+    tally = Tally()
+    for folder, options, seconds, prefix in (
+            (BUILD_ASAN, ASAN_OPTIONS, 3600, "asan/"),
+            (BUILD_TSAN, TSAN_OPTIONS, 600, "tsan/")):
+        build(folder, options, targets=("product", "tests/soak/soak"))
+        tally.add(soak_command(folder, seconds, prefix))
+    return tally
+
+
 def figures(part):
     """Shown, and never failed for what they are. Those of one core, and counts
     of instructions, which are the same on a machine that others use.
@@ -294,6 +316,11 @@ SUITES = {
                   (*PLACES, "tests/fuzz")),
     "figures": Suite(figures, "the kernels, and instructions a message",
                      (*PLACES, "tests/bench", "tests/sim")),
+    "soak": Suite(soak, "everything at once, and people die",
+                  (*PLACES, "tests/soak", "tests/real")),
+    "soak-long": Suite(soak_long, "the same for an hour, with the sanitizers",
+                       (*PLACES, "tests/soak", "tests/real",
+                        "tests/runner/tsan.supp"), long=True),
     "fuzz-long": Suite(fuzz_long, "libFuzzer, until nothing new is covered",
                        (*PLACES, "tests/fuzz"), long=True),
     "interop": Suite(interop, "with Linux Soft-RoCE, and NICs, in QEMU",
