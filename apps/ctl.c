@@ -206,8 +206,11 @@ static struct json_object *parse_json(pid_t pid, char *text, char *err)
 		return NULL;
 	answer = json_tokener_parse(text);
 	free(text);
-	if (json_object_is_type(answer, json_type_object))
+	if (json_object_is_type(answer, json_type_object)) {
+		/* Whoever answers may say that it is another one. */
+		json_object_object_add(answer, "pid", json_object_new_int(pid));
 		return answer;
+	}
 	json_object_put(answer);
 	snprintf(err, ROOST_CTL_ERR_MAX,
 		 "process %d: its answer is no JSON; use the roost of the same "

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import sys
 import time
 
 import cases_link
@@ -159,6 +160,34 @@ def many_controllers(room):
         if racer.status != 0:
             raise Failure(f"{racer.title}: {racer.err().strip()}")
     wait_for_events(watch, ["SM_CHANGE"] * len(racers))
+
+
+LIAR = """
+import os, socket
+s = socket.socket(socket.AF_UNIX)
+s.bind(f"\\0roost/ctl/{os.getpid()}")
+s.listen(5)
+print("serves", flush=True)
+while True:
+    c, _ = s.accept()
+    if c.recv(4096):
+        c.send(b'ok\\n{"pid":1,"program":"init","devices":[{"name":"roost0",'
+               b'"ports":[{"port":1}]}]}\\n')
+    c.close()
+"""
+
+
+def liar(room):
+    """Its answer is shown as its own, whoever it says that it is."""
+    process = room.start("liar", [sys.executable, "-c", LIAR])
+    if not wait_until(lambda: "serves" in process.out(), 10):
+        raise Failure(process.err())
+    shown = json.loads(ctl(room, process, "-j", "show").out())
+    if shown["pid"] != process.pid:
+        raise Failure("it is believed that it is process 1")
+    rows = room.run("list", room.roost("ctl", "list")).out().splitlines()[1:]
+    if [row.split()[:2] for row in rows] != [[str(process.pid), "init"]]:
+        raise Failure(f"the list has {rows}")
 
 
 def stopped(room):
@@ -339,6 +368,7 @@ CASES = [
     Case("ctl-two-programs", two_programs),
     Case("ctl-bad-input", bad_input),
     Case("ctl-many-controllers", many_controllers),
+    Case("ctl-liar", liar),
     Case("ctl-stopped", stopped),
     Case("ctl-link-flap", link_flap),
     Case("ctl-removal", removal, []),
