@@ -119,6 +119,11 @@ static const struct roost_driver drivers[] = {
 		.queue_is_rx_interrupt = true,
 	},
 	{
+		.prefix = "net_pcap",
+		.alias = "eth_pcap",
+		.sniffs_keys = "iface,rx_iface,rx_iface_in,tx_iface",
+	},
+	{
 		.prefix = "net_tap",
 		.alias = "eth_tap",
 		.keys = "iface,remote,mac,persist",

@@ -49,6 +49,10 @@ struct roost_driver {
 	enum roost_driver_kernel kernel;
 	const char *iface_key;  /* names the kernel's interface; NULL: none */
 	const char *remote_key; /* names one that SHARES; NULL: none */
+	/* Each may name one whose frames the port takes too, though the kernel
+	 * has another MAC there. Keys, separated by commas, or NULL.
+	 */
+	const char *sniffs_keys;
 	/* What IP may put into one frame by these (full) devargs; NULL: the
 	 * port's MTU says it.
 	 */

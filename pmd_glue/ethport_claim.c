@@ -7,6 +7,7 @@
  * the driver is let near them, or, as with a tap, as soon as it has made them.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -97,6 +98,24 @@ static int claim_by_name(struct roost_ethport *port, const char *name,
 	return ret;
 }
 
+static int claim_sniffed(struct roost_ethport *port, const char *devargs)
+{
+	const char *keys = roost_driver_find(devargs)->sniffs_keys;
+	char key[ROOST_DEVARG_KEY_MAX], name[IFNAMSIZ];
+	int ret = 0;
+
+	while (keys && !ret) {
+		snprintf(key, sizeof(key), "%.*s", (int)strcspn(keys, ","),
+			 keys);
+		if (roost_devargs_value(devargs, key, name, sizeof(name)) == 0)
+			ret = claim_by_name(port, name, ROOST_KERNEL_SHARES);
+		keys = strchr(keys, ',');
+		if (keys)
+			keys++;
+	}
+	return ret;
+}
+
 int roost_ethport_claim_first(struct roost_ethport *port)
 {
 	char member[ROOST_DEVARGS_MAX], name[IFNAMSIZ];
@@ -107,11 +126,15 @@ int roost_ethport_claim_first(struct roost_ethport *port)
 	if (!port->conf.claim)
 		return 0;
 	ret = claim_by_name(port, port->iface, port->kernel);
+	if (!ret)
+		ret = claim_sniffed(port, port->conf.devargs);
 	while (!ret && port->driver->has_members &&
 	       roost_members_next(port->conf.devargs, &at, &begin, member) ==
 		       0) {
 		kernel = roost_driver_kernel(member, name, sizeof(name));
 		ret = claim_by_name(port, name, kernel);
+		if (!ret)
+			ret = claim_sniffed(port, member);
 	}
 	return ret;
 }

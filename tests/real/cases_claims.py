@@ -137,8 +137,10 @@ def other_driver(room):
     place = Place(room)
     first = place.holder(*PACKET)
     place.refused(first, "--port", "net_af_xdp0,iface=left")
-    place.refused(first, "--port",
-                  "net_bonding0,mode=1,slave=(net_af_packet1,iface=left)")
+    place.refused(first, "--port", "net_pcap0,iface=left")
+    place.refused(first, "--port", "net_pcap0,rx_iface=left,tx_iface=lo")
+    for member in ("net_af_packet1,iface=left", "net_pcap1,iface=left"):
+        place.refused(first, "--port", f"net_bonding0,mode=1,slave=({member})")
     place.unmoved(first)
 
 
