@@ -21,6 +21,18 @@ bool roost_rs_dgram_wants(const struct roost_rs_dgram *dg,
 	       roost_rs_addr_equal(&dg->peer->addr, from, true);
 }
 
+/* Does the header name the address that the packet came from? */
+static bool is_true(const struct sockaddr_storage *from, const uint8_t *grh)
+{
+	const struct sockaddr_in *sin = (const void *)from;
+	const struct sockaddr_in6 *sin6 = (const void *)from;
+
+	if (from->ss_family == AF_INET6)
+		return grh[0] >> 4 == 6 &&
+		       memcmp(grh + 8, &sin6->sin6_addr, 16) == 0;
+	return grh[0] >> 4 != 6 && memcmp(grh + 32, &sin->sin_addr, 4) == 0;
+}
+
 /* Whether it is kept; otherwise its buffer is to be posted again. */
 static bool take_received(struct roost_rs_dgram *dg, struct roost_rs_uqp *uqp,
 			  struct ibv_wc *wc)
@@ -33,7 +45,7 @@ static bool take_received(struct roost_rs_dgram *dg, struct roost_rs_uqp *uqp,
 		return false;
 	header = roost_rs_dgram_get(&msg->from, msg->data + ROOST_RS_GRH_BYTES,
 				    wc->byte_len - ROOST_RS_GRH_BYTES);
-	if (header < 0)
+	if (header < 0 || !is_true(&msg->from, msg->data))
 		return false;
 	roost_rs_dest_learn(uqp, dg, &msg->from, wc, grh);
 	if (!roost_rs_dgram_wants(dg, &msg->from))

@@ -41,6 +41,8 @@ void fake_wish(struct fake_wish wish);
 unsigned int fake_posted(enum ibv_wr_opcode opcode);
 /* Every connected QP loses its peer: requests end in RETRY_EXC_ERR. */
 void fake_cut(void);
+/* Datagrams come from another address than their header says. */
+void fake_lie(bool lies);
 /* The device goes: an event for every id. */
 void fake_remove_device(void);
 

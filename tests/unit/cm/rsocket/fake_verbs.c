@@ -233,7 +233,14 @@ static enum ibv_wc_status write_rc(struct qp *qp, const struct wr *wr)
 	return IBV_WC_SUCCESS;
 }
 
-/* A GRH as a peer with the header's IPv4 address would give. */
+static bool is_lying;
+
+void fake_lie(bool lies)
+{
+	is_lying = lies;
+}
+
+/* A GRH as a peer with the header's address would give, or one that lies. */
 static void put_grh(uint8_t *grh, const uint8_t *message)
 {
 	memset(grh, 0, 40);
@@ -244,6 +251,8 @@ static void put_grh(uint8_t *grh, const uint8_t *message)
 		grh[0] = 0x60;
 		memcpy(grh + 8, message + 8, 16);
 	}
+	if (is_lying)
+		grh[message[0] == 4 ? 35 : 23] ^= 1;
 }
 
 static void send_ud(struct qp *qp, const struct wr *wr)

@@ -451,6 +451,28 @@ static void dgram__connected_hears_its_peer_only(void **state)
 	pair_assert_clean();
 }
 
+/* Nor does anybody speak in the name of another. */
+static void dgram__comes_from_where_it_says(void **state)
+{
+	struct sockaddr_in a_addr = pair_addr(7174);
+	struct sockaddr_in b_addr = pair_addr(7175);
+	int a = bound(&a_addr);
+	int b = bound(&b_addr);
+	char buf[4];
+
+	(void)state;
+	fake_lie(true);
+	rsendto(b, "x", 1, 0, (struct sockaddr *)&a_addr, sizeof(a_addr));
+	fake_lie(false);
+	rsendto(b, "b", 1, 0, (struct sockaddr *)&a_addr, sizeof(a_addr));
+	assert_int_equal(rrecv(a, buf, 4, 0), 1);
+	assert_int_equal(buf[0], 'b');
+	assert_int_equal(rrecv(a, buf, 4, MSG_DONTWAIT), -1);
+	rclose(a);
+	rclose(b);
+	pair_assert_clean();
+}
+
 static void dgram__garbage_at_the_side(void **state)
 {
 	struct sockaddr_in addr = kernel_addr(0);
@@ -509,6 +531,7 @@ int main(void)
 		cmocka_unit_test(dgram__sizes),
 		cmocka_unit_test(dgram__floods_and_drops),
 		cmocka_unit_test(dgram__connected_hears_its_peer_only),
+		cmocka_unit_test(dgram__comes_from_where_it_says),
 		cmocka_unit_test(dgram__garbage_at_the_side),
 		cmocka_unit_test(dgram__misuse),
 	};
