@@ -542,13 +542,11 @@ struct roost_dev *roost_device_dev(struct roost_device *device)
 	return device->dev;
 }
 
-/* Of these: bit 1 << number. Threads of their own need none. */
+/* Of these: bit 1 << number. */
 static bool help_workers(struct roost_device *d, uint32_t workers)
 {
 	bool found = false;
 
-	if (d->progress == ROOST_PROGRESS_DEDICATED)
-		return roost_turner_help(d->turners[0]);
 	for (unsigned int i = 0; i < d->nb_turners; i++)
 		if (workers & 1u << i)
 			found |= roost_turner_help(d->turners[i]);

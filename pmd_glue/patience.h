@@ -25,6 +25,7 @@
 struct roost_patience {
 	uint64_t seen_ns; /* the worker's time then */
 	unsigned int yields;
+	unsigned int misses; /* looks since then, where the user counts them */
 };
 
 static inline void roost_patience_nap(void)

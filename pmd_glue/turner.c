@@ -67,6 +67,7 @@
 #define HELP_YIELDS 4u
 #define STUCK_PATIENCE 16u
 #define THREAD_YIELDS 64u
+#define PATIENCES 16u /* turners that a thread tells apart */
 
 /* At exit: tries to get the turn, and iterations until nothing is owed. */
 #define SETTLE_TRIES 1000u
@@ -79,6 +80,7 @@ struct roost_turner {
 	struct roost_turner_conf conf;
 	struct roost_worker *worker; /* conf's */
 	unsigned int lcore_id;       /* LCORE_ID_ANY: runs without caches */
+	unsigned int patience;       /* index of threads' patience with it */
 	int wake_fd;
 	pthread_t thread;
 	pthread_barrier_t registered; /* lcore_id is set */
@@ -207,22 +209,25 @@ void roost_turner_expect(struct roost_turner *t)
 
 /* ---- help -------------------------------------------------------------- */
 
-/* Helps of this thread in a row that found nothing. */
-static _Thread_local unsigned int misses;
-static _Thread_local struct roost_patience patience;
+/* This thread's, for each turner: of several, one may stand still while others
+ * move.
+ */
+static _Thread_local struct roost_patience patience[PATIENCES];
 
 /* It polls, and there is nothing that it can do: whoever can, here or in the
  * peer, may wait for this very core.
  */
 static void lose_patience(struct roost_turner *t)
 {
+	struct roost_patience *p = &patience[t->patience];
+
 	/* Once it sleeps it looks less in between, and leaves half of the CPU.
 	 */
-	if (++misses <
-	    (patience.yields > HELP_YIELDS ? STUCK_PATIENCE : HELP_PATIENCE))
+	if (++p->misses <
+	    (p->yields > HELP_YIELDS ? STUCK_PATIENCE : HELP_PATIENCE))
 		return;
-	misses = 0;
-	roost_patience_lose(&patience, &t->clock, HELP_YIELDS);
+	p->misses = 0;
+	roost_patience_lose(p, &t->clock, HELP_YIELDS);
 }
 
 /* The turn is somebody else's. True: it is ours after all. */
@@ -283,7 +288,7 @@ static bool run(struct roost_turner *t)
 	if (work == 0)
 		lose_patience(t);
 	else
-		misses = 0;
+		patience[t->patience].misses = 0;
 	leave(t);
 	return work != 0;
 }
@@ -332,7 +337,7 @@ void roost_turner_send_end(struct roost_turner *t, struct roost_qp *qp)
 		run(t);
 		return;
 	}
-	misses = 0;
+	patience[t->patience].misses = 0;
 	if (roost_worker_turn_release(t->worker))
 		roost_turner_help(t);
 	else
@@ -550,6 +555,7 @@ static void *turner_main(void *arg)
 int roost_turner_start(const struct roost_turner_conf *conf,
 		       struct roost_turner **turner)
 {
+	static atomic_uint nb_started;
 	struct roost_turner *t;
 	int ret;
 
@@ -560,6 +566,7 @@ int roost_turner_start(const struct roost_turner_conf *conf,
 		.conf = *conf,
 		.worker = conf->worker,
 		.lcore_id = LCORE_ID_ANY,
+		.patience = atomic_fetch_add(&nb_started, 1) % PATIENCES,
 	};
 	t->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (t->wake_fd < 0) {

@@ -87,10 +87,11 @@ def on_interfaces(room):
                               "--ip", "198.18.0.2/24"]))
 
 
-def on_one_processor(room):
+def on_one_processor(room, workers):
     """Ordinary threads and one of real-time priority."""
     program = os.path.join(room.build, "tests", "real", "priority")
-    process = room.run("priority", room.roost("run", "--link", room.link, "--",
+    process = room.run("priority", room.roost("run", "--link", room.link,
+                                              "--workers", workers, "--",
                                               program), limit_s=LIMIT_S)
     if process.status == 77:
         raise Skip("no real-time priorities here")
@@ -100,7 +101,8 @@ def on_one_processor(room):
 
 
 CASES = [
-    Case("priority", on_one_processor),
+    Case("priority", on_one_processor, "1"),
+    Case("priority-workers", on_one_processor, "2"),
     Case("cancel-link", on_link, "adaptive"),
     Case("cancel-link-dedicated", on_link, "dedicated"),
     Case("cancel-memif", between,
