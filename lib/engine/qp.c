@@ -3,7 +3,6 @@
  */
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 
 #include <rte_common.h>
@@ -303,6 +302,7 @@ void roost_qp_drop_ahs(struct roost_qp *qp)
 int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 {
 	struct roost_dev *dev = qp->dev;
+	unsigned int tries = ROOST_SPIN_PAUSES;
 	uint64_t acked;
 
 	for (;;) {
@@ -315,7 +315,7 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 		if (roost_qp_clean_cqs(qp))
 			break;
 		roost_dev_turns_release(dev);
-		sched_yield();
+		roost_spin_wait(tries++);
 	}
 	roost_idmap_del(&dev->qps, qp->qpn);
 	/* Nothing completes any more, what was rung for neither. */

@@ -3,7 +3,6 @@
  */
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 
 #include "lib/engine/mig_priv.h"
@@ -355,6 +354,8 @@ static void apply(struct roost_worker *w, struct roost_qp *qp,
  */
 static void take_turns(struct roost_qp *qp, enum roost_qp_state to)
 {
+	unsigned int tries = ROOST_SPIN_PAUSES;
+
 	if (to != ROOST_QPS_RESET) {
 		roost_worker_turn_take(qp->worker);
 		return;
@@ -366,7 +367,7 @@ static void take_turns(struct roost_qp *qp, enum roost_qp_state to)
 			return;
 		roost_dev_turns_release(qp->dev);
 		pthread_mutex_unlock(&qp->modify_lock);
-		sched_yield();
+		roost_spin_wait(tries++);
 		pthread_mutex_lock(&qp->modify_lock);
 	}
 }

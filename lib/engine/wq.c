@@ -7,7 +7,6 @@
  */
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 
 #include <rte_common.h>
@@ -35,6 +34,7 @@ static const uint8_t allowed_from[ROOST_WQS_COUNT] = {
 static void take_turns(struct roost_wq *wq, enum roost_wq_state to)
 {
 	struct roost_dev *dev = wq->pd->ctx->dev;
+	unsigned int tries = ROOST_SPIN_PAUSES;
 
 	if (to != ROOST_WQS_RESET) {
 		roost_worker_turn_take(wq->worker);
@@ -45,7 +45,7 @@ static void take_turns(struct roost_wq *wq, enum roost_wq_state to)
 		if (roost_wq_clean_cq(wq))
 			return;
 		roost_dev_turns_release(dev);
-		sched_yield();
+		roost_spin_wait(tries++);
 	}
 }
 

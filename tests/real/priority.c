@@ -10,7 +10,7 @@
  *
  * usage: priority
  *
- * Exit status 0: no message took long; 77: priorities are not allowed here.
+ * Exit status 0: nothing took long; 77: priorities are not allowed here.
  */
 
 #include <errno.h>
@@ -27,6 +27,7 @@
 #define ROUNDS 200
 /* The kernel lets ordinary threads in after 950 ms of each second, or never. */
 #define LATE_NS INT64_C(600000000)
+#define OPEN_NS INT64_C(20000000)
 
 const char *cancel_address;
 const char *cancel_at = "the beginning";
@@ -69,6 +70,21 @@ static void pin(void)
 	cancel_check(sched_setaffinity(0, sizeof(one), &one) == 0, "affinity");
 }
 
+/* Of ordinary priority, whatever its maker's. */
+static void make_thread(pthread_t *thread, void *(*entry)(void *))
+{
+	const struct sched_param ordinary = { 0 };
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setschedpolicy(&attr, SCHED_OTHER);
+	pthread_attr_setschedparam(&attr, &ordinary);
+	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+	cancel_check(pthread_create(thread, &attr, entry, NULL) == 0,
+		     "pthread_create");
+	pthread_attr_destroy(&attr);
+}
+
 static void *ordinary_main(void *arg)
 {
 	struct ibv_wc wc;
@@ -101,6 +117,69 @@ static int64_t send_one(void)
 	return now_ns() - from_ns;
 }
 
+static struct ibv_cq_ex *open_cq;
+static atomic_bool is_open;
+
+/* Polls it in the open for some time. */
+static void *open_main(void *arg)
+{
+	struct ibv_poll_cq_attr attr = { 0 };
+	int64_t from_ns;
+
+	while (ibv_start_poll(open_cq, &attr) != 0)
+		;
+	atomic_store(&is_open, true);
+	for (from_ns = now_ns(); now_ns() - from_ns < OPEN_NS;)
+		;
+	ibv_end_poll(open_cq);
+	return arg;
+}
+
+static struct ibv_qp *new_qp(void)
+{
+	struct ibv_cq *cq = ibv_cq_ex_to_cq(open_cq);
+	struct ibv_qp_init_attr init = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp *qp = ibv_create_qp(cancel_ends[0].pd, &init);
+
+	cancel_check(qp, "a QP");
+	return qp;
+}
+
+/* Who destroys a QP waits for the ordinary thread, which polls its CQ. */
+static int64_t destroy_one(void)
+{
+	struct ibv_qp_attr error = { .qp_state = IBV_QPS_ERR };
+	struct ibv_cq_init_attr_ex init = { .cqe = 8 };
+	struct ibv_recv_wr wr = { 0 }, *bad;
+	struct ibv_qp *flushed, *other;
+	pthread_t thread;
+	int64_t from_ns;
+
+	open_cq = ibv_create_cq_ex(cancel_ends[0].context, &init);
+	cancel_check(open_cq, "an extended CQ");
+	flushed = new_qp();
+	other = new_qp();
+	cancel_check(ibv_modify_qp(flushed, &error, IBV_QP_STATE) == 0 &&
+			     ibv_post_recv(flushed, &wr, &bad) == 0,
+		     "a flushed receive");
+	make_thread(&thread, open_main);
+	while (!atomic_load(&is_open))
+		cancel_nap_us(100);
+	from_ns = now_ns();
+	cancel_check(ibv_destroy_qp(other) == 0, "a QP beside a poll");
+	from_ns = now_ns() - from_ns;
+	pthread_join(thread, NULL);
+	cancel_check(ibv_destroy_qp(flushed) == 0 &&
+			     ibv_destroy_cq(ibv_cq_ex_to_cq(open_cq)) == 0,
+		     "the end");
+	return from_ns;
+}
+
 int main(void)
 {
 	const struct sched_param priority = { .sched_priority = 10 };
@@ -109,8 +188,7 @@ int main(void)
 
 	pin();
 	cancel_open_ends();
-	cancel_check(pthread_create(&ordinary, NULL, ordinary_main, NULL) == 0,
-		     "pthread_create");
+	make_thread(&ordinary, ordinary_main);
 	if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority) != 0)
 		return 77;
 	for (int i = 0; i < ROUNDS; i++) {
@@ -122,6 +200,9 @@ int main(void)
 	}
 	atomic_store(&is_over, true);
 	pthread_join(ordinary, NULL);
+	ns = destroy_one();
+	if (ns > longest_ns)
+		longest_ns = ns;
 	cancel_close_ends();
 	printf("longest %.1f ms of %d; %u objects beside it\n",
 	       (double)longest_ns / 1e6, ROUNDS, atomic_load(&nb_made));
