@@ -5,6 +5,7 @@
  * have one after the other.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,9 +54,11 @@ static struct rdma_cm_event *next_event(struct rdma_event_channel *channel,
 
 	if (poll(&pollfd, 1, ms) != 1)
 		return NULL;
-	if (rdma_get_cm_event(channel, &event) != 0)
+	if (rdma_get_cm_event(channel, &event) == 0)
+		return event;
+	if (errno != EAGAIN)
 		soak_fail("rdma_get_cm_event");
-	return event;
+	return NULL;
 }
 
 /* ---- the server ---------------------------------------------------------- */
@@ -137,7 +140,9 @@ void *serve_main(void *arg)
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *id;
 
-	if (!channel || rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) != 0 ||
+	/* An event that was there is gone when another thread ends its id. */
+	if (!channel || fcntl(channel->fd, F_SETFL, O_NONBLOCK) != 0 ||
+	    rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) != 0 ||
 	    rdma_bind_addr(id, (struct sockaddr *)&at) != 0 ||
 	    rdma_listen(id, 16) != 0)
 		soak_fail("listen");

@@ -197,9 +197,14 @@ static void *events_main(void *arg)
 	while (!soak_over) {
 		if (poll(&pollfd, 1, POLL_MS) != 1)
 			continue;
-		/* Of a device that was removed, no more comes. */
-		if (ibv_get_async_event(context, &event) != 0)
+		/* Its object may be gone by now; and of a device that was
+		 * removed, no more comes.
+		 */
+		if (ibv_get_async_event(context, &event) != 0) {
+			if (errno == EAGAIN)
+				continue;
 			break;
+		}
 		soak_migrated += event.event_type == IBV_EVENT_PATH_MIG;
 		ibv_ack_async_event(&event);
 	}
@@ -209,8 +214,9 @@ static void *events_main(void *arg)
 void events_start(struct ibv_context **contexts)
 {
 	for (int i = 0; contexts[i]; i++)
-		if (pthread_create(&readers[i], NULL, events_main, contexts[i]))
-			soak_fail("pthread_create");
+		if (fcntl(contexts[i]->async_fd, F_SETFL, O_NONBLOCK) ||
+		    pthread_create(&readers[i], NULL, events_main, contexts[i]))
+			soak_fail("events_start");
 }
 
 void events_stop(struct ibv_context **contexts)
