@@ -16,7 +16,7 @@ import kernel
 from harness import Failure
 from process import wait_until
 
-BOOT_S = 180
+BOOT_S = 420
 KILL_S = 30
 MEMORY_MIB = 1024
 

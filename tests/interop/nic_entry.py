@@ -11,15 +11,15 @@ from nic_world import pairs
 from process import wait_for_listener, wait_until
 
 # The guest is software emulation, on a machine with other work.
-RUN_S = 90
-LISTEN_S = 60
+RUN_S = 180
+LISTEN_S = 120
 LOOPBACK = "127.0.0.1"
 
 
 class NicEntry(Case):
     """run: a function of (room, world, machine, model, *args)."""
 
-    def __init__(self, machine, model, title, run, *args, limit_s=300):
+    def __init__(self, machine, model, title, run, *args, limit_s=900):
         words = re.findall(r"[\w.]+", f"{machine.title} {model} {title}")
         super().__init__("-".join(words), run_there(run), machine, model,
                          *args, limit_s=limit_s)

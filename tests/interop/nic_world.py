@@ -7,7 +7,11 @@ PCI address.
 The two ends of a program's TCP side channel meet on the guest's loopback.
 """
 
+import contextlib
 import os
+import socket
+import struct
+import threading
 
 import kernel
 from guest import Guest, GuestProcess
@@ -16,7 +20,7 @@ from monitor import Monitor
 
 HUGE_PAGES = 512  # of 2 MiB
 MEMORY_MIB = 2560
-SETUP_S = 120
+SETUP_S = 240
 MTU_BYTES = 9000
 MODULES = """
     vfio_pci uio_pci_generic virtio_net e1000e vmxnet3 8021q tun
@@ -107,6 +111,39 @@ def devices(machine):
                 "-device", nic.words(machine))
 
 
+class Stranger:
+    """A third end of a wire, outside of the guest, which only sends. QEMU gets
+    the file descriptor fd. Whoever makes it calls close().
+    """
+
+    EVERY_S = 0.01
+    ETHERTYPE = 0x88b5  # for local experiments: nobody answers
+
+    def __init__(self):
+        self.ours, self.theirs = socket.socketpair()
+        self.fd = self.theirs.fileno()
+        # What goes over the wire does not wait for a reader.
+        self.ours.shutdown(socket.SHUT_RD)
+
+    def words(self, number):
+        return ["-netdev", f"socket,id=stranger{number},fd={self.fd}",
+                "-netdev", f"hubport,id=strange{number},hubid={number},"
+                f"netdev=stranger{number}"]
+
+    def send_until(self, done, mac):
+        frame = struct.pack("!6s6sH46x", bytes.fromhex(mac.replace(":", "")),
+                            b"\x02\0\0\0\xff\x01", self.ETHERTYPE)
+        while not done.wait(self.EVERY_S):
+            # QEMU is gone; or it takes none until a card does, and then many.
+            with contextlib.suppress(OSError):
+                self.ours.send(struct.pack("!I", len(frame)) + frame,
+                               socket.MSG_DONTWAIT)
+
+    def close(self):
+        self.ours.close()
+        self.theirs.close()
+
+
 def twins(machine):
     number = 2 * len(machine.models)
     yield from ("-device", f"pcie-root-port,id=twins,chassis={number},"
@@ -157,14 +194,19 @@ class World:
         logs = os.path.join(self.logs, f"guest-{self.boots}")
         os.makedirs(logs)
         self.guest_logs = logs
+        wires = []
         self.monitor = Monitor()
+        self.strangers = {model: Stranger() for model in machine.models}
+        for number, stranger in enumerate(self.strangers.values()):
+            wires += stranger.words(number)
         self.guest = Guest(
             self.image, self.logs, logs,
             [*machine.devices, "-smp", "2", *self.monitor.words,
-             *devices(machine), *twins(machine)],
+             *devices(machine), *twins(machine), *wires],
             modules=[*kernel.RXE, *MODULES, *machine.modules],
             append=f"{machine.append} hugepages={HUGE_PAGES}",
-            memory_mib=MEMORY_MIB, folder=self.build, fds=[self.monitor.fd])
+            memory_mib=MEMORY_MIB, folder=self.build,
+            fds=[end.fd for end in (self.monitor, *self.strangers.values())])
         self.bound = {}
         for nics in pairs(machine).values():
             for nic in nics:
@@ -209,8 +251,22 @@ class World:
         return room.roost("run", "--port", nic.address, *ips, *options, "--",
                           *words)
 
+    @contextlib.contextmanager
+    def fire(self, nic):
+        """Frames for it all the while."""
+        done = threading.Event()
+        thread = threading.Thread(target=self.strangers[nic.model].send_until,
+                                  args=(done, nic.mac), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
     def close(self):
         if self.guest is not None:
             self.guest.close()
-            self.monitor.close()
+            for end in (self.monitor, *self.strangers.values()):
+                end.close()
         self.guest = None
