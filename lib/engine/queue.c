@@ -15,10 +15,19 @@
 #include "lib/engine/qp.h"
 #include "lib/engine/queue.h"
 
+/* What stands before the slots: the places. */
+static size_t places_bytes(const struct roost_queue *q)
+{
+	return q->cq == NULL ? 0
+			     : RTE_ALIGN_CEIL(((size_t)q->mask + 1) *
+						      sizeof(uint32_t),
+					      64u);
+}
+
 int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes,
 		       struct roost_cq *cq)
 {
-	size_t bytes;
+	uint8_t *memory;
 
 	*q = (struct roost_queue){
 		.mask = slots - 1,
@@ -27,12 +36,13 @@ int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes,
 		.lock = ROOST_SPIN_INIT,
 		.newest = cq != NULL ? roost_cq_no_entry(cq) : 0,
 	};
-	bytes = (size_t)slots * q->stride_bytes;
-	if (cq != NULL)
-		bytes += slots * sizeof(_Atomic uint32_t);
-	q->slots = aligned_alloc(64, RTE_ALIGN_CEIL(bytes, 64u));
-	if (q->slots == NULL)
+	memory = aligned_alloc(
+		64,
+		places_bytes(q) +
+			RTE_ALIGN_CEIL((size_t)slots * q->stride_bytes, 64u));
+	if (memory == NULL)
 		return -ENOMEM;
+	q->slots = memory + places_bytes(q);
 	for (uint32_t i = 0; cq != NULL && i < slots; i++)
 		atomic_init(roost_queue_place(q, i), q->newest);
 	return 0;
@@ -40,7 +50,8 @@ int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes,
 
 void roost_queue_destroy(struct roost_queue *q)
 {
-	free(q->slots);
+	if (q->slots != NULL)
+		free(q->slots - places_bytes(q));
 	q->slots = NULL;
 }
 

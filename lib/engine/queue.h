@@ -66,15 +66,13 @@ static inline size_t roost_recv_wqe_bytes(uint32_t nb_sges)
 }
 
 /* Of a slot that is done: the place of its completion. There is one for each
- * slot, behind all of them, if they complete to a CQ. Writer: holder of the
- * turn.
+ * slot, downwards from the first of them, if they complete to a CQ. Writer:
+ * holder of the turn.
  */
 static inline _Atomic uint32_t *roost_queue_place(const struct roost_queue *q,
 						  uint32_t index)
 {
-	void *places = q->slots + ((size_t)q->mask + 1) * q->stride_bytes;
-
-	return (_Atomic uint32_t *)places + (index & q->mask);
+	return (_Atomic uint32_t *)(void *)q->slots - 1 - (index & q->mask);
 }
 
 /* slots: a power of two; cq may be NULL. Returns 0, -ENOMEM. */
