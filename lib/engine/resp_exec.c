@@ -72,8 +72,8 @@ static uint32_t needed_access(const struct roost_pkt *pkt)
 /* First and middle are full, and have no pad then; a last is not empty, none is
  * more than full.
  */
-static bool packet_length_ok(const struct roost_qp *qp,
-			     const struct roost_pkt *pkt)
+static inline bool packet_length_ok(const struct roost_qp *qp,
+				    const struct roost_pkt *pkt)
 {
 	uint32_t len = pkt->payload_len_bytes;
 

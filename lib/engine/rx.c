@@ -42,14 +42,16 @@ static enum roost_drop check_frame(struct roost_dev *dev,
 	enum roost_drop drop;
 
 	*group = NULL;
-	if (!own && !roost_mcast_may_have(dev, port_index, &frame->dgid))
+	if (unlikely(!own) &&
+	    !roost_mcast_may_have(dev, port_index, &frame->dgid))
 		return ROOST_DROP_NOT_OURS;
 	if (!roost_frame_icrc_ok(frame))
 		return ROOST_DROP_ICRC;
-	if (!own)
+	if (unlikely(!own)) {
 		*group = roost_mcast_find(dev, port_index, &frame->dgid);
-	if (!own && *group == NULL)
-		return ROOST_DROP_NOT_OURS;
+		if (*group == NULL)
+			return ROOST_DROP_NOT_OURS;
+	}
 	drop = roost_pkt_parse(frame, pkt);
 	if (drop == ROOST_DROP_NONE && pkt->payload_len_bytes > 0 &&
 	    !(pkt->info->flags & ROOST_OPF_PAYLOAD))

@@ -109,38 +109,17 @@ bool roost_tx_stays_full(struct roost_worker *w, unsigned int queue)
 	return w->txq[queue].count == w->txq[queue].len;
 }
 
-struct rte_mbuf *roost_tx_mbuf(struct roost_worker *w,
-			       const struct roost_path *path)
+/* A frame that we hear ourselves. It is sealed before it is copied. */
+static __rte_noinline void hear(struct roost_worker *w,
+				const struct roost_path *path,
+				struct rte_mbuf *frame, bool sealed)
 {
-	struct rte_mbuf *mbuf;
-
-	if (w->tx_left <= 0 || !roost_tx_has_room(w, roost_path_queue(path)))
-		return NULL;
-	mbuf = roost_mbuf_alloc(w);
-	if (mbuf != NULL)
-		return mbuf;
-	w->no_mbufs = true;
-	roost_worker_drop(w, ROOST_DROP_NO_BUFFER);
-	return NULL;
-}
-
-void roost_tx_queue(struct roost_worker *w, const struct roost_path *path,
-		    struct rte_mbuf *frame, bool sealed)
-{
-	struct roost_frame_queue *q = &w->txq[roost_path_queue(path)];
 	struct roost_frame_queue *loopback = &w->txq[ROOST_TX_LOOPBACK];
 
-	if (!sealed && !path->loopback && !path->multicast)
-		q->unsealed[q->count] = roost_frame_unsealed(&path->template);
-	else if (!sealed)
+	if (!sealed)
 		roost_frame_seal(&path->template,
 				 rte_pktmbuf_mtod(frame, uint8_t *),
 				 frame->pkt_len - ROOST_ICRC_LEN);
-
-	w->tx_left -= 1 + (frame->pkt_len >= ROOST_TX_LARGE_BYTES);
-	w->counters.tx_pkts++;
-	w->counters.tx_bytes += frame->pkt_len;
-	frame->port = path->port_index;
 	if (path->loopback) {
 		w->counters.loopback_pkts++;
 		frame->port = path->to_index;
@@ -156,6 +135,21 @@ void roost_tx_queue(struct roost_worker *w, const struct roost_path *path,
 			loopback->frames[loopback->count++] = copy;
 		}
 	}
+}
+
+void roost_tx_queue(struct roost_worker *w, const struct roost_path *path,
+		    struct rte_mbuf *frame, bool sealed)
+{
+	struct roost_frame_queue *q = &w->txq[roost_path_queue(path)];
+
+	w->tx_left -= 1 + (frame->pkt_len >= ROOST_TX_LARGE_BYTES);
+	w->counters.tx_pkts++;
+	w->counters.tx_bytes += frame->pkt_len;
+	frame->port = path->port_index;
+	if (unlikely(path->loopback || path->multicast))
+		hear(w, path, frame, sealed);
+	else if (!sealed)
+		q->unsealed[q->count] = roost_frame_unsealed(&path->template);
 	q->frames[q->count++] = frame;
 }
 

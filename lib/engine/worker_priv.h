@@ -257,12 +257,6 @@ static inline bool roost_tx_has_room(struct roost_worker *w, unsigned int queue)
 	return w->txq[queue].count < w->txq[queue].len ||
 	       !roost_tx_stays_full(w, queue);
 }
-/* An mbuf for one more frame on the path; NULL: none is to be made now, as the
- * queue is full, the iteration has made as many as it may, or there are no
- * mbufs.
- */
-struct rte_mbuf *roost_tx_mbuf(struct roost_worker *w,
-			       const struct roost_path *path);
 /* Queue a frame, which is as long as with its ICRC; there is room. Takes it.
  * sealed: it has it.
  */

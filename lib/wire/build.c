@@ -232,11 +232,6 @@ static void put_icrc(uint8_t *p, uint32_t icrc)
 	memcpy(p, &icrc_le, sizeof(icrc_le));
 }
 
-struct roost_unsealed roost_frame_unsealed(const struct roost_hdr_template *t)
-{
-	return (struct roost_unsealed){ t->l3_off_bytes, t->ipv6 };
-}
-
 void roost_frame_seal_late(const struct roost_unsealed *unsealed,
 			   uint8_t *frame, size_t len_bytes)
 {

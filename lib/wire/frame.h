@@ -258,7 +258,11 @@ struct roost_unsealed {
 	bool ipv6;
 };
 
-struct roost_unsealed roost_frame_unsealed(const struct roost_hdr_template *t);
+static inline struct roost_unsealed
+roost_frame_unsealed(const struct roost_hdr_template *t)
+{
+	return (struct roost_unsealed){ t->l3_off_bytes, t->ipv6 };
+}
 /* As roost_frame_seal(), with what was told of the template. */
 void roost_frame_seal_late(const struct roost_unsealed *unsealed,
 			   uint8_t *frame, size_t len_bytes);
