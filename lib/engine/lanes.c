@@ -319,16 +319,22 @@ unsigned int roost_lanes_send(struct roost_worker *w)
 	const uint32_t of_port = 1u << ROOST_LANE(ROOST_PHASE_REQUESTS, 0);
 	uint64_t before = w->counters.tx_pkts;
 
-	if (wanted(w) == 0)
-		return 0;
 	w->steps_left = ROOST_STEP_BUDGET;
 	w->no_mbufs = false;
 	w->tx_left = ROOST_DATA_BUDGET;
-	/* Most of the time there is nothing but this. */
-	if (w->waiting == of_port)
+	/* Most of the time there is nothing but this, or what was received is
+	 * acknowledged.
+	 */
+	if (w->waiting == of_port) {
 		send_requests(w, 0);
-	else
+	} else if (w->waiting == 1u << ROOST_LANE(ROOST_PHASE_ACKS, 0)) {
+		w->tx_left = ROOST_ACK_BUDGET;
+		send_acks(w, 0);
+		if (waiting(w, ROOST_PHASE_RESPONSES) != 0)
+			send_phase(w, ROOST_PHASE_RESPONSES, ROOST_DATA_BUDGET);
+	} else {
 		send_all(w);
+	}
 	return (unsigned int)(w->counters.tx_pkts - before);
 }
 
@@ -336,10 +342,6 @@ enum roost_left roost_lanes_left(struct roost_worker *w)
 {
 	uint32_t queues = wanted(w);
 
-	if (queues == 0) {
-		w->first_phase = ROOST_PHASE_ACKS;
-		return ROOST_LEFT_NOTHING;
-	}
 	w->first_phase = (uint8_t)((w->first_phase + 1) % ROOST_PHASES);
 	w->first_queue = (uint8_t)((w->first_queue + 1) % ROOST_TX_QUEUES);
 	for (; queues != 0 && !w->no_mbufs; queues &= queues - 1)

@@ -168,12 +168,13 @@ bool roost_worker_has_work(const struct roost_worker *w)
 /* Is there anything to do that neither a frame nor a timer brings? */
 static bool has_more(const struct roost_worker *w)
 {
+	if (w->waiting != 0 || w->rung != NULL || !TAILQ_EMPTY(&w->flush_qps) ||
+	    roost_worker_has_work(w))
+		return true;
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
 		if (w->txq[p].count != 0)
 			return true;
-	return w->txq[ROOST_TX_LOOPBACK].count != 0 || w->waiting != 0 ||
-	       w->rung != NULL || !TAILQ_EMPTY(&w->flush_qps) ||
-	       roost_worker_has_work(w);
+	return w->txq[ROOST_TX_LOOPBACK].count != 0;
 }
 
 bool roost_worker_is_busy(const struct roost_worker *w)
@@ -315,15 +316,21 @@ void roost_worker_publish_cqs(struct roost_worker *w)
 
 void roost_worker_publish(struct roost_worker *w)
 {
-	roost_worker_publish_cqs(w);
-	roost_async_tell(w);
+	if (!TAILQ_EMPTY(&w->dirty_cqs))
+		roost_worker_publish_cqs(w);
+	if (!TAILQ_EMPTY(&w->held_events))
+		roost_async_tell(w);
 }
 
 /* What is there for the next iteration. */
 static enum roost_left look_back(struct roost_worker *w)
 {
-	enum roost_left left = roost_lanes_left(w);
+	enum roost_left left = ROOST_LEFT_NOTHING;
 
+	if (roost_lanes_have_work(w))
+		left = roost_lanes_left(w);
+	else
+		w->first_phase = ROOST_PHASE_ACKS;
 	if (w->timers_left || w->rung != NULL ||
 	    w->txq[ROOST_TX_LOOPBACK].count != 0 || !TAILQ_EMPTY(&w->flush_qps))
 		return ROOST_LEFT_MORE;
@@ -336,7 +343,7 @@ static enum roost_left look_back(struct roost_worker *w)
 /* What is due and what may go. Returns the number of packets. */
 static unsigned int send_out(struct roost_worker *w)
 {
-	unsigned int work = w->waiting == 0 ? 0 : roost_lanes_send(w);
+	unsigned int work = roost_lanes_have_work(w) ? roost_lanes_send(w) : 0;
 
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
 		roost_tx_flush(w, p);

@@ -238,9 +238,14 @@ void roost_worker_settle(struct roost_worker *w, struct roost_qp *qp);
  */
 #define ROOST_LANES_OWING ROOST_PHASE_MASK
 void roost_lanes_due(struct roost_worker *w);
-/* Queue what is due and what may go. Returns the number of packets. */
+/* Is anything due, or may go? */
+static inline bool roost_lanes_have_work(const struct roost_worker *w)
+{
+	return (w->due | w->waiting >> ROOST_LANE(1, 0)) != 0;
+}
+/* Queue that, if there is any. Returns the number of packets. */
 unsigned int roost_lanes_send(struct roost_worker *w);
-/* What of that is left; the end of an iteration. */
+/* What of it is left, if there is any; the end of an iteration. */
 enum roost_left roost_lanes_left(struct roost_worker *w);
 /* Out of all lists. */
 void roost_lanes_unlink(struct roost_worker *w, struct roost_qp *qp);
