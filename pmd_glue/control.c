@@ -221,8 +221,10 @@ int roost_control_aside(int (*fn)(void *arg), void *arg)
 	pthread_t thread;
 	uint64_t next_ns;
 
-	/* Without a thread it is done all the same. */
-	if (roost_thread_create(&thread, "roost-aside", errand_main, &errand))
+	/* Without a thread, or a loop to go on with, it is done all the same.
+	 */
+	if (control.wake_fd < 0 ||
+	    roost_thread_create(&thread, "roost-aside", errand_main, &errand))
 		return fn(arg);
 	for (;;) {
 		/* As in control_main(). */
