@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -175,6 +176,18 @@ static void channel_read__cancelled_asleep(void **state)
 	roost_event_ack(&source, 1);
 }
 
+#define EXIT_SKIPPED 77
+#if defined(__SANITIZE_ADDRESS__)
+#define ASAN true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ASAN true
+#endif
+#endif
+#ifndef ASAN
+#define ASAN false
+#endif
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -185,6 +198,13 @@ int main(void)
 		TEST(channel_read__cancelled_asleep),
 	};
 
+	/* What glibc unwinds of a cancelled thread stays poisoned, and its
+	 * next look at that stack is reported.
+	 */
+	if (ASAN) {
+		puts("1..0 # SKIP AddressSanitizer and cancelled threads");
+		return EXIT_SKIPPED;
+	}
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
