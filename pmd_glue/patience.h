@@ -8,12 +8,15 @@
  * How a thread gives its CPU away that looks at a worker again and again (part
  * of a turner). Whoever has the turn may need this very CPU, and to yield gives
  * it to no thread of a lower priority: a poller of real-time priority would
- * wait for ever for the one that it preempted. So it sleeps, but only where the
+ * wait for ever for the one that it preempted. So such a thread sleeps (ordinary
+ * ones go on yielding: where many spin on few CPUs, sleeping workers were seen to
+ * starve QPs until their retries were spent), but only where the
  * worker's time has stood still since it yielded for the first time: then there
  * is nothing that it could miss.
  */
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -28,11 +31,22 @@ struct roost_patience {
 	unsigned int misses; /* looks since then, where the user counts them */
 };
 
+/* Only such a thread is in the way of others though it yields. */
+static inline bool roost_patience_is_realtime(void)
+{
+	int policy = sched_getscheduler(0);
+
+	return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
 static inline void roost_patience_nap(void)
 {
 	const struct timespec time = { .tv_nsec = ROOST_PATIENCE_NAP_NS };
 
-	nanosleep(&time, NULL);
+	if (roost_patience_is_realtime())
+		nanosleep(&time, NULL);
+	else
+		sched_yield();
 }
 
 /* clock is the worker's, which it reads in each turn. */
@@ -44,10 +58,14 @@ static inline void roost_patience_lose(struct roost_patience *p,
 
 	if (now_ns != p->seen_ns)
 		*p = (struct roost_patience){ .seen_ns = now_ns };
-	if (p->yields++ < yields_max)
+	if (p->yields++ < yields_max) {
 		sched_yield();
-	else
+	} else if (roost_patience_is_realtime()) {
 		roost_patience_nap();
+	} else {
+		p->yields = 0;
+		sched_yield();
+	}
 }
 
 #endif
