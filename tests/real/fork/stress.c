@@ -138,8 +138,8 @@ static void resolve(unsigned int round)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET };
 	struct rdma_event_channel *ch = rdma_create_event_channel();
-	struct rdma_cm_event *event;
-	struct rdma_cm_id *id;
+	struct rdma_cm_event *event = NULL;
+	struct rdma_cm_id *id = NULL;
 
 	(void)round;
 	memcpy(&to.sin_addr, gid.raw + 12, 4);
