@@ -3,14 +3,18 @@
  */
 #include "pmd_glue/rt_signals.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned int nb_hiders; /* lock */
 
 static void taken(int signo __attribute__((unused)))
 {
 }
 
-void roost_rt_signals_hide(void)
+static void hide(void)
 {
 	const struct sigaction hidden = {
 		.sa_handler = taken,
@@ -24,7 +28,7 @@ void roost_rt_signals_hide(void)
 			sigaction(signo, &hidden, NULL);
 }
 
-void roost_rt_signals_show(void)
+static void show(void)
 {
 	const struct sigaction normal = { .sa_handler = SIG_DFL };
 	struct sigaction now;
@@ -34,4 +38,20 @@ void roost_rt_signals_show(void)
 		if (sigaction(signo, NULL, &now) == 0 &&
 		    now.sa_handler == taken)
 			sigaction(signo, &normal, NULL);
+}
+
+void roost_rt_signals_hide(void)
+{
+	pthread_mutex_lock(&lock);
+	if (nb_hiders++ == 0)
+		hide();
+	pthread_mutex_unlock(&lock);
+}
+
+void roost_rt_signals_show(void)
+{
+	pthread_mutex_lock(&lock);
+	if (--nb_hiders == 0)
+		show();
+	pthread_mutex_unlock(&lock);
 }

@@ -9,12 +9,14 @@
  * the kernel send it to the process for every packet, which interrupts the
  * application's sleeps; where it finds none that is free, it polls.
  *
- * Thread: the control thread; not nested.
+ * Thread: any that calls a driver; signals are the process's, and a port may be
+ * opened aside while the control thread calls another one's driver. So each
+ * thread hides and shows, in pairs, and the first and the last one do it.
  */
 
 /* Make all real-time signals look taken... */
 void roost_rt_signals_hide(void);
-/* ...and put back what was there. */
+/* ...and put back what was there, if nobody else hides them still. */
 void roost_rt_signals_show(void);
 
 #endif

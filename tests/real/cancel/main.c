@@ -309,9 +309,10 @@ static void raise_events(void)
 	cancel_check(poll(&fd, 1, 0) == 0, "an event too many");
 }
 
+/* No port may interrupt it by a signal, either. */
 static void *watch_main(void *arg)
 {
-	sleep(PATIENCE_S);
+	cancel_check(sleep(PATIENCE_S) == 0, "a sleep is interrupted");
 	fprintf(stderr, "cancel: stuck at %s: %u of %u completed, %u events\n",
 		cancel_at, atomic_load(&completed), atomic_load(&posted),
 		atomic_load(&taken));

@@ -60,11 +60,24 @@ static void rt_signals__those_of_the_application_stay(void **state)
 	set(SIGRTMIN + 3, SIG_DFL);
 }
 
+/* One port is opened aside while another one's driver is called. */
+static void rt_signals__the_last_one_shows_them(void **state)
+{
+	(void)state;
+	roost_rt_signals_hide();
+	roost_rt_signals_hide();
+	roost_rt_signals_show();
+	assert_true(get(SIGRTMIN + 2) != SIG_DFL);
+	roost_rt_signals_show();
+	assert_true(get(SIGRTMIN + 2) == SIG_DFL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rt_signals__none_looks_free),
 		cmocka_unit_test(rt_signals__those_of_the_application_stay),
+		cmocka_unit_test(rt_signals__the_last_one_shows_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
