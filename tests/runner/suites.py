@@ -63,6 +63,7 @@ SIM_LONG = ("sim-large", "sim-model*", "sim-soak", "sim-fates*", "sim-churn*",
             "sim-loss*")
 REAL_PART = ("link-chk", "link-events", "loopback-gid-1", "kill-pingpong-*",
              "error-third-on-link", "wire-chk")
+DOC_PART = ("lies", "two-machines")
 ASAN_PART = ("engine-resp*", "wire-parse", "sim-malformed", "sim-forged")
 TSAN_PART = ("event-channel",)
 
@@ -191,6 +192,13 @@ def demo(part):
     return passed()
 
 
+def doc(part):
+    """Part: what README and the first page behind it tell."""
+    build(BUILD)
+    return run_tap([os.path.join(TOP, "tests", "doc", "run"),
+                    *(DOC_PART if part else ())], "doc/", show=True)
+
+
 def builds(part):
     """Every flavour compiles and links without a warning. Part: the libraries,
     with the other compiler.
@@ -312,6 +320,9 @@ SUITES = {
                   (*PLACES, "tests/real")),
     "demo": Suite(demo, "two programs talk, in a fresh copy of the tree",
                   PRODUCT),
+    "doc": Suite(doc, "the documentation does what it says",
+                 (*PRODUCT, "README.md", "doc", "tests/doc",
+                  "tests/real/rooms.py")),
     "builds": Suite(builds, "a build of each kind, no warning",
                     (*PRODUCT, "tests")),
     "asan": Suite(asan, "unit, sim and some of real with ASan and UBSan",
