@@ -16,43 +16,10 @@
 #include "lib/config/nearest.h"
 
 #define PIDS_MAX 4096
-
-static const char usage[] =
-	"Usage: roost ctl [--pid PID] [--dev DEV] [--port N] [-j] COMMAND "
-	"[ARG...]\n"
-	"\n"
-	"See and change the devices of a process that runs over Roost.\n"
-	"\n"
-	"Commands:\n"
-	"  list                        the processes, their devices and ports\n"
-	"  show [TOPIC]                all, or device, port, qp, cq, srq, "
-	"channel,\n"
-	"                              worker, counters\n"
-	"  link up|down                the port's carrier\n"
-	"  address add|del ADDR/LEN    an address, and its GID\n"
-	"  pkey INDEX VALUE            an entry of the P_Key table; 0 clears "
-	"it\n"
-	"  lid VALUE                   the port's LID; 0: as its address has "
-	"it\n"
-	"  sm-lid VALUE                the subnet manager's LID\n"
-	"  re-register                 ask clients to register again\n"
-	"  remove                      unplug the port, for good\n"
-	"\n"
-	"Options:\n"
-	"  --pid PID                   which process; not needed where there "
-	"is one\n"
-	"  --dev DEV                   which device: roost0, ...\n"
-	"  --port N                    which port of it, from 1\n"
-	"  -j, --json                  print JSON\n"
-	"  -h, --help                  this text\n"
-	"\n"
-	"roost-ctl(1) tells more.\n";
-
-int roost_ctl_help(void)
-{
-	fputs(usage, stdout);
-	return ROOST_EXIT_OK;
-}
+/* Processes that do not answer a list within this are left out of it. */
+#define LIST_PATIENCE_MS 1000
+/* Of words to a process, with the zero; its own limit counts a newline. */
+#define REQUEST_MAX 256
 
 struct options {
 	pid_t pid; /* 0: not given */
@@ -61,6 +28,15 @@ struct options {
 	bool json;
 	bool help;
 	char **words; /* the command */
+};
+
+/* What can be asked for; its words are in the usage. */
+struct command {
+	const char *name;
+	const char *usage;
+	const char *summary;
+	unsigned int nb_words_min, nb_words_max; /* behind the name */
+	int (*run)(const struct options *o);
 };
 
 static int fail(int exit_code, const char *what)
@@ -231,12 +207,11 @@ static size_t choose_all(const struct options *o,
 			 struct roost_ctl_question **questions)
 {
 	static pid_t pids[PIDS_MAX];
-	size_t nb = roost_ctl_find_pids(pids, PIDS_MAX);
+	size_t nb = 1;
 
-	if (o->pid) {
-		pids[0] = o->pid;
-		nb = 1;
-	}
+	pids[0] = o->pid;
+	if (!o->pid)
+		nb = roost_ctl_find_pids(pids, PIDS_MAX);
 	*questions = calloc(nb ? nb : 1, sizeof(**questions));
 	if (!*questions)
 		return 0;
@@ -247,12 +222,18 @@ static size_t choose_all(const struct options *o,
 
 static int list(const struct options *o)
 {
-	struct json_object *all = json_object_new_array(), *one;
+	struct json_object *all, *one;
 	struct roost_ctl_question *questions;
-	size_t nb = choose_all(o, &questions);
+	size_t nb;
 
+	if (strcmp(o->dev, "-") != 0 || strcmp(o->port, "-") != 0)
+		return fail(ROOST_EXIT_USAGE,
+			    "ctl list: it has all devices and ports; leave "
+			    "--dev and --port out");
+	all = json_object_new_array();
+	nb = choose_all(o, &questions);
 	roost_ctl_ask_all(questions, nb, "show port",
-			  ROOST_CTL_SHORT_ANSWER_MAX);
+			  ROOST_CTL_SHORT_ANSWER_MAX, LIST_PATIENCE_MS);
 	for (size_t i = 0; i < nb; i++) {
 		struct roost_ctl_question *q = &questions[i];
 
@@ -272,12 +253,47 @@ static int list(const struct options *o)
 	return nb ? ROOST_EXIT_REFUSED : ROOST_EXIT_OK;
 }
 
-static int show(const struct options *o, const char *request)
+/* len: of the request, which was cut where that is REQUEST_MAX or more. pid:
+ * who answered.
+ */
+static int ask(const struct options *given, const char *request, int len,
+	       char **answer, pid_t *pid)
 {
 	char err[ROOST_CTL_ERR_MAX];
-	struct json_object *document =
-		parse_json(o->pid, roost_ctl_ask(o->pid, request, err), err);
+	struct options o = *given;
+	int ret;
 
+	if (len >= REQUEST_MAX)
+		return fail(ROOST_EXIT_USAGE,
+			    "ctl: the words are too long; see roost help ctl");
+	ret = choose(&o);
+	if (ret)
+		return ret;
+	*pid = o.pid;
+	*answer = roost_ctl_ask(o.pid, request, err);
+	return *answer ? ROOST_EXIT_OK : fail(ROOST_EXIT_REFUSED, err);
+}
+
+/* A process that is older than this tool knows no device in a request. */
+static int show(const struct options *o)
+{
+	const char *topic = o->words[1] ? o->words[1] : "-";
+	char request[REQUEST_MAX], err[ROOST_CTL_ERR_MAX];
+	struct json_object *document;
+	char *answer;
+	pid_t pid;
+	int len, ret;
+
+	if (strcmp(o->dev, "-") != 0 || strcmp(o->port, "-") != 0)
+		len = snprintf(request, sizeof(request), "show %s %s %s", topic,
+			       o->dev, o->port);
+	else
+		len = snprintf(request, sizeof(request), "show %s",
+			       o->words[1] ? o->words[1] : "");
+	ret = ask(o, request, len, &answer, &pid);
+	if (ret)
+		return ret;
+	document = parse_json(pid, answer, err);
 	if (!document)
 		return fail(ROOST_EXIT_REFUSED, err);
 	if (o->json)
@@ -288,29 +304,74 @@ static int show(const struct options *o, const char *request)
 	return ROOST_EXIT_OK;
 }
 
-static int set(const struct options *o, const char *request)
+static int set(const struct options *o)
 {
-	char err[ROOST_CTL_ERR_MAX];
-	char *answer = roost_ctl_ask(o->pid, request, err);
+	char request[REQUEST_MAX];
+	int len = snprintf(request, sizeof(request), "set %s %s", o->dev,
+			   o->port);
+	char *answer;
+	pid_t pid;
+	int ret;
 
-	if (!answer)
-		return fail(ROOST_EXIT_REFUSED, err);
-	free(answer);
-	return ROOST_EXIT_OK;
+	for (char **word = o->words; *word && len < REQUEST_MAX; word++)
+		len += snprintf(request + len, sizeof(request) - (size_t)len,
+				" %s", *word);
+	ret = ask(o, request, len, &answer, &pid);
+	if (ret == ROOST_EXIT_OK)
+		free(answer);
+	return ret;
 }
 
-/* The words of the command line as one request. Returns false: too long. */
-static bool make_request(const struct options *o, bool is_show, char *request,
-			 size_t size)
+static int help(const struct options *o __attribute__((unused)))
 {
-	int len =
-		is_show ? 0
-			: snprintf(request, size, "set %s %s", o->dev, o->port);
+	return roost_ctl_help();
+}
 
-	for (char **word = o->words; *word && len < (int)size; word++)
-		len += snprintf(request + len, size - (size_t)len, "%s%s",
-				len ? " " : "", *word);
-	return len < (int)size;
+static const struct command commands[] = {
+	{ "list", "list", "the processes, their devices and ports", 0, 0,
+	  list },
+	{ "show", "show [TOPIC]",
+	  "all, or device, port, qp, cq, srq, channel,\n"
+	  "                            worker, counters",
+	  0, 1, show },
+	{ "link", "link up|down", "the port's carrier", 1, 1, set },
+	{ "address", "address add|del ADDR/LEN", "an address, and its GID", 2,
+	  2, set },
+	{ "pkey", "pkey INDEX VALUE",
+	  "an entry of the P_Key table; 0 clears it", 2, 2, set },
+	{ "lid", "lid VALUE", "the port's LID; 0: as its address has it", 1, 1,
+	  set },
+	{ "sm-lid", "sm-lid VALUE", "the subnet manager's LID", 1, 1, set },
+	{ "re-register", "re-register", "ask clients to register again", 0, 0,
+	  set },
+	{ "remove", "remove", "unplug the port, for good", 0, 0, set },
+	{ "help", "help", "this text", 0, 1, help },
+};
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+int roost_ctl_help(void)
+{
+	fputs("Usage: roost ctl [--pid PID] [--dev DEV] [--port N] [-j] "
+	      "COMMAND [ARG...]\n"
+	      "\n"
+	      "See and change the devices of a process that runs over Roost.\n"
+	      "\n"
+	      "Commands:\n",
+	      stdout);
+	for (size_t i = 0; i < COMMANDS; i++)
+		printf("  %-26s%s\n", commands[i].usage, commands[i].summary);
+	fputs("\n"
+	      "Options:\n"
+	      "  --pid PID                 which process; not needed where "
+	      "there is one\n"
+	      "  --dev DEV                 which device: roost0, ...\n"
+	      "  --port N                  which port of it, from 1\n"
+	      "  -j, --json                print JSON\n"
+	      "  -h, --help                this text\n"
+	      "\n"
+	      "roost-ctl(1) tells more.\n",
+	      stdout);
+	return ROOST_EXIT_OK;
 }
 
 static int check_words(char **words)
@@ -327,11 +388,44 @@ static int check_words(char **words)
 	return ROOST_EXIT_OK;
 }
 
+static const struct command *find_command(const char *name)
+{
+	const char *names[COMMANDS];
+
+	for (size_t i = 0; i < COMMANDS; i++) {
+		names[i] = commands[i].name;
+		if (strcmp(name, names[i]) == 0)
+			return &commands[i];
+	}
+	fprintf(stderr,
+		"roost: ctl %.40s: unknown command; the nearest known one is "
+		"%s\n",
+		name, roost_name_nearest(name, names, COMMANDS));
+	return NULL;
+}
+
+static int run(const struct options *o)
+{
+	const struct command *command = find_command(o->words[0]);
+	unsigned int nb = 0;
+
+	if (!command)
+		return ROOST_EXIT_USAGE;
+	while (o->words[nb + 1])
+		nb++;
+	if (nb < command->nb_words_min || nb > command->nb_words_max) {
+		fprintf(stderr,
+			"roost: ctl %s: wrong number of words; write roost ctl "
+			"%s\n",
+			command->name, command->usage);
+		return ROOST_EXIT_USAGE;
+	}
+	return command->run(o);
+}
+
 int roost_ctl(char **argv)
 {
 	struct options o;
-	char request[256];
-	bool is_show;
 	int ret = parse(&o, argv);
 
 	if (ret)
@@ -339,16 +433,5 @@ int roost_ctl(char **argv)
 	if (o.help)
 		return roost_ctl_help();
 	ret = check_words(o.words);
-	if (ret)
-		return ret;
-	if (strcmp(o.words[0], "list") == 0)
-		return list(&o);
-	is_show = strcmp(o.words[0], "show") == 0;
-	if (!make_request(&o, is_show, request, sizeof(request)))
-		return fail(ROOST_EXIT_USAGE,
-			    "ctl: the words are too long; see roost help ctl");
-	ret = choose(&o);
-	if (ret)
-		return ret;
-	return is_show ? show(&o, request) : set(&o, request);
+	return ret ? ret : run(&o);
 }

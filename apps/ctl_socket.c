@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -16,9 +17,11 @@
 
 #include "apps/ctl_print.h"
 
-#define PATIENCE_S 10
+#define PATIENCE_MS 10000u
 /* A queue that is full does not tell when there is room. */
 #define CONNECT_AGAIN_MS 10
+/* Descriptors that are not for calls. */
+#define OTHER_FDS 64u
 
 /* The flag of a socket that listens, in /proc/net/unix. */
 #define LISTENS 0x10000u
@@ -78,32 +81,47 @@ size_t roost_ctl_read_pids(FILE *file, bool (*keep)(pid_t pid), pid_t *pids,
 /* ---- whose it is -----------------------------------------------------------
  */
 
-/* The real, effective and saved user of a process. Returns false: there is no
- * such process, or it is not to be seen.
- */
-static bool read_users(pid_t pid, uid_t users[3])
+struct status {
+	char state;
+	uid_t users[3]; /* real, effective and saved */
+};
+
+/* Returns false: there is no such process, or it is not to be seen. */
+static bool read_status(pid_t pid, struct status *status)
 {
 	char path[64], line[256];
 	bool found = false;
 	FILE *file;
 
+	*status = (struct status){ .state = 0 };
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	file = fopen(path, "re");
 	if (!file)
 		return false;
-	while (!found && fgets(line, sizeof(line), file))
-		found = sscanf(line, "Uid: %u %u %u", &users[0], &users[1],
-			       &users[2]) == 3;
+	while (!found && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "State: %c", &status->state) == 1)
+			continue;
+		found = sscanf(line, "Uid: %u %u %u", &status->users[0],
+			       &status->users[1], &status->users[2]) == 3;
+	}
 	fclose(file);
 	return found;
 }
 
 static bool is_of(pid_t pid, uid_t user)
 {
-	uid_t users[3];
+	struct status s;
 
-	return read_users(pid, users) &&
-	       (users[0] == user || users[1] == user || users[2] == user);
+	return read_status(pid, &s) &&
+	       (s.users[0] == user || s.users[1] == user || s.users[2] == user);
+}
+
+/* By a signal, or by who traces it. */
+static bool is_stopped(pid_t pid)
+{
+	struct status s;
+
+	return read_status(pid, &s) && (s.state == 'T' || s.state == 't');
 }
 
 /* Before anything is opened: anybody may listen at names of processes that
@@ -111,9 +129,9 @@ static bool is_of(pid_t pid, uid_t user)
  */
 static bool may_answer(pid_t pid)
 {
-	uid_t users[3];
+	struct status s;
 
-	return geteuid() == 0 ? read_users(pid, users) : is_of(pid, geteuid());
+	return geteuid() == 0 ? read_status(pid, &s) : is_of(pid, geteuid());
 }
 
 /*
@@ -154,8 +172,13 @@ struct call {
 	size_t said_bytes;
 	char *text;
 	size_t len_bytes, room_bytes;
-	int error; /* of a call that is DONE; 0: text is the whole answer */
+	/* Of a call that is DONE: an errno value, or STOPPED; 0: text is the
+	 * whole answer.
+	 */
+	int error;
 };
+
+#define STOPPED (-1)
 
 static uint64_t now_ms(void)
 {
@@ -172,6 +195,10 @@ static void finish(struct call *call, int error)
 	call->fd = -1;
 	call->error = error;
 	call->progress = DONE;
+	if (error == 0)
+		return;
+	free(call->text);
+	call->text = NULL;
 }
 
 static int open_socket(pid_t pid)
@@ -197,13 +224,18 @@ static int open_socket(pid_t pid)
 	return ret;
 }
 
+/* One whose queue is full, or who waits for our own descriptors, is tried
+ * again.
+ */
 static void try_to_connect(struct call *call)
 {
 	call->fd = open_socket(call->question->pid);
-	if (call->fd >= 0)
-		call->progress = SAYING;
-	else if (call->fd != -EAGAIN)
+	if (call->fd < 0 && call->fd != -EAGAIN && call->fd != -EMFILE)
 		finish(call, -call->fd);
+	else if (is_stopped(call->question->pid))
+		finish(call, STOPPED);
+	else if (call->fd >= 0)
+		call->progress = SAYING;
 }
 
 /* A server that turned us away has said why: its answer is read all the same.
@@ -249,38 +281,15 @@ static void hear(struct call *call, size_t max_bytes)
 	if (n < 0 && errno == EAGAIN)
 		return;
 	/* A server that had no use for all we said closes so. */
+	if (n < 0 && errno != ECONNRESET) {
+		finish(call, errno);
+		return;
+	}
 	if (n > 0)
 		call->len_bytes += (size_t)n;
-	else if (n == 0 || errno == ECONNRESET)
-		finish(call, 0);
-	else
-		finish(call, errno);
 	call->text[call->len_bytes] = '\0';
-}
-
-/* Wait for the calls that are not done. Returns false: there are none. */
-static bool wait_for(const struct call *calls, size_t nb, uint64_t until_ms)
-{
-	struct pollfd fds[ROOST_CTL_AT_ONCE_MAX];
-	uint64_t now = now_ms();
-	bool connecting = false;
-	nfds_t waiting = 0;
-
-	for (size_t i = 0; i < nb; i++) {
-		if (calls[i].progress == CONNECTING)
-			connecting = true;
-		else if (calls[i].progress != DONE)
-			fds[waiting++] = (struct pollfd){
-				.fd = calls[i].fd,
-				.events = calls[i].progress == SAYING ? POLLOUT
-								      : POLLIN,
-			};
-	}
-	if ((waiting == 0 && !connecting) || now >= until_ms)
-		return false;
-	poll(fds, waiting,
-	     connecting ? CONNECT_AGAIN_MS : (int)(until_ms - now));
-	return true;
+	if (n <= 0)
+		finish(call, 0);
 }
 
 static void go_on(struct call *call, const char *line, size_t max_bytes)
@@ -291,6 +300,27 @@ static void go_on(struct call *call, const char *line, size_t max_bytes)
 		say(call, line);
 	if (call->progress == HEARING)
 		hear(call, max_bytes);
+}
+
+/* Wait for the calls that are not done; poll(2) passes over an fd of -1.
+ * Returns false: there are none, or it is too late.
+ */
+static bool wait_for(const struct call *calls, struct pollfd *fds, size_t nb,
+		     uint64_t until_ms)
+{
+	uint64_t now = now_ms();
+	bool connecting = false, waiting = false;
+
+	for (size_t i = 0; i < nb; i++) {
+		connecting |= calls[i].progress == CONNECTING;
+		waiting |= calls[i].fd >= 0;
+		fds[i].fd = calls[i].fd;
+		fds[i].events = calls[i].progress == SAYING ? POLLOUT : POLLIN;
+	}
+	if ((!waiting && !connecting) || now >= until_ms)
+		return false;
+	poll(fds, nb, connecting ? CONNECT_AGAIN_MS : (int)(until_ms - now));
+	return true;
 }
 
 size_t roost_ctl_find_pids(pid_t *pids, size_t max)
@@ -328,7 +358,7 @@ static void say_error(char *err, const char *format, ...)
 	roost_ctl_plain(err);
 }
 
-static char *fail(char *err, pid_t pid, int error)
+static char *fail(char *err, pid_t pid, int error, unsigned int patience_ms)
 {
 	if (error == ECONNREFUSED)
 		say_error(err,
@@ -354,10 +384,16 @@ static char *fail(char *err, pid_t pid, int error)
 			  pid);
 	else if (error == ETIMEDOUT)
 		say_error(err,
-			  "process %d: no answer within %d s: it is stopped, "
-			  "or busy with other controllers; continue it or try "
-			  "again",
-			  pid, PATIENCE_S);
+			  "process %d: no answer within %u s: it is busy, or "
+			  "other controllers are; try again, or look at what "
+			  "it does",
+			  pid, patience_ms / 1000);
+	else if (error == STOPPED)
+		say_error(err,
+			  "process %d: it is stopped and cannot answer; "
+			  "continue it (kill -CONT %d), or have its debugger "
+			  "do so",
+			  pid, pid);
 	else
 		say_error(err,
 			  "process %d: its control socket failed: %s; try "
@@ -371,14 +407,14 @@ static char *understand(pid_t pid, char *answer, char *err)
 {
 	size_t len = strlen(answer);
 
-	len = strlen(answer);
 	if (strncmp(answer, "ok\n", 3) == 0) {
 		memmove(answer, answer + 3, len - 3 + 1);
 		return answer;
 	}
 	len = strcspn(answer, "\n");
 	if (strncmp(answer, "error ", 6) == 0 && len > 6)
-		say_error(err, "%.*s", (int)len - 6, answer + 6);
+		say_error(err, "process %d: %.*s", pid, (int)len - 6,
+			  answer + 6);
 	else
 		say_error(
 			err,
@@ -389,63 +425,84 @@ static char *understand(pid_t pid, char *answer, char *err)
 	return NULL;
 }
 
-static void settle(struct call *call)
+static void settle(struct call *call, unsigned int patience_ms)
 {
 	struct roost_ctl_question *q = call->question;
 
 	if (call->progress != DONE)
 		finish(call, ETIMEDOUT);
-	if (call->error == 0) {
+	if (call->error == 0)
 		q->answer = understand(q->pid, call->text, q->err);
-		return;
-	}
-	free(call->text);
-	q->answer = fail(q->err, q->pid, call->error);
+	else
+		q->answer = fail(q->err, q->pid, call->error, patience_ms);
 }
 
-static void ask_at_once(struct roost_ctl_question *questions, size_t nb,
-			const char *line, size_t max_bytes)
+/* A descriptor for each call: nobody waits for others to be done. */
+static void raise_fd_limit(size_t nb)
 {
-	static struct call calls[ROOST_CTL_AT_ONCE_MAX];
-	uint64_t until_ms = now_ms() + PATIENCE_S * 1000;
+	struct rlimit limit;
 
-	for (size_t i = 0; i < nb; i++)
-		calls[i] = (struct call){ .question = &questions[i], .fd = -1 };
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+	    limit.rlim_cur >= nb + OTHER_FDS)
+		return;
+	limit.rlim_cur = nb + OTHER_FDS < limit.rlim_max ? nb + OTHER_FDS
+							 : limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void ask_at_once(struct call *calls, struct pollfd *fds, size_t nb,
+			const char *line, size_t max_bytes,
+			unsigned int patience_ms)
+{
+	uint64_t until_ms = now_ms() + patience_ms;
+
+	raise_fd_limit(nb);
 	do {
 		for (size_t i = 0; i < nb; i++)
-			go_on(&calls[i], line, max_bytes);
-	} while (wait_for(calls, nb, until_ms));
+			if (calls[i].progress == CONNECTING || fds[i].revents)
+				go_on(&calls[i], line, max_bytes);
+	} while (wait_for(calls, fds, nb, until_ms));
 	for (size_t i = 0; i < nb; i++)
-		settle(&calls[i]);
+		settle(&calls[i], patience_ms);
+}
+
+static void ask_nobody(struct roost_ctl_question *questions, size_t nb,
+		       const char *why)
+{
+	for (size_t i = 0; i < nb; i++) {
+		questions[i].answer = NULL;
+		say_error(questions[i].err, "ctl: %s", why);
+	}
 }
 
 void roost_ctl_ask_all(struct roost_ctl_question *questions, size_t nb,
-		       const char *request, size_t max_bytes)
+		       const char *request, size_t max_bytes,
+		       unsigned int patience_ms)
 {
-	size_t some;
+	struct call *calls = calloc(nb, sizeof(*calls));
+	struct pollfd *fds = calloc(nb, sizeof(*fds));
 	char line[512];
 	int len = snprintf(line, sizeof(line), "%s\n", request);
 
-	for (; nb > 0; questions += some, nb -= some) {
-		some = nb < ROOST_CTL_AT_ONCE_MAX ? nb : ROOST_CTL_AT_ONCE_MAX;
-		if (len < (int)sizeof(line)) {
-			ask_at_once(questions, some, line, max_bytes);
-			continue;
-		}
-		for (size_t i = 0; i < some; i++) {
-			questions[i].answer = NULL;
-			say_error(questions[i].err,
-				  "ctl: the words are too long; see roost help "
-				  "ctl");
-		}
-	}
+	for (size_t i = 0; calls && i < nb; i++)
+		calls[i] = (struct call){ .question = &questions[i], .fd = -1 };
+	if (len >= (int)sizeof(line))
+		ask_nobody(questions, nb,
+			   "the words are too long; see roost help ctl");
+	else if (!calls || !fds)
+		ask_nobody(questions, nb, "no memory; try again");
+	else
+		ask_at_once(calls, fds, nb, line, max_bytes, patience_ms);
+	free(fds);
+	free(calls);
 }
 
 char *roost_ctl_ask(pid_t pid, const char *request, char *err)
 {
 	struct roost_ctl_question question = { .pid = pid };
 
-	roost_ctl_ask_all(&question, 1, request, ROOST_CTL_ANSWER_MAX);
+	roost_ctl_ask_all(&question, 1, request, ROOST_CTL_ANSWER_MAX,
+			  PATIENCE_MS);
 	strcpy(err, question.err);
 	return question.answer;
 }

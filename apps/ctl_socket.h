@@ -17,10 +17,8 @@
 #define ROOST_CTL_ERR_MAX 600
 /* Bytes of an answer that is believed to be one. */
 #define ROOST_CTL_ANSWER_MAX (65u << 20)
-/* Of one process in a list of many. */
-#define ROOST_CTL_SHORT_ANSWER_MAX (1u << 20)
-/* Questions that are asked at the same time; more are asked after them. */
-#define ROOST_CTL_AT_ONCE_MAX 256u
+/* Of one process in a list of many: 16 devices have less than half of it. */
+#define ROOST_CTL_SHORT_ANSWER_MAX (1u << 18)
 
 /*
  * Read the pids of control sockets from a file like /proc/net/unix, in
@@ -46,15 +44,16 @@ struct roost_ctl_question {
 };
 
 /*
- * Ask several processes the same, at the same time; request without a newline.
- * Waits ten seconds for all of them together, and takes no answer of more than
- * max_bytes.
+ * Ask several processes the same, all at the same time; request without a
+ * newline. Waits for all of them together, patience_ms and no longer, and takes
+ * no answer of more than max_bytes. Who is stopped is not waited for.
  */
 void roost_ctl_ask_all(struct roost_ctl_question *questions, size_t nb,
-		       const char *request, size_t max_bytes);
+		       const char *request, size_t max_bytes,
+		       unsigned int patience_ms);
 
-/* Ask process pid. Returns answer of the above, with err (ROOST_CTL_ERR_MAX
- * bytes).
+/* Ask process pid, and wait for ten seconds. Returns answer of the above, with
+ * err (ROOST_CTL_ERR_MAX bytes).
  */
 char *roost_ctl_ask(pid_t pid, const char *request, char *err);
 

@@ -18,7 +18,7 @@
  * A connection is one request and its answer. The request is one line of words
  * with blanks between them, of ROOST_CTL_REQUEST_MAX bytes with its newline:
  *
- *	show [TOPIC]         device, port, qp, cq, srq, channel, counters
+ *	show [TOPIC [DEV [PORT]]]
  *	set DEV PORT link up|down
  *	set DEV PORT address add ADDR/LEN
  *	set DEV PORT address del ADDR
@@ -28,10 +28,10 @@
  *	set DEV PORT re-register
  *	set DEV PORT remove
  *
- * "-" for DEV or PORT is the only one there is. The answer is "ok" and a
- * newline, and behind it what was asked for as JSON; or "error", a blank, and
- * one line with the cause and the fix, and then nothing was changed. Then the
- * server closes.
+ * "-" for DEV or PORT is the only one there is, but in show it is all of them;
+ * "-" for TOPIC is all topics. The answer is "ok" and a newline, and behind it
+ * what was asked for as JSON; or "error", a blank, and one line with the cause
+ * and the fix, and then nothing was changed. Then the server closes.
  *
  * Requests are executed one after the other on the control thread; who comes
  * meanwhile waits. A connection has ROOST_CTL_PATIENCE_NS to say its request

@@ -238,6 +238,14 @@ static int find_port(struct request *r, const char *text)
 			      text, name, nb);
 	r->station = r->device->stations[num - 1];
 	snprintf(r->label, sizeof(r->label), "port %lu of %s", num, name);
+	return 0;
+}
+
+/* What was removed can be shown, and no more than that. */
+static int find_port_that_is_there(struct request *r, const char *text)
+{
+	if (find_port(r, text))
+		return -EINVAL;
 	if (r->station->lane.gone)
 		return refuse(r,
 			      "%s: it was removed; start the program again "
@@ -266,7 +274,7 @@ static int run_set(struct request *r)
 	if (count(words) < 3)
 		return refuse(r, "set: words are missing; write set DEV PORT "
 				 "WHAT");
-	if (find_device(r, words[0]) || find_port(r, words[1]))
+	if (find_device(r, words[0]) || find_port_that_is_there(r, words[1]))
 		return -EINVAL;
 	for (unsigned int i = 0; i < SETTINGS; i++) {
 		if (strcmp(words[2], settings[i].name) != 0)
@@ -282,11 +290,30 @@ static int run_set(struct request *r)
 		      words[2]);
 }
 
+static bool is_named(const char *word)
+{
+	return word && strcmp(word, "-") != 0;
+}
+
+/* show [TOPIC [DEV [PORT]]] */
 static int run_show(struct request *r)
 {
-	if (count(r->words) > 2 || roost_ctl_show(&r->answer, r->words[1]))
+	char **words = r->words + 1;
+	unsigned int nb = count(words);
+	const char *topic = is_named(words[0]) ? words[0] : NULL;
+	const char *dev = nb > 1 ? words[1] : NULL;
+	const char *port = nb > 2 ? words[2] : NULL;
+
+	if (nb > 3)
+		return refuse(r, "show: too many words; write show TOPIC DEV "
+				 "PORT");
+	if ((is_named(dev) || is_named(port)) && find_device(r, dev))
+		return -EINVAL;
+	if (is_named(port) && find_port(r, port))
+		return -EINVAL;
+	if (roost_ctl_show(&r->answer, topic, r->device, r->station))
 		return refuse(r, "show %.40s: no such thing; there are %s",
-			      r->words[1], roost_ctl_topics());
+			      topic, roost_ctl_topics());
 	return 0;
 }
 

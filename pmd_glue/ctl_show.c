@@ -54,6 +54,18 @@ static void put_row(struct roost_json *j, const struct roost_field *fields,
 /* ---- topics ---------------------------------------------------------------
  */
 
+/* What is to be shown, and where. */
+struct show {
+	struct roost_json *j;
+	struct roost_ctl_device *d;
+	const struct roost_station *station; /* NULL: every port's */
+};
+
+static bool is_asked_for(const struct show *s, uint8_t port_num)
+{
+	return !s->station || s->station->port_num == port_num;
+}
+
 static void put_gids(struct roost_json *j, const struct roost_station *s)
 {
 	struct roost_gid_row row;
@@ -81,12 +93,16 @@ static void put_pkeys(struct roost_json *j, const struct roost_station *s)
 	roost_json_end(j, ']');
 }
 
-static void show_ports(struct roost_json *j, struct roost_ctl_device *d)
+static void show_ports(const struct show *s)
 {
+	struct roost_ctl_device *d = s->d;
+	struct roost_json *j = s->j;
 	struct roost_port_row row;
 
 	roost_json_begin(j, "ports", '[');
 	for (unsigned int i = 0; i < roost_dev_nb_ports(d->dev); i++) {
+		if (!is_asked_for(s, (uint8_t)(i + 1)))
+			continue;
 		roost_port_row(d->stations[i], &row);
 		roost_json_begin(j, NULL, '{');
 		put_fields(j, roost_port_fields, &row);
@@ -99,14 +115,19 @@ static void show_ports(struct roost_json *j, struct roost_ctl_device *d)
 
 static void put_qp(void *arg, const struct roost_qp_view *qp)
 {
-	put_row(arg, roost_qp_fields, qp);
+	const struct show *s = arg;
+
+	if (is_asked_for(s, qp->port_num))
+		put_row(s->j, roost_qp_fields, qp);
 }
 
-static void show_qps(struct roost_json *j, struct roost_ctl_device *d)
+static void show_qps(const struct show *s)
 {
-	roost_json_begin(j, "qps", '[');
-	roost_dev_view_qps(d->dev, put_qp, j);
-	roost_json_end(j, ']');
+	struct show copy = *s;
+
+	roost_json_begin(s->j, "qps", '[');
+	roost_dev_view_qps(s->d->dev, put_qp, &copy);
+	roost_json_end(s->j, ']');
 }
 
 static void put_cq(void *arg, const struct roost_cq_view *cq)
@@ -114,11 +135,11 @@ static void put_cq(void *arg, const struct roost_cq_view *cq)
 	put_row(arg, roost_cq_fields, cq);
 }
 
-static void show_cqs(struct roost_json *j, struct roost_ctl_device *d)
+static void show_cqs(const struct show *s)
 {
-	roost_json_begin(j, "cqs", '[');
-	roost_dev_view_cqs(d->dev, put_cq, j);
-	roost_json_end(j, ']');
+	roost_json_begin(s->j, "cqs", '[');
+	roost_dev_view_cqs(s->d->dev, put_cq, s->j);
+	roost_json_end(s->j, ']');
 }
 
 static void put_srq(void *arg, const struct roost_srq_view *srq)
@@ -126,11 +147,11 @@ static void put_srq(void *arg, const struct roost_srq_view *srq)
 	put_row(arg, roost_srq_fields, srq);
 }
 
-static void show_srqs(struct roost_json *j, struct roost_ctl_device *d)
+static void show_srqs(const struct show *s)
 {
-	roost_json_begin(j, "srqs", '[');
-	roost_dev_view_srqs(d->dev, put_srq, j);
-	roost_json_end(j, ']');
+	roost_json_begin(s->j, "srqs", '[');
+	roost_dev_view_srqs(s->d->dev, put_srq, s->j);
+	roost_json_end(s->j, ']');
 }
 
 static void put_channel(void *arg, const struct roost_channel_view *c)
@@ -138,11 +159,11 @@ static void put_channel(void *arg, const struct roost_channel_view *c)
 	put_row(arg, roost_channel_fields, c);
 }
 
-static void show_channels(struct roost_json *j, struct roost_ctl_device *d)
+static void show_channels(const struct show *s)
 {
-	roost_json_begin(j, "channels", '[');
-	roost_dev_view_channels(d->dev, put_channel, j);
-	roost_json_end(j, ']');
+	roost_json_begin(s->j, "channels", '[');
+	roost_dev_view_channels(s->d->dev, put_channel, s->j);
+	roost_json_end(s->j, ']');
 }
 
 static void put_worker(void *arg, const struct roost_worker_view *worker)
@@ -150,18 +171,19 @@ static void put_worker(void *arg, const struct roost_worker_view *worker)
 	put_row(arg, roost_worker_fields, worker);
 }
 
-static void show_workers(struct roost_json *j, struct roost_ctl_device *d)
+static void show_workers(const struct show *s)
 {
-	roost_json_begin(j, "workers", '[');
-	roost_dev_view_workers(d->dev, put_worker, j);
-	roost_json_end(j, ']');
+	roost_json_begin(s->j, "workers", '[');
+	roost_dev_view_workers(s->d->dev, put_worker, s->j);
+	roost_json_end(s->j, ']');
 }
 
-static void show_counters(struct roost_json *j, struct roost_ctl_device *d)
+static void show_counters(const struct show *s)
 {
 	struct roost_dev_counters counters;
+	struct roost_json *j = s->j;
 
-	roost_dev_counters(d->dev, &counters);
+	roost_dev_counters(s->d->dev, &counters);
 	roost_json_begin(j, "counters", '{');
 	put_fields(j, roost_counter_fields, &counters);
 	roost_json_begin(j, "drops", '{');
@@ -173,7 +195,7 @@ static void show_counters(struct roost_json *j, struct roost_ctl_device *d)
 
 static const struct {
 	const char *name;
-	void (*show)(struct roost_json *j, struct roost_ctl_device *d);
+	void (*show)(const struct show *s);
 } topics[] = {
 	{ "device", NULL }, /* what stands in every one */
 	{ "port", show_ports },
@@ -200,24 +222,25 @@ static bool is_topic(const char *name)
 	return false;
 }
 
-static void show_device(struct roost_json *j, struct roost_ctl_device *d,
-			const char *topic)
+static void show_device(const struct show *s, const char *topic)
 {
 	struct roost_device_row row;
 
-	roost_device_row(d->dev, &row);
-	roost_json_begin(j, NULL, '{');
-	put_fields(j, roost_device_fields, &row);
+	roost_device_row(s->d->dev, &row);
+	roost_json_begin(s->j, NULL, '{');
+	put_fields(s->j, roost_device_fields, &row);
 	for (unsigned int i = 0; i < TOPICS; i++)
 		if (topics[i].show &&
 		    (!topic || strcmp(topic, topics[i].name) == 0))
-			topics[i].show(j, d);
-	roost_json_end(j, '}');
+			topics[i].show(s);
+	roost_json_end(s->j, '}');
 }
 
-int roost_ctl_show(struct roost_json *j, const char *topic)
+int roost_ctl_show(struct roost_json *j, const char *topic,
+		   struct roost_ctl_device *device,
+		   const struct roost_station *station)
 {
-	struct roost_ctl_device *d = NULL;
+	struct show s = { .j = j, .station = station };
 
 	if (topic && !is_topic(topic))
 		return -EINVAL;
@@ -225,8 +248,9 @@ int roost_ctl_show(struct roost_json *j, const char *topic)
 	roost_json_u64(j, "pid", (uint64_t)getpid());
 	roost_json_str(j, "program", program_invocation_short_name);
 	roost_json_begin(j, "devices", '[');
-	while ((d = roost_ctl_next(d)))
-		show_device(j, d, topic);
+	while ((s.d = roost_ctl_next(s.d)))
+		if (!device || s.d == device)
+			show_device(&s, topic);
 	roost_json_end(j, ']');
 	roost_json_end(j, '}');
 	return 0;

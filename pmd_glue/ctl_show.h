@@ -11,10 +11,17 @@
  * Thread: the control thread.
  */
 
+struct roost_ctl_device;
 struct roost_json;
+struct roost_station;
 
-/* topic: NULL for all. Returns 0, or -EINVAL: there is no such topic. */
-int roost_ctl_show(struct roost_json *j, const char *topic);
+/*
+ * topic, device: NULL for all. station: of its device, nothing that belongs to
+ * another port; or NULL. Returns 0, or -EINVAL: there is no such topic.
+ */
+int roost_ctl_show(struct roost_json *j, const char *topic,
+		   struct roost_ctl_device *device,
+		   const struct roost_station *station);
 
 /* The topics, with a comma between them. */
 const char *roost_ctl_topics(void);

@@ -137,12 +137,26 @@ def bad_input(room):
     for words in (["--dev", "roost7", "lid", "5"], ["--port", "2", "lid", "5"],
                   ["--port", "0", "lid", "5"], ["pkey", "16", "0x8001"],
                   ["pkey", "1", "0x18001"], ["pkey", "1", "0xffff"],
-                  ["lid", "65536"], ["lid"], ["link", "maybe"],
+                  ["lid", "65536"], ["link", "maybe"],
                   ["address", "add", "198.18.0.1/24"],
                   ["address", "del", "198.18.0.2"],
-                  ["address", "add", "127.0.0.1/8"], ["nonsense"],
+                  ["address", "add", "127.0.0.1/8"],
                   ["show", "nonsense"]):
         ctl(room, watch, *words, status=1)
+    for words in (["nonsense"], ["lid"], ["list", "all"],
+                  ["show", "port", "1"], ["link", "up", "now"]):
+        ctl(room, watch, *words, status=2)
+    for words, there in ((["--dev", "roost5", "show", "port"], "roost0"),
+                         (["--port", "9", "show", "port"], "1 to 1"),
+                         (["--port", "x", "show", "qp"], "1 to 1"),
+                         (["--dev", "roost0", "--port", "0", "show"],
+                          "1 to 1")):
+        said = ctl(room, watch, *words, status=1).err()
+        if there not in said or f"process {watch.pid}: " not in said:
+            raise Failure(f"{words}: {said.strip()}")
+    shown = show(room, watch, "port", "--dev", "roost0", "--port", "1")
+    if shown != before:
+        raise Failure(f"of port 1 it shows {shown}")
     ctl(room, None, "--pid", "1", "show", status=1)
     if show(room, watch, "port") != before:
         raise Failure("something refused has changed something")
@@ -195,8 +209,16 @@ def stopped(room):
     not do later what was given up.
     """
     watch = watch_link(room)
+    other = watch_link(room, "other")
     watch.signal(signal.SIGSTOP)
+    begin = time.monotonic()
     ctl(room, watch, "sm-lid", "9", status=1)
+    done = room.run("list", room.roost("ctl", "list"))
+    if time.monotonic() - begin > 5:
+        raise Failure("a stopped process keeps a list waiting")
+    if (done.status != 1 or f"process {watch.pid}: it is stopped" not in
+            done.err() or f"\n{other.pid} " not in done.out()):
+        raise Failure(f"the list: {done.out()}{done.err()}")
     watch.signal(signal.SIGCONT)
     if show(room, watch, "port")["ports"][0]["sm_lid"] != 0:
         raise Failure("the request was done after its controller had gone")

@@ -85,7 +85,8 @@ if [ -c /dev/full ]; then
 	check "help that cannot be written" [ "$rc" -eq 125 ]
 fi
 
-for ask in "ctl --help" "ctl -h" "ctl show -h" "help ctl"; do
+for ask in "ctl --help" "ctl -h" "ctl show -h" "help ctl" "ctl help" \
+	"ctl help show"; do
 	# shellcheck disable=SC2086
 	try -- $ask
 	check "roost $ask" exits 0 err out
@@ -122,6 +123,26 @@ check "ctl: no pid" fails 2 \
 try -- ctl show "a b"
 check "ctl: a word with a blank" fails 2 \
 	"roost: ctl: a word is empty or has a blank in it; see roost help ctl"
+try -- ctl frobnicate
+check "ctl: unknown command" fails 2 \
+	"roost: ctl frobnicate: unknown command; the nearest known one is list"
+for ask in "list all:list" "list x y:list" "show port 1:show [TOPIC]" \
+	"lid:lid VALUE" "lid 1 2:lid VALUE" "link:link up|down" \
+	"link up now:link up|down" "pkey 1:pkey INDEX VALUE" \
+	"address add:address add|del ADDR/LEN" "re-register 1:re-register" \
+	"remove 1:remove" "sm-lid:sm-lid VALUE" "help a b:help"; do
+	word=${ask%%:*}
+	# shellcheck disable=SC2086
+	try -- ctl $word
+	check "ctl $word" fails 2 "roost: ctl ${word%% *}: wrong number of \
+words; write roost ctl ${ask#*:}"
+done
+for ask in "--dev roost5" "--port 9"; do
+	# shellcheck disable=SC2086
+	try -- ctl $ask list
+	check "ctl $ask list" fails 2 "roost: ctl list: it has all devices and \
+ports; leave --dev and --port out"
+done
 try -- ctl --pid 1 lid 5
 check "ctl: no socket" fails 1 \
 	"roost: process 1: no control socket: it does not run, has no Roost \

@@ -199,7 +199,14 @@ static void ctl__refuses(void **state)
 		{ "", "unknown request" },
 		{ "nonsense", "nonsense: unknown request" },
 		{ "show nothing", "device, port, qp" },
-		{ "show qp qp", "no such thing" },
+		{ "show qp qp", "it has roost0" },
+		{ "show qp roost5", "it has roost0" },
+		{ "show - roost5", "it has roost0" },
+		{ "show port - 9", "its ports are 1 to 1" },
+		{ "show port roost0 0", "its ports are 1 to 1" },
+		{ "show port roost0 x", "its ports are 1 to 1" },
+		{ "show port roost0 1 1", "too many words" },
+		{ "show nothing roost0 1", "device, port, qp" },
 		{ "set", "words are missing" },
 		{ "set - -", "words are missing" },
 		{ "set roost1 1 lid 3", "it has roost0" },
@@ -371,6 +378,29 @@ static void ctl__others_are_refused(void **state)
 	wait(&status);
 	assert_int_equal(status, 0);
 	assert_shows("port", "\"lid\":1,");
+}
+
+/* Of several devices all, or the one that is named, and of it one port. */
+static void ctl__shows_one_device(void **state)
+{
+	struct roost_device *second;
+
+	(void)state;
+	config.nb_ports = 2;
+	snprintf(config.ports[1].link, sizeof(config.ports[1].link), "ctl2-%d",
+		 getpid());
+	assert_int_equal(roost_device_open(&config, 1, &second), 0);
+	assert_shows("device", "\"name\":\"roost0\"");
+	assert_non_null(strstr(answer, "\"name\":\"roost1\""));
+	assert_shows("device roost1", "\"name\":\"roost1\"");
+	assert_null(strstr(answer, "roost0"));
+	assert_shows("port roost0 1", "\"ports\":[{\"port\":1");
+	assert_null(strstr(answer, "roost1"));
+	assert_shows("- roost1 -", "\"counters\":{");
+	assert_null(strstr(answer, "roost0"));
+	assert_refused("show qp roost5\n", "it has roost1 roost0");
+	assert_refused("show port - 1\n", "choose one with --dev");
+	roost_device_close(second);
 }
 
 /* As many as they like, saying nothing: they keep nobody from asking. */
@@ -550,6 +580,7 @@ int main(void)
 		LINK(ctl__others_are_refused),
 		LINK(ctl__others_keep_nobody_waiting),
 		LINK(ctl__shows_every_topic),
+		LINK(ctl__shows_one_device),
 		cmocka_unit_test_setup_teardown(ctl__answers_while_a_port_opens,
 						setup_slow, teardown),
 		LINK(ctl__remove),
