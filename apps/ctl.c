@@ -102,6 +102,7 @@ static unsigned int take_option(struct options *o, char **argv)
 	static const char *const known[] = { "--pid", "--dev", "--port",
 					     "--json", "--help" };
 	const size_t nb = sizeof(known) / sizeof(known[0]);
+	char advice[ROOST_NAME_ADVICE_MAX];
 
 	if (is_one_of(*argv, "--json", "-j")) {
 		o->json = true;
@@ -114,9 +115,9 @@ static unsigned int take_option(struct options *o, char **argv)
 	for (size_t i = 0; i < 3; i++)
 		if (strcmp(*argv, known[i]) == 0)
 			return take_value(o, argv[0], argv[1]) ? 0 : 2;
-	fprintf(stderr,
-		"roost: %s: unknown option; the nearest known one is %s\n",
-		*argv, roost_name_nearest(*argv, known, nb));
+	fprintf(stderr, "roost: %s: unknown option; %s\n", *argv,
+		roost_name_advise(advice, *argv, known, nb, "*",
+				  "see roost help ctl"));
 	return 0;
 }
 

@@ -52,6 +52,7 @@ static void print_general_help(FILE *out)
 
 static const struct command *find_command(const char *name)
 {
+	char advice[ROOST_NAME_ADVICE_MAX];
 	const char *names[COMMANDS];
 
 	for (size_t i = 0; i < COMMANDS; i++) {
@@ -59,10 +60,9 @@ static const struct command *find_command(const char *name)
 		if (strcmp(name, names[i]) == 0)
 			return &commands[i];
 	}
-	fprintf(stderr,
-		"roost: %s: unknown command; the nearest known one is "
-		"%s\n",
-		name, roost_name_nearest(name, names, COMMANDS));
+	fprintf(stderr, "roost: %s: unknown command; %s\n", name,
+		roost_name_advise(advice, name, names, COMMANDS, "*",
+				  "see roost --help"));
 	return NULL;
 }
 
@@ -84,11 +84,11 @@ static int help(char **argv)
 static int unknown_option(const char *word)
 {
 	static const char *const known[] = { "--help", "--version" };
+	char advice[ROOST_NAME_ADVICE_MAX];
 
-	fprintf(stderr,
-		"roost: %s: unknown option; the nearest known one is "
-		"%s\n",
-		word, roost_name_nearest(word, known, 2));
+	fprintf(stderr, "roost: %s: unknown option; %s\n", word,
+		roost_name_advise(advice, word, known, 2, "*",
+				  "see roost --help"));
 	return ROOST_EXIT_USAGE;
 }
 

@@ -168,6 +168,7 @@ int roost_run(char **argv)
 				   &options.config, err);
 	if (ret)
 		return fail(ROOST_EXIT_USAGE, err);
+	roost_config_tell_unknown(&config);
 	if (options.print_env)
 		return put_environment(&config, print_variable);
 	ret = put_environment(&config, set_variable);

@@ -186,6 +186,7 @@ static int parse_long(struct parser *p, const char *word)
 {
 	const char *known[OPTIONS];
 	char name[64], where[sizeof(name) + 2];
+	char advice[ROOST_NAME_ADVICE_MAX];
 	const char *equals = strchr(word, '=');
 
 	snprintf(name, sizeof(name), "%.*s",
@@ -197,11 +198,10 @@ static int parse_long(struct parser *p, const char *word)
 			return take_with_value(p, id, where,
 					       equals ? equals + 1 : NULL);
 	}
-	return roost_config_fail(p->err,
-				 "%s: unknown option; the nearest "
-				 "known one is --%s",
-				 where,
-				 roost_name_nearest(name, known, OPTIONS));
+	return roost_config_fail(p->err, "%s: unknown option; %s", where,
+				 roost_name_advise(advice, name, known, OPTIONS,
+						   "--*",
+						   "see roost run --help"));
 }
 
 /* Letters in one word, -vcFILE: the first that takes a value ends it. */

@@ -281,20 +281,28 @@ static bool has_any(const char *devargs, const char *list)
 	return false;
 }
 
-/* The key in list that given is most like. */
-static void find_nearest(const char *list, const char *given,
-			 char nearest[ROOST_DEVARG_KEY_MAX])
+/* About a key that is none of the driver's. */
+static void advise(const struct roost_driver *d, const char *devargs,
+		   const char *given, char advice[ROOST_DEVARG_ADVICE_MAX])
 {
 	char names[KEYS_MAX][ROOST_DEVARG_KEY_MAX];
-	const char *v[KEYS_MAX];
+	const char *v[KEYS_MAX], *nearest;
 	size_t nb = 0;
 
-	for (; list && nb < KEYS_MAX; list = next_arg(list), nb++) {
-		roost_devargs_name(list, names[nb], sizeof(names[nb]));
+	for (const char *key = d->keys; key && nb < KEYS_MAX;
+	     key = next_arg(key)) {
+		roost_devargs_name(key, names[nb], sizeof(names[nb]));
 		v[nb] = names[nb];
+		/* Who has given it already means another one. */
+		nb += !roost_devargs_has(devargs, names[nb]);
 	}
-	snprintf(nearest, ROOST_DEVARG_KEY_MAX, "%s",
-		 roost_name_nearest(given, v, nb));
+	nearest = roost_name_nearest(given, v, nb);
+	if (nearest)
+		snprintf(advice, ROOST_DEVARG_ADVICE_MAX,
+			 "did you mean \"%s\"?", nearest);
+	else
+		snprintf(advice, ROOST_DEVARG_ADVICE_MAX, "it takes %s",
+			 d->keys);
 }
 
 /* Takes the comma before it along. */
@@ -323,7 +331,7 @@ int roost_devargs_set(char *devargs, size_t size, const char *key,
 
 int roost_driver_check_keys(const char *devargs,
 			    char unknown[ROOST_DEVARG_KEY_MAX],
-			    char nearest[ROOST_DEVARG_KEY_MAX])
+			    char advice[ROOST_DEVARG_ADVICE_MAX])
 {
 	const struct roost_driver *d = roost_driver_find(devargs);
 	const char *arg;
@@ -336,7 +344,7 @@ int roost_driver_check_keys(const char *devargs,
 		if (list_has(d->keys, arg, len))
 			continue;
 		snprintf(unknown, ROOST_DEVARG_KEY_MAX, "%.*s", (int)len, arg);
-		find_nearest(d->keys, unknown, nearest);
+		advise(d, devargs, unknown, advice);
 		return -EINVAL;
 	}
 	return 0;

@@ -110,14 +110,16 @@ const struct roost_driver *roost_driver_find(const char *devargs);
 int roost_driver_devargs(const char *devargs, char *full, size_t size);
 
 #define ROOST_DEVARG_KEY_MAX 64 /* bytes, terminating zero included */
+#define ROOST_DEVARG_ADVICE_MAX 192
 
 /*
- * Look for a key that the driver does not know, and the one probably meant.
- * Returns 0, or -EINVAL with both names filled in.
+ * Look for a key that the driver does not know. Returns 0, or -EINVAL with the
+ * key in unknown and in advice what to do about it: the one probably meant, of
+ * those that were not given, or else all that there are.
  */
 int roost_driver_check_keys(const char *devargs,
 			    char unknown[ROOST_DEVARG_KEY_MAX],
-			    char nearest[ROOST_DEVARG_KEY_MAX]);
+			    char advice[ROOST_DEVARG_ADVICE_MAX]);
 
 /* Of the queues that the port is to have, by these devargs, for so many
  * workers; at least 1. The driver may have fewer.

@@ -58,16 +58,14 @@ static int check_kernel_interface(struct roost_ethport *port)
 
 static int check_devargs(struct roost_ethport *port)
 {
-	char unknown[ROOST_DEVARG_KEY_MAX], nearest[ROOST_DEVARG_KEY_MAX];
+	char unknown[ROOST_DEVARG_KEY_MAX], advice[ROOST_DEVARG_ADVICE_MAX];
 	const struct roost_driver *d = port->driver;
 	char value[ROOST_DEVARGS_MAX];
 
-	if (roost_driver_check_keys(port->conf.devargs, unknown, nearest)) {
-		roost_ethport_report(
-			port,
-			"driver %s has no argument \"%s\"; did you mean "
-			"\"%s\"?",
-			d->prefix, unknown, nearest);
+	if (roost_driver_check_keys(port->conf.devargs, unknown, advice)) {
+		roost_ethport_report(port,
+				     "driver %s has no argument \"%s\"; %s",
+				     d->prefix, unknown, advice);
 		return -ENODEV;
 	}
 	if (d->required && roost_devargs_value(port->conf.devargs, d->required,

@@ -446,6 +446,10 @@ int roost_config_resolve(struct roost_config *c, const char *path,
 		ret = merge(c, source, "environment", err);
 	if (ret)
 		goto out;
+	c->nb_unknown = source->nb_unknown;
+	c->nb_unknown_more = source->nb_unknown_more;
+	memcpy(c->unknown, source->unknown, sizeof(c->unknown));
+	memcpy(c->told, source->told, sizeof(c->told));
 	if (options) {
 		ret = merge(c, options, "options", err);
 		if (ret)
@@ -455,6 +459,17 @@ int roost_config_resolve(struct roost_config *c, const char *path,
 out:
 	free(source);
 	return ret;
+}
+
+void roost_config_tell_unknown(const struct roost_config *c)
+{
+	for (unsigned int i = 0; i < c->nb_unknown; i++)
+		fprintf(stderr, "roost: %s\n", c->unknown[i]);
+	if (c->nb_unknown_more != 0)
+		fprintf(stderr,
+			"roost: %u more ROOST_ variables are unknown and have "
+			"no effect; see roost.conf(5)\n",
+			c->nb_unknown_more);
 }
 
 int roost_config_load(struct roost_config *c, char *err)

@@ -23,11 +23,16 @@
  * that the library inside the application, which calls roost_config_load(),
  * sees the same. doc/man/roost.conf.5 tells the user's side of this.
  *
+ * A variable of ours that is unknown is no error: it may be somebody else's.
+ * A line for the user is kept of it, which whoever loads the configuration
+ * prints (roost_config_tell_unknown()), and its name is exported with the rest,
+ * so that a program behind the launcher does not say it again.
+ *
  * Owns no state: everything lives in the caller's struct, which is too big
- * (11 KiB) for the stack of a small thread. Reads the file and the environment,
+ * (14 KiB) for the stack of a small thread. Reads the file and the environment,
  * the system's users where one is named, and nothing else, starts no EAL,
- * prints nothing. Whether a port exists, and what to do without an address, is
- * left to pmd_glue.
+ * prints nothing unless it is told to. Whether a port exists, and what to do
+ * without an address, is left to pmd_glue.
  *
  * Errors. A function that takes err leaves one line there when it fails, made
  * for the user: where, what, how to mend it; without the leading "roost: " and
@@ -51,6 +56,9 @@
 #define ROOST_PORT_MTU_MIN_BYTES 576
 #define ROOST_PORT_MTU_MAX_BYTES 9978
 #define ROOST_CONFIG_ERR_MAX 512
+/* Unknown variables: of which one line tells, and which names are kept. */
+#define ROOST_CONFIG_UNKNOWN_MAX 4
+#define ROOST_CONFIG_TOLD_MAX 256
 
 enum roost_progress {
 	ROOST_PROGRESS_ADAPTIVE, /* default */
@@ -112,6 +120,12 @@ struct roost_config {
 	uint32_t nb_workers; /* of each device; 0: not given, one */
 	bool verbose;
 	bool debug_no_icrc;
+	/* Lines about unknown variables, as err has them. */
+	unsigned int nb_unknown;      /* which of these there are */
+	unsigned int nb_unknown_more; /* variables without a line */
+	char unknown[ROOST_CONFIG_UNKNOWN_MAX][ROOST_CONFIG_ERR_MAX];
+	/* Their names, and those that were told of before, by commas. */
+	char told[ROOST_CONFIG_TOLD_MAX];
 	unsigned int nb_ports; /* 1.. in a resolved configuration */
 	struct roost_port_config ports[ROOST_PORTS_MAX];
 };
@@ -157,6 +171,9 @@ int roost_config_export(const struct roost_config *c,
 			int (*put)(void *arg, const char *name,
 				   const char *value),
 			void *arg);
+
+/* Print the lines about unknown variables on stderr. Thread: any. */
+void roost_config_tell_unknown(const struct roost_config *c);
 
 /* How many devices the ports of a resolved configuration make. Thread: any. */
 unsigned int roost_config_nb_devices(const struct roost_config *c);

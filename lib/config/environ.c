@@ -14,6 +14,8 @@
 #define PREFIX "ROOST_"
 #define PORT_PREFIX "ROOST_PORT"
 #define PATH_VARIABLE "ROOST_CONFIG"
+/* Unknown variables that the user was told of, by commas. */
+#define TOLD_VARIABLE "ROOST_TOLD"
 #define VARIABLE_MAX_BYTES 64
 /* The longest value: a full list of addresses. */
 #define VALUE_MAX_BYTES (ROOST_PORT_IPS_MAX * 64)
@@ -66,22 +68,73 @@ static unsigned int variable_port(const char *name)
 	return port;
 }
 
-static int unknown_variable(const char *name, char *err)
+/*
+ * Which variable may be meant; NULL: none comes near. A port's key without its
+ * port (ROOST_LINK) is that of the first one. names: ROOST_KEYS of them.
+ */
+static const char *guess(const char *name, char (*names)[VARIABLE_MAX_BYTES])
 {
-	char names[ROOST_KEYS + 1][VARIABLE_MAX_BYTES];
-	const char *known[ROOST_KEYS + 1];
+	const char *own = name + strlen(PREFIX), *nearest;
+	/* What is compared: the names without ROOST_, and without the port. */
+	const char *known[2 * ROOST_KEYS + 1];
+	const char *shown[2 * ROOST_KEYS + 1];
 	unsigned int port = 0;
+	size_t nb = 0;
 
 	if (sscanf(name, PORT_PREFIX "%2u", &port) == 1)
 		port = MIN(port, ROOST_PORTS_MAX - 1u);
 	for (int key = 0; key < ROOST_KEYS; key++) {
 		variable_name(key, port, names[key]);
-		known[key] = names[key];
+		shown[nb] = names[key];
+		known[nb++] = names[key] + strlen(PREFIX);
+		if (roost_config_keys[key].scope != ROOST_SCOPE_PORT)
+			continue;
+		shown[nb] = names[key];
+		known[nb++] = strchr(names[key] + strlen(PREFIX), '_') + 1;
 	}
-	known[ROOST_KEYS] = PATH_VARIABLE;
-	return roost_config_fail(
-		err, "%.80s: unknown variable; the nearest known one is %s",
-		name, roost_name_nearest(name, known, ROOST_KEYS + 1));
+	shown[nb] = PATH_VARIABLE;
+	known[nb++] = PATH_VARIABLE + strlen(PREFIX);
+	nearest = roost_name_nearest(own, known, nb);
+	for (size_t i = 0; nearest && i < nb; i++)
+		if (known[i] == nearest)
+			return shown[i];
+	return NULL;
+}
+
+static bool list_has(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; *list; list += strspn(list, ",")) {
+		if (strcspn(list, ",") == len && strncmp(list, name, len) == 0)
+			return true;
+		list += strcspn(list, ",");
+	}
+	return false;
+}
+
+/* It may be somebody else's: worth a word, not a failure. */
+static void unknown_variable(struct roost_config *source, const char *name)
+{
+	char names[ROOST_KEYS][VARIABLE_MAX_BYTES];
+	size_t len = strlen(source->told);
+	const char *nearest;
+
+	if (list_has(source->told, name))
+		return;
+	if (len + 1 + strlen(name) < sizeof(source->told))
+		snprintf(source->told + len, sizeof(source->told) - len, "%s%s",
+			 len ? "," : "", name);
+	if (source->nb_unknown == ROOST_CONFIG_UNKNOWN_MAX) {
+		source->nb_unknown_more++;
+		return;
+	}
+	nearest = guess(name, names);
+	roost_config_fail(source->unknown[source->nb_unknown++],
+			  "%.80s: unknown variable, without effect; %s%s", name,
+			  nearest ? "the nearest known one is "
+				  : "see roost.conf(5) for those there are",
+			  nearest ? nearest : "");
 }
 
 static int read_variable(struct roost_config *source, const char *name,
@@ -99,15 +152,32 @@ static int read_variable(struct roost_config *source, const char *name,
 			return roost_config_set(source, name, key, port, value,
 						err);
 	}
-	if (strcmp(name, PATH_VARIABLE) == 0 || is_reserved(name))
-		return 0;
-	return unknown_variable(name, err);
+	if (strcmp(name, PATH_VARIABLE) != 0 &&
+	    strcmp(name, TOLD_VARIABLE) != 0 && !is_reserved(name))
+		unknown_variable(source, name);
+	return 0;
+}
+
+/* The value of a variable; NULL: it is not there, or empty. */
+static const char *find_value(char *const *envp, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; *envp; envp++)
+		if (strncmp(*envp, name, len) == 0 && (*envp)[len] == '=' &&
+		    (*envp)[len + 1])
+			return *envp + len + 1;
+	return NULL;
 }
 
 int roost_config_read_environ(struct roost_config *source, char *const *envp,
 			      char *err)
 {
+	const char *told = find_value(envp, TOLD_VARIABLE);
+
 	roost_config_init(source);
+	if (told && strlen(told) < sizeof(source->told))
+		strcpy(source->told, told);
 	for (; *envp; envp++) {
 		const char *equals = strchr(*envp, '=');
 		char name[128];
@@ -127,13 +197,7 @@ int roost_config_read_environ(struct roost_config *source, char *const *envp,
 
 const char *roost_config_environ_path(char *const *envp)
 {
-	static const char assignment[] = PATH_VARIABLE "=";
-	size_t len = strlen(assignment);
-
-	for (; *envp; envp++)
-		if (strncmp(*envp, assignment, len) == 0 && (*envp)[len])
-			return *envp + len;
-	return NULL;
+	return find_value(envp, PATH_VARIABLE);
 }
 
 static int export_key(const struct roost_config *c, int key, unsigned int port,
@@ -164,6 +228,8 @@ int roost_config_export(const struct roost_config *c,
 
 	/* What the file said is in *c. */
 	ret = put(arg, PATH_VARIABLE, NULL);
+	if (ret == 0)
+		ret = put(arg, TOLD_VARIABLE, c->told[0] ? c->told : NULL);
 	for (int key = 0; ret == 0 && key < ROOST_KEYS; key++)
 		if (roost_config_keys[key].scope == ROOST_SCOPE_PROCESS)
 			ret = export_key(c, key, 0, put, arg);

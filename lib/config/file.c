@@ -193,7 +193,7 @@ static unsigned int section_index(const char *name)
 static int unknown_section(const struct scan *s, const char *name, char *err)
 {
 	const char *digits = name + strcspn(name, "0123456789");
-	char port[CFG_NAME_LEN] = "port0";
+	char port[CFG_NAME_LEN] = "port0", advice[ROOST_NAME_ADVICE_MAX];
 	const char *const known[] = { port, "roost" };
 	unsigned int number = 0;
 
@@ -202,16 +202,17 @@ static int unknown_section(const struct scan *s, const char *name, char *err)
 	else if (strncmp(name, "port", 4) == 0 && *digits)
 		snprintf(port, sizeof(port), "port%d", ROOST_PORTS_MAX - 1);
 	return roost_config_fail(
-		err,
-		"%s:%u: unknown section [%s]; the nearest known one is "
-		"[%s]",
-		s->path, s->line_no, name, roost_name_nearest(name, known, 2));
+		err, "%s:%u: unknown section [%s]; %s", s->path, s->line_no,
+		name,
+		roost_name_advise(advice, name, known, 2, "[*]",
+				  "sections are [roost], [port0], [port1]"));
 }
 
 static int unknown_key(const struct scan *s, const char *section,
 		       enum roost_config_scope scope, const char *name,
 		       char *err)
 {
+	char advice[ROOST_NAME_ADVICE_MAX];
 	const char *known[ROOST_KEYS];
 	size_t nb = 0;
 
@@ -231,11 +232,10 @@ static int unknown_key(const struct scan *s, const char *section,
 							  : "[port0]");
 	}
 	return roost_config_fail(
-		err,
-		"%s:%u: unknown key '%s' in [%s]; the nearest known one "
-		"is '%s'",
-		s->path, s->line_no, name, section,
-		roost_name_nearest(name, known, nb));
+		err, "%s:%u: unknown key '%s' in [%s]; %s", s->path, s->line_no,
+		name, section,
+		roost_name_advise(advice, name, known, nb, "'*'",
+				  "see roost.conf(5) for the keys"));
 }
 
 static int read_entry(struct roost_config *source, const struct scan *s,

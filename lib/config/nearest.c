@@ -5,11 +5,15 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/param.h>
 
 /* No known name comes near this; what is longer is compared up to here. */
 #define NAME_MAX_CHARS 63u
+/* A name of so many characters may have one edit. */
+#define EDIT_CHARS 3u
+#define SHORT_MIN_CHARS 2u
 
 static int lower(const char *s, size_t i)
 {
@@ -47,13 +51,26 @@ static unsigned int edit_distance(const char *a, const char *b)
 	return above[nb];
 }
 
+/* Does a leave out letters of b, and not the first? */
+static bool is_short_for(const char *a, const char *b)
+{
+	size_t i = 0;
+
+	if (strlen(a) < SHORT_MIN_CHARS || lower(a, 0) != lower(b, 0))
+		return false;
+	for (size_t j = 0; b[j] && a[i]; j++)
+		i += lower(a, i) == lower(b, j);
+	return a[i] == '\0';
+}
+
 const char *roost_name_nearest(const char *given, const char *const *names,
 			       size_t nb)
 {
-	const char *nearest = names[0];
-	unsigned int least = edit_distance(given, names[0]);
+	const size_t len = strnlen(given, NAME_MAX_CHARS);
+	unsigned int least = MAX((unsigned int)len / EDIT_CHARS, 1u) + 1;
+	const char *nearest = NULL;
 
-	for (size_t i = 1; i < nb; i++) {
+	for (size_t i = 0; i < nb; i++) {
 		unsigned int d = edit_distance(given, names[i]);
 
 		if (d < least) {
@@ -61,5 +78,27 @@ const char *roost_name_nearest(const char *given, const char *const *names,
 			nearest = names[i];
 		}
 	}
+	for (size_t i = 0; !nearest && i < nb; i++)
+		if (is_short_for(given, names[i]) ||
+		    is_short_for(names[i], given))
+			nearest = names[i];
 	return nearest;
+}
+
+const char *roost_name_advise(char advice[ROOST_NAME_ADVICE_MAX],
+			      const char *given, const char *const *names,
+			      size_t nb, const char *shape,
+			      const char *otherwise)
+{
+	const char *nearest = roost_name_nearest(given, names, nb);
+
+	int before = (int)strcspn(shape, "*");
+
+	if (nearest)
+		snprintf(advice, ROOST_NAME_ADVICE_MAX,
+			 "the nearest known one is %.*s%s%s", before, shape,
+			 nearest, shape + before + 1);
+	else
+		snprintf(advice, ROOST_NAME_ADVICE_MAX, "%s", otherwise);
+	return advice;
 }

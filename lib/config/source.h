@@ -24,7 +24,8 @@ int roost_config_read_file(struct roost_config *source, const char *path,
 
 /*
  * Read the ROOST_* variables among envp into *source; see
- * roost_config_environ_path() for the one it leaves out.
+ * roost_config_environ_path() for the one it leaves out. Unknown ones give
+ * lines in source->unknown.
  * Returns 0, -EINVAL. Thread: any.
  */
 int roost_config_read_environ(struct roost_config *source, char *const *envp,

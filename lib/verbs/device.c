@@ -64,6 +64,7 @@ static void load(void)
 		fprintf(stderr, "roost: %s\n", err);
 		return;
 	}
+	roost_config_tell_unknown(&process.config);
 	process.nb_devices = roost_config_nb_devices(&process.config);
 	for (unsigned int i = 0; i < process.nb_devices; i++)
 		init_device(&process.devices[i], i);

@@ -48,11 +48,12 @@ static void check_values(const char *devargs)
 static void check_driver(const char *devargs, unsigned int number)
 {
 	const struct roost_driver *d = roost_driver_find(devargs);
-	char unknown[ROOST_DEVARG_KEY_MAX] = "", nearest[ROOST_DEVARG_KEY_MAX];
+	char unknown[ROOST_DEVARG_KEY_MAX] = "",
+	     advice[ROOST_DEVARG_ADVICE_MAX];
 	char iface[16], full[ROOM];
 
-	if (roost_driver_check_keys(devargs, unknown, nearest) != 0)
-		FUZZ_CHECK(strlen(nearest) > 0);
+	if (roost_driver_check_keys(devargs, unknown, advice) != 0)
+		FUZZ_CHECK(strlen(advice) > 0);
 	FUZZ_CHECK(roost_driver_nb_queues(devargs, number % 16 + 1) >= 1);
 	roost_driver_serves(devargs);
 	if (roost_driver_kernel(devargs, iface, sizeof(iface)) !=

@@ -151,8 +151,22 @@ try -- run --link a --
 check "no command behind --" fails 2 \
 	"roost: run: no command; write roost run [OPTION...] -- CMD [ARG...]"
 try ROOST_PROGRES=adaptive -- run -- env
-check "unknown variable" fails 2 "roost: ROOST_PROGRES: unknown variable; \
-the nearest known one is ROOST_PROGRESS"
+check "unknown variable: one line" says "roost: ROOST_PROGRES: unknown \
+variable, without effect; the nearest known one is ROOST_PROGRESS"
+check "unknown variable: runs" [ "$rc" -eq 0 ]
+check "unknown variable: told of" has ROOST_TOLD=ROOST_PROGRES
+check "unknown variable: stays" has ROOST_PROGRES=adaptive
+try ROOST_PROGRES=adaptive -- run -- "$roost" run -- env
+check "unknown variable: told once" [ "$(wc -l <"$dir/err")" -eq 1 ]
+try ROOST_LINK=lab -- run -- env
+check "a port's key without port" says "roost: ROOST_LINK: unknown variable, \
+without effect; the nearest known one is ROOST_PORT0_LINK"
+try -- run --log-level 7 -- env
+check "no misleading guess: option" fails 2 "roost: --log-level: unknown \
+option; see roost run --help"
+try -- colour
+check "no misleading guess: command" fails 2 "roost: colour: unknown command; \
+see roost --help"
 printf '[port0]\nlnik = a\n' >"$dir/wrong.conf"
 try -- run -c "$dir/wrong.conf" -- env
 check "unknown key" fails 2 "roost: $dir/wrong.conf:2: unknown key 'lnik' in \

@@ -95,46 +95,79 @@ static void environ__other_peoples_names_are_left_alone(void **state)
 	}
 }
 
-static void environ__unknown_names_the_nearest(void **state)
+static void environ__unknown_is_told_and_names_the_nearest(void **state)
 {
 	static const struct {
-		const char *assignment, *err;
+		const char *name, *nearest; /* NULL: none */
 	} rows[] = {
-		{ "ROOST_PROGRES=adaptive",
-		  "ROOST_PROGRES: unknown variable; "
-		  "the nearest known one is ROOST_PROGRESS" },
-		{ "ROOST_CONFIGS=/x", "ROOST_CONFIGS: unknown variable; the "
-				      "nearest known one is ROOST_CONFIG" },
-		{ "ROOST_progress=adaptive",
-		  "ROOST_progress: unknown "
-		  "variable; the nearest known one is ROOST_PROGRESS" },
-		{ "ROOST_PORT7_LNIK=a",
-		  "ROOST_PORT7_LNIK: unknown variable; "
-		  "the nearest known one is ROOST_PORT7_LINK" },
-		{ "ROOST_PORT_MTU=1500",
-		  "ROOST_PORT_MTU: unknown variable; "
-		  "the nearest known one is ROOST_PORT0_MTU" },
-		{ "ROOST_PORT00_MTU=1500",
-		  "ROOST_PORT00_MTU: unknown "
-		  "variable; the nearest known one is ROOST_PORT0_MTU" },
-		{ "ROOST_PORT16_MTU=1500",
-		  "ROOST_PORT16_MTU: unknown "
-		  "variable; the nearest known one is ROOST_PORT15_MTU" },
-		{ "ROOST_PORT160_MTU=1500",
-		  "ROOST_PORT160_MTU: unknown "
-		  "variable; the nearest known one is ROOST_PORT15_MTU" },
-		{ "ROOST_PORT-1_MTU=1500",
-		  "ROOST_PORT-1_MTU: unknown "
-		  "variable; the nearest known one is ROOST_PORT15_MTU" },
-		{ "ROOST_TESTER=1", "ROOST_TESTER: unknown variable; the "
-				    "nearest known one is ROOST_WORKERS" },
+		{ "ROOST_PROGRES", "ROOST_PROGRESS" },
+		{ "ROOST_CONFIGS", "ROOST_CONFIG" },
+		{ "ROOST_progress", "ROOST_PROGRESS" },
+		{ "ROOST_PORT7_LNIK", "ROOST_PORT7_LINK" },
+		{ "ROOST_PORT_MTU", "ROOST_PORT0_MTU" },
+		{ "ROOST_PORT00_MTU", "ROOST_PORT0_MTU" },
+		{ "ROOST_PORT16_MTU", "ROOST_PORT15_MTU" },
+		{ "ROOST_PORT160_MTU", "ROOST_PORT15_MTU" },
+		{ "ROOST_PORT-1_MTU", "ROOST_PORT15_MTU" },
+		/* A key of a port without the port. */
+		{ "ROOST_LINK", "ROOST_PORT0_LINK" },
+		{ "ROOST_DEVARG", "ROOST_PORT0_DEVARGS" },
+		{ "ROOST_IP", "ROOST_PORT0_IP" },
+		{ "ROOST_TESTER", NULL },
+		{ "ROOST_LOG_LEVEL", NULL },
 	};
+	char line[256];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		assert_int_equal(read_one(rows[i].assignment), -EINVAL);
-		assert_string_equal(err, rows[i].err);
+		snprintf(line, sizeof(line), "%s=1", rows[i].name);
+		assert_int_equal(read_one(line), 0);
+		snprintf(line, sizeof(line),
+			 "%s: unknown variable, without effect; %s%s",
+			 rows[i].name,
+			 rows[i].nearest
+				 ? "the nearest known one is "
+				 : "see roost.conf(5) for those there are",
+			 rows[i].nearest ? rows[i].nearest : "");
+		assert_int_equal(source.nb_unknown, 1);
+		assert_string_equal(source.unknown[0], line);
+		assert_string_equal(source.told, rows[i].name);
 	}
+}
+
+/* The rest has its effect; of many, a few are told of. */
+static void environ__unknown_stops_nothing(void **state)
+{
+	char *envp[] = { "ROOST_A1=1", "ROOST_B2=1", "ROOST_PROGRESS=dedicated",
+			 "ROOST_C3=1", "ROOST_D4=1", "ROOST_E5=1",
+			 "ROOST_F6=1", NULL };
+
+	(void)state;
+	assert_int_equal(roost_config_read_environ(&source, envp, err), 0);
+	assert_int_equal(source.progress, ROOST_PROGRESS_DEDICATED);
+	assert_int_equal(source.nb_unknown, ROOST_CONFIG_UNKNOWN_MAX);
+	assert_int_equal(source.nb_unknown_more, 2);
+	assert_string_equal(source.told, "ROOST_A1,ROOST_B2,ROOST_C3,ROOST_D4,"
+					 "ROOST_E5,ROOST_F6");
+}
+
+/* Names without end, and a list of told ones that nobody of us wrote. */
+static void environ__unknown_may_be_hostile(void **state)
+{
+	static char longest[5000], told[5000];
+	char *envp[] = { longest, told, "ROOST_A1=1", "ROOST_B2=1", NULL };
+
+	(void)state;
+	memset(longest, 'X', sizeof(longest) - 1);
+	memcpy(longest, "ROOST_", 6);
+	strcpy(longest + sizeof(longest) - 3, "=1");
+	memset(told, ',', sizeof(told) - 1);
+	memcpy(told, "ROOST_TOLD=", 11);
+	assert_int_equal(roost_config_read_environ(&source, envp, err), 0);
+	assert_int_equal(source.nb_unknown, 3);
+	strcpy(told, "ROOST_TOLD=,,ROOST_B2,ROOST_A,\n,");
+	assert_int_equal(roost_config_read_environ(&source, envp, err), 0);
+	assert_int_equal(source.nb_unknown, 2);
 }
 
 static void environ__wrong_value_names_its_variable(void **state)
@@ -255,6 +288,31 @@ static void export__default_is_said(void **state)
 	assert_memory_equal(&again, &c, sizeof(c));
 }
 
+/* Who is told once, by the launcher, is not told again by its program. */
+static void export__unknown_is_told_once(void **state)
+{
+	static struct exported e;
+	static struct roost_config c, again;
+	char *envp[] = { "ROOST_PROGRES=1", "ROOST_LNIK=a", NULL };
+
+	(void)state;
+	assert_int_equal(roost_config_resolve(&c, NULL, envp, NULL, err), 0);
+	assert_int_equal(c.nb_unknown, 2);
+	memset(&e, 0, sizeof(e));
+	assert_int_equal(roost_config_export(&c, keep, &e), 0);
+	assert_string_equal(exported_value(&e, "ROOST_TOLD"),
+			    "ROOST_PROGRES,ROOST_LNIK");
+	for (size_t i = 0; envp[i]; i++)
+		e.envp[e.nb_set++] = envp[i];
+	e.envp[e.nb_set++] = "ROOST_OTHER=1";
+	e.envp[e.nb_set] = NULL;
+	assert_int_equal(roost_config_resolve(&again, NULL, e.envp, NULL, err),
+			 0);
+	assert_int_equal(again.nb_unknown, 1);
+	assert_non_null(strstr(again.unknown[0], "ROOST_OTHER: "));
+	assert_string_equal(again.told, "ROOST_PROGRES,ROOST_LNIK,ROOST_OTHER");
+}
+
 static void export__names_every_variable(void **state)
 {
 	static struct exported e;
@@ -268,9 +326,9 @@ static void export__names_every_variable(void **state)
 	assert_int_equal(roost_config_resolve(&c, NULL, envp, NULL, err), 0);
 	memset(&e, 0, sizeof(e));
 	assert_int_equal(roost_config_export(&c, keep, &e), 0);
-	/* ROOST_CONFIG, the process's, and each port's. */
+	/* ROOST_CONFIG, ROOST_TOLD, the process's, and each port's. */
 	assert_int_equal(e.nb_set + e.nb_unset,
-			 1 + process +
+			 2 + process +
 				 ROOST_PORTS_MAX * (ROOST_KEYS - process));
 }
 
@@ -302,12 +360,16 @@ int main(void)
 		cmocka_unit_test(environ__holds_nothing_else),
 		cmocka_unit_test(environ__empty_is_not_set),
 		cmocka_unit_test(environ__other_peoples_names_are_left_alone),
-		cmocka_unit_test(environ__unknown_names_the_nearest),
+		cmocka_unit_test(
+			environ__unknown_is_told_and_names_the_nearest),
+		cmocka_unit_test(environ__unknown_stops_nothing),
+		cmocka_unit_test(environ__unknown_may_be_hostile),
 		cmocka_unit_test(environ__wrong_value_names_its_variable),
 		cmocka_unit_test(environ__a_port_is_one_thing),
 		cmocka_unit_test(environ__path_is_configs),
 		cmocka_unit_test(export__reads_back_the_same),
 		cmocka_unit_test(export__default_is_said),
+		cmocka_unit_test(export__unknown_is_told_once),
 		cmocka_unit_test(export__names_every_variable),
 		cmocka_unit_test(export__stops_at_the_first_failure),
 	};

@@ -174,8 +174,11 @@ static void file__every_error_names_its_line(void **state)
 		  "1: unknown section [port16]; the nearest known one is "
 		  "[port15]" },
 		{ "[GLOBAL]\nlink = a\n",
-		  "1: unknown section [GLOBAL]; the nearest known one is "
-		  "[port0]" },
+		  "1: unknown section [GLOBAL]; sections are [roost], "
+		  "[port0], [port1]" },
+		{ "[roost]\nlog_level = 7\n",
+		  "2: unknown key 'log_level' in [roost]; see roost.conf(5) "
+		  "for the keys" },
 		{ "[port0]\nlink = a\n[port0]\nmtu = 1500\n",
 		  "3: second section [port0]; join the two" },
 		{ "[port0]\nlink = a\nmtu = 1500\nmtu = 1500\n",
@@ -204,8 +207,8 @@ static void file__every_error_names_its_line(void **state)
 		{ "[port0] link = a\n",
 		  "1: text behind a section; put it on a line of its own" },
 		{ "[port0]\n= a\n",
-		  "2: unknown key '' in [port0]; the nearest known one is "
-		  "'ip'" },
+		  "2: unknown key '' in [port0]; see roost.conf(5) for the "
+		  "keys" },
 	};
 
 	(void)state;
@@ -248,8 +251,8 @@ static void file__values_and_names_have_a_longest(void **state)
 {
 	(void)state;
 	assert_int_equal(read_line_of("k=", 2 + 255, "\n"), -EINVAL);
-	assert_err("3: unknown key 'k' in [port0]; the nearest known one is "
-		   "'ip'");
+	assert_err("3: unknown key 'k' in [port0]; see roost.conf(5) for the "
+		   "keys");
 	assert_int_equal(read_line_of("k=", 2 + 256, "\n"), -EINVAL);
 	assert_err("3: value longer than 255 characters; shorten it, or "
 		   "spread a list over several lines");

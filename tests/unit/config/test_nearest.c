@@ -38,6 +38,8 @@ static void nearest__swap_counts_once(void **state)
 		roost_name_nearest("umx", (const char *const[]){ "abx", "mux" },
 				   2),
 		"mux");
+	assert_null(
+		roost_name_nearest("umx", (const char *const[]){ "xmu" }, 1));
 }
 
 static void nearest__case_is_equal(void **state)
@@ -62,8 +64,46 @@ static void nearest__empty_and_endless(void **state)
 	(void)state;
 	memset(endless, 'm', sizeof(endless));
 	endless[sizeof(endless) - 1] = '\0';
-	assert_string_equal(nearest(""), "ip");
-	assert_string_equal(nearest(endless), "mtu");
+	assert_null(nearest(""));
+	assert_null(nearest(endless));
+	assert_null(roost_name_nearest("mtu", keys, 0));
+}
+
+/* What is far from all was meant as something else. */
+static void nearest__no_guess_that_misleads(void **state)
+{
+	static const char *const others[] = {
+		"log_level", "x", "k", "address", "iface", "GLOBAL", "netdev",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_null(nearest(others[i]));
+}
+
+static void nearest__short_forms(void **state)
+{
+	(void)state;
+	assert_string_equal(nearest("gateway"), "gw");
+	assert_string_equal(nearest("mtu_bytes"), "mtu");
+	assert_string_equal(nearest("dev"), "devargs");
+	assert_null(nearest("d"));
+}
+
+static void advise__writes_the_name_as_it_is_written(void **state)
+{
+	char advice[ROOST_NAME_ADVICE_MAX];
+
+	(void)state;
+	assert_string_equal(roost_name_advise(advice, "limk", keys, 5, "[*]",
+					      "see x"),
+			    "the nearest known one is [link]");
+	assert_string_equal(roost_name_advise(advice, "lnik", keys, 5, "--*",
+					      "see x"),
+			    "the nearest known one is --link");
+	assert_string_equal(roost_name_advise(advice, "log_level", keys, 5,
+					      "--*", "see x"),
+			    "see x");
 }
 
 int main(void)
@@ -74,6 +114,9 @@ int main(void)
 		cmocka_unit_test(nearest__case_is_equal),
 		cmocka_unit_test(nearest__first_of_equals),
 		cmocka_unit_test(nearest__empty_and_endless),
+		cmocka_unit_test(nearest__no_guess_that_misleads),
+		cmocka_unit_test(nearest__short_forms),
+		cmocka_unit_test(advise__writes_the_name_as_it_is_written),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,21 +95,31 @@ static void driver__too_long_is_refused(void **state)
 
 static void driver__wrong_key_names_the_nearest(void **state)
 {
-	char unknown[ROOST_DEVARG_KEY_MAX], nearest[ROOST_DEVARG_KEY_MAX];
+	char unknown[ROOST_DEVARG_KEY_MAX], advice[ROOST_DEVARG_ADVICE_MAX];
 
 	(void)state;
 	assert_int_equal(roost_driver_check_keys("net_memif0,role=server,"
 						 "bsise=1",
-						 unknown, nearest),
+						 unknown, advice),
 			 -EINVAL);
 	assert_string_equal(unknown, "bsise");
-	assert_string_equal(nearest, "bsize");
+	assert_string_equal(advice, "did you mean \"bsize\"?");
+	/* Given already, or far from all: no guess. */
+	assert_int_equal(roost_driver_check_keys("net_tap0,iface=a,ifac=b",
+						 unknown, advice),
+			 -EINVAL);
+	assert_string_equal(unknown, "ifac");
+	assert_string_equal(advice, "it takes iface,remote,mac,persist");
+	assert_int_equal(roost_driver_check_keys("net_tap0,colour=b", unknown,
+						 advice),
+			 -EINVAL);
+	assert_string_equal(advice, "it takes iface,remote,mac,persist");
 	assert_int_equal(roost_driver_check_keys("net_memif0,role=server,id=1",
-						 unknown, nearest),
+						 unknown, advice),
 			 0);
 	/* Drivers that check themselves, and those not known. */
 	assert_int_equal(roost_driver_check_keys("net_null0,bsise=1", unknown,
-						 nearest),
+						 advice),
 			 0);
 }
 
