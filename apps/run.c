@@ -16,13 +16,7 @@
 #include "apps/shim.h"
 #include "lib/config/config.h"
 
-static const char usage[] =
-	"Usage: roost run [-c FILE]\n"
-	"                 [--port DEVARGS [--ip ADDR/LEN]... [--gw ADDR] "
-	"[--mtu N] [--second]]...\n"
-	"                 [--link NAME] [--progress dedicated|adaptive]\n"
-	"                 [--workers N] [-v] [--debug-no-icrc] [--print-env]\n"
-	"                 -- CMD [ARG...]\n"
+static const char purpose[] =
 	"\n"
 	"Run CMD with Roost's verbs library in front of the system's.\n"
 	"Options win over ROOST_* variables, and these over the file; without "
@@ -32,7 +26,8 @@ static const char usage[] =
 
 int roost_run_help(void)
 {
-	fputs(usage, stdout);
+	roost_run_options_synopsis(stdout);
+	fputs(purpose, stdout);
 	roost_run_options_describe(stdout);
 	fputs("\nroost(1) tells more, roost.conf(5) the file and the "
 	      "variables.\n",

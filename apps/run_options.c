@@ -251,6 +251,74 @@ int roost_run_options_parse(struct roost_run_options *options, char **argv,
 	return 0;
 }
 
+/* ---- help ---------------------------------------------------------------- */
+
+/* A text that is broken between words. */
+struct flow {
+	FILE *out;
+	int column; /* of the last line so far */
+	int indent; /* of the lines that follow */
+};
+
+#define COLUMNS_MAX 79
+
+static void put_word(struct flow *flow, const char *word)
+{
+	int len = (int)strlen(word);
+
+	if (flow->column + 1 + len > COLUMNS_MAX) {
+		fprintf(flow->out, "\n%*s", flow->indent - 1, "");
+		flow->column = flow->indent - 1;
+	}
+	fprintf(flow->out, " %s", word);
+	flow->column += 1 + len;
+}
+
+/* tail: what stands right behind it. */
+static void put_option(struct flow *flow, int id, const char *tail)
+{
+	struct option option = option_info(id);
+	bool list = id < ROOST_KEYS && roost_config_keys[id].list;
+	const char letter[] = { '-', option.letter, '\0' };
+	char word[96];
+
+	snprintf(word, sizeof(word), "[%s%s%s%s]%s%s",
+		 option.letter ? "" : "--",
+		 option.letter ? letter : option.name, option.arg ? " " : "",
+		 option.arg ? option.arg : "", list ? "..." : "", tail);
+	put_word(flow, word);
+}
+
+static bool belongs_to_port(int id)
+{
+	return id < ROOST_KEYS &&
+	       roost_config_keys[id].scope == ROOST_SCOPE_PORT;
+}
+
+void roost_run_options_synopsis(FILE *out)
+{
+	static const char begin[] = "Usage: roost run";
+	struct flow flow = { out, (int)strlen(begin), (int)strlen(begin) + 3 };
+	int last = 0;
+
+	fputs(begin, out);
+	put_word(&flow, "[{--port DEVARGS | --link NAME}");
+	for (int id = 0; id < ROOST_KEYS; id++)
+		if (belongs_to_port(id) && !roost_config_keys[id].names_port)
+			last = id;
+	for (int id = 0; id <= last; id++)
+		if (belongs_to_port(id) && !roost_config_keys[id].names_port)
+			put_option(&flow, id, id == last ? "]..." : "");
+	flow.indent = (int)strlen(begin) + 1;
+	for (int id = 0; id < OPTIONS; id++)
+		if (!belongs_to_port(id))
+			put_option(&flow, id, "");
+	put_word(&flow, "--");
+	put_word(&flow, "CMD");
+	put_word(&flow, "[ARG...]");
+	fputc('\n', out);
+}
+
 static void describe(FILE *out, int id)
 {
 	struct option option = option_info(id);
@@ -267,11 +335,10 @@ void roost_run_options_describe(FILE *out)
 {
 	fputs("Ports; in their order they become roost0, roost1, ...\n", out);
 	for (int id = 0; id < ROOST_KEYS; id++)
-		if (roost_config_keys[id].scope == ROOST_SCOPE_PORT)
+		if (belongs_to_port(id))
 			describe(out, id);
 	fputs("\nOthers:\n", out);
 	for (int id = 0; id < OPTIONS; id++)
-		if (id >= ROOST_KEYS ||
-		    roost_config_keys[id].scope == ROOST_SCOPE_PROCESS)
+		if (!belongs_to_port(id))
 			describe(out, id);
 }

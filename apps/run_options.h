@@ -31,6 +31,10 @@ struct roost_run_options {
 int roost_run_options_parse(struct roost_run_options *options, char **argv,
 			    char *err);
 
+/* How they stand in a command line, all of them: the first lines of the help.
+ */
+void roost_run_options_synopsis(FILE *out);
+
 /* One line for each option, for the help text. */
 void roost_run_options_describe(FILE *out);
 

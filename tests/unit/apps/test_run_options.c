@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "apps/run_options.h"
+#include "lib/config/key.h"
 
 #define WORDS(...) ((char *[]){ __VA_ARGS__, NULL })
 
@@ -303,6 +304,38 @@ static void describe__every_option_in_80_columns(void **state)
 	free(text);
 }
 
+/* All options of the table, each one once, in lines of a terminal. */
+static void synopsis__has_every_option(void **state)
+{
+	char *text = NULL, *line;
+	char word[64];
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(f);
+	roost_run_options_synopsis(f);
+	assert_int_equal(fclose(f), 0);
+	for (int i = 0; i < ROOST_KEYS; i++) {
+		const struct roost_config_key_info *key = &roost_config_keys[i];
+		const char letter[] = { '-', key->short_option, '\0' };
+
+		snprintf(word, sizeof(word), "%s%s%s%s",
+			 key->short_option ? "[" : "--",
+			 key->short_option ? letter : key->option,
+			 key->arg ? " " : "", key->arg ? key->arg : "");
+		line = strstr(text, word);
+		assert_non_null(line);
+		assert_null(strstr(line + 1, word));
+	}
+	assert_non_null(strstr(text, "[-c FILE]"));
+	assert_non_null(strstr(text, "[--print-env]"));
+	assert_non_null(strstr(text, "[-h]"));
+	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+		assert_in_range(strlen(line), 1, 80);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -319,6 +352,7 @@ int main(void)
 		cmocka_unit_test(parse__every_error_in_one_line),
 		cmocka_unit_test(parse__too_many_ports),
 		cmocka_unit_test(describe__every_option_in_80_columns),
+		cmocka_unit_test(synopsis__has_every_option),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
