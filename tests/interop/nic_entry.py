@@ -5,6 +5,7 @@ machine; and how two ends are run."""
 
 import re
 
+import table
 from entry import finish
 from harness import Case, Failure
 from nic_world import pairs
@@ -37,8 +38,7 @@ def run_there(run):
 
 def lines(results, release):
     """The text of doc/interop.md: a table for each machine."""
-    passed = sum(outcome == "ok" for outcome, _text in results.values())
-    yield f"{passed} of {len(results)} pass; the kernel is Linux {release}."
+    yield f"{table.summary(results)}. The kernel is Linux {release}."
     machines = {}
     for entry, result in results.items():
         rows = machines.setdefault(entry.machine, {})

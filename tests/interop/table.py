@@ -13,10 +13,20 @@ def cell(result):
     return SHOWN.get(outcome) or f"cannot: {text}"
 
 
+def summary(results):
+    """What a reader wants to know first: does anything fail?"""
+    outcomes = [outcome for outcome, _text in results.values()]
+    passed, failed = outcomes.count("ok"), outcomes.count("not ok")
+    cannot = len(outcomes) - passed - failed
+    text = f"{failed or 'None'} of {passed + failed} runs failed"
+    if cannot:
+        text += f"; {cannot} more cannot be run, for the reasons below"
+    return text
+
+
 def roles(results, release):
     """A column for each role of Roost."""
-    passed = sum(outcome == "ok" for outcome, _text in results.values())
-    yield (f"{passed} of {len(results)} pass; the peer is Linux {release}.")
+    yield f"{summary(results)}. The peer is Linux {release}."
     groups = {}
     for entry, result in results.items():
         rows = groups.setdefault(entry.group, {})
