@@ -31,7 +31,7 @@ PCI = r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d"
 # that could be run cannot hide behind a reason of another one.
 REASONS = {
     "needs a NIC of its own":
-        rf"{PCI}|modprobe vfio-pci|/sys/kernel/iommu_groups|^ping .* roce0",
+        rf"{PCI}|modprobe vfio-pci|/sys/kernel/iommu_groups|^ping -I roce0",
     "installs packages": r"^(sudo )?apt(-get)? ",
     "changes the machine": r"meson install|uninstall|/proc/sys/vm/|sysctl ",
     "is the test that runs this": r"^tests/run( |$)",

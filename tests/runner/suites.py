@@ -63,7 +63,7 @@ SIM_LONG = ("sim-large", "sim-model*", "sim-soak", "sim-fates*", "sim-churn*",
             "sim-loss*")
 REAL_PART = ("link-chk", "link-events", "loopback-gid-1", "kill-pingpong-*",
              "error-third-on-link", "wire-chk")
-DOC_PART = ("lies", "two-machines")
+DOC_PART = ("lies", "links", "README")
 ASAN_PART = ("engine-resp*", "wire-parse", "sim-malformed", "sim-forged")
 TSAN_PART = ("event-channel",)
 
