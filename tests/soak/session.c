@@ -81,10 +81,27 @@ static const char *service_of(const struct session *s, uint32_t qpn)
 	return "an unknown QP";
 }
 
+/* A QP whose peer has not been heard yet cannot migrate: its first path fails
+ * before it is armed, and has fewer retries than a link is down.
+ */
+static bool was_never_armed(const struct session *s, const struct ibv_wc *wc)
+{
+	struct ibv_qp *qp = s->qps[KIND_MIGRATE];
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	return qp && qp->qp_num == wc->qp_num && s->seq == 0 &&
+	       wc->status == IBV_WC_RETRY_EXC_ERR &&
+	       ibv_query_qp(qp, &attr, IBV_QP_PATH_MIG_STATE, &init) == 0 &&
+	       attr.path_mig_state == IBV_MIG_REARM;
+}
+
 static bool ends_by(struct session *s, const struct ibv_wc *wc)
 {
-	snprintf(s->why, sizeof(s->why), "%s, wr_id %#lx: %s",
-		 service_of(s, wc->qp_num), wc->wr_id,
+	if (was_never_armed(s, wc))
+		return ends(s, FATE_REFUSED, "never armed");
+	snprintf(s->why, sizeof(s->why), "%s, round %u, wr_id %#lx: %s",
+		 service_of(s, wc->qp_num), s->seq, wc->wr_id,
 		 ibv_wc_status_str(wc->status));
 	return ends(s,
 		    wc->status == IBV_WC_RETRY_EXC_ERR ||

@@ -32,7 +32,7 @@ enum kind {
 enum fate {
 	FATE_GOOD,
 	FATE_BROKEN,  /* RETRY_EXC or flushed: nobody answered */
-	FATE_REFUSED, /* there was no connection */
+	FATE_REFUSED, /* there was no connection, or none that could migrate */
 	FATE_BAD,     /* all that must never be; said on stderr */
 };
 
