@@ -6,12 +6,16 @@
 #include <elf.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "lib/event/process.h"
 
 struct replacing {
 	const char *library;
@@ -138,6 +142,16 @@ static int visit(struct dl_phdr_info *info, size_t size __attribute__((unused)),
 	return r->ret < 0;
 }
 
+/* The loader's lock of its list is no lock that fork(3) makes new in a child:
+ * who forks waits.
+ */
+static void walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *arg)
+{
+	roost_process_fork_hold();
+	dl_iterate_phdr(look, arg);
+	roost_process_fork_release();
+}
+
 int roost_imports_replace(const char *library,
 			  const struct roost_import *imports, size_t nb)
 {
@@ -147,36 +161,54 @@ int roost_imports_replace(const char *library,
 		.nb = nb,
 	};
 
-	dl_iterate_phdr(visit, &r);
+	walk(visit, &r);
 	return r.ret;
 }
 
 struct finding {
 	const char *library;
-	const char *symbol;
-	void *found;
+	size_t nb_before;    /* that are passed over */
+	char path[PATH_MAX]; /* "": there is none */
 };
 
 static int look(struct dl_phdr_info *info, size_t size __attribute__((unused)),
 		void *arg)
 {
 	struct finding *f = arg;
-	void *handle;
 
-	if (!strstr(info->dlpi_name, f->library))
+	if (!strstr(info->dlpi_name, f->library) || f->nb_before-- > 0)
 		return 0;
-	handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+	snprintf(f->path, sizeof(f->path), "%s", info->dlpi_name);
+	return 1;
+}
+
+/* Not called by look(): who loads a library has the loader's lock and waits for
+ * that of its list, which a walk has.
+ */
+static void *find_in(const char *path, const char *symbol)
+{
+	void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+	void *found;
+
 	if (!handle)
-		return 0;
-	f->found = dlsym(handle, f->symbol);
+		return NULL;
+	found = dlsym(handle, symbol);
 	dlclose(handle); /* it was loaded before, and stays so */
-	return f->found != NULL;
+	return found;
 }
 
 void *roost_import_find(const char *library, const char *symbol)
 {
-	struct finding f = { .library = library, .symbol = symbol };
+	struct finding f = { .library = library };
+	void *found = NULL;
 
-	dl_iterate_phdr(look, &f);
-	return f.found;
+	for (size_t i = 0; !found; i++) {
+		f.nb_before = i;
+		f.path[0] = '\0';
+		walk(look, &f);
+		if (!f.path[0])
+			break;
+		found = find_in(f.path, symbol);
+	}
+	return found;
 }

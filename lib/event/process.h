@@ -53,8 +53,8 @@ void roost_process_keep(void *pages, size_t bytes);
 
 /*
  * What is done between the two is in a child either done or not begun. For a
- * few instructions: no call that waits, allocates or calls back. The lock is
- * not recursive. Thread: any.
+ * moment: no call that waits for another thread but for a lock of as short a
+ * time, nor one that forks. The lock is not recursive. Thread: any.
  */
 void roost_process_fork_hold(void);
 void roost_process_fork_release(void);

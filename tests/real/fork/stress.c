@@ -285,7 +285,7 @@ static int try_to_open(void)
 
 	close(STDERR_FILENO);
 	errno = 0;
-	c = ibv_open_device(devices[0]);
+	c = ibv_open_device(devices[1]);
 	if (!c)
 		return errno == 0;
 	return ibv_close_device(c);
@@ -299,8 +299,9 @@ static void fork_at_start(void)
 	int status;
 	pid_t pid;
 
-	user_check(list && list[0], "a device");
+	user_check(list && list[0] && list[1], "two devices");
 	devices[0] = list[0];
+	devices[1] = list[1]; /* whose two ends children take */
 	user_check(pthread_create(&thread, NULL, open_first, NULL) == 0,
 		   "thread");
 	for (; !atomic_load(&over) && nb < CHILDREN_MAX; nb++) {
