@@ -10,7 +10,9 @@
  * Slots of queues are free when their completions were polled (queue.h), so the
  * places that are on record for the entries which move are changed with them.
  * Posting threads may read these meanwhile. They find neither the old nor the
- * new place polled: the consumers are locked out.
+ * new place polled: the consumers are locked out. Those that were polled may be
+ * posted to. No post of a send writes where the place was; posts of receives
+ * do, and wait.
  */
 
 #include "lib/engine/qp_priv.h"
@@ -64,7 +66,7 @@ static void move_places(struct walk *walk, struct roost_queue *q)
 	uint32_t tail = atomic_load(&q->tail);
 
 	rewind_walk(walk);
-	for (uint32_t i = tail - q->mask - 1; i != tail; i++) {
+	for (uint32_t i = roost_queue_free_end(q); i != tail; i++) {
 		_Atomic uint32_t *place = roost_queue_place(q, i);
 
 		atomic_store_explicit(place, moved(walk, atomic_load(place)),
@@ -73,17 +75,24 @@ static void move_places(struct walk *walk, struct roost_queue *q)
 	atomic_store(&q->newest, moved(walk, atomic_load(&q->newest)));
 }
 
+static void move_places_of_receives(struct walk *walk, struct roost_queue *q)
+{
+	roost_spin_lock(&q->lock);
+	move_places(walk, q);
+	roost_spin_unlock(&q->lock);
+}
+
 static void move_users(struct walk *walk)
 {
 	struct roost_cq_user *user;
 
 	LIST_FOREACH(user, &walk->cq->users, link) {
 		if (user->wq != NULL)
-			move_places(walk, &user->wq->queue);
+			move_places_of_receives(walk, &user->wq->queue);
 		else if (user == &user->qp->send_user)
 			move_places(walk, &user->qp->sq);
 		else
-			move_places(walk, &user->qp->rq);
+			move_places_of_receives(walk, &user->qp->rq);
 	}
 }
 

@@ -60,14 +60,16 @@ enum roost_req_timer_kind {
  * and inline data, all SGEs of an atomic, a bind.
  */
 struct roost_send_wqe {
-	uint64_t wr_id;
-	uint32_t imm_be; /* ImmDt; the rkey of SEND_INV and LOCAL_INV */
-	uint32_t len_bytes;
 	/* Set when its first packet is made. A local operation has the PSN of
-	 * the packet before it: done when that is acknowledged.
+	 * the packet before it: done when that is acknowledged. No post writes
+	 * these: the first word is the place of the completion then
+	 * (roost_queue_place()).
 	 */
 	struct roost_psn first_psn;
 	struct roost_psn last_psn;
+	uint64_t wr_id;
+	uint32_t imm_be; /* ImmDt; the rkey of SEND_INV and LOCAL_INV */
+	uint32_t len_bytes;
 	uint32_t xrc_srqn;
 	uint8_t nb_sges; /* 0 when inline */
 	uint8_t opcode;  /* enum roost_wr_opcode */
@@ -94,7 +96,9 @@ struct roost_send_wqe {
 		} atomic;
 	};
 };
-static_assert(sizeof(struct roost_send_wqe) == 64, "one cache line");
+static_assert(sizeof(struct roost_send_wqe) == 64 &&
+		      offsetof(struct roost_send_wqe, first_psn) == 0,
+	      "one cache line, which begins with what no post writes");
 
 /* The way to the peer. Written by modify, holding the turn. */
 struct roost_path {

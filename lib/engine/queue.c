@@ -15,20 +15,9 @@
 #include "lib/engine/qp.h"
 #include "lib/engine/queue.h"
 
-/* What stands before the slots: the places. */
-static size_t places_bytes(const struct roost_queue *q)
-{
-	return q->cq == NULL ? 0
-			     : RTE_ALIGN_CEIL(((size_t)q->mask + 1) *
-						      sizeof(uint32_t),
-					      64u);
-}
-
 int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes,
 		       struct roost_cq *cq)
 {
-	uint8_t *memory;
-
 	*q = (struct roost_queue){
 		.mask = slots - 1,
 		.cq = cq,
@@ -36,30 +25,23 @@ int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes,
 		.lock = ROOST_SPIN_INIT,
 		.newest = cq != NULL ? roost_cq_no_entry(cq) : 0,
 	};
-	memory = aligned_alloc(
-		64,
-		places_bytes(q) +
-			RTE_ALIGN_CEIL((size_t)slots * q->stride_bytes, 64u));
-	if (memory == NULL)
-		return -ENOMEM;
-	q->slots = memory + places_bytes(q);
-	for (uint32_t i = 0; cq != NULL && i < slots; i++)
-		atomic_init(roost_queue_place(q, i), q->newest);
-	return 0;
+	q->slots = aligned_alloc(64,
+				 RTE_ALIGN_CEIL((size_t)slots * q->stride_bytes,
+						64u));
+	return q->slots == NULL ? -ENOMEM : 0;
 }
 
 void roost_queue_destroy(struct roost_queue *q)
 {
-	if (q->slots != NULL)
-		free(q->slots - places_bytes(q));
+	free(q->slots);
 	q->slots = NULL;
 }
 
 void roost_queue_clear(struct roost_queue *q)
 {
 	roost_spin_lock(&q->lock);
-	q->free_end = atomic_load(&q->head);
-	atomic_store(&q->tail, q->free_end);
+	atomic_store(&q->tail, atomic_load(&q->head));
+	atomic_store(&q->free_end, atomic_load(&q->head));
 	if (q->cq != NULL)
 		atomic_store(&q->newest, roost_cq_no_entry(q->cq));
 	roost_spin_unlock(&q->lock);
@@ -80,30 +62,29 @@ void roost_queue_begin(struct roost_queue *q)
 /* Slots that are done, and whose completions were polled. Looked at when the
  * queue seems full only.
  */
-static void reclaim(struct roost_queue *q)
+static uint32_t reclaim(struct roost_queue *q)
 {
 	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_acquire);
+	uint32_t end = roost_queue_free_end(q);
 
 	/* What is newer than tail does not matter: it is polled later. */
 	if (q->cq == NULL ||
 	    roost_cq_is_polled(q->cq,
 			       atomic_load_explicit(&q->newest,
-						    memory_order_relaxed))) {
-		q->free_end = tail;
-		return;
-	}
-	while (q->free_end != tail &&
+						    memory_order_relaxed)))
+		end = tail;
+	while (end != tail &&
 	       roost_cq_is_polled(
-		       q->cq,
-		       atomic_load_explicit(roost_queue_place(q, q->free_end),
-					    memory_order_relaxed)))
-		q->free_end++;
+		       q->cq, atomic_load_explicit(roost_queue_place(q, end),
+						   memory_order_relaxed)))
+		end++;
+	atomic_store_explicit(&q->free_end, end, memory_order_relaxed);
+	return end;
 }
 
 bool roost_queue_stays_full(struct roost_queue *q, uint32_t max_wr)
 {
-	reclaim(q);
-	return q->added - q->free_end >= max_wr;
+	return q->added - reclaim(q) >= max_wr;
 }
 
 bool roost_queue_end(struct roost_queue *q)

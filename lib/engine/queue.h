@@ -31,7 +31,8 @@ struct roost_queue {
 	_Atomic uint32_t head; /* published; release, pairs with the worker */
 	_Atomic uint32_t tail; /* worker: slots before are done */
 	uint32_t added;        /* under lock: head to be */
-	uint32_t free_end;     /* under lock: slots before are free again */
+	_Atomic uint32_t free_end; /* slots before are free again; writer: under
+				    * lock */
 	/* What slots complete to; NULL: they are free when they are done. */
 	struct roost_cq *cq;
 	struct roost_spin lock;
@@ -42,9 +43,9 @@ struct roost_queue {
 struct roost_recv_wr;
 
 struct roost_recv_wqe {
-	uint64_t wr_id;
 	uint32_t nb_sges;
 	uint32_t len_bytes; /* room in all sges */
+	uint64_t wr_id;
 	struct roost_sge sges[];
 };
 
@@ -59,20 +60,25 @@ static inline uint32_t roost_queue_count(const struct roost_queue *q)
 	       atomic_load_explicit(&q->tail, memory_order_acquire);
 }
 
+static inline uint32_t roost_queue_free_end(const struct roost_queue *q)
+{
+	return atomic_load_explicit(&q->free_end, memory_order_relaxed);
+}
+
 static inline size_t roost_recv_wqe_bytes(uint32_t nb_sges)
 {
 	return sizeof(struct roost_recv_wqe) +
 	       nb_sges * sizeof(struct roost_sge);
 }
 
-/* Of a slot that is done: the place of its completion. There is one for each
- * slot, downwards from the first of them, if they complete to a CQ. Writer:
+/* Of a slot that is done and completes to a CQ: the place of its completion,
+ * which is the first word of the slot, in a line that is at hand. Writer:
  * holder of the turn.
  */
 static inline _Atomic uint32_t *roost_queue_place(const struct roost_queue *q,
 						  uint32_t index)
 {
-	return (_Atomic uint32_t *)(void *)q->slots - 1 - (index & q->mask);
+	return (_Atomic uint32_t *)roost_queue_at(q, index);
 }
 
 /* slots: a power of two; cq may be NULL. Returns 0, -ENOMEM. */
@@ -116,7 +122,7 @@ void roost_queue_begin(struct roost_queue *q);
 bool roost_queue_stays_full(struct roost_queue *q, uint32_t max_wr);
 static inline bool roost_queue_is_full(struct roost_queue *q, uint32_t max_wr)
 {
-	return q->added - q->free_end >= max_wr &&
+	return q->added - roost_queue_free_end(q) >= max_wr &&
 	       roost_queue_stays_full(q, max_wr);
 }
 /* Returns whether anything was added. */

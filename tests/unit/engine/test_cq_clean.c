@@ -219,6 +219,39 @@ static void clean__the_reset_queue_is_empty(void **state)
 	close_desk(&d);
 }
 
+/* Requests in the making, in slots that are free again, are none of its: a
+ * program may leave other queues meanwhile, and whatever the requests say, they
+ * stay as they are.
+ */
+static void clean__requests_in_the_making_stay(void **state)
+{
+	struct roost_send_wr wr = { .opcode = ROOST_WR_SEND };
+	struct desk d;
+
+	(void)state;
+	open_desk(&d, 4 * NB_WRS, 1);
+	for (uint64_t i = 0; i < NB_WRS; i++) {
+		wr.wr_id = i;
+		assert_int_equal(fixture_send(d.a, &wr), 0);
+		turn_all(&d);
+	}
+	expect(&d, 0, NB_WRS);
+	for (uint64_t i = 0; i < NB_WRS; i++)
+		assert_int_equal(post(&d, d.b, 20 + i), 0);
+	/* Their ids are the places of what b has completed. */
+	roost_qp_send_begin(d.a);
+	for (uint64_t i = 0; i < NB_WRS; i++) {
+		wr.wr_id = NB_WRS + i;
+		assert_int_equal(roost_qp_send_add(d.a, &wr), 0);
+	}
+	assert_int_equal(reset(d.b), 0);
+	roost_qp_send_end(d.a);
+	turn_all(&d);
+	expect(&d, NB_WRS, NB_WRS);
+	expect_empty(&d);
+	close_desk(&d);
+}
+
 /* ---- open polls -------------------------------------------------------- */
 
 /* The thread that polls in the open does it itself. */
@@ -260,6 +293,39 @@ static void *leave_in_thread(void *arg)
 	if (leave(l->d, &l->d->a, l->destroy) == 0)
 		atomic_store(&l->done, true);
 	return NULL;
+}
+
+/* Who posts receives writes where places were. */
+static void clean__waits_for_who_posts_receives(void **state)
+{
+	struct leaver l = { .destroy = false };
+	struct desk d;
+	pthread_t thread;
+
+	(void)state;
+	open_desk(&d, 4 * NB_WRS, 1);
+	for (uint64_t i = 0; i < NB_WRS; i++)
+		assert_int_equal(post(&d, d.b, i), 0);
+	expect(&d, 0, NB_WRS);
+	for (uint64_t i = 0; i < NB_WRS; i++)
+		assert_int_equal(post(&d, d.a, 20 + i), 0);
+	roost_qp_recv_begin(d.b);
+	for (uint64_t i = 0; i < NB_WRS; i++) {
+		const struct roost_recv_wr wr = { .wr_id = NB_WRS + i };
+
+		assert_int_equal(roost_qp_recv_add(d.b, &wr), 0);
+	}
+	l.d = &d;
+	assert_int_equal(pthread_create(&thread, NULL, leave_in_thread, &l), 0);
+	usleep(20000);
+	assert_false(atomic_load(&l.done));
+	roost_qp_recv_end(d.b);
+	pthread_join(thread, NULL);
+	assert_true(atomic_load(&l.done));
+	turn_all(&d);
+	expect(&d, NB_WRS, NB_WRS);
+	expect_empty(&d);
+	close_desk(&d);
 }
 
 /* Another thread polls: its poll ends first, and the QP can be asked about and
@@ -343,7 +409,9 @@ int main(void)
 		cmocka_unit_test(clean__makes_room),
 		cmocka_unit_test(clean__slots_stay_as_they_are),
 		cmocka_unit_test(clean__the_reset_queue_is_empty),
+		cmocka_unit_test(clean__requests_in_the_making_stay),
 		cmocka_unit_test(clean__in_an_open_poll),
+		cmocka_unit_test(clean__waits_for_who_posts_receives),
 		cmocka_unit_test(clean__waits_for_an_open_poll),
 		cmocka_unit_test(clean__wqs),
 	};
