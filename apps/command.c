@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -45,8 +47,13 @@ bool roost_command_find(const char *name, char *path)
 
 bool roost_command_is_privileged(const char *path)
 {
+	struct statvfs fs;
 	struct stat st;
 
+	/* Then nothing is raised. */
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ||
+	    (statvfs(path, &fs) == 0 && fs.f_flag & ST_NOSUID))
+		return false;
 	if (stat(path, &st) != 0)
 		return false;
 	if ((st.st_mode & S_ISUID) && st.st_uid != getuid())

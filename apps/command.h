@@ -8,6 +8,7 @@
  * The program that `roost run` is about to become, looked at beforehand.
  */
 
+#include <limits.h>
 #include <stdbool.h>
 
 /*
@@ -21,5 +22,22 @@ bool roost_command_find(const char *name, char *path);
  * file capabilities)? The dynamic linker then ignores LD_LIBRARY_PATH.
  */
 bool roost_command_is_privileged(const char *path);
+
+/* What is wrong with a command, as one line for the user. */
+struct roost_command_word {
+	bool cannot_run; /* it would not start at all: not to be tried */
+	bool is_elf;     /* no shell is to read it where the kernel cannot */
+	char line[3 * PATH_MAX]; /* without "roost: "; empty: nothing */
+};
+
+/*
+ * Look at what argv would start, before it does: the file, its interpreters
+ * where it is a script (`#!`, up to the kernel's five), and what env(1) is told
+ * to start. The first thing that keeps Roost's libraries from the program, or
+ * the program from starting, is said. dirs: where these libraries are, by
+ * colons. Programs that these programs start are not seen.
+ */
+void roost_command_look(char *const *argv, const char *dirs,
+			struct roost_command_word *word);
 
 #endif

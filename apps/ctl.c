@@ -391,6 +391,7 @@ static int check_words(char **words)
 
 static const struct command *find_command(const char *name)
 {
+	char advice[ROOST_NAME_ADVICE_MAX];
 	const char *names[COMMANDS];
 
 	for (size_t i = 0; i < COMMANDS; i++) {
@@ -398,10 +399,9 @@ static const struct command *find_command(const char *name)
 		if (strcmp(name, names[i]) == 0)
 			return &commands[i];
 	}
-	fprintf(stderr,
-		"roost: ctl %.40s: unknown command; the nearest known one is "
-		"%s\n",
-		name, roost_name_nearest(name, names, COMMANDS));
+	fprintf(stderr, "roost: ctl %.40s: unknown command; %s\n", name,
+		roost_name_advise(advice, name, names, COMMANDS, "*",
+				  "see roost help ctl"));
 	return NULL;
 }
 

@@ -78,6 +78,9 @@ static int set_variable(void *arg, const char *name, const char *value)
 	return ret ? -errno : 0;
 }
 
+/* Of the shims, by colons; put_environment() finds them. */
+static char dirs[ROOST_SHIM_DIRS_MAX];
+
 static int fail(int exit_code, const char *what)
 {
 	fprintf(stderr, "roost: %s\n", what);
@@ -89,7 +92,7 @@ static int put_environment(const struct roost_config *config,
 			   int (*put)(void *arg, const char *name,
 				      const char *value))
 {
-	char exe[PATH_MAX], dirs[ROOST_SHIM_DIRS_MAX];
+	char exe[PATH_MAX];
 	char err[ROOST_CONFIG_ERR_MAX];
 	char *library_path;
 	ssize_t len;
@@ -117,18 +120,20 @@ static int put_environment(const struct roost_config *config,
 
 static int become(char **command)
 {
+	static struct roost_command_word word;
 	char path[PATH_MAX];
 	int error;
 
-	if (roost_command_find(command[0], path) &&
-	    roost_command_is_privileged(path))
-		fprintf(stderr,
-			"roost: warning: %s is setuid, setgid or has "
-			"file capabilities: the system's libraries will be "
-			"used, not Roost's; run it as root or run a plain "
-			"copy\n",
-			path);
-	execvp(command[0], command);
+	roost_command_look(command, dirs, &word);
+	if (word.line[0])
+		fprintf(stderr, "roost: %s\n", word.line);
+	if (word.cannot_run)
+		return ROOST_EXIT_CANNOT_RUN;
+	/* What the kernel does not take, execvp() hands to a shell. */
+	if (word.is_elf && roost_command_find(command[0], path))
+		execv(path, command);
+	else
+		execvp(command[0], command);
 	error = errno;
 	if (error == ENOENT) {
 		fprintf(stderr,

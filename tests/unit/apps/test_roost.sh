@@ -125,7 +125,10 @@ check "ctl: a word with a blank" fails 2 \
 	"roost: ctl: a word is empty or has a blank in it; see roost help ctl"
 try -- ctl frobnicate
 check "ctl: unknown command" fails 2 \
-	"roost: ctl frobnicate: unknown command; the nearest known one is list"
+	"roost: ctl frobnicate: unknown command; see roost help ctl"
+try -- ctl lits
+check "ctl: nearest command" fails 2 \
+	"roost: ctl lits: unknown command; the nearest known one is list"
 for ask in "list all:list" "list x y:list" "show port 1:show [TOPIC]" \
 	"lid:lid VALUE" "lid 1 2:lid VALUE" "link:link up|down" \
 	"link up now:link up|down" "pkey 1:pkey INDEX VALUE" \
@@ -281,6 +284,111 @@ setuid, setgid or has file capabilities: the system's libraries will be used, \
 not Roost's; run it as root or run a plain copy"
 	check "setuid is run" [ "$rc" -eq 0 ]
 fi
+
+# ---- programs that Roost's libraries do not get into
+
+# build NAME GCC-OPTION...: a program at $dir/NAME.
+build() {
+	name=$1
+	shift
+	echo 'int main(void) { return 7; }' |
+		cc -o "$dir/$name" -x c - "$@" 2>"$dir/cc"
+}
+
+# silent WHAT ARG...: it runs and nothing is said; warned: one line is.
+silent() {
+	what=$1
+	shift
+	try -- run -- "$@"
+	check "$what: runs" [ "$rc" -eq 7 ]
+	check "$what: in silence" [ ! -s "$dir/err" ]
+}
+
+warned() {
+	what=$1 line=$2
+	shift 2
+	try -- run -- "$@"
+	check "$what: runs" [ "$rc" -eq 7 ]
+	check "$what: one line" says "roost: warning: $line"
+}
+
+script() {
+	printf '%s\n' "$2" >"$dir/$1"
+	chmod +x "$dir/$1"
+}
+
+static="statically linked: it loads no libraries, and runs without Roost; \
+link it dynamically (what it starts can use Roost)"
+drops="drops LD_LIBRARY_PATH, by which Roost's libraries are found:"
+mkdir "$dir/foreign"
+: >"$dir/foreign/libibverbs.so.1"
+if build plain; then
+	silent "dynamic" "$dir/plain"
+	silent "by env" env A=b "$dir/plain"
+	silent "the linker itself" /lib64/ld-linux-x86-64.so.2 "$dir/plain"
+	script by-shell "#! /bin/sh
+exit 7"
+	silent "script" "$dir/by-shell"
+	script by-nobody "exit 7"
+	silent "script of no interpreter" "$dir/by-nobody"
+	warned "env -i" "/usr/bin/env $drops $dir/plain runs without Roost; \
+put roost run behind env" env -i "$dir/plain"
+	warned "env -u" "/usr/bin/env $drops $dir/plain runs without Roost; \
+put roost run behind env" env -u LD_LIBRARY_PATH "$dir/plain"
+	build runpath -Wl,--enable-new-dtags "-Wl,-rpath,$dir/foreign"
+	silent "RUNPATH" "$dir/runpath"
+	build rpath -Wl,--disable-new-dtags '-Wl,-rpath,/x:$ORIGIN/foreign'
+	warned "RPATH" "$dir/rpath has a DT_RPATH that finds \
+$(readlink -f "$dir")/foreign/libibverbs.so.1 before Roost's; take it out \
+(\"chrpath -d\") or make it a RUNPATH (\"chrpath -c\")" "$dir/rpath"
+	build own-rpath -Wl,--disable-new-dtags "-Wl,-rpath,$verbs"
+	silent "RPATH to Roost's" "$dir/own-rpath"
+	script names "#!/bin/sh
+: $dir/foreign/libibverbs.so.1
+exit 7"
+	warned "full path" "$dir/names names $dir/foreign/libibverbs.so.1 by \
+its full path: what it opens so is not Roost's; let it open \
+\"libibverbs.so.1\"" "$dir/names"
+	head -c 100 "$dir/plain" >"$dir/cut"
+	chmod +x "$dir/cut"
+	try -- run -- "$dir/cut"
+	check "cut off: no shell reads it" fails 126 "roost: cannot run \
+'$dir/cut': Exec format error; name an executable file"
+	# e_machine: s390.
+	cp "$dir/plain" "$dir/foreign-machine"
+	printf '\026' | dd of="$dir/foreign-machine" bs=1 seek=18 \
+		conv=notrunc 2>/dev/null
+	try -- run -- "$dir/foreign-machine"
+	if [ -z "$(ls /proc/sys/fs/binfmt_misc 2>/dev/null)" ]; then
+		check "another machine" fails 126 "roost: cannot run \
+'$dir/foreign-machine': it is for another architecture (s390, 64 bit); use one \
+that was built for this machine"
+	fi
+	build musl -Wl,--dynamic-linker=/nowhere/ld-musl-x86_64.so.1
+	try -- run -- "$dir/musl"
+	check "another C library" fails 126 "roost: cannot run '$dir/musl': \
+its dynamic linker /nowhere/ld-musl-x86_64.so.1 is not here; install the C \
+library that it was built for"
+fi
+script no-interpreter "#!/nowhere/python"
+try -- run -- "$dir/no-interpreter"
+check "no interpreter" fails 126 "roost: cannot run '$dir/no-interpreter': \
+its interpreter /nowhere/python is not here; install it, or mend the first \
+line of the script"
+if build static -static; then
+	warned "static" "$dir/static is $static" "$dir/static"
+	warned "static by env" "$dir/static is $static" env A=b "$dir/static"
+	script by-env "#!/usr/bin/env -S A=b $dir/static"
+	warned "interpreter by env" "'$dir/by-env': its interpreter \
+$dir/static is $static" "$dir/by-env"
+	script by-script "#!$dir/by-env x"
+	warned "script by script" "'$dir/by-script': its interpreter \
+$dir/static is $static" "$dir/by-script"
+fi
+# The kernel has a limit, too.
+script endless "#!$dir/endless"
+try -- run -- "$dir/endless"
+check "a script that is its own interpreter" [ "$rc" -eq 126 ]
 
 echo "$checks checks, $failed failed"
 [ "$failed" -eq 0 ]
