@@ -45,6 +45,11 @@ static uint8_t note(unsigned int lane)
 	return (uint8_t)(lane + 1);
 }
 
+static unsigned int noted(uint8_t place)
+{
+	return place - 1u;
+}
+
 /* Of datagrams each has a path of its own. */
 static unsigned int request_lane(struct roost_qp *qp)
 {
@@ -85,38 +90,37 @@ void roost_worker_want_ack(struct roost_worker *w, struct roost_qp *qp)
 		want_answer(w, qp, ROOST_PHASE_ACKS);
 }
 
-/* What is left of its burst, if it is the first one. */
-static uint32_t burst_of(struct roost_lane *lane, const struct roost_qp *qp)
+/* What is left of the burst of the first one. */
+static uint32_t first_burst(const struct roost_lane *lane)
 {
-	uint32_t burst = lane->burst_left;
-
-	if (burst == 0 || TAILQ_FIRST(&lane->qps) != qp)
-		return ROOST_QP_BURST_PKTS;
-	lane->burst_left = 0;
-	return burst;
+	return lane->burst_left != 0 ? lane->burst_left : ROOST_QP_BURST_PKTS;
 }
 
-static uint32_t leave_requests(struct roost_worker *w, struct roost_qp *qp)
+/* Out of the lane of requests that it is in. */
+static inline void leave_requests(struct roost_worker *w, unsigned int i,
+				  struct roost_qp *qp)
 {
-	unsigned int i = qp->send_place - 1u;
 	struct roost_lane *lane = &w->lanes[i];
-	uint32_t burst = burst_of(lane, qp);
 
+	if (TAILQ_FIRST(&lane->qps) == qp)
+		lane->burst_left = 0;
 	qp->send_place = 0;
 	TAILQ_REMOVE(&lane->qps, qp, send_link);
 	if (TAILQ_EMPTY(&lane->qps))
 		w->waiting &= ~(1u << i);
-	return burst;
 }
 
-static uint32_t leave_answers(struct roost_worker *w, struct roost_qp *qp)
+static inline void leave_answers(struct roost_worker *w, unsigned int i,
+				 struct roost_qp *qp)
 {
-	unsigned int i = qp->answer_place - 1u;
 	struct roost_lane *lane = &w->lanes[i];
-	uint32_t burst = burst_of(lane, qp);
+	bool first = TAILQ_FIRST(&lane->qps) == qp;
 
+	if (first)
+		lane->burst_left = 0;
 	if (lane->last_due == qp) {
-		lane->last_due = TAILQ_PREV(qp, roost_qp_list, ack_link);
+		lane->last_due =
+			first ? NULL : TAILQ_PREV(qp, roost_qp_list, ack_link);
 		if (lane->last_due == NULL)
 			w->due &= ~(1u << i);
 	}
@@ -124,7 +128,6 @@ static uint32_t leave_answers(struct roost_worker *w, struct roost_qp *qp)
 	TAILQ_REMOVE(&lane->qps, qp, ack_link);
 	if (TAILQ_EMPTY(&lane->qps))
 		w->waiting &= ~(1u << i);
-	return burst;
 }
 
 void roost_worker_keep_turn(struct roost_worker *w, struct roost_qp *qp,
@@ -133,7 +136,7 @@ void roost_worker_keep_turn(struct roost_worker *w, struct roost_qp *qp,
 	unsigned int lane = request_lane(qp);
 
 	if (qp->send_place != 0)
-		leave_requests(w, qp);
+		leave_requests(w, noted(qp->send_place), qp);
 	qp->send_place = note(lane);
 	w->waiting |= 1u << lane;
 	TAILQ_INSERT_HEAD(&w->lanes[lane].qps, qp, send_link);
@@ -156,9 +159,9 @@ static void keep_answering(struct roost_worker *w, struct roost_qp *qp,
 void roost_lanes_unlink(struct roost_worker *w, struct roost_qp *qp)
 {
 	if (qp->send_place != 0)
-		leave_requests(w, qp);
+		leave_requests(w, noted(qp->send_place), qp);
 	if (qp->answer_place != 0)
-		leave_answers(w, qp);
+		leave_answers(w, noted(qp->answer_place), qp);
 	if (qp->flushing)
 		TAILQ_REMOVE(&w->flush_qps, qp, flush_link);
 	qp->flushing = false;
@@ -200,7 +203,7 @@ void roost_worker_answer(struct roost_worker *w, struct roost_qp *qp)
 	if (qp->resp.nb_fetches_pending != 0 &&
 	    w->first_phase == ROOST_PHASE_REQUESTS)
 		return;
-	leave_answers(w, qp);
+	leave_answers(w, noted(qp->answer_place), qp);
 	answer(w, qp, ROOST_QP_BURST_PKTS / 2);
 }
 
@@ -213,16 +216,16 @@ static bool may_go(struct roost_worker *w, unsigned int queue)
 
 /* Those that are due; where there are responses in it, they go over to those.
  */
-static void send_acks(struct roost_worker *w, unsigned int queue)
+static inline void send_acks(struct roost_worker *w, unsigned int queue)
 {
-	struct roost_lane *lane =
-		&w->lanes[ROOST_LANE(ROOST_PHASE_ACKS, queue)];
+	const unsigned int i = ROOST_LANE(ROOST_PHASE_ACKS, queue);
+	struct roost_lane *lane = &w->lanes[i];
 
 	while (lane->last_due != NULL && may_go(w, queue)) {
 		struct roost_qp *qp = TAILQ_FIRST(&lane->qps);
 
 		w->steps_left--;
-		leave_answers(w, qp);
+		leave_answers(w, i, qp);
 		if (qp->resp.nb_fetches_pending != 0)
 			want_answer(w, qp, ROOST_PHASE_RESPONSES);
 		else
@@ -232,25 +235,29 @@ static void send_acks(struct roost_worker *w, unsigned int queue)
 
 static void send_responses(struct roost_worker *w, unsigned int queue)
 {
-	struct roost_lane *lane =
-		&w->lanes[ROOST_LANE(ROOST_PHASE_RESPONSES, queue)];
+	const unsigned int i = ROOST_LANE(ROOST_PHASE_RESPONSES, queue);
+	struct roost_lane *lane = &w->lanes[i];
 	struct roost_qp *qp;
 
 	while ((qp = TAILQ_FIRST(&lane->qps)) != NULL && may_go(w, queue)) {
+		uint32_t burst = first_burst(lane);
+
 		w->steps_left--;
-		answer(w, qp, leave_answers(w, qp));
+		leave_answers(w, i, qp);
+		answer(w, qp, burst);
 	}
 }
 
-static void send_requests(struct roost_worker *w, unsigned int queue)
+static inline void send_requests(struct roost_worker *w, unsigned int queue)
 {
-	struct roost_lane *lane =
-		&w->lanes[ROOST_LANE(ROOST_PHASE_REQUESTS, queue)];
+	const unsigned int i = ROOST_LANE(ROOST_PHASE_REQUESTS, queue);
+	struct roost_lane *lane = &w->lanes[i];
 	struct roost_qp *qp;
 
 	while ((qp = TAILQ_FIRST(&lane->qps)) != NULL && may_go(w, queue)) {
-		uint32_t burst = leave_requests(w, qp);
+		uint32_t burst = first_burst(lane);
 
+		leave_requests(w, i, qp);
 		w->steps_left -= 1 + (int)roost_req_transmit(w, qp, burst);
 	}
 }
@@ -368,6 +375,6 @@ void roost_worker_settle(struct roost_worker *w, struct roost_qp *qp)
 	if (!sent)
 		return;
 	if (qp->answer_place != 0)
-		leave_answers(w, qp);
+		leave_answers(w, noted(qp->answer_place), qp);
 	roost_tx_flush(w, qp->path.port_index);
 }

@@ -61,7 +61,10 @@ void roost_req_progress(struct roost_worker *w, struct roost_qp *qp)
 		req->fault = false;
 	}
 	roost_req_arm_timer(w, qp);
-	roost_worker_want_send(w, qp);
+	/* What is posted from here on rings the doorbell. */
+	if (req->send_index !=
+	    atomic_load_explicit(&qp->sq.head, memory_order_acquire))
+		roost_worker_want_send(w, qp);
 }
 
 static struct roost_psn later(struct roost_psn a, struct roost_psn b)

@@ -322,8 +322,15 @@ void roost_worker_publish(struct roost_worker *w)
 		roost_async_tell(w);
 }
 
+/* The same; mostly there is nothing. */
+static inline void publish(struct roost_worker *w)
+{
+	if (!TAILQ_EMPTY(&w->dirty_cqs) || !TAILQ_EMPTY(&w->held_events))
+		roost_worker_publish(w);
+}
+
 /* What is there for the next iteration. */
-static enum roost_left look_back(struct roost_worker *w)
+static inline enum roost_left look_back(struct roost_worker *w)
 {
 	enum roost_left left = ROOST_LEFT_NOTHING;
 
@@ -341,13 +348,14 @@ static enum roost_left look_back(struct roost_worker *w)
 }
 
 /* What is due and what may go. Returns the number of packets. */
-static unsigned int send_out(struct roost_worker *w)
+static inline unsigned int send_out(struct roost_worker *w)
 {
 	unsigned int work = roost_lanes_have_work(w) ? roost_lanes_send(w) : 0;
 
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
-		roost_tx_flush(w, p);
-	roost_worker_publish(w);
+		if (w->txq[p].count != 0)
+			roost_tx_flush(w, p);
+	publish(w);
 	w->flush_left = ROOST_FLUSH_ALL;
 	atomic_store_explicit(&w->left, look_back(w), memory_order_relaxed);
 	return work;
@@ -389,7 +397,7 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 	if (!rte_ring_empty(w->raw))
 		work += roost_tx_raw_frames(w);
 	/* The application may go on while the port is written to. */
-	roost_worker_publish(w);
+	publish(w);
 	return work + send_out(w);
 }
 
