@@ -21,14 +21,6 @@ struct cursor {
 	uint32_t access;
 };
 
-/* Where all of it is. */
-static uint8_t *host_of(struct roost_dev *dev, const struct roost_pd *pd,
-			uint32_t key, uint64_t va, uint32_t len_bytes,
-			uint32_t access)
-{
-	return roost_mr_access(dev, pd, key, va, len_bytes, len_bytes, access);
-}
-
 /* All of it in the first element, as it mostly is. NULL: it is not, or is not
  * to be had; the walk says which.
  */
@@ -41,8 +33,8 @@ static uint8_t *in_first(struct roost_dev *dev, const struct roost_pd *pd,
 	    offset_bytes + len_bytes > sges->len_bytes ||
 	    sges->addr + offset_bytes < sges->addr)
 		return NULL;
-	return host_of(dev, pd, sges->lkey, sges->addr + offset_bytes,
-		       len_bytes, access);
+	return roost_mr_access(dev, pd, sges->lkey, sges->addr + offset_bytes,
+			       len_bytes, len_bytes, access);
 }
 
 /* The next run of at most want bytes. */
@@ -61,9 +53,10 @@ static enum roost_sge_fault next_span(struct cursor *c, uint32_t want,
 		span->len_bytes = want;
 	if (c->sge->addr + c->skip_bytes < c->sge->addr)
 		return ROOST_SGE_BAD_KEY;
-	span->host = host_of(c->dev, c->pd, c->sge->lkey,
-			     c->sge->addr + c->skip_bytes, span->len_bytes,
-			     c->access);
+	span->host =
+		roost_mr_access(c->dev, c->pd, c->sge->lkey,
+				c->sge->addr + c->skip_bytes, span->len_bytes,
+				span->len_bytes, c->access);
 	c->skip_bytes += span->len_bytes;
 	return span->host == NULL ? ROOST_SGE_BAD_KEY : ROOST_SGE_OK;
 }
