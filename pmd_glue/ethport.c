@@ -165,9 +165,9 @@ void roost_ethport_plug_out(struct roost_ethport *port)
 	rte_eth_dev_close(port->id);
 	if (device)
 		rte_dev_remove(device);
+	roost_members_plug_out(&port->members);
 	roost_ethport_unlock_bus();
 	roost_ethport_leave(port);
-	roost_members_plug_out(&port->members);
 }
 
 /* ---- its workers --------------------------------------------------------- */
