@@ -272,6 +272,31 @@ void roost_cm_stop_asking(struct roost_cm_conn *conn)
 	TAILQ_REMOVE(&conn->cm->asking, conn, asking_link);
 }
 
+/* The user hears of it before the program does, which may end then. */
+static void tell_user(const struct roost_cm_conn *conn,
+		      enum roost_unreached_cause cause, uint32_t tries,
+		      uint64_t tried_ns)
+{
+	const struct roost_unreached what = {
+		.cause = cause,
+		.sgid = conn->path.sgid,
+		.dgid = conn->path.dgid,
+		.tries = tries,
+		.tried_ns = tried_ns,
+	};
+
+	roost_dev_tell_unreached(conn->cm->dev, conn->path.port_num, &what);
+}
+
+void roost_cm_tell_silence(const struct roost_cm_conn *conn, uint32_t tries)
+{
+	/* Where the next hop is not found, who looks for it tells that. */
+	if (!conn->mad_waits && (conn->mad_type == ROOST_CM_REQ ||
+				 conn->mad_type == ROOST_CM_SIDR_REQ))
+		tell_user(conn, ROOST_UNREACHED_NO_CM, tries,
+			  tries * conn->retry_ns);
+}
+
 /* Returns true if it told something: conn may be gone. */
 static bool tell_resolved(struct roost_cm_conn *conn, bool known)
 {
@@ -281,6 +306,7 @@ static bool tell_resolved(struct roost_cm_conn *conn, bool known)
 		return false;
 	if (conn->resolve_ns != 0) {
 		conn->resolve_at_ns = conn->cm->now_ns + conn->resolve_ns;
+		conn->resolve_for_ns = conn->resolve_ns;
 		conn->resolve_ns = 0;
 	}
 	if (!known) {
@@ -289,6 +315,8 @@ static bool tell_resolved(struct roost_cm_conn *conn, bool known)
 		event.type = ROOST_CM_ADDR_ERROR;
 		event.status = -ETIMEDOUT;
 		roost_cm_stop_asking(conn);
+		tell_user(conn, ROOST_UNREACHED_NO_NEIGH, 0,
+			  conn->resolve_for_ns);
 		let_neigh_go(conn);
 	}
 	conn->resolving = false;

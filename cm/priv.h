@@ -125,8 +125,9 @@ struct roost_cm_conn {
 	/* Address resolution. */
 	bool resolving;
 	bool in_asking;
-	uint64_t resolve_ns;    /* to wait; 0: deadline is set */
-	uint64_t resolve_at_ns; /* deadline */
+	uint64_t resolve_ns;     /* to wait; 0: deadline is set */
+	uint64_t resolve_at_ns;  /* deadline */
+	uint64_t resolve_for_ns; /* the same, from its beginning */
 	TAILQ_ENTRY(roost_cm_conn) asking_link;
 	bool in_held;
 	TAILQ_ENTRY(roost_cm_conn) held_link;
@@ -339,6 +340,9 @@ roost_cm_find_listener(struct roost_cm *cm, uint64_t service_id,
 
 /* Ask for the next hop of conn's path. Returns as roost_dev_ask(). */
 int roost_cm_ask(struct roost_cm_conn *conn);
+/* Tell the user that its request, sent so often, has no answer. Under the lock.
+ */
+void roost_cm_tell_silence(const struct roost_cm_conn *conn, uint32_t tries);
 /* Who is next on the way to where conn's request came from: 0: it is known, or
  * nobody need be; -EAGAIN: somebody asks, and the neighbour is conn's; else as
  * roost_dev_meet(). Lets the lock go: only conn is as it was. Control thread.

@@ -25,6 +25,9 @@
 /* What the kernel's rdma_cm says in its MRAs. */
 #define SERVICE_TIMEOUT_DEFAULT 24u
 
+/* So many tries without an answer, and the user is told. */
+#define TRIES_TOLD 2u
+
 static uint8_t at_most(uint8_t code, uint8_t max)
 {
 	return code < max ? code : max;
@@ -359,6 +362,9 @@ static void try_again(struct roost_cm_conn *conn)
 		type = ROOST_CM_LAP;
 	}
 	conn->tries_left--;
+	/* Programs wait for a minute, and their users do not. */
+	if (conn->max_tries - conn->tries_left == TRIES_TOLD)
+		roost_cm_tell_silence(conn, TRIES_TOLD);
 	conn->cm->counters.retries[type]++;
 	transmit(conn, mad, type);
 	roost_cm_wait(conn, conn->retry_ns);
@@ -374,6 +380,8 @@ void roost_cm_timer(struct roost_cm_conn *conn)
 		try_again(conn);
 		return;
 	}
+	if (conn->retrying && conn->max_tries < TRIES_TOLD)
+		roost_cm_tell_silence(conn, conn->max_tries + 1u);
 	if (lap_is_out(conn)) {
 		step = roost_cm_lap_step(conn->lap, ROOST_CM_LAP_TRIES_SPENT);
 		type = roost_cm_take_lap_step(conn, step, NULL, 0);

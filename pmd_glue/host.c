@@ -277,6 +277,34 @@ static void crowded(void *ctx, const uint8_t *mac)
 			      mac);
 }
 
+/* Under the lock. */
+static void silent(void *ctx, const struct roost_gid *addr, uint64_t tried_ns)
+{
+	struct roost_host *host = ctx;
+
+	if (host->nb_silent == ROOST_HOST_SILENT_MAX)
+		return;
+	host->silent[host->nb_silent].addr = *addr;
+	host->silent[host->nb_silent++].tried_ns = tried_ns;
+}
+
+/* Not under the lock: it takes its time. */
+static void tell_silent(struct roost_host *host)
+{
+	struct roost_unreached what = { .cause = ROOST_UNREACHED_NO_NEIGH };
+
+	for (unsigned int i = 0; i < host->nb_silent; i++) {
+		const struct roost_gid *addr = &host->silent[i].addr;
+
+		what.dgid =
+			roost_gid_eq(addr, &host->via) ? host->via_dgid : *addr;
+		what.tried_ns = host->silent[i].tried_ns;
+		if (host->conf.unreached)
+			host->conf.unreached(host->conf.ctx, &what, addr);
+	}
+	host->nb_silent = 0;
+}
+
 uint64_t roost_host_tick(struct roost_host *host, uint64_t now_ns)
 {
 	uint64_t next_ns;
@@ -284,8 +312,13 @@ uint64_t roost_host_tick(struct roost_host *host, uint64_t now_ns)
 
 	pthread_mutex_lock(&host->lock);
 	next_ns = roost_neigh_tick(host->neighs, now_ns, &failed);
-	if (failed)
-		pthread_cond_broadcast(&host->changed);
+	pthread_mutex_unlock(&host->lock);
+	/* Before those who wait may end the process. */
+	tell_silent(host);
+	if (!failed)
+		return next_ns;
+	pthread_mutex_lock(&host->lock);
+	pthread_cond_broadcast(&host->changed);
 	pthread_mutex_unlock(&host->lock);
 	return next_ns;
 }
@@ -342,6 +375,7 @@ int roost_host_create(const struct roost_host_conf *conf,
 	struct roost_neigh_conf neighs = {
 		.ask = ask,
 		.crowded = crowded,
+		.silent = silent,
 		.ctx = h,
 	};
 	pthread_condattr_t attr;

@@ -29,6 +29,7 @@
 
 struct roost_host;
 struct roost_neigh;
+struct roost_unreached;
 
 /* What there are too many of. */
 enum roost_host_crowd {
@@ -68,6 +69,12 @@ struct roost_host_conf {
 	 */
 	void (*crowded)(void *ctx, enum roost_host_crowd crowd,
 			const uint8_t *mac);
+	/* Somebody is not reached. hop: NO_NEIGH only, else NULL; see
+	 * roost_unreached_text(). NULL: tell nobody. Thread: any; NO_NEIGH: the
+	 * control thread.
+	 */
+	void (*unreached)(void *ctx, const struct roost_unreached *what,
+			  const struct roost_gid *hop);
 	void *ctx;
 };
 
@@ -108,6 +115,12 @@ int roost_host_meet(struct roost_host *host, const struct roost_gid *sgid,
  */
 int roost_host_source(struct roost_host *host, const struct roost_gid *dgid,
 		      struct roost_gid *sgid);
+/* As unreached in struct roost_port_io. */
+void roost_host_unreached(struct roost_host *host,
+			  const struct roost_unreached *what);
+/* The port's addresses, as they are now. Thread: any. */
+void roost_host_routes(struct roost_host *host, struct roost_routes *routes,
+		       struct roost_gid *link_local);
 /* Thread: any. */
 void roost_host_neigh_put(struct roost_host *host, struct roost_neigh *neigh);
 

@@ -86,7 +86,7 @@ static bool is_ours_locked(struct roost_host *host,
 }
 
 /* Not under the lock: asking a kernel is a system call. */
-static int next_hop(struct roost_host *host, const struct roost_gid *sgid,
+static int find_hop(struct roost_host *host, const struct roost_gid *sgid,
 		    const struct roost_gid *dgid, struct roost_gid *hop)
 {
 	const struct roost_host_conf *conf = &host->conf;
@@ -108,6 +108,52 @@ static int next_hop(struct roost_host *host, const struct roost_gid *sgid,
 		return ret;
 	*hop = route.hop;
 	return 0;
+}
+
+void roost_host_unreached(struct roost_host *host,
+			  const struct roost_unreached *what)
+{
+	struct roost_gid hop = what->dgid;
+
+	if (!host->conf.unreached)
+		return;
+	if (what->cause != ROOST_UNREACHED_NO_NEIGH) {
+		host->conf.unreached(host->conf.ctx, what, NULL);
+		return;
+	}
+	find_hop(host, &what->sgid, &what->dgid, &hop);
+	host->conf.unreached(host->conf.ctx, what, &hop);
+}
+
+void roost_host_routes(struct roost_host *host, struct roost_routes *routes,
+		       struct roost_gid *link_local)
+{
+	pthread_mutex_lock(&host->lock);
+	*routes = host->conf.routes;
+	*link_local = host->link_local;
+	pthread_mutex_unlock(&host->lock);
+}
+
+/* As find_hop, for somebody who wants to go there: tells if there is no way. */
+static int next_hop(struct roost_host *host, const struct roost_gid *sgid,
+		    const struct roost_gid *dgid, struct roost_gid *hop)
+{
+	const struct roost_unreached what = {
+		.cause = ROOST_UNREACHED_NO_ROUTE,
+		.sgid = *sgid,
+		.dgid = *dgid,
+	};
+	int ret = find_hop(host, sgid, dgid, hop);
+
+	if (ret == -EHOSTUNREACH) {
+		roost_host_unreached(host, &what);
+	} else if (ret == 0 && !roost_gid_eq(hop, dgid)) {
+		pthread_mutex_lock(&host->lock);
+		host->via = *hop;
+		host->via_dgid = *dgid;
+		pthread_mutex_unlock(&host->lock);
+	}
+	return ret;
 }
 
 int roost_host_resolve(struct roost_host *host, const struct roost_gid *sgid,
@@ -170,7 +216,7 @@ int roost_host_meet(struct roost_host *host, const struct roost_gid *sgid,
 
 	if (is_ours_locked(host, dgid))
 		return 0;
-	ret = next_hop(host, sgid, dgid, &hop);
+	ret = find_hop(host, sgid, dgid, &hop);
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&host->lock);
@@ -235,7 +281,7 @@ int roost_host_source(struct roost_host *host, const struct roost_gid *dgid,
 		if (!ours)
 			return -EHOSTUNREACH;
 	}
-	return next_hop(host, sgid, dgid, &hop);
+	return find_hop(host, sgid, dgid, &hop);
 }
 
 void roost_host_neigh_put(struct roost_host *host, struct roost_neigh *neigh)

@@ -15,6 +15,8 @@
 #include "pmd_glue/host.h"
 #include "pmd_glue/neigh.h"
 
+#define ROOST_HOST_SILENT_MAX 8u
+
 struct roost_host {
 	/* Constant, but for MAC and addresses: writer the control thread, under
 	 * the lock.
@@ -26,6 +28,14 @@ struct roost_host {
 	pthread_mutex_t lock;             /* around the cache, and the above */
 	pthread_cond_t changed;           /* an entry got a MAC, or failed */
 	struct roost_neigh_cache *neighs;
+	/* The last gateway that was asked for, and whom it leads to. */
+	struct roost_gid via, via_dgid;
+	/* Who did not answer, not told yet: of one roost_host_tick(). */
+	struct {
+		struct roost_gid addr;
+		uint64_t tried_ns;
+	} silent[ROOST_HOST_SILENT_MAX];
+	unsigned int nb_silent;
 	uint64_t crowd_quiet_until_ns[ROOST_CROWDS]; /* nothing is told */
 };
 

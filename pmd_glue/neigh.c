@@ -400,6 +400,18 @@ void roost_neigh_link_up(struct roost_neigh_cache *cache, uint64_t now_ns)
 			roost_neigh_set_due(&cache->table, e, now_ns);
 }
 
+static void tell_silent(const struct roost_neigh_cache *cache,
+			const struct roost_neigh_entry *e)
+{
+	uint64_t tried_ns = 0;
+
+	if (!cache->conf.silent || e->refs == 0 || published(e) != 0)
+		return;
+	for (size_t i = 0; i < ASK_TRIES; i++)
+		tried_ns += ask_waits_ns[i];
+	cache->conf.silent(cache->conf.ctx, &e->addr, tried_ns);
+}
+
 /* Time is up for the entry. Returns true if it failed now. */
 static bool expire(struct roost_neigh_cache *cache, struct roost_neigh_entry *e,
 		   uint64_t now_ns)
@@ -413,7 +425,10 @@ static bool expire(struct roost_neigh_cache *cache, struct roost_neigh_entry *e,
 	}
 	take_step(cache, e, e->tries < allowed ? EV_SILENCE : EV_SPENT, NULL,
 		  now_ns);
-	return e->state == ROOST_NEIGH_FAILED;
+	if (e->state != ROOST_NEIGH_FAILED)
+		return false;
+	tell_silent(cache, e);
+	return true;
 }
 
 uint64_t roost_neigh_tick(struct roost_neigh_cache *cache, uint64_t now_ns,

@@ -53,6 +53,11 @@ struct roost_neigh_conf {
 	 * of all together: an older one was forgotten. NULL: tell nobody.
 	 */
 	void (*crowded)(void *ctx, const uint8_t *mac);
+	/* An entry that somebody holds has failed, and never had a MAC: it was
+	 * asked for that long. NULL: tell nobody.
+	 */
+	void (*silent)(void *ctx, const struct roost_gid *addr,
+		       uint64_t tried_ns);
 	void *ctx;
 };
 

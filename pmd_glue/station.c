@@ -141,6 +141,13 @@ static void mcast_leave(void *ctx, const struct roost_gid *group)
 	roost_groups_leave(&s->groups, group);
 }
 
+static void unreached(void *ctx, const struct roost_unreached *what)
+{
+	struct roost_station *s = ctx;
+
+	roost_host_unreached(s->host, what);
+}
+
 struct roost_port_io roost_station_io(struct roost_station *s)
 {
 	return (struct roost_port_io){
@@ -158,6 +165,7 @@ struct roost_port_io roost_station_io(struct roost_station *s)
 		.kick = kick,
 		.mcast_join = mcast_join,
 		.mcast_leave = mcast_leave,
+		.unreached = unreached,
 	};
 }
 
@@ -286,6 +294,7 @@ static int make_host(struct roost_station *s, const struct roost_gateways *gw)
 		.wake = wake,
 		.conflict = conflict,
 		.crowded = crowded,
+		.unreached = roost_station_tell_unreached,
 		.ctx = s,
 	};
 
@@ -475,15 +484,19 @@ int roost_station_start(struct roost_station *s, struct roost_dev *dev,
 	return roost_station_twin_start(s);
 }
 
-/* The engine has seen that it is of our VLAN. */
 static void hear_punt(struct roost_station *s, struct rte_mbuf *mbuf,
 		      uint64_t now_ns)
 {
 	uint8_t *tagged = rte_pktmbuf_mtod(mbuf, uint8_t *);
 	size_t len = rte_pktmbuf_data_len(mbuf);
+	uint16_t vlan_id = roost_ether_vlan_id(tagged, len);
 	uint8_t *frame = roost_ether_untag(tagged, len);
 
-	hear_frame(s, frame, len - (size_t)(frame - tagged), now_ns);
+	len -= (size_t)(frame - tagged);
+	if (vlan_id == s->lane.vlan_id)
+		hear_frame(s, frame, len, now_ns);
+	else
+		roost_station_hear_stray(s, frame, len, vlan_id);
 }
 
 /* Bounded: a flood must not keep the control thread from anything else. */

@@ -63,7 +63,12 @@ struct roost_station {
 	 */
 	bool follows_addrs;
 	struct roost_prefixes followed;
-	bool told_v1;       /* that somebody speaks RoCEv1 */
+	bool told_v1;    /* that somebody speaks RoCEv1 */
+	bool told_stray; /* that somebody is in another VLAN */
+	struct {
+		struct roost_gid addr;
+		uint16_t vlan_id; /* 0: none */
+	} stray;            /* who asked last in another VLAN; zero: nobody */
 	bool told_too_many; /* there are more than it can have */
 	uint32_t kif_gen;   /* of the interfaces, as they were last seen here */
 	/* From start on. */
@@ -143,6 +148,19 @@ int roost_station_twin_start(struct roost_station *s);
 void roost_station_twin_follow(struct roost_station *s);
 
 void roost_station_twin_close(struct roost_station *s);
+
+/*
+ * Why a peer is not reached (station_unreached.c).
+ */
+
+/* A line to the user, the first time. ctx: the station; hop as of
+ * roost_unreached_text(). Thread: any; NO_NEIGH: the control thread.
+ */
+void roost_station_tell_unreached(void *ctx, const struct roost_unreached *what,
+				  const struct roost_gid *hop);
+/* An untagged copy of a frame that came in another VLAN; 0: in none. */
+void roost_station_hear_stray(struct roost_station *s, const uint8_t *frame,
+			      size_t len_bytes, uint16_t vlan_id);
 
 /* Before the turner stops: nobody wakes it any more. Also where the station
  * was not started.

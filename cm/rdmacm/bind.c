@@ -10,6 +10,7 @@
 
 #include "cm/rdmacm/addr.h"
 #include "cm/rdmacm/rdmacm.h"
+#include "lib/engine/route.h"
 
 static enum roost_rdmacm_port_space space_of(enum rdma_port_space ps)
 {
@@ -164,6 +165,15 @@ static int listen_all(struct roost_rdmacm_id *id, int backlog)
 	return rc;
 }
 
+/* To everybody, and nobody finds us: is there an address? */
+static void tell_deaf(const struct roost_rdmacm_id *id)
+{
+	const struct roost_unreached what = { .cause = ROOST_UNREACHED_DEAF };
+
+	for (unsigned int i = 0; i < id->nb_listens && id->claim.any; i++)
+		roost_dev_tell_unreached(id->listens[i].device->dev, 0, &what);
+}
+
 int rdma_listen(struct rdma_cm_id *rdma, int backlog)
 {
 	static const struct sockaddr_in any = { .sin_family = AF_INET };
@@ -187,5 +197,7 @@ int rdma_listen(struct rdma_cm_id *rdma, int backlog)
 		roost_rdmacm_id_set_state(id, ROOST_RDMACM_BOUND);
 	else
 		roost_rdmacm_id_show_addr(id);
+	if (rc == 0)
+		tell_deaf(id);
 	return roost_rdmacm_leave(id, rc);
 }

@@ -15,6 +15,7 @@
 
 #include "cm/rdmacm/addr.h"
 #include "cm/rdmacm/rdmacm.h"
+#include "lib/engine/route.h"
 
 #define GROUP_HOP_LIMIT 64
 
@@ -86,6 +87,21 @@ static int find_route(struct roost_rdmacm_id *id, const struct roost_gid *dgid)
 	return rc;
 }
 
+/* From every port that was tried. */
+static void tell_no_route(const struct roost_rdmacm_id *id,
+			  const struct roost_gid *dgid)
+{
+	const struct roost_unreached what = {
+		.cause = ROOST_UNREACHED_NO_ROUTE,
+		.dgid = *dgid,
+	};
+	struct roost_rdmacm_device *d;
+
+	for (unsigned int nr = 0; (d = roost_rdmacm_device_nr(nr)); nr++)
+		if (!id->device || d == id->device)
+			roost_dev_tell_unreached(d->dev, 0, &what);
+}
+
 /* The wildcard as a destination means this host. */
 static int own_address(struct roost_rdmacm_id *id, struct roost_gid *gid)
 {
@@ -112,6 +128,8 @@ static int begin(struct roost_rdmacm_id *id, int timeout_ms)
 		rc = own_address(id, &dgid);
 	if (rc == 0)
 		rc = find_route(id, &dgid);
+	if (rc == -ENETUNREACH && !roost_gid_is_multicast(&dgid))
+		tell_no_route(id, &dgid);
 	if (rc)
 		return rc;
 	roost_rdmacm_addr_make(&id->dst, id->dst.ss_family, &dgid,

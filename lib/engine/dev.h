@@ -66,6 +66,28 @@ static inline void roost_neigh_mac(uint64_t mac_gen, uint8_t mac[6])
 		mac[i] = (uint8_t)(mac_gen >> (56 - 8 * i));
 }
 
+/* Why a peer is not reached. */
+enum roost_unreached_cause {
+	ROOST_UNREACHED_NO_GRH,   /* the AV has a LID that leads nowhere */
+	ROOST_UNREACHED_NO_GID,   /* the AV's GID index is an empty entry */
+	ROOST_UNREACHED_FAMILY,   /* sgid and dgid: IPv4 the one, IPv6 other */
+	ROOST_UNREACHED_NO_ROUTE, /* from any address of the port to dgid */
+	ROOST_UNREACHED_NO_NEIGH, /* ARP or ND: dgid, or the way there */
+	ROOST_UNREACHED_NO_ACK,   /* a QP, never */
+	ROOST_UNREACHED_NO_CM,    /* the CM's request */
+	ROOST_UNREACHED_DEAF,     /* who listens has no address */
+};
+
+struct roost_unreached {
+	enum roost_unreached_cause cause;
+	struct roost_gid sgid, dgid; /* zero: does not matter */
+	uint8_t sgid_index;          /* NO_GID */
+	uint32_t dest_qpn;           /* NO_ACK */
+	uint32_t path_mtu_bytes;     /* NO_ACK */
+	uint32_t tries;              /* NO_ACK, NO_CM */
+	uint64_t tried_ns;           /* NO_NEIGH, NO_ACK, NO_CM: for how long */
+};
+
 /* How the engine reaches one port. ctx is passed back as it is. */
 struct roost_port_io {
 	void *ctx;
@@ -83,7 +105,8 @@ struct roost_port_io {
 	 */
 	uint16_t (*tx_burst)(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 			     uint16_t n);
-	/* A frame that is not RoCEv2, RoCEv1 now and then. Takes it. Workers,
+	/* A frame that is not RoCEv2; now and then RoCEv1, or one of
+	 * another VLAN. Takes it. Workers,
 	 * several at a time; must not block.
 	 */
 	void (*punt)(void *ctx, struct rte_mbuf *pkt);
@@ -131,6 +154,11 @@ struct roost_port_io {
 	 */
 	int (*mcast_join)(void *ctx, const struct roost_gid *group);
 	void (*mcast_leave)(void *ctx, const struct roost_gid *group);
+	/* Somebody is not reached: for a line to the user, once for a cause.
+	 * What resolve finds out it tells by itself. NULL: nobody is told.
+	 * Any thread, workers in their turn, too.
+	 */
+	void (*unreached)(void *ctx, const struct roost_unreached *what);
 };
 
 struct roost_dev_conf {

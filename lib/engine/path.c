@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "lib/engine/qp_priv.h"
+#include "lib/engine/route.h"
 
 #define HOP_LIMIT_DEFAULT 64
 
@@ -43,21 +44,40 @@ static int addresses_of_lid(const struct roost_port *port, uint16_t dlid,
 	return 0;
 }
 
+/* Under dev->lock. Where it fails, *cause is why. */
 static int addresses_of_av(const struct roost_port *port,
 			   const struct roost_av *av, struct roost_gid *sgid,
-			   struct roost_gid *dgid)
+			   struct roost_gid *dgid,
+			   enum roost_unreached_cause *cause)
 {
+	*cause = ROOST_UNREACHED_NO_GRH;
 	if (!av->is_global)
 		return addresses_of_lid(port, av->dlid, sgid, dgid);
+	*cause = ROOST_UNREACHED_NO_GID;
+	*dgid = av->dgid;
 	if (av->sgid_index >= port->gid_end ||
 	    roost_gid_is_zero(&port->gids[av->sgid_index]))
 		return -EINVAL;
+	*cause = ROOST_UNREACHED_FAMILY;
 	*sgid = port->gids[av->sgid_index];
-	*dgid = av->dgid;
 	if (roost_gid_is_zero(dgid) ||
 	    roost_gid_is_v4(sgid) != roost_gid_is_v4(dgid))
 		return -EINVAL;
 	return 0;
+}
+
+static void tell_av(struct roost_dev *dev, const struct roost_av *av,
+		    const struct roost_path *path,
+		    enum roost_unreached_cause cause)
+{
+	const struct roost_unreached what = {
+		.cause = cause,
+		.sgid = path->sgid,
+		.dgid = path->dgid,
+		.sgid_index = av->sgid_index,
+	};
+
+	roost_dev_tell_unreached(dev, av->port_num, &what);
 }
 
 /* Source port: equal for all packets of a QP, spread over QPs (A17.9.1). Also
@@ -110,7 +130,9 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 		.flow_label = av->flow_label & 0xfffff,
 		.udp_src = udp_source(av, qpn, dest_qpn),
 	};
+	enum roost_unreached_cause cause;
 	int rc, to = -1;
+	bool told;
 
 	if (av->port_num < 1 || av->port_num > dev->nb_ports)
 		return -EINVAL;
@@ -118,12 +140,15 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 					     (uint8_t)(av->port_num - 1) };
 	port = &dev->ports[path->port_index];
 	pthread_mutex_lock(&dev->lock);
-	rc = addresses_of_av(port, av, &path->sgid, &path->dgid);
+	rc = addresses_of_av(port, av, &path->sgid, &path->dgid, &cause);
+	told = rc != 0;
 	if (rc == 0)
 		to = port_with(dev, &path->dgid);
 	if (rc == 0 && atomic_load(&dev->failed))
 		rc = -EIO;
 	pthread_mutex_unlock(&dev->lock);
+	if (told)
+		tell_av(dev, av, path, cause);
 	if (rc != 0)
 		return rc;
 	path->loopback = to >= 0;

@@ -225,8 +225,10 @@ static void enter_state(struct roost_worker *w, struct roost_qp *qp,
 		roost_resp_reset(qp, roost_psn(a->rq_psn));
 		break;
 	case ROOST_QPS_RTS:
-		if (from == ROOST_QPS_RTR)
+		if (from == ROOST_QPS_RTR) {
+			qp->attr.sq_psn = a->sq_psn;
 			roost_req_reset(qp, roost_psn(a->sq_psn));
+		}
 		/* What was posted in the error is none of the new state's. */
 		if (qp->flushing)
 			roost_qp_flush(w, qp);

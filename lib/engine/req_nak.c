@@ -9,6 +9,7 @@
 
 #include "lib/engine/mig_priv.h"
 #include "lib/engine/req_priv.h"
+#include "lib/engine/route.h"
 #include "lib/engine/worker_priv.h"
 
 /* What a NAK does to the oldest request (the codes of IBTA table 46). */
@@ -181,6 +182,28 @@ static void ask_early(struct roost_worker *w, struct roost_qp *qp)
 	roost_req_set_timer(w, req);
 }
 
+/* The QP is about to fail. A peer that answered before has its own user to
+ * tell. */
+static void tell_silence(const struct roost_qp *qp)
+{
+	const struct roost_requester *req = &qp->req;
+	const struct roost_unreached what = {
+		.cause = ROOST_UNREACHED_NO_ACK,
+		.sgid = qp->path.sgid,
+		.dgid = qp->path.dgid,
+		.dest_qpn = qp->dest_qpn,
+		.path_mtu_bytes = roost_mtu_bytes(qp->attr.path_mtu),
+		.tries = qp->attr.retry_cnt + 1u,
+		.tried_ns = req->timeout_ns * (qp->attr.retry_cnt + 1u),
+	};
+
+	if (!qp->path.loopback && qp->mig.state != ROOST_MIG_ARMED &&
+	    roost_psn_eq(req->oldest_unacked_psn, roost_psn(qp->attr.sq_psn)))
+		roost_dev_tell_unreached(qp->dev,
+					 (uint8_t)(qp->path.port_index + 1),
+					 &what);
+}
+
 void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
 {
 	struct roost_requester *req = &qp->req;
@@ -197,6 +220,8 @@ void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
 	w->counters.timeouts++;
 	/* Nobody is there, in all likelihood: no more than the tries. */
 	req->nb_early = ROOST_REQ_EARLY_MAX;
+	if (qp->req.retry_left == 0)
+		tell_silence(qp);
 	if (!spend_retry(w, qp))
 		return;
 	req->fetch_gap = false;

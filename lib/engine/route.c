@@ -137,6 +137,18 @@ int roost_dev_meet(struct roost_dev *dev, const struct roost_route *route,
 	return io->meet(io->ctx, &route->sgid, dgid, from_mac);
 }
 
+void roost_dev_tell_unreached(struct roost_dev *dev, uint8_t port_num,
+			      const struct roost_unreached *what)
+{
+	for (unsigned int i = 0; i < dev->nb_ports; i++) {
+		const struct roost_port_io *io = &dev->ports[i].io;
+
+		if (io->unreached != NULL &&
+		    (port_num == 0 || port_num == i + 1))
+			io->unreached(io->ctx, what);
+	}
+}
+
 void roost_dev_neigh_put(struct roost_dev *dev, uint8_t port_num,
 			 struct roost_neigh *neigh)
 {

@@ -17,6 +17,7 @@
 
 struct roost_dev;
 struct roost_neigh;
+struct roost_unreached;
 
 struct roost_route {
 	struct roost_gid sgid;
@@ -53,6 +54,11 @@ int roost_dev_ask(struct roost_dev *dev, const struct roost_route *route,
  */
 int roost_dev_meet(struct roost_dev *dev, const struct roost_route *route,
 		   const struct roost_gid *dgid, const uint8_t from_mac[6]);
+/* Tell the user why a peer is not reached from that port; port_num 0: from any.
+ * Thread: any, also holding the turn, if port_num is not 0.
+ */
+void roost_dev_tell_unreached(struct roost_dev *dev, uint8_t port_num,
+			      const struct roost_unreached *what);
 /* NULL is fine. */
 void roost_dev_neigh_put(struct roost_dev *dev, uint8_t port_num,
 			 struct roost_neigh *neigh);

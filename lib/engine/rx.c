@@ -236,6 +236,22 @@ static bool is_worth_telling(const struct roost_worker *w, enum roost_drop drop)
 	return drop == ROOST_DROP_ROCE_V1 && (nb & (nb - 1)) == 0;
 }
 
+/* The same for a frame of another VLAN that is not RoCEv2: it may be somebody
+ * who asks for us. One in 10 ms, however many there are.
+ */
+#define STRAY_NS 10000000u
+
+static bool is_stray_worth_telling(struct roost_worker *w,
+				   enum roost_frame_class class,
+				   enum roost_drop drop)
+{
+	if (class != ROOST_FRAME_OTHER || drop != ROOST_DROP_VLAN ||
+	    w->now_ns < w->stray_at_ns)
+		return false;
+	w->stray_at_ns = w->now_ns + STRAY_NS;
+	return true;
+}
+
 /* A frame of another VLAN is not ours. What has two tags is told apart first.
  */
 static enum roost_frame_class class_by_vlan(const struct roost_port *port,
@@ -267,7 +283,8 @@ void roost_rx_frame(struct roost_worker *w, unsigned int port_index,
 		return;
 	case ROOST_FRAME_BAD:
 		roost_worker_drop(w, frame.drop);
-		if (is_worth_telling(w, frame.drop)) {
+		if (is_worth_telling(w, frame.drop) ||
+		    is_stray_worth_telling(w, class, frame.drop)) {
 			port->io.punt(port->io.ctx, mbuf);
 			return;
 		}

@@ -142,6 +142,7 @@ struct roost_worker {
 	struct roost_mw *window; /* that a packet accesses; NULL: none, or
 				  * nobody else can change it */
 	struct roost_dev_counters counters;
+	uint64_t stray_at_ns; /* when to punt a frame of another VLAN again */
 	struct roost_timer_wheel timers;
 
 	/* In a page of its own: a child of a fork finds it zeroed, and never

@@ -22,6 +22,21 @@ static struct {
 	unsigned int to_all;
 } asked;
 
+/* Whom it told of. */
+static struct {
+	unsigned int nb;
+	struct roost_gid addr;
+	uint64_t tried_ns;
+} told;
+
+static void silent(void *ctx, const struct roost_gid *a, uint64_t tried_ns)
+{
+	(void)ctx;
+	told.nb++;
+	told.addr = *a;
+	told.tried_ns = tried_ns;
+}
+
 static void ask(void *ctx, const struct roost_gid *a, const uint8_t *mac)
 {
 	assert_ptr_equal(ctx, &asked);
@@ -38,11 +53,13 @@ static int setup(void **state)
 {
 	static const struct roost_neigh_conf conf = {
 		.ask = ask,
+		.silent = silent,
 		.ctx = &asked,
 	};
 	static struct fixture f;
 
 	memset(&asked, 0, sizeof(asked));
+	memset(&told, 0, sizeof(told));
 	f.now_ns = 1000 * S;
 	*state = &f;
 	return roost_neigh_cache_create(&conf, &f.cache);
@@ -154,6 +171,27 @@ static void neigh__an_answer_ends_the_failure(void **state)
 	assert_int_equal(roost_neigh_state(n), ROOST_NEIGH_INCOMPLETE);
 }
 
+/* Somebody waits for the answer. Who had a MAC once is the transport's. */
+static void neigh__who_is_wanted_and_silent_is_told_of(void **state)
+{
+	struct fixture *f = *state;
+	struct roost_gid wanted = addr("10.0.0.2");
+
+	roost_neigh_put(f->cache, get(f, "10.0.0.1"), f->now_ns);
+	get(f, "10.0.0.2");
+	get(f, "10.0.0.3");
+	assert_true(hear(f, word("10.0.0.3", mac_b, true)));
+	advance(f, 2699 * MS);
+	assert_int_equal(told.nb, 0);
+	advance(f, 1 * MS);
+	assert_int_equal(told.nb, 1);
+	assert_true(roost_gid_eq(&told.addr, &wanted));
+	assert_true(told.tried_ns == 2700 * MS);
+	assert_true(hear(f, word("10.0.0.2", mac_b, true)));
+	advance(f, 90 * S);
+	assert_int_equal(told.nb, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -161,6 +199,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(neigh__failure_is_remembered_for_a_while),
 		TEST(neigh__an_answer_ends_the_failure),
+		TEST(neigh__who_is_wanted_and_silent_is_told_of),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
