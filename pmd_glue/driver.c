@@ -101,6 +101,9 @@ static const struct roost_driver drivers[] = {
 		.queues = ROOST_QUEUES_KEY,
 		.queues_key = "qpairs",
 		.spreads = true,
+		.rights = "CAP_NET_RAW",
+		.is_packet = true,
+		.queue_is_rx_interrupt = true,
 	},
 	{
 		.prefix = "net_af_xdp",
@@ -117,6 +120,7 @@ static const struct roost_driver drivers[] = {
 		.spreads = true,
 		.is_xdp = true,
 		.queue_is_rx_interrupt = true,
+		.rights = "CAP_NET_RAW,CAP_NET_ADMIN,CAP_BPF,CAP_PERFMON",
 	},
 	{
 		.prefix = "net_pcap",
@@ -137,6 +141,7 @@ static const struct roost_driver drivers[] = {
 		.rss_is_hollow = true,
 		.takes_signals = true,
 		.queue_is_rx_interrupt = true,
+		.rights = "CAP_NET_ADMIN",
 	},
 	{
 		.prefix = "net_vhost",

@@ -71,6 +71,11 @@ struct roost_driver {
 	bool rss_is_hollow; /* it offers RSS and does none */
 	/* Takes only RoCEv2 from the kernel's interface, by an XDP program. */
 	bool is_xdp;
+	bool is_packet; /* its sockets are known by the packet gate */
+	/* Capabilities that it cannot do without, where nobody has prepared
+	 * what it opens: names, separated by commas; NULL: none.
+	 */
+	const char *rights;
 	bool is_vhost; /* its peer's news come through the vhost gate */
 	bool is_memif;
 	bool has_members; /* ports below it, see pmd_glue/members.h */

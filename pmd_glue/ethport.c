@@ -119,6 +119,8 @@ void roost_ethport_enter(struct roost_ethport *port)
 		roost_intr_gate_enter(&port->gate);
 	if (port->driver->is_xdp)
 		roost_xdp_gate_enter(&port->xdp);
+	if (port->driver->is_packet)
+		roost_packet_gate_enter(&port->packet);
 	if (port->driver->takes_signals)
 		roost_rt_signals_hide();
 }
@@ -127,6 +129,8 @@ void roost_ethport_leave(struct roost_ethport *port)
 {
 	if (port->driver->takes_signals)
 		roost_rt_signals_show();
+	if (port->driver->is_packet)
+		roost_packet_gate_leave();
 	if (port->driver->is_xdp)
 		roost_xdp_gate_leave();
 	if (port->driver->gated_library)
@@ -137,6 +141,8 @@ void roost_ethport_close_gates(struct roost_ethport *port)
 {
 	if (port->driver->is_xdp)
 		roost_xdp_close(&port->xdp);
+	if (port->driver->is_packet)
+		roost_packet_close(&port->packet);
 	if (port->driver->is_vhost)
 		roost_vhost_close(&port->vhost);
 	if (port->driver->gated_library)

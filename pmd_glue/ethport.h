@@ -30,6 +30,7 @@
 #include "pmd_glue/intr_gate.h"
 #include "pmd_glue/kif.h"
 #include "pmd_glue/members.h"
+#include "pmd_glue/packet_gate.h"
 #include "pmd_glue/pci.h"
 #include "pmd_glue/peer_trust.h"
 #include "pmd_glue/queues.h"
@@ -110,6 +111,7 @@ struct roost_ethport {
 	struct roost_intr_owner gate;  /* if driver->gated_library */
 	struct roost_vhost vhost;      /* if driver->is_vhost */
 	struct roost_xdp xdp;          /* if driver->is_xdp */
+	struct roost_packet packet;    /* if driver->is_packet */
 	struct roost_members members;  /* if driver->has_members */
 	/* Who calls the bursts; a worker may be there more than once. Writer:
 	 * the control thread.

@@ -6,9 +6,9 @@
  * RX interrupts. A worker that sleeps does so on one descriptor, behind which
  * all queues are that it receives from.
  *
- * The kernel's own queues, those of af_xdp and tap, are behind it only while
- * somebody sleeps: as long as a socket is watched, whoever sends to it pays for
- * a wake with every frame, though there is nobody to be woken.
+ * The kernel's own queues, those of af_packet, af_xdp and tap, are behind it
+ * only while somebody sleeps: as long as a socket is watched, whoever sends to
+ * it pays for a wake with every frame, though there is nobody to be woken.
  */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -44,17 +44,18 @@ static void disable(const struct roost_ethport *port, uint16_t worker)
 	rte_eth_dev_rx_intr_disable(port->id, i);
 }
 
-/* Of an AF_XDP socket, which the driver does not offer as an interrupt. */
+/* Of AF_XDP and packet sockets, which their drivers do not offer as an
+ * interrupt.
+ */
 static int watch_sockets(const struct roost_ethport *port, uint16_t worker,
-			 int op)
+			 const int *fds, unsigned int nb, int op)
 {
 	struct epoll_event event = { .events = EPOLLIN };
-	int ret = 0;
+	int ret = nb != 0 ? 0 : -ENOTSUP;
 
 	FOR_QUEUES(i, port, worker)
-	if (i < port->xdp.nb_sockets &&
-	    epoll_ctl(port->epoll_fds[worker], op, port->xdp.socket_fds[i],
-		      &event) < 0)
+	if (i < nb &&
+	    epoll_ctl(port->epoll_fds[worker], op, fds[i], &event) < 0)
 		ret = -errno;
 	return ret;
 }
@@ -65,7 +66,11 @@ static int watch(const struct roost_ethport *port, uint16_t worker, int op)
 	int ret = 0;
 
 	if (port->driver->is_xdp)
-		return watch_sockets(port, worker, op);
+		return watch_sockets(port, worker, port->xdp.socket_fds,
+				     port->xdp.nb_sockets, op);
+	if (port->driver->is_packet)
+		return watch_sockets(port, worker, port->packet.socket_fds,
+				     port->packet.nb_sockets, op);
 	FOR_QUEUES(i, port, worker)
 	ret |= rte_eth_dev_rx_intr_ctl_q(port->id, i, port->epoll_fds[worker],
 					 op, NULL);
@@ -79,6 +84,8 @@ static int start_watch(struct roost_ethport *port, uint16_t worker)
 
 	if (port->watched[worker])
 		return 0;
+	if (port->driver->is_packet)
+		roost_packet_hear_errors(&port->packet);
 	ret = watch(port, worker, RTE_INTR_EVENT_ADD);
 	if (ret)
 		watch(port, worker, RTE_INTR_EVENT_DEL);

@@ -18,6 +18,7 @@
 #include "pmd_glue/eal.h"
 #include "pmd_glue/ethport_priv.h"
 #include "pmd_glue/peer_socket.h"
+#include "pmd_glue/rights.h"
 #include "pmd_glue/udp_sink.h"
 
 /* ---- what the user gave -------------------------------------------------- */
@@ -45,8 +46,11 @@ static int check_kernel_interface(struct roost_ethport *port)
 		roost_ethport_report(
 			port,
 			"no permission for packets of interface \"%s\"; "
-			"run as root or with CAP_NET_RAW and CAP_NET_ADMIN",
-			port->iface);
+			"run as root or with %s",
+			port->iface,
+			port->driver->is_packet
+				? "CAP_NET_RAW"
+				: "CAP_NET_RAW and CAP_NET_ADMIN");
 		roost_kif_close(&port->kif);
 		return ret;
 	}
@@ -229,6 +233,15 @@ static int open_xdp(struct roost_ethport *port)
 	return ret == -ENOENT ? -ENODEV : ret;
 }
 
+static int put_gate(const struct roost_ethport *port, const char *library)
+{
+	if (port->driver->is_vhost)
+		return roost_vhost_gate_put();
+	if (port->driver->is_packet)
+		return roost_packet_gate_put();
+	return roost_intr_gate_put(library);
+}
+
 static int open_gate(struct roost_ethport *port)
 {
 	const char *library = port->driver->gated_library;
@@ -239,10 +252,11 @@ static int open_gate(struct roost_ethport *port)
 		return open_xdp(port);
 	if (port->driver->is_vhost)
 		library = "librte_net_vhost.so";
+	if (port->driver->is_packet)
+		library = "librte_net_af_packet.so";
 	if (!library)
 		return 0;
-	ret = port->driver->is_vhost ? roost_vhost_gate_put()
-				     : roost_intr_gate_put(library);
+	ret = put_gate(port, library);
 	if (ret) {
 		roost_ethport_report(
 			port,
@@ -251,6 +265,10 @@ static int open_gate(struct roost_ethport *port)
 			library,
 			ret == -ENOENT ? "not loaded" : strerror(-ret));
 		return -ENODEV;
+	}
+	if (port->driver->is_packet) {
+		roost_packet_open(&port->packet);
+		return 0;
 	}
 	roost_devargs_value(port->devargs, port->driver->socket_key, key,
 			    sizeof(key));
@@ -286,7 +304,16 @@ static int check_pci(struct roost_ethport *port)
 static void report_probe(struct roost_ethport *port, int error)
 {
 	const char *cause = roost_eal_log_first();
-	char why[ROOST_PCI_WHY_MAX];
+	char why[ROOST_PCI_WHY_MAX], lacks[ROOST_RIGHTS_MAX];
+
+	if (port->driver->rights &&
+	    roost_rights_lack(port->driver->rights, lacks)) {
+		roost_ethport_report(port,
+				     "no permission: the process lacks %s; run "
+				     "it as root, or with that",
+				     lacks);
+		return;
+	}
 
 	if (port->pci.name[0] && roost_pci_refuses(&port->pci, true, why)) {
 		roost_ethport_report(port, "%s", why);

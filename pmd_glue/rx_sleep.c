@@ -78,6 +78,21 @@ static bool is_waiting(void *ctx)
 	return false;
 }
 
+/* Links whose other end nobody has. A lane may have frames put aside yet. */
+static bool is_cut_off(void *ctx)
+{
+	const struct roost_rx_sleep *s = ctx;
+
+	for (unsigned int i = 0; i < s->nb_stations; i++) {
+		const struct roost_ethport *port = s->stations[i].port;
+
+		if (!port->driver->is_memif ||
+		    atomic_load_explicit(&port->carrier, memory_order_relaxed))
+			return false;
+	}
+	return true;
+}
+
 int roost_rx_sleep_open(struct roost_rx_sleep *sleep,
 			struct roost_station *stations,
 			unsigned int nb_stations, unsigned int worker)
@@ -103,6 +118,7 @@ struct roost_turner_rx roost_rx_sleep_io(struct roost_rx_sleep *sleep)
 			continue;
 		rx.arm = arm;
 		rx.disarm = disarm;
+		rx.is_cut_off = is_cut_off;
 		/* What is handed over is the first worker's. */
 		rx.is_waiting = sleep->worker == 0 ? is_waiting : NULL;
 	}

@@ -373,14 +373,19 @@ uint32_t roost_station_mtu(const struct roost_station *s)
 	return mtu;
 }
 
+static void kick_turners(const struct roost_station *s)
+{
+	for (unsigned int i = 0; i < roost_dev_nb_workers(s->dev); i++)
+		roost_turner_kick(s->turners[i]);
+}
+
 /* QPs that leave a port may have something to say to their peers. */
 void roost_station_tell_link(struct roost_station *s)
 {
 	s->told_mtu_bytes = roost_station_mtu(s);
 	roost_port_set_link(s->dev, s->port_num, s->last_link.state,
 			    s->told_mtu_bytes, s->last_link.speed_mbps);
-	for (unsigned int i = 0; i < roost_dev_nb_workers(s->dev); i++)
-		roost_turner_kick(s->turners[i]);
+	kick_turners(s);
 }
 
 void roost_station_watch_link(struct roost_station *s, uint64_t now_ns)
@@ -395,6 +400,9 @@ void roost_station_watch_link(struct roost_station *s, uint64_t now_ns)
 	if (s->last_link.state != before.state ||
 	    s->last_link.speed_mbps != before.speed_mbps)
 		roost_station_tell_link(s);
+	/* A thread that naps for long looks at the port again. */
+	if (s->last_link.carrier != before.carrier)
+		kick_turners(s);
 	if (s->twin && s->last_link.carrier != before.carrier)
 		roost_twin_set_carrier(s->twin, s->last_link.carrier);
 	if (s->last_link.carrier && !before.carrier) {

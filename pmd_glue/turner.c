@@ -41,7 +41,7 @@
 #define NAP_SHARE 16u
 #define NAP_MIN_NS (50u * US)
 #define NAP_MAX_NS (1u * MS)
-/* The longest sleep where an interrupt does. */
+/* The longest sleep where an interrupt does, or nothing can come. */
 #define INTERRUPT_SLEEP_NS (100u * MS)
 /* How long help keeps the thread out, and an expectation keeps it in. */
 #define KEPT_OUT_NS (1u * MS)
@@ -209,9 +209,7 @@ void roost_turner_expect(struct roost_turner *t)
 
 /* ---- help -------------------------------------------------------------- */
 
-/* This thread's, for each turner: of several, one may stand still while others
- * move.
- */
+/* This thread's, for each turner: one may stand still while others move. */
 static _Thread_local struct roost_patience patience[PATIENCES];
 
 /* It polls, and there is nothing that it can do: whoever can, here or in the
@@ -481,11 +479,13 @@ static bool sleep_on_interrupt(struct roost_turner *t, uint64_t now_ns)
 static void doze(struct roost_turner *t, uint64_t now_ns, uint64_t deadline_ns)
 {
 	uint64_t nap_ns = (now_ns - t->own.last_work_ns) / NAP_SHARE;
+	uint64_t most_ns = NAP_MAX_NS;
 
 	if (sleep_on_interrupt(t, now_ns))
 		return;
-	nap_ns = RTE_MAX(nap_ns, (uint64_t)NAP_MIN_NS);
-	nap_ns = RTE_MIN(nap_ns, (uint64_t)NAP_MAX_NS);
+	if (t->conf.rx.is_cut_off && t->conf.rx.is_cut_off(t->conf.rx.ctx))
+		most_ns = INTERRUPT_SLEEP_NS;
+	nap_ns = RTE_MIN(RTE_MAX(nap_ns, (uint64_t)NAP_MIN_NS), most_ns);
 	sleep_until(t, now_ns, RTE_MIN(deadline_ns, now_ns + nap_ns), -1);
 }
 

@@ -51,6 +51,8 @@ struct roost_turner_rx {
 	 * brought them nudges. Any thread.
 	 */
 	bool (*is_waiting)(void *ctx);
+	/* No packet can come now, and who changes that kicks. Any thread. */
+	bool (*is_cut_off)(void *ctx);
 };
 
 struct roost_qp;

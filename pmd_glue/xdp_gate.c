@@ -300,8 +300,8 @@ void roost_xdp_gate_leave(void)
 /* ---- why ----------------------------------------------------------------- */
 
 #define RIGHTS                                                                 \
-	"run as root or with CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF and "         \
-	"CAP_IPC_LOCK"
+	"run as root or with CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF, "            \
+	"CAP_PERFMON and CAP_IPC_LOCK"
 
 static const struct {
 	enum roost_xdp_step step;
@@ -310,6 +310,9 @@ static const struct {
 } reasons[] = {
 	{ ROOST_XDP_LOAD, EPERM,
 	  "no permission to give the kernel its XDP program; " RIGHTS },
+	{ ROOST_XDP_LOAD, EACCES,
+	  "the kernel does not trust this process with its XDP "
+	  "program; " RIGHTS },
 	{ ROOST_XDP_LOAD, 0,
 	  "the kernel does not take the XDP program: %s; "
 	  "see xdp_prog, or dmesg" },
