@@ -29,6 +29,8 @@
 
 #define PUNTS_LEN 256u
 #define WATCH_NS 250000000u
+/* A link may wait so long for its other end before anybody is told. */
+#define LONELY_NS 5000000000u
 
 /* ---- between the engine and the host ----------------------------------- */
 
@@ -488,6 +490,7 @@ int roost_station_start(struct roost_station *s, struct roost_dev *dev,
 	for (unsigned int i = 0; i < nb; i++)
 		roost_port_set_gid(dev, port_num, i, &gids[i]);
 	roost_groups_start(&s->groups, now_ns);
+	s->lonely_at_ns = now_ns + LONELY_NS;
 	roost_station_watch_link(s, now_ns);
 	return roost_station_twin_start(s);
 }
@@ -522,7 +525,7 @@ static void hear_punts(struct roost_station *s, uint64_t now_ns)
 
 uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
 {
-	uint64_t retry_at_ns, report_at_ns, next_ns;
+	uint64_t retry_at_ns, report_at_ns, lonely_at_ns, next_ns;
 
 	hear_punts(s, now_ns);
 	roost_station_follow(s, now_ns);
@@ -538,8 +541,6 @@ uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
 	roost_claim_serve(&s->lane.claim);
 	roost_claim_serve(&s->port->taps);
 	next_ns = roost_host_tick(s->host, now_ns);
-	if (!rte_ring_empty(s->punts))
-		next_ns = now_ns;
 	report_at_ns = roost_membership_tick(s->groups.membership, now_ns);
 	if (report_at_ns < next_ns)
 		next_ns = report_at_ns;
@@ -549,6 +550,9 @@ uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
 		next_ns = retry_at_ns;
 	if (s->find_vlan_at_ns < next_ns)
 		next_ns = s->find_vlan_at_ns;
+	lonely_at_ns = roost_station_tell_lonely(s, now_ns);
+	if (lonely_at_ns < next_ns)
+		next_ns = lonely_at_ns;
 	return s->watch_at_ns < next_ns ? s->watch_at_ns : next_ns;
 }
 

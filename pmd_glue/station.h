@@ -77,7 +77,8 @@ struct roost_station {
 	uint8_t port_num;
 	struct roost_turner *const *turners; /* by worker */
 	struct roost_ethport_link last_link;
-	uint64_t watch_at_ns; /* when to look at the link */
+	uint64_t watch_at_ns;  /* when to look at the link */
+	uint64_t lonely_at_ns; /* when to tell that nobody is behind it */
 };
 
 /*
@@ -158,6 +159,10 @@ void roost_station_twin_close(struct roost_station *s);
  */
 void roost_station_tell_unreached(void *ctx, const struct roost_unreached *what,
 				  const struct roost_gid *hop);
+/* Nobody has the other end of its link: a line, the first time. Returns when to
+ * call again; UINT64_MAX: not. Thread: the control thread.
+ */
+uint64_t roost_station_tell_lonely(struct roost_station *s, uint64_t now_ns);
 /* An untagged copy of a frame that came in another VLAN; 0: in none. */
 void roost_station_hear_stray(struct roost_station *s, const uint8_t *frame,
 			      size_t len_bytes, uint16_t vlan_id);

@@ -15,6 +15,7 @@
 #include "pmd_glue/clock.h"
 #include "pmd_glue/ether.h"
 #include "pmd_glue/host.h"
+#include "pmd_glue/link_others.h"
 #include "pmd_glue/report.h"
 #include "pmd_glue/station.h"
 #include "pmd_glue/unreached.h"
@@ -99,12 +100,44 @@ static bool hint_stray(const struct roost_station *s,
 	return true;
 }
 
+static bool is_lonely(const struct roost_station *s)
+{
+	return s->lane.trunk->has_link && !s->last_link.carrier;
+}
+
+static bool hint_lonely(const struct roost_station *s, char *hint, size_t size)
+{
+	if (!is_lonely(s))
+		return false;
+	roost_link_waits_for(s->lane.trunk->name, hint, size);
+	s->lane.trunk->told_alone = true;
+	return true;
+}
+
+uint64_t roost_station_tell_lonely(struct roost_station *s, uint64_t now_ns)
+{
+	struct roost_trunk *t = s->lane.trunk;
+	char text[ROOST_UNREACHED_TEXT_MAX];
+
+	/* One that leaves later was there. */
+	if (!is_lonely(s))
+		t->told_alone = true;
+	if (t->told_alone)
+		return UINT64_MAX;
+	if (now_ns < s->lonely_at_ns)
+		return s->lonely_at_ns;
+	t->told_alone = true;
+	roost_link_waits_for(t->name, text, sizeof(text));
+	roost_report("%s: %s", t->label, text);
+	return UINT64_MAX;
+}
+
 /* Thread: the control thread. */
 static void find_hint(const struct roost_station *s,
 		      const struct roost_gid *hop, char *hint, size_t size)
 {
-	if (hint_carrier(s, hint, size) || hint_stray(s, hop, hint, size) ||
-	    hint_own(hop, hint, size))
+	if (hint_lonely(s, hint, size) || hint_carrier(s, hint, size) ||
+	    hint_stray(s, hop, hint, size) || hint_own(hop, hint, size))
 		return;
 	hint[0] = '\0';
 }

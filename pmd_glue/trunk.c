@@ -45,6 +45,7 @@ static int claim_link(struct roost_trunk *t, const char *name)
 	if (ret)
 		return ret;
 	t->has_link = true;
+	snprintf(t->name, sizeof(t->name), "%s", name);
 	snprintf(device, sizeof(device), "roost%u", t->index);
 	ret = roost_link_devargs(name, t->link.end, device, t->devargs,
 				 sizeof(t->devargs));

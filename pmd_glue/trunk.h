@@ -63,7 +63,9 @@ struct roost_trunk {
 	unsigned int index; /* of its first port in the configuration */
 	char label[ROOST_LABEL_MAX]; /* what users call it */
 	char devargs[ROOST_DEVARGS_MAX];
+	char name[ROOST_LINK_NAME_MAX + 1]; /* of the link, if has_link */
 	bool has_link;
+	bool told_alone;        /* that nobody has the other end */
 	struct roost_link link; /* the claim, if has_link */
 	struct roost_ethport port;
 	unsigned int nb_users; /* lanes that are open and not gone */

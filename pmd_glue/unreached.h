@@ -20,7 +20,7 @@
 #include "lib/engine/dev.h"
 #include "pmd_glue/route.h"
 
-#define ROOST_UNREACHED_TEXT_MAX 1024
+#define ROOST_UNREACHED_TEXT_MAX 1536
 
 /* The port, as it is when somebody is not reached from it. */
 struct roost_unreached_port {
@@ -29,7 +29,7 @@ struct roost_unreached_port {
 	struct roost_gid link_local; /* by its MAC */
 	const char *iface;           /* that it follows; NULL: none */
 	/* What is known of why nobody answers; empty: nothing. */
-	char hint[320];
+	char hint[512];
 };
 
 /* Write the line, without "roost: ". hop: who is asked by ARP or ND on the way

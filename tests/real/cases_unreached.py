@@ -2,11 +2,14 @@
 # Copyright (c) 2026 The Roost authors
 """Peers that are not reached, and the one line that says why."""
 
+import os
 import time
 
+import rooms
 from cases_ctl import WATCH, wait_for_watch
 from cases_link import pingpong_end
-from harness import Case, Failure
+from cases_rights import as_nobody
+from harness import Case, Failure, Skip
 from process import wait_until
 from wire import TCP_ADDRESSES, Wire, ip
 
@@ -158,6 +161,61 @@ def twins(room):
                 "another network namespace")
 
 
+# ---- links -------------------------------------------------------------
+
+def start_end(room, title, netns=None):
+    return room.start(title, room.roost("run", "--link", room.link, "--",
+                                        *WATCH), netns=netns)
+
+
+def lonely(room):
+    """The first end says after some seconds what it waits for; nobody who has
+    a peer says a word.
+    """
+    first = start_end(room, "first")
+    expect_line(first, f'link "{room.link}": nobody has its other end',
+                f"another process of user {os.getuid()} in this network "
+                "namespace", limit_s=12)
+    second = start_end(room, "second")
+    wait_for_watch(second)
+    time.sleep(6)
+    if lines_of(second) or len(lines_of(first)) != 1:
+        raise Failure(f"said: {lines_of(first)} {lines_of(second)}")
+
+
+def lonely_call(room):
+    """Who wants to speak to the other end is told sooner."""
+    client = room.start("client", room.roost(
+        "run", "--link", room.link, "--ip", "198.18.0.1/24", "--", "rping",
+        "-c", "-a", "198.18.0.2", "-C", "1"))
+    expect_line(client, "no ARP answer from 198.18.0.2", room.link,
+                "nobody has its other end")
+
+
+def lonely_users(room):
+    """A link of another user with the same name is another link."""
+    if not rooms.inside():
+        raise Skip("not root")
+    other = room.start("other", as_nobody(room, (), room.roost(
+        "run", "--link", room.link, "--", *WATCH)))
+    wait_for_watch(other)
+    mine = start_end(room, "mine")
+    expect_line(mine, "nobody has its other end",
+                f"process {other.pid} of user 65534 has one of that name: ")
+    expect_line(other, "nobody has its other end", "user 0 has one of that "
+                "name: ")
+
+
+def lonely_namespaces(room):
+    wire = Wire(room)
+    other = start_end(room, "other", wire.netns["left"])
+    wait_for_watch(other)
+    mine = start_end(room, "mine")
+    for end, peer in ((mine, other), (other, mine)):
+        expect_line(end, "nobody has its other end", f"process {peer.pid} of "
+                    "user 0 has one of that name in another network namespace")
+
+
 # ---- VLANs ----------------------------------------------------------------
 
 def vlan(room, left, right, *texts):
@@ -250,6 +308,10 @@ CASES = [Case(f"unreached-{name}", run, *args) for name, run, *args in (
     ("link-down", link_down),
     ("same-namespace", same_namespace),
     ("twins", twins),
+    ("lonely", lonely),
+    ("lonely-call", lonely_call),
+    ("lonely-users", lonely_users),
+    ("lonely-namespaces", lonely_namespaces),
     ("vlan-untagged", vlan, [], ["--vlan", "7"], "without a VLAN tag"),
     ("vlan-tagged", vlan, ["--vlan", "7"], [], "that of VLAN 7"),
     ("vlan-other", vlan, ["--vlan", "7"], ["--vlan", "8"],
