@@ -466,7 +466,7 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		.name = "progress",
 		.option = "progress",
 		.arg = "dedicated|adaptive",
-		.help = "who turns the worker (default: adaptive)",
+		.help = "how packets are polled (default: adaptive)",
 		.scope = ROOST_SCOPE_PROCESS,
 		MEMBER(roost_config, progress),
 		.parse = parse_progress,
