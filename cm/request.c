@@ -134,6 +134,28 @@ static bool has_room(struct roost_cm *cm, const struct roost_cm_listener *l)
 	return false;
 }
 
+/* A held request becomes the listener's, if that is still the one that it is
+ * for. Returns false: it is not, and conn is gone.
+ */
+static bool hand_over(struct roost_cm_conn *conn,
+		      const struct roost_gsi_msg *in,
+		      const struct roost_cm_msg *msg, enum roost_cm_state state,
+		      struct roost_cm_event *event)
+{
+	struct roost_cm *cm = conn->cm;
+
+	if (listener_of(cm, in, msg, event) == NULL ||
+	    event->listener != conn->backlog) {
+		give_up(conn);
+		return false;
+	}
+	roost_dev_neigh_put(cm->dev, conn->path.port_num, conn->neigh);
+	conn->neigh = NULL;
+	conn->owned = true;
+	conn->state = state;
+	return true;
+}
+
 /* ---- REQ ---------------------------------------------------------------- */
 
 static enum roost_qp_type our_type(const struct roost_cm_msg *msg)
@@ -260,18 +282,10 @@ static void enter_tables(struct roost_cm_conn *conn,
 static void show(struct roost_cm_conn *conn, const struct roost_gsi_msg *in,
 		 const struct roost_cm_msg *msg)
 {
-	struct roost_cm *cm = conn->cm;
 	struct roost_cm_event event = { .type = ROOST_CM_REQ_RECEIVED };
 
-	if (listener_of(cm, in, msg, &event) == NULL ||
-	    event.listener != conn->backlog) {
-		give_up(conn);
+	if (!hand_over(conn, in, msg, ROOST_CM_REQ_RCVD, &event))
 		return;
-	}
-	roost_dev_neigh_put(cm->dev, conn->path.port_num, conn->neigh);
-	conn->neigh = NULL;
-	conn->owned = true;
-	conn->state = ROOST_CM_REQ_RCVD;
 	fill_peer(msg, &event.peer);
 	event.has_alternate = conn->has_alternate;
 	event.alternate = conn->alternate;
@@ -431,13 +445,20 @@ static void open_sidr(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	conn = new_passive(event->listener, msg);
 	if (conn == NULL)
 		return;
-	conn->owned = true;
 	memcpy(path.dmac, in->addr.peer_mac, 6);
 	roost_cm_set_path(conn, &path);
 	roost_cm_table_add(&cm->sidrs, &conn->by_id, key, conn);
-	enter(conn, ROOST_CM_SIDR_REQ_RCVD);
+	enter(conn, ROOST_CM_REQ_HELD);
+	/* Its answer goes where it came from; the program's next word does not,
+	 * and need not wait for who was met here.
+	 */
+	if (roost_cm_meet_peer(conn) == -EHOSTUNREACH) {
+		drop_held(conn);
+		return;
+	}
 	event->type = ROOST_CM_SIDR_REQ_RECEIVED;
-	roost_cm_tell(conn, event);
+	if (hand_over(conn, in, msg, ROOST_CM_SIDR_REQ_RCVD, event))
+		roost_cm_tell(conn, event);
 }
 
 void roost_cm_got_sidr_req(struct roost_cm *cm, const struct roost_gsi_msg *in,

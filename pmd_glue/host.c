@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/config/addr.h"
+#include "lib/wire/bytes.h"
 #include "lib/wire/frame.h"
 #include "pmd_glue/arp.h"
 #include "pmd_glue/clock.h"
@@ -145,6 +146,12 @@ static void hear_claim(struct roost_host *host, const struct roost_gid *addr,
 		host->conf.conflict(host->conf.ctx, addr, mac);
 }
 
+/* A probe, of somebody who has no address yet (RFC 5227)? */
+static bool is_nobody(const struct roost_gid *v4)
+{
+	return roost_be32_get(&v4->b[12]) == 0;
+}
+
 static void input_arp(struct roost_host *host, const uint8_t *frame,
 		      size_t len_bytes, uint64_t now_ns)
 {
@@ -160,7 +167,10 @@ static void input_arp(struct roost_host *host, const uint8_t *frame,
 		hear_claim(host, &arp.sender_ip, arp.sender_mac, now_ns);
 		return;
 	}
-	if (arp.sender_ip.b[12] != 0) {
+	if (!is_nobody(&arp.sender_ip)) {
+		if (!roost_route_is_unicast(&host->conf.routes.on_link,
+					    &arp.sender_ip))
+			return;
 		word.addr = arp.sender_ip;
 		memcpy(word.mac, arp.sender_mac, 6);
 		word.solicited = !arp.is_request && for_us;

@@ -85,7 +85,8 @@ static bool addresses_fit(const struct roost_nd *nd)
 {
 	struct roost_gid group = roost_nd_solicited_node(&nd->target);
 
-	if (is_multicast(&nd->target) || is_multicast(&nd->src))
+	if (!roost_gid_is_unicast(&nd->target) ||
+	    !(roost_gid_is_zero(&nd->src) || roost_gid_is_unicast(&nd->src)))
 		return false;
 	/* An IPv4 address in an IPv6 header is nobody's (RFC 4291, 2.5.5.2) */
 	if (roost_gid_is_v4(&nd->target) || roost_gid_is_v4(&nd->src) ||

@@ -7,12 +7,32 @@
 #include <stdbool.h>
 
 #include "lib/config/addr.h"
+#include "lib/wire/bytes.h"
 
-static bool is_unicast(const struct roost_gid *gid)
+/* The last address of an IPv4 subnet is all of its stations (RFC 3021: not of
+ * a /31).
+ */
+static bool is_broadcast_of(const struct roost_prefix *prefix,
+			    const struct roost_gid *gid)
 {
-	if (roost_gid_is_v4(gid))
-		return gid->b[12] != 0 && gid->b[12] < 224;
-	return !roost_gid_is_zero(gid) && gid->b[0] != 0xff;
+	uint32_t hosts;
+
+	if (!roost_gid_is_v4(gid) || prefix->len_bits > 30 ||
+	    !roost_prefix_contains(prefix, gid))
+		return false;
+	hosts = UINT32_MAX >> prefix->len_bits;
+	return (roost_be32_get(&gid->b[12]) & hosts) == hosts;
+}
+
+bool roost_route_is_unicast(const struct roost_prefixes *on_link,
+			    const struct roost_gid *gid)
+{
+	if (!roost_gid_is_unicast(gid))
+		return false;
+	for (unsigned int i = 0; i < on_link->nb; i++)
+		if (is_broadcast_of(&on_link->v[i], gid))
+			return false;
+	return true;
 }
 
 static bool is_on_link(const struct roost_prefixes *on_link,
@@ -43,7 +63,8 @@ int roost_route_next_hop(const struct roost_routes *routes,
 	bool v4 = roost_gid_is_v4(dgid);
 	const struct roost_gid *gw = v4 ? &routes->gw.v4 : &routes->gw.v6;
 
-	if (roost_gid_is_v4(sgid) != v4 || !is_unicast(dgid))
+	if (roost_gid_is_v4(sgid) != v4 ||
+	    !roost_route_is_unicast(&routes->on_link, dgid))
 		return -EHOSTUNREACH;
 	if (is_on_link(&routes->on_link, dgid))
 		*hop = *dgid;

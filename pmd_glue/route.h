@@ -20,10 +20,16 @@ struct roost_routes {
 unsigned int roost_prefixes_find(const struct roost_prefixes *prefixes,
 				 const struct roost_gid *addr);
 
+/* Can a station have it? No group, loopback or unspecified address, nor a
+ * broadcast address, be it that of a subnet here.
+ */
+bool roost_route_is_unicast(const struct roost_prefixes *on_link,
+			    const struct roost_gid *gid);
+
 /*
  * The next hop from sgid to dgid. Link-local destinations are always on the
  * link. Returns 0, or -EHOSTUNREACH: no subnet has it and there is no gateway
- * of its family, it is of another family than sgid, or it is a group.
+ * of its family, it is of another family than sgid, or no station can have it.
  */
 int roost_route_next_hop(const struct roost_routes *routes,
 			 const struct roost_gid *sgid,

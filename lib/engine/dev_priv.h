@@ -146,6 +146,13 @@ static inline bool roost_port_owns(const struct roost_port *port,
 	return false;
 }
 
+/* Does it come from outside with an address of ours? Holder of the turn. */
+static inline bool roost_port_is_feigned(const struct roost_port *port,
+					 const struct roost_frame *frame)
+{
+	return !frame->looped && roost_port_owns(port, &frame->sgid);
+}
+
 /* The tag of what is sent from the port; flow->tclass is set. */
 static inline void roost_port_tag(const struct roost_port *port,
 				  struct roost_flow *flow)

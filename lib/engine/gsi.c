@@ -127,6 +127,8 @@ enum roost_drop roost_gsi_take(struct roost_worker *w, unsigned int port_index,
 		return ROOST_DROP_QPN;
 	if (pkt->opcode != ROOST_OPCODE_UD_SEND_ONLY)
 		return ROOST_DROP_QP_TYPE;
+	if (roost_port_is_feigned(&w->dev->ports[port_index], frame))
+		return ROOST_DROP_SRC_ADDR;
 	if (!has_pkey(&w->dev->ports[port_index], pkt->pkey))
 		return ROOST_DROP_PKEY;
 	if (pkt->qkey != ROOST_GSI_QKEY)

@@ -24,11 +24,13 @@ enum roost_mig_from {
 	ROOST_FROM_STRANGER, /* none of these, or not to be heard now */
 };
 
+/* What we say to ourselves does not come from outside. */
 static inline bool roost_path_fits(const struct roost_path *path,
 				   const struct roost_frame *frame)
 {
 	return roost_gid_eq(&frame->sgid, &path->dgid) &&
-	       roost_gid_eq(&frame->dgid, &path->sgid);
+	       roost_gid_eq(&frame->dgid, &path->sgid) &&
+	       (!path->loopback || frame->looped);
 }
 
 /* The alternate path is heard from REARM on: the peer may be first. */

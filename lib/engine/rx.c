@@ -91,7 +91,9 @@ static enum roost_drop check_qp(const struct roost_qp *qp,
 	return ROOST_DROP_NONE;
 }
 
-/* A QP of datagrams hears everybody, on its own port. */
+/* A QP of datagrams hears everybody, on its own port: others than ourselves
+ * from outside.
+ */
 static enum roost_drop deliver_datagram(struct roost_worker *w,
 					struct roost_qp *qp,
 					unsigned int port_index,
@@ -100,6 +102,8 @@ static enum roost_drop deliver_datagram(struct roost_worker *w,
 {
 	if (qp->attr.port_num != port_index + 1)
 		return ROOST_DROP_QPN;
+	if (roost_port_is_feigned(&w->dev->ports[port_index], frame))
+		return ROOST_DROP_SRC_ADDR;
 	if (!roost_pkey_match(qp->pkey, pkt->pkey))
 		return ROOST_DROP_PKEY;
 	roost_ud_receive(w, qp, frame, pkt);
@@ -267,9 +271,10 @@ static enum roost_frame_class class_by_vlan(const struct roost_port *port,
 	return ROOST_FRAME_BAD;
 }
 
-void roost_rx_frame(struct roost_worker *w, unsigned int port_index,
+void roost_rx_frame(struct roost_worker *w, unsigned int from,
 		    struct rte_mbuf *mbuf)
 {
+	const unsigned int port_index = from & ~ROOST_LOOPED;
 	struct roost_port *port = &w->dev->ports[port_index];
 	enum roost_frame_class class;
 	struct roost_frame frame;
@@ -290,6 +295,7 @@ void roost_rx_frame(struct roost_worker *w, unsigned int port_index,
 		}
 		break;
 	case ROOST_FRAME_ROCE:
+		frame.looped = from & ROOST_LOOPED;
 		w->counters.rx_pkts++;
 		w->counters.rx_bytes += mbuf->pkt_len;
 		receive(w, port_index, &frame);

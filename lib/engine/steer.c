@@ -128,7 +128,7 @@ static uint32_t owners(struct roost_worker *w, const struct rte_mbuf *mbuf)
 		return 0;
 	qpn = roost_frame_dest_qpn(&frame);
 	if (qpn == ROOST_MCAST_QPN)
-		return members(w->dev, mbuf->port, &frame.dgid);
+		return members(w->dev, mbuf->port & ~ROOST_LOOPED, &frame.dgid);
 	qp = roost_idmap_get(&w->dev->qps, qpn);
 	return qp == NULL ? 0 : bit(qp->worker);
 }

@@ -36,7 +36,8 @@ int roost_steer_create(struct roost_dev *dev);
 void roost_steer_destroy(struct roost_worker *w);
 
 /* Sort a burst of up to ROOST_RX_BURST frames, mbuf->port being the port of
- * each. Takes those of others; returns how many are left, in pkts[0..].
+ * each, and ROOST_LOOPED. Takes those of others; returns how many are left, in
+ * pkts[0..].
  */
 uint16_t roost_steer_burst(struct roost_worker *w, struct rte_mbuf **pkts,
 			   uint16_t n);

@@ -262,6 +262,8 @@ static unsigned int receive_loopback(struct roost_worker *w)
 	memcpy(pkts, q->frames, n * sizeof(pkts[0]));
 	q->count = (uint16_t)(q->count - n);
 	memmove(q->frames, q->frames + n, q->count * sizeof(q->frames[0]));
+	for (uint16_t i = 0; i < n; i++)
+		pkts[i]->port |= ROOST_LOOPED;
 	if (w->steer != NULL)
 		n = roost_steer_burst(w, pkts, n);
 	for (uint16_t i = 0; i < n; i++)

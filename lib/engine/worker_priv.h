@@ -281,8 +281,13 @@ unsigned int roost_tx_raw_frames(struct roost_worker *w);
 int roost_worker_send_roce(struct roost_worker *w, uint8_t port_num,
 			   struct rte_mbuf *frame, bool loopback);
 
-/* One received frame, checked in the order of doc/protocol.md. Takes it. */
-void roost_rx_frame(struct roost_worker *w, unsigned int port_index,
+/* In mbuf->port, beside the port: we sent it, it was on no wire. */
+#define ROOST_LOOPED 0x8000u
+
+/* One received frame, checked in the order of doc/protocol.md. Takes it. from:
+ * the port, and ROOST_LOOPED.
+ */
+void roost_rx_frame(struct roost_worker *w, unsigned int from,
 		    struct rte_mbuf *mbuf);
 
 static inline void roost_worker_drop(struct roost_worker *w,

@@ -7,8 +7,8 @@
 /*
  * Why a packet was dropped in silence. One list for the whole receive path,
  * in the order of the checks, so that a counter per reason says how far a
- * packet came. The checks of this room end at ROOST_DROP_HDR_LEN; the ones
- * after it need objects and are lib/engine's.
+ * packet came. The checks of this room end at ROOST_DROP_HDR_LEN, but for some
+ * of addresses; the ones after it need objects and are lib/engine's.
  */
 
 enum roost_drop {
@@ -29,7 +29,10 @@ enum roost_drop {
 	ROOST_DROP_QPN,      /* no such QP */
 	ROOST_DROP_QP_TYPE,  /* opcode is not for this type of QP */
 	ROOST_DROP_QP_STATE, /* QP does not receive in its state */
-	ROOST_DROP_SRC_ADDR, /* not the peer of this connected QP */
+	/* Not the peer of this connected QP; of any packet, an address that no
+	 * station has, or one of ours from outside.
+	 */
+	ROOST_DROP_SRC_ADDR,
 	ROOST_DROP_PKEY,
 	ROOST_DROP_QKEY,
 	ROOST_DROP_OUT_OF_ORDER, /* behind a gap that was NAKed already */

@@ -76,6 +76,7 @@ struct roost_frame {
 	uint16_t udp_src;
 	uint16_t vlan_tci; /* 0: untagged, or tagged with VLAN 0, priority 0 */
 	uint8_t src_mac[6];
+	bool looped; /* writer: who receives; we sent it, it was on no wire */
 	struct roost_gid sgid; /* source address */
 	struct roost_gid dgid; /* destination address */
 };
@@ -84,8 +85,9 @@ struct roost_frame {
  * Classify len bytes at data and fill *frame for ROOST_FRAME_ROCE.
  * IP trailing padding (Ethernet minimum size) is cut off by the IP length;
  * IPv4 options, IPv6 extension headers before UDP, first fragments, a wrong
- * IPv4 header checksum and UDP lengths that disagree with IP are BAD when they
- * lead to port 4791. What does not show its UDP header, a runt or a later
+ * IPv4 header checksum, UDP lengths that disagree with IP, a source that no
+ * station can be and IPv4 addresses in an IPv6 header are BAD when they lead to
+ * port 4791. What does not show its UDP header, a runt or a later
  * fragment, is OTHER. Reads only inside [data, data + len). A UDP checksum is
  * not checked: the ICRC covers more (Annex A17.9.2 sends 0).
  * Returns the class; *frame is undefined but for vlan_tci for OTHER, and but

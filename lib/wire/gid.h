@@ -47,6 +47,26 @@ static inline bool roost_gid_is_multicast(const struct roost_gid *g)
 	return roost_gid_is_v4(g) ? (g->b[12] & 0xf0) == 0xe0 : g->b[0] == 0xff;
 }
 
+/* Can a station have it? No group, broadcast, loopback or unspecified address
+ * (RFC 1122, 3.2.1.3).
+ */
+static inline bool roost_v4_is_unicast(const uint8_t addr[4])
+{
+	return addr[0] != 0 && addr[0] != 127 && (addr[0] & 0xf0) != 0xe0 &&
+	       (addr[0] & addr[1] & addr[2] & addr[3]) != 0xff;
+}
+
+/* The same of any GID (RFC 4291, 2.5.2, 2.5.3). */
+static inline bool roost_gid_is_unicast(const struct roost_gid *g)
+{
+	static const struct roost_gid loopback = { .b = { [15] = 1 } };
+
+	if (roost_gid_is_v4(g))
+		return roost_v4_is_unicast(&g->b[12]);
+	return g->b[0] != 0xff && !roost_gid_is_zero(g) &&
+	       !roost_gid_eq(g, &loopback);
+}
+
 /* The MAC of a group: 23 bits of IPv4 (RFC 1112), 32 of IPv6 (RFC 2464). */
 static inline void roost_gid_multicast_mac(const struct roost_gid *g,
 					   uint8_t mac[6])

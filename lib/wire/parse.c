@@ -67,6 +67,31 @@ static bool ipv4_sum_ok(const uint8_t *l3)
 	return sum == 0xffff;
 }
 
+/* 64 zeros begin those that are no station's, and hardly any other. */
+static bool is_ipv6_doubtful(const uint8_t *addr)
+{
+	uint64_t prefix;
+
+	memcpy(&prefix, addr, sizeof(prefix));
+	return prefix == 0 || addr[0] == 0xff;
+}
+
+/* An IPv4 address in an IPv6 header is nobody's (RFC 4291, 2.5.5.2). */
+static enum roost_drop check_ipv6_addrs(const struct roost_frame *frame)
+{
+	if (roost_gid_is_v4(&frame->sgid) ||
+	    !roost_gid_is_unicast(&frame->sgid))
+		return ROOST_DROP_SRC_ADDR;
+	return roost_gid_is_v4(&frame->dgid) ? ROOST_DROP_NOT_OURS
+					     : ROOST_DROP_NONE;
+}
+
+/* Before an address is looked at as a whole, which few need. */
+static bool is_ipv4_doubtful(const uint8_t *addr)
+{
+	return (uint8_t)(addr[0] - 1u) >= 223 || addr[0] == 127;
+}
+
 static enum roost_frame_class parse_ipv4(const uint8_t *l3, size_t avail,
 					 struct roost_frame *frame)
 {
@@ -96,6 +121,9 @@ static enum roost_frame_class parse_ipv4(const uint8_t *l3, size_t avail,
 		return bad(frame, ROOST_DROP_FRAGMENT);
 	if (roost_be16_get(udp + 4) != total - hdr_len)
 		return bad(frame, ROOST_DROP_LENGTH);
+	if (unlikely(is_ipv4_doubtful(l3 + 12) &&
+		     !roost_v4_is_unicast(l3 + 12)))
+		return bad(frame, ROOST_DROP_SRC_ADDR);
 
 	frame->ipv6 = false;
 	frame->tclass = l3[1];
@@ -145,6 +173,7 @@ static enum roost_frame_class parse_ipv6(const uint8_t *l3, size_t avail,
 					 struct roost_frame *frame)
 {
 	const uint8_t *udp = l3 + ROOST_IPV6_LEN;
+	enum roost_drop reason;
 	size_t payload_len, total;
 	uint32_t word;
 
@@ -171,6 +200,11 @@ static enum roost_frame_class parse_ipv6(const uint8_t *l3, size_t avail,
 	frame->flow_label = word & IPV6_FLOW_LABEL_MASK;
 	memcpy(frame->sgid.b, l3 + 8, sizeof(frame->sgid.b));
 	memcpy(frame->dgid.b, l3 + 24, sizeof(frame->dgid.b));
+	if (unlikely(is_ipv6_doubtful(l3 + 8) || is_ipv6_doubtful(l3 + 24))) {
+		reason = check_ipv6_addrs(frame);
+		if (reason != ROOST_DROP_NONE)
+			return bad(frame, reason);
+	}
 	return good(frame, l3, total, udp);
 }
 

@@ -457,6 +457,33 @@ static void held__not_in_vain(void **state)
 	cm_world_free(w);
 }
 
+/* Nothing could be sent to whom it names: for a datagram service, too. */
+static void held__not_of_nowhere(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct roost_cm_msg msg;
+
+	(void)state;
+	w->policy = CM_DESTROY;
+	cm_listen(w, ROOST_CM_PS_UDP, 10);
+	w->sim->ends[SIM_B].meet_error = -EHOSTUNREACH;
+	msg = forged_sidr_req(w, 100);
+	cm_forge_msg(w, SIM_A, &msg);
+	sim_run_for(w->sim, SIM_MS);
+	assert_int_equal(cm_nb_passive(w), 0);
+	assert_int_equal(cm_counters(w, SIM_B).nb_conns, 0);
+	assert_int_equal(cm_counters(w, SIM_B).drops[ROOST_CM_DROP_UNREACHABLE],
+			 1);
+	/* Its neighbour is not known yet: it is answered where it came from. */
+	w->sim->ends[SIM_B].meet_error = 0;
+	forget_neighbour(w);
+	cm_forge_msg(w, SIM_A, &msg);
+	sim_run_for(w->sim, SIM_MS);
+	assert_int_equal(cm_nb_passive(w), 1);
+	assert_int_equal(cm_counters(w, SIM_B).tx[ROOST_CM_SIDR_REP], 1);
+	cm_world_free(w);
+}
+
 /* Whatever its peer, its listener or others do meanwhile. */
 static void held__and_given_up(void **state)
 {
@@ -547,6 +574,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(held__until_the_way_back_is_known),
 		cmocka_unit_test(held__for_a_second),
 		cmocka_unit_test(held__not_in_vain),
+		cmocka_unit_test(held__not_of_nowhere),
 		cmocka_unit_test(held__and_given_up),
 		cmocka_unit_test(room__is_looked_for_by_one),
 	};

@@ -183,6 +183,38 @@ static void place__another_address(void **state)
 	cm_world_free(w);
 }
 
+/* From addresses that nobody else can have: that of the receiver, and those of
+ * no station.
+ */
+static void place__nobodys_address(void **state)
+{
+	static const uint8_t v4[][4] = {
+		{ 0, 0, 0, 0 },
+		{ 127, 0, 0, 1 },
+		{ 224, 0, 0, 1 },
+		{ 255, 255, 255, 255 },
+	};
+	struct cm_world *w = cm_world_new();
+	struct roost_cm_msg req;
+
+	(void)state;
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	for (uint32_t i = 0; i < 5; i++) {
+		w->sim->ends[SIM_A].gid = i < 4 ? roost_gid_from_v4(v4[i])
+						: w->sim->ends[SIM_B].gid;
+		req = cm_forged_req(w, 5 + i, 0x77 + i);
+		cm_put_ip(w, &req);
+		cm_forge_msg(w, SIM_A, &req);
+		sim_run_for(w->sim, SIM_MS);
+		assert_int_equal(
+			sim_counters(w->sim, SIM_B)->drops[ROOST_DROP_SRC_ADDR],
+			i + 1);
+	}
+	assert_int_equal(cm_nb_passive(w), 0);
+	assert_int_equal(cm_counters(w, SIM_B).rx[ROOST_CM_REQ], 0);
+	cm_world_free(w);
+}
+
 /* ---- time ------------------------------------------------------------- */
 
 /* In a connection that stands, these mean nothing. */
@@ -438,6 +470,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(bad__every_length_and_attribute),
 		cmocka_unit_test(bad__flipped_bits),
 		cmocka_unit_test(place__another_address),
+		cmocka_unit_test(place__nobodys_address),
 		cmocka_unit_test(time__established),
 		cmocka_unit_test(time__dreq_of_the_unknown),
 		cmocka_unit_test(stale__qpn_in_use),

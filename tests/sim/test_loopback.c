@@ -4,7 +4,9 @@
 
 /* QPs of one device that talk to each other: nothing goes over the wire. */
 
-#include "tests/sim/sim.h"
+#include <string.h>
+
+#include "tests/sim/raw.h"
 
 static struct sim *world(const struct sim_qp_conf *conf, struct sim_qp **a,
 			 struct sim_qp **b)
@@ -166,6 +168,62 @@ static void loopback__peer_destroyed(void **state)
 	sim_free(sim);
 }
 
+/* A request from outside with our own address, and all numbers right. */
+static void forge_own(struct sim_qp *to, uint8_t opcode, const void *deth,
+		      size_t len)
+{
+	const struct sim_port *port = &to->end->ports[0];
+	struct roost_flow flow = {
+		.sgid = port->gid,
+		.dgid = port->gid,
+		.hop_limit = 64,
+		.udp_src = 0xc123,
+	};
+	const struct roost_bth bth = {
+		.opcode = opcode,
+		.migreq = true,
+		.pkey = 0xffff,
+		.dest_qpn = to->qpn,
+		.psn = roost_psn(to->peer != NULL ? to->peer->sq_psn : 0),
+	};
+	uint8_t frame[ROOST_FRAME_OVERHEAD_MAX];
+	struct roost_hdr_template t;
+	size_t at;
+
+	memcpy(flow.src_mac, port->mac, 6);
+	memcpy(flow.dst_mac, port->mac, 6);
+	roost_hdr_template_init(&t, &flow);
+	at = roost_hdr_emit(&t, frame, &bth, len);
+	memcpy(frame + at, deth, len);
+	roost_frame_seal(&t, frame, at + len);
+	sim_link_put(to->sim, SIM_B, frame, at + len + ROOST_ICRC_LEN);
+	sim_run(to->sim);
+}
+
+/* Ours is the voice that comes from inside only. */
+static void loopback__not_from_outside(void **state)
+{
+	const uint64_t *drops;
+	struct sim_qp *a, *b;
+	struct sim *sim = world(NULL, &a, &b);
+	struct sim_qp *ud;
+	uint8_t deth[8];
+
+	(void)state;
+	sim_recv(b, 100);
+	forge_own(b, ROOST_OPCODE_RC_SEND_ONLY, deth, 0);
+	drops = sim_counters(sim, SIM_A)->drops;
+	assert_int_equal(drops[ROOST_DROP_SRC_ADDR], 1);
+	ud = raw_ud(sim, SIM_A, NULL);
+	roost_deth_put(deth, ud->conf.qkey, 0x1234);
+	raw_recv(ud, 1, raw_blank(sim, 1000));
+	forge_own(ud, ROOST_OPCODE_UD_SEND_ONLY, deth, sizeof(deth));
+	drops = sim_counters(sim, SIM_A)->drops;
+	assert_int_equal(drops[ROOST_DROP_SRC_ADDR], 2);
+	raw_expect_nothing(ud->end->cq);
+	sim_free(sim);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(loopback__both_ways),
 	cmocka_unit_test(loopback__many_qps),
@@ -173,6 +231,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(loopback__receiver_not_ready),
 	cmocka_unit_test(loopback__errors),
 	SIM_TEST_ONE_WORKER(loopback__peer_destroyed),
+	cmocka_unit_test(loopback__not_from_outside),
 };
 
 SIM_MAIN("sim-loopback", tests)

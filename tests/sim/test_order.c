@@ -90,7 +90,8 @@ static uint64_t noticed(const struct roost_dev_counters *c, unsigned int punted)
 {
 	return c->drops[ROOST_DROP_LENGTH] + c->drops[ROOST_DROP_IP_HEADER] +
 	       c->drops[ROOST_DROP_FRAGMENT] + c->drops[ROOST_DROP_NOT_OURS] +
-	       c->drops[ROOST_DROP_ICRC] + punted;
+	       c->drops[ROOST_DROP_SRC_ADDR] + c->drops[ROOST_DROP_ICRC] +
+	       punted;
 }
 
 static void order__one_bit_in_one_percent(void **state)

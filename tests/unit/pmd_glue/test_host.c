@@ -351,6 +351,28 @@ static void host__meets_its_peers(void **state)
 	check_mac("198.18.0.2", "198.18.0.2", mac_b);
 }
 
+/* Whose addresses these are, a frame cannot say; nor can an ARP request. */
+static void host__meets_nobody_at_a_broadcast_address(void **state)
+{
+	static const uint8_t senders[][4] = {
+		{ 198, 18, 0, 255 }, { 255, 255, 255, 255 }, { 127, 0, 0, 1 },
+		{ 224, 0, 0, 1 },    { 0, 0, 0, 1 },
+	};
+	struct roost_neigh *n;
+
+	(void)state;
+	assert_int_equal(meet("198.18.0.2", "198.18.0.255", mac_a),
+			 -EHOSTUNREACH);
+	for (size_t i = 0; i < sizeof(senders) / sizeof(senders[0]); i++) {
+		struct golden_frame f = arp_request;
+
+		memcpy(f.bytes + 28, senders[i], 4);
+		input(&f);
+		assert_int_equal(wire.nb, 0);
+	}
+	assert_int_equal(resolve("198.18.0.2", "127.0.0.1", &n), -EHOSTUNREACH);
+}
+
 /* A frame from off the link has the MAC of a router, and not always of ours. */
 static void host__meets_nobody_from_off_link(void **state)
 {
@@ -437,6 +459,7 @@ int main(void)
 		TEST(host__resolve_waits_for_the_answer),
 		TEST(host__nobody_answers),
 		TEST(host__meets_its_peers),
+		TEST(host__meets_nobody_at_a_broadcast_address),
 		TEST(host__meets_nobody_from_off_link),
 		TEST(host__announces_itself),
 		TEST(host__has_other_addresses),

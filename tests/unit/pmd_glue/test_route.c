@@ -106,6 +106,23 @@ static void route__groups_have_no_neighbour(void **state)
 	check_no_hop(&r, "10.1.2.3", "255.255.255.255");
 	check_no_hop(&r, "fd00:1::5", "ff02::1");
 	check_no_hop(&r, "fd00:1::5", "::");
+	check_no_hop(&r, "10.1.2.3", "127.0.0.1");
+	check_no_hop(&r, "fd00:1::5", "::1");
+}
+
+/* The last address of each subnet of the port's, and of no other one. */
+static void route__broadcasts_have_no_neighbour(void **state)
+{
+	struct roost_routes r = routes();
+
+	(void)state;
+	check_no_hop(&r, "10.1.2.3", "10.1.2.255");
+	check_no_hop(&r, "10.1.2.3", "10.9.0.3");
+	check_hop(&r, "10.1.2.3", "10.1.3.255", "10.1.2.254");
+	check_hop(&r, "10.1.2.3", "10.1.2.0", "10.1.2.0");
+	r.on_link.v[1].len_bits = 31;
+	check_hop(&r, "10.1.2.3", "10.9.0.1", "10.9.0.1");
+	check_hop(&r, "fd00:1::5", "fd00:1::ffff", "fd00:1::ffff");
 }
 
 int main(void)
@@ -117,6 +134,7 @@ int main(void)
 		cmocka_unit_test(route__no_gateway_no_route),
 		cmocka_unit_test(route__mixed_families_have_no_route),
 		cmocka_unit_test(route__groups_have_no_neighbour),
+		cmocka_unit_test(route__broadcasts_have_no_neighbour),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

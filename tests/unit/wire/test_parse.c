@@ -385,8 +385,9 @@ static void check_invariants(const uint8_t *data, size_t len)
 	case ROOST_FRAME_OTHER:
 		return;
 	case ROOST_FRAME_BAD:
-		assert_true(frame.drop > ROOST_DROP_NONE &&
-			    frame.drop <= ROOST_DROP_FRAGMENT);
+		assert_true((frame.drop > ROOST_DROP_NONE &&
+			     frame.drop <= ROOST_DROP_NOT_OURS) ||
+			    frame.drop == ROOST_DROP_SRC_ADDR);
 		return;
 	case ROOST_FRAME_ROCE:
 		break;

@@ -172,6 +172,68 @@ static void parse__group_mac(void **state)
 		}
 }
 
+/* Nobody can be answered there; a kernel calls them martian. */
+static void parse__ipv4_sources_of_nobody(void **state)
+{
+	static const uint8_t bad[][4] = {
+		{ 0, 0, 0, 0 },         { 0, 1, 2, 3 },
+		{ 127, 0, 0, 1 },       { 224, 0, 0, 1 },
+		{ 239, 255, 255, 255 }, { 255, 255, 255, 255 },
+	};
+	static const uint8_t good[][4] = {
+		{ 1, 0, 0, 1 },
+		{ 223, 255, 255, 254 },
+		{ 240, 0, 0, 1 },
+		{ 255, 255, 255, 254 },
+	};
+	struct roost_frame frame;
+	uint8_t buf[256];
+	size_t len = send_frame(buf, false, false, 16);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		memcpy(buf + 26, bad[i], 4);
+		fix_ipv4_sum(buf + 14);
+		check_bad(buf, len, ROOST_DROP_SRC_ADDR);
+	}
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		memcpy(buf + 26, good[i], 4);
+		fix_ipv4_sum(buf + 14);
+		assert_int_equal(parse(buf, len, &frame), ROOST_FRAME_ROCE);
+	}
+}
+
+/* And an IPv4 address in an IPv6 header is not one. */
+static void parse__ipv6_addresses_of_nobody(void **state)
+{
+	static const uint8_t bad[][16] = {
+		{ 0 },
+		{ [15] = 1 },
+		{ 0xff, 0x02, [15] = 1 },
+		{ [10] = 0xff, [11] = 0xff, 198, 18, 0, 1 },
+	};
+	static const uint8_t good[][16] = {
+		{ [15] = 2 },
+		{ 0x00, 0x64, 0xff, 0x9b, [15] = 1 },
+		{ 0xfe, 0x80, [15] = 1 },
+	};
+	struct roost_frame frame;
+	uint8_t buf[256];
+	size_t len = send_frame(buf, true, false, 16);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		memcpy(buf + 22, bad[i], 16);
+		check_bad(buf, len, ROOST_DROP_SRC_ADDR);
+	}
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		memcpy(buf + 22, good[i], 16);
+		assert_int_equal(parse(buf, len, &frame), ROOST_FRAME_ROCE);
+	}
+	memcpy(buf + 38, bad[3], 16);
+	check_bad(buf, len, ROOST_DROP_NOT_OURS);
+}
+
 /* Whatever follows: it has neither IP nor UDP. */
 static void parse__roce_v1(void **state)
 {
@@ -303,6 +365,8 @@ int main(void)
 		cmocka_unit_test(parse__ipv4_options),
 		cmocka_unit_test(parse__ip_version),
 		cmocka_unit_test(parse__group_mac),
+		cmocka_unit_test(parse__ipv4_sources_of_nobody),
+		cmocka_unit_test(parse__ipv6_addresses_of_nobody),
 		cmocka_unit_test(parse__roce_v1),
 		cmocka_unit_test(parse__ipv4_fragments),
 		cmocka_unit_test(parse__ipv6_extension_headers),
