@@ -16,6 +16,7 @@
 #include <rte_mbuf.h>
 
 #include "lib/config/config.h"
+#include "lib/config/fail.h"
 #include "lib/engine/service.h"
 #include "lib/event/process.h"
 #include "pmd_glue/clock.h"
@@ -411,9 +412,8 @@ static int open_new(const struct roost_config *config, unsigned int index,
 	d->process = roost_process();
 	ret = roost_control_get();
 	if (ret) {
-		roost_report("device roost%u: cannot start a thread: %s; see "
-			     "the limits of the process",
-			     index, strerror(-ret));
+		roost_report("device roost%u: cannot start a thread: %s; %s",
+			     index, strerror(-ret), roost_limit_fix(-ret));
 		goto free_device;
 	}
 	ret = roost_control_call(open_device, &opening);

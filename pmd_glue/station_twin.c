@@ -12,6 +12,7 @@
 #include <rte_ethdev.h>
 
 #include "lib/config/addr.h"
+#include "lib/config/fail.h"
 #include "pmd_glue/report.h"
 #include "pmd_glue/station.h"
 #include "pmd_glue/twin.h"
@@ -121,9 +122,8 @@ int roost_station_twin_start(struct roost_station *s)
 		ret = roost_twin_start(s->twin, s->worker, s->port_num,
 				       s->turners[0]);
 	if (ret)
-		roost_report("%s: cannot start its twin's thread: %s; see the "
-			     "limits of the process",
-			     s->label, strerror(-ret));
+		roost_report("%s: cannot start its twin's thread: %s; %s",
+			     s->label, strerror(-ret), roost_limit_fix(-ret));
 	return ret;
 }
 

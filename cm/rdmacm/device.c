@@ -85,6 +85,15 @@ int roost_rdmacm_init(void)
 	return rc;
 }
 
+/* What ibv_open_device() could not have, if it was that; where there is no
+ * device, programs look for another one.
+ */
+static int why_not(void)
+{
+	return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno
+								     : -ENODEV;
+}
+
 /* Under the lock. */
 static int open_device(struct roost_rdmacm_device *d)
 {
@@ -96,7 +105,7 @@ static int open_device(struct roost_rdmacm_device *d)
 		return -ENODEV;
 	d->verbs = ibv_open_device(d->ibv);
 	if (!d->verbs)
-		return -ENODEV;
+		return why_not();
 	if (ibv_query_device(d->verbs, &attr))
 		goto err_verbs;
 	d->max_initiator_depth = (uint8_t)attr.max_qp_init_rd_atom;
@@ -120,8 +129,8 @@ err_verbs:
 
 int roost_rdmacm_open_all(void)
 {
+	int rc, first = -ENODEV;
 	unsigned int nb = 0;
-	int rc;
 
 	/* One that could not be opened is not tried again by every call. */
 	if (process.nb_open)
@@ -130,13 +139,16 @@ int roost_rdmacm_open_all(void)
 	rc = load();
 	for (unsigned int i = 0; rc == 0 && i < process.nb; i++) {
 		struct roost_rdmacm_device *d = &process.devices[i];
+		int one = d->verbs ? 0 : open_device(d);
 
-		if (d->verbs || open_device(d) == 0)
+		if (one == 0)
 			process.open[nb++] = d;
+		else if (first == -ENODEV)
+			first = one;
 	}
 	process.nb_open = nb;
 	pthread_mutex_unlock(&process.lock);
-	return nb ? 0 : -ENODEV;
+	return nb ? 0 : first;
 }
 
 struct roost_rdmacm_device *roost_rdmacm_device_nr(unsigned int nr)

@@ -53,7 +53,7 @@ int roost_rdmacm_init(void);
 
 /*
  * Open what can be opened; what cannot has been told on stderr. Returns 0,
- * -ENODEV (nothing can).
+ * -ENODEV (nothing can); -EMFILE, -ENFILE, -ENOMEM if that is why.
  */
 int roost_rdmacm_open_all(void);
 

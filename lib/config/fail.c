@@ -22,3 +22,12 @@ int roost_config_fail(char *err, const char *format, ...)
 			*s = '?';
 	return -EINVAL;
 }
+
+const char *roost_limit_fix(int error)
+{
+	if (error == EMFILE)
+		return "let the process have more (ulimit -n)";
+	if (error == EAGAIN) /* a thread */
+		return "let the user have more processes (ulimit -u)";
+	return "see the limits of the process";
+}

@@ -17,4 +17,9 @@
 int roost_config_fail(char *err, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* What to do where the process may not have what it needs: the fix in a line
+ * whose cause is strerror(error). Returns a constant string. Thread: any.
+ */
+const char *roost_limit_fix(int error);
+
 #endif

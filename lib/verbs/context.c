@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/config/fail.h"
 #include "lib/verbs/shim.h"
 #include "lib/verbs/unsupported.h"
 
@@ -63,10 +64,8 @@ static const struct verbs_context supported = {
 /* roost_device_open() has told of its own failures. */
 static void tell(const struct ibv_device *device, int rc)
 {
-	fprintf(stderr,
-		"roost: device %s: cannot open it: %s; see the limits of the "
-		"process\n",
-		device->name, strerror(-rc));
+	fprintf(stderr, "roost: device %s: cannot open it: %s; %s\n",
+		device->name, strerror(-rc), roost_limit_fix(-rc));
 }
 
 ROOST_VERBS_LATEST(ibv_open_device, "IBVERBS_1.1");

@@ -39,7 +39,8 @@ const char *ibv_get_device_name(struct ibv_device *device)
 
 struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
-	return &contexts[device - devices];
+	errno = fake.open_error;
+	return fake.open_error ? NULL : &contexts[device - devices];
 }
 
 int ibv_close_device(struct ibv_context *context)

@@ -68,6 +68,7 @@ extern struct fake {
 	struct roost_cm_conn conns[FAKE_CONNS_MAX];
 	unsigned int nb_listeners;
 	struct roost_cm_listener listeners[8];
+	int open_error;   /* of ibv_open_device() */
 	int accept_rc;    /* of roost_cm_accept() */
 	int connect_rc;   /* of roost_cm_connect() */
 	int modify_error; /* of ibv_modify_qp(), if the state is as below */

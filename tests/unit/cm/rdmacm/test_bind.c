@@ -12,6 +12,32 @@ static int bind_to(struct rdma_cm_id *id, const char *ip, uint16_t port)
 	return rdma_bind_addr(id, (struct sockaddr *)&addr);
 }
 
+static int resolve_to(struct rdma_cm_id *id, const char *ip)
+{
+	struct sockaddr_storage addr = fake_addr(ip, 1);
+
+	return rdma_resolve_addr(id, NULL, (struct sockaddr *)&addr, 1000);
+}
+
+/* While no device is open: the first of all. */
+static void bind__what_the_process_may_not_have(void **state)
+{
+	static const int told[] = { EMFILE, ENFILE, ENOMEM };
+	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+		fake.open_error = told[i];
+		assert_fails(bind_to(id, "198.18.0.1", 0), told[i]);
+		assert_fails(resolve_to(id, "198.18.0.2"), told[i]);
+	}
+	fake.open_error = EBUSY;
+	assert_fails(bind_to(id, "198.18.0.1", 0), ENODEV);
+	fake.open_error = 0;
+	assert_ok(bind_to(id, "198.18.0.1", 0));
+	assert_ok(rdma_destroy_id(id));
+}
+
 static void bind__port_spaces(void **state)
 {
 	struct rdma_cm_id *id;
@@ -178,6 +204,7 @@ static void devices__are_the_ids_contexts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		FAKE_CHANNEL_TEST(bind__what_the_process_may_not_have),
 		FAKE_CHANNEL_TEST(bind__port_spaces),
 		FAKE_CHANNEL_TEST(bind__address_gives_the_device),
 		FAKE_CHANNEL_TEST(bind__addresses_of_others),
