@@ -25,6 +25,7 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <errno.h>
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -114,7 +115,8 @@ static void print_held(void)
 
 /* ---- both ends ---------------------------------------------------------- */
 
-static void give_qp(struct rdma_cm_id *id)
+/* Returns 0, or -1 with errno. */
+static int try_give_qp(struct rdma_cm_id *id)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
@@ -134,7 +136,12 @@ static void give_qp(struct rdma_cm_id *id)
 		attr.send_cq = cq;
 		attr.recv_cq = cq;
 	}
-	OK(rdma_create_qp(id, pd, &attr));
+	return rdma_create_qp(id, pd, &attr);
+}
+
+static void give_qp(struct rdma_cm_id *id)
+{
+	OK(try_give_qp(id));
 }
 
 static void take_away(struct rdma_cm_id *id)
@@ -170,27 +177,29 @@ static struct rdma_cm_event *next_event(void)
 
 /* ---- the server --------------------------------------------------------- */
 
-static void take_request(const struct rdma_cm_event *event)
+/* Returns false if its sender has given it up meanwhile, or it had to make room
+ * for newer ones; then every call says EINVAL, as the kernel's does.
+ */
+static bool take_request(const struct rdma_cm_event *event)
 {
 	const uint8_t *said = event->param.conn.private_data;
 	struct rdma_conn_param param = { .responder_resources = 1 };
 
 	if (said[0] == PRINT_HELD)
 		print_held();
-	give_qp(event->id);
 	event->id->context = (void *)(uintptr_t)said[0];
-	/* It may have been given up. */
-	if (rdma_accept(event->id, &param) != 0)
-		perror("rdma_accept");
+	if (try_give_qp(event->id) == 0 && rdma_accept(event->id, &param) == 0)
+		return true;
+	if (errno != EINVAL)
+		die("a request");
+	return false;
 }
 
 /* Returns true if the id has nothing more to do. */
 static bool is_over(const struct rdma_cm_event *event)
 {
-	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
-		take_request(event);
-		return false;
-	}
+	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		return !take_request(event);
 	if (event->event == RDMA_CM_EVENT_ESTABLISHED)
 		return false;
 	if (event->event == RDMA_CM_EVENT_DISCONNECTED)
