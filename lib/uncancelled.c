@@ -199,48 +199,28 @@ void __wrap_rewind(FILE *file)
 	restore(state);
 }
 
-int __wrap_fprintf(FILE *file, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-int __wrap_fprintf(FILE *file, const char *format, ...)
-{
-	int state = hold_off();
-	va_list args;
-	int ret;
+/* One that prints or scans by a format, called by way of its v... twin. */
+#define UNCANCELLED_FORMAT(name, params, vname, kind, format_at)               \
+	int __wrap_##name params                                               \
+		__attribute__((format(kind, format_at, (format_at) + 1)));     \
+	int __wrap_##name params                                               \
+	{                                                                      \
+		int state = hold_off();                                        \
+		va_list args;                                                  \
+		int ret;                                                       \
+                                                                               \
+		va_start(args, format);                                        \
+		ret = vname(file, format, args);                               \
+		va_end(args);                                                  \
+		restore(state);                                                \
+		return ret;                                                    \
+	}
 
-	va_start(args, format);
-	ret = vfprintf(file, format, args);
-	va_end(args);
-	restore(state);
-	return ret;
-}
-
-int __wrap___fprintf_chk(FILE *file, int flag, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-int __wrap___fprintf_chk(FILE *file, int flag __attribute__((unused)),
-			 const char *format, ...)
-{
-	int state = hold_off();
-	va_list args;
-	int ret;
-
-	va_start(args, format);
-	ret = vfprintf(file, format, args);
-	va_end(args);
-	restore(state);
-	return ret;
-}
-
-int __wrap___isoc99_fscanf(FILE *file, const char *format, ...)
-	__attribute__((format(scanf, 2, 3)));
-int __wrap___isoc99_fscanf(FILE *file, const char *format, ...)
-{
-	int state = hold_off();
-	va_list args;
-	int ret;
-
-	va_start(args, format);
-	ret = vfscanf(file, format, args);
-	va_end(args);
-	restore(state);
-	return ret;
-}
+UNCANCELLED_FORMAT(fprintf, (FILE * file, const char *format, ...), vfprintf,
+		   printf, 2)
+UNCANCELLED_FORMAT(__fprintf_chk,
+		   (FILE * file, int flag __attribute__((unused)),
+		    const char *format, ...),
+		   vfprintf, printf, 3)
+UNCANCELLED_FORMAT(__isoc99_fscanf, (FILE * file, const char *format, ...),
+		   vfscanf, scanf, 2)
