@@ -39,14 +39,17 @@ static inline bool roost_patience_is_realtime(void)
 	return policy == SCHED_FIFO || policy == SCHED_RR;
 }
 
-static inline void roost_patience_nap(void)
+/* Yield, or what it takes instead. Returns true if the thread slept. */
+static inline bool roost_patience_nap(void)
 {
 	const struct timespec time = { .tv_nsec = ROOST_PATIENCE_NAP_NS };
 
-	if (roost_patience_is_realtime())
-		nanosleep(&time, NULL);
-	else
+	if (!roost_patience_is_realtime()) {
 		sched_yield();
+		return false;
+	}
+	nanosleep(&time, NULL);
+	return true;
 }
 
 /* clock is the worker's, which it reads in each turn. */
@@ -58,14 +61,10 @@ static inline void roost_patience_lose(struct roost_patience *p,
 
 	if (now_ns != p->seen_ns)
 		*p = (struct roost_patience){ .seen_ns = now_ns };
-	if (p->yields++ < yields_max) {
+	if (p->yields++ < yields_max)
 		sched_yield();
-	} else if (roost_patience_is_realtime()) {
-		roost_patience_nap();
-	} else {
+	else if (!roost_patience_nap())
 		p->yields = 0;
-		sched_yield();
-	}
 }
 
 #endif
