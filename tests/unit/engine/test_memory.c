@@ -44,10 +44,9 @@ void *__wrap_aligned_alloc(size_t align, size_t bytes)
 	return __real_aligned_alloc(align, bytes);
 }
 
-/* Slots, and the places of their completions. */
 static size_t queue_bytes(const struct roost_queue *q)
 {
-	return (size_t)(q->mask + 1) * (q->stride_bytes + sizeof(uint32_t));
+	return (size_t)(q->mask + 1) * q->stride_bytes;
 }
 
 /* One that is connected, and does all that it ever may at a time. */
