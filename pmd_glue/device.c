@@ -502,6 +502,12 @@ static void settle(struct roost_device *d)
 			roost_turner_settle(d->turners[i]);
 }
 
+static void return_mtus(struct roost_device *d)
+{
+	for (unsigned int i = 0; i < d->nb_stations; i++)
+		roost_mtu_loan_return(&d->stations[i].port->mtu_loan);
+}
+
 /*
  * A program may exit without closing anything, right after the completion that
  * it waited for. What it owes its peers still goes out: an answer waits for
@@ -519,6 +525,7 @@ __attribute__((destructor)) static void answer_at_exit(void)
 		if (d->process == roost_process()) {
 			roost_dev_service_farewell(d->dev);
 			settle(d);
+			return_mtus(d);
 			ours = true;
 		}
 	pthread_mutex_unlock(&devices.lock);

@@ -317,6 +317,7 @@ void roost_ethport_close(struct roost_ethport *port)
 	roost_ethport_close_interrupts(port);
 	roost_ethport_close_fds(port);
 	roost_kif_close(&port->kif);
+	roost_mtu_loan_return(&port->mtu_loan);
 }
 
 void roost_ethport_free_pool(struct roost_ethport *port)

@@ -30,6 +30,7 @@
 #include "pmd_glue/intr_gate.h"
 #include "pmd_glue/kif.h"
 #include "pmd_glue/members.h"
+#include "pmd_glue/mtu_loan.h"
 #include "pmd_glue/packet_gate.h"
 #include "pmd_glue/pci.h"
 #include "pmd_glue/peer_trust.h"
@@ -81,7 +82,8 @@ struct roost_ethport {
 	} claimed[ROOST_CLAIM_MAX];
 	unsigned int nb_claimed;
 	struct roost_claim taps;
-	struct roost_kif kif; /* it, followed from open to close */
+	struct roost_kif kif;           /* it, followed from open to close */
+	struct roost_mtu_loan mtu_loan; /* its MTU, where we raised that */
 	uint16_t id;
 	/* Workers that have queues of their own, the first ones of the device:
 	 * worker i sends by queue i, and receives from i and every so many

@@ -15,7 +15,39 @@
 #include "lib/wire/frame.h"
 #include "pmd_glue/ethport_priv.h"
 
-/* Make the interface's MTU at least what was asked; *mtu is what it has. */
+/*
+ * Make the interface's MTU at least what was asked. What a killed process has
+ * left is put back, or borrowed again. That of a tap goes with it.
+ */
+static int raise_mtu(struct roost_ethport *port)
+{
+	const unsigned int ifindex = port->kif.state.ifindex;
+	const uint32_t has = port->kif.state.mtu_bytes;
+	const uint32_t want = port->conf.mtu_bytes;
+	uint32_t was;
+	int ret = 0;
+
+	if (port->kernel != ROOST_KERNEL_SHARES)
+		return want > has ? roost_kif_set_mtu(&port->kif, want) : 0;
+	was = roost_mtu_loan_left(ifindex, has);
+	if (was != 0 && want <= was) {
+		roost_kif_set_mtu(&port->kif, was);
+		return 0;
+	}
+	if (was == 0 && want <= has) {
+		if (want != 0)
+			roost_mtu_loan_take(&port->mtu_loan, ifindex, 0, 0);
+		return 0;
+	}
+	roost_mtu_loan_take(&port->mtu_loan, ifindex, was ? was : has, want);
+	if (want != has)
+		ret = roost_kif_set_mtu(&port->kif, want);
+	if (ret)
+		roost_mtu_loan_return(&port->mtu_loan);
+	return ret;
+}
+
+/* *mtu: what the interface has. */
 static int kernel_mtu(struct roost_ethport *port, uint32_t *mtu)
 {
 	int ret = 0;
@@ -23,8 +55,8 @@ static int kernel_mtu(struct roost_ethport *port, uint32_t *mtu)
 	/* That of a tap is there since it was plugged in. */
 	if (port->kif.state.ifindex == 0)
 		ret = roost_kif_open(&port->kif, port->iface);
-	if (!ret && port->conf.mtu_bytes > port->kif.state.mtu_bytes)
-		ret = roost_kif_set_mtu(&port->kif, port->conf.mtu_bytes);
+	if (!ret)
+		ret = raise_mtu(port);
 	*mtu = port->kif.state.mtu_bytes;
 	return ret;
 }

@@ -533,5 +533,6 @@ leave_groups:
 	roost_ethport_unclaim_taps(port);
 	roost_ethport_close_fds(port);
 	roost_kif_close(&port->kif);
+	roost_mtu_loan_return(&port->mtu_loan);
 	return ret;
 }

@@ -177,7 +177,7 @@ static void follow_mtu(struct roost_station *s)
 	if (s->told_mtu_bytes > before)
 		return;
 	nb = roost_port_stranded(s->dev, s->port_num, &path_mtu_bytes);
-	if (nb > 0)
+	if (nb > 0 && !atomic_load(&s->port->mtu_loan.is_over))
 		roost_report("%s: the MTU of interface \"%s\" became %u, too "
 			     "small for %u QPs that use a path MTU of up to "
 			     "%u: their longer packets are lost; raise it to "

@@ -170,9 +170,15 @@ static void combine(struct ethtool_channels *channels)
 /* The driver asks for nothing that has no argument, or another one. */
 static int ioctl_channels(int fd, unsigned long request, void *arg)
 {
-	int ret = ioctl(fd, request, arg);
 	const struct ifreq *ifr = arg;
+	int ret;
 
+	/* Promiscuous mode, which we never ask for: with each start the driver
+	 * would take away an administrator's.
+	 */
+	if (request == SIOCSIFFLAGS)
+		return 0;
+	ret = ioctl(fd, request, arg);
 	if (ret == 0 && request == SIOCETHTOOL) {
 		struct ethtool_channels *channels =
 			(struct ethtool_channels *)(void *)ifr->ifr_data;
