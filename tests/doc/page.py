@@ -7,7 +7,7 @@ which a reader does not see:
 
   <!-- run: terminal 1 -->             commands; each ends with status 0
   <!-- run: terminal 1, status 2 -->   the last of them ends with status 2
-  <!-- run: terminal 1, goes on -->    the last of them ends later, with 0
+  <!-- run: terminal 1, goes on -->    the last of them ends later
   <!-- run: terminal 1, until Ctrl-C -->  or is interrupted
   <!-- shows: terminal 1 -->           what the last commands there print
   <!-- not run: REASON -->             commands that a test cannot run
@@ -21,7 +21,8 @@ and where the text tells the reader to press it:
 import re
 
 MARK = re.compile(r"<!-- (run|shows|not run|no commands|press)(?:: (.*))? -->")
-RUN = re.compile(r"terminal (\d)(?:, (goes on|until Ctrl-C|status (\d+)))?")
+RUN = re.compile(r"terminal (\d)(?:, status (\d+))?"
+                 r"(?:, (goes on|until Ctrl-C))?")
 SHOWS = re.compile(r"terminal (\d)")
 PRESS = re.compile(r"Ctrl-C in terminal (\d)")
 INDENT = "    "
@@ -84,9 +85,9 @@ def make_step(kind, words, line, lines, where):
     if kind == "run":
         match = matched(RUN, words, where)
         step.terminal = int(match[1])
-        step.goes_on = match[2] in ("goes on", "until Ctrl-C")
-        step.interrupted = match[2] == "until Ctrl-C"
-        step.status = int(match[3] or 0)
+        step.status = int(match[2] or 0)
+        step.goes_on = match[3] is not None
+        step.interrupted = match[3] == "until Ctrl-C"
     elif kind == "shows":
         step.terminal = int(matched(SHOWS, words, where)[1])
     elif kind == "press":
