@@ -90,7 +90,7 @@ struct roost_dev {
 		LIST_HEAD(, roost_cq) cqs;
 		LIST_HEAD(, roost_srq) srqs;
 		/* How many of the QPs each worker has. */
-		uint32_t nb_qps[ROOST_DEV_WORKERS_MAX];
+		_Atomic uint32_t nb_qps[ROOST_DEV_WORKERS_MAX];
 	} all;
 	LIST_HEAD(, roost_cq) xrc_cqs; /* all turns */
 	/* Around atomics where memory is not aligned, with several workers. */

@@ -20,6 +20,7 @@
 #include <rte_mbuf.h>
 
 #include "lib/engine/ah_priv.h"
+#include "lib/engine/ahead.h"
 #include "lib/engine/mbuf.h"
 #include "lib/engine/req_priv.h"
 #include "lib/engine/resp_priv.h"
@@ -233,18 +234,28 @@ static inline void send_acks(struct roost_worker *w, unsigned int queue)
 	}
 }
 
+/* tx_left: as of before a QP had its turn. */
+static inline void charge(struct roost_worker *w, bool cold, int tx_left)
+{
+	if (cold)
+		w->tx_left = RTE_MIN(w->tx_left, tx_left - ROOST_COLD_FRAMES);
+}
+
 static void send_responses(struct roost_worker *w, unsigned int queue)
 {
 	const unsigned int i = ROOST_LANE(ROOST_PHASE_RESPONSES, queue);
 	struct roost_lane *lane = &w->lanes[i];
+	bool cold = roost_ahead_pays(w);
 	struct roost_qp *qp;
 
 	while ((qp = TAILQ_FIRST(&lane->qps)) != NULL && may_go(w, queue)) {
 		uint32_t burst = first_burst(lane);
+		int tx_left = w->tx_left;
 
 		w->steps_left--;
 		leave_answers(w, i, qp);
 		answer(w, qp, burst);
+		charge(w, cold, tx_left);
 	}
 }
 
@@ -252,13 +263,17 @@ static inline void send_requests(struct roost_worker *w, unsigned int queue)
 {
 	const unsigned int i = ROOST_LANE(ROOST_PHASE_REQUESTS, queue);
 	struct roost_lane *lane = &w->lanes[i];
+	bool cold = roost_ahead_pays(w);
 	struct roost_qp *qp;
 
 	while ((qp = TAILQ_FIRST(&lane->qps)) != NULL && may_go(w, queue)) {
 		uint32_t burst = first_burst(lane);
+		int tx_left = w->tx_left;
 
 		leave_requests(w, i, qp);
+		roost_ahead_requests(TAILQ_FIRST(&lane->qps));
 		w->steps_left -= 1 + (int)roost_req_transmit(w, qp, burst);
+		charge(w, cold, tx_left);
 	}
 }
 

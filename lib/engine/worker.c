@@ -14,6 +14,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
+#include "lib/engine/ahead.h"
 #include "lib/engine/mbuf.h"
 #include "lib/engine/mcast_priv.h"
 #include "lib/engine/worker_priv.h"
@@ -236,6 +237,10 @@ static unsigned int receive(struct roost_worker *w)
 		w->counters.queue_pkts += n;
 		if (w->steer != NULL)
 			n = sort(w, p, pkts, n);
+		if (n > 1 && roost_ahead_pays(w)) {
+			roost_ahead_rx(w, p, pkts, n);
+			continue;
+		}
 		for (uint16_t i = 0; i < n; i++) {
 			if (i + 1 < n)
 				rte_prefetch0(

@@ -51,6 +51,13 @@ struct roost_qp;
 /* A port that takes no more is looked at again after this. */
 #define ROOST_PORT_RETRY_NS 50000u
 
+/* From so many QPs of a worker on, little of one is in the cache when it is
+ * needed. To get it there takes as long as so many frames, which is what a QP
+ * counts for at least.
+ */
+#define ROOST_QPS_COLD 256u
+#define ROOST_COLD_FRAMES 2
+
 /* Frames that wait for the port; more are not made until it takes them. */
 #define ROOST_TXQ_LEN 64u
 /* Frames to ourselves within one iteration and the next. */

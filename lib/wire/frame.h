@@ -96,15 +96,24 @@ struct roost_frame {
 enum roost_frame_class roost_frame_parse(const void *data, size_t len,
 					 struct roost_frame *frame);
 
+static inline uint32_t roost_bth_dest_qpn(const uint8_t *bth)
+{
+	return (uint32_t)bth[5] << 16 | (uint32_t)bth[6] << 8 | bth[7];
+}
+
 /* The destination QPN that a ROOST_FRAME_ROCE names, before anything else in it
  * is looked at.
  */
 static inline uint32_t roost_frame_dest_qpn(const struct roost_frame *frame)
 {
-	const uint8_t *at = frame->bth + 5;
-
-	return (uint32_t)at[0] << 16 | (uint32_t)at[1] << 8 | at[2];
+	return roost_bth_dest_qpn(frame->bth);
 }
+
+/* Where the BTH is if the frame is one of RoCEv2, which is not looked at: for
+ * who wants to know in time what the frame is about. NULL: it is too short, or
+ * no IP without options.
+ */
+const uint8_t *roost_frame_guess_bth(const void *data, size_t len);
 
 /* Recompute the ICRC over a ROOST_FRAME_ROCE and compare. */
 bool roost_frame_icrc_ok(const struct roost_frame *frame);

@@ -251,6 +251,29 @@ enum roost_frame_class roost_frame_parse(const void *data, size_t len,
 	return class;
 }
 
+const uint8_t *roost_frame_guess_bth(const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	size_t off = ROOST_ETH_LEN;
+	uint16_t ethertype;
+
+	if (len < ROOST_ETH_LEN + ROOST_VLAN_LEN)
+		return NULL;
+	ethertype = roost_be16_get(p + off - 2);
+	if (ethertype == ETHERTYPE_VLAN) {
+		off += ROOST_VLAN_LEN;
+		ethertype = roost_be16_get(p + off - 2);
+	}
+	if (ethertype == ETHERTYPE_IPV4)
+		off += ROOST_IPV4_LEN;
+	else if (ethertype == ETHERTYPE_IPV6)
+		off += ROOST_IPV6_LEN;
+	else
+		return NULL;
+	off += ROOST_UDP_LEN;
+	return len < off + ROOST_BTH_LEN ? NULL : p + off;
+}
+
 bool roost_frame_icrc_ok(const struct roost_frame *frame)
 {
 	size_t covered = (size_t)frame->l3_len_bytes - ROOST_ICRC_LEN;

@@ -378,9 +378,12 @@ static void parse__opcode_ff(void **state)
 static void check_invariants(const uint8_t *data, size_t len)
 {
 	const uint8_t *p = at_end(data, len);
+	const uint8_t *guess = roost_frame_guess_bth(p, len);
 	struct roost_frame frame;
 	struct roost_pkt pkt;
 
+	if (guess != NULL)
+		assert_true(guess >= p && guess + ROOST_BTH_LEN <= p + len);
 	switch (roost_frame_parse(p, len, &frame)) {
 	case ROOST_FRAME_OTHER:
 		return;
@@ -392,6 +395,7 @@ static void check_invariants(const uint8_t *data, size_t len)
 	case ROOST_FRAME_ROCE:
 		break;
 	}
+	assert_ptr_equal(frame.bth, guess);
 	assert_true(frame.l3 == p + 14 || frame.l3 == p + 18);
 	assert_true(frame.l3 + frame.l3_len_bytes <= p + len);
 	assert_ptr_equal(frame.bth + frame.ib_len_bytes,
