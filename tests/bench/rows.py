@@ -226,17 +226,19 @@ class VeryManyQps(ManyQps):
 
 
 class Iteration(Row):
-    """While all QPs are busy."""
+    """While all QPs are busy. The program itself does it several times."""
 
     name, title = "iteration", "an iteration of 1 busy QP, p99.9 : 50 us"
     unit, least, aim = "us", 1.0, 0.5
     more_is_better = False
+    exact = True
     nb_qps = 1
 
     def pair(self, bench):
-        return max(bench.engine(case, SMALL_PER_S, "-t", "-q",
+        return max(bench.engine(case, SMALL_PER_S, "-t", "4", "-q",
                                 str(self.nb_qps))["p999"]
-                   for case in ("write16", "write4k", "read64k")) / 1e3, 50
+                   for case in ("write16", "write16-one", "write4k",
+                                "read64k")) / 1e3, 50
 
 
 class Iteration1k(Iteration):
