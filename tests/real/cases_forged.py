@@ -13,6 +13,10 @@ from wire import MACS, Wire
 SERVER = "198.18.0.1"
 # Of all the time that a client takes, with the machine busy.
 MORE_S_MAX = 1.5
+FLOOD_PER_S = 100000
+FLOOD_REQUESTS = 400000
+FLOOD_CONNECTS = 200
+MORE_MIB_MAX = 16
 
 
 def program(room, name, *words):
@@ -61,6 +65,42 @@ def few(room):
         raise Failure(f"a client takes {took_s - usual_s:.1f} s more")
 
 
+def rss_mib(process):
+    with open(f"/proc/{process.pid}/statm") as file:
+        pages = int(file.read().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2 ** 20
+
+
+def flood(room, sources):
+    """100,000 requests a second of so many hosts, or as many as the machine
+    makes: the server accepts those that it can, gives up those that must make
+    room, and serves others meanwhile, in the same memory."""
+    wire = Wire(room)
+    server = start_churn(room, wire, "left", 1, "-s", SERVER)
+    time.sleep(2)
+    connect_s(room, wire)
+    forger = forge(room, wire, "198.18.1.0", sources, FLOOD_REQUESTS,
+                   FLOOD_PER_S)
+    time.sleep(2)
+    before_mib = rss_mib(server)
+    client = start_churn(room, wire, "right", 2, "-c", SERVER, "-n",
+                         str(FLOOD_CONNECTS), "-w", "8")
+    room.finish(forger)
+    after_mib = rss_mib(server)
+    room.finish(client)
+    if client.status != 0:
+        raise Failure(f"the client: exit status {client.status}")
+    if server.wait(0) is not None:
+        raise Failure(f"the server ends: {server.status}")
+    runs = [line for line in client.out().splitlines() if "churn" in line]
+    room.note(f"{forger.out().strip()}; {runs[-1]}; {before_mib:.0f} MiB, "
+              f"then {after_mib:.0f}")
+    if after_mib > before_mib + MORE_MIB_MAX:
+        raise Failure(f"the server grows by {after_mib - before_mib:.0f} MiB")
+
+
 CASES = [
     Case("forged-few", few),
+    Case("forged-flood-of-one", flood, 1),
+    Case("forged-flood-of-many", flood, 60000),
 ]
