@@ -9,6 +9,7 @@
 
 #include "apps/ctl.h"
 #include "apps/exit_code.h"
+#include "apps/ports.h"
 #include "apps/run.h"
 #include "lib/config/nearest.h"
 
@@ -23,6 +24,8 @@ static int help(char **argv);
 
 static const struct command commands[] = {
 	{ "run", "run a program over Roost", roost_run, roost_run_help },
+	{ "ports", "what could be a port here, and who has it", roost_ports,
+	  roost_ports_help },
 	{ "ctl", "see and change the devices of a running process", roost_ctl,
 	  roost_ctl_help },
 	{ "help", "this text, or the help of a command", help, NULL },

@@ -243,6 +243,39 @@ int roost_claim_take(struct roost_claim *claim, enum roost_claim_kind kind,
 	return 0;
 }
 
+void roost_claim_each(enum roost_claim_kind kind, unsigned int ifindex,
+		      void (*take)(void *arg, uint16_t vlan_id, pid_t holder),
+		      void *arg)
+{
+	FILE *file = fopen("/proc/thread-self/net/unix", "re");
+	char prefix[NAME_MAX_BYTES - 16], name[NAME_MAX_BYTES];
+	unsigned int patience = PATIENCE;
+	char *line = NULL;
+	size_t room = 0;
+	uint16_t vlan_id = 0, only;
+
+	if (!file)
+		return;
+	/* An interface that is a VLAN counts as that VLAN of the other one. */
+	if (kind == ROOST_CLAIM_PORT)
+		roost_kif_find_parent(&ifindex, &vlan_id);
+	only = vlan_id;
+	snprintf(prefix, sizeof(prefix), "roost/%s/%u/",
+		 kind == ROOST_CLAIM_TAP ? "tap" : "port", ifindex);
+	while (getline(&line, &room, file) > 0) {
+		pid_t holder = 0;
+
+		if (!name_of_line(line, prefix, name) ||
+		    sscanf(name + strlen(prefix), "%hu/", &vlan_id) != 1 ||
+		    (only != 0 && vlan_id != only))
+			continue;
+		if (check(name, &patience, &holder) == -EBUSY)
+			take(arg, only ? 0 : vlan_id, holder);
+	}
+	free(line);
+	fclose(file);
+}
+
 void roost_claim_release(struct roost_claim *claim)
 {
 	while (claim->nb)

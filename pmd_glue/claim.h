@@ -56,6 +56,13 @@ struct roost_claim {
  */
 int roost_claim_take(struct roost_claim *claim, enum roost_claim_kind kind,
 		     unsigned int ifindex, uint16_t vlan_id, pid_t *holder);
+/*
+ * Call take() for each claim on the interface that counts, with its VLAN and
+ * its holder's pid (0: of another process namespace). Thread: any.
+ */
+void roost_claim_each(enum roost_claim_kind kind, unsigned int ifindex,
+		      void (*take)(void *arg, uint16_t vlan_id, pid_t holder),
+		      void *arg);
 /* All that it holds. */
 void roost_claim_release(struct roost_claim *claim);
 /* Take and forget those who came to ask for our pid; now and then. */

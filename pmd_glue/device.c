@@ -28,6 +28,7 @@
 #include "pmd_glue/eal.h"
 #include "pmd_glue/guid.h"
 #include "pmd_glue/pci.h"
+#include "pmd_glue/port_word.h"
 #include "pmd_glue/report.h"
 #include "pmd_glue/rx_sleep.h"
 #include "pmd_glue/station.h"
@@ -95,10 +96,11 @@ static int start_eal(const struct roost_config *config)
 	unsigned int nb_queues;
 
 	for (unsigned int i = 0; i < config->nb_ports; i++) {
-		look_at_port(config->ports[i].devargs, &conf);
-		nb_queues =
-			roost_driver_nb_queues(config->ports[i].devargs,
-					       RTE_MAX(config->nb_workers, 1u));
+		const char *devargs = config->ports[i].devargs;
+
+		look_at_port(devargs, &conf);
+		nb_queues = roost_port_word_nb_queues(
+			devargs, RTE_MAX(config->nb_workers, 1u));
 		conf.nb_queues +=
 			RTE_MIN(nb_queues, (unsigned int)ROOST_WORKERS_MAX);
 	}

@@ -3,7 +3,6 @@
  */
 #include "pmd_glue/eal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -26,6 +25,7 @@
 #include "lib/event/process.h"
 #include "pmd_glue/cancel_gate.h"
 #include "pmd_glue/fork_guard.h"
+#include "pmd_glue/hugepages.h"
 #include "pmd_glue/import.h"
 #include "pmd_glue/report.h"
 
@@ -172,35 +172,6 @@ bool roost_eal_tidy(void)
 
 /* ---- arguments --------------------------------------------------------- */
 
-/* Free huge pages of any size, in MB. */
-static unsigned long free_huge_mb(void)
-{
-	static const char dir_name[] = "/sys/kernel/mm/hugepages";
-	unsigned long kb, pages, total_kb = 0;
-	struct dirent *entry;
-	char path[512];
-	FILE *file;
-	DIR *dir;
-
-	dir = opendir(dir_name);
-	if (!dir)
-		return 0;
-	while ((entry = readdir(dir))) {
-		if (sscanf(entry->d_name, "hugepages-%lukB", &kb) != 1)
-			continue;
-		snprintf(path, sizeof(path), "%s/%s/free_hugepages", dir_name,
-			 entry->d_name);
-		file = fopen(path, "re");
-		if (!file)
-			continue;
-		if (fscanf(file, "%lu", &pages) == 1)
-			total_kb += kb * pages;
-		fclose(file);
-	}
-	closedir(dir);
-	return total_kb / 1024;
-}
-
 /* Does the kernel tell us where our memory lies? */
 static bool physical_addresses_known(void)
 {
@@ -263,7 +234,7 @@ static void format_cpus(char *buf, size_t size)
 static void fill_args(struct args *args, const struct roost_eal_conf *conf)
 {
 	unsigned int mem_mb = MEM_BASE_MB + MEM_QUEUE_MB * conf->nb_queues;
-	bool huge = free_huge_mb() >= mem_mb;
+	bool huge = roost_hugepages_free_mb() >= mem_mb;
 	bool physical;
 	char cpus[CPU_LIST_MAX] = "";
 

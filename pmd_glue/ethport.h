@@ -53,7 +53,8 @@ struct roost_ethport_conf {
 	bool is_link;        /* plugged in is connected, as into a switch */
 	bool has_twin;       /* others than RoCE use frames of any length */
 	bool verbose;        /* say which queues it has */
-	uint32_t mtu_bytes;  /* of IP; 0: as it is */
+	bool quiet; /* while it is opened: errors go to why_fewer alone */
+	uint32_t mtu_bytes;    /* of IP; 0: as it is */
 	unsigned int nb_users; /* devices that there may be; 0 is 1 */
 	uint16_t vlan_ids[ROOST_PORTS_MAX]; /* of each; 0: none */
 	uint32_t nb_workers; /* of each, that hold its packets; 0 is 1 */

@@ -37,7 +37,7 @@ void roost_ethport_report(struct roost_ethport *port, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
-	if (!port->may_want_fewer)
+	if (!port->may_want_fewer && !port->conf.quiet)
 		roost_report("%s: %s", port->conf.label, why);
 	else
 		strcpy(port->why_fewer, why);

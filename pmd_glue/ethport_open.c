@@ -18,6 +18,7 @@
 #include "pmd_glue/eal.h"
 #include "pmd_glue/ethport_priv.h"
 #include "pmd_glue/peer_socket.h"
+#include "pmd_glue/port_word.h"
 #include "pmd_glue/rights.h"
 #include "pmd_glue/udp_sink.h"
 
@@ -305,6 +306,7 @@ static void report_probe(struct roost_ethport *port, int error)
 {
 	const char *cause = roost_eal_log_first();
 	char why[ROOST_PCI_WHY_MAX], lacks[ROOST_RIGHTS_MAX];
+	char text[ROOST_PORT_WORD_WHY_MAX];
 
 	if (port->driver->rights &&
 	    roost_rights_lack(port->driver->rights, lacks)) {
@@ -317,6 +319,14 @@ static void report_probe(struct roost_ethport *port, int error)
 
 	if (port->pci.name[0] && roost_pci_refuses(&port->pci, true, why)) {
 		roost_ethport_report(port, "%s", why);
+		return;
+	}
+	/* No bus of DPDK's knows the name. */
+	if (port->driver->prefix[0] == '\0' &&
+	    (*cause == '\0' || strstr(cause, "failed to parse device"))) {
+		roost_port_word_advise(port->conf.devargs, ROOST_RDMA_PLACE,
+				       text);
+		roost_ethport_report(port, "%s", text);
 		return;
 	}
 	roost_ethport_report(

@@ -16,6 +16,7 @@
 #include "lib/engine/worker.h"
 #include "pmd_glue/clock.h"
 #include "pmd_glue/control.h"
+#include "pmd_glue/port_word.h"
 #include "pmd_glue/report.h"
 
 /* Frames of one lane that wait for its worker. */
@@ -129,7 +130,8 @@ static int open_trunk(struct roost_trunk *t, const struct roost_config *config,
 	if (!ret)
 		ret = check_driver(t, config);
 	if (!ret)
-		ret = roost_ethport_open(&t->port, &conf);
+		ret = roost_port_word_open(&t->port, &conf, t->index,
+					   t->devargs);
 	if (ret)
 		release_link(t);
 	return ret;

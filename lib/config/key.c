@@ -505,7 +505,7 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		.name = "devargs",
 		.option = "port",
 		.arg = "DEVARGS",
-		.help = "a DPDK port: PCI address or driver",
+		.help = "interface, PCI address or DPDK device",
 		.scope = ROOST_SCOPE_PORT,
 		.names_port = true,
 		MEMBER(roost_port_config, devargs),

@@ -30,7 +30,7 @@ ARROWS = {
     "cm/rdmacm": ("cm", "lib/verbs", "lib/roost.h", "lib/engine", "lib/wire",
                   "lib/event", "lib/config"),
     "cm/rsocket": (),
-    "apps": ("lib/config", "lib/wire", "lib/roost.h"),
+    "apps": ("lib/config", "lib/wire", "lib/roost.h", "pmd_glue"),
 }
 
 # (pattern of a system header, rooms that may include it)

@@ -93,7 +93,28 @@ for ask in "ctl --help" "ctl -h" "ctl show -h" "help ctl" "ctl help" \
 	check "roost $ask is ctl's" grep -q -e --pid "$dir/out"
 done
 
+for ask in "ports --help" "ports -h" "help ports"; do
+	# shellcheck disable=SC2086
+	try -- $ask
+	check "roost $ask" exits 0 err out
+	check "roost $ask is ports'" grep -q -e --json "$dir/out"
+done
+try -- ports
+check "ports" exits 0 err out
+check "ports ends with the link" has \
+	"Two processes of one user need none: --link NAME in each."
+try -- ports --json
+check "ports --json" exits 0 err out
+check "ports --json is an array" [ "$(head -c 1 "$dir/out")" = "[" ]
+
 # ---- usage errors
+
+try -- ports eth0
+check "ports: argument" fails 2 \
+	"roost: ports eth0: unknown argument; see roost help ports"
+try -- ports --jsno
+check "ports: option" fails 2 \
+	"roost: ports --jsno: unknown option; the nearest known one is --json"
 
 try -- rnu
 check "unknown command" fails 2 \
