@@ -32,6 +32,7 @@
 #include "pmd_glue/report.h"
 #include "pmd_glue/rx_sleep.h"
 #include "pmd_glue/station.h"
+#include "pmd_glue/tell.h"
 #include "pmd_glue/turner.h"
 
 #define TIDY_NS 200000000u
@@ -272,6 +273,7 @@ static int open_device(void *arg)
 	ret = start_eal(o->config);
 	if (ret)
 		return ret;
+	roost_tell_process(o->config);
 	ret = open_stations(d, o->config);
 	if (ret)
 		return ret;
@@ -294,6 +296,7 @@ static int open_device(void *arg)
 		d->ctl.stations[i] = &d->stations[i];
 	roost_ctl_add(&d->ctl);
 	roost_ctl_telemetry_register();
+	roost_tell_device(o->config, d->index, d->stations, d->nb_stations);
 	return 0;
 stop_turners:
 	hush_stations(d);
