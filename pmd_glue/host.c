@@ -295,6 +295,8 @@ static void silent(void *ctx, const struct roost_gid *addr, uint64_t tried_ns)
 	if (host->nb_silent == ROOST_HOST_SILENT_MAX)
 		return;
 	host->silent[host->nb_silent].addr = *addr;
+	host->silent[host->nb_silent].dgid =
+		roost_gid_eq(addr, &host->via) ? host->via_dgid : *addr;
 	host->silent[host->nb_silent++].tried_ns = tried_ns;
 }
 
@@ -304,13 +306,11 @@ static void tell_silent(struct roost_host *host)
 	struct roost_unreached what = { .cause = ROOST_UNREACHED_NO_NEIGH };
 
 	for (unsigned int i = 0; i < host->nb_silent; i++) {
-		const struct roost_gid *addr = &host->silent[i].addr;
-
-		what.dgid =
-			roost_gid_eq(addr, &host->via) ? host->via_dgid : *addr;
+		what.dgid = host->silent[i].dgid;
 		what.tried_ns = host->silent[i].tried_ns;
 		if (host->conf.unreached)
-			host->conf.unreached(host->conf.ctx, &what, addr);
+			host->conf.unreached(host->conf.ctx, &what,
+					     &host->silent[i].addr);
 	}
 	host->nb_silent = 0;
 }

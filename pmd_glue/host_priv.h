@@ -32,7 +32,7 @@ struct roost_host {
 	struct roost_gid via, via_dgid;
 	/* Who did not answer, not told yet: of one roost_host_tick(). */
 	struct {
-		struct roost_gid addr;
+		struct roost_gid addr, dgid; /* the second: behind it */
 		uint64_t tried_ns;
 	} silent[ROOST_HOST_SILENT_MAX];
 	unsigned int nb_silent;

@@ -154,10 +154,10 @@ void roost_station_tell_unreached(void *ctx, const struct roost_unreached *what,
 	};
 	char text[ROOST_UNREACHED_TEXT_MAX];
 
-	if (!roost_unreached_is_new(s->label, what, hop, roost_now_ns()))
-		return;
 	roost_host_routes(s->host, &port.routes, &port.link_local);
 	if (what->cause == ROOST_UNREACHED_DEAF && port.routes.on_link.nb != 0)
+		return;
+	if (!roost_unreached_is_new(s->label, what, hop, roost_now_ns()))
 		return;
 	if (what->cause == ROOST_UNREACHED_NO_NEIGH)
 		find_hint(s, hop, port.hint, sizeof(port.hint));
