@@ -10,9 +10,11 @@
 #include <json-c/json.h>
 
 #define INDENT 2
-#define NAME_WIDTH 22
+#define NAME_WIDTH 23
 #define COLUMNS_MAX 32
 #define TEXT_MAX 512
+/* Of a terminal: a table that is wider is printed row by row. */
+#define LINE_MAX_COLUMNS 80
 
 /* A byte of U+0080 to U+009F, which are control characters as well. */
 static bool is_c1(unsigned char before, unsigned char c)
@@ -112,15 +114,27 @@ static void put_word(FILE *out, const struct table *t, unsigned int i,
 		fprintf(out, "%s\n", word);
 }
 
+/* Returns how wide the table is. */
+static int measure(struct table *t, struct json_object *rows)
+{
+	size_t nb = json_object_array_length(rows);
+	int width = -2;
+
+	find_columns(t, json_object_array_get_idx(rows, 0));
+	for (size_t i = 0; i < nb; i++)
+		widen(t, json_object_array_get_idx(rows, i));
+	for (unsigned int i = 0; i < t->nb; i++)
+		width += t->widths[i] + 2;
+	return width;
+}
+
 static void print_table(FILE *out, struct json_object *rows, int indent)
 {
 	size_t nb = json_object_array_length(rows);
 	struct table t;
 	char buf[TEXT_MAX];
 
-	find_columns(&t, json_object_array_get_idx(rows, 0));
-	for (size_t i = 0; i < nb; i++)
-		widen(&t, json_object_array_get_idx(rows, i));
+	measure(&t, rows);
 	fprintf(out, "%*s", indent, "");
 	for (unsigned int c = 0; c < t.nb; c++)
 		put_word(out, &t, c, plain_name(t.names[c], buf));
@@ -136,6 +150,106 @@ static void print_table(FILE *out, struct json_object *rows, int indent)
 	}
 }
 
+/* ---- records ---------------------------------------------------------------
+ */
+
+/* Names and values, one after the other, in lines that fit a terminal. */
+struct record {
+	FILE *out;
+	int indent; /* of its other lines; the first one has less */
+	int column; /* where the line has come to */
+};
+
+static void put_pair(struct record *r, const char *name, const char *value)
+{
+	int len = (int)(strlen(name) + strlen(value)) + 1;
+
+	if (r->column + 2 + len > LINE_MAX_COLUMNS) {
+		fprintf(r->out, "\n%*s", r->indent, "");
+		r->column = r->indent;
+	} else {
+		fputs("  ", r->out);
+		r->column += 2;
+	}
+	fprintf(r->out, "%s %s", name, value);
+	r->column += len;
+}
+
+static bool is_nothing(struct json_object *value)
+{
+	return (json_object_is_type(value, json_type_int) &&
+		json_object_get_int64(value) == 0) ||
+	       (json_object_is_type(value, json_type_string) &&
+		json_object_get_string_len(value) == 0);
+}
+
+static void put_pairs(struct record *r, struct json_object *object,
+		      bool nothing_too)
+{
+	char plain[TEXT_MAX], buf[TEXT_MAX];
+
+	json_object_object_foreach(object, name, value)
+	{
+		if (json_object_is_type(value, json_type_object) ||
+		    (!nothing_too && is_nothing(value)))
+			continue;
+		put_pair(r, plain_name(name, plain), text_of(value, buf));
+	}
+}
+
+/* An object in a record; of counters, those that are not zero. */
+static void put_part(struct record *r, const char *name,
+		     struct json_object *object)
+{
+	bool all = strcmp(name, "counters") != 0, any = all;
+	char plain[TEXT_MAX];
+
+	json_object_object_foreach(object, member, value)
+	{
+		(void)member;
+		any |= !is_nothing(value);
+	}
+	if (!any)
+		return;
+	r->column = fprintf(r->out, "\n%*s%s:", r->indent, "",
+			    plain_name(name, plain)) -
+		    1;
+	r->indent += INDENT;
+	put_pairs(r, object, all);
+	r->indent -= INDENT;
+}
+
+/* Has it values, and objects of values, and nothing else? */
+static bool is_record(struct json_object *object)
+{
+	if (!json_object_is_type(object, json_type_object))
+		return false;
+	json_object_object_foreach(object, name, value)
+	{
+		(void)name;
+		if (json_object_is_type(value, json_type_array) ||
+		    (json_object_is_type(value, json_type_object) &&
+		     !is_flat(value)))
+			return false;
+	}
+	return true;
+}
+
+static void print_record(FILE *out, struct json_object *object, int indent)
+{
+	/* The blanks before the first pair are the rest of its indent. */
+	struct record r = { out, indent + INDENT, indent - 2 };
+
+	fprintf(out, "%*s", indent - 2, "");
+	put_pairs(&r, object, true);
+	json_object_object_foreach(object, name, value)
+	{
+		if (json_object_is_type(value, json_type_object))
+			put_part(&r, name, value);
+	}
+	fputs("\n", out);
+}
+
 /* ---- everything else ------------------------------------------------------
  */
 
@@ -145,7 +259,9 @@ static void print_array(FILE *out, const char *name, struct json_object *array,
 			int indent)
 {
 	size_t nb = json_object_array_length(array);
+	struct json_object *first, *one;
 	char buf[TEXT_MAX];
+	struct table t;
 
 	plain_name(name, buf);
 	if (nb == 0) {
@@ -153,13 +269,19 @@ static void print_array(FILE *out, const char *name, struct json_object *array,
 		return;
 	}
 	fprintf(out, "%*s%s\n", indent, "", buf);
-	if (is_flat(json_object_array_get_idx(array, 0))) {
-		print_table(out, array, indent + INDENT);
+	first = json_object_array_get_idx(array, 0);
+	indent += INDENT;
+	if (is_flat(first) && measure(&t, array) + indent <= LINE_MAX_COLUMNS) {
+		print_table(out, array, indent);
 		return;
 	}
-	for (size_t i = 0; i < nb; i++)
-		print_members(out, json_object_array_get_idx(array, i),
-			      indent + INDENT);
+	for (size_t i = 0; i < nb; i++) {
+		one = json_object_array_get_idx(array, i);
+		if (is_record(one))
+			print_record(out, one, indent);
+		else
+			print_members(out, one, indent);
+	}
 }
 
 static void print_member(FILE *out, const char *name, struct json_object *value,

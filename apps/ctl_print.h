@@ -20,7 +20,11 @@ struct json_object;
  */
 char *roost_ctl_plain(char *text);
 
-/* All of a process: values by name, arrays of flat objects as tables. */
+/*
+ * All of a process: values by name; an array of flat objects as a table, or as
+ * a record for each where that is wider than a terminal of 80 columns. Of
+ * counters in a record, those that are zero are left out.
+ */
 void roost_ctl_print(FILE *out, struct json_object *process);
 
 /* An array of processes that were asked for their ports: one line for each

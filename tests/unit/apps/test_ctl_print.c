@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <json-c/json.h>
 
@@ -38,18 +39,18 @@ static void print__values_and_tables(void **state)
 		       "\"qps\":[{\"qpn\":5,\"state\":\"RTS\"},"
 		       "{\"qpn\":123456,\"state\":\"\"}],"
 		       "\"counters\":{\"rx\":1,\"drops\":{\"icrc\":0}}}",
-		       "pid                    7\n"
-		       "up                     yes\n"
-		       "empty                  -\n"
-		       "none                   none\n"
+		       "pid                     7\n"
+		       "up                      yes\n"
+		       "empty                   -\n"
+		       "none                    none\n"
 		       "qps\n"
 		       "  qpn     state\n"
 		       "  5       RTS\n"
 		       "  123456  -\n"
 		       "counters\n"
-		       "  rx                     1\n"
+		       "  rx                      1\n"
 		       "  drops\n"
-		       "    icrc                   0\n");
+		       "    icrc                    0\n");
 }
 
 /* Devices have ports, and ports have tables. */
@@ -60,12 +61,65 @@ static void print__arrays_of_more_than_values(void **state)
 		       "{\"ports\":[{\"port\":1,\"gids\":[{\"index\":0}]},"
 		       "{\"port\":2,\"gids\":[]}]}",
 		       "ports\n"
-		       "  port                   1\n"
+		       "  port                    1\n"
 		       "  gids\n"
 		       "    index\n"
 		       "    0\n"
-		       "  port                   2\n"
-		       "  gids                   none\n");
+		       "  port                    2\n"
+		       "  gids                    none\n");
+}
+
+/* What is too wide for a table is a record for each, in lines of 80 columns. */
+static void print__records(void **state)
+{
+	(void)state;
+	assert_printed(
+		roost_ctl_print,
+		"{\"qps\":["
+		"{\"qpn\":5,\"state\":\"ERR\",\"sgid\":\"fd00:1:2:3:4:5:6:7\","
+		"\"dgid\":\"fd00:1:2:3:4:5:6:8\",\"empty\":\"\",\"posted\":0,"
+		"\"last_error\":{\"error\":\"remote_key\",\"cause\":"
+		"\"the peer's rkey is wrong here, or its range or access\","
+		"\"psn\":0,\"key\":\"0x12345678\"},"
+		"\"counters\":{\"timeouts\":0,\"duplicates\":3}},"
+		"{\"qpn\":6,\"counters\":{\"timeouts\":0}}]}",
+		"qps\n"
+		"  qpn 5  state ERR  sgid fd00:1:2:3:4:5:6:7  dgid "
+		"fd00:1:2:3:4:5:6:8  empty -\n"
+		"    posted 0\n"
+		"    last_error:  error remote_key\n"
+		"      cause the peer's rkey is wrong here, or its range or "
+		"access  psn 0\n"
+		"      key 0x12345678\n"
+		"    counters:  duplicates 3\n"
+		"  qpn 6\n");
+}
+
+/* No line is longer, wherever its words end. */
+static void print__no_line_is_too_long(void **state)
+{
+	char json[512], *text, *line, *rest;
+	struct json_object *object;
+	size_t len;
+	FILE *out;
+
+	(void)state;
+	for (int width = 1; width < 70; width++) {
+		snprintf(json, sizeof(json),
+			 "{\"cqs\":[{\"a\":\"%0*d\",\"bb\":\"%0*d\","
+			 "\"ccc\":\"%0*d\",\"counters\":{\"d\":\"%0*d\","
+			 "\"e\":\"%0*d\"}}]}",
+			 width, 1, width, 2, width, 3, width, 4, width, 5);
+		object = json_tokener_parse(json);
+		out = open_memstream(&text, &len);
+		roost_ctl_print(out, object);
+		fclose(out);
+		for (line = strtok_r(text, "\n", &rest); line;
+		     line = strtok_r(NULL, "\n", &rest))
+			assert_in_range(strlen(line), 1, 80);
+		free(text);
+		json_object_put(object);
+	}
 }
 
 /* A program's name is not for the terminal to obey. */
@@ -73,14 +127,14 @@ static void print__control_characters(void **state)
 {
 	(void)state;
 	assert_printed(roost_ctl_print, "{\"program\":\"a\\u001b[2Jb\\n\"}",
-		       "program                a?[2Jb?\n");
+		       "program                 a?[2Jb?\n");
 	/* Nor are names, nor what Unicode has besides ASCII's. */
 	assert_printed(
 		roost_ctl_print,
 		"{\"a\\u001b\":1,\"b\\u0007\":[],\"c\":\"\\u009b2J\\u00e9\"}",
-		"a?                     1\n"
-		"b?                     none\n"
-		"c                      ??2J\xc3\xa9\n");
+		"a?                      1\n"
+		"b?                      none\n"
+		"c                       ??2J\xc3\xa9\n");
 	assert_printed(roost_ctl_print, "{\"t\":[{\"n\\u001b\":1}]}",
 		       "t\n"
 		       "  n?\n"
@@ -119,6 +173,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(print__values_and_tables),
 		cmocka_unit_test(print__arrays_of_more_than_values),
+		cmocka_unit_test(print__records),
+		cmocka_unit_test(print__no_line_is_too_long),
 		cmocka_unit_test(print__control_characters),
 		cmocka_unit_test(print__what_is_no_object),
 		cmocka_unit_test(print_list__one_line_for_a_port),
