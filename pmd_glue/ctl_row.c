@@ -9,6 +9,8 @@
 
 #include "lib/config/addr.h"
 #include "lib/wire/drop.h"
+#include "lib/wire/opcode.h"
+#include "pmd_glue/clock.h"
 
 static const char *const qp_types[] = {
 	[ROOST_QPT_RC] = "RC",
@@ -23,6 +25,39 @@ static const char *const qp_states[] = {
 	[ROOST_QPS_RTR] = "RTR",     [ROOST_QPS_RTS] = "RTS",
 	[ROOST_QPS_SQD] = "SQD",     [ROOST_QPS_SQE] = "SQE",
 	[ROOST_QPS_ERR] = "ERR",
+};
+
+static const char *const finders[] = {
+	[ROOST_FOUND_BY_REQUESTER] = "requester",
+	[ROOST_FOUND_BY_PEER] = "peer",
+	[ROOST_FOUND_BY_RESPONDER] = "responder",
+	[ROOST_FOUND_BY_DEVICE] = "device",
+	[ROOST_FOUND_BY_PROGRAM] = "program",
+};
+
+/* An opcode has its service in the upper three bits, and this in the others. */
+static const char *const services[8] = {
+	[ROOST_SERVICE_RC] = "RC",
+	[ROOST_SERVICE_UC] = "UC",
+	[ROOST_SERVICE_UD] = "UD",
+	[ROOST_SERVICE_XRC] = "XRC",
+};
+
+#define OPCODE(name) [ROOST_OPCODE_RC_##name] = #name
+static const char *const opcodes[32] = {
+	OPCODE(SEND_FIRST),       OPCODE(SEND_MIDDLE),
+	OPCODE(SEND_LAST),        OPCODE(SEND_LAST_IMM),
+	OPCODE(SEND_ONLY),        OPCODE(SEND_ONLY_IMM),
+	OPCODE(WRITE_FIRST),      OPCODE(WRITE_MIDDLE),
+	OPCODE(WRITE_LAST),       OPCODE(WRITE_LAST_IMM),
+	OPCODE(WRITE_ONLY),       OPCODE(WRITE_ONLY_IMM),
+	OPCODE(READ_REQ),         OPCODE(READ_RESP_FIRST),
+	OPCODE(READ_RESP_MIDDLE), OPCODE(READ_RESP_LAST),
+	OPCODE(READ_RESP_ONLY),   OPCODE(ACK),
+	OPCODE(ATOMIC_ACK),       OPCODE(CMP_SWAP),
+	OPCODE(FETCH_ADD),        OPCODE(SEND_LAST_INV),
+	OPCODE(SEND_ONLY_INV),    OPCODE(FLUSH),
+	OPCODE(ATOMIC_WRITE),
 };
 
 static const char *const port_states[] = {
@@ -127,6 +162,53 @@ const struct roost_field roost_qp_fields[] = {
 	END,
 };
 
+const struct roost_field roost_qp_error_fields[] = {
+	FIELD(roost_qp_error_row, TEXT, name, "error"),
+	FIELD(roost_qp_error_row, HEX8, error.code, "vendor_err"),
+	ENUM(roost_qp_error_row, found_by, "found_by", finders),
+	FIELD(roost_qp_error_row, TEXT, time, "time"),
+	FIELD(roost_qp_error_row, TEXT, text, "cause"),
+	END,
+};
+
+const struct roost_field roost_qp_packet_fields[] = {
+	FIELD(roost_qp_error_row, TEXT, opcode, "opcode"),
+	FIELD(roost_qp_error_row, U32, error.psn, "psn"),
+	FIELD(roost_qp_error_row, HEX, syndrome, "syndrome"),
+	END,
+};
+
+const struct roost_field roost_qp_memory_fields[] = {
+	FIELD(roost_qp_error_row, HEX64, error.addr, "address"),
+	FIELD(roost_qp_error_row, U32, error.len_bytes, "length"),
+	FIELD(roost_qp_error_row, HEX32, error.key, "key"),
+	END,
+};
+
+/* Those that a QP and a device have alike. */
+#define RARE(row, at)                                                          \
+	FIELD(row, U64, at missing_responses, "missing_responses"),            \
+		FIELD(row, U64, at duplicates, "duplicate_requests"),          \
+		FIELD(row, U64, at out_of_order, "out_of_order_requests"),     \
+		FIELD(row, U64, at rnr_naks_received, "rnr_naks_received"),    \
+		NAKS(row, at naks_sent_of, "naks_sent_"),                      \
+		NAKS(row, at naks_received_of, "naks_received_")
+#define NAKS(row, at, what)                                                    \
+	FIELD(row, U64, at[0], what "sequence"),                               \
+		FIELD(row, U64, at[1], what "invalid"),                        \
+		FIELD(row, U64, at[2], what "access"),                         \
+		FIELD(row, U64, at[3], what "operation")
+
+const struct roost_field roost_qp_counter_fields[] = {
+	FIELD(roost_qp_view, U64, counters.retransmits, "retransmits"),
+	FIELD(roost_qp_view, U64, counters.adaptive_retransmits,
+	      "adaptive_retransmits"),
+	FIELD(roost_qp_view, U64, counters.timeouts, "timeouts"),
+	FIELD(roost_qp_view, U64, counters.rnr_naks_sent, "rnr_naks_sent"),
+	RARE(roost_qp_view, counters.),
+	END,
+};
+
 const struct roost_field roost_cq_fields[] = {
 	FIELD(roost_cq_view, U32, handle, "cq"),
 	FIELD(roost_cq_view, U32, entries, "entries"),
@@ -194,6 +276,7 @@ const struct roost_field roost_counter_fields[] = {
 	FIELD(roost_dev_counters, U64, adaptive_retransmits,
 	      "adaptive_retransmits"),
 	FIELD(roost_dev_counters, U64, timeouts, "timeouts"),
+	RARE(roost_dev_counters, ),
 	END,
 };
 
@@ -211,11 +294,11 @@ static void emit_gid(const struct roost_row_sink *sink, const char *name,
 }
 
 static void emit_hex(const struct roost_row_sink *sink, const char *name,
-		     uint16_t value)
+		     uint64_t value, int digits)
 {
-	char text[8];
+	char text[24];
 
-	snprintf(text, sizeof(text), "0x%04x", value);
+	snprintf(text, sizeof(text), "0x%0*" PRIx64, digits, value);
 	sink->text(sink->ctx, name, text);
 }
 
@@ -245,8 +328,17 @@ void roost_row_emit(const struct roost_row_sink *sink,
 			sink->text(sink->ctx, f->name,
 				   f->names[*(const int *)at]);
 			break;
+		case ROOST_FIELD_HEX8:
+			emit_hex(sink, f->name, *(const uint8_t *)at, 2);
+			break;
 		case ROOST_FIELD_HEX:
-			emit_hex(sink, f->name, *(const uint16_t *)at);
+			emit_hex(sink, f->name, *(const uint16_t *)at, 4);
+			break;
+		case ROOST_FIELD_HEX32:
+			emit_hex(sink, f->name, *(const uint32_t *)at, 8);
+			break;
+		case ROOST_FIELD_HEX64:
+			emit_hex(sink, f->name, *(const uint64_t *)at, 1);
 			break;
 		case ROOST_FIELD_GID:
 			emit_gid(sink, f->name, at);
@@ -272,6 +364,45 @@ void roost_device_row(struct roost_dev *dev, struct roost_device_row *row)
 		 guid >> 48, guid >> 32 & 0xffff, guid >> 16 & 0xffff,
 		 guid & 0xffff);
 	roost_dev_view(dev, &row->view);
+}
+
+/* When the worker's clock said at_ns; that one is monotonic. */
+static void format_time(uint64_t at_ns, char *text, size_t size)
+{
+	uint64_t ago_ns = roost_now_ns() - at_ns, wall_ns;
+	struct timespec wall;
+	struct tm tm;
+	time_t s;
+	size_t len;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	wall_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec -
+		  ago_ns;
+	s = (time_t)(wall_ns / 1000000000u);
+	gmtime_r(&s, &tm);
+	len = strftime(text, size, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text + len, size - len, ".%03uZ",
+		 (unsigned int)(wall_ns / 1000000u % 1000u));
+}
+
+void roost_qp_error_row(const struct roost_qp_error *error,
+			struct roost_qp_error_row *row)
+{
+	const struct roost_qp_error_info *info =
+		&roost_qp_error_infos[error->code];
+	const char *service = services[error->opcode >> 5];
+	const char *opcode = opcodes[error->opcode & 31];
+
+	*row = (struct roost_qp_error_row){
+		.error = *error,
+		.found_by = info->found_by,
+		.syndrome = error->syndrome,
+	};
+	snprintf(row->name, sizeof(row->name), "%s", info->name);
+	snprintf(row->text, sizeof(row->text), "%s", info->text);
+	snprintf(row->opcode, sizeof(row->opcode), "%s_%s",
+		 service ? service : "?", opcode ? opcode : "?");
+	format_time(error->at_ns, row->time, sizeof(row->time));
 }
 
 void roost_port_row(const struct roost_station *s, struct roost_port_row *row)

@@ -24,7 +24,10 @@ enum roost_field_kind {
 	ROOST_FIELD_U32,
 	ROOST_FIELD_U64,
 	ROOST_FIELD_ENUM, /* an int, by its name in names[] */
-	ROOST_FIELD_HEX,  /* uint16_t, as 0x... */
+	ROOST_FIELD_HEX8, /* as 0x... */
+	ROOST_FIELD_HEX,  /* uint16_t */
+	ROOST_FIELD_HEX32,
+	ROOST_FIELD_HEX64,
 	ROOST_FIELD_GID,  /* as an address; empty: none */
 	ROOST_FIELD_TEXT, /* char[] */
 };
@@ -42,6 +45,11 @@ extern const struct roost_field roost_port_fields[];
 extern const struct roost_field roost_gid_fields[];
 extern const struct roost_field roost_pkey_fields[];
 extern const struct roost_field roost_qp_fields[];
+extern const struct roost_field roost_qp_error_fields[];
+/* The two parts of an error that not every error has. */
+extern const struct roost_field roost_qp_packet_fields[];
+extern const struct roost_field roost_qp_memory_fields[];
+extern const struct roost_field roost_qp_counter_fields[]; /* of its view */
 extern const struct roost_field roost_cq_fields[];
 extern const struct roost_field roost_srq_fields[];
 extern const struct roost_field roost_channel_fields[];
@@ -89,6 +97,19 @@ struct roost_port_row {
 	uint64_t missed_pkts; /* of a shared port: handed over too fast */
 };
 void roost_port_row(const struct roost_station *s, struct roost_port_row *row);
+
+/* The last error of a QP that had one. */
+struct roost_qp_error_row {
+	struct roost_qp_error error;
+	char name[32];
+	char text[80];
+	int found_by;  /* enum roost_qp_finder */
+	char time[32]; /* UTC, as in RFC 3339 */
+	char opcode[32];
+	uint16_t syndrome; /* of the AETH; 0: none */
+};
+void roost_qp_error_row(const struct roost_qp_error *error,
+			struct roost_qp_error_row *row);
 
 struct roost_gid_row {
 	uint32_t index;

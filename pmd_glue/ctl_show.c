@@ -113,12 +113,35 @@ static void show_ports(const struct show *s)
 	roost_json_end(j, ']');
 }
 
+static void put_error(struct roost_json *j, const struct roost_qp_error *error)
+{
+	struct roost_qp_error_row row;
+
+	roost_qp_error_row(error, &row);
+	roost_json_begin(j, "last_error", '{');
+	put_fields(j, roost_qp_error_fields, &row);
+	if (error->has_packet)
+		put_fields(j, roost_qp_packet_fields, &row);
+	if (error->has_memory)
+		put_fields(j, roost_qp_memory_fields, &row);
+	roost_json_end(j, '}');
+}
+
 static void put_qp(void *arg, const struct roost_qp_view *qp)
 {
 	const struct show *s = arg;
+	struct roost_json *j = s->j;
 
-	if (is_asked_for(s, qp->port_num))
-		put_row(s->j, roost_qp_fields, qp);
+	if (!is_asked_for(s, qp->port_num))
+		return;
+	roost_json_begin(j, NULL, '{');
+	put_fields(j, roost_qp_fields, qp);
+	if (qp->error.code != ROOST_QPE_NONE)
+		put_error(j, &qp->error);
+	roost_json_begin(j, "counters", '{');
+	put_fields(j, roost_qp_counter_fields, qp);
+	roost_json_end(j, '}');
+	roost_json_end(j, '}');
 }
 
 static void show_qps(const struct show *s)
@@ -189,6 +212,12 @@ static void show_counters(const struct show *s)
 	roost_json_begin(j, "drops", '{');
 	for (enum roost_drop i = ROOST_DROP_NONE + 1; i < ROOST_DROP_COUNT; i++)
 		roost_json_u64(j, roost_drop_name(i), counters.drops[i]);
+	roost_json_end(j, '}');
+	roost_json_begin(j, "errors", '{');
+	for (int i = 0; i < ROOST_QPE_END; i++)
+		if (roost_qp_error_infos[i].name)
+			roost_json_u64(j, roost_qp_error_infos[i].name,
+				       counters.errors[i]);
 	roost_json_end(j, '}');
 	roost_json_end(j, '}');
 }

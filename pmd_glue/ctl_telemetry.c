@@ -37,8 +37,8 @@ static void put_text(void *ctx, const char *name, const char *value)
 	rte_tel_data_add_dict_string(ctx, name, text);
 }
 
-static void put_row(struct rte_tel_data *d, const struct roost_field *fields,
-		    const void *row)
+static void put_fields(struct rte_tel_data *d, const struct roost_field *fields,
+		       const void *row)
 {
 	const struct roost_row_sink sink = {
 		.u64 = put_u64,
@@ -47,8 +47,14 @@ static void put_row(struct rte_tel_data *d, const struct roost_field *fields,
 		.ctx = d,
 	};
 
-	rte_tel_data_start_dict(d);
 	roost_row_emit(&sink, fields, row);
+}
+
+static void put_row(struct rte_tel_data *d, const struct roost_field *fields,
+		    const void *row)
+{
+	rte_tel_data_start_dict(d);
+	put_fields(d, fields, row);
 }
 
 /* ---- commands, on the control thread ---------------------------------------
@@ -128,11 +134,21 @@ static int qps(struct query *q)
 static void put_if_asked(void *arg, const struct roost_qp_view *view)
 {
 	struct query *q = arg;
+	struct roost_qp_error_row row;
 
 	if (view->qpn != q->number)
 		return;
 	q->found = true;
 	put_row(q->data, roost_qp_fields, view);
+	put_fields(q->data, roost_qp_counter_fields, view);
+	if (view->error.code == ROOST_QPE_NONE)
+		return;
+	roost_qp_error_row(&view->error, &row);
+	put_fields(q->data, roost_qp_error_fields, &row);
+	if (view->error.has_packet)
+		put_fields(q->data, roost_qp_packet_fields, &row);
+	if (view->error.has_memory)
+		put_fields(q->data, roost_qp_memory_fields, &row);
 }
 
 static int qp(struct query *q)

@@ -30,17 +30,18 @@ void roost_ack_owe(struct roost_worker *w, struct roost_qp *qp,
 	roost_worker_want_ack(w, qp);
 }
 
-static void count(struct roost_worker *w, uint8_t syndrome)
+static void count(struct roost_worker *w, struct roost_qp *qp, uint8_t syndrome)
 {
 	switch (syndrome & ROOST_AETH_TYPE_MASK) {
 	case ROOST_AETH_ACK:
 		w->counters.acks_sent++;
 		break;
 	case ROOST_AETH_RNR_NAK:
-		w->counters.rnr_naks_sent++;
+		roost_count(w, qp, rnr_naks_sent);
 		break;
 	default:
 		w->counters.naks_sent++;
+		roost_count(w, qp, naks_sent_of[syndrome % ROOST_NAK_KINDS]);
 		break;
 	}
 }
@@ -76,7 +77,7 @@ bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp,
 	mbuf->data_len = (uint16_t)len;
 	mbuf->pkt_len = (uint32_t)len;
 	roost_tx_queue(w, &qp->path, mbuf, false);
-	count(w, resp->owed_syndrome);
+	count(w, qp, resp->owed_syndrome);
 	resp->owed = false;
 	return true;
 }

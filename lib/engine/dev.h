@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/engine/qp_error.h"
 #include "lib/engine/types.h"
 
 struct rte_mbuf;
@@ -343,6 +344,13 @@ struct roost_dev_counters {
 	 * QPs of other workers, and handed over to them.
 	 */
 	uint64_t queue_pkts, handed_pkts;
+	/* Of all QPs, those that are gone too: see struct roost_qp_counters. */
+	uint64_t missing_responses;
+	uint64_t naks_sent_of[ROOST_NAK_KINDS];
+	uint64_t naks_received_of[ROOST_NAK_KINDS];
+	uint64_t rnr_naks_received;
+	uint64_t duplicates, out_of_order;
+	uint64_t errors[ROOST_QPE_END]; /* by enum roost_qp_error_code */
 };
 void roost_dev_counters(struct roost_dev *dev, struct roost_dev_counters *c);
 

@@ -22,10 +22,13 @@ static uint32_t push_send(struct roost_worker *w, struct roost_qp *qp,
 		.byte_len = wqe->len_bytes,
 		.status = (uint8_t)status,
 		.opcode = roost_wqe_info(wqe)->wc_opcode,
-		/* An error counts as solicited (man ibv_req_notify_cq). */
-		.solicited = status != ROOST_WC_SUCCESS,
 	};
 
+	/* An error counts as solicited (man ibv_req_notify_cq). */
+	if (status != ROOST_WC_SUCCESS) {
+		cqe.solicited = true;
+		cqe.vendor_err = qp->error.code;
+	}
 	return roost_cq_push(w, qp->send_cq, &cqe);
 }
 
@@ -70,6 +73,7 @@ static uint32_t flush_recv(struct roost_worker *w, struct roost_qp *qp,
 		.wr_id = wqe->wr_id,
 		.qpn = qp->qpn,
 		.status = ROOST_WC_WR_FLUSH_ERR,
+		.vendor_err = qp->error.code,
 		.opcode = ROOST_WC_RECV,
 		.solicited = true,
 	};

@@ -126,10 +126,9 @@ struct roost_mw_bind_wqe {
 	uint32_t mr_key;
 };
 
-/* Bind, as a request of the QP. Returns the status that it completes with. */
-enum roost_wc_status roost_mw_bind(struct roost_dev *dev,
-				   const struct roost_pd *pd, uint32_t qpn,
-				   const struct roost_mw_bind_wqe *bind);
+/* Bind, as a request of the QP. Returns false: it cannot be done. */
+bool roost_mw_bind(struct roost_dev *dev, const struct roost_pd *pd,
+		   uint32_t qpn, const struct roost_mw_bind_wqe *bind);
 /* Unbind the type 2 window of this key, if that QP may. */
 bool roost_mw_may_invalidate(struct roost_dev *dev, const struct roost_pd *pd,
 			     uint32_t qpn, uint32_t key);

@@ -102,21 +102,21 @@ static bool bind_allowed(const struct roost_pd *pd, const struct roost_mr *mr,
 }
 
 /* mr NULL: there is no such region. Locked. */
-static enum roost_wc_status bind_to(struct roost_mw *mw, struct roost_mr *mr,
-				    const struct roost_pd *pd, uint32_t qpn,
-				    const struct roost_mw_bind_wqe *bind)
+static bool bind_to(struct roost_mw *mw, struct roost_mr *mr,
+		    const struct roost_pd *pd, uint32_t qpn,
+		    const struct roost_mw_bind_wqe *bind)
 {
 	if (mw->pd != pd || bind->rkey >> KEY_TAG_BITS != mw->id)
-		return ROOST_WC_MW_BIND_ERR;
+		return false;
 	if (mw->type == 2 && (mw->mr != NULL || bind->len_bytes == 0))
-		return ROOST_WC_MW_BIND_ERR;
+		return false;
 	if (bind->len_bytes == 0) {
 		unbind(mw);
 		mw->key = bind->rkey;
-		return ROOST_WC_SUCCESS;
+		return true;
 	}
 	if (mr == NULL || !bind_allowed(pd, mr, bind))
-		return ROOST_WC_MW_BIND_ERR;
+		return false;
 	unbind(mw);
 	mw->mr = mr;
 	mr->nb_windows++;
@@ -126,23 +126,22 @@ static enum roost_wc_status bind_to(struct roost_mw *mw, struct roost_mr *mr,
 	mw->access = bind->access;
 	mw->key = bind->rkey;
 	mw->qpn = qpn;
-	return ROOST_WC_SUCCESS;
+	return true;
 }
 
-enum roost_wc_status roost_mw_bind(struct roost_dev *dev,
-				   const struct roost_pd *pd, uint32_t qpn,
-				   const struct roost_mw_bind_wqe *bind)
+bool roost_mw_bind(struct roost_dev *dev, const struct roost_pd *pd,
+		   uint32_t qpn, const struct roost_mw_bind_wqe *bind)
 {
 	struct roost_mw *mw = roost_idmap_get(&dev->mws, bind->mw_id);
 	struct roost_mr *mr = roost_idmap_get(&dev->mrs, bind->mr_key);
-	enum roost_wc_status status;
+	bool bound;
 
 	if (mw == NULL)
-		return ROOST_WC_MW_BIND_ERR;
+		return false;
 	lock(mw);
-	status = bind_to(mw, mr, pd, qpn, bind);
+	bound = bind_to(mw, mr, pd, qpn, bind);
 	unlock(mw);
-	return status;
+	return bound;
 }
 
 bool roost_mw_may_invalidate(struct roost_dev *dev, const struct roost_pd *pd,

@@ -25,17 +25,19 @@ static void fail_users(struct roost_cq *cq)
 	roost_async_raise(w, &cq->async, ROOST_EVENT_CQ_ERR);
 	LIST_FOREACH(user, &cq->users, link) {
 		if (user->qp != NULL)
-			roost_qp_to_err(user->qp->worker, user->qp,
-					ROOST_EVENT_QP_FATAL);
+			roost_qp_end(user->qp, ROOST_QPE_CQ_OVERRUN,
+				     ROOST_EVENT_QP_FATAL);
 		else
-			roost_wq_fail(user->wq->worker, user->wq);
+			roost_wq_fail(user->wq->worker, user->wq,
+				      ROOST_QPE_CQ_OVERRUN);
 	}
 	LIST_FOREACH(srq, &cq->srqs, cq_link) {
 		roost_async_raise(w, &srq->async, ROOST_EVENT_SRQ_ERR);
 		while (!LIST_EMPTY(&srq->takers)) {
 			struct roost_qp *qp = LIST_FIRST(&srq->takers);
 
-			roost_qp_to_err(qp->worker, qp, ROOST_EVENT_QP_FATAL);
+			roost_qp_end(qp, ROOST_QPE_CQ_OVERRUN,
+				     ROOST_EVENT_QP_FATAL);
 			roost_recv_let_go(qp);
 		}
 	}

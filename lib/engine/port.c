@@ -370,13 +370,14 @@ static void fail_wqs(struct roost_dev *dev)
 		LIST_FOREACH(user, &cq->users, link)
 			if (user->wq != NULL &&
 			    roost_wq_state(user->wq) == ROOST_WQS_RDY)
-				roost_wq_fail(user->wq->worker, user->wq);
+				roost_wq_fail(user->wq->worker, user->wq,
+					      ROOST_QPE_REMOVED);
 }
 
 /* There is no way to a peer any more. */
 static void lose(struct roost_qp *qp)
 {
-	roost_qp_to_err(qp->worker, qp, -1);
+	roost_qp_end(qp, ROOST_QPE_REMOVED, -1);
 	roost_resp_silence(qp->worker, qp);
 }
 

@@ -216,7 +216,7 @@ static void enter_state(struct roost_worker *w, struct roost_qp *qp,
 			roost_worker_settle(w, qp);
 			roost_resp_silence(w, qp);
 		}
-		roost_qp_to_err(w, qp, -1);
+		roost_qp_end(qp, ROOST_QPE_MODIFIED, -1);
 		return;
 	case ROOST_QPS_RTR:
 		if (qp->type == ROOST_QPT_UD)

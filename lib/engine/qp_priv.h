@@ -151,7 +151,7 @@ struct roost_requester {
 			      * and nothing has come since */
 	uint8_t nb_fetching; /* FETCH requests before send_index that are
 			      * not complete: limited by max_rd_atomic */
-	/* WQE at fault_index cannot be sent: it fails with fault_status once
+	/* WQE at fault_index cannot be sent: it fails with fault_code once
 	 * all before it are acknowledged.
 	 */
 	bool fault;
@@ -183,7 +183,7 @@ struct roost_requester {
 	 */
 	uint16_t quiet_pkts;
 	uint8_t nb_close_losses;
-	uint8_t fault_status; /* enum roost_wc_status */
+	uint8_t fault_code; /* enum roost_qp_error_code */
 	uint32_t fault_index;
 };
 
@@ -314,6 +314,9 @@ struct roost_qp {
 	TAILQ_ENTRY(roost_qp) flush_link;
 	struct roost_cq_user send_user;
 	struct roost_cq_user recv_user;
+	/* Written when something goes wrong only. */
+	struct roost_qp_error error;
+	struct roost_qp_counters counters;
 };
 #define ROOST_QP_LINE(member) (offsetof(struct roost_qp, member) / 64)
 static_assert(ROOST_QP_LINE(recv_cq) == 0 && ROOST_QP_LINE(sq) == 1 &&
@@ -329,6 +332,9 @@ static_assert(offsetof(struct roost_qp, req) == 6 * 64 &&
 static_assert(offsetof(struct roost_qp, mig) == 9 * 64 &&
 		      ROOST_QP_LINE(attr.rnr_retry) == 9,
 	      "line 9");
+static_assert(offsetof(struct roost_qp, error) >
+		      offsetof(struct roost_qp, resumed_psn),
+	      "cold");
 
 /* What the slot of wqe has in spill. */
 static inline void *roost_wqe_spill(const struct roost_qp *qp,
@@ -445,9 +451,11 @@ void roost_req_timer(struct roost_worker *w, struct roost_qp *qp);
 /* Go back: the next packet made is the one of psn, which is unacknowledged. */
 void roost_req_go_back(struct roost_worker *w, struct roost_qp *qp,
 		       struct roost_psn psn);
-/* The oldest WQE fails with status; the QP goes to ERR. */
+/* The oldest WQE fails, with the status that belongs to code; the QP goes to
+ * ERR. pkt: the answer that says so, or NULL.
+ */
 void roost_req_fail(struct roost_worker *w, struct roost_qp *qp,
-		    enum roost_wc_status status);
+		    enum roost_qp_error_code code, const struct roost_pkt *pkt);
 /* Set, or cancel, the retransmission timer after something changed. */
 void roost_req_arm_timer(struct roost_worker *w, struct roost_qp *qp);
 /* Fail what cannot be sent, once it is the oldest. */
@@ -497,7 +505,8 @@ bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp,
 /* The WQE at index is done: its entry, if it gets one. Move tail then. */
 void roost_complete_send(struct roost_worker *w, struct roost_qp *qp,
 			 uint32_t index, enum roost_wc_status status);
-/* To ERR: everything posted completes flushed. event: enum roost_async_event
+/* To ERR: everything posted completes flushed, for the reason that was noted
+ * before (qp_error.c). event: enum roost_async_event
  * to raise, or a negative number for none. Idempotent.
  */
 void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event);
@@ -507,6 +516,23 @@ void roost_qp_to_sqe(struct roost_worker *w, struct roost_qp *qp);
  * iteration does so in parts, the next one goes on.
  */
 void roost_qp_flush(struct roost_worker *w, struct roost_qp *qp);
+
+/* ---- what went wrong (qp_error.c) ------------------------------------- */
+
+/* Something happened that does not while all goes well. */
+#define roost_count(w, qp, field)                                              \
+	((void)((w)->counters.field++, (qp)->counters.field++))
+
+/* The reason for what comes next, a failed completion or ERR. Returns the
+ * record, for the rest to be filled in.
+ */
+struct roost_qp_error *roost_qp_blame(struct roost_worker *w,
+				      struct roost_qp *qp,
+				      enum roost_qp_error_code code)
+	__attribute__((cold));
+/* To ERR for a reason that is no request's; event as above. Idempotent. */
+void roost_qp_end(struct roost_qp *qp, enum roost_qp_error_code code,
+		  int event);
 
 /* ---- the table of send opcodes (wr.c) --------------------------------- */
 

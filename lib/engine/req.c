@@ -210,11 +210,11 @@ static bool wants_ack(const struct roost_qp *qp,
 }
 
 void roost_req_fault(struct roost_worker *w, struct roost_qp *qp,
-		     enum roost_wc_status status)
+		     enum roost_qp_error_code code)
 {
 	qp->req.fault = true;
 	qp->req.fault_index = qp->req.send_index;
-	qp->req.fault_status = (uint8_t)status;
+	qp->req.fault_code = (uint8_t)code;
 	roost_req_check_fault(w, qp);
 }
 
@@ -223,15 +223,15 @@ static bool do_local(struct roost_worker *w, struct roost_qp *qp,
 		     struct roost_send_wqe *wqe)
 {
 	struct roost_requester *req = &qp->req;
-	enum roost_wc_status status;
+	enum roost_qp_error_code code;
 
 	if (req->send_index == req->started_index) {
 		wqe->first_psn = roost_psn_sub(req->next_psn, 1);
 		wqe->last_psn = wqe->first_psn;
-		status = roost_req_local(qp, wqe);
+		code = roost_req_local(qp, wqe);
 		/* Not started then: no acknowledgement completes it. */
-		if (status != ROOST_WC_SUCCESS) {
-			roost_req_fault(w, qp, status);
+		if (code != ROOST_QPE_NONE) {
+			roost_req_fault(w, qp, code);
 			return false;
 		}
 		req->started_index++;
@@ -283,13 +283,13 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 	if (roost_wqe_info(wqe)->kind == ROOST_WR_KIND_LOCAL)
 		return do_local(w, qp, wqe);
 	if (qp->type == ROOST_QPT_UD && wqe->len_bytes > qp->mtu_bytes) {
-		roost_req_fault(w, qp, ROOST_WC_LOC_LEN_ERR);
+		roost_req_fault(w, qp, ROOST_QPE_LOCAL_LENGTH);
 		return false;
 	}
 	/* It was posted, and a modify allows none any more. */
 	if (req->send_index == req->started_index && roost_req_is_fetch(wqe) &&
 	    qp->attr.max_rd_atomic == 0) {
-		roost_req_fault(w, qp, ROOST_WC_LOC_QP_OP_ERR);
+		roost_req_fault(w, qp, ROOST_QPE_NO_RD_ATOMIC);
 		return false;
 	}
 	mbuf = roost_tx_mbuf(w, path);
@@ -304,7 +304,7 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 	roost_path_readdress(path, rte_pktmbuf_mtod(mbuf, uint8_t *));
 	if (len == 0) {
 		roost_mbuf_free(w, mbuf);
-		roost_req_fault(w, qp, ROOST_WC_LOC_PROT_ERR);
+		roost_req_fault(w, qp, ROOST_QPE_LOCAL_MEMORY);
 		return false;
 	}
 	mbuf->data_len = (uint16_t)len;

@@ -36,7 +36,7 @@ static void send_from(struct roost_qp *qp, struct roost_psn psn)
 void roost_req_go_back(struct roost_worker *w, struct roost_qp *qp,
 		       struct roost_psn psn)
 {
-	w->counters.retransmits++;
+	roost_count(w, qp, retransmits);
 	qp->req.rtt_sent_ns = 0;
 	send_from(qp, psn);
 	roost_worker_want_send(w, qp);
@@ -146,11 +146,14 @@ bool roost_req_advance(struct roost_worker *w, struct roost_qp *qp,
 }
 
 void roost_req_fail(struct roost_worker *w, struct roost_qp *qp,
-		    enum roost_wc_status status)
+		    enum roost_qp_error_code code, const struct roost_pkt *pkt)
 {
 	uint32_t tail = roost_req_tail(qp);
 
-	roost_complete_send(w, qp, tail, status);
+	roost_req_blame(w, qp, code, pkt);
+	roost_complete_send(
+		w, qp, tail,
+		(enum roost_wc_status)roost_qp_error_infos[code].wc_status);
 	atomic_store_explicit(&qp->sq.tail, tail + 1, memory_order_release);
 	if (roost_qp_is_reliable(qp))
 		roost_qp_to_err(w, qp, -1);
@@ -161,7 +164,7 @@ void roost_req_fail(struct roost_worker *w, struct roost_qp *qp,
 void roost_req_check_fault(struct roost_worker *w, struct roost_qp *qp)
 {
 	if (qp->req.fault && qp->req.fault_index == roost_req_tail(qp))
-		roost_req_fail(w, qp, qp->req.fault_status);
+		roost_req_fail(w, qp, qp->req.fault_code, NULL);
 }
 
 void roost_req_check_drained(struct roost_worker *w, struct roost_qp *qp)

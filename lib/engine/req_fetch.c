@@ -32,49 +32,49 @@ static bool is_due(const struct roost_qp *qp, const struct roost_send_wqe *wqe,
 	return !begins || roost_psn_eq(pkt->psn, qp->resumed_psn);
 }
 
-static enum roost_wc_status check_read(const struct roost_qp *qp,
-				       const struct roost_send_wqe *wqe,
-				       const struct roost_pkt *pkt,
-				       uint32_t offset_bytes)
+static enum roost_qp_error_code check_read(const struct roost_qp *qp,
+					   const struct roost_send_wqe *wqe,
+					   const struct roost_pkt *pkt,
+					   uint32_t offset_bytes)
 {
 	uint32_t left = wqe->opcode == ROOST_WR_READ
 				? wqe->len_bytes - offset_bytes
 				: 0;
 
 	if (!is_due(qp, wqe, pkt))
-		return ROOST_WC_BAD_RESP_ERR;
+		return ROOST_QPE_RESPONSE_ORDER;
 	if (pkt->payload_len_bytes != RTE_MIN(left, qp->mtu_bytes))
-		return ROOST_WC_LOC_LEN_ERR;
-	return ROOST_WC_SUCCESS;
+		return ROOST_QPE_RESPONSE_LENGTH;
+	return ROOST_QPE_NONE;
 }
 
-static enum roost_wc_status store(struct roost_qp *qp,
-				  const struct roost_send_wqe *wqe,
-				  uint32_t offset_bytes, const uint8_t *data,
-				  uint32_t len_bytes)
+static enum roost_qp_error_code store(struct roost_qp *qp,
+				      const struct roost_send_wqe *wqe,
+				      uint32_t offset_bytes,
+				      const uint8_t *data, uint32_t len_bytes)
 {
 	if (roost_sge_scatter(qp->dev, qp->pd, roost_wqe_data(qp, wqe),
 			      wqe->nb_sges, offset_bytes, data,
 			      len_bytes) != ROOST_SGE_OK)
-		return ROOST_WC_LOC_PROT_ERR;
-	return ROOST_WC_SUCCESS;
+		return ROOST_QPE_RESPONSE_MEMORY;
+	return ROOST_QPE_NONE;
 }
 
-static enum roost_wc_status take(struct roost_qp *qp,
-				 const struct roost_send_wqe *wqe,
-				 const struct roost_pkt *pkt)
+static enum roost_qp_error_code take(struct roost_qp *qp,
+				     const struct roost_send_wqe *wqe,
+				     const struct roost_pkt *pkt)
 {
 	uint32_t offset_bytes =
 		(uint32_t)roost_psn_diff(pkt->psn, wqe->first_psn) *
 		qp->mtu_bytes;
-	enum roost_wc_status status;
+	enum roost_qp_error_code code;
 
 	if (pkt->info->op == ROOST_OP_ATOMIC_ACK)
 		return store(qp, wqe, 0, (const uint8_t *)&pkt->orig,
 			     sizeof(pkt->orig));
-	status = check_read(qp, wqe, pkt, offset_bytes);
-	if (status != ROOST_WC_SUCCESS)
-		return status;
+	code = check_read(qp, wqe, pkt, offset_bytes);
+	if (code != ROOST_QPE_NONE)
+		return code;
 	return store(qp, wqe, offset_bytes, pkt->payload,
 		     pkt->payload_len_bytes);
 }
@@ -85,14 +85,14 @@ static void receive_in_order(struct roost_worker *w, struct roost_qp *qp,
 			     const struct roost_pkt *pkt)
 {
 	struct roost_psn next_psn = roost_psn_add(pkt->psn, 1);
-	enum roost_wc_status status;
+	enum roost_qp_error_code code;
 
 	if (pkt->info->op != roost_wqe_info(wqe)->response)
-		status = ROOST_WC_BAD_RESP_ERR;
+		code = ROOST_QPE_RESPONSE_OPCODE;
 	else
-		status = take(qp, wqe, pkt);
-	if (status != ROOST_WC_SUCCESS) {
-		roost_req_fail(w, qp, status);
+		code = take(qp, wqe, pkt);
+	if (code != ROOST_QPE_NONE) {
+		roost_req_fail(w, qp, code, pkt);
 		return;
 	}
 	if (roost_psn_eq(pkt->psn, wqe->last_psn)) {
@@ -124,7 +124,7 @@ void roost_req_fetch_receive(struct roost_worker *w, struct roost_qp *qp,
 		return;
 	wqe = roost_req_wqe(qp, roost_req_tail(qp));
 	if (!roost_req_is_fetch(wqe)) {
-		roost_req_fail(w, qp, ROOST_WC_BAD_RESP_ERR);
+		roost_req_fail(w, qp, ROOST_QPE_RESPONSE_OPCODE, pkt);
 		return;
 	}
 	receive_in_order(w, qp, wqe, pkt);

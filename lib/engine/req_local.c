@@ -9,14 +9,16 @@
 #include "lib/engine/mr_priv.h"
 #include "lib/engine/req_priv.h"
 
-enum roost_wc_status roost_req_local(struct roost_qp *qp,
-				     const struct roost_send_wqe *wqe)
+enum roost_qp_error_code roost_req_local(struct roost_qp *qp,
+					 const struct roost_send_wqe *wqe)
 {
 	if (wqe->opcode == ROOST_WR_BIND_MW)
 		return roost_mw_bind(qp->dev, qp->pd, qp->qpn,
-				     roost_wqe_spill(qp, wqe));
+				     roost_wqe_spill(qp, wqe))
+			       ? ROOST_QPE_NONE
+			       : ROOST_QPE_BIND_REFUSED;
 	if (!roost_mw_may_invalidate(qp->dev, qp->pd, qp->qpn, wqe->imm_be))
-		return ROOST_WC_MW_BIND_ERR;
+		return ROOST_QPE_BIND_REFUSED;
 	roost_mw_invalidate(qp->dev, wqe->imm_be);
-	return ROOST_WC_SUCCESS;
+	return ROOST_QPE_NONE;
 }

@@ -13,22 +13,26 @@
 #include "lib/engine/worker_priv.h"
 
 /* What a NAK does to the oldest request (the codes of IBTA table 46). */
-static const uint8_t nak_status[] = {
-	[ROOST_NAK_INV_REQ & ROOST_AETH_VALUE_MASK] = ROOST_WC_REM_INV_REQ_ERR,
-	[ROOST_NAK_REM_ACCESS & ROOST_AETH_VALUE_MASK] =
-		ROOST_WC_REM_ACCESS_ERR,
-	[ROOST_NAK_REM_OP & ROOST_AETH_VALUE_MASK] = ROOST_WC_REM_OP_ERR,
+static const uint8_t nak_errors[ROOST_NAK_KINDS] = {
+	[ROOST_NAK_INV_REQ & ROOST_AETH_VALUE_MASK] = ROOST_QPE_PEER_INVALID,
+	[ROOST_NAK_REM_ACCESS & ROOST_AETH_VALUE_MASK] = ROOST_QPE_PEER_ACCESS,
+	[ROOST_NAK_REM_OP & ROOST_AETH_VALUE_MASK] = ROOST_QPE_PEER_OPERATION,
 };
 
-/* One try less. Returns false when there was none left, and the QP failed; on
- * its alternate path it has all of them again.
+/* One try less, for the reason that code gives; pkt: what says so, or NULL.
+ * Returns false when there was none left, and the QP failed; on its alternate
+ * path it has all of them again.
  */
-static bool spend_retry(struct roost_worker *w, struct roost_qp *qp)
+static bool spend_retry(struct roost_worker *w, struct roost_qp *qp,
+			enum roost_qp_error_code code,
+			const struct roost_pkt *pkt)
 {
 	if (qp->req.retry_left == 0) {
 		if (roost_mig_fail_over(w, qp))
 			return true;
-		roost_req_fail(w, qp, ROOST_WC_RETRY_EXC_ERR);
+		if (qp->mig.state == ROOST_MIG_ARMED)
+			code = ROOST_QPE_NO_ALTERNATE;
+		roost_req_fail(w, qp, code, pkt);
 		return false;
 	}
 	qp->req.retry_left--;
@@ -92,23 +96,24 @@ static void shut(struct roost_requester *req)
 	req->nb_close_losses = CLOSE_LOSSES_MAX;
 }
 
-/* The responder misses psn. */
+/* The responder misses the NAK's PSN. */
 static void sequence_nak(struct roost_worker *w, struct roost_qp *qp,
-			 struct roost_psn psn, bool progress)
+			 const struct roost_pkt *pkt, bool progress)
 {
 	/* Going back that far, or farther, already. */
-	if (roost_psn_diff(qp->req.next_psn, psn) <= 0)
+	if (roost_psn_diff(qp->req.next_psn, pkt->psn) <= 0)
 		return;
-	if (!progress && !spend_retry(w, qp))
+	if (!progress && !spend_retry(w, qp, ROOST_QPE_LOST_AGAIN, pkt))
 		return;
 	narrow(&qp->req);
-	roost_req_go_back(w, qp, psn);
+	roost_req_go_back(w, qp, pkt->psn);
 	roost_req_set_timer(w, &qp->req);
 }
 
-/* The responder has no receive WQE for psn: wait, then send it again. */
+/* The responder has no receive WQE for the NAK's PSN: wait, then send it again.
+ */
 static void rnr_nak(struct roost_worker *w, struct roost_qp *qp,
-		    struct roost_psn psn, uint8_t timer_code)
+		    const struct roost_pkt *pkt, uint8_t timer_code)
 {
 	struct roost_requester *req = &qp->req;
 
@@ -116,14 +121,14 @@ static void rnr_nak(struct roost_worker *w, struct roost_qp *qp,
 		return;
 	if (qp->attr.rnr_retry != 7) {
 		if (req->rnr_left == 0) {
-			roost_req_fail(w, qp, ROOST_WC_RNR_RETRY_EXC_ERR);
+			roost_req_fail(w, qp, ROOST_QPE_PEER_NOT_READY, pkt);
 			return;
 		}
 		req->rnr_left--;
 	}
 	/* It did arrive: what was lost on the way to that is made good. */
 	req->retry_left = qp->attr.retry_cnt;
-	roost_req_go_back(w, qp, psn);
+	roost_req_go_back(w, qp, pkt->psn);
 	req->rnr_wait = true;
 	roost_timer_cancel(&req->timer);
 	roost_timer_set(&w->timers, &req->timer,
@@ -135,14 +140,20 @@ void roost_req_nak(struct roost_worker *w, struct roost_qp *qp,
 {
 	uint8_t code = pkt->syndrome & ROOST_AETH_VALUE_MASK;
 
-	if ((pkt->syndrome & ROOST_AETH_TYPE_MASK) == ROOST_AETH_RNR_NAK)
-		rnr_nak(w, qp, pkt->psn, code);
-	else if (pkt->syndrome == ROOST_NAK_PSN_SEQ)
-		sequence_nak(w, qp, pkt->psn, progress);
-	else if (code < sizeof(nak_status))
-		roost_req_fail(w, qp, nak_status[code]);
-	else
+	if ((pkt->syndrome & ROOST_AETH_TYPE_MASK) == ROOST_AETH_RNR_NAK) {
+		roost_count(w, qp, rnr_naks_received);
+		rnr_nak(w, qp, pkt, code);
+		return;
+	}
+	if (code >= ROOST_NAK_KINDS) {
 		roost_worker_drop(w, ROOST_DROP_UNEXPECTED_RESPONSE);
+		return;
+	}
+	roost_count(w, qp, naks_received_of[code]);
+	if (pkt->syndrome == ROOST_NAK_PSN_SEQ)
+		sequence_nak(w, qp, pkt, progress);
+	else
+		roost_req_fail(w, qp, nak_errors[code], pkt);
 }
 
 /* An answer that came later than the one at oldest_unacked_psn says that this
@@ -158,7 +169,8 @@ void roost_req_fetch_gap(struct roost_worker *w, struct roost_qp *qp)
 		roost_worker_drop(w, ROOST_DROP_UNEXPECTED_RESPONSE);
 		return;
 	}
-	if (!spend_retry(w, qp))
+	roost_count(w, qp, missing_responses);
+	if (!spend_retry(w, qp, ROOST_QPE_RESPONSE_LOST, NULL))
 		return;
 	req->fetch_gap = true;
 	narrow(req);
@@ -172,7 +184,7 @@ static void ask_early(struct roost_worker *w, struct roost_qp *qp)
 {
 	struct roost_requester *req = &qp->req;
 
-	w->counters.adaptive_retransmits++;
+	roost_count(w, qp, adaptive_retransmits);
 	req->nb_early++;
 	req->window_goal_pkts =
 		RTE_MAX(req->window_goal_pkts, req->window_pkts);
@@ -217,12 +229,12 @@ void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
 		ask_early(w, qp);
 		return;
 	}
-	w->counters.timeouts++;
+	roost_count(w, qp, timeouts);
 	/* Nobody is there, in all likelihood: no more than the tries. */
 	req->nb_early = ROOST_REQ_EARLY_MAX;
 	if (qp->req.retry_left == 0)
 		tell_silence(qp);
-	if (!spend_retry(w, qp))
+	if (!spend_retry(w, qp, ROOST_QPE_NO_ANSWER, NULL))
 		return;
 	req->fetch_gap = false;
 	shut(req);

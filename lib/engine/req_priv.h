@@ -14,6 +14,7 @@
  * req_timer.c  how long to wait for it
  * req_nak.c    what refuses or is missing: NAKs, timeouts
  * req_fetch.c  responses that bring data: READ, atomics
+ * qp_error.c   what is noted of a failure
  */
 
 #include "lib/engine/qp_priv.h"
@@ -37,14 +38,20 @@ size_t roost_req_build(struct roost_qp *qp, const struct roost_send_wqe *wqe,
 		       const struct roost_req_piece *piece, bool ackreq,
 		       uint8_t *buf, bool *sealed);
 
-/* Execute a local operation. Returns the status that it completes with. */
-enum roost_wc_status roost_req_local(struct roost_qp *qp,
-				     const struct roost_send_wqe *wqe);
+/* Execute a local operation. Returns what is wrong, or NONE. */
+enum roost_qp_error_code roost_req_local(struct roost_qp *qp,
+					 const struct roost_send_wqe *wqe);
 
 /* The WQE at send_index cannot be sent: it fails when all before it are done.
  */
 void roost_req_fault(struct roost_worker *w, struct roost_qp *qp,
-		     enum roost_wc_status status);
+		     enum roost_qp_error_code code);
+/* Note that the oldest WQE fails, before it completes. pkt: as for
+ * roost_req_fail().
+ */
+void roost_req_blame(struct roost_worker *w, struct roost_qp *qp,
+		     enum roost_qp_error_code code, const struct roost_pkt *pkt)
+	__attribute__((cold));
 /* rtt_psn was acknowledged. */
 void roost_req_rtt_sample(struct roost_worker *w, struct roost_requester *req);
 /* Set the timer for what is next: asking early, or the timeout. */

@@ -13,22 +13,39 @@
 #include "lib/engine/worker_priv.h"
 
 #define NO_EVENT (-1)
-#define NO_WC (-1)
 
+/* What ends a QP. The error says how the receive WQE in use completes; SUCCESS:
+ * it is flushed.
+ */
 static const struct {
 	uint8_t syndrome;
-	int8_t wc_status; /* of the receive WQE in use; NO_WC: it is flushed */
+	uint8_t error; /* enum roost_qp_error_code */
 	int8_t event;
 } fatal[ROOST_FAULT_COUNT] = {
-	[ROOST_FAULT_INV_REQ] = { ROOST_NAK_INV_REQ, NO_WC,
+	[ROOST_FAULT_ORDER] = { ROOST_NAK_INV_REQ, ROOST_QPE_REQUEST_ORDER,
+				ROOST_EVENT_QP_REQ_ERR },
+	[ROOST_FAULT_NOT_ALLOWED] = { ROOST_NAK_INV_REQ, ROOST_QPE_NOT_ALLOWED,
+				      ROOST_EVENT_QP_REQ_ERR },
+	[ROOST_FAULT_LENGTH] = { ROOST_NAK_INV_REQ, ROOST_QPE_REQUEST_LENGTH,
+				 ROOST_EVENT_QP_REQ_ERR },
+	[ROOST_FAULT_OPERAND] = { ROOST_NAK_INV_REQ, ROOST_QPE_OPERAND,
 				  ROOST_EVENT_QP_REQ_ERR },
-	[ROOST_FAULT_ACCESS] = { ROOST_NAK_REM_ACCESS, NO_WC,
+	[ROOST_FAULT_TOO_MANY] = { ROOST_NAK_INV_REQ,
+				   ROOST_QPE_TOO_MANY_FETCHES,
+				   ROOST_EVENT_QP_REQ_ERR },
+	[ROOST_FAULT_XRC_SRQ] = { ROOST_NAK_INV_REQ, ROOST_QPE_XRC_SRQ,
+				  ROOST_EVENT_QP_REQ_ERR },
+	[ROOST_FAULT_ACCESS] = { ROOST_NAK_REM_ACCESS, ROOST_QPE_REMOTE_KEY,
 				 ROOST_EVENT_QP_ACCESS_ERR },
-	[ROOST_FAULT_TOO_LONG] = { ROOST_NAK_INV_REQ, ROOST_WC_LOC_LEN_ERR,
+	[ROOST_FAULT_INVALIDATE] = { ROOST_NAK_REM_ACCESS,
+				     ROOST_QPE_INVALIDATE_KEY,
+				     ROOST_EVENT_QP_ACCESS_ERR },
+	[ROOST_FAULT_TOO_LONG] = { ROOST_NAK_INV_REQ, ROOST_QPE_RECEIVE_LENGTH,
 				   NO_EVENT },
-	[ROOST_FAULT_RECV_PROT] = { ROOST_NAK_REM_OP, ROOST_WC_LOC_PROT_ERR,
+	[ROOST_FAULT_RECV_PROT] = { ROOST_NAK_REM_OP, ROOST_QPE_RECEIVE_MEMORY,
 				    NO_EVENT },
-	[ROOST_FAULT_CQ] = { ROOST_NAK_REM_OP, NO_WC, ROOST_EVENT_QP_FATAL },
+	[ROOST_FAULT_CQ] = { ROOST_NAK_REM_OP, ROOST_QPE_CQ_OVERRUN,
+			     ROOST_EVENT_QP_FATAL },
 };
 
 void roost_resp_reset(struct roost_qp *qp, struct roost_psn expected_psn)
@@ -70,9 +87,9 @@ static enum roost_fault check_sequence(const struct roost_qp *qp,
 	bool begins = pkt->info->flags & ROOST_OPF_FIRST;
 
 	if (begins != (qp->resp.in_op == ROOST_OP_NONE))
-		return ROOST_FAULT_INV_REQ;
+		return ROOST_FAULT_ORDER;
 	if (!begins && qp->resp.in_op != pkt->info->op)
-		return ROOST_FAULT_INV_REQ;
+		return ROOST_FAULT_ORDER;
 	return ROOST_FAULT_NONE;
 }
 
@@ -111,6 +128,7 @@ static void advance(struct roost_worker *w, struct roost_qp *qp,
 /* One NAK per gap; then silence until the expected packet comes. */
 static void gap(struct roost_worker *w, struct roost_qp *qp)
 {
+	roost_count(w, qp, out_of_order);
 	if (qp->resp.behind != ROOST_DROP_NONE) {
 		roost_worker_drop(w, qp->resp.behind);
 		return;
@@ -132,6 +150,7 @@ static void receiver_not_ready(struct roost_worker *w, struct roost_qp *qp)
 static void duplicate(struct roost_worker *w, struct roost_qp *qp,
 		      const struct roost_pkt *pkt)
 {
+	roost_count(w, qp, duplicates);
 	if (roost_op_is_fetch(pkt->info->op)) {
 		if (!roost_fetch_replay(w, qp, pkt))
 			roost_worker_drop(w, ROOST_DROP_DUPLICATE);
@@ -145,14 +164,17 @@ static void duplicate(struct roost_worker *w, struct roost_qp *qp,
 static void fail(struct roost_worker *w, struct roost_qp *qp,
 		 const struct roost_pkt *pkt, enum roost_fault fault)
 {
-	if (fatal[fault].wc_status != NO_WC)
-		roost_recv_complete(
-			w, qp, pkt,
-			(enum roost_wc_status)fatal[fault].wc_status);
+	enum roost_qp_error_code error = fatal[fault].error;
+	uint8_t status = roost_qp_error_infos[error].wc_status;
+	uint8_t syndrome = roost_qp_is_reliable(qp) ? fatal[fault].syndrome : 0;
+
+	roost_resp_blame(w, qp, error, syndrome, pkt);
+	if (status != ROOST_WC_SUCCESS)
+		roost_recv_complete(w, qp, pkt, (enum roost_wc_status)status);
 	roost_qp_to_err(w, qp, fatal[fault].event);
 	/* An answer before it may have failed in there: that was told then. */
-	if (roost_qp_is_reliable(qp) && qp->resp.ended == 0)
-		roost_resp_end(w, qp, fatal[fault].syndrome, pkt->psn);
+	if (syndrome != 0 && qp->resp.ended == 0)
+		roost_resp_end(w, qp, syndrome, pkt->psn);
 }
 
 /* The NAK goes out behind the answers to what came before. */
@@ -167,29 +189,16 @@ void roost_resp_end(struct roost_worker *w, struct roost_qp *qp,
 static void handle(struct roost_worker *w, struct roost_qp *qp,
 		   const struct roost_pkt *pkt, enum roost_fault fault)
 {
-	switch (fault) {
-	case ROOST_FAULT_NONE:
+	if (fault == ROOST_FAULT_NONE)
 		advance(w, qp, pkt);
-		break;
-	case ROOST_FAULT_GAP:
+	else if (fault == ROOST_FAULT_GAP)
 		gap(w, qp);
-		break;
-	case ROOST_FAULT_DUPLICATE:
+	else if (fault == ROOST_FAULT_DUPLICATE)
 		duplicate(w, qp, pkt);
-		break;
-	case ROOST_FAULT_RNR:
+	else if (fault == ROOST_FAULT_RNR)
 		receiver_not_ready(w, qp);
-		break;
-	case ROOST_FAULT_INV_REQ:
-	case ROOST_FAULT_ACCESS:
-	case ROOST_FAULT_TOO_LONG:
-	case ROOST_FAULT_RECV_PROT:
-	case ROOST_FAULT_CQ:
+	else
 		fail(w, qp, pkt, fault);
-		break;
-	case ROOST_FAULT_COUNT:
-		break;
-	}
 }
 
 /* The peer lost what it was told. It is told again, and nothing is executed. */
@@ -219,7 +228,10 @@ static void drop_message(struct roost_worker *w, struct roost_qp *qp,
 /* What a message that UC gives up is counted as. */
 static const uint8_t uc_drop[ROOST_FAULT_COUNT] = {
 	[ROOST_FAULT_RNR] = ROOST_DROP_RNR_WAIT,
-	[ROOST_FAULT_INV_REQ] = ROOST_DROP_INV_REQUEST,
+	[ROOST_FAULT_ORDER] = ROOST_DROP_INV_REQUEST,
+	[ROOST_FAULT_NOT_ALLOWED] = ROOST_DROP_INV_REQUEST,
+	[ROOST_FAULT_LENGTH] = ROOST_DROP_INV_REQUEST,
+	[ROOST_FAULT_OPERAND] = ROOST_DROP_INV_REQUEST,
 	[ROOST_FAULT_TOO_LONG] = ROOST_DROP_INV_REQUEST,
 	[ROOST_FAULT_ACCESS] = ROOST_DROP_ACCESS,
 };
@@ -227,10 +239,13 @@ static const uint8_t uc_drop[ROOST_FAULT_COUNT] = {
 /* A peer that is told nothing may guess keys; so many wrong ones cost it the
  * QP, as the first one does on a reliable QP.
  */
-static void count_wrong_key(struct roost_worker *w, struct roost_qp *qp)
+static void count_wrong_key(struct roost_worker *w, struct roost_qp *qp,
+			    const struct roost_pkt *pkt)
 {
-	if (++qp->resp.nb_wrong_keys == ROOST_UC_WRONG_KEYS_MAX)
-		roost_qp_to_err(w, qp, ROOST_EVENT_QP_ACCESS_ERR);
+	if (++qp->resp.nb_wrong_keys != ROOST_UC_WRONG_KEYS_MAX)
+		return;
+	roost_resp_blame(w, qp, ROOST_QPE_WRONG_KEYS, 0, pkt);
+	roost_qp_to_err(w, qp, ROOST_EVENT_QP_ACCESS_ERR);
 }
 
 /* UC answers nothing: what is lost or wrong costs its message, and the next
@@ -248,6 +263,7 @@ static void receive_unreliable(struct roost_worker *w, struct roost_qp *qp,
 	resp->expected_psn = pkt->psn;
 	if (!begins && resp->in_op == ROOST_OP_NONE) {
 		resp->expected_psn = roost_psn_add(pkt->psn, 1);
+		roost_count(w, qp, out_of_order);
 		roost_worker_drop(w, ROOST_DROP_OUT_OF_ORDER);
 		return;
 	}
@@ -260,7 +276,7 @@ static void receive_unreliable(struct roost_worker *w, struct roost_qp *qp,
 		resp->expected_psn = roost_psn_add(pkt->psn, 1);
 		drop_message(w, qp, (enum roost_drop)uc_drop[fault]);
 		if (fault == ROOST_FAULT_ACCESS)
-			count_wrong_key(w, qp);
+			count_wrong_key(w, qp, pkt);
 	}
 }
 

@@ -93,14 +93,14 @@ static enum roost_fault check_send(struct roost_qp *qp,
 	if (wqe == NULL)
 		return ROOST_FAULT_RNR;
 	if (!packet_length_ok(qp, pkt))
-		return ROOST_FAULT_INV_REQ;
+		return ROOST_FAULT_LENGTH;
 	if (pkt->payload_len_bytes >
 	    wqe->len_bytes - (first ? 0 : qp->resp.offset_bytes))
 		return ROOST_FAULT_TOO_LONG;
 	if (pkt->info->hdrs & ROOST_HDR_BIT(IETH) &&
 	    !roost_mw_may_invalidate(qp->dev, qp->resp.pd, qp->qpn,
 				     pkt->inv_rkey))
-		return ROOST_FAULT_ACCESS;
+		return ROOST_FAULT_INVALIDATE;
 	return ROOST_FAULT_NONE;
 }
 
@@ -118,10 +118,10 @@ static enum roost_fault check_write(struct roost_qp *qp,
 	    roost_recv_wqe(qp, pkt) == NULL)
 		return ROOST_FAULT_RNR;
 	if (total > MESSAGE_MAX_BYTES || !packet_length_ok(qp, pkt))
-		return ROOST_FAULT_INV_REQ;
+		return ROOST_FAULT_LENGTH;
 	if (last ? pkt->payload_len_bytes != left
 		 : pkt->payload_len_bytes >= left)
-		return ROOST_FAULT_INV_REQ;
+		return ROOST_FAULT_LENGTH;
 	if (first && total > 0 &&
 	    !may_access(qp, pkt->rkey, pkt->va, total, 0,
 			ROOST_ACCESS_REMOTE_WRITE))
@@ -144,9 +144,9 @@ static enum roost_fault check_fetch(struct roost_qp *qp,
 	uint64_t len = sizeof(uint64_t), touch = 0;
 
 	if (!roost_fetch_has_room(qp))
-		return ROOST_FAULT_INV_REQ;
+		return ROOST_FAULT_TOO_MANY;
 	if (pkt->info->op == ROOST_OP_FLUSH && !flush_known(pkt))
-		return ROOST_FAULT_INV_REQ;
+		return ROOST_FAULT_OPERAND;
 	/* Of a whole region, address and length mean nothing. */
 	if (pkt->info->op == ROOST_OP_FLUSH &&
 	    pkt->flush_level == FLUSH_LEVEL_REGION)
@@ -158,13 +158,13 @@ static enum roost_fault check_fetch(struct roost_qp *qp,
 	    pkt->info->op == ROOST_OP_FLUSH) {
 		len = pkt->dma_len_bytes;
 		if (len > MESSAGE_MAX_BYTES)
-			return ROOST_FAULT_INV_REQ;
+			return ROOST_FAULT_LENGTH;
 	} else if (pkt->va % len != 0) {
-		return ROOST_FAULT_INV_REQ;
+		return ROOST_FAULT_OPERAND;
 	}
 	if (pkt->info->op == ROOST_OP_ATOMIC_WRITE &&
 	    (pkt->payload_len_bytes != len || pkt->dma_len_bytes != len))
-		return ROOST_FAULT_INV_REQ;
+		return ROOST_FAULT_LENGTH;
 	/* A READ that cannot even begin is refused before what comes behind it
 	 * is executed.
 	 */
@@ -188,7 +188,7 @@ static enum roost_fault find_pd(struct roost_qp *qp,
 		return ROOST_FAULT_NONE;
 	srq = roost_srq_find(qp->dev, pkt->xrc_srqn);
 	if (srq == NULL || srq->xrcd->domain != qp->xrcd->domain)
-		return ROOST_FAULT_INV_REQ;
+		return ROOST_FAULT_XRC_SRQ;
 	qp->resp.pd = srq->pd;
 	if (srq->cq->overrun && (pkt->info->op == ROOST_OP_SEND ||
 				 pkt->info->flags & ROOST_OPF_RWQE))
@@ -205,7 +205,7 @@ enum roost_fault roost_resp_check(struct roost_qp *qp,
 	if (fault != ROOST_FAULT_NONE)
 		return fault;
 	if ((qp->attr.access & access) != access)
-		return ROOST_FAULT_INV_REQ;
+		return ROOST_FAULT_NOT_ALLOWED;
 	if (pkt->info->op == ROOST_OP_SEND)
 		return check_send(qp, pkt);
 	if (pkt->info->op == ROOST_OP_WRITE)

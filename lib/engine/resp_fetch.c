@@ -300,6 +300,7 @@ static void refuse(struct roost_worker *w, struct roost_qp *qp,
 	while (fetch_at(qp, resp->nb_fetches) != fetch);
 	resp->nb_fetches_pending = 0;
 	resp->owed = false;
+	roost_fetch_blame(w, qp, fetch);
 	roost_qp_to_err(w, qp, ROOST_EVENT_QP_ACCESS_ERR);
 	roost_resp_end(w, qp, ROOST_NAK_REM_ACCESS, psn);
 }

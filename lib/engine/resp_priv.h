@@ -21,8 +21,17 @@ enum roost_fault {
 	ROOST_FAULT_GAP,       /* ahead of the expected PSN */
 	ROOST_FAULT_DUPLICATE, /* behind it */
 	ROOST_FAULT_RNR,       /* no receive WQE */
-	ROOST_FAULT_INV_REQ,   /* opcode sequence, lengths, access flags */
-	ROOST_FAULT_ACCESS,    /* key, PD, range, access of the memory */
+	/* An invalid request: */
+	ROOST_FAULT_ORDER,       /* first, middle, last */
+	ROOST_FAULT_NOT_ALLOWED, /* by the QP's access flags */
+	ROOST_FAULT_LENGTH,
+	ROOST_FAULT_OPERAND,  /* alignment, reserved kinds of FLUSH */
+	ROOST_FAULT_TOO_MANY, /* more than max_dest_rd_atomic */
+	ROOST_FAULT_XRC_SRQ,  /* the domain has none of that number */
+	/* No access: */
+	ROOST_FAULT_ACCESS,     /* key, PD, range, access of the memory */
+	ROOST_FAULT_INVALIDATE, /* no window of this QP */
+	/* Of our own: */
 	ROOST_FAULT_TOO_LONG,  /* the message is longer than the receive WQE */
 	ROOST_FAULT_RECV_PROT, /* the receive WQE's own memory is wrong */
 	ROOST_FAULT_CQ,        /* it could not complete: CQ overrun (XRC) */
@@ -32,6 +41,16 @@ enum roost_fault {
 /* Requests with a wrong key that a UC QP drops; the last of them ends it. */
 #define ROOST_UC_WRONG_KEYS_MAX 16u
 
+/* Note that the packet ends the QP, or its receive, before it does
+ * (qp_error.c). syndrome: of the NAK that says so; 0: none.
+ */
+void roost_resp_blame(struct roost_worker *w, struct roost_qp *qp,
+		      enum roost_qp_error_code code, uint8_t syndrome,
+		      const struct roost_pkt *pkt) __attribute__((cold));
+/* The same of a READ whose memory is gone. */
+void roost_fetch_blame(struct roost_worker *w, struct roost_qp *qp,
+		       const struct roost_resp_fetch *fetch)
+	__attribute__((cold));
 /* The QP is in ERR, for the request at psn: that is NAKed, now and whenever it
  * comes again.
  */

@@ -80,11 +80,15 @@ void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 		.byte_len = qp->resp.offset_bytes,
 		.status = (uint8_t)status,
 		.opcode = write ? ROOST_WC_RECV_WRITE_IMM : ROOST_WC_RECV,
-		.solicited = pkt->solicited || status != ROOST_WC_SUCCESS,
+		.solicited = pkt->solicited,
 	};
 	struct roost_cq *cq;
 	uint32_t place;
 
+	if (status != ROOST_WC_SUCCESS) {
+		cqe.solicited = true;
+		cqe.vendor_err = qp->error.code;
+	}
 	if (qp->type == ROOST_QPT_UD) {
 		cqe.flags |= ROOST_WC_GRH;
 		cqe.sl = pkt->pcp;
@@ -107,5 +111,5 @@ void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 	}
 	/* The CQ of an XRC SRQ does not know the QP, to fail it. */
 	if (cq->overrun && qp->type == ROOST_QPT_XRC_TGT)
-		roost_qp_to_err(w, qp, ROOST_EVENT_QP_FATAL);
+		roost_qp_end(qp, ROOST_QPE_CQ_OVERRUN, ROOST_EVENT_QP_FATAL);
 }

@@ -60,6 +60,7 @@ static void receive_spread(struct roost_worker *w, struct roost_qp *qp,
 		.sl = pkt->pcp,
 		.solicited = pkt->solicited,
 	};
+	enum roost_qp_error_code error = ROOST_QPE_NONE;
 	enum roost_fault fault;
 
 	if (wqe == NULL) {
@@ -72,14 +73,17 @@ static void receive_spread(struct roost_worker *w, struct roost_qp *qp,
 	}
 	fault = store(qp, wq->pd, wqe, frame, pkt);
 	if (fault != ROOST_FAULT_NONE) {
-		cqe.status = fault == ROOST_FAULT_TOO_LONG
-				     ? ROOST_WC_LOC_LEN_ERR
-				     : ROOST_WC_LOC_PROT_ERR;
+		error = fault == ROOST_FAULT_TOO_LONG
+				? ROOST_QPE_RECEIVE_LENGTH
+				: ROOST_QPE_RECEIVE_MEMORY;
+		w->counters.errors[error]++;
+		cqe.status = roost_qp_error_infos[error].wc_status;
+		cqe.vendor_err = error;
 		cqe.solicited = true;
 	}
 	roost_wq_complete(w, wq, &cqe);
 	if (fault == ROOST_FAULT_RECV_PROT)
-		roost_wq_fail(w, wq);
+		roost_wq_fail(w, wq, error);
 }
 
 void roost_ud_receive(struct roost_worker *w, struct roost_qp *qp,
@@ -111,8 +115,10 @@ void roost_ud_receive(struct roost_worker *w, struct roost_qp *qp,
 		roost_recv_complete(w, qp, pkt, ROOST_WC_SUCCESS);
 	} else if (fault == ROOST_FAULT_TOO_LONG) {
 		/* The QP stays: no datagram may stop the others. */
+		roost_resp_blame(w, qp, ROOST_QPE_RECEIVE_LENGTH, 0, pkt);
 		roost_recv_complete(w, qp, pkt, ROOST_WC_LOC_LEN_ERR);
 	} else {
+		roost_resp_blame(w, qp, ROOST_QPE_RECEIVE_MEMORY, 0, pkt);
 		roost_recv_complete(w, qp, pkt, ROOST_WC_LOC_PROT_ERR);
 		roost_qp_to_err(w, qp, -1);
 	}

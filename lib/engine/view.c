@@ -37,6 +37,8 @@ static void view_qp(struct roost_qp *qp, struct roost_qp_view *v)
 		.recvs_posted = roost_queue_count(&qp->rq),
 		.retries_left = qp->req.retry_left,
 		.rnr_retries_left = qp->req.rnr_left,
+		.error = qp->error,
+		.counters = qp->counters,
 	};
 	if (qp->path.valid) {
 		v->sgid = qp->path.sgid;

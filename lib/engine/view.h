@@ -42,6 +42,8 @@ struct roost_qp_view {
 	uint32_t recv_cq;
 	uint32_t srq;
 	struct roost_event_counts async;
+	struct roost_qp_error error;
+	struct roost_qp_counters counters;
 };
 void roost_dev_view_qps(struct roost_dev *dev,
 			void (*each)(void *arg, const struct roost_qp_view *qp),

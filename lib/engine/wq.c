@@ -143,6 +143,7 @@ static void flush(struct roost_worker *w, struct roost_wq *wq)
 	while (tail_of(wq) != head) {
 		struct roost_cqe cqe = {
 			.status = ROOST_WC_WR_FLUSH_ERR,
+			.vendor_err = wq->error,
 			.solicited = true,
 		};
 
@@ -150,19 +151,22 @@ static void flush(struct roost_worker *w, struct roost_wq *wq)
 	}
 }
 
-static void to_err(struct roost_worker *w, struct roost_wq *wq)
+static void to_err(struct roost_worker *w, struct roost_wq *wq,
+		   enum roost_qp_error_code code)
 {
+	wq->error = (uint8_t)code;
 	atomic_store(&wq->state, ROOST_WQS_ERR);
 	/* For roost_wq_recv_end(). */
 	roost_queue_wait(&wq->queue);
 	flush(w, wq);
 }
 
-void roost_wq_fail(struct roost_worker *w, struct roost_wq *wq)
+void roost_wq_fail(struct roost_worker *w, struct roost_wq *wq,
+		   enum roost_qp_error_code code)
 {
 	if (roost_wq_state(wq) == ROOST_WQS_ERR)
 		return;
-	to_err(w, wq);
+	to_err(w, wq, code);
 	roost_async_raise(w, &wq->async, ROOST_EVENT_WQ_FATAL);
 }
 
@@ -185,7 +189,7 @@ int roost_wq_modify(struct roost_wq *wq, enum roost_wq_state to)
 	else if (to == ROOST_WQS_RESET)
 		to_reset(wq);
 	else if (to == ROOST_WQS_ERR)
-		to_err(w, wq);
+		to_err(w, wq, ROOST_QPE_MODIFIED);
 	else
 		atomic_store(&wq->state, to);
 	roost_worker_publish(w);

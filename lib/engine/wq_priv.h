@@ -29,6 +29,7 @@ struct roost_wq {
 	uint32_t num;
 	_Atomic uint32_t state; /* enum roost_wq_state; holder of the turn */
 	_Atomic uint32_t refs;  /* places in tables */
+	uint8_t error;          /* in ERR: why, enum roost_qp_error_code */
 	struct roost_cq_user user;
 	struct roost_event_source async;
 };
@@ -56,6 +57,7 @@ void roost_wq_complete(struct roost_worker *w, struct roost_wq *wq,
 /* To ERR by itself: everything posted completes flushed, and WQ_FATAL is
  * raised. Idempotent. Holder of the turn.
  */
-void roost_wq_fail(struct roost_worker *w, struct roost_wq *wq);
+void roost_wq_fail(struct roost_worker *w, struct roost_wq *wq,
+		   enum roost_qp_error_code code);
 
 #endif

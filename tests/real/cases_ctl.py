@@ -4,6 +4,7 @@
 ibv_asyncwatch prints each port and device event, and traffic stops, goes on
 or ends as on a NIC whose port does that."""
 
+import calendar
 import json
 import os
 import re
@@ -310,6 +311,54 @@ def pkey(room):
             raise Failure(f"{end.title}: exit status {end.status}")
 
 
+# ---- why a QP died ---------------------------------------------------------
+
+def wrong_key(room):
+    """Both QPs say what happened, the completions carry its number, and the
+    text fits a terminal.
+    """
+    process = room.start("wrong-key", room.roost(
+        "run", "--link", room.link, "--",
+        os.path.join(room.build, "tests", "real", "wrong_key")))
+    if not wait_until(lambda: "responder 0x" in process.out(), 20):
+        raise Failure(f"no QP died: {process.out()}{process.err()}")
+    lines = process.out().splitlines()
+    # IBV_WC_REM_ACCESS_ERR, and IBV_WC_WR_FLUSH_ERR for the same cause.
+    if sorted(lines[:2]) != ["requester status 10 vendor_err 0x12",
+                             "responder status 5 vendor_err 0x26"]:
+        raise Failure(f"the program was told {lines}")
+    qpns = [int(word, 16) for word in re.findall(r"0x\w+", lines[2])]
+    shown = show(room, process, "qp")["qps"]
+    qps = [next(qp for qp in shown if qp["qpn"] == qpn) for qpn in qpns]
+    told = [{name: qp["last_error"][name] for name in
+             ("error", "vendor_err", "found_by", "opcode", "psn", "syndrome",
+              "address", "key", "length")} for qp in qps]
+    same = {"opcode": "RC_WRITE_ONLY", "psn": 7, "syndrome": "0x0062",
+            "address": "0x1000", "key": "0x12345678", "length": 8}
+    if told != [{"error": "peer_remote_access", "vendor_err": "0x12",
+                 "found_by": "peer", **same},
+                {"error": "remote_key", "vendor_err": "0x26",
+                 "found_by": "responder", **same}]:
+        raise Failure(f"show qp says {told}")
+    if ([qp["state"] for qp in qps] != ["ERR", "ERR"] or
+            qps[0]["counters"]["naks_received_access"] != 1 or
+            qps[1]["counters"]["naks_sent_access"] != 1):
+        raise Failure(f"show qp says {qps}")
+    when = calendar.timegm(time.strptime(
+        qps[0]["last_error"]["time"][:19], "%Y-%m-%dT%H:%M:%S"))
+    if abs(time.time() - when) > 60:
+        raise Failure(f"it died at {qps[0]['last_error']['time']}")
+    errors = counters(room, process)["errors"]
+    if errors["remote_key"] != 1 or errors["peer_remote_access"] != 1:
+        raise Failure(f"show counters says {errors}")
+    for topic in ([], ["qp"], ["cq"], ["worker"], ["counters"]):
+        wide = [line for line in
+                ctl(room, process, "show", *topic).out().splitlines()
+                if len(line) > 80]
+        if wide:
+            raise Failure(f"show {topic}: more than 80 columns: {wide}")
+
+
 # ---- frames without an ICRC ------------------------------------------------
 
 
@@ -396,6 +445,7 @@ CASES = [
     Case("ctl-removal", removal, []),
     Case("ctl-removal-events", removal, ["-e"]),
     Case("ctl-pkey", pkey),
+    Case("ctl-wrong-key", wrong_key),
     Case("ctl-debug-no-icrc", no_icrc),
     Case("ctl-kernel-interface", kernel_interface),
     Case("ctl-nothing-left", nothing_left),

@@ -122,3 +122,25 @@ struct sim_qp *raw_ud(struct sim *sim, int side, const struct sim_qp_conf *from)
 	assert_int_equal(sim_qp_to_rts(qp), 0);
 	return qp;
 }
+
+struct wanted {
+	uint32_t qpn;
+	struct roost_qp_view view;
+};
+
+static void keep_if_wanted(void *arg, const struct roost_qp_view *view)
+{
+	struct wanted *w = arg;
+
+	if (view->qpn == w->qpn)
+		w->view = *view;
+}
+
+struct roost_qp_view raw_view(const struct sim_qp *qp)
+{
+	struct wanted w = { .qpn = qp->qpn };
+
+	roost_dev_view_qps(qp->end->dev, keep_if_wanted, &w);
+	assert_int_equal(w.view.qpn, qp->qpn);
+	return w.view;
+}

@@ -12,6 +12,7 @@
 
 #include "lib/engine/ah.h"
 #include "lib/engine/mr.h"
+#include "lib/engine/view.h"
 #include "tests/sim/world.h"
 
 /* Post one request of one slice; they fail the test when that fails. */
@@ -34,5 +35,7 @@ struct roost_ah *raw_ah(struct sim_end *from, const struct roost_gid *to);
 /* A UD QP that may send; nobody polls from here on. conf NULL: the default. */
 struct sim_qp *raw_ud(struct sim *sim, int side,
 		      const struct sim_qp_conf *conf);
+/* As the control tool sees it. */
+struct roost_qp_view raw_view(const struct sim_qp *qp);
 
 #endif

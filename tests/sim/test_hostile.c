@@ -158,8 +158,29 @@ static void check_counters(struct hostile_stage *s, uint8_t drop)
 				 i != ROOST_DROP_NONE && i == drop);
 }
 
+/* One that the packet ended says so, in the words of its NAK. */
+static void check_reason(struct hostile_stage *s, const struct hostile_row *row)
+{
+	const struct roost_qp_error e = raw_view(s->qp).error;
+	const struct roost_qp_error_info *info = &roost_qp_error_infos[e.code];
+
+	if (row->state != ROOST_QPS_ERR)
+		return;
+	assert_non_null(info->name);
+	if (row->answer != ANSWER_NAK) {
+		assert_int_not_equal(e.code, ROOST_QPE_MODIFIED);
+		return;
+	}
+	assert_int_equal(info->found_by, ROOST_FOUND_BY_RESPONDER);
+	assert_int_equal(e.opcode, row->opcode);
+	assert_int_equal(e.syndrome, row->syndrome);
+	if (row->wrong_srqn)
+		assert_int_equal(e.code, ROOST_QPE_XRC_SRQ);
+}
+
 static void check_qp(struct hostile_stage *s, const struct hostile_row *row)
 {
+	check_reason(s, row);
 	assert_int_equal(roost_qp_state(s->qp->qp),
 			 row->state != 0 ? row->state : s->state);
 	sim_poll(s->sim);

@@ -389,6 +389,22 @@ static void check_sent(struct sim_qp *qp, const struct sim_wr *wr)
 	check_done(qp, wr);
 }
 
+/* What failed says why, and the reason goes with the status. */
+static void check_reason(const struct roost_cqe *cqe)
+{
+	const struct roost_qp_error_info *info;
+
+	assert_true(cqe->vendor_err < ROOST_QPE_END);
+	info = &roost_qp_error_infos[cqe->vendor_err];
+	if (cqe->status == ROOST_WC_SUCCESS) {
+		assert_int_equal(cqe->vendor_err, ROOST_QPE_NONE);
+		return;
+	}
+	assert_non_null(info->name);
+	if (cqe->status != ROOST_WC_WR_FLUSH_ERR)
+		assert_int_equal(cqe->status, info->wc_status);
+}
+
 void sim_wr_complete(struct sim *sim, const struct roost_cqe *cqe)
 {
 	struct sim_qp *qp = sim->qps[cqe->wr_id >> WR_ID_QP_SHIFT];
@@ -399,6 +415,7 @@ void sim_wr_complete(struct sim *sim, const struct roost_cqe *cqe)
 
 	assert_non_null(qp);
 	assert_int_equal(cqe->qpn, qp->qpn);
+	check_reason(cqe);
 	wrs = is_recv ? &qp->recvs : &qp->sends;
 	assert_true(number < wrs->count);
 	/* In order: what is left out was unsignalled and good. */
