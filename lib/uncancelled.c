@@ -29,6 +29,7 @@
 #undef _FORTIFY_SOURCE
 
 #include <dirent.h>
+#include <ifaddrs.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
@@ -147,6 +148,7 @@ UNCANCELLED(ssize_t, __recvfrom_chk,
 	    (fd, buf, n, size, flags, from, len))
 UNCANCELLED(ssize_t, recvmsg, (int fd, struct msghdr *msg, int flags),
 	    (fd, msg, flags))
+UNCANCELLED(int, getifaddrs, (struct ifaddrs * *all), (all))
 UNCANCELLED(int, getaddrinfo,
 	    (const char *node, const char *service,
 	     const struct addrinfo *hints, struct addrinfo **found),
