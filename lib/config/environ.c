@@ -93,7 +93,7 @@ static const char *guess(const char *name, char (*names)[VARIABLE_MAX_BYTES])
 		known[nb++] = strchr(names[key] + strlen(PREFIX), '_') + 1;
 	}
 	shown[nb] = PATH_VARIABLE;
-	known[nb++] = PATH_VARIABLE + strlen(PREFIX);
+	known[nb++] = &PATH_VARIABLE[strlen(PREFIX)];
 	nearest = roost_name_nearest(own, known, nb);
 	for (size_t i = 0; nearest && i < nb; i++)
 		if (known[i] == nearest)
