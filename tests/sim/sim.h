@@ -152,7 +152,7 @@ struct sim_end {
 	int neigh_refs;      /* of both ports */
 	int meet_error;      /* what it says of those that it meets; or 0 */
 	unsigned int nb_punted;
-	uint64_t services_due_ns;              /* when the services run next */
+	_Atomic uint64_t services_due_ns;      /* when the services run next */
 	uint32_t other_async[SIM_ASYNC_TYPES]; /* not of QPs */
 	struct roost_dev_counters counters;    /* sim_counters() */
 };
