@@ -74,6 +74,9 @@ class Terminal:
 
     @staticmethod
     def take_terminal():
+        # Whoever runs the tests in the background ignores it, and a shell
+        # leaves it so.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.setsid()
         # Opening it makes it the controlling terminal of the session.
         os.close(os.open(os.ttyname(0), os.O_RDWR))
