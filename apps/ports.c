@@ -21,8 +21,10 @@
 #include "pmd_glue/driver.h"
 #include "pmd_glue/hugepages.h"
 #include "pmd_glue/netif.h"
+#include "pmd_glue/open_file.h"
 #include "pmd_glue/pci.h"
 #include "pmd_glue/rights.h"
+#include "pmd_glue/sysfs.h"
 
 static const char usage[] =
 	"Usage: roost ports [-j]\n"
@@ -151,43 +153,11 @@ static int add_netifs(struct json_object *rows)
 /* Of the kernel's classes, a network controller? */
 static bool is_nic(const char *name)
 {
-	char path[PATH_MAX], text[16] = "";
-	FILE *file;
+	char text[16];
 
-	snprintf(path, sizeof(path), "%s/%s/class", roost_pci_places.devices,
-		 name);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	if (!fgets(text, sizeof(text), file))
-		text[0] = '\0';
-	fclose(file);
+	roost_sysfs_word(roost_pci_places.devices, name, "class", text,
+			 sizeof(text));
 	return strncmp(text, "0x02", 4) == 0;
-}
-
-/* Has the process the file open? */
-static bool has_open(const char *pid, const char *file)
-{
-	char path[PATH_MAX], target[PATH_MAX];
-	struct dirent *entry;
-	bool found = false;
-	ssize_t len;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%s/fd", pid);
-	dir = opendir(path);
-	while (dir && !found && (entry = readdir(dir))) {
-		snprintf(path, sizeof(path), "/proc/%s/fd/%.20s", pid,
-			 entry->d_name);
-		len = readlink(path, target, sizeof(target) - 1);
-		if (len < 0)
-			continue;
-		target[len] = '\0';
-		found = strcmp(target, file) == 0;
-	}
-	if (dir)
-		closedir(dir);
-	return found;
 }
 
 /* Who has the device's group; 0: nobody that this user may see. */
@@ -202,17 +172,16 @@ static pid_t find_holder(int group)
 	dir = opendir("/proc");
 	while (dir && pid == 0 && (entry = readdir(dir)))
 		if (isdigit((unsigned char)entry->d_name[0]) &&
-		    has_open(entry->d_name, file))
+		    roost_open_file_is_of(entry->d_name, file))
 			pid = (pid_t)atoi(entry->d_name);
 	if (dir)
 		closedir(dir);
 	return pid;
 }
 
-static struct json_object *pci_row(const char *name)
+static struct json_object *pci_row(const char *name, unsigned long huge_mb)
 {
 	struct json_object *row = row_new(name, "pci");
-	const unsigned long huge_mb = roost_hugepages_free_mb();
 	char why[ROOST_PCI_WHY_MAX];
 	struct roost_pci_device d;
 
@@ -238,13 +207,14 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 
 static void add_pci(struct json_object *rows)
 {
+	const unsigned long huge_mb = roost_hugepages_free_mb();
 	struct dirent **entries = NULL;
 	int nb = scandir(roost_pci_places.devices, &entries, NULL, by_name);
 
 	for (int i = 0; i < nb; i++) {
 		if (is_nic(entries[i]->d_name))
-			json_object_array_add(rows,
-					      pci_row(entries[i]->d_name));
+			json_object_array_add(rows, pci_row(entries[i]->d_name,
+							    huge_mb));
 		free(entries[i]);
 	}
 	free(entries);

@@ -5,12 +5,13 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "pmd_glue/open_file.h"
 
 /* More network namespaces are not looked into. */
 #define SPACES_MAX 64u
@@ -45,42 +46,19 @@ static bool is_new(struct spaces *s, ino_t space)
 	return true;
 }
 
-/* Does the process have the socket? Only where we may look at it. */
-static bool has_socket(const char *pid, unsigned long inode)
-{
-	char path[PATH_MAX], target[64], wanted[64];
-	const struct dirent *e;
-	bool found = false;
-	ssize_t len;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%.20s/fd", pid);
-	dir = opendir(path);
-	if (!dir)
-		return false;
-	snprintf(wanted, sizeof(wanted), "socket:[%lu]", inode);
-	while (!found && (e = readdir(dir)) != NULL) {
-		snprintf(path, sizeof(path), "/proc/%.20s/fd/%.20s", pid,
-			 e->d_name);
-		len = readlink(path, target, sizeof(target) - 1);
-		target[len > 0 ? len : 0] = '\0';
-		found = strcmp(target, wanted) == 0;
-	}
-	closedir(dir);
-	return found;
-}
-
 /* The process of that namespace that has the socket; 0: not known. */
 static pid_t owner(ino_t space, unsigned long inode)
 {
 	const struct dirent *e;
 	DIR *proc = opendir("/proc");
+	char socket[64];
 	pid_t pid = 0;
 
+	snprintf(socket, sizeof(socket), "socket:[%lu]", inode);
 	while (proc && pid == 0 && (e = readdir(proc)) != NULL)
 		if (isdigit((unsigned char)e->d_name[0]) &&
 		    space_of(e->d_name) == space &&
-		    has_socket(e->d_name, inode))
+		    roost_open_file_is_of(e->d_name, socket))
 			pid = (pid_t)strtol(e->d_name, NULL, 10);
 	if (proc)
 		closedir(proc);

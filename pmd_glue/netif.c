@@ -20,6 +20,8 @@
 
 #include <libmnl/libmnl.h>
 
+#include "pmd_glue/sysfs.h"
+
 #define BUF_BYTES 32768u
 
 /* ---- interfaces -----------------------------------------------------------
@@ -199,37 +201,13 @@ const char *roost_netif_refuses(const struct roost_netif *netif)
 /* ---- RDMA devices ----------------------------------------------------------
  */
 
-/* One line of a file below the device. */
-static void read_word(const char *place, const char *name, const char *what,
-		      char *word, size_t size)
-{
-	char path[PATH_MAX];
-	FILE *file;
-
-	word[0] = '\0';
-	snprintf(path, sizeof(path), "%s/%s/%s", place, name, what);
-	file = fopen(path, "re");
-	if (!file)
-		return;
-	if (!fgets(word, (int)size, file))
-		word[0] = '\0';
-	word[strcspn(word, "\n")] = '\0';
-	fclose(file);
-}
-
 static void read_pci(const char *place, struct roost_rdma_device *d)
 {
-	char path[PATH_MAX], target[PATH_MAX];
-	const char *slash;
-	ssize_t len;
+	char name[ROOST_PCI_NAME_MAX];
 
-	snprintf(path, sizeof(path), "%s/%s/device", place, d->name);
-	len = readlink(path, target, sizeof(target) - 1);
-	if (len <= 0)
-		return;
-	target[len] = '\0';
-	slash = strrchr(target, '/');
-	roost_pci_is(slash ? slash + 1 : target, d->pci);
+	roost_sysfs_link(place, d->name, "device", name, sizeof(name));
+	if (name[0])
+		roost_pci_is(name, d->pci);
 }
 
 /* The first interface of the PCI device below. */
@@ -265,11 +243,11 @@ bool roost_rdma_find(const char *place, const char *name,
 	strcpy(device->name, name);
 	read_pci(place, device);
 	/* As its GIDs say; as rxe and siw say; or as the device has it. */
-	read_word(place, name, "ports/1/gid_attrs/ndevs/0", device->netif,
-		  sizeof(device->netif));
+	roost_sysfs_word(place, name, "ports/1/gid_attrs/ndevs/0",
+			 device->netif, sizeof(device->netif));
 	if (!device->netif[0])
-		read_word(place, name, "parent", device->netif,
-			  sizeof(device->netif));
+		roost_sysfs_word(place, name, "parent", device->netif,
+				 sizeof(device->netif));
 	if (!device->netif[0])
 		read_netif(place, device);
 	return true;

@@ -15,6 +15,8 @@
 
 #include <rte_pci.h>
 
+#include "pmd_glue/sysfs.h"
+
 #define BIND "dpdk-devbind.py -b vfio-pci "
 
 /* The configuration space, as PCI has it. */
@@ -70,24 +72,6 @@ bool roost_pci_is(const char *devargs, char name[ROOST_PCI_NAME_MAX])
 }
 
 /* ---- what the kernel shows ----------------------------------------------- */
-
-/* The last part of what the link at folder/name/what leads to; empty: none. */
-static void read_link(const char *folder, const char *name, const char *what,
-		      char *last, size_t size)
-{
-	char path[PATH_MAX], target[PATH_MAX];
-	const char *slash;
-	ssize_t len;
-
-	last[0] = '\0';
-	snprintf(path, sizeof(path), "%s/%s/%s", folder, name, what);
-	len = readlink(path, target, sizeof(target) - 1);
-	if (len < 0)
-		return;
-	target[len] = '\0';
-	slash = strrchr(target, '/');
-	snprintf(last, size, "%.*s", (int)size - 1, slash ? slash + 1 : target);
-}
 
 /* The next name in the folder that is none of its own; NULL: no more. */
 static const char *next_name(DIR *dir)
@@ -157,8 +141,8 @@ static void read_others(const struct roost_pci_places *places,
 	if (!dir)
 		return;
 	while ((name = next_name(dir))) {
-		read_link(places->devices, name, "driver", driver,
-			  sizeof(driver));
+		roost_sysfs_link(places->devices, name, "driver", driver,
+				 sizeof(driver));
 		if (driver[0] == '\0' || find_binding(driver) ||
 		    strcmp(driver, "pcieport") == 0 ||
 		    strcmp(driver, "pci-stub") == 0 ||
@@ -176,17 +160,10 @@ static void read_others(const struct roost_pci_places *places,
 static bool group_is_bare(const struct roost_pci_places *places,
 			  const char *name)
 {
-	char path[PATH_MAX], text[32] = "";
-	FILE *file;
+	char text[32];
 
-	snprintf(path, sizeof(path), "%s/%s/iommu_group/name", places->devices,
-		 name);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	if (!fgets(text, sizeof(text), file))
-		text[0] = '\0';
-	fclose(file);
+	roost_sysfs_word(places->devices, name, "iommu_group/name", text,
+			 sizeof(text));
 	return strncmp(text, "vfio-noiommu", 12) == 0;
 }
 
@@ -204,8 +181,8 @@ static void read_group(const struct roost_pci_places *places,
 	char path[PATH_MAX], number[16];
 	int fd;
 
-	read_link(places->devices, d->name, "iommu_group", number,
-		  sizeof(number));
+	roost_sysfs_link(places->devices, d->name, "iommu_group", number,
+			 sizeof(number));
 	if (number[0] == '\0')
 		return;
 	d->group = atoi(number);
@@ -275,8 +252,8 @@ void roost_pci_read(const struct roost_pci_places *places, const char *name,
 	*device = empty;
 	name = device->name;
 	device->is_there = roost_pci_is_there(places, name);
-	read_link(places->devices, name, "driver", device->driver,
-		  sizeof(device->driver));
+	roost_sysfs_link(places->devices, name, "driver", device->driver,
+			 sizeof(device->driver));
 	b = find_binding(device->driver);
 	if (!b)
 		read_iface(places, device);

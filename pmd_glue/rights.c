@@ -25,6 +25,8 @@ static const struct {
 	{ "CAP_NET_ADMIN", CAP_NET_ADMIN },
 	{ "CAP_BPF", CAP_BPF },
 	{ "CAP_PERFMON", CAP_PERFMON },
+	{ "CAP_SYS_ADMIN", CAP_SYS_ADMIN },
+	{ "CAP_IPC_LOCK", CAP_IPC_LOCK },
 };
 
 #define RIGHTS (sizeof(rights) / sizeof(rights[0]))

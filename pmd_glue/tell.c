@@ -6,12 +6,9 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <limits.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <rte_common.h>
 #include <rte_eal.h>
@@ -21,43 +18,32 @@
 #include "pmd_glue/gid_table.h"
 #include "pmd_glue/hugepages.h"
 #include "pmd_glue/report.h"
+#include "pmd_glue/rights.h"
 
 /* Capabilities that some kind of port wants, and which. */
 static const struct {
-	unsigned int number;
 	const char *name;
+	const char *kinds;
 } capabilities[] = {
-	{ CAP_NET_RAW, "CAP_NET_RAW (af_packet, af_xdp)" },
-	{ CAP_NET_ADMIN, "CAP_NET_ADMIN (af_xdp, tap, twin)" },
-	{ 39, "CAP_BPF (af_xdp)" }, /* older headers have no name for it */
-	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN (physical addresses)" },
-	{ CAP_IPC_LOCK, "CAP_IPC_LOCK (PCI)" },
+	{ "CAP_NET_RAW", "af_packet, af_xdp" },
+	{ "CAP_NET_ADMIN", "af_xdp, tap, twin" },
+	{ "CAP_BPF", "af_xdp" },
+	{ "CAP_SYS_ADMIN", "physical addresses" },
+	{ "CAP_IPC_LOCK", "PCI" },
 };
-
-static void append(char *text, size_t size, const char *more)
-{
-	const size_t len = strlen(text);
-
-	snprintf(text + len, size - len, "%s%s", len ? ", " : "", more);
-}
 
 static void tell_capabilities(void)
 {
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	struct __user_cap_data_struct data[2] = { { 0 } };
-	char found[256] = "", missing[256] = "";
+	char lists[2][256] = { "", "" }, lacks[ROOST_RIGHTS_MAX];
+	char *const found = lists[0], *const missing = lists[1];
 
-	if (syscall(SYS_capget, &header, data) != 0)
-		return;
 	for (size_t i = 0; i < RTE_DIM(capabilities); i++) {
-		const unsigned int cap = capabilities[i].number;
+		const char *name = capabilities[i].name;
+		char *list = lists[roost_rights_lack(name, lacks)];
+		const size_t len = strlen(list);
 
-		if (data[cap / 32].effective & 1u << cap % 32)
-			append(found, sizeof(found), capabilities[i].name);
-		else
-			append(missing, sizeof(missing), capabilities[i].name);
+		snprintf(list + len, sizeof(lists[0]) - len, "%s%s (%s)",
+			 len ? ", " : "", name, capabilities[i].kinds);
 	}
 	roost_report("capabilities: found %s; missing %s",
 		     found[0] ? found : "none", missing[0] ? missing : "none");
