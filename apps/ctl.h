@@ -6,7 +6,8 @@
 
 /*
  * `roost ctl`: see and change the devices of processes that run over Roost.
- * What there is to see and to set is theirs; pmd_glue/ctl.h has the protocol.
+ * What there is to see and to set is theirs; pmd_glue/ctl/ctl.h has the
+ * protocol.
  */
 
 /*

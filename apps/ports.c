@@ -17,14 +17,14 @@
 
 #include "apps/exit_code.h"
 #include "lib/config/nearest.h"
-#include "pmd_glue/claim.h"
-#include "pmd_glue/driver.h"
-#include "pmd_glue/hugepages.h"
-#include "pmd_glue/netif.h"
-#include "pmd_glue/open_file.h"
-#include "pmd_glue/pci.h"
-#include "pmd_glue/rights.h"
-#include "pmd_glue/sysfs.h"
+#include "pmd_glue/kernel/claim.h"
+#include "pmd_glue/port/driver.h"
+#include "pmd_glue/port/hugepages.h"
+#include "pmd_glue/kernel/netif.h"
+#include "pmd_glue/process/open_file.h"
+#include "pmd_glue/port/pci.h"
+#include "pmd_glue/process/rights.h"
+#include "pmd_glue/process/sysfs.h"
 
 static const char usage[] =
 	"Usage: roost ports [-j]\n"

@@ -14,7 +14,7 @@
 #include "apps/exit_code.h"
 #include "apps/run_options.h"
 #include "apps/shim.h"
-#include "lib/config/config.h"
+#include <roost/config.h>
 
 static const char purpose[] =
 	"\n"

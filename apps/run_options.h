@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "lib/config/config.h"
+#include <roost/config.h>
 
 struct roost_run_options {
 	const char *file; /* the configuration file; NULL: ROOST_CONFIG's */

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cm/cm.h"
+#include <roost/cm.h>
 
 #define ROOST_CM_MAD_LEN 256u
 /* The longest private data, and the longest additional information. */

@@ -16,14 +16,14 @@
 #include <pthread.h>
 #include <sys/queue.h>
 
-#include "cm/cm.h"
+#include <roost/cm.h>
 #include "cm/msg.h"
 #include "cm/state.h"
-#include "lib/engine/gsi.h"
-#include "lib/engine/idmap.h"
-#include "lib/engine/route.h"
-#include "lib/engine/service.h"
-#include "lib/engine/timer.h"
+#include "lib/engine/transport/gsi.h"
+#include "lib/engine/core/idmap.h"
+#include "lib/engine/core/route.h"
+#include "lib/engine/core/service.h"
+#include "lib/engine/sched/timer.h"
 
 #define ROOST_CM_BUCKETS 4096u
 #define ROOST_CM_PEERS 1024u

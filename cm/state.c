@@ -4,7 +4,7 @@
 
 #include "cm/state.h"
 
-#include "cm/cm.h"
+#include <roost/cm.h>
 
 #define STOP ROOST_CM_ACT_STOP
 #define SEND ROOST_CM_ACT_SEND

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include "lib/roost.h"
+#include <roost/roost.h>
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,25 +15,25 @@
 #include <rte_common.h>
 #include <rte_mbuf.h>
 
-#include "lib/config/config.h"
+#include <roost/config.h>
 #include "lib/config/fail.h"
-#include "lib/engine/service.h"
+#include "lib/engine/core/service.h"
 #include "lib/event/process.h"
-#include "pmd_glue/clock.h"
-#include "pmd_glue/control.h"
-#include "pmd_glue/ctl.h"
-#include "pmd_glue/ctl_telemetry.h"
-#include "pmd_glue/debug.h"
+#include "pmd_glue/process/clock.h"
+#include "pmd_glue/process/control.h"
+#include "pmd_glue/ctl/ctl.h"
+#include "pmd_glue/ctl/ctl_telemetry.h"
+#include "pmd_glue/process/debug.h"
 #include "pmd_glue/device.h"
-#include "pmd_glue/eal.h"
-#include "pmd_glue/guid.h"
-#include "pmd_glue/pci.h"
-#include "pmd_glue/port_word.h"
-#include "pmd_glue/report.h"
-#include "pmd_glue/rx_sleep.h"
-#include "pmd_glue/station.h"
+#include "pmd_glue/port/eal.h"
+#include "pmd_glue/netif/guid.h"
+#include "pmd_glue/port/pci.h"
+#include "pmd_glue/port/port_word.h"
+#include "pmd_glue/process/report.h"
+#include "pmd_glue/progress/rx_sleep.h"
+#include "pmd_glue/netif/station.h"
 #include "pmd_glue/tell.h"
-#include "pmd_glue/turner.h"
+#include "pmd_glue/progress/turner.h"
 
 #define TIDY_NS 200000000u
 /* A NIC of ours makes its link when it is opened, and the peer of a vhost port
@@ -516,8 +516,8 @@ static void return_mtus(struct roost_device *d)
 /*
  * A program may exit without closing anything, right after the completion that
  * it waited for. What it owes its peers still goes out: an answer waits for
- * the iteration after (lib/engine/worker.c). Bounded, because the thread that
- * has the turn may be gone by now; not in a child that was forked.
+ * the iteration after (lib/engine/sched/worker.c). Bounded, because the thread
+ * that has the turn may be gone by now; not in a child that was forked.
  */
 __attribute__((destructor)) static void answer_at_exit(void)
 {

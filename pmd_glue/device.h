@@ -6,7 +6,7 @@
 
 /*
  * The devices of the process, for the rest of this room; what is outside has
- * lib/roost.h.
+ * roost/roost.h.
  */
 
 /*

@@ -14,11 +14,11 @@
 #include <rte_eal.h>
 
 #include "lib/config/addr.h"
-#include "pmd_glue/ethport.h"
-#include "pmd_glue/gid_table.h"
-#include "pmd_glue/hugepages.h"
-#include "pmd_glue/report.h"
-#include "pmd_glue/rights.h"
+#include "pmd_glue/port/ethport.h"
+#include "pmd_glue/netif/gid_table.h"
+#include "pmd_glue/port/hugepages.h"
+#include "pmd_glue/process/report.h"
+#include "pmd_glue/process/rights.h"
 
 /* Capabilities that some kind of port wants, and which. */
 static const struct {

@@ -10,8 +10,8 @@
  * it. Thread: the control thread.
  */
 
-#include "lib/config/config.h"
-#include "pmd_glue/station.h"
+#include <roost/config.h>
+#include "pmd_glue/netif/station.h"
 
 /* Of the process: the library's directory, capabilities, huge pages. Once, when
  * EAL has started.

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "lib/wire/gid.h"
+#include <roost/gid.h>
 
 /* The length of an address of its family; 0: NULL, or no family of ours. */
 socklen_t roost_rdmacm_addr_len(const struct sockaddr *addr);

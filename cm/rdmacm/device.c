@@ -13,7 +13,7 @@
 #include <rdma/rdma_cma.h>
 
 #include "cm/rdmacm/rdmacm.h"
-#include "lib/config/config.h"
+#include <roost/config.h>
 
 static struct {
 	pthread_mutex_t lock;

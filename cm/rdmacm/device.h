@@ -25,8 +25,8 @@
 
 #include <infiniband/verbs.h>
 
-#include "cm/cm.h"
-#include "lib/roost.h"
+#include <roost/cm.h>
+#include <roost/roost.h>
 
 struct roost_rdmacm_device {
 	struct ibv_device *ibv;

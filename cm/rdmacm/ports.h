@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "lib/wire/gid.h"
+#include <roost/gid.h>
 
 enum roost_rdmacm_port_space {
 	ROOST_RDMACM_PS_TCP,

@@ -9,10 +9,10 @@
  *
  * An rdma_cm_id is here what it is to a program on Linux, and besides what the
  * kernel's rdma_cm keeps of it: state, port, device, the connection or the
- * listeners of the CM (cm/cm.h). Events are made when they happen, on the
- * control thread or in a call; what rdma-core's library does when it reads one
- * (move the QP, attach it to a group, take a device) is done when the program
- * reads it, in rdma_get_cm_event() (deliver.c).
+ * listeners of the CM (roost/cm.h). Events are made when they
+ * happen, on the control thread or in a call; what rdma-core's library does
+ * when it reads one (move the QP, attach it to a group, take a device) is done
+ * when the program reads it, in rdma_get_cm_event() (deliver.c).
  *
  * Locks of an id, in this order:
  *   call  one call, or one delivery, at a time uses the CM's objects of an id;
@@ -39,12 +39,12 @@
 
 #include <rdma/rdma_cma.h>
 
-#include "cm/cm.h"
+#include <roost/cm.h>
 #include "cm/rdmacm/device.h"
 #include "cm/rdmacm/ports.h"
 #include "cm/rdmacm/state.h"
-#include "lib/config/config.h"
-#include "lib/event/channel.h"
+#include <roost/config.h>
+#include <roost/channel.h>
 #include "lib/event/process.h"
 
 struct roost_rdmacm_id;
@@ -316,7 +316,7 @@ int roost_rdmacm_bind(struct roost_rdmacm_id *id, const struct sockaddr *addr);
 
 /* ---- callback.c --------------------------------------------------------- */
 
-/* The callbacks of connections and of listeners; see cm/cm.h. */
+/* The callbacks of connections and of listeners; see roost/cm.h. */
 void roost_rdmacm_on_event(void *arg, struct roost_cm_conn *conn,
 			   const struct roost_cm_event *event);
 void roost_rdmacm_on_request(void *arg, struct roost_cm_conn *conn,

@@ -15,7 +15,7 @@
 
 #include "cm/rdmacm/addr.h"
 #include "cm/rdmacm/rdmacm.h"
-#include "lib/engine/route.h"
+#include "lib/engine/core/route.h"
 
 #define GROUP_HOP_LIMIT 64
 

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/config/config.h"
+#include <roost/config.h>
 
 #define ROOST_PREFIX_STRLEN 50 /* the longest "ADDR/LEN", zero included */
 

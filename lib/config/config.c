@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include "lib/config/config.h"
+#include <roost/config.h>
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "lib/config/config.h"
+#include <roost/config.h>
 
 int roost_config_fail(char *err, const char *format, ...)
 {

@@ -12,7 +12,7 @@
 #include <strings.h>
 
 #include "lib/config/addr.h"
-#include "lib/config/config.h"
+#include <roost/config.h>
 #include "lib/config/fail.h"
 #include "lib/wire/frame.h"
 

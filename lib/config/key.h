@@ -7,7 +7,8 @@
 /*
  * The keys of the configuration: one row each, for the file (name), the
  * environment (ROOST_NAME, ROOST_PORT<n>_NAME) and the launcher (--option)
- * alike. A new setting is a member in lib/config/config.h and a row here.
+ * alike. A new setting is a member in roost/config.h and a row
+ * here.
  *
  * lib/config reads and writes by these rows; the launcher takes its options
  * and their help from them. Pure, const.

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "lib/config/config.h"
+#include <roost/config.h>
 
 /*
  * Read the file at path into *source. Sections may stand in any order; every

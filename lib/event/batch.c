@@ -4,7 +4,7 @@
 
 /* Events that are held back. */
 
-#include "lib/event/channel.h"
+#include <roost/channel.h>
 
 static void raise_held(struct roost_event_source *source)
 {

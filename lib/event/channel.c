@@ -13,7 +13,7 @@
 #include <rte_ring.h>
 #include <rte_ring_elem.h>
 
-#include "lib/event/channel.h"
+#include <roost/channel.h>
 #include "lib/event/gone_fd.h"
 
 TAILQ_HEAD(source_list, roost_event_source);

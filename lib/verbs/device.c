@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/config/config.h"
+#include <roost/config.h>
 #include "lib/verbs/shim.h"
 
 /* Providers compare the address with that of their own. */

@@ -17,10 +17,10 @@
 
 #include <infiniband/verbs.h>
 
-#include "lib/engine/cq.h"
-#include "lib/engine/dev.h"
-#include "lib/engine/qp.h"
-#include "lib/engine/types.h"
+#include <roost/cq.h>
+#include <roost/dev.h>
+#include <roost/qp.h>
+#include <roost/types.h>
 
 /* Each returns 0, -EINVAL or -EOPNOTSUPP; *out is written on success only. */
 int roost_map_qp_type(enum ibv_qp_type type, enum roost_qp_type *out);

@@ -31,7 +31,7 @@
 #include <infiniband/verbs.h>
 
 #include "lib/event/process.h"
-#include "lib/roost.h"
+#include <roost/roost.h>
 #include "lib/verbs/abi.h"
 #include "lib/verbs/dead.h"
 

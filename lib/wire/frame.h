@@ -27,9 +27,9 @@
 #include <stdint.h>
 
 #include "lib/wire/drop.h"
-#include "lib/wire/gid.h"
+#include <roost/gid.h>
 #include "lib/wire/opcode.h"
-#include "lib/wire/psn.h"
+#include <roost/psn.h>
 
 #define ROOST_UDP_PORT 4791
 #define ROOST_ETH_LEN 14u

@@ -11,11 +11,11 @@
 
 #include <stdint.h>
 
-#include "lib/engine/cq.h"
-#include "lib/engine/dev.h"
-#include "lib/engine/mr.h"
-#include "lib/engine/qp.h"
-#include "lib/engine/worker.h"
+#include <roost/cq.h>
+#include <roost/dev.h>
+#include <roost/mr.h>
+#include <roost/qp.h>
+#include "lib/engine/sched/worker.h"
 
 struct bench_wire; /* the program's; one for each direction */
 

@@ -33,7 +33,7 @@
 #include <rte_mbuf.h>
 #include <rte_net.h>
 
-#include "pmd_glue/udp_sink.h"
+#include "pmd_glue/kernel/udp_sink.h"
 
 #define BURST 32u
 #define RING 1024u

@@ -11,9 +11,9 @@
 #include <rte_mbuf.h>
 #include <sanitizer/asan_interface.h>
 
-#include "lib/engine/gsi.h"
-#include "lib/engine/worker.h"
-#include "lib/event/channel.h"
+#include "lib/engine/transport/gsi.h"
+#include "lib/engine/sched/worker.h"
+#include <roost/channel.h>
 #include "tests/unit/engine/eal.h"
 
 #define POOL_MBUFS 1023u

@@ -16,12 +16,12 @@
  * Thread: one.
  */
 
-#include "lib/engine/ah.h"
-#include "lib/engine/cq.h"
-#include "lib/engine/dev.h"
-#include "lib/engine/mr.h"
-#include "lib/engine/qp.h"
-#include "lib/engine/srq.h"
+#include <roost/ah.h>
+#include <roost/cq.h>
+#include <roost/dev.h>
+#include <roost/mr.h>
+#include <roost/qp.h>
+#include <roost/srq.h>
 #include "lib/wire/frame.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -11,11 +11,11 @@
 
 #include <string.h>
 
-#include "cm/cm.h"
+#include <roost/cm.h>
 #include "cm/msg.h"
-#include "lib/engine/gsi.h"
-#include "lib/engine/service.h"
-#include "lib/engine/worker.h"
+#include "lib/engine/transport/gsi.h"
+#include "lib/engine/core/service.h"
+#include "lib/engine/sched/worker.h"
 #include "lib/wire/bytes.h"
 #include "tests/fuzz/engine.h"
 

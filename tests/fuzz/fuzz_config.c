@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/config/config.h"
+#include <roost/config.h>
 #include "lib/config/source.h"
 #include "tests/fuzz/fuzz.h"
 

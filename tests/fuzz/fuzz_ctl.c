@@ -18,15 +18,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "lib/engine/cq.h"
-#include "lib/engine/mr.h"
-#include "lib/engine/qp.h"
-#include "pmd_glue/control.h"
-#include "pmd_glue/ctl.h"
-#include "pmd_glue/ethport.h"
-#include "pmd_glue/fork_guard.h"
-#include "pmd_glue/report.h"
-#include "pmd_glue/station.h"
+#include <roost/cq.h>
+#include <roost/mr.h>
+#include <roost/qp.h>
+#include "pmd_glue/process/control.h"
+#include "pmd_glue/ctl/ctl.h"
+#include "pmd_glue/port/ethport.h"
+#include "pmd_glue/process/fork_guard.h"
+#include "pmd_glue/process/report.h"
+#include "pmd_glue/netif/station.h"
 #include "tests/fuzz/fuzz.h"
 
 #define ANSWER_MAX (1u << 20)

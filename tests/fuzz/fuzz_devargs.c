@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pmd_glue/driver.h"
-#include "pmd_glue/json.h"
-#include "pmd_glue/members.h"
-#include "pmd_glue/pci.h"
+#include "pmd_glue/port/driver.h"
+#include "pmd_glue/ctl/json.h"
+#include "pmd_glue/port/members.h"
+#include "pmd_glue/port/pci.h"
 #include "tests/fuzz/fuzz.h"
 
 #define ROOM (2 * ROOST_DEVARGS_MAX)

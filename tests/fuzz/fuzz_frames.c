@@ -12,9 +12,9 @@
 
 #include <string.h>
 
-#include "lib/engine/mcast.h"
-#include "lib/engine/qp_priv.h"
-#include "lib/engine/worker.h"
+#include <roost/mcast.h>
+#include "lib/engine/transport/qp_priv.h"
+#include "lib/engine/sched/worker.h"
 #include "lib/wire/icrc.h"
 #include "tests/fuzz/engine.h"
 

@@ -12,13 +12,13 @@
 #include <string.h>
 
 #include "lib/wire/bytes.h"
-#include "pmd_glue/ether.h"
-#include "pmd_glue/gid_table.h"
-#include "pmd_glue/host.h"
-#include "pmd_glue/igmp.h"
-#include "pmd_glue/membership.h"
-#include "pmd_glue/mld.h"
-#include "pmd_glue/twin_sort.h"
+#include "pmd_glue/host/ether.h"
+#include "pmd_glue/netif/gid_table.h"
+#include "pmd_glue/host/host.h"
+#include "pmd_glue/host/igmp.h"
+#include "pmd_glue/host/membership.h"
+#include "pmd_glue/host/mld.h"
+#include "pmd_glue/kernel/twin_sort.h"
 #include "tests/fuzz/fuzz.h"
 
 #define S 1000000000ull

@@ -3,9 +3,9 @@
  */
 
 /*
- * Netlink: a buffer as recv(2) gives it, walked as pmd_glue/kif.c does. Input:
- * pieces, each a message; its length in the header is made right in half of
- * them, so that the attributes are reached.
+ * Netlink: a buffer as recv(2) gives it, walked as pmd_glue/kernel/kif.c does.
+ * Input: pieces, each a message; its length in the header is made right in half
+ * of them, so that the attributes are reached.
  */
 
 #include <limits.h>
@@ -15,7 +15,7 @@
 
 #include <libmnl/libmnl.h>
 
-#include "pmd_glue/kif_msg.h"
+#include "pmd_glue/kernel/kif_msg.h"
 #include "tests/fuzz/fuzz.h"
 
 #define IFINDEX 7

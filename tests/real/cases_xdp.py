@@ -19,7 +19,7 @@ from process import wait_for_listener, wait_until
 from wire import TCP_ADDRESSES, Wire, ip
 
 DRIVER = "net_af_xdp0"
-# What one page holds of a frame, see pmd_glue/driver.c.
+# What one page holds of a frame, see pmd_glue/port/driver.c.
 MTU_BYTES = 3438
 # A sleeper that nobody wakes looks by itself after 100 ms.
 WAKE_US = 20000
@@ -27,7 +27,8 @@ IDLE_PERCENT = 10
 
 
 def xdp_wire(room, mtu_bytes=MTU_BYTES, queues=1):
-    program = os.path.join(room.build, "pmd_glue", "xdp", "rocev2.bpf.o")
+    program = os.path.join(room.build, "pmd_glue", "quirks", "xdp",
+                           "rocev2.bpf.o")
     if not os.path.exists(program):
         raise Skip("built without clang or libbpf-dev: no XDP program")
     wire = Wire(room, mtu_bytes=mtu_bytes, driver=DRIVER, queues=queues)

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "cm/msg.h"
-#include "lib/engine/gsi.h"
+#include "lib/engine/transport/gsi.h"
 #include "lib/wire/frame.h"
 
 #define PORT 7471

@@ -17,9 +17,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "cm/cm.h"
-#include "lib/config/config.h"
-#include "lib/roost.h"
+#include <roost/cm.h>
+#include <roost/config.h>
+#include <roost/roost.h>
 
 #define PORT 7471
 #define WAIT_S 20

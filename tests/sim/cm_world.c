@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/engine/gsi.h"
+#include "lib/engine/transport/gsi.h"
 #include "tests/sim/cm_world.h"
 
 const struct roost_cm_ip_hdr cm_ip = {

@@ -9,7 +9,7 @@
  * what a program would: accept or reject, establish, disconnect.
  */
 
-#include "cm/cm.h"
+#include <roost/cm.h>
 #include "cm/msg.h"
 #include "tests/sim/sim.h"
 

@@ -10,9 +10,9 @@
  * must come.
  */
 
-#include "lib/engine/ah.h"
-#include "lib/engine/mr.h"
-#include "lib/engine/view.h"
+#include <roost/ah.h>
+#include <roost/mr.h>
+#include "lib/engine/core/view.h"
 #include "tests/sim/world.h"
 
 /* Post one request of one slice; they fail the test when that fails. */

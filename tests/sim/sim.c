@@ -11,9 +11,9 @@
 
 #include <rte_mempool.h>
 
-#include "lib/engine/mr.h"
-#include "lib/engine/service.h"
-#include "lib/event/channel.h"
+#include <roost/mr.h>
+#include "lib/engine/core/service.h"
+#include <roost/channel.h>
 #include "tests/sim/link.h"
 #include "tests/sim/world.h"
 #include "tests/unit/engine/eal.h"

@@ -39,12 +39,12 @@
 
 #include <cmocka.h>
 
-#include "lib/engine/cq.h"
-#include "lib/engine/dev.h"
-#include "lib/engine/mr.h"
-#include "lib/engine/qp.h"
-#include "lib/engine/srq.h"
-#include "lib/engine/worker.h"
+#include <roost/cq.h>
+#include <roost/dev.h>
+#include <roost/mr.h>
+#include <roost/qp.h>
+#include <roost/srq.h>
+#include "lib/engine/sched/worker.h"
 #include "lib/wire/frame.h"
 
 struct rte_mempool;

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "lib/engine/mr.h"
-#include "lib/event/channel.h"
+#include <roost/mr.h>
+#include <roost/channel.h>
 #include "tests/sim/sim.h"
 
 #define RUN_MS 700u

@@ -19,8 +19,8 @@
 #include <rte_common.h>
 #include <rte_mbuf.h>
 
-#include "lib/engine/qp_priv.h"
-#include "lib/engine/worker_priv.h"
+#include "lib/engine/transport/qp_priv.h"
+#include "lib/engine/sched/worker_priv.h"
 #include "lib/wire/frame.h"
 #include "tests/bench/ends.h"
 

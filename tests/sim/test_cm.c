@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/engine/service.h"
+#include "lib/engine/core/service.h"
 #include "tests/sim/cm_world.h"
 
 /* ---- addresses -------------------------------------------------------- */

@@ -12,7 +12,7 @@
 
 #include <rte_mbuf.h>
 
-#include "lib/engine/service.h"
+#include "lib/engine/core/service.h"
 #include "tests/sim/cm_world.h"
 
 /* From here on SIM_A has this address. */

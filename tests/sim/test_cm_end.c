@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/engine/service.h"
+#include "lib/engine/core/service.h"
 #include "tests/sim/cm_world.h"
 
 static void disconnect__both_leave_timewait(void **state)

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "lib/engine/gsi.h"
+#include "lib/engine/transport/gsi.h"
 #include "tests/sim/cm_world.h"
 
 /* What SIM_A knows of a connection, and a forger does not. */

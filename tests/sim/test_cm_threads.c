@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/engine/service.h"
+#include "lib/engine/core/service.h"
 #include "tests/sim/cm_world.h"
 
 #define THREADS 2

@@ -4,7 +4,7 @@
 
 /* Requests that cannot be carried out: who learns of it, with which status. */
 
-#include "lib/engine/mr.h"
+#include <roost/mr.h>
 #include "tests/sim/sim.h"
 #include "tests/sim/world.h"
 

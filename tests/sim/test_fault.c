@@ -6,8 +6,8 @@
  * and what was executed is acknowledged.
  */
 
-#include "lib/engine/mr.h"
-#include "lib/engine/srq.h"
+#include <roost/mr.h>
+#include <roost/srq.h>
 #include "tests/sim/sim.h"
 #include "tests/sim/world.h"
 

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#include "lib/engine/mcast.h"
+#include <roost/mcast.h>
 #include "tests/sim/raw.h"
 
 #define QKEY 0x11111111u

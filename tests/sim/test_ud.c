@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/engine/mcast.h"
+#include <roost/mcast.h>
 #include "tests/sim/raw.h"
 
 #define QKEY 0x11111111u

@@ -7,7 +7,7 @@
  * --wrap=roost_event_raise was said are linked with this.
  */
 
-#include "lib/engine/cq_priv.h"
+#include "lib/engine/core/cq_priv.h"
 #include "tests/sim/world.h"
 
 void __real_roost_event_raise(struct roost_event_source *source, uint32_t type,

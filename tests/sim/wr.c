@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/engine/mr.h"
+#include <roost/mr.h>
 #include "tests/sim/world.h"
 
 /* wr_id: QP, queue and number. */

@@ -23,14 +23,25 @@ ARROWS = {
     "lib/engine": ("lib/wire", "lib/event"),
     "cm": ("lib/engine", "lib/wire", "lib/event"),
     "pmd_glue": ("lib/engine", "lib/wire", "lib/event", "lib/config",
-                 "lib/roost.h"),
-    "lib/roost.h": ("lib/engine", "lib/event"),
-    "lib/verbs": ("lib/roost.h", "lib/engine", "lib/wire", "lib/event",
+                 "face"),
+    "face": ("lib/engine", "lib/event", "lib/config"),
+    "lib/verbs": ("face", "lib/engine", "lib/wire", "lib/event",
                   "lib/config"),
-    "cm/rdmacm": ("cm", "lib/verbs", "lib/roost.h", "lib/engine", "lib/wire",
+    "cm/rdmacm": ("cm", "lib/verbs", "face", "lib/engine", "lib/wire",
                   "lib/event", "lib/config"),
     "cm/rsocket": (),
-    "apps": ("lib/config", "lib/wire", "lib/roost.h", "pmd_glue"),
+    "apps": ("lib/config", "lib/wire", "face", "pmd_glue"),
+}
+
+# Whose a public header is; the others are the engine's.
+PUBLIC = "lib/include/roost/"
+PUBLIC_ROOMS = {
+    "channel.h": "lib/event",
+    "cm.h": "cm",
+    "config.h": "lib/config",
+    "gid.h": "lib/wire",
+    "psn.h": "lib/wire",
+    "roost.h": "face",
 }
 
 # (pattern of a system header, rooms that may include it)
@@ -78,6 +89,8 @@ def lines(text):
 
 def room_of(path):
     """The longest room that the path is in; its first folder where none."""
+    if path.startswith(PUBLIC):
+        return PUBLIC_ROOMS.get(path[len(PUBLIC):], "lib/engine")
     rooms = [room for room in ARROWS
              if path == room or path.startswith(room + "/")]
     return max(rooms, key=len) if rooms else path.split("/", 1)[0]
@@ -125,10 +138,11 @@ def arrows(path, text):
     if room == "tests":
         return
     for number, line in lines(text):
-        include = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
-        if include is None:
+        include = re.match(r'\s*#\s*include\s+["<]([^">]+)[">]', line)
+        if include is None or "<" in line and \
+                not include[1].startswith("roost/"):
             continue
-        target = room_of(include[1])
+        target = room_of(re.sub(r"^roost/", PUBLIC, include[1]))
         if target != room and target not in ARROWS.get(room, ()):
             yield number, f"{room} may not include {include[1]}"
 
@@ -166,7 +180,7 @@ def stdout(_path, text):
 
 def guard(path, text):
     """ROOST_<room>_<name>_H, the room without lib/."""
-    name = re.sub(r"^lib/", "", path)
+    name = re.sub(r"^lib/(include/)?", "", path)
     words = re.sub(r"[^A-Za-z0-9]", "_", name).upper()
     wanted = words if words.startswith("ROOST_") else "ROOST_" + words
     found = re.search(r"^#ifndef (\w+)\n#define \1\n", text, re.M)
@@ -226,7 +240,7 @@ RULES = [
     Rule("blanks", is_text, blanks, "lib/a.c", "a \n"),
     Rule("later", is_source, later, "lib/a.c", "/* TO" "DO */\n"),
     Rule("arrows", is_c, arrows, "lib/wire/a.c",
-         '#include "lib/engine/qp.h"\n'),
+         "#include <roost/qp.h>\n"),
     Rule("system-headers", is_c, system_headers, "lib/engine/a.c",
          "#include <infiniband/verbs.h>\n"),
     Rule("typedef", is_c, typedef, "lib/a.h", "typedef struct a a;\n"),

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "apps/shim.h"
-#include "lib/config/config.h"
+#include <roost/config.h>
 #include "tests/unit/apps/temp_dir.h"
 
 static char exe[PATH_MAX], verbs[PATH_MAX], rdmacm[PATH_MAX];

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cm/cm.h"
+#include <roost/cm.h>
 #include "cm/state.h"
 
 /* Which inputs each state takes, written down once more and by hand. */

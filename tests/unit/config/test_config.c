@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "lib/config/addr.h"
-#include "lib/config/config.h"
+#include <roost/config.h>
 #include "lib/config/key.h"
 #include "tests/unit/config/temp_file.h"
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/config/config.h"
+#include <roost/config.h>
 #include "lib/config/key.h"
 #include "lib/config/source.h"
 

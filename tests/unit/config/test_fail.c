@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/config/config.h"
+#include <roost/config.h>
 #include "lib/config/fail.h"
 
 static void fail__formats_and_returns_einval(void **state)

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "lib/config/config.h"
+#include <roost/config.h>
 #include "lib/config/source.h"
 #include "tests/unit/config/temp_file.h"
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/config/config.h"
+#include <roost/config.h>
 #include "lib/config/key.h"
 
 /* Big enough for the member of any row. */

@@ -12,7 +12,7 @@
 #include <errno.h>
 
 #include "lib/config/addr.h"
-#include "lib/config/config.h"
+#include <roost/config.h>
 #include "lib/config/key.h"
 
 #define NOTHING ((char *[]){ NULL })

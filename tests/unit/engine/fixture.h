@@ -18,12 +18,12 @@
 
 #include <cmocka.h>
 
-#include "lib/engine/cq.h"
-#include "lib/engine/dev.h"
-#include "lib/engine/mr.h"
-#include "lib/engine/qp.h"
-#include "lib/engine/worker.h"
-#include "lib/event/channel.h"
+#include <roost/cq.h>
+#include <roost/dev.h>
+#include <roost/mr.h>
+#include <roost/qp.h>
+#include "lib/engine/sched/worker.h"
+#include <roost/channel.h>
 
 struct rte_mempool;
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "lib/event/channel.h"
+#include <roost/channel.h>
 
 static struct roost_channel *channel;
 static struct roost_event_source a, b;

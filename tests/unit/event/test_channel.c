@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include "lib/event/channel.h"
+#include <roost/channel.h>
 
 static struct roost_channel *new_channel(unsigned int capacity)
 {

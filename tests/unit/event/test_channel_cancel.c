@@ -20,7 +20,7 @@
 #include <cmocka.h>
 #include <poll.h>
 
-#include "lib/event/channel.h"
+#include <roost/channel.h>
 
 /* What the reader's readv() does besides reading. */
 static void (*after_read)(void);

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "lib/event/channel.h"
+#include <roost/channel.h>
 
 #define READERS 8
 #define PRODUCERS 2

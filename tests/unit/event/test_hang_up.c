@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "lib/event/channel.h"
+#include <roost/channel.h>
 #include "lib/event/gone_fd.h"
 
 static struct roost_channel *channel;

@@ -23,10 +23,10 @@
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 
-#include "lib/config/config.h"
-#include "lib/roost.h"
+#include <roost/config.h>
+#include <roost/roost.h>
 #include "pmd_glue/device.h"
-#include "tests/unit/pmd_glue/frames.h"
+#include "tests/unit/pmd_glue/host/frames.h"
 
 /*
  * Whole devices, in EAL with small pages. EAL starts with the first opening

@@ -24,8 +24,8 @@
 #include <rte_ethdev.h>
 #include <rte_mempool.h>
 
-#include "lib/config/config.h"
-#include "lib/roost.h"
+#include <roost/config.h>
+#include <roost/roost.h>
 #include "pmd_glue/device.h"
 
 #define WAIT_US 10000u

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/roost.h"
+#include <roost/roost.h>
 
 #define FAKE_WRS 16
 #define FAKE_SGES 8

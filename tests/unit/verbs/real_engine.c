@@ -9,7 +9,7 @@
 
 #include "real_engine.h"
 
-#include "lib/engine/worker.h"
+#include "lib/engine/sched/worker.h"
 
 struct roost_device {
 	struct roost_dev *dev;

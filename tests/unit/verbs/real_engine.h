@@ -10,7 +10,7 @@
  * is until the test says otherwise, so queues can be seen full.
  */
 
-#include "lib/roost.h"
+#include <roost/roost.h>
 
 /* Entry 0 of the GID table: 198.18.0.1. */
 #define REAL_ENGINE_GID                                                        \

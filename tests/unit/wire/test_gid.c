@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "lib/wire/gid.h"
+#include <roost/gid.h>
 
 static const struct roost_gid zero;
 static const struct roost_gid link_local = { { 0xfe, 0x80, [15] = 1 } };

@@ -6,9 +6,9 @@
 
 #include "fake_world.h"
 
-#include "lib/config/config.h"
-#include "lib/engine/route.h"
-#include "lib/roost.h"
+#include <roost/config.h>
+#include "lib/engine/core/route.h"
+#include <roost/roost.h>
 
 struct roost_device {
 	unsigned int index;

@@ -29,7 +29,7 @@
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
-#include "cm/cm.h"
+#include <roost/cm.h>
 
 #define FAKE_MODIFIES_MAX 16
 #define FAKE_CONNS_MAX 64

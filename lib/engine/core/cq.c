@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: push, publish and poll. No allocation, system call, log, and no lock
+ * but the consumers' own; an event costs one write to an eventfd.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_common.h>
+
+#include "lib/engine/core/cq_priv.h"
+#include "lib/engine/sched/worker.h"
+#include "lib/engine/sched/worker_priv.h"
+
+static struct roost_cqe *ring_alloc(uint32_t entries)
+{
+	return aligned_alloc(64,
+			     RTE_ALIGN_CEIL(entries * sizeof(struct roost_cqe),
+					    64u));
+}
+
+int roost_cq_create(struct roost_ctx *ctx, uint32_t cqe,
+		    struct roost_channel *channel, void *owner,
+		    struct roost_cq **cq)
+{
+	struct roost_cq *c;
+
+	if (cqe == 0 || cqe > roost_dev_limits(ctx->dev)->max_cqe)
+		return -EINVAL;
+	c = aligned_alloc(64, sizeof(*c));
+	if (c == NULL)
+		return -ENOMEM;
+	*c = (struct roost_cq){
+		.ctx = ctx,
+		.mask = rte_align32pow2(cqe) - 1,
+		.lock = ROOST_SPIN_INIT,
+		.produce_lock = ROOST_SPIN_INIT,
+	};
+	c->ring = ring_alloc(c->mask + 1);
+	if (c->ring == NULL) {
+		free(c);
+		return -ENOMEM;
+	}
+	for (unsigned int i = 0; i < ROOST_DEV_WORKERS_MAX; i++)
+		c->parts[i].cq = c;
+	LIST_INIT(&c->users);
+	LIST_INIT(&c->srqs);
+	roost_event_source_init(&c->comp, channel, owner);
+	roost_event_source_init(&c->async, ctx->async, owner);
+	atomic_fetch_add(&ctx->refs, 1);
+	c->handle = atomic_fetch_add(&ctx->dev->next_cq_handle, 1);
+	pthread_mutex_lock(&ctx->dev->all.lock);
+	LIST_INSERT_HEAD(&ctx->dev->all.cqs, c, all_link);
+	pthread_mutex_unlock(&ctx->dev->all.lock);
+	*cq = c;
+	return 0;
+}
+
+void roost_cq_ignore_overrun(struct roost_cq *cq)
+{
+	cq->ignore_overrun = true;
+}
+
+int roost_cq_destroy(struct roost_cq *cq, uint64_t *comp_acked,
+		     uint64_t *async_acked)
+{
+	struct roost_dev *dev = cq->ctx->dev;
+	uint64_t comp, async;
+
+	if (atomic_load(&cq->refs) != 0)
+		return -EBUSY;
+	roost_dev_turns_take(dev);
+	for (unsigned int i = 0; i < dev->nb_workers; i++)
+		if (cq->parts[i].dirty)
+			TAILQ_REMOVE(&dev->workers[i]->dirty_cqs, &cq->parts[i],
+				     dirty_link);
+	roost_overrun_forget(cq);
+	if (cq->of_xrc)
+		LIST_REMOVE(cq, xrc_link);
+	roost_dev_turns_release(dev);
+	comp = roost_event_source_fini(&cq->comp);
+	async = roost_event_source_fini(&cq->async);
+	pthread_mutex_lock(&cq->ctx->dev->all.lock);
+	LIST_REMOVE(cq, all_link);
+	pthread_mutex_unlock(&cq->ctx->dev->all.lock);
+	if (comp_acked != NULL)
+		*comp_acked = comp;
+	if (async_acked != NULL)
+		*async_acked = async;
+	atomic_fetch_sub(&cq->ctx->refs, 1);
+	free(cq->ring);
+	free(cq);
+	return 0;
+}
+
+uint32_t roost_cq_entries(const struct roost_cq *cq)
+{
+	return cq->mask + 1;
+}
+
+struct roost_event_source *roost_cq_comp_source(struct roost_cq *cq)
+{
+	return &cq->comp;
+}
+
+struct roost_event_source *roost_cq_async_source(struct roost_cq *cq)
+{
+	return &cq->async;
+}
+
+int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
+{
+	struct roost_dev *dev = cq->ctx->dev;
+	uint32_t entries, consumed, count;
+	struct roost_cqe *ring;
+	int rc = 0;
+
+	if (cqe == 0 || cqe > roost_dev_limits(cq->ctx->dev)->max_cqe)
+		return -EINVAL;
+	entries = rte_align32pow2(cqe);
+	ring = ring_alloc(entries);
+	if (ring == NULL)
+		return -ENOMEM;
+	/* In this order: who polls in the open may wait for the turn. */
+	roost_spin_lock(&cq->lock);
+	roost_dev_turns_take(dev);
+	consumed = atomic_load(&cq->consumed);
+	count = cq->produced - consumed;
+	if (count > entries) {
+		rc = -EINVAL;
+	} else {
+		struct roost_cqe *old = cq->ring;
+
+		for (uint32_t i = consumed; i != cq->produced; i++)
+			ring[i & (entries - 1)] = old[i & cq->mask];
+		cq->ring = ring;
+		cq->mask = entries - 1;
+		ring = old;
+	}
+	roost_dev_turns_release(dev);
+	roost_spin_unlock(&cq->lock);
+	free(ring);
+	return rc;
+}
+
+/* ---- who completes here ------------------------------------------------- */
+
+void roost_cq_join(struct roost_cq *cq, unsigned int worker)
+{
+	uint32_t workers = atomic_load(&cq->workers);
+
+	if (cq->nb_users[worker]++ != 0)
+		return;
+	workers |= 1u << worker;
+	atomic_store(&cq->workers, workers);
+	cq->shared = (workers & (workers - 1)) != 0;
+}
+
+void roost_cq_leave(struct roost_cq *cq, unsigned int worker)
+{
+	uint32_t workers = atomic_load(&cq->workers);
+
+	if (--cq->nb_users[worker] != 0)
+		return;
+	workers &= ~(1u << worker);
+	atomic_store(&cq->workers, workers);
+	cq->shared = (workers & (workers - 1)) != 0;
+}
+
+void roost_cq_join_all(struct roost_cq *cq)
+{
+	for (unsigned int i = 0; i < cq->ctx->dev->nb_workers; i++)
+		roost_cq_join(cq, i);
+}
+
+void roost_cq_leave_all(struct roost_cq *cq)
+{
+	for (unsigned int i = 0; i < cq->ctx->dev->nb_workers; i++)
+		roost_cq_leave(cq, i);
+}
+
+uint32_t roost_cq_workers(const struct roost_cq *cq)
+{
+	return atomic_load_explicit(&cq->workers, memory_order_relaxed);
+}
+
+/* ---- producer --------------------------------------------------------- */
+
+static bool is_overrun(const struct roost_cq *cq)
+{
+	return atomic_load_explicit(&cq->overrun, memory_order_relaxed);
+}
+
+static inline uint32_t push(struct roost_worker *w, struct roost_cq *cq,
+			    const struct roost_cqe *cqe)
+{
+	struct roost_cq_part *part = &cq->parts[w->index];
+	uint32_t place = roost_cq_no_entry(cq);
+	struct roost_cqe *slot;
+
+	if (is_overrun(cq))
+		return place;
+	if (cq->produced -
+		    atomic_load_explicit(&cq->consumed, memory_order_acquire) >
+	    cq->mask) {
+		if (cq->ignore_overrun)
+			return place;
+		atomic_store_explicit(&cq->overrun, true, memory_order_relaxed);
+	} else {
+		place = cq->produced++;
+		slot = &cq->ring[place & cq->mask];
+		*slot = *cqe;
+		slot->timestamp_ns = w->now_ns;
+		cq->solicited |= cqe->solicited;
+	}
+	if (!part->dirty) {
+		part->dirty = true;
+		/* Of one that overran, behind all that there are. */
+		part->first = is_overrun(cq) ? cq->produced : place;
+		TAILQ_INSERT_TAIL(&w->dirty_cqs, part, dirty_link);
+	}
+	return place;
+}
+
+/* Not inlined, nor is publish_shared(): one worker needs no registers for it.
+ */
+static __rte_noinline uint32_t push_shared(struct roost_worker *w,
+					   struct roost_cq *cq,
+					   const struct roost_cqe *cqe)
+{
+	uint32_t place;
+
+	roost_spin_lock(&cq->produce_lock);
+	place = push(w, cq, cqe);
+	roost_spin_unlock(&cq->produce_lock);
+	return place;
+}
+
+uint32_t roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
+		       const struct roost_cqe *cqe)
+{
+	return cq->shared ? push_shared(w, cq, cqe) : push(w, cq, cqe);
+}
+
+/* Under produce_lock: the entries before this one are published now, or may
+ * be.
+ */
+static uint32_t publishable(const struct roost_cq *cq)
+{
+	uint32_t end = cq->produced;
+
+	for (unsigned int i = 0; i < cq->ctx->dev->nb_workers; i++)
+		if (cq->parts[i].dirty &&
+		    (int32_t)(cq->parts[i].first - end) < 0)
+			end = cq->parts[i].first;
+	return end;
+}
+
+/* Are there entries that wait for another worker? Under produce_lock. */
+static void withhold(struct roost_cq *cq, bool some)
+{
+	if (cq->withheld == some)
+		return;
+	cq->withheld = some;
+	atomic_fetch_add(&cq->ctx->dev->late.nb_withheld_cqs, some ? 1u : -1u);
+}
+
+/* Returns what has to be armed for an event. */
+static __rte_noinline uint32_t publish_shared(struct roost_cq *cq,
+					      struct roost_cq_part *part)
+{
+	uint32_t fits = ROOST_CQ_ARMED_ANY, begin, end;
+
+	roost_spin_lock(&cq->produce_lock);
+	part->dirty = false;
+	begin = atomic_load_explicit(&cq->published, memory_order_relaxed);
+	end = publishable(cq);
+	if (begin == end && !is_overrun(cq))
+		fits = ROOST_CQ_ARMED_ANY + 1;
+	for (uint32_t i = begin; i != end; i++)
+		if (cq->ring[i & cq->mask].solicited)
+			fits = ROOST_CQ_ARMED_SOLICITED;
+	cq->solicited = false;
+	atomic_store_explicit(&cq->published, end, memory_order_release);
+	withhold(cq, end != cq->produced);
+	roost_spin_unlock(&cq->produce_lock);
+	return fits;
+}
+
+/*
+ * No event is lost between arming and adding. The consumer writes armed, then
+ * reads published (it must poll once more after arming); here published is
+ * written, then armed is read; each side has a full barrier between the two.
+ * So either the consumer's poll sees the entry, or we see that it armed.
+ * Without a channel there is nowhere to put an event, and nothing to be lost.
+ */
+void roost_cq_publish(struct roost_cq *cq, struct roost_cq_part *part)
+{
+	uint32_t fits;
+
+	if (cq->shared) {
+		fits = publish_shared(cq, part);
+	} else {
+		fits = cq->solicited ? ROOST_CQ_ARMED_SOLICITED
+				     : ROOST_CQ_ARMED_ANY;
+		part->dirty = false;
+		cq->solicited = false;
+		atomic_store_explicit(&cq->published, cq->produced,
+				      memory_order_release);
+	}
+	if (cq->comp.channel != NULL)
+		atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&cq->armed, memory_order_relaxed) < fits)
+		return;
+	if (atomic_exchange(&cq->armed, ROOST_CQ_UNARMED) != ROOST_CQ_UNARMED)
+		roost_event_raise(&cq->comp, ROOST_EVENT_COMPLETION, 0);
+}
+
+/* ---- consumers -------------------------------------------------------- */
+
+void roost_cq_arm(struct roost_cq *cq, bool solicited_only)
+{
+	uint32_t want =
+		solicited_only ? ROOST_CQ_ARMED_SOLICITED : ROOST_CQ_ARMED_ANY;
+	uint32_t have = atomic_load(&cq->armed);
+
+	while (have < want &&
+	       !atomic_compare_exchange_weak(&cq->armed, &have, want))
+		;
+	/* Pairs with the fence of publish. */
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+/* Looked at before published, so that what was in time is polled first. */
+static bool has_failed(const struct roost_cq *cq)
+{
+	return atomic_load_explicit(&cq->overrun_told, memory_order_acquire);
+}
+
+/* Nothing to be polled, and none of the CQ's last errors to be told? Seen
+ * without the lock: a program that polls finds nothing, most of the time, and
+ * may well be told so as of a moment ago.
+ */
+static bool is_idle(const struct roost_cq *cq)
+{
+	bool failed = has_failed(cq);
+
+	return !failed &&
+	       atomic_load_explicit(&cq->shown, memory_order_relaxed) ==
+		       atomic_load_explicit(&cq->published,
+					    memory_order_acquire);
+}
+
+int roost_cq_poll(struct roost_cq *cq, unsigned int n, struct roost_cqe *cqes)
+{
+	uint32_t first, available;
+	bool failed;
+
+	if (is_idle(cq))
+		return 0;
+	roost_spin_lock(&cq->lock);
+	failed = has_failed(cq);
+	first = atomic_load_explicit(&cq->consumed, memory_order_relaxed);
+	available = atomic_load_explicit(&cq->published, memory_order_acquire) -
+		    first;
+	if (available == 0) {
+		roost_spin_unlock(&cq->lock);
+		return n > 0 && failed ? -EIO : 0;
+	}
+	if (n > available)
+		n = available;
+	for (unsigned int i = 0; i < n; i++)
+		cqes[i] = cq->ring[(first + i) & cq->mask];
+	atomic_store_explicit(&cq->consumed, first + n, memory_order_release);
+	atomic_store_explicit(&cq->shown, first + n, memory_order_release);
+	roost_spin_unlock(&cq->lock);
+	return (int)n;
+}
+
+/* The entry behind those that were shown, while the lock is held. */
+static bool show(struct roost_cq *cq, const struct roost_cqe **cqe)
+{
+	uint32_t next = atomic_load_explicit(&cq->shown, memory_order_relaxed);
+
+	if (next == atomic_load_explicit(&cq->published, memory_order_acquire))
+		return false;
+	*cqe = &cq->ring[next & cq->mask];
+	atomic_store_explicit(&cq->shown, next + 1, memory_order_release);
+	return true;
+}
+
+int roost_cq_poll_begin(struct roost_cq *cq, const struct roost_cqe **cqe)
+{
+	bool failed;
+
+	if (is_idle(cq))
+		return -ENOENT;
+	roost_spin_lock(&cq->lock);
+	failed = has_failed(cq);
+	if (show(cq, cqe)) {
+		atomic_store_explicit(&cq->poller, pthread_self(),
+				      memory_order_relaxed);
+		return 0;
+	}
+	roost_spin_unlock(&cq->lock);
+	return failed ? -EIO : -ENOENT;
+}
+
+int roost_cq_poll_next(struct roost_cq *cq, const struct roost_cqe **cqe)
+{
+	return show(cq, cqe) ? 0 : -ENOENT;
+}
+
+void roost_cq_poll_end(struct roost_cq *cq)
+{
+	atomic_store_explicit(&cq->poller, 0, memory_order_relaxed);
+	atomic_store_explicit(&cq->consumed,
+			      atomic_load_explicit(&cq->shown,
+						   memory_order_relaxed),
+			      memory_order_release);
+	roost_spin_unlock(&cq->lock);
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "lib/engine/core/dev_priv.h"
+#include "lib/engine/sched/worker.h"
+#include "lib/engine/sched/worker_priv.h"
+#include "lib/wire/frame.h"
+
+/* Entries of a context's async ring; more events wait in their objects. */
+#define ASYNC_RING_LEN 256u
+
+#define QPN_INDEX_BITS 18u
+#define KEY_INDEX_BITS 22u
+#define MW_INDEX_BITS 20u
+#define SRQ_INDEX_BITS 18u
+
+static const struct roost_dev_limits limits = {
+	.max_qp = 1u << QPN_INDEX_BITS,
+	.max_qp_wr = 32768,
+	.max_sge = 32,
+	.max_inline_bytes = 1024,
+	.max_cq = 1u << 20,
+	.max_cqe = ROOST_CQE_MAX,
+	.max_mr = 1u << KEY_INDEX_BITS,
+	.max_mr_size = UINT64_MAX,
+	.max_mw = 1u << MW_INDEX_BITS,
+	.max_srq = 1u << SRQ_INDEX_BITS,
+	.max_ah = 1u << 20,
+	.max_mcast_grp = 4096,
+	.max_mcast_qp_attach = 4096,
+	.max_pd = 1u << 20,
+	.max_qp_rd_atom = 16,
+	.max_gids = ROOST_GID_TABLE_LEN,
+	.max_pkeys = ROOST_PKEY_TABLE_LEN,
+	.max_msg_bytes = 1u << 31,
+};
+
+/* 0 and 1 are the management QPs, all ones is multicast. */
+static bool qpn_reserved(uint32_t qpn)
+{
+	return qpn < 2 || qpn == 0xffffff;
+}
+
+/* Programs take key 0 for "none". */
+static bool key_reserved(uint32_t key)
+{
+	return key == 0;
+}
+
+static void fini_tables(struct roost_dev *dev)
+{
+	roost_idmap_fini(&dev->wqs);
+	roost_idmap_fini(&dev->srqs);
+	roost_idmap_fini(&dev->mws);
+	roost_idmap_fini(&dev->mrs);
+	roost_idmap_fini(&dev->qps);
+}
+
+/* Each table permutes with keys of its own, all from one seed. */
+static int init_tables(struct roost_dev *dev, const uint64_t given[2])
+{
+	const struct {
+		struct roost_idmap *map;
+		unsigned int bits, index_bits;
+		bool (*reserved)(uint32_t id);
+	} tables[] = {
+		{ &dev->qps, 24, QPN_INDEX_BITS, qpn_reserved },
+		{ &dev->mrs, 32, KEY_INDEX_BITS, key_reserved },
+		{ &dev->mws, 24, MW_INDEX_BITS, key_reserved },
+		{ &dev->srqs, 24, SRQ_INDEX_BITS, key_reserved },
+		{ &dev->wqs, 24, QPN_INDEX_BITS, qpn_reserved },
+	};
+	uint64_t seed[2] = { given[0], given[1] };
+	int rc;
+
+	if (seed[0] == 0 && seed[1] == 0 &&
+	    getrandom(seed, sizeof(seed), 0) != sizeof(seed))
+		return -EIO;
+	for (unsigned int i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		uint64_t own[2] = { seed[0] ^ i, seed[1] + i };
+
+		rc = roost_idmap_init(tables[i].map, tables[i].bits,
+				      tables[i].index_bits, own,
+				      tables[i].reserved);
+		if (rc != 0) {
+			fini_tables(dev);
+			return rc;
+		}
+	}
+	return 0;
+}
+
+static void init_port(struct roost_port *port,
+		      const struct roost_dev_conf *conf, unsigned int i)
+{
+	port->io = conf->io[i];
+	if (port->io.nb_queues == 0)
+		port->io.nb_queues = 1;
+	atomic_init(&port->own.mac_gen, roost_neigh_mac_gen(conf->mac[i], 1));
+	port->vlan_id = conf->vlan_id[i];
+	port->punts_vlans = conf->punts_vlans[i];
+	port->state = ROOST_PORT_DOWN;
+	port->pkeys[0] = 0xffff;
+}
+
+static void destroy_workers(struct roost_dev *dev)
+{
+	while (dev->nb_workers > 0)
+		roost_worker_destroy(dev->workers[--dev->nb_workers]);
+}
+
+static int create_workers(struct roost_dev *dev, unsigned int n)
+{
+	int rc;
+
+	do {
+		rc = roost_worker_create(dev, dev->nb_workers,
+					 &dev->workers[dev->nb_workers]);
+		if (rc != 0) {
+			destroy_workers(dev);
+			return rc;
+		}
+	} while (++dev->nb_workers < n);
+	rc = dev->nb_workers > 1 ? roost_steer_create(dev) : 0;
+	if (rc != 0)
+		destroy_workers(dev);
+	return rc;
+}
+
+int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
+{
+	struct roost_dev *d;
+	int rc;
+
+	if (conf->nb_ports < 1 || conf->nb_ports > ROOST_DEV_PORTS_MAX ||
+	    conf->nb_workers > ROOST_DEV_WORKERS_MAX)
+		return -EINVAL;
+	d = calloc(1, sizeof(*d));
+	if (d == NULL)
+		return -ENOMEM;
+	snprintf(d->name, sizeof(d->name), "%s", conf->name);
+	d->pool = conf->pool;
+	d->node_guid = conf->node_guid;
+	d->nb_ports = conf->nb_ports;
+	for (unsigned int i = 0; i < conf->nb_ports; i++)
+		init_port(&d->ports[i], conf, i);
+	atomic_store(&d->next_pd_handle, 1);
+	atomic_store(&d->next_cq_handle, 1);
+	atomic_store(&d->next_srq_handle, 1);
+	rc = init_tables(d, conf->seed);
+	if (rc != 0)
+		goto free_dev;
+	rc = create_workers(d, conf->nb_workers);
+	if (rc != 0)
+		goto fini_tables;
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_mutex_init(&d->mcast_lock, NULL);
+	pthread_mutex_init(&d->all.lock, NULL);
+	pthread_mutex_init(&d->service_lock, NULL);
+	TAILQ_INIT(&d->services);
+	roost_overruns_init(d);
+	roost_async_init(d);
+	*dev = d;
+	return 0;
+fini_tables:
+	fini_tables(d);
+free_dev:
+	free(d);
+	return rc;
+}
+
+int roost_dev_destroy(struct roost_dev *dev)
+{
+	if (!LIST_EMPTY(&dev->ctxs))
+		return -EBUSY;
+	destroy_workers(dev);
+	fini_tables(dev);
+	pthread_mutex_destroy(&dev->mcast_lock);
+	pthread_mutex_destroy(&dev->all.lock);
+	pthread_mutex_destroy(&dev->service_lock);
+	pthread_mutex_destroy(&dev->lock);
+	free(dev);
+	return 0;
+}
+
+const struct roost_dev_limits *roost_dev_limits(const struct roost_dev *dev
+						__attribute__((unused)))
+{
+	return &limits;
+}
+
+const char *roost_dev_name(const struct roost_dev *dev)
+{
+	return dev->name;
+}
+
+uint64_t roost_dev_node_guid(const struct roost_dev *dev)
+{
+	return dev->node_guid;
+}
+
+unsigned int roost_dev_nb_ports(const struct roost_dev *dev)
+{
+	return dev->nb_ports;
+}
+
+unsigned int roost_dev_nb_workers(const struct roost_dev *dev)
+{
+	return dev->nb_workers;
+}
+
+struct roost_worker *roost_dev_worker_at(struct roost_dev *dev,
+					 unsigned int index)
+{
+	return dev->workers[index];
+}
+
+struct roost_worker *roost_dev_worker(struct roost_dev *dev)
+{
+	return dev->workers[0];
+}
+
+/* ---- contexts --------------------------------------------------------- */
+
+int roost_ctx_open(struct roost_dev *dev, struct roost_ctx **ctx)
+{
+	struct roost_ctx *c;
+	int rc;
+
+	c = calloc(1, sizeof(*c));
+	if (c == NULL)
+		return -ENOMEM;
+	c->dev = dev;
+	rc = roost_channel_create(ASYNC_RING_LEN, &c->async);
+	if (rc != 0) {
+		free(c);
+		return rc;
+	}
+	for (unsigned int i = 0; i < ROOST_DEV_PORTS_MAX; i++)
+		roost_event_source_init(&c->ports[i], c->async, c);
+	pthread_mutex_lock(&dev->lock);
+	/* Under the lock: DEVICE_FATAL finds it, or it finds failed. */
+	if (atomic_load(&dev->failed))
+		rc = -ENODEV;
+	else
+		LIST_INSERT_HEAD(&dev->ctxs, c, link);
+	pthread_mutex_unlock(&dev->lock);
+	if (rc != 0) {
+		roost_channel_destroy(c->async);
+		free(c);
+		return rc;
+	}
+	*ctx = c;
+	return 0;
+}
+
+int roost_ctx_close(struct roost_ctx *ctx)
+{
+	struct roost_dev *dev = ctx->dev;
+
+	if (atomic_load(&ctx->refs) != 0)
+		return -EBUSY;
+	pthread_mutex_lock(&dev->lock);
+	LIST_REMOVE(ctx, link);
+	pthread_mutex_unlock(&dev->lock);
+	roost_channel_destroy(ctx->async);
+	free(ctx);
+	return 0;
+}
+
+struct roost_channel *roost_ctx_async_channel(struct roost_ctx *ctx)
+{
+	return ctx->async;
+}

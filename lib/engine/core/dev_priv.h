@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_CORE_DEV_PRIV_H
+#define ROOST_ENGINE_CORE_DEV_PRIV_H
+
+/*
+ * Inside of devices, ports, contexts and PDs; for lib/engine only.
+ */
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/queue.h>
+
+#include <roost/dev.h>
+#include "lib/engine/core/idmap.h"
+#include "lib/engine/core/service.h"
+#include <roost/channel.h>
+#include "lib/wire/frame.h"
+
+#define ROOST_MCAST_BUCKETS 1024u
+
+/* Queues that frames leave by: one per port, and that to ourselves. */
+#define ROOST_TX_LOOPBACK ROOST_DEV_PORTS_MAX
+#define ROOST_TX_QUEUES (ROOST_DEV_PORTS_MAX + 1u)
+
+struct roost_port {
+	struct roost_port_io io;
+	/* Its MAC, as a neighbour's: written with release. What is sent to
+	 * groups refers to it, too.
+	 */
+	struct roost_neigh own;
+	uint16_t vlan_id; /* 0: none */
+	bool punts_vlans; /* frames of others */
+	/* Writer: control thread, holding all turns. Readers: workers, and
+	 * others under dev->lock.
+	 */
+	struct roost_gid gids[ROOST_GID_TABLE_LEN];
+	unsigned int gid_end; /* entries from here on are empty */
+	uint16_t pkeys[ROOST_PKEY_TABLE_LEN];
+	enum roost_port_state state;
+	bool removed; /* for good */
+	uint16_t lid; /* as it was set; 0: it follows from the addresses */
+	uint16_t sm_lid;
+	uint32_t ip_mtu_bytes;
+	uint32_t speed_mbps;
+	/* Packets that were dropped for their keys; writer: the worker. */
+	_Atomic uint32_t bad_pkeys;
+	_Atomic uint32_t qkey_violations;
+};
+
+struct roost_dev {
+	char name[32];
+	struct rte_mempool *pool;
+	uint64_t node_guid;
+	unsigned int nb_ports;
+	struct roost_port ports[ROOST_DEV_PORTS_MAX];
+	unsigned int nb_workers;
+	struct roost_worker *workers[ROOST_DEV_WORKERS_MAX];
+	struct roost_idmap qps;  /* by QPN */
+	struct roost_idmap mrs;  /* by key */
+	struct roost_idmap mws;  /* by the upper 24 bits of the key */
+	struct roost_idmap srqs; /* XRC SRQs, by number */
+	struct roost_idmap wqs;  /* receive WQs; peers never name one */
+	/* Multicast groups by port and address (mcast_priv.h); written holding
+	 * mcast_lock and all turns, read holding the lock or a turn.
+	 */
+	LIST_HEAD(roost_mcast_bucket, roost_mcast_group)
+	mcast_buckets[ROOST_MCAST_BUCKETS];
+	uint32_t nb_mcast_groups; /* under mcast_lock */
+	/* Around a change of that table and what it means for the port, so that
+	 * joins and leaves reach the port in the order of the changes. Taken
+	 * before the turn.
+	 */
+	pthread_mutex_t mcast_lock;
+	/* Guards what is slow: port tables against readers without the turn,
+	 * and the list of contexts.
+	 */
+	pthread_mutex_t lock;
+	LIST_HEAD(, roost_ctx) ctxs;
+	_Atomic bool failed; /* its last port was removed; writer: all turns */
+	_Atomic uint32_t gid_gen; /* changes of GID tables; writer: all turns */
+	/* All objects, from create until their destroy is over, for those who
+	 * look at all of them. Its lock is taken before the turn, and dev->lock
+	 * after it.
+	 */
+	struct {
+		pthread_mutex_t lock;
+		LIST_HEAD(, roost_qp) qps;
+		LIST_HEAD(, roost_cq) cqs;
+		LIST_HEAD(, roost_srq) srqs;
+		/* How many of the QPs each worker has. */
+		_Atomic uint32_t nb_qps[ROOST_DEV_WORKERS_MAX];
+	} all;
+	LIST_HEAD(, roost_cq) xrc_cqs; /* all turns */
+	/* Around atomics where memory is not aligned, with several workers. */
+	struct roost_spin unaligned_lock;
+	/* CQs that were overrun and have not failed their users yet. */
+	struct {
+		struct roost_spin lock;
+		LIST_HEAD(, roost_cq) cqs;
+		_Atomic bool any; /* the list was added to */
+		struct roost_dev_service service;
+	} overruns;
+	/* Async events whose completions another worker may withhold (async.c).
+	 * Written with a turn and the lock, or with all turns.
+	 */
+	struct {
+		struct roost_spin lock;
+		struct roost_event_batch events;
+		_Atomic bool any; /* for the service: events were added */
+		_Atomic uint32_t nb_withheld_cqs; /* with such entries */
+		struct roost_dev_service service;
+	} late;
+	struct roost_gsi *gsi; /* NULL: QP1 is closed; writer: all turns */
+	/* Held while services run. */
+	pthread_mutex_t service_lock;
+	TAILQ_HEAD(, roost_dev_service) services;
+	_Atomic uint32_t next_pd_handle;
+	_Atomic uint32_t next_cq_handle;
+	_Atomic uint32_t next_srq_handle;
+};
+
+struct roost_ctx {
+	struct roost_dev *dev;
+	LIST_ENTRY(roost_ctx) link; /* under dev->lock */
+	struct roost_channel *async;
+	/* Events of ports. Nobody waits for their acks. */
+	struct roost_event_source ports[ROOST_DEV_PORTS_MAX];
+	_Atomic uint32_t refs; /* objects that belong to it */
+};
+
+struct roost_pd {
+	struct roost_ctx *ctx;
+	uint32_t handle;
+	_Atomic uint32_t refs; /* MRs, QPs */
+};
+
+/* Is gid an address of this port? Holder of the turn. */
+static inline bool roost_port_owns(const struct roost_port *port,
+				   const struct roost_gid *gid)
+{
+	for (unsigned int i = 0; i < port->gid_end; i++)
+		if (roost_gid_eq(&port->gids[i], gid))
+			return true;
+	return false;
+}
+
+/* Does it come from outside with an address of ours? Holder of the turn. */
+static inline bool roost_port_is_feigned(const struct roost_port *port,
+					 const struct roost_frame *frame)
+{
+	return !frame->looped && roost_port_owns(port, &frame->sgid);
+}
+
+/* The tag of what is sent from the port; flow->tclass is set. */
+static inline void roost_port_tag(const struct roost_port *port,
+				  struct roost_flow *flow)
+{
+	flow->tagged = port->vlan_id != 0;
+	if (flow->tagged)
+		flow->vlan_tci = roost_vlan_tci(port->vlan_id, flow->tclass);
+}
+
+/* The largest path MTU that fits, 0: not even 256. */
+enum roost_mtu roost_port_active_mtu(const struct roost_port *port);
+/* See roost_port_attr.lid. Under dev->lock. */
+uint16_t roost_port_lid(const struct roost_port *port);
+
+static inline void roost_port_mac_get(const struct roost_port *port,
+				      uint8_t mac[6])
+{
+	roost_neigh_mac(atomic_load_explicit(&port->own.mac_gen,
+					     memory_order_acquire),
+			mac);
+}
+
+/* NULL: there is no such port. */
+static inline struct roost_port *roost_port_of(struct roost_dev *dev,
+					       uint8_t port_num)
+{
+	if (port_num < 1 || port_num > dev->nb_ports)
+		return NULL;
+	return &dev->ports[port_num - 1];
+}
+
+/* An entry of the table that is none (IBTA 10.9.1.2). */
+static inline bool roost_pkey_is_empty(uint16_t pkey)
+{
+	return (pkey & 0x7fff) == 0;
+}
+
+/* Packets of this P_Key are for an entry of ours: equal in the low 15 bits,
+ * and at least one of the two a full member (IBTA 10.9.3).
+ */
+static inline bool roost_pkey_match(uint16_t ours, uint16_t theirs)
+{
+	return ((ours ^ theirs) & 0x7fff) == 0 && ((ours | theirs) & 0x8000) &&
+	       !roost_pkey_is_empty(ours);
+}
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/engine/core/idmap.h"
+
+#define NONE UINT32_MAX
+#define PAGE_SLOTS (1u << ROOST_IDMAP_PAGE_SHIFT)
+#define FREE_MIN (PAGE_SLOTS / 2)
+
+/* splitmix64: expands the seed into round keys. */
+static uint64_t splitmix(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+int roost_idmap_init(struct roost_idmap *map, unsigned int bits,
+		     unsigned int index_bits, const uint64_t seed[2],
+		     bool (*reserved)(uint32_t id))
+{
+	uint64_t a = seed[0], b = seed[1];
+
+	*map = (struct roost_idmap){
+		.half_bits = bits / 2,
+		.index_bits = index_bits,
+		.reserved = reserved,
+		.lock = ROOST_SPIN_INIT,
+		.first_free = NONE,
+		.last_free = NONE,
+	};
+	for (int i = 0; i < ROOST_IDMAP_ROUNDS; i++)
+		map->round_key[i] = splitmix(&a) ^ splitmix(&b);
+	map->pages = calloc(1u << (index_bits - ROOST_IDMAP_PAGE_SHIFT),
+			    sizeof(map->pages[0]));
+	map->memo = calloc(ROOST_IDMAP_MEMO_LEN, sizeof(map->memo[0]));
+	if (map->pages == NULL || map->memo == NULL) {
+		free(map->pages);
+		free(map->memo);
+		map->pages = NULL;
+		return -ENOMEM;
+	}
+	/* No number that is looked up there: nothing is known of 0 either. */
+	atomic_init(&map->memo[0], 1);
+	return 0;
+}
+
+void roost_idmap_fini(struct roost_idmap *map)
+{
+	if (map->pages == NULL)
+		return;
+	for (uint32_t i = 0; i < map->nb_slots >> ROOST_IDMAP_PAGE_SHIFT; i++)
+		free(atomic_load(&map->pages[i]));
+	free(map->pages);
+	free(map->memo);
+	map->pages = NULL;
+}
+
+/* Round function of the Feistel network: half_bits bits out of 64 mixed. */
+static uint32_t round_mix(const struct roost_idmap *map, uint32_t half, int i)
+{
+	uint64_t x = (half ^ map->round_key[i]) * 0x9e3779b97f4a7c15u;
+
+	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
+	return (uint32_t)(x >> (64 - map->half_bits));
+}
+
+uint32_t roost_idmap_permute(const struct roost_idmap *map, uint32_t value)
+{
+	uint32_t mask = (1u << map->half_bits) - 1;
+	uint32_t left = value >> map->half_bits, right = value & mask;
+
+	for (int i = 0; i < ROOST_IDMAP_ROUNDS; i++) {
+		uint32_t next = left ^ round_mix(map, right, i);
+
+		left = right;
+		right = next;
+	}
+	return left << map->half_bits | right;
+}
+
+uint32_t roost_idmap_invert(const struct roost_idmap *map, uint32_t id)
+{
+	uint32_t mask = (1u << map->half_bits) - 1;
+	uint32_t left = id >> map->half_bits & mask, right = id & mask;
+
+	for (int i = ROOST_IDMAP_ROUNDS - 1; i >= 0; i--) {
+		uint32_t previous = right ^ round_mix(map, left, i);
+
+		right = left;
+		left = previous;
+	}
+	return left << map->half_bits | right;
+}
+
+static struct roost_idmap_slot *slot_at(struct roost_idmap *map, uint32_t index)
+{
+	return &atomic_load_explicit(
+		&map->pages[index >> ROOST_IDMAP_PAGE_SHIFT],
+		memory_order_relaxed)[index & (PAGE_SLOTS - 1)];
+}
+
+static void free_push(struct roost_idmap *map, uint32_t index)
+{
+	slot_at(map, index)->next_free = NONE;
+	if (map->last_free == NONE)
+		map->first_free = index;
+	else
+		slot_at(map, map->last_free)->next_free = index;
+	map->last_free = index;
+}
+
+static uint32_t free_pop(struct roost_idmap *map)
+{
+	uint32_t index = map->first_free;
+
+	map->first_free = slot_at(map, index)->next_free;
+	if (map->first_free == NONE)
+		map->last_free = NONE;
+	return index;
+}
+
+static int grow(struct roost_idmap *map)
+{
+	uint32_t first = map->nb_slots;
+	struct roost_idmap_slot *page;
+
+	if (first >> map->index_bits != 0)
+		return -ENOSPC;
+	page = calloc(PAGE_SLOTS, sizeof(*page));
+	if (page == NULL)
+		return -ENOMEM;
+	atomic_store_explicit(&map->pages[first >> ROOST_IDMAP_PAGE_SHIFT],
+			      page, memory_order_release);
+	map->nb_slots += PAGE_SLOTS;
+	for (uint32_t i = first; i < map->nb_slots; i++)
+		free_push(map, i);
+	return 0;
+}
+
+int roost_idmap_add(struct roost_idmap *map, void *object, uint32_t *id)
+{
+	uint32_t generations = 1u << (2 * map->half_bits - map->index_bits);
+	struct roost_idmap_slot *slot;
+	uint32_t index;
+	int rc = 0;
+
+	roost_spin_lock(&map->lock);
+	/* With few slots free, the same ones would come again and again, and
+	 * with them, soon, their numbers.
+	 */
+	if (map->nb_slots - map->nb_used < FREE_MIN)
+		rc = grow(map);
+	if (rc == 0 || map->first_free != NONE) {
+		rc = 0;
+		index = free_pop(map);
+		slot = slot_at(map, index);
+		do {
+			slot->generation =
+				(slot->generation + 1) & (generations - 1);
+			*id = roost_idmap_permute(
+				map,
+				slot->generation << map->index_bits | index);
+		} while (map->reserved(*id));
+		atomic_store_explicit(&slot->id, *id, memory_order_relaxed);
+		map->nb_used++;
+		atomic_store_explicit(&slot->object, object,
+				      memory_order_release);
+	}
+	roost_spin_unlock(&map->lock);
+	return rc;
+}
+
+void roost_idmap_del(struct roost_idmap *map, uint32_t id)
+{
+	uint32_t index =
+		roost_idmap_invert(map, id) & ((1u << map->index_bits) - 1);
+
+	roost_spin_lock(&map->lock);
+	atomic_store_explicit(&slot_at(map, index)->object, NULL,
+			      memory_order_release);
+	map->nb_used--;
+	free_push(map, index);
+	roost_spin_unlock(&map->lock);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_CORE_IDMAP_H
+#define ROOST_ENGINE_CORE_IDMAP_H
+
+/*
+ * Numbers that peers see (QPN, keys) and the objects behind them.
+ *
+ * A number is a keyed permutation of (generation, index): to who does not
+ * know the key it looks random, so that it cannot be guessed from others,
+ * while a lookup inverts it in a few multiplications and reads one table slot.
+ * The multiplications wait for each other, a fifth of what a small message
+ * costs, so the newest numbers are kept with their indices. That memo is of
+ * the permutation, not of the objects: what it says is true for as long as the
+ * map lives, and the slot has the last word. Only numbers that were found go
+ * in, so that who guesses numbers drives nobody's out.
+ * Slots are reused oldest first, each time with the next generation, so that a
+ * number that was freed stays unknown as long as possible: until at least 512
+ * times as many others as there are generations were given out, unless the
+ * table is full. For QPNs that is longer than any timewait.
+ *
+ * Threads: add and del by any (one lock); get by workers, without a lock. What
+ * get returned stays valid for the rest of the turn
+ * (lib/engine/sched/worker.h).
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/engine/core/spin.h"
+
+#define ROOST_IDMAP_PAGE_SHIFT 10
+#define ROOST_IDMAP_ROUNDS 6
+#define ROOST_IDMAP_MEMO_LEN 2048u
+
+struct roost_idmap_slot {
+	_Atomic(void *) object; /* NULL: free */
+	_Atomic uint32_t id;    /* valid while object is not NULL */
+	uint32_t generation;
+	uint32_t next_free; /* index; ROOST_IDMAP_NONE: last */
+};
+
+struct roost_idmap {
+	unsigned int half_bits;  /* half the bits of a number: 12 or 16 */
+	unsigned int index_bits; /* of them, the low ones that are the index */
+	uint64_t round_key[ROOST_IDMAP_ROUNDS];
+	/* Told by the owner: numbers that must not be given out. */
+	bool (*reserved)(uint32_t id);
+	struct roost_spin lock;
+	uint32_t nb_slots; /* made so far; grows by pages */
+	uint32_t nb_used;
+	uint32_t first_free, last_free;
+	_Atomic(struct roost_idmap_slot *) *pages;
+	/* At [id % ROOST_IDMAP_MEMO_LEN]: a number in the low 32 bits, its
+	 * index in the high ones. Writers: all who get; any of them is right.
+	 */
+	_Atomic uint64_t *memo;
+};
+
+/*
+ * bits: 24 or 32, the width of a number; index_bits < bits: at most
+ * 2^index_bits objects. Returns 0, -ENOMEM.
+ */
+int roost_idmap_init(struct roost_idmap *map, unsigned int bits,
+		     unsigned int index_bits, const uint64_t seed[2],
+		     bool (*reserved)(uint32_t id));
+void roost_idmap_fini(struct roost_idmap *map);
+
+/* Give object a number. Returns 0, -ENOSPC (all in use), -ENOMEM. */
+int roost_idmap_add(struct roost_idmap *map, void *object, uint32_t *id);
+/* Forget the number, which must be there. */
+void roost_idmap_del(struct roost_idmap *map, uint32_t id);
+
+uint32_t roost_idmap_permute(const struct roost_idmap *map, uint32_t value);
+uint32_t roost_idmap_invert(const struct roost_idmap *map, uint32_t id);
+
+/* The object of a number, or NULL. */
+static inline void *roost_idmap_get(const struct roost_idmap *map, uint32_t id)
+{
+	_Atomic uint64_t *memo = &map->memo[id % ROOST_IDMAP_MEMO_LEN];
+	uint64_t kept = atomic_load_explicit(memo, memory_order_relaxed);
+	const struct roost_idmap_slot *page;
+	bool known = (uint32_t)kept == id;
+	void *object;
+	uint32_t index;
+
+	index = known ? (uint32_t)(kept >> 32)
+		      : roost_idmap_invert(map, id) &
+				((1u << map->index_bits) - 1);
+	page = atomic_load_explicit(
+		&map->pages[index >> ROOST_IDMAP_PAGE_SHIFT],
+		memory_order_acquire);
+	if (page == NULL)
+		return NULL;
+	page += index & ((1u << ROOST_IDMAP_PAGE_SHIFT) - 1);
+	object = atomic_load_explicit(&page->object, memory_order_acquire);
+	if (object == NULL ||
+	    atomic_load_explicit(&page->id, memory_order_relaxed) != id)
+		return NULL;
+	if (!known)
+		atomic_store_explicit(memo, (uint64_t)index << 32 | id,
+				      memory_order_relaxed);
+	return object;
+}
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_CORE_MBUF_H
+#define ROOST_ENGINE_CORE_MBUF_H
+
+/*
+ * Frames of the worker's: rte_pktmbuf_alloc() and rte_pktmbuf_free() for those
+ * who have the turn. A pool's cache is that of an lcore, and to ask a thread
+ * for its lcore is a function call in a library that may be loaded late; the
+ * worker knows it for the length of its iteration. Hot.
+ */
+
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+
+#include "lib/engine/transport/qp_priv.h"
+#include "lib/engine/sched/worker_priv.h"
+
+/* Before the others, by each function that takes frames or gives them back and
+ * that somebody calls who just took the turn.
+ */
+static inline void roost_mbuf_begin(struct roost_worker *w)
+{
+	w->lcore_id = rte_lcore_id();
+}
+
+/* NULL: there is none. */
+static inline struct rte_mbuf *roost_mbuf_alloc(struct roost_worker *w)
+{
+	struct rte_mempool *pool = w->dev->pool;
+	struct rte_mbuf *mbuf;
+
+	if (rte_mempool_generic_get(pool, (void **)&mbuf, 1,
+				    rte_mempool_default_cache(pool,
+							      w->lcore_id)) !=
+	    0)
+		return NULL;
+	rte_pktmbuf_reset(mbuf);
+	return mbuf;
+}
+
+/* An mbuf for one more frame on the path; NULL: none is to be made now, as the
+ * queue is full, the iteration has made as many as it may, or there are no
+ * mbufs.
+ */
+static inline struct rte_mbuf *roost_tx_mbuf(struct roost_worker *w,
+					     const struct roost_path *path)
+{
+	struct rte_mbuf *mbuf;
+
+	if (w->tx_left <= 0 || !roost_tx_has_room(w, roost_path_queue(path)))
+		return NULL;
+	mbuf = roost_mbuf_alloc(w);
+	if (likely(mbuf != NULL))
+		return mbuf;
+	w->no_mbufs = true;
+	roost_worker_drop(w, ROOST_DROP_NO_BUFFER);
+	return NULL;
+}
+
+/* Takes it; from any pool. */
+static inline void roost_mbuf_free(struct roost_worker *w,
+				   struct rte_mbuf *mbuf)
+{
+	if (mbuf->nb_segs > 1) {
+		rte_pktmbuf_free(mbuf);
+		return;
+	}
+	mbuf = rte_pktmbuf_prefree_seg(mbuf);
+	if (mbuf != NULL)
+		rte_mempool_generic_put(mbuf->pool, (void **)&mbuf, 1,
+					rte_mempool_default_cache(mbuf->pool,
+								  w->lcore_id));
+}
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/engine/core/mcast_priv.h"
+#include "lib/engine/sched/worker.h"
+
+/* Everything here holds mcast_lock. */
+
+static struct roost_mcast *find(const struct roost_qp *qp,
+				const struct roost_gid *gid)
+{
+	struct roost_mcast *m;
+
+	LIST_FOREACH(m, &qp->mcasts, qp_link)
+		if (roost_gid_eq(&m->group->gid, gid))
+			break;
+	return m;
+}
+
+/* Modify writes the number under the turn. */
+static uint8_t port_index_of(struct roost_qp *qp)
+{
+	uint8_t port_num;
+
+	roost_worker_turn_take(qp->worker);
+	port_num = qp->attr.port_num;
+	roost_worker_turn_release(qp->worker);
+	return port_num == 0 ? 0 : (uint8_t)(port_num - 1);
+}
+
+/* A group that nobody is in yet. The port first: what comes from then on finds
+ * the member or is dropped, and a member is one whose group the port is in.
+ */
+static int open_group(struct roost_dev *dev, uint8_t port_index,
+		      const struct roost_gid *gid,
+		      struct roost_mcast_group **group)
+{
+	struct roost_port_io *io = &dev->ports[port_index].io;
+	struct roost_mcast_group *g;
+	int rc = 0;
+
+	if (dev->nb_mcast_groups == roost_dev_limits(dev)->max_mcast_grp)
+		return -ENOMEM;
+	g = calloc(1, sizeof(*g));
+	if (g == NULL)
+		return -ENOMEM;
+	g->gid = *gid;
+	g->port_index = port_index;
+	if (io->mcast_join != NULL)
+		rc = io->mcast_join(io->ctx, gid);
+	if (rc != 0) {
+		free(g);
+		return rc;
+	}
+	dev->nb_mcast_groups++;
+	*group = g;
+	return 0;
+}
+
+/* The last member has left. */
+static void close_group(struct roost_dev *dev, struct roost_mcast_group *g)
+{
+	struct roost_port_io *io = &dev->ports[g->port_index].io;
+
+	if (io->mcast_leave != NULL)
+		io->mcast_leave(io->ctx, &g->gid);
+	dev->nb_mcast_groups--;
+	free(g);
+}
+
+static int join(struct roost_qp *qp, const struct roost_gid *gid)
+{
+	struct roost_dev *dev = qp->dev;
+	uint8_t port_index = port_index_of(qp);
+	struct roost_mcast_group *g = roost_mcast_find(dev, port_index, gid);
+	struct roost_mcast *m;
+	int rc = 0;
+
+	if (g != NULL &&
+	    g->nb_members == roost_dev_limits(dev)->max_mcast_qp_attach)
+		return -ENOMEM;
+	m = malloc(sizeof(*m));
+	if (m == NULL)
+		return -ENOMEM;
+	if (g == NULL)
+		rc = open_group(dev, port_index, gid, &g);
+	if (rc != 0) {
+		free(m);
+		return rc;
+	}
+	*m = (struct roost_mcast){ .qp = qp, .group = g };
+	roost_dev_turns_take(dev);
+	if (g->nb_members++ == 0)
+		LIST_INSERT_HEAD(roost_mcast_bucket(dev, port_index, gid), g,
+				 link);
+	g->workers |= 1u << roost_qp_worker(qp);
+	LIST_INSERT_HEAD(&g->members, m, link);
+	LIST_INSERT_HEAD(&qp->mcasts, m, qp_link);
+	roost_dev_turns_release(dev);
+	return 0;
+}
+
+static void leave(struct roost_mcast *m)
+{
+	struct roost_mcast_group *g = m->group;
+	struct roost_dev *dev = m->qp->dev;
+	const struct roost_mcast *other;
+
+	roost_dev_turns_take(dev);
+	LIST_REMOVE(m, link);
+	LIST_REMOVE(m, qp_link);
+	g->workers = 0;
+	LIST_FOREACH(other, &g->members, link)
+		g->workers |= 1u << roost_qp_worker(other->qp);
+	if (--g->nb_members == 0)
+		LIST_REMOVE(g, link);
+	roost_dev_turns_release(dev);
+	if (g->nb_members == 0)
+		close_group(dev, g);
+	free(m);
+}
+
+int roost_mcast_attach(struct roost_qp *qp, const struct roost_gid *group)
+{
+	struct roost_dev *dev = qp->dev;
+	int rc = 0;
+
+	if (qp->type != ROOST_QPT_UD || !roost_gid_is_multicast(group))
+		return -EINVAL;
+	pthread_mutex_lock(&dev->mcast_lock);
+	if (find(qp, group) == NULL)
+		rc = join(qp, group);
+	pthread_mutex_unlock(&dev->mcast_lock);
+	return rc;
+}
+
+int roost_mcast_detach(struct roost_qp *qp, const struct roost_gid *group)
+{
+	struct roost_mcast *m;
+
+	pthread_mutex_lock(&qp->dev->mcast_lock);
+	m = find(qp, group);
+	if (m != NULL)
+		leave(m);
+	pthread_mutex_unlock(&qp->dev->mcast_lock);
+	return m == NULL ? -EINVAL : 0;
+}
+
+void roost_mcast_detach_all(struct roost_qp *qp)
+{
+	struct roost_mcast *m;
+
+	pthread_mutex_lock(&qp->dev->mcast_lock);
+	while ((m = LIST_FIRST(&qp->mcasts)) != NULL)
+		leave(m);
+	pthread_mutex_unlock(&qp->dev->mcast_lock);
+}

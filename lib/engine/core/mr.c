@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/engine/core/mr_priv.h"
+#include "lib/engine/core/populate.h"
+#include "lib/engine/sched/worker.h"
+
+#define ACCESS_KNOWN                                                           \
+	(ROOST_ACCESS_LOCAL_WRITE | ROOST_ACCESS_REMOTE_WRITE |                \
+	 ROOST_ACCESS_REMOTE_READ | ROOST_ACCESS_REMOTE_ATOMIC |               \
+	 ROOST_ACCESS_MW_BIND | ROOST_ACCESS_ZERO_BASED |                      \
+	 ROOST_ACCESS_ON_DEMAND | ROOST_ACCESS_FLUSH_GLOBAL)
+
+int roost_pd_alloc(struct roost_ctx *ctx, struct roost_pd **pd)
+{
+	struct roost_pd *p = calloc(1, sizeof(*p));
+
+	if (p == NULL)
+		return -ENOMEM;
+	p->ctx = ctx;
+	p->handle = atomic_fetch_add(&ctx->dev->next_pd_handle, 1);
+	atomic_fetch_add(&ctx->refs, 1);
+	*pd = p;
+	return 0;
+}
+
+int roost_pd_dealloc(struct roost_pd *pd)
+{
+	if (atomic_load(&pd->refs) != 0)
+		return -EBUSY;
+	atomic_fetch_sub(&pd->ctx->refs, 1);
+	free(pd);
+	return 0;
+}
+
+uint32_t roost_pd_handle(const struct roost_pd *pd)
+{
+	return pd->handle;
+}
+
+static int populate(void *addr, size_t len_bytes, uint32_t access)
+{
+	return roost_populate(addr, len_bytes,
+			      access & ROOST_ACCESS_LOCAL_WRITE);
+}
+
+static int check_region(void *addr, size_t len_bytes, uint64_t iova,
+			uint32_t access)
+{
+	if ((access & ~(uint32_t)ACCESS_KNOWN) != 0)
+		return -EINVAL;
+	if ((access &
+	     (ROOST_ACCESS_REMOTE_WRITE | ROOST_ACCESS_REMOTE_ATOMIC)) &&
+	    !(access & ROOST_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	if ((uintptr_t)addr + len_bytes < (uintptr_t)addr ||
+	    iova + len_bytes < iova)
+		return -EINVAL;
+	return access & ROOST_ACCESS_ON_DEMAND
+		       ? 0
+		       : populate(addr, len_bytes, access);
+}
+
+int roost_mr_reg(struct roost_pd *pd, void *addr, size_t len_bytes,
+		 uint64_t iova, uint32_t access, struct roost_mr **mr)
+{
+	struct roost_mr *m;
+	int rc;
+
+	rc = check_region(addr, len_bytes, iova, access);
+	if (rc != 0)
+		return rc;
+	m = malloc(sizeof(*m));
+	if (m == NULL)
+		return -ENOMEM;
+	*m = (struct roost_mr){
+		.pd = pd,
+		.host = addr,
+		.iova = access & ROOST_ACCESS_ZERO_BASED ? 0 : iova,
+		.len_bytes = len_bytes,
+		.access = access,
+	};
+	rc = roost_idmap_add(&pd->ctx->dev->mrs, m, &m->key);
+	if (rc != 0) {
+		free(m);
+		return -ENOMEM;
+	}
+	atomic_fetch_add(&pd->refs, 1);
+	*mr = m;
+	return 0;
+}
+
+int roost_mr_alloc_null(struct roost_pd *pd, struct roost_mr **mr)
+{
+	int rc = roost_mr_reg(pd, NULL, SIZE_MAX, 0,
+			      ROOST_ACCESS_LOCAL_WRITE | ROOST_ACCESS_ON_DEMAND,
+			      mr);
+
+	if (rc == 0)
+		(*mr)->is_null = true;
+	return rc;
+}
+
+#define WRITES                                                                 \
+	(ROOST_ACCESS_LOCAL_WRITE | ROOST_ACCESS_REMOTE_WRITE |                \
+	 ROOST_ACCESS_REMOTE_ATOMIC)
+
+/* What is read from a null region, and where what is written to one goes. */
+static void *nowhere(uint64_t len_bytes, uint32_t access)
+{
+	static const uint8_t zeros[ROOST_NULL_MAX_BYTES];
+	static _Thread_local uint8_t bin[ROOST_NULL_MAX_BYTES];
+
+	if (len_bytes > ROOST_NULL_MAX_BYTES)
+		return NULL;
+	return access & WRITES ? bin : (void *)(uintptr_t)zeros;
+}
+
+void *roost_mr_touch(const struct roost_mr *mr, uint8_t *host,
+		     uint64_t len_bytes, uint32_t access)
+{
+	uint32_t needed = access & WRITES ? ROOST_ACCESS_LOCAL_WRITE : 0;
+
+	if (mr->is_null)
+		return nowhere(len_bytes, access);
+	return populate(host, len_bytes, needed) == 0 ? host : NULL;
+}
+
+/* Does the region have all of [va, va + len_bytes)? */
+static bool covers(const struct roost_mr *mr, uint64_t va, uint64_t len_bytes)
+{
+	return va >= mr->iova && va - mr->iova <= mr->len_bytes &&
+	       len_bytes <= mr->len_bytes - (va - mr->iova);
+}
+
+int roost_mr_prefetch(struct roost_pd *pd, const struct roost_sge *sge,
+		      bool for_write)
+{
+	struct roost_dev *dev = pd->ctx->dev;
+	uint32_t access = for_write ? ROOST_ACCESS_LOCAL_WRITE : 0;
+	const struct roost_mr *mr;
+	uint8_t *host = NULL;
+	int rc = 0;
+
+	roost_dev_turns_take(dev);
+	mr = roost_idmap_get(&dev->mrs, sge->lkey);
+	if (mr == NULL || !covers(mr, sge->addr, sge->len_bytes))
+		rc = -EFAULT;
+	else if (mr->pd != pd || (mr->access & access) != access)
+		rc = -EPERM;
+	else if (!mr->is_null)
+		host = roost_mr_at(mr, sge->addr);
+	roost_dev_turns_release(dev);
+	/* Not in the turn: it may take long. */
+	return host == NULL ? rc : populate(host, sge->len_bytes, access);
+}
+
+int roost_mr_rereg(struct roost_mr *mr, uint32_t what, struct roost_pd *pd,
+		   void *addr, size_t len_bytes, uint32_t access)
+{
+	struct roost_dev *dev = mr->pd->ctx->dev;
+	struct roost_mr next = *mr;
+	int rc;
+
+	if (what & ROOST_REREG_PD && pd->ctx != mr->pd->ctx)
+		return -EINVAL;
+	if (what & ROOST_REREG_ACCESS)
+		next.access = access;
+	if (what & ROOST_REREG_TRANSLATION) {
+		next.host = addr;
+		next.iova = (uintptr_t)addr;
+		next.len_bytes = len_bytes;
+	}
+	if (next.access & ROOST_ACCESS_ZERO_BASED)
+		next.iova = 0;
+	rc = check_region(next.host, next.len_bytes, next.iova, next.access);
+	if (rc != 0)
+		return rc;
+	if (what & ROOST_REREG_PD)
+		next.pd = pd;
+	roost_dev_turns_take(dev);
+	if (mr->nb_windows != 0) {
+		rc = -EBUSY;
+	} else {
+		atomic_fetch_add(&next.pd->refs, 1);
+		atomic_fetch_sub(&mr->pd->refs, 1);
+		/* The copy may be of a time when a window was bound. */
+		next.nb_windows = 0;
+		*mr = next;
+	}
+	roost_dev_turns_release(dev);
+	return rc;
+}
+
+int roost_mr_dereg(struct roost_mr *mr)
+{
+	struct roost_dev *dev = mr->pd->ctx->dev;
+	bool bound;
+
+	/* Having the turns: no worker still holds the region after it. */
+	roost_dev_turns_take(dev);
+	bound = mr->nb_windows != 0;
+	if (!bound)
+		roost_idmap_del(&dev->mrs, mr->key);
+	roost_dev_turns_release(dev);
+	if (bound)
+		return -EBUSY;
+	atomic_fetch_sub(&mr->pd->refs, 1);
+	free(mr);
+	return 0;
+}
+
+uint32_t roost_mr_lkey(const struct roost_mr *mr)
+{
+	return mr->key;
+}
+
+uint32_t roost_mr_rkey(const struct roost_mr *mr)
+{
+	return mr->key;
+}

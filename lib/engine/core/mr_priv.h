@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_CORE_MR_PRIV_H
+#define ROOST_ENGINE_CORE_MR_PRIV_H
+
+/*
+ * Inside of memory regions; for lib/engine only.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/engine/core/dev_priv.h"
+#include <roost/mr.h>
+#include "lib/engine/core/spin.h"
+#include <roost/types.h>
+#include "lib/wire/frame.h"
+
+struct roost_worker;
+
+struct roost_mr {
+	struct roost_pd *pd;
+	uint8_t *host; /* where iova is in this process */
+	uint64_t iova;
+	uint64_t len_bytes;
+	uint32_t access; /* enum roost_access */
+	uint32_t key;
+	bool is_null; /* no memory: zeros, and a bin */
+	/* Bound to it; writers: workers, as the windows'. With all turns taken
+	 * it stays as it is.
+	 */
+	_Atomic uint32_t nb_windows;
+};
+
+/* The longest piece of a null region that is accessed at once: a packet's. */
+#define ROOST_NULL_MAX_BYTES 4096u
+
+/*
+ * A memory window: a part of a region under a key of its own. The low byte of
+ * the key is the consumer's, the rest names the window. Under the turn; with
+ * several workers, of which one may bind what another one accesses, under its
+ * lock, too: from when a packet's access is allowed until it is over.
+ */
+struct roost_mw {
+	bool shared; /* there are several workers; set at create */
+	struct roost_spin lock;
+	struct roost_pd *pd;
+	struct roost_mr *mr; /* NULL: not bound */
+	uint8_t *host;
+	uint64_t iova;
+	uint64_t len_bytes;
+	uint32_t access;
+	_Atomic uint32_t key; /* asked for by any thread */
+	uint32_t id;  /* in the table: the upper 24 bits of each of its keys */
+	uint32_t qpn; /* type 2: the QP that bound it */
+	uint8_t type; /* 1 or 2 */
+};
+
+/* Where a byte of the region is. Not by pointer arithmetic: a region of every
+ * address begins at NULL.
+ */
+static inline uint8_t *roost_mr_at(const struct roost_mr *mr, uint64_t va)
+{
+	return (uint8_t *)((uintptr_t)mr->host + (va - mr->iova));
+}
+
+/* Fault in a part of an on-demand region: len_bytes from host on, which are
+ * those that the access needs now. This may block, on a disk or on another
+ * thread. Returns where it is, or NULL: it is not there.
+ */
+void *roost_mr_touch(const struct roost_mr *mr, uint8_t *host,
+		     uint64_t len_bytes, uint32_t access);
+
+/*
+ * Check that key names a region of pd that covers [va, va + len_bytes) and
+ * allows access (0: local read), and have the first touch_bytes of that there:
+ * those of the packet in hand, where a message is longer. Returns where va is,
+ * or NULL.
+ * Holder of the turn; the pointer is good until it is released.
+ */
+static inline void *roost_mr_access(struct roost_dev *dev,
+				    const struct roost_pd *pd, uint32_t key,
+				    uint64_t va, uint64_t len_bytes,
+				    uint64_t touch_bytes, uint32_t access)
+{
+	const struct roost_mr *mr = roost_idmap_get(&dev->mrs, key);
+
+	if (mr == NULL || mr->pd != pd || (mr->access & access) != access)
+		return NULL;
+	/* Neither difference wraps: the first test makes va - iova valid. */
+	if (va < mr->iova || va - mr->iova > mr->len_bytes ||
+	    len_bytes > mr->len_bytes - (va - mr->iova))
+		return NULL;
+	if (mr->access & ROOST_ACCESS_ON_DEMAND)
+		return roost_mr_touch(mr, roost_mr_at(mr, va), touch_bytes,
+				      access);
+	return roost_mr_at(mr, va);
+}
+
+/*
+ * The same for a key that came from the peer of QP qpn: a region or a window.
+ * A window keeps what it is until roost_mr_remote_done(), the next call.
+ */
+void *roost_mr_remote(struct roost_worker *w, const struct roost_pd *pd,
+		      uint32_t qpn, uint32_t key, uint64_t va,
+		      uint64_t len_bytes, uint64_t touch_bytes,
+		      uint32_t access);
+void roost_mr_remote_done(struct roost_worker *w);
+
+/* Does the key name a region or window that this peer may access so, wherever
+ * it is? Holder of the turn.
+ */
+bool roost_mr_remote_key(struct roost_dev *dev, const struct roost_pd *pd,
+			 uint32_t qpn, uint32_t key, uint32_t access);
+
+/* A bind request as it waits in a send queue. No number here is ever 0 but for
+ * nothing.
+ */
+struct roost_mw_bind_wqe {
+	uint64_t addr;
+	uint64_t len_bytes;
+	uint32_t access; /* enum roost_access */
+	uint32_t rkey;   /* the key to be */
+	uint32_t mw_id;
+	uint32_t mr_key;
+};
+
+/* Bind, as a request of the QP. Returns false: it cannot be done. */
+bool roost_mw_bind(struct roost_dev *dev, const struct roost_pd *pd,
+		   uint32_t qpn, const struct roost_mw_bind_wqe *bind);
+/* Unbind the type 2 window of this key, if that QP may. */
+bool roost_mw_may_invalidate(struct roost_dev *dev, const struct roost_pd *pd,
+			     uint32_t qpn, uint32_t key);
+void roost_mw_invalidate(struct roost_dev *dev, uint32_t key);
+
+/* A walk over the bytes of a scatter/gather list. */
+enum roost_sge_fault {
+	ROOST_SGE_OK,
+	ROOST_SGE_BAD_KEY, /* lkey, PD, access or range */
+	ROOST_SGE_SHORT,   /* the list ends before len_bytes */
+};
+
+/*
+ * Copy len_bytes from offset_bytes of the list into a frame, or from src into
+ * the list (which needs LOCAL_WRITE). Holder of the turn.
+ */
+enum roost_sge_fault roost_sge_gather(struct roost_dev *dev,
+				      const struct roost_pd *pd,
+				      const struct roost_sge *sges,
+				      uint32_t nb_sges, uint64_t offset_bytes,
+				      struct roost_fill *fill,
+				      uint32_t len_bytes);
+enum roost_sge_fault roost_sge_scatter(struct roost_dev *dev,
+				       const struct roost_pd *pd,
+				       const struct roost_sge *sges,
+				       uint32_t nb_sges, uint64_t offset_bytes,
+				       const uint8_t *src, uint32_t len_bytes);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/engine/core/mr_priv.h"
+#include "lib/engine/sched/worker_priv.h"
+
+#define KEY_TAG_BITS 8
+
+int roost_mw_alloc(struct roost_pd *pd, unsigned int type, struct roost_mw **mw)
+{
+	struct roost_mw *m;
+	uint32_t id;
+
+	if (type != 1 && type != 2)
+		return -EINVAL;
+	m = calloc(1, sizeof(*m));
+	if (m == NULL)
+		return -ENOMEM;
+	m->pd = pd;
+	m->type = (uint8_t)type;
+	m->shared = pd->ctx->dev->nb_workers > 1;
+	if (roost_idmap_add(&pd->ctx->dev->mws, m, &id) != 0) {
+		free(m);
+		return -ENOMEM;
+	}
+	m->id = id;
+	atomic_init(&m->key, id << KEY_TAG_BITS);
+	atomic_fetch_add(&pd->refs, 1);
+	*mw = m;
+	return 0;
+}
+
+static void unbind(struct roost_mw *mw)
+{
+	if (mw->mr != NULL)
+		mw->mr->nb_windows--;
+	mw->mr = NULL;
+}
+
+int roost_mw_dealloc(struct roost_mw *mw)
+{
+	struct roost_dev *dev = mw->pd->ctx->dev;
+
+	roost_dev_turns_take(dev);
+	roost_idmap_del(&dev->mws, mw->id);
+	unbind(mw);
+	roost_dev_turns_release(dev);
+	atomic_fetch_sub(&mw->pd->refs, 1);
+	free(mw);
+	return 0;
+}
+
+uint32_t roost_mw_rkey(const struct roost_mw *mw)
+{
+	return atomic_load_explicit(&mw->key, memory_order_relaxed);
+}
+
+static void lock(struct roost_mw *mw)
+{
+	if (mw->shared)
+		roost_spin_lock(&mw->lock);
+}
+
+static void unlock(struct roost_mw *mw)
+{
+	if (mw->shared)
+		roost_spin_unlock(&mw->lock);
+}
+
+/* The window whose key this is now, bound, and locked; or NULL. */
+static struct roost_mw *find(struct roost_dev *dev, uint32_t key)
+{
+	struct roost_mw *mw = roost_idmap_get(&dev->mws, key >> KEY_TAG_BITS);
+
+	if (mw == NULL)
+		return NULL;
+	lock(mw);
+	if (mw->key == key && mw->mr != NULL)
+		return mw;
+	unlock(mw);
+	return NULL;
+}
+
+/* Does the window lie in its region, with rights that the region has? */
+static bool bind_allowed(const struct roost_pd *pd, const struct roost_mr *mr,
+			 const struct roost_mw_bind_wqe *bind)
+{
+	uint32_t writes =
+		ROOST_ACCESS_REMOTE_WRITE | ROOST_ACCESS_REMOTE_ATOMIC;
+
+	if (mr->pd != pd || !(mr->access & ROOST_ACCESS_MW_BIND))
+		return false;
+	if (bind->access & writes && !(mr->access & ROOST_ACCESS_LOCAL_WRITE))
+		return false;
+	return bind->addr >= mr->iova &&
+	       bind->addr - mr->iova <= mr->len_bytes &&
+	       bind->len_bytes <= mr->len_bytes - (bind->addr - mr->iova);
+}
+
+/* mr NULL: there is no such region. Locked. */
+static bool bind_to(struct roost_mw *mw, struct roost_mr *mr,
+		    const struct roost_pd *pd, uint32_t qpn,
+		    const struct roost_mw_bind_wqe *bind)
+{
+	if (mw->pd != pd || bind->rkey >> KEY_TAG_BITS != mw->id)
+		return false;
+	if (mw->type == 2 && (mw->mr != NULL || bind->len_bytes == 0))
+		return false;
+	if (bind->len_bytes == 0) {
+		unbind(mw);
+		mw->key = bind->rkey;
+		return true;
+	}
+	if (mr == NULL || !bind_allowed(pd, mr, bind))
+		return false;
+	unbind(mw);
+	mw->mr = mr;
+	mr->nb_windows++;
+	mw->host = roost_mr_at(mr, bind->addr);
+	mw->iova = bind->access & ROOST_ACCESS_ZERO_BASED ? 0 : bind->addr;
+	mw->len_bytes = bind->len_bytes;
+	mw->access = bind->access;
+	mw->key = bind->rkey;
+	mw->qpn = qpn;
+	return true;
+}
+
+bool roost_mw_bind(struct roost_dev *dev, const struct roost_pd *pd,
+		   uint32_t qpn, const struct roost_mw_bind_wqe *bind)
+{
+	struct roost_mw *mw = roost_idmap_get(&dev->mws, bind->mw_id);
+	struct roost_mr *mr = roost_idmap_get(&dev->mrs, bind->mr_key);
+	bool bound;
+
+	if (mw == NULL)
+		return false;
+	lock(mw);
+	bound = bind_to(mw, mr, pd, qpn, bind);
+	unlock(mw);
+	return bound;
+}
+
+bool roost_mw_may_invalidate(struct roost_dev *dev, const struct roost_pd *pd,
+			     uint32_t qpn, uint32_t key)
+{
+	struct roost_mw *mw = find(dev, key);
+	bool may;
+
+	if (mw == NULL)
+		return false;
+	may = mw->type == 2 && mw->pd == pd && mw->qpn == qpn;
+	unlock(mw);
+	return may;
+}
+
+void roost_mw_invalidate(struct roost_dev *dev, uint32_t key)
+{
+	struct roost_mw *mw = find(dev, key);
+
+	if (mw == NULL)
+		return;
+	unbind(mw);
+	unlock(mw);
+}
+
+/* The window of a key, locked, if this peer may access it so. */
+static struct roost_mw *find_remote(struct roost_dev *dev,
+				    const struct roost_pd *pd, uint32_t qpn,
+				    uint32_t key, uint32_t access)
+{
+	struct roost_mw *mw = find(dev, key);
+
+	if (mw == NULL || (mw->pd == pd && (mw->access & access) == access &&
+			   (mw->type == 1 || mw->qpn == qpn)))
+		return mw;
+	unlock(mw);
+	return NULL;
+}
+
+bool roost_mr_remote_key(struct roost_dev *dev, const struct roost_pd *pd,
+			 uint32_t qpn, uint32_t key, uint32_t access)
+{
+	const struct roost_mr *mr = roost_idmap_get(&dev->mrs, key);
+	struct roost_mw *mw;
+
+	if (mr != NULL && mr->pd == pd && (mr->access & access) == access)
+		return true;
+	mw = find_remote(dev, pd, qpn, key, access);
+	if (mw == NULL)
+		return false;
+	unlock(mw);
+	return true;
+}
+
+/* Where va is in the window, or NULL. Locked. */
+static void *window_at(const struct roost_mw *mw, uint64_t va,
+		       uint64_t len_bytes, uint64_t touch_bytes,
+		       uint32_t access)
+{
+	if (va < mw->iova || va - mw->iova > mw->len_bytes ||
+	    len_bytes > mw->len_bytes - (va - mw->iova))
+		return NULL;
+	if (mw->mr->access & ROOST_ACCESS_ON_DEMAND)
+		return roost_mr_touch(mw->mr, mw->host + (va - mw->iova),
+				      touch_bytes, access);
+	return mw->host + (va - mw->iova);
+}
+
+void *roost_mr_remote(struct roost_worker *w, const struct roost_pd *pd,
+		      uint32_t qpn, uint32_t key, uint64_t va,
+		      uint64_t len_bytes, uint64_t touch_bytes, uint32_t access)
+{
+	void *host = roost_mr_access(w->dev, pd, key, va, len_bytes,
+				     touch_bytes, access);
+	struct roost_mw *mw;
+
+	if (host != NULL)
+		return host;
+	mw = find_remote(w->dev, pd, qpn, key, access);
+	if (mw == NULL)
+		return NULL;
+	host = window_at(mw, va, len_bytes, touch_bytes, access);
+	if (host != NULL && mw->shared)
+		w->window = mw;
+	else
+		unlock(mw);
+	return host;
+}
+
+void roost_mr_remote_done(struct roost_worker *w)
+{
+	if (w->window == NULL)
+		return;
+	unlock(w->window);
+	w->window = NULL;
+}

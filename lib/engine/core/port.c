@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * Ports: what programs can ask of them, and what those who stand outside
+ * change, each change with the event that tells of it.
+ */
+
+#include <errno.h>
+
+#include "lib/engine/transport/mig_priv.h"
+#include "lib/engine/transport/qp_priv.h"
+#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/wq_priv.h"
+
+/* ---- what it is --------------------------------------------------------- */
+
+enum roost_mtu roost_port_active_mtu(const struct roost_port *port)
+{
+	enum roost_mtu mtu = ROOST_MTU_4096;
+
+	while (mtu > 0 && roost_mtu_bytes(mtu) + ROOST_IP_OVERHEAD_MAX >
+				  port->ip_mtu_bytes)
+		mtu--;
+	return mtu;
+}
+
+static uint32_t active_mtu_bytes(const struct roost_port *port)
+{
+	return roost_mtu_bytes(roost_port_active_mtu(port));
+}
+
+uint16_t roost_port_lid(const struct roost_port *port)
+{
+	if (port->lid != 0)
+		return port->lid;
+	for (unsigned int i = 0; i < port->gid_end; i++)
+		if (roost_gid_is_v4(&port->gids[i]))
+			return (uint16_t)(port->gids[i].b[14] << 8 |
+					  port->gids[i].b[15]);
+	return 0;
+}
+
+int roost_port_query(struct roost_dev *dev, uint8_t port_num,
+		     struct roost_port_attr *attr)
+{
+	const struct roost_port *port = roost_port_of(dev, port_num);
+
+	if (port == NULL)
+		return -EINVAL;
+	pthread_mutex_lock(&dev->lock);
+	*attr = (struct roost_port_attr){
+		.state = port->state,
+		.max_mtu = ROOST_MTU_4096,
+		.active_mtu = roost_port_active_mtu(port),
+		.lid = roost_port_lid(port),
+		.sm_lid = port->sm_lid,
+		.speed_mbps = port->speed_mbps,
+		.vlan_id = port->vlan_id,
+		.gid_len = ROOST_GID_TABLE_LEN,
+		.pkey_len = ROOST_PKEY_TABLE_LEN,
+		.bad_pkey_count = atomic_load(&port->bad_pkeys),
+		.qkey_viol_count = atomic_load(&port->qkey_violations),
+	};
+	pthread_mutex_unlock(&dev->lock);
+	return 0;
+}
+
+int roost_port_query_gid(struct roost_dev *dev, uint8_t port_num,
+			 unsigned int index, struct roost_gid *gid)
+{
+	const struct roost_port *port = roost_port_of(dev, port_num);
+
+	if (port == NULL || index >= ROOST_GID_TABLE_LEN)
+		return -EINVAL;
+	pthread_mutex_lock(&dev->lock);
+	*gid = port->gids[index];
+	pthread_mutex_unlock(&dev->lock);
+	return 0;
+}
+
+int roost_port_query_mac(struct roost_dev *dev, uint8_t port_num,
+			 uint8_t mac[6])
+{
+	const struct roost_port *port = roost_port_of(dev, port_num);
+
+	if (port == NULL)
+		return -EINVAL;
+	roost_port_mac_get(port, mac);
+	return 0;
+}
+
+int roost_port_query_pkey(struct roost_dev *dev, uint8_t port_num,
+			  unsigned int index, uint16_t *pkey)
+{
+	const struct roost_port *port = roost_port_of(dev, port_num);
+
+	if (port == NULL || index >= ROOST_PKEY_TABLE_LEN)
+		return -EINVAL;
+	pthread_mutex_lock(&dev->lock);
+	*pkey = port->pkeys[index];
+	pthread_mutex_unlock(&dev->lock);
+	return 0;
+}
+
+/* ---- changes ------------------------------------------------------------ */
+
+/* No worker and no reader looks meanwhile. */
+static void change_begin(struct roost_dev *dev)
+{
+	roost_dev_turns_take(dev);
+	pthread_mutex_lock(&dev->lock);
+}
+
+static void change_end(struct roost_dev *dev)
+{
+	roost_dev_publish(dev);
+	pthread_mutex_unlock(&dev->lock);
+	roost_dev_turns_release(dev);
+}
+
+/* Tell every context. Within a change, before which all was published. */
+static void tell(struct roost_dev *dev, const struct roost_port *port,
+		 enum roost_async_event event)
+{
+	unsigned int i = (unsigned int)(port - dev->ports);
+	struct roost_ctx *ctx;
+
+	LIST_FOREACH(ctx, &dev->ctxs, link)
+		roost_event_raise(&ctx->ports[i], event, i + 1);
+}
+
+int roost_port_set_gid(struct roost_dev *dev, uint8_t port_num,
+		       unsigned int index, const struct roost_gid *gid)
+{
+	struct roost_port *port = roost_port_of(dev, port_num);
+	uint16_t lid;
+	int rc = 0;
+
+	if (port == NULL || index >= ROOST_GID_TABLE_LEN)
+		return -EINVAL;
+	change_begin(dev);
+	lid = roost_port_lid(port);
+	if (roost_gid_eq(&port->gids[index], gid))
+		goto end;
+	if (!roost_gid_is_zero(gid) && roost_port_owns(port, gid)) {
+		rc = -EEXIST;
+		goto end;
+	}
+	port->gids[index] = *gid;
+	port->gid_end = ROOST_GID_TABLE_LEN;
+	while (port->gid_end > 0 &&
+	       roost_gid_is_zero(&port->gids[port->gid_end - 1]))
+		port->gid_end--;
+	atomic_fetch_add(&dev->gid_gen, 1);
+	tell(dev, port, ROOST_EVENT_GID_CHANGE);
+	if (roost_port_lid(port) != lid)
+		tell(dev, port, ROOST_EVENT_LID_CHANGE);
+end:
+	change_end(dev);
+	if (rc == 0)
+		roost_dev_service_wake(dev);
+	return rc;
+}
+
+int roost_port_set_mac(struct roost_dev *dev, uint8_t port_num,
+		       const uint8_t mac[6])
+{
+	struct roost_port *port = roost_port_of(dev, port_num);
+	uint16_t gen;
+
+	if (port == NULL)
+		return -EINVAL;
+	change_begin(dev);
+	gen = (uint16_t)atomic_load(&port->own.mac_gen);
+	/* With neighbours in roost_path_resolve(): who sees their new
+	 * generation sees this.
+	 */
+	atomic_store_explicit(&port->own.mac_gen,
+			      roost_neigh_mac_gen(mac, (uint16_t)(gen + 1)),
+			      memory_order_release);
+	atomic_fetch_add(&dev->gid_gen, 1);
+	change_end(dev);
+	roost_dev_service_wake(dev);
+	return 0;
+}
+
+/* Within a change. */
+static void set_state(struct roost_dev *dev, struct roost_port *port,
+		      enum roost_port_state state)
+{
+	enum roost_port_state before = port->state;
+
+	port->state = state;
+	if (before == state)
+		return;
+	if (state == ROOST_PORT_ACTIVE)
+		tell(dev, port, ROOST_EVENT_PORT_ACTIVE);
+	else if (before == ROOST_PORT_ACTIVE)
+		tell(dev, port, ROOST_EVENT_PORT_ERR);
+}
+
+/* A datagram may be as long as the port allows now; what is connected has
+ * agreed with its peer. Holder of the turn and of all.lock.
+ */
+static void renew_ud_mtu(struct roost_dev *dev, uint8_t port_num)
+{
+	const struct roost_port *port = &dev->ports[port_num - 1];
+	struct roost_qp *qp;
+
+	LIST_FOREACH(qp, &dev->all.qps, all_link)
+		if (qp->type == ROOST_QPT_UD && qp->attr.port_num == port_num)
+			qp->mtu_bytes = active_mtu_bytes(port);
+}
+
+void roost_port_set_link(struct roost_dev *dev, uint8_t port_num,
+			 enum roost_port_state state, uint32_t ip_mtu_bytes,
+			 uint32_t speed_mbps)
+{
+	struct roost_port *port = roost_port_of(dev, port_num);
+
+	if (port == NULL)
+		return;
+	pthread_mutex_lock(&dev->all.lock);
+	change_begin(dev);
+	if (port->ip_mtu_bytes != ip_mtu_bytes) {
+		port->ip_mtu_bytes = ip_mtu_bytes;
+		renew_ud_mtu(dev, port_num);
+	}
+	port->speed_mbps = speed_mbps;
+	if (!port->removed)
+		set_state(dev, port, state);
+	if (port->state != ROOST_PORT_ACTIVE)
+		roost_mig_port_down(dev, port_num - 1u);
+	change_end(dev);
+	pthread_mutex_unlock(&dev->all.lock);
+}
+
+unsigned int roost_port_stranded(struct roost_dev *dev, uint8_t port_num,
+				 uint32_t *path_mtu_bytes)
+{
+	const struct roost_port *port = roost_port_of(dev, port_num);
+	const struct roost_qp *qp;
+	unsigned int nb = 0;
+	uint32_t active;
+
+	*path_mtu_bytes = 0;
+	if (port == NULL)
+		return 0;
+	pthread_mutex_lock(&dev->all.lock);
+	change_begin(dev);
+	active = active_mtu_bytes(port);
+	LIST_FOREACH(qp, &dev->all.qps, all_link) {
+		if (qp->type == ROOST_QPT_UD || !qp->path.valid ||
+		    qp->path.port_index != port_num - 1u || qp->path.loopback ||
+		    qp->mtu_bytes <= active)
+			continue;
+		nb++;
+		if (qp->mtu_bytes > *path_mtu_bytes)
+			*path_mtu_bytes = qp->mtu_bytes;
+	}
+	change_end(dev);
+	pthread_mutex_unlock(&dev->all.lock);
+	return nb;
+}
+
+static bool has_pkey(const struct roost_port *port, uint16_t pkey)
+{
+	for (unsigned int i = 0; i < ROOST_PKEY_TABLE_LEN; i++)
+		if (port->pkeys[i] == pkey)
+			return true;
+	return false;
+}
+
+/* QPs name the entry by its index, and their packets carry what stands there.
+ * Holder of all turns and of all.lock.
+ */
+static void renew_pkeys(struct roost_dev *dev, uint8_t port_num,
+			unsigned int index)
+{
+	struct roost_qp *qp;
+
+	LIST_FOREACH(qp, &dev->all.qps, all_link)
+		if (qp->attr.port_num == port_num &&
+		    qp->attr.pkey_index == index)
+			qp->pkey = dev->ports[port_num - 1].pkeys[index];
+}
+
+int roost_port_set_pkey(struct roost_dev *dev, uint8_t port_num,
+			unsigned int index, uint16_t pkey)
+{
+	struct roost_port *port = roost_port_of(dev, port_num);
+	int rc = 0;
+
+	if (port == NULL || index >= ROOST_PKEY_TABLE_LEN)
+		return -EINVAL;
+	if (roost_pkey_is_empty(pkey))
+		pkey = 0;
+	pthread_mutex_lock(&dev->all.lock);
+	change_begin(dev);
+	if (port->pkeys[index] == pkey)
+		goto end;
+	if (pkey != 0 && has_pkey(port, pkey)) {
+		rc = -EEXIST;
+		goto end;
+	}
+	port->pkeys[index] = pkey;
+	renew_pkeys(dev, port_num, index);
+	tell(dev, port, ROOST_EVENT_PKEY_CHANGE);
+end:
+	change_end(dev);
+	pthread_mutex_unlock(&dev->all.lock);
+	return rc;
+}
+
+int roost_port_set_lid(struct roost_dev *dev, uint8_t port_num, uint16_t lid)
+{
+	struct roost_port *port = roost_port_of(dev, port_num);
+	uint16_t before;
+
+	if (port == NULL)
+		return -EINVAL;
+	change_begin(dev);
+	before = roost_port_lid(port);
+	port->lid = lid;
+	if (roost_port_lid(port) != before)
+		tell(dev, port, ROOST_EVENT_LID_CHANGE);
+	change_end(dev);
+	return 0;
+}
+
+int roost_port_set_sm_lid(struct roost_dev *dev, uint8_t port_num,
+			  uint16_t sm_lid)
+{
+	struct roost_port *port = roost_port_of(dev, port_num);
+
+	if (port == NULL)
+		return -EINVAL;
+	change_begin(dev);
+	if (port->sm_lid != sm_lid) {
+		port->sm_lid = sm_lid;
+		tell(dev, port, ROOST_EVENT_SM_CHANGE);
+	}
+	change_end(dev);
+	return 0;
+}
+
+int roost_port_reregister(struct roost_dev *dev, uint8_t port_num)
+{
+	struct roost_port *port = roost_port_of(dev, port_num);
+
+	if (port == NULL)
+		return -EINVAL;
+	change_begin(dev);
+	tell(dev, port, ROOST_EVENT_CLIENT_REREGISTER);
+	change_end(dev);
+	return 0;
+}
+
+/* ---- the end ------------------------------------------------------------ */
+
+/* WQs are found by their CQs. Holder of all turns and of all.lock. */
+static void fail_wqs(struct roost_dev *dev)
+{
+	struct roost_cq_user *user;
+	struct roost_cq *cq;
+
+	LIST_FOREACH(cq, &dev->all.cqs, all_link)
+		LIST_FOREACH(user, &cq->users, link)
+			if (user->wq != NULL &&
+			    roost_wq_state(user->wq) == ROOST_WQS_RDY)
+				roost_wq_fail(user->wq->worker, user->wq,
+					      ROOST_QPE_REMOVED);
+}
+
+/* There is no way to a peer any more. */
+static void lose(struct roost_qp *qp)
+{
+	roost_qp_end(qp, ROOST_QPE_REMOVED, -1);
+	roost_resp_silence(qp->worker, qp);
+}
+
+/* Holder of all turns and of all.lock. */
+static void fail_qps(struct roost_dev *dev)
+{
+	struct roost_qp *qp;
+
+	LIST_FOREACH(qp, &dev->all.qps, all_link)
+		if (!qp->dying && roost_qp_state_get(qp) != ROOST_QPS_RESET)
+			lose(qp);
+	fail_wqs(dev);
+	roost_dev_publish(dev);
+}
+
+/* Within a change. Async events are raised by holders of the turn alone, so
+ * that nobody raises one while the channels are hung up.
+ */
+static void fail_ctxs(struct roost_dev *dev, const struct roost_port *port)
+{
+	struct roost_ctx *ctx;
+
+	tell(dev, port, ROOST_EVENT_DEVICE_FATAL);
+	LIST_FOREACH(ctx, &dev->ctxs, link)
+		roost_channel_hang_up(ctx->async);
+}
+
+static bool all_removed(const struct roost_dev *dev)
+{
+	for (unsigned int i = 0; i < dev->nb_ports; i++)
+		if (!dev->ports[i].removed)
+			return false;
+	return true;
+}
+
+void roost_port_remove(struct roost_dev *dev, uint8_t port_num)
+{
+	struct roost_port *port = roost_port_of(dev, port_num);
+
+	if (port == NULL)
+		return;
+	pthread_mutex_lock(&dev->all.lock);
+	change_begin(dev);
+	if (port->removed)
+		goto end;
+	port->removed = true;
+	if (!all_removed(dev)) {
+		set_state(dev, port, ROOST_PORT_DOWN);
+		roost_mig_port_down(dev, port_num - 1u);
+		goto end;
+	}
+	port->state = ROOST_PORT_DOWN;
+	atomic_store(&dev->failed, true);
+	fail_qps(dev);
+	fail_ctxs(dev, port);
+end:
+	change_end(dev);
+	pthread_mutex_unlock(&dev->all.lock);
+	roost_dev_service_wake(dev);
+}
+
+bool roost_dev_failed(const struct roost_dev *dev)
+{
+	return atomic_load(&dev->failed);
+}
+
+uint32_t roost_dev_gid_gen(const struct roost_dev *dev)
+{
+	return atomic_load(&dev->gid_gen);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: posting. No allocation but at create, no system call or log; one lock
+ * per queue.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_common.h>
+
+#include "lib/engine/core/cq_priv.h"
+#include <roost/qp.h>
+#include "lib/engine/core/queue.h"
+
+int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes,
+		       struct roost_cq *cq)
+{
+	*q = (struct roost_queue){
+		.mask = slots - 1,
+		.cq = cq,
+		.stride_bytes = (uint32_t)RTE_ALIGN_CEIL(slot_bytes, 16u),
+		.lock = ROOST_SPIN_INIT,
+		.newest = cq != NULL ? roost_cq_no_entry(cq) : 0,
+	};
+	q->slots = aligned_alloc(64,
+				 RTE_ALIGN_CEIL((size_t)slots * q->stride_bytes,
+						64u));
+	return q->slots == NULL ? -ENOMEM : 0;
+}
+
+void roost_queue_destroy(struct roost_queue *q)
+{
+	free(q->slots);
+	q->slots = NULL;
+}
+
+void roost_queue_clear(struct roost_queue *q)
+{
+	roost_spin_lock(&q->lock);
+	atomic_store(&q->tail, atomic_load(&q->head));
+	atomic_store(&q->free_end, atomic_load(&q->head));
+	if (q->cq != NULL)
+		atomic_store(&q->newest, roost_cq_no_entry(q->cq));
+	roost_spin_unlock(&q->lock);
+}
+
+void roost_queue_wait(struct roost_queue *q)
+{
+	roost_spin_lock(&q->lock);
+	roost_spin_unlock(&q->lock);
+}
+
+void roost_queue_begin(struct roost_queue *q)
+{
+	roost_spin_lock(&q->lock);
+	q->added = atomic_load_explicit(&q->head, memory_order_relaxed);
+}
+
+/* Slots that are done, and whose completions were polled. Looked at when the
+ * queue seems full only.
+ */
+static uint32_t reclaim(struct roost_queue *q)
+{
+	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_acquire);
+	uint32_t end = roost_queue_free_end(q);
+
+	/* What is newer than tail does not matter: it is polled later. */
+	if (q->cq == NULL ||
+	    roost_cq_is_polled(q->cq,
+			       atomic_load_explicit(&q->newest,
+						    memory_order_relaxed)))
+		end = tail;
+	while (end != tail &&
+	       roost_cq_is_polled(
+		       q->cq, atomic_load_explicit(roost_queue_place(q, end),
+						   memory_order_relaxed)))
+		end++;
+	atomic_store_explicit(&q->free_end, end, memory_order_relaxed);
+	return end;
+}
+
+bool roost_queue_stays_full(struct roost_queue *q, uint32_t max_wr)
+{
+	return q->added - reclaim(q) >= max_wr;
+}
+
+bool roost_queue_end(struct roost_queue *q)
+{
+	bool any = q->added !=
+		   atomic_load_explicit(&q->head, memory_order_relaxed);
+
+	atomic_store_explicit(&q->head, q->added, memory_order_release);
+	roost_spin_unlock(&q->lock);
+	return any;
+}
+
+int roost_queue_add_recv(struct roost_queue *q, uint32_t max_wr,
+			 uint32_t max_sge, const struct roost_recv_wr *wr)
+{
+	struct roost_recv_wqe *wqe;
+	uint32_t len_bytes;
+	int rc;
+
+	if (wr->nb_sges > max_sge)
+		return -EINVAL;
+	rc = roost_sge_total(wr->sges, wr->nb_sges, &len_bytes);
+	if (rc != 0)
+		return rc;
+	if (roost_queue_is_full(q, max_wr))
+		return -ENOMEM;
+	wqe = roost_queue_at(q, q->added);
+	wqe->wr_id = wr->wr_id;
+	wqe->nb_sges = wr->nb_sges;
+	wqe->len_bytes = len_bytes;
+	if (wr->nb_sges > 0)
+		memcpy(wqe->sges, wr->sges, wr->nb_sges * sizeof(wr->sges[0]));
+	q->added++;
+	return 0;
+}

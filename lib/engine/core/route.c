@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include "lib/engine/core/route.h"
+
+#include <errno.h>
+
+#include "lib/engine/core/dev_priv.h"
+
+static bool port_has(struct roost_dev *dev, unsigned int port,
+		     const struct roost_gid *gid)
+{
+	bool has;
+
+	pthread_mutex_lock(&dev->lock);
+	has = roost_port_owns(&dev->ports[port], gid);
+	pthread_mutex_unlock(&dev->lock);
+	return has;
+}
+
+int roost_dev_find_gid(struct roost_dev *dev, uint8_t port_num,
+		       const struct roost_gid *gid, uint8_t *index)
+{
+	const struct roost_port *port = &dev->ports[port_num - 1];
+	int rc = -EADDRNOTAVAIL;
+
+	pthread_mutex_lock(&dev->lock);
+	for (unsigned int i = 0; i < port->gid_end && rc != 0; i++) {
+		if (!roost_gid_eq(&port->gids[i], gid))
+			continue;
+		*index = (uint8_t)i;
+		rc = 0;
+	}
+	pthread_mutex_unlock(&dev->lock);
+	return rc;
+}
+
+/* An address of the port that may speak to dgid, without asking a host. */
+static int first_of_family(struct roost_dev *dev, unsigned int port,
+			   const struct roost_gid *dgid, struct roost_gid *sgid)
+{
+	const struct roost_port *p = &dev->ports[port];
+	int rc = -EHOSTUNREACH;
+
+	pthread_mutex_lock(&dev->lock);
+	for (unsigned int i = 0; i < p->gid_end && rc != 0; i++) {
+		const struct roost_gid *gid = &p->gids[i];
+
+		if (roost_gid_is_zero(gid) ||
+		    roost_gid_is_v4(gid) != roost_gid_is_v4(dgid) ||
+		    roost_gid_is_link_local(gid) !=
+			    roost_gid_is_link_local(dgid))
+			continue;
+		*sgid = *gid;
+		rc = 0;
+	}
+	pthread_mutex_unlock(&dev->lock);
+	return rc;
+}
+
+static int source_of(struct roost_dev *dev, unsigned int port,
+		     const struct roost_gid *dgid, struct roost_gid *sgid)
+{
+	struct roost_port_io *io = &dev->ports[port].io;
+
+	if (port_has(dev, port, dgid)) {
+		*sgid = *dgid;
+		return 0;
+	}
+	if (io->source == NULL)
+		return first_of_family(dev, port, dgid, sgid);
+	return io->source(io->ctx, dgid, sgid);
+}
+
+static int route_of_port(struct roost_dev *dev, unsigned int port,
+			 const struct roost_gid *sgid,
+			 const struct roost_gid *dgid,
+			 struct roost_route *route)
+{
+	int rc;
+
+	if (sgid != NULL && !port_has(dev, port, sgid))
+		return -EADDRNOTAVAIL;
+	rc = source_of(dev, port, dgid, &route->sgid);
+	if (rc != 0)
+		return rc;
+	if (sgid != NULL)
+		route->sgid = *sgid;
+	route->port_num = (uint8_t)(port + 1);
+	return roost_dev_find_gid(dev, route->port_num, &route->sgid,
+				  &route->sgid_index);
+}
+
+int roost_dev_route(struct roost_dev *dev, const struct roost_gid *sgid,
+		    const struct roost_gid *dgid, struct roost_route *route)
+{
+	int rc = -EADDRNOTAVAIL, one;
+
+	if (roost_gid_is_zero(dgid) || roost_gid_is_multicast(dgid) ||
+	    (sgid != NULL && roost_gid_is_v4(sgid) != roost_gid_is_v4(dgid)))
+		return -EINVAL;
+	for (unsigned int port = 0; port < dev->nb_ports; port++) {
+		one = route_of_port(dev, port, sgid, dgid, route);
+		if (one == 0)
+			return 0;
+		/* The port that has sgid knows best why not. */
+		if (sgid == NULL || one != -EADDRNOTAVAIL)
+			rc = one;
+	}
+	return rc;
+}
+
+int roost_dev_ask(struct roost_dev *dev, const struct roost_route *route,
+		  const struct roost_gid *dgid, const uint8_t *from_mac,
+		  struct roost_neigh **neigh)
+{
+	unsigned int port = route->port_num - 1u;
+	struct roost_port_io *io = &dev->ports[port].io;
+
+	*neigh = NULL;
+	if (roost_gid_is_multicast(dgid) || port_has(dev, port, dgid))
+		return 0;
+	if (io->ask == NULL)
+		return io->resolve(io->ctx, &route->sgid, dgid, neigh);
+	return io->ask(io->ctx, &route->sgid, dgid, from_mac, neigh);
+}
+
+int roost_dev_meet(struct roost_dev *dev, const struct roost_route *route,
+		   const struct roost_gid *dgid, const uint8_t from_mac[6])
+{
+	unsigned int port = route->port_num - 1u;
+	struct roost_port_io *io = &dev->ports[port].io;
+
+	if (io->meet == NULL || port_has(dev, port, dgid))
+		return 0;
+	return io->meet(io->ctx, &route->sgid, dgid, from_mac);
+}
+
+void roost_dev_tell_unreached(struct roost_dev *dev, uint8_t port_num,
+			      const struct roost_unreached *what)
+{
+	for (unsigned int i = 0; i < dev->nb_ports; i++) {
+		const struct roost_port_io *io = &dev->ports[i].io;
+
+		if (io->unreached != NULL &&
+		    (port_num == 0 || port_num == i + 1))
+			io->unreached(io->ctx, what);
+	}
+}
+
+void roost_dev_neigh_put(struct roost_dev *dev, uint8_t port_num,
+			 struct roost_neigh *neigh)
+{
+	struct roost_port_io *io = &dev->ports[port_num - 1].io;
+
+	if (neigh != NULL)
+		io->neigh_put(io->ctx, neigh);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <unistd.h>
+
+#include "lib/engine/core/dev_priv.h"
+
+#define FAREWELL_TRIES 100 /* milliseconds */
+
+void roost_dev_service_add(struct roost_dev *dev,
+			   struct roost_dev_service *service)
+{
+	pthread_mutex_lock(&dev->service_lock);
+	TAILQ_INSERT_TAIL(&dev->services, service, link);
+	pthread_mutex_unlock(&dev->service_lock);
+	roost_dev_service_wake(dev);
+}
+
+void roost_dev_service_remove(struct roost_dev *dev,
+			      struct roost_dev_service *service)
+{
+	pthread_mutex_lock(&dev->service_lock);
+	TAILQ_REMOVE(&dev->services, service, link);
+	pthread_mutex_unlock(&dev->service_lock);
+}
+
+void roost_dev_service_wake(struct roost_dev *dev)
+{
+	struct roost_port_io *io = &dev->ports[0].io;
+
+	if (io->wake != NULL)
+		io->wake(io->ctx);
+}
+
+uint64_t roost_dev_service_run_all(struct roost_dev *dev, uint64_t now_ns)
+{
+	struct roost_dev_service *service;
+	uint64_t next_ns = UINT64_MAX;
+
+	pthread_mutex_lock(&dev->service_lock);
+	TAILQ_FOREACH(service, &dev->services, link) {
+		uint64_t due_ns = service->run(service->arg, now_ns);
+
+		if (due_ns < next_ns)
+			next_ns = due_ns;
+	}
+	pthread_mutex_unlock(&dev->service_lock);
+	return next_ns;
+}
+
+void roost_dev_service_farewell(struct roost_dev *dev)
+{
+	struct roost_dev_service *service;
+
+	for (int i = 0; pthread_mutex_trylock(&dev->service_lock) != 0; i++) {
+		if (i == FAREWELL_TRIES)
+			return;
+		usleep(1000);
+	}
+	TAILQ_FOREACH(service, &dev->services, link)
+		if (service->farewell != NULL)
+			service->farewell(service->arg);
+	pthread_mutex_unlock(&dev->service_lock);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_common.h>
+
+#include "lib/engine/core/cq_priv.h"
+#include "lib/engine/core/queue.h"
+#include "lib/engine/core/srq_priv.h"
+#include "lib/engine/sched/worker_priv.h"
+
+static int open_domain(struct roost_ctx *ctx, struct roost_xrc_domain *domain,
+		       struct roost_xrcd **xrcd)
+{
+	struct roost_xrcd *x = calloc(1, sizeof(*x));
+
+	if (x == NULL)
+		return -ENOMEM;
+	x->ctx = ctx;
+	x->domain = domain;
+	atomic_fetch_add(&domain->openings, 1);
+	atomic_fetch_add(&ctx->refs, 1);
+	*xrcd = x;
+	return 0;
+}
+
+int roost_xrcd_open(struct roost_ctx *ctx, struct roost_xrcd **xrcd)
+{
+	struct roost_xrc_domain *domain = calloc(1, sizeof(*domain));
+	int rc;
+
+	if (domain == NULL)
+		return -ENOMEM;
+	rc = open_domain(ctx, domain, xrcd);
+	if (rc != 0)
+		free(domain);
+	return rc;
+}
+
+int roost_xrcd_share(struct roost_ctx *ctx, struct roost_xrcd *with,
+		     struct roost_xrcd **xrcd)
+{
+	return open_domain(ctx, with->domain, xrcd);
+}
+
+int roost_xrcd_close(struct roost_xrcd *xrcd)
+{
+	if (atomic_load(&xrcd->refs) != 0)
+		return -EBUSY;
+	atomic_fetch_sub(&xrcd->ctx->refs, 1);
+	if (atomic_fetch_sub(&xrcd->domain->openings, 1) == 1)
+		free(xrcd->domain);
+	free(xrcd);
+	return 0;
+}
+
+static bool init_valid(const struct roost_ctx *ctx,
+		       const struct roost_srq_init *init)
+{
+	const struct roost_dev_limits *limits = roost_dev_limits(ctx->dev);
+
+	if ((init->xrcd != NULL && init->xrcd->ctx != ctx) ||
+	    (init->cq != NULL && init->cq->ctx != ctx))
+		return false;
+	if (init->max_wr == 0 || init->max_wr > limits->max_qp_wr ||
+	    init->max_sge > limits->max_sge)
+		return false;
+	return (init->xrcd == NULL) == (init->cq == NULL);
+}
+
+int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
+		     struct roost_srq **srq)
+{
+	struct roost_dev *dev = pd->ctx->dev;
+	struct roost_srq *s;
+	int rc;
+
+	if (!init_valid(pd->ctx, init))
+		return -EINVAL;
+	s = aligned_alloc(64, RTE_ALIGN_CEIL(sizeof(*s), 64u));
+	if (s == NULL)
+		return -ENOMEM;
+	init->max_wr = rte_align32pow2(init->max_wr);
+	*s = (struct roost_srq){
+		.pd = pd,
+		.xrcd = init->xrcd,
+		.cq = init->cq,
+		.max_wr = init->max_wr,
+		.max_sge = init->max_sge,
+		.shared = dev->nb_workers > 1,
+		.take_lock = ROOST_SPIN_INIT,
+	};
+	rc = roost_queue_create(&s->queue, s->max_wr,
+				roost_recv_wqe_bytes(s->max_sge), NULL);
+	if (rc == 0 && s->xrcd != NULL)
+		rc = roost_idmap_add(&dev->srqs, s, &s->num);
+	if (rc != 0) {
+		roost_queue_destroy(&s->queue);
+		free(s);
+		return -ENOMEM;
+	}
+	roost_event_source_init(&s->async, pd->ctx->async, init->owner);
+	atomic_fetch_add(&pd->refs, 1);
+	if (s->xrcd != NULL) {
+		atomic_fetch_add(&s->xrcd->refs, 1);
+		atomic_fetch_add(&s->cq->refs, 1);
+		roost_dev_turns_take(dev);
+		LIST_INSERT_HEAD(&s->cq->srqs, s, cq_link);
+		if (!s->cq->of_xrc)
+			LIST_INSERT_HEAD(&dev->xrc_cqs, s->cq, xrc_link);
+		s->cq->of_xrc = true;
+		roost_cq_join_all(s->cq);
+		roost_dev_turns_release(dev);
+	}
+	s->handle = atomic_fetch_add(&dev->next_srq_handle, 1);
+	pthread_mutex_lock(&dev->all.lock);
+	LIST_INSERT_HEAD(&dev->all.srqs, s, all_link);
+	pthread_mutex_unlock(&dev->all.lock);
+	*srq = s;
+	return 0;
+}
+
+int roost_srq_destroy(struct roost_srq *srq, uint64_t *async_acked)
+{
+	struct roost_dev *dev = srq->pd->ctx->dev;
+	uint64_t acked;
+
+	roost_dev_turns_take(dev);
+	if (atomic_load(&srq->refs) != 0) {
+		roost_dev_turns_release(dev);
+		return -EBUSY;
+	}
+	if (srq->xrcd != NULL) {
+		roost_idmap_del(&dev->srqs, srq->num);
+		LIST_REMOVE(srq, cq_link);
+		roost_cq_leave_all(srq->cq);
+	}
+	while (!LIST_EMPTY(&srq->takers))
+		roost_recv_let_go(LIST_FIRST(&srq->takers));
+	roost_dev_turns_release(dev);
+	acked = roost_event_source_fini(&srq->async);
+	pthread_mutex_lock(&dev->all.lock);
+	LIST_REMOVE(srq, all_link);
+	pthread_mutex_unlock(&dev->all.lock);
+	if (async_acked != NULL)
+		*async_acked = acked;
+	if (srq->xrcd != NULL) {
+		atomic_fetch_sub(&srq->xrcd->refs, 1);
+		atomic_fetch_sub(&srq->cq->refs, 1);
+	}
+	atomic_fetch_sub(&srq->pd->refs, 1);
+	roost_queue_destroy(&srq->queue);
+	free(srq);
+	return 0;
+}
+
+uint32_t roost_srq_num(const struct roost_srq *srq)
+{
+	return srq->num;
+}
+
+struct roost_event_source *roost_srq_async_source(struct roost_srq *srq)
+{
+	return &srq->async;
+}
+
+int roost_srq_set_limit(struct roost_srq *srq, uint32_t limit)
+{
+	struct roost_dev *dev = srq->pd->ctx->dev;
+
+	if (limit > srq->max_wr)
+		return -EINVAL;
+	roost_dev_turns_take(dev);
+	atomic_store(&srq->limit, limit);
+	roost_dev_turns_release(dev);
+	return 0;
+}
+
+int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr,
+		     const uint32_t *limit)
+{
+	struct roost_dev *dev = srq->pd->ctx->dev;
+	struct roost_queue *q = &srq->queue;
+	struct roost_queue next;
+	uint32_t slots, limit_then;
+	int rc = 0;
+
+	if (max_wr == 0 || max_wr > roost_dev_limits(dev)->max_qp_wr)
+		return -EINVAL;
+	slots = rte_align32pow2(max_wr);
+	rc = roost_queue_create(&next, slots,
+				roost_recv_wqe_bytes(srq->max_sge), NULL);
+	if (rc != 0)
+		return rc;
+	roost_dev_turns_take(dev);
+	roost_spin_lock(&q->lock);
+	limit_then = limit != NULL ? *limit : atomic_load(&srq->limit);
+	if (roost_queue_count(q) > slots || limit_then > max_wr) {
+		rc = -EINVAL;
+	} else {
+		uint8_t *old = q->slots;
+
+		for (uint32_t i = atomic_load(&q->tail);
+		     i != atomic_load(&q->head); i++)
+			memcpy(roost_queue_at(&next, i), roost_queue_at(q, i),
+			       q->stride_bytes);
+		q->slots = next.slots;
+		q->mask = next.mask;
+		srq->max_wr = slots;
+		next.slots = old;
+		atomic_store(&srq->limit, limit_then);
+	}
+	roost_spin_unlock(&q->lock);
+	roost_dev_turns_release(dev);
+	roost_queue_destroy(&next);
+	return rc;
+}
+
+void roost_srq_query(struct roost_srq *srq, uint32_t *max_wr, uint32_t *max_sge,
+		     uint32_t *limit)
+{
+	*max_wr = srq->max_wr;
+	*max_sge = srq->max_sge;
+	*limit = atomic_load(&srq->limit);
+}
+
+struct roost_srq *roost_srq_find(struct roost_dev *dev, uint32_t num)
+{
+	return roost_idmap_get(&dev->srqs, num);
+}
+
+static bool take(struct roost_srq *srq, struct roost_qp *qp)
+{
+	struct roost_queue *q = &srq->queue;
+	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
+	const struct roost_recv_wqe *wqe = roost_queue_at(q, tail);
+	uint32_t left =
+		atomic_load_explicit(&q->head, memory_order_acquire) - tail;
+	uint32_t limit;
+
+	if (left == 0)
+		return false;
+	memcpy(qp->recv_copy, wqe, roost_recv_wqe_bytes(wqe->nb_sges));
+	atomic_store_explicit(&q->tail, tail + 1, memory_order_release);
+	LIST_INSERT_HEAD(&srq->takers, qp, taker_link);
+	limit = atomic_load_explicit(&srq->limit, memory_order_relaxed);
+	if (limit != 0 && left - 1 < limit) {
+		/* Disarmed before the event can be read. */
+		atomic_store(&srq->limit, 0);
+		roost_async_raise(qp->worker, &srq->async,
+				  ROOST_EVENT_SRQ_LIMIT_REACHED);
+	}
+	return true;
+}
+
+bool roost_srq_take(struct roost_srq *srq, struct roost_qp *qp)
+{
+	bool taken;
+
+	if (!srq->shared)
+		return take(srq, qp);
+	roost_spin_lock(&srq->take_lock);
+	taken = take(srq, qp);
+	roost_spin_unlock(&srq->take_lock);
+	return taken;
+}
+
+void roost_srq_let_go(struct roost_srq *srq, struct roost_qp *qp)
+{
+	if (srq->shared)
+		roost_spin_lock(&srq->take_lock);
+	LIST_REMOVE(qp, taker_link);
+	if (srq->shared)
+		roost_spin_unlock(&srq->take_lock);
+}

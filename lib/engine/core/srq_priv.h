@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_CORE_SRQ_PRIV_H
+#define ROOST_ENGINE_CORE_SRQ_PRIV_H
+
+/*
+ * Inside of shared receive queues; for lib/engine only.
+ */
+
+#include "lib/engine/transport/qp_priv.h"
+#include <roost/srq.h>
+
+/* What all openings of one domain have in common. */
+struct roost_xrc_domain {
+	_Atomic uint32_t openings;
+};
+
+struct roost_xrcd {
+	struct roost_ctx *ctx;
+	struct roost_xrc_domain *domain;
+	_Atomic uint32_t refs; /* QPs and SRQs made with this opening */
+};
+
+struct roost_srq {
+	struct roost_pd *pd;
+	struct roost_xrcd *xrcd;
+	struct roost_cq *cq; /* XRC; NULL: the QP's */
+	struct roost_queue queue;
+	bool shared; /* there are several workers; set at create */
+	/* If shared: around taking a WQE, and the list of takers. */
+	struct roost_spin take_lock;
+	uint32_t max_wr;
+	uint32_t max_sge;
+	uint32_t num; /* XRC; 0: none */
+	uint32_t handle;
+	LIST_ENTRY(roost_srq) all_link; /* dev->all.srqs */
+	_Atomic uint32_t limit;         /* 0: not armed */
+	_Atomic uint32_t refs;          /* QPs */
+	/* QPs that have a WQE of it in use; holder of the turn and of
+	 * take_lock, or of all turns. An XRC SRQ may go away before they are
+	 * done with it.
+	 */
+	LIST_HEAD(, roost_qp) takers;
+	LIST_ENTRY(roost_srq) cq_link; /* XRC: in cq->srqs */
+	struct roost_event_source async;
+};
+
+/* The XRC SRQ of a number, or NULL. Holder of the turn. */
+struct roost_srq *roost_srq_find(struct roost_dev *dev, uint32_t num);
+/* Move the oldest WQE to the QP's copy; it is one of the takers then. Returns
+ * false: none is posted. Holder of the QP's turn.
+ */
+bool roost_srq_take(struct roost_srq *srq, struct roost_qp *qp);
+/* It takes no more. Holder of the QP's turn, or of all. */
+void roost_srq_let_go(struct roost_srq *srq, struct roost_qp *qp);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_CORE_VIEW_H
+#define ROOST_ENGINE_CORE_VIEW_H
+
+/*
+ * The objects of a device as somebody sees them who does not own them: the
+ * control tool and telemetry. What is seen is a copy.
+ *
+ * An object is seen from its creation until its destroy is over, so that one
+ * whose destroy waits for acks can be found. Of the turn each object costs one,
+ * for a copy; creating and destroying wait until all objects of a kind were
+ * seen.
+ *
+ * Thread: any that does not hold the turn; each() is called without it, and
+ * must not create or destroy.
+ */
+
+#include <roost/dev.h>
+#include <roost/channel.h>
+
+struct roost_qp_view {
+	uint32_t qpn;
+	enum roost_qp_type type;
+	enum roost_qp_state state;
+	uint32_t worker;       /* its number */
+	uint8_t port_num;      /* 0: none yet, as all below */
+	uint32_t dest_qpn;     /* 0: not connected */
+	struct roost_gid sgid; /* zero: no path */
+	struct roost_gid dgid;
+	uint32_t mtu_bytes;
+	uint16_t pkey;
+	uint32_t next_psn;           /* of the next packet sent */
+	uint32_t oldest_unacked_psn; /* next_psn: all are acknowledged */
+	uint32_t expected_psn;
+	uint32_t sends_posted; /* and not complete */
+	uint32_t recvs_posted;
+	uint8_t retries_left;
+	uint8_t rnr_retries_left;
+	uint32_t send_cq; /* handles; 0: none */
+	uint32_t recv_cq;
+	uint32_t srq;
+	struct roost_event_counts async;
+	struct roost_qp_error error;
+	struct roost_qp_counters counters;
+};
+void roost_dev_view_qps(struct roost_dev *dev,
+			void (*each)(void *arg, const struct roost_qp_view *qp),
+			void *arg);
+
+struct roost_worker_view {
+	uint32_t number;
+	uint32_t qps;
+	struct roost_dev_counters counters;
+};
+void roost_dev_view_workers(
+	struct roost_dev *dev,
+	void (*each)(void *arg, const struct roost_worker_view *worker),
+	void *arg);
+
+enum roost_armed {
+	ROOST_ARMED_NOT,
+	ROOST_ARMED_SOLICITED,
+	ROOST_ARMED_ANY,
+};
+
+struct roost_cq_view {
+	uint32_t handle;
+	uint32_t entries; /* room */
+	uint32_t waiting; /* to be polled */
+	uint32_t users;   /* QPs and SRQs that complete here */
+	enum roost_armed armed;
+	bool overrun;
+	struct roost_event_counts comp;
+	struct roost_event_counts async;
+	bool finishing; /* its destroy waits for acks of either */
+};
+void roost_dev_view_cqs(struct roost_dev *dev,
+			void (*each)(void *arg, const struct roost_cq_view *cq),
+			void *arg);
+
+struct roost_srq_view {
+	uint32_t handle;
+	uint32_t number; /* XRC; 0: none */
+	uint32_t max_wr;
+	uint32_t posted;
+	uint32_t limit; /* 0: not armed */
+	uint32_t users; /* QPs */
+	struct roost_event_counts async;
+};
+void roost_dev_view_srqs(struct roost_dev *dev,
+			 void (*each)(void *arg,
+				      const struct roost_srq_view *srq),
+			 void *arg);
+
+/* An async channel of a context, or a completion channel that a CQ uses. */
+struct roost_channel_view {
+	int fd;
+	bool is_async;
+	uint32_t waiting; /* events to be read */
+	uint32_t cqs;     /* completion: that raise here */
+	uint32_t armed;   /* of them */
+};
+void roost_dev_view_channels(struct roost_dev *dev,
+			     void (*each)(void *arg,
+					  const struct roost_channel_view *c),
+			     void *arg);
+
+struct roost_dev_view {
+	uint32_t contexts;
+	uint32_t qps;
+	uint32_t cqs;
+	uint32_t srqs;
+	uint32_t mrs;
+	uint32_t mws;
+	bool removed;
+};
+void roost_dev_view(struct roost_dev *dev, struct roost_dev_view *view);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_CORE_WQ_PRIV_H
+#define ROOST_ENGINE_CORE_WQ_PRIV_H
+
+/*
+ * Inside of receive work queues; for lib/engine only.
+ */
+
+#include <stdatomic.h>
+
+#include "lib/engine/core/cq_priv.h"
+#include "lib/engine/core/queue.h"
+#include <roost/wq.h>
+
+struct roost_frame;
+struct roost_pkt;
+struct roost_qp;
+struct roost_worker;
+
+struct roost_wq {
+	struct roost_pd *pd;
+	struct roost_worker *worker; /* whose turn "the turn" is */
+	struct roost_cq *cq;
+	struct roost_queue queue;
+	uint32_t max_wr;
+	uint32_t max_sge;
+	uint32_t num;
+	_Atomic uint32_t state; /* enum roost_wq_state; holder of the turn */
+	_Atomic uint32_t refs;  /* places in tables */
+	uint8_t error;          /* in ERR: why, enum roost_qp_error_code */
+	struct roost_cq_user user;
+	struct roost_event_source async;
+};
+
+struct roost_ind_table {
+	struct roost_ctx *ctx;
+	_Atomic uint32_t refs; /* QPs */
+	uint32_t mask;         /* entries - 1 */
+	struct roost_wq *wqs[];
+};
+
+/* The WQ that a datagram goes to. Holder of the turn. */
+struct roost_wq *roost_ind_table_pick(const struct roost_ind_table *table,
+				      const struct roost_hash *hash,
+				      const struct roost_frame *frame);
+/* The oldest receive WQE, or NULL: none is posted, or the WQ is not RDY.
+ * Holder of the turn.
+ */
+const struct roost_recv_wqe *roost_wq_wqe(const struct roost_wq *wq);
+/* Complete that WQE; what it says of the WQ itself is filled in. Holder of the
+ * turn.
+ */
+void roost_wq_complete(struct roost_worker *w, struct roost_wq *wq,
+		       struct roost_cqe *cqe);
+/* To ERR by itself: everything posted completes flushed, and WQ_FATAL is
+ * raised. Idempotent. Holder of the turn.
+ */
+void roost_wq_fail(struct roost_worker *w, struct roost_wq *wq,
+		   enum roost_qp_error_code code);
+
+#endif

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * Hot: which QP sends next. No allocation but mbufs, no system call, log or
+ * lock.
+ *
+ * A QP that has something to send is listed with the queue that its next frame
+ * leaves by, once for its requests and once for what it owes its peer. The
+ * lists are served one QP after the other, a burst each, until the queue is
+ * full or the iteration has sent as much as it may; there the next iteration
+ * goes on. As long as there is more than an iteration can do, those three kinds
+ * and the queues take turns at being the first.
+ */
+
+#include <limits.h>
+
+#include <rte_common.h>
+#include <rte_mbuf.h>
+
+#include "lib/engine/core/ah_priv.h"
+#include "lib/engine/sched/ahead.h"
+#include "lib/engine/core/mbuf.h"
+#include "lib/engine/transport/req_priv.h"
+#include "lib/engine/transport/resp_priv.h"
+#include "lib/engine/sched/worker_priv.h"
+
+void roost_lanes_init(struct roost_worker *w)
+{
+	for (unsigned int i = 0; i < RTE_DIM(w->lanes); i++)
+		TAILQ_INIT(&w->lanes[i].qps);
+}
+
+/* The queues that QPs wait for with that. */
+static uint32_t waiting(const struct roost_worker *w, unsigned int phase)
+{
+	return w->waiting >> ROOST_LANE(phase, 0) & ROOST_PHASE_MASK;
+}
+
+/* ---- lists ------------------------------------------------------------ */
+
+/* A QP notes the lane in whose list it is, and 0 for none. */
+static uint8_t note(unsigned int lane)
+{
+	return (uint8_t)(lane + 1);
+}
+
+static unsigned int noted(uint8_t place)
+{
+	return place - 1u;
+}
+
+/* Of datagrams each has a path of its own. */
+static unsigned int request_lane(struct roost_qp *qp)
+{
+	const struct roost_path *path = &qp->path;
+	uint32_t next = qp->req.send_index;
+
+	if (qp->type == ROOST_QPT_UD &&
+	    next != atomic_load_explicit(&qp->sq.head, memory_order_acquire))
+		path = roost_ah_path(roost_req_wqe(qp, next)->ud.ah);
+	return ROOST_LANE(ROOST_PHASE_REQUESTS, roost_path_queue(path));
+}
+
+void roost_worker_want_send(struct roost_worker *w, struct roost_qp *qp)
+{
+	unsigned int lane;
+
+	if (qp->send_place != 0)
+		return;
+	lane = request_lane(qp);
+	qp->send_place = note(lane);
+	w->waiting |= 1u << lane;
+	TAILQ_INSERT_TAIL(&w->lanes[lane].qps, qp, send_link);
+}
+
+static void want_answer(struct roost_worker *w, struct roost_qp *qp,
+			unsigned int phase)
+{
+	unsigned int lane = ROOST_LANE(phase, roost_path_queue(&qp->path));
+
+	qp->answer_place = note(lane);
+	w->waiting |= 1u << lane;
+	TAILQ_INSERT_TAIL(&w->lanes[lane].qps, qp, ack_link);
+}
+
+void roost_worker_want_ack(struct roost_worker *w, struct roost_qp *qp)
+{
+	if (qp->answer_place == 0)
+		want_answer(w, qp, ROOST_PHASE_ACKS);
+}
+
+/* What is left of the burst of the first one. */
+static uint32_t first_burst(const struct roost_lane *lane)
+{
+	return lane->burst_left != 0 ? lane->burst_left : ROOST_QP_BURST_PKTS;
+}
+
+/* Out of the lane of requests that it is in. */
+static inline void leave_requests(struct roost_worker *w, unsigned int i,
+				  struct roost_qp *qp)
+{
+	struct roost_lane *lane = &w->lanes[i];
+
+	if (TAILQ_FIRST(&lane->qps) == qp)
+		lane->burst_left = 0;
+	qp->send_place = 0;
+	TAILQ_REMOVE(&lane->qps, qp, send_link);
+	if (TAILQ_EMPTY(&lane->qps))
+		w->waiting &= ~(1u << i);
+}
+
+static inline void leave_answers(struct roost_worker *w, unsigned int i,
+				 struct roost_qp *qp)
+{
+	struct roost_lane *lane = &w->lanes[i];
+	bool first = TAILQ_FIRST(&lane->qps) == qp;
+
+	if (first)
+		lane->burst_left = 0;
+	if (lane->last_due == qp) {
+		lane->last_due =
+			first ? NULL : TAILQ_PREV(qp, roost_qp_list, ack_link);
+		if (lane->last_due == NULL)
+			w->due &= ~(1u << i);
+	}
+	qp->answer_place = 0;
+	TAILQ_REMOVE(&lane->qps, qp, ack_link);
+	if (TAILQ_EMPTY(&lane->qps))
+		w->waiting &= ~(1u << i);
+}
+
+void roost_worker_keep_turn(struct roost_worker *w, struct roost_qp *qp,
+			    uint32_t burst_left)
+{
+	unsigned int lane = request_lane(qp);
+
+	if (qp->send_place != 0)
+		leave_requests(w, noted(qp->send_place), qp);
+	qp->send_place = note(lane);
+	w->waiting |= 1u << lane;
+	TAILQ_INSERT_HEAD(&w->lanes[lane].qps, qp, send_link);
+	w->lanes[lane].burst_left = burst_left;
+}
+
+/* The same of responses. */
+static void keep_answering(struct roost_worker *w, struct roost_qp *qp,
+			   uint32_t burst_left)
+{
+	unsigned int lane =
+		ROOST_LANE(ROOST_PHASE_RESPONSES, roost_path_queue(&qp->path));
+
+	qp->answer_place = note(lane);
+	w->waiting |= 1u << lane;
+	TAILQ_INSERT_HEAD(&w->lanes[lane].qps, qp, ack_link);
+	w->lanes[lane].burst_left = burst_left;
+}
+
+void roost_lanes_unlink(struct roost_worker *w, struct roost_qp *qp)
+{
+	if (qp->send_place != 0)
+		leave_requests(w, noted(qp->send_place), qp);
+	if (qp->answer_place != 0)
+		leave_answers(w, noted(qp->answer_place), qp);
+	if (qp->flushing)
+		TAILQ_REMOVE(&w->flush_qps, qp, flush_link);
+	qp->flushing = false;
+}
+
+void roost_lanes_due(struct roost_worker *w)
+{
+	uint32_t queues = waiting(w, ROOST_PHASE_ACKS);
+
+	w->due = queues;
+	for (; queues != 0; queues &= queues - 1) {
+		struct roost_lane *lane = &w->lanes[__builtin_ctz(queues)];
+
+		lane->last_due = TAILQ_LAST(&lane->qps, roost_qp_list);
+	}
+}
+
+/* ---- what they send --------------------------------------------------- */
+
+/* A QP that left a list of answers sends up to burst responses, and its
+ * acknowledgement behind them. What it still owes then, it owes in its turn.
+ */
+static void answer(struct roost_worker *w, struct roost_qp *qp,
+		   unsigned int burst)
+{
+	if (roost_ack_send(w, qp, &burst) || qp->answer_place != 0)
+		return;
+	if (qp->resp.nb_fetches_pending == 0)
+		want_answer(w, qp, ROOST_PHASE_ACKS);
+	else if (burst == 0)
+		want_answer(w, qp, ROOST_PHASE_RESPONSES);
+	else
+		keep_answering(w, qp, burst);
+}
+
+void roost_worker_answer(struct roost_worker *w, struct roost_qp *qp)
+{
+	/* Responses without end leave room for the QP's requests. */
+	if (qp->resp.nb_fetches_pending != 0 &&
+	    w->first_phase == ROOST_PHASE_REQUESTS)
+		return;
+	leave_answers(w, noted(qp->answer_place), qp);
+	answer(w, qp, ROOST_QP_BURST_PKTS / 2);
+}
+
+/* May the first QP of a list go? */
+static bool may_go(struct roost_worker *w, unsigned int queue)
+{
+	return w->tx_left > 0 && w->steps_left > 0 && !w->no_mbufs &&
+	       roost_tx_has_room(w, queue);
+}
+
+/* Those that are due; where there are responses in it, they go over to those.
+ */
+static inline void send_acks(struct roost_worker *w, unsigned int queue)
+{
+	const unsigned int i = ROOST_LANE(ROOST_PHASE_ACKS, queue);
+	struct roost_lane *lane = &w->lanes[i];
+
+	while (lane->last_due != NULL && may_go(w, queue)) {
+		struct roost_qp *qp = TAILQ_FIRST(&lane->qps);
+
+		w->steps_left--;
+		leave_answers(w, i, qp);
+		if (qp->resp.nb_fetches_pending != 0)
+			want_answer(w, qp, ROOST_PHASE_RESPONSES);
+		else
+			answer(w, qp, 0);
+	}
+}
+
+/* tx_left: as of before a QP had its turn. */
+static inline void charge(struct roost_worker *w, bool cold, int tx_left)
+{
+	if (cold)
+		w->tx_left = RTE_MIN(w->tx_left, tx_left - ROOST_COLD_FRAMES);
+}
+
+static void send_responses(struct roost_worker *w, unsigned int queue)
+{
+	const unsigned int i = ROOST_LANE(ROOST_PHASE_RESPONSES, queue);
+	struct roost_lane *lane = &w->lanes[i];
+	bool cold = roost_ahead_pays(w);
+	struct roost_qp *qp;
+
+	while ((qp = TAILQ_FIRST(&lane->qps)) != NULL && may_go(w, queue)) {
+		uint32_t burst = first_burst(lane);
+		int tx_left = w->tx_left;
+
+		w->steps_left--;
+		leave_answers(w, i, qp);
+		answer(w, qp, burst);
+		charge(w, cold, tx_left);
+	}
+}
+
+static inline void send_requests(struct roost_worker *w, unsigned int queue)
+{
+	const unsigned int i = ROOST_LANE(ROOST_PHASE_REQUESTS, queue);
+	struct roost_lane *lane = &w->lanes[i];
+	bool cold = roost_ahead_pays(w);
+	struct roost_qp *qp;
+
+	while ((qp = TAILQ_FIRST(&lane->qps)) != NULL && may_go(w, queue)) {
+		uint32_t burst = first_burst(lane);
+		int tx_left = w->tx_left;
+
+		leave_requests(w, i, qp);
+		roost_ahead_requests(TAILQ_FIRST(&lane->qps));
+		w->steps_left -= 1 + (int)roost_req_transmit(w, qp, burst);
+		charge(w, cold, tx_left);
+	}
+}
+
+static void send_by(struct roost_worker *w, unsigned int phase, uint32_t queues)
+{
+	for (; queues != 0; queues &= queues - 1) {
+		unsigned int queue = (unsigned int)__builtin_ctz(queues);
+
+		if (phase == ROOST_PHASE_ACKS)
+			send_acks(w, queue);
+		else if (phase == ROOST_PHASE_RESPONSES)
+			send_responses(w, queue);
+		else
+			send_requests(w, queue);
+	}
+}
+
+/* Up to budget frames. Returns what is left of it. */
+static int send_phase(struct roost_worker *w, unsigned int phase, int budget)
+{
+	uint32_t queues = waiting(w, phase);
+	uint32_t first = queues & ~0u << w->first_queue;
+
+	w->tx_left = budget;
+	send_by(w, phase, first);
+	send_by(w, phase, queues & ~first);
+	return w->tx_left;
+}
+
+/* The queues by which something could be sent now, had they room. */
+static uint32_t wanted(const struct roost_worker *w)
+{
+	return w->due | waiting(w, ROOST_PHASE_RESPONSES) |
+	       waiting(w, ROOST_PHASE_REQUESTS);
+}
+
+/* Responses and requests share what an iteration may send: where there are
+ * both, the first ones leave one half of it to the others.
+ */
+static void send_all(struct roost_worker *w)
+{
+	int data_left = ROOST_DATA_BUDGET, half;
+	unsigned int phase = w->first_phase;
+
+	for (unsigned int i = 0; i < ROOST_PHASES; i++, phase++) {
+		if (phase == ROOST_PHASES)
+			phase = 0;
+		if (waiting(w, phase) == 0)
+			continue;
+		if (phase == ROOST_PHASE_ACKS) {
+			send_phase(w, phase, ROOST_ACK_BUDGET);
+			continue;
+		}
+		half = data_left == ROOST_DATA_BUDGET &&
+				       waiting(w, ROOST_PHASE_RESPONSES) != 0 &&
+				       waiting(w, ROOST_PHASE_REQUESTS) != 0
+			       ? ROOST_DATA_BUDGET / 2
+			       : 0;
+		data_left = half + send_phase(w, phase, data_left - half);
+	}
+}
+
+unsigned int roost_lanes_send(struct roost_worker *w)
+{
+	const uint32_t of_port = 1u << ROOST_LANE(ROOST_PHASE_REQUESTS, 0);
+	uint64_t before = w->counters.tx_pkts;
+
+	w->steps_left = ROOST_STEP_BUDGET;
+	w->no_mbufs = false;
+	w->tx_left = ROOST_DATA_BUDGET;
+	/* Most of the time there is nothing but this, or what was received is
+	 * acknowledged.
+	 */
+	if (w->waiting == of_port) {
+		send_requests(w, 0);
+	} else if (w->waiting == 1u << ROOST_LANE(ROOST_PHASE_ACKS, 0)) {
+		w->tx_left = ROOST_ACK_BUDGET;
+		send_acks(w, 0);
+		if (waiting(w, ROOST_PHASE_RESPONSES) != 0)
+			send_phase(w, ROOST_PHASE_RESPONSES, ROOST_DATA_BUDGET);
+	} else {
+		send_all(w);
+	}
+	return (unsigned int)(w->counters.tx_pkts - before);
+}
+
+enum roost_left roost_lanes_left(struct roost_worker *w)
+{
+	uint32_t queues = wanted(w);
+
+	w->first_phase = (uint8_t)((w->first_phase + 1) % ROOST_PHASES);
+	w->first_queue = (uint8_t)((w->first_queue + 1) % ROOST_TX_QUEUES);
+	for (; queues != 0 && !w->no_mbufs; queues &= queues - 1)
+		if (roost_tx_has_room(w, (unsigned int)__builtin_ctz(queues)))
+			return ROOST_LEFT_MORE;
+	return ROOST_LEFT_BLOCKED;
+}
+
+void roost_worker_settle(struct roost_worker *w, struct roost_qp *qp)
+{
+	unsigned int burst = ROOST_QP_BURST_PKTS;
+	int tx_left = w->tx_left;
+	bool sent;
+
+	roost_mbuf_begin(w);
+	if (qp->answer_place == 0)
+		return;
+	/* An iteration may do this for each frame and timer; what is left then
+	 * stays listed.
+	 */
+	w->tx_left = w->flush_left == ROOST_FLUSH_ALL ? INT_MAX : 1;
+	sent = roost_ack_send(w, qp, &burst);
+	w->tx_left = tx_left;
+	if (!sent)
+		return;
+	if (qp->answer_place != 0)
+		leave_answers(w, noted(qp->answer_place), qp);
+	roost_tx_flush(w, qp->path.port_index);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * The end of a CQ that was overrun: CQ_ERR, and everybody who completes there
+ * fails. Those may be QPs of any worker, so a worker does this by itself only
+ * where it is alone; else the control thread does it, with all turns taken.
+ */
+
+#include "lib/engine/core/srq_priv.h"
+#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/wq_priv.h"
+
+/* Targets of XRC have no CQ: those that have a WQE of an SRQ in use fail now,
+ * others when a message finds it (roost_resp_check). Holder of all turns.
+ */
+static void fail_users(struct roost_cq *cq)
+{
+	struct roost_worker *w = cq->ctx->dev->workers[0];
+	struct roost_cq_user *user;
+	struct roost_srq *srq;
+
+	cq->overrun_told = true;
+	roost_async_raise(w, &cq->async, ROOST_EVENT_CQ_ERR);
+	LIST_FOREACH(user, &cq->users, link) {
+		if (user->qp != NULL)
+			roost_qp_end(user->qp, ROOST_QPE_CQ_OVERRUN,
+				     ROOST_EVENT_QP_FATAL);
+		else
+			roost_wq_fail(user->wq->worker, user->wq,
+				      ROOST_QPE_CQ_OVERRUN);
+	}
+	LIST_FOREACH(srq, &cq->srqs, cq_link) {
+		roost_async_raise(w, &srq->async, ROOST_EVENT_SRQ_ERR);
+		while (!LIST_EMPTY(&srq->takers)) {
+			struct roost_qp *qp = LIST_FIRST(&srq->takers);
+
+			roost_qp_end(qp, ROOST_QPE_CQ_OVERRUN,
+				     ROOST_EVENT_QP_FATAL);
+			roost_recv_let_go(qp);
+		}
+	}
+}
+
+static struct roost_cq *next(struct roost_dev *dev)
+{
+	struct roost_cq *cq;
+
+	roost_spin_lock(&dev->overruns.lock);
+	cq = LIST_FIRST(&dev->overruns.cqs);
+	if (cq != NULL) {
+		LIST_REMOVE(cq, overrun_link);
+		cq->in_overruns = false;
+	}
+	roost_spin_unlock(&dev->overruns.lock);
+	return cq;
+}
+
+/* A CQ in the list lives: who destroys one takes it out, with all turns. */
+static uint64_t run(void *arg, uint64_t now_ns __attribute__((unused)))
+{
+	struct roost_dev *dev = arg;
+	struct roost_cq *cq;
+
+	if (!atomic_load(&dev->overruns.any))
+		return UINT64_MAX;
+	roost_dev_turns_take(dev);
+	atomic_store(&dev->overruns.any, false);
+	while ((cq = next(dev)) != NULL) {
+		if (!cq->overrun_told)
+			fail_users(cq);
+		/* What they flushed may have overrun another one. */
+		roost_dev_publish(dev);
+	}
+	roost_dev_turns_release(dev);
+	return UINT64_MAX;
+}
+
+void roost_overruns_init(struct roost_dev *dev)
+{
+	dev->overruns.service = (struct roost_dev_service){
+		.run = run,
+		.arg = dev,
+	};
+	if (dev->nb_workers > 1)
+		TAILQ_INSERT_TAIL(&dev->services, &dev->overruns.service, link);
+}
+
+void roost_overrun_tell(struct roost_dev *dev, struct roost_cq *cq)
+{
+	if (dev->nb_workers == 1) {
+		fail_users(cq);
+		return;
+	}
+	roost_spin_lock(&dev->overruns.lock);
+	if (!cq->in_overruns)
+		LIST_INSERT_HEAD(&dev->overruns.cqs, cq, overrun_link);
+	cq->in_overruns = true;
+	roost_spin_unlock(&dev->overruns.lock);
+	atomic_store(&dev->overruns.any, true);
+	roost_dev_service_wake(dev);
+}
+
+void roost_overrun_forget(struct roost_cq *cq)
+{
+	struct roost_dev *dev = cq->ctx->dev;
+
+	roost_spin_lock(&dev->overruns.lock);
+	if (cq->in_overruns)
+		LIST_REMOVE(cq, overrun_link);
+	cq->in_overruns = false;
+	roost_spin_unlock(&dev->overruns.lock);
+}

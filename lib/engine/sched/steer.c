@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot where there are several workers: no allocation, log or lock; a system
+ * call only to wake a worker that sleeps.
+ */
+
+#include "lib/engine/sched/steer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_common.h>
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include "lib/engine/core/mcast_priv.h"
+#include "lib/engine/sched/worker_priv.h"
+
+/* A worker that is off its processor for a while finds no more than that. */
+#define FRAMES_LEN 2048u
+#define LENT_LEN 1024u
+
+struct roost_steer {
+	/* For this worker's QPs, from the other workers. */
+	struct rte_ring *frames;
+	/* Of workers without a TX queue; the first worker's alone. */
+	struct rte_ring *lent[ROOST_DEV_PORTS_MAX];
+	/* By the worker that they are for, while a burst is sorted. */
+	uint16_t nb_sorted[ROOST_DEV_WORKERS_MAX];
+	struct rte_mbuf *sorted[ROOST_DEV_WORKERS_MAX][ROOST_RX_BURST];
+};
+
+/* ---- life ------------------------------------------------------------- */
+
+static int ring_create(struct rte_ring **ring, unsigned int len)
+{
+	size_t bytes = (size_t)rte_ring_get_memsize(len);
+
+	*ring = aligned_alloc(RTE_CACHE_LINE_SIZE,
+			      RTE_ALIGN_CEIL(bytes,
+					     (size_t)RTE_CACHE_LINE_SIZE));
+	if (*ring == NULL)
+		return -ENOMEM;
+	return rte_ring_init(*ring, "roost_steer", len, RING_F_SC_DEQ);
+}
+
+static void ring_destroy(struct rte_ring *ring)
+{
+	void *mbuf = NULL;
+
+	while (ring != NULL && rte_ring_sc_dequeue(ring, &mbuf) == 0)
+		rte_pktmbuf_free(mbuf);
+	free(ring);
+}
+
+static int create(struct roost_worker *w)
+{
+	const struct roost_dev *dev = w->dev;
+	int rc;
+
+	w->steer = calloc(1, sizeof(*w->steer));
+	if (w->steer == NULL)
+		return -ENOMEM;
+	rc = ring_create(&w->steer->frames, FRAMES_LEN);
+	for (unsigned int p = 0; w->index == 0 && p < dev->nb_ports; p++)
+		if (rc == 0 && dev->ports[p].io.nb_queues < dev->nb_workers)
+			rc = ring_create(&w->steer->lent[p], LENT_LEN);
+	return rc;
+}
+
+int roost_steer_create(struct roost_dev *dev)
+{
+	int rc = 0;
+
+	for (unsigned int i = 0; rc == 0 && i < dev->nb_workers; i++)
+		rc = create(dev->workers[i]);
+	return rc;
+}
+
+void roost_steer_destroy(struct roost_worker *w)
+{
+	if (w->steer == NULL)
+		return;
+	ring_destroy(w->steer->frames);
+	for (unsigned int p = 0; p < ROOST_DEV_PORTS_MAX; p++)
+		ring_destroy(w->steer->lent[p]);
+	free(w->steer);
+	w->steer = NULL;
+}
+
+static void kick(struct roost_dev *dev, unsigned int worker)
+{
+	const struct roost_port_io *io = &dev->ports[0].io;
+
+	if (io->kick != NULL)
+		io->kick(io->ctx, worker);
+}
+
+/* ---- sorting ---------------------------------------------------------- */
+
+static uint32_t bit(const struct roost_worker *w)
+{
+	return 1u << w->index;
+}
+
+/* Who has members of the group on that port? */
+static uint32_t members(struct roost_dev *dev, unsigned int port_index,
+			const struct roost_gid *gid)
+{
+	const struct roost_mcast_group *group =
+		roost_mcast_find(dev, port_index, gid);
+
+	return group == NULL ? 0 : group->workers;
+}
+
+/* Whose frame it is; 0: nobody's. */
+static uint32_t owners(struct roost_worker *w, const struct rte_mbuf *mbuf)
+{
+	const struct roost_qp *qp;
+	struct roost_frame frame;
+	uint32_t qpn;
+
+	if (roost_frame_parse(rte_pktmbuf_mtod(mbuf, const void *),
+			      rte_pktmbuf_data_len(mbuf),
+			      &frame) != ROOST_FRAME_ROCE)
+		return 0;
+	qpn = roost_frame_dest_qpn(&frame);
+	if (qpn == ROOST_MCAST_QPN)
+		return members(w->dev, mbuf->port & ~ROOST_LOOPED, &frame.dgid);
+	qp = roost_idmap_get(&w->dev->qps, qpn);
+	return qp == NULL ? 0 : bit(qp->worker);
+}
+
+/* Takes it. */
+static void hand_over(struct roost_worker *w, uint32_t workers,
+		      struct rte_mbuf *mbuf)
+{
+	struct roost_steer *s = w->steer;
+
+	for (; workers != 0; workers &= workers - 1) {
+		unsigned int i = (unsigned int)__builtin_ctz(workers);
+
+		s->sorted[i][s->nb_sorted[i]++] = mbuf;
+	}
+}
+
+/* What finds no room is lost, as in a port's queue that runs over. */
+static void send_over(struct roost_worker *w, uint32_t workers)
+{
+	struct roost_steer *s = w->steer;
+
+	for (; workers != 0; workers &= workers - 1) {
+		unsigned int i = (unsigned int)__builtin_ctz(workers);
+		unsigned int n = s->nb_sorted[i];
+		unsigned int taken = rte_ring_mp_enqueue_burst(
+			w->dev->workers[i]->steer->frames,
+			(void *const *)s->sorted[i], n, NULL);
+
+		w->counters.drops[ROOST_DROP_WORKER_BUSY] += n - taken;
+		rte_pktmbuf_free_bulk(s->sorted[i] + taken, n - taken);
+		s->nb_sorted[i] = 0;
+		kick(w->dev, i);
+	}
+}
+
+uint16_t roost_steer_burst(struct roost_worker *w, struct rte_mbuf **pkts,
+			   uint16_t n)
+{
+	uint32_t own = bit(w), all = 0;
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < n; i++) {
+		uint32_t workers = owners(w, pkts[i]);
+
+		if (workers == 0)
+			workers = own;
+		if ((workers & (workers - 1)) != 0)
+			rte_mbuf_refcnt_update(
+				pkts[i],
+				(int16_t)(__builtin_popcount(workers) - 1));
+		hand_over(w, workers & ~own, pkts[i]);
+		all |= workers & ~own;
+		if (workers & own)
+			pkts[kept++] = pkts[i];
+	}
+	send_over(w, all);
+	return kept;
+}
+
+bool roost_steer_has_room(const struct roost_worker *w)
+{
+	const struct roost_dev *dev = w->dev;
+
+	for (unsigned int i = 0; i < dev->nb_workers; i++)
+		if (i != w->index &&
+		    rte_ring_free_count(dev->workers[i]->steer->frames) <
+			    ROOST_RX_BURST)
+			return false;
+	return true;
+}
+
+/* ---- taking ----------------------------------------------------------- */
+
+static unsigned int take_lent(struct roost_worker *w, unsigned int port_index)
+{
+	struct roost_frame_queue *q = &w->txq[port_index];
+	unsigned int n;
+
+	if (w->steer->lent[port_index] == NULL)
+		return 0;
+	n = rte_ring_sc_dequeue_burst(w->steer->lent[port_index],
+				      (void **)&q->frames[q->count],
+				      (unsigned int)(q->len - q->count), NULL);
+	q->count = (uint16_t)(q->count + n);
+	return n;
+}
+
+unsigned int roost_steer_receive(struct roost_worker *w)
+{
+	struct rte_mbuf *pkts[ROOST_RX_BURST];
+	unsigned int work, n;
+
+	n = rte_ring_sc_dequeue_burst(w->steer->frames, (void **)pkts,
+				      ROOST_RX_BURST, NULL);
+	work = n;
+	for (unsigned int i = 0; i < n; i++) {
+		if (i + 1 < n)
+			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + 1], void *));
+		roost_rx_frame(w, pkts[i]->port, pkts[i]);
+	}
+	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
+		work += take_lent(w, p);
+	return work;
+}
+
+uint16_t roost_steer_lend(struct roost_worker *w, unsigned int port_index,
+			  struct rte_mbuf **frames, uint16_t n)
+{
+	unsigned int taken = rte_ring_mp_enqueue_burst(
+		w->dev->workers[0]->steer->lent[port_index],
+		(void *const *)frames, n, NULL);
+
+	kick(w->dev, 0);
+	return (uint16_t)taken;
+}
+
+bool roost_steer_has_work(const struct roost_worker *w)
+{
+	const struct roost_steer *s = w->steer;
+
+	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
+		if (s->lent[p] != NULL && !rte_ring_empty(s->lent[p]))
+			return true;
+	return !rte_ring_empty(s->frames);
+}

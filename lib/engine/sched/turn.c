@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: the right to be the worker. doc/threads.md, "The turn is one word", says
+ * why release needs no more than a plain store.
+ */
+
+#include <sched.h>
+#include <time.h>
+
+#include <rte_pause.h>
+
+#include "lib/engine/sched/worker_priv.h"
+
+/* What a thread that waits for the turn does, one after the other. */
+#define TAKE_SPINS 64u
+#define TAKE_YIELDS 64u
+#define TAKE_NAP_NS 20000
+
+bool roost_worker_turn_try(struct roost_worker *w)
+{
+	/* Looked at first: who fails takes the line from nobody. */
+	return atomic_load_explicit(&w->turn.is_free, memory_order_relaxed) &&
+	       atomic_exchange_explicit(&w->turn.is_free, false,
+					memory_order_acquire);
+}
+
+/* Turns are short, unless the holder is off its processor. */
+static void wait_for_turn(unsigned int tries)
+{
+	const struct timespec nap = { .tv_nsec = TAKE_NAP_NS };
+
+	if (tries < TAKE_SPINS)
+		rte_pause();
+	else if (tries < TAKE_SPINS + TAKE_YIELDS)
+		sched_yield();
+	else
+		nanosleep(&nap, NULL);
+}
+
+void roost_worker_turn_take(struct roost_worker *w)
+{
+	unsigned int tries = 0;
+
+	atomic_fetch_add(&w->turn.wanted, 1);
+	while (!roost_worker_turn_try(w))
+		wait_for_turn(tries++);
+	atomic_fetch_sub(&w->turn.wanted, 1);
+}
+
+bool roost_worker_turn_release(struct roost_worker *w)
+{
+	atomic_store_explicit(&w->turn.is_free, true, memory_order_release);
+	return roost_worker_has_work(w);
+}
+
+bool roost_worker_turn_wanted(const struct roost_worker *w)
+{
+	return atomic_load_explicit(&w->turn.wanted, memory_order_relaxed) != 0;
+}

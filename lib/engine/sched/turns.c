@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * The turns of all workers of a device: for those who change what every worker
+ * may look at. Always in the order of their numbers, so that two who take all
+ * of them do not wait for each other.
+ */
+
+#include "lib/engine/sched/worker_priv.h"
+
+void roost_dev_turns_take(struct roost_dev *dev)
+{
+	for (unsigned int i = 0; i < dev->nb_workers; i++)
+		roost_worker_turn_take(dev->workers[i]);
+	/* Everything is published now. */
+	roost_async_tell_late(dev);
+}
+
+void roost_dev_turns_release(struct roost_dev *dev)
+{
+	for (unsigned int i = dev->nb_workers; i-- > 0;)
+		roost_worker_turn_release(dev->workers[i]);
+}
+
+void roost_dev_publish(struct roost_dev *dev)
+{
+	for (unsigned int i = 0; i < dev->nb_workers; i++)
+		roost_worker_publish_cqs(dev->workers[i]);
+	for (unsigned int i = 0; i < dev->nb_workers; i++)
+		roost_async_tell(dev->workers[i]);
+}
+
+static void add(struct roost_dev_counters *sum,
+		const struct roost_dev_counters *c)
+{
+	const uint64_t *from = (const uint64_t *)c;
+	uint64_t *to = (uint64_t *)sum;
+
+	_Static_assert(sizeof(*c) % sizeof(*from) == 0,
+		       "nothing but counters of one size");
+	for (size_t i = 0; i < sizeof(*c) / sizeof(*from); i++)
+		to[i] += from[i];
+}
+
+void roost_worker_counters(struct roost_worker *w, struct roost_dev_counters *c)
+{
+	roost_worker_turn_take(w);
+	*c = w->counters;
+	roost_worker_turn_release(w);
+}
+
+void roost_dev_counters(struct roost_dev *dev, struct roost_dev_counters *c)
+{
+	struct roost_dev_counters one;
+
+	*c = (struct roost_dev_counters){ 0 };
+	for (unsigned int i = 0; i < dev->nb_workers; i++) {
+		roost_worker_counters(dev->workers[i], &one);
+		add(c, &one);
+	}
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: frames on their way out of a worker, to its ports or back to itself. No
+ * allocation, system call, log or lock.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_common.h>
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+#include <rte_ring_elem.h>
+
+#include "lib/engine/core/mbuf.h"
+#include "lib/engine/core/mcast_priv.h"
+#include "lib/engine/sched/worker_priv.h"
+
+#define RAW_RING_LEN 1024u
+
+/* A frame that goes out as it is. */
+struct raw_frame {
+	struct rte_mbuf *mbuf;
+	uint32_t port_index;
+	bool roce; /* counted as one */
+	bool loopback;
+};
+
+static int raw_ring_create(struct rte_ring **ring)
+{
+	ssize_t size = rte_ring_get_memsize_elem(sizeof(struct raw_frame),
+						 RAW_RING_LEN);
+
+	*ring = aligned_alloc(RTE_CACHE_LINE_SIZE,
+			      RTE_ALIGN_CEIL((size_t)size,
+					     RTE_CACHE_LINE_SIZE));
+	if (*ring == NULL)
+		return -ENOMEM;
+	return rte_ring_init(*ring, "roost_raw", RAW_RING_LEN, RING_F_SC_DEQ);
+}
+
+int roost_tx_open(struct roost_worker *w)
+{
+	int rc = raw_ring_create(&w->raw);
+
+	if (rc != 0) {
+		free(w->raw);
+		return rc;
+	}
+	for (unsigned int p = 0; p < ROOST_DEV_PORTS_MAX; p++)
+		w->txq[p].len = ROOST_TXQ_LEN;
+	w->txq[ROOST_TX_LOOPBACK].len = ROOST_LOOPBACK_LEN;
+	return 0;
+}
+
+void roost_tx_close(struct roost_worker *w)
+{
+	struct raw_frame raw;
+
+	while (rte_ring_sc_dequeue_elem(w->raw, &raw, sizeof(raw)) == 0)
+		rte_pktmbuf_free(raw.mbuf);
+	for (unsigned int i = 0; i < ROOST_TX_QUEUES; i++)
+		rte_pktmbuf_free_bulk(w->txq[i].frames, w->txq[i].count);
+	free(w->raw);
+}
+
+/* ---- what QPs send ----------------------------------------------------- */
+
+/* All at once: what each of them costs overlaps, and the headers of most of
+ * them were written long ago (lib/wire/frame.h).
+ */
+static void seal(struct roost_frame_queue *q)
+{
+	for (unsigned int i = 0; i < q->count; i++) {
+		struct rte_mbuf *frame = q->frames[i];
+
+		if (q->unsealed[i].l3_off_bytes == 0)
+			continue;
+		roost_frame_seal_late(&q->unsealed[i],
+				      rte_pktmbuf_mtod(frame, uint8_t *),
+				      frame->pkt_len - ROOST_ICRC_LEN);
+		q->unsealed[i] = (struct roost_unsealed){ 0 };
+	}
+}
+
+void roost_tx_flush(struct roost_worker *w, unsigned int port_index)
+{
+	struct roost_frame_queue *q = &w->txq[port_index];
+	struct roost_port_io *io = &w->dev->ports[port_index].io;
+	uint16_t sent;
+
+	if (q->count == 0)
+		return;
+	seal(q);
+	sent = w->index < io->nb_queues
+		       ? io->tx_burst(io->ctx, (uint16_t)w->index, q->frames,
+				      q->count)
+		       : roost_steer_lend(w, port_index, q->frames, q->count);
+	q->count = (uint16_t)(q->count - sent);
+	memmove(q->frames, q->frames + sent, q->count * sizeof(q->frames[0]));
+}
+
+bool roost_tx_stays_full(struct roost_worker *w, unsigned int queue)
+{
+	if (queue != ROOST_TX_LOOPBACK)
+		roost_tx_flush(w, queue);
+	return w->txq[queue].count == w->txq[queue].len;
+}
+
+/* A frame that we hear ourselves. It is sealed before it is copied. */
+static __rte_noinline void hear(struct roost_worker *w,
+				const struct roost_path *path,
+				struct rte_mbuf *frame, bool sealed)
+{
+	struct roost_frame_queue *loopback = &w->txq[ROOST_TX_LOOPBACK];
+
+	if (!sealed)
+		roost_frame_seal(&path->template,
+				 rte_pktmbuf_mtod(frame, uint8_t *),
+				 frame->pkt_len - ROOST_ICRC_LEN);
+	if (path->loopback) {
+		w->counters.loopback_pkts++;
+		frame->port = path->to_index;
+	}
+	/* QPs of this device that are in the group hear it, too. */
+	if (path->multicast && loopback->count < loopback->len &&
+	    roost_mcast_find(w->dev, path->port_index, &path->dgid) != NULL) {
+		struct rte_mbuf *copy =
+			rte_pktmbuf_copy(frame, w->dev->pool, 0, UINT32_MAX);
+
+		if (copy != NULL) {
+			copy->port = path->port_index;
+			loopback->frames[loopback->count++] = copy;
+		}
+	}
+}
+
+void roost_tx_queue(struct roost_worker *w, const struct roost_path *path,
+		    struct rte_mbuf *frame, bool sealed)
+{
+	struct roost_frame_queue *q = &w->txq[roost_path_queue(path)];
+
+	w->tx_left -= 1 + (frame->pkt_len >= ROOST_TX_LARGE_BYTES);
+	w->counters.tx_pkts++;
+	w->counters.tx_bytes += frame->pkt_len;
+	frame->port = path->port_index;
+	if (unlikely(path->loopback || path->multicast))
+		hear(w, path, frame, sealed);
+	else if (!sealed)
+		q->unsealed[q->count] = roost_frame_unsealed(&path->template);
+	q->frames[q->count++] = frame;
+}
+
+/* ---- what goes out as it is --------------------------------------------- */
+
+static int enqueue_raw(struct roost_worker *w, struct raw_frame *raw)
+{
+	if (rte_ring_mp_enqueue_elem(w->raw, raw, sizeof(*raw)) == 0)
+		return 0;
+	rte_pktmbuf_free(raw->mbuf);
+	return -ENOBUFS;
+}
+
+int roost_worker_send_frame(struct roost_worker *w, uint8_t port_num,
+			    struct rte_mbuf *frame)
+{
+	struct raw_frame raw = {
+		.mbuf = frame,
+		.port_index = port_num - 1u,
+	};
+
+	return enqueue_raw(w, &raw);
+}
+
+unsigned int roost_worker_frames_waiting(const struct roost_worker *w)
+{
+	return rte_ring_count(w->raw);
+}
+
+int roost_worker_send_roce(struct roost_worker *w, uint8_t port_num,
+			   struct rte_mbuf *frame, bool loopback)
+{
+	struct raw_frame raw = {
+		.mbuf = frame,
+		.port_index = port_num - 1u,
+		.roce = true,
+		.loopback = loopback,
+	};
+	const struct roost_port_io *io = &w->dev->ports[raw.port_index].io;
+	int rc = enqueue_raw(w, &raw);
+
+	if (io->kick != NULL)
+		io->kick(io->ctx, w->index);
+	return rc;
+}
+
+/* Is there room for a frame, wherever it goes? What is not, waits in the ring,
+ * whose end says so to those who fill it.
+ */
+static bool raw_room(struct roost_worker *w)
+{
+	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
+		if (!roost_tx_has_room(w, p))
+			return false;
+	return roost_tx_has_room(w, ROOST_TX_LOOPBACK);
+}
+
+static void queue_raw(struct roost_worker *w, const struct raw_frame *raw)
+{
+	struct roost_frame_queue *q =
+		&w->txq[raw->loopback ? ROOST_TX_LOOPBACK : raw->port_index];
+
+	if (raw->roce) {
+		w->counters.tx_pkts++;
+		w->counters.tx_bytes += raw->mbuf->pkt_len;
+		w->counters.loopback_pkts += raw->loopback;
+	}
+	raw->mbuf->port = (uint16_t)raw->port_index;
+	q->frames[q->count++] = raw->mbuf;
+}
+
+/* A port that did not take all of the last iteration is slower than those who
+ * have frames: then QPs get the room that there is every other time.
+ */
+static bool stands_back(struct roost_worker *w)
+{
+	bool behind = false;
+
+	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
+		behind |= w->txq[p].count != 0;
+	w->raw_stood_back = behind && !w->raw_stood_back;
+	return w->raw_stood_back;
+}
+
+unsigned int roost_tx_raw_frames(struct roost_worker *w)
+{
+	struct raw_frame raw;
+	unsigned int n = 0;
+
+	if (stands_back(w))
+		return 0;
+	while (n < ROOST_RAW_BUDGET && !rte_ring_empty(w->raw) && raw_room(w)) {
+		if (rte_ring_sc_dequeue_elem(w->raw, &raw, sizeof(raw)) != 0)
+			break;
+		queue_raw(w, &raw);
+		n++;
+	}
+	return n;
+}

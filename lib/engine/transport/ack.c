@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: answers to the peer's requests. */
+
+#include <rte_mbuf.h>
+
+#include "lib/engine/core/mbuf.h"
+#include "lib/engine/transport/resp_priv.h"
+#include "lib/engine/sched/worker_priv.h"
+
+static bool is_ack(uint8_t syndrome)
+{
+	return (syndrome & ROOST_AETH_TYPE_MASK) == ROOST_AETH_ACK;
+}
+
+void roost_ack_owe(struct roost_worker *w, struct roost_qp *qp,
+		   uint8_t syndrome, struct roost_psn psn)
+{
+	struct roost_responder *resp = &qp->resp;
+
+	/* A NAK says all that an ACK from before it says. */
+	if (resp->owed && is_ack(syndrome) && !is_ack(resp->owed_syndrome) &&
+	    roost_psn_diff(psn, resp->owed_psn) < 0)
+		return;
+	resp->owed = true;
+	resp->owed_syndrome = syndrome;
+	resp->owed_psn = psn;
+	roost_worker_want_ack(w, qp);
+}
+
+static void count(struct roost_worker *w, struct roost_qp *qp, uint8_t syndrome)
+{
+	switch (syndrome & ROOST_AETH_TYPE_MASK) {
+	case ROOST_AETH_ACK:
+		w->counters.acks_sent++;
+		break;
+	case ROOST_AETH_RNR_NAK:
+		roost_count(w, qp, rnr_naks_sent);
+		break;
+	default:
+		w->counters.naks_sent++;
+		roost_count(w, qp, naks_sent_of[syndrome % ROOST_NAK_KINDS]);
+		break;
+	}
+}
+
+bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp,
+		    unsigned int *burst)
+{
+	struct roost_responder *resp = &qp->resp;
+	struct roost_bth bth = {
+		.opcode = roost_qp_opcode(qp, ROOST_OPCODE_RC_ACK),
+		.migreq = qp->mig.state == ROOST_MIG_MIGRATED,
+		.pkey = qp->pkey,
+		.dest_qpn = qp->dest_qpn,
+		.psn = resp->owed_psn,
+	};
+	struct rte_mbuf *mbuf;
+	uint8_t *buf;
+	size_t len;
+
+	/* Answers keep the order of their requests. */
+	if (!roost_fetch_send(w, qp, burst))
+		return false;
+	if (!resp->owed)
+		return true;
+	mbuf = roost_tx_mbuf(w, &qp->path);
+	if (mbuf == NULL)
+		return false;
+	roost_path_refresh(&qp->path);
+	buf = rte_pktmbuf_mtod(mbuf, uint8_t *);
+	len = roost_hdr_emit(&qp->path.template, buf, &bth, ROOST_AETH_LEN);
+	roost_aeth_put(buf + len, resp->owed_syndrome, resp->msn);
+	len += ROOST_AETH_LEN + ROOST_ICRC_LEN;
+	mbuf->data_len = (uint16_t)len;
+	mbuf->pkt_len = (uint32_t)len;
+	roost_tx_queue(w, &qp->path, mbuf, false);
+	count(w, qp, resp->owed_syndrome);
+	resp->owed = false;
+	return true;
+}

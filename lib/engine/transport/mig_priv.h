@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_TRANSPORT_MIG_PRIV_H
+#define ROOST_ENGINE_TRANSPORT_MIG_PRIV_H
+
+/*
+ * Automatic path migration of connected QPs (IBTA 17.2.8); for lib/engine only.
+ *
+ * A QP has a primary path, which its packets take, and may have an alternate
+ * one. doc/protocol.md, "Path migration", has the state machine and says what
+ * was decided where the specification leaves it open.
+ *
+ * Thread: the holder of the turn, for everything here.
+ */
+
+#include "lib/engine/transport/qp_priv.h"
+
+/* Where a packet for a connected QP came from. */
+enum roost_mig_from {
+	ROOST_FROM_PRIMARY,
+	ROOST_FROM_ALTERNATE,
+	ROOST_FROM_PAST,     /* what was primary before the last migration */
+	ROOST_FROM_STRANGER, /* none of these, or not to be heard now */
+};
+
+/* What we say to ourselves does not come from outside. */
+static inline bool roost_path_fits(const struct roost_path *path,
+				   const struct roost_frame *frame)
+{
+	return roost_gid_eq(&frame->sgid, &path->dgid) &&
+	       roost_gid_eq(&frame->dgid, &path->sgid) &&
+	       (!path->loopback || frame->looped);
+}
+
+/* The alternate path is heard from REARM on: the peer may be first. */
+static inline enum roost_mig_from
+roost_mig_from(const struct roost_qp *qp, const struct roost_frame *frame)
+{
+	if (roost_path_fits(&qp->path, frame))
+		return ROOST_FROM_PRIMARY;
+	if (qp->mig.alt == ROOST_ALT_NONE ||
+	    !roost_path_fits(&qp->alt_path, frame))
+		return ROOST_FROM_STRANGER;
+	if (qp->mig.alt == ROOST_ALT_PAST)
+		return ROOST_FROM_PAST;
+	return qp->mig.state != ROOST_MIG_MIGRATED ? ROOST_FROM_ALTERNATE
+						   : ROOST_FROM_STRANGER;
+}
+
+/* The P_Key that packets from there must fit. */
+static inline uint16_t roost_mig_pkey(const struct roost_qp *qp,
+				      enum roost_mig_from from)
+{
+	return from == ROOST_FROM_PRIMARY ? qp->pkey : qp->mig.alt_pkey;
+}
+
+/* A packet that passed all checks of addresses, before it is executed. Not in
+ * state MIGRATED, where it has nothing to say.
+ */
+void roost_mig_hear(struct roost_worker *w, struct roost_qp *qp,
+		    enum roost_mig_from from, const struct roost_pkt *pkt);
+/* One whose addresses belong to none of the paths; it is dropped. */
+void roost_mig_hear_stranger(struct roost_qp *qp, const struct roost_pkt *pkt);
+
+/* May the application ask for this? to: the QP's state afterwards. */
+bool roost_mig_allowed(const struct roost_qp *qp, enum roost_qp_state to,
+		       const struct roost_qp_attr *attr, uint32_t mask);
+/* Do what it asks for; it is allowed. */
+void roost_mig_request(struct roost_worker *w, struct roost_qp *qp,
+		       enum roost_mig_state state);
+/* The alternate path has been put in place, its attributes too. */
+void roost_mig_loaded(struct roost_qp *qp);
+/* The QP is reset or destroyed: nothing is loaded. */
+void roost_mig_reset(struct roost_qp *qp);
+
+/* The primary path does not answer. Returns true when the QP has migrated, and
+ * has all its retries again.
+ */
+bool roost_mig_fail_over(struct roost_worker *w, struct roost_qp *qp);
+/* The port went down: QPs that are armed leave it. */
+void roost_mig_port_down(struct roost_dev *dev, unsigned int port_index);
+
+#endif

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_common.h>
+
+#include "lib/engine/core/ah_priv.h"
+#include "lib/engine/transport/mig_priv.h"
+#include "lib/engine/core/srq_priv.h"
+#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/wq_priv.h"
+
+const uint8_t roost_qp_services[ROOST_QPT_COUNT] = {
+	[ROOST_QPT_RC] = ROOST_SERVICE_RC,
+	[ROOST_QPT_UC] = ROOST_SERVICE_UC,
+	[ROOST_QPT_UD] = ROOST_SERVICE_UD,
+	[ROOST_QPT_XRC_INI] = ROOST_SERVICE_XRC,
+	[ROOST_QPT_XRC_TGT] = ROOST_SERVICE_XRC,
+};
+
+/* A send WQE has at least this room for inline data, and for what else it
+ * spills: a bind, the SGEs of an atomic.
+ */
+#define SPILL_MIN_BYTES 64u
+static_assert(SPILL_MIN_BYTES >= sizeof(struct roost_mw_bind_wqe),
+	      "a bind is spilled");
+
+static int create_queues(struct roost_qp *qp)
+{
+	const struct roost_qp_cap *cap = &qp->cap;
+	uint32_t sends = RTE_MAX(cap->max_send_wr, 1u);
+	int rc;
+
+	qp->spill_bytes = cap->max_inline_bytes;
+	qp->spill = aligned_alloc(
+		64, RTE_ALIGN_CEIL((size_t)sends * qp->spill_bytes, 64u));
+	if (qp->spill == NULL)
+		return -ENOMEM;
+	rc = roost_queue_create(&qp->sq, sends, sizeof(struct roost_send_wqe),
+				qp->send_cq);
+	if (rc == 0)
+		rc = roost_queue_create(&qp->rq, RTE_MAX(cap->max_recv_wr, 1u),
+					roost_recv_wqe_bytes(cap->max_recv_sge),
+					qp->recv_cq);
+	if (rc != 0 || (qp->srq == NULL && qp->type != ROOST_QPT_XRC_TGT))
+		return rc;
+	/* A WQE of any SRQ that it may take from fits the copy. */
+	qp->recv_copy = malloc(roost_recv_wqe_bytes(
+		qp->srq != NULL ? qp->srq->max_sge
+				: roost_dev_limits(qp->dev)->max_sge));
+	return qp->recv_copy == NULL ? -ENOMEM : 0;
+}
+
+static void free_memory(struct roost_qp *qp)
+{
+	free(qp->resp.fetches);
+	free(qp->recv_copy);
+	free(qp->spill);
+	roost_queue_destroy(&qp->rq);
+	roost_queue_destroy(&qp->sq);
+	free(qp);
+}
+
+/* Round what was asked for up to what the queues have anyway. */
+static int check_cap(const struct roost_dev_limits *limits,
+		     struct roost_qp_cap *cap)
+{
+	if (cap->max_send_wr > limits->max_qp_wr ||
+	    cap->max_recv_wr > limits->max_qp_wr ||
+	    cap->max_send_sge > limits->max_sge ||
+	    cap->max_recv_sge > limits->max_sge ||
+	    cap->max_inline_bytes > limits->max_inline_bytes)
+		return -EINVAL;
+	if (cap->max_send_wr > 0)
+		cap->max_send_wr = rte_align32pow2(cap->max_send_wr);
+	if (cap->max_recv_wr > 0)
+		cap->max_recv_wr = rte_align32pow2(cap->max_recv_wr);
+	cap->max_inline_bytes =
+		RTE_MAX(RTE_MAX(cap->max_inline_bytes, SPILL_MIN_BYTES),
+			cap->max_send_sge * (uint32_t)sizeof(struct roost_sge));
+	return 0;
+}
+
+/* A table stands for the receive queue, and the sends may be left out too. */
+static int check_spread(struct roost_qp_init *init)
+{
+	if (init->type != ROOST_QPT_UD || init->srq != NULL ||
+	    init->recv_cq != NULL || init->cap.max_recv_wr != 0 ||
+	    init->cap.max_recv_sge != 0 ||
+	    init->hash.fields & ~(uint32_t)ROOST_HASH_KNOWN)
+		return -EINVAL;
+	return init->send_cq == NULL && init->cap.max_send_wr != 0 ? -EINVAL
+								   : 0;
+}
+
+/* Which parts a QP of a type has. */
+static int check_parts(struct roost_qp_init *init)
+{
+	bool target = init->type == ROOST_QPT_XRC_TGT;
+
+	if ((unsigned int)init->type >= ROOST_QPT_COUNT)
+		return -EOPNOTSUPP;
+	if (target != (init->xrcd != NULL))
+		return -EINVAL;
+	if (init->ind_table != NULL)
+		return check_spread(init);
+	if (!target && init->send_cq == NULL)
+		return -EINVAL;
+	if (init->type == ROOST_QPT_XRC_INI || target || init->srq != NULL) {
+		init->cap.max_recv_wr = 0;
+		init->cap.max_recv_sge = 0;
+	}
+	if (target) {
+		init->cap.max_send_wr = 0;
+		init->cap.max_send_sge = 0;
+		return 0;
+	}
+	return init->recv_cq == NULL && init->type != ROOST_QPT_XRC_INI
+		       ? -EINVAL
+		       : 0;
+}
+
+/* Every object is of the context that the QP is made in. */
+static int check_ctx(const struct roost_ctx *ctx, const struct roost_pd *pd,
+		     const struct roost_qp_init *init)
+{
+	if ((pd != NULL && pd->ctx != ctx) ||
+	    (init->send_cq != NULL && init->send_cq->ctx != ctx) ||
+	    (init->recv_cq != NULL && init->recv_cq->ctx != ctx) ||
+	    (init->srq != NULL && init->srq->pd->ctx != ctx) ||
+	    (init->xrcd != NULL && init->xrcd->ctx != ctx) ||
+	    (init->ind_table != NULL && init->ind_table->ctx != ctx))
+		return -EINVAL;
+	return 0;
+}
+
+static void hold(_Atomic uint32_t *refs)
+{
+	atomic_fetch_add(refs, 1);
+}
+
+static void let_go(_Atomic uint32_t *refs)
+{
+	atomic_fetch_sub(refs, 1);
+}
+
+/* The CQs know their QPs, for the day that one overruns. */
+static void join_cqs(struct roost_qp *qp)
+{
+	qp->send_user.qp = qp;
+	qp->recv_user.qp = qp;
+	roost_dev_turns_take(qp->dev);
+	if (qp->send_cq != NULL) {
+		hold(&qp->send_cq->refs);
+		LIST_INSERT_HEAD(&qp->send_cq->users, &qp->send_user, link);
+		roost_cq_join(qp->send_cq, qp->worker->index);
+	}
+	if (qp->recv_cq != NULL) {
+		hold(&qp->recv_cq->refs);
+		LIST_INSERT_HEAD(&qp->recv_cq->users, &qp->recv_user, link);
+		roost_cq_join(qp->recv_cq, qp->worker->index);
+	}
+	roost_dev_turns_release(qp->dev);
+}
+
+/* Holder of all turns. */
+static void leave_cqs(struct roost_qp *qp)
+{
+	if (qp->send_cq != NULL) {
+		LIST_REMOVE(&qp->send_user, link);
+		roost_cq_leave(qp->send_cq, qp->worker->index);
+		let_go(&qp->send_cq->refs);
+	}
+	if (qp->recv_cq != NULL) {
+		LIST_REMOVE(&qp->recv_user, link);
+		roost_cq_leave(qp->recv_cq, qp->worker->index);
+		let_go(&qp->recv_cq->refs);
+	}
+}
+
+/* The worker with the fewest QPs, which has one more then. Receive queues of a
+ * table are the first one's, and so are the QPs that fill them.
+ */
+static struct roost_worker *join_worker(struct roost_dev *dev,
+					const struct roost_qp *qp)
+{
+	unsigned int best = 0;
+
+	pthread_mutex_lock(&dev->all.lock);
+	if (qp->ind_table == NULL)
+		for (unsigned int i = 1; i < dev->nb_workers; i++)
+			if (dev->all.nb_qps[i] < dev->all.nb_qps[best])
+				best = i;
+	dev->all.nb_qps[best]++;
+	pthread_mutex_unlock(&dev->all.lock);
+	return dev->workers[best];
+}
+
+/* Under all.lock. */
+static void leave_worker(struct roost_qp *qp)
+{
+	qp->dev->all.nb_qps[qp->worker->index]--;
+}
+
+static struct roost_qp *qp_alloc(struct roost_dev *dev, struct roost_pd *pd,
+				 const struct roost_qp_init *init)
+{
+	struct roost_qp *q = aligned_alloc(64, RTE_ALIGN_CEIL(sizeof(*q), 64u));
+
+	if (q == NULL)
+		return NULL;
+	*q = (struct roost_qp){
+		.type = (uint8_t)init->type,
+		.sq_sig_all = init->sq_sig_all,
+		.block_self_mcast = init->block_self_mcast,
+		.dev = dev,
+		.pd = pd,
+		.send_cq = init->send_cq,
+		.recv_cq = init->recv_cq,
+		.srq = init->srq,
+		.xrcd = init->xrcd,
+		.ind_table = init->ind_table,
+		.hash = init->hash,
+		.cap = init->cap,
+		.owner = init->owner,
+	};
+	q->req.pace_timer.kind = ROOST_REQ_TIMER_PACE;
+	if (create_queues(q) != 0) {
+		free_memory(q);
+		return NULL;
+	}
+	return q;
+}
+
+int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
+		    struct roost_qp_init *init, struct roost_qp **qp)
+{
+	struct roost_dev *dev = ctx->dev;
+	struct roost_qp *q;
+	int rc;
+
+	rc = check_parts(init);
+	if (rc == 0)
+		rc = check_ctx(ctx, pd, init);
+	if (rc == 0)
+		rc = check_cap(roost_dev_limits(dev), &init->cap);
+	if (rc != 0)
+		return rc;
+	if (pd == NULL && init->type != ROOST_QPT_XRC_TGT)
+		return -EINVAL;
+	q = qp_alloc(dev, pd, init);
+	if (q == NULL)
+		return -ENOMEM;
+	roost_event_source_init(&q->async, ctx->async, init->owner);
+	pthread_mutex_init(&q->modify_lock, NULL);
+	q->worker = join_worker(dev, q);
+	join_cqs(q);
+	if (roost_idmap_add(&dev->qps, q, &q->qpn) != 0) {
+		roost_dev_turns_take(dev);
+		leave_cqs(q);
+		roost_dev_turns_release(dev);
+		pthread_mutex_lock(&dev->all.lock);
+		leave_worker(q);
+		pthread_mutex_unlock(&dev->all.lock);
+		pthread_mutex_destroy(&q->modify_lock);
+		free_memory(q);
+		return -ENOMEM;
+	}
+	q->ctx = ctx;
+	pthread_mutex_lock(&dev->all.lock);
+	LIST_INSERT_HEAD(&dev->all.qps, q, all_link);
+	pthread_mutex_unlock(&dev->all.lock);
+	hold(&ctx->refs);
+	if (pd != NULL)
+		hold(&pd->refs);
+	if (q->srq != NULL)
+		hold(&q->srq->refs);
+	if (q->xrcd != NULL)
+		hold(&q->xrcd->refs);
+	if (q->ind_table != NULL)
+		hold(&q->ind_table->refs);
+	*qp = q;
+	return 0;
+}
+
+/* Datagrams that were posted and never sent hold their AHs. */
+void roost_qp_drop_ahs(struct roost_qp *qp)
+{
+	if (qp->type != ROOST_QPT_UD)
+		return;
+	for (uint32_t i = atomic_load(&qp->sq.tail);
+	     i != atomic_load(&qp->sq.head); i++) {
+		struct roost_send_wqe *wqe = roost_queue_at(&qp->sq, i);
+
+		roost_ah_put(wqe->ud.ah);
+	}
+}
+
+int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
+{
+	struct roost_dev *dev = qp->dev;
+	unsigned int tries = ROOST_SPIN_PAUSES;
+	uint64_t acked;
+
+	for (;;) {
+		roost_dev_turns_take(dev);
+		if (!LIST_EMPTY(&qp->mcasts)) {
+			roost_dev_turns_release(dev);
+			return -EBUSY;
+		}
+		roost_worker_settle(qp->worker, qp);
+		if (roost_qp_clean_cqs(qp))
+			break;
+		roost_dev_turns_release(dev);
+		roost_spin_wait(tries++);
+	}
+	roost_idmap_del(&dev->qps, qp->qpn);
+	/* Nothing completes any more, what was rung for neither. */
+	atomic_store(&qp->state, ROOST_QPS_RESET);
+	roost_worker_forget_qp(qp->worker, qp);
+	roost_recv_let_go(qp);
+	roost_mig_reset(qp);
+	leave_cqs(qp);
+	qp->dying = true;
+	roost_worker_publish(qp->worker);
+	roost_dev_turns_release(dev);
+	acked = roost_event_source_fini(&qp->async);
+	pthread_mutex_lock(&dev->all.lock);
+	LIST_REMOVE(qp, all_link);
+	leave_worker(qp);
+	pthread_mutex_unlock(&dev->all.lock);
+	if (async_acked != NULL)
+		*async_acked = acked;
+	roost_qp_drop_ahs(qp);
+	roost_path_release(dev, &qp->path);
+	roost_path_release(dev, &qp->alt_path);
+	if (qp->srq != NULL)
+		let_go(&qp->srq->refs);
+	if (qp->xrcd != NULL)
+		let_go(&qp->xrcd->refs);
+	if (qp->ind_table != NULL)
+		let_go(&qp->ind_table->refs);
+	if (qp->pd != NULL)
+		let_go(&qp->pd->refs);
+	let_go(&qp->ctx->refs);
+	pthread_mutex_destroy(&qp->modify_lock);
+	free_memory(qp);
+	return 0;
+}
+
+uint32_t roost_qp_num(const struct roost_qp *qp)
+{
+	return qp->qpn;
+}
+
+unsigned int roost_qp_worker(const struct roost_qp *qp)
+{
+	return qp->worker->index;
+}
+
+enum roost_qp_state roost_qp_state(const struct roost_qp *qp)
+{
+	return roost_qp_state_get(qp);
+}
+
+struct roost_event_source *roost_qp_async_source(struct roost_qp *qp)
+{
+	return &qp->async;
+}
+
+void roost_qp_query(struct roost_qp *qp, struct roost_qp_attr *attr,
+		    struct roost_qp_init *init)
+{
+	pthread_mutex_lock(&qp->modify_lock);
+	roost_worker_turn_take(qp->worker);
+	*attr = qp->attr;
+	attr->state = roost_qp_state_get(qp);
+	attr->cur_state = attr->state;
+	attr->sq_psn = qp->req.next_psn.v;
+	attr->rq_psn = qp->resp.expected_psn.v;
+	attr->sq_draining =
+		attr->state == ROOST_QPS_SQD && roost_req_is_draining(qp);
+	attr->cap = qp->cap;
+	attr->path_mig_state = (enum roost_mig_state)qp->mig.state;
+	roost_worker_turn_release(qp->worker);
+	pthread_mutex_unlock(&qp->modify_lock);
+	*init = (struct roost_qp_init){
+		.type = (enum roost_qp_type)qp->type,
+		.send_cq = qp->send_cq,
+		.recv_cq = qp->recv_cq,
+		.srq = qp->srq,
+		.xrcd = qp->xrcd,
+		.ind_table = qp->ind_table,
+		.hash = qp->hash,
+		.cap = qp->cap,
+		.sq_sig_all = qp->sq_sig_all,
+		.block_self_mcast = qp->block_self_mcast,
+		.owner = qp->owner,
+	};
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * What is noted of a QP when something goes wrong. Never called while all goes
+ * well. Holder of the turn.
+ */
+
+#include "lib/engine/transport/req_priv.h"
+#include "lib/engine/transport/resp_priv.h"
+#include "lib/engine/sched/worker_priv.h"
+
+const struct roost_qp_error_info roost_qp_error_infos[ROOST_QPE_END] = {
+#define X(number, NAME, word, finder, status, line)                            \
+	[number] = { .name = (word),                                           \
+		     .text = (line),                                           \
+		     .found_by = ROOST_FOUND_BY_##finder,                      \
+		     .wc_status = ROOST_WC_##status },
+	ROOST_QP_ERRORS(X)
+#undef X
+};
+
+struct roost_qp_error *roost_qp_blame(struct roost_worker *w,
+				      struct roost_qp *qp,
+				      enum roost_qp_error_code code)
+{
+	w->counters.errors[code]++;
+	qp->error = (struct roost_qp_error){
+		.code = (uint8_t)code,
+		.at_ns = w->now_ns,
+	};
+	return &qp->error;
+}
+
+static void note_memory(struct roost_qp_error *e, uint64_t addr, uint32_t key,
+			uint32_t len_bytes)
+{
+	e->has_memory = true;
+	e->addr = addr;
+	e->key = key;
+	e->len_bytes = len_bytes;
+}
+
+/* The first SGE that cannot be accessed as it is; a walk over the data came to
+ * it, or to a part of it.
+ */
+static void note_sge(struct roost_qp *qp, const struct roost_pd *pd,
+		     const struct roost_sge *sges, uint32_t nb_sges,
+		     uint32_t access)
+{
+	for (uint32_t i = 0; i < nb_sges; i++) {
+		const struct roost_sge *s = &sges[i];
+
+		if (s->len_bytes == 0 ||
+		    roost_mr_access(qp->dev, pd, s->lkey, s->addr, s->len_bytes,
+				    s->len_bytes, access) != NULL)
+			continue;
+		note_memory(&qp->error, s->addr, s->lkey, s->len_bytes);
+		return;
+	}
+}
+
+void roost_qp_end(struct roost_qp *qp, enum roost_qp_error_code code, int event)
+{
+	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
+		return;
+	roost_qp_blame(qp->worker, qp, code);
+	roost_qp_to_err(qp->worker, qp, event);
+}
+
+/* ---- our requests ----------------------------------------------------- */
+
+/* As the packet of psn has it; one that has no PSNs yet is as if alone. */
+static uint8_t opcode_at(struct roost_qp *qp, const struct roost_send_wqe *wqe,
+			 struct roost_psn psn)
+{
+	const struct roost_wr_info *info = roost_wqe_info(wqe);
+	bool first = roost_psn_eq(psn, wqe->first_psn);
+	uint8_t base = info->middle;
+
+	if (info->kind == ROOST_WR_KIND_FETCH ||
+	    qp->req.started_index == roost_req_tail(qp) ||
+	    roost_psn_eq(wqe->first_psn, wqe->last_psn))
+		base = info->only;
+	else if (first)
+		base = info->first;
+	else if (roost_psn_eq(psn, wqe->last_psn))
+		base = info->last;
+	return roost_qp_opcode(qp, base);
+}
+
+static void note_wqe_memory(struct roost_qp *qp,
+			    const struct roost_send_wqe *wqe)
+{
+	const struct roost_mw_bind_wqe *bind;
+	uint8_t code = qp->error.code;
+
+	if (code == ROOST_QPE_LOCAL_MEMORY || code == ROOST_QPE_RESPONSE_MEMORY)
+		note_sge(qp, qp->pd, roost_wqe_data(qp, wqe), wqe->nb_sges,
+			 code == ROOST_QPE_LOCAL_MEMORY
+				 ? 0
+				 : ROOST_ACCESS_LOCAL_WRITE);
+	else if (wqe->opcode == ROOST_WR_LOCAL_INV)
+		note_memory(&qp->error, 0, wqe->imm_be, 0);
+	else if (wqe->opcode == ROOST_WR_BIND_MW) {
+		bind = roost_wqe_spill(qp, wqe);
+		note_memory(&qp->error, bind->addr, bind->rkey,
+			    (uint32_t)bind->len_bytes);
+	} else if (qp->type != ROOST_QPT_UD && wqe->opcode != ROOST_WR_SEND &&
+		   wqe->opcode != ROOST_WR_SEND_IMM &&
+		   wqe->opcode != ROOST_WR_SEND_INV)
+		note_memory(&qp->error, wqe->remote.va, wqe->remote.rkey,
+			    wqe->len_bytes);
+}
+
+void roost_req_blame(struct roost_worker *w, struct roost_qp *qp,
+		     enum roost_qp_error_code code, const struct roost_pkt *pkt)
+{
+	const struct roost_send_wqe *wqe =
+		roost_req_wqe(qp, roost_req_tail(qp));
+	struct roost_qp_error *e = roost_qp_blame(w, qp, code);
+	struct roost_psn psn = qp->req.oldest_unacked_psn;
+
+	/* One that cannot be made, behind those that may be on their way. */
+	if (qp->req.fault)
+		psn = qp->req.next_psn;
+	if (pkt != NULL) {
+		psn = pkt->psn;
+		e->syndrome = pkt->info->op == ROOST_OP_ACK ? pkt->syndrome : 0;
+	}
+	e->psn = psn.v;
+	e->has_packet = roost_wqe_info(wqe)->kind != ROOST_WR_KIND_LOCAL;
+	/* Of a response that is wrong its own, else that of the request. */
+	if (pkt != NULL && pkt->info->op != ROOST_OP_ACK)
+		e->opcode = pkt->opcode;
+	else if (e->has_packet)
+		e->opcode = opcode_at(qp, wqe, psn);
+	note_wqe_memory(qp, wqe);
+}
+
+/* ---- the peer's ------------------------------------------------------- */
+
+static void note_pkt_memory(struct roost_qp *qp, const struct roost_pkt *pkt)
+{
+	const struct roost_responder *resp = &qp->resp;
+	uint32_t hdrs = pkt->info->hdrs;
+
+	if (qp->error.code == ROOST_QPE_INVALIDATE_KEY)
+		note_memory(&qp->error, 0, pkt->inv_rkey, 0);
+	else if (hdrs & ROOST_HDR_BIT(RETH))
+		note_memory(&qp->error, pkt->va, pkt->rkey, pkt->dma_len_bytes);
+	else if (hdrs & ROOST_HDR_BIT(ATOMICETH))
+		note_memory(&qp->error, pkt->va, pkt->rkey, sizeof(uint64_t));
+	else if (pkt->info->op == ROOST_OP_WRITE &&
+		 qp->error.code != ROOST_QPE_REQUEST_ORDER)
+		note_memory(&qp->error, resp->va + resp->offset_bytes,
+			    resp->rkey, pkt->payload_len_bytes);
+}
+
+void roost_resp_blame(struct roost_worker *w, struct roost_qp *qp,
+		      enum roost_qp_error_code code, uint8_t syndrome,
+		      const struct roost_pkt *pkt)
+{
+	struct roost_qp_error *e = roost_qp_blame(w, qp, code);
+	const struct roost_recv_wqe *wqe;
+
+	e->has_packet = true;
+	e->psn = pkt->psn.v;
+	e->opcode = pkt->opcode;
+	e->syndrome = syndrome;
+	if (code != ROOST_QPE_RECEIVE_MEMORY) {
+		note_pkt_memory(qp, pkt);
+		return;
+	}
+	wqe = roost_recv_wqe_in_use(qp);
+	note_sge(qp, roost_recv_pd(qp), wqe->sges, wqe->nb_sges,
+		 ROOST_ACCESS_LOCAL_WRITE);
+}
+
+void roost_fetch_blame(struct roost_worker *w, struct roost_qp *qp,
+		       const struct roost_resp_fetch *fetch)
+{
+	struct roost_qp_error *e =
+		roost_qp_blame(w, qp, ROOST_QPE_REMOTE_KEY_GONE);
+
+	e->has_packet = true;
+	e->psn = fetch->next_psn.v;
+	e->opcode = roost_qp_opcode(qp, ROOST_OPCODE_RC_READ_REQ);
+	e->syndrome = ROOST_NAK_REM_ACCESS;
+	note_memory(e, fetch->va, fetch->rkey, fetch->len_bytes);
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/engine/transport/mig_priv.h"
+#include "lib/engine/transport/resp_priv.h"
+#include "lib/engine/sched/worker_priv.h"
+
+#define ACCESS_KNOWN                                                           \
+	(ROOST_ACCESS_LOCAL_WRITE | ROOST_ACCESS_REMOTE_WRITE |                \
+	 ROOST_ACCESS_REMOTE_READ | ROOST_ACCESS_REMOTE_ATOMIC |               \
+	 ROOST_ACCESS_MW_BIND | ROOST_ACCESS_ZERO_BASED |                      \
+	 ROOST_ACCESS_ON_DEMAND | ROOST_ACCESS_FLUSH_GLOBAL |                  \
+	 ROOST_ACCESS_FLUSH_PERSISTENT)
+
+static bool check_pkey(struct roost_dev *dev, uint8_t port_num, uint16_t index)
+{
+	uint16_t pkey;
+
+	return roost_port_query_pkey(dev, port_num, index, &pkey) == 0 &&
+	       !roost_pkey_is_empty(pkey);
+}
+
+static bool check_mtu(struct roost_dev *dev, uint8_t port_num,
+		      enum roost_mtu mtu)
+{
+	struct roost_port_attr port;
+
+	return mtu >= ROOST_MTU_256 && mtu <= ROOST_MTU_4096 &&
+	       roost_port_query(dev, port_num, &port) == 0 &&
+	       mtu <= port.active_mtu;
+}
+
+/* The port that the QP will be on when this modify is done. */
+static uint8_t port_after(const struct roost_qp *qp,
+			  const struct roost_qp_attr *a, uint32_t mask)
+{
+	if (mask & ROOST_QP_AV)
+		return a->av.port_num;
+	return mask & ROOST_QP_PORT ? a->port_num : qp->attr.port_num;
+}
+
+/* The alternate path is one that the QP could use as it is (IBTA 17.2.8). */
+static bool alt_valid(const struct roost_qp *qp, const struct roost_qp_attr *a,
+		      uint32_t mask)
+{
+	enum roost_mtu mtu =
+		mask & ROOST_QP_PATH_MTU ? a->path_mtu : qp->attr.path_mtu;
+
+	return a->alt_port_num == a->alt_av.port_num && a->alt_timeout <= 31 &&
+	       check_pkey(qp->dev, a->alt_port_num, a->alt_pkey_index) &&
+	       check_mtu(qp->dev, a->alt_port_num, mtu);
+}
+
+/* The port is one of the device, the same wherever it is given, and the QP can
+ * be on it: a P_Key index is that of the port.
+ */
+static bool port_valid(const struct roost_qp *qp, const struct roost_qp_attr *a,
+		       uint32_t mask)
+{
+	const uint32_t both = ROOST_QP_PORT | ROOST_QP_AV;
+	uint8_t port_num = port_after(qp, a, mask);
+	bool moves = mask & both && port_num != qp->attr.port_num;
+
+	if (mask & both && (port_num < 1 || port_num > qp->dev->nb_ports))
+		return false;
+	if ((mask & both) == both && a->port_num != a->av.port_num)
+		return false;
+	if ((moves || mask & ROOST_QP_PKEY_INDEX) &&
+	    !check_pkey(qp->dev, port_num,
+			mask & ROOST_QP_PKEY_INDEX ? a->pkey_index
+						   : qp->attr.pkey_index))
+		return false;
+	if (mask & ROOST_QP_PATH_MTU)
+		return check_mtu(qp->dev, port_num, a->path_mtu);
+	return !moves || qp->attr.path_mtu == 0 ||
+	       check_mtu(qp->dev, port_num, qp->attr.path_mtu);
+}
+
+/* Values, each in its range (IBTA 11.2.4.2). Holder of the turn: a migration
+ * changes the port.
+ */
+static bool values_valid(const struct roost_qp *qp,
+			 const struct roost_qp_attr *a, uint32_t mask)
+{
+	const struct roost_dev_limits *limits = roost_dev_limits(qp->dev);
+
+	if (!port_valid(qp, a, mask))
+		return false;
+	if (mask & ROOST_QP_ALT_PATH && !alt_valid(qp, a, mask))
+		return false;
+	if (mask & ROOST_QP_ACCESS_FLAGS &&
+	    (a->access & ~(uint32_t)ACCESS_KNOWN))
+		return false;
+	if (mask & ROOST_QP_DEST_QPN && a->dest_qpn > 0xffffff)
+		return false;
+	if (mask & ROOST_QP_MAX_QP_RD_ATOMIC &&
+	    a->max_rd_atomic > limits->max_qp_rd_atom)
+		return false;
+	if (mask & ROOST_QP_MAX_DEST_RD_ATOMIC &&
+	    a->max_dest_rd_atomic > limits->max_qp_rd_atom)
+		return false;
+	return !(mask & ROOST_QP_TIMEOUT && a->timeout > 31) &&
+	       !(mask & ROOST_QP_RETRY_CNT && a->retry_cnt > 7) &&
+	       !(mask & ROOST_QP_RNR_RETRY && a->rnr_retry > 7) &&
+	       !(mask & ROOST_QP_MIN_RNR_TIMER && a->min_rnr_timer > 31);
+}
+
+static void take_address(struct roost_qp_attr *to,
+			 const struct roost_qp_attr *a, uint32_t mask)
+{
+	if (mask & ROOST_QP_PORT)
+		to->port_num = a->port_num;
+	if (mask & ROOST_QP_AV) {
+		to->av = a->av;
+		to->port_num = a->av.port_num;
+	}
+	if (mask & ROOST_QP_ALT_PATH) {
+		to->alt_av = a->alt_av;
+		to->alt_port_num = a->alt_port_num;
+		to->alt_pkey_index = a->alt_pkey_index;
+		to->alt_timeout = a->alt_timeout;
+	}
+}
+
+static void take_limits(struct roost_qp_attr *to, const struct roost_qp_attr *a,
+			uint32_t mask)
+{
+	if (mask & ROOST_QP_TIMEOUT)
+		to->timeout = a->timeout;
+	if (mask & ROOST_QP_RETRY_CNT)
+		to->retry_cnt = a->retry_cnt;
+	if (mask & ROOST_QP_RNR_RETRY)
+		to->rnr_retry = a->rnr_retry;
+	if (mask & ROOST_QP_MIN_RNR_TIMER)
+		to->min_rnr_timer = a->min_rnr_timer;
+	if (mask & ROOST_QP_MAX_QP_RD_ATOMIC)
+		to->max_rd_atomic = a->max_rd_atomic;
+	if (mask & ROOST_QP_MAX_DEST_RD_ATOMIC)
+		to->max_dest_rd_atomic = a->max_dest_rd_atomic;
+}
+
+static void take_attributes(struct roost_qp *qp, const struct roost_qp_attr *a,
+			    uint32_t mask)
+{
+	struct roost_qp_attr *to = &qp->attr;
+
+	take_address(to, a, mask);
+	take_limits(to, a, mask);
+	if (mask & ROOST_QP_TIMEOUT)
+		qp->req.timeout_ns = roost_req_timeout_ns(to->timeout);
+	if (mask & ROOST_QP_RETRY_CNT)
+		qp->req.retry_left = to->retry_cnt;
+	if (mask & ROOST_QP_RNR_RETRY)
+		qp->req.rnr_left = to->rnr_retry;
+	if (mask & ROOST_QP_ACCESS_FLAGS)
+		to->access = a->access;
+	if (mask & ROOST_QP_QKEY)
+		to->qkey = a->qkey;
+	if (mask & ROOST_QP_RATE_LIMIT)
+		to->rate_limit_kbps = a->rate_limit_kbps;
+	if (mask & ROOST_QP_PKEY_INDEX)
+		to->pkey_index = a->pkey_index;
+	if (mask & (ROOST_QP_PKEY_INDEX | ROOST_QP_PORT | ROOST_QP_AV))
+		qp->pkey =
+			qp->dev->ports[to->port_num - 1].pkeys[to->pkey_index];
+	if (mask & ROOST_QP_PATH_MTU) {
+		to->path_mtu = a->path_mtu;
+		qp->mtu_bytes = roost_mtu_bytes(a->path_mtu);
+	}
+	if (mask & ROOST_QP_DEST_QPN) {
+		to->dest_qpn = a->dest_qpn;
+		qp->dest_qpn = a->dest_qpn;
+	}
+}
+
+/* Empty a queue without completing anything. */
+static void enter_reset(struct roost_worker *w, struct roost_qp *qp)
+{
+	atomic_store(&qp->state, ROOST_QPS_RESET);
+	roost_worker_unlink_qp(w, qp);
+	roost_qp_drop_ahs(qp);
+	roost_queue_clear(&qp->sq);
+	roost_queue_clear(&qp->rq);
+	qp->drain_asked = false;
+	qp->attr = (struct roost_qp_attr){ 0 };
+	roost_mig_reset(qp);
+	roost_req_reset(qp, roost_psn(0));
+	roost_resp_reset(qp, roost_psn(0));
+}
+
+/* The modify that begins to drain says whether SQ_DRAINED is wanted. */
+static void ask_for_drained(struct roost_qp *qp, const struct roost_qp_attr *a,
+			    uint32_t mask)
+{
+	qp->drain_asked =
+		mask & ROOST_QP_EN_SQD_ASYNC_NOTIFY && a->en_sqd_async_notify;
+	qp->attr.en_sqd_async_notify = qp->drain_asked;
+}
+
+/* What the new state begins with. Holding the turn. */
+static void enter_state(struct roost_worker *w, struct roost_qp *qp,
+			enum roost_qp_state from, enum roost_qp_state to,
+			const struct roost_qp_attr *a, uint32_t mask)
+{
+	switch (to) {
+	case ROOST_QPS_RESET:
+		enter_reset(w, qp);
+		return;
+	case ROOST_QPS_ERR:
+		/* From now on the peer gets nothing of our memory. */
+		if (roost_qp_state_get(qp) != ROOST_QPS_ERR) {
+			roost_worker_settle(w, qp);
+			roost_resp_silence(w, qp);
+		}
+		roost_qp_end(qp, ROOST_QPE_MODIFIED, -1);
+		return;
+	case ROOST_QPS_RTR:
+		if (qp->type == ROOST_QPT_UD)
+			qp->mtu_bytes = roost_mtu_bytes(roost_port_active_mtu(
+				&qp->dev->ports[qp->attr.port_num - 1]));
+		roost_resp_reset(qp, roost_psn(a->rq_psn));
+		break;
+	case ROOST_QPS_RTS:
+		if (from == ROOST_QPS_RTR) {
+			qp->attr.sq_psn = a->sq_psn;
+			roost_req_reset(qp, roost_psn(a->sq_psn));
+		}
+		/* What was posted in the error is none of the new state's. */
+		if (qp->flushing)
+			roost_qp_flush(w, qp);
+		qp->drain_asked = false;
+		break;
+	case ROOST_QPS_SQD:
+		/* What SQD to SQD changes does not withdraw the event. */
+		if (from == ROOST_QPS_RTS)
+			ask_for_drained(qp, a, mask);
+		break;
+	case ROOST_QPS_INIT:
+	case ROOST_QPS_SQE:
+	case ROOST_QPS_COUNT:
+		break;
+	}
+	atomic_store_explicit(&qp->state, to, memory_order_release);
+	if (to == ROOST_QPS_RTS)
+		roost_worker_want_send(w, qp);
+	if (to == ROOST_QPS_SQD)
+		roost_req_check_drained(w, qp);
+}
+
+/* Is it allowed as things are? Holder of the turn. */
+static bool is_allowed(const struct roost_qp *qp, enum roost_qp_state from,
+		       enum roost_qp_state to, const struct roost_qp_attr *attr,
+		       uint32_t mask)
+{
+	if (mask & ROOST_QP_CUR_STATE && attr->cur_state != from)
+		return false;
+	return roost_qp_modify_allowed(qp->type, from, to, mask) &&
+	       values_valid(qp, attr, mask) &&
+	       roost_mig_allowed(qp, to, attr, mask);
+}
+
+/* In SQD, another port without an address vector: the one that the QP has, from
+ * that port. Returns the mask as it is then. Holder of the turn.
+ */
+static uint32_t add_av(const struct roost_qp *qp, enum roost_qp_state from,
+		       struct roost_qp_attr *a, uint32_t mask)
+{
+	if (from != ROOST_QPS_SQD ||
+	    (mask & (ROOST_QP_PORT | ROOST_QP_AV)) != ROOST_QP_PORT ||
+	    a->port_num == qp->attr.port_num)
+		return mask;
+	a->av = qp->attr.av;
+	a->av.port_num = a->port_num;
+	return mask | ROOST_QP_AV;
+}
+
+/* What the modify needs; afterwards, what the QP does not need any more. */
+struct gear {
+	struct roost_path primary, alt;   /* those that are valid */
+	struct roost_resp_fetch *fetches; /* NULL: there is room enough */
+};
+
+static void release_gear(struct roost_dev *dev, struct gear *gear)
+{
+	if (gear->primary.valid)
+		roost_path_release(dev, &gear->primary);
+	if (gear->alt.valid)
+		roost_path_release(dev, &gear->alt);
+	free(gear->fetches);
+}
+
+/* May block. */
+static int get_gear(const struct roost_qp *qp, const struct roost_qp_attr *attr,
+		    uint32_t mask, struct gear *gear)
+{
+	uint32_t dest_qpn =
+		mask & ROOST_QP_DEST_QPN ? attr->dest_qpn : qp->dest_qpn;
+	int rc = 0;
+
+	if (mask & ROOST_QP_AV)
+		rc = roost_path_resolve(qp->dev, &attr->av, qp->qpn, dest_qpn,
+					&gear->primary);
+	if (rc == 0 && mask & ROOST_QP_ALT_PATH)
+		rc = roost_path_resolve(qp->dev, &attr->alt_av, qp->qpn,
+					dest_qpn, &gear->alt);
+	if (rc == 0 && mask & ROOST_QP_MAX_DEST_RD_ATOMIC &&
+	    attr->max_dest_rd_atomic > qp->resp.fetch_room) {
+		gear->fetches = calloc(attr->max_dest_rd_atomic,
+				       sizeof(gear->fetches[0]));
+		if (gear->fetches == NULL)
+			rc = -ENOMEM;
+	}
+	if (rc != 0)
+		release_gear(qp->dev, gear);
+	return rc;
+}
+
+static void exchange(struct roost_path *a, struct roost_path *b)
+{
+	struct roost_path t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+/* Holding the turn. What the QP had before is left in *gear. */
+static void apply(struct roost_worker *w, struct roost_qp *qp,
+		  enum roost_qp_state from, enum roost_qp_state to,
+		  const struct roost_qp_attr *attr, uint32_t mask,
+		  struct gear *gear)
+{
+	take_attributes(qp, attr, mask);
+	if (gear->primary.valid)
+		exchange(&qp->path, &gear->primary);
+	if (gear->alt.valid) {
+		exchange(&qp->alt_path, &gear->alt);
+		roost_mig_loaded(qp);
+	}
+	enter_state(w, qp, from, to, attr, mask);
+	if (mask & ROOST_QP_MAX_DEST_RD_ATOMIC)
+		gear->fetches = roost_fetch_resize(qp, gear->fetches,
+						   attr->max_dest_rd_atomic);
+	if (mask & ROOST_QP_PATH_MIG_STATE)
+		roost_mig_request(w, qp, attr->path_mig_state);
+	roost_worker_publish(w);
+}
+
+/*
+ * The turns that a change takes, under modify_lock. RESET leaves nothing in the
+ * CQs. It waits for who polls them in the open, and lets other changes of the
+ * QP go first meanwhile, which may be that one's.
+ */
+static void take_turns(struct roost_qp *qp, enum roost_qp_state to)
+{
+	unsigned int tries = ROOST_SPIN_PAUSES;
+
+	if (to != ROOST_QPS_RESET) {
+		roost_worker_turn_take(qp->worker);
+		return;
+	}
+	for (;;) {
+		roost_dev_turns_take(qp->dev);
+		roost_worker_settle(qp->worker, qp);
+		if (roost_qp_clean_cqs(qp))
+			return;
+		roost_dev_turns_release(qp->dev);
+		pthread_mutex_unlock(&qp->modify_lock);
+		roost_spin_wait(tries++);
+		pthread_mutex_lock(&qp->modify_lock);
+	}
+}
+
+static void release_turns(struct roost_qp *qp, enum roost_qp_state to)
+{
+	if (to == ROOST_QPS_RESET)
+		roost_dev_turns_release(qp->dev);
+	else
+		roost_worker_turn_release(qp->worker);
+}
+
+/* The device is gone: nothing can be brought to life. */
+static bool is_lost(const struct roost_qp *qp, enum roost_qp_state to)
+{
+	return atomic_load(&qp->dev->failed) && to != ROOST_QPS_ERR &&
+	       to != ROOST_QPS_RESET;
+}
+
+int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *given,
+		    uint32_t mask)
+{
+	struct roost_qp_attr full = *given;
+	const struct roost_qp_attr *attr = &full;
+	struct roost_worker *w = qp->worker;
+	struct gear gear = { .primary = { .valid = false } };
+	enum roost_qp_state from, to, now;
+	int rc = -EINVAL;
+	bool allowed;
+
+	pthread_mutex_lock(&qp->modify_lock);
+	from = roost_qp_state_get(qp);
+	to = mask & ROOST_QP_STATE ? attr->state : from;
+	roost_worker_turn_take(w);
+	mask = add_av(qp, from, &full, mask);
+	allowed = is_allowed(qp, from, to, attr, mask);
+	roost_worker_turn_release(w);
+	if (!allowed)
+		goto unlock;
+	rc = -EIO;
+	if (is_lost(qp, to))
+		goto unlock;
+	rc = get_gear(qp, attr, mask, &gear);
+	if (rc != 0)
+		goto unlock;
+	take_turns(qp, to);
+	/* The worker may have moved it to ERR meanwhile, or to another path. */
+	now = roost_qp_state_get(qp);
+	if (is_lost(qp, to))
+		rc = -EIO;
+	else if ((now == from && is_allowed(qp, from, to, attr, mask)) ||
+		 to == ROOST_QPS_ERR || to == ROOST_QPS_RESET)
+		apply(w, qp, from, to, attr, mask, &gear);
+	else
+		rc = -EINVAL;
+	release_turns(qp, to);
+	release_gear(qp->dev, &gear);
+unlock:
+	pthread_mutex_unlock(&qp->modify_lock);
+	return rc;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: which packet is next, and may it go now. No allocation but mbufs, no
+ * system call, log or lock.
+ */
+
+#include <rte_common.h>
+#include <rte_mbuf.h>
+
+#include "lib/engine/core/ah_priv.h"
+#include "lib/engine/core/mbuf.h"
+#include "lib/engine/transport/req_priv.h"
+#include "lib/engine/sched/worker_priv.h"
+
+/* A rate is kept on average over this time; a QP that was silent for longer
+ * gains nothing by it.
+ */
+#define PACE_SLACK_NS 100000u
+/* Requests of a QP that are begun and not complete. */
+#define STARTED_MAX (2u * ROOST_WINDOW_PKTS)
+
+void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
+{
+	uint32_t tail = roost_req_tail(qp);
+
+	qp->req.next_psn = first_psn;
+	qp->req.end_psn = first_psn;
+	qp->resumed_psn = first_psn;
+	qp->req.oldest_unacked_psn = first_psn;
+	qp->req.send_index = tail;
+	qp->req.started_index = tail;
+	qp->req.timeout_ns = roost_req_timeout_ns(qp->attr.timeout);
+	qp->req.window_pkts = ROOST_WINDOW_PKTS;
+	qp->req.window_goal_pkts = ROOST_WINDOW_PKTS;
+	qp->req.window_acked_pkts = 0;
+	qp->req.quiet_pkts = ROOST_WINDOW_PKTS;
+	qp->req.nb_close_losses = 0;
+	qp->req.retry_left = qp->attr.retry_cnt;
+	qp->req.rnr_left = qp->attr.rnr_retry;
+	qp->req.rnr_wait = false;
+	qp->req.fetch_gap = false;
+	qp->req.nb_fetching = 0;
+	qp->req.fault = false;
+	qp->req.pace_ns = 0;
+	qp->req.rtt_sent_ns = 0;
+	qp->req.early_ns = 0;
+	qp->req.nb_early = 0;
+}
+
+/* A packet goes: when may the next one? */
+static void pace(struct roost_worker *w, struct roost_qp *qp, size_t len_bytes)
+{
+	uint64_t from_ns =
+		w->now_ns < PACE_SLACK_NS ? 0 : w->now_ns - PACE_SLACK_NS;
+
+	if (qp->attr.rate_limit_kbps != 0)
+		qp->req.pace_ns =
+			RTE_MAX(qp->req.pace_ns, from_ns) +
+			len_bytes * 8 * 1000000 / qp->attr.rate_limit_kbps;
+}
+
+/* Is it too early for the next packet? Then the timer will tell. */
+static bool is_early(struct roost_worker *w, struct roost_qp *qp)
+{
+	struct roost_requester *req = &qp->req;
+
+	if (qp->attr.rate_limit_kbps == 0 || req->pace_ns <= w->now_ns)
+		return false;
+	if (!roost_timer_is_set(&req->pace_timer))
+		roost_timer_set(&w->timers, &req->pace_timer, req->pace_ns);
+	return true;
+}
+
+/* How many PSNs a request takes: one, even when it is empty. */
+static uint32_t psns_of(const struct roost_qp *qp,
+			const struct roost_send_wqe *wqe)
+{
+	if (wqe->len_bytes <= qp->mtu_bytes || wqe->opcode == ROOST_WR_FLUSH)
+		return 1;
+	return (uint32_t)(((uint64_t)wqe->len_bytes + qp->mtu_bytes - 1) /
+			  qp->mtu_bytes);
+}
+
+static void start_wqe(struct roost_qp *qp, struct roost_send_wqe *wqe)
+{
+	wqe->fetched = false;
+	wqe->first_psn = qp->req.next_psn;
+	wqe->last_psn = roost_psn_add(wqe->first_psn, psns_of(qp, wqe) - 1);
+	qp->req.started_index++;
+}
+
+/* A request without packets is no part of the window, and one ACK must not
+ * complete any number of them: those that are too many wait for it.
+ */
+static bool may_do_local(const struct roost_qp *qp)
+{
+	const struct roost_requester *req = &qp->req;
+
+	return req->send_index != req->started_index ||
+	       !roost_req_has_unacked(qp) ||
+	       req->started_index - roost_req_tail(qp) < STARTED_MAX;
+}
+
+/* May the WQE at send_index go on, as far as its kind is concerned? */
+static bool may_send_wqe(struct roost_qp *qp)
+{
+	const struct roost_requester *req = &qp->req;
+	const struct roost_send_wqe *wqe = roost_req_wqe(qp, req->send_index);
+	uint8_t kind = roost_wqe_info(wqe)->kind;
+
+	if (wqe->flags & ROOST_SEND_FENCE && req->nb_fetching > 0)
+		return false;
+	if (kind == ROOST_WR_KIND_MESSAGE)
+		return true;
+	if (kind == ROOST_WR_KIND_LOCAL)
+		return may_do_local(qp);
+	/* The next part of a long READ: the one before it must be there. */
+	if (req->send_index != req->started_index &&
+	    roost_req_at_read_part(wqe, req->next_psn) &&
+	    !roost_psn_eq(req->next_psn, req->oldest_unacked_psn))
+		return false;
+	/* With none allowed any more, what was sent may be sent again. */
+	return req->nb_fetching < RTE_MAX(qp->attr.max_rd_atomic, 1);
+}
+
+/* May the next packet be made, as far as the QP itself is concerned? */
+static bool may_send(struct roost_qp *qp)
+{
+	const struct roost_requester *req = &qp->req;
+	enum roost_qp_state state = roost_qp_state_get(qp);
+
+	if (req->send_index ==
+	    atomic_load_explicit(&qp->sq.head, memory_order_acquire))
+		return false;
+	if (state != ROOST_QPS_RTS && state != ROOST_QPS_SQD)
+		return false;
+	if (req->rnr_wait ||
+	    (req->fault && req->fault_index == req->send_index))
+		return false;
+	/* Draining: what has begun goes on, nothing new begins. */
+	if (state == ROOST_QPS_SQD && req->send_index == req->started_index)
+		return false;
+	if (roost_psn_diff(req->next_psn, req->oldest_unacked_psn) >=
+	    (int32_t)req->window_pkts)
+		return false;
+	return may_send_wqe(qp);
+}
+
+static uint8_t base_opcode(const struct roost_wr_info *info, bool first,
+			   bool last)
+{
+	if (first)
+		return last ? info->only : info->first;
+	return last ? info->last : info->middle;
+}
+
+/* The piece that next_psn stands for; wqe is the one at send_index. */
+static void next_piece(const struct roost_qp *qp,
+		       const struct roost_send_wqe *wqe,
+		       struct roost_req_piece *piece)
+{
+	const struct roost_wr_info *info = roost_wqe_info(wqe);
+	bool fetch = info->kind == ROOST_WR_KIND_FETCH;
+	uint32_t index =
+		(uint32_t)roost_psn_diff(qp->req.next_psn, wqe->first_psn);
+	bool first = index == 0 || fetch;
+
+	piece->is_fetch = fetch;
+	/* The PSN behind this packet: a READ takes those of its answer. */
+	piece->next_psn = fetch ? roost_req_read_part_end(wqe, qp->req.next_psn)
+				: roost_psn_add(qp->req.next_psn, 1);
+	piece->offset_bytes = index * qp->mtu_bytes;
+	piece->last =
+		roost_psn_eq(roost_psn_sub(piece->next_psn, 1), wqe->last_psn);
+	piece->opcode = roost_qp_opcode(qp, base_opcode(info, first,
+							piece->last || fetch));
+	piece->left_bytes = wqe->len_bytes - piece->offset_bytes;
+	if (fetch && !piece->last)
+		piece->left_bytes = (uint32_t)roost_psn_diff(piece->next_psn,
+							     qp->req.next_psn) *
+				    qp->mtu_bytes;
+	piece->len_bytes = RTE_MIN(piece->left_bytes, qp->mtu_bytes);
+	if (!(roost_opcodes[piece->opcode].flags & ROOST_OPF_PAYLOAD))
+		piece->len_bytes = 0;
+}
+
+/* In a long message, the last packet of each part of the window. One that is
+ * too small for parts is all that is sent before an answer.
+ */
+static bool ends_part(const struct roost_qp *qp, struct roost_psn psn)
+{
+	uint32_t part_pkts = qp->req.window_pkts / ROOST_WINDOW_PARTS;
+
+	return part_pkts != 0 && psn.v % part_pkts == 0;
+}
+
+/* The last packet, some on the way, and the one that closes the window. */
+static bool wants_ack(const struct roost_qp *qp,
+		      const struct roost_req_piece *piece)
+{
+	struct roost_psn psn = qp->req.next_psn;
+
+	if (!roost_qp_is_reliable(qp))
+		return false;
+	return piece->last || piece->is_fetch || ends_part(qp, psn) ||
+	       roost_psn_diff(psn, qp->req.oldest_unacked_psn) ==
+		       (int32_t)qp->req.window_pkts - 1;
+}
+
+void roost_req_fault(struct roost_worker *w, struct roost_qp *qp,
+		     enum roost_qp_error_code code)
+{
+	qp->req.fault = true;
+	qp->req.fault_index = qp->req.send_index;
+	qp->req.fault_code = (uint8_t)code;
+	roost_req_check_fault(w, qp);
+}
+
+/* A request without packets: done when all before it are. */
+static bool do_local(struct roost_worker *w, struct roost_qp *qp,
+		     struct roost_send_wqe *wqe)
+{
+	struct roost_requester *req = &qp->req;
+	enum roost_qp_error_code code;
+
+	if (req->send_index == req->started_index) {
+		wqe->first_psn = roost_psn_sub(req->next_psn, 1);
+		wqe->last_psn = wqe->first_psn;
+		code = roost_req_local(qp, wqe);
+		/* Not started then: no acknowledgement completes it. */
+		if (code != ROOST_QPE_NONE) {
+			roost_req_fault(w, qp, code);
+			return false;
+		}
+		req->started_index++;
+	}
+	req->send_index++;
+	if (!roost_req_has_unacked(qp))
+		roost_req_advance(w, qp, req->oldest_unacked_psn);
+	return true;
+}
+
+/* The packet was made: what is next? */
+static void sent(struct roost_worker *w, struct roost_qp *qp,
+		 const struct roost_send_wqe *wqe,
+		 const struct roost_req_piece *piece, bool ackreq)
+{
+	struct roost_requester *req = &qp->req;
+
+	if (req->rtt_sent_ns == 0 && ackreq &&
+	    roost_psn_eq(req->next_psn, req->end_psn)) {
+		req->rtt_sent_ns = w->now_ns;
+		req->rtt_psn = req->next_psn;
+	}
+	req->next_psn = piece->next_psn;
+	if (roost_psn_diff(req->next_psn, req->end_psn) > 0)
+		req->end_psn = req->next_psn;
+	if (piece->last) {
+		req->send_index++;
+		if (roost_req_is_fetch(wqe))
+			req->nb_fetching++;
+	}
+	/* Nobody will answer: as good as acknowledged. */
+	if (!roost_qp_is_reliable(qp))
+		roost_req_advance(w, qp, req->next_psn);
+}
+
+/* Make the next packet. Returns false when it could not be made. */
+static bool send_one(struct roost_worker *w, struct roost_qp *qp)
+{
+	struct roost_requester *req = &qp->req;
+	struct roost_send_wqe *wqe = roost_req_wqe(qp, req->send_index);
+	struct roost_path *path = qp->type == ROOST_QPT_UD
+					  ? roost_ah_path(wqe->ud.ah)
+					  : &qp->path;
+	struct roost_req_piece piece;
+	struct rte_mbuf *mbuf;
+	bool ackreq, sealed;
+	size_t len;
+
+	if (roost_wqe_info(wqe)->kind == ROOST_WR_KIND_LOCAL)
+		return do_local(w, qp, wqe);
+	if (qp->type == ROOST_QPT_UD && wqe->len_bytes > qp->mtu_bytes) {
+		roost_req_fault(w, qp, ROOST_QPE_LOCAL_LENGTH);
+		return false;
+	}
+	/* It was posted, and a modify allows none any more. */
+	if (req->send_index == req->started_index && roost_req_is_fetch(wqe) &&
+	    qp->attr.max_rd_atomic == 0) {
+		roost_req_fault(w, qp, ROOST_QPE_NO_RD_ATOMIC);
+		return false;
+	}
+	mbuf = roost_tx_mbuf(w, path);
+	if (mbuf == NULL)
+		return false;
+	if (req->send_index == req->started_index)
+		start_wqe(qp, wqe);
+	next_piece(qp, wqe, &piece);
+	ackreq = wants_ack(qp, &piece);
+	len = roost_req_build(qp, wqe, path, &piece, ackreq,
+			      rte_pktmbuf_mtod(mbuf, uint8_t *), &sealed);
+	roost_path_readdress(path, rte_pktmbuf_mtod(mbuf, uint8_t *));
+	if (len == 0) {
+		roost_mbuf_free(w, mbuf);
+		roost_req_fault(w, qp, ROOST_QPE_LOCAL_MEMORY);
+		return false;
+	}
+	mbuf->data_len = (uint16_t)len;
+	mbuf->pkt_len = (uint32_t)len;
+	roost_tx_queue(w, path, mbuf, sealed);
+	pace(w, qp, len);
+	sent(w, qp, wqe, &piece, ackreq);
+	return true;
+}
+
+unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp,
+				unsigned int burst)
+{
+	bool may = may_send(qp) && !is_early(w, qp);
+	unsigned int n = 0;
+
+	/* Nothing of a QP overtakes what it owes: who has the reply has the
+	 * ACK, and sees completions in the order that hardware gives them.
+	 */
+	if (may && qp->answer_place != 0)
+		roost_worker_answer(w, qp);
+	while (may && n < burst) {
+		bool made = send_one(w, qp);
+
+		may = may_send(qp) && !is_early(w, qp);
+		if (!made)
+			break;
+		n++;
+	}
+	/* A local fault may have ended it: then it has no timer any more. */
+	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
+		return n;
+	if (may && n < burst)
+		roost_worker_keep_turn(w, qp, burst - n);
+	else if (may)
+		roost_worker_want_send(w, qp);
+	if (n > 0 && !roost_timer_is_set(&qp->req.timer))
+		roost_req_arm_timer(w, qp);
+	return n;
+}

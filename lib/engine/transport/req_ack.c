@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: progress of our requests. No allocation, system call, log or lock. */
+
+#include "lib/engine/transport/req_priv.h"
+#include "lib/engine/sched/worker_priv.h"
+
+/* The WQE whose packets include psn; started_index when psn is behind all. */
+static uint32_t index_of_psn(struct roost_qp *qp, struct roost_psn psn)
+{
+	uint32_t index = roost_req_tail(qp);
+
+	for (; index != qp->req.started_index; index++)
+		if (roost_psn_diff(psn, roost_req_wqe(qp, index)->last_psn) <=
+		    0)
+			break;
+	return index;
+}
+
+/* Continue sending at psn, and count again what is being fetched before. */
+static void send_from(struct roost_qp *qp, struct roost_psn psn)
+{
+	struct roost_requester *req = &qp->req;
+
+	req->next_psn = psn;
+	qp->resumed_psn = psn;
+	req->send_index = index_of_psn(qp, psn);
+	req->nb_fetching = 0;
+	for (uint32_t i = roost_req_tail(qp); i != req->send_index; i++)
+		if (roost_req_is_fetch(roost_req_wqe(qp, i)))
+			req->nb_fetching++;
+}
+
+void roost_req_go_back(struct roost_worker *w, struct roost_qp *qp,
+		       struct roost_psn psn)
+{
+	roost_count(w, qp, retransmits);
+	qp->req.rtt_sent_ns = 0;
+	send_from(qp, psn);
+	roost_worker_want_send(w, qp);
+}
+
+void roost_req_progress(struct roost_worker *w, struct roost_qp *qp)
+{
+	struct roost_requester *req = &qp->req;
+
+	req->retry_left = qp->attr.retry_cnt;
+	req->rnr_left = qp->attr.rnr_retry;
+	req->fetch_gap = false;
+	if (req->rtt_sent_ns != 0 &&
+	    roost_psn_diff(req->oldest_unacked_psn, req->rtt_psn) > 0)
+		roost_req_rtt_sample(w, req);
+	if (roost_psn_diff(req->oldest_unacked_psn, req->next_psn) > 0) {
+		/* Acknowledged beyond where we went back to, and beyond what
+		 * could not be made again.
+		 */
+		send_from(qp, req->oldest_unacked_psn);
+		req->rnr_wait = false;
+		req->fault = false;
+	}
+	roost_req_arm_timer(w, qp);
+	/* What is posted from here on rings the doorbell. */
+	if (req->send_index !=
+	    atomic_load_explicit(&qp->sq.head, memory_order_acquire))
+		roost_worker_want_send(w, qp);
+}
+
+static struct roost_psn later(struct roost_psn a, struct roost_psn b)
+{
+	return roost_psn_diff(a, b) >= 0 ? a : b;
+}
+
+/* Complete the WQEs that are done. Returns the first PSN that is not: psn, or
+ * that of a response which is missing and of which a part may have come.
+ */
+static struct roost_psn complete_until(struct roost_worker *w,
+				       struct roost_qp *qp,
+				       struct roost_psn psn)
+{
+	struct roost_requester *req = &qp->req;
+	uint32_t tail = roost_req_tail(qp);
+
+	for (; tail != req->started_index; tail++) {
+		const struct roost_send_wqe *wqe = roost_req_wqe(qp, tail);
+		bool fetch = roost_req_is_fetch(wqe);
+
+		if (fetch && !wqe->fetched &&
+		    roost_psn_diff(wqe->first_psn, psn) < 0) {
+			struct roost_psn missing =
+				later(wqe->first_psn, req->oldest_unacked_psn);
+
+			if (roost_psn_diff(missing, psn) < 0)
+				psn = missing;
+			break;
+		}
+		if (roost_psn_diff(wqe->last_psn, psn) >= 0)
+			break;
+		if (fetch && (int32_t)(req->send_index - tail) > 0)
+			req->nb_fetching--;
+		roost_complete_send(w, qp, tail, ROOST_WC_SUCCESS);
+	}
+	atomic_store_explicit(&qp->sq.tail, tail, memory_order_release);
+	return psn;
+}
+
+/* This part of the window is added to it for each that came through. */
+#define WINDOW_PART 16
+
+/* So many packets more came through: after a loss, the window opens again. */
+static void widen(struct roost_requester *req, uint32_t acked_pkts)
+{
+	req->quiet_pkts = (uint16_t)RTE_MIN(req->quiet_pkts + acked_pkts,
+					    (uint32_t)ROOST_WINDOW_PKTS);
+	if (req->window_pkts < req->window_goal_pkts) {
+		req->window_pkts = RTE_MIN(req->window_pkts + acked_pkts,
+					   req->window_goal_pkts);
+		return;
+	}
+	req->window_acked_pkts += acked_pkts;
+	if (req->window_acked_pkts < req->window_pkts)
+		return;
+	req->window_acked_pkts = 0;
+	req->window_pkts += RTE_MAX(req->window_pkts / WINDOW_PART, 1u);
+	req->window_pkts =
+		RTE_MIN(req->window_pkts, (uint32_t)ROOST_WINDOW_PKTS);
+}
+
+bool roost_req_advance(struct roost_worker *w, struct roost_qp *qp,
+		       struct roost_psn psn)
+{
+	struct roost_requester *req = &qp->req;
+	struct roost_psn reached = complete_until(w, qp, psn);
+	int32_t acked_pkts = roost_psn_diff(reached, req->oldest_unacked_psn);
+
+	if (acked_pkts > 0) {
+		if (req->window_pkts < ROOST_WINDOW_PKTS)
+			widen(req, (uint32_t)acked_pkts);
+		req->oldest_unacked_psn = reached;
+		roost_req_progress(w, qp);
+	}
+	roost_req_check_fault(w, qp);
+	roost_req_check_drained(w, qp);
+	return roost_psn_eq(reached, psn);
+}
+
+void roost_req_fail(struct roost_worker *w, struct roost_qp *qp,
+		    enum roost_qp_error_code code, const struct roost_pkt *pkt)
+{
+	uint32_t tail = roost_req_tail(qp);
+
+	roost_req_blame(w, qp, code, pkt);
+	roost_complete_send(
+		w, qp, tail,
+		(enum roost_wc_status)roost_qp_error_infos[code].wc_status);
+	atomic_store_explicit(&qp->sq.tail, tail + 1, memory_order_release);
+	if (roost_qp_is_reliable(qp))
+		roost_qp_to_err(w, qp, -1);
+	else
+		roost_qp_to_sqe(w, qp);
+}
+
+void roost_req_check_fault(struct roost_worker *w, struct roost_qp *qp)
+{
+	if (qp->req.fault && qp->req.fault_index == roost_req_tail(qp))
+		roost_req_fail(w, qp, qp->req.fault_code, NULL);
+}
+
+void roost_req_check_drained(struct roost_worker *w, struct roost_qp *qp)
+{
+	if (!qp->drain_asked || roost_req_is_draining(qp))
+		return;
+	qp->drain_asked = false;
+	roost_async_raise(w, &qp->async, ROOST_EVENT_SQ_DRAINED);
+}
+
+/* An AETH that fits what is unacknowledged. */
+static void acknowledge(struct roost_worker *w, struct roost_qp *qp,
+			const struct roost_pkt *pkt)
+{
+	bool progress = !roost_psn_eq(pkt->psn, qp->req.oldest_unacked_psn);
+	struct roost_psn until = pkt->psn;
+	bool all_there;
+
+	switch (pkt->syndrome & ROOST_AETH_TYPE_MASK) {
+	case ROOST_AETH_ACK:
+		until = roost_psn_add(pkt->psn, 1);
+		break;
+	case ROOST_AETH_RNR_NAK:
+	case ROOST_AETH_NAK:
+		/* A NAK acknowledges all that stands before it. */
+		break;
+	default:
+		roost_worker_drop(w, ROOST_DROP_UNEXPECTED_RESPONSE);
+		return;
+	}
+	all_there = roost_req_advance(w, qp, until);
+	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
+		return;
+	if (!all_there)
+		roost_req_fetch_gap(w, qp);
+	else if ((pkt->syndrome & ROOST_AETH_TYPE_MASK) != ROOST_AETH_ACK)
+		roost_req_nak(w, qp, pkt, progress);
+}
+
+void roost_req_receive(struct roost_worker *w, struct roost_qp *qp,
+		       const struct roost_pkt *pkt)
+{
+	/* Only what was sent and is not acknowledged yet can be answered. */
+	if (roost_psn_diff(pkt->psn, qp->req.oldest_unacked_psn) < 0 ||
+	    roost_psn_diff(pkt->psn, qp->req.end_psn) >= 0)
+		roost_worker_drop(w, ROOST_DROP_UNEXPECTED_RESPONSE);
+	else if (pkt->info->op == ROOST_OP_ACK)
+		acknowledge(w, qp, pkt);
+	else
+		roost_req_fetch_receive(w, qp, pkt);
+}

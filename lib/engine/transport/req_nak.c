@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * What refuses our requests, or does not come: NAKs, missing responses,
+ * timeouts.
+ */
+
+#include "lib/engine/transport/mig_priv.h"
+#include "lib/engine/transport/req_priv.h"
+#include "lib/engine/core/route.h"
+#include "lib/engine/sched/worker_priv.h"
+
+/* What a NAK does to the oldest request (the codes of IBTA table 46). */
+static const uint8_t nak_errors[ROOST_NAK_KINDS] = {
+	[ROOST_NAK_INV_REQ & ROOST_AETH_VALUE_MASK] = ROOST_QPE_PEER_INVALID,
+	[ROOST_NAK_REM_ACCESS & ROOST_AETH_VALUE_MASK] = ROOST_QPE_PEER_ACCESS,
+	[ROOST_NAK_REM_OP & ROOST_AETH_VALUE_MASK] = ROOST_QPE_PEER_OPERATION,
+};
+
+/* One try less, for the reason that code gives; pkt: what says so, or NULL.
+ * Returns false when there was none left, and the QP failed; on its alternate
+ * path it has all of them again.
+ */
+static bool spend_retry(struct roost_worker *w, struct roost_qp *qp,
+			enum roost_qp_error_code code,
+			const struct roost_pkt *pkt)
+{
+	if (qp->req.retry_left == 0) {
+		if (roost_mig_fail_over(w, qp))
+			return true;
+		if (qp->mig.state == ROOST_MIG_ARMED)
+			code = ROOST_QPE_NO_ALTERNATE;
+		roost_req_fail(w, qp, code, pkt);
+		return false;
+	}
+	qp->req.retry_left--;
+	return true;
+}
+
+/* So many losses in a row, with less than a window between them, say that it is
+ * not by chance.
+ */
+#define CLOSE_LOSSES_MAX 3u
+
+/* What came through in the shortest time that an answer took, and an eighth
+ * more: what else is in flight stands in queues.
+ */
+static uint32_t path_pkts(const struct roost_requester *req)
+{
+	uint32_t flight_pkts =
+		(uint32_t)roost_psn_diff(req->next_psn,
+					 req->oldest_unacked_psn);
+
+	if (req->early_ns == 0)
+		return 0;
+	return (uint32_t)(flight_pkts * 9ull * req->rtt_min_ns /
+			  (req->rtt_last_ns * 8ull));
+}
+
+static uint32_t half_window(const struct roost_requester *req)
+{
+	return RTE_MAX(req->window_pkts / 2, (uint32_t)ROOST_WINDOW_MIN_PKTS);
+}
+
+/* A packet is lost; doc/protocol.md says why the window shrinks as it does. It
+ * is never the whole one then, for which nothing is counted.
+ */
+static void narrow(struct roost_requester *req)
+{
+	bool close = req->quiet_pkts < req->window_pkts;
+	uint32_t most_pkts = RTE_MIN(req->window_pkts, ROOST_WINDOW_PKTS - 1u);
+	uint32_t half_pkts = half_window(req);
+	uint32_t fit_pkts =
+		RTE_MAX(RTE_MIN(path_pkts(req), most_pkts), half_pkts);
+
+	if (!close)
+		req->nb_close_losses = 0;
+	else if (req->nb_close_losses < CLOSE_LOSSES_MAX)
+		req->nb_close_losses++;
+	req->window_pkts = close ? half_pkts : fit_pkts;
+	req->window_goal_pkts =
+		req->nb_close_losses < CLOSE_LOSSES_MAX ? fit_pkts : half_pkts;
+	req->window_acked_pkts = 0;
+	req->quiet_pkts = 0;
+}
+
+/* Nothing comes back at all: as few as can be. */
+static void shut(struct roost_requester *req)
+{
+	req->window_goal_pkts = half_window(req);
+	req->window_pkts = ROOST_WINDOW_MIN_PKTS;
+	req->window_acked_pkts = 0;
+	req->quiet_pkts = 0;
+	req->nb_close_losses = CLOSE_LOSSES_MAX;
+}
+
+/* The responder misses the NAK's PSN. */
+static void sequence_nak(struct roost_worker *w, struct roost_qp *qp,
+			 const struct roost_pkt *pkt, bool progress)
+{
+	/* Going back that far, or farther, already. */
+	if (roost_psn_diff(qp->req.next_psn, pkt->psn) <= 0)
+		return;
+	if (!progress && !spend_retry(w, qp, ROOST_QPE_LOST_AGAIN, pkt))
+		return;
+	narrow(&qp->req);
+	roost_req_go_back(w, qp, pkt->psn);
+	roost_req_set_timer(w, &qp->req);
+}
+
+/* The responder has no receive WQE for the NAK's PSN: wait, then send it again.
+ */
+static void rnr_nak(struct roost_worker *w, struct roost_qp *qp,
+		    const struct roost_pkt *pkt, uint8_t timer_code)
+{
+	struct roost_requester *req = &qp->req;
+
+	if (req->rnr_wait)
+		return;
+	if (qp->attr.rnr_retry != 7) {
+		if (req->rnr_left == 0) {
+			roost_req_fail(w, qp, ROOST_QPE_PEER_NOT_READY, pkt);
+			return;
+		}
+		req->rnr_left--;
+	}
+	/* It did arrive: what was lost on the way to that is made good. */
+	req->retry_left = qp->attr.retry_cnt;
+	roost_req_go_back(w, qp, pkt->psn);
+	req->rnr_wait = true;
+	roost_timer_cancel(&req->timer);
+	roost_timer_set(&w->timers, &req->timer,
+			w->now_ns + roost_rnr_timer_ns(timer_code));
+}
+
+void roost_req_nak(struct roost_worker *w, struct roost_qp *qp,
+		   const struct roost_pkt *pkt, bool progress)
+{
+	uint8_t code = pkt->syndrome & ROOST_AETH_VALUE_MASK;
+
+	if ((pkt->syndrome & ROOST_AETH_TYPE_MASK) == ROOST_AETH_RNR_NAK) {
+		roost_count(w, qp, rnr_naks_received);
+		rnr_nak(w, qp, pkt, code);
+		return;
+	}
+	if (code >= ROOST_NAK_KINDS) {
+		roost_worker_drop(w, ROOST_DROP_UNEXPECTED_RESPONSE);
+		return;
+	}
+	roost_count(w, qp, naks_received_of[code]);
+	if (pkt->syndrome == ROOST_NAK_PSN_SEQ)
+		sequence_nak(w, qp, pkt, progress);
+	else
+		roost_req_fail(w, qp, nak_errors[code], pkt);
+}
+
+/* An answer that came later than the one at oldest_unacked_psn says that this
+ * is lost. What follows says the same again and is not listened to, until
+ * something moves on or the timer runs out.
+ */
+void roost_req_fetch_gap(struct roost_worker *w, struct roost_qp *qp)
+{
+	struct roost_requester *req = &qp->req;
+
+	if (req->fetch_gap || req->rnr_wait ||
+	    roost_psn_diff(req->next_psn, req->oldest_unacked_psn) <= 0) {
+		roost_worker_drop(w, ROOST_DROP_UNEXPECTED_RESPONSE);
+		return;
+	}
+	roost_count(w, qp, missing_responses);
+	if (!spend_retry(w, qp, ROOST_QPE_RESPONSE_LOST, NULL))
+		return;
+	req->fetch_gap = true;
+	narrow(req);
+	roost_req_go_back(w, qp, req->oldest_unacked_psn);
+}
+
+/* Nothing came for longer than it ever took; see req_timer.c. Where this was
+ * wrong, the ACK of what did arrive opens the window as it was.
+ */
+static void ask_early(struct roost_worker *w, struct roost_qp *qp)
+{
+	struct roost_requester *req = &qp->req;
+
+	roost_count(w, qp, adaptive_retransmits);
+	req->nb_early++;
+	req->window_goal_pkts =
+		RTE_MAX(req->window_goal_pkts, req->window_pkts);
+	req->window_pkts = ROOST_WINDOW_MIN_PKTS;
+	req->window_acked_pkts = 0;
+	roost_req_go_back(w, qp, req->oldest_unacked_psn);
+	roost_req_set_timer(w, req);
+}
+
+/* The QP is about to fail. A peer that answered before has its own user to
+ * tell. */
+static void tell_silence(const struct roost_qp *qp)
+{
+	const struct roost_requester *req = &qp->req;
+	const struct roost_unreached what = {
+		.cause = ROOST_UNREACHED_NO_ACK,
+		.sgid = qp->path.sgid,
+		.dgid = qp->path.dgid,
+		.dest_qpn = qp->dest_qpn,
+		.path_mtu_bytes = roost_mtu_bytes(qp->attr.path_mtu),
+		.tries = qp->attr.retry_cnt + 1u,
+		.tried_ns = req->timeout_ns * (qp->attr.retry_cnt + 1u),
+	};
+
+	if (!qp->path.loopback && qp->mig.state != ROOST_MIG_ARMED &&
+	    roost_psn_eq(req->oldest_unacked_psn, roost_psn(qp->attr.sq_psn)))
+		roost_dev_tell_unreached(qp->dev,
+					 (uint8_t)(qp->path.port_index + 1),
+					 &what);
+}
+
+void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
+{
+	struct roost_requester *req = &qp->req;
+
+	if (req->rnr_wait) {
+		req->rnr_wait = false;
+		roost_worker_want_send(w, qp);
+		return;
+	}
+	if (w->now_ns < req->timeout_at_ns) {
+		ask_early(w, qp);
+		return;
+	}
+	roost_count(w, qp, timeouts);
+	/* Nobody is there, in all likelihood: no more than the tries. */
+	req->nb_early = ROOST_REQ_EARLY_MAX;
+	if (qp->req.retry_left == 0)
+		tell_silence(qp);
+	if (!spend_retry(w, qp, ROOST_QPE_NO_ANSWER, NULL))
+		return;
+	req->fetch_gap = false;
+	shut(req);
+	roost_req_go_back(w, qp, req->oldest_unacked_psn);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_TRANSPORT_REQ_PRIV_H
+#define ROOST_ENGINE_TRANSPORT_REQ_PRIV_H
+
+/*
+ * Inside of the requester: what its files share. Holder of the turn.
+ *
+ * req.c        which packet is next, and may it go now
+ * req_build.c  its bytes
+ * req_local.c  requests without packets: LOCAL_INV, BIND_MW
+ * req_ack.c    what acknowledges: progress, completion, going back
+ * req_timer.c  how long to wait for it
+ * req_nak.c    what refuses or is missing: NAKs, timeouts
+ * req_fetch.c  responses that bring data: READ, atomics
+ * qp_error.c   what is noted of a failure
+ */
+
+#include "lib/engine/transport/qp_priv.h"
+
+/* The part of a message that one packet carries. */
+struct roost_req_piece {
+	uint32_t offset_bytes;
+	uint32_t len_bytes;  /* payload of this packet */
+	uint32_t left_bytes; /* of the message, from offset on */
+	struct roost_psn next_psn;
+	uint8_t opcode; /* enum roost_opcode */
+	bool last;      /* nothing of this WQE is left to be sent */
+	bool is_fetch;  /* its answer brings the payload */
+};
+
+/* Write its frame at buf. Returns the length with the ICRC, 0: an SGE of the
+ * WQE is wrong. *sealed: the ICRC is there.
+ */
+size_t roost_req_build(struct roost_qp *qp, const struct roost_send_wqe *wqe,
+		       const struct roost_path *path,
+		       const struct roost_req_piece *piece, bool ackreq,
+		       uint8_t *buf, bool *sealed);
+
+/* Execute a local operation. Returns what is wrong, or NONE. */
+enum roost_qp_error_code roost_req_local(struct roost_qp *qp,
+					 const struct roost_send_wqe *wqe);
+
+/* The WQE at send_index cannot be sent: it fails when all before it are done.
+ */
+void roost_req_fault(struct roost_worker *w, struct roost_qp *qp,
+		     enum roost_qp_error_code code);
+/* Note that the oldest WQE fails, before it completes. pkt: as for
+ * roost_req_fail().
+ */
+void roost_req_blame(struct roost_worker *w, struct roost_qp *qp,
+		     enum roost_qp_error_code code, const struct roost_pkt *pkt)
+	__attribute__((cold));
+/* rtt_psn was acknowledged. */
+void roost_req_rtt_sample(struct roost_worker *w, struct roost_requester *req);
+/* Set the timer for what is next: asking early, or the timeout. */
+void roost_req_set_timer(struct roost_worker *w, struct roost_requester *req);
+/* Something came from the peer that moves us on: retry counters, timer. */
+void roost_req_progress(struct roost_worker *w, struct roost_qp *qp);
+/*
+ * All before psn is acknowledged, so far as that can be: a FETCH whose
+ * response has not come stops it. Completes, restarts. Returns false when it
+ * was stopped; the response at oldest_unacked_psn is missing then.
+ */
+bool roost_req_advance(struct roost_worker *w, struct roost_qp *qp,
+		       struct roost_psn psn);
+/* The response at oldest_unacked_psn is missing: ask again, once. */
+void roost_req_fetch_gap(struct roost_worker *w, struct roost_qp *qp);
+/* READ responses and atomic acknowledgements. */
+void roost_req_fetch_receive(struct roost_worker *w, struct roost_qp *qp,
+			     const struct roost_pkt *pkt);
+/* Any NAK for psn; all before it is acknowledged already. */
+void roost_req_nak(struct roost_worker *w, struct roost_qp *qp,
+		   const struct roost_pkt *pkt, bool progress);
+
+static inline struct roost_send_wqe *roost_req_wqe(struct roost_qp *qp,
+						   uint32_t index)
+{
+	return roost_queue_at(&qp->sq, index);
+}
+
+static inline uint32_t roost_req_tail(const struct roost_qp *qp)
+{
+	return atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
+}
+
+/* The PSN behind the part of a READ that psn is in, or behind all of it. Parts
+ * stay what they are when something is sent again: the responder has each of
+ * them on record.
+ */
+static inline struct roost_psn
+roost_req_read_part_end(const struct roost_send_wqe *wqe, struct roost_psn psn)
+{
+	uint32_t at = (uint32_t)roost_psn_diff(psn, wqe->first_psn);
+	uint32_t count =
+		(uint32_t)roost_psn_diff(wqe->last_psn, wqe->first_psn) + 1;
+	uint32_t end = (at / ROOST_READ_MAX_PKTS + 1) * ROOST_READ_MAX_PKTS;
+
+	return roost_psn_add(wqe->first_psn, end < count ? end : count);
+}
+
+/* Does a part begin at psn? */
+static inline bool roost_req_at_read_part(const struct roost_send_wqe *wqe,
+					  struct roost_psn psn)
+{
+	uint32_t at = (uint32_t)roost_psn_diff(psn, wqe->first_psn);
+
+	return at % ROOST_READ_MAX_PKTS == 0;
+}
+
+static inline bool roost_req_is_fetch(const struct roost_send_wqe *wqe)
+{
+	return roost_wqe_info(wqe)->kind == ROOST_WR_KIND_FETCH;
+}
+
+#endif

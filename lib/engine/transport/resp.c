@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: the peer's requests, one packet at a time through a chain of stages.
+ * No allocation, system call (but for an event), log or lock.
+ *
+ * A stage returns a fault; the table says what a fault means for the peer, the
+ * receive WQE, the QP and the application.
+ */
+
+#include "lib/engine/transport/resp_priv.h"
+#include "lib/engine/sched/worker_priv.h"
+
+#define NO_EVENT (-1)
+
+/* What ends a QP. The error says how the receive WQE in use completes; SUCCESS:
+ * it is flushed.
+ */
+static const struct {
+	uint8_t syndrome;
+	uint8_t error; /* enum roost_qp_error_code */
+	int8_t event;
+} fatal[ROOST_FAULT_COUNT] = {
+	[ROOST_FAULT_ORDER] = { ROOST_NAK_INV_REQ, ROOST_QPE_REQUEST_ORDER,
+				ROOST_EVENT_QP_REQ_ERR },
+	[ROOST_FAULT_NOT_ALLOWED] = { ROOST_NAK_INV_REQ, ROOST_QPE_NOT_ALLOWED,
+				      ROOST_EVENT_QP_REQ_ERR },
+	[ROOST_FAULT_LENGTH] = { ROOST_NAK_INV_REQ, ROOST_QPE_REQUEST_LENGTH,
+				 ROOST_EVENT_QP_REQ_ERR },
+	[ROOST_FAULT_OPERAND] = { ROOST_NAK_INV_REQ, ROOST_QPE_OPERAND,
+				  ROOST_EVENT_QP_REQ_ERR },
+	[ROOST_FAULT_TOO_MANY] = { ROOST_NAK_INV_REQ,
+				   ROOST_QPE_TOO_MANY_FETCHES,
+				   ROOST_EVENT_QP_REQ_ERR },
+	[ROOST_FAULT_XRC_SRQ] = { ROOST_NAK_INV_REQ, ROOST_QPE_XRC_SRQ,
+				  ROOST_EVENT_QP_REQ_ERR },
+	[ROOST_FAULT_ACCESS] = { ROOST_NAK_REM_ACCESS, ROOST_QPE_REMOTE_KEY,
+				 ROOST_EVENT_QP_ACCESS_ERR },
+	[ROOST_FAULT_INVALIDATE] = { ROOST_NAK_REM_ACCESS,
+				     ROOST_QPE_INVALIDATE_KEY,
+				     ROOST_EVENT_QP_ACCESS_ERR },
+	[ROOST_FAULT_TOO_LONG] = { ROOST_NAK_INV_REQ, ROOST_QPE_RECEIVE_LENGTH,
+				   NO_EVENT },
+	[ROOST_FAULT_RECV_PROT] = { ROOST_NAK_REM_OP, ROOST_QPE_RECEIVE_MEMORY,
+				    NO_EVENT },
+	[ROOST_FAULT_CQ] = { ROOST_NAK_REM_OP, ROOST_QPE_CQ_OVERRUN,
+			     ROOST_EVENT_QP_FATAL },
+};
+
+void roost_resp_reset(struct roost_qp *qp, struct roost_psn expected_psn)
+{
+	roost_recv_let_go(qp);
+	qp->resp = (struct roost_responder){
+		.expected_psn = expected_psn,
+		.fetches = qp->resp.fetches,
+		.fetch_room = qp->resp.fetch_room,
+		.fetch_size = qp->attr.max_dest_rd_atomic,
+	};
+}
+
+void roost_resp_silence(struct roost_worker *w, struct roost_qp *qp)
+{
+	qp->resp.nb_fetches = 0;
+	qp->resp.nb_fetches_pending = 0;
+	qp->resp.owed = false;
+	qp->resp.ended = 0;
+	roost_worker_unlink_qp(w, qp);
+}
+
+/* ---- stages ----------------------------------------------------------- */
+
+static enum roost_fault check_psn(const struct roost_qp *qp,
+				  const struct roost_pkt *pkt)
+{
+	int32_t ahead = roost_psn_diff(pkt->psn, qp->resp.expected_psn);
+
+	if (ahead == 0)
+		return ROOST_FAULT_NONE;
+	return ahead > 0 ? ROOST_FAULT_GAP : ROOST_FAULT_DUPLICATE;
+}
+
+/* First and only begin a message; middle and last go on with it. */
+static enum roost_fault check_sequence(const struct roost_qp *qp,
+				       const struct roost_pkt *pkt)
+{
+	bool begins = pkt->info->flags & ROOST_OPF_FIRST;
+
+	if (begins != (qp->resp.in_op == ROOST_OP_NONE))
+		return ROOST_FAULT_ORDER;
+	if (!begins && qp->resp.in_op != pkt->info->op)
+		return ROOST_FAULT_ORDER;
+	return ROOST_FAULT_NONE;
+}
+
+static enum roost_fault run_stages(struct roost_worker *w, struct roost_qp *qp,
+				   const struct roost_pkt *pkt)
+{
+	enum roost_fault fault = check_sequence(qp, pkt);
+
+	if (fault == ROOST_FAULT_NONE)
+		fault = roost_resp_check(qp, pkt);
+	if (fault == ROOST_FAULT_NONE)
+		fault = roost_resp_execute(w, qp, pkt);
+	return fault;
+}
+
+/* The packet was executed: on to the next. */
+static void advance(struct roost_worker *w, struct roost_qp *qp,
+		    const struct roost_pkt *pkt)
+{
+	struct roost_responder *resp = &qp->resp;
+
+	resp->expected_psn =
+		roost_psn_add(resp->expected_psn, roost_fetch_psns(qp, pkt));
+	resp->behind = ROOST_DROP_NONE;
+	resp->in_op = pkt->info->op;
+	if (pkt->info->flags & ROOST_OPF_LAST)
+		resp->in_op = ROOST_OP_NONE;
+	if (pkt->ackreq && roost_qp_is_reliable(qp) &&
+	    !roost_op_is_fetch(pkt->info->op))
+		roost_ack_owe(w, qp, ROOST_AETH_ACK | ROOST_AETH_CREDIT_INVALID,
+			      pkt->psn);
+}
+
+/* ---- faults ----------------------------------------------------------- */
+
+/* One NAK per gap; then silence until the expected packet comes. */
+static void gap(struct roost_worker *w, struct roost_qp *qp)
+{
+	roost_count(w, qp, out_of_order);
+	if (qp->resp.behind != ROOST_DROP_NONE) {
+		roost_worker_drop(w, qp->resp.behind);
+		return;
+	}
+	qp->resp.behind = ROOST_DROP_OUT_OF_ORDER;
+	roost_ack_owe(w, qp, ROOST_NAK_PSN_SEQ, qp->resp.expected_psn);
+}
+
+/* Each time that the expected packet comes and finds no receive WQE. */
+static void receiver_not_ready(struct roost_worker *w, struct roost_qp *qp)
+{
+	qp->resp.behind = ROOST_DROP_RNR_WAIT;
+	roost_ack_owe(w, qp,
+		      (uint8_t)(ROOST_AETH_RNR_NAK | qp->attr.min_rnr_timer),
+		      qp->resp.expected_psn);
+}
+
+/* Never executed twice: acknowledged again, or answered from the record. */
+static void duplicate(struct roost_worker *w, struct roost_qp *qp,
+		      const struct roost_pkt *pkt)
+{
+	roost_count(w, qp, duplicates);
+	if (roost_op_is_fetch(pkt->info->op)) {
+		if (!roost_fetch_replay(w, qp, pkt))
+			roost_worker_drop(w, ROOST_DROP_DUPLICATE);
+		return;
+	}
+	roost_worker_drop(w, ROOST_DROP_DUPLICATE);
+	roost_ack_owe(w, qp, ROOST_AETH_ACK | ROOST_AETH_CREDIT_INVALID,
+		      roost_psn_sub(qp->resp.expected_psn, 1));
+}
+
+static void fail(struct roost_worker *w, struct roost_qp *qp,
+		 const struct roost_pkt *pkt, enum roost_fault fault)
+{
+	enum roost_qp_error_code error = fatal[fault].error;
+	uint8_t status = roost_qp_error_infos[error].wc_status;
+	uint8_t syndrome = roost_qp_is_reliable(qp) ? fatal[fault].syndrome : 0;
+
+	roost_resp_blame(w, qp, error, syndrome, pkt);
+	if (status != ROOST_WC_SUCCESS)
+		roost_recv_complete(w, qp, pkt, (enum roost_wc_status)status);
+	roost_qp_to_err(w, qp, fatal[fault].event);
+	/* An answer before it may have failed in there: that was told then. */
+	if (syndrome != 0 && qp->resp.ended == 0)
+		roost_resp_end(w, qp, syndrome, pkt->psn);
+}
+
+/* The NAK goes out behind the answers to what came before. */
+void roost_resp_end(struct roost_worker *w, struct roost_qp *qp,
+		    uint8_t syndrome, struct roost_psn psn)
+{
+	qp->resp.ended = syndrome;
+	qp->resp.expected_psn = psn;
+	roost_ack_owe(w, qp, syndrome, psn);
+}
+
+static void handle(struct roost_worker *w, struct roost_qp *qp,
+		   const struct roost_pkt *pkt, enum roost_fault fault)
+{
+	if (fault == ROOST_FAULT_NONE)
+		advance(w, qp, pkt);
+	else if (fault == ROOST_FAULT_GAP)
+		gap(w, qp);
+	else if (fault == ROOST_FAULT_DUPLICATE)
+		duplicate(w, qp, pkt);
+	else if (fault == ROOST_FAULT_RNR)
+		receiver_not_ready(w, qp);
+	else
+		fail(w, qp, pkt, fault);
+}
+
+/* The peer lost what it was told. It is told again, and nothing is executed. */
+void roost_resp_repeat(struct roost_worker *w, struct roost_qp *qp,
+		       const struct roost_pkt *pkt)
+{
+	int32_t ahead = roost_psn_diff(pkt->psn, qp->resp.expected_psn);
+
+	if (ahead < 0)
+		duplicate(w, qp, pkt);
+	else if (ahead == 0)
+		roost_ack_owe(w, qp, qp->resp.ended, pkt->psn);
+	else
+		roost_worker_drop(w, ROOST_DROP_OUT_OF_ORDER);
+}
+
+/* ---- unreliable connections ------------------------------------------- */
+
+/* The message in hand is given up; its receive WQE serves the next one. */
+static void drop_message(struct roost_worker *w, struct roost_qp *qp,
+			 enum roost_drop reason)
+{
+	qp->resp.in_op = ROOST_OP_NONE;
+	roost_worker_drop(w, reason);
+}
+
+/* What a message that UC gives up is counted as. */
+static const uint8_t uc_drop[ROOST_FAULT_COUNT] = {
+	[ROOST_FAULT_RNR] = ROOST_DROP_RNR_WAIT,
+	[ROOST_FAULT_ORDER] = ROOST_DROP_INV_REQUEST,
+	[ROOST_FAULT_NOT_ALLOWED] = ROOST_DROP_INV_REQUEST,
+	[ROOST_FAULT_LENGTH] = ROOST_DROP_INV_REQUEST,
+	[ROOST_FAULT_OPERAND] = ROOST_DROP_INV_REQUEST,
+	[ROOST_FAULT_TOO_LONG] = ROOST_DROP_INV_REQUEST,
+	[ROOST_FAULT_ACCESS] = ROOST_DROP_ACCESS,
+};
+
+/* A peer that is told nothing may guess keys; so many wrong ones cost it the
+ * QP, as the first one does on a reliable QP.
+ */
+static void count_wrong_key(struct roost_worker *w, struct roost_qp *qp,
+			    const struct roost_pkt *pkt)
+{
+	if (++qp->resp.nb_wrong_keys != ROOST_UC_WRONG_KEYS_MAX)
+		return;
+	roost_resp_blame(w, qp, ROOST_QPE_WRONG_KEYS, 0, pkt);
+	roost_qp_to_err(w, qp, ROOST_EVENT_QP_ACCESS_ERR);
+}
+
+/* UC answers nothing: what is lost or wrong costs its message, and the next
+ * first or only packet begins anew (IBTA 9.8.3).
+ */
+static void receive_unreliable(struct roost_worker *w, struct roost_qp *qp,
+			       const struct roost_pkt *pkt)
+{
+	struct roost_responder *resp = &qp->resp;
+	bool begins = pkt->info->flags & ROOST_OPF_FIRST;
+	enum roost_fault fault;
+
+	if (!roost_psn_eq(pkt->psn, resp->expected_psn) || begins)
+		resp->in_op = ROOST_OP_NONE;
+	resp->expected_psn = pkt->psn;
+	if (!begins && resp->in_op == ROOST_OP_NONE) {
+		resp->expected_psn = roost_psn_add(pkt->psn, 1);
+		roost_count(w, qp, out_of_order);
+		roost_worker_drop(w, ROOST_DROP_OUT_OF_ORDER);
+		return;
+	}
+	fault = run_stages(w, qp, pkt);
+	if (fault == ROOST_FAULT_NONE) {
+		advance(w, qp, pkt);
+	} else if (fault == ROOST_FAULT_RECV_PROT) {
+		fail(w, qp, pkt, fault);
+	} else {
+		resp->expected_psn = roost_psn_add(pkt->psn, 1);
+		drop_message(w, qp, (enum roost_drop)uc_drop[fault]);
+		if (fault == ROOST_FAULT_ACCESS)
+			count_wrong_key(w, qp, pkt);
+	}
+}
+
+void roost_resp_receive(struct roost_worker *w, struct roost_qp *qp,
+			const struct roost_pkt *pkt)
+{
+	enum roost_fault fault;
+
+	if (!qp->resp.comm_est && roost_qp_state_get(qp) == ROOST_QPS_RTR) {
+		qp->resp.comm_est = true;
+		roost_async_raise(w, &qp->async, ROOST_EVENT_COMM_EST);
+	}
+	if (!roost_qp_is_reliable(qp)) {
+		receive_unreliable(w, qp, pkt);
+		return;
+	}
+	fault = check_psn(qp, pkt);
+	if (fault == ROOST_FAULT_NONE)
+		fault = run_stages(w, qp, pkt);
+	handle(w, qp, pkt, fault);
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: what a request does. No allocation, system call, log or lock. */
+
+#include <rte_common.h>
+
+#include "lib/engine/core/copy.h"
+#include "lib/engine/core/cq_priv.h"
+#include "lib/engine/core/mr_priv.h"
+#include "lib/engine/transport/resp_priv.h"
+#include "lib/engine/core/srq_priv.h"
+#include "lib/engine/sched/worker_priv.h"
+
+#define MESSAGE_MAX_BYTES (1u << 31)
+
+/* What a QP must allow before its peer may do this (IBTA 11.2.4.2). */
+static const uint8_t access_of[] = {
+	[ROOST_OP_WRITE] = ROOST_ACCESS_REMOTE_WRITE,
+	[ROOST_OP_READ_REQ] = ROOST_ACCESS_REMOTE_READ,
+	[ROOST_OP_CMP_SWAP] = ROOST_ACCESS_REMOTE_ATOMIC,
+	[ROOST_OP_FETCH_ADD] = ROOST_ACCESS_REMOTE_ATOMIC,
+	[ROOST_OP_ATOMIC_WRITE] = ROOST_ACCESS_REMOTE_WRITE,
+};
+
+/* Bits of a FLUSH's placement type (IBTA A19.4.1). */
+#define FLUSH_GLOBAL 1u
+#define FLUSH_PERSISTENT 2u
+/* The highest selectivity level: the whole region. */
+#define FLUSH_LEVEL_REGION 1u
+
+/* The memory that a key of the peer names. Of an XRC request, the SRQ in its
+ * header says whose.
+ */
+static void *remote(struct roost_qp *qp, uint32_t key, uint64_t va,
+		    uint64_t len_bytes, uint32_t access)
+{
+	return roost_mr_remote(qp->worker, qp->resp.pd, qp->qpn, key, va,
+			       len_bytes, len_bytes, access);
+}
+
+/* May the peer access all of it, and is the beginning there? Of a message, one
+ * packet looks for no more than one packet's part of the memory: the others
+ * look for theirs.
+ */
+static bool may_access(struct roost_qp *qp, uint32_t key, uint64_t va,
+		       uint64_t len_bytes, uint64_t touch_bytes,
+		       uint32_t access)
+{
+	bool may = roost_mr_remote(qp->worker, qp->resp.pd, qp->qpn, key, va,
+				   len_bytes, touch_bytes, access) != NULL;
+
+	roost_mr_remote_done(qp->worker);
+	return may;
+}
+
+static uint32_t needed_access(const struct roost_pkt *pkt)
+{
+	if (pkt->info->op == ROOST_OP_FLUSH)
+		return (pkt->flush_type & FLUSH_GLOBAL
+				? ROOST_ACCESS_FLUSH_GLOBAL
+				: 0) |
+		       (pkt->flush_type & FLUSH_PERSISTENT
+				? ROOST_ACCESS_FLUSH_PERSISTENT
+				: 0);
+	return pkt->info->op < sizeof(access_of) ? access_of[pkt->info->op] : 0;
+}
+
+/* ---- checks ----------------------------------------------------------- */
+
+/* First and middle are full, and have no pad then; a last is not empty, none is
+ * more than full.
+ */
+static inline bool packet_length_ok(const struct roost_qp *qp,
+				    const struct roost_pkt *pkt)
+{
+	uint32_t len = pkt->payload_len_bytes;
+
+	if (!(pkt->info->flags & ROOST_OPF_LAST))
+		return len == qp->mtu_bytes && pkt->pad_bytes == 0;
+	if (!(pkt->info->flags & ROOST_OPF_FIRST))
+		return len > 0 && len <= qp->mtu_bytes;
+	return len <= qp->mtu_bytes;
+}
+
+static enum roost_fault check_send(struct roost_qp *qp,
+				   const struct roost_pkt *pkt)
+{
+	const struct roost_recv_wqe *wqe = roost_recv_wqe(qp, pkt);
+	bool first = pkt->info->flags & ROOST_OPF_FIRST;
+
+	if (wqe == NULL)
+		return ROOST_FAULT_RNR;
+	if (!packet_length_ok(qp, pkt))
+		return ROOST_FAULT_LENGTH;
+	if (pkt->payload_len_bytes >
+	    wqe->len_bytes - (first ? 0 : qp->resp.offset_bytes))
+		return ROOST_FAULT_TOO_LONG;
+	if (pkt->info->hdrs & ROOST_HDR_BIT(IETH) &&
+	    !roost_mw_may_invalidate(qp->dev, qp->resp.pd, qp->qpn,
+				     pkt->inv_rkey))
+		return ROOST_FAULT_INVALIDATE;
+	return ROOST_FAULT_NONE;
+}
+
+/* The RETH of the first packet speaks for the whole message. */
+static enum roost_fault check_write(struct roost_qp *qp,
+				    const struct roost_pkt *pkt)
+{
+	struct roost_responder *resp = &qp->resp;
+	bool first = pkt->info->flags & ROOST_OPF_FIRST;
+	bool last = pkt->info->flags & ROOST_OPF_LAST;
+	uint32_t total = first ? pkt->dma_len_bytes : resp->dma_len_bytes;
+	uint32_t left = total - (first ? 0 : resp->offset_bytes);
+
+	if (pkt->info->flags & ROOST_OPF_RWQE &&
+	    roost_recv_wqe(qp, pkt) == NULL)
+		return ROOST_FAULT_RNR;
+	if (total > MESSAGE_MAX_BYTES || !packet_length_ok(qp, pkt))
+		return ROOST_FAULT_LENGTH;
+	if (last ? pkt->payload_len_bytes != left
+		 : pkt->payload_len_bytes >= left)
+		return ROOST_FAULT_LENGTH;
+	if (first && total > 0 &&
+	    !may_access(qp, pkt->rkey, pkt->va, total, 0,
+			ROOST_ACCESS_REMOTE_WRITE))
+		return ROOST_FAULT_ACCESS;
+	return ROOST_FAULT_NONE;
+}
+
+/* Placement types and selectivity levels that A19.4.1 does not reserve. */
+static bool flush_known(const struct roost_pkt *pkt)
+{
+	return pkt->flush_type != 0 &&
+	       !(pkt->flush_type & ~(FLUSH_GLOBAL | FLUSH_PERSISTENT)) &&
+	       pkt->flush_level <= FLUSH_LEVEL_REGION;
+}
+
+static enum roost_fault check_fetch(struct roost_qp *qp,
+				    const struct roost_pkt *pkt)
+{
+	uint32_t access = needed_access(pkt);
+	uint64_t len = sizeof(uint64_t), touch = 0;
+
+	if (!roost_fetch_has_room(qp))
+		return ROOST_FAULT_TOO_MANY;
+	if (pkt->info->op == ROOST_OP_FLUSH && !flush_known(pkt))
+		return ROOST_FAULT_OPERAND;
+	/* Of a whole region, address and length mean nothing. */
+	if (pkt->info->op == ROOST_OP_FLUSH &&
+	    pkt->flush_level == FLUSH_LEVEL_REGION)
+		return roost_mr_remote_key(qp->dev, qp->resp.pd, qp->qpn,
+					   pkt->rkey, access)
+			       ? ROOST_FAULT_NONE
+			       : ROOST_FAULT_ACCESS;
+	if (pkt->info->op == ROOST_OP_READ_REQ ||
+	    pkt->info->op == ROOST_OP_FLUSH) {
+		len = pkt->dma_len_bytes;
+		if (len > MESSAGE_MAX_BYTES)
+			return ROOST_FAULT_LENGTH;
+	} else if (pkt->va % len != 0) {
+		return ROOST_FAULT_OPERAND;
+	}
+	if (pkt->info->op == ROOST_OP_ATOMIC_WRITE &&
+	    (pkt->payload_len_bytes != len || pkt->dma_len_bytes != len))
+		return ROOST_FAULT_LENGTH;
+	/* A READ that cannot even begin is refused before what comes behind it
+	 * is executed.
+	 */
+	if (pkt->info->op == ROOST_OP_READ_REQ)
+		touch = RTE_MIN(len, (uint64_t)qp->mtu_bytes);
+	if (len > 0 && !may_access(qp, pkt->rkey, pkt->va, len, touch, access))
+		return ROOST_FAULT_ACCESS;
+	return ROOST_FAULT_NONE;
+}
+
+/* Whose memory the peer may name: the QP's PD, or that of the SRQ which an
+ * XRC packet carries (IBTA A14.4).
+ */
+static enum roost_fault find_pd(struct roost_qp *qp,
+				const struct roost_pkt *pkt)
+{
+	const struct roost_srq *srq;
+
+	qp->resp.pd = qp->pd;
+	if (qp->type != ROOST_QPT_XRC_TGT)
+		return ROOST_FAULT_NONE;
+	srq = roost_srq_find(qp->dev, pkt->xrc_srqn);
+	if (srq == NULL || srq->xrcd->domain != qp->xrcd->domain)
+		return ROOST_FAULT_XRC_SRQ;
+	qp->resp.pd = srq->pd;
+	if (srq->cq->overrun && (pkt->info->op == ROOST_OP_SEND ||
+				 pkt->info->flags & ROOST_OPF_RWQE))
+		return ROOST_FAULT_CQ;
+	return ROOST_FAULT_NONE;
+}
+
+enum roost_fault roost_resp_check(struct roost_qp *qp,
+				  const struct roost_pkt *pkt)
+{
+	enum roost_fault fault = find_pd(qp, pkt);
+	uint32_t access = needed_access(pkt);
+
+	if (fault != ROOST_FAULT_NONE)
+		return fault;
+	if ((qp->attr.access & access) != access)
+		return ROOST_FAULT_NOT_ALLOWED;
+	if (pkt->info->op == ROOST_OP_SEND)
+		return check_send(qp, pkt);
+	if (pkt->info->op == ROOST_OP_WRITE)
+		return check_write(qp, pkt);
+	return check_fetch(qp, pkt);
+}
+
+/* ---- execution -------------------------------------------------------- */
+
+static enum roost_fault execute_send(struct roost_qp *qp,
+				     const struct roost_pkt *pkt)
+{
+	struct roost_responder *resp = &qp->resp;
+	const struct roost_recv_wqe *wqe = roost_recv_wqe_in_use(qp);
+
+	if (pkt->info->flags & ROOST_OPF_FIRST)
+		resp->offset_bytes = 0;
+	if (roost_sge_scatter(qp->dev, roost_recv_pd(qp), wqe->sges,
+			      wqe->nb_sges, resp->offset_bytes, pkt->payload,
+			      pkt->payload_len_bytes) != ROOST_SGE_OK)
+		return ROOST_FAULT_RECV_PROT;
+	resp->offset_bytes += pkt->payload_len_bytes;
+	if (pkt->info->hdrs & ROOST_HDR_BIT(IETH))
+		roost_mw_invalidate(qp->dev, pkt->inv_rkey);
+	return ROOST_FAULT_NONE;
+}
+
+/* Every packet looks the region up again: it may be gone since the first. */
+static enum roost_fault execute_write(struct roost_qp *qp,
+				      const struct roost_pkt *pkt)
+{
+	struct roost_responder *resp = &qp->resp;
+	uint8_t *to;
+
+	if (pkt->info->flags & ROOST_OPF_FIRST) {
+		resp->offset_bytes = 0;
+		resp->dma_len_bytes = pkt->dma_len_bytes;
+		resp->va = pkt->va;
+		resp->rkey = pkt->rkey;
+	}
+	if (pkt->payload_len_bytes > 0) {
+		to = remote(qp, resp->rkey, resp->va + resp->offset_bytes,
+			    pkt->payload_len_bytes, ROOST_ACCESS_REMOTE_WRITE);
+		if (to == NULL)
+			return ROOST_FAULT_ACCESS;
+		roost_copy_ascending(to, pkt->payload, pkt->payload_len_bytes);
+		roost_mr_remote_done(qp->worker);
+	}
+	resp->offset_bytes += pkt->payload_len_bytes;
+	return ROOST_FAULT_NONE;
+}
+
+static bool is_aligned(const void *at)
+{
+	return (uintptr_t)at % sizeof(uint64_t) == 0;
+}
+
+/* What the operation makes of v. */
+static uint64_t atomic_result(const struct roost_pkt *pkt, uint64_t v)
+{
+	if (pkt->info->op == ROOST_OP_FETCH_ADD)
+		return v + pkt->swap_add;
+	return v == pkt->compare ? pkt->swap_add : v;
+}
+
+/* A region whose iova and memory are not aligned alike has no processor's
+ * atomics: what peers do there is atomic towards each other.
+ */
+static void exchange_unaligned(struct roost_dev *dev, void *at,
+			       const struct roost_pkt *pkt, uint64_t *orig)
+{
+	uint64_t result;
+
+	if (dev->nb_workers > 1)
+		roost_spin_lock(&dev->unaligned_lock);
+	memcpy(orig, at, sizeof(*orig));
+	result = atomic_result(pkt, *orig);
+	memcpy(at, &result, sizeof(result));
+	if (dev->nb_workers > 1)
+		roost_spin_unlock(&dev->unaligned_lock);
+}
+
+/* Atomic towards this machine's processors, too, but for a region whose iova
+ * and memory are not aligned alike: there it is so towards the peers of the
+ * device (IBV_ATOMIC_HCA). *orig: what was there.
+ */
+static enum roost_fault
+execute_atomic(struct roost_qp *qp, const struct roost_pkt *pkt, uint64_t *orig)
+{
+	uint64_t *at = remote(qp, pkt->rkey, pkt->va, sizeof(*at),
+			      ROOST_ACCESS_REMOTE_ATOMIC);
+
+	/* A page of an on-demand region may go away at any time. */
+	if (at == NULL)
+		return ROOST_FAULT_ACCESS;
+	if (!is_aligned(at)) {
+		exchange_unaligned(qp->dev, at, pkt, orig);
+	} else if (pkt->info->op == ROOST_OP_FETCH_ADD) {
+		*orig = __atomic_fetch_add(at, pkt->swap_add, __ATOMIC_SEQ_CST);
+	} else {
+		*orig = pkt->compare;
+		__atomic_compare_exchange_n(at, orig, pkt->swap_add, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	}
+	roost_mr_remote_done(qp->worker);
+	return ROOST_FAULT_NONE;
+}
+
+static void store_unaligned(struct roost_dev *dev, void *at, uint64_t value)
+{
+	if (dev->nb_workers > 1)
+		roost_spin_lock(&dev->unaligned_lock);
+	memcpy(at, &value, sizeof(value));
+	if (dev->nb_workers > 1)
+		roost_spin_unlock(&dev->unaligned_lock);
+}
+
+static enum roost_fault execute_atomic_write(struct roost_qp *qp,
+					     const struct roost_pkt *pkt)
+{
+	uint64_t *at = remote(qp, pkt->rkey, pkt->va, sizeof(*at),
+			      ROOST_ACCESS_REMOTE_WRITE);
+	uint64_t value;
+
+	if (at == NULL)
+		return ROOST_FAULT_ACCESS;
+	memcpy(&value, pkt->payload, sizeof(value));
+	if (is_aligned(at))
+		__atomic_store_n(at, value, __ATOMIC_SEQ_CST);
+	else
+		store_unaligned(qp->dev, at, value);
+	roost_mr_remote_done(qp->worker);
+	return ROOST_FAULT_NONE;
+}
+
+static enum roost_fault execute_fetch(struct roost_worker *w,
+				      struct roost_qp *qp,
+				      const struct roost_pkt *pkt)
+{
+	enum roost_fault fault = ROOST_FAULT_NONE;
+	uint64_t orig = 0;
+
+	/* READ is executed as it is answered. What FLUSH wants visible was
+	 * stored by this thread before: a fence is enough.
+	 */
+	if (pkt->info->op == ROOST_OP_CMP_SWAP ||
+	    pkt->info->op == ROOST_OP_FETCH_ADD)
+		fault = execute_atomic(qp, pkt, &orig);
+	else if (pkt->info->op == ROOST_OP_ATOMIC_WRITE)
+		fault = execute_atomic_write(qp, pkt);
+	else if (pkt->info->op == ROOST_OP_FLUSH)
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (fault != ROOST_FAULT_NONE)
+		return fault;
+	qp->resp.msn = (qp->resp.msn + 1) & 0xffffff;
+	roost_fetch_add(w, qp, pkt, orig);
+	return ROOST_FAULT_NONE;
+}
+
+enum roost_fault roost_resp_execute(struct roost_worker *w, struct roost_qp *qp,
+				    const struct roost_pkt *pkt)
+{
+	struct roost_responder *resp = &qp->resp;
+	enum roost_fault fault;
+
+	if (roost_op_is_fetch(pkt->info->op))
+		return execute_fetch(w, qp, pkt);
+	if (pkt->info->op == ROOST_OP_SEND)
+		fault = execute_send(qp, pkt);
+	else
+		fault = execute_write(qp, pkt);
+	if (fault != ROOST_FAULT_NONE || !(pkt->info->flags & ROOST_OPF_LAST))
+		return fault;
+	resp->msn = (resp->msn + 1) & 0xffffff;
+	if (pkt->info->flags & ROOST_OPF_RWQE)
+		roost_recv_complete(w, qp, pkt, ROOST_WC_SUCCESS);
+	return ROOST_FAULT_NONE;
+}

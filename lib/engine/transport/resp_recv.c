@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: where a message lands. */
+
+#include "lib/engine/transport/resp_priv.h"
+#include "lib/engine/core/srq_priv.h"
+#include "lib/engine/sched/worker_priv.h"
+
+static uint32_t tail_of(const struct roost_queue *q)
+{
+	return atomic_load_explicit(&q->tail, memory_order_relaxed);
+}
+
+static bool is_empty(const struct roost_queue *q)
+{
+	return tail_of(q) ==
+	       atomic_load_explicit(&q->head, memory_order_acquire);
+}
+
+/* The SRQ that the message goes to: the packet says it for XRC. */
+static struct roost_srq *srq_of(struct roost_qp *qp,
+				const struct roost_pkt *pkt)
+{
+	if (qp->type == ROOST_QPT_XRC_TGT)
+		return roost_srq_find(qp->dev, pkt->xrc_srqn);
+	return qp->srq;
+}
+
+struct roost_cq *roost_recv_cq(struct roost_qp *qp)
+{
+	const struct roost_srq *srq = qp->resp.recv_srq;
+
+	return srq != NULL && srq->cq != NULL ? srq->cq : qp->recv_cq;
+}
+
+const struct roost_pd *roost_recv_pd(struct roost_qp *qp)
+{
+	return qp->resp.recv_srq != NULL ? qp->resp.recv_srq->pd : qp->pd;
+}
+
+const struct roost_recv_wqe *roost_recv_wqe(struct roost_qp *qp,
+					    const struct roost_pkt *pkt)
+{
+	struct roost_srq *srq;
+
+	if (qp->resp.recv_srq != NULL)
+		return qp->recv_copy;
+	if (qp->type != ROOST_QPT_XRC_TGT && qp->srq == NULL)
+		return is_empty(&qp->rq)
+			       ? NULL
+			       : roost_queue_at(&qp->rq, tail_of(&qp->rq));
+	srq = srq_of(qp, pkt);
+	if (srq == NULL || !roost_srq_take(srq, qp))
+		return NULL;
+	qp->resp.recv_srq = srq;
+	return qp->recv_copy;
+}
+
+void roost_recv_let_go(struct roost_qp *qp)
+{
+	if (qp->resp.recv_srq == NULL)
+		return;
+	roost_srq_let_go(qp->resp.recv_srq, qp);
+	qp->resp.recv_srq = NULL;
+}
+
+void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
+			 const struct roost_pkt *pkt,
+			 enum roost_wc_status status)
+{
+	const struct roost_recv_wqe *wqe = roost_recv_wqe_in_use(qp);
+	bool write = pkt->info->op == ROOST_OP_WRITE;
+	struct roost_cqe cqe = {
+		.wr_id = wqe->wr_id,
+		.qpn = qp->qpn,
+		.src_qpn =
+			qp->type == ROOST_QPT_UD ? pkt->src_qpn : qp->dest_qpn,
+		.byte_len = qp->resp.offset_bytes,
+		.status = (uint8_t)status,
+		.opcode = write ? ROOST_WC_RECV_WRITE_IMM : ROOST_WC_RECV,
+		.solicited = pkt->solicited,
+	};
+	struct roost_cq *cq;
+	uint32_t place;
+
+	if (status != ROOST_WC_SUCCESS) {
+		cqe.solicited = true;
+		cqe.vendor_err = qp->error.code;
+	}
+	if (qp->type == ROOST_QPT_UD) {
+		cqe.flags |= ROOST_WC_GRH;
+		cqe.sl = pkt->pcp;
+	}
+	if (pkt->info->hdrs & ROOST_HDR_BIT(IMMDT)) {
+		cqe.flags |= ROOST_WC_WITH_IMM;
+		cqe.imm_be = pkt->imm_be;
+	} else if (pkt->info->hdrs & ROOST_HDR_BIT(IETH)) {
+		cqe.flags |= ROOST_WC_WITH_INV;
+		cqe.imm_be = pkt->inv_rkey;
+	}
+	cq = roost_recv_cq(qp);
+	place = roost_cq_push(w, cq, &cqe);
+	if (qp->resp.recv_srq != NULL) {
+		roost_recv_let_go(qp);
+	} else {
+		roost_queue_done(&qp->rq, tail_of(&qp->rq), place);
+		atomic_store_explicit(&qp->rq.tail, tail_of(&qp->rq) + 1,
+				      memory_order_release);
+	}
+	/* The CQ of an XRC SRQ does not know the QP, to fail it. */
+	if (cq->overrun && qp->type == ROOST_QPT_XRC_TGT)
+		roost_qp_end(qp, ROOST_QPE_CQ_OVERRUN, ROOST_EVENT_QP_FATAL);
+}

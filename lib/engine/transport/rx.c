@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: once per received frame. No allocation, system call, log or lock. */
+
+#include <rte_mbuf.h>
+
+#include "lib/engine/transport/gsi_priv.h"
+#include "lib/engine/core/mbuf.h"
+#include "lib/engine/core/mcast_priv.h"
+#include "lib/engine/transport/mig_priv.h"
+#include "lib/engine/transport/resp_priv.h"
+#include "lib/engine/sched/worker_priv.h"
+
+/* Which side of its service a QP takes: an XRC QP is only one of them. */
+static const uint8_t takes[ROOST_QPT_COUNT] = {
+	/* enum roost_opflag */
+	[ROOST_QPT_RC] = ROOST_OPF_REQUEST | ROOST_OPF_RESPONSE,
+	[ROOST_QPT_UC] = ROOST_OPF_REQUEST,
+	[ROOST_QPT_UD] = ROOST_OPF_REQUEST,
+	[ROOST_QPT_XRC_INI] = ROOST_OPF_RESPONSE,
+	[ROOST_QPT_XRC_TGT] = ROOST_OPF_REQUEST,
+};
+
+/* States that take requests, and states that take responses. */
+#define REQUEST_STATES                                                         \
+	(1u << ROOST_QPS_RTR | 1u << ROOST_QPS_RTS | 1u << ROOST_QPS_SQD |     \
+	 1u << ROOST_QPS_SQE)
+#define RESPONSE_STATES (1u << ROOST_QPS_RTS | 1u << ROOST_QPS_SQD)
+
+/* Everything that needs no QP: length, address, ICRC, opcode. *group: that it
+ * is for; NULL: it is for one of our addresses.
+ */
+static enum roost_drop check_frame(struct roost_dev *dev,
+				   unsigned int port_index,
+				   const struct roost_frame *frame,
+				   struct roost_pkt *pkt,
+				   const struct roost_mcast_group **group)
+{
+	bool own = roost_port_owns(&dev->ports[port_index], &frame->dgid);
+	enum roost_drop drop;
+
+	*group = NULL;
+	if (unlikely(!own) &&
+	    !roost_mcast_may_have(dev, port_index, &frame->dgid))
+		return ROOST_DROP_NOT_OURS;
+	if (!roost_frame_icrc_ok(frame))
+		return ROOST_DROP_ICRC;
+	if (unlikely(!own)) {
+		*group = roost_mcast_find(dev, port_index, &frame->dgid);
+		if (*group == NULL)
+			return ROOST_DROP_NOT_OURS;
+	}
+	drop = roost_pkt_parse(frame, pkt);
+	if (drop == ROOST_DROP_NONE && pkt->payload_len_bytes > 0 &&
+	    !(pkt->info->flags & ROOST_OPF_PAYLOAD))
+		return ROOST_DROP_HDR_LEN;
+	return drop;
+}
+
+static enum roost_drop find_qp(struct roost_worker *w,
+			       const struct roost_frame *frame,
+			       const struct roost_pkt *pkt,
+			       struct roost_qp **qp)
+{
+	if (pkt->dest_qpn == 0)
+		return ROOST_DROP_QPN_ZERO;
+	/* A group is spoken to by its QPN alone (IBTA 10.5.2). */
+	if (roost_gid_is_multicast(&frame->dgid))
+		return ROOST_DROP_QPN;
+	*qp = roost_idmap_get(&w->dev->qps, pkt->dest_qpn);
+	/* One that was made since the frame was sorted may be another's. */
+	return *qp == NULL || (*qp)->worker != w ? ROOST_DROP_QPN
+						 : ROOST_DROP_NONE;
+}
+
+/* Is the packet one that this QP may take, as far as itself is concerned? */
+static enum roost_drop check_qp(const struct roost_qp *qp,
+				const struct roost_pkt *pkt)
+{
+	uint32_t states = pkt->info->flags & ROOST_OPF_REQUEST
+				  ? REQUEST_STATES
+				  : RESPONSE_STATES;
+
+	if (pkt->info->service != roost_qp_services[qp->type] ||
+	    !(pkt->info->flags & takes[qp->type]))
+		return ROOST_DROP_QP_TYPE;
+	if (!(states & 1u << roost_qp_state_get(qp)))
+		return ROOST_DROP_QP_STATE;
+	return ROOST_DROP_NONE;
+}
+
+/* A QP of datagrams hears everybody, on its own port: others than ourselves
+ * from outside.
+ */
+static enum roost_drop deliver_datagram(struct roost_worker *w,
+					struct roost_qp *qp,
+					unsigned int port_index,
+					const struct roost_frame *frame,
+					const struct roost_pkt *pkt)
+{
+	if (qp->attr.port_num != port_index + 1)
+		return ROOST_DROP_QPN;
+	if (roost_port_is_feigned(&w->dev->ports[port_index], frame))
+		return ROOST_DROP_SRC_ADDR;
+	if (!roost_pkey_match(qp->pkey, pkt->pkey))
+		return ROOST_DROP_PKEY;
+	roost_ud_receive(w, qp, frame, pkt);
+	return ROOST_DROP_NONE;
+}
+
+/* A connected one hears its peer. */
+static enum roost_drop deliver_connected(struct roost_worker *w,
+					 struct roost_qp *qp,
+					 const struct roost_frame *frame,
+					 const struct roost_pkt *pkt)
+{
+	enum roost_mig_from from = roost_mig_from(qp, frame);
+
+	if (from == ROOST_FROM_STRANGER) {
+		roost_mig_hear_stranger(qp, pkt);
+		return ROOST_DROP_SRC_ADDR;
+	}
+	if (!roost_pkey_match(roost_mig_pkey(qp, from), pkt->pkey))
+		return ROOST_DROP_PKEY;
+	if (qp->mig.state != ROOST_MIG_MIGRATED)
+		roost_mig_hear(w, qp, from, pkt);
+	if (pkt->info->flags & ROOST_OPF_REQUEST)
+		roost_resp_receive(w, qp, pkt);
+	else
+		roost_req_receive(w, qp, pkt);
+	return ROOST_DROP_NONE;
+}
+
+/* To a QP in ERR: its peer may not know why. */
+static enum roost_drop deliver_late(struct roost_worker *w, struct roost_qp *qp,
+				    const struct roost_frame *frame,
+				    const struct roost_pkt *pkt)
+{
+	enum roost_mig_from from;
+
+	if (roost_qp_state_get(qp) != ROOST_QPS_ERR || qp->resp.ended == 0 ||
+	    !(pkt->info->flags & ROOST_OPF_REQUEST))
+		return ROOST_DROP_QP_STATE;
+	from = roost_mig_from(qp, frame);
+	if (from == ROOST_FROM_STRANGER)
+		return ROOST_DROP_SRC_ADDR;
+	if (!roost_pkey_match(roost_mig_pkey(qp, from), pkt->pkey))
+		return ROOST_DROP_PKEY;
+	roost_resp_repeat(w, qp, pkt);
+	return ROOST_DROP_NONE;
+}
+
+static enum roost_drop deliver(struct roost_worker *w, struct roost_qp *qp,
+			       unsigned int port_index,
+			       const struct roost_frame *frame,
+			       const struct roost_pkt *pkt)
+{
+	enum roost_drop drop = check_qp(qp, pkt);
+
+	if (drop == ROOST_DROP_QP_STATE)
+		return deliver_late(w, qp, frame, pkt);
+	if (drop != ROOST_DROP_NONE)
+		return drop;
+	if (qp->type == ROOST_QPT_UD)
+		return deliver_datagram(w, qp, port_index, frame, pkt);
+	return deliver_connected(w, qp, frame, pkt);
+}
+
+/* Our own datagram, come back to a QP that does not want to hear itself? */
+static bool is_blocked(const struct roost_qp *qp, const struct roost_port *port,
+		       const struct roost_frame *frame,
+		       const struct roost_pkt *pkt)
+{
+	return qp->block_self_mcast && pkt->src_qpn == qp->qpn &&
+	       roost_port_owns(port, &frame->sgid);
+}
+
+/* To every member of the group that is this worker's. */
+static enum roost_drop deliver_multicast(struct roost_worker *w,
+					 const struct roost_mcast_group *group,
+					 const struct roost_frame *frame,
+					 const struct roost_pkt *pkt)
+{
+	unsigned int port_index = group->port_index;
+	const struct roost_port *port = &w->dev->ports[port_index];
+	enum roost_drop drop = ROOST_DROP_QPN, one;
+	const struct roost_mcast *m;
+
+	LIST_FOREACH(m, &group->members, link) {
+		if (m->qp->worker != w)
+			continue;
+		if (is_blocked(m->qp, port, frame, pkt))
+			one = ROOST_DROP_NONE;
+		else
+			one = deliver(w, m->qp, port_index, frame, pkt);
+		if (drop != ROOST_DROP_NONE)
+			drop = one;
+	}
+	return drop;
+}
+
+static void receive(struct roost_worker *w, unsigned int port_index,
+		    const struct roost_frame *frame)
+{
+	struct roost_port *port = &w->dev->ports[port_index];
+	const struct roost_mcast_group *group;
+	struct roost_pkt pkt;
+	struct roost_qp *qp;
+	enum roost_drop drop;
+
+	drop = check_frame(w->dev, port_index, frame, &pkt, &group);
+	if (drop == ROOST_DROP_NONE && pkt.dest_qpn == ROOST_GSI_QPN) {
+		drop = roost_gsi_take(w, port_index, frame, &pkt);
+	} else if (drop == ROOST_DROP_NONE && pkt.dest_qpn == ROOST_MCAST_QPN) {
+		drop = group == NULL ? ROOST_DROP_QPN
+				     : deliver_multicast(w, group, frame, &pkt);
+	} else if (drop == ROOST_DROP_NONE) {
+		drop = find_qp(w, frame, &pkt, &qp);
+		if (drop == ROOST_DROP_NONE)
+			drop = deliver(w, qp, port_index, frame, &pkt);
+	}
+	if (drop == ROOST_DROP_NONE)
+		return;
+	roost_worker_drop(w, drop);
+	if (drop == ROOST_DROP_PKEY)
+		atomic_fetch_add_explicit(&port->bad_pkeys, 1,
+					  memory_order_relaxed);
+}
+
+/*
+ * A peer that speaks RoCEv1 does not know that nobody listens, and neither does
+ * its user: a few of its frames, ever fewer, go where that can be told.
+ */
+static bool is_worth_telling(const struct roost_worker *w, enum roost_drop drop)
+{
+	const uint64_t nb = w->counters.drops[drop];
+
+	return drop == ROOST_DROP_ROCE_V1 && (nb & (nb - 1)) == 0;
+}
+
+/* The same for a frame of another VLAN that is not RoCEv2: it may be somebody
+ * who asks for us. One in 10 ms, however many there are.
+ */
+#define STRAY_NS 10000000u
+
+static bool is_stray_worth_telling(struct roost_worker *w,
+				   enum roost_frame_class class,
+				   enum roost_drop drop)
+{
+	if (class != ROOST_FRAME_OTHER || drop != ROOST_DROP_VLAN ||
+	    w->now_ns < w->stray_at_ns)
+		return false;
+	w->stray_at_ns = w->now_ns + STRAY_NS;
+	return true;
+}
+
+/* A frame of another VLAN is not ours. What has two tags is told apart first.
+ */
+static enum roost_frame_class class_by_vlan(const struct roost_port *port,
+					    enum roost_frame_class class,
+					    struct roost_frame *frame)
+{
+	if (roost_vlan_id(frame->vlan_tci) == port->vlan_id)
+		return class;
+	if (port->punts_vlans)
+		return ROOST_FRAME_OTHER;
+	if (class != ROOST_FRAME_BAD || frame->drop != ROOST_DROP_QINQ)
+		frame->drop = ROOST_DROP_VLAN;
+	return ROOST_FRAME_BAD;
+}
+
+void roost_rx_frame(struct roost_worker *w, unsigned int from,
+		    struct rte_mbuf *mbuf)
+{
+	const unsigned int port_index = from & ~ROOST_LOOPED;
+	struct roost_port *port = &w->dev->ports[port_index];
+	enum roost_frame_class class;
+	struct roost_frame frame;
+
+	class = roost_frame_parse(rte_pktmbuf_mtod(mbuf, const void *),
+				  rte_pktmbuf_data_len(mbuf), &frame);
+	switch (class_by_vlan(port, class, &frame)) {
+	case ROOST_FRAME_OTHER:
+		w->counters.punted_pkts++;
+		port->io.punt(port->io.ctx, mbuf);
+		return;
+	case ROOST_FRAME_BAD:
+		roost_worker_drop(w, frame.drop);
+		if (is_worth_telling(w, frame.drop) ||
+		    is_stray_worth_telling(w, class, frame.drop)) {
+			port->io.punt(port->io.ctx, mbuf);
+			return;
+		}
+		break;
+	case ROOST_FRAME_ROCE:
+		frame.looped = from & ROOST_LOOPED;
+		w->counters.rx_pkts++;
+		w->counters.rx_bytes += mbuf->pkt_len;
+		receive(w, port_index, &frame);
+		break;
+	}
+	roost_mbuf_free(w, mbuf);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: datagrams. No allocation, system call, log or lock. */
+
+#include <rte_common.h>
+
+#include "lib/engine/core/mr_priv.h"
+#include "lib/engine/transport/resp_priv.h"
+#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/wq_priv.h"
+
+/* Room for a GRH stands before every datagram; an IPv4 header stands in its
+ * last 20 bytes (IBTA A17.4.5.2).
+ */
+#define GRH_BYTES 40u
+
+static void fill_grh(const struct roost_frame *frame, uint8_t grh[GRH_BYTES])
+{
+	size_t len = frame->ipv6 ? ROOST_IPV6_LEN : ROOST_IPV4_LEN;
+
+	memset(grh, 0, GRH_BYTES - len);
+	memcpy(grh + GRH_BYTES - len, frame->l3, len);
+}
+
+/* pd: whose memory the WQE names. */
+static enum roost_fault store(struct roost_qp *qp, const struct roost_pd *pd,
+			      const struct roost_recv_wqe *wqe,
+			      const struct roost_frame *frame,
+			      const struct roost_pkt *pkt)
+{
+	uint8_t grh[GRH_BYTES];
+
+	if (wqe->len_bytes < GRH_BYTES + pkt->payload_len_bytes)
+		return ROOST_FAULT_TOO_LONG;
+	fill_grh(frame, grh);
+	if (roost_sge_scatter(qp->dev, pd, wqe->sges, wqe->nb_sges, 0, grh,
+			      GRH_BYTES) != ROOST_SGE_OK ||
+	    roost_sge_scatter(qp->dev, pd, wqe->sges, wqe->nb_sges, GRH_BYTES,
+			      pkt->payload,
+			      pkt->payload_len_bytes) != ROOST_SGE_OK)
+		return ROOST_FAULT_RECV_PROT;
+	return ROOST_FAULT_NONE;
+}
+
+/* A QP with a table of WQs: what fails is the WQ, the QP and the others stay.
+ */
+static void receive_spread(struct roost_worker *w, struct roost_qp *qp,
+			   const struct roost_frame *frame,
+			   const struct roost_pkt *pkt)
+{
+	struct roost_wq *wq =
+		roost_ind_table_pick(qp->ind_table, &qp->hash, frame);
+	const struct roost_recv_wqe *wqe = roost_wq_wqe(wq);
+	struct roost_cqe cqe = {
+		.src_qpn = pkt->src_qpn,
+		.byte_len = GRH_BYTES + pkt->payload_len_bytes,
+		.flags = ROOST_WC_GRH,
+		.sl = pkt->pcp,
+		.solicited = pkt->solicited,
+	};
+	enum roost_qp_error_code error = ROOST_QPE_NONE;
+	enum roost_fault fault;
+
+	if (wqe == NULL) {
+		roost_worker_drop(w, ROOST_DROP_RNR_WAIT);
+		return;
+	}
+	if (pkt->info->hdrs & ROOST_HDR_BIT(IMMDT)) {
+		cqe.flags |= ROOST_WC_WITH_IMM;
+		cqe.imm_be = pkt->imm_be;
+	}
+	fault = store(qp, wq->pd, wqe, frame, pkt);
+	if (fault != ROOST_FAULT_NONE) {
+		error = fault == ROOST_FAULT_TOO_LONG
+				? ROOST_QPE_RECEIVE_LENGTH
+				: ROOST_QPE_RECEIVE_MEMORY;
+		w->counters.errors[error]++;
+		cqe.status = roost_qp_error_infos[error].wc_status;
+		cqe.vendor_err = error;
+		cqe.solicited = true;
+	}
+	roost_wq_complete(w, wq, &cqe);
+	if (fault == ROOST_FAULT_RECV_PROT)
+		roost_wq_fail(w, wq, error);
+}
+
+void roost_ud_receive(struct roost_worker *w, struct roost_qp *qp,
+		      const struct roost_frame *frame,
+		      const struct roost_pkt *pkt)
+{
+	const struct roost_recv_wqe *wqe;
+	enum roost_fault fault;
+
+	if (pkt->qkey != qp->attr.qkey) {
+		roost_worker_drop(w, ROOST_DROP_QKEY);
+		atomic_fetch_add_explicit(
+			&qp->dev->ports[qp->attr.port_num - 1].qkey_violations,
+			1, memory_order_relaxed);
+		return;
+	}
+	if (qp->ind_table != NULL) {
+		receive_spread(w, qp, frame, pkt);
+		return;
+	}
+	wqe = roost_recv_wqe(qp, pkt);
+	if (wqe == NULL) {
+		roost_worker_drop(w, ROOST_DROP_RNR_WAIT);
+		return;
+	}
+	qp->resp.offset_bytes = GRH_BYTES + pkt->payload_len_bytes;
+	fault = store(qp, roost_recv_pd(qp), wqe, frame, pkt);
+	if (fault == ROOST_FAULT_NONE) {
+		roost_recv_complete(w, qp, pkt, ROOST_WC_SUCCESS);
+	} else if (fault == ROOST_FAULT_TOO_LONG) {
+		/* The QP stays: no datagram may stop the others. */
+		roost_resp_blame(w, qp, ROOST_QPE_RECEIVE_LENGTH, 0, pkt);
+		roost_recv_complete(w, qp, pkt, ROOST_WC_LOC_LEN_ERR);
+	} else {
+		roost_resp_blame(w, qp, ROOST_QPE_RECEIVE_MEMORY, 0, pkt);
+		roost_recv_complete(w, qp, pkt, ROOST_WC_LOC_PROT_ERR);
+		roost_qp_to_err(w, qp, -1);
+	}
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_AH_H
+#define ROOST_AH_H
+
+/*
+ * Address handles: where a datagram goes (IBTA 11.2.2).
+ */
+
+#include <roost/types.h>
+
+struct roost_ah;
+struct roost_ctx;
+struct roost_pd;
+
+/*
+ * Resolves the neighbour, and may block for the network, unless the address is
+ * a multicast group. Returns 0, -EINVAL, -EHOSTUNREACH, -ETIMEDOUT, -ENOMEM.
+ */
+int roost_ah_create(struct roost_pd *pd, const struct roost_av *av,
+		    struct roost_ah **ah);
+/* Requests that were posted with it are not harmed. Returns 0. */
+int roost_ah_destroy(struct roost_ah *ah);
+
+/*
+ * Where a frame to this address goes first: the MAC of the next hop, of the
+ * group, or our own. May block for the network. Returns 0, -EINVAL,
+ * -EHOSTUNREACH, -ETIMEDOUT.
+ */
+int roost_av_resolve(struct roost_ctx *ctx, const struct roost_av *av,
+		     uint8_t mac[6]);
+
+#endif

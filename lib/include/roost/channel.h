@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_CHANNEL_H
+#define ROOST_CHANNEL_H
+
+/*
+ * The one mechanism for every kind of event: async, completion and CM.
+ *
+ * A channel is an rte_ring of events and an eventfd in semaphore mode. A
+ * producer enqueues and then adds one token; a consumer takes one token with
+ * read(2) and then dequeues. Blocking, O_NONBLOCK, EINTR, poll, select, epoll
+ * and io_uring therefore are the kernel's own. Linux gives an eventfd no
+ * O_ASYNC: a program that wants SIGIO has to poll in a thread of its own.
+ *
+ * Invariant: tokens in the eventfd + tokens held by readers between read(2)
+ * and dequeue >= entries in the ring, and every reader that finds the ring
+ * empty goes back to read(2). So no event is lost, and none is invented. When
+ * no call is under way the two are equal: the fd is readable if and only if an
+ * event waits.
+ *
+ * A source is whatever raises events (a CQ, a QP, a port...): embed one
+ * struct roost_event_source per kind of event and object. It counts what
+ * waits, what was reported (read) and what was acked; destroying the object
+ * first removes what waits, tokens included, then waits for the acks of what
+ * was read. The ring is bounded and events are not: what does not fit is
+ * counted in its source and enters the ring when a reader makes room.
+ *
+ * This room knows no verbs: type and arg are the owner's.
+ */
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+struct roost_channel;
+
+/* How many different types one source can have waiting outside the ring. */
+#define ROOST_EVENT_TYPES_MAX 32
+/* So many events of one source are held back; see roost_event_hold(). */
+#define ROOST_EVENT_HELD_MAX 16
+
+struct roost_event {
+	struct roost_event_source *source;
+	uint32_t type; /* < ROOST_EVENT_TYPES_MAX; meaning is the owner's */
+	uint32_t arg;  /* e.g. a port number; equal for all events of one
+			* source and type that wait outside the ring */
+};
+
+struct roost_event_source {
+	struct roost_channel *channel; /* NULL: events go nowhere */
+	void *owner; /* given back to the reader, e.g. the ibv_qp */
+	/* All below: under the channel's lock. */
+	uint64_t reported; /* events read */
+	uint64_t acked;
+	bool finishing;                           /* fini waits for acks */
+	uint32_t overflow[ROOST_EVENT_TYPES_MAX]; /* wait for room, per type */
+	uint32_t overflow_arg[ROOST_EVENT_TYPES_MAX];
+	uint32_t overflow_count;                       /* sum of overflow[] */
+	TAILQ_ENTRY(roost_event_source) overflow_link; /* when count > 0 */
+	/* The owner of the batch: types of the events in it, oldest first. */
+	uint8_t held[ROOST_EVENT_HELD_MAX];
+	uint8_t nb_held;
+	TAILQ_ENTRY(roost_event_source) held_link; /* when nb_held > 0 */
+};
+
+/* Sources with events that are not to be seen yet, in the order in which their
+ * first ones were held. Who uses a batch excludes others.
+ */
+TAILQ_HEAD(roost_event_batch, roost_event_source);
+
+/*
+ * capacity: size of the ring, a power of two; it holds one event less.
+ * Returns 0, -EINVAL (capacity), -ENOMEM, -EMFILE/-ENFILE (no eventfd).
+ * Thread: any.
+ */
+int roost_channel_create(unsigned int capacity, struct roost_channel **channel);
+
+/* The caller has made sure that no source refers to it any more. */
+void roost_channel_destroy(struct roost_channel *channel);
+
+/* The eventfd; the channel's own, closed by roost_channel_destroy. */
+int roost_channel_fd(const struct roost_channel *channel);
+
+/* A reader for programs: takes one event, waiting as the fd's flags say.
+ * Returns 0, or -errno of read(2): -EAGAIN, -EINTR; -EIO: the channel was hung
+ * up and no event is left. The event counts as reported from here on, until
+ * roost_event_ack().
+ * Thread: any number at once; each event goes to exactly one. A cancellation
+ * point, and the only one here; who is cancelled has taken no event.
+ */
+int roost_channel_read(struct roost_channel *channel,
+		       struct roost_event *event);
+
+/*
+ * What raised events here is gone. Those that wait can still be read; then
+ * every read returns -EIO, nobody who waits is left waiting, and poll(2) says
+ * POLLIN for good, with POLLERR where the kernel lets us (lib/event/gone_fd.h).
+ * An event that is raised all the same can be read like others. The caller has
+ * made sure that nobody raises at this moment.
+ */
+void roost_channel_hang_up(struct roost_channel *channel);
+
+/* Events that wait to be read. Thread: any. */
+unsigned int roost_channel_waiting(struct roost_channel *channel);
+
+/* channel may be NULL: a source without a channel raises nothing. */
+void roost_event_source_init(struct roost_event_source *source,
+			     struct roost_channel *channel, void *owner);
+
+/*
+ * Raise one event. Never blocks on a reader, never fails, never loses.
+ * Thread: any, worker included (one eventfd write).
+ */
+void roost_event_raise(struct roost_event_source *source, uint32_t type,
+		       uint32_t arg);
+
+/*
+ * Hold one event back, with arg 0, until its batch is raised. No allocation. A
+ * source has its events in one batch at a time: where it is in one already,
+ * that must not be raised at this moment. Beyond ROOST_EVENT_HELD_MAX, those of
+ * the source are raised early rather than lost.
+ */
+void roost_event_hold(struct roost_event_batch *batch,
+		      struct roost_event_source *source, uint32_t type);
+/* Raise all of them; the batch is empty then. */
+void roost_event_batch_raise(struct roost_event_batch *batch);
+
+/* Acknowledge n events of the source; wakes a waiting fini. Thread: any. */
+void roost_event_ack(struct roost_event_source *source, uint64_t n);
+
+/* What a destroy of the source's object waits for, for those who look. */
+struct roost_event_counts {
+	int fd;            /* of its channel; -1: none */
+	uint64_t reported; /* events read, over all time */
+	uint64_t unacked;  /* of them */
+	bool finishing;    /* the object is being destroyed, and waits */
+};
+/* The source is not gone. Thread: any. */
+void roost_event_source_query(struct roost_event_source *source,
+			      struct roost_event_counts *counts);
+
+/* Nobody will ack what was read so far: count it as acked. */
+void roost_event_source_abandon(struct roost_event_source *source);
+
+/*
+ * The object is going away: remove its waiting events and their tokens, then
+ * wait until all events that were read are acked. The caller has made sure
+ * that nobody raises any more, and that none are held back. Returns the number
+ * of acks over all time. Thread: an application thread; blocks.
+ */
+uint64_t roost_event_source_fini(struct roost_event_source *source);
+
+#endif

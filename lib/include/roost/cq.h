@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_CQ_H
+#define ROOST_CQ_H
+
+/*
+ * Completion queues (IBTA 10.8, 11.4.2).
+ *
+ * The worker produces, application threads consume. An armed CQ puts one
+ * event on its channel when a completion that fits the arming is added; a
+ * completion that was there before the arming raises none.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <roost/types.h>
+
+struct roost_channel;
+struct roost_cq;
+struct roost_ctx;
+
+/* Type of the events that a CQ raises on its completion channel. */
+#define ROOST_EVENT_COMPLETION 0u
+
+struct roost_cqe {
+	uint64_t wr_id;
+	uint64_t timestamp_ns; /* now_ns of the iteration that made it */
+	uint32_t qpn;
+	uint32_t src_qpn;
+	uint32_t byte_len;
+	uint32_t imm_be; /* WITH_IMM: as on the wire; WITH_INV: the rkey */
+	uint32_t vendor_err;
+	uint8_t status; /* enum roost_wc_status */
+	uint8_t opcode; /* enum roost_wc_opcode */
+	uint8_t flags;  /* enum roost_wc_flags */
+	uint8_t sl;
+	uint16_t slid;
+	uint16_t pkey_index;
+	bool solicited; /* counts for arming for solicited only */
+	bool of_wq;     /* qpn is the number of a receive WQ */
+};
+
+/*
+ * cqe: the least number of entries; roost_cq_entries() says how many it has.
+ * channel: NULL, or where completion events go; owner is what their readers
+ * get (roost_event_source.owner). Returns 0, -EINVAL (0 or too many), -ENOMEM.
+ */
+int roost_cq_create(struct roost_ctx *ctx, uint32_t cqe,
+		    struct roost_channel *channel, void *owner,
+		    struct roost_cq **cq);
+/* Completions that find no room are lost in silence from now on: no CQ_ERR, no
+ * QP fails. Before the first QP uses it.
+ */
+void roost_cq_ignore_overrun(struct roost_cq *cq);
+/* Returns 0, or -EBUSY while a QP uses it. Waits for the acks of its events
+ * (completion and async); *comp_acked and *async_acked, if not NULL, get their
+ * numbers over all time.
+ */
+int roost_cq_destroy(struct roost_cq *cq, uint64_t *comp_acked,
+		     uint64_t *async_acked);
+uint32_t roost_cq_entries(const struct roost_cq *cq);
+/* Where its completion and its async events come from. */
+struct roost_event_source *roost_cq_comp_source(struct roost_cq *cq);
+struct roost_event_source *roost_cq_async_source(struct roost_cq *cq);
+
+/* The workers whose QPs complete here: bit 1 << number. Thread: any. */
+uint32_t roost_cq_workers(const struct roost_cq *cq);
+
+/*
+ * Change the size, keeping the entries in it. Returns 0, -EINVAL (too many,
+ * or fewer than there are entries), -ENOMEM.
+ */
+int roost_cq_resize(struct roost_cq *cq, uint32_t cqe);
+
+/* Take up to n completions. Returns how many; -EIO after an overrun once the
+ * entries from before are taken. Thread: any.
+ */
+int roost_cq_poll(struct roost_cq *cq, unsigned int n, struct roost_cqe *cqes);
+
+/* Poll in the open: begin locks the consumer side and shows the first entry,
+ * next the one after; end gives all that were shown back and unlocks.
+ * begin returns 0, or -ENOENT (empty; not locked), -EIO. next: 0, -ENOENT.
+ * Between begin and end a thread may reset and destroy QPs and WQs that
+ * complete here: what it was shown stays. Other threads that do so wait for
+ * end.
+ */
+int roost_cq_poll_begin(struct roost_cq *cq, const struct roost_cqe **cqe);
+int roost_cq_poll_next(struct roost_cq *cq, const struct roost_cqe **cqe);
+void roost_cq_poll_end(struct roost_cq *cq);
+
+/* Arm for the next completion, or the next solicited one. One-shot; arming
+ * for all is not weakened by a later arming for solicited only.
+ */
+void roost_cq_arm(struct roost_cq *cq, bool solicited_only);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_QP_H
+#define ROOST_QP_H
+
+/*
+ * Queue pairs (IBTA 10.3, 11.2.4): life cycle and posting.
+ *
+ * Posting is for any number of application threads (one lock per queue);
+ * it copies the request and rings the worker's doorbell, no more. The caller
+ * then lets a worker turn happen (pmd_glue: roost_device_help).
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <roost/mr.h>
+#include <roost/types.h>
+#include <roost/wq.h>
+
+struct roost_ah;
+struct roost_cq;
+struct roost_ctx;
+struct roost_event_source;
+struct roost_pd;
+struct roost_qp;
+struct roost_srq;
+struct roost_xrcd;
+
+struct roost_qp_cap {
+	uint32_t max_send_wr;
+	uint32_t max_recv_wr;
+	uint32_t max_send_sge;
+	uint32_t max_recv_sge;
+	uint32_t max_inline_bytes;
+};
+
+struct roost_qp_init {
+	enum roost_qp_type type;
+	struct roost_cq *send_cq;
+	struct roost_cq *recv_cq;
+	struct roost_qp_cap cap; /* out: what it really has, never less */
+	struct roost_srq *srq;   /* NULL: the QP has a receive queue */
+	struct roost_xrcd *xrcd; /* XRC_TGT only */
+	/* UD only: receive into these WQs and have neither receive queue nor
+	 * recv_cq; NULL: not so.
+	 */
+	struct roost_ind_table *ind_table;
+	struct roost_hash hash; /* picks one of them */
+	bool sq_sig_all;
+	bool block_self_mcast; /* UD: not to hear its own multicasts */
+	void *owner;           /* what readers of its async events get */
+};
+
+/*
+ * Create in state RESET. pd: NULL for an XRC target, which works in the PDs of
+ * its SRQs. Returns 0; -EINVAL (cap beyond the limits, no CQ, parts that the
+ * type does not have, objects of another context), -EOPNOTSUPP (type), -ENOMEM.
+ */
+int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
+		    struct roost_qp_init *init, struct roost_qp **qp);
+/* Returns 0, or -EBUSY while it is in a multicast group. Waits for the acks of
+ * its async events, never for the network. *async_acked, if not NULL, gets
+ * their number over all time.
+ */
+int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked);
+uint32_t roost_qp_num(const struct roost_qp *qp);
+/* The number of its worker, for life. */
+unsigned int roost_qp_worker(const struct roost_qp *qp);
+enum roost_qp_state roost_qp_state(const struct roost_qp *qp);
+struct roost_event_source *roost_qp_async_source(struct roost_qp *qp);
+
+/* Which members of roost_qp_attr count. Bits as in verbs.h. */
+enum roost_qp_attr_mask {
+	ROOST_QP_STATE = 1 << 0,
+	ROOST_QP_CUR_STATE = 1 << 1,
+	ROOST_QP_EN_SQD_ASYNC_NOTIFY = 1 << 2,
+	ROOST_QP_ACCESS_FLAGS = 1 << 3,
+	ROOST_QP_PKEY_INDEX = 1 << 4,
+	ROOST_QP_PORT = 1 << 5,
+	ROOST_QP_QKEY = 1 << 6,
+	ROOST_QP_AV = 1 << 7,
+	ROOST_QP_PATH_MTU = 1 << 8,
+	ROOST_QP_TIMEOUT = 1 << 9,
+	ROOST_QP_RETRY_CNT = 1 << 10,
+	ROOST_QP_RNR_RETRY = 1 << 11,
+	ROOST_QP_RQ_PSN = 1 << 12,
+	ROOST_QP_MAX_QP_RD_ATOMIC = 1 << 13,
+	ROOST_QP_ALT_PATH = 1 << 14,
+	ROOST_QP_MIN_RNR_TIMER = 1 << 15,
+	ROOST_QP_SQ_PSN = 1 << 16,
+	ROOST_QP_MAX_DEST_RD_ATOMIC = 1 << 17,
+	ROOST_QP_PATH_MIG_STATE = 1 << 18,
+	ROOST_QP_CAP = 1 << 19,
+	ROOST_QP_DEST_QPN = 1 << 20,
+	ROOST_QP_RATE_LIMIT = 1 << 25,
+};
+
+struct roost_qp_attr {
+	/* What packets ask for comes first: see struct roost_qp. */
+	uint32_t access; /* enum roost_access */
+	uint32_t rate_limit_kbps;
+	uint32_t qkey;
+	uint8_t max_rd_atomic;
+	uint8_t max_dest_rd_atomic;
+	uint8_t min_rnr_timer; /* 0..31 */
+	uint8_t port_num;
+	uint8_t timeout;   /* 0..31: 4.096 us * 2^timeout, 0: never */
+	uint8_t retry_cnt; /* 0..7 */
+	uint8_t rnr_retry; /* 0..7; 7: for ever */
+	bool en_sqd_async_notify;
+	bool sq_draining;
+	uint8_t alt_port_num;
+	uint8_t alt_timeout;
+	enum roost_qp_state state;
+	enum roost_qp_state cur_state;
+	enum roost_mtu path_mtu;
+	enum roost_mig_state path_mig_state;
+	uint32_t rq_psn;
+	uint32_t sq_psn;
+	uint32_t dest_qpn;
+	struct roost_qp_cap cap;
+	struct roost_av av;
+	struct roost_av alt_av;
+	uint16_t pkey_index;
+	uint16_t alt_pkey_index;
+};
+
+/*
+ * Change state and attributes; table of IBTA 11.2.4.2. May resolve the
+ * neighbour of a new address vector, and then blocks for the network.
+ * Returns 0; -EINVAL (transition, mask or value not allowed: nothing is
+ * changed), -EHOSTUNREACH, -ETIMEDOUT (address vector), -EOPNOTSUPP, -ENOMEM,
+ * -EIO (the device is gone: only ERR and RESET are left).
+ */
+int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *attr,
+		    uint32_t mask);
+/* All attributes and what it was created with. */
+void roost_qp_query(struct roost_qp *qp, struct roost_qp_attr *attr,
+		    struct roost_qp_init *init);
+
+struct roost_send_wr {
+	uint64_t wr_id;
+	const struct roost_sge *sges;
+	uint32_t nb_sges;
+	enum roost_wr_opcode opcode;
+	uint32_t flags;  /* enum roost_send_flags */
+	uint32_t imm_be; /* *_IMM: wire order; SEND_INV: the rkey */
+	/* WRITE, READ, atomics, FLUSH. */
+	uint64_t remote_addr;
+	uint32_t rkey;
+	uint64_t swap_add;
+	uint64_t compare;
+	uint32_t flush_len_bytes;
+	uint8_t flush_type;  /* IBTA A19: bit 0 global visibility, bit 1
+			      * persistence */
+	uint8_t flush_level; /* 0 range, 1 whole region */
+	/* UD. */
+	struct roost_ah *ah;
+	uint32_t dest_qpn;
+	uint32_t qkey; /* top bit set: the QP's own */
+	/* XRC. */
+	uint32_t xrc_srqn;
+	struct roost_mw_bind bind; /* BIND_MW */
+};
+
+struct roost_recv_wr {
+	uint64_t wr_id;
+	const struct roost_sge *sges;
+	uint32_t nb_sges;
+};
+
+/*
+ * Post one request, without a doorbell; sges and inline data are copied.
+ * The caller brackets a list with roost_qp_send_begin/end: begin takes the
+ * queue's lock, end publishes all of it, rings once and unlocks.
+ * Returns 0; -ENOMEM (queue full); -EINVAL (state, opcode for the type, too
+ * many sges, inline too long, length beyond 2^31, unknown flag).
+ */
+void roost_qp_send_begin(struct roost_qp *qp);
+int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr);
+void roost_qp_send_end(struct roost_qp *qp);
+/*
+ * May what was added wait for what is posted next, as far as the QP is
+ * concerned? One small request may, when enough are on their way that their
+ * acknowledgements will be back later than it can be sent. waiting: so many
+ * posts wait already, maybe of other QPs. Between begin and end.
+ */
+bool roost_qp_send_can_wait(const struct roost_qp *qp, uint32_t waiting);
+/* As send_end, by the holder of the turn: it needs no bell, its next iteration
+ * looks at the queue.
+ */
+void roost_qp_send_end_in_turn(struct roost_qp *qp);
+/* Forget everything added since begin, and unlock (wr_abort). */
+void roost_qp_send_abort(struct roost_qp *qp);
+
+/* The same for receive requests. -ENOMEM, -EINVAL (state RESET, sges). */
+void roost_qp_recv_begin(struct roost_qp *qp);
+int roost_qp_recv_add(struct roost_qp *qp, const struct roost_recv_wr *wr);
+void roost_qp_recv_end(struct roost_qp *qp);
+
+#endif

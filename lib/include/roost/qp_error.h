@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_QP_ERROR_H
+#define ROOST_QP_ERROR_H
+
+/*
+ * Why a request failed and a QP died.
+ *
+ * One table: the number that a failed completion carries (vendor_err), its
+ * name, who found it, the completion status of the request that it hit, and a
+ * line for people. The numbers are part of what programs see and do not change;
+ * a new error gets a new one. doc/compat.md and roost-ctl(1) have the same
+ * table, and a test compares them.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <roost/types.h>
+
+/* X(code, NAME, name, found by, status of the request that it hits, text) */
+#define ROOST_QP_ERRORS(X)                                                     \
+	X(0x01, LOCAL_LENGTH, "local_length", REQUESTER, LOC_LEN_ERR,          \
+	  "a datagram was posted that is longer than the path MTU")            \
+	X(0x02, LOCAL_MEMORY, "local_memory", REQUESTER, LOC_PROT_ERR,         \
+	  "an SGE of the send is not inside memory of its lkey")               \
+	X(0x03, NO_RD_ATOMIC, "no_rd_atomic", REQUESTER, LOC_QP_OP_ERR,        \
+	  "a READ or atomic was posted, and max_rd_atomic is 0")               \
+	X(0x04, BIND_REFUSED, "bind_refused", REQUESTER, MW_BIND_ERR,          \
+	  "the window cannot be bound so, or is none of this QP's")            \
+	X(0x05, NO_ANSWER, "no_answer", REQUESTER, RETRY_EXC_ERR,              \
+	  "nothing came back in time, retry_cnt + 1 times in a row")           \
+	X(0x06, NO_ALTERNATE, "no_alternate", REQUESTER, RETRY_EXC_ERR,        \
+	  "the retries are spent, and the alternate path is not usable")       \
+	X(0x07, LOST_AGAIN, "lost_again", REQUESTER, RETRY_EXC_ERR,            \
+	  "the peer missed the same packet retry_cnt + 1 times")               \
+	X(0x08, RESPONSE_LOST, "response_lost", REQUESTER, RETRY_EXC_ERR,      \
+	  "a response did not come, and those behind it did, too often")       \
+	X(0x09, RESPONSE_OPCODE, "response_opcode", REQUESTER, BAD_RESP_ERR,   \
+	  "the response is of another kind than the request")                  \
+	X(0x0a, RESPONSE_ORDER, "response_order", REQUESTER, BAD_RESP_ERR,     \
+	  "a response packet is not the FIRST, MIDDLE or LAST due")            \
+	X(0x0b, RESPONSE_LENGTH, "response_length", REQUESTER, LOC_LEN_ERR,    \
+	  "a response packet is longer or shorter than was asked for")         \
+	X(0x0c, RESPONSE_MEMORY, "response_memory", REQUESTER, LOC_PROT_ERR,   \
+	  "an SGE for the response is not inside memory of its lkey")          \
+	X(0x10, PEER_NOT_READY, "peer_not_ready", PEER, RNR_RETRY_EXC_ERR,     \
+	  "the peer had no receive posted, rnr_retry + 1 times")               \
+	X(0x11, PEER_INVALID, "peer_invalid_request", PEER, REM_INV_REQ_ERR,   \
+	  "the peer refused the request as invalid")                           \
+	X(0x12, PEER_ACCESS, "peer_remote_access", PEER, REM_ACCESS_ERR,       \
+	  "the peer refused the key, or the range or access by it")            \
+	X(0x13, PEER_OPERATION, "peer_remote_operation", PEER, REM_OP_ERR,     \
+	  "the peer could not do it, for a reason of its own")                 \
+	X(0x20, REQUEST_ORDER, "request_order", RESPONDER, SUCCESS,            \
+	  "a request packet is not the FIRST, MIDDLE or LAST due")             \
+	X(0x21, NOT_ALLOWED, "request_not_allowed", RESPONDER, SUCCESS,        \
+	  "the QP's access flags do not allow what the peer asks")             \
+	X(0x22, REQUEST_LENGTH, "request_length", RESPONDER, SUCCESS,          \
+	  "a length does not fit the path MTU, the RETH or 2^31")              \
+	X(0x23, OPERAND, "request_operand", RESPONDER, SUCCESS,                \
+	  "an atomic is not aligned, or a FLUSH of no known kind")             \
+	X(0x24, TOO_MANY_FETCHES, "too_many_rd_atomic", RESPONDER, SUCCESS,    \
+	  "more READs and atomics at a time than max_dest_rd_atomic")          \
+	X(0x25, XRC_SRQ, "xrc_srq", RESPONDER, SUCCESS,                        \
+	  "the domain has no SRQ of the number in the packet")                 \
+	X(0x26, REMOTE_KEY, "remote_key", RESPONDER, SUCCESS,                  \
+	  "the peer's rkey is wrong here, or its range or access")             \
+	X(0x27, REMOTE_KEY_GONE, "remote_key_gone", RESPONDER, SUCCESS,        \
+	  "the memory of a READ went away before it was answered")             \
+	X(0x28, INVALIDATE_KEY, "invalidate_key", RESPONDER, SUCCESS,          \
+	  "the peer invalidates a key that is no window of this QP")           \
+	X(0x29, WRONG_KEYS, "wrong_keys", RESPONDER, SUCCESS,                  \
+	  "the UC peer sent 16 requests with wrong keys")                      \
+	X(0x30, RECEIVE_LENGTH, "receive_length", RESPONDER, LOC_LEN_ERR,      \
+	  "the message is longer than the receive posted for it")              \
+	X(0x31, RECEIVE_MEMORY, "receive_memory", RESPONDER, LOC_PROT_ERR,     \
+	  "an SGE of the receive is not inside memory of its lkey")            \
+	X(0x40, CQ_OVERRUN, "cq_overrun", DEVICE, SUCCESS,                     \
+	  "a CQ of the QP had no room for a completion")                       \
+	X(0x41, REMOVED, "device_removed", DEVICE, SUCCESS,                    \
+	  "the last port of the device was removed")                           \
+	X(0x42, MODIFIED, "modified", PROGRAM, SUCCESS,                        \
+	  "the program, or librdmacm for it, moved it to ERR")
+
+enum roost_qp_error_code {
+	ROOST_QPE_NONE = 0,
+#define X(code, NAME, ...) ROOST_QPE_##NAME = (code),
+	ROOST_QP_ERRORS(X)
+#undef X
+	ROOST_QPE_END, /* behind all codes */
+};
+
+enum roost_qp_finder {
+	ROOST_FOUND_BY_REQUESTER, /* this QP, as it sends */
+	ROOST_FOUND_BY_PEER,      /* whose NAK says so */
+	ROOST_FOUND_BY_RESPONDER, /* this QP, as it receives */
+	ROOST_FOUND_BY_DEVICE,
+	ROOST_FOUND_BY_PROGRAM,
+};
+
+struct roost_qp_error_info {
+	const char *name; /* NULL: no such code */
+	const char *text;
+	uint8_t found_by; /* enum roost_qp_finder */
+	/* enum roost_wc_status of the request that failed; SUCCESS: of none,
+	 * all that was posted is flushed.
+	 */
+	uint8_t wc_status;
+};
+
+/* By code; those between 0 and ROOST_QPE_END that are none have no name. */
+extern const struct roost_qp_error_info roost_qp_error_infos[ROOST_QPE_END];
+
+/*
+ * The last error of a QP: the one that ended it, for one in ERR. A later life
+ * of the QP, behind RESET, keeps it until it has another.
+ */
+struct roost_qp_error {
+	uint64_t at_ns; /* of the worker's iteration, or its last one */
+	uint64_t addr;  /* has_memory: what could not be accessed */
+	uint32_t len_bytes;
+	uint32_t key;     /* lkey or rkey */
+	uint32_t psn;     /* has_packet: of the request, or the response */
+	uint8_t code;     /* enum roost_qp_error_code; NONE: none yet */
+	uint8_t opcode;   /* has_packet: enum roost_opcode */
+	uint8_t syndrome; /* of the AETH that was sent or came; 0: none */
+	bool has_packet : 1;
+	bool has_memory : 1;
+};
+
+/* NAKs by the low bits of their syndromes: sequence error, invalid request,
+ * remote access error, remote operational error (IBTA table 46).
+ */
+#define ROOST_NAK_KINDS 4
+
+/* What does not happen while all goes well, since the QP was created. */
+struct roost_qp_counters {
+	uint64_t retransmits; /* go-back-N events */
+	/* Of these, by the time that answers take, before the timeout. */
+	uint64_t adaptive_retransmits;
+	uint64_t timeouts;
+	uint64_t missing_responses; /* implied NAKs */
+	uint64_t naks_sent_of[ROOST_NAK_KINDS];
+	uint64_t naks_received_of[ROOST_NAK_KINDS];
+	uint64_t rnr_naks_sent, rnr_naks_received;
+	uint64_t duplicates;   /* requests that came again */
+	uint64_t out_of_order; /* requests that came behind a gap */
+};
+
+#endif

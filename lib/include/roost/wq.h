@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_WQ_H
+#define ROOST_WQ_H
+
+/*
+ * Receive work queues and the tables that spread datagrams over them.
+ *
+ * A WQ is a receive queue with a number, a CQ and a state of its own. A UD QP
+ * that was created with a table has no receive queue: each datagram goes to
+ * the WQ that the hash of its addresses and ports picks. What goes wrong with
+ * a WQ stops that WQ, and neither the QP nor the others.
+ */
+
+#include <stdint.h>
+
+struct roost_cq;
+struct roost_ctx;
+struct roost_event_source;
+struct roost_ind_table;
+struct roost_pd;
+struct roost_recv_wr;
+struct roost_wq;
+
+#define ROOST_IND_TABLE_LOG_MAX 9u
+#define ROOST_TOEPLITZ_KEY_BYTES 40u
+
+enum roost_wq_state {
+	ROOST_WQS_RESET, /* empty; nothing can be posted */
+	ROOST_WQS_RDY,
+	ROOST_WQS_ERR, /* what is posted completes flushed */
+	ROOST_WQS_COUNT,
+};
+
+struct roost_wq_init {
+	uint32_t max_wr; /* out: what it really has, never less */
+	uint32_t max_sge;
+	struct roost_cq *cq;
+	void *owner; /* what readers of its async events get */
+};
+
+/* In state RESET. Returns 0, -EINVAL (limits, no CQ), -ENOMEM. */
+int roost_wq_create(struct roost_pd *pd, struct roost_wq_init *init,
+		    struct roost_wq **wq);
+/* Returns 0, or -EBUSY while a table has it. Waits for the acks of its async
+ * events; *async_acked, if not NULL, gets their number over all time.
+ */
+int roost_wq_destroy(struct roost_wq *wq, uint64_t *async_acked);
+/* What its completions have for a QPN. */
+uint32_t roost_wq_num(const struct roost_wq *wq);
+enum roost_wq_state roost_wq_state(const struct roost_wq *wq);
+struct roost_event_source *roost_wq_async_source(struct roost_wq *wq);
+
+/* Any state to RESET and to ERR; RESET and RDY to RDY. Returns 0, -EINVAL:
+ * not from the state that it is in; nothing has changed then.
+ */
+int roost_wq_modify(struct roost_wq *wq, enum roost_wq_state to);
+
+/* Posting, as for QPs: begin, add..., end. add: 0, -ENOMEM, -EINVAL. */
+void roost_wq_recv_begin(struct roost_wq *wq);
+int roost_wq_recv_add(struct roost_wq *wq, const struct roost_recv_wr *wr);
+void roost_wq_recv_end(struct roost_wq *wq);
+
+/* ---- tables ----------------------------------------------------------- */
+
+/* What of a datagram is hashed, in this order. Bits as in verbs.h. */
+enum roost_hash_fields {
+	ROOST_HASH_SRC_IPV4 = 1 << 0,
+	ROOST_HASH_DST_IPV4 = 1 << 1,
+	ROOST_HASH_SRC_IPV6 = 1 << 2,
+	ROOST_HASH_DST_IPV6 = 1 << 3,
+	ROOST_HASH_SRC_PORT_UDP = 1 << 6,
+	ROOST_HASH_DST_PORT_UDP = 1 << 7,
+};
+#define ROOST_HASH_KNOWN                                                       \
+	(ROOST_HASH_SRC_IPV4 | ROOST_HASH_DST_IPV4 | ROOST_HASH_SRC_IPV6 |     \
+	 ROOST_HASH_DST_IPV6 | ROOST_HASH_SRC_PORT_UDP |                       \
+	 ROOST_HASH_DST_PORT_UDP)
+
+/* A Toeplitz hash; without fields everything goes to the first WQ. */
+struct roost_hash {
+	uint32_t fields; /* enum roost_hash_fields */
+	uint8_t key[ROOST_TOEPLITZ_KEY_BYTES];
+};
+
+/*
+ * A table of 2^log_size WQs of this context, which are copied; one WQ may be
+ * in it many times. Returns 0, -EINVAL (size), -ENOMEM.
+ */
+int roost_ind_table_create(struct roost_ctx *ctx, struct roost_wq *const *wqs,
+			   uint32_t log_size, struct roost_ind_table **table);
+/* Returns 0, or -EBUSY while a QP uses it. */
+int roost_ind_table_destroy(struct roost_ind_table *table);
+
+#endif

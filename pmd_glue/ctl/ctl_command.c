@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * What the control socket is asked for, from the words to the deed.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/config/addr.h"
+#include "pmd_glue/ctl/ctl.h"
+#include "pmd_glue/ctl/ctl_show.h"
+#include "pmd_glue/ctl/json.h"
+#include "pmd_glue/netif/station.h"
+
+#define WORDS_MAX 8
+#define ERROR_MAX 512
+
+/* A request under execution. */
+struct request {
+	char *words[WORDS_MAX + 1]; /* NULL at the end */
+	struct roost_ctl_device *device;
+	struct roost_station *station;
+	char label[64]; /* "port 1 of roost0" */
+	struct roost_json answer;
+	char error[ERROR_MAX];
+};
+
+/* Fills the error. Returns -EINVAL. */
+static int refuse(struct request *r, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static int refuse(struct request *r, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(r->error, sizeof(r->error), format, list);
+	va_end(list);
+	return -EINVAL;
+}
+
+/* ---- numbers --------------------------------------------------------------
+ */
+
+/* Decimal, or hexadecimal with 0x. Returns 0, -EINVAL. */
+static int parse_number(struct request *r, const char *what, const char *text,
+			unsigned long max, unsigned long *value)
+{
+	char *end;
+	int base = strncmp(text, "0x", 2) == 0 ? 16 : 10;
+
+	errno = 0;
+	*value = strtoul(text, &end, base);
+	if (text[0] < '0' || text[0] > '9' || *end || errno || *value > max)
+		return refuse(r,
+			      "%s %.40s: out of range; give a number from "
+			      "0 to %lu (0x%lx)",
+			      what, text, max, max);
+	return 0;
+}
+
+/* ---- what can be set ------------------------------------------------------
+ */
+
+static int set_link(struct request *r, char **args)
+{
+	bool up = strcmp(args[0], "up") == 0;
+
+	if (!up && strcmp(args[0], "down") != 0)
+		return refuse(r, "link %.40s: no such state; write up or down",
+			      args[0]);
+	roost_station_set_admin(r->station, up);
+	return 0;
+}
+
+static int add_address(struct request *r, const char *text)
+{
+	char cause[ROOST_CONFIG_ERR_MAX];
+	struct roost_prefix prefix;
+
+	if (roost_prefix_parse(text, &prefix, cause) != 0)
+		return refuse(r, "address %.60s: %s", text, cause);
+	switch (roost_station_add_addr(r->station, &prefix)) {
+	case 0:
+		return 0;
+	case -EEXIST:
+		return refuse(r,
+			      "address %.60s: %s has it already; give "
+			      "another one",
+			      text, r->label);
+	default:
+		return refuse(r,
+			      "address %.60s: %s has %u addresses, which "
+			      "are all that fit; delete one first",
+			      text, r->label, ROOST_PORT_IPS_MAX);
+	}
+}
+
+static int del_address(struct request *r, char *text)
+{
+	char cause[ROOST_CONFIG_ERR_MAX];
+	struct roost_gid addr;
+
+	/* As it was added, or as it is shown. */
+	text[strcspn(text, "/")] = '\0';
+	if (roost_addr_parse(text, &addr, cause) != 0)
+		return refuse(r, "address %.60s: %s", text, cause);
+	if (roost_station_del_addr(r->station, &addr) != 0)
+		return refuse(r,
+			      "address %.60s: it is none of %s that could "
+			      "be deleted; see roost ctl show port",
+			      text, r->label);
+	return 0;
+}
+
+static int set_address(struct request *r, char **args)
+{
+	if (strcmp(args[0], "add") == 0)
+		return add_address(r, args[1]);
+	if (strcmp(args[0], "del") == 0)
+		return del_address(r, args[1]);
+	return refuse(r, "address %.40s: cannot be done; write add or del",
+		      args[0]);
+}
+
+static int set_pkey(struct request *r, char **args)
+{
+	struct roost_station *s = r->station;
+	unsigned long index, pkey;
+
+	if (parse_number(r, "pkey index", args[0], ROOST_PKEY_TABLE_LEN - 1,
+			 &index) ||
+	    parse_number(r, "pkey", args[1], UINT16_MAX, &pkey))
+		return -EINVAL;
+	if (roost_port_set_pkey(s->dev, s->port_num, (unsigned int)index,
+				(uint16_t)pkey) != 0)
+		return refuse(r,
+			      "pkey %.40s: it stands at another index of "
+			      "%s; clear that one first (pkey INDEX 0)",
+			      args[1], r->label);
+	return 0;
+}
+
+static int set_lid(struct request *r, char **args)
+{
+	struct roost_station *s = r->station;
+	unsigned long lid;
+
+	if (parse_number(r, "lid", args[0], UINT16_MAX, &lid))
+		return -EINVAL;
+	return roost_port_set_lid(s->dev, s->port_num, (uint16_t)lid);
+}
+
+static int set_sm_lid(struct request *r, char **args)
+{
+	struct roost_station *s = r->station;
+	unsigned long lid;
+
+	if (parse_number(r, "sm-lid", args[0], UINT16_MAX, &lid))
+		return -EINVAL;
+	return roost_port_set_sm_lid(s->dev, s->port_num, (uint16_t)lid);
+}
+
+static int reregister(struct request *r, char **args __attribute__((unused)))
+{
+	return roost_port_reregister(r->station->dev, r->station->port_num);
+}
+
+static int remove_port(struct request *r, char **args __attribute__((unused)))
+{
+	roost_station_remove(r->station, "removed by roost ctl");
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	unsigned int nb_args;
+	const char *usage;
+	int (*run)(struct request *r, char **args);
+} settings[] = {
+	{ "link", 1, "link up|down", set_link },
+	{ "address", 2, "address add|del ADDR/LEN", set_address },
+	{ "pkey", 2, "pkey INDEX VALUE", set_pkey },
+	{ "lid", 1, "lid VALUE", set_lid },
+	{ "sm-lid", 1, "sm-lid VALUE", set_sm_lid },
+	{ "re-register", 0, "re-register", reregister },
+	{ "remove", 0, "remove", remove_port },
+};
+
+#define SETTINGS (sizeof(settings) / sizeof(settings[0]))
+
+/* ---- which port -----------------------------------------------------------
+ */
+
+static int find_device(struct request *r, const char *name)
+{
+	char names[256] = "";
+	struct roost_ctl_device *d = NULL;
+
+	r->device = roost_ctl_find(name);
+	if (r->device)
+		return 0;
+	while ((d = roost_ctl_next(d)))
+		snprintf(names + strlen(names), sizeof(names) - strlen(names),
+			 " %s", roost_dev_name(d->dev));
+	if (strcmp(name, "-") == 0)
+		return refuse(r,
+			      "no device named: this process has several;"
+			      " choose one with --dev:%s",
+			      names);
+	return refuse(r,
+		      "%.40s: this process has no such device open; it has"
+		      "%s",
+		      name, names);
+}
+
+static int find_port(struct request *r, const char *text)
+{
+	unsigned int nb = roost_dev_nb_ports(r->device->dev);
+	const char *name = roost_dev_name(r->device->dev);
+	unsigned long num = 1;
+
+	if (strcmp(text, "-") == 0 && nb > 1)
+		return refuse(r,
+			      "no port named: %s has several; choose one "
+			      "with --port, 1 to %u",
+			      name, nb);
+	if (strcmp(text, "-") != 0 &&
+	    (parse_number(r, "port", text, nb, &num) || num == 0))
+		return refuse(r,
+			      "port %.40s: %s has no such port; its ports "
+			      "are 1 to %u",
+			      text, name, nb);
+	r->station = r->device->stations[num - 1];
+	snprintf(r->label, sizeof(r->label), "port %lu of %s", num, name);
+	return 0;
+}
+
+/* What was removed can be shown, and no more than that. */
+static int find_port_that_is_there(struct request *r, const char *text)
+{
+	if (find_port(r, text))
+		return -EINVAL;
+	if (r->station->lane.gone)
+		return refuse(r,
+			      "%s: it was removed; start the program again "
+			      "when it is back",
+			      r->label);
+	return 0;
+}
+
+/* ---- requests -------------------------------------------------------------
+ */
+
+static unsigned int count(char **words)
+{
+	unsigned int n = 0;
+
+	while (words[n])
+		n++;
+	return n;
+}
+
+/* set DEV PORT NAME ARG... */
+static int run_set(struct request *r)
+{
+	char **words = r->words + 1;
+
+	if (count(words) < 3)
+		return refuse(r, "set: words are missing; write set DEV PORT "
+				 "WHAT");
+	if (find_device(r, words[0]) || find_port_that_is_there(r, words[1]))
+		return -EINVAL;
+	for (unsigned int i = 0; i < SETTINGS; i++) {
+		if (strcmp(words[2], settings[i].name) != 0)
+			continue;
+		if (count(words + 3) != settings[i].nb_args)
+			return refuse(r, "%s: wrong number of words; write %s",
+				      settings[i].name, settings[i].usage);
+		return settings[i].run(r, words + 3);
+	}
+	return refuse(r,
+		      "%.40s: there is nothing of that name to set; see "
+		      "roost help ctl",
+		      words[2]);
+}
+
+static bool is_named(const char *word)
+{
+	return word && strcmp(word, "-") != 0;
+}
+
+/* show [TOPIC [DEV [PORT]]] */
+static int run_show(struct request *r)
+{
+	char **words = r->words + 1;
+	unsigned int nb = count(words);
+	const char *topic = is_named(words[0]) ? words[0] : NULL;
+	const char *dev = nb > 1 ? words[1] : NULL;
+	const char *port = nb > 2 ? words[2] : NULL;
+
+	if (nb > 3)
+		return refuse(r, "show: too many words; write show TOPIC DEV "
+				 "PORT");
+	if ((is_named(dev) || is_named(port)) && find_device(r, dev))
+		return -EINVAL;
+	if (is_named(port) && find_port(r, port))
+		return -EINVAL;
+	if (roost_ctl_show(&r->answer, topic, r->device, r->station))
+		return refuse(r, "show %.40s: no such thing; there are %s",
+			      topic, roost_ctl_topics());
+	return 0;
+}
+
+static int run(struct request *r)
+{
+	const char *first = r->words[0] ? r->words[0] : "";
+
+	if (strcmp(first, "show") == 0)
+		return run_show(r);
+	if (strcmp(first, "set") == 0)
+		return run_set(r);
+	return refuse(r, "%.40s: unknown request; write show or set", first);
+}
+
+static char *finish(struct request *r, int ret, size_t *len_bytes)
+{
+	char *body = roost_json_take(&r->answer, len_bytes);
+	char *text = NULL;
+	int len;
+
+	if (ret)
+		len = asprintf(&text, "error %s\n", r->error);
+	else
+		len = asprintf(&text, "ok\n%.*s", body ? (int)*len_bytes : 0,
+			       body ? body : "");
+	free(body);
+	*len_bytes = len < 0 ? 0 : (size_t)len;
+	return len < 0 ? NULL : text;
+}
+
+char *roost_ctl_answer(char *text, size_t *len_bytes)
+{
+	struct request r = { .error = "" };
+	unsigned int n = 0;
+	char *rest, *word;
+
+	for (word = strtok_r(text, " ", &rest); word;
+	     word = strtok_r(NULL, " ", &rest)) {
+		if (n == WORDS_MAX) {
+			refuse(&r, "request: too many words; see roost help "
+				   "ctl");
+			return finish(&r, -EINVAL, len_bytes);
+		}
+		r.words[n++] = word;
+	}
+	return finish(&r, run(&r), len_bytes);
+}

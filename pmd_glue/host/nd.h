@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_PMD_GLUE_HOST_ND_H
+#define ROOST_PMD_GLUE_HOST_ND_H
+
+/*
+ * Neighbour Discovery (RFC 4861): solicitations and advertisements to and
+ * from bytes. Pure; who asks and who answers is pmd_glue/host/host.c's.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <roost/gid.h>
+
+/* What build writes at most: with a link-layer address option. */
+#define ROOST_ND_FRAME_MAX 86u
+
+enum roost_nd_type {
+	ROOST_ND_SOLICIT = 135,
+	ROOST_ND_ADVERT = 136,
+};
+
+struct roost_nd {
+	enum roost_nd_type type;
+	struct roost_gid src; /* zero: a solicitation for duplicates */
+	struct roost_gid dst;
+	struct roost_gid target;
+	bool has_mac;   /* link-layer address option: of the source in a */
+	uint8_t mac[6]; /* solicitation, of the target in an advertisement */
+	bool router;    /* the rest: advertisements only */
+	bool solicited;
+	bool override;
+};
+
+/*
+ * Decode a frame from the Ethernet header on, with all checks that RFC 4861
+ * (7.1.1, 7.1.2) wants: hop limit, checksum, code, lengths, options.
+ * Reads only inside the frame. Returns 0, or -EINVAL.
+ */
+int roost_nd_parse(const uint8_t *frame, size_t len_bytes, struct roost_nd *nd);
+
+/* Write the frame. Returns its length. */
+size_t roost_nd_build(const struct roost_nd *nd, const uint8_t src_mac[6],
+		      const uint8_t dst_mac[6],
+		      uint8_t frame[ROOST_ND_FRAME_MAX]);
+
+/* The solicited-node multicast address of target (RFC 4291, 2.7.1). */
+struct roost_gid roost_nd_solicited_node(const struct roost_gid *target);
+
+/* The Ethernet group of an IPv6 multicast address (RFC 2464, 7). */
+void roost_nd_group_mac(const struct roost_gid *group, uint8_t mac[6]);
+
+#endif

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "pmd_glue/kernel/kif.h"
+
+#include <errno.h>
+#include <linux/if_packet.h>
+#include <linux/rtnetlink.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <libmnl/libmnl.h>
+
+#include "pmd_glue/process/control.h"
+#include "pmd_glue/kernel/kif_msg.h"
+
+/* A message of a link with all its functions is longer than any other; one
+ * that does not fit is not believed.
+ */
+#define BUF_BYTES 32768u
+/* At most so many datagrams are taken before others have their turn. */
+#define DRAIN_MAX 1024u
+/* An answer of the kernel's is made while it is asked. */
+#define ANSWER_MAX_S 1
+/* What could not be read is tried again after this. */
+#define RETRY_NS 100000000u
+/* A list that changes while it is read is read again so often. */
+#define READ_TRIES 4
+
+static struct {
+	unsigned int refs; /* control thread */
+	struct mnl_socket *news;
+	struct roost_control_client client;
+	LIST_HEAD(, roost_kif) followers;
+	bool stale; /* news were lost: read all again */
+	/* Questions, of any thread. */
+	pthread_mutex_t lock;
+	struct mnl_socket *asking; /* under lock, as are the next two */
+	uint32_t seq;
+	_Alignas(struct nlmsghdr) uint8_t buf[BUF_BYTES];
+} kifs = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- questions ----------------------------------------------------------- */
+
+/* Gets each message of an answer. Returns 0 to go on, or -errno. */
+typedef int take_fn(void *ctx, const struct nlmsghdr *msg);
+
+/* Returns 1: the answer is over; 0: there is more; or -errno. */
+static int take_answer(const struct nlmsghdr *msg, uint32_t seq, take_fn *take,
+		       void *ctx, bool *interrupted)
+{
+	const struct nlmsgerr *err = mnl_nlmsg_get_payload(msg);
+
+	if (msg->nlmsg_seq != seq)
+		return 0; /* the end of one that was given up */
+	*interrupted = *interrupted || (msg->nlmsg_flags & NLM_F_DUMP_INTR);
+	switch (msg->nlmsg_type) {
+	case NLMSG_DONE:
+		return 1;
+	case NLMSG_ERROR:
+		if (mnl_nlmsg_get_payload_len(msg) < sizeof(*err))
+			return -EBADMSG;
+		return err->error ? err->error : 1;
+	case NLMSG_NOOP:
+		return 0;
+	default:
+		return take(ctx, msg);
+	}
+}
+
+/* Send the question and take its answer. Under the lock. Returns 0; -EINTR
+ * (the list changed meanwhile; it was taken all the same), or -errno.
+ */
+static int ask(const struct nlmsghdr *question, take_fn *take, void *ctx)
+{
+	const uint32_t seq = question->nlmsg_seq;
+	const struct nlmsghdr *msg;
+	bool interrupted = false;
+	int ret = 0, left;
+	ssize_t got;
+
+	if (mnl_socket_sendto(kifs.asking, question, question->nlmsg_len) < 0)
+		return -errno;
+	while (ret == 0) {
+		got = mnl_socket_recvfrom(kifs.asking, kifs.buf, BUF_BYTES);
+		if (got < 0)
+			return errno == EAGAIN ? -ETIMEDOUT : -errno;
+		msg = (const void *)kifs.buf;
+		left = (int)got;
+		while (ret == 0 && mnl_nlmsg_ok(msg, left)) {
+			ret = take_answer(msg, seq, take, ctx, &interrupted);
+			msg = mnl_nlmsg_next(msg, &left);
+		}
+	}
+	if (ret < 0)
+		return ret;
+	return interrupted ? -EINTR : 0;
+}
+
+static int take_nothing(void *ctx __attribute__((unused)),
+			const struct nlmsghdr *msg __attribute__((unused)))
+{
+	return 0;
+}
+
+static int take_name(void *ctx, const struct nlmsghdr *msg)
+{
+	unsigned int *ifindex = ctx;
+
+	*ifindex = roost_kif_link_index(msg);
+	return 0;
+}
+
+static int take_state(void *ctx, const struct nlmsghdr *msg)
+{
+	struct roost_kif_state *state = ctx;
+
+	roost_kif_take(state, msg);
+	return 0;
+}
+
+/* Under the lock. */
+static int read_link(struct roost_kif_state *state)
+{
+	uint8_t buf[ROOST_KIF_ASK_MAX];
+	int ret;
+
+	ret = ask(roost_kif_ask_link(buf, ++kifs.seq, state->ifindex),
+		  take_state, state);
+	/* That is an answer, too: there is none of that number. */
+	return ret == -ENODEV ? 0 : ret;
+}
+
+/* Under the lock. */
+static int read_addrs(struct roost_kif_state *state)
+{
+	uint8_t buf[ROOST_KIF_ASK_MAX];
+	int ret = -EINTR;
+
+	for (int i = 0; ret == -EINTR && i < READ_TRIES; i++) {
+		state->nb_addrs = 0;
+		state->addrs_left_out = false;
+		ret = ask(roost_kif_ask_addrs(buf, ++kifs.seq), take_state,
+			  state);
+	}
+	/* What it missed changed just now, and so will be told. */
+	return ret == -EINTR ? 0 : ret;
+}
+
+/* Know all of the interface anew, or what was known before, on error. */
+static int read_all(struct roost_kif *kif)
+{
+	static struct roost_kif_state fresh; /* the control thread's */
+	int ret;
+
+	fresh = (struct roost_kif_state){ .ifindex = kif->state.ifindex };
+	pthread_mutex_lock(&kifs.lock);
+	ret = read_link(&fresh);
+	if (!ret)
+		ret = read_addrs(&fresh);
+	pthread_mutex_unlock(&kifs.lock);
+	if (ret)
+		return ret;
+	kif->state = fresh;
+	kif->gen++;
+	return 0;
+}
+
+/* ---- news ---------------------------------------------------------------- */
+
+static void take_news(const struct nlmsghdr *msg)
+{
+	struct roost_kif *kif;
+
+	LIST_FOREACH(kif, &kifs.followers, link) {
+		if (roost_kif_take(&kif->state, msg))
+			kif->gen++;
+		/* There may be room now for one that was left out. */
+		if (msg->nlmsg_type == RTM_DELADDR && kif->state.addrs_left_out)
+			kifs.stale = true;
+	}
+}
+
+/* Returns false when there is nothing more. */
+static bool take_datagram(void)
+{
+	static _Alignas(struct nlmsghdr) uint8_t buf[BUF_BYTES];
+	const struct nlmsghdr *msg = (const void *)buf;
+	int left;
+	ssize_t got;
+
+	got = mnl_socket_recvfrom(kifs.news, buf, sizeof(buf));
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return errno == EINTR;
+	if (got < 0) {
+		/* ENOBUFS: more was said than it could hold. */
+		kifs.stale = true;
+		return errno == ENOBUFS || errno == ENOSPC;
+	}
+	for (left = (int)got; mnl_nlmsg_ok(msg, left);
+	     msg = mnl_nlmsg_next(msg, &left))
+		take_news(msg);
+	return true;
+}
+
+/*
+ * What is read anew may be older than what still waits in the socket, and no
+ * news is older than what was read before it came: so news are drained after
+ * it was read, too, before anybody looks.
+ */
+static uint64_t run(void *ctx __attribute__((unused)), uint64_t now_ns)
+{
+	struct roost_kif *kif;
+	unsigned int nb = 0;
+
+	while (nb < DRAIN_MAX) {
+		nb++;
+		if (take_datagram())
+			continue;
+		if (!kifs.stale)
+			return UINT64_MAX;
+		kifs.stale = false;
+		LIST_FOREACH(kif, &kifs.followers, link)
+			if (read_all(kif) != 0)
+				kifs.stale = true;
+		if (kifs.stale)
+			return now_ns + RETRY_NS;
+	}
+	return now_ns;
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+static int open_socket(struct mnl_socket **nl, int flags, unsigned int groups)
+{
+	const struct timeval wait = { .tv_sec = ANSWER_MAX_S };
+	int ret;
+
+	*nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC | flags);
+	if (!*nl)
+		return -errno;
+	if (mnl_socket_bind(*nl, groups, MNL_SOCKET_AUTOPID) == 0 &&
+	    setsockopt(mnl_socket_get_fd(*nl), SOL_SOCKET, SO_RCVTIMEO, &wait,
+		       sizeof(wait)) == 0)
+		return 0;
+	ret = -errno;
+	mnl_socket_close(*nl);
+	return ret;
+}
+
+static int get_sockets(void)
+{
+	int ret;
+
+	if (kifs.refs++)
+		return 0;
+	ret = open_socket(&kifs.asking, 0, 0);
+	if (ret)
+		goto no_asking;
+	ret = open_socket(&kifs.news, SOCK_NONBLOCK,
+			  RTMGRP_LINK | RTMGRP_IPV4_IFADDR |
+				  RTMGRP_IPV6_IFADDR);
+	if (ret)
+		goto no_news;
+	kifs.stale = false;
+	kifs.client = (struct roost_control_client){
+		.run = run,
+		.fd = mnl_socket_get_fd(kifs.news),
+		.events = POLLIN,
+	};
+	roost_control_add(&kifs.client);
+	return 0;
+no_news:
+	mnl_socket_close(kifs.asking);
+no_asking:
+	kifs.refs--;
+	return ret;
+}
+
+static void put_sockets(void)
+{
+	if (--kifs.refs)
+		return;
+	roost_control_remove(&kifs.client);
+	mnl_socket_close(kifs.news);
+	mnl_socket_close(kifs.asking);
+}
+
+static int find_index(const char *name, unsigned int *ifindex)
+{
+	uint8_t buf[ROOST_KIF_ASK_MAX];
+	int ret;
+
+	if (strlen(name) >= IFNAMSIZ)
+		return -ENODEV;
+	*ifindex = 0;
+	pthread_mutex_lock(&kifs.lock);
+	ret = ask(roost_kif_ask_name(buf, ++kifs.seq, name), take_name,
+		  ifindex);
+	pthread_mutex_unlock(&kifs.lock);
+	return ret == 0 && *ifindex == 0 ? -ENODEV : ret;
+}
+
+int roost_kif_open(struct roost_kif *kif, const char *name)
+{
+	int ret;
+
+	*kif = (struct roost_kif){ .gen = 0 };
+	ret = get_sockets();
+	if (ret)
+		return ret;
+	ret = find_index(name, &kif->state.ifindex);
+	if (!ret)
+		ret = read_all(kif);
+	if (!ret && !kif->state.there)
+		ret = -ENODEV;
+	if (ret) {
+		put_sockets();
+		kif->state.ifindex = 0;
+		return ret;
+	}
+	LIST_INSERT_HEAD(&kifs.followers, kif, link);
+	return 0;
+}
+
+void roost_kif_close(struct roost_kif *kif)
+{
+	if (kif->state.ifindex == 0)
+		return;
+	LIST_REMOVE(kif, link);
+	put_sockets();
+	kif->state.ifindex = 0;
+}
+
+/* ---- what is asked of the kernel ----------------------------------------- */
+
+/* Ask for a change, with what roost_kif_ask_...() wrote into question but for
+ * its number, and see what became of it.
+ */
+static int change(struct roost_kif *kif, struct nlmsghdr *question)
+{
+	int ret;
+
+	pthread_mutex_lock(&kifs.lock);
+	question->nlmsg_seq = ++kifs.seq;
+	ret = ask(question, take_nothing, NULL);
+	pthread_mutex_unlock(&kifs.lock);
+	return ret ? ret : read_all(kif);
+}
+
+int roost_kif_set_mtu(struct roost_kif *kif, uint32_t mtu_bytes)
+{
+	uint8_t buf[ROOST_KIF_ASK_MAX];
+
+	return change(kif,
+		      roost_kif_ask_mtu(buf, 0, kif->state.ifindex, mtu_bytes));
+}
+
+int roost_kif_up(struct roost_kif *kif)
+{
+	uint8_t buf[ROOST_KIF_ASK_MAX];
+
+	return change(kif, roost_kif_ask_up(buf, 0, kif->state.ifindex));
+}
+
+int roost_kif_add_addr(struct roost_kif *kif, const struct roost_prefix *prefix)
+{
+	uint8_t buf[ROOST_KIF_ASK_MAX];
+
+	return change(kif, roost_kif_ask_add_addr(buf, 0, kif->state.ifindex,
+						  prefix));
+}
+
+int roost_kif_join_all_groups(const struct roost_kif *kif)
+{
+	const struct packet_mreq mreq = {
+		.mr_ifindex = (int)kif->state.ifindex,
+		.mr_type = PACKET_MR_ALLMULTI,
+	};
+	int ret;
+	int fd;
+
+	/* Protocol 0: the socket itself receives nothing. */
+	fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &mreq,
+		       sizeof(mreq)) < 0) {
+		ret = -errno;
+		close(fd);
+		return ret;
+	}
+	return fd;
+}
+
+/* ---- routes -------------------------------------------------------------- */
+
+struct route_question {
+	unsigned int ifindex;
+	const struct roost_gid *sgid, *dgid;
+	struct roost_kif_route route;
+	bool answered;
+};
+
+static int take_route(void *ctx, const struct nlmsghdr *msg)
+{
+	struct route_question *q = ctx;
+	int ret = roost_kif_take_route(msg, q->ifindex, q->dgid, &q->route);
+
+	q->answered = ret == 0;
+	return 0;
+}
+
+/* Under the lock. Returns what the kernel says of the route. */
+static int ask_route(struct route_question *q, bool match)
+{
+	uint8_t buf[ROOST_KIF_ASK_MAX];
+
+	q->answered = false;
+	return ask(roost_kif_ask_route(buf, ++kifs.seq, q->ifindex, q->sgid,
+				       q->dgid, match),
+		   take_route, q);
+}
+
+/* Under the lock. */
+static int find_route(struct route_question *q)
+{
+	struct roost_kif_route found;
+	int ret = ask_route(q, false);
+
+	/* To the kernel it is no address of this host. */
+	if (ret == -EINVAL && q->sgid) {
+		q->sgid = NULL;
+		ret = ask_route(q, false);
+	}
+	if (ret || !q->answered)
+		return ret ? ret : -EHOSTUNREACH;
+	if (!q->route.is_direct || !roost_gid_is_v4(q->dgid))
+		return 0;
+	/* Where the kernel has no route for an interface that it is told to
+	 * use, it takes everything to be on the link (ip_route_output_key()).
+	 */
+	found = q->route;
+	ret = ask_route(q, true);
+	q->route = found;
+	return ret;
+}
+
+int roost_kif_route(unsigned int ifindex, const struct roost_gid *sgid,
+		    const struct roost_gid *dgid, struct roost_kif_route *route)
+{
+	struct route_question q = {
+		.ifindex = ifindex,
+		.sgid = sgid,
+		.dgid = dgid,
+	};
+	int ret;
+
+	pthread_mutex_lock(&kifs.lock);
+	ret = find_route(&q);
+	pthread_mutex_unlock(&kifs.lock);
+	switch (ret) {
+	case 0:
+		*route = q.route;
+		return 0;
+	case -ENETUNREACH: /* no route */
+	case -ENETDOWN:    /* the interface is down */
+	case -ENODEV:      /* it is gone */
+	case -EACCES:      /* "prohibit" */
+	case -EINVAL:      /* "blackhole" */
+		return -EHOSTUNREACH;
+	default:
+		return ret;
+	}
+}

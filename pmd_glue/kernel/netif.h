@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_PMD_GLUE_KERNEL_NETIF_H
+#define ROOST_PMD_GLUE_KERNEL_NETIF_H
+
+/*
+ * What could be a port: the kernel's network interfaces of this network
+ * namespace, and its RDMA devices with the interfaces below them, as the kernel
+ * shows them now. Asks netlink, ethtool and sysfs; follows nothing (that is
+ * pmd_glue/kernel/kif.h) and changes nothing.
+ *
+ * Thread: any.
+ */
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pmd_glue/port/pci.h"
+
+#define ROOST_RDMA_NAME_MAX 64 /* bytes, terminating zero included */
+
+struct roost_netif {
+	unsigned int ifindex;
+	char name[IFNAMSIZ];
+	uint16_t type; /* ARPHRD_... */
+	bool up;       /* as its administrator wants it */
+	bool running;  /* up, and with a carrier */
+	uint32_t mtu_bytes;
+	char kind[16];   /* "veth", "vlan", "bridge"; empty: hardware */
+	uint32_t xdp_id; /* of the XDP program on it; 0: none */
+	char driver[32]; /* the kernel's; empty: not known */
+	char pci[ROOST_PCI_NAME_MAX]; /* its device; empty: none */
+};
+
+/* All of them, by their numbers. *all is the caller's, to free(). Returns 0,
+ * -ENOMEM, or what netlink sockets give.
+ */
+int roost_netif_list(struct roost_netif **all, unsigned int *nb);
+/* Returns false: there is none of that name. */
+bool roost_netif_find(const char *name, struct roost_netif *netif);
+/* Why it can be no port at all: "<cause>; <fix>". NULL: it can. */
+const char *roost_netif_refuses(const struct roost_netif *netif);
+
+struct roost_rdma_device {
+	char name[ROOST_RDMA_NAME_MAX];
+	char netif[IFNAMSIZ];         /* of its first port; empty: none */
+	char pci[ROOST_PCI_NAME_MAX]; /* empty: none */
+};
+
+/* Where the kernel shows RDMA devices; tests have a place of their own. */
+#define ROOST_RDMA_PLACE "/sys/class/infiniband"
+
+/* Returns false: the kernel has no RDMA device of that name. */
+bool roost_rdma_find(const char *place, const char *name,
+		     struct roost_rdma_device *device);
+/* The one that is on the interface. Returns false: there is none. */
+bool roost_rdma_of_netif(const char *place, const char *netif,
+			 struct roost_rdma_device *device);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "pmd_glue/kernel/twin_sort.h"
+
+#include "lib/wire/frame.h"
+#include "pmd_glue/host/ether.h"
+
+/* Where IP says what it carries. */
+#define IPV4_PROTOCOL (ROOST_ETH_LEN + 9)
+#define IPV6_NEXT_HEADER (ROOST_ETH_LEN + 6)
+
+static const struct {
+	uint16_t ether_type;
+	uint8_t protocol_off_bytes; /* 0: whatever it carries */
+	uint8_t protocol;
+} shared[] = {
+	{ ROOST_ETHERTYPE_ARP, 0, 0 },
+	{ ROOST_ETHERTYPE_ROCE_V1, 0, 0 }, /* to tell its sender */
+	{ ROOST_ETHERTYPE_IPV4, IPV4_PROTOCOL, 1 /* ICMP */ },
+	{ ROOST_ETHERTYPE_IPV4, IPV4_PROTOCOL, 2 /* IGMP */ },
+	{ ROOST_ETHERTYPE_IPV6, IPV6_NEXT_HEADER, 58 /* ICMPv6 */ },
+	/* MLD stands behind one of these (RFC 3810, 5). */
+	{ ROOST_ETHERTYPE_IPV6, IPV6_NEXT_HEADER, 0 /* hop by hop */ },
+};
+
+bool roost_twin_frame_is_shared(const uint8_t *frame, size_t len_bytes)
+{
+	if (len_bytes < ROOST_ETH_LEN)
+		return false;
+	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++) {
+		size_t off = shared[i].protocol_off_bytes;
+
+		if (roost_ether_type(frame) == shared[i].ether_type &&
+		    (off == 0 ||
+		     (len_bytes > off && frame[off] == shared[i].protocol)))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_PMD_GLUE_NETIF_GID_TABLE_H
+#define ROOST_PMD_GLUE_NETIF_GID_TABLE_H
+
+/*
+ * A port's GID table in the order in which Linux fills it for RoCE: the
+ * link-local address that the MAC gives, then IPv4 addresses, then IPv6
+ * addresses. RoCEv2 only, one entry per address. Pure.
+ */
+
+#include <roost/config.h>
+#include <roost/dev.h>
+
+/* fe80::/64 with the modified EUI-64 of the MAC (RFC 4291, appendix A). */
+struct roost_gid roost_gid_link_local(const uint8_t mac[6]);
+
+/* Fill gids; entries behind the last one are zero. Returns their number. */
+unsigned int roost_gid_table_fill(struct roost_gid gids[ROOST_GID_TABLE_LEN],
+				  const uint8_t mac[6],
+				  const struct roost_prefixes *addrs);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: bursts. No allocation or log; where the port is shared, a lock per
+ * burst, and a system call where a turner sleeps that has to be woken.
+ */
+
+#include <errno.h>
+
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include "pmd_glue/host/ether.h"
+#include "pmd_glue/netif/trunk.h"
+#include "pmd_glue/progress/turner.h"
+
+static uint16_t vlan_id_of(const struct rte_mbuf *pkt)
+{
+	return roost_ether_vlan_id(rte_pktmbuf_mtod(pkt, const uint8_t *),
+				   rte_pktmbuf_data_len(pkt));
+}
+
+/* ---- receive ------------------------------------------------------------- */
+
+static struct rte_ring *handed_to(const struct roost_lane *lane)
+{
+	return atomic_load_explicit(&lane->handed, memory_order_relaxed);
+}
+
+/* Of whoever holds rx_lock: one producer at a time. */
+static void hand_over(struct roost_lane *to, struct rte_mbuf *pkt)
+{
+	if (rte_ring_sp_enqueue(handed_to(to), pkt) == 0)
+		return;
+	rte_pktmbuf_free(pkt);
+	atomic_fetch_add_explicit(&to->missed_pkts, 1, memory_order_relaxed);
+}
+
+/* Keep what is ours, or nobody's. Returns how many these are. */
+static uint16_t sort(struct roost_lane *lane, struct rte_mbuf **pkts,
+		     uint16_t n)
+{
+	struct roost_trunk *t = lane->trunk;
+	uint32_t woken = 0;
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < n; i++) {
+		uint16_t id = vlan_id_of(pkts[i]);
+		uint8_t to = t->lane_of_vlan[id];
+
+		if (i + 1 < n)
+			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + 1], void *));
+		if (id == lane->vlan_id || to == ROOST_LANE_NONE) {
+			pkts[kept++] = pkts[i];
+			continue;
+		}
+		hand_over(t->lanes[to], pkts[i]);
+		woken |= 1u << to;
+	}
+	for (uint8_t to = 0; woken != 0; to++, woken >>= 1)
+		if (woken & 1)
+			roost_turner_nudge(t->lanes[to]->turner);
+	return kept;
+}
+
+/* A port that is shared has one queue for all (roost_ethport_choose_queues).
+ * What others put aside comes first, and then what the port has. While another
+ * one looks at the port, it hands over what is ours.
+ */
+static uint16_t rx_shared(struct roost_lane *lane, struct rte_mbuf **pkts,
+			  uint16_t n)
+{
+	struct roost_trunk *t = lane->trunk;
+	uint16_t got =
+		(uint16_t)rte_ring_sc_dequeue_burst(handed_to(lane),
+						    (void **)pkts, n, NULL);
+	uint16_t more;
+
+	if (got == n || pthread_mutex_trylock(&t->rx_lock) != 0)
+		return got;
+	more = roost_ethport_rx(&t->port, 0, pkts + got, (uint16_t)(n - got));
+	more = sort(lane, pkts + got, more);
+	pthread_mutex_unlock(&t->rx_lock);
+	return (uint16_t)(got + more);
+}
+
+uint16_t roost_lane_rx(struct roost_lane *lane, uint16_t queue,
+		       struct rte_mbuf **pkts, uint16_t n)
+{
+	struct roost_trunk *t = lane->trunk;
+
+	if (!lane->running)
+		return 0;
+	if (t->port.shared)
+		n = rx_shared(lane, pkts, n);
+	else
+		n = roost_ethport_rx(&t->port, queue, pkts, n);
+	if (!lane->admin_down)
+		return n;
+	rte_pktmbuf_free_bulk(pkts, n);
+	return 0;
+}
+
+bool roost_lane_is_waiting(const struct roost_lane *lane)
+{
+	struct rte_ring *handed =
+		atomic_load_explicit(&lane->handed, memory_order_acquire);
+
+	return handed && !rte_ring_empty(handed);
+}
+
+/* ---- send ---------------------------------------------------------------- */
+
+uint16_t roost_lane_tx(struct roost_lane *lane, uint16_t queue,
+		       struct rte_mbuf **pkts, uint16_t n)
+{
+	struct roost_trunk *t = lane->trunk;
+
+	if (!lane->running || lane->admin_down) {
+		rte_pktmbuf_free_bulk(pkts, n);
+		return n;
+	}
+	if (!t->port.tx_locked)
+		return roost_ethport_tx(&t->port, queue, pkts, n);
+	pthread_mutex_lock(&t->tx_lock);
+	n = roost_ethport_tx(&t->port, 0, pkts, n);
+	pthread_mutex_unlock(&t->tx_lock);
+	return n;
+}
+
+/* ---- sleep --------------------------------------------------------------- */
+
+/*
+ * Lanes that sleep do so on the same interrupt. One that wakes disables it for
+ * all; but it is awake then and receives for all, until it arms it again.
+ */
+int roost_lane_arm(struct roost_lane *lane, uint16_t queue)
+{
+	struct roost_trunk *t = lane->trunk;
+	int fd;
+
+	if (!lane->running)
+		return -ENOTSUP;
+	if (!t->port.shared)
+		return roost_ethport_arm(&t->port, queue);
+	pthread_mutex_lock(&t->rx_lock);
+	fd = roost_ethport_arm(&t->port, 0);
+	pthread_mutex_unlock(&t->rx_lock);
+	return fd;
+}
+
+void roost_lane_disarm(struct roost_lane *lane, uint16_t queue)
+{
+	struct roost_trunk *t = lane->trunk;
+
+	if (!lane->running)
+		return;
+	if (!t->port.shared) {
+		roost_ethport_disarm(&t->port, queue);
+		return;
+	}
+	pthread_mutex_lock(&t->rx_lock);
+	roost_ethport_disarm(&t->port, 0);
+	pthread_mutex_unlock(&t->rx_lock);
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * A port changes while it is used: by the hand of an administrator, by its
+ * driver, or with the kernel's interface that it shares.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "lib/engine/sched/worker.h"
+#include "lib/wire/frame.h"
+#include "pmd_glue/process/clock.h"
+#include "pmd_glue/netif/gid_table.h"
+#include "pmd_glue/host/host.h"
+#include "pmd_glue/process/report.h"
+#include "pmd_glue/netif/station.h"
+
+/* How often to look for an interface that is not there. */
+#define FIND_VLAN_NS 1000000000u
+
+void roost_station_set_admin(struct roost_station *s, bool up)
+{
+	s->ctl_down = !up;
+	roost_station_apply_admin(s);
+	roost_station_watch_link(s, roost_now_ns());
+}
+
+void roost_station_apply_admin(struct roost_station *s)
+{
+	bool down = s->ctl_down || s->twin_down;
+
+	if (down != s->lane.admin_down)
+		roost_lane_set_admin(&s->lane, !down);
+}
+
+/* ---- addresses ----------------------------------------------------------- */
+
+/* The first entry of the GID table that is gid. Returns -ENOENT: none is. */
+static int find_gid(const struct roost_station *s, const struct roost_gid *gid)
+{
+	struct roost_gid entry;
+
+	for (unsigned int i = 0; i < ROOST_GID_TABLE_LEN; i++) {
+		roost_port_query_gid(s->dev, s->port_num, i, &entry);
+		if (roost_gid_eq(&entry, gid))
+			return (int)i;
+	}
+	return -ENOENT;
+}
+
+/* s->addrs has changed: who has a copy, or what follows from it, changes. */
+static void readdress(struct roost_station *s)
+{
+	roost_host_set_addrs(s->host, &s->addrs);
+	roost_groups_readdress(&s->groups, roost_now_ns());
+}
+
+int roost_station_add_addr(struct roost_station *s,
+			   const struct roost_prefix *prefix)
+{
+	static const struct roost_gid none;
+	int index = find_gid(s, &none);
+
+	if (find_gid(s, &prefix->gid) >= 0)
+		return -EEXIST;
+	if (s->addrs.nb == ROOST_PORT_IPS_MAX || index < 0)
+		return -ENOSPC;
+	s->addrs.v[s->addrs.nb++] = *prefix;
+	readdress(s);
+	/* Last: who hears of it may use it. */
+	return roost_port_set_gid(s->dev, s->port_num, (unsigned int)index,
+				  &prefix->gid);
+}
+
+int roost_station_del_addr(struct roost_station *s,
+			   const struct roost_gid *addr)
+{
+	static const struct roost_gid none;
+	struct roost_gid own = roost_gid_link_local(s->mac);
+	unsigned int i = roost_prefixes_find(&s->addrs, addr);
+	int index = find_gid(s, addr);
+
+	if (i == s->addrs.nb || roost_gid_eq(addr, &own))
+		return -ENOENT;
+	for (s->addrs.nb--; i < s->addrs.nb; i++)
+		s->addrs.v[i] = s->addrs.v[i + 1];
+	readdress(s);
+	if (index >= 0)
+		roost_port_set_gid(s->dev, s->port_num, (unsigned int)index,
+				   &none);
+	return 0;
+}
+
+/* ---- with the kernel's interface ----------------------------------------- */
+
+/* Of all interfaces that it follows; another number for each change. */
+static uint32_t kif_gen(const struct roost_station *s)
+{
+	return s->port->kif.gen + s->vlan_kif.gen + s->twin_kif.gen;
+}
+
+static void tell_too_many(struct roost_station *s, unsigned int nb)
+{
+	if (!s->told_too_many)
+		roost_report(
+			"%s: interface \"%s\" has %u addresses, and a port "
+			"takes %u; name those that it is to have with ip",
+			s->label, s->kif->state.name, nb, ROOST_PORT_IPS_MAX);
+	s->told_too_many = true;
+}
+
+void roost_station_find_followed(struct roost_station *s)
+{
+	struct roost_gid own = roost_gid_link_local(s->mac);
+	unsigned int nb;
+
+	s->kif_gen = kif_gen(s);
+	nb = roost_kif_usable(&s->kif->state, &own, &s->followed);
+	if (nb > s->followed.nb)
+		tell_too_many(s, nb);
+}
+
+/* The subnet of an address may change while it stays. */
+static void follow_subnet(struct roost_station *s,
+			  const struct roost_prefix *prefix)
+{
+	unsigned int i = roost_prefixes_find(&s->addrs, &prefix->gid);
+
+	if (i == s->addrs.nb || s->addrs.v[i].len_bits == prefix->len_bits)
+		return;
+	s->addrs.v[i].len_bits = prefix->len_bits;
+	readdress(s);
+}
+
+/* What the kernel gave and took since, and nothing else. */
+static void follow_addrs(struct roost_station *s)
+{
+	const struct roost_prefixes before = s->followed;
+	struct roost_prefixes *now = &s->followed;
+
+	roost_station_find_followed(s);
+	for (unsigned int i = 0; i < before.nb; i++)
+		if (roost_prefixes_find(now, &before.v[i].gid) == now->nb)
+			roost_station_del_addr(s, &before.v[i].gid);
+	for (unsigned int i = 0; i < now->nb; i++) {
+		if (roost_prefixes_find(&before, &now->v[i].gid) < before.nb)
+			follow_subnet(s, &now->v[i]);
+		else if (roost_station_add_addr(s, &now->v[i]) == -ENOSPC)
+			tell_too_many(s, now->nb);
+	}
+}
+
+/* Whose MTU is the least, where a kernel knows of it. */
+static const char *mtu_iface(const struct roost_station *s)
+{
+	return s->kif && s->kif->state.there ? s->kif->state.name
+					     : s->port->kif.state.name;
+}
+
+/* Frames that the port cannot take any more are lost there; their QPs find out
+ * by their retries, and would not know why.
+ */
+static void follow_mtu(struct roost_station *s)
+{
+	const uint32_t before = s->told_mtu_bytes;
+	uint32_t path_mtu_bytes;
+	unsigned int nb;
+
+	/* Another device on the port may have looked first. */
+	roost_ethport_follow_mtu(s->port);
+	if (roost_station_mtu(s) == before)
+		return;
+	roost_station_tell_link(s);
+	roost_groups_readdress(&s->groups, roost_now_ns());
+	if (s->told_mtu_bytes > before)
+		return;
+	nb = roost_port_stranded(s->dev, s->port_num, &path_mtu_bytes);
+	if (nb > 0 && !atomic_load(&s->port->mtu_loan.is_over))
+		roost_report("%s: the MTU of interface \"%s\" became %u, too "
+			     "small for %u QPs that use a path MTU of up to "
+			     "%u: their longer packets are lost; raise it to "
+			     "%u, or connect them again",
+			     s->label, mtu_iface(s), s->told_mtu_bytes, nb,
+			     path_mtu_bytes,
+			     path_mtu_bytes + ROOST_IP_OVERHEAD_MAX);
+}
+
+/* What is sent comes from the new MAC before anybody hears of it. An address
+ * that goes by the old one, and that the kernel keeps, is one like others from
+ * here on.
+ */
+static void follow_mac(struct roost_station *s)
+{
+	const struct roost_gid old = roost_gid_link_local(s->mac);
+	const struct roost_kif *kif;
+	const uint8_t *mac;
+	struct roost_gid own;
+	int index;
+
+	if (!s->kif)
+		return;
+	/* That of a VLAN may come and go. */
+	kif = s->lane.vlan_id != 0 ? &s->port->kif : s->kif;
+	mac = kif->state.mac;
+	if (memcmp(s->mac, mac, sizeof(s->mac)) == 0)
+		return;
+	mac = s->kif->state.mac;
+	own = roost_gid_link_local(mac);
+	/* The kernel may have had it as an address. */
+	roost_station_del_addr(s, &own);
+	memcpy(s->mac, mac, sizeof(s->mac));
+	roost_ethport_set_mac(s->port, mac);
+	roost_port_set_mac(s->dev, s->port_num, mac);
+	roost_host_set_mac(s->host, mac);
+	roost_groups_readdress(&s->groups, roost_now_ns());
+	index = find_gid(s, &old);
+	if (index >= 0)
+		roost_port_set_gid(s->dev, s->port_num, (unsigned int)index,
+				   &own);
+}
+
+static void follow_kernel(struct roost_station *s, uint64_t now_ns)
+{
+	follow_mtu(s);
+	follow_mac(s);
+	roost_station_watch_link(s, now_ns);
+	if (s->follows_addrs)
+		follow_addrs(s);
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+void roost_station_remove(struct roost_station *s, const char *why)
+{
+	if (s->lane.gone)
+		return;
+	roost_report("%s: the port is gone: %s; start the program again when "
+		     "it is back",
+		     s->label, why);
+	/* In this order: what QPs owe their peers can still go out. */
+	roost_port_remove(s->dev, s->port_num);
+	roost_lane_leave(&s->lane);
+	roost_station_watch_link(s, roost_now_ns());
+}
+
+static const char *why_gone(const struct roost_station *s)
+{
+	if (s->port->ifindex != 0 && !s->port->kif.state.there)
+		return "its interface was deleted, or moved to another network "
+		       "namespace";
+	return "the device was removed";
+}
+
+void roost_station_find_vlan(struct roost_station *s, uint64_t now_ns)
+{
+	char name[IFNAMSIZ];
+
+	s->find_vlan_at_ns = UINT64_MAX;
+	if (s->port->kernel != ROOST_KERNEL_SHARES || s->lane.vlan_id == 0 ||
+	    s->vlan_kif.state.there)
+		return;
+	roost_kif_close(&s->vlan_kif);
+	atomic_store(&s->vlan_ifindex, 0);
+	s->vlan_kif = (struct roost_kif){ .gen = 0 };
+	if (roost_kif_find_vlan(s->port->kif.state.name, s->lane.vlan_id,
+				name) == 0 &&
+	    roost_kif_open(&s->vlan_kif, name) == 0)
+		atomic_store(&s->vlan_ifindex, s->vlan_kif.state.ifindex);
+	else
+		s->find_vlan_at_ns = now_ns + FIND_VLAN_NS;
+	s->kif_gen = kif_gen(s) - 1; /* look at all of it */
+}
+
+void roost_station_follow(struct roost_station *s, uint64_t now_ns)
+{
+	if (s->lane.gone)
+		return;
+	if (atomic_load(&s->port->wants_reset) &&
+	    roost_ethport_reset(s->port) != 0)
+		roost_station_remove(s, "it asked for a reset and did not "
+					"come back");
+	else if (!roost_ethport_is_there(s->port))
+		roost_station_remove(s, why_gone(s));
+	if (s->lane.gone)
+		return;
+	if (now_ns >= s->find_vlan_at_ns ||
+	    (s->vlan_kif.state.ifindex != 0 && !s->vlan_kif.state.there))
+		roost_station_find_vlan(s, now_ns);
+	if (s->kif_gen == kif_gen(s))
+		return;
+	s->kif_gen = kif_gen(s);
+	if (s->twin)
+		roost_station_twin_follow(s);
+	follow_kernel(s, now_ns);
+}

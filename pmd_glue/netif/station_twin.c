@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * The twin of a port: made like it, told of its carrier, and followed in what
+ * an administrator does to an interface.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+
+#include "lib/config/addr.h"
+#include "lib/config/fail.h"
+#include "pmd_glue/process/report.h"
+#include "pmd_glue/netif/station.h"
+#include "pmd_glue/kernel/twin.h"
+
+/* ---- made, and given back ------------------------------------------------ */
+
+static void report_open(const struct roost_station *s, const char *name,
+			int error)
+{
+	switch (error) {
+	case EALREADY:
+		roost_report("%s: twin \"%s\": the kernel has this port "
+			     "already, as \"%s\"; leave the twin out",
+			     s->label, name, s->port->iface);
+		break;
+	case EBUSY:
+		roost_report("%s: twin \"%s\": there is an interface of this "
+			     "name, maybe the twin of another process; choose "
+			     "another name",
+			     s->label, name);
+		break;
+	case EPERM:
+	case EACCES:
+		roost_report("%s: twin \"%s\": no permission to make an "
+			     "interface; run as root or with CAP_NET_ADMIN",
+			     s->label, name);
+		break;
+	case ENOENT:
+	case ENODEV:
+	case ENXIO:
+		roost_report("%s: twin \"%s\": there is no /dev/net/tun here; "
+			     "load the kernel's module tun, or leave the twin "
+			     "out",
+			     s->label, name);
+		break;
+	default:
+		roost_report("%s: twin \"%s\": the kernel cannot make it: %s; "
+			     "leave the twin out",
+			     s->label, name, strerror(error));
+	}
+}
+
+static int give_addrs(struct roost_station *s, const char *name)
+{
+	char text[ROOST_PREFIX_STRLEN];
+	int ret = 0;
+
+	for (unsigned int i = 0; !ret && i < s->addrs.nb; i++) {
+		ret = roost_kif_add_addr(&s->twin_kif, &s->addrs.v[i]);
+		if (ret)
+			roost_report("%s: twin \"%s\" cannot have the address "
+				     "%s: %s; give another, or none",
+				     s->label, name,
+				     roost_prefix_format(&s->addrs.v[i], text),
+				     strerror(-ret));
+	}
+	return ret;
+}
+
+/* Returns -EALREADY where the kernel has the port itself. */
+static int make(struct roost_station *s, const char *name)
+{
+	struct roost_twin_conf conf = {
+		.name = name,
+		.ip_mtu_bytes = s->port->ip_mtu_bytes,
+		.socket_id = rte_eth_dev_socket_id(s->port->id),
+	};
+	int ret;
+
+	if (s->kif)
+		return -EALREADY;
+	memcpy(conf.mac, s->mac, sizeof(conf.mac));
+	ret = roost_twin_open(&conf, &s->twin);
+	if (ret == 0)
+		ret = roost_kif_open(&s->twin_kif, name);
+	if (ret == 0)
+		ret = roost_kif_set_mtu(&s->twin_kif, conf.ip_mtu_bytes);
+	if (ret == 0)
+		ret = roost_kif_up(&s->twin_kif);
+	return ret;
+}
+
+int roost_station_twin_open(struct roost_station *s,
+			    const struct roost_port_config *pc)
+{
+	int ret;
+
+	if (!pc->twin[0])
+		return 0;
+	ret = make(s, pc->twin);
+	if (ret)
+		report_open(s, pc->twin, -ret);
+	else
+		ret = give_addrs(s, pc->twin);
+	if (ret)
+		roost_station_twin_close(s);
+	else
+		s->kif = &s->twin_kif;
+	return ret;
+}
+
+int roost_station_twin_start(struct roost_station *s)
+{
+	int ret = 0;
+
+	if (s->twin)
+		ret = roost_twin_start(s->twin, s->worker, s->port_num,
+				       s->turners[0]);
+	if (ret)
+		roost_report("%s: cannot start its twin's thread: %s; %s",
+			     s->label, strerror(-ret), roost_limit_fix(-ret));
+	return ret;
+}
+
+void roost_station_twin_close(struct roost_station *s)
+{
+	if (!s->twin)
+		return;
+	roost_kif_close(&s->twin_kif);
+	roost_twin_stop(s->twin);
+	roost_twin_free(s->twin);
+	s->twin = NULL;
+}
+
+/* ---- followed ------------------------------------------------------------ */
+
+/* The port can take less than it could at first, but never more. */
+static void follow_mtu(struct roost_station *s)
+{
+	uint32_t most_bytes = s->port->ip_mtu_own_bytes;
+	uint32_t mtu_bytes = s->twin_kif.state.mtu_bytes;
+
+	if (mtu_bytes > most_bytes) {
+		roost_report("%s: its twin cannot have an MTU of %u: the port "
+			     "was opened with %u; start the program with "
+			     "--mtu %u",
+			     s->label, mtu_bytes, most_bytes, mtu_bytes);
+		roost_kif_set_mtu(&s->twin_kif, most_bytes);
+		mtu_bytes = most_bytes;
+	}
+	s->port->twin_mtu_bytes = mtu_bytes;
+}
+
+void roost_station_twin_follow(struct roost_station *s)
+{
+	const struct roost_kif_state *state = &s->twin_kif.state;
+
+	if (!state->there && !s->twin_mourned) {
+		s->twin_mourned = true;
+		roost_report("%s: its twin was deleted, or moved to another "
+			     "network namespace: the port is down and has no "
+			     "addresses; start the program again",
+			     s->label);
+	}
+	s->twin_down = !state->there || !state->up;
+	roost_station_apply_admin(s);
+	if (state->there)
+		follow_mtu(s);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* What a station knows of why a peer is not reached. */
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/config/addr.h"
+#include "pmd_glue/host/arp.h"
+#include "pmd_glue/process/clock.h"
+#include "pmd_glue/host/ether.h"
+#include "pmd_glue/host/host.h"
+#include "pmd_glue/netif/link_others.h"
+#include "pmd_glue/process/report.h"
+#include "pmd_glue/netif/station.h"
+#include "pmd_glue/host/unreached.h"
+
+/* ---- why nobody answers -------------------------------------------------- */
+
+static bool has_addr(const struct ifaddrs *a, const struct roost_gid *gid)
+{
+	if (!a->ifa_addr)
+		return false;
+	if (a->ifa_addr->sa_family == AF_INET)
+		return roost_gid_is_v4(gid) &&
+		       memcmp(&((const struct sockaddr_in *)(const void *)
+					a->ifa_addr)
+				       ->sin_addr,
+			      &gid->b[12], 4) == 0;
+	return a->ifa_addr->sa_family == AF_INET6 &&
+	       memcmp(&((const struct sockaddr_in6 *)(const void *)a->ifa_addr)
+			       ->sin6_addr,
+		      gid->b, 16) == 0;
+}
+
+/* A kernel does not answer itself: the peer is, or has, an interface here. */
+static bool hint_own(const struct roost_gid *hop, char *hint, size_t size)
+{
+	char text[ROOST_PREFIX_STRLEN];
+	struct ifaddrs *all, *a;
+
+	if (getifaddrs(&all) < 0)
+		return false;
+	for (a = all; a && !has_addr(a, hop);)
+		a = a->ifa_next;
+	if (a)
+		snprintf(hint, size,
+			 "%s is an address of this very host, on interface "
+			 "\"%s\", and a kernel does not answer itself; put one "
+			 "of the two into another network namespace",
+			 roost_addr_format(hop, text), a->ifa_name);
+	freeifaddrs(all);
+	return a != NULL;
+}
+
+/* Its link is down: "interface "eth0" is down". */
+static bool hint_carrier(const struct roost_station *s, char *hint, size_t size)
+{
+	const struct roost_kif_state *kif = &s->port->kif.state;
+
+	if (s->last_link.carrier || s->lane.trunk->has_link)
+		return false;
+	if (s->ctl_down || s->twin_down)
+		snprintf(hint, size,
+			 "the port was set down by its administrator; set it "
+			 "up");
+	else if (s->port->kernel == ROOST_KERNEL_SHARES && kif->there)
+		snprintf(hint, size,
+			 "interface \"%s\" %s; %s, or name another interface",
+			 kif->name, kif->up ? "has no carrier" : "is down",
+			 kif->up ? "look at its cable or its peer"
+				 : "\"ip link set up\" it");
+	else
+		snprintf(hint, size,
+			 "the port has no carrier; look at its cable or its "
+			 "peer");
+	return true;
+}
+
+static bool hint_stray(const struct roost_station *s,
+		       const struct roost_gid *hop, char *hint, size_t size)
+{
+	if (!roost_gid_eq(&s->stray.addr, hop))
+		return false;
+	if (s->stray.vlan_id)
+		snprintf(hint, size,
+			 "its frames come with the tag of VLAN %u; give "
+			 "--vlan %u, or that station another VLAN",
+			 s->stray.vlan_id, s->stray.vlan_id);
+	else
+		snprintf(hint, size,
+			 "its frames come without a VLAN tag; leave out "
+			 "--vlan, or put that station into VLAN %u",
+			 s->lane.vlan_id);
+	return true;
+}
+
+static bool is_lonely(const struct roost_station *s)
+{
+	return s->lane.trunk->has_link && !s->last_link.carrier;
+}
+
+static bool hint_lonely(const struct roost_station *s, char *hint, size_t size)
+{
+	if (!is_lonely(s))
+		return false;
+	roost_link_waits_for(s->lane.trunk->name, hint, size);
+	s->lane.trunk->told_alone = true;
+	return true;
+}
+
+uint64_t roost_station_tell_lonely(struct roost_station *s, uint64_t now_ns)
+{
+	struct roost_trunk *t = s->lane.trunk;
+	char text[ROOST_UNREACHED_TEXT_MAX];
+
+	/* One that leaves later was there. */
+	if (!is_lonely(s))
+		t->told_alone = true;
+	if (t->told_alone)
+		return UINT64_MAX;
+	if (now_ns < s->lonely_at_ns)
+		return s->lonely_at_ns;
+	t->told_alone = true;
+	roost_link_waits_for(t->name, text, sizeof(text));
+	roost_report("%s: %s", t->label, text);
+	return UINT64_MAX;
+}
+
+/* Thread: the control thread. */
+static void find_hint(const struct roost_station *s,
+		      const struct roost_gid *hop, char *hint, size_t size)
+{
+	if (hint_lonely(s, hint, size) || hint_carrier(s, hint, size) ||
+	    hint_stray(s, hop, hint, size) || hint_own(hop, hint, size))
+		return;
+	hint[0] = '\0';
+}
+
+/* ---- the line ------------------------------------------------------------ */
+
+void roost_station_tell_unreached(void *ctx, const struct roost_unreached *what,
+				  const struct roost_gid *hop)
+{
+	const struct roost_station *s = ctx;
+	struct roost_unreached_port port = {
+		.label = s->label,
+		.iface = s->follows_addrs && s->kif ? s->port->iface : NULL,
+	};
+	char text[ROOST_UNREACHED_TEXT_MAX];
+
+	roost_host_routes(s->host, &port.routes, &port.link_local);
+	if (what->cause == ROOST_UNREACHED_DEAF && port.routes.on_link.nb != 0)
+		return;
+	if (!roost_unreached_is_new(s->label, what, hop, roost_now_ns()))
+		return;
+	if (what->cause == ROOST_UNREACHED_NO_NEIGH)
+		find_hint(s, hop, port.hint, sizeof(port.hint));
+	roost_unreached_text(&port, what, hop, text);
+	roost_report("%s", text);
+}
+
+/* ---- frames of other VLANs ----------------------------------------------- */
+
+void roost_station_hear_stray(struct roost_station *s, const uint8_t *frame,
+			      size_t len_bytes, uint16_t vlan_id)
+{
+	char from[ROOST_PREFIX_STRLEN], to[ROOST_PREFIX_STRLEN];
+	char comes[32] = "without a VLAN tag";
+	struct roost_arp arp;
+
+	if (roost_arp_parse(frame, len_bytes, &arp))
+		return;
+	s->stray.addr = arp.sender_ip;
+	s->stray.vlan_id = vlan_id;
+	if (s->told_stray || arp.sender_ip.b[12] == 0 ||
+	    roost_gid_eq(&arp.sender_ip, &arp.target_ip) ||
+	    roost_prefixes_find(&s->addrs, &arp.target_ip) == s->addrs.nb)
+		return;
+	s->told_stray = true;
+	if (vlan_id)
+		snprintf(comes, sizeof(comes), "with that of VLAN %u", vlan_id);
+	roost_report("%s: %s asks for %s, and its frames are dropped: they "
+		     "come %s, and the port %s; give both ends one VLAN "
+		     "(--vlan), or none",
+		     s->label, roost_addr_format(&arp.sender_ip, from),
+		     roost_addr_format(&arp.target_ip, to), comes,
+		     s->lane.vlan_id ? "takes its own VLAN only"
+				     : "takes frames without a tag only");
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* rx and tx are hot: no allocation, system call, log or lock of our own. */
+
+#include "pmd_glue/port/ethport.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_dev.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "lib/engine/sched/worker.h"
+#include "pmd_glue/port/eal.h"
+#include "pmd_glue/port/ethport_priv.h"
+#include "pmd_glue/quirks/rt_signals.h"
+
+/* A client asks for its server at growing distances up to this one. */
+#define RETRY_MAX_NS 50000000u
+
+/* ---- bursts ------------------------------------------------------------ */
+
+/* The engine reads frames that lie in one piece. */
+static uint16_t keep_whole(struct rte_mbuf **pkts, uint16_t n)
+{
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < n; i++) {
+		if (pkts[i]->nb_segs > 1 && rte_pktmbuf_linearize(pkts[i]) != 0)
+			rte_pktmbuf_free(pkts[i]);
+		else
+			pkts[kept++] = pkts[i];
+	}
+	return kept;
+}
+
+/* From every queue of that worker, another one first each time. */
+static uint16_t rx_several(struct roost_ethport *port, uint16_t worker,
+			   struct rte_mbuf **pkts, uint16_t n)
+{
+	uint16_t queue = port->last_queue[worker];
+	uint16_t got = 0;
+
+	for (uint16_t i = worker; i < port->queues.nb && got < n;
+	     i = (uint16_t)(i + port->nb_worker_queues)) {
+		queue = (uint16_t)(queue + port->nb_worker_queues);
+		if (queue >= port->queues.nb)
+			queue = worker;
+		got = (uint16_t)(got + rte_eth_rx_burst(port->id, queue,
+							pkts + got,
+							(uint16_t)(n - got)));
+	}
+	port->last_queue[worker] = queue;
+	return got;
+}
+
+uint16_t roost_ethport_rx(struct roost_ethport *port, uint16_t queue,
+			  struct rte_mbuf **pkts, uint16_t n)
+{
+	if (!port->started)
+		return 0;
+	n = port->queues.nb == port->nb_worker_queues
+		    ? rte_eth_rx_burst(port->id, queue, pkts, n)
+		    : rx_several(port, queue, pkts, n);
+	for (uint16_t i = 0; i < n; i++)
+		if (pkts[i]->nb_segs > 1)
+			return keep_whole(pkts, n);
+	return n;
+}
+
+/* Is there somebody to take what the port did not? */
+static bool may_take_later(struct roost_ethport *port)
+{
+	struct rte_eth_link link;
+
+	/* memif's state is in memory; that of others may be far. */
+	if (port->driver->is_memif)
+		return rte_eth_link_get_nowait(port->id, &link) == 0 &&
+		       link.link_status == RTE_ETH_LINK_UP;
+	return atomic_load_explicit(&port->carrier, memory_order_relaxed);
+}
+
+uint16_t roost_ethport_tx(struct roost_ethport *port, uint16_t queue,
+			  struct rte_mbuf **pkts, uint16_t n)
+{
+	uint16_t sent = 0;
+
+	if (port->started)
+		sent = rte_eth_tx_burst(port->id, queue, pkts, n);
+	if (sent < n && (!port->started || !may_take_later(port))) {
+		rte_pktmbuf_free_bulk(pkts + sent, n - sent);
+		sent = n;
+	}
+	return sent;
+}
+
+/* ---- what opening uses, too ---------------------------------------------- */
+
+static pthread_mutex_t bus = PTHREAD_MUTEX_INITIALIZER;
+
+void roost_ethport_lock_bus(void)
+{
+	pthread_mutex_lock(&bus);
+}
+
+void roost_ethport_unlock_bus(void)
+{
+	pthread_mutex_unlock(&bus);
+}
+
+void roost_ethport_enter(struct roost_ethport *port)
+{
+	if (port->driver->gated_library)
+		roost_intr_gate_enter(&port->gate);
+	if (port->driver->is_xdp)
+		roost_xdp_gate_enter(&port->xdp);
+	if (port->driver->is_packet)
+		roost_packet_gate_enter(&port->packet);
+	if (port->driver->takes_signals)
+		roost_rt_signals_hide();
+}
+
+void roost_ethport_leave(struct roost_ethport *port)
+{
+	if (port->driver->takes_signals)
+		roost_rt_signals_show();
+	if (port->driver->is_packet)
+		roost_packet_gate_leave();
+	if (port->driver->is_xdp)
+		roost_xdp_gate_leave();
+	if (port->driver->gated_library)
+		roost_intr_gate_leave();
+}
+
+void roost_ethport_close_gates(struct roost_ethport *port)
+{
+	if (port->driver->is_xdp)
+		roost_xdp_close(&port->xdp);
+	if (port->driver->is_packet)
+		roost_packet_close(&port->packet);
+	if (port->driver->is_vhost)
+		roost_vhost_close(&port->vhost);
+	if (port->driver->gated_library)
+		roost_intr_owner_close(&port->gate);
+}
+
+void roost_ethport_close_fds(struct roost_ethport *port)
+{
+	if (port->groups_fd >= 0)
+		close(port->groups_fd);
+	if (port->sink_fd >= 0)
+		close(port->sink_fd);
+}
+
+void roost_ethport_plug_out(struct roost_ethport *port)
+{
+	struct rte_device *device = NULL;
+	struct rte_eth_dev_info info;
+
+	if (port->was_there)
+		return;
+	if (rte_eth_dev_info_get(port->id, &info) == 0)
+		device = info.device;
+	roost_ethport_enter(port);
+	roost_ethport_lock_bus();
+	rte_eth_dev_close(port->id);
+	if (device)
+		rte_dev_remove(device);
+	roost_members_plug_out(&port->members);
+	roost_ethport_unlock_bus();
+	roost_ethport_leave(port);
+}
+
+/* ---- its workers --------------------------------------------------------- */
+
+static void tell_vhost(struct roost_ethport *port)
+{
+	if (port->driver->is_vhost && !port->gone)
+		roost_vhost_set_worker(&port->vhost, port->nb_workers
+							     ? port->workers[0]
+							     : NULL);
+}
+
+void roost_ethport_add_worker(struct roost_ethport *port,
+			      struct roost_worker *worker)
+{
+	port->workers[port->nb_workers++] = worker;
+	tell_vhost(port);
+}
+
+void roost_ethport_del_worker(struct roost_ethport *port,
+			      struct roost_worker *worker)
+{
+	unsigned int i = 0;
+
+	while (port->workers[i] != worker)
+		i++;
+	/* They stay in their order, in which their turns are taken. */
+	for (port->nb_workers--; i < port->nb_workers; i++)
+		port->workers[i] = port->workers[i + 1];
+	tell_vhost(port);
+}
+
+/* A device may have two ports here. */
+static bool is_first(const struct roost_ethport *port, unsigned int place)
+{
+	for (unsigned int i = 0; i < place; i++)
+		if (port->workers[i] == port->workers[place])
+			return false;
+	return true;
+}
+
+void roost_ethport_hold(struct roost_ethport *port)
+{
+	for (unsigned int i = 0; i < port->nb_workers; i++)
+		if (is_first(port, i))
+			roost_worker_turn_take(port->workers[i]);
+}
+
+void roost_ethport_let_go(struct roost_ethport *port)
+{
+	for (unsigned int i = 0; i < port->nb_workers; i++)
+		if (is_first(port, i))
+			roost_worker_turn_release(port->workers[i]);
+}
+
+/* ---- start, watch, close ------------------------------------------------ */
+
+static int start(struct roost_ethport *port)
+{
+	int ret;
+
+	roost_ethport_enter(port);
+	ret = rte_eth_dev_start(port->id);
+	roost_ethport_leave(port);
+	port->started = ret == 0;
+	if (port->started)
+		roost_ethport_tell_vlans(port);
+	return ret;
+}
+
+/* Some drivers find out only now how many queues they can have. */
+static int start_with_one(struct roost_ethport *port, int error)
+{
+	int ret;
+
+	if (port->conf.verbose)
+		roost_report("%s: queues 1 instead of %u: %s", port->conf.label,
+			     port->queues.nb,
+			     *roost_eal_log_first() ? roost_eal_log_first()
+						    : strerror(-error));
+	ret = roost_ethport_take_one_queue(port);
+	return ret ? ret : start(port);
+}
+
+int roost_ethport_start(struct roost_ethport *port, uint64_t now_ns)
+{
+	int ret;
+
+	roost_eal_log_clear();
+	roost_eal_log_mute(port->is_memif_client);
+	ret = start(port);
+	roost_eal_log_mute(false);
+	if (ret && port->queues.nb > 1)
+		ret = start_with_one(port, ret);
+	if (ret && port->is_memif_client) {
+		port->retry_at_ns = now_ns + port->retry_after_ns;
+		return 0;
+	}
+	if (ret) {
+		roost_ethport_report(port, "DPDK cannot start it: %s",
+				     *roost_eal_log_first()
+					     ? roost_eal_log_first()
+					     : strerror(-ret));
+		return ret;
+	}
+	roost_ethport_tell_queues(port);
+	roost_ethport_open_interrupts(port);
+	return 0;
+}
+
+/* ---- the end ------------------------------------------------------------ */
+
+void roost_ethport_unplug(struct roost_ethport *port)
+{
+	if (port->gone)
+		return;
+	port->gone = true;
+	if (port->driver->is_vhost)
+		roost_vhost_set_worker(&port->vhost, NULL);
+	roost_ethport_listen_no_more(port);
+	/* A peer that is told to stop looks at nothing any more that we have
+	 * sent; one that is hung up on does.
+	 */
+	if (port->driver->gated_library && !port->driver->is_memif)
+		roost_intr_owner_hang_up(&port->gate);
+	roost_ethport_watch_queues(port, false);
+	roost_ethport_enter(port);
+	rte_eth_dev_stop(port->id);
+	roost_ethport_leave(port);
+	port->started = false;
+	rte_eth_dev_owner_unset(port->id, port->owner_id);
+	roost_ethport_plug_out(port);
+	roost_ethport_close_gates(port);
+	roost_ethport_unclaim_taps(port);
+}
+
+void roost_ethport_close(struct roost_ethport *port)
+{
+	roost_ethport_unplug(port);
+	/* Not before: a worker's thread may have slept on it. */
+	roost_ethport_close_interrupts(port);
+	roost_ethport_close_fds(port);
+	roost_kif_close(&port->kif);
+	roost_mtu_loan_return(&port->mtu_loan);
+}
+
+void roost_ethport_free_pool(struct roost_ethport *port)
+{
+	rte_mempool_free(port->pool);
+}
+
+/* virtio_user finds out by the way that its peer has gone or come, and sets
+ * its rings up again then; a bond changes its member.
+ */
+static void get_link(struct roost_ethport *port, struct rte_eth_link *eth)
+{
+	bool changes = port->driver->has_members ||
+		       (port->driver->gated_library && !port->driver->is_memif);
+
+	if (changes)
+		roost_ethport_hold(port);
+	roost_ethport_enter(port);
+	rte_eth_link_get_nowait(port->id, eth);
+	roost_ethport_leave(port);
+	if (port->members.nb && !roost_members_watch(&port->members, port->id))
+		eth->link_status = RTE_ETH_LINK_DOWN;
+	if (changes)
+		roost_ethport_let_go(port);
+}
+
+void roost_ethport_link(struct roost_ethport *port,
+			struct roost_ethport_link *link)
+{
+	struct rte_eth_link eth = { 0 };
+
+	if (!port->gone)
+		get_link(port, &eth);
+	link->carrier = port->started && eth.link_status == RTE_ETH_LINK_UP;
+	if (port->kernel == ROOST_KERNEL_SHARES)
+		link->carrier = link->carrier && port->kif.state.running;
+	link->state = ROOST_PORT_DOWN;
+	if (link->carrier || (port->conf.is_link && !port->gone))
+		link->state = ROOST_PORT_ACTIVE;
+	link->speed_mbps = eth.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN
+				   ? 0
+				   : eth.link_speed;
+	atomic_store_explicit(&port->carrier, link->carrier,
+			      memory_order_relaxed);
+}
+
+void roost_ethport_set_mac(struct roost_ethport *port, const uint8_t mac[6])
+{
+	struct rte_ether_addr addr;
+
+	memcpy(port->mac, mac, sizeof(port->mac));
+	memcpy(addr.addr_bytes, mac, sizeof(addr.addr_bytes));
+	if (port->kernel == ROOST_KERNEL_NONE && !port->gone &&
+	    rte_eth_dev_default_mac_addr_set(port->id, &addr) != 0)
+		rte_eth_promiscuous_enable(port->id);
+}
+
+uint64_t roost_ethport_reconnect(struct roost_ethport *port, uint64_t now_ns)
+{
+	if (!port->is_memif_client || port->gone)
+		return UINT64_MAX;
+	if (roost_intr_owner_is_busy(&port->gate)) {
+		/* It has a control socket; that alone is no success yet. */
+		if (atomic_load_explicit(&port->carrier,
+					 memory_order_relaxed)) {
+			port->retry_after_ns = ROOST_ETHPORT_RETRY_MIN_NS;
+			port->retry_at_ns = 0;
+		}
+		return UINT64_MAX;
+	}
+	if (now_ns < port->retry_at_ns)
+		return port->retry_at_ns;
+	roost_eal_log_mute(true);
+	roost_ethport_hold(port);
+	if (port->started) {
+		port->started = false;
+		roost_ethport_enter(port);
+		rte_eth_dev_stop(port->id);
+		roost_ethport_leave(port);
+	}
+	start(port);
+	roost_ethport_let_go(port);
+	roost_eal_log_mute(false);
+	port->retry_after_ns =
+		RTE_MIN(port->retry_after_ns * 2, (uint64_t)RETRY_MAX_NS);
+	port->retry_at_ns = now_ns + port->retry_after_ns;
+	return port->retry_at_ns;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* A bus that wants a device back says it in no other way. */
+#define ALLOW_EXPERIMENTAL_API
+
+/*
+ * What a driver says of its port by itself: that the link changed, that the
+ * port is gone, or that it works again only after a reset.
+ */
+#include <errno.h>
+
+#include <rte_dev.h>
+
+#include "lib/engine/sched/worker.h"
+#include "pmd_glue/process/control.h"
+#include "pmd_glue/port/ethport_priv.h"
+
+/* Thread: EAL's. */
+static int hear(uint16_t id __attribute__((unused)),
+		enum rte_eth_event_type type, void *arg,
+		void *ret __attribute__((unused)))
+{
+	struct roost_ethport *port = arg;
+
+	if (type == RTE_ETH_EVENT_INTR_RMV)
+		atomic_store(&port->wants_removal, true);
+	else if (type == RTE_ETH_EVENT_INTR_RESET)
+		atomic_store(&port->wants_reset, true);
+	roost_control_wake();
+	return 0;
+}
+
+/* A hot-unplug: the kernel asks whoever drives the device to let it go, and
+ * waits until he has. Thread: EAL's.
+ */
+static void hear_bus(const char *name __attribute__((unused)),
+		     enum rte_dev_event_type type, void *arg)
+{
+	struct roost_ethport *port = arg;
+
+	if (type != RTE_DEV_EVENT_REMOVE)
+		return;
+	atomic_store(&port->wants_removal, true);
+	roost_control_wake();
+}
+
+static const enum rte_eth_event_type heard[] = {
+	RTE_ETH_EVENT_INTR_LSC,
+	RTE_ETH_EVENT_INTR_RMV,
+	RTE_ETH_EVENT_INTR_RESET,
+};
+
+#define HEARD (sizeof(heard) / sizeof(heard[0]))
+
+void roost_ethport_listen(struct roost_ethport *port)
+{
+	for (unsigned int i = 0; i < HEARD; i++)
+		rte_eth_dev_callback_register(port->id, heard[i], hear, port);
+	if (port->pci.name[0])
+		rte_dev_event_callback_register(port->pci.name, hear_bus, port);
+}
+
+void roost_ethport_listen_no_more(struct roost_ethport *port)
+{
+	/* It says -EAGAIN while a callback runs; these are short. */
+	for (unsigned int i = 0; i < HEARD; i++)
+		while (rte_eth_dev_callback_unregister(port->id, heard[i], hear,
+						       port) == -EAGAIN)
+			;
+	if (port->pci.name[0])
+		while (rte_dev_event_callback_unregister(port->pci.name,
+							 hear_bus,
+							 port) == -EAGAIN)
+			;
+}
+
+bool roost_ethport_is_there(struct roost_ethport *port)
+{
+	if (port->gone || atomic_load(&port->wants_removal))
+		return false;
+	/* Not every kernel driver asks. */
+	if (port->pci.name[0] &&
+	    !roost_pci_is_there(&roost_pci_places, port->pci.name))
+		return false;
+	return port->ifindex == 0 || port->kif.state.there;
+}
+
+static int reset(struct roost_ethport *port)
+{
+	int ret;
+
+	port->started = false;
+	roost_ethport_enter(port);
+	roost_ethport_watch_queues(port, false);
+	rte_eth_dev_stop(port->id);
+	ret = rte_eth_dev_reset(port->id);
+	roost_ethport_leave(port);
+	if (ret == 0)
+		ret = roost_ethport_configure(port);
+	if (ret == 0 && port->conf.mtu_bytes)
+		ret = rte_eth_dev_set_mtu(port->id,
+					  (uint16_t)port->conf.mtu_bytes);
+	if (ret)
+		return ret;
+	roost_ethport_enter(port);
+	ret = rte_eth_dev_start(port->id);
+	roost_ethport_leave(port);
+	port->started = ret == 0;
+	if (port->started) {
+		roost_ethport_tell_vlans(port);
+		roost_ethport_tell_queues(port);
+		roost_ethport_watch_queues(port, true);
+	}
+	return ret;
+}
+
+int roost_ethport_reset(struct roost_ethport *port)
+{
+	int ret;
+
+	atomic_store(&port->wants_reset, false);
+	roost_ethport_hold(port);
+	ret = reset(port);
+	roost_ethport_let_go(port);
+	if (ret)
+		atomic_store(&port->wants_removal, true);
+	return ret;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * RX interrupts. A worker that sleeps does so on one descriptor, behind which
+ * all queues are that it receives from.
+ *
+ * The kernel's own queues, those of af_packet, af_xdp and tap, are behind it
+ * only while somebody sleeps: as long as a socket is watched, whoever sends to
+ * it pays for a wake with every frame, though there is nobody to be woken.
+ */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <rte_interrupts.h>
+
+#include "pmd_glue/port/ethport_priv.h"
+
+/* The queues of that worker, in a loop. */
+#define FOR_QUEUES(i, port, worker)                                            \
+	for (uint16_t i = (worker); i < (port)->queues.nb;                     \
+	     i = (uint16_t)(i + (port)->nb_worker_queues))
+
+static int enable(const struct roost_ethport *port, uint16_t worker)
+{
+	int ret = -ENOTSUP;
+
+	if (port->driver->queue_is_rx_interrupt)
+		return worker < port->queues.nb ? 0 : ret;
+	FOR_QUEUES(i, port, worker)
+	{
+		ret = rte_eth_dev_rx_intr_enable(port->id, i);
+		if (ret)
+			break;
+	}
+	return ret;
+}
+
+static void disable(const struct roost_ethport *port, uint16_t worker)
+{
+	FOR_QUEUES(i, port, worker)
+	rte_eth_dev_rx_intr_disable(port->id, i);
+}
+
+/* Of AF_XDP and packet sockets, which their drivers do not offer as an
+ * interrupt.
+ */
+static int watch_sockets(const struct roost_ethport *port, uint16_t worker,
+			 const int *fds, unsigned int nb, int op)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int ret = nb != 0 ? 0 : -ENOTSUP;
+
+	FOR_QUEUES(i, port, worker)
+	if (i < nb &&
+	    epoll_ctl(port->epoll_fds[worker], op, fds[i], &event) < 0)
+		ret = -errno;
+	return ret;
+}
+
+/* op: RTE_INTR_EVENT_ADD or _DEL, which are EPOLL_CTL_ADD and _DEL. */
+static int watch(const struct roost_ethport *port, uint16_t worker, int op)
+{
+	int ret = 0;
+
+	if (port->driver->is_xdp)
+		return watch_sockets(port, worker, port->xdp.socket_fds,
+				     port->xdp.nb_sockets, op);
+	if (port->driver->is_packet)
+		return watch_sockets(port, worker, port->packet.socket_fds,
+				     port->packet.nb_sockets, op);
+	FOR_QUEUES(i, port, worker)
+	ret |= rte_eth_dev_rx_intr_ctl_q(port->id, i, port->epoll_fds[worker],
+					 op, NULL);
+	return ret;
+}
+
+/* All of them, or none and -errno. */
+static int start_watch(struct roost_ethport *port, uint16_t worker)
+{
+	int ret;
+
+	if (port->watched[worker])
+		return 0;
+	if (port->driver->is_packet)
+		roost_packet_hear_errors(&port->packet);
+	ret = watch(port, worker, RTE_INTR_EVENT_ADD);
+	if (ret)
+		watch(port, worker, RTE_INTR_EVENT_DEL);
+	port->watched[worker] = ret == 0;
+	return ret;
+}
+
+static void end_watch(struct roost_ethport *port, uint16_t worker)
+{
+	if (port->watched[worker])
+		watch(port, worker, RTE_INTR_EVENT_DEL);
+	port->watched[worker] = false;
+}
+
+int roost_ethport_arm(struct roost_ethport *port, uint16_t queue)
+{
+	int ret;
+
+	if (port->epoll_fds[queue] < 0 || !port->started)
+		return -ENOTSUP;
+	ret = start_watch(port, queue);
+	if (ret)
+		return ret;
+	ret = enable(port, queue);
+	if (ret)
+		disable(port, queue);
+	return ret ? ret : port->epoll_fds[queue];
+}
+
+void roost_ethport_disarm(struct roost_ethport *port, uint16_t queue)
+{
+	struct rte_epoll_event events[ROOST_WORKERS_MAX];
+
+	if (!port->started)
+		return;
+	if (port->driver->queue_is_rx_interrupt) {
+		end_watch(port, queue);
+		return;
+	}
+	disable(port, queue);
+	/* Takes their tokens. */
+	rte_epoll_wait(port->epoll_fds[queue], events, ROOST_WORKERS_MAX, 0);
+}
+
+void roost_ethport_watch_queues(struct roost_ethport *port, bool on)
+{
+	for (uint16_t i = 0; i < port->nb_worker_queues; i++)
+		if (port->watched[i])
+			watch(port, i,
+			      on ? RTE_INTR_EVENT_ADD : RTE_INTR_EVENT_DEL);
+}
+
+static void open_interrupts_of(struct roost_ethport *port, uint16_t worker)
+{
+	int *fd = &port->epoll_fds[worker];
+
+	/* Asked first: ethdev logs an error where there are none. */
+	if (enable(port, worker) != 0)
+		return;
+	*fd = epoll_create1(EPOLL_CLOEXEC);
+	if (*fd < 0)
+		return;
+	if (start_watch(port, worker) < 0) {
+		close(*fd);
+		*fd = -1;
+		return;
+	}
+	roost_ethport_disarm(port, worker);
+}
+
+void roost_ethport_open_interrupts(struct roost_ethport *port)
+{
+	/* Drivers of NICs look for a vector that they did not get. */
+	if (port->pci.name[0] && !port->has_rxq)
+		return;
+	for (uint16_t i = 0; i < port->nb_worker_queues; i++)
+		open_interrupts_of(port, i);
+}
+
+void roost_ethport_close_interrupts(struct roost_ethport *port)
+{
+	for (uint16_t i = 0; i < port->nb_worker_queues; i++)
+		if (port->epoll_fds[i] >= 0)
+			close(port->epoll_fds[i]);
+}

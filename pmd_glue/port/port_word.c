@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "pmd_glue/port/port_word.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/config/nearest.h"
+#include "pmd_glue/process/report.h"
+
+#define XDP "net_af_xdp"
+#define PACKET "net_af_packet"
+/* Devices have names of their own beside those that users give them. */
+#define FIRST_NUMBER 900u
+#define NAMES_MAX 128u
+#define NAME_MAX_BYTES 64u
+
+/* Those that users may mean, of those that make a device by their name. */
+static const char *const drivers[] = {
+	"net_af_packet", "net_af_xdp", "net_bonding",     "net_failsafe",
+	"net_memif",     "net_null",   "net_pcap",        "net_ring",
+	"net_tap",       "net_vhost",  "net_virtio_user",
+};
+
+/* How drivers of RDMA devices, or udev, begin their names. */
+static const char *const rdma_names[] = {
+	"mlx",  "rxe",   "siw",  "irdma",  "i40iw", "bnxt_re", "roce",
+	"ibp",  "hfi1",  "qedr", "efa_",   "erdma", "hns_",    "cxgb",
+	"mana", "mthca", "qib",  "ocrdma", "vmw_p",
+};
+
+#define NB(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---- interfaces ------------------------------------------------------------
+ */
+
+static bool is_dpdks(const char *word)
+{
+	char name[ROOST_PCI_NAME_MAX];
+
+	return roost_driver_find(word)->prefix[0] != '\0' ||
+	       roost_pci_is(word, name);
+}
+
+bool roost_port_word_is_netif(const char *word, struct roost_netif *netif)
+{
+	char name[IFNAMSIZ];
+
+	if (is_dpdks(word) || strcspn(word, ",") >= sizeof(name))
+		return false;
+	roost_devargs_name(word, name, sizeof(name));
+	return roost_netif_find(name, netif);
+}
+
+/* Either driver of an interface has as many. */
+unsigned int roost_port_word_nb_queues(const char *word,
+				       unsigned int nb_workers)
+{
+	struct roost_netif netif;
+
+	return roost_driver_nb_queues(roost_port_word_is_netif(word, &netif)
+					      ? PACKET
+					      : word,
+				      nb_workers);
+}
+
+int roost_port_word_devargs(const char *word, const char *driver,
+			    unsigned int number,
+			    char devargs[ROOST_DEVARGS_MAX])
+{
+	const int len = snprintf(devargs, ROOST_DEVARGS_MAX, "%s%u,iface=%s",
+				 driver, number, word);
+
+	return len < ROOST_DEVARGS_MAX ? 0 : -ENAMETOOLONG;
+}
+
+/* Does the driver take the arguments behind the interface's name? */
+static bool takes_args(const char *word, const char *driver, char *unknown)
+{
+	char devargs[ROOST_DEVARGS_MAX], advice[ROOST_DEVARG_ADVICE_MAX];
+
+	return roost_port_word_devargs(word, driver, 0, devargs) == 0 &&
+	       roost_driver_check_keys(devargs, unknown, advice) == 0;
+}
+
+const char *roost_port_word_no_xdp(const char *word,
+				   const struct roost_netif *netif,
+				   const struct roost_port_wish *wish,
+				   char *why)
+{
+	const uint32_t most = roost_driver_find(XDP)->ip_mtu_bytes("");
+	const uint32_t mtu =
+		wish->mtu_bytes ? wish->mtu_bytes : netif->mtu_bytes;
+	char unknown[ROOST_DEVARG_KEY_MAX];
+
+	if (wish->vlan)
+		return "it takes no VLAN";
+	if (strcmp(netif->kind, "vlan") == 0)
+		return "it takes no VLAN, and the interface is one";
+	if (mtu > most) {
+		snprintf(why, ROOST_PORT_WORD_WHY_MAX,
+			 "its MTU is %u at most, and %u is wanted", most, mtu);
+		return why;
+	}
+	if (!takes_args(word, XDP, unknown)) {
+		snprintf(why, ROOST_PORT_WORD_WHY_MAX,
+			 "it has no argument \"%s\"", unknown);
+		return why;
+	}
+	return NULL;
+}
+
+/* ---- names that nobody has -------------------------------------------------
+ */
+
+/* What the name could have been. */
+struct names {
+	char text[NAMES_MAX][NAME_MAX_BYTES];
+	const char *v[NAMES_MAX];
+	size_t nb;
+};
+
+static void add(struct names *names, const char *format, const char *name,
+		const char *digits)
+{
+	if (names->nb == NAMES_MAX)
+		return;
+	names->v[names->nb] = names->text[names->nb];
+	snprintf(names->text[names->nb++], NAME_MAX_BYTES, format, name,
+		 digits);
+}
+
+/* Drivers with the number that was given, and without "net_", which is often
+ * forgotten; then interfaces.
+ */
+static void fill(struct names *names, const char *given)
+{
+	const char *digits = given + strlen(given);
+	struct roost_netif *all = NULL;
+	unsigned int nb = 0;
+
+	while (digits > given && isdigit((unsigned char)digits[-1]))
+		digits--;
+	names->nb = 0;
+	for (size_t i = 0; i < NB(drivers); i++) {
+		add(names, "%s%s", drivers[i], *digits ? digits : "0");
+		add(names, "%s%s", drivers[i] + 4, *digits ? digits : "0");
+	}
+	if (roost_netif_list(&all, &nb) != 0)
+		return;
+	for (unsigned int i = 0; i < nb; i++)
+		if (!roost_netif_refuses(&all[i]))
+			add(names, "%s%s", all[i].name, "");
+	free(all);
+}
+
+static bool is_rdma_name(const char *name)
+{
+	for (size_t i = 0; i < NB(rdma_names); i++)
+		if (strncmp(name, rdma_names[i], strlen(rdma_names[i])) == 0)
+			return true;
+	return false;
+}
+
+static void tell_rdma(const struct roost_rdma_device *d, char *why)
+{
+	if (d->netif[0] && d->pci[0])
+		snprintf(why, ROOST_PORT_WORD_WHY_MAX,
+			 "it is an RDMA device: of interface %s, PCI device "
+			 "%s; give --port %s, or --port %s to drive it by DPDK",
+			 d->netif, d->pci, d->netif, d->pci);
+	else if (d->netif[0])
+		snprintf(why, ROOST_PORT_WORD_WHY_MAX,
+			 "it is an RDMA device: of interface %s; give --port "
+			 "%s",
+			 d->netif, d->netif);
+	else if (d->pci[0])
+		snprintf(why, ROOST_PORT_WORD_WHY_MAX,
+			 "it is an RDMA device, of PCI device %s, without a "
+			 "network interface here; give --port %s",
+			 d->pci, d->pci);
+	else
+		snprintf(why, ROOST_PORT_WORD_WHY_MAX,
+			 "it is an RDMA device without a network interface or "
+			 "PCI device; \"roost ports\" lists what can be a "
+			 "port");
+}
+
+void roost_port_word_advise(const char *word, const char *place, char *why)
+{
+	static _Thread_local struct names names;
+	struct roost_rdma_device rdma;
+	char given[NAME_MAX_BYTES];
+	const char *nearest, *net;
+
+	roost_devargs_name(word, given, sizeof(given));
+	if (roost_rdma_find(place, given, &rdma)) {
+		tell_rdma(&rdma, why);
+		return;
+	}
+	fill(&names, given);
+	nearest = roost_name_nearest(given, names.v, names.nb);
+	/* As they stand in fill(): every second one without "net_". */
+	net = nearest;
+	for (size_t i = 1; i < 2 * NB(drivers); i += 2)
+		if (nearest == names.v[i])
+			net = names.v[i - 1];
+	if (nearest)
+		snprintf(why, ROOST_PORT_WORD_WHY_MAX,
+			 "there is no such interface, PCI device or driver of "
+			 "DPDK; did you mean \"%s\"? \"roost ports\" lists "
+			 "what can be a port",
+			 net);
+	else
+		snprintf(why, ROOST_PORT_WORD_WHY_MAX,
+			 "there is no such %s; \"roost ports\" lists what can "
+			 "be a port",
+			 is_rdma_name(given)
+				 ? "RDMA device in this machine, and so no "
+				   "interface or PCI device that it is"
+				 : "interface, PCI device or driver of DPDK");
+}
+
+/* ---- opening ---------------------------------------------------------------
+ */
+
+/* Returns 0; an error, with the reason in port->why_fewer: it is to be tried by
+ * the other driver.
+ */
+static int try_xdp(struct roost_ethport *port, struct roost_ethport_conf *conf,
+		   const char *word, unsigned int index, char *devargs)
+{
+	int ret = roost_port_word_devargs(word, XDP, FIRST_NUMBER + index,
+					  devargs);
+
+	if (ret)
+		return ret;
+	conf->quiet = true;
+	ret = roost_ethport_open(port, conf);
+	conf->quiet = false;
+	if (ret && conf->claim)
+		roost_claim_release(conf->claim);
+	return ret;
+}
+
+static int open_netif(struct roost_ethport *port,
+		      struct roost_ethport_conf *conf, const char *word,
+		      const struct roost_netif *netif, unsigned int index,
+		      char *devargs)
+{
+	struct roost_port_wish wish = { .mtu_bytes = conf->mtu_bytes };
+	char text[ROOST_PORT_WORD_WHY_MAX];
+	const char *why;
+	int ret;
+
+	for (unsigned int i = 0; i < conf->nb_users; i++)
+		wish.vlan |= conf->vlan_ids[i] != 0;
+	why = roost_port_word_no_xdp(word, netif, &wish, text);
+	if (!why) {
+		ret = try_xdp(port, conf, word, index, devargs);
+		if (ret == 0) {
+			port->conf.quiet = false;
+			roost_report("%s: opened as net_af_xdp0,iface=%s, "
+				     "which takes RoCEv2 alone and leaves the "
+				     "rest to the kernel",
+				     conf->label, word);
+			return 0;
+		}
+		snprintf(text, sizeof(text), "%s", port->why_fewer);
+		why = text;
+	}
+	ret = roost_port_word_devargs(word, PACKET, FIRST_NUMBER + index,
+				      devargs);
+	if (!ret)
+		ret = roost_ethport_open(port, conf);
+	if (!ret)
+		roost_report("%s: opened as net_af_packet0,iface=%s, not by "
+			     "net_af_xdp: %s",
+			     conf->label, word, why);
+	return ret;
+}
+
+int roost_port_word_open(struct roost_ethport *port,
+			 struct roost_ethport_conf *conf, unsigned int index,
+			 char devargs[ROOST_DEVARGS_MAX])
+{
+	char word[ROOST_DEVARGS_MAX], why[ROOST_PORT_WORD_WHY_MAX];
+	struct roost_rdma_device rdma;
+	struct roost_netif netif;
+
+	strcpy(word, devargs);
+	if (roost_port_word_is_netif(word, &netif)) {
+		if (!roost_netif_refuses(&netif))
+			return open_netif(port, conf, word, &netif, index,
+					  devargs);
+		roost_report("%s: %s", conf->label,
+			     roost_netif_refuses(&netif));
+		return -ENODEV;
+	}
+	roost_devargs_name(word, why, sizeof(why));
+	if (!is_dpdks(word) && roost_rdma_find(ROOST_RDMA_PLACE, why, &rdma)) {
+		roost_port_word_advise(word, ROOST_RDMA_PLACE, why);
+		roost_report("%s: %s", conf->label, why);
+		return -ENODEV;
+	}
+	return roost_ethport_open(port, conf);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "pmd_glue/process/sysfs.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void roost_sysfs_word(const char *folder, const char *name, const char *what,
+		      char *word, size_t size)
+{
+	char path[PATH_MAX];
+	FILE *file;
+
+	word[0] = '\0';
+	snprintf(path, sizeof(path), "%s/%s/%s", folder, name, what);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	if (!fgets(word, (int)size, file))
+		word[0] = '\0';
+	word[strcspn(word, "\n")] = '\0';
+	fclose(file);
+}
+
+void roost_sysfs_link(const char *folder, const char *name, const char *what,
+		      char *last, size_t size)
+{
+	char path[PATH_MAX], target[PATH_MAX];
+	const char *slash;
+	ssize_t len;
+
+	last[0] = '\0';
+	snprintf(path, sizeof(path), "%s/%s/%s", folder, name, what);
+	len = readlink(path, target, sizeof(target) - 1);
+	if (len < 0)
+		return;
+	target[len] = '\0';
+	slash = strrchr(target, '/');
+	snprintf(last, size, "%.*s", (int)size - 1, slash ? slash + 1 : target);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_PMD_GLUE_QUIRKS_PACKET_GATE_H
+#define ROOST_PMD_GLUE_QUIRKS_PACKET_GATE_H
+
+/*
+ * The packet gate: before DPDK's net_af_packet and the kernel. Two things that
+ * the driver does not offer, or does at a price:
+ *
+ * - A thread can sleep until packets come: the driver offers no RX interrupt,
+ *   but its sockets are readable when there are some, and the gate keeps their
+ *   descriptors.
+ * - CAP_NET_RAW is enough. When a port starts, the driver sets the MAC address
+ *   and the flags that the interface has already, which wants CAP_NET_ADMIN:
+ *   what would change nothing is not asked of the kernel. Promiscuous mode is
+ *   the sockets', not a flag of the interface: it ends with the process,
+ *   whatever ends that, and takes none away that an administrator has set.
+ *
+ * Thread: the control thread, and the one that opens or starts a port; calls
+ * about one port at a time.
+ */
+
+#include <sys/queue.h>
+
+#define ROOST_PACKET_QUEUES_MAX 16u
+
+/* One port. */
+struct roost_packet {
+	unsigned int ifindex; /* of its sockets; 0: there are none */
+	unsigned int nb_sockets;
+	/* By queue; readable: packets are there. The driver's. */
+	int socket_fds[ROOST_PACKET_QUEUES_MAX];
+	LIST_ENTRY(roost_packet) link; /* from open to close */
+};
+
+/*
+ * Put the gate before the driver, which EAL has loaded. Doing so again changes
+ * nothing. Returns 0; -ENOENT (it is not loaded), -EACCES.
+ */
+int roost_packet_gate_put(void);
+
+/* packet stays where it is until it is closed. */
+void roost_packet_open(struct roost_packet *packet);
+/* Also of one that is not open, if it is zero. */
+void roost_packet_close(struct roost_packet *packet);
+
+/* Around calls into the driver that may make sockets. Not nested. */
+void roost_packet_gate_enter(struct roost_packet *packet);
+void roost_packet_gate_leave(void);
+
+/* The interface went down, and each socket says so until it is heard: then it
+ * is not readable for that any more. Thread: the holder of the turn.
+ */
+void roost_packet_hear_errors(const struct roost_packet *packet);
+
+#endif

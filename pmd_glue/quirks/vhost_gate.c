@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "pmd_glue/quirks/vhost_gate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <rte_vhost.h>
+
+#include "lib/engine/sched/worker.h"
+#include "pmd_glue/process/clock.h"
+#include "pmd_glue/quirks/import.h"
+#include "pmd_glue/port/peer_trust.h"
+
+#define DRIVER "librte_net_vhost.so"
+#define LIBRARY "librte_vhost.so"
+
+/* A full ring, in bursts of the worker, and some. */
+#define DRAIN_ROUNDS 64u
+/* For the turn, about a third of a second: whoever has it may be off its CPU,
+ * or wait for this very thread.
+ */
+#define TURN_TRIES 2000u
+#define TURN_PAUSE_US 100u
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static LIST_HEAD(, roost_vhost) ports; /* under lock, workers too */
+
+/* The driver has one set of callbacks for all its ports. */
+static struct {
+	void (*destroy_device)(int vid);
+	struct rte_vhost_device_ops all;
+	int (*get_ifname)(int vid, char *name, size_t size);
+	int (*callback_register)(const char *path,
+				 const struct rte_vhost_device_ops *ops);
+} theirs;
+
+static bool take_turn(struct roost_worker *worker)
+{
+	for (unsigned int i = 0; i < TURN_TRIES; i++) {
+		if (roost_worker_turn_try(worker))
+			return true;
+		usleep(TURN_PAUSE_US);
+	}
+	return false;
+}
+
+static void drain(struct roost_worker *worker)
+{
+	unsigned int rounds = 0;
+
+	if (!take_turn(worker))
+		return;
+	while (rounds++ < DRAIN_ROUNDS &&
+	       roost_worker_iterate(worker, roost_now_ns()) != 0)
+		;
+	roost_worker_turn_release(worker);
+}
+
+/* Thread: vhost's, or the one that closes the port. */
+static void destroy_device(int vid)
+{
+	struct roost_vhost *v;
+	char path[108];
+
+	if (theirs.get_ifname(vid, path, sizeof(path)) == 0) {
+		pthread_mutex_lock(&lock);
+		LIST_FOREACH(v, &ports, link)
+			if (v->worker && strcmp(v->path, path) == 0)
+				drain(v->worker);
+		pthread_mutex_unlock(&lock);
+	}
+	theirs.destroy_device(vid);
+}
+
+/* May he at the other end of fd be the peer of our port at path? */
+static bool admit(int fd, const char *path)
+{
+	struct roost_vhost *v;
+	bool ok = true;
+
+	pthread_mutex_lock(&lock);
+	LIST_FOREACH(v, &ports, link) {
+		if (strcmp(v->path, path) != 0 ||
+		    roost_peer_is_trusted(v->trust, fd))
+			continue;
+		roost_peer_report(v->trust, fd);
+		ok = false;
+	}
+	pthread_mutex_unlock(&lock);
+	return ok;
+}
+
+/* Thread: vhost's. */
+static int gate_accept(int fd, struct sockaddr *addr, socklen_t *len)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNSPEC };
+	socklen_t name_len = sizeof(name) - 1;
+	int peer = accept(fd, addr, len);
+
+	if (peer < 0 ||
+	    getsockname(fd, (struct sockaddr *)&name, &name_len) < 0 ||
+	    name.sun_family != AF_UNIX || admit(peer, name.sun_path))
+		return peer;
+	close(peer);
+	errno = EPERM;
+	return -1;
+}
+
+/* Thread: vhost's, and the control thread. The next try is on the same
+ * descriptor: there is to be another socket behind it.
+ */
+static int gate_connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	const struct sockaddr_un *name = (const void *)addr;
+	int ret = connect(fd, addr, len);
+	int fresh;
+
+	if ((ret < 0 && errno != EISCONN) || name->sun_family != AF_UNIX ||
+	    admit(fd, name->sun_path))
+		return ret;
+	shutdown(fd, SHUT_RDWR);
+	fresh = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fresh >= 0) {
+		dup3(fresh, fd, O_CLOEXEC);
+		close(fresh);
+	}
+	errno = EPERM;
+	return -1;
+}
+
+static int callback_register(const char *path,
+			     const struct rte_vhost_device_ops *const ops)
+{
+	theirs.destroy_device = ops->destroy_device;
+	theirs.all = *ops;
+	theirs.all.destroy_device = destroy_device;
+	return theirs.callback_register(path, &theirs.all);
+}
+
+int roost_vhost_gate_put(void)
+{
+	static const char name[] = "rte_vhost_driver_callback_register";
+	const struct roost_import import = { name, callback_register };
+	static const struct roost_import sockets[] = {
+		{ "accept", gate_accept },
+		{ "connect", gate_connect },
+	};
+	int ret;
+
+	/* Programs that have no such port need no librte_vhost. */
+	*(void **)&theirs.callback_register = roost_import_find(DRIVER, name);
+	*(void **)&theirs.get_ifname =
+		roost_import_find(DRIVER, "rte_vhost_get_ifname");
+	if (!theirs.callback_register || !theirs.get_ifname)
+		return -ENOENT;
+	ret = roost_imports_replace(DRIVER, &import, 1);
+	if (ret > 0)
+		ret = roost_imports_replace(LIBRARY, sockets, 2);
+	return ret > 0 ? 0 : ret == 0 ? -ENOENT : ret;
+}
+
+void roost_vhost_open(struct roost_vhost *vhost, const char *path,
+		      struct roost_peer_trust *trust)
+{
+	*vhost = (struct roost_vhost){ .trust = trust };
+	snprintf(vhost->path, sizeof(vhost->path), "%s", path);
+	pthread_mutex_lock(&lock);
+	LIST_INSERT_HEAD(&ports, vhost, link);
+	pthread_mutex_unlock(&lock);
+}
+
+void roost_vhost_set_worker(struct roost_vhost *vhost,
+			    struct roost_worker *worker)
+{
+	pthread_mutex_lock(&lock);
+	vhost->worker = worker;
+	pthread_mutex_unlock(&lock);
+}
+
+void roost_vhost_close(struct roost_vhost *vhost)
+{
+	pthread_mutex_lock(&lock);
+	LIST_REMOVE(vhost, link);
+	pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* What objects weigh. The linker leads the engine's allocations through here.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/engine/transport/qp_priv.h"
+#include "tests/unit/engine/fixture.h"
+
+/* Of the 4096 bytes that an idle QP may take besides its queues, the shim in
+ * front of the engine has the rest.
+ */
+#define QP_MAX_BYTES 3072u
+#define MR_MAX_BYTES 128u
+
+static size_t allocated_bytes;
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t n, size_t bytes);
+void *__real_aligned_alloc(size_t align, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
+void *__wrap_aligned_alloc(size_t align, size_t bytes);
+
+void *__wrap_malloc(size_t bytes)
+{
+	allocated_bytes += bytes;
+	return __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t n, size_t bytes)
+{
+	allocated_bytes += n * bytes;
+	return __real_calloc(n, bytes);
+}
+
+void *__wrap_aligned_alloc(size_t align, size_t bytes)
+{
+	allocated_bytes += bytes;
+	return __real_aligned_alloc(align, bytes);
+}
+
+static size_t queue_bytes(const struct roost_queue *q)
+{
+	return (size_t)(q->mask + 1) * q->stride_bytes;
+}
+
+/* One that is connected, and does all that it ever may at a time. */
+static void memory__idle_qp(void **state)
+{
+	struct roost_qp_attr attr;
+	struct roost_qp *qp, *other;
+	struct fixture f;
+	size_t bytes;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	/* The tables grow by pages; this one is there now. */
+	other = fixture_qp(&f, 1);
+	allocated_bytes = 0;
+	qp = fixture_qp(&f, 256);
+	assert_int_equal(fixture_to_init(qp), 0);
+	attr = fixture_rtr_attr(&f);
+	attr.max_dest_rd_atomic =
+		(uint8_t)roost_dev_limits(f.dev)->max_qp_rd_atom;
+	assert_int_equal(roost_qp_modify(qp, &attr, FIXTURE_RTR_MASK), 0);
+	assert_int_equal(fixture_to_rts(qp), 0);
+	bytes = allocated_bytes - queue_bytes(&qp->sq) - queue_bytes(&qp->rq) -
+		(qp->sq.mask + 1) * qp->spill_bytes;
+	assert_true(bytes >= sizeof(*qp));
+	assert_in_range(bytes, sizeof(*qp), QP_MAX_BYTES);
+	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
+	assert_int_equal(roost_qp_destroy(other, NULL), 0);
+	fixture_close(&f);
+}
+
+static void memory__region(void **state)
+{
+	static uint8_t memory[64];
+	struct roost_mr *mrs[100];
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f, NULL);
+	for (int i = 0; i < 100; i++) {
+		if (i == 1)
+			allocated_bytes = 0;
+		assert_int_equal(roost_mr_reg(f.pd, memory, sizeof(memory), 0,
+					      0, &mrs[i]),
+				 0);
+	}
+	assert_in_range(allocated_bytes, 99, 99 * MR_MAX_BYTES);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(roost_mr_dereg(mrs[i]), 0);
+	fixture_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(memory__idle_qp),
+		cmocka_unit_test(memory__region),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
