@@ -10,6 +10,7 @@ import shutil
 import sys
 import time
 
+import attempts
 import harness
 import kernel
 import leftovers
@@ -43,6 +44,7 @@ class Suite:
             usage=self.usage.split("\n\n")[1][7:])
         parser.add_argument("--build")
         parser.add_argument("--write")
+        parser.add_argument("--once", action="store_true")
         parser.add_argument("--list", action="store_true")
         parser.add_argument("patterns", nargs="*")
         return parser.parse_args()
@@ -103,13 +105,14 @@ class Suite:
         return self.report(args, entries, image, build)
 
     def report(self, args, entries, image, build):
-        shutil.rmtree(os.path.join(build, self.logs), ignore_errors=True)
+        for logs in (self.logs, self.logs + "-again"):
+            shutil.rmtree(os.path.join(build, logs), ignore_errors=True)
         os.makedirs(os.path.join(build, self.logs))
         env = program_env()
         world = self.world(image, build, env)
         try:
             world.boot()
-            results = run(entries, world, build, env, self.logs)
+            results = run(entries, world, build, env, self.logs, args.once)
             if args.write and not args.patterns:
                 table.write(args.write, self.short,
                             self.lines(results, image.release))
@@ -118,8 +121,7 @@ class Suite:
             return 1
         finally:
             world.close()
-        return any(outcome == "not ok"
-                   for outcome, _text in results.values())
+        return attempts.status(results)
 
 
 def skip_all(why):
@@ -127,27 +129,18 @@ def skip_all(why):
     return 0
 
 
-def run(entries, world, build, env, logs):
+def run(entries, world, build, env, logs, once):
     """Returns entry: (outcome, text)."""
-    results = {}
-    print(f"1..{len(entries)}", flush=True)
-    for number, entry in enumerate(entries, 1):
+    for entry in entries:
         entry.args = (world, *entry.args)
+
+    def run_one(number, entry, again):
         begin = time.monotonic()
-        outcome, text, notes = harness.run_case(entry, build, number, env,
-                                                logs)
-        results[entry] = (outcome, text)
-        if outcome == "skip":
-            print(f"ok {number} - {entry.name} # SKIP {text}")
-        else:
-            print(f"{outcome} {number} - {entry.name}")
-        if outcome == "not ok":
-            print(f"# {entry.name}: {text}")
-        notes.append(f"{time.monotonic() - begin:.1f} s")
-        for note in notes:
-            print(f"#   {note}")
-        sys.stdout.flush()
-    return results
+        outcome, text, notes = harness.run_case(
+            entry, build, number, env, logs + "-again" * again)
+        return outcome, text, [*notes, f"{time.monotonic() - begin:.1f} s"]
+
+    return attempts.run_all(entries, run_one, once)
 
 
 def program_env():

@@ -182,21 +182,51 @@ def run_case(case, build, number, env, logs="real-logs"):
     if outcome == "ok" and left:
         outcome, text = "not ok", "left behind: " + " ".join(left)
     if outcome == "not ok":
-        room.notes += logs_of(room)
+        room.notes += logs_of(room, text)
     else:
         shutil.rmtree(room.logs, ignore_errors=True)
     return outcome, text, room.notes
 
 
-def logs_of(room, last_lines=40):
-    """The ends of all text logs, for a reader of the report."""
+# How much of the logs a report shows: of the program that the failure names,
+# of each other one, and of all. A report of 50 programs hides its cause.
+NAMED_LINES = 40
+OTHERS_LINES = 10
+REPORT_LINES = 150
+
+
+def ranked(processes, text):
+    """First those that text, a failure's, begins with, then those that did
+    not end well, then all others, each as they were started.
+    """
+    def rank(process):
+        if text.startswith(process.title + ":"):
+            return 0
+        return 1 if process.status != 0 else 2
+
+    return sorted(processes, key=rank)
+
+
+def log_of(process, last_lines):
+    lines = [f"{process.title}: {' '.join(process.argv)}"
+             f" (exit status {process.status})"]
+    for stream in (process.err_path, process.out_path):
+        with open(stream, errors="replace") as file:
+            kept = file.read().splitlines()[-last_lines:]
+        lines += [f"  {os.path.basename(stream)}| {line}" for line in kept]
+    return lines
+
+
+def logs_of(room, text=""):
+    """The ends of the logs, for a reader of the report. text: what the case
+    failed with.
+    """
     lines = []
-    for process in room.processes:
-        lines.append(f"{process.title}: {' '.join(process.argv)}"
-                     f" (exit status {process.status})")
-        for stream in (process.out_path, process.err_path):
-            with open(stream, errors="replace") as file:
-                kept = file.read().splitlines()[-last_lines:]
-            lines += [f"  {os.path.basename(stream)}| {line}" for line in kept]
+    left = ranked(room.processes, text)
+    while left and len(lines) < REPORT_LINES:
+        named = text.startswith(left[0].title + ":")
+        lines += log_of(left.pop(0), NAMED_LINES if named else OTHERS_LINES)
+    if left:
+        lines.append(f"and {len(left)} more programs")
     lines.append(f"logs: {room.logs}")
     return lines

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The Roost authors
-"""usage: tests/run [--force] [all | long | SUITE|TEST...]
+"""usage: tests/run [--force] [--once] [all | long | SUITE|TEST...]
 
 Three tiers, by how long one may wait:
 
@@ -15,7 +15,14 @@ the name that meson has for them, of real by the name of the case; * stands for
 any letters. A suite that passed, and of which nothing has changed since, is not
 run again without --force. Single tests always run.
 
+A case of real or interop that fails runs once more when all others are done:
+the machines that run the tests are shared, and a neighbour may take the
+processors for seconds. One that passes then has passed, and is named as "not
+steady" at the end, with what it said the first time. Look at these names: a
+race of Roost's own looks the same. More than three of them fail the suite.
+
 --force  run also what has not changed
+--once   no second attempt
 --list   print the names of suites and tests
 """
 
@@ -33,6 +40,8 @@ from tally import Tally
 
 # Single tests are looked for in these of meson's suites.
 MESON_SUITES = ("unit", "sim", "real")
+# Of so many failures the end of the report shows why.
+CAUSES_MAX = 5
 
 
 def parse_args():
@@ -42,6 +51,7 @@ def parse_args():
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--force", action="store_true",
                         help=argparse.SUPPRESS)
+    parser.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--list", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("names", nargs="*", metavar="SUITE|TEST")
     return parser.parse_args()
@@ -157,6 +167,7 @@ def main():
             list_names()
             return 0
         chosen = Chosen(args.names)
+        suites.attempt_options = ("--once",) if args.once else ()
     except BuildFailed:
         print("0 passed, 1 failed, 0 skipped")
         return 1
@@ -167,8 +178,14 @@ def main():
     total = run_chosen(chosen, args.force)
     for name in total.skips:
         say(f"skipped: {name}")
-    for name in total.failures:
+    for name in total.unsteady:
+        say(f"not steady: {name}")
+    for number, name in enumerate(total.failures):
         say(f"FAILED: {name}")
+        # Again, as the report above may be long, or cut.
+        if number < CAUSES_MAX:
+            print("".join(f"  {line}\n" for line in total.causes.get(name, [])),
+                  end="")
     say(f"{time.monotonic() - start:.0f} s" +
         ("; this was a part of every suite, tests/run all is everything"
          if chosen.part else ""))

@@ -37,6 +37,7 @@ def write(rows):
     for name, tally, seconds in rows:
         lines.append(f"| {name} | {tally.line()} | {seconds / 60:.0f} |")
         lines += [f"| | FAILED: {what} | |" for what in tally.failures]
+        lines += [f"| | not steady: {what} | |" for what in tally.unsteady]
         lines += [f"| | skipped: {what} | |" for what in tally.skips]
     with open(PATH, "w") as file:
         file.write(HEAD + "\n".join(lines) + "\n")

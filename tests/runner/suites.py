@@ -72,6 +72,9 @@ FIGURES = ("kernel", "kernel-isal", "loss-1e-4", "loss-1e-3", "loss-1e-2",
            "instructions16", "instructions64k")
 FIGURES_PART = ("instructions16",)
 
+# Of tests/real and tests/interop: --once, or nothing.
+attempt_options = ()
+
 
 class BuildFailed(Exception):
     """The compiler has said why."""
@@ -144,7 +147,8 @@ def real_cases():
 
 
 def real_cases_tally(patterns):
-    return run_tap(real_command(BUILD, *patterns), show=True)
+    return run_tap(real_command(BUILD, *attempt_options, *patterns),
+                   show=True)
 
 
 def real(part):
@@ -160,7 +164,8 @@ def interop(_part):
     tally = Tally()
     for program in ("rxe", "vfio"):
         path = os.path.join(TOP, "tests", "interop", program)
-        tally.add(run_tap([path, "--build", BUILD], f"{program}/", show=True))
+        tally.add(run_tap([path, "--build", BUILD, *attempt_options],
+                          f"{program}/", show=True))
     return tally
 
 
@@ -228,7 +233,8 @@ def asan(part):
     write_preload()
     tally = meson_suite(BUILD_ASAN, "unit", "asan/")
     tally.add(meson_suite(BUILD_ASAN, "sim", "asan/"))
-    tally.add(run_tap(real_command(BUILD_ASAN, *ASAN_REAL), "asan/"))
+    tally.add(run_tap(real_command(BUILD_ASAN, *attempt_options, *ASAN_REAL),
+                      "asan/"))
     tally.add(run_meson(BUILD_ASAN, ["verbs-tour"], "real", "asan/"))
     return tally
 
@@ -307,7 +313,8 @@ PLACES = (*PRODUCT, "tests/meson.build")
 SUITES = {
     "style": Suite(style, "rules of the house, clang-format", (".",)),
     "unit": Suite(unit, "each file by itself",
-                  (*PLACES, "doc", "tests/unit", "tests/fuzz")),
+                  (*PLACES, "doc", "tests/unit", "tests/fuzz",
+                   "tests/real")),
     "sim": Suite(sim, "two engines, a bad link, virtual time",
                  ("lib", "cm", "meson.build", "tests/meson.build",
                   "tests/sim")),

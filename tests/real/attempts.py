@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""Cases one after another, reported in TAP, and those that fail once more.
+
+A test machine is shared: a neighbour may take its processors for seconds, and
+then one of several hundred cases fails whose programs have time limits of
+their own. So a case that fails runs again when all others are done. If it
+passes then, it has passed, and the report names it as not steady, with what it
+said the first time. Those names are to be looked at: a race of Roost's own
+looks the same.
+"""
+
+import sys
+
+# Steady cases are the rule: the next one that passes in its second attempt
+# only has failed.
+UNSTEADY_MAX = 3
+# Something else is wrong when more fail; they are not run again.
+AGAIN_MAX = 10
+# The words that tests/runner looks for.
+NOT_STEADY = "not steady"
+
+
+class Report:
+    """The TAP on stdout. Lines are numbered as they are printed: that of a
+    case that runs again comes last.
+    """
+
+    def __init__(self, nb_cases):
+        self.nb_lines = 0
+        print(f"1..{nb_cases}", flush=True)
+
+    def case(self, outcome, name, text, notes):
+        self.nb_lines += 1
+        if outcome == "skip":
+            print(f"ok {self.nb_lines} - {name} # SKIP {text}")
+        else:
+            print(f"{outcome} {self.nb_lines} - {name}")
+        if outcome == "not ok":
+            print(f"# {name}: {text}")
+        self.notes(notes)
+
+    @staticmethod
+    def notes(notes):
+        for note in notes:
+            print(f"#   {note}")
+        sys.stdout.flush()
+
+
+def run_again(report, run_one, failed, results):
+    """failed: {case: (number, what it said)}."""
+    nb_unsteady = 0
+    for case, (number, said) in failed.items():
+        outcome, text, notes = run_one(number, case, True)
+        if outcome == "ok":
+            nb_unsteady += 1
+            print(f"# {NOT_STEADY}: {case.name} ({said})")
+            if nb_unsteady > UNSTEADY_MAX:
+                outcome = "not ok"
+                text = (f"it passed in its second attempt, but more than "
+                        f"{UNSTEADY_MAX} cases are {NOT_STEADY}")
+        results[case] = (outcome, text)
+        report.case(outcome, case.name, text, notes)
+    print(f"# {nb_unsteady} of {len(results)} cases {NOT_STEADY}", flush=True)
+
+
+def run_all(cases, run_one, once=False):
+    """run_one: a function of (number, case, again) that returns (outcome,
+    text, notes) as harness.run_case does; again: it is the second attempt.
+    once: there is none. Returns {case: (outcome, text)}.
+    """
+    report = Report(len(cases))
+    results, failed = {}, {}
+    for number, case in enumerate(cases, 1):
+        outcome, text, notes = run_one(number, case, False)
+        results[case] = (outcome, text)
+        if outcome != "not ok" or once:
+            report.case(outcome, case.name, text, notes)
+            continue
+        failed[case] = (number, text)
+        print(f"# failed, its second attempt comes last: {case.name}: {text}")
+        report.notes(notes)
+    if len(failed) > AGAIN_MAX:
+        print(f"# {len(failed)} cases failed: none runs again")
+        for case, (_number, text) in failed.items():
+            report.case("not ok", case.name, text, [])
+    elif failed:
+        run_again(report, run_one, failed, results)
+    return results
+
+
+def status(results):
+    """The exit status."""
+    return 1 if any(outcome == "not ok"
+                    for outcome, _text in results.values()) else 0
