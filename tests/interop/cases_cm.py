@@ -6,7 +6,7 @@ side, Roost's on the other."""
 import select
 import time
 
-from cases_rdmacm import BAD_WORDS, GROUPS, UNMAPPED, has_opened, is_waiting
+from cases_rdmacm import GROUPS, UNMAPPED, bad_word, has_opened, is_waiting
 from entry import RUN_S, SERVING, both, explain, finish
 from guest import GuestProcess
 from harness import Failure
@@ -103,9 +103,8 @@ def serve(room, world, role, words, polls=False):
 
 
 def check(process):
-    for word in BAD_WORDS:
-        if word in process.out() + process.err():
-            raise Failure(f"{process.title}: says '{word}'")
+    if bad_word(process):
+        raise Failure(f"{process.title}: says '{bad_word(process)}'")
 
 
 def pair(room, world, role, server_line, client_line, family):

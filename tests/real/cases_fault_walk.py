@@ -64,8 +64,7 @@ def short_of_descriptors(room, limits, words, waits):
             raise Failure(f"limit {limit}: hangs")
         process.kill()
         said = process.err()
-        ours = [line for line in said.splitlines()
-                if line.startswith("roost:")]
+        ours = process.complaints()
         if status is not None and (status < 0 or status >= 256):
             raise Failure(f"limit {limit}: signal: {said}")
         if re.search("PANIC|EAL|Usage", said) or len(ours) > 1:

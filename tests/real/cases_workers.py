@@ -33,7 +33,7 @@ PROGRAMS = [
 
 def check_ends(ends):
     for end in ends:
-        if "invalid data" in end.out() or "roost:" in end.err():
+        if "invalid data" in end.out() or end.complaints():
             raise Failure(f"{end.title}: {end.err().strip() or 'data differ'}")
 
 

@@ -9,6 +9,7 @@ import subprocess
 import time
 
 TCP_LISTEN = "0A"
+LONELY = "nobody has its other end"
 
 
 class Process:
@@ -80,6 +81,14 @@ class Process:
     def err(self):
         with open(self.err_path, errors="replace") as file:
             return file.read()
+
+    def complaints(self):
+        """The lines that Roost said on stderr. Without those of a link whose
+        other end nobody has yet: a busy machine takes more than five seconds
+        to start a peer.
+        """
+        return [line for line in self.err().splitlines()
+                if "roost:" in line and LONELY not in line]
 
 
 def wait_for_listener(process, port, limit_s):

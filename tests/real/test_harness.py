@@ -15,6 +15,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "runner")]
 import attempts  # noqa: E402
+import cases_rdmacm  # noqa: E402
 import harness  # noqa: E402
 import process  # noqa: E402
 import tally  # noqa: E402
@@ -144,6 +145,37 @@ class Logs(unittest.TestCase):
                      for title, status in (("a", 0), ("b", 1), ("c", None))]
         lines = self.report(processes, "too slow")
         self.assertEqual([line[0] for line in lines[:3]], ["b", "c", "a"])
+
+
+LATE = "rdma_get_cm_event: Input/output error\n"
+
+
+class Rping(unittest.TestCase):
+    """One whose thread asks for an event of a channel that is gone."""
+
+    def check(self, status, err):
+        with tempfile.TemporaryDirectory() as folder:
+            cases_rdmacm.check(FakeProcess(folder, "client19", status, err))
+
+    def test_all_had_come(self):
+        for status in (0, 255):
+            self.check(status, LATE)
+            self.check(status, "client DISCONNECT EVENT...\n" + LATE)
+            self.check(status, "rdma_get_cm_event: Bad file descriptor\n")
+
+    def test_the_client_came_late(self):
+        self.check(0, 'roost: link "a": nobody has its other end: it waits\n')
+        with self.assertRaises(harness.Failure):
+            self.check(0, "roost: link \"a\": cannot do that\n")
+
+    def test_not_all_had_come(self):
+        for status, err in ((255, "cma event RDMA_CM_EVENT_REJECTED, "
+                             "error 8\n" + LATE),
+                            (255, "wait for RDMA_WRITE_ADV state 11\n" + LATE),
+                            (255, LATE + "post send error 22\n"),
+                            (1, LATE), (0, "post send error 22\n")):
+            with self.assertRaises(harness.Failure, msg=err):
+                self.check(status, err)
 
 
 if __name__ == "__main__":
