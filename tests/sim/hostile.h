@@ -73,9 +73,9 @@ enum hostile_answer {
 };
 
 struct hostile_row {
-	const char *name;
-	uint8_t type;   /* enum roost_qp_type */
-	uint8_t before; /* enum hostile_before */
+	const char *name; /* the text of the row */
+	uint8_t type;     /* enum roost_qp_type */
+	uint8_t before;   /* enum hostile_before */
 	uint8_t opcode;
 	/* The packet; what its opcode has no header for is left out. */
 	int32_t psn;  /* from the expected, or the oldest unacked one, on */
@@ -115,16 +115,6 @@ struct hostile_table {
 
 extern const struct hostile_table hostile_access, hostile_shape, hostile_psn,
 	hostile_place, hostile_answers, hostile_types;
-
-/* What most rows end with. */
-#define INVALID_OPEN                                                           \
-	.answer = ANSWER_NAK, .syndrome = ROOST_NAK_INV_REQ,                   \
-	.state = ROOST_QPS_ERR, .event = ROOST_EVENT_QP_REQ_ERR
-#define INVALID INVALID_OPEN, .status = ROOST_WC_WR_FLUSH_ERR
-#define FORBIDDEN_OPEN                                                         \
-	.answer = ANSWER_NAK, .syndrome = ROOST_NAK_REM_ACCESS,                \
-	.state = ROOST_QPS_ERR, .event = ROOST_EVENT_QP_ACCESS_ERR
-#define FORBIDDEN FORBIDDEN_OPEN, .status = ROOST_WC_WR_FLUSH_ERR
 
 /* ---- the stage (hostile_stage.c) ----------------------------------------- */
 
