@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The Roost authors
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2154 # top: see below
 #
 # What apps/demo and tests/run need before they can start: Debian packages and
-# a build. Sourced by both; sets nothing but functions and the lists below.
+# a build. Sourced by both, which have set $top, the folder of the tree; sets
+# nothing but functions and the lists below.
 # Every step says in a line what it does, and costs nothing when there is
 # nothing to do.
 
@@ -17,7 +18,7 @@ packages_demo="$packages_build ibverbs-utils"
 # compiler, independent eyes on the wire.
 packages_test="$packages_demo clang-format libclang-rt-dev python3
 python3-pyverbs python3-scapy tshark iproute2 iputils-ping ibverbs-providers
-rdmacm-utils perftest libucx0 valgrind man-db"
+rdmacm-utils perftest libucx0 valgrind man-db shellcheck"
 # And those of the suite interop, which runs when it is asked for.
 packages_interop="qemu-system-x86 busybox-static pciutils"
 # For all rows of tests/bench/run.
@@ -53,8 +54,7 @@ packages_install() {
 		say "$who" "packages: all $# are installed"
 		return 0
 	fi
-	# One line.
-	missing=$(printf '%s ' $missing)
+	missing=$(echo "$missing" | tr '\n' ' ') # one line
 	# Root needs no sudo, and a fresh image has none.
 	as_root=
 	if [ "$(id -u)" -ne 0 ]; then

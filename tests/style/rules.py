@@ -53,8 +53,6 @@ SYSTEM_HEADERS = (
     (r"rte_", ("lib/engine", "lib/event", "lib/config", "pmd_glue")),
 )
 
-SCRIPT = re.compile(r"#!.*\b(python3|sh|bash)$")
-
 
 def is_c(path, _text):
     return path.endswith((".c", ".h"))
@@ -74,9 +72,14 @@ def is_python(path, text):
     return path.endswith(".py") or "python3" in text.split("\n", 1)[0]
 
 
+def is_shell(path, text):
+    return (path.endswith(".sh") or
+            re.match(r"#!.*\b(ba)?sh$", text.split("\n", 1)[0]) is not None)
+
+
 def is_source(path, text):
-    return (is_c(path, text) or path.endswith((".py", ".sh", "meson.build")) or
-            SCRIPT.match(text.split("\n", 1)[0]) is not None)
+    return (is_c(path, text) or is_python(path, text) or
+            is_shell(path, text) or path.endswith("meson.build"))
 
 
 def is_text(_path, _text):
