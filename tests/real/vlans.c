@@ -4,7 +4,7 @@
 
 /*
  * An ordinary program on several devices at once: a thread for each address,
- * and in each a connection over which messages go to and fro and are compared.
+ * and in each a connection over which messages go both ways and are compared.
  *
  * usage: vlans [-e] server|client ADDR...
  *

@@ -134,10 +134,10 @@ static void mixed(struct sim_qp *qp)
 	fetch(qp, ROOST_WR_WRITE, 5000);
 }
 
-static void (*const befores[])(struct sim_qp *qp) = {
+static void (*const firsts[])(struct sim_qp *qp) = {
 	one_atomic, one_read, long_reads, sends, mixed,
 };
-#define NB_BEFORES (sizeof(befores) / sizeof(befores[0]))
+#define NB_FIRSTS (sizeof(firsts) / sizeof(firsts[0]))
 
 /* All before the fault completed, the fault did as it should, and what stands
  * behind it was flushed.
@@ -161,7 +161,7 @@ static void fault_after(struct sim *sim, struct sim_qp *a, struct sim_qp *b,
 {
 	uint32_t nb;
 
-	befores[before](a);
+	firsts[before](a);
 	nb = a->sends.count;
 	faults[fault].post(a);
 	one_read(a);
@@ -173,7 +173,7 @@ static void fault__comes_behind_the_answers(void **state)
 {
 	(void)state;
 	for (unsigned int fault = 0; fault < NB_FAULTS; fault++)
-		for (unsigned int before = 0; before < NB_BEFORES; before++) {
+		for (unsigned int before = 0; before < NB_FIRSTS; before++) {
 			struct sim *sim = sim_new();
 			struct sim_qp *a, *b;
 
@@ -194,7 +194,7 @@ static void fault__of_a_loopback(void **state)
 {
 	(void)state;
 	for (unsigned int fault = 0; fault < NB_FAULTS; fault++)
-		for (unsigned int before = 0; before < NB_BEFORES; before++) {
+		for (unsigned int before = 0; before < NB_FIRSTS; before++) {
 			struct sim *sim = sim_new();
 			struct sim_qp *a = sim_qp_new(sim, SIM_A, NULL);
 			struct sim_qp *b = sim_qp_new(sim, SIM_A, NULL);
@@ -244,7 +244,7 @@ static void fault__lost_answers_come_again(void **state)
 
 			sim_set_faults(sim, &loss);
 			sim_pair(sim, NULL, &a, &b);
-			fault_after(sim, a, b, round % NB_BEFORES, fault);
+			fault_after(sim, a, b, round % NB_FIRSTS, fault);
 			sim_free(sim);
 		}
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The Roost authors
-"""Checks of the tree that other people's programs make: clang-format
-and shellcheck.
+"""Checks of the tree that other people's programs make: clang-format,
+shellcheck, codespell.
 
 A program that is missing, crashes or ends with a status that its output does
 not explain fails its check. Each program is given a sample that it has to
@@ -15,7 +15,7 @@ import signal
 import subprocess
 import tempfile
 
-from rules import is_c, is_shell
+from rules import is_c, is_shell, is_text
 
 
 class Tool:
@@ -42,6 +42,10 @@ TOOLS = [
     Tool(["shellcheck", "--external-sources", "--format=gcc"], is_shell,
          re.compile(r"\S+:\d+:\d+: \w+: "), "shellcheck",
          "shellcheck -x FILE says more", ("a.sh", "#!/bin/sh\nrm $1\n")),
+    Tool(["codespell"], is_text, re.compile(r"\S+:\d+: .* ==> "),
+         "codespell", "words that are right are listed in .codespellrc",
+         # In two halves, so that this file does not break its own rule.
+         ("a.md", "t" "eh\n")),
 ]
 
 
@@ -90,7 +94,8 @@ class Started:
 def find_sample(tool, top):
     """A line if the tool does not complain of its sample."""
     with tempfile.TemporaryDirectory(prefix="roost-style-") as folder:
-        shutil.copy(os.path.join(top, ".clang-format"), folder)
+        for name in (".clang-format", ".codespellrc"):
+            shutil.copy(os.path.join(top, name), folder)
         path, text = tool.sample
         with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
             file.write(text)

@@ -100,13 +100,13 @@ static void process__grandchild_has_a_third(void **state)
 	(void)state;
 	pid = fork();
 	if (pid == 0) {
-		const uint32_t childs = roost_process();
+		const uint32_t child = roost_process();
 
 		alarm(CHILD_S);
 		ran = 0;
 		pid = fork();
 		if (pid == 0)
-			_exit(child_main(childs) || childs <= mine);
+			_exit(child_main(child) || child <= mine);
 		_exit(waitpid(pid, &status, 0) != pid || status != 0);
 	}
 	assert_int_equal(answer(pid), 0);
