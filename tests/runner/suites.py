@@ -120,6 +120,12 @@ def style(_part):
     return run_tap([os.path.join(TOP, "tests", "style", "check")], "style/")
 
 
+def abi(_part):
+    build(BUILD, targets=("product",))
+    return run_tap([os.path.join(TOP, "tests", "abi", "run"), "--build",
+                    BUILD], "abi/")
+
+
 def unit(_part):
     build(BUILD)
     return meson_suite(BUILD, "unit")
@@ -312,6 +318,8 @@ PRODUCT = ("lib", "cm", "pmd_glue", "apps", "meson.build",
 PLACES = (*PRODUCT, "tests/meson.build")
 SUITES = {
     "style": Suite(style, "rules of the house, clang-format", (".",)),
+    "abi": Suite(abi, "libroost's public ABI is the baseline's",
+                 (*PRODUCT, "tests/abi")),
     "unit": Suite(unit, "each file by itself",
                   (*PLACES, "doc", "tests/unit", "tests/fuzz",
                    "tests/real")),
