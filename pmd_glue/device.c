@@ -33,7 +33,7 @@
 #include "pmd_glue/progress/rx_sleep.h"
 #include "pmd_glue/netif/station.h"
 #include "pmd_glue/tell.h"
-#include "pmd_glue/progress/turner.h"
+#include "pmd_glue/progress/progress.h"
 
 #define TIDY_NS 200000000u
 /* A NIC of ours makes its link when it is opened, and the peer of a vhost port
@@ -45,9 +45,9 @@
 
 struct roost_device {
 	/* First: help is hot. By worker. */
-	struct roost_turner *turners[ROOST_WORKERS_MAX];
-	unsigned int nb_turners;
-	enum roost_progress progress;
+	struct roost_progress *progress[ROOST_WORKERS_MAX];
+	unsigned int nb_progress;
+	enum roost_progress_mode mode;
 	struct roost_dev *dev;
 	unsigned int index;
 	unsigned int refs; /* under devices.lock */
@@ -154,7 +154,7 @@ static int create_dev(struct roost_device *d, const struct roost_config *config)
 		conf.io[i] = roost_station_io(&d->stations[i]);
 		memcpy(conf.mac[i], d->stations[i].port->mac,
 		       sizeof(conf.mac[i]));
-		conf.vlan_id[i] = d->stations[i].lane.vlan_id;
+		conf.vlan_id[i] = d->stations[i].subport.vlan_id;
 		conf.punts_vlans[i] = d->stations[i].twin != NULL;
 	}
 	ret = roost_dev_create(&conf, &d->dev);
@@ -166,12 +166,12 @@ static int create_dev(struct roost_device *d, const struct roost_config *config)
 
 /* ---- its workers --------------------------------------------------------- */
 
-static int start_turner(struct roost_device *d, unsigned int i)
+static int start_one(struct roost_device *d, unsigned int i)
 {
-	struct roost_turner_conf conf = {
+	struct roost_progress_conf conf = {
 		.worker = roost_dev_worker_at(d->dev, i),
 		.index = i,
-		.mode = d->progress,
+		.mode = d->mode,
 		.take_lcore = roost_eal_is_ours(),
 	};
 	int ret = roost_rx_sleep_open(&d->sleeps[i], d->stations,
@@ -180,32 +180,32 @@ static int start_turner(struct roost_device *d, unsigned int i)
 	if (ret)
 		return ret;
 	conf.rx = roost_rx_sleep_io(&d->sleeps[i]);
-	ret = roost_turner_start(&conf, &d->turners[i]);
+	ret = roost_progress_start(&conf, &d->progress[i]);
 	if (ret)
 		roost_rx_sleep_close(&d->sleeps[i]);
 	return ret;
 }
 
 /* The first one last: it sends what others lend. */
-static void stop_turners(struct roost_device *d)
+static void stop_progress(struct roost_device *d)
 {
-	while (d->nb_turners > 0) {
-		roost_turner_stop(d->turners[--d->nb_turners]);
-		roost_rx_sleep_close(&d->sleeps[d->nb_turners]);
+	while (d->nb_progress > 0) {
+		roost_progress_stop(d->progress[--d->nb_progress]);
+		roost_rx_sleep_close(&d->sleeps[d->nb_progress]);
 	}
 }
 
-static int start_turners(struct roost_device *d, enum roost_progress mode)
+static int start_progress(struct roost_device *d, enum roost_progress_mode mode)
 {
 	int ret = 0;
 
-	d->progress = mode;
-	while (!ret && d->nb_turners < roost_dev_nb_workers(d->dev)) {
-		ret = start_turner(d, d->nb_turners);
-		d->nb_turners += ret == 0;
+	d->mode = mode;
+	while (!ret && d->nb_progress < roost_dev_nb_workers(d->dev)) {
+		ret = start_one(d, d->nb_progress);
+		d->nb_progress += ret == 0;
 	}
 	if (ret)
-		stop_turners(d);
+		stop_progress(d);
 	if (ret)
 		roost_report("%s: cannot start its thread: %s; see the limits "
 			     "of the process",
@@ -259,7 +259,7 @@ static int start_stations(struct roost_device *d)
 
 	for (unsigned int i = 0; !ret && i < d->nb_stations; i++)
 		ret = roost_station_start(&d->stations[i], d->dev,
-					  (uint8_t)(i + 1), d->turners);
+					  (uint8_t)(i + 1), d->progress);
 	return ret;
 }
 
@@ -280,12 +280,12 @@ static int open_device(void *arg)
 	ret = create_dev(d, o->config);
 	if (ret)
 		goto close_stations;
-	ret = start_turners(d, o->config->progress);
+	ret = start_progress(d, o->config->progress);
 	if (ret)
 		goto destroy_dev;
 	ret = start_stations(d);
 	if (ret)
-		goto stop_turners;
+		goto stop_progress;
 	d->client = (struct roost_control_client){
 		.run = run_device,
 		.ctx = d,
@@ -298,9 +298,9 @@ static int open_device(void *arg)
 	roost_ctl_telemetry_register();
 	roost_tell_device(o->config, d->index, d->stations, d->nb_stations);
 	return 0;
-stop_turners:
+stop_progress:
 	hush_stations(d);
-	stop_turners(d);
+	stop_progress(d);
 destroy_dev:
 	roost_dev_destroy(d->dev);
 close_stations:
@@ -318,7 +318,7 @@ static int close_device(void *arg)
 	for (unsigned int i = 0; i < d->nb_stations; i++)
 		roost_station_farewell(&d->stations[i]);
 	hush_stations(d);
-	stop_turners(d);
+	stop_progress(d);
 	close_stations(d);
 	roost_dev_destroy(d->dev);
 	free_stations(d);
@@ -503,8 +503,8 @@ void roost_device_close(struct roost_device *device)
 static void settle(struct roost_device *d)
 {
 	for (unsigned int round = 0; round < 2; round++)
-		for (unsigned int i = d->nb_turners; i-- > 0;)
-			roost_turner_settle(d->turners[i]);
+		for (unsigned int i = d->nb_progress; i-- > 0;)
+			roost_progress_settle(d->progress[i]);
 }
 
 static void return_mtus(struct roost_device *d)
@@ -559,9 +559,9 @@ static bool help_workers(struct roost_device *d, uint32_t workers)
 {
 	bool found = false;
 
-	for (unsigned int i = 0; i < d->nb_turners; i++)
+	for (unsigned int i = 0; i < d->nb_progress; i++)
 		if (workers & 1u << i)
-			found |= roost_turner_help(d->turners[i]);
+			found |= roost_progress_help(d->progress[i]);
 	return found;
 }
 
@@ -575,25 +575,25 @@ bool roost_device_help_cq(struct roost_device *device,
 {
 	uint32_t workers;
 
-	if (device->nb_turners == 1)
-		return roost_turner_help(device->turners[0]);
+	if (device->nb_progress == 1)
+		return roost_progress_help(device->progress[0]);
 	workers = roost_cq_workers(cq);
 	return help_workers(device, workers) || help_workers(device, ~workers);
 }
 
 void roost_device_send_end(struct roost_device *device, struct roost_qp *qp)
 {
-	roost_turner_send_end(device->turners[roost_qp_worker(qp)], qp);
+	roost_progress_send_end(device->progress[roost_qp_worker(qp)], qp);
 }
 
-void roost_device_send_gathered(struct roost_device *device)
+void roost_device_send_batched(struct roost_device *device)
 {
-	for (unsigned int i = 0; i < device->nb_turners; i++)
-		roost_turner_send_gathered(device->turners[i]);
+	for (unsigned int i = 0; i < device->nb_progress; i++)
+		roost_progress_send_batched(device->progress[i]);
 }
 
 void roost_device_expect(struct roost_device *device)
 {
-	for (unsigned int i = 0; i < device->nb_turners; i++)
-		roost_turner_expect(device->turners[i]);
+	for (unsigned int i = 0; i < device->nb_progress; i++)
+		roost_progress_expect(device->progress[i]);
 }

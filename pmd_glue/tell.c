@@ -100,7 +100,7 @@ static void tell_gids(const char *label, const struct roost_station *s)
 		roost_report("%s: no address but the link-local one; give one "
 			     "with --ip%s",
 			     label,
-			     s->kif ? " or to the kernel's interface" : "");
+			     s->nl_link ? " or to the kernel's interface" : "");
 }
 
 static void tell_port(unsigned int index, unsigned int number,

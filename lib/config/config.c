@@ -194,7 +194,8 @@ static bool same_devargs(const struct roost_config *c, unsigned int i,
 	       strcmp(c->ports[i].devargs, c->ports[j].devargs) == 0;
 }
 
-unsigned int roost_config_trunk(const struct roost_config *c, unsigned int port)
+unsigned int roost_config_shared_port(const struct roost_config *c,
+				      unsigned int port)
 {
 	unsigned int end = link_end(c, port);
 
@@ -369,8 +370,8 @@ static int check_twin(const struct roost_config *c, unsigned int i, char *err)
 	if (c->ports[i].twin[0] == '\0')
 		return 0;
 	for (unsigned int j = 0; j < c->nb_ports; j++)
-		if (j != i &&
-		    roost_config_trunk(c, j) == roost_config_trunk(c, i))
+		if (j != i && roost_config_shared_port(c, j) ==
+				      roost_config_shared_port(c, i))
 			alone = false;
 	return alone ? 0
 		     : roost_config_fail(

@@ -32,12 +32,12 @@ static const char *const progress_names[] = {
 
 static int parse_progress(void *member, const char *value, char *cause)
 {
-	enum roost_progress *progress = member;
+	enum roost_progress_mode *progress = member;
 
 	for (size_t i = 0;
 	     i < sizeof(progress_names) / sizeof(progress_names[0]); i++) {
 		if (strcmp(value, progress_names[i]) == 0) {
-			*progress = (enum roost_progress)i;
+			*progress = (enum roost_progress_mode)i;
 			return 0;
 		}
 	}
@@ -49,7 +49,7 @@ static int parse_progress(void *member, const char *value, char *cause)
 
 static void format_progress(const void *member, char *buf, size_t size)
 {
-	const enum roost_progress *progress = member;
+	const enum roost_progress_mode *progress = member;
 
 	snprintf(buf, size, "%s", progress_names[*progress]);
 }

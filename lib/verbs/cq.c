@@ -174,7 +174,7 @@ int roost_verbs_poll_cq(struct ibv_cq *ibv, int n, struct ibv_wc *wc)
 
 	taken = take(cq, n, wc);
 	if (taken > 0)
-		roost_device_send_gathered(cq->device);
+		roost_device_send_batched(cq->device);
 	else if (taken == 0 && roost_device_help_cq(cq->device, cq->cq))
 		taken = take(cq, n, wc);
 	return taken;

@@ -38,7 +38,7 @@ static int start_poll(struct ibv_cq_ex *ibv, struct ibv_poll_cq_attr *attr)
 		return EINVAL;
 	rc = roost_cq_poll_begin(cq->cq, &cq->current);
 	if (rc == 0)
-		roost_device_send_gathered(cq->device);
+		roost_device_send_batched(cq->device);
 	else if (rc == -ENOENT && roost_device_help_cq(cq->device, cq->cq))
 		rc = roost_cq_poll_begin(cq->cq, &cq->current);
 	if (rc)

@@ -246,7 +246,7 @@ static int find_port_that_is_there(struct request *r, const char *text)
 {
 	if (find_port(r, text))
 		return -EINVAL;
-	if (r->station->lane.gone)
+	if (r->station->subport.gone)
 		return refuse(r,
 			      "%s: it was removed; start the program again "
 			      "when it is back",

@@ -414,9 +414,9 @@ void roost_port_row(const struct roost_station *s, struct roost_port_row *row)
 		.num = s->port_num,
 		.station = s,
 		.state = (int)attr.state,
-		.admin_up = !s->lane.admin_down,
+		.admin_up = !s->subport.admin_down,
 		.carrier = s->last_link.carrier,
-		.removed = s->lane.gone,
+		.removed = s->subport.gone,
 		.mtu_bytes = roost_station_mtu(s),
 		.path_mtu_bytes = attr.active_mtu == 0
 					  ? 0
@@ -427,13 +427,13 @@ void roost_port_row(const struct roost_station *s, struct roost_port_row *row)
 		.lid = attr.lid,
 		.sm_lid = attr.sm_lid,
 		.vlan_id = attr.vlan_id,
-		.missed_pkts = atomic_load_explicit(&s->lane.missed_pkts,
+		.missed_pkts = atomic_load_explicit(&s->subport.missed_pkts,
 						    memory_order_relaxed),
 		.bad_pkeys = attr.bad_pkey_count,
 		.qkey_violations = attr.qkey_viol_count,
 	};
 	snprintf(row->label, sizeof(row->label), "%s", s->label);
-	if (s->kif && s->kif->state.there)
-		memcpy(row->interface, s->kif->state.name,
+	if (s->nl_link && s->nl_link->state.there)
+		memcpy(row->interface, s->nl_link->state.name,
 		       sizeof(row->interface));
 }

@@ -17,7 +17,7 @@
  *    on the port, it receives all groups, and so it does with a twin, of whose
  *    groups nobody tells us;
  *  - a port that a kernel shares receives all groups from the beginning
- *    (roost_kif_join_all_groups()), and one with a kernel at its other end
+ *    (roost_nl_link_join_all_groups()), and one with a kernel at its other end
  *    does not filter.
  * What comes through without need, the engine drops.
  *

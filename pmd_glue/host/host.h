@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pmd_glue/kernel/kif.h"
+#include "pmd_glue/kernel/nl_link.h"
 #include "pmd_glue/host/route.h"
 
 struct roost_host;
@@ -50,14 +50,14 @@ struct roost_host_conf {
 	 * Thread: the control thread.
 	 */
 	bool (*kernel_owns)(void *ctx, const struct roost_gid *addr);
-	/* As roost_kif_route(). Asked for what the routes above do not say, and
-	 * if the addresses are the kernel's own, before they are: of them only
-	 * a gateway that was configured goes first. NULL: there is none.
+	/* As roost_nl_link_route(). Asked for what the routes above do not say,
+	 * and if the addresses are the kernel's own, before they are: of them
+	 * only a gateway that was configured goes first. NULL: there is none.
 	 * Thread: any.
 	 */
 	int (*kernel_route)(void *ctx, const struct roost_gid *sgid,
 			    const struct roost_gid *dgid,
-			    struct roost_kif_route *route);
+			    struct roost_nl_link_route *route);
 	bool addrs_are_kernels;
 	/* Another station, mac, has claimed an address that is ours alone; now
 	 * and then, if it goes on. Thread: the control thread.

@@ -90,7 +90,7 @@ static int find_hop(struct roost_host *host, const struct roost_gid *sgid,
 		    const struct roost_gid *dgid, struct roost_gid *hop)
 {
 	const struct roost_host_conf *conf = &host->conf;
-	struct roost_kif_route route;
+	struct roost_nl_link_route route;
 	bool is_settled;
 	int ret;
 
@@ -253,7 +253,7 @@ static bool kernel_source(struct roost_host *host, const struct roost_gid *dgid,
 			  struct roost_gid *sgid)
 {
 	const struct roost_host_conf *conf = &host->conf;
-	struct roost_kif_route route;
+	struct roost_nl_link_route route;
 
 	if (!conf->kernel_route || !conf->addrs_are_kernels ||
 	    conf->kernel_route(conf->ctx, NULL, dgid, &route) != 0 ||

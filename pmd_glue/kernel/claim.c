@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "pmd_glue/process/fork_guard.h"
-#include "pmd_glue/kernel/kif.h"
+#include "pmd_glue/kernel/nl_link.h"
 #include "pmd_glue/port/peer_trust.h"
 
 #define TRIES 6u
@@ -229,7 +229,7 @@ int roost_claim_take(struct roost_claim *claim, enum roost_claim_kind kind,
 	if (claim->nb == ROOST_CLAIM_MAX)
 		return -ENOSPC;
 	if (kind == ROOST_CLAIM_PORT)
-		roost_kif_find_parent(&ifindex, &vlan_id);
+		roost_nl_link_find_parent(&ifindex, &vlan_id);
 	snprintf(prefix, sizeof(prefix), "roost/%s/%u/%u/",
 		 kind == ROOST_CLAIM_TAP ? "tap" : "port", ifindex, vlan_id);
 	for (unsigned int i = 0; fd == -EBUSY && i < TRIES; i++) {
@@ -258,7 +258,7 @@ void roost_claim_each(enum roost_claim_kind kind, unsigned int ifindex,
 		return;
 	/* An interface that is a VLAN counts as that VLAN of the other one. */
 	if (kind == ROOST_CLAIM_PORT)
-		roost_kif_find_parent(&ifindex, &vlan_id);
+		roost_nl_link_find_parent(&ifindex, &vlan_id);
 	only = vlan_id;
 	snprintf(prefix, sizeof(prefix), "roost/%s/%u/",
 		 kind == ROOST_CLAIM_TAP ? "tap" : "port", ifindex);

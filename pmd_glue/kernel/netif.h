@@ -8,7 +8,7 @@
  * What could be a port: the kernel's network interfaces of this network
  * namespace, and its RDMA devices with the interfaces below them, as the kernel
  * shows them now. Asks netlink, ethtool and sysfs; follows nothing (that is
- * pmd_glue/kernel/kif.h) and changes nothing.
+ * pmd_glue/kernel/nl_link.h) and changes nothing.
  *
  * Thread: any.
  */

@@ -10,7 +10,7 @@
  * by us or by the kernel after a kill, the interface and its addresses are
  * gone. A child that was forked does not keep it.
  *
- * Whatever else an interface has is pmd_glue/kernel/kif.h's. Not locked;
+ * Whatever else an interface has is pmd_glue/kernel/nl_link.h's. Not locked;
  * carrier may be set while another thread reads and writes fd.
  */
 

@@ -26,7 +26,7 @@
 #include "lib/wire/frame.h"
 #include "pmd_glue/kernel/tap.h"
 #include "pmd_glue/process/thread.h"
-#include "pmd_glue/progress/turner.h"
+#include "pmd_glue/progress/progress.h"
 
 #define BURST 32u
 /* Frames that wait for the thread; more are lost, as in any queue. */
@@ -47,7 +47,7 @@ struct roost_twin {
 	struct rte_mempool *pool; /* of frames from the kernel */
 	struct roost_worker *worker;
 	uint8_t port_num;
-	struct roost_turner *turner;
+	struct roost_progress *progress;
 	bool running;
 	int wake_fd;
 	pthread_t thread;
@@ -155,7 +155,7 @@ static unsigned int move_to_port(struct roost_twin *t)
 		n++;
 	}
 	if (n || t->held_up)
-		roost_turner_kick(t->turner);
+		roost_progress_kick(t->progress);
 	return n;
 }
 
@@ -263,13 +263,13 @@ void roost_twin_set_carrier(struct roost_twin *t, bool carrier)
 }
 
 int roost_twin_start(struct roost_twin *t, struct roost_worker *worker,
-		     uint8_t port_num, struct roost_turner *turner)
+		     uint8_t port_num, struct roost_progress *progress)
 {
 	int ret;
 
 	t->worker = worker;
 	t->port_num = port_num;
-	t->turner = turner;
+	t->progress = progress;
 	t->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (t->wake_fd < 0)
 		return -errno;

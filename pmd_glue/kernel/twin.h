@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 struct rte_mbuf;
-struct roost_turner;
+struct roost_progress;
 struct roost_twin;
 struct roost_worker;
 
@@ -43,11 +43,11 @@ struct roost_twin_conf {
 int roost_twin_open(const struct roost_twin_conf *conf,
 		    struct roost_twin **twin);
 void roost_twin_set_carrier(struct roost_twin *twin, bool carrier);
-/* From here on frames of the kernel go out of port_num of worker, which turner
- * turns. Returns 0, -EAGAIN, -EMFILE.
+/* From here on frames of the kernel go out of port_num of worker, which
+ * progress engine turns. Returns 0, -EAGAIN, -EMFILE.
  */
 int roost_twin_start(struct roost_twin *twin, struct roost_worker *worker,
-		     uint8_t port_num, struct roost_turner *turner);
+		     uint8_t port_num, struct roost_progress *progress);
 /* Before the worker stops: the interface is gone, and no frame is sent any
  * more. Does nothing the second time, or before start but close it.
  */

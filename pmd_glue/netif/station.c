@@ -23,7 +23,7 @@
 #include "pmd_glue/host/membership.h"
 #include "pmd_glue/host/neigh.h"
 #include "pmd_glue/process/report.h"
-#include "pmd_glue/progress/turner.h"
+#include "pmd_glue/progress/progress.h"
 #include "pmd_glue/kernel/twin.h"
 #include "pmd_glue/kernel/twin_sort.h"
 
@@ -40,7 +40,7 @@ static uint16_t rx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 {
 	struct roost_station *s = ctx;
 
-	return roost_lane_rx(&s->lane, queue, pkts, n);
+	return roost_subport_rx(&s->subport, queue, pkts, n);
 }
 
 static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
@@ -48,7 +48,7 @@ static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 {
 	struct roost_station *s = ctx;
 
-	return roost_lane_tx(&s->lane, queue, pkts, n);
+	return roost_subport_tx(&s->subport, queue, pkts, n);
 }
 
 static void punt_to_host(struct roost_station *s, struct rte_mbuf *pkt)
@@ -121,7 +121,7 @@ static void kick(void *ctx, unsigned int worker)
 {
 	struct roost_station *s = ctx;
 
-	roost_turner_kick(s->turners[worker]);
+	roost_progress_kick(s->progress[worker]);
 }
 
 static void wake(void *ctx __attribute__((unused)))
@@ -176,7 +176,7 @@ static void send_frame(void *ctx, const uint8_t *frame, size_t len_bytes)
 {
 	struct roost_station *s = ctx;
 	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(s->port->pool);
-	size_t tag = s->lane.vlan_id != 0 ? ROOST_VLAN_LEN : 0;
+	size_t tag = s->subport.vlan_id != 0 ? ROOST_VLAN_LEN : 0;
 	uint8_t *room;
 
 	if (!mbuf)
@@ -186,30 +186,30 @@ static void send_frame(void *ctx, const uint8_t *frame, size_t len_bytes)
 		rte_pktmbuf_free(mbuf);
 		return;
 	}
-	roost_ether_copy_tagged(room, frame, len_bytes, s->lane.vlan_id);
+	roost_ether_copy_tagged(room, frame, len_bytes, s->subport.vlan_id);
 	if (roost_worker_send_frame(s->worker, s->port_num, mbuf) == 0)
-		roost_turner_kick(s->turners[0]);
+		roost_progress_kick(s->progress[0]);
 }
 
 static bool kernel_owns(void *ctx, const struct roost_gid *addr)
 {
 	const struct roost_station *s = ctx;
 
-	return roost_kif_has(&s->kif->state, addr);
+	return roost_nl_link_has(&s->nl_link->state, addr);
 }
 
 static int kernel_route(void *ctx, const struct roost_gid *sgid,
 			const struct roost_gid *dgid,
-			struct roost_kif_route *route)
+			struct roost_nl_link_route *route)
 {
 	const struct roost_station *s = ctx;
 	unsigned int ifindex;
 
-	if (s->lane.vlan_id == 0)
-		return roost_kif_route(s->kif->state.ifindex, sgid, dgid,
-				       route);
+	if (s->subport.vlan_id == 0)
+		return roost_nl_link_route(s->nl_link->state.ifindex, sgid,
+					   dgid, route);
 	ifindex = atomic_load(&s->vlan_ifindex);
-	return ifindex ? roost_kif_route(ifindex, sgid, dgid, route)
+	return ifindex ? roost_nl_link_route(ifindex, sgid, dgid, route)
 		       : -EHOSTUNREACH;
 }
 
@@ -262,13 +262,14 @@ static int find_addrs(struct roost_station *s,
 	if (s->addrs.nb == 0 && pc->link[0] != '\0')
 		s->addrs.v[s->addrs.nb++] =
 			roost_config_link_ip(config, index,
-					     s->lane.trunk->link.end);
+					     s->subport.shared_port->link.end);
 	if (s->port->kernel == ROOST_KERNEL_SHARES)
-		s->kif = s->lane.vlan_id != 0 ? &s->vlan_kif : &s->port->kif;
+		s->nl_link = s->subport.vlan_id != 0 ? &s->vlan_nl_link
+						     : &s->port->nl_link;
 	ret = roost_station_twin_open(s, pc);
 	if (ret)
 		return ret;
-	s->follows_addrs = s->twin || (s->kif && s->addrs.nb == 0);
+	s->follows_addrs = s->twin || (s->nl_link && s->addrs.nb == 0);
 	if (s->follows_addrs) {
 		roost_station_find_followed(s);
 		s->addrs = s->followed;
@@ -301,7 +302,7 @@ static int make_host(struct roost_station *s, const struct roost_gateways *gw)
 	};
 
 	memcpy(conf.mac, s->mac, sizeof(conf.mac));
-	if (s->kif) {
+	if (s->nl_link) {
 		conf.kernel_owns = kernel_owns;
 		conf.kernel_route = kernel_route;
 		conf.addrs_are_kernels = s->follows_addrs;
@@ -315,7 +316,7 @@ static int make_groups(struct roost_station *s)
 		.port = s->port,
 		.addrs = &s->addrs,
 		.takes_all = s->twin != NULL,
-		.kernel_owns = s->kif ? kernel_owns : NULL,
+		.kernel_owns = s->nl_link ? kernel_owns : NULL,
 		.send = send_frame,
 		.ctx = s,
 	};
@@ -330,14 +331,14 @@ int roost_station_open(struct roost_station *s,
 	int ret;
 
 	*s = (struct roost_station){
-		.ear.fd = -1,
+		.packet_socket.fd = -1,
 		.mtu_bytes = pc->mtu_bytes,
 	};
 	roost_config_label(config, index, true, s->label);
-	ret = roost_lane_open(&s->lane, config, index);
+	ret = roost_subport_open(&s->subport, config, index);
 	if (ret)
 		return ret;
-	s->port = roost_lane_port(&s->lane);
+	s->port = roost_subport_port(&s->subport);
 	memcpy(s->mac, s->port->mac, sizeof(s->mac));
 	roost_station_find_vlan(s, roost_now_ns());
 	ret = find_addrs(s, config, index);
@@ -356,9 +357,9 @@ int roost_station_open(struct roost_station *s,
 	free(s->punts);
 	roost_station_twin_close(s);
 close:
-	roost_kif_close(&s->vlan_kif);
-	roost_lane_close(&s->lane);
-	roost_lane_free(&s->lane);
+	roost_nl_link_close(&s->vlan_nl_link);
+	roost_subport_close(&s->subport);
+	roost_subport_free(&s->subport);
 	return ret;
 }
 
@@ -370,15 +371,15 @@ uint32_t roost_station_mtu(const struct roost_station *s)
 
 	if (s->mtu_bytes)
 		mtu = RTE_MIN(mtu, s->mtu_bytes);
-	if (s->vlan_kif.state.there)
-		mtu = RTE_MIN(mtu, s->vlan_kif.state.mtu_bytes);
+	if (s->vlan_nl_link.state.there)
+		mtu = RTE_MIN(mtu, s->vlan_nl_link.state.mtu_bytes);
 	return mtu;
 }
 
-static void kick_turners(const struct roost_station *s)
+static void kick_progress(const struct roost_station *s)
 {
 	for (unsigned int i = 0; i < roost_dev_nb_workers(s->dev); i++)
-		roost_turner_kick(s->turners[i]);
+		roost_progress_kick(s->progress[i]);
 }
 
 /* QPs that leave a port may have something to say to their peers. */
@@ -387,14 +388,14 @@ void roost_station_tell_link(struct roost_station *s)
 	s->told_mtu_bytes = roost_station_mtu(s);
 	roost_port_set_link(s->dev, s->port_num, s->last_link.state,
 			    s->told_mtu_bytes, s->last_link.speed_mbps);
-	kick_turners(s);
+	kick_progress(s);
 }
 
 void roost_station_watch_link(struct roost_station *s, uint64_t now_ns)
 {
 	const struct roost_ethport_link before = s->last_link;
 
-	roost_lane_link(&s->lane, &s->last_link);
+	roost_subport_link(&s->subport, &s->last_link);
 	/* Netlink tells of the kernel's. */
 	s->watch_at_ns = s->port->kernel == ROOST_KERNEL_SHARES
 				 ? UINT64_MAX
@@ -404,7 +405,7 @@ void roost_station_watch_link(struct roost_station *s, uint64_t now_ns)
 		roost_station_tell_link(s);
 	/* A thread that naps for long looks at the port again. */
 	if (s->last_link.carrier != before.carrier)
-		kick_turners(s);
+		kick_progress(s);
 	if (s->twin && s->last_link.carrier != before.carrier)
 		roost_twin_set_carrier(s->twin, s->last_link.carrier);
 	if (s->last_link.carrier && !before.carrier) {
@@ -450,18 +451,19 @@ static void hear_frame(struct roost_station *s, uint8_t *frame,
 		roost_host_input(s->host, frame, len_bytes, now_ns);
 }
 
-static void hear_by_ear(void *ctx, uint8_t *frame, size_t len_bytes)
+static void hear_by_packet_socket(void *ctx, uint8_t *frame, size_t len_bytes)
 {
 	hear_frame(ctx, frame, len_bytes, roost_now_ns());
 }
 
-static int open_ear(struct roost_station *s)
+static int open_packet_socket(struct roost_station *s)
 {
 	int ret;
 
 	if (!s->port->driver->is_xdp)
 		return 0;
-	ret = roost_ear_open(&s->ear, s->port->ifindex, hear_by_ear, s);
+	ret = roost_packet_socket_open(&s->packet_socket, s->port->ifindex,
+				       hear_by_packet_socket, s);
 	if (ret)
 		roost_report("%s: cannot hear ARP on \"%s\": %s; run as root "
 			     "or with CAP_NET_RAW",
@@ -470,7 +472,8 @@ static int open_ear(struct roost_station *s)
 }
 
 int roost_station_start(struct roost_station *s, struct roost_dev *dev,
-			uint8_t port_num, struct roost_turner *const *turners)
+			uint8_t port_num,
+			struct roost_progress *const *progress)
 {
 	struct roost_gid gids[ROOST_GID_TABLE_LEN];
 	uint64_t now_ns = roost_now_ns();
@@ -480,10 +483,10 @@ int roost_station_start(struct roost_station *s, struct roost_dev *dev,
 	s->dev = dev;
 	s->worker = roost_dev_worker(dev);
 	s->port_num = port_num;
-	s->turners = turners;
-	ret = roost_lane_start(&s->lane, dev, turners);
+	s->progress = progress;
+	ret = roost_subport_start(&s->subport, dev, progress);
 	if (!ret)
-		ret = open_ear(s);
+		ret = open_packet_socket(s);
 	if (ret)
 		return ret;
 	nb = roost_gid_table_fill(gids, s->mac, &s->addrs);
@@ -504,7 +507,7 @@ static void hear_punt(struct roost_station *s, struct rte_mbuf *mbuf,
 	uint8_t *frame = roost_ether_untag(tagged, len);
 
 	len -= (size_t)(frame - tagged);
-	if (vlan_id == s->lane.vlan_id)
+	if (vlan_id == s->subport.vlan_id)
 		hear_frame(s, frame, len, now_ns);
 	else
 		roost_station_hear_stray(s, frame, len, vlan_id);
@@ -536,9 +539,9 @@ uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
 	if (now_ns >= s->watch_at_ns || s->port->has_lsc ||
 	    s->port->driver->is_memif)
 		roost_station_watch_link(s, now_ns);
-	if (s->lane.trunk->has_link)
-		roost_link_serve(&s->lane.trunk->link);
-	roost_claim_serve(&s->lane.claim);
+	if (s->subport.shared_port->has_link)
+		roost_link_serve(&s->subport.shared_port->link);
+	roost_claim_serve(&s->subport.claim);
 	roost_claim_serve(&s->port->taps);
 	next_ns = roost_host_tick(s->host, now_ns);
 	report_at_ns = roost_membership_tick(s->groups.membership, now_ns);
@@ -559,8 +562,8 @@ uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
 void roost_station_farewell(struct roost_station *s)
 {
 	roost_membership_farewell(s->groups.membership, roost_now_ns());
-	/* The turner may stop without another turn, also with a leave or a CM
-	 * message that was queued before.
+	/* The progress engine may stop without another turn, also with a leave
+	 * or a CM message that was queued before.
 	 */
 	roost_worker_turn_take(s->worker);
 	roost_worker_iterate(s->worker, roost_now_ns());
@@ -569,7 +572,7 @@ void roost_station_farewell(struct roost_station *s)
 
 void roost_station_hush(struct roost_station *s)
 {
-	roost_lane_stop(&s->lane);
+	roost_subport_stop(&s->subport);
 	if (s->twin)
 		roost_twin_stop(s->twin);
 }
@@ -577,9 +580,9 @@ void roost_station_hush(struct roost_station *s)
 void roost_station_close(struct roost_station *s)
 {
 	roost_station_hush(s);
-	roost_ear_close(&s->ear);
-	roost_kif_close(&s->vlan_kif);
-	roost_lane_close(&s->lane);
+	roost_packet_socket_close(&s->packet_socket);
+	roost_nl_link_close(&s->vlan_nl_link);
+	roost_subport_close(&s->subport);
 }
 
 void roost_station_free(struct roost_station *s)
@@ -592,5 +595,5 @@ void roost_station_free(struct roost_station *s)
 	roost_groups_destroy(&s->groups);
 	roost_host_destroy(s->host);
 	roost_station_twin_close(s);
-	roost_lane_free(&s->lane);
+	roost_subport_free(&s->subport);
 }

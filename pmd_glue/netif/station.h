@@ -5,8 +5,9 @@
 #define ROOST_PMD_GLUE_NETIF_STATION_H
 
 /*
- * A port as a station on its network, or on one VLAN of it: joins its lane of
- * the DPDK port, the host that it is to its neighbours, and the engine's port.
+ * A port as a station on its network, or on one VLAN of it: joins its subport
+ * of the DPDK port, the host that it is to its neighbours, and the engine's
+ * port.
  *
  * Frames that are no RoCEv2 come from the worker through a ring to the control
  * thread; frames of the host go to the worker through the engine's queue. Link
@@ -20,43 +21,44 @@
 
 #include <roost/config.h>
 #include <roost/dev.h>
-#include "pmd_glue/kernel/ear.h"
+#include "pmd_glue/kernel/packet_socket.h"
 #include "pmd_glue/host/groups.h"
-#include "pmd_glue/netif/trunk.h"
+#include "pmd_glue/netif/shared_port.h"
 
 struct rte_ring;
 struct roost_host;
-struct roost_turner;
+struct roost_progress;
 struct roost_twin;
 
 struct roost_station {
 	char label[ROOST_LABEL_MAX]; /* what users call it */
-	struct roost_lane lane;
-	struct roost_ethport *port; /* on which the lane is */
+	struct roost_subport subport;
+	struct roost_ethport *port; /* on which the subport is */
 	uint8_t mac[6];             /* as it is told to others */
 	uint32_t mtu_bytes;         /* as configured; 0: the port's */
 	uint32_t told_mtu_bytes;    /* to the engine */
 	/* The kernel's interface of our VLAN of a port that it shares; not
 	 * open: there is none.
 	 */
-	struct roost_kif vlan_kif;
+	struct roost_nl_link vlan_nl_link;
 	_Atomic unsigned int vlan_ifindex; /* of it; 0: there is none */
 	uint64_t find_vlan_at_ns;          /* when to look for one again */
 	struct roost_host *host;
 	struct roost_groups groups;
-	struct rte_ring *punts;    /* worker to control thread */
-	struct roost_twin *twin;   /* NULL: none */
-	struct roost_kif twin_kif; /* it, followed from open to close */
-	bool twin_mourned;         /* it was deleted, and that was said */
+	struct rte_ring *punts;            /* worker to control thread */
+	struct roost_twin *twin;           /* NULL: none */
+	struct roost_nl_link twin_nl_link; /* it, followed from open to close */
+	bool twin_mourned; /* it was deleted, and that was said */
 	/* The kernel's interface that has our addresses, for which the kernel
 	 * answers: the twin, or what shares the port, or of a VLAN of that
-	 * vlan_kif, which may not be open. NULL: there is no such kernel.
+	 * vlan_nl_link, which may not be open. NULL: there is no such kernel.
 	 */
-	struct roost_kif *kif;
+	struct roost_nl_link *nl_link;
 	/* Who wants the port down: then frames do not pass. */
 	bool ctl_down;
 	bool twin_down;
-	struct roost_ear ear; /* where the port hears only RoCEv2 */
+	struct roost_packet_socket
+		packet_socket; /* where the port hears only RoCEv2 */
 	struct roost_prefixes addrs;
 	/* Nobody gave it addresses: it has those of the kernel's interface, as
 	 * they were last seen here, and what was added besides.
@@ -68,14 +70,15 @@ struct roost_station {
 	struct {
 		struct roost_gid addr;
 		uint16_t vlan_id; /* 0: none */
-	} stray;            /* who asked last in another VLAN; zero: nobody */
-	bool told_too_many; /* there are more than it can have */
-	uint32_t kif_gen;   /* of the interfaces, as they were last seen here */
+	} stray;              /* who asked last in another VLAN; zero: nobody */
+	bool told_too_many;   /* there are more than it can have */
+	uint32_t nl_link_gen; /* of the interfaces, as they were last seen here
+			       */
 	/* From start on. */
 	struct roost_dev *dev;
 	struct roost_worker *worker;
 	uint8_t port_num;
-	struct roost_turner *const *turners; /* by worker */
+	struct roost_progress *const *progress; /* by worker */
 	struct roost_ethport_link last_link;
 	uint64_t watch_at_ns;  /* when to look at the link */
 	uint64_t lonely_at_ns; /* when to tell that nobody is behind it */
@@ -91,11 +94,12 @@ int roost_station_open(struct roost_station *s,
 /* How the engine reaches it. */
 struct roost_port_io roost_station_io(struct roost_station *s);
 
-/* Begin to be port port_num of dev, which turners turn, one for each worker.
- * Returns 0, or what the driver says, reported.
+/* Begin to be port port_num of dev, which progress engines turn, one for each
+ * worker. Returns 0, or what the driver says, reported.
  */
 int roost_station_start(struct roost_station *s, struct roost_dev *dev,
-			uint8_t port_num, struct roost_turner *const *turners);
+			uint8_t port_num,
+			struct roost_progress *const *progress);
 
 /* Do what is due. Returns when to call again. */
 uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns);
@@ -167,11 +171,12 @@ uint64_t roost_station_tell_lonely(struct roost_station *s, uint64_t now_ns);
 void roost_station_hear_stray(struct roost_station *s, const uint8_t *frame,
 			      size_t len_bytes, uint16_t vlan_id);
 
-/* Before the turner stops: nobody wakes it any more. Also where the station
- * was not started.
+/* Before the progress engine stops: nobody wakes it any more. Also where the
+ * station was not started.
  */
 void roost_station_hush(struct roost_station *s);
-/* Leave all groups while there is a turner; takes the worker's turn. */
+/* Leave all groups while there is a progress engine; takes the worker's turn.
+ */
 void roost_station_farewell(struct roost_station *s);
 /* No worker uses it any more; dev may still hold packets. */
 void roost_station_close(struct roost_station *s);

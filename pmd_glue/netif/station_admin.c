@@ -31,8 +31,8 @@ void roost_station_apply_admin(struct roost_station *s)
 {
 	bool down = s->ctl_down || s->twin_down;
 
-	if (down != s->lane.admin_down)
-		roost_lane_set_admin(&s->lane, !down);
+	if (down != s->subport.admin_down)
+		roost_subport_set_admin(&s->subport, !down);
 }
 
 /* ---- addresses ----------------------------------------------------------- */
@@ -96,9 +96,9 @@ int roost_station_del_addr(struct roost_station *s,
 /* ---- with the kernel's interface ----------------------------------------- */
 
 /* Of all interfaces that it follows; another number for each change. */
-static uint32_t kif_gen(const struct roost_station *s)
+static uint32_t nl_link_gen(const struct roost_station *s)
 {
-	return s->port->kif.gen + s->vlan_kif.gen + s->twin_kif.gen;
+	return s->port->nl_link.gen + s->vlan_nl_link.gen + s->twin_nl_link.gen;
 }
 
 static void tell_too_many(struct roost_station *s, unsigned int nb)
@@ -107,7 +107,8 @@ static void tell_too_many(struct roost_station *s, unsigned int nb)
 		roost_report(
 			"%s: interface \"%s\" has %u addresses, and a port "
 			"takes %u; name those that it is to have with ip",
-			s->label, s->kif->state.name, nb, ROOST_PORT_IPS_MAX);
+			s->label, s->nl_link->state.name, nb,
+			ROOST_PORT_IPS_MAX);
 	s->told_too_many = true;
 }
 
@@ -116,8 +117,8 @@ void roost_station_find_followed(struct roost_station *s)
 	struct roost_gid own = roost_gid_link_local(s->mac);
 	unsigned int nb;
 
-	s->kif_gen = kif_gen(s);
-	nb = roost_kif_usable(&s->kif->state, &own, &s->followed);
+	s->nl_link_gen = nl_link_gen(s);
+	nb = roost_nl_link_usable(&s->nl_link->state, &own, &s->followed);
 	if (nb > s->followed.nb)
 		tell_too_many(s, nb);
 }
@@ -155,8 +156,9 @@ static void follow_addrs(struct roost_station *s)
 /* Whose MTU is the least, where a kernel knows of it. */
 static const char *mtu_iface(const struct roost_station *s)
 {
-	return s->kif && s->kif->state.there ? s->kif->state.name
-					     : s->port->kif.state.name;
+	return s->nl_link && s->nl_link->state.there
+		       ? s->nl_link->state.name
+		       : s->port->nl_link.state.name;
 }
 
 /* Frames that the port cannot take any more are lost there; their QPs find out
@@ -194,19 +196,19 @@ static void follow_mtu(struct roost_station *s)
 static void follow_mac(struct roost_station *s)
 {
 	const struct roost_gid old = roost_gid_link_local(s->mac);
-	const struct roost_kif *kif;
+	const struct roost_nl_link *nl_link;
 	const uint8_t *mac;
 	struct roost_gid own;
 	int index;
 
-	if (!s->kif)
+	if (!s->nl_link)
 		return;
 	/* That of a VLAN may come and go. */
-	kif = s->lane.vlan_id != 0 ? &s->port->kif : s->kif;
-	mac = kif->state.mac;
+	nl_link = s->subport.vlan_id != 0 ? &s->port->nl_link : s->nl_link;
+	mac = nl_link->state.mac;
 	if (memcmp(s->mac, mac, sizeof(s->mac)) == 0)
 		return;
-	mac = s->kif->state.mac;
+	mac = s->nl_link->state.mac;
 	own = roost_gid_link_local(mac);
 	/* The kernel may have had it as an address. */
 	roost_station_del_addr(s, &own);
@@ -234,20 +236,20 @@ static void follow_kernel(struct roost_station *s, uint64_t now_ns)
 
 void roost_station_remove(struct roost_station *s, const char *why)
 {
-	if (s->lane.gone)
+	if (s->subport.gone)
 		return;
 	roost_report("%s: the port is gone: %s; start the program again when "
 		     "it is back",
 		     s->label, why);
 	/* In this order: what QPs owe their peers can still go out. */
 	roost_port_remove(s->dev, s->port_num);
-	roost_lane_leave(&s->lane);
+	roost_subport_leave(&s->subport);
 	roost_station_watch_link(s, roost_now_ns());
 }
 
 static const char *why_gone(const struct roost_station *s)
 {
-	if (s->port->ifindex != 0 && !s->port->kif.state.there)
+	if (s->port->ifindex != 0 && !s->port->nl_link.state.there)
 		return "its interface was deleted, or moved to another network "
 		       "namespace";
 	return "the device was removed";
@@ -258,24 +260,24 @@ void roost_station_find_vlan(struct roost_station *s, uint64_t now_ns)
 	char name[IFNAMSIZ];
 
 	s->find_vlan_at_ns = UINT64_MAX;
-	if (s->port->kernel != ROOST_KERNEL_SHARES || s->lane.vlan_id == 0 ||
-	    s->vlan_kif.state.there)
+	if (s->port->kernel != ROOST_KERNEL_SHARES || s->subport.vlan_id == 0 ||
+	    s->vlan_nl_link.state.there)
 		return;
-	roost_kif_close(&s->vlan_kif);
+	roost_nl_link_close(&s->vlan_nl_link);
 	atomic_store(&s->vlan_ifindex, 0);
-	s->vlan_kif = (struct roost_kif){ .gen = 0 };
-	if (roost_kif_find_vlan(s->port->kif.state.name, s->lane.vlan_id,
-				name) == 0 &&
-	    roost_kif_open(&s->vlan_kif, name) == 0)
-		atomic_store(&s->vlan_ifindex, s->vlan_kif.state.ifindex);
+	s->vlan_nl_link = (struct roost_nl_link){ .gen = 0 };
+	if (roost_nl_link_find_vlan(s->port->nl_link.state.name,
+				    s->subport.vlan_id, name) == 0 &&
+	    roost_nl_link_open(&s->vlan_nl_link, name) == 0)
+		atomic_store(&s->vlan_ifindex, s->vlan_nl_link.state.ifindex);
 	else
 		s->find_vlan_at_ns = now_ns + FIND_VLAN_NS;
-	s->kif_gen = kif_gen(s) - 1; /* look at all of it */
+	s->nl_link_gen = nl_link_gen(s) - 1; /* look at all of it */
 }
 
 void roost_station_follow(struct roost_station *s, uint64_t now_ns)
 {
-	if (s->lane.gone)
+	if (s->subport.gone)
 		return;
 	if (atomic_load(&s->port->wants_reset) &&
 	    roost_ethport_reset(s->port) != 0)
@@ -283,14 +285,15 @@ void roost_station_follow(struct roost_station *s, uint64_t now_ns)
 					"come back");
 	else if (!roost_ethport_is_there(s->port))
 		roost_station_remove(s, why_gone(s));
-	if (s->lane.gone)
+	if (s->subport.gone)
 		return;
 	if (now_ns >= s->find_vlan_at_ns ||
-	    (s->vlan_kif.state.ifindex != 0 && !s->vlan_kif.state.there))
+	    (s->vlan_nl_link.state.ifindex != 0 &&
+	     !s->vlan_nl_link.state.there))
 		roost_station_find_vlan(s, now_ns);
-	if (s->kif_gen == kif_gen(s))
+	if (s->nl_link_gen == nl_link_gen(s))
 		return;
-	s->kif_gen = kif_gen(s);
+	s->nl_link_gen = nl_link_gen(s);
 	if (s->twin)
 		roost_station_twin_follow(s);
 	follow_kernel(s, now_ns);

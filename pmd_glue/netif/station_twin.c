@@ -61,7 +61,7 @@ static int give_addrs(struct roost_station *s, const char *name)
 	int ret = 0;
 
 	for (unsigned int i = 0; !ret && i < s->addrs.nb; i++) {
-		ret = roost_kif_add_addr(&s->twin_kif, &s->addrs.v[i]);
+		ret = roost_nl_link_add_addr(&s->twin_nl_link, &s->addrs.v[i]);
 		if (ret)
 			roost_report("%s: twin \"%s\" cannot have the address "
 				     "%s: %s; give another, or none",
@@ -82,16 +82,17 @@ static int make(struct roost_station *s, const char *name)
 	};
 	int ret;
 
-	if (s->kif)
+	if (s->nl_link)
 		return -EALREADY;
 	memcpy(conf.mac, s->mac, sizeof(conf.mac));
 	ret = roost_twin_open(&conf, &s->twin);
 	if (ret == 0)
-		ret = roost_kif_open(&s->twin_kif, name);
+		ret = roost_nl_link_open(&s->twin_nl_link, name);
 	if (ret == 0)
-		ret = roost_kif_set_mtu(&s->twin_kif, conf.ip_mtu_bytes);
+		ret = roost_nl_link_set_mtu(&s->twin_nl_link,
+					    conf.ip_mtu_bytes);
 	if (ret == 0)
-		ret = roost_kif_up(&s->twin_kif);
+		ret = roost_nl_link_up(&s->twin_nl_link);
 	return ret;
 }
 
@@ -110,7 +111,7 @@ int roost_station_twin_open(struct roost_station *s,
 	if (ret)
 		roost_station_twin_close(s);
 	else
-		s->kif = &s->twin_kif;
+		s->nl_link = &s->twin_nl_link;
 	return ret;
 }
 
@@ -120,7 +121,7 @@ int roost_station_twin_start(struct roost_station *s)
 
 	if (s->twin)
 		ret = roost_twin_start(s->twin, s->worker, s->port_num,
-				       s->turners[0]);
+				       s->progress[0]);
 	if (ret)
 		roost_report("%s: cannot start its twin's thread: %s; %s",
 			     s->label, strerror(-ret), roost_limit_fix(-ret));
@@ -131,7 +132,7 @@ void roost_station_twin_close(struct roost_station *s)
 {
 	if (!s->twin)
 		return;
-	roost_kif_close(&s->twin_kif);
+	roost_nl_link_close(&s->twin_nl_link);
 	roost_twin_stop(s->twin);
 	roost_twin_free(s->twin);
 	s->twin = NULL;
@@ -143,14 +144,14 @@ void roost_station_twin_close(struct roost_station *s)
 static void follow_mtu(struct roost_station *s)
 {
 	uint32_t most_bytes = s->port->ip_mtu_own_bytes;
-	uint32_t mtu_bytes = s->twin_kif.state.mtu_bytes;
+	uint32_t mtu_bytes = s->twin_nl_link.state.mtu_bytes;
 
 	if (mtu_bytes > most_bytes) {
 		roost_report("%s: its twin cannot have an MTU of %u: the port "
 			     "was opened with %u; start the program with "
 			     "--mtu %u",
 			     s->label, mtu_bytes, most_bytes, mtu_bytes);
-		roost_kif_set_mtu(&s->twin_kif, most_bytes);
+		roost_nl_link_set_mtu(&s->twin_nl_link, most_bytes);
 		mtu_bytes = most_bytes;
 	}
 	s->port->twin_mtu_bytes = mtu_bytes;
@@ -158,7 +159,7 @@ static void follow_mtu(struct roost_station *s)
 
 void roost_station_twin_follow(struct roost_station *s)
 {
-	const struct roost_kif_state *state = &s->twin_kif.state;
+	const struct roost_nl_link_state *state = &s->twin_nl_link.state;
 
 	if (!state->there && !s->twin_mourned) {
 		s->twin_mourned = true;

@@ -61,20 +61,21 @@ static bool hint_own(const struct roost_gid *hop, char *hint, size_t size)
 /* Its link is down: "interface "eth0" is down". */
 static bool hint_carrier(const struct roost_station *s, char *hint, size_t size)
 {
-	const struct roost_kif_state *kif = &s->port->kif.state;
+	const struct roost_nl_link_state *nl_link = &s->port->nl_link.state;
 
-	if (s->last_link.carrier || s->lane.trunk->has_link)
+	if (s->last_link.carrier || s->subport.shared_port->has_link)
 		return false;
 	if (s->ctl_down || s->twin_down)
 		snprintf(hint, size,
 			 "the port was set down by its administrator; set it "
 			 "up");
-	else if (s->port->kernel == ROOST_KERNEL_SHARES && kif->there)
+	else if (s->port->kernel == ROOST_KERNEL_SHARES && nl_link->there)
 		snprintf(hint, size,
 			 "interface \"%s\" %s; %s, or name another interface",
-			 kif->name, kif->up ? "has no carrier" : "is down",
-			 kif->up ? "look at its cable or its peer"
-				 : "\"ip link set up\" it");
+			 nl_link->name,
+			 nl_link->up ? "has no carrier" : "is down",
+			 nl_link->up ? "look at its cable or its peer"
+				     : "\"ip link set up\" it");
 	else
 		snprintf(hint, size,
 			 "the port has no carrier; look at its cable or its "
@@ -96,27 +97,27 @@ static bool hint_stray(const struct roost_station *s,
 		snprintf(hint, size,
 			 "its frames come without a VLAN tag; leave out "
 			 "--vlan, or put that station into VLAN %u",
-			 s->lane.vlan_id);
+			 s->subport.vlan_id);
 	return true;
 }
 
 static bool is_lonely(const struct roost_station *s)
 {
-	return s->lane.trunk->has_link && !s->last_link.carrier;
+	return s->subport.shared_port->has_link && !s->last_link.carrier;
 }
 
 static bool hint_lonely(const struct roost_station *s, char *hint, size_t size)
 {
 	if (!is_lonely(s))
 		return false;
-	roost_link_waits_for(s->lane.trunk->name, hint, size);
-	s->lane.trunk->told_alone = true;
+	roost_link_waits_for(s->subport.shared_port->name, hint, size);
+	s->subport.shared_port->told_alone = true;
 	return true;
 }
 
 uint64_t roost_station_tell_lonely(struct roost_station *s, uint64_t now_ns)
 {
-	struct roost_trunk *t = s->lane.trunk;
+	struct roost_shared_port *t = s->subport.shared_port;
 	char text[ROOST_UNREACHED_TEXT_MAX];
 
 	/* One that leaves later was there. */
@@ -150,7 +151,7 @@ void roost_station_tell_unreached(void *ctx, const struct roost_unreached *what,
 	const struct roost_station *s = ctx;
 	struct roost_unreached_port port = {
 		.label = s->label,
-		.iface = s->follows_addrs && s->kif ? s->port->iface : NULL,
+		.iface = s->follows_addrs && s->nl_link ? s->port->iface : NULL,
 	};
 	char text[ROOST_UNREACHED_TEXT_MAX];
 
@@ -190,6 +191,6 @@ void roost_station_hear_stray(struct roost_station *s, const uint8_t *frame,
 		     "(--vlan), or none",
 		     s->label, roost_addr_format(&arp.sender_ip, from),
 		     roost_addr_format(&arp.target_ip, to), comes,
-		     s->lane.vlan_id ? "takes its own VLAN only"
-				     : "takes frames without a tag only");
+		     s->subport.vlan_id ? "takes its own VLAN only"
+					: "takes frames without a tag only");
 }

@@ -316,7 +316,7 @@ void roost_ethport_close(struct roost_ethport *port)
 	/* Not before: a worker's thread may have slept on it. */
 	roost_ethport_close_interrupts(port);
 	roost_ethport_close_fds(port);
-	roost_kif_close(&port->kif);
+	roost_nl_link_close(&port->nl_link);
 	roost_mtu_loan_return(&port->mtu_loan);
 }
 
@@ -353,7 +353,7 @@ void roost_ethport_link(struct roost_ethport *port,
 		get_link(port, &eth);
 	link->carrier = port->started && eth.link_status == RTE_ETH_LINK_UP;
 	if (port->kernel == ROOST_KERNEL_SHARES)
-		link->carrier = link->carrier && port->kif.state.running;
+		link->carrier = link->carrier && port->nl_link.state.running;
 	link->state = ROOST_PORT_DOWN;
 	if (link->carrier || (port->conf.is_link && !port->gone))
 		link->state = ROOST_PORT_ACTIVE;

@@ -6,8 +6,8 @@
 
 /*
  * One DPDK port: plugged in by its devargs, configured, started, watched,
- * given back. Also its two bursts. Who calls them is pmd_glue/netif/trunk.h's:
- * the workers of all devices on the port.
+ * given back. Also its two bursts. Who calls them is
+ * pmd_glue/netif/shared_port.h's: the workers of all devices on the port.
  *
  * It can go before it is closed: unplugged by its driver, by its kernel, or on
  * demand. What is left then answers all calls and moves nothing.
@@ -28,7 +28,7 @@
 #include "pmd_glue/kernel/claim.h"
 #include "pmd_glue/port/driver.h"
 #include "pmd_glue/quirks/intr_gate.h"
-#include "pmd_glue/kernel/kif.h"
+#include "pmd_glue/kernel/nl_link.h"
 #include "pmd_glue/port/members.h"
 #include "pmd_glue/kernel/mtu_loan.h"
 #include "pmd_glue/quirks/packet_gate.h"
@@ -83,7 +83,7 @@ struct roost_ethport {
 	} claimed[ROOST_CLAIM_MAX];
 	unsigned int nb_claimed;
 	struct roost_claim taps;
-	struct roost_kif kif;           /* it, followed from open to close */
+	struct roost_nl_link nl_link;   /* it, followed from open to close */
 	struct roost_mtu_loan mtu_loan; /* its MTU, where we raised that */
 	uint16_t id;
 	/* Workers that have queues of their own, the first ones of the device:
@@ -212,7 +212,7 @@ uint16_t roost_ethport_rx(struct roost_ethport *port, uint16_t queue,
 uint16_t roost_ethport_tx(struct roost_ethport *port, uint16_t queue,
 			  struct rte_mbuf **pkts, uint16_t n);
 
-/* RX interrupts, as in struct roost_turner_rx, of what that worker receives
+/* RX interrupts, as in struct roost_progress_rx, of what that worker receives
  * from. Holder of its turn; one at a time for each.
  */
 int roost_ethport_arm(struct roost_ethport *port, uint16_t queue);

@@ -84,7 +84,7 @@ bool roost_ethport_is_there(struct roost_ethport *port)
 	if (port->pci.name[0] &&
 	    !roost_pci_is_there(&roost_pci_places, port->pci.name))
 		return false;
-	return port->ifindex == 0 || port->kif.state.there;
+	return port->ifindex == 0 || port->nl_link.state.there;
 }
 
 static int reset(struct roost_ethport *port)

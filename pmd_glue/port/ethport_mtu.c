@@ -21,17 +21,18 @@
  */
 static int raise_mtu(struct roost_ethport *port)
 {
-	const unsigned int ifindex = port->kif.state.ifindex;
-	const uint32_t has = port->kif.state.mtu_bytes;
+	const unsigned int ifindex = port->nl_link.state.ifindex;
+	const uint32_t has = port->nl_link.state.mtu_bytes;
 	const uint32_t want = port->conf.mtu_bytes;
 	uint32_t was;
 	int ret = 0;
 
 	if (port->kernel != ROOST_KERNEL_SHARES)
-		return want > has ? roost_kif_set_mtu(&port->kif, want) : 0;
+		return want > has ? roost_nl_link_set_mtu(&port->nl_link, want)
+				  : 0;
 	was = roost_mtu_loan_left(ifindex, has);
 	if (was != 0 && want <= was) {
-		roost_kif_set_mtu(&port->kif, was);
+		roost_nl_link_set_mtu(&port->nl_link, was);
 		return 0;
 	}
 	if (was == 0 && want <= has) {
@@ -41,7 +42,7 @@ static int raise_mtu(struct roost_ethport *port)
 	}
 	roost_mtu_loan_take(&port->mtu_loan, ifindex, was ? was : has, want);
 	if (want != has)
-		ret = roost_kif_set_mtu(&port->kif, want);
+		ret = roost_nl_link_set_mtu(&port->nl_link, want);
 	if (ret)
 		roost_mtu_loan_return(&port->mtu_loan);
 	return ret;
@@ -53,11 +54,11 @@ static int kernel_mtu(struct roost_ethport *port, uint32_t *mtu)
 	int ret = 0;
 
 	/* That of a tap is there since it was plugged in. */
-	if (port->kif.state.ifindex == 0)
-		ret = roost_kif_open(&port->kif, port->iface);
+	if (port->nl_link.state.ifindex == 0)
+		ret = roost_nl_link_open(&port->nl_link, port->iface);
 	if (!ret)
 		ret = raise_mtu(port);
-	*mtu = port->kif.state.mtu_bytes;
+	*mtu = port->nl_link.state.mtu_bytes;
 	return ret;
 }
 
@@ -138,8 +139,8 @@ bool roost_ethport_follow_mtu(struct roost_ethport *port)
 	const uint32_t before = port->ip_mtu_bytes;
 	uint32_t mtu = port->ip_mtu_own_bytes;
 
-	if (port->kif.state.ifindex)
-		mtu = RTE_MIN(port->kif.state.mtu_bytes,
+	if (port->nl_link.state.ifindex)
+		mtu = RTE_MIN(port->nl_link.state.mtu_bytes,
 			      port->ip_mtu_most_bytes);
 	if (port->twin_mtu_bytes)
 		mtu = RTE_MIN(mtu, port->twin_mtu_bytes);

@@ -30,7 +30,7 @@ static int check_kernel_interface(struct roost_ethport *port)
 
 	if (port->kernel != ROOST_KERNEL_SHARES)
 		return 0;
-	ret = roost_kif_open(&port->kif, port->iface);
+	ret = roost_nl_link_open(&port->nl_link, port->iface);
 	if (ret == -ENODEV)
 		roost_ethport_report(
 			port,
@@ -42,7 +42,7 @@ static int check_kernel_interface(struct roost_ethport *port)
 				     strerror(-ret));
 	if (ret)
 		return ret;
-	ret = roost_kif_join_all_groups(&port->kif);
+	ret = roost_nl_link_join_all_groups(&port->nl_link);
 	if (ret == -EPERM) {
 		roost_ethport_report(
 			port,
@@ -52,7 +52,7 @@ static int check_kernel_interface(struct roost_ethport *port)
 			port->driver->is_packet
 				? "CAP_NET_RAW"
 				: "CAP_NET_RAW and CAP_NET_ADMIN");
-		roost_kif_close(&port->kif);
+		roost_nl_link_close(&port->nl_link);
 		return ret;
 	}
 	port->groups_fd = ret < 0 ? -1 : ret;
@@ -124,7 +124,8 @@ static int name_in_full(struct roost_ethport *port)
 	return len < (int)sizeof(port->devargs) ? 0 : -ENAMETOOLONG;
 }
 
-/* Devices that share a port receive for each other (pmd_glue/netif/trunk.h). */
+/* Devices that share a port receive for each other
+ * (pmd_glue/netif/shared_port.h). */
 static unsigned int own_workers(const struct roost_ethport *port)
 {
 	return port->conf.nb_users > 1 ? 1 : RTE_MAX(port->conf.nb_workers, 1u);
@@ -536,13 +537,13 @@ int roost_ethport_open(struct roost_ethport *port,
 		roost_report("%s: queues %u instead of %u: %s", conf->label,
 			     port->queues.nb, port->asked_queues,
 			     port->why_fewer);
-	port->ifindex = port->kif.state.ifindex;
+	port->ifindex = port->nl_link.state.ifindex;
 	roost_ethport_listen(port);
 	return 0;
 leave_groups:
 	roost_ethport_unclaim_taps(port);
 	roost_ethport_close_fds(port);
-	roost_kif_close(&port->kif);
+	roost_nl_link_close(&port->nl_link);
 	roost_mtu_loan_return(&port->mtu_loan);
 	return ret;
 }

@@ -6,13 +6,13 @@
 
 /*
  * How a thread gives its CPU away that looks at a worker again and again (part
- * of a turner). Whoever has the turn may need this very CPU, and to yield gives
- * it to no thread of a lower priority: a poller of real-time priority would
- * wait for ever for the one that it preempted. So such a thread sleeps, but
- * only where the worker's time has stood still since it yielded for the first
- * time: then there is nothing that it could miss. Ordinary threads go on
- * yielding: where many spin on few CPUs, sleeping workers were seen to starve
- * QPs until their retries were spent.
+ * of a progress engine). Whoever has the turn may need this very CPU, and to
+ * yield gives it to no thread of a lower priority: a poller of real-time
+ * priority would wait for ever for the one that it preempted. So such a thread
+ * sleeps, but only where the worker's time has stood still since it yielded for
+ * the first time: then there is nothing that it could miss. Ordinary threads go
+ * on yielding: where many spin on few CPUs, sleeping workers were seen to
+ * starve QPs until their retries were spent.
  */
 
 #include <sched.h>

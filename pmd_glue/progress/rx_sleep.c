@@ -18,7 +18,8 @@ static bool has_queue(const struct roost_rx_sleep *s, unsigned int i)
 static void disarm_port(struct roost_rx_sleep *s, unsigned int i)
 {
 	if (has_queue(s, i))
-		roost_lane_disarm(&s->stations[i].lane, (uint16_t)s->worker);
+		roost_subport_disarm(&s->stations[i].subport,
+				     (uint16_t)s->worker);
 }
 
 static void disarm(void *ctx)
@@ -33,7 +34,8 @@ static void disarm(void *ctx)
 static int arm_port(struct roost_rx_sleep *s, unsigned int i)
 {
 	struct epoll_event event = { .events = EPOLLIN };
-	int fd = roost_lane_arm(&s->stations[i].lane, (uint16_t)s->worker);
+	int fd =
+		roost_subport_arm(&s->stations[i].subport, (uint16_t)s->worker);
 
 	if (fd < 0 || s->epoll_fd < 0)
 		return fd;
@@ -73,12 +75,12 @@ static bool is_waiting(void *ctx)
 	struct roost_rx_sleep *s = ctx;
 
 	for (unsigned int i = 0; i < s->nb_stations; i++)
-		if (roost_lane_is_waiting(&s->stations[i].lane))
+		if (roost_subport_is_waiting(&s->stations[i].subport))
 			return true;
 	return false;
 }
 
-/* Links whose other end nobody has. A lane may have frames put aside yet. */
+/* Links whose other end nobody has. A subport may have frames put aside yet. */
 static bool is_cut_off(void *ctx)
 {
 	const struct roost_rx_sleep *s = ctx;
@@ -109,9 +111,9 @@ int roost_rx_sleep_open(struct roost_rx_sleep *sleep,
 	return sleep->epoll_fd < 0 ? -errno : 0;
 }
 
-struct roost_turner_rx roost_rx_sleep_io(struct roost_rx_sleep *sleep)
+struct roost_progress_rx roost_rx_sleep_io(struct roost_rx_sleep *sleep)
 {
-	struct roost_turner_rx rx = { .ctx = sleep };
+	struct roost_progress_rx rx = { .ctx = sleep };
 
 	for (unsigned int i = 0; i < sleep->nb_stations; i++) {
 		if (!has_queue(sleep, i))

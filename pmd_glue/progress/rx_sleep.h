@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include <roost/config.h>
-#include "pmd_glue/progress/turner.h"
+#include "pmd_glue/progress/progress.h"
 
 struct roost_station;
 
@@ -32,8 +32,9 @@ struct roost_rx_sleep {
 int roost_rx_sleep_open(struct roost_rx_sleep *sleep,
 			struct roost_station *stations,
 			unsigned int nb_stations, unsigned int worker);
-/* How its turner uses it. All members are NULL where it has no queue. */
-struct roost_turner_rx roost_rx_sleep_io(struct roost_rx_sleep *sleep);
+/* How its progress engine uses it. All members are NULL where it has no queue.
+ */
+struct roost_progress_rx roost_rx_sleep_io(struct roost_rx_sleep *sleep);
 /* Nobody sleeps on it any more. Thread: the control thread. */
 void roost_rx_sleep_close(struct roost_rx_sleep *sleep);
 

@@ -70,7 +70,7 @@ static void check_resolved(const struct roost_config *c)
 
 		FUZZ_CHECK((p->devargs[0] == '\0') != (p->link[0] == '\0'));
 		FUZZ_CHECK(p->ips.nb <= ROOST_PORT_IPS_MAX);
-		FUZZ_CHECK(roost_config_trunk(c, i) <= i);
+		FUZZ_CHECK(roost_config_shared_port(c, i) <= i);
 		roost_config_label(c, i, true, label);
 		if (p->link[0] != '\0')
 			roost_config_link_ip(c, i, 0);

@@ -79,7 +79,7 @@ void roost_report(const char *format, ...)
 void roost_station_set_admin(struct roost_station *s, bool up)
 {
 	nb_done++;
-	s->lane.admin_down = !up;
+	s->subport.admin_down = !up;
 }
 
 int roost_station_add_addr(struct roost_station *s,
@@ -268,6 +268,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 
 	while (in.left_bytes > 0)
 		connection(&in);
-	station.lane.admin_down = false;
+	station.subport.admin_down = false;
 	return 0;
 }

@@ -3,9 +3,9 @@
  */
 
 /*
- * Netlink: a buffer as recv(2) gives it, walked as pmd_glue/kernel/kif.c does.
- * Input: pieces, each a message; its length in the header is made right in half
- * of them, so that the attributes are reached.
+ * Netlink: a buffer as recv(2) gives it, walked as pmd_glue/kernel/nl_link.c
+ * does. Input: pieces, each a message; its length in the header is made right
+ * in half of them, so that the attributes are reached.
  */
 
 #include <limits.h>
@@ -15,13 +15,13 @@
 
 #include <libmnl/libmnl.h>
 
-#include "pmd_glue/kernel/kif_msg.h"
+#include "pmd_glue/kernel/nl_link_msg.h"
 #include "tests/fuzz/fuzz.h"
 
 #define IFINDEX 7
 #define MESSAGE_MAX 4096u
 
-static struct roost_kif_state state;
+static struct roost_nl_link_state state;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -36,7 +36,7 @@ static void check_state(void)
 	unsigned int nb;
 
 	FUZZ_CHECK(state.ifindex == IFINDEX);
-	FUZZ_CHECK(state.nb_addrs <= ROOST_KIF_ADDRS_MAX);
+	FUZZ_CHECK(state.nb_addrs <= ROOST_NL_LINK_ADDRS_MAX);
 	FUZZ_CHECK(memchr(state.name, '\0', sizeof(state.name)) != NULL);
 	FUZZ_CHECK(!state.running || state.up);
 	for (unsigned int i = 0; i < state.nb_addrs; i++) {
@@ -46,9 +46,9 @@ static void check_state(void)
 		FUZZ_CHECK(!roost_gid_is_multicast(&prefix->gid));
 		FUZZ_CHECK(prefix->len_bits <=
 			   (roost_gid_is_v4(&prefix->gid) ? 32 : 128));
-		FUZZ_CHECK(roost_kif_has(&state, &prefix->gid));
+		FUZZ_CHECK(roost_nl_link_has(&state, &prefix->gid));
 	}
-	nb = roost_kif_usable(&state, &state.addrs[0].prefix.gid, &usable);
+	nb = roost_nl_link_usable(&state, &state.addrs[0].prefix.gid, &usable);
 	FUZZ_CHECK(nb <= state.nb_addrs);
 	FUZZ_CHECK(usable.nb <= nb && usable.nb <= ROOST_PORT_IPS_MAX);
 }
@@ -59,22 +59,22 @@ static void take_route(const struct nlmsghdr *msg)
 		.b = { [10] = 0xff, [11] = 0xff, [12] = 198, [15] = 1 },
 	};
 	static const struct roost_gid v6 = { .b = { [0] = 0xfd, [15] = 1 } };
-	struct roost_kif_route route;
+	struct roost_nl_link_route route;
 
-	if (roost_kif_take_route(msg, IFINDEX, &v4, &route) == 0)
+	if (roost_nl_link_take_route(msg, IFINDEX, &v4, &route) == 0)
 		FUZZ_CHECK(!route.is_direct || roost_gid_eq(&route.hop, &v4));
-	if (roost_kif_take_route(msg, IFINDEX, &v6, &route) == 0)
+	if (roost_nl_link_take_route(msg, IFINDEX, &v6, &route) == 0)
 		FUZZ_CHECK(!route.is_direct || roost_gid_eq(&route.hop, &v6));
 }
 
 /* The same twice changes nothing the second time. */
 static void take(const struct nlmsghdr *msg)
 {
-	if (roost_kif_take(&state, msg))
+	if (roost_nl_link_take(&state, msg))
 		FUZZ_CHECK(msg->nlmsg_type == RTM_DELADDR ||
-			   !roost_kif_take(&state, msg));
+			   !roost_nl_link_take(&state, msg));
 	check_state();
-	roost_kif_link_index(msg);
+	roost_nl_link_index(msg);
 	take_route(msg);
 }
 

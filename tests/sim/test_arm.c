@@ -33,7 +33,7 @@ struct game {
 	uint64_t nb_received;
 	uint64_t nb_events;
 	atomic_bool stop;
-	pthread_t turner;
+	pthread_t progress;
 };
 
 static void *turn_all_the_time(void *arg)
@@ -131,7 +131,8 @@ static void start(struct game *g, struct sim_qp_conf *conf)
 	sim_connect(g->from, g->to);
 	g->sim->nobody_polls = true;
 	roost_cq_arm(g->cq, g->solicited_only);
-	assert_int_equal(pthread_create(&g->turner, NULL, turn_all_the_time, g),
+	assert_int_equal(pthread_create(&g->progress, NULL, turn_all_the_time,
+					g),
 			 0);
 	for (int i = 0; i < IN_FLIGHT; i++)
 		post_one(g);
@@ -140,7 +141,7 @@ static void start(struct game *g, struct sim_qp_conf *conf)
 static void finish(struct game *g)
 {
 	atomic_store(&g->stop, true);
-	pthread_join(g->turner, NULL);
+	pthread_join(g->progress, NULL);
 	assert_true(g->nb_received > 100);
 	assert_true(g->nb_events > 100);
 	assert_true(g->nb_events <= g->nb_received + 1);

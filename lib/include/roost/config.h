@@ -60,7 +60,7 @@
 #define ROOST_CONFIG_UNKNOWN_MAX 4
 #define ROOST_CONFIG_TOLD_MAX 256
 
-enum roost_progress {
+enum roost_progress_mode {
 	ROOST_PROGRESS_ADAPTIVE, /* default */
 	ROOST_PROGRESS_DEDICATED,
 };
@@ -91,7 +91,7 @@ struct roost_users {
  * One port. Each makes a device of its own, roost0, roost1, ... in their order,
  * but for those that are second: they are port 2 of the device before. Ports
  * with the same devargs or link, and each a VLAN of its own, share a DPDK port:
- * see roost_config_trunk().
+ * see roost_config_shared_port().
  */
 struct roost_port_config {
 	uint32_t set; /* keys that were given: bit 1 << enum roost_config_key */
@@ -116,7 +116,7 @@ struct roost_port_config {
 
 struct roost_config {
 	uint32_t set; /* which keys of the process were given, as above */
-	enum roost_progress progress;
+	enum roost_progress_mode progress;
 	uint32_t nb_workers; /* of each device; 0: not given, one */
 	bool verbose;
 	bool debug_no_icrc;
@@ -190,8 +190,8 @@ unsigned int roost_config_device_ports(const struct roost_config *c,
  * the same devargs, or on the same end of the same link. Two ports of one link
  * and VLAN are its two ends. Thread: any.
  */
-unsigned int roost_config_trunk(const struct roost_config *c,
-				unsigned int port);
+unsigned int roost_config_shared_port(const struct roost_config *c,
+				      unsigned int port);
 
 /*
  * What users call a port: `port0 (net_tap0)`, `link "lab"`, and its VLAN

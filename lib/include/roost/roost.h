@@ -78,7 +78,7 @@ bool roost_device_help_cq(struct roost_device *device,
  */
 void roost_device_send_end(struct roost_device *device, struct roost_qp *qp);
 /* Send what waits for more: for who does not post now. */
-void roost_device_send_gathered(struct roost_device *device);
+void roost_device_send_batched(struct roost_device *device);
 
 /*
  * The caller is about to sleep until something happens (it armed a CQ, or

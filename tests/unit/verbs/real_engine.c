@@ -113,7 +113,7 @@ bool roost_device_help_cq(struct roost_device *device,
 	return roost_device_help(device);
 }
 
-void roost_device_send_gathered(struct roost_device *device)
+void roost_device_send_batched(struct roost_device *device)
 {
 	(void)device;
 }

@@ -35,7 +35,7 @@ static struct {
 	/* What the kernel says of a route; asked: so often. */
 	unsigned int nb_asked;
 	int route_ret;
-	struct roost_kif_route route;
+	struct roost_nl_link_route route;
 } world;
 
 static struct roost_host *host;
@@ -65,7 +65,7 @@ static bool kernel_owns(void *ctx, const struct roost_gid *a)
 
 static int kernel_route(void *ctx, const struct roost_gid *sgid,
 			const struct roost_gid *dgid,
-			struct roost_kif_route *route)
+			struct roost_nl_link_route *route)
 {
 	(void)ctx;
 	(void)sgid;

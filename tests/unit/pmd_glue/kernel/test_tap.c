@@ -12,38 +12,38 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "pmd_glue/kernel/kif.h"
+#include "pmd_glue/kernel/nl_link.h"
 #include "pmd_glue/host/route.h"
 #include "pmd_glue/kernel/tap.h"
 #include "tests/unit/pmd_glue/host/frames.h"
 #include "tests/unit/pmd_glue/own_net.h"
 
 static struct roost_tap tap;
-static struct roost_kif kif;
+static struct roost_nl_link nl_link;
 
 static int open_tap(void **state)
 {
 	(void)state;
 	if (roost_tap_open(&tap, "tw0", mac_a))
 		return -1;
-	return roost_kif_open(&kif, "tw0");
+	return roost_nl_link_open(&nl_link, "tw0");
 }
 
 static int close_tap(void **state)
 {
 	(void)state;
-	roost_kif_close(&kif);
+	roost_nl_link_close(&nl_link);
 	roost_tap_close(&tap);
 	return 0;
 }
 
 /* What the kernel says now; nobody reads its news here. */
-static const struct roost_kif_state *look(void)
+static const struct roost_nl_link_state *look(void)
 {
-	static struct roost_kif seen;
+	static struct roost_nl_link seen;
 
-	roost_kif_close(&seen);
-	assert_int_equal(roost_kif_open(&seen, "tw0"), 0);
+	roost_nl_link_close(&seen);
+	assert_int_equal(roost_nl_link_open(&seen, "tw0"), 0);
 	return &seen.state;
 }
 
@@ -119,9 +119,9 @@ static void tap__is_not_kept_by_a_child(void **state)
 static void tap__carrier_and_administrator(void **state)
 {
 	(void)state;
-	assert_int_equal(roost_kif_up(&kif), 0);
-	assert_true(kif.state.up);
-	assert_false(kif.state.running); /* no carrier yet */
+	assert_int_equal(roost_nl_link_up(&nl_link), 0);
+	assert_true(nl_link.state.up);
+	assert_false(nl_link.state.running); /* no carrier yet */
 	roost_tap_set_carrier(&tap, true);
 	assert_true(look()->running);
 	roost_tap_set_carrier(&tap, false);
@@ -137,7 +137,7 @@ static bool is_usable(const struct roost_prefix *prefix)
 	struct roost_prefixes usable;
 	unsigned int i;
 
-	roost_kif_usable(&kif.state, &none, &usable);
+	roost_nl_link_usable(&nl_link.state, &none, &usable);
 	i = roost_prefixes_find(&usable, &prefix->gid);
 	return i < usable.nb && usable.v[i].len_bits == prefix->len_bits;
 }
@@ -151,18 +151,18 @@ static void tap__addresses(void **state)
 	struct roost_prefix v6 = { addr("fd00::1"), 64 };
 
 	(void)state;
-	assert_int_equal(roost_kif_up(&kif), 0);
-	assert_int_equal(roost_kif_add_addr(&kif, &v4), 0);
-	assert_int_equal(roost_kif_add_addr(&kif, &v4), -EEXIST);
-	assert_int_equal(roost_kif_add_addr(&kif, &v6), 0);
+	assert_int_equal(roost_nl_link_up(&nl_link), 0);
+	assert_int_equal(roost_nl_link_add_addr(&nl_link, &v4), 0);
+	assert_int_equal(roost_nl_link_add_addr(&nl_link, &v4), -EEXIST);
+	assert_int_equal(roost_nl_link_add_addr(&nl_link, &v6), 0);
 	assert_true(is_usable(&v4));
 	assert_true(is_usable(&v6));
 	assert_int_equal(system("sysctl -qw net.ipv6.conf.tw0.disable_ipv6=1"),
 			 0);
-	assert_int_equal(roost_kif_add_addr(&kif, &v6), -EACCES);
+	assert_int_equal(roost_nl_link_add_addr(&nl_link, &v6), -EACCES);
 	roost_tap_close(&tap);
-	assert_int_equal(roost_kif_add_addr(&kif, &v4), -ENODEV);
-	assert_int_equal(roost_kif_up(&kif), -ENODEV);
+	assert_int_equal(roost_nl_link_add_addr(&nl_link, &v4), -ENODEV);
+	assert_int_equal(roost_nl_link_up(&nl_link), -ENODEV);
 }
 
 #define WITH_TAP(test)                                                         \

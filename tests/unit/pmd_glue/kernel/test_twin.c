@@ -19,7 +19,7 @@
 
 #include <roost/config.h>
 #include "lib/engine/sched/worker.h"
-#include "pmd_glue/progress/turner.h"
+#include "pmd_glue/progress/progress.h"
 #include "pmd_glue/kernel/twin.h"
 #include "tests/unit/engine/eal.h"
 #include "tests/unit/pmd_glue/host/frames.h"
@@ -27,7 +27,8 @@
 
 /*
  * The twin of a port that is 02:11:22:33:44:01 with 198.18.0.1. Whoever is on
- * the wire, 198.18.0.2 and more, is this test, and so are worker and turner.
+ * the wire, 198.18.0.2 and more, is this test, and so are worker and progress
+ * engine.
  */
 #define PATIENCE_MS 5000
 #define KEPT_MAX 64
@@ -72,9 +73,9 @@ int roost_worker_send_frame(struct roost_worker *w, uint8_t port_num,
 	return 0;
 }
 
-void roost_turner_kick(struct roost_turner *turner)
+void roost_progress_kick(struct roost_progress *progress)
 {
-	(void)turner;
+	(void)progress;
 	atomic_fetch_add(&worker.kicks, 1);
 }
 

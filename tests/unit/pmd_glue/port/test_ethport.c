@@ -23,12 +23,12 @@
 #include "pmd_glue/port/eal.h"
 #include "pmd_glue/port/ethport_priv.h"
 #include "pmd_glue/quirks/import.h"
-#include "pmd_glue/netif/trunk.h"
+#include "pmd_glue/netif/shared_port.h"
 
 #define FRAME_MAX 9000u
 
-static struct roost_trunk trunk;
-static struct roost_ethport *const port = &trunk.port;
+static struct roost_shared_port shared_port;
+static struct roost_ethport *const port = &shared_port.port;
 
 static uint8_t byte_at(unsigned int i)
 {
@@ -119,19 +119,19 @@ static void rx__too_long_is_dropped_and_freed(void **state)
 static void rx__down_takes_nothing_and_keeps_nothing(void **state)
 {
 	struct rte_mbuf *got[4];
-	struct roost_lane lane = {
-		.trunk = &trunk,
+	struct roost_subport subport = {
+		.shared_port = &shared_port,
 		.running = true,
 		.admin_down = true,
 	};
 
 	(void)state;
 	hand_over(frame(74, 14, 20));
-	assert_int_equal(roost_lane_rx(&lane, 0, got, 4), 0);
+	assert_int_equal(roost_subport_rx(&subport, 0, got, 4), 0);
 	assert_int_equal(rte_mempool_in_use_count(port->pool), 0);
-	lane.admin_down = false;
+	subport.admin_down = false;
 	hand_over(frame(74, 14, 20));
-	assert_int_equal(roost_lane_rx(&lane, 0, got, 4), 1);
+	assert_int_equal(roost_subport_rx(&subport, 0, got, 4), 1);
 	rte_pktmbuf_free(got[0]);
 }
 
@@ -244,7 +244,8 @@ static void queues__take_turns(void **state)
 static void queues__one_is_left(void **state)
 {
 	struct rte_mbuf *sent = frame(64, 128, 1);
-	struct roost_lane lane = { .trunk = &trunk, .running = true };
+	struct roost_subport subport = { .shared_port = &shared_port,
+					 .running = true };
 
 	(void)state;
 	open_several();
@@ -264,7 +265,7 @@ static void queues__one_is_left(void **state)
 	}
 	close_several();
 	port->tx_locked = true;
-	assert_int_equal(roost_lane_tx(&lane, 1, &sent, 1), 1);
+	assert_int_equal(roost_subport_tx(&subport, 1, &sent, 1), 1);
 	port->tx_locked = false;
 	assert_int_equal(rte_eth_rx_burst(port->id, 0, &sent, 1), 1);
 	rte_pktmbuf_free(sent);

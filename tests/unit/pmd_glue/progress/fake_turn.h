@@ -7,7 +7,7 @@
 /*
  * The turn of a worker that a test plays. Which thread has the processor, and
  * when, is the machine's to say: what only the test's thread may do is asked
- * for while the turner's is barred.
+ * for while the progress engine's is barred.
  */
 
 #include <pthread.h>
@@ -17,7 +17,7 @@
 struct fake_turn {
 	pthread_mutex_t lock;
 	pthread_t test_thread;
-	atomic_bool barred; /* the turner's thread */
+	atomic_bool barred; /* the progress engine's thread */
 };
 
 static inline void fake_turn_init(struct fake_turn *turn)

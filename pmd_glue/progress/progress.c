@@ -6,7 +6,7 @@
  * log; one clock reading per iteration; a system call only to wake a thread.
  */
 
-#include "pmd_glue/progress/turner.h"
+#include "pmd_glue/progress/progress.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -25,7 +25,7 @@
 #include "lib/engine/sched/worker.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/progress/fast_clock.h"
-#include "pmd_glue/progress/gather.h"
+#include "pmd_glue/progress/batch.h"
 #include "pmd_glue/progress/patience.h"
 #include "pmd_glue/process/thread.h"
 
@@ -67,7 +67,7 @@
 #define HELP_YIELDS 4u
 #define STUCK_PATIENCE 16u
 #define THREAD_YIELDS 64u
-#define PATIENCES 16u /* turners that a thread tells apart */
+#define PATIENCES 16u /* progress engines that a thread tells apart */
 
 /* At exit: tries to get the turn, and iterations until nothing is owed. */
 #define SETTLE_TRIES 1000u
@@ -75,9 +75,9 @@
 
 #define AWAKE 0u
 
-struct roost_turner {
+struct roost_progress {
 	/* Constant while it runs. */
-	struct roost_turner_conf conf;
+	struct roost_progress_conf conf;
 	struct roost_worker *worker; /* conf's */
 	unsigned int lcore_id;       /* LCORE_ID_ANY: runs without caches */
 	unsigned int patience;       /* index of threads' patience with it */
@@ -95,7 +95,7 @@ struct roost_turner {
 		atomic_bool stop;
 	} __rte_cache_aligned in;
 
-	struct roost_gather gather __rte_cache_aligned;
+	struct roost_batch batch __rte_cache_aligned;
 
 	/* Written by the thread (and cleared by who wakes it), read by
 	 * helpers: when it will look at the port again. AWAKE: it does.
@@ -119,27 +119,27 @@ struct roost_turner {
 /* One iteration, as the worker's lcore. Holder of the turn: the clock is read
  * under it, so that time never runs backwards for the worker.
  */
-static unsigned int iterate(struct roost_turner *t)
+static unsigned int iterate(struct roost_progress *p)
 {
 	unsigned int saved = RTE_PER_LCORE(_lcore_id);
 	unsigned int work;
 
-	roost_gather_send(&t->gather);
-	RTE_PER_LCORE(_lcore_id) = t->lcore_id;
-	work = roost_worker_iterate(t->worker, roost_fast_clock_ns(&t->clock));
+	roost_batch_send(&p->batch);
+	RTE_PER_LCORE(_lcore_id) = p->lcore_id;
+	work = roost_worker_iterate(p->worker, roost_fast_clock_ns(&p->clock));
 	RTE_PER_LCORE(_lcore_id) = saved;
 	return work;
 }
 
 /* The same for the half that sends. */
-static unsigned int send_out(struct roost_turner *t)
+static unsigned int send_out(struct roost_progress *p)
 {
 	unsigned int saved = RTE_PER_LCORE(_lcore_id);
 	unsigned int work;
 
-	roost_gather_send(&t->gather);
-	RTE_PER_LCORE(_lcore_id) = t->lcore_id;
-	work = roost_worker_send(t->worker, roost_fast_clock_ns(&t->clock));
+	roost_batch_send(&p->batch);
+	RTE_PER_LCORE(_lcore_id) = p->lcore_id;
+	work = roost_worker_send(p->worker, roost_fast_clock_ns(&p->clock));
 	RTE_PER_LCORE(_lcore_id) = saved;
 	return work;
 }
@@ -147,10 +147,10 @@ static unsigned int send_out(struct roost_turner *t)
 /* Let threads that wait for the turn have it: a mutex that is taken again at
  * once after each release would never reach them.
  */
-static void stand_back(struct roost_turner *t)
+static void stand_back(struct roost_progress *p)
 {
 	for (unsigned int i = 0; i < WANTED_PATIENCE; i++) {
-		if (!roost_worker_turn_wanted(t->worker))
+		if (!roost_worker_turn_wanted(p->worker))
 			return;
 		if (i % 64 == 63)
 			sched_yield();
@@ -162,196 +162,196 @@ static void stand_back(struct roost_turner *t)
 
 /* ---- waking ------------------------------------------------------------ */
 
-static void wake(struct roost_turner *t)
+static void wake(struct roost_progress *p)
 {
 	const uint64_t one = 1;
 	ssize_t written;
 
-	if (!atomic_exchange(&t->asleep, false))
+	if (!atomic_exchange(&p->asleep, false))
 		return;
-	written = write(t->wake_fd, &one, sizeof(one));
+	written = write(p->wake_fd, &one, sizeof(one));
 	(void)written; /* cannot fail but by overflow: then it is awake */
 }
 
-void roost_turner_kick(struct roost_turner *t)
+void roost_progress_kick(struct roost_progress *p)
 {
 	/* Pairs with the fence in sleep_until(): either the thread sees the
 	 * work, or we see that it is asleep.
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load_explicit(&t->asleep, memory_order_relaxed))
-		wake(t);
+	if (atomic_load_explicit(&p->asleep, memory_order_relaxed))
+		wake(p);
 }
 
-void roost_turner_nudge(struct roost_turner *t)
+void roost_progress_nudge(struct roost_progress *p)
 {
 	atomic_thread_fence(memory_order_seq_cst); /* as in kick */
-	if (atomic_load_explicit(&t->asleep, memory_order_relaxed) &&
-	    !atomic_load_explicit(&t->kept_out, memory_order_relaxed))
-		wake(t);
+	if (atomic_load_explicit(&p->asleep, memory_order_relaxed) &&
+	    !atomic_load_explicit(&p->kept_out, memory_order_relaxed))
+		wake(p);
 }
 
-void roost_turner_expect(struct roost_turner *t)
+void roost_progress_expect(struct roost_progress *p)
 {
 	uint64_t blind_until_ns;
 
-	if (t->conf.mode == ROOST_PROGRESS_DEDICATED)
+	if (p->conf.mode == ROOST_PROGRESS_DEDICATED)
 		return;
-	roost_turner_send_gathered(t);
-	atomic_store_explicit(&t->in.expected, true, memory_order_relaxed);
+	roost_progress_send_batched(p);
+	atomic_store_explicit(&p->in.expected, true, memory_order_relaxed);
 	atomic_thread_fence(memory_order_seq_cst); /* as in kick */
 	blind_until_ns =
-		atomic_load_explicit(&t->blind_until_ns, memory_order_relaxed);
+		atomic_load_explicit(&p->blind_until_ns, memory_order_relaxed);
 	if (blind_until_ns != AWAKE &&
 	    blind_until_ns > roost_now_ns() + SOON_NS)
-		wake(t);
+		wake(p);
 }
 
 /* ---- help -------------------------------------------------------------- */
 
-/* This thread's, for each turner: one may stand still while others move. */
+/* This thread's, for each engine: one may stand still while others move. */
 static _Thread_local struct roost_patience patience[PATIENCES];
 
 /* It polls, and there is nothing that it can do: whoever can, here or in the
  * peer, may wait for this very core.
  */
-static void lose_patience(struct roost_turner *t)
+static void lose_patience(struct roost_progress *p)
 {
-	struct roost_patience *p = &patience[t->patience];
+	struct roost_patience *mine = &patience[p->patience];
 
 	/* Once it sleeps it looks less in between, and leaves half of the CPU.
 	 */
-	if (++p->misses <
-	    (p->yields > HELP_YIELDS ? STUCK_PATIENCE : HELP_PATIENCE))
+	if (++mine->misses <
+	    (mine->yields > HELP_YIELDS ? STUCK_PATIENCE : HELP_PATIENCE))
 		return;
-	p->misses = 0;
-	roost_patience_lose(p, &t->clock, HELP_YIELDS);
+	mine->misses = 0;
+	roost_patience_lose(mine, &p->clock, HELP_YIELDS);
 }
 
 /* The turn is somebody else's. True: it is ours after all. */
-static bool insist(struct roost_turner *t)
+static bool insist(struct roost_progress *p)
 {
-	lose_patience(t);
-	if (!roost_worker_has_work(t->worker))
+	lose_patience(p);
+	if (!roost_worker_has_work(p->worker))
 		return false;
 	for (unsigned int i = 0; i < HELP_RETRIES; i++) {
 		rte_pause();
-		if (!roost_worker_has_work(t->worker))
+		if (!roost_worker_has_work(p->worker))
 			return false;
-		if (roost_worker_turn_try(t->worker))
+		if (roost_worker_turn_try(p->worker))
 			return true;
 	}
 	/* Whoever has the turn may not look again; the thread will. */
-	roost_turner_kick(t);
+	roost_progress_kick(p);
 	return false;
 }
 
 /* Keep the thread out. No read-modify-write: helpers that overwrite each
  * other's number still make it change.
  */
-static void announce(struct roost_turner *t)
+static void announce(struct roost_progress *p)
 {
 	uint32_t helps =
-		atomic_load_explicit(&t->in.helps, memory_order_relaxed);
+		atomic_load_explicit(&p->in.helps, memory_order_relaxed);
 
-	atomic_store_explicit(&t->in.helps, helps + 1, memory_order_relaxed);
+	atomic_store_explicit(&p->in.helps, helps + 1, memory_order_relaxed);
 }
 
 /* This helper goes: what the iteration left is for the next one, or for the
  * thread.
  */
-static void leave(struct roost_turner *t)
+static void leave(struct roost_progress *p)
 {
-	if (roost_worker_has_left(t->worker))
-		roost_turner_nudge(t);
+	if (roost_worker_has_left(p->worker))
+		roost_progress_nudge(p);
 }
 
 /* Help, as the holder of the turn, and release it. */
-static bool run(struct roost_turner *t)
+static bool run(struct roost_progress *p)
 {
 	unsigned int rounds = 0;
 	unsigned int work = 0;
 
 	for (;;) {
-		work += iterate(t);
-		if (!roost_worker_turn_release(t->worker))
+		work += iterate(p);
+		if (!roost_worker_turn_release(p->worker))
 			break;
 		if (++rounds == HELP_ROUNDS) {
-			roost_turner_kick(t);
+			roost_progress_kick(p);
 			break;
 		}
-		if (!roost_worker_turn_try(t->worker))
+		if (!roost_worker_turn_try(p->worker))
 			break;
 	}
 	if (work == 0)
-		lose_patience(t);
+		lose_patience(p);
 	else
-		patience[t->patience].misses = 0;
-	leave(t);
+		patience[p->patience].misses = 0;
+	leave(p);
 	return work != 0;
 }
 
-bool roost_turner_help(struct roost_turner *t)
+bool roost_progress_help(struct roost_progress *p)
 {
-	if (t->conf.mode == ROOST_PROGRESS_DEDICATED) {
-		lose_patience(t);
+	if (p->conf.mode == ROOST_PROGRESS_DEDICATED) {
+		lose_patience(p);
 		return false;
 	}
-	announce(t);
-	if (roost_worker_turn_wanted(t->worker)) {
-		stand_back(t);
+	announce(p);
+	if (roost_worker_turn_wanted(p->worker)) {
+		stand_back(p);
 		return false;
 	}
-	if (!roost_worker_turn_try(t->worker) && !insist(t))
+	if (!roost_worker_turn_try(p->worker) && !insist(p))
 		return false;
-	return run(t);
+	return run(p);
 }
 
-void roost_turner_send_gathered(struct roost_turner *t)
+void roost_progress_send_batched(struct roost_progress *p)
 {
-	if (roost_gather_waiting(&t->gather) != 0)
-		roost_turner_help(t);
+	if (roost_batch_waiting(&p->batch) != 0)
+		roost_progress_help(p);
 }
 
-void roost_turner_send_end(struct roost_turner *t, struct roost_qp *qp)
+void roost_progress_send_end(struct roost_progress *p, struct roost_qp *qp)
 {
-	if (t->conf.mode == ROOST_PROGRESS_ADAPTIVE &&
-	    roost_gather_may_wait(&t->gather, qp)) {
+	if (p->conf.mode == ROOST_PROGRESS_ADAPTIVE &&
+	    roost_batch_may_wait(&p->batch, qp)) {
 		roost_qp_send_end(qp);
-		if (!roost_gather_is_watched(&t->gather))
-			roost_turner_help(t);
+		if (!roost_batch_is_watched(&p->batch))
+			roost_progress_help(p);
 		return;
 	}
-	if (t->conf.mode == ROOST_PROGRESS_DEDICATED ||
-	    roost_worker_turn_wanted(t->worker) ||
-	    !roost_worker_turn_try(t->worker)) {
+	if (p->conf.mode == ROOST_PROGRESS_DEDICATED ||
+	    roost_worker_turn_wanted(p->worker) ||
+	    !roost_worker_turn_try(p->worker)) {
 		roost_qp_send_end(qp);
-		roost_turner_help(t);
+		roost_progress_help(p);
 		return;
 	}
 	roost_qp_send_end_in_turn(qp);
 	/* Not announced: who only posts does not look for what comes. */
-	if (send_out(t) == 0) {
-		run(t);
+	if (send_out(p) == 0) {
+		run(p);
 		return;
 	}
-	patience[t->patience].misses = 0;
-	if (roost_worker_turn_release(t->worker))
-		roost_turner_help(t);
+	patience[p->patience].misses = 0;
+	if (roost_worker_turn_release(p->worker))
+		roost_progress_help(p);
 	else
-		leave(t);
+		leave(p);
 }
 
-void roost_turner_settle(struct roost_turner *t)
+void roost_progress_settle(struct roost_progress *p)
 {
 	for (unsigned int i = 0; i < SETTLE_TRIES; i++) {
-		if (!roost_worker_turn_try(t->worker)) {
+		if (!roost_worker_turn_try(p->worker)) {
 			sched_yield();
 			continue;
 		}
-		for (unsigned int n = 0; n < SETTLE_ROUNDS && iterate(t); n++)
+		for (unsigned int n = 0; n < SETTLE_ROUNDS && iterate(p); n++)
 			;
-		roost_worker_turn_release(t->worker);
+		roost_worker_turn_release(p->worker);
 		return;
 	}
 }
@@ -359,21 +359,21 @@ void roost_turner_settle(struct roost_turner *t)
 /* ---- the thread -------------------------------------------------------- */
 
 /* For the thread, which is about to sleep. */
-static bool has_work(const struct roost_turner *t)
+static bool has_work(const struct roost_progress *p)
 {
-	return roost_worker_has_work(t->worker) ||
-	       (t->conf.rx.is_waiting && t->conf.rx.is_waiting(t->conf.rx.ctx));
+	return roost_worker_has_work(p->worker) ||
+	       (p->conf.rx.is_waiting && p->conf.rx.is_waiting(p->conf.rx.ctx));
 }
 
 /*
  * Sleep until then, or until woken, or until rx_fd (-1: none) is readable.
  * blind: packets do not wake it.
  */
-static void sleep_until(struct roost_turner *t, uint64_t now_ns,
+static void sleep_until(struct roost_progress *p, uint64_t now_ns,
 			uint64_t until_ns, int rx_fd)
 {
 	struct pollfd fds[2] = {
-		{ .fd = t->wake_fd, .events = POLLIN },
+		{ .fd = p->wake_fd, .events = POLLIN },
 		{ .fd = rx_fd, .events = POLLIN }, /* poll passes over -1 */
 	};
 	uint64_t ns = until_ns > now_ns ? until_ns - now_ns : 0;
@@ -384,18 +384,18 @@ static void sleep_until(struct roost_turner *t, uint64_t now_ns,
 	uint64_t tokens;
 	ssize_t got;
 
-	atomic_store_explicit(&t->asleep, true, memory_order_relaxed);
-	atomic_store_explicit(&t->blind_until_ns, rx_fd < 0 ? until_ns : AWAKE,
+	atomic_store_explicit(&p->asleep, true, memory_order_relaxed);
+	atomic_store_explicit(&p->blind_until_ns, rx_fd < 0 ? until_ns : AWAKE,
 			      memory_order_relaxed);
 	/* Pairs with kick and expect. */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (!has_work(t) &&
-	    !atomic_load_explicit(&t->in.expected, memory_order_relaxed) &&
-	    !atomic_load_explicit(&t->in.stop, memory_order_relaxed))
+	if (!has_work(p) &&
+	    !atomic_load_explicit(&p->in.expected, memory_order_relaxed) &&
+	    !atomic_load_explicit(&p->in.stop, memory_order_relaxed))
 		ppoll(fds, 2, &timeout, NULL);
-	atomic_store_explicit(&t->blind_until_ns, AWAKE, memory_order_relaxed);
-	if (!atomic_exchange(&t->asleep, false)) {
-		got = read(t->wake_fd, &tokens, sizeof(tokens));
+	atomic_store_explicit(&p->blind_until_ns, AWAKE, memory_order_relaxed);
+	if (!atomic_exchange(&p->asleep, false)) {
+		got = read(p->wake_fd, &tokens, sizeof(tokens));
 		(void)got; /* the writer may be a moment behind: then the next
 			    * sleep is short */
 	}
@@ -404,196 +404,197 @@ static void sleep_until(struct roost_turner *t, uint64_t now_ns,
 /* Packets that others put aside are left to whoever helps, and found by the
  * thread when help ends.
  */
-static void stay_out(struct roost_turner *t, uint64_t now_ns)
+static void stay_out(struct roost_progress *p, uint64_t now_ns)
 {
-	uint64_t ns = roost_gather_watch(&t->gather, now_ns);
+	uint64_t ns = roost_batch_watch(&p->batch, now_ns);
 
 	if (ns == 0)
 		ns = KEPT_OUT_NS;
-	atomic_store_explicit(&t->kept_out, true, memory_order_relaxed);
-	sleep_until(t, now_ns, now_ns + ns, -1);
-	atomic_store_explicit(&t->kept_out, false, memory_order_relaxed);
+	atomic_store_explicit(&p->kept_out, true, memory_order_relaxed);
+	sleep_until(p, now_ns, now_ns + ns, -1);
+	atomic_store_explicit(&p->kept_out, false, memory_order_relaxed);
 }
 
 /* Does help by others keep the thread from the turn? */
-static bool is_kept_out(struct roost_turner *t, uint64_t now_ns)
+static bool is_kept_out(struct roost_progress *p, uint64_t now_ns)
 {
 	uint32_t helps =
-		atomic_load_explicit(&t->in.helps, memory_order_relaxed);
+		atomic_load_explicit(&p->in.helps, memory_order_relaxed);
 
-	if (atomic_load_explicit(&t->in.expected, memory_order_relaxed)) {
-		atomic_store_explicit(&t->in.expected, false,
+	if (atomic_load_explicit(&p->in.expected, memory_order_relaxed)) {
+		atomic_store_explicit(&p->in.expected, false,
 				      memory_order_relaxed);
-		t->own.expect_until_ns = now_ns + EXPECT_NS;
-		t->own.kept_out_until_ns = 0;
-		t->own.last_work_ns = now_ns;
+		p->own.expect_until_ns = now_ns + EXPECT_NS;
+		p->own.kept_out_until_ns = 0;
+		p->own.last_work_ns = now_ns;
 	}
-	if (helps != t->own.seen_helps) {
-		t->own.seen_helps = helps;
-		t->own.kept_out_until_ns = now_ns + KEPT_OUT_NS;
-		t->own.last_work_ns = now_ns; /* by whom ever */
+	if (helps != p->own.seen_helps) {
+		p->own.seen_helps = helps;
+		p->own.kept_out_until_ns = now_ns + KEPT_OUT_NS;
+		p->own.last_work_ns = now_ns; /* by whom ever */
 	}
-	return now_ns < t->own.kept_out_until_ns &&
-	       now_ns >= t->own.expect_until_ns;
+	return now_ns < p->own.kept_out_until_ns &&
+	       now_ns >= p->own.expect_until_ns;
 }
 
 /* Holder of the turn: one iteration, then release. Returns true if there was
  * work, or is; *deadline_ns: when to be back at the latest.
  */
-static bool turn(struct roost_turner *t, uint64_t *deadline_ns)
+static bool turn(struct roost_progress *p, uint64_t *deadline_ns)
 {
 	unsigned int work;
 	bool more;
 
-	work = iterate(t);
-	*deadline_ns = roost_worker_next_deadline_ns(t->worker);
-	more = roost_worker_has_left(t->worker);
-	more |= roost_worker_turn_release(t->worker);
+	work = iterate(p);
+	*deadline_ns = roost_worker_next_deadline_ns(p->worker);
+	more = roost_worker_has_left(p->worker);
+	more |= roost_worker_turn_release(p->worker);
 	return work != 0 || more;
 }
 
 /* Let an interrupt wake us. Returns true if it was possible. */
-static bool sleep_on_interrupt(struct roost_turner *t, uint64_t now_ns)
+static bool sleep_on_interrupt(struct roost_progress *p, uint64_t now_ns)
 {
 	uint64_t deadline_ns;
 	int fd;
 
-	if (!t->conf.rx.arm || !roost_worker_turn_try(t->worker))
+	if (!p->conf.rx.arm || !roost_worker_turn_try(p->worker))
 		return false;
-	fd = t->conf.rx.arm(t->conf.rx.ctx);
+	fd = p->conf.rx.arm(p->conf.rx.ctx);
 	if (fd < 0) {
-		roost_worker_turn_release(t->worker);
+		roost_worker_turn_release(p->worker);
 		return false;
 	}
 	/* What came before the interrupt was armed raises none. */
-	if (!turn(t, &deadline_ns))
-		sleep_until(t, now_ns,
+	if (!turn(p, &deadline_ns))
+		sleep_until(p, now_ns,
 			    RTE_MIN(deadline_ns, now_ns + INTERRUPT_SLEEP_NS),
 			    fd);
-	roost_worker_turn_take(t->worker);
-	t->conf.rx.disarm(t->conf.rx.ctx);
-	roost_worker_turn_release(t->worker);
+	roost_worker_turn_take(p->worker);
+	p->conf.rx.disarm(p->conf.rx.ctx);
+	roost_worker_turn_release(p->worker);
 	return true;
 }
 
-static void doze(struct roost_turner *t, uint64_t now_ns, uint64_t deadline_ns)
+static void doze(struct roost_progress *p, uint64_t now_ns,
+		 uint64_t deadline_ns)
 {
-	uint64_t nap_ns = (now_ns - t->own.last_work_ns) / NAP_SHARE;
+	uint64_t nap_ns = (now_ns - p->own.last_work_ns) / NAP_SHARE;
 	uint64_t most_ns = NAP_MAX_NS;
 
-	if (sleep_on_interrupt(t, now_ns))
+	if (sleep_on_interrupt(p, now_ns))
 		return;
-	if (t->conf.rx.is_cut_off && t->conf.rx.is_cut_off(t->conf.rx.ctx))
+	if (p->conf.rx.is_cut_off && p->conf.rx.is_cut_off(p->conf.rx.ctx))
 		most_ns = INTERRUPT_SLEEP_NS;
 	nap_ns = RTE_MIN(RTE_MAX(nap_ns, (uint64_t)NAP_MIN_NS), most_ns);
-	sleep_until(t, now_ns, RTE_MIN(deadline_ns, now_ns + nap_ns), -1);
+	sleep_until(p, now_ns, RTE_MIN(deadline_ns, now_ns + nap_ns), -1);
 }
 
-static void run_adaptive(struct roost_turner *t)
+static void run_adaptive(struct roost_progress *p)
 {
 	struct roost_patience held = { 0 };
 	uint64_t now_ns, deadline_ns;
 	bool kept_out;
 
-	while (!atomic_load_explicit(&t->in.stop, memory_order_relaxed)) {
-		now_ns = roost_fast_clock_ns(&t->own.clock);
-		kept_out = is_kept_out(t, now_ns);
-		if (kept_out && !has_work(t)) {
-			stay_out(t, now_ns);
+	while (!atomic_load_explicit(&p->in.stop, memory_order_relaxed)) {
+		now_ns = roost_fast_clock_ns(&p->own.clock);
+		kept_out = is_kept_out(p, now_ns);
+		if (kept_out && !has_work(p)) {
+			stay_out(p, now_ns);
 			continue;
 		}
 		if (!kept_out)
-			roost_gather_watch_end(&t->gather);
-		if (!roost_worker_turn_try(t->worker)) {
-			roost_patience_lose(&held, &t->clock, THREAD_YIELDS);
+			roost_batch_watch_end(&p->batch);
+		if (!roost_worker_turn_try(p->worker)) {
+			roost_patience_lose(&held, &p->clock, THREAD_YIELDS);
 			continue;
 		}
-		if (turn(t, &deadline_ns))
-			t->own.last_work_ns = now_ns;
-		stand_back(t);
-		if (kept_out || now_ns - t->own.last_work_ns < POLL_NS)
+		if (turn(p, &deadline_ns))
+			p->own.last_work_ns = now_ns;
+		stand_back(p);
+		if (kept_out || now_ns - p->own.last_work_ns < POLL_NS)
 			rte_pause();
 		else
-			doze(t, now_ns, deadline_ns);
+			doze(p, now_ns, deadline_ns);
 	}
 }
 
-static void run_dedicated(struct roost_turner *t)
+static void run_dedicated(struct roost_progress *p)
 {
 	struct roost_patience held = { 0 };
 	unsigned int idle = 0;
 	uint64_t deadline_ns;
 
-	while (!atomic_load_explicit(&t->in.stop, memory_order_relaxed)) {
-		if (roost_worker_turn_try(t->worker) && turn(t, &deadline_ns))
+	while (!atomic_load_explicit(&p->in.stop, memory_order_relaxed)) {
+		if (roost_worker_turn_try(p->worker) && turn(p, &deadline_ns))
 			idle = 0;
-		stand_back(t);
+		stand_back(p);
 		if (++idle % YIELD_EVERY == 0)
-			roost_patience_lose(&held, &t->clock, THREAD_YIELDS);
+			roost_patience_lose(&held, &p->clock, THREAD_YIELDS);
 	}
 }
 
-static void *turner_main(void *arg)
+static void *progress_main(void *arg)
 {
-	struct roost_turner *t = arg;
+	struct roost_progress *p = arg;
 
-	if (t->conf.take_lcore && rte_thread_register() == 0)
-		t->lcore_id = rte_lcore_id();
+	if (p->conf.take_lcore && rte_thread_register() == 0)
+		p->lcore_id = rte_lcore_id();
 	prctl(PR_SET_TIMERSLACK, 1000ul, 0ul, 0ul, 0ul);
-	pthread_barrier_wait(&t->registered);
-	if (t->conf.mode == ROOST_PROGRESS_DEDICATED) {
-		roost_thread_pin(t->conf.index);
-		run_dedicated(t);
+	pthread_barrier_wait(&p->registered);
+	if (p->conf.mode == ROOST_PROGRESS_DEDICATED) {
+		roost_thread_pin(p->conf.index);
+		run_dedicated(p);
 	} else {
-		run_adaptive(t);
+		run_adaptive(p);
 	}
-	if (t->lcore_id != LCORE_ID_ANY)
+	if (p->lcore_id != LCORE_ID_ANY)
 		rte_thread_unregister();
 	return NULL;
 }
 
-int roost_turner_start(const struct roost_turner_conf *conf,
-		       struct roost_turner **turner)
+int roost_progress_start(const struct roost_progress_conf *conf,
+			 struct roost_progress **progress)
 {
 	static atomic_uint nb_started;
-	struct roost_turner *t;
+	struct roost_progress *p;
 	int ret;
 
-	t = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*t));
-	if (!t)
+	p = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*p));
+	if (!p)
 		return -ENOMEM;
-	*t = (struct roost_turner){
+	*p = (struct roost_progress){
 		.conf = *conf,
 		.worker = conf->worker,
 		.lcore_id = LCORE_ID_ANY,
 		.patience = atomic_fetch_add(&nb_started, 1) % PATIENCES,
 	};
-	t->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (t->wake_fd < 0) {
+	p->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (p->wake_fd < 0) {
 		ret = -errno;
-		goto free_turner;
+		goto free_progress;
 	}
-	pthread_barrier_init(&t->registered, NULL, 2);
-	ret = roost_thread_create(&t->thread, "roost-worker", turner_main, t);
+	pthread_barrier_init(&p->registered, NULL, 2);
+	ret = roost_thread_create(&p->thread, "roost-worker", progress_main, p);
 	if (ret)
 		goto destroy_barrier;
-	pthread_barrier_wait(&t->registered);
-	*turner = t;
+	pthread_barrier_wait(&p->registered);
+	*progress = p;
 	return 0;
 destroy_barrier:
-	pthread_barrier_destroy(&t->registered);
-	close(t->wake_fd);
-free_turner:
-	free(t);
+	pthread_barrier_destroy(&p->registered);
+	close(p->wake_fd);
+free_progress:
+	free(p);
 	return ret;
 }
 
-void roost_turner_stop(struct roost_turner *t)
+void roost_progress_stop(struct roost_progress *p)
 {
-	atomic_store(&t->in.stop, true);
-	roost_turner_kick(t);
-	pthread_join(t->thread, NULL);
-	pthread_barrier_destroy(&t->registered);
-	close(t->wake_fd);
-	free(t);
+	atomic_store(&p->in.stop, true);
+	roost_progress_kick(p);
+	pthread_join(p->thread, NULL);
+	pthread_barrier_destroy(&p->registered);
+	close(p->wake_fd);
+	free(p);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include "turner_world.h"
+#include "progress_world.h"
 
 #include <time.h>
 
 #include <roost/qp.h>
 
 struct roost_worker world_worker;
-struct roost_turner *world_turner;
+struct roost_progress *world_progress;
 struct world_posted world_posted;
 bool world_nudges;
 
@@ -67,7 +67,7 @@ bool roost_worker_has_left(const struct roost_worker *w)
 	return atomic_load(&w->has_left);
 }
 
-/* What waits is test_gather.c's. */
+/* What waits is test_batch.c's. */
 bool roost_qp_send_can_wait(const struct roost_qp *qp, uint32_t waiting)
 {
 	(void)qp;
@@ -89,10 +89,11 @@ void roost_qp_send_end_in_turn(struct roost_qp *qp)
 	world_posted.in_turn++;
 }
 
-void world_start(enum roost_progress mode, const struct roost_turner_rx *rx)
+void world_start(enum roost_progress_mode mode,
+		 const struct roost_progress_rx *rx)
 {
-	struct roost_turner_conf conf = { .worker = &world_worker,
-					  .mode = mode };
+	struct roost_progress_conf conf = { .worker = &world_worker,
+					    .mode = mode };
 
 	fake_turn_init(&world_worker.turn);
 	atomic_store(&world_worker.work, 0);
@@ -102,10 +103,10 @@ void world_start(enum roost_progress mode, const struct roost_turner_rx *rx)
 	atomic_store(&world_worker.deadline_ns, ROOST_NEVER_NS);
 	atomic_store(&world_worker.last_ns, 0);
 	conf.rx = *rx;
-	assert_int_equal(roost_turner_start(&conf, &world_turner), 0);
+	assert_int_equal(roost_progress_start(&conf, &world_progress), 0);
 }
 
-static const struct roost_turner_rx no_interrupts;
+static const struct roost_progress_rx no_interrupts;
 
 int world_start_adaptive(void **state)
 {
@@ -124,7 +125,7 @@ int world_start_dedicated(void **state)
 int world_stop(void **state)
 {
 	(void)state;
-	roost_turner_stop(world_turner);
+	roost_progress_stop(world_progress);
 	return 0;
 }
 
@@ -139,9 +140,9 @@ bool world_help_for(uint64_t ns)
 	bool steady = true;
 
 	do {
-		roost_turner_help(world_turner);
+		roost_progress_help(world_progress);
 		if (world_nudges)
-			roost_turner_nudge(world_turner);
+			roost_progress_nudge(world_progress);
 		now_ns = roost_now_ns();
 		steady = steady && now_ns - last_ns < 300 * US;
 		last_ns = now_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include "pmd_glue/kernel/kif.h"
+#include "pmd_glue/kernel/nl_link.h"
 
 #include <errno.h>
 #include <linux/if_packet.h>
@@ -17,7 +17,7 @@
 #include <libmnl/libmnl.h>
 
 #include "pmd_glue/process/control.h"
-#include "pmd_glue/kernel/kif_msg.h"
+#include "pmd_glue/kernel/nl_link_msg.h"
 
 /* A message of a link with all its functions is longer than any other; one
  * that does not fit is not believed.
@@ -36,14 +36,14 @@ static struct {
 	unsigned int refs; /* control thread */
 	struct mnl_socket *news;
 	struct roost_control_client client;
-	LIST_HEAD(, roost_kif) followers;
+	LIST_HEAD(, roost_nl_link) followers;
 	bool stale; /* news were lost: read all again */
 	/* Questions, of any thread. */
 	pthread_mutex_t lock;
 	struct mnl_socket *asking; /* under lock, as are the next two */
 	uint32_t seq;
 	_Alignas(struct nlmsghdr) uint8_t buf[BUF_BYTES];
-} kifs = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} nl_links = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- questions ----------------------------------------------------------- */
 
@@ -84,13 +84,15 @@ static int ask(const struct nlmsghdr *question, take_fn *take, void *ctx)
 	int ret = 0, left;
 	ssize_t got;
 
-	if (mnl_socket_sendto(kifs.asking, question, question->nlmsg_len) < 0)
+	if (mnl_socket_sendto(nl_links.asking, question, question->nlmsg_len) <
+	    0)
 		return -errno;
 	while (ret == 0) {
-		got = mnl_socket_recvfrom(kifs.asking, kifs.buf, BUF_BYTES);
+		got = mnl_socket_recvfrom(nl_links.asking, nl_links.buf,
+					  BUF_BYTES);
 		if (got < 0)
 			return errno == EAGAIN ? -ETIMEDOUT : -errno;
-		msg = (const void *)kifs.buf;
+		msg = (const void *)nl_links.buf;
 		left = (int)got;
 		while (ret == 0 && mnl_nlmsg_ok(msg, left)) {
 			ret = take_answer(msg, seq, take, ctx, &interrupted);
@@ -112,62 +114,63 @@ static int take_name(void *ctx, const struct nlmsghdr *msg)
 {
 	unsigned int *ifindex = ctx;
 
-	*ifindex = roost_kif_link_index(msg);
+	*ifindex = roost_nl_link_index(msg);
 	return 0;
 }
 
 static int take_state(void *ctx, const struct nlmsghdr *msg)
 {
-	struct roost_kif_state *state = ctx;
+	struct roost_nl_link_state *state = ctx;
 
-	roost_kif_take(state, msg);
+	roost_nl_link_take(state, msg);
 	return 0;
 }
 
 /* Under the lock. */
-static int read_link(struct roost_kif_state *state)
+static int read_link(struct roost_nl_link_state *state)
 {
-	uint8_t buf[ROOST_KIF_ASK_MAX];
+	uint8_t buf[ROOST_NL_LINK_ASK_MAX];
 	int ret;
 
-	ret = ask(roost_kif_ask_link(buf, ++kifs.seq, state->ifindex),
+	ret = ask(roost_nl_link_ask_link(buf, ++nl_links.seq, state->ifindex),
 		  take_state, state);
 	/* That is an answer, too: there is none of that number. */
 	return ret == -ENODEV ? 0 : ret;
 }
 
 /* Under the lock. */
-static int read_addrs(struct roost_kif_state *state)
+static int read_addrs(struct roost_nl_link_state *state)
 {
-	uint8_t buf[ROOST_KIF_ASK_MAX];
+	uint8_t buf[ROOST_NL_LINK_ASK_MAX];
 	int ret = -EINTR;
 
 	for (int i = 0; ret == -EINTR && i < READ_TRIES; i++) {
 		state->nb_addrs = 0;
 		state->addrs_left_out = false;
-		ret = ask(roost_kif_ask_addrs(buf, ++kifs.seq), take_state,
-			  state);
+		ret = ask(roost_nl_link_ask_addrs(buf, ++nl_links.seq),
+			  take_state, state);
 	}
 	/* What it missed changed just now, and so will be told. */
 	return ret == -EINTR ? 0 : ret;
 }
 
 /* Know all of the interface anew, or what was known before, on error. */
-static int read_all(struct roost_kif *kif)
+static int read_all(struct roost_nl_link *nl_link)
 {
-	static struct roost_kif_state fresh; /* the control thread's */
+	static struct roost_nl_link_state fresh; /* the control thread's */
 	int ret;
 
-	fresh = (struct roost_kif_state){ .ifindex = kif->state.ifindex };
-	pthread_mutex_lock(&kifs.lock);
+	fresh = (struct roost_nl_link_state){ .ifindex =
+						      nl_link->state.ifindex };
+	pthread_mutex_lock(&nl_links.lock);
 	ret = read_link(&fresh);
 	if (!ret)
 		ret = read_addrs(&fresh);
-	pthread_mutex_unlock(&kifs.lock);
+	pthread_mutex_unlock(&nl_links.lock);
 	if (ret)
 		return ret;
-	kif->state = fresh;
-	kif->gen++;
+	nl_link->state = fresh;
+	nl_link->gen++;
 	return 0;
 }
 
@@ -175,14 +178,15 @@ static int read_all(struct roost_kif *kif)
 
 static void take_news(const struct nlmsghdr *msg)
 {
-	struct roost_kif *kif;
+	struct roost_nl_link *nl_link;
 
-	LIST_FOREACH(kif, &kifs.followers, link) {
-		if (roost_kif_take(&kif->state, msg))
-			kif->gen++;
+	LIST_FOREACH(nl_link, &nl_links.followers, link) {
+		if (roost_nl_link_take(&nl_link->state, msg))
+			nl_link->gen++;
 		/* There may be room now for one that was left out. */
-		if (msg->nlmsg_type == RTM_DELADDR && kif->state.addrs_left_out)
-			kifs.stale = true;
+		if (msg->nlmsg_type == RTM_DELADDR &&
+		    nl_link->state.addrs_left_out)
+			nl_links.stale = true;
 	}
 }
 
@@ -194,12 +198,12 @@ static bool take_datagram(void)
 	int left;
 	ssize_t got;
 
-	got = mnl_socket_recvfrom(kifs.news, buf, sizeof(buf));
+	got = mnl_socket_recvfrom(nl_links.news, buf, sizeof(buf));
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return errno == EINTR;
 	if (got < 0) {
 		/* ENOBUFS: more was said than it could hold. */
-		kifs.stale = true;
+		nl_links.stale = true;
 		return errno == ENOBUFS || errno == ENOSPC;
 	}
 	for (left = (int)got; mnl_nlmsg_ok(msg, left);
@@ -215,20 +219,20 @@ static bool take_datagram(void)
  */
 static uint64_t run(void *ctx __attribute__((unused)), uint64_t now_ns)
 {
-	struct roost_kif *kif;
+	struct roost_nl_link *nl_link;
 	unsigned int nb = 0;
 
 	while (nb < DRAIN_MAX) {
 		nb++;
 		if (take_datagram())
 			continue;
-		if (!kifs.stale)
+		if (!nl_links.stale)
 			return UINT64_MAX;
-		kifs.stale = false;
-		LIST_FOREACH(kif, &kifs.followers, link)
-			if (read_all(kif) != 0)
-				kifs.stale = true;
-		if (kifs.stale)
+		nl_links.stale = false;
+		LIST_FOREACH(nl_link, &nl_links.followers, link)
+			if (read_all(nl_link) != 0)
+				nl_links.stale = true;
+		if (nl_links.stale)
 			return now_ns + RETRY_NS;
 	}
 	return now_ns;
@@ -257,129 +261,133 @@ static int get_sockets(void)
 {
 	int ret;
 
-	if (kifs.refs++)
+	if (nl_links.refs++)
 		return 0;
-	ret = open_socket(&kifs.asking, 0, 0);
+	ret = open_socket(&nl_links.asking, 0, 0);
 	if (ret)
 		goto no_asking;
-	ret = open_socket(&kifs.news, SOCK_NONBLOCK,
+	ret = open_socket(&nl_links.news, SOCK_NONBLOCK,
 			  RTMGRP_LINK | RTMGRP_IPV4_IFADDR |
 				  RTMGRP_IPV6_IFADDR);
 	if (ret)
 		goto no_news;
-	kifs.stale = false;
-	kifs.client = (struct roost_control_client){
+	nl_links.stale = false;
+	nl_links.client = (struct roost_control_client){
 		.run = run,
-		.fd = mnl_socket_get_fd(kifs.news),
+		.fd = mnl_socket_get_fd(nl_links.news),
 		.events = POLLIN,
 	};
-	roost_control_add(&kifs.client);
+	roost_control_add(&nl_links.client);
 	return 0;
 no_news:
-	mnl_socket_close(kifs.asking);
+	mnl_socket_close(nl_links.asking);
 no_asking:
-	kifs.refs--;
+	nl_links.refs--;
 	return ret;
 }
 
 static void put_sockets(void)
 {
-	if (--kifs.refs)
+	if (--nl_links.refs)
 		return;
-	roost_control_remove(&kifs.client);
-	mnl_socket_close(kifs.news);
-	mnl_socket_close(kifs.asking);
+	roost_control_remove(&nl_links.client);
+	mnl_socket_close(nl_links.news);
+	mnl_socket_close(nl_links.asking);
 }
 
 static int find_index(const char *name, unsigned int *ifindex)
 {
-	uint8_t buf[ROOST_KIF_ASK_MAX];
+	uint8_t buf[ROOST_NL_LINK_ASK_MAX];
 	int ret;
 
 	if (strlen(name) >= IFNAMSIZ)
 		return -ENODEV;
 	*ifindex = 0;
-	pthread_mutex_lock(&kifs.lock);
-	ret = ask(roost_kif_ask_name(buf, ++kifs.seq, name), take_name,
+	pthread_mutex_lock(&nl_links.lock);
+	ret = ask(roost_nl_link_ask_name(buf, ++nl_links.seq, name), take_name,
 		  ifindex);
-	pthread_mutex_unlock(&kifs.lock);
+	pthread_mutex_unlock(&nl_links.lock);
 	return ret == 0 && *ifindex == 0 ? -ENODEV : ret;
 }
 
-int roost_kif_open(struct roost_kif *kif, const char *name)
+int roost_nl_link_open(struct roost_nl_link *nl_link, const char *name)
 {
 	int ret;
 
-	*kif = (struct roost_kif){ .gen = 0 };
+	*nl_link = (struct roost_nl_link){ .gen = 0 };
 	ret = get_sockets();
 	if (ret)
 		return ret;
-	ret = find_index(name, &kif->state.ifindex);
+	ret = find_index(name, &nl_link->state.ifindex);
 	if (!ret)
-		ret = read_all(kif);
-	if (!ret && !kif->state.there)
+		ret = read_all(nl_link);
+	if (!ret && !nl_link->state.there)
 		ret = -ENODEV;
 	if (ret) {
 		put_sockets();
-		kif->state.ifindex = 0;
+		nl_link->state.ifindex = 0;
 		return ret;
 	}
-	LIST_INSERT_HEAD(&kifs.followers, kif, link);
+	LIST_INSERT_HEAD(&nl_links.followers, nl_link, link);
 	return 0;
 }
 
-void roost_kif_close(struct roost_kif *kif)
+void roost_nl_link_close(struct roost_nl_link *nl_link)
 {
-	if (kif->state.ifindex == 0)
+	if (nl_link->state.ifindex == 0)
 		return;
-	LIST_REMOVE(kif, link);
+	LIST_REMOVE(nl_link, link);
 	put_sockets();
-	kif->state.ifindex = 0;
+	nl_link->state.ifindex = 0;
 }
 
 /* ---- what is asked of the kernel ----------------------------------------- */
 
-/* Ask for a change, with what roost_kif_ask_...() wrote into question but for
- * its number, and see what became of it.
+/* Ask for a change, with what roost_nl_link_ask_...() wrote into question but
+ * for its number, and see what became of it.
  */
-static int change(struct roost_kif *kif, struct nlmsghdr *question)
+static int change(struct roost_nl_link *nl_link, struct nlmsghdr *question)
 {
 	int ret;
 
-	pthread_mutex_lock(&kifs.lock);
-	question->nlmsg_seq = ++kifs.seq;
+	pthread_mutex_lock(&nl_links.lock);
+	question->nlmsg_seq = ++nl_links.seq;
 	ret = ask(question, take_nothing, NULL);
-	pthread_mutex_unlock(&kifs.lock);
-	return ret ? ret : read_all(kif);
+	pthread_mutex_unlock(&nl_links.lock);
+	return ret ? ret : read_all(nl_link);
 }
 
-int roost_kif_set_mtu(struct roost_kif *kif, uint32_t mtu_bytes)
+int roost_nl_link_set_mtu(struct roost_nl_link *nl_link, uint32_t mtu_bytes)
 {
-	uint8_t buf[ROOST_KIF_ASK_MAX];
+	uint8_t buf[ROOST_NL_LINK_ASK_MAX];
 
-	return change(kif,
-		      roost_kif_ask_mtu(buf, 0, kif->state.ifindex, mtu_bytes));
+	return change(nl_link,
+		      roost_nl_link_ask_mtu(buf, 0, nl_link->state.ifindex,
+					    mtu_bytes));
 }
 
-int roost_kif_up(struct roost_kif *kif)
+int roost_nl_link_up(struct roost_nl_link *nl_link)
 {
-	uint8_t buf[ROOST_KIF_ASK_MAX];
+	uint8_t buf[ROOST_NL_LINK_ASK_MAX];
 
-	return change(kif, roost_kif_ask_up(buf, 0, kif->state.ifindex));
+	return change(nl_link,
+		      roost_nl_link_ask_up(buf, 0, nl_link->state.ifindex));
 }
 
-int roost_kif_add_addr(struct roost_kif *kif, const struct roost_prefix *prefix)
+int roost_nl_link_add_addr(struct roost_nl_link *nl_link,
+			   const struct roost_prefix *prefix)
 {
-	uint8_t buf[ROOST_KIF_ASK_MAX];
+	uint8_t buf[ROOST_NL_LINK_ASK_MAX];
 
-	return change(kif, roost_kif_ask_add_addr(buf, 0, kif->state.ifindex,
-						  prefix));
+	return change(nl_link,
+		      roost_nl_link_ask_add_addr(buf, 0, nl_link->state.ifindex,
+						 prefix));
 }
 
-int roost_kif_join_all_groups(const struct roost_kif *kif)
+int roost_nl_link_join_all_groups(const struct roost_nl_link *nl_link)
 {
 	const struct packet_mreq mreq = {
-		.mr_ifindex = (int)kif->state.ifindex,
+		.mr_ifindex = (int)nl_link->state.ifindex,
 		.mr_type = PACKET_MR_ALLMULTI,
 	};
 	int ret;
@@ -403,14 +411,14 @@ int roost_kif_join_all_groups(const struct roost_kif *kif)
 struct route_question {
 	unsigned int ifindex;
 	const struct roost_gid *sgid, *dgid;
-	struct roost_kif_route route;
+	struct roost_nl_link_route route;
 	bool answered;
 };
 
 static int take_route(void *ctx, const struct nlmsghdr *msg)
 {
 	struct route_question *q = ctx;
-	int ret = roost_kif_take_route(msg, q->ifindex, q->dgid, &q->route);
+	int ret = roost_nl_link_take_route(msg, q->ifindex, q->dgid, &q->route);
 
 	q->answered = ret == 0;
 	return 0;
@@ -419,18 +427,18 @@ static int take_route(void *ctx, const struct nlmsghdr *msg)
 /* Under the lock. Returns what the kernel says of the route. */
 static int ask_route(struct route_question *q, bool match)
 {
-	uint8_t buf[ROOST_KIF_ASK_MAX];
+	uint8_t buf[ROOST_NL_LINK_ASK_MAX];
 
 	q->answered = false;
-	return ask(roost_kif_ask_route(buf, ++kifs.seq, q->ifindex, q->sgid,
-				       q->dgid, match),
+	return ask(roost_nl_link_ask_route(buf, ++nl_links.seq, q->ifindex,
+					   q->sgid, q->dgid, match),
 		   take_route, q);
 }
 
 /* Under the lock. */
 static int find_route(struct route_question *q)
 {
-	struct roost_kif_route found;
+	struct roost_nl_link_route found;
 	int ret = ask_route(q, false);
 
 	/* To the kernel it is no address of this host. */
@@ -451,8 +459,9 @@ static int find_route(struct route_question *q)
 	return ret;
 }
 
-int roost_kif_route(unsigned int ifindex, const struct roost_gid *sgid,
-		    const struct roost_gid *dgid, struct roost_kif_route *route)
+int roost_nl_link_route(unsigned int ifindex, const struct roost_gid *sgid,
+			const struct roost_gid *dgid,
+			struct roost_nl_link_route *route)
 {
 	struct route_question q = {
 		.ifindex = ifindex,
@@ -461,9 +470,9 @@ int roost_kif_route(unsigned int ifindex, const struct roost_gid *sgid,
 	};
 	int ret;
 
-	pthread_mutex_lock(&kifs.lock);
+	pthread_mutex_lock(&nl_links.lock);
 	ret = find_route(&q);
-	pthread_mutex_unlock(&kifs.lock);
+	pthread_mutex_unlock(&nl_links.lock);
 	switch (ret) {
 	case 0:
 		*route = q.route;

@@ -4,26 +4,26 @@
 
 /* Help, by application threads that poll and post. */
 
-#include "turner_world.h"
+#include "progress_world.h"
 
-static void turner__help_iterates_once(void **state)
+static void progress__help_iterates_once(void **state)
 {
 	(void)state;
 	fake_turn_bar(&world_worker.turn);
 	atomic_store(&world_worker.iterations, 0);
-	assert_false(roost_turner_help(world_turner));
+	assert_false(roost_progress_help(world_progress));
 	assert_int_equal(atomic_load(&world_worker.iterations), 1);
 	atomic_store(&world_worker.work, 5);
-	assert_true(roost_turner_help(world_turner));
+	assert_true(roost_progress_help(world_progress));
 	assert_int_equal(atomic_load(&world_worker.iterations), 2);
 }
 
-static void turner__help_gives_up_a_taken_turn(void **state)
+static void progress__help_gives_up_a_taken_turn(void **state)
 {
 	(void)state;
 	pthread_mutex_lock(&world_worker.turn.lock);
 	atomic_store(&world_worker.iterations, 0);
-	assert_false(roost_turner_help(world_turner));
+	assert_false(roost_progress_help(world_progress));
 	assert_int_equal(atomic_load(&world_worker.iterations), 0);
 	pthread_mutex_unlock(&world_worker.turn.lock);
 }
@@ -32,20 +32,20 @@ static void send_in_turn(void)
 {
 	fake_turn_bar(&world_worker.turn);
 	world_posted.rung = world_posted.in_turn = world_posted.sends = 0;
-	roost_turner_send_end(world_turner, NULL);
+	roost_progress_send_end(world_progress, NULL);
 	assert_int_equal(world_posted.rung, 0);
 	assert_int_equal(world_posted.in_turn, 1);
 	assert_int_equal(world_posted.sends, 1);
 }
 
-static void turner__send_end_sends_in_a_free_turn(void **state)
+static void progress__send_end_sends_in_a_free_turn(void **state)
 {
 	(void)state;
 	atomic_store(&world_worker.work, 1);
 	send_in_turn();
 }
 
-static void turner__send_end_iterates_where_nothing_goes(void **state)
+static void progress__send_end_iterates_where_nothing_goes(void **state)
 {
 	(void)state;
 	send_in_turn();
@@ -53,13 +53,13 @@ static void turner__send_end_iterates_where_nothing_goes(void **state)
 		    world_posted.iterations);
 }
 
-static void turner__send_end_rings_where_the_turn_is_taken(void **state)
+static void progress__send_end_rings_where_the_turn_is_taken(void **state)
 {
 	(void)state;
 	world_posted.rung = world_posted.in_turn = 0;
 	pthread_mutex_lock(&world_worker.turn.lock);
 	atomic_store(&world_worker.iterations, 0);
-	roost_turner_send_end(world_turner, NULL);
+	roost_progress_send_end(world_progress, NULL);
 	assert_int_equal(world_posted.rung, 1);
 	assert_int_equal(world_posted.in_turn, 0);
 	assert_int_equal(atomic_load(&world_worker.iterations), 0);
@@ -67,21 +67,21 @@ static void turner__send_end_rings_where_the_turn_is_taken(void **state)
 }
 
 /* Doorbells that ring all the time must not hold a helper for ever. */
-static void turner__help_is_bounded(void **state)
+static void progress__help_is_bounded(void **state)
 {
 	(void)state;
 	atomic_store(&world_worker.has_work, true);
-	roost_turner_help(world_turner);
+	roost_progress_help(world_progress);
 	atomic_store(&world_worker.has_work, false);
 }
 
-static void turner__dedicated_needs_no_help(void **state)
+static void progress__dedicated_needs_no_help(void **state)
 {
 	(void)state;
 	pthread_mutex_lock(&world_worker.turn.lock);
 	world_sleep_ns(1 * MS);
 	atomic_store(&world_worker.iterations, 0);
-	assert_false(roost_turner_help(world_turner));
+	assert_false(roost_progress_help(world_progress));
 	assert_int_equal(atomic_load(&world_worker.iterations), 0);
 	pthread_mutex_unlock(&world_worker.turn.lock);
 }
@@ -89,13 +89,14 @@ static void turner__dedicated_needs_no_help(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORLD_ADAPTIVE(turner__help_iterates_once),
-		WORLD_ADAPTIVE(turner__help_gives_up_a_taken_turn),
-		WORLD_ADAPTIVE(turner__send_end_sends_in_a_free_turn),
-		WORLD_ADAPTIVE(turner__send_end_iterates_where_nothing_goes),
-		WORLD_ADAPTIVE(turner__send_end_rings_where_the_turn_is_taken),
-		WORLD_ADAPTIVE(turner__help_is_bounded),
-		WORLD_DEDICATED(turner__dedicated_needs_no_help),
+		WORLD_ADAPTIVE(progress__help_iterates_once),
+		WORLD_ADAPTIVE(progress__help_gives_up_a_taken_turn),
+		WORLD_ADAPTIVE(progress__send_end_sends_in_a_free_turn),
+		WORLD_ADAPTIVE(progress__send_end_iterates_where_nothing_goes),
+		WORLD_ADAPTIVE(
+			progress__send_end_rings_where_the_turn_is_taken),
+		WORLD_ADAPTIVE(progress__help_is_bounded),
+		WORLD_DEDICATED(progress__dedicated_needs_no_help),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,8 +56,8 @@ static int open_all(void **state)
 		devices[i] = open_device(i);
 	}
 	if (!pool)
-		pool = rte_pktmbuf_pool_create("test_trunk", 4095, 0, 0, 2048,
-					       SOCKET_ID_ANY);
+		pool = rte_pktmbuf_pool_create("test_shared_port", 4095, 0, 0,
+					       2048, SOCKET_ID_ANY);
 	assert_non_null(pool);
 	return 0;
 }
@@ -173,7 +173,7 @@ static void expect(uint64_t untagged, uint64_t vlan_5, uint64_t vlan_6,
 /* ---- tests ----------------------------------------------------------------
  */
 
-static void trunk__frames_reach_their_vlan(void **state)
+static void shared_port__frames_reach_their_vlan(void **state)
 {
 	(void)state;
 	for (unsigned int from = 0; from < DEVICES; from++) {
@@ -191,7 +191,7 @@ static void trunk__frames_reach_their_vlan(void **state)
 	}
 }
 
-static void trunk__is_one_port(void **state)
+static void shared_port__is_one_port(void **state)
 {
 	struct roost_port_attr attr;
 
@@ -207,7 +207,7 @@ static void trunk__is_one_port(void **state)
 }
 
 /* The first one, which had opened the port, is no different from the others. */
-static void trunk__outlives_each(void **state)
+static void shared_port__outlives_each(void **state)
 {
 	(void)state;
 	close_one(UNTAGGED);
@@ -260,7 +260,7 @@ static void *crowd_main(void *arg)
 }
 
 /* All send, poll and hand over at the same time, and nothing is lost. */
-static void trunk__in_a_crowd(void **state)
+static void shared_port__in_a_crowd(void **state)
 {
 	struct crowd crowd[DEVICES];
 
@@ -282,10 +282,10 @@ static void trunk__in_a_crowd(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(trunk__frames_reach_their_vlan),
-		TEST(trunk__is_one_port),
-		TEST(trunk__outlives_each),
-		TEST(trunk__in_a_crowd),
+		TEST(shared_port__frames_reach_their_vlan),
+		TEST(shared_port__is_one_port),
+		TEST(shared_port__outlives_each),
+		TEST(shared_port__in_a_crowd),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

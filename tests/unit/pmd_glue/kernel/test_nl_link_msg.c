@@ -18,7 +18,7 @@
 
 #include <libmnl/libmnl.h>
 
-#include "pmd_glue/kernel/kif_msg.h"
+#include "pmd_glue/kernel/nl_link_msg.h"
 #include "tests/unit/pmd_glue/host/frames.h"
 
 /* Messages are made here as the kernel makes them. */
@@ -26,13 +26,13 @@
 #define ALIEN 8u
 #define UP (IFF_UP | IFF_RUNNING)
 
-static struct roost_kif_state state;
+static struct roost_nl_link_state state;
 static _Alignas(struct nlmsghdr) uint8_t buf[4096];
 
 static int setup(void **unused)
 {
 	(void)unused;
-	state = (struct roost_kif_state){ .ifindex = IFINDEX };
+	state = (struct roost_nl_link_state){ .ifindex = IFINDEX };
 	return 0;
 }
 
@@ -92,14 +92,14 @@ static struct nlmsghdr *addr_msg(uint16_t type, unsigned int ifindex,
 
 static bool take_new(const char *text, uint8_t len_bits, uint32_t flags)
 {
-	return roost_kif_take(&state, addr_msg(RTM_NEWADDR, IFINDEX, text,
-					       len_bits, flags));
+	return roost_nl_link_take(&state, addr_msg(RTM_NEWADDR, IFINDEX, text,
+						   len_bits, flags));
 }
 
 static bool take_del(const char *text, uint8_t len_bits)
 {
-	return roost_kif_take(&state, addr_msg(RTM_DELADDR, IFINDEX, text,
-					       len_bits, 0));
+	return roost_nl_link_take(&state, addr_msg(RTM_DELADDR, IFINDEX, text,
+						   len_bits, 0));
 }
 
 static void check_usable(unsigned int nb, const char *const *texts)
@@ -107,7 +107,7 @@ static void check_usable(unsigned int nb, const char *const *texts)
 	const struct roost_gid own = addr("fe80::1");
 	struct roost_prefixes usable;
 
-	assert_int_equal(roost_kif_usable(&state, &own, &usable), nb);
+	assert_int_equal(roost_nl_link_usable(&state, &own, &usable), nb);
 	assert_int_equal(usable.nb, nb);
 	for (unsigned int i = 0; i < nb; i++) {
 		struct roost_gid want = addr(texts[i]);
@@ -124,11 +124,11 @@ static void check_usable(unsigned int nb, const char *const *texts)
 
 /* ---- the link ------------------------------------------------------------ */
 
-static void kif_msg__link_is_as_it_says(void **unused)
+static void nl_link_msg__link_is_as_it_says(void **unused)
 {
 	(void)unused;
-	assert_true(roost_kif_take(&state, link_msg(RTM_NEWLINK, IFINDEX, UP,
-						    9000, mac_a)));
+	assert_true(roost_nl_link_take(&state, link_msg(RTM_NEWLINK, IFINDEX,
+							UP, 9000, mac_a)));
 	assert_true(state.there);
 	assert_true(state.running);
 	assert_int_equal(state.mtu_bytes, 9000);
@@ -136,7 +136,7 @@ static void kif_msg__link_is_as_it_says(void **unused)
 	assert_string_equal(state.name, "left");
 }
 
-static void kif_msg__a_change_is_told_once(void **unused)
+static void nl_link_msg__a_change_is_told_once(void **unused)
 {
 	const struct {
 		unsigned int flags;
@@ -156,12 +156,12 @@ static void kif_msg__a_change_is_told_once(void **unused)
 	(void)unused;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		for (int again = 0; again < 2; again++)
-			assert_int_equal(roost_kif_take(&state,
-							link_msg(RTM_NEWLINK,
-								 IFINDEX,
-								 steps[i].flags,
-								 steps[i].mtu,
-								 steps[i].mac)),
+			assert_int_equal(roost_nl_link_take(
+						 &state,
+						 link_msg(RTM_NEWLINK, IFINDEX,
+							  steps[i].flags,
+							  steps[i].mtu,
+							  steps[i].mac)),
 					 !again);
 		assert_int_equal(state.running, steps[i].running);
 		assert_int_equal(state.up, (steps[i].flags & IFF_UP) != 0);
@@ -171,64 +171,66 @@ static void kif_msg__a_change_is_told_once(void **unused)
 }
 
 /* The flag that says the same comes later. */
-static void kif_msg__carrier_before_flag(void **unused)
+static void nl_link_msg__carrier_before_flag(void **unused)
 {
 	struct nlmsghdr *msg =
 		link_msg(RTM_NEWLINK, IFINDEX, IFF_UP, 9000, mac_a);
 
 	(void)unused;
 	mnl_attr_put_u8(msg, IFLA_CARRIER, 1);
-	roost_kif_take(&state, msg);
+	roost_nl_link_take(&state, msg);
 	assert_true(state.running);
 	msg = link_msg(RTM_NEWLINK, IFINDEX, UP, 9000, mac_a);
 	mnl_attr_put_u8(msg, IFLA_CARRIER, 0);
-	roost_kif_take(&state, msg);
+	roost_nl_link_take(&state, msg);
 	assert_false(state.running);
 	msg = link_msg(RTM_NEWLINK, IFINDEX, IFF_RUNNING, 9000, mac_a);
 	mnl_attr_put_u8(msg, IFLA_CARRIER, 1);
-	roost_kif_take(&state, msg);
+	roost_nl_link_take(&state, msg);
 	assert_false(state.running); /* not up */
 }
 
-static void kif_msg__deleted_link_is_not_there(void **unused)
+static void nl_link_msg__deleted_link_is_not_there(void **unused)
 {
 	(void)unused;
-	roost_kif_take(&state, link_msg(RTM_NEWLINK, IFINDEX, UP, 9000, mac_a));
-	assert_true(roost_kif_take(&state, link_msg(RTM_DELLINK, IFINDEX, UP,
-						    9000, mac_a)));
+	roost_nl_link_take(&state,
+			   link_msg(RTM_NEWLINK, IFINDEX, UP, 9000, mac_a));
+	assert_true(roost_nl_link_take(&state, link_msg(RTM_DELLINK, IFINDEX,
+							UP, 9000, mac_a)));
 	assert_false(state.there);
 	assert_false(state.running);
 }
 
-static void kif_msg__leaving_a_bridge_is_no_end(void **unused)
+static void nl_link_msg__leaving_a_bridge_is_no_end(void **unused)
 {
 	struct nlmsghdr *msg;
 	struct ifinfomsg *ifi;
 
 	(void)unused;
-	roost_kif_take(&state, link_msg(RTM_NEWLINK, IFINDEX, UP, 9000, mac_a));
+	roost_nl_link_take(&state,
+			   link_msg(RTM_NEWLINK, IFINDEX, UP, 9000, mac_a));
 	msg = link_msg(RTM_DELLINK, IFINDEX, UP, 9000, mac_a);
 	ifi = mnl_nlmsg_get_payload(msg);
 	ifi->ifi_family = AF_BRIDGE;
-	assert_false(roost_kif_take(&state, msg));
+	assert_false(roost_nl_link_take(&state, msg));
 	assert_true(state.there);
 }
 
-static void kif_msg__odd_mac_is_none(void **unused)
+static void nl_link_msg__odd_mac_is_none(void **unused)
 {
 	struct nlmsghdr *msg = link_msg(RTM_NEWLINK, IFINDEX, UP, 9000, mac_a);
 	uint8_t infiniband[20] = { 1 };
 
 	(void)unused;
-	roost_kif_take(&state, msg);
+	roost_nl_link_take(&state, msg);
 	mnl_attr_put(msg, IFLA_ADDRESS, sizeof(infiniband), infiniband);
-	assert_false(roost_kif_take(&state, msg));
+	assert_false(roost_nl_link_take(&state, msg));
 	assert_memory_equal(state.mac, mac_a, 6);
 }
 
 /* ---- addresses ----------------------------------------------------------- */
 
-static void kif_msg__addresses_come_and_go(void **unused)
+static void nl_link_msg__addresses_come_and_go(void **unused)
 {
 	(void)unused;
 	assert_true(take_new("198.18.0.1", 24, IFA_F_PERMANENT));
@@ -243,14 +245,14 @@ static void kif_msg__addresses_come_and_go(void **unused)
 	CHECK_USABLE("fd00::1", "198.18.1.1");
 }
 
-static void kif_msg__tentative_is_not_usable(void **unused)
+static void nl_link_msg__tentative_is_not_usable(void **unused)
 {
 	struct roost_gid gid = addr("fd00::1");
 
 	(void)unused;
 	assert_true(take_new("fd00::1", 64, IFA_F_TENTATIVE));
 	check_usable(0, NULL);
-	assert_true(roost_kif_has(&state, &gid));
+	assert_true(roost_nl_link_has(&state, &gid));
 	assert_true(take_new("fd00::1", 64, IFA_F_PERMANENT));
 	CHECK_USABLE("fd00::1");
 	assert_true(take_new("fd00::1", 64, IFA_F_TENTATIVE | IFA_F_DADFAILED));
@@ -259,7 +261,7 @@ static void kif_msg__tentative_is_not_usable(void **unused)
 	check_usable(0, NULL);
 }
 
-static void kif_msg__temporary_and_deprecated_are_usable(void **unused)
+static void nl_link_msg__temporary_and_deprecated_are_usable(void **unused)
 {
 	(void)unused;
 	take_new("fd00::1", 64, IFA_F_TEMPORARY);
@@ -269,7 +271,7 @@ static void kif_msg__temporary_and_deprecated_are_usable(void **unused)
 	CHECK_USABLE("fd00::1", "fd00::2", "fd00::3");
 }
 
-static void kif_msg__two_subnets_are_one_address(void **unused)
+static void nl_link_msg__two_subnets_are_one_address(void **unused)
 {
 	(void)unused;
 	assert_true(take_new("198.18.0.1", 24, 0));
@@ -281,7 +283,7 @@ static void kif_msg__two_subnets_are_one_address(void **unused)
 	check_usable(0, NULL);
 }
 
-static void kif_msg__point_to_point_is_our_end(void **unused)
+static void nl_link_msg__point_to_point_is_our_end(void **unused)
 {
 	struct nlmsghdr *msg = begin(RTM_NEWADDR);
 	struct ifaddrmsg *ifa = mnl_nlmsg_put_extra_header(msg, sizeof(*ifa));
@@ -292,11 +294,11 @@ static void kif_msg__point_to_point_is_our_end(void **unused)
 	ifa->ifa_index = IFINDEX;
 	put_addr(msg, IFA_ADDRESS, "198.18.0.9");
 	put_addr(msg, IFA_LOCAL, "198.18.0.1");
-	assert_true(roost_kif_take(&state, msg));
+	assert_true(roost_nl_link_take(&state, msg));
 	CHECK_USABLE("198.18.0.1");
 }
 
-static void kif_msg__no_station_has_them(void **unused)
+static void nl_link_msg__no_station_has_them(void **unused)
 {
 	static const char *const texts[] = {
 		"0.0.0.0", "127.0.0.1", "224.0.0.1", "255.255.255.255",
@@ -315,10 +317,10 @@ static bool take_number(uint16_t type, unsigned int number)
 
 	snprintf(text, sizeof(text), "10.%u.%u.%u", number >> 16,
 		 number >> 8 & 0xff, number & 0xff);
-	return roost_kif_take(&state, addr_msg(type, IFINDEX, text, 8, 0));
+	return roost_nl_link_take(&state, addr_msg(type, IFINDEX, text, 8, 0));
 }
 
-static void kif_msg__more_addresses_than_room(void **unused)
+static void nl_link_msg__more_addresses_than_room(void **unused)
 {
 	const struct roost_gid own = addr("fe80::1");
 	struct roost_prefixes usable;
@@ -328,48 +330,49 @@ static void kif_msg__more_addresses_than_room(void **unused)
 	for (unsigned int i = 1; i <= 100000; i++)
 		told += take_number(RTM_NEWADDR, i);
 	/* That there are more is news, but once. */
-	assert_int_equal(told, ROOST_KIF_ADDRS_MAX + 1);
-	assert_int_equal(state.nb_addrs, ROOST_KIF_ADDRS_MAX);
+	assert_int_equal(told, ROOST_NL_LINK_ADDRS_MAX + 1);
+	assert_int_equal(state.nb_addrs, ROOST_NL_LINK_ADDRS_MAX);
 	assert_true(state.addrs_left_out);
-	assert_int_equal(roost_kif_usable(&state, &own, &usable),
-			 ROOST_KIF_ADDRS_MAX);
+	assert_int_equal(roost_nl_link_usable(&state, &own, &usable),
+			 ROOST_NL_LINK_ADDRS_MAX);
 	assert_int_equal(usable.nb, ROOST_PORT_IPS_MAX);
 	assert_false(take_number(RTM_DELADDR, 100000));
 	assert_true(take_number(RTM_DELADDR, 1));
 	assert_true(take_number(RTM_NEWADDR, 100000));
-	assert_int_equal(state.nb_addrs, ROOST_KIF_ADDRS_MAX);
+	assert_int_equal(state.nb_addrs, ROOST_NL_LINK_ADDRS_MAX);
 }
 
 /* ---- what is not for us, or not whole -------------------------------------
  */
 
-static void kif_msg__aliens_change_nothing(void **unused)
+static void nl_link_msg__aliens_change_nothing(void **unused)
 {
-	struct roost_kif_state before;
+	struct roost_nl_link_state before;
 	struct nlmsghdr *msg;
 
 	(void)unused;
-	roost_kif_take(&state, link_msg(RTM_NEWLINK, IFINDEX, UP, 9000, mac_a));
+	roost_nl_link_take(&state,
+			   link_msg(RTM_NEWLINK, IFINDEX, UP, 9000, mac_a));
 	take_new("198.18.0.1", 24, 0);
 	before = state;
-	assert_false(roost_kif_take(&state, link_msg(RTM_NEWLINK, ALIEN, 0,
-						     1500, mac_b)));
-	assert_false(roost_kif_take(&state, link_msg(RTM_DELLINK, ALIEN, 0,
-						     1500, mac_b)));
-	assert_false(roost_kif_take(&state, addr_msg(RTM_NEWADDR, ALIEN,
-						     "198.18.0.2", 24, 0)));
-	assert_false(roost_kif_take(&state, addr_msg(RTM_DELADDR, ALIEN,
-						     "198.18.0.1", 24, 0)));
+	assert_false(roost_nl_link_take(&state, link_msg(RTM_NEWLINK, ALIEN, 0,
+							 1500, mac_b)));
+	assert_false(roost_nl_link_take(&state, link_msg(RTM_DELLINK, ALIEN, 0,
+							 1500, mac_b)));
+	assert_false(roost_nl_link_take(&state, addr_msg(RTM_NEWADDR, ALIEN,
+							 "198.18.0.2", 24, 0)));
+	assert_false(roost_nl_link_take(&state, addr_msg(RTM_DELADDR, ALIEN,
+							 "198.18.0.1", 24, 0)));
 	msg = addr_msg(RTM_NEWADDR, IFINDEX, "198.18.0.2", 24, 0);
 	msg->nlmsg_type = RTM_NEWNEIGH;
-	assert_false(roost_kif_take(&state, msg));
+	assert_false(roost_nl_link_take(&state, msg));
 	msg = addr_msg(RTM_NEWADDR, IFINDEX, "198.18.0.2", 33, 0);
-	assert_false(roost_kif_take(&state, msg));
+	assert_false(roost_nl_link_take(&state, msg));
 	msg = addr_msg(RTM_NEWADDR, IFINDEX, "fd00::1", 129, 0);
-	assert_false(roost_kif_take(&state, msg));
+	assert_false(roost_nl_link_take(&state, msg));
 	msg = addr_msg(RTM_NEWADDR, IFINDEX, "198.18.0.2", 24, 0);
 	((struct ifaddrmsg *)mnl_nlmsg_get_payload(msg))->ifa_family = AF_MPLS;
-	assert_false(roost_kif_take(&state, msg));
+	assert_false(roost_nl_link_take(&state, msg));
 	assert_memory_equal(&before, &state, sizeof(state));
 }
 
@@ -385,11 +388,11 @@ static void take_cut(const struct nlmsghdr *whole, uint32_t len)
 	memcpy(msg, whole, room);
 	msg->nlmsg_len = len;
 	if (mnl_nlmsg_ok(msg, (int)len))
-		roost_kif_take(&state, msg);
+		roost_nl_link_take(&state, msg);
 	free(msg);
 }
 
-static void kif_msg__cut_short_anywhere(void **unused)
+static void nl_link_msg__cut_short_anywhere(void **unused)
 {
 	static _Alignas(struct nlmsghdr) uint8_t copy[sizeof(buf)];
 	const struct nlmsghdr *msg = (const void *)copy;
@@ -402,7 +405,7 @@ static void kif_msg__cut_short_anywhere(void **unused)
 	for (uint32_t len = NLMSG_HDRLEN;
 	     len < NLMSG_HDRLEN + sizeof(struct ifaddrmsg) + 20; len++) {
 		take_cut(msg, len);
-		assert_false(roost_kif_has(&state, &gid));
+		assert_false(roost_nl_link_has(&state, &gid));
 	}
 	link_msg(RTM_NEWLINK, IFINDEX, UP, 9000, mac_a);
 	memcpy(copy, buf, sizeof(buf));
@@ -419,7 +422,7 @@ static void kif_msg__cut_short_anywhere(void **unused)
 /* Any byte may be wrong; with a seed of its own each time it would not be the
  * same test.
  */
-static void kif_msg__any_byte_may_be_wrong(void **unused)
+static void nl_link_msg__any_byte_may_be_wrong(void **unused)
 {
 	static _Alignas(struct nlmsghdr) uint8_t copy[sizeof(buf)];
 	struct nlmsghdr *msg = (void *)copy;
@@ -440,7 +443,7 @@ static void kif_msg__any_byte_may_be_wrong(void **unused)
 				(uint8_t)random();
 		msg->nlmsg_len = len;
 		take_cut(msg, len);
-		assert_true(state.nb_addrs <= ROOST_KIF_ADDRS_MAX);
+		assert_true(state.nb_addrs <= ROOST_NL_LINK_ADDRS_MAX);
 		assert_non_null(memchr(state.name, '\0', sizeof(state.name)));
 	}
 }
@@ -463,9 +466,9 @@ static void check_route(const struct nlmsghdr *msg, const char *dgid,
 			const char *hop, const char *source)
 {
 	struct roost_gid d = addr(dgid), h = addr(hop);
-	struct roost_kif_route route;
+	struct roost_nl_link_route route;
 
-	assert_int_equal(roost_kif_take_route(msg, IFINDEX, &d, &route), 0);
+	assert_int_equal(roost_nl_link_take_route(msg, IFINDEX, &d, &route), 0);
 	assert_true(roost_gid_eq(&route.hop, &h));
 	assert_int_equal(route.is_direct, roost_gid_eq(&h, &d));
 	if (source) {
@@ -477,7 +480,7 @@ static void check_route(const struct nlmsghdr *msg, const char *dgid,
 	}
 }
 
-static void kif_msg__routes(void **unused)
+static void nl_link_msg__routes(void **unused)
 {
 	struct {
 		uint16_t family;
@@ -502,62 +505,68 @@ static void kif_msg__routes(void **unused)
 	check_route(msg, "198.18.9.1", "fe80::9", NULL);
 }
 
-static void kif_msg__no_routes(void **unused)
+static void nl_link_msg__no_routes(void **unused)
 {
 	struct roost_gid d = addr("198.18.9.1");
-	struct roost_kif_route route;
+	struct roost_nl_link_route route;
 	struct nlmsghdr *msg;
 
 	(void)unused;
 	msg = route_msg(AF_INET, RTN_UNICAST, ALIEN);
-	assert_int_equal(roost_kif_take_route(msg, IFINDEX, &d, &route),
+	assert_int_equal(roost_nl_link_take_route(msg, IFINDEX, &d, &route),
 			 -EHOSTUNREACH);
 	msg = route_msg(AF_INET, RTN_LOCAL, IFINDEX);
-	assert_int_equal(roost_kif_take_route(msg, IFINDEX, &d, &route),
+	assert_int_equal(roost_nl_link_take_route(msg, IFINDEX, &d, &route),
 			 -EHOSTUNREACH);
 	msg = route_msg(AF_INET, RTN_BROADCAST, IFINDEX);
-	assert_int_equal(roost_kif_take_route(msg, IFINDEX, &d, &route),
+	assert_int_equal(roost_nl_link_take_route(msg, IFINDEX, &d, &route),
 			 -EHOSTUNREACH);
 	msg = route_msg(AF_INET6, RTN_UNICAST, IFINDEX);
-	assert_int_equal(roost_kif_take_route(msg, IFINDEX, &d, &route),
+	assert_int_equal(roost_nl_link_take_route(msg, IFINDEX, &d, &route),
 			 -EINVAL);
 	msg = route_msg(AF_INET, RTN_UNICAST, IFINDEX);
 	msg->nlmsg_type = RTM_NEWADDR;
-	assert_int_equal(roost_kif_take_route(msg, IFINDEX, &d, &route),
+	assert_int_equal(roost_nl_link_take_route(msg, IFINDEX, &d, &route),
 			 -EINVAL);
 	msg = route_msg(AF_INET, RTN_UNICAST, IFINDEX);
 	msg->nlmsg_len = NLMSG_HDRLEN + 3;
-	assert_int_equal(roost_kif_take_route(msg, IFINDEX, &d, &route),
+	assert_int_equal(roost_nl_link_take_route(msg, IFINDEX, &d, &route),
 			 -EINVAL);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(kif_msg__link_is_as_it_says, setup),
-		cmocka_unit_test_setup(kif_msg__a_change_is_told_once, setup),
-		cmocka_unit_test_setup(kif_msg__carrier_before_flag, setup),
-		cmocka_unit_test_setup(kif_msg__deleted_link_is_not_there,
+		cmocka_unit_test_setup(nl_link_msg__link_is_as_it_says, setup),
+		cmocka_unit_test_setup(nl_link_msg__a_change_is_told_once,
 				       setup),
-		cmocka_unit_test_setup(kif_msg__leaving_a_bridge_is_no_end,
+		cmocka_unit_test_setup(nl_link_msg__carrier_before_flag, setup),
+		cmocka_unit_test_setup(nl_link_msg__deleted_link_is_not_there,
 				       setup),
-		cmocka_unit_test_setup(kif_msg__odd_mac_is_none, setup),
-		cmocka_unit_test_setup(kif_msg__addresses_come_and_go, setup),
-		cmocka_unit_test_setup(kif_msg__tentative_is_not_usable, setup),
+		cmocka_unit_test_setup(nl_link_msg__leaving_a_bridge_is_no_end,
+				       setup),
+		cmocka_unit_test_setup(nl_link_msg__odd_mac_is_none, setup),
+		cmocka_unit_test_setup(nl_link_msg__addresses_come_and_go,
+				       setup),
+		cmocka_unit_test_setup(nl_link_msg__tentative_is_not_usable,
+				       setup),
 		cmocka_unit_test_setup(
-			kif_msg__temporary_and_deprecated_are_usable, setup),
-		cmocka_unit_test_setup(kif_msg__two_subnets_are_one_address,
+			nl_link_msg__temporary_and_deprecated_are_usable,
+			setup),
+		cmocka_unit_test_setup(nl_link_msg__two_subnets_are_one_address,
 				       setup),
-		cmocka_unit_test_setup(kif_msg__point_to_point_is_our_end,
+		cmocka_unit_test_setup(nl_link_msg__point_to_point_is_our_end,
 				       setup),
-		cmocka_unit_test_setup(kif_msg__no_station_has_them, setup),
-		cmocka_unit_test_setup(kif_msg__more_addresses_than_room,
+		cmocka_unit_test_setup(nl_link_msg__no_station_has_them, setup),
+		cmocka_unit_test_setup(nl_link_msg__more_addresses_than_room,
 				       setup),
-		cmocka_unit_test_setup(kif_msg__aliens_change_nothing, setup),
-		cmocka_unit_test_setup(kif_msg__cut_short_anywhere, setup),
-		cmocka_unit_test_setup(kif_msg__any_byte_may_be_wrong, setup),
-		cmocka_unit_test_setup(kif_msg__routes, setup),
-		cmocka_unit_test_setup(kif_msg__no_routes, setup),
+		cmocka_unit_test_setup(nl_link_msg__aliens_change_nothing,
+				       setup),
+		cmocka_unit_test_setup(nl_link_msg__cut_short_anywhere, setup),
+		cmocka_unit_test_setup(nl_link_msg__any_byte_may_be_wrong,
+				       setup),
+		cmocka_unit_test_setup(nl_link_msg__routes, setup),
+		cmocka_unit_test_setup(nl_link_msg__no_routes, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,9 +2,10 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* When the turner's thread looks at the port by itself, and when it sleeps. */
+/* When the progress engine's thread looks at the port by itself, and when it
+ * sleeps. */
 
-#include "turner_world.h"
+#include "progress_world.h"
 
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -45,8 +46,8 @@ static bool is_waiting(void *ctx)
 
 static int start_with_others(void **state)
 {
-	const struct roost_turner_rx rx = { .ctx = &port,
-					    .is_waiting = is_waiting };
+	const struct roost_progress_rx rx = { .ctx = &port,
+					      .is_waiting = is_waiting };
 
 	(void)state;
 	world_start(ROOST_PROGRESS_ADAPTIVE, &rx);
@@ -55,7 +56,7 @@ static int start_with_others(void **state)
 
 static int start_interrupts(void **state)
 {
-	static const struct roost_turner_rx rx = {
+	static const struct roost_progress_rx rx = {
 		.ctx = &port,
 		.arm = arm,
 		.disarm = disarm,
@@ -87,13 +88,13 @@ static void check_naps(void)
 	assert_true(n <= 2 * (roost_now_ns() - begin_ns) / MS);
 }
 
-static void turner__idle_thread_naps(void **state)
+static void progress__idle_thread_naps(void **state)
 {
 	(void)state;
 	check_naps();
 }
 
-static void turner__polls_while_there_is_work(void **state)
+static void progress__polls_while_there_is_work(void **state)
 {
 	(void)state;
 	atomic_store(&world_worker.work, 1);
@@ -101,7 +102,7 @@ static void turner__polls_while_there_is_work(void **state)
 }
 
 /* Not even where the last iteration itself did nothing. */
-static void turner__does_not_sleep_while_something_is_left(void **state)
+static void progress__does_not_sleep_while_something_is_left(void **state)
 {
 	(void)state;
 	world_sleep_ns(5 * MS);
@@ -109,7 +110,7 @@ static void turner__does_not_sleep_while_something_is_left(void **state)
 	assert_true(world_exceeds(5000, 50 * MS));
 }
 
-static void turner__nap_ends_at_the_deadline(void **state)
+static void progress__nap_ends_at_the_deadline(void **state)
 {
 	(void)state;
 	world_sleep_ns(5 * MS);
@@ -119,18 +120,18 @@ static void turner__nap_ends_at_the_deadline(void **state)
 }
 
 /* What another device put aside wakes by a kick, and is not slept over. */
-static void turner__packets_put_aside_keep_it_awake(void **state)
+static void progress__packets_put_aside_keep_it_awake(void **state)
 {
 	(void)state;
 	world_sleep_ns(50 * MS);
 	atomic_store(&waiting, true);
-	roost_turner_kick(world_turner);
+	roost_progress_kick(world_progress);
 	assert_true(world_exceeds(300, 50 * MS));
 	atomic_store(&waiting, false);
 	check_naps();
 }
 
-static void turner__help_keeps_the_thread_out(void **state)
+static void progress__help_keeps_the_thread_out(void **state)
 {
 	(void)state;
 	world_nudges = false;
@@ -155,7 +156,7 @@ static long nb_sleeps(void)
 	return usage.ru_nvcsw;
 }
 
-static void turner__nudge_leaves_it_to_helpers(void **state)
+static void progress__nudge_leaves_it_to_helpers(void **state)
 {
 	long before;
 
@@ -174,7 +175,7 @@ static void turner__nudge_leaves_it_to_helpers(void **state)
 	skip();
 }
 
-static void turner__thread_takes_over_when_help_ends(void **state)
+static void progress__thread_takes_over_when_help_ends(void **state)
 {
 	(void)state;
 	world_help_for(5 * MS);
@@ -182,7 +183,7 @@ static void turner__thread_takes_over_when_help_ends(void **state)
 }
 
 /* A program that sleeps between messages keeps the thread at it. */
-static void turner__expectation_outlives_help(void **state)
+static void progress__expectation_outlives_help(void **state)
 {
 	uint64_t end_ns = roost_now_ns() + 10000 * MS;
 
@@ -190,14 +191,14 @@ static void turner__expectation_outlives_help(void **state)
 	atomic_store(&world_worker.tries, 0);
 	/* Ten times what it would try while it is kept out. */
 	while (atomic_load(&world_worker.tries) < 100) {
-		roost_turner_expect(world_turner);
+		roost_progress_expect(world_progress);
 		world_help_for(1 * MS);
 		assert_true(roost_now_ns() < end_ns);
 	}
 }
 
 /* What a failed help leaves behind is not left lying. */
-static void turner__work_behind_a_taken_turn_is_done(void **state)
+static void progress__work_behind_a_taken_turn_is_done(void **state)
 {
 	uint64_t end_ns;
 
@@ -205,7 +206,7 @@ static void turner__work_behind_a_taken_turn_is_done(void **state)
 	world_help_for(5 * MS);
 	pthread_mutex_lock(&world_worker.turn.lock);
 	atomic_store(&world_worker.has_work, true);
-	assert_false(roost_turner_help(world_turner));
+	assert_false(roost_progress_help(world_progress));
 	atomic_store(&world_worker.iterations, 0);
 	pthread_mutex_unlock(&world_worker.turn.lock);
 	end_ns = roost_now_ns() + 10000 * MS;
@@ -222,7 +223,7 @@ static void turner__work_behind_a_taken_turn_is_done(void **state)
 static void kick(void)
 {
 	atomic_store(&world_worker.has_work, true);
-	roost_turner_kick(world_turner);
+	roost_progress_kick(world_progress);
 }
 
 static void raise_interrupt(void)
@@ -256,13 +257,13 @@ static void check_wakes(void (*something)(void))
 	assert_true(early >= 5);
 }
 
-static void turner__interrupt_wakes_it(void **state)
+static void progress__interrupt_wakes_it(void **state)
 {
 	(void)state;
 	check_wakes(raise_interrupt);
 }
 
-static void turner__kick_wakes_it(void **state)
+static void progress__kick_wakes_it(void **state)
 {
 	(void)state;
 	check_wakes(kick);
@@ -270,10 +271,10 @@ static void turner__kick_wakes_it(void **state)
 
 static void nudge(void)
 {
-	roost_turner_nudge(world_turner);
+	roost_progress_nudge(world_progress);
 }
 
-static void turner__nudge_wakes_it(void **state)
+static void progress__nudge_wakes_it(void **state)
 {
 	(void)state;
 	check_wakes(nudge);
@@ -284,17 +285,17 @@ static void post_much(void)
 {
 	atomic_store(&world_worker.has_left, true);
 	atomic_store(&world_worker.work, 1);
-	roost_turner_send_end(world_turner, NULL);
+	roost_progress_send_end(world_progress, NULL);
 	atomic_store(&world_worker.work, 0);
 }
 
-static void turner__what_a_post_leaves_wakes_it(void **state)
+static void progress__what_a_post_leaves_wakes_it(void **state)
 {
 	(void)state;
 	check_wakes(post_much);
 }
 
-static void turner__every_arming_is_taken_back(void **state)
+static void progress__every_arming_is_taken_back(void **state)
 {
 	uint64_t begin_ns;
 	unsigned int n;
@@ -312,7 +313,7 @@ static void turner__every_arming_is_taken_back(void **state)
 }
 
 /* It never sleeps; on a busy machine it has a processor now and then. */
-static void turner__dedicated_thread_polls(void **state)
+static void progress__dedicated_thread_polls(void **state)
 {
 	long before = nb_sleeps();
 	unsigned int n = 0;
@@ -331,24 +332,25 @@ static void turner__dedicated_thread_polls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORLD_ADAPTIVE(turner__idle_thread_naps),
-		WORLD_ADAPTIVE(turner__polls_while_there_is_work),
-		WORLD_ADAPTIVE(turner__does_not_sleep_while_something_is_left),
-		WORLD_ADAPTIVE(turner__nap_ends_at_the_deadline),
+		WORLD_ADAPTIVE(progress__idle_thread_naps),
+		WORLD_ADAPTIVE(progress__polls_while_there_is_work),
+		WORLD_ADAPTIVE(
+			progress__does_not_sleep_while_something_is_left),
+		WORLD_ADAPTIVE(progress__nap_ends_at_the_deadline),
 		cmocka_unit_test_setup_teardown(
-			turner__packets_put_aside_keep_it_awake,
+			progress__packets_put_aside_keep_it_awake,
 			start_with_others, world_stop),
-		WORLD_ADAPTIVE(turner__help_keeps_the_thread_out),
-		WORLD_ADAPTIVE(turner__nudge_leaves_it_to_helpers),
-		WORLD_ADAPTIVE(turner__thread_takes_over_when_help_ends),
-		WORLD_ADAPTIVE(turner__expectation_outlives_help),
-		WORLD_ADAPTIVE(turner__work_behind_a_taken_turn_is_done),
-		INTERRUPTS(turner__interrupt_wakes_it),
-		INTERRUPTS(turner__kick_wakes_it),
-		INTERRUPTS(turner__nudge_wakes_it),
-		INTERRUPTS(turner__what_a_post_leaves_wakes_it),
-		INTERRUPTS(turner__every_arming_is_taken_back),
-		WORLD_DEDICATED(turner__dedicated_thread_polls),
+		WORLD_ADAPTIVE(progress__help_keeps_the_thread_out),
+		WORLD_ADAPTIVE(progress__nudge_leaves_it_to_helpers),
+		WORLD_ADAPTIVE(progress__thread_takes_over_when_help_ends),
+		WORLD_ADAPTIVE(progress__expectation_outlives_help),
+		WORLD_ADAPTIVE(progress__work_behind_a_taken_turn_is_done),
+		INTERRUPTS(progress__interrupt_wakes_it),
+		INTERRUPTS(progress__kick_wakes_it),
+		INTERRUPTS(progress__nudge_wakes_it),
+		INTERRUPTS(progress__what_a_post_leaves_wakes_it),
+		INTERRUPTS(progress__every_arming_is_taken_back),
+		WORLD_DEDICATED(progress__dedicated_thread_polls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

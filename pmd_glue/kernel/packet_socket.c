@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include "pmd_glue/kernel/ear.h"
+#include "pmd_glue/kernel/packet_socket.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -49,15 +49,16 @@ static struct sock_filter rules[] = {
 
 static uint64_t listen_to(void *ctx, uint64_t now_ns)
 {
-	struct roost_ear *ear = ctx;
+	struct roost_packet_socket *packet_socket = ctx;
 	uint8_t frame[FRAME_MAX_BYTES];
 	ssize_t len;
 
 	for (unsigned int i = 0; i < FRAMES_A_RUN; i++) {
-		len = recv(ear->fd, frame, sizeof(frame), MSG_DONTWAIT);
+		len = recv(packet_socket->fd, frame, sizeof(frame),
+			   MSG_DONTWAIT);
 		if (len < 0)
 			return UINT64_MAX;
-		ear->hear(ear->ctx, frame, (size_t)len);
+		packet_socket->hear(packet_socket->ctx, frame, (size_t)len);
 	}
 	return now_ns;
 }
@@ -82,38 +83,38 @@ static int prepare(int fd, unsigned int ifindex)
 	return 0;
 }
 
-int roost_ear_open(struct roost_ear *ear, unsigned int ifindex,
-		   void (*hear)(void *ctx, uint8_t *frame, size_t len_bytes),
-		   void *ctx)
+int roost_packet_socket_open(
+	struct roost_packet_socket *packet_socket, unsigned int ifindex,
+	void (*hear)(void *ctx, uint8_t *frame, size_t len_bytes), void *ctx)
 {
 	int ret;
 
-	ear->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	if (ear->fd < 0)
+	packet_socket->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (packet_socket->fd < 0)
 		return -errno;
-	ret = prepare(ear->fd, ifindex);
+	ret = prepare(packet_socket->fd, ifindex);
 	if (ret) {
-		close(ear->fd);
-		ear->fd = -1;
+		close(packet_socket->fd);
+		packet_socket->fd = -1;
 		return ret;
 	}
-	ear->hear = hear;
-	ear->ctx = ctx;
-	ear->client = (struct roost_control_client){
+	packet_socket->hear = hear;
+	packet_socket->ctx = ctx;
+	packet_socket->client = (struct roost_control_client){
 		.run = listen_to,
-		.ctx = ear,
-		.fd = ear->fd,
+		.ctx = packet_socket,
+		.fd = packet_socket->fd,
 		.events = POLLIN,
 	};
-	roost_control_add(&ear->client);
+	roost_control_add(&packet_socket->client);
 	return 0;
 }
 
-void roost_ear_close(struct roost_ear *ear)
+void roost_packet_socket_close(struct roost_packet_socket *packet_socket)
 {
-	if (ear->fd < 0)
+	if (packet_socket->fd < 0)
 		return;
-	roost_control_remove(&ear->client);
-	close(ear->fd);
-	ear->fd = -1;
+	roost_control_remove(&packet_socket->client);
+	close(packet_socket->fd);
+	packet_socket->fd = -1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include "pmd_glue/kernel/kif_msg.h"
+#include "pmd_glue/kernel/nl_link_msg.h"
 
 #include <errno.h>
 #include <linux/if_addr.h>
@@ -69,7 +69,8 @@ static bool is_station(const struct roost_gid *gid, unsigned int family)
 	       !roost_gid_is_multicast(gid) && !roost_gid_eq(gid, &loopback);
 }
 
-static bool parse_addr(const struct nlmsghdr *msg, struct roost_kif_addr *addr)
+static bool parse_addr(const struct nlmsghdr *msg,
+		       struct roost_nl_link_addr *addr)
 {
 	const struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(msg);
 	struct roost_gid local = { 0 }, address = { 0 };
@@ -105,7 +106,7 @@ static bool parse_addr(const struct nlmsghdr *msg, struct roost_kif_addr *addr)
 }
 
 /* The same address may stand in two subnets. Their number: there is none. */
-static unsigned int find_addr(const struct roost_kif_state *state,
+static unsigned int find_addr(const struct roost_nl_link_state *state,
 			      const struct roost_prefix *prefix)
 {
 	unsigned int i = 0;
@@ -117,13 +118,13 @@ static unsigned int find_addr(const struct roost_kif_state *state,
 	return i;
 }
 
-static bool add_addr(struct roost_kif_state *state,
-		     const struct roost_kif_addr *addr)
+static bool add_addr(struct roost_nl_link_state *state,
+		     const struct roost_nl_link_addr *addr)
 {
 	unsigned int i = find_addr(state, &addr->prefix);
 	bool changed;
 
-	if (i == ROOST_KIF_ADDRS_MAX) {
+	if (i == ROOST_NL_LINK_ADDRS_MAX) {
 		changed = !state->addrs_left_out;
 		state->addrs_left_out = true;
 		return changed;
@@ -135,8 +136,8 @@ static bool add_addr(struct roost_kif_state *state,
 	return changed;
 }
 
-static bool del_addr(struct roost_kif_state *state,
-		     const struct roost_kif_addr *addr)
+static bool del_addr(struct roost_nl_link_state *state,
+		     const struct roost_nl_link_addr *addr)
 {
 	unsigned int i = find_addr(state, &addr->prefix);
 
@@ -147,10 +148,11 @@ static bool del_addr(struct roost_kif_state *state,
 	return true;
 }
 
-static bool take_addr(struct roost_kif_state *state, const struct nlmsghdr *msg)
+static bool take_addr(struct roost_nl_link_state *state,
+		      const struct nlmsghdr *msg)
 {
 	const struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(msg);
-	struct roost_kif_addr addr;
+	struct roost_nl_link_addr addr;
 
 	if (mnl_nlmsg_get_payload_len(msg) < sizeof(*ifa) ||
 	    ifa->ifa_index != state->ifindex ||
@@ -161,8 +163,8 @@ static bool take_addr(struct roost_kif_state *state, const struct nlmsghdr *msg)
 	return del_addr(state, &addr);
 }
 
-bool roost_kif_has(const struct roost_kif_state *state,
-		   const struct roost_gid *addr)
+bool roost_nl_link_has(const struct roost_nl_link_state *state,
+		       const struct roost_gid *addr)
 {
 	for (unsigned int i = 0; i < state->nb_addrs; i++)
 		if (roost_gid_eq(&state->addrs[i].prefix.gid, addr))
@@ -170,9 +172,10 @@ bool roost_kif_has(const struct roost_kif_state *state,
 	return false;
 }
 
-static bool is_repeated(const struct roost_kif_state *state, unsigned int at)
+static bool is_repeated(const struct roost_nl_link_state *state,
+			unsigned int at)
 {
-	const struct roost_kif_addr *addrs = state->addrs;
+	const struct roost_nl_link_addr *addrs = state->addrs;
 
 	for (unsigned int i = 0; i < at; i++)
 		if (!addrs[i].tentative &&
@@ -181,9 +184,9 @@ static bool is_repeated(const struct roost_kif_state *state, unsigned int at)
 	return false;
 }
 
-unsigned int roost_kif_usable(const struct roost_kif_state *state,
-			      const struct roost_gid *own,
-			      struct roost_prefixes *addrs)
+unsigned int roost_nl_link_usable(const struct roost_nl_link_state *state,
+				  const struct roost_gid *own,
+				  struct roost_prefixes *addrs)
 {
 	unsigned int nb = 0;
 
@@ -202,7 +205,7 @@ unsigned int roost_kif_usable(const struct roost_kif_state *state,
 /* ---- the link ------------------------------------------------------------ */
 
 static void parse_link(const struct nlmsghdr *msg,
-		       struct roost_kif_state *state)
+		       struct roost_nl_link_state *state)
 {
 	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(msg);
 	bool carrier = ifi->ifi_flags & IFF_RUNNING;
@@ -240,8 +243,8 @@ static void parse_link(const struct nlmsghdr *msg,
 	state->running = state->up && carrier;
 }
 
-static bool is_same_link(const struct roost_kif_state *a,
-			 const struct roost_kif_state *b)
+static bool is_same_link(const struct roost_nl_link_state *a,
+			 const struct roost_nl_link_state *b)
 {
 	return a->there == b->there && a->up == b->up &&
 	       a->running == b->running && a->mtu_bytes == b->mtu_bytes &&
@@ -249,7 +252,7 @@ static bool is_same_link(const struct roost_kif_state *a,
 	       strcmp(a->name, b->name) == 0;
 }
 
-unsigned int roost_kif_link_index(const struct nlmsghdr *msg)
+unsigned int roost_nl_link_index(const struct nlmsghdr *msg)
 {
 	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(msg);
 
@@ -259,10 +262,11 @@ unsigned int roost_kif_link_index(const struct nlmsghdr *msg)
 	return (unsigned int)ifi->ifi_index;
 }
 
-static bool take_link(struct roost_kif_state *state, const struct nlmsghdr *msg)
+static bool take_link(struct roost_nl_link_state *state,
+		      const struct nlmsghdr *msg)
 {
 	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(msg);
-	const struct roost_kif_state before = *state;
+	const struct roost_nl_link_state before = *state;
 
 	/* Bridges speak of their ports in these words, too. */
 	if (mnl_nlmsg_get_payload_len(msg) < sizeof(*ifi) ||
@@ -276,7 +280,8 @@ static bool take_link(struct roost_kif_state *state, const struct nlmsghdr *msg)
 	return !is_same_link(&before, state);
 }
 
-bool roost_kif_take(struct roost_kif_state *state, const struct nlmsghdr *msg)
+bool roost_nl_link_take(struct roost_nl_link_state *state,
+			const struct nlmsghdr *msg)
 {
 	switch (msg->nlmsg_type) {
 	case RTM_NEWLINK:
@@ -346,9 +351,9 @@ static void parse_route(const struct nlmsghdr *msg, struct route_attrs *found)
 	}
 }
 
-int roost_kif_take_route(const struct nlmsghdr *msg, unsigned int ifindex,
-			 const struct roost_gid *dgid,
-			 struct roost_kif_route *route)
+int roost_nl_link_take_route(const struct nlmsghdr *msg, unsigned int ifindex,
+			     const struct roost_gid *dgid,
+			     struct roost_nl_link_route *route)
 {
 	const struct rtmsg *rtm = mnl_nlmsg_get_payload(msg);
 	struct route_attrs found = { .oif = 0 };
@@ -361,7 +366,7 @@ int roost_kif_take_route(const struct nlmsghdr *msg, unsigned int ifindex,
 	parse_route(msg, &found);
 	if (rtm->rtm_type != RTN_UNICAST || found.oif != ifindex)
 		return -EHOSTUNREACH;
-	*route = (struct roost_kif_route){
+	*route = (struct roost_nl_link_route){
 		.hop = found.has_hop ? found.hop : *dgid,
 		.source = found.source,
 		.is_direct = !found.has_hop,
@@ -382,7 +387,8 @@ static struct nlmsghdr *begin(void *buf, uint32_t seq, uint16_t type,
 	return msg;
 }
 
-struct nlmsghdr *roost_kif_ask_name(void *buf, uint32_t seq, const char *name)
+struct nlmsghdr *roost_nl_link_ask_name(void *buf, uint32_t seq,
+					const char *name)
 {
 	struct nlmsghdr *msg = begin(buf, seq, RTM_GETLINK, NLM_F_ACK);
 
@@ -392,8 +398,8 @@ struct nlmsghdr *roost_kif_ask_name(void *buf, uint32_t seq, const char *name)
 	return msg;
 }
 
-struct nlmsghdr *roost_kif_ask_link(void *buf, uint32_t seq,
-				    unsigned int ifindex)
+struct nlmsghdr *roost_nl_link_ask_link(void *buf, uint32_t seq,
+					unsigned int ifindex)
 {
 	struct nlmsghdr *msg = begin(buf, seq, RTM_GETLINK, NLM_F_ACK);
 	struct ifinfomsg *ifi = mnl_nlmsg_put_extra_header(msg, sizeof(*ifi));
@@ -403,7 +409,7 @@ struct nlmsghdr *roost_kif_ask_link(void *buf, uint32_t seq,
 	return msg;
 }
 
-struct nlmsghdr *roost_kif_ask_addrs(void *buf, uint32_t seq)
+struct nlmsghdr *roost_nl_link_ask_addrs(void *buf, uint32_t seq)
 {
 	struct nlmsghdr *msg = begin(buf, seq, RTM_GETADDR, NLM_F_DUMP);
 
@@ -411,8 +417,8 @@ struct nlmsghdr *roost_kif_ask_addrs(void *buf, uint32_t seq)
 	return msg;
 }
 
-struct nlmsghdr *roost_kif_ask_mtu(void *buf, uint32_t seq,
-				   unsigned int ifindex, uint32_t mtu_bytes)
+struct nlmsghdr *roost_nl_link_ask_mtu(void *buf, uint32_t seq,
+				       unsigned int ifindex, uint32_t mtu_bytes)
 {
 	struct nlmsghdr *msg = begin(buf, seq, RTM_NEWLINK, NLM_F_ACK);
 	struct ifinfomsg *ifi = mnl_nlmsg_put_extra_header(msg, sizeof(*ifi));
@@ -431,7 +437,8 @@ static void put_addr(struct nlmsghdr *msg, uint16_t type,
 		mnl_attr_put(msg, type, 16, gid->b);
 }
 
-struct nlmsghdr *roost_kif_ask_up(void *buf, uint32_t seq, unsigned int ifindex)
+struct nlmsghdr *roost_nl_link_ask_up(void *buf, uint32_t seq,
+				      unsigned int ifindex)
 {
 	struct nlmsghdr *msg = begin(buf, seq, RTM_NEWLINK, NLM_F_ACK);
 	struct ifinfomsg *ifi = mnl_nlmsg_put_extra_header(msg, sizeof(*ifi));
@@ -442,9 +449,9 @@ struct nlmsghdr *roost_kif_ask_up(void *buf, uint32_t seq, unsigned int ifindex)
 	return msg;
 }
 
-struct nlmsghdr *roost_kif_ask_add_addr(void *buf, uint32_t seq,
-					unsigned int ifindex,
-					const struct roost_prefix *prefix)
+struct nlmsghdr *roost_nl_link_ask_add_addr(void *buf, uint32_t seq,
+					    unsigned int ifindex,
+					    const struct roost_prefix *prefix)
 {
 	struct nlmsghdr *msg = begin(buf, seq, RTM_NEWADDR,
 				     NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL);
@@ -460,10 +467,11 @@ struct nlmsghdr *roost_kif_ask_add_addr(void *buf, uint32_t seq,
 	return msg;
 }
 
-struct nlmsghdr *roost_kif_ask_route(void *buf, uint32_t seq,
-				     unsigned int ifindex,
-				     const struct roost_gid *sgid,
-				     const struct roost_gid *dgid, bool match)
+struct nlmsghdr *roost_nl_link_ask_route(void *buf, uint32_t seq,
+					 unsigned int ifindex,
+					 const struct roost_gid *sgid,
+					 const struct roost_gid *dgid,
+					 bool match)
 {
 	struct nlmsghdr *msg = begin(buf, seq, RTM_GETROUTE, NLM_F_ACK);
 	struct rtmsg *rtm = mnl_nlmsg_put_extra_header(msg, sizeof(*rtm));

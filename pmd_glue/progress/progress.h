@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#ifndef ROOST_PMD_GLUE_PROGRESS_TURNER_H
-#define ROOST_PMD_GLUE_PROGRESS_TURNER_H
+#ifndef ROOST_PMD_GLUE_PROGRESS_PROGRESS_H
+#define ROOST_PMD_GLUE_PROGRESS_PROGRESS_H
 
 /*
  * Who turns a worker, and when: the progress modes.
@@ -16,8 +16,8 @@
  *  - An application thread that posts or polls helps: it takes the turn if it
  *    is free and runs an iteration. While somebody helps, the worker's thread
  *    keeps out: it wakes once a millisecond, looks whether that is still so,
- *    and does not touch the turn. What helpers gather to be sent together
- *    (gather.h) it watches over.
+ *    and does not touch the turn. It watches over the batch of posts
+ *    (batch.h).
  *  - When nobody helps, the thread polls as long as there is traffic, and for
  *    POLL_NS after the last of it.
  *  - Then it dozes: on RX interrupts where the port has them, for a share of
@@ -40,7 +40,7 @@
 struct roost_worker;
 
 /* How the port can wake a sleeping thread; NULL members: it cannot. */
-struct roost_turner_rx {
+struct roost_progress_rx {
 	void *ctx;
 	/* Arm: returns a descriptor that becomes readable when a packet comes
 	 * from now on, or -errno. Holder of the turn.
@@ -56,13 +56,13 @@ struct roost_turner_rx {
 };
 
 struct roost_qp;
-struct roost_turner;
+struct roost_progress;
 
-struct roost_turner_conf {
+struct roost_progress_conf {
 	struct roost_worker *worker;
 	unsigned int index; /* of the worker in its device */
-	enum roost_progress mode;
-	struct roost_turner_rx rx;
+	enum roost_progress_mode mode;
+	struct roost_progress_rx rx;
 	/* Take an lcore id for the worker. Not in an EAL of the application's
 	 * own: it would lose the right to have secondary processes.
 	 */
@@ -73,30 +73,31 @@ struct roost_turner_conf {
  * Start the worker's thread. Returns 0, -ENOMEM, -EAGAIN, -EMFILE.
  * Thread: the control thread.
  */
-int roost_turner_start(const struct roost_turner_conf *conf,
-		       struct roost_turner **turner);
+int roost_progress_start(const struct roost_progress_conf *conf,
+			 struct roost_progress **progress);
 /* Waits for the thread. Nobody helps any more. Thread: the control thread. */
-void roost_turner_stop(struct roost_turner *turner);
+void roost_progress_stop(struct roost_progress *progress);
 
 /* See roost_device_help() and its like in roost/roost.h. Thread:
  * any. */
-bool roost_turner_help(struct roost_turner *turner);
-void roost_turner_send_end(struct roost_turner *turner, struct roost_qp *qp);
-void roost_turner_send_gathered(struct roost_turner *turner);
-void roost_turner_expect(struct roost_turner *turner);
+bool roost_progress_help(struct roost_progress *progress);
+void roost_progress_send_end(struct roost_progress *progress,
+			     struct roost_qp *qp);
+void roost_progress_send_batched(struct roost_progress *progress);
+void roost_progress_expect(struct roost_progress *progress);
 
 /* There is something for the worker that it would not see by itself, as a
  * frame to send: it gets a turn soon. Thread: any.
  */
-void roost_turner_kick(struct roost_turner *turner);
+void roost_progress_kick(struct roost_progress *progress);
 /* Packets wait of which no interrupt tells (is_waiting): whoever helps will see
  * them, and if nobody does the thread is woken. Thread: any.
  */
-void roost_turner_nudge(struct roost_turner *turner);
+void roost_progress_nudge(struct roost_progress *progress);
 
 /* The process ends: iterate until nothing is owed to anybody, but not for
  * long. Thread: any.
  */
-void roost_turner_settle(struct roost_turner *turner);
+void roost_progress_settle(struct roost_progress *progress);
 
 #endif

@@ -3,7 +3,7 @@
  */
 
 /*
- * Posts that wait to be sent together (pmd_glue/progress/gather.h): who sends
+ * Posts that wait to be sent together (pmd_glue/progress/batch.h): who sends
  * them, and when. The worker and the QP are the test's.
  */
 
@@ -21,8 +21,8 @@
 #include <roost/qp.h>
 #include "lib/engine/sched/worker.h"
 #include "pmd_glue/process/clock.h"
-#include "pmd_glue/progress/gather.h"
-#include "pmd_glue/progress/turner.h"
+#include "pmd_glue/progress/batch.h"
+#include "pmd_glue/progress/progress.h"
 #include "tests/unit/pmd_glue/progress/fake_turn.h"
 
 #define MS 1000000ull
@@ -42,7 +42,7 @@ static struct {
 	uint32_t waiting;     /* what the QP was told */
 } qp;
 
-static struct roost_turner *turner;
+static struct roost_progress *progress;
 
 bool roost_worker_turn_try(struct roost_worker *w)
 {
@@ -119,7 +119,7 @@ void roost_qp_send_end_in_turn(struct roost_qp *q)
 
 static int start(void **state)
 {
-	const struct roost_turner_conf conf = {
+	const struct roost_progress_conf conf = {
 		.worker = &worker,
 		.mode = ROOST_PROGRESS_ADAPTIVE,
 	};
@@ -129,14 +129,14 @@ static int start(void **state)
 	atomic_store(&worker.unsent, 0);
 	qp.can_wait = true;
 	qp.in_turn = 0;
-	assert_int_equal(roost_turner_start(&conf, &turner), 0);
+	assert_int_equal(roost_progress_start(&conf, &progress), 0);
 	return 0;
 }
 
 static int stop(void **state)
 {
 	(void)state;
-	roost_turner_stop(turner);
+	roost_progress_stop(progress);
 	return 0;
 }
 
@@ -145,7 +145,7 @@ static bool post_waits(void)
 {
 	unsigned int in_turn = qp.in_turn;
 
-	roost_turner_send_end(turner, NULL);
+	roost_progress_send_end(progress, NULL);
 	return qp.in_turn == in_turn && atomic_load(&worker.unsent) != 0;
 }
 
@@ -156,18 +156,18 @@ static void post_until_one_waits(void)
 
 	do {
 		assert_true(roost_now_ns() < end_ns);
-		roost_turner_help(turner);
+		roost_progress_help(progress);
 	} while (!post_waits());
 }
 
-static void gather__nothing_waits_where_the_qp_is_idle(void **state)
+static void batch__nothing_waits_where_the_qp_is_idle(void **state)
 {
 	uint64_t end_ns = roost_now_ns() + 20 * MS;
 
 	(void)state;
 	qp.can_wait = false;
 	while (roost_now_ns() < end_ns) {
-		roost_turner_help(turner);
+		roost_progress_help(progress);
 		/* The turn may be the thread's at that moment. */
 		post_waits();
 	}
@@ -176,63 +176,63 @@ static void gather__nothing_waits_where_the_qp_is_idle(void **state)
 }
 
 /* Nobody polls: the thread has the port, and watches for nothing. */
-static void gather__nothing_waits_without_a_watch(void **state)
+static void batch__nothing_waits_without_a_watch(void **state)
 {
 	(void)state;
 	nanosleep(&(struct timespec){ .tv_nsec = 50 * MS }, NULL);
 	for (int i = 0; i < 1000 && qp.in_turn == 0; i++)
-		roost_turner_send_end(turner, NULL);
+		roost_progress_send_end(progress, NULL);
 	assert_true(qp.in_turn > 0);
 }
 
 /* The thread comes now and then, and sends sooner: then the burst begins again,
  * and only what is left of it waits.
  */
-static void gather__the_last_of_a_burst_sends_all(void **state)
+static void batch__the_last_of_a_burst_sends_all(void **state)
 {
 	unsigned int longest = 0;
 
 	(void)state;
-	for (int i = 0; i < 1000 && longest != ROOST_GATHER_POSTS - 1; i++) {
+	for (int i = 0; i < 1000 && longest != ROOST_BATCH_POSTS - 1; i++) {
 		longest = 0;
 		post_until_one_waits();
 		do {
 			unsigned int n = atomic_load(&worker.unsent);
 
-			assert_in_range(n, 0, ROOST_GATHER_POSTS - 1);
+			assert_in_range(n, 0, ROOST_BATCH_POSTS - 1);
 			longest = n > longest ? n : longest;
 		} while (post_waits());
 	}
-	assert_int_equal(longest, ROOST_GATHER_POSTS - 1);
+	assert_int_equal(longest, ROOST_BATCH_POSTS - 1);
 }
 
 /* At once, and not by the thread: the turn is the test's alone. */
-static void check_sends(void (*something)(struct roost_turner *t))
+static void check_sends(void (*something)(struct roost_progress *t))
 {
 	fake_turn_bar(&worker.turn);
 	for (int i = 0; i < 100; i++) {
 		post_until_one_waits();
-		something(turner);
+		something(progress);
 		assert_int_equal(atomic_load(&worker.unsent), 0);
 	}
 }
 
-static void gather__polling_sends_them(void **state)
+static void batch__polling_sends_them(void **state)
 {
 	(void)state;
-	check_sends(roost_turner_send_gathered);
+	check_sends(roost_progress_send_batched);
 }
 
-static void gather__arming_sends_them(void **state)
+static void batch__arming_sends_them(void **state)
 {
 	(void)state;
-	check_sends(roost_turner_expect);
+	check_sends(roost_progress_expect);
 }
 
 /* The application goes away. On a busy machine the thread gets its processor
  * late, but not each time.
  */
-static void gather__the_thread_sends_what_is_left(void **state)
+static void batch__the_thread_sends_what_is_left(void **state)
 {
 	unsigned int in_time = 0;
 
@@ -248,14 +248,14 @@ static void gather__the_thread_sends_what_is_left(void **state)
 			sched_yield();
 		}
 		if (atomic_load(&worker.sent_ns) <
-		    posted_ns + 2 * ROOST_GATHER_NS)
+		    posted_ns + 2 * ROOST_BATCH_NS)
 			in_time++;
 	}
 	assert_int_equal(in_time, 5);
 }
 
 /* It is told how many wait, so that they do not count as sent. */
-static void gather__the_qp_hears_how_many_wait(void **state)
+static void batch__the_qp_hears_how_many_wait(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 1000; i++) {
@@ -269,48 +269,48 @@ static void gather__the_qp_hears_how_many_wait(void **state)
 /* ---- how often the thread looks ---------------------------------------- */
 
 /* So many more posts, and the thread looks again when it said. */
-static uint64_t look(struct roost_gather *g, uint64_t *now_ns,
-		     uint64_t sleep_ns, unsigned int nb_posts)
+static uint64_t look(struct roost_batch *g, uint64_t *now_ns, uint64_t sleep_ns,
+		     unsigned int nb_posts)
 {
 	*now_ns += sleep_ns;
 	atomic_fetch_add(&g->posts, nb_posts);
-	return roost_gather_watch(g, *now_ns);
+	return roost_batch_watch(g, *now_ns);
 }
 
-static void gather__few_posts_are_looked_after_often(void **state)
+static void batch__few_posts_are_looked_after_often(void **state)
 {
-	struct roost_gather g = { 0 };
+	struct roost_batch g = { 0 };
 	uint64_t now_ns = 5000 * MS;
 
 	(void)state;
 	assert_int_equal(look(&g, &now_ns, 0, 0), 0);
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(look(&g, &now_ns, ROOST_GATHER_NS, 99),
-				 ROOST_GATHER_NS);
+		assert_int_equal(look(&g, &now_ns, ROOST_BATCH_NS, 99),
+				 ROOST_BATCH_NS);
 }
 
 /* Never longer than the stream went on. */
-static void gather__a_stream_is_looked_after_less_often(void **state)
+static void batch__a_stream_is_looked_after_less_often(void **state)
 {
-	struct roost_gather g = { 0 };
+	struct roost_batch g = { 0 };
 	uint64_t now_ns = 5000 * MS;
 	uint64_t ns, began_ns;
 
 	(void)state;
 	ns = look(&g, &now_ns, 0, 1);
-	assert_int_equal(ns, ROOST_GATHER_NS);
+	assert_int_equal(ns, ROOST_BATCH_NS);
 	began_ns = now_ns;
 	for (int i = 0; i < 10; i++) {
 		ns = look(&g, &now_ns, ns, (unsigned int)(ns / 100));
-		assert_in_range(ns, ROOST_GATHER_NS + 1, ROOST_GATHER_MAX_NS);
-		assert_in_range(ns, 0, now_ns - began_ns + ROOST_GATHER_NS);
+		assert_in_range(ns, ROOST_BATCH_NS + 1, ROOST_BATCH_MAX_NS);
+		assert_in_range(ns, 0, now_ns - began_ns + ROOST_BATCH_NS);
 	}
-	assert_int_equal(ns, ROOST_GATHER_MAX_NS);
+	assert_int_equal(ns, ROOST_BATCH_MAX_NS);
 	/* Looking too early says nothing about the stream. */
-	assert_int_equal(look(&g, &now_ns, 1000, 10), ROOST_GATHER_MAX_NS);
+	assert_int_equal(look(&g, &now_ns, 1000, 10), ROOST_BATCH_MAX_NS);
 	/* It ends. */
-	assert_int_equal(look(&g, &now_ns, ns, 15), ROOST_GATHER_NS);
-	assert_int_equal(look(&g, &now_ns, ROOST_GATHER_WATCH_NS, 0), 0);
+	assert_int_equal(look(&g, &now_ns, ns, 15), ROOST_BATCH_NS);
+	assert_int_equal(look(&g, &now_ns, ROOST_BATCH_WATCH_NS, 0), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -318,15 +318,15 @@ static void gather__a_stream_is_looked_after_less_often(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(gather__nothing_waits_where_the_qp_is_idle),
-		TEST(gather__nothing_waits_without_a_watch),
-		TEST(gather__the_last_of_a_burst_sends_all),
-		TEST(gather__polling_sends_them),
-		TEST(gather__arming_sends_them),
-		TEST(gather__the_thread_sends_what_is_left),
-		TEST(gather__the_qp_hears_how_many_wait),
-		cmocka_unit_test(gather__few_posts_are_looked_after_often),
-		cmocka_unit_test(gather__a_stream_is_looked_after_less_often),
+		TEST(batch__nothing_waits_where_the_qp_is_idle),
+		TEST(batch__nothing_waits_without_a_watch),
+		TEST(batch__the_last_of_a_burst_sends_all),
+		TEST(batch__polling_sends_them),
+		TEST(batch__arming_sends_them),
+		TEST(batch__the_thread_sends_what_is_left),
+		TEST(batch__the_qp_hears_how_many_wait),
+		cmocka_unit_test(batch__few_posts_are_looked_after_often),
+		cmocka_unit_test(batch__a_stream_is_looked_after_less_often),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

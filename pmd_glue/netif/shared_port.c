@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include "pmd_glue/netif/trunk.h"
+#include "pmd_glue/netif/shared_port.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,16 +19,16 @@
 #include "pmd_glue/port/port_word.h"
 #include "pmd_glue/process/report.h"
 
-/* Frames of one lane that wait for its worker. */
+/* Frames of one subport that wait for its worker. */
 #define HANDED_LEN 1024u
-/* Of lanes' gates; ports' have names of sockets. */
+/* Of subports' gates; ports' have names of sockets. */
 #define GATE_KEY "lane"
 
-static LIST_HEAD(, roost_trunk) trunks;
+static LIST_HEAD(, roost_shared_port) shared_ports;
 
 /* ---- open ---------------------------------------------------------------- */
 
-static int claim_link(struct roost_trunk *t, const char *name)
+static int claim_link(struct roost_shared_port *t, const char *name)
 {
 	char device[16];
 	pid_t pids[2];
@@ -56,7 +56,7 @@ static int claim_link(struct roost_trunk *t, const char *name)
 	return ret;
 }
 
-static void release_link(struct roost_trunk *t)
+static void release_link(struct roost_shared_port *t)
 {
 	if (t->has_link)
 		roost_link_release(&t->link);
@@ -78,7 +78,7 @@ static void count_users(const struct roost_config *config, unsigned int index,
 			struct roost_ethport_conf *conf)
 {
 	for (unsigned int i = index; i < config->nb_ports; i++) {
-		if (roost_config_trunk(config, i) != index)
+		if (roost_config_shared_port(config, i) != index)
 			continue;
 		conf->vlan_ids[conf->nb_users++] = config->ports[i].vlan_id;
 		conf->mtu_bytes =
@@ -88,13 +88,13 @@ static void count_users(const struct roost_config *config, unsigned int index,
 }
 
 /* What the kernel hears for such a port comes without tags. */
-static int check_driver(const struct roost_trunk *t,
+static int check_driver(const struct roost_shared_port *t,
 			const struct roost_config *config)
 {
 	if (!roost_driver_find(t->devargs)->is_xdp)
 		return 0;
 	for (unsigned int i = t->index; i < config->nb_ports; i++) {
-		if (roost_config_trunk(config, i) != t->index ||
+		if (roost_config_shared_port(config, i) != t->index ||
 		    config->ports[i].vlan_id == 0)
 			continue;
 		roost_report("%s: it cannot be on VLAN %u: ARP and ND reach "
@@ -105,8 +105,9 @@ static int check_driver(const struct roost_trunk *t,
 	return 0;
 }
 
-static int open_trunk(struct roost_trunk *t, const struct roost_config *config,
-		      struct roost_lane *lane)
+static int open_shared_port(struct roost_shared_port *t,
+			    const struct roost_config *config,
+			    struct roost_subport *subport)
 {
 	const struct roost_port_config *pc = &config->ports[t->index];
 	struct roost_ethport_conf conf = {
@@ -116,8 +117,8 @@ static int open_trunk(struct roost_trunk *t, const struct roost_config *config,
 		.has_twin = pc->twin[0] != '\0',
 		.verbose = config->verbose,
 		.nb_workers = RTE_MAX(config->nb_workers, 1u),
-		.claim = &lane->claim,
-		.claim_vlan_id = lane->vlan_id,
+		.claim = &subport->claim,
+		.claim_vlan_id = subport->vlan_id,
 	};
 	int ret = 0;
 
@@ -137,10 +138,11 @@ static int open_trunk(struct roost_trunk *t, const struct roost_config *config,
 	return ret;
 }
 
-static int make_trunk(const struct roost_config *config, unsigned int index,
-		      struct roost_lane *lane, struct roost_trunk **trunk)
+static int make_shared_port(const struct roost_config *config,
+			    unsigned int index, struct roost_subport *subport,
+			    struct roost_shared_port **shared_port)
 {
-	struct roost_trunk *t = calloc(1, sizeof(*t));
+	struct roost_shared_port *t = calloc(1, sizeof(*t));
 	int ret;
 
 	if (!t) {
@@ -148,63 +150,64 @@ static int make_trunk(const struct roost_config *config, unsigned int index,
 		return -ENOMEM;
 	}
 	t->index = index;
-	ret = open_trunk(t, config, lane);
+	ret = open_shared_port(t, config, subport);
 	if (ret) {
 		free(t);
 		return ret;
 	}
-	memset(t->lane_of_vlan, ROOST_LANE_NONE, sizeof(t->lane_of_vlan));
+	memset(t->subport_of_vlan, ROOST_SUBPORT_NONE,
+	       sizeof(t->subport_of_vlan));
 	pthread_mutex_init(&t->rx_lock, NULL);
 	pthread_mutex_init(&t->tx_lock, NULL);
-	LIST_INSERT_HEAD(&trunks, t, link_in_list);
-	*trunk = t;
+	LIST_INSERT_HEAD(&shared_ports, t, link_in_list);
+	*shared_port = t;
 	return 0;
 }
 
-static struct roost_trunk *find_trunk(unsigned int index)
+static struct roost_shared_port *find_shared_port(unsigned int index)
 {
-	struct roost_trunk *t;
+	struct roost_shared_port *t;
 
-	LIST_FOREACH(t, &trunks, link_in_list)
+	LIST_FOREACH(t, &shared_ports, link_in_list)
 		if (t->index == index && t->nb_users != 0 && !t->port.gone)
 			return t;
 	return NULL;
 }
 
-int roost_lane_open(struct roost_lane *lane, const struct roost_config *config,
-		    unsigned int index)
+int roost_subport_open(struct roost_subport *subport,
+		       const struct roost_config *config, unsigned int index)
 {
-	unsigned int first = roost_config_trunk(config, index);
-	struct roost_trunk *t = find_trunk(first);
+	unsigned int first = roost_config_shared_port(config, index);
+	struct roost_shared_port *t = find_shared_port(first);
 	int ret;
 
-	*lane = (struct roost_lane){
+	*subport = (struct roost_subport){
 		.vlan_id = config->ports[index].vlan_id,
 	};
 	if (t)
-		ret = roost_ethport_claim(&t->port, &lane->claim,
-					  lane->vlan_id);
+		ret = roost_ethport_claim(&t->port, &subport->claim,
+					  subport->vlan_id);
 	else
-		ret = make_trunk(config, first, lane, &t);
+		ret = make_shared_port(config, first, subport, &t);
 	if (ret) {
-		roost_claim_release(&lane->claim);
+		roost_claim_release(&subport->claim);
 		return ret;
 	}
 	t->nb_users++;
 	t->refs++;
-	lane->trunk = t;
+	subport->shared_port = t;
 	return 0;
 }
 
 /* ---- start and stop ------------------------------------------------------ */
 
-static int make_handed(struct roost_lane *lane)
+static int make_handed(struct roost_subport *subport)
 {
 	size_t bytes = (size_t)rte_ring_get_memsize(HANDED_LEN);
 	struct rte_ring *ring;
 	int ret;
 
-	if (atomic_load(&lane->handed))
+	if (atomic_load(&subport->handed))
 		return 0;
 	ring = aligned_alloc(RTE_CACHE_LINE_SIZE,
 			     RTE_ALIGN_CEIL(bytes,
@@ -213,52 +216,56 @@ static int make_handed(struct roost_lane *lane)
 		return -ENOMEM;
 	ret = rte_ring_init(ring, "roost_handed", HANDED_LEN,
 			    RING_F_SP_ENQ | RING_F_SC_DEQ);
-	/* A turner that is about to sleep looks at it without the turn. */
-	atomic_store(&lane->handed, ring);
+	/* A progress engine that is about to sleep looks at it without the
+	 * turn. */
+	atomic_store(&subport->handed, ring);
 	return ret;
 }
 
 /* A port that was shared once stays so: what was handed over is in the rings.
  */
-static int make_rings(struct roost_trunk *t, struct roost_lane *lane)
+static int make_rings(struct roost_shared_port *t,
+		      struct roost_subport *subport)
 {
 	int ret = 0;
 
-	if (t->nb_lanes == 0 && !t->port.shared)
+	if (t->nb_subports == 0 && !t->port.shared)
 		return 0;
-	for (unsigned int i = 0; !ret && i < t->nb_lanes; i++)
-		ret = make_handed(t->lanes[i]);
-	return ret ? ret : make_handed(lane);
+	for (unsigned int i = 0; !ret && i < t->nb_subports; i++)
+		ret = make_handed(t->subports[i]);
+	return ret ? ret : make_handed(subport);
 }
 
 /* Holding all turns. */
-static void list_lane(struct roost_trunk *t, struct roost_lane *lane)
+static void list_subport(struct roost_shared_port *t,
+			 struct roost_subport *subport)
 {
-	t->port.shared = t->port.shared || t->nb_lanes != 0;
+	t->port.shared = t->port.shared || t->nb_subports != 0;
 	t->port.tx_locked = t->port.tx_locked || t->port.shared;
-	t->lane_of_vlan[lane->vlan_id] = t->nb_lanes;
-	t->lanes[t->nb_lanes++] = lane;
+	t->subport_of_vlan[subport->vlan_id] = t->nb_subports;
+	t->subports[t->nb_subports++] = subport;
 }
 
 /* Holding all turns. */
-static void unlist_lane(struct roost_trunk *t, struct roost_lane *lane)
+static void unlist_subport(struct roost_shared_port *t,
+			   struct roost_subport *subport)
 {
-	uint8_t place = t->lane_of_vlan[lane->vlan_id];
-	struct roost_lane *last = t->lanes[--t->nb_lanes];
+	uint8_t place = t->subport_of_vlan[subport->vlan_id];
+	struct roost_subport *last = t->subports[--t->nb_subports];
 
-	t->lane_of_vlan[lane->vlan_id] = ROOST_LANE_NONE;
-	if (last == lane)
+	t->subport_of_vlan[subport->vlan_id] = ROOST_SUBPORT_NONE;
+	if (last == subport)
 		return;
-	t->lanes[place] = last;
-	t->lane_of_vlan[last->vlan_id] = place;
+	t->subports[place] = last;
+	t->subport_of_vlan[last->vlan_id] = place;
 }
 
-static bool is_listed(const struct roost_lane *lane)
+static bool is_listed(const struct roost_subport *subport)
 {
-	const struct roost_trunk *t = lane->trunk;
-	uint8_t place = t->lane_of_vlan[lane->vlan_id];
+	const struct roost_shared_port *t = subport->shared_port;
+	uint8_t place = t->subport_of_vlan[subport->vlan_id];
 
-	return place != ROOST_LANE_NONE && t->lanes[place] == lane;
+	return place != ROOST_SUBPORT_NONE && t->subports[place] == subport;
 }
 
 /* Thread: one of its own. Holds the turns there: the control thread may take
@@ -275,7 +282,7 @@ static int start_aside(void *arg)
 	return ret;
 }
 
-static int start_port(struct roost_trunk *t)
+static int start_port(struct roost_shared_port *t)
 {
 	int ret;
 
@@ -289,90 +296,91 @@ static int start_port(struct roost_trunk *t)
 }
 
 /* Those that have queues: nobody else touches the port. */
-static void add_workers(struct roost_lane *lane, struct roost_dev *dev)
+static void add_workers(struct roost_subport *subport, struct roost_dev *dev)
 {
-	struct roost_ethport *port = &lane->trunk->port;
+	struct roost_ethport *port = &subport->shared_port->port;
 
 	for (unsigned int i = 0; i < port->nb_worker_queues; i++) {
-		lane->workers[i] = roost_dev_worker_at(dev, i);
-		roost_ethport_add_worker(port, lane->workers[i]);
+		subport->workers[i] = roost_dev_worker_at(dev, i);
+		roost_ethport_add_worker(port, subport->workers[i]);
 	}
-	lane->nb_workers = port->nb_worker_queues;
+	subport->nb_workers = port->nb_worker_queues;
 	if (!port->driver->gated_library)
 		return;
-	roost_intr_owner_open(&lane->gate, GATE_KEY, NULL);
-	lane->gate.worker = lane->workers[0]; /* such drivers have one queue */
+	roost_intr_owner_open(&subport->gate, GATE_KEY, NULL);
+	subport->gate.worker =
+		subport->workers[0]; /* such drivers have one queue */
 }
 
-int roost_lane_start(struct roost_lane *lane, struct roost_dev *dev,
-		     struct roost_turner *const *turners)
+int roost_subport_start(struct roost_subport *subport, struct roost_dev *dev,
+			struct roost_progress *const *progress)
 {
-	struct roost_trunk *t = lane->trunk;
+	struct roost_shared_port *t = subport->shared_port;
 	int ret;
 
-	ret = make_rings(t, lane);
+	ret = make_rings(t, subport);
 	if (ret) {
 		roost_report("%s: no memory", t->label);
 		return ret;
 	}
-	lane->turner = turners[0];
-	add_workers(lane, dev);
+	subport->progress = progress[0];
+	add_workers(subport, dev);
 	ret = start_port(t);
 	if (ret)
 		return ret;
 	roost_ethport_hold(&t->port);
-	list_lane(t, lane);
-	lane->running = true;
+	list_subport(t, subport);
+	subport->running = true;
 	roost_ethport_let_go(&t->port);
 	return 0;
 }
 
-void roost_lane_stop(struct roost_lane *lane)
+void roost_subport_stop(struct roost_subport *subport)
 {
-	struct roost_trunk *t = lane->trunk;
+	struct roost_shared_port *t = subport->shared_port;
 
-	if (!is_listed(lane))
+	if (!is_listed(subport))
 		return;
 	roost_ethport_hold(&t->port);
-	unlist_lane(t, lane);
+	unlist_subport(t, subport);
 	roost_ethport_let_go(&t->port);
 }
 
 /* ---- the end ------------------------------------------------------------- */
 
-void roost_lane_leave(struct roost_lane *lane)
+void roost_subport_leave(struct roost_subport *subport)
 {
-	struct roost_trunk *t = lane->trunk;
+	struct roost_shared_port *t = subport->shared_port;
 
-	if (lane->gone)
+	if (subport->gone)
 		return;
-	roost_lane_stop(lane);
+	roost_subport_stop(subport);
 	roost_ethport_hold(&t->port);
-	lane->running = false;
-	lane->gone = true;
+	subport->running = false;
+	subport->gone = true;
 	if (t->nb_users == 1)
 		roost_ethport_unplug(&t->port);
 	roost_ethport_let_go(&t->port);
-	roost_claim_release(&lane->claim);
+	roost_claim_release(&subport->claim);
 	if (--t->nb_users == 0)
 		release_link(t);
 }
 
-void roost_lane_close(struct roost_lane *lane)
+void roost_subport_close(struct roost_subport *subport)
 {
-	struct roost_trunk *t = lane->trunk;
+	struct roost_shared_port *t = subport->shared_port;
 
-	if (lane->nb_workers && t->port.driver->gated_library)
-		roost_intr_owner_close(&lane->gate);
-	for (unsigned int i = 0; i < lane->nb_workers; i++)
-		roost_ethport_del_worker(&t->port, lane->workers[i]);
-	roost_lane_leave(lane);
+	if (subport->nb_workers && t->port.driver->gated_library)
+		roost_intr_owner_close(&subport->gate);
+	for (unsigned int i = 0; i < subport->nb_workers; i++)
+		roost_ethport_del_worker(&t->port, subport->workers[i]);
+	roost_subport_leave(subport);
 }
 
-void roost_lane_free(struct roost_lane *lane)
+void roost_subport_free(struct roost_subport *subport)
 {
-	struct rte_ring *handed = atomic_load(&lane->handed);
-	struct roost_trunk *t = lane->trunk;
+	struct rte_ring *handed = atomic_load(&subport->handed);
+	struct roost_shared_port *t = subport->shared_port;
 	struct rte_mbuf *mbuf = NULL;
 
 	while (handed && rte_ring_sc_dequeue(handed, (void **)&mbuf) == 0)
@@ -390,17 +398,18 @@ void roost_lane_free(struct roost_lane *lane)
 
 /* ---- between ------------------------------------------------------------- */
 
-void roost_lane_set_admin(struct roost_lane *lane, bool up)
+void roost_subport_set_admin(struct roost_subport *subport, bool up)
 {
-	roost_ethport_hold(&lane->trunk->port);
-	lane->admin_down = !up;
-	roost_ethport_let_go(&lane->trunk->port);
+	roost_ethport_hold(&subport->shared_port->port);
+	subport->admin_down = !up;
+	roost_ethport_let_go(&subport->shared_port->port);
 }
 
-void roost_lane_link(struct roost_lane *lane, struct roost_ethport_link *link)
+void roost_subport_link(struct roost_subport *subport,
+			struct roost_ethport_link *link)
 {
-	roost_ethport_link(&lane->trunk->port, link);
-	if (!lane->admin_down && !lane->gone)
+	roost_ethport_link(&subport->shared_port->port, link);
+	if (!subport->admin_down && !subport->gone)
 		return;
 	link->carrier = false;
 	link->state = ROOST_PORT_DOWN;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include "pmd_glue/kernel/kif.h"
+#include "pmd_glue/kernel/nl_link.h"
 
 #include <errno.h>
 #include <linux/if_vlan.h>
@@ -26,8 +26,8 @@ static bool is_vlan_of(int fd, const char *name, const char *parent,
 	       strcmp(args.u.device2, parent) == 0;
 }
 
-int roost_kif_find_vlan(const char *parent, uint16_t vlan_id,
-			char name[IFNAMSIZ])
+int roost_nl_link_find_vlan(const char *parent, uint16_t vlan_id,
+			    char name[IFNAMSIZ])
 {
 	struct if_nameindex *all, *i;
 	int ret = -ENODEV;
@@ -51,7 +51,7 @@ int roost_kif_find_vlan(const char *parent, uint16_t vlan_id,
 	return ret;
 }
 
-void roost_kif_find_parent(unsigned int *ifindex, uint16_t *vlan_id)
+void roost_nl_link_find_parent(unsigned int *ifindex, uint16_t *vlan_id)
 {
 	struct vlan_ioctl_args args = { .cmd = GET_VLAN_VID_CMD };
 	unsigned int parent;

@@ -42,12 +42,12 @@ static int resolve(void)
 /* The same devargs on different VLANs are one DPDK port; so is an end of a
  * link, of which there are two.
  */
-static void trunk__is_shared_by_vlans(void **state)
+static void shared_port__is_shared_by_vlans(void **state)
 {
 	static const struct {
 		int key;
 		const char *name, *vlan;
-		unsigned int trunk;
+		unsigned int shared_port;
 	} ports[] = {
 		{ ROOST_KEY_DEVARGS, "net_tap0", "0", 0 },
 		{ ROOST_KEY_LINK, "a", "5", 1 },
@@ -67,11 +67,12 @@ static void trunk__is_shared_by_vlans(void **state)
 	}
 	assert_int_equal(resolve(), 0);
 	for (unsigned int i = 0; i < nb; i++)
-		assert_int_equal(roost_config_trunk(&c, i), ports[i].trunk);
+		assert_int_equal(roost_config_shared_port(&c, i),
+				 ports[i].shared_port);
 }
 
 /* Each VLAN of a link has a subnet of its own. */
-static void trunk__vlans_of_a_link_have_addresses(void **state)
+static void shared_port__vlans_of_a_link_have_addresses(void **state)
 {
 	static const struct {
 		const char *link, *vlan, *ip;
@@ -97,7 +98,7 @@ static void trunk__vlans_of_a_link_have_addresses(void **state)
 	}
 }
 
-static void trunk__one_vlan_twice(void **state)
+static void shared_port__one_vlan_twice(void **state)
 {
 	(void)state;
 	give(ROOST_KEY_DEVARGS, 0, "net_tap0");
@@ -110,7 +111,7 @@ static void trunk__one_vlan_twice(void **state)
 }
 
 /* A twin is refused where another device may be on the DPDK port. */
-static void trunk__has_no_twin(void **state)
+static void shared_port__has_no_twin(void **state)
 {
 	static const struct {
 		const char *first, *second; /* VLANs of one port; NULL: none */
@@ -142,12 +143,13 @@ static void trunk__has_no_twin(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(trunk__is_shared_by_vlans, setup),
-		cmocka_unit_test_setup(trunk__vlans_of_a_link_have_addresses,
-				       setup),
-		cmocka_unit_test_setup(trunk__one_vlan_twice, setup),
-		cmocka_unit_test_setup(trunk__has_no_twin, setup),
+		cmocka_unit_test_setup(shared_port__is_shared_by_vlans, setup),
+		cmocka_unit_test_setup(
+			shared_port__vlans_of_a_link_have_addresses, setup),
+		cmocka_unit_test_setup(shared_port__one_vlan_twice, setup),
+		cmocka_unit_test_setup(shared_port__has_no_twin, setup),
 	};
 
-	return cmocka_run_group_tests_name("config-trunk", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("config-shared-port", tests, NULL,
+					   NULL);
 }

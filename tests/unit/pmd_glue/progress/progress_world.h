@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#ifndef TESTS_UNIT_PMD_GLUE_TURNER_WORLD_H
-#define TESTS_UNIT_PMD_GLUE_TURNER_WORLD_H
+#ifndef TESTS_UNIT_PMD_GLUE_PROGRESS_WORLD_H
+#define TESTS_UNIT_PMD_GLUE_PROGRESS_WORLD_H
 
 /*
- * A turner whose worker has no engine: the test says what it finds to do. It is
- * linked with these functions instead of lib/engine's. Rates are asked of one
- * of many windows: which thread has the processor is the machine's to say.
+ * A progress engine whose worker has no engine: the test says what it finds to
+ * do. It is linked with these functions instead of lib/engine's. Rates are
+ * asked of one of many windows: which thread has the processor is the machine's
+ * to say.
  */
 
 #include <setjmp.h>
@@ -23,7 +24,7 @@
 
 #include "lib/engine/sched/worker.h"
 #include "pmd_glue/process/clock.h"
-#include "pmd_glue/progress/turner.h"
+#include "pmd_glue/progress/progress.h"
 #include "tests/unit/pmd_glue/progress/fake_turn.h"
 
 #define US 1000ull
@@ -31,7 +32,7 @@
 
 struct roost_worker {
 	struct fake_turn turn;
-	atomic_uint tries;      /* for the turn, by the turner's thread */
+	atomic_uint tries; /* for the turn, by the progress engine's thread */
 	atomic_uint iterations; /* by whom ever */
 	atomic_uint work;       /* what each finds */
 	atomic_bool has_work;
@@ -42,7 +43,7 @@ struct roost_worker {
 };
 
 extern struct roost_worker world_worker;
-extern struct roost_turner *world_turner;
+extern struct roost_progress *world_progress;
 
 /* What became of a post. */
 struct world_posted {
@@ -51,7 +52,8 @@ struct world_posted {
 };
 extern struct world_posted world_posted;
 
-void world_start(enum roost_progress mode, const struct roost_turner_rx *rx);
+void world_start(enum roost_progress_mode mode,
+		 const struct roost_progress_rx *rx);
 /* Setup and teardown of tests that need no more. */
 int world_start_adaptive(void **state);
 int world_start_dedicated(void **state);
@@ -59,7 +61,8 @@ int world_stop(void **state);
 
 void world_sleep_ns(uint64_t ns);
 /* Help for so long. Returns false if this thread was kept from it in between,
- * as it is on a busy machine: the turner's thread then takes over, and may.
+ * as it is on a busy machine: the progress engine's thread then takes over, and
+ * may.
  */
 bool world_help_for(uint64_t ns);
 /* Nudge after each help. */

@@ -6,13 +6,13 @@
  * gives the processor away.
  */
 
-#include "turner_world.h"
+#include "progress_world.h"
 
 #include "tests/unit/preempted.h"
 
 static bool help(struct preempted *p)
 {
-	roost_turner_help(world_turner);
+	roost_progress_help(world_progress);
 	return atomic_load(&p->released);
 }
 
@@ -26,7 +26,7 @@ static void release_turn(void)
 	pthread_mutex_unlock(&world_worker.turn.lock);
 }
 
-static void turner__the_holder_is_preempted(void **state)
+static void progress__the_holder_is_preempted(void **state)
 {
 	struct preempted p = { .hold = take_turn,
 			       .release = release_turn,
@@ -48,7 +48,7 @@ static void release_turn_without(void)
 	release_turn();
 }
 
-static void turner__the_holder_is_preempted_and_there_is_work(void **state)
+static void progress__the_holder_is_preempted_and_there_is_work(void **state)
 {
 	struct preempted p = { .hold = take_turn_with_work,
 			       .release = release_turn_without,
@@ -68,7 +68,7 @@ static void want_it_no_more(void)
 	atomic_store(&world_worker.wanted, false);
 }
 
-static void turner__who_waits_for_the_turn_is_preempted(void **state)
+static void progress__who_waits_for_the_turn_is_preempted(void **state)
 {
 	struct preempted p = { .hold = want_turn,
 			       .release = want_it_no_more,
@@ -88,11 +88,11 @@ static void count(void)
 static bool help_until_iterated(struct preempted *p)
 {
 	(void)p;
-	roost_turner_help(world_turner);
+	roost_progress_help(world_progress);
 	return atomic_load(&world_worker.iterations) - iterations > 100;
 }
 
-static void turner__the_dedicated_thread_is_preempted(void **state)
+static void progress__the_dedicated_thread_is_preempted(void **state)
 {
 	struct preempted p = { .hold = count, .is_over = help_until_iterated };
 
@@ -103,11 +103,11 @@ static void turner__the_dedicated_thread_is_preempted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORLD_ADAPTIVE(turner__the_holder_is_preempted),
+		WORLD_ADAPTIVE(progress__the_holder_is_preempted),
 		WORLD_ADAPTIVE(
-			turner__the_holder_is_preempted_and_there_is_work),
-		WORLD_ADAPTIVE(turner__who_waits_for_the_turn_is_preempted),
-		WORLD_DEDICATED(turner__the_dedicated_thread_is_preempted),
+			progress__the_holder_is_preempted_and_there_is_work),
+		WORLD_ADAPTIVE(progress__who_waits_for_the_turn_is_preempted),
+		WORLD_DEDICATED(progress__the_dedicated_thread_is_preempted),
 	};
 
 	return cmocka_run_group_tests(tests, preempted_pin, NULL);

@@ -3,7 +3,7 @@
  */
 
 /* Hot: bursts. No allocation or log; where the port is shared, a lock per
- * burst, and a system call where a turner sleeps that has to be woken.
+ * burst, and a system call where a progress engine sleeps that has to be woken.
  */
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include <rte_ring.h>
 
 #include "pmd_glue/host/ether.h"
-#include "pmd_glue/netif/trunk.h"
-#include "pmd_glue/progress/turner.h"
+#include "pmd_glue/netif/shared_port.h"
+#include "pmd_glue/progress/progress.h"
 
 static uint16_t vlan_id_of(const struct rte_mbuf *pkt)
 {
@@ -23,13 +23,13 @@ static uint16_t vlan_id_of(const struct rte_mbuf *pkt)
 
 /* ---- receive ------------------------------------------------------------- */
 
-static struct rte_ring *handed_to(const struct roost_lane *lane)
+static struct rte_ring *handed_to(const struct roost_subport *subport)
 {
-	return atomic_load_explicit(&lane->handed, memory_order_relaxed);
+	return atomic_load_explicit(&subport->handed, memory_order_relaxed);
 }
 
 /* Of whoever holds rx_lock: one producer at a time. */
-static void hand_over(struct roost_lane *to, struct rte_mbuf *pkt)
+static void hand_over(struct roost_subport *to, struct rte_mbuf *pkt)
 {
 	if (rte_ring_sp_enqueue(handed_to(to), pkt) == 0)
 		return;
@@ -38,29 +38,29 @@ static void hand_over(struct roost_lane *to, struct rte_mbuf *pkt)
 }
 
 /* Keep what is ours, or nobody's. Returns how many these are. */
-static uint16_t sort(struct roost_lane *lane, struct rte_mbuf **pkts,
+static uint16_t sort(struct roost_subport *subport, struct rte_mbuf **pkts,
 		     uint16_t n)
 {
-	struct roost_trunk *t = lane->trunk;
+	struct roost_shared_port *t = subport->shared_port;
 	uint32_t woken = 0;
 	uint16_t kept = 0;
 
 	for (uint16_t i = 0; i < n; i++) {
 		uint16_t id = vlan_id_of(pkts[i]);
-		uint8_t to = t->lane_of_vlan[id];
+		uint8_t to = t->subport_of_vlan[id];
 
 		if (i + 1 < n)
 			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + 1], void *));
-		if (id == lane->vlan_id || to == ROOST_LANE_NONE) {
+		if (id == subport->vlan_id || to == ROOST_SUBPORT_NONE) {
 			pkts[kept++] = pkts[i];
 			continue;
 		}
-		hand_over(t->lanes[to], pkts[i]);
+		hand_over(t->subports[to], pkts[i]);
 		woken |= 1u << to;
 	}
 	for (uint8_t to = 0; woken != 0; to++, woken >>= 1)
 		if (woken & 1)
-			roost_turner_nudge(t->lanes[to]->turner);
+			roost_progress_nudge(t->subports[to]->progress);
 	return kept;
 }
 
@@ -68,56 +68,56 @@ static uint16_t sort(struct roost_lane *lane, struct rte_mbuf **pkts,
  * What others put aside comes first, and then what the port has. While another
  * one looks at the port, it hands over what is ours.
  */
-static uint16_t rx_shared(struct roost_lane *lane, struct rte_mbuf **pkts,
+static uint16_t rx_shared(struct roost_subport *subport, struct rte_mbuf **pkts,
 			  uint16_t n)
 {
-	struct roost_trunk *t = lane->trunk;
+	struct roost_shared_port *t = subport->shared_port;
 	uint16_t got =
-		(uint16_t)rte_ring_sc_dequeue_burst(handed_to(lane),
+		(uint16_t)rte_ring_sc_dequeue_burst(handed_to(subport),
 						    (void **)pkts, n, NULL);
 	uint16_t more;
 
 	if (got == n || pthread_mutex_trylock(&t->rx_lock) != 0)
 		return got;
 	more = roost_ethport_rx(&t->port, 0, pkts + got, (uint16_t)(n - got));
-	more = sort(lane, pkts + got, more);
+	more = sort(subport, pkts + got, more);
 	pthread_mutex_unlock(&t->rx_lock);
 	return (uint16_t)(got + more);
 }
 
-uint16_t roost_lane_rx(struct roost_lane *lane, uint16_t queue,
-		       struct rte_mbuf **pkts, uint16_t n)
+uint16_t roost_subport_rx(struct roost_subport *subport, uint16_t queue,
+			  struct rte_mbuf **pkts, uint16_t n)
 {
-	struct roost_trunk *t = lane->trunk;
+	struct roost_shared_port *t = subport->shared_port;
 
-	if (!lane->running)
+	if (!subport->running)
 		return 0;
 	if (t->port.shared)
-		n = rx_shared(lane, pkts, n);
+		n = rx_shared(subport, pkts, n);
 	else
 		n = roost_ethport_rx(&t->port, queue, pkts, n);
-	if (!lane->admin_down)
+	if (!subport->admin_down)
 		return n;
 	rte_pktmbuf_free_bulk(pkts, n);
 	return 0;
 }
 
-bool roost_lane_is_waiting(const struct roost_lane *lane)
+bool roost_subport_is_waiting(const struct roost_subport *subport)
 {
 	struct rte_ring *handed =
-		atomic_load_explicit(&lane->handed, memory_order_acquire);
+		atomic_load_explicit(&subport->handed, memory_order_acquire);
 
 	return handed && !rte_ring_empty(handed);
 }
 
 /* ---- send ---------------------------------------------------------------- */
 
-uint16_t roost_lane_tx(struct roost_lane *lane, uint16_t queue,
-		       struct rte_mbuf **pkts, uint16_t n)
+uint16_t roost_subport_tx(struct roost_subport *subport, uint16_t queue,
+			  struct rte_mbuf **pkts, uint16_t n)
 {
-	struct roost_trunk *t = lane->trunk;
+	struct roost_shared_port *t = subport->shared_port;
 
-	if (!lane->running || lane->admin_down) {
+	if (!subport->running || subport->admin_down) {
 		rte_pktmbuf_free_bulk(pkts, n);
 		return n;
 	}
@@ -132,15 +132,15 @@ uint16_t roost_lane_tx(struct roost_lane *lane, uint16_t queue,
 /* ---- sleep --------------------------------------------------------------- */
 
 /*
- * Lanes that sleep do so on the same interrupt. One that wakes disables it for
- * all; but it is awake then and receives for all, until it arms it again.
+ * Subports that sleep do so on the same interrupt. One that wakes disables it
+ * for all; but it is awake then and receives for all, until it arms it again.
  */
-int roost_lane_arm(struct roost_lane *lane, uint16_t queue)
+int roost_subport_arm(struct roost_subport *subport, uint16_t queue)
 {
-	struct roost_trunk *t = lane->trunk;
+	struct roost_shared_port *t = subport->shared_port;
 	int fd;
 
-	if (!lane->running)
+	if (!subport->running)
 		return -ENOTSUP;
 	if (!t->port.shared)
 		return roost_ethport_arm(&t->port, queue);
@@ -150,11 +150,11 @@ int roost_lane_arm(struct roost_lane *lane, uint16_t queue)
 	return fd;
 }
 
-void roost_lane_disarm(struct roost_lane *lane, uint16_t queue)
+void roost_subport_disarm(struct roost_subport *subport, uint16_t queue)
 {
-	struct roost_trunk *t = lane->trunk;
+	struct roost_shared_port *t = subport->shared_port;
 
-	if (!lane->running)
+	if (!subport->running)
 		return;
 	if (!t->port.shared) {
 		roost_ethport_disarm(&t->port, queue);
