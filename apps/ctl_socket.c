@@ -116,7 +116,7 @@ static bool is_of(pid_t pid, uid_t user)
 	       (s.users[0] == user || s.users[1] == user || s.users[2] == user);
 }
 
-/* By a signal, or by who traces it. */
+/* By a signal, or by a debugger. */
 static bool is_stopped(pid_t pid)
 {
 	struct status s;

@@ -355,8 +355,8 @@ void roost_cm_stop_asking(struct roost_cm_conn *conn);
 void roost_cm_stop_sending(struct roost_cm_conn *conn);
 /* Who waited for a MAC; returns when to look again. Control thread. */
 uint64_t roost_cm_run_asking(struct roost_cm *cm);
-/* Who waited for room, up to the first for whom there is still none; returns
- * after how long to try again if there is one. Control thread.
+/* Send for the connections that waited for room, until there is none again;
+ * returns after how long to try again if some wait still. Control thread.
  */
 uint64_t roost_cm_run_unsent(struct roost_cm *cm);
 /* Whose next hop has another MAC. Control thread. */

@@ -450,7 +450,7 @@ static void open_sidr(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	roost_cm_table_add(&cm->sidrs, &conn->by_id, key, conn);
 	enter(conn, ROOST_CM_REQ_HELD);
 	/* Its answer goes where it came from; the program's next word does not,
-	 * and need not wait for who was met here.
+	 * and need not wait for the neighbour that was met here.
 	 */
 	if (roost_cm_meet_peer(conn) == -EHOSTUNREACH) {
 		drop_held(conn);

@@ -8,7 +8,7 @@
  * The state machine of a connection (IBTA 12.9.5, 12.9.6, 12.11.2): a table
  * [state][input], and a small one beside it for the alternate path of a
  * connection that stands (12.8). Pure: what a step asks for is named by
- * actions, which cm/core.c carries out.
+ * actions, which cm/step.c carries out.
  */
 
 #include <stdbool.h>

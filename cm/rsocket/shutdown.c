@@ -52,7 +52,7 @@ static bool give_up(struct roost_rs_stream *st, int how,
 	if (how != SHUT_RD)
 		st->writable = false;
 	roost_rs_notify(&st->rs);
-	/* That nobody reads any more is no news while we still write. */
+	/* SHUT_RD tells the peer nothing: it goes on to receive from us. */
 	if (st->writable || (!was_writable && st->readable))
 		return false;
 	*ctrl = st->readable ? ROOST_RS_CTRL_SHUTDOWN

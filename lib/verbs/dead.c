@@ -186,7 +186,8 @@ static void fill(void *object, const struct slot *slots, size_t nb)
 
 /* Those of this process; under roost_process_fork_hold(). */
 static LIST_HEAD(, roost_verbs_context) contexts;
-/* The first of those that were inherited, for who looks for leaks. */
+/* The first of those that were inherited: leak checkers find the others by it.
+ */
 static struct roost_verbs_context *buried __attribute__((used));
 
 bool roost_verbs_is_dead(const struct ibv_context *context)

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  *
  * XRC targets have handles: the one that ibv_create_qp_ex() gives, and those
- * that ibv_open_qp() gives to who knows the number and has the domain open.
+ * that ibv_open_qp() gives to a process that has the domain open.
  * The target lives until its last handle is destroyed.
  *
  * Its async events are reported to the handle that created it, and to nobody

@@ -185,7 +185,7 @@ static bool physical_addresses_known(void)
 		return false;
 	got = pread(fd, &frame, sizeof(frame), at);
 	close(fd);
-	/* Bits 0 to 54; zeros for whom it may not concern. */
+	/* Bits 0 to 54 are the PFN; zero without CAP_SYS_ADMIN. */
 	return got == sizeof(frame) && (frame & ((1ull << 55) - 1)) != 0;
 }
 

@@ -62,7 +62,7 @@ int roost_ethport_configure(struct roost_ethport *port);
  * promised.
  */
 int roost_ethport_take_one_queue(struct roost_ethport *port);
-/* It has started: rules for its queues, and a line for who wants to know. */
+/* It has started: rules for its queues, and with -v a line that says so. */
 void roost_ethport_tell_queues(struct roost_ethport *port);
 
 /* ---- ethport_intr.c --- */

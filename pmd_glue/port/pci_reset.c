@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* A device that nobody drives forgets what it was told by who did. */
+/* Reset a device that no driver has: what its last driver set up is gone. */
 #include "pmd_glue/port/pci.h"
 
 #include <errno.h>

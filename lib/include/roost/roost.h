@@ -64,7 +64,7 @@ struct roost_dev *roost_device_dev(struct roost_device *device);
  * work. Thread: any application thread.
  */
 bool roost_device_help(struct roost_device *device);
-/* The same for who looks for completions in this CQ: of several workers, those
+/* The same for a thread that polls this CQ: of several workers, those
  * that complete there go first.
  */
 bool roost_device_help_cq(struct roost_device *device,
@@ -77,7 +77,7 @@ bool roost_device_help_cq(struct roost_device *device,
  * (doc/threads.md, "Gathering"). Thread: as above.
  */
 void roost_device_send_end(struct roost_device *device, struct roost_qp *qp);
-/* Send what waits for more: for who does not post now. */
+/* Send the posts that wait in a batch, now. */
 void roost_device_send_batched(struct roost_device *device);
 
 /*

@@ -531,7 +531,7 @@ static void neigh__full_of_held_entries_refuses(void **state)
 	a = addr("12.0.0.1");
 	assert_int_equal(roost_neigh_get(f->cache, &a, f->now_ns, &n),
 			 -ENOBUFS);
-	/* Not for who has it already. One less, and there is room. */
+	/* An address that it has is found. One less, and there is room. */
 	a = addr("11.0.0.5");
 	assert_int_equal(roost_neigh_get(f->cache, &a, f->now_ns, &n), 0);
 	roost_neigh_put(f->cache, n, f->now_ns);

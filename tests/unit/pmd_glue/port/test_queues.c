@@ -53,7 +53,7 @@ static void choose__what_is_offered(void **state)
 		  4,
 		  4,
 		  { 1, 0, ROOST_STEERING_SOFTWARE } },
-		/* Filled by who is behind them; better by RSS. */
+		/* Filled by the peer; better by RSS. */
 		{ { 16, 16, 0, true, false },
 		  4,
 		  4,

@@ -381,7 +381,7 @@ static void gate__a_user_that_is_trusted(void **state)
 	assert_ends_well(pid);
 }
 
-/* A callback does not wait for who might come behind a stranger. */
+/* A callback does not wait for a peer behind a refused one. */
 static int listener_of_callback;
 
 static void accept_in_callback(struct fake_driver *d)
