@@ -117,6 +117,7 @@ def meson_suite(folder, suite, prefix=""):
 # ---- the suites: part is true in the first tier --------------------------
 
 def style(_part):
+    build(BUILD, targets=("product",))
     return run_tap([os.path.join(TOP, "tests", "style", "check")], "style/")
 
 

@@ -10,39 +10,12 @@ before the rules are applied to the tree, each has to find its own sample.
 import ast
 import re
 
+from house import ARROWS, room_of
+
 WIDTH = 80
 TAB = 8
 FILE_LINES = 600
 FUNCTION_LINES = 75  # "up to about 60"
-
-# Room -> what it may include, besides itself. A room is the longest prefix.
-ARROWS = {
-    "lib/wire": (),
-    "lib/event": (),
-    "lib/config": ("lib/wire",),
-    "lib/engine": ("lib/wire", "lib/event"),
-    "cm": ("lib/engine", "lib/wire", "lib/event"),
-    "pmd_glue": ("lib/engine", "lib/wire", "lib/event", "lib/config",
-                 "face"),
-    "face": ("lib/engine", "lib/event", "lib/config"),
-    "lib/verbs": ("face", "lib/engine", "lib/wire", "lib/event",
-                  "lib/config"),
-    "cm/rdmacm": ("cm", "lib/verbs", "face", "lib/engine", "lib/wire",
-                  "lib/event", "lib/config"),
-    "cm/rsocket": (),
-    "apps": ("lib/config", "lib/wire", "face", "pmd_glue"),
-}
-
-# Whose a public header is; the others are the engine's.
-PUBLIC = "lib/include/roost/"
-PUBLIC_ROOMS = {
-    "channel.h": "lib/event",
-    "cm.h": "cm",
-    "config.h": "lib/config",
-    "gid.h": "lib/wire",
-    "psn.h": "lib/wire",
-    "roost.h": "face",
-}
 
 # (pattern of a system header, rooms that may include it)
 SYSTEM_HEADERS = (
@@ -88,15 +61,6 @@ def is_text(_path, _text):
 
 def lines(text):
     return enumerate(text.splitlines(), 1)
-
-
-def room_of(path):
-    """The longest room that the path is in; its first folder where none."""
-    if path.startswith(PUBLIC):
-        return PUBLIC_ROOMS.get(path[len(PUBLIC):], "lib/engine")
-    rooms = [room for room in ARROWS
-             if path == room or path.startswith(room + "/")]
-    return max(rooms, key=len) if rooms else path.split("/", 1)[0]
 
 
 def spdx(_path, text):

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""The rooms of the house, and who may know whom: the one table for includes
+(rules.py) and for symbols (rooms).
+
+A room is a folder, or one file of it, without the folders below that are rooms
+themselves.
+"""
+
+# Room -> the rooms below, which it may include and call, besides itself.
+ARROWS = {
+    "lib/wire": (),
+    "lib/event": (),
+    "lib/config": ("lib/wire",),
+    "lib/engine": ("lib/wire", "lib/event"),
+    "cm": ("lib/engine", "lib/wire", "lib/event"),
+    "face": ("lib/engine", "lib/event", "lib/config"),
+    "pmd_glue": ("lib/engine", "lib/wire", "lib/event", "lib/config",
+                 "face"),
+    "lib/uncancelled.c": (),
+    "lib/verbs": ("face", "lib/engine", "lib/wire", "lib/event",
+                  "lib/config"),
+    "cm/rdmacm": ("cm", "lib/verbs", "face", "lib/engine", "lib/wire",
+                  "lib/event", "lib/config"),
+    "cm/rsocket": (),
+    "apps": ("lib/config", "lib/wire", "face", "pmd_glue"),
+}
+
+# Room -> rooms of which it may call what <infiniband/*> and <rdma/*> declare,
+# and may include nothing.
+CALLS = {
+    "cm/rsocket": ("cm/rdmacm", "lib/verbs"),
+}
+
+# Whose a public header is; the others are the engine's.
+PUBLIC = "lib/include/roost/"
+PUBLIC_ROOMS = {
+    "channel.h": "lib/event",
+    "cm.h": "cm",
+    "config.h": "lib/config",
+    "gid.h": "lib/wire",
+    "psn.h": "lib/wire",
+    "roost.h": "face",
+}
+
+# A room of headers -> the room that its functions are in.
+ALIASES = {
+    "face": "pmd_glue",
+}
+
+# (room, room) -> pairs of files with an arrow that ARROWS does not have. No
+# number grows.
+DEBTS = {}
+
+# Room -> files in the largest circle inside it, where that is more than one. No
+# number grows.
+LARGEST_CIRCLE = {
+    "cm": 9,
+    "cm/rdmacm": 11,
+    "cm/rsocket": 10,
+    "lib/config": 3,
+    "lib/engine": 36,
+    "lib/verbs": 2,
+    "pmd_glue": 4,
+}
+
+
+def room_of(path):
+    """The longest room that the path is in; its first folder where none."""
+    if path.startswith(PUBLIC):
+        return PUBLIC_ROOMS.get(path[len(PUBLIC):], "lib/engine")
+    rooms = [room for room in ARROWS
+             if path == room or path.startswith(room + "/")]
+    return max(rooms, key=len) if rooms else path.split("/", 1)[0]
+
+
+def may_call(caller, callee):
+    """By symbols."""
+    below = ARROWS.get(caller, ()) + CALLS.get(caller, ())
+    return callee in below or callee in (ALIASES.get(room) for room in below)
