@@ -22,7 +22,7 @@
 #include "pmd_glue/port/hugepages.h"
 #include "pmd_glue/kernel/netif.h"
 #include "pmd_glue/process/open_file.h"
-#include "pmd_glue/port/pci.h"
+#include "pmd_glue/kernel/pci.h"
 #include "pmd_glue/process/rights.h"
 #include "pmd_glue/process/sysfs.h"
 

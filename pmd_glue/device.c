@@ -27,10 +27,10 @@
 #include "pmd_glue/device.h"
 #include "pmd_glue/port/eal.h"
 #include "pmd_glue/netif/guid.h"
-#include "pmd_glue/port/pci.h"
+#include "pmd_glue/kernel/pci.h"
 #include "pmd_glue/port/port_word.h"
 #include "pmd_glue/process/report.h"
-#include "pmd_glue/progress/rx_sleep.h"
+#include "pmd_glue/netif/rx_sleep.h"
 #include "pmd_glue/netif/station.h"
 #include "pmd_glue/tell.h"
 #include "pmd_glue/progress/progress.h"
@@ -295,7 +295,7 @@ static int open_device(void *arg)
 	for (unsigned int i = 0; i < d->nb_stations; i++)
 		d->ctl.stations[i] = &d->stations[i];
 	roost_ctl_add(&d->ctl);
-	roost_ctl_telemetry_register();
+	roost_ctl_telemetry_register(roost_device_call);
 	roost_tell_device(o->config, d->index, d->stations, d->nb_stations);
 	return 0;
 stop_progress:

@@ -17,7 +17,7 @@
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/control.h"
 #include "pmd_glue/process/fork_guard.h"
-#include "pmd_glue/port/peer_trust.h"
+#include "pmd_glue/process/peer_trust.h"
 #include "pmd_glue/process/report.h"
 
 /* Controllers that may wait: accepted, and in the kernel, with strangers. */

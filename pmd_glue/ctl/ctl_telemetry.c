@@ -13,7 +13,6 @@
 #include "lib/wire/drop.h"
 #include "pmd_glue/ctl/ctl.h"
 #include "pmd_glue/ctl/ctl_row.h"
-#include "pmd_glue/device.h"
 
 /* ---- rows as dictionaries -------------------------------------------------
  */
@@ -221,21 +220,25 @@ static int execute(void *arg)
 	return q.run(&q);
 }
 
+/* Of who registered. */
+static int (*run_on_control)(int (*fn)(void *arg), void *arg);
+
 /* Thread: telemetry's. */
 static int hear(const char *command, const char *params, struct rte_tel_data *d)
 {
 	struct call call = { command, params, d };
 
-	return roost_device_call(execute, &call);
+	return run_on_control(execute, &call);
 }
 
-void roost_ctl_telemetry_register(void)
+void roost_ctl_telemetry_register(int (*call)(int (*fn)(void *arg), void *arg))
 {
 	static bool done;
 
 	if (done)
 		return;
 	done = true;
+	run_on_control = call;
 	/* Without telemetry these are never called. */
 	for (unsigned int i = 0; i < COMMANDS; i++)
 		rte_telemetry_register_cmd(commands[i].name, hear,

@@ -10,7 +10,10 @@
  * itself; EAL as we start it has none (pmd_glue/port/eal.h).
  */
 
-/* Once is as good as twice. Thread: the control thread. */
-void roost_ctl_telemetry_register(void);
+/* call runs fn(arg) on the control thread, and says -ENODEV where no device is
+ * open; it is called on telemetry's thread. Once is as good as twice.
+ * Thread: the control thread.
+ */
+void roost_ctl_telemetry_register(int (*call)(int (*fn)(void *arg), void *arg));
 
 #endif

@@ -12,7 +12,6 @@
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/control.h"
 #include "pmd_glue/port/ethport.h"
-#include "pmd_glue/netif/gid_table.h"
 #include "pmd_glue/host/membership.h"
 #include "pmd_glue/host/nd.h"
 
@@ -74,7 +73,7 @@ static void find_own(struct roost_groups *groups)
 	static const struct roost_gid all_nodes = {
 		.b = { [0] = 0xff, [1] = 0x02, [15] = 0x01 },
 	};
-	struct roost_gid link_local = roost_gid_link_local(conf->port->mac);
+	struct roost_gid link_local = roost_nd_link_local(conf->port->mac);
 
 	groups->nb_own = 0;
 	groups->own[groups->nb_own++] = roost_gid_from_v4(all_systems);
@@ -101,7 +100,7 @@ membership_conf(const struct roost_groups_conf *conf)
 {
 	struct roost_membership_conf mconf = {
 		.ipv4 = first_v4(conf->addrs),
-		.ipv6 = roost_gid_link_local(conf->port->mac),
+		.ipv6 = roost_nd_link_local(conf->port->mac),
 		.ip_mtu_bytes = conf->port->ip_mtu_bytes,
 		.send = conf->send,
 		.ctx = conf->ctx,

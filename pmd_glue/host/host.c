@@ -14,7 +14,6 @@
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/host/echo.h"
 #include "pmd_glue/host/ether.h"
-#include "pmd_glue/netif/gid_table.h"
 #include "pmd_glue/host/nd.h"
 
 #define CROWD_QUIET_NS 60000000000ull
@@ -366,7 +365,7 @@ void roost_host_set_mac(struct roost_host *host, const uint8_t mac[6])
 
 	pthread_mutex_lock(&host->lock);
 	memcpy(host->conf.mac, mac, sizeof(host->conf.mac));
-	host->link_local = roost_gid_link_local(mac);
+	host->link_local = roost_nd_link_local(mac);
 	atomic_store(&host->self.mac_gen,
 		     roost_neigh_mac_gen(mac, (uint16_t)(gen + 1)));
 	roost_neigh_renew(host->neighs);
@@ -394,7 +393,7 @@ int roost_host_create(const struct roost_host_conf *conf,
 	if (!h)
 		return -ENOMEM;
 	h->conf = *conf;
-	h->link_local = roost_gid_link_local(conf->mac);
+	h->link_local = roost_nd_link_local(conf->mac);
 	atomic_init(&h->self.mac_gen, roost_neigh_mac_gen(conf->mac, 1));
 	ret = roost_neigh_cache_create(&neighs, &h->neighs);
 	if (ret) {

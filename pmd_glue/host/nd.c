@@ -168,6 +168,18 @@ size_t roost_nd_build(const struct roost_nd *nd, const uint8_t src_mac[6],
 	return end;
 }
 
+struct roost_gid roost_nd_link_local(const uint8_t mac[6])
+{
+	struct roost_gid gid = { .b = { [0] = 0xfe, [1] = 0x80 } };
+
+	memcpy(&gid.b[8], mac, 3);
+	gid.b[8] ^= 2; /* the universal/local bit stands the other way round */
+	gid.b[11] = 0xff;
+	gid.b[12] = 0xfe;
+	memcpy(&gid.b[13], mac + 3, 3);
+	return gid;
+}
+
 struct roost_gid roost_nd_solicited_node(const struct roost_gid *target)
 {
 	struct roost_gid group = {

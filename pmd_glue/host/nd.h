@@ -47,6 +47,9 @@ size_t roost_nd_build(const struct roost_nd *nd, const uint8_t src_mac[6],
 		      const uint8_t dst_mac[6],
 		      uint8_t frame[ROOST_ND_FRAME_MAX]);
 
+/* fe80::/64 with the modified EUI-64 of the MAC (RFC 4291, appendix A). */
+struct roost_gid roost_nd_link_local(const uint8_t mac[6]);
+
 /* The solicited-node multicast address of target (RFC 4291, 2.7.1). */
 struct roost_gid roost_nd_solicited_node(const struct roost_gid *target);
 

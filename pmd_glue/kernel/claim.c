@@ -19,7 +19,7 @@
 
 #include "pmd_glue/process/fork_guard.h"
 #include "pmd_glue/kernel/nl_link.h"
-#include "pmd_glue/port/peer_trust.h"
+#include "pmd_glue/process/peer_trust.h"
 
 #define TRIES 6u
 #define WAIT_MIN_NS 5000000u

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "pmd_glue/port/pci.h"
+#include "pmd_glue/kernel/pci.h"
 
 #define ROOST_RDMA_NAME_MAX 64 /* bytes, terminating zero included */
 

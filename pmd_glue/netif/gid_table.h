@@ -13,9 +13,6 @@
 #include <roost/config.h>
 #include <roost/dev.h>
 
-/* fe80::/64 with the modified EUI-64 of the MAC (RFC 4291, appendix A). */
-struct roost_gid roost_gid_link_local(const uint8_t mac[6]);
-
 /* Fill gids; entries behind the last one are zero. Returns their number. */
 unsigned int roost_gid_table_fill(struct roost_gid gids[ROOST_GID_TABLE_LEN],
 				  const uint8_t mac[6],

@@ -25,7 +25,7 @@
 #include "pmd_glue/process/report.h"
 #include "pmd_glue/progress/progress.h"
 #include "pmd_glue/kernel/twin.h"
-#include "pmd_glue/kernel/twin_sort.h"
+#include "pmd_glue/netif/twin_sort.h"
 
 #define PUNTS_LEN 256u
 #define WATCH_NS 250000000u

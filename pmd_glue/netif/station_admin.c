@@ -12,6 +12,7 @@
 #include "lib/engine/sched/worker.h"
 #include "lib/wire/frame.h"
 #include "pmd_glue/process/clock.h"
+#include "pmd_glue/host/nd.h"
 #include "pmd_glue/netif/gid_table.h"
 #include "pmd_glue/host/host.h"
 #include "pmd_glue/process/report.h"
@@ -78,7 +79,7 @@ int roost_station_del_addr(struct roost_station *s,
 			   const struct roost_gid *addr)
 {
 	static const struct roost_gid none;
-	struct roost_gid own = roost_gid_link_local(s->mac);
+	struct roost_gid own = roost_nd_link_local(s->mac);
 	unsigned int i = roost_prefixes_find(&s->addrs, addr);
 	int index = find_gid(s, addr);
 
@@ -114,7 +115,7 @@ static void tell_too_many(struct roost_station *s, unsigned int nb)
 
 void roost_station_find_followed(struct roost_station *s)
 {
-	struct roost_gid own = roost_gid_link_local(s->mac);
+	struct roost_gid own = roost_nd_link_local(s->mac);
 	unsigned int nb;
 
 	s->nl_link_gen = nl_link_gen(s);
@@ -195,7 +196,7 @@ static void follow_mtu(struct roost_station *s)
  */
 static void follow_mac(struct roost_station *s)
 {
-	const struct roost_gid old = roost_gid_link_local(s->mac);
+	const struct roost_gid old = roost_nd_link_local(s->mac);
 	const struct roost_nl_link *nl_link;
 	const uint8_t *mac;
 	struct roost_gid own;
@@ -209,7 +210,7 @@ static void follow_mac(struct roost_station *s)
 	if (memcmp(s->mac, mac, sizeof(s->mac)) == 0)
 		return;
 	mac = s->nl_link->state.mac;
-	own = roost_gid_link_local(mac);
+	own = roost_nd_link_local(mac);
 	/* The kernel may have had it as an address. */
 	roost_station_del_addr(s, &own);
 	memcpy(s->mac, mac, sizeof(s->mac));

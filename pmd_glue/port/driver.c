@@ -11,7 +11,7 @@
 
 #include "lib/config/nearest.h"
 #include "lib/wire/frame.h"
-#include "pmd_glue/port/pci.h"
+#include "pmd_glue/kernel/pci.h"
 
 #define KEYS_MAX 16u
 #define VALUE_MAX 64u

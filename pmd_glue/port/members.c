@@ -12,7 +12,7 @@
 
 #include "pmd_glue/port/eal.h"
 #include "pmd_glue/quirks/import.h"
-#include "pmd_glue/port/pci.h"
+#include "pmd_glue/kernel/pci.h"
 #include "pmd_glue/quirks/rt_signals.h"
 
 static const char key[] = ",slave=";

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "pmd_glue/process/clock.h"
-#include "pmd_glue/quirks/intr_gate.h"
 #include "pmd_glue/process/thread.h"
 
 struct job {
@@ -32,6 +31,7 @@ static struct {
 	TAILQ_HEAD(, job) jobs; /* under lock */
 	pthread_cond_t job_done;
 	TAILQ_HEAD(, roost_control_client) clients; /* the thread's own */
+	const struct roost_control_watch *watch;    /* likewise; NULL: none */
 } control = {
 	.wake_fd = -1,
 	.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -87,13 +87,13 @@ static unsigned int client_pollfds(struct pollfd *fds)
 
 static void wait_until(uint64_t until_ns)
 {
-	struct pollfd fds[ROOST_INTR_GATE_FDS_MAX + CLIENT_FDS_MAX + 1];
+	struct pollfd fds[ROOST_CONTROL_WATCHED_MAX + CLIENT_FDS_MAX + 1];
 	struct timespec timeout;
 	uint64_t now_ns, wait_ns, tokens;
 	unsigned int nb, nb_clients;
 
 	fds[0] = (struct pollfd){ .fd = control.wake_fd, .events = POLLIN };
-	nb = roost_intr_gate_pollfds(fds + 1);
+	nb = control.watch ? control.watch->fill(fds + 1) : 0;
 	nb_clients = client_pollfds(fds + 1 + nb);
 	now_ns = roost_now_ns();
 	wait_ns = until_ns > now_ns ? until_ns - now_ns : 0;
@@ -105,7 +105,8 @@ static void wait_until(uint64_t until_ns)
 	if (fds[0].revents)
 		while (read(control.wake_fd, &tokens, sizeof(tokens)) > 0)
 			;
-	roost_intr_gate_dispatch(fds + 1, nb);
+	if (nb)
+		control.watch->ready(fds + 1, nb);
 }
 
 static void *control_main(void *arg __attribute__((unused)))
@@ -236,6 +237,11 @@ int roost_control_aside(int (*fn)(void *arg), void *arg)
 	}
 	pthread_join(thread, NULL);
 	return errand.ret;
+}
+
+void roost_control_set_watch(const struct roost_control_watch *watch)
+{
+	control.watch = watch;
 }
 
 void roost_control_add(struct roost_control_client *client)

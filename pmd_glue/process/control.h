@@ -6,13 +6,14 @@
 
 /*
  * The control thread: one per process, for everything that is slow. It starts
- * EAL (and so is its main lcore), opens and closes ports, hears what gated
- * drivers' peers say (pmd_glue/quirks/intr_gate.h) and runs the control side of
- * every open device. It blocks all signals: they are the application's.
+ * EAL (and so is its main lcore), opens and closes ports, polls the descriptors
+ * of drivers whose interrupts it takes over, and runs the control side of every
+ * open device. It blocks all signals: they are the application's.
  *
  * It lives while somebody holds it; a later one takes over where it left.
  */
 
+#include <poll.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -60,6 +61,23 @@ int roost_control_aside(int (*fn)(void *arg), void *arg);
  * Thread: any.
  */
 void roost_control_wake(void);
+
+#define ROOST_CONTROL_WATCHED_MAX 64u
+
+/* Descriptors that come and go by themselves, as those of drivers' sockets. */
+struct roost_control_watch {
+	/* What to poll, before each sleep. Returns how many of fds it filled,
+	 * at most ROOST_CONTROL_WATCHED_MAX.
+	 */
+	unsigned int (*fill)(struct pollfd *fds);
+	/* After poll(2), with the same fds. */
+	void (*ready)(const struct pollfd *fds, unsigned int nb);
+};
+
+/* From the next sleep on, for the rest of the process, which has one watch.
+ * Thread: the control thread.
+ */
+void roost_control_set_watch(const struct roost_control_watch *watch);
 
 /* Thread: the control thread. */
 void roost_control_add(struct roost_control_client *client);

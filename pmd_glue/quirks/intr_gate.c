@@ -24,7 +24,7 @@
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/fork_guard.h"
 #include "pmd_glue/quirks/import.h"
-#include "pmd_glue/port/peer_trust.h"
+#include "pmd_glue/process/peer_trust.h"
 
 /* A full ring of a memif port, in bursts of the worker, and some. */
 #define DRAIN_ROUNDS 64u
@@ -334,9 +334,15 @@ int roost_intr_gate_put(const char *library)
 		{ "accept", gate_accept },
 		{ "connect", gate_connect },
 	};
+	static const struct roost_control_watch watch = {
+		.fill = roost_intr_gate_pollfds,
+		.ready = roost_intr_gate_dispatch,
+	};
 	int ret = roost_imports_replace(library, imports,
 					sizeof(imports) / sizeof(imports[0]));
 
+	if (ret > 0)
+		roost_control_set_watch(&watch);
 	return ret > 0 ? 0 : ret == 0 ? -ENOENT : ret;
 }
 

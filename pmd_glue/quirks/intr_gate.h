@@ -29,9 +29,9 @@
  * first peer: no longer than ten seconds.
  *
  * Both connect and accept through the gate, which hangs up on peers that are
- * not to be believed (pmd_glue/port/peer_trust.h) before the driver sees them:
- * a server goes on to the next one, so that no stranger takes a peer's place.
- * To connect waits a tenth of a second for a server whose queue is full.
+ * not to be believed (pmd_glue/process/peer_trust.h) before the driver sees
+ * them: a server goes on to the next one, so that no stranger takes a peer's
+ * place. To connect waits a tenth of a second for a server whose queue is full.
  *
  * Thread: all calls, and everything that opens, starts, stops and closes gated
  * ports, on the control thread. But a port may be plugged in and started on
@@ -43,10 +43,12 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
+#include "pmd_glue/process/control.h"
+
 struct roost_peer_trust;
 struct roost_worker;
 
-#define ROOST_INTR_GATE_FDS_MAX 64u
+#define ROOST_INTR_GATE_FDS_MAX ROOST_CONTROL_WATCHED_MAX
 
 /* A gated port. */
 struct roost_intr_owner {
@@ -87,7 +89,8 @@ void roost_intr_gate_leave(void);
  */
 bool roost_intr_owner_is_busy(const struct roost_intr_owner *owner);
 
-/* What to poll. Returns how many of fds it filled, at most
+/* The control thread's watch (struct roost_control_watch), once a gate was put.
+ * What to poll. Returns how many of fds it filled, at most
  * ROOST_INTR_GATE_FDS_MAX.
  */
 unsigned int roost_intr_gate_pollfds(struct pollfd *fds);

@@ -18,7 +18,7 @@
 #include "lib/engine/sched/worker.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/quirks/import.h"
-#include "pmd_glue/port/peer_trust.h"
+#include "pmd_glue/process/peer_trust.h"
 
 #define DRIVER "librte_net_vhost.so"
 #define LIBRARY "librte_vhost.so"

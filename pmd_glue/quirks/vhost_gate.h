@@ -12,7 +12,7 @@
  * what is in the rings is taken in.
  *
  * librte_vhost accepts and connects through it, too, on threads of its own: who
- * is not to be believed (pmd_glue/port/peer_trust.h) is hung up on before a
+ * is not to be believed (pmd_glue/process/peer_trust.h) is hung up on before a
  * message of his is read. A client that finds such a server looks again, as for
  * one that is not there. Sockets of an application's own vhost are left alone.
  */

@@ -16,7 +16,7 @@
 #include "pmd_glue/port/driver.h"
 #include "pmd_glue/ctl/json.h"
 #include "pmd_glue/port/members.h"
-#include "pmd_glue/port/pci.h"
+#include "pmd_glue/kernel/pci.h"
 #include "tests/fuzz/fuzz.h"
 
 #define ROOM (2 * ROOST_DEVARGS_MAX)

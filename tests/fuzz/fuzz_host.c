@@ -13,12 +13,12 @@
 
 #include "lib/wire/bytes.h"
 #include "pmd_glue/host/ether.h"
-#include "pmd_glue/netif/gid_table.h"
+#include "pmd_glue/host/nd.h"
 #include "pmd_glue/host/host.h"
 #include "pmd_glue/host/igmp.h"
 #include "pmd_glue/host/membership.h"
 #include "pmd_glue/host/mld.h"
-#include "pmd_glue/kernel/twin_sort.h"
+#include "pmd_glue/netif/twin_sort.h"
 #include "tests/fuzz/fuzz.h"
 
 #define S 1000000000ull
@@ -97,7 +97,7 @@ static void open_all(void)
 	};
 	struct roost_membership_conf member = {
 		.ipv4 = ours_v4,
-		.ipv6 = roost_gid_link_local(mac),
+		.ipv6 = roost_nd_link_local(mac),
 		.ip_mtu_bytes = 1500,
 		.seed = 1,
 		.send = send_frame,

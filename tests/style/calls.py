@@ -112,8 +112,7 @@ def file_circles(calls):
 
 def table(_calls):
     """The table's own arrows go down."""
-    graph = {room: {house.ALIASES.get(lower, lower) for lower in
-                    below + house.CALLS.get(room, ())} - {room}
+    graph = {room: {*below, *house.CALLS.get(room, ())}
              for room, below in house.ARROWS.items()}
     return [" <-> ".join(group) for group in circles(graph)] + \
         [f"{room} may call {lower}, which has no row"

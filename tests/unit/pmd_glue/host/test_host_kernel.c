@@ -18,7 +18,6 @@
 
 #include "pmd_glue/host/arp.h"
 #include "pmd_glue/process/clock.h"
-#include "pmd_glue/netif/gid_table.h"
 #include "pmd_glue/host/host.h"
 #include "pmd_glue/host/nd.h"
 #include "tests/unit/pmd_glue/host/frames.h"
@@ -349,7 +348,7 @@ static void host_kernel__another_mac(void **state)
 {
 	static const uint8_t mac[6] = { 2, 9, 9, 9, 9, 9 };
 	struct roost_gid s = addr("198.18.0.2"), d = addr("198.18.0.1");
-	struct roost_gid own = roost_gid_link_local(mac), self;
+	struct roost_gid own = roost_nd_link_local(mac), self;
 	struct roost_neigh *n;
 	struct roost_arp arp;
 	struct roost_nd nd;

@@ -224,6 +224,20 @@ static void nd_build__equals_scapy(void **state)
 	check_build(&nd, mac_b, mac_a, &nd_advert_no_mac);
 }
 
+/* Debian's kernel makes this address of this MAC. */
+static void nd_link_local__is_eui64(void **state)
+{
+	struct roost_gid gid = roost_nd_link_local(mac_a);
+	struct roost_gid want = addr("fe80::11:22ff:fe33:4401");
+	static const uint8_t universal[6] = { 0x52, 0x54, 0, 0xab, 0xcd, 0xef };
+
+	(void)state;
+	assert_true(roost_gid_eq(&gid, &want));
+	gid = roost_nd_link_local(universal);
+	want = addr("fe80::5054:ff:feab:cdef");
+	assert_true(roost_gid_eq(&gid, &want));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +251,7 @@ int main(void)
 		cmocka_unit_test(nd_parse__multicast_target_fails),
 		cmocka_unit_test(nd_parse__v4_mapped_target_fails),
 		cmocka_unit_test(nd_build__equals_scapy),
+		cmocka_unit_test(nd_link_local__is_eui64),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "pmd_glue/quirks/intr_gate.h"
-#include "pmd_glue/port/peer_trust.h"
+#include "pmd_glue/process/peer_trust.h"
 #include "tests/unit/pmd_glue/quirks/fake_driver.h"
 
 /*

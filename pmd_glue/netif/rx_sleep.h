@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#ifndef ROOST_PMD_GLUE_PROGRESS_RX_SLEEP_H
-#define ROOST_PMD_GLUE_PROGRESS_RX_SLEEP_H
+#ifndef ROOST_PMD_GLUE_NETIF_RX_SLEEP_H
+#define ROOST_PMD_GLUE_NETIF_RX_SLEEP_H
 
 /*
  * What a worker's thread sleeps on: the RX interrupts of its queues, at all

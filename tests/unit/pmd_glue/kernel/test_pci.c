@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pmd_glue/port/pci.h"
+#include "pmd_glue/kernel/pci.h"
 
 #define NIC "0000:03:00.0"
 #define TWIN "0000:03:00.1"

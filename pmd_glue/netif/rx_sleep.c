@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include "pmd_glue/progress/rx_sleep.h"
+#include "pmd_glue/netif/rx_sleep.h"
 
 #include <errno.h>
 #include <stdint.h>

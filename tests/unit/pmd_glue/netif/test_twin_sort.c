@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "lib/wire/bytes.h"
-#include "pmd_glue/kernel/twin_sort.h"
+#include "pmd_glue/netif/twin_sort.h"
 #include "tests/unit/pmd_glue/host/frames.h"
 
 #define FRAME_LEN 60u

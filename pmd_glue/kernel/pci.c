@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include "pmd_glue/port/pci.h"
+#include "pmd_glue/kernel/pci.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  */
 
 /* Reset a device that no driver has: what its last driver set up is gone. */
-#include "pmd_glue/port/pci.h"
+#include "pmd_glue/kernel/pci.h"
 
 #include <errno.h>
 #include <fcntl.h>

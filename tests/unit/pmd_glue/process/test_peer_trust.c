@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pmd_glue/port/peer_trust.h"
+#include "pmd_glue/process/peer_trust.h"
 
 /* The kernel's name for users without a number in a namespace. */
 #define NOBODY 65534

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#ifndef ROOST_PMD_GLUE_PORT_PEER_TRUST_H
-#define ROOST_PMD_GLUE_PORT_PEER_TRUST_H
+#ifndef ROOST_PMD_GLUE_PROCESS_PEER_TRUST_H
+#define ROOST_PMD_GLUE_PROCESS_PEER_TRUST_H
 
 /*
  * Whom a port that has its peer behind a Unix socket believes. net_memif and

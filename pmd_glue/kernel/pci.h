@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#ifndef ROOST_PMD_GLUE_PORT_PCI_H
-#define ROOST_PMD_GLUE_PORT_PCI_H
+#ifndef ROOST_PMD_GLUE_KERNEL_PCI_H
+#define ROOST_PMD_GLUE_KERNEL_PCI_H
 
 /*
  * PCI devices as the kernel shows them: which of its drivers has one, and

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#ifndef ROOST_PMD_GLUE_KERNEL_TWIN_SORT_H
-#define ROOST_PMD_GLUE_KERNEL_TWIN_SORT_H
+#ifndef ROOST_PMD_GLUE_NETIF_TWIN_SORT_H
+#define ROOST_PMD_GLUE_NETIF_TWIN_SORT_H
 
 /*
  * Who gets a frame that a port with a twin has received: RoCEv2 packets never

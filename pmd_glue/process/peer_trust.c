@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include "pmd_glue/port/peer_trust.h"
+#include "pmd_glue/process/peer_trust.h"
 
 #include <stdio.h>
 #include <sys/socket.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include "pmd_glue/kernel/twin_sort.h"
+#include "pmd_glue/netif/twin_sort.h"
 
 #include "lib/wire/frame.h"
 #include "pmd_glue/host/ether.h"
