@@ -98,14 +98,14 @@ int world_teardown(void **state)
 
 int world_join(const char *text)
 {
-	struct roost_gid group = group_addr(text);
+	struct roost_gid group = addr(text);
 
 	return roost_membership_join(world.m, &group, world.now_ns);
 }
 
 void world_leave(const char *text)
 {
-	struct roost_gid group = group_addr(text);
+	struct roost_gid group = addr(text);
 
 	roost_membership_leave(world.m, &group, world.now_ns);
 }
@@ -133,7 +133,7 @@ void world_advance(uint64_t ns)
 	world.now_ns = end_ns;
 }
 
-void world_input(const struct group_frame *f)
+void world_input(const struct golden_frame *f)
 {
 	assert_true(roost_membership_input(world.m, f->bytes, f->len_bytes,
 					   world.now_ns));
@@ -154,7 +154,7 @@ void world_settle(const char *text)
 
 unsigned int world_count(enum word word, const char *text)
 {
-	struct roost_gid group = group_addr(text);
+	struct roost_gid group = addr(text);
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < world.nb; i++)
@@ -166,7 +166,7 @@ unsigned int world_count(enum word word, const char *text)
 void world_assert_said(unsigned int i, enum word word, const char *text,
 		       uint64_t from_ns, uint64_t within_ns)
 {
-	struct roost_gid group = group_addr(text);
+	struct roost_gid group = addr(text);
 
 	assert_true(i < world.nb);
 	assert_int_equal(world.v[i].word, word);

@@ -61,7 +61,7 @@ int world_join(const char *text);
 void world_leave(const char *text);
 /* Returns whether anything was said. */
 bool world_farewell(void);
-void world_input(const struct group_frame *f);
+void world_input(const struct golden_frame *f);
 
 /* Go on in time, through every deadline on the way. */
 void world_advance(uint64_t ns);

@@ -120,8 +120,8 @@ static int setup(void **state)
 	world.port.ip_mtu_bytes = 1500;
 	memcpy(world.port.mac, group_host_v4().mac, 6);
 	world.addrs.nb = 2;
-	world.addrs.v[0].gid = group_addr("198.18.0.2");
-	world.addrs.v[1].gid = group_addr("fd00::5:2");
+	world.addrs.v[0].gid = addr("198.18.0.2");
+	world.addrs.v[1].gid = addr("fd00::5:2");
 	return 0;
 }
 
@@ -134,14 +134,14 @@ static int teardown(void **state)
 
 static int join(const char *text)
 {
-	struct roost_gid group = group_addr(text);
+	struct roost_gid group = addr(text);
 
 	return roost_groups_join(&world.groups, &group);
 }
 
 static void leave(const char *text)
 {
-	struct roost_gid group = group_addr(text);
+	struct roost_gid group = addr(text);
 
 	roost_groups_leave(&world.groups, &group);
 }
@@ -149,7 +149,7 @@ static void leave(const char *text)
 static bool passes(const char *text)
 {
 	static const uint8_t zero[6];
-	struct roost_gid group = group_addr(text);
+	struct roost_gid group = addr(text);
 	uint8_t mac[6];
 
 	roost_gid_multicast_mac(&group, mac);
@@ -205,7 +205,7 @@ static void groups__without_a_list_all_pass(void **state)
 
 static void groups__beyond_the_list_all_pass(void **state)
 {
-	struct roost_gid group = group_addr("239.0.0.0");
+	struct roost_gid group = addr("239.0.0.0");
 
 	(void)state;
 	start(ROOST_KERNEL_NONE);
@@ -241,7 +241,7 @@ static void groups__follow_the_addresses(void **state)
 	(void)state;
 	start(ROOST_KERNEL_NONE);
 	assert_int_equal(join("239.1.1.1"), 0);
-	world.addrs.v[1].gid = group_addr("fd00::9:9");
+	world.addrs.v[1].gid = addr("fd00::9:9");
 	roost_groups_readdress(&world.groups, roost_now_ns());
 	assert_true(passes("ff02::1:ff09:9"));
 	assert_false(passes("ff02::1:ff05:2"));
@@ -263,7 +263,7 @@ static void groups__of_a_shared_port_are_only_reported(void **state)
 	uint64_t now_ns = roost_now_ns();
 
 	(void)state;
-	world.kernel = group_addr("fe80::11:22ff:fe33:4402");
+	world.kernel = addr("fe80::11:22ff:fe33:4402");
 	start(ROOST_KERNEL_SHARES);
 	assert_int_equal(join("239.1.1.1"), 0);
 	assert_int_equal(filter.calls, 0);
@@ -278,7 +278,7 @@ static void groups__of_a_port_with_a_twin_all_pass(void **state)
 {
 	(void)state;
 	world.twin = true;
-	world.kernel = group_addr("fd00::5:2");
+	world.kernel = addr("fd00::5:2");
 	filter.all = false;
 	start(ROOST_KERNEL_NONE);
 	assert_true(filter.all);
@@ -291,7 +291,7 @@ static void groups__of_a_port_with_a_twin_all_pass(void **state)
 
 static void groups__too_many_are_an_error(void **state)
 {
-	struct roost_gid group = group_addr("239.0.0.0");
+	struct roost_gid group = addr("239.0.0.0");
 	int ret = 0;
 
 	(void)state;

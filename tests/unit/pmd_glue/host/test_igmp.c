@@ -28,13 +28,13 @@
 #define OFF_GROUP 42u
 #define OFF_NB_SOURCES 48u
 
-static int parse(const struct group_frame *f, struct roost_group_msg *msg)
+static int parse(const struct golden_frame *f, struct roost_group_msg *msg)
 {
 	return roost_igmp_parse(group_frame_at_edge(f->bytes, f->len_bytes),
 				f->len_bytes, msg);
 }
 
-static int parse_fixed(struct group_frame *f)
+static int parse_fixed(struct golden_frame *f)
 {
 	struct roost_group_msg msg;
 
@@ -44,7 +44,7 @@ static int parse_fixed(struct group_frame *f)
 
 static void assert_gid(const struct roost_gid *gid, const char *text)
 {
-	struct roost_gid want = group_addr(text);
+	struct roost_gid want = addr(text);
 
 	assert_memory_equal(gid, &want, sizeof(want));
 }
@@ -82,7 +82,7 @@ static void igmp_parse__v3_queries_of_scapy(void **state)
 
 static void igmp_parse__older_queries_of_scapy(void **state)
 {
-	struct group_frame f = igmp_v1_general;
+	struct golden_frame f = igmp_v1_general;
 	struct roost_group_msg msg;
 
 	(void)state;
@@ -106,7 +106,7 @@ static void igmp_parse__older_queries_of_scapy(void **state)
 
 static void igmp_parse__report_of_scapy(void **state)
 {
-	struct group_frame f = igmp_v2_report_other;
+	struct golden_frame f = igmp_v2_report_other;
 	struct roost_group_msg msg;
 
 	(void)state;
@@ -131,7 +131,7 @@ static void igmp_parse__leave_and_v3_report_are_nothing(void **state)
 	assert_int_equal(parse(&igmp_v3_join, &msg), -EINVAL);
 }
 
-static size_t ip_end(const struct group_frame *f)
+static size_t ip_end(const struct golden_frame *f)
 {
 	return OFF_IP + roost_be16_get(f->bytes + OFF_IP_LEN);
 }
@@ -153,7 +153,7 @@ static void igmp_parse__every_flipped_bit_fails(void **state)
 {
 	struct roost_group_msg msg;
 	size_t end = ip_end(&igmp_v3_sources);
-	struct group_frame f;
+	struct golden_frame f;
 
 	(void)state;
 	for (size_t bit = OFF_TYPE * 8; bit < end * 8; bit++) {
@@ -166,7 +166,7 @@ static void igmp_parse__every_flipped_bit_fails(void **state)
 /* RFC 3376, 9.1: else it could come from far away. */
 static void igmp_parse__query_needs_router_alert(void **state)
 {
-	struct group_frame f = igmp_v3_general;
+	struct golden_frame f = igmp_v3_general;
 
 	(void)state;
 	f.bytes[OFF_OPTS] = 0x95;
@@ -189,7 +189,7 @@ static void igmp_parse__query_needs_router_alert(void **state)
 
 static void igmp_parse__bad_fields_fail(void **state)
 {
-	struct group_frame f = igmp_v3_sources;
+	struct golden_frame f = igmp_v3_sources;
 
 	(void)state;
 	f.bytes[OFF_NB_SOURCES + 1] = 3; /* more than there are */
@@ -222,7 +222,7 @@ static void igmp_parse__length_says_the_version(void **state)
 	} rows[] = { { 7, -EINVAL },  { 8, 0 },        { 9, -EINVAL },
 		     { 10, -EINVAL }, { 11, -EINVAL }, { 12, 0 },
 		     { 20, 0 } };
-	struct group_frame f;
+	struct golden_frame f;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -243,10 +243,10 @@ static void group_code8__is_floating_point(void **state)
 }
 
 static void check_build(enum roost_group_version version, bool leave,
-			const struct group_frame *golden)
+			const struct golden_frame *golden)
 {
 	struct roost_group_sender self = group_host_v4();
-	struct roost_gid group = group_addr("239.1.1.1");
+	struct roost_gid group = addr("239.1.1.1");
 	uint8_t frame[ROOST_GROUP_FRAME_LEN];
 
 	memset(frame, 0xee, sizeof(frame));
@@ -264,7 +264,7 @@ static void igmp_build__equals_scapy(void **state)
 }
 
 static void check_report(struct roost_group_report *report,
-			 const struct group_frame *golden)
+			 const struct golden_frame *golden)
 {
 	struct roost_group_sender self = group_host_v4();
 
@@ -275,9 +275,9 @@ static void check_report(struct roost_group_report *report,
 
 static void igmp_report__equals_scapy(void **state)
 {
-	const struct roost_gid sources[] = { group_addr("10.0.0.1"),
-					     group_addr("10.0.0.2") };
-	struct roost_gid group = group_addr("239.1.1.1");
+	const struct roost_gid sources[] = { addr("10.0.0.1"),
+					     addr("10.0.0.2") };
+	struct roost_gid group = addr("239.1.1.1");
 	struct roost_group_report r;
 
 	(void)state;
@@ -293,7 +293,7 @@ static void igmp_report__equals_scapy(void **state)
 	roost_igmp_report_begin(&r, 1500);
 	assert_true(roost_group_report_add(&r, ROOST_GROUP_IS_EXCLUDE, &group,
 					   NULL, 0));
-	group = group_addr("232.7.8.9");
+	group = addr("232.7.8.9");
 	assert_true(roost_group_report_add(&r, ROOST_GROUP_IS_INCLUDE, &group,
 					   sources, 2));
 	check_report(&r, &igmp_v3_two);
@@ -302,7 +302,7 @@ static void igmp_report__equals_scapy(void **state)
 static void igmp_report__fills_the_mtu_and_no_more(void **state)
 {
 	struct roost_group_sender self = group_host_v4();
-	struct roost_gid group = group_addr("239.1.1.1");
+	struct roost_gid group = addr("239.1.1.1");
 	struct roost_group_report r;
 	unsigned int nb = 0;
 
@@ -332,7 +332,7 @@ static void igmp_report__fills_the_mtu_and_no_more(void **state)
 /* Damaged frames with right checksums, each at the edge of a page. */
 static void igmp_parse__fuzz_stays_inside(void **state)
 {
-	static const struct group_frame *const seeds[] = {
+	static const struct golden_frame *const seeds[] = {
 		&igmp_v3_general, &igmp_v3_sources,      &igmp_v2_group,
 		&igmp_v1_general, &igmp_v2_report_other, &igmp_v3_two,
 	};
@@ -341,7 +341,7 @@ static void igmp_parse__fuzz_stays_inside(void **state)
 	(void)state;
 	srandom(1);
 	for (unsigned int i = 0; i < 300000; i++) {
-		struct group_frame f = *seeds[i % 6];
+		struct golden_frame f = *seeds[i % 6];
 		size_t len = f.len_bytes;
 		struct roost_group_msg msg;
 		const uint8_t *frame;

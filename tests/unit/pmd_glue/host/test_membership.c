@@ -118,7 +118,7 @@ static void join__group_of_all_hosts_is_silent(void **state)
 
 static void join__is_bounded(void **state)
 {
-	struct roost_gid group = group_addr("239.0.0.0");
+	struct roost_gid group = addr("239.0.0.0");
 	unsigned int i;
 
 	(void)state;
@@ -206,7 +206,7 @@ static void set_port__from_here_on(void **state)
 		.ipv6 = group_host_v6().ip,
 		.ip_mtu_bytes = 600,
 	};
-	struct group_frame f = igmp_v3_general;
+	struct golden_frame f = igmp_v3_general;
 	char text[32];
 
 	(void)state;

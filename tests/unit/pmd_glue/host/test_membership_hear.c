@@ -62,7 +62,7 @@ static void query__of_a_group_is_answered_for_it(void **state)
 
 static void query__of_no_member_is_not_answered(void **state)
 {
-	struct group_frame soon = igmp_v3_general;
+	struct golden_frame soon = igmp_v3_general;
 
 	(void)state;
 	world_settle("239.1.1.2");
@@ -87,7 +87,7 @@ static void query__of_no_member_is_not_answered(void **state)
 
 static void query__of_a_silent_group_is_not_answered(void **state)
 {
-	struct group_frame f = igmp_v3_group;
+	struct golden_frame f = igmp_v3_group;
 
 	(void)state;
 	world_settle("224.0.0.1");
@@ -130,7 +130,7 @@ static void query__of_sources_and_of_the_group_are_one(void **state)
 /* Source number i of a query for 60 sources from 10.0.first.0 on. */
 static void input_sources(uint8_t first)
 {
-	struct group_frame f = igmp_v3_group;
+	struct golden_frame f = igmp_v3_group;
 	uint8_t frame[38 + 12 + 60 * 4];
 
 	memcpy(frame, f.bytes, 38 + 12);
@@ -175,7 +175,7 @@ static void query__of_sources_beyond_the_mtu_is_of_the_group(void **state)
 /* Rule 1: the answer to all that is on its way says it sooner. */
 static void query__after_a_general_one_is_in_its_answer(void **state)
 {
-	struct group_frame soon = igmp_v3_general;
+	struct golden_frame soon = igmp_v3_general;
 
 	(void)state;
 	world_settle("239.1.1.1");
@@ -255,7 +255,7 @@ static void query__times_are_spread(void **state)
 
 static void query__flood_costs_little(void **state)
 {
-	struct group_frame f = igmp_v3_general;
+	struct golden_frame f = igmp_v3_general;
 
 	(void)state;
 	world_settle("239.1.1.1");
@@ -294,7 +294,7 @@ static void query__many_groups_share_reports(void **state)
 /* A kernel on the same port speaks from our MAC. */
 static void query__from_our_own_mac_is_not_heard(void **state)
 {
-	struct group_frame f = igmp_v3_general;
+	struct golden_frame f = igmp_v3_general;
 
 	(void)state;
 	world_settle("239.1.1.1");
@@ -306,7 +306,7 @@ static void query__from_our_own_mac_is_not_heard(void **state)
 
 static void query__to_another_host_is_not_heard(void **state)
 {
-	struct group_frame f = igmp_v3_general;
+	struct golden_frame f = igmp_v3_general;
 
 	(void)state;
 	world_settle("239.1.1.1");

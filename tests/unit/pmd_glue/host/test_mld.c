@@ -29,13 +29,13 @@
 #define OFF_GROUP 70u
 #define OFF_NB_SOURCES 88u
 
-static int parse(const struct group_frame *f, struct roost_group_msg *msg)
+static int parse(const struct golden_frame *f, struct roost_group_msg *msg)
 {
 	return roost_mld_parse(group_frame_at_edge(f->bytes, f->len_bytes),
 			       f->len_bytes, msg);
 }
 
-static int parse_fixed(struct group_frame *f)
+static int parse_fixed(struct golden_frame *f)
 {
 	struct roost_group_msg msg;
 
@@ -45,7 +45,7 @@ static int parse_fixed(struct group_frame *f)
 
 static void assert_gid(const struct roost_gid *gid, const char *text)
 {
-	struct roost_gid want = group_addr(text);
+	struct roost_gid want = addr(text);
 
 	assert_memory_equal(gid, &want, sizeof(want));
 }
@@ -81,7 +81,7 @@ static void mld_parse__v2_queries_of_scapy(void **state)
 
 static void mld_parse__v1_of_scapy(void **state)
 {
-	struct group_frame f = mld_v1_report_other;
+	struct golden_frame f = mld_v1_report_other;
 	struct roost_group_msg msg;
 
 	(void)state;
@@ -101,7 +101,7 @@ static void mld_parse__v1_of_scapy(void **state)
 
 static void mld_parse__response_time_is_floating_point(void **state)
 {
-	struct group_frame f = mld_v2_general;
+	struct golden_frame f = mld_v2_general;
 	struct roost_group_msg msg;
 
 	(void)state;
@@ -150,7 +150,7 @@ static void mld_parse__every_truncation_fails(void **state)
 static void mld_parse__every_flipped_bit_fails(void **state)
 {
 	struct roost_group_msg msg;
-	struct group_frame f;
+	struct golden_frame f;
 
 	(void)state;
 	/* Hop limit, addresses, message; the checksum covers no more. */
@@ -167,8 +167,8 @@ static void mld_parse__every_flipped_bit_fails(void **state)
 /* RFC 3810, 6.2: all of this a query must have. */
 static void mld_parse__not_from_this_link_fails(void **state)
 {
-	struct roost_gid source = group_addr("2001:db8::1");
-	struct group_frame f = mld_v2_general;
+	struct roost_gid source = addr("2001:db8::1");
+	struct golden_frame f = mld_v2_general;
 
 	(void)state;
 	f.bytes[OFF_HOPS] = 2;
@@ -187,7 +187,7 @@ static void mld_parse__not_from_this_link_fails(void **state)
 
 static void mld_parse__needs_router_alert(void **state)
 {
-	struct group_frame f = mld_v2_general;
+	struct golden_frame f = mld_v2_general;
 
 	(void)state;
 	f.bytes[OFF_ALERT] = 7; /* another option */
@@ -211,7 +211,7 @@ static void mld_parse__needs_router_alert(void **state)
 
 static void mld_parse__bad_fields_fail(void **state)
 {
-	struct group_frame f = mld_v2_sources;
+	struct golden_frame f = mld_v2_sources;
 
 	(void)state;
 	f.bytes[OFF_NB_SOURCES + 1] = 3; /* more than there are */
@@ -224,7 +224,7 @@ static void mld_parse__bad_fields_fail(void **state)
 /* RFC 3810, 8.1: a length between those of MLDv1 and MLDv2 is no version. */
 static void mld_parse__length_says_the_version(void **state)
 {
-	struct group_frame f;
+	struct golden_frame f;
 
 	(void)state;
 	for (uint8_t len = 23; len <= 28; len++) {
@@ -235,10 +235,10 @@ static void mld_parse__length_says_the_version(void **state)
 	}
 }
 
-static void check_build(bool leave, const struct group_frame *golden)
+static void check_build(bool leave, const struct golden_frame *golden)
 {
 	struct roost_group_sender self = group_host_v6();
-	struct roost_gid group = group_addr("ff0e::1:1");
+	struct roost_gid group = addr("ff0e::1:1");
 	uint8_t frame[ROOST_GROUP_FRAME_LEN];
 
 	memset(frame, 0xee, sizeof(frame));
@@ -256,7 +256,7 @@ static void mld_build__equals_scapy(void **state)
 }
 
 static void check_report(struct roost_group_report *report,
-			 const struct group_frame *golden)
+			 const struct golden_frame *golden)
 {
 	struct roost_group_sender self = group_host_v6();
 
@@ -267,9 +267,9 @@ static void check_report(struct roost_group_report *report,
 
 static void mld_report__equals_scapy(void **state)
 {
-	const struct roost_gid sources[] = { group_addr("2001:db8::1"),
-					     group_addr("2001:db8::2") };
-	struct roost_gid group = group_addr("ff0e::1:1");
+	const struct roost_gid sources[] = { addr("2001:db8::1"),
+					     addr("2001:db8::2") };
+	struct roost_gid group = addr("ff0e::1:1");
 	struct roost_group_report r;
 
 	(void)state;
@@ -285,7 +285,7 @@ static void mld_report__equals_scapy(void **state)
 	roost_mld_report_begin(&r, 1500);
 	assert_true(roost_group_report_add(&r, ROOST_GROUP_IS_EXCLUDE, &group,
 					   NULL, 0));
-	group = group_addr("ff3e::7");
+	group = addr("ff3e::7");
 	assert_true(roost_group_report_add(&r, ROOST_GROUP_IS_INCLUDE, &group,
 					   sources, 2));
 	check_report(&r, &mld_v2_two);
@@ -293,7 +293,7 @@ static void mld_report__equals_scapy(void **state)
 
 static void mld_report__fills_the_mtu_and_no_more(void **state)
 {
-	struct roost_gid group = group_addr("ff0e::1:1");
+	struct roost_gid group = addr("ff0e::1:1");
 	struct roost_group_sender self = group_host_v6();
 	struct roost_group_report r;
 	unsigned int nb = 0;
@@ -312,7 +312,7 @@ static void mld_report__fills_the_mtu_and_no_more(void **state)
 /* Damaged frames with right checksums, each at the edge of a page. */
 static void mld_parse__fuzz_stays_inside(void **state)
 {
-	static const struct group_frame *const seeds[] = {
+	static const struct golden_frame *const seeds[] = {
 		&mld_v2_general, &mld_v2_group,        &mld_v2_sources,
 		&mld_v1_general, &mld_v1_report_other, &mld_v2_two,
 	};
@@ -321,7 +321,7 @@ static void mld_parse__fuzz_stays_inside(void **state)
 	(void)state;
 	srandom(1);
 	for (unsigned int i = 0; i < 300000; i++) {
-		struct group_frame f = *seeds[i % 6];
+		struct golden_frame f = *seeds[i % 6];
 		size_t len = f.len_bytes;
 		struct roost_group_msg msg;
 		const uint8_t *frame;
