@@ -1,128 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/pmd_glue/host/neigh_world.h"
 
 #include <errno.h>
 #include <string.h>
-
-#include "pmd_glue/host/neigh.h"
-#include "tests/unit/pmd_glue/host/frames.h"
-
-#define MS 1000000ull
-#define S (1000 * MS)
-
-/* What the cache asked. */
-static struct {
-	unsigned int to_all;
-	unsigned int to_one;
-	struct roost_gid last_addr;
-	uint8_t last_mac[6];
-	unsigned int crowds_of_one; /* that it told of */
-	unsigned int crowds_of_all;
-} asked;
-
-static void ask(void *ctx, const struct roost_gid *a, const uint8_t *mac)
-{
-	assert_ptr_equal(ctx, &asked);
-	asked.last_addr = *a;
-	if (mac) {
-		asked.to_one++;
-		memcpy(asked.last_mac, mac, 6);
-	} else {
-		asked.to_all++;
-	}
-}
-
-static void crowded(void *ctx, const uint8_t *mac)
-{
-	assert_ptr_equal(ctx, &asked);
-	if (mac)
-		asked.crowds_of_one++;
-	else
-		asked.crowds_of_all++;
-}
-
-struct fixture {
-	struct roost_neigh_cache *cache;
-	uint64_t now_ns; /* turned by hand */
-};
-
-static int setup(void **state)
-{
-	static const struct roost_neigh_conf conf = {
-		.ask = ask,
-		.crowded = crowded,
-		.ctx = &asked,
-	};
-	static struct fixture f;
-
-	memset(&asked, 0, sizeof(asked));
-	f.now_ns = 1000 * S;
-	*state = &f;
-	return roost_neigh_cache_create(&conf, &f.cache);
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	roost_neigh_cache_destroy(f->cache);
-	return 0;
-}
-
-static struct roost_neigh *get(struct fixture *f, const char *text)
-{
-	struct roost_gid a = addr(text);
-	struct roost_neigh *n;
-
-	assert_int_equal(roost_neigh_get(f->cache, &a, f->now_ns, &n), 0);
-	return n;
-}
-
-/* Go on in time, through every deadline on the way. Returns true if some
- * entry failed.
- */
-static bool advance(struct fixture *f, uint64_t ns)
-{
-	uint64_t end_ns = f->now_ns + ns;
-	bool any_failed = false, failed;
-	uint64_t next_ns;
-
-	for (;;) {
-		next_ns = roost_neigh_tick(f->cache, f->now_ns, &failed);
-		any_failed = any_failed || failed;
-		assert_true(next_ns > f->now_ns);
-		if (next_ns > end_ns)
-			break;
-		f->now_ns = next_ns;
-	}
-	f->now_ns = end_ns;
-	return any_failed;
-}
-
-static struct roost_neigh_word word(const char *text, const uint8_t mac[6],
-				    bool solicited)
-{
-	struct roost_neigh_word w = {
-		.addr = addr(text),
-		.solicited = solicited,
-		.override = true,
-	};
-
-	memcpy(w.mac, mac, 6);
-	return w;
-}
-
-static bool hear(struct fixture *f, struct roost_neigh_word w)
-{
-	return roost_neigh_hear(f->cache, &w, f->now_ns);
-}
 
 static void assert_mac(const struct roost_neigh *n, const uint8_t want[6])
 {
@@ -550,8 +432,6 @@ static void neigh__link_up_asks_the_silent_ones(void **state)
 	roost_neigh_link_up(f->cache, f->now_ns);
 	assert_int_equal(asked.to_all, 1);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
