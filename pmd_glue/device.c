@@ -36,11 +36,11 @@
 #include "pmd_glue/progress/progress.h"
 
 #define TIDY_NS 200000000u
-/* A NIC of ours makes its link when it is opened, and the peer of a vhost port
- * comes back within a second. Programs are used to find it there, and some give
- * up where it is not.
+/* Some programs give up where the link is not up yet. A NIC of ours makes it
+ * when it is opened; the peer of a vhost port tries to connect once a second.
  */
-#define LINK_WAIT_NS 5000000000u
+#define NIC_LINK_WAIT_NS 5000000000u
+#define VHOST_LINK_WAIT_NS 2000000000u
 #define LINK_LOOK_US 10000u
 
 struct roost_device {
@@ -385,17 +385,18 @@ static struct roost_device *find(unsigned int index)
 /* Thread: the application's. */
 static void wait_for_links(struct roost_device *d)
 {
-	uint64_t until_ns = roost_now_ns() + LINK_WAIT_NS;
+	uint64_t begin_ns = roost_now_ns();
 	struct roost_port_attr attr;
 
 	for (unsigned int i = 0; i < d->nb_stations; i++) {
 		const struct roost_ethport *port = d->stations[i].port;
+		uint64_t wait_ns = port->driver->is_vhost ? VHOST_LINK_WAIT_NS
+				   : port->pci.name[0]    ? NIC_LINK_WAIT_NS
+							  : 0;
 
-		if (!port->pci.name[0] && !port->driver->is_vhost)
-			continue;
-		while (roost_port_query(d->dev, (uint8_t)(i + 1), &attr) == 0 &&
-		       attr.state != ROOST_PORT_ACTIVE &&
-		       roost_now_ns() < until_ns)
+		while (roost_now_ns() < begin_ns + wait_ns &&
+		       roost_port_query(d->dev, (uint8_t)(i + 1), &attr) == 0 &&
+		       attr.state != ROOST_PORT_ACTIVE)
 			usleep(LINK_LOOK_US);
 	}
 }

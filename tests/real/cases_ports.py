@@ -112,6 +112,24 @@ def killed(room, serving, victim):
     pingpong_on(room, cable, ["-n", "200"])
 
 
+def alone(room):
+    """A vhost port whose peer is not there opens all the same, and waits no
+    longer than a peer that was there takes to come back. Beside a port that
+    waits for nobody, as the machine may be busy.
+    """
+    took_s = []
+    for title, port in (("link", ["--link", room.link]),
+                        ("vhost", ["--port", Cable(room).ports["vhost"]])):
+        info = room.run(title, room.roost("run", *port, "--", "ibv_devinfo"))
+        took_s.append(info.ended_at - info.started_at)
+        if info.status != 0:
+            raise Failure(f"{title}: exit status {info.status}")
+    if "PORT_DOWN" not in info.out():
+        raise Failure("vhost: the port is not down")
+    if took_s[1] - took_s[0] > 4:
+        raise Failure(f"vhost: it took {took_s[1]:.1f} s")
+
+
 def wakes(room, sleeper):
     """A sleeper is woken by a packet, and costs next to nothing. sleeper: the
     end that answers.
@@ -175,6 +193,7 @@ CASES = [
     Case("vhost-virtio-killed", killed, "vhost", "virtio"),
     Case("vhost-client-killed", killed, "virtio", "vhost"),
     Case("vhost-client-virtio-killed", killed, "virtio", "virtio"),
+    Case("vhost-alone", alone),
     Case("vhost-wakes", wakes, "vhost"),
     Case("vhost-virtio-wakes", wakes, "virtio"),
     Case("error-vhost-second-server", second_server),
