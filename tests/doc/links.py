@@ -20,7 +20,7 @@ def anchors(path):
 
 def broken(top):
     """Yields (page, link) of links that lead nowhere."""
-    pages = [os.path.join(top, "README.md"),
+    pages = [*sorted(glob.glob(os.path.join(top, "*.md"))),
              *sorted(glob.glob(os.path.join(top, "doc", "*.md")))]
     for page in pages:
         with open(page) as file:

@@ -38,7 +38,8 @@ REASONS = {
     "is the test that runs this": r"^tests/run( |$)",
     "needs podman": r"^podman |kubectl ",
     "needs QEMU": r"^tests/interop/",
-    "takes minutes": r"^(sudo )?tests/bench/",
+    "takes minutes": r"^(sudo )?tests/(bench/|run )",
+    "changes the baseline": r"^tests/abi/run --update|^ninja -C build product",
 }
 # Commands that are run elsewhere in the page, in a network namespace.
 ABOVE = "is run above in a namespace"
