@@ -123,6 +123,21 @@ void fixture_close(struct fixture *f)
 	assert_int_equal(f->neigh_refs, 0);
 }
 
+int fixture_setup(void **state)
+{
+	static struct fixture f;
+
+	fixture_open(&f, NULL);
+	*state = &f;
+	return 0;
+}
+
+int fixture_teardown(void **state)
+{
+	fixture_close(*state);
+	return 0;
+}
+
 /* ---- QPs ------------------------------------------------------------ */
 
 struct roost_qp *fixture_qp(struct fixture *f, uint32_t n)

@@ -58,6 +58,12 @@ void fixture_open_workers(struct fixture *f, struct rte_mempool *pool,
 /* Everything that the test made on it is gone. */
 void fixture_close(struct fixture *f);
 
+/* A test whose state is a fixture, open without a pool. */
+#define FIXTURE_TEST(test)                                                     \
+	cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
+int fixture_setup(void **state);
+int fixture_teardown(void **state);
+
 /* An RC QP with room for n requests in each queue, in state RESET. */
 struct roost_qp *fixture_qp(struct fixture *f, uint32_t n);
 /* The change of state with the attributes it needs, to the peer. */

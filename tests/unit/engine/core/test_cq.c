@@ -84,25 +84,23 @@ static int events(struct cq_fixture *c)
 
 static void cq_create__entries(void **state)
 {
+	struct fixture *f = *state;
 	const struct roost_dev_limits *limits;
 	struct roost_cq *cq;
-	struct fixture f;
 
-	(void)state;
-	fixture_open(&f, NULL);
-	limits = roost_dev_limits(f.dev);
-	assert_int_equal(roost_cq_create(f.ctx, 0, NULL, NULL, &cq), -EINVAL);
-	assert_int_equal(roost_cq_create(f.ctx, limits->max_cqe + 1, NULL, NULL,
-					 &cq),
+	limits = roost_dev_limits(f->dev);
+	assert_int_equal(roost_cq_create(f->ctx, 0, NULL, NULL, &cq), -EINVAL);
+	assert_int_equal(roost_cq_create(f->ctx, limits->max_cqe + 1, NULL,
+					 NULL, &cq),
 			 -EINVAL);
-	assert_int_equal(roost_cq_create(f.ctx, UINT32_MAX, NULL, NULL, &cq),
+	assert_int_equal(roost_cq_create(f->ctx, UINT32_MAX, NULL, NULL, &cq),
 			 -EINVAL);
 	for (uint32_t n = 1; n < 70; n++) {
-		assert_int_equal(roost_cq_create(f.ctx, n, NULL, NULL, &cq), 0);
+		assert_int_equal(roost_cq_create(f->ctx, n, NULL, NULL, &cq),
+				 0);
 		assert_true(roost_cq_entries(cq) >= n);
 		assert_int_equal(roost_cq_destroy(cq, NULL, NULL), 0);
 	}
-	fixture_close(&f);
 }
 
 /* ---- poll ----------------------------------------------------------- */
@@ -414,17 +412,14 @@ static void cq_arm__while_one_is_added(void **state)
 /* A CQ without a channel may be armed; nobody is told. */
 static void cq_arm__without_channel(void **state)
 {
+	struct fixture *f = *state;
 	const struct roost_cqe cqe = { .wr_id = 1 };
 	struct roost_cqe got;
-	struct fixture f;
 
-	(void)state;
-	fixture_open(&f, NULL);
-	roost_cq_arm(f.cq, false);
-	roost_cq_push(f.worker, f.cq, &cqe);
-	roost_worker_publish(f.worker);
-	assert_int_equal(roost_cq_poll(f.cq, 1, &got), 1);
-	fixture_close(&f);
+	roost_cq_arm(f->cq, false);
+	roost_cq_push(f->worker, f->cq, &cqe);
+	roost_worker_publish(f->worker);
+	assert_int_equal(roost_cq_poll(f->cq, 1, &got), 1);
 }
 
 /* ---- overrun -------------------------------------------------------- */
@@ -539,7 +534,7 @@ static void cq_destroy__waits_for_acks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cq_create__entries),
+		FIXTURE_TEST(cq_create__entries),
 		cmocka_unit_test(cq_poll__takes_in_order),
 		cmocka_unit_test(cq_poll_begin__shows_in_place),
 		cmocka_unit_test(cq_poll_begin__holds_its_slots),
@@ -550,7 +545,7 @@ int main(void)
 		cmocka_unit_test(cq_arm__stronger_wins),
 		cmocka_unit_test(cq_arm__two_events_wait),
 		cmocka_unit_test(cq_arm__while_one_is_added),
-		cmocka_unit_test(cq_arm__without_channel),
+		FIXTURE_TEST(cq_arm__without_channel),
 		cmocka_unit_test(cq_push__overrun),
 		cmocka_unit_test(cq_poll__entries_before_the_error),
 		cmocka_unit_test(cq_destroy__waits_for_acks),

@@ -63,18 +63,15 @@ static void pkey_match__membership(void **state)
 
 static void ctx_close__in_use(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_ctx *ctx;
 	struct roost_pd *pd;
-	struct fixture f;
 
-	(void)state;
-	fixture_open(&f, NULL);
-	assert_int_equal(roost_ctx_open(f.dev, &ctx), 0);
+	assert_int_equal(roost_ctx_open(f->dev, &ctx), 0);
 	assert_int_equal(roost_pd_alloc(ctx, &pd), 0);
 	assert_int_equal(roost_ctx_close(ctx), -EBUSY);
 	assert_int_equal(roost_pd_dealloc(pd), 0);
 	assert_int_equal(roost_ctx_close(ctx), 0);
-	fixture_close(&f);
 }
 
 int main(void)
@@ -83,7 +80,7 @@ int main(void)
 		cmocka_unit_test(dev_create__ports),
 		cmocka_unit_test(dev_create__draws_a_seed),
 		cmocka_unit_test(pkey_match__membership),
-		cmocka_unit_test(ctx_close__in_use),
+		FIXTURE_TEST(ctx_close__in_use),
 	};
 
 	return cmocka_run_group_tests_name("dev", tests, NULL, NULL);

@@ -166,16 +166,14 @@ static void mcast__attached_is_attached(void **state)
 /* As many groups as the device says, and no more; each is found. */
 static void mcast__groups_of_a_device(void **state)
 {
-	struct fixture f;
+	struct fixture *f = *state;
 	struct roost_qp *a, *b;
 	struct roost_gid gid;
 	uint32_t max;
 
-	(void)state;
-	fixture_open(&f, NULL);
-	max = roost_dev_limits(f.dev)->max_mcast_grp;
-	a = ud_qp(&f, 1);
-	b = ud_qp(&f, 1);
+	max = roost_dev_limits(f->dev)->max_mcast_grp;
+	a = ud_qp(f, 1);
+	b = ud_qp(f, 1);
 	for (uint32_t i = 0; i < max; i++) {
 		gid = numbered(i);
 		assert_int_equal(roost_mcast_attach(a, &gid), 0);
@@ -186,39 +184,36 @@ static void mcast__groups_of_a_device(void **state)
 	/* Who joins one that is there needs no new one. */
 	for (uint32_t i = 0; i < max; i++) {
 		gid = numbered(i);
-		assert_int_equal(roost_mcast_find(f.dev, 0, &gid)->nb_members,
+		assert_int_equal(roost_mcast_find(f->dev, 0, &gid)->nb_members,
 				 1);
-		assert_null(roost_mcast_find(f.dev, 1, &gid));
+		assert_null(roost_mcast_find(f->dev, 1, &gid));
 		assert_int_equal(roost_mcast_attach(b, &gid), 0);
 	}
 	roost_mcast_detach_all(b);
 	gid = numbered(17);
 	assert_int_equal(roost_mcast_detach(a, &gid), 0);
-	assert_null(roost_mcast_find(f.dev, 0, &gid));
+	assert_null(roost_mcast_find(f->dev, 0, &gid));
 	gid = numbered(max);
 	assert_int_equal(roost_mcast_attach(b, &gid), 0);
 	roost_mcast_detach_all(a);
 	roost_mcast_detach_all(b);
-	assert_int_equal(f.dev->nb_mcast_groups, 0);
+	assert_int_equal(f->dev->nb_mcast_groups, 0);
 	for (unsigned int i = 0; i < ROOST_MCAST_BUCKETS; i++)
-		assert_true(LIST_EMPTY(&f.dev->mcast_buckets[i]));
+		assert_true(LIST_EMPTY(&f->dev->mcast_buckets[i]));
 	assert_int_equal(roost_qp_destroy(a, NULL), 0);
 	assert_int_equal(roost_qp_destroy(b, NULL), 0);
-	fixture_close(&f);
 }
 
 static void mcast__members_of_a_group(void **state)
 {
-	struct fixture f;
+	struct fixture *f = *state;
 	struct roost_qp **qps;
 	uint32_t max;
 
-	(void)state;
-	fixture_open(&f, NULL);
-	max = roost_dev_limits(f.dev)->max_mcast_qp_attach;
+	max = roost_dev_limits(f->dev)->max_mcast_qp_attach;
 	qps = calloc(max + 1, sizeof(*qps));
 	for (uint32_t i = 0; i <= max; i++) {
-		qps[i] = ud_qp(&f, 1);
+		qps[i] = ud_qp(f, 1);
 		assert_int_equal(roost_mcast_attach(qps[i], &group),
 				 i < max ? 0 : -ENOMEM);
 	}
@@ -230,7 +225,6 @@ static void mcast__members_of_a_group(void **state)
 		assert_int_equal(roost_qp_destroy(qps[i], NULL), 0);
 	}
 	free(qps);
-	fixture_close(&f);
 }
 
 /* ---- threads ------------------------------------------------------------- */
@@ -316,8 +310,8 @@ int main(void)
 		cmocka_unit_test(mcast__counted_per_port),
 		cmocka_unit_test(mcast__port_without_room),
 		cmocka_unit_test(mcast__attached_is_attached),
-		cmocka_unit_test(mcast__groups_of_a_device),
-		cmocka_unit_test(mcast__members_of_a_group),
+		FIXTURE_TEST(mcast__groups_of_a_device),
+		FIXTURE_TEST(mcast__members_of_a_group),
 		cmocka_unit_test(mcast__two_threads),
 		cmocka_unit_test(mcast__refused_together),
 	};

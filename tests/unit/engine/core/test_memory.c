@@ -52,21 +52,19 @@ static size_t queue_bytes(const struct roost_queue *q)
 /* One that is connected, and does all that it ever may at a time. */
 static void memory__idle_qp(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_qp_attr attr;
 	struct roost_qp *qp, *other;
-	struct fixture f;
 	size_t bytes;
 
-	(void)state;
-	fixture_open(&f, NULL);
 	/* The tables grow by pages; this one is there now. */
-	other = fixture_qp(&f, 1);
+	other = fixture_qp(f, 1);
 	allocated_bytes = 0;
-	qp = fixture_qp(&f, 256);
+	qp = fixture_qp(f, 256);
 	assert_int_equal(fixture_to_init(qp), 0);
-	attr = fixture_rtr_attr(&f);
+	attr = fixture_rtr_attr(f);
 	attr.max_dest_rd_atomic =
-		(uint8_t)roost_dev_limits(f.dev)->max_qp_rd_atom;
+		(uint8_t)roost_dev_limits(f->dev)->max_qp_rd_atom;
 	assert_int_equal(roost_qp_modify(qp, &attr, FIXTURE_RTR_MASK), 0);
 	assert_int_equal(fixture_to_rts(qp), 0);
 	bytes = allocated_bytes - queue_bytes(&qp->sq) - queue_bytes(&qp->rq) -
@@ -75,35 +73,31 @@ static void memory__idle_qp(void **state)
 	assert_in_range(bytes, sizeof(*qp), QP_MAX_BYTES);
 	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
 	assert_int_equal(roost_qp_destroy(other, NULL), 0);
-	fixture_close(&f);
 }
 
 static void memory__region(void **state)
 {
+	struct fixture *f = *state;
 	static uint8_t memory[64];
 	struct roost_mr *mrs[100];
-	struct fixture f;
 
-	(void)state;
-	fixture_open(&f, NULL);
 	for (int i = 0; i < 100; i++) {
 		if (i == 1)
 			allocated_bytes = 0;
-		assert_int_equal(roost_mr_reg(f.pd, memory, sizeof(memory), 0,
+		assert_int_equal(roost_mr_reg(f->pd, memory, sizeof(memory), 0,
 					      0, &mrs[i]),
 				 0);
 	}
 	assert_in_range(allocated_bytes, 99, 99 * MR_MAX_BYTES);
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(roost_mr_dereg(mrs[i]), 0);
-	fixture_close(&f);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(memory__idle_qp),
-		cmocka_unit_test(memory__region),
+		FIXTURE_TEST(memory__idle_qp),
+		FIXTURE_TEST(memory__region),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

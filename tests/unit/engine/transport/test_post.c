@@ -48,6 +48,7 @@ static unsigned int nb_posted(struct fixture *f, struct roost_qp *qp)
 
 static void send_add__each_wrong_field(void **state)
 {
+	struct fixture *f = *state;
 	static const struct roost_sge huge[4] = {
 		{ 0, 0x80000000, 0 },
 		{ 0, 1, 0 },
@@ -59,12 +60,8 @@ static void send_add__each_wrong_field(void **state)
 	};
 	struct roost_send_wr wr;
 	struct roost_sge sge[8];
-	struct roost_qp *qp;
-	struct fixture f;
+	struct roost_qp *qp = fixture_qp_in_rts(f, DEPTH);
 
-	(void)state;
-	fixture_open(&f, NULL);
-	qp = fixture_qp_in_rts(&f, DEPTH);
 	for (size_t i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
 		wr = good_send(sge);
 		wr.opcode = (enum roost_wr_opcode)opcodes[i];
@@ -92,15 +89,15 @@ static void send_add__each_wrong_field(void **state)
 	wr.opcode = ROOST_WR_FLUSH;
 	assert_int_equal(fixture_send(qp, &wr), -EINVAL);
 	/* No side effects: not even a doorbell. */
-	assert_false(roost_worker_has_work(f.worker));
-	assert_int_equal(nb_posted(&f, qp), 0);
+	assert_false(roost_worker_has_work(f->worker));
+	assert_int_equal(nb_posted(f, qp), 0);
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 /* The longest message there is. */
 static void send_add__length_limit(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_sge sge[1] = { { (uintptr_t)memory, 0x80000000, 0 } };
 	struct roost_send_wr wr = {
 		.opcode = ROOST_WR_SEND,
@@ -108,103 +105,90 @@ static void send_add__length_limit(void **state)
 		.nb_sges = 1,
 	};
 	struct roost_qp *qp;
-	struct fixture f;
 
-	(void)state;
-	fixture_open(&f, NULL);
-	assert_int_equal(roost_dev_limits(f.dev)->max_msg_bytes, 0x80000000);
-	qp = fixture_qp_in_rts(&f, DEPTH);
+	assert_int_equal(roost_dev_limits(f->dev)->max_msg_bytes, 0x80000000);
+	qp = fixture_qp_in_rts(f, DEPTH);
 	assert_int_equal(fixture_send(qp, &wr), 0);
 	sge[0].len_bytes++;
 	assert_int_equal(fixture_send(qp, &wr), -EINVAL);
-	assert_int_equal(nb_posted(&f, qp), 1);
+	assert_int_equal(nb_posted(f, qp), 1);
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 static void send_add__states(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_send_wr wr;
 	struct roost_sge sge;
 	struct roost_qp *qp;
-	struct fixture f;
 
-	(void)state;
-	fixture_open(&f, NULL);
 	wr = good_send(&sge);
-	qp = fixture_qp(&f, DEPTH);
+	qp = fixture_qp(f, DEPTH);
 	assert_int_equal(fixture_send(qp, &wr), -EINVAL);
 	assert_int_equal(fixture_to_init(qp), 0);
 	assert_int_equal(fixture_send(qp, &wr), -EINVAL);
-	assert_int_equal(fixture_to_rtr(&f, qp), 0);
+	assert_int_equal(fixture_to_rtr(f, qp), 0);
 	assert_int_equal(fixture_send(qp, &wr), -EINVAL);
 	assert_int_equal(fixture_to_rts(qp), 0);
 	assert_int_equal(fixture_send(qp, &wr), 0);
 	assert_int_equal(fixture_to(qp, ROOST_QPS_SQD), 0);
 	assert_int_equal(fixture_send(qp, &wr), 0);
-	assert_int_equal(nb_posted(&f, qp), 2);
+	assert_int_equal(nb_posted(f, qp), 2);
 	assert_int_equal(fixture_send(qp, &wr), 0);
-	fixture_iterate(&f, 1);
-	assert_int_equal(nb_posted(&f, qp), 1);
+	fixture_iterate(f, 1);
+	assert_int_equal(nb_posted(f, qp), 1);
 	assert_int_equal(fixture_to(qp, ROOST_QPS_RESET), 0);
 	assert_int_equal(fixture_send(qp, &wr), -EINVAL);
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 /* As many as it was said to hold, and again when they are gone. */
 static void send_add__full(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_qp_init init;
 	struct roost_qp_attr attr;
 	struct roost_send_wr wr;
 	struct roost_sge sge;
 	struct roost_qp *qp;
-	struct fixture f;
 
-	(void)state;
-	fixture_open(&f, NULL);
 	wr = good_send(&sge);
-	qp = fixture_qp_in_rts(&f, DEPTH);
+	qp = fixture_qp_in_rts(f, DEPTH);
 	roost_qp_query(qp, &attr, &init);
 	for (uint32_t i = 0; i < init.cap.max_send_wr; i++)
 		assert_int_equal(fixture_send(qp, &wr), 0);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(fixture_send(qp, &wr), -ENOMEM);
-	assert_int_equal(nb_posted(&f, qp), init.cap.max_send_wr);
+	assert_int_equal(nb_posted(f, qp), init.cap.max_send_wr);
 	for (uint32_t i = 0; i < init.cap.max_send_wr; i++)
 		assert_int_equal(fixture_send(qp, &wr), 0);
 	assert_int_equal(fixture_send(qp, &wr), -ENOMEM);
-	fixture_iterate(&f, 1);
-	assert_int_equal(nb_posted(&f, qp), init.cap.max_send_wr);
+	fixture_iterate(f, 1);
+	assert_int_equal(nb_posted(f, qp), init.cap.max_send_wr);
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 /* A list with a bad request in it: those before are posted. */
 static void send_end__posts_what_was_good(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_send_wr wr;
 	struct roost_sge sge;
 	struct roost_qp *qp;
-	struct fixture f;
 
-	(void)state;
-	fixture_open(&f, NULL);
 	wr = good_send(&sge);
-	qp = fixture_qp_in_rts(&f, DEPTH);
+	qp = fixture_qp_in_rts(f, DEPTH);
 	roost_qp_send_begin(qp);
 	assert_int_equal(roost_qp_send_add(qp, &wr), 0);
 	assert_int_equal(roost_qp_send_add(qp, &wr), 0);
 	wr.nb_sges = 5;
 	assert_int_equal(roost_qp_send_add(qp, &wr), -EINVAL);
 	/* Not before the end. */
-	assert_false(roost_worker_has_work(f.worker));
+	assert_false(roost_worker_has_work(f->worker));
 	roost_qp_send_end(qp);
-	assert_true(roost_worker_has_work(f.worker));
-	assert_int_equal(nb_posted(&f, qp), 2);
+	assert_true(roost_worker_has_work(f->worker));
+	assert_int_equal(nb_posted(f, qp), 2);
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 /* Whether what is added now may wait, when so many posts do; it is posted. */
@@ -227,12 +211,9 @@ static bool can_wait(struct roost_qp *qp, uint32_t len_bytes, unsigned int n,
 /* One small request, to a QP with sixteen that were sent. */
 static void send_can_wait__behind_many(void **state)
 {
-	struct roost_qp *qp;
-	struct fixture f;
+	struct fixture *f = *state;
+	struct roost_qp *qp = fixture_qp_in_rts(f, 64);
 
-	(void)state;
-	fixture_open(&f, NULL);
-	qp = fixture_qp_in_rts(&f, 64);
 	for (int i = 0; i < 16; i++)
 		assert_false(can_wait(qp, 64, 1, 0));
 	assert_true(can_wait(qp, 64, 1, 0));
@@ -243,55 +224,49 @@ static void send_can_wait__behind_many(void **state)
 	assert_false(can_wait(qp, 64, 2, 0));
 	assert_false(can_wait(qp, 64, 0, 0));
 	/* Those are over. */
-	assert_int_equal(nb_posted(&f, qp), 23);
+	assert_int_equal(nb_posted(f, qp), 23);
 	assert_false(can_wait(qp, 64, 1, 0));
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 static void send_abort__posts_nothing(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_send_wr wr;
 	struct roost_sge sge;
 	struct roost_qp *qp;
-	struct fixture f;
 
-	(void)state;
-	fixture_open(&f, NULL);
 	wr = good_send(&sge);
-	qp = fixture_qp_in_rts(&f, DEPTH);
+	qp = fixture_qp_in_rts(f, DEPTH);
 	for (int round = 0; round < 20; round++) {
 		roost_qp_send_begin(qp);
 		for (int i = 0; i < 5; i++)
 			assert_int_equal(roost_qp_send_add(qp, &wr), 0);
 		roost_qp_send_abort(qp);
 	}
-	assert_false(roost_worker_has_work(f.worker));
+	assert_false(roost_worker_has_work(f->worker));
 	assert_int_equal(fixture_send(qp, &wr), 0);
-	assert_int_equal(nb_posted(&f, qp), 1);
+	assert_int_equal(nb_posted(f, qp), 1);
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 /* An error completes with the request's own number. */
 static void send_add__keeps_wr_id(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_cqe cqes[DEPTH];
 	struct roost_send_wr wr;
 	struct roost_sge sge;
 	struct roost_qp *qp;
-	struct fixture f;
 
-	(void)state;
-	fixture_open(&f, NULL);
 	wr = good_send(&sge);
-	qp = fixture_qp_in_rts(&f, DEPTH);
+	qp = fixture_qp_in_rts(f, DEPTH);
 	for (uint64_t i = 0; i < DEPTH; i++) {
 		wr.wr_id = UINT64_MAX - i;
 		assert_int_equal(fixture_send(qp, &wr), 0);
 	}
 	assert_int_equal(fixture_to(qp, ROOST_QPS_ERR), 0);
-	assert_int_equal(roost_cq_poll(f.cq, DEPTH, cqes), DEPTH);
+	assert_int_equal(roost_cq_poll(f->cq, DEPTH, cqes), DEPTH);
 	for (uint64_t i = 0; i < DEPTH; i++) {
 		assert_int_equal(cqes[i].wr_id, UINT64_MAX - i);
 		assert_int_equal(cqes[i].qpn, roost_qp_num(qp));
@@ -300,23 +275,19 @@ static void send_add__keeps_wr_id(void **state)
 		assert_true(cqes[i].solicited);
 	}
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 /* ---- receive -------------------------------------------------------- */
 
 static void recv_add__each_wrong_field(void **state)
 {
+	struct fixture *f = *state;
 	static const struct roost_sge huge[2] = { { 0, 0x80000000, 0 },
 						  { 0, 1, 0 } };
 	struct roost_recv_wr wr;
 	struct roost_sge sge[8];
-	struct roost_qp *qp;
-	struct fixture f;
+	struct roost_qp *qp = fixture_qp(f, DEPTH);
 
-	(void)state;
-	fixture_open(&f, NULL);
-	qp = fixture_qp(&f, DEPTH);
 	wr = good_recv(sge);
 	assert_int_equal(fixture_recv(qp, &wr), -EINVAL); /* RESET */
 	assert_int_equal(fixture_to_init(qp), 0);
@@ -325,54 +296,48 @@ static void recv_add__each_wrong_field(void **state)
 	wr.nb_sges = 2;
 	wr.sges = huge;
 	assert_int_equal(fixture_recv(qp, &wr), -EINVAL);
-	assert_int_equal(nb_posted(&f, qp), 0);
+	assert_int_equal(nb_posted(f, qp), 0);
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 static void recv_add__states(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_recv_wr wr;
 	struct roost_sge sge;
 	struct roost_qp *qp;
-	struct fixture f;
 
-	(void)state;
-	fixture_open(&f, NULL);
 	wr = good_recv(&sge);
-	qp = fixture_qp(&f, DEPTH);
+	qp = fixture_qp(f, DEPTH);
 	assert_int_equal(fixture_to_init(qp), 0);
 	assert_int_equal(fixture_recv(qp, &wr), 0);
-	assert_int_equal(fixture_to_rtr(&f, qp), 0);
+	assert_int_equal(fixture_to_rtr(f, qp), 0);
 	assert_int_equal(fixture_recv(qp, &wr), 0);
 	assert_int_equal(fixture_to_rts(qp), 0);
 	assert_int_equal(fixture_recv(qp, &wr), 0);
 	assert_int_equal(fixture_to(qp, ROOST_QPS_SQD), 0);
 	assert_int_equal(fixture_recv(qp, &wr), 0);
 	/* Receives ring for nobody: the responder looks by itself. */
-	assert_false(roost_worker_has_work(f.worker));
-	assert_int_equal(nb_posted(&f, qp), 4);
+	assert_false(roost_worker_has_work(f->worker));
+	assert_int_equal(nb_posted(f, qp), 4);
 	assert_int_equal(fixture_recv(qp, &wr), 0);
-	assert_true(roost_worker_has_work(f.worker));
-	fixture_iterate(&f, 1);
-	assert_int_equal(nb_posted(&f, qp), 1);
+	assert_true(roost_worker_has_work(f->worker));
+	fixture_iterate(f, 1);
+	assert_int_equal(nb_posted(f, qp), 1);
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 static void recv_add__full(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_qp_init init;
 	struct roost_qp_attr attr;
 	struct roost_recv_wr wr;
 	struct roost_sge sge;
 	struct roost_qp *qp;
-	struct fixture f;
 
-	(void)state;
-	fixture_open(&f, NULL);
 	wr = good_recv(&sge);
-	qp = fixture_qp_in_rts(&f, DEPTH);
+	qp = fixture_qp_in_rts(f, DEPTH);
 	roost_qp_query(qp, &attr, &init);
 	for (uint32_t i = 0; i < init.cap.max_recv_wr; i++)
 		assert_int_equal(fixture_recv(qp, &wr), 0);
@@ -383,25 +348,24 @@ static void recv_add__full(void **state)
 	for (uint32_t i = 0; i < init.cap.max_recv_wr; i++)
 		assert_int_equal(fixture_recv(qp, &wr), 0);
 	assert_int_equal(fixture_recv(qp, &wr), -ENOMEM);
-	assert_int_equal(nb_posted(&f, qp), init.cap.max_recv_wr);
+	assert_int_equal(nb_posted(f, qp), init.cap.max_recv_wr);
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(send_add__each_wrong_field),
-		cmocka_unit_test(send_add__length_limit),
-		cmocka_unit_test(send_add__states),
-		cmocka_unit_test(send_add__full),
-		cmocka_unit_test(send_end__posts_what_was_good),
-		cmocka_unit_test(send_can_wait__behind_many),
-		cmocka_unit_test(send_abort__posts_nothing),
-		cmocka_unit_test(send_add__keeps_wr_id),
-		cmocka_unit_test(recv_add__each_wrong_field),
-		cmocka_unit_test(recv_add__states),
-		cmocka_unit_test(recv_add__full),
+		FIXTURE_TEST(send_add__each_wrong_field),
+		FIXTURE_TEST(send_add__length_limit),
+		FIXTURE_TEST(send_add__states),
+		FIXTURE_TEST(send_add__full),
+		FIXTURE_TEST(send_end__posts_what_was_good),
+		FIXTURE_TEST(send_can_wait__behind_many),
+		FIXTURE_TEST(send_abort__posts_nothing),
+		FIXTURE_TEST(send_add__keeps_wr_id),
+		FIXTURE_TEST(recv_add__each_wrong_field),
+		FIXTURE_TEST(recv_add__states),
+		FIXTURE_TEST(recv_add__full),
 	};
 
 	return cmocka_run_group_tests_name("post", tests, NULL, NULL);

@@ -33,18 +33,16 @@ static int qp_create(struct fixture *f, struct roost_qp_init *init,
 
 static void qp_create__gives_at_least_what_was_asked(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_qp_init init, got;
 	struct roost_qp_attr attr;
 	struct roost_qp *qp;
-	struct fixture f;
 	int owner;
 
-	(void)state;
-	fixture_open(&f, NULL);
-	init = good_init(&f);
+	init = good_init(f);
 	init.owner = &owner;
 	init.sq_sig_all = true;
-	assert_int_equal(qp_create(&f, &init, &qp), 0);
+	assert_int_equal(qp_create(f, &init, &qp), 0);
 	assert_true(init.cap.max_send_wr >= 10);
 	assert_true(init.cap.max_recv_wr >= 100);
 	assert_true(init.cap.max_send_sge >= 2);
@@ -55,33 +53,30 @@ static void qp_create__gives_at_least_what_was_asked(void **state)
 	assert_memory_equal(&got.cap, &init.cap, sizeof(init.cap));
 	assert_memory_equal(&attr.cap, &init.cap, sizeof(init.cap));
 	assert_int_equal(got.type, ROOST_QPT_RC);
-	assert_ptr_equal(got.send_cq, f.cq);
-	assert_ptr_equal(got.recv_cq, f.cq);
+	assert_ptr_equal(got.send_cq, f->cq);
+	assert_ptr_equal(got.recv_cq, f->cq);
 	assert_ptr_equal(got.owner, &owner);
 	assert_true(got.sq_sig_all);
 	assert_ptr_equal(roost_qp_async_source(qp)->owner, &owner);
 	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
-	fixture_close(&f);
 }
 
 static void qp_create__limits(void **state)
 {
+	struct fixture *f = *state;
 	const struct roost_dev_limits *limits;
 	struct roost_qp_init init;
 	struct roost_qp *qp;
-	struct fixture f;
 
-	(void)state;
-	fixture_open(&f, NULL);
-	limits = roost_dev_limits(f.dev);
+	limits = roost_dev_limits(f->dev);
 #define BEYOND(field, limit)                                                   \
 	do {                                                                   \
-		init = good_init(&f);                                          \
+		init = good_init(f);                                           \
 		init.cap.field = limits->limit + 1;                            \
-		assert_int_equal(qp_create(&f, &init, &qp), -EINVAL);          \
-		init = good_init(&f);                                          \
+		assert_int_equal(qp_create(f, &init, &qp), -EINVAL);           \
+		init = good_init(f);                                           \
 		init.cap.field = limits->limit;                                \
-		assert_int_equal(qp_create(&f, &init, &qp), 0);                \
+		assert_int_equal(qp_create(f, &init, &qp), 0);                 \
 		assert_int_equal(init.cap.field, limits->limit);               \
 		assert_int_equal(roost_qp_destroy(qp, NULL), 0);               \
 	} while (0)
@@ -90,69 +85,60 @@ static void qp_create__limits(void **state)
 	BEYOND(max_send_sge, max_sge);
 	BEYOND(max_recv_sge, max_sge);
 	BEYOND(max_inline_bytes, max_inline_bytes);
-	init = good_init(&f);
+	init = good_init(f);
 	init.cap.max_send_wr = UINT32_MAX;
-	assert_int_equal(qp_create(&f, &init, &qp), -EINVAL);
-	fixture_close(&f);
+	assert_int_equal(qp_create(f, &init, &qp), -EINVAL);
 }
 
 static void qp_create__type_and_cqs(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_qp_init init;
 	struct roost_qp *qp;
-	struct fixture f;
 
-	(void)state;
-	fixture_open(&f, NULL);
-	init = good_init(&f);
+	init = good_init(f);
 	init.send_cq = NULL;
-	assert_int_equal(qp_create(&f, &init, &qp), -EINVAL);
-	init = good_init(&f);
+	assert_int_equal(qp_create(f, &init, &qp), -EINVAL);
+	init = good_init(f);
 	init.recv_cq = NULL;
-	assert_int_equal(qp_create(&f, &init, &qp), -EINVAL);
-	init = good_init(&f);
+	assert_int_equal(qp_create(f, &init, &qp), -EINVAL);
+	init = good_init(f);
 	init.type = ROOST_QPT_COUNT;
-	assert_int_equal(qp_create(&f, &init, &qp), -EOPNOTSUPP);
+	assert_int_equal(qp_create(f, &init, &qp), -EOPNOTSUPP);
 	/* Nothing is left behind that would keep the PD or the CQ. */
-	fixture_close(&f);
 }
 
 /* An empty queue takes nothing, and is not an error by itself. */
 static void qp_create__empty_queues(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_qp_init init;
 	struct roost_recv_wr recv = { .wr_id = 1 };
 	struct roost_send_wr send = { .opcode = ROOST_WR_SEND };
 	struct roost_qp *qp;
-	struct fixture f;
 
-	(void)state;
-	fixture_open(&f, NULL);
-	init = good_init(&f);
+	init = good_init(f);
 	init.cap = (struct roost_qp_cap){ 0 };
-	assert_int_equal(qp_create(&f, &init, &qp), 0);
+	assert_int_equal(qp_create(f, &init, &qp), 0);
 	assert_int_equal(init.cap.max_send_wr, 0);
 	assert_int_equal(init.cap.max_recv_wr, 0);
 	assert_int_equal(fixture_to_init(qp), 0);
 	assert_int_equal(fixture_recv(qp, &recv), -ENOMEM);
-	assert_int_equal(fixture_to_rtr(&f, qp), 0);
+	assert_int_equal(fixture_to_rtr(f, qp), 0);
 	assert_int_equal(fixture_to_rts(qp), 0);
 	assert_int_equal(fixture_send(qp, &send), -ENOMEM);
 	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
-	fixture_close(&f);
 }
 
 static void qp_create__numbers(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_qp *qps[500];
-	struct fixture f;
 
-	(void)state;
-	fixture_open(&f, NULL);
 	for (int i = 0; i < 500; i++) {
 		uint32_t qpn;
 
-		qps[i] = fixture_qp(&f, 1);
+		qps[i] = fixture_qp(f, 1);
 		qpn = roost_qp_num(qps[i]);
 		assert_in_range(qpn, 2, 0xfffffe);
 		for (int j = 0; j < i; j++)
@@ -160,23 +146,18 @@ static void qp_create__numbers(void **state)
 	}
 	for (int i = 0; i < 500; i++)
 		assert_int_equal(roost_qp_destroy(qps[i], NULL), 0);
-	fixture_close(&f);
 }
 
 static void qp_destroy__frees_what_it_used(void **state)
 {
-	struct roost_qp *qp;
-	struct fixture f;
+	struct fixture *f = *state;
+	struct roost_qp *qp = fixture_qp_in_rts(f, 1);
 
-	(void)state;
-	fixture_open(&f, NULL);
-	qp = fixture_qp_in_rts(&f, 1);
-	assert_int_equal(roost_pd_dealloc(f.pd), -EBUSY);
-	assert_int_equal(roost_cq_destroy(f.cq, NULL, NULL), -EBUSY);
-	assert_int_equal(roost_ctx_close(f.ctx), -EBUSY);
-	assert_int_equal(roost_dev_destroy(f.dev), -EBUSY);
+	assert_int_equal(roost_pd_dealloc(f->pd), -EBUSY);
+	assert_int_equal(roost_cq_destroy(f->cq, NULL, NULL), -EBUSY);
+	assert_int_equal(roost_ctx_close(f->ctx), -EBUSY);
+	assert_int_equal(roost_dev_destroy(f->dev), -EBUSY);
 	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
-	fixture_close(&f);
 }
 
 /* ---- events that are not acked -------------------------------------- */
@@ -198,19 +179,17 @@ static void *destroy(void *arg)
 
 static void qp_destroy__waits_for_acks(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_channel *async;
 	struct roost_event_source *source;
 	struct destroyer d = { 0 };
 	struct roost_event event;
 	struct roost_qp *other;
 	pthread_t thread;
-	struct fixture f;
 
-	(void)state;
-	fixture_open(&f, NULL);
-	async = roost_ctx_async_channel(f.ctx);
-	d.qp = fixture_qp(&f, 1);
-	other = fixture_qp(&f, 1);
+	async = roost_ctx_async_channel(f->ctx);
+	d.qp = fixture_qp(f, 1);
+	other = fixture_qp(f, 1);
 	source = roost_qp_async_source(d.qp);
 	for (int i = 0; i < 3; i++)
 		roost_event_raise(source, ROOST_EVENT_COMM_EST, 0);
@@ -227,19 +206,18 @@ static void qp_destroy__waits_for_acks(void **state)
 	pthread_join(thread, NULL);
 	assert_true(atomic_load(&d.done));
 	assert_int_equal(d.acked, 2);
-	fixture_close(&f);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(qp_create__gives_at_least_what_was_asked),
-		cmocka_unit_test(qp_create__limits),
-		cmocka_unit_test(qp_create__type_and_cqs),
-		cmocka_unit_test(qp_create__empty_queues),
-		cmocka_unit_test(qp_create__numbers),
-		cmocka_unit_test(qp_destroy__frees_what_it_used),
-		cmocka_unit_test(qp_destroy__waits_for_acks),
+		FIXTURE_TEST(qp_create__gives_at_least_what_was_asked),
+		FIXTURE_TEST(qp_create__limits),
+		FIXTURE_TEST(qp_create__type_and_cqs),
+		FIXTURE_TEST(qp_create__empty_queues),
+		FIXTURE_TEST(qp_create__numbers),
+		FIXTURE_TEST(qp_destroy__frees_what_it_used),
+		FIXTURE_TEST(qp_destroy__waits_for_acks),
 	};
 
 	return cmocka_run_group_tests_name("qp", tests, NULL, NULL);

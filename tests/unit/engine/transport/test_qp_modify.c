@@ -31,17 +31,14 @@ static void assert_refused(struct roost_qp *qp,
 
 static void qp_modify__wrong_values_to_init(void **state)
 {
+	struct fixture *f = *state;
 	const uint32_t mask = ROOST_QP_STATE | ROOST_QP_PORT |
 			      ROOST_QP_PKEY_INDEX | ROOST_QP_ACCESS_FLAGS;
 	const struct roost_qp_attr good = { .state = ROOST_QPS_INIT,
 					    .port_num = 1 };
 	struct roost_qp_attr bad;
-	struct roost_qp *qp;
-	struct fixture f;
+	struct roost_qp *qp = fixture_qp(f, 1);
 
-	(void)state;
-	fixture_open(&f, NULL);
-	qp = fixture_qp(&f, 1);
 	bad = good;
 	bad.port_num = 0;
 	assert_refused(qp, &bad, mask, -EINVAL);
@@ -64,20 +61,16 @@ static void qp_modify__wrong_values_to_init(void **state)
 	assert_refused(qp, &good, mask | ROOST_QP_QKEY, -EINVAL);
 	assert_int_equal(roost_qp_modify(qp, &good, mask), 0);
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 static void qp_modify__wrong_values_to_rtr(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_qp_attr good, bad;
-	struct roost_qp *qp;
-	struct fixture f;
+	struct roost_qp *qp = fixture_qp(f, 1);
 
-	(void)state;
-	fixture_open(&f, NULL);
-	qp = fixture_qp(&f, 1);
 	assert_int_equal(fixture_to_init(qp), 0);
-	good = fixture_rtr_attr(&f);
+	good = fixture_rtr_attr(f);
 #define REFUSE(field, value)                                                   \
 	do {                                                                   \
 		bad = good;                                                    \
@@ -95,28 +88,24 @@ static void qp_modify__wrong_values_to_rtr(void **state)
 	REFUSE(av.sgid_index, 2);
 	REFUSE(av.sgid_index, 255);
 	REFUSE(av.dgid, ((struct roost_gid){ { 0 } }));
-	REFUSE(av.dgid, f.peer6);
-	assert_int_equal(f.neigh_refs, 0);
+	REFUSE(av.dgid, f->peer6);
+	assert_int_equal(f->neigh_refs, 0);
 	/* The path MTU must fit the port. */
-	roost_port_set_link(f.dev, 1, ROOST_PORT_ACTIVE, 1500, 0);
+	roost_port_set_link(f->dev, 1, ROOST_PORT_ACTIVE, 1500, 0);
 	REFUSE(path_mtu, ROOST_MTU_2048);
 	assert_int_equal(roost_qp_modify(qp, &good, FIXTURE_RTR_MASK), 0);
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 static void qp_modify__wrong_values_to_rts(void **state)
 {
+	struct fixture *f = *state;
 	const struct roost_qp_attr good = { .state = ROOST_QPS_RTS };
 	struct roost_qp_attr bad;
-	struct roost_qp *qp;
-	struct fixture f;
+	struct roost_qp *qp = fixture_qp(f, 1);
 
-	(void)state;
-	fixture_open(&f, NULL);
-	qp = fixture_qp(&f, 1);
 	assert_int_equal(fixture_to_init(qp), 0);
-	assert_int_equal(fixture_to_rtr(&f, qp), 0);
+	assert_int_equal(fixture_to_rtr(f, qp), 0);
 #undef REFUSE
 #define REFUSE(field, value)                                                   \
 	do {                                                                   \
@@ -137,30 +126,25 @@ static void qp_modify__wrong_values_to_rts(void **state)
 					 FIXTURE_RTS_MASK | ROOST_QP_CUR_STATE),
 			 0);
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 /* Nobody answers for the address: the QP stays as it was. */
 static void qp_modify__neighbour_not_found(void **state)
 {
+	struct fixture *f = *state;
 	static const int rcs[] = { -EHOSTUNREACH, -ETIMEDOUT };
 	struct roost_qp_attr attr;
-	struct roost_qp *qp;
-	struct fixture f;
+	struct roost_qp *qp = fixture_qp(f, 1);
 
-	(void)state;
-	fixture_open(&f, NULL);
-	qp = fixture_qp(&f, 1);
 	assert_int_equal(fixture_to_init(qp), 0);
-	attr = fixture_rtr_attr(&f);
+	attr = fixture_rtr_attr(f);
 	for (int i = 0; i < 2; i++) {
-		f.resolve_rc = rcs[i];
+		f->resolve_rc = rcs[i];
 		assert_refused(qp, &attr, FIXTURE_RTR_MASK, rcs[i]);
 	}
-	f.resolve_rc = 0;
+	f->resolve_rc = 0;
 	assert_int_equal(roost_qp_modify(qp, &attr, FIXTURE_RTR_MASK), 0);
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 static void fail_meanwhile(struct fixture *f)
@@ -173,34 +157,27 @@ static void fail_meanwhile(struct fixture *f)
 /* The worker moves it to ERR while the neighbour is looked for. */
 static void qp_modify__fails_while_it_waits(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_qp_attr attr;
-	struct roost_qp *qp;
-	struct fixture f;
+	struct roost_qp *qp = fixture_qp_in_rts(f, 1);
 
-	(void)state;
-	fixture_open(&f, NULL);
-	qp = fixture_qp_in_rts(&f, 1);
 	assert_int_equal(fixture_to(qp, ROOST_QPS_SQD), 0);
-	f.on_resolve = fail_meanwhile;
-	f.resolving = qp;
-	attr = fixture_rtr_attr(&f);
+	f->on_resolve = fail_meanwhile;
+	f->resolving = qp;
+	attr = fixture_rtr_attr(f);
 	assert_int_equal(roost_qp_modify(qp, &attr, ROOST_QP_AV), -EINVAL);
 	assert_int_equal(roost_qp_state(qp), ROOST_QPS_ERR);
 	/* The old one is kept, the new one given back. */
-	assert_int_equal(f.neigh_refs, 1);
+	assert_int_equal(f->neigh_refs, 1);
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 static void qp_modify__keeps_what_it_was_given(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_qp_attr attr;
-	struct roost_qp *qp;
-	struct fixture f;
+	struct roost_qp *qp = fixture_qp_in_rts(f, 1);
 
-	(void)state;
-	fixture_open(&f, NULL);
-	qp = fixture_qp_in_rts(&f, 1);
 	attr = query(qp);
 	assert_int_equal(attr.state, ROOST_QPS_RTS);
 	assert_int_equal(attr.cur_state, ROOST_QPS_RTS);
@@ -215,24 +192,20 @@ static void qp_modify__keeps_what_it_was_given(void **state)
 	assert_int_equal(attr.retry_cnt, 7);
 	assert_int_equal(attr.rnr_retry, 7);
 	assert_int_equal(attr.port_num, 1);
-	assert_memory_equal(&attr.av.dgid, &f.peer, sizeof(f.peer));
+	assert_memory_equal(&attr.av.dgid, &f->peer, sizeof(f->peer));
 	assert_false(attr.sq_draining);
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 /* PSNs are 24 bits; what is above is not looked at (verbs.h has 32). */
 static void qp_modify__psn_above_24_bits(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_qp_attr attr;
-	struct roost_qp *qp;
-	struct fixture f;
+	struct roost_qp *qp = fixture_qp(f, 1);
 
-	(void)state;
-	fixture_open(&f, NULL);
-	qp = fixture_qp(&f, 1);
 	assert_int_equal(fixture_to_init(qp), 0);
-	attr = fixture_rtr_attr(&f);
+	attr = fixture_rtr_attr(f);
 	attr.rq_psn = 0xff000005;
 	assert_int_equal(roost_qp_modify(qp, &attr, FIXTURE_RTR_MASK), 0);
 	attr.state = ROOST_QPS_RTS;
@@ -242,18 +215,15 @@ static void qp_modify__psn_above_24_bits(void **state)
 	assert_int_equal(attr.rq_psn, 5);
 	assert_int_equal(attr.sq_psn, 6);
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 static void qp_modify__reset_forgets(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_qp *qp;
 	struct roost_qp_attr attr;
-	struct fixture f;
 
-	(void)state;
-	fixture_open(&f, NULL);
-	qp = fixture_qp_in_rts(&f, 4);
+	qp = fixture_qp_in_rts(f, 4);
 	assert_int_equal(fixture_to(qp, ROOST_QPS_RESET), 0);
 	attr = query(qp);
 	assert_int_equal(attr.state, ROOST_QPS_RESET);
@@ -266,58 +236,50 @@ static void qp_modify__reset_forgets(void **state)
 	assert_true(attr.cap.max_send_wr >= 4);
 	assert_int_equal(fixture_to_init(qp), 0);
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 /* A new address replaces the neighbour of the old one. */
 static void qp_modify__neighbour_references(void **state)
 {
+	struct fixture *f = *state;
 	struct roost_qp_attr attr;
-	struct roost_qp *qp;
-	struct fixture f;
+	struct roost_qp *qp = fixture_qp_in_rts(f, 1);
 
-	(void)state;
-	fixture_open(&f, NULL);
-	qp = fixture_qp_in_rts(&f, 1);
-	assert_int_equal(f.neigh_refs, 1);
+	assert_int_equal(f->neigh_refs, 1);
 	assert_int_equal(fixture_to(qp, ROOST_QPS_SQD), 0);
-	attr = fixture_rtr_attr(&f);
+	attr = fixture_rtr_attr(f);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(roost_qp_modify(qp, &attr, ROOST_QP_AV), 0);
-		assert_int_equal(f.neigh_refs, 1);
+		assert_int_equal(f->neigh_refs, 1);
 	}
 	/* An address of our own needs none. */
-	attr.av.dgid = f.gid;
+	attr.av.dgid = f->gid;
 	assert_int_equal(roost_qp_modify(qp, &attr, ROOST_QP_AV), 0);
-	assert_int_equal(f.neigh_refs, 0);
-	attr.av.dgid = f.peer;
+	assert_int_equal(f->neigh_refs, 0);
+	attr.av.dgid = f->peer;
 	assert_int_equal(roost_qp_modify(qp, &attr, ROOST_QP_AV), 0);
-	assert_int_equal(f.neigh_refs, 1);
+	assert_int_equal(f->neigh_refs, 1);
 	/* The same QP once more round. */
 	assert_int_equal(fixture_to(qp, ROOST_QPS_RESET), 0);
 	assert_int_equal(fixture_to_init(qp), 0);
-	assert_int_equal(fixture_to_rtr(&f, qp), 0);
-	assert_int_equal(f.neigh_refs, 1);
+	assert_int_equal(fixture_to_rtr(f, qp), 0);
+	assert_int_equal(f->neigh_refs, 1);
 	roost_qp_destroy(qp, NULL);
-	assert_int_equal(f.neigh_refs, 0);
-	fixture_close(&f);
+	assert_int_equal(f->neigh_refs, 0);
 }
 
 /* Every state may go to ERR and to RESET. */
 static void qp_modify__to_err_and_back(void **state)
 {
-	struct roost_qp *qp;
-	struct fixture f;
+	struct fixture *f = *state;
+	struct roost_qp *qp = fixture_qp(f, 1);
 
-	(void)state;
-	fixture_open(&f, NULL);
-	qp = fixture_qp(&f, 1);
 	for (int steps = 0; steps <= 4; steps++) {
 		assert_int_equal(fixture_to(qp, ROOST_QPS_RESET), 0);
 		if (steps >= 1)
 			assert_int_equal(fixture_to_init(qp), 0);
 		if (steps >= 2)
-			assert_int_equal(fixture_to_rtr(&f, qp), 0);
+			assert_int_equal(fixture_to_rtr(f, qp), 0);
 		if (steps >= 3)
 			assert_int_equal(fixture_to_rts(qp), 0);
 		if (steps >= 4)
@@ -329,22 +291,21 @@ static void qp_modify__to_err_and_back(void **state)
 		assert_int_equal(fixture_to_init(qp), -EINVAL);
 	}
 	roost_qp_destroy(qp, NULL);
-	fixture_close(&f);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(qp_modify__wrong_values_to_init),
-		cmocka_unit_test(qp_modify__wrong_values_to_rtr),
-		cmocka_unit_test(qp_modify__wrong_values_to_rts),
-		cmocka_unit_test(qp_modify__neighbour_not_found),
-		cmocka_unit_test(qp_modify__fails_while_it_waits),
-		cmocka_unit_test(qp_modify__keeps_what_it_was_given),
-		cmocka_unit_test(qp_modify__psn_above_24_bits),
-		cmocka_unit_test(qp_modify__reset_forgets),
-		cmocka_unit_test(qp_modify__neighbour_references),
-		cmocka_unit_test(qp_modify__to_err_and_back),
+		FIXTURE_TEST(qp_modify__wrong_values_to_init),
+		FIXTURE_TEST(qp_modify__wrong_values_to_rtr),
+		FIXTURE_TEST(qp_modify__wrong_values_to_rts),
+		FIXTURE_TEST(qp_modify__neighbour_not_found),
+		FIXTURE_TEST(qp_modify__fails_while_it_waits),
+		FIXTURE_TEST(qp_modify__keeps_what_it_was_given),
+		FIXTURE_TEST(qp_modify__psn_above_24_bits),
+		FIXTURE_TEST(qp_modify__reset_forgets),
+		FIXTURE_TEST(qp_modify__neighbour_references),
+		FIXTURE_TEST(qp_modify__to_err_and_back),
 	};
 
 	return cmocka_run_group_tests_name("qp_modify", tests, NULL, NULL);
