@@ -14,6 +14,7 @@
 #include "lib/engine/transport/gsi.h"
 #include "lib/engine/sched/worker.h"
 #include <roost/channel.h>
+#include "tests/qp_masks.h"
 #include "tests/unit/engine/eal.h"
 
 #define POOL_MBUFS 1023u
@@ -354,24 +355,6 @@ uint32_t engine_key(enum engine_key key, uint32_t random)
 
 /* ---- states ----------------------------------------------------------- */
 
-static const struct {
-	uint32_t init, rtr, rts;
-} masks[ROOST_QPT_COUNT] = {
-#define CONNECTED                                                              \
-	(ROOST_QP_AV | ROOST_QP_PATH_MTU | ROOST_QP_DEST_QPN | ROOST_QP_RQ_PSN)
-#define RESPONDS (ROOST_QP_MAX_DEST_RD_ATOMIC | ROOST_QP_MIN_RNR_TIMER)
-#define REQUESTS                                                               \
-	(ROOST_QP_SQ_PSN | ROOST_QP_TIMEOUT | ROOST_QP_RETRY_CNT |             \
-	 ROOST_QP_RNR_RETRY | ROOST_QP_MAX_QP_RD_ATOMIC)
-	[ROOST_QPT_RC] = { ROOST_QP_ACCESS_FLAGS, CONNECTED | RESPONDS,
-			   REQUESTS },
-	[ROOST_QPT_UC] = { ROOST_QP_ACCESS_FLAGS, CONNECTED, ROOST_QP_SQ_PSN },
-	[ROOST_QPT_UD] = { ROOST_QP_QKEY, 0, ROOST_QP_SQ_PSN },
-	[ROOST_QPT_XRC_INI] = { ROOST_QP_ACCESS_FLAGS, CONNECTED, REQUESTS },
-	[ROOST_QPT_XRC_TGT] = { ROOST_QP_ACCESS_FLAGS, CONNECTED | RESPONDS,
-				ROOST_QP_SQ_PSN | ROOST_QP_TIMEOUT },
-};
-
 static void modify(struct engine_end *end, enum roost_qp_state state,
 		   struct roost_qp_attr attr, uint32_t mask)
 {
@@ -421,11 +404,11 @@ void engine_connect(enum engine_qp i, enum roost_qp_state state)
 	if (state >= ROOST_QPS_INIT)
 		modify(end, ROOST_QPS_INIT, attr,
 		       ROOST_QP_PORT | ROOST_QP_PKEY_INDEX |
-			       masks[init.type].init);
+			       qp_masks[init.type].init);
 	if (state >= ROOST_QPS_RTR)
-		modify(end, ROOST_QPS_RTR, attr, masks[init.type].rtr);
+		modify(end, ROOST_QPS_RTR, attr, qp_masks[init.type].rtr);
 	if (state >= ROOST_QPS_RTS)
-		modify(end, ROOST_QPS_RTS, attr, masks[init.type].rts);
+		modify(end, ROOST_QPS_RTS, attr, qp_masks[init.type].rts);
 }
 
 /* ---- what comes of it ------------------------------------------------- */

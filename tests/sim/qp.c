@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "tests/qp_masks.h"
 #include "tests/sim/sim.h"
 
 const struct sim_qp_conf sim_qp_conf_default = {
@@ -94,25 +95,6 @@ void sim_qp_join(struct sim_qp *a, struct sim_qp *b)
 	b->peer = a;
 }
 
-/* What each type must be given, and what it cannot take. */
-static const struct {
-	uint32_t init, rtr, rts;
-} masks[ROOST_QPT_COUNT] = {
-#define CONNECTED                                                              \
-	(ROOST_QP_AV | ROOST_QP_PATH_MTU | ROOST_QP_DEST_QPN | ROOST_QP_RQ_PSN)
-#define RESPONDS (ROOST_QP_MAX_DEST_RD_ATOMIC | ROOST_QP_MIN_RNR_TIMER)
-#define REQUESTS                                                               \
-	(ROOST_QP_SQ_PSN | ROOST_QP_TIMEOUT | ROOST_QP_RETRY_CNT |             \
-	 ROOST_QP_RNR_RETRY | ROOST_QP_MAX_QP_RD_ATOMIC)
-	[ROOST_QPT_RC] = { ROOST_QP_ACCESS_FLAGS, CONNECTED | RESPONDS,
-			   REQUESTS },
-	[ROOST_QPT_UC] = { ROOST_QP_ACCESS_FLAGS, CONNECTED, ROOST_QP_SQ_PSN },
-	[ROOST_QPT_UD] = { ROOST_QP_QKEY, 0, ROOST_QP_SQ_PSN },
-	[ROOST_QPT_XRC_INI] = { ROOST_QP_ACCESS_FLAGS, CONNECTED, REQUESTS },
-	[ROOST_QPT_XRC_TGT] = { ROOST_QP_ACCESS_FLAGS, CONNECTED | RESPONDS,
-				ROOST_QP_SQ_PSN | ROOST_QP_TIMEOUT },
-};
-
 int sim_qp_to_init(struct sim_qp *qp)
 {
 	struct roost_qp_attr attr = {
@@ -125,7 +107,7 @@ int sim_qp_to_init(struct sim_qp *qp)
 	return roost_qp_modify(qp->qp, &attr,
 			       ROOST_QP_STATE | ROOST_QP_PORT |
 				       ROOST_QP_PKEY_INDEX |
-				       masks[qp->conf.type].init);
+				       qp_masks[qp->conf.type].init);
 }
 
 int sim_qp_to_rtr(struct sim_qp *qp)
@@ -151,7 +133,7 @@ int sim_qp_to_rtr(struct sim_qp *qp)
 		};
 	}
 	return roost_qp_modify(qp->qp, &attr,
-			       ROOST_QP_STATE | masks[qp->conf.type].rtr);
+			       ROOST_QP_STATE | qp_masks[qp->conf.type].rtr);
 }
 
 int sim_qp_to_rts(struct sim_qp *qp)
@@ -167,7 +149,7 @@ int sim_qp_to_rts(struct sim_qp *qp)
 
 	qp->top_psn = roost_psn(qp->sq_psn);
 	return roost_qp_modify(qp->qp, &attr,
-			       ROOST_QP_STATE | masks[qp->conf.type].rts);
+			       ROOST_QP_STATE | qp_masks[qp->conf.type].rts);
 }
 
 int sim_qp_to(struct sim_qp *qp, enum roost_qp_state state)

@@ -7,27 +7,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tests/sim/common.h"
 #include "tests/sim/raw.h"
 
 #define SIGNALED ROOST_SEND_SIGNALED
 #define GRH_BYTES 40u
 #define NB_XRC_SRQS 64u
-
-static struct roost_srq *srq_new(struct sim_end *end, struct roost_xrcd *xrcd,
-				 uint32_t max_wr)
-{
-	struct roost_srq_init init = {
-		.max_wr = max_wr,
-		.max_sge = 1,
-		.xrcd = xrcd,
-		.cq = xrcd != NULL ? end->cq : NULL,
-		.owner = end,
-	};
-	struct roost_srq *srq;
-
-	assert_int_equal(roost_srq_create(end->pd, &init, &srq), 0);
-	return srq;
-}
 
 static struct sim_faults ten_percent(void)
 {
@@ -165,7 +150,7 @@ static void combos__srq_under_ud(void **state)
 	struct sim_qp_conf conf = sim_qp_conf_default, with;
 	struct sim *sim = sim_new();
 	struct sim_end *b = &sim->ends[SIM_B];
-	struct roost_srq *srq = srq_new(b, NULL, 16);
+	struct roost_srq *srq = sim_srq_new(b, NULL, 16);
 	struct roost_ah *ah = raw_ah(&sim->ends[SIM_A], &b->gid);
 	struct sim_slice out[10], in[8];
 	struct sim_qp *a, *to[2];
@@ -239,7 +224,7 @@ static void combos__srq_under_uc(void **state)
 	for (int64_t lost = 0; lost < PACKETS; lost++) {
 		struct sim *sim = sim_new();
 		struct sim_end *b = &sim->ends[SIM_B];
-		struct roost_srq *srq = srq_new(b, NULL, MSGS);
+		struct roost_srq *srq = sim_srq_new(b, NULL, MSGS);
 		struct sim_slice out[MSGS], in[MSGS];
 		struct sim_qp *from, *to;
 
@@ -302,7 +287,7 @@ static void combos__xrc_with_many_srqs(void **state)
 	sim_connect(ini, tgt);
 	sim_set_faults(sim, &faults);
 	for (unsigned int i = 0; i < NB_XRC_SRQS; i++)
-		srqs[i] = srq_new(b, xrcd, 64);
+		srqs[i] = sim_srq_new(b, xrcd, 64);
 	for (uint64_t i = 0; i < MSGS; i++) {
 		uint64_t which = sim_random_below(&sim->rng, NB_XRC_SRQS);
 

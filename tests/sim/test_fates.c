@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/sim/common.h"
 #include "tests/sim/raw.h"
 
 #define NB_MSGS 3u  /* with the fault among their packets */
@@ -63,14 +64,6 @@ static const struct row rows[] = {
 	BOTH(XRC_INI, READ),
 	ONE(XRC_INI, CMP_SWAP, 8),
 	ONE(XRC_INI, FETCH_ADD, 8),
-};
-
-enum fate {
-	LOST,
-	DOUBLED,
-	LATE,
-	VERY_LATE,
-	NB_FATES
 };
 
 /* Which opcodes were seen with a fate on them. */
@@ -360,8 +353,8 @@ static void check_all(struct exchange *x, unsigned int affected,
 	}
 }
 
-static void check_counters(const struct exchange *x, int side, enum fate fate,
-			   uint8_t opcode)
+static void check_counters(const struct exchange *x, int side,
+			   enum sim_fate fate, uint8_t opcode)
 {
 	struct roost_dev_counters a = *sim_counters(x->sim, SIM_A);
 	struct roost_dev_counters b = *sim_counters(x->sim, SIM_B);
@@ -394,23 +387,9 @@ static void check_counters(const struct exchange *x, int side, enum fate fate,
 
 /* ---- each packet --------------------------------------------------------- */
 
-static struct sim_faults fault_of(enum fate fate, size_t nth)
-{
-	struct sim_faults f = { .drop_nth = -1, .delay_ns = 2 * SIM_US };
-
-	if (fate == LOST) {
-		f.drop_nth = (int64_t)nth;
-	} else if (fate == DOUBLED) {
-		f.dup_nth = nth + 1;
-	} else {
-		f.late_nth = nth + 1;
-		f.late_ns = fate == LATE ? 20 * SIM_US : 5 * SIM_MS;
-	}
-	return f;
-}
-
 /* Returns how many packets the side sent for the messages with the fault. */
-static size_t run(const struct row *row, int side, enum fate fate, size_t nth)
+static size_t run(const struct row *row, int side, enum sim_fate fate,
+		  size_t nth)
 {
 	struct exchange x = { .sim = sim_new(), .row = row };
 	unsigned int affected = NB_ALL, arrives = 1;
@@ -420,7 +399,7 @@ static size_t run(const struct row *row, int side, enum fate fate, size_t nth)
 	make_qps(&x);
 	make_memory(&x);
 	if (fate != NB_FATES)
-		x.sim->link.faults[side] = fault_of(fate, nth);
+		x.sim->link.faults[side] = sim_fate_faults(fate, nth);
 	for (unsigned int i = 0; i < NB_MSGS; i++)
 		post(&x, i);
 	sim_run(x.sim);
@@ -460,7 +439,7 @@ static void each_packet(enum roost_qp_type type)
 
 			for (int fate = 0; fate < NB_FATES; fate++)
 				for (size_t nth = 0; nth < nb; nth++)
-					run(&rows[i], side, (enum fate)fate,
+					run(&rows[i], side, (enum sim_fate)fate,
 					    nth);
 		}
 	}

@@ -6,30 +6,11 @@
 
 #include <string.h>
 
-#include "tests/sim/sim.h"
+#include "tests/sim/common.h"
 #include "tests/sim/world.h"
 
 #define SIGNALED ROOST_SEND_SIGNALED
 #define READS (ROOST_ACCESS_LOCAL_WRITE | ROOST_ACCESS_REMOTE_READ)
-
-static struct sim_msg op(enum roost_wr_opcode opcode, uint32_t len_bytes)
-{
-	return (struct sim_msg){
-		.opcode = opcode,
-		.flags = SIGNALED,
-		.nb_sges = 1,
-		.sge_len_bytes = { len_bytes },
-		.swap_add = 1,
-	};
-}
-
-static uint32_t do_op(struct sim_qp *qp, enum roost_wr_opcode opcode,
-		      uint32_t len_bytes)
-{
-	struct sim_msg msg = op(opcode, len_bytes);
-
-	return sim_send_msg(qp, &msg);
-}
 
 static uint64_t drops(struct sim *sim, int side, enum roost_drop reason)
 {
@@ -90,7 +71,7 @@ static void fetch__rd_atomic_is_the_limit(void **state)
 		sim->link.filter_arg = &o;
 		sim_pair(sim, &conf, &a, &b);
 		for (int i = 0; i < 50; i++)
-			do_op(a, ROOST_WR_READ, 3000);
+			sim_do_op(a, ROOST_WR_READ, 3000);
 		sim_run(sim);
 		sim_expect_all_good(a, b);
 		assert_int_equal(o.most, conf.rd_atomic);
@@ -103,12 +84,12 @@ static void fetch__fence(void **state)
 {
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
-	struct sim_msg msg = op(ROOST_WR_WRITE, 10);
+	struct sim_msg msg = sim_op(ROOST_WR_WRITE, 10);
 
 	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	sim->link.faults[SIM_B].carrier_off = true;
-	do_op(a, ROOST_WR_READ, 10);
+	sim_do_op(a, ROOST_WR_READ, 10);
 	sim_send_msg(a, &msg);
 	msg.flags |= ROOST_SEND_FENCE;
 	sim_send_msg(a, &msg);
@@ -156,8 +137,8 @@ static void fetch__response_lost_in_the_middle(void **state)
 		v.psn = (a->sq_psn + k) & ROOST_PSN_MASK;
 		sim->link.filter = lose_response;
 		sim->link.filter_arg = &v;
-		do_op(a, ROOST_WR_READ, 16 * 1024);
-		do_op(a, ROOST_WR_READ, 10);
+		sim_do_op(a, ROOST_WR_READ, 16 * 1024);
+		sim_do_op(a, ROOST_WR_READ, 10);
 		sim_run(sim);
 		sim_expect_all_good(a, b);
 		assert_int_equal(v.left, 0);
@@ -187,7 +168,7 @@ static void fetch__duplicate_read_of_any_part(void **state)
 
 	(void)state;
 	sim_pair(sim, NULL, &a, &b);
-	do_op(a, ROOST_WR_READ, len);
+	sim_do_op(a, ROOST_WR_READ, len);
 	sim_run(sim);
 	from = a->sends.wr[0].remote.data;
 	for (uint32_t at = 0; at < 5; at++)
@@ -213,7 +194,7 @@ static void fetch__duplicate_read_of_any_part(void **state)
 			}
 		}
 	/* And the slot is free for the next one. */
-	do_op(a, ROOST_WR_READ, len);
+	sim_do_op(a, ROOST_WR_READ, len);
 	sim_run(sim);
 	sim_expect_all_good(a, b);
 	sim_free(sim);
@@ -233,10 +214,10 @@ static void fetch__duplicate_read_inside_a_write(void **state)
 	(void)state;
 	conf.timeout = 20;
 	sim_pair(sim, &conf, &a, &b);
-	do_op(a, ROOST_WR_READ, 3000);
+	sim_do_op(a, ROOST_WR_READ, 3000);
 	sim_run(sim);
 	wr = &a->sends.wr[0];
-	do_op(a, ROOST_WR_WRITE, 100 * 1024);
+	sim_do_op(a, ROOST_WR_WRITE, 100 * 1024);
 	sim_run_for(sim, 4 * SIM_US);
 	before = sim->link.nb_log[SIM_B];
 	forge_read(b, a->sq_psn, (uintptr_t)wr->remote.data,
@@ -277,7 +258,7 @@ static void fetch__duplicate_read_with_the_next(void **state)
 	(void)state;
 	conf.rd_atomic = 1;
 	sim_pair(sim, &conf, &a, &b);
-	do_op(a, ROOST_WR_READ, 3000);
+	sim_do_op(a, ROOST_WR_READ, 3000);
 	sim_run(sim);
 	wr = &a->sends.wr[0];
 	forge_read(b, a->sq_psn, (uintptr_t)wr->remote.data,
@@ -300,17 +281,6 @@ static void fetch__duplicate_read_with_the_next(void **state)
 
 /* ---- the region goes away ------------------------------------------------ */
 
-static struct roost_mr *reg(struct sim_end *end, struct sim_slice slice,
-			    uint32_t access)
-{
-	struct roost_mr *mr;
-
-	assert_int_equal(roost_mr_reg(end->pd, slice.data, slice.len_bytes,
-				      (uintptr_t)slice.data, access, &mr),
-			 0);
-	return mr;
-}
-
 /* One iteration of one side only. */
 static void iterate(struct sim_end *end)
 {
@@ -324,19 +294,19 @@ static void fetch__region_goes_during_the_answer(void **state)
 	struct sim_qp_conf conf = sim_qp_conf_default;
 	struct sim *sim = sim_new();
 	struct sim_slice slice = sim_arena_take(sim, 1u << 20);
-	struct sim_msg msg = op(ROOST_WR_READ, 1u << 20);
+	struct sim_msg msg = sim_op(ROOST_WR_READ, 1u << 20);
 	struct sim_qp *a, *b;
-	struct roost_mr *mr = reg(&sim->ends[SIM_B], slice, READS);
+	struct roost_mr *mr = sim_reg(&sim->ends[SIM_B], slice, READS);
 
 	(void)state;
 	conf.timeout = 14;
 	sim_pair(sim, &conf, &a, &b);
 	a->no_data_check = true;
-	do_op(a, ROOST_WR_READ, 10);
+	sim_do_op(a, ROOST_WR_READ, 10);
 	msg.remote = (uintptr_t)slice.data;
 	msg.rkey = roost_mr_rkey(mr);
 	sim_send_msg(a, &msg);
-	do_op(a, ROOST_WR_READ, 10);
+	sim_do_op(a, ROOST_WR_READ, 10);
 	iterate(&sim->ends[SIM_A]);
 	sim->now_ns += 10 * SIM_US;
 	/* What is owed goes out in the iteration after. */
@@ -361,9 +331,9 @@ static void fetch__duplicate_read_of_a_region_that_is_gone(void **state)
 {
 	struct sim *sim = sim_new();
 	struct sim_slice slice = sim_arena_take(sim, 4000);
-	struct sim_msg msg = op(ROOST_WR_READ, 4000);
+	struct sim_msg msg = sim_op(ROOST_WR_READ, 4000);
 	struct sim_qp *a, *b;
-	struct roost_mr *mr = reg(&sim->ends[SIM_B], slice, READS);
+	struct roost_mr *mr = sim_reg(&sim->ends[SIM_B], slice, READS);
 	uint32_t rkey = roost_mr_rkey(mr);
 	size_t before;
 
@@ -381,7 +351,7 @@ static void fetch__duplicate_read_of_a_region_that_is_gone(void **state)
 	sim_turn(sim);
 	assert_int_equal(sim->link.nb_log[SIM_B], before);
 	assert_int_equal(drops(sim, SIM_B, ROOST_DROP_DUPLICATE), 2);
-	do_op(a, ROOST_WR_READ, 10);
+	sim_do_op(a, ROOST_WR_READ, 10);
 	sim_run(sim);
 	sim_expect_all_good(a, b);
 	sim_free(sim);
@@ -392,11 +362,11 @@ static void fetch__region_goes_during_a_write(void **state)
 {
 	struct sim *sim = sim_new();
 	struct sim_slice slice = sim_arena_take(sim, 1u << 20);
-	struct sim_msg msg = op(ROOST_WR_WRITE, 1u << 20);
+	struct sim_msg msg = sim_op(ROOST_WR_WRITE, 1u << 20);
 	struct sim_qp *a, *b;
 	struct roost_mr *mr =
-		reg(&sim->ends[SIM_B], slice,
-		    ROOST_ACCESS_LOCAL_WRITE | ROOST_ACCESS_REMOTE_WRITE);
+		sim_reg(&sim->ends[SIM_B], slice,
+			ROOST_ACCESS_LOCAL_WRITE | ROOST_ACCESS_REMOTE_WRITE);
 
 	(void)state;
 	sim->link.faults[SIM_A].take_max = 8;
@@ -440,7 +410,7 @@ static void fetch__atomics_execute_once(void **state)
 		sim_pair(sim, NULL, &a[i], &b[i]);
 	for (int n = 0; n < 100; n++) {
 		for (int i = 0; i < 2; i++) {
-			struct sim_msg msg = op(ROOST_WR_FETCH_ADD, 8);
+			struct sim_msg msg = sim_op(ROOST_WR_FETCH_ADD, 8);
 
 			msg.remote = (uintptr_t)sum.data;
 			memset(sum.data, 0, n == 0 ? 8 : 0);
@@ -471,7 +441,7 @@ static void fetch__atomic_on_odd_memory(void **state)
 	struct sim *sim = sim_new();
 	struct sim_slice slice = sim_arena_take(sim, 4096);
 	struct sim_qp *a, *b;
-	struct sim_msg msg = op(ROOST_WR_FETCH_ADD, 8);
+	struct sim_msg msg = sim_op(ROOST_WR_FETCH_ADD, 8);
 	uint64_t v = 41;
 	struct roost_mr *mr;
 

@@ -4,30 +4,11 @@
 
 /* Requests without packets, and requests that cannot be sent. */
 
-#include "tests/sim/sim.h"
+#include "tests/sim/common.h"
 #include "tests/sim/world.h"
 
 #define SIGNALED ROOST_SEND_SIGNALED
 #define READS (ROOST_ACCESS_LOCAL_WRITE | ROOST_ACCESS_REMOTE_READ)
-
-static struct sim_msg op(enum roost_wr_opcode opcode, uint32_t len_bytes)
-{
-	return (struct sim_msg){
-		.opcode = opcode,
-		.flags = SIGNALED,
-		.nb_sges = 1,
-		.sge_len_bytes = { len_bytes },
-		.swap_add = 1,
-	};
-}
-
-static uint32_t do_op(struct sim_qp *qp, enum roost_wr_opcode opcode,
-		      uint32_t len_bytes)
-{
-	struct sim_msg msg = op(opcode, len_bytes);
-
-	return sim_send_msg(qp, &msg);
-}
 
 /* Frames of one opcode that a side has sent. */
 static unsigned int nb_sent(struct sim *sim, int side, uint8_t opcode)
@@ -37,17 +18,6 @@ static unsigned int nb_sent(struct sim *sim, int side, uint8_t opcode)
 	for (size_t i = 0; i < sim->link.nb_log[side]; i++)
 		n += sim->link.log[side][i].opcode == opcode;
 	return n;
-}
-
-static struct roost_mr *reg(struct sim_end *end, struct sim_slice slice,
-			    uint32_t access)
-{
-	struct roost_mr *mr;
-
-	assert_int_equal(roost_mr_reg(end->pd, slice.data, slice.len_bytes,
-				      (uintptr_t)slice.data, access, &mr),
-			 0);
-	return mr;
 }
 
 static void bind_msg(struct sim_msg *msg, struct roost_mw *mw,
@@ -81,16 +51,16 @@ static void local__keeps_the_order(void **state)
 	sim_pair(sim, NULL, &a, &b);
 	assert_int_equal(roost_mw_alloc(a->end->pd, 2, &mw), 0);
 	sim->link.faults[SIM_B].carrier_off = true;
-	do_op(a, ROOST_WR_WRITE, 3000);
+	sim_do_op(a, ROOST_WR_WRITE, 3000);
 	for (uint8_t tag = 1; tag < 20; tag++) {
 		bind_msg(&msg, mw, a, slice, tag);
 		sim_send_msg(a, &msg);
 		if (tag % 3 == 0)
-			do_op(a, ROOST_WR_READ, 2000);
+			sim_do_op(a, ROOST_WR_READ, 2000);
 		inv.imm_be = msg.bind.rkey;
 		sim_send_msg(a, &inv);
 	}
-	do_op(a, ROOST_WR_FETCH_ADD, 8);
+	sim_do_op(a, ROOST_WR_FETCH_ADD, 8);
 	sim_run_for(sim, 10 * SIM_US);
 	/* They wait for what stands before them. */
 	sim_expect_send_open(a, 1);
@@ -118,11 +88,11 @@ static void local_fault(bool in_flight)
 
 	sim_pair(sim, NULL, &a, &b);
 	if (in_flight) {
-		do_op(a, ROOST_WR_WRITE, 3000);
-		do_op(a, ROOST_WR_READ, 3000);
+		sim_do_op(a, ROOST_WR_WRITE, 3000);
+		sim_do_op(a, ROOST_WR_READ, 3000);
 	}
 	sim_send_msg(a, &inv);
-	do_op(a, ROOST_WR_WRITE, 10);
+	sim_do_op(a, ROOST_WR_WRITE, 10);
 	sim_run(sim);
 	if (in_flight) {
 		sim_expect_send(a, 0, ROOST_WC_SUCCESS);
@@ -148,7 +118,7 @@ static void local__memory_goes_before_it_is_sent_again(void **state)
 	struct sim_slice slice = sim_arena_take(sim, 3000);
 	struct sim_slice there = sim_arena_take(sim, 3000);
 	struct sim_qp *a, *b;
-	struct roost_mr *mr = reg(&sim->ends[SIM_A], slice, READS);
+	struct roost_mr *mr = sim_reg(&sim->ends[SIM_A], slice, READS);
 	struct roost_sge sge = { (uintptr_t)slice.data, 3000,
 				 roost_mr_lkey(mr) };
 	struct roost_send_wr wr = {
@@ -196,8 +166,8 @@ static void local__fault_is_overtaken_by_the_ack(void **state)
 	struct sim *sim = sim_new();
 	struct sim_slice slice = sim_arena_take(sim, 100);
 	struct sim_qp *a, *b;
-	struct roost_mr *mr = reg(&sim->ends[SIM_A], slice, READS);
-	struct sim_msg first = op(ROOST_WR_WRITE, 10);
+	struct roost_mr *mr = sim_reg(&sim->ends[SIM_A], slice, READS);
+	struct sim_msg first = sim_op(ROOST_WR_WRITE, 10);
 	struct roost_sge sge = { (uintptr_t)slice.data, 100,
 				 roost_mr_lkey(mr) };
 	struct roost_send_wr wr = {
@@ -233,7 +203,7 @@ static void local__fault_is_overtaken_by_the_ack(void **state)
 	/* It is not stuck. */
 	sim->link.filter = NULL;
 	assert_int_equal(roost_qp_state(a->qp), ROOST_QPS_RTS);
-	do_op(a, ROOST_WR_WRITE, 10);
+	sim_do_op(a, ROOST_WR_WRITE, 10);
 	sim_turn(sim);
 	assert_true(nb_sent(sim, SIM_A, ROOST_OPCODE_RC_WRITE_ONLY) >= 4);
 	sim_free(sim);

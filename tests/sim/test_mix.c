@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#include "tests/sim/sim.h"
+#include "tests/sim/common.h"
 
 #define NB_SEEDS 10u
 #define OPS_DEFAULT 24000u
@@ -19,36 +19,19 @@
 #define PAIRS_MAX 4u
 #define RECV_BYTES 12000u
 
-static uint32_t below(struct sim *sim, uint32_t limit)
-{
-	return (uint32_t)sim_random_below(&sim->rng, limit);
-}
-
-static struct sim_faults random_faults(struct sim *sim)
-{
-	return (struct sim_faults){
-		.drop_ppm = below(sim, 2) * below(sim, 30000),
-		.dup_ppm = below(sim, 2) * below(sim, 50000),
-		.corrupt_ppm = below(sim, 2) * below(sim, 10000),
-		.reorder_pkts = below(sim, 2) * below(sim, 65),
-		.delay_ns = below(sim, 20000),
-		.jitter_ns = below(sim, 2) * below(sim, 20000),
-		.drop_nth = -1,
-		.take_max = (uint16_t)(below(sim, 2) * below(sim, 32)),
-	};
-}
-
 static struct sim_qp_conf random_conf(struct sim *sim)
 {
 	struct sim_qp_conf conf = sim_qp_conf_default;
 
-	conf.mtu = ROOST_MTU_256 + below(sim, 5);
-	conf.sq_psn = below(sim, 2) ? -1 : 0xffff00 + (int64_t)below(sim, 256);
-	conf.timeout = (uint8_t)(10 + below(sim, 5));
-	conf.min_rnr_timer = (uint8_t)(1 + below(sim, 14));
-	conf.rd_atomic = (uint8_t)(1 + below(sim, 16));
-	conf.sig_all = below(sim, 4) == 0;
-	conf.ipv6 = below(sim, 2);
+	conf.mtu = ROOST_MTU_256 + sim_below(sim, 5);
+	conf.sq_psn = sim_below(sim, 2)
+			      ? -1
+			      : 0xffff00 + (int64_t)sim_below(sim, 256);
+	conf.timeout = (uint8_t)(10 + sim_below(sim, 5));
+	conf.min_rnr_timer = (uint8_t)(1 + sim_below(sim, 14));
+	conf.rd_atomic = (uint8_t)(1 + sim_below(sim, 16));
+	conf.sig_all = sim_below(sim, 4) == 0;
+	conf.ipv6 = sim_below(sim, 2);
 	return conf;
 }
 
@@ -63,26 +46,27 @@ static struct sim_msg random_msg(struct sim_qp *qp)
 	static const uint32_t max_bytes[] = { 1, 64, 1000, 5000, RECV_BYTES };
 	struct sim *sim = qp->sim;
 	struct sim_msg msg = {
-		.opcode = opcodes[below(sim, 12)],
-		.flags = (below(sim, 2) ? ROOST_SEND_SIGNALED : 0) |
-			 (below(sim, 4) ? 0 : ROOST_SEND_FENCE),
-		.imm_be = below(sim, UINT32_MAX),
+		.opcode = opcodes[sim_below(sim, 12)],
+		.flags = (sim_below(sim, 2) ? ROOST_SEND_SIGNALED : 0) |
+			 (sim_below(sim, 4) ? 0 : ROOST_SEND_FENCE),
+		.imm_be = sim_below(sim, UINT32_MAX),
 		.nb_sges = 1,
 		.sge_len_bytes = { 8 },
 		.swap_add = sim_random(&sim->rng),
-		.compare = below(sim, 2) ? qp->counted : 5,
+		.compare = sim_below(sim, 2) ? qp->counted : 5,
 		.flush_type = 1,
 	};
-	uint32_t left = max_bytes[below(sim, 5)];
+	uint32_t left = max_bytes[sim_below(sim, 5)];
 
 	if (msg.opcode == ROOST_WR_CMP_SWAP ||
 	    msg.opcode == ROOST_WR_FETCH_ADD ||
 	    msg.opcode == ROOST_WR_ATOMIC_WRITE)
 		return msg;
-	msg.nb_sges =
-		msg.opcode == ROOST_WR_FLUSH ? 0 : below(sim, SIM_SGES_MAX + 1);
+	msg.nb_sges = msg.opcode == ROOST_WR_FLUSH
+			      ? 0
+			      : sim_below(sim, SIM_SGES_MAX + 1);
 	for (uint32_t i = 0; i < msg.nb_sges; i++) {
-		msg.sge_len_bytes[i] = below(sim, left + 1);
+		msg.sge_len_bytes[i] = sim_below(sim, left + 1);
 		left -= msg.sge_len_bytes[i];
 	}
 	return msg;
@@ -105,35 +89,35 @@ static bool post(struct sim_qp *qp)
 		return false;
 	if (!takes_receive(&msg))
 		return true;
-	if (below(qp->sim, 20) == 0)
-		sim_run_for(qp->sim, below(qp->sim, 50000));
+	if (sim_below(qp->sim, 20) == 0)
+		sim_run_for(qp->sim, sim_below(qp->sim, 50000));
 	for (uint32_t i = 0; i < msg.nb_sges; i++)
 		len_bytes += msg.sge_len_bytes[i];
-	sim_recv(qp->peer, len_bytes + below(qp->sim, 40));
+	sim_recv(qp->peer, len_bytes + sim_below(qp->sim, 40));
 	return true;
 }
 
 static void run_world(uint64_t seed, uint32_t nb_ops)
 {
 	struct sim *sim = sim_new_seeded(seed);
-	struct sim_faults faults = random_faults(sim);
+	struct sim_faults faults = sim_random_faults(sim);
 	struct sim_qp *qps[2 * PAIRS_MAX];
-	unsigned int n = 2 * (1 + below(sim, PAIRS_MAX));
+	unsigned int n = 2 * (1 + sim_below(sim, PAIRS_MAX));
 
 	sim_set_faults(sim, &faults);
-	sim->turn_ns = 1 + below(sim, 5000);
+	sim->turn_ns = 1 + sim_below(sim, 5000);
 	for (unsigned int i = 0; i < n; i += 2) {
 		struct sim_qp_conf conf = random_conf(sim);
 
 		sim_pair(sim, &conf, &qps[i], &qps[i + 1]);
 	}
 	while (nb_ops > 0) {
-		if (post(qps[below(sim, n)]))
+		if (post(qps[sim_below(sim, n)]))
 			nb_ops--;
 		else
 			sim_run_for(sim, 50 * SIM_US);
-		if (below(sim, 4) == 0)
-			sim_run_for(sim, below(sim, 50000));
+		if (sim_below(sim, 4) == 0)
+			sim_run_for(sim, sim_below(sim, 50000));
 	}
 	sim_run(sim);
 	for (unsigned int i = 0; i < n; i += 2)

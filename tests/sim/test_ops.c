@@ -6,7 +6,7 @@
  * doubled or late.
  */
 
-#include "tests/sim/sim.h"
+#include "tests/sim/common.h"
 
 #define SIGNALED ROOST_SEND_SIGNALED
 #define RANDOM_SIZES 20
@@ -45,19 +45,6 @@ static void do_op(struct sim_qp *from, struct sim_qp *to,
 	sim_send_msg(from, &msg);
 }
 
-static void assert_clean(struct sim *sim)
-{
-	for (int side = 0; side < 2; side++) {
-		const struct roost_dev_counters *c = sim_counters(sim, side);
-
-		assert_int_equal(c->retransmits, 0);
-		assert_int_equal(c->naks_sent, 0);
-		assert_int_equal(c->rnr_naks_sent, 0);
-		for (int i = 0; i < ROOST_DROP_COUNT; i++)
-			assert_int_equal(c->drops[i], 0);
-	}
-}
-
 /* ---- sizes --------------------------------------------------------------- */
 
 static void every_size(enum roost_wr_opcode opcode, bool ipv6)
@@ -86,7 +73,7 @@ static void every_size(enum roost_wr_opcode opcode, bool ipv6)
 		sim_run(sim);
 		sim_expect_all_good(a, b);
 	}
-	assert_clean(sim);
+	sim_assert_clean(sim);
 	sim_free(sim);
 }
 
@@ -134,7 +121,7 @@ static void ops__eight_bytes(void **state)
 		sim_expect_all_good(a, b);
 		sim_check_counter(a);
 		sim_check_counter(b);
-		assert_clean(sim);
+		sim_assert_clean(sim);
 		sim_free(sim);
 	}
 }
@@ -180,7 +167,7 @@ static void ops__scatter_gather(void **state)
 	}
 	sim_run(sim);
 	sim_expect_all_good(a, b);
-	assert_clean(sim);
+	sim_assert_clean(sim);
 	sim_free(sim);
 }
 
@@ -227,41 +214,20 @@ static struct sent run_script(const struct sim_qp_conf *conf, int side,
 	return sent;
 }
 
-enum fate {
-	LOST,
-	DOUBLED,
-	LATE,      /* overtaken by the others */
-	VERY_LATE, /* after it was given up */
-	NB_FATES,
-};
-
-static struct sim_faults fault_of(enum fate fate, size_t nth)
-{
-	struct sim_faults f = { .drop_nth = -1, .delay_ns = 2 * SIM_US };
-
-	if (fate == LOST) {
-		f.drop_nth = (int64_t)nth;
-	} else if (fate == DOUBLED) {
-		f.dup_nth = nth + 1;
-	} else {
-		f.late_nth = nth + 1;
-		f.late_ns = fate == LATE ? 20 * SIM_US : 5 * SIM_MS;
-	}
-	return f;
-}
-
 static void each_packet(const struct sim_qp_conf *conf)
 {
 	struct sent good = run_script(conf, SIM_A, NULL);
 
 	for (int fate = 0; fate < NB_FATES; fate++) {
 		for (size_t k = 0; k < good.a; k++) {
-			struct sim_faults f = fault_of((enum fate)fate, k);
+			struct sim_faults f =
+				sim_fate_faults((enum sim_fate)fate, k);
 
 			run_script(conf, SIM_A, &f);
 		}
 		for (size_t k = 0; k < good.b; k++) {
-			struct sim_faults f = fault_of((enum fate)fate, k);
+			struct sim_faults f =
+				sim_fate_faults((enum sim_fate)fate, k);
 
 			run_script(conf, SIM_B, &f);
 		}

@@ -6,20 +6,7 @@
 
 #include <string.h>
 
-#include "tests/sim/sim.h"
-
-static void assert_clean(struct sim *sim)
-{
-	for (int side = 0; side < 2; side++) {
-		const struct roost_dev_counters *c = sim_counters(sim, side);
-
-		assert_int_equal(c->retransmits, 0);
-		assert_int_equal(c->naks_sent, 0);
-		assert_int_equal(c->rnr_naks_sent, 0);
-		for (int i = 0; i < ROOST_DROP_COUNT; i++)
-			assert_int_equal(c->drops[i], 0);
-	}
-}
+#include "tests/sim/common.h"
 
 static void all_sizes(bool ipv6)
 {
@@ -51,7 +38,7 @@ static void all_sizes(bool ipv6)
 		sim_expect_all_good(a, b);
 		assert_int_equal(sim->link.nb_log[SIM_A] - before, pkts);
 	}
-	assert_clean(sim);
+	sim_assert_clean(sim);
 	sim_free(sim);
 }
 
@@ -113,7 +100,7 @@ static void shape__odd_scatter_gather(void **state)
 	}
 	sim_run(sim);
 	sim_expect_all_good(a, b);
-	assert_clean(sim);
+	sim_assert_clean(sim);
 	sim_free(sim);
 }
 
@@ -177,7 +164,7 @@ static void shape__inline(void **state)
 		sim_run(sim);
 	}
 	sim_expect_all_good(a, b);
-	assert_clean(sim);
+	sim_assert_clean(sim);
 	sim_free(sim);
 }
 
@@ -210,7 +197,7 @@ static void shape__immediate_and_solicited(void **state)
 	}
 	sim_run(sim);
 	sim_expect_all_good(a, b);
-	assert_clean(sim);
+	sim_assert_clean(sim);
 	sim_free(sim);
 }
 
@@ -300,7 +287,7 @@ static void shape__many_qps(void **state)
 	sim_run(sim);
 	for (int i = 0; i < 48; i++)
 		sim_expect_all_good(a[i], b[i]);
-	assert_clean(sim);
+	sim_assert_clean(sim);
 	sim_free(sim);
 }
 
@@ -396,7 +383,7 @@ static void shape__psn_wrap(void **state)
 		sim_run(sim);
 		sim_expect_all_good(a, b);
 	}
-	assert_clean(sim);
+	sim_assert_clean(sim);
 	sim_free(sim);
 }
 

@@ -10,42 +10,24 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "tests/sim/sim.h"
+#include "tests/sim/common.h"
 
 #define SOAK_DEFAULT_S 5
 #define PAIRS_MAX 8
-
-static uint32_t below(struct sim *sim, uint32_t limit)
-{
-	return (uint32_t)sim_random_below(&sim->rng, limit);
-}
-
-/* Bad, but not so bad that eight tries in a row might fail. */
-static struct sim_faults random_faults(struct sim *sim)
-{
-	return (struct sim_faults){
-		.drop_ppm = below(sim, 2) * below(sim, 30000),
-		.dup_ppm = below(sim, 2) * below(sim, 50000),
-		.corrupt_ppm = below(sim, 2) * below(sim, 10000),
-		.reorder_pkts = below(sim, 2) * below(sim, 65),
-		.delay_ns = below(sim, 20000),
-		.jitter_ns = below(sim, 2) * below(sim, 20000),
-		.drop_nth = -1,
-		.take_max = (uint16_t)(below(sim, 2) * below(sim, 32)),
-	};
-}
 
 static struct sim_qp_conf random_conf(struct sim *sim)
 {
 	struct sim_qp_conf conf = sim_qp_conf_default;
 
-	conf.mtu = ROOST_MTU_256 + below(sim, 5);
-	conf.max_inline_bytes = below(sim, 1025);
-	conf.sq_psn = below(sim, 2) ? -1 : 0xffff00 + (int64_t)below(sim, 256);
-	conf.timeout = (uint8_t)(10 + below(sim, 5));
-	conf.min_rnr_timer = (uint8_t)(1 + below(sim, 14));
-	conf.sig_all = below(sim, 4) == 0;
-	conf.ipv6 = below(sim, 2);
+	conf.mtu = ROOST_MTU_256 + sim_below(sim, 5);
+	conf.max_inline_bytes = sim_below(sim, 1025);
+	conf.sq_psn = sim_below(sim, 2)
+			      ? -1
+			      : 0xffff00 + (int64_t)sim_below(sim, 256);
+	conf.timeout = (uint8_t)(10 + sim_below(sim, 5));
+	conf.min_rnr_timer = (uint8_t)(1 + sim_below(sim, 14));
+	conf.sig_all = sim_below(sim, 4) == 0;
+	conf.ipv6 = sim_below(sim, 2);
 	return conf;
 }
 
@@ -53,19 +35,20 @@ static struct sim_msg random_msg(struct sim *sim,
 				 const struct sim_qp_conf *conf)
 {
 	static const uint32_t max_bytes[] = { 1, 64, 1000, 5000, 20000 };
-	bool inl = below(sim, 4) == 0;
+	bool inl = sim_below(sim, 4) == 0;
 	struct sim_msg msg = {
-		.opcode = below(sim, 2) ? ROOST_WR_SEND : ROOST_WR_SEND_IMM,
-		.flags = (below(sim, 2) ? ROOST_SEND_SIGNALED : 0) |
-			 (below(sim, 3) ? 0 : ROOST_SEND_SOLICITED) |
+		.opcode = sim_below(sim, 2) ? ROOST_WR_SEND : ROOST_WR_SEND_IMM,
+		.flags = (sim_below(sim, 2) ? ROOST_SEND_SIGNALED : 0) |
+			 (sim_below(sim, 3) ? 0 : ROOST_SEND_SOLICITED) |
 			 (inl ? ROOST_SEND_INLINE : 0),
-		.imm_be = below(sim, UINT32_MAX),
-		.nb_sges = below(sim, SIM_SGES_MAX + 1),
+		.imm_be = sim_below(sim, UINT32_MAX),
+		.nb_sges = sim_below(sim, SIM_SGES_MAX + 1),
 	};
-	uint32_t left = inl ? conf->max_inline_bytes : max_bytes[below(sim, 5)];
+	uint32_t left =
+		inl ? conf->max_inline_bytes : max_bytes[sim_below(sim, 5)];
 
 	for (uint32_t i = 0; i < msg.nb_sges; i++) {
-		msg.sge_len_bytes[i] = below(sim, left + 1);
+		msg.sge_len_bytes[i] = sim_below(sim, left + 1);
 		left -= msg.sge_len_bytes[i];
 	}
 	return msg;
@@ -74,14 +57,15 @@ static struct sim_msg random_msg(struct sim *sim,
 /* A receive that fits, cut elsewhere. */
 static void post_recv_for(struct sim_qp *qp, const struct sim_msg *msg)
 {
-	struct sim_msg in = { .nb_sges = 1 + below(qp->sim, SIM_SGES_MAX) };
+	struct sim_msg in = { .nb_sges = 1 + sim_below(qp->sim, SIM_SGES_MAX) };
 	uint32_t need = 0;
 
 	for (uint32_t i = 0; i < msg->nb_sges; i++)
 		need += msg->sge_len_bytes[i];
 	for (uint32_t i = 0; i < in.nb_sges; i++) {
-		uint32_t part = i + 1 == in.nb_sges ? need + below(qp->sim, 100)
-						    : below(qp->sim, need + 1);
+		uint32_t part = i + 1 == in.nb_sges
+					? need + sim_below(qp->sim, 100)
+					: sim_below(qp->sim, need + 1);
 
 		in.sge_len_bytes[i] = part;
 		need -= part < need ? part : need;
@@ -102,7 +86,7 @@ static void talk(struct pair *p)
 
 	if (sim_try_send(p->from, &msg) != 0)
 		return;
-	if (p->nb_late == 0 && below(p->from->sim, 8) != 0) {
+	if (p->nb_late == 0 && sim_below(p->from->sim, 8) != 0) {
 		post_recv_for(p->from->peer, &msg);
 		return;
 	}
@@ -118,11 +102,11 @@ static void catch_up(struct pair *p)
 
 static unsigned int make_pairs(struct sim *sim, struct pair *pairs)
 {
-	unsigned int n = 2 * (1 + below(sim, PAIRS_MAX));
+	unsigned int n = 2 * (1 + sim_below(sim, PAIRS_MAX));
 
 	for (unsigned int i = 0; i < n; i += 2) {
 		struct sim_qp_conf conf = random_conf(sim);
-		int other = below(sim, 4) == 0 ? SIM_A : SIM_B;
+		int other = sim_below(sim, 4) == 0 ? SIM_A : SIM_B;
 		struct sim_qp *a = sim_qp_new(sim, SIM_A, &conf);
 		struct sim_qp *b = sim_qp_new(sim, other, &conf);
 
@@ -135,10 +119,10 @@ static unsigned int make_pairs(struct sim *sim, struct pair *pairs)
 
 static void set_up(struct sim *sim)
 {
-	struct sim_faults faults = random_faults(sim);
+	struct sim_faults faults = sim_random_faults(sim);
 
 	sim_set_faults(sim, &faults);
-	sim->turn_ns = 1 + below(sim, 5000);
+	sim->turn_ns = 1 + sim_below(sim, 5000);
 }
 
 /* Whatever the link does, every message arrives. */
@@ -151,13 +135,13 @@ static void run_good_world(uint64_t seed)
 	set_up(sim);
 	n = make_pairs(sim, pairs);
 	for (int step = 0; step < 150; step++) {
-		struct pair *p = &pairs[below(sim, n)];
+		struct pair *p = &pairs[sim_below(sim, n)];
 
 		talk(p);
-		if (below(sim, 4) == 0)
+		if (sim_below(sim, 4) == 0)
 			catch_up(p);
-		if (below(sim, 3) == 0)
-			sim_run_for(sim, below(sim, 100000));
+		if (sim_below(sim, 3) == 0)
+			sim_run_for(sim, sim_below(sim, 100000));
 	}
 	for (unsigned int i = 0; i < n; i++)
 		catch_up(&pairs[i]);
@@ -176,7 +160,7 @@ static void disturb(struct sim *sim, struct pair *p)
 				     .en_sqd_async_notify = true };
 	struct sim_qp *qp = p->from;
 
-	switch (below(sim, 5)) {
+	switch (sim_below(sim, 5)) {
 	case 0:
 		assert_int_equal(sim_qp_to(qp, ROOST_QPS_ERR), 0);
 		break;
@@ -195,7 +179,7 @@ static void disturb(struct sim *sim, struct pair *p)
 		sim_qp_to(qp, ROOST_QPS_RTS);
 		break;
 	default:
-		if (below(sim, 4) != 0)
+		if (sim_below(sim, 4) != 0)
 			break;
 		sim_qp_destroy(qp);
 		p->from = NULL;
@@ -220,16 +204,16 @@ static void run_disturbed_world(uint64_t seed)
 	set_up(sim);
 	n = make_pairs(sim, pairs);
 	for (int step = 0; step < 150; step++) {
-		struct pair *p = &pairs[below(sim, n)];
+		struct pair *p = &pairs[sim_below(sim, n)];
 
 		if (can_talk(p)) {
 			talk(p);
-			if (below(sim, 2) == 0)
+			if (sim_below(sim, 2) == 0)
 				catch_up(p);
 		}
-		if (below(sim, 3) == 0)
-			sim_run_for(sim, below(sim, 50000));
-		if (step > 50 && below(sim, 20) == 0 && p->from != NULL)
+		if (sim_below(sim, 3) == 0)
+			sim_run_for(sim, sim_below(sim, 50000));
+		if (step > 50 && sim_below(sim, 20) == 0 && p->from != NULL)
 			disturb(sim, p);
 	}
 	sim_run_for(sim, 100 * SIM_MS);

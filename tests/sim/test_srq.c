@@ -7,25 +7,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tests/sim/common.h"
 #include "tests/sim/raw.h"
 
 #define SIGNALED ROOST_SEND_SIGNALED
-
-static struct roost_srq *srq_new(struct sim_end *end, struct roost_xrcd *xrcd,
-				 uint32_t max_wr)
-{
-	struct roost_srq_init init = {
-		.max_wr = max_wr,
-		.max_sge = 1,
-		.xrcd = xrcd,
-		.cq = xrcd != NULL ? end->cq : NULL,
-		.owner = end,
-	};
-	struct roost_srq *srq;
-
-	assert_int_equal(roost_srq_create(end->pd, &init, &srq), 0);
-	return srq;
-}
 
 static void send(struct sim_qp *qp, uint64_t wr_id, uint32_t srqn,
 		 struct sim_slice slice)
@@ -47,7 +32,7 @@ static void srq__order(void **state)
 {
 	struct sim_qp_conf conf = sim_qp_conf_default, with;
 	struct sim *sim = sim_new();
-	struct roost_srq *srq = srq_new(&sim->ends[SIM_B], NULL, 64);
+	struct roost_srq *srq = sim_srq_new(&sim->ends[SIM_B], NULL, 64);
 	struct sim_qp *a[2], *b[2];
 	struct sim_slice in[20], out[20];
 
@@ -99,7 +84,7 @@ static void srq__limit_is_told_once(void **state)
 {
 	struct sim_qp_conf conf = sim_qp_conf_default, with = conf;
 	struct sim *sim = sim_new();
-	struct roost_srq *srq = srq_new(&sim->ends[SIM_B], NULL, 16);
+	struct roost_srq *srq = sim_srq_new(&sim->ends[SIM_B], NULL, 16);
 	uint32_t max_wr, max_sge, limit;
 	struct sim_qp *a, *b;
 
@@ -135,7 +120,7 @@ static void srq__last_wqe_reached(void **state)
 {
 	struct sim_qp_conf conf = sim_qp_conf_default, with = conf;
 	struct sim *sim = sim_new();
-	struct roost_srq *srq = srq_new(&sim->ends[SIM_B], NULL, 16);
+	struct roost_srq *srq = sim_srq_new(&sim->ends[SIM_B], NULL, 16);
 	struct sim_qp *a, *b;
 
 	(void)state;
@@ -170,7 +155,7 @@ static void srq__resize(void **state)
 {
 	struct sim_qp_conf conf = sim_qp_conf_default, with = conf;
 	struct sim *sim = sim_new();
-	struct roost_srq *srq = srq_new(&sim->ends[SIM_B], NULL, 8);
+	struct roost_srq *srq = sim_srq_new(&sim->ends[SIM_B], NULL, 8);
 	struct roost_recv_wr wr = { .wr_id = 1 };
 	struct sim_qp *a, *b;
 	uint64_t posted = 0, taken = 0;
@@ -212,7 +197,7 @@ static void srq__resize(void **state)
 static void srq__resize_below_the_limit(void **state)
 {
 	struct sim *sim = sim_new();
-	struct roost_srq *srq = srq_new(&sim->ends[SIM_B], NULL, 64);
+	struct roost_srq *srq = sim_srq_new(&sim->ends[SIM_B], NULL, 64);
 	const uint32_t none = 0, nine = 9, eight = 8;
 	uint32_t max_wr, max_sge, limit;
 
@@ -248,7 +233,7 @@ static void srq__reset_leaves_no_completions(void **state)
 	struct sim_qp_conf conf = sim_qp_conf_default, with = conf;
 	struct sim *sim = sim_new();
 	struct sim_end *end = &sim->ends[SIM_B];
-	struct roost_srq *srq = srq_new(end, NULL, 8);
+	struct roost_srq *srq = sim_srq_new(end, NULL, 8);
 	struct sim_slice out = raw_random(sim, 100);
 	struct sim_qp *a[2], *b[2];
 
@@ -297,7 +282,7 @@ static struct xrc xrc_open(void)
 
 	x.sim->nobody_polls = true;
 	assert_int_equal(roost_xrcd_open(b->ctx, &x.xrcd), 0);
-	x.srq = srq_new(b, x.xrcd, 64);
+	x.srq = sim_srq_new(b, x.xrcd, 64);
 	conf.type = ROOST_QPT_XRC_INI;
 	x.ini = sim_qp_new(x.sim, SIM_A, &conf);
 	conf.type = ROOST_QPT_XRC_TGT;
@@ -323,7 +308,7 @@ static void xrc__every_request(void **state)
 	struct xrc x = xrc_open();
 	struct sim *sim = x.sim;
 	struct sim_end *b = &sim->ends[SIM_B];
-	struct roost_srq *other = srq_new(b, x.xrcd, 16);
+	struct roost_srq *other = sim_srq_new(b, x.xrcd, 16);
 	struct sim_slice out = raw_random(sim, 3000), in = raw_blank(sim, 3000);
 	struct sim_slice in2 = raw_blank(sim, 3000);
 	struct sim_slice there = raw_blank(sim, 3000);
@@ -431,7 +416,7 @@ static void wrong_number(bool other_domain)
 	struct sim_slice in = raw_blank(x.sim, 100);
 
 	assert_int_equal(roost_xrcd_open(b->ctx, &xrcd), 0);
-	srq = srq_new(b, xrcd, 4);
+	srq = sim_srq_new(b, xrcd, 4);
 	raw_srq_recv(b, srq, 1, in);
 	send(x.ini, 1, other_domain ? roost_srq_num(srq) : 0x123456,
 	     raw_random(x.sim, 100));
@@ -462,7 +447,7 @@ static void xrc__shared_domain(void **state)
 
 	(void)state;
 	assert_int_equal(roost_xrcd_share(b->ctx, x.xrcd, &again), 0);
-	srq = srq_new(b, again, 4);
+	srq = sim_srq_new(b, again, 4);
 	raw_srq_recv(b, srq, 7, raw_blank(x.sim, 100));
 	send(x.ini, 1, roost_srq_num(srq), raw_random(x.sim, 100));
 	sim_run(x.sim);
