@@ -4,6 +4,7 @@
 #include "fake_world.h"
 
 #include <pthread.h>
+#include <string.h>
 #include <unistd.h>
 
 static int teardown(void **state)
@@ -59,7 +60,8 @@ static struct rdma_addrinfo *info(const char *node, int flags)
 	return res;
 }
 
-static struct rdma_cm_id *active_ep(void)
+/* connect_data: of the address info; NULL: none. */
+static struct rdma_cm_id *active_ep_with(const char *connect_data)
 {
 	struct rdma_addrinfo *res = info("198.18.0.2", 0);
 	struct ibv_qp_init_attr attr = { .cap = { .max_send_wr = 1,
@@ -67,11 +69,20 @@ static struct rdma_cm_id *active_ep(void)
 	struct rdma_cm_id *id;
 	struct later later;
 
+	if (connect_data != NULL) {
+		res->ai_connect = strdup(connect_data);
+		res->ai_connect_len = strlen(connect_data);
+	}
 	tell(&later, ROOST_CM_ADDR_RESOLVED, 0);
 	assert_ok(rdma_create_ep(&id, res, NULL, &attr));
 	told(&later);
 	rdma_freeaddrinfo(res);
 	return id;
+}
+
+static struct rdma_cm_id *active_ep(void)
+{
+	return active_ep_with(NULL);
 }
 
 static void ep__active(void **state)
@@ -91,6 +102,23 @@ static void ep__active(void **state)
 	assert_ok(rdma_disconnect(id));
 	told(&later);
 	/* Its last event is acked by it. */
+	rdma_destroy_ep(id);
+}
+
+/* First what the address info says, then the call's own. */
+static void ep__connect_data_of_the_address_info(void **state)
+{
+	struct rdma_conn_param param = { .private_data = "mine",
+					 .private_data_len = 5 };
+	struct rdma_cm_id *id = active_ep_with("its");
+	struct later later;
+
+	(void)state;
+	tell(&later, ROOST_CM_REJ_RECEIVED, 8);
+	assert_fails(rdma_connect(id, &param), ECONNREFUSED);
+	told(&later);
+	assert_int_equal(fake_conn()->data_len_bytes, 8);
+	assert_string_equal((char *)fake_conn()->data, "itsmine");
 	rdma_destroy_ep(id);
 }
 
@@ -201,6 +229,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(ep__active),
+		TEST(ep__connect_data_of_the_address_info),
 		TEST(ep__connection_refused),
 		TEST(ep__nobody_answers),
 		TEST(ep__passive_gives_requests_their_qp),
