@@ -11,12 +11,15 @@ looks the same.
 """
 
 import sys
+import time
 
 # Steady cases are the rule: the next one that passes in its second attempt
 # only has failed.
 UNSTEADY_MAX = 3
 # Something else is wrong when more fail; they are not run again.
 AGAIN_MAX = 10
+# Of so many cases the report says how long they took.
+SLOWEST_MAX = 10
 # The words that tests/runner looks for.
 NOT_STEADY = "not steady"
 
@@ -64,15 +67,25 @@ def run_again(report, run_one, failed, results):
     print(f"# {nb_unsteady} of {len(results)} cases {NOT_STEADY}", flush=True)
 
 
+def tell_slowest(took_s):
+    """took_s: {name: seconds}."""
+    names = sorted(took_s, key=took_s.get, reverse=True)[:SLOWEST_MAX]
+    print(f"# {sum(took_s.values()):.0f} s; the longest: " +
+          ", ".join(f"{name} {took_s[name]:.0f} s" for name in names),
+          flush=True)
+
+
 def run_all(cases, run_one, once=False):
     """run_one: a function of (number, case, again) that returns (outcome,
     text, notes) as harness.run_case does; again: it is the second attempt.
     once: there is none. Returns {case: (outcome, text)}.
     """
     report = Report(len(cases))
-    results, failed = {}, {}
+    results, failed, took_s = {}, {}, {}
     for number, case in enumerate(cases, 1):
+        begin = time.monotonic()
         outcome, text, notes = run_one(number, case, False)
+        took_s[case.name] = time.monotonic() - begin
         results[case] = (outcome, text)
         if outcome != "not ok" or once:
             report.case(outcome, case.name, text, notes)
@@ -86,6 +99,7 @@ def run_all(cases, run_one, once=False):
             report.case("not ok", case.name, text, [])
     elif failed:
         run_again(report, run_one, failed, results)
+    tell_slowest(took_s)
     return results
 
 

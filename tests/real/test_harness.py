@@ -84,6 +84,12 @@ class Attempts(unittest.TestCase):
         self.assertEqual(len(self.ran), attempts.AGAIN_MAX + 1)
         self.assertEqual(found.causes["case0"], ["# case0: said 0"])
 
+    def test_the_longest_are_told(self):
+        _, _, out = self.run_all("+", "s", "-+")
+        told = out.splitlines()[-1]
+        self.assertRegex(told, "^# 0 s; the longest: case[012] 0 s, ")
+        self.assertEqual(told.count("case"), 3)
+
     def test_lines_are_numbered_in_order(self):
         _, _, out = self.run_all("-+", "+", "--", "+")
         numbers = [line.split(" - ")[0].split()[-1]
