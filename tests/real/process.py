@@ -29,9 +29,13 @@ class Process:
             words = ["nsenter", f"--net=/run/netns/{netns}", *argv]
         with open(self.out_path, "wb") as out, \
                 open(self.err_path, "wb") as err:
+            # In a process group, but not in a session of its own. A session
+            # is a group of the scheduler (autogroup, sched(7)), and Linux 6.18
+            # lets one whose threads wake and sleep often keep a processor for
+            # seconds, in which the threads of other groups wait.
             self.popen = subprocess.Popen(
                 words, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                env=env, start_new_session=True)
+                env=env, process_group=0)
         self.started_at = time.monotonic()
 
     @property
