@@ -21,9 +21,6 @@
 
 /* Frames of one subport that wait for its worker. */
 #define HANDED_LEN 1024u
-/* Of subports' gates; ports' have names of sockets. */
-#define GATE_KEY "lane"
-
 static LIST_HEAD(, roost_shared_port) shared_ports;
 
 /* ---- open ---------------------------------------------------------------- */
@@ -302,14 +299,10 @@ static void add_workers(struct roost_subport *subport, struct roost_dev *dev)
 
 	for (unsigned int i = 0; i < port->nb_worker_queues; i++) {
 		subport->workers[i] = roost_dev_worker_at(dev, i);
-		roost_ethport_add_worker(port, subport->workers[i]);
+		roost_ethport_add_worker(port, subport->workers[i],
+					 i == 0 ? &subport->quirk : NULL);
 	}
 	subport->nb_workers = port->nb_worker_queues;
-	if (!port->driver->gated_library)
-		return;
-	roost_intr_owner_open(&subport->gate, GATE_KEY, NULL);
-	subport->gate.worker =
-		subport->workers[0]; /* such drivers have one queue */
 }
 
 int roost_subport_start(struct roost_subport *subport, struct roost_dev *dev,
@@ -370,10 +363,9 @@ void roost_subport_close(struct roost_subport *subport)
 {
 	struct roost_shared_port *t = subport->shared_port;
 
-	if (subport->nb_workers && t->port.driver->gated_library)
-		roost_intr_owner_close(&subport->gate);
 	for (unsigned int i = 0; i < subport->nb_workers; i++)
-		roost_ethport_del_worker(&t->port, subport->workers[i]);
+		roost_ethport_del_worker(&t->port, subport->workers[i],
+					 i == 0 ? &subport->quirk : NULL);
 	roost_subport_leave(subport);
 }
 

@@ -52,7 +52,7 @@ struct roost_subport {
 	struct roost_worker *workers[ROOST_WORKERS_MAX]; /* with a queue */
 	unsigned int nb_workers;
 	struct roost_progress *progress; /* of the first one */
-	struct roost_intr_owner gate;    /* if the driver has a gate */
+	struct roost_quirk_worker quirk; /* of the first one */
 	struct roost_claim claim;        /* of the kernel's interfaces */
 	/* By other subports; NULL: there was none. Constant once it is there.
 	 */

@@ -12,6 +12,7 @@
 #include "lib/config/nearest.h"
 #include "lib/wire/frame.h"
 #include "pmd_glue/kernel/pci.h"
+#include "pmd_glue/quirks/quirk.h"
 
 #define KEYS_MAX 16u
 #define VALUE_MAX 64u
@@ -80,7 +81,7 @@ static const struct roost_driver drivers[] = {
 		.keys = "role,id,bsize,rsize,socket,socket-abstract,mac,"
 			"zero-copy,secret",
 		.ip_mtu_bytes = memif_ip_mtu,
-		.gated_library = "librte_net_memif.so",
+		.quirk = &roost_quirk_memif,
 		.socket_key = "socket",
 		.is_memif = true,
 	},
@@ -102,7 +103,7 @@ static const struct roost_driver drivers[] = {
 		.queues_key = "qpairs",
 		.spreads = true,
 		.rights = "CAP_NET_RAW",
-		.is_packet = true,
+		.quirk = &roost_quirk_af_packet,
 		.queue_is_rx_interrupt = true,
 	},
 	{
@@ -118,6 +119,7 @@ static const struct roost_driver drivers[] = {
 		.queues_key = "queue_count",
 		.one_queue_key = "start_queue",
 		.spreads = true,
+		.quirk = &roost_quirk_af_xdp,
 		.is_xdp = true,
 		.queue_is_rx_interrupt = true,
 		.rights = "CAP_NET_RAW,CAP_NET_ADMIN,CAP_BPF,CAP_PERFMON",
@@ -139,7 +141,7 @@ static const struct roost_driver drivers[] = {
 		.one_queue_key = "remote",
 		.spreads = true,
 		.rss_is_hollow = true,
-		.takes_signals = true,
+		.quirk = &roost_quirk_tap,
 		.queue_is_rx_interrupt = true,
 		.rights = "CAP_NET_ADMIN",
 	},
@@ -151,6 +153,7 @@ static const struct roost_driver drivers[] = {
 		.required = "iface",
 		.socket_key = "iface",
 		.client_key = "client",
+		.quirk = &roost_quirk_vhost,
 		.is_vhost = true,
 	},
 	{
@@ -159,7 +162,7 @@ static const struct roost_driver drivers[] = {
 		.keys = "path,mac,queues,cq,queue_size,iface,server,mrg_rxbuf,"
 			"in_order,packed_vq,speed,vectorized",
 		.required = "path",
-		.gated_library = "librte_net_virtio.so",
+		.quirk = &roost_quirk_virtio_user,
 		.socket_key = "path",
 		.server_key = "server",
 	},
@@ -169,7 +172,7 @@ static const struct roost_driver drivers[] = {
 		.required = "slave",
 		.has_members = true,
 		.queues = ROOST_QUEUES_MEMBERS,
-		.takes_signals = true, /* those of its members */
+		.quirk = &roost_quirk_bonding,
 	},
 	{
 		/* The peers of net_virtio_user, behind it, filter nothing. The

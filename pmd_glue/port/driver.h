@@ -34,6 +34,8 @@ enum roost_driver_queues {
 	ROOST_QUEUES_MEMBERS, /* what all ports below it offer */
 };
 
+struct roost_quirk;
+
 struct roost_driver {
 	/* Of the device's name: "net_memif"; of the driver's for PCI devices */
 	const char *prefix;
@@ -71,19 +73,15 @@ struct roost_driver {
 	bool rss_is_hollow; /* it offers RSS and does none */
 	/* Takes only RoCEv2 from the kernel's interface, by an XDP program. */
 	bool is_xdp;
-	bool is_packet; /* its sockets are known by the packet gate */
 	/* Capabilities that it cannot do without, where nobody has prepared
 	 * what it opens: names, separated by commas; NULL: none.
 	 */
 	const char *rights;
-	bool is_vhost; /* its peer's news come through the vhost gate */
+	bool is_vhost; /* its link comes with its peer */
 	bool is_memif;
 	bool has_members; /* ports below it, see pmd_glue/port/members.h */
-	/* The library of a driver that changes its shared memory, or closes,
-	 * under the feet of a thread of its own: the interrupt gate must stand
-	 * before it. NULL: none.
-	 */
-	const char *gated_library;
+	/* What is put between the driver and its callees; NULL: nothing. */
+	const struct roost_quirk *quirk;
 	/* Names the socket to its peer; NULL: it has none. */
 	const char *socket_key;
 	/* With a value that is not 0 it is a client, or a server, of that
@@ -91,8 +89,6 @@ struct roost_driver {
 	 */
 	const char *client_key;
 	const char *server_key;
-	/* Takes real-time signals if it finds free ones. */
-	bool takes_signals;
 	/* Its RX interrupt is the queue's descriptor and needs no enabling. */
 	bool queue_is_rx_interrupt;
 	/* It offers interrupts of received packets, or of its link, that do not

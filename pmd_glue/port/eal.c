@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -23,10 +22,9 @@
 #include <rte_log.h>
 
 #include "lib/event/process.h"
-#include "pmd_glue/quirks/cancel_gate.h"
 #include "pmd_glue/process/fork_guard.h"
 #include "pmd_glue/port/hugepages.h"
-#include "pmd_glue/quirks/import.h"
+#include "pmd_glue/quirks/quirk.h"
 #include "pmd_glue/process/report.h"
 
 /* Memory that EAL may use: pages are taken when they are touched. */
@@ -268,7 +266,6 @@ static void fill_args(struct args *args, const struct roost_eal_conf *conf)
 
 /* What it takes to start, with what follows at once. */
 #define EAL_FDS 10u
-#define EPOLL_LOOK_US 10000u
 
 static bool has_descriptors(void)
 {
@@ -282,30 +279,11 @@ static bool has_descriptors(void)
 	return nb == EAL_FDS;
 }
 
-/* EAL's interrupt thread makes one whenever what it waits for changes, and
- * panics where there is none to be had. Its interrupts can wait until there is.
- */
-static int epoll_create_some_time(int size)
-{
-	int fd;
-
-	for (;;) {
-		fd = epoll_create(size);
-		if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
-			return fd;
-		usleep(EPOLL_LOOK_US);
-		pthread_testcancel(); /* EAL ends this thread so */
-	}
-}
-
 static int prepare_descriptors(void)
 {
-	static const struct roost_import import = { "epoll_create",
-						    epoll_create_some_time };
-
 	if (!has_descriptors())
 		return -EMFILE;
-	roost_imports_replace("/librte_eal.so", &import, 1);
+	roost_quirks_before_eal();
 	return 0;
 }
 
@@ -404,7 +382,7 @@ static int start(const struct roost_eal_conf *conf)
 /* Programs that cancel no thread need none of it: not worth a failure. */
 static void guard_drivers(void)
 {
-	int ret = roost_cancel_gate_put();
+	int ret = roost_quirks_after_eal();
 
 	if (ret)
 		roost_report("a thread that is cancelled inside a driver of "

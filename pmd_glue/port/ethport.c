@@ -18,7 +18,6 @@
 #include "lib/engine/sched/worker.h"
 #include "pmd_glue/port/eal.h"
 #include "pmd_glue/port/ethport_priv.h"
-#include "pmd_glue/quirks/rt_signals.h"
 
 /* A client asks for its server at growing distances up to this one. */
 #define RETRY_MAX_NS 50000000u
@@ -115,38 +114,12 @@ void roost_ethport_unlock_bus(void)
 
 void roost_ethport_enter(struct roost_ethport *port)
 {
-	if (port->driver->gated_library)
-		roost_intr_gate_enter(&port->gate);
-	if (port->driver->is_xdp)
-		roost_xdp_gate_enter(&port->xdp);
-	if (port->driver->is_packet)
-		roost_packet_gate_enter(&port->packet);
-	if (port->driver->takes_signals)
-		roost_rt_signals_hide();
+	roost_quirk_enter(&port->quirk);
 }
 
 void roost_ethport_leave(struct roost_ethport *port)
 {
-	if (port->driver->takes_signals)
-		roost_rt_signals_show();
-	if (port->driver->is_packet)
-		roost_packet_gate_leave();
-	if (port->driver->is_xdp)
-		roost_xdp_gate_leave();
-	if (port->driver->gated_library)
-		roost_intr_gate_leave();
-}
-
-void roost_ethport_close_gates(struct roost_ethport *port)
-{
-	if (port->driver->is_xdp)
-		roost_xdp_close(&port->xdp);
-	if (port->driver->is_packet)
-		roost_packet_close(&port->packet);
-	if (port->driver->is_vhost)
-		roost_vhost_close(&port->vhost);
-	if (port->driver->gated_library)
-		roost_intr_owner_close(&port->gate);
+	roost_quirk_leave(&port->quirk);
 }
 
 void roost_ethport_close_fds(struct roost_ethport *port)
@@ -178,32 +151,37 @@ void roost_ethport_plug_out(struct roost_ethport *port)
 
 /* ---- its workers --------------------------------------------------------- */
 
-static void tell_vhost(struct roost_ethport *port)
+static void set_first_worker(struct roost_ethport *port)
 {
-	if (port->driver->is_vhost && !port->gone)
-		roost_vhost_set_worker(&port->vhost, port->nb_workers
-							     ? port->workers[0]
-							     : NULL);
+	roost_quirk_set_first_worker(&port->quirk, port->nb_workers
+							   ? port->workers[0]
+							   : NULL);
 }
 
 void roost_ethport_add_worker(struct roost_ethport *port,
-			      struct roost_worker *worker)
+			      struct roost_worker *worker,
+			      struct roost_quirk_worker *quirk)
 {
 	port->workers[port->nb_workers++] = worker;
-	tell_vhost(port);
+	set_first_worker(port);
+	if (quirk)
+		roost_quirk_add_worker(&port->quirk, quirk, worker);
 }
 
 void roost_ethport_del_worker(struct roost_ethport *port,
-			      struct roost_worker *worker)
+			      struct roost_worker *worker,
+			      struct roost_quirk_worker *quirk)
 {
 	unsigned int i = 0;
 
+	if (quirk)
+		roost_quirk_del_worker(quirk);
 	while (port->workers[i] != worker)
 		i++;
 	/* They stay in their order, in which their turns are taken. */
 	for (port->nb_workers--; i < port->nb_workers; i++)
 		port->workers[i] = port->workers[i + 1];
-	tell_vhost(port);
+	set_first_worker(port);
 }
 
 /* A device may have two ports here. */
@@ -291,14 +269,12 @@ void roost_ethport_unplug(struct roost_ethport *port)
 	if (port->gone)
 		return;
 	port->gone = true;
-	if (port->driver->is_vhost)
-		roost_vhost_set_worker(&port->vhost, NULL);
+	roost_quirk_set_first_worker(&port->quirk, NULL);
 	roost_ethport_listen_no_more(port);
 	/* A peer that is told to stop looks at nothing any more that we have
 	 * sent; one that is hung up on does.
 	 */
-	if (port->driver->gated_library && !port->driver->is_memif)
-		roost_intr_owner_hang_up(&port->gate);
+	roost_quirk_hang_up(&port->quirk);
 	roost_ethport_watch_queues(port, false);
 	roost_ethport_enter(port);
 	rte_eth_dev_stop(port->id);
@@ -306,7 +282,7 @@ void roost_ethport_unplug(struct roost_ethport *port)
 	port->started = false;
 	rte_eth_dev_owner_unset(port->id, port->owner_id);
 	roost_ethport_plug_out(port);
-	roost_ethport_close_gates(port);
+	roost_quirk_close(&port->quirk);
 	roost_ethport_unclaim_taps(port);
 }
 
@@ -330,8 +306,9 @@ void roost_ethport_free_pool(struct roost_ethport *port)
  */
 static void get_link(struct roost_ethport *port, struct rte_eth_link *eth)
 {
-	bool changes = port->driver->has_members ||
-		       (port->driver->gated_library && !port->driver->is_memif);
+	bool changes =
+		port->driver->has_members ||
+		(port->driver->quirk && port->driver->quirk->link_moves_rings);
 
 	if (changes)
 		roost_ethport_hold(port);
@@ -379,7 +356,7 @@ uint64_t roost_ethport_reconnect(struct roost_ethport *port, uint64_t now_ns)
 {
 	if (!port->is_memif_client || port->gone)
 		return UINT64_MAX;
-	if (roost_intr_owner_is_busy(&port->gate)) {
+	if (roost_quirk_is_busy(&port->quirk)) {
 		/* It has a control socket; that alone is no success yet. */
 		if (atomic_load_explicit(&port->carrier,
 					 memory_order_relaxed)) {

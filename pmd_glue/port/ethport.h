@@ -27,16 +27,13 @@
 #include <roost/types.h>
 #include "pmd_glue/kernel/claim.h"
 #include "pmd_glue/port/driver.h"
-#include "pmd_glue/quirks/intr_gate.h"
 #include "pmd_glue/kernel/nl_link.h"
 #include "pmd_glue/port/members.h"
 #include "pmd_glue/kernel/mtu_loan.h"
-#include "pmd_glue/quirks/packet_gate.h"
 #include "pmd_glue/kernel/pci.h"
 #include "pmd_glue/process/peer_trust.h"
 #include "pmd_glue/port/queues.h"
-#include "pmd_glue/quirks/vhost_gate.h"
-#include "pmd_glue/quirks/xdp_gate.h"
+#include "pmd_glue/quirks/quirk.h"
 
 struct rte_mbuf;
 struct rte_mempool;
@@ -111,10 +108,7 @@ struct roost_ethport {
 	bool has_rxq; /* interrupts of received packets were asked for */
 	bool is_memif_client;
 	struct roost_peer_trust trust; /* if driver->socket_key */
-	struct roost_intr_owner gate;  /* if driver->gated_library */
-	struct roost_vhost vhost;      /* if driver->is_vhost */
-	struct roost_xdp xdp;          /* if driver->is_xdp */
-	struct roost_packet packet;    /* if driver->is_packet */
+	struct roost_quirk_port quirk; /* if driver->quirk */
 	struct roost_members members;  /* if driver->has_members */
 	/* Who calls the bursts; a worker may be there more than once. Writer:
 	 * the control thread.
@@ -157,11 +151,16 @@ int roost_ethport_claim(struct roost_ethport *port, struct roost_claim *claim,
  * what the driver says, reported.
  */
 int roost_ethport_start(struct roost_ethport *port, uint64_t now_ns);
-/* A worker begins to call the bursts, or has ended. Holding no turn. */
+/* A worker begins to call the bursts, or has ended. quirk: between the two it
+ * stays where it is; NULL: for a worker of a device that has given another one.
+ * Holding no turn.
+ */
 void roost_ethport_add_worker(struct roost_ethport *port,
-			      struct roost_worker *worker);
+			      struct roost_worker *worker,
+			      struct roost_quirk_worker *quirk);
 void roost_ethport_del_worker(struct roost_ethport *port,
-			      struct roost_worker *worker);
+			      struct roost_worker *worker,
+			      struct roost_quirk_worker *quirk);
 /* Take the turns of all its workers, and give them back. The caller holds
  * none.
  */

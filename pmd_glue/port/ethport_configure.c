@@ -266,8 +266,7 @@ static void report_configure(struct roost_ethport *port, int ret)
 {
 	char why[256];
 
-	if (port->driver->is_xdp && port->xdp.failed != ROOST_XDP_ALL_WELL) {
-		roost_xdp_why(&port->xdp, port->iface, why, sizeof(why));
+	if (roost_quirk_why(&port->quirk, port->iface, why, sizeof(why))) {
 		roost_ethport_report(port, "%s", why);
 	} else {
 		roost_ethport_report(

@@ -63,14 +63,12 @@ static int watch_sockets(const struct roost_ethport *port, uint16_t worker,
 /* op: RTE_INTR_EVENT_ADD or _DEL, which are EPOLL_CTL_ADD and _DEL. */
 static int watch(const struct roost_ethport *port, uint16_t worker, int op)
 {
+	const int *fds;
+	int nb = roost_quirk_sockets(&port->quirk, &fds);
 	int ret = 0;
 
-	if (port->driver->is_xdp)
-		return watch_sockets(port, worker, port->xdp.socket_fds,
-				     port->xdp.nb_sockets, op);
-	if (port->driver->is_packet)
-		return watch_sockets(port, worker, port->packet.socket_fds,
-				     port->packet.nb_sockets, op);
+	if (nb >= 0)
+		return watch_sockets(port, worker, fds, (unsigned int)nb, op);
 	FOR_QUEUES(i, port, worker)
 	ret |= rte_eth_dev_rx_intr_ctl_q(port->id, i, port->epoll_fds[worker],
 					 op, NULL);
@@ -84,8 +82,7 @@ static int start_watch(struct roost_ethport *port, uint16_t worker)
 
 	if (port->watched[worker])
 		return 0;
-	if (port->driver->is_packet)
-		roost_packet_hear_errors(&port->packet);
+	roost_quirk_hear_errors(&port->quirk);
 	ret = watch(port, worker, RTE_INTR_EVENT_ADD);
 	if (ret)
 		watch(port, worker, RTE_INTR_EVENT_DEL);

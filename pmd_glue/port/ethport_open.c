@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <rte_dev.h>
@@ -49,9 +50,8 @@ static int check_kernel_interface(struct roost_ethport *port)
 			"no permission for packets of interface \"%s\"; "
 			"run as root or with %s",
 			port->iface,
-			port->driver->is_packet
-				? "CAP_NET_RAW"
-				: "CAP_NET_RAW and CAP_NET_ADMIN");
+			port->driver->is_xdp ? "CAP_NET_RAW and CAP_NET_ADMIN"
+					     : "CAP_NET_RAW");
 		roost_nl_link_close(&port->nl_link);
 		return ret;
 	}
@@ -200,87 +200,28 @@ static int complete_devargs(struct roost_ethport *port)
 
 /* ---- plugging in --------------------------------------------------------- */
 
-/* The program, unless the user gave one, and the gate that it needs. */
-static int open_xdp(struct roost_ethport *port)
+static int open_quirk(struct roost_ethport *port)
 {
-	size_t len = strlen(port->devargs);
-	bool theirs = roost_devargs_has(port->devargs, "xdp_prog");
-	int ret = roost_xdp_gate_put();
-
-	if (ret) {
-		roost_ethport_report(port,
-				     "librte_net_af_xdp.so, libxdp or libbpf: "
-				     "%s; install DPDK's drivers, as shared "
-				     "libraries",
-				     ret == -ENOENT ? "not loaded, or of "
-						      "another kind"
-						    : strerror(-ret));
-		return -ENODEV;
-	}
-	ret = roost_xdp_open(&port->xdp);
-	if (ret == -ENOENT && !theirs)
-		roost_ethport_report(port,
-				     "Roost was built without clang, and so "
-				     "without an XDP program; build it with "
-				     "clang and libbpf-dev, or give "
-				     "xdp_prog=FILE");
-	else if (ret && ret != -ENOENT)
-		roost_ethport_report(port, "no XDP program: %s",
-				     strerror(-ret));
-	if (theirs)
-		return 0;
-	if (ret == 0)
-		snprintf(port->devargs + len, sizeof(port->devargs) - len,
-			 ",xdp_prog=/proc/self/fd/%d", port->xdp.program_fd);
-	return ret == -ENOENT ? -ENODEV : ret;
-}
-
-static int put_gate(const struct roost_ethport *port, const char *library)
-{
-	if (port->driver->is_vhost)
-		return roost_vhost_gate_put();
-	if (port->driver->is_packet)
-		return roost_packet_gate_put();
-	return roost_intr_gate_put(library);
-}
-
-static int open_gate(struct roost_ethport *port)
-{
-	const char *library = port->driver->gated_library;
-	char key[sizeof(port->gate.key)] = "";
+	char socket[sizeof(((struct sockaddr_un *)NULL)->sun_path)] = "";
+	const struct roost_quirk_conf conf = {
+		.devargs = port->devargs,
+		.devargs_size = sizeof(port->devargs),
+		.socket = socket,
+		.trust = &port->trust,
+	};
+	char why[ROOST_ETHPORT_WHY_MAX];
 	int ret;
 
-	if (port->driver->is_xdp)
-		return open_xdp(port);
-	if (port->driver->is_vhost)
-		library = "librte_net_vhost.so";
-	if (port->driver->is_packet)
-		library = "librte_net_af_packet.so";
-	if (!library)
-		return 0;
-	ret = put_gate(port, library);
-	if (ret) {
-		roost_ethport_report(
-			port,
-			"%s: %s; install DPDK's drivers, as shared "
-			"libraries",
-			library,
-			ret == -ENOENT ? "not loaded" : strerror(-ret));
-		return -ENODEV;
-	}
-	if (port->driver->is_packet) {
-		roost_packet_open(&port->packet);
-		return 0;
-	}
-	roost_devargs_value(port->devargs, port->driver->socket_key, key,
-			    sizeof(key));
+	if (port->driver->socket_key)
+		roost_devargs_value(port->devargs, port->driver->socket_key,
+				    socket, sizeof(socket));
 	port->trust.label = port->conf.label;
 	port->trust.users = port->conf.peer_users;
-	if (port->driver->is_vhost)
-		roost_vhost_open(&port->vhost, key, &port->trust);
-	else
-		roost_intr_owner_open(&port->gate, key, &port->trust);
-	return 0;
+	ret = roost_quirk_open(&port->quirk, port->driver->quirk, &conf, why,
+			       sizeof(why));
+	if (why[0])
+		roost_ethport_report(port, "%s", why);
+	return ret;
 }
 
 /* A device that DPDK might lead to the wrong memory is not tried. One in a
@@ -455,13 +396,13 @@ static int find_mac(struct roost_ethport *port)
 /* From the driver's devargs to a port that can start. */
 static int bring_up(struct roost_ethport *port)
 {
-	int ret = open_gate(port);
+	int ret = open_quirk(port);
 
 	if (ret)
 		return ret;
 	ret = plug_in(port);
 	if (ret)
-		goto close_gate;
+		goto close_quirk;
 	/* A tap is there only now, and was nobody else's before. */
 	ret = roost_ethport_claim_first(port);
 	if (!ret)
@@ -486,8 +427,8 @@ disown:
 unplug:
 	roost_ethport_plug_out(port);
 	roost_ethport_unclaim_taps(port);
-close_gate:
-	roost_ethport_close_gates(port);
+close_quirk:
+	roost_quirk_close(&port->quirk);
 	return ret;
 }
 

@@ -31,8 +31,6 @@ void roost_ethport_leave(struct roost_ethport *port);
 void roost_ethport_lock_bus(void);
 void roost_ethport_unlock_bus(void);
 
-/* What stands before the driver: the last of it, when the port is closed. */
-void roost_ethport_close_gates(struct roost_ethport *port);
 /* The sockets that keep the kernel doing something. */
 void roost_ethport_close_fds(struct roost_ethport *port);
 

@@ -11,9 +11,8 @@
 #include <rte_ethdev.h>
 
 #include "pmd_glue/port/eal.h"
-#include "pmd_glue/quirks/import.h"
+#include "pmd_glue/quirks/quirk.h"
 #include "pmd_glue/kernel/pci.h"
-#include "pmd_glue/quirks/rt_signals.h"
 
 static const char key[] = ",slave=";
 
@@ -63,6 +62,7 @@ static size_t replace(char *devargs, size_t size, size_t begin, size_t end,
 static int plug_in(struct roost_member *member, const char *devargs,
 		   const struct roost_driver *driver, char *why, size_t size)
 {
+	struct roost_quirk_port quirk = { .quirk = driver->quirk };
 	char full[ROOST_DEVARGS_MAX + 128], pci[ROOST_PCI_NAME_MAX];
 	uint16_t id;
 	int ret;
@@ -77,11 +77,9 @@ static int plug_in(struct roost_member *member, const char *devargs,
 	if (roost_pci_is(devargs, pci))
 		roost_pci_reset(&roost_pci_places, pci);
 	roost_eal_log_clear();
-	if (driver->takes_signals)
-		roost_rt_signals_hide();
+	roost_quirk_enter(&quirk);
 	ret = rte_dev_probe(full);
-	if (driver->takes_signals)
-		roost_rt_signals_show();
+	roost_quirk_leave(&quirk);
 	if (ret == 0)
 		return 0;
 	snprintf(why, size,
@@ -100,7 +98,7 @@ static int add(struct roost_members *members, const char *devargs, char *why,
 	struct roost_member *member = &members->v[members->nb];
 	int ret;
 
-	if (driver->gated_library || driver->is_xdp || driver->is_vhost) {
+	if (driver->quirk && !driver->quirk->may_be_member) {
 		snprintf(why, size,
 			 "a %s port cannot be a member; use PCI devices, "
 			 "net_tap, net_af_packet or net_ring",
@@ -155,23 +153,6 @@ static bool has_link(uint16_t id)
 	       link.link_status == RTE_ETH_LINK_UP;
 }
 
-/* In every other mode the bond has no primary that would matter. */
-static void make_primary(uint16_t bond, uint16_t id)
-{
-	int (*primary_get)(uint16_t bond);
-	int (*primary_set)(uint16_t bond, uint16_t id);
-	int now;
-
-	/* Programs that have no such port need no librte_net_bond. */
-	*(void **)&primary_get = roost_import_find("librte_net_bond.so",
-						   "rte_eth_bond_primary_get");
-	*(void **)&primary_set = roost_import_find("librte_net_bond.so",
-						   "rte_eth_bond_primary_set");
-	now = primary_get && primary_set ? primary_get(bond) : -1;
-	if (now >= 0 && now != id && !has_link((uint16_t)now))
-		primary_set(bond, id);
-}
-
 bool roost_members_watch(const struct roost_members *members, uint16_t bond)
 {
 	uint16_t id;
@@ -180,7 +161,7 @@ bool roost_members_watch(const struct roost_members *members, uint16_t bond)
 		if (rte_eth_dev_get_port_by_name(members->v[i].name, &id) ||
 		    !has_link(id))
 			continue;
-		make_primary(bond, id);
+		roost_quirk_move_primary(bond, id);
 		return true;
 	}
 	return false;

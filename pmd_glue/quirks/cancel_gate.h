@@ -13,6 +13,9 @@
  * calls are cancellation points, and a thread that is cancelled at one takes
  * the turn with it. So they are sent our way (pmd_glue/quirks/import.h), where
  * none is (lib/uncancelled.c). A driver that calls nothing pays nothing.
+ *
+ * Versions: all. Upstream: none found; drivers do not expect to be called by a
+ * thread that is cancelled. Goes when: threads of the application take no turn.
  */
 
 /*

@@ -15,6 +15,7 @@
 #include <linux/if_packet.h>
 
 #include "pmd_glue/quirks/import.h"
+#include "pmd_glue/quirks/quirk.h"
 
 #define DRIVER "/librte_net_af_packet.so"
 
@@ -147,3 +148,47 @@ void roost_packet_hear_errors(const struct roost_packet *packet)
 		getsockopt(packet->socket_fds[i], SOL_SOCKET, SO_ERROR, &error,
 			   &len);
 }
+
+static int quirk_open(struct roost_quirk_port *port,
+		      const struct roost_quirk_conf *conf
+		      __attribute__((unused)),
+		      char *why __attribute__((unused)),
+		      size_t size __attribute__((unused)))
+{
+	roost_packet_open(&port->packet);
+	return 0;
+}
+
+static void quirk_close(struct roost_quirk_port *port)
+{
+	roost_packet_close(&port->packet);
+}
+
+static void quirk_enter(struct roost_quirk_port *port)
+{
+	roost_packet_gate_enter(&port->packet);
+}
+
+static int quirk_sockets(const struct roost_quirk_port *port, const int **fds)
+{
+	*fds = port->packet.socket_fds;
+	return (int)port->packet.nb_sockets;
+}
+
+static void quirk_hear_errors(const struct roost_quirk_port *port)
+{
+	roost_packet_hear_errors(&port->packet);
+}
+
+const struct roost_quirk roost_quirk_af_packet = {
+	.library = "librte_net_af_packet.so",
+	.missing = "not loaded",
+	.put = roost_packet_gate_put,
+	.open = quirk_open,
+	.close = quirk_close,
+	.enter = quirk_enter,
+	.leave = roost_packet_gate_leave,
+	.sockets = quirk_sockets,
+	.hear_errors = quirk_hear_errors,
+	.may_be_member = true,
+};

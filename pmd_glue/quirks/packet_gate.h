@@ -17,6 +17,11 @@
  *   the sockets', not a flag of the interface: it ends with the process,
  *   whatever ends that, and takes none away that an administrator has set.
  *
+ * Versions: 22.11; later ones were not tried.
+ * Upstream: none found.
+ * Goes when: the driver offers its sockets as RX interrupts, and joins
+ * promiscuous mode by PACKET_ADD_MEMBERSHIP.
+ *
  * Thread: the control thread, and the one that opens or starts a port; calls
  * about one port at a time.
  */

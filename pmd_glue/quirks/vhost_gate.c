@@ -18,6 +18,7 @@
 #include "lib/engine/sched/worker.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/quirks/import.h"
+#include "pmd_glue/quirks/quirk.h"
 #include "pmd_glue/process/peer_trust.h"
 
 #define DRIVER "librte_net_vhost.so"
@@ -192,3 +193,32 @@ void roost_vhost_close(struct roost_vhost *vhost)
 	LIST_REMOVE(vhost, link);
 	pthread_mutex_unlock(&lock);
 }
+
+static int quirk_open(struct roost_quirk_port *port,
+		      const struct roost_quirk_conf *conf,
+		      char *why __attribute__((unused)),
+		      size_t size __attribute__((unused)))
+{
+	roost_vhost_open(&port->vhost, conf->socket, conf->trust);
+	return 0;
+}
+
+static void quirk_close(struct roost_quirk_port *port)
+{
+	roost_vhost_close(&port->vhost);
+}
+
+static void quirk_set_first_worker(struct roost_quirk_port *port,
+				   struct roost_worker *worker)
+{
+	roost_vhost_set_worker(&port->vhost, worker);
+}
+
+const struct roost_quirk roost_quirk_vhost = {
+	.library = DRIVER,
+	.missing = "not loaded",
+	.put = roost_vhost_gate_put,
+	.open = quirk_open,
+	.close = quirk_close,
+	.set_first_worker = quirk_set_first_worker,
+};

@@ -21,6 +21,11 @@
  * The program is our own, in this library (pmd_glue/quirks/xdp/rocev2.bpf.c),
  * and reaches the driver as a file in memory.
  *
+ * Versions: 22.11; later ones were not tried.
+ * Upstream: none found.
+ * Goes when: the driver attaches by a link, says what it could not have, and
+ * offers its sockets as RX interrupts.
+ *
  * Thread: the control thread; the last one, the holder of the turn.
  */
 

@@ -64,9 +64,7 @@ PUBLIC_ROOMS = {
 
 # (room, room) -> pairs of files with an arrow that ARROWS does not have. No
 # number grows.
-DEBTS = {
-    ("pmd_glue/netif", "pmd_glue/quirks"): 1,
-}
+DEBTS = {}
 
 # Room -> files in the largest circle inside it, where that is more than one. No
 # number grows.

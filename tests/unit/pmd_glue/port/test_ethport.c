@@ -282,9 +282,9 @@ static void workers__stay_in_order(void **state)
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
 		w[i] = (struct roost_worker *)(void *)&place[i];
-		roost_ethport_add_worker(&p, w[i]);
+		roost_ethport_add_worker(&p, w[i], NULL);
 	}
-	roost_ethport_del_worker(&p, w[1]);
+	roost_ethport_del_worker(&p, w[1], NULL);
 	assert_int_equal(p.nb_workers, 3);
 	assert_ptr_equal(p.workers[0], w[0]);
 	assert_ptr_equal(p.workers[1], w[2]);
