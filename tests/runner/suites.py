@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+import coverage
 from programs import (TOP, failed, meson_tests, passed, run_meson, run_tap,
                       test_programs)
 from tally import Tally
@@ -23,6 +24,7 @@ import ready  # noqa: E402
 BUILD = ready.BUILD
 BUILD_ASAN = os.path.join(TOP, "build-asan")
 BUILD_TSAN = os.path.join(TOP, "build-tsan")
+BUILD_COVERAGE = os.path.join(TOP, "build-coverage")
 
 # Whoever builds Roost is told of no warning by an error; the tests are.
 WERROR = "-Dwerror=true"
@@ -254,6 +256,17 @@ def tsan(part):
                      {"TSAN_OPTIONS": options}, slower=10)
 
 
+def coverage_page(_part):
+    """Counts; what a test checks is checked by unit and sim."""
+    build(BUILD_COVERAGE, (WERROR, *coverage.OPTIONS))
+    names = meson_tests(BUILD_COVERAGE, "unit", "sim")
+    coverage.clear(BUILD_COVERAGE)
+    tally = run_meson(BUILD_COVERAGE, names, "unit and sim", "coverage/",
+                      slower=10)
+    coverage.write(BUILD_COVERAGE, tally)
+    return tally
+
+
 def fuzz_command(*options):
     return run_tap([os.path.join(TOP, "tests", "fuzz", "run"), *options],
                    "fuzz/", show=True)
@@ -352,6 +365,9 @@ SUITES = {
                         "tests/runner/tsan.supp"), long=True),
     "fuzz-long": Suite(fuzz_long, "libFuzzer, until nothing new is covered",
                        (*PLACES, "tests/fuzz"), long=True),
+    "coverage": Suite(coverage_page, "what unit and sim run of the product",
+                      (*PLACES, "tests/unit", "tests/sim", "tests/fuzz"),
+                      long=True),
     "interop": Suite(interop, "with Linux Soft-RoCE, and NICs, in QEMU",
                      (*PLACES, "tests/interop"), long=True),
 }
