@@ -16,8 +16,6 @@
 #include "pmd_glue/host/ether.h"
 #include "pmd_glue/host/nd.h"
 
-#define CROWD_QUIET_NS 60000000000ull
-
 static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 static const struct roost_gid all_nodes = {
 	.b = { [0] = 0xff, [1] = 0x02, [15] = 0x01 },
@@ -265,18 +263,6 @@ void roost_host_input(struct roost_host *host, uint8_t *frame, size_t len_bytes,
 }
 
 /* ---- neighbours -------------------------------------------------------- */
-
-/* Under the lock. */
-void roost_host_tell_crowd(struct roost_host *host, enum roost_host_crowd crowd,
-			   const uint8_t *mac)
-{
-	uint64_t now_ns = roost_now_ns();
-
-	if (!host->conf.crowded || now_ns < host->crowd_quiet_until_ns[crowd])
-		return;
-	host->crowd_quiet_until_ns[crowd] = now_ns + CROWD_QUIET_NS;
-	host->conf.crowded(host->conf.ctx, crowd, mac);
-}
 
 static void crowded(void *ctx, const uint8_t *mac)
 {

@@ -13,6 +13,7 @@
 #include "pmd_glue/host/source.h"
 
 #define RESOLVE_MAX_NS 4000000000ull
+#define CROWD_QUIET_NS 60000000000ull
 
 bool roost_host_is_ours(const struct roost_host *host,
 			const struct roost_gid *addr)
@@ -25,6 +26,18 @@ bool roost_host_is_ours(const struct roost_host *host,
 		if (roost_gid_eq(addr, &own->v[i].gid))
 			return true;
 	return false;
+}
+
+/* Under the lock. */
+void roost_host_tell_crowd(struct roost_host *host, enum roost_host_crowd crowd,
+			   const uint8_t *mac)
+{
+	uint64_t now_ns = roost_now_ns();
+
+	if (!host->conf.crowded || now_ns < host->crowd_quiet_until_ns[crowd])
+		return;
+	host->crowd_quiet_until_ns[crowd] = now_ns + CROWD_QUIET_NS;
+	host->conf.crowded(host->conf.ctx, crowd, mac);
 }
 
 /* Which of our addresses speaks to addr; 0.0.0.0: there is none. */

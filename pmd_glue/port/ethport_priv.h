@@ -22,8 +22,15 @@ void roost_ethport_report(struct roost_ethport *port, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Around calls in which the driver may register or take something. */
-void roost_ethport_enter(struct roost_ethport *port);
-void roost_ethport_leave(struct roost_ethport *port);
+static inline void roost_ethport_enter(struct roost_ethport *port)
+{
+	roost_quirk_enter(&port->quirk);
+}
+
+static inline void roost_ethport_leave(struct roost_ethport *port)
+{
+	roost_quirk_leave(&port->quirk);
+}
 
 /* Around what adds devices to DPDK's lists, and takes them off: a port may be
  * opened on a thread of its own meanwhile.

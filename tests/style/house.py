@@ -78,7 +78,7 @@ LARGEST_CIRCLE = {
     "pmd_glue/ctl": 3,
     "pmd_glue/host": 2,
     "pmd_glue/netif": 3,
-    "pmd_glue/port": 4,
+    "pmd_glue/port": 2,
 }
 
 
