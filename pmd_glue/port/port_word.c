@@ -10,12 +10,7 @@
 #include <string.h>
 
 #include "lib/config/nearest.h"
-#include "pmd_glue/process/report.h"
 
-#define XDP "net_af_xdp"
-#define PACKET "net_af_packet"
-/* Devices have names of their own beside those that users give them. */
-#define FIRST_NUMBER 900u
 #define NAMES_MAX 128u
 #define NAME_MAX_BYTES 64u
 
@@ -38,7 +33,7 @@ static const char *const rdma_names[] = {
 /* ---- interfaces ------------------------------------------------------------
  */
 
-static bool is_dpdks(const char *word)
+bool roost_port_word_is_dpdks(const char *word)
 {
 	char name[ROOST_PCI_NAME_MAX];
 
@@ -50,7 +45,8 @@ bool roost_port_word_is_netif(const char *word, struct roost_netif *netif)
 {
 	char name[IFNAMSIZ];
 
-	if (is_dpdks(word) || strcspn(word, ",") >= sizeof(name))
+	if (roost_port_word_is_dpdks(word) ||
+	    strcspn(word, ",") >= sizeof(name))
 		return false;
 	roost_devargs_name(word, name, sizeof(name));
 	return roost_netif_find(name, netif);
@@ -63,7 +59,7 @@ unsigned int roost_port_word_nb_queues(const char *word,
 	struct roost_netif netif;
 
 	return roost_driver_nb_queues(roost_port_word_is_netif(word, &netif)
-					      ? PACKET
+					      ? ROOST_PORT_WORD_PACKET
 					      : word,
 				      nb_workers);
 }
@@ -92,7 +88,8 @@ const char *roost_port_word_no_xdp(const char *word,
 				   const struct roost_port_wish *wish,
 				   char *why)
 {
-	const uint32_t most = roost_driver_find(XDP)->ip_mtu_bytes("");
+	const uint32_t most =
+		roost_driver_find(ROOST_PORT_WORD_XDP)->ip_mtu_bytes("");
 	const uint32_t mtu =
 		wish->mtu_bytes ? wish->mtu_bytes : netif->mtu_bytes;
 	char unknown[ROOST_DEVARG_KEY_MAX];
@@ -106,7 +103,7 @@ const char *roost_port_word_no_xdp(const char *word,
 			 "its MTU is %u at most, and %u is wanted", most, mtu);
 		return why;
 	}
-	if (!takes_args(word, XDP, unknown)) {
+	if (!takes_args(word, ROOST_PORT_WORD_XDP, unknown)) {
 		snprintf(why, ROOST_PORT_WORD_WHY_MAX,
 			 "it has no argument \"%s\"", unknown);
 		return why;
@@ -223,89 +220,4 @@ void roost_port_word_advise(const char *word, const char *place, char *why)
 				 ? "RDMA device in this machine, and so no "
 				   "interface or PCI device that it is"
 				 : "interface, PCI device or driver of DPDK");
-}
-
-/* ---- opening ---------------------------------------------------------------
- */
-
-/* Returns 0; an error, with the reason in port->why_fewer: it is to be tried by
- * the other driver.
- */
-static int try_xdp(struct roost_ethport *port, struct roost_ethport_conf *conf,
-		   const char *word, unsigned int index, char *devargs)
-{
-	int ret = roost_port_word_devargs(word, XDP, FIRST_NUMBER + index,
-					  devargs);
-
-	if (ret)
-		return ret;
-	conf->quiet = true;
-	ret = roost_ethport_open(port, conf);
-	conf->quiet = false;
-	if (ret && conf->claim)
-		roost_claim_release(conf->claim);
-	return ret;
-}
-
-static int open_netif(struct roost_ethport *port,
-		      struct roost_ethport_conf *conf, const char *word,
-		      const struct roost_netif *netif, unsigned int index,
-		      char *devargs)
-{
-	struct roost_port_wish wish = { .mtu_bytes = conf->mtu_bytes };
-	char text[ROOST_PORT_WORD_WHY_MAX];
-	const char *why;
-	int ret;
-
-	for (unsigned int i = 0; i < conf->nb_users; i++)
-		wish.vlan |= conf->vlan_ids[i] != 0;
-	why = roost_port_word_no_xdp(word, netif, &wish, text);
-	if (!why) {
-		ret = try_xdp(port, conf, word, index, devargs);
-		if (ret == 0) {
-			port->conf.quiet = false;
-			roost_report("%s: opened as net_af_xdp0,iface=%s, "
-				     "which takes RoCEv2 alone and leaves the "
-				     "rest to the kernel",
-				     conf->label, word);
-			return 0;
-		}
-		snprintf(text, sizeof(text), "%s", port->why_fewer);
-		why = text;
-	}
-	ret = roost_port_word_devargs(word, PACKET, FIRST_NUMBER + index,
-				      devargs);
-	if (!ret)
-		ret = roost_ethport_open(port, conf);
-	if (!ret)
-		roost_report("%s: opened as net_af_packet0,iface=%s, not by "
-			     "net_af_xdp: %s",
-			     conf->label, word, why);
-	return ret;
-}
-
-int roost_port_word_open(struct roost_ethport *port,
-			 struct roost_ethport_conf *conf, unsigned int index,
-			 char devargs[ROOST_DEVARGS_MAX])
-{
-	char word[ROOST_DEVARGS_MAX], why[ROOST_PORT_WORD_WHY_MAX];
-	struct roost_rdma_device rdma;
-	struct roost_netif netif;
-
-	strcpy(word, devargs);
-	if (roost_port_word_is_netif(word, &netif)) {
-		if (!roost_netif_refuses(&netif))
-			return open_netif(port, conf, word, &netif, index,
-					  devargs);
-		roost_report("%s: %s", conf->label,
-			     roost_netif_refuses(&netif));
-		return -ENODEV;
-	}
-	roost_devargs_name(word, why, sizeof(why));
-	if (!is_dpdks(word) && roost_rdma_find(ROOST_RDMA_PLACE, why, &rdma)) {
-		roost_port_word_advise(word, ROOST_RDMA_PLACE, why);
-		roost_report("%s: %s", conf->label, why);
-		return -ENODEV;
-	}
-	return roost_ethport_open(port, conf);
 }

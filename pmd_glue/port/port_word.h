@@ -33,6 +33,13 @@ struct roost_port_wish {
  */
 bool roost_port_word_is_netif(const char *word, struct roost_netif *netif);
 
+/* The drivers that an interface is opened by: this one, or else the other. */
+#define ROOST_PORT_WORD_XDP "net_af_xdp"
+#define ROOST_PORT_WORD_PACKET "net_af_packet"
+
+/* Is it a driver's device, or a PCI device? Thread: any. */
+bool roost_port_word_is_dpdks(const char *word);
+
 /* Why net_af_xdp is not tried for the interface, as the user asks for it:
  * "it takes no VLAN". NULL: only trying tells. why: ROOST_PORT_WORD_WHY_MAX
  * bytes that it may be in. Thread: any.
@@ -62,7 +69,7 @@ void roost_port_word_advise(const char *word, const char *place, char *why);
  * As roost_ethport_open(), with conf->devargs as the user wrote them. Of an
  * interface, devargs becomes what was opened; it lives as long as the port, as
  * what conf->devargs points to. One line says which driver, and why.
- * index: the port's number. Thread: the control thread.
+ * index: the port's number. Thread: the control thread. (port_word_open.c)
  */
 int roost_port_word_open(struct roost_ethport *port,
 			 struct roost_ethport_conf *conf, unsigned int index,

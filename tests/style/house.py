@@ -78,7 +78,6 @@ LARGEST_CIRCLE = {
     "pmd_glue/ctl": 3,
     "pmd_glue/host": 2,
     "pmd_glue/netif": 3,
-    "pmd_glue/port": 2,
 }
 
 
