@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <roost/dev.h>
+
 #include "pmd_glue/host/arp.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/host/host.h"
