@@ -23,7 +23,7 @@
 #include "lib/engine/core/idmap.h"
 #include "lib/engine/core/route.h"
 #include "lib/engine/core/service.h"
-#include "lib/engine/sched/timer.h"
+#include "lib/engine/core/timer.h"
 
 #define ROOST_CM_BUCKETS 4096u
 #define ROOST_CM_PEERS 1024u

@@ -19,7 +19,7 @@
 #include <rte_common.h>
 #include <rte_mbuf.h>
 
-#include "lib/engine/transport/qp_priv.h"
+#include "lib/engine/core/qp_priv.h"
 #include "lib/engine/sched/worker_priv.h"
 #include "lib/wire/frame.h"
 #include "tests/bench/ends.h"

@@ -4,7 +4,7 @@
 
 /* How many READs and atomics at a time: changed while the QP works. */
 
-#include "lib/engine/transport/qp_priv.h"
+#include "lib/engine/core/qp_priv.h"
 #include "tests/sim/sim.h"
 
 static int modify_sqd(struct sim_qp *qp, uint32_t mask, uint8_t n)

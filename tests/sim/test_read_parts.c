@@ -7,7 +7,7 @@
  * program sees one.
  */
 
-#include "lib/engine/transport/qp_priv.h"
+#include "lib/engine/core/qp_priv.h"
 #include "tests/sim/sim.h"
 
 #define MTU_BYTES 256u

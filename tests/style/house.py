@@ -7,17 +7,27 @@ A room is a folder, or one file of it, without the folders below that are rooms
 themselves.
 """
 
+# The engine, for those who use it.
+ENGINE = ("lib/engine", "lib/engine/core", "lib/engine/sched",
+          "lib/engine/transport")
+
 # Every room of pmd_glue may use these.
-GLUE = ("lib/engine", "lib/wire", "lib/event", "lib/config")
+GLUE = (*ENGINE, "lib/wire", "lib/event", "lib/config")
 
 # Room -> the rooms below, which it may include and call, besides itself.
 ARROWS = {
     "lib/wire": (),
     "lib/event": (),
     "lib/config": ("lib/wire",),
-    "lib/engine": ("lib/wire", "lib/event"),
-    "cm": ("lib/engine", "lib/wire", "lib/event"),
-    "face": ("lib/engine", "lib/event", "lib/config"),
+    "lib/engine/core": ("lib/wire", "lib/event"),
+    "lib/engine/cc": ("lib/engine/core", "lib/wire"),
+    "lib/engine/sched": ("lib/engine/core", "lib/wire", "lib/event"),
+    "lib/engine/transport": ("lib/engine/core", "lib/engine/cc",
+                             "lib/engine/sched", "lib/wire", "lib/event"),
+    "lib/engine": ("lib/engine/core", "lib/engine/sched",
+                   "lib/engine/transport"),
+    "cm": (*ENGINE, "lib/wire", "lib/event"),
+    "face": (*ENGINE, "lib/event", "lib/config"),
     "pmd_glue/process": GLUE,
     "pmd_glue/quirks": (*GLUE, "pmd_glue/process"),
     "pmd_glue/progress": (*GLUE, "pmd_glue/process"),
@@ -34,9 +44,8 @@ ARROWS = {
                  "pmd_glue/kernel", "pmd_glue/port", "pmd_glue/host",
                  "pmd_glue/netif", "pmd_glue/ctl", "face"),
     "lib/uncancelled.c": (),
-    "lib/verbs": ("face", "lib/engine", "lib/wire", "lib/event",
-                  "lib/config"),
-    "cm/rdmacm": ("cm", "lib/verbs", "face", "lib/engine", "lib/wire",
+    "lib/verbs": (*ENGINE, "face", "lib/wire", "lib/event", "lib/config"),
+    "cm/rdmacm": (*ENGINE, "cm", "lib/verbs", "face", "lib/wire",
                   "lib/event", "lib/config"),
     "cm/rsocket": (),
     "apps": ("lib/config", "lib/wire", "face", "pmd_glue/process",
@@ -51,7 +60,7 @@ CALLS = {
     "cm/rsocket": ("cm/rdmacm", "lib/verbs"),
 }
 
-# Whose a public header is; the others are the engine's.
+# Whose a public header is; the others are those of the engine's objects.
 PUBLIC = "lib/include/roost/"
 PUBLIC_ROOMS = {
     "channel.h": "lib/event",
@@ -73,7 +82,8 @@ LARGEST_CIRCLE = {
     "cm/rdmacm": 11,
     "cm/rsocket": 10,
     "lib/config": 3,
-    "lib/engine": 36,
+    "lib/engine/core": 6,
+    "lib/engine/transport": 12,
     "lib/verbs": 2,
     "pmd_glue/ctl": 3,
     "pmd_glue/host": 2,
@@ -84,7 +94,7 @@ LARGEST_CIRCLE = {
 def room_of(path):
     """The longest room that the path is in; its first folder where none."""
     if path.startswith(PUBLIC):
-        return PUBLIC_ROOMS.get(path[len(PUBLIC):], "lib/engine")
+        return PUBLIC_ROOMS.get(path[len(PUBLIC):], "lib/engine/core")
     rooms = [room for room in ARROWS
              if path == room or path.startswith(room + "/")]
     return max(rooms, key=len) if rooms else path.split("/", 1)[0]

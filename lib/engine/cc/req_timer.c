@@ -20,8 +20,9 @@
 
 #include <rte_common.h>
 
-#include "lib/engine/transport/req_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/cc/req_timer.h"
+#include "lib/engine/core/qp_priv.h"
+#include "lib/engine/core/worker_base.h"
 
 /* No sooner than this: threads that share a core make each other wait. */
 #define EARLY_MIN_NS 100000u

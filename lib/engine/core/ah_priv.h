@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 #include <roost/ah.h>
-#include "lib/engine/transport/qp_priv.h"
+#include "lib/engine/core/path.h"
 
 struct roost_ah {
 	struct roost_dev *dev;

@@ -12,8 +12,7 @@
 #include <rte_common.h>
 
 #include "lib/engine/core/cq_priv.h"
-#include "lib/engine/sched/worker.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/worker_base.h"
 
 static struct roost_cqe *ring_alloc(uint32_t entries)
 {

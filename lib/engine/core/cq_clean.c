@@ -15,9 +15,9 @@
  * do, and wait.
  */
 
-#include "lib/engine/transport/qp_priv.h"
+#include "lib/engine/core/qp_priv.h"
 #include "lib/engine/core/srq_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/worker_base.h"
 #include "lib/engine/core/wq_priv.h"
 
 /* Whose entries go. */

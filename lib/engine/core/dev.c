@@ -8,8 +8,6 @@
 #include <sys/random.h>
 
 #include "lib/engine/core/dev_priv.h"
-#include "lib/engine/sched/worker.h"
-#include "lib/engine/sched/worker_priv.h"
 #include "lib/wire/frame.h"
 
 /* Entries of a context's async ring; more events wait in their objects. */
@@ -109,31 +107,9 @@ static void init_port(struct roost_port *port,
 	port->pkeys[0] = 0xffff;
 }
 
-static void destroy_workers(struct roost_dev *dev)
-{
-	while (dev->nb_workers > 0)
-		roost_worker_destroy(dev->workers[--dev->nb_workers]);
-}
-
-static int create_workers(struct roost_dev *dev, unsigned int n)
-{
-	int rc;
-
-	do {
-		rc = roost_worker_create(dev, dev->nb_workers,
-					 &dev->workers[dev->nb_workers]);
-		if (rc != 0) {
-			destroy_workers(dev);
-			return rc;
-		}
-	} while (++dev->nb_workers < n);
-	rc = dev->nb_workers > 1 ? roost_steer_create(dev) : 0;
-	if (rc != 0)
-		destroy_workers(dev);
-	return rc;
-}
-
-int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
+int roost_dev_make(const struct roost_dev_conf *conf,
+		   const struct roost_transport *transport,
+		   struct roost_dev **dev)
 {
 	struct roost_dev *d;
 	int rc;
@@ -147,6 +123,7 @@ int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
 	snprintf(d->name, sizeof(d->name), "%s", conf->name);
 	d->pool = conf->pool;
 	d->node_guid = conf->node_guid;
+	d->transport = transport;
 	d->nb_ports = conf->nb_ports;
 	for (unsigned int i = 0; i < conf->nb_ports; i++)
 		init_port(&d->ports[i], conf, i);
@@ -154,39 +131,27 @@ int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
 	atomic_store(&d->next_cq_handle, 1);
 	atomic_store(&d->next_srq_handle, 1);
 	rc = init_tables(d, conf->seed);
-	if (rc != 0)
-		goto free_dev;
-	rc = create_workers(d, conf->nb_workers);
-	if (rc != 0)
-		goto fini_tables;
+	if (rc != 0) {
+		free(d);
+		return rc;
+	}
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_mutex_init(&d->mcast_lock, NULL);
 	pthread_mutex_init(&d->all.lock, NULL);
 	pthread_mutex_init(&d->service_lock, NULL);
 	TAILQ_INIT(&d->services);
-	roost_overruns_init(d);
-	roost_async_init(d);
 	*dev = d;
 	return 0;
-fini_tables:
-	fini_tables(d);
-free_dev:
-	free(d);
-	return rc;
 }
 
-int roost_dev_destroy(struct roost_dev *dev)
+void roost_dev_free(struct roost_dev *dev)
 {
-	if (!LIST_EMPTY(&dev->ctxs))
-		return -EBUSY;
-	destroy_workers(dev);
 	fini_tables(dev);
 	pthread_mutex_destroy(&dev->mcast_lock);
 	pthread_mutex_destroy(&dev->all.lock);
 	pthread_mutex_destroy(&dev->service_lock);
 	pthread_mutex_destroy(&dev->lock);
 	free(dev);
-	return 0;
 }
 
 const struct roost_dev_limits *roost_dev_limits(const struct roost_dev *dev

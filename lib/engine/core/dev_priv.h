@@ -18,6 +18,8 @@
 #include <roost/channel.h>
 #include "lib/wire/frame.h"
 
+struct roost_transport;
+
 #define ROOST_MCAST_BUCKETS 1024u
 
 /* Queues that frames leave by: one per port, and that to ourselves. */
@@ -53,6 +55,7 @@ struct roost_dev {
 	char name[32];
 	struct rte_mempool *pool;
 	uint64_t node_guid;
+	const struct roost_transport *transport;
 	unsigned int nb_ports;
 	struct roost_port ports[ROOST_DEV_PORTS_MAX];
 	unsigned int nb_workers;
@@ -135,6 +138,16 @@ struct roost_pd {
 	uint32_t handle;
 	_Atomic uint32_t refs; /* MRs, QPs */
 };
+
+/* A device without workers; who creates one adds them (lib/engine/device.c).
+ * transport stays the caller's. Returns 0, -EINVAL, -ENOMEM, -EIO (there are no
+ * random numbers).
+ */
+int roost_dev_make(const struct roost_dev_conf *conf,
+		   const struct roost_transport *transport,
+		   struct roost_dev **dev);
+/* Its workers are destroyed, and it has no context. */
+void roost_dev_free(struct roost_dev *dev);
 
 /* Is gid an address of this port? Holder of the turn. */
 static inline bool roost_port_owns(const struct roost_port *port,

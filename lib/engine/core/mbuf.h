@@ -14,8 +14,10 @@
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
 
-#include "lib/engine/transport/qp_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/worker_base.h"
+
+/* Frames that are received at a time. */
+#define ROOST_RX_BURST 32u
 
 /* Before the others, by each function that takes frames or gives them back and
  * that somebody calls who just took the turn.
@@ -38,25 +40,6 @@ static inline struct rte_mbuf *roost_mbuf_alloc(struct roost_worker *w)
 		return NULL;
 	rte_pktmbuf_reset(mbuf);
 	return mbuf;
-}
-
-/* An mbuf for one more frame on the path; NULL: none is to be made now, as the
- * queue is full, the iteration has made as many as it may, or there are no
- * mbufs.
- */
-static inline struct rte_mbuf *roost_tx_mbuf(struct roost_worker *w,
-					     const struct roost_path *path)
-{
-	struct rte_mbuf *mbuf;
-
-	if (w->tx_left <= 0 || !roost_tx_has_room(w, roost_path_queue(path)))
-		return NULL;
-	mbuf = roost_mbuf_alloc(w);
-	if (likely(mbuf != NULL))
-		return mbuf;
-	w->no_mbufs = true;
-	roost_worker_drop(w, ROOST_DROP_NO_BUFFER);
-	return NULL;
 }
 
 /* Takes it; from any pool. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/engine/core/mcast_priv.h"
-#include "lib/engine/sched/worker.h"
+#include "lib/engine/core/worker_base.h"
 
 /* Everything here holds mcast_lock. */
 
@@ -28,7 +28,7 @@ static uint8_t port_index_of(struct roost_qp *qp)
 
 	roost_worker_turn_take(qp->worker);
 	port_num = qp->attr.port_num;
-	roost_worker_turn_release(qp->worker);
+	roost_worker_turn_leave(qp->worker);
 	return port_num == 0 ? 0 : (uint8_t)(port_num - 1);
 }
 
@@ -97,7 +97,7 @@ static int join(struct roost_qp *qp, const struct roost_gid *gid)
 	if (g->nb_members++ == 0)
 		LIST_INSERT_HEAD(roost_mcast_bucket(dev, port_index, gid), g,
 				 link);
-	g->workers |= 1u << roost_qp_worker(qp);
+	g->workers |= 1u << qp->worker->index;
 	LIST_INSERT_HEAD(&g->members, m, link);
 	LIST_INSERT_HEAD(&qp->mcasts, m, qp_link);
 	roost_dev_turns_release(dev);
@@ -115,7 +115,7 @@ static void leave(struct roost_mcast *m)
 	LIST_REMOVE(m, qp_link);
 	g->workers = 0;
 	LIST_FOREACH(other, &g->members, link)
-		g->workers |= 1u << roost_qp_worker(other->qp);
+		g->workers |= 1u << other->qp->worker->index;
 	if (--g->nb_members == 0)
 		LIST_REMOVE(g, link);
 	roost_dev_turns_release(dev);

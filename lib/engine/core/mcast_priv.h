@@ -14,7 +14,7 @@
 #include <rte_jhash.h>
 
 #include <roost/mcast.h>
-#include "lib/engine/transport/qp_priv.h"
+#include "lib/engine/core/qp_priv.h"
 
 #define ROOST_MCAST_QPN 0xffffffu
 

@@ -7,7 +7,7 @@
 
 #include "lib/engine/core/mr_priv.h"
 #include "lib/engine/core/populate.h"
-#include "lib/engine/sched/worker.h"
+#include "lib/engine/core/turn.h"
 
 #define ACCESS_KNOWN                                                           \
 	(ROOST_ACCESS_LOCAL_WRITE | ROOST_ACCESS_REMOTE_WRITE |                \

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/engine/core/mr_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/worker_base.h"
 
 #define KEY_TAG_BITS 8
 

@@ -9,9 +9,8 @@
 
 #include <errno.h>
 
-#include "lib/engine/transport/mig_priv.h"
-#include "lib/engine/transport/qp_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/qp_priv.h"
+#include "lib/engine/core/worker_base.h"
 #include "lib/engine/core/wq_priv.h"
 
 /* ---- what it is --------------------------------------------------------- */
@@ -232,7 +231,7 @@ void roost_port_set_link(struct roost_dev *dev, uint8_t port_num,
 	if (!port->removed)
 		set_state(dev, port, state);
 	if (port->state != ROOST_PORT_ACTIVE)
-		roost_mig_port_down(dev, port_num - 1u);
+		dev->transport->port_down(dev, port_num - 1u);
 	change_end(dev);
 	pthread_mutex_unlock(&dev->all.lock);
 }
@@ -374,13 +373,6 @@ static void fail_wqs(struct roost_dev *dev)
 					      ROOST_QPE_REMOVED);
 }
 
-/* There is no way to a peer any more. */
-static void lose(struct roost_qp *qp)
-{
-	roost_qp_end(qp, ROOST_QPE_REMOVED, -1);
-	roost_resp_silence(qp->worker, qp);
-}
-
 /* Holder of all turns and of all.lock. */
 static void fail_qps(struct roost_dev *dev)
 {
@@ -388,7 +380,7 @@ static void fail_qps(struct roost_dev *dev)
 
 	LIST_FOREACH(qp, &dev->all.qps, all_link)
 		if (!qp->dying && roost_qp_state_get(qp) != ROOST_QPS_RESET)
-			lose(qp);
+			dev->transport->lose(qp, ROOST_QPE_REMOVED);
 	fail_wqs(dev);
 	roost_dev_publish(dev);
 }
@@ -426,7 +418,7 @@ void roost_port_remove(struct roost_dev *dev, uint8_t port_num)
 	port->removed = true;
 	if (!all_removed(dev)) {
 		set_state(dev, port, ROOST_PORT_DOWN);
-		roost_mig_port_down(dev, port_num - 1u);
+		dev->transport->port_down(dev, port_num - 1u);
 		goto end;
 	}
 	port->state = ROOST_PORT_DOWN;

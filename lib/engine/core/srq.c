@@ -10,7 +10,7 @@
 #include "lib/engine/core/cq_priv.h"
 #include "lib/engine/core/queue.h"
 #include "lib/engine/core/srq_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/worker_base.h"
 
 static int open_domain(struct roost_ctx *ctx, struct roost_xrc_domain *domain,
 		       struct roost_xrcd **xrcd)

@@ -8,7 +8,7 @@
  * Inside of shared receive queues; for lib/engine only.
  */
 
-#include "lib/engine/transport/qp_priv.h"
+#include "lib/engine/core/qp_priv.h"
 #include <roost/srq.h>
 
 /* What all openings of one domain have in common. */
@@ -54,5 +54,15 @@ struct roost_srq *roost_srq_find(struct roost_dev *dev, uint32_t num);
 bool roost_srq_take(struct roost_srq *srq, struct roost_qp *qp);
 /* It takes no more. Holder of the QP's turn, or of all. */
 void roost_srq_let_go(struct roost_srq *srq, struct roost_qp *qp);
+
+/* Forget the WQE of an SRQ that is in use, if there is one. Holder of the turn.
+ */
+static inline void roost_recv_let_go(struct roost_qp *qp)
+{
+	if (qp->resp.recv_srq == NULL)
+		return;
+	roost_srq_let_go(qp->resp.recv_srq, qp);
+	qp->resp.recv_srq = NULL;
+}
 
 #endif

@@ -4,7 +4,7 @@
 #include "lib/engine/core/view.h"
 
 #include "lib/engine/core/srq_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/worker_base.h"
 
 static void look_begin(struct roost_dev *dev)
 {
@@ -66,7 +66,7 @@ void roost_dev_view_qps(struct roost_dev *dev,
 	LIST_FOREACH(qp, &dev->all.qps, all_link) {
 		roost_worker_turn_take(qp->worker);
 		view_qp(qp, &view);
-		roost_worker_turn_release(qp->worker);
+		roost_worker_turn_leave(qp->worker);
 		roost_event_source_query(&qp->async, &view.async);
 		each(arg, &view);
 	}

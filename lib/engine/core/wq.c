@@ -13,7 +13,7 @@
 #include <rte_thash.h>
 
 #include "lib/engine/core/dev_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/worker_base.h"
 #include "lib/engine/core/wq_priv.h"
 #include "lib/wire/frame.h"
 
@@ -196,7 +196,7 @@ int roost_wq_modify(struct roost_wq *wq, enum roost_wq_state to)
 	if (to == ROOST_WQS_RESET)
 		roost_dev_turns_release(wq->pd->ctx->dev);
 	else
-		roost_worker_turn_release(w);
+		roost_worker_turn_leave(w);
 	return rc;
 }
 
@@ -229,7 +229,7 @@ void roost_wq_recv_end(struct roost_wq *wq)
 	if (roost_wq_state(wq) == ROOST_WQS_ERR)
 		flush(w, wq);
 	roost_worker_publish(w);
-	roost_worker_turn_release(w);
+	roost_worker_turn_leave(w);
 }
 
 /* ---- receiving -------------------------------------------------------- */

@@ -20,22 +20,24 @@
 #include <rte_mbuf.h>
 
 #include "lib/engine/core/ah_priv.h"
-#include "lib/engine/sched/ahead.h"
+#include "lib/engine/core/ahead.h"
 #include "lib/engine/core/mbuf.h"
-#include "lib/engine/transport/req_priv.h"
-#include "lib/engine/transport/resp_priv.h"
 #include "lib/engine/sched/worker_priv.h"
 
 void roost_lanes_init(struct roost_worker *w)
 {
-	for (unsigned int i = 0; i < RTE_DIM(w->lanes); i++)
-		TAILQ_INIT(&w->lanes[i].qps);
+	struct roost_sched *s = roost_sched_of(w);
+
+	for (unsigned int i = 0; i < RTE_DIM(s->lanes); i++)
+		TAILQ_INIT(&s->lanes[i].qps);
 }
 
 /* The queues that QPs wait for with that. */
 static uint32_t waiting(const struct roost_worker *w, unsigned int phase)
 {
-	return w->waiting >> ROOST_LANE(phase, 0) & ROOST_PHASE_MASK;
+	const struct roost_sched *s = roost_sched_of_const(w);
+
+	return s->waiting >> ROOST_LANE(phase, 0) & ROOST_PHASE_MASK;
 }
 
 /* ---- lists ------------------------------------------------------------ */
@@ -51,6 +53,12 @@ static unsigned int noted(uint8_t place)
 	return place - 1u;
 }
 
+static const struct roost_send_wqe *request_at(struct roost_qp *qp,
+					       uint32_t index)
+{
+	return roost_queue_at(&qp->sq, index);
+}
+
 /* Of datagrams each has a path of its own. */
 static unsigned int request_lane(struct roost_qp *qp)
 {
@@ -59,30 +67,32 @@ static unsigned int request_lane(struct roost_qp *qp)
 
 	if (qp->type == ROOST_QPT_UD &&
 	    next != atomic_load_explicit(&qp->sq.head, memory_order_acquire))
-		path = roost_ah_path(roost_req_wqe(qp, next)->ud.ah);
+		path = roost_ah_path(request_at(qp, next)->ud.ah);
 	return ROOST_LANE(ROOST_PHASE_REQUESTS, roost_path_queue(path));
 }
 
 void roost_worker_want_send(struct roost_worker *w, struct roost_qp *qp)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	unsigned int lane;
 
 	if (qp->send_place != 0)
 		return;
 	lane = request_lane(qp);
 	qp->send_place = note(lane);
-	w->waiting |= 1u << lane;
-	TAILQ_INSERT_TAIL(&w->lanes[lane].qps, qp, send_link);
+	s->waiting |= 1u << lane;
+	TAILQ_INSERT_TAIL(&s->lanes[lane].qps, qp, send_link);
 }
 
 static void want_answer(struct roost_worker *w, struct roost_qp *qp,
 			unsigned int phase)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	unsigned int lane = ROOST_LANE(phase, roost_path_queue(&qp->path));
 
 	qp->answer_place = note(lane);
-	w->waiting |= 1u << lane;
-	TAILQ_INSERT_TAIL(&w->lanes[lane].qps, qp, ack_link);
+	s->waiting |= 1u << lane;
+	TAILQ_INSERT_TAIL(&s->lanes[lane].qps, qp, ack_link);
 }
 
 void roost_worker_want_ack(struct roost_worker *w, struct roost_qp *qp)
@@ -101,20 +111,22 @@ static uint32_t first_burst(const struct roost_lane *lane)
 static inline void leave_requests(struct roost_worker *w, unsigned int i,
 				  struct roost_qp *qp)
 {
-	struct roost_lane *lane = &w->lanes[i];
+	struct roost_sched *s = roost_sched_of(w);
+	struct roost_lane *lane = &s->lanes[i];
 
 	if (TAILQ_FIRST(&lane->qps) == qp)
 		lane->burst_left = 0;
 	qp->send_place = 0;
 	TAILQ_REMOVE(&lane->qps, qp, send_link);
 	if (TAILQ_EMPTY(&lane->qps))
-		w->waiting &= ~(1u << i);
+		s->waiting &= ~(1u << i);
 }
 
 static inline void leave_answers(struct roost_worker *w, unsigned int i,
 				 struct roost_qp *qp)
 {
-	struct roost_lane *lane = &w->lanes[i];
+	struct roost_sched *s = roost_sched_of(w);
+	struct roost_lane *lane = &s->lanes[i];
 	bool first = TAILQ_FIRST(&lane->qps) == qp;
 
 	if (first)
@@ -123,58 +135,75 @@ static inline void leave_answers(struct roost_worker *w, unsigned int i,
 		lane->last_due =
 			first ? NULL : TAILQ_PREV(qp, roost_qp_list, ack_link);
 		if (lane->last_due == NULL)
-			w->due &= ~(1u << i);
+			s->due &= ~(1u << i);
 	}
 	qp->answer_place = 0;
 	TAILQ_REMOVE(&lane->qps, qp, ack_link);
 	if (TAILQ_EMPTY(&lane->qps))
-		w->waiting &= ~(1u << i);
+		s->waiting &= ~(1u << i);
 }
 
 void roost_worker_keep_turn(struct roost_worker *w, struct roost_qp *qp,
 			    uint32_t burst_left)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	unsigned int lane = request_lane(qp);
 
 	if (qp->send_place != 0)
 		leave_requests(w, noted(qp->send_place), qp);
 	qp->send_place = note(lane);
-	w->waiting |= 1u << lane;
-	TAILQ_INSERT_HEAD(&w->lanes[lane].qps, qp, send_link);
-	w->lanes[lane].burst_left = burst_left;
+	s->waiting |= 1u << lane;
+	TAILQ_INSERT_HEAD(&s->lanes[lane].qps, qp, send_link);
+	s->lanes[lane].burst_left = burst_left;
 }
 
 /* The same of responses. */
 static void keep_answering(struct roost_worker *w, struct roost_qp *qp,
 			   uint32_t burst_left)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	unsigned int lane =
 		ROOST_LANE(ROOST_PHASE_RESPONSES, roost_path_queue(&qp->path));
 
 	qp->answer_place = note(lane);
-	w->waiting |= 1u << lane;
-	TAILQ_INSERT_HEAD(&w->lanes[lane].qps, qp, ack_link);
-	w->lanes[lane].burst_left = burst_left;
+	s->waiting |= 1u << lane;
+	TAILQ_INSERT_HEAD(&s->lanes[lane].qps, qp, ack_link);
+	s->lanes[lane].burst_left = burst_left;
 }
 
 void roost_lanes_unlink(struct roost_worker *w, struct roost_qp *qp)
 {
+	struct roost_sched *s = roost_sched_of(w);
+
 	if (qp->send_place != 0)
 		leave_requests(w, noted(qp->send_place), qp);
 	if (qp->answer_place != 0)
 		leave_answers(w, noted(qp->answer_place), qp);
 	if (qp->flushing)
-		TAILQ_REMOVE(&w->flush_qps, qp, flush_link);
+		TAILQ_REMOVE(&s->flush_qps, qp, flush_link);
 	qp->flushing = false;
+}
+
+void roost_worker_flush_later(struct roost_worker *w, struct roost_qp *qp,
+			      bool later)
+{
+	struct roost_sched *s = roost_sched_of(w);
+
+	if (qp->flushing)
+		TAILQ_REMOVE(&s->flush_qps, qp, flush_link);
+	qp->flushing = later;
+	if (later)
+		TAILQ_INSERT_TAIL(&s->flush_qps, qp, flush_link);
 }
 
 void roost_lanes_due(struct roost_worker *w)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	uint32_t queues = waiting(w, ROOST_PHASE_ACKS);
 
-	w->due = queues;
+	s->due = queues;
 	for (; queues != 0; queues &= queues - 1) {
-		struct roost_lane *lane = &w->lanes[__builtin_ctz(queues)];
+		struct roost_lane *lane = &s->lanes[__builtin_ctz(queues)];
 
 		lane->last_due = TAILQ_LAST(&lane->qps, roost_qp_list);
 	}
@@ -188,7 +217,7 @@ void roost_lanes_due(struct roost_worker *w)
 static void answer(struct roost_worker *w, struct roost_qp *qp,
 		   unsigned int burst)
 {
-	if (roost_ack_send(w, qp, &burst) || qp->answer_place != 0)
+	if (w->transport->answer(w, qp, &burst) || qp->answer_place != 0)
 		return;
 	if (qp->resp.nb_fetches_pending == 0)
 		want_answer(w, qp, ROOST_PHASE_ACKS);
@@ -200,9 +229,11 @@ static void answer(struct roost_worker *w, struct roost_qp *qp,
 
 void roost_worker_answer(struct roost_worker *w, struct roost_qp *qp)
 {
+	struct roost_sched *s = roost_sched_of(w);
+
 	/* Responses without end leave room for the QP's requests. */
 	if (qp->resp.nb_fetches_pending != 0 &&
-	    w->first_phase == ROOST_PHASE_REQUESTS)
+	    s->first_phase == ROOST_PHASE_REQUESTS)
 		return;
 	leave_answers(w, noted(qp->answer_place), qp);
 	answer(w, qp, ROOST_QP_BURST_PKTS / 2);
@@ -211,7 +242,9 @@ void roost_worker_answer(struct roost_worker *w, struct roost_qp *qp)
 /* May the first QP of a list go? */
 static bool may_go(struct roost_worker *w, unsigned int queue)
 {
-	return w->tx_left > 0 && w->steps_left > 0 && !w->no_mbufs &&
+	struct roost_sched *s = roost_sched_of(w);
+
+	return w->tx_left > 0 && s->steps_left > 0 && !w->no_mbufs &&
 	       roost_tx_has_room(w, queue);
 }
 
@@ -219,13 +252,14 @@ static bool may_go(struct roost_worker *w, unsigned int queue)
  */
 static inline void send_acks(struct roost_worker *w, unsigned int queue)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	const unsigned int i = ROOST_LANE(ROOST_PHASE_ACKS, queue);
-	struct roost_lane *lane = &w->lanes[i];
+	struct roost_lane *lane = &s->lanes[i];
 
 	while (lane->last_due != NULL && may_go(w, queue)) {
 		struct roost_qp *qp = TAILQ_FIRST(&lane->qps);
 
-		w->steps_left--;
+		s->steps_left--;
 		leave_answers(w, i, qp);
 		if (qp->resp.nb_fetches_pending != 0)
 			want_answer(w, qp, ROOST_PHASE_RESPONSES);
@@ -243,8 +277,9 @@ static inline void charge(struct roost_worker *w, bool cold, int tx_left)
 
 static void send_responses(struct roost_worker *w, unsigned int queue)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	const unsigned int i = ROOST_LANE(ROOST_PHASE_RESPONSES, queue);
-	struct roost_lane *lane = &w->lanes[i];
+	struct roost_lane *lane = &s->lanes[i];
 	bool cold = roost_ahead_pays(w);
 	struct roost_qp *qp;
 
@@ -252,7 +287,7 @@ static void send_responses(struct roost_worker *w, unsigned int queue)
 		uint32_t burst = first_burst(lane);
 		int tx_left = w->tx_left;
 
-		w->steps_left--;
+		s->steps_left--;
 		leave_answers(w, i, qp);
 		answer(w, qp, burst);
 		charge(w, cold, tx_left);
@@ -261,8 +296,9 @@ static void send_responses(struct roost_worker *w, unsigned int queue)
 
 static inline void send_requests(struct roost_worker *w, unsigned int queue)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	const unsigned int i = ROOST_LANE(ROOST_PHASE_REQUESTS, queue);
-	struct roost_lane *lane = &w->lanes[i];
+	struct roost_lane *lane = &s->lanes[i];
 	bool cold = roost_ahead_pays(w);
 	struct roost_qp *qp;
 
@@ -272,7 +308,7 @@ static inline void send_requests(struct roost_worker *w, unsigned int queue)
 
 		leave_requests(w, i, qp);
 		roost_ahead_requests(TAILQ_FIRST(&lane->qps));
-		w->steps_left -= 1 + (int)roost_req_transmit(w, qp, burst);
+		s->steps_left -= 1 + (int)w->transport->transmit(w, qp, burst);
 		charge(w, cold, tx_left);
 	}
 }
@@ -294,8 +330,9 @@ static void send_by(struct roost_worker *w, unsigned int phase, uint32_t queues)
 /* Up to budget frames. Returns what is left of it. */
 static int send_phase(struct roost_worker *w, unsigned int phase, int budget)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	uint32_t queues = waiting(w, phase);
-	uint32_t first = queues & ~0u << w->first_queue;
+	uint32_t first = queues & ~0u << s->first_queue;
 
 	w->tx_left = budget;
 	send_by(w, phase, first);
@@ -306,7 +343,9 @@ static int send_phase(struct roost_worker *w, unsigned int phase, int budget)
 /* The queues by which something could be sent now, had they room. */
 static uint32_t wanted(const struct roost_worker *w)
 {
-	return w->due | waiting(w, ROOST_PHASE_RESPONSES) |
+	const struct roost_sched *s = roost_sched_of_const(w);
+
+	return s->due | waiting(w, ROOST_PHASE_RESPONSES) |
 	       waiting(w, ROOST_PHASE_REQUESTS);
 }
 
@@ -315,8 +354,9 @@ static uint32_t wanted(const struct roost_worker *w)
  */
 static void send_all(struct roost_worker *w)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	int data_left = ROOST_DATA_BUDGET, half;
-	unsigned int phase = w->first_phase;
+	unsigned int phase = s->first_phase;
 
 	for (unsigned int i = 0; i < ROOST_PHASES; i++, phase++) {
 		if (phase == ROOST_PHASES)
@@ -338,18 +378,19 @@ static void send_all(struct roost_worker *w)
 
 unsigned int roost_lanes_send(struct roost_worker *w)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	const uint32_t of_port = 1u << ROOST_LANE(ROOST_PHASE_REQUESTS, 0);
 	uint64_t before = w->counters.tx_pkts;
 
-	w->steps_left = ROOST_STEP_BUDGET;
+	s->steps_left = ROOST_STEP_BUDGET;
 	w->no_mbufs = false;
 	w->tx_left = ROOST_DATA_BUDGET;
 	/* Most of the time there is nothing but this, or what was received is
 	 * acknowledged.
 	 */
-	if (w->waiting == of_port) {
+	if (s->waiting == of_port) {
 		send_requests(w, 0);
-	} else if (w->waiting == 1u << ROOST_LANE(ROOST_PHASE_ACKS, 0)) {
+	} else if (s->waiting == 1u << ROOST_LANE(ROOST_PHASE_ACKS, 0)) {
 		w->tx_left = ROOST_ACK_BUDGET;
 		send_acks(w, 0);
 		if (waiting(w, ROOST_PHASE_RESPONSES) != 0)
@@ -362,10 +403,11 @@ unsigned int roost_lanes_send(struct roost_worker *w)
 
 enum roost_left roost_lanes_left(struct roost_worker *w)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	uint32_t queues = wanted(w);
 
-	w->first_phase = (uint8_t)((w->first_phase + 1) % ROOST_PHASES);
-	w->first_queue = (uint8_t)((w->first_queue + 1) % ROOST_TX_QUEUES);
+	s->first_phase = (uint8_t)((s->first_phase + 1) % ROOST_PHASES);
+	s->first_queue = (uint8_t)((s->first_queue + 1) % ROOST_TX_QUEUES);
 	for (; queues != 0 && !w->no_mbufs; queues &= queues - 1)
 		if (roost_tx_has_room(w, (unsigned int)__builtin_ctz(queues)))
 			return ROOST_LEFT_MORE;
@@ -385,7 +427,7 @@ void roost_worker_settle(struct roost_worker *w, struct roost_qp *qp)
 	 * stays listed.
 	 */
 	w->tx_left = w->flush_left == ROOST_FLUSH_ALL ? INT_MAX : 1;
-	sent = roost_ack_send(w, qp, &burst);
+	sent = w->transport->answer(w, qp, &burst);
 	w->tx_left = tx_left;
 	if (!sent)
 		return;

@@ -15,7 +15,9 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
+#include "lib/engine/core/mbuf.h"
 #include "lib/engine/core/mcast_priv.h"
+#include "lib/engine/core/qp_priv.h"
 #include "lib/engine/sched/worker_priv.h"
 
 /* A worker that is off its processor for a while finds no more than that. */
@@ -57,16 +59,17 @@ static void ring_destroy(struct rte_ring *ring)
 
 static int create(struct roost_worker *w)
 {
+	struct roost_sched *sched = roost_sched_of(w);
 	const struct roost_dev *dev = w->dev;
 	int rc;
 
-	w->steer = calloc(1, sizeof(*w->steer));
-	if (w->steer == NULL)
+	sched->steer = calloc(1, sizeof(*sched->steer));
+	if (sched->steer == NULL)
 		return -ENOMEM;
-	rc = ring_create(&w->steer->frames, FRAMES_LEN);
+	rc = ring_create(&sched->steer->frames, FRAMES_LEN);
 	for (unsigned int p = 0; w->index == 0 && p < dev->nb_ports; p++)
 		if (rc == 0 && dev->ports[p].io.nb_queues < dev->nb_workers)
-			rc = ring_create(&w->steer->lent[p], LENT_LEN);
+			rc = ring_create(&sched->steer->lent[p], LENT_LEN);
 	return rc;
 }
 
@@ -81,13 +84,15 @@ int roost_steer_create(struct roost_dev *dev)
 
 void roost_steer_destroy(struct roost_worker *w)
 {
-	if (w->steer == NULL)
+	struct roost_sched *sched = roost_sched_of(w);
+
+	if (sched->steer == NULL)
 		return;
-	ring_destroy(w->steer->frames);
+	ring_destroy(sched->steer->frames);
 	for (unsigned int p = 0; p < ROOST_DEV_PORTS_MAX; p++)
-		ring_destroy(w->steer->lent[p]);
-	free(w->steer);
-	w->steer = NULL;
+		ring_destroy(sched->steer->lent[p]);
+	free(sched->steer);
+	sched->steer = NULL;
 }
 
 static void kick(struct roost_dev *dev, unsigned int worker)
@@ -137,7 +142,8 @@ static uint32_t owners(struct roost_worker *w, const struct rte_mbuf *mbuf)
 static void hand_over(struct roost_worker *w, uint32_t workers,
 		      struct rte_mbuf *mbuf)
 {
-	struct roost_steer *s = w->steer;
+	struct roost_sched *sched = roost_sched_of(w);
+	struct roost_steer *s = sched->steer;
 
 	for (; workers != 0; workers &= workers - 1) {
 		unsigned int i = (unsigned int)__builtin_ctz(workers);
@@ -149,13 +155,14 @@ static void hand_over(struct roost_worker *w, uint32_t workers,
 /* What finds no room is lost, as in a port's queue that runs over. */
 static void send_over(struct roost_worker *w, uint32_t workers)
 {
-	struct roost_steer *s = w->steer;
+	struct roost_sched *sched = roost_sched_of(w);
+	struct roost_steer *s = sched->steer;
 
 	for (; workers != 0; workers &= workers - 1) {
 		unsigned int i = (unsigned int)__builtin_ctz(workers);
 		unsigned int n = s->nb_sorted[i];
 		unsigned int taken = rte_ring_mp_enqueue_burst(
-			w->dev->workers[i]->steer->frames,
+			roost_sched_of(w->dev->workers[i])->steer->frames,
 			(void *const *)s->sorted[i], n, NULL);
 
 		w->counters.drops[ROOST_DROP_WORKER_BUSY] += n - taken;
@@ -195,7 +202,8 @@ bool roost_steer_has_room(const struct roost_worker *w)
 
 	for (unsigned int i = 0; i < dev->nb_workers; i++)
 		if (i != w->index &&
-		    rte_ring_free_count(dev->workers[i]->steer->frames) <
+		    rte_ring_free_count(
+			    roost_sched_of(dev->workers[i])->steer->frames) <
 			    ROOST_RX_BURST)
 			return false;
 	return true;
@@ -205,31 +213,31 @@ bool roost_steer_has_room(const struct roost_worker *w)
 
 static unsigned int take_lent(struct roost_worker *w, unsigned int port_index)
 {
-	struct roost_frame_queue *q = &w->txq[port_index];
+	struct roost_sched *sched = roost_sched_of(w);
+	struct roost_frame_queue *q = &sched->txq[port_index];
+	struct roost_tx_fill *fill = &w->txq[port_index];
 	unsigned int n;
 
-	if (w->steer->lent[port_index] == NULL)
+	if (sched->steer->lent[port_index] == NULL)
 		return 0;
-	n = rte_ring_sc_dequeue_burst(w->steer->lent[port_index],
-				      (void **)&q->frames[q->count],
-				      (unsigned int)(q->len - q->count), NULL);
-	q->count = (uint16_t)(q->count + n);
+	n = rte_ring_sc_dequeue_burst(sched->steer->lent[port_index],
+				      (void **)&q->frames[fill->count],
+				      (unsigned int)(fill->len - fill->count),
+				      NULL);
+	fill->count = (uint16_t)(fill->count + n);
 	return n;
 }
 
 unsigned int roost_steer_receive(struct roost_worker *w)
 {
+	struct roost_sched *sched = roost_sched_of(w);
 	struct rte_mbuf *pkts[ROOST_RX_BURST];
 	unsigned int work, n;
 
-	n = rte_ring_sc_dequeue_burst(w->steer->frames, (void **)pkts,
+	n = rte_ring_sc_dequeue_burst(sched->steer->frames, (void **)pkts,
 				      ROOST_RX_BURST, NULL);
 	work = n;
-	for (unsigned int i = 0; i < n; i++) {
-		if (i + 1 < n)
-			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + 1], void *));
-		roost_rx_frame(w, pkts[i]->port, pkts[i]);
-	}
+	w->transport->receive_each(w, pkts, n);
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
 		work += take_lent(w, p);
 	return work;
@@ -239,7 +247,7 @@ uint16_t roost_steer_lend(struct roost_worker *w, unsigned int port_index,
 			  struct rte_mbuf **frames, uint16_t n)
 {
 	unsigned int taken = rte_ring_mp_enqueue_burst(
-		w->dev->workers[0]->steer->lent[port_index],
+		roost_sched_of(w->dev->workers[0])->steer->lent[port_index],
 		(void *const *)frames, n, NULL);
 
 	kick(w->dev, 0);
@@ -248,7 +256,8 @@ uint16_t roost_steer_lend(struct roost_worker *w, unsigned int port_index,
 
 bool roost_steer_has_work(const struct roost_worker *w)
 {
-	const struct roost_steer *s = w->steer;
+	const struct roost_sched *sched = roost_sched_of_const(w);
+	const struct roost_steer *s = sched->steer;
 
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
 		if (s->lent[p] != NULL && !rte_ring_empty(s->lent[p]))

@@ -43,10 +43,11 @@ static int raw_ring_create(struct rte_ring **ring)
 
 int roost_tx_open(struct roost_worker *w)
 {
-	int rc = raw_ring_create(&w->raw);
+	struct roost_sched *s = roost_sched_of(w);
+	int rc = raw_ring_create(&s->raw);
 
 	if (rc != 0) {
-		free(w->raw);
+		free(s->raw);
 		return rc;
 	}
 	for (unsigned int p = 0; p < ROOST_DEV_PORTS_MAX; p++)
@@ -57,13 +58,14 @@ int roost_tx_open(struct roost_worker *w)
 
 void roost_tx_close(struct roost_worker *w)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	struct raw_frame raw;
 
-	while (rte_ring_sc_dequeue_elem(w->raw, &raw, sizeof(raw)) == 0)
+	while (rte_ring_sc_dequeue_elem(s->raw, &raw, sizeof(raw)) == 0)
 		rte_pktmbuf_free(raw.mbuf);
 	for (unsigned int i = 0; i < ROOST_TX_QUEUES; i++)
-		rte_pktmbuf_free_bulk(w->txq[i].frames, w->txq[i].count);
-	free(w->raw);
+		rte_pktmbuf_free_bulk(s->txq[i].frames, w->txq[i].count);
+	free(s->raw);
 }
 
 /* ---- what QPs send ----------------------------------------------------- */
@@ -71,9 +73,9 @@ void roost_tx_close(struct roost_worker *w)
 /* All at once: what each of them costs overlaps, and the headers of most of
  * them were written long ago (lib/wire/frame.h).
  */
-static void seal(struct roost_frame_queue *q)
+static void seal(struct roost_frame_queue *q, unsigned int count)
 {
-	for (unsigned int i = 0; i < q->count; i++) {
+	for (unsigned int i = 0; i < count; i++) {
 		struct rte_mbuf *frame = q->frames[i];
 
 		if (q->unsealed[i].l3_off_bytes == 0)
@@ -87,19 +89,20 @@ static void seal(struct roost_frame_queue *q)
 
 void roost_tx_flush(struct roost_worker *w, unsigned int port_index)
 {
-	struct roost_frame_queue *q = &w->txq[port_index];
+	struct roost_frame_queue *q = &roost_sched_of(w)->txq[port_index];
 	struct roost_port_io *io = &w->dev->ports[port_index].io;
-	uint16_t sent;
+	uint16_t count = w->txq[port_index].count, sent;
 
-	if (q->count == 0)
+	if (count == 0)
 		return;
-	seal(q);
+	seal(q, count);
 	sent = w->index < io->nb_queues
 		       ? io->tx_burst(io->ctx, (uint16_t)w->index, q->frames,
-				      q->count)
-		       : roost_steer_lend(w, port_index, q->frames, q->count);
-	q->count = (uint16_t)(q->count - sent);
-	memmove(q->frames, q->frames + sent, q->count * sizeof(q->frames[0]));
+				      count)
+		       : roost_steer_lend(w, port_index, q->frames, count);
+	count = (uint16_t)(count - sent);
+	w->txq[port_index].count = count;
+	memmove(q->frames, q->frames + sent, count * sizeof(q->frames[0]));
 }
 
 bool roost_tx_stays_full(struct roost_worker *w, unsigned int queue)
@@ -114,7 +117,7 @@ static __rte_noinline void hear(struct roost_worker *w,
 				const struct roost_path *path,
 				struct rte_mbuf *frame, bool sealed)
 {
-	struct roost_frame_queue *loopback = &w->txq[ROOST_TX_LOOPBACK];
+	struct roost_tx_fill *loopback = &w->txq[ROOST_TX_LOOPBACK];
 
 	if (!sealed)
 		roost_frame_seal(&path->template,
@@ -132,7 +135,9 @@ static __rte_noinline void hear(struct roost_worker *w,
 
 		if (copy != NULL) {
 			copy->port = path->port_index;
-			loopback->frames[loopback->count++] = copy;
+			roost_sched_of(w)
+				->txq[ROOST_TX_LOOPBACK]
+				.frames[loopback->count++] = copy;
 		}
 	}
 }
@@ -140,7 +145,9 @@ static __rte_noinline void hear(struct roost_worker *w,
 void roost_tx_queue(struct roost_worker *w, const struct roost_path *path,
 		    struct rte_mbuf *frame, bool sealed)
 {
-	struct roost_frame_queue *q = &w->txq[roost_path_queue(path)];
+	unsigned int queue = roost_path_queue(path);
+	struct roost_frame_queue *q = &roost_sched_of(w)->txq[queue];
+	struct roost_tx_fill *fill = &w->txq[queue];
 
 	w->tx_left -= 1 + (frame->pkt_len >= ROOST_TX_LARGE_BYTES);
 	w->counters.tx_pkts++;
@@ -149,15 +156,18 @@ void roost_tx_queue(struct roost_worker *w, const struct roost_path *path,
 	if (unlikely(path->loopback || path->multicast))
 		hear(w, path, frame, sealed);
 	else if (!sealed)
-		q->unsealed[q->count] = roost_frame_unsealed(&path->template);
-	q->frames[q->count++] = frame;
+		q->unsealed[fill->count] =
+			roost_frame_unsealed(&path->template);
+	q->frames[fill->count++] = frame;
 }
 
 /* ---- what goes out as it is --------------------------------------------- */
 
 static int enqueue_raw(struct roost_worker *w, struct raw_frame *raw)
 {
-	if (rte_ring_mp_enqueue_elem(w->raw, raw, sizeof(*raw)) == 0)
+	struct roost_sched *s = roost_sched_of(w);
+
+	if (rte_ring_mp_enqueue_elem(s->raw, raw, sizeof(*raw)) == 0)
 		return 0;
 	rte_pktmbuf_free(raw->mbuf);
 	return -ENOBUFS;
@@ -176,7 +186,9 @@ int roost_worker_send_frame(struct roost_worker *w, uint8_t port_num,
 
 unsigned int roost_worker_frames_waiting(const struct roost_worker *w)
 {
-	return rte_ring_count(w->raw);
+	const struct roost_sched *s = roost_sched_of_const(w);
+
+	return rte_ring_count(s->raw);
 }
 
 int roost_worker_send_roce(struct roost_worker *w, uint8_t port_num,
@@ -209,8 +221,8 @@ static bool raw_room(struct roost_worker *w)
 
 static void queue_raw(struct roost_worker *w, const struct raw_frame *raw)
 {
-	struct roost_frame_queue *q =
-		&w->txq[raw->loopback ? ROOST_TX_LOOPBACK : raw->port_index];
+	unsigned int queue =
+		raw->loopback ? ROOST_TX_LOOPBACK : raw->port_index;
 
 	if (raw->roce) {
 		w->counters.tx_pkts++;
@@ -218,7 +230,7 @@ static void queue_raw(struct roost_worker *w, const struct raw_frame *raw)
 		w->counters.loopback_pkts += raw->loopback;
 	}
 	raw->mbuf->port = (uint16_t)raw->port_index;
-	q->frames[q->count++] = raw->mbuf;
+	roost_sched_of(w)->txq[queue].frames[w->txq[queue].count++] = raw->mbuf;
 }
 
 /* A port that did not take all of the last iteration is slower than those who
@@ -226,23 +238,25 @@ static void queue_raw(struct roost_worker *w, const struct raw_frame *raw)
  */
 static bool stands_back(struct roost_worker *w)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	bool behind = false;
 
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
 		behind |= w->txq[p].count != 0;
-	w->raw_stood_back = behind && !w->raw_stood_back;
-	return w->raw_stood_back;
+	s->raw_stood_back = behind && !s->raw_stood_back;
+	return s->raw_stood_back;
 }
 
 unsigned int roost_tx_raw_frames(struct roost_worker *w)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	struct raw_frame raw;
 	unsigned int n = 0;
 
 	if (stands_back(w))
 		return 0;
-	while (n < ROOST_RAW_BUDGET && !rte_ring_empty(w->raw) && raw_room(w)) {
-		if (rte_ring_sc_dequeue_elem(w->raw, &raw, sizeof(raw)) != 0)
+	while (n < ROOST_RAW_BUDGET && !rte_ring_empty(s->raw) && raw_room(w)) {
+		if (rte_ring_sc_dequeue_elem(s->raw, &raw, sizeof(raw)) != 0)
 			break;
 		queue_raw(w, &raw);
 		n++;

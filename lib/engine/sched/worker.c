@@ -14,9 +14,8 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
-#include "lib/engine/sched/ahead.h"
 #include "lib/engine/core/mbuf.h"
-#include "lib/engine/core/mcast_priv.h"
+#include "lib/engine/core/qp_priv.h"
 #include "lib/engine/sched/worker_priv.h"
 #include "lib/event/process.h"
 
@@ -26,28 +25,31 @@
  */
 #define STREAM_PKTS 8u
 
-int roost_worker_create(struct roost_dev *dev, unsigned int index,
-			struct roost_worker **worker)
+static int create(struct roost_dev *dev, unsigned int index,
+		  struct roost_worker **worker)
 {
+	struct roost_sched *s;
 	struct roost_worker *w;
 	int rc;
 
-	w = aligned_alloc(ROOST_WORKER_PAGE_BYTES, sizeof(*w));
-	if (w == NULL)
+	s = aligned_alloc(ROOST_WORKER_PAGE_BYTES, sizeof(*s));
+	if (s == NULL)
 		return -ENOMEM;
-	memset(w, 0, sizeof(*w));
+	memset(s, 0, sizeof(*s));
+	w = &s->worker;
 	rc = roost_tx_open(w);
 	if (rc != 0) {
-		free(w);
+		free(s);
 		return rc;
 	}
 	roost_process_clear(&w->turn, ROOST_WORKER_PAGE_BYTES);
 	atomic_store(&w->turn.is_free, true);
 	w->dev = dev;
+	w->transport = dev->transport;
 	w->index = index;
 	LIST_INIT(&w->armed_qps);
 	roost_lanes_init(w);
-	TAILQ_INIT(&w->flush_qps);
+	TAILQ_INIT(&s->flush_qps);
 	TAILQ_INIT(&w->dirty_cqs);
 	TAILQ_INIT(&w->held_events);
 	w->flush_left = ROOST_FLUSH_ALL;
@@ -56,27 +58,58 @@ int roost_worker_create(struct roost_dev *dev, unsigned int index,
 	return 0;
 }
 
-void roost_worker_destroy(struct roost_worker *w)
+static void destroy(struct roost_worker *w)
 {
 	roost_tx_close(w);
 	roost_steer_destroy(w);
 	roost_process_keep(&w->turn, ROOST_WORKER_PAGE_BYTES);
-	free(w);
+	free(roost_sched_of(w));
+}
+
+void roost_workers_destroy(struct roost_dev *dev)
+{
+	while (dev->nb_workers > 0)
+		destroy(dev->workers[--dev->nb_workers]);
+}
+
+int roost_workers_create(struct roost_dev *dev, unsigned int n)
+{
+	int rc;
+
+	do {
+		rc = create(dev, dev->nb_workers,
+			    &dev->workers[dev->nb_workers]);
+		if (rc != 0) {
+			roost_workers_destroy(dev);
+			return rc;
+		}
+	} while (++dev->nb_workers < n);
+	rc = dev->nb_workers > 1 ? roost_steer_create(dev) : 0;
+	if (rc != 0)
+		roost_workers_destroy(dev);
+	return rc;
+}
+
+bool roost_worker_turn_release(struct roost_worker *w)
+{
+	roost_worker_turn_leave(w);
+	return roost_worker_has_work(w);
 }
 
 /* ---- what is to be done ----------------------------------------------- */
 
 void roost_worker_ring(struct roost_worker *w, struct roost_qp *qp)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	struct roost_qp *first;
 
 	if (atomic_exchange(&qp->doorbell_rung, true))
 		return;
-	first = atomic_load_explicit(&w->doorbells, memory_order_relaxed);
+	first = atomic_load_explicit(&s->doorbells, memory_order_relaxed);
 	do {
 		atomic_store_explicit(&qp->doorbell_next, first,
 				      memory_order_relaxed);
-	} while (!atomic_compare_exchange_weak(&w->doorbells, &first, qp));
+	} while (!atomic_compare_exchange_weak(&s->doorbells, &first, qp));
 }
 
 void roost_worker_look_at(struct roost_worker *w, struct roost_qp *qp)
@@ -84,7 +117,7 @@ void roost_worker_look_at(struct roost_worker *w, struct roost_qp *qp)
 	enum roost_qp_state state = roost_qp_state_get(qp);
 
 	if (state == ROOST_QPS_ERR || state == ROOST_QPS_SQE)
-		roost_qp_flush(w, qp);
+		w->transport->flush(w, qp);
 	else
 		roost_worker_want_send(w, qp);
 }
@@ -94,13 +127,14 @@ void roost_worker_look_at(struct roost_worker *w, struct roost_qp *qp)
  */
 static struct roost_qp *take_bells(struct roost_worker *w)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	struct roost_qp *qp, *oldest = NULL;
 
 	for (unsigned int n = 0; n < ROOST_BELL_BUDGET; n++) {
-		qp = w->rung;
+		qp = s->rung;
 		if (qp == NULL)
 			break;
-		w->rung = atomic_load_explicit(&qp->doorbell_next,
+		s->rung = atomic_load_explicit(&qp->doorbell_next,
 					       memory_order_relaxed);
 		atomic_store_explicit(&qp->doorbell_next, oldest,
 				      memory_order_relaxed);
@@ -111,14 +145,15 @@ static struct roost_qp *take_bells(struct roost_worker *w)
 
 unsigned int roost_worker_answer_doorbells(struct roost_worker *w)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	struct roost_qp *qp, *next;
 	unsigned int n = 0;
 
-	if (w->rung == NULL) {
-		if (atomic_load_explicit(&w->doorbells, memory_order_relaxed) ==
+	if (s->rung == NULL) {
+		if (atomic_load_explicit(&s->doorbells, memory_order_relaxed) ==
 		    NULL)
 			return 0;
-		w->rung = atomic_exchange(&w->doorbells, NULL);
+		s->rung = atomic_exchange(&s->doorbells, NULL);
 	}
 	for (qp = take_bells(w); qp != NULL; qp = next, n++) {
 		next = atomic_load_explicit(&qp->doorbell_next,
@@ -153,23 +188,29 @@ void roost_worker_forget_qp(struct roost_worker *w, struct roost_qp *qp)
 
 static bool has_bells(const struct roost_worker *w)
 {
-	return w->rung != NULL ||
-	       atomic_load_explicit(&w->doorbells, memory_order_relaxed) !=
+	const struct roost_sched *s = roost_sched_of_const(w);
+
+	return s->rung != NULL ||
+	       atomic_load_explicit(&s->doorbells, memory_order_relaxed) !=
 		       NULL;
 }
 
 bool roost_worker_has_work(const struct roost_worker *w)
 {
-	return atomic_load_explicit(&w->doorbells, memory_order_relaxed) !=
+	const struct roost_sched *s = roost_sched_of_const(w);
+
+	return atomic_load_explicit(&s->doorbells, memory_order_relaxed) !=
 		       NULL ||
-	       !rte_ring_empty(w->raw) ||
-	       (w->steer != NULL && roost_steer_has_work(w));
+	       !rte_ring_empty(s->raw) ||
+	       (s->steer != NULL && roost_steer_has_work(w));
 }
 
 /* Is there anything to do that neither a frame nor a timer brings? */
 static bool has_more(const struct roost_worker *w)
 {
-	if (w->waiting != 0 || w->rung != NULL || !TAILQ_EMPTY(&w->flush_qps) ||
+	const struct roost_sched *s = roost_sched_of_const(w);
+
+	if (s->waiting != 0 || s->rung != NULL || !TAILQ_EMPTY(&s->flush_qps) ||
 	    roost_worker_has_work(w))
 		return true;
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
@@ -185,9 +226,10 @@ bool roost_worker_is_busy(const struct roost_worker *w)
 
 uint64_t roost_worker_next_deadline_ns(const struct roost_worker *w)
 {
+	const struct roost_sched *s = roost_sched_of_const(w);
 	uint64_t next_ns = roost_timer_wheel_next_ns(&w->timers);
 
-	switch (atomic_load_explicit(&w->left, memory_order_relaxed)) {
+	switch (atomic_load_explicit(&s->left, memory_order_relaxed)) {
 	case ROOST_LEFT_MORE:
 		return RTE_MIN(next_ns, w->now_ns);
 	case ROOST_LEFT_BLOCKED:
@@ -199,7 +241,9 @@ uint64_t roost_worker_next_deadline_ns(const struct roost_worker *w)
 
 bool roost_worker_has_left(const struct roost_worker *w)
 {
-	return atomic_load_explicit(&w->left, memory_order_relaxed) ==
+	const struct roost_sched *s = roost_sched_of_const(w);
+
+	return atomic_load_explicit(&s->left, memory_order_relaxed) ==
 	       ROOST_LEFT_MORE;
 }
 
@@ -220,6 +264,7 @@ static uint16_t sort(struct roost_worker *w, unsigned int port_index,
 
 static unsigned int receive(struct roost_worker *w)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	struct rte_mbuf *pkts[ROOST_RX_BURST];
 	unsigned int work = 0;
 
@@ -235,18 +280,9 @@ static unsigned int receive(struct roost_worker *w)
 			continue;
 		work += n;
 		w->counters.queue_pkts += n;
-		if (w->steer != NULL)
+		if (s->steer != NULL)
 			n = sort(w, p, pkts, n);
-		if (n > 1 && roost_ahead_pays(w)) {
-			roost_ahead_rx(w, p, pkts, n);
-			continue;
-		}
-		for (uint16_t i = 0; i < n; i++) {
-			if (i + 1 < n)
-				rte_prefetch0(
-					rte_pktmbuf_mtod(pkts[i + 1], void *));
-			roost_rx_frame(w, p, pkts[i]);
-		}
+		w->transport->receive(w, p, pkts, n);
 	}
 	return work;
 }
@@ -256,80 +292,54 @@ static unsigned int receive(struct roost_worker *w)
  */
 static unsigned int receive_loopback(struct roost_worker *w)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	struct rte_mbuf *pkts[ROOST_RX_BURST];
-	struct roost_frame_queue *q = &w->txq[ROOST_TX_LOOPBACK];
-	uint16_t n = q->count < ROOST_RX_BURST ? q->count : ROOST_RX_BURST;
+	struct roost_frame_queue *q = &s->txq[ROOST_TX_LOOPBACK];
+	struct roost_tx_fill *fill = &w->txq[ROOST_TX_LOOPBACK];
+	uint16_t n =
+		fill->count < ROOST_RX_BURST ? fill->count : ROOST_RX_BURST;
 	unsigned int work = n;
 
 	/* Nothing is lost on the way to ourselves. */
-	if (w->steer != NULL && !roost_steer_has_room(w))
+	if (s->steer != NULL && !roost_steer_has_room(w))
 		return 0;
 	memcpy(pkts, q->frames, n * sizeof(pkts[0]));
-	q->count = (uint16_t)(q->count - n);
-	memmove(q->frames, q->frames + n, q->count * sizeof(q->frames[0]));
+	fill->count = (uint16_t)(fill->count - n);
+	memmove(q->frames, q->frames + n, fill->count * sizeof(q->frames[0]));
 	for (uint16_t i = 0; i < n; i++)
 		pkts[i]->port |= ROOST_LOOPED;
-	if (w->steer != NULL)
+	if (s->steer != NULL)
 		n = roost_steer_burst(w, pkts, n);
-	for (uint16_t i = 0; i < n; i++)
-		roost_rx_frame(w, pkts[i]->port, pkts[i]);
+	w->transport->receive_each(w, pkts, n);
 	return work;
 }
 
 static unsigned int run_timers(struct roost_worker *w)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	unsigned int left = ROOST_TIMER_BUDGET, n = 0;
 	struct roost_timer *timer;
 
 	while ((timer = roost_timer_wheel_expired(&w->timers, w->now_ns,
 						  &left)) != NULL) {
-		if (timer->kind == ROOST_REQ_TIMER_PACE)
-			roost_worker_want_send(
-				w,
-				RTE_PTR_SUB(timer, offsetof(struct roost_qp,
-							    req.pace_timer)));
-		else
-			roost_req_timer(w, RTE_PTR_SUB(timer,
-						       offsetof(struct roost_qp,
-								req.timer)));
+		w->transport->expire(w, timer);
 		n++;
 	}
-	w->timers_left = left == 0;
+	s->timers_left = left == 0;
 	return n;
 }
 
 /* Go on with those that are not flushed to the end. */
 static void flush(struct roost_worker *w)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	struct roost_qp *qp;
 
-	while (w->flush_left > 0 && (qp = TAILQ_FIRST(&w->flush_qps)) != NULL)
-		roost_qp_flush(w, qp);
+	while (w->flush_left > 0 && (qp = TAILQ_FIRST(&s->flush_qps)) != NULL)
+		w->transport->flush(w, qp);
 }
 
-void roost_worker_publish_cqs(struct roost_worker *w)
-{
-	struct roost_cq_part *part;
-
-	while ((part = TAILQ_FIRST(&w->dirty_cqs)) != NULL) {
-		struct roost_cq *cq = part->cq;
-
-		TAILQ_REMOVE(&w->dirty_cqs, part, dirty_link);
-		roost_cq_publish(cq, part);
-		if (cq->overrun && !cq->overrun_told)
-			roost_overrun_tell(w->dev, cq);
-	}
-}
-
-void roost_worker_publish(struct roost_worker *w)
-{
-	if (!TAILQ_EMPTY(&w->dirty_cqs))
-		roost_worker_publish_cqs(w);
-	if (!TAILQ_EMPTY(&w->held_events))
-		roost_async_tell(w);
-}
-
-/* The same; mostly there is nothing. */
+/* Mostly there is nothing. */
 static inline void publish(struct roost_worker *w)
 {
 	if (!TAILQ_EMPTY(&w->dirty_cqs) || !TAILQ_EMPTY(&w->held_events))
@@ -339,14 +349,15 @@ static inline void publish(struct roost_worker *w)
 /* What is there for the next iteration. */
 static inline enum roost_left look_back(struct roost_worker *w)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	enum roost_left left = ROOST_LEFT_NOTHING;
 
-	if (roost_lanes_have_work(w))
+	if (roost_lanes_have_work(s))
 		left = roost_lanes_left(w);
 	else
-		w->first_phase = ROOST_PHASE_ACKS;
-	if (w->timers_left || w->rung != NULL ||
-	    w->txq[ROOST_TX_LOOPBACK].count != 0 || !TAILQ_EMPTY(&w->flush_qps))
+		s->first_phase = ROOST_PHASE_ACKS;
+	if (s->timers_left || s->rung != NULL ||
+	    w->txq[ROOST_TX_LOOPBACK].count != 0 || !TAILQ_EMPTY(&s->flush_qps))
 		return ROOST_LEFT_MORE;
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
 		if (left == ROOST_LEFT_NOTHING && w->txq[p].count != 0)
@@ -357,14 +368,15 @@ static inline enum roost_left look_back(struct roost_worker *w)
 /* What is due and what may go. Returns the number of packets. */
 static inline unsigned int send_out(struct roost_worker *w)
 {
-	unsigned int work = roost_lanes_have_work(w) ? roost_lanes_send(w) : 0;
+	struct roost_sched *s = roost_sched_of(w);
+	unsigned int work = roost_lanes_have_work(s) ? roost_lanes_send(w) : 0;
 
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
 		if (w->txq[p].count != 0)
 			roost_tx_flush(w, p);
 	publish(w);
 	w->flush_left = ROOST_FLUSH_ALL;
-	atomic_store_explicit(&w->left, look_back(w), memory_order_relaxed);
+	atomic_store_explicit(&s->left, look_back(w), memory_order_relaxed);
 	return work;
 }
 
@@ -376,15 +388,16 @@ static inline unsigned int send_out(struct roost_worker *w)
  */
 unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	unsigned int work;
 
 	w->now_ns = now_ns;
 	w->flush_left = ROOST_FLUSH_BUDGET;
 	roost_mbuf_begin(w);
-	if (w->waiting & ROOST_LANES_OWING)
+	if (s->waiting & ROOST_LANES_OWING)
 		roost_lanes_due(w);
 	work = receive(w);
-	if (w->steer != NULL)
+	if (s->steer != NULL)
 		work += roost_steer_receive(w);
 	if (w->txq[ROOST_TX_LOOPBACK].count != 0)
 		work += receive_loopback(w);
@@ -394,14 +407,14 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 	/* A program that polls finds nothing, most of the time. */
 	if (work == 0 && !has_more(w)) {
 		w->flush_left = ROOST_FLUSH_ALL;
-		atomic_store_explicit(&w->left, ROOST_LEFT_NOTHING,
+		atomic_store_explicit(&s->left, ROOST_LEFT_NOTHING,
 				      memory_order_relaxed);
 		return 0;
 	}
 	flush(w);
 	if (has_bells(w))
 		work += roost_worker_answer_doorbells(w);
-	if (!rte_ring_empty(w->raw))
+	if (!rte_ring_empty(s->raw))
 		work += roost_tx_raw_frames(w);
 	/* The application may go on while the port is written to. */
 	publish(w);
@@ -410,12 +423,13 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 
 unsigned int roost_worker_send(struct roost_worker *w, uint64_t now_ns)
 {
+	struct roost_sched *s = roost_sched_of(w);
 	unsigned int work;
 
 	w->now_ns = now_ns;
 	w->flush_left = ROOST_FLUSH_BUDGET;
 	roost_mbuf_begin(w);
-	if (w->waiting & ROOST_LANES_OWING)
+	if (s->waiting & ROOST_LANES_OWING)
 		roost_lanes_due(w);
 	work = has_bells(w) ? roost_worker_answer_doorbells(w) : 0;
 	return work + send_out(w);

@@ -5,16 +5,8 @@
 #define ROOST_ENGINE_SCHED_WORKER_H
 
 /*
- * The worker: the place where the data path of its QPs runs, and the turn: the
- * right to run it. A device has one or several; each QP belongs to one.
- *
- * Whoever holds the turn is the worker: its own thread, an application thread
- * that helps inside ibv_poll_cq or ibv_post_send, or a thread that changes
- * objects (modify, destroy, dereg). Everything that the data path reads or
- * writes without a lock is safe because of the turn, and holding the turn once
- * is the grace period after which memory that was unlinked before may be
- * freed: no reader can be left from earlier turns. What more than one worker
- * may look at, as a table of the device, changes while all turns are taken.
+ * The worker: the place where the data path of its QPs runs. Whoever holds its
+ * turn is the worker (lib/engine/core/turn.h).
  *
  * An iteration is a plain function with the time as its argument; who calls it
  * and how it sleeps is pmd_glue's progress mode.
@@ -23,32 +15,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/engine/core/turn.h"
+
 struct rte_mbuf;
 struct roost_dev;
-struct roost_dev_counters;
 struct roost_worker;
 
 /* No deadline: roost_worker_next_deadline_ns(). */
 #define ROOST_NEVER_NS UINT64_MAX
 
-/* Take the turn if it is free. Thread: any. Never blocks. */
-bool roost_worker_turn_try(struct roost_worker *w);
-/* Take the turn, waiting for it; a looping worker lets waiters go first. */
-void roost_worker_turn_take(struct roost_worker *w);
-/* Give it back. Returns true when work was rung in that this holder did not
- * see, and the caller, if it is a helper, should take another turn. It may miss
- * what is rung in at that moment: who rings and does not get the turn tries
- * again, or wakes the worker's thread (doc/threads.md).
+/* All workers of a device that has none yet; n: 0 is 1. Returns 0 or -ENOMEM,
+ * and it has none then. Thread: who creates the device.
+ */
+int roost_workers_create(struct roost_dev *dev, unsigned int n);
+void roost_workers_destroy(struct roost_dev *dev);
+
+/* Give the turn back. Returns true when work was rung in that this holder did
+ * not see, and the caller, if it is a helper, should take another turn. It may
+ * miss what is rung in at that moment: who rings and does not get the turn
+ * tries again, or wakes the worker's thread (doc/threads.md).
  */
 bool roost_worker_turn_release(struct roost_worker *w);
-/* Somebody waits in turn_take: a polling thread should stand back. */
-bool roost_worker_turn_wanted(const struct roost_worker *w);
-
-/* The turns of all workers of a device: none of them runs meanwhile. Who has a
- * turn may not take all.
- */
-void roost_dev_turns_take(struct roost_dev *dev);
-void roost_dev_turns_release(struct roost_dev *dev);
 
 /*
  * One iteration: receive a burst per port, run timers, transmit, acknowledge,
@@ -83,10 +70,6 @@ bool roost_worker_has_left(const struct roost_worker *w);
  * Holder of the turn.
  */
 bool roost_worker_is_busy(const struct roost_worker *w);
-
-/* What one worker has counted. Thread: any that has no turn. */
-void roost_worker_counters(struct roost_worker *w,
-			   struct roost_dev_counters *c);
 
 /*
  * Send a frame as it is through port_num (ARP, ND, CM). Takes it, also on

@@ -8,7 +8,7 @@
 
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/transport/resp_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/sched/sched.h"
 
 static bool is_ack(uint8_t syndrome)
 {

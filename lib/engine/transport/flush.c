@@ -8,8 +8,9 @@
  */
 
 #include "lib/engine/core/ah_priv.h"
+#include "lib/engine/core/srq_priv.h"
 #include "lib/engine/transport/resp_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/sched/sched.h"
 
 /* Returns the place of its completion. */
 static uint32_t push_send(struct roost_worker *w, struct roost_qp *qp,
@@ -107,11 +108,7 @@ void roost_qp_flush(struct roost_worker *w, struct roost_qp *qp)
 
 	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
 		all &= flush_recvs(w, qp);
-	if (qp->flushing)
-		TAILQ_REMOVE(&w->flush_qps, qp, flush_link);
-	qp->flushing = !all;
-	if (!all)
-		TAILQ_INSERT_TAIL(&w->flush_qps, qp, flush_link);
+	roost_worker_flush_later(w, qp, !all);
 }
 
 void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)

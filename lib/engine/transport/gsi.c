@@ -11,8 +11,9 @@
 #include <rte_mbuf.h>
 #include <rte_ring_elem.h>
 
-#include "lib/engine/transport/gsi_priv.h"
 #include "lib/engine/core/service.h"
+#include "lib/engine/sched/sched.h"
+#include "lib/engine/transport/gsi_priv.h"
 
 /* MADs that wait for the services; more are lost as on a busy network, and one
  * that is lost costs its sender seconds. So there is room for the answers of

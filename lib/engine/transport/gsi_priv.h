@@ -9,7 +9,7 @@
  */
 
 #include "lib/engine/transport/gsi.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/worker_base.h"
 #include "lib/wire/frame.h"
 
 /* A packet for QPN 1. NONE: it was copied, else the reason why not. */

@@ -6,8 +6,9 @@
  * for an event), log or lock.
  */
 
+#include "lib/engine/cc/req_timer.h"
 #include "lib/engine/transport/mig_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/sched/sched.h"
 
 /* What the application may ask for, by what is; ARMED is not its to set. */
 static const bool may_ask[ROOST_MIG_COUNT][ROOST_MIG_COUNT] = {

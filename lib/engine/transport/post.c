@@ -8,7 +8,8 @@
 
 #include "lib/engine/core/ah_priv.h"
 #include "lib/engine/core/srq_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/sched/sched.h"
+#include "lib/engine/transport/qp_priv.h"
 
 #define SEND_FLAGS_KNOWN                                                       \
 	(ROOST_SEND_FENCE | ROOST_SEND_SIGNALED | ROOST_SEND_SOLICITED |       \

@@ -10,7 +10,7 @@
 #include "lib/engine/core/ah_priv.h"
 #include "lib/engine/transport/mig_priv.h"
 #include "lib/engine/core/srq_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/sched/sched.h"
 #include "lib/engine/core/wq_priv.h"
 
 const uint8_t roost_qp_services[ROOST_QPT_COUNT] = {
@@ -385,7 +385,7 @@ void roost_qp_query(struct roost_qp *qp, struct roost_qp_attr *attr,
 		attr->state == ROOST_QPS_SQD && roost_req_is_draining(qp);
 	attr->cap = qp->cap;
 	attr->path_mig_state = (enum roost_mig_state)qp->mig.state;
-	roost_worker_turn_release(qp->worker);
+	roost_worker_turn_leave(qp->worker);
 	pthread_mutex_unlock(&qp->modify_lock);
 	*init = (struct roost_qp_init){
 		.type = (enum roost_qp_type)qp->type,

@@ -9,7 +9,7 @@
 
 #include "lib/engine/transport/req_priv.h"
 #include "lib/engine/transport/resp_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/worker_base.h"
 
 const struct roost_qp_error_info roost_qp_error_infos[ROOST_QPE_END] = {
 #define X(number, NAME, word, finder, status, line)                            \

@@ -7,7 +7,7 @@
 
 #include "lib/engine/transport/mig_priv.h"
 #include "lib/engine/transport/resp_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/sched/sched.h"
 
 #define ACCESS_KNOWN                                                           \
 	(ROOST_ACCESS_LOCAL_WRITE | ROOST_ACCESS_REMOTE_WRITE |                \
@@ -379,7 +379,7 @@ static void release_turns(struct roost_qp *qp, enum roost_qp_state to)
 	if (to == ROOST_QPS_RESET)
 		roost_dev_turns_release(qp->dev);
 	else
-		roost_worker_turn_release(qp->worker);
+		roost_worker_turn_leave(qp->worker);
 }
 
 /* The device is gone: nothing can be brought to life. */
@@ -406,7 +406,7 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *given,
 	roost_worker_turn_take(w);
 	mask = add_av(qp, from, &full, mask);
 	allowed = is_allowed(qp, from, to, attr, mask);
-	roost_worker_turn_release(w);
+	roost_worker_turn_leave(w);
 	if (!allowed)
 		goto unlock;
 	rc = -EIO;

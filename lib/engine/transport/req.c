@@ -12,7 +12,7 @@
 #include "lib/engine/core/ah_priv.h"
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/transport/req_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/sched/sched.h"
 
 /* A rate is kept on average over this time; a QP that was silent for longer
  * gains nothing by it.

@@ -5,7 +5,7 @@
 /* Hot: progress of our requests. No allocation, system call, log or lock. */
 
 #include "lib/engine/transport/req_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/sched/sched.h"
 
 /* The WQE whose packets include psn; started_index when psn is behind all. */
 static uint32_t index_of_psn(struct roost_qp *qp, struct roost_psn psn)

@@ -10,7 +10,7 @@
 
 #include "lib/engine/core/mr_priv.h"
 #include "lib/engine/transport/req_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/sched/sched.h"
 
 /*
  * Is the packet's FIRST, MIDDLE, LAST or ONLY the one that is due at its PSN?

@@ -10,7 +10,7 @@
 #include "lib/engine/transport/mig_priv.h"
 #include "lib/engine/transport/req_priv.h"
 #include "lib/engine/core/route.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/sched/sched.h"
 
 /* What a NAK does to the oldest request (the codes of IBTA table 46). */
 static const uint8_t nak_errors[ROOST_NAK_KINDS] = {

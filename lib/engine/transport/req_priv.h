@@ -11,12 +11,14 @@
  * req_build.c  its bytes
  * req_local.c  requests without packets: LOCAL_INV, BIND_MW
  * req_ack.c    what acknowledges: progress, completion, going back
- * req_timer.c  how long to wait for it
  * req_nak.c    what refuses or is missing: NAKs, timeouts
  * req_fetch.c  responses that bring data: READ, atomics
  * qp_error.c   what is noted of a failure
+ *
+ * How long to wait for an answer is lib/engine/cc/req_timer.h.
  */
 
+#include "lib/engine/cc/req_timer.h"
 #include "lib/engine/transport/qp_priv.h"
 
 /* The part of a message that one packet carries. */
@@ -52,10 +54,6 @@ void roost_req_fault(struct roost_worker *w, struct roost_qp *qp,
 void roost_req_blame(struct roost_worker *w, struct roost_qp *qp,
 		     enum roost_qp_error_code code, const struct roost_pkt *pkt)
 	__attribute__((cold));
-/* rtt_psn was acknowledged. */
-void roost_req_rtt_sample(struct roost_worker *w, struct roost_requester *req);
-/* Set the timer for what is next: asking early, or the timeout. */
-void roost_req_set_timer(struct roost_worker *w, struct roost_requester *req);
 /* Something came from the peer that moves us on: retry counters, timer. */
 void roost_req_progress(struct roost_worker *w, struct roost_qp *qp);
 /*

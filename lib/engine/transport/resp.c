@@ -9,8 +9,9 @@
  * receive WQE, the QP and the application.
  */
 
+#include "lib/engine/core/srq_priv.h"
 #include "lib/engine/transport/resp_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/sched/sched.h"
 
 #define NO_EVENT (-1)
 

@@ -11,7 +11,7 @@
 #include "lib/engine/core/mr_priv.h"
 #include "lib/engine/transport/resp_priv.h"
 #include "lib/engine/core/srq_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/worker_base.h"
 
 #define MESSAGE_MAX_BYTES (1u << 31)
 

@@ -16,7 +16,7 @@
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/core/mr_priv.h"
 #include "lib/engine/transport/resp_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/sched/sched.h"
 
 static struct roost_resp_fetch *fetch_at(struct roost_qp *qp, unsigned int i)
 {

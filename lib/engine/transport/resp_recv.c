@@ -6,7 +6,7 @@
 
 #include "lib/engine/transport/resp_priv.h"
 #include "lib/engine/core/srq_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/worker_base.h"
 
 static uint32_t tail_of(const struct roost_queue *q)
 {
@@ -56,14 +56,6 @@ const struct roost_recv_wqe *roost_recv_wqe(struct roost_qp *qp,
 		return NULL;
 	qp->resp.recv_srq = srq;
 	return qp->recv_copy;
-}
-
-void roost_recv_let_go(struct roost_qp *qp)
-{
-	if (qp->resp.recv_srq == NULL)
-		return;
-	roost_srq_let_go(qp->resp.recv_srq, qp);
-	qp->resp.recv_srq = NULL;
 }
 
 void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,

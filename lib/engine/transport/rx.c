@@ -7,11 +7,13 @@
 #include <rte_mbuf.h>
 
 #include "lib/engine/transport/gsi_priv.h"
+#include "lib/engine/core/ahead.h"
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/core/mcast_priv.h"
 #include "lib/engine/transport/mig_priv.h"
 #include "lib/engine/transport/resp_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/transport/rx_priv.h"
+#include "lib/engine/core/worker_base.h"
 
 /* Which side of its service a QP takes: an XRC QP is only one of them. */
 static const uint8_t takes[ROOST_QPT_COUNT] = {
@@ -302,4 +304,28 @@ void roost_rx_frame(struct roost_worker *w, unsigned int from,
 		break;
 	}
 	roost_mbuf_free(w, mbuf);
+}
+
+void roost_rx_burst(struct roost_worker *w, unsigned int port_index,
+		    struct rte_mbuf **pkts, unsigned int n)
+{
+	if (n > 1 && roost_ahead_pays(w)) {
+		roost_rx_ahead(w, port_index, pkts, n);
+		return;
+	}
+	for (unsigned int i = 0; i < n; i++) {
+		if (i + 1 < n)
+			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + 1], void *));
+		roost_rx_frame(w, port_index, pkts[i]);
+	}
+}
+
+void roost_rx_each(struct roost_worker *w, struct rte_mbuf **pkts,
+		   unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		if (i + 1 < n)
+			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + 1], void *));
+		roost_rx_frame(w, pkts[i]->port, pkts[i]);
+	}
 }

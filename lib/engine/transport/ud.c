@@ -8,7 +8,7 @@
 
 #include "lib/engine/core/mr_priv.h"
 #include "lib/engine/transport/resp_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/worker_base.h"
 #include "lib/engine/core/wq_priv.h"
 
 /* Room for a GRH stands before every datagram; an IPv4 header stands in its

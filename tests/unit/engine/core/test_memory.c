@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/engine/transport/qp_priv.h"
+#include "lib/engine/core/qp_priv.h"
 #include "tests/unit/engine/fixture.h"
 
 /* Of the 4096 bytes that an idle QP may take besides its queues, the shim in

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 
 #include "lib/engine/core/ah_priv.h"
-#include "lib/engine/transport/qp_priv.h"
+#include "lib/engine/core/qp_priv.h"
 #include <roost/wq.h>
 #include "tests/unit/engine/fixture.h"
 

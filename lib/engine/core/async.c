@@ -10,7 +10,7 @@
  * unpublished. The control thread is asked to see to that.
  */
 
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/worker_base.h"
 
 void roost_async_raise(struct roost_worker *w,
 		       struct roost_event_source *source,

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "lib/engine/transport/qp_priv.h"
+#include "lib/engine/core/path.h"
 #include "lib/engine/core/route.h"
 
 #define HOP_LIMIT_DEFAULT 64

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/engine/transport/qp_priv.h"
+#include "lib/engine/core/qp_priv.h"
 #include "tests/unit/engine/fixture.h"
 
 static struct roost_av good_av(const struct fixture *f)

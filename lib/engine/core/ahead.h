@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#ifndef ROOST_ENGINE_SCHED_AHEAD_H
-#define ROOST_ENGINE_SCHED_AHEAD_H
+#ifndef ROOST_ENGINE_CORE_AHEAD_H
+#define ROOST_ENGINE_CORE_AHEAD_H
 
 /*
  * Memory that is prefetched: of thousands of QPs few are in the cache when
@@ -13,10 +13,13 @@
 
 #include <rte_prefetch.h>
 
-#include "lib/engine/transport/qp_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/qp_priv.h"
+#include "lib/engine/core/worker_base.h"
 
-struct rte_mbuf;
+/* From so many QPs of a worker on, little of one is in the cache when it is
+ * needed.
+ */
+#define ROOST_QPS_COLD 256u
 
 /* The lines of a QP (struct roost_qp) that these need, a bit each. */
 #define ROOST_LINES_SEND 0x2ffu    /* 0 to 7 and 9 */
@@ -58,9 +61,5 @@ static inline bool roost_ahead_pays(const struct roost_worker *w)
 	return atomic_load_explicit(&w->dev->all.nb_qps[w->index],
 				    memory_order_relaxed) >= ROOST_QPS_COLD;
 }
-
-/* roost_rx_frame() for a burst, when roost_ahead_pays(). Takes the frames. */
-void roost_ahead_rx(struct roost_worker *w, unsigned int port_index,
-		    struct rte_mbuf **pkts, unsigned int n);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include <rte_pause.h>
 
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/worker_base.h"
 
 /* What a thread that waits for the turn does, one after the other. */
 #define TAKE_SPINS 64u
@@ -49,10 +49,9 @@ void roost_worker_turn_take(struct roost_worker *w)
 	atomic_fetch_sub(&w->turn.wanted, 1);
 }
 
-bool roost_worker_turn_release(struct roost_worker *w)
+void roost_worker_turn_leave(struct roost_worker *w)
 {
 	atomic_store_explicit(&w->turn.is_free, true, memory_order_release);
-	return roost_worker_has_work(w);
 }
 
 bool roost_worker_turn_wanted(const struct roost_worker *w)

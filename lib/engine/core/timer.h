@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#ifndef ROOST_ENGINE_SCHED_TIMER_H
-#define ROOST_ENGINE_SCHED_TIMER_H
+#ifndef ROOST_ENGINE_CORE_TIMER_H
+#define ROOST_ENGINE_CORE_TIMER_H
 
 /*
  * Timers of one worker: a hashed wheel with lazy moves.

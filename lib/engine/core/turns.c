@@ -8,7 +8,7 @@
  * of them do not wait for each other.
  */
 
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/worker_base.h"
 
 void roost_dev_turns_take(struct roost_dev *dev)
 {
@@ -21,15 +21,7 @@ void roost_dev_turns_take(struct roost_dev *dev)
 void roost_dev_turns_release(struct roost_dev *dev)
 {
 	for (unsigned int i = dev->nb_workers; i-- > 0;)
-		roost_worker_turn_release(dev->workers[i]);
-}
-
-void roost_dev_publish(struct roost_dev *dev)
-{
-	for (unsigned int i = 0; i < dev->nb_workers; i++)
-		roost_worker_publish_cqs(dev->workers[i]);
-	for (unsigned int i = 0; i < dev->nb_workers; i++)
-		roost_async_tell(dev->workers[i]);
+		roost_worker_turn_leave(dev->workers[i]);
 }
 
 static void add(struct roost_dev_counters *sum,
@@ -48,7 +40,7 @@ void roost_worker_counters(struct roost_worker *w, struct roost_dev_counters *c)
 {
 	roost_worker_turn_take(w);
 	*c = w->counters;
-	roost_worker_turn_release(w);
+	roost_worker_turn_leave(w);
 }
 
 void roost_dev_counters(struct roost_dev *dev, struct roost_dev_counters *c)

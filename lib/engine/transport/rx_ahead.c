@@ -7,7 +7,9 @@
 
 #include <rte_mbuf.h>
 
-#include "lib/engine/sched/ahead.h"
+#include "lib/engine/core/ahead.h"
+#include "lib/engine/core/mbuf.h"
+#include "lib/engine/transport/rx_priv.h"
 
 /* The lines that the QP of a frame needs are on their way; nothing of it is
  * looked at. Returns the queue whose oldest request it needs then; NULL: none,
@@ -33,7 +35,7 @@ static const struct roost_queue *fetch_qp(struct roost_worker *w,
 	return &qp->rq;
 }
 
-void roost_ahead_rx(struct roost_worker *w, unsigned int port_index,
+void roost_rx_ahead(struct roost_worker *w, unsigned int port_index,
 		    struct rte_mbuf **pkts, unsigned int n)
 {
 	const struct roost_queue *queues[ROOST_RX_BURST];

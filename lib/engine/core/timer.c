@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "lib/engine/sched/timer.h"
+#include "lib/engine/core/timer.h"
 
 static uint32_t slot_of(uint64_t tick)
 {

@@ -9,7 +9,7 @@
  */
 
 #include "lib/engine/core/srq_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/worker_base.h"
 #include "lib/engine/core/wq_priv.h"
 
 /* Targets of XRC have no CQ: those that have a WQE of an SRQ in use fail now,
@@ -17,6 +17,7 @@
  */
 static void fail_users(struct roost_cq *cq)
 {
+	const struct roost_transport *transport = cq->ctx->dev->transport;
 	struct roost_worker *w = cq->ctx->dev->workers[0];
 	struct roost_cq_user *user;
 	struct roost_srq *srq;
@@ -25,8 +26,8 @@ static void fail_users(struct roost_cq *cq)
 	roost_async_raise(w, &cq->async, ROOST_EVENT_CQ_ERR);
 	LIST_FOREACH(user, &cq->users, link) {
 		if (user->qp != NULL)
-			roost_qp_end(user->qp, ROOST_QPE_CQ_OVERRUN,
-				     ROOST_EVENT_QP_FATAL);
+			transport->end(user->qp, ROOST_QPE_CQ_OVERRUN,
+				       ROOST_EVENT_QP_FATAL);
 		else
 			roost_wq_fail(user->wq->worker, user->wq,
 				      ROOST_QPE_CQ_OVERRUN);
@@ -36,8 +37,8 @@ static void fail_users(struct roost_cq *cq)
 		while (!LIST_EMPTY(&srq->takers)) {
 			struct roost_qp *qp = LIST_FIRST(&srq->takers);
 
-			roost_qp_end(qp, ROOST_QPE_CQ_OVERRUN,
-				     ROOST_EVENT_QP_FATAL);
+			transport->end(qp, ROOST_QPE_CQ_OVERRUN,
+				       ROOST_EVENT_QP_FATAL);
 			roost_recv_let_go(qp);
 		}
 	}

@@ -12,7 +12,7 @@
 
 #include <limits.h>
 
-#include "lib/engine/sched/timer.h"
+#include "lib/engine/core/timer.h"
 
 #define TICK_NS (1ull << ROOST_TIMER_TICK_SHIFT)
 #define ROUND_NS (TICK_NS * ROOST_TIMER_SLOTS)

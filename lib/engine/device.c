@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Where the rooms of the engine meet: a device is objects, workers, and a
+ * transport that both of them call.
+ */
+
+#include <errno.h>
+
+#include "lib/engine/core/dev_priv.h"
+#include "lib/engine/core/worker_base.h"
+#include "lib/engine/sched/worker.h"
+#include "lib/engine/transport/transport.h"
+
+int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
+{
+	struct roost_dev *d;
+	int rc;
+
+	rc = roost_dev_make(conf, &roost_transport, &d);
+	if (rc != 0)
+		return rc;
+	rc = roost_workers_create(d, conf->nb_workers);
+	if (rc != 0) {
+		roost_dev_free(d);
+		return rc;
+	}
+	roost_overruns_init(d);
+	roost_async_init(d);
+	*dev = d;
+	return 0;
+}
+
+int roost_dev_destroy(struct roost_dev *dev)
+{
+	if (!LIST_EMPTY(&dev->ctxs))
+		return -EBUSY;
+	roost_workers_destroy(dev);
+	roost_dev_free(dev);
+	return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_TRANSPORT_RX_PRIV_H
+#define ROOST_ENGINE_TRANSPORT_RX_PRIV_H
+
+/*
+ * Frames that come in; for lib/engine/transport only. Holder of the turn.
+ */
+
+struct rte_mbuf;
+struct roost_worker;
+
+/* As struct roost_transport has them: receive and receive_each. */
+void roost_rx_burst(struct roost_worker *w, unsigned int port_index,
+		    struct rte_mbuf **pkts, unsigned int n);
+void roost_rx_each(struct roost_worker *w, struct rte_mbuf **pkts,
+		   unsigned int n);
+
+/* One received frame, checked in the order of doc/protocol.md. Takes it. from:
+ * the port, and ROOST_LOOPED.
+ */
+void roost_rx_frame(struct roost_worker *w, unsigned int from,
+		    struct rte_mbuf *mbuf);
+
+/* ---- rx_ahead.c --- */
+
+/* roost_rx_burst(), when roost_ahead_pays(). */
+void roost_rx_ahead(struct roost_worker *w, unsigned int port_index,
+		    struct rte_mbuf **pkts, unsigned int n);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* The transport as the scheduler and the objects call it. */
+
+#include <rte_common.h>
+
+#include "lib/engine/sched/sched.h"
+#include "lib/engine/transport/mig_priv.h"
+#include "lib/engine/transport/qp_priv.h"
+#include "lib/engine/transport/rx_priv.h"
+#include "lib/engine/transport/transport.h"
+
+static void expire(struct roost_worker *w, struct roost_timer *timer)
+{
+	if (timer->kind == ROOST_REQ_TIMER_PACE)
+		roost_worker_want_send(w,
+				       RTE_PTR_SUB(timer,
+						   offsetof(struct roost_qp,
+							    req.pace_timer)));
+	else
+		roost_req_timer(w, RTE_PTR_SUB(timer, offsetof(struct roost_qp,
+							       req.timer)));
+}
+
+static void lose(struct roost_qp *qp, enum roost_qp_error_code code)
+{
+	roost_qp_end(qp, code, -1);
+	roost_resp_silence(qp->worker, qp);
+}
+
+const struct roost_transport roost_transport = {
+	.receive = roost_rx_burst,
+	.receive_each = roost_rx_each,
+	.transmit = roost_req_transmit,
+	.answer = roost_ack_send,
+	.expire = expire,
+	.flush = roost_qp_flush,
+	.end = roost_qp_end,
+	.lose = lose,
+	.port_down = roost_mig_port_down,
+};
