@@ -17,8 +17,6 @@
 #include <string.h>
 
 #include <roost/dev.h>
-
-#include <roost/dev.h>
 #include "pmd_glue/host/arp.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/host/host.h"
