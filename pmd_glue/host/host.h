@@ -101,7 +101,8 @@ int roost_host_ask(struct roost_host *host, const struct roost_gid *sgid,
 		   const struct roost_gid *dgid, const uint8_t *from_mac,
 		   struct roost_neigh **neigh);
 /*
- * A frame has come from dgid to sgid, with the source from_mac. Where dgid is
+ * A frame has come from dgid to sgid, with the source from_mac; NULL: there was
+ * none, and the caller asks what is known. Where dgid is
  * on the link and nothing is known of it, that is a claim to be it (neigh.h),
  * and not believed against what is known. Asks nobody and takes no reference.
  * Returns 0: the MAC of the next hop to there is known; -EAGAIN: it is not;

@@ -50,6 +50,9 @@ ARROWS = {
     "cm/rsocket": (),
     "apps": ("lib/config", "lib/wire", "face", "pmd_glue/process",
              "pmd_glue/kernel", "pmd_glue/port"),
+    # As appliances: what public headers declare, wherever its code is.
+    "apps/examples": (*ENGINE, "cm", "face", "lib/event", "lib/wire",
+                      "lib/config", "pmd_glue"),
 }
 
 # Room -> rooms of which it may call what an installed header declares: <roost/
@@ -67,6 +70,7 @@ PUBLIC_ROOMS = {
     "cm.h": "cm",
     "config.h": "lib/config",
     "gid.h": "lib/wire",
+    "loop.h": "face",
     "psn.h": "lib/wire",
     "roost.h": "face",
 }
