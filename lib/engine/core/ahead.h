@@ -7,8 +7,8 @@
 /*
  * Memory that is prefetched: of thousands of QPs few are in the cache when
  * their turn comes, and each has a dozen lines that would be waited for one
- * after the other. Which QPs come next is known: a lane is a list, and frames
- * come in bursts. Hot; for lib/engine only. Holder of the turn.
+ * after the other. Which QPs come next is known: a ready list is a list, and
+ * frames come in bursts. Hot; for lib/engine only. Holder of the turn.
  */
 
 #include <rte_prefetch.h>
@@ -39,7 +39,7 @@ static inline void roost_ahead_slot(const struct roost_queue *q, uint32_t index)
 	rte_prefetch0(roost_queue_at(q, index));
 }
 
-/* The QPs of a lane behind the one that sends: of the next one, which was
+/* The QPs of a ready list behind the one that sends: of the next one, which was
  * prefetched when its predecessor sent, the request; of the one behind it, all
  * that it will need.
  */

@@ -73,7 +73,7 @@ struct roost_send_wqe {
 	uint8_t nb_sges; /* 0 when inline */
 	uint8_t opcode;  /* enum roost_wr_opcode */
 	uint8_t flags;   /* enum roost_send_flags, and ROOST_WQE_SPILLED */
-	bool fetched;    /* FETCH: the whole response has come */
+	bool responded;  /* RD/atomic: the whole response has come */
 	union {
 		struct {
 			uint64_t va;
@@ -129,11 +129,11 @@ struct roost_requester {
 	uint32_t window_pkts;
 	uint8_t retry_left;
 	uint8_t rnr_left;
-	bool rnr_wait;       /* the timer ends an RNR wait */
-	bool fetch_gap;      /* went back for a response that is missing,
-			      * and nothing has come since */
-	uint8_t nb_fetching; /* FETCH requests before send_index that are
-			      * not complete: limited by max_rd_atomic */
+	bool rnr_wait;         /* the timer ends an RNR wait */
+	bool response_gap;     /* went back for a response that is missing,
+				* and nothing has come since */
+	uint8_t nb_rd_atomics; /* RD/atomic requests before send_index that are
+				* not complete: limited by max_rd_atomic */
 	/* WQE at fault_index cannot be sent: it fails with fault_code once
 	 * all before it are acknowledged.
 	 */
@@ -174,7 +174,7 @@ struct roost_requester {
  * A READ, atomic or the like that the peer asked for: what was answered, so
  * that a duplicate is answered the same, and how far the answer has gone.
  */
-struct roost_resp_fetch {
+struct roost_resp_rd_atomic {
 	struct roost_psn first_psn; /* of the request and its answer */
 	struct roost_psn last_psn;
 	struct roost_psn next_psn; /* of the answer's next packet */
@@ -208,20 +208,20 @@ struct roost_responder {
 	bool owed;
 	struct roost_psn owed_psn;
 	uint8_t owed_syndrome;
-	uint8_t nb_fetches_pending;
+	uint8_t nb_rd_atomics_pending;
 	const struct roost_pd *pd; /* of the request in hand: the QP's, or that
 				    * of the SRQ that an XRC packet names */
-	/* Ring of the last requests that fetch, oldest at fetch_first; as
-	 * many as max_dest_rd_atomic, and those beyond it that are not
+	/* Ring of the last RD/atomic requests, oldest at rd_atomic_first;
+	 * as many as max_dest_rd_atomic, and those beyond it that are not
 	 * answered yet when it was lowered. NULL: never any were allowed.
 	 */
-	struct roost_resp_fetch *fetches;
+	struct roost_resp_rd_atomic *rd_atomics;
 	/* The SRQ that the WQE in recv_copy is from; NULL: none is in use. */
 	struct roost_srq *recv_srq;
-	uint8_t fetch_room; /* of the ring */
-	uint8_t fetch_size; /* max_dest_rd_atomic */
-	uint8_t fetch_first;
-	uint8_t nb_fetches;
+	uint8_t rd_atomic_room; /* of the ring */
+	uint8_t rd_atomic_size; /* max_dest_rd_atomic */
+	uint8_t rd_atomic_first;
+	uint8_t nb_rd_atomics;
 	uint8_t nb_wrong_keys; /* UC: since RESET */
 	uint8_t ended; /* NAK to the request at expected_psn, which brought the
 			* QP to ERR; 0: none did */

@@ -31,7 +31,7 @@ void roost_worker_unlink_qp(struct roost_worker *w, struct roost_qp *qp);
 /* The same, and its doorbell too: its memory goes away. */
 void roost_worker_forget_qp(struct roost_worker *w, struct roost_qp *qp);
 
-/* ---- who sends (lanes.c) --- */
+/* ---- who sends (ready.c) --- */
 
 void roost_worker_want_send(struct roost_worker *w, struct roost_qp *qp);
 /* The QP could go on, and was cut short: it stays the first one, and may send

@@ -48,7 +48,7 @@ static int create(struct roost_dev *dev, unsigned int index,
 	w->transport = dev->transport;
 	w->index = index;
 	LIST_INIT(&w->armed_qps);
-	roost_lanes_init(w);
+	roost_ready_init(w);
 	TAILQ_INIT(&s->flush_qps);
 	TAILQ_INIT(&w->dirty_cqs);
 	TAILQ_INIT(&w->held_events);
@@ -169,7 +169,7 @@ unsigned int roost_worker_answer_doorbells(struct roost_worker *w)
 
 void roost_worker_unlink_qp(struct roost_worker *w, struct roost_qp *qp)
 {
-	roost_lanes_unlink(w, qp);
+	roost_ready_unlink(w, qp);
 	roost_timer_remove(&w->timers, &qp->req.timer);
 	roost_timer_remove(&w->timers, &qp->req.pace_timer);
 	if (qp->req.inflight) {
@@ -352,8 +352,8 @@ static inline enum roost_left look_back(struct roost_worker *w)
 	struct roost_sched *s = roost_sched_of(w);
 	enum roost_left left = ROOST_LEFT_NOTHING;
 
-	if (roost_lanes_have_work(s))
-		left = roost_lanes_left(w);
+	if (roost_ready_have_work(s))
+		left = roost_ready_left(w);
 	else
 		s->first_phase = ROOST_PHASE_ACKS;
 	if (s->timers_left || s->rung != NULL ||
@@ -369,7 +369,7 @@ static inline enum roost_left look_back(struct roost_worker *w)
 static inline unsigned int send_out(struct roost_worker *w)
 {
 	struct roost_sched *s = roost_sched_of(w);
-	unsigned int work = roost_lanes_have_work(s) ? roost_lanes_send(w) : 0;
+	unsigned int work = roost_ready_have_work(s) ? roost_ready_send(w) : 0;
 
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
 		if (w->txq[p].count != 0)
@@ -394,15 +394,15 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 	w->now_ns = now_ns;
 	w->flush_left = ROOST_FLUSH_BUDGET;
 	roost_mbuf_begin(w);
-	if (s->waiting & ROOST_LANES_OWING)
-		roost_lanes_due(w);
+	if (s->waiting & ROOST_READY_OWING)
+		roost_ready_due(w);
 	work = receive(w);
 	if (s->steer != NULL)
 		work += roost_steer_receive(w);
 	if (w->txq[ROOST_TX_LOOPBACK].count != 0)
 		work += receive_loopback(w);
 	if (work >= STREAM_PKTS)
-		roost_lanes_due(w);
+		roost_ready_due(w);
 	work += run_timers(w);
 	/* A program that polls finds nothing, most of the time. */
 	if (work == 0 && !has_more(w)) {
@@ -429,8 +429,8 @@ unsigned int roost_worker_send(struct roost_worker *w, uint64_t now_ns)
 	w->now_ns = now_ns;
 	w->flush_left = ROOST_FLUSH_BUDGET;
 	roost_mbuf_begin(w);
-	if (s->waiting & ROOST_LANES_OWING)
-		roost_lanes_due(w);
+	if (s->waiting & ROOST_READY_OWING)
+		roost_ready_due(w);
 	work = has_bells(w) ? roost_worker_answer_doorbells(w) : 0;
 	return work + send_out(w);
 }

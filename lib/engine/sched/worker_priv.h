@@ -78,7 +78,7 @@ enum roost_phase {
 TAILQ_HEAD(roost_qp_list, roost_qp);
 
 /* QPs that want to send the same kind by the same queue. */
-struct roost_lane {
+struct roost_ready_list {
 	struct roost_qp_list qps;
 	/* Packets that the first one may still send in its burst, which the end
 	 * of the room or of the iteration has cut; 0: as many as any QP.
@@ -90,12 +90,12 @@ struct roost_lane {
 	struct roost_qp *last_due;
 };
 
-/* Where a lane stands in lanes, and its bit in waiting. */
-#define ROOST_LANE_SHIFT 2
-#define ROOST_LANE(phase, queue) ((phase) << ROOST_LANE_SHIFT | (queue))
-#define ROOST_PHASE_MASK ((1u << (1 << ROOST_LANE_SHIFT)) - 1) /* of ACKS */
-_Static_assert(ROOST_PHASE_ACKS == 0, "lanes of ACKS are queues");
-_Static_assert(ROOST_TX_QUEUES <= 1 << ROOST_LANE_SHIFT, "a place for each");
+/* Where a list stands in ready, and its bit in waiting. */
+#define ROOST_READY_SHIFT 2
+#define ROOST_READY(phase, queue) ((phase) << ROOST_READY_SHIFT | (queue))
+#define ROOST_PHASE_MASK ((1u << (1 << ROOST_READY_SHIFT)) - 1) /* of ACKS */
+_Static_assert(ROOST_PHASE_ACKS == 0, "lists of ACKS are queues");
+_Static_assert(ROOST_TX_QUEUES <= 1 << ROOST_READY_SHIFT, "a place for each");
 
 /* What an iteration left behind. */
 enum roost_left {
@@ -107,8 +107,8 @@ enum roost_left {
 struct roost_sched {
 	struct roost_worker worker; /* first: the one is found by the other */
 	struct roost_steer *steer;  /* NULL: there is no other worker */
-	uint32_t waiting; /* lanes that are not empty: 1 << ROOST_LANE() */
-	uint32_t due;     /* lanes of ACKS that have a last_due */
+	uint32_t waiting; /* lists that are not empty: 1 << ROOST_READY() */
+	uint32_t due;     /* lists of ACKS that have a last_due */
 	/* Who comes first: moved on with each iteration that leaves something
 	 * behind.
 	 */
@@ -117,7 +117,7 @@ struct roost_sched {
 	bool timers_left;      /* the last iteration did not run all */
 	int steps_left;        /* see ROOST_STEP_BUDGET */
 	_Atomic uint32_t left; /* enum roost_left; read by any thread */
-	struct roost_lane lanes[ROOST_LANE(ROOST_PHASES, 0)];
+	struct roost_ready_list ready[ROOST_READY(ROOST_PHASES, 0)];
 	struct roost_qp_list flush_qps; /* not flushed to the end */
 	/* Doorbells that were taken and not answered; newest first. */
 	struct roost_qp *rung;
@@ -152,25 +152,25 @@ roost_sched_of_const(const struct roost_worker *w)
  */
 unsigned int roost_worker_answer_doorbells(struct roost_worker *w);
 
-/* ---- lanes.c ---------------------------------------------------------- */
+/* ---- ready.c ---------------------------------------------------------- */
 
-void roost_lanes_init(struct roost_worker *w);
+void roost_ready_init(struct roost_worker *w);
 /* What is owed until now is due. Where worker.waiting says that nothing is, no
  * call is needed.
  */
-#define ROOST_LANES_OWING ROOST_PHASE_MASK
-void roost_lanes_due(struct roost_worker *w);
+#define ROOST_READY_OWING ROOST_PHASE_MASK
+void roost_ready_due(struct roost_worker *w);
 /* Is anything due, or may go? */
-static inline bool roost_lanes_have_work(const struct roost_sched *s)
+static inline bool roost_ready_have_work(const struct roost_sched *s)
 {
-	return (s->due | s->waiting >> ROOST_LANE(1, 0)) != 0;
+	return (s->due | s->waiting >> ROOST_READY(1, 0)) != 0;
 }
 /* Queue that, if there is any. Returns the number of packets. */
-unsigned int roost_lanes_send(struct roost_worker *w);
+unsigned int roost_ready_send(struct roost_worker *w);
 /* What of it is left, if there is any; the end of an iteration. */
-enum roost_left roost_lanes_left(struct roost_worker *w);
+enum roost_left roost_ready_left(struct roost_worker *w);
 /* Out of all lists. */
-void roost_lanes_unlink(struct roost_worker *w, struct roost_qp *qp);
+void roost_ready_unlink(struct roost_worker *w, struct roost_qp *qp);
 
 /* ---- tx.c --- */
 

@@ -62,7 +62,7 @@ bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp,
 	size_t len;
 
 	/* Answers keep the order of their requests. */
-	if (!roost_fetch_send(w, qp, burst))
+	if (!roost_rd_atomic_send(w, qp, burst))
 		return false;
 	if (!resp->owed)
 		return true;

@@ -129,7 +129,7 @@ void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)
 	roost_worker_unlink_qp(w, qp);
 	qp->drain_asked = false;
 	/* What did not go yet. */
-	if (qp->resp.owed || qp->resp.nb_fetches_pending != 0)
+	if (qp->resp.owed || qp->resp.nb_rd_atomics_pending != 0)
 		roost_worker_want_ack(w, qp);
 	roost_qp_flush(w, qp);
 	if (event >= 0)

@@ -102,7 +102,7 @@ static void send_again(struct roost_worker *w, struct roost_qp *qp)
 	if (!roost_qp_is_reliable(qp) || qp->req.rnr_wait ||
 	    !roost_req_has_unacked(qp))
 		return;
-	qp->req.fetch_gap = false;
+	qp->req.response_gap = false;
 	roost_req_go_back(w, qp, qp->req.oldest_unacked_psn);
 }
 

@@ -87,7 +87,8 @@ static int check_send(const struct roost_qp *qp, const struct roost_send_wr *wr,
 	if (qp->type == ROOST_QPT_UD &&
 	    (wr->ah == NULL || wr->ah->pd != qp->pd || wr->dest_qpn > 0xffffff))
 		return -EINVAL;
-	if (info->kind == ROOST_WR_KIND_FETCH && qp->attr.max_rd_atomic == 0)
+	if (info->kind == ROOST_WR_KIND_RD_ATOMIC &&
+	    qp->attr.max_rd_atomic == 0)
 		return -EINVAL;
 	if (wr->opcode == ROOST_WR_BIND_MW && !bind_valid(qp, &wr->bind))
 		return -EINVAL;

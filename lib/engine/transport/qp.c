@@ -56,7 +56,7 @@ static int create_queues(struct roost_qp *qp)
 
 static void free_memory(struct roost_qp *qp)
 {
-	free(qp->resp.fetches);
+	free(qp->resp.rd_atomics);
 	free(qp->recv_copy);
 	free(qp->spill);
 	roost_queue_destroy(&qp->rq);

@@ -79,7 +79,7 @@ static uint8_t opcode_at(struct roost_qp *qp, const struct roost_send_wqe *wqe,
 	bool first = roost_psn_eq(psn, wqe->first_psn);
 	uint8_t base = info->middle;
 
-	if (info->kind == ROOST_WR_KIND_FETCH ||
+	if (info->kind == ROOST_WR_KIND_RD_ATOMIC ||
 	    qp->req.started_index == roost_req_tail(qp) ||
 	    roost_psn_eq(wqe->first_psn, wqe->last_psn))
 		base = info->only;
@@ -178,15 +178,15 @@ void roost_resp_blame(struct roost_worker *w, struct roost_qp *qp,
 		 ROOST_ACCESS_LOCAL_WRITE);
 }
 
-void roost_fetch_blame(struct roost_worker *w, struct roost_qp *qp,
-		       const struct roost_resp_fetch *fetch)
+void roost_rd_atomic_blame(struct roost_worker *w, struct roost_qp *qp,
+			   const struct roost_resp_rd_atomic *rd_atomic)
 {
 	struct roost_qp_error *e =
 		roost_qp_blame(w, qp, ROOST_QPE_REMOTE_KEY_GONE);
 
 	e->has_packet = true;
-	e->psn = fetch->next_psn.v;
+	e->psn = rd_atomic->next_psn.v;
 	e->opcode = roost_qp_opcode(qp, ROOST_OPCODE_RC_READ_REQ);
 	e->syndrome = ROOST_NAK_REM_ACCESS;
-	note_memory(e, fetch->va, fetch->rkey, fetch->len_bytes);
+	note_memory(e, rd_atomic->va, rd_atomic->rkey, rd_atomic->len_bytes);
 }

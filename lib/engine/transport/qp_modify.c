@@ -280,8 +280,9 @@ static uint32_t add_av(const struct roost_qp *qp, enum roost_qp_state from,
 
 /* What the modify needs; afterwards, what the QP does not need any more. */
 struct gear {
-	struct roost_path primary, alt;   /* those that are valid */
-	struct roost_resp_fetch *fetches; /* NULL: there is room enough */
+	struct roost_path primary, alt; /* those that are valid */
+	/* NULL: there is room enough. */
+	struct roost_resp_rd_atomic *rd_atomics;
 };
 
 static void release_gear(struct roost_dev *dev, struct gear *gear)
@@ -290,7 +291,7 @@ static void release_gear(struct roost_dev *dev, struct gear *gear)
 		roost_path_release(dev, &gear->primary);
 	if (gear->alt.valid)
 		roost_path_release(dev, &gear->alt);
-	free(gear->fetches);
+	free(gear->rd_atomics);
 }
 
 /* May block. */
@@ -308,10 +309,10 @@ static int get_gear(const struct roost_qp *qp, const struct roost_qp_attr *attr,
 		rc = roost_path_resolve(qp->dev, &attr->alt_av, qp->qpn,
 					dest_qpn, &gear->alt);
 	if (rc == 0 && mask & ROOST_QP_MAX_DEST_RD_ATOMIC &&
-	    attr->max_dest_rd_atomic > qp->resp.fetch_room) {
-		gear->fetches = calloc(attr->max_dest_rd_atomic,
-				       sizeof(gear->fetches[0]));
-		if (gear->fetches == NULL)
+	    attr->max_dest_rd_atomic > qp->resp.rd_atomic_room) {
+		gear->rd_atomics = calloc(attr->max_dest_rd_atomic,
+					  sizeof(gear->rd_atomics[0]));
+		if (gear->rd_atomics == NULL)
 			rc = -ENOMEM;
 	}
 	if (rc != 0)
@@ -342,8 +343,9 @@ static void apply(struct roost_worker *w, struct roost_qp *qp,
 	}
 	enter_state(w, qp, from, to, attr, mask);
 	if (mask & ROOST_QP_MAX_DEST_RD_ATOMIC)
-		gear->fetches = roost_fetch_resize(qp, gear->fetches,
-						   attr->max_dest_rd_atomic);
+		gear->rd_atomics =
+			roost_rd_atomic_resize(qp, gear->rd_atomics,
+					       attr->max_dest_rd_atomic);
 	if (mask & ROOST_QP_PATH_MIG_STATE)
 		roost_mig_request(w, qp, attr->path_mig_state);
 	roost_worker_publish(w);

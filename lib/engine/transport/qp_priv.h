@@ -21,7 +21,7 @@ static inline uint8_t roost_qp_opcode(const struct roost_qp *qp, uint8_t opcode)
 }
 
 /* Requests that are answered with more than an acknowledgement. */
-static inline bool roost_op_is_fetch(uint8_t op)
+static inline bool roost_op_is_rd_atomic(uint8_t op)
 {
 	return op != ROOST_OP_SEND && op != ROOST_OP_WRITE;
 }
@@ -121,18 +121,19 @@ void roost_qp_end(struct roost_qp *qp, enum roost_qp_error_code code,
 /* ---- the table of send opcodes (wr.c) --------------------------------- */
 
 enum roost_wr_kind {
-	ROOST_WR_KIND_MESSAGE, /* packets with payload; an ACK completes it */
-	ROOST_WR_KIND_FETCH,   /* one packet; its response completes it */
-	ROOST_WR_KIND_LOCAL,   /* no packet */
+	ROOST_WR_KIND_MESSAGE,   /* packets with payload; an ACK completes it */
+	ROOST_WR_KIND_RD_ATOMIC, /* one packet; its response completes it */
+	ROOST_WR_KIND_LOCAL,     /* no packet */
 };
 
 struct roost_wr_info {
 	uint8_t qp_types;  /* bit set of 1 << enum roost_qp_type */
 	uint8_t kind;      /* enum roost_wr_kind */
 	uint8_t wc_opcode; /* enum roost_wc_opcode */
-	uint8_t response;  /* FETCH: enum roost_op of what comes back */
+	uint8_t response;  /* RD/atomic: enum roost_op of what comes back */
 	uint8_t len_bytes; /* the only length allowed; 0: any */
-	/* Opcode on the wire, service bits left out; FETCH has only only. */
+	/* Opcode on the wire, service bits left out; RD/atomic has only only.
+	 */
 	uint8_t first, middle, last, only;
 };
 

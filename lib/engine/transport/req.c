@@ -40,8 +40,8 @@ void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 	qp->req.retry_left = qp->attr.retry_cnt;
 	qp->req.rnr_left = qp->attr.rnr_retry;
 	qp->req.rnr_wait = false;
-	qp->req.fetch_gap = false;
-	qp->req.nb_fetching = 0;
+	qp->req.response_gap = false;
+	qp->req.nb_rd_atomics = 0;
 	qp->req.fault = false;
 	qp->req.pace_ns = 0;
 	qp->req.rtt_sent_ns = 0;
@@ -85,7 +85,7 @@ static uint32_t psns_of(const struct roost_qp *qp,
 
 static void start_wqe(struct roost_qp *qp, struct roost_send_wqe *wqe)
 {
-	wqe->fetched = false;
+	wqe->responded = false;
 	wqe->first_psn = qp->req.next_psn;
 	wqe->last_psn = roost_psn_add(wqe->first_psn, psns_of(qp, wqe) - 1);
 	qp->req.started_index++;
@@ -110,7 +110,7 @@ static bool may_send_wqe(struct roost_qp *qp)
 	const struct roost_send_wqe *wqe = roost_req_wqe(qp, req->send_index);
 	uint8_t kind = roost_wqe_info(wqe)->kind;
 
-	if (wqe->flags & ROOST_SEND_FENCE && req->nb_fetching > 0)
+	if (wqe->flags & ROOST_SEND_FENCE && req->nb_rd_atomics > 0)
 		return false;
 	if (kind == ROOST_WR_KIND_MESSAGE)
 		return true;
@@ -122,7 +122,7 @@ static bool may_send_wqe(struct roost_qp *qp)
 	    !roost_psn_eq(req->next_psn, req->oldest_unacked_psn))
 		return false;
 	/* With none allowed any more, what was sent may be sent again. */
-	return req->nb_fetching < RTE_MAX(qp->attr.max_rd_atomic, 1);
+	return req->nb_rd_atomics < RTE_MAX(qp->attr.max_rd_atomic, 1);
 }
 
 /* May the next packet be made, as far as the QP itself is concerned? */
@@ -162,22 +162,24 @@ static void next_piece(const struct roost_qp *qp,
 		       struct roost_req_piece *piece)
 {
 	const struct roost_wr_info *info = roost_wqe_info(wqe);
-	bool fetch = info->kind == ROOST_WR_KIND_FETCH;
+	bool rd_atomic = info->kind == ROOST_WR_KIND_RD_ATOMIC;
 	uint32_t index =
 		(uint32_t)roost_psn_diff(qp->req.next_psn, wqe->first_psn);
-	bool first = index == 0 || fetch;
+	bool first = index == 0 || rd_atomic;
 
-	piece->is_fetch = fetch;
+	piece->is_rd_atomic = rd_atomic;
 	/* The PSN behind this packet: a READ takes those of its answer. */
-	piece->next_psn = fetch ? roost_req_read_part_end(wqe, qp->req.next_psn)
-				: roost_psn_add(qp->req.next_psn, 1);
+	piece->next_psn =
+		rd_atomic ? roost_req_read_part_end(wqe, qp->req.next_psn)
+			  : roost_psn_add(qp->req.next_psn, 1);
 	piece->offset_bytes = index * qp->mtu_bytes;
 	piece->last =
 		roost_psn_eq(roost_psn_sub(piece->next_psn, 1), wqe->last_psn);
-	piece->opcode = roost_qp_opcode(qp, base_opcode(info, first,
-							piece->last || fetch));
+	piece->opcode =
+		roost_qp_opcode(qp, base_opcode(info, first,
+						piece->last || rd_atomic));
 	piece->left_bytes = wqe->len_bytes - piece->offset_bytes;
-	if (fetch && !piece->last)
+	if (rd_atomic && !piece->last)
 		piece->left_bytes = (uint32_t)roost_psn_diff(piece->next_psn,
 							     qp->req.next_psn) *
 				    qp->mtu_bytes;
@@ -204,7 +206,7 @@ static bool wants_ack(const struct roost_qp *qp,
 
 	if (!roost_qp_is_reliable(qp))
 		return false;
-	return piece->last || piece->is_fetch || ends_part(qp, psn) ||
+	return piece->last || piece->is_rd_atomic || ends_part(qp, psn) ||
 	       roost_psn_diff(psn, qp->req.oldest_unacked_psn) ==
 		       (int32_t)qp->req.window_pkts - 1;
 }
@@ -259,8 +261,8 @@ static void sent(struct roost_worker *w, struct roost_qp *qp,
 		req->end_psn = req->next_psn;
 	if (piece->last) {
 		req->send_index++;
-		if (roost_req_is_fetch(wqe))
-			req->nb_fetching++;
+		if (roost_req_is_rd_atomic(wqe))
+			req->nb_rd_atomics++;
 	}
 	/* Nobody will answer: as good as acknowledged. */
 	if (!roost_qp_is_reliable(qp))
@@ -287,8 +289,8 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 		return false;
 	}
 	/* It was posted, and a modify allows none any more. */
-	if (req->send_index == req->started_index && roost_req_is_fetch(wqe) &&
-	    qp->attr.max_rd_atomic == 0) {
+	if (req->send_index == req->started_index &&
+	    roost_req_is_rd_atomic(wqe) && qp->attr.max_rd_atomic == 0) {
 		roost_req_fault(w, qp, ROOST_QPE_NO_RD_ATOMIC);
 		return false;
 	}

@@ -19,7 +19,7 @@ static uint32_t index_of_psn(struct roost_qp *qp, struct roost_psn psn)
 	return index;
 }
 
-/* Continue sending at psn, and count again what is being fetched before. */
+/* Continue sending at psn, and count again the RD/atomics before. */
 static void send_from(struct roost_qp *qp, struct roost_psn psn)
 {
 	struct roost_requester *req = &qp->req;
@@ -27,10 +27,10 @@ static void send_from(struct roost_qp *qp, struct roost_psn psn)
 	req->next_psn = psn;
 	qp->resumed_psn = psn;
 	req->send_index = index_of_psn(qp, psn);
-	req->nb_fetching = 0;
+	req->nb_rd_atomics = 0;
 	for (uint32_t i = roost_req_tail(qp); i != req->send_index; i++)
-		if (roost_req_is_fetch(roost_req_wqe(qp, i)))
-			req->nb_fetching++;
+		if (roost_req_is_rd_atomic(roost_req_wqe(qp, i)))
+			req->nb_rd_atomics++;
 }
 
 void roost_req_go_back(struct roost_worker *w, struct roost_qp *qp,
@@ -48,7 +48,7 @@ void roost_req_progress(struct roost_worker *w, struct roost_qp *qp)
 
 	req->retry_left = qp->attr.retry_cnt;
 	req->rnr_left = qp->attr.rnr_retry;
-	req->fetch_gap = false;
+	req->response_gap = false;
 	if (req->rtt_sent_ns != 0 &&
 	    roost_psn_diff(req->oldest_unacked_psn, req->rtt_psn) > 0)
 		roost_req_rtt_sample(w, req);
@@ -84,9 +84,9 @@ static struct roost_psn complete_until(struct roost_worker *w,
 
 	for (; tail != req->started_index; tail++) {
 		const struct roost_send_wqe *wqe = roost_req_wqe(qp, tail);
-		bool fetch = roost_req_is_fetch(wqe);
+		bool rd_atomic = roost_req_is_rd_atomic(wqe);
 
-		if (fetch && !wqe->fetched &&
+		if (rd_atomic && !wqe->responded &&
 		    roost_psn_diff(wqe->first_psn, psn) < 0) {
 			struct roost_psn missing =
 				later(wqe->first_psn, req->oldest_unacked_psn);
@@ -97,8 +97,8 @@ static struct roost_psn complete_until(struct roost_worker *w,
 		}
 		if (roost_psn_diff(wqe->last_psn, psn) >= 0)
 			break;
-		if (fetch && (int32_t)(req->send_index - tail) > 0)
-			req->nb_fetching--;
+		if (rd_atomic && (int32_t)(req->send_index - tail) > 0)
+			req->nb_rd_atomics--;
 		roost_complete_send(w, qp, tail, ROOST_WC_SUCCESS);
 	}
 	atomic_store_explicit(&qp->sq.tail, tail, memory_order_release);
@@ -199,7 +199,7 @@ static void acknowledge(struct roost_worker *w, struct roost_qp *qp,
 	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
 		return;
 	if (!all_there)
-		roost_req_fetch_gap(w, qp);
+		roost_req_response_gap(w, qp);
 	else if ((pkt->syndrome & ROOST_AETH_TYPE_MASK) != ROOST_AETH_ACK)
 		roost_req_nak(w, qp, pkt, progress);
 }
@@ -214,5 +214,5 @@ void roost_req_receive(struct roost_worker *w, struct roost_qp *qp,
 	else if (pkt->info->op == ROOST_OP_ACK)
 		acknowledge(w, qp, pkt);
 	else
-		roost_req_fetch_receive(w, qp, pkt);
+		roost_req_response_receive(w, qp, pkt);
 }

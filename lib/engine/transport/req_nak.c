@@ -160,11 +160,11 @@ void roost_req_nak(struct roost_worker *w, struct roost_qp *qp,
  * is lost. What follows says the same again and is not listened to, until
  * something moves on or the timer runs out.
  */
-void roost_req_fetch_gap(struct roost_worker *w, struct roost_qp *qp)
+void roost_req_response_gap(struct roost_worker *w, struct roost_qp *qp)
 {
 	struct roost_requester *req = &qp->req;
 
-	if (req->fetch_gap || req->rnr_wait ||
+	if (req->response_gap || req->rnr_wait ||
 	    roost_psn_diff(req->next_psn, req->oldest_unacked_psn) <= 0) {
 		roost_worker_drop(w, ROOST_DROP_UNEXPECTED_RESPONSE);
 		return;
@@ -172,7 +172,7 @@ void roost_req_fetch_gap(struct roost_worker *w, struct roost_qp *qp)
 	roost_count(w, qp, missing_responses);
 	if (!spend_retry(w, qp, ROOST_QPE_RESPONSE_LOST, NULL))
 		return;
-	req->fetch_gap = true;
+	req->response_gap = true;
 	narrow(req);
 	roost_req_go_back(w, qp, req->oldest_unacked_psn);
 }
@@ -236,7 +236,7 @@ void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
 		tell_silence(qp);
 	if (!spend_retry(w, qp, ROOST_QPE_NO_ANSWER, NULL))
 		return;
-	req->fetch_gap = false;
+	req->response_gap = false;
 	shut(req);
 	roost_req_go_back(w, qp, req->oldest_unacked_psn);
 }

@@ -7,13 +7,13 @@
 /*
  * Inside of the requester: what its files share. Holder of the turn.
  *
- * req.c        which packet is next, and may it go now
- * req_build.c  its bytes
- * req_local.c  requests without packets: LOCAL_INV, BIND_MW
- * req_ack.c    what acknowledges: progress, completion, going back
- * req_nak.c    what refuses or is missing: NAKs, timeouts
- * req_fetch.c  responses that bring data: READ, atomics
- * qp_error.c   what is noted of a failure
+ * req.c            which packet is next, and may it go now
+ * req_build.c      its bytes
+ * req_local.c      requests without packets: LOCAL_INV, BIND_MW
+ * req_ack.c        what acknowledges: progress, completion, going back
+ * req_nak.c        what refuses or is missing: NAKs, timeouts
+ * req_rd_atomic.c  responses that bring data: READ, atomics
+ * qp_error.c       what is noted of a failure
  *
  * How long to wait for an answer is lib/engine/cc/req_timer.h.
  */
@@ -27,9 +27,9 @@ struct roost_req_piece {
 	uint32_t len_bytes;  /* payload of this packet */
 	uint32_t left_bytes; /* of the message, from offset on */
 	struct roost_psn next_psn;
-	uint8_t opcode; /* enum roost_opcode */
-	bool last;      /* nothing of this WQE is left to be sent */
-	bool is_fetch;  /* its answer brings the payload */
+	uint8_t opcode;    /* enum roost_opcode */
+	bool last;         /* nothing of this WQE is left to be sent */
+	bool is_rd_atomic; /* its answer brings the payload */
 };
 
 /* Write its frame at buf. Returns the length with the ICRC, 0: an SGE of the
@@ -57,17 +57,17 @@ void roost_req_blame(struct roost_worker *w, struct roost_qp *qp,
 /* Something came from the peer that moves us on: retry counters, timer. */
 void roost_req_progress(struct roost_worker *w, struct roost_qp *qp);
 /*
- * All before psn is acknowledged, so far as that can be: a FETCH whose
+ * All before psn is acknowledged, so far as that can be: an RD/atomic whose
  * response has not come stops it. Completes, restarts. Returns false when it
  * was stopped; the response at oldest_unacked_psn is missing then.
  */
 bool roost_req_advance(struct roost_worker *w, struct roost_qp *qp,
 		       struct roost_psn psn);
 /* The response at oldest_unacked_psn is missing: ask again, once. */
-void roost_req_fetch_gap(struct roost_worker *w, struct roost_qp *qp);
+void roost_req_response_gap(struct roost_worker *w, struct roost_qp *qp);
 /* READ responses and atomic acknowledgements. */
-void roost_req_fetch_receive(struct roost_worker *w, struct roost_qp *qp,
-			     const struct roost_pkt *pkt);
+void roost_req_response_receive(struct roost_worker *w, struct roost_qp *qp,
+				const struct roost_pkt *pkt);
 /* Any NAK for psn; all before it is acknowledged already. */
 void roost_req_nak(struct roost_worker *w, struct roost_qp *qp,
 		   const struct roost_pkt *pkt, bool progress);
@@ -107,9 +107,9 @@ static inline bool roost_req_at_read_part(const struct roost_send_wqe *wqe,
 	return at % ROOST_READ_MAX_PKTS == 0;
 }
 
-static inline bool roost_req_is_fetch(const struct roost_send_wqe *wqe)
+static inline bool roost_req_is_rd_atomic(const struct roost_send_wqe *wqe)
 {
-	return roost_wqe_info(wqe)->kind == ROOST_WR_KIND_FETCH;
+	return roost_wqe_info(wqe)->kind == ROOST_WR_KIND_RD_ATOMIC;
 }
 
 #endif

@@ -54,16 +54,16 @@ void roost_resp_reset(struct roost_qp *qp, struct roost_psn expected_psn)
 	roost_recv_let_go(qp);
 	qp->resp = (struct roost_responder){
 		.expected_psn = expected_psn,
-		.fetches = qp->resp.fetches,
-		.fetch_room = qp->resp.fetch_room,
-		.fetch_size = qp->attr.max_dest_rd_atomic,
+		.rd_atomics = qp->resp.rd_atomics,
+		.rd_atomic_room = qp->resp.rd_atomic_room,
+		.rd_atomic_size = qp->attr.max_dest_rd_atomic,
 	};
 }
 
 void roost_resp_silence(struct roost_worker *w, struct roost_qp *qp)
 {
-	qp->resp.nb_fetches = 0;
-	qp->resp.nb_fetches_pending = 0;
+	qp->resp.nb_rd_atomics = 0;
+	qp->resp.nb_rd_atomics_pending = 0;
 	qp->resp.owed = false;
 	qp->resp.ended = 0;
 	roost_worker_unlink_qp(w, qp);
@@ -112,14 +112,14 @@ static void advance(struct roost_worker *w, struct roost_qp *qp,
 {
 	struct roost_responder *resp = &qp->resp;
 
-	resp->expected_psn =
-		roost_psn_add(resp->expected_psn, roost_fetch_psns(qp, pkt));
+	resp->expected_psn = roost_psn_add(resp->expected_psn,
+					   roost_rd_atomic_psns(qp, pkt));
 	resp->behind = ROOST_DROP_NONE;
 	resp->in_op = pkt->info->op;
 	if (pkt->info->flags & ROOST_OPF_LAST)
 		resp->in_op = ROOST_OP_NONE;
 	if (pkt->ackreq && roost_qp_is_reliable(qp) &&
-	    !roost_op_is_fetch(pkt->info->op))
+	    !roost_op_is_rd_atomic(pkt->info->op))
 		roost_ack_owe(w, qp, ROOST_AETH_ACK | ROOST_AETH_CREDIT_INVALID,
 			      pkt->psn);
 }
@@ -152,8 +152,8 @@ static void duplicate(struct roost_worker *w, struct roost_qp *qp,
 		      const struct roost_pkt *pkt)
 {
 	roost_count(w, qp, duplicates);
-	if (roost_op_is_fetch(pkt->info->op)) {
-		if (!roost_fetch_replay(w, qp, pkt))
+	if (roost_op_is_rd_atomic(pkt->info->op)) {
+		if (!roost_rd_atomic_replay(w, qp, pkt))
 			roost_worker_drop(w, ROOST_DROP_DUPLICATE);
 		return;
 	}

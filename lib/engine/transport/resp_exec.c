@@ -137,13 +137,13 @@ static bool flush_known(const struct roost_pkt *pkt)
 	       pkt->flush_level <= FLUSH_LEVEL_REGION;
 }
 
-static enum roost_fault check_fetch(struct roost_qp *qp,
-				    const struct roost_pkt *pkt)
+static enum roost_fault check_rd_atomic(struct roost_qp *qp,
+					const struct roost_pkt *pkt)
 {
 	uint32_t access = needed_access(pkt);
 	uint64_t len = sizeof(uint64_t), touch = 0;
 
-	if (!roost_fetch_has_room(qp))
+	if (!roost_rd_atomic_has_room(qp))
 		return ROOST_FAULT_TOO_MANY;
 	if (pkt->info->op == ROOST_OP_FLUSH && !flush_known(pkt))
 		return ROOST_FAULT_OPERAND;
@@ -210,7 +210,7 @@ enum roost_fault roost_resp_check(struct roost_qp *qp,
 		return check_send(qp, pkt);
 	if (pkt->info->op == ROOST_OP_WRITE)
 		return check_write(qp, pkt);
-	return check_fetch(qp, pkt);
+	return check_rd_atomic(qp, pkt);
 }
 
 /* ---- execution -------------------------------------------------------- */
@@ -341,9 +341,9 @@ static enum roost_fault execute_atomic_write(struct roost_qp *qp,
 	return ROOST_FAULT_NONE;
 }
 
-static enum roost_fault execute_fetch(struct roost_worker *w,
-				      struct roost_qp *qp,
-				      const struct roost_pkt *pkt)
+static enum roost_fault execute_rd_atomic(struct roost_worker *w,
+					  struct roost_qp *qp,
+					  const struct roost_pkt *pkt)
 {
 	enum roost_fault fault = ROOST_FAULT_NONE;
 	uint64_t orig = 0;
@@ -361,7 +361,7 @@ static enum roost_fault execute_fetch(struct roost_worker *w,
 	if (fault != ROOST_FAULT_NONE)
 		return fault;
 	qp->resp.msn = (qp->resp.msn + 1) & 0xffffff;
-	roost_fetch_add(w, qp, pkt, orig);
+	roost_rd_atomic_add(w, qp, pkt, orig);
 	return ROOST_FAULT_NONE;
 }
 
@@ -371,8 +371,8 @@ enum roost_fault roost_resp_execute(struct roost_worker *w, struct roost_qp *qp,
 	struct roost_responder *resp = &qp->resp;
 	enum roost_fault fault;
 
-	if (roost_op_is_fetch(pkt->info->op))
-		return execute_fetch(w, qp, pkt);
+	if (roost_op_is_rd_atomic(pkt->info->op))
+		return execute_rd_atomic(w, qp, pkt);
 	if (pkt->info->op == ROOST_OP_SEND)
 		fault = execute_send(qp, pkt);
 	else

@@ -7,11 +7,11 @@
 /*
  * Inside of the responder: what its files share. Holder of the turn.
  *
- * resp.c        the chain of stages, and what each fault means
- * resp_recv.c   where a message lands: RQ, SRQ, XRC SRQ; its completion
- * resp_exec.c   what a request does: SEND, WRITE, atomics, invalidation
- * resp_fetch.c  requests with a response: their record, replay and packets
- * ack.c         acknowledgements
+ * resp.c            the chain of stages, and what each fault means
+ * resp_recv.c       where a message lands: RQ, SRQ, XRC SRQ; its completion
+ * resp_exec.c       what a request does: SEND, WRITE, atomics, invalidation
+ * resp_rd_atomic.c  requests with a response: their record, replay and packets
+ * ack.c             acknowledgements
  */
 
 #include "lib/engine/transport/qp_priv.h"
@@ -48,8 +48,8 @@ void roost_resp_blame(struct roost_worker *w, struct roost_qp *qp,
 		      enum roost_qp_error_code code, uint8_t syndrome,
 		      const struct roost_pkt *pkt) __attribute__((cold));
 /* The same of a READ whose memory is gone. */
-void roost_fetch_blame(struct roost_worker *w, struct roost_qp *qp,
-		       const struct roost_resp_fetch *fetch)
+void roost_rd_atomic_blame(struct roost_worker *w, struct roost_qp *qp,
+			   const struct roost_resp_rd_atomic *rd_atomic)
 	__attribute__((cold));
 /* The QP is in ERR, for the request at psn: that is NAKed, now and whenever it
  * comes again.
@@ -99,33 +99,33 @@ void roost_ud_receive(struct roost_worker *w, struct roost_qp *qp,
 		      const struct roost_frame *frame,
 		      const struct roost_pkt *pkt);
 
-/* ---- resp_fetch.c ----------------------------------------------------- */
+/* ---- resp_rd_atomic.c ------------------------------------------------- */
 
 /*
  * max_dest_rd_atomic is new: n. ring: room for n records, from calloc(), where
  * n is more than there is room for; else NULL. What is on record stays. Takes
  * ring; returns the one that is not used any more, to be freed.
  */
-struct roost_resp_fetch *roost_fetch_resize(struct roost_qp *qp,
-					    struct roost_resp_fetch *ring,
-					    uint8_t n);
+struct roost_resp_rd_atomic *
+roost_rd_atomic_resize(struct roost_qp *qp, struct roost_resp_rd_atomic *ring,
+		       uint8_t n);
 /* Is there a slot for one more? Else the peer exceeds what was agreed on. */
-bool roost_fetch_has_room(struct roost_qp *qp);
+bool roost_rd_atomic_has_room(struct roost_qp *qp);
 /* Record a request that was executed; its answer is owed. */
-void roost_fetch_add(struct roost_worker *w, struct roost_qp *qp,
-		     const struct roost_pkt *pkt, uint64_t orig);
+void roost_rd_atomic_add(struct roost_worker *w, struct roost_qp *qp,
+			 const struct roost_pkt *pkt, uint64_t orig);
 /* A duplicate: owe the answer again, as far as it is on record. Returns false
  * when it is not.
  */
-bool roost_fetch_replay(struct roost_worker *w, struct roost_qp *qp,
-			const struct roost_pkt *pkt);
+bool roost_rd_atomic_replay(struct roost_worker *w, struct roost_qp *qp,
+			    const struct roost_pkt *pkt);
 /* How many PSNs the answer takes. */
-uint32_t roost_fetch_psns(const struct roost_qp *qp,
-			  const struct roost_pkt *pkt);
+uint32_t roost_rd_atomic_psns(const struct roost_qp *qp,
+			      const struct roost_pkt *pkt);
 /* Send what is owed, in order, up to *burst packets, which is what is left of
  * it then. Returns false when something is left.
  */
-bool roost_fetch_send(struct roost_worker *w, struct roost_qp *qp,
-		      unsigned int *burst);
+bool roost_rd_atomic_send(struct roost_worker *w, struct roost_qp *qp,
+			  unsigned int *burst);
 
 #endif

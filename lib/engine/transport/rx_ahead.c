@@ -15,8 +15,8 @@
  * looked at. Returns the queue whose oldest request it needs then; NULL: none,
  * or it is not known.
  */
-static const struct roost_queue *fetch_qp(struct roost_worker *w,
-					  const uint8_t *bth)
+static const struct roost_queue *prefetch_qp(struct roost_worker *w,
+					     const uint8_t *bth)
 {
 	const struct roost_opcode_info *op = &roost_opcodes[bth[0]];
 	const struct roost_qp *qp =
@@ -54,7 +54,7 @@ void roost_rx_ahead(struct roost_worker *w, unsigned int port_index,
 		if (bth == NULL || roost_bth_dest_qpn(bth) == qpn)
 			continue;
 		qpn = roost_bth_dest_qpn(bth);
-		queues[i] = fetch_qp(w, bth);
+		queues[i] = prefetch_qp(w, bth);
 	}
 	for (unsigned int i = 0; i < n; i++) {
 		if (i + 1 < n && queues[i + 1] != NULL)

@@ -64,14 +64,14 @@ const struct roost_wr_info roost_wr_infos[ROOST_WR_OPCODE_COUNT] = {
 	},
 	[ROOST_WR_READ] = {
 		.qp_types = RC | XI,
-		.kind = ROOST_WR_KIND_FETCH,
+		.kind = ROOST_WR_KIND_RD_ATOMIC,
 		.wc_opcode = ROOST_WC_READ,
 		.only = BASE(READ_REQ),
 		.response = ROOST_OP_READ_RESP,
 	},
 	[ROOST_WR_CMP_SWAP] = {
 		.qp_types = RC | XI,
-		.kind = ROOST_WR_KIND_FETCH,
+		.kind = ROOST_WR_KIND_RD_ATOMIC,
 		.wc_opcode = ROOST_WC_CMP_SWAP,
 		.only = BASE(CMP_SWAP),
 		.response = ROOST_OP_ATOMIC_ACK,
@@ -79,7 +79,7 @@ const struct roost_wr_info roost_wr_infos[ROOST_WR_OPCODE_COUNT] = {
 	},
 	[ROOST_WR_FETCH_ADD] = {
 		.qp_types = RC | XI,
-		.kind = ROOST_WR_KIND_FETCH,
+		.kind = ROOST_WR_KIND_RD_ATOMIC,
 		.wc_opcode = ROOST_WC_FETCH_ADD,
 		.only = BASE(FETCH_ADD),
 		.response = ROOST_OP_ATOMIC_ACK,
@@ -87,7 +87,7 @@ const struct roost_wr_info roost_wr_infos[ROOST_WR_OPCODE_COUNT] = {
 	},
 	[ROOST_WR_ATOMIC_WRITE] = {
 		.qp_types = RC,
-		.kind = ROOST_WR_KIND_FETCH,
+		.kind = ROOST_WR_KIND_RD_ATOMIC,
 		.wc_opcode = ROOST_WC_ATOMIC_WRITE,
 		.only = BASE(ATOMIC_WRITE),
 		.response = ROOST_OP_READ_RESP,
@@ -95,7 +95,7 @@ const struct roost_wr_info roost_wr_infos[ROOST_WR_OPCODE_COUNT] = {
 	},
 	[ROOST_WR_FLUSH] = {
 		.qp_types = RC,
-		.kind = ROOST_WR_KIND_FETCH,
+		.kind = ROOST_WR_KIND_RD_ATOMIC,
 		.wc_opcode = ROOST_WC_FLUSH,
 		.only = BASE(FLUSH),
 		.response = ROOST_OP_READ_RESP,

@@ -24,12 +24,12 @@
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/sched/worker_priv.h"
 
-void roost_lanes_init(struct roost_worker *w)
+void roost_ready_init(struct roost_worker *w)
 {
 	struct roost_sched *s = roost_sched_of(w);
 
-	for (unsigned int i = 0; i < RTE_DIM(s->lanes); i++)
-		TAILQ_INIT(&s->lanes[i].qps);
+	for (unsigned int i = 0; i < RTE_DIM(s->ready); i++)
+		TAILQ_INIT(&s->ready[i].qps);
 }
 
 /* The queues that QPs wait for with that. */
@@ -37,15 +37,15 @@ static uint32_t waiting(const struct roost_worker *w, unsigned int phase)
 {
 	const struct roost_sched *s = roost_sched_of_const(w);
 
-	return s->waiting >> ROOST_LANE(phase, 0) & ROOST_PHASE_MASK;
+	return s->waiting >> ROOST_READY(phase, 0) & ROOST_PHASE_MASK;
 }
 
 /* ---- lists ------------------------------------------------------------ */
 
-/* A QP notes the lane in whose list it is, and 0 for none. */
-static uint8_t note(unsigned int lane)
+/* A QP notes the list that it is in, and 0 for none. */
+static uint8_t note(unsigned int list)
 {
-	return (uint8_t)(lane + 1);
+	return (uint8_t)(list + 1);
 }
 
 static unsigned int noted(uint8_t place)
@@ -60,7 +60,7 @@ static const struct roost_send_wqe *request_at(struct roost_qp *qp,
 }
 
 /* Of datagrams each has a path of its own. */
-static unsigned int request_lane(struct roost_qp *qp)
+static unsigned int request_list(struct roost_qp *qp)
 {
 	const struct roost_path *path = &qp->path;
 	uint32_t next = qp->req.send_index;
@@ -68,31 +68,31 @@ static unsigned int request_lane(struct roost_qp *qp)
 	if (qp->type == ROOST_QPT_UD &&
 	    next != atomic_load_explicit(&qp->sq.head, memory_order_acquire))
 		path = roost_ah_path(request_at(qp, next)->ud.ah);
-	return ROOST_LANE(ROOST_PHASE_REQUESTS, roost_path_queue(path));
+	return ROOST_READY(ROOST_PHASE_REQUESTS, roost_path_queue(path));
 }
 
 void roost_worker_want_send(struct roost_worker *w, struct roost_qp *qp)
 {
 	struct roost_sched *s = roost_sched_of(w);
-	unsigned int lane;
+	unsigned int list;
 
 	if (qp->send_place != 0)
 		return;
-	lane = request_lane(qp);
-	qp->send_place = note(lane);
-	s->waiting |= 1u << lane;
-	TAILQ_INSERT_TAIL(&s->lanes[lane].qps, qp, send_link);
+	list = request_list(qp);
+	qp->send_place = note(list);
+	s->waiting |= 1u << list;
+	TAILQ_INSERT_TAIL(&s->ready[list].qps, qp, send_link);
 }
 
 static void want_answer(struct roost_worker *w, struct roost_qp *qp,
 			unsigned int phase)
 {
 	struct roost_sched *s = roost_sched_of(w);
-	unsigned int lane = ROOST_LANE(phase, roost_path_queue(&qp->path));
+	unsigned int list = ROOST_READY(phase, roost_path_queue(&qp->path));
 
-	qp->answer_place = note(lane);
-	s->waiting |= 1u << lane;
-	TAILQ_INSERT_TAIL(&s->lanes[lane].qps, qp, ack_link);
+	qp->answer_place = note(list);
+	s->waiting |= 1u << list;
+	TAILQ_INSERT_TAIL(&s->ready[list].qps, qp, ack_link);
 }
 
 void roost_worker_want_ack(struct roost_worker *w, struct roost_qp *qp)
@@ -102,23 +102,23 @@ void roost_worker_want_ack(struct roost_worker *w, struct roost_qp *qp)
 }
 
 /* What is left of the burst of the first one. */
-static uint32_t first_burst(const struct roost_lane *lane)
+static uint32_t first_burst(const struct roost_ready_list *list)
 {
-	return lane->burst_left != 0 ? lane->burst_left : ROOST_QP_BURST_PKTS;
+	return list->burst_left != 0 ? list->burst_left : ROOST_QP_BURST_PKTS;
 }
 
-/* Out of the lane of requests that it is in. */
+/* Out of the list of requests that it is in. */
 static inline void leave_requests(struct roost_worker *w, unsigned int i,
 				  struct roost_qp *qp)
 {
 	struct roost_sched *s = roost_sched_of(w);
-	struct roost_lane *lane = &s->lanes[i];
+	struct roost_ready_list *list = &s->ready[i];
 
-	if (TAILQ_FIRST(&lane->qps) == qp)
-		lane->burst_left = 0;
+	if (TAILQ_FIRST(&list->qps) == qp)
+		list->burst_left = 0;
 	qp->send_place = 0;
-	TAILQ_REMOVE(&lane->qps, qp, send_link);
-	if (TAILQ_EMPTY(&lane->qps))
+	TAILQ_REMOVE(&list->qps, qp, send_link);
+	if (TAILQ_EMPTY(&list->qps))
 		s->waiting &= ~(1u << i);
 }
 
@@ -126,20 +126,20 @@ static inline void leave_answers(struct roost_worker *w, unsigned int i,
 				 struct roost_qp *qp)
 {
 	struct roost_sched *s = roost_sched_of(w);
-	struct roost_lane *lane = &s->lanes[i];
-	bool first = TAILQ_FIRST(&lane->qps) == qp;
+	struct roost_ready_list *list = &s->ready[i];
+	bool first = TAILQ_FIRST(&list->qps) == qp;
 
 	if (first)
-		lane->burst_left = 0;
-	if (lane->last_due == qp) {
-		lane->last_due =
+		list->burst_left = 0;
+	if (list->last_due == qp) {
+		list->last_due =
 			first ? NULL : TAILQ_PREV(qp, roost_qp_list, ack_link);
-		if (lane->last_due == NULL)
+		if (list->last_due == NULL)
 			s->due &= ~(1u << i);
 	}
 	qp->answer_place = 0;
-	TAILQ_REMOVE(&lane->qps, qp, ack_link);
-	if (TAILQ_EMPTY(&lane->qps))
+	TAILQ_REMOVE(&list->qps, qp, ack_link);
+	if (TAILQ_EMPTY(&list->qps))
 		s->waiting &= ~(1u << i);
 }
 
@@ -147,14 +147,14 @@ void roost_worker_keep_turn(struct roost_worker *w, struct roost_qp *qp,
 			    uint32_t burst_left)
 {
 	struct roost_sched *s = roost_sched_of(w);
-	unsigned int lane = request_lane(qp);
+	unsigned int list = request_list(qp);
 
 	if (qp->send_place != 0)
 		leave_requests(w, noted(qp->send_place), qp);
-	qp->send_place = note(lane);
-	s->waiting |= 1u << lane;
-	TAILQ_INSERT_HEAD(&s->lanes[lane].qps, qp, send_link);
-	s->lanes[lane].burst_left = burst_left;
+	qp->send_place = note(list);
+	s->waiting |= 1u << list;
+	TAILQ_INSERT_HEAD(&s->ready[list].qps, qp, send_link);
+	s->ready[list].burst_left = burst_left;
 }
 
 /* The same of responses. */
@@ -162,16 +162,16 @@ static void keep_answering(struct roost_worker *w, struct roost_qp *qp,
 			   uint32_t burst_left)
 {
 	struct roost_sched *s = roost_sched_of(w);
-	unsigned int lane =
-		ROOST_LANE(ROOST_PHASE_RESPONSES, roost_path_queue(&qp->path));
+	unsigned int list =
+		ROOST_READY(ROOST_PHASE_RESPONSES, roost_path_queue(&qp->path));
 
-	qp->answer_place = note(lane);
-	s->waiting |= 1u << lane;
-	TAILQ_INSERT_HEAD(&s->lanes[lane].qps, qp, ack_link);
-	s->lanes[lane].burst_left = burst_left;
+	qp->answer_place = note(list);
+	s->waiting |= 1u << list;
+	TAILQ_INSERT_HEAD(&s->ready[list].qps, qp, ack_link);
+	s->ready[list].burst_left = burst_left;
 }
 
-void roost_lanes_unlink(struct roost_worker *w, struct roost_qp *qp)
+void roost_ready_unlink(struct roost_worker *w, struct roost_qp *qp)
 {
 	struct roost_sched *s = roost_sched_of(w);
 
@@ -196,16 +196,17 @@ void roost_worker_flush_later(struct roost_worker *w, struct roost_qp *qp,
 		TAILQ_INSERT_TAIL(&s->flush_qps, qp, flush_link);
 }
 
-void roost_lanes_due(struct roost_worker *w)
+void roost_ready_due(struct roost_worker *w)
 {
 	struct roost_sched *s = roost_sched_of(w);
 	uint32_t queues = waiting(w, ROOST_PHASE_ACKS);
 
 	s->due = queues;
 	for (; queues != 0; queues &= queues - 1) {
-		struct roost_lane *lane = &s->lanes[__builtin_ctz(queues)];
+		struct roost_ready_list *list =
+			&s->ready[__builtin_ctz(queues)];
 
-		lane->last_due = TAILQ_LAST(&lane->qps, roost_qp_list);
+		list->last_due = TAILQ_LAST(&list->qps, roost_qp_list);
 	}
 }
 
@@ -219,7 +220,7 @@ static void answer(struct roost_worker *w, struct roost_qp *qp,
 {
 	if (w->transport->answer(w, qp, &burst) || qp->answer_place != 0)
 		return;
-	if (qp->resp.nb_fetches_pending == 0)
+	if (qp->resp.nb_rd_atomics_pending == 0)
 		want_answer(w, qp, ROOST_PHASE_ACKS);
 	else if (burst == 0)
 		want_answer(w, qp, ROOST_PHASE_RESPONSES);
@@ -232,7 +233,7 @@ void roost_worker_answer(struct roost_worker *w, struct roost_qp *qp)
 	struct roost_sched *s = roost_sched_of(w);
 
 	/* Responses without end leave room for the QP's requests. */
-	if (qp->resp.nb_fetches_pending != 0 &&
+	if (qp->resp.nb_rd_atomics_pending != 0 &&
 	    s->first_phase == ROOST_PHASE_REQUESTS)
 		return;
 	leave_answers(w, noted(qp->answer_place), qp);
@@ -253,15 +254,15 @@ static bool may_go(struct roost_worker *w, unsigned int queue)
 static inline void send_acks(struct roost_worker *w, unsigned int queue)
 {
 	struct roost_sched *s = roost_sched_of(w);
-	const unsigned int i = ROOST_LANE(ROOST_PHASE_ACKS, queue);
-	struct roost_lane *lane = &s->lanes[i];
+	const unsigned int i = ROOST_READY(ROOST_PHASE_ACKS, queue);
+	struct roost_ready_list *list = &s->ready[i];
 
-	while (lane->last_due != NULL && may_go(w, queue)) {
-		struct roost_qp *qp = TAILQ_FIRST(&lane->qps);
+	while (list->last_due != NULL && may_go(w, queue)) {
+		struct roost_qp *qp = TAILQ_FIRST(&list->qps);
 
 		s->steps_left--;
 		leave_answers(w, i, qp);
-		if (qp->resp.nb_fetches_pending != 0)
+		if (qp->resp.nb_rd_atomics_pending != 0)
 			want_answer(w, qp, ROOST_PHASE_RESPONSES);
 		else
 			answer(w, qp, 0);
@@ -278,13 +279,13 @@ static inline void charge(struct roost_worker *w, bool cold, int tx_left)
 static void send_responses(struct roost_worker *w, unsigned int queue)
 {
 	struct roost_sched *s = roost_sched_of(w);
-	const unsigned int i = ROOST_LANE(ROOST_PHASE_RESPONSES, queue);
-	struct roost_lane *lane = &s->lanes[i];
+	const unsigned int i = ROOST_READY(ROOST_PHASE_RESPONSES, queue);
+	struct roost_ready_list *list = &s->ready[i];
 	bool cold = roost_ahead_pays(w);
 	struct roost_qp *qp;
 
-	while ((qp = TAILQ_FIRST(&lane->qps)) != NULL && may_go(w, queue)) {
-		uint32_t burst = first_burst(lane);
+	while ((qp = TAILQ_FIRST(&list->qps)) != NULL && may_go(w, queue)) {
+		uint32_t burst = first_burst(list);
 		int tx_left = w->tx_left;
 
 		s->steps_left--;
@@ -297,17 +298,17 @@ static void send_responses(struct roost_worker *w, unsigned int queue)
 static inline void send_requests(struct roost_worker *w, unsigned int queue)
 {
 	struct roost_sched *s = roost_sched_of(w);
-	const unsigned int i = ROOST_LANE(ROOST_PHASE_REQUESTS, queue);
-	struct roost_lane *lane = &s->lanes[i];
+	const unsigned int i = ROOST_READY(ROOST_PHASE_REQUESTS, queue);
+	struct roost_ready_list *list = &s->ready[i];
 	bool cold = roost_ahead_pays(w);
 	struct roost_qp *qp;
 
-	while ((qp = TAILQ_FIRST(&lane->qps)) != NULL && may_go(w, queue)) {
-		uint32_t burst = first_burst(lane);
+	while ((qp = TAILQ_FIRST(&list->qps)) != NULL && may_go(w, queue)) {
+		uint32_t burst = first_burst(list);
 		int tx_left = w->tx_left;
 
 		leave_requests(w, i, qp);
-		roost_ahead_requests(TAILQ_FIRST(&lane->qps));
+		roost_ahead_requests(TAILQ_FIRST(&list->qps));
 		s->steps_left -= 1 + (int)w->transport->transmit(w, qp, burst);
 		charge(w, cold, tx_left);
 	}
@@ -376,10 +377,10 @@ static void send_all(struct roost_worker *w)
 	}
 }
 
-unsigned int roost_lanes_send(struct roost_worker *w)
+unsigned int roost_ready_send(struct roost_worker *w)
 {
 	struct roost_sched *s = roost_sched_of(w);
-	const uint32_t of_port = 1u << ROOST_LANE(ROOST_PHASE_REQUESTS, 0);
+	const uint32_t of_port = 1u << ROOST_READY(ROOST_PHASE_REQUESTS, 0);
 	uint64_t before = w->counters.tx_pkts;
 
 	s->steps_left = ROOST_STEP_BUDGET;
@@ -390,7 +391,7 @@ unsigned int roost_lanes_send(struct roost_worker *w)
 	 */
 	if (s->waiting == of_port) {
 		send_requests(w, 0);
-	} else if (s->waiting == 1u << ROOST_LANE(ROOST_PHASE_ACKS, 0)) {
+	} else if (s->waiting == 1u << ROOST_READY(ROOST_PHASE_ACKS, 0)) {
 		w->tx_left = ROOST_ACK_BUDGET;
 		send_acks(w, 0);
 		if (waiting(w, ROOST_PHASE_RESPONSES) != 0)
@@ -401,7 +402,7 @@ unsigned int roost_lanes_send(struct roost_worker *w)
 	return (unsigned int)(w->counters.tx_pkts - before);
 }
 
-enum roost_left roost_lanes_left(struct roost_worker *w)
+enum roost_left roost_ready_left(struct roost_worker *w)
 {
 	struct roost_sched *s = roost_sched_of(w);
 	uint32_t queues = wanted(w);

@@ -96,7 +96,7 @@ static void receive_in_order(struct roost_worker *w, struct roost_qp *qp,
 		return;
 	}
 	if (roost_psn_eq(pkt->psn, wqe->last_psn)) {
-		wqe->fetched = true;
+		wqe->responded = true;
 		roost_req_advance(w, qp, next_psn);
 	} else {
 		/* Inside of an answer, or between two parts of it. */
@@ -105,8 +105,8 @@ static void receive_in_order(struct roost_worker *w, struct roost_qp *qp,
 	}
 }
 
-void roost_req_fetch_receive(struct roost_worker *w, struct roost_qp *qp,
-			     const struct roost_pkt *pkt)
+void roost_req_response_receive(struct roost_worker *w, struct roost_qp *qp,
+				const struct roost_pkt *pkt)
 {
 	struct roost_send_wqe *wqe;
 
@@ -117,13 +117,13 @@ void roost_req_fetch_receive(struct roost_worker *w, struct roost_qp *qp,
 	    (!roost_req_advance(w, qp, pkt->psn) ||
 	     !roost_psn_eq(pkt->psn, qp->req.oldest_unacked_psn))) {
 		if (roost_qp_state_get(qp) != ROOST_QPS_ERR)
-			roost_req_fetch_gap(w, qp);
+			roost_req_response_gap(w, qp);
 		return;
 	}
 	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
 		return;
 	wqe = roost_req_wqe(qp, roost_req_tail(qp));
-	if (!roost_req_is_fetch(wqe)) {
+	if (!roost_req_is_rd_atomic(wqe)) {
 		roost_req_fail(w, qp, ROOST_QPE_RESPONSE_OPCODE, pkt);
 		return;
 	}

@@ -18,45 +18,46 @@
 #include "lib/engine/transport/resp_priv.h"
 #include "lib/engine/sched/sched.h"
 
-static struct roost_resp_fetch *fetch_at(struct roost_qp *qp, unsigned int i)
+static struct roost_resp_rd_atomic *rd_atomic_at(struct roost_qp *qp,
+						 unsigned int i)
 {
-	return &qp->resp.fetches[(qp->resp.fetch_first + i) %
-				 qp->resp.fetch_room];
+	return &qp->resp.rd_atomics[(qp->resp.rd_atomic_first + i) %
+				    qp->resp.rd_atomic_room];
 }
 
 static void forget_oldest(struct roost_qp *qp)
 {
 	struct roost_responder *resp = &qp->resp;
 
-	if (fetch_at(qp, 0)->pending)
-		resp->nb_fetches_pending--;
-	resp->fetch_first =
-		(uint8_t)((resp->fetch_first + 1) % resp->fetch_room);
-	resp->nb_fetches--;
+	if (rd_atomic_at(qp, 0)->pending)
+		resp->nb_rd_atomics_pending--;
+	resp->rd_atomic_first =
+		(uint8_t)((resp->rd_atomic_first + 1) % resp->rd_atomic_room);
+	resp->nb_rd_atomics--;
 }
 
-struct roost_resp_fetch *roost_fetch_resize(struct roost_qp *qp,
-					    struct roost_resp_fetch *ring,
-					    uint8_t n)
+struct roost_resp_rd_atomic *
+roost_rd_atomic_resize(struct roost_qp *qp, struct roost_resp_rd_atomic *ring,
+		       uint8_t n)
 {
 	struct roost_responder *resp = &qp->resp;
-	struct roost_resp_fetch *old = resp->fetches;
+	struct roost_resp_rd_atomic *old = resp->rd_atomics;
 
-	resp->fetch_size = n;
-	while (resp->nb_fetches > n && fetch_at(qp, 0)->answered)
+	resp->rd_atomic_size = n;
+	while (resp->nb_rd_atomics > n && rd_atomic_at(qp, 0)->answered)
 		forget_oldest(qp);
 	if (ring == NULL)
 		return NULL;
-	for (unsigned int i = 0; i < resp->nb_fetches; i++)
-		ring[i] = *fetch_at(qp, i);
-	resp->fetches = ring;
-	resp->fetch_room = n;
-	resp->fetch_first = 0;
+	for (unsigned int i = 0; i < resp->nb_rd_atomics; i++)
+		ring[i] = *rd_atomic_at(qp, i);
+	resp->rd_atomics = ring;
+	resp->rd_atomic_room = n;
+	resp->rd_atomic_first = 0;
 	return old;
 }
 
-uint32_t roost_fetch_psns(const struct roost_qp *qp,
-			  const struct roost_pkt *pkt)
+uint32_t roost_rd_atomic_psns(const struct roost_qp *qp,
+			      const struct roost_pkt *pkt)
 {
 	if (pkt->info->op != ROOST_OP_READ_REQ ||
 	    pkt->dma_len_bytes <= qp->mtu_bytes)
@@ -68,40 +69,41 @@ uint32_t roost_fetch_psns(const struct roost_qp *qp,
 /* The oldest record makes room once it is answered; that it is being answered
  * again takes nothing from a peer which keeps to what was agreed on.
  */
-bool roost_fetch_has_room(struct roost_qp *qp)
+bool roost_rd_atomic_has_room(struct roost_qp *qp)
 {
 	const struct roost_responder *resp = &qp->resp;
 
 	/* After a modify there may be more than one too many. */
-	for (unsigned int i = 0; resp->nb_fetches - i >= resp->fetch_size; i++)
-		if (i == resp->nb_fetches || !fetch_at(qp, i)->answered)
+	for (unsigned int i = 0;
+	     resp->nb_rd_atomics - i >= resp->rd_atomic_size; i++)
+		if (i == resp->nb_rd_atomics || !rd_atomic_at(qp, i)->answered)
 			return false;
 	return true;
 }
 
 static void owe(struct roost_worker *w, struct roost_qp *qp,
-		struct roost_resp_fetch *fetch)
+		struct roost_resp_rd_atomic *rd_atomic)
 {
-	if (!fetch->pending) {
-		fetch->pending = true;
-		qp->resp.nb_fetches_pending++;
+	if (!rd_atomic->pending) {
+		rd_atomic->pending = true;
+		qp->resp.nb_rd_atomics_pending++;
 	}
 	roost_worker_want_ack(w, qp);
 }
 
-void roost_fetch_add(struct roost_worker *w, struct roost_qp *qp,
-		     const struct roost_pkt *pkt, uint64_t orig)
+void roost_rd_atomic_add(struct roost_worker *w, struct roost_qp *qp,
+			 const struct roost_pkt *pkt, uint64_t orig)
 {
 	struct roost_responder *resp = &qp->resp;
-	struct roost_resp_fetch *fetch;
+	struct roost_resp_rd_atomic *rd_atomic;
 
-	while (resp->nb_fetches >= resp->fetch_size)
+	while (resp->nb_rd_atomics >= resp->rd_atomic_size)
 		forget_oldest(qp);
-	fetch = fetch_at(qp, resp->nb_fetches++);
-	*fetch = (struct roost_resp_fetch){
+	rd_atomic = rd_atomic_at(qp, resp->nb_rd_atomics++);
+	*rd_atomic = (struct roost_resp_rd_atomic){
 		.first_psn = pkt->psn,
-		.last_psn =
-			roost_psn_add(pkt->psn, roost_fetch_psns(qp, pkt) - 1),
+		.last_psn = roost_psn_add(pkt->psn,
+					  roost_rd_atomic_psns(qp, pkt) - 1),
 		.next_psn = pkt->psn,
 		.va = pkt->va,
 		.orig = orig,
@@ -113,64 +115,68 @@ void roost_fetch_add(struct roost_worker *w, struct roost_qp *qp,
 		.msn = resp->msn,
 		.op = pkt->info->op,
 	};
-	fetch->end_bytes = fetch->len_bytes;
-	owe(w, qp, fetch);
+	rd_atomic->end_bytes = rd_atomic->len_bytes;
+	owe(w, qp, rd_atomic);
 }
 
 /* Where the answer's packet of a PSN begins. */
 static uint32_t offset_of(const struct roost_qp *qp,
-			  const struct roost_resp_fetch *fetch,
+			  const struct roost_resp_rd_atomic *rd_atomic,
 			  struct roost_psn psn)
 {
-	return (uint32_t)roost_psn_diff(psn, fetch->first_psn) * qp->mtu_bytes;
+	return (uint32_t)roost_psn_diff(psn, rd_atomic->first_psn) *
+	       qp->mtu_bytes;
 }
 
 /* A READ that comes again may ask for any part of its answer. What lies behind
  * a part that is being answered comes again, once that is there.
  */
 static bool read_fits(const struct roost_qp *qp,
-		      const struct roost_resp_fetch *fetch,
+		      const struct roost_resp_rd_atomic *rd_atomic,
 		      const struct roost_pkt *pkt)
 {
-	uint32_t offset_bytes = offset_of(qp, fetch, pkt->psn);
+	uint32_t offset_bytes = offset_of(qp, rd_atomic, pkt->psn);
 	bool may;
 
-	if (pkt->rkey != fetch->rkey || pkt->va != fetch->va + offset_bytes ||
-	    pkt->dma_len_bytes > fetch->len_bytes - offset_bytes ||
-	    (fetch->pending && fetch->end_bytes < fetch->len_bytes &&
-	     offset_bytes >= fetch->end_bytes) ||
+	if (pkt->rkey != rd_atomic->rkey ||
+	    pkt->va != rd_atomic->va + offset_bytes ||
+	    pkt->dma_len_bytes > rd_atomic->len_bytes - offset_bytes ||
+	    (rd_atomic->pending &&
+	     rd_atomic->end_bytes < rd_atomic->len_bytes &&
+	     offset_bytes >= rd_atomic->end_bytes) ||
 	    !(qp->attr.access & ROOST_ACCESS_REMOTE_READ))
 		return false;
 	/* A key that is gone costs the peer its answer, not the connection. */
 	may = pkt->dma_len_bytes == 0 ||
-	      roost_mr_remote(qp->worker, fetch->pd, qp->qpn, pkt->rkey,
+	      roost_mr_remote(qp->worker, rd_atomic->pd, qp->qpn, pkt->rkey,
 			      pkt->va, pkt->dma_len_bytes, 0,
 			      ROOST_ACCESS_REMOTE_READ) != NULL;
 	roost_mr_remote_done(qp->worker);
 	return may;
 }
 
-bool roost_fetch_replay(struct roost_worker *w, struct roost_qp *qp,
-			const struct roost_pkt *pkt)
+bool roost_rd_atomic_replay(struct roost_worker *w, struct roost_qp *qp,
+			    const struct roost_pkt *pkt)
 {
 	/* The newest first: an old one may be a whole circle of PSNs ago. */
-	for (unsigned int i = qp->resp.nb_fetches; i-- > 0;) {
-		struct roost_resp_fetch *fetch = fetch_at(qp, i);
+	for (unsigned int i = qp->resp.nb_rd_atomics; i-- > 0;) {
+		struct roost_resp_rd_atomic *rd_atomic = rd_atomic_at(qp, i);
 
-		if (roost_psn_diff(pkt->psn, fetch->first_psn) < 0 ||
-		    roost_psn_diff(pkt->psn, fetch->last_psn) > 0)
+		if (roost_psn_diff(pkt->psn, rd_atomic->first_psn) < 0 ||
+		    roost_psn_diff(pkt->psn, rd_atomic->last_psn) > 0)
 			continue;
-		if (fetch->op != pkt->info->op)
+		if (rd_atomic->op != pkt->info->op)
 			return false;
-		if (fetch->op == ROOST_OP_READ_REQ) {
-			if (!read_fits(qp, fetch, pkt))
+		if (rd_atomic->op == ROOST_OP_READ_REQ) {
+			if (!read_fits(qp, rd_atomic, pkt))
 				return false;
-			fetch->end_bytes = offset_of(qp, fetch, pkt->psn) +
-					   pkt->dma_len_bytes;
+			rd_atomic->end_bytes =
+				offset_of(qp, rd_atomic, pkt->psn) +
+				pkt->dma_len_bytes;
 		}
-		fetch->next_psn = pkt->psn;
-		fetch->begun = false;
-		owe(w, qp, fetch);
+		rd_atomic->next_psn = pkt->psn;
+		rd_atomic->begun = false;
+		owe(w, qp, rd_atomic);
 		return true;
 	}
 	return false;
@@ -178,9 +184,10 @@ bool roost_fetch_replay(struct roost_worker *w, struct roost_qp *qp,
 
 /* ---- answers ---------------------------------------------------------- */
 
-static uint8_t read_opcode(const struct roost_resp_fetch *fetch, bool last)
+static uint8_t read_opcode(const struct roost_resp_rd_atomic *rd_atomic,
+			   bool last)
 {
-	if (!fetch->begun)
+	if (!rd_atomic->begun)
 		return last ? ROOST_OPCODE_RC_READ_RESP_ONLY
 			    : ROOST_OPCODE_RC_READ_RESP_FIRST;
 	return last ? ROOST_OPCODE_RC_READ_RESP_LAST
@@ -199,28 +206,31 @@ struct answer {
  * roost_mr_remote_done().
  */
 static bool next_answer(struct roost_qp *qp,
-			const struct roost_resp_fetch *fetch, struct answer *a)
+			const struct roost_resp_rd_atomic *rd_atomic,
+			struct answer *a)
 {
 	*a = (struct answer){ .opcode = ROOST_OPCODE_RC_ATOMIC_ACK,
 			      .last = true };
-	if (fetch->op == ROOST_OP_CMP_SWAP || fetch->op == ROOST_OP_FETCH_ADD)
+	if (rd_atomic->op == ROOST_OP_CMP_SWAP ||
+	    rd_atomic->op == ROOST_OP_FETCH_ADD)
 		return true;
-	a->offset_bytes = offset_of(qp, fetch, fetch->next_psn);
+	a->offset_bytes = offset_of(qp, rd_atomic, rd_atomic->next_psn);
 	a->len_bytes =
-		RTE_MIN(fetch->end_bytes - a->offset_bytes, qp->mtu_bytes);
-	a->last = a->offset_bytes + a->len_bytes == fetch->end_bytes;
-	a->opcode = read_opcode(fetch, a->last);
+		RTE_MIN(rd_atomic->end_bytes - a->offset_bytes, qp->mtu_bytes);
+	a->last = a->offset_bytes + a->len_bytes == rd_atomic->end_bytes;
+	a->opcode = read_opcode(rd_atomic, a->last);
 	if (a->len_bytes == 0)
 		return true;
 	a->payload =
-		roost_mr_remote(qp->worker, fetch->pd, qp->qpn, fetch->rkey,
-				fetch->va + a->offset_bytes, a->len_bytes,
+		roost_mr_remote(qp->worker, rd_atomic->pd, qp->qpn,
+				rd_atomic->rkey,
+				rd_atomic->va + a->offset_bytes, a->len_bytes,
 				a->len_bytes, ROOST_ACCESS_REMOTE_READ);
 	return a->payload != NULL;
 }
 
 static size_t build_answer(struct roost_qp *qp,
-			   const struct roost_resp_fetch *fetch,
+			   const struct roost_resp_rd_atomic *rd_atomic,
 			   const struct answer *a, uint8_t *buf, bool *sealed)
 {
 	uint8_t pad = (uint8_t)(-a->len_bytes & 3);
@@ -233,7 +243,7 @@ static size_t build_answer(struct roost_qp *qp,
 		.migreq = qp->mig.state == ROOST_MIG_MIGRATED,
 		.pkey = qp->pkey,
 		.dest_qpn = qp->dest_qpn,
-		.psn = fetch->next_psn,
+		.psn = rd_atomic->next_psn,
 	};
 	size_t len = roost_hdr_emit(&qp->path.template, buf, &bth,
 				    ext + a->len_bytes + pad);
@@ -243,11 +253,11 @@ static size_t build_answer(struct roost_qp *qp,
 	if (op->hdrs & ROOST_HDR_BIT(AETH))
 		roost_aeth_put(bth_at + op->hdr_off[ROOST_HDR_AETH],
 			       ROOST_AETH_ACK | ROOST_AETH_CREDIT_INVALID,
-			       fetch->msn);
+			       rd_atomic->msn);
 	if (op->hdrs & ROOST_HDR_BIT(ATOMICACKETH))
 		roost_atomicacketh_put(
 			bth_at + op->hdr_off[ROOST_HDR_ATOMICACKETH],
-			fetch->orig);
+			rd_atomic->orig);
 	roost_fill_begin(&fill, &qp->path.template, buf, len + ext,
 			 a->len_bytes);
 	if (a->len_bytes > 0)
@@ -256,51 +266,52 @@ static size_t build_answer(struct roost_qp *qp,
 }
 
 static void no_longer_pending(struct roost_qp *qp,
-			      struct roost_resp_fetch *fetch)
+			      struct roost_resp_rd_atomic *rd_atomic)
 {
-	fetch->pending = false;
-	qp->resp.nb_fetches_pending--;
+	rd_atomic->pending = false;
+	qp->resp.nb_rd_atomics_pending--;
 }
 
-static void answered(struct roost_qp *qp, struct roost_resp_fetch *fetch,
-		     bool last)
+static void answered(struct roost_qp *qp,
+		     struct roost_resp_rd_atomic *rd_atomic, bool last)
 {
 	struct roost_responder *resp = &qp->resp;
 
 	/* It acknowledges what stands before it, too. */
 	if (resp->owed &&
 	    (resp->owed_syndrome & ROOST_AETH_TYPE_MASK) == ROOST_AETH_ACK &&
-	    roost_psn_diff(resp->owed_psn, fetch->next_psn) < 0)
+	    roost_psn_diff(resp->owed_psn, rd_atomic->next_psn) < 0)
 		resp->owed = false;
 	if (last) {
-		no_longer_pending(qp, fetch);
-		fetch->answered |= fetch->end_bytes == fetch->len_bytes;
+		no_longer_pending(qp, rd_atomic);
+		rd_atomic->answered |=
+			rd_atomic->end_bytes == rd_atomic->len_bytes;
 	}
-	fetch->next_psn = roost_psn_add(fetch->next_psn, 1);
-	fetch->begun = true;
+	rd_atomic->next_psn = roost_psn_add(rd_atomic->next_psn, 1);
+	rd_atomic->begun = true;
 }
 
 /* The region is gone since the request was taken: as if it had never been. A
  * duplicate is just not answered.
  */
 static void refuse(struct roost_worker *w, struct roost_qp *qp,
-		   struct roost_resp_fetch *fetch)
+		   struct roost_resp_rd_atomic *rd_atomic)
 {
 	struct roost_responder *resp = &qp->resp;
-	struct roost_psn psn = fetch->next_psn;
+	struct roost_psn psn = rd_atomic->next_psn;
 
-	if (fetch->answered) {
-		no_longer_pending(qp, fetch);
+	if (rd_atomic->answered) {
+		no_longer_pending(qp, rd_atomic);
 		roost_worker_drop(w, ROOST_DROP_DUPLICATE);
 		return;
 	}
 	/* It and those behind it; all before it are answered. */
 	do
-		resp->nb_fetches--;
-	while (fetch_at(qp, resp->nb_fetches) != fetch);
-	resp->nb_fetches_pending = 0;
+		resp->nb_rd_atomics--;
+	while (rd_atomic_at(qp, resp->nb_rd_atomics) != rd_atomic);
+	resp->nb_rd_atomics_pending = 0;
 	resp->owed = false;
-	roost_fetch_blame(w, qp, fetch);
+	roost_rd_atomic_blame(w, qp, rd_atomic);
 	roost_qp_to_err(w, qp, ROOST_EVENT_QP_ACCESS_ERR);
 	roost_resp_end(w, qp, ROOST_NAK_REM_ACCESS, psn);
 }
@@ -310,10 +321,10 @@ static void refuse(struct roost_worker *w, struct roost_qp *qp,
  */
 static __rte_noinline bool send_answer(struct roost_worker *w,
 				       struct roost_qp *qp,
-				       struct roost_resp_fetch *fetch,
+				       struct roost_resp_rd_atomic *rd_atomic,
 				       unsigned int *burst)
 {
-	while (fetch->pending && *burst > 0) {
+	while (rd_atomic->pending && *burst > 0) {
 		struct rte_mbuf *mbuf = roost_tx_mbuf(w, &qp->path);
 		struct answer a;
 		bool sealed;
@@ -321,32 +332,32 @@ static __rte_noinline bool send_answer(struct roost_worker *w,
 
 		if (mbuf == NULL)
 			return false;
-		if (!next_answer(qp, fetch, &a)) {
+		if (!next_answer(qp, rd_atomic, &a)) {
 			roost_mbuf_free(w, mbuf);
-			refuse(w, qp, fetch);
+			refuse(w, qp, rd_atomic);
 			break;
 		}
-		len = build_answer(qp, fetch, &a,
+		len = build_answer(qp, rd_atomic, &a,
 				   rte_pktmbuf_mtod(mbuf, uint8_t *), &sealed);
 		roost_mr_remote_done(w);
 		mbuf->data_len = (uint16_t)len;
 		mbuf->pkt_len = (uint32_t)len;
 		roost_tx_queue(w, &qp->path, mbuf, sealed);
-		answered(qp, fetch, a.last);
+		answered(qp, rd_atomic, a.last);
 		--*burst;
 	}
-	return !fetch->pending;
+	return !rd_atomic->pending;
 }
 
-bool roost_fetch_send(struct roost_worker *w, struct roost_qp *qp,
-		      unsigned int *burst)
+bool roost_rd_atomic_send(struct roost_worker *w, struct roost_qp *qp,
+			  unsigned int *burst)
 {
-	if (qp->resp.nb_fetches_pending == 0)
+	if (qp->resp.nb_rd_atomics_pending == 0)
 		return true;
 	roost_path_refresh(&qp->path);
-	for (unsigned int i = 0; i < qp->resp.nb_fetches; i++)
-		if (fetch_at(qp, i)->pending &&
-		    !send_answer(w, qp, fetch_at(qp, i), burst))
+	for (unsigned int i = 0; i < qp->resp.nb_rd_atomics; i++)
+		if (rd_atomic_at(qp, i)->pending &&
+		    !send_answer(w, qp, rd_atomic_at(qp, i), burst))
 			return false;
 	return true;
 }
