@@ -32,7 +32,6 @@
 #define FAREWELL_STEPS 100
 
 static struct {
-	LIST_HEAD(, roost_ctl_device) devices;
 	int listen_fd;                    /* -1: there is no socket */
 	struct roost_control_client door; /* waits for listen_fd */
 	/* Who may ask, in their order. */
@@ -50,26 +49,6 @@ static struct {
 	/* A request is being executed, or its answer is not all sent. */
 	_Atomic bool answering;
 } ctl = { .listen_fd = -1, .fd = -1 };
-
-/* ---- devices --------------------------------------------------------------
- */
-
-struct roost_ctl_device *roost_ctl_next(struct roost_ctl_device *device)
-{
-	return device ? LIST_NEXT(device, link) : LIST_FIRST(&ctl.devices);
-}
-
-struct roost_ctl_device *roost_ctl_find(const char *name)
-{
-	struct roost_ctl_device *first = LIST_FIRST(&ctl.devices), *d;
-
-	if (strcmp(name, "-") == 0)
-		return first && !LIST_NEXT(first, link) ? first : NULL;
-	LIST_FOREACH(d, &ctl.devices, link)
-		if (strcmp(name, roost_dev_name(d->dev)) == 0)
-			return d;
-	return NULL;
-}
 
 /* ---- who comes -------------------------------------------------------------
  */
@@ -284,10 +263,10 @@ static int listen_at(pid_t pid)
 
 void roost_ctl_add(struct roost_ctl_device *device)
 {
-	bool first = LIST_EMPTY(&ctl.devices);
+	bool first = !roost_ctl_next(NULL);
 	int fd;
 
-	LIST_INSERT_HEAD(&ctl.devices, device, link);
+	roost_ctl_list(device);
 	if (!first)
 		return;
 	fd = listen_at(getpid());
@@ -311,8 +290,8 @@ void roost_ctl_add(struct roost_ctl_device *device)
 
 void roost_ctl_remove(struct roost_ctl_device *device)
 {
-	LIST_REMOVE(device, link);
-	if (!LIST_EMPTY(&ctl.devices) || ctl.listen_fd < 0)
+	roost_ctl_unlist(device);
+	if (roost_ctl_next(NULL) || ctl.listen_fd < 0)
 		return;
 	if (ctl.fd >= 0)
 		hang_up();

@@ -77,6 +77,9 @@ void roost_ctl_farewell(void);
  */
 char *roost_ctl_answer(char *request, size_t *len_bytes);
 
+/* Of roost_ctl_add() and its counterpart (ctl_devices.c). */
+void roost_ctl_list(struct roost_ctl_device *device);
+void roost_ctl_unlist(struct roost_ctl_device *device);
 /* The device of this name; "-": the only one. NULL: none, or several. */
 struct roost_ctl_device *roost_ctl_find(const char *name);
 /* Any order; NULL begins, and ends. */

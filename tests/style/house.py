@@ -89,7 +89,6 @@ LARGEST_CIRCLE = {
     "lib/engine/core": 6,
     "lib/engine/transport": 12,
     "lib/verbs": 2,
-    "pmd_glue/ctl": 3,
     "pmd_glue/host": 2,
     "pmd_glue/netif": 3,
 }
