@@ -10,6 +10,8 @@ import os
 import subprocess
 
 FOLDERS = ("lib/", "cm/", "pmd_glue/", "apps/")
+# What stands outside of the house and sees what is installed, as its users do.
+OUTSIDE = ("apps/examples/",)
 
 
 def objects(top, build):
@@ -22,6 +24,7 @@ def objects(top, build):
         source = os.path.relpath(
             os.path.join(command["directory"], command["file"]), top)
         if source.startswith(FOLDERS) and \
+                not source.startswith(OUTSIDE) and \
                 not command["output"].startswith("tests/"):
             path = os.path.join(command["directory"], command["output"])
             found[path] = source
