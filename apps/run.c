@@ -15,6 +15,7 @@
 #include "apps/run_options.h"
 #include "apps/shim.h"
 #include <roost/config.h>
+#include "lib/config/resolve.h"
 
 static const char purpose[] =
 	"\n"

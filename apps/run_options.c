@@ -8,6 +8,7 @@
 #include "lib/config/fail.h"
 #include "lib/config/key.h"
 #include "lib/config/nearest.h"
+#include "lib/config/resolve.h"
 
 /* Options are numbered: first the configuration keys, then run's own. */
 enum own_option {

@@ -13,6 +13,7 @@
 #include "lib/config/addr.h"
 #include "lib/config/fail.h"
 #include "lib/config/key.h"
+#include "lib/config/resolve.h"
 #include "lib/config/source.h"
 
 #define BIT(key) (1u << (key))

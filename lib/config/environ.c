@@ -9,6 +9,7 @@
 #include "lib/config/fail.h"
 #include "lib/config/key.h"
 #include "lib/config/nearest.h"
+#include "lib/config/resolve.h"
 #include "lib/config/source.h"
 
 #define PREFIX "ROOST_"

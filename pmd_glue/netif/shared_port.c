@@ -13,6 +13,7 @@
 #include <rte_ring.h>
 
 #include <roost/dev.h>
+#include "lib/config/resolve.h"
 #include "lib/engine/sched/worker.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/control.h"

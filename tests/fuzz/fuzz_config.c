@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <roost/config.h>
+#include "lib/config/resolve.h"
 #include "lib/config/source.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -14,6 +14,7 @@
 #include "lib/config/addr.h"
 #include <roost/config.h>
 #include "lib/config/key.h"
+#include "lib/config/resolve.h"
 #include "tests/unit/config/temp_file.h"
 
 #define NOTHING ((char *[]){ NULL })

@@ -13,6 +13,7 @@
 
 #include <roost/config.h>
 #include "lib/config/key.h"
+#include "lib/config/resolve.h"
 #include "lib/config/source.h"
 
 #define VARIABLES_MAX 300
