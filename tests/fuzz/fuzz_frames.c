@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include <roost/mcast.h>
-#include "lib/engine/core/qp_priv.h"
 #include "lib/engine/sched/worker.h"
+#include "lib/engine/transport/qp_priv.h"
 #include "lib/wire/icrc.h"
 #include "tests/fuzz/engine.h"
 
