@@ -15,18 +15,19 @@ struct roost_ctx;
 struct roost_pd;
 
 /*
- * Resolves the neighbour, and may block for the network, unless the address is
- * a multicast group. Returns 0, -EINVAL, -EHOSTUNREACH, -ETIMEDOUT, -ENOMEM.
+ * Create an address handle. Resolves the neighbour and may block for the
+ * network, unless the address is a multicast group. Returns 0, -EINVAL,
+ * -EHOSTUNREACH, -ETIMEDOUT, -ENOMEM.
  */
 int roost_ah_create(struct roost_pd *pd, const struct roost_av *av,
 		    struct roost_ah **ah);
-/* Requests that were posted with it are not harmed. Returns 0. */
+/* Requests that were posted with ah are still sent. Returns 0. */
 int roost_ah_destroy(struct roost_ah *ah);
 
 /*
- * Where a frame to this address goes first: the MAC of the next hop, of the
- * group, or our own. May block for the network. Returns 0, -EINVAL,
- * -EHOSTUNREACH, -ETIMEDOUT.
+ * The destination MAC of frames to this address: that of the next hop, of the
+ * multicast group, or of the device's own port. May block for the network.
+ * Returns 0, -EINVAL, -EHOSTUNREACH, -ETIMEDOUT.
  */
 int roost_av_resolve(struct roost_ctx *ctx, const struct roost_av *av,
 		     uint8_t mac[6]);

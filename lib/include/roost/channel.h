@@ -19,14 +19,16 @@
  * no call is under way the two are equal: the fd is readable if and only if an
  * event waits.
  *
- * A source is whatever raises events (a CQ, a QP, a port...): embed one
- * struct roost_event_source per kind of event and object. It counts what
- * waits, what was reported (read) and what was acked; destroying the object
- * first removes what waits, tokens included, then waits for the acks of what
- * was read. The ring is bounded and events are not: what does not fit is
- * counted in its source and enters the ring when a reader makes room.
+ * A source raises events for one object: a CQ, a QP, a port, ... Its owner
+ * embeds one struct roost_event_source per kind of event in the object. The
+ * source counts the events that wait, that were reported (read) and that were
+ * acked. Destroying the object first removes the waiting events, tokens
+ * included, then waits for the acks of the events that were read. The ring is
+ * bounded and events are not: an event that finds the ring full is counted in
+ * its source and enters the ring when a reader makes room.
  *
- * This room knows no verbs: type and arg are the owner's.
+ * This code knows no verbs: the owner of a source gives type and arg their
+ * meaning.
  */
 
 #include <pthread.h>
@@ -36,9 +38,9 @@
 
 struct roost_channel;
 
-/* How many different types one source can have waiting outside the ring. */
+/* Number of event types that one source can have waiting outside the ring. */
 #define ROOST_EVENT_TYPES_MAX 32
-/* So many events of one source are held back; see roost_event_hold(). */
+/* Maximum of held events of one source; see roost_event_hold(). */
 #define ROOST_EVENT_HELD_MAX 16
 
 struct roost_event {
@@ -59,14 +61,17 @@ struct roost_event_source {
 	uint32_t overflow_arg[ROOST_EVENT_TYPES_MAX];
 	uint32_t overflow_count;                       /* sum of overflow[] */
 	TAILQ_ENTRY(roost_event_source) overflow_link; /* when count > 0 */
-	/* The owner of the batch: types of the events in it, oldest first. */
+	/* Types of the held events, oldest first. Writer: the owner of the
+	 * batch.
+	 */
 	uint8_t held[ROOST_EVENT_HELD_MAX];
 	uint8_t nb_held;
 	TAILQ_ENTRY(roost_event_source) held_link; /* when nb_held > 0 */
 };
 
-/* Sources with events that are not to be seen yet, in the order in which their
- * first ones were held. Who uses a batch excludes others.
+/* Sources with events that readers may not see yet, in the order in which each
+ * source's first event was held. Callers exclude each other: one thread at a
+ * time uses a batch.
  */
 TAILQ_HEAD(roost_event_batch, roost_event_source);
 
@@ -77,32 +82,36 @@ TAILQ_HEAD(roost_event_batch, roost_event_source);
  */
 int roost_channel_create(unsigned int capacity, struct roost_channel **channel);
 
-/* The caller has made sure that no source refers to it any more. */
+/* Destroy the channel. The caller has made sure that no source refers to it any
+ * more.
+ */
 void roost_channel_destroy(struct roost_channel *channel);
 
 /* The eventfd; the channel's own, closed by roost_channel_destroy. */
 int roost_channel_fd(const struct roost_channel *channel);
 
-/* A reader for programs: takes one event, waiting as the fd's flags say.
- * Returns 0, or -errno of read(2): -EAGAIN, -EINTR; -EIO: the channel was hung
- * up and no event is left. The event counts as reported from here on, until
+/* Take one event; the flags of the fd say whether this call waits. Returns 0,
+ * or -errno of read(2): -EAGAIN, -EINTR; -EIO: the channel was hung up and no
+ * event is left. The event counts as reported from here on, until
  * roost_event_ack().
- * Thread: any number at once; each event goes to exactly one. A cancellation
- * point, and the only one here; who is cancelled has taken no event.
+ * Thread: any number at once; each event goes to exactly one. This is a
+ * cancellation point, and the only one in this file; a thread that is cancelled
+ * here has taken no event.
  */
 int roost_channel_read(struct roost_channel *channel,
 		       struct roost_event *event);
 
 /*
- * What raised events here is gone. Those that wait can still be read; then
- * every read returns -EIO, nobody who waits is left waiting, and poll(2) says
- * POLLIN for good, with POLLERR where the kernel lets us (lib/event/gone_fd.h).
- * An event that is raised all the same can be read like others. The caller has
- * made sure that nobody raises at this moment.
+ * The object that raises events here is gone. Waiting events can still be read.
+ * After them every read returns -EIO, including reads that block already, and
+ * poll(2) says POLLIN for good, with POLLERR if the kernel allows it
+ * (lib/event/gone_fd.h). An event that is raised after this call can still be
+ * read. The caller has made sure that no thread raises an event during the
+ * call.
  */
 void roost_channel_hang_up(struct roost_channel *channel);
 
-/* Events that wait to be read. Thread: any. */
+/* Number of events that wait to be read. Thread: any. */
 unsigned int roost_channel_waiting(struct roost_channel *channel);
 
 /* channel may be NULL: a source without a channel raises nothing. */
@@ -118,37 +127,41 @@ void roost_event_raise(struct roost_event_source *source, uint32_t type,
 
 /*
  * Hold one event back, with arg 0, until its batch is raised. No allocation. A
- * source has its events in one batch at a time: where it is in one already,
- * that must not be raised at this moment. Beyond ROOST_EVENT_HELD_MAX, those of
- * the source are raised early rather than lost.
+ * source has its events in one batch at a time. If the source is in another
+ * batch already, no thread may raise that batch during this call. When a source
+ * would exceed ROOST_EVENT_HELD_MAX, its held events are raised early, so that
+ * none is lost.
  */
 void roost_event_hold(struct roost_event_batch *batch,
 		      struct roost_event_source *source, uint32_t type);
-/* Raise all of them; the batch is empty then. */
+/* Raise all events of the batch; the batch is empty afterwards. */
 void roost_event_batch_raise(struct roost_event_batch *batch);
 
 /* Acknowledge n events of the source; wakes a waiting fini. Thread: any. */
 void roost_event_ack(struct roost_event_source *source, uint64_t n);
 
-/* What a destroy of the source's object waits for, for those who look. */
+/* Counts of a source, as diagnostics show them: a destroy of the source's
+ * object waits until unacked is 0.
+ */
 struct roost_event_counts {
-	int fd;            /* of its channel; -1: none */
+	int fd;            /* of the source's channel; -1: none */
 	uint64_t reported; /* events read, over all time */
-	uint64_t unacked;  /* of them */
+	uint64_t unacked;  /* of the reported events */
 	bool finishing;    /* the object is being destroyed, and waits */
 };
-/* The source is not gone. Thread: any. */
+/* Read the counts. The caller keeps the source alive. Thread: any. */
 void roost_event_source_query(struct roost_event_source *source,
 			      struct roost_event_counts *counts);
 
-/* Nobody will ack what was read so far: count it as acked. */
+/* Count every event that was read so far as acked: no ack will come for it. */
 void roost_event_source_abandon(struct roost_event_source *source);
 
 /*
- * The object is going away: remove its waiting events and their tokens, then
- * wait until all events that were read are acked. The caller has made sure
- * that nobody raises any more, and that none are held back. Returns the number
- * of acks over all time. Thread: an application thread; blocks.
+ * The object is being destroyed: remove its waiting events and their tokens,
+ * then wait until all events that were read are acked. The caller has made sure
+ * that no thread raises an event of this source any more, and that no batch
+ * holds one. Returns the number of acks over all time. Thread: an application
+ * thread; blocks.
  */
 uint64_t roost_event_source_fini(struct roost_event_source *source);
 

@@ -7,29 +7,29 @@
 /*
  * The connection manager of one device (IBTA chapter 12, Annex A11).
  *
- * A connection (struct roost_cm_conn) is one end of a connection, or of a
- * service lookup for datagrams (SIDR), from address resolution to timewait. A
- * listener takes requests for one service. The CM exchanges MADs on QP1 with
- * the peer's CM, repeats what is lost, and tells the owner what happened. It
- * never touches the owner's QP: the owner moves it, with the attributes that
- * roost_cm_conn_qp_attr() gives, when an event says so.
+ * A struct roost_cm_conn is one end of a connection, or of a service lookup for
+ * datagrams (SIDR), from address resolution to timewait. A listener takes
+ * requests for one service. The CM exchanges MADs on QP1 with the peer's CM,
+ * retransmits lost ones, and reports events to the owner by a callback. The CM
+ * never touches the owner's QP: when an event says so, the owner modifies its
+ * QP, with the attributes from roost_cm_conn_qp_attr().
  *
  * Threads. Every call may be made from any thread that holds no turn of a
- * worker, from a callback too, and never blocks but where it says so. Callbacks
- * run on the control thread, one at a time per device, and hold no lock of the
- * CM; they must not block. Events of one connection come in the order in which
- * things happened.
+ * worker, also from a callback. A call blocks only where its comment says so.
+ * Callbacks run on the control thread, one at a time per device, and hold no
+ * lock of the CM; they must not block. Events of one connection come in the
+ * order in which they happened.
  *
- * Time. No call takes the time or reads a clock. What a call sends, leaves at
- * once; its timer begins when the control thread runs next, which it is woken
- * for (struct roost_dev_service). Tests run that with a time of their own.
+ * Time. No call takes the time or reads a clock. A message of a call is sent at
+ * once; its timer starts when the control thread runs next, and the call wakes
+ * the control thread for that (struct roost_dev_service). Tests run the service
+ * with a time of their own.
  *
- * Ownership. A connection made by roost_cm_conn_create(), or handed over by
- * REQ_RECEIVED or SIDR_REQ_RECEIVED, is the owner's until it calls
- * roost_cm_conn_destroy(). Whatever timers and duplicates have to outlive it,
- * the CM keeps by itself. A GID, service ID or number is in host order unless
- * its name ends in _be; GIDs are as in roost/gid.h (IPv4 is
- * mapped).
+ * Ownership. A connection from roost_cm_conn_create(), REQ_RECEIVED or
+ * SIDR_REQ_RECEIVED belongs to the owner until the owner calls
+ * roost_cm_conn_destroy(). The CM itself keeps the state that timers and
+ * duplicates need afterwards. A GID, service ID or number is in host order
+ * unless its name ends in _be; GIDs are as in roost/gid.h (IPv4 is mapped).
  */
 
 #include <stdbool.h>
@@ -61,7 +61,9 @@ struct roost_cm_listener;
 #define ROOST_CM_SIDR_REQ_DATA_LEN 216u
 #define ROOST_CM_SIDR_REP_DATA_LEN 136u
 #define ROOST_CM_SIDR_REP_INFO_LEN 72u
-/* Of REQ and SIDR REQ, the IP addressing header takes so many at the front. */
+/* The IP addressing header takes the first bytes of the private data of REQ and
+ * SIDR REQ.
+ */
 #define ROOST_CM_IP_HDR_LEN 36u
 
 /* ---- what the kernel's rdma_cm asks for -------------------------------- */
@@ -72,23 +74,25 @@ struct roost_cm_listener;
 #define ROOST_CM_RESPONSE_TIMEOUT 20u
 #define ROOST_CM_RETRIES_MAX 15u
 #define ROOST_CM_PACKET_LIFETIME 18u
-/* How long this end takes to acknowledge, as Soft-RoCE says it. */
+/* The local CA ACK delay of this end, with Soft-RoCE's value. */
 #define ROOST_CM_ACK_DELAY 15u
 
 /* ---- the instance ------------------------------------------------------ */
 
 /*
- * The CM of dev: the first get makes it and opens QP1, the last put sends what
- * is still owed and closes. dev stays open in between.
- * Returns 0, -ENOMEM. Blocks for the worker's turn. Both: not from a callback.
+ * The CM of dev. The first get creates it and opens QP1; the last put sends the
+ * messages that are still due and closes it. dev stays open in between.
+ * Returns 0, -ENOMEM. Blocks for the worker's turn. Neither may be called from
+ * a callback.
  */
 int roost_cm_get(struct roost_dev *dev, struct roost_cm **cm);
 void roost_cm_put(struct roost_cm *cm);
 struct roost_dev *roost_cm_dev(const struct roost_cm *cm);
 
 /*
- * The process goes away: say goodbye for every connection that stands (DREQ)
- * or begins (REJ), once and without waiting. At exit. Thread: any.
+ * The process ends: send one DREQ for every established connection, and one REJ
+ * for every connection that is being set up, without waiting for answers.
+ * Called at exit. Thread: any.
  */
 void roost_cm_farewell(struct roost_cm *cm);
 
@@ -96,21 +100,21 @@ void roost_cm_farewell(struct roost_cm *cm);
 
 enum roost_cm_news {
 	/*
-	 * It is gone (roost_port_remove). Connections end here and now: nothing
-	 * is sent or waited for, and none is told anything from here on but
-	 * ADDR_ERROR, -ENODEV, where an address was asked for. What is left to
-	 * do with them, and with listeners, is to destroy them; calls that
-	 * begin something say -ENODEV.
+	 * The device is gone (roost_port_remove). All connections end at once:
+	 * the CM sends nothing, waits for nothing, and raises no event any
+	 * more, except ADDR_ERROR with -ENODEV for a pending address
+	 * resolution. The owner can only destroy its connections and listeners;
+	 * calls that start something return -ENODEV.
 	 */
 	ROOST_CM_NEWS_REMOVED,
-	/* It got or lost an address, or a port has another MAC. Connections
-	 * stay as they are.
+	/* The device got or lost an address, or a port has another MAC.
+	 * Connections stay as they are.
 	 */
 	ROOST_CM_NEWS_ADDRS,
 };
 
-/* told runs on the control thread, inside the CM's lock: it may call nothing of
- * the CM. The rest is the CM's.
+/* told runs on the control thread, under the CM's lock, and must not call any
+ * function of the CM. link belongs to the CM.
  */
 struct roost_cm_watch {
 	void (*told)(void *arg, enum roost_cm_news news);
@@ -118,14 +122,16 @@ struct roost_cm_watch {
 	LIST_ENTRY(roost_cm_watch) link;
 };
 
-/* Be told from here on. The watch stays the caller's. Thread: any. */
+/* Register a watch: its told is called from now on. The watch stays the
+ * caller's. Thread: any.
+ */
 void roost_cm_watch_add(struct roost_cm *cm, struct roost_cm_watch *watch);
-/* It is not told any more from the return on. */
+/* Unregister a watch: after the return, its told is not called. */
 void roost_cm_watch_remove(struct roost_cm *cm, struct roost_cm_watch *watch);
 
 /* ---- where a peer is --------------------------------------------------- */
 
-/* A path to a peer, from the port and the GID that it leaves by. */
+/* A path to a peer. It starts at the port and GID that packets leave by. */
 struct roost_cm_path {
 	struct roost_gid sgid;
 	struct roost_gid dgid;
@@ -144,10 +150,8 @@ struct roost_cm_path {
 };
 
 /*
- * Which path of this device leads to dgid, without asking the network. sgid:
- * the source address, which must be one of the device's; NULL: choose it.
- * Returns 0; -EHOSTUNREACH or -ENETUNREACH (no route from this device),
- * -EADDRNOTAVAIL (sgid is not ours), -EINVAL (families differ).
+ * Find the path of this device to dgid, without asking the network. sgid: the
+ * source address, which must be one of the device's; NULL: the CM chooses it.
  */
 int roost_cm_route(struct roost_cm *cm, const struct roost_gid *sgid,
 		   const struct roost_gid *dgid, struct roost_cm_path *path);
@@ -167,7 +171,9 @@ static inline uint64_t roost_cm_service_id(enum roost_cm_port_space ps,
 	return (uint64_t)ps << 16 | port;
 }
 
-/* What leads the private data of a request made with IP addresses (A11.4). */
+/* The header at the front of the private data of a request that uses IP
+ * addresses (A11.4).
+ */
 struct roost_cm_ip_hdr {
 	struct roost_gid src;
 	struct roost_gid dst; /* of the same family */
@@ -180,20 +186,21 @@ enum roost_cm_event_type {
 	ROOST_CM_ADDR_RESOLVED,
 	ROOST_CM_ADDR_ERROR,   /* status: -ETIMEDOUT, -EHOSTUNREACH, -ENODEV */
 	ROOST_CM_ADDR_CHANGE,  /* the next hop has another MAC now */
-	ROOST_CM_REQ_RECEIVED, /* conn is new; listener says whose */
+	ROOST_CM_REQ_RECEIVED, /* conn is new; see event.listener */
 	ROOST_CM_REQ_ERROR,    /* no answer; status -ETIMEDOUT */
 	ROOST_CM_REP_RECEIVED, /* then: establish, or reject */
 	ROOST_CM_REP_ERROR,    /* no RTU came; status -ETIMEDOUT */
 	ROOST_CM_RTU_RECEIVED, /* established */
 	ROOST_CM_ESTABLISHED,  /* roost_cm_conn_comm_est() took effect */
-	ROOST_CM_MRA_RECEIVED, /* the peer thinks about it; for information */
-	/* status: the reason. Of a request that nobody has answered, 3
-	 * (NO_RESOURCES) says that it made room for newer ones.
+	ROOST_CM_MRA_RECEIVED, /* the peer needs more time; for information */
+	/* status: the reason. For a request that the owner has not answered,
+	 * reason 3 (NO_RESOURCES) also means that the CM dropped it to make
+	 * room for newer ones.
 	 */
 	ROOST_CM_REJ_RECEIVED,
 	ROOST_CM_DREQ_RECEIVED,     /* then: disconnect, or destroy */
-	ROOST_CM_DREP_RECEIVED,     /* the peer has disconnected, too */
-	ROOST_CM_DREQ_ERROR,        /* nobody answers; status -ETIMEDOUT */
+	ROOST_CM_DREP_RECEIVED,     /* the peer has disconnected too */
+	ROOST_CM_DREQ_ERROR,        /* no answer; status -ETIMEDOUT */
 	ROOST_CM_TIMEWAIT_EXIT,     /* after every disconnect */
 	ROOST_CM_LAP_RECEIVED,      /* then: apr */
 	ROOST_CM_LAP_ERROR,         /* status -ETIMEDOUT */
@@ -204,7 +211,7 @@ enum roost_cm_event_type {
 	ROOST_CM_EVENT_TYPES,
 };
 
-/* Reasons of REJ (IBTA 12.6.7.2) that somebody here uses; others pass too. */
+/* Reasons of REJ (IBTA 12.6.7.2) that Roost uses; other values pass through. */
 enum roost_cm_rej_reason {
 	ROOST_CM_REJ_NO_QP = 1,
 	ROOST_CM_REJ_NO_RESOURCES = 3,
@@ -223,19 +230,20 @@ enum roost_cm_rej_reason {
 
 enum roost_cm_sidr_status {
 	ROOST_CM_SIDR_SUCCESS = 0,
-	ROOST_CM_SIDR_UNSUPPORTED = 1, /* the service ID: nobody listens */
+	ROOST_CM_SIDR_UNSUPPORTED = 1, /* no listener for the service ID */
 	ROOST_CM_SIDR_REJECT = 2,
 	ROOST_CM_SIDR_NO_QP = 3,
 	ROOST_CM_SIDR_REDIRECT = 4,
 	ROOST_CM_SIDR_UNSUPPORTED_VERSION = 5,
 };
 
-/* What the peer asked for in its REQ, or said in its REP; resources are turned
- * around as rdma_cm does: responder_resources is what we should have, because
- * the peer has so much initiator_depth.
+/* Contents of the peer's REQ or REP. Resources are swapped as in rdma_cm:
+ * responder_resources is the number that this end should have, because it is
+ * the peer's initiator_depth.
  */
 struct roost_cm_peer {
-	enum roost_qp_type qp_type; /* ours: XRC_INI and XRC_TGT are pairs */
+	enum roost_qp_type qp_type; /* of this end's QP: XRC_INI and XRC_TGT are
+				     * pairs */
 	uint32_t qpn;
 	uint32_t starting_psn;
 	uint32_t qkey; /* REQ, REP: 0 */
@@ -255,20 +263,24 @@ struct roost_cm_peer {
 /* Valid until the callback returns. */
 struct roost_cm_event {
 	enum roost_cm_event_type type;
-	/* 0; or -errno, REJ reason, SIDR or AP status as the type says. */
+	/* 0; or -errno, REJ reason, SIDR status or AP status; the type says
+	 * which.
+	 */
 	int status;
-	/* Always as long as the message has room, behind the IP addressing
-	 * header, with zeros where the peer wrote none; NULL, 0: no message.
+	/* The private data behind the IP addressing header, always with the
+	 * full length of its field in the message; bytes that the peer did not
+	 * write are 0. NULL, 0: the event has no message.
 	 */
 	const uint8_t *data;
 	size_t data_len_bytes;
-	/* REQ_RECEIVED, SIDR_REQ_RECEIVED: the callback is the listener's. */
+	/* REQ_RECEIVED, SIDR_REQ_RECEIVED: the listener whose callback this is.
+	 */
 	struct roost_cm_listener *listener;
 	uint64_t service_id;
-	bool has_ip; /* ip counts */
+	bool has_ip; /* ip is valid */
 	struct roost_cm_ip_hdr ip;
 	bool has_alternate;             /* REQ, LAP */
-	struct roost_cm_path alternate; /* from our side */
+	struct roost_cm_path alternate; /* as seen from this end */
 	uint8_t alternate_timeout;      /* local ACK timeout code */
 	struct roost_cm_peer peer;      /* REQ, REP */
 	/* REJ_RECEIVED, APR_RECEIVED, SIDR_REP_RECEIVED. */
@@ -280,9 +292,10 @@ struct roost_cm_event {
 };
 
 /*
- * arg: of the connection; of the listener for REQ_RECEIVED and
- * SIDR_REQ_RECEIVED, which should give the new conn an owner of its own with
- * roost_cm_conn_set_owner(). May destroy conn.
+ * arg: the argument of the connection; for REQ_RECEIVED and SIDR_REQ_RECEIVED,
+ * the argument of the listener. The callback of those two should give the new
+ * conn an owner of its own with roost_cm_conn_set_owner(). A callback may
+ * destroy conn.
  */
 typedef void roost_cm_callback(void *arg, struct roost_cm_conn *conn,
 			       const struct roost_cm_event *event);
@@ -294,30 +307,31 @@ int roost_cm_conn_create(struct roost_cm *cm, roost_cm_callback *callback,
 			 void *arg, struct roost_cm_conn **conn);
 
 /*
- * From its return on there are no callbacks for conn; it waits for one that
- * runs, unless it is called from it. Does what the state asks for: a request
- * or a reply that waits is rejected (reason 28, a REQ that was sent: 4), a
- * connection that stands is disconnected (one DREQ), a DREQ is answered.
- * Thread: any; blocks for a callback of this device.
+ * Destroy conn. No callback for conn runs after the return; the call waits for
+ * one that is running, unless it is called from that callback. It closes the
+ * connection as its state demands: an unanswered request or reply is rejected
+ * (reason 28; a REQ that this end sent: reason 4), an established connection is
+ * disconnected (one DREQ), a received DREQ is answered.
  */
 void roost_cm_conn_destroy(struct roost_cm_conn *conn);
 
-/* Events that are not delivered yet go to the new owner. Returns when the
- * callback that runs, if it is of conn and not the caller, is over.
+/* Change the owner. Events that are not delivered yet go to the new owner. If a
+ * callback of conn is running, the call waits for its end, unless it is called
+ * from that callback.
  */
 void roost_cm_conn_set_owner(struct roost_cm_conn *conn,
 			     roost_cm_callback *callback, void *arg);
 
 struct roost_cm *roost_cm_conn_cm(const struct roost_cm_conn *conn);
-/* The primary path; false: none is known yet. */
+/* The primary path. Returns false when none is known yet. */
 bool roost_cm_conn_path(struct roost_cm_conn *conn, struct roost_cm_path *path);
 
 /*
- * Find path (as roost_cm_route()) and the next hop to dgid. Later:
- * ADDR_RESOLVED or ADDR_ERROR, after timeout_ms at the latest. conn holds the
- * neighbour from then on and tells ADDR_CHANGE; one that was accepted does so
- * while it stands. Returns 0, or as roost_cm_route(), -EALREADY (it is under
- * way), -EINVAL (state), -ENODEV.
+ * Find the path (as roost_cm_route()) and the next hop to dgid. Later:
+ * ADDR_RESOLVED or ADDR_ERROR, after timeout_ms at the latest. From then on
+ * conn holds the neighbour and raises ADDR_CHANGE; an accepted connection does
+ * so while it is established. Returns 0, an error of roost_cm_route(),
+ * -EALREADY (resolution is under way), -EINVAL (state), -ENODEV.
  */
 int roost_cm_resolve(struct roost_cm_conn *conn, const struct roost_gid *sgid,
 		     const struct roost_gid *dgid, uint32_t timeout_ms);
@@ -329,7 +343,9 @@ struct roost_cm_req_param {
 	const struct roost_cm_ip_hdr *ip; /* NULL: none; 92 bytes of data */
 	enum roost_qp_type qp_type;       /* RC, UC, XRC_INI */
 	uint32_t qpn;
-	/* Of the first packet that the peer sends us; the caller draws it. */
+	/* PSN of the first packet that the peer sends to this end; the caller
+	 * draws it at random.
+	 */
 	uint32_t starting_psn;
 	bool srq;
 	bool flow_control;
@@ -337,7 +353,8 @@ struct roost_cm_req_param {
 	uint8_t initiator_depth;
 	uint8_t retry_count;     /* 0..7 */
 	uint8_t rnr_retry_count; /* 0..7; of the peer's QP */
-	uint8_t ack_timeout;     /* of our QP; 0: as the path gives */
+	uint8_t ack_timeout;     /* of this end's QP; 0: derived from the
+				  * path */
 	uint8_t remote_cm_response_timeout; /* 0: as the kernel's rdma_cm */
 	uint8_t local_cm_response_timeout;  /* 0: as the kernel's rdma_cm */
 	uint8_t max_cm_retries;             /* 0: as the kernel's rdma_cm */
@@ -348,10 +365,10 @@ struct roost_cm_req_param {
 };
 
 /*
- * Send REQ. Later: REP_RECEIVED, REJ_RECEIVED, REQ_ERROR. The path need not
- * have been resolved by conn: the next hop is asked for when need be.
- * Returns 0; -EINVAL (state, values out of range, data too long), -ENOMEM,
- * -EHOSTUNREACH, -ENODEV.
+ * Send REQ. Later: REP_RECEIVED, REJ_RECEIVED, REQ_ERROR. conn need not have
+ * resolved the path: the CM asks for the next hop if it is unknown. Returns 0;
+ * -EINVAL (state, values out of range, data too long), -ENOMEM, -EHOSTUNREACH,
+ * -ENODEV.
  */
 int roost_cm_connect(struct roost_cm_conn *conn,
 		     const struct roost_cm_req_param *param);
@@ -372,19 +389,22 @@ struct roost_cm_rep_param {
 };
 
 /*
- * Send REP to the request that made conn. Later: RTU_RECEIVED, REP_ERROR,
- * REJ_RECEIVED. Returns 0; -EINVAL (state: its sender is gone; values, data).
+ * Send REP to the request that created conn. Later: RTU_RECEIVED, REP_ERROR,
+ * REJ_RECEIVED. Returns 0; -EINVAL (state: the requester has gone; values,
+ * data).
  */
 int roost_cm_accept(struct roost_cm_conn *conn,
 		    const struct roost_cm_rep_param *param);
 
-/* Send RTU after REP_RECEIVED: established. Returns 0, -EINVAL. */
+/* Send RTU after REP_RECEIVED: the connection is established. Returns 0,
+ * -EINVAL.
+ */
 int roost_cm_establish(struct roost_cm_conn *conn, const void *data,
 		       size_t data_len_bytes);
 
-/* The QP got a packet before RTU came (COMM_EST, rdma_notify). In any state
- * where it means nothing it does nothing. Later: ESTABLISHED. Returns 0,
- * -EINVAL (state).
+/* The QP got a packet before RTU came (COMM_EST, rdma_notify). In a state where
+ * COMM_EST has no meaning, the call does nothing. Later: ESTABLISHED. Returns
+ * 0, -EINVAL (state).
  */
 int roost_cm_conn_comm_est(struct roost_cm_conn *conn);
 
@@ -394,16 +414,16 @@ int roost_cm_reject(struct roost_cm_conn *conn, uint16_t reason,
 		    size_t data_len_bytes);
 
 /*
- * Send DREQ (later DREP_RECEIVED or DREQ_ERROR), or DREP where DREQ_RECEIVED
- * was told. Both then come to TIMEWAIT_EXIT. Returns 0, -EINVAL (state; both
+ * Send DREQ (later DREP_RECEIVED or DREQ_ERROR), or DREP after DREQ_RECEIVED.
+ * TIMEWAIT_EXIT follows in both cases. Returns 0, -EINVAL (state; DREQ and DREP
  * have been sent).
  */
 int roost_cm_disconnect(struct roost_cm_conn *conn, const void *data,
 			size_t data_len_bytes);
 
-/* Tell the peer that an answer takes time, up to 4.096 us * 2^service_timeout.
- * For a request that the owner has not answered the CM does so by itself when
- * it is asked again. Returns 0, -EINVAL.
+/* Send MRA: this end needs up to 4.096 us * 2^service_timeout to answer. For a
+ * request that the owner has not answered, the CM sends MRA by itself when the
+ * peer repeats the request. Returns 0, -EINVAL.
  */
 int roost_cm_mra(struct roost_cm_conn *conn, uint8_t service_timeout,
 		 const void *data, size_t data_len_bytes);
@@ -414,19 +434,22 @@ int roost_cm_mra(struct roost_cm_conn *conn, uint8_t service_timeout,
 int roost_cm_load_path(struct roost_cm_conn *conn,
 		       const struct roost_cm_path *alternate, const void *data,
 		       size_t data_len_bytes);
-/* Answer LAP_RECEIVED; status 0 takes the path: qp_attr has it. */
+/* Answer LAP_RECEIVED. status 0 accepts the path: roost_cm_conn_qp_attr() has
+ * it then.
+ */
 int roost_cm_apr(struct roost_cm_conn *conn, uint8_t status, const void *info,
 		 size_t info_len_bytes, const void *data,
 		 size_t data_len_bytes);
 
 /*
- * The attributes with which to move the connection's QP to INIT, RTR or RTS,
- * in attr and mask, as the kernel's rdma_cm gives them; the rest of attr is
- * zero. INIT works from REQ on, RTR and RTS when the peer's QPN is known. Who
- * takes its QP to RTR before roost_cm_accept() sets rq_psn, max_dest_rd_atomic
- * and max_rd_atomic to what it will say there. Taking a QP to RTR by these does
- * not wait for the network, but for an alternate path, which nobody has looked
- * for. Returns 0, -EINVAL (state).
+ * The attributes to move the connection's QP to INIT, RTR or RTS, in attr and
+ * mask, as the kernel's rdma_cm gives them; the rest of attr is zero. INIT
+ * works from REQ on, RTR and RTS when the peer's QPN is known. An owner that
+ * moves its QP to RTR before roost_cm_accept() itself sets rq_psn,
+ * max_dest_rd_atomic and max_rd_atomic, to the values that it will pass to
+ * roost_cm_accept(). Moving a QP to RTR with these attributes does not wait for
+ * the network, except for an alternate path, whose next hop the CM has not
+ * resolved. Returns 0, -EINVAL (state).
  */
 int roost_cm_conn_qp_attr(struct roost_cm_conn *conn, enum roost_qp_state to,
 			  struct roost_qp_attr *attr, uint32_t *mask);
@@ -475,32 +498,38 @@ enum roost_cm_family {
 
 struct roost_cm_listen_param {
 	uint64_t service_id;
-	/* Only requests to this address; zeros: to any of the family. */
+	/* Takes requests to this address only; zeros: to any address of the
+	 * family.
+	 */
 	struct roost_gid addr;
 	enum roost_cm_family family;
-	/* Requests not fetched yet; <= 0 or more than BACKLOG_MAX means that
-	 * many. One more is dropped in silence: its sender asks again.
+	/* Maximum of requests that are not fetched; <= 0 or more than
+	 * BACKLOG_MAX means BACKLOG_MAX. A request beyond it is dropped without
+	 * an answer; the peer retransmits it.
 	 */
 	int backlog;
 };
 
 /*
- * The most specific listener gets a request. One service may be listened to at
- * one address once, and at all of a family once. A request without the IP
- * header goes to ANY listeners only. Nobody listens: REJ 8, SIDR status 1.
- * Returns 0; -EADDRINUSE, -ENOMEM, -ENODEV.
+ * The most specific listener gets a request. A service can have one listener
+ * per address and one for all addresses of a family. A request without the IP
+ * header goes to a listener of family ANY only. Without a matching listener,
+ * the answer is REJ 8 or SIDR status 1. Returns 0; -EADDRINUSE, -ENOMEM,
+ * -ENODEV.
  */
 int roost_cm_listen(struct roost_cm *cm,
 		    const struct roost_cm_listen_param *param,
 		    roost_cm_callback *callback, void *arg,
 		    struct roost_cm_listener **listener);
-/* No callbacks of it after its return; as roost_cm_conn_destroy(). Connections
- * that it made are their owner's, and stay.
+/* Destroy a listener. No callback of it runs after the return, as for
+ * roost_cm_conn_destroy(). Connections that it created stay and belong to their
+ * owners.
  */
 void roost_cm_listener_destroy(struct roost_cm_listener *listener);
 
-/* The owner of conn has fetched the request, or given it up: it no longer
- * counts against its listener's backlog. Destroying conn does so, too.
+/* The owner of conn has fetched the request, or given it up: the request no
+ * longer counts against its listener's backlog. Destroying conn has the same
+ * effect.
  */
 void roost_cm_conn_fetched(struct roost_cm_conn *conn);
 
@@ -512,12 +541,12 @@ enum roost_cm_drop {
 	ROOST_CM_DROP_LENGTH,  /* not 256 bytes */
 	ROOST_CM_DROP_FIELD,   /* a value that the message cannot have */
 	ROOST_CM_DROP_UNKNOWN, /* no such connection */
-	ROOST_CM_DROP_PEER,    /* from, or to, another address than it says */
-	ROOST_CM_DROP_STATE,   /* means nothing in this state, or a duplicate */
+	ROOST_CM_DROP_PEER,    /* addresses or source QP do not match */
+	ROOST_CM_DROP_STATE,   /* not valid in this state, or a duplicate */
 	ROOST_CM_DROP_BACKLOG,
-	ROOST_CM_DROP_HALF_OPEN,   /* requests in doubt that made room */
+	ROOST_CM_DROP_HALF_OPEN,   /* half-open requests dropped to make room */
 	ROOST_CM_DROP_RATE,        /* more than a peer may ask in a second */
-	ROOST_CM_DROP_UNREACHABLE, /* a request, and no way back */
+	ROOST_CM_DROP_UNREACHABLE, /* a request without a route back */
 	ROOST_CM_DROP_COUNT,
 };
 

@@ -23,19 +23,20 @@
  * that the library inside the application, which calls roost_config_load(),
  * sees the same. doc/man/roost.conf.5 tells the user's side of this.
  *
- * A variable of ours that is unknown is no error: it may be somebody else's.
- * A line for the user is kept of it, which whoever loads the configuration
- * prints (roost_config_tell_unknown()), and its name is exported with the rest,
- * so that a program behind the launcher does not say it again.
+ * An unknown ROOST_* variable is no error, because it may belong to another
+ * program. struct roost_config keeps a line for the user about it; the caller
+ * of roost_config_load() prints these lines (roost_config_tell_unknown()). The
+ * name of the variable is exported with the rest, so that a program behind the
+ * launcher does not print the line again.
  *
- * Owns no state: everything lives in the caller's struct, which is too big
- * (14 KiB) for the stack of a small thread. Reads the file and the environment,
- * the system's users where one is named, and nothing else, starts no EAL,
- * prints nothing unless it is told to. Whether a port exists, and what to do
- * without an address, is left to pmd_glue.
+ * Owns no state: everything lives in the caller's struct, which is too big (14
+ * KiB) for the stack of a small thread. Reads the file, the environment and,
+ * where a user is named, the system's user database; reads nothing else, starts
+ * no EAL, and prints in roost_config_tell_unknown() only. Whether a port
+ * exists, and what to do without an address, is left to pmd_glue.
  *
- * Errors. A function that takes err leaves one line there when it fails, made
- * for the user: where, what, how to mend it; without the leading "roost: " and
+ * Errors. A function that takes err and fails leaves one line for the user
+ * there: the place, the error and the fix, without the leading "roost: " and
  * without a newline. err has room for ROOST_CONFIG_ERR_MAX bytes.
  */
 
@@ -56,7 +57,9 @@
 #define ROOST_PORT_MTU_MIN_BYTES 576
 #define ROOST_PORT_MTU_MAX_BYTES 9978
 #define ROOST_CONFIG_ERR_MAX 512
-/* Unknown variables: of which one line tells, and which names are kept. */
+/* Unknown variables: how many get a line of their own, and the bytes for their
+ * names.
+ */
 #define ROOST_CONFIG_UNKNOWN_MAX 4
 #define ROOST_CONFIG_TOLD_MAX 256
 
@@ -88,10 +91,10 @@ struct roost_users {
 };
 
 /*
- * One port. Each makes a device of its own, roost0, roost1, ... in their order,
- * but for those that are second: they are port 2 of the device before. Ports
- * with the same devargs or link, and each a VLAN of its own, share a DPDK port:
- * see roost_config_shared_port().
+ * One port. Each port makes a device of its own, roost0, roost1, ... in the
+ * order of the ports, except a port with `second` set: that one is port 2 of
+ * the device before. Ports with the same devargs or link, and each a VLAN of
+ * its own, share a DPDK port: see roost_config_shared_port().
  */
 struct roost_port_config {
 	uint32_t set; /* keys that were given: bit 1 << enum roost_config_key */
@@ -100,62 +103,69 @@ struct roost_port_config {
 	 */
 	char devargs[ROOST_DEVARGS_MAX];
 	char link[ROOST_LINK_NAME_MAX + 1];
-	/* None on a link: see roost_config_link_ip(). None on a DPDK port: the
-	 * user names none, and what the port has is pmd_glue's to find.
+	/* On a link, none: see roost_config_link_ip(). On a DPDK port, none
+	 * means that the user names no address, and pmd_glue finds the
+	 * addresses that the port has.
 	 */
 	struct roost_prefixes ips;
 	struct roost_gateways gw;
 	uint32_t mtu_bytes; /* IP MTU; 0: the port's own */
 	/* The kernel's interface that stands for the port; empty: none. */
 	char twin[ROOST_TWIN_NAME_MAX + 1];
-	/* Of processes that may be its peer, besides the own user. */
+	/* Users whose processes may be the peer of a link, besides the user of
+	 * this process.
+	 */
 	struct roost_users peer_users;
 	uint16_t vlan_id; /* 0: none */
 	bool second;      /* port 2 of the device of the port before it */
 };
 
 struct roost_config {
-	uint32_t set; /* which keys of the process were given, as above */
+	uint32_t set; /* keys of the process that were given, as above */
 	enum roost_progress_mode progress;
 	uint32_t nb_workers; /* of each device; 0: not given, one */
 	bool verbose;
 	bool debug_no_icrc;
-	/* Lines about unknown variables, as err has them. */
-	unsigned int nb_unknown;      /* which of these there are */
+	/* Lines about unknown variables, in the form of err. */
+	unsigned int nb_unknown;      /* lines in use */
 	unsigned int nb_unknown_more; /* variables without a line */
 	char unknown[ROOST_CONFIG_UNKNOWN_MAX][ROOST_CONFIG_ERR_MAX];
-	/* Their names, and those that were told of before, by commas. */
+	/* Names, separated by commas: these variables, and those for which a
+	 * process before this one printed the line.
+	 */
 	char told[ROOST_CONFIG_TOLD_MAX];
 	unsigned int nb_ports; /* 1.. in a resolved configuration */
 	struct roost_port_config ports[ROOST_PORTS_MAX];
 };
 
 /*
- * The configuration of this process: ROOST_CONFIG's file, if that is set, and
- * the environment. In a process with raised privileges (AT_SECURE) the
- * environment is somebody else's and is not read.
- * Thread: any; nobody may change the environment meanwhile.
- * Returns 0; -EINVAL (wrong content), -ENOMEM, or what opening and reading the
- * file gave. *c is undefined then.
+ * The configuration of this process: the file that ROOST_CONFIG names, if it is
+ * set, and the environment. A process with raised privileges (AT_SECURE) does
+ * not read the environment, because another user controls it.
+ * Thread: any; no thread may change the environment meanwhile.
+ * Returns 0; -EINVAL (wrong content), -ENOMEM, or the error of opening and
+ * reading the file. *c is undefined after an error.
  */
 int roost_config_load(struct roost_config *c, char *err);
 
 /* Print the lines about unknown variables on stderr. Thread: any. */
 void roost_config_tell_unknown(const struct roost_config *c);
 
-/* How many devices the ports of a resolved configuration make. Thread: any. */
+/* The number of devices that the ports of a resolved configuration make.
+ * Thread: any.
+ */
 unsigned int roost_config_nb_devices(const struct roost_config *c);
 /*
- * The ports of a device: ports[*first] and those behind it.
- * Returns how many, 1 or 2; 0: there is no such device. Thread: any.
+ * The ports of a device: ports[*first] and the one behind it.
+ * Returns the number of ports, 1 or 2; 0: there is no such device. Thread: any.
  */
 unsigned int roost_config_device_ports(const struct roost_config *c,
 				       unsigned int device,
 				       unsigned int *first);
 
 /*
- * What users call a port: `port0 (net_tap0)`, `link "lab"`, and its VLAN
- * behind that if it is to be named and there is one. Thread: any.
+ * The name of a port in lines for users: `port0 (net_tap0)`, `link "lab"`. The
+ * VLAN follows if with_vlan is set and the port has one. Thread: any.
  */
 void roost_config_label(const struct roost_config *c, unsigned int port,
 			bool with_vlan, char label[ROOST_LABEL_MAX]);

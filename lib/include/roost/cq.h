@@ -43,15 +43,16 @@ struct roost_cqe {
 };
 
 /*
- * cqe: the least number of entries; roost_cq_entries() says how many it has.
- * channel: NULL, or where completion events go; owner is what their readers
- * get (roost_event_source.owner). Returns 0, -EINVAL (0 or too many), -ENOMEM.
+ * cqe: the minimum number of entries; roost_cq_entries() returns the real
+ * number. channel: the channel for completion events; NULL: none. owner:
+ * readers of the events get it in roost_event_source.owner. Returns 0, -EINVAL
+ * (0 or too many), -ENOMEM.
  */
 int roost_cq_create(struct roost_ctx *ctx, uint32_t cqe,
 		    struct roost_channel *channel, void *owner,
 		    struct roost_cq **cq);
-/* Completions that find no room are lost in silence from now on: no CQ_ERR, no
- * QP fails. Before the first QP uses it.
+/* From now on, completions that find the CQ full are lost without an error: no
+ * CQ_ERR, and no QP fails. To be called before the first QP uses the CQ.
  */
 void roost_cq_ignore_overrun(struct roost_cq *cq);
 /* Returns 0, or -EBUSY while a QP uses it. Waits for the acks of its events
@@ -61,7 +62,7 @@ void roost_cq_ignore_overrun(struct roost_cq *cq);
 int roost_cq_destroy(struct roost_cq *cq, uint64_t *comp_acked,
 		     uint64_t *async_acked);
 uint32_t roost_cq_entries(const struct roost_cq *cq);
-/* Where its completion and its async events come from. */
+/* The sources of the CQ's completion events and of its async events. */
 struct roost_event_source *roost_cq_comp_source(struct roost_cq *cq);
 struct roost_event_source *roost_cq_async_source(struct roost_cq *cq);
 
@@ -74,17 +75,18 @@ uint32_t roost_cq_workers(const struct roost_cq *cq);
  */
 int roost_cq_resize(struct roost_cq *cq, uint32_t cqe);
 
-/* Take up to n completions. Returns how many; -EIO after an overrun once the
- * entries from before are taken. Thread: any.
+/* Take up to n completions. Returns the number taken; after an overrun, -EIO
+ * once the entries from before it are taken. Thread: any.
  */
 int roost_cq_poll(struct roost_cq *cq, unsigned int n, struct roost_cqe *cqes);
 
-/* Poll in the open: begin locks the consumer side and shows the first entry,
- * next the one after; end gives all that were shown back and unlocks.
- * begin returns 0, or -ENOENT (empty; not locked), -EIO. next: 0, -ENOENT.
- * Between begin and end a thread may reset and destroy QPs and WQs that
- * complete here: what it was shown stays. Other threads that do so wait for
- * end.
+/* Poll entry by entry, without a copy. begin locks the consumer side and shows
+ * the first entry; next shows the following one; end returns all shown entries
+ * to the CQ and unlocks. begin returns 0, or -ENOENT (empty), -EIO; on error
+ * the lock is not held. next: 0, -ENOENT.
+ * Between begin and end, the polling thread may reset and destroy QPs and WQs
+ * that complete to this CQ: the entries that it was shown stay valid. Other
+ * threads that reset or destroy such objects wait for end.
  */
 int roost_cq_poll_begin(struct roost_cq *cq, const struct roost_cqe **cqe);
 int roost_cq_poll_next(struct roost_cq *cq, const struct roost_cqe **cqe);

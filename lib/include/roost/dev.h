@@ -40,10 +40,10 @@ struct roost_worker;
 #define ROOST_CQE_MAX (1u << 22) /* entries of one CQ */
 
 /*
- * Where packets to one next hop go. The generation changes with the MAC, and
- * with the port's own. Owned by the port's neighbour cache;
- * an address path holds a reference. Workers read mac_gen without a lock and
- * rewrite their header templates when it differs from the one they copied.
+ * The MAC of one next hop. The generation changes with this MAC, and with the
+ * port's own MAC. Owned by the port's neighbour cache; an address path holds a
+ * reference. Workers read mac_gen without a lock and rewrite their header
+ * templates when it differs from the value that they copied.
  */
 struct roost_neigh {
 	/* MAC in bits 16..63 (first byte highest), generation in bits 0..15;
@@ -67,16 +67,16 @@ static inline void roost_neigh_mac(uint64_t mac_gen, uint8_t mac[6])
 		mac[i] = (uint8_t)(mac_gen >> (56 - 8 * i));
 }
 
-/* Why a peer is not reached. */
+/* Why a peer cannot be reached. */
 enum roost_unreached_cause {
-	ROOST_UNREACHED_NO_GRH,   /* the AV has a LID that leads nowhere */
+	ROOST_UNREACHED_NO_GRH,   /* the AV's LID leads to no address */
 	ROOST_UNREACHED_NO_GID,   /* the AV's GID index is an empty entry */
-	ROOST_UNREACHED_FAMILY,   /* sgid and dgid: IPv4 the one, IPv6 other */
-	ROOST_UNREACHED_NO_ROUTE, /* from any address of the port to dgid */
-	ROOST_UNREACHED_NO_NEIGH, /* ARP or ND: dgid, or the way there */
-	ROOST_UNREACHED_NO_ACK,   /* a QP, never */
-	ROOST_UNREACHED_NO_CM,    /* the CM's request */
-	ROOST_UNREACHED_DEAF,     /* who listens has no address */
+	ROOST_UNREACHED_FAMILY,   /* sgid and dgid: one IPv4, one IPv6 */
+	ROOST_UNREACHED_NO_ROUTE, /* no route from any address of the port */
+	ROOST_UNREACHED_NO_NEIGH, /* no answer to ARP or ND of the next hop */
+	ROOST_UNREACHED_NO_ACK,   /* the peer never acknowledged this QP */
+	ROOST_UNREACHED_NO_CM,    /* no answer to the CM's request */
+	ROOST_UNREACHED_DEAF,     /* a listener on a port with no address */
 };
 
 struct roost_unreached {
@@ -86,7 +86,7 @@ struct roost_unreached {
 	uint32_t dest_qpn;           /* NO_ACK */
 	uint32_t path_mtu_bytes;     /* NO_ACK */
 	uint32_t tries;              /* NO_ACK, NO_CM */
-	uint64_t tried_ns;           /* NO_NEIGH, NO_ACK, NO_CM: for how long */
+	uint64_t tried_ns;           /* NO_NEIGH, NO_ACK, NO_CM: duration */
 };
 
 /* How the engine reaches one port. ctx is passed back as it is. */
@@ -95,69 +95,73 @@ struct roost_port_io {
 	/* Queues in each direction, one for each of the first workers; 0: one.
 	 */
 	unsigned int nb_queues;
-	/* Up to n received frames; they become the engine's. Worker only: the
-	 * one of the queue's number.
+	/* Receive up to n frames; they become the engine's. Thread: the worker
+	 * with the number of the queue.
 	 */
 	uint16_t (*rx_burst)(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 			     uint16_t n);
-	/* Returns how many of the first frames were taken; the rest is still
-	 * the engine's and is offered again. A port without carrier takes and
-	 * frees all of them. Worker only.
+	/* Send n frames. Returns how many, from the first one on, the port has
+	 * taken; the engine keeps the others and offers them again. A port
+	 * without carrier takes and frees all of them. Thread: the worker with
+	 * the number of the queue.
 	 */
 	uint16_t (*tx_burst)(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 			     uint16_t n);
-	/* A frame that is not RoCEv2; now and then RoCEv1, or one of
-	 * another VLAN. Takes it. Workers,
-	 * several at a time; must not block.
+	/* Take a frame that is not RoCEv2; now and then it is a RoCEv1 frame,
+	 * or one of another VLAN. The callee owns it. Thread: workers, several
+	 * at a time; must not block.
 	 */
 	void (*punt)(void *ctx, struct rte_mbuf *pkt);
-	/* Find the next hop for dgid as seen from sgid and take a reference.
-	 * Blocks for the network (bounded). Returns 0, -EHOSTUNREACH (no route,
-	 * or a gateway that is not there), -ETIMEDOUT (nobody answers).
+	/* Find the next hop for dgid from sgid and take a reference. Blocks for
+	 * the network (bounded). Returns 0, -EHOSTUNREACH (no route, or the
+	 * gateway does not answer), -ETIMEDOUT (dgid does not answer).
 	 */
 	int (*resolve)(void *ctx, const struct roost_gid *sgid,
 		       const struct roost_gid *dgid,
 		       struct roost_neigh **neigh);
 	void (*neigh_put)(void *ctx, struct roost_neigh *neigh);
-	/* Like resolve, but waits for nothing: mac_gen may still be 0, and is
-	 * asked for as long as somebody holds a reference. from_mac: as of
-	 * meet, or NULL. NULL: as resolve.
+	/* As resolve, but without blocking: mac_gen may still be 0, and the
+	 * port asks for the MAC as long as the neighbour has a reference.
+	 * from_mac: as for meet; NULL: none. If ask is NULL, the engine calls
+	 * resolve.
 	 * Returns 0, -EHOSTUNREACH, -ENOMEM, -ENOBUFS.
 	 */
 	int (*ask)(void *ctx, const struct roost_gid *sgid,
 		   const struct roost_gid *dgid, const uint8_t *from_mac,
 		   struct roost_neigh **neigh);
-	/* A frame came from dgid to sgid, with the source from_mac, which may
-	 * be taken for dgid's where nothing better is known. Waits for nothing
-	 * and takes no reference. Returns 0 (resolve would not wait), -EAGAIN
-	 * (it would), -EHOSTUNREACH, -ETIMEDOUT (in vain). NULL: it never
-	 * waits.
+	/* A frame came from dgid to sgid with the source MAC from_mac. The port
+	 * may use from_mac as dgid's MAC as long as it knows no better one.
+	 * Does not block and takes no reference. Returns 0 (resolve would not
+	 * block), -EAGAIN (resolve would block), -EHOSTUNREACH, -ETIMEDOUT (the
+	 * neighbour was asked and did not answer). If meet is NULL, resolve
+	 * never blocks.
 	 */
 	int (*meet)(void *ctx, const struct roost_gid *sgid,
 		    const struct roost_gid *dgid, const uint8_t from_mac[6]);
-	/* Which address of the port speaks to dgid. Returns 0, -EHOSTUNREACH
-	 * (no route). NULL: the first of its family.
+	/* The source address of the port for packets to dgid. Returns 0,
+	 * -EHOSTUNREACH (no route). If source is NULL, the engine takes the
+	 * first address of dgid's family.
 	 */
 	int (*source)(void *ctx, const struct roost_gid *dgid,
 		      struct roost_gid *sgid);
-	/* Run the services of the device soon (lib/engine/core/service.h); also
-	 * after a neighbour that was asked for answered. NULL: they run anyway.
-	 * Any thread; must not block.
+	/* Run the services of the device soon (lib/engine/core/service.h). The
+	 * port does so too when a neighbour answers that the engine asked for.
+	 * NULL: they run without being woken. Thread: any; must not block.
 	 */
 	void (*wake)(void *ctx);
-	/* There is something for a worker that it does not see by itself: let
-	 * it have a turn soon. NULL: it has. Any thread.
+	/* A worker has work that it does not see by itself: let it have a turn
+	 * soon. NULL: every worker gets turns anyway. Thread: any.
 	 */
 	void (*kick)(void *ctx, unsigned int worker);
-	/* The first QP joined the group, or the last one left: MAC filter and
-	 * membership reports. NULL: the port takes every group. Returns 0,
-	 * -ENOSPC.
+	/* The first QP joined the group, or the last QP left it: set the MAC
+	 * filter and report membership. NULL: the port takes every group.
+	 * Returns 0, -ENOSPC.
 	 */
 	int (*mcast_join)(void *ctx, const struct roost_gid *group);
 	void (*mcast_leave)(void *ctx, const struct roost_gid *group);
-	/* Somebody is not reached: for a line to the user, once for a cause.
-	 * What resolve finds out it tells by itself. NULL: nobody is told.
-	 * Any thread, workers in their turn, too.
+	/* A peer cannot be reached: print a line for the user, once per cause.
+	 * resolve prints such lines itself. NULL: no line. Thread: any, workers
+	 * with their turn too.
 	 */
 	void (*unreached)(void *ctx, const struct roost_unreached *what);
 };
@@ -170,9 +174,10 @@ struct roost_dev_conf {
 	unsigned int nb_workers;  /* 0: one; up to ROOST_DEV_WORKERS_MAX */
 	struct roost_port_io io[ROOST_DEV_PORTS_MAX];
 	uint8_t mac[ROOST_DEV_PORTS_MAX][6];
-	/* The VLAN of the port: all its packets carry the tag, with the
-	 * priority that goes with their traffic class, and no frame of another
-	 * VLAN is taken. 0: none; frames have no tag, or one of VLAN 0.
+	/* VLAN ID of the port. All packets of the port carry this tag, with the
+	 * priority that belongs to their traffic class, and frames of another
+	 * VLAN are not taken. 0: none; packets carry no tag, or the tag of VLAN
+	 * 0.
 	 */
 	uint16_t vlan_id[ROOST_DEV_PORTS_MAX];
 	/* Frames of other VLANs are punted, not dropped. */
@@ -187,7 +192,7 @@ int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev);
 /* Returns 0, or -EBUSY while a context is open. */
 int roost_dev_destroy(struct roost_dev *dev);
 
-/* What the device can do; constants of this build. */
+/* Limits of the device; constants of this build. */
 struct roost_dev_limits {
 	uint32_t max_qp;
 	uint32_t max_qp_wr;
@@ -217,7 +222,8 @@ unsigned int roost_dev_nb_workers(const struct roost_dev *dev);
 /* A worker of this device, by its number. */
 struct roost_worker *roost_dev_worker_at(struct roost_dev *dev,
 					 unsigned int index);
-/* The first one, which also sends what the host has to send. */
+/* The first worker, which also sends the frames of the IP host (ARP, ND, ...).
+ */
 struct roost_worker *roost_dev_worker(struct roost_dev *dev);
 
 /* ---- ports ------------------------------------------------------------ */
@@ -226,11 +232,12 @@ struct roost_port_attr {
 	enum roost_port_state state;
 	enum roost_mtu max_mtu;
 	enum roost_mtu active_mtu; /* largest path MTU that fits the port */
-	/* A RoCE port has no LID of its own. Ours is the low 16 bits of the
+	/* A RoCE port has no LID of its own. Roost uses the low 16 bits of the
 	 * first IPv4 address, so that programs that exchange only LIDs find
-	 * each other: an AV that is not global goes to the address that shares
-	 * the upper 16 bits with it. 0: no IPv4 address. One that was set by
-	 * roost_port_set_lid() is told and leads nowhere.
+	 * each other: a packet of an AV that is not global goes to the address
+	 * whose upper 16 bits equal those of this port's address. 0: no IPv4
+	 * address. A LID from roost_port_set_lid() is reported here, and leads
+	 * to no address.
 	 */
 	uint16_t lid;
 	uint16_t sm_lid;
@@ -256,66 +263,71 @@ int roost_port_query_pkey(struct roost_dev *dev, uint8_t port_num,
 			  unsigned int index, uint16_t *pkey);
 
 /*
- * Changes of a port. They take effect between two turns of the worker, and
- * every context is told by the event that goes with them; what is set to what
- * it was raises none. Thread: the control thread.
+ * Changes of a port. A change takes effect between two turns of the worker, and
+ * every context gets the event that belongs to it; setting the value that is
+ * already set raises no event. Thread: the control thread.
  */
 
 /*
- * Set entry index of the GID table; a zero gid clears it: GID_CHANGE, and
- * LID_CHANGE where the LID follows from it. QPs that send from the address
- * stay as they are; nobody can reach them by it.
- * Returns 0, -EINVAL, -EEXIST (the gid stands elsewhere in the table).
+ * Set entry index of the GID table; a zero gid clears it. Raises GID_CHANGE,
+ * and LID_CHANGE if the LID changes with the address. QPs that send from the
+ * old address stay as they are; peers can no longer reach them at that address.
+ * Returns 0, -EINVAL, -EEXIST (the gid is in another entry of the table).
  */
 int roost_port_set_gid(struct roost_dev *dev, uint8_t port_num,
 		       unsigned int index, const struct roost_gid *gid);
 /*
- * Frames come from this MAC from here on, if every struct roost_neigh of the
- * port gets a new generation after it. No event of its own.
- * Returns 0, -EINVAL.
+ * Set the source MAC of the frames. The caller afterwards gives every struct
+ * roost_neigh of the port a new generation; until then, packets to that
+ * neighbour carry the old source MAC. Raises no event.
  */
 int roost_port_set_mac(struct roost_dev *dev, uint8_t port_num,
 		       const uint8_t mac[6]);
-/* ip_mtu_bytes: what IP may put into one frame; QPs of datagrams go by it at
- * once, and it raises no event. PORT_ACTIVE where the state becomes active,
- * PORT_ERR where it was. A port that was removed stays down.
+/* ip_mtu_bytes: the IP MTU of the port; UD QPs use it at once, and its change
+ * raises no event. Raises PORT_ACTIVE when the state becomes active, PORT_ERR
+ * when it was active and is so no more. A port that was removed stays down.
  */
 void roost_port_set_link(struct roost_dev *dev, uint8_t port_num,
 			 enum roost_port_state state, uint32_t ip_mtu_bytes,
 			 uint32_t speed_mbps);
 /*
- * How many connected QPs have a path MTU that the port has not any more: what
- * they send is lost where it is longer. Returns that, and the largest path MTU.
+ * Returns how many connected QPs (loopback QPs not counted) have a path MTU
+ * that is too large for the port now: their packets above the port's MTU are
+ * lost. *path_mtu_bytes gets the largest path MTU of these QPs.
  */
 unsigned int roost_port_stranded(struct roost_dev *dev, uint8_t port_num,
 				 uint32_t *path_mtu_bytes);
 /*
- * Set entry index of the P_Key table; without its low 15 bits it is empty.
- * PKEY_CHANGE. QPs that name the entry have the new P_Key from here on, and
- * with an empty one they take no packet.
- * Returns 0, -EINVAL, -EEXIST (the same P_Key stands elsewhere in the table).
+ * Set entry index of the P_Key table; a P_Key whose low 15 bits are 0 makes the
+ * entry empty. Raises PKEY_CHANGE. QPs that name the entry have the new P_Key
+ * from here on; QPs that name an empty entry take no packet.
+ * Returns 0, -EINVAL, -EEXIST (another entry of the table has this P_Key).
  */
 int roost_port_set_pkey(struct roost_dev *dev, uint8_t port_num,
 			unsigned int index, uint16_t pkey);
-/* LID_CHANGE; lid 0: what follows from the addresses. Returns 0, -EINVAL. */
+/* Raises LID_CHANGE. lid 0: the LID that follows from the addresses. Returns 0,
+ * -EINVAL.
+ */
 int roost_port_set_lid(struct roost_dev *dev, uint8_t port_num, uint16_t lid);
-/* SM_CHANGE. Returns 0, -EINVAL. */
+/* Raises SM_CHANGE. Returns 0, -EINVAL. */
 int roost_port_set_sm_lid(struct roost_dev *dev, uint8_t port_num,
 			  uint16_t sm_lid);
-/* CLIENT_REREGISTER. Returns 0, -EINVAL. */
+/* Raises CLIENT_REREGISTER. Returns 0, -EINVAL. */
 int roost_port_reregister(struct roost_dev *dev, uint8_t port_num);
 /*
- * The port is gone for good: down, and PORT_ERR where the device has another
- * one. With its last port the device is gone: every QP goes to ERR and flushes
- * what was posted, DEVICE_FATAL is the last event of every context (its channel
- * is hung up, see roost/channel.h), and no context can be opened,
- * no QP be anything but ERR or RESET. Does nothing the second time.
+ * The port is removed for ever: it goes down, and PORT_ERR is raised if the
+ * device has another port. With its last port the device is gone: every QP goes
+ * to ERR and flushes its posted requests; DEVICE_FATAL is the last event of
+ * every context (its channel is hung up, see roost/channel.h); no context can
+ * be opened; a QP can only be in ERR or RESET. A second call does nothing.
  */
 void roost_port_remove(struct roost_dev *dev, uint8_t port_num);
-/* Thread: any. The services run soon after it becomes so. */
+/* True when the last port of the device was removed. The services run soon
+ * after that. Thread: any.
+ */
 bool roost_dev_failed(const struct roost_dev *dev);
-/* Another number for each change of a GID table or a MAC; the services run soon
- * after it. Thread: any.
+/* A number that changes with each change of a GID table or of a MAC. The
+ * services run soon after each change. Thread: any.
  */
 uint32_t roost_dev_gid_gen(const struct roost_dev *dev);
 
@@ -323,7 +335,7 @@ uint32_t roost_dev_gid_gen(const struct roost_dev *dev);
 
 /* Returns 0, -ENOMEM, -EMFILE, -ENODEV (the device is gone). */
 int roost_ctx_open(struct roost_dev *dev, struct roost_ctx **ctx);
-/* Returns 0, or -EBUSY while it has objects. */
+/* Returns 0, or -EBUSY while the context has objects. */
 int roost_ctx_close(struct roost_ctx *ctx);
 struct roost_channel *roost_ctx_async_channel(struct roost_ctx *ctx);
 
@@ -336,15 +348,20 @@ struct roost_dev_counters {
 	uint64_t punted_pkts;
 	uint64_t acks_sent, naks_sent, rnr_naks_sent;
 	uint64_t retransmits; /* go-back-N events */
-	/* Of these, by the time that answers take, before the timeout. */
+	/* Part of retransmits: early ones, after a PTO derived from SRTT and
+	 * before the local ACK timeout.
+	 */
 	uint64_t adaptive_retransmits;
 	uint64_t timeouts;
 	uint64_t loopback_pkts;
-	/* From the worker's own queues, of any kind; and of these, what was for
-	 * QPs of other workers, and handed over to them.
+	/* Frames from the workers' own RX queues, RoCEv2 or not; and of these,
+	 * the frames that were handed to another worker because they are for
+	 * its QPs.
 	 */
 	uint64_t queue_pkts, handed_pkts;
-	/* Of all QPs, those that are gone too: see struct roost_qp_counters. */
+	/* Sums over all QPs, destroyed ones included: see struct
+	 * roost_qp_counters.
+	 */
 	uint64_t missing_responses;
 	uint64_t naks_sent_of[ROOST_NAK_KINDS];
 	uint64_t naks_received_of[ROOST_NAK_KINDS];

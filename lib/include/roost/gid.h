@@ -47,8 +47,8 @@ static inline bool roost_gid_is_multicast(const struct roost_gid *g)
 	return roost_gid_is_v4(g) ? (g->b[12] & 0xf0) == 0xe0 : g->b[0] == 0xff;
 }
 
-/* Can a station have it? No group, broadcast, loopback or unspecified address
- * (RFC 1122, 3.2.1.3).
+/* True for an address that a host can have: no multicast group, broadcast,
+ * loopback or unspecified address (RFC 1122, 3.2.1.3).
  */
 static inline bool roost_v4_is_unicast(const uint8_t addr[4])
 {
@@ -56,7 +56,7 @@ static inline bool roost_v4_is_unicast(const uint8_t addr[4])
 	       (addr[0] & addr[1] & addr[2] & addr[3]) != 0xff;
 }
 
-/* The same of any GID (RFC 4291, 2.5.2, 2.5.3). */
+/* The same test for any GID (RFC 4291, 2.5.2, 2.5.3). */
 static inline bool roost_gid_is_unicast(const struct roost_gid *g)
 {
 	static const struct roost_gid loopback = { .b = { [15] = 1 } };

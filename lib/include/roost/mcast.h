@@ -13,18 +13,19 @@
 struct roost_qp;
 
 /*
- * The QP receives what is sent to the group on the port that it is on now (the
- * first, before INIT). A second attach of the same pair changes nothing. When
- * it returns 0, the port is in the group. Returns 0; -EINVAL (not UD, not a
- * group), -ENOMEM (also: max_mcast_grp groups are there, or max_mcast_qp_attach
- * QPs in this one), -ENOSPC (the port's own limit): nothing is changed.
+ * Attach a QP to a group: it receives the datagrams to the group on its present
+ * port (the first port, before INIT). A second attach of the same pair changes
+ * nothing. When this returns 0, the port is in the group. Returns 0; -EINVAL
+ * (not UD, not a group), -ENOMEM (also: the device has max_mcast_grp groups, or
+ * the group has max_mcast_qp_attach QPs), -ENOSPC (the port's own limit). An
+ * error changes nothing.
  * Thread: any; waits for other calls of this file on the device, and for the
  * port, never for the network.
  */
 int roost_mcast_attach(struct roost_qp *qp, const struct roost_gid *group);
 /* Returns 0, -EINVAL (not attached). */
 int roost_mcast_detach(struct roost_qp *qp, const struct roost_gid *group);
-/* From every group. */
+/* Detach the QP from every group. */
 void roost_mcast_detach_all(struct roost_qp *qp);
 
 #endif

@@ -11,8 +11,8 @@
  * peer, costs a few multiplications to invert, and a key of a region that is
  * gone never names a later one until the generation wraps.
  *
- * Registration pins nothing: it faults the pages in and thereby learns whether
- * the access that was asked for is possible.
+ * Registration pins nothing: it faults the pages in and thereby checks that the
+ * memory allows the requested access.
  */
 
 #include <stdbool.h>
@@ -28,7 +28,7 @@ struct roost_sge;
 int roost_pd_alloc(struct roost_ctx *ctx, struct roost_pd **pd);
 /* Returns 0, or -EBUSY while an object refers to it. */
 int roost_pd_dealloc(struct roost_pd *pd);
-/* A number unlike that of any other PD of the device. */
+/* A number that no other PD of the device has. */
 uint32_t roost_pd_handle(const struct roost_pd *pd);
 
 /*
@@ -41,19 +41,19 @@ uint32_t roost_pd_handle(const struct roost_pd *pd);
 int roost_mr_reg(struct roost_pd *pd, void *addr, size_t len_bytes,
 		 uint64_t iova, uint32_t access, struct roost_mr **mr);
 /*
- * A region of every address for local use: what is read from it is zero, what
- * is written to it goes nowhere. Returns 0, -ENOMEM.
+ * A region that covers every address, for local use: reads return zeros, and
+ * writes are discarded. Returns 0, -ENOMEM.
  */
 int roost_mr_alloc_null(struct roost_pd *pd, struct roost_mr **mr);
 /*
- * Fault in what sge names. Returns 0; -EFAULT (no such key, not in the region,
- * memory that is not there), -EPERM (a region of another PD, or for_write and
- * the region has no LOCAL_WRITE). Thread: any; may take long.
+ * Fault in the memory that sge names. Returns 0; -EFAULT (no such key, not in
+ * the region, memory that is not mapped), -EPERM (a region of another PD, or
+ * for_write and the region has no LOCAL_WRITE). Thread: any; may take long.
  */
 int roost_mr_prefetch(struct roost_pd *pd, const struct roost_sge *sge,
 		      bool for_write);
-/* No worker uses the memory any more when it returns. Returns 0, or -EBUSY
- * while a window is bound to it.
+/* When this returns 0, no worker uses the memory any more. Returns 0, or -EBUSY
+ * while a window is bound to the region.
  */
 int roost_mr_dereg(struct roost_mr *mr);
 /*
@@ -77,13 +77,13 @@ struct roost_mw;
 int roost_mw_alloc(struct roost_pd *pd, unsigned int type,
 		   struct roost_mw **mw);
 int roost_mw_dealloc(struct roost_mw *mw);
-/* The key it was given last, whether bound or not. */
+/* The last rkey of the window, whether the window is bound or not. */
 uint32_t roost_mw_rkey(const struct roost_mw *mw);
 
 /*
- * What a bind request asks for. len_bytes 0 unbinds a type 1 window. Posting
- * takes down which window and region these are, and the request fails with
- * MW_BIND_ERR when one of them is gone by then.
+ * Arguments of a bind request. len_bytes 0 unbinds a type 1 window. Posting
+ * records which window and which region mw and mr are; the request fails with
+ * MW_BIND_ERR if one of them is destroyed before it is executed.
  */
 struct roost_mw_bind {
 	struct roost_mw *mw;
@@ -91,7 +91,8 @@ struct roost_mw_bind {
 	uint64_t addr;
 	uint64_t len_bytes;
 	uint32_t access; /* enum roost_access; ZERO_BASED: from 0 on */
-	uint32_t rkey;   /* the key to be: only the low byte may be new */
+	uint32_t rkey;   /* the new key; only its low byte may differ from the
+			  * old one */
 };
 
 #endif

@@ -7,9 +7,9 @@
 /*
  * Queue pairs (IBTA 10.3, 11.2.4): life cycle and posting.
  *
- * Posting is for any number of application threads (one lock per queue);
- * it copies the request and rings the worker's doorbell, no more. The caller
- * then lets a worker turn happen (pmd_glue: roost_device_help).
+ * Any number of application threads may post (one lock per queue). Posting
+ * copies the request and rings the worker's doorbell, and does nothing else.
+ * The caller then lets a worker run (roost_device_help).
  */
 
 #include <stdbool.h>
@@ -40,33 +40,33 @@ struct roost_qp_init {
 	enum roost_qp_type type;
 	struct roost_cq *send_cq;
 	struct roost_cq *recv_cq;
-	struct roost_qp_cap cap; /* out: what it really has, never less */
+	struct roost_qp_cap cap; /* out: real values, never smaller */
 	struct roost_srq *srq;   /* NULL: the QP has a receive queue */
 	struct roost_xrcd *xrcd; /* XRC_TGT only */
-	/* UD only: receive into these WQs and have neither receive queue nor
-	 * recv_cq; NULL: not so.
+	/* UD only: datagrams go to the WQs of this table, and the QP has
+	 * neither a receive queue nor a recv_cq. NULL: none.
 	 */
 	struct roost_ind_table *ind_table;
-	struct roost_hash hash; /* picks one of them */
+	struct roost_hash hash; /* picks the WQ of ind_table */
 	bool sq_sig_all;
-	bool block_self_mcast; /* UD: not to hear its own multicasts */
-	void *owner;           /* what readers of its async events get */
+	bool block_self_mcast; /* UD: drop its own multicasts */
+	void *owner;           /* readers of its async events get this */
 };
 
 /*
- * Create in state RESET. pd: NULL for an XRC target, which works in the PDs of
- * its SRQs. Returns 0; -EINVAL (cap beyond the limits, no CQ, parts that the
+ * Create a QP in state RESET. pd: NULL for an XRC target, which uses the PDs of
+ * its SRQs. Returns 0; -EINVAL (cap beyond the limits, no CQ, members that the
  * type does not have, objects of another context), -EOPNOTSUPP (type), -ENOMEM.
  */
 int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
 		    struct roost_qp_init *init, struct roost_qp **qp);
-/* Returns 0, or -EBUSY while it is in a multicast group. Waits for the acks of
- * its async events, never for the network. *async_acked, if not NULL, gets
- * their number over all time.
+/* Returns 0, or -EBUSY while the QP is in a multicast group. Waits for the acks
+ * of its async events, never for the network. *async_acked, if not NULL, gets
+ * the number of acks over all time.
  */
 int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked);
 uint32_t roost_qp_num(const struct roost_qp *qp);
-/* The number of its worker, for life. */
+/* The number of the QP's worker, which never changes. */
 unsigned int roost_qp_worker(const struct roost_qp *qp);
 enum roost_qp_state roost_qp_state(const struct roost_qp *qp);
 struct roost_event_source *roost_qp_async_source(struct roost_qp *qp);
@@ -98,7 +98,8 @@ enum roost_qp_attr_mask {
 };
 
 struct roost_qp_attr {
-	/* What packets ask for comes first: see struct roost_qp. */
+	/* The members that each packet reads come first: see struct roost_qp.
+	 */
 	uint32_t access; /* enum roost_access */
 	uint32_t rate_limit_kbps;
 	uint32_t qkey;
@@ -136,7 +137,7 @@ struct roost_qp_attr {
  */
 int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *attr,
 		    uint32_t mask);
-/* All attributes and what it was created with. */
+/* Read all attributes, and the values that the QP was created with. */
 void roost_qp_query(struct roost_qp *qp, struct roost_qp_attr *attr,
 		    struct roost_qp_init *init);
 
@@ -182,14 +183,15 @@ void roost_qp_send_begin(struct roost_qp *qp);
 int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr);
 void roost_qp_send_end(struct roost_qp *qp);
 /*
- * May what was added wait for what is posted next, as far as the QP is
- * concerned? One small request may, when enough are on their way that their
- * acknowledgements will be back later than it can be sent. waiting: so many
- * posts wait already, maybe of other QPs. Between begin and end.
+ * True if the QP allows the request that was added to wait for later posts
+ * (doorbell batching). One small request may wait if enough packets are in
+ * flight that their acknowledgements arrive after the request can be sent.
+ * waiting: number of posts that wait already, also of other QPs. To be called
+ * between begin and end.
  */
 bool roost_qp_send_can_wait(const struct roost_qp *qp, uint32_t waiting);
-/* As send_end, by the holder of the turn: it needs no bell, its next iteration
- * looks at the queue.
+/* As roost_qp_send_end(), for the holder of the worker's turn: rings no
+ * doorbell, because the holder's next iteration looks at the queue.
  */
 void roost_qp_send_end_in_turn(struct roost_qp *qp);
 /* Forget everything added since begin, and unlock (wr_abort). */

@@ -5,13 +5,13 @@
 #define ROOST_QP_ERROR_H
 
 /*
- * Why a request failed and a QP died.
+ * Why a request failed, and why a QP went to ERR.
  *
- * One table: the number that a failed completion carries (vendor_err), its
- * name, who found it, the completion status of the request that it hit, and a
- * line for people. The numbers are part of what programs see and do not change;
- * a new error gets a new one. doc/compat.md and roost-ctl(1) have the same
- * table, and a test compares them.
+ * One table with a row per error: the number that a failed completion carries
+ * (vendor_err), its name, which side found it, the completion status of the
+ * failed request, and a line for people. Programs see the numbers, so they
+ * never change; a new error gets a new number. doc/compat.md and roost-ctl(1)
+ * have the same table, and a test compares them.
  */
 
 #include <stdbool.h>
@@ -94,7 +94,7 @@ enum roost_qp_error_code {
 
 enum roost_qp_finder {
 	ROOST_FOUND_BY_REQUESTER, /* this QP, as it sends */
-	ROOST_FOUND_BY_PEER,      /* whose NAK says so */
+	ROOST_FOUND_BY_PEER,      /* the peer sent a NAK */
 	ROOST_FOUND_BY_RESPONDER, /* this QP, as it receives */
 	ROOST_FOUND_BY_DEVICE,
 	ROOST_FOUND_BY_PROGRAM,
@@ -104,28 +104,31 @@ struct roost_qp_error_info {
 	const char *name; /* NULL: no such code */
 	const char *text;
 	uint8_t found_by; /* enum roost_qp_finder */
-	/* enum roost_wc_status of the request that failed; SUCCESS: of none,
-	 * all that was posted is flushed.
+	/* enum roost_wc_status of the request that failed; SUCCESS: no request
+	 * failed, and all posted requests are flushed.
 	 */
 	uint8_t wc_status;
 };
 
-/* By code; those between 0 and ROOST_QPE_END that are none have no name. */
+/* Indexed by code; a number below ROOST_QPE_END that is no code has name NULL.
+ */
 extern const struct roost_qp_error_info roost_qp_error_infos[ROOST_QPE_END];
 
 /*
- * The last error of a QP: the one that ended it, for one in ERR. A later life
- * of the QP, behind RESET, keeps it until it has another.
+ * The last error of a QP; of a QP in ERR, the error that brought it there. The
+ * record survives RESET until the QP has another error.
  */
 struct roost_qp_error {
-	uint64_t at_ns; /* of the worker's iteration, or its last one */
-	uint64_t addr;  /* has_memory: what could not be accessed */
+	uint64_t at_ns; /* now_ns of the worker's iteration, or of its last
+			 * one */
+	uint64_t addr;  /* has_memory: start of the memory that was not
+			 * accessible */
 	uint32_t len_bytes;
 	uint32_t key;     /* lkey or rkey */
-	uint32_t psn;     /* has_packet: of the request, or the response */
+	uint32_t psn;     /* has_packet: PSN of the request or response */
 	uint8_t code;     /* enum roost_qp_error_code; NONE: none yet */
 	uint8_t opcode;   /* has_packet: enum roost_opcode */
-	uint8_t syndrome; /* of the AETH that was sent or came; 0: none */
+	uint8_t syndrome; /* of the AETH that was sent or received; 0: none */
 	bool has_packet : 1;
 	bool has_memory : 1;
 };
@@ -135,18 +138,20 @@ struct roost_qp_error {
  */
 #define ROOST_NAK_KINDS 4
 
-/* What does not happen while all goes well, since the QP was created. */
+/* Error and recovery counters of a QP, since its creation. */
 struct roost_qp_counters {
 	uint64_t retransmits; /* go-back-N events */
-	/* Of these, by the time that answers take, before the timeout. */
+	/* Part of retransmits: early ones, after a PTO derived from SRTT and
+	 * before the local ACK timeout.
+	 */
 	uint64_t adaptive_retransmits;
 	uint64_t timeouts;
 	uint64_t missing_responses; /* implied NAKs */
 	uint64_t naks_sent_of[ROOST_NAK_KINDS];
 	uint64_t naks_received_of[ROOST_NAK_KINDS];
 	uint64_t rnr_naks_sent, rnr_naks_received;
-	uint64_t duplicates;   /* requests that came again */
-	uint64_t out_of_order; /* requests that came behind a gap */
+	uint64_t duplicates;   /* requests received again */
+	uint64_t out_of_order; /* requests received behind a gap */
 };
 
 #endif

@@ -7,9 +7,9 @@
 /*
  * libroost: RDMA devices on DPDK ports, for appliances and for the verbs shim.
  *
- * Opening a device starts EAL if nobody did, takes the DPDK port that the
- * configuration names, and turns a worker on it as the progress mode says.
- * Objects and data path are the engine's:
+ * Opening a device starts EAL if the process has not started it, takes the DPDK
+ * port that the configuration names, and runs a worker on the port as the
+ * progress mode says. Objects and data path are the engine's:
  * roost/{dev,mr,cq,srq,qp,ah,mcast}.h.
  */
 
@@ -31,16 +31,16 @@ struct roost_config;
 struct roost_device;
 
 /*
- * The node GUID of device number index (host order), opened or not: the same
- * for everybody in this process. Thread: any.
+ * The node GUID of device number index (host order), whether the device is open
+ * or not. Every caller in this process gets the same value. Thread: any.
  */
 uint64_t roost_device_guid(const struct roost_config *config,
 			   unsigned int index);
 
 /*
- * Open device number index of the configuration. A device that is open
- * already is shared and counted. On failure one line on stderr has said the
- * cause and the fix.
+ * Open device number index of the configuration. If this process has the device
+ * open already, both openings share it, and a count of openings is kept. On
+ * failure, one line on stderr has named the cause and the fix.
  * Returns 0; -ENODEV (no such port, wrong devargs, removed), -EBUSY (both ends
  * of a link are taken; or this process was forked from one in which DPDK was
  * started: the line is printed once), -EACCES/-EPERM, -ENOMEM, -EINVAL
@@ -49,40 +49,44 @@ uint64_t roost_device_guid(const struct roost_config *config,
  */
 int roost_device_open(const struct roost_config *config, unsigned int index,
 		      struct roost_device **device);
-/* The last close stops the worker and gives the port back. In a process that
- * was forked from the one that opened it, it does nothing.
+/* Close one opening. The last close stops the worker and gives the port back.
+ * In a process that was forked from the one that opened the device, this
+ * function does nothing.
  */
 void roost_device_close(struct roost_device *device);
 
-/* The engine's side of it; valid until close. */
+/* The engine's device, for the headers of objects and data path. Valid until
+ * the device is closed.
+ */
 struct roost_dev *roost_device_dev(struct roost_device *device);
 
 /*
- * Take the worker's turn if it is free and run one iteration: what posting
- * and empty polling do, so that a busy program needs no hand-off to another
- * core. In dedicated mode it does nothing. Returns true when it ran and found
- * work. Thread: any application thread.
+ * Take the worker's turn if the turn is free, and run one iteration. Posting
+ * and empty polling do the same, so that a busy program needs no hand-off to
+ * another core. In dedicated mode this function does nothing. Returns true when
+ * an iteration ran and found work. Thread: any application thread.
  */
 bool roost_device_help(struct roost_device *device);
-/* The same for a thread that polls this CQ: of several workers, those
- * that complete there go first.
+/* As roost_device_help(), for a thread that polls cq: of several workers, the
+ * workers whose QPs complete to cq are tried first.
  */
 bool roost_device_help_cq(struct roost_device *device,
 			  const struct roost_cq *cq);
 
 /*
- * End posting to a send queue, as roost_qp_send_end(), and help: where the turn
- * is free, what was posted goes out with no doorbell rung. A small request that
- * is posted alone, to a QP with many on their way, may wait for the next ones
- * (doc/threads.md, "Gathering"). Thread: as above.
+ * End posting to a send queue, as roost_qp_send_end(), and help: if the turn is
+ * free, this thread sends the requests itself and rings no doorbell. A small
+ * request that is posted alone, to a QP with many packets in flight, may wait
+ * to be sent together with the next ones (doc/threads.md, "Doorbell batching").
+ * Thread: any application thread.
  */
 void roost_device_send_end(struct roost_device *device, struct roost_qp *qp);
-/* Send the posts that wait in a batch, now. */
+/* Send the requests that wait for doorbell batching, now. */
 void roost_device_send_batched(struct roost_device *device);
 
 /*
- * The caller is about to sleep until something happens (it armed a CQ, or
- * blocks on a channel): the worker's own thread should look after the port.
+ * The caller is about to sleep until an event comes: it armed a CQ, or blocks
+ * on a channel. The worker's own thread takes over the port at once.
  */
 void roost_device_expect(struct roost_device *device);
 

@@ -24,8 +24,9 @@ struct roost_xrcd;
 
 /* A new domain. Returns 0, -ENOMEM. */
 int roost_xrcd_open(struct roost_ctx *ctx, struct roost_xrcd **xrcd);
-/* Open the domain of another opening, of any context of the device; it lives
- * until its last opening is closed. Returns 0, -ENOMEM.
+/* Open the domain that `with` is an opening of; `with` may belong to any
+ * context of the device. The domain lives until its last opening is closed.
+ * Returns 0, -ENOMEM.
  */
 int roost_xrcd_share(struct roost_ctx *ctx, struct roost_xrcd *with,
 		     struct roost_xrcd **xrcd);
@@ -33,11 +34,11 @@ int roost_xrcd_share(struct roost_ctx *ctx, struct roost_xrcd *with,
 int roost_xrcd_close(struct roost_xrcd *xrcd);
 
 struct roost_srq_init {
-	uint32_t max_wr; /* out: what it really has, never less */
+	uint32_t max_wr; /* out: the real size, never smaller */
 	uint32_t max_sge;
 	struct roost_xrcd *xrcd; /* NULL: a basic SRQ */
 	struct roost_cq *cq;     /* XRC only */
-	void *owner;             /* what readers of its async events get */
+	void *owner;             /* readers of its async events get this */
 };
 
 /* Returns 0, -EINVAL (limits, XRC without CQ, objects of another context),

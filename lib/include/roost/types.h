@@ -126,7 +126,7 @@ enum roost_access {
 	ROOST_ACCESS_ZERO_BASED = 1 << 5,
 	ROOST_ACCESS_ON_DEMAND = 1 << 6,
 	ROOST_ACCESS_FLUSH_GLOBAL = 1 << 8,
-	/* Of a QP only: no region is known to be persistent. */
+	/* Valid for a QP only: Roost takes no region to be persistent. */
 	ROOST_ACCESS_FLUSH_PERSISTENT = 1 << 9,
 };
 
@@ -175,7 +175,8 @@ struct roost_av {
 	uint8_t sgid_index;
 	uint8_t hop_limit;
 	uint8_t traffic_class;
-	bool is_global; /* false: dlid says who, see roost_port_attr.lid */
+	/* false: the dlid names the peer; see roost_port_attr.lid. */
+	bool is_global;
 	uint16_t dlid;
 	uint8_t sl;
 	uint8_t src_path_bits;

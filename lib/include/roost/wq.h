@@ -8,9 +8,9 @@
  * Receive work queues and the tables that spread datagrams over them.
  *
  * A WQ is a receive queue with a number, a CQ and a state of its own. A UD QP
- * that was created with a table has no receive queue: each datagram goes to
- * the WQ that the hash of its addresses and ports picks. What goes wrong with
- * a WQ stops that WQ, and neither the QP nor the others.
+ * that was created with a table has no receive queue: each datagram goes to the
+ * WQ that the hash of its addresses and ports picks. An error of a WQ stops
+ * that WQ, and neither the QP nor the other WQs.
  */
 
 #include <stdint.h>
@@ -34,10 +34,10 @@ enum roost_wq_state {
 };
 
 struct roost_wq_init {
-	uint32_t max_wr; /* out: what it really has, never less */
+	uint32_t max_wr; /* out: the real size, never smaller */
 	uint32_t max_sge;
 	struct roost_cq *cq;
-	void *owner; /* what readers of its async events get */
+	void *owner; /* readers of its async events get this */
 };
 
 /* In state RESET. Returns 0, -EINVAL (limits, no CQ), -ENOMEM. */
@@ -47,13 +47,13 @@ int roost_wq_create(struct roost_pd *pd, struct roost_wq_init *init,
  * events; *async_acked, if not NULL, gets their number over all time.
  */
 int roost_wq_destroy(struct roost_wq *wq, uint64_t *async_acked);
-/* What its completions have for a QPN. */
+/* The number that its completions carry as qpn. */
 uint32_t roost_wq_num(const struct roost_wq *wq);
 enum roost_wq_state roost_wq_state(const struct roost_wq *wq);
 struct roost_event_source *roost_wq_async_source(struct roost_wq *wq);
 
-/* Any state to RESET and to ERR; RESET and RDY to RDY. Returns 0, -EINVAL:
- * not from the state that it is in; nothing has changed then.
+/* Change the state: from any state to RESET or ERR; from RESET or RDY to RDY.
+ * Returns 0, or -EINVAL (transition not allowed; nothing has changed).
  */
 int roost_wq_modify(struct roost_wq *wq, enum roost_wq_state to);
 
@@ -64,7 +64,7 @@ void roost_wq_recv_end(struct roost_wq *wq);
 
 /* ---- tables ----------------------------------------------------------- */
 
-/* What of a datagram is hashed, in this order. Bits as in verbs.h. */
+/* Fields of a datagram that are hashed, in this order. Bits as in verbs.h. */
 enum roost_hash_fields {
 	ROOST_HASH_SRC_IPV4 = 1 << 0,
 	ROOST_HASH_DST_IPV4 = 1 << 1,
@@ -78,15 +78,15 @@ enum roost_hash_fields {
 	 ROOST_HASH_DST_IPV6 | ROOST_HASH_SRC_PORT_UDP |                       \
 	 ROOST_HASH_DST_PORT_UDP)
 
-/* A Toeplitz hash; without fields everything goes to the first WQ. */
+/* A Toeplitz hash; with fields 0, every datagram goes to the first WQ. */
 struct roost_hash {
 	uint32_t fields; /* enum roost_hash_fields */
 	uint8_t key[ROOST_TOEPLITZ_KEY_BYTES];
 };
 
 /*
- * A table of 2^log_size WQs of this context, which are copied; one WQ may be
- * in it many times. Returns 0, -EINVAL (size), -ENOMEM.
+ * Create a table of 2^log_size WQs of this context. The array is copied; a WQ
+ * may be in it many times. Returns 0, -EINVAL (size), -ENOMEM.
  */
 int roost_ind_table_create(struct roost_ctx *ctx, struct roost_wq *const *wqs,
 			   uint32_t log_size, struct roost_ind_table **table);
