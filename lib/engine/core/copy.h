@@ -7,11 +7,11 @@
 /*
  * Copy into memory that a program polls.
  *
- * Stores go up in order, and what stands at the end goes last: a program that
- * sees the last byte of a WRITE sees all the others. memcpy gives no such
- * promise, and does store a tail before the rest. Programs poll a flag of two,
- * four or eight bytes there as well, so the last word, as wide as its place is
- * aligned for, is one store and never seen in half.
+ * Stores go up in address order, and the last bytes are stored last: a program
+ * that sees the last byte of a WRITE sees all the others. memcpy gives no such
+ * promise, and does store a tail before the rest. Programs also poll a flag of
+ * two, four or eight bytes there, so the last word, as wide as the alignment of
+ * its address allows, is one store and never seen in half.
  *
  * The compiler is kept from merging or moving the stores; the processor is
  * kept from it by TSO on x86, and elsewhere by the release of the last one.
@@ -24,7 +24,9 @@
 #include "lib/wire/kernel.h"
 
 #define ROOST_COPY_CHUNK 16u
-/* From here on the widest stores of the processor are worth a call. */
+/* From this length on, a function call to use the widest stores of the
+ * processor pays.
+ */
 #define ROOST_COPY_LONG 256u
 
 struct roost_copy_chunk {
@@ -40,7 +42,8 @@ static inline void roost_copy_chunk(uint8_t *to, const uint8_t *from)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Less than a chunk. Where two stores overlap, they store the same. */
+/* Copy less than a chunk. Where two stores overlap, they store the same bytes.
+ */
 static inline void roost_copy_few(uint8_t *to, const uint8_t *from,
 				  size_t len_bytes)
 {

@@ -27,14 +27,14 @@ enum roost_cq_armed {
 	ROOST_CQ_ARMED_ANY,
 };
 
-/* A place in the list of those that complete to a CQ; one of the two. */
+/* A QP or WQ that completes to a CQ; one of the two pointers is NULL. */
 struct roost_cq_user {
 	struct roost_qp *qp;
 	struct roost_wq *wq;
 	LIST_ENTRY(roost_cq_user) link;
 };
 
-/* What a worker has in a CQ. */
+/* One worker's unpublished part of a CQ. */
 struct roost_cq_part {
 	TAILQ_ENTRY(roost_cq_part) dirty_link;
 	struct roost_cq *cq;
@@ -43,11 +43,13 @@ struct roost_cq_part {
 };
 
 /*
- * As long as all users of a CQ belong to one worker, its turn is enough to
- * produce entries. A CQ that workers share has a lock for it, held for one
- * entry. An entry is published when the worker that pushed it is through with
- * the request, too (its slot may be posted to again by who polls it), so what
- * another worker pushed before it holds it back until that one publishes.
+ * While all users of a CQ belong to one worker, the turn of that worker is
+ * enough to produce entries. A CQ that workers share has a lock for producing,
+ * held for one entry. An entry may be published only after the worker that
+ * pushed it has finished with the request, because the thread that polls it may
+ * post to the slot again. Entries are published in order, so the unpublished
+ * entries of one worker hold back the later entries of others until that worker
+ * publishes.
  */
 struct roost_cq {
 	/* Producer: the holder of the turn, and of produce_lock if shared. */
@@ -55,31 +57,33 @@ struct roost_cq {
 	uint32_t mask;       /* entries - 1 */
 	uint32_t produced;   /* entries written, not all published */
 	bool shared;         /* by workers; writer: all turns */
-	bool solicited;      /* not shared: an unpublished entry is */
-	bool ignore_overrun; /* what has no room is lost; constant */
-	bool withheld; /* shared: entries are not published, for the sake of a
-			* worker that is not through; under produce_lock */
-	_Atomic bool overrun;       /* an entry had no room: no more come */
-	_Atomic bool overrun_told;  /* all that had room is published, CQ_ERR
-				     * was raised, the QPs are in ERR */
+	bool solicited;      /* not shared: an unpublished entry is solicited */
+	bool ignore_overrun; /* entries without room are lost; constant */
+	bool withheld; /* shared: entries are held back for a worker that has
+			* not published; under produce_lock */
+	_Atomic bool overrun;       /* an entry had no room: no more are
+				     * added */
+	_Atomic bool overrun_told;  /* all entries with room are published,
+				     * CQ_ERR was raised, the QPs are in ERR */
 	_Atomic uint32_t published; /* pairs with poll's acquire */
 	_Atomic uint32_t armed;     /* enum roost_cq_armed */
 	struct roost_cq_part parts[ROOST_DEV_WORKERS_MAX]; /* by worker */
 	struct roost_spin produce_lock;
-	_Atomic uint32_t workers; /* bit set of those that have users here;
+	_Atomic uint32_t workers; /* bit set of workers that have users here;
 				   * writer: all turns */
 	/* All turns. */
 	uint32_t nb_users[ROOST_DEV_WORKERS_MAX]; /* of each worker, XRC SRQs
 						   * of the CQ among them */
 	LIST_HEAD(, roost_cq_user) users; /* QPs and WQs that complete here */
-	LIST_HEAD(, roost_srq) srqs;      /* XRC SRQs that do */
+	LIST_HEAD(, roost_srq) srqs;      /* XRC SRQs that complete here */
 	/* Under dev->overruns.lock. */
 	bool in_overruns;
 	LIST_ENTRY(roost_cq) overrun_link;
 
 	/* Consumers. */
 	struct roost_spin lock __attribute__((aligned(64)));
-	_Atomic pthread_t poller; /* polls in the open; 0: nobody */
+	_Atomic pthread_t poller; /* thread between poll_begin and poll_end; 0:
+				   * none */
 	_Atomic uint32_t consumed;
 	/* Entries before this one are known to the application: consumed, or
 	 * shown since poll_begin.
@@ -97,21 +101,22 @@ struct roost_cq {
 	struct roost_event_source async;
 };
 
-/* Add one completion; roost_worker_publish() shows it. A CQ without room is
- * overrun, and its QPs fail when the worker publishes. Holder of the turn.
- * Returns its place, for roost_cq_is_polled(); of one that was lost, a place
- * that is polled.
+/* Add one completion; roost_worker_publish() makes it visible. A CQ without
+ * room is overrun, and its QPs fail when the worker publishes. Holder of the
+ * turn. Returns its place, for roost_cq_is_polled(); for a completion that was
+ * lost, a place that counts as polled.
  */
 uint32_t roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
 		       const struct roost_cqe *cqe);
-/* A place that is polled. */
+/* A place that counts as polled. */
 static inline uint32_t roost_cq_no_entry(const struct roost_cq *cq)
 {
 	return atomic_load_explicit(&cq->shown, memory_order_relaxed) - 1;
 }
 
-/* Was the entry polled? Acquire: so was all that the poll said. A place so old
- * that the numbers have come around may seem not to be; it passes.
+/* True if the entry was polled. Acquire: everything before the poll is visible
+ * too. A place that is so old that the entry numbers have wrapped around may
+ * seem not polled for a while.
  */
 static inline bool roost_cq_is_polled(const struct roost_cq *cq, uint32_t entry)
 {
@@ -119,19 +124,21 @@ static inline bool roost_cq_is_polled(const struct roost_cq *cq, uint32_t entry)
 	       ROOST_CQE_MAX;
 }
 
-/* Does this thread poll it in the open? */
+/* True if this thread is between poll_begin and poll_end of the CQ. */
 static inline bool roost_cq_polled_by_us(const struct roost_cq *cq)
 {
 	return atomic_load_explicit(&cq->poller, memory_order_relaxed) ==
 	       pthread_self();
 }
 
-/* Make what the worker pushed visible, raise what is armed. Its part is clean
- * then. Holder of the turn.
+/* Publish the entries that the worker pushed, and raise a completion event if
+ * the CQ is armed. part is clean afterwards. Holder of the turn.
  */
 void roost_cq_publish(struct roost_cq *cq, struct roost_cq_part *part);
 
-/* The CQ has one user more, or less, of that worker. Holder of all turns. */
+/* The CQ gets, or loses, a user that belongs to that worker. Holder of all
+ * turns.
+ */
 void roost_cq_join(struct roost_cq *cq, unsigned int worker);
 void roost_cq_leave(struct roost_cq *cq, unsigned int worker);
 /* The same for an XRC SRQ, to which QPs of any worker may complete. */
@@ -140,9 +147,9 @@ void roost_cq_leave_all(struct roost_cq *cq);
 
 /* ---- cq_clean.c --- */
 
-/* What nobody was shown of its completions is gone. Returns false: another
- * thread polls a CQ, and not all is gone; release the turns, and try again.
- * Holder of all turns.
+/* Remove the object's completions that no poll has shown. Returns false when
+ * another thread polls a CQ of the object and completions are left: the caller
+ * releases the turns and tries again. Holder of all turns.
  */
 bool roost_qp_clean_cqs(struct roost_qp *qp);
 bool roost_wq_clean_cq(struct roost_wq *wq);

@@ -22,18 +22,18 @@ struct roost_transport;
 
 #define ROOST_MCAST_BUCKETS 1024u
 
-/* Queues that frames leave by: one per port, and that to ourselves. */
+/* Queues of outgoing frames: one per port, and one for loopback. */
 #define ROOST_TX_LOOPBACK ROOST_DEV_PORTS_MAX
 #define ROOST_TX_QUEUES (ROOST_DEV_PORTS_MAX + 1u)
 
 struct roost_port {
 	struct roost_port_io io;
-	/* Its MAC, as a neighbour's: written with release. What is sent to
-	 * groups refers to it, too.
+	/* The port's MAC, in the form of a neighbour; written with release.
+	 * Paths to multicast groups refer to it, too.
 	 */
 	struct roost_neigh own;
 	uint16_t vlan_id; /* 0: none */
-	bool punts_vlans; /* frames of others */
+	bool punts_vlans; /* punt frames of other VLANs */
 	/* Writer: control thread, holding all turns. Readers: workers, and
 	 * others under dev->lock.
 	 */
@@ -42,11 +42,14 @@ struct roost_port {
 	uint16_t pkeys[ROOST_PKEY_TABLE_LEN];
 	enum roost_port_state state;
 	bool removed; /* for good */
-	uint16_t lid; /* as it was set; 0: it follows from the addresses */
+	uint16_t lid; /* from roost_port_set_lid(); 0: derived from the
+		       * addresses */
 	uint16_t sm_lid;
 	uint32_t ip_mtu_bytes;
 	uint32_t speed_mbps;
-	/* Packets that were dropped for their keys; writer: the worker. */
+	/* Packets that were dropped because of their P_Key or Q_Key; writer:
+	 * the worker.
+	 */
 	_Atomic uint32_t bad_pkeys;
 	_Atomic uint32_t qkey_violations;
 };
@@ -71,48 +74,53 @@ struct roost_dev {
 	LIST_HEAD(roost_mcast_bucket, roost_mcast_group)
 	mcast_buckets[ROOST_MCAST_BUCKETS];
 	uint32_t nb_mcast_groups; /* under mcast_lock */
-	/* Around a change of that table and what it means for the port, so that
-	 * joins and leaves reach the port in the order of the changes. Taken
-	 * before the turn.
+	/* Held around a change of that table and the port's join or leave, so
+	 * that joins and leaves reach the port in the order of the changes.
+	 * Taken before the turn.
 	 */
 	pthread_mutex_t mcast_lock;
-	/* Guards what is slow: port tables against readers without the turn,
-	 * and the list of contexts.
+	/* Guards slow data: port tables against readers without the turn, and
+	 * the list of contexts.
 	 */
 	pthread_mutex_t lock;
 	LIST_HEAD(, roost_ctx) ctxs;
-	_Atomic bool failed; /* its last port was removed; writer: all turns */
+	_Atomic bool failed; /* the last port was removed; writer: all turns */
 	_Atomic uint32_t gid_gen; /* changes of GID tables; writer: all turns */
-	/* All objects, from create until their destroy is over, for those who
-	 * look at all of them. Its lock is taken before the turn, and dev->lock
-	 * after it.
+	/* All objects, from create until their destroy is over, for functions
+	 * that go through all of them. all.lock is taken before the turn, and
+	 * dev->lock after it.
 	 */
 	struct {
 		pthread_mutex_t lock;
 		LIST_HEAD(, roost_qp) qps;
 		LIST_HEAD(, roost_cq) cqs;
 		LIST_HEAD(, roost_srq) srqs;
-		/* How many of the QPs each worker has. */
+		/* Number of QPs of each worker. */
 		_Atomic uint32_t nb_qps[ROOST_DEV_WORKERS_MAX];
 	} all;
 	LIST_HEAD(, roost_cq) xrc_cqs; /* all turns */
-	/* Around atomics where memory is not aligned, with several workers. */
+	/* Held around an atomic operation on memory that is not aligned, when
+	 * there are several workers.
+	 */
 	struct roost_spin unaligned_lock;
 	/* CQs that were overrun and have not failed their users yet. */
 	struct {
 		struct roost_spin lock;
 		LIST_HEAD(, roost_cq) cqs;
-		_Atomic bool any; /* the list was added to */
+		_Atomic bool any; /* set when the list grows; cleared by the
+				   * service */
 		struct roost_dev_service service;
 	} overruns;
-	/* Async events whose completions another worker may withhold (async.c).
-	 * Written with a turn and the lock, or with all turns.
+	/* Async events that wait because another worker may hold back
+	 * completions from before them (async.c). Writer: holder of a turn and
+	 * of late.lock, or of all turns.
 	 */
 	struct {
 		struct roost_spin lock;
 		struct roost_event_batch events;
 		_Atomic bool any; /* for the service: events were added */
-		_Atomic uint32_t nb_withheld_cqs; /* with such entries */
+		_Atomic uint32_t nb_withheld_cqs; /* CQs with entries held
+						   * back */
 		struct roost_dev_service service;
 	} late;
 	struct roost_gsi *gsi; /* NULL: QP1 is closed; writer: all turns */
@@ -128,9 +136,9 @@ struct roost_ctx {
 	struct roost_dev *dev;
 	LIST_ENTRY(roost_ctx) link; /* under dev->lock */
 	struct roost_channel *async;
-	/* Events of ports. Nobody waits for their acks. */
+	/* Events of ports. Destroy does not wait for their acks. */
 	struct roost_event_source ports[ROOST_DEV_PORTS_MAX];
-	_Atomic uint32_t refs; /* objects that belong to it */
+	_Atomic uint32_t refs; /* objects of this context */
 };
 
 struct roost_pd {
@@ -139,14 +147,14 @@ struct roost_pd {
 	_Atomic uint32_t refs; /* MRs, QPs */
 };
 
-/* A device without workers; who creates one adds them (lib/engine/device.c).
- * transport stays the caller's. Returns 0, -EINVAL, -ENOMEM, -EIO (there are no
- * random numbers).
+/* Create a device without workers; the caller adds them (lib/engine/device.c).
+ * transport stays the caller's. Returns 0, -EINVAL, -ENOMEM, -EIO (no random
+ * numbers).
  */
 int roost_dev_make(const struct roost_dev_conf *conf,
 		   const struct roost_transport *transport,
 		   struct roost_dev **dev);
-/* Its workers are destroyed, and it has no context. */
+/* Free the device. Its workers are destroyed already, and it has no context. */
 void roost_dev_free(struct roost_dev *dev);
 
 /* Is gid an address of this port? Holder of the turn. */
@@ -159,14 +167,16 @@ static inline bool roost_port_owns(const struct roost_port *port,
 	return false;
 }
 
-/* Does it come from outside with an address of ours? Holder of the turn. */
+/* True if the frame comes from outside with an address of this device as its
+ * source. Holder of the turn.
+ */
 static inline bool roost_port_is_feigned(const struct roost_port *port,
 					 const struct roost_frame *frame)
 {
 	return !frame->looped && roost_port_owns(port, &frame->sgid);
 }
 
-/* The tag of what is sent from the port; flow->tclass is set. */
+/* The VLAN tag of packets that the port sends; flow->tclass is set. */
 static inline void roost_port_tag(const struct roost_port *port,
 				  struct roost_flow *flow)
 {
@@ -197,7 +207,7 @@ static inline struct roost_port *roost_port_of(struct roost_dev *dev,
 	return &dev->ports[port_num - 1];
 }
 
-/* An entry of the table that is none (IBTA 10.9.1.2). */
+/* True for a P_Key that marks an empty table entry (IBTA 10.9.1.2). */
 static inline bool roost_pkey_is_empty(uint16_t pkey)
 {
 	return (pkey & 0x7fff) == 0;

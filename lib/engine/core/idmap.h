@@ -7,21 +7,22 @@
 /*
  * Numbers that peers see (QPN, keys) and the objects behind them.
  *
- * A number is a keyed permutation of (generation, index): to who does not
- * know the key it looks random, so that it cannot be guessed from others,
- * while a lookup inverts it in a few multiplications and reads one table slot.
- * The multiplications wait for each other, a fifth of what a small message
- * costs, so the newest numbers are kept with their indices. That memo is of
- * the permutation, not of the objects: what it says is true for as long as the
- * map lives, and the slot has the last word. Only numbers that were found go
- * in, so that who guesses numbers drives nobody's out.
+ * A number is a keyed permutation of (generation, index): without the key it
+ * looks random, so that it cannot be guessed from other numbers, while a lookup
+ * inverts it in a few multiplications and reads one table slot. Each
+ * multiplication depends on the one before, and together they cost a fifth of a
+ * small message, so a memo keeps the newest numbers with their indices. The
+ * memo caches the permutation, not the objects: an entry stays true for the
+ * life of the map, and the slot decides whether the object exists. Only numbers
+ * that were found enter the memo, so that a peer that guesses numbers evicts
+ * none.
  * Slots are reused oldest first, each time with the next generation, so that a
- * number that was freed stays unknown as long as possible: until at least 512
- * times as many others as there are generations were given out, unless the
- * table is full. For QPNs that is longer than any timewait.
+ * freed number stays unknown as long as possible: until at least 512 times as
+ * many other numbers as there are generations were given out, unless the table
+ * is full. For QPNs that is longer than any timewait.
  *
- * Threads: add and del by any (one lock); get by workers, without a lock. What
- * get returned stays valid for the rest of the turn
+ * Threads: add and del: any (one lock); get: workers, without a lock. The
+ * object that get returned stays valid for the rest of the turn
  * (lib/engine/sched/worker.h).
  */
 
@@ -44,9 +45,10 @@ struct roost_idmap_slot {
 
 struct roost_idmap {
 	unsigned int half_bits;  /* half the bits of a number: 12 or 16 */
-	unsigned int index_bits; /* of them, the low ones that are the index */
+	unsigned int index_bits; /* low bits of a number that are the index */
 	uint64_t round_key[ROOST_IDMAP_ROUNDS];
-	/* Told by the owner: numbers that must not be given out. */
+	/* Callback of the owner: true for numbers that must not be given out.
+	 */
 	bool (*reserved)(uint32_t id);
 	struct roost_spin lock;
 	uint32_t nb_slots; /* made so far; grows by pages */
@@ -54,7 +56,8 @@ struct roost_idmap {
 	uint32_t first_free, last_free;
 	_Atomic(struct roost_idmap_slot *) *pages;
 	/* At [id % ROOST_IDMAP_MEMO_LEN]: a number in the low 32 bits, its
-	 * index in the high ones. Writers: all who get; any of them is right.
+	 * index in the high ones. Writers: all callers of roost_idmap_get();
+	 * every value that they write is right.
 	 */
 	_Atomic uint64_t *memo;
 };
@@ -70,7 +73,7 @@ void roost_idmap_fini(struct roost_idmap *map);
 
 /* Give object a number. Returns 0, -ENOSPC (all in use), -ENOMEM. */
 int roost_idmap_add(struct roost_idmap *map, void *object, uint32_t *id);
-/* Forget the number, which must be there. */
+/* Forget a number that is in use. */
 void roost_idmap_del(struct roost_idmap *map, uint32_t id);
 
 uint32_t roost_idmap_permute(const struct roost_idmap *map, uint32_t value);

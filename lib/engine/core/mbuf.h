@@ -5,10 +5,10 @@
 #define ROOST_ENGINE_CORE_MBUF_H
 
 /*
- * Frames of the worker's: rte_pktmbuf_alloc() and rte_pktmbuf_free() for those
- * who have the turn. A pool's cache is that of an lcore, and to ask a thread
- * for its lcore is a function call in a library that may be loaded late; the
- * worker knows it for the length of its iteration. Hot.
+ * rte_pktmbuf_alloc() and rte_pktmbuf_free() for the holder of the turn. A
+ * mempool has a cache per lcore, and finding the lcore of a thread is a
+ * function call into a library that may be loaded late; the worker keeps the
+ * number for its iteration. Hot.
  */
 
 #include <rte_lcore.h>
@@ -19,15 +19,15 @@
 /* Frames that are received at a time. */
 #define ROOST_RX_BURST 32u
 
-/* Before the others, by each function that takes frames or gives them back and
- * that somebody calls who just took the turn.
+/* To be called before the other functions of this file, in each function that
+ * takes or frees frames and that a thread calls right after it took the turn.
  */
 static inline void roost_mbuf_begin(struct roost_worker *w)
 {
 	w->lcore_id = rte_lcore_id();
 }
 
-/* NULL: there is none. */
+/* NULL: the pool is empty. */
 static inline struct rte_mbuf *roost_mbuf_alloc(struct roost_worker *w)
 {
 	struct rte_mempool *pool = w->dev->pool;
@@ -42,7 +42,7 @@ static inline struct rte_mbuf *roost_mbuf_alloc(struct roost_worker *w)
 	return mbuf;
 }
 
-/* Takes it; from any pool. */
+/* Free an mbuf of any pool. */
 static inline void roost_mbuf_free(struct roost_worker *w,
 				   struct rte_mbuf *mbuf)
 {

@@ -7,8 +7,9 @@
 /*
  * Inside of multicast; for lib/engine only.
  *
- * The device has a table of groups, of each port its own. It changes while
- * mcast_lock and all turns are held; readers hold either.
+ * The device has a table of groups, with separate groups for each port. The
+ * table changes while mcast_lock and all turns are held; a reader holds the
+ * lock or a turn.
  */
 
 #include <rte_jhash.h>
@@ -26,12 +27,12 @@ struct roost_mcast {
 	LIST_ENTRY(roost_mcast) qp_link; /* qp->mcasts */
 };
 
-/* A group that QPs of this device are in, on one port. */
+/* A group with at least one QP of this device as a member, on one port. */
 struct roost_mcast_group {
 	struct roost_gid gid;
 	uint8_t port_index;
 	uint32_t nb_members; /* never 0 */
-	uint32_t workers;    /* bit set by index: whose QPs they are */
+	uint32_t workers;    /* workers of the members, bit 1 << index */
 	LIST_HEAD(, roost_mcast) members;
 	LIST_ENTRY(roost_mcast_group) link; /* in its bucket */
 };
@@ -47,8 +48,8 @@ roost_mcast_bucket(struct roost_dev *dev, unsigned int port_index,
 				   ROOST_MCAST_BUCKETS];
 }
 
-/* One look, before anything of a frame is believed: a group that is in the
- * table passes, and few others do.
+/* A cheap test before a frame is checked: true for every group in the table,
+ * and for few other addresses.
  */
 static inline bool roost_mcast_may_have(struct roost_dev *dev,
 					unsigned int port_index,
@@ -58,7 +59,7 @@ static inline bool roost_mcast_may_have(struct roost_dev *dev,
 	       !LIST_EMPTY(roost_mcast_bucket(dev, port_index, gid));
 }
 
-/* NULL: nobody is in it. */
+/* NULL: no QP of the device is a member of the group. */
 static inline struct roost_mcast_group *
 roost_mcast_find(struct roost_dev *dev, unsigned int port_index,
 		 const struct roost_gid *gid)

@@ -5,8 +5,8 @@
 #define ROOST_ENGINE_CORE_PATH_H
 
 /*
- * The way to a peer: addresses, the next hop, and the headers that every frame
- * there begins with. QPs and AHs have paths; for lib/engine only.
+ * The path to a peer: addresses, the next hop, and the headers that every frame
+ * to the peer begins with. QPs and AHs have paths; for lib/engine only.
  */
 
 #include <stdatomic.h>
@@ -24,7 +24,7 @@ struct roost_path {
 	struct roost_gid dgid;
 	/* Reference; the port's own for a group, NULL for a loopback path. */
 	struct roost_neigh *neigh;
-	uint64_t mac_gen; /* of neigh, as the template has it */
+	uint64_t mac_gen; /* generation of neigh's MAC that is in template */
 	uint8_t port_index;
 	uint8_t to_index; /* loopback: the port that has dgid */
 	bool loopback;    /* dgid is an address of this device */
@@ -42,15 +42,17 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 		       uint32_t qpn, uint32_t dest_qpn,
 		       struct roost_path *path);
 void roost_path_release(struct roost_dev *dev, struct roost_path *path);
-/* mac_gen is another one: the template gets the MACs as they are. */
+/* mac_gen has changed: write the present MACs into the template. */
 void roost_path_renew(struct roost_path *path, uint64_t mac_gen);
-/* Which queue its frames leave by. */
+/* The queue that frames of the path leave by. */
 static inline unsigned int roost_path_queue(const struct roost_path *path)
 {
 	return path->loopback ? ROOST_TX_LOOPBACK : path->port_index;
 }
 
-/* Did the neighbour move, or we ourselves? */
+/* Update the template if the MAC of the neighbour, or of this port, has
+ * changed.
+ */
 static inline void roost_path_refresh(struct roost_path *path)
 {
 	uint64_t mac_gen;
@@ -63,7 +65,7 @@ static inline void roost_path_refresh(struct roost_path *path)
 		roost_path_renew(path, mac_gen);
 }
 
-/* The same for one frame, where the path is not this worker's alone. */
+/* As roost_path_renew(), for one frame, when other workers use the path too. */
 void roost_path_renew_frame(const struct roost_path *path, uint64_t mac_gen,
 			    uint8_t *frame);
 static inline void roost_path_readdress(const struct roost_path *path,

@@ -5,8 +5,8 @@
 #define ROOST_ENGINE_CORE_QP_PRIV_H
 
 /*
- * Inside of queue pairs: what one is. What it says to its peer is
- * lib/engine/transport's. For lib/engine only.
+ * Inside of queue pairs: their data. Their protocol is in lib/engine/transport.
+ * For lib/engine only.
  */
 
 #include <assert.h>
@@ -46,23 +46,23 @@ enum roost_req_timer_kind {
 	ROOST_REQ_TIMER_PACE,
 };
 
-/* What a request has behind its head that fits there: an SGE, or as much inline
- * data, or the operands of an atomic.
+/* Room of a request for data inside its cache line: one SGE, or as many bytes
+ * of inline data, or the operands of an atomic.
  */
 #define ROOST_WQE_NEAR_BYTES 16u
-/* SGEs and inline data are not near. */
+/* SGEs or inline data are in spill, not in near. */
 #define ROOST_WQE_SPILLED 0x80u
 
 /*
- * A cache line: a queue of many requests, seldom used, is read from far away.
- * What is longer than near lies in the slot's part of roost_qp.spill: more SGEs
- * and inline data, all SGEs of an atomic, a bind.
+ * One cache line, because a long queue that is seldom used is not in the cache.
+ * Data that does not fit in near lies in the slot's part of roost_qp.spill:
+ * further SGEs and inline data, all SGEs of an atomic, a bind.
  */
 struct roost_send_wqe {
-	/* Set when its first packet is made. A local operation has the PSN of
-	 * the packet before it: done when that is acknowledged. No post writes
-	 * these: the first word is the place of the completion then
-	 * (roost_queue_place()).
+	/* Set when the first packet of the request is made. A local operation
+	 * has the PSN of the packet before it: it is done when that packet is
+	 * acknowledged. Posting does not write these members: the first word is
+	 * the place of the completion then (roost_queue_place()).
 	 */
 	struct roost_psn first_psn;
 	struct roost_psn last_psn;
@@ -99,12 +99,13 @@ static_assert(sizeof(struct roost_send_wqe) == 64 &&
 		      offsetof(struct roost_send_wqe, first_psn) == 0,
 	      "one cache line, which begins with what no post writes");
 
-/* What struct roost_qp.alt_path is. */
+/* Meaning of struct roost_qp.alt_path. */
 enum roost_alt {
 	ROOST_ALT_NONE,
 	ROOST_ALT_LOADED, /* the alternate path */
-	ROOST_ALT_PAST,   /* the primary path of before the last migration:
-			   * heard as long as no alternate is loaded */
+	ROOST_ALT_PAST,   /* the primary path before the last migration: its
+			   * packets are taken as long as no alternate path is
+			   * loaded */
 };
 
 /* Path migration (mig.c). Holder of the turn. */
@@ -118,8 +119,9 @@ struct roost_mig {
 
 /* Requester: our requests to the peer. Holder of the turn. */
 struct roost_requester {
-	struct roost_psn next_psn;           /* of the next packet made */
-	struct roost_psn end_psn;            /* behind all ever made */
+	struct roost_psn next_psn;           /* of the next packet to be made */
+	struct roost_psn end_psn;            /* behind the last packet that was
+					      * made */
 	struct roost_psn oldest_unacked_psn; /* == end_psn: none */
 	uint32_t send_index;                 /* WQE of next_psn */
 	uint32_t started_index; /* behind the last WQE that has PSNs */
@@ -171,49 +173,54 @@ struct roost_requester {
 };
 
 /*
- * A READ, atomic or the like that the peer asked for: what was answered, so
- * that a duplicate is answered the same, and how far the answer has gone.
+ * The record of an RD/atomic request: the answer, so that a duplicate gets the
+ * same answer, and how far the answer has been sent.
  */
 struct roost_resp_rd_atomic {
 	struct roost_psn first_psn; /* of the request and its answer */
 	struct roost_psn last_psn;
 	struct roost_psn next_psn; /* of the answer's next packet */
 	uint64_t va;               /* of first_psn */
-	uint64_t orig;             /* atomics: what was there before */
+	uint64_t orig;             /* atomics: the value before the operation */
 	uint32_t rkey;
-	const struct roost_pd *pd; /* whose memory rkey may name */
+	const struct roost_pd *pd; /* the PD that rkey must belong to */
 	uint32_t len_bytes;
-	uint32_t end_bytes; /* of the answer in hand: what was asked for last */
-	uint32_t msn;       /* after it was executed */
+	uint32_t end_bytes; /* of the current answer: end of the last requested
+			     * range */
+	uint32_t msn;       /* after the request was executed */
 	uint8_t op;         /* enum roost_op of the request */
 	bool pending;       /* packets from next_psn on are owed */
-	bool begun;         /* one of them has gone */
-	bool answered;      /* the whole answer has gone once */
+	bool begun;         /* at least one of them was sent */
+	bool answered;      /* the whole answer was sent once */
 };
 
 /* Responder: the peer's requests to us. Holder of the turn. */
 struct roost_responder {
 	struct roost_psn expected_psn;
 	uint32_t msn;           /* 24 bits: completed requests */
-	uint32_t offset_bytes;  /* of the message that is coming in */
-	uint32_t dma_len_bytes; /* WRITE coming in: what its RETH said */
-	uint64_t va;            /* WRITE coming in */
+	uint32_t offset_bytes;  /* of the incoming message */
+	uint32_t dma_len_bytes; /* incoming WRITE: DMA length of its RETH */
+	uint64_t va;            /* incoming WRITE */
 	uint32_t rkey;
-	uint8_t in_op;  /* enum roost_op of it; NONE: between two */
-	uint8_t behind; /* enum roost_drop: expected_psn was NAKed, and
-			 * what comes behind it is dropped for this;
-			 * NONE: not NAKed */
+	uint8_t in_op;  /* enum roost_op of the incoming message; NONE: between
+			 * two */
+	uint8_t behind; /* enum roost_drop: expected_psn was NAKed, and packets
+			 * behind it are dropped for this reason; NONE: not
+			 * NAKed */
 	bool comm_est;  /* COMM_EST was raised */
-	/* The answer that is owed. One slot is enough: it is cumulative. */
+	/* The answer that is owed. One slot is enough, because acknowledgements
+	 * are cumulative.
+	 */
 	bool owed;
 	struct roost_psn owed_psn;
 	uint8_t owed_syndrome;
 	uint8_t nb_rd_atomics_pending;
-	const struct roost_pd *pd; /* of the request in hand: the QP's, or that
-				    * of the SRQ that an XRC packet names */
-	/* Ring of the last RD/atomic requests, oldest at rd_atomic_first;
-	 * as many as max_dest_rd_atomic, and those beyond it that are not
-	 * answered yet when it was lowered. NULL: never any were allowed.
+	const struct roost_pd *pd; /* of the current request: the QP's PD, or
+				    * that of the SRQ that an XRC packet
+				    * names */
+	/* Ring of the last RD/atomic requests, oldest at rd_atomic_first:
+	 * max_dest_rd_atomic of them, plus requests that were not answered yet
+	 * when max_dest_rd_atomic was lowered. NULL: none was ever allowed.
 	 */
 	struct roost_resp_rd_atomic *rd_atomics;
 	/* The SRQ that the WQE in recv_copy is from; NULL: none is in use. */
@@ -223,8 +230,8 @@ struct roost_responder {
 	uint8_t rd_atomic_first;
 	uint8_t nb_rd_atomics;
 	uint8_t nb_wrong_keys; /* UC: since RESET */
-	uint8_t ended; /* NAK to the request at expected_psn, which brought the
-			* QP to ERR; 0: none did */
+	uint8_t ended; /* syndrome of the NAK to the request at expected_psn,
+			* which brought the QP to ERR; 0: no request did */
 };
 
 struct roost_srq;
@@ -232,44 +239,46 @@ struct roost_xrcd;
 struct roost_ah;
 
 /*
- * In the order of use, in cache lines of 64 bytes: a device has thousands of
- * these, and few of them are in the cache when a packet is for them. A sender
- * of small messages needs nine lines, a receiver of WRITEs six.
+ * Members stand in the order of use, in cache lines of 64 bytes: a device has
+ * thousands of QPs, and few of them are in the cache when a packet for them
+ * comes. A sender of small messages needs nine lines, a receiver of WRITEs six.
  */
 struct roost_qp {
-	/* 0: written at create and modify, but for the places in lists. */
+	/* Line 0: written at create and modify, except the places in lists. */
 	uint32_t qpn;
 	_Atomic uint32_t state; /* enum roost_qp_state */
 	uint8_t type;           /* enum roost_qp_type */
 	bool sq_sig_all;
 	bool block_self_mcast;
-	bool drain_asked; /* SQ_DRAINED is wanted; nothing but leaving SQD
-			   * withdraws that */
+	bool drain_asked; /* SQ_DRAINED is wanted; only leaving SQD withdraws
+			   * that */
 	uint32_t mtu_bytes;
 	uint32_t dest_qpn;
 	uint16_t pkey;
-	uint8_t send_place;   /* in the worker's lists by send_link; 0: none */
-	uint8_t answer_place; /* by ack_link */
+	uint8_t send_place;   /* ready list of send_link; 0: none */
+	uint8_t answer_place; /* ready list of ack_link; 0: none */
 	struct roost_dev *dev;
-	struct roost_worker *worker; /* whose turn "the turn" is; for life */
+	struct roost_worker *worker; /* never changes; "the turn" is its turn */
 	struct roost_pd *pd;         /* NULL: XRC target */
 	struct roost_cq *send_cq;    /* NULL: XRC target */
 	struct roost_cq *recv_cq;
-	/* 1: what posting threads write. */
+	/* Line 1: written by posting threads. */
 	struct roost_queue sq;
 	uint32_t spill_bytes;
 	_Atomic bool doorbell_rung; /* any thread */
 	_Atomic(struct roost_qp *) doorbell_next;
-	/* 2 to 4: the primary path, and what requests from there change. */
+	/* Lines 2 to 4: the primary path, and the responder's state, which
+	 * requests from there change.
+	 */
 	struct roost_path path;
 	struct roost_responder resp;
-	/* 5: and the worker's lists. */
+	/* Line 5: the rest of it, and the worker's lists. */
 	TAILQ_ENTRY(roost_qp) send_link;
 	TAILQ_ENTRY(roost_qp) ack_link;
-	/* 6 and 7. */
+	/* Lines 6 and 7. */
 	struct roost_requester req __attribute__((aligned(64)));
 	uint8_t *spill; /* of the slots of sq, each spill_bytes */
-	/* 9: what of the attributes a packet asks for. */
+	/* Line 9: the attributes that a packet needs. */
 	struct roost_mig mig __attribute__((aligned(64)));
 	struct roost_qp_cap cap;
 	struct roost_qp_attr attr;
@@ -279,25 +288,26 @@ struct roost_qp {
 	struct roost_ind_table *ind_table; /* UD: receives go there; or NULL */
 
 	/* Cold. */
-	struct roost_psn resumed_psn; /* where req went back to last */
-	struct roost_path alt_path;   /* mig.alt says what it is */
+	struct roost_psn resumed_psn; /* PSN that req went back to last */
+	struct roost_path alt_path;   /* mig.alt: its meaning */
 	struct roost_hash hash;
 	struct roost_ctx *ctx;
-	LIST_ENTRY(roost_qp) all_link; /* dev->all.qps */
-	bool dying;                    /* it is in no CQ any more; all turns */
-	pthread_mutex_t modify_lock;   /* one modify at a time */
-	LIST_HEAD(, roost_mcast) mcasts; /* its places in groups; as these */
+	LIST_ENTRY(roost_qp) all_link;   /* dev->all.qps */
+	bool dying;                      /* removed from its CQs; writer: holder
+					  * of all turns */
+	pthread_mutex_t modify_lock;     /* one modify at a time */
+	LIST_HEAD(, roost_mcast) mcasts; /* memberships; locks: as for groups */
 	void *owner;
 	struct roost_event_source async;
 	struct roost_xrcd *xrcd;          /* XRC_TGT */
 	struct roost_recv_wqe *recv_copy; /* the WQE taken from an SRQ; NULL:
-					   * it never takes one */
+					   * the QP never takes one */
 	LIST_ENTRY(roost_qp) taker_link;  /* while resp.recv_srq is set */
 	bool flushing; /* not flushed to the end: in worker.flush_qps */
 	TAILQ_ENTRY(roost_qp) flush_link;
 	struct roost_cq_user send_user;
 	struct roost_cq_user recv_user;
-	/* Written when something goes wrong only. */
+	/* Written after errors only. */
 	struct roost_qp_error error;
 	struct roost_qp_counters counters;
 };
@@ -319,7 +329,7 @@ static_assert(offsetof(struct roost_qp, error) >
 		      offsetof(struct roost_qp, resumed_psn),
 	      "cold");
 
-/* What the slot of wqe has in spill. */
+/* The part of spill that belongs to the slot of wqe. */
 static inline void *roost_wqe_spill(const struct roost_qp *qp,
 				    const struct roost_send_wqe *wqe)
 {
@@ -347,13 +357,13 @@ static inline bool roost_qp_is_reliable(const struct roost_qp *qp)
 	return qp->type != ROOST_QPT_UC && qp->type != ROOST_QPT_UD;
 }
 
-/* Are there packets of requests that are not acknowledged? */
+/* True if packets of requests are not acknowledged. */
 static inline bool roost_req_has_unacked(const struct roost_qp *qp)
 {
 	return !roost_psn_eq(qp->req.oldest_unacked_psn, qp->req.end_psn);
 }
 
-/* In SQD: is a request that has begun not done? */
+/* In SQD: true if a request that has begun is not done. */
 static inline bool roost_req_is_draining(const struct roost_qp *qp)
 {
 	return roost_req_has_unacked(qp) ||

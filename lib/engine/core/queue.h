@@ -6,12 +6,13 @@
 
 /*
  * A work queue: a ring of fixed slots with free-running indices. The
- * application side owns the slots between the published head and the free end,
- * under the queue's lock; the worker owns those before, holding the turn.
+ * application side owns the slots from the published head to the free end,
+ * under the queue's lock; the worker owns the slots before the head, holding
+ * the turn.
  *
  * As on hardware, a slot is free again when its completion was polled, not when
- * it was made: a program may post until the queue is full and poll then, and a
- * CQ with room for its queues is never overrun.
+ * the completion was made: a program may post until the queue is full and poll
+ * then, and a CQ with room for its queues is never overrun.
  */
 
 #include <errno.h>
@@ -29,14 +30,18 @@ struct roost_queue {
 	uint32_t stride_bytes;
 	uint32_t mask;         /* slots - 1 */
 	_Atomic uint32_t head; /* published; release, pairs with the worker */
-	_Atomic uint32_t tail; /* worker: slots before are done */
+	_Atomic uint32_t tail; /* slots before are done; writer: worker */
 	uint32_t added;        /* under lock: head to be */
 	_Atomic uint32_t free_end; /* slots before are free again; writer: under
 				    * lock */
-	/* What slots complete to; NULL: they are free when they are done. */
+	/* The CQ of the completions; NULL: a slot is free as soon as it is
+	 * done.
+	 */
 	struct roost_cq *cq;
 	struct roost_spin lock;
-	/* Where the newest completion is: when that was polled, all were. */
+	/* Place in the CQ of the newest completion: when it was polled, all
+	 * completions of this queue were.
+	 */
 	_Atomic uint32_t newest;
 };
 
@@ -71,9 +76,9 @@ static inline size_t roost_recv_wqe_bytes(uint32_t nb_sges)
 	       nb_sges * sizeof(struct roost_sge);
 }
 
-/* Of a slot that is done and completes to a CQ: the place of its completion,
- * which is the first word of the slot, in a line that is at hand. Writer:
- * holder of the turn.
+/* Place in the CQ of the completion of a slot that is done. The place is stored
+ * in the first word of the slot, in a cache line that the worker has just used.
+ * Writer: holder of the turn.
  */
 static inline _Atomic uint32_t *roost_queue_place(const struct roost_queue *q,
 						  uint32_t index)
@@ -85,13 +90,13 @@ static inline _Atomic uint32_t *roost_queue_place(const struct roost_queue *q,
 int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes,
 		       struct roost_cq *cq);
 void roost_queue_destroy(struct roost_queue *q);
-/* Forget all that is posted; what completed has left the CQ. Holder of the
- * turn.
+/* Forget all posted requests; their completions have left the CQ already.
+ * Holder of the turn.
  */
 void roost_queue_clear(struct roost_queue *q);
 
-/* The slot at index is done, and its completion is this entry of the CQ. Move
- * tail then. Holder of the turn.
+/* The slot at index is done, and its completion is this entry of the CQ. The
+ * caller moves tail afterwards. Holder of the turn.
  */
 static inline void roost_queue_done(struct roost_queue *q, uint32_t index,
 				    uint32_t entry)
@@ -101,7 +106,9 @@ static inline void roost_queue_done(struct roost_queue *q, uint32_t index,
 	atomic_store_explicit(&q->newest, entry, memory_order_relaxed);
 }
 
-/* The same of one without a completion; entry: roost_cq_no_entry(). */
+/* As roost_queue_done(), for a slot without a completion; entry:
+ * roost_cq_no_entry().
+ */
 static inline void roost_queue_done_silently(struct roost_queue *q,
 					     uint32_t index, uint32_t entry)
 {
@@ -109,15 +116,16 @@ static inline void roost_queue_done_silently(struct roost_queue *q,
 			      memory_order_relaxed);
 }
 
-/* Wait for who is posting now. What they add is published then, and who posts
- * after that sees what the caller stored before.
+/* Wait until no thread is posting. The requests of threads that were posting
+ * are published then, and threads that post later see what the caller stored
+ * before.
  */
 void roost_queue_wait(struct roost_queue *q);
 
 /* Posting: lock, add, then publish what was added. */
 void roost_queue_begin(struct roost_queue *q);
-/* Has the application's side no slot left, even if it looks which are free
- * again?
+/* True if the application's side has no free slot, even after looking which
+ * slots are free again.
  */
 bool roost_queue_stays_full(struct roost_queue *q, uint32_t max_wr);
 static inline bool roost_queue_is_full(struct roost_queue *q, uint32_t max_wr)

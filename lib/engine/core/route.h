@@ -5,8 +5,8 @@
 #define ROOST_ENGINE_CORE_ROUTE_H
 
 /*
- * Which port and which address of a device lead to a peer, and who is next on
- * the way, for those who may not block for the network.
+ * The port and address of a device that lead to a peer, and the next hop to it,
+ * for callers that may not block for the network.
  *
  * Thread: any, not while holding the turn.
  */
@@ -26,9 +26,10 @@ struct roost_route {
 };
 
 /*
- * From sgid, or from the address that fits best where sgid is NULL, to dgid.
- * Asks nobody. Returns 0; -EADDRNOTAVAIL (sgid is not ours), -EINVAL (two
- * families, no address of a station), -EHOSTUNREACH.
+ * Find the route to dgid from sgid; sgid NULL: from the address that fits best.
+ * Sends no packet. Returns 0; -EADDRNOTAVAIL (sgid is not an address of the
+ * device), -EINVAL (two families, or an address that no host can have),
+ * -EHOSTUNREACH.
  */
 int roost_dev_route(struct roost_dev *dev, const struct roost_gid *sgid,
 		    const struct roost_gid *dgid, struct roost_route *route);
@@ -38,28 +39,29 @@ int roost_dev_find_gid(struct roost_dev *dev, uint8_t port_num,
 		       const struct roost_gid *gid, uint8_t *index);
 
 /*
- * Ask for the next hop of a route and take a reference. Its MAC may come
- * later; the services are run then. from_mac: the source of a frame that came
- * from dgid, or NULL. *neigh becomes NULL when dgid is ourselves or a group.
- * Returns 0, -EHOSTUNREACH, -ENOMEM, -ENOBUFS, and where the port cannot but
- * wait, -ETIMEDOUT.
+ * Ask for the next hop of a route and take a reference. Its MAC may come later;
+ * the services run then. from_mac: the source MAC of a frame from dgid; NULL:
+ * none. *neigh becomes NULL when dgid is an address of this device or a group.
+ * Returns 0, -EHOSTUNREACH, -ENOMEM, -ENOBUFS, and, from a port that can only
+ * block, -ETIMEDOUT.
  */
 int roost_dev_ask(struct roost_dev *dev, const struct roost_route *route,
 		  const struct roost_gid *dgid, const uint8_t *from_mac,
 		  struct roost_neigh **neigh);
 /*
- * A frame came from dgid, with the source from_mac: would a QP that answers
- * there have to wait for the network? Asks nobody. Returns 0 (no), -EAGAIN,
- * -EHOSTUNREACH, -ETIMEDOUT (in vain).
+ * A frame came from dgid with the source MAC from_mac: would a QP that answers
+ * dgid have to wait for the network? Sends no packet. Returns 0 (no), -EAGAIN
+ * (yes), -EHOSTUNREACH, -ETIMEDOUT (the next hop was asked and did not answer).
  */
 int roost_dev_meet(struct roost_dev *dev, const struct roost_route *route,
 		   const struct roost_gid *dgid, const uint8_t from_mac[6]);
-/* Tell the user why a peer is not reached from that port; port_num 0: from any.
- * Thread: any, also holding the turn, if port_num is not 0.
+/* Print a line for the user: why a peer cannot be reached from that port;
+ * port_num 0: from any port. Thread: any, also holding the turn, if port_num is
+ * not 0.
  */
 void roost_dev_tell_unreached(struct roost_dev *dev, uint8_t port_num,
 			      const struct roost_unreached *what);
-/* NULL is fine. */
+/* Give a reference back; neigh may be NULL. */
 void roost_dev_neigh_put(struct roost_dev *dev, uint8_t port_num,
 			 struct roost_neigh *neigh);
 

@@ -5,9 +5,9 @@
 #define ROOST_ENGINE_CORE_SERVICE_H
 
 /*
- * What runs beside a device, on the control thread: rooms above the engine
- * hang a service into the device, and whoever owns the control thread
- * (pmd_glue, or a simulation) runs them, with the time as an argument.
+ * Services of a device, which run on the control thread. A module above the
+ * engine adds a service to the device, and the owner of the control thread
+ * (pmd_glue, or a simulation) runs it, with the time as an argument.
  */
 
 #include <stdint.h>
@@ -16,13 +16,13 @@
 struct roost_dev;
 
 struct roost_dev_service {
-	/* Do what is due. Returns when to be called again, UINT64_MAX: when
-	 * woken. It is also called when it need not be. It may add or remove
-	 * no service.
+	/* Do the work that is due. Returns the time of the next call,
+	 * UINT64_MAX: when woken. The call may come without any work. Must not
+	 * add or remove a service.
 	 */
 	uint64_t (*run)(void *arg, uint64_t now_ns);
-	/* The process ends: say what peers should know, without waiting for
-	 * anything. NULL: nothing. Thread: any.
+	/* The process ends: send the last messages to peers, without waiting
+	 * for anything. NULL: nothing to send. Thread: any.
 	 */
 	void (*farewell)(void *arg);
 	void *arg;
@@ -32,20 +32,22 @@ struct roost_dev_service {
 /* The service stays the caller's. Thread: any. */
 void roost_dev_service_add(struct roost_dev *dev,
 			   struct roost_dev_service *service);
-/* It does not run any more from the return on. Thread: any but the one that
- * runs it; waits for it.
+/* After the return the service does not run any more; the call waits for a run
+ * that is in progress. Thread: any except the control thread in run().
  */
 void roost_dev_service_remove(struct roost_dev *dev,
 			      struct roost_dev_service *service);
 
-/* Have the services run soon. Thread: any. */
+/* Make the services run soon. Thread: any. */
 void roost_dev_service_wake(struct roost_dev *dev);
 
-/* Run all. Returns when to call again. Thread: the control thread. */
+/* Run all services. Returns the time of the next call. Thread: the control
+ * thread.
+ */
 uint64_t roost_dev_service_run_all(struct roost_dev *dev, uint64_t now_ns);
 
-/* At the end of the process, when threads that hold locks may be gone.
- * Thread: any.
+/* Call all farewell functions at the end of the process, when threads that hold
+ * locks may have been terminated. Thread: any.
  */
 void roost_dev_service_farewell(struct roost_dev *dev);
 

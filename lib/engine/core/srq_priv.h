@@ -11,7 +11,7 @@
 #include "lib/engine/core/qp_priv.h"
 #include <roost/srq.h>
 
-/* What all openings of one domain have in common. */
+/* Shared by all openings of one domain. */
 struct roost_xrc_domain {
 	_Atomic uint32_t openings;
 };
@@ -37,9 +37,9 @@ struct roost_srq {
 	LIST_ENTRY(roost_srq) all_link; /* dev->all.srqs */
 	_Atomic uint32_t limit;         /* 0: not armed */
 	_Atomic uint32_t refs;          /* QPs */
-	/* QPs that have a WQE of it in use; holder of the turn and of
-	 * take_lock, or of all turns. An XRC SRQ may go away before they are
-	 * done with it.
+	/* QPs that have a WQE of this SRQ in use. Writer: holder of the turn
+	 * and of take_lock, or of all turns. An XRC SRQ may be destroyed while
+	 * QPs use its WQEs.
 	 */
 	LIST_HEAD(, roost_qp) takers;
 	LIST_ENTRY(roost_srq) cq_link; /* XRC: in cq->srqs */
@@ -48,11 +48,11 @@ struct roost_srq {
 
 /* The XRC SRQ of a number, or NULL. Holder of the turn. */
 struct roost_srq *roost_srq_find(struct roost_dev *dev, uint32_t num);
-/* Move the oldest WQE to the QP's copy; it is one of the takers then. Returns
- * false: none is posted. Holder of the QP's turn.
+/* Move the oldest WQE to the QP's copy, and add the QP to the takers. Returns
+ * false when no WQE is posted. Holder of the QP's turn.
  */
 bool roost_srq_take(struct roost_srq *srq, struct roost_qp *qp);
-/* It takes no more. Holder of the QP's turn, or of all. */
+/* Remove the QP from the takers. Holder of the QP's turn, or of all turns. */
 void roost_srq_let_go(struct roost_srq *srq, struct roost_qp *qp);
 
 /* Forget the WQE of an SRQ that is in use, if there is one. Holder of the turn.

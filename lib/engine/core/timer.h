@@ -32,8 +32,8 @@ struct roost_timer {
 
 struct roost_timer_wheel {
 	uint64_t tick; /* all ticks before this one were run */
-	/* No slot before this tick is in use; it spares the search as long as
-	 * time has not come there. UINT64_MAX: none at all.
+	/* No slot before this tick is in use, so no search is needed until time
+	 * reaches the tick. UINT64_MAX: no slot is in use.
 	 */
 	uint64_t idle_until_tick;
 	uint32_t count;                        /* entries in the wheel */
@@ -45,9 +45,11 @@ void roost_timer_wheel_init(struct roost_timer_wheel *wheel, uint64_t now_ns);
 /* Set or move; a deadline that has passed fires in the next run. */
 void roost_timer_set(struct roost_timer_wheel *wheel, struct roost_timer *timer,
 		     uint64_t deadline_ns);
-/* It will not fire; it may stay in the wheel until its slot is run. */
+/* Cancel a timer: it will not fire, but may stay in the wheel until its slot is
+ * run.
+ */
 void roost_timer_cancel(struct roost_timer *timer);
-/* Take it out of the wheel: its memory goes away. */
+/* Take a timer out of the wheel, before its memory is freed. */
 void roost_timer_remove(struct roost_timer_wheel *wheel,
 			struct roost_timer *timer);
 static inline bool roost_timer_is_set(const struct roost_timer *timer)
@@ -55,10 +57,11 @@ static inline bool roost_timer_is_set(const struct roost_timer *timer)
 	return timer->in_wheel && timer->deadline_ns != UINT64_MAX;
 }
 /*
- * Take one timer whose deadline is at or before now_ns out of the wheel, or
- * NULL when there is none left, or *left is 0: it is less by one for each timer
- * that was taken out or moved in the wheel. Call until NULL. Those that are
- * left come first the next time, and are still the wheel's next ones.
+ * Take one timer whose deadline is at or before now_ns out of the wheel.
+ * Returns NULL when no such timer is left, or *left is 0. *left is decremented
+ * for each timer that is taken out or moved in the wheel. Call until NULL.
+ * Timers that remain because *left is 0 come first in the next call, and
+ * roost_timer_wheel_next_ns() still counts them.
  */
 struct roost_timer *roost_timer_wheel_expired(struct roost_timer_wheel *wheel,
 					      uint64_t now_ns,

@@ -8,13 +8,13 @@
  * The turn: ownership of a worker. A device has one worker or several; each QP
  * belongs to one.
  *
- * Whoever holds the turn is the worker: its own thread, an application thread
- * that helps inside ibv_poll_cq or ibv_post_send, or a thread that changes
- * objects (modify, destroy, dereg). Everything that the data path reads or
- * writes without a lock is safe because of the turn, and holding the turn once
- * is the grace period after which memory that was unlinked before may be
- * freed: no reader can be left from earlier turns. What more than one worker
- * may look at, as a table of the device, changes while all turns are taken.
+ * The thread that holds the turn is the worker: its own thread, an application
+ * thread that helps inside ibv_poll_cq or ibv_post_send, or a thread that
+ * changes objects (modify, destroy, dereg). Everything that the data path reads
+ * or writes without a lock is safe because of the turn. Taking the turn once is
+ * the grace period after which memory that was unlinked before may be freed: no
+ * reader of an earlier turn can be left. Data that more than one worker may
+ * read, such as a table of the device, changes while all turns are taken.
  */
 
 #include <stdbool.h>
@@ -27,20 +27,23 @@ struct roost_worker;
 bool roost_worker_turn_try(struct roost_worker *w);
 /* Take the turn, waiting for it; a looping worker lets waiters go first. */
 void roost_worker_turn_take(struct roost_worker *w);
-/* Give it back, for who has no other turn to take after it; who helps calls
- * roost_worker_turn_release() (lib/engine/sched/worker.h).
+/* Give the turn back, in a thread that will not take another one after it; a
+ * thread that helps calls roost_worker_turn_release()
+ * (lib/engine/sched/worker.h).
  */
 void roost_worker_turn_leave(struct roost_worker *w);
-/* Somebody waits in turn_take: a polling thread should stand back. */
+/* True if a thread waits in roost_worker_turn_take(): a polling thread should
+ * let it go first.
+ */
 bool roost_worker_turn_wanted(const struct roost_worker *w);
 
-/* The turns of all workers of a device: none of them runs meanwhile. Who has a
- * turn may not take all.
+/* Take or release the turns of all workers of a device: no worker runs in
+ * between. The caller of take holds no turn.
  */
 void roost_dev_turns_take(struct roost_dev *dev);
 void roost_dev_turns_release(struct roost_dev *dev);
 
-/* What one worker has counted. Thread: any that has no turn. */
+/* The counters of one worker. Thread: any that holds no turn. */
 void roost_worker_counters(struct roost_worker *w,
 			   struct roost_dev_counters *c);
 

@@ -5,16 +5,16 @@
 #define ROOST_ENGINE_CORE_VIEW_H
 
 /*
- * The objects of a device as somebody sees them who does not own them: the
- * control tool and telemetry. What is seen is a copy.
+ * Read-only views of the objects of a device, for the control tool and
+ * telemetry. A view is a copy.
  *
- * An object is seen from its creation until its destroy is over, so that one
- * whose destroy waits for acks can be found. Of the turn each object costs one,
- * for a copy; creating and destroying wait until all objects of a kind were
- * seen.
+ * An object is visible from its creation until its destroy has returned, so
+ * that an object whose destroy waits for acks can be found. Each object costs
+ * one turn, for the copy; creating and destroying objects waits until all
+ * objects of a kind were copied.
  *
- * Thread: any that does not hold the turn; each() is called without it, and
- * must not create or destroy.
+ * Thread: any that does not hold the turn; each() is called without the turn,
+ * and must not create or destroy objects.
  */
 
 #include <roost/dev.h>
@@ -25,7 +25,7 @@ struct roost_qp_view {
 	enum roost_qp_type type;
 	enum roost_qp_state state;
 	uint32_t worker;       /* its number */
-	uint8_t port_num;      /* 0: none yet, as all below */
+	uint8_t port_num;      /* 0: none yet; then all below are 0 too */
 	uint32_t dest_qpn;     /* 0: not connected */
 	struct roost_gid sgid; /* zero: no path */
 	struct roost_gid dgid;
@@ -34,7 +34,7 @@ struct roost_qp_view {
 	uint32_t next_psn;           /* of the next packet sent */
 	uint32_t oldest_unacked_psn; /* next_psn: all are acknowledged */
 	uint32_t expected_psn;
-	uint32_t sends_posted; /* and not complete */
+	uint32_t sends_posted; /* posted and not complete */
 	uint32_t recvs_posted;
 	uint8_t retries_left;
 	uint8_t rnr_retries_left;
@@ -68,13 +68,13 @@ enum roost_armed {
 struct roost_cq_view {
 	uint32_t handle;
 	uint32_t entries; /* room */
-	uint32_t waiting; /* to be polled */
+	uint32_t waiting; /* entries to be polled */
 	uint32_t users;   /* QPs and SRQs that complete here */
 	enum roost_armed armed;
 	bool overrun;
 	struct roost_event_counts comp;
 	struct roost_event_counts async;
-	bool finishing; /* its destroy waits for acks of either */
+	bool finishing; /* its destroy waits for acks of comp or async */
 };
 void roost_dev_view_cqs(struct roost_dev *dev,
 			void (*each)(void *arg, const struct roost_cq_view *cq),
@@ -99,8 +99,8 @@ struct roost_channel_view {
 	int fd;
 	bool is_async;
 	uint32_t waiting; /* events to be read */
-	uint32_t cqs;     /* completion: that raise here */
-	uint32_t armed;   /* of them */
+	uint32_t cqs;     /* completion channel: CQs that use it */
+	uint32_t armed;   /* of these CQs */
 };
 void roost_dev_view_channels(struct roost_dev *dev,
 			     void (*each)(void *arg,

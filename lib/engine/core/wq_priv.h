@@ -21,7 +21,8 @@ struct roost_worker;
 
 struct roost_wq {
 	struct roost_pd *pd;
-	struct roost_worker *worker; /* whose turn "the turn" is */
+	struct roost_worker *worker; /* "the turn" below is the turn of this
+				      * worker */
 	struct roost_cq *cq;
 	struct roost_queue queue;
 	uint32_t max_wr;
@@ -29,7 +30,8 @@ struct roost_wq {
 	uint32_t num;
 	_Atomic uint32_t state; /* enum roost_wq_state; holder of the turn */
 	_Atomic uint32_t refs;  /* places in tables */
-	uint8_t error;          /* in ERR: why, enum roost_qp_error_code */
+	uint8_t error;          /* in ERR: the reason, enum
+				 * roost_qp_error_code */
 	struct roost_cq_user user;
 	struct roost_event_source async;
 };
@@ -49,13 +51,13 @@ struct roost_wq *roost_ind_table_pick(const struct roost_ind_table *table,
  * Holder of the turn.
  */
 const struct roost_recv_wqe *roost_wq_wqe(const struct roost_wq *wq);
-/* Complete that WQE; what it says of the WQ itself is filled in. Holder of the
- * turn.
+/* Complete the WQE of roost_wq_wqe(); this function fills in the members of cqe
+ * that describe the WQ. Holder of the turn.
  */
 void roost_wq_complete(struct roost_worker *w, struct roost_wq *wq,
 		       struct roost_cqe *cqe);
-/* To ERR by itself: everything posted completes flushed, and WQ_FATAL is
- * raised. Idempotent. Holder of the turn.
+/* Move the WQ to ERR because of an error: all posted requests complete flushed,
+ * and WQ_FATAL is raised. Idempotent. Holder of the turn.
  */
 void roost_wq_fail(struct roost_worker *w, struct roost_wq *wq,
 		   enum roost_qp_error_code code);

@@ -5,11 +5,11 @@
 #define ROOST_ENGINE_SCHED_SCHED_H
 
 /*
- * The scheduler as the transport sees it: a QP wants to send, wants to answer,
- * fills a frame, ends. What the scheduler calls in turn is struct
+ * The scheduler's functions for the transport: a QP wants to send, wants to
+ * answer, fills a frame, ends. The scheduler calls the transport by struct
  * roost_transport. Timers are set in worker.timers.
  *
- * Thread: the holder of the turn, but for what says "any".
+ * Thread: the holder of the turn, unless a function says "any".
  */
 
 #include <rte_branch_prediction.h>
@@ -20,39 +20,50 @@
 
 /* ---- doorbells (worker.c) --- */
 
-/* The QP has posted requests, or the like: look at it. Thread: any. */
+/* Ring the doorbell: the QP has posted requests, or other work for the worker.
+ * Thread: any.
+ */
 void roost_worker_ring(struct roost_worker *w, struct roost_qp *qp);
-/* Put a QP that has posted requests where its state wants it: in a list, or
- * its requests are flushed.
+/* Act on a QP that has posted requests: put the QP into a ready list or flush
+ * its requests, as its state demands.
  */
 void roost_worker_look_at(struct roost_worker *w, struct roost_qp *qp);
 /* Take the QP out of the lists and the timer wheel. */
 void roost_worker_unlink_qp(struct roost_worker *w, struct roost_qp *qp);
-/* The same, and its doorbell too: its memory goes away. */
+/* As roost_worker_unlink_qp(), and remove its doorbell too: the caller frees
+ * the QP's memory.
+ */
 void roost_worker_forget_qp(struct roost_worker *w, struct roost_qp *qp);
 
 /* ---- who sends (ready.c) --- */
 
 void roost_worker_want_send(struct roost_worker *w, struct roost_qp *qp);
-/* The QP could go on, and was cut short: it stays the first one, and may send
- * so many packets more before the next one has its turn.
+/* The QP had more to send when its burst was cut: it stays first in its ready
+ * list, and may send burst_left more packets before the next QP.
  */
 void roost_worker_keep_turn(struct roost_worker *w, struct roost_qp *qp,
 			    uint32_t burst_left);
 void roost_worker_want_ack(struct roost_worker *w, struct roost_qp *qp);
-/* Send what a QP that is listed owes its peer, before a request of its: as far
- * as there is room, and half a burst of responses.
+/* Send the responses and the ACK that a listed QP owes its peer, before a
+ * request of the QP: as far as there is room, and at most half a burst of
+ * responses.
  */
 void roost_worker_answer(struct roost_worker *w, struct roost_qp *qp);
-/* Send what the QP owes its peer, now: it will not owe anything again. */
+/* Send the responses and the ACK that the QP owes its peer, now: the QP will
+ * owe none again.
+ */
 void roost_worker_settle(struct roost_worker *w, struct roost_qp *qp);
-/* Is the QP flushed to the end? If not, the next iteration goes on with it. */
+/* later: the QP is not flushed to the end, and the next iteration goes on with
+ * it.
+ */
 void roost_worker_flush_later(struct roost_worker *w, struct roost_qp *qp,
 			      bool later);
 
 /* ---- a frame to fill (tx.c) --- */
 
-/* Has a queue no room for one more frame, even if the port is asked? */
+/* True if the queue has no room for one more frame, even after the port was
+ * offered its frames.
+ */
 bool roost_tx_stays_full(struct roost_worker *w, unsigned int queue);
 static inline bool roost_tx_has_room(struct roost_worker *w, unsigned int queue)
 {
@@ -60,8 +71,8 @@ static inline bool roost_tx_has_room(struct roost_worker *w, unsigned int queue)
 	       !roost_tx_stays_full(w, queue);
 }
 
-/* An mbuf for one more frame on the path; NULL: none is to be made now, as the
- * iteration has sent enough, the queue has no room, or there is no mbuf.
+/* An mbuf for one more frame on the path. NULL: send no frame now, because the
+ * iteration has sent its budget, the queue has no room, or the pool is empty.
  */
 static inline struct rte_mbuf *roost_tx_mbuf(struct roost_worker *w,
 					     const struct roost_path *path)
@@ -78,12 +89,12 @@ static inline struct rte_mbuf *roost_tx_mbuf(struct roost_worker *w,
 	return NULL;
 }
 
-/* Queue a frame, which is as long as with its ICRC; there is room. Takes it.
- * sealed: it has it.
+/* Queue a frame; the queue has room. Takes the frame. Its length includes the
+ * ICRC. sealed: the ICRC is filled in.
  */
 void roost_tx_queue(struct roost_worker *w, const struct roost_path *path,
 		    struct rte_mbuf *frame, bool sealed);
-/* Send a sealed RoCEv2 frame, to ourselves where loopback says so; else as
+/* Send a sealed RoCEv2 frame. loopback: to this device itself; else as
  * roost_worker_send_frame(). Kicks the worker. Thread: any.
  */
 int roost_worker_send_roce(struct roost_worker *w, uint8_t port_num,

@@ -5,22 +5,23 @@
 #define ROOST_ENGINE_SCHED_STEER_H
 
 /*
- * Between the workers of a device: frames that one receives for QPs of another,
- * and frames of workers that have no queue of their own at a port.
+ * Steering between the workers of a device: frames that one worker receives for
+ * QPs of another, and frames of workers that have no queue of their own at a
+ * port.
  *
- * A port may spread frames over its queues by whatever it knows of, and its
- * peers choose the UDP source port that it mostly goes by; only we know which
- * worker a QP belongs to. So whoever receives a burst sorts it: its own frames
- * stay, those of each other worker go into that one's ring, all at once. A
- * frame is sorted by the number that it names and by nothing else: all that
- * has to be checked is checked by who takes it. What is for several, as
- * multicast, is shared, and the last one frees it; what is for nobody stays
- * with who received it, to be counted.
+ * A port may spread frames over its queues by any rule, mostly by the UDP
+ * source port, which the peer chooses; only the engine knows which worker a QP
+ * belongs to. So the worker that receives a burst sorts it: it keeps its own
+ * frames, and puts the frames of each other worker into that worker's ring, all
+ * at once. Sorting uses the destination QPN of a frame and checks nothing; the
+ * worker that takes the frame checks it. A frame for QPs of several workers
+ * (multicast) is shared, and the last of them frees it. A frame for no QP stays
+ * with the worker that received it, which counts it.
  *
  * A worker without a TX queue lends its frames to the first one.
  *
- * Thread: the holder of the worker's turn. A device with one worker has none
- * of this (worker.steer is NULL).
+ * Thread: the holder of the worker's turn. In a device with one worker there is
+ * no steering (roost_sched.steer is NULL).
  */
 
 #include <stdbool.h>
@@ -30,30 +31,31 @@ struct rte_mbuf;
 struct roost_dev;
 struct roost_worker;
 
-/* For all workers of the device; returns 0, -ENOMEM. */
+/* Create the rings of all workers of the device. Returns 0, -ENOMEM. */
 int roost_steer_create(struct roost_dev *dev);
-/* Frees what waits, too. */
+/* Frees the frames that wait, too. */
 void roost_steer_destroy(struct roost_worker *w);
 
-/* Sort a burst of up to ROOST_RX_BURST frames, mbuf->port being the port of
- * each, and ROOST_LOOPED. Takes those of others; returns how many are left, in
- * pkts[0..].
+/* Sort a burst of up to ROOST_RX_BURST frames; mbuf->port of each is its port,
+ * and ROOST_LOOPED. Takes the frames of other workers; returns how many are
+ * left, in pkts[0..].
  */
 uint16_t roost_steer_burst(struct roost_worker *w, struct rte_mbuf **pkts,
 			   uint16_t n);
-/* Could a burst be sorted without losing any of it? */
+/* True if a burst can be sorted without losing a frame. */
 bool roost_steer_has_room(const struct roost_worker *w);
 
-/* Take what others received for this worker, and what they lend. Returns how
- * many frames.
+/* Take the frames that other workers received for this worker, and the frames
+ * that they lend. Returns how many frames.
  */
 unsigned int roost_steer_receive(struct roost_worker *w);
 
-/* Lend frames for a port. Returns how many of the first were taken. */
+/* Lend frames for a port. Returns how many, from the first one on, were taken.
+ */
 uint16_t roost_steer_lend(struct roost_worker *w, unsigned int port_index,
 			  struct rte_mbuf **frames, uint16_t n);
 
-/* Is there anything to take? Any thread. */
+/* True if there is a frame to take. Thread: any. */
 bool roost_steer_has_work(const struct roost_worker *w);
 
 #endif
