@@ -5,10 +5,10 @@
 #define ROOST_WIRE_DROP_H
 
 /*
- * Why a packet was dropped in silence. One list for the whole receive path,
- * in the order of the checks, so that a counter per reason says how far a
- * packet came. The checks of this room end at ROOST_DROP_HDR_LEN, but for some
- * of addresses; the ones after it need objects and are lib/engine's.
+ * Why a packet was dropped without an answer. One list for the whole receive
+ * path, in the order of the checks, so that the counters show how far packets
+ * came. The checks of lib/wire end at ROOST_DROP_HDR_LEN, except some of
+ * addresses; the later ones need objects and belong to lib/engine.
  */
 
 enum roost_drop {
@@ -18,7 +18,7 @@ enum roost_drop {
 	ROOST_DROP_LENGTH,    /* short of UDP + BTH + ICRC, or IP != UDP */
 	ROOST_DROP_IP_HEADER, /* version, header length, checksum, options */
 	ROOST_DROP_ROCE_V1,   /* RoCEv1, which has no IP and no UDP */
-	ROOST_DROP_GROUP_MAC, /* to one address, in a frame to many stations */
+	ROOST_DROP_GROUP_MAC, /* unicast IP address in a multicast frame */
 	ROOST_DROP_FRAGMENT,  /* an IP fragment: RoCEv2 never fragments */
 	ROOST_DROP_NOT_OURS,  /* destination address is not in the GID table */
 	ROOST_DROP_ICRC,
@@ -29,8 +29,9 @@ enum roost_drop {
 	ROOST_DROP_QPN,      /* no such QP */
 	ROOST_DROP_QP_TYPE,  /* opcode is not for this type of QP */
 	ROOST_DROP_QP_STATE, /* QP does not receive in its state */
-	/* Not the peer of this connected QP; of any packet, an address that no
-	 * station has, or one of ours from outside.
+	/* For a connected QP: the source is not its peer. For any QP: the
+	 * source is an address that no host can have, or an address of this
+	 * device in a frame from outside.
 	 */
 	ROOST_DROP_SRC_ADDR,
 	ROOST_DROP_PKEY,
@@ -41,8 +42,8 @@ enum roost_drop {
 	ROOST_DROP_UNEXPECTED_RESPONSE, /* ACK for a PSN that is not unacked */
 	ROOST_DROP_INV_REQUEST,         /* UC: sequence, lengths, not allowed */
 	ROOST_DROP_ACCESS,      /* UC: key, range or access of the memory */
-	ROOST_DROP_NO_BUFFER,   /* out of mbufs to answer with, or segments */
-	ROOST_DROP_WORKER_BUSY, /* the worker of its QP has too many waiting */
+	ROOST_DROP_NO_BUFFER,   /* no mbuf for the answer, or segments */
+	ROOST_DROP_WORKER_BUSY, /* the ring to the worker of its QP is full */
 	ROOST_DROP_COUNT,
 };
 

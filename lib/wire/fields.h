@@ -5,9 +5,9 @@
 #define ROOST_WIRE_FIELDS_H
 
 /*
- * Numbers that parse.c and build.c must have the same: protocol numbers of
- * the outer headers, and fields within a byte or word of the inner ones. For
- * these two files only.
+ * Constants that parse.c and build.c share: protocol numbers of the outer
+ * headers, and fields within a byte or word of the inner ones. For these two
+ * files only.
  */
 
 #define ETHERTYPE_IPV4 0x0800u

@@ -29,7 +29,7 @@
 #define FOLD_FN                                                                \
 	__attribute__((target(FOLD_TARGET), always_inline)) static inline
 #define FOLD_CHUNK 16u
-/* So many chunks can be moved at once. */
+/* Maximum of chunks that are moved at once. */
 #define FOLD_MAX 32u
 
 /* fold_by[FOLD_MAX - 1 - i] moves a chunk by i chunks. Bits are reversed and
@@ -101,7 +101,8 @@ FOLD_FN __m128i fold_move(__m128i v, __m128i k)
 			     _mm_clmulepi64_si128(v, k, 0x11));
 }
 
-/* Towards the end of the chunk by 0..16 bytes, or towards its beginning. */
+/* Shift towards the end of the chunk by 0..16 bytes, or towards its beginning.
+ */
 FOLD_FN __m128i fold_shift_up(__m128i v, size_t bytes)
 {
 	return _mm_shuffle_epi8(v, fold_load(fold_slide + FOLD_CHUNK - bytes));

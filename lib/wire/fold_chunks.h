@@ -107,8 +107,8 @@ FOLD_FN struct fold_headers fold_headers(const struct roost_icrc_mask *mask,
 	};
 }
 
-/* All of them moved to where the chunk is that stands away chunks behind the
- * last of them.
+/* Move all header chunks to the chunk that stands `away` chunks behind the last
+ * of them.
  */
 FOLD_FN __m128i fold_move_headers(const struct roost_icrc_mask *mask,
 				  const uint8_t *l3, struct fold_headers h,
@@ -128,8 +128,8 @@ FOLD_FN __m128i fold_move_headers(const struct roost_icrc_mask *mask,
 	return sum;
 }
 
-/* What each kernel does in its own way: nb chunks, one or more, moved into the
- * last, and copied where dst is not NULL. carry goes into the first.
+/* Each kernel's own function: nb chunks, one or more, moved into the last, and
+ * copied if dst is not NULL. carry goes into the first.
  */
 FOLD_FN __m128i fold_many(__m128i carry, uint8_t *dst, const uint8_t *src,
 			  size_t nb);
@@ -161,7 +161,9 @@ fold_crc_copy(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t len_bytes)
 
 	if (len_bytes < FOLD_CHUNK)
 		return ~fold_copy_short(~crc, dst, src, len_bytes);
-	/* What the first bytes leave of the register is for the next. */
+	/* The rest of the register behind the first bytes goes into the next
+	 * chunk.
+	 */
 	carry = fold_shift_down(start, first_bytes);
 	if (first_bytes > 0) {
 		v = fold_take(dst, src, 0);

@@ -48,7 +48,9 @@
 #define ROOST_FRAME_OVERHEAD_MAX                                               \
 	(ROOST_PATH_HDR_MAX + ROOST_XRCETH_LEN + ROOST_ATOMICETH_LEN + 3u +    \
 	 ROOST_ICRC_LEN)
-/* What IP adds around a path-MTU payload, longest case (IPv6, RETH, ImmDt). */
+/* The largest overhead of IP and transport headers around a path-MTU payload
+ * (IPv6, RETH, ImmDt), in bytes.
+ */
 #define ROOST_IP_OVERHEAD_MAX                                                  \
 	(ROOST_IPV6_LEN + ROOST_UDP_LEN + ROOST_BTH_LEN + ROOST_XRCETH_LEN +   \
 	 ROOST_RETH_LEN + ROOST_IMMDT_LEN + ROOST_ICRC_LEN)
@@ -57,9 +59,9 @@
 
 enum roost_frame_class {
 	ROOST_FRAME_ROCE,  /* UDP to port 4791: frame is filled in */
-	ROOST_FRAME_OTHER, /* ARP, ND, ICMP and all else: to the control path */
-	ROOST_FRAME_BAD,   /* RoCEv2 but broken, or anything behind two tags:
-			    * frame->drop says how */
+	ROOST_FRAME_OTHER, /* ARP, ND, ICMP and all other frames */
+	ROOST_FRAME_BAD,   /* RoCEv2 but broken, or any frame with two tags:
+			    * frame->drop has the reason */
 };
 
 /* The outer headers of a frame. Pointers point into the frame given. */
@@ -76,22 +78,24 @@ struct roost_frame {
 	uint16_t udp_src;
 	uint16_t vlan_tci; /* 0: untagged, or tagged with VLAN 0, priority 0 */
 	uint8_t src_mac[6];
-	bool looped; /* writer: who receives; we sent it, it was on no wire */
+	bool looped; /* writer: the receiver; true: this device sent the frame,
+		      * and it was on no wire */
 	struct roost_gid sgid; /* source address */
 	struct roost_gid dgid; /* destination address */
 };
 
 /*
  * Classify len bytes at data and fill *frame for ROOST_FRAME_ROCE.
- * IP trailing padding (Ethernet minimum size) is cut off by the IP length;
- * IPv4 options, IPv6 extension headers before UDP, first fragments, a wrong
- * IPv4 header checksum, UDP lengths that disagree with IP, a source that no
- * station can be and IPv4 addresses in an IPv6 header are BAD when they lead to
- * port 4791. What does not show its UDP header, a runt or a later
- * fragment, is OTHER. Reads only inside [data, data + len). A UDP checksum is
- * not checked: the ICRC covers more (Annex A17.9.2 sends 0).
- * Returns the class; *frame is undefined but for vlan_tci for OTHER, and but
- * for vlan_tci and drop for BAD.
+ * IP trailing padding (Ethernet minimum size) is cut off by the IP length. A
+ * frame that leads to port 4791 is BAD if it has IPv4 options, IPv6 extension
+ * headers before UDP, a wrong IPv4 header checksum, a UDP length that disagrees
+ * with IP, a source that no host can have, or an IPv4 address in an IPv6
+ * header, or if it is a first fragment. A frame that does not show its UDP
+ * header (a runt or a later fragment) is OTHER. Reads only inside [data, data +
+ * len). A UDP checksum is not checked: the ICRC covers more (Annex A17.9.2
+ * sends 0).
+ * Returns the class. For OTHER, *frame is undefined except vlan_tci; for BAD,
+ * except vlan_tci and drop.
  */
 enum roost_frame_class roost_frame_parse(const void *data, size_t len,
 					 struct roost_frame *frame);
@@ -101,17 +105,16 @@ static inline uint32_t roost_bth_dest_qpn(const uint8_t *bth)
 	return (uint32_t)bth[5] << 16 | (uint32_t)bth[6] << 8 | bth[7];
 }
 
-/* The destination QPN that a ROOST_FRAME_ROCE names, before anything else in it
- * is looked at.
+/* The destination QPN of a ROOST_FRAME_ROCE, before any other check of the
+ * frame.
  */
 static inline uint32_t roost_frame_dest_qpn(const struct roost_frame *frame)
 {
 	return roost_bth_dest_qpn(frame->bth);
 }
 
-/* Where the BTH is if the frame is one of RoCEv2, which is not looked at: for
- * who wants to know in time what the frame is about. NULL: it is too short, or
- * no IP without options.
+/* The address of the BTH, on the unchecked assumption that the frame is RoCEv2;
+ * for prefetching. NULL: the frame is too short, or is not IP without options.
  */
 const uint8_t *roost_frame_guess_bth(const void *data, size_t len);
 
@@ -163,7 +166,7 @@ enum roost_drop roost_pkt_parse(const struct roost_frame *frame,
 #define ROOST_VLAN_ID_MASK 0xfffu
 #define ROOST_VLAN_PCP_SHIFT 13
 
-/* VLAN 0 is none: a tag with it gives a priority only. */
+/* The VLAN ID of a tag; 0: none, the tag gives a priority only. */
 static inline uint16_t roost_vlan_id(uint16_t tci)
 {
 	return tci & ROOST_VLAN_ID_MASK;
@@ -184,7 +187,7 @@ static inline uint16_t roost_vlan_tci(uint16_t id, uint8_t tclass)
 
 /* ---- transmit --------------------------------------------------------- */
 
-/* Where packets of one path go; everything that is equal in all of them. */
+/* The header fields that are equal in all packets of one path. */
 struct roost_flow {
 	uint8_t src_mac[6];
 	uint8_t dst_mac[6];
@@ -216,11 +219,11 @@ struct roost_hdr_template {
 void roost_hdr_template_init(struct roost_hdr_template *t,
 			     const struct roost_flow *flow);
 
-/* The destination moved (neighbour update): replace its MAC. */
+/* The destination has another MAC (neighbour update): replace it. */
 void roost_hdr_template_set_dst_mac(struct roost_hdr_template *t,
 				    const uint8_t mac[6]);
 
-/* We moved ourselves. */
+/* This port has another MAC: replace it. */
 void roost_hdr_template_set_src_mac(struct roost_hdr_template *t,
 				    const uint8_t mac[6]);
 
@@ -263,7 +266,7 @@ void roost_ieth_put(uint8_t *p, uint32_t rkey);
 void roost_frame_seal(const struct roost_hdr_template *t, uint8_t *frame,
 		      size_t len_bytes);
 
-/* Where the IP header of a frame is that has no ICRC yet. */
+/* Position of the IP header in a frame that has no ICRC yet. */
 struct roost_unsealed {
 	uint8_t l3_off_bytes; /* 0: the frame is sealed */
 	bool ipv6;
@@ -274,33 +277,33 @@ roost_frame_unsealed(const struct roost_hdr_template *t)
 {
 	return (struct roost_unsealed){ t->l3_off_bytes, t->ipv6 };
 }
-/* As roost_frame_seal(), with what was told of the template. */
+/* As roost_frame_seal(), with roost_frame_unsealed() of the template. */
 void roost_frame_seal_late(const struct roost_unsealed *unsealed,
 			   uint8_t *frame, size_t len_bytes);
 
 /*
- * A frame while its payload, in any number of pieces, is put in behind the
- * headers. A long payload is folded into the ICRC while it is copied; a frame
- * with a short one costs less if all of it is read once more. That is left to
- * the caller, because it costs least some time after the frame was written:
- * then what was written in small pieces can be read in large ones.
+ * A frame while its payload is copied behind the headers, in any number of
+ * pieces. A long payload is folded into the ICRC while it is copied. For a
+ * short payload, reading the whole frame once more costs less. The caller does
+ * that (roost_frame_seal_late()), some time after the frame was written, when
+ * it costs least: small stores can then be read back by large loads.
  */
 struct roost_fill {
 	const struct roost_hdr_template *t;
 	uint8_t *frame;
-	size_t len_bytes; /* so far */
+	size_t len_bytes; /* present length */
 	bool folding;
-	uint32_t crc; /* of what is there, while folding */
+	uint32_t crc; /* of the present bytes, while folding */
 };
 
-/* len_bytes of headers are there; payload_bytes will follow. */
+/* Begin. The frame holds len_bytes of headers; payload_bytes will follow. */
 void roost_fill_begin(struct roost_fill *fill,
 		      const struct roost_hdr_template *t, uint8_t *frame,
 		      size_t len_bytes, size_t payload_bytes);
 void roost_fill_copy(struct roost_fill *fill, const void *src,
 		     size_t len_bytes);
-/* Put in pad_bytes (0..3), and the ICRC of what was folded. Returns the length
- * of the frame with its ICRC; *sealed: it is there.
+/* Append pad_bytes (0..3), and the ICRC if the payload was folded. Returns the
+ * length of the frame with its ICRC; *sealed: the ICRC is filled in.
  */
 size_t roost_fill_end(struct roost_fill *fill, size_t pad_bytes, bool *sealed);
 

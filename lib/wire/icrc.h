@@ -12,8 +12,8 @@
  * limit; the UDP checksum; FECN, BECN and the six reserved bits after them in
  * the BTH (resv8a). Pure.
  *
- * The loops are chosen once, when the library is loaded, by what the processor
- * can do (lib/wire/kernel.h).
+ * The implementation is chosen once, when the library is loaded, by the
+ * instruction sets of the processor (lib/wire/kernel.h).
  */
 
 #include <stdbool.h>
@@ -39,13 +39,11 @@ static inline uint32_t roost_icrc(const uint8_t *l3, bool ipv6,
 }
 
 /*
- * Copy len_bytes, any number of them, from src to dst, which do not overlap,
- * and go on with a CRC. What is folded is what is stored, also where somebody
- * writes to src meanwhile. crc is what roost_icrc() gave for the packet up to
- * there, or this function for the bytes before. The order of the stores is
- * not promised.
- * Thread: any.
- * Returns the ICRC of a packet that ends here.
+ * Copy len_bytes (0 or more) from src to dst, which do not overlap, and
+ * continue a CRC over them. The CRC covers the bytes that are stored, also if
+ * another thread writes to src meanwhile. crc: the result of roost_icrc() for
+ * the packet up to there, or of this function for the bytes before. The order
+ * of the stores is not promised.
  */
 static inline uint32_t roost_crc_copy(uint32_t crc, void *dst, const void *src,
 				      size_t len_bytes)
@@ -54,10 +52,11 @@ static inline uint32_t roost_crc_copy(uint32_t crc, void *dst, const void *src,
 }
 
 /*
- * For measuring what the ICRC costs, and for nothing else: from here on frames
- * are made with zeros in its place, and taken if they have zeros there. Whoever
- * checks ICRCs drops all of them, and is dropped. There is no way back.
- * Thread: any, while nobody makes or checks a frame.
+ * For measuring the cost of the ICRC only: from here on frames are made with
+ * zeros in place of the ICRC, and frames are taken only with zeros there. A
+ * peer that checks ICRCs drops all of these frames, and its frames are dropped.
+ * This cannot be undone.
+ * Thread: any, while no thread makes or checks a frame.
  */
 void roost_icrc_disable(void);
 

@@ -5,9 +5,9 @@
 #define ROOST_WIRE_KERNEL_H
 
 /*
- * The loops behind lib/wire/icrc.h and of long copies, one set for each kind of
- * processor; for lib/wire, its tests and benchmarks only. All sets give the
- * same results.
+ * The implementations behind lib/wire/icrc.h and of long copies, one set for
+ * each kind of processor; for lib/wire, its tests and benchmarks only. All sets
+ * give the same results.
  *
  * Thread: any, for every function here.
  */
@@ -21,16 +21,17 @@
 #define ROOST_KERNEL_BLOCK 64u
 
 /*
- * What the ICRC takes in place of the bytes of a packet:
- * (packet & ~clear) ^ flip. Both arrays begin one chunk before the IP header,
- * so that they can be read from where the packet is read, and are 0 behind the
- * headers. The register as it stands after the eight bytes of 0xFF before the
- * packet is in the first bytes of flip: the CRC starts from a register of 0.
+ * The ICRC is computed over (packet & ~clear) ^ flip instead of the bytes of
+ * the packet. Both arrays begin one chunk before the IP header, so that they
+ * can be read with the packet's offsets, and are 0 behind the headers. The
+ * first bytes of flip hold the CRC register after the eight bytes of 0xFF
+ * before the packet, so that the CRC starts from a register of 0.
  */
 struct roost_icrc_mask {
 	uint8_t clear[ROOST_KERNEL_CHUNK + ROOST_KERNEL_MASK];
 	uint8_t flip[ROOST_KERNEL_CHUNK + ROOST_KERNEL_MASK];
-	size_t hdr_len_bytes; /* what has to be masked, from the IP header */
+	size_t hdr_len_bytes; /* length of the masked part, from the IP
+			       * header */
 };
 
 struct roost_kernel {
@@ -41,8 +42,8 @@ struct roost_kernel {
 			 size_t len_bytes);
 	uint32_t (*crc_copy)(uint32_t crc, uint8_t *dst, const uint8_t *src,
 			     size_t len_bytes);
-	/* Copy whole blocks to a place that is aligned to one, by stores that
-	 * go up and never lie across two cache lines.
+	/* Copy whole blocks to a block-aligned address, by stores in address
+	 * order, none of which lies across two cache lines.
 	 */
 	void (*copy_up)(uint8_t *dst, const uint8_t *src, size_t nb_blocks);
 };
@@ -52,7 +53,8 @@ extern const struct roost_kernel roost_kernel_vpclmul;
 extern const struct roost_kernel roost_kernel_pclmul;
 extern const struct roost_kernel roost_kernel_isal; /* usable everywhere */
 
-/* Those of this architecture, the fastest first; roost_kernel_isal is last. */
+/* The sets of this architecture, the fastest first; roost_kernel_isal is last.
+ */
 #ifdef __x86_64__
 #define ROOST_NB_KERNELS 4
 #else

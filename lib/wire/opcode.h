@@ -5,12 +5,12 @@
 #define ROOST_WIRE_OPCODE_H
 
 /*
- * Every BTH opcode of RoCEv2, one row each: what it asks for, its place in a
- * message and the extension headers it carries. Header offsets are derived
- * from the header set at compile time, never written by hand.
+ * Every BTH opcode of RoCEv2, one row each: its operation, its place in a
+ * message and its extension headers. Header offsets are derived from the header
+ * set at compile time, never written by hand.
  *
- * Two notions that must not mix have two types: an opcode (enum roost_opcode,
- * the byte on the wire) and what a row says of it (struct roost_opcode_info).
+ * Two values that must not mix have two types: an opcode (enum roost_opcode,
+ * the byte on the wire) and its row (struct roost_opcode_info).
  *
  * Source: IBTA 9.2.1, 9.3 and Annexes A14 (XRC), A17 (RoCEv2, CNP), A19
  * (memory placement: FLUSH, ATOMIC WRITE). Pure, no state.
@@ -118,7 +118,7 @@ enum roost_hdr {
 /* The bit of one extension header in a set of them, e.g. of RETH. */
 #define ROOST_HDR_BIT(hdr) (1u << ROOST_HDR_##hdr)
 
-/* What a packet is for. */
+/* The operation of a packet. */
 enum roost_op {
 	ROOST_OP_NONE = 0, /* opcode not known: drop */
 	ROOST_OP_SEND,
@@ -134,7 +134,7 @@ enum roost_op {
 	ROOST_OP_CNP,
 };
 
-/* Place in the message and what else the row says; an ONLY is FIRST|LAST. */
+/* Place in the message and other properties of a row; an ONLY is FIRST|LAST. */
 enum roost_opflag {
 	ROOST_OPF_FIRST = 1 << 0,
 	ROOST_OPF_LAST = 1 << 1,

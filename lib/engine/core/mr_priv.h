@@ -21,26 +21,29 @@ struct roost_worker;
 
 struct roost_mr {
 	struct roost_pd *pd;
-	uint8_t *host; /* where iova is in this process */
+	uint8_t *host; /* address of iova in this process */
 	uint64_t iova;
 	uint64_t len_bytes;
 	uint32_t access; /* enum roost_access */
 	uint32_t key;
-	bool is_null; /* no memory: zeros, and a bin */
-	/* Bound to it; writers: workers, as the windows'. With all turns taken
-	 * it stays as it is.
+	bool is_null; /* no memory: reads give zeros, writes are discarded */
+	/* Windows bound to this region. Writers: workers, as for a window. The
+	 * value does not change while all turns are taken.
 	 */
 	_Atomic uint32_t nb_windows;
 };
 
-/* The longest piece of a null region that is accessed at once: a packet's. */
+/* The longest part of a null region that is accessed at once: the payload of a
+ * packet.
+ */
 #define ROOST_NULL_MAX_BYTES 4096u
 
 /*
  * A memory window: a part of a region under a key of its own. The low byte of
  * the key is the consumer's, the rest names the window. Under the turn; with
- * several workers, of which one may bind what another one accesses, under its
- * lock, too: from when a packet's access is allowed until it is over.
+ * several workers, one of which may bind a window that another one accesses,
+ * under the window's lock, too: from the check of a packet's access until the
+ * access is over.
  */
 struct roost_mw {
 	bool shared; /* there are several workers; set at create */
@@ -51,33 +54,33 @@ struct roost_mw {
 	uint64_t iova;
 	uint64_t len_bytes;
 	uint32_t access;
-	_Atomic uint32_t key; /* asked for by any thread */
-	uint32_t id;  /* in the table: the upper 24 bits of each of its keys */
+	_Atomic uint32_t key; /* read by any thread */
+	uint32_t id;  /* in the table: the upper 24 bits of all its keys */
 	uint32_t qpn; /* type 2: the QP that bound it */
 	uint8_t type; /* 1 or 2 */
 };
 
-/* Where a byte of the region is. Not by pointer arithmetic: a region of every
- * address begins at NULL.
+/* Address of a byte of the region. No pointer arithmetic: a null region begins
+ * at NULL.
  */
 static inline uint8_t *roost_mr_at(const struct roost_mr *mr, uint64_t va)
 {
 	return (uint8_t *)((uintptr_t)mr->host + (va - mr->iova));
 }
 
-/* Fault in a part of an on-demand region: len_bytes from host on, which are
- * those that the access needs now. This may block, on a disk or on another
- * thread. Returns where it is, or NULL: it is not there.
+/* Fault in a part of an on-demand region: the len_bytes from host on that the
+ * access needs now. This may block, on a disk or on another thread. Returns the
+ * address, or NULL: the memory is not mapped.
  */
 void *roost_mr_touch(const struct roost_mr *mr, uint8_t *host,
 		     uint64_t len_bytes, uint32_t access);
 
 /*
  * Check that key names a region of pd that covers [va, va + len_bytes) and
- * allows access (0: local read), and have the first touch_bytes of that there:
- * those of the packet in hand, where a message is longer. Returns where va is,
- * or NULL.
- * Holder of the turn; the pointer is good until it is released.
+ * allows access (0: local read), and fault in the first touch_bytes of that
+ * range: the bytes of the current packet, when a message is longer. Returns the
+ * address of va, or NULL.
+ * Holder of the turn; the pointer is valid until the turn is released.
  */
 static inline void *roost_mr_access(struct roost_dev *dev,
 				    const struct roost_pd *pd, uint32_t key,
@@ -99,8 +102,9 @@ static inline void *roost_mr_access(struct roost_dev *dev,
 }
 
 /*
- * The same for a key that came from the peer of QP qpn: a region or a window.
- * A window keeps what it is until roost_mr_remote_done(), the next call.
+ * As roost_mr_access(), for a key from the peer of QP qpn: a region or a
+ * window. A window does not change until roost_mr_remote_done(), which the
+ * caller calls next.
  */
 void *roost_mr_remote(struct roost_worker *w, const struct roost_pd *pd,
 		      uint32_t qpn, uint32_t key, uint64_t va,
@@ -108,28 +112,27 @@ void *roost_mr_remote(struct roost_worker *w, const struct roost_pd *pd,
 		      uint32_t access);
 void roost_mr_remote_done(struct roost_worker *w);
 
-/* Does the key name a region or window that this peer may access so, wherever
- * it is? Holder of the turn.
+/* True if the key names a region or window that this peer may access so, at any
+ * address. Holder of the turn.
  */
 bool roost_mr_remote_key(struct roost_dev *dev, const struct roost_pd *pd,
 			 uint32_t qpn, uint32_t key, uint32_t access);
 
-/* A bind request as it waits in a send queue. No number here is ever 0 but for
- * nothing.
- */
+/* A bind request in a send queue. mw_id and mr_key are 0 only for "none". */
 struct roost_mw_bind_wqe {
 	uint64_t addr;
 	uint64_t len_bytes;
 	uint32_t access; /* enum roost_access */
-	uint32_t rkey;   /* the key to be */
+	uint32_t rkey;   /* the new key */
 	uint32_t mw_id;
 	uint32_t mr_key;
 };
 
-/* Bind, as a request of the QP. Returns false: it cannot be done. */
+/* Execute a bind request of the QP. Returns false if the bind is not possible.
+ */
 bool roost_mw_bind(struct roost_dev *dev, const struct roost_pd *pd,
 		   uint32_t qpn, const struct roost_mw_bind_wqe *bind);
-/* Unbind the type 2 window of this key, if that QP may. */
+/* Unbind the type 2 window of this key, if the QP may do so. */
 bool roost_mw_may_invalidate(struct roost_dev *dev, const struct roost_pd *pd,
 			     uint32_t qpn, uint32_t key);
 void roost_mw_invalidate(struct roost_dev *dev, uint32_t key);

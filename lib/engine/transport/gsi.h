@@ -5,10 +5,10 @@
 #define ROOST_ENGINE_TRANSPORT_GSI_H
 
 /*
- * The general services interface: QP1, on which management datagrams (MADs)
- * travel (IBTA 13.5). It is no QP of anybody's: the worker puts what comes for
- * QPN 1, after all checks of a datagram, into a bounded ring, and the services
- * of the device (lib/engine/core/service.h) take it out.
+ * The general services interface: QP1, which carries management datagrams
+ * (MADs, IBTA 13.5). No program owns QP1. The worker puts datagrams for QPN 1,
+ * after all checks, into a bounded ring, and the services of the device
+ * (lib/engine/core/service.h) take them out.
  */
 
 #include <stdbool.h>
@@ -23,12 +23,12 @@ struct roost_dev;
 #define ROOST_GSI_QKEY 0x80010000u
 #define ROOST_MAD_LEN 256u
 
-/* Between which addresses a MAD travels. */
+/* The addresses of a MAD. */
 struct roost_gsi_addr {
 	uint8_t port_num;
 	struct roost_gid local; /* one of the port's */
 	struct roost_gid peer;
-	uint8_t peer_mac[6]; /* next hop; not looked at to ourselves */
+	uint8_t peer_mac[6]; /* next hop; unused for loopback */
 	uint16_t pkey;
 	uint8_t traffic_class;
 	uint8_t hop_limit;
@@ -38,13 +38,15 @@ struct roost_gsi_addr {
 struct roost_gsi_msg {
 	struct roost_gsi_addr addr;
 	uint32_t src_qpn;
-	size_t len_bytes; /* as it came; at most ROOST_MAD_LEN stand in mad */
+	size_t len_bytes; /* as received; mad has the first ROOST_MAD_LEN of
+			   * them */
 	uint8_t mad[ROOST_MAD_LEN];
 };
 
 /*
- * From open to close MADs are taken; else QPN 1 is nobody's. One at a time.
- * Returns 0, -ENOMEM, -EBUSY. Thread: any that holds no turn; blocks for it.
+ * Between open and close, MADs are received; otherwise no QP has QPN 1. One
+ * opening at a time. Returns 0, -ENOMEM, -EBUSY. Thread: any that holds no
+ * turn; blocks for the turn.
  */
 int roost_gsi_open(struct roost_dev *dev);
 void roost_gsi_close(struct roost_dev *dev);
@@ -55,8 +57,8 @@ void roost_gsi_close(struct roost_dev *dev);
 bool roost_gsi_receive(struct roost_dev *dev, struct roost_gsi_msg *msg);
 
 /*
- * Send a MAD from QPN 1 to QPN 1. Returns 0; -EINVAL (no such port),
- * -ENOBUFS (out of mbufs or room; it is lost like a packet on its way).
+ * Send a MAD from QPN 1 to QPN 1. Returns 0; -EINVAL (no such port), -ENOBUFS
+ * (no mbuf or no room: the MAD is lost like a packet on the wire).
  * Thread: any.
  */
 int roost_gsi_send(struct roost_dev *dev, const struct roost_gsi_addr *addr,

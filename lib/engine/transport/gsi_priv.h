@@ -12,7 +12,9 @@
 #include "lib/engine/core/worker_base.h"
 #include "lib/wire/frame.h"
 
-/* A packet for QPN 1. NONE: it was copied, else the reason why not. */
+/* Take a packet for QPN 1. Returns NONE: the packet was copied; else the reason
+ * of the drop.
+ */
 enum roost_drop roost_gsi_take(struct roost_worker *w, unsigned int port_index,
 			       const struct roost_frame *frame,
 			       const struct roost_pkt *pkt);

@@ -8,23 +8,26 @@
  * Automatic path migration of connected QPs (IBTA 17.2.8); for lib/engine only.
  *
  * A QP has a primary path, which its packets take, and may have an alternate
- * one. doc/protocol.md, "Path migration", has the state machine and says what
- * was decided where the specification leaves it open.
+ * one. doc/protocol.md, "Path migration", has the state machine and the
+ * decisions where the specification leaves a choice.
  *
  * Thread: the holder of the turn, for everything here.
  */
 
 #include "lib/engine/transport/qp_priv.h"
 
-/* Where a packet for a connected QP came from. */
+/* The path that a packet for a connected QP came by. */
 enum roost_mig_from {
 	ROOST_FROM_PRIMARY,
 	ROOST_FROM_ALTERNATE,
-	ROOST_FROM_PAST,     /* what was primary before the last migration */
-	ROOST_FROM_STRANGER, /* none of these, or not to be heard now */
+	ROOST_FROM_PAST,     /* the primary path before the last migration */
+	ROOST_FROM_STRANGER, /* none of these, or a path that is not taken
+			      * now */
 };
 
-/* What we say to ourselves does not come from outside. */
+/* True if the frame came by this path. A loopback path takes looped frames
+ * only, never frames from outside.
+ */
 static inline bool roost_path_fits(const struct roost_path *path,
 				   const struct roost_frame *frame)
 {
@@ -33,7 +36,9 @@ static inline bool roost_path_fits(const struct roost_path *path,
 	       (!path->loopback || frame->looped);
 }
 
-/* The alternate path is heard from REARM on: the peer may be first. */
+/* Packets from the alternate path are taken from REARM on, because the peer may
+ * migrate first.
+ */
 static inline enum roost_mig_from
 roost_mig_from(const struct roost_qp *qp, const struct roost_frame *frame)
 {
@@ -48,37 +53,42 @@ roost_mig_from(const struct roost_qp *qp, const struct roost_frame *frame)
 						   : ROOST_FROM_STRANGER;
 }
 
-/* The P_Key that packets from there must fit. */
+/* The P_Key that packets by that path must match. */
 static inline uint16_t roost_mig_pkey(const struct roost_qp *qp,
 				      enum roost_mig_from from)
 {
 	return from == ROOST_FROM_PRIMARY ? qp->pkey : qp->mig.alt_pkey;
 }
 
-/* A packet that passed all checks of addresses, before it is executed. Not in
- * state MIGRATED, where it has nothing to say.
+/* Process the MigReq bit of a packet that passed all address checks, before the
+ * packet is executed. Not called in state MIGRATED, where the bit means
+ * nothing.
  */
 void roost_mig_hear(struct roost_worker *w, struct roost_qp *qp,
 		    enum roost_mig_from from, const struct roost_pkt *pkt);
-/* One whose addresses belong to none of the paths; it is dropped. */
+/* Process the MigReq bit of a packet that came by none of the paths; the packet
+ * is dropped.
+ */
 void roost_mig_hear_stranger(struct roost_qp *qp, const struct roost_pkt *pkt);
 
-/* May the application ask for this? to: the QP's state afterwards. */
+/* True if the application may request this change. to: the QP's state
+ * afterwards.
+ */
 bool roost_mig_allowed(const struct roost_qp *qp, enum roost_qp_state to,
 		       const struct roost_qp_attr *attr, uint32_t mask);
-/* Do what it asks for; it is allowed. */
+/* Execute a requested change of the migration state, which was checked. */
 void roost_mig_request(struct roost_worker *w, struct roost_qp *qp,
 		       enum roost_mig_state state);
-/* The alternate path has been put in place, its attributes too. */
+/* The alternate path and its attributes have been set. */
 void roost_mig_loaded(struct roost_qp *qp);
-/* The QP is reset or destroyed: nothing is loaded. */
+/* The QP is reset or destroyed: no alternate path is loaded. */
 void roost_mig_reset(struct roost_qp *qp);
 
-/* The primary path does not answer. Returns true when the QP has migrated, and
+/* The primary path does not answer. Returns true when the QP has migrated; it
  * has all its retries again.
  */
 bool roost_mig_fail_over(struct roost_worker *w, struct roost_qp *qp);
-/* The port went down: QPs that are armed leave it. */
+/* The port went down: QPs in state ARMED migrate away from it. */
 void roost_mig_port_down(struct roost_dev *dev, unsigned int port_index);
 
 #endif

@@ -5,16 +5,18 @@
 #define ROOST_ENGINE_TRANSPORT_QP_PRIV_H
 
 /*
- * What the files of lib/engine/transport call of each other for a queue pair.
+ * Functions for queue pairs that the files of lib/engine/transport share.
  * Holder of the turn, unless a function says otherwise.
  */
 
 #include "lib/engine/core/qp_priv.h"
 
-/* Which service a QP of a type speaks; enum roost_service. */
+/* The service of each QP type; enum roost_service. */
 extern const uint8_t roost_qp_services[ROOST_QPT_COUNT];
 
-/* An opcode of RC, or one without its service, as this QP says it. */
+/* The opcode with the service bits of this QP; opcode: one of RC, or one
+ * without service bits.
+ */
 static inline uint8_t roost_qp_opcode(const struct roost_qp *qp, uint8_t opcode)
 {
 	return (uint8_t)(roost_qp_services[qp->type] << 5 | (opcode & 0x1f));
@@ -28,18 +30,18 @@ static inline bool roost_op_is_rd_atomic(uint8_t op)
 
 /* ---- modify (qp_modify.c) --------------------------------------------- */
 
-/* Does the table allow this change with this mask? */
+/* True if the table allows this change with this mask. */
 bool roost_qp_modify_allowed(enum roost_qp_type type, enum roost_qp_state from,
 			     enum roost_qp_state to, uint32_t mask);
 
-/* Datagrams that were posted and will not be sent let go of their AHs. */
+/* Release the AHs of datagrams that were posted and will not be sent. */
 void roost_qp_drop_ahs(struct roost_qp *qp);
 
 /* ---- requester (req_priv.h) ------------------------------------------- */
 
 void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn);
-/* Make and queue up to burst packets. Returns how many; the QP goes back into
- * the worker's list while it could go on.
+/* Make and queue up to burst packets. Returns how many; a QP that could go on
+ * goes back into the ready list.
  */
 unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp,
 				unsigned int burst);
@@ -60,61 +62,69 @@ void roost_req_go_back(struct roost_worker *w, struct roost_qp *qp,
  */
 void roost_req_fail(struct roost_worker *w, struct roost_qp *qp,
 		    enum roost_qp_error_code code, const struct roost_pkt *pkt);
-/* Fail what cannot be sent, once it is the oldest. */
+/* Fail the request that cannot be sent, once it is the oldest. */
 void roost_req_check_fault(struct roost_worker *w, struct roost_qp *qp);
-/* SQD, and nothing is in flight: raise SQ_DRAINED if it was asked for. */
+/* In SQD with no packet in flight: raise SQ_DRAINED if it was asked for. */
 void roost_req_check_drained(struct roost_worker *w, struct roost_qp *qp);
 
 /* ---- responder (resp_priv.h) ------------------------------------------ */
 
 void roost_resp_reset(struct roost_qp *qp, struct roost_psn expected_psn);
-/* What it owes the peer is not sent, nor anything again. Holder of the turn. */
+/* Drop the answers that the QP owes the peer; the QP sends no other. Holder of
+ * the turn.
+ */
 void roost_resp_silence(struct roost_worker *w, struct roost_qp *qp);
 void roost_resp_receive(struct roost_worker *w, struct roost_qp *qp,
 			const struct roost_pkt *pkt);
-/* A request to a QP that another one brought to ERR (resp.ended). */
+/* A request to a QP that an earlier request brought to ERR (resp.ended). */
 void roost_resp_repeat(struct roost_worker *w, struct roost_qp *qp,
 		       const struct roost_pkt *pkt);
 /* Owe the peer an answer; sent at the end of the iteration. */
 void roost_ack_owe(struct roost_worker *w, struct roost_qp *qp,
 		   uint8_t syndrome, struct roost_psn psn);
-/* Send what is owed, of responses up to *burst, which is what is left of it
- * then. Returns false when something is left.
+/* Send the answers that are owed, at most *burst packets of responses; *burst
+ * gets the rest of it. Returns false when something is left.
  */
 bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp,
 		    unsigned int *burst);
 
 /* ---- completion and errors (flush.c) ---------------------------------- */
 
-/* The WQE at index is done: its entry, if it gets one. Move tail then. */
+/* The WQE at index is done: push its completion, if it gets one. The caller
+ * moves tail afterwards.
+ */
 void roost_complete_send(struct roost_worker *w, struct roost_qp *qp,
 			 uint32_t index, enum roost_wc_status status);
-/* To ERR: everything posted completes flushed, for the reason that was noted
- * before (qp_error.c). event: enum roost_async_event
- * to raise, or a negative number for none. Idempotent.
+/* Move the QP to ERR: all posted requests complete flushed; the reason was
+ * noted before (qp_error.c). event: enum roost_async_event to raise, or a
+ * negative number for none. Idempotent.
  */
 void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event);
-/* An unreliable QP whose send failed: only its send queue is in error. */
+/* Move an unreliable QP whose send failed to SQE: only its send queue is in
+ * error.
+ */
 void roost_qp_to_sqe(struct roost_worker *w, struct roost_qp *qp);
-/* Complete what was posted to a QP in ERR, or the sends of one in SQE. An
- * iteration does so in parts, the next one goes on.
+/* Complete all requests of a QP in ERR, or the sends of a QP in SQE. An
+ * iteration does a part of them, and the next iteration goes on.
  */
 void roost_qp_flush(struct roost_worker *w, struct roost_qp *qp);
 
 /* ---- what went wrong (qp_error.c) ------------------------------------- */
 
-/* Something happened that does not while all goes well. */
+/* Count an error or a recovery, for the worker and for the QP. */
 #define roost_count(w, qp, field)                                              \
 	((void)((w)->counters.field++, (qp)->counters.field++))
 
-/* The reason for what comes next, a failed completion or ERR. Returns the
- * record, for the rest to be filled in.
+/* Record the reason of the failed completion or the move to ERR that follows.
+ * Returns the record, for the caller to fill in the rest.
  */
 struct roost_qp_error *roost_qp_blame(struct roost_worker *w,
 				      struct roost_qp *qp,
 				      enum roost_qp_error_code code)
 	__attribute__((cold));
-/* To ERR for a reason that is no request's; event as above. Idempotent. */
+/* Move the QP to ERR for a reason that no request caused; event as above.
+ * Idempotent.
+ */
 void roost_qp_end(struct roost_qp *qp, enum roost_qp_error_code code,
 		  int event);
 
@@ -130,17 +140,18 @@ struct roost_wr_info {
 	uint8_t qp_types;  /* bit set of 1 << enum roost_qp_type */
 	uint8_t kind;      /* enum roost_wr_kind */
 	uint8_t wc_opcode; /* enum roost_wc_opcode */
-	uint8_t response;  /* RD/atomic: enum roost_op of what comes back */
+	uint8_t response;  /* RD/atomic: enum roost_op of the response */
 	uint8_t len_bytes; /* the only length allowed; 0: any */
-	/* Opcode on the wire, service bits left out; RD/atomic has only only.
+	/* Opcodes on the wire, without service bits; RD/atomics have `only`
+	 * alone.
 	 */
 	uint8_t first, middle, last, only;
 };
 
-/* Those that are no opcodes have no qp_types. */
+/* A row that is no opcode has qp_types 0. */
 extern const struct roost_wr_info roost_wr_infos[ROOST_WR_OPCODE_COUNT];
 
-/* Of a request that was posted: its opcode was checked. */
+/* The row of a posted request, whose opcode was checked. */
 static inline const struct roost_wr_info *
 roost_wqe_info(const struct roost_send_wqe *wqe)
 {

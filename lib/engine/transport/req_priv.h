@@ -28,47 +28,50 @@ struct roost_req_piece {
 	uint32_t left_bytes; /* of the message, from offset on */
 	struct roost_psn next_psn;
 	uint8_t opcode;    /* enum roost_opcode */
-	bool last;         /* nothing of this WQE is left to be sent */
-	bool is_rd_atomic; /* its answer brings the payload */
+	bool last;         /* the last packet of the WQE */
+	bool is_rd_atomic; /* the response carries the payload */
 };
 
-/* Write its frame at buf. Returns the length with the ICRC, 0: an SGE of the
- * WQE is wrong. *sealed: the ICRC is there.
+/* Write the frame of a piece at buf. Returns the length with the ICRC, 0: an
+ * SGE of the WQE is wrong. *sealed: the ICRC is filled in.
  */
 size_t roost_req_build(struct roost_qp *qp, const struct roost_send_wqe *wqe,
 		       const struct roost_path *path,
 		       const struct roost_req_piece *piece, bool ackreq,
 		       uint8_t *buf, bool *sealed);
 
-/* Execute a local operation. Returns what is wrong, or NONE. */
+/* Execute a local operation. Returns the error, or NONE. */
 enum roost_qp_error_code roost_req_local(struct roost_qp *qp,
 					 const struct roost_send_wqe *wqe);
 
-/* The WQE at send_index cannot be sent: it fails when all before it are done.
+/* The WQE at send_index cannot be sent: it fails when all WQEs before it are
+ * done.
  */
 void roost_req_fault(struct roost_worker *w, struct roost_qp *qp,
 		     enum roost_qp_error_code code);
-/* Note that the oldest WQE fails, before it completes. pkt: as for
+/* Record the reason why the oldest WQE fails, before it completes. pkt: as for
  * roost_req_fail().
  */
 void roost_req_blame(struct roost_worker *w, struct roost_qp *qp,
 		     enum roost_qp_error_code code, const struct roost_pkt *pkt)
 	__attribute__((cold));
-/* Something came from the peer that moves us on: retry counters, timer. */
+/* The peer made progress: reset the retry counters and the timer. */
 void roost_req_progress(struct roost_worker *w, struct roost_qp *qp);
 /*
- * All before psn is acknowledged, so far as that can be: an RD/atomic whose
- * response has not come stops it. Completes, restarts. Returns false when it
- * was stopped; the response at oldest_unacked_psn is missing then.
+ * The peer acknowledged all PSNs before psn. Complete the requests before psn,
+ * up to the first RD/atomic whose response has not come, and restart. Returns
+ * false when such an RD/atomic stopped it: the response at oldest_unacked_psn
+ * is missing then.
  */
 bool roost_req_advance(struct roost_worker *w, struct roost_qp *qp,
 		       struct roost_psn psn);
-/* The response at oldest_unacked_psn is missing: ask again, once. */
+/* The response at oldest_unacked_psn is missing: retransmit the request, once.
+ */
 void roost_req_response_gap(struct roost_worker *w, struct roost_qp *qp);
 /* READ responses and atomic acknowledgements. */
 void roost_req_response_receive(struct roost_worker *w, struct roost_qp *qp,
 				const struct roost_pkt *pkt);
-/* Any NAK for psn; all before it is acknowledged already. */
+/* Process any NAK for psn; all PSNs before it are acknowledged already. */
 void roost_req_nak(struct roost_worker *w, struct roost_qp *qp,
 		   const struct roost_pkt *pkt, bool progress);
 
@@ -83,9 +86,9 @@ static inline uint32_t roost_req_tail(const struct roost_qp *qp)
 	return atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
 }
 
-/* The PSN behind the part of a READ that psn is in, or behind all of it. Parts
- * stay what they are when something is sent again: the responder has each of
- * them on record.
+/* The PSN behind the part of a READ that psn is in, or behind the whole READ. A
+ * retransmission keeps the parts as they are, because the responder has a
+ * record of each of them.
  */
 static inline struct roost_psn
 roost_req_read_part_end(const struct roost_send_wqe *wqe, struct roost_psn psn)
@@ -98,7 +101,7 @@ roost_req_read_part_end(const struct roost_send_wqe *wqe, struct roost_psn psn)
 	return roost_psn_add(wqe->first_psn, end < count ? end : count);
 }
 
-/* Does a part begin at psn? */
+/* True if a part begins at psn. */
 static inline bool roost_req_at_read_part(const struct roost_send_wqe *wqe,
 					  struct roost_psn psn)
 {

@@ -23,36 +23,39 @@ enum roost_fault {
 	ROOST_FAULT_RNR,       /* no receive WQE */
 	/* An invalid request: */
 	ROOST_FAULT_ORDER,       /* first, middle, last */
-	ROOST_FAULT_NOT_ALLOWED, /* by the QP's access flags */
+	ROOST_FAULT_NOT_ALLOWED, /* refused by the QP's access flags */
 	ROOST_FAULT_LENGTH,
 	ROOST_FAULT_OPERAND,  /* alignment, reserved kinds of FLUSH */
 	ROOST_FAULT_TOO_MANY, /* more than max_dest_rd_atomic */
-	ROOST_FAULT_XRC_SRQ,  /* the domain has none of that number */
+	ROOST_FAULT_XRC_SRQ,  /* no SRQ of that number in the domain */
 	/* No access: */
 	ROOST_FAULT_ACCESS,     /* key, PD, range, access of the memory */
 	ROOST_FAULT_INVALIDATE, /* no window of this QP */
 	/* Of our own: */
 	ROOST_FAULT_TOO_LONG,  /* the message is longer than the receive WQE */
 	ROOST_FAULT_RECV_PROT, /* the receive WQE's own memory is wrong */
-	ROOST_FAULT_CQ,        /* it could not complete: CQ overrun (XRC) */
+	ROOST_FAULT_CQ,        /* no room for its completion: CQ overrun
+				* (XRC) */
 	ROOST_FAULT_COUNT,
 };
 
-/* Requests with a wrong key that a UC QP drops; the last of them ends it. */
+/* Number of requests with a wrong key that a UC QP drops; the last of them
+ * brings it to ERR.
+ */
 #define ROOST_UC_WRONG_KEYS_MAX 16u
 
-/* Note that the packet ends the QP, or its receive, before it does
- * (qp_error.c). syndrome: of the NAK that says so; 0: none.
+/* Record that the packet brings the QP to ERR, or fails its receive, before
+ * that happens (qp_error.c). syndrome: of the NAK for it; 0: none.
  */
 void roost_resp_blame(struct roost_worker *w, struct roost_qp *qp,
 		      enum roost_qp_error_code code, uint8_t syndrome,
 		      const struct roost_pkt *pkt) __attribute__((cold));
-/* The same of a READ whose memory is gone. */
+/* As roost_resp_blame(), for a READ whose memory is gone. */
 void roost_rd_atomic_blame(struct roost_worker *w, struct roost_qp *qp,
 			   const struct roost_resp_rd_atomic *rd_atomic)
 	__attribute__((cold));
-/* The QP is in ERR, for the request at psn: that is NAKed, now and whenever it
- * comes again.
+/* The QP is in ERR because of the request at psn: that request gets a NAK, now
+ * and whenever the peer repeats it.
  */
 void roost_resp_end(struct roost_worker *w, struct roost_qp *qp,
 		    uint8_t syndrome, struct roost_psn psn);
@@ -60,12 +63,12 @@ void roost_resp_end(struct roost_worker *w, struct roost_qp *qp,
 /* ---- resp_recv.c ------------------------------------------------------ */
 
 /*
- * The receive WQE in use by the message, or the next one, which then is in
- * use until roost_recv_complete(); NULL: none is posted.
+ * The receive WQE that the message uses. If it uses none, the next WQE, which
+ * is in use until roost_recv_complete(); NULL: none is posted.
  */
 const struct roost_recv_wqe *roost_recv_wqe(struct roost_qp *qp,
 					    const struct roost_pkt *pkt);
-/* The one that is in use. */
+/* The WQE that is in use. */
 static inline const struct roost_recv_wqe *
 roost_recv_wqe_in_use(const struct roost_qp *qp)
 {
@@ -75,7 +78,7 @@ roost_recv_wqe_in_use(const struct roost_qp *qp)
 			      atomic_load_explicit(&qp->rq.tail,
 						   memory_order_relaxed));
 }
-/* Where that WQE completes to, and whose memory it names. */
+/* The CQ that this WQE completes to, and the PD of its memory. */
 struct roost_cq *roost_recv_cq(struct roost_qp *qp);
 const struct roost_pd *roost_recv_pd(struct roost_qp *qp);
 /* Complete the WQE in use. pkt: the last packet of the message. */
@@ -85,16 +88,17 @@ void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 
 /* ---- resp_exec.c ------------------------------------------------------ */
 
-/* Is the request allowed, and are its lengths right? No side effects. */
+/* Check that the request is allowed and its lengths are right. No side effects.
+ */
 enum roost_fault roost_resp_check(struct roost_qp *qp,
 				  const struct roost_pkt *pkt);
-/* Do it. */
+/* Execute the request. */
 enum roost_fault roost_resp_execute(struct roost_worker *w, struct roost_qp *qp,
 				    const struct roost_pkt *pkt);
 
 /* ---- ud.c ------------------------------------------------------------- */
 
-/* A datagram. */
+/* Receive a datagram. */
 void roost_ud_receive(struct roost_worker *w, struct roost_qp *qp,
 		      const struct roost_frame *frame,
 		      const struct roost_pkt *pkt);
@@ -102,28 +106,30 @@ void roost_ud_receive(struct roost_worker *w, struct roost_qp *qp,
 /* ---- resp_rd_atomic.c ------------------------------------------------- */
 
 /*
- * max_dest_rd_atomic is new: n. ring: room for n records, from calloc(), where
- * n is more than there is room for; else NULL. What is on record stays. Takes
- * ring; returns the one that is not used any more, to be freed.
+ * Set max_dest_rd_atomic to n. ring: zeroed room for n records, from calloc(),
+ * if n is more than the present room; else NULL. Existing records stay. Takes
+ * ring; returns the ring that is no longer used, for the caller to free.
  */
 struct roost_resp_rd_atomic *
 roost_rd_atomic_resize(struct roost_qp *qp, struct roost_resp_rd_atomic *ring,
 		       uint8_t n);
-/* Is there a slot for one more? Else the peer exceeds what was agreed on. */
+/* True if there is a slot for one more record. If not, the peer exceeds
+ * max_dest_rd_atomic.
+ */
 bool roost_rd_atomic_has_room(struct roost_qp *qp);
 /* Record a request that was executed; its answer is owed. */
 void roost_rd_atomic_add(struct roost_worker *w, struct roost_qp *qp,
 			 const struct roost_pkt *pkt, uint64_t orig);
 /* A duplicate: owe the answer again, as far as it is on record. Returns false
- * when it is not.
+ * when it is not on record.
  */
 bool roost_rd_atomic_replay(struct roost_worker *w, struct roost_qp *qp,
 			    const struct roost_pkt *pkt);
-/* How many PSNs the answer takes. */
+/* The number of PSNs that the answer takes. */
 uint32_t roost_rd_atomic_psns(const struct roost_qp *qp,
 			      const struct roost_pkt *pkt);
-/* Send what is owed, in order, up to *burst packets, which is what is left of
- * it then. Returns false when something is left.
+/* Send the answers that are owed, in order, up to *burst packets; *burst gets
+ * the rest of it. Returns false when something is left.
  */
 bool roost_rd_atomic_send(struct roost_worker *w, struct roost_qp *qp,
 			  unsigned int *burst);

@@ -5,20 +5,20 @@
 #define ROOST_ENGINE_TRANSPORT_RX_PRIV_H
 
 /*
- * Frames that come in; for lib/engine/transport only. Holder of the turn.
+ * Receiving frames; for lib/engine/transport only. Holder of the turn.
  */
 
 struct rte_mbuf;
 struct roost_worker;
 
-/* As struct roost_transport has them: receive and receive_each. */
+/* The functions receive and receive_each of struct roost_transport. */
 void roost_rx_burst(struct roost_worker *w, unsigned int port_index,
 		    struct rte_mbuf **pkts, unsigned int n);
 void roost_rx_each(struct roost_worker *w, struct rte_mbuf **pkts,
 		   unsigned int n);
 
-/* One received frame, checked in the order of doc/protocol.md. Takes it. from:
- * the port, and ROOST_LOOPED.
+/* Receive one frame and check it in the order of doc/protocol.md. Takes the
+ * frame. from: the port, and ROOST_LOOPED.
  */
 void roost_rx_frame(struct roost_worker *w, unsigned int from,
 		    struct rte_mbuf *mbuf);

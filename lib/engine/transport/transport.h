@@ -4,7 +4,7 @@
 #ifndef ROOST_ENGINE_TRANSPORT_TRANSPORT_H
 #define ROOST_ENGINE_TRANSPORT_TRANSPORT_H
 
-/* The transport, for who creates a device. */
+/* The table of the transport, for the code that creates a device. */
 
 #include "lib/engine/core/transport.h"
 
