@@ -5,9 +5,9 @@
 #define ROOST_CM_MSG_H
 
 /*
- * Messages of the connection manager (IBTA 12.6 to 12.8, 12.11): MADs of 256
- * bytes to and from a struct. Pure functions; a table says where each field
- * stands (cm/msg_fields.c).
+ * Messages of the connection manager (IBTA 12.6 to 12.8, 12.11): conversion
+ * between MADs of 256 bytes and a struct. Pure functions; a table has the
+ * position of each field (cm/msg_fields.c).
  *
  * Thread: any.
  */
@@ -42,7 +42,7 @@ enum roost_cm_msg_type {
 _Static_assert(ROOST_CM_MSG_COUNT == ROOST_CM_MSG_TYPES,
 	       "counters have one for each");
 
-/* Which message a MRA or REJ is about. */
+/* The message that an MRA or REJ answers. */
 enum roost_cm_about {
 	ROOST_CM_ABOUT_REQ = 0,
 	ROOST_CM_ABOUT_REP = 1,
@@ -57,7 +57,7 @@ enum roost_cm_transport {
 };
 #define ROOST_CM_TRANSPORT_EXT_XRC 1u
 
-/* A path as REQ and LAP have it, from the sender's side. */
+/* A path in REQ and LAP, from the sender's side. */
 struct roost_cm_msg_path {
 	uint16_t local_lid;
 	uint16_t remote_lid;
@@ -72,7 +72,8 @@ struct roost_cm_msg_path {
 	uint8_t ack_timeout; /* local ACK timeout code */
 };
 
-/* All numbers in host order. A message has only some of them. */
+/* All numbers are in host order. Each message type uses a part of the members.
+ */
 struct roost_cm_msg {
 	enum roost_cm_msg_type type;
 	uint64_t tid;
@@ -117,18 +118,18 @@ struct roost_cm_msg {
 	uint8_t data[ROOST_CM_DATA_MAX];
 };
 
-/* How much private data a message has. */
+/* Length of the private data of a message, in bytes. */
 size_t roost_cm_msg_data_len(enum roost_cm_msg_type type);
 const char *roost_cm_msg_name(enum roost_cm_msg_type type);
 
-/* Write the message; reserved bytes are zero. What does not fit a field's
- * width is cut off.
+/* Write the message; reserved bytes are zero. A value that is too wide for its
+ * field is cut off.
  */
 void roost_cm_msg_encode(const struct roost_cm_msg *msg,
 			 uint8_t mad[ROOST_CM_MAD_LEN]);
 
 /*
- * Read len_bytes at mad. Returns true, or false with *drop saying why:
+ * Read len_bytes at mad. Returns true, or false with the reason in *drop:
  * ROOST_CM_DROP_LENGTH, _HEADER or _FIELD; *msg is undefined then.
  */
 bool roost_cm_msg_decode(const uint8_t *mad, size_t len_bytes,
@@ -139,7 +140,7 @@ bool roost_cm_msg_decode(const uint8_t *mad, size_t len_bytes,
 /* Write it; both addresses are of one family. */
 void roost_cm_ip_hdr_encode(const struct roost_cm_ip_hdr *hdr,
 			    uint8_t data[ROOST_CM_IP_HDR_LEN]);
-/* Returns false if it is none: version, family. */
+/* Returns false if data has no such header: wrong version or family. */
 bool roost_cm_ip_hdr_decode(const uint8_t data[ROOST_CM_IP_HDR_LEN],
 			    struct roost_cm_ip_hdr *hdr);
 

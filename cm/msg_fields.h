@@ -5,7 +5,7 @@
 #define ROOST_CM_MSG_FIELDS_H
 
 /*
- * Where each field of a message stands; for cm/msg.c only.
+ * Positions of the fields of a message; for cm/msg.c only.
  */
 
 #include "cm/msg.h"

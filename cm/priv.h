@@ -7,10 +7,10 @@
 /*
  * Inside of the connection manager; for cm/ only.
  *
- * One lock per CM guards everything in it. It is let go around callbacks, so
- * whoever tells an event (roost_cm_tell) may find that conn is gone when it
- * returns, which it says, and that all else has changed. And it is let go
- * where a request asks for the way back, because that may ask the kernel.
+ * One lock per CM guards everything in it. It is released around callbacks:
+ * after roost_cm_tell() conn may be gone (the return value says so), and
+ * everything else may have changed. It is also released while the CM looks for
+ * the next hop back to a requester, because that may ask the kernel.
  */
 
 #include <pthread.h>
@@ -27,21 +27,24 @@
 
 #define ROOST_CM_BUCKETS 4096u
 #define ROOST_CM_PEERS 1024u
-/* Requests that were not answered, and replies that were not confirmed. A peer
- * may have as many as are left, so half of them when it is alone. For one more,
- * the oldest of the peer that has most goes. So nobody keeps others out, one
- * that floods takes its own places, and what stands is not concerned.
+/* Maximum of half-open connections: requests that were not answered, and
+ * replies that were not confirmed. A peer may have as many as are still free,
+ * so a peer that is alone gets half of them. For one more, the oldest one of
+ * the peer with the most half-open connections is dropped. So no peer keeps
+ * others out, a peer that floods takes its own places, and established
+ * connections are not affected.
  */
 #define ROOST_CM_HALF_OPEN_MAX 20480u
-/* Requests that are not shown before the way back is known, and for how long.
+/* Requests that are held until the next hop back is known: how many, and for
+ * how long.
  */
 #define ROOST_CM_HELD_MAX 256u
 #define ROOST_CM_HELD_NS 1000000000ull
-/* Answers that are kept for duplicates. */
+/* Maximum of answers that are kept for duplicates of the request. */
 #define ROOST_CM_KEPT_MAX 4096u
 #define ROOST_CM_CODE_MAX 31u
 
-/* What makes a peer's number unique. */
+/* The key of a peer's number. */
 struct roost_cm_key {
 	struct roost_gid gid;
 	uint64_t ca_guid; /* SIDR: 0 */
@@ -67,13 +70,17 @@ struct roost_cm_conn {
 	void *arg;
 	enum roost_cm_state state;
 	enum roost_cm_lap_state lap;
-	bool pinned; /* somebody waits with it in hand: not to be freed */
-	bool owned;  /* false: it only waits for its timer */
+	bool pinned; /* a waiting thread refers to it: not to be freed */
+	bool owned;  /* false: no owner; exists until its timer fires */
 	bool passive;
-	bool comm_est;                          /* ESTABLISHED is to be told */
-	struct roost_cm_peer_bounds *half_open; /* who is counted; NULL: not */
+	bool comm_est;                          /* the next run raises
+						 * ESTABLISHED */
+	struct roost_cm_peer_bounds *half_open; /* the peer that conn counts
+						 * for; NULL: not half-open */
 	TAILQ_ENTRY(roost_cm_conn) half_open_link;
-	/* Whose backlog counts it; NULL: it was fetched. */
+	/* The listener whose backlog counts conn; NULL: the request was
+	 * fetched.
+	 */
 	struct roost_cm_listener *backlog;
 
 	uint32_t local_id;
@@ -90,7 +97,8 @@ struct roost_cm_conn {
 	bool has_alternate;
 	struct roost_gsi_addr addr; /* for our MADs */
 	struct roost_neigh *neigh;  /* reference, or NULL */
-	uint64_t mac_gen;           /* of it, as it was told; 0: not yet */
+	uint64_t mac_gen;           /* generation of neigh's MAC that the owner
+				     * knows; 0: none yet */
 
 	/* Of the QP. */
 	enum roost_qp_type qp_type; /* ours */
@@ -104,20 +112,22 @@ struct roost_cm_conn {
 	uint8_t rnr_retry_count;
 	uint8_t timeout;     /* local ACK timeout code of the path */
 	uint8_t alt_timeout; /* of the alternate one */
-	uint8_t ack_timeout; /* asked for by the owner; 0: timeout */
+	uint8_t ack_timeout; /* set by the owner; 0: use timeout */
 
 	/* The last message that may be sent again. */
 	uint8_t mad[ROOST_CM_MAD_LEN];
 	enum roost_cm_msg_type mad_type;
 	bool mad_waits;   /* for the MAC of the next hop, or for room */
-	uint8_t *lap_mad; /* LAP that was sent; NULL: none ever was */
+	uint8_t *lap_mad; /* last LAP that was sent; NULL: none */
 	uint8_t max_tries;
 	uint8_t tries_left;
 	uint8_t service_timeout; /* of our MRAs */
 	bool retrying;
 	uint64_t retry_ns; /* between two tries */
-	/* Begins when the services run: the time is theirs. */
-	uint64_t wait_ns; /* 0: nothing to begin */
+	/* The timer starts when the services run, because only they have the
+	 * time.
+	 */
+	uint64_t wait_ns; /* 0: no timer to start */
 	bool in_fresh;
 	struct roost_timer timer;
 	TAILQ_ENTRY(roost_cm_conn) fresh_link;
@@ -125,9 +135,9 @@ struct roost_cm_conn {
 	/* Address resolution. */
 	bool resolving;
 	bool in_asking;
-	uint64_t resolve_ns;     /* to wait; 0: deadline is set */
+	uint64_t resolve_ns;     /* duration; 0: the deadline is set */
 	uint64_t resolve_at_ns;  /* deadline */
-	uint64_t resolve_for_ns; /* the same, from its beginning */
+	uint64_t resolve_for_ns; /* duration, for the line to the user */
 	TAILQ_ENTRY(roost_cm_conn) asking_link;
 	bool in_held;
 	TAILQ_ENTRY(roost_cm_conn) held_link;
@@ -145,11 +155,10 @@ struct roost_cm_listener {
 	LIST_ENTRY(roost_cm_listener) link;
 };
 
-/* What a peer may ask for. Peers whose addresses have the same hash share one.
- */
+/* Limits of a peer. Peers whose addresses have the same hash share an entry. */
 struct roost_cm_peer_bounds {
 	uint64_t at_ns;
-	uint32_t tokens; /* requests that it may send; a bucket */
+	uint32_t tokens; /* token bucket of requests */
 	uint32_t nb_half_open;
 	TAILQ_HEAD(, roost_cm_conn) half_open; /* oldest first */
 };
@@ -162,7 +171,7 @@ struct roost_cm {
 
 	pthread_mutex_t lock;
 	uint64_t now_ns; /* of the last run */
-	bool ran;        /* the wheel has its time */
+	bool ran;        /* the timer wheel was initialised */
 	bool running;
 	uint64_t sweep_at_ns;
 	struct roost_timer_wheel timers;
@@ -174,14 +183,17 @@ struct roost_cm {
 	LIST_HEAD(, roost_cm_listener) listeners;
 	LIST_HEAD(roost_cm_conns, roost_cm_conn) conns;
 	LIST_HEAD(, roost_cm_watch) watches;
-	bool gone;                         /* the device is, and it was told */
-	uint32_t gid_gen;                  /* of the device, as it was told */
-	TAILQ_HEAD(, roost_cm_conn) fresh; /* timers to begin */
-	TAILQ_HEAD(roost_cm_asking, roost_cm_conn) asking; /* for a MAC */
+	bool gone;                         /* the device is gone, and watches
+					    * were told */
+	uint32_t gid_gen;                  /* roost_dev_gid_gen() at the last
+					    * run */
+	TAILQ_HEAD(, roost_cm_conn) fresh; /* timers to start */
+	/* Connections that wait for a MAC. */
+	TAILQ_HEAD(roost_cm_asking, roost_cm_conn) asking;
 	uint32_t nb_asking;
 	TAILQ_HEAD(, roost_cm_conn) held; /* requests; oldest first */
 	uint32_t nb_held;
-	TAILQ_HEAD(, roost_cm_conn) unsent; /* no room in the worker */
+	TAILQ_HEAD(, roost_cm_conn) unsent; /* no room in the worker's queue */
 	uint64_t room_ns;                   /* until the next try */
 	uint32_t nb_conns;
 	uint32_t nb_half_open;
@@ -189,28 +201,30 @@ struct roost_cm {
 	uint32_t nb_kept;
 	struct roost_cm_counters counters;
 
-	/* The callback that runs. */
+	/* The callback that is running. */
 	struct roost_cm_conn *telling;
 	struct roost_cm_listener *telling_listener;
-	bool telling_gone; /* conn was destroyed by it */
+	bool telling_gone; /* the callback destroyed conn */
 	pthread_t telling_thread;
 	pthread_cond_t told;
 };
 
-/* States in which the last answer is there for duplicates of the request. */
+/* True in states that keep the last answer for duplicates of the request. */
 static inline bool roost_cm_is_kept(enum roost_cm_state state)
 {
 	return state == ROOST_CM_REJ_SENT || state == ROOST_CM_SIDR_REPLIED;
 }
 
-/* 4.096 us * 2^code. Codes have five bits; programs may say more in a path. */
+/* 4.096 us * 2^code. Codes have five bits; larger values from a program's path
+ * are cut to 31.
+ */
 static inline uint64_t roost_cm_code_ns(uint8_t code)
 {
 	return 4096ull << (code < ROOST_CM_CODE_MAX ? code : ROOST_CM_CODE_MAX);
 }
 
-/* Local ACK timeout of a path: twice its lifetime, and what the far end takes
- * (IBTA 12.7.34), both codes.
+/* Local ACK timeout code of a path: twice its packet lifetime, plus the ACK
+ * delay of the far end (IBTA 12.7.34); both arguments are codes.
  */
 uint8_t roost_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_lifetime);
 
@@ -221,11 +235,12 @@ static inline void roost_cm_drop(struct roost_cm *cm, enum roost_cm_drop why)
 
 /* ---- core.c: events ----------------------------------------------------- */
 
-/* Call the owner; the lock is let go meanwhile. Returns whether conn is still
- * there: it is until the lock is let go again. Control thread.
+/* Call the owner's callback; the lock is released meanwhile. Returns true when
+ * conn still exists; it exists until the lock is released again. Control
+ * thread.
  */
 bool roost_cm_tell(struct roost_cm_conn *conn, struct roost_cm_event *event);
-/* A callback of conn, or listener, runs in another thread: wait. */
+/* Wait for a callback of conn, or of listener, that another thread runs. */
 void roost_cm_wait_told(struct roost_cm *cm, const struct roost_cm_conn *conn,
 			const struct roost_cm_listener *listener);
 
@@ -233,18 +248,20 @@ void roost_cm_wait_told(struct roost_cm *cm, const struct roost_cm_conn *conn,
 
 /* A conn with a number, not owned yet. Returns 0, -ENOMEM. */
 int roost_cm_conn_new(struct roost_cm *cm, struct roost_cm_conn **conn);
-/* Nobody tells, or is told, about it any more. */
+/* Free conn. No callback of conn runs or will run. */
 void roost_cm_conn_free(struct roost_cm_conn *conn);
-/* It may be freed when it is not owned and waits for nothing. */
+/* True if conn must stay without an owner: a timer, duplicates of a request, or
+ * a waiting thread still need it.
+ */
 bool roost_cm_conn_lingers(const struct roost_cm_conn *conn);
-/* The owner's side of destroy: the step, without waiting. */
+/* The state machine's part of destroy, without waiting. */
 void roost_cm_conn_abandon(struct roost_cm_conn *conn);
 void roost_cm_conn_off_backlog(struct roost_cm_conn *conn);
 
 /* ---- table.c ------------------------------------------------------------ */
 
 void roost_cm_table_init(struct roost_cm_table *table, uint64_t secret);
-/* Returns the conn that has the key already, or NULL: entry is in. */
+/* Returns the conn that has the key already; NULL: the entry was added. */
 struct roost_cm_conn *roost_cm_table_add(struct roost_cm_table *table,
 					 struct roost_cm_entry *entry,
 					 const struct roost_cm_key *key,
@@ -254,23 +271,30 @@ struct roost_cm_conn *roost_cm_table_find(const struct roost_cm_table *table,
 void roost_cm_table_del(struct roost_cm_entry *entry);
 
 void roost_cm_peers_init(struct roost_cm *cm);
-/* May this peer ask for something once more? */
+/* Take a token of this peer. Returns false when it has none: the request is
+ * dropped.
+ */
 bool roost_cm_rate_take(struct roost_cm *cm, const struct roost_gid *peer);
-/* Who makes room for one more in doubt of this peer; NULL: there is room. */
+/* The half-open connection to drop for one more of this peer; NULL: there is
+ * room.
+ */
 struct roost_cm_conn *roost_cm_crowded_out(struct roost_cm *cm,
 					   const struct roost_gid *peer);
-/* Count conn as in doubt, if it is not. It has its peer's address. */
+/* Count conn as half-open, unless it is counted already. Its peer's address is
+ * set.
+ */
 void roost_cm_opened(struct roost_cm_conn *conn);
 void roost_cm_closed(struct roost_cm_conn *conn);
 
 /* ---- step.c: carry out -------------------------------------------------- */
 
-/* A message of the conversation that conn is: its transaction and ids. */
+/* A message with the transaction and the ids of conn. */
 struct roost_cm_msg roost_cm_msg_between(const struct roost_cm_conn *conn,
 					 enum roost_cm_msg_type type);
 /*
- * Take a step. msg: what ACT_SEND sends; from it ids, tid are filled in.
- * mra_ns: for ACT_WAIT_MRA. Returns the event to tell or ROOST_CM_NO_EVENT.
+ * Execute a step. msg: the message of ACT_SEND, whose ids and tid are filled
+ * in. mra_ns: for ACT_WAIT_MRA. Returns the event to raise, or
+ * ROOST_CM_NO_EVENT.
  */
 unsigned int roost_cm_take_step(struct roost_cm_conn *conn,
 				const struct roost_cm_step *step,
@@ -278,17 +302,19 @@ unsigned int roost_cm_take_step(struct roost_cm_conn *conn,
 unsigned int roost_cm_take_lap_step(struct roost_cm_conn *conn,
 				    const struct roost_cm_step *step,
 				    struct roost_cm_msg *msg, uint64_t mra_ns);
-/* Send a message that belongs to no conn, back where in came from. */
+/* Send a message that belongs to no conn back to the sender of `in`. */
 void roost_cm_reply(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		    const struct roost_cm_msg *msg);
-/* Which MAC the next hop has, if it is known now. */
+/* Copy the MAC of the next hop to conn. Returns false if conn has no MAC to
+ * send to yet.
+ */
 bool roost_cm_refresh_mac(struct roost_cm_conn *conn);
-/* The MAC is known now: send what waited for it. */
+/* The MAC is known now: send the message that waited for it. */
 void roost_cm_send_waiting(struct roost_cm_conn *conn);
-/* How long the peer may keep us waiting after this MRA. */
+/* How long this end waits for the peer after this MRA. */
 uint64_t roost_cm_mra_ns(const struct roost_cm_conn *conn,
 			 const struct roost_cm_msg *msg);
-/* Begin to wait for ns when the services run. */
+/* Start the timer of conn with ns when the services run. */
 void roost_cm_wait(struct roost_cm_conn *conn, uint64_t ns);
 /* The timer of conn fired. */
 void roost_cm_timer(struct roost_cm_conn *conn);
@@ -300,11 +326,11 @@ void roost_cm_got_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		      const struct roost_cm_msg *msg);
 void roost_cm_got_sidr_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 			   const struct roost_cm_msg *msg);
-/* Show requests that were held, or drop them; returns when to look again.
- * Control thread.
+/* Pass held requests to their listeners, or drop them. Returns the time of the
+ * next call. Control thread.
  */
 uint64_t roost_cm_run_held(struct roost_cm *cm);
-/* It is not held any more. */
+/* Take conn off the list of held requests. */
 void roost_cm_release(struct roost_cm_conn *conn);
 void roost_cm_got_lap(struct roost_cm_conn *conn,
 		      const struct roost_cm_msg *msg);
@@ -312,25 +338,26 @@ void roost_cm_got_apr(struct roost_cm_conn *conn,
 		      const struct roost_cm_msg *msg);
 void roost_cm_got_mra_lap(struct roost_cm_conn *conn,
 			  const struct roost_cm_msg *msg);
-/* A new connection has the QPN of this one. */
+/* A new connection has the peer's QPN of this one. */
 void roost_cm_got_stale(struct roost_cm_conn *conn);
-/* It is in doubt, and others need its place. */
+/* conn is half-open, and another connection needs its place. */
 void roost_cm_got_crowded(struct roost_cm_conn *conn);
-/* A REJ of in, which no conn answers. */
+/* Answer `in` with a REJ, when it belongs to no conn. */
 void roost_cm_reject_msg(struct roost_cm *cm, const struct roost_gsi_msg *in,
 			 const struct roost_cm_msg *msg,
 			 enum roost_cm_about about, uint16_t reason);
 
 /* ---- news.c ------------------------------------------------------------- */
 
-/* What became of the device since the last run. Returns false: it is gone.
- * Control thread.
+/* Look for changes of the device since the last run. Returns false when the
+ * device is gone. Control thread.
  */
 bool roost_cm_run_news(struct roost_cm *cm);
 
 /* ---- listen.c ----------------------------------------------------------- */
 
-/* Who takes a request: the one with its address, or one for all. NULL: nobody.
+/* The listener for a request: the one with its address, or one for all
+ * addresses. NULL: none.
  */
 struct roost_cm_listener *
 roost_cm_find_listener(struct roost_cm *cm, uint64_t service_id,
@@ -340,39 +367,48 @@ roost_cm_find_listener(struct roost_cm *cm, uint64_t service_id,
 
 /* Ask for the next hop of conn's path. Returns as roost_dev_ask(). */
 int roost_cm_ask(struct roost_cm_conn *conn);
-/* Tell the user that its request, sent so often, has no answer. Under the lock.
+/* Print a line for the user: the request of conn was sent `tries` times without
+ * an answer. Under the lock.
  */
 void roost_cm_tell_silence(const struct roost_cm_conn *conn, uint32_t tries);
-/* Who is next on the way to where conn's request came from: 0: it is known, or
- * nobody need be; -EAGAIN: somebody asks, and the neighbour is conn's; else as
- * roost_dev_meet(). Lets the lock go: only conn is as it was. Control thread.
+/* Find the next hop back to the sender of conn's request. Returns 0 when it is
+ * known or not needed; -EAGAIN while it is being asked for, with the neighbour
+ * held by conn; else as roost_dev_meet(). Releases the lock: only conn stays
+ * unchanged. Control thread.
  */
 int roost_cm_meet_peer(struct roost_cm_conn *conn);
-/* The worker had no room for its message: it goes with the next run. */
+/* The worker's queue had no room for conn's message: send it in the next run.
+ */
 void roost_cm_send_later(struct roost_cm_conn *conn);
-/* It waits for neither any more. */
+/* conn no longer waits for a MAC, or for room. */
 void roost_cm_stop_asking(struct roost_cm_conn *conn);
 void roost_cm_stop_sending(struct roost_cm_conn *conn);
-/* Who waited for a MAC; returns when to look again. Control thread. */
+/* Serve the connections that wait for a MAC. Returns the time of the next call.
+ * Control thread.
+ */
 uint64_t roost_cm_run_asking(struct roost_cm *cm);
-/* Send for the connections that waited for room, until there is none again;
- * returns after how long to try again if some wait still. Control thread.
+/* Send the messages that waited for room, until there is no room again. Returns
+ * the delay to the next try if some still wait. Control thread.
  */
 uint64_t roost_cm_run_unsent(struct roost_cm *cm);
-/* Whose next hop has another MAC. Control thread. */
+/* Find connections whose next hop has another MAC, and raise ADDR_CHANGE.
+ * Control thread.
+ */
 void roost_cm_sweep(struct roost_cm *cm);
 void roost_cm_path_to_msg(const struct roost_cm_path *path,
 			  struct roost_cm_msg_path *to);
-/* From the receiver's side: the sender's local is our remote. port_num 0: any
- * port that has the address. Returns 0, or -EADDRNOTAVAIL: none has.
+/* Convert to the receiver's view: the sender's local end is this end's remote.
+ * port_num 0: any port that has the address. Returns 0, or -EADDRNOTAVAIL: no
+ * port has it.
  */
 int roost_cm_path_from_msg(struct roost_cm *cm, uint8_t port_num,
 			   const struct roost_cm_msg_path *from,
 			   struct roost_cm_path *path);
 /*
  * The owner of a request goes on with it: conn holds the peer's neighbour from
- * here on. So its QP finds it, however much others claim in between, and
- * another MAC is told. Asks nobody who may take long. Not under the lock.
+ * here on. So its QP finds the neighbour, however many other addresses are
+ * looked up in between, and another MAC is reported. Does not block. Not under
+ * the lock.
  */
 void roost_cm_hold_peer(struct roost_cm_conn *conn);
 void roost_cm_set_path(struct roost_cm_conn *conn,

@@ -6,9 +6,8 @@
 
 /*
  * The state machine of a connection (IBTA 12.9.5, 12.9.6, 12.11.2): a table
- * [state][input], and a small one beside it for the alternate path of a
- * connection that stands (12.8). Pure: what a step asks for is named by
- * actions, which cm/step.c carries out.
+ * [state][input], and a small one for the alternate path of an established
+ * connection (12.8). Pure: a step names actions, which cm/step.c executes.
  */
 
 #include <stdbool.h>
@@ -17,10 +16,10 @@ enum roost_cm_state {
 	ROOST_CM_IDLE,
 	/* Active side. */
 	ROOST_CM_REQ_SENT,
-	ROOST_CM_MRA_REQ_RCVD, /* the peer takes its time to reply */
+	ROOST_CM_MRA_REQ_RCVD, /* the peer asked for more time to reply */
 	ROOST_CM_REP_RCVD,
 	/* Passive side. */
-	ROOST_CM_REQ_HELD, /* nobody has been told: who is next is not known */
+	ROOST_CM_REQ_HELD, /* not passed to a listener: next hop back unknown */
 	ROOST_CM_REQ_RCVD,
 	ROOST_CM_REJ_SENT, /* keeps the answer for duplicates */
 	ROOST_CM_REP_SENT,
@@ -33,7 +32,7 @@ enum roost_cm_state {
 	/* Datagram services. */
 	ROOST_CM_SIDR_REQ_SENT,
 	ROOST_CM_SIDR_REQ_RCVD,
-	ROOST_CM_SIDR_REPLIED, /* keeps the answer, too */
+	ROOST_CM_SIDR_REPLIED, /* keeps the answer for duplicates */
 	ROOST_CM_STATES,
 };
 
@@ -63,32 +62,34 @@ enum roost_cm_input {
 	ROOST_CM_GOT_SIDR_REP,
 	/* The peer has forgotten this connection: a new one has its QPN. */
 	ROOST_CM_GOT_STALE,
-	/* It is in doubt, and others need its place. */
+	/* The connection is half-open, and another one needs its place. */
 	ROOST_CM_CROWDED_OUT,
 	/* Timers. */
 	ROOST_CM_TRIES_SPENT,
-	/* Of timewait, of the kept answer, or of a request that was held. */
+	/* End of timewait, of a kept answer, or of a held request. */
 	ROOST_CM_TIME_OVER,
 	ROOST_CM_INPUTS,
 };
 
-/* What a step asks for, besides the next state; bits, done in this order. */
+/* Actions of a step, besides the next state; bits, executed in this order. */
 enum roost_cm_action {
-	ROOST_CM_ACT_STOP = 1 << 0,      /* no more retries of what was sent */
-	ROOST_CM_ACT_SEND = 1 << 1,      /* the message that the input brings */
-	ROOST_CM_ACT_REPEAT = 1 << 2,    /* the last message once more */
-	ROOST_CM_ACT_RETRY = 1 << 3,     /* repeat it until an answer comes */
-	ROOST_CM_ACT_WAIT_MRA = 1 << 4,  /* as long as the MRA says */
-	ROOST_CM_ACT_MRA = 1 << 5,       /* ask for patience */
-	ROOST_CM_ACT_REJ_STALE = 1 << 6, /* REJ 10 */
-	ROOST_CM_ACT_REJ_USER = 1 << 7,  /* REJ 28 */
+	ROOST_CM_ACT_STOP = 1 << 0,        /* stop retransmitting */
+	ROOST_CM_ACT_SEND = 1 << 1,        /* send the input's message */
+	ROOST_CM_ACT_REPEAT = 1 << 2,      /* send the last message once more */
+	ROOST_CM_ACT_RETRY = 1 << 3,       /* retransmit it until an answer
+					    * comes */
+	ROOST_CM_ACT_WAIT_MRA = 1 << 4,    /* wait as long as the MRA says */
+	ROOST_CM_ACT_MRA = 1 << 5,         /* send MRA */
+	ROOST_CM_ACT_REJ_STALE = 1 << 6,   /* REJ 10 */
+	ROOST_CM_ACT_REJ_USER = 1 << 7,    /* REJ 28 */
 	ROOST_CM_ACT_REJ_TIMEOUT = 1 << 8, /* REJ 4 */
 	ROOST_CM_ACT_DREQ = 1 << 9,        /* once */
 	ROOST_CM_ACT_DREP = 1 << 10,
 	ROOST_CM_ACT_SIDR_REJ = 1 << 11, /* SIDR_REP, status 2 */
-	ROOST_CM_ACT_FORGET = 1 << 12,   /* peers' numbers are free again */
+	ROOST_CM_ACT_FORGET = 1 << 12,   /* free the peer's numbers in the
+					  * tables */
 	ROOST_CM_ACT_TIMEWAIT = 1 << 13,
-	ROOST_CM_ACT_KEEP = 1 << 14, /* the answer, for a while */
+	ROOST_CM_ACT_KEEP = 1 << 14, /* keep the answer for duplicates */
 };
 
 #define ROOST_CM_NO_EVENT 0xffu
@@ -108,7 +109,7 @@ const char *roost_cm_state_name(enum roost_cm_state state);
 
 enum roost_cm_lap_state {
 	ROOST_CM_LAP_NONE,
-	ROOST_CM_LAP_IDLE, /* one has been loaded */
+	ROOST_CM_LAP_IDLE, /* an alternate path has been loaded */
 	ROOST_CM_LAP_SENT,
 	ROOST_CM_LAP_MRA_RCVD,
 	ROOST_CM_LAP_RCVD,

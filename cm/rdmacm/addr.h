@@ -5,10 +5,9 @@
 #define ROOST_CM_RDMACM_ADDR_H
 
 /*
- * Socket addresses as programs give them, and GIDs. Pure.
+ * Conversion between socket addresses from programs and GIDs. Pure.
  *
- * IPv4 and IPv6. Scope IDs are not looked at: they number the kernel's
- * interfaces.
+ * IPv4 and IPv6. Scope IDs are ignored: they number the kernel's interfaces.
  */
 
 #include <stdbool.h>
@@ -17,7 +16,9 @@
 
 #include <roost/gid.h>
 
-/* The length of an address of its family; 0: NULL, or no family of ours. */
+/* The length of an address of this family; 0: NULL, or a family other than
+ * these.
+ */
 socklen_t roost_rdmacm_addr_len(const struct sockaddr *addr);
 bool roost_rdmacm_addr_is_any(const struct sockaddr *addr);
 /* A port number, in host order. */

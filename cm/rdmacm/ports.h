@@ -5,9 +5,9 @@
 #define ROOST_CM_RDMACM_PORTS_H
 
 /*
- * Who has which port number, in each port space, in this process. The rules
- * are those of the Linux kernel's rdma_cm; port numbers below 1024 are nobody's
- * privilege here, because no other user can be on the port.
+ * Claims on port numbers, in each port space, in this process. The rules are
+ * those of the Linux kernel's rdma_cm, except that port numbers below 1024 need
+ * no privilege, because no other user can be on the port.
  *
  * Thread: any; one lock around the table.
  */
@@ -30,7 +30,7 @@ struct roost_rdmacm_claim {
 	enum roost_rdmacm_port_space space;
 	int family;
 	bool any;              /* bound to the wildcard */
-	struct roost_gid addr; /* counts if not any */
+	struct roost_gid addr; /* valid if not any */
 	bool reuseaddr;
 	bool afonly;   /* does not claim the other family's wildcard */
 	uint16_t port; /* 0: none is held */
@@ -45,15 +45,15 @@ struct roost_rdmacm_claim {
  */
 int roost_rdmacm_port_take(struct roost_rdmacm_claim *claim, uint16_t port);
 
-/* A claim made with reuseaddr: may it listen? As roost_rdmacm_port_take(), as
- * if nobody had reuseaddr.
+/* Check that a claim made with reuseaddr may listen. Returns as
+ * roost_rdmacm_port_take() would if no claim had reuseaddr.
  */
 int roost_rdmacm_port_alone(const struct roost_rdmacm_claim *claim);
 
-/* In a child of a fork: the claims are the parent's. */
+/* In a child of a fork: forget all claims, which are the parent's. */
 void roost_rdmacm_ports_forget(void);
 
-/* Give it back; nothing to do if none is held. */
+/* Give the port back; does nothing if the claim holds none. */
 void roost_rdmacm_port_drop(struct roost_rdmacm_claim *claim);
 
 #endif

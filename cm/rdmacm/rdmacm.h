@@ -5,14 +5,14 @@
 #define ROOST_CM_RDMACM_RDMACM_H
 
 /*
- * What stands behind the structs of rdma_cma.h, for this folder alone.
+ * The objects behind the structs of rdma_cma.h, for cm/rdmacm alone.
  *
- * An rdma_cm_id is here what it is to a program on Linux, and besides what the
- * kernel's rdma_cm keeps of it: state, port, device, the connection or the
- * listeners of the CM (roost/cm.h). Events are made when they
- * happen, on the control thread or in a call; what rdma-core's library does
- * when it reads one (move the QP, attach it to a group, take a device) is done
- * when the program reads it, in rdma_get_cm_event() (deliver.c).
+ * An id holds what the program sees of an rdma_cm_id, and the state that the
+ * kernel's rdma_cm would keep: state, port, device, the connection or the
+ * listeners of the CM (roost/cm.h). Events are created when they happen, on the
+ * control thread or in a call. The work that rdma-core's library does when it
+ * reads an event (move the QP, attach it to a group, take a device) is done
+ * when the program reads the event, in rdma_get_cm_event() (deliver.c).
  *
  * Locks of an id, in this order:
  *   call  one call, or one delivery, at a time uses the CM's objects of an id;
@@ -22,11 +22,11 @@
  *         the only one that the CM's callbacks take.
  *
  * Forks: ids, channels and events belong to the process that made them. In a
- * child of it they are dead: calls answer EIO, acks do nothing, and what ends
- * one frees its own memory and descriptor, and no more.
+ * child of it they are dead: calls answer EIO, acks do nothing, and a call that
+ * ends an object frees its own memory and descriptor only.
  *
- * Dialect: calls return 0, or -1 and errno; roost_rdmacm_result() makes that
- * of the -errno that functions inside return.
+ * Dialect: calls return 0, or -1 and errno. Functions inside return 0 or
+ * -errno; roost_rdmacm_result() converts.
  */
 
 #include <errno.h>
@@ -51,7 +51,7 @@ struct roost_rdmacm_id;
 struct roost_rdmacm_mc;
 struct roost_rdmacm_source;
 
-/* The longest private data of any message: SIDR REQ's. */
+/* Room for the longest private data of any message (SIDR REQ). */
 #define ROOST_RDMACM_DATA_MAX 256
 
 /* An event, from when it happens until it is acked. */
@@ -60,22 +60,24 @@ struct roost_rdmacm_event {
 	uint32_t process;           /* that made it */
 	uint8_t data[ROOST_RDMACM_DATA_MAX];
 	struct roost_rdmacm_id *child;         /* CONNECT_REQUEST: the new id,
-						* until it is the program's */
-	struct roost_rdmacm_source *source;    /* that it was read from */
+						* until the program has it */
+	struct roost_rdmacm_source *source;    /* the source that it was read
+						* from */
 	STAILQ_ENTRY(roost_rdmacm_event) link; /* while it waits */
 };
 
 STAILQ_HEAD(roost_rdmacm_events, roost_rdmacm_event);
 
 /*
- * The events of an id, or of a group that it joined, on one channel. Moving to
- * another channel makes a new one; the old one lives until what was read from
- * it is acked.
+ * The events of an id, or of a group that it joined, on one channel. When the
+ * id moves to another channel, it gets a new source; the old one lives until
+ * all events that were read from it are acked.
  */
 struct roost_rdmacm_source {
-	struct roost_event_source ev; /* one entry in the channel for each of
-				       * waiting; owner: this */
-	_Atomic unsigned int refs; /* of its id, and of events that were read */
+	struct roost_event_source ev; /* one entry in the channel for each event
+				       * in waiting; owner: this struct */
+	_Atomic unsigned int refs;    /* held by its id, and by events that were
+				       * read */
 	struct roost_rdmacm_id *id;
 	struct roost_rdmacm_mc *mc;         /* or NULL */
 	struct roost_rdmacm_events waiting; /* under id->lock */
@@ -85,8 +87,11 @@ struct roost_rdmacm_channel {
 	struct rdma_event_channel rdma; /* first */
 	uint32_t process;               /* that made it */
 	struct roost_channel *channel;
-	pthread_mutex_t lock;             /* of ids; inside no other */
-	LIST_HEAD(, roost_rdmacm_id) ids; /* whose events come here */
+	pthread_mutex_t lock; /* guards ids; taken inside no other
+			       * lock */
+	LIST_HEAD(, roost_rdmacm_id)
+	ids; /* ids whose events use this
+	      * channel */
 };
 
 /* A group that an id has joined. */
@@ -95,54 +100,58 @@ struct roost_rdmacm_mc {
 	struct sockaddr_storage addr;
 	union ibv_gid mgid;
 	bool send_only;
-	bool attached; /* the QP is in the group; under id->call */
+	bool attached; /* the QP is attached; under id->call */
 	void *context;
 	LIST_ENTRY(roost_rdmacm_mc) link; /* under id->call */
 };
 
-/* What an id that listens has on each device. */
+/* A listening id's part on one device. */
 struct roost_rdmacm_listen {
 	struct roost_rdmacm_id *id;
 	struct roost_rdmacm_device *device;
 	struct roost_cm_listener *listener;
 };
 
-/* Where an id is: who hears what becomes of a device (watch.c). */
+/* The device and address of an id, for events of the device (watch.c). */
 struct roost_rdmacm_place {
-	struct roost_rdmacm_device *device; /* NULL: nowhere; under id->call */
+	struct roost_rdmacm_device *device; /* NULL: none; under id->call */
 	/* Under device->ids_lock. */
 	uint8_t port_num;
 	struct roost_gid addr;
 	bool lost;      /* the port has lost the address */
-	uint8_t mac[6]; /* of the port, as it was last told */
+	uint8_t mac[6]; /* of the port, as last reported to the id */
 	LIST_ENTRY(roost_rdmacm_place) link;
 };
 
 struct roost_rdmacm_id {
 	struct rdma_cm_id id; /* first; the program's */
 	uint32_t process;     /* that made it */
-	bool sync;            /* id.channel is its own */
+	bool sync;            /* id.channel belongs to the id */
 
 	pthread_mutex_t lock;
 	enum roost_rdmacm_state state; /* under lock */
-	bool quiet;                    /* under lock: events are nobody's */
+	bool quiet;                    /* under lock: events are discarded */
 	struct roost_rdmacm_source *source;       /* under lock */
-	struct roost_rdmacm_channel *channel;     /* under lock; NULL: destroyed
-						   * under the id */
+	struct roost_rdmacm_channel *channel;     /* under lock; NULL: the
+						   * program destroyed it before
+						   * the id */
 	LIST_ENTRY(roost_rdmacm_id) channel_link; /* under channel->lock */
 
-	pthread_mutex_t call;               /* of everything below */
+	pthread_mutex_t call;               /* guards everything below */
 	struct roost_rdmacm_device *device; /* NULL: not bound to one */
-	bool held;                          /* counts in device->refs */
+	bool held;                          /* device->refs counts this id */
 	struct roost_rdmacm_place place;    /* on device */
-	struct roost_rdmacm_claim claim;    /* counts if family is not 0 */
-	/* Addresses as they are; id.route.addr shows what was delivered. */
+	struct roost_rdmacm_claim claim;    /* valid if family is not 0 */
+	/* Present addresses; id.route.addr has those of the last delivered
+	 * event.
+	 */
 	struct sockaddr_storage src, dst;
 	struct roost_cm_conn *conn; /* NULL: none yet */
-	struct roost_cm_path path;  /* its source with device; all of it from
+	struct roost_cm_path path;  /* source: valid with device; the rest: from
 				     * ADDR_RESOLVED on */
-	bool begun;      /* the CM has sent or got something for conn */
-	bool conn_error; /* CONNECT_ERROR was told, and the end is not */
+	bool begun;      /* the CM has sent or received a message for conn */
+	bool conn_error; /* CONNECT_ERROR was delivered: REJECTED and
+			  * DISCONNECTED are suppressed */
 	unsigned int nb_listens;
 	struct roost_rdmacm_listen listens[ROOST_PORTS_MAX];
 	LIST_HEAD(, roost_rdmacm_mc) groups;
@@ -155,7 +164,9 @@ struct roost_rdmacm_id {
 	bool ack_timeout_set;
 	bool afonly_set;
 	struct ibv_ece local_ece, remote_ece;
-	/* rdma_create_ep(): for the QPs of requests; leads private data. */
+	/* rdma_create_ep(): attributes for the QPs of requests; data to put
+	 * before the private data.
+	 */
 	struct ibv_qp_init_attr *qp_init_attr;
 	void *connect_data;
 	size_t connect_len_bytes;
@@ -166,7 +177,7 @@ static inline struct roost_rdmacm_id *roost_rdmacm_id(struct rdma_cm_id *id)
 	return (struct roost_rdmacm_id *)id;
 }
 
-/* Was it, whose process is given, inherited by a fork? */
+/* True if an object of this process number was inherited by a fork. */
 static inline bool roost_rdmacm_is_dead(uint32_t process)
 {
 	return process != roost_process();
@@ -201,8 +212,8 @@ int roost_rdmacm_source_new(struct roost_rdmacm_id *id,
 			    struct roost_rdmacm_channel *channel,
 			    struct roost_rdmacm_source **source);
 /*
- * Remove what waits, and wait for the acks of what was read. Then the source is
- * gone. Returns what waited, for the caller to free.
+ * Remove the waiting events, wait for the acks of the events that were read,
+ * and free the source. Returns the events that waited, for the caller to free.
  */
 struct roost_rdmacm_events
 roost_rdmacm_source_end(struct roost_rdmacm_source *source);
@@ -212,17 +223,19 @@ struct roost_rdmacm_event *roost_rdmacm_event_new(struct roost_rdmacm_id *id,
 						  enum rdma_cm_event_type type,
 						  int status);
 /*
- * Takes the event of the id, or of mc if that is not NULL. An id that is quiet
- * loses it. Thread: any, not under id->lock.
+ * Queue an event of the id, or of mc if mc is not NULL. Takes the event. An id
+ * that is quiet discards it. Thread: any, not under id->lock.
  */
 void roost_rdmacm_push(struct roost_rdmacm_id *id, struct roost_rdmacm_mc *mc,
 		       struct roost_rdmacm_event *event);
-/* The same for an event without data. Returns 0, -ENOMEM. */
+/* As roost_rdmacm_push(), for an event without data. Returns 0, -ENOMEM. */
 int roost_rdmacm_tell(struct roost_rdmacm_id *id, enum rdma_cm_event_type type,
 		      int status);
-/* Free what nobody will read; new ids in it are destroyed. */
+/* Free events that will not be read; new ids in them are destroyed. */
 void roost_rdmacm_events_free(struct roost_rdmacm_events *events);
-/* The id's events come to the channel from here on, or no longer. */
+/* Add the id to the channel, or remove it: its events use the channel from here
+ * on, or no longer.
+ */
 void roost_rdmacm_channel_add(struct roost_rdmacm_channel *channel,
 			      struct roost_rdmacm_id *id);
 void roost_rdmacm_channel_remove(struct roost_rdmacm_id *id);
@@ -230,43 +243,50 @@ void roost_rdmacm_channel_remove(struct roost_rdmacm_id *id);
 /* ---- deliver.c ---------------------------------------------------------- */
 
 /*
- * Do what an event that was read asks for, and complete its data. Returns
- * false: it is not for the program.
+ * Execute the action of an event that was read, and complete its data. Returns
+ * false when the program does not get the event.
  */
 bool roost_rdmacm_deliver(struct roost_rdmacm_event *event);
 
 /* ---- id.c --------------------------------------------------------------- */
 
-/* An id without channel, for rdma_create_id() and for requests. Returns NULL:
- * no memory.
+/* Create an id without channel, for rdma_create_id() and for requests. Returns
+ * NULL: no memory.
  */
 struct roost_rdmacm_id *roost_rdmacm_id_new(enum rdma_port_space ps,
 					    enum ibv_qp_type qp_type,
 					    void *context);
-/* Join a channel; NULL: one of its own, and synchronous mode. */
+/* Attach the id to a channel; NULL: a channel of its own, and synchronous mode.
+ */
 int roost_rdmacm_id_attach(struct roost_rdmacm_id *id,
 			   struct rdma_event_channel *channel);
 int roost_rdmacm_id_create(struct rdma_event_channel *channel,
 			   struct rdma_cm_id **id, void *context,
 			   enum rdma_port_space ps, enum ibv_qp_type qp_type);
-/* End its part in the CM: no callbacks any more. Under no lock. */
+/* End the id's use of the CM: no callbacks any more. Under no lock. */
 void roost_rdmacm_id_quit(struct roost_rdmacm_id *id);
 void roost_rdmacm_id_free(struct roost_rdmacm_id *id);
-/* Show the program the device of the id. Under id->call. Returns 0, -ENOMEM. */
+/* Fill in the device of the id for the program. Under id->call. Returns 0,
+ * -ENOMEM.
+ */
 int roost_rdmacm_id_show_device(struct roost_rdmacm_id *id);
-/* Show addresses and GIDs. Under id->call. */
+/* Fill in addresses and GIDs for the program. Under id->call. */
 void roost_rdmacm_id_show_addr(struct roost_rdmacm_id *id);
-/* The address that the path begins at is the id's. Under id->call. */
+/* Set the id's address to the source of its path. Under id->call. */
 void roost_rdmacm_id_take_source(struct roost_rdmacm_id *id);
-/* How to send to dgid from where the id is. Under id->call. */
+/* Fill in the attributes of an AH to dgid from the id's port and address. Under
+ * id->call.
+ */
 void roost_rdmacm_id_show_ah(const struct roost_rdmacm_id *id,
 			     const struct roost_gid *dgid,
 			     struct ibv_ah_attr *attr);
 enum roost_rdmacm_state roost_rdmacm_id_state(struct roost_rdmacm_id *id);
-/* REMOVED is for good. */
+/* Set the state. An id in state REMOVED keeps it. */
 void roost_rdmacm_id_set_state(struct roost_rdmacm_id *id,
 			       enum roost_rdmacm_state state);
-/* From one state to another; false: it was in neither, and stays. */
+/* Move from one state to another; false: the id was not in `from`, and keeps
+ * its state.
+ */
 bool roost_rdmacm_id_move(struct roost_rdmacm_id *id,
 			  enum roost_rdmacm_state from,
 			  enum roost_rdmacm_state to);
@@ -275,38 +295,41 @@ bool roost_rdmacm_id_move(struct roost_rdmacm_id *id,
  * (its channel was destroyed), -EIO (its device is gone, or it is dead).
  */
 int roost_rdmacm_enter(struct roost_rdmacm_id *id);
-/* The same for a call that tidies up: a device that is gone does not matter. */
+/* As roost_rdmacm_enter(), for a call that cleans up: a device that is gone is
+ * no error.
+ */
 int roost_rdmacm_enter_last(struct roost_rdmacm_id *id);
-/* The same for a call that the state of the id may forbid. */
+/* As roost_rdmacm_enter(), for a call that the state of the id may forbid. */
 int roost_rdmacm_enter_as(struct roost_rdmacm_id *id,
 			  enum roost_rdmacm_call call);
-/* The same for a call that needs a device: -EINVAL without one. */
+/* As roost_rdmacm_enter(), for a call that needs a device: -EINVAL without one.
+ */
 int roost_rdmacm_enter_bound(struct roost_rdmacm_id *id);
-/* End a call with rc (0 or -errno); a good one of a synchronous id then waits
- * for the event that it brings, if it is to. ADDR_CHANGE is none that a call
- * brings, and is lost there. Returns 0, or -1 and errno.
+/* End a call with rc (0 or -errno). leave_complete: after a successful call, a
+ * synchronous id waits for the event of the call. ADDR_CHANGE is not the event
+ * of any call, and is discarded there. Returns 0, or -1 and errno.
  */
 int roost_rdmacm_leave(struct roost_rdmacm_id *id, int rc);
 int roost_rdmacm_leave_complete(struct roost_rdmacm_id *id, int rc);
-/* What comes next for a synchronous id; acks what came before. Returns 0, or -1
- * and errno.
+/* Wait for the next event of a synchronous id; acks the one before. Returns 0,
+ * or -1 and errno.
  */
 int roost_rdmacm_next_event(struct roost_rdmacm_id *id,
 			    struct rdma_cm_event **event);
 
 /* ---- watch.c ------------------------------------------------------------ */
 
-/* Hear what becomes of a device that was opened, for all ids on it. */
+/* Watch a device that was opened, for all ids on it. */
 void roost_rdmacm_watch(struct roost_rdmacm_device *d);
 /*
- * The id is on the device, at this address, and nowhere else: it gets
- * DEVICE_REMOVAL and ADDR_CHANGE. Under id->call, or the id is nobody's yet.
- * Returns 0, -ENODEV (it is gone).
+ * Put the id on the device at this address, and remove it from any other: it
+ * gets DEVICE_REMOVAL and ADDR_CHANGE. Under id->call, or before another thread
+ * can see the id. Returns 0, -ENODEV (the device is gone).
  */
 int roost_rdmacm_place_take(struct roost_rdmacm_id *id,
 			    struct roost_rdmacm_device *d, uint8_t port_num,
 			    const struct roost_gid *addr);
-/* Nothing to do if it is nowhere. */
+/* Take the id off its device; does nothing if it is on none. */
 void roost_rdmacm_place_drop(struct roost_rdmacm_id *id);
 
 /* ---- bind.c ------------------------------------------------------------- */
@@ -324,8 +347,8 @@ void roost_rdmacm_on_request(void *arg, struct roost_cm_conn *conn,
 
 /* ---- qp.c --------------------------------------------------------------- */
 
-/* Take the QP of a connection on; no QP, nothing to do. Under id->call. Return
- * 0 or -errno.
+/* Move the QP of a connection; without a QP they do nothing. Under id->call.
+ * Return 0 or -errno.
  */
 int roost_rdmacm_qp_to_rtr(struct roost_rdmacm_id *id, uint8_t resources);
 int roost_rdmacm_qp_to_rts(struct roost_rdmacm_id *id, uint8_t depth);
@@ -333,12 +356,12 @@ int roost_rdmacm_qp_to_err(struct roost_rdmacm_id *id);
 
 /* ---- connect.c ---------------------------------------------------------- */
 
-/* The answer to REP: RTU, with the QP made ready first. Returns 0 or -errno. */
+/* Answer REP with RTU, after moving the QP. Returns 0 or -errno. */
 int roost_rdmacm_answer(struct roost_rdmacm_id *id);
 
 /* ---- resolve.c ---------------------------------------------------------- */
 
-/* Show the path of the id as a path record. Under id->call. Returns 0,
+/* Fill in the path of the id as a path record. Under id->call. Returns 0,
  * -ENOMEM.
  */
 int roost_rdmacm_id_show_route(struct roost_rdmacm_id *id);

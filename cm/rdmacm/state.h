@@ -5,19 +5,18 @@
 #define ROOST_CM_RDMACM_STATE_H
 
 /*
- * The life of an rdma_cm_id, and which call it allows when. States and answers
- * are those of the Linux kernel's rdma_cm, which programs have got used to.
- * Pure.
+ * The states of an rdma_cm_id, and the calls that each allows. States and
+ * errors are those of the Linux kernel's rdma_cm, which programs rely on. Pure.
  */
 
 enum roost_rdmacm_state {
 	ROOST_RDMACM_IDLE,
 	ROOST_RDMACM_BOUND,         /* to an address, or to the wildcard */
-	ROOST_RDMACM_ADDR_QUERY,    /* the network is being asked */
-	ROOST_RDMACM_ADDR_RESOLVED, /* it has a device */
+	ROOST_RDMACM_ADDR_QUERY,    /* the next hop is being resolved */
+	ROOST_RDMACM_ADDR_RESOLVED, /* the id has a device */
 	ROOST_RDMACM_ROUTE_RESOLVED,
 	ROOST_RDMACM_CONNECT,    /* from the request on, either side */
-	ROOST_RDMACM_DISCONNECT, /* DISCONNECTED was told */
+	ROOST_RDMACM_DISCONNECT, /* DISCONNECTED was raised */
 	ROOST_RDMACM_LISTEN,
 	ROOST_RDMACM_REMOVED, /* its device is gone */
 	ROOST_RDMACM_STATES,
@@ -38,7 +37,7 @@ enum roost_rdmacm_call {
 	ROOST_RDMACM_CALLS,
 };
 
-/* Returns 0: go on; or -errno. */
+/* Returns 0 when the state allows the call, or -errno. */
 int roost_rdmacm_state_allows(enum roost_rdmacm_call call,
 			      enum roost_rdmacm_state state);
 

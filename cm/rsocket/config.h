@@ -6,26 +6,29 @@
 
 /*
  * Defaults of rsockets, from the files of rsocket(7) in /etc/rdma/rsocket: one
- * integer each; a file that is missing or holds none leaves the default.
+ * integer each; a file that is missing or holds no integer leaves the default.
  */
 
 #include "cm/rsocket/rs.h"
 
 struct roost_rs_config {
 	struct roost_rs_sizes sizes;
-	uint32_t polling_time_us;     /* polled before a call sleeps */
-	uint32_t wake_up_interval_ms; /* longest sleep before a look */
+	uint32_t polling_time_us;     /* how long a call polls before it
+				       * sleeps */
+	uint32_t wake_up_interval_ms; /* longest sleep before it checks again */
 };
 
-/* The smallest send buffer, and what must be free in it to be writable. */
+/* The smallest send buffer, and the free bytes in it that make an rsocket
+ * writable.
+ */
 #define ROOST_RS_LOW_WATER_BYTES 2048u
 #define ROOST_RS_WR_MIN 16u
 #define ROOST_RS_WR_MAX 0xfffeu
 
-/* What the files of a directory say. */
+/* Read the files of a directory into config. */
 void roost_rs_config_read(struct roost_rs_config *config, const char *dir);
 
-/* The process's, read when first asked for. Thread: any. */
+/* The configuration of the process, read at the first call. Thread: any. */
 const struct roost_rs_config *roost_rs_config(void);
 
 #endif

@@ -5,10 +5,10 @@
 #define ROOST_CM_RSOCKET_DGRAM_H
 
 /*
- * A datagram rsocket: UD QPs, one per local address that is used, and a table
- * of the destinations that were spoken to.
+ * A datagram rsocket: UD QPs, one per local address that is in use, and a table
+ * of its destinations.
  *
- * How the QP number of a destination is found:
+ * Three ways to find the QP number of a destination:
  *
  *  - by the side channel of rdma-core's rsockets, a UDP socket of the kernel's,
  *    where the kernel has the local address: the first datagrams go through
@@ -34,9 +34,9 @@
 /* Header and data of one message: a fact of the protocol. */
 #define ROOST_RS_DGRAM_BYTES 2048u
 #define ROOST_RS_DEST_BUCKETS 64u
-/* Strangers make destinations too. There are no more than this: one that the
- * program has never sent to makes room, or the one that it has not sent to for
- * longest.
+/* Datagrams from unknown senders create destinations too. At the maximum, a new
+ * one replaces a destination that the program has never sent to, or else the
+ * one whose last send is the longest ago.
  */
 #define ROOST_RS_DESTS_MAX 4096u
 /* Datagrams that wait for their destinations; more are lost, as with ARP. */
@@ -48,7 +48,8 @@ struct roost_rs_dgram;
 /* A datagram that waits to be read. */
 struct roost_rs_dmsg {
 	STAILQ_ENTRY(roost_rs_dmsg) link;
-	struct roost_rs_uqp *uqp; /* NULL: of the side channel, allocated */
+	struct roost_rs_uqp *uqp; /* NULL: from the side channel; data is
+				   * allocated */
 	struct sockaddr_storage from;
 	uint8_t *data;
 	uint32_t length_bytes;
@@ -59,12 +60,12 @@ struct roost_rs_dmsg {
 struct roost_rs_uqp {
 	LIST_ENTRY(roost_rs_uqp) link;
 	struct rdma_cm_id *id;
-	struct roost_rs_cm cm;         /* of an id that has nothing to say */
+	struct roost_rs_cm cm;         /* of an id without events */
 	struct sockaddr_storage local; /* port: the rsocket's */
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
 	bool armed;
-	uint32_t max_bytes; /* of a message: MTU, buffer */
+	uint32_t max_bytes; /* largest message: limited by MTU and buffer */
 	uint8_t *send_mem;
 	struct ibv_mr *send_mr;
 	uint32_t *send_free; /* a stack of buffers */
@@ -75,7 +76,7 @@ struct roost_rs_uqp {
 };
 
 enum roost_rs_dest_state {
-	ROOST_RS_DEST_HEARD, /* it has said its QP; nothing was sent to it */
+	ROOST_RS_DEST_HEARD,     /* its QP is known; the program sent nothing */
 	ROOST_RS_DEST_RESOLVING, /* address and route asked for */
 	ROOST_RS_DEST_ASKING,    /* the path is known, the QP number is not */
 	ROOST_RS_DEST_READY,
@@ -88,12 +89,13 @@ struct roost_rs_dest {
 	bool used; /* the program has sent to it */
 	struct roost_rs_dgram *dg;
 	struct roost_rs_cm cm;
-	struct rdma_cm_id *id; /* NULL: it was not asked for */
+	struct rdma_cm_id *id; /* NULL: no resolution was started */
 	struct sockaddr_storage addr;
 	enum roost_rs_dest_state state;
 	int error;                /* errno value, in FAILED */
 	bool by_side;             /* in ASKING: through the UDP socket */
-	bool owes_side;           /* an answer there, once the path is known */
+	bool owes_side;           /* send an answer by the side channel once the
+				   * path is known */
 	uint32_t qpn;             /* 0: unknown */
 	struct roost_rs_uqp *uqp; /* NULL: before the path is known */
 	struct ibv_ah_attr path;
@@ -105,7 +107,7 @@ struct roost_rs_dest {
 
 struct roost_rs_dgram {
 	struct roost_rs rs;
-	int udp_fd;   /* -1: the kernel has none of our addresses */
+	int udp_fd;   /* -1: the kernel has none of the rsocket's addresses */
 	int epoll_fd; /* of the channels of all uqps */
 	bool is_bound;
 	bool readable;
@@ -115,14 +117,15 @@ struct roost_rs_dgram {
 	struct roost_rs_cm listen_cm;
 	LIST_HEAD(, roost_rs_uqp) uqps;
 	LIST_HEAD(, roost_rs_dest) dests[ROOST_RS_DEST_BUCKETS];
-	/* All of them, by [used], the one that was longest not heard of first.
+	/* All destinations, by [used]; first the one whose last use is the
+	 * longest ago.
 	 */
 	TAILQ_HEAD(, roost_rs_dest) dests_by_age[2];
 	LIST_HEAD(, roost_rs_dest) dead_dests; /* to be freed without lock */
 	unsigned int nb_dests;
 	unsigned int nb_held;
 	struct roost_rs_dest *peer; /* of rconnect(); NULL: none */
-	struct roost_rs_dest *to;   /* the last that was sent to */
+	struct roost_rs_dest *to;   /* destination of the last send */
 	STAILQ_HEAD(, roost_rs_dmsg) received;
 	unsigned int nb_side_waiting;
 };
@@ -132,16 +135,18 @@ static inline struct roost_rs_dgram *roost_rs_dgram(struct roost_rs *rs)
 	return (struct roost_rs_dgram *)rs;
 }
 
-/* Addresses are equal, ports aside where asked. */
+/* True if the addresses are equal; with_port: the ports too. */
 bool roost_rs_addr_equal(const struct sockaddr_storage *a,
 			 const struct sockaddr_storage *b, bool with_port);
 
 /* All below: lock held. */
 
-/* dgram.c: any port of any address, where the program bound to none. */
+/* dgram.c: bind to any port of the wildcard address, if the program did not
+ * bind.
+ */
 int roost_rs_dgram_bind_any(struct roost_rs_dgram *dg);
 
-/* uqp.c. The QP of a local address, made where there is none; or -errno. */
+/* uqp.c. Get the QP of a local address, or create it. Returns 0 or -errno. */
 int roost_rs_uqp_get(struct roost_rs_dgram *dg,
 		     const struct sockaddr_storage *local,
 		     struct roost_rs_uqp **out);
@@ -155,39 +160,41 @@ ssize_t roost_rs_uqp_send(struct roost_rs_uqp *uqp,
 /* dest.c */
 struct roost_rs_dest *roost_rs_dest_find(struct roost_rs_dgram *dg,
 					 const struct sockaddr_storage *addr);
-/* Finds, or makes one, and begins to resolve what is not resolved. */
+/* Find or create a destination, and start its resolution if it is not resolved.
+ */
 int roost_rs_dest_get(struct roost_rs_dgram *dg,
 		      const struct sockaddr_storage *addr,
 		      struct roost_rs_dest **out);
-/* A UD message came from addr: how it can be answered. */
+/* A UD message came from addr: note how to answer it. */
 void roost_rs_dest_learn(struct roost_rs_uqp *uqp, struct roost_rs_dgram *dg,
 			 const struct sockaddr_storage *addr, struct ibv_wc *wc,
 			 struct ibv_grh *grh);
-/* The side channel says that addr's QP is qpn. */
+/* The side channel reports that addr has QP qpn. */
 void roost_rs_dest_tell(struct roost_rs_dest *dest, uint32_t qpn);
 /*
- * A new attempt at one that failed: another takes its place, and the caller
- * frees dest once the lock is released. Returns why it failed, as -errno.
+ * Replace a failed destination by a new one for another attempt; the caller
+ * frees dest once the lock is released. Returns the cause of the failure, as
+ * -errno.
  */
 int roost_rs_dest_renew(struct roost_rs_dest *dest);
-/* Begin to look for the path to one that was HEARD. */
+/* Start to resolve the path to a destination in state HEARD. */
 void roost_rs_dest_seek(struct roost_rs_dest *dest);
-/* The program sends to it, which it may not have done before. */
+/* Note that the program sends to this destination, maybe for the first time. */
 void roost_rs_dest_use(struct roost_rs_dest *dest);
-/* It has said its QP, and its path is still being looked for: what is sent to
- * it can wait for that, and its sender need not.
+/* True if the QP of dest is known and its path is being resolved: a datagram to
+ * it can be held, and its sender need not wait.
  */
 bool roost_rs_dest_holds(const struct roost_rs_dest *dest);
-/* Takes a copy, or loses it. Returns bytes or -errno. */
+/* Hold a copy of a datagram, or drop the datagram. Returns bytes or -errno. */
 ssize_t roost_rs_dest_hold(struct roost_rs_dest *dest, const struct iovec *iov,
 			   int nb_iov);
-/* Without lock: waits for the service thread to be done with it. */
+/* Without lock: waits until the service thread no longer uses dest. */
 void roost_rs_dest_free(struct roost_rs_dest *dest);
-/* Free those that made room. Without lock, as above. */
+/* Free the destinations that were replaced. Without lock, as above. */
 void roost_rs_dest_reap(struct roost_rs_dgram *dg);
 /* With the last reference to dg, without lock. */
 void roost_rs_dest_free_all(struct roost_rs_dgram *dg);
-/* For requests of others who look for our QP number. */
+/* Answers SIDR requests for the QP number of this rsocket. */
 struct roost_rs_after
 roost_rs_dgram_listen_event(struct roost_rs_cm *cm,
 			    const struct rdma_cm_event *event);
@@ -195,7 +202,8 @@ struct roost_rs_after roost_rs_cm_ignore(struct roost_rs_cm *cm,
 					 const struct rdma_cm_event *event);
 
 /* side.c */
-/* The kernel has this address, so that the side channel can work. */
+/* True if the kernel has this local address, so that the side channel can work.
+ */
 bool roost_rs_side_works(const struct roost_rs_dgram *dg,
 			 const struct sockaddr_storage *local);
 /* op: ROOST_RS_OP_DATA with data or _CTRL. Returns bytes or -errno. */
@@ -218,7 +226,9 @@ short roost_rs_dgram_events(struct roost_rs *rs, short asked);
 void roost_rs_dgram_arm(struct roost_rs *rs);
 void roost_rs_dgram_drain(struct roost_rs *rs);
 int roost_rs_dgram_wait_fd(struct roost_rs *rs);
-/* Where from is not who the rsocket is connected to: false, and dropped. */
+/* True if the rsocket takes datagrams from this address; false if it is
+ * connected to another address.
+ */
 bool roost_rs_dgram_wants(const struct roost_rs_dgram *dg,
 			  const struct sockaddr_storage *from);
 void roost_rs_dmsg_done(struct roost_rs_dgram *dg, struct roost_rs_dmsg *msg);

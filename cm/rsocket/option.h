@@ -5,8 +5,8 @@
 #define ROOST_CM_RSOCKET_OPTION_H
 
 /*
- * The options of rsocket(7), one table for both kinds. What only a kind can do
- * about an option is its ops->set_option.
+ * The options of rsocket(7), one table for both kinds. The part of an option
+ * that only one kind has is in its ops->set_option.
  */
 
 #include "cm/rsocket/rs.h"

@@ -5,11 +5,12 @@
 #define ROOST_CM_RSOCKET_RS_H
 
 /*
- * What every rsocket is: a number, a lock, a kind, and those who wait for it.
+ * The part that all rsockets have: a number, a lock, a kind, and a list of
+ * waiting threads.
  *
- * The number is a descriptor of the process (an eventfd that nobody uses), so
- * that it never equals the number of anything else. struct roost_rs_stream
- * (stream.h) and struct roost_rs_dgram (dgram.h) start with a struct roost_rs.
+ * The number is a descriptor of the process (an unused eventfd), so that it
+ * never equals the number of another file. struct roost_rs_stream (stream.h)
+ * and struct roost_rs_dgram (dgram.h) start with a struct roost_rs.
  *
  * Locks, in the order in which they are taken:
  *
@@ -18,23 +19,22 @@
  *     lock                   everything else; never held while waiting
  *     the table's lock       numbers and references
  *
- * Waiting (wait.c). A thread that waits puts itself on the lists of all the
- * rsockets that it waits for and polls its own eventfd and their descriptors
- * (ops->wait_fd). Whoever changes an rsocket, be it the service thread or
- * another waiter that was first to take a completion, calls roost_rs_notify(),
- * which writes to the eventfds of all the others. So it does not matter who
- * reads an event.
+ * Waiting (wait.c). A waiting thread puts itself on the lists of all the
+ * rsockets that it waits for, and polls its own eventfd and their descriptors
+ * (ops->wait_fd). A thread that changes an rsocket (the service thread, or
+ * another waiter that took a completion first) calls roost_rs_notify(), which
+ * writes to the eventfds of all the others. So any of them may read an event.
  *
  * References (table.c). A number is looked up by roost_rs_get(), which takes a
  * reference; roost_rs_put() gives it back, and the last one frees. rclose()
  * takes the number out of the table and drops the table's reference: threads
  * inside calls leave with EBADF and nothing is freed under them.
  *
- * Cancellation. A call that sleeps is a cancellation point while it does, as a
- * socket's is, in roost_rs_sleep(); nothing else is, nor is anything of
- * rclose() and rshutdown().
+ * Cancellation. As with a socket, a call is a cancellation point while it
+ * sleeps in roost_rs_sleep(), and at no other place; rclose() and rshutdown()
+ * are none at all.
  *
- * Inside, functions return 0 or -errno; api.c has the dialect of sockets.
+ * Functions inside return 0 or -errno; api.c has the dialect of sockets.
  */
 
 #include <fcntl.h>
@@ -56,7 +56,7 @@ struct roost_rs_waiter {
 };
 
 /*
- * What a kind does its own way. Unless said otherwise: called without lock,
+ * Operations of a kind of rsocket. Unless said otherwise: called without lock,
  * with a reference held; returns 0 or -errno.
  */
 struct roost_rs_ops {
@@ -72,19 +72,22 @@ struct roost_rs_ops {
 	ssize_t (*recv)(struct roost_rs *rs, const struct iovec *iov,
 			int nb_iov, int flags, struct sockaddr_storage *from);
 	int (*shutdown)(struct roost_rs *rs, int how);
-	/* Before the number goes: what must still be said to the peer. */
+	/* Send the last messages to the peer, before the number is released. */
 	void (*close)(struct roost_rs *rs);
 	/* With the last reference; frees rs. */
 	void (*free)(struct roost_rs *rs);
 	int (*local)(struct roost_rs *rs, struct sockaddr_storage *addr);
 	int (*peer)(struct roost_rs *rs, struct sockaddr_storage *addr);
-	/* Size of buffers and queues can still be set. lock held. */
+	/* True if the sizes of buffers and queues can still be set. lock held.
+	 */
 	bool (*sizable)(struct roost_rs *rs);
 	/* Options of the kind; -ENOTSUP for those that it does not know. */
 	int (*set_option)(struct roost_rs *rs, int level, int name,
 			  const void *value, socklen_t length);
 
-	/* Thread: the service's. NULL where nothing is watched (service.h). */
+	/* Thread: the service's. NULL: the kind watches no descriptor
+	 * (service.h).
+	 */
 	void (*readable)(struct roost_rs *rs);
 
 	/* The five below: lock held. */
@@ -107,14 +110,14 @@ struct roost_rs_sizes {
 	uint16_t send_wr;
 	uint16_t recv_wr;
 	uint16_t inline_bytes;
-	uint32_t nb_iomaps; /* streams: that the peer may write */
+	uint32_t nb_iomaps; /* streams: entries that the peer may write */
 };
 
 struct roost_rs {
 	const struct roost_rs_ops *ops;
 	int type;           /* SOCK_STREAM, SOCK_DGRAM; constant */
 	sa_family_t family; /* of rsocket(); constant */
-	int fd;             /* -1: an accepted one that has no number yet */
+	int fd;             /* -1: an accepted rsocket without a number yet */
 	unsigned int refs;  /* the table's lock */
 	pthread_mutex_t send_lock;
 	pthread_mutex_t recv_lock;
@@ -123,9 +126,11 @@ struct roost_rs {
 	bool closed;                          /* lock; rclose() was called */
 
 	/* The rest: lock. */
-	int flags;         /* of rfcntl(F_SETFL); O_NONBLOCK means something */
+	int flags;         /* of rfcntl(F_SETFL); only O_NONBLOCK has an
+			    * effect */
 	int error;         /* errno value for SO_ERROR; 0: none */
-	uint64_t so_flags; /* 1 << SO_...: those that are only remembered */
+	uint64_t so_flags; /* 1 << SO_...: options without effect, for
+			    * getsockopt */
 	bool no_delay;
 	bool v6_only;
 	int keepalive_s; /* TCP_KEEPIDLE; 0: not asked for yet */
@@ -134,10 +139,10 @@ struct roost_rs {
 
 /* ---- rs.c ---- */
 
-/* Locks and sizes; one reference, the caller's. */
+/* Initialise locks and sizes; the caller has the one reference. */
 void roost_rs_init(struct roost_rs *rs, const struct roost_rs_ops *ops,
 		   int type, sa_family_t family);
-/* What roost_rs_init() made; ops->free calls it. */
+/* Undo roost_rs_init(); ops->free calls it. */
 void roost_rs_fini(struct roost_rs *rs);
 
 static inline bool roost_rs_nonblock(const struct roost_rs *rs, int msg_flags)
@@ -160,21 +165,22 @@ void roost_rs_port_set(struct sockaddr_storage *addr, in_port_t port);
 /* ---- table.c ---- */
 
 /*
- * Gives rs a number and a reference of the table's.
- * Returns the number or -errno (EMFILE, ENOMEM).
+ * Give rs a number; the table takes a reference.
  */
 int roost_rs_insert(struct roost_rs *rs);
 /* NULL: no rsocket has this number. */
 struct roost_rs *roost_rs_get(int fd);
-/* Another reference. False: the last one is gone and rs is being freed. */
+/* Take another reference. Returns false when the last one is gone and rs is
+ * being freed.
+ */
 bool roost_rs_ref_live(struct roost_rs *rs);
 void roost_rs_put(struct roost_rs *rs);
-/* The number is free afterwards. False: somebody else removed it. */
+/* Release the number. Returns false when another thread has removed it. */
 bool roost_rs_remove(struct roost_rs *rs);
-/* In the child of a fork: the parent's rsockets are not the child's. */
+/* In the child of a fork: forget the parent's rsockets. */
 void roost_rs_table_forget(void);
-/* child.c: nor is the lock of families, which a thread of the parent's may
- * have had.
+/* child.c: in the child of a fork, make the lock of families new, which a
+ * thread of the parent may have held.
  */
 void roost_rs_family_forget(void);
 
@@ -183,13 +189,14 @@ void roost_rs_family_forget(void);
 /* The calling thread's eventfd, made when first asked for; -errno. */
 int roost_rs_thread_fd(void);
 void roost_rs_thread_fd_drain(int fd);
-/* Lock held. Wakes those who wait for rs, but not the calling thread. */
+/* Lock held. Wakes all threads that wait for rs, except the calling thread. */
 void roost_rs_notify(struct roost_rs *rs);
 /*
- * Lock held, and given up while asleep. Returns when ready(rs) is true, or
- * -EAGAIN (nonblock), -EINTR, -EBADF (closed meanwhile), -ENOMEM, -EMFILE.
- * A cancellation point while asleep: who is cancelled gives up the lock of his
- * direction (roost_rs_lock) and one reference, and must have nothing else.
+ * Lock held, and released while asleep. Returns when ready(rs) is true, or
+ * -EAGAIN (nonblock), -EINTR, -EBADF (closed meanwhile), -ENOMEM, -EMFILE. A
+ * cancellation point while asleep: a thread that is cancelled releases its
+ * direction's lock (roost_rs_lock) and one reference, and must hold nothing
+ * else.
  */
 int roost_rs_block(struct roost_rs *rs, bool (*ready)(struct roost_rs *rs),
 		   bool nonblock);

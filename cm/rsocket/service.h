@@ -5,12 +5,12 @@
 #define ROOST_CM_RSOCKET_SERVICE_H
 
 /*
- * The service thread: one per process, started with the first rsocket, there
+ * The service thread: one per process, started with the first rsocket; it runs
  * until the process ends. It reads the one CM event channel that all rsockets
- * share and hands events to their owners, so that connections come and go
- * whether or not the program is inside a call; it reads the UDP sockets of
- * datagram rsockets, and it calls those whose timer is due. It never sleeps
- * but in its own poll.
+ * share and passes events to their rsockets, so that connections are made and
+ * ended even when the program is in no call. It reads the UDP sockets of
+ * datagram rsockets, and calls the timers that are due. It sleeps in its own
+ * poll only.
  *
  * A forked child has no such thread: there, everything is as before the first
  * rsocket, and the parent's rsockets are unknown (EBADF).
@@ -24,18 +24,19 @@
 
 struct roost_rs;
 
-/* What is to be let go once an event is acked; NULL: nothing. */
+/* References to release once an event is acked; NULL: none. */
 struct roost_rs_after {
 	struct roost_rs *put;
 	struct rdma_cm_id *destroy;
 };
 
-/* What an id's context points to. */
+/* The context of an rdma_cm_id points to this. */
 struct roost_rs_cm {
 	struct roost_rs *rs; /* lives as long as the id */
 	/*
-	 * Thread: the service's, without lock, with a reference to rs. event
-	 * is acked by the caller, so nobody may destroy its ids in here.
+	 * Thread: the service's, without lock, with a reference to rs. The
+	 * caller acks event afterwards, so this function must not destroy ids
+	 * of the event.
 	 */
 	struct roost_rs_after (*event)(struct roost_rs_cm *cm,
 				       const struct rdma_cm_event *event);
@@ -53,16 +54,18 @@ struct roost_rs_timer {
 
 /* Returns 0 or -errno. Thread: any. */
 int roost_rs_service_start(void);
-/* The channel of all ids; only while started. */
+/* The event channel of all ids; valid while the service is started. */
 struct rdma_event_channel *roost_rs_service_channel(void);
 
-/* The first call is a period from now; replaces what was set before. */
+/* Set a timer: the first call comes after one period. Replaces an earlier
+ * setting.
+ */
 void roost_rs_timer_set(struct roost_rs_timer *timer, int64_t period_ns);
 void roost_rs_timer_clear(struct roost_rs_timer *timer);
 
 /*
- * Has readable(rs) called whenever fd has something to read, found by its
- * number: closing fd or removing rs ends it. Returns 0 or -errno.
+ * Call readable(rs) whenever fd is readable. rs is found by its number: closing
+ * fd or removing rs ends the watch. Returns 0 or -errno.
  */
 int roost_rs_service_watch(struct roost_rs *rs, int fd);
 

@@ -12,15 +12,15 @@
  * ep.c (QP, CQ, buffers, hello), cq.c (completions and credits), send.c,
  * recv.c, shutdown.c, iomap.c.
  *
- * Flow control. The receiver's buffer is a ring of two halves. The peer is
- * told of one half at a time, through one of the two slots in its memory, and
- * fills it before it uses the next; a half is given back when as many bytes
- * were read. Every message with data also needs a credit: send_seq may run up
- * to send_limit, which the peer raises as the program reads. Control messages
- * need none: they have their own part of the send queue and rely on RNR.
+ * Flow control. The receiver's buffer is a ring of two halves. The peer learns
+ * of one half at a time, through one of the two slots in its memory, and fills
+ * it before it uses the next; a half is given back when as many bytes were
+ * read. Every message with data also needs a credit: send_seq may run up to
+ * send_limit, which the peer raises as the program reads. Control messages need
+ * no credit: they have their own part of the send queue and rely on RNR.
  *
- * Everything is guarded by rs.lock, but for what send_lock and recv_lock
- * guard, which says so.
+ * rs.lock guards every member, except those whose comments name send_lock or
+ * recv_lock.
  */
 
 #include <infiniband/verbs.h>
@@ -40,12 +40,12 @@ enum roost_rs_state {
 	ROOST_RS_REQUESTED,  /* a listener's: REQ came, not answered yet */
 	ROOST_RS_ACCEPTING,  /* REP sent */
 	ROOST_RS_CONNECTED,
-	ROOST_RS_DISCONNECTED, /* what came can still be read */
+	ROOST_RS_DISCONNECTED, /* received data can still be read */
 	ROOST_RS_FAILED,
 	ROOST_RS_STATES
 };
 
-/* Work requests that control messages have for themselves. */
+/* Work requests that are reserved for control messages. */
 #define ROOST_RS_CTRL_WR 4u
 #define ROOST_RS_SLOTS 2u
 
@@ -57,10 +57,10 @@ struct roost_rs_map {
 	size_t length_bytes;
 	uint64_t offset;
 	int index;   /* of the peer's entry; -1: local only */
-	bool queued; /* the peer was not told yet */
+	bool queued; /* not announced to the peer yet */
 };
 
-/* What both ends of the buffers are made of (ep.c). */
+/* The QP, the buffers and the flow control of a connection (ep.c). */
 struct roost_rs_ep {
 	struct ibv_comp_channel *channel; /* NULL: no endpoint yet */
 	struct ibv_cq *cq;
@@ -92,7 +92,7 @@ struct roost_rs_ep {
 	uint32_t msgs_head;
 	uint32_t nb_msgs;
 	uint16_t recv_seq;
-	uint16_t recv_told; /* give credits when recv_seq gets here */
+	uint16_t recv_told; /* send credits when recv_seq gets here */
 
 	/* The peer's. */
 	struct roost_rs_slot buf; /* where the next data goes */
@@ -101,7 +101,7 @@ struct roost_rs_ep {
 	uint64_t slots_addr;
 	uint32_t slots_key;
 	uint32_t nb_slots;
-	uint32_t peer_slot; /* the one to write next */
+	uint32_t peer_slot; /* the slot to write next */
 	uint32_t nb_peer_iomaps;
 };
 
@@ -112,7 +112,7 @@ struct roost_rs_stream {
 	enum roost_rs_state state;
 	bool readable; /* connected: the peer may still send */
 	bool writable; /* connected: the program may still send */
-	bool told;     /* rconnect() has reported the outcome */
+	bool told;     /* rconnect() has returned the result */
 
 	/* Connecting. */
 	struct sockaddr_storage peer;
@@ -156,7 +156,8 @@ void roost_rs_stream_fail(struct roost_rs_stream *st, int error);
 void roost_rs_stream_hang_up(struct roost_rs_stream *st);
 /*
  * lock held. For calls that move data: waits until a connection that is being
- * opened is open. Returns 0, or -EAGAIN, -ENOTCONN or why it failed.
+ * set up is established. Returns 0, or -EAGAIN, -ENOTCONN or the cause of its
+ * failure.
  */
 int roost_rs_stream_ready(struct roost_rs_stream *st, bool nonblock);
 
@@ -176,12 +177,12 @@ int roost_rs_stream_accept(struct roost_rs_stream *st,
 			   struct sockaddr_storage *from);
 
 /*
- * Listeners and children (child.c). The lock of families guards who is whose,
- * and is taken before any rsocket's lock.
+ * Listeners and children (child.c). The lock of families guards the relation of
+ * listeners and children, and is taken before any rsocket's lock.
  */
 void roost_rs_family_lock(void);
 void roost_rs_family_unlock(void);
-/* How many requests may wait for an answer. */
+/* Maximum of requests that wait for an answer. */
 static inline unsigned int
 roost_rs_requests_max(const struct roost_rs_stream *listener)
 {
@@ -189,23 +190,27 @@ roost_rs_requests_max(const struct roost_rs_stream *listener)
 }
 /* All below with that lock, and no other unless said. */
 /*
- * A request came for a listener, whose lock is held. What is left to be let go
- * is returned.
+ * A request came for a listener, whose lock is held. Returns the references
+ * that the caller has to release.
  */
 struct roost_rs_after roost_rs_child_request(struct roost_rs_stream *listener,
 					     const struct rdma_cm_event *event);
 void roost_rs_child_established(struct roost_rs_stream *child);
-/* It came to nothing. Returns its first reference, or NULL: not a child. */
+/* The connection of a child failed. Returns the child's first reference, or
+ * NULL: it has no listener.
+ */
 struct roost_rs *roost_rs_child_drop(struct roost_rs_stream *child);
-/* Of a listener that closes; takes the lock itself. */
+/* Drop all children of a listener that closes; takes the lock itself. */
 void roost_rs_child_drop_all(struct roost_rs_stream *listener);
 
 /* event.c */
 struct roost_rs_after roost_rs_stream_event(struct roost_rs_cm *cm,
 					    const struct rdma_cm_event *event);
 
-/* ep.c. lock held, or nobody else knows st. */
-/* Makes QP, CQ and buffers on st->id; -errno, with nothing left behind. */
+/* ep.c. lock held, or no other thread can see st. */
+/* Create QP, CQ and buffers on st->id. Returns 0, or -errno with nothing left
+ * behind.
+ */
 int roost_rs_ep_create(struct roost_rs_stream *st);
 void roost_rs_ep_destroy(struct roost_rs_stream *st);
 void roost_rs_ep_hello(const struct roost_rs_stream *st,
@@ -213,7 +218,7 @@ void roost_rs_ep_hello(const struct roost_rs_stream *st,
 void roost_rs_ep_meet(struct roost_rs_stream *st,
 		      const struct roost_rs_hello *hello);
 int roost_rs_ep_post_recv(struct roost_rs_stream *st, unsigned int nb);
-/* The ibv_wr of a write: what goes where. */
+/* The source and the target of an RDMA WRITE. */
 struct roost_rs_write {
 	const struct ibv_sge *sges;
 	int nb_sges;
@@ -227,7 +232,7 @@ struct roost_rs_write {
 int roost_rs_ep_post_write(struct roost_rs_stream *st,
 			   const struct roost_rs_write *write);
 
-/* What a completion is for, and how many bytes of the ring it frees. */
+/* wr_id of a completion: its kind, and the bytes of the ring that it frees. */
 enum roost_rs_wr {
 	ROOST_RS_WR_RECV,
 	ROOST_RS_WR_DATA,
@@ -245,28 +250,32 @@ void roost_rs_stream_progress(struct roost_rs *rs);
 void roost_rs_stream_arm(struct roost_rs *rs);
 void roost_rs_stream_drain(struct roost_rs *rs);
 int roost_rs_stream_wait_fd(struct roost_rs *rs);
-/* Needs ctrl_free_wr. -errno: st has failed. */
+/* Send a control message; needs ctrl_free_wr. -errno: st has failed. */
 int roost_rs_ctrl_send(struct roost_rs_stream *st, enum roost_rs_ctrl ctrl);
 
 /* send.c */
 ssize_t roost_rs_stream_send(struct roost_rs *rs, const struct iovec *iov,
 			     int nb_iov, int flags, const struct sockaddr *to,
 			     socklen_t to_length);
-/* lock held: room, credit and a buffer of the peer's for at least a byte. */
+/* lock held. True if there are room, a credit and a buffer of the peer's for at
+ * least one byte.
+ */
 bool roost_rs_stream_can_send(struct roost_rs_stream *st);
-/* The same, and enough room to be called writable. */
+/* lock held. True if can_send, with enough room to be called writable. */
 bool roost_rs_stream_is_writable(struct roost_rs_stream *st);
-/* send_lock and lock held: waits for can_send; -errno where it is over. */
+/* send_lock and lock held: waits until can_send; -errno when the connection has
+ * ended.
+ */
 int roost_rs_stream_wait_send(struct roost_rs_stream *st, bool nonblock);
 /*
- * send_lock held: room in the ring for length_bytes, which are free; one or
- * two pieces. Returns their number. The bytes are taken by the caller, who
- * lowers send_free_bytes.
+ * send_lock held. Get length_bytes of the ring, which are free, as one or two
+ * pieces. Returns their number. The caller takes the bytes by lowering
+ * send_free_bytes.
  */
 int roost_rs_ring_take(struct roost_rs_stream *st, uint32_t length_bytes,
 		       struct ibv_sge sges[2]);
 
-/* A place in a vector. */
+/* A position in a vector. */
 struct roost_rs_cursor {
 	const struct iovec *iov;
 	int nb_iov;
@@ -295,7 +304,7 @@ off_t roost_rs_map_add(struct roost_rs_stream *st, void *addr,
 int roost_rs_map_remove(struct roost_rs_stream *st, const void *addr,
 			size_t length_bytes);
 void roost_rs_map_free_all(struct roost_rs_stream *st);
-/* send_lock and lock held: tells the peer of maps that are queued. */
+/* send_lock and lock held: announces queued maps to the peer. */
 int roost_rs_map_flush(struct roost_rs_stream *st, bool nonblock);
 ssize_t roost_rs_map_write(struct roost_rs_stream *st, const void *from,
 			   size_t length_bytes, uint64_t offset, int flags);

@@ -8,15 +8,15 @@
  * The formats that two rsocket ends exchange, as rdma-core's rsocket has them.
  * Pure functions over bytes: no object, clock or allocation.
  *
- * Stream. Both ends send a hello as private data of REQ and REP: where the
- * peer may write data first (buf), where it may write descriptions of further
- * buffers (slots), and how many messages may be under way (credits). Data is
- * written by RDMA WRITE WITH IMMEDIATE, whose immediate is a message: three
- * bits of opcode and 29 of data, in network byte order. What is written into
- * slots and the I/O map is in the byte order of the end that owns them.
+ * Stream. Both ends send a hello as private data of REQ and REP: the first
+ * buffer that the peer may write data to (buf), the place where it may write
+ * descriptions of further buffers (slots), and the number of messages that may
+ * be in flight (credits). Data is written by RDMA WRITE WITH IMMEDIATE, whose
+ * immediate is a message: three bits of opcode and 29 of data, in network byte
+ * order. Slots and the I/O map are in the byte order of the end that owns them.
  *
  * Datagram. UD messages carry an address header in front of the data. A side
- * channel over UDP, with a header of its own, tells QP numbers.
+ * channel over UDP, with a header of its own, carries QP numbers.
  */
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@
 #define ROOST_RS_HELLO_BYTES 40
 #define ROOST_RS_SLOT_BYTES 16
 #define ROOST_RS_IOMAP_BYTES 24
-#define ROOST_RS_IOMAPS_MAX 32512u /* what the scale of 8 bits can say */
+#define ROOST_RS_IOMAPS_MAX 32512u /* the largest value of the 8-bit scale */
 
 /* A buffer that the peer may write; also the layout of a slot in memory. */
 struct roost_rs_slot {
@@ -38,7 +38,7 @@ struct roost_rs_slot {
 
 /* An entry of the I/O map, as it lies in memory. */
 struct roost_rs_iomap {
-	uint64_t offset; /* what riowrite() names the buffer by */
+	uint64_t offset; /* the offset that riowrite() uses */
 	struct roost_rs_slot slot;
 };
 
@@ -50,7 +50,7 @@ struct roost_rs_hello {
 	uint64_t slots_addr;
 	uint32_t slots_key;
 	uint32_t nb_slots;
-	struct roost_rs_slot buf; /* where the first data goes */
+	struct roost_rs_slot buf; /* target of the first data */
 };
 
 enum roost_rs_op {

@@ -8,8 +8,8 @@
  * IP addresses as users write them, to and from GIDs. Pure.
  *
  * Only addresses that one host can have pass: not unspecified, loopback,
- * multicast or broadcast, nor an IPv4 address dressed as IPv6. On failure
- * cause (ROOST_CONFIG_ERR_MAX bytes) says what is wrong and how to mend it.
+ * multicast or broadcast, nor an IPv4 address written as IPv6. On failure cause
+ * (ROOST_CONFIG_ERR_MAX bytes) has the error and the fix.
  */
 
 #include <stdbool.h>

@@ -10,15 +10,16 @@
  */
 
 /*
- * Write the line to err (ROOST_CONFIG_ERR_MAX bytes). What users wrote may be
- * quoted as it is: characters that would break the line become '?'.
- * Returns -EINVAL, so that it can stand behind a return. Thread: any.
+ * Write the line to err (ROOST_CONFIG_ERR_MAX bytes). Text from users may be
+ * quoted as it is: characters that would break the line become '?'. Returns
+ * -EINVAL, for use in a return statement. Thread: any.
  */
 int roost_config_fail(char *err, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* What to do where the process may not have what it needs: the fix in a line
- * whose cause is strerror(error). Returns a constant string. Thread: any.
+/* The fix for a line whose cause is strerror(error), when a limit or a
+ * permission of the process is the cause. Returns a constant string. Thread:
+ * any.
  */
 const char *roost_limit_fix(int error);
 

@@ -46,17 +46,17 @@ struct roost_config_key_info {
 	const char *arg;    /* the value's name in help; NULL: a flag */
 	const char *help;   /* one line */
 	enum roost_config_scope scope;
-	bool names_port; /* says what a port is: exactly one of these a port */
+	bool names_port; /* identifies a port: exactly one such key a port */
 	bool list;       /* may be given several times and adds up */
 	/* The member it fills, in struct roost_config or roost_port_config. */
 	size_t offset_bytes;
 	size_t size_bytes;
-	/* Read value into member. Returns 0, or -EINVAL with the cause and the
+	/* Parse value into member. Returns 0, or -EINVAL with the cause and the
 	 * fix in cause (ROOST_CONFIG_ERR_MAX bytes) and member unchanged.
 	 */
 	int (*parse)(void *member, const char *value, char *cause);
-	/* The other way: what parse() reads back as the same. Nothing is
-	 * written for a list that is empty.
+	/* Write member as a text that parse() reads back as the same value.
+	 * Writes nothing for an empty list.
 	 */
 	void (*format)(const void *member, char *buf, size_t size);
 };

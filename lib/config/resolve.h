@@ -5,16 +5,16 @@
 #define ROOST_CONFIG_RESOLVE_H
 
 /*
- * The configuration as the launcher makes it, of sources that it names, and
- * what the ports of a device need of it. Errors: as in roost/config.h.
+ * The launcher's side of the configuration: it names the sources; and questions
+ * about the ports of a device. Errors: as in roost/config.h.
  */
 
 #include <roost/config.h>
 
 /*
- * roost_config_load() with all sources as arguments. path NULL: what
- * ROOST_CONFIG in envp says. options NULL: none; else filled by
- * roost_config_set(). Returns as roost_config_load(). Thread: any.
+ * roost_config_load() with all sources as arguments. path NULL: the path in
+ * ROOST_CONFIG of envp. options NULL: none; else filled by roost_config_set().
+ * Returns as roost_config_load(). Thread: any.
  */
 int roost_config_resolve(struct roost_config *c, const char *path,
 			 char *const *envp, const struct roost_config *options,
@@ -24,19 +24,18 @@ int roost_config_resolve(struct roost_config *c, const char *path,
 void roost_config_init(struct roost_config *c);
 
 /*
- * Give one key (enum roost_config_key) its value in a source. Keys that are
- * lists append, others are replaced. port: which port, for keys of a port.
- * where: what the user wrote it at, to begin an error with ("--ip").
- * Returns 0; -EINVAL with err filled and *c unchanged. Thread: any.
+ * Set one key (enum roost_config_key) in a source. A value for a list key is
+ * appended, others replace the value before. port: the port, for keys of a
+ * port. where: the place of the value in the user's input, for the start of an
+ * error line ("--ip").
  */
 int roost_config_set(struct roost_config *c, const char *where, int key,
 		     unsigned int port, const char *value, char *err);
 
 /*
- * Write a resolved configuration as environment: put() is called once for
- * every variable that there can be, value NULL where it must be unset, so that
- * whatever the environment held before, the result reads back as *c.
- * Returns 0, or the first value of put() that is not 0. Thread: any.
+ * Write a resolved configuration as environment: put() is called once for every
+ * variable that can exist, with value NULL if the variable must be unset, so
+ * that the result reads back as *c, whatever the environment held before.
  */
 int roost_config_export(const struct roost_config *c,
 			int (*put)(void *arg, const char *name,
@@ -45,17 +44,17 @@ int roost_config_export(const struct roost_config *c,
 
 /*
  * The first port of the list that is on the same DPDK port as this one: with
- * the same devargs, or on the same end of the same link. Two ports of one link
- * and VLAN are its two ends. Thread: any.
+ * the same devargs, or on the same end of the same link. Two ports with the
+ * same link and VLAN are the two ends of the link. Thread: any.
  */
 unsigned int roost_config_shared_port(const struct roost_config *c,
 				      unsigned int port);
 
 /*
- * The address that a link without `ip` has at its end (0 or 1), by the order
- * of the links and their VLANs in this process: 198.18.0.1/24 and .2/24 for the
- * first name, 198.18.1.x for the second, ... (RFC 2544's range: on no real
- * network.) Thread: any.
+ * The address of a link without `ip` at its end (0 or 1). It follows from the
+ * order of the links and their VLANs in this process: 198.18.0.1/24 and .2/24
+ * for the first name, 198.18.1.x for the second, ... (RFC 2544's range: on no
+ * real network.) Thread: any.
  */
 struct roost_prefix roost_config_link_ip(const struct roost_config *c,
 					 unsigned int port, unsigned int end);

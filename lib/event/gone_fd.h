@@ -5,17 +5,17 @@
 #define ROOST_EVENT_GONE_FD_H
 
 /*
- * An eventfd that looks to poll(2) as an uverbs file does whose device is gone:
- * POLLERR, and whoever reads is answered at once.
+ * An eventfd that behaves in poll(2) like a uverbs file whose device is gone:
+ * POLLERR, and a reader gets an answer at once.
  *
- * eventfd says POLLERR when its counter is at UINT64_MAX, where write(2) cannot
- * bring it: only a signal from inside the kernel can, as that of a finished
- * request of Linux AIO (IOCB_FLAG_RESFD). So the counter is written up to one
- * below, and each reader that took one gives it back by such a signal. Where
- * there is no AIO, the fd says POLLIN alone.
+ * An eventfd reports POLLERR when its counter is UINT64_MAX. write(2) cannot
+ * set that value: only a signal from inside the kernel can, such as the
+ * completion of a Linux AIO request (IOCB_FLAG_RESFD). So the counter is
+ * written to UINT64_MAX - 1, and each reader that took one gives it back by
+ * such a signal. Without AIO, the fd reports POLLIN alone.
  */
 
-/* The counter is 0, and nobody else writes: make it UINT64_MAX - 1. */
+/* Set the counter to UINT64_MAX - 1. It is 0, and no other thread writes it. */
 void roost_gone_fd_fill(int fd);
 
 /* Add one to a filled counter, up to UINT64_MAX. Thread: any. */

@@ -5,12 +5,12 @@
 #define ROOST_VERBS_ABI_H
 
 /*
- * What others see of libibverbs besides verbs.h: symbol versions, and the
- * layout that provider libraries expect behind a struct ibv_device.
+ * The ABI of libibverbs besides verbs.h: symbol versions, and the layout that
+ * provider libraries expect behind a struct ibv_device.
  *
  * Facts of rdma-core 44 (IBVERBS_PRIVATE_34). A library such as libmlx5 asks
  * "is this device mine?" by comparing verbs_device.ops with its own table, so
- * that member must be there and must point to something that is nobody else's.
+ * that member must be there and must point to an object that no provider has.
  */
 
 #include <assert.h>
@@ -20,8 +20,8 @@
 #include <infiniband/verbs.h>
 
 /*
- * Bind a version to the symbol that is declared next. The attribute is what
- * gcc's link-time optimisation understands, the directive what clang has.
+ * Bind a version to the symbol that is declared next. gcc's link-time
+ * optimisation needs the attribute; clang has the directive only.
  */
 #if __has_attribute(symver)
 #define ROOST_VERBS_SYMVER(symbol, versioned) __attribute__((symver(versioned)))

@@ -5,12 +5,13 @@
 #define ROOST_VERBS_MAP_H
 
 /*
- * Between the words of verbs.h and the engine's: every enum and every set of
+ * Translation between verbs.h and the engine: every enum and every set of
  * flags, in the direction in which it travels. Pure.
  *
- * Verbs to engine may refuse: -EINVAL for what verbs.h does not define or what
- * has no meaning here, -EOPNOTSUPP for what it defines and Roost has not.
- * Engine to verbs always succeeds, for everything that the engine defines.
+ * Verbs to engine may refuse: -EINVAL for values that verbs.h does not define
+ * or that have no meaning here, -EOPNOTSUPP for values that it defines and
+ * Roost does not support. Engine to verbs always succeeds, for everything that
+ * the engine defines.
  */
 
 #include <stdint.h>
@@ -26,14 +27,14 @@
 int roost_map_qp_type(enum ibv_qp_type type, enum roost_qp_type *out);
 int roost_map_wr_opcode(enum ibv_wr_opcode opcode, enum roost_wr_opcode *out);
 int roost_map_send_flags(unsigned int flags, uint32_t *out);
-/* Optional flags (relaxed ordering) and hints (huge pages) are taken and
- * dropped: promises that cost nothing to break are none.
+/* Optional flags (relaxed ordering) and hints (huge pages) are accepted and
+ * ignored: they permit an optimisation and require nothing.
  */
 int roost_map_access(unsigned int access, uint32_t *out);
 int roost_map_qp_state(enum ibv_qp_state state, enum roost_qp_state *out);
 int roost_map_qp_attr_mask(int mask, uint32_t *out);
 
-/* Only what the mask names is looked at. */
+/* Reads only the members that the mask names. */
 int roost_map_qp_attr(const struct ibv_qp_attr *attr, int mask,
 		      struct roost_qp_attr *out, uint32_t *out_mask);
 

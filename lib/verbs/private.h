@@ -5,9 +5,9 @@
 #define ROOST_VERBS_PRIVATE_H
 
 /*
- * Symbols of libibverbs.so.1 that no installed header declares: rdma-core's
- * own libraries (librdmacm, provider libraries) and a few of its programs use
- * them. Prototypes as those callers expect them; the callers are outside.
+ * Symbols of libibverbs.so.1 that no installed header declares: rdma-core's own
+ * libraries (librdmacm, provider libraries) and a few of its programs use them.
+ * The prototypes are those that these callers expect.
  */
 
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 #include <rdma/ib_user_sa.h>
 #include <rdma/ib_user_verbs.h>
 
-/* What ibv_query_gid_type() answers with; other numbers than ibv_gid_type. */
+/* Results of ibv_query_gid_type(); the numbers differ from ibv_gid_type. */
 enum roost_sysfs_gid_type {
 	ROOST_SYSFS_GID_IB_ROCE_V1,
 	ROOST_SYSFS_GID_ROCE_V2,

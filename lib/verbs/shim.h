@@ -5,19 +5,19 @@
 #define ROOST_VERBS_SHIM_H
 
 /*
- * What stands behind the structs of verbs.h, for this folder alone.
+ * The objects behind the structs of verbs.h, for lib/verbs alone.
  *
- * Each object begins with (or, for a context, ends with) the struct that the
- * program sees and holds a pointer to the engine's object. The shim checks
- * arguments, translates words (map.h) and speaks the errno dialect; state and
- * locking are the engine's. Lifetime is the program's: an object lives from
- * its create to its destroy call, and destroy calls that the engine refuses
- * with EBUSY change nothing.
+ * Each object begins with (a context: ends with) the struct that the program
+ * sees, and holds a pointer to the engine's object. The shim checks arguments,
+ * translates values (map.h) and uses the errno dialect; state and locking are
+ * the engine's. The program decides the lifetime: an object lives from its
+ * create to its destroy call, and a destroy call that the engine refuses with
+ * EBUSY changes nothing.
  *
- * Dialect: calls that make something return NULL and set errno; the others
+ * Dialect: calls that create an object return NULL and set errno; the others
  * return an errno value and set errno too, because programs that print errno
- * after ibv_modify_qp() and its like are common. Exceptions stand where they
- * are made.
+ * after ibv_modify_qp() and its like are common. An exception is named at its
+ * function.
  */
 
 #include <errno.h>
@@ -44,7 +44,9 @@ struct roost_verbs_device {
 	uint64_t guid;                     /* host order */
 };
 
-/* What a context has of a program: ibv_close_device() ends what is left. */
+/* Objects of a program in a context: ibv_close_device() ends the ones that are
+ * left.
+ */
 enum roost_verbs_kind {
 	ROOST_VERBS_PD, /* parent domains, too */
 	ROOST_VERBS_TD,
@@ -71,15 +73,17 @@ TAILQ_HEAD(roost_verbs_objects, roost_verbs_object);
 struct roost_verbs_context {
 	struct roost_device *device;
 	struct roost_ctx *ctx;
-	uint32_t process; /* that opened it; it is dead in others (dead.h) */
+	uint32_t process; /* the process that opened it; dead in others
+			   * (dead.h) */
 	LIST_ENTRY(roost_verbs_context) link;
 	/* Newest first; under roost_process_fork_hold(). */
 	struct roost_verbs_objects objects;
-	_Atomic uint32_t nb_ind_tables; /* ever made: their numbers */
+	_Atomic uint32_t nb_ind_tables; /* number of tables ever created; gives
+					 * their handles */
 	struct verbs_context vctx;      /* .context is what the program has */
 };
 
-/* A thread domain is a promise about threads; nothing here depends on it. */
+/* A thread domain is a promise about threads; no code here depends on it. */
 struct roost_verbs_td {
 	struct ibv_td ibv; /* first */
 	struct roost_verbs_object object;
@@ -90,8 +94,9 @@ struct roost_verbs_pd {
 	struct ibv_pd ibv; /* first */
 	struct roost_verbs_object object;
 	struct roost_pd *pd;
-	struct roost_verbs_pd *parent; /* a parent domain: the PD it is for */
-	struct roost_verbs_td *td;     /* a parent domain's, or NULL */
+	struct roost_verbs_pd *parent; /* parent domain: its PD; else NULL */
+	struct roost_verbs_td *td;     /* parent domain: its thread domain, or
+					* NULL */
 	_Atomic uint32_t refs; /* objects and parent domains made with it */
 };
 
@@ -99,7 +104,7 @@ struct roost_verbs_mr {
 	struct ibv_mr ibv; /* first */
 	struct roost_verbs_object object;
 	struct roost_mr *mr;
-	struct roost_verbs_dm *dm; /* the device memory it is of, or NULL */
+	struct roost_verbs_dm *dm; /* device memory of the region; NULL: none */
 	bool is_null;
 };
 
@@ -114,7 +119,7 @@ struct roost_verbs_dm {
 	struct roost_verbs_object object;
 	uint8_t *memory;
 	size_t len_bytes;
-	_Atomic uint32_t refs; /* regions of it */
+	_Atomic uint32_t refs; /* MRs of this memory */
 };
 
 struct roost_verbs_ah {
@@ -134,7 +139,7 @@ struct roost_verbs_cq {
 	struct roost_cq *cq;
 	struct roost_device *device;
 	struct roost_verbs_pd *parent_domain; /* or NULL */
-	/* The completion that the read_ calls are about; valid between
+	/* The completion that the ibv_wc_read_ calls read; valid between
 	 * start_poll and end_poll, for the thread that polls.
 	 */
 	const struct roost_cqe *current;
@@ -164,21 +169,22 @@ struct roost_verbs_xrcd {
 	struct ibv_xrcd ibv; /* first */
 	struct roost_verbs_object object;
 	struct roost_xrcd *xrcd;
-	uint64_t domain_id;    /* equal in all openings of a domain */
-	int fd;                /* keeps its inode from being another's;
-				* -1: a domain without a file */
+	uint64_t domain_id;    /* the same in all openings of a domain */
+	int fd;                /* keeps its inode number in use; -1: a domain
+				* without a file */
 	_Atomic uint32_t refs; /* QP handles that were opened with it */
 	LIST_ENTRY(roost_verbs_xrcd) link;
 };
 
-/* What ibv_wr_start() to ibv_wr_complete() collect. Under the send queue's
- * lock, which the engine holds in between.
+/* The request that ibv_wr_start() to ibv_wr_complete() build. Under the send
+ * queue's lock, which the engine holds in between.
  */
 struct roost_verbs_batch {
-	struct roost_send_wr wr; /* begun, goes when nothing is missing */
-	uint8_t missing;         /* setters it waits for; 0: none is begun */
-	int error;               /* first one, negative; 0: none */
-	/* Data that came before the other setter; UD and XRC only. */
+	struct roost_send_wr wr; /* in progress; posted when missing is 0 */
+	uint8_t missing;         /* setters that it waits for; 0: no request is
+				  * in progress */
+	int error;               /* first error, negative errno; 0: none */
+	/* Data that was set before the other setter ran; UD and XRC only. */
 	struct roost_verbs_kept *kept;
 };
 
@@ -262,8 +268,8 @@ static inline struct roost_dev *roost_verbs_dev(struct ibv_context *context)
 }
 
 /*
- * An object was made with this PD, or with this parent domain. The engine
- * knows real PDs only, and what is in use of a parent domain is known here.
+ * An object was created with this PD or parent domain. The engine knows real
+ * PDs only, so references to a parent domain are counted here.
  */
 static inline void roost_verbs_pd_hold(struct ibv_pd *pd)
 {
@@ -275,7 +281,7 @@ static inline void roost_verbs_pd_release(struct ibv_pd *pd)
 	atomic_fetch_sub(&roost_verbs_pd(pd)->refs, 1);
 }
 
-/* The object is the program's from now on, and no longer. */
+/* Add an object to, or remove it from, the list of its context. */
 static inline void roost_verbs_object_add(struct ibv_context *context,
 					  enum roost_verbs_kind kind, void *ibv,
 					  struct roost_verbs_object *object)
@@ -351,7 +357,8 @@ struct ibv_mr *roost_verbs_alloc_null_mr(struct ibv_pd *pd);
 int roost_verbs_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
 			  uint32_t flags, struct ibv_sge *sg_list,
 			  uint32_t num_sges);
-/* Register memory that the caller has checked; dm: of this, or NULL. */
+/* Register memory that the caller has checked. dm: its device memory, or NULL.
+ */
 struct ibv_mr *roost_verbs_mr_new(struct ibv_pd *pd, void *addr, size_t length,
 				  uint64_t iova, unsigned int access,
 				  struct roost_verbs_dm *dm);
@@ -362,15 +369,15 @@ int roost_verbs_free_dm(struct ibv_dm *dm);
 struct ibv_mr *roost_verbs_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm,
 				     uint64_t dm_offset, size_t length,
 				     unsigned int access);
-/* The longest that can be asked for. */
+/* Largest length of a device memory allocation. */
 #define ROOST_VERBS_DM_MAX_BYTES (UINT64_C(256) << 20)
 /* mw.c */
 struct ibv_mw *roost_verbs_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int roost_verbs_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
 			struct ibv_mw_bind *bind);
 int roost_verbs_dealloc_mw(struct ibv_mw *mw);
-/* Translate what a BIND_MW request asks for. Returns 0, -EINVAL (no window, or
- * not of the type that is bound this way).
+/* Translate the arguments of a BIND_MW request. Returns 0, -EINVAL (no window,
+ * or not of the type that is bound this way).
  */
 int roost_verbs_map_bind(struct ibv_mw *mw, enum ibv_mw_type type,
 			 uint32_t rkey, const struct ibv_mw_bind_info *info,
@@ -379,7 +386,7 @@ int roost_verbs_map_bind(struct ibv_mw *mw, enum ibv_mw_type type,
 int roost_verbs_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int roost_verbs_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 int roost_verbs_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
-/* Takes nothing of attr; returns NULL and errno. */
+/* Keeps no reference to attr; returns NULL and errno. */
 struct roost_verbs_cq *
 roost_verbs_cq_new(struct ibv_context *context,
 		   const struct ibv_cq_init_attr_ex *attr);
@@ -411,17 +418,17 @@ struct ibv_qp *roost_verbs_create_qp_ex(struct ibv_context *context,
 					struct ibv_qp_init_attr_ex *attr);
 int roost_verbs_modify_qp_rate_limit(struct ibv_qp *qp,
 				     struct ibv_qp_rate_limit_attr *attr);
-/* qp_ex.c: fill the ibv_wr_ calls. Returns 0, -EOPNOTSUPP (an operation in
- * send_ops that this type of QP has not), -ENOMEM. The QP's memory is not
- * zeroed by it; free() batch.kept in the end.
+/* qp_ex.c: set the ibv_wr_ functions of a QP. Returns 0, -EOPNOTSUPP (an
+ * operation in send_ops that this type of QP does not have), -ENOMEM. Does not
+ * zero the QP's memory; the caller frees batch.kept in the end.
  */
 int roost_verbs_qp_ex_init(struct roost_verbs_qp *qp, enum roost_qp_type type,
 			   uint64_t send_ops);
-/* Fill what programs see of a QP; pd may be NULL. */
+/* Fill the members of a QP that programs see; pd may be NULL. */
 void roost_verbs_qp_init_ibv(struct roost_verbs_qp *qp,
 			     struct ibv_context *context, struct ibv_pd *pd,
 			     const struct ibv_qp_init_attr_ex *attr);
-/* Undo that, and free it. */
+/* Undo roost_verbs_qp_init_ibv(), and free the QP. */
 void roost_verbs_qp_free(struct roost_verbs_qp *qp);
 /* open_qp.c: handles of one XRC target. */
 struct ibv_qp *roost_verbs_open_qp(struct ibv_context *context,
@@ -429,11 +436,13 @@ struct ibv_qp *roost_verbs_open_qp(struct ibv_context *context,
 /* qp is the first handle of the target qp->qp. Returns 0, -ENOMEM. */
 int roost_verbs_target_new(struct roost_verbs_qp *qp,
 			   const struct roost_verbs_xrcd *xrcd);
-/* Frees the handle, and with the last one the target. Returns 0, or what the
- * engine says, and nothing has changed then.
+/* Frees the handle, and with the last handle the target. Returns 0, or the
+ * engine's error with nothing changed.
  */
 int roost_verbs_target_close(struct roost_verbs_qp *qp);
-/* The program still has this handle; an event for a closed one is nobody's. */
+/* True if the program still has this handle; events for a closed handle are
+ * discarded.
+ */
 bool roost_verbs_target_is_open(const struct roost_verbs_qp *qp);
 /* post.c */
 int roost_verbs_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,

@@ -5,17 +5,17 @@
 #define ROOST_VERBS_UNSUPPORTED_H
 
 /*
- * Everything that answers "not supported": EOPNOTSUPP in the dialect of the
+ * Every call that answers "not supported": EOPNOTSUPP in the dialect of the
  * call, never ENOSYS, never a call through NULL. The table is
- * lib/verbs/unsupported.def; to support something is to take its row out.
+ * lib/verbs/unsupported.def; a call that becomes supported loses its row.
  */
 
 #include <infiniband/verbs.h>
 
 /*
- * Fill every operation of a context with its EOPNOTSUPP answer, the
- * _compat_ ones of struct ibv_context_ops included. The caller then puts in
- * what is supported. Touches nothing but operations. Thread: any.
+ * Fill every operation of a context with its EOPNOTSUPP answer, including the
+ * _compat_ ones of struct ibv_context_ops. The caller then sets the supported
+ * operations. Touches nothing but operations. Thread: any.
  */
 void roost_unsupported_fill(struct verbs_context *vctx);
 

@@ -42,7 +42,8 @@ enum roost_drop {
 	ROOST_DROP_UNEXPECTED_RESPONSE, /* ACK for a PSN that is not unacked */
 	ROOST_DROP_INV_REQUEST,         /* UC: sequence, lengths, not allowed */
 	ROOST_DROP_ACCESS,      /* UC: key, range or access of the memory */
-	ROOST_DROP_NO_BUFFER,   /* no mbuf for the answer, or segments */
+	ROOST_DROP_NO_BUFFER,   /* no mbuf to send with, or no room in QP1's
+				 * ring */
 	ROOST_DROP_WORKER_BUSY, /* the ring to the worker of its QP is full */
 	ROOST_DROP_COUNT,
 };
