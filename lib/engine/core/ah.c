@@ -16,7 +16,7 @@ int roost_ah_create(struct roost_pd *pd, const struct roost_av *av,
 
 	if (a == NULL)
 		return -ENOMEM;
-	/* One source port for all that it is used for (A17.9.1). */
+	/* One UDP source port for all datagrams of the AH (A17.9.1). */
 	rc = roost_path_resolve(pd->ctx->dev, av, roost_pd_handle(pd), 0,
 				&a->path);
 	if (rc != 0) {

@@ -3,11 +3,12 @@
  */
 
 /*
- * Async events follow the publication of every completion that happened before
- * them. So a worker holds them back until it has published. Where another
- * worker still withholds entries of a CQ that they share (cq_priv.h), maybe
- * some of ours, the events wait until somebody has all turns: then nothing is
- * unpublished. The control thread is asked to see to that.
+ * An async event becomes visible after all completions that happened before it.
+ * So a worker holds its events back until it has published its completions. If
+ * another worker still holds back entries of a shared CQ (cq_priv.h), maybe
+ * entries of this worker too, the events wait until a thread holds all turns:
+ * then every completion is published. The control thread is woken to take all
+ * turns.
  */
 
 #include "lib/engine/core/worker_base.h"
@@ -19,7 +20,10 @@ void roost_async_raise(struct roost_worker *w,
 	roost_event_hold(&w->held_events, source, type);
 }
 
-/* Behind those that are late already, or late themselves? Then they are. */
+/* Returns true when the events of w have to wait for all turns: other events
+ * wait already, or a CQ has entries held back. The events of w are moved to
+ * late.events then.
+ */
 static bool is_late(struct roost_worker *w)
 {
 	struct roost_dev *dev = w->dev;
@@ -48,7 +52,7 @@ void roost_async_tell(struct roost_worker *w)
 	roost_dev_service_wake(w->dev);
 }
 
-/* Who has all turns needs no lock. */
+/* No lock: the caller holds all turns. */
 void roost_async_tell_late(struct roost_dev *dev)
 {
 	roost_event_batch_raise(&dev->late.events);

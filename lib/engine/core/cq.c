@@ -123,7 +123,9 @@ int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
 	ring = ring_alloc(entries);
 	if (ring == NULL)
 		return -ENOMEM;
-	/* In this order: who polls in the open may wait for the turn. */
+	/* In this order: a thread between poll_begin and poll_end may wait for
+	 * the turn.
+	 */
 	roost_spin_lock(&cq->lock);
 	roost_dev_turns_take(dev);
 	consumed = atomic_load(&cq->consumed);
@@ -217,7 +219,7 @@ static inline uint32_t push(struct roost_worker *w, struct roost_cq *cq,
 	}
 	if (!part->dirty) {
 		part->dirty = true;
-		/* Of one that overran, behind all that there are. */
+		/* Overrun: the place behind all entries. */
 		part->first = is_overrun(cq) ? cq->produced : place;
 		TAILQ_INSERT_TAIL(&w->dirty_cqs, part, dirty_link);
 	}
@@ -258,7 +260,7 @@ static uint32_t publishable(const struct roost_cq *cq)
 	return end;
 }
 
-/* Are there entries that wait for another worker? Under produce_lock. */
+/* Note whether entries wait for another worker. Under produce_lock. */
 static void withhold(struct roost_cq *cq, bool some)
 {
 	if (cq->withheld == some)
@@ -267,7 +269,7 @@ static void withhold(struct roost_cq *cq, bool some)
 	atomic_fetch_add(&cq->ctx->dev->late.nb_withheld_cqs, some ? 1u : -1u);
 }
 
-/* Returns what has to be armed for an event. */
+/* Returns the lowest arming (enum roost_cq_armed) that raises an event. */
 static __rte_noinline uint32_t publish_shared(struct roost_cq *cq,
 					      struct roost_cq_part *part)
 {
@@ -333,15 +335,16 @@ void roost_cq_arm(struct roost_cq *cq, bool solicited_only)
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* Looked at before published, so that what was in time is polled first. */
+/* Read before published, so that entries from before the overrun are polled
+ * first.
+ */
 static bool has_failed(const struct roost_cq *cq)
 {
 	return atomic_load_explicit(&cq->overrun_told, memory_order_acquire);
 }
 
-/* Nothing to be polled, and none of the CQ's last errors to be told? Seen
- * without the lock: a program that polls finds nothing, most of the time, and
- * may well be told so as of a moment ago.
+/* True if there is no entry to poll, and no overrun to report. Read without the
+ * lock: most polls find nothing, and an answer that is a moment old is correct.
  */
 static bool is_idle(const struct roost_cq *cq)
 {
@@ -379,7 +382,7 @@ int roost_cq_poll(struct roost_cq *cq, unsigned int n, struct roost_cqe *cqes)
 	return (int)n;
 }
 
-/* The entry behind those that were shown, while the lock is held. */
+/* Show the next entry, while the lock is held. */
 static bool show(struct roost_cq *cq, const struct roost_cqe **cqe)
 {
 	uint32_t next = atomic_load_explicit(&cq->shown, memory_order_relaxed);

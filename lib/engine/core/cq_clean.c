@@ -3,16 +3,16 @@
  */
 
 /*
- * What a QP or WQ that is reset or destroyed leaves in its CQs: completions
- * that nobody has polled are taken out, and the rest keep their order. Entries
- * that an open poll has shown stay.
+ * Cleaning CQs when a QP or WQ is reset or destroyed: its completions that were
+ * not polled are removed, and the other entries keep their order. Entries that
+ * an open poll (roost_cq_poll_begin) has shown stay.
  *
- * Slots of queues are free when their completions were polled (queue.h), so the
- * places that are on record for the entries which move are changed with them.
- * Posting threads may read these meanwhile. They find neither the old nor the
- * new place polled: the consumers are locked out. Those that were polled may be
- * posted to. No post of a send writes where the place was; posts of receives
- * do, and wait.
+ * A slot of a queue is free when its completion was polled (queue.h), so the
+ * recorded places of all entries that move are changed, too. Posting threads
+ * may read these places meanwhile. They find neither the old nor the new place
+ * polled, because the consumers are locked out. Slots whose completions were
+ * polled before may be posted to. Posting a send does not write the word that
+ * held the place; posting a receive does, and waits for the queue's lock.
  */
 
 #include "lib/engine/core/qp_priv.h"
@@ -20,7 +20,7 @@
 #include "lib/engine/core/worker_base.h"
 #include "lib/engine/core/wq_priv.h"
 
-/* Whose entries go. */
+/* The object whose entries are removed. */
 struct owner {
 	uint32_t num;
 	bool is_wq; /* WQs have numbers of their own */
@@ -31,13 +31,13 @@ static bool is_of(const struct roost_cqe *cqe, const struct owner *owner)
 	return cqe->qpn == owner->num && cqe->of_wq == owner->is_wq;
 }
 
-/* A walk along the entries that nobody was shown. */
+/* A walk along the entries that no poll has shown. */
 struct walk {
 	const struct roost_cq *cq;
 	const struct owner *owner;
 	uint32_t begin, end;
 	uint32_t at;
-	uint32_t nb_gone; /* of those before at */
+	uint32_t nb_gone; /* removed entries before at */
 };
 
 static void rewind_walk(struct walk *walk)
@@ -46,12 +46,12 @@ static void rewind_walk(struct walk *walk)
 	walk->nb_gone = 0;
 }
 
-/* Where the entry at this place will be; a place that is polled stays. */
+/* The new place of an entry; a place that was polled does not change. */
 static uint32_t moved(struct walk *walk, uint32_t place)
 {
 	if (place - walk->begin >= walk->end - walk->begin)
 		return place;
-	/* The places of a queue ascend, but for those of long ago. */
+	/* The places of a queue ascend, except old ones that were polled. */
 	if (place - walk->begin < walk->at - walk->begin)
 		rewind_walk(walk);
 	for (; walk->at != place; walk->at++)
@@ -96,7 +96,7 @@ static void move_users(struct walk *walk)
 	}
 }
 
-/* Returns the place behind those that stay. */
+/* Returns the place behind the entries that stay. */
 static uint32_t compact(struct walk *walk)
 {
 	struct roost_cqe *ring = walk->cq->ring;
@@ -133,12 +133,14 @@ static void clean(struct roost_cq *cq, const struct owner *owner)
 			      memory_order_release);
 }
 
-/* Returns false: another thread polls the CQ in the open. */
+/* Returns false: another thread is between poll_begin and poll_end. */
 static bool try_clean(struct roost_cq *cq, const struct owner *owner)
 {
 	if (cq == NULL)
 		return true;
-	/* The thread itself does, and what it was not shown may go. */
+	/* This thread polls the CQ; entries that it was not shown may be
+	 * removed.
+	 */
 	if (roost_cq_polled_by_us(cq)) {
 		clean(cq, owner);
 		return true;

@@ -147,9 +147,9 @@ struct roost_pd {
 	_Atomic uint32_t refs; /* MRs, QPs */
 };
 
-/* Create a device without workers; the caller adds them (lib/engine/device.c).
- * transport stays the caller's. Returns 0, -EINVAL, -ENOMEM, -EIO (no random
- * numbers).
+/* A device without workers; who creates one adds them (lib/engine/device.c).
+ * transport stays the caller's. Returns 0, -EINVAL, -ENOMEM, -EIO (there are no
+ * random numbers).
  */
 int roost_dev_make(const struct roost_dev_conf *conf,
 		   const struct roost_transport *transport,

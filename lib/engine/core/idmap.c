@@ -46,7 +46,7 @@ int roost_idmap_init(struct roost_idmap *map, unsigned int bits,
 		map->pages = NULL;
 		return -ENOMEM;
 	}
-	/* No number that is looked up there: nothing is known of 0 either. */
+	/* An entry that no number finds: 0 is not known yet either. */
 	atomic_init(&map->memo[0], 1);
 	return 0;
 }

@@ -32,8 +32,9 @@ static uint8_t port_index_of(struct roost_qp *qp)
 	return port_num == 0 ? 0 : (uint8_t)(port_num - 1);
 }
 
-/* A group that nobody is in yet. The port first: what comes from then on finds
- * the member or is dropped, and a member is one whose group the port is in.
+/* Create a group without members. The port joins first: a frame that comes
+ * before the member is added is dropped, and a QP is a member only if the port
+ * is in the group.
  */
 static int open_group(struct roost_dev *dev, uint8_t port_index,
 		      const struct roost_gid *gid,

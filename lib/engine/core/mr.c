@@ -109,7 +109,9 @@ int roost_mr_alloc_null(struct roost_pd *pd, struct roost_mr **mr)
 	(ROOST_ACCESS_LOCAL_WRITE | ROOST_ACCESS_REMOTE_WRITE |                \
 	 ROOST_ACCESS_REMOTE_ATOMIC)
 
-/* What is read from a null region, and where what is written to one goes. */
+/* Memory for accesses to a null region: zeros to read, or a place whose content
+ * is never read.
+ */
 static void *nowhere(uint64_t len_bytes, uint32_t access)
 {
 	static const uint8_t zeros[ROOST_NULL_MAX_BYTES];

@@ -71,7 +71,7 @@ static void unlock(struct roost_mw *mw)
 		roost_spin_unlock(&mw->lock);
 }
 
-/* The window whose key this is now, bound, and locked; or NULL. */
+/* The bound window that has this key now, locked; NULL: none. */
 static struct roost_mw *find(struct roost_dev *dev, uint32_t key)
 {
 	struct roost_mw *mw = roost_idmap_get(&dev->mws, key >> KEY_TAG_BITS);
@@ -85,7 +85,9 @@ static struct roost_mw *find(struct roost_dev *dev, uint32_t key)
 	return NULL;
 }
 
-/* Does the window lie in its region, with rights that the region has? */
+/* True if the window lies in its region, and its rights are rights of the
+ * region.
+ */
 static bool bind_allowed(const struct roost_pd *pd, const struct roost_mr *mr,
 			 const struct roost_mw_bind_wqe *bind)
 {

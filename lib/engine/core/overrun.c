@@ -3,17 +3,19 @@
  */
 
 /*
- * The end of a CQ that was overrun: CQ_ERR, and everybody who completes there
- * fails. Those may be QPs of any worker, so a worker does this by itself only
- * where it is alone; else the control thread does it, with all turns taken.
+ * An overrun CQ raises CQ_ERR, and every QP and WQ that completes to it fails.
+ * They may belong to any worker. So a worker does this by itself only in a
+ * device with one worker; otherwise the control thread does it, with all turns
+ * taken.
  */
 
 #include "lib/engine/core/srq_priv.h"
 #include "lib/engine/core/worker_base.h"
 #include "lib/engine/core/wq_priv.h"
 
-/* Targets of XRC have no CQ: those that have a WQE of an SRQ in use fail now,
- * others when a message finds it (roost_resp_check). Holder of all turns.
+/* XRC targets have no CQ: a target that has a WQE of an SRQ in use fails now,
+ * another one when a message for it comes (roost_resp_check). Holder of all
+ * turns.
  */
 static void fail_users(struct roost_cq *cq)
 {
@@ -58,7 +60,9 @@ static struct roost_cq *next(struct roost_dev *dev)
 	return cq;
 }
 
-/* A CQ in the list lives: who destroys one takes it out, with all turns. */
+/* A CQ in the list is alive: destroying a CQ takes it off the list, with all
+ * turns.
+ */
 static uint64_t run(void *arg, uint64_t now_ns __attribute__((unused)))
 {
 	struct roost_dev *dev = arg;
@@ -71,7 +75,7 @@ static uint64_t run(void *arg, uint64_t now_ns __attribute__((unused)))
 	while ((cq = next(dev)) != NULL) {
 		if (!cq->overrun_told)
 			fail_users(cq);
-		/* What they flushed may have overrun another one. */
+		/* Flushing may have overrun another CQ. */
 		roost_dev_publish(dev);
 	}
 	roost_dev_turns_release(dev);

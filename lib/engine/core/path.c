@@ -80,9 +80,10 @@ static void tell_av(struct roost_dev *dev, const struct roost_av *av,
 	roost_dev_tell_unreached(dev, av->port_num, &what);
 }
 
-/* Source port: equal for all packets of a QP, spread over QPs (A17.9.1). Also
- * equal at both ends, so that those who spread frames by flow and know which
- * queue one was sent by, as taps do, bring the answers there.
+/* UDP source port: equal for all packets of a QP, spread over QPs (A17.9.1).
+ * Both ends compute the same port, so a port that spreads frames by flow and
+ * remembers the queue that a flow was sent by (a tap does) brings the answers
+ * to that queue.
  */
 static uint16_t udp_source(const struct roost_av *av, uint32_t qpn,
 			   uint32_t dest_qpn)
@@ -91,13 +92,15 @@ static uint16_t udp_source(const struct roost_av *av, uint32_t qpn,
 	uint64_t low = qpn < dest_qpn ? qpn : dest_qpn;
 	uint64_t mix = (low << 24 | (qpn ^ dest_qpn)) * 0x9e3779b97f4a7c15u;
 
-	/* As Linux makes a port of a label, for who wants to choose it. */
+	/* The port that Linux derives from a flow label, for programs that
+	 * choose it by the label.
+	 */
 	if (label != 0)
 		return (uint16_t)(0xc000 | ((label & 0x3fff) ^ label >> 14));
 	return (uint16_t)(0xc000 | mix >> 50);
 }
 
-/* Who takes the packets first. */
+/* Find the neighbour that packets of the path are sent to, and its MAC. */
 static int find_next(struct roost_port *port, struct roost_path *path,
 		     uint8_t mac[6])
 {
@@ -166,7 +169,9 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 	roost_port_mac_get(port, flow.src_mac);
 	flow.sgid = path->sgid;
 	flow.dgid = path->dgid;
-	/* What comes back to us is taken by the VLAN of the port it is for. */
+	/* A loopback frame is checked against the VLAN of the port that it is
+	 * for.
+	 */
 	roost_port_tag(path->loopback ? &dev->ports[to] : port, &flow);
 	roost_hdr_template_init(&path->template, &flow);
 	path->valid = true;

@@ -56,9 +56,9 @@ static int fault_in(uintptr_t start, uintptr_t end, bool for_write)
 }
 
 /*
- * Is all of it memory of nobody else's, with the access that is wanted? Then
- * what is there can be used, and a page says by mincore(2) whether it is there.
- * Of files that is not so: they may end before their mapping does.
+ * True if the whole range is anonymous memory with the wanted access. Then
+ * present pages can be used, and mincore(2) tells which pages are present. For
+ * mapped files that is not so: a file may end before its mapping does.
  */
 static bool is_anonymous(uintptr_t start, uintptr_t end, bool for_write)
 {
@@ -89,7 +89,9 @@ static bool is_anonymous(uintptr_t start, uintptr_t end, bool for_write)
 	return start >= end;
 }
 
-/* Fault in only what is not there. Returns false when that cannot be told. */
+/* Fault in the missing pages only. Returns false when it cannot find out which
+ * pages are missing.
+ */
 static bool fault_in_missing(uintptr_t start, uintptr_t end, bool for_write,
 			     int *rc)
 {

@@ -3,8 +3,8 @@
  */
 
 /*
- * Ports: what programs can ask of them, and what those who stand outside
- * change, each change with the event that tells of it.
+ * Ports: queries by programs, and changes by the control thread, each with its
+ * async event.
  */
 
 #include <errno.h>
@@ -173,8 +173,8 @@ int roost_port_set_mac(struct roost_dev *dev, uint8_t port_num,
 		return -EINVAL;
 	change_begin(dev);
 	gen = (uint16_t)atomic_load(&port->own.mac_gen);
-	/* With neighbours in roost_path_resolve(): who sees their new
-	 * generation sees this.
+	/* Pairs with the neighbours' generations in roost_path_resolve(): a
+	 * thread that sees their new generation sees this MAC.
 	 */
 	atomic_store_explicit(&port->own.mac_gen,
 			      roost_neigh_mac_gen(mac, (uint16_t)(gen + 1)),
@@ -200,8 +200,8 @@ static void set_state(struct roost_dev *dev, struct roost_port *port,
 		tell(dev, port, ROOST_EVENT_PORT_ERR);
 }
 
-/* A datagram may be as long as the port allows now; what is connected has
- * agreed with its peer. Holder of the turn and of all.lock.
+/* UD QPs use the port's new MTU at once; the path MTU of connected QPs was
+ * agreed with their peers. Holder of the turn and of all.lock.
  */
 static void renew_ud_mtu(struct roost_dev *dev, uint8_t port_num)
 {
@@ -272,7 +272,7 @@ static bool has_pkey(const struct roost_port *port, uint16_t pkey)
 	return false;
 }
 
-/* QPs name the entry by its index, and their packets carry what stands there.
+/* QPs name an entry by its index, and their packets carry the P_Key in it.
  * Holder of all turns and of all.lock.
  */
 static void renew_pkeys(struct roost_dev *dev, uint8_t port_num,
@@ -385,8 +385,8 @@ static void fail_qps(struct roost_dev *dev)
 	roost_dev_publish(dev);
 }
 
-/* Within a change. Async events are raised by holders of the turn alone, so
- * that nobody raises one while the channels are hung up.
+/* Called within a change. Only holders of a turn raise async events, so none is
+ * raised while the channels are hung up.
  */
 static void fail_ctxs(struct roost_dev *dev, const struct roost_port *port)
 {

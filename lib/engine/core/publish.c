@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Hot: what a worker completed becomes visible, and then what it raised. */
+/* Hot: publish the completions of a worker, then its async events. */
 
 #include "lib/engine/core/worker_base.h"
 

@@ -59,15 +59,15 @@ void roost_queue_begin(struct roost_queue *q)
 	q->added = atomic_load_explicit(&q->head, memory_order_relaxed);
 }
 
-/* Slots that are done, and whose completions were polled. Looked at when the
- * queue seems full only.
+/* The end of the slots that are done and whose completions were polled.
+ * Computed only when the queue seems full.
  */
 static uint32_t reclaim(struct roost_queue *q)
 {
 	uint32_t tail = atomic_load_explicit(&q->tail, memory_order_acquire);
 	uint32_t end = roost_queue_free_end(q);
 
-	/* What is newer than tail does not matter: it is polled later. */
+	/* A completion newer than tail does not matter: it is polled later. */
 	if (q->cq == NULL ||
 	    roost_cq_is_polled(q->cq,
 			       atomic_load_explicit(&q->newest,

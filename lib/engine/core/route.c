@@ -36,7 +36,7 @@ int roost_dev_find_gid(struct roost_dev *dev, uint8_t port_num,
 	return rc;
 }
 
-/* An address of the port that may speak to dgid, without asking a host. */
+/* An address of the port for packets to dgid, without asking the network. */
 static int first_of_family(struct roost_dev *dev, unsigned int port,
 			   const struct roost_gid *dgid, struct roost_gid *sgid)
 {
@@ -104,7 +104,7 @@ int roost_dev_route(struct roost_dev *dev, const struct roost_gid *sgid,
 		one = route_of_port(dev, port, sgid, dgid, route);
 		if (one == 0)
 			return 0;
-		/* The port that has sgid knows best why not. */
+		/* The error of the port that has sgid is the best answer. */
 		if (sgid == NULL || one != -EADDRNOTAVAIL)
 			rc = one;
 	}

@@ -6,7 +6,7 @@
 
 #include "lib/engine/core/mr_priv.h"
 
-/* What stands at a place of the list. */
+/* The memory at one offset of the list. */
 struct span {
 	uint8_t *host;
 	uint32_t len_bytes;

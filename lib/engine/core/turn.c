@@ -13,14 +13,16 @@
 
 #include "lib/engine/core/worker_base.h"
 
-/* What a thread that waits for the turn does, one after the other. */
+/* How a thread waits for the turn: first spins, then yields, then naps. */
 #define TAKE_SPINS 64u
 #define TAKE_YIELDS 64u
 #define TAKE_NAP_NS 20000
 
 bool roost_worker_turn_try(struct roost_worker *w)
 {
-	/* Looked at first: who fails takes the line from nobody. */
+	/* Read first: a failed attempt then does not take the cache line from
+	 * the holder.
+	 */
 	return atomic_load_explicit(&w->turn.is_free, memory_order_relaxed) &&
 	       atomic_exchange_explicit(&w->turn.is_free, false,
 					memory_order_acquire);

@@ -3,9 +3,9 @@
  */
 
 /*
- * The turns of all workers of a device: for those who change what every worker
- * may look at. Always in the order of their numbers, so that two who take all
- * of them do not wait for each other.
+ * The turns of all workers of a device, for changes of data that every worker
+ * may read. They are always taken in the order of the workers' numbers, so that
+ * two threads that take all of them do not deadlock.
  */
 
 #include "lib/engine/core/worker_base.h"

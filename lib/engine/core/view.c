@@ -171,7 +171,7 @@ static struct roost_channel *channel_of(const struct roost_cq *cq)
 	return __atomic_load_n(&cq->comp.channel, __ATOMIC_RELAXED);
 }
 
-/* Is this the first CQ in the list that uses its channel? */
+/* True if this is the first CQ in the list that uses its channel. */
 static bool is_first_of(struct roost_dev *dev, const struct roost_cq *cq,
 			const struct roost_channel *channel)
 {
@@ -183,7 +183,7 @@ static bool is_first_of(struct roost_dev *dev, const struct roost_cq *cq,
 	return false;
 }
 
-/* Under all.lock the channel of a CQ that is in the list lives. */
+/* Under all.lock: a CQ in the list keeps its channel alive. */
 static void view_comp_channel(struct roost_dev *dev,
 			      struct roost_channel *channel,
 			      struct roost_channel_view *v)

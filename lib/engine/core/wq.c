@@ -28,8 +28,8 @@ static const uint8_t allowed_from[ROOST_WQS_COUNT] = {
 	[ROOST_WQS_ERR] = FROM(RESET) | FROM(RDY) | FROM(ERR),
 };
 
-/* The turns that a change takes. As of a QP, RESET and the end leave nothing in
- * the CQ.
+/* Take the turns that a change needs. As with a QP, RESET and destroy leave no
+ * completion in the CQ.
  */
 static void take_turns(struct roost_wq *wq, enum roost_wq_state to)
 {
@@ -217,8 +217,8 @@ int roost_wq_recv_add(struct roost_wq *wq, const struct roost_recv_wr *wr)
 void roost_wq_recv_end(struct roost_wq *wq)
 {
 	struct roost_worker *w = wq->worker;
-	/* Read while the queue is held: either the flush of to_err() sees what
-	 * was posted, or it is seen here that there was one.
+	/* Read while the queue is locked: either the flush of to_err() sees the
+	 * new requests, or this thread sees state ERR.
 	 */
 	bool in_err = roost_wq_state(wq) == ROOST_WQS_ERR;
 
@@ -311,9 +311,9 @@ static unsigned int add_address(uint32_t *words, const struct roost_gid *gid,
 	return n;
 }
 
-/* A datagram of the IP version whose addresses are not hashed has no addresses
- * to hash. A lone port is the upper half of the last word: the bits behind the
- * input are zeros, which add nothing.
+/* For a datagram of the other IP version than the hashed fields, no address is
+ * hashed. A single port is the upper half of the last word; the bits behind it
+ * are zeros, which do not change the hash.
  */
 struct roost_wq *roost_ind_table_pick(const struct roost_ind_table *table,
 				      const struct roost_hash *hash,

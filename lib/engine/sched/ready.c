@@ -6,12 +6,12 @@
  * Hot: which QP sends next. No allocation but mbufs, no system call, log or
  * lock.
  *
- * A QP that has something to send is listed with the queue that its next frame
- * leaves by, once for its requests and once for what it owes its peer. The
- * lists are served one QP after the other, a burst each, until the queue is
- * full or the iteration has sent as much as it may; there the next iteration
- * goes on. As long as there is more than an iteration can do, those three kinds
- * and the queues take turns at being the first.
+ * A QP that has something to send is in a ready list of the queue that its next
+ * frame leaves by: once for its requests and once for the answers that it owes.
+ * The lists are served one QP after the other, a burst each, until the queue is
+ * full or the iteration has sent its budget; the next iteration goes on there.
+ * While there is more work than one iteration can do, the three phases and the
+ * queues take turns at being first.
  */
 
 #include <limits.h>
@@ -32,7 +32,7 @@ void roost_ready_init(struct roost_worker *w)
 		TAILQ_INIT(&s->ready[i].qps);
 }
 
-/* The queues that QPs wait for with that. */
+/* Bit set of the queues with a non-empty list of this phase. */
 static uint32_t waiting(const struct roost_worker *w, unsigned int phase)
 {
 	const struct roost_sched *s = roost_sched_of_const(w);
@@ -42,7 +42,7 @@ static uint32_t waiting(const struct roost_worker *w, unsigned int phase)
 
 /* ---- lists ------------------------------------------------------------ */
 
-/* A QP notes the list that it is in, and 0 for none. */
+/* A QP stores the number of its list plus 1; 0: in no list. */
 static uint8_t note(unsigned int list)
 {
 	return (uint8_t)(list + 1);
@@ -101,13 +101,13 @@ void roost_worker_want_ack(struct roost_worker *w, struct roost_qp *qp)
 		want_answer(w, qp, ROOST_PHASE_ACKS);
 }
 
-/* What is left of the burst of the first one. */
+/* Rest of the burst of the list's first QP. */
 static uint32_t first_burst(const struct roost_ready_list *list)
 {
 	return list->burst_left != 0 ? list->burst_left : ROOST_QP_BURST_PKTS;
 }
 
-/* Out of the list of requests that it is in. */
+/* Remove the QP from its list of requests. */
 static inline void leave_requests(struct roost_worker *w, unsigned int i,
 				  struct roost_qp *qp)
 {
@@ -213,7 +213,7 @@ void roost_ready_due(struct roost_worker *w)
 /* ---- what they send --------------------------------------------------- */
 
 /* A QP that left a list of answers sends up to burst responses, and its
- * acknowledgement behind them. What it still owes then, it owes in its turn.
+ * acknowledgement behind them. If it owes more then, it goes back into a list.
  */
 static void answer(struct roost_worker *w, struct roost_qp *qp,
 		   unsigned int burst)
@@ -240,7 +240,7 @@ void roost_worker_answer(struct roost_worker *w, struct roost_qp *qp)
 	answer(w, qp, ROOST_QP_BURST_PKTS / 2);
 }
 
-/* May the first QP of a list go? */
+/* True if the first QP of a list may send. */
 static bool may_go(struct roost_worker *w, unsigned int queue)
 {
 	struct roost_sched *s = roost_sched_of(w);
@@ -249,7 +249,8 @@ static bool may_go(struct roost_worker *w, unsigned int queue)
 	       roost_tx_has_room(w, queue);
 }
 
-/* Those that are due; where there are responses in it, they go over to those.
+/* Send the answers that are due. A QP that owes responses moves to the list of
+ * responses.
  */
 static inline void send_acks(struct roost_worker *w, unsigned int queue)
 {
@@ -328,7 +329,7 @@ static void send_by(struct roost_worker *w, unsigned int phase, uint32_t queues)
 	}
 }
 
-/* Up to budget frames. Returns what is left of it. */
+/* Send up to budget frames of a phase. Returns the rest of the budget. */
 static int send_phase(struct roost_worker *w, unsigned int phase, int budget)
 {
 	struct roost_sched *s = roost_sched_of(w);
@@ -341,7 +342,7 @@ static int send_phase(struct roost_worker *w, unsigned int phase, int budget)
 	return w->tx_left;
 }
 
-/* The queues by which something could be sent now, had they room. */
+/* The queues with frames that could be sent now if the queues had room. */
 static uint32_t wanted(const struct roost_worker *w)
 {
 	const struct roost_sched *s = roost_sched_of_const(w);
@@ -350,8 +351,8 @@ static uint32_t wanted(const struct roost_worker *w)
 	       waiting(w, ROOST_PHASE_REQUESTS);
 }
 
-/* Responses and requests share what an iteration may send: where there are
- * both, the first ones leave one half of it to the others.
+/* Responses and requests share the budget of an iteration: if both wait, the
+ * phase that comes first leaves half of the budget to the other.
  */
 static void send_all(struct roost_worker *w)
 {
@@ -386,8 +387,8 @@ unsigned int roost_ready_send(struct roost_worker *w)
 	s->steps_left = ROOST_STEP_BUDGET;
 	w->no_mbufs = false;
 	w->tx_left = ROOST_DATA_BUDGET;
-	/* Most of the time there is nothing but this, or what was received is
-	 * acknowledged.
+	/* The two usual cases: only requests by the first port's queue, or only
+	 * acknowledgements.
 	 */
 	if (s->waiting == of_port) {
 		send_requests(w, 0);
@@ -424,8 +425,8 @@ void roost_worker_settle(struct roost_worker *w, struct roost_qp *qp)
 	roost_mbuf_begin(w);
 	if (qp->answer_place == 0)
 		return;
-	/* An iteration may do this for each frame and timer; what is left then
-	 * stays listed.
+	/* An iteration may come here for each frame and timer, so it sends one
+	 * frame at a time; a QP that owes more stays listed.
 	 */
 	w->tx_left = w->flush_left == ROOST_FLUSH_ALL ? INT_MAX : 1;
 	sent = w->transport->answer(w, qp, &burst);

@@ -20,7 +20,7 @@
 #include "lib/engine/core/qp_priv.h"
 #include "lib/engine/sched/worker_priv.h"
 
-/* A worker that is off its processor for a while finds no more than that. */
+/* Frames that may wait for a worker that is off its processor for a while. */
 #define FRAMES_LEN 2048u
 #define LENT_LEN 1024u
 
@@ -29,7 +29,7 @@ struct roost_steer {
 	struct rte_ring *frames;
 	/* Of workers without a TX queue; the first worker's alone. */
 	struct rte_ring *lent[ROOST_DEV_PORTS_MAX];
-	/* By the worker that they are for, while a burst is sorted. */
+	/* Frames by their worker, while a burst is sorted. */
 	uint16_t nb_sorted[ROOST_DEV_WORKERS_MAX];
 	struct rte_mbuf *sorted[ROOST_DEV_WORKERS_MAX][ROOST_RX_BURST];
 };
@@ -110,7 +110,7 @@ static uint32_t bit(const struct roost_worker *w)
 	return 1u << w->index;
 }
 
-/* Who has members of the group on that port? */
+/* Workers with members of the group on that port, as a bit set. */
 static uint32_t members(struct roost_dev *dev, unsigned int port_index,
 			const struct roost_gid *gid)
 {
@@ -120,7 +120,7 @@ static uint32_t members(struct roost_dev *dev, unsigned int port_index,
 	return group == NULL ? 0 : group->workers;
 }
 
-/* Whose frame it is; 0: nobody's. */
+/* Workers that the frame is for, as a bit set; 0: none. */
 static uint32_t owners(struct roost_worker *w, const struct rte_mbuf *mbuf)
 {
 	const struct roost_qp *qp;
@@ -152,7 +152,7 @@ static void hand_over(struct roost_worker *w, uint32_t workers,
 	}
 }
 
-/* What finds no room is lost, as in a port's queue that runs over. */
+/* Frames that find a ring full are lost, as in an RX queue that overflows. */
 static void send_over(struct roost_worker *w, uint32_t workers)
 {
 	struct roost_sched *sched = roost_sched_of(w);

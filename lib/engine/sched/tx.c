@@ -20,7 +20,7 @@
 
 #define RAW_RING_LEN 1024u
 
-/* A frame that goes out as it is. */
+/* A frame from another thread, sent unchanged. */
 struct raw_frame {
 	struct rte_mbuf *mbuf;
 	uint32_t port_index;
@@ -70,8 +70,8 @@ void roost_tx_close(struct roost_worker *w)
 
 /* ---- what QPs send ----------------------------------------------------- */
 
-/* All at once: what each of them costs overlaps, and the headers of most of
- * them were written long ago (lib/wire/frame.h).
+/* Seal all frames at once: their latencies overlap, and the headers of most
+ * of them were written long ago (lib/wire/frame.h).
  */
 static void seal(struct roost_frame_queue *q, unsigned int count)
 {
@@ -112,7 +112,7 @@ bool roost_tx_stays_full(struct roost_worker *w, unsigned int queue)
 	return w->txq[queue].count == w->txq[queue].len;
 }
 
-/* A frame that we hear ourselves. It is sealed before it is copied. */
+/* A loopback copy of a frame. The frame is sealed before it is copied. */
 static __rte_noinline void hear(struct roost_worker *w,
 				const struct roost_path *path,
 				struct rte_mbuf *frame, bool sealed)
@@ -127,7 +127,7 @@ static __rte_noinline void hear(struct roost_worker *w,
 		w->counters.loopback_pkts++;
 		frame->port = path->to_index;
 	}
-	/* QPs of this device that are in the group hear it, too. */
+	/* QPs of this device that are in the group receive a copy, too. */
 	if (path->multicast && loopback->count < loopback->len &&
 	    roost_mcast_find(w->dev, path->port_index, &path->dgid) != NULL) {
 		struct rte_mbuf *copy =
@@ -208,8 +208,8 @@ int roost_worker_send_roce(struct roost_worker *w, uint8_t port_num,
 	return rc;
 }
 
-/* Is there room for a frame, wherever it goes? What is not, waits in the ring,
- * whose end says so to those who fill it.
+/* True if every queue has room for a frame. Otherwise frames wait in the ring;
+ * when the ring is full, threads that add to it get -ENOBUFS.
  */
 static bool raw_room(struct roost_worker *w)
 {
@@ -233,8 +233,9 @@ static void queue_raw(struct roost_worker *w, const struct raw_frame *raw)
 	roost_sched_of(w)->txq[queue].frames[w->txq[queue].count++] = raw->mbuf;
 }
 
-/* A port that did not take all of the last iteration is slower than those who
- * have frames: then QPs get the room that there is every other time.
+/* True if raw frames wait in this iteration. If a port did not take all frames
+ * of the last iteration, frames come faster than it sends: then every other
+ * iteration leaves the room to QPs.
  */
 static bool stands_back(struct roost_worker *w)
 {

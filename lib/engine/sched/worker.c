@@ -19,9 +19,8 @@
 #include "lib/engine/sched/worker_priv.h"
 #include "lib/event/process.h"
 
-/* So many packets at once are a stream and no conversation: who sends them
- * waits for room in its window, and what they are answered with is not held
- * back.
+/* A burst of this many packets is a stream and not a request with a reply: its
+ * sender waits for room in its window, so acknowledgements are sent at once.
  */
 #define STREAM_PKTS 8u
 
@@ -122,8 +121,8 @@ void roost_worker_look_at(struct roost_worker *w, struct roost_qp *qp)
 		roost_worker_want_send(w, qp);
 }
 
-/* Turn some of those that were taken around, to be answered: oldest first, as
- * far as all fit.
+/* Reverse a part of the taken doorbells, so that they are answered oldest first
+ * within each part of ROOST_BELL_BUDGET.
  */
 static struct roost_qp *take_bells(struct roost_worker *w)
 {
@@ -158,9 +157,7 @@ unsigned int roost_worker_answer_doorbells(struct roost_worker *w)
 	for (qp = take_bells(w); qp != NULL; qp = next, n++) {
 		next = atomic_load_explicit(&qp->doorbell_next,
 					    memory_order_relaxed);
-		/* Before its queues are read: what is posted from here on
-		 * rings again.
-		 */
+		/* Before the queues are read: a later post rings again. */
 		atomic_exchange(&qp->doorbell_rung, false);
 		roost_worker_look_at(w, qp);
 	}
@@ -205,7 +202,7 @@ bool roost_worker_has_work(const struct roost_worker *w)
 	       (s->steer != NULL && roost_steer_has_work(w));
 }
 
-/* Is there anything to do that neither a frame nor a timer brings? */
+/* True if there is work for which no frame or timer will come. */
 static bool has_more(const struct roost_worker *w)
 {
 	const struct roost_sched *s = roost_sched_of_const(w);
@@ -287,8 +284,8 @@ static unsigned int receive(struct roost_worker *w)
 	return work;
 }
 
-/* Frames to ourselves that were queued before; their answers wait for the
- * next round.
+/* Receive loopback frames that were queued before this call; their answers wait
+ * for the next call.
  */
 static unsigned int receive_loopback(struct roost_worker *w)
 {
@@ -329,7 +326,7 @@ static unsigned int run_timers(struct roost_worker *w)
 	return n;
 }
 
-/* Go on with those that are not flushed to the end. */
+/* Go on with QPs that are not flushed to the end. */
 static void flush(struct roost_worker *w)
 {
 	struct roost_sched *s = roost_sched_of(w);
@@ -339,14 +336,14 @@ static void flush(struct roost_worker *w)
 		w->transport->flush(w, qp);
 }
 
-/* Mostly there is nothing. */
+/* Usually there is nothing to publish. */
 static inline void publish(struct roost_worker *w)
 {
 	if (!TAILQ_EMPTY(&w->dirty_cqs) || !TAILQ_EMPTY(&w->held_events))
 		roost_worker_publish(w);
 }
 
-/* What is there for the next iteration. */
+/* What the next iteration has to do. */
 static inline enum roost_left look_back(struct roost_worker *w)
 {
 	struct roost_sched *s = roost_sched_of(w);
@@ -365,7 +362,9 @@ static inline enum roost_left look_back(struct roost_worker *w)
 	return left;
 }
 
-/* What is due and what may go. Returns the number of packets. */
+/* Send due answers and requests that may go, and publish. Returns the number of
+ * packets.
+ */
 static inline unsigned int send_out(struct roost_worker *w)
 {
 	struct roost_sched *s = roost_sched_of(w);
@@ -382,8 +381,8 @@ static inline unsigned int send_out(struct roost_worker *w)
 
 /*
  * Answers wait for the next iteration, unless packets come as a stream. A
- * program that polls gets the message first, and its reply, if it has one, and
- * our acknowledgement leave in one burst; so a peer does not hold an
+ * program that polls gets the message first; its reply, if any, and this
+ * device's acknowledgement leave in one burst. So a peer does not get an
  * acknowledgement from a program that died before it could reply.
  */
 unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
@@ -404,7 +403,7 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 	if (work >= STREAM_PKTS)
 		roost_ready_due(w);
 	work += run_timers(w);
-	/* A program that polls finds nothing, most of the time. */
+	/* Most polls find nothing. */
 	if (work == 0 && !has_more(w)) {
 		w->flush_left = ROOST_FLUSH_ALL;
 		atomic_store_explicit(&s->left, ROOST_LEFT_NOTHING,
