@@ -20,7 +20,7 @@ void roost_ack_owe(struct roost_worker *w, struct roost_qp *qp,
 {
 	struct roost_responder *resp = &qp->resp;
 
-	/* A NAK says all that an ACK from before it says. */
+	/* A NAK includes everything that an earlier ACK says. */
 	if (resp->owed && is_ack(syndrome) && !is_ack(resp->owed_syndrome) &&
 	    roost_psn_diff(psn, resp->owed_psn) < 0)
 		return;

@@ -3,8 +3,8 @@
  */
 
 /*
- * Completions of sends, and the end of a QP: what is posted and will never be
- * done completes flushed, exactly once.
+ * Completions of sends, and flushing: when a QP ends, each posted request that
+ * will not be executed completes flushed, exactly once.
  */
 
 #include "lib/engine/core/ah_priv.h"
@@ -115,20 +115,20 @@ void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)
 {
 	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
 		return;
-	/* What was received before is answered, whatever comes next. */
+	/* Answer everything that was received before. */
 	roost_worker_settle(w, qp);
-	/* An answer may have failed, and this is done. */
+	/* Answering may have failed and moved the QP to ERR already. */
 	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
 		return;
 	atomic_store(&qp->state, ROOST_QPS_ERR);
-	/* Who is posting receives has the queue. Requests that they posted
-	 * until now are seen by this flush; who posts more sees ERR, and rings
-	 * the doorbell.
+	/* A thread that is posting receives holds the queue's lock. This flush
+	 * sees all requests that were posted until now; a later post sees ERR,
+	 * and rings the doorbell.
 	 */
 	roost_queue_wait(&qp->rq);
 	roost_worker_unlink_qp(w, qp);
 	qp->drain_asked = false;
-	/* What did not go yet. */
+	/* Answers that could not be sent yet. */
 	if (qp->resp.owed || qp->resp.nb_rd_atomics_pending != 0)
 		roost_worker_want_ack(w, qp);
 	roost_qp_flush(w, qp);

@@ -15,10 +15,10 @@
 #include "lib/engine/sched/sched.h"
 #include "lib/engine/transport/gsi_priv.h"
 
-/* MADs that wait for the services; more are lost as on a busy network, and one
- * that is lost costs its sender seconds. So there is room for the answers of
- * ten thousand peers to what was asked at once. They are copied: a flood of
- * them must not keep the port's mbufs from anybody.
+/* MADs that wait for the services; more are lost as on a busy network, and a
+ * lost MAD costs its sender seconds. So there is room for the answers of ten
+ * thousand peers to requests that were sent at once. MADs are copied: a flood
+ * of them must not use up the port's mbufs.
  */
 #define MADS_LEN 16384u
 

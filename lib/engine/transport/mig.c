@@ -10,7 +10,9 @@
 #include "lib/engine/transport/mig_priv.h"
 #include "lib/engine/sched/sched.h"
 
-/* What the application may ask for, by what is; ARMED is not its to set. */
+/* Migration states that the application may request, by the present state; it
+ * cannot set ARMED.
+ */
 static const bool may_ask[ROOST_MIG_COUNT][ROOST_MIG_COUNT] = {
 	[ROOST_MIG_MIGRATED] = {
 		[ROOST_MIG_MIGRATED] = true,
@@ -36,7 +38,7 @@ static void set_state(struct roost_qp *qp, enum roost_mig_state state)
 	qp->mig.state = (uint8_t)state;
 }
 
-/* Wait for the peer to say that it is ready, as if never heard before. */
+/* Wait until the peer says that it is ready, as if it had never said so. */
 static void rearm(struct roost_qp *qp)
 {
 	set_state(qp, ROOST_MIG_REARM);
@@ -75,8 +77,8 @@ static void switch_paths(struct roost_qp *qp)
 	qp->req.timeout_ns = roost_req_timeout_ns(attr->timeout);
 }
 
-/* A packet with MigReq set, so that the peer follows at once, even when we
- * have no requests: what was acknowledged last, again.
+/* Send a packet with MigReq set, so that the peer follows at once, even if this
+ * QP has no requests: the last acknowledgement, again.
  */
 static void tell_peer(struct roost_worker *w, struct roost_qp *qp)
 {
@@ -96,7 +98,7 @@ static void migrate(struct roost_worker *w, struct roost_qp *qp)
 		roost_req_arm_timer(w, qp);
 }
 
-/* What is on its way along the old path may be lost: send it again. */
+/* Packets in flight on the old path may be lost: retransmit them. */
 static void send_again(struct roost_worker *w, struct roost_qp *qp)
 {
 	if (!roost_qp_is_reliable(qp) || qp->req.rnr_wait ||
@@ -108,8 +110,8 @@ static void send_again(struct roost_worker *w, struct roost_qp *qp)
 
 /* ---- what the peer says ----------------------------------------------- */
 
-/* Does the packet stand where the next of its flow stands? What was delayed or
- * doubled tells of a time that is over.
+/* True if the packet is the next one of its flow. A delayed or duplicated
+ * packet describes an earlier state of the peer.
  */
 static bool is_in_sequence(const struct roost_qp *qp,
 			   const struct roost_pkt *pkt)
@@ -123,7 +125,7 @@ static bool is_in_sequence(const struct roost_qp *qp,
 	return roost_qp_is_reliable(qp) ? ahead == 0 : ahead >= 0;
 }
 
-/* Both paths may have the same addresses, and differ in the route only. */
+/* True if both paths have the same addresses, and differ in the route only. */
 static bool is_same_place(const struct roost_qp *qp)
 {
 	return roost_gid_eq(&qp->path.sgid, &qp->alt_path.sgid) &&
@@ -136,14 +138,15 @@ void roost_mig_hear(struct roost_worker *w, struct roost_qp *qp,
 	bool follow;
 
 	if (from == ROOST_FROM_ALTERNATE)
-		/* It uses our alternate path: so it knows that we are ready,
-		 * although its own word that it is may have been lost.
+		/* The peer uses this QP's alternate path, so it knows that this
+		 * QP is ready, although the packet that said that the peer is
+		 * ready may have been lost.
 		 */
 		follow = pkt->migreq;
 	else if (!is_in_sequence(qp, pkt))
 		follow = false;
 	else if (pkt->migreq)
-		/* Of before the peer was ready, else: it came late. */
+		/* Otherwise a late packet, from before the peer was ready. */
 		follow = qp->mig.state == ROOST_MIG_ARMED && is_same_place(qp);
 	else {
 		set_state(qp, ROOST_MIG_ARMED);

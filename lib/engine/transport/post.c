@@ -37,7 +37,7 @@ void roost_qp_send_begin(struct roost_qp *qp)
 	roost_queue_begin(&qp->sq);
 }
 
-/* Lengths that the opcode, the type and inline data allow. */
+/* Check the length against the opcode, the QP type and inline data. */
 static int check_length(const struct roost_qp *qp,
 			const struct roost_wr_info *info,
 			const struct roost_send_wr *wr, uint32_t *len_bytes)
@@ -83,7 +83,9 @@ static int check_send(const struct roost_qp *qp, const struct roost_send_wr *wr,
 		return -EINVAL;
 	if (wr->flags & ~(uint32_t)SEND_FLAGS_KNOWN)
 		return -EINVAL;
-	/* What an AH says is of its device, and of the PD's program. */
+	/* The contents of an AH are valid for its device, and for programs of
+	 * its PD.
+	 */
 	if (qp->type == ROOST_QPT_UD &&
 	    (wr->ah == NULL || wr->ah->pd != qp->pd || wr->dest_qpn > 0xffffff))
 		return -EINVAL;
@@ -134,7 +136,7 @@ static void fill_target(const struct roost_qp *qp, struct roost_send_wqe *wqe,
 	}
 }
 
-/* What a request has besides its head. */
+/* Fill the part of a request behind its head. */
 static void fill_data(const struct roost_qp *qp, struct roost_send_wqe *wqe,
 		      const struct roost_send_wr *wr,
 		      const struct roost_wr_info *info, uint32_t len_bytes)
@@ -242,9 +244,9 @@ int roost_qp_recv_add(struct roost_qp *qp, const struct roost_recv_wr *wr)
 
 void roost_qp_recv_end(struct roost_qp *qp)
 {
-	/* The responder looks at head by itself; only a QP in ERR must be told
-	 * to flush. The state is read while the queue is held: what
-	 * roost_qp_to_err() does about that spares a fence here.
+	/* The responder reads head by itself; only a QP in ERR must be told to
+	 * flush. The state is read while the queue is locked: roost_qp_to_err()
+	 * waits for the lock, which makes a fence unnecessary here.
 	 */
 	bool in_err = roost_qp_state_get(qp) == ROOST_QPS_ERR;
 

@@ -21,8 +21,8 @@ const uint8_t roost_qp_services[ROOST_QPT_COUNT] = {
 	[ROOST_QPT_XRC_TGT] = ROOST_SERVICE_XRC,
 };
 
-/* A send WQE has at least this room for inline data, and for what else it
- * spills: a bind, the SGEs of an atomic.
+/* A send WQE has at least this room in spill for inline data, a bind, or the
+ * SGEs of an atomic.
  */
 #define SPILL_MIN_BYTES 64u
 static_assert(SPILL_MIN_BYTES >= sizeof(struct roost_mw_bind_wqe),
@@ -47,7 +47,7 @@ static int create_queues(struct roost_qp *qp)
 					qp->recv_cq);
 	if (rc != 0 || (qp->srq == NULL && qp->type != ROOST_QPT_XRC_TGT))
 		return rc;
-	/* A WQE of any SRQ that it may take from fits the copy. */
+	/* The copy has room for a WQE of any SRQ that the QP may take from. */
 	qp->recv_copy = malloc(roost_recv_wqe_bytes(
 		qp->srq != NULL ? qp->srq->max_sge
 				: roost_dev_limits(qp->dev)->max_sge));
@@ -64,7 +64,8 @@ static void free_memory(struct roost_qp *qp)
 	free(qp);
 }
 
-/* Round what was asked for up to what the queues have anyway. */
+/* Round the requested capacities up to the sizes that the queues have anyway.
+ */
 static int check_cap(const struct roost_dev_limits *limits,
 		     struct roost_qp_cap *cap)
 {
@@ -123,7 +124,7 @@ static int check_parts(struct roost_qp_init *init)
 		       : 0;
 }
 
-/* Every object is of the context that the QP is made in. */
+/* Check that every object belongs to the context of the QP. */
 static int check_ctx(const struct roost_ctx *ctx, const struct roost_pd *pd,
 		     const struct roost_qp_init *init)
 {
@@ -147,7 +148,7 @@ static void let_go(_Atomic uint32_t *refs)
 	atomic_fetch_sub(refs, 1);
 }
 
-/* The CQs know their QPs, for the day that one overruns. */
+/* Add the QP to the users of its CQs, which an overrun needs. */
 static void join_cqs(struct roost_qp *qp)
 {
 	qp->send_user.qp = qp;
@@ -181,8 +182,8 @@ static void leave_cqs(struct roost_qp *qp)
 	}
 }
 
-/* The worker with the fewest QPs, which has one more then. Receive queues of a
- * table are the first one's, and so are the QPs that fill them.
+/* Choose the worker with the fewest QPs, and count the QP there. Receive queues
+ * of a table belong to the first worker, and so do the QPs that fill them.
  */
 static struct roost_worker *join_worker(struct roost_dev *dev,
 					const struct roost_qp *qp)
@@ -318,7 +319,9 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 		roost_spin_wait(tries++);
 	}
 	roost_idmap_del(&dev->qps, qp->qpn);
-	/* Nothing completes any more, what was rung for neither. */
+	/* In RESET nothing completes any more, and a doorbell that was rung has
+	 * no effect.
+	 */
 	atomic_store(&qp->state, ROOST_QPS_RESET);
 	roost_worker_forget_qp(qp->worker, qp);
 	roost_recv_let_go(qp);

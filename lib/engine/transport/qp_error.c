@@ -3,8 +3,7 @@
  */
 
 /*
- * What is noted of a QP when something goes wrong. Never called while all goes
- * well. Holder of the turn.
+ * Recording the error of a QP. Called after errors only. Holder of the turn.
  */
 
 #include "lib/engine/transport/req_priv.h"
@@ -42,8 +41,8 @@ static void note_memory(struct roost_qp_error *e, uint64_t addr, uint32_t key,
 	e->len_bytes = len_bytes;
 }
 
-/* The first SGE that cannot be accessed as it is; a walk over the data came to
- * it, or to a part of it.
+/* Note the first SGE that cannot be accessed as a whole; the failed access was
+ * to it, or to a part of it.
  */
 static void note_sge(struct roost_qp *qp, const struct roost_pd *pd,
 		     const struct roost_sge *sges, uint32_t nb_sges,
@@ -71,7 +70,9 @@ void roost_qp_end(struct roost_qp *qp, enum roost_qp_error_code code, int event)
 
 /* ---- our requests ----------------------------------------------------- */
 
-/* As the packet of psn has it; one that has no PSNs yet is as if alone. */
+/* The opcode of the packet at psn; a request without PSNs yet counts as one
+ * packet.
+ */
 static uint8_t opcode_at(struct roost_qp *qp, const struct roost_send_wqe *wqe,
 			 struct roost_psn psn)
 {
@@ -122,7 +123,7 @@ void roost_req_blame(struct roost_worker *w, struct roost_qp *qp,
 	struct roost_qp_error *e = roost_qp_blame(w, qp, code);
 	struct roost_psn psn = qp->req.oldest_unacked_psn;
 
-	/* One that cannot be made, behind those that may be on their way. */
+	/* A packet that cannot be made: its PSN is behind those in flight. */
 	if (qp->req.fault)
 		psn = qp->req.next_psn;
 	if (pkt != NULL) {
@@ -131,7 +132,7 @@ void roost_req_blame(struct roost_worker *w, struct roost_qp *qp,
 	}
 	e->psn = psn.v;
 	e->has_packet = roost_wqe_info(wqe)->kind != ROOST_WR_KIND_LOCAL;
-	/* Of a response that is wrong its own, else that of the request. */
+	/* A wrong response: its own opcode; else the opcode of the request. */
 	if (pkt != NULL && pkt->info->op != ROOST_OP_ACK)
 		e->opcode = pkt->opcode;
 	else if (e->has_packet)

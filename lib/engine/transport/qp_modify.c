@@ -43,7 +43,7 @@ static uint8_t port_after(const struct roost_qp *qp,
 	return mask & ROOST_QP_PORT ? a->port_num : qp->attr.port_num;
 }
 
-/* The alternate path is one that the QP could use as it is (IBTA 17.2.8). */
+/* True if the QP could use the alternate path as it is (IBTA 17.2.8). */
 static bool alt_valid(const struct roost_qp *qp, const struct roost_qp_attr *a,
 		      uint32_t mask)
 {
@@ -55,8 +55,8 @@ static bool alt_valid(const struct roost_qp *qp, const struct roost_qp_attr *a,
 	       check_mtu(qp->dev, a->alt_port_num, mtu);
 }
 
-/* The port is one of the device, the same wherever it is given, and the QP can
- * be on it: a P_Key index is that of the port.
+/* True if the port exists, all members name the same port, and the QP can be on
+ * it: a P_Key index belongs to a port.
  */
 static bool port_valid(const struct roost_qp *qp, const struct roost_qp_attr *a,
 		       uint32_t mask)
@@ -192,7 +192,7 @@ static void enter_reset(struct roost_worker *w, struct roost_qp *qp)
 	roost_resp_reset(qp, roost_psn(0));
 }
 
-/* The modify that begins to drain says whether SQ_DRAINED is wanted. */
+/* The modify that starts draining decides whether SQ_DRAINED is raised. */
 static void ask_for_drained(struct roost_qp *qp, const struct roost_qp_attr *a,
 			    uint32_t mask)
 {
@@ -201,7 +201,7 @@ static void ask_for_drained(struct roost_qp *qp, const struct roost_qp_attr *a,
 	qp->attr.en_sqd_async_notify = qp->drain_asked;
 }
 
-/* What the new state begins with. Holding the turn. */
+/* Actions on entering the new state. Holder of the turn. */
 static void enter_state(struct roost_worker *w, struct roost_qp *qp,
 			enum roost_qp_state from, enum roost_qp_state to,
 			const struct roost_qp_attr *a, uint32_t mask)
@@ -211,7 +211,7 @@ static void enter_state(struct roost_worker *w, struct roost_qp *qp,
 		enter_reset(w, qp);
 		return;
 	case ROOST_QPS_ERR:
-		/* From now on the peer gets nothing of our memory. */
+		/* From now on the peer gets no data of this QP's memory. */
 		if (roost_qp_state_get(qp) != ROOST_QPS_ERR) {
 			roost_worker_settle(w, qp);
 			roost_resp_silence(w, qp);
@@ -229,13 +229,15 @@ static void enter_state(struct roost_worker *w, struct roost_qp *qp,
 			qp->attr.sq_psn = a->sq_psn;
 			roost_req_reset(qp, roost_psn(a->sq_psn));
 		}
-		/* What was posted in the error is none of the new state's. */
+		/* Requests that were posted in SQE are flushed, not executed in
+		 * the new state.
+		 */
 		if (qp->flushing)
 			roost_qp_flush(w, qp);
 		qp->drain_asked = false;
 		break;
 	case ROOST_QPS_SQD:
-		/* What SQD to SQD changes does not withdraw the event. */
+		/* A modify from SQD to SQD does not withdraw the event. */
 		if (from == ROOST_QPS_RTS)
 			ask_for_drained(qp, a, mask);
 		break;
@@ -251,7 +253,7 @@ static void enter_state(struct roost_worker *w, struct roost_qp *qp,
 		roost_req_check_drained(w, qp);
 }
 
-/* Is it allowed as things are? Holder of the turn. */
+/* True if the change is allowed in the present state. Holder of the turn. */
 static bool is_allowed(const struct roost_qp *qp, enum roost_qp_state from,
 		       enum roost_qp_state to, const struct roost_qp_attr *attr,
 		       uint32_t mask)
@@ -263,8 +265,8 @@ static bool is_allowed(const struct roost_qp *qp, enum roost_qp_state from,
 	       roost_mig_allowed(qp, to, attr, mask);
 }
 
-/* In SQD, another port without an address vector: the one that the QP has, from
- * that port. Returns the mask as it is then. Holder of the turn.
+/* In SQD, a new port without an address vector: use the QP's present address
+ * vector on that port. Returns the extended mask. Holder of the turn.
  */
 static uint32_t add_av(const struct roost_qp *qp, enum roost_qp_state from,
 		       struct roost_qp_attr *a, uint32_t mask)
@@ -278,10 +280,11 @@ static uint32_t add_av(const struct roost_qp *qp, enum roost_qp_state from,
 	return mask | ROOST_QP_AV;
 }
 
-/* What the modify needs; afterwards, what the QP does not need any more. */
+/* Resources for the modify; after apply(), the QP's old ones, to be released.
+ */
 struct gear {
-	struct roost_path primary, alt; /* those that are valid */
-	/* NULL: there is room enough. */
+	struct roost_path primary, alt; /* only the valid ones are used */
+	/* NULL: the present ring is large enough. */
 	struct roost_resp_rd_atomic *rd_atomics;
 };
 
@@ -328,7 +331,9 @@ static void exchange(struct roost_path *a, struct roost_path *b)
 	*b = t;
 }
 
-/* Holding the turn. What the QP had before is left in *gear. */
+/* Apply the change. The QP's old resources are left in *gear. Holder of the
+ * turn.
+ */
 static void apply(struct roost_worker *w, struct roost_qp *qp,
 		  enum roost_qp_state from, enum roost_qp_state to,
 		  const struct roost_qp_attr *attr, uint32_t mask,
@@ -352,9 +357,10 @@ static void apply(struct roost_worker *w, struct roost_qp *qp,
 }
 
 /*
- * The turns that a change takes, under modify_lock. RESET leaves nothing in the
- * CQs. It waits for who polls them in the open, and lets other changes of the
- * QP go first meanwhile, which may be that one's.
+ * Take the turns that a change needs, under modify_lock. RESET removes the QP's
+ * completions from its CQs. While another thread is between poll_begin and
+ * poll_end of such a CQ, this function waits. It releases modify_lock
+ * meanwhile, because that thread may be changing this QP itself.
  */
 static void take_turns(struct roost_qp *qp, enum roost_qp_state to)
 {

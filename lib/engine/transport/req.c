@@ -61,7 +61,9 @@ static void pace(struct roost_worker *w, struct roost_qp *qp, size_t len_bytes)
 			len_bytes * 8 * 1000000 / qp->attr.rate_limit_kbps;
 }
 
-/* Is it too early for the next packet? Then the timer will tell. */
+/* True if the rate limit does not allow the next packet yet; the pace timer is
+ * set then.
+ */
 static bool is_early(struct roost_worker *w, struct roost_qp *qp)
 {
 	struct roost_requester *req = &qp->req;
@@ -91,8 +93,9 @@ static void start_wqe(struct roost_qp *qp, struct roost_send_wqe *wqe)
 	qp->req.started_index++;
 }
 
-/* A request without packets is no part of the window, and one ACK must not
- * complete any number of them: those that are too many wait for it.
+/* A local operation is not counted in the window. The number of started
+ * requests is bounded, so that one ACK completes a bounded number of them: a
+ * local operation beyond the bound waits for an ACK.
  */
 static bool may_do_local(const struct roost_qp *qp)
 {
@@ -103,7 +106,7 @@ static bool may_do_local(const struct roost_qp *qp)
 	       req->started_index - roost_req_tail(qp) < STARTED_MAX;
 }
 
-/* May the WQE at send_index go on, as far as its kind is concerned? */
+/* True if the WQE at send_index may go on, by the rules of its kind. */
 static bool may_send_wqe(struct roost_qp *qp)
 {
 	const struct roost_requester *req = &qp->req;
@@ -116,16 +119,19 @@ static bool may_send_wqe(struct roost_qp *qp)
 		return true;
 	if (kind == ROOST_WR_KIND_LOCAL)
 		return may_do_local(qp);
-	/* The next part of a long READ: the one before it must be there. */
+	/* The next part of a long READ waits until the part before is complete.
+	 */
 	if (req->send_index != req->started_index &&
 	    roost_req_at_read_part(wqe, req->next_psn) &&
 	    !roost_psn_eq(req->next_psn, req->oldest_unacked_psn))
 		return false;
-	/* With none allowed any more, what was sent may be sent again. */
+	/* If max_rd_atomic was lowered to 0, requests that were sent may still
+	 * be retransmitted.
+	 */
 	return req->nb_rd_atomics < RTE_MAX(qp->attr.max_rd_atomic, 1);
 }
 
-/* May the next packet be made, as far as the QP itself is concerned? */
+/* True if the state of the QP allows the next packet. */
 static bool may_send(struct roost_qp *qp)
 {
 	const struct roost_requester *req = &qp->req;
@@ -139,7 +145,7 @@ static bool may_send(struct roost_qp *qp)
 	if (req->rnr_wait ||
 	    (req->fault && req->fault_index == req->send_index))
 		return false;
-	/* Draining: what has begun goes on, nothing new begins. */
+	/* Draining: requests that have begun go on, no new one begins. */
 	if (state == ROOST_QPS_SQD && req->send_index == req->started_index)
 		return false;
 	if (roost_psn_diff(req->next_psn, req->oldest_unacked_psn) >=
@@ -156,7 +162,7 @@ static uint8_t base_opcode(const struct roost_wr_info *info, bool first,
 	return last ? info->last : info->middle;
 }
 
-/* The piece that next_psn stands for; wqe is the one at send_index. */
+/* The piece at next_psn; wqe is the one at send_index. */
 static void next_piece(const struct roost_qp *qp,
 		       const struct roost_send_wqe *wqe,
 		       struct roost_req_piece *piece)
@@ -168,7 +174,7 @@ static void next_piece(const struct roost_qp *qp,
 	bool first = index == 0 || rd_atomic;
 
 	piece->is_rd_atomic = rd_atomic;
-	/* The PSN behind this packet: a READ takes those of its answer. */
+	/* The PSN behind this packet; a READ takes the PSNs of its response. */
 	piece->next_psn =
 		rd_atomic ? roost_req_read_part_end(wqe, qp->req.next_psn)
 			  : roost_psn_add(qp->req.next_psn, 1);
@@ -244,7 +250,7 @@ static bool do_local(struct roost_worker *w, struct roost_qp *qp,
 	return true;
 }
 
-/* The packet was made: what is next? */
+/* Update the state after a packet was made. */
 static void sent(struct roost_worker *w, struct roost_qp *qp,
 		 const struct roost_send_wqe *wqe,
 		 const struct roost_req_piece *piece, bool ackreq)
@@ -264,7 +270,7 @@ static void sent(struct roost_worker *w, struct roost_qp *qp,
 		if (roost_req_is_rd_atomic(wqe))
 			req->nb_rd_atomics++;
 	}
-	/* Nobody will answer: as good as acknowledged. */
+	/* No acknowledgement will come: count the packet as acknowledged. */
 	if (!roost_qp_is_reliable(qp))
 		roost_req_advance(w, qp, req->next_psn);
 }
@@ -288,7 +294,7 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 		roost_req_fault(w, qp, ROOST_QPE_LOCAL_LENGTH);
 		return false;
 	}
-	/* It was posted, and a modify allows none any more. */
+	/* The request was posted before a modify set max_rd_atomic to 0. */
 	if (req->send_index == req->started_index &&
 	    roost_req_is_rd_atomic(wqe) && qp->attr.max_rd_atomic == 0) {
 		roost_req_fault(w, qp, ROOST_QPE_NO_RD_ATOMIC);
@@ -323,8 +329,9 @@ unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp,
 	bool may = may_send(qp) && !is_early(w, qp);
 	unsigned int n = 0;
 
-	/* Nothing of a QP overtakes what it owes: who has the reply has the
-	 * ACK, and sees completions in the order that hardware gives them.
+	/* A QP sends its owed answers before its requests: a peer that has the
+	 * reply also has the ACK, and sees completions in the order that
+	 * hardware gives them.
 	 */
 	if (may && qp->answer_place != 0)
 		roost_worker_answer(w, qp);
@@ -336,7 +343,7 @@ unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp,
 			break;
 		n++;
 	}
-	/* A local fault may have ended it: then it has no timer any more. */
+	/* A local fault may have moved the QP to ERR, which has no timer. */
 	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
 		return n;
 	if (may && n < burst)

@@ -53,15 +53,15 @@ void roost_req_progress(struct roost_worker *w, struct roost_qp *qp)
 	    roost_psn_diff(req->oldest_unacked_psn, req->rtt_psn) > 0)
 		roost_req_rtt_sample(w, req);
 	if (roost_psn_diff(req->oldest_unacked_psn, req->next_psn) > 0) {
-		/* Acknowledged beyond where we went back to, and beyond what
-		 * could not be made again.
+		/* The acknowledged PSN is beyond the PSN that the QP went back
+		 * to, and beyond a packet that could not be made again.
 		 */
 		send_from(qp, req->oldest_unacked_psn);
 		req->rnr_wait = false;
 		req->fault = false;
 	}
 	roost_req_arm_timer(w, qp);
-	/* What is posted from here on rings the doorbell. */
+	/* A request that is posted from here on rings the doorbell. */
 	if (req->send_index !=
 	    atomic_load_explicit(&qp->sq.head, memory_order_acquire))
 		roost_worker_want_send(w, qp);
@@ -72,8 +72,8 @@ static struct roost_psn later(struct roost_psn a, struct roost_psn b)
 	return roost_psn_diff(a, b) >= 0 ? a : b;
 }
 
-/* Complete the WQEs that are done. Returns the first PSN that is not: psn, or
- * that of a response which is missing and of which a part may have come.
+/* Complete the WQEs that are done. Returns the first PSN that is not done: psn,
+ * or the PSN of a missing response, of which a part may have come.
  */
 static struct roost_psn complete_until(struct roost_worker *w,
 				       struct roost_qp *qp,
@@ -175,7 +175,7 @@ void roost_req_check_drained(struct roost_worker *w, struct roost_qp *qp)
 	roost_async_raise(w, &qp->async, ROOST_EVENT_SQ_DRAINED);
 }
 
-/* An AETH that fits what is unacknowledged. */
+/* Process an AETH for an unacknowledged PSN. */
 static void acknowledge(struct roost_worker *w, struct roost_qp *qp,
 			const struct roost_pkt *pkt)
 {
@@ -189,7 +189,7 @@ static void acknowledge(struct roost_worker *w, struct roost_qp *qp,
 		break;
 	case ROOST_AETH_RNR_NAK:
 	case ROOST_AETH_NAK:
-		/* A NAK acknowledges all that stands before it. */
+		/* A NAK acknowledges all PSNs before its own. */
 		break;
 	default:
 		roost_worker_drop(w, ROOST_DROP_UNEXPECTED_RESPONSE);
@@ -207,7 +207,9 @@ static void acknowledge(struct roost_worker *w, struct roost_qp *qp,
 void roost_req_receive(struct roost_worker *w, struct roost_qp *qp,
 		       const struct roost_pkt *pkt)
 {
-	/* Only what was sent and is not acknowledged yet can be answered. */
+	/* A valid response is for a PSN that was sent and is not acknowledged
+	 * yet.
+	 */
 	if (roost_psn_diff(pkt->psn, qp->req.oldest_unacked_psn) < 0 ||
 	    roost_psn_diff(pkt->psn, qp->req.end_psn) >= 0)
 		roost_worker_drop(w, ROOST_DROP_UNEXPECTED_RESPONSE);

@@ -4,16 +4,16 @@
 
 /* Hot: bytes of one request packet. No allocation, system call, log or lock.
  *
- * Nothing is kept for retransmission: a packet is made from its WQE and the
- * application's memory, as often as it takes. Which extension headers a packet
- * has, and where, is what its row in roost_opcodes[] says.
+ * Packets are not kept for retransmission: a packet is made from its WQE and
+ * the application's memory, as often as it is sent. Its row in roost_opcodes[]
+ * has the set of its extension headers and their offsets.
  */
 
 #include "lib/engine/core/mr_priv.h"
 #include "lib/engine/transport/qp_priv.h"
 #include "lib/engine/transport/req_priv.h"
 
-/* Headers that many packets have. */
+/* Write the headers that many packets have. */
 static void put_headers(const struct roost_qp *qp,
 			const struct roost_send_wqe *wqe,
 			const struct roost_req_piece *piece,

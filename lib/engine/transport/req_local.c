@@ -3,7 +3,7 @@
  */
 
 /*
- * Requests without packets: they act on this side alone.
+ * Requests without packets, which act on this end only.
  */
 
 #include "lib/engine/core/mr_priv.h"

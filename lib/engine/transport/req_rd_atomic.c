@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Hot: responses that bring data. No allocation, system call, log or lock. */
+/* Hot: responses that carry data. No allocation, system call, log or lock. */
 
 #include <endian.h>
 
@@ -13,10 +13,11 @@
 #include "lib/engine/sched/sched.h"
 
 /*
- * Is the packet's FIRST, MIDDLE, LAST or ONLY the one that is due at its PSN?
- * An answer begins where a request was sent: at each part of the READ, and
- * where it was resumed. There it may also go on, as what is late of the answer
- * before it does, and Soft-RoCE's answer to what is resumed.
+ * True if the packet's FIRST, MIDDLE, LAST or ONLY is the one that is due at
+ * its PSN. A response begins where a request was sent: at each part of the
+ * READ, and at the PSN where the READ was resumed. At that PSN a MIDDLE or LAST
+ * is valid, too: it may be a late packet of the response before, and
+ * Soft-RoCE's response to a resumed READ begins so.
  */
 static bool is_due(const struct roost_qp *qp, const struct roost_send_wqe *wqe,
 		   const struct roost_pkt *pkt)
@@ -110,8 +111,8 @@ void roost_req_response_receive(struct roost_worker *w, struct roost_qp *qp,
 {
 	struct roost_send_wqe *wqe;
 
-	/* It acknowledges what stands before it, too. Inside of an answer
-	 * there is nothing to complete, only to compare.
+	/* A response also acknowledges all PSNs before it. A PSN inside a
+	 * response completes nothing, so there is only a comparison.
 	 */
 	if (!roost_psn_eq(pkt->psn, qp->req.oldest_unacked_psn) &&
 	    (!roost_req_advance(w, qp, pkt->psn) ||

@@ -15,8 +15,8 @@
 
 #define NO_EVENT (-1)
 
-/* What ends a QP. The error says how the receive WQE in use completes; SUCCESS:
- * it is flushed.
+/* Faults that bring a QP to ERR. The error gives the status of the receive WQE
+ * in use; SUCCESS: it is flushed.
  */
 static const struct {
 	uint8_t syndrome;
@@ -138,7 +138,7 @@ static void gap(struct roost_worker *w, struct roost_qp *qp)
 	roost_ack_owe(w, qp, ROOST_NAK_PSN_SEQ, qp->resp.expected_psn);
 }
 
-/* Each time that the expected packet comes and finds no receive WQE. */
+/* Called each time that the expected packet comes and finds no receive WQE. */
 static void receiver_not_ready(struct roost_worker *w, struct roost_qp *qp)
 {
 	qp->resp.behind = ROOST_DROP_RNR_WAIT;
@@ -173,12 +173,14 @@ static void fail(struct roost_worker *w, struct roost_qp *qp,
 	if (status != ROOST_WC_SUCCESS)
 		roost_recv_complete(w, qp, pkt, (enum roost_wc_status)status);
 	roost_qp_to_err(w, qp, fatal[fault].event);
-	/* An answer before it may have failed in there: that was told then. */
+	/* An earlier answer may have failed inside roost_qp_to_err(): its NAK
+	 * is owed already.
+	 */
 	if (syndrome != 0 && qp->resp.ended == 0)
 		roost_resp_end(w, qp, syndrome, pkt->psn);
 }
 
-/* The NAK goes out behind the answers to what came before. */
+/* The NAK is sent after the answers to earlier requests. */
 void roost_resp_end(struct roost_worker *w, struct roost_qp *qp,
 		    uint8_t syndrome, struct roost_psn psn)
 {
@@ -202,7 +204,8 @@ static void handle(struct roost_worker *w, struct roost_qp *qp,
 		fail(w, qp, pkt, fault);
 }
 
-/* The peer lost what it was told. It is told again, and nothing is executed. */
+/* The peer lost an answer: it gets the answer again, and nothing is executed.
+ */
 void roost_resp_repeat(struct roost_worker *w, struct roost_qp *qp,
 		       const struct roost_pkt *pkt)
 {
@@ -218,7 +221,7 @@ void roost_resp_repeat(struct roost_worker *w, struct roost_qp *qp,
 
 /* ---- unreliable connections ------------------------------------------- */
 
-/* The message in hand is given up; its receive WQE serves the next one. */
+/* Drop the current message; its receive WQE serves the next one. */
 static void drop_message(struct roost_worker *w, struct roost_qp *qp,
 			 enum roost_drop reason)
 {
@@ -226,7 +229,7 @@ static void drop_message(struct roost_worker *w, struct roost_qp *qp,
 	roost_worker_drop(w, reason);
 }
 
-/* What a message that UC gives up is counted as. */
+/* The drop reason of a message that UC gives up. */
 static const uint8_t uc_drop[ROOST_FAULT_COUNT] = {
 	[ROOST_FAULT_RNR] = ROOST_DROP_RNR_WAIT,
 	[ROOST_FAULT_ORDER] = ROOST_DROP_INV_REQUEST,
@@ -237,8 +240,8 @@ static const uint8_t uc_drop[ROOST_FAULT_COUNT] = {
 	[ROOST_FAULT_ACCESS] = ROOST_DROP_ACCESS,
 };
 
-/* A peer that is told nothing may guess keys; so many wrong ones cost it the
- * QP, as the first one does on a reliable QP.
+/* UC sends no NAK, so a peer could guess keys; this number of wrong ones brings
+ * the QP to ERR, as the first one does on a reliable QP.
  */
 static void count_wrong_key(struct roost_worker *w, struct roost_qp *qp,
 			    const struct roost_pkt *pkt)
@@ -249,8 +252,8 @@ static void count_wrong_key(struct roost_worker *w, struct roost_qp *qp,
 	roost_qp_to_err(w, qp, ROOST_EVENT_QP_ACCESS_ERR);
 }
 
-/* UC answers nothing: what is lost or wrong costs its message, and the next
- * first or only packet begins anew (IBTA 9.8.3).
+/* UC sends no answer: a lost or wrong packet costs its message, and the next
+ * first or only packet starts a new one (IBTA 9.8.3).
  */
 static void receive_unreliable(struct roost_worker *w, struct roost_qp *qp,
 			       const struct roost_pkt *pkt)

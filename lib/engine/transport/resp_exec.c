@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Hot: what a request does. No allocation, system call, log or lock. */
+/* Hot: execution of requests. No allocation, system call, log or lock. */
 
 #include <rte_common.h>
 
@@ -15,7 +15,9 @@
 
 #define MESSAGE_MAX_BYTES (1u << 31)
 
-/* What a QP must allow before its peer may do this (IBTA 11.2.4.2). */
+/* The access right that a QP must have for each operation of its peer (IBTA
+ * 11.2.4.2).
+ */
 static const uint8_t access_of[] = {
 	[ROOST_OP_WRITE] = ROOST_ACCESS_REMOTE_WRITE,
 	[ROOST_OP_READ_REQ] = ROOST_ACCESS_REMOTE_READ,
@@ -30,8 +32,8 @@ static const uint8_t access_of[] = {
 /* The highest selectivity level: the whole region. */
 #define FLUSH_LEVEL_REGION 1u
 
-/* The memory that a key of the peer names. Of an XRC request, the SRQ in its
- * header says whose.
+/* The memory of a key from the peer. For an XRC request, the SRQ in its header
+ * gives the PD.
  */
 static void *remote(struct roost_qp *qp, uint32_t key, uint64_t va,
 		    uint64_t len_bytes, uint32_t access)
@@ -165,8 +167,8 @@ static enum roost_fault check_rd_atomic(struct roost_qp *qp,
 	if (pkt->info->op == ROOST_OP_ATOMIC_WRITE &&
 	    (pkt->payload_len_bytes != len || pkt->dma_len_bytes != len))
 		return ROOST_FAULT_LENGTH;
-	/* A READ that cannot even begin is refused before what comes behind it
-	 * is executed.
+	/* A READ that cannot begin is refused before requests behind it are
+	 * executed.
 	 */
 	if (pkt->info->op == ROOST_OP_READ_REQ)
 		touch = RTE_MIN(len, (uint64_t)qp->mtu_bytes);
@@ -175,8 +177,8 @@ static enum roost_fault check_rd_atomic(struct roost_qp *qp,
 	return ROOST_FAULT_NONE;
 }
 
-/* Whose memory the peer may name: the QP's PD, or that of the SRQ which an
- * XRC packet carries (IBTA A14.4).
+/* The PD whose memory the peer may access: the QP's, or that of the SRQ in an
+ * XRC packet (IBTA A14.4).
  */
 static enum roost_fault find_pd(struct roost_qp *qp,
 				const struct roost_pkt *pkt)
@@ -263,7 +265,7 @@ static bool is_aligned(const void *at)
 	return (uintptr_t)at % sizeof(uint64_t) == 0;
 }
 
-/* What the operation makes of v. */
+/* The result of the operation on v. */
 static uint64_t atomic_result(const struct roost_pkt *pkt, uint64_t v)
 {
 	if (pkt->info->op == ROOST_OP_FETCH_ADD)
@@ -271,8 +273,8 @@ static uint64_t atomic_result(const struct roost_pkt *pkt, uint64_t v)
 	return v == pkt->compare ? pkt->swap_add : v;
 }
 
-/* A region whose iova and memory are not aligned alike has no processor's
- * atomics: what peers do there is atomic towards each other.
+/* A region whose iova and memory are not aligned alike cannot use atomic
+ * instructions: operations of peers are atomic towards each other only.
  */
 static void exchange_unaligned(struct roost_dev *dev, void *at,
 			       const struct roost_pkt *pkt, uint64_t *orig)
@@ -288,9 +290,9 @@ static void exchange_unaligned(struct roost_dev *dev, void *at,
 		roost_spin_unlock(&dev->unaligned_lock);
 }
 
-/* Atomic towards this machine's processors, too, but for a region whose iova
- * and memory are not aligned alike: there it is so towards the peers of the
- * device (IBV_ATOMIC_HCA). *orig: what was there.
+/* Atomic towards this machine's processors, too, except in a region whose iova
+ * and memory are not aligned alike: there only towards the peers of the device
+ * (IBV_ATOMIC_HCA). *orig: the value before.
  */
 static enum roost_fault
 execute_atomic(struct roost_qp *qp, const struct roost_pkt *pkt, uint64_t *orig)
@@ -348,8 +350,8 @@ static enum roost_fault execute_rd_atomic(struct roost_worker *w,
 	enum roost_fault fault = ROOST_FAULT_NONE;
 	uint64_t orig = 0;
 
-	/* READ is executed as it is answered. What FLUSH wants visible was
-	 * stored by this thread before: a fence is enough.
+	/* A READ is executed when it is answered. For FLUSH a fence is enough,
+	 * because this thread has stored the data that FLUSH makes visible.
 	 */
 	if (pkt->info->op == ROOST_OP_CMP_SWAP ||
 	    pkt->info->op == ROOST_OP_FETCH_ADD)

@@ -6,8 +6,8 @@
  * Requests with a response: READ, atomics, ATOMIC WRITE, FLUSH.
  *
  * The last max_dest_rd_atomic of them are on record. The answer to a READ is
- * made from memory when it is sent, as often as it is asked for; what an atomic
- * found is kept, so that a duplicate is answered and never executed.
+ * made from memory each time that it is sent; the value that an atomic read is
+ * kept, so that a duplicate is answered without being executed.
  */
 
 #include <rte_common.h>
@@ -66,8 +66,8 @@ uint32_t roost_rd_atomic_psns(const struct roost_qp *qp,
 			  qp->mtu_bytes);
 }
 
-/* The oldest record makes room once it is answered; that it is being answered
- * again takes nothing from a peer which keeps to what was agreed on.
+/* The oldest record makes room once it was answered, even while it is being
+ * answered again: a peer that keeps to the limit loses nothing by that.
  */
 bool roost_rd_atomic_has_room(struct roost_qp *qp)
 {
@@ -128,8 +128,8 @@ static uint32_t offset_of(const struct roost_qp *qp,
 	       qp->mtu_bytes;
 }
 
-/* A READ that comes again may ask for any part of its answer. What lies behind
- * a part that is being answered comes again, once that is there.
+/* A duplicate READ may ask for any part of the answer. While a part is being
+ * sent, a request for data behind it is dropped; the peer repeats it.
  */
 static bool read_fits(const struct roost_qp *qp,
 		      const struct roost_resp_rd_atomic *rd_atomic,
@@ -146,7 +146,9 @@ static bool read_fits(const struct roost_qp *qp,
 	     offset_bytes >= rd_atomic->end_bytes) ||
 	    !(qp->attr.access & ROOST_ACCESS_REMOTE_READ))
 		return false;
-	/* A key that is gone costs the peer its answer, not the connection. */
+	/* If the key is gone, the peer gets no answer, but the connection
+	 * stays.
+	 */
 	may = pkt->dma_len_bytes == 0 ||
 	      roost_mr_remote(qp->worker, rd_atomic->pd, qp->qpn, pkt->rkey,
 			      pkt->va, pkt->dma_len_bytes, 0,
@@ -202,7 +204,7 @@ struct answer {
 	const uint8_t *payload;
 };
 
-/* Returns false when the memory that is to be read is gone. It stays until
+/* Returns false when the memory to read is gone. On success it stays until
  * roost_mr_remote_done().
  */
 static bool next_answer(struct roost_qp *qp,
@@ -277,7 +279,7 @@ static void answered(struct roost_qp *qp,
 {
 	struct roost_responder *resp = &qp->resp;
 
-	/* It acknowledges what stands before it, too. */
+	/* A response also acknowledges all PSNs before it. */
 	if (resp->owed &&
 	    (resp->owed_syndrome & ROOST_AETH_TYPE_MASK) == ROOST_AETH_ACK &&
 	    roost_psn_diff(resp->owed_psn, rd_atomic->next_psn) < 0)
@@ -291,8 +293,8 @@ static void answered(struct roost_qp *qp,
 	rd_atomic->begun = true;
 }
 
-/* The region is gone since the request was taken: as if it had never been. A
- * duplicate is just not answered.
+/* The region was removed after the request was taken: treat the request as one
+ * with a wrong key. A duplicate is just not answered.
  */
 static void refuse(struct roost_worker *w, struct roost_qp *qp,
 		   struct roost_resp_rd_atomic *rd_atomic)
@@ -305,7 +307,8 @@ static void refuse(struct roost_worker *w, struct roost_qp *qp,
 		roost_worker_drop(w, ROOST_DROP_DUPLICATE);
 		return;
 	}
-	/* It and those behind it; all before it are answered. */
+	/* Remove this record and those behind it; all before it are answered.
+	 */
 	do
 		resp->nb_rd_atomics--;
 	while (rd_atomic_at(qp, resp->nb_rd_atomics) != rd_atomic);

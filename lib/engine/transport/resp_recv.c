@@ -19,7 +19,7 @@ static bool is_empty(const struct roost_queue *q)
 	       atomic_load_explicit(&q->head, memory_order_acquire);
 }
 
-/* The SRQ that the message goes to: the packet says it for XRC. */
+/* The SRQ of the message; for XRC, the packet names it. */
 static struct roost_srq *srq_of(struct roost_qp *qp,
 				const struct roost_pkt *pkt)
 {

@@ -31,8 +31,8 @@ static const uint8_t takes[ROOST_QPT_COUNT] = {
 	 1u << ROOST_QPS_SQE)
 #define RESPONSE_STATES (1u << ROOST_QPS_RTS | 1u << ROOST_QPS_SQD)
 
-/* Everything that needs no QP: length, address, ICRC, opcode. *group: that it
- * is for; NULL: it is for one of our addresses.
+/* The checks that need no QP: length, address, ICRC, opcode. group: the group
+ * that the frame is for; NULL: it is for an address of the port.
  */
 static enum roost_drop check_frame(struct roost_dev *dev,
 				   unsigned int port_index,
@@ -72,12 +72,14 @@ static enum roost_drop find_qp(struct roost_worker *w,
 	if (roost_gid_is_multicast(&frame->dgid))
 		return ROOST_DROP_QPN;
 	*qp = roost_idmap_get(&w->dev->qps, pkt->dest_qpn);
-	/* One that was made since the frame was sorted may be another's. */
+	/* A QP that was created after the frame was sorted may belong to
+	 * another worker.
+	 */
 	return *qp == NULL || (*qp)->worker != w ? ROOST_DROP_QPN
 						 : ROOST_DROP_NONE;
 }
 
-/* Is the packet one that this QP may take, as far as itself is concerned? */
+/* Check the packet's service and the QP's state. */
 static enum roost_drop check_qp(const struct roost_qp *qp,
 				const struct roost_pkt *pkt)
 {
@@ -93,8 +95,8 @@ static enum roost_drop check_qp(const struct roost_qp *qp,
 	return ROOST_DROP_NONE;
 }
 
-/* A QP of datagrams hears everybody, on its own port: others than ourselves
- * from outside.
+/* A UD QP takes datagrams from every source on its own port, except frames from
+ * outside with an address of this device.
  */
 static enum roost_drop deliver_datagram(struct roost_worker *w,
 					struct roost_qp *qp,
@@ -112,7 +114,7 @@ static enum roost_drop deliver_datagram(struct roost_worker *w,
 	return ROOST_DROP_NONE;
 }
 
-/* A connected one hears its peer. */
+/* A connected QP takes packets of its peer only. */
 static enum roost_drop deliver_connected(struct roost_worker *w,
 					 struct roost_qp *qp,
 					 const struct roost_frame *frame,
@@ -170,7 +172,7 @@ static enum roost_drop deliver(struct roost_worker *w, struct roost_qp *qp,
 	return deliver_connected(w, qp, frame, pkt);
 }
 
-/* Our own datagram, come back to a QP that does not want to hear itself? */
+/* True for a multicast of the QP itself, if the QP has block_self_mcast. */
 static bool is_blocked(const struct roost_qp *qp, const struct roost_port *port,
 		       const struct roost_frame *frame,
 		       const struct roost_pkt *pkt)
@@ -179,7 +181,7 @@ static bool is_blocked(const struct roost_qp *qp, const struct roost_port *port,
 	       roost_port_owns(port, &frame->sgid);
 }
 
-/* To every member of the group that is this worker's. */
+/* Deliver to every member of the group that belongs to this worker. */
 static enum roost_drop deliver_multicast(struct roost_worker *w,
 					 const struct roost_mcast_group *group,
 					 const struct roost_frame *frame,
@@ -232,8 +234,9 @@ static void receive(struct roost_worker *w, unsigned int port_index,
 }
 
 /*
- * A peer that speaks RoCEv1 does not know that nobody listens, and neither does
- * its user: a few of its frames, ever fewer, go where that can be told.
+ * A peer that sends RoCEv1 gets no answer, and its user does not see why. A few
+ * of its frames (drop number 1, 2, 4, 8, ...) are punted, so that a line for
+ * the user can be printed.
  */
 static bool is_worth_telling(const struct roost_worker *w, enum roost_drop drop)
 {
@@ -242,8 +245,8 @@ static bool is_worth_telling(const struct roost_worker *w, enum roost_drop drop)
 	return drop == ROOST_DROP_ROCE_V1 && (nb & (nb - 1)) == 0;
 }
 
-/* The same for a frame of another VLAN that is not RoCEv2: it may be somebody
- * who asks for us. One in 10 ms, however many there are.
+/* Also for a frame of another VLAN that is not RoCEv2, because it may be an ARP
+ * or ND request for this port: one in 10 ms, whatever their number.
  */
 #define STRAY_NS 10000000u
 
@@ -258,7 +261,8 @@ static bool is_stray_worth_telling(struct roost_worker *w,
 	return true;
 }
 
-/* A frame of another VLAN is not ours. What has two tags is told apart first.
+/* A frame of another VLAN is not for this port. A frame with two tags keeps its
+ * own drop reason.
  */
 static enum roost_frame_class class_by_vlan(const struct roost_port *port,
 					    enum roost_frame_class class,

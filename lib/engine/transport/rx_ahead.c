@@ -11,9 +11,9 @@
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/transport/rx_priv.h"
 
-/* The lines that the QP of a frame needs are on their way; nothing of it is
- * looked at. Returns the queue whose oldest request it needs then; NULL: none,
- * or it is not known.
+/* Prefetch the cache lines of the QP that a frame needs, without reading them.
+ * Returns the queue whose oldest request the frame needs then; NULL: none, or
+ * not known.
  */
 static const struct roost_queue *prefetch_qp(struct roost_worker *w,
 					     const uint8_t *bth)
@@ -50,7 +50,7 @@ void roost_rx_ahead(struct roost_worker *w, unsigned int port_index,
 					      rte_pktmbuf_data_len(pkts[i]));
 
 		queues[i] = NULL;
-		/* Those of one QP mostly follow each other. */
+		/* Frames of one QP mostly follow each other. */
 		if (bth == NULL || roost_bth_dest_qpn(bth) == qpn)
 			continue;
 		qpn = roost_bth_dest_qpn(bth);

@@ -24,7 +24,7 @@ static void fill_grh(const struct roost_frame *frame, uint8_t grh[GRH_BYTES])
 	memcpy(grh + GRH_BYTES - len, frame->l3, len);
 }
 
-/* pd: whose memory the WQE names. */
+/* pd: the PD of the WQE's memory. */
 static enum roost_fault store(struct roost_qp *qp, const struct roost_pd *pd,
 			      const struct roost_recv_wqe *wqe,
 			      const struct roost_frame *frame,
@@ -44,7 +44,8 @@ static enum roost_fault store(struct roost_qp *qp, const struct roost_pd *pd,
 	return ROOST_FAULT_NONE;
 }
 
-/* A QP with a table of WQs: what fails is the WQ, the QP and the others stay.
+/* A QP with a table of WQs: an error stops the WQ; the QP and the other WQs go
+ * on.
  */
 static void receive_spread(struct roost_worker *w, struct roost_qp *qp,
 			   const struct roost_frame *frame,

@@ -3,8 +3,8 @@
  */
 
 /*
- * One row per send opcode: who may post it, what it is on the wire, what it
- * completes as.
+ * One row per send opcode: the QP types that may post it, its opcodes on the
+ * wire, and the opcode of its completion.
  */
 
 #include "lib/engine/transport/qp_priv.h"
