@@ -5,14 +5,14 @@
 #define ROOST_PMD_GLUE_DEVICE_H
 
 /*
- * The devices of the process, for the rest of this room; what is outside has
- * roost/roost.h.
+ * The devices of the process, for other files of pmd_glue. Code outside of
+ * pmd_glue uses roost/roost.h.
  */
 
 /*
- * Run fn(arg) on the control thread. Returns what it returns, or -ENODEV: no
- * device is open, and there is no such thread. Waits while a device opens or
- * closes. Thread: any but the control thread.
+ * Run fn(arg) on the control thread. Returns the value of fn, or -ENODEV: no
+ * device is open, and so there is no control thread. Waits while a device opens
+ * or closes. Thread: any but the control thread.
  */
 int roost_device_call(int (*fn)(void *arg), void *arg);
 

@@ -5,21 +5,21 @@
 #define ROOST_PMD_GLUE_TELL_H
 
 /*
- * What `-v` (ROOST_VERBOSE) says when a device was opened: where it comes from,
- * what it may, and which addresses it has. Lines on stderr, and nothing without
- * it. Thread: the control thread.
+ * The lines on stderr that `-v` (ROOST_VERBOSE) gives when a device was opened:
+ * the library, the capabilities of the process, each port and its addresses.
+ * Without -v these functions print nothing. Thread: the control thread.
  */
 
 #include <roost/config.h>
 #include "pmd_glue/netif/station.h"
 
-/* Of the process: the library's directory, capabilities, huge pages. Once, when
- * EAL has started.
+/* Lines about the process: the library's directory, capabilities, huge pages.
+ * Prints once per process, after EAL has started.
  */
 void roost_tell_process(const struct roost_config *config);
 
-/* Of device number index: progress mode, workers; and of each port its driver,
- * MAC address, MTU, link and GIDs.
+/* Lines about device number index: progress mode and workers, and for each port
+ * its driver, MAC address, MTU, link and GIDs.
  */
 void roost_tell_device(const struct roost_config *config, unsigned int index,
 		       const struct roost_station *stations,

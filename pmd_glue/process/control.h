@@ -5,12 +5,15 @@
 #define ROOST_PMD_GLUE_PROCESS_CONTROL_H
 
 /*
- * The control thread: one per process, for everything that is slow. It starts
- * EAL (and so is its main lcore), opens and closes ports, polls the descriptors
- * of drivers whose interrupts it takes over, and runs the control side of every
- * open device. It blocks all signals: they are the application's.
+ * The control thread: one per process, for all slow work. It starts EAL (and so
+ * is EAL's main lcore), opens and closes ports, polls the descriptors of
+ * drivers whose interrupts Roost takes over (pmd_glue/quirks/intr_gate.h), and
+ * runs the control side of every open device. It blocks all signals: they
+ * belong to the application.
  *
- * It lives while somebody holds it; a later one takes over where it left.
+ * The thread is counted: it runs from the first roost_control_get() to the last
+ * roost_control_put(). A later get starts a new one, which goes on with the
+ * same state.
  */
 
 #include <poll.h>
@@ -19,63 +22,66 @@
 
 /* The control side of a device. */
 struct roost_control_client {
-	/* Do what is due. Returns when to be called again, UINT64_MAX: when
-	 * woken. Called after every wake, whatever the reason.
+	/* Do the work that is due. Returns the time in ns of the next call;
+	 * UINT64_MAX: not before a wake. Called after every wake of the
+	 * thread, for any reason.
 	 */
 	uint64_t (*run)(void *ctx, uint64_t now_ns);
 	void *ctx;
-	/* Wakes the thread when it has one of these events of poll(2); with
-	 * events 0 there is no descriptor.
+	/* The thread wakes when fd has one of these events of poll(2). events
+	 * 0: there is no descriptor.
 	 */
 	int fd;
 	short events;
 	TAILQ_ENTRY(roost_control_client) link;
 };
 
-/* Hold the control thread, start it if need be. Returns 0, -EAGAIN, -EMFILE.
- * Thread: any, but one at a time.
+/* Take a reference to the control thread; the first one starts it. Returns 0,
+ * -EAGAIN, -EMFILE. Thread: any but the control thread, one at a time.
  */
 int roost_control_get(void);
-/* The last one stops it and waits for it. Thread: as get, not itself. */
+/* Drop a reference; the last one stops the thread and waits for its end.
+ * Thread: as roost_control_get().
+ */
 void roost_control_put(void);
-/* In a child of a fork, which has no such thread: nobody holds it, and the jobs
- * that wait are the parent's.
+/* In the child of a fork, which has no control thread: drop all references and
+ * all waiting jobs, which are the parent's.
  */
 void roost_control_forget(void);
 
-/* Run fn(arg) on the control thread. Returns what fn returns.
- * Thread: any but the control thread, by a holder.
+/* Run fn(arg) on the control thread and wait for it. Returns the value of fn.
+ * The caller holds a reference. Thread: any but the control thread.
  */
 int roost_control_call(int (*fn)(void *arg), void *arg);
 
 /*
- * Run fn(arg), which is slow, on a thread of its own, and serve the clients
- * until it is done: opening a port may take as long as its peer or its firmware
- * takes, and others have connections to keep. Returns what fn returns.
- * Thread: the control thread, inside of roost_control_call(); no client may
- * touch what fn does.
+ * Run the slow function fn(arg) on a new thread, and serve the clients until it
+ * returns: opening a port takes as long as its peer or its firmware, while
+ * other devices must keep their connections. Returns the value of fn. No client
+ * may touch the data that fn uses. Thread: the control thread, inside of
+ * roost_control_call().
  */
 int roost_control_aside(int (*fn)(void *arg), void *arg);
 
-/* Call the clients soon. Costs a system call only when it sleeps.
- * Thread: any.
+/* Have the control thread call its clients soon. Costs a system call only while
+ * the control thread sleeps. Thread: any.
  */
 void roost_control_wake(void);
 
 #define ROOST_CONTROL_WATCHED_MAX 64u
 
-/* Descriptors that come and go by themselves, as those of drivers' sockets. */
+/* Descriptors that change without a call of Roost's, as drivers' sockets. */
 struct roost_control_watch {
-	/* What to poll, before each sleep. Returns how many of fds it filled,
-	 * at most ROOST_CONTROL_WATCHED_MAX.
+	/* Fill fds with the descriptors to poll; called before each sleep.
+	 * Returns their number, at most ROOST_CONTROL_WATCHED_MAX.
 	 */
 	unsigned int (*fill)(struct pollfd *fds);
-	/* After poll(2), with the same fds. */
+	/* Called after poll(2), with the same fds. */
 	void (*ready)(const struct pollfd *fds, unsigned int nb);
 };
 
-/* From the next sleep on, for the rest of the process, which has one watch.
- * Thread: the control thread.
+/* Use watch from the next sleep on. A process has one watch, which stays until
+ * it exits. Thread: the control thread.
  */
 void roost_control_set_watch(const struct roost_control_watch *watch);
 

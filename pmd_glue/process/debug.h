@@ -5,15 +5,14 @@
 #define ROOST_PMD_GLUE_PROCESS_DEBUG_H
 
 /*
- * What the configuration has for measuring only, and nobody is to use: the keys
- * whose names begin with debug.
+ * The configuration keys whose names begin with debug. They are for
+ * measurements only; users must not set them.
  */
 
 struct roost_config;
 
-/* Do as they say, once for all devices of the process, and warn of it on
- * stderr.
- * Thread: control, before the device's first frame.
+/* Apply these keys, once for all devices of the process, with a warning on
+ * stderr. Thread: the control thread, before the device's first frame.
  */
 void roost_debug_apply(const struct roost_config *config);
 

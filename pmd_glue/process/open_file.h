@@ -4,14 +4,14 @@
 #ifndef ROOST_PMD_GLUE_PROCESS_OPEN_FILE_H
 #define ROOST_PMD_GLUE_PROCESS_OPEN_FILE_H
 
-/* Who has a file open. */
+/* Which process has a file open. */
 
 #include <stdbool.h>
 
 /*
- * Has the process a descriptor of target: a path, or "socket:[INODE]"? pid: its
- * number, as the name of its folder in /proc. Returns false also where this
- * user may not look. Thread: any.
+ * Does process pid have a descriptor of target? pid: the name of its folder in
+ * /proc. target: a path, or "socket:[INODE]". Returns false also if this user
+ * may not read the folder. Thread: any.
  */
 bool roost_open_file_is_of(const char *pid, const char *target);
 

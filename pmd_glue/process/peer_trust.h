@@ -5,12 +5,12 @@
 #define ROOST_PMD_GLUE_PROCESS_PEER_TRUST_H
 
 /*
- * Whom a port that has its peer behind a Unix socket believes. net_memif and
- * vhost-user take the memory, the lengths and the offsets that the other side
- * gives them as they are, so the other side can end this process, or do with it
- * what it likes. It is therefore a process of the same user, of root, or of a
- * user that the configuration names (peer_users), by what the kernel says
- * (SO_PEERCRED); all others are hung up on before a byte of theirs is read.
+ * Which peers a port trusts that meets its peer at a UNIX socket. net_memif and
+ * vhost-user use the memory, lengths and offsets from the peer unchecked, so
+ * the peer can crash this process or take it over. A trusted peer is therefore
+ * a process of the same user, of root, or of a user that the configuration
+ * names (peer_users), as the kernel reports it (SO_PEERCRED). The connection of
+ * any other peer is closed before one byte is read from it.
  *
  * Thread: any.
  */
@@ -23,24 +23,26 @@
 #include <roost/config.h>
 
 struct roost_peer_trust {
-	const char *label; /* what users call the port */
-	/* Besides our own and root; others may join only before it is used. */
+	const char *label; /* the user's name of the port */
+	/* Trusted users besides our own and root; constant once the port
+	 * accepts or connects.
+	 */
 	struct roost_users users;
-	/* Nothing is told until then; what is not told is counted. */
+	/* No report before this time. */
 	_Atomic uint64_t quiet_until_ns;
-	atomic_uint nb_untold;
+	atomic_uint nb_untold; /* refused peers since the last report */
 };
 
 /*
- * Is it this user, as this process sees users, or root? In a user namespace all
- * users that it does not map look like one (65534), and so nobody is that one.
+ * Is uid this process's user, or root? In a user namespace all unmapped users
+ * appear as one uid (65534), so 65534 counts as no user.
  */
 bool roost_uid_is_ours(uid_t uid);
 
-/* Is the peer of a socket that is connected to be believed? */
+/* Is the peer of the connected socket fd trusted? */
 bool roost_peer_is_trusted(const struct roost_peer_trust *trust, int fd);
 
-/* It is not, and was hung up on: one line on stderr says so, not more than one
+/* Report on stderr that the untrusted peer of fd was refused; at most one line
  * in ten seconds.
  */
 void roost_peer_report(struct roost_peer_trust *trust, int fd);

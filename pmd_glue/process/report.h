@@ -5,9 +5,9 @@
 #define ROOST_PMD_GLUE_PROCESS_REPORT_H
 
 /*
- * What pmd_glue has to say to the user: one line on stderr for each thing that
- * went wrong, with its cause and its fix. Whoever finds the cause reports it,
- * and nobody above reports it again. Nothing ever goes to stdout.
+ * Errors for the user: one line on stderr for each error, with cause and fix.
+ * The function that finds the cause reports it, and its callers do not report
+ * it again. Nothing goes to stdout.
  */
 
 /* Write "roost: " and the text and a newline, in one write. Thread: any. */

@@ -12,11 +12,11 @@
 #define ROOST_RIGHTS_MAX 96 /* bytes of a list, terminating zero included */
 
 /*
- * wanted: names, separated by commas, "CAP_NET_RAW,CAP_NET_ADMIN". Those that
- * the calling thread does not have, "CAP_NET_RAW and CAP_NET_ADMIN", go to
- * lacks. Returns false: none; also where the kernel does not tell. A thread of
- * another user namespace may have them, and be refused all the same.
- * Thread: any.
+ * wanted: names of capabilities, separated by commas:
+ * "CAP_NET_RAW,CAP_NET_ADMIN". Writes those that the calling thread lacks to
+ * lacks: "CAP_NET_RAW and CAP_NET_ADMIN". Returns false if it lacks none, or if
+ * the kernel does not tell. In another user namespace a thread may have a
+ * capability, and the kernel refuses the operation all the same. Thread: any.
  */
 bool roost_rights_lack(const char *wanted, char lacks[ROOST_RIGHTS_MAX]);
 

@@ -5,19 +5,20 @@
 #define ROOST_PMD_GLUE_PROCESS_SYSFS_H
 
 /*
- * What the kernel shows of a device at folder/name/what. Empty: it does not.
- * size: of word or last, in bytes, terminating zero included; more is cut off.
+ * Attributes of a device in sysfs, at folder/name/what. The result is empty if
+ * there is no such attribute. size: of word or last, in bytes, with the
+ * terminating zero; a longer value is cut.
  *
  * Thread: any.
  */
 
 #include <stddef.h>
 
-/* The first line of the file there. */
+/* word becomes the first line of that file. */
 void roost_sysfs_word(const char *folder, const char *name, const char *what,
 		      char *word, size_t size);
 
-/* The last part of what the link there leads to. */
+/* last becomes the last component of the target of that symbolic link. */
 void roost_sysfs_link(const char *folder, const char *name, const char *what,
 		      char *last, size_t size);
 

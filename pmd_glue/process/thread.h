@@ -5,8 +5,8 @@
 #define ROOST_PMD_GLUE_PROCESS_THREAD_H
 
 /*
- * Threads inside somebody else's process: named, and with every signal
- * blocked, so that the application's handlers run on its own threads.
+ * Roost's threads inside the application's process: each has a name and blocks
+ * all signals, so that the application's handlers run on its own threads.
  */
 
 #include <pthread.h>
@@ -16,10 +16,10 @@ int roost_thread_create(pthread_t *thread, const char *name,
 			void *(*run)(void *arg), void *arg);
 
 /*
- * Pin the calling thread to the last CPU that the application may use, or to
- * the one so many before it: the first ones are where most programs, and the
- * kernel's own threads, begin. Those of several workers stand side by side, as
- * long as there are enough.
+ * Pin the calling thread to the CPU that is from_last before the last one that
+ * the application may use; 0 is the last one. Most programs and the kernel's
+ * threads start on the first CPUs. If there are enough CPUs, each worker has
+ * its own.
  */
 void roost_thread_pin(unsigned int from_last);
 

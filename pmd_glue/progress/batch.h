@@ -5,21 +5,22 @@
 #define ROOST_PMD_GLUE_PROGRESS_BATCH_H
 
 /*
- * Posts that wait to be sent together (doc/threads.md, "Doorbell batching").
+ * Doorbell batching (doc/threads.md): posts stay in the queue for a moment, to
+ * be sent in one burst.
  *
- * A program that posts small requests one at a time would pay for a turn and a
- * burst of one frame with each. Where many are on their way, the next ones are
- * left in the queue until there are ROOST_BATCH_POSTS. Nothing waits for long:
- * a poll sends what waits, or arming a CQ, or a post that may not wait; and if
- * the application does none of these, the worker's thread, which is watching:
- * it looks for doorbells every ROOST_BATCH_NS. To wake it costs as much as a
- * hundred small messages, so while they come as a stream it looks ever less
- * often: what is left of a stream may wait for as long as the stream went on,
- * and for ROOST_BATCH_MAX_NS at the most. Where nobody promises to look,
- * nothing waits.
+ * Without it, a program that posts small requests one at a time pays for one
+ * turn and one burst of one frame with each request. While many requests are
+ * in flight, new posts stay in the queue until there are ROOST_BATCH_POSTS.
+ * A batch is sent early by a poll, by arming a CQ, or by a post that may not
+ * wait. If the application does none of these, the worker's thread sends it:
+ * the thread watches, that is, it looks for doorbells every ROOST_BATCH_NS.
+ * One wake of the thread costs as much as a hundred small messages. So during
+ * a stream of posts the thread doubles its interval, up to ROOST_BATCH_MAX_NS:
+ * the last posts of a stream wait for no longer than the stream lasted, and
+ * never for longer than ROOST_BATCH_MAX_NS. While the thread does not watch,
+ * no post waits.
  *
- * Part of a progress engine, and hot; the functions are the progress engine's
- * alone.
+ * Part of a progress engine, and hot. Only progress.c calls these functions.
  */
 
 #include <stdatomic.h>
@@ -31,34 +32,34 @@
 #define ROOST_BATCH_POSTS 16u
 #define ROOST_BATCH_NS 100000u
 #define ROOST_BATCH_MAX_NS 800000u
-/* A stream has a post in so many. */
+/* Posts are a stream if there is one in each such interval, on average. */
 #define ROOST_BATCH_STREAM_NS 1000u
-/* The watch goes on for so long after the last post that asked for it. */
+/* The thread watches for this long after the last post that may wait. */
 #define ROOST_BATCH_WATCH_NS 1000000u
 
 struct roost_batch {
-	/* Posts that wait or might have waited, and those of them that were
-	 * sent; wrapping. Any helper, without a read-modify-write: with several
-	 * threads that post, some are not counted.
+	/* Counters, wrapping: posts that were allowed to wait, and how many of
+	 * them were sent. Writer: any helper, without a read-modify-write; if
+	 * several threads post, some posts are not counted.
 	 */
 	_Atomic uint32_t posts;
 	_Atomic uint32_t sent;
-	atomic_bool watching; /* the thread */
-	/* The thread's own. */
-	uint32_t seen_posts;
-	uint64_t seen_ns; /* when they were seen */
-	uint64_t look_ns; /* how long it sleeps then; 0: ROOST_BATCH_NS */
+	atomic_bool watching; /* writer: the worker's thread */
+	/* Only the worker's thread reads and writes these. */
+	uint32_t seen_posts; /* posts at the last look */
+	uint64_t seen_ns;    /* time of the last look */
+	uint64_t look_ns;    /* interval of the looks; 0: ROOST_BATCH_NS */
 	uint64_t watch_until_ns;
 };
 
-/* Does anything wait, as far as one can tell? Thread: any. */
+/* Returns how many posts wait; an estimate, see posts. Thread: any. */
 static inline uint32_t roost_batch_waiting(const struct roost_batch *g)
 {
 	return atomic_load_explicit(&g->posts, memory_order_relaxed) -
 	       atomic_load_explicit(&g->sent, memory_order_relaxed);
 }
 
-/* All that waits is being sent. Holder of the turn. */
+/* Count all waiting posts as sent. Thread: holder of the turn. */
 static inline void roost_batch_send(struct roost_batch *g)
 {
 	if (roost_batch_waiting(g) != 0)
@@ -68,7 +69,9 @@ static inline void roost_batch_send(struct roost_batch *g)
 			memory_order_relaxed);
 }
 
-/* May what was added to the QP wait? Between roost_qp_send_begin and end. */
+/* Returns true if the requests that were just added to the QP may wait.
+ * Called between roost_qp_send_begin() and roost_qp_send_end().
+ */
 static inline bool roost_batch_may_wait(struct roost_batch *g,
 					const struct roost_qp *qp)
 {
@@ -86,18 +89,19 @@ static inline bool roost_batch_may_wait(struct roost_batch *g,
 }
 
 /*
- * A doorbell was rung for what waits: is it still watched? The bell is rung
- * with a full barrier, then this is read; the thread ends its watch, and has a
- * full barrier before it looks for doorbells for the last time and sleeps. So
- * either the thread finds the doorbell, or this says no.
+ * Does the worker's thread still watch? Called after a doorbell was rung for a
+ * post that waits. The doorbell is rung with a full barrier before this load.
+ * The thread clears watching, then has a full barrier, then looks for doorbells
+ * for the last time and sleeps. So either the thread finds the doorbell, or
+ * this returns false.
  */
 static inline bool roost_batch_is_watched(const struct roost_batch *g)
 {
 	return atomic_load(&g->watching);
 }
 
-/* The thread is about to look for doorbells and then sleep. Returns for how
- * long at the most; 0: no watch is asked for.
+/* The worker's thread is about to look for doorbells and then to sleep. Returns
+ * the longest time that it may sleep, in ns; 0: it need not watch.
  */
 static inline uint64_t roost_batch_watch(struct roost_batch *g, uint64_t now_ns)
 {
@@ -119,7 +123,8 @@ static inline uint64_t roost_batch_watch(struct roost_batch *g, uint64_t now_ns)
 	return watching ? g->look_ns : 0;
 }
 
-/* The thread is about to look for doorbells and then sleep as long as it likes.
+/* The worker's thread is about to look for doorbells and then to sleep without
+ * a bound: it watches no more.
  */
 static inline void roost_batch_watch_end(struct roost_batch *g)
 {

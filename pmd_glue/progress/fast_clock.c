@@ -10,17 +10,17 @@
 
 #include "pmd_glue/process/clock.h"
 
-/* Ticks between readings of the kernel's clock: 0.1 to 0.3 ms, or, of counters
- * as slow as Arm's, up to 20.
+/* Ticks between two readings of the kernel's clock: 0.1 to 0.3 ms; up to 20 ms
+ * with slow counters, such as Arm's.
  */
 #define GOOD_TICKS (1u << 19)
-/* A reading that took longer was interrupted: who knows when it was. */
+/* A reading that took longer was interrupted: the two clocks do not match. */
 #define READING_MAX_TICKS 1024u
-/* A tick is measured over so long at least, and anew after so long at most. */
+/* The shortest and the longest time over which the tick is measured. */
 #define BASE_MIN_NS 1000000u
 #define BASE_MAX_NS 1000000000u
-/* The counter changed its pace by more than 1 / so much: it was stopped, or set
- * anew, as when the machine slept.
+/* The rate of the counter may change by 1 / PACE_SLACK. With a larger change
+ * the counter was stopped or set, as when the machine slept.
  */
 #define PACE_SLACK 256u
 
@@ -33,7 +33,8 @@ static enum roost_counter ask_processor(void)
 	return ROOST_COUNTER_EVEN;
 }
 
-/* Asked once: on a virtual machine, the host answers that. */
+/* The processor is asked once: in a virtual machine, CPUID exits to the host.
+ */
 static bool counter_is_even(struct roost_fast_clock *c)
 {
 	if (c->counter == ROOST_COUNTER_UNKNOWN)
@@ -48,7 +49,7 @@ static void start_over(struct roost_fast_clock *c, uint64_t ticks, uint64_t ns)
 	c->base_ns = ns;
 }
 
-/* How long is a tick? */
+/* Measure the length of a tick, from the base to this reading. */
 static void measure(struct roost_fast_clock *c, uint64_t ticks, uint64_t ns)
 {
 	uint64_t base_ns = ns - c->base_ns;

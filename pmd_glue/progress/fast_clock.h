@@ -5,16 +5,18 @@
 #define ROOST_PMD_GLUE_PROGRESS_FAST_CLOCK_H
 
 /*
- * roost_now_ns() for those who ask for it all the time.
+ * roost_now_ns() for code that reads the time in each iteration.
  *
- * The kernel's clock is read with an instruction that waits for all those
- * before it, and in a worker these are loads from the other end's memory: it
- * was half of what an iteration cost. Here it is read five thousand times a
- * second, and in between time is that reading and the processor's counter. How
- * long a tick is, the clock finds out as it goes; it is never more than a
- * fraction of a microsecond from the kernel's, and never runs backwards.
+ * clock_gettime() reads the counter with an instruction that waits for all
+ * earlier loads. In a worker these are loads from the peer's memory, and the
+ * call was half of the cost of an iteration. This clock reads the kernel's
+ * clock about five thousand times a second, and adds the ticks of the
+ * processor's counter in between. It measures the length of a tick itself. It
+ * differs from the kernel's clock by a fraction of a microsecond at most, and
+ * never runs backwards.
  *
- * Where the counter is not known to run evenly, each reading is the kernel's.
+ * If the counter is not known to run at a constant rate, each call reads the
+ * kernel's clock.
  *
  * Thread: one at a time; an iteration's clock belongs to the holder of the
  * turn.
@@ -31,20 +33,20 @@ enum roost_counter {
 };
 
 struct roost_fast_clock {
-	uint64_t ticks, ns;           /* the last reading of both */
-	uint64_t good_ticks;          /* so far from there it can be trusted */
+	uint64_t ticks, ns;           /* the last reading of both clocks */
+	uint64_t good_ticks;          /* ticks for which it is valid */
 	uint64_t ns_per_tick;         /* << 32; 0: not known */
-	uint64_t base_ticks, base_ns; /* an older reading, to measure by; 0:
-				       * none */
-	uint64_t last_ns;             /* that was returned; any thread may
-				       * look whether it moves */
+	uint64_t base_ticks, base_ns; /* an older reading, to measure a tick
+				       * by; 0: none */
+	uint64_t last_ns;             /* the last value returned; read by any
+				       * thread, to see whether it changes */
 	uint8_t counter;              /* enum roost_counter */
 };
 
-/* Read the kernel's clock, and go on from there. */
+/* Read the kernel's clock and start from that reading. Returns the time. */
 uint64_t roost_fast_clock_anchor(struct roost_fast_clock *clock);
 
-/* All zeros is a clock that was never read. */
+/* The time in ns. A zero-filled clock is valid: it was never read. */
 static inline uint64_t roost_fast_clock_ns(struct roost_fast_clock *clock)
 {
 	uint64_t past = rte_rdtsc() - clock->ticks;
@@ -58,7 +60,9 @@ static inline uint64_t roost_fast_clock_ns(struct roost_fast_clock *clock)
 	return clock->last_ns;
 }
 
-/* What was returned last. Thread: any, beside the one whose clock it is. */
+/* The last value that roost_fast_clock_ns() returned. Thread: any, also while
+ * the clock's owner reads the clock.
+ */
 static inline uint64_t
 roost_fast_clock_last_ns(const struct roost_fast_clock *clock)
 {

@@ -5,14 +5,14 @@
 #define ROOST_PMD_GLUE_PROGRESS_PATIENCE_H
 
 /*
- * How a thread gives its CPU away that looks at a worker again and again (part
- * of a progress engine). Whoever has the turn may need this very CPU, and to
- * yield gives it to no thread of a lower priority: a poller of real-time
- * priority would wait for ever for the one that it preempted. So such a thread
- * sleeps, but only where the worker's time has stood still since it yielded for
- * the first time: then there is nothing that it could miss. Ordinary threads go
- * on yielding: where many spin on few CPUs, sleeping workers were seen to
- * starve QPs until their retries were spent.
+ * How a thread that polls a worker in a loop gives its CPU to others (part of a
+ * progress engine). The holder of the turn may need this CPU. sched_yield()
+ * gives the CPU to no thread of a lower priority: a polling thread of real-time
+ * priority would wait for ever for a holder that it preempted. So a real-time
+ * thread sleeps after a number of yields, but only if the worker's clock has
+ * not changed since its first yield: then no iteration ran, and the thread
+ * misses nothing. Other threads only yield: when many threads polled on few
+ * CPUs, workers that slept starved QPs until their retries were used up.
  */
 
 #include <sched.h>
@@ -24,14 +24,17 @@
 
 #define ROOST_PATIENCE_NAP_NS 50000
 
-/* The thread's own; zeros at first. */
+/* Belongs to one thread. Zero-filled at first. */
 struct roost_patience {
-	uint64_t seen_ns; /* the worker's time then */
-	unsigned int yields;
-	unsigned int misses; /* looks since then, where the user counts them */
+	uint64_t seen_ns;    /* the worker's clock at the first yield */
+	unsigned int yields; /* since the clock last changed */
+	unsigned int misses; /* polls without work since the last yield; the
+			      * caller counts them */
 };
 
-/* Only such a thread is in the way of others though it yields. */
+/* Is the calling thread of a real-time class? Then its yields give the CPU to
+ * no thread of a lower priority.
+ */
 static inline bool roost_patience_is_realtime(void)
 {
 	int policy = sched_getscheduler(0);
@@ -39,7 +42,9 @@ static inline bool roost_patience_is_realtime(void)
 	return policy == SCHED_FIFO || policy == SCHED_RR;
 }
 
-/* Yield, or what it takes instead. Returns true if the thread slept. */
+/* Yield; a real-time thread sleeps for ROOST_PATIENCE_NAP_NS instead. Returns
+ * true if the thread slept.
+ */
 static inline bool roost_patience_nap(void)
 {
 	const struct timespec time = { .tv_nsec = ROOST_PATIENCE_NAP_NS };
@@ -52,7 +57,9 @@ static inline bool roost_patience_nap(void)
 	return true;
 }
 
-/* clock is the worker's, which it reads in each turn. */
+/* Yield; after yields_max yields during which clock did not change, nap. clock:
+ * the worker's, which each iteration reads.
+ */
 static inline void roost_patience_lose(struct roost_patience *p,
 				       const struct roost_fast_clock *clock,
 				       unsigned int yields_max)

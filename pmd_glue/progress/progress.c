@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Hot: help runs inside ibv_poll_cq and ibv_post_send. No allocation, lock or
- * log; one clock reading per iteration; a system call only to wake a thread.
+/* Hot: help runs inside ibv_poll_cq() and ibv_post_send(). No allocation, lock
+ * or log; one clock reading per iteration; a system call only to wake a thread.
  */
 
 #include "pmd_glue/progress/progress.h"
@@ -32,44 +32,44 @@
 #define US 1000u
 #define MS (1000u * US)
 
-/* Polling goes on for so long after the last work. */
+/* The thread polls for this long after the last work. */
 #define POLL_NS (50u * US)
-/* Naps where no interrupt wakes: a share of the time that nothing has come, so
- * that what comes then waits for no more than that share of it, and an idle
- * process costs little.
+/* Naps of a port without interrupts: idle time / NAP_SHARE. So the next packet
+ * waits for that share of the idle time at most, and an idle process costs
+ * little.
  */
 #define NAP_SHARE 16u
 #define NAP_MIN_NS (50u * US)
 #define NAP_MAX_NS (1u * MS)
-/* The longest sleep where an interrupt does, or nothing can come. */
+/* The longest sleep if an interrupt wakes, or if no packet can arrive. */
 #define INTERRUPT_SLEEP_NS (100u * MS)
-/* How long help keeps the thread out, and an expectation keeps it in. */
+/* How long one help keeps the thread out, and how long expect keeps it in. */
 #define KEPT_OUT_NS (1u * MS)
 #define EXPECT_NS (2u * MS)
-/* Not worth a wake: it looks by itself before a wake would get there. */
+/* A thread that wakes by itself within this time is not woken. */
 #define SOON_NS (50u * US)
 
-/* Iterations of one help, while others ring doorbells. */
+/* Most iterations of one help, while other threads ring doorbells. */
 #define HELP_ROUNDS 4u
-/* Retries of a help that has to be, until the thread is woken instead. */
+/* Tries to take the turn while there is work; then the thread is woken. */
 #define HELP_RETRIES 64u
-/* Helps of a thread that found nothing to do, before it yields its CPU. */
+/* Helps without work, before the helping thread yields its CPU. */
 #define HELP_PATIENCE 500u
-/* Idle turns of a dedicated thread before another one that was pinned to the
- * same CPU gets its chance; alone there, it loses nothing by it.
+/* Idle turns of a dedicated thread before it yields to another worker's thread
+ * that is pinned to the same CPU. Alone on its CPU, it loses nothing.
  */
 #define YIELD_EVERY 256u
-/* Looks at a waiter for the turn before going on. */
+/* Checks whether a thread still waits for the turn, before going on. */
 #define WANTED_PATIENCE 10000u
-/* The CPU is given away so often to a holder of the turn that does not move,
- * by who helps and by the thread; then they sleep.
+/* Yields while the worker's clock stands still, of a helping thread and of the
+ * worker's thread; after them a real-time thread sleeps.
  */
 #define HELP_YIELDS 4u
-#define STUCK_PATIENCE 16u
+#define STUCK_PATIENCE 16u /* HELP_PATIENCE after HELP_YIELDS yields */
 #define THREAD_YIELDS 64u
-#define PATIENCES 16u /* progress engines that a thread tells apart */
+#define PATIENCES 16u /* entries of patience[]; engines share them by index */
 
-/* At exit: tries to get the turn, and iterations until nothing is owed. */
+/* At exit: tries to take the turn, and most iterations. */
 #define SETTLE_TRIES 1000u
 #define SETTLE_ROUNDS 256u
 
@@ -78,33 +78,33 @@
 struct roost_progress {
 	/* Constant while it runs. */
 	struct roost_progress_conf conf;
-	struct roost_worker *worker; /* conf's */
-	unsigned int lcore_id;       /* LCORE_ID_ANY: runs without caches */
-	unsigned int patience;       /* index of threads' patience with it */
+	struct roost_worker *worker; /* conf.worker */
+	unsigned int lcore_id;       /* LCORE_ID_ANY: no mempool caches */
+	unsigned int patience;       /* index in patience[] of each thread */
 	int wake_fd;
 	pthread_t thread;
 	pthread_barrier_t registered; /* lcore_id is set */
 
-	/* Of iterations; the holder of the turn. */
+	/* The time of iterations. Writer: the holder of the turn. */
 	struct roost_fast_clock clock __rte_cache_aligned;
 
-	/* Written by helpers, read by the thread. */
+	/* Writers: application threads. Reader: the worker's thread. */
 	struct {
 		_Atomic uint32_t helps; /* changes with every help */
-		atomic_bool expected;   /* somebody is about to sleep */
+		atomic_bool expected;   /* a thread is about to block */
 		atomic_bool stop;
 	} __rte_cache_aligned in;
 
 	struct roost_batch batch __rte_cache_aligned;
 
-	/* Written by the thread (and cleared by who wakes it), read by
-	 * helpers: when it will look at the port again. AWAKE: it does.
+	/* When the thread will look at the port again. AWAKE: it looks now, or
+	 * an interrupt wakes it. Writer: the thread. Readers: helpers.
 	 */
 	_Atomic uint64_t blind_until_ns __rte_cache_aligned;
-	atomic_bool asleep;
-	atomic_bool kept_out; /* asleep because somebody helps */
+	atomic_bool asleep;   /* wake() clears it, too */
+	atomic_bool kept_out; /* asleep because application threads help */
 
-	/* The thread's own. */
+	/* Only the worker's thread reads and writes these. */
 	struct {
 		uint32_t seen_helps;
 		uint64_t kept_out_until_ns;
@@ -116,8 +116,8 @@ struct roost_progress {
 
 /* ---- turns ------------------------------------------------------------- */
 
-/* One iteration, as the worker's lcore. Holder of the turn: the clock is read
- * under it, so that time never runs backwards for the worker.
+/* One iteration with the worker's lcore id. Thread: holder of the turn. The
+ * clock is read under the turn, so time never runs backwards for the worker.
  */
 static unsigned int iterate(struct roost_progress *p)
 {
@@ -131,7 +131,7 @@ static unsigned int iterate(struct roost_progress *p)
 	return work;
 }
 
-/* The same for the half that sends. */
+/* As iterate(), for the half of an iteration that sends. */
 static unsigned int send_out(struct roost_progress *p)
 {
 	unsigned int saved = RTE_PER_LCORE(_lcore_id);
@@ -144,8 +144,8 @@ static unsigned int send_out(struct roost_progress *p)
 	return work;
 }
 
-/* Let threads that wait for the turn have it: a mutex that is taken again at
- * once after each release would never reach them.
+/* Leave the turn to threads that wait for it: a holder that takes the turn
+ * again at once after each release would starve them.
  */
 static void stand_back(struct roost_progress *p)
 {
@@ -157,7 +157,7 @@ static void stand_back(struct roost_progress *p)
 		else
 			rte_pause();
 	}
-	roost_patience_nap(); /* it may wait for this CPU, too */
+	roost_patience_nap(); /* the waiting thread may need this CPU */
 }
 
 /* ---- waking ------------------------------------------------------------ */
@@ -170,7 +170,7 @@ static void wake(struct roost_progress *p)
 	if (!atomic_exchange(&p->asleep, false))
 		return;
 	written = write(p->wake_fd, &one, sizeof(one));
-	(void)written; /* cannot fail but by overflow: then it is awake */
+	(void)written; /* fails only on overflow: then fd is readable */
 }
 
 void roost_progress_kick(struct roost_progress *p)
@@ -209,18 +209,17 @@ void roost_progress_expect(struct roost_progress *p)
 
 /* ---- help -------------------------------------------------------------- */
 
-/* This thread's, for each engine: one may stand still while others move. */
+/* One entry per engine: one worker may stand still while others move. */
 static _Thread_local struct roost_patience patience[PATIENCES];
 
-/* It polls, and there is nothing that it can do: whoever can, here or in the
- * peer, may wait for this very core.
+/* The calling thread polled and found no work. The thread that has work, in
+ * this process or in the peer's, may need this CPU: yield now and then.
  */
 static void lose_patience(struct roost_progress *p)
 {
 	struct roost_patience *mine = &patience[p->patience];
 
-	/* Once it sleeps it looks less in between, and leaves half of the CPU.
-	 */
+	/* Once it sleeps, fewer polls between sleeps leave half of the CPU. */
 	if (++mine->misses <
 	    (mine->yields > HELP_YIELDS ? STUCK_PATIENCE : HELP_PATIENCE))
 		return;
@@ -228,7 +227,7 @@ static void lose_patience(struct roost_progress *p)
 	roost_patience_lose(mine, &p->clock, HELP_YIELDS);
 }
 
-/* The turn is somebody else's. True: it is ours after all. */
+/* Another thread has the turn. Retry while there is work. True: got it. */
 static bool insist(struct roost_progress *p)
 {
 	lose_patience(p);
@@ -241,13 +240,13 @@ static bool insist(struct roost_progress *p)
 		if (roost_worker_turn_try(p->worker))
 			return true;
 	}
-	/* Whoever has the turn may not look again; the thread will. */
+	/* The holder of the turn may not look again; the thread will. */
 	roost_progress_kick(p);
 	return false;
 }
 
-/* Keep the thread out. No read-modify-write: helpers that overwrite each
- * other's number still make it change.
+/* Keep the worker's thread out. No read-modify-write: if helpers overwrite each
+ * other's count, it still changes.
  */
 static void announce(struct roost_progress *p)
 {
@@ -257,16 +256,14 @@ static void announce(struct roost_progress *p)
 	atomic_store_explicit(&p->in.helps, helps + 1, memory_order_relaxed);
 }
 
-/* This helper goes: what the iteration left is for the next one, or for the
- * thread.
- */
+/* Work that an iteration left over: for the next help, or for the thread. */
 static void leave(struct roost_progress *p)
 {
 	if (roost_worker_has_left(p->worker))
 		roost_progress_nudge(p);
 }
 
-/* Help, as the holder of the turn, and release it. */
+/* Holder of the turn: iterate, release. Returns true if there was work. */
 static bool run(struct roost_progress *p)
 {
 	unsigned int rounds = 0;
@@ -330,7 +327,7 @@ void roost_progress_send_end(struct roost_progress *p, struct roost_qp *qp)
 		return;
 	}
 	roost_qp_send_end_in_turn(qp);
-	/* Not announced: who only posts does not look for what comes. */
+	/* No announce(): a thread that only posts does not receive. */
 	if (send_out(p) == 0) {
 		run(p);
 		return;
@@ -358,7 +355,7 @@ void roost_progress_settle(struct roost_progress *p)
 
 /* ---- the thread -------------------------------------------------------- */
 
-/* For the thread, which is about to sleep. */
+/* Is there work? Called by the worker's thread before it sleeps. */
 static bool has_work(const struct roost_progress *p)
 {
 	return roost_worker_has_work(p->worker) ||
@@ -366,8 +363,8 @@ static bool has_work(const struct roost_progress *p)
 }
 
 /*
- * Sleep until then, or until woken, or until rx_fd (-1: none) is readable.
- * blind: packets do not wake it.
+ * Sleep until until_ns, or until wake(), or until rx_fd is readable. rx_fd -1:
+ * none; then packets do not wake the thread (blind_until_ns).
  */
 static void sleep_until(struct roost_progress *p, uint64_t now_ns,
 			uint64_t until_ns, int rx_fd)
@@ -396,13 +393,13 @@ static void sleep_until(struct roost_progress *p, uint64_t now_ns,
 	atomic_store_explicit(&p->blind_until_ns, AWAKE, memory_order_relaxed);
 	if (!atomic_exchange(&p->asleep, false)) {
 		got = read(p->wake_fd, &tokens, sizeof(tokens));
-		(void)got; /* the writer may be a moment behind: then the next
+		(void)got; /* wake() may not have written yet: then the next
 			    * sleep is short */
 	}
 }
 
-/* Packets that others put aside are left to whoever helps, and found by the
- * thread when help ends.
+/* Sleep while application threads help. Packets that other subports handed over
+ * are left to these threads, and to this thread when help ends.
  */
 static void stay_out(struct roost_progress *p, uint64_t now_ns)
 {
@@ -431,14 +428,14 @@ static bool is_kept_out(struct roost_progress *p, uint64_t now_ns)
 	if (helps != p->own.seen_helps) {
 		p->own.seen_helps = helps;
 		p->own.kept_out_until_ns = now_ns + KEPT_OUT_NS;
-		p->own.last_work_ns = now_ns; /* by whom ever */
+		p->own.last_work_ns = now_ns; /* a helper's work counts */
 	}
 	return now_ns < p->own.kept_out_until_ns &&
 	       now_ns >= p->own.expect_until_ns;
 }
 
 /* Holder of the turn: one iteration, then release. Returns true if there was
- * work, or is; *deadline_ns: when to be back at the latest.
+ * work, or is more. *deadline_ns: the next timer.
  */
 static bool turn(struct roost_progress *p, uint64_t *deadline_ns)
 {
@@ -452,7 +449,7 @@ static bool turn(struct roost_progress *p, uint64_t *deadline_ns)
 	return work != 0 || more;
 }
 
-/* Let an interrupt wake us. Returns true if it was possible. */
+/* Sleep until an RX interrupt. False: the port has none; or no turn. */
 static bool sleep_on_interrupt(struct roost_progress *p, uint64_t now_ns)
 {
 	uint64_t deadline_ns;
@@ -465,7 +462,7 @@ static bool sleep_on_interrupt(struct roost_progress *p, uint64_t now_ns)
 		roost_worker_turn_release(p->worker);
 		return false;
 	}
-	/* What came before the interrupt was armed raises none. */
+	/* A packet from before the interrupt was armed raises none. */
 	if (!turn(p, &deadline_ns))
 		sleep_until(p, now_ns,
 			    RTE_MIN(deadline_ns, now_ns + INTERRUPT_SLEEP_NS),

@@ -5,30 +5,31 @@
 #define ROOST_PMD_GLUE_PROGRESS_PROGRESS_H
 
 /*
- * Who turns a worker, and when: the progress modes.
+ * The progress engine of one worker: who takes the worker's turn, and when.
  *
- * Dedicated: a thread of the worker's own, pinned to the last CPU that the
- * application may use (the second worker's to the one before it, and so on),
- * polls without rest. Help does nothing, but lets other
- * threads have the CPU now and then: the worker may be one of them.
+ * Dedicated mode: the worker has a thread, which polls without pause. The
+ * thread of worker 0 is pinned to the last CPU that the application may use,
+ * that of worker 1 to the CPU before it, and so on. Help runs no iteration; now
+ * and then it yields the CPU, which the worker's thread may need.
  *
- * Adaptive: four things share the work.
- *  - An application thread that posts or polls helps: it takes the turn if it
- *    is free and runs an iteration. While somebody helps, the worker's thread
- *    keeps out: it wakes once a millisecond, looks whether that is still so,
- *    and does not touch the turn. It watches over the batch of posts
+ * Adaptive mode: application threads and the worker's thread share the work.
+ *  - Help: an application thread that posts or polls takes the turn if the turn
+ *    is free, and runs an iteration. While application threads help, the
+ *    worker's thread keeps out: it wakes once a millisecond, checks that help
+ *    goes on, and does not touch the turn. It watches the batch of posts
  *    (batch.h).
- *  - When nobody helps, the thread polls as long as there is traffic, and for
- *    POLL_NS after the last of it.
- *  - Then it dozes: on RX interrupts where the port has them, for a share of
- *    the idle time where not, never past the next timer of a QP.
- *  - An application thread that is about to sleep says so, and the thread
- *    takes over at once, and stays for a while even when somebody helps:
- *    a program that sleeps between messages would else pay two wakes each.
+ *  - Without help, the worker's thread polls while there is traffic, and for
+ *    POLL_NS after the last packet.
+ *  - Then it dozes: on RX interrupts if the port has them, otherwise for a
+ *    share of the idle time. It never sleeps past the next timer of a QP.
+ *  - Expect: an application thread announces that it is about to block. The
+ *    worker's thread takes over at once, and keeps polling for a while even if
+ *    threads help. Otherwise a program that sleeps between messages would pay
+ *    for two wakes with each message.
  *
- * The holder of the turn has the worker's lcore id while it runs: mempool
- * caches are per lcore, application threads have none, and the turn makes its
- * use exclusive.
+ * The holder of the turn runs with the worker's lcore id. mempool caches are
+ * per lcore, application threads have no lcore id, and the turn guarantees that
+ * one thread at a time uses this one.
  */
 
 #include <stdatomic.h>
@@ -39,19 +40,23 @@
 
 struct roost_worker;
 
-/* How the port can wake a sleeping thread; NULL members: it cannot. */
+/* How the port wakes a sleeping thread. NULL members: not supported. */
 struct roost_progress_rx {
 	void *ctx;
-	/* Arm: returns a descriptor that becomes readable when a packet comes
-	 * from now on, or -errno. Holder of the turn.
+	/* Arm the RX interrupts. Returns a descriptor that becomes readable
+	 * when a packet arrives from now on, or -errno. Thread: holder of the
+	 * turn.
 	 */
 	int (*arm)(void *ctx);
-	void (*disarm)(void *ctx);
-	/* Packets have come past the port, and no interrupt tells of them; who
-	 * brought them nudges. Any thread.
+	void (*disarm)(void *ctx); /* thread: holder of the turn */
+	/* Are there packets that another subport handed over? They raise no
+	 * interrupt; the thread that hands them over calls
+	 * roost_progress_nudge(). Thread: any.
 	 */
 	bool (*is_waiting)(void *ctx);
-	/* No packet can come now, and who changes that kicks. Any thread. */
+	/* Is it impossible that a packet arrives? The thread that ends this
+	 * state calls roost_progress_kick(). Thread: any.
+	 */
 	bool (*is_cut_off)(void *ctx);
 };
 
@@ -63,40 +68,46 @@ struct roost_progress_conf {
 	unsigned int index; /* of the worker in its device */
 	enum roost_progress_mode mode;
 	struct roost_progress_rx rx;
-	/* Take an lcore id for the worker. Not in an EAL of the application's
-	 * own: it would lose the right to have secondary processes.
+	/* Register an lcore id for the worker. False if the application runs
+	 * EAL itself: rte_thread_register() would disable its secondary
+	 * processes.
 	 */
 	bool take_lcore;
 };
 
 /*
- * Start the worker's thread. Returns 0, -ENOMEM, -EAGAIN, -EMFILE.
+ * Start the worker's thread. *progress belongs to the caller until
+ * roost_progress_stop(). Returns 0, -ENOMEM, -EAGAIN, -EMFILE.
  * Thread: the control thread.
  */
 int roost_progress_start(const struct roost_progress_conf *conf,
 			 struct roost_progress **progress);
-/* Waits for the thread. Nobody helps any more. Thread: the control thread. */
+/* Stop the worker's thread, wait for it, and free progress. No thread helps any
+ * more. Thread: the control thread.
+ */
 void roost_progress_stop(struct roost_progress *progress);
 
-/* See roost_device_help() and its like in roost/roost.h. Thread:
- * any. */
+/* As roost_device_help() and the other device calls of roost/roost.h.
+ * Thread: any.
+ */
 bool roost_progress_help(struct roost_progress *progress);
 void roost_progress_send_end(struct roost_progress *progress,
 			     struct roost_qp *qp);
 void roost_progress_send_batched(struct roost_progress *progress);
 void roost_progress_expect(struct roost_progress *progress);
 
-/* There is something for the worker that it would not see by itself, as a
- * frame to send: it gets a turn soon. Thread: any.
+/* The caller left work for the worker, such as a frame to send. Wakes the
+ * worker's thread if it sleeps. Thread: any.
  */
 void roost_progress_kick(struct roost_progress *progress);
-/* Packets wait of which no interrupt tells (is_waiting): whoever helps will see
- * them, and if nobody does the thread is woken. Thread: any.
+/* Packets wait that raise no interrupt (is_waiting). Wakes the worker's thread
+ * if it sleeps, unless it keeps out because application threads help: then the
+ * next help takes the packets. Thread: any.
  */
 void roost_progress_nudge(struct roost_progress *progress);
 
-/* The process ends: iterate until nothing is owed to anybody, but not for
- * long. Thread: any.
+/* The process exits: iterate until an iteration finds no work, with a bound on
+ * the number of iterations. Thread: any.
  */
 void roost_progress_settle(struct roost_progress *progress);
 
