@@ -24,10 +24,10 @@
 #define TRIES 6u
 #define WAIT_MIN_NS 5000000u
 #define WAIT_SPREAD_NS 25000000u
-/* Those who may wait to learn our pid. */
+/* Pending connections of processes that ask for our pid. */
 #define BACKLOG 128
-/* Those who have no room for us in their queue are asked again so often, all
- * together.
+/* Retries of connect(2) to holders whose accept queue is full, for all holders
+ * of one search together.
  */
 #define PATIENCE 100u
 #define ASK_WAIT_NS 10000000u
@@ -52,7 +52,7 @@ static uint64_t draw(void)
 	return number;
 }
 
-/* The name without the zero in front that makes it abstract. */
+/* name: without the leading zero byte of an abstract address. */
 static socklen_t address(const char *name, struct sockaddr_un *addr)
 {
 	int len;
@@ -66,7 +66,7 @@ static socklen_t address(const char *name, struct sockaddr_un *addr)
 
 /* ---- whose a claim is ---------------------------------------------------- */
 
-/* Could this process have a port on an interface? */
+/* Does the process have a capability with which it could open a port? */
 static bool is_capable(pid_t pid)
 {
 	const uint64_t wanted = 1u << CAP_NET_RAW | 1u << CAP_NET_ADMIN;
@@ -85,7 +85,9 @@ static bool is_capable(pid_t pid)
 	return (caps & wanted) != 0;
 }
 
-/* Returns 0, or what connect(2) gives; -EAGAIN: it takes nobody in. */
+/* Get the credentials of the claim's holder. *patience: retries that are left.
+ * Returns 0, or the error of connect(2); -EAGAIN: its accept queue stayed full.
+ */
 static int ask_holder(const char *name, unsigned int *patience,
 		      struct ucred *cred)
 {
@@ -113,8 +115,8 @@ static int ask_holder(const char *name, unsigned int *patience,
 	return ret;
 }
 
-/* Is that a claim to be believed? Returns 0; -EBUSY, with its holder; or why
- * that cannot be told.
+/* Does the claim of this name count? Returns 0: no; -EBUSY: yes, with its
+ * holder; -EMFILE or -ENFILE: the holder cannot be asked.
  */
 static int check(const char *name, unsigned int *patience, pid_t *holder)
 {
@@ -130,14 +132,16 @@ static int check(const char *name, unsigned int *patience, pid_t *holder)
 		return -EMFILE;
 	case -ENFILE:
 		return -ENFILE;
-	default: /* it is gone, or does not want to be known */
+	default: /* the holder is gone, or does not accept */
 		return 0;
 	}
 }
 
 /* ---- one claim among others ---------------------------------------------- */
 
-/* Is it a line of /proc/net/unix about a claim? */
+/* Get the name of a listening socket from a line of /proc/net/unix. Returns
+ * false if its name does not begin with prefix.
+ */
 static bool name_of_line(const char *line, const char *prefix,
 			 char name[NAME_MAX_BYTES])
 {
@@ -154,10 +158,12 @@ static bool name_of_line(const char *line, const char *prefix,
 	return true;
 }
 
-/* Has somebody else a claim? Returns 0; -EBUSY, or why that is not known. */
+/* Look for other claims that begin with prefix. Returns 0: none; -EBUSY, with
+ * the holder; or another error.
+ */
 static int look_for_others(const char *prefix, const char *own, pid_t *holder)
 {
-	/* A thread may have another network namespace than the process. */
+	/* The thread may be in another network namespace than the process. */
 	FILE *file = fopen("/proc/thread-self/net/unix", "re");
 	char name[NAME_MAX_BYTES];
 	unsigned int patience = PATIENCE;
@@ -212,7 +218,9 @@ static int try_to_claim(const char *prefix, pid_t *holder)
 	fd = listen_at(own);
 	if (fd < 0)
 		return fd;
-	/* Both claim, then both look: at least one sees the other. */
+	/* Claim first, then look: of two processes, at least one sees the
+	 * other's claim.
+	 */
 	ret = look_for_others(prefix, own, holder);
 	if (ret == 0)
 		return fd;

@@ -197,7 +197,7 @@ int roost_mtu_loan_take(struct roost_mtu_loan *loan, unsigned int ifindex,
 	loan->fd = ret;
 	if (was_bytes == 0)
 		return 0;
-	/* Raised again: what it was at first counts. */
+	/* Raised again: the first record has the MTU to restore. */
 	if (record.found) {
 		was_bytes = record.was_bytes;
 		change_record(ifindex, record.name, false);

@@ -5,18 +5,20 @@
 #define ROOST_PMD_GLUE_KERNEL_MTU_LOAN_H
 
 /*
- * The MTU of an interface of the kernel, raised for as long as Roost has ports
- * there, and put back when the last of these processes ends. What it was is
- * written at the interface itself, as an alternative name that "ip link" shows,
+ * A loan of MTU: Roost raises the MTU of a kernel's interface while it has
+ * ports there, and restores it when the last process with such a port ends. The
+ * former MTU is recorded at the interface, as an alternative name that "ip
+ * link" shows:
  *
  *     roost-mtu-IFINDEX-was-1500-set-4200
  *
- * so that the next start puts it back where a process was killed; it goes with
- * the interface, and no file is left anywhere. A process that uses the raised
- * MTU holds an abstract UNIX socket, "roost/mtu/IFINDEX/...", which goes with
- * the process; while there is one, nobody puts the MTU back.
+ * If a process was killed, the next start restores the MTU from this record.
+ * The record disappears with the interface, and there is no file. Each process
+ * that uses the raised MTU holds an abstract UNIX socket,
+ * "roost/mtu/IFINDEX/...", which the kernel closes when the process ends. While
+ * there is such a socket, no process restores the MTU.
  *
- * An MTU that somebody else has changed since is left as it is.
+ * If the MTU is no longer the one that Roost set, it is not restored.
  *
  * Thread: the control thread, unless a call says otherwise.
  */
@@ -25,31 +27,35 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Zero-filled it is none. */
+/* The loan of one port. Zero-filled: none. */
 struct roost_mtu_loan {
-	unsigned int ifindex; /* 0: nothing is borrowed */
-	int fd;               /* the socket */
-	/* Given back: the port is closed, or the process ends. Any thread. */
+	unsigned int ifindex; /* 0: no loan */
+	int fd;               /* the socket that holds the raised MTU */
+	/* The loan was returned: the port is closed, or the process ends.
+	 * Reader: any thread.
+	 */
 	atomic_bool is_over;
 };
 
 /*
- * What the MTU was before Roost raised it, if nobody uses the raised one any
- * more and the interface still has it (mtu_bytes); else 0. Forgets the record
- * then: the caller puts the MTU back, or borrows again.
+ * The record of a process that was killed. Returns the MTU from before Roost
+ * raised it, if no process uses the raised MTU any more and the interface still
+ * has that MTU (mtu_bytes); else 0. Deletes a record that no process uses: the
+ * caller restores the MTU, or takes a new loan.
  */
 uint32_t roost_mtu_loan_left(unsigned int ifindex, uint32_t mtu_bytes);
 
 /*
- * The MTU is about to be raised to set_bytes from was_bytes, or another process
- * of Roost's has raised it (was_bytes is 0) and it is to stay. Returns 0;
- * -EPERM, -EOPNOTSUPP (no alternative names, before Linux 5.5): then it will
- * not be put back after a kill; or what socket(2) and bind(2) give.
+ * Take a loan. Either the caller is about to raise the MTU from was_bytes to
+ * set_bytes, or another Roost process has raised it, and the MTU is to stay
+ * (was_bytes is 0). Returns 0; -EPERM, -EOPNOTSUPP (no alternative names,
+ * before Linux 5.5): then the MTU is not restored after a kill; or the error of
+ * socket(2) or bind(2).
  */
 int roost_mtu_loan_take(struct roost_mtu_loan *loan, unsigned int ifindex,
 			uint32_t was_bytes, uint32_t set_bytes);
-/* Put it back, if nobody else uses it. Does nothing the second time.
- * Thread: any, when the process ends.
+/* Return the loan: restore the MTU, unless another process uses the raised one.
+ * A second call does nothing. Thread: any, when the process ends.
  */
 void roost_mtu_loan_return(struct roost_mtu_loan *loan);
 

@@ -129,7 +129,9 @@ static int dump(struct mnl_socket *nl, struct list *list)
 	return ret < 0 ? -errno : 0;
 }
 
-/* What ethtool tells of it; nothing for those that have no driver's word. */
+/* Ask ethtool for driver and PCI device. They stay empty for interfaces that do
+ * not support the request.
+ */
 static void ask_driver(int fd, struct roost_netif *n)
 {
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
@@ -141,7 +143,7 @@ static void ask_driver(int fd, struct roost_netif *n)
 	info.driver[sizeof(info.driver) - 1] = '\0';
 	info.bus_info[sizeof(info.bus_info) - 1] = '\0';
 	snprintf(n->driver, sizeof(n->driver), "%s", info.driver);
-	/* Other buses have names of their own. */
+	/* Empty for a device of another bus. */
 	roost_pci_is(info.bus_info, n->pci);
 }
 
@@ -210,7 +212,7 @@ static void read_pci(const char *place, struct roost_rdma_device *d)
 		roost_pci_is(name, d->pci);
 }
 
-/* The first interface of the PCI device below. */
+/* Read the first interface of the RDMA device's PCI device. */
 static void read_netif(const char *place, struct roost_rdma_device *d)
 {
 	char path[PATH_MAX];
@@ -233,7 +235,7 @@ bool roost_rdma_find(const char *place, const char *name,
 	char path[PATH_MAX];
 
 	*device = (struct roost_rdma_device){ .pci = "" };
-	/* "." and what has a slash is none of its names. */
+	/* Names with a leading dot or with a slash are no devices. */
 	if (name[0] == '.' || strchr(name, '/') ||
 	    strlen(name) >= sizeof(device->name))
 		return false;
@@ -242,7 +244,7 @@ bool roost_rdma_find(const char *place, const char *name,
 		return false;
 	strcpy(device->name, name);
 	read_pci(place, device);
-	/* As its GIDs say; as rxe and siw say; or as the device has it. */
+	/* By its GIDs; by the parent attribute of rxe and siw; or by PCI. */
 	roost_sysfs_word(place, name, "ports/1/gid_attrs/ndevs/0",
 			 device->netif, sizeof(device->netif));
 	if (!device->netif[0])

@@ -5,10 +5,10 @@
 #define ROOST_PMD_GLUE_KERNEL_NETIF_H
 
 /*
- * What could be a port: the kernel's network interfaces of this network
- * namespace, and its RDMA devices with the interfaces below them, as the kernel
- * shows them now. Asks netlink, ethtool and sysfs; follows nothing (that is
- * pmd_glue/kernel/nl_link.h) and changes nothing.
+ * The kernel's network interfaces of this network namespace, and its RDMA
+ * devices with the interfaces below them: candidates for a port. Reads the
+ * present state by netlink, ethtool and sysfs, and changes nothing. Changes are
+ * followed by pmd_glue/kernel/nl_link.h.
  *
  * Thread: any.
  */
@@ -25,22 +25,22 @@ struct roost_netif {
 	unsigned int ifindex;
 	char name[IFNAMSIZ];
 	uint16_t type; /* ARPHRD_... */
-	bool up;       /* as its administrator wants it */
+	bool up;       /* administratively up (IFF_UP) */
 	bool running;  /* up, and with a carrier */
 	uint32_t mtu_bytes;
 	char kind[16];   /* "veth", "vlan", "bridge"; empty: hardware */
 	uint32_t xdp_id; /* of the XDP program on it; 0: none */
-	char driver[32]; /* the kernel's; empty: not known */
-	char pci[ROOST_PCI_NAME_MAX]; /* its device; empty: none */
+	char driver[32]; /* the kernel's driver; empty: not known */
+	char pci[ROOST_PCI_NAME_MAX]; /* its PCI device; empty: none */
 };
 
-/* All of them, by their numbers. *all is the caller's, to free(). Returns 0,
- * -ENOMEM, or what netlink sockets give.
+/* List all interfaces, in order of ifindex. The caller frees *all. Returns 0,
+ * -ENOMEM, or the error of a netlink socket.
  */
 int roost_netif_list(struct roost_netif **all, unsigned int *nb);
-/* Returns false: there is none of that name. */
+/* Find an interface by name. Returns false: there is none of that name. */
 bool roost_netif_find(const char *name, struct roost_netif *netif);
-/* Why it can be no port at all: "<cause>; <fix>". NULL: it can. */
+/* Why the interface cannot be a port: "<cause>; <fix>". NULL: it can. */
 const char *roost_netif_refuses(const struct roost_netif *netif);
 
 struct roost_rdma_device {
@@ -49,13 +49,13 @@ struct roost_rdma_device {
 	char pci[ROOST_PCI_NAME_MAX]; /* empty: none */
 };
 
-/* Where the kernel shows RDMA devices; tests have a place of their own. */
+/* The kernel's folder of RDMA devices; tests use another one. */
 #define ROOST_RDMA_PLACE "/sys/class/infiniband"
 
 /* Returns false: the kernel has no RDMA device of that name. */
 bool roost_rdma_find(const char *place, const char *name,
 		     struct roost_rdma_device *device);
-/* The one that is on the interface. Returns false: there is none. */
+/* Find the RDMA device on the interface. Returns false: there is none. */
 bool roost_rdma_of_netif(const char *place, const char *netif,
 			 struct roost_rdma_device *device);
 

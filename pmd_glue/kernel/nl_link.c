@@ -19,26 +19,26 @@
 #include "pmd_glue/process/control.h"
 #include "pmd_glue/kernel/nl_link_msg.h"
 
-/* A message of a link with all its functions is longer than any other; one
- * that does not fit is not believed.
+/* The longest message is that of a link with all its virtual functions. A
+ * message that does not fit is ignored.
  */
 #define BUF_BYTES 32768u
-/* At most so many datagrams are taken before others have their turn. */
+/* Datagrams that one run() reads, before other clients run. */
 #define DRAIN_MAX 1024u
-/* An answer of the kernel's is made while it is asked. */
+/* The kernel writes its answer inside sendto(2), so this is ample. */
 #define ANSWER_MAX_S 1
-/* What could not be read is tried again after this. */
+/* After a failed read of the state, the next try. */
 #define RETRY_NS 100000000u
-/* A list that changes while it is read is read again so often. */
+/* Reads of a list that changes while it is read (NLM_F_DUMP_INTR). */
 #define READ_TRIES 4
 
 static struct {
-	unsigned int refs; /* control thread */
-	struct mnl_socket *news;
+	unsigned int refs;       /* the control thread */
+	struct mnl_socket *news; /* the notifications */
 	struct roost_control_client client;
 	LIST_HEAD(, roost_nl_link) followers;
-	bool stale; /* news were lost: read all again */
-	/* Questions, of any thread. */
+	bool stale; /* a notification was lost: read all again */
+	/* Around a question and its answer; any thread. */
 	pthread_mutex_t lock;
 	struct mnl_socket *asking; /* under lock, as are the next two */
 	uint32_t seq;
@@ -57,7 +57,7 @@ static int take_answer(const struct nlmsghdr *msg, uint32_t seq, take_fn *take,
 	const struct nlmsgerr *err = mnl_nlmsg_get_payload(msg);
 
 	if (msg->nlmsg_seq != seq)
-		return 0; /* the end of one that was given up */
+		return 0; /* the rest of an answer that timed out */
 	*interrupted = *interrupted || (msg->nlmsg_flags & NLM_F_DUMP_INTR);
 	switch (msg->nlmsg_type) {
 	case NLMSG_DONE:
@@ -73,8 +73,8 @@ static int take_answer(const struct nlmsghdr *msg, uint32_t seq, take_fn *take,
 	}
 }
 
-/* Send the question and take its answer. Under the lock. Returns 0; -EINTR
- * (the list changed meanwhile; it was taken all the same), or -errno.
+/* Send the question and take its answer. Under the lock. Returns 0; -EINTR (the
+ * list changed while it was read; take() got all of it), or -errno.
  */
 static int ask(const struct nlmsghdr *question, take_fn *take, void *ctx)
 {
@@ -134,7 +134,7 @@ static int read_link(struct roost_nl_link_state *state)
 
 	ret = ask(roost_nl_link_ask_link(buf, ++nl_links.seq, state->ifindex),
 		  take_state, state);
-	/* That is an answer, too: there is none of that number. */
+	/* -ENODEV is an answer: there is no interface of that ifindex. */
 	return ret == -ENODEV ? 0 : ret;
 }
 
@@ -150,11 +150,11 @@ static int read_addrs(struct roost_nl_link_state *state)
 		ret = ask(roost_nl_link_ask_addrs(buf, ++nl_links.seq),
 			  take_state, state);
 	}
-	/* What it missed changed just now, and so will be told. */
+	/* A notification follows for each change that the reads missed. */
 	return ret == -EINTR ? 0 : ret;
 }
 
-/* Know all of the interface anew, or what was known before, on error. */
+/* Read the whole state of the interface; on error the old state stays. */
 static int read_all(struct roost_nl_link *nl_link)
 {
 	static struct roost_nl_link_state fresh; /* the control thread's */
@@ -183,14 +183,14 @@ static void take_news(const struct nlmsghdr *msg)
 	LIST_FOREACH(nl_link, &nl_links.followers, link) {
 		if (roost_nl_link_take(&nl_link->state, msg))
 			nl_link->gen++;
-		/* There may be room now for one that was left out. */
+		/* There may be room now for an address that was left out. */
 		if (msg->nlmsg_type == RTM_DELADDR &&
 		    nl_link->state.addrs_left_out)
 			nl_links.stale = true;
 	}
 }
 
-/* Returns false when there is nothing more. */
+/* Take one datagram of notifications. Returns false when there is none. */
 static bool take_datagram(void)
 {
 	static _Alignas(struct nlmsghdr) uint8_t buf[BUF_BYTES];
@@ -202,7 +202,7 @@ static bool take_datagram(void)
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return errno == EINTR;
 	if (got < 0) {
-		/* ENOBUFS: more was said than it could hold. */
+		/* ENOBUFS: the receive buffer overran. */
 		nl_links.stale = true;
 		return errno == ENOBUFS || errno == ENOSPC;
 	}
@@ -213,9 +213,9 @@ static bool take_datagram(void)
 }
 
 /*
- * What is read anew may be older than what still waits in the socket, and no
- * news is older than what was read before it came: so news are drained after
- * it was read, too, before anybody looks.
+ * A state that was just read may be older than a notification that waits in the
+ * socket, but no notification that arrives later is older than the state. So
+ * the socket is drained after a read, too, before other clients look.
  */
 static uint64_t run(void *ctx __attribute__((unused)), uint64_t now_ns)
 {
@@ -343,8 +343,9 @@ void roost_nl_link_close(struct roost_nl_link *nl_link)
 
 /* ---- what is asked of the kernel ----------------------------------------- */
 
-/* Ask for a change, with what roost_nl_link_ask_...() wrote into question but
- * for its number, and see what became of it.
+/* Send a request for a change, and read the state after it. question: written
+ * by roost_nl_link_ask_...(), without its sequence number. Returns 0, or the
+ * error of the request, or of the read.
  */
 static int change(struct roost_nl_link *nl_link, struct nlmsghdr *question)
 {
@@ -424,7 +425,7 @@ static int take_route(void *ctx, const struct nlmsghdr *msg)
 	return 0;
 }
 
-/* Under the lock. Returns what the kernel says of the route. */
+/* Under the lock. Returns 0, or the kernel's error for this route. */
 static int ask_route(struct route_question *q, bool match)
 {
 	uint8_t buf[ROOST_NL_LINK_ASK_MAX];
@@ -441,7 +442,7 @@ static int find_route(struct route_question *q)
 	struct roost_nl_link_route found;
 	int ret = ask_route(q, false);
 
-	/* To the kernel it is no address of this host. */
+	/* The kernel does not know sgid as an address of this host. */
 	if (ret == -EINVAL && q->sgid) {
 		q->sgid = NULL;
 		ret = ask_route(q, false);
@@ -450,8 +451,8 @@ static int find_route(struct route_question *q)
 		return ret ? ret : -EHOSTUNREACH;
 	if (!q->route.is_direct || !roost_gid_is_v4(q->dgid))
 		return 0;
-	/* Where the kernel has no route for an interface that it is told to
-	 * use, it takes everything to be on the link (ip_route_output_key()).
+	/* If the kernel has no route by the interface that was asked for, it
+	 * assumes that the address is on the link (ip_route_output_key()).
 	 */
 	found = q->route;
 	ret = ask_route(q, true);

@@ -5,14 +5,14 @@
 #define ROOST_PMD_GLUE_KERNEL_NL_LINK_H
 
 /*
- * What the kernel knows about a network interface of this network namespace,
- * followed by netlink: read once when it is opened, and told by the kernel from
- * then on. All interfaces share one socket, which wakes the control thread; it
- * is drained before anything else runs there, so that whoever runs after it
- * sees what the kernel said.
+ * A netlink link: the kernel's state of one network interface of this network
+ * namespace. The state is read when the link is opened, and follows the
+ * kernel's notifications from then on. All links share one notification socket,
+ * which wakes the control thread. The control thread drains this socket before
+ * it runs other clients, so they see the new state.
  *
- * The socket may overrun: then all is read again. What changed and changed
- * back between two looks is not seen.
+ * If the socket overruns, the state is read again. A change that was undone
+ * before it was read is not seen.
  *
  * Thread: the control thread, unless a call says otherwise.
  */
@@ -24,20 +24,20 @@
 
 #include <roost/config.h>
 
-/* More are not kept; roost_nl_link_state.addrs_left_out says so. */
+/* More addresses are left out (roost_nl_link_state.addrs_left_out). */
 #define ROOST_NL_LINK_ADDRS_MAX 256u
 
 struct roost_nl_link_addr {
 	struct roost_prefix prefix;
-	/* IPv6: its detection of duplicates is not over, or found one. */
+	/* IPv6: duplicate address detection has not ended, or has failed. */
 	bool tentative;
 };
 
 struct roost_nl_link_state {
 	unsigned int ifindex;
-	char name[IFNAMSIZ]; /* it may change */
+	char name[IFNAMSIZ]; /* may change: a rename */
 	bool there;          /* false: deleted, or in another namespace now */
-	bool up;             /* as its administrator wants it */
+	bool up;             /* administratively up (IFF_UP) */
 	bool running;        /* up, and with a carrier */
 	uint8_t mac[6];
 	uint32_t mtu_bytes;
@@ -49,71 +49,71 @@ struct roost_nl_link_state {
 
 struct roost_nl_link {
 	struct roost_nl_link_state state;
-	uint32_t gen; /* another number for each change of state */
+	uint32_t gen; /* incremented with each change of state */
 	LIST_ENTRY(roost_nl_link) link;
 };
 
 /*
- * Begin to follow the interface. Returns 0; -ENODEV (no such interface), or
- * what netlink sockets give. netlink link stays where it is until it is closed.
+ * Begin to follow the interface. *nl_link must not move until it is closed.
+ * Returns 0; -ENODEV (no such interface), or the error of a netlink socket.
  */
 int roost_nl_link_open(struct roost_nl_link *nl_link, const char *name);
-/* Of one that is not open, too, if it is zero. */
+/* Stop to follow. Does nothing if *nl_link is zero-filled or closed. */
 void roost_nl_link_close(struct roost_nl_link *nl_link);
 
-/* The name of the interface that is a VLAN of another one.
- * Returns 0, -ENODEV (there is none), or what socket(2) gives.
+/* Find the name of the interface that is VLAN vlan_id of interface parent.
+ * Returns 0, -ENODEV (there is none), or the error of socket(2).
  */
 int roost_nl_link_find_vlan(const char *parent, uint16_t vlan_id,
 			    char name[IFNAMSIZ]);
 
-/* Where the interface is a VLAN of another one, and *vlan_id is 0: the other
- * one, and the VLAN that it is there. Thread: any.
+/* If *vlan_id is 0 and the interface is a VLAN of another one, *ifindex becomes
+ * the other interface and *vlan_id the VLAN. Thread: any.
  */
 void roost_nl_link_find_parent(unsigned int *ifindex, uint16_t *vlan_id);
 
-/* Is it an address of the interface, usable or not? */
+/* Does the interface have this address, usable or not? */
 bool roost_nl_link_has(const struct roost_nl_link_state *state,
 		       const struct roost_gid *addr);
 /*
- * The addresses that can be used, each once, without that of the port itself
- * (own, by its MAC). Those of IPv6 that are tentative cannot; temporary and
- * deprecated ones can, as with RoCE in Linux. Returns how many there are; at
- * most ROOST_PORT_IPS_MAX are written.
+ * Get the usable addresses, each once, without own, the port's link-local
+ * address from its MAC. Tentative IPv6 addresses are not usable; temporary and
+ * deprecated ones are, as with RoCE in Linux. Returns the number of usable
+ * addresses; at most ROOST_PORT_IPS_MAX are written.
  */
 unsigned int roost_nl_link_usable(const struct roost_nl_link_state *state,
 				  const struct roost_gid *own,
 				  struct roost_prefixes *addrs);
 
-/* Returns 0; -EPERM, -EINVAL (not for this interface), -ENODEV. */
+/* Returns 0; -EPERM, -EINVAL (the interface does not take it), -ENODEV. */
 int roost_nl_link_set_mtu(struct roost_nl_link *nl_link, uint32_t mtu_bytes);
 
-/* Bring it up. Returns 0, -EPERM, -ENODEV. */
+/* Set the interface up. Returns 0, -EPERM, -ENODEV. */
 int roost_nl_link_up(struct roost_nl_link *nl_link);
-/* Give it an address, that of a user who knows that it is free: nobody looks
- * for duplicates. Returns 0; -EEXIST (it has it), -EACCES (the family is
- * switched off), -EPERM, -ENODEV.
+/* Add an address, without duplicate address detection: the user configured it.
+ * Returns 0; -EEXIST (the interface has it), -EACCES (the family is disabled),
+ * -EPERM, -ENODEV.
  */
 int roost_nl_link_add_addr(struct roost_nl_link *nl_link,
 			   const struct roost_prefix *prefix);
 
 /*
- * Have the interface pass all groups up as long as the returned descriptor is
- * open. Returns it, or -EPERM, -ENODEV...
+ * Have the interface receive all multicast groups while the returned descriptor
+ * is open. Returns the descriptor, or -EPERM, -ENODEV...
  */
 int roost_nl_link_join_all_groups(const struct roost_nl_link *nl_link);
 
-/* A way out of an interface. */
+/* A route by one interface. */
 struct roost_nl_link_route {
 	struct roost_gid hop;    /* the destination itself, or a gateway */
-	struct roost_gid source; /* zero: the kernel prefers none */
+	struct roost_gid source; /* preferred source; zero: none */
 	bool is_direct;
 };
 
 /*
- * How the kernel would send to dgid through the interface, and from sgid if
- * that is not NULL. Returns 0; -EHOSTUNREACH (not at all), or what netlink
- * sockets give. Thread: any, as long as the interface is open.
+ * Get the kernel's route to dgid by this interface, from sgid (NULL: from any
+ * address). Returns 0; -EHOSTUNREACH (no route), or the error of a netlink
+ * socket. Thread: any, while the link is open.
  */
 int roost_nl_link_route(unsigned int ifindex, const struct roost_gid *sgid,
 			const struct roost_gid *dgid,

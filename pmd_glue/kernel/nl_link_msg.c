@@ -13,8 +13,8 @@
 
 #include <libmnl/libmnl.h>
 
-/* Is there an attribute, all of it within the message? Libmnl's own tail is
- * rounded up to what messages are aligned by.
+/* Is there an attribute at attr, completely inside the message? libmnl's own
+ * check uses the length of the message rounded up to its alignment.
  */
 static bool is_attr(const struct nlmsghdr *msg, const struct nlattr *attr)
 {
@@ -25,7 +25,7 @@ static bool is_attr(const struct nlmsghdr *msg, const struct nlattr *attr)
 
 /* ---- addresses ----------------------------------------------------------- */
 
-/* The bytes of an address of that family; 0: none of ours. */
+/* Length of an address of the family; 0: neither IPv4 nor IPv6. */
 static size_t family_bytes(unsigned int family)
 {
 	switch (family) {
@@ -43,7 +43,8 @@ static bool is_family(const struct roost_gid *gid, unsigned int family)
 	return roost_gid_is_v4(gid) == (family == AF_INET);
 }
 
-/* Returns false: it has not the length of the family. */
+/* Get the address in attr. Returns false: its length does not fit the family.
+ */
 static bool addr_of(const struct nlattr *attr, unsigned int family,
 		    struct roost_gid *gid)
 {
@@ -58,7 +59,7 @@ static bool addr_of(const struct nlattr *attr, unsigned int family,
 	return true;
 }
 
-/* Can a station have it? */
+/* Is it an address that a station can have? */
 static bool is_station(const struct roost_gid *gid, unsigned int family)
 {
 	static const struct roost_gid loopback = { .b = { [15] = 1 } };
@@ -97,7 +98,7 @@ static bool parse_addr(const struct nlmsghdr *msg,
 	}
 	if (!has_local && !has_address)
 		return false;
-	/* IFA_ADDRESS is the other end's where the two differ. */
+	/* If the two differ, IFA_ADDRESS is the address of the peer. */
 	addr->prefix.gid = has_local ? local : address;
 	addr->prefix.len_bits = ifa->ifa_prefixlen;
 	addr->tentative = flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED);
@@ -105,7 +106,9 @@ static bool parse_addr(const struct nlmsghdr *msg,
 	       ifa->ifa_prefixlen <= 8 * family_bytes(ifa->ifa_family);
 }
 
-/* The same address may stand in two subnets. Their number: there is none. */
+/* The index of address and subnet (one address may be in two subnets);
+ * state->nb_addrs: there is none.
+ */
 static unsigned int find_addr(const struct roost_nl_link_state *state,
 			      const struct roost_prefix *prefix)
 {
@@ -225,7 +228,7 @@ static void parse_link(const struct nlmsghdr *msg,
 				state->mtu_bytes = mnl_attr_get_u32(attr);
 			break;
 		case IFLA_CARRIER:
-			/* IFF_RUNNING may be late by a second. */
+			/* IFF_RUNNING may be up to a second late. */
 			if (mnl_attr_validate(attr, MNL_TYPE_U8) == 0)
 				carrier = mnl_attr_get_u8(attr);
 			break;
@@ -268,7 +271,7 @@ static bool take_link(struct roost_nl_link_state *state,
 	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(msg);
 	const struct roost_nl_link_state before = *state;
 
-	/* Bridges speak of their ports in these words, too. */
+	/* Bridges use these messages for their ports, too (AF_BRIDGE). */
 	if (mnl_nlmsg_get_payload_len(msg) < sizeof(*ifi) ||
 	    ifi->ifi_family != AF_UNSPEC ||
 	    (unsigned int)ifi->ifi_index != state->ifindex)
@@ -303,7 +306,7 @@ struct route_attrs {
 	unsigned int oif; /* 0: none */
 };
 
-/* A gateway of another family (RFC 5549). */
+/* Get a gateway of another address family (RTA_VIA, RFC 5549). */
 static bool via_of(const struct nlattr *attr, struct roost_gid *gid)
 {
 	const struct rtvia *via = mnl_attr_get_payload(attr);

@@ -5,12 +5,11 @@
 #define ROOST_PMD_GLUE_KERNEL_NL_LINK_MSG_H
 
 /*
- * Messages of rtnetlink (rtnetlink(7)) to and from what is known of one
- * interface. Pure: bytes come in and go out, sockets are
- * pmd_glue/kernel/nl_link.c's.
+ * Encodes and decodes messages of rtnetlink (rtnetlink(7)) about one interface.
+ * Pure: no socket; pmd_glue/kernel/nl_link.c has the sockets.
  *
- * What a message says is believed only as far as it is whole; attributes that
- * are cut short, of other interfaces, or unknown change nothing.
+ * Attributes that are truncated, unknown, or of other interfaces change
+ * nothing.
  */
 
 #include <stdbool.h>
@@ -21,29 +20,29 @@
 
 struct nlmsghdr;
 
-/* Room for any question of ours. */
+/* Bytes that are enough for each request below. */
 #define ROOST_NL_LINK_ASK_MAX 256u
 
 /*
- * Take one message, of a dump or of a multicast group, whole by its length
- * (mnl_nlmsg_ok). Returns true if it changed what is known.
+ * Take one message of a dump or of a multicast group. The caller has checked
+ * its length (mnl_nlmsg_ok). Returns true if the message changed *state.
  */
 bool roost_nl_link_take(struct roost_nl_link_state *state,
 			const struct nlmsghdr *msg);
 
-/* Of which interface the message is. Returns 0: it is of none. */
+/* Returns the ifindex that the message is about; 0: none. */
 unsigned int roost_nl_link_index(const struct nlmsghdr *msg);
 
-/* Take the answer to roost_nl_link_ask_route() of an interface. Returns 0;
- * -EINVAL (no route at all), -EHOSTUNREACH (one that leads elsewhere, or
- * nowhere).
+/* Take the answer to roost_nl_link_ask_route(). Returns 0; -EINVAL (the message
+ * is no route of that family), -EHOSTUNREACH (the route uses another interface,
+ * or is no unicast route).
  */
 int roost_nl_link_take_route(const struct nlmsghdr *msg, unsigned int ifindex,
 			     const struct roost_gid *dgid,
 			     struct roost_nl_link_route *route);
 
-/* Questions; each writes one request with the sequence number seq into buf and
- * returns it.
+/* Requests. Each function writes one request with sequence number seq to buf
+ * (ROOST_NL_LINK_ASK_MAX bytes) and returns it.
  */
 struct nlmsghdr *roost_nl_link_ask_name(void *buf, uint32_t seq,
 					const char *name);
@@ -58,8 +57,8 @@ struct nlmsghdr *roost_nl_link_ask_up(void *buf, uint32_t seq,
 struct nlmsghdr *roost_nl_link_ask_add_addr(void *buf, uint32_t seq,
 					    unsigned int ifindex,
 					    const struct roost_prefix *prefix);
-/* sgid NULL: from any address. match: the entry of the table instead of what
- * is made of it, which for IPv4 is a route also where there is no entry.
+/* sgid NULL: from any address. match: ask for the entry of the routing table
+ * (RTM_F_FIB_MATCH). Without match, IPv4 gives a route even without an entry.
  */
 struct nlmsghdr *roost_nl_link_ask_route(void *buf, uint32_t seq,
 					 unsigned int ifindex,

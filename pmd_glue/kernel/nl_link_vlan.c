@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Interfaces that are no VLAN say so by an error. */
+/* The ioctl fails for an interface that is no VLAN. */
 static bool is_vlan_of(int fd, const char *name, const char *parent,
 		       uint16_t vlan_id)
 {

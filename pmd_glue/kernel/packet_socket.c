@@ -13,15 +13,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Longer ones are no question to a host; they come cut off and are invalid. */
+/* Longer frames are no requests to a host: they are truncated, and so invalid.
+ */
 #define FRAME_MAX_BYTES 9216u
-/* A flood must not keep the control thread from anything else. */
+/* Bound per run: a flood must not block the control thread. */
 #define FRAMES_A_RUN 256u
 
 /*
- * For us or for many, without a VLAN tag (the kernel keeps it beside the
- * frame), and one of: ARP; RoCEv1, to complain of; IPv4 with ICMP or IGMP; IPv6
- * with ICMPv6, at once or behind hop-by-hop options (MLD).
+ * Accepted frames: to this host, broadcast or multicast; without a VLAN tag
+ * (the kernel keeps the tag apart from the frame); and of one of these kinds:
+ * ARP; RoCEv1, to report it; IPv4 with ICMP or IGMP; IPv6 with ICMPv6, directly
+ * or after hop-by-hop options (MLD).
  */
 #define AD(what) ((uint32_t)SKF_AD_OFF + SKF_AD_##what)
 #define IP4_PROTOCOL (ETH_HLEN + 9)
@@ -63,7 +65,7 @@ static uint64_t listen_to(void *ctx, uint64_t now_ns)
 	return now_ns;
 }
 
-/* Filtered before it is bound: nothing else gets in. */
+/* Attach the filter before bind(2), so that no other frame is queued. */
 static int prepare(int fd, unsigned int ifindex)
 {
 	const struct sock_fprog program = {

@@ -5,10 +5,11 @@
 #define ROOST_PMD_GLUE_KERNEL_PACKET_SOCKET_H
 
 /*
- * A packet socket on an interface of the kernel, for a port that gets only
- * RoCEv2 from it (net_af_xdp): a packet socket that hears what a host must hear
- * besides, which is ARP, ICMP, ICMPv6, IGMP. The kernel gets these frames too,
- * so the host behaves as on a port where both see everything.
+ * A packet socket (packet(7)) on an interface of the kernel, for a port that
+ * receives only RoCEv2 from this interface (net_af_xdp). The socket receives
+ * the other frames that Roost's host needs: ARP, ICMP, ICMPv6, IGMP. The kernel
+ * receives them, too, so the host behaves as on a port that shares all frames
+ * with the kernel.
  *
  * Thread: the control thread.
  */
@@ -20,20 +21,20 @@
 
 struct roost_packet_socket {
 	int fd; /* -1: closed */
-	/* A frame, whose bytes may be changed. */
+	/* Takes a received frame; may change its bytes. */
 	void (*hear)(void *ctx, uint8_t *frame, size_t len_bytes);
 	void *ctx;
 	struct roost_control_client client;
 };
 
 /*
- * Hear from now on; the control thread calls hear(). Returns 0; -EPERM,
- * -ENODEV, or what socket(2) gives.
+ * Open the socket. From now on the control thread calls hear(ctx, ...) for each
+ * frame. Returns 0; -EPERM, -ENODEV, or the error of socket(2).
  */
 int roost_packet_socket_open(
 	struct roost_packet_socket *packet_socket, unsigned int ifindex,
 	void (*hear)(void *ctx, uint8_t *frame, size_t len_bytes), void *ctx);
-/* Does nothing the second time. */
+/* Close the socket. A second call does nothing. */
 void roost_packet_socket_close(struct roost_packet_socket *packet_socket);
 
 #endif

@@ -30,10 +30,10 @@ const struct roost_pci_places roost_pci_places = {
 	.vfio = "/dev/vfio",
 };
 
-/* What a kernel's driver means for a device that it has. */
+/* A driver of the kernel that hands its device to a process. */
 struct binding {
 	const char *driver;
-	bool is_bare; /* knows no IOMMU: the device reaches any memory */
+	bool is_bare; /* uses no IOMMU: the device reaches any memory */
 };
 
 /* Drivers that hand a device to a process. */
@@ -73,7 +73,7 @@ bool roost_pci_is(const char *devargs, char name[ROOST_PCI_NAME_MAX])
 
 /* ---- what the kernel shows ----------------------------------------------- */
 
-/* The next name in the folder that is none of its own; NULL: no more. */
+/* The next name in the folder but "." and ".."; NULL: no more. */
 static const char *next_name(DIR *dir)
 {
 	struct dirent *entry;
@@ -93,7 +93,9 @@ static DIR *open_below(const struct roost_pci_places *places, const char *name,
 	return opendir(path);
 }
 
-/* The first name in device/what that begins so; empty: none. */
+/* Find the first name in folder device/what that starts with begin. found is
+ * empty if there is none.
+ */
 static void find_name(const struct roost_pci_places *places, const char *device,
 		      const char *what, const char *begin, char *found,
 		      size_t size)
@@ -112,8 +114,8 @@ static void find_name(const struct roost_pci_places *places, const char *device,
 	closedir(dir);
 }
 
-/* Its interface, where the kernel drives it; a virtio device's is a level
- * deeper.
+/* Read the kernel's interface of the device. With a virtio device the interface
+ * is one level deeper in sysfs.
  */
 static void read_iface(const struct roost_pci_places *places,
 		       struct roost_pci_device *d)
@@ -128,8 +130,8 @@ static void read_iface(const struct roost_pci_places *places,
 	find_name(places, d->name, folder, "", d->iface, sizeof(d->iface));
 }
 
-/* Who of its group is in the way. Ports of a bridge are not, as long as their
- * driver is the kernel's own for ports: VFIO lets it be.
+/* Find a device of the same IOMMU group that keeps VFIO from the group. PCI
+ * bridge ports with the kernel's port driver do not: VFIO allows them.
  */
 static void read_others(const struct roost_pci_places *places,
 			struct roost_pci_device *d)
@@ -156,7 +158,7 @@ static void read_others(const struct roost_pci_places *places,
 	closedir(dir);
 }
 
-/* VFIO makes groups of its own where there is no IOMMU. */
+/* Is it a group that VFIO made because there is no IOMMU? */
 static bool group_is_bare(const struct roost_pci_places *places,
 			  const char *name)
 {
@@ -197,7 +199,7 @@ static void read_group(const struct roost_pci_places *places,
 		close(fd);
 }
 
-/* Virtio before 1.0: none of its own capabilities. */
+/* Is it a virtio device from before 1.0, without virtio's capabilities? */
 static bool is_legacy_virtio(const uint8_t config[CONFIG_BYTES])
 {
 	unsigned int device = (unsigned int)(config[2] | config[3] << 8);
@@ -206,7 +208,7 @@ static bool is_legacy_virtio(const uint8_t config[CONFIG_BYTES])
 	if ((config[0] | config[1] << 8) != VENDOR_VIRTIO || device < 0x1000 ||
 	    device > 0x103f)
 		return false;
-	/* No longer than it can be, whatever the card says. */
+	/* Bounded: the list may have a loop. */
 	for (unsigned int i = 0; at >= 64 && i < CONFIG_BYTES / 4; i++) {
 		if (config[at] == CAPABILITY_VENDOR)
 			return false;
@@ -247,7 +249,7 @@ void roost_pci_read(const struct roost_pci_places *places, const char *name,
 	struct roost_pci_device empty = { .group = -1 };
 	const struct binding *b;
 
-	/* name may be its own. */
+	/* name may point to device->name. */
 	snprintf(empty.name, sizeof(empty.name), "%s", name);
 	*device = empty;
 	name = device->name;
@@ -268,7 +270,7 @@ void roost_pci_read(const struct roost_pci_places *places, const char *name,
 /* ---- what that means ------------------------------------------------------
  */
 
-/* The kernel drives it itself, or nobody does. */
+/* Refuse a device that a driver of the kernel drives, or that has no driver. */
 static int refuse_unbound(const struct roost_pci_device *d, char *why,
 			  size_t size)
 {
@@ -330,7 +332,7 @@ int roost_pci_refuses(const struct roost_pci_device *device, bool physical,
 	}
 	if (!find_binding(device->driver))
 		return refuse_unbound(device, why, ROOST_PCI_WHY_MAX);
-	/* The kernel allows ports thread by thread, and any thread of the
+	/* The kernel allows I/O ports per thread, and any thread of the
 	 * application may send.
 	 */
 	if (device->is_ports) {
@@ -340,7 +342,7 @@ int roost_pci_refuses(const struct roost_pci_device *device, bool physical,
 			 "disable-legacy=on), or use vfio-pci with an IOMMU");
 		return -EACCES;
 	}
-	/* It would write to places that only look like addresses. */
+	/* The device would take virtual addresses for physical ones. */
 	if (device->is_bare && !physical) {
 		snprintf(why, ROOST_PCI_WHY_MAX,
 			 "without an IOMMU (driver %s) it needs physical "

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Reset a device that no driver has: what its last driver set up is gone. */
+/* Reset of a PCI device, so that nothing from its last driver stays enabled. */
 #include "pmd_glue/kernel/pci.h"
 
 #include <errno.h>
@@ -36,7 +36,9 @@ static int write_to(const struct roost_pci_places *places, const char *device,
 	return ret;
 }
 
-/* "flr bus": the kernel tries them in this order. Empty: it does not tell. */
+/* Read the reset methods, such as "flr bus"; the kernel tries them in this
+ * order. Empty: the kernel has no such attribute.
+ */
 static void read_methods(const struct roost_pci_places *places,
 			 const char *device, char methods[METHODS_MAX])
 {
@@ -51,8 +53,9 @@ static void read_methods(const struct roost_pci_places *places,
 	methods[strcspn(methods, "\n")] = '\0';
 }
 
-/* By way of D3hot, although a reset of the bus could be had. Not every device
- * that says so forgets anything on that way: QEMU's e1000e does not.
+/* Is the first method power management (D3hot), while a reset of the bus is
+ * possible, too? Not every device with this method loses its state in D3hot:
+ * QEMU's e1000e does not.
  */
 static bool is_weak(const char *methods)
 {
@@ -67,12 +70,12 @@ int roost_pci_reset(const struct roost_pci_places *places, const char *name)
 	int ret;
 
 	roost_pci_read(places, name, &device);
-	/* The kernel's own, or somebody drives it. */
+	/* A driver of the kernel has it, or another process has it open. */
 	if (!device.is_uio && (device.group < 0 || device.open_errno))
 		return 0;
 	read_methods(places, name, methods);
 	weak = is_weak(methods);
-	/* vfio-pci resets what is opened, in the kernel's way. */
+	/* vfio-pci resets it at open, by the kernel's first method. */
 	if (!device.is_uio && !weak)
 		return 0;
 	if (weak)

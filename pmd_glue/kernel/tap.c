@@ -38,8 +38,8 @@ void roost_tap_set_carrier(const struct roost_tap *tap, bool carrier)
 {
 	int on = carrier;
 
-	/* It fails where the interface is gone, or Linux older than 5.0:
-	 * then it has a carrier always.
+	/* Fails if the interface is gone, or before Linux 5.0, where a tap
+	 * always has a carrier.
 	 */
 	ioctl(tap->fd, TUNSETCARRIER, &on);
 }

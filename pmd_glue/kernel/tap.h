@@ -5,27 +5,27 @@
 #define ROOST_PMD_GLUE_KERNEL_TAP_H
 
 /*
- * An interface of the kernel whose frames this process reads and writes: what
- * /dev/net/tun calls a tap. It belongs to its descriptor: when that is closed,
- * by us or by the kernel after a kill, the interface and its addresses are
- * gone. A child that was forked does not keep it.
+ * A tap: an interface of the kernel whose frames this process reads and writes
+ * (/dev/net/tun). The interface exists while its descriptor is open. When the
+ * process closes it or dies, the kernel deletes the interface and its
+ * addresses. A forked child does not keep the descriptor.
  *
- * Whatever else an interface has is pmd_glue/kernel/nl_link.h's. Not locked;
- * carrier may be set while another thread reads and writes fd.
+ * Addresses, MTU and state of the interface: pmd_glue/kernel/nl_link.h. Not
+ * locked; one thread may set the carrier while another one reads and writes fd.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct roost_tap {
-	int fd; /* one frame a read(2) or write(2); never blocks. -1: none */
+	int fd; /* non-blocking; a read(2) or write(2) is one frame; -1: none */
 };
 
 /*
- * Make the interface, down and without carrier. Returns 0; -EBUSY (there is
- * one of this name), -EPERM, -EACCES (no right to), -ENOENT, -ENODEV, -ENXIO
- * (the kernel has no taps), -EINVAL (no such name), -EADDRNOTAVAIL (no such
- * MAC), -EMFILE...
+ * Make the interface, down and without carrier. Returns 0; -EBUSY (an interface
+ * of this name exists), -EPERM, -EACCES (no permission), -ENOENT, -ENODEV,
+ * -ENXIO (the kernel has no taps), -EINVAL (not a valid name), -EADDRNOTAVAIL
+ * (not a valid MAC), -EMFILE...
  */
 int roost_tap_open(struct roost_tap *tap, const char *name,
 		   const uint8_t mac[6]);

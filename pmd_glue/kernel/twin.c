@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* take is called by the worker: no allocation, lock or log; a system call only
- * to wake the thread.
+/* Workers call roost_twin_take(): it does no allocation, lock or log, and a
+ * system call only to wake the thread.
  */
 
 #include "pmd_glue/kernel/twin.h"
@@ -29,15 +29,17 @@
 #include "pmd_glue/progress/progress.h"
 
 #define BURST 32u
-/* Frames that wait for the thread; more are lost, as in any queue. */
+/* Frames that may wait for the thread; more are dropped. */
 #define TO_KERNEL_LEN 512u
-/* Frames of ours that may wait for the worker: what a turn sends at once. */
+/* The twin's frames that may wait for the worker: as many as one iteration
+ * sends.
+ */
 #define TO_PORT_MAX 64u
-/* When to look again whether it has taken them. */
+/* The interval of the checks whether the worker has taken them. */
 #define TO_PORT_NS 50000u
-/* More than any driver keeps of sent packets until it needs the room. */
+/* More than the sent packets that any driver keeps until it needs the room. */
 #define POOL_MBUFS 2047u
-/* The shortest frame of Ethernet, without FCS; not every port pads. */
+/* The shortest Ethernet frame, without FCS; not every port pads frames. */
 #define FRAME_MIN_BYTES 60u
 
 struct roost_twin {
@@ -56,10 +58,10 @@ struct roost_twin {
 	atomic_bool asleep;
 	atomic_bool stop;
 
-	/* The thread's own. */
-	bool deleted;           /* there is no interface any more */
-	struct rte_mbuf *spare; /* for the next frame of the kernel; NULL */
-	bool held_up;           /* the worker has enough, or the pool nothing */
+	/* Only the twin's thread reads and writes these. */
+	bool deleted;           /* the interface is gone */
+	struct rte_mbuf *spare; /* for the next frame; NULL: none */
+	bool held_up;           /* TO_PORT_MAX frames wait, or pool is empty */
 };
 
 /* ---- from the port ------------------------------------------------------- */
@@ -77,7 +79,7 @@ static void wake(struct roost_twin *t)
 	    !atomic_exchange(&t->asleep, false))
 		return;
 	written = write(t->wake_fd, &one, sizeof(one));
-	(void)written; /* cannot fail but by overflow: then it is awake */
+	(void)written; /* fails only on overflow: then fd is readable */
 }
 
 void roost_twin_take(struct roost_twin *t, struct rte_mbuf *frame)
@@ -102,13 +104,13 @@ static unsigned int move_to_kernel(struct roost_twin *t)
 		written = write(t->tap.fd,
 				rte_pktmbuf_mtod(frames[i], const void *),
 				rte_pktmbuf_data_len(frames[i]));
-		(void)written; /* the kernel may want none: it is down */
+		(void)written; /* fails while the interface is down */
 	}
 	rte_pktmbuf_free_bulk(frames, n);
 	return n;
 }
 
-/* The next frame of the kernel; NULL: none now. */
+/* Read the kernel's next frame. Returns NULL: there is none now. */
 static struct rte_mbuf *read_frame(struct roost_twin *t)
 {
 	struct rte_mbuf *frame = t->spare;
@@ -123,7 +125,9 @@ static struct rte_mbuf *read_frame(struct roost_twin *t)
 	data = rte_pktmbuf_mtod(frame, char *);
 	len = read(t->tap.fd, data, rte_pktmbuf_tailroom(frame));
 	t->deleted = len < 0 && errno == EBADFD;
-	/* Longer than the port takes: its MTU was raised, and is put back. */
+	/* A frame that is too long for the port is dropped: the twin's MTU was
+	 * raised, and will be set back.
+	 */
 	if (len < (ssize_t)ROOST_ETH_LEN || len > (ssize_t)t->frame_max_bytes) {
 		t->spare = frame;
 		return NULL;
@@ -159,7 +163,7 @@ static unsigned int move_to_port(struct roost_twin *t)
 	return n;
 }
 
-/* Sleep until there is a frame, or until woken. */
+/* Sleep until there is a frame from the kernel, or until wake(). */
 static void rest(struct roost_twin *t)
 {
 	bool reads = !t->held_up && !t->deleted;
@@ -173,13 +177,13 @@ static void rest(struct roost_twin *t)
 	ssize_t got;
 
 	atomic_store_explicit(&t->asleep, true, memory_order_relaxed);
-	/* Pairs with take. */
+	/* Pairs with wake(). */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (rte_ring_empty(t->to_kernel) && !atomic_load(&t->stop))
 		ppoll(fds, 2, t->held_up ? &soon : NULL, NULL);
 	if (!atomic_exchange(&t->asleep, false)) {
 		got = read(t->wake_fd, &tokens, sizeof(tokens));
-		(void)got; /* the writer may be a moment behind: then the next
+		(void)got; /* wake() may not have written yet: then the next
 			    * sleep is short */
 	}
 }
@@ -240,7 +244,7 @@ int roost_twin_open(const struct roost_twin_conf *conf,
 		return -ENOMEM;
 	t->tap = (struct roost_tap){ .fd = -1 };
 	t->wake_fd = -1;
-	/* The kernel may have VLANs on it. */
+	/* The kernel may have VLAN interfaces on the twin. */
 	t->frame_max_bytes =
 		conf->ip_mtu_bytes + ROOST_ETH_LEN + ROOST_VLAN_LEN;
 	ret = make_ring(t);
@@ -286,7 +290,9 @@ void roost_twin_stop(struct roost_twin *t)
 		pthread_join(t->thread, NULL);
 		t->running = false;
 	}
-	/* The worker may still have frames for it: they find it awake. */
+	/* A worker may still call roost_twin_take(): asleep is false, so it
+	 * writes no wake.
+	 */
 	roost_tap_close(&t->tap);
 }
 

@@ -12,7 +12,7 @@
 
 #include "lib/wire/frame.h"
 
-/* Filtered before it is bound: nothing gets in. */
+/* Attach the filter before bind(2), so that no packet is queued. */
 static int prepare(int fd, const char *iface)
 {
 	struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
@@ -24,10 +24,10 @@ static int prepare(int fd, const char *iface)
 	    setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, iface,
 		       (socklen_t)strlen(iface)) < 0)
 		return -errno;
-	/* Several processes may have the interface. */
+	/* Several processes may use the interface. */
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0)
 		return -errno;
-	/* Fails for IPv4, which does without. */
+	/* Fails for a socket of IPv4, which does not need it. */
 	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 	return 0;
 }
@@ -61,7 +61,7 @@ int roost_udp_sink_open(const char *iface)
 	};
 	int ret = open_for(AF_INET6, (const void *)&any, sizeof(any), iface);
 
-	/* A kernel without IPv6, or with it switched off. */
+	/* The kernel has no IPv6, or IPv6 is disabled. */
 	if (ret == -EAFNOSUPPORT || ret == -EADDRNOTAVAIL)
 		ret = open_for(AF_INET, (const void *)&any4, sizeof(any4),
 			       iface);

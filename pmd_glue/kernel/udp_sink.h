@@ -5,19 +5,20 @@
 #define ROOST_PMD_GLUE_KERNEL_UDP_SINK_H
 
 /*
- * RoCEv2's UDP port, held in the kernel of an interface whose frames both it
- * and Roost see (net_af_packet): the kernel drops there what is Roost's, and
- * does not look for a route to tell the sender of each packet that nobody
- * listens.
+ * A sink for RoCEv2 packets in the kernel, for an interface whose frames both
+ * the kernel and Roost receive (net_af_packet). A UDP socket holds RoCEv2's
+ * port 4791 on the interface, and its filter drops all packets. Without it, the
+ * kernel would look up a route and send ICMP port unreachable for each packet.
  *
  * Thread: any.
  */
 
 /*
- * Hold the port on this interface, for IPv4, and IPv6 where there is one. The
- * socket never has anything to read. Returns a descriptor to close; or -errno:
- * -EADDRINUSE, somebody else holds it (a kernel's own RoCE), -EPERM, -ENODEV.
- * Without it all works, and costs more.
+ * Open the sink on this interface, for IPv4, and for IPv6 if the kernel has it.
+ * The socket is never readable. Returns a descriptor, which the caller closes;
+ * or -errno: -EADDRINUSE (another program holds the UDP port, such as the
+ * kernel's own RoCE), -EPERM, -ENODEV. Without the sink all works, at a higher
+ * cost.
  */
 int roost_udp_sink_open(const char *iface);
 
