@@ -30,7 +30,7 @@ static void disarm(void *ctx)
 		disarm_port(s, i);
 }
 
-/* Returns what to sleep on, or -errno. */
+/* Arm one port. Returns the descriptor to sleep on, or -errno. */
 static int arm_port(struct roost_rx_sleep *s, unsigned int i)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -50,7 +50,9 @@ static int arm_port(struct roost_rx_sleep *s, unsigned int i)
 	return s->epoll_fd;
 }
 
-/* All or none: a port without an interrupt would be forgotten meanwhile. */
+/* Arm all ports or none: during a sleep nothing polls a port without an
+ * interrupt.
+ */
 static int arm(void *ctx)
 {
 	struct roost_rx_sleep *s = ctx;
@@ -69,7 +71,7 @@ static int arm(void *ctx)
 	return fd;
 }
 
-/* Has another device put frames for us aside? */
+/* Did the subport of another device hand frames over to this device? */
 static bool is_waiting(void *ctx)
 {
 	struct roost_rx_sleep *s = ctx;
@@ -80,7 +82,9 @@ static bool is_waiting(void *ctx)
 	return false;
 }
 
-/* Links whose other end nobody has. A subport may have frames put aside yet. */
+/* Are all ports links whose other end is free? Then no packet can arrive.
+ * Frames that were handed over may still wait (is_waiting).
+ */
 static bool is_cut_off(void *ctx)
 {
 	const struct roost_rx_sleep *s = ctx;
@@ -121,7 +125,7 @@ struct roost_progress_rx roost_rx_sleep_io(struct roost_rx_sleep *sleep)
 		rx.arm = arm;
 		rx.disarm = disarm;
 		rx.is_cut_off = is_cut_off;
-		/* What is handed over is the first worker's. */
+		/* Handed-over frames go to the device's first worker. */
 		rx.is_waiting = sleep->worker == 0 ? is_waiting : NULL;
 	}
 	return rx;

@@ -5,8 +5,8 @@
 #define ROOST_PMD_GLUE_NETIF_RX_SLEEP_H
 
 /*
- * What a worker's thread sleeps on: the RX interrupts of its queues, at all
- * ports where it has some.
+ * The RX interrupts of one worker, on which its thread sleeps: those of its
+ * queues on all ports of the device.
  */
 
 #include <stdbool.h>
@@ -19,23 +19,25 @@ struct roost_station;
 struct roost_rx_sleep {
 	struct roost_station *stations; /* of the device */
 	unsigned int nb_stations;
-	unsigned int worker; /* its number */
-	int epoll_fd;        /* of several ports; -1: there is one */
-	bool watched[ROOST_DEVICE_PORTS_MAX]; /* in epoll_fd; under the turn */
+	unsigned int worker; /* number of the worker in the device */
+	int epoll_fd;        /* if there are several ports; -1: one port */
+	/* The port's descriptor is in epoll_fd. Writer: holder of the turn. */
+	bool watched[ROOST_DEVICE_PORTS_MAX];
 };
 
 /*
- * For that worker; stations stays where it is, and is open.
- * Returns 0, -EMFILE, -ENFILE, -ENOMEM; then nothing is open.
- * Thread: the control thread.
+ * Set up *sleep for that worker. stations are open, and do not move until
+ * roost_rx_sleep_close(). Returns 0; -EMFILE, -ENFILE, -ENOMEM: nothing is
+ * open. Thread: the control thread.
  */
 int roost_rx_sleep_open(struct roost_rx_sleep *sleep,
 			struct roost_station *stations,
 			unsigned int nb_stations, unsigned int worker);
-/* How its progress engine uses it. All members are NULL where it has no queue.
+/* The functions for the worker's progress engine; NULL if the worker has no
+ * queue.
  */
 struct roost_progress_rx roost_rx_sleep_io(struct roost_rx_sleep *sleep);
-/* Nobody sleeps on it any more. Thread: the control thread. */
+/* Close; no thread sleeps on it any more. Thread: the control thread. */
 void roost_rx_sleep_close(struct roost_rx_sleep *sleep);
 
 #endif

@@ -20,7 +20,7 @@
 #include "pmd_glue/port/port_word.h"
 #include "pmd_glue/process/report.h"
 
-/* Frames of one subport that wait for its worker. */
+/* Frames that may wait in the ring of one subport. */
 #define HANDED_LEN 1024u
 static LIST_HEAD(, roost_shared_port) shared_ports;
 
@@ -69,8 +69,8 @@ static void add_peer_users(struct roost_users *all,
 			all->v[all->nb++] = more->v[i];
 }
 
-/* Which ports of the configuration are on it, the largest MTU that one of
- * them asks for, and the users that one of them trusts.
+/* Collect from all ports of the configuration on this shared port: their number
+ * and VLANs, the largest MTU, and the trusted users.
  */
 static void count_users(const struct roost_config *config, unsigned int index,
 			struct roost_ethport_conf *conf)
@@ -85,7 +85,9 @@ static void count_users(const struct roost_config *config, unsigned int index,
 	}
 }
 
-/* What the kernel hears for such a port comes without tags. */
+/* Refuse VLANs with net_af_xdp: the packet socket receives untagged frames
+ * only.
+ */
 static int check_driver(const struct roost_shared_port *t,
 			const struct roost_config *config)
 {
@@ -214,13 +216,15 @@ static int make_handed(struct roost_subport *subport)
 		return -ENOMEM;
 	ret = rte_ring_init(ring, "roost_handed", HANDED_LEN,
 			    RING_F_SP_ENQ | RING_F_SC_DEQ);
-	/* A progress engine that is about to sleep looks at it without the
-	 * turn. */
+	/* Atomic: a progress engine that is about to sleep reads the pointer
+	 * without the turn.
+	 */
 	atomic_store(&subport->handed, ring);
 	return ret;
 }
 
-/* A port that was shared once stays so: what was handed over is in the rings.
+/* Make the rings of all subports if there are several. A port that was shared
+ * stays shared: its rings may contain frames.
  */
 static int make_rings(struct roost_shared_port *t,
 		      struct roost_subport *subport)
@@ -266,8 +270,8 @@ static bool is_listed(const struct roost_subport *subport)
 	return place != ROOST_SUBPORT_NONE && t->subports[place] == subport;
 }
 
-/* Thread: one of its own. Holds the turns there: the control thread may take
- * them meanwhile, and waits for them then.
+/* Thread: the one that roost_control_aside() starts. It holds the turns itself:
+ * the control thread may take them meanwhile, and waits for them.
  */
 static int start_aside(void *arg)
 {
@@ -293,7 +297,7 @@ static int start_port(struct roost_shared_port *t)
 	return ret;
 }
 
-/* Those that have queues: nobody else touches the port. */
+/* Add the workers that have queues; the others do not use the port. */
 static void add_workers(struct roost_subport *subport, struct roost_dev *dev)
 {
 	struct roost_ethport *port = &subport->shared_port->port;

@@ -5,13 +5,13 @@
 #define ROOST_PMD_GLUE_NETIF_STATION_H
 
 /*
- * A port as a station on its network, or on one VLAN of it: joins its subport
- * of the DPDK port, the host that it is to its neighbours, and the engine's
+ * A station: a port as a host on its network, or on one VLAN of it. It connects
+ * the subport of a DPDK port, the IP host (pmd_glue/host), and the engine's
  * port.
  *
- * Frames that are no RoCEv2 come from the worker through a ring to the control
- * thread; frames of the host go to the worker through the engine's queue. Link
- * state, MTU and GIDs are told to the engine from here, and nowhere else.
+ * Frames other than RoCEv2 go from the worker to the control thread by a ring
+ * (punts). Frames of the host go to the worker by the engine's queue. Only the
+ * station tells the engine the link state, the MTU and the GIDs.
  *
  * Thread: the control thread, unless a call says otherwise.
  */
@@ -31,156 +31,170 @@ struct roost_progress;
 struct roost_twin;
 
 struct roost_station {
-	char label[ROOST_LABEL_MAX]; /* what users call it */
+	char label[ROOST_LABEL_MAX]; /* the user's name of the port */
 	struct roost_subport subport;
-	struct roost_ethport *port; /* on which the subport is */
-	uint8_t mac[6];             /* as it is told to others */
+	struct roost_ethport *port; /* the subport's port */
+	uint8_t mac[6];             /* our MAC address on the network */
 	uint32_t mtu_bytes;         /* as configured; 0: the port's */
-	uint32_t told_mtu_bytes;    /* to the engine */
-	/* The kernel's interface of our VLAN of a port that it shares; not
-	 * open: there is none.
+	uint32_t told_mtu_bytes;    /* the MTU that the engine was told */
+	/* The kernel's interface of our VLAN, if the kernel shares the port;
+	 * not open: there is none.
 	 */
 	struct roost_nl_link vlan_nl_link;
-	_Atomic unsigned int vlan_ifindex; /* of it; 0: there is none */
-	uint64_t find_vlan_at_ns;          /* when to look for one again */
+	_Atomic unsigned int vlan_ifindex; /* its ifindex; 0: there is none */
+	uint64_t find_vlan_at_ns;          /* when to look for it again */
 	struct roost_host *host;
 	struct roost_groups groups;
 	struct rte_ring *punts;            /* worker to control thread */
 	struct roost_twin *twin;           /* NULL: none */
-	struct roost_nl_link twin_nl_link; /* it, followed from open to close */
-	bool twin_mourned; /* it was deleted, and that was said */
-	/* The kernel's interface that has our addresses, for which the kernel
-	 * answers: the twin, or what shares the port, or of a VLAN of that
-	 * vlan_nl_link, which may not be open. NULL: there is no such kernel.
+	struct roost_nl_link twin_nl_link; /* the twin, from open to close */
+	bool twin_mourned;                 /* its deletion was reported */
+	/* The kernel's interface that has our addresses; the kernel answers for
+	 * them. The twin; or the interface that shares the port; or for a
+	 * subport on a VLAN &vlan_nl_link, which may not be open. NULL: the
+	 * kernel has none of our addresses.
 	 */
 	struct roost_nl_link *nl_link;
-	/* Who wants the port down: then frames do not pass. */
+	/* The port is administratively down, and passes no frames, if one of
+	 * these is set: by roost ctl, or by the state of the twin.
+	 */
 	bool ctl_down;
 	bool twin_down;
-	struct roost_packet_socket
-		packet_socket; /* where the port hears only RoCEv2 */
+	/* Open if the port receives only RoCEv2 (net_af_xdp). */
+	struct roost_packet_socket packet_socket;
 	struct roost_prefixes addrs;
-	/* Nobody gave it addresses: it has those of the kernel's interface, as
-	 * they were last seen here, and what was added besides.
+	/* No addresses are configured, or there is a twin: addrs follows the
+	 * kernel's interface. followed: its addresses when last read. Addresses
+	 * that roost ctl added are in addrs alone.
 	 */
 	bool follows_addrs;
 	struct roost_prefixes followed;
-	bool told_v1;    /* that somebody speaks RoCEv1 */
-	bool told_stray; /* that somebody is in another VLAN */
+	bool told_v1;    /* reported: a peer sends RoCEv1 */
+	bool told_stray; /* reported: a peer is in another VLAN */
 	struct {
 		struct roost_gid addr;
 		uint16_t vlan_id; /* 0: none */
-	} stray;              /* who asked last in another VLAN; zero: nobody */
-	bool told_too_many;   /* there are more than it can have */
-	uint32_t nl_link_gen; /* of the interfaces, as they were last seen here
-			       */
-	/* From start on. */
+	} stray;              /* last request from another VLAN; zero: none */
+	bool told_too_many;   /* reported: more addresses than a port takes */
+	uint32_t nl_link_gen; /* sum of the links' gen when last read */
+	/* Set by roost_station_start(). */
 	struct roost_dev *dev;
 	struct roost_worker *worker;
 	uint8_t port_num;
 	struct roost_progress *const *progress; /* by worker */
 	struct roost_ethport_link last_link;
-	uint64_t watch_at_ns;  /* when to look at the link */
-	uint64_t lonely_at_ns; /* when to tell that nobody is behind it */
+	uint64_t watch_at_ns;  /* when to read the link state */
+	uint64_t lonely_at_ns; /* when to report a link without a peer */
 };
 
 /*
- * Open port number index of the configuration. Says on stderr why it could
- * not, once. Returns as roost_device_open().
+ * Open port number index of the configuration. Reports an error on stderr,
+ * once. Returns as roost_device_open().
  */
 int roost_station_open(struct roost_station *s,
 		       const struct roost_config *config, unsigned int index);
 
-/* How the engine reaches it. */
+/* The functions by which the engine uses the station. */
 struct roost_port_io roost_station_io(struct roost_station *s);
 
-/* Begin to be port port_num of dev, which progress engines turn, one for each
- * worker. Returns 0, or what the driver says, reported.
+/* Start as port port_num of dev. progress: the progress engines of dev, by
+ * worker. Returns 0, or the driver's error, reported.
  */
 int roost_station_start(struct roost_station *s, struct roost_dev *dev,
 			uint8_t port_num,
 			struct roost_progress *const *progress);
 
-/* Do what is due. Returns when to call again. */
+/* Do the work that is due: host, groups, link, kernel. Returns the time in ns
+ * of the next call.
+ */
 uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns);
 
 /*
- * What is done to a port from outside (station_admin.c). An error changes
- * nothing.
+ * Changes by an administrator, by the driver or by the kernel
+ * (station_admin.c). A call that returns an error changes nothing.
  */
 
-/* Administratively up or down; down, the port has no carrier. */
+/* Set the port administratively up or down. A port that is down has no carrier.
+ */
 void roost_station_set_admin(struct roost_station *s, bool up);
-/* Let frames pass, or not: ctl_down or twin_down have changed. */
+/* Apply ctl_down and twin_down to the subport, after one of them changed. */
 void roost_station_apply_admin(struct roost_station *s);
-/* An address with its subnet. Returns 0; -EEXIST (it has it), -ENOSPC. */
+/* Add an address with its subnet. Returns 0; -EEXIST (the station has it),
+ * -ENOSPC.
+ */
 int roost_station_add_addr(struct roost_station *s,
 			   const struct roost_prefix *prefix);
-/* Returns 0, -ENOENT (it does not have it, or by its MAC address). */
+/* Remove an address. Returns 0; -ENOENT: the station does not have it, or it is
+ * the link-local address of the MAC.
+ */
 int roost_station_del_addr(struct roost_station *s,
 			   const struct roost_gid *addr);
-/* Unplug the port for good; why: for the one line on stderr. Does nothing the
- * second time.
+/* Unplug the port; it does not come back. why: the cause, for the line on
+ * stderr. A second call does nothing.
  */
 void roost_station_remove(struct roost_station *s, const char *why);
 
-/* Do what the port, its driver and its kernel have brought about since; part
- * of run.
+/* Apply the changes that the driver and the kernel made since the last call;
+ * part of run.
  */
 void roost_station_follow(struct roost_station *s, uint64_t now_ns);
-/* The addresses that the kernel's interface has; part of open. */
+/* Read the addresses of the kernel's interface to s->followed; part of open. */
 void roost_station_find_followed(struct roost_station *s);
-/* Look for the kernel's interface of our VLAN, which may come and go; part of
- * open.
+/* Look for the kernel's interface of our VLAN, which may appear and disappear;
+ * part of open and follow.
  */
 void roost_station_find_vlan(struct roost_station *s, uint64_t now_ns);
-/* What IP may put into one frame. */
+/* The IP MTU of the station, in bytes. */
 uint32_t roost_station_mtu(const struct roost_station *s);
-/* Look at the link and tell who wants to know; part of run. */
+/* Read the link state; on a change, tell the engine, the twin, the host and the
+ * groups. Part of run.
+ */
 void roost_station_watch_link(struct roost_station *s, uint64_t now_ns);
-/* Tell the engine what the link is, with its MTU. */
+/* Tell the engine the link state and the MTU. */
 void roost_station_tell_link(struct roost_station *s);
 
 /*
- * The twin, where the configuration has one (station_twin.c); nothing where
- * not. open gives it the station's addresses so far, and says on stderr why it
- * cannot, once.
+ * The twin, if the configuration has one (station_twin.c); otherwise open,
+ * start and close do nothing. open gives the twin the station's configured
+ * addresses, and reports an error on stderr, once.
  */
 int roost_station_twin_open(struct roost_station *s,
 			    const struct roost_port_config *pc);
 int roost_station_twin_start(struct roost_station *s);
-/* There is one, and netlink told something: part of follow. */
+/* Apply changes of the twin's netlink link: part of follow. There is a twin. */
 void roost_station_twin_follow(struct roost_station *s);
 
 void roost_station_twin_close(struct roost_station *s);
 
 /*
- * Why a peer is not reached (station_unreached.c).
+ * Reports of peers that are not reached (station_unreached.c).
  */
 
-/* A line to the user, the first time. ctx: the station; hop as of
- * roost_unreached_text(). Thread: any; NO_NEIGH: the control thread.
+/* Report the cause to the user, once per cause. ctx: the station; hop: as in
+ * roost_unreached_text(). Thread: any; for NO_NEIGH the control thread.
  */
 void roost_station_tell_unreached(void *ctx, const struct roost_unreached *what,
 				  const struct roost_gid *hop);
-/* Nobody has the other end of its link: a line, the first time. Returns when to
- * call again; UINT64_MAX: not. Thread: the control thread.
+/* Report a link whose other end is free, once. Returns the time in ns of the
+ * next call; UINT64_MAX: none. Thread: the control thread.
  */
 uint64_t roost_station_tell_lonely(struct roost_station *s, uint64_t now_ns);
-/* An untagged copy of a frame that came in another VLAN; 0: in none. */
+/* Take a frame of another VLAN. frame: without its tag; vlan_id 0: it had none.
+ */
 void roost_station_hear_stray(struct roost_station *s, const uint8_t *frame,
 			      size_t len_bytes, uint16_t vlan_id);
 
-/* Before the progress engine stops: nobody wakes it any more. Also where the
- * station was not started.
+/* Before the progress engine stops: other subports and the twin do not wake it
+ * any more. Also valid if the station was not started.
  */
 void roost_station_hush(struct roost_station *s);
-/* Leave all groups while there is a progress engine; takes the worker's turn.
+/* Leave all groups while the progress engine still runs. Takes the worker's
+ * turn.
  */
 void roost_station_farewell(struct roost_station *s);
-/* No worker uses it any more; dev may still hold packets. */
+/* Close the station. No worker uses it any more; dev may still hold packets. */
 void roost_station_close(struct roost_station *s);
-/* dev is gone. */
+/* Free the station, after dev was freed. */
 void roost_station_free(struct roost_station *s);
 
 #endif

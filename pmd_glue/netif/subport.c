@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Hot: bursts. No allocation or log; where the port is shared, a lock per
- * burst, and a system call where a progress engine sleeps that has to be woken.
+/* Hot: the bursts. No allocation or log. With several subports: one lock per
+ * burst, and a system call if the progress engine of another subport sleeps.
  */
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static struct rte_ring *handed_to(const struct roost_subport *subport)
 	return atomic_load_explicit(&subport->handed, memory_order_relaxed);
 }
 
-/* Of whoever holds rx_lock: one producer at a time. */
+/* Holding rx_lock: the ring has one producer at a time. */
 static void hand_over(struct roost_subport *to, struct rte_mbuf *pkt)
 {
 	if (rte_ring_sp_enqueue(handed_to(to), pkt) == 0)
@@ -37,7 +37,9 @@ static void hand_over(struct roost_subport *to, struct rte_mbuf *pkt)
 	atomic_fetch_add_explicit(&to->missed_pkts, 1, memory_order_relaxed);
 }
 
-/* Keep what is ours, or nobody's. Returns how many these are. */
+/* Keep the frames of the subport's VLAN and of VLANs without a subport; hand
+ * over the others. Returns how many frames are kept.
+ */
 static uint16_t sort(struct roost_subport *subport, struct rte_mbuf **pkts,
 		     uint16_t n)
 {
@@ -64,9 +66,9 @@ static uint16_t sort(struct roost_subport *subport, struct rte_mbuf **pkts,
 	return kept;
 }
 
-/* A port that is shared has one queue for all (roost_ethport_choose_queues).
- * What others put aside comes first, and then what the port has. While another
- * one looks at the port, it hands over what is ours.
+/* A port with several subports has one queue (roost_ethport_choose_queues()).
+ * First take the frames that were handed over, then receive from the port. If
+ * another subport has rx_lock, it receives, and hands our frames over.
  */
 static uint16_t rx_shared(struct roost_subport *subport, struct rte_mbuf **pkts,
 			  uint16_t n)
@@ -132,8 +134,9 @@ uint16_t roost_subport_tx(struct roost_subport *subport, uint16_t queue,
 /* ---- sleep --------------------------------------------------------------- */
 
 /*
- * Subports that sleep do so on the same interrupt. One that wakes disables it
- * for all; but it is awake then and receives for all, until it arms it again.
+ * All subports sleep on the same interrupt. The first subport that wakes
+ * disables it for all; from then on it is awake and receives for all, until it
+ * arms the interrupt again.
  */
 int roost_subport_arm(struct roost_subport *subport, uint16_t queue)
 {
