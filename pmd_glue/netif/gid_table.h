@@ -5,9 +5,9 @@
 #define ROOST_PMD_GLUE_NETIF_GID_TABLE_H
 
 /*
- * A port's GID table in the order in which Linux fills it for RoCE: the
- * link-local address that the MAC gives, then IPv4 addresses, then IPv6
- * addresses. RoCEv2 only, one entry per address. Pure.
+ * A port's GID table in the order of Linux for RoCE: the link-local address of
+ * the MAC, then IPv4 addresses, then IPv6 addresses. RoCEv2 only, one entry per
+ * address. Pure.
  */
 
 #include <roost/config.h>

@@ -92,7 +92,9 @@ static bool parse_hex16(const char *hex, uint8_t out[16])
 	return true;
 }
 
-/* Without a machine id a GUID that changes beats one that others have too. */
+/* The machine's id; random without one: a GUID that changes with each start is
+ * better than one that two machines share.
+ */
 static void machine_key(uint8_t key[16])
 {
 	char hex[33] = "";

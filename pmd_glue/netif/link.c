@@ -14,11 +14,11 @@
 
 #include "pmd_glue/process/fork_guard.h"
 
-/* A process that was killed a moment ago may still be on its way out. */
+/* A process that was just killed may hold its claim until it has exited. */
 #define CLAIM_TRIES 10
 #define CLAIM_WAIT_NS 10000000
 
-/* Those who may wait to learn our pid; the rest does not learn it. */
+/* Pending connections of processes that ask for our pid; more are refused. */
 #define CLAIM_BACKLOG 16
 
 static socklen_t claim_addr(const char *name, unsigned int end,
@@ -28,7 +28,7 @@ static socklen_t claim_addr(const char *name, unsigned int end,
 
 	memset(addr, 0, sizeof(*addr));
 	addr->sun_family = AF_UNIX;
-	/* A zero in front makes the name abstract; it has none behind. */
+	/* An abstract name starts with a zero byte, and ends without one. */
 	len = snprintf(addr->sun_path + 1, sizeof(addr->sun_path) - 1,
 		       "roost/%u/%s/%u", getuid(), name, end + 1);
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
@@ -62,7 +62,7 @@ static int try_claim(const char *name, unsigned int end,
 	return 0;
 }
 
-/* Who holds the end; 0: cannot be told, or nobody any more. */
+/* The pid of the end's holder; 0: not known, or the end is free now. */
 static pid_t holder(const char *name, unsigned int end)
 {
 	struct sockaddr_un addr;

@@ -5,16 +5,16 @@
 #define ROOST_PMD_GLUE_NETIF_LINK_H
 
 /*
- * A link: a cable between two processes of one user, by name. It has two ends;
- * whoever comes first takes end 0, the next end 1, and an end that was left,
- * in whatever way, is free again. Underneath is a memif port, end 0 being its
- * server.
+ * A link: a cable with a name between two processes of one user. It has two
+ * ends. The first process takes end 0, the second one end 1. When a process
+ * closes its end or dies, the end is free again. Each end is a memif port; that
+ * of end 0 is the server.
  *
- * An end is claimed by binding the abstract UNIX socket "roost/UID/NAME/1" or
- * ".../2": the kernel lets go of it when the process dies, and nothing stands
- * in any file system. The claim listens, so that a third process can learn
- * from SO_PEERCRED who holds it. Abstract names belong to a network namespace:
- * a link does not reach into another one.
+ * A process claims an end by binding the abstract UNIX socket
+ * "roost/UID/NAME/1" or ".../2". The kernel releases the name when the process
+ * dies, and there is no file. The socket listens, so that a third process can
+ * read the holder's pid (SO_PEERCRED). Abstract names belong to a network
+ * namespace: a link does not connect two namespaces.
  */
 
 #include <stddef.h>
@@ -27,22 +27,22 @@ struct roost_link {
 };
 
 /*
- * Claim an end; waits a tenth of a second for one to become free.
- * Returns 0; -EBUSY with the holders in pids (0: not known), or what socket(2)
- * and bind(2) give. Thread: any.
+ * Claim a free end; waits up to a tenth of a second for one. Returns 0; -EBUSY
+ * with the holders' pids (0: not known); or the error of socket(2) or bind(2).
+ * Thread: any.
  */
 int roost_link_claim(const char *name, struct roost_link *link, pid_t pids[2]);
 void roost_link_release(struct roost_link *link);
-/* Take and forget those who came to ask for our pid; now and then.
- * Thread: one at a time.
+/* Accept and close the connections of processes that asked for our pid. To be
+ * called now and then. Thread: one at a time.
  */
 void roost_link_serve(const struct roost_link *link);
 
-/* The MAC of an end, the same whoever has it: 02:... of the name and end. */
+/* The MAC of an end: 02:..., from the name and the end alone. */
 void roost_link_mac(const char *name, unsigned int end, uint8_t mac[6]);
 
-/* devargs of the port of an end; device: a name for it in this process.
- * Returns 0, -ENAMETOOLONG.
+/* Write the devargs of the memif port of an end. device: digits and letters
+ * that make its name unique in this process. Returns 0, -ENAMETOOLONG.
  */
 int roost_link_devargs(const char *name, unsigned int end, const char *device,
 		       char *devargs, size_t size);

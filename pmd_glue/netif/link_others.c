@@ -13,12 +13,13 @@
 
 #include "pmd_glue/process/open_file.h"
 
-/* More network namespaces are not looked into. */
+/* Network namespaces that are searched; more are skipped. */
 #define SPACES_MAX 64u
 #define OTHERS_MAX 3u
 #define REST_MAX 108 /* "NAME/END" */
 
-/* A network namespace, by the inode of its net/unix, which anybody may see. */
+/* Network namespaces by the inode of their net/unix, which any user may read.
+ */
 struct spaces {
 	ino_t own;
 	ino_t seen[SPACES_MAX];
@@ -34,7 +35,7 @@ static ino_t space_of(const char *pid)
 	return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
-/* Is it another one, and new? */
+/* Is the namespace another one than ours, and not seen yet? */
 static bool is_new(struct spaces *s, ino_t space)
 {
 	if (space == 0 || space == s->own || s->nb == SPACES_MAX)
@@ -46,7 +47,8 @@ static bool is_new(struct spaces *s, ino_t space)
 	return true;
 }
 
-/* The process of that namespace that has the socket; 0: not known. */
+/* The pid of the process in that namespace that has the socket; 0: not known.
+ */
 static pid_t owner(ino_t space, unsigned long inode)
 {
 	const struct dirent *e;
@@ -65,7 +67,7 @@ static pid_t owner(ino_t space, unsigned long inode)
 	return pid;
 }
 
-/* Is it the claim of an end of a link of that name? Then of which user. */
+/* Is path the claim of an end of a link of that name? *uid: its user. */
 static bool parse_claim(const char *path, const char *name, uid_t *uid)
 {
 	char rest[REST_MAX];
@@ -88,7 +90,7 @@ static bool parse_claim(const char *path, const char *name, uid_t *uid)
 	return false;
 }
 
-/* The claims in the namespace of that process. Returns how many it found. */
+/* Find the claims in the network namespace of process pid. Returns how many. */
 static unsigned int look(const char *pid, bool is_apart, const char *name,
 			 struct roost_link_other *others, unsigned int max)
 {

@@ -5,8 +5,8 @@
 #define ROOST_PMD_GLUE_NETIF_LINK_OTHERS_H
 
 /*
- * Links of one name that do not meet: those of other users, and those in other
- * network namespaces, as far as /proc shows them.
+ * Links of the same name that cannot connect to ours: those of other users and
+ * of other network namespaces, as far as /proc shows them.
  */
 
 #include <stdbool.h>
@@ -20,17 +20,16 @@ struct roost_link_other {
 };
 
 /*
- * Find those who hold an end of a link of this name, and are not processes of
- * this user in this network namespace. Reads files of /proc, some for each
- * process that can be seen. Returns how many were found, max at most.
- * Thread: any.
+ * Find processes that hold an end of a link of this name, but belong to another
+ * user or are in another network namespace. Reads several files of /proc for
+ * each visible process. Returns how many were found, max at most. Thread: any.
  */
 unsigned int roost_link_find_others(const char *name,
 				    struct roost_link_other *others,
 				    unsigned int max);
 
-/* What the link of this name waits for, and who else has one: for a line to
- * the user, behind its label.
+/* Write what the link of this name waits for, and which other processes have a
+ * link of this name. The text goes after the port's label in a report.
  */
 void roost_link_waits_for(const char *name, char *text, size_t size);
 

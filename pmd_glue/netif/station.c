@@ -30,12 +30,12 @@
 
 #define PUNTS_LEN 256u
 #define WATCH_NS 250000000u
-/* A link may wait so long for its other end before anybody is told. */
+/* A link waits this long for a peer before the user is told. */
 #define LONELY_NS 5000000000u
 
 /* ---- between the engine and the host ----------------------------------- */
 
-/* The first three are called by the worker. */
+/* Thread of the next three functions: the holder of the turn. */
 static uint16_t rx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 			 uint16_t n)
 {
@@ -172,7 +172,7 @@ struct roost_port_io roost_station_io(struct roost_station *s)
 	};
 }
 
-/* What is no RoCEv2 has priority 0. */
+/* The VLAN tag of the host's frames has priority 0. */
 static void send_frame(void *ctx, const uint8_t *frame, size_t len_bytes)
 {
 	struct roost_station *s = ctx;
@@ -252,7 +252,7 @@ static void crowded(void *ctx, enum roost_host_crowd crowd, const uint8_t *mac)
 
 /* ---- open -------------------------------------------------------------- */
 
-/* What the configuration gives, or what goes without saying. */
+/* Addresses of the configuration, of the link, or of the kernel's interface. */
 static int find_addrs(struct roost_station *s,
 		      const struct roost_config *config, unsigned int index)
 {
@@ -383,7 +383,7 @@ static void kick_progress(const struct roost_station *s)
 		roost_progress_kick(s->progress[i]);
 }
 
-/* QPs that leave a port may have something to say to their peers. */
+/* Kick the workers: QPs of a port that went down may have packets to send. */
 void roost_station_tell_link(struct roost_station *s)
 {
 	s->told_mtu_bytes = roost_station_mtu(s);
@@ -397,14 +397,14 @@ void roost_station_watch_link(struct roost_station *s, uint64_t now_ns)
 	const struct roost_ethport_link before = s->last_link;
 
 	roost_subport_link(&s->subport, &s->last_link);
-	/* Netlink tells of the kernel's. */
+	/* Netlink reports changes of a kernel's interface. */
 	s->watch_at_ns = s->port->kernel == ROOST_KERNEL_SHARES
 				 ? UINT64_MAX
 				 : now_ns + WATCH_NS;
 	if (s->last_link.state != before.state ||
 	    s->last_link.speed_mbps != before.speed_mbps)
 		roost_station_tell_link(s);
-	/* A thread that naps for long looks at the port again. */
+	/* Wake threads in a long nap, so that they poll the port again. */
 	if (s->last_link.carrier != before.carrier)
 		kick_progress(s);
 	if (s->twin && s->last_link.carrier != before.carrier)
@@ -427,7 +427,7 @@ static bool is_v1(const uint8_t *frame, size_t len_bytes)
 	return type == ROOST_ETHERTYPE_ROCE_V1;
 }
 
-/* To us? A shared interface may see what others say to each other. */
+/* Only frames to us: a shared interface may receive frames between others. */
 static void tell_v1(struct roost_station *s, const uint8_t *frame)
 {
 	const uint8_t *mac = frame + 6;
@@ -514,7 +514,7 @@ static void hear_punt(struct roost_station *s, struct rte_mbuf *mbuf,
 		roost_station_hear_stray(s, frame, len, vlan_id);
 }
 
-/* Bounded: a flood must not keep the control thread from anything else. */
+/* Bounded: a flood must not block the control thread. */
 static void hear_punts(struct roost_station *s, uint64_t now_ns)
 {
 	struct rte_mbuf *mbuf = NULL;
@@ -534,8 +534,8 @@ uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
 	hear_punts(s, now_ns);
 	roost_station_follow(s, now_ns);
 	retry_at_ns = roost_ethport_reconnect(s->port, now_ns);
-	/* Where asking costs nothing, ask after every wake: it may have been
-	 * the driver's.
+	/* If reading the link state is cheap, read it after every wake: the
+	 * driver may have caused the wake.
 	 */
 	if (now_ns >= s->watch_at_ns || s->port->has_lsc ||
 	    s->port->driver->is_memif)
@@ -563,8 +563,8 @@ uint64_t roost_station_run(struct roost_station *s, uint64_t now_ns)
 void roost_station_farewell(struct roost_station *s)
 {
 	roost_membership_farewell(s->groups.membership, roost_now_ns());
-	/* The progress engine may stop without another turn, also with a leave
-	 * or a CM message that was queued before.
+	/* The progress engine may stop without another iteration, even if a
+	 * leave or a CM message is queued.
 	 */
 	roost_worker_turn_take(s->worker);
 	roost_worker_iterate(s->worker, roost_now_ns());

@@ -3,8 +3,8 @@
  */
 
 /*
- * A port changes while it is used: by the hand of an administrator, by its
- * driver, or with the kernel's interface that it shares.
+ * Changes of a port while it is used: by an administrator, by its driver, or by
+ * the kernel's interface that it shares.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #include "pmd_glue/process/report.h"
 #include "pmd_glue/netif/station.h"
 
-/* How often to look for an interface that is not there. */
+/* The interval of searches for the kernel's interface of our VLAN. */
 #define FIND_VLAN_NS 1000000000u
 
 void roost_station_set_admin(struct roost_station *s, bool up)
@@ -38,7 +38,7 @@ void roost_station_apply_admin(struct roost_station *s)
 
 /* ---- addresses ----------------------------------------------------------- */
 
-/* The first entry of the GID table that is gid. Returns -ENOENT: none is. */
+/* The index of the first entry of the GID table that is gid; -ENOENT: none. */
 static int find_gid(const struct roost_station *s, const struct roost_gid *gid)
 {
 	struct roost_gid entry;
@@ -51,7 +51,7 @@ static int find_gid(const struct roost_station *s, const struct roost_gid *gid)
 	return -ENOENT;
 }
 
-/* s->addrs has changed: who has a copy, or what follows from it, changes. */
+/* s->addrs has changed: update the host and the groups. */
 static void readdress(struct roost_station *s)
 {
 	roost_host_set_addrs(s->host, &s->addrs);
@@ -70,7 +70,7 @@ int roost_station_add_addr(struct roost_station *s,
 		return -ENOSPC;
 	s->addrs.v[s->addrs.nb++] = *prefix;
 	readdress(s);
-	/* Last: who hears of it may use it. */
+	/* Last: the application may use the GID as soon as it sees it. */
 	return roost_port_set_gid(s->dev, s->port_num, (unsigned int)index,
 				  &prefix->gid);
 }
@@ -96,7 +96,9 @@ int roost_station_del_addr(struct roost_station *s,
 
 /* ---- with the kernel's interface ----------------------------------------- */
 
-/* Of all interfaces that it follows; another number for each change. */
+/* The sum of gen of all links that the station follows; any change of a link
+ * changes it.
+ */
 static uint32_t nl_link_gen(const struct roost_station *s)
 {
 	return s->port->nl_link.gen + s->vlan_nl_link.gen + s->twin_nl_link.gen;
@@ -124,7 +126,7 @@ void roost_station_find_followed(struct roost_station *s)
 		tell_too_many(s, nb);
 }
 
-/* The subnet of an address may change while it stays. */
+/* The prefix length of an address may change while the address stays. */
 static void follow_subnet(struct roost_station *s,
 			  const struct roost_prefix *prefix)
 {
@@ -136,7 +138,9 @@ static void follow_subnet(struct roost_station *s,
 	readdress(s);
 }
 
-/* What the kernel gave and took since, and nothing else. */
+/* Apply the addresses that the kernel added and removed since the last call;
+ * other addresses stay.
+ */
 static void follow_addrs(struct roost_station *s)
 {
 	const struct roost_prefixes before = s->followed;
@@ -154,7 +158,7 @@ static void follow_addrs(struct roost_station *s)
 	}
 }
 
-/* Whose MTU is the least, where a kernel knows of it. */
+/* The name of the kernel's interface to report with a smaller MTU. */
 static const char *mtu_iface(const struct roost_station *s)
 {
 	return s->nl_link && s->nl_link->state.there
@@ -162,8 +166,8 @@ static const char *mtu_iface(const struct roost_station *s)
 		       : s->port->nl_link.state.name;
 }
 
-/* Frames that the port cannot take any more are lost there; their QPs find out
- * by their retries, and would not know why.
+/* Follow the MTU. Frames that are too long for a smaller MTU are lost, and
+ * their QPs only see retries that fail: tell the user why.
  */
 static void follow_mtu(struct roost_station *s)
 {
@@ -190,9 +194,9 @@ static void follow_mtu(struct roost_station *s)
 			     path_mtu_bytes + ROOST_IP_OVERHEAD_MAX);
 }
 
-/* What is sent comes from the new MAC before anybody hears of it. An address
- * that goes by the old one, and that the kernel keeps, is one like others from
- * here on.
+/* Follow the MAC address. The engine sends from the new MAC before neighbours
+ * are told. If the kernel keeps the link-local address of the old MAC, that is
+ * an ordinary address from now on.
  */
 static void follow_mac(struct roost_station *s)
 {
@@ -204,14 +208,14 @@ static void follow_mac(struct roost_station *s)
 
 	if (!s->nl_link)
 		return;
-	/* That of a VLAN may come and go. */
+	/* The kernel's interface of a VLAN may disappear; the port's stays. */
 	nl_link = s->subport.vlan_id != 0 ? &s->port->nl_link : s->nl_link;
 	mac = nl_link->state.mac;
 	if (memcmp(s->mac, mac, sizeof(s->mac)) == 0)
 		return;
 	mac = s->nl_link->state.mac;
 	own = roost_nd_link_local(mac);
-	/* The kernel may have had it as an address. */
+	/* The new link-local address may be in s->addrs, from the kernel. */
 	roost_station_del_addr(s, &own);
 	memcpy(s->mac, mac, sizeof(s->mac));
 	roost_ethport_set_mac(s->port, mac);
@@ -242,7 +246,7 @@ void roost_station_remove(struct roost_station *s, const char *why)
 	roost_report("%s: the port is gone: %s; start the program again when "
 		     "it is back",
 		     s->label, why);
-	/* In this order: what QPs owe their peers can still go out. */
+	/* In this order, so that QPs can still send packets to their peers. */
 	roost_port_remove(s->dev, s->port_num);
 	roost_subport_leave(&s->subport);
 	roost_station_watch_link(s, roost_now_ns());
@@ -273,7 +277,7 @@ void roost_station_find_vlan(struct roost_station *s, uint64_t now_ns)
 		atomic_store(&s->vlan_ifindex, s->vlan_nl_link.state.ifindex);
 	else
 		s->find_vlan_at_ns = now_ns + FIND_VLAN_NS;
-	s->nl_link_gen = nl_link_gen(s) - 1; /* look at all of it */
+	s->nl_link_gen = nl_link_gen(s) - 1; /* follow() sees a change */
 }
 
 void roost_station_follow(struct roost_station *s, uint64_t now_ns)

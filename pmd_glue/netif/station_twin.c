@@ -3,8 +3,8 @@
  */
 
 /*
- * The twin of a port: made like it, told of its carrier, and followed in what
- * an administrator does to an interface.
+ * The twin of a station: made with the port's MAC and MTU, given the port's
+ * carrier, and followed when an administrator changes it.
  */
 #include <errno.h>
 #include <string.h>
@@ -72,7 +72,7 @@ static int give_addrs(struct roost_station *s, const char *name)
 	return ret;
 }
 
-/* Returns -EALREADY where the kernel has the port itself. */
+/* Make the twin. Returns -EALREADY if the kernel shares the port. */
 static int make(struct roost_station *s, const char *name)
 {
 	struct roost_twin_conf conf = {
@@ -140,7 +140,9 @@ void roost_station_twin_close(struct roost_station *s)
 
 /* ---- followed ------------------------------------------------------------ */
 
-/* The port can take less than it could at first, but never more. */
+/* Follow the twin's MTU: the port can use a smaller MTU than at open, but no
+ * larger one.
+ */
 static void follow_mtu(struct roost_station *s)
 {
 	uint32_t most_bytes = s->port->ip_mtu_own_bytes;

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* What a station knows of why a peer is not reached. */
+/* Reports of peers that are not reached, with the causes a station knows. */
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -38,7 +38,9 @@ static bool has_addr(const struct ifaddrs *a, const struct roost_gid *gid)
 		      gid->b, 16) == 0;
 }
 
-/* A kernel does not answer itself: the peer is, or has, an interface here. */
+/* The peer's address is on an interface of this host: the kernel does not
+ * answer requests from its own addresses.
+ */
 static bool hint_own(const struct roost_gid *hop, char *hint, size_t size)
 {
 	char text[ROOST_PREFIX_STRLEN];
@@ -58,7 +60,7 @@ static bool hint_own(const struct roost_gid *hop, char *hint, size_t size)
 	return a != NULL;
 }
 
-/* Its link is down: "interface "eth0" is down". */
+/* The port has no carrier: "interface "eth0" is down". */
 static bool hint_carrier(const struct roost_station *s, char *hint, size_t size)
 {
 	const struct roost_nl_link_state *nl_link = &s->port->nl_link.state;
@@ -120,7 +122,7 @@ uint64_t roost_station_tell_lonely(struct roost_station *s, uint64_t now_ns)
 	struct roost_shared_port *t = s->subport.shared_port;
 	char text[ROOST_UNREACHED_TEXT_MAX];
 
-	/* One that leaves later was there. */
+	/* A peer that leaves later is no cause for this line. */
 	if (!is_lonely(s))
 		t->told_alone = true;
 	if (t->told_alone)

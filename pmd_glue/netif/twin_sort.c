@@ -6,21 +6,21 @@
 #include "lib/wire/frame.h"
 #include "pmd_glue/host/ether.h"
 
-/* Where IP says what it carries. */
+/* Offsets of the protocol in the IP headers. */
 #define IPV4_PROTOCOL (ROOST_ETH_LEN + 9)
 #define IPV6_NEXT_HEADER (ROOST_ETH_LEN + 6)
 
 static const struct {
 	uint16_t ether_type;
-	uint8_t protocol_off_bytes; /* 0: whatever it carries */
+	uint8_t protocol_off_bytes; /* 0: any protocol */
 	uint8_t protocol;
 } shared[] = {
 	{ ROOST_ETHERTYPE_ARP, 0, 0 },
-	{ ROOST_ETHERTYPE_ROCE_V1, 0, 0 }, /* to tell its sender */
+	{ ROOST_ETHERTYPE_ROCE_V1, 0, 0 }, /* to report it */
 	{ ROOST_ETHERTYPE_IPV4, IPV4_PROTOCOL, 1 /* ICMP */ },
 	{ ROOST_ETHERTYPE_IPV4, IPV4_PROTOCOL, 2 /* IGMP */ },
 	{ ROOST_ETHERTYPE_IPV6, IPV6_NEXT_HEADER, 58 /* ICMPv6 */ },
-	/* MLD stands behind one of these (RFC 3810, 5). */
+	/* MLD comes after hop-by-hop options (RFC 3810, 5). */
 	{ ROOST_ETHERTYPE_IPV6, IPV6_NEXT_HEADER, 0 /* hop by hop */ },
 };
 

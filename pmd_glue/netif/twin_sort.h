@@ -5,9 +5,9 @@
 #define ROOST_PMD_GLUE_NETIF_TWIN_SORT_H
 
 /*
- * Who gets a frame that a port with a twin has received: RoCEv2 packets never
- * leave the engine; of the rest the kernel behind the twin gets all, and our
- * own host a copy of what it listens to as well. Pure.
+ * Where a received frame goes if the port has a twin. RoCEv2 packets stay in
+ * the engine. All other frames go to the kernel by the twin, and the frames
+ * that Roost's host needs go to the host as a copy. Pure.
  */
 
 #include <stdbool.h>
@@ -15,10 +15,10 @@
 #include <stdint.h>
 
 /*
- * A frame that is not RoCEv2: does our host (pmd_glue/host/host.h) or our group
- * membership (pmd_glue/host/membership.h) want to hear it, too? That is ARP,
- * ICMP, ICMPv6 (Neighbour Discovery, MLD), IGMP and RoCEv1. A frame too short
- * to tell is nothing to them. Thread: any.
+ * Does our host (pmd_glue/host/host.h) or our group membership
+ * (pmd_glue/host/membership.h) need this frame, too? frame: not RoCEv2. They
+ * need ARP, ICMP, ICMPv6 (Neighbour Discovery, MLD), IGMP and RoCEv1, but no
+ * frame that is too short for its header. Thread: any.
  */
 bool roost_twin_frame_is_shared(const uint8_t *frame, size_t len_bytes);
 
