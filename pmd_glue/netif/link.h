@@ -41,8 +41,8 @@ void roost_link_serve(const struct roost_link *link);
 /* The MAC of an end: 02:..., from the name and the end alone. */
 void roost_link_mac(const char *name, unsigned int end, uint8_t mac[6]);
 
-/* Write the devargs of the memif port of an end. device: digits and letters
- * that make its name unique in this process. Returns 0, -ENAMETOOLONG.
+/* Write the devargs of the memif port of an end. device: the last part of the
+ * device's name, which is unique in this process. Returns 0, -ENAMETOOLONG.
  */
 int roost_link_devargs(const char *name, unsigned int end, const char *device,
 		       char *devargs, size_t size);

@@ -5,10 +5,10 @@
 #define ROOST_PMD_GLUE_PORT_EAL_H
 
 /*
- * DPDK's environment inside somebody else's process: started once, on the
- * control thread, with no device probed, no telemetry, no file left anywhere,
- * and no word on the application's stderr. A program that runs EAL itself
- * keeps its own, and we use that.
+ * EAL, DPDK's environment, inside the application's process. Roost starts EAL
+ * once, on the control thread: EAL probes no device, has no telemetry, leaves
+ * no files, and prints nothing on the application's stderr. If the application
+ * runs EAL itself, Roost uses that one.
  *
  * Thread: the control thread, unless a call says otherwise.
  */
@@ -18,37 +18,37 @@
 struct roost_eal_conf {
 	bool verbose;           /* DPDK's log goes to stderr */
 	bool pci;               /* a port is a PCI device */
-	bool physical;          /* and one that knows only physical addresses */
+	bool physical;          /* that device uses physical addresses only */
 	unsigned int nb_queues; /* of all ports: sizes the memory */
 };
 
-/* Start EAL if nobody has. Says on stderr why it could not. It tries once:
- * after most failures EAL does not let itself be started again.
- * Returns 0; -ENOMEM, -EACCES, -ENODEV: whatever EAL ran into.
+/* Start EAL, unless it runs. Reports an error on stderr. EAL is started only
+ * once: after most failures it cannot be started again.
+ * Returns 0; or EAL's error: -ENOMEM, -EACCES, -ENODEV.
  */
 int roost_eal_start(const struct roost_eal_conf *conf);
 
-/* Or the application's. Once it is started. */
+/* Did Roost start EAL, not the application? Valid after roost_eal_start(). */
 bool roost_eal_is_ours(void);
-/* A process that this one was forked from has started it, or was about to. Its
- * memory is shared by all of them, and there is none for this one. Thread: any.
+/* Did a process from which this one was forked start EAL, or begin to? All
+ * these processes share EAL's memory, so this one cannot use EAL. Thread: any.
  */
 bool roost_eal_is_inherited(void);
 
 /*
- * Remove what EAL left in the run-time directory. Returns true when all is
- * gone; false: another process starts right now, try again later.
+ * Remove EAL's files in the run-time directory. Returns true when all are gone;
+ * false: another process is starting EAL, try again later.
  */
 bool roost_eal_tidy(void);
 
-/* The first error that DPDK logged since roost_eal_log_clear(): the cause,
- * where later ones tell what it led to. Without a newline; "" where there was
- * none, or where the program's own EAL logs to a place of its own. Valid until
- * the next call of either.
+/* The first error that DPDK logged since roost_eal_log_clear(). The first one
+ * is the cause; later ones are its consequences. Without a newline; "" if there
+ * was none, or if the application's EAL logs to its own stream. Valid until the
+ * next call of either function.
  */
 const char *roost_eal_log_first(void);
 void roost_eal_log_clear(void);
-/* Keep what is expected to fail, again and again, out of a verbose log. */
+/* Mute a verbose log during calls that are expected to fail repeatedly. */
 void roost_eal_log_mute(bool mute);
 
 #endif

@@ -5,19 +5,19 @@
 #define ROOST_PMD_GLUE_PORT_ETHPORT_H
 
 /*
- * One DPDK port: plugged in by its devargs, configured, started, watched,
- * given back. Also its two bursts. Who calls them is
- * pmd_glue/netif/shared_port.h's: the workers of all devices on the port.
+ * One DPDK port: opened by its devargs, configured, started, watched and
+ * closed; and its two bursts. The workers of all devices on the port call the
+ * bursts (pmd_glue/netif/shared_port.h).
  *
- * It can go before it is closed: unplugged by its driver, by its kernel, or on
- * demand. What is left then answers all calls and moves nothing.
+ * A port may be gone before it is closed: its driver, the kernel or a request
+ * unplugged it. Then all calls are still valid, and no packet moves.
  *
  * A memif client does not look for its server by itself: while it has no
  * connection, the port is restarted now and then until there is one.
  *
- * Thread: the control thread, unless a call says otherwise. What opening and
- * starting ask of the driver, which may take long, is done on a thread of its
- * own (roost_control_aside()), while the control thread serves other ports.
+ * Thread: the control thread, unless a call says otherwise. The driver's calls
+ * for open and start may take long. They run on another thread
+ * (roost_control_aside()), while the control thread serves other ports.
  */
 
 #include <stdatomic.h>
@@ -41,38 +41,38 @@ struct roost_worker;
 
 #define ROOST_ETHPORT_FULL_DEVARGS_MAX (ROOST_DEVARGS_MAX + 128)
 #define ROOST_ETHPORT_WHY_MAX 384
-/* One of each device that shares it, or all of a device that does not. */
+/* One worker of each device on a shared port, or all workers of one device. */
 #define ROOST_ETHPORT_WORKERS_MAX (ROOST_PORTS_MAX + ROOST_WORKERS_MAX)
 
 struct roost_ethport_conf {
-	const char *label;   /* what users call it, for errors: "port0 (...)" */
-	const char *devargs; /* as configured, or as the link has them */
-	bool is_link;        /* plugged in is connected, as into a switch */
-	bool has_twin;       /* others than RoCE use frames of any length */
-	bool verbose;        /* say which queues it has */
-	bool quiet; /* while it is opened: errors go to why_fewer alone */
-	uint32_t mtu_bytes;    /* of IP; 0: as it is */
-	unsigned int nb_users; /* devices that there may be; 0 is 1 */
-	uint16_t vlan_ids[ROOST_PORTS_MAX]; /* of each; 0: none */
-	uint32_t nb_workers; /* of each, that hold its packets; 0 is 1 */
-	struct roost_users peer_users; /* whom else to trust at its socket */
-	/* Of who opens it: the VLAN, and where to put what is claimed of the
-	 * kernel's interfaces for it. NULL: nothing is.
+	const char *label;     /* the user's name, for errors: "port0 (...)" */
+	const char *devargs;   /* as configured, or those of the link */
+	bool is_link;          /* state ACTIVE does not need a peer */
+	bool has_twin;         /* frames other than RoCE have any length */
+	bool verbose;          /* print a line about the queues */
+	bool quiet;            /* during open: errors go to why_fewer alone */
+	uint32_t mtu_bytes;    /* IP MTU; 0: do not change it */
+	unsigned int nb_users; /* devices on the port, at most; 0 means 1 */
+	uint16_t vlan_ids[ROOST_PORTS_MAX]; /* of each device; 0: none */
+	uint32_t nb_workers;                /* of each device; 0 means 1 */
+	struct roost_users peer_users; /* other trusted users at its socket */
+	/* Of the subport that opens the port: its VLAN, and where to store the
+	 * claims of kernel's interfaces. NULL: claim nothing.
 	 */
 	struct roost_claim *claim;
 	uint16_t claim_vlan_id;
 };
 
 struct roost_ethport {
-	/* Constant once open, but for what the kernel tells. */
+	/* Constant once open, except for the state of nl_link. */
 	struct roost_ethport_conf conf;
 	const struct roost_driver *driver;
 	char devargs[ROOST_ETHPORT_FULL_DEVARGS_MAX];
 	enum roost_driver_kernel kernel;
-	char iface[IFNAMSIZ]; /* the kernel's, or empty */
-	unsigned int ifindex; /* of it; 0: not known */
-	/* The kernel's interfaces behind it and its members, as they were when
-	 * it was opened: claimed for it, or for the VLANs on it.
+	char iface[IFNAMSIZ]; /* the kernel's interface; empty: none */
+	unsigned int ifindex; /* of iface; 0: not known */
+	/* The kernel's interfaces behind the port and its members, as found at
+	 * open: claimed for the port, or for the VLANs on it.
 	 */
 	struct roost_claimed {
 		unsigned int ifindex;
@@ -80,80 +80,82 @@ struct roost_ethport {
 	} claimed[ROOST_CLAIM_MAX];
 	unsigned int nb_claimed;
 	struct roost_claim taps;
-	struct roost_nl_link nl_link;   /* it, followed from open to close */
-	struct roost_mtu_loan mtu_loan; /* its MTU, where we raised that */
-	uint16_t id;
-	/* Workers that have queues of their own, the first ones of the device:
-	 * worker i sends by queue i, and receives from i and every so many
-	 * behind it.
+	struct roost_nl_link nl_link;   /* of iface, from open to close */
+	struct roost_mtu_loan mtu_loan; /* of iface, if we raised its MTU */
+	uint16_t id;                    /* ethdev's port id */
+	/* The first nb_worker_queues workers of the device have queues: worker
+	 * i sends by queue i, and receives from queues i, i + nb_worker_queues,
+	 * i + 2 * nb_worker_queues...
 	 */
 	uint16_t nb_worker_queues;
-	/* Its name is empty: no PCI device. The rest as it was at first. */
+	/* As read at open. Empty name: no PCI device. */
 	struct roost_pci_device pci;
-	/* While it is opened. */
-	unsigned int asked_queues, want_queues; /* the second may be fewer */
-	bool may_want_fewer; /* that may help; then nobody is told why */
-	char why_fewer[ROOST_ETHPORT_WHY_MAX]; /* or empty */
+	/* Used during open. */
+	unsigned int asked_queues, want_queues; /* want_queues may be fewer */
+	bool may_want_fewer; /* open is tried again with fewer queues: errors
+			      * are not reported */
+	char why_fewer[ROOST_ETHPORT_WHY_MAX]; /* the error; or empty */
 	bool was_there;    /* the application had plugged it in */
 	uint64_t owner_id; /* ethdev's ownership */
 	uint8_t mac[6];
-	uint32_t ip_mtu_most_bytes; /* of the driver's buffers */
-	uint32_t ip_mtu_own_bytes;  /* when it was opened */
+	uint32_t ip_mtu_most_bytes; /* limit of the driver's buffers */
+	uint32_t ip_mtu_own_bytes;  /* IP MTU at open */
 	struct rte_mempool *pool;
 	int epoll_fds[ROOST_WORKERS_MAX]; /* RX interrupts; -1: none */
-	bool watched[ROOST_WORKERS_MAX];  /* the queues, by these */
-	int groups_fd; /* keeps multicast coming; -1: not needed */
-	int sink_fd;   /* keeps the kernel from answering RoCE; -1: none */
-	bool has_lsc;
-	bool has_rxq; /* interrupts of received packets were asked for */
+	bool watched[ROOST_WORKERS_MAX];  /* queues are in epoll_fds[] */
+	int groups_fd; /* has iface receive all groups; -1: not needed */
+	int sink_fd;   /* pmd_glue/kernel/udp_sink.h; -1: none */
+	bool has_lsc;  /* the driver reports changes of the link state */
+	bool has_rxq;  /* RX interrupts were configured */
 	bool is_memif_client;
 	struct roost_peer_trust trust; /* if driver->socket_key */
 	struct roost_quirk_port quirk; /* if driver->quirk */
 	struct roost_members members;  /* if driver->has_members */
-	/* Who calls the bursts; a worker may be there more than once. Writer:
-	 * the control thread.
+	/* The workers that call the bursts; a worker may be there more than
+	 * once. Writer: the control thread.
 	 */
 	struct roost_worker *workers[ROOST_ETHPORT_WORKERS_MAX];
 	unsigned int nb_workers;
-	/* By worker, who changes it while it receives. */
-	uint16_t last_queue[ROOST_WORKERS_MAX]; /* where it has looked */
-	/* Change while the turns of all workers are held. */
+	/* The queue that each worker polled last. Writer: holder of its turn.
+	 */
+	uint16_t last_queue[ROOST_WORKERS_MAX];
+	/* Writer: the control thread, holding the turns of all workers. */
 	struct roost_queues queues;
-	bool shared;    /* there are several devices on it, or there were */
-	bool tx_locked; /* several workers send by its first queue */
+	bool shared;    /* several devices are or were on the port */
+	bool tx_locked; /* several workers send by queue 0 */
 	bool started;
-	bool gone; /* unplugged; the id may be another port's */
-	/* What the driver said; writer: EAL's thread. */
+	bool gone; /* unplugged; id may be that of another port now */
+	/* Requests of the driver. Writer: EAL's interrupt thread. */
 	atomic_bool wants_removal;
 	atomic_bool wants_reset;
 	/* Writer: the control thread. */
 	uint32_t ip_mtu_bytes;
-	uint32_t twin_mtu_bytes; /* what its twin has; 0: it has none */
+	uint32_t twin_mtu_bytes; /* MTU of its twin; 0: no twin */
 	atomic_bool carrier;
 	uint64_t retry_at_ns;
 	uint64_t retry_after_ns;
 };
 
 /*
- * Plug in and configure. Says on stderr why it could not, once.
+ * Plug the port in and configure it. Reports an error on stderr, once.
  * Returns 0; -ENODEV (no such device, interface or driver, wrong devargs),
- * -EBUSY (in use), -EPERM, -ENOMEM, -EINVAL (mtu). What was claimed is the
- * caller's to release, on error, too.
+ * -EBUSY (in use), -EPERM, -ENOMEM, -EINVAL (mtu). The caller releases
+ * conf->claim, also on error.
  */
 int roost_ethport_open(struct roost_ethport *port,
 		       const struct roost_ethport_conf *conf);
-/* Claim the port's interfaces for another VLAN that is on it. Returns 0; -EBUSY
- * (another process has it), or as roost_claim_take(), reported.
+/* Claim the port's interfaces for another VLAN on the port. Returns 0; -EBUSY
+ * (another process has claimed it), or as roost_claim_take(); reported.
  */
 int roost_ethport_claim(struct roost_ethport *port, struct roost_claim *claim,
 			uint16_t vlan_id);
-/* Start it; a memif client without a server is started later. Returns 0, or
- * what the driver says, reported.
+/* Start the port. A memif client without a server starts later, in
+ * roost_ethport_reconnect(). Returns 0, or the driver's error, reported.
  */
 int roost_ethport_start(struct roost_ethport *port, uint64_t now_ns);
-/* A worker begins to call the bursts, or has ended. quirk: between the two it
- * stays where it is; NULL: for a worker of a device that has given another one.
- * Holding no turn.
+/* Add a worker before it calls the bursts, and remove it after its last call.
+ * quirk: does not move in between; NULL for all workers of a device but the
+ * first. The caller holds no turn.
  */
 void roost_ethport_add_worker(struct roost_ethport *port,
 			      struct roost_worker *worker,
@@ -161,58 +163,66 @@ void roost_ethport_add_worker(struct roost_ethport *port,
 void roost_ethport_del_worker(struct roost_ethport *port,
 			      struct roost_worker *worker,
 			      struct roost_quirk_worker *quirk);
-/* Take the turns of all its workers, and give them back. The caller holds
- * none.
+/* Take the turns of all workers of the port, and release them. The caller holds
+ * no turn.
  */
 void roost_ethport_hold(struct roost_ethport *port);
 void roost_ethport_let_go(struct roost_ethport *port);
-/* Unplug it while it is open, for good. Holding it. */
+/* Unplug the open port; it does not come back. The caller holds the port
+ * (roost_ethport_hold()).
+ */
 void roost_ethport_unplug(struct roost_ethport *port);
-/* Is it there? Looks at what the driver said and at the kernel's interface. */
+/* Is the port still there, by the driver's events and the kernel's interface?
+ */
 bool roost_ethport_is_there(struct roost_ethport *port);
-/* Have this address, as its twin or its kernel's interface has: where that is
- * not a device's own affair, it receives all frames if it has to.
+/* Set the MAC address to that of the twin or of the kernel's interface. If the
+ * driver cannot set it, the port is made promiscuous if need be.
  */
 void roost_ethport_set_mac(struct roost_ethport *port, const uint8_t mac[6]);
-/* Look again at the MTU of the kernel's interface, and at twin_mtu_bytes.
- * Returns true if that of the port changed.
+/* Read the MTU of the kernel's interface and twin_mtu_bytes again. Returns true
+ * if the IP MTU of the port changed.
  */
 bool roost_ethport_follow_mtu(struct roost_ethport *port);
-/* The driver wants a reset: make one, and start again. Takes hold of it.
- * Returns 0, or what the driver says; then it is as one that was removed.
+/* Reset the port, as its driver requested, and start it again. Takes the turns
+ * of all workers of the port. Returns 0, or the driver's error: then the port
+ * is to be treated as removed.
  */
 int roost_ethport_reset(struct roost_ethport *port);
-/* No worker uses it any more. The pool stays: others may hold packets. */
+/* Close a port that no worker uses any more. The packet pool stays: the engine
+ * may still hold packets.
+ */
 void roost_ethport_close(struct roost_ethport *port);
-/* All packets are back. */
+/* Free the packet pool. All packets are back. */
 void roost_ethport_free_pool(struct roost_ethport *port);
 
-/* What is known of the link now. */
+/* The present state of the link. */
 struct roost_ethport_link {
 	enum roost_port_state state;
-	bool carrier;        /* state ACTIVE does not need one on a link: it is
-			      * plugged in, as into a switch, whether another
-			      * is or not */
+	bool carrier;        /* a port of a link (is_link) is ACTIVE without a
+			      * carrier: with no peer it is like a port that is
+			      * plugged into a switch */
 	uint32_t speed_mbps; /* 0: not known */
 };
 void roost_ethport_link(struct roost_ethport *port,
 			struct roost_ethport_link *link);
 
-/* Connect again where that is due; takes hold of it. Returns when to
- * call again; UINT64_MAX: not by itself.
+/* Try to connect a memif client again if the time has come; takes the turns of
+ * all workers of the port. Returns the time in ns of the next call; UINT64_MAX:
+ * none.
  */
 uint64_t roost_ethport_reconnect(struct roost_ethport *port, uint64_t now_ns);
 
-/* As in struct roost_port_io, queue being the worker's number. Holder of its
- * turn; one at a time for each queue.
+/* As in struct roost_port_io. queue: the worker's number. Thread: holder of the
+ * worker's turn; one thread at a time for each queue.
  */
 uint16_t roost_ethport_rx(struct roost_ethport *port, uint16_t queue,
 			  struct rte_mbuf **pkts, uint16_t n);
 uint16_t roost_ethport_tx(struct roost_ethport *port, uint16_t queue,
 			  struct rte_mbuf **pkts, uint16_t n);
 
-/* RX interrupts, as in struct roost_progress_rx, of what that worker receives
- * from. Holder of its turn; one at a time for each.
+/* Arm and disarm the RX interrupts of the worker's queues, as in struct
+ * roost_progress_rx. queue: the worker's number. Thread: holder of the worker's
+ * turn; one thread at a time for each worker.
  */
 int roost_ethport_arm(struct roost_ethport *port, uint16_t queue);
 void roost_ethport_disarm(struct roost_ethport *port, uint16_t queue);

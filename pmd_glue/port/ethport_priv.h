@@ -5,8 +5,7 @@
 #define ROOST_PMD_GLUE_PORT_ETHPORT_PRIV_H
 
 /*
- * Inside of ports: what opening (ethport_open.c) and the life after it
- * (ethport.c) share. Thread: the control thread.
+ * Private functions of the files ethport*.c. Thread: the control thread.
  */
 
 #include <rte_ethdev.h>
@@ -14,14 +13,16 @@
 #include "pmd_glue/port/ethport.h"
 #include "pmd_glue/process/report.h"
 
-/* A client asks for its server after so long, and ever less often. */
+/* First interval of a memif client's tries to reach its server; it grows. */
 #define ROOST_ETHPORT_RETRY_MIN_NS 2000000u
 
-/* Cause and fix to the user; not yet, while fewer queues may help. */
+/* Report cause and fix to the user. While open may be tried again with fewer
+ * queues (may_want_fewer), the text goes to why_fewer instead.
+ */
 void roost_ethport_report(struct roost_ethport *port, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Around calls in which the driver may register or take something. */
+/* Around calls in which the driver may register callbacks or open files. */
 static inline void roost_ethport_enter(struct roost_ethport *port)
 {
 	roost_quirk_enter(&port->quirk);
@@ -32,68 +33,73 @@ static inline void roost_ethport_leave(struct roost_ethport *port)
 	roost_quirk_leave(&port->quirk);
 }
 
-/* Around what adds devices to DPDK's lists, and takes them off: a port may be
- * opened on a thread of its own meanwhile.
+/* A lock around calls that add devices to DPDK's lists or remove them: another
+ * thread may open a port at the same time (roost_control_aside()).
  */
 void roost_ethport_lock_bus(void);
 void roost_ethport_unlock_bus(void);
 
-/* The sockets that keep the kernel doing something. */
+/* Close groups_fd and sink_fd. */
 void roost_ethport_close_fds(struct roost_ethport *port);
 
-/* Close the port and remove the device, where the application had not plugged
- * it in itself.
+/* Close the port and remove its device, unless the application had plugged it
+ * in.
  */
 void roost_ethport_plug_out(struct roost_ethport *port);
 
-/* Claim those of the port's interfaces that are there by now, for who opens it
+/* Claim the port's interfaces that exist by now, to conf.claim
  * (ethport_claim.c). Returns 0, or as roost_ethport_claim().
  */
 int roost_ethport_claim_first(struct roost_ethport *port);
-/* They are gone, or will be. */
+/* Release the claims of taps, which are gone or will be. */
 void roost_ethport_unclaim_taps(struct roost_ethport *port);
 
 /* ---- ethport_configure.c --- */
 
-/* How many queues, of those that are wanted. Returns 0, or what ethdev says. */
+/* Choose the number of queues, want_queues at most. Returns 0, or ethdev's
+ * error.
+ */
 int roost_ethport_choose_queues(struct roost_ethport *port);
-/* Packets for all of them. Returns 0; -ENOMEM, reported. */
+/* Make the packet pool for all queues. Returns 0; -ENOMEM, reported. */
 int roost_ethport_make_pool(struct roost_ethport *port);
-/* Queues, and whatever the port forgets by a reset. Returns 0, or what the
- * driver says, reported.
+/* Configure the queues, and all settings that a reset clears. Returns 0, or the
+ * driver's error, reported.
  */
 int roost_ethport_configure(struct roost_ethport *port);
-/* The same with a single queue, which all workers send by, although more were
- * promised.
+/* Configure again with a single queue, by which all workers send, after the
+ * driver failed with several.
  */
 int roost_ethport_take_one_queue(struct roost_ethport *port);
-/* It has started: rules for its queues, and with -v a line that says so. */
+/* After start: set up the steering rules; with -v, print a line about them. */
 void roost_ethport_tell_queues(struct roost_ethport *port);
 
 /* ---- ethport_intr.c --- */
 
-/* It has started for the first time. */
+/* Set up RX interrupts, after the first start. */
 void roost_ethport_open_interrupts(struct roost_ethport *port);
-/* Before it is stopped for another start, and after that. */
+/* Stop to watch the queues before a stop (on false), and watch them again after
+ * the next start (on true).
+ */
 void roost_ethport_watch_queues(struct roost_ethport *port, bool on);
 void roost_ethport_close_interrupts(struct roost_ethport *port);
 
-/* Find the port's MTU, and have the device take it (ethport_mtu.c). Returns 0;
- * -EINVAL and the like, reported.
+/* Choose the port's MTU and set it on the device (ethport_mtu.c). Returns 0, or
+ * an error such as -EINVAL, reported.
  */
 int roost_ethport_set_mtu(struct roost_ethport *port);
 
-/* What to ask for so that the frames of its devices' VLANs come in, of what the
- * driver offers (ethport_vlan.c).
+/* The receive offloads, of those that the driver offers, without which the port
+ * drops frames of its devices' VLANs (ethport_vlan.c).
  */
 uint64_t roost_ethport_vlan_offload(const struct roost_ethport *port,
 				    const struct rte_eth_dev_info *info);
-/* If that was asked for: say which VLANs. Where they are not known, a port that
- * would drop them receives all. A start forgets it.
+/* If these offloads are on, tell the driver the VLANs. If the VLANs are not
+ * known, a port that would drop tagged frames is made promiscuous. To be called
+ * after each start.
  */
 void roost_ethport_tell_vlans(const struct roost_ethport *port);
 
-/* Hear what the driver has to say from now on, and no longer. */
+/* Register for the driver's events, and unregister. */
 void roost_ethport_listen(struct roost_ethport *port);
 void roost_ethport_listen_no_more(struct roost_ethport *port);
 

@@ -5,9 +5,9 @@
 #define ROOST_PMD_GLUE_PORT_PEER_SOCKET_H
 
 /*
- * The Unix socket by which a vhost-user port meets its peer: whether it can be
- * made, or reached, said better than the drivers say it. A socket that a killed
- * process left is removed; anything else stays.
+ * Checks of the UNIX socket of a vhost-user port: can it be made, or reached?
+ * The drivers' own errors have no cause and fix. A socket file that a killed
+ * process left is removed; any other file stays.
  *
  * Thread: any.
  */
@@ -16,9 +16,9 @@
 #include <stddef.h>
 
 /*
- * Before a port serves path, or connects to it (must_be_there: at once, and
- * does not try again). Returns 0; -ENOENT, -ENOTSOCK, -EBUSY (somebody serves
- * it), -ENAMETOOLONG, with cause and fix in why.
+ * To be called before a port serves path, or connects to it. must_be_there: the
+ * port connects at once and does not try again. Returns 0; -ENOENT, -ENOTSOCK,
+ * -EBUSY (another process serves it), -ENAMETOOLONG, with cause and fix in why.
  */
 int roost_peer_socket_prepare(const char *path, bool serves, bool must_be_there,
 			      char *why, size_t size);

@@ -5,10 +5,10 @@
 #define ROOST_PMD_GLUE_PORT_PORT_WORD_H
 
 /*
- * What users call a port, beside DPDK's devargs: a kernel's interface (eth1) is
- * opened by the driver that fits it best, an RDMA device (mlx5_0) is told what
- * it is, and a name that nobody has is told which one comes near. What DPDK
- * knows itself, a driver's name or a PCI address, is its own affair.
+ * The word by which a user names a port, if it is not DPDK's devargs. A
+ * kernel's interface (eth1) is opened by the driver that fits best. For an RDMA
+ * device (mlx5_0), or a name that does not exist, the error gives advice. A
+ * driver's name or a PCI address goes to DPDK unchanged.
  *
  * Reads what the kernel shows (pmd_glue/kernel/netif.h) and changes nothing.
  */
@@ -22,10 +22,10 @@
 
 #define ROOST_PORT_WORD_WHY_MAX 640
 
-/* What else is wanted of the port. */
+/* Other properties that the configuration asks for. */
 struct roost_port_wish {
-	bool vlan;          /* it is on a VLAN, or several */
-	uint32_t mtu_bytes; /* of IP; 0: as it is */
+	bool vlan;          /* the port is on one VLAN or several */
+	uint32_t mtu_bytes; /* IP MTU; 0: do not change it */
 };
 
 /* Is it an interface's name, with or without a driver's arguments behind it?
@@ -33,16 +33,16 @@ struct roost_port_wish {
  */
 bool roost_port_word_is_netif(const char *word, struct roost_netif *netif);
 
-/* The drivers that an interface is opened by: this one, or else the other. */
+/* The drivers for an interface: net_af_xdp, or else net_af_packet. */
 #define ROOST_PORT_WORD_XDP "net_af_xdp"
 #define ROOST_PORT_WORD_PACKET "net_af_packet"
 
 /* Is it a driver's device, or a PCI device? Thread: any. */
 bool roost_port_word_is_dpdks(const char *word);
 
-/* Why net_af_xdp is not tried for the interface, as the user asks for it:
- * "it takes no VLAN". NULL: only trying tells. why: ROOST_PORT_WORD_WHY_MAX
- * bytes that it may be in. Thread: any.
+/* Why net_af_xdp is not tried for the interface with this wish: "it takes no
+ * VLAN". NULL: it is tried. why: a buffer of ROOST_PORT_WORD_WHY_MAX bytes, in
+ * which the returned text may be. Thread: any.
  */
 const char *roost_port_word_no_xdp(const char *word,
 				   const struct roost_netif *netif,
@@ -60,16 +60,18 @@ int roost_port_word_devargs(const char *word, const char *driver,
 			    unsigned int number,
 			    char devargs[ROOST_DEVARGS_MAX]);
 
-/* About a name that DPDK does not know: what it is, or which one may be meant.
- * place: ROOST_RDMA_PLACE. why: ROOST_PORT_WORD_WHY_MAX bytes. Thread: any.
+/* Write advice about a name that DPDK does not know: what it names, or which
+ * name was probably meant. place: ROOST_RDMA_PLACE. why:
+ * ROOST_PORT_WORD_WHY_MAX bytes. Thread: any.
  */
 void roost_port_word_advise(const char *word, const char *place, char *why);
 
 /*
- * As roost_ethport_open(), with conf->devargs as the user wrote them. Of an
- * interface, devargs becomes what was opened; it lives as long as the port, as
- * what conf->devargs points to. One line says which driver, and why.
- * index: the port's number. Thread: the control thread. (port_word_open.c)
+ * As roost_ethport_open(), with the user's word in conf->devargs. For a
+ * kernel's interface, devargs becomes the devargs that were opened. Both
+ * devargs and conf->devargs must live as long as the port. One line on stderr
+ * tells the driver and the reason. index: the port's number. Thread: the
+ * control thread. (port_word_open.c)
  */
 int roost_port_word_open(struct roost_ethport *port,
 			 struct roost_ethport_conf *conf, unsigned int index,

@@ -5,12 +5,12 @@
 #define ROOST_PMD_GLUE_PORT_QUEUES_H
 
 /*
- * How many queues a port is to have, and who sees to it that frames are spread
- * over them. Pure but for what ops do.
+ * The number of queues of a port, and what spreads the frames over them. Pure,
+ * except for the calls of ops.
  *
- * Whoever it is, frames of one flow stay in one queue and in order. Which one
- * is as good as chance: the workers sort what the wrong one of them received
- * (lib/engine/sched/steer.h), so that nothing but speed depends on it.
+ * In all cases the frames of one flow stay in one queue and in order. The queue
+ * need not be that of the right worker: a worker hands frames of other workers'
+ * QPs over (lib/engine/sched/steer.h). Only the speed depends on the spreading.
  */
 
 #include <stdbool.h>
@@ -21,10 +21,10 @@
 
 enum roost_steering {
 	ROOST_STEERING_NONE,     /* there is one worker */
-	ROOST_STEERING_SOFTWARE, /* one queue: workers hand over */
-	ROOST_STEERING_DRIVER,   /* the driver, or what is behind it */
+	ROOST_STEERING_SOFTWARE, /* one queue: workers hand frames over */
+	ROOST_STEERING_DRIVER,   /* the driver, or its peer */
 	ROOST_STEERING_RSS,      /* the NIC, by a hash over IP and UDP */
-	ROOST_STEERING_FLOW,     /* the NIC, so for RoCEv2 alone */
+	ROOST_STEERING_FLOW,     /* the NIC, by such a hash of RoCEv2 alone */
 };
 
 /* "none", "software", "driver", "rss", "flow". */
@@ -35,7 +35,7 @@ struct roost_queues_offer {
 	uint16_t max_rx, max_tx;
 	uint64_t rss_hf; /* of struct rte_eth_dev_info; 0: no RSS */
 	bool spreads;    /* as in struct roost_driver */
-	/* Frames come in by all queues that it has, whether wanted or not. */
+	/* The number of queues is fixed: frames arrive in all of them. */
 	bool fixed;
 };
 
@@ -45,14 +45,14 @@ struct roost_queues {
 	enum roost_steering steering;
 };
 
-/* As many as are wanted and offered, by the best way to fill them; one, where
- * there is none.
+/* Choose the number of queues, as wanted and offered, and the best steering.
+ * One queue if there is no way to spread frames.
  */
 struct roost_queues roost_queues_choose(const struct roost_queues_offer *offer,
 					unsigned int wanted,
 					unsigned int nb_workers);
 
-/* Calls of ethdev; tests have their own. */
+/* Calls of ethdev; tests use others. */
 struct roost_queues_ops {
 	int (*reta_update)(uint16_t port, struct rte_eth_rss_reta_entry64 *reta,
 			   uint16_t size);
@@ -72,9 +72,9 @@ struct roost_queues_ops {
 extern const struct roost_queues_ops roost_queues_ops;
 
 /*
- * Where RSS is on, and the NIC has rules for flows: RoCEv2 over all queues,
- * and everything else into the first one. A NIC that takes only some of that
- * keeps its RSS as it was. The port is started, and nobody receives.
+ * If RSS is on and the NIC has flow rules: spread RoCEv2 over all queues, and
+ * steer all other frames to the first queue. If the NIC refuses one of the
+ * rules, its RSS stays as it was. The port is started, and no thread receives.
  * Writes q->steering.
  */
 void roost_queues_steer(struct roost_queues *q, uint16_t port,
