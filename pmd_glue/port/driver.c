@@ -17,7 +17,7 @@
 #define KEYS_MAX 16u
 #define VALUE_MAX 64u
 
-/* The number that key has, less what is lost of it. */
+/* The number that key has in devargs, minus less bytes of overhead. */
 static uint32_t number_less(const char *devargs, const char *key, uint32_t less)
 {
 	char value[VALUE_MAX];
@@ -29,8 +29,8 @@ static uint32_t number_less(const char *devargs, const char *key, uint32_t less)
 	return v > less && v <= UINT16_MAX ? (uint32_t)v - less : 0;
 }
 
-/* A frame takes one buffer, although longer ones could be chained: how many
- * buffers the peer has is not known.
+/* A frame has to fit into one buffer: buffers could be chained, but the number
+ * of the peer's buffers is not known.
  */
 static uint32_t memif_ip_mtu(const char *devargs)
 {
@@ -54,9 +54,9 @@ static uint32_t packet_rx_room(const char *devargs)
 }
 
 /*
- * The kernel takes buffers of one page at most, and puts in front of a frame
- * what a mempool, an mbuf (320 bytes) and XDP (256) want; the pool makes the
- * objects a cache line shorter, to spread them.
+ * A buffer of AF_XDP is one page at most. The frame comes after the headers of
+ * the mempool (64 bytes), of the mbuf and its headroom (320) and of XDP (256);
+ * the pool makes the objects one cache line shorter, to spread them.
  */
 #define XDP_FRAME_BYTES (4096u - 64u - 320u - 256u)
 #define XDP_ROOM_BYTES (XDP_FRAME_BYTES + 256u)
@@ -66,8 +66,8 @@ static uint32_t xdp_ip_mtu(const char *devargs __attribute__((unused)))
 	return XDP_FRAME_BYTES - ROOST_ETH_LEN - ROOST_VLAN_LEN;
 }
 
-/* DPDK 22.11 refuses it a larger MTU, whatever its interface has, and drops
- * what is longer than that when it is sent.
+/* DPDK 22.11 refuses a larger MTU for net_tap, whatever the MTU of its
+ * interface, and drops longer packets on transmit.
  */
 static uint32_t tap_ip_mtu(const char *devargs __attribute__((unused)))
 {
@@ -86,8 +86,9 @@ static const struct roost_driver drivers[] = {
 		.is_memif = true,
 	},
 	{
-		/* The driver takes slot i at i * framesz of the ring: framesz
-		 * has to divide blocksz, which has to be whole pages.
+		/* The driver assumes slot i at offset i * framesz of the ring:
+		 * framesz must divide blocksz, and blocksz must be a multiple
+		 * of the page size.
 		 */
 		.prefix = "net_af_packet",
 		.alias = "eth_af_packet",
@@ -175,21 +176,23 @@ static const struct roost_driver drivers[] = {
 		.quirk = &roost_quirk_bonding,
 	},
 	{
-		/* The peers of net_virtio_user, behind it, filter nothing. The
-		 * device answers a flow where it was last sent from.
+		/* The row of net_virtio_user is another one: its peers filter
+		 * no VLANs. The device sends the frames of a flow to the queue
+		 * from which the flow was last sent.
 		 */
 		.prefix = "net_virtio",
 		.drops_tags = true,
 		.spreads = true,
 	},
 	{
-		/* Tells the card nothing of the vectors that it has. */
+		/* The driver does not program the card's interrupt vectors. */
 		.prefix = "net_e1000_em",
 		.rx_is_mute = true,
 		.link_is_mute = true,
 	},
 	{
-		/* Asks a register that not every hypervisor fills. */
+		/* The driver reads a register that not every hypervisor sets.
+		 */
 		.prefix = "net_vmxnet3",
 		.link_is_mute = true,
 	},
@@ -218,7 +221,7 @@ void roost_devargs_name(const char *devargs, char *name, size_t size)
 	snprintf(name, size, "%.*s", (int)strcspn(devargs, ","), devargs);
 }
 
-/* The next ",KEY[=VALUE]" behind p; NULL: there is none. */
+/* The next KEY[=VALUE] after p; NULL: there is none. */
 static const char *next_arg(const char *p)
 {
 	p = strchr(p, ',');
@@ -230,7 +233,7 @@ static bool arg_is(const char *arg, const char *key, size_t key_len)
 	return strcspn(arg, "=,") == key_len && strncmp(arg, key, key_len) == 0;
 }
 
-/* The first KEY[=VALUE] of that key; NULL: there is none. */
+/* The first KEY[=VALUE] with that key; NULL: there is none. */
 static const char *find_arg(const char *devargs, const char *key,
 			    size_t key_len)
 {
@@ -289,7 +292,7 @@ static bool has_any(const char *devargs, const char *list)
 	return false;
 }
 
-/* About a key that is none of the driver's. */
+/* Write advice about a key that the driver does not have. */
 static void advise(const struct roost_driver *d, const char *devargs,
 		   const char *given, char advice[ROOST_DEVARG_ADVICE_MAX])
 {
@@ -301,7 +304,7 @@ static void advise(const struct roost_driver *d, const char *devargs,
 	     key = next_arg(key)) {
 		roost_devargs_name(key, names[nb], sizeof(names[nb]));
 		v[nb] = names[nb];
-		/* Who has given it already means another one. */
+		/* Do not suggest a key that the user has given already. */
 		nb += !roost_devargs_has(devargs, names[nb]);
 	}
 	nearest = roost_name_nearest(given, v, nb);
@@ -313,7 +316,7 @@ static void advise(const struct roost_driver *d, const char *devargs,
 			 d->keys);
 }
 
-/* Takes the comma before it along. */
+/* Remove arg and the comma before it. */
 static void cut_out(char *devargs, const char *arg)
 {
 	size_t begin = (size_t)(arg - devargs) - 1;
@@ -329,7 +332,7 @@ int roost_devargs_set(char *devargs, size_t size, const char *key,
 	size_t len;
 	int more;
 
-	/* However often it was given. */
+	/* The key may be there several times. */
 	while ((arg = find_arg(devargs, key, strlen(key))) != NULL)
 		cut_out(devargs, arg);
 	len = strlen(devargs);

@@ -27,7 +27,8 @@
 #include "pmd_glue/quirks/quirk.h"
 #include "pmd_glue/process/report.h"
 
-/* Memory that EAL may use: pages are taken when they are touched. */
+/* The memory that EAL may use; the kernel allocates its pages on first access.
+ */
 #define MEM_BASE_MB 64u
 #define MEM_QUEUE_MB 64u
 
@@ -37,10 +38,10 @@
 /* ---- DPDK's log -------------------------------------------------------- */
 
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
-static char log_text[256]; /* the first line since; under log_lock */
+static char log_text[256]; /* the first error; under log_lock */
 static bool log_verbose;
 static bool log_muted;
-static FILE *log_stream; /* for ever, once there */
+static FILE *log_stream; /* never closed */
 static pid_t starter;    /* thread that is inside rte_eal_init(), or 0 */
 
 static void log_keep(const char *text, size_t len)
@@ -62,8 +63,8 @@ static ssize_t log_write(void *cookie __attribute__((unused)), const char *text,
 	return (ssize_t)len;
 }
 
-/* What EAL prints on stderr while it starts is its log, too; what other
- * threads print meanwhile is theirs.
+/* EAL's output on stderr while it starts goes to the log, too. Output of other
+ * threads goes to stderr.
  */
 static ssize_t stderr_write(void *cookie, const char *text, size_t len)
 {
@@ -107,21 +108,21 @@ void roost_eal_log_mute(bool mute)
 /* ---- the run-time directory -------------------------------------------- */
 
 /*
- * EAL makes BASE/dpdk/PREFIX, even where it puts nothing in. "." as the prefix
- * spares the lower one; the upper one is removed again if it was not there
- * before, or looks as EAL makes it and is empty: somebody was killed while he
- * started. Roost processes that start hold a shared lock on BASE, so that none
- * of them finds that directory gone in between.
+ * EAL makes the directories BASE/dpdk/PREFIX, even if it puts no file there.
+ * With PREFIX "." there is no lower directory. BASE/dpdk is removed again if it
+ * was not there before, or if it is empty and has EAL's mode: then a process
+ * was killed while it started. Roost processes that start EAL hold a shared
+ * lock on BASE, so that none of them loses the directory during its start.
  */
 #define PREFIX "."
 
 static struct {
-	int base_fd; /* -1: all is tidy */
+	int base_fd; /* -1: nothing to remove */
 	bool remove_upper;
 	char upper[256];
 } run_dir = { .base_fd = -1 };
 
-/* As EAL chooses it. */
+/* BASE, chosen as EAL does. */
 static const char *run_base(void)
 {
 	const char *base = getenv("RUNTIME_DIRECTORY");
@@ -160,7 +161,7 @@ bool roost_eal_tidy(void)
 		if (flock(run_dir.base_fd, LOCK_EX | LOCK_NB) < 0 &&
 		    errno == EWOULDBLOCK)
 			return false;
-		rmdir(run_dir.upper); /* unless others have it, too */
+		rmdir(run_dir.upper); /* fails if others use it, too */
 	}
 	roost_fork_guard_remove(run_dir.base_fd);
 	close(run_dir.base_fd);
@@ -170,7 +171,7 @@ bool roost_eal_tidy(void)
 
 /* ---- arguments --------------------------------------------------------- */
 
-/* Does the kernel tell us where our memory lies? */
+/* Does the kernel tell this process its physical addresses? */
 static bool physical_addresses_known(void)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -210,7 +211,7 @@ static void arg(struct args *args, const char *format, ...)
 	args->argv[args->argc++] = at;
 }
 
-/* "0-3,7": where the application may run. */
+/* Write the CPUs that the application may use: "0-3,7". */
 static void format_cpus(char *buf, size_t size)
 {
 	size_t cpu, first, len = 0;
@@ -250,13 +251,14 @@ static void fill_args(struct args *args, const struct roost_eal_conf *conf)
 		arg(args, "-m");
 		arg(args, "%u", mem_mb);
 	}
-	/* Allowing a PCI device that cannot be allows no other. */
+	/* An allow list with one impossible device: EAL probes none. */
 	if (conf->pci)
 		arg(args, "--allow=pci:ffff:ff:1f.7");
 	else
 		arg(args, "--no-pci");
-	/* EAL's own choice looks at all devices of the machine. Where physical
-	 * addresses are wanted and cannot be had, the port is refused later.
+	/* EAL's own choice depends on all devices of the machine. If a device
+	 * needs physical addresses and there are none, the port is refused
+	 * later.
 	 */
 	physical = conf->physical && huge && physical_addresses_known();
 	arg(args, "--iova-mode=%s", physical ? "pa" : "va");
@@ -264,7 +266,7 @@ static void fill_args(struct args *args, const struct roost_eal_conf *conf)
 
 /* ---- descriptors -------------------------------------------------------- */
 
-/* What it takes to start, with what follows at once. */
+/* Descriptors that EAL needs to start, and right after its start. */
 #define EAL_FDS 10u
 
 static bool has_descriptors(void)
@@ -287,7 +289,7 @@ static int prepare_descriptors(void)
 	return 0;
 }
 
-/* Runs rte_eal_init() with its stderr caught. */
+/* Run rte_eal_init() with its stderr redirected to the log. */
 static int init(int argc, char **argv)
 {
 	FILE *saved = stderr;
@@ -299,7 +301,7 @@ static int init(int argc, char **argv)
 		stderr = caught;
 	}
 	ret = rte_eal_init(argc, argv) < 0 ? -rte_errno : 0;
-	/* The stream stays open: another thread may be about to print. */
+	/* The stream stays open: another thread may be printing to it. */
 	stderr = saved;
 	if (caught)
 		fflush(caught);
@@ -327,7 +329,7 @@ static enum {
 
 /* Under roost_process_fork_hold(). */
 static bool begun;
-/* Begun by a process that this one was forked from. */
+/* A process from which this one was forked had set begun. */
 static bool inherited;
 
 bool roost_eal_is_ours(void)
@@ -341,7 +343,7 @@ bool roost_eal_is_inherited(void)
 	return inherited;
 }
 
-/* In a child. The application's EAL counts lcores, too. */
+/* In a forked child. lcores are counted in the application's EAL, too. */
 static void inherit(void)
 {
 	inherited |= begun || rte_lcore_count() != 0;
@@ -358,7 +360,7 @@ static int start(const struct roost_eal_conf *conf)
 {
 	int ret;
 
-	/* Lcores are counted at the very beginning of rte_eal_init(). */
+	/* rte_eal_init() counts the lcores first: the application runs EAL. */
 	if (rte_lcore_count() != 0) {
 		eal_state = EAL_THEIRS;
 		return 0;
@@ -379,7 +381,9 @@ static int start(const struct roost_eal_conf *conf)
 	return ret;
 }
 
-/* Programs that cancel no thread need none of it: not worth a failure. */
+/* Install the gates of all drivers. An error is only reported: programs that
+ * cancel no thread do not need them.
+ */
 static void guard_drivers(void)
 {
 	int ret = roost_quirks_after_eal();
@@ -393,7 +397,7 @@ static void guard_drivers(void)
 
 int roost_eal_start(const struct roost_eal_conf *conf)
 {
-	static int failed; /* what starting it has given */
+	static int failed; /* the error of the only start; 0: none */
 
 	if (eal_state == EAL_OURS || eal_state == EAL_THEIRS)
 		return 0;

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* rx and tx are hot: no allocation, system call, log or lock of our own. */
+/* The bursts are hot: no allocation, system call, log or lock of Roost's. */
 
 #include "pmd_glue/port/ethport.h"
 
@@ -18,12 +18,12 @@
 #include "pmd_glue/port/eal.h"
 #include "pmd_glue/port/ethport_priv.h"
 
-/* A client asks for its server at growing distances up to this one. */
+/* The longest interval of a memif client's tries to reach its server. */
 #define RETRY_MAX_NS 50000000u
 
 /* ---- bursts ------------------------------------------------------------ */
 
-/* The engine reads frames that lie in one piece. */
+/* The engine needs each frame in one segment: linearize, or drop. */
 static uint16_t keep_whole(struct rte_mbuf **pkts, uint16_t n)
 {
 	uint16_t kept = 0;
@@ -37,7 +37,8 @@ static uint16_t keep_whole(struct rte_mbuf **pkts, uint16_t n)
 	return kept;
 }
 
-/* From every queue of that worker, another one first each time. */
+/* Receive from all queues of the worker, starting with another queue each time.
+ */
 static uint16_t rx_several(struct roost_ethport *port, uint16_t worker,
 			   struct rte_mbuf **pkts, uint16_t n)
 {
@@ -71,12 +72,12 @@ uint16_t roost_ethport_rx(struct roost_ethport *port, uint16_t queue,
 	return n;
 }
 
-/* Is there somebody to take what the port did not? */
+/* Is there a peer, so that the port may take the rest of a burst later? */
 static bool may_take_later(struct roost_ethport *port)
 {
 	struct rte_eth_link link;
 
-	/* memif's state is in memory; that of others may be far. */
+	/* memif reads its link state from memory; other drivers may not. */
 	if (port->driver->is_memif)
 		return rte_eth_link_get_nowait(port->id, &link) == 0 &&
 		       link.link_status == RTE_ETH_LINK_UP;
@@ -153,7 +154,7 @@ static int start(struct roost_ethport *port)
 	return ret;
 }
 
-/* Some drivers find out only now how many queues they can have. */
+/* Start with one queue: some drivers find their limit only at start. */
 static int start_with_one(struct roost_ethport *port, int error)
 {
 	int ret;
@@ -202,8 +203,8 @@ void roost_ethport_unplug(struct roost_ethport *port)
 	port->gone = true;
 	roost_quirk_set_first_worker(&port->quirk, NULL);
 	roost_ethport_listen_no_more(port);
-	/* A peer that is told to stop looks at nothing any more that we have
-	 * sent; one that is hung up on does.
+	/* A peer that is told to stop does not read the frames that we sent. A
+	 * peer whose connection ends does.
 	 */
 	roost_quirk_hang_up(&port->quirk);
 	roost_ethport_watch_queues(port, false);
@@ -220,7 +221,7 @@ void roost_ethport_unplug(struct roost_ethport *port)
 void roost_ethport_close(struct roost_ethport *port)
 {
 	roost_ethport_unplug(port);
-	/* Not before: a worker's thread may have slept on it. */
+	/* Not earlier: a worker's thread may have slept on them. */
 	roost_ethport_close_interrupts(port);
 	roost_ethport_close_fds(port);
 	roost_nl_link_close(&port->nl_link);
@@ -232,8 +233,8 @@ void roost_ethport_free_pool(struct roost_ethport *port)
 	rte_mempool_free(port->pool);
 }
 
-/* virtio_user finds out by the way that its peer has gone or come, and sets
- * its rings up again then; a bond changes its member.
+/* Read the link state. In this call virtio_user may notice that its peer has
+ * left or come, and then sets up its rings again; a bond may change its member.
  */
 static void get_link(struct roost_ethport *port, struct rte_eth_link *eth)
 {
@@ -288,7 +289,7 @@ uint64_t roost_ethport_reconnect(struct roost_ethport *port, uint64_t now_ns)
 	if (!port->is_memif_client || port->gone)
 		return UINT64_MAX;
 	if (roost_quirk_is_busy(&port->quirk)) {
-		/* It has a control socket; that alone is no success yet. */
+		/* A control socket alone is no connection yet. */
 		if (atomic_load_explicit(&port->carrier,
 					 memory_order_relaxed)) {
 			port->retry_after_ns = ROOST_ETHPORT_RETRY_MIN_NS;

@@ -3,9 +3,9 @@
  */
 
 /*
- * The kernel's interfaces behind a port are claimed (pmd_glue/kernel/claim.h):
- * before the driver is let near them, or, as with a tap, as soon as it has made
- * them.
+ * Claims the kernel's interfaces behind a port (pmd_glue/kernel/claim.h),
+ * before the driver opens them; or, if the driver makes them (a tap), right
+ * after that.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void report(struct roost_ethport *port, unsigned int ifindex,
 				     name, vlan, holder);
 }
 
-/* For a VLAN of what the kernel shares; a tap is the port's as a whole. */
+/* Claim a VLAN of an interface that the kernel shares, or a whole tap. */
 static int claim_one(struct roost_ethport *port, struct roost_claim *claim,
 		     const struct roost_claimed *what, uint16_t vlan_id)
 {
@@ -88,7 +88,7 @@ static int claim_by_name(struct roost_ethport *port, const char *name,
 	int ret;
 
 	if (what.ifindex == 0 || kernel == ROOST_KERNEL_NONE)
-		return 0; /* a tap that is to be made */
+		return 0; /* a tap that does not exist yet */
 	for (unsigned int i = 0; i < port->nb_claimed; i++)
 		if (port->claimed[i].ifindex == what.ifindex)
 			return 0;

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Queues of a port: how many, their packets, and what fills them. */
+/* Queues of a port: their number, their packet pool, and their steering. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,14 +18,14 @@
 
 #define RX_DESCS 1024u
 #define TX_DESCS 1024u
-/* Both rings full, what the engine queues, and the caches of the worker. */
+/* mbufs for both rings, the engine's queues, and the worker's cache. */
 #define POOL_MBUFS 4095u
-/* What each further worker queues, and its cache. */
+/* mbufs for the queues and the cache of each further worker. */
 #define WORKER_MBUFS 2048u
 #define POOL_CACHE 256u
-/* What we need of an mbuf ourselves, and the most it can have. */
+/* The smallest and the largest data room of an mbuf. */
 #define ROOM_MIN_BYTES (4096u + ROOST_FRAME_OVERHEAD_MAX)
-/* What drivers put in front of a received frame; virtio has 12 bytes. */
+/* Drivers put a header before a received frame; virtio's has 12 bytes. */
 #define ROOM_FRONT_BYTES 64u
 #define ROOM_MAX_BYTES ((uint32_t)UINT16_MAX - RTE_PKTMBUF_HEADROOM)
 
@@ -53,7 +53,7 @@ static int offer_of(uint16_t id, const struct roost_driver *driver,
 
 	if (ret)
 		return ret;
-	/* Of a member, its port's driver knows no more than its name. */
+	/* A member of a bond: find the row by the driver's name. */
 	if (!driver)
 		driver = roost_driver_find(info.driver_name);
 	*offer = (struct roost_queues_offer){
@@ -72,7 +72,9 @@ static uint16_t least(uint16_t a, uint16_t b)
 	return a < b ? a : b;
 }
 
-/* A bond has no members until it is configured. */
+/* Combine the members' offers: a bond itself has no members until it is
+ * configured.
+ */
 static int offer_of_members(const struct roost_members *members,
 			    struct roost_queues_offer *offer)
 {
@@ -126,7 +128,7 @@ int roost_ethport_choose_queues(struct roost_ethport *port)
 	else if (nb_workers > 1)
 		port->queues.steering = ROOST_STEERING_SOFTWARE;
 	port->want_queues = port->queues.nb;
-	/* Those that are there are there, unless we say how many in devargs. */
+	/* A fixed number of queues changes only if Roost gives queues_key. */
 	port->may_want_fewer = port->queues.nb > 1 &&
 			       (!offer.fixed ||
 				(port->driver->queues_key && !port->was_there));
@@ -159,8 +161,8 @@ void roost_ethport_tell_queues(struct roost_ethport *port)
 
 /* ---- packets ------------------------------------------------------------- */
 
-/* The longest IP packet that is to be received whole, as far as it is known
- * now; RoCE's are never longer than ROOM_MIN_BYTES.
+/* The longest IP packet that an mbuf must hold, as far as it is known now.
+ * RoCEv2 packets always fit into ROOM_MIN_BYTES.
  */
 static uint32_t longest_ip_bytes(const struct roost_ethport *port)
 {
@@ -199,7 +201,7 @@ int roost_ethport_make_pool(struct roost_ethport *port)
 		rte_pktmbuf_pool_create(name, nb_mbufs, POOL_CACHE, 0,
 					(uint16_t)(room + RTE_PKTMBUF_HEADROOM),
 					rte_eth_dev_socket_id(port->id));
-	/* The kernel is given the first piece of it. */
+	/* net_af_xdp gives only the first memory chunk to the kernel. */
 	if (port->pool && port->driver->is_xdp &&
 	    port->pool->nb_mem_chunks != 1) {
 		rte_mempool_free(port->pool);
@@ -229,7 +231,7 @@ static int configure_with(struct roost_ethport *port, bool rx_interrupts)
 	ret = rte_eth_dev_info_get(port->id, &info);
 	if (ret)
 		return ret;
-	/* Some drivers can only be told before they start. */
+	/* Some drivers take an MTU only before start. */
 	if (port->pci.name[0] && port->conf.mtu_bytes)
 		conf.rxmode.mtu = port->conf.mtu_bytes;
 	port->has_lsc = *info.dev_flags & RTE_ETH_DEV_INTR_LSC &&
@@ -278,7 +280,7 @@ static void report_configure(struct roost_ethport *port, int ret)
 	}
 }
 
-/* What DPDK would say of too much has no fix. */
+/* Check the MTU here: DPDK's own error does not tell the limit. */
 static int check_mtu(struct roost_ethport *port)
 {
 	struct rte_eth_dev_info info;
@@ -287,7 +289,7 @@ static int check_mtu(struct roost_ethport *port)
 	if (!port->pci.name[0] || rte_eth_dev_info_get(port->id, &info))
 		return 0;
 	most = info.max_mtu;
-	if (most == UINT16_MAX) /* the driver leaves it at that */
+	if (most == UINT16_MAX) /* the driver has not set it */
 		most = info.max_rx_pktlen - ROOST_ETH_LEN - RTE_ETHER_CRC_LEN;
 	if (port->conf.mtu_bytes <= most)
 		return 0;
@@ -304,7 +306,7 @@ int roost_ethport_configure(struct roost_ethport *port)
 
 	if (ret)
 		return ret;
-	/* Rules for flows are gone. */
+	/* The flow rules are gone. */
 	if (port->queues.steering == ROOST_STEERING_FLOW)
 		port->queues.steering = ROOST_STEERING_RSS;
 	ret = -ENOTSUP;

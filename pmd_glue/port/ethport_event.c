@@ -2,12 +2,12 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* A bus that wants a device back says it in no other way. */
+/* For rte_dev_event_...(): there is no other notice of a hot-unplug. */
 #define ALLOW_EXPERIMENTAL_API
 
 /*
- * What a driver says of its port by itself: that the link changed, that the
- * port is gone, or that it works again only after a reset.
+ * Events of a driver: the link changed, the port is gone, or the port needs a
+ * reset.
  */
 #include <errno.h>
 
@@ -17,7 +17,7 @@
 #include "pmd_glue/process/control.h"
 #include "pmd_glue/port/ethport_priv.h"
 
-/* Thread: EAL's. */
+/* Thread: EAL's interrupt thread. */
 static int hear(uint16_t id __attribute__((unused)),
 		enum rte_eth_event_type type, void *arg,
 		void *ret __attribute__((unused)))
@@ -32,8 +32,8 @@ static int hear(uint16_t id __attribute__((unused)),
 	return 0;
 }
 
-/* A hot-unplug: the kernel asks whoever drives the device to let it go, and
- * waits until he has. Thread: EAL's.
+/* A hot-unplug: the kernel asks the process that drives the device to release
+ * it, and waits for that. Thread: EAL's interrupt thread.
  */
 static void hear_bus(const char *name __attribute__((unused)),
 		     enum rte_dev_event_type type, void *arg)
@@ -64,7 +64,7 @@ void roost_ethport_listen(struct roost_ethport *port)
 
 void roost_ethport_listen_no_more(struct roost_ethport *port)
 {
-	/* It says -EAGAIN while a callback runs; these are short. */
+	/* -EAGAIN: a callback is running; callbacks are short. */
 	for (unsigned int i = 0; i < HEARD; i++)
 		while (rte_eth_dev_callback_unregister(port->id, heard[i], hear,
 						       port) == -EAGAIN)
@@ -80,7 +80,7 @@ bool roost_ethport_is_there(struct roost_ethport *port)
 {
 	if (port->gone || atomic_load(&port->wants_removal))
 		return false;
-	/* Not every kernel driver asks. */
+	/* Not every driver of the kernel asks for the device. */
 	if (port->pci.name[0] &&
 	    !roost_pci_is_there(&roost_pci_places, port->pci.name))
 		return false;

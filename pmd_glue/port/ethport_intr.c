@@ -3,12 +3,12 @@
  */
 
 /*
- * RX interrupts. A worker that sleeps does so on one descriptor, behind which
- * all queues are that it receives from.
+ * RX interrupts. A worker sleeps on one epoll descriptor that watches all
+ * queues it receives from.
  *
- * The kernel's own queues, those of af_packet, af_xdp and tap, are behind it
- * only while somebody sleeps: as long as a socket is watched, whoever sends to
- * it pays for a wake with every frame, though there is nobody to be woken.
+ * Queues of the kernel (af_packet, af_xdp, tap) are in it only while the worker
+ * sleeps. While a socket is watched, each frame costs its sender a wake, even
+ * if no thread sleeps.
  */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -18,7 +18,7 @@
 
 #include "pmd_glue/port/ethport_priv.h"
 
-/* The queues of that worker, in a loop. */
+/* Loop over the queues of the worker. */
 #define FOR_QUEUES(i, port, worker)                                            \
 	for (uint16_t i = (worker); i < (port)->queues.nb;                     \
 	     i = (uint16_t)(i + (port)->nb_worker_queues))
@@ -44,8 +44,8 @@ static void disable(const struct roost_ethport *port, uint16_t worker)
 	rte_eth_dev_rx_intr_disable(port->id, i);
 }
 
-/* Of AF_XDP and packet sockets, which their drivers do not offer as an
- * interrupt.
+/* Watch AF_XDP and packet sockets, which their drivers do not offer as RX
+ * interrupts.
  */
 static int watch_sockets(const struct roost_ethport *port, uint16_t worker,
 			 const int *fds, unsigned int nb, int op)
@@ -60,7 +60,7 @@ static int watch_sockets(const struct roost_ethport *port, uint16_t worker,
 	return ret;
 }
 
-/* op: RTE_INTR_EVENT_ADD or _DEL, which are EPOLL_CTL_ADD and _DEL. */
+/* op: RTE_INTR_EVENT_ADD or _DEL; same values as EPOLL_CTL_ADD and _DEL. */
 static int watch(const struct roost_ethport *port, uint16_t worker, int op)
 {
 	const int *fds;
@@ -75,7 +75,7 @@ static int watch(const struct roost_ethport *port, uint16_t worker, int op)
 	return ret;
 }
 
-/* All of them, or none and -errno. */
+/* Watch all queues of the worker. Returns 0; on -errno none is watched. */
 static int start_watch(struct roost_ethport *port, uint16_t worker)
 {
 	int ret;
@@ -123,7 +123,7 @@ void roost_ethport_disarm(struct roost_ethport *port, uint16_t queue)
 		return;
 	}
 	disable(port, queue);
-	/* Takes their tokens. */
+	/* Reads the counters of the interrupts' eventfds. */
 	rte_epoll_wait(port->epoll_fds[queue], events, ROOST_WORKERS_MAX, 0);
 }
 
@@ -139,7 +139,7 @@ static void open_interrupts_of(struct roost_ethport *port, uint16_t worker)
 {
 	int *fd = &port->epoll_fds[worker];
 
-	/* Asked first: ethdev logs an error where there are none. */
+	/* Try to enable first: ethdev logs an error if there are none. */
 	if (enable(port, worker) != 0)
 		return;
 	*fd = epoll_create1(EPOLL_CLOEXEC);
@@ -155,7 +155,7 @@ static void open_interrupts_of(struct roost_ethport *port, uint16_t worker)
 
 void roost_ethport_open_interrupts(struct roost_ethport *port)
 {
-	/* Drivers of NICs look for a vector that they did not get. */
+	/* Without has_rxq, drivers of NICs have no interrupt vectors. */
 	if (port->pci.name[0] && !port->has_rxq)
 		return;
 	for (uint16_t i = 0; i < port->nb_worker_queues; i++)

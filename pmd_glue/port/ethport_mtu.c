@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* How long packets may be: what is configured, what the driver's buffers hold,
- * what the kernel's interface has.
+/* The IP MTU of a port: from the configuration, the driver's buffers, and the
+ * kernel's interface.
  */
 
 #include <errno.h>
@@ -16,8 +16,9 @@
 #include "pmd_glue/port/ethport_priv.h"
 
 /*
- * Make the interface's MTU at least what was asked. What a killed process has
- * left is put back, or borrowed again. That of a tap goes with it.
+ * Raise the interface's MTU to the configured one. A raised MTU that a killed
+ * process left is restored, or taken as a loan again. A tap needs no loan: its
+ * MTU disappears with it.
  */
 static int raise_mtu(struct roost_ethport *port)
 {
@@ -48,12 +49,12 @@ static int raise_mtu(struct roost_ethport *port)
 	return ret;
 }
 
-/* *mtu: what the interface has. */
+/* *mtu becomes the MTU of the kernel's interface. */
 static int kernel_mtu(struct roost_ethport *port, uint32_t *mtu)
 {
 	int ret = 0;
 
-	/* That of a tap is there since it was plugged in. */
+	/* The interface of a tap exists since the port was plugged in. */
 	if (port->nl_link.state.ifindex == 0)
 		ret = roost_nl_link_open(&port->nl_link, port->iface);
 	if (!ret)
@@ -78,7 +79,7 @@ static int device_mtu(struct roost_ethport *port, uint32_t *mtu)
 	if (port->conf.mtu_bytes) {
 		ret = rte_eth_dev_set_mtu(port->id,
 					  (uint16_t)port->conf.mtu_bytes);
-		/* Drivers of queues in memory have no MTU to set. */
+		/* Drivers with queues in memory have no MTU to set. */
 		if (ret == -ENOTSUP && takes_any_length(port))
 			ret = 0;
 		*mtu = port->conf.mtu_bytes;
@@ -89,7 +90,7 @@ static int device_mtu(struct roost_ethport *port, uint32_t *mtu)
 	return ret;
 }
 
-/* Where the driver's buffers say it, ethdev's MTU is a formality. */
+/* If the driver's buffers limit the MTU, ethdev's MTU has no effect. */
 static int find_mtu(struct roost_ethport *port, uint32_t *mtu)
 {
 	uint32_t most = UINT32_MAX;

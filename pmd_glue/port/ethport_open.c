@@ -91,7 +91,9 @@ static int check_devargs(struct roost_ethport *port)
 	return 0;
 }
 
-/* Clients of net_vhost try again until there is a server. */
+/* Check the socket to the peer. Clients of net_vhost try again until there is a
+ * server; other clients need one at once.
+ */
 static int check_socket(struct roost_ethport *port)
 {
 	bool serves = roost_driver_serves(port->devargs);
@@ -110,7 +112,7 @@ static int check_socket(struct roost_ethport *port)
 	return ret == -EBUSY || !ret ? ret : -ENODEV;
 }
 
-/* DPDK finds a PCI device by its full name alone. */
+/* Expand a PCI address to the full name, which DPDK needs. */
 static int name_in_full(struct roost_ethport *port)
 {
 	const char *rest = strchr(port->conf.devargs, ',');
@@ -140,7 +142,7 @@ static void limit_queues(struct roost_ethport *port, unsigned int nb)
 			 "a port has no more than %d", ROOST_WORKERS_MAX);
 }
 
-/* How many queues the driver is to make, where it is told so. */
+/* Add queues_key to the devargs, if the driver has it. */
 static int fill_queues(struct roost_ethport *port)
 {
 	const struct roost_driver *d = port->driver;
@@ -150,7 +152,7 @@ static int fill_queues(struct roost_ethport *port)
 		return 0;
 	if (roost_devargs_value(port->devargs, d->queues_key, value,
 				sizeof(value)) == 0) {
-		/* What is no number, the driver refuses. */
+		/* The driver refuses a value that is no number. */
 		if (strtoul(value, NULL, 10) == 0 ||
 		    strtoul(value, NULL, 10) == port->want_queues)
 			return 0;
@@ -189,7 +191,7 @@ static int complete_devargs(struct roost_ethport *port)
 		return ret;
 	port->kernel = roost_driver_kernel(port->devargs, port->iface,
 					   sizeof(port->iface));
-	/* memif is a client unless it is told otherwise. */
+	/* The default role of memif is client. */
 	port->is_memif_client =
 		port->driver->is_memif &&
 		(roost_devargs_value(port->devargs, "role", role,
@@ -224,8 +226,8 @@ static int open_quirk(struct roost_ethport *port)
 	return ret;
 }
 
-/* A device that DPDK might lead to the wrong memory is not tried. One in a
- * driver of the kernel's own is: some of DPDK's drivers work beside it.
+/* Refuse a device that DPDK could give wrong memory addresses. A device with a
+ * driver of the kernel's is allowed: some of DPDK's drivers work beside it.
  */
 static int check_pci(struct roost_ethport *port)
 {
@@ -263,7 +265,7 @@ static void report_probe(struct roost_ethport *port, int error)
 		roost_ethport_report(port, "%s", why);
 		return;
 	}
-	/* No bus of DPDK's knows the name. */
+	/* No bus of DPDK knows the name. */
 	if (port->driver->prefix[0] == '\0' &&
 	    (*cause == '\0' || strstr(cause, "failed to parse device"))) {
 		roost_port_word_advise(port->conf.devargs, ROOST_RDMA_PLACE,
@@ -278,7 +280,7 @@ static void report_probe(struct roost_ethport *port, int error)
 		*cause ? cause : strerror(error));
 }
 
-/* Seen from the network, a bond of taps is as far from the kernel as each. */
+/* A bond of taps has the kernel as its peer, as each of its members has. */
 static int plug_in_members(struct roost_ethport *port)
 {
 	char why[512];
@@ -296,7 +298,7 @@ static int plug_in_members(struct roost_ethport *port)
 	return 0;
 }
 
-/* Its devargs do not name it. */
+/* Find the row of a PCI device's driver, which its devargs do not name. */
 static void find_pci_driver(struct roost_ethport *port)
 {
 	struct rte_eth_dev_info info;
@@ -305,7 +307,7 @@ static void find_pci_driver(struct roost_ethport *port)
 		port->driver = roost_driver_find(info.driver_name);
 }
 
-/* Thread: one of its own. */
+/* Thread: the control thread, or the one of roost_control_aside(). */
 static int probe(void *arg)
 {
 	struct roost_ethport *port = arg;
@@ -335,7 +337,7 @@ static int plug_in(struct roost_ethport *port)
 	ret = check_pci(port);
 	if (ret)
 		return ret;
-	/* Who is not root has an IOMMU between the device and all memory. */
+	/* Fails without root; then an IOMMU protects the memory. */
 	if (port->pci.name[0])
 		roost_pci_reset(&roost_pci_places, port->pci.name);
 	roost_eal_log_clear();
@@ -347,16 +349,18 @@ static int plug_in(struct roost_ethport *port)
 		find_pci_driver(port);
 		return 0;
 	}
-	/* A stranger who serves the socket was told of already. */
+	/* An untrusted server at the socket was reported already. */
 	if (roost_driver_serves(port->devargs) ||
 	    atomic_load(&port->trust.quiet_until_ns) == 0)
 		report_probe(port, -ret);
 	roost_members_plug_out(&port->members);
-	/* Drivers say -1 for anything, which is no error number. */
+	/* Drivers return -1 for many errors: not a valid errno. */
 	return ret == -ENOMEM || ret == -EACCES ? ret : -ENODEV;
 }
 
-/* So that a program that uses DPDK itself passes over our ports. */
+/* Take ethdev's ownership, so that an application that uses DPDK skips Roost's
+ * ports.
+ */
 static int take_ownership(struct roost_ethport *port)
 {
 	struct rte_eth_dev_owner owner = { .name = "roost" };
@@ -372,8 +376,8 @@ static int take_ownership(struct roost_ethport *port)
 	return 0;
 }
 
-/* A port whose other end is a kernel has that kernel's MAC; as a neighbour of
- * it we need our own.
+/* Get the MAC address. A port whose peer is the kernel (a tap) has the kernel's
+ * MAC; Roost is a neighbour of the kernel and needs another one.
  */
 static int find_mac(struct roost_ethport *port)
 {
@@ -393,7 +397,7 @@ static int find_mac(struct roost_ethport *port)
 	return 0;
 }
 
-/* From the driver's devargs to a port that can start. */
+/* Plug in and configure the port: after that it can start. */
 static int bring_up(struct roost_ethport *port)
 {
 	int ret = open_quirk(port);
@@ -403,7 +407,7 @@ static int bring_up(struct roost_ethport *port)
 	ret = plug_in(port);
 	if (ret)
 		goto close_quirk;
-	/* A tap is there only now, and was nobody else's before. */
+	/* The interface of a tap exists only now. */
 	ret = roost_ethport_claim_first(port);
 	if (!ret)
 		ret = take_ownership(port);
@@ -432,7 +436,7 @@ close_quirk:
 	return ret;
 }
 
-/* It failed. May it succeed with fewer queues? */
+/* After a failure: returns true to try again with one queue less. */
 static bool want_fewer(struct roost_ethport *port)
 {
 	if (!port->may_want_fewer)

@@ -3,9 +3,9 @@
  */
 
 /*
- * A NIC's filter of VLANs. Some let no tagged frame in that they were not told
- * of (virtio's, virtual functions); those that can filter are told, as the
- * kernel's drivers do.
+ * The VLAN filter of a NIC. Some NICs drop frames of VLANs that they were not
+ * told (virtio, virtual functions). A NIC that can filter is told the VLANs, as
+ * the kernel's drivers do.
  */
 #include <rte_ethdev.h>
 
@@ -22,7 +22,7 @@ static bool has_vlans(const struct roost_ethport_conf *conf)
 uint64_t roost_ethport_vlan_offload(const struct roost_ethport *port,
 				    const struct rte_eth_dev_info *info)
 {
-	/* The kernel behind a twin has VLANs that we do not know. */
+	/* The kernel may have VLANs on the twin that Roost does not know. */
 	if (port->conf.has_twin || !has_vlans(&port->conf))
 		return 0;
 	return info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_FILTER;

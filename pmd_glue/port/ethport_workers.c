@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Who calls the bursts of a port, and the turns of all of them. */
+/* The workers that call the bursts of a port, and their turns. */
 #include "lib/engine/sched/worker.h"
 #include "pmd_glue/port/ethport.h"
 
@@ -33,13 +33,13 @@ void roost_ethport_del_worker(struct roost_ethport *port,
 		roost_quirk_del_worker(quirk);
 	while (port->workers[i] != worker)
 		i++;
-	/* They stay in their order, in which their turns are taken. */
+	/* Keep the order, in which their turns are taken. */
 	for (port->nb_workers--; i < port->nb_workers; i++)
 		port->workers[i] = port->workers[i + 1];
 	set_first_worker(port);
 }
 
-/* A device may have two ports here. */
+/* Is it the worker's first entry? A device may have two subports here. */
 static bool is_first(const struct roost_ethport *port, unsigned int place)
 {
 	for (unsigned int i = 0; i < place; i++)

@@ -44,7 +44,7 @@ int roost_members_next(const char *devargs, size_t *at, size_t *begin,
 	return 0;
 }
 
-/* Put ",slave=NAME" where begin to end was. Returns the new end, or 0. */
+/* Replace begin to end with ",slave=NAME". Returns the new end; 0: no room. */
 static size_t replace(char *devargs, size_t size, size_t begin, size_t end,
 		      const char *name)
 {

@@ -11,12 +11,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Does somebody serve the socket that is there? */
+/* Does a process listen on the socket at path? */
 static bool is_served(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	bool refused = false;
-	/* One whose queue is full says so: who serves it may be stopped. */
+	/* Non-blocking: if the server is stopped, its accept queue may be full.
+	 */
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)

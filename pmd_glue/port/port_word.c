@@ -14,14 +14,14 @@
 #define NAMES_MAX 128u
 #define NAME_MAX_BYTES 64u
 
-/* Those that users may mean, of those that make a device by their name. */
+/* Drivers of virtual devices that a user may mean. */
 static const char *const drivers[] = {
 	"net_af_packet", "net_af_xdp", "net_bonding",     "net_failsafe",
 	"net_memif",     "net_null",   "net_pcap",        "net_ring",
 	"net_tap",       "net_vhost",  "net_virtio_user",
 };
 
-/* How drivers of RDMA devices, or udev, begin their names. */
+/* Prefixes of names that RDMA drivers, or udev, give to RDMA devices. */
 static const char *const rdma_names[] = {
 	"mlx",  "rxe",   "siw",  "irdma",  "i40iw", "bnxt_re", "roce",
 	"ibp",  "hfi1",  "qedr", "efa_",   "erdma", "hns_",    "cxgb",
@@ -52,7 +52,7 @@ bool roost_port_word_is_netif(const char *word, struct roost_netif *netif)
 	return roost_netif_find(name, netif);
 }
 
-/* Either driver of an interface has as many. */
+/* net_af_packet and net_af_xdp have the same number. */
 unsigned int roost_port_word_nb_queues(const char *word,
 				       unsigned int nb_workers)
 {
@@ -74,7 +74,7 @@ int roost_port_word_devargs(const char *word, const char *driver,
 	return len < ROOST_DEVARGS_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* Does the driver take the arguments behind the interface's name? */
+/* Does the driver know the arguments after the interface's name? */
 static bool takes_args(const char *word, const char *driver, char *unknown)
 {
 	char devargs[ROOST_DEVARGS_MAX], advice[ROOST_DEVARG_ADVICE_MAX];
@@ -114,7 +114,7 @@ const char *roost_port_word_no_xdp(const char *word,
 /* ---- names that nobody has -------------------------------------------------
  */
 
-/* What the name could have been. */
+/* Candidates for a name that was misspelt. */
 struct names {
 	char text[NAMES_MAX][NAME_MAX_BYTES];
 	const char *v[NAMES_MAX];
@@ -131,8 +131,8 @@ static void add(struct names *names, const char *format, const char *name,
 		 digits);
 }
 
-/* Drivers with the number that was given, and without "net_", which is often
- * forgotten; then interfaces.
+/* Add each driver with the digits of the given name, with and without "net_",
+ * which users often forget; then all interfaces.
  */
 static void fill(struct names *names, const char *given)
 {
@@ -201,7 +201,7 @@ void roost_port_word_advise(const char *word, const char *place, char *why)
 	}
 	fill(&names, given);
 	nearest = roost_name_nearest(given, names.v, names.nb);
-	/* As they stand in fill(): every second one without "net_". */
+	/* In the order of fill(): every second one is without "net_". */
 	net = nearest;
 	for (size_t i = 1; i < 2 * NB(drivers); i += 2)
 		if (nearest == names.v[i])

@@ -12,11 +12,11 @@
 #include "pmd_glue/port/ethport.h"
 #include "pmd_glue/process/report.h"
 
-/* Devices have names of their own beside those that users give them. */
+/* Numbers from here on do not collide with those in users' devargs. */
 #define FIRST_NUMBER 900u
 
-/* Returns 0; an error, with the reason in port->why_fewer: it is to be tried by
- * the other driver.
+/* Open the interface by net_af_xdp. Returns 0; or an error with the cause in
+ * port->why_fewer: the caller then tries net_af_packet.
  */
 static int try_xdp(struct roost_ethport *port, struct roost_ethport_conf *conf,
 		   const char *word, unsigned int index, char *devargs)

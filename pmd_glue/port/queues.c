@@ -14,7 +14,7 @@
 
 #define HASHED_V4 (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP)
 #define HASHED_V6 (RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_UDP)
-/* More than any NIC that DPDK knows has. */
+/* No NIC that DPDK supports has a larger table. */
 #define RETA_MAX RTE_ETH_RSS_RETA_SIZE_512
 
 const char *const roost_steering_names[] = {
@@ -46,7 +46,7 @@ struct roost_queues roost_queues_choose(const struct roost_queues_offer *offer,
 	most = RTE_MIN(most, (unsigned int)ROOST_WORKERS_MAX);
 	if (offer->fixed)
 		wanted = most;
-	/* What nobody would fill is not worth its memory. */
+	/* Without a way to spread frames, one queue is enough. */
 	if (rss_hf != 0 || offer->spreads)
 		q.nb = (uint16_t)RTE_MAX(RTE_MIN(wanted, most), 1u);
 	if (q.nb > 1 && rss_hf != 0) {
@@ -64,7 +64,7 @@ struct roost_queues roost_queues_choose(const struct roost_queues_offer *offer,
 
 /* ---- rules for flows ----------------------------------------------------- */
 
-/* Over the first nb queues. */
+/* Spread the RSS redirection table over the first nb queues. */
 static int set_reta(const struct roost_queues_ops *ops, uint16_t port,
 		    uint16_t size, uint16_t nb)
 {
@@ -83,7 +83,7 @@ static int set_reta(const struct roost_queues_ops *ops, uint16_t port,
 	return ops->reta_update(port, reta, size);
 }
 
-/* One of the two families. */
+/* The flow rule of one address family. */
 struct rule {
 	struct rte_flow_item_udp udp, udp_mask;
 	struct rte_flow_item pattern[4];
@@ -125,7 +125,7 @@ static bool is_valid(const struct roost_queues_ops *ops, uint16_t port,
 	       ops->validate(port, &attr, r->pattern, r->actions, &error) == 0;
 }
 
-/* Both or none. */
+/* Create both rules, or none. */
 static bool create(const struct roost_queues_ops *ops, uint16_t port,
 		   const struct rule rules[2])
 {
@@ -143,7 +143,9 @@ static bool create(const struct roost_queues_ops *ops, uint16_t port,
 	return false;
 }
 
-/* The table first: some NICs keep a rule's queues in it, too. */
+/* The redirection table comes first: some NICs keep the queues of a flow rule
+ * in the table, too.
+ */
 void roost_queues_steer(struct roost_queues *q, uint16_t port,
 			uint16_t reta_size, const struct roost_queues_ops *ops)
 {
