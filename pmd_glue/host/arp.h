@@ -5,8 +5,8 @@
 #define ROOST_PMD_GLUE_HOST_ARP_H
 
 /*
- * ARP on Ethernet for IPv4 (RFC 826, RFC 5227): packets to and from bytes.
- * Pure; who asks and who answers is pmd_glue/host/host.c's.
+ * ARP on Ethernet for IPv4 (RFC 826, RFC 5227): encodes and decodes packets.
+ * Pure; pmd_glue/host/host.c decides when to ask and to answer.
  */
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 
 #include <roost/gid.h>
 
-/* What build writes: padded to the least length of an Ethernet frame. */
+/* Bytes that roost_arp_build() writes: the shortest Ethernet frame. */
 #define ROOST_ARP_FRAME_LEN 60u
 
 struct roost_arp {
@@ -27,9 +27,9 @@ struct roost_arp {
 };
 
 /*
- * Decode a frame from the Ethernet header on. Reads only inside the frame.
- * Returns 0, or -EINVAL: no ARP, too short, not Ethernet and IPv4, neither
- * request nor reply, or a sender MAC that no station can have.
+ * Decode a frame that starts with its Ethernet header. Reads only inside the
+ * frame. Returns 0, or -EINVAL: no ARP, too short, not Ethernet and IPv4,
+ * neither request nor reply, or the sender's MAC is a group address or zero.
  */
 int roost_arp_parse(const uint8_t *frame, size_t len_bytes,
 		    struct roost_arp *arp);

@@ -10,7 +10,7 @@
 	(sizeof(((struct roost_conflicts *)0)->v) /                            \
 	 sizeof(struct roost_conflict))
 
-/* Returns NULL: it is the first time. */
+/* Returns NULL: there was no conflict about addr yet. */
 static struct roost_conflict *find(struct roost_conflicts *c,
 				   const struct roost_gid *addr)
 {
@@ -20,7 +20,9 @@ static struct roost_conflict *find(struct roost_conflicts *c,
 	return NULL;
 }
 
-/* There is room for all addresses of a port; those in it may be past. */
+/* There is room for all addresses of a port. Entries of addresses that the port
+ * no longer has are overwritten, the oldest one first.
+ */
 static struct roost_conflict *add(struct roost_conflicts *c,
 				  const struct roost_gid *addr)
 {

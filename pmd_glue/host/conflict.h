@@ -5,11 +5,12 @@
 #define ROOST_PMD_GLUE_HOST_CONFLICT_H
 
 /*
- * Another station claims an address of ours: what to do about it, and how
- * often. Addresses are given by the user or by a kernel and are never given up,
- * so that they are defended as RFC 5227, 2.4 (c) allows: by one announcement,
- * and by no other while it goes on, lest two that both defend fill the network.
- * IPv6 is defended alike.
+ * Address conflicts: another station claims an address of ours. Our addresses
+ * come from the user or from the kernel, and Roost never gives them up. It
+ * defends them as RFC 5227, 2.4 (c) allows: by one announcement, and by no
+ * further one while the conflict goes on, because two stations that both defend
+ * an address would fill the network. IPv6 addresses are defended in the same
+ * way.
  *
  * Pure: the time is an argument.
  */
@@ -21,11 +22,11 @@
 
 struct roost_conflict {
 	struct roost_gid addr;
-	uint64_t heard_at_ns; /* of last time */
-	uint64_t told_at_ns;
+	uint64_t heard_at_ns; /* time of the last claim */
+	uint64_t told_at_ns;  /* time of the last report */
 };
 
-/* Zero to begin with. */
+/* The conflicts of one port. Zero-filled at first. */
 struct roost_conflicts {
 	unsigned int nb, oldest;
 	struct roost_conflict v[ROOST_PORT_IPS_MAX + 1];
@@ -33,10 +34,10 @@ struct roost_conflicts {
 
 struct roost_conflict_advice {
 	bool defend; /* announce the address */
-	bool tell;   /* the user */
+	bool tell;   /* report it to the user */
 };
 
-/* It is claimed. Returns what to do. */
+/* Another station has claimed addr. Returns what to do. */
 struct roost_conflict_advice
 roost_conflict_hear(struct roost_conflicts *conflicts,
 		    const struct roost_gid *addr, uint64_t now_ns);

@@ -90,7 +90,7 @@ static int parse_v6(const uint8_t *frame, size_t len_bytes,
 		return -EINVAL;
 	memcpy(echo->src.b, frame + OFF_IP6_SRC, 16);
 	memcpy(echo->dst.b, frame + OFF_IP6_DST, 16);
-	/* An IPv4 address in an IPv6 header is nobody's (RFC 4291, 2.5.5.2) */
+	/* No IPv4-mapped address in an IPv6 header (RFC 4291, 2.5.5.2) */
 	if (roost_gid_is_zero(&echo->src) || echo->src.b[0] == 0xff ||
 	    roost_gid_is_v4(&echo->src) || roost_gid_is_v4(&echo->dst))
 		return -EINVAL;

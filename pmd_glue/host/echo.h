@@ -14,10 +14,10 @@
 #include <roost/gid.h>
 
 struct roost_echo {
-	struct roost_gid src; /* who asks */
-	struct roost_gid dst; /* whom */
-	size_t len_bytes;     /* of the frame, without Ethernet's padding */
-	size_t icmp_off_bytes;
+	struct roost_gid src;  /* the sender of the request */
+	struct roost_gid dst;  /* the address that is pinged */
+	size_t len_bytes;      /* of the frame, without Ethernet's padding */
+	size_t icmp_off_bytes; /* offset of the ICMP message in the frame */
 };
 
 /*
@@ -27,7 +27,7 @@ struct roost_echo {
 int roost_echo_parse(const uint8_t *frame, size_t len_bytes,
 		     struct roost_echo *echo);
 
-/* Turn the frame, of which parse has made *echo, into its answer. */
+/* Turn the frame that was decoded to *echo into the reply, in place. */
 void roost_echo_reply(const struct roost_echo *echo, uint8_t *frame);
 
 #endif

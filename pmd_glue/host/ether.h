@@ -36,7 +36,7 @@ static inline void roost_ether_put(uint8_t *frame, const uint8_t dst[6],
 	roost_be16_put(frame + 12, type);
 }
 
-/* Where the type stands, and in a tagged frame the tag before it. */
+/* Offset of the type, and in a tagged frame of the tag before the type. */
 #define ROOST_ETHER_TYPE_OFF 12u
 
 static inline bool roost_ether_is_tagged(const uint8_t *frame, size_t len_bytes)
@@ -54,8 +54,8 @@ static inline uint16_t roost_ether_vlan_id(const uint8_t *frame,
 		       : 0;
 }
 
-/* Copy an untagged frame and give the copy a tag, of priority 0, unless
- * vlan_id is 0. to has room for ROOST_VLAN_LEN more.
+/* Copy an untagged frame. If vlan_id is not 0, the copy has a tag of that VLAN
+ * and priority 0. to: len_bytes + ROOST_VLAN_LEN bytes.
  */
 static inline void roost_ether_copy_tagged(uint8_t *to, const uint8_t *frame,
 					   size_t len_bytes, uint16_t vlan_id)
@@ -72,8 +72,8 @@ static inline void roost_ether_copy_tagged(uint8_t *to, const uint8_t *frame,
 	memcpy(to, frame + off, len_bytes - off);
 }
 
-/* Take the tag out, if there is one. Returns where the frame begins now; it is
- * ROOST_VLAN_LEN shorter if it had one.
+/* Remove the tag, if there is one, in place. Returns the new start of the
+ * frame, which is ROOST_VLAN_LEN bytes shorter if it had a tag.
  */
 static inline uint8_t *roost_ether_untag(uint8_t *frame, size_t len_bytes)
 {
@@ -83,7 +83,7 @@ static inline uint8_t *roost_ether_untag(uint8_t *frame, size_t len_bytes)
 	return frame + ROOST_VLAN_LEN;
 }
 
-/* The address of one station: neither a group nor zero. */
+/* Is it the address of one station: neither a group address nor zero? */
 static inline bool roost_mac_is_station(const uint8_t mac[6])
 {
 	static const uint8_t zero[6];
@@ -92,8 +92,9 @@ static inline bool roost_mac_is_station(const uint8_t mac[6])
 }
 
 /*
- * The Internet checksum (RFC 1071): add up parts of even length (the last one
- * may be odd), then fold. Zero when the sum includes a correct checksum.
+ * The Internet checksum (RFC 1071). Add all parts with roost_inet_sum() (only
+ * the last part may have an odd length), then call roost_inet_fold(). The
+ * result is 0 if the parts include a correct checksum.
  */
 static inline uint32_t roost_inet_sum(uint32_t sum, const uint8_t *p,
 				      size_t len_bytes)

@@ -36,7 +36,7 @@ void roost_group_report_begin(struct roost_group_report *report, size_t records,
 	report->nb_records = 0;
 }
 
-/* An IPv4 address stands in the last bytes of a GID. */
+/* Append an address; an IPv4 address is in the last 4 bytes of its GID. */
 static void append(struct roost_group_report *report,
 		   const struct roost_gid *addr)
 {

@@ -5,9 +5,9 @@
 #define ROOST_PMD_GLUE_HOST_GROUP_MSG_H
 
 /*
- * What IGMP and MLD say about groups, in one form. MLD is IGMP said in IPv6
- * (RFC 2710, RFC 3810), so one state machine (pmd_glue/host/membership.h)
- * speaks both through this; the bytes are igmp.h's and mld.h's. Pure.
+ * Messages of IGMP and MLD in one form. MLD is IGMP for IPv6 (RFC 2710, RFC
+ * 3810), so one state machine (pmd_glue/host/membership.h) uses this form for
+ * both. igmp.h and mld.h encode and decode it. Pure.
  */
 
 #include <stdbool.h>
@@ -18,13 +18,14 @@
 
 /* MLDv1 is IGMPv2 in IPv6, MLDv2 is IGMPv3. */
 enum roost_group_version {
-	ROOST_GROUP_V1, /* IGMPv1 only: nobody says that he leaves */
-	ROOST_GROUP_V2, /* one message per group; hosts listen to each other */
-	ROOST_GROUP_V3, /* records; hosts do not */
+	ROOST_GROUP_V1, /* IGMPv1 only: there is no leave message */
+	ROOST_GROUP_V2, /* one message per group; a report of another host
+			 * suppresses ours */
+	ROOST_GROUP_V3, /* many records per report; no suppression */
 	ROOST_GROUP_VERSIONS,
 };
 
-/* A query, or what another host reports in V1 or V2. */
+/* A query, or another host's report of V1 or V2. */
 struct roost_group_msg {
 	bool is_query;
 	bool is_general; /* a query for all groups; group means nothing */
@@ -35,28 +36,28 @@ struct roost_group_msg {
 	/* Queries only. */
 	uint64_t max_resp_ns; /* answer within that time */
 	/* Queries of V3 only. */
-	uint32_t robustness;        /* 0: not said */
-	uint64_t query_interval_ns; /* 0: not said */
-	unsigned int nb_sources;    /* asked for; 0: all */
-	/* nb_sources addresses as they stand in the frame, addr_bytes each. */
+	uint32_t robustness;        /* 0: not given */
+	uint64_t query_interval_ns; /* 0: not given */
+	unsigned int nb_sources;    /* sources in the query; 0: all sources */
+	/* nb_sources addresses inside the frame, addr_bytes each. */
 	const uint8_t *sources;
 	size_t addr_bytes;
 };
 
-/* Source index of a query. */
+/* The source number index of a query. */
 struct roost_gid roost_group_msg_source(const struct roost_group_msg *msg,
 					unsigned int index);
 
-/* Who sends. */
+/* The sender of our messages. */
 struct roost_group_sender {
 	uint8_t mac[6];
-	struct roost_gid ip; /* IPv4 may be 0.0.0.0: none yet */
+	struct roost_gid ip; /* IPv4: 0.0.0.0 if there is no address yet */
 };
 
 /* A message of V1 or V2 of a host, padded to Ethernet's least length. */
 #define ROOST_GROUP_FRAME_LEN 86u
 
-/* What a record of V3 says (RFC 3376, 4.2.12; RFC 3810, 5.2.12). */
+/* The types of a V3 record (RFC 3376, 4.2.12; RFC 3810, 5.2.12). */
 enum roost_group_record {
 	ROOST_GROUP_IS_INCLUDE = 1,
 	ROOST_GROUP_IS_EXCLUDE = 2,
@@ -67,7 +68,8 @@ enum roost_group_record {
 #define ROOST_GROUP_REPORT_MAX 1514u /* a full Ethernet frame */
 
 /*
- * A report of V3 in the making: begin (igmp.h, mld.h), add records, end.
+ * A V3 report that is being built: roost_igmp_report_begin() or
+ * roost_mld_report_begin(), then roost_group_report_add(), then ..._end().
  */
 struct roost_group_report {
 	uint8_t frame[ROOST_GROUP_REPORT_MAX];
@@ -78,15 +80,15 @@ struct roost_group_report {
 };
 
 /*
- * Start a report of at most max_bytes, or as many as one record needs; the
- * first record will stand at offset records.
+ * Start a report of at most max_bytes, but with room for one record. records:
+ * the offset of the first record in the frame.
  */
 void roost_group_report_begin(struct roost_group_report *report, size_t records,
 			      size_t max_bytes, size_t addr_bytes);
 
 /*
- * Add a record with sources. Returns false when there is no room for it, and
- * leaves the report as it was.
+ * Add a record with nb_sources sources. Returns false if there is no room; then
+ * the report is unchanged.
  */
 bool roost_group_report_add(struct roost_group_report *report,
 			    enum roost_group_record type,

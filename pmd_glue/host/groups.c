@@ -15,7 +15,7 @@
 #include "pmd_glue/host/membership.h"
 #include "pmd_glue/host/nd.h"
 
-/* Longer lists are more than most devices compare. */
+/* Most devices do not filter by longer lists. */
 #define FILTER_MAX 128u
 
 /* ---- the filter -------------------------------------------------------- */
@@ -32,7 +32,9 @@ static int set_list(const struct roost_groups *groups)
 	return rte_eth_dev_set_mc_addr_list(groups->port->id, macs, nb);
 }
 
-/* A driver that can do neither does not filter. */
+/* Set the list of MACs, or receive all groups. A driver that supports neither
+ * does not filter.
+ */
 static void set_filter(const struct roost_groups *groups)
 {
 	if (groups->port->kernel != ROOST_KERNEL_NONE || groups->port->gone)
@@ -117,7 +119,7 @@ int roost_groups_create(struct roost_groups *groups,
 
 	*groups = (struct roost_groups){ .port = conf->port, .conf = *conf };
 	find_own(groups);
-	/* The times need not be secret, only unlike those of others. */
+	/* The seed need not be secret, only different from other hosts'. */
 	if (getrandom(&mconf.seed, sizeof(mconf.seed), GRND_NONBLOCK) < 0)
 		mconf.seed = roost_now_ns();
 	return roost_membership_create(&mconf, &groups->membership);
@@ -130,8 +132,8 @@ void roost_groups_destroy(struct roost_groups *groups)
 
 void roost_groups_start(struct roost_groups *groups, uint64_t now_ns)
 {
-	/* The first of so many: there is room, and if there is no memory the
-	 * port only hears less.
+	/* No -ENOSPC: these are the first groups. On -ENOMEM the port receives
+	 * fewer groups.
 	 */
 	for (unsigned int i = 0; i < groups->nb_own; i++)
 		roost_membership_join(groups->membership, &groups->own[i],

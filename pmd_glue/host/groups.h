@@ -5,21 +5,21 @@
 #define ROOST_PMD_GLUE_HOST_GROUPS_H
 
 /*
- * The multicast groups that a port receives: those that QPs are attached to,
- * and those that make it an IP host (all hosts, and the solicited-node groups
- * of its IPv6 addresses, RFC 4861, 7.2.1).
+ * The multicast groups that a port receives: the groups of attached QPs, and
+ * those of an IP host (all hosts, and the solicited-node groups of its IPv6
+ * addresses, RFC 4861, 7.2.1).
  *
- * Two things follow from a group: routers and switches are told
- * (pmd_glue/host/membership.h says how, and why we do that even where a kernel
- * shares the port), and the port has to let its frames through:
- *  - a port that is DPDK's own gets the list of MAC addresses; where the
- *    driver has no such filter, or no room in it, or where several devices are
- *    on the port, it receives all groups, and so it does with a twin, of whose
- *    groups nobody tells us;
- *  - a port that a kernel shares receives all groups from the beginning
- *    (roost_nl_link_join_all_groups()), and one with a kernel at its other end
- *    does not filter.
- * What comes through without need, the engine drops.
+ * For each group, routers and switches are told of the membership
+ * (pmd_glue/host/membership.h, also for ports that the kernel shares), and the
+ * port has to receive the frames of the group:
+ *  - A port without a kernel gets the list of MAC addresses. It receives all
+ *    groups if the driver has no such filter, if the filter is too small, if
+ *    several devices are on the port, or if there is a twin: Roost does not
+ *    know the kernel's groups there.
+ *  - A port that the kernel shares receives all groups from the beginning
+ *    (roost_nl_link_join_all_groups()). A port whose peer is the kernel does
+ *    not filter.
+ * The engine drops frames of other groups.
  *
  * Thread: the control thread, unless a call says otherwise.
  */
@@ -39,9 +39,9 @@ struct roost_membership;
 struct roost_groups_conf {
 	const struct roost_ethport *port;   /* open; borrowed */
 	const struct roost_prefixes *addrs; /* borrowed */
-	bool takes_all; /* a kernel behind it has groups of its own */
-	/* Does a kernel answer for this address? Then the group that goes with
-	 * it is the kernel's. NULL: there is none.
+	bool takes_all; /* there is a twin: receive all groups */
+	/* Does the kernel answer for this address? Then the kernel is in its
+	 * solicited-node group. NULL: the kernel has no interface there.
 	 */
 	bool (*kernel_owns)(void *ctx, const struct roost_gid *addr);
 	/* Copy the frame and send it. Never blocks. */
@@ -53,7 +53,7 @@ struct roost_groups {
 	const struct roost_ethport *port;
 	struct roost_membership *membership;
 	struct roost_groups_conf conf;
-	/* Of the host; joined from start to end. */
+	/* The groups of the IP host; joined while the port is started. */
 	struct roost_gid own[ROOST_GROUPS_OWN_MAX];
 	unsigned int nb_own;
 };
@@ -66,13 +66,13 @@ void roost_groups_destroy(struct roost_groups *groups);
 /* The port has started: join the host's groups. */
 void roost_groups_start(struct roost_groups *groups, uint64_t now_ns);
 
-/* Addresses, MAC or MTU have changed: the groups that go with them do, too. */
+/* Addresses, MAC or MTU of the port have changed: update the groups. */
 void roost_groups_readdress(struct roost_groups *groups, uint64_t now_ns);
 
 /*
- * As mcast_join and mcast_leave of struct roost_port_io: when join returns,
- * the port lets the group through. Returns 0; -ENOSPC, -ENOMEM.
- * Thread: any but the control thread, which does the work.
+ * As mcast_join and mcast_leave of struct roost_port_io. When join returns 0,
+ * the port receives the group. Returns 0; -ENOSPC, -ENOMEM. Both run on the
+ * control thread and wait for it. Thread: any but the control thread.
  */
 int roost_groups_join(struct roost_groups *groups,
 		      const struct roost_gid *group);

@@ -127,13 +127,13 @@ static void hear(struct roost_host *host, const struct roost_neigh_word *word,
 	pthread_mutex_unlock(&host->lock);
 }
 
-/* mac, which is not ours, claims addr, which is. */
+/* Another station, mac, claims our address addr. */
 static void hear_claim(struct roost_host *host, const struct roost_gid *addr,
 		       const uint8_t mac[6], uint64_t now_ns)
 {
 	struct roost_conflict_advice advice;
 
-	/* The kernel defends its own. */
+	/* The kernel defends the addresses that it owns. */
 	if (!we_answer(host, addr))
 		return;
 	advice = roost_conflict_hear(&host->conflicts, addr, now_ns);
@@ -143,7 +143,7 @@ static void hear_claim(struct roost_host *host, const struct roost_gid *addr,
 		host->conf.conflict(host->conf.ctx, addr, mac);
 }
 
-/* A probe, of somebody who has no address yet (RFC 5227)? */
+/* Is it 0.0.0.0, the sender of a probe (RFC 5227)? */
 static bool is_nobody(const struct roost_gid *v4)
 {
 	return roost_be32_get(&v4->b[12]) == 0;
@@ -213,8 +213,8 @@ static void input_nd(struct roost_host *host, const uint8_t *frame,
 	if (memcmp(src_mac, host->conf.mac, 6) == 0 ||
 	    !roost_mac_is_station(src_mac))
 		return;
-	/* An answer without the option says that the MAC is still the same
-	 * (RFC 4861, 7.2.5): the one that it came from.
+	/* An advertisement without the option confirms the known MAC (RFC 4861,
+	 * 7.2.5): use the source MAC of the frame.
 	 */
 	memcpy(word.mac, nd->has_mac ? nd->mac : src_mac, 6);
 	if (nd->type == ROOST_ND_ADVERT) {
@@ -285,7 +285,7 @@ static void silent(void *ctx, const struct roost_gid *addr, uint64_t tried_ns)
 	host->silent[host->nb_silent++].tried_ns = tried_ns;
 }
 
-/* Not under the lock: it takes its time. */
+/* Not under the lock: the report takes long. */
 static void tell_silent(struct roost_host *host)
 {
 	struct roost_unreached what = { .cause = ROOST_UNREACHED_NO_NEIGH };
@@ -308,7 +308,7 @@ uint64_t roost_host_tick(struct roost_host *host, uint64_t now_ns)
 	pthread_mutex_lock(&host->lock);
 	next_ns = roost_neigh_tick(host->neighs, now_ns, &failed);
 	pthread_mutex_unlock(&host->lock);
-	/* Before those who wait may end the process. */
+	/* Report first: the threads that wait may end the process. */
 	tell_silent(host);
 	if (!failed)
 		return next_ns;

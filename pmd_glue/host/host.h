@@ -5,19 +5,17 @@
 #define ROOST_PMD_GLUE_HOST_HOST_H
 
 /*
- * The IP host that a port is: it has addresses, asks for neighbours and
- * answers ARP, Neighbour Discovery and ping.
+ * The IP host of a port: it has addresses, resolves neighbours, and answers
+ * ARP, Neighbour Discovery and ping.
  *
- * Where a kernel shares the port and owns an address, the kernel answers for
- * it and we keep silent, else the peer would hear two voices. (For such an
- * address the kernel may also answer RoCEv2 packets with ICMP port
- * unreachable, which no RoCE stack listens to.)
+ * If the kernel shares the port and owns an address, only the kernel answers
+ * for this address; otherwise a peer would get two answers. (The kernel may
+ * also answer RoCEv2 packets to such an address with ICMP port unreachable;
+ * RoCE stacks ignore it.) This kernel also has routes that are not in the
+ * configuration, see kernel_route.
  *
- * Where there is such a kernel, it knows ways that nobody configured: see
- * kernel_route.
- *
- * Owns the neighbour cache. Frames leave through send(); what the frames of
- * others are worth is decided here, by pure functions of arp.h, nd.h, echo.h.
+ * The host owns the neighbour cache. It sends frames by send(), and decodes
+ * received frames by the pure functions of arp.h, nd.h and echo.h.
  */
 
 #include <stdbool.h>
@@ -31,10 +29,10 @@ struct roost_host;
 struct roost_neigh;
 struct roost_unreached;
 
-/* What there are too many of. */
+/* The limits of the neighbour cache (neigh.h) that may be reached. */
 enum roost_host_crowd {
-	ROOST_CROWD_OF_STATION, /* addresses that one station claims unasked */
-	ROOST_CROWD_OF_CLAIMS,  /* the same, of all stations */
+	ROOST_CROWD_OF_STATION, /* unsolicited claims of one station */
+	ROOST_CROWD_OF_CLAIMS,  /* unsolicited claims of all stations */
 	ROOST_CROWD_IN_USE,     /* neighbours that are in use */
 	ROOST_CROWDS,
 };
@@ -44,28 +42,29 @@ struct roost_host_conf {
 	struct roost_routes routes;
 	/* Copy the frame and send it. Never blocks. Thread: any. */
 	void (*send)(void *ctx, const uint8_t *frame, size_t len_bytes);
-	/* roost_host_tick() is due earlier than it said. Thread: any. */
+	/* Call roost_host_tick() now: it is due before the time that it last
+	 * returned. Thread: any.
+	 */
 	void (*wake)(void *ctx);
-	/* Does a kernel answer for this address? NULL: there is none.
+	/* Does the kernel answer for this address? NULL: it never does.
 	 * Thread: the control thread.
 	 */
 	bool (*kernel_owns)(void *ctx, const struct roost_gid *addr);
-	/* As roost_nl_link_route(). Asked for what the routes above do not say,
-	 * and if the addresses are the kernel's own, before they are: of them
-	 * only a gateway that was configured goes first. NULL: there is none.
-	 * Thread: any.
+	/* As roost_nl_link_route(). Used for destinations that routes does not
+	 * have. With addrs_are_kernels it also goes before routes, except
+	 * before a configured gateway. NULL: there is no kernel. Thread: any.
 	 */
 	int (*kernel_route)(void *ctx, const struct roost_gid *sgid,
 			    const struct roost_gid *dgid,
 			    struct roost_nl_link_route *route);
 	bool addrs_are_kernels;
-	/* Another station, mac, has claimed an address that is ours alone; now
-	 * and then, if it goes on. Thread: the control thread.
+	/* Station mac claims an address that we answer for. Repeated now and
+	 * then while it goes on. Thread: the control thread.
 	 */
 	void (*conflict)(void *ctx, const struct roost_gid *addr,
 			 const uint8_t mac[6]);
-	/* There was no room for a neighbour; once a minute of each kind. mac:
-	 * the station, or NULL. NULL: tell nobody. Thread: any.
+	/* A limit was reached; called once a minute for each kind. mac: the
+	 * station, or NULL. crowded NULL: no report. Thread: any.
 	 */
 	void (*crowded)(void *ctx, enum roost_host_crowd crowd,
 			const uint8_t *mac);
@@ -81,73 +80,70 @@ struct roost_host_conf {
 /* Returns 0, -ENOMEM. */
 int roost_host_create(const struct roost_host_conf *conf,
 		      struct roost_host **host);
-/* All neighbours have been put. */
+/* Free the host. All references to neighbours have been put. */
 void roost_host_destroy(struct roost_host *host);
 
 /*
- * Find the next hop from sgid to dgid and take a reference; see resolve in
- * struct roost_port_io. Waits up to four seconds for an answer.
- * Returns 0, -EHOSTUNREACH, -ETIMEDOUT, -ENOMEM, -ENOBUFS (there are as many
- * neighbours in use as there may be; reported). Thread: any but the
- * control thread; not while holding a turn.
+ * Find the next hop from sgid to dgid and take a reference to it; see resolve
+ * in struct roost_port_io. Waits up to four seconds for an answer. Returns 0,
+ * -EHOSTUNREACH, -ETIMEDOUT, -ENOMEM, -ENOBUFS (the limit of neighbours in use
+ * is reached; reported). Thread: any but the control thread; the caller holds
+ * no turn.
  */
 int roost_host_resolve(struct roost_host *host, const struct roost_gid *sgid,
 		       const struct roost_gid *dgid,
 		       struct roost_neigh **neigh);
-/* The same without waiting: the neighbour may have no MAC yet. from_mac: see
- * roost_host_meet(); NULL: there was no frame. Thread: any.
+/* As roost_host_resolve(), without waiting: the neighbour may have no MAC yet.
+ * from_mac: as in roost_host_meet(). Thread: any.
  */
 int roost_host_ask(struct roost_host *host, const struct roost_gid *sgid,
 		   const struct roost_gid *dgid, const uint8_t *from_mac,
 		   struct roost_neigh **neigh);
 /*
- * A frame has come from dgid to sgid, with the source from_mac; NULL: there was
- * none, and the caller asks what is known. Where dgid is
- * on the link and nothing is known of it, that is a claim to be it (neigh.h),
- * and not believed against what is known. Asks nobody and takes no reference.
- * Returns 0: the MAC of the next hop to there is known; -EAGAIN: it is not;
- * -EHOSTUNREACH, -ETIMEDOUT: no route, or nobody answered a short while ago.
- * Thread: any.
+ * Look up the next hop from sgid to dgid, as roost_neigh_look(). from_mac: the
+ * source MAC of a frame that came from dgid to sgid; NULL: no frame came. If
+ * dgid is on the link and not in the cache, from_mac becomes a claimed entry
+ * (neigh.h); it does not change a known entry. Returns 0: the MAC of the next
+ * hop is known; -EAGAIN: it is not known; -EHOSTUNREACH: no route; -ETIMEDOUT:
+ * the next hop did not answer a short while ago. Thread: any.
  */
 int roost_host_meet(struct roost_host *host, const struct roost_gid *sgid,
 		    const struct roost_gid *dgid, const uint8_t from_mac[6]);
-/* Which of our addresses speaks to dgid. Returns 0, -EHOSTUNREACH.
- * Thread: any.
- */
+/* Select our source address for dgid. Returns 0, -EHOSTUNREACH. Thread: any. */
 int roost_host_source(struct roost_host *host, const struct roost_gid *dgid,
 		      struct roost_gid *sgid);
 /* As unreached in struct roost_port_io. */
 void roost_host_unreached(struct roost_host *host,
 			  const struct roost_unreached *what);
-/* The port's addresses, as they are now. Thread: any. */
+/* Copy the port's present routes and link-local address. Thread: any. */
 void roost_host_routes(struct roost_host *host, struct roost_routes *routes,
 		       struct roost_gid *link_local);
 /* Thread: any. */
 void roost_host_neigh_put(struct roost_host *host, struct roost_neigh *neigh);
 
 /*
- * A received frame that is not RoCEv2; the bytes may be changed.
+ * Take a received frame that is not RoCEv2; may change its bytes.
  * Thread: the control thread.
  */
 void roost_host_input(struct roost_host *host, uint8_t *frame, size_t len_bytes,
 		      uint64_t now_ns);
-/* Ask, and forget, what is due. Returns when to call again; UINT64_MAX: not.
- * Thread: the control thread.
+/* Run the timers of the neighbour cache. Returns the time in ns of the next
+ * call; UINT64_MAX: none. Thread: the control thread.
  */
 uint64_t roost_host_tick(struct roost_host *host, uint64_t now_ns);
-/* The port has these addresses from here on; new ones are announced.
+/* Replace the port's addresses, and announce the new ones.
  * Thread: the control thread.
  */
 void roost_host_set_addrs(struct roost_host *host,
 			  const struct roost_prefixes *addrs);
 /*
- * The port has another MAC from here on; the engine knows it. Neighbours are
- * told for the kernel's addresses, too: the word is the same whoever says it.
- * Thread: the control thread.
+ * Change the port's MAC, after the engine was told, and announce it to the
+ * neighbours. The kernel's addresses are announced, too: the kernel's own
+ * announcements have the same content. Thread: the control thread.
  */
 void roost_host_set_mac(struct roost_host *host, const uint8_t mac[6]);
-/* The link is there: tell the neighbours our addresses, ask open questions
- * again. Thread: the control thread.
+/* The link came up: announce our addresses, and ask again for neighbours that
+ * do not answer. Thread: the control thread.
  */
 void roost_host_link_up(struct roost_host *host, uint64_t now_ns);
 

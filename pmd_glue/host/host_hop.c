@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Who is next on the way to an address, and from which of ours. */
+/* Next hops, and source addresses for a destination. */
 
 #include <errno.h>
 #include <string.h>
@@ -40,7 +40,7 @@ void roost_host_tell_crowd(struct roost_host *host, enum roost_host_crowd crowd,
 	host->conf.crowded(host->conf.ctx, crowd, mac);
 }
 
-/* Which of our addresses speaks to addr; 0.0.0.0: there is none. */
+/* Our source address for addr; 0.0.0.0: there is none. */
 struct roost_gid roost_host_source_for(const struct roost_host *host,
 				       const struct roost_gid *addr)
 {
@@ -68,7 +68,7 @@ static bool has_mac(struct roost_neigh *neigh)
 	return atomic_load_explicit(&neigh->mac_gen, memory_order_acquire) != 0;
 }
 
-/* Wait until the neighbour has a MAC or nobody answered. Under the lock. */
+/* Wait until the neighbour has a MAC or has failed. Under the lock. */
 static int wait_for(struct roost_host *host, struct roost_neigh *neigh,
 		    uint64_t until_ns)
 {
@@ -98,7 +98,7 @@ static bool is_ours_locked(struct roost_host *host,
 	return ours;
 }
 
-/* Not under the lock: asking a kernel is a system call. */
+/* Find the next hop. Not under the lock: kernel_route() is a system call. */
 static int find_hop(struct roost_host *host, const struct roost_gid *sgid,
 		    const struct roost_gid *dgid, struct roost_gid *hop)
 {
@@ -113,7 +113,9 @@ static int find_hop(struct roost_host *host, const struct roost_gid *sgid,
 	if (!conf->kernel_route || roost_gid_is_link_local(dgid) ||
 	    roost_gid_is_v4(sgid) != roost_gid_is_v4(dgid))
 		return ret;
-	/* By the gateway that was configured, or what nobody else knows. */
+	/* Settled: by a configured gateway, or the addresses are not the
+	 * kernel's.
+	 */
 	is_settled = ret == 0 &&
 		     (!conf->addrs_are_kernels || !roost_gid_eq(hop, dgid));
 	if (is_settled ||
@@ -147,7 +149,7 @@ void roost_host_routes(struct roost_host *host, struct roost_routes *routes,
 	pthread_mutex_unlock(&host->lock);
 }
 
-/* As find_hop, for somebody who wants to go there: tells if there is no way. */
+/* As find_hop(), for a caller that wants to send; reports a missing route. */
 static int next_hop(struct roost_host *host, const struct roost_gid *sgid,
 		    const struct roost_gid *dgid, struct roost_gid *hop)
 {
@@ -261,7 +263,9 @@ int roost_host_ask(struct roost_host *host, const struct roost_gid *sgid,
 	return ret;
 }
 
-/* The address that the kernel would speak from, if it is one of the port. */
+/* The kernel's source address for dgid. Returns false: the kernel has no route,
+ * or the address is not the port's.
+ */
 static bool kernel_source(struct roost_host *host, const struct roost_gid *dgid,
 			  struct roost_gid *sgid)
 {

@@ -5,8 +5,7 @@
 #define ROOST_PMD_GLUE_HOST_HOST_PRIV_H
 
 /*
- * Inside of the host: for host.c, what it says and hears, and host_hop.c, whom
- * it knows.
+ * Private to host.c (frames in and out) and host_hop.c (next hops).
  */
 
 #include <pthread.h>
@@ -18,35 +17,37 @@
 #define ROOST_HOST_SILENT_MAX 8u
 
 struct roost_host {
-	/* Constant, but for MAC and addresses: writer the control thread, under
-	 * the lock.
+	/* Constant, except for MAC and addresses. Writer: the control thread,
+	 * under the lock.
 	 */
 	struct roost_host_conf conf;
-	struct roost_gid link_local;      /* by the MAC */
-	struct roost_neigh self;          /* an address of our own */
-	struct roost_conflicts conflicts; /* the control thread's */
-	pthread_mutex_t lock;             /* around the cache, and the above */
-	pthread_cond_t changed;           /* an entry got a MAC, or failed */
+	struct roost_gid link_local; /* of the MAC; written as conf */
+	struct roost_neigh self;     /* the neighbour of our own addresses */
+	struct roost_conflicts conflicts; /* the control thread alone */
+	pthread_mutex_t lock;   /* around the cache and the fields above */
+	pthread_cond_t changed; /* an entry got a MAC, or failed */
 	struct roost_neigh_cache *neighs;
-	/* The last gateway that was asked for, and whom it leads to. */
+	/* The last gateway that was asked for, and the destination behind it.
+	 */
 	struct roost_gid via, via_dgid;
-	/* Who did not answer, not told yet: of one roost_host_tick(). */
+	/* Neighbours that did not answer, to be reported by roost_host_tick().
+	 */
 	struct {
-		struct roost_gid addr, dgid; /* the second: behind it */
+		struct roost_gid addr, dgid; /* dgid: destination behind addr */
 		uint64_t tried_ns;
 	} silent[ROOST_HOST_SILENT_MAX];
 	unsigned int nb_silent;
-	uint64_t crowd_quiet_until_ns[ROOST_CROWDS]; /* nothing is told */
+	uint64_t crowd_quiet_until_ns[ROOST_CROWDS]; /* no report before */
 };
 
-/* All three: under the lock, or by the control thread. */
+/* The next three: under the lock, or on the control thread. */
 
 bool roost_host_is_ours(const struct roost_host *host,
 			const struct roost_gid *addr);
-/* Which of our addresses speaks to addr. */
+/* Our source address for addr; 0.0.0.0: there is none. */
 struct roost_gid roost_host_source_for(const struct roost_host *host,
 				       const struct roost_gid *addr);
-/* There are too many; said now and then. mac: of the station, or NULL. */
+/* Report a limit that was reached, now and then. mac: the station, or NULL. */
 void roost_host_tell_crowd(struct roost_host *host, enum roost_host_crowd crowd,
 			   const uint8_t *mac);
 

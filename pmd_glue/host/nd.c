@@ -88,7 +88,7 @@ static bool addresses_fit(const struct roost_nd *nd)
 	if (!roost_gid_is_unicast(&nd->target) ||
 	    !(roost_gid_is_zero(&nd->src) || roost_gid_is_unicast(&nd->src)))
 		return false;
-	/* An IPv4 address in an IPv6 header is nobody's (RFC 4291, 2.5.5.2) */
+	/* No IPv4-mapped address in an IPv6 header (RFC 4291, 2.5.5.2) */
 	if (roost_gid_is_v4(&nd->target) || roost_gid_is_v4(&nd->src) ||
 	    roost_gid_is_v4(&nd->dst))
 		return false;
@@ -173,7 +173,7 @@ struct roost_gid roost_nd_link_local(const uint8_t mac[6])
 	struct roost_gid gid = { .b = { [0] = 0xfe, [1] = 0x80 } };
 
 	memcpy(&gid.b[8], mac, 3);
-	gid.b[8] ^= 2; /* the universal/local bit stands the other way round */
+	gid.b[8] ^= 2; /* the universal/local bit is inverted */
 	gid.b[11] = 0xff;
 	gid.b[12] = 0xfe;
 	memcpy(&gid.b[13], mac + 3, 3);

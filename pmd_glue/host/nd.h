@@ -5,8 +5,9 @@
 #define ROOST_PMD_GLUE_HOST_ND_H
 
 /*
- * Neighbour Discovery (RFC 4861): solicitations and advertisements to and
- * from bytes. Pure; who asks and who answers is pmd_glue/host/host.c's.
+ * Neighbour Discovery (RFC 4861): encodes and decodes neighbour solicitations
+ * and advertisements. Pure; pmd_glue/host/host.c decides when to ask and to
+ * answer.
  */
 
 #include <stdbool.h>
@@ -15,7 +16,7 @@
 
 #include <roost/gid.h>
 
-/* What build writes at most: with a link-layer address option. */
+/* Most bytes that roost_nd_build() writes: with a link-layer address option. */
 #define ROOST_ND_FRAME_MAX 86u
 
 enum roost_nd_type {
@@ -25,7 +26,7 @@ enum roost_nd_type {
 
 struct roost_nd {
 	enum roost_nd_type type;
-	struct roost_gid src; /* zero: a solicitation for duplicates */
+	struct roost_gid src; /* zero: duplicate address detection */
 	struct roost_gid dst;
 	struct roost_gid target;
 	bool has_mac;   /* link-layer address option: of the source in a */
@@ -36,8 +37,8 @@ struct roost_nd {
 };
 
 /*
- * Decode a frame from the Ethernet header on, with all checks that RFC 4861
- * (7.1.1, 7.1.2) wants: hop limit, checksum, code, lengths, options.
+ * Decode a frame that starts with its Ethernet header, with all checks of RFC
+ * 4861 (7.1.1, 7.1.2): hop limit, checksum, code, lengths, options.
  * Reads only inside the frame. Returns 0, or -EINVAL.
  */
 int roost_nd_parse(const uint8_t *frame, size_t len_bytes, struct roost_nd *nd);

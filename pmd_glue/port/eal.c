@@ -38,7 +38,7 @@
 /* ---- DPDK's log -------------------------------------------------------- */
 
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
-static char log_text[256]; /* the first error; under log_lock */
+static char log_text[256]; /* first line since clear; log_lock */
 static bool log_verbose;
 static bool log_muted;
 static FILE *log_stream; /* never closed */
