@@ -3,7 +3,7 @@
  */
 
 /*
- * What a QP must be told in INIT, RTR and RTS to serve its connection.
+ * The attributes that a QP needs in INIT, RTR and RTS to serve its connection.
  */
 
 #include <errno.h>

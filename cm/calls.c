@@ -3,8 +3,8 @@
  */
 
 /*
- * What the owner of a connection asks for: each call makes a message and takes
- * a step of the state machine, which says if it may.
+ * Calls of the owner of a connection: each call makes a message and takes a
+ * step of the state machine, which decides whether the call is allowed.
  */
 
 #include <errno.h>

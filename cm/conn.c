@@ -3,7 +3,7 @@
  */
 
 /*
- * The life of a connection, and whose it is.
+ * The lifetime of a connection, and its owner.
  */
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  */
 
 /*
- * The instance: who has it, what runs on the control thread, and telling.
+ * The instance: its users, its work on the control thread, and callbacks.
  */
 
 #include <errno.h>
@@ -69,7 +69,7 @@ static void begin_timers(struct roost_cm *cm)
 	while ((conn = TAILQ_FIRST(&cm->fresh)) != NULL) {
 		TAILQ_REMOVE(&cm->fresh, conn, fresh_link);
 		conn->in_fresh = false;
-		/* First: who is told may free it. */
+		/* First, because the callback may free conn. */
 		if (conn->wait_ns != 0) {
 			roost_timer_set(&cm->timers, &conn->timer,
 					cm->now_ns + conn->wait_ns);
@@ -276,7 +276,9 @@ void roost_cm_farewell(struct roost_cm *cm)
 {
 	struct roost_cm_conn *conn;
 
-	/* At exit a thread that is no more may hold it for ever. */
+	/* At exit, a thread that has been terminated may hold the lock for
+	 * ever.
+	 */
 	for (int i = 0; pthread_mutex_trylock(&cm->lock) != 0; i++) {
 		if (i == FAREWELL_TRIES)
 			return;

@@ -3,8 +3,9 @@
  */
 
 /*
- * Messages that come in: whose they are, and what they mean there. What means
- * nothing is dropped and counted. Control thread, under the lock.
+ * Received messages: the connection that a message belongs to, and its effect
+ * there. A message without an effect is dropped and counted. Control thread,
+ * under the lock.
  */
 
 #include <errno.h>
@@ -99,7 +100,7 @@ static void tell(struct roost_cm_conn *conn, unsigned int type, int status,
 	roost_cm_tell(conn, &event);
 }
 
-/* What most messages do: a step, and its event. */
+/* Process a message in the usual way: a step, and its event. */
 static void step_and_tell(struct roost_cm_conn *conn, enum roost_cm_input input,
 			  int status, const struct roost_cm_msg *msg)
 {
@@ -184,7 +185,9 @@ static void got_rej(struct roost_cm *cm, const struct roost_gsi_msg *in,
 			      msg->reason, msg);
 }
 
-/* The peer's numbers become ours to know. Returns false: they are taken. */
+/* Enter the peer's numbers into the tables. Returns false when another
+ * connection has them.
+ */
 static bool enter_peer(struct roost_cm_conn *conn,
 		       const struct roost_gsi_msg *in,
 		       const struct roost_cm_msg *msg, uint32_t qpn)
@@ -249,7 +252,7 @@ static void remember_rep(struct roost_cm_conn *conn,
 					     (uint8_t)(conn->alt_timeout - 1));
 }
 
-/* The request was given up and forgotten: nobody will send RTU. */
+/* The request was given up, so no RTU will be sent: reject the REP. */
 static void refuse_rep(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		       const struct roost_cm_msg *msg)
 {
@@ -301,7 +304,9 @@ static void got_rtu(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		step_and_tell(conn, ROOST_CM_GOT_RTU, 0, msg);
 }
 
-/* A connection that nobody knows is over: the peer may know it, too. */
+/* Answer a DREQ for an unknown connection: it has ended, and the peer can end
+ * its side, too.
+ */
 static void answer_dreq(struct roost_cm *cm, const struct roost_gsi_msg *in,
 			const struct roost_cm_msg *msg)
 {

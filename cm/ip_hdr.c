@@ -3,9 +3,9 @@
  */
 
 /*
- * The header that leads the private data of a REQ or SIDR_REQ made with IP
+ * The header at the front of the private data of a REQ or SIDR_REQ made with IP
  * addresses (IBTA Annex A11.4): version, IP version, port, source, destination.
- * An IPv4 address stands in the last four of sixteen bytes, behind zeros.
+ * An IPv4 address is in the last four of sixteen bytes, behind zeros.
  */
 
 #include <string.h>

@@ -3,7 +3,7 @@
  */
 
 /*
- * Alternate paths of a connection that stands: LAP and APR (IBTA 12.8).
+ * Alternate paths of an established connection: LAP and APR (IBTA 12.8).
  */
 
 #include <errno.h>

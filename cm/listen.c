@@ -3,7 +3,7 @@
  */
 
 /*
- * Listeners: which services somebody waits for, and at which address.
+ * Listeners: the services that have a listener, and their addresses.
  */
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  */
 
 /*
- * What becomes of the device: it has other addresses, or is gone.
+ * Changes of the device: other addresses, or its removal.
  */
 
 #include <errno.h>
@@ -32,7 +32,8 @@ static void tell_watches(struct roost_cm *cm, enum roost_cm_news news)
 		watch->told(watch->arg, news);
 }
 
-/* There is nobody to talk to, nor to wait for. conn may be gone. */
+/* The device is gone: end conn without a message or a timer. conn may be freed.
+ */
 static void end(struct roost_cm_conn *conn)
 {
 	static const struct roost_cm_step step = {
@@ -82,7 +83,7 @@ bool roost_cm_run_news(struct roost_cm *cm)
 		return false;
 	if (roost_dev_failed(cm->dev)) {
 		cm->gone = true;
-		/* First: who is told here does not care for an ADDR_ERROR. */
+		/* Watches first: their owners then ignore an ADDR_ERROR. */
 		tell_watches(cm, ROOST_CM_NEWS_REMOVED);
 		end_all(cm);
 		return false;

@@ -3,7 +3,7 @@
  */
 
 /*
- * Paths: which way to a peer, who is next on it, and how messages say it.
+ * Paths: the route to a peer, the next hop, and their form in messages.
  */
 
 #include <errno.h>
@@ -13,8 +13,8 @@
 
 #define HOP_LIMIT 64
 #define LID_PERMISSIVE 0xffffu
-/* The worker makes room in this time, if it gets a turn; twice as long after
- * each time that it did not.
+/* Time in which the worker makes room, if it gets a turn; doubled after each
+ * failed try.
  */
 #define ROOM_NS 50000u
 #define ROOM_MAX_NS 5000000u
@@ -200,7 +200,8 @@ void roost_cm_hold_peer(struct roost_cm_conn *conn)
 	dgid = conn->path.dgid;
 	memcpy(mac, conn->path.dmac, sizeof(mac));
 	pthread_mutex_unlock(&cm->lock);
-	/* Without it nobody tells ADDR_CHANGE, and all else goes well. */
+	/* Without the neighbour there is no ADDR_CHANGE; everything else works.
+	 */
 	if (!wanted || roost_dev_ask(cm->dev, &route, &dgid, mac, &neigh) != 0)
 		return;
 	pthread_mutex_lock(&cm->lock);
@@ -290,14 +291,16 @@ static void tell_user(const struct roost_cm_conn *conn,
 
 void roost_cm_tell_silence(const struct roost_cm_conn *conn, uint32_t tries)
 {
-	/* Where the next hop is not found, who looks for it tells that. */
+	/* If the next hop is not found, the code that asks for it prints the
+	 * line.
+	 */
 	if (!conn->mad_waits && (conn->mad_type == ROOST_CM_REQ ||
 				 conn->mad_type == ROOST_CM_SIDR_REQ))
 		tell_user(conn, ROOST_UNREACHED_NO_CM, tries,
 			  tries * conn->retry_ns);
 }
 
-/* Returns true if it told something: conn may be gone. */
+/* Returns true if it raised an event: conn may be gone. */
 static bool tell_resolved(struct roost_cm_conn *conn, bool known)
 {
 	struct roost_cm_event event = { .type = ROOST_CM_ADDR_RESOLVED };
@@ -331,8 +334,8 @@ uint64_t roost_cm_run_asking(struct roost_cm *cm)
 	uint64_t next_ns = UINT64_MAX;
 	bool known;
 
-	/* Each once: who goes on asking is put behind the last. Callbacks may
-	 * take any of them away; then some are looked at twice.
+	/* Each connection once: one that still waits is put at the end of the
+	 * list. Callbacks may remove any of them; then some are visited twice.
 	 */
 	for (uint32_t nb = cm->nb_asking; nb > 0; nb--) {
 		conn = TAILQ_FIRST(&cm->asking);
@@ -359,7 +362,7 @@ static bool is_elsewhere(struct roost_cm_conn *conn)
 	if (now == before || (before == 0 && !conn->passive))
 		return false;
 	conn->mac_gen = now;
-	/* Our own MAC changes the generation, too. */
+	/* A change of this port's MAC changes the generation, too. */
 	return before != 0 && before >> 16 != now >> 16;
 }
 
@@ -376,7 +379,9 @@ void roost_cm_sweep(struct roost_cm *cm)
 			roost_cm_refresh_mac(conn);
 			is_there = roost_cm_tell(conn, &event);
 		}
-		/* All before it have been told. */
+		/* After a removal, start again: connections visited before
+		 * raise no second event.
+		 */
 		conn = is_there ? LIST_NEXT(conn, all_link)
 				: LIST_FIRST(&cm->conns);
 	}

@@ -3,9 +3,9 @@
  */
 
 /*
- * Requests that come in: REQ and SIDR_REQ. Each may be one that came before,
- * and what a flood of them costs is bounded: per peer, per listener and for
- * all of the CM. Control thread, under the lock.
+ * Received requests: REQ and SIDR_REQ. Each may be a duplicate. The cost of a
+ * flood of them is bounded per peer, per listener and for the whole CM. Control
+ * thread, under the lock.
  */
 
 #include <errno.h>
@@ -13,11 +13,12 @@
 
 #include "cm/priv.h"
 
-/* No peer makes us wait longer than this between two REPs: 8.6 s. */
+/* Longest time between two REPs, whatever a peer asks for: 8.6 s. */
 #define RETRY_CODE_MAX 21u
 
-/* Requests in doubt make room for one more, the oldest first. Owners are told:
- * whatever was looked up before has to be looked up again.
+/* Drop half-open requests, the oldest first, to make room for one more. Owners
+ * get an event, so everything that the caller looked up before must be looked
+ * up again.
  */
 static void make_room(struct roost_cm *cm, const struct roost_gsi_msg *in)
 {
@@ -29,8 +30,8 @@ static void make_room(struct roost_cm *cm, const struct roost_gsi_msg *in)
 	}
 }
 
-/* A number that is used again asks something else: the answer that was kept
- * for it is of no use any more.
+/* A peer that uses a number again has a new request: the answer that was kept
+ * for the old one is dropped.
  */
 static struct roost_cm_conn *not_another(struct roost_cm_conn *conn,
 					 const struct roost_cm_msg *msg)
@@ -44,7 +45,7 @@ static struct roost_cm_conn *not_another(struct roost_cm_conn *conn,
 	return NULL;
 }
 
-/* A conn that belongs to the listener until its owner takes it. */
+/* Create a conn that belongs to the listener until its owner takes it. */
 static struct roost_cm_conn *new_passive(struct roost_cm_listener *l,
 					 const struct roost_cm_msg *msg)
 {
@@ -63,7 +64,7 @@ static struct roost_cm_conn *new_passive(struct roost_cm_listener *l,
 	return conn;
 }
 
-/* Does it name the addresses that the packet had? */
+/* True if the header has the addresses of the packet. */
 static bool names(const struct roost_cm_ip_hdr *ip,
 		  const struct roost_gsi_msg *in)
 {
@@ -86,9 +87,10 @@ static void give_up(struct roost_cm_conn *conn)
 }
 
 /*
- * The header names the peer to the program, so it has to be true: requests of
- * the IP CM Service come from the address that they name, to the one that they
- * name. Other services may begin their private data as they like.
+ * True if the header has other addresses than the packet. The program relies on
+ * the header to know its peer, so a request of the IP CM Service must come from
+ * the address in its header, to the address in its header. Other services may
+ * begin their private data with any bytes.
  */
 static bool lies(const struct roost_gsi_msg *in, const struct roost_cm_msg *msg)
 {
@@ -113,7 +115,9 @@ static struct roost_cm_listener *listener_of(struct roost_cm *cm,
 	event->listener =
 		roost_cm_find_listener(cm, msg->service_id,
 				       event->has_ip ? &event->ip : NULL);
-	/* Bytes that only look like the header are the owner's. */
+	/* Without a listener for the header's address, the bytes are private
+	 * data that only looks like a header.
+	 */
 	if (event->listener == NULL && event->has_ip) {
 		event->listener =
 			roost_cm_find_listener(cm, msg->service_id, NULL);
@@ -134,8 +138,8 @@ static bool has_room(struct roost_cm *cm, const struct roost_cm_listener *l)
 	return false;
 }
 
-/* A held request becomes the listener's, if that is still the one that it is
- * for. Returns false: it is not, and conn is gone.
+/* Give a held request to its listener. Returns false when another listener
+ * matches now, or none: conn is gone then.
  */
 static bool hand_over(struct roost_cm_conn *conn,
 		      const struct roost_gsi_msg *in,
@@ -232,7 +236,9 @@ static uint16_t take_paths(struct roost_cm_conn *conn,
 	return 0;
 }
 
-/* Is this REQ, or its QPN, of a conn that is there? Then that is answered. */
+/* True if a conn has this REQ's number or QPN already; the REQ is answered
+ * then.
+ */
 static bool is_known(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		     const struct roost_cm_msg *msg)
 {
@@ -278,7 +284,7 @@ static void enter_tables(struct roost_cm_conn *conn,
 	roost_cm_table_add(&cm->peer_qpns, &conn->by_qpn, &key, conn);
 }
 
-/* The way back is known, or need not be: the listener's program is told. */
+/* The next hop back is known or not needed: raise REQ_RECEIVED. */
 static void show(struct roost_cm_conn *conn, const struct roost_gsi_msg *in,
 		 const struct roost_cm_msg *msg)
 {
@@ -308,7 +314,7 @@ static void drop_held(struct roost_cm_conn *conn)
 	give_up(conn);
 }
 
-/* Somebody asks for the next hop; the request waits in conn meanwhile. */
+/* The next hop is being asked for; the request waits in conn meanwhile. */
 static void hold(struct roost_cm_conn *conn, const struct roost_gsi_msg *in)
 {
 	struct roost_cm *cm = conn->cm;
@@ -449,8 +455,9 @@ static void open_sidr(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	roost_cm_set_path(conn, &path);
 	roost_cm_table_add(&cm->sidrs, &conn->by_id, key, conn);
 	enter(conn, ROOST_CM_REQ_HELD);
-	/* Its answer goes where it came from; the program's next word does not,
-	 * and need not wait for the neighbour that was met here.
+	/* The answer to the lookup goes to the source MAC of the request. The
+	 * program's next packet does not, but it need not wait for the
+	 * neighbour that was asked for here.
 	 */
 	if (roost_cm_meet_peer(conn) == -EHOSTUNREACH) {
 		drop_held(conn);

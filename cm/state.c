@@ -22,14 +22,16 @@
 #define TIMEWAIT ROOST_CM_ACT_TIMEWAIT
 #define KEEP ROOST_CM_ACT_KEEP
 
-/* On [input]: go to state next, do actions, tell event. */
+/* On [input]: go to state next, execute actions, raise event. */
 #define ON(input, next_, actions_, event_)                                     \
 	[ROOST_CM_##input] = { .valid = true,                                  \
 			       .next = ROOST_CM_##next_,                       \
 			       .actions = actions_,                            \
 			       .event = ROOST_CM_##event_ }
 
-/* A request that is answered by REP, REJ or nothing: REQ_SENT and with MRA. */
+/* States with an outstanding request, which gets REP, REJ or no answer:
+ * REQ_SENT and MRA_REQ_RCVD.
+ */
 #define REQ_OUT                                                                \
 	ON(DO_REJECT, IDLE, STOP | SEND | FORGET, NO_EVENT),                   \
 		ON(DO_DESTROY, IDLE, STOP | REJ_TIMEOUT | FORGET, NO_EVENT),   \
@@ -38,8 +40,8 @@
 		ON(GOT_REP, REP_RCVD, STOP, REP_RECEIVED),                     \
 		ON(TRIES_SPENT, IDLE, STOP | REJ_TIMEOUT | FORGET, REQ_ERROR)
 
-/* A reply that is answered by RTU, REJ, DREQ or nothing. The QP may have seen
- * packets by now.
+/* States with an outstanding reply, which gets RTU, REJ, DREQ or no answer. The
+ * QP may have received packets already.
  */
 #define REP_OUT                                                                \
 	ON(DO_REJECT, TIMEWAIT, STOP | SEND | TIMEWAIT, NO_EVENT),             \
@@ -79,7 +81,9 @@ static const struct roost_cm_step table[ROOST_CM_STATES][ROOST_CM_INPUTS] = {
 		ON(GOT_REJ_STALE, TIMEWAIT, TIMEWAIT, REJ_RECEIVED),
 		ON(GOT_STALE, TIMEWAIT, TIMEWAIT, REQ_ERROR),
 	},
-	/* It has no owner yet: its end is nobody's, and its peer asks again. */
+	/* No owner yet: its end raises no event, and its peer repeats the
+	 * request.
+	 */
 	[ROOST_CM_REQ_HELD] = {
 		ON(DO_DESTROY, IDLE, FORGET, NO_EVENT),
 		ON(GOT_REQ, REQ_HELD, 0, NO_EVENT),
@@ -98,7 +102,7 @@ static const struct roost_cm_step table[ROOST_CM_STATES][ROOST_CM_INPUTS] = {
 		ON(GOT_REJ, IDLE, FORGET, REJ_RECEIVED),
 		ON(GOT_REJ_STALE, TIMEWAIT, TIMEWAIT, REJ_RECEIVED),
 		ON(GOT_STALE, IDLE, FORGET, REJ_RECEIVED),
-		/* In silence: the peer may ask again. */
+		/* Without a REJ: the peer may repeat the request. */
 		ON(CROWDED_OUT, IDLE, FORGET, REJ_RECEIVED),
 	},
 	[ROOST_CM_REJ_SENT] = {
@@ -128,7 +132,7 @@ static const struct roost_cm_step table[ROOST_CM_STATES][ROOST_CM_INPUTS] = {
 		ON(DO_DESTROY, TIMEWAIT, STOP | TIMEWAIT, NO_EVENT),
 		ON(GOT_REJ, TIMEWAIT, STOP | TIMEWAIT, DREP_RECEIVED),
 		ON(GOT_REJ_STALE, TIMEWAIT, STOP | TIMEWAIT, DREP_RECEIVED),
-		/* Both at once: each has what it asked for. */
+		/* Both ends disconnect at once. */
 		ON(GOT_DREQ, TIMEWAIT, STOP | DREP | TIMEWAIT, DREQ_RECEIVED),
 		ON(GOT_DREP, TIMEWAIT, STOP | TIMEWAIT, DREP_RECEIVED),
 		ON(TRIES_SPENT, TIMEWAIT, STOP | TIMEWAIT, DREQ_ERROR),

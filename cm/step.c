@@ -3,9 +3,9 @@
  */
 
 /*
- * Carries out what a step of the state machine asks for: messages, retries and
- * timers. The last message stays in the connection, as it was sent, so that
- * each repetition is the same.
+ * Executes the actions of a step of the state machine: messages, retries and
+ * timers. The connection keeps the last message as it was sent, so that each
+ * repetition is the same.
  */
 
 #include <errno.h>
@@ -17,15 +17,17 @@
 
 /* How long an answer is kept: longer than from try to try of a REQ. */
 #define KEEP_NS 8500000000ull
-/* A minute, whatever a peer's REQ says. */
+/* Longest timewait, whatever a peer's REQ says: one minute. */
 #define TIMEWAIT_CODE_MAX 24u
-/* 69 s and 4.3 s, whatever a MRA, and the REQ before it, say. */
+/* Longest waits for an MRA and for the path's timeout, whatever the MRA and the
+ * REQ say: 69 s and 4.3 s.
+ */
 #define MRA_CODE_MAX 24u
 #define MRA_PATH_CODE_MAX 20u
-/* What the kernel's rdma_cm says in its MRAs. */
+/* The service timeout of the kernel's rdma_cm in its MRAs. */
 #define SERVICE_TIMEOUT_DEFAULT 24u
 
-/* So many tries without an answer, and the user is told. */
+/* After this many tries without an answer, the user gets a line. */
 #define TRIES_TOLD 2u
 
 static uint8_t at_most(uint8_t code, uint8_t max)
@@ -99,7 +101,7 @@ struct roost_cm_msg roost_cm_msg_between(const struct roost_cm_conn *conn,
 	};
 }
 
-/* What a REJ or MRA of ours is about. */
+/* The message that a REJ or MRA of this end refers to. */
 static uint8_t about(enum roost_cm_state state)
 {
 	if (state == ROOST_CM_REQ_RCVD)
@@ -116,7 +118,9 @@ static void send_rej(struct roost_cm_conn *conn, uint16_t reason, bool kept)
 	msg.about = about(conn->state);
 	msg.reason = reason;
 	if (reason == ROOST_CM_REJ_TIMEOUT) {
-		/* The peer finds by it what it cannot by its own number. */
+		/* The CA GUID: the peer finds the connection by it when it does
+		 * not know the number.
+		 */
 		msg.info_len_bytes = 8;
 		roost_be64_put(msg.info, roost_dev_node_guid(conn->cm->dev));
 	}
@@ -204,7 +208,7 @@ static void enter_timewait(struct roost_cm_conn *conn)
 {
 	if (conn->state == ROOST_CM_TIMEWAIT)
 		return;
-	/* The DREP that led here may still wait for room. */
+	/* The DREP of this step may still wait for room. */
 	stop_timer(conn);
 	conn->cm->nb_timewait++;
 	roost_cm_wait(conn, roost_cm_code_ns(
@@ -220,7 +224,7 @@ static void forget(struct roost_cm_conn *conn)
 
 static void keep(struct roost_cm_conn *conn)
 {
-	/* Its QP may ask again at once, as another request. */
+	/* The peer's QP may send another request at once. */
 	roost_cm_table_del(&conn->by_qpn);
 	if (conn->cm->nb_kept >= ROOST_CM_KEPT_MAX) {
 		forget(conn);
@@ -229,8 +233,8 @@ static void keep(struct roost_cm_conn *conn)
 	roost_cm_wait(conn, KEEP_NS);
 }
 
-/* No peer makes us wait longer than 73 s for what it puts off, and it puts it
- * off once: no state takes a second MRA.
+/* How long this end waits after an MRA: at most 73 s, and once, because no
+ * state accepts a second MRA.
  */
 uint64_t roost_cm_mra_ns(const struct roost_cm_conn *conn,
 			 const struct roost_cm_msg *msg)
@@ -247,7 +251,9 @@ static void send_what_is_due(struct roost_cm_conn *conn, unsigned int actions,
 	bool kept = actions & ROOST_CM_ACT_KEEP;
 
 	if (actions & ROOST_CM_ACT_SEND) {
-		/* What is not an answer to repeat leaves the last one alone. */
+		/* An MRA, or a REJ that is not kept, does not replace the
+		 * message to repeat.
+		 */
 		if ((msg->type == ROOST_CM_MRA || msg->type == ROOST_CM_REJ) &&
 		    !kept)
 			send_once(conn, msg);
@@ -279,7 +285,7 @@ static bool is_half_open(enum roost_cm_state state)
 	       state == ROOST_CM_SIDR_REQ_RCVD;
 }
 
-/* Count who enters and leaves. */
+/* Change the state, and count connections per kind of state. */
 static void go(struct roost_cm_conn *conn, enum roost_cm_state next)
 {
 	struct roost_cm *cm = conn->cm;

@@ -3,16 +3,16 @@
  */
 
 /*
- * What bounds and finds by the peer's numbers. Peers choose what is hashed, so
- * a secret goes into it.
+ * Tables by the peer's numbers, and limits per peer. Peers choose the values
+ * that are hashed, so a secret goes into the hash.
  */
 
 #include <string.h>
 
 #include "cm/priv.h"
 
-/* A peer may send so many requests a second, and so many at once: more than one
- * process can make, so that it is a flood that is slowed down.
+/* Requests per second of a peer, and its burst: more than one process can make,
+ * so that only a flood is slowed down.
  */
 #define RATE_PER_S 20000u
 #define RATE_BURST 16384u
@@ -98,8 +98,9 @@ void roost_cm_table_del(struct roost_cm_entry *entry)
 static struct roost_cm_peer_bounds *bounds_of(struct roost_cm *cm,
 					      const struct roost_gid *peer)
 {
-	/* Neighbours differ in the last byte, which only the high bits of the
-	 * hash have: once more, or they would share their bounds.
+	/* Peers of one subnet differ in the last byte, which reaches only the
+	 * high bits of the hash. The second mix keeps them from sharing an
+	 * entry.
 	 */
 	uint64_t x = mix(hash_gid(cm->peer_ids.secret, peer), 0);
 

@@ -165,7 +165,9 @@ static int listen_all(struct roost_rdmacm_id *id, int backlog)
 	return rc;
 }
 
-/* To everybody, and nobody finds us: is there an address? */
+/* Listening at the wildcard: print a line if no port has an address, because no
+ * peer could connect.
+ */
 static void tell_deaf(const struct roost_rdmacm_id *id)
 {
 	const struct roost_unreached what = { .cause = ROOST_UNREACHED_DEAF };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * What the CM tells, made into events. Runs on the control thread: takes the
- * locks of events only, waits for nothing, and touches no QP.
+ * Events of the CM, turned into events of ids. Runs on the control thread:
+ * takes the locks of events only, waits for nothing, and touches no QP.
  *
- * What is told in which state, and with which status, is as the Linux kernel's
- * rdma_cm has it.
+ * The events in each state, and their statuses, are those of the Linux kernel's
+ * rdma_cm.
  */
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void copy_conn(struct roost_rdmacm_event *e,
 	conn->qp_num = ev->peer.qpn;
 }
 
-/* Only what the peer wrote, where the message has no parameters. */
+/* For a message without connection parameters: copy the private data only. */
 static void copy_only_data(struct roost_rdmacm_event *e,
 			   const struct roost_cm_event *ev)
 {
@@ -177,7 +177,7 @@ static void (*const handlers[ROOST_CM_EVENT_TYPES])(
 	[ROOST_CM_ADDR_RESOLVED] = on_addr,
 	[ROOST_CM_ADDR_ERROR] = on_addr,
 	[ROOST_CM_ADDR_CHANGE] = on_addr_change,
-	/* Requests are told to listeners, and never of a connection. */
+	/* Requests go to listeners, never to a connection. */
 	[ROOST_CM_REQ_RECEIVED] = on_nothing,
 	[ROOST_CM_SIDR_REQ_RECEIVED] = on_nothing,
 	[ROOST_CM_REQ_ERROR] = on_unreachable,
@@ -237,11 +237,13 @@ static struct roost_rdmacm_id *make_child(const struct roost_rdmacm_listen *l,
 	child->conn = conn;
 	child->begun = true;
 	child->state = ROOST_RDMACM_CONNECT;
-	/* Until it is accepted its end is nobody's: the accept fails then. */
+	/* Until the id is accepted, its end raises no event: the accept fails
+	 * then.
+	 */
 	child->quiet = true;
 	child->device = l->device;
 	roost_cm_conn_path(conn, &child->path);
-	/* Cannot fail: who tells of a removal is this thread. */
+	/* Cannot fail: a removal is reported on this thread. */
 	roost_rdmacm_place_take(child, l->device, child->path.port_num,
 				&child->path.sgid);
 	set_addresses(child, ev);

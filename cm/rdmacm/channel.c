@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * Event channels: who waits, what waits, and what is acked. Waiting and
- * counting are lib/event's; the data of an event waits in its source.
+ * Event channels: waiting threads, waiting events, and acks. lib/event waits
+ * and counts; the data of an event waits in its source.
  */
 
 #include <stdio.h>
@@ -240,7 +240,7 @@ void roost_rdmacm_channel_remove(struct roost_rdmacm_id *id)
 	pthread_mutex_unlock(&id->lock);
 }
 
-/* Nobody will ack what was read from it. */
+/* End a source whose events will not be acked. */
 static void source_orphan(struct roost_rdmacm_source *source)
 {
 	struct roost_rdmacm_events waiting;
@@ -251,8 +251,8 @@ static void source_orphan(struct roost_rdmacm_source *source)
 }
 
 /*
- * Its channel goes away before it does: then it does nothing any more, and
- * every call says EBADF, as on Linux where the file is closed.
+ * The channel of the id is destroyed before the id: the id does nothing any
+ * more, and every call returns EBADF, as on Linux where the file is closed.
  */
 static void orphan(struct roost_rdmacm_id *id)
 {

@@ -13,7 +13,7 @@
 
 #define RETRIES_MAX 7
 
-/* Private data as it goes: what rdma_create_ep() was given comes first. */
+/* Private data as it is sent: first the data from rdma_create_ep(). */
 struct private_data {
 	uint8_t bytes[ROOST_RDMACM_DATA_MAX];
 	size_t len;
@@ -145,7 +145,9 @@ static int ask_service(struct roost_rdmacm_id *id,
 	return roost_cm_sidr_request(id->conn, &req);
 }
 
-/* What the program asks for, or what there is where it leaves that open. */
+/* The values of the program, or the given ones where the program leaves them
+ * open.
+ */
 static void set_depths(struct roost_rdmacm_id *id,
 		       const struct rdma_conn_param *param,
 		       uint8_t initiator_depth, uint8_t responder_resources)
@@ -282,7 +284,7 @@ static int answer_service(struct roost_rdmacm_id *id,
 	return roost_cm_sidr_reply(id->conn, &rep);
 }
 
-/* The event that follows is told: the program has the id. */
+/* Deliver the events of the id from now on: the program has the id. */
 static void set_loud(struct roost_rdmacm_id *id)
 {
 	pthread_mutex_lock(&id->lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * What is done when a program reads an event: devices are taken, QPs moved and
- * attached, and the id shows what it has become. As rdma-core's library does,
+ * Actions when a program reads an event: devices are taken, QPs moved and
+ * attached, and the members of the id are filled in. As in rdma-core's library,
  * on the program's thread.
  */
 
@@ -10,7 +10,7 @@
 
 #include "cm/rdmacm/rdmacm.h"
 
-/* The status of an event whose part here failed; errno says why. */
+/* The status of an event whose action failed; errno has the cause. */
 static int failed(int rc)
 {
 	return roost_rdmacm_result(rc);
@@ -107,7 +107,9 @@ static bool disconnected(struct roost_rdmacm_id *id,
 	return !id->conn_error;
 }
 
-/* Of a connection there is nothing more to say; of a service, how to send. */
+/* A connection needs no more data; for a datagram service, fill in how to send
+ * to it.
+ */
 static bool established(struct roost_rdmacm_id *id,
 			struct roost_rdmacm_event *e)
 {

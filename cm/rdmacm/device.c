@@ -20,7 +20,7 @@ static struct {
 	bool loaded;
 	unsigned int nb;
 	struct roost_rdmacm_device devices[ROOST_PORTS_MAX];
-	/* Those that are open, in the order of the configuration; grows. */
+	/* Open devices, in the order of the configuration; only grows. */
 	_Atomic unsigned int nb_open;
 	struct roost_rdmacm_device *_Atomic open[ROOST_PORTS_MAX];
 	struct roost_config config;
@@ -36,7 +36,9 @@ static int load(void)
 	if (process.loaded)
 		return 0;
 	list = ibv_get_device_list(&nb);
-	/* Whatever is wrong with the configuration has been told by that. */
+	/* ibv_get_device_list() has printed what is wrong with the
+	 * configuration.
+	 */
 	if (!list || nb == 0 || roost_config_load(&process.config, err)) {
 		if (list)
 			ibv_free_device_list(list);
@@ -52,8 +54,8 @@ static int load(void)
 	return 0;
 }
 
-/* In a child: what is open is the parent's. The names of the devices stay, but
- * for those that were being read.
+/* In a child of a fork: forget the open devices, which are the parent's. The
+ * list of devices stays, unless it was just being read.
  */
 static void forget(void)
 {
@@ -85,8 +87,8 @@ int roost_rdmacm_init(void)
 	return rc;
 }
 
-/* What ibv_open_device() could not have, if it was that; where there is no
- * device, programs look for another one.
+/* The limit that ibv_open_device() ran into; any other failure counts as no
+ * device, so that programs look for another one.
  */
 static int why_not(void)
 {
@@ -132,7 +134,8 @@ int roost_rdmacm_open_all(void)
 	int rc, first = -ENODEV;
 	unsigned int nb = 0;
 
-	/* One that could not be opened is not tried again by every call. */
+	/* A device that could not be opened is not tried again by every call.
+	 */
 	if (process.nb_open)
 		return 0;
 	pthread_mutex_lock(&process.lock);
@@ -239,7 +242,9 @@ void roost_rdmacm_device_put(struct roost_rdmacm_device *d)
 {
 	pthread_mutex_lock(&process.lock);
 	if (--d->refs == 0) {
-		/* What the program has left in them stays valid, and theirs. */
+		/* Objects that the program left in the PD or domain stay valid,
+		 * and belong to the program.
+		 */
 		if (d->pd)
 			ibv_dealloc_pd(d->pd);
 		if (d->xrcd)

@@ -92,7 +92,7 @@ int rdma_create_ep(struct rdma_cm_id **out, struct rdma_addrinfo *res,
 
 	if (rc)
 		return roost_rdmacm_result(rc);
-	/* The calls that it is made of wait for their events. */
+	/* The calls inside wait for their events. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	rc = res->ai_flags & RAI_PASSIVE ? passive(id, res, pd, qp_init_attr)
 					 : active(id, res, pd, qp_init_attr);
@@ -116,7 +116,7 @@ void rdma_destroy_ep(struct rdma_cm_id *id)
 	rdma_destroy_id(id);
 }
 
-/* The QP of a request, as the end point that listens says. */
+/* Create the QP of a request with the attributes of the listening end point. */
 static int give_qp(struct rdma_cm_id *listen, struct rdma_cm_id *id)
 {
 	const struct ibv_qp_init_attr *wanted =

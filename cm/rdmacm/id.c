@@ -373,7 +373,7 @@ static void replace(struct roost_rdmacm_id *id,
 	pthread_mutex_unlock(&id->lock);
 }
 
-/* Wait until all that was read from the old channel is acked. */
+/* Wait until all events that were read from the old channel are acked. */
 static void settle(struct roost_rdmacm_source **olds, size_t nb)
 {
 	for (size_t i = 0; i < nb; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * Groups. Joining one asks nobody: an IP group is a RoCEv2 group, and the port
- * reports its membership when the first QP is attached.
+ * Groups. Joining a group sends no request: an IP group is a RoCEv2 group, and
+ * the port reports its membership when the first QP is attached.
  */
 
 #include <stdlib.h>

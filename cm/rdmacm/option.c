@@ -82,8 +82,8 @@ static bool is_primary(const struct ibv_path_data *path)
 }
 
 /*
- * A route that the program brings. Where it leads was resolved before; what is
- * taken from it is how packets shall go there.
+ * Set a route from the program. The destination was resolved before; only the
+ * properties of the path are taken from the route.
  */
 static int set_path(struct roost_rdmacm_id *id, const void *value, size_t len)
 {

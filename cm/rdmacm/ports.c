@@ -52,7 +52,7 @@ static int check(const struct roost_rdmacm_claim *claim, uint16_t port,
 	return 0;
 }
 
-/* Under the lock: nobody has it, whatever the address. */
+/* Under the lock: true if no claim has the port, at any address. */
 static bool is_free(enum roost_rdmacm_port_space space, uint16_t port)
 {
 	const struct roost_rdmacm_claim *other;

@@ -14,7 +14,8 @@
 
 /* ---- attributes --------------------------------------------------------- */
 
-/* Without a connection: what the port and the type of QP ask for. */
+/* Without a connection: the attributes that the port and the type of QP need.
+ */
 static void plain_attr(const struct roost_rdmacm_id *id,
 		       struct ibv_qp_attr *attr, int *mask)
 {
@@ -90,7 +91,7 @@ int roost_rdmacm_qp_to_rtr(struct roost_rdmacm_id *id, uint8_t resources)
 
 	if (!id->id.qp)
 		return 0;
-	/* Again: what the peer may do is known only now. */
+	/* INIT again: the access rights of the peer are known only now. */
 	rc = init_attr(id, &attr, &mask);
 	if (rc == 0)
 		rc = modify(id->id.qp, &attr, mask);
@@ -180,7 +181,7 @@ static int create_cq(struct rdma_cm_id *id, uint32_t size,
 	return *cq ? 0 : -errno;
 }
 
-/* 0: it needs none of that kind. */
+/* A size of 0: the id needs no CQ of that kind. */
 static int create_cqs(struct rdma_cm_id *id, uint32_t send_size,
 		      uint32_t recv_size)
 {
@@ -196,7 +197,7 @@ static int create_cqs(struct rdma_cm_id *id, uint32_t send_size,
 
 /* ---- QP ----------------------------------------------------------------- */
 
-/* Fill in what the program left to us. */
+/* Fill in the members that the program left open. */
 static int complete_qp_attr(struct roost_rdmacm_id *id,
 			    struct ibv_qp_init_attr_ex *attr)
 {

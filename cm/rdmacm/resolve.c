@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * Where the peer is: address, device and route.
+ * Resolution of a peer: address, device and route.
  *
- * The device is known at once, from the configuration; the network is asked
- * for the next hop only (roost_cm_resolve). A RoCE route is nothing that would
- * have to be asked for.
+ * The device is known at once, from the configuration; the network is asked for
+ * the next hop only (roost_cm_resolve). A RoCE route needs no query.
  */
 
 #include <endian.h>
@@ -87,7 +86,7 @@ static int find_route(struct roost_rdmacm_id *id, const struct roost_gid *dgid)
 	return rc;
 }
 
-/* From every port that was tried. */
+/* Print a line for the user: no route, from all ports that were tried. */
 static void tell_no_route(const struct roost_rdmacm_id *id,
 			  const struct roost_gid *dgid)
 {
@@ -135,7 +134,7 @@ static int begin(struct roost_rdmacm_id *id, int timeout_ms)
 	roost_rdmacm_addr_make(&id->dst, id->dst.ss_family, &dgid,
 			       roost_rdmacm_addr_port(
 				       (struct sockaddr *)&id->dst));
-	/* Of a try that failed. */
+	/* The conn of a failed try. */
 	id->conn = NULL;
 	if (old)
 		roost_cm_conn_destroy(old);
@@ -145,7 +144,9 @@ static int begin(struct roost_rdmacm_id *id, int timeout_ms)
 		return rc;
 	if (roost_gid_is_multicast(&dgid)) {
 		roost_rdmacm_id_set_state(id, ROOST_RDMACM_ADDR_RESOLVED);
-		/* Gone just now: in the state before, nobody was told. */
+		/* The device may just have been removed: in the state before,
+		 * the id got no event.
+		 */
 		if (roost_dev_failed(id->device->dev))
 			rc = -ENODEV;
 		else
@@ -199,7 +200,7 @@ int rdma_resolve_addr(struct rdma_cm_id *rdma, struct sockaddr *src_addr,
 
 /* ---- route -------------------------------------------------------------- */
 
-/* What the options of the id say about it. */
+/* Apply the options of the id to its path. */
 static void shape_path(struct roost_rdmacm_id *id)
 {
 	if (id->tos_set)

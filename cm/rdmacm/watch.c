@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * Who is on which device, and hears what becomes of it: DEVICE_REMOVAL, and
- * ADDR_CHANGE when the port loses the address that an id is at, or has another
- * hardware address.
+ * The ids on each device, and the events of the device for them:
+ * DEVICE_REMOVAL, and ADDR_CHANGE when the port loses the address of an id, or
+ * has another hardware address.
  *
- * Who hears of a removal is as the Linux kernel's rdma_cm has it: every id that
- * has a device. One that listens at the wildcard has none and hears nothing; it
- * listens on, on the devices that are left. A request that was not accepted yet
- * is told nothing, either: the accept fails.
+ * As in the Linux kernel's rdma_cm, every id that has a device gets
+ * DEVICE_REMOVAL. An id that listens at the wildcard has no device and gets no
+ * event; it listens on, on the remaining devices. A request that was not
+ * accepted yet gets no event, either: the accept fails.
  */
 
 #include <stdlib.h>
@@ -24,9 +24,9 @@ static struct roost_rdmacm_id *id_at(struct roost_rdmacm_place *place)
 }
 
 /*
- * An id that is bound to the wildcard has the device only when the next hop is
- * known; until then the CM tells ADDR_ERROR. Returns false: such a one, or it
- * has been told.
+ * Set state REMOVED. Returns false when the id gets no DEVICE_REMOVAL: it has
+ * got one, or it is bound to the wildcard and its next hop is not known, so
+ * that it has no device yet and the CM raises ADDR_ERROR.
  */
 static bool become_removed(struct roost_rdmacm_id *id)
 {
