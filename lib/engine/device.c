@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "lib/engine/cc/cc.h"
 #include "lib/engine/core/dev_priv.h"
 #include "lib/engine/core/worker_base.h"
 #include "lib/engine/sched/worker.h"
@@ -18,7 +19,7 @@ int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
 	struct roost_dev *d;
 	int rc;
 
-	rc = roost_dev_make(conf, &roost_transport, &d);
+	rc = roost_dev_make(conf, &roost_transport, &roost_cc_loss, &d);
 	if (rc != 0)
 		return rc;
 	rc = roost_workers_create(d, conf->nb_workers);

@@ -24,7 +24,7 @@ ARROWS = {
     "lib/engine/sched": ("lib/engine/core", "lib/wire", "lib/event"),
     "lib/engine/transport": ("lib/engine/core", "lib/engine/cc",
                              "lib/engine/sched", "lib/wire", "lib/event"),
-    "lib/engine": ("lib/engine/core", "lib/engine/sched",
+    "lib/engine": ("lib/engine/core", "lib/engine/cc", "lib/engine/sched",
                    "lib/engine/transport"),
     "cm": (*ENGINE, "lib/wire", "lib/event"),
     "face": (*ENGINE, "lib/event", "lib/config"),

@@ -109,7 +109,7 @@ static void init_port(struct roost_port *port,
 
 int roost_dev_make(const struct roost_dev_conf *conf,
 		   const struct roost_transport *transport,
-		   struct roost_dev **dev)
+		   const struct roost_cc *cc, struct roost_dev **dev)
 {
 	struct roost_dev *d;
 	int rc;
@@ -124,6 +124,7 @@ int roost_dev_make(const struct roost_dev_conf *conf,
 	d->pool = conf->pool;
 	d->node_guid = conf->node_guid;
 	d->transport = transport;
+	d->cc = cc;
 	d->nb_ports = conf->nb_ports;
 	for (unsigned int i = 0; i < conf->nb_ports; i++)
 		init_port(&d->ports[i], conf, i);

@@ -18,6 +18,7 @@
 #include <roost/channel.h>
 #include "lib/wire/frame.h"
 
+struct roost_cc;
 struct roost_transport;
 
 #define ROOST_MCAST_BUCKETS 1024u
@@ -59,6 +60,7 @@ struct roost_dev {
 	struct rte_mempool *pool;
 	uint64_t node_guid;
 	const struct roost_transport *transport;
+	const struct roost_cc *cc; /* congestion control of all QPs */
 	unsigned int nb_ports;
 	struct roost_port ports[ROOST_DEV_PORTS_MAX];
 	unsigned int nb_workers;
@@ -147,13 +149,13 @@ struct roost_pd {
 	_Atomic uint32_t refs; /* MRs, QPs */
 };
 
-/* A device without workers; who creates one adds them (lib/engine/device.c).
- * transport stays the caller's. Returns 0, -EINVAL, -ENOMEM, -EIO (there are no
- * random numbers).
+/* Create a device without workers; the caller adds them (lib/engine/device.c).
+ * transport and cc stay the caller's. Returns 0, -EINVAL, -ENOMEM, -EIO (there
+ * are no random numbers).
  */
 int roost_dev_make(const struct roost_dev_conf *conf,
 		   const struct roost_transport *transport,
-		   struct roost_dev **dev);
+		   const struct roost_cc *cc, struct roost_dev **dev);
 /* Free the device. Its workers are destroyed already, and it has no context. */
 void roost_dev_free(struct roost_dev *dev);
 

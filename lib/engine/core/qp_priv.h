@@ -24,22 +24,22 @@
 #include <roost/wq.h>
 #include "lib/wire/frame.h"
 
-/* Packets of one QP that may be unacknowledged at a time, as long as nothing is
- * lost, and the least that losses bring it down to.
+/* Bounds of the congestion window: packets of one QP in flight as long as none
+ * is lost, and after any number of losses.
  */
-#define ROOST_WINDOW_PKTS 256
-#define ROOST_WINDOW_MIN_PKTS 4
+#define ROOST_CWND_MAX_PKTS 256
+#define ROOST_CWND_MIN_PKTS 4
 /* A long message asks for an acknowledgement with each part of a window: it
  * keeps open, and goes on in steps that are small beside it.
  */
-#define ROOST_WINDOW_PARTS 8
+#define ROOST_CWND_PARTS 8
 /* A longer READ goes as several requests, each begun when the one before it is
  * answered. The PSNs that are in use must stay within half of their circle
  * (IBTA 9.7.3.1), and 2^31 bytes in packets of 256 are all of that half.
  */
 #define ROOST_READ_MAX_PKTS 65536u
-/* So often it is asked early in a row; each time waits twice as long. */
-#define ROOST_REQ_EARLY_MAX 12u
+/* Probes in a row; the time before each is twice that before the last. */
+#define ROOST_PROBES_MAX 12u
 /* Which of a requester's timers (roost_timer.kind). */
 enum roost_req_timer_kind {
 	ROOST_REQ_TIMER_RETRY,
@@ -125,10 +125,10 @@ struct roost_requester {
 	struct roost_psn oldest_unacked_psn; /* == end_psn: none */
 	uint32_t send_index;                 /* WQE of next_psn */
 	uint32_t started_index; /* behind the last WQE that has PSNs */
-	/* The window: up to window_goal it grows by what is acknowledged, from
-	 * there on by a part for each window_acked that is a whole one.
+	/* The congestion window (lib/engine/cc/cc.h): how many packets may be
+	 * in flight, from ROOST_CWND_MIN_PKTS to ROOST_CWND_MAX_PKTS.
 	 */
-	uint32_t window_pkts;
+	uint32_t cwnd_pkts;
 	uint8_t retry_left;
 	uint8_t rnr_left;
 	bool rnr_wait;         /* the timer ends an RNR wait */
@@ -141,19 +141,15 @@ struct roost_requester {
 	 */
 	bool fault;
 	bool inflight; /* counted in worker.nb_inflight_qps */
-	/* How long answers take (req_timer.c): when rtt_psn was sent, 0: none
-	 * is being measured; mean and deviation, the last one and the shortest;
-	 * when to ask again, 0: none of these is known; and how often that was
-	 * done since it became known.
-	 */
-	uint8_t nb_early;
-	uint64_t rtt_sent_ns;
+	/* The round-trip time (lib/engine/cc/rtt.h). */
+	uint8_t nb_probes;    /* since the last sample */
+	uint64_t rtt_sent_ns; /* of rtt_psn; 0: none is being measured */
 	struct roost_psn rtt_psn;
-	uint32_t rtt_ns;
-	uint32_t rtt_var_ns;
+	uint32_t srtt_ns;   /* smoothed; this and the next three are valid */
+	uint32_t rttvar_ns; /* while pto_ns is not 0 */
 	uint32_t rtt_last_ns;
 	uint32_t rtt_min_ns;
-	uint32_t early_ns;
+	uint32_t pto_ns;        /* probe timeout; 0: there was no sample */
 	uint64_t timeout_ns;    /* 0: never */
 	uint64_t timeout_at_ns; /* while the timer is set, but for RNR waits */
 	struct roost_timer timer;
@@ -161,14 +157,12 @@ struct roost_requester {
 	/* Cold: of rate limits, and after losses. */
 	struct roost_timer pace_timer;
 	uint64_t pace_ns; /* rate limit: no packet goes before this */
-	uint32_t window_goal_pkts;
-	uint32_t window_acked_pkts;
-	/* Acknowledged since the last loss, as far as a window; and losses in
-	 * a row before which it was less.
-	 */
-	uint16_t quiet_pkts;
-	uint8_t nb_close_losses;
-	uint8_t fault_code; /* enum roost_qp_error_code */
+	/* Congestion control, beside cwnd_pkts. */
+	uint32_t ssthresh_pkts;   /* slow start below it */
+	uint32_t acked_pkts;      /* since congestion avoidance raised cwnd */
+	uint16_t since_loss_pkts; /* acknowledged; up to ROOST_CWND_MAX_PKTS */
+	uint8_t nb_close_losses;  /* in a row, with less than a cwnd between */
+	uint8_t fault_code;       /* enum roost_qp_error_code */
 	uint32_t fault_index;
 };
 

@@ -6,8 +6,8 @@
  * for an event), log or lock.
  */
 
-#include "lib/engine/cc/req_timer.h"
 #include "lib/engine/transport/mig_priv.h"
+#include "lib/engine/transport/req_priv.h"
 #include "lib/engine/sched/sched.h"
 
 /* Migration states that the application may request, by the present state; it
@@ -174,7 +174,8 @@ void roost_mig_hear_stranger(struct roost_qp *qp, const struct roost_pkt *pkt)
 		return;
 	/* A guess at the QPN alone raises no event. */
 	if (pkt->info->flags & ROOST_OPF_REQUEST
-		    ? ahead >= -ROOST_WINDOW_PKTS && ahead <= ROOST_WINDOW_PKTS
+		    ? ahead >= -ROOST_CWND_MAX_PKTS &&
+			      ahead <= ROOST_CWND_MAX_PKTS
 		    : is_in_sequence(qp, pkt))
 		refuse(qp);
 }

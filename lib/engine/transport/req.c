@@ -19,7 +19,7 @@
  */
 #define PACE_SLACK_NS 100000u
 /* Requests of a QP that are begun and not complete. */
-#define STARTED_MAX (2u * ROOST_WINDOW_PKTS)
+#define STARTED_MAX (2u * ROOST_CWND_MAX_PKTS)
 
 void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 {
@@ -32,11 +32,8 @@ void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 	qp->req.send_index = tail;
 	qp->req.started_index = tail;
 	qp->req.timeout_ns = roost_req_timeout_ns(qp->attr.timeout);
-	qp->req.window_pkts = ROOST_WINDOW_PKTS;
-	qp->req.window_goal_pkts = ROOST_WINDOW_PKTS;
-	qp->req.window_acked_pkts = 0;
-	qp->req.quiet_pkts = ROOST_WINDOW_PKTS;
-	qp->req.nb_close_losses = 0;
+	qp->dev->cc->reset(&qp->req);
+	roost_rtt_reset(&qp->req);
 	qp->req.retry_left = qp->attr.retry_cnt;
 	qp->req.rnr_left = qp->attr.rnr_retry;
 	qp->req.rnr_wait = false;
@@ -44,9 +41,6 @@ void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 	qp->req.nb_rd_atomics = 0;
 	qp->req.fault = false;
 	qp->req.pace_ns = 0;
-	qp->req.rtt_sent_ns = 0;
-	qp->req.early_ns = 0;
-	qp->req.nb_early = 0;
 }
 
 /* A packet goes: when may the next one? */
@@ -149,7 +143,7 @@ static bool may_send(struct roost_qp *qp)
 	if (state == ROOST_QPS_SQD && req->send_index == req->started_index)
 		return false;
 	if (roost_psn_diff(req->next_psn, req->oldest_unacked_psn) >=
-	    (int32_t)req->window_pkts)
+	    (int32_t)req->cwnd_pkts)
 		return false;
 	return may_send_wqe(qp);
 }
@@ -199,7 +193,7 @@ static void next_piece(const struct roost_qp *qp,
  */
 static bool ends_part(const struct roost_qp *qp, struct roost_psn psn)
 {
-	uint32_t part_pkts = qp->req.window_pkts / ROOST_WINDOW_PARTS;
+	uint32_t part_pkts = qp->req.cwnd_pkts / ROOST_CWND_PARTS;
 
 	return part_pkts != 0 && psn.v % part_pkts == 0;
 }
@@ -214,7 +208,7 @@ static bool wants_ack(const struct roost_qp *qp,
 		return false;
 	return piece->last || piece->is_rd_atomic || ends_part(qp, psn) ||
 	       roost_psn_diff(psn, qp->req.oldest_unacked_psn) ==
-		       (int32_t)qp->req.window_pkts - 1;
+		       (int32_t)qp->req.cwnd_pkts - 1;
 }
 
 void roost_req_fault(struct roost_worker *w, struct roost_qp *qp,

@@ -51,7 +51,7 @@ void roost_req_progress(struct roost_worker *w, struct roost_qp *qp)
 	req->response_gap = false;
 	if (req->rtt_sent_ns != 0 &&
 	    roost_psn_diff(req->oldest_unacked_psn, req->rtt_psn) > 0)
-		roost_req_rtt_sample(w, req);
+		roost_rtt_sample(req, w->now_ns);
 	if (roost_psn_diff(req->oldest_unacked_psn, req->next_psn) > 0) {
 		/* The acknowledged PSN is beyond the PSN that the QP went back
 		 * to, and beyond a packet that could not be made again.
@@ -105,28 +105,6 @@ static struct roost_psn complete_until(struct roost_worker *w,
 	return psn;
 }
 
-/* This part of the window is added to it for each that came through. */
-#define WINDOW_PART 16
-
-/* So many packets more came through: after a loss, the window opens again. */
-static void widen(struct roost_requester *req, uint32_t acked_pkts)
-{
-	req->quiet_pkts = (uint16_t)RTE_MIN(req->quiet_pkts + acked_pkts,
-					    (uint32_t)ROOST_WINDOW_PKTS);
-	if (req->window_pkts < req->window_goal_pkts) {
-		req->window_pkts = RTE_MIN(req->window_pkts + acked_pkts,
-					   req->window_goal_pkts);
-		return;
-	}
-	req->window_acked_pkts += acked_pkts;
-	if (req->window_acked_pkts < req->window_pkts)
-		return;
-	req->window_acked_pkts = 0;
-	req->window_pkts += RTE_MAX(req->window_pkts / WINDOW_PART, 1u);
-	req->window_pkts =
-		RTE_MIN(req->window_pkts, (uint32_t)ROOST_WINDOW_PKTS);
-}
-
 bool roost_req_advance(struct roost_worker *w, struct roost_qp *qp,
 		       struct roost_psn psn)
 {
@@ -135,8 +113,7 @@ bool roost_req_advance(struct roost_worker *w, struct roost_qp *qp,
 	int32_t acked_pkts = roost_psn_diff(reached, req->oldest_unacked_psn);
 
 	if (acked_pkts > 0) {
-		if (req->window_pkts < ROOST_WINDOW_PKTS)
-			widen(req, (uint32_t)acked_pkts);
+		roost_cc_on_acked(qp->dev, req, (uint32_t)acked_pkts);
 		req->oldest_unacked_psn = reached;
 		roost_req_progress(w, qp);
 	}

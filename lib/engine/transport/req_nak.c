@@ -39,63 +39,6 @@ static bool spend_retry(struct roost_worker *w, struct roost_qp *qp,
 	return true;
 }
 
-/* So many losses in a row, with less than a window between them, say that it is
- * not by chance.
- */
-#define CLOSE_LOSSES_MAX 3u
-
-/* What came through in the shortest time that an answer took, and an eighth
- * more: what else is in flight stands in queues.
- */
-static uint32_t path_pkts(const struct roost_requester *req)
-{
-	uint32_t flight_pkts =
-		(uint32_t)roost_psn_diff(req->next_psn,
-					 req->oldest_unacked_psn);
-
-	if (req->early_ns == 0)
-		return 0;
-	return (uint32_t)(flight_pkts * 9ull * req->rtt_min_ns /
-			  (req->rtt_last_ns * 8ull));
-}
-
-static uint32_t half_window(const struct roost_requester *req)
-{
-	return RTE_MAX(req->window_pkts / 2, (uint32_t)ROOST_WINDOW_MIN_PKTS);
-}
-
-/* A packet is lost; doc/protocol.md says why the window shrinks as it does. It
- * is never the whole one then, for which nothing is counted.
- */
-static void narrow(struct roost_requester *req)
-{
-	bool close = req->quiet_pkts < req->window_pkts;
-	uint32_t most_pkts = RTE_MIN(req->window_pkts, ROOST_WINDOW_PKTS - 1u);
-	uint32_t half_pkts = half_window(req);
-	uint32_t fit_pkts =
-		RTE_MAX(RTE_MIN(path_pkts(req), most_pkts), half_pkts);
-
-	if (!close)
-		req->nb_close_losses = 0;
-	else if (req->nb_close_losses < CLOSE_LOSSES_MAX)
-		req->nb_close_losses++;
-	req->window_pkts = close ? half_pkts : fit_pkts;
-	req->window_goal_pkts =
-		req->nb_close_losses < CLOSE_LOSSES_MAX ? fit_pkts : half_pkts;
-	req->window_acked_pkts = 0;
-	req->quiet_pkts = 0;
-}
-
-/* Nothing comes back at all: as few as can be. */
-static void shut(struct roost_requester *req)
-{
-	req->window_goal_pkts = half_window(req);
-	req->window_pkts = ROOST_WINDOW_MIN_PKTS;
-	req->window_acked_pkts = 0;
-	req->quiet_pkts = 0;
-	req->nb_close_losses = CLOSE_LOSSES_MAX;
-}
-
 /* The responder misses the NAK's PSN. */
 static void sequence_nak(struct roost_worker *w, struct roost_qp *qp,
 			 const struct roost_pkt *pkt, bool progress)
@@ -105,7 +48,7 @@ static void sequence_nak(struct roost_worker *w, struct roost_qp *qp,
 		return;
 	if (!progress && !spend_retry(w, qp, ROOST_QPE_LOST_AGAIN, pkt))
 		return;
-	narrow(&qp->req);
+	qp->dev->cc->on_lost(&qp->req);
 	roost_req_go_back(w, qp, pkt->psn);
 	roost_req_set_timer(w, &qp->req);
 }
@@ -173,23 +116,18 @@ void roost_req_response_gap(struct roost_worker *w, struct roost_qp *qp)
 	if (!spend_retry(w, qp, ROOST_QPE_RESPONSE_LOST, NULL))
 		return;
 	req->response_gap = true;
-	narrow(req);
+	qp->dev->cc->on_lost(req);
 	roost_req_go_back(w, qp, req->oldest_unacked_psn);
 }
 
-/* Nothing came for longer than it ever took; see req_timer.c. Where this was
- * wrong, the ACK of what did arrive opens the window as it was.
- */
-static void ask_early(struct roost_worker *w, struct roost_qp *qp)
+/* The probe timeout ran out; see req_timer.c. */
+static void probe(struct roost_worker *w, struct roost_qp *qp)
 {
 	struct roost_requester *req = &qp->req;
 
 	roost_count(w, qp, adaptive_retransmits);
-	req->nb_early++;
-	req->window_goal_pkts =
-		RTE_MAX(req->window_goal_pkts, req->window_pkts);
-	req->window_pkts = ROOST_WINDOW_MIN_PKTS;
-	req->window_acked_pkts = 0;
+	req->nb_probes++;
+	qp->dev->cc->on_probe(req);
 	roost_req_go_back(w, qp, req->oldest_unacked_psn);
 	roost_req_set_timer(w, req);
 }
@@ -226,17 +164,17 @@ void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
 		return;
 	}
 	if (w->now_ns < req->timeout_at_ns) {
-		ask_early(w, qp);
+		probe(w, qp);
 		return;
 	}
 	roost_count(w, qp, timeouts);
 	/* Nobody is there, in all likelihood: no more than the tries. */
-	req->nb_early = ROOST_REQ_EARLY_MAX;
+	req->nb_probes = ROOST_PROBES_MAX;
 	if (qp->req.retry_left == 0)
 		tell_silence(qp);
 	if (!spend_retry(w, qp, ROOST_QPE_NO_ANSWER, NULL))
 		return;
 	req->response_gap = false;
-	shut(req);
+	qp->dev->cc->on_timeout(req);
 	roost_req_go_back(w, qp, req->oldest_unacked_psn);
 }

@@ -15,11 +15,17 @@
  * req_rd_atomic.c  responses that bring data: READ, atomics
  * qp_error.c       what is noted of a failure
  *
- * How long to wait for an answer is lib/engine/cc/req_timer.h.
+ * req_timer.c      how long to wait for an answer
  */
 
-#include "lib/engine/cc/req_timer.h"
+#include "lib/engine/cc/cc.h"
+#include "lib/engine/cc/rtt.h"
 #include "lib/engine/transport/qp_priv.h"
+
+/* Set the retransmission timer for what is next: a probe, or the timeout. */
+void roost_req_set_timer(struct roost_worker *w, struct roost_requester *req);
+/* Set or cancel it after the oldest unacknowledged packet changed. */
+void roost_req_arm_timer(struct roost_worker *w, struct roost_qp *qp);
 
 /* The part of a message that one packet carries. */
 struct roost_req_piece {

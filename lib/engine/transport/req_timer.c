@@ -14,43 +14,14 @@
  * retransmission). That is no try in the sense of retry_cnt: when the timeout
  * counts as one, and when the QP fails, stays what IBTA 9.7.6.1.3 says.
  *
- * The estimate is that of RFC 6298, from packets that were sent once only; what
- * was asked early keeps its longer distance until there is a new one.
+ * The first distance is the probe timeout, PTO (lib/engine/cc/rtt.h). It
+ * doubles with each probe until a new round-trip time is known.
  */
 
 #include <rte_common.h>
 
-#include "lib/engine/cc/req_timer.h"
-#include "lib/engine/core/qp_priv.h"
 #include "lib/engine/core/worker_base.h"
-
-/* No sooner than this: threads that share a core make each other wait. */
-#define EARLY_MIN_NS 100000u
-#define RTT_MAX_NS (1u << 29)
-
-void roost_req_rtt_sample(struct roost_worker *w, struct roost_requester *req)
-{
-	uint32_t rtt_ns = (uint32_t)RTE_MIN(w->now_ns - req->rtt_sent_ns + 1,
-					    (uint64_t)RTT_MAX_NS);
-	uint32_t off_ns;
-
-	req->rtt_sent_ns = 0;
-	req->nb_early = 0;
-	if (req->early_ns == 0) {
-		req->rtt_ns = rtt_ns;
-		req->rtt_var_ns = rtt_ns / 2;
-		req->rtt_min_ns = rtt_ns;
-	} else {
-		off_ns = rtt_ns > req->rtt_ns ? rtt_ns - req->rtt_ns
-					      : req->rtt_ns - rtt_ns;
-		req->rtt_var_ns += off_ns / 4 - req->rtt_var_ns / 4;
-		req->rtt_ns += rtt_ns / 8 - req->rtt_ns / 8;
-	}
-	req->rtt_last_ns = rtt_ns;
-	req->rtt_min_ns = RTE_MIN(req->rtt_min_ns, rtt_ns);
-	req->early_ns =
-		RTE_MAX(req->rtt_ns + 4 * req->rtt_var_ns, EARLY_MIN_NS);
-}
+#include "lib/engine/transport/req_priv.h"
 
 void roost_req_set_timer(struct roost_worker *w, struct roost_requester *req)
 {
@@ -58,10 +29,10 @@ void roost_req_set_timer(struct roost_worker *w, struct roost_requester *req)
 
 	if (req->rnr_wait || req->timeout_ns == 0)
 		return;
-	if (req->early_ns != 0 && req->nb_early < ROOST_REQ_EARLY_MAX)
-		deadline_ns = RTE_MIN(deadline_ns,
-				      w->now_ns + ((uint64_t)req->early_ns
-						   << req->nb_early));
+	if (req->pto_ns != 0 && req->nb_probes < ROOST_PROBES_MAX)
+		deadline_ns =
+			RTE_MIN(deadline_ns, w->now_ns + ((uint64_t)req->pto_ns
+							  << req->nb_probes));
 	roost_timer_set(&w->timers, &req->timer, deadline_ns);
 }
 

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: no allocation, system call, log or lock. */
+
+#include <rte_common.h>
+
+#include "lib/engine/cc/cc.h"
+
+/* Congestion avoidance adds this part of cwnd for each cwnd acknowledged. */
+#define CWND_GROWTH_PART 16u
+/* So many losses in a row, each with less than a cwnd acknowledged since the
+ * one before, are not by chance.
+ */
+#define CLOSE_LOSSES_MAX 3u
+
+/* The bandwidth-delay product and an eighth: what is in flight, by the share
+ * that the shortest round-trip time has of the last one. The rest stands in
+ * queues. 0: no round-trip time is known.
+ */
+static uint32_t bdp_pkts(const struct roost_requester *req)
+{
+	uint32_t flight_pkts =
+		(uint32_t)roost_psn_diff(req->next_psn,
+					 req->oldest_unacked_psn);
+
+	if (req->pto_ns == 0)
+		return 0;
+	return (uint32_t)(flight_pkts * 9ull * req->rtt_min_ns /
+			  (req->rtt_last_ns * 8ull));
+}
+
+static uint32_t half_cwnd(const struct roost_requester *req)
+{
+	return RTE_MAX(req->cwnd_pkts / 2, (uint32_t)ROOST_CWND_MIN_PKTS);
+}
+
+static void reset(struct roost_requester *req)
+{
+	req->cwnd_pkts = ROOST_CWND_MAX_PKTS;
+	req->ssthresh_pkts = ROOST_CWND_MAX_PKTS;
+	req->acked_pkts = 0;
+	req->since_loss_pkts = ROOST_CWND_MAX_PKTS;
+	req->nb_close_losses = 0;
+}
+
+/* Below ssthresh: slow start. */
+static void on_acked(struct roost_requester *req, uint32_t acked_pkts)
+{
+	req->since_loss_pkts =
+		(uint16_t)RTE_MIN(req->since_loss_pkts + acked_pkts,
+				  (uint32_t)ROOST_CWND_MAX_PKTS);
+	if (req->cwnd_pkts < req->ssthresh_pkts) {
+		req->cwnd_pkts = RTE_MIN(req->cwnd_pkts + acked_pkts,
+					 req->ssthresh_pkts);
+		return;
+	}
+	req->acked_pkts += acked_pkts;
+	if (req->acked_pkts < req->cwnd_pkts)
+		return;
+	req->acked_pkts = 0;
+	req->cwnd_pkts += RTE_MAX(req->cwnd_pkts / CWND_GROWTH_PART, 1u);
+	req->cwnd_pkts = RTE_MIN(req->cwnd_pkts, (uint32_t)ROOST_CWND_MAX_PKTS);
+}
+
+/* cwnd is less than ROOST_CWND_MAX_PKTS afterwards: on_acked() is called again.
+ */
+static void on_lost(struct roost_requester *req)
+{
+	bool close = req->since_loss_pkts < req->cwnd_pkts;
+	uint32_t most_pkts = RTE_MIN(req->cwnd_pkts, ROOST_CWND_MAX_PKTS - 1u);
+	uint32_t half_pkts = half_cwnd(req);
+	uint32_t fit_pkts =
+		RTE_MAX(RTE_MIN(bdp_pkts(req), most_pkts), half_pkts);
+
+	if (!close)
+		req->nb_close_losses = 0;
+	else if (req->nb_close_losses < CLOSE_LOSSES_MAX)
+		req->nb_close_losses++;
+	req->cwnd_pkts = close ? half_pkts : fit_pkts;
+	req->ssthresh_pkts =
+		req->nb_close_losses < CLOSE_LOSSES_MAX ? fit_pkts : half_pkts;
+	req->acked_pkts = 0;
+	req->since_loss_pkts = 0;
+}
+
+/* Where nothing was lost, the ACK of what did arrive opens cwnd as it was. */
+static void on_probe(struct roost_requester *req)
+{
+	req->ssthresh_pkts = RTE_MAX(req->ssthresh_pkts, req->cwnd_pkts);
+	req->cwnd_pkts = ROOST_CWND_MIN_PKTS;
+	req->acked_pkts = 0;
+}
+
+static void on_timeout(struct roost_requester *req)
+{
+	req->ssthresh_pkts = half_cwnd(req);
+	req->cwnd_pkts = ROOST_CWND_MIN_PKTS;
+	req->acked_pkts = 0;
+	req->since_loss_pkts = 0;
+	req->nb_close_losses = CLOSE_LOSSES_MAX;
+}
+
+const struct roost_cc roost_cc_loss = {
+	.name = "loss",
+	.reset = reset,
+	.on_acked = on_acked,
+	.on_lost = on_lost,
+	.on_probe = on_probe,
+	.on_timeout = on_timeout,
+};
