@@ -52,7 +52,7 @@ static int hold_off(void)
 	return state;
 }
 
-/* Acts on nothing that is pending. */
+/* Restore the state, without acting on a pending cancellation. */
 static void restore(int state)
 {
 	pthread_setcancelstate(state, NULL);
@@ -201,7 +201,8 @@ void __wrap_rewind(FILE *file)
 	restore(state);
 }
 
-/* One that prints or scans by a format, called by way of its v... twin. */
+/* A function that prints or scans by a format, called through its v... variant.
+ */
 #define UNCANCELLED_FORMAT(name, params, vname, kind, format_at)               \
 	int __wrap_##name params                                               \
 		__attribute__((format(kind, format_at, (format_at) + 1)));     \

@@ -356,7 +356,7 @@ int rdma_destroy_id(struct rdma_cm_id *rdma)
 
 /* ---- migrate ------------------------------------------------------------ */
 
-/* *slot: id->source or that of a group. What waits moves to fresh. */
+/* *slot: id->source or the source of a group. Waiting events move to fresh. */
 static void replace(struct roost_rdmacm_id *id,
 		    struct roost_rdmacm_source **slot,
 		    struct roost_rdmacm_source *fresh)

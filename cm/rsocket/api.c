@@ -95,7 +95,9 @@ int rlisten(int socket, int backlog)
 	return (int)answer(ret);
 }
 
-/* As sockets do: as much as fits, and the length that there is. */
+/* Like a socket call: copy as much of the address as fits, and return its full
+ * length.
+ */
 static void addr_out(const struct sockaddr_storage *from, struct sockaddr *addr,
 		     socklen_t *length)
 {

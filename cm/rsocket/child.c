@@ -3,10 +3,10 @@
  */
 
 /*
- * Listeners and their children. A request is answered when it comes, by the
- * service thread, as a kernel answers SYNs: a peer is connected whether or not
- * the program is inside raccept(). At most backlog children wait for raccept();
- * requests beyond that wait to be answered, which costs little, and only a
+ * Listeners and their children. The service thread answers a request when it
+ * comes, as a kernel answers SYNs: a peer is connected whether or not the
+ * program is inside raccept(). At most backlog children wait for raccept().
+ * Requests beyond that wait for their answer, which costs little, and only a
  * flood of them is rejected.
  */
 
@@ -39,7 +39,7 @@ static void inherit(struct roost_rs_stream *child,
 	child->rs.no_delay = listener->rs.no_delay;
 	child->rs.v6_only = listener->rs.v6_only;
 	child->rs.keepalive_s = listener->rs.keepalive_s;
-	/* rconnect() of one that was accepted: EISCONN. */
+	/* rconnect() on an accepted rsocket returns EISCONN. */
 	child->told = true;
 }
 
@@ -192,7 +192,7 @@ static bool can_accept(struct roost_rs *rs)
 	       st->state != ROOST_RS_LISTENING;
 }
 
-/* The first child that waits; NULL: another thread was faster. */
+/* Take the first waiting child; NULL: another thread has taken it. */
 static struct roost_rs_stream *take(struct roost_rs_stream *listener)
 {
 	struct roost_rs_stream *child;

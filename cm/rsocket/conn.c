@@ -121,7 +121,7 @@ static bool is_open(struct roost_rs *rs)
 	return !roost_rs_stream_is_opening(roost_rs_stream(rs));
 }
 
-/* lock held: what became of an attempt that is over. */
+/* lock held: the result of a connection attempt that has ended. */
 static int outcome(struct roost_rs_stream *st)
 {
 	int error;

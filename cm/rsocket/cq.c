@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Completions of a stream, and the credits that they lead to. */
+/* Completions of a stream, and the credits that they give. */
 
 #include <endian.h>
 #include <errno.h>
@@ -42,7 +42,7 @@ int roost_rs_ctrl_send(struct roost_rs_stream *st, enum roost_rs_ctrl ctrl)
 			 &write);
 }
 
-/* The half that is free again, into the peer's next slot. */
+/* Write the half that is free again into the peer's next slot. */
 static void describe_half(struct roost_rs_stream *st,
 			  struct roost_rs_write *write, struct ibv_sge *sge)
 {
@@ -74,7 +74,7 @@ static void describe_half(struct roost_rs_stream *st,
 	ep->recv_give_at = ep->recv_give_at == 0 ? half : 0;
 }
 
-/* Tells the peer what was read, once it is worth a message. */
+/* Give back read bytes and credits, once that is worth a message. */
 static void give_credits(struct roost_rs_stream *st)
 {
 	struct roost_rs_ep *ep = &st->ep;
@@ -211,7 +211,7 @@ void roost_rs_stream_progress(struct roost_rs *rs)
 {
 	struct roost_rs_stream *st = roost_rs_stream(rs);
 
-	/* Before ESTABLISHED, what came waits in the CQ. */
+	/* Before ESTABLISHED, received messages wait in the CQ. */
 	if (st->ep.cq == NULL || st->state < ROOST_RS_CONNECTED)
 		return;
 	give_credits(st);
@@ -245,7 +245,9 @@ void roost_rs_stream_drain(struct roost_rs *rs)
 	if (ibv_get_cq_event(ep->channel, &cq, &context) == 0) {
 		ibv_ack_cq_events(cq, 1);
 		ep->armed = false;
-		/* Others that sleep rely on an arming that is used up. */
+		/* Other sleeping threads relied on this arming, which is used
+		 * up: wake them.
+		 */
 		roost_rs_notify(rs);
 	}
 	pthread_setcancelstate(state, NULL);

@@ -73,7 +73,8 @@ ssize_t roost_rs_dest_hold(struct roost_rs_dest *dest, const struct iovec *iov,
 
 	if (bytes > ROOST_RS_DGRAM_BYTES - ROOST_RS_DGRAM_MAX)
 		return -EMSGSIZE;
-	/* One is enough: who sends more gets to know soon, or there is nobody.
+	/* One datagram is enough: a program that sends more learns the result
+	 * soon, or no peer is there.
 	 */
 	if (dest->held != NULL || dest->dg->nb_held >= ROOST_RS_HELD_MAX)
 		return (ssize_t)bytes;
@@ -149,7 +150,8 @@ static int path_get(struct roost_rs_dest *dest)
 	return 0;
 }
 
-/* The path is known: ask for the QP, unless somebody has said it already. */
+/* The path is known: ask for the peer's QP number, unless it is known already.
+ */
 static int ask_qpn(struct roost_rs_dest *dest)
 {
 	struct roost_rs_dgram *dg = dest->dg;
@@ -171,9 +173,9 @@ static int ask_qpn(struct roost_rs_dest *dest)
 	dest->state = ROOST_RS_DEST_ASKING;
 	dest->by_side = roost_rs_side_works(dg, &dest->uqp->local);
 	/*
-	 * On the side channel the data itself is the question. The other way is
-	 * tried all the same: that the kernel has an address does not say that
-	 * it reaches the peer.
+	 * On the side channel the data itself is the request. SIDR is tried in
+	 * any case: the kernel may have the local address and still not reach
+	 * the peer.
 	 */
 	if (dest->by_side)
 		roost_rs_notify(&dg->rs);
@@ -258,7 +260,9 @@ roost_rs_dgram_listen_event(struct roost_rs_cm *cm,
 
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return after;
-	/* Answered and forgotten: who misses the answer asks again. */
+	/* The id is destroyed after the answer; a peer that misses the answer
+	 * asks again.
+	 */
 	after.destroy = event->id;
 	pthread_mutex_lock(&dg->rs.lock);
 	if (roost_rs_uqp_get(dg, &event->id->route.addr.src_storage, &uqp) ==
@@ -281,7 +285,7 @@ static void take_out(struct roost_rs_dest *dest)
 	dg->nb_dests--;
 }
 
-/* One that no call has in hand. */
+/* The oldest destination that no call uses now. */
 static struct roost_rs_dest *oldest(struct roost_rs_dgram *dg, bool used)
 {
 	struct roost_rs_dest *dest;
@@ -304,7 +308,7 @@ static void make_room(struct roost_rs_dgram *dg)
 		roost_rs_dest_free(dest);
 		return;
 	}
-	/* What its id still says is nobody's. */
+	/* Later events of its id are ignored. */
 	let_go(dest);
 	dest->state = ROOST_RS_DEST_FAILED;
 	LIST_INSERT_HEAD(&dg->dead_dests, dest, link);
@@ -361,7 +365,7 @@ void roost_rs_dest_use(struct roost_rs_dest *dest)
 	renew_age(dest, true);
 }
 
-/* Asks for the address again where that is so. */
+/* Start the resolution again when that is needed. */
 static int resolve(struct roost_rs_dest *dest)
 {
 	struct roost_rs_dgram *dg = dest->dg;
@@ -451,7 +455,7 @@ void roost_rs_dest_learn(struct roost_rs_uqp *uqp, struct roost_rs_dgram *dg,
 	if (dest != NULL && dest->state == ROOST_RS_DEST_READY &&
 	    dest->qpn == wc->src_qp)
 		return;
-	/* What a header claims counts only with the address that it came from.
+	/* The address in the header counts only if the datagram came from it.
 	 */
 	gid_of(addr, &gid);
 	if (ibv_init_ah_from_wc(uqp->id->verbs, uqp->id->port_num, wc, grh,
@@ -462,8 +466,8 @@ void roost_rs_dest_learn(struct roost_rs_uqp *uqp, struct roost_rs_dgram *dg,
 		dest = dest_new(dg, addr);
 	if (dest == NULL)
 		return;
-	/* The path is looked for when the program sends to it: nobody waits for
-	 * what a stranger says.
+	/* The path is resolved when the program sends to the destination: a
+	 * datagram from an unknown sender starts no resolution.
 	 */
 	dest->qpn = wc->src_qp;
 	if (dest->state == ROOST_RS_DEST_HEARD)

@@ -87,7 +87,8 @@ static int dgram_bind(struct roost_rs *rs, const struct sockaddr *addr,
 	if (ret < 0)
 		goto unlock;
 	ret = listen_sidr(dg);
-	/* An address that only the kernel has can wait for its RDMA device. */
+	/* An address that only the kernel has: its RDMA device may come later.
+	 */
 	if (ret < 0 && ret != -EADDRINUSE && dg->udp_fd >= 0)
 		ret = 0;
 	if (ret == 0)
@@ -165,8 +166,8 @@ static void dgram_close(struct roost_rs *rs)
 	dg->readable = false;
 	dg->writable = false;
 	roost_rs_notify(rs);
-	/* UD completes when it is on the wire: this is soon. What waits for its
-	 * destination takes as long as that is looked for.
+	/* A UD send completes when it is on the wire, which is soon. A datagram
+	 * that waits for its destination takes as long as the resolution.
 	 */
 	do {
 		ret = roost_rs_block(rs, roost_rs_dgram_all_sent, false);
@@ -229,7 +230,9 @@ static bool dgram_sizable(struct roost_rs *rs)
 	return LIST_EMPTY(&roost_rs_dgram(rs)->uqps);
 }
 
-/* The UDP socket has all of UDP's; what it refuses is refused. */
+/* The UDP socket handles all options of UDP; an option that it refuses is
+ * refused.
+ */
 static int dgram_set_option(struct roost_rs *rs, int level, int name,
 			    const void *value, socklen_t length)
 {

@@ -21,7 +21,7 @@ bool roost_rs_dgram_wants(const struct roost_rs_dgram *dg,
 	       roost_rs_addr_equal(&dg->peer->addr, from, true);
 }
 
-/* Does the header name the address that the packet came from? */
+/* True if the header has the address that the packet came from. */
 static bool is_true(const struct sockaddr_storage *from, const uint8_t *grh)
 {
 	const struct sockaddr_in *sin = (const void *)from;
@@ -115,7 +115,9 @@ void roost_rs_dgram_drain(struct roost_rs *rs)
 			continue;
 		ibv_ack_cq_events(cq, 1);
 		uqp->armed = false;
-		/* Others that sleep rely on an arming that is used up. */
+		/* Other sleeping threads relied on this arming, which is used
+		 * up: wake them.
+		 */
 		roost_rs_notify(rs);
 	}
 	pthread_setcancelstate(state, NULL);
@@ -139,7 +141,7 @@ bool roost_rs_dgram_all_sent(struct roost_rs *rs)
 	return true;
 }
 
-/* Something can be done about the destination that is sent to. */
+/* True if the datagram can be sent, held or refused now. */
 static bool send_is_decided(struct roost_rs *rs)
 {
 	struct roost_rs_dgram *dg = roost_rs_dgram(rs);

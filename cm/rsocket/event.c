@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* What the connection manager reports, by state of the stream. */
+/* Events of the connection manager, by state of the stream. */
 
 #include <errno.h>
 
@@ -11,7 +11,7 @@
 #define EVENTS (RDMA_CM_EVENT_TIMEWAIT_EXIT + 1)
 #define TRIES_MAX 6
 
-/* What is left to do for a child once its own lock is free. */
+/* Work for a child after its own lock is released. */
 enum outcome {
 	DONE,
 	ESTABLISHED,
@@ -128,7 +128,7 @@ static enum outcome disconnected(struct roost_rs_stream *st,
 				 const struct rdma_cm_event *event)
 {
 	(void)event;
-	/* What came before it is in the CQ. */
+	/* Data that came before this event is in the CQ. */
 	roost_rs_stream_progress(&st->rs);
 	if (st->state == ROOST_RS_CONNECTED)
 		roost_rs_stream_hang_up(st);

@@ -3,10 +3,10 @@
  */
 
 /*
- * Direct placement: buffers of the program that the peer may write. The peer's
- * I/O map is told of a buffer in front of the next data that is sent, as
- * rsocket(7) has it. Dropping a buffer takes its key away; the peer's entry
- * stays, and names nothing.
+ * Direct placement: buffers of the program that the peer may write. A buffer is
+ * announced to the peer's I/O map in front of the next data that is sent, as in
+ * rsocket(7). Removing a buffer removes its key; the peer's entry stays, and is
+ * no longer valid.
  */
 
 #include <errno.h>
@@ -16,10 +16,12 @@
 
 #include "cm/rsocket/stream.h"
 
-/* The most that one request carries. */
+/* Maximum of bytes in one request. */
 #define PIECE_BYTES 65536u
 
-/* lock held. An entry of the peer's that no map of ours uses; -1: none. */
+/* lock held. An entry of the peer's I/O map that no map of this end uses; -1:
+ * none.
+ */
 static int free_index(const struct roost_rs_stream *st)
 {
 	const struct roost_rs_map *map;
@@ -202,7 +204,7 @@ int roost_rs_map_flush(struct roost_rs_stream *st, bool nonblock)
 	return ret;
 }
 
-/* lock held. The entry that the peer wrote for offset. */
+/* lock held. Find the peer's entry for offset. */
 static bool find(const struct roost_rs_stream *st, uint64_t offset,
 		 struct roost_rs_slot *at)
 {

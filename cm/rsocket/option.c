@@ -12,7 +12,7 @@
 #include "cm/rsocket/stream.h"
 
 enum what {
-	REMEMBERED, /* a bit of so_flags, and what the kind makes of it */
+	REMEMBERED, /* a bit of so_flags; the kind may act on it */
 	LINGER,
 	RECV_BYTES,
 	SEND_BYTES,
@@ -94,13 +94,13 @@ static uint32_t clamp(int value, uint32_t min, uint32_t max)
 	return (uint32_t)value > max ? max : (uint32_t)value;
 }
 
-/* As the kernel does: twice what was asked for. */
+/* As the kernel does: twice the requested value. */
 static uint32_t doubled(int value, uint32_t min)
 {
 	return 2 * clamp(value, min / 2, 1u << 29);
 }
 
-/* Sizes of what exists already stay as they are. */
+/* Existing buffers keep their sizes. */
 static void set_bytes(struct roost_rs *rs, enum what what, int value)
 {
 	if (!rs->ops->sizable(rs))
@@ -276,7 +276,7 @@ static int get(struct roost_rs *rs, const struct option *option)
 static void path_put(struct ibv_path_data *data,
 		     const struct ibv_sa_path_rec *rec)
 {
-	/* What the upper two bits of MTU, rate and lifetime say. */
+	/* The upper two bits of MTU, rate and lifetime: exactly this value. */
 	const uint8_t exactly = 2 << 6;
 
 	memset(data, 0, sizeof(*data));

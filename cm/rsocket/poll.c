@@ -14,13 +14,15 @@
 #include "cm/rsocket/config.h"
 #include "cm/rsocket/rs.h"
 
-/* What is waited for in one call. */
+/* The descriptors of one call. */
 struct set {
 	struct pollfd *fds; /* the caller's */
 	nfds_t nb;
 	struct roost_rs **rss; /* a reference each; NULL: not an rsocket */
 	struct roost_rs_waiter *waiters;
-	/* For poll(2): [0] the thread's own, [i + 1] what fds[i] stands for. */
+	/* For poll(2): [0] the thread's eventfd, [i + 1] the descriptor behind
+	 * fds[i].
+	 */
 	struct pollfd *real;
 	nfds_t nb_rs;           /* rsockets among them */
 	bool has_real;          /* some are no rsockets */

@@ -15,7 +15,7 @@ static bool recv_is_decided(struct roost_rs *rs)
 	return st->ep.recv_bytes > 0 || !st->readable;
 }
 
-/* The peer does not write what was not given back: no lock to copy. */
+/* No lock: the peer does not write bytes that were not given back to it. */
 static void copy(const struct roost_rs_ep *ep, struct roost_rs_cursor *cursor,
 		 uint32_t bytes)
 {
@@ -66,7 +66,7 @@ static ssize_t recv_some(struct roost_rs_stream *st,
 	pthread_mutex_lock(&st->rs.lock);
 	if (!peek) {
 		consume(st, bytes);
-		/* What was read may be worth a message to the peer. */
+		/* The read bytes may be worth a credit message to the peer. */
 		roost_rs_stream_progress(&st->rs);
 	}
 	return (ssize_t)bytes;

@@ -11,8 +11,8 @@
 #include "cm/rsocket/stream.h"
 
 /*
- * The most that one request carries: the peer can read the beginning of a
- * large message while the rest is copied, and no message starves the others.
+ * Maximum of bytes in one request: the peer can read the beginning of a large
+ * message while the rest is copied, and no message starves the others.
  */
 #define PIECE_BYTES 16384u
 
@@ -97,9 +97,10 @@ int roost_rs_ring_take(struct roost_rs_stream *st, uint32_t length_bytes,
 }
 
 /*
- * Takes over the next buffer of the peer's where the last one is full. The
- * peer's write shows its bytes in ascending order, so a length says that the
- * rest is there; it does not write a slot again before that buffer is full.
+ * Take the peer's next buffer when the last one is full. The peer's write
+ * becomes visible in ascending order, so a non-zero length means that the rest
+ * of the slot is there. The peer does not write a slot again before its buffer
+ * is full.
  */
 static void adopt_slot(struct roost_rs_ep *ep)
 {

@@ -12,7 +12,7 @@
 #include "cm/rsocket/rs.h"
 #include "cm/rsocket/service.h"
 
-/* epoll's data for what is not the number of an rsocket. */
+/* epoll's data for descriptors that are no rsocket's. */
 #define DATA_CHANNEL UINT64_MAX
 #define DATA_WAKE (UINT64_MAX - 1)
 
@@ -34,8 +34,8 @@ static void take_cm_event(void)
 	if (rdma_get_cm_event(service.channel, &event) != 0)
 		return;
 	/*
-	 * Whoever frees rs destroys its ids first, and that waits for the ack:
-	 * so rs is there to be looked at, but may have lost its last reference.
+	 * Freeing rs destroys its ids first, and that waits for this event's
+	 * ack. So rs still exists here, but may have lost its last reference.
 	 */
 	cm = event->event == RDMA_CM_EVENT_CONNECT_REQUEST
 		     ? event->listen_id->context
@@ -124,7 +124,9 @@ static void *run(void *arg)
 
 	pthread_setname_np(pthread_self(), "roost-rsocket");
 	for (;;) {
-		/* One at a time: what is said of a number stays true. */
+		/* One at a time, because handling an event may close the
+		 * rsocket of the next one.
+		 */
 		if (epoll_wait(service.epoll_fd, &event, 1, timeout_ms()) ==
 		    1) {
 			if (event.data.u64 == DATA_CHANNEL)

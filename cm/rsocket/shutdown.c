@@ -16,7 +16,7 @@ static bool can_ctrl(struct roost_rs *rs)
 	return st->ep.ctrl_free_wr > 0 || st->state != ROOST_RS_CONNECTED;
 }
 
-/* Everything that was sent is with the peer, or never will be. */
+/* True if the peer has everything that was sent, or never will. */
 static bool all_sent(struct roost_rs *rs)
 {
 	struct roost_rs_stream *st = roost_rs_stream(rs);
@@ -26,7 +26,8 @@ static bool all_sent(struct roost_rs *rs)
 		       st->rs.sizes.send_wr;
 }
 
-/* To the end, whatever signals come: half a goodbye helps nobody. */
+/* Wait to the end, also when a signal comes: an unfinished shutdown has no use.
+ */
 static int wait_for(struct roost_rs_stream *st,
 		    bool (*ready)(struct roost_rs *))
 {
@@ -39,8 +40,8 @@ static int wait_for(struct roost_rs_stream *st,
 }
 
 /*
- * lock held. What to tell the peer, if anything, when the program gives up one
- * direction or both.
+ * lock held. Close one direction or both. Returns true with the message for the
+ * peer in *ctrl, if there is one.
  */
 static bool give_up(struct roost_rs_stream *st, int how,
 		    enum roost_rs_ctrl *ctrl)
@@ -52,7 +53,8 @@ static bool give_up(struct roost_rs_stream *st, int how,
 	if (how != SHUT_RD)
 		st->writable = false;
 	roost_rs_notify(&st->rs);
-	/* SHUT_RD tells the peer nothing: it goes on to receive from us. */
+	/* SHUT_RD sends no message: the peer can still receive from this end.
+	 */
 	if (st->writable || (!was_writable && st->readable))
 		return false;
 	*ctrl = st->readable ? ROOST_RS_CTRL_SHUTDOWN

@@ -2,7 +2,8 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Birth and death of streams, what can be asked of them, their options. */
+/* Creating and destroying streams, their states for poll(2), and their options.
+ */
 
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -95,7 +96,7 @@ static short stream_events(struct roost_rs *rs, short asked)
 		events = events_connected(st);
 		break;
 	case ROOST_RS_DISCONNECTED:
-		/* Data first: there are programs that stop at a hang-up. */
+		/* Data before a hang-up: some programs stop at a hang-up. */
 		events = POLLIN | POLLRDNORM | POLLRDHUP;
 		if (st->ep.recv_bytes == 0)
 			events |= POLLHUP;

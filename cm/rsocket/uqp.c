@@ -155,7 +155,7 @@ int roost_rs_uqp_get(struct roost_rs_dgram *dg,
 		return ret;
 	}
 	LIST_INSERT_HEAD(&dg->uqps, uqp, link);
-	/* Those who wait have to arm it too. */
+	/* Waiting threads have to arm the new QP's CQ, too. */
 	roost_rs_notify(&dg->rs);
 	*out = uqp;
 	return 0;

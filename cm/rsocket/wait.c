@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Sleeping and waking; rs.h tells how. */
+/* Sleeping and waking; see rs.h. */
 
 #include <errno.h>
 #include <poll.h>
@@ -16,7 +16,7 @@
 static pthread_key_t thread_key;
 static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
 static __thread int thread_fd = -1;
-static __thread pid_t thread_pid; /* whose thread_fd it is */
+static __thread pid_t thread_pid; /* process of thread_fd */
 
 static void close_thread_fd(void *value)
 {
@@ -53,7 +53,7 @@ void roost_rs_thread_fd_drain(int fd)
 {
 	eventfd_t count;
 
-	/* EAGAIN: nobody wrote; there is nothing to do about it. */
+	/* EAGAIN: the counter is 0 already. */
 	(void)eventfd_read(fd, &count);
 }
 
@@ -84,7 +84,7 @@ static int look(struct roost_rs *rs, bool (*ready)(struct roost_rs *rs))
 	return ready(rs) ? 0 : -EAGAIN;
 }
 
-/* As look(), for the time that the configuration gives to polling. */
+/* As look(), for the configured polling time. */
 static int spin(struct roost_rs *rs, bool (*ready)(struct roost_rs *rs))
 {
 	const int64_t end_ns =
@@ -111,7 +111,7 @@ int roost_rs_sleep(struct pollfd *fds, nfds_t nb, int timeout_ms)
 	return ret < 0 ? -errno : ret;
 }
 
-/* The lock of a direction that this thread has, or NULL. */
+/* The send_lock or recv_lock that this thread holds, or NULL. */
 static __thread pthread_mutex_t *direction;
 
 void roost_rs_lock(struct roost_rs *rs, pthread_mutex_t *lock)
@@ -135,7 +135,9 @@ struct sleeper {
 	struct roost_rs_waiter *waiter;
 };
 
-/* Cancelled while asleep: all that the call that sleeps has. */
+/* The thread was cancelled while asleep: release everything that its call
+ * holds.
+ */
 static void wake_for_good(void *arg)
 {
 	struct sleeper *s = arg;

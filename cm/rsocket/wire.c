@@ -14,7 +14,7 @@
 #define HELLO_SLOTS 8 /* offset of the first description */
 #define HELLO_BUF 24
 
-/* Counts up to 128 are said as they are, larger ones in units of 256. */
+/* Counts up to 128 are sent as they are, larger ones in units of 256. */
 #define SCALE_FLAG 0x80u
 #define SCALE_SHIFT 8
 

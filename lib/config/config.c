@@ -29,7 +29,7 @@ bool roost_port_config_is_named(const struct roost_port_config *p)
 	return (p->set & NAMES_PORT) != 0;
 }
 
-/* What lies below all sources. */
+/* The defaults below all sources. */
 static void set_default(struct roost_config *c)
 {
 	roost_config_init(c);
@@ -89,7 +89,7 @@ static void overlay(void *dst, uint32_t *dst_set, const void *src,
 	}
 }
 
-/* A list of ports has no gaps, and says of each port what it is. */
+/* Check that a list of ports has no gaps, and that each port is identified. */
 static int check_list(const struct roost_config *src, const char *where,
 		      char *err)
 {
@@ -110,7 +110,7 @@ static int check_list(const struct roost_config *src, const char *where,
 	return 0;
 }
 
-/* Lay a source over what is below it. where: its name in errors. */
+/* Lay a source over the sources below it. where: its name in errors. */
 static int merge(struct roost_config *c, const struct roost_config *src,
 		 const char *where, char *err)
 {
@@ -178,7 +178,7 @@ static bool same_vlan(const struct roost_config *c, unsigned int i,
 	return c->ports[i].vlan_id == c->ports[j].vlan_id;
 }
 
-/* Which end of its link a port is, of those in this process. */
+/* The end of its link that a port is, among the ports of this process. */
 static unsigned int link_end(const struct roost_config *c, unsigned int port)
 {
 	unsigned int end = 0;
@@ -260,7 +260,9 @@ static bool has_link_ips(const struct roost_port_config *p)
 	return p->link[0] != '\0' && p->ips.nb == 0;
 }
 
-/* The addresses that port i has, or as a link may have. */
+/* The addresses of port i; for a link without `ip`, those that the link may
+ * get.
+ */
 static struct roost_prefixes port_ips(const struct roost_config *c,
 				      unsigned int i)
 {
@@ -395,7 +397,7 @@ static int check_users(const struct roost_config *c, unsigned int i, char *err)
 				 i);
 }
 
-/* What can only be told when all sources are in. */
+/* Checks that need all sources. */
 static int check(const struct roost_config *c, char *err)
 {
 	int ret = 0;

@@ -15,14 +15,15 @@
 #define PREFIX "ROOST_"
 #define PORT_PREFIX "ROOST_PORT"
 #define PATH_VARIABLE "ROOST_CONFIG"
-/* Unknown variables that the user was told of, by commas. */
+/* Names of unknown variables whose line was printed, separated by commas. */
 #define TOLD_VARIABLE "ROOST_TOLD"
 #define VARIABLE_MAX_BYTES 64
 /* The longest value: a full list of addresses. */
 #define VALUE_MAX_BYTES (ROOST_PORT_IPS_MAX * 64)
 
-/* ROOST_ names, alone or followed by _MORE, that are no settings: what people
- * and build systems use for where Roost lies, and our own scripts.
+/* ROOST_ names, alone or followed by _MORE, that are no settings: people, build
+ * systems and Roost's own scripts use them, for example for the place of
+ * Roost's files.
  */
 static const char *const reserved[] = {
 	"ROOST_BENCH", "ROOST_BUILD", "ROOST_CI",      "ROOST_DEMO",
@@ -70,13 +71,14 @@ static unsigned int variable_port(const char *name)
 }
 
 /*
- * Which variable may be meant; NULL: none comes near. A port's key without its
- * port (ROOST_LINK) is that of the first one. names: ROOST_KEYS of them.
+ * The variable that the user may have meant; NULL: no name is near. A port's
+ * key without its port (ROOST_LINK) means that of port 0. names: ROOST_KEYS of
+ * them.
  */
 static const char *guess(const char *name, char (*names)[VARIABLE_MAX_BYTES])
 {
 	const char *own = name + strlen(PREFIX), *nearest;
-	/* What is compared: the names without ROOST_, and without the port. */
+	/* Names to compare: without ROOST_, and without the port. */
 	const char *known[2 * ROOST_KEYS + 1];
 	const char *shown[2 * ROOST_KEYS + 1];
 	unsigned int port = 0;
@@ -114,7 +116,7 @@ static bool list_has(const char *list, const char *name)
 	return false;
 }
 
-/* It may be somebody else's: worth a word, not a failure. */
+/* The variable may belong to another program: keep a line, do not fail. */
 static void unknown_variable(struct roost_config *source, const char *name)
 {
 	char names[ROOST_KEYS][VARIABLE_MAX_BYTES];
@@ -227,7 +229,7 @@ int roost_config_export(const struct roost_config *c,
 {
 	int ret;
 
-	/* What the file said is in *c. */
+	/* *c has the values of the file. */
 	ret = put(arg, PATH_VARIABLE, NULL);
 	if (ret == 0)
 		ret = put(arg, TOLD_VARIABLE, c->told[0] ? c->told : NULL);

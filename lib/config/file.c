@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * The file is rte_cfgfile's. That library passes over what it does not
- * understand, cuts what is too long, logs to stderr, and has no line numbers;
- * so the lines are looked at first, by its rules, and refused here when it
- * would do one of these. The same walk then gives each entry its line.
+ * rte_cfgfile reads the file. That library ignores lines that it does not
+ * understand, cuts values that are too long, logs to stderr, and has no line
+ * numbers. So the lines are scanned first, by its rules, and an error is
+ * returned here where it would do one of these. The same scan gives each entry
+ * its line number.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -122,7 +123,7 @@ static enum line_kind scan_entry(const struct scan *s, char *text, char *err)
 	return LINE_ENTRY;
 }
 
-/* Go on to the next line that means something. */
+/* Go on to the next line that is not empty and no comment. */
 static enum line_kind scan_next(struct scan *s, char *err)
 {
 	ssize_t len;
@@ -272,7 +273,7 @@ static int read_entry(struct roost_config *source, const struct scan *s,
 	return roost_config_set(source, where, key, index, entry->value, err);
 }
 
-/* seen: bits of the sections that were there already. */
+/* seen: bits of the sections that were read before. */
 static int read_section(struct roost_config *source, struct scan *s,
 			const char *section, uint32_t *seen,
 			const struct rte_cfgfile_entry *entries, int nb,

@@ -22,7 +22,7 @@
 _Static_assert(ROOST_PORT_MTU_MIN_BYTES >= 256 + ROOST_IP_OVERHEAD_MAX,
 	       "every port carries the smallest path MTU");
 
-/* What separates the elements of a list. */
+/* Separators of the elements of a list. */
 static const char separators[] = ", \t";
 
 static const char *const progress_names[] = {
@@ -54,8 +54,8 @@ static void format_progress(const void *member, char *buf, size_t size)
 	snprintf(buf, size, "%s", progress_names[*progress]);
 }
 
-/* Digits and nothing else; what is more than most stays more. Returns false
- * where it is no number.
+/* Parse digits only; a number above `most` stays above it. Returns false if
+ * value is no number.
  */
 static bool parse_digits(const char *value, uint32_t most, uint32_t *number)
 {
@@ -169,7 +169,7 @@ static int parse_link(void *member, const char *value, char *cause)
 	return 0;
 }
 
-/* Names that the kernel has a meaning for. */
+/* True for names that have a meaning in the kernel. */
 static bool is_reserved(const char *name)
 {
 	static const char *const reserved[] = { ".", "..", "all", "default" };

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/param.h>
 
-/* No known name comes near this; what is longer is compared up to here. */
+/* Longer than any known name; longer input is compared up to this length. */
 #define NAME_MAX_CHARS 63u
-/* A name of so many characters may have one edit. */
+/* Characters of a name for each edit that is allowed. */
 #define EDIT_CHARS 3u
 #define SHORT_MIN_CHARS 2u
 

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Events that are held back. */
+/* Batches of held events. */
 
 #include <roost/channel.h>
 

@@ -25,16 +25,16 @@ struct roost_channel {
 	pthread_mutex_t lock;
 	pthread_cond_t acked; /* some source's acked reached its reported */
 	/* Sources whose events wait for room; under lock. The count is also
-	 * read without it: while it is not 0 new events queue behind.
+	 * read without the lock: while it is not 0, new events queue behind.
 	 */
 	struct source_list overflow;
 	_Atomic uint32_t nb_overflow;
-	/* Tokens that should have left together with removed events, but a
-	 * reader held them. Writer: under lock; read without it.
+	/* Tokens that should have been removed together with their events, but
+	 * a reader held them. Writer: under lock; read without it.
 	 */
 	_Atomic uint32_t nb_surplus;
-	/* Under lock. Hung up: once the ring is empty it has ended, and there
-	 * are more tokens in the fd than will ever be taken.
+	/* Under lock. After hang_up, the channel has ended once the ring is
+	 * empty; the fd then holds more tokens than readers can take.
 	 */
 	bool hung_up;
 	bool ended;
@@ -118,8 +118,8 @@ static void token_add(struct roost_channel *ch)
 }
 
 /*
- * Take a token without waiting, whatever the flags of the fd are: they are the
- * application's. Returns false when there is none.
+ * Take a token without waiting. The flags of the fd, which belong to the
+ * application, make no difference. Returns false when there is none.
  */
 static bool token_remove(struct roost_channel *ch)
 {
@@ -129,9 +129,9 @@ static bool token_remove(struct roost_channel *ch)
 	return preadv2(ch->fd, &iov, 1, -1, RWF_NOWAIT) == sizeof(value);
 }
 
-/* Under the lock: the last event is read, and no other is expected. The fd is
- * readable for good. Nobody adds tokens but under the lock, see hang_up: so
- * they are not too many for the write to return.
+/* Under the lock. If the last event was read, and no other is expected, make
+ * the fd readable for good. After hang_up, tokens are added under the lock
+ * only, so the counter is low enough for the write to return.
  */
 static bool end_if_empty(struct roost_channel *ch)
 {
@@ -148,9 +148,10 @@ static bool end_if_empty(struct roost_channel *ch)
 }
 
 /*
- * Under the lock. A removed event's token that is not in the fd is held by a
- * reader; that one takes another event, whose token then is one too many, or
- * it finds the ring empty. Either way the fd must not stay readable for it.
+ * Under the lock. If the token of a removed event is not in the fd, a reader
+ * holds it. That reader takes another event, whose token is then surplus, or it
+ * finds the ring empty. Either way the fd must not stay readable because of
+ * that token.
  */
 static void surplus_remove(struct roost_channel *ch)
 {
@@ -193,7 +194,7 @@ static uint32_t overflow_first_type(const struct roost_event_source *source)
 	return type;
 }
 
-/* Under the lock: move what waits into the ring while there is room. */
+/* Under the lock: move waiting events into the ring while there is room. */
 static void refill(struct roost_channel *ch)
 {
 	struct roost_event_source *source;
@@ -223,8 +224,9 @@ struct taking {
 	uint64_t value; /* 0: no token was taken */
 };
 
-/* The reader is cancelled, maybe with a token in its hand: libraries differ in
- * whether a read(2) that has succeeded can still be. Its event goes to others.
+/* Cleanup of a reader that is cancelled, maybe after it took a token: libraries
+ * differ in whether a read(2) that has succeeded can still be cancelled. The
+ * token goes back, so that another reader gets its event.
  */
 static void put_back(void *arg)
 {
@@ -240,8 +242,9 @@ static void put_back(void *arg)
 	pthread_mutex_unlock(&ch->lock);
 }
 
-/* A token, waiting as the flags of the fd say. The one cancellation point here,
- * and readv() because that is one (lib/uncancelled.c).
+/* Take a token; the flags of the fd say whether to wait. The only cancellation
+ * point in this file; readv(), because lib/uncancelled.c leaves that one as it
+ * is.
  */
 static int take_token(struct roost_channel *ch)
 {
@@ -277,7 +280,7 @@ int roost_channel_read(struct roost_channel *channel, struct roost_event *event)
 		pthread_mutex_unlock(&channel->lock);
 		if (ended)
 			roost_gone_fd_signal(channel->fd);
-		/* Empty: the event belonged to an object that is gone. */
+		/* Nothing in the ring: the event's object was destroyed. */
 	} while (!got && !ended);
 	return got ? 0 : -EIO;
 }
@@ -289,7 +292,7 @@ void roost_channel_hang_up(struct roost_channel *channel)
 	pthread_mutex_lock(&channel->lock);
 	if (!channel->hung_up) {
 		channel->hung_up = true;
-		/* From here on, who raises comes by the lock. */
+		/* From here on, raising an event takes the lock. */
 		atomic_fetch_add(&channel->nb_overflow, 1);
 	}
 	ended = end_if_empty(channel);

@@ -11,16 +11,19 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long fork(3) waits for those who hold it off. It is longer only where a
- * signal handler forks while its own thread does.
+/* How long fork(3) waits for a thread that holds it off. It takes longer only
+ * if a signal handler forks in the thread that holds it off.
  */
 #define HOLD_MAX_S 1
 
-/* In memory that children get cleared; this one where there is none. */
+/* In the page that the kernel clears in children; no_page: there is no such
+ * page.
+ */
 static _Atomic uint32_t no_page;
 static _Atomic uint32_t *number = &no_page;
-static uint32_t last; /* number that was given; children go on from it */
-static _Thread_local uint32_t of_fork; /* the number of who forks */
+static uint32_t last; /* last number that was given out; children continue from
+		       * it */
+static _Thread_local uint32_t of_fork; /* the number of the forking process */
 
 static STAILQ_HEAD(, roost_process_child) children =
 	STAILQ_HEAD_INITIALIZER(children);
@@ -67,7 +70,7 @@ void roost_process_fork_release(void)
 /* ---- memory --------------------------------------------------------------
  */
 
-/* Never more than what was asked for. */
+/* Never more pages than the caller named. */
 static bool advise(void *pages, size_t bytes, int advice)
 {
 	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -106,8 +109,8 @@ static void after_fork(void)
 	forking = false;
 }
 
-/* Where the page is not cleared; and where it is, a handler that ran before may
- * have begun.
+/* Needed where the page is not cleared; where it is, an earlier handler may
+ * have called roost_process() already.
  */
 static void in_child(void)
 {
@@ -117,8 +120,8 @@ static void in_child(void)
 	roost_process();
 }
 
-/* Before those of the libraries above, so that in a child the number is there
- * when their handlers run.
+/* Registered before the handlers of the libraries above, so that in a child the
+ * number is there when their handlers run.
  */
 __attribute__((constructor)) static void prepare(void)
 {

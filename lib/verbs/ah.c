@@ -58,7 +58,9 @@ int roost_ibv_destroy_ah(struct ibv_ah *ibv)
 
 /* ---- the way back ------------------------------------------------------- */
 
-/* Who sent a datagram, whom to, and how: from the room before its data. */
+/* Addresses and header fields of a received datagram, from the GRH room before
+ * its data.
+ */
 struct route {
 	struct roost_gid src;
 	struct roost_gid dst;

@@ -61,7 +61,7 @@ static const struct verbs_context supported = {
 	},
 };
 
-/* roost_device_open() has told of its own failures. */
+/* Print a line for a failure; roost_device_open() prints its own. */
 static void tell(const struct ibv_device *device, int rc)
 {
 	fprintf(stderr, "roost: device %s: cannot open it: %s; %s\n",
@@ -85,8 +85,9 @@ struct ibv_context *roost_ibv_open_device(struct ibv_device *device)
 	pthread_mutex_init(&ibv->mutex, NULL);
 	TAILQ_INIT(&c->objects);
 
-	/* Programs set flags on it, stat it or send it to another process. It
-	 * must be an open file, but nothing that understands commands.
+	/* Programs set flags on this descriptor, stat it or send it to another
+	 * process. So it must be an open file, but no file that executes
+	 * commands.
 	 */
 	ibv->cmd_fd = open("/", O_PATH | O_CLOEXEC);
 	if (ibv->cmd_fd < 0) {
@@ -117,7 +118,9 @@ err_free:
 	return roost_verbs_null(rc);
 }
 
-/* Nobody will ack, nobody will detach. */
+/* Count all events of the object as acked, and leave all groups: the program
+ * will not do so any more.
+ */
 static void let_go(struct roost_verbs_object *object)
 {
 	struct roost_verbs_cq *cq;
@@ -186,10 +189,10 @@ static int destroy(struct roost_verbs_object *object)
 }
 
 /*
- * End what the program left, as the kernel does when a device's file is
- * closed: the memory of its regions may be used for something else from now
- * on. Newest first, and again as long as that helps: a window may be older
- * than the region that it is bound to.
+ * End the objects that the program left, as the kernel does when a device's
+ * file is closed: the memory of its regions may be used for something else from
+ * now on. Newest first, and repeated as long as objects go: a window may be
+ * older than the region that it is bound to.
  */
 static void end_objects(struct roost_verbs_context *c)
 {

@@ -166,7 +166,9 @@ static int take(struct roost_verbs_cq *cq, int n, struct ibv_wc *wc)
 	return taken;
 }
 
-/* A program that finds nothing takes the worker's turn, and looks again. */
+/* If the CQ is empty, the calling thread takes the worker's turn, and polls
+ * again.
+ */
 int roost_verbs_poll_cq(struct ibv_cq *ibv, int n, struct ibv_wc *wc)
 {
 	struct roost_verbs_cq *cq = roost_verbs_cq(ibv);

@@ -138,7 +138,9 @@ static uint64_t read_wallclock_ns(struct ibv_cq_ex *ibv)
 	return cq_of(ibv)->current->timestamp_ns + (uint64_t)offset_ns;
 }
 
-/* What no CQ can be created with: there to be called, not to know anything. */
+/* Readers of fields that no CQ can be created with: present so that a call does
+ * not crash; they return 0.
+ */
 
 static uint16_t read_cvlan(struct ibv_cq_ex *ibv)
 {
@@ -158,7 +160,7 @@ static void read_tm_info(struct ibv_cq_ex *ibv, struct ibv_wc_tm_info *info)
 	memset(info, 0, sizeof(*info));
 }
 
-/* Single-threaded is a hint: the lock that it would save is free then. */
+/* Single-threaded is a hint: an uncontended lock costs little. */
 static int check(const struct ibv_context *context,
 		 const struct ibv_cq_init_attr_ex *attr)
 {

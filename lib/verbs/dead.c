@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * The answers of what was inherited by a fork. They look at none of their
- * arguments (but bad_wr), so one function per dialect serves calls of every
+ * The answers of inherited objects after a fork. They read none of their
+ * arguments (except bad_wr), so one function per dialect serves calls of every
  * signature, as in unsupported.c.
  */
 
@@ -85,7 +85,7 @@ struct slot {
 #define CQ(op, fn) SLOT(struct ibv_cq_ex, op, fn)
 #define QP(op, fn) SLOT(struct roost_verbs_abi_qp_ex, ex.op, fn)
 
-/* All that context.c puts in; what is not supported stays EOPNOTSUPP. */
+/* All operations that context.c sets; unsupported ones stay EOPNOTSUPP. */
 static const struct slot context_slots[] = {
 	CONTEXT(query_port, err),
 	CONTEXT(advise_mr, err),
@@ -184,10 +184,9 @@ static void fill(void *object, const struct slot *slots, size_t nb)
 /* ---- who is dead ---------------------------------------------------------
  */
 
-/* Those of this process; under roost_process_fork_hold(). */
+/* Contexts of this process; under roost_process_fork_hold(). */
 static LIST_HEAD(, roost_verbs_context) contexts;
-/* The first of those that were inherited: leak checkers find the others by it.
- */
+/* The first inherited context: leak checkers find the others through it. */
 static struct roost_verbs_context *buried __attribute__((used));
 
 bool roost_verbs_is_dead(const struct ibv_context *context)
@@ -271,7 +270,7 @@ __attribute__((constructor)) static void watch_forks(void)
 /* ---- ends ----------------------------------------------------------------
  */
 
-/* The struct stays: what is destroyed later asks it. */
+/* The struct stays, because objects that are destroyed later read it. */
 int roost_verbs_dead_close(struct ibv_context *context)
 {
 	close(context->cmd_fd);

@@ -4,11 +4,11 @@
  * The devices of the configuration. Listing them reads the configuration and
  * nothing else: no EAL, no port.
  *
- * The list is made once and lives as long as the process. A device therefore
- * is valid for ever, opened or not, whatever becomes of the arrays that
- * ibv_get_device_list() hands out, and a link keeps its GUID. What is asked
- * from inside the opening of a device (a DPDK driver that looks for verbs
- * devices) finds no lock held.
+ * The list is made once and lives as long as the process. So a device is valid
+ * for ever, opened or not, even after the arrays of ibv_get_device_list() are
+ * freed, and a link keeps its GUID. No lock is held while a device is opened,
+ * so the list can be queried from inside (by a DPDK driver that looks for verbs
+ * devices).
  */
 
 #include <endian.h>
@@ -19,7 +19,7 @@
 #include <roost/config.h>
 #include "lib/verbs/shim.h"
 
-/* Providers compare the address with that of their own. */
+/* Providers compare this address with that of their own table. */
 static const struct {
 	const char *name;
 	void *unused[8];
@@ -44,8 +44,8 @@ static void init_device(struct roost_verbs_device *d, unsigned int index)
 	d->abi.core_support = 1;
 	ibv->node_type = IBV_NODE_CA;
 	ibv->transport_type = IBV_TRANSPORT_IB;
-	/* Names that no kernel gives: what programs look up in sysfs by them
-	 * is not there, instead of being another device's.
+	/* Names that the kernel never gives: a program that looks them up in
+	 * sysfs finds nothing, instead of another device.
 	 */
 	snprintf(ibv->name, sizeof(ibv->name), "roost%u", index);
 	snprintf(ibv->dev_name, sizeof(ibv->dev_name), "uverbs_roost%u", index);

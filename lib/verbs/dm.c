@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * Device memory. The device is this process, so it is memory like any other,
- * and a program that was written for a card's finds that it works.
+ * Device memory. The device is this process, so device memory is ordinary
+ * memory, and a program that was written for a card's device memory works.
  */
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static int copy_from(void *host, struct ibv_dm *ibv, uint64_t offset,
 	return 0;
 }
 
-/* Zeroed: what was in this process before is nobody's to read. */
+/* Zeroed, so that the program cannot read old data of the process. */
 static void *memory_new(size_t length, uint32_t log_align)
 {
 	size_t align = (size_t)sysconf(_SC_PAGESIZE);
@@ -98,8 +98,8 @@ int roost_verbs_free_dm(struct ibv_dm *ibv)
 	return 0;
 }
 
-/* Device memory has no address of the program's: regions of it count from 0,
- * and the program must say that it knows.
+/* Device memory has no address in the program: regions of it count from 0, and
+ * the program must set the flag for that.
  */
 struct ibv_mr *roost_verbs_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibv,
 				     uint64_t dm_offset, size_t length,

@@ -81,8 +81,8 @@ int roost_ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **cq,
 }
 
 /*
- * roost_event_ack() comes last in all acks: a destroy that waits for it may
- * then free the object.
+ * roost_event_ack() comes last in all acks, because a destroy that waits for it
+ * may then free the object.
  */
 ROOST_VERBS_LATEST(ibv_ack_cq_events, "IBVERBS_1.1");
 void roost_ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
@@ -95,8 +95,8 @@ void roost_ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
 	roost_event_ack(roost_cq_comp_source(roost_verbs_cq(cq)->cq), nevents);
 }
 
-/* The next event that is somebody's: one of a handle that the program has
- * closed already is taken back.
+/* The next event that has a receiver: an event of a handle that the program has
+ * closed is acked here.
  */
 static int next_async(struct roost_ctx *ctx, struct roost_event *e)
 {
@@ -205,7 +205,7 @@ void roost_ibv_ack_async_event(struct ibv_async_event *event)
 		ack_wq(event->element.wq);
 		break;
 	case ROOST_EVENT_OF_PORT:
-		/* No object that could be destroyed. */
+		/* A port event has no object that could be destroyed. */
 		break;
 	}
 }

@@ -85,7 +85,7 @@ struct flag {
 	uint32_t engine;
 };
 
-/* Returns the verbs flags that no row has. */
+/* Returns the verbs flags that have no row. */
 static uint32_t map_flags(const struct flag *rows, size_t nb, uint32_t verbs,
 			  uint32_t *engine)
 {
@@ -108,7 +108,9 @@ static uint32_t unmap_flags(const struct flag *rows, size_t nb, uint32_t engine)
 	return verbs;
 }
 
-/* Checksums are for raw packets and UD on devices that say they can. */
+/* IBV_SEND_IP_CSUM is unknown: it is for raw packets, and for UD on devices
+ * that report it.
+ */
 static_assert((int)IBV_SEND_FENCE == (int)ROOST_SEND_FENCE &&
 		      (int)IBV_SEND_SIGNALED == (int)ROOST_SEND_SIGNALED &&
 		      (int)IBV_SEND_SOLICITED == (int)ROOST_SEND_SOLICITED &&

@@ -58,7 +58,9 @@ static void unmap_av(const struct roost_av *av, struct ibv_ah_attr *attr)
 	attr->port_num = av->port_num;
 }
 
-/* The enums that count; a program may leave the rest uninitialised. */
+/* Map the enums that attr_mask names; a program may leave the rest
+ * uninitialised.
+ */
 static int map_attr_enums(const struct ibv_qp_attr *attr, int mask,
 			  struct roost_qp_attr *out)
 {
@@ -177,7 +179,7 @@ enum {
 	SPEED_NDR = 128,
 };
 
-/* As the Linux RDMA core sees an Ethernet port of up to that speed. */
+/* As the Linux RDMA core reports an Ethernet port of up to that speed. */
 void roost_unmap_speed(uint32_t mbps, uint8_t *width, uint8_t *speed)
 {
 	static const struct {

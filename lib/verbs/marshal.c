@@ -25,7 +25,7 @@ void ibv_copy_ah_attr_from_kern(struct ibv_ah_attr *dst,
 	dst->port_num = src->port_num;
 }
 
-/* qp_state and rate_limit stay as they are, as they do in rdma-core. */
+/* qp_state and rate_limit are not copied, as in rdma-core. */
 void ibv_copy_qp_attr_from_kern(struct ibv_qp_attr *dst,
 				const struct ib_uverbs_qp_attr *src)
 {

@@ -124,8 +124,8 @@ static int rereg(struct roost_verbs_mr *mr, unsigned int flags,
 			      engine_access);
 }
 
-/* Every failure leaves the region as it was: of the codes that verbs.h has for
- * them only the first can happen here. errno says why.
+/* Every failure leaves the region unchanged, so of verbs.h's error codes only
+ * the first is possible. errno has the cause.
  */
 int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr,
 		 size_t length, int access)
@@ -169,8 +169,8 @@ int roost_ibv_dereg_mr(struct ibv_mr *ibv)
 	return 0;
 }
 
-/* Prefetching is done when the call returns, with IBV_ADVISE_MR_FLAG_FLUSH and
- * without. What is not to fault anything in has nothing to do.
+/* Prefetching is complete when the call returns, with IBV_ADVISE_MR_FLAG_FLUSH
+ * and without. Advice that must not fault pages in does nothing.
  */
 int roost_verbs_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
 			  uint32_t flags, struct ibv_sge *sg_list,

@@ -5,8 +5,9 @@
  * that ibv_open_qp() gives to a process that has the domain open.
  * The target lives until its last handle is destroyed.
  *
- * Its async events are reported to the handle that created it, and to nobody
- * once that is destroyed; the handle's memory stays as long as the target.
+ * Its async events are reported to the handle that created it. After that
+ * handle is destroyed, they are discarded; the handle's memory stays as long as
+ * the target.
  */
 
 #include <pthread.h>
@@ -27,7 +28,7 @@ struct roost_verbs_target {
 	uint32_t nb_handles;
 };
 
-/* What other handles need besides. */
+/* A handle from ibv_open_qp(). */
 struct opened {
 	struct roost_verbs_qp qp; /* first */
 	struct roost_verbs_xrcd *xrcd;

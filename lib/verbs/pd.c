@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * Protection domains, and the two kinds of domain that say how a program will
- * use its objects: thread domains and parent domains. Both are accepted and
- * change nothing: a lock that no second thread wants costs next to nothing,
- * and queues live in memory of the library's own.
+ * Protection domains, thread domains and parent domains. The last two say how a
+ * program will use its objects. They are accepted and change nothing: an
+ * uncontended lock costs next to nothing, and queues are in memory of the
+ * library.
  */
 
 #include <stdlib.h>

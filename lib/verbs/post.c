@@ -4,8 +4,8 @@
  * Posting lists of work requests. Hot: no allocation, system call, log or
  * lock besides the queue's own.
  *
- * A list is taken up to its first bad request; what came before stays posted,
- * *bad_wr tells where it stopped, and the errno value is returned.
+ * A list is posted up to its first bad request; the requests before it stay
+ * posted, *bad_wr points to the bad one, and the errno value is returned.
  */
 
 #include <assert.h>
@@ -43,7 +43,7 @@ static void map_atomic(const struct ibv_send_wr *wr, struct roost_send_wr *r)
 	}
 }
 
-/* What is in the unions of a request, by the QP's type and the opcode. */
+/* Map the unions of a request, by the QP's type and the opcode. */
 static int map_target(const struct ibv_qp *qp, const struct ibv_send_wr *wr,
 		      struct roost_send_wr *r)
 {

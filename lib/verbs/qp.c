@@ -62,7 +62,8 @@ static struct roost_cq *engine_cq(struct ibv_cq *cq)
 	return cq ? roost_verbs_cq(cq)->cq : NULL;
 }
 
-/* Flags of raw packet QPs are not supported; the one that is, is for UD. */
+/* Flags of raw packet QPs are not supported; the one supported flag is for UD.
+ */
 static int map_create_flags(const struct ibv_qp_init_attr_ex *attr,
 			    struct roost_qp_init *init)
 {
@@ -78,8 +79,8 @@ static int map_create_flags(const struct ibv_qp_init_attr_ex *attr,
 	return 0;
 }
 
-/* Take from attr what a QP of its type has, and take the rest away there, so
- * that the program does not see it.
+/* Take the objects from attr that a QP of this type uses, and set the others to
+ * NULL there, so that the program does not see them in the QP.
  */
 static int map_parts(struct ibv_qp_init_attr_ex *attr,
 		     struct roost_qp_init *init)
@@ -112,7 +113,7 @@ static int map_parts(struct ibv_qp_init_attr_ex *attr,
 	return 0;
 }
 
-/* A table and what picks from it go together; the kernel's rules. */
+/* A table needs a hash and a hash needs a table; the kernel's rules. */
 static int map_spread(const struct ibv_qp_init_attr_ex *attr,
 		      struct roost_qp_init *init)
 {
@@ -151,7 +152,7 @@ static int map_init(struct ibv_qp_init_attr_ex *attr, struct ibv_pd *pd,
 	return rc;
 }
 
-/* attr is changed: cap to what the QP has, parts that it has not to NULL. */
+/* attr is changed: cap to the QP's real values, unused objects to NULL. */
 static struct ibv_qp *create_qp(struct ibv_context *context, struct ibv_pd *pd,
 				struct ibv_qp_init_attr_ex *attr)
 {
@@ -265,7 +266,9 @@ int roost_ibv_destroy_qp(struct ibv_qp *ibv)
 #define TOLD_MTUS (ROOST_MTU_4096 + 1)
 #define TELL_AGAIN_S 60
 
-/* Peers choose the path MTU of those who accept: each line once a minute. */
+/* Print each pair of MTUs once a minute, because the peer of an accepting
+ * program chooses the path MTU.
+ */
 static bool may_tell_mtu(enum roost_mtu asked, enum roost_mtu active)
 {
 	static _Atomic int64_t next_s[TOLD_MTUS][TOLD_MTUS];
@@ -283,8 +286,8 @@ static bool may_tell_mtu(enum roost_mtu asked, enum roost_mtu active)
 					      now.tv_sec + TELL_AGAIN_S);
 }
 
-/* A path MTU that is too large for the port is the mistake that everybody
- * makes once, and EINVAL does not tell it.
+/* Print a line for a path MTU that is too large for the port: a frequent
+ * mistake, and EINVAL does not explain it.
  */
 static void tell_mtu(struct roost_verbs_qp *qp,
 		     const struct roost_qp_attr *attr, uint32_t mask)
@@ -328,8 +331,8 @@ static int modify(struct roost_verbs_qp *qp, const struct roost_qp_attr *attr,
 	return rc;
 }
 
-/* Programs give both ends of XRC what an RC QP needs. The half that an end has
- * not is ignored, as the kernel does.
+/* Programs give both ends of XRC the attributes of an RC QP. The attributes
+ * that an end does not have are ignored, as the kernel does.
  */
 static uint32_t ignored(enum ibv_qp_type type)
 {
@@ -362,7 +365,7 @@ int roost_ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr,
 	return 0;
 }
 
-/* Bursts are what the engine makes of them: the sizes are hints. */
+/* The burst sizes are hints; the engine ignores them. */
 int roost_verbs_modify_qp_rate_limit(struct ibv_qp *ibv,
 				     struct ibv_qp_rate_limit_attr *attr)
 {
@@ -376,7 +379,7 @@ int roost_verbs_modify_qp_rate_limit(struct ibv_qp *ibv,
 		modify(roost_verbs_qp(ibv), &engine_attr, ROOST_QP_RATE_LIMIT));
 }
 
-/* Everything is answered, whatever attr_mask says: that is allowed, and
+/* All attributes are returned, whatever attr_mask says: that is allowed, and
  * programs rely on it.
  */
 ROOST_VERBS_LATEST(ibv_query_qp, "IBVERBS_1.1");
@@ -404,7 +407,9 @@ int roost_ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr,
 	return 0;
 }
 
-/* 1 would promise that a buffer fills from its start, for every operation. */
+/* Returning 1 would promise that a buffer is filled from its start, for every
+ * operation.
+ */
 int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op,
 			       uint32_t flags)
 {

@@ -63,7 +63,9 @@ static void given(struct roost_verbs_qp *qp, unsigned int what)
 		post(qp);
 }
 
-/* A request whose data nobody set has none; a target there must be. */
+/* End a request: without a data setter it has no data; without a target setter
+ * it fails.
+ */
 static void close_request(struct roost_verbs_qp *qp)
 {
 	if (qp->batch.missing & TARGET)
@@ -72,7 +74,7 @@ static void close_request(struct roost_verbs_qp *qp)
 		given(qp, DATA);
 }
 
-/* Does every request of this QP name its target? */
+/* TARGET if every request of this QP needs a target, else 0. */
 static unsigned int target_of(const struct ibv_qp_ex *ibv)
 {
 	return ibv->qp_base.qp_type == IBV_QPT_UD ||
@@ -82,8 +84,8 @@ static unsigned int target_of(const struct ibv_qp_ex *ibv)
 }
 
 /*
- * wr: what the builder knows, without flags and wr_id. Whether data is inline
- * is the setter's word; a flag of the QP changes nothing.
+ * wr: the members that the builder knows, without flags and wr_id. The data
+ * setter decides whether data is inline; the flag in wr_flags is ignored.
  */
 static void begin(struct ibv_qp_ex *ibv, const struct roost_send_wr *wr,
 		  unsigned int missing)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * What a device and its ports are and can do.
+ * Queries: attributes of a device and its ports.
  */
 
 #include <endian.h>
@@ -100,7 +100,8 @@ static void fill_odp(struct ibv_device_attr_ex *attr)
 	attr->xrc_odp_caps = reliable & ~(uint32_t)IBV_ODP_SUPPORT_RECV;
 }
 
-/* attr_size is that of the program's struct, which may be older or newer. */
+/* attr_size is the size of the program's struct, which may be older or newer.
+ */
 int roost_verbs_query_device_ex(struct ibv_context *context,
 				const struct ibv_query_device_ex_input *input,
 				struct ibv_device_attr_ex *attr,
@@ -193,8 +194,8 @@ static int fill_port_attr(struct ibv_context *context, uint8_t port_num,
 	attr->phys_state =
 		port.state == ROOST_PORT_ACTIVE ? PHYS_LINK_UP : PHYS_DISABLED;
 	attr->link_layer = IBV_LINK_LAYER_ETHERNET;
-	/* As on every RoCE port, for programs that look; an address vector
-	 * without GRH works all the same, see roost_port_attr.lid.
+	/* Set as on every RoCE port, for programs that check it; an address
+	 * vector without GRH works, too, see roost_port_attr.lid.
 	 */
 	attr->flags = IBV_QPF_GRH_REQUIRED;
 	return 0;

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The Roost authors
  *
  * Static rates: the code in an address vector, the multiple of 2.5 Gb/s, and
- * what the lanes really carry. Lanes of 14 Gb/s and up do not run at a
- * multiple of 2.5; where rdma-core 44 gives one all the same, it stands here.
+ * the real rate of the lanes. Lanes of 14 Gb/s and up do not run at a multiple
+ * of 2.5; the table has rdma-core 44's value for them, if there is one.
  */
 
 #include <infiniband/verbs.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * Roost's devices are not in sysfs, but programs read other files through
- * these two (librdmacm the ABI of rdma_cm), and ibv_devinfo looks for a board
- * id there: that is the name that the user gave the port.
+ * Roost's devices are not in sysfs, but programs read other files through these
+ * two functions (librdmacm the ABI of rdma_cm), and ibv_devinfo looks for a
+ * board id there: it gets the user's name for the port.
  */
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * The answers, and their names. An answer looks at none of its arguments
- * (but bad_wr), so one function per dialect serves calls of every signature:
- * the calling conventions of Linux leave arguments to the caller.
+ * The answers, and their names. An answer reads none of its arguments (except
+ * bad_wr), so one function per dialect serves calls of every signature: in the
+ * calling conventions of Linux, the caller cleans up the arguments.
  */
 
 #include <errno.h>

@@ -53,7 +53,7 @@ static int check_init(const struct ibv_context *context,
 	return 0;
 }
 
-/* What is left of struct ibv_wq is filled by the caller, ibv_create_wq(). */
+/* The caller, ibv_create_wq(), fills the rest of struct ibv_wq. */
 struct ibv_wq *roost_verbs_create_wq(struct ibv_context *context,
 				     struct ibv_wq_init_attr *attr)
 {
@@ -201,8 +201,8 @@ int roost_verbs_destroy_rwq_ind_table(struct ibv_rwq_ind_table *ibv)
 }
 
 /*
- * What mlx5 asks of a hash is asked here: Toeplitz with a key of 40 bytes, not
- * both versions of IP. Without fields neither is looked at.
+ * The rules of mlx5 for a hash: Toeplitz with a key of 40 bytes, not both
+ * versions of IP. Without fields, function and key are not checked.
  */
 int roost_verbs_map_hash(const struct ibv_rx_hash_conf *conf,
 			 struct roost_hash *hash)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * XRC domains. A file names a domain: who opens one with a descriptor of the
- * same file, on the same device and in the same process, shares it.
+ * XRC domains. A file identifies a domain: openings with descriptors of the
+ * same file, on the same device and in the same process, share it.
  */
 
 #include <fcntl.h>

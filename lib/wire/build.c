@@ -14,7 +14,7 @@
 
 #define IPV4_DONT_FRAGMENT 0x4000u
 
-/* What the length fields count beside the bytes after the BTH. */
+/* Bytes that the length fields count besides the bytes after the BTH. */
 #define UDP_LEN_FIXED (ROOST_UDP_LEN + ROOST_BTH_LEN + ROOST_ICRC_LEN)
 #define IPV4_LEN_FIXED (ROOST_IPV4_LEN + UDP_LEN_FIXED)
 
@@ -213,8 +213,8 @@ void roost_ieth_put(uint8_t *p, uint32_t rkey)
 
 /* ---- ICRC --------------------------------------------------------------- */
 
-/* From so many bytes of payload on, to fold while copying costs less than to
- * copy and then read the whole frame, headers included.
+/* From this payload length on, folding while copying costs less than copying
+ * and then reading the whole frame, headers included.
  */
 #define FOLD_MIN 512u
 

@@ -14,7 +14,7 @@
 _Static_assert(V6_HDR_LEN + 2 * CHUNK <= ROOST_KERNEL_MASK,
 	       "a chunk that begins in the headers is all in the mask");
 
-/* The CRC register after the eight 0xFF that stand for InfiniBand's LRH. */
+/* The CRC register after the eight 0xFF bytes in place of InfiniBand's LRH. */
 #define CRC_OF_LRH 0xdebb20e3u
 #define STATE(i) ((uint8_t)(CRC_OF_LRH >> (8 * (i))))
 

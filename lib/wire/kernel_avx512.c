@@ -50,7 +50,7 @@ FOLD_FN __m512i move(__m512i sum, __m512i v, __m512i k)
 					 0x96);
 }
 
-/* Each chunk of a block moved to the last one of the block that stands so many
+/* Move each chunk of a block to the last chunk of the block that is `blocks`
  * blocks behind.
  */
 FOLD_FN __m512i move_to_end(__m512i sum, __m512i v, size_t blocks)
@@ -145,7 +145,9 @@ crc_copy(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t len_bytes)
 		_mm512_zextsi128_si512(_mm_cvtsi32_si128((int)~crc));
 	size_t at = (len_bytes - 1) % BLOCK + 1;
 	__m512i first, second;
-	/* What the first bytes leave of the register is for the next. */
+	/* The rest of the register behind the first bytes goes into the next
+	 * block.
+	 */
 	uint32_t rest = at < sizeof(crc) ? ~crc >> (8 * at) : 0;
 
 	if (len_bytes == 0)

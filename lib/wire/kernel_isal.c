@@ -34,7 +34,7 @@
 #define COPY_MAX ROOST_KERNEL_MASK
 #define BULK 256u
 
-/* What is copied of a packet whose length leaves no better choice. */
+/* Bytes that are copied of a packet whose length allows no better choice. */
 #define COPY_DEFAULT 64u
 
 _Static_assert(ROOST_IPV6_LEN + ROOST_UDP_LEN + ROOST_BTH_LEN <= COPY_DEFAULT,

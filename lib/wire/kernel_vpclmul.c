@@ -33,7 +33,9 @@ FOLD_FN __m256i move_pair(__m256i v, __m256i k)
 				_mm256_clmulepi64_epi128(v, k, 0x11));
 }
 
-/* Move the first of a pair by so many chunks and the second by one less. */
+/* Move the first chunk of a pair by `chunks` chunks, and the second by one
+ * less.
+ */
 FOLD_FN __m256i move_to_end(__m256i v, size_t chunks)
 {
 	const uint64_t *k = fold_by[FOLD_MAX - 1 - chunks];

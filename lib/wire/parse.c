@@ -22,7 +22,7 @@
 #define IPV6_FRAGMENT_OFFSET 0xfff8u
 #define IPV6_EXT_UNIT 8u /* extension headers are multiples of it */
 
-/* The least that UDP can carry here. */
+/* The smallest valid UDP length. */
 #define UDP_LEN_MIN (ROOST_UDP_LEN + ROOST_BTH_LEN + ROOST_ICRC_LEN)
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -67,7 +67,9 @@ static bool ipv4_sum_ok(const uint8_t *l3)
 	return sum == 0xffff;
 }
 
-/* 64 zeros begin those that are no station's, and hardly any other. */
+/* True for addresses that may be invalid: those that no host can have begin
+ * with 64 zero bits or 0xff, as few others do.
+ */
 static bool is_ipv6_doubtful(const uint8_t *addr)
 {
 	uint64_t prefix;
@@ -76,7 +78,7 @@ static bool is_ipv6_doubtful(const uint8_t *addr)
 	return prefix == 0 || addr[0] == 0xff;
 }
 
-/* An IPv4 address in an IPv6 header is nobody's (RFC 4291, 2.5.5.2). */
+/* An IPv6 header must not carry an IPv4-mapped address (RFC 4291, 2.5.5.2). */
 static enum roost_drop check_ipv6_addrs(const struct roost_frame *frame)
 {
 	if (roost_gid_is_v4(&frame->sgid) ||
@@ -116,7 +118,9 @@ static enum roost_frame_class parse_ipv4(const uint8_t *l3, size_t avail,
 		return bad(frame, ROOST_DROP_LENGTH);
 	if (l3[0] != IPV4_VER_IHL || !ipv4_sum_ok(l3))
 		return bad(frame, ROOST_DROP_IP_HEADER);
-	/* Before the UDP length, which is that of the whole datagram. */
+	/* Before the UDP length, which a first fragment has from the whole
+	 * datagram.
+	 */
 	if (frag & IPV4_MORE_FRAGMENTS)
 		return bad(frame, ROOST_DROP_FRAGMENT);
 	if (roost_be16_get(udp + 4) != total - hdr_len)
@@ -208,10 +212,12 @@ static enum roost_frame_class parse_ipv6(const uint8_t *l3, size_t avail,
 	return good(frame, l3, total, udp);
 }
 
-/* Broadcast and multicast MACs have it. */
+/* The bit of broadcast and multicast MACs. */
 #define MAC_GROUP_BIT 1u
 
-/* What is for one address is sent to one station (RFC 1122, 3.3.6). */
+/* True for a unicast IP address in a broadcast or multicast frame (RFC 1122,
+ * 3.3.6).
+ */
 static bool is_spread(const uint8_t *mac, const struct roost_frame *frame)
 {
 	return unlikely(mac[0] & MAC_GROUP_BIT) &&
@@ -301,7 +307,7 @@ static void decode_atomiceth(const uint8_t *p, struct roost_pkt *pkt)
 	pkt->compare = roost_be64_get(p + 20);
 }
 
-/* Headers of the packets that are few. */
+/* Decode the headers of rare packets. */
 static void decode_rare(const uint8_t *bth, unsigned int hdrs,
 			const uint8_t *off, struct roost_pkt *pkt)
 {
