@@ -76,6 +76,8 @@ def calls(top, build):
                            f"ninja -C {os.path.relpath(build)} product")
         else:
             there.append(path)
+    if not there:
+        return {}, missing or [f"{build} is no build of this tree"]
     done = subprocess.run(["nm", "--print-file-name", "--portability", *there],
                           capture_output=True, text=True, check=True)
     found = pairs(parse(done.stdout), sources)
