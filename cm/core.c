@@ -15,7 +15,9 @@
 
 #include "cm/priv.h"
 
-/* Of one run: a flood must not keep the control thread from anything else. */
+/* MADs in one run: a flood must not keep the control thread from its other
+ * work.
+ */
 #define MADS_PER_RUN 256u
 #define SWEEP_NS 1000000000ull
 #define ID_INDEX_BITS 20u
@@ -60,7 +62,7 @@ void roost_cm_wait_told(struct roost_cm *cm, const struct roost_cm_conn *conn,
 		pthread_cond_wait(&cm->told, &cm->lock);
 }
 
-/* ---- what runs ---------------------------------------------------------- */
+/* ---- the service -------------------------------------------------------- */
 
 static void begin_timers(struct roost_cm *cm)
 {

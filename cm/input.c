@@ -14,7 +14,7 @@
 #include "cm/priv.h"
 #include "lib/wire/bytes.h"
 
-/* ---- whose -------------------------------------------------------------- */
+/* ---- finding the connection --------------------------------------------- */
 
 static bool is_peer(const struct roost_cm_conn *conn,
 		    const struct roost_gsi_msg *in)

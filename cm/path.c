@@ -122,7 +122,7 @@ bool roost_cm_refresh_mac(struct roost_cm_conn *conn)
 		return true;
 	mac_gen = atomic_load_explicit(&conn->neigh->mac_gen,
 				       memory_order_acquire);
-	/* An answer goes where the question came from. */
+	/* Without a MAC, an answer goes to the source MAC of the request. */
 	if (mac_gen == 0)
 		return conn->passive;
 	roost_neigh_mac(mac_gen, conn->path.dmac);

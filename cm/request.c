@@ -343,7 +343,9 @@ uint64_t roost_cm_run_held(struct roost_cm *cm)
 					 memory_order_acquire) != 0) {
 			in = (struct roost_gsi_msg){ .addr = conn->addr };
 			roost_cm_release(conn);
-			/* It could be read when it came. */
+			/* Cannot fail: the same message was decoded when it
+			 * came.
+			 */
 			roost_cm_msg_decode(conn->mad, sizeof(conn->mad), &msg,
 					    &why);
 			show(conn, &in, &msg);

@@ -3,28 +3,29 @@
  */
 
 /*
- * No call of ours ends a thread half-way: what is here takes the place of the
- * C library's cancellation points in all of Roost's shared libraries.
+ * Wrappers of the C library's cancellation points, used in all of Roost's
+ * shared libraries, so that a cancellation does not end a thread inside a call
+ * of Roost.
  *
  * A thread of the application may be cancelled at any cancellation point, also
  * at one inside ibv_post_send(), and would leave the turn, a lock or a list as
- * it is there. So the linker (--wrap) sends every call of these functions here,
- * where they are called with cancellation disabled; a cancellation that is
- * pending stays so until the program's own next cancellation point. It costs
- * something where the kernel is called, and nothing anywhere else.
+ * it is there. So the linker (--wrap) redirects every call of these functions
+ * to the wrappers, which call the function with cancellation disabled; a
+ * pending cancellation waits for the program's own next cancellation point. The
+ * cost is small, and only at calls of the kernel.
  *
- * Two are left as they are, ppoll() and readv(): a call that is to be a
- * cancellation point, because it waits for an event, sleeps in one of these,
- * with a cleanup handler for what it holds. Threads of our own, which nobody
- * cancels, use them as they like.
+ * ppoll() and readv() have no wrapper: a call that must be a cancellation
+ * point, because it waits for an event, sleeps in one of these, with a cleanup
+ * handler for its locks and references. Roost's own threads, which are never
+ * cancelled, use them freely.
  *
- * The names stand in lib/meson.build, too: one that is missing here or there
- * does not link. tests/unit/verbs/test_uncancelled.sh knows the cancellation
- * points that there are.
+ * The names are in lib/meson.build, too: a name that is missing in one of the
+ * two places does not link. tests/unit/verbs/test_uncancelled.sh knows all
+ * cancellation points.
  */
 
-/* With it, calls here would be of the checking twins, which have rows of their
- * own.
+/* With _FORTIFY_SOURCE, calls here would go to the checking variants, which
+ * have rows of their own.
  */
 #undef _FORTIFY_SOURCE
 

@@ -112,7 +112,7 @@ static int resolve(const char *node, const char *service,
 	return ret;
 }
 
-/* Nothing to look up: the hints are the answer. */
+/* Nothing to look up: return the hints. */
 static int repeat(const struct rdma_addrinfo *hints, struct rdma_addrinfo *rai)
 {
 	rai->ai_flags = hints->ai_flags;

@@ -225,7 +225,7 @@ int rdma_establish(struct rdma_cm_id *rdma)
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
 	int rc;
 
-	/* With a QP it has been done by rdma_get_cm_event(). */
+	/* With a QP, rdma_get_cm_event() has sent RTU already. */
 	if (rdma->qp)
 		return roost_rdmacm_result(-EINVAL);
 	rc = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_ACCEPT);
@@ -322,7 +322,7 @@ int rdma_accept(struct rdma_cm_id *rdma, struct rdma_conn_param *conn_param)
 	rc = accept_id(id, conn_param);
 	if (rc || !roost_rdmacm_is_ud(id))
 		return roost_rdmacm_leave_complete(id, rc);
-	/* Nothing more comes of a service. */
+	/* A datagram service has no further event. */
 	pthread_mutex_unlock(&id->call);
 	if (id->sync && rdma->event) {
 		rdma_ack_cm_event(rdma->event);

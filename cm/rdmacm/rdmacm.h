@@ -204,7 +204,7 @@ static inline void *roost_rdmacm_null(int rc)
 	return NULL;
 }
 
-/* ---- channel.c: events, and who gets them ------------------------------- */
+/* ---- channel.c: events and their channels ------------------------------- */
 
 /* Returns 0, -ENOMEM, -EMFILE. A new source has no events. */
 int roost_rdmacm_source_new(struct roost_rdmacm_id *id,

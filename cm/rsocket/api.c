@@ -163,7 +163,7 @@ int rclose(int socket)
 
 	if (rs == NULL)
 		return (int)answer(-EBADF);
-	/* To the end: a second call would find no number. */
+	/* Not cancelled: a second call would not find the number. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	rs->ops->close(rs);
 	pthread_mutex_lock(&rs->lock);

@@ -166,7 +166,7 @@ void roost_rs_child_drop_all(struct roost_rs_stream *listener)
 	for (;;) {
 		roost_rs_family_lock();
 		pthread_mutex_lock(&listener->rs.lock);
-		/* From now on there are no more. */
+		/* No more children from now on. */
 		listener->state = ROOST_RS_DISCONNECTED;
 		if ((child = TAILQ_FIRST(&listener->established)) != NULL)
 			TAILQ_REMOVE(&listener->established, child, child_link);

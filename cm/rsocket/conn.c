@@ -56,7 +56,7 @@ int roost_rs_stream_listen(struct roost_rs_stream *st, int backlog)
 	else if (st->state != ROOST_RS_BOUND && st->state != ROOST_RS_LISTENING)
 		ret = -EINVAL;
 	if (ret == 0) {
-		/* As sockets: one is always let in. */
+		/* As with sockets, the backlog is at least one. */
 		st->backlog = backlog == 0 ? 1 : (unsigned int)backlog;
 		/* The CM holds no more than the service thread takes over. */
 		if (st->state != ROOST_RS_LISTENING &&

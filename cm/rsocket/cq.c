@@ -240,7 +240,7 @@ void roost_rs_stream_drain(struct roost_rs *rs)
 
 	if (ep->cq == NULL)
 		return;
-	/* It is a cancellation point, and a lock is held. */
+	/* ibv_get_cq_event() is a cancellation point, and a lock is held. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	if (ibv_get_cq_event(ep->channel, &cq, &context) == 0) {
 		ibv_ack_cq_events(cq, 1);

@@ -42,7 +42,7 @@ struct roost_rs_dest *roost_rs_dest_find(struct roost_rs_dgram *dg,
 	return NULL;
 }
 
-/* Nothing waits for it any more. */
+/* Free the held datagram of a destination. */
 static void let_go(struct roost_rs_dest *dest)
 {
 	if (dest->held == NULL)
@@ -200,7 +200,7 @@ static int take_event(struct roost_rs_dest *dest,
 		return 0;
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_REJECTED:
-		/* As ICMP's port unreachable does to a UDP socket. */
+		/* The result of an ICMP port unreachable for a UDP socket. */
 		return dest->by_side ? 0 : -ECONNREFUSED;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
@@ -350,7 +350,8 @@ static struct roost_rs_dest *dest_new(struct roost_rs_dgram *dg,
 	return dest;
 }
 
-/* It was heard of now; used: by the program. */
+/* Move dest to the young end of its age list; used: the program has sent to it.
+ */
 static void renew_age(struct roost_rs_dest *dest, bool used)
 {
 	struct roost_rs_dgram *dg = dest->dg;
@@ -377,7 +378,7 @@ static int resolve(struct roost_rs_dest *dest)
 
 	any.ss_family = local->ss_family;
 	is_any = roost_rs_addr_equal(local, &any, false);
-	/* It has spoken to this address of ours, and expects to hear from it.
+	/* The peer has sent to this local address, and expects answers from it.
 	 */
 	if (dest->uqp != NULL) {
 		src = dest->uqp->local;

@@ -107,7 +107,7 @@ void roost_rs_dgram_drain(struct roost_rs *rs)
 	void *context;
 	int state;
 
-	/* It is a cancellation point, and a lock is held. */
+	/* ibv_get_cq_event() is a cancellation point, and a lock is held. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	LIST_FOREACH(uqp, &roost_rs_dgram(rs)->uqps, link) {
 		if (!uqp->armed ||

@@ -218,7 +218,7 @@ int roost_rs_ep_post_recv(struct roost_rs_stream *st, unsigned int nb)
 	struct ibv_recv_wr *bad;
 	int ret = 0;
 
-	/* Of no bytes: the data goes where the peer writes it. */
+	/* Receives of no bytes: the peer writes the data into the ring. */
 	while (nb-- > 0 && ret == 0)
 		ret = ibv_post_recv(st->id->qp, &wr, &bad);
 	return -ret;

@@ -99,7 +99,7 @@ static int collect(struct set *set)
 	return nb;
 }
 
-/* Without sleeping. Returns how many, or -errno. */
+/* Check without sleeping. Returns how many, or -errno. */
 static int peek(struct set *set)
 {
 	for (nfds_t i = 0; i <= set->nb; i++) {

@@ -14,7 +14,8 @@
 
 #define RECV_BYTES (ROOST_RS_GRH_BYTES + ROOST_RS_DGRAM_BYTES)
 
-/* As many requests as there is memory for, as the program sized it. */
+/* Limit the numbers of requests to max_wr and to the configured buffer sizes.
+ */
 static void fit(struct roost_rs_dgram *dg, uint32_t max_wr)
 {
 	struct roost_rs_sizes *sizes = &dg->rs.sizes;

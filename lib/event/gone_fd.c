@@ -19,7 +19,9 @@ void roost_gone_fd_fill(int fd)
 
 void roost_gone_fd_signal(int fd)
 {
-	/* The fd is readable: this ends as soon as it is submitted. */
+	/* The fd is readable, so the request completes as soon as it is
+	 * submitted.
+	 */
 	struct iocb poll_fd = {
 		.aio_lio_opcode = IOCB_CMD_POLL,
 		.aio_fildes = (uint32_t)fd,

@@ -96,8 +96,9 @@ static int read_route(const struct ibv_grh *grh, struct route *r)
 	return 0;
 }
 
-/* May we answer r from this address? To a group, from any of its kind: it has
- * no place in the table.
+/* True if the answer to r may be sent from this address. An answer to a
+ * datagram to a group is sent from any address of the same kind, because a
+ * group is not in the GID table.
  */
 static bool answers_from(const struct route *r, const struct roost_gid *gid)
 {

@@ -181,7 +181,7 @@ static void fill(void *object, const struct slot *slots, size_t nb)
 #define FILL(object, slots)                                                    \
 	fill(object, slots, sizeof(slots) / sizeof((slots)[0]))
 
-/* ---- who is dead ---------------------------------------------------------
+/* ---- inherited contexts --------------------------------------------------
  */
 
 /* Contexts of this process; under roost_process_fork_hold(). */
@@ -267,7 +267,7 @@ __attribute__((constructor)) static void watch_forks(void)
 	roost_process_at_child(&child);
 }
 
-/* ---- ends ----------------------------------------------------------------
+/* ---- ending inherited objects --------------------------------------------
  */
 
 /* The struct stays, because objects that are destroyed later read it. */

@@ -59,7 +59,7 @@ int roost_verbs_target_new(struct roost_verbs_qp *qp,
 	return 0;
 }
 
-/* One handle more for the target of this number. */
+/* Take another handle of the target with this number. */
 static struct roost_verbs_target *take(struct roost_dev *dev,
 				       uint64_t domain_id, uint32_t qp_num)
 {

@@ -13,7 +13,7 @@
 #include "lib/verbs/map.h"
 #include "lib/verbs/shim.h"
 
-/* So that lists of elements need no copy. */
+/* Equal layouts, so that SGE lists need no copy. */
 static_assert(sizeof(struct ibv_sge) == sizeof(struct roost_sge) &&
 		      offsetof(struct ibv_sge, addr) ==
 			      offsetof(struct roost_sge, addr) &&
@@ -30,7 +30,7 @@ static void map_datagram(const struct ibv_send_wr *wr, struct roost_send_wr *r)
 	r->qkey = wr->wr.ud.remote_qkey;
 }
 
-/* One operand is to be added, or two are compared and swapped. */
+/* FETCH_ADD has one operand, CMP_SWAP two. */
 static void map_atomic(const struct ibv_send_wr *wr, struct roost_send_wr *r)
 {
 	r->remote_addr = wr->wr.atomic.remote_addr;

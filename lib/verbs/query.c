@@ -147,8 +147,8 @@ int roost_verbs_query_device_ex(struct ibv_context *context,
 	return 0;
 }
 
-/* The clock of completions. As providers do, all of it in tv_nsec: a count of
- * hca_core_clock's ticks, not a time.
+/* The clock of completions. As in other providers, tv_nsec has the whole value:
+ * a count of hca_core_clock's ticks, not a time.
  */
 int roost_verbs_query_rt_values(struct ibv_context *context,
 				struct ibv_values_ex *values)

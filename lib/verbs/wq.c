@@ -92,8 +92,8 @@ struct ibv_wq *roost_verbs_create_wq(struct ibv_context *context,
 	return &wq->ibv;
 }
 
-/* Without a state there is nothing to change. curr_wq_state is the program's
- * belief, and may be wrong: then nothing changes.
+/* Without a state nothing changes. curr_wq_state is the state that the program
+ * expects; if it is wrong, nothing changes.
  */
 int roost_verbs_modify_wq(struct ibv_wq *ibv, struct ibv_wq_attr *attr)
 {

@@ -21,7 +21,7 @@ static struct {
 	uint64_t last_domain_id;
 } process = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Has the domain of this file been opened? Under the lock. */
+/* An opening of the domain of this file; NULL: none. Under the lock. */
 static struct roost_verbs_xrcd *find(struct ibv_context *context, int fd)
 {
 	struct roost_verbs_xrcd *x;

@@ -54,7 +54,9 @@ static const uint64_t fold_by[FOLD_MAX][2] __attribute__((aligned(64))) = {
 	{ 0x1751997d0, 0x0ccaa009e }, { 0x1db710640, 0x0b66b1fa6 },
 };
 
-/* From 64 bits to 32, and Barrett's constants, of the same paper. */
+/* The constant that reduces 64 bits to 32, and Barrett's constants, from the
+ * same paper.
+ */
 #define FOLD_64 0x163cd6124
 #define FOLD_POLY 0x1db710641
 #define FOLD_MU 0x1f7011641

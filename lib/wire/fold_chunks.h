@@ -11,7 +11,7 @@
 
 #include "lib/wire/fold.h"
 
-/* From so many chunks on, fold_many() is better. */
+/* From this number of chunks on, fold_many() is faster. */
 #define FEW 8u
 
 /* ---- less than a chunk ------------------------------------------------- */

@@ -34,7 +34,7 @@ struct roost_cc {
 	void (*on_acked)(struct roost_requester *req, uint32_t acked_pkts);
 	/* The peer misses a packet, or a response of the peer is missing:
 	 * packets behind it arrived. Called before the requester goes back, so
-	 * what is in flight can still be seen.
+	 * next_psn and oldest_unacked_psn still give the packets in flight.
 	 */
 	void (*on_lost)(struct roost_requester *req);
 	/* Nothing was acknowledged within the probe timeout (PTO): packets are

@@ -10,7 +10,7 @@
 
 /* Congestion avoidance adds this part of cwnd for each cwnd acknowledged. */
 #define CWND_GROWTH_PART 16u
-/* So many losses in a row, each with less than a cwnd acknowledged since the
+/* This many losses in a row, each with less than a cwnd acknowledged since the
  * one before, are not by chance.
  */
 #define CLOSE_LOSSES_MAX 3u
@@ -85,7 +85,7 @@ static void on_lost(struct roost_requester *req)
 	req->since_loss_pkts = 0;
 }
 
-/* Where nothing was lost, the ACK of what did arrive opens cwnd as it was. */
+/* If no packet was lost, the ACK of the packets that arrived restores cwnd. */
 static void on_probe(struct roost_requester *req)
 {
 	req->ssthresh_pkts = RTE_MAX(req->ssthresh_pkts, req->cwnd_pkts);

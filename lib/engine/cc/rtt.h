@@ -13,7 +13,7 @@
 
 #include "lib/engine/core/qp_priv.h"
 
-/* Nothing is known, and nothing is measured. */
+/* Forget the estimate and the measurement in progress. */
 void roost_rtt_reset(struct roost_requester *req);
 /* The packet that was measured, sent at req->rtt_sent_ns, was acknowledged. */
 void roost_rtt_sample(struct roost_requester *req, uint64_t now_ns);

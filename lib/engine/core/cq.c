@@ -147,7 +147,7 @@ int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
 	return rc;
 }
 
-/* ---- who completes here ------------------------------------------------- */
+/* ---- users -------------------------------------------------------------- */
 
 void roost_cq_join(struct roost_cq *cq, unsigned int worker)
 {

@@ -152,8 +152,8 @@ int roost_idmap_add(struct roost_idmap *map, void *object, uint32_t *id)
 	int rc = 0;
 
 	roost_spin_lock(&map->lock);
-	/* With few slots free, the same ones would come again and again, and
-	 * with them, soon, their numbers.
+	/* With few free slots, the same slots, and soon their numbers, would be
+	 * reused too early.
 	 */
 	if (map->nb_slots - map->nb_used < FREE_MIN)
 		rc = grow(map);

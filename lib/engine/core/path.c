@@ -9,7 +9,8 @@
 
 #define HOP_LIMIT_DEFAULT 64
 
-/* Which of our ports has the address? -1: none. Under dev->lock. */
+/* The index of the device's port with the address; -1: none. Under dev->lock.
+ */
 static int port_with(const struct roost_dev *dev, const struct roost_gid *gid)
 {
 	for (unsigned int i = 0; i < dev->nb_ports; i++)
@@ -44,7 +45,8 @@ static int addresses_of_lid(const struct roost_port *port, uint16_t dlid,
 	return 0;
 }
 
-/* Under dev->lock. Where it fails, *cause is why. */
+/* Find the addresses of an AV; on error *cause has the reason. Under dev->lock.
+ */
 static int addresses_of_av(const struct roost_port *port,
 			   const struct roost_av *av, struct roost_gid *sgid,
 			   struct roost_gid *dgid,

@@ -12,8 +12,8 @@
 
 #include "lib/engine/core/populate.h"
 
-/* From here on it pays to ask first which pages are there: faulting in looks at
- * each, which takes 50 ms for a GiB, and asking takes one.
+/* From this size on, asking first which pages are present pays: faulting in
+ * visits every page, 50 ms for a GiB; asking takes 1 ms.
  */
 #define LARGE_BYTES (64ul << 20)
 

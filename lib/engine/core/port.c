@@ -13,7 +13,7 @@
 #include "lib/engine/core/worker_base.h"
 #include "lib/engine/core/wq_priv.h"
 
-/* ---- what it is --------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------ */
 
 enum roost_mtu roost_port_active_mtu(const struct roost_port *port)
 {
@@ -119,7 +119,9 @@ static void change_end(struct roost_dev *dev)
 	roost_dev_turns_release(dev);
 }
 
-/* Tell every context. Within a change, before which all was published. */
+/* Raise a port event in every context. Called within a change, which has
+ * published all completions first.
+ */
 static void tell(struct roost_dev *dev, const struct roost_port *port,
 		 enum roost_async_event event)
 {

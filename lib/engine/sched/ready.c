@@ -59,7 +59,7 @@ static const struct roost_send_wqe *request_at(struct roost_qp *qp,
 	return roost_queue_at(&qp->sq, index);
 }
 
-/* Of datagrams each has a path of its own. */
+/* Each datagram has a path of its own. */
 static unsigned int request_list(struct roost_qp *qp)
 {
 	const struct roost_path *path = &qp->path;
@@ -157,7 +157,7 @@ void roost_worker_keep_turn(struct roost_worker *w, struct roost_qp *qp,
 	s->ready[list].burst_left = burst_left;
 }
 
-/* The same of responses. */
+/* As roost_worker_keep_turn(), for responses. */
 static void keep_answering(struct roost_worker *w, struct roost_qp *qp,
 			   uint32_t burst_left)
 {
@@ -210,7 +210,7 @@ void roost_ready_due(struct roost_worker *w)
 	}
 }
 
-/* ---- what they send --------------------------------------------------- */
+/* ---- sending ---------------------------------------------------------- */
 
 /* A QP that left a list of answers sends up to burst responses, and its
  * acknowledgement behind them. If it owes more then, it goes back into a list.

@@ -35,7 +35,7 @@ void roost_worker_unlink_qp(struct roost_worker *w, struct roost_qp *qp);
  */
 void roost_worker_forget_qp(struct roost_worker *w, struct roost_qp *qp);
 
-/* ---- who sends (ready.c) --- */
+/* ---- ready lists (ready.c) --- */
 
 void roost_worker_want_send(struct roost_worker *w, struct roost_qp *qp);
 /* The QP had more to send when its burst was cut: it stays first in its ready

@@ -27,7 +27,7 @@
 struct roost_steer {
 	/* For this worker's QPs, from the other workers. */
 	struct rte_ring *frames;
-	/* Of workers without a TX queue; the first worker's alone. */
+	/* Frames of workers without a TX queue; in the first worker only. */
 	struct rte_ring *lent[ROOST_DEV_PORTS_MAX];
 	/* Frames by their worker, while a burst is sorted. */
 	uint16_t nb_sorted[ROOST_DEV_WORKERS_MAX];

@@ -68,7 +68,7 @@ void roost_tx_close(struct roost_worker *w)
 	free(s->raw);
 }
 
-/* ---- what QPs send ----------------------------------------------------- */
+/* ---- frames of QPs ----------------------------------------------------- */
 
 /* Seal all frames at once: their latencies overlap, and the headers of most
  * of them were written long ago (lib/wire/frame.h).
@@ -161,7 +161,7 @@ void roost_tx_queue(struct roost_worker *w, const struct roost_path *path,
 	q->frames[fill->count++] = frame;
 }
 
-/* ---- what goes out as it is --------------------------------------------- */
+/* ---- raw frames --------------------------------------------------------- */
 
 static int enqueue_raw(struct roost_worker *w, struct raw_frame *raw)
 {

@@ -95,7 +95,7 @@ bool roost_worker_turn_release(struct roost_worker *w)
 	return roost_worker_has_work(w);
 }
 
-/* ---- what is to be done ----------------------------------------------- */
+/* ---- pending work ----------------------------------------------------- */
 
 void roost_worker_ring(struct roost_worker *w, struct roost_qp *qp)
 {
@@ -297,7 +297,7 @@ static unsigned int receive_loopback(struct roost_worker *w)
 		fill->count < ROOST_RX_BURST ? fill->count : ROOST_RX_BURST;
 	unsigned int work = n;
 
-	/* Nothing is lost on the way to ourselves. */
+	/* Loopback frames are never lost. */
 	if (s->steer != NULL && !roost_steer_has_room(w))
 		return 0;
 	memcpy(pkts, q->frames, n * sizeof(pkts[0]));

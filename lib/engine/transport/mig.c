@@ -108,7 +108,7 @@ static void send_again(struct roost_worker *w, struct roost_qp *qp)
 	roost_req_go_back(w, qp, qp->req.oldest_unacked_psn);
 }
 
-/* ---- what the peer says ----------------------------------------------- */
+/* ---- packets of the peer ---------------------------------------------- */
 
 /* True if the packet is the next one of its flow. A delayed or duplicated
  * packet describes an earlier state of the peer.
@@ -180,7 +180,7 @@ void roost_mig_hear_stranger(struct roost_qp *qp, const struct roost_pkt *pkt)
 		refuse(qp);
 }
 
-/* ---- what the application asks for ------------------------------------ */
+/* ---- requests of the application -------------------------------------- */
 
 bool roost_mig_allowed(const struct roost_qp *qp, enum roost_qp_state to,
 		       const struct roost_qp_attr *attr, uint32_t mask)

@@ -188,8 +188,8 @@ static void next_piece(const struct roost_qp *qp,
 		piece->len_bytes = 0;
 }
 
-/* In a long message, the last packet of each part of the window. One that is
- * too small for parts is all that is sent before an answer.
+/* True for the last packet of each part of the window, in a long message. A
+ * window that is too small for parts is sent as a whole before an answer comes.
  */
 static bool ends_part(const struct roost_qp *qp, struct roost_psn psn)
 {
@@ -198,7 +198,9 @@ static bool ends_part(const struct roost_qp *qp, struct roost_psn psn)
 	return part_pkts != 0 && psn.v % part_pkts == 0;
 }
 
-/* The last packet, some on the way, and the one that closes the window. */
+/* True for the last packet of a message, the end of each part of the window,
+ * and the packet that fills the window.
+ */
 static bool wants_ack(const struct roost_qp *qp,
 		      const struct roost_req_piece *piece)
 {
@@ -220,7 +222,7 @@ void roost_req_fault(struct roost_worker *w, struct roost_qp *qp,
 	roost_req_check_fault(w, qp);
 }
 
-/* A request without packets: done when all before it are. */
+/* A local operation: done when all requests before it are. */
 static bool do_local(struct roost_worker *w, struct roost_qp *qp,
 		     struct roost_send_wqe *wqe)
 {

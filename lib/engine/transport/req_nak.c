@@ -3,8 +3,7 @@
  */
 
 /*
- * What refuses our requests, or does not come: NAKs, missing responses,
- * timeouts.
+ * Requests that are refused or not answered: NAKs, missing responses, timeouts.
  */
 
 #include "lib/engine/transport/mig_priv.h"
@@ -12,16 +11,18 @@
 #include "lib/engine/core/route.h"
 #include "lib/engine/sched/sched.h"
 
-/* What a NAK does to the oldest request (the codes of IBTA table 46). */
+/* The error that each NAK gives the oldest request (the codes of IBTA table
+ * 46).
+ */
 static const uint8_t nak_errors[ROOST_NAK_KINDS] = {
 	[ROOST_NAK_INV_REQ & ROOST_AETH_VALUE_MASK] = ROOST_QPE_PEER_INVALID,
 	[ROOST_NAK_REM_ACCESS & ROOST_AETH_VALUE_MASK] = ROOST_QPE_PEER_ACCESS,
 	[ROOST_NAK_REM_OP & ROOST_AETH_VALUE_MASK] = ROOST_QPE_PEER_OPERATION,
 };
 
-/* One try less, for the reason that code gives; pkt: what says so, or NULL.
- * Returns false when there was none left, and the QP failed; on its alternate
- * path it has all of them again.
+/* Use up one retry. code: the reason; pkt: the packet that showed it, or NULL.
+ * Returns false when no retry was left and the QP failed. A QP that migrates to
+ * its alternate path has all its retries again.
  */
 static bool spend_retry(struct roost_worker *w, struct roost_qp *qp,
 			enum roost_qp_error_code code,
@@ -43,7 +44,7 @@ static bool spend_retry(struct roost_worker *w, struct roost_qp *qp,
 static void sequence_nak(struct roost_worker *w, struct roost_qp *qp,
 			 const struct roost_pkt *pkt, bool progress)
 {
-	/* Going back that far, or farther, already. */
+	/* The QP has gone back to this PSN, or farther, already. */
 	if (roost_psn_diff(qp->req.next_psn, pkt->psn) <= 0)
 		return;
 	if (!progress && !spend_retry(w, qp, ROOST_QPE_LOST_AGAIN, pkt))
@@ -69,7 +70,9 @@ static void rnr_nak(struct roost_worker *w, struct roost_qp *qp,
 		}
 		req->rnr_left--;
 	}
-	/* It did arrive: what was lost on the way to that is made good. */
+	/* The packet did arrive, so the retries for earlier losses are
+	 * restored.
+	 */
 	req->retry_left = qp->attr.retry_cnt;
 	roost_req_go_back(w, qp, pkt->psn);
 	req->rnr_wait = true;
@@ -99,9 +102,9 @@ void roost_req_nak(struct roost_worker *w, struct roost_qp *qp,
 		roost_req_fail(w, qp, nak_errors[code], pkt);
 }
 
-/* An answer that came later than the one at oldest_unacked_psn says that this
- * is lost. What follows says the same again and is not listened to, until
- * something moves on or the timer runs out.
+/* A response behind oldest_unacked_psn arrived, so the response at
+ * oldest_unacked_psn is lost. Further responses say the same; they are dropped
+ * until a response makes progress or the timer runs out.
  */
 void roost_req_response_gap(struct roost_worker *w, struct roost_qp *qp)
 {
@@ -132,8 +135,9 @@ static void probe(struct roost_worker *w, struct roost_qp *qp)
 	roost_req_set_timer(w, req);
 }
 
-/* The QP is about to fail. A peer that answered before has its own user to
- * tell. */
+/* The QP is about to fail: print a line for the user, if the peer never
+ * answered. A peer that answered before has a user who sees its failure.
+ */
 static void tell_silence(const struct roost_qp *qp)
 {
 	const struct roost_requester *req = &qp->req;
@@ -168,7 +172,7 @@ void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
 		return;
 	}
 	roost_count(w, qp, timeouts);
-	/* Nobody is there, in all likelihood: no more than the tries. */
+	/* The peer is probably gone: no probes, only the retries. */
 	req->nb_probes = ROOST_PROBES_MAX;
 	if (qp->req.retry_left == 0)
 		tell_silence(qp);

@@ -5,16 +5,16 @@
 /*
  * Hot: how long to wait for an answer. No allocation, system call, log or lock.
  *
- * The local ACK timeout is what a peer is given to be alive; programs choose
- * 67 ms or more. What is lost is lost long before: an answer that took 10 us
- * so far, and is not there after ten times that, will not come. The peer says
- * nothing by itself when a packet that it has NAKed is lost again, nor when
- * the last packet, or its ACK, is. So it is asked again, early, at growing
- * distances and with few packets, until its time is up (adaptive
- * retransmission). That is no try in the sense of retry_cnt: when the timeout
- * counts as one, and when the QP fails, stays what IBTA 9.7.6.1.3 says.
+ * The local ACK timeout is the time that a peer has to show that it is alive;
+ * programs choose 67 ms or more. A loss is certain much earlier: if answers
+ * took 10 us so far, an answer that is not there after ten times that will not
+ * come. The peer sends nothing by itself when a packet that it has NAKed is
+ * lost again, nor when the last packet, or its ACK, is lost. So the requester
+ * probes it early, at growing intervals and with few packets, until the timeout
+ * (adaptive retransmission). A probe does not use up retry_cnt: IBTA 9.7.6.1.3
+ * still says when the timeout does, and when the QP fails.
  *
- * The first distance is the probe timeout, PTO (lib/engine/cc/rtt.h). It
+ * The first interval is the probe timeout, PTO (lib/engine/cc/rtt.h). It
  * doubles with each probe until a new round-trip time is known.
  */
 

@@ -126,7 +126,8 @@ static void advance(struct roost_worker *w, struct roost_qp *qp,
 
 /* ---- faults ----------------------------------------------------------- */
 
-/* One NAK per gap; then silence until the expected packet comes. */
+/* One NAK per gap; later packets are dropped until the expected packet comes.
+ */
 static void gap(struct roost_worker *w, struct roost_qp *qp)
 {
 	roost_count(w, qp, out_of_order);

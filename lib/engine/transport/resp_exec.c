@@ -42,9 +42,9 @@ static void *remote(struct roost_qp *qp, uint32_t key, uint64_t va,
 			       len_bytes, len_bytes, access);
 }
 
-/* May the peer access all of it, and is the beginning there? Of a message, one
- * packet looks for no more than one packet's part of the memory: the others
- * look for theirs.
+/* True if the peer may access the whole range, and its first touch_bytes are
+ * present. Of a message, each packet checks the presence of its own part of the
+ * memory only.
  */
 static bool may_access(struct roost_qp *qp, uint32_t key, uint64_t va,
 		       uint64_t len_bytes, uint64_t touch_bytes,
@@ -149,7 +149,7 @@ static enum roost_fault check_rd_atomic(struct roost_qp *qp,
 		return ROOST_FAULT_TOO_MANY;
 	if (pkt->info->op == ROOST_OP_FLUSH && !flush_known(pkt))
 		return ROOST_FAULT_OPERAND;
-	/* Of a whole region, address and length mean nothing. */
+	/* A FLUSH of a whole region has no valid address and length. */
 	if (pkt->info->op == ROOST_OP_FLUSH &&
 	    pkt->flush_level == FLUSH_LEVEL_REGION)
 		return roost_mr_remote_key(qp->dev, qp->resp.pd, qp->qpn,

@@ -31,7 +31,7 @@ enum roost_fault {
 	/* No access: */
 	ROOST_FAULT_ACCESS,     /* key, PD, range, access of the memory */
 	ROOST_FAULT_INVALIDATE, /* no window of this QP */
-	/* Of our own: */
+	/* Errors of this end: */
 	ROOST_FAULT_TOO_LONG,  /* the message is longer than the receive WQE */
 	ROOST_FAULT_RECV_PROT, /* the receive WQE's own memory is wrong */
 	ROOST_FAULT_CQ,        /* no room for its completion: CQ overrun

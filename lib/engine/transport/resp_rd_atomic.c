@@ -319,7 +319,7 @@ static void refuse(struct roost_worker *w, struct roost_qp *qp,
 	roost_resp_end(w, qp, ROOST_NAK_REM_ACCESS, psn);
 }
 
-/* One answer, up to *burst packets. Not inlined: most of the time there is
+/* Send one answer, up to *burst packets. Not inlined: most of the time there is
  * none.
  */
 static __rte_noinline bool send_answer(struct roost_worker *w,

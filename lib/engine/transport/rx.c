@@ -137,7 +137,7 @@ static enum roost_drop deliver_connected(struct roost_worker *w,
 	return ROOST_DROP_NONE;
 }
 
-/* To a QP in ERR: its peer may not know why. */
+/* A request to a QP in ERR: its peer may have missed the reason. */
 static enum roost_drop deliver_late(struct roost_worker *w, struct roost_qp *qp,
 				    const struct roost_frame *frame,
 				    const struct roost_pkt *pkt)

@@ -5,23 +5,25 @@
 #define ROOST_CONFIG_H
 
 /*
- * What the user asked for, in one struct.
+ * The user's configuration, in one struct.
  *
- * It comes from three sources, and a later one wins: the file, the ROOST_*
- * environment, the launcher's options. One table (lib/config/key.h) says what
- * can be set; its rows serve all three. Each source is read into a struct of
- * its own and laid over what is below it, key by key, with one exception:
+ * The configuration has three sources, and a later one wins: the file, the
+ * ROOST_* environment, the launcher's options. One table (lib/config/key.h)
+ * lists all settings; its rows serve all three sources. Each source is read
+ * into a struct of its own and laid over the sources below it, key by key, with
+ * one exception:
  *
- *   A source that says what a port is (devargs or link) brings the whole list
- *   of ports; the ports of the sources below it are gone. A source that gives
+ *   A source that identifies ports (devargs or link) brings the whole list of
+ *   ports; the ports of the sources below it are dropped. A source that gives
  *   only other port keys (ip, gw, mtu) changes these keys of the ports below.
  *
- * Below all sources lies one port, `link = default`. An environment variable
- * that is empty counts as not set.
+ * Below all sources there is one port, `link = default`. An empty environment
+ * variable counts as not set.
  *
- * The launcher resolves all three and exports the result as environment, so
- * that the library inside the application, which calls roost_config_load(),
- * sees the same. doc/man/roost.conf.5 tells the user's side of this.
+ * The launcher resolves all three sources and exports the result as
+ * environment, so that the library inside the application, which calls
+ * roost_config_load(), gets the same configuration. doc/man/roost.conf.5 is the
+ * documentation for users.
  *
  * An unknown ROOST_* variable is no error, because it may belong to another
  * program. struct roost_config keeps a line for the user about it; the caller

@@ -92,8 +92,8 @@ int roost_cq_poll_begin(struct roost_cq *cq, const struct roost_cqe **cqe);
 int roost_cq_poll_next(struct roost_cq *cq, const struct roost_cqe **cqe);
 void roost_cq_poll_end(struct roost_cq *cq);
 
-/* Arm for the next completion, or the next solicited one. One-shot; arming
- * for all is not weakened by a later arming for solicited only.
+/* Arm for the next completion, or for the next solicited one. One-shot. A later
+ * arming for solicited only does not replace an arming for all.
  */
 void roost_cq_arm(struct roost_cq *cq, bool solicited_only);
 

@@ -89,7 +89,7 @@ struct roost_unreached {
 	uint64_t tried_ns;           /* NO_NEIGH, NO_ACK, NO_CM: duration */
 };
 
-/* How the engine reaches one port. ctx is passed back as it is. */
+/* The engine's access to one port. ctx is passed to every function. */
 struct roost_port_io {
 	void *ctx;
 	/* Queues in each direction, one for each of the first workers; 0: one.

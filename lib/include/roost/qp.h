@@ -197,7 +197,8 @@ void roost_qp_send_end_in_turn(struct roost_qp *qp);
 /* Forget everything added since begin, and unlock (wr_abort). */
 void roost_qp_send_abort(struct roost_qp *qp);
 
-/* The same for receive requests. -ENOMEM, -EINVAL (state RESET, sges). */
+/* As above, for receive requests. add: 0, -ENOMEM, -EINVAL (state RESET, sges).
+ */
 void roost_qp_recv_begin(struct roost_qp *qp);
 int roost_qp_recv_add(struct roost_qp *qp, const struct roost_recv_wr *wr);
 void roost_qp_recv_end(struct roost_qp *qp);
