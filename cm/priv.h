@@ -407,8 +407,8 @@ int roost_cm_path_from_msg(struct roost_cm *cm, uint8_t port_num,
 /*
  * The owner of a request goes on with it: conn holds the peer's neighbour from
  * here on. So its QP finds the neighbour, however many other addresses are
- * looked up in between, and another MAC is reported. Does not block. Not under
- * the lock.
+ * looked up in between, and another MAC is reported. Does not wait for the
+ * network, but may ask the kernel: not under the lock.
  */
 void roost_cm_hold_peer(struct roost_cm_conn *conn);
 void roost_cm_set_path(struct roost_cm_conn *conn,

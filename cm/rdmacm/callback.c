@@ -126,7 +126,9 @@ static void on_reject(struct roost_rdmacm_id *id,
 	roost_rdmacm_push(id, NULL, e);
 }
 
-/* Whichever of the two sides began, and whether the other answered or not. */
+/* One DISCONNECTED, whichever side began, and whether the other side answered
+ * or not.
+ */
 static void on_disconnect(struct roost_rdmacm_id *id,
 			  const struct roost_cm_event *ev)
 {

@@ -40,7 +40,9 @@ static int collect(const struct roost_rdmacm_id *id,
 	return 0;
 }
 
-/* More resources than the device has; without a QP nothing can be guessed. */
+/* Check the parameters: no more resources than the device has; without a QP
+ * there are no defaults.
+ */
 static int check_param(const struct roost_rdmacm_id *id,
 		       const struct rdma_conn_param *param)
 {
@@ -370,8 +372,8 @@ int rdma_reject_ece(struct rdma_cm_id *id, const void *private_data,
 
 /* ---- either side -------------------------------------------------------- */
 
-/* In whatever state the connection is; when there is nothing to say, as when
- * the peer was first, it is well, too.
+/* Allowed in every state of the connection. If there is no message to send, for
+ * example because the peer disconnected first, the call succeeds, too.
  */
 int rdma_disconnect(struct rdma_cm_id *rdma)
 {

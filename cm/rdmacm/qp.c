@@ -54,8 +54,8 @@ static int init_attr(struct roost_rdmacm_id *id, struct ibv_qp_attr *attr,
 	if (rc)
 		return rc;
 	roost_unmap_qp_attr(&engine, attr);
-	/* The bits of both masks are the same. Alternate paths are not the
-	 * business of rdma_cm, and a peer's would have to be waited for.
+	/* Both masks have the same bits. rdma_cm does not handle alternate
+	 * paths, and a peer's alternate path would need a resolution.
 	 */
 	*mask = (int)engine_mask & ~(IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE);
 	/* The first PSN is the same in both directions. */

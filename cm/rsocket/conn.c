@@ -10,7 +10,7 @@
 
 #include "cm/rsocket/stream.h"
 
-/* Waited for an answer about an address or route the first time; doubled. */
+/* First timeout of an address or route query, in ms; doubled with each try. */
 #define ASK_MS 1000
 #define BACKLOG_MAX 4096
 

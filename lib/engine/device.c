@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Where the rooms of the engine meet: a device is objects, workers, and a
- * transport that both of them call.
+/* The creation of a device from its parts: objects, workers, and a transport
+ * that both of them call.
  */
 
 #include <errno.h>

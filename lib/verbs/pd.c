@@ -37,7 +37,9 @@ struct ibv_pd *roost_ibv_alloc_pd(struct ibv_context *context)
 	return &pd->ibv;
 }
 
-/* A real PD is the engine's; of a parent domain only references are given. */
+/* The engine frees a real PD; for a parent domain only the references are
+ * released.
+ */
 static int end(struct roost_verbs_pd *pd)
 {
 	if (atomic_load(&pd->refs))

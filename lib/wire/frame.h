@@ -42,8 +42,8 @@
 #define ROOST_PATH_HDR_MAX                                                     \
 	(ROOST_ETH_LEN + ROOST_VLAN_LEN + ROOST_IPV6_LEN + ROOST_UDP_LEN +     \
 	 ROOST_BTH_LEN)
-/* The longest set of headers and trailer around a payload, in bytes:
- * XRCETH and ATOMICETH behind the BTH, and pad and ICRC.
+/* The largest size of headers and trailer around a payload, in bytes: XRCETH
+ * and ATOMICETH behind the BTH, and pad and ICRC.
  */
 #define ROOST_FRAME_OVERHEAD_MAX                                               \
 	(ROOST_PATH_HDR_MAX + ROOST_XRCETH_LEN + ROOST_ATOMICETH_LEN + 3u +    \
@@ -177,8 +177,8 @@ static inline uint8_t roost_vlan_pcp(uint16_t tci)
 	return (uint8_t)(tci >> ROOST_VLAN_PCP_SHIFT);
 }
 
-/* The tag of packets with a traffic class: the class selector, which are the
- * upper three bits of its DSCP, is the priority.
+/* The VLAN tag of packets with a traffic class: the class selector, which is
+ * the upper three bits of the DSCP, is the priority.
  */
 static inline uint16_t roost_vlan_tci(uint16_t id, uint8_t tclass)
 {

@@ -76,7 +76,9 @@ const struct roost_kernel *const roost_kernels[ROOST_NB_KERNELS] = {
 	&roost_kernel_isal,
 };
 
-/* Constructors of others may come first: there is a kernel for them, too. */
+/* Constructors of other libraries may run first: until then this default is
+ * used.
+ */
 const struct roost_kernel *roost_kernel = &roost_kernel_isal;
 
 __attribute__((constructor)) static void choose_kernel(void)

@@ -29,13 +29,13 @@
  */
 #define ROOST_CWND_MAX_PKTS 256
 #define ROOST_CWND_MIN_PKTS 4
-/* A long message asks for an acknowledgement with each part of a window: it
- * keeps open, and goes on in steps that are small beside it.
+/* A long message asks for an acknowledgement at the end of each part of the
+ * window, so that the window never closes and moves on in small steps.
  */
 #define ROOST_CWND_PARTS 8
-/* A longer READ goes as several requests, each begun when the one before it is
- * answered. The PSNs that are in use must stay within half of their circle
- * (IBTA 9.7.3.1), and 2^31 bytes in packets of 256 are all of that half.
+/* A longer READ is sent as several requests; each starts when the one before it
+ * is answered. The PSNs in use must stay within half of the PSN space (IBTA
+ * 9.7.3.1), and 2^31 bytes in packets of 256 bytes take that whole half.
  */
 #define ROOST_READ_MAX_PKTS 65536u
 /* Probes in a row; the time before each is twice that before the last. */

@@ -21,8 +21,8 @@ struct cursor {
 	uint32_t access;
 };
 
-/* All of it in the first element, as it mostly is. NULL: it is not, or is not
- * to be had; the walk says which.
+/* The fast path: the whole range is in the first element, as is usual. NULL: it
+ * is not, or it cannot be accessed; the walk finds out which.
  */
 static uint8_t *in_first(struct roost_dev *dev, const struct roost_pd *pd,
 			 const struct roost_sge *sges, uint32_t nb_sges,

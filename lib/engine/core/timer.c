@@ -125,8 +125,9 @@ struct roost_timer *roost_timer_wheel_expired(struct roost_timer_wheel *wheel,
 		roost_timer_remove(wheel, timer);
 		if (timer->deadline_ns <= now_ns)
 			return timer;
-		/* It was moved, or is further than one round. As it is later
-		 * than now, it lands in a later slot.
+		/* The timer was set to a later time, or is more than one round
+		 * away. Its deadline is later than now, so it goes into a later
+		 * slot.
 		 */
 		if (timer->deadline_ns != UINT64_MAX)
 			insert(wheel, timer);

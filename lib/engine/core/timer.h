@@ -7,10 +7,11 @@
 /*
  * Timers of one worker: a hashed wheel with lazy moves.
  *
- * Retransmission timers are set for every burst and hardly ever fire, so a
- * later deadline is only written down: the entry stays in its slot and moves
- * when the wheel comes there. DPDK's rte_timer is not used because it reads
- * the clock itself and is bound to lcores; here time is an argument.
+ * Retransmission timers are set for every burst and hardly ever fire, so
+ * setting a later deadline only writes the deadline: the entry stays in its
+ * slot and moves when the wheel gets there. DPDK's rte_timer is not used
+ * because it reads the clock itself and is bound to lcores; here time is an
+ * argument.
  *
  * Thread: the holder of the turn.
  */

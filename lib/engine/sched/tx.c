@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Hot: frames on their way out of a worker, to its ports or back to itself. No
- * allocation, system call, log or lock.
+/* Hot: outgoing frames of a worker, to its ports or looped back. No allocation,
+ * system call, log or lock.
  */
 
 #include <errno.h>

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Hot: an iteration makes no allocation but mbufs, no system call but what
- * events cost, no log, and takes no lock.
+/* Hot: an iteration makes no allocation except mbufs, no system call except for
+ * events, no log, and takes no lock.
  */
 
 #include <errno.h>

@@ -23,9 +23,10 @@
 	 1u << ROOST_QPS_ERR)
 #define RECV_STATES (~(1u << ROOST_QPS_RESET))
 
-/* A small request, which costs less than to send it by itself, and how many
- * have to be on their way before one waits: then it is not long until the first
- * of them is acknowledged, and whoever waits for one of them comes to poll.
+/* Doorbell batching: the largest request that may wait (its payload costs less
+ * than sending it alone), and the number of requests in flight from which it
+ * waits: then the first acknowledgement is near, and a program that waits for
+ * it comes to poll.
  */
 #define SMALL_BYTES 1024u
 #define BUSY_REQUESTS 16u

@@ -85,7 +85,8 @@ static int check_cap(const struct roost_dev_limits *limits,
 	return 0;
 }
 
-/* A table stands for the receive queue, and the sends may be left out too. */
+/* A table replaces the receive queue, and the send queue may be left out too.
+ */
 static int check_spread(struct roost_qp_init *init)
 {
 	if (init->type != ROOST_QPT_UD || init->srq != NULL ||

@@ -3,8 +3,8 @@
  */
 
 /*
- * The modify table of IBTA 11.2.4.2: which change of state, for which type,
- * needs and takes which attributes.
+ * The modify table of IBTA 11.2.4.2: the required and optional attributes of
+ * each change of state, for each type.
  */
 
 #include "lib/engine/transport/qp_priv.h"

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Hot: which packet is next, and may it go now. No allocation but mbufs, no
+/* Hot: choosing and sending the next packet. No allocation except mbufs, no
  * system call, log or lock.
  */
 
@@ -14,8 +14,8 @@
 #include "lib/engine/transport/req_priv.h"
 #include "lib/engine/sched/sched.h"
 
-/* A rate is kept on average over this time; a QP that was silent for longer
- * gains nothing by it.
+/* A rate limit holds on average over this time; a QP that was silent for longer
+ * may not send more because of it.
  */
 #define PACE_SLACK_NS 100000u
 /* Requests of a QP that are begun and not complete. */

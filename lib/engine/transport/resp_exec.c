@@ -71,8 +71,8 @@ static uint32_t needed_access(const struct roost_pkt *pkt)
 
 /* ---- checks ----------------------------------------------------------- */
 
-/* First and middle are full, and have no pad then; a last is not empty, none is
- * more than full.
+/* FIRST and MIDDLE packets carry a full path MTU and no pad; a LAST is not
+ * empty; no packet carries more than the path MTU.
  */
 static inline bool packet_length_ok(const struct roost_qp *qp,
 				    const struct roost_pkt *pkt)
@@ -235,7 +235,9 @@ static enum roost_fault execute_send(struct roost_qp *qp,
 	return ROOST_FAULT_NONE;
 }
 
-/* Every packet looks the region up again: it may be gone since the first. */
+/* Every packet looks the region up again: it may have been removed since the
+ * first one.
+ */
 static enum roost_fault execute_write(struct roost_qp *qp,
 				      const struct roost_pkt *pkt)
 {

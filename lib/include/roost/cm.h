@@ -68,8 +68,8 @@ struct roost_cm_listener;
 
 /* ---- what the kernel's rdma_cm asks for -------------------------------- */
 
-/* Codes: 4.096 us * 2^code. Connecting with the same values as the kernel makes
- * both ends behave as its users expect.
+/* Codes: 4.096 us * 2^code. With the kernel's values, both ends behave as users
+ * of the kernel's rdma_cm expect.
  */
 #define ROOST_CM_RESPONSE_TIMEOUT 20u
 #define ROOST_CM_RETRIES_MAX 15u

@@ -59,7 +59,7 @@ struct roost_event_source *roost_srq_async_source(struct roost_srq *srq);
  * Returns 0, -EINVAL (more than the queue has).
  */
 int roost_srq_set_limit(struct roost_srq *srq, uint32_t limit);
-/* Room for max_wr WQEs, and a new limit with it (NULL: the one it has stays).
+/* Set the size to max_wr WQEs, and the limit to *limit (NULL: unchanged).
  * Returns 0; -EINVAL (too many, fewer than are posted, or fewer than the limit:
  * nothing is changed), -ENOMEM.
  */
