@@ -43,7 +43,7 @@ enum {
 	OFF_IP_SRC = OFF_IP + 12,
 	OFF_IP_DST = OFF_IP + 16,
 	OFF_IP_OPTS = OFF_IP + ROOST_IPV4_LEN,
-	/* Of what we send: one option. */
+	/* In the frames that we send: after one option. */
 	OFF_IGMP = OFF_IP_OPTS + OPT_ROUTER_ALERT_LEN,
 	OFF_SUM = OFF_IGMP + 2,
 	OFF_GROUP = OFF_IGMP + 4,
@@ -75,7 +75,7 @@ static bool has_router_alert(const uint8_t *opts, size_t len_bytes)
 	return false;
 }
 
-/* Find the IGMP message of a whole, sound packet. */
+/* Find the IGMP message in a complete, undamaged packet. */
 static int find_igmp(const uint8_t *frame, size_t len_bytes,
 		     const uint8_t **igmp, size_t *igmp_bytes)
 {
@@ -116,7 +116,7 @@ static int parse_v3_query(const uint8_t *igmp, size_t igmp_bytes,
 	return 0;
 }
 
-/* Which version it is, its length says (RFC 3376, 7.1). */
+/* The length of a query tells its version (RFC 3376, 7.1). */
 static int parse_query(const uint8_t *igmp, size_t igmp_bytes,
 		       struct roost_group_msg *msg)
 {
@@ -141,7 +141,7 @@ static int parse_report(const uint8_t *igmp, struct roost_group_msg *msg)
 {
 	msg->version =
 		igmp[0] == TYPE_V1_REPORT ? ROOST_GROUP_V1 : ROOST_GROUP_V2;
-	/* It is sent to the group that it is about. */
+	/* A report is sent to the group that it reports. */
 	return roost_gid_eq(&msg->group, &msg->dst) ? 0 : -EINVAL;
 }
 
@@ -180,8 +180,8 @@ int roost_igmp_parse(const uint8_t *frame, size_t len_bytes,
 
 /* ---- build ------------------------------------------------------------- */
 
-/* All around the IGMP message, which is complete but for its checksum.
- * Returns the frame's length.
+/* Write the headers and the checksum of an IGMP message that is otherwise
+ * complete. Returns the frame's length.
  */
 static size_t wrap(uint8_t *frame, const struct roost_group_sender *self,
 		   const uint8_t dst[4], size_t igmp_bytes)

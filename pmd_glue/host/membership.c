@@ -11,7 +11,7 @@
 #include "pmd_glue/host/membership_priv.h"
 #include "pmd_glue/host/mld.h"
 
-/* A flood of queries does not make a flood of answers. */
+/* The shortest time between two answers, also under a flood of queries. */
 #define ANSWER_GAP_NS 10000000u
 
 static const struct roost_group_protocol igmp = {
@@ -64,7 +64,7 @@ static void forget(struct roost_membership *m, struct roost_group_family *f,
 	free(g);
 }
 
-/* Make room by not repeating a leave. */
+/* Make room for a group: give up the repetition of a leave. */
 static bool forget_one_left(struct roost_membership *m,
 			    struct roost_group_family *f)
 {
@@ -79,7 +79,9 @@ static bool forget_one_left(struct roost_membership *m,
 	return false;
 }
 
-/* RFC 3376, 6; RFC 3810, 6: all hosts are in, or it stays inside the host. */
+/* Is it a group that is never reported: one of all hosts, or of scope 0 or 1
+ * (RFC 3376, 6; RFC 3810, 6)?
+ */
 static bool is_silent(const struct roost_gid *group)
 {
 	static const struct roost_gid all_systems = {
@@ -138,7 +140,7 @@ static void start_change(struct roost_membership *m,
 			 struct roost_group_family *f, struct roost_group *g,
 			 uint64_t now_ns)
 {
-	/* In V2 a leave is said once. */
+	/* In V2 a leave is sent once. */
 	g->changes_left = g->member || f->dialect->records ? f->robustness : 1;
 	roost_group_arm(m, &g->change_due_ns, now_ns);
 }
@@ -189,12 +191,12 @@ static void add_record(struct roost_membership *m, struct roost_group_family *f,
 	if (roost_group_report_add(report, type, &g->addr, g->asked,
 				   nb_sources))
 		return;
-	/* Too many sources for any report: answer for all. */
+	/* The sources do not fit into a report: answer for all sources. */
 	roost_group_report_add(report, ROOST_GROUP_IS_EXCLUDE, &g->addr, NULL,
 			       0);
 }
 
-/* One message of V1 or V2. */
+/* Send one message of V1 or V2. */
 static void send_one(struct roost_membership *m,
 		     const struct roost_group_family *f, struct roost_group *g)
 {

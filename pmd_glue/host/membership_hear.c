@@ -8,9 +8,9 @@
 
 #define S 1000000000ull
 
-#define ROBUSTNESS 2u /* until a querier says otherwise */
+#define ROBUSTNESS 2u /* default, until a querier gives another one */
 #define QUERY_INTERVAL_NS (125 * S)
-/* Asked for more sources than this, the answer is about all. */
+/* If a query has more sources, the answer is for all sources. */
 #define ASKED_MAX 64u
 
 static const struct roost_group_dialect dialects[ROOST_GROUP_VERSIONS] = {
@@ -30,8 +30,8 @@ static void speak(struct roost_group_family *f,
 	f->dialect = &dialects[version];
 }
 
-/* Speak the oldest version that a querier on the link speaks; changing it
- * cancels what is pending (RFC 3376, 7.2.1; RFC 3810, 8.2.1).
+/* Use the oldest version of all queriers on the link. A change of the version
+ * cancels all pending messages (RFC 3376, 7.2.1; RFC 3810, 8.2.1).
  */
 void roost_group_choose_version(struct roost_membership *m,
 				struct roost_group_family *f, uint64_t now_ns)
@@ -75,7 +75,7 @@ static void learn_querier(struct roost_membership *m,
 
 /* ---- what we hear ------------------------------------------------------ */
 
-/* When to answer a query. */
+/* The time of the answer to a query: random within its response time. */
 static uint64_t answer_at(struct roost_membership *m,
 			  const struct roost_group_family *f,
 			  const struct roost_group_msg *msg, uint64_t now_ns)
@@ -85,7 +85,7 @@ static uint64_t answer_at(struct roost_membership *m,
 	return at_ns > f->quiet_until_ns ? at_ns : f->quiet_until_ns;
 }
 
-/* All sources of the group are in question. */
+/* The answer is for all sources of the group. */
 static void ask_all(struct roost_group *g)
 {
 	free(g->asked);
@@ -102,7 +102,9 @@ static bool is_asked(const struct roost_group *g,
 	return false;
 }
 
-/* The sources of a query are in question, too; too many are all. */
+/* Add the sources of a query to the answer. If there are too many, the answer
+ * is for all sources.
+ */
 static void ask_some(struct roost_group *g, const struct roost_group_msg *msg)
 {
 	if (!g->asked)
@@ -164,7 +166,7 @@ static void hear_query_single(struct roost_membership *m,
 	}
 }
 
-/* Another host is in the group: that is all that queriers want to know. */
+/* A report of another host answers the query: suppress ours (V1 and V2). */
 static void hear_report(struct roost_group_family *f,
 			const struct roost_group_msg *msg)
 {

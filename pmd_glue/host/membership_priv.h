@@ -5,8 +5,8 @@
 #define ROOST_PMD_GLUE_HOST_MEMBERSHIP_PRIV_H
 
 /*
- * Inside of the membership; for membership.c, which has the groups and says
- * what is due, and membership_hear.c, which makes it due.
+ * Private to membership.c, which has the groups and sends reports that are due,
+ * and membership_hear.c, which takes queries and sets when reports are due.
  */
 
 #include <sys/queue.h>
@@ -18,17 +18,19 @@
 
 struct roost_group {
 	struct roost_gid addr;
-	bool member; /* false: left, and that is still to be said */
-	bool silent; /* nobody reports it */
-	unsigned int changes_left; /* times to say what last changed */
-	uint64_t change_due_ns;    /* when to say it next; NEVER */
-	uint64_t answer_due_ns;    /* to a query for this group; NEVER */
-	struct roost_gid *asked;   /* the sources in question; NULL: all */
+	bool member; /* false: left, and the leave is still to be reported */
+	bool silent; /* a group that is never reported */
+	unsigned int
+		changes_left;    /* reports of the last change still to send */
+	uint64_t change_due_ns;  /* of the next one; ROOST_NEVER_NS: none */
+	uint64_t answer_due_ns;  /* of the answer to a query for this group;
+				  * ROOST_NEVER_NS: none */
+	struct roost_gid *asked; /* sources in the query; NULL: all */
 	unsigned int nb_asked;
 	TAILQ_ENTRY(roost_group) link;
 };
 
-/* The bytes of IGMP or of MLD. */
+/* The functions of igmp.h or of mld.h. */
 struct roost_group_protocol {
 	int (*parse)(const uint8_t *frame, size_t len_bytes,
 		     struct roost_group_msg *msg);
@@ -41,26 +43,27 @@ struct roost_group_protocol {
 			     const struct roost_group_sender *self);
 };
 
-/* How a version differs. */
+/* The differences of a version. */
 struct roost_group_dialect {
-	uint64_t repeat_ns; /* a change is said again within this */
-	bool records;       /* many groups in a report, and no host listens */
-	bool leaves;        /* hosts say that they leave */
+	uint64_t repeat_ns; /* a change is reported again within this time */
+	bool records;       /* many groups per report; no suppression */
+	bool leaves;        /* there is a leave message */
 };
 
-/* One of IPv4 and IPv6. */
+/* The state of IPv4, or of IPv6. */
 struct roost_group_family {
 	const struct roost_group_protocol *protocol;
 	struct roost_group_sender self;
 	TAILQ_HEAD(, roost_group) groups;
-	enum roost_group_version version;          /* that we speak */
+	enum roost_group_version version;          /* in use */
 	const struct roost_group_dialect *dialect; /* of version */
-	/* Until when queriers of older versions count as there; 0: none was
-	 * heard.
+	/* Until when a querier of each older version counts as present; 0: none
+	 * was heard.
 	 */
 	uint64_t older_until_ns[ROOST_GROUP_V3];
-	uint64_t answer_all_due_ns; /* V3, to a general query; NEVER */
-	uint64_t quiet_until_ns;    /* no query is answered earlier */
+	uint64_t answer_all_due_ns; /* V3: of the answer to a general query;
+				     * ROOST_NEVER_NS: none */
+	uint64_t quiet_until_ns;    /* no answer to a query before this time */
 	unsigned int robustness;
 	uint64_t query_interval_ns;
 };
@@ -70,25 +73,25 @@ struct roost_membership {
 	struct roost_group_family v4, v6;
 	unsigned int nb_groups; /* entries of both */
 	uint64_t random;
-	uint64_t next_ns; /* nothing is due before */
+	uint64_t next_ns; /* no message is due before this time */
 };
 
 struct roost_group *roost_group_find(const struct roost_group_family *f,
 				     const struct roost_gid *addr);
-/* Set a time, and see that the tick comes for it. */
+/* Set *due_ns to at_ns, and have the tick run at that time. */
 void roost_group_arm(struct roost_membership *m, uint64_t *due_ns,
 		     uint64_t at_ns);
 /* A random time, 1 to limit_ns. */
 uint64_t roost_group_within(struct roost_membership *m, uint64_t limit_ns);
-/* No query is open for the group. */
+/* Forget the query for the group: no answer is due. */
 void roost_group_forget_question(struct roost_group *g);
-/* Nothing is due, and only members are left. */
+/* Cancel all messages that are due, and remove the groups that were left. */
 void roost_group_cancel_all(struct roost_membership *m,
 			    struct roost_group_family *f);
 
-/* As if no querier had ever been heard. */
+/* Reset the state to that before the first query. */
 void roost_group_forget_querier(struct roost_group_family *f);
-/* Speak the version that is right by now. */
+/* Choose the version by the queriers that count as present at now_ns. */
 void roost_group_choose_version(struct roost_membership *m,
 				struct roost_group_family *f, uint64_t now_ns);
 

@@ -37,7 +37,7 @@ enum {
 	OFF_IP_SRC = OFF_IP + 8,
 	OFF_IP_DST = OFF_IP + 24,
 	OFF_EXT = OFF_IP + ROOST_IPV6_LEN,
-	/* Of what we send: one option. */
+	/* In the frames that we send: after one option. */
 	OFF_MLD = OFF_EXT + EXT_UNIT,
 	OFF_SUM = OFF_MLD + 2,
 	OFF_NB_RECORDS = OFF_MLD + 6,
@@ -76,7 +76,7 @@ static bool has_router_alert(const uint8_t *opts, size_t len_bytes)
 	return false;
 }
 
-/* Find the MLD message of a whole, sound packet. */
+/* Find the MLD message in a complete, undamaged packet. */
 static int find_mld(const uint8_t *frame, size_t len_bytes, const uint8_t **mld,
 		    size_t *mld_bytes)
 {
@@ -110,7 +110,7 @@ static uint32_t code16(uint16_t code)
 	return (0x1000u | (code & 0xfffu)) << ((code >> 12 & 7) + 3);
 }
 
-/* Which version it is, its length says (RFC 3810, 8.1). */
+/* The length of a query tells its version (RFC 3810, 8.1). */
 static int parse_query(const uint8_t *mld, size_t mld_bytes,
 		       struct roost_group_msg *msg)
 {
@@ -140,7 +140,7 @@ static int parse_query(const uint8_t *mld, size_t mld_bytes,
 static int parse_report(struct roost_group_msg *msg)
 {
 	msg->version = ROOST_GROUP_V2;
-	/* It is sent to the group that it is about. */
+	/* A report is sent to the group that it reports. */
 	return roost_gid_eq(&msg->group, &msg->dst) ? 0 : -EINVAL;
 }
 
@@ -166,7 +166,7 @@ int roost_mld_parse(const uint8_t *frame, size_t len_bytes,
 		ret = -EINVAL;
 	if (ret)
 		return ret;
-	/* A host that has no address yet may report (RFC 3590), not ask. */
+	/* The source may be :: in a report (RFC 3590), but not in a query. */
 	if (!roost_gid_is_link_local(&msg->src) &&
 	    (msg->is_query || !roost_gid_is_zero(&msg->src)))
 		return -EINVAL;
@@ -175,8 +175,8 @@ int roost_mld_parse(const uint8_t *frame, size_t len_bytes,
 
 /* ---- build ------------------------------------------------------------- */
 
-/* All around the MLD message, which is complete but for its checksum. Returns
- * the frame's length.
+/* Write the headers and the checksum of an MLD message that is otherwise
+ * complete. Returns the frame's length.
  */
 static size_t wrap(uint8_t *frame, const struct roost_group_sender *self,
 		   const struct roost_gid *dst, size_t mld_bytes)

@@ -21,7 +21,7 @@
 #define FAILED_NS (10 * S)
 #define NEVER UINT64_MAX
 
-/* At most so many are asked or forgotten before others have their turn. */
+/* Timers that one tick runs, before other clients of the control thread. */
 #define TICK_MAX 256u
 
 struct roost_neigh_cache {
@@ -30,12 +30,12 @@ struct roost_neigh_cache {
 };
 
 enum event {
-	EV_CONFIRMED, /* an answer to our question, MAC taken */
-	EV_SAME,      /* heard, with the MAC that is known */
-	EV_NEW,       /* heard, with another MAC that is to be believed */
-	EV_DOUBT,     /* heard, with another MAC that is not */
-	EV_SILENCE,   /* time is up, and there are tries left */
-	EV_SPENT,     /* time is up, and there are none */
+	EV_CONFIRMED, /* an answer to our question; its MAC is taken */
+	EV_SAME,      /* a packet with the known MAC */
+	EV_NEW,       /* a packet with another MAC, which replaces it */
+	EV_DOUBT,     /* a packet with another MAC, which does not */
+	EV_SILENCE,   /* the state's time is over; there are tries left */
+	EV_SPENT,     /* the state's time is over; no try is left */
 	EVENTS,
 };
 
@@ -43,7 +43,7 @@ enum event {
 enum action {
 	DO_NOTHING = 0,
 	DO_STORE = 1 << 0,   /* publish the MAC */
-	DO_RESTART = 1 << 1, /* the state's time begins again */
+	DO_RESTART = 1 << 1, /* restart the state's timer and tries */
 	DO_ASK_ALL = 1 << 2,
 	DO_ASK_ONE = 1 << 3,
 };
@@ -102,8 +102,8 @@ static const struct step steps[ROOST_NEIGH_STATES][EVENTS] = {
 	},
 };
 
-/* Waits after the 1st, 2nd, ... question to everybody: quick at first, so that
- * one lost frame costs a connection little, then one a second (RFC 1122).
+/* Waits after the 1st, 2nd, ... broadcast question: short at first, so that one
+ * lost frame delays a connection only a little, then one second (RFC 1122).
  */
 static const uint64_t ask_waits_ns[] = {
 	100 * MS, 200 * MS, 400 * MS, 1 * S, 1 * S,
@@ -177,7 +177,7 @@ static bool knows(const struct roost_neigh_entry *e, const uint8_t mac[6])
 	       roost_neigh_mac_gen(mac, 0);
 }
 
-/* Release: whoever sees the generation sees what led to it. */
+/* Release: a reader that sees the new generation sees all earlier writes. */
 static void publish(struct roost_neigh_entry *e, const uint8_t mac[6])
 {
 	uint16_t gen = (uint16_t)(published(e) + 1);
@@ -188,7 +188,7 @@ static void publish(struct roost_neigh_entry *e, const uint8_t mac[6])
 				      memory_order_release);
 }
 
-/* An old MAC with another generation, and release, too. */
+/* Publish the same MAC with a new generation; release, as in publish(). */
 static void republish(struct roost_neigh_entry *e)
 {
 	const uint64_t now = published(e);
@@ -226,7 +226,7 @@ static void take_step(struct roost_neigh_cache *cache,
 	}
 }
 
-/* Ask everybody, from the beginning. */
+/* Start again with a broadcast question. */
 static void start_over(struct roost_neigh_cache *cache,
 		       struct roost_neigh_entry *e, uint64_t now_ns)
 {
@@ -291,7 +291,7 @@ void roost_neigh_put(struct roost_neigh_cache *cache, struct roost_neigh *neigh,
 
 	if (--e->refs)
 		return;
-	/* That nobody answers is worth knowing for a while, too. */
+	/* An entry that failed is kept for a while, too. */
 	if (published(e) != 0) {
 		e->state = ROOST_NEIGH_STALE;
 		roost_neigh_set_due(t, e, now_ns + STALE_FREE_NS);
@@ -340,7 +340,7 @@ static enum event event_of(const struct roost_neigh_entry *e,
 	return same ? EV_SAME : EV_NEW;
 }
 
-/* Returns the entry that is the station's claim now; NULL: no memory. */
+/* Make the entry a claim of the station. Returns the entry; NULL: no memory. */
 static struct roost_neigh_entry *claim(struct roost_neigh_cache *cache,
 				       struct roost_neigh_entry *e,
 				       const struct roost_neigh_word *word)
@@ -394,7 +394,7 @@ void roost_neigh_link_up(struct roost_neigh_cache *cache, uint64_t now_ns)
 		if (e->state == ROOST_NEIGH_INCOMPLETE ||
 		    e->state == ROOST_NEIGH_FAILED)
 			start_over(cache, e, now_ns);
-	/* Who did not answer may do so now. */
+	/* Entries that have failed may answer now. */
 	TAILQ_FOREACH(e, &cache->table.by_age[ROOST_NEIGH_IDLE], age_link)
 		if (is_dead(e))
 			roost_neigh_set_due(&cache->table, e, now_ns);
@@ -412,7 +412,7 @@ static void tell_silent(const struct roost_neigh_cache *cache,
 	cache->conf.silent(cache->conf.ctx, &e->addr, tried_ns);
 }
 
-/* Time is up for the entry. Returns true if it failed now. */
+/* The entry's timer has expired. Returns true if the entry has failed now. */
 static bool expire(struct roost_neigh_cache *cache, struct roost_neigh_entry *e,
 		   uint64_t now_ns)
 {

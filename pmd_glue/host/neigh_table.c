@@ -14,13 +14,13 @@
 
 struct roost_neigh_station {
 	uint64_t mac;
-	unsigned int nb; /* its claims; it goes with the last one */
+	unsigned int nb; /* its claims; freed with the last one */
 	struct roost_neigh_list by_age;
 	LIST_ENTRY(roost_neigh_station) link;
 };
 
 static const unsigned int rank_max[ROOST_NEIGH_RANKS] = {
-	[ROOST_NEIGH_HELD] = UINT32_MAX, /* the cache counts these */
+	[ROOST_NEIGH_HELD] = UINT32_MAX, /* the cache has the limit */
 	[ROOST_NEIGH_IDLE] = ROOST_NEIGHS_IDLE_MAX,
 	[ROOST_NEIGH_CLAIMED] = ROOST_NEIGHS_CLAIMED_MAX,
 };
@@ -62,7 +62,7 @@ struct roost_neigh_entry *roost_neigh_find(const struct roost_neigh_table *t,
 	return NULL;
 }
 
-/* Without memory the chains just grow longer. */
+/* Double the buckets. Without memory the chains grow longer instead. */
 static void grow_buckets(struct roost_neigh_table *t)
 {
 	struct roost_neigh_bucket *more =
@@ -201,7 +201,8 @@ static void enter_rank(struct roost_neigh_table *t, struct roost_neigh_entry *e,
 	t->nb_of_rank[rank]++;
 }
 
-/* Returns true if the rank had one too many. */
+/* Forget the oldest entry of a rank beyond its limit. Returns true if it did.
+ */
 static bool trim(struct roost_neigh_table *t, enum roost_neigh_rank rank)
 {
 	if (t->nb_of_rank[rank] <= rank_max[rank])
@@ -228,7 +229,9 @@ int roost_neigh_claim(struct roost_neigh_table *t, struct roost_neigh_entry *e,
 		roost_neigh_forget(t, e);
 		return -ENOMEM;
 	}
-	/* Counted before it leaves: it may be the only one of the station. */
+	/* Count first: if e is the only claim of the station, leave_rank()
+	 * would free the station.
+	 */
 	s->nb++;
 	leave_rank(t, e);
 	enter_rank(t, e, ROOST_NEIGH_CLAIMED);
@@ -247,7 +250,7 @@ int roost_neigh_claim(struct roost_neigh_table *t, struct roost_neigh_entry *e,
 int roost_neigh_table_init(struct roost_neigh_table *t)
 {
 	memset(t, 0, sizeof(*t));
-	/* It may fail in an old sandbox; then the hash is just known. */
+	/* May fail in an old sandbox; then the hash has a weak secret. */
 	if (getrandom(t->secret, sizeof(t->secret), GRND_NONBLOCK) < 0)
 		t->secret[0] = (uintptr_t)t;
 	for (unsigned int i = 0; i < ROOST_NEIGH_RANKS; i++)

@@ -5,18 +5,18 @@
 #define ROOST_PMD_GLUE_HOST_NEIGH_TABLE_H
 
 /*
- * Inside of the neighbour cache: where its entries are, by address, by the time
- * at which something is due, and by what they are to us.
+ * The table of the neighbour cache: its entries by address, by timer, and by
+ * rank.
  *
- * An entry has one of three ranks. ROOST_NEIGH_HELD: somebody has a reference;
- * nothing takes such an entry away. ROOST_NEIGH_IDLE: somebody had one, or it
- * answered a question of ours. ROOST_NEIGH_CLAIMED: a station said so unasked,
- * and nobody here has spoken to it. The table has bounds for each rank, and for
- * the claims of one station (MAC); where one is met, the oldest entry that
- * counts towards it goes, so claims drive out claims only.
+ * An entry has one of three ranks. ROOST_NEIGH_HELD: it has a reference, and is
+ * never removed. ROOST_NEIGH_IDLE: it had a reference, or answered a question
+ * of ours. ROOST_NEIGH_CLAIMED: a station announced it unasked, and no program
+ * here has used it. There is a limit for each rank, and for the claims of one
+ * station (MAC). If a limit is exceeded, the oldest entry that counts towards
+ * it is removed, so claims displace only claims.
  *
- * The table grows with its entries. The hash has a secret, so that addresses
- * cannot be chosen to meet in one bucket. Not locked, as the cache.
+ * The table grows with its entries. The hash has a secret, so that a station
+ * cannot choose addresses that fall into one bucket. Not locked, as the cache.
  */
 
 #include <stdbool.h>
@@ -33,7 +33,7 @@ enum roost_neigh_rank {
 	ROOST_NEIGH_RANKS,
 };
 
-/* One that claims addresses. */
+/* A station (MAC) that claims addresses. */
 struct roost_neigh_station;
 
 struct roost_neigh_entry {
@@ -43,10 +43,10 @@ struct roost_neigh_entry {
 	enum roost_neigh_rank rank; /* writer: the table */
 	unsigned int refs;
 	unsigned int tries; /* questions since the state began */
-	/* When the state's time is up; UINT64_MAX: never. Writer: the table. */
+	/* When its timer expires; UINT64_MAX: never. Writer: the table. */
 	uint64_t due_ns;
-	size_t due_place;                    /* in the table's heap */
-	struct roost_neigh_station *station; /* of a CLAIMED one */
+	size_t due_place;                    /* index in the table's heap */
+	struct roost_neigh_station *station; /* rank CLAIMED only */
 	LIST_ENTRY(roost_neigh_entry) bucket_link;
 	TAILQ_ENTRY(roost_neigh_entry) age_link; /* of its rank */
 	TAILQ_ENTRY(roost_neigh_entry) station_link;
@@ -63,7 +63,7 @@ struct roost_neigh_table {
 	struct roost_neigh_entry **due;
 	size_t nb, room;
 	unsigned int nb_of_rank[ROOST_NEIGH_RANKS];
-	/* The oldest first. */
+	/* One list per rank, the oldest entry first. */
 	struct roost_neigh_list by_age[ROOST_NEIGH_RANKS];
 	LIST_HEAD(, roost_neigh_station) * stations;
 };
@@ -87,8 +87,8 @@ void roost_neigh_set_due(struct roost_neigh_table *t,
 struct roost_neigh_entry *
 roost_neigh_first_due(const struct roost_neigh_table *t);
 
-/* It is HELD or IDLE from here on, and the youngest of these. Others that go
- * beyond the bound of the rank are forgotten.
+/* Set the rank to HELD or IDLE; the entry becomes the youngest of its rank. The
+ * oldest entry beyond the rank's limit is forgotten.
  */
 void roost_neigh_set_rank(struct roost_neigh_table *t,
 			  struct roost_neigh_entry *e,
@@ -96,17 +96,18 @@ void roost_neigh_set_rank(struct roost_neigh_table *t,
 
 enum roost_neigh_crowd {
 	ROOST_NEIGH_ROOM,
-	ROOST_NEIGH_STATION_FULL, /* an older claim of the station went */
-	ROOST_NEIGH_CLAIMS_FULL,  /* the oldest claim of all went */
+	ROOST_NEIGH_STATION_FULL, /* an older claim of it was forgotten */
+	ROOST_NEIGH_CLAIMS_FULL,  /* the oldest claim was forgotten */
 };
 
-/* It is CLAIMED by the station mac from here on, and the youngest of these.
- * Returns what had to go for it; -ENOMEM: the entry itself.
+/* Set the rank to CLAIMED, by station mac; the entry becomes the youngest
+ * claim. Returns enum roost_neigh_crowd; -ENOMEM: the entry itself was
+ * forgotten.
  */
 int roost_neigh_claim(struct roost_neigh_table *t, struct roost_neigh_entry *e,
 		      const uint8_t mac[6]);
 
-/* Spread over all 32 bits. */
+/* A keyed hash of addr, spread over all 32 bits. */
 uint32_t roost_neigh_hash(const struct roost_neigh_table *t,
 			  const struct roost_gid *addr);
 

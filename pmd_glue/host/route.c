@@ -9,8 +9,8 @@
 #include "lib/config/addr.h"
 #include "lib/wire/bytes.h"
 
-/* The last address of an IPv4 subnet is all of its stations (RFC 3021: not of
- * a /31).
+/* Is gid the last address of the IPv4 subnet, which is its broadcast address? A
+ * /31 has none (RFC 3021).
  */
 static bool is_broadcast_of(const struct roost_prefix *prefix,
 			    const struct roost_gid *gid)

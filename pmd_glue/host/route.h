@@ -5,8 +5,8 @@
 #define ROOST_PMD_GLUE_HOST_ROUTE_H
 
 /*
- * Which neighbour a packet goes to: the destination itself when it is on the
- * link, the gateway when not. Pure.
+ * Next hops: the destination itself if it is on the link, or else the gateway.
+ * Pure.
  */
 
 #include <roost/config.h>
@@ -16,20 +16,21 @@ struct roost_routes {
 	struct roost_gateways gw;
 };
 
-/* The place of an address among others; their number: it is none of them. */
+/* The index of addr in prefixes; prefixes->nb: not found. */
 unsigned int roost_prefixes_find(const struct roost_prefixes *prefixes,
 				 const struct roost_gid *addr);
 
-/* Can a station have it? No group, loopback or unspecified address, nor a
- * broadcast address, be it that of a subnet here.
+/* Is gid an address that a station can have? Not a group, loopback, unspecified
+ * or broadcast address, and not the broadcast address of a subnet in on_link.
  */
 bool roost_route_is_unicast(const struct roost_prefixes *on_link,
 			    const struct roost_gid *gid);
 
 /*
- * The next hop from sgid to dgid. Link-local destinations are always on the
- * link. Returns 0, or -EHOSTUNREACH: no subnet has it and there is no gateway
- * of its family, it is of another family than sgid, or no station can have it.
+ * Find the next hop from sgid to dgid. Link-local destinations are always on
+ * the link. Returns 0, or -EHOSTUNREACH: dgid is in no subnet and there is no
+ * gateway of its family; or dgid and sgid are of different families; or dgid is
+ * no unicast address.
  */
 int roost_route_next_hop(const struct roost_routes *routes,
 			 const struct roost_gid *sgid,

@@ -14,7 +14,7 @@
 #define SCOPE_SITE 0x5u
 #define SCOPE_GLOBAL 0xeu
 
-/* The first row that matches counts: longer prefixes stand first. */
+/* The first row that matches counts: longer prefixes come first. */
 static const struct {
 	struct roost_gid prefix;
 	uint8_t len_bits;
@@ -67,9 +67,7 @@ static unsigned int scope_of(const struct roost_gid *gid)
 							       : SCOPE_GLOBAL;
 }
 
-/* An address in question, and the length of its subnet's prefix as IPv6 has
- * it.
- */
+/* A candidate address, and its prefix length in bits of an IPv6 address. */
 struct candidate {
 	const struct roost_gid *gid;
 	unsigned int len_bits;
@@ -93,7 +91,7 @@ static int compare_scopes(unsigned int a, unsigned int b, unsigned int d)
 	return b < d ? 1 : -1;
 }
 
-/* near: what the subnet should have. */
+/* near: the address that the subnet should contain. */
 static bool is_better(const struct candidate *a, const struct candidate *b,
 		      const struct roost_gid *dgid,
 		      const struct roost_gid *near)
@@ -115,7 +113,7 @@ static bool is_better(const struct candidate *a, const struct candidate *b,
 	return matching_bits(a, near) > matching_bits(b, near);
 }
 
-/* Of IPv4, the neighbour that such packets go to, if that is known. */
+/* For IPv4, the next hop to dgid if there is one; otherwise dgid. */
 static const struct roost_gid *neighbour(const struct roost_routes *routes,
 					 const struct roost_gid *dgid,
 					 struct roost_gid *hop)

@@ -5,18 +5,20 @@
 #define ROOST_PMD_GLUE_HOST_SOURCE_H
 
 /*
- * Source address selection: which address of a port speaks to a destination.
- * Pure.
+ * Source address selection: the address of a port from which to send to a
+ * destination. Pure.
  *
  * IPv6: rules 1 (same address), 2 (scope), 6 (label) and 8 (longest prefix)
- * of RFC 6724, section 5, with its default policy table. The others compare
- * interfaces or need what only a kernel knows (deprecated, temporary): where
- * there is one, it is asked first (roost_host_source()).
+ * of RFC 6724, section 5, with its default policy table. The other rules
+ * compare interfaces, or need properties that only the kernel knows
+ * (deprecated, temporary): if the kernel shares the port, it is asked first
+ * (roost_host_source()).
  *
- * IPv4: as Linux does without a preferred source: scope, then the address
+ * IPv4: as Linux does without a preferred source: the scope; then the address
  * whose subnet has the destination, or else the gateway.
  *
- * Among equals the first one is taken, link-local by the MAC being the last.
+ * Among equal addresses the first one is taken; the link-local address of the
+ * MAC is the last.
  */
 
 #include <stdbool.h>

@@ -16,7 +16,7 @@
 #define IN_A_ROW 8u
 #define MORE_NS (10 * S)
 
-/* More are not listed. */
+/* Addresses listed in a line. */
 #define ADDRS_SHOWN 4u
 #define NAME_SIZE 96u
 #define ADDRS_SIZE 288u
@@ -44,8 +44,8 @@ static void name_of(const struct roost_unreached_port *port,
 		snprintf(name, NAME_SIZE, "%.95s", port->label);
 }
 
-/* Its addresses of the family of gid: "10.0.0.1/24, 10.1.0.1/24". Returns how
- * many there are, without the one by the MAC.
+/* List the port's addresses of the family of gid: "10.0.0.1/24, 10.1.0.1/24".
+ * Returns their number, without the link-local address of the MAC.
  */
 static unsigned int list(const struct roost_unreached_port *port,
 			 const struct roost_gid *gid, char text[ADDRS_SIZE])
@@ -201,7 +201,9 @@ static void tell_av(const struct roost_unreached_port *port,
 			 name);
 }
 
-/* Large packets are lost where small ones pass. */
+/* From this size on, the path MTU may be the cause: large packets may be lost
+ * where small ones pass.
+ */
 #define MTU_HINT_BYTES 2048u
 #define ROCE_MAX_OVERHEAD 84u /* IP, UDP, headers, pad and ICRC */
 
@@ -277,7 +279,7 @@ static struct {
 		uint64_t key, at_ns;
 	} v[TOLD_MAX]; /* the oldest one is overwritten */
 	unsigned int nb;
-	uint64_t next_ns; /* when the last of a row may be told again */
+	uint64_t next_ns; /* each line adds MORE_NS: limits the rate */
 } told = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static uint64_t hash(uint64_t sum, const void *bytes, size_t len)

@@ -5,12 +5,12 @@
 #define ROOST_PMD_GLUE_HOST_UNREACHED_H
 
 /*
- * Why a peer is not reached, in words: one line for each cause, however many
- * calls fail of it.
+ * Reports of peers that are not reached: one line for each cause, for any
+ * number of calls that fail.
  *
- * A cause is told again when 256 others were told since, or when it comes up
- * ten minutes after it was told. No more than eight lines are told in a row;
- * then one every ten seconds.
+ * A cause is reported again after 256 other causes, or ten minutes after its
+ * last report. At most eight lines are reported in a row; then one every ten
+ * seconds.
  */
 
 #include <stdbool.h>
@@ -22,25 +22,27 @@
 
 #define ROOST_UNREACHED_TEXT_MAX 1536
 
-/* The port, as it is when somebody is not reached from it. */
+/* The state of the port when a peer is not reached. */
 struct roost_unreached_port {
-	const char *label; /* as roost_config_label() has it */
+	const char *label; /* from roost_config_label() */
 	struct roost_routes routes;
-	struct roost_gid link_local; /* by its MAC */
-	const char *iface;           /* that it follows; NULL: none */
-	/* What is known of why nobody answers; empty: nothing. */
+	struct roost_gid link_local; /* of its MAC */
+	const char *iface;           /* interface that it follows; NULL: none */
+	/* The cause of a missing answer, if it is known; empty: not known. */
 	char hint[512];
 };
 
-/* Write the line, without "roost: ". hop: who is asked by ARP or ND on the way
- * to what->dgid; only of NO_NEIGH. Thread: any.
+/* Write the line, without "roost: ". hop: the next hop to what->dgid, which was
+ * asked by ARP or ND; for NO_NEIGH only. Thread: any.
  */
 void roost_unreached_text(const struct roost_unreached_port *port,
 			  const struct roost_unreached *what,
 			  const struct roost_gid *hop,
 			  char text[ROOST_UNREACHED_TEXT_MAX]);
 
-/* May it be told now? Then it counts as told. Thread: any. */
+/* Returns true if the cause is to be reported now, and counts it as reported.
+ * Thread: any.
+ */
 bool roost_unreached_is_new(const char *label,
 			    const struct roost_unreached *what,
 			    const struct roost_gid *hop, uint64_t now_ns);
