@@ -17,8 +17,9 @@
 
 #include "pmd_glue/quirks/import.h"
 
-/* Parts of file names: what runs inside a burst, and what asks the kernel for
- * routes. Not EAL: it cancels threads of its own, where they sleep.
+/* Parts of the file names of libraries that run inside a burst, and of the one
+ * that asks the kernel for routes. Not EAL: it cancels its own threads at their
+ * system calls.
  */
 static const char *const libraries[] = {
 	"/librte_net_",
@@ -27,7 +28,9 @@ static const char *const libraries[] = {
 	"/libmnl.so",
 };
 
-/* Ours stays a cancellation point, for those who wait for events. */
+/* Not lib/uncancelled.c's: its readv() stays a cancellation point, for threads
+ * that wait for events.
+ */
 static ssize_t readv_uncancelled(int fd, const struct iovec *iov, int nb)
 {
 	ssize_t ret;
@@ -39,7 +42,7 @@ static ssize_t readv_uncancelled(int fd, const struct iovec *iov, int nb)
 	return ret;
 }
 
-/* It prints. */
+/* rte_log() prints, by system calls. */
 static int log_uncancelled(uint32_t level, uint32_t type, const char *format,
 			   ...) __attribute__((format(printf, 3, 4)));
 
@@ -59,7 +62,9 @@ static int log_uncancelled(uint32_t level, uint32_t type, const char *format,
 
 int roost_cancel_gate_put(void)
 {
-	/* Here, too, each name stands for lib/uncancelled.c's. */
+	/* In this file, too, these names are the functions of
+	 * lib/uncancelled.c.
+	 */
 	const struct roost_import imports[] = {
 		{ "eventfd_read", eventfd_read },
 		{ "eventfd_write", eventfd_write },

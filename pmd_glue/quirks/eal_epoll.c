@@ -21,7 +21,7 @@ static int epoll_create_some_time(int size)
 		if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
 			return fd;
 		usleep(LOOK_US);
-		pthread_testcancel(); /* EAL ends this thread so */
+		pthread_testcancel(); /* EAL ends this thread by cancelling */
 	}
 }
 

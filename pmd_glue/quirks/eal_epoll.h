@@ -5,13 +5,14 @@
 #define ROOST_PMD_GLUE_QUIRKS_EAL_EPOLL_H
 
 /*
- * EAL's interrupt thread makes an epoll descriptor whenever what it waits for
- * changes, and ends the process (rte_panic) where there is none to be had, as
- * with all descriptors in use. Its interrupts can wait until there is one.
+ * EAL's interrupt thread makes a new epoll descriptor each time its set of
+ * descriptors changes. If that fails, because all descriptors are in use, EAL
+ * ends the process (rte_panic). With this gate the thread waits until there is
+ * a descriptor; its interrupts can wait that long.
  *
  * Versions: 22.11; later ones were not tried.
  * Upstream: none found.
- * Goes when: EAL keeps its descriptor, or goes on without.
+ * Goes when: EAL keeps its descriptor, or does not panic without one.
  */
 
 /* Before rte_eal_init(). Thread: the control thread. */

@@ -24,17 +24,19 @@ struct replacing {
 	int ret;
 };
 
-/* The parts of a library's dynamic section that lead to its imports. */
+/* The tables of a library that describe its imports. */
 struct tables {
 	const ElfW(Sym) * symbols;
 	const char *strings;
 	struct {
 		const ElfW(Rela) * first;
 		size_t bytes;
-	} rela[2]; /* of calls, of data */
+	} rela[2]; /* relocations of calls, and of data */
 };
 
-/* The loader has made the addresses in it absolute, but for some platforms. */
+/* On most platforms the loader has made addresses in the dynamic section
+ * absolute; on some they are relative to the library.
+ */
 static const void *absolute(const struct dl_phdr_info *info, ElfW(Addr) addr)
 {
 	return (const void *)(addr < info->dlpi_addr ? addr + info->dlpi_addr
@@ -71,7 +73,7 @@ static void read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * dyn,
 	}
 }
 
-/* The part of the library that the loader made read-only. */
+/* Is addr in the part of the library that the loader made read-only? */
 static bool is_protected(const struct dl_phdr_info *info, uintptr_t addr)
 {
 	for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++) {
@@ -103,7 +105,9 @@ static int write_slot(const struct dl_phdr_info *info, void **slot,
 static void replace_one(const struct dl_phdr_info *info, const struct tables *t,
 			const ElfW(Rela) * rela, struct replacing *r)
 {
-	/* The symbol's index stands above the type: 32 bits of it in ELF64. */
+	/* r_info: the symbol's index above the type, which has 32 bits in ELF64
+	 * and 8 in ELF32.
+	 */
 	size_t index = sizeof(rela->r_info) == 8 ? rela->r_info >> 32
 						 : rela->r_info >> 8;
 	const char *name = t->strings + t->symbols[index].st_name;
@@ -142,8 +146,8 @@ static int visit(struct dl_phdr_info *info, size_t size __attribute__((unused)),
 	return r->ret < 0;
 }
 
-/* The loader's lock of its list is no lock that fork(3) makes new in a child:
- * who forks waits.
+/* Walk the loaded libraries. fork(3) does not reinitialize the lock of the
+ * loader's list in the child, so a fork waits for the end of the walk.
  */
 static void walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *arg)
 {
@@ -167,7 +171,7 @@ int roost_imports_replace(const char *library,
 
 struct finding {
 	const char *library;
-	size_t nb_before;    /* that are passed over */
+	size_t nb_before;    /* matching libraries to skip */
 	char path[PATH_MAX]; /* "": there is none */
 };
 
@@ -182,8 +186,8 @@ static int look(struct dl_phdr_info *info, size_t size __attribute__((unused)),
 	return 1;
 }
 
-/* Not called by look(): who loads a library has the loader's lock and waits for
- * that of its list, which a walk has.
+/* Not to be called inside a walk, which holds the lock of the loader's list: a
+ * thread that loads a library holds the loader's lock and waits for that one.
  */
 static void *find_in(const char *path, const char *symbol)
 {
@@ -193,7 +197,7 @@ static void *find_in(const char *path, const char *symbol)
 	if (!handle)
 		return NULL;
 	found = dlsym(handle, symbol);
-	dlclose(handle); /* it was loaded before, and stays so */
+	dlclose(handle); /* RTLD_NOLOAD: the library stays loaded */
 	return found;
 }
 

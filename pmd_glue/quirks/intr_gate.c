@@ -26,41 +26,42 @@
 #include "pmd_glue/quirks/import.h"
 #include "pmd_glue/process/peer_trust.h"
 
-/* A full ring of a memif port, in bursts of the worker, and some. */
+/* More bursts than a full ring of a memif port needs. */
 #define DRAIN_ROUNDS 64u
 
 /* Enough to empty the longest ring. */
 #define SETTLE_ROUNDS 64u
 
-/* More than all ports put off in one call into a driver. */
+/* More alarms than a driver sets in one call. */
 #define ALARMS_MAX 8u
-/* How long the first peer of a virtio_user server may take to come. */
+/* Limit of a virtio_user server's wait for its first peer. */
 #define ACCEPT_MS 10000
-/* And how long a server, whose queue is full, to make room. */
+/* Limit of a client's wait for a server whose accept queue is full. */
 #define CONNECT_US 100000
-/* Strangers that one call turns away; more have to wait for the next. */
+/* Untrusted peers that one accept refuses; more wait for the next call. */
 #define STRANGERS_MAX 64u
 
-/* A peer that we hang up on gets so long to hang up, too, and to take in what
- * is in the rings, which are gone after that.
+/* After the connection was shut down, the peer gets this long to close its end,
+ * and then to read the rings, which are unmapped after that.
  */
 #define PEER_CLOSES_MS 300
 #define PEER_LOOKS_US 20000
 
 struct entry {
 	int fd;
-	ino_t inode; /* of the socket: tells when fd is another one by now */
+	ino_t inode; /* of the socket: detects that fd was reused */
 	rte_intr_callback_fn call;
 	void *arg;
 	struct roost_intr_owner *owner;
 	bool active;    /* its callback runs */
 	bool forgotten; /* unregistered while active */
-	rte_intr_unregister_callback_fn last_call; /* then, or NULL */
+	/* To be called after the callback if forgotten; NULL: none. */
+	rte_intr_unregister_callback_fn last_call;
 	const struct rte_intr_handle *last_handle;
 	TAILQ_ENTRY(entry) link;
 };
 
-/* What the driver put off while it was inside; done when it is out. */
+/* Alarms that the driver set during a call; they run right after the call. */
 static _Thread_local struct {
 	struct roost_intr_owner *owner;
 	rte_eal_alarm_callback call;
@@ -68,21 +69,21 @@ static _Thread_local struct {
 } alarms[ALARMS_MAX];
 static _Thread_local unsigned int nb_alarms;
 
-/* Around the lists, but never around a driver. */
+/* Around the lists; never held during a call into a driver. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static TAILQ_HEAD(, entry) entries = TAILQ_HEAD_INITIALIZER(entries);
 static TAILQ_HEAD(, roost_intr_owner) owners = TAILQ_HEAD_INITIALIZER(owners);
-/* No allocation that could fail: net_memif leaves a port half made behind
- * where it cannot register its socket, and nobody can remove that. One with no
- * owner is free.
+/* Static, so that no allocation can fail: if net_memif cannot register its
+ * socket, it leaves a half-made port that cannot be removed. An entry without
+ * an owner is free.
  */
 static struct entry pool[ROOST_INTR_GATE_FDS_MAX];
 
-/* Set while the control thread is inside a gated driver. Other threads that
- * register something see their own NULL.
+/* The port whose gated driver this thread is inside; NULL: none. Other threads
+ * have their own value.
  */
 static _Thread_local struct roost_intr_owner *current;
-/* Set while it is there because a descriptor was ready. */
+/* This thread is inside a callback of a ready descriptor. */
 static _Thread_local bool is_dispatching;
 
 /* ---- the list ---------------------------------------------------------- */
@@ -121,8 +122,8 @@ static int keep(int fd, rte_intr_callback_fn call, void *arg)
 		ret = roost_fork_guard_add(fd);
 	if (ret)
 		return ret;
-	/* The driver does not: a program that is started from this process
-	 * would keep a dead port's socket alive.
+	/* The driver does not set it: a program that this process starts would
+	 * keep the socket of a closed port open.
 	 */
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	*e = (struct entry){
@@ -148,7 +149,9 @@ static struct entry *find(int fd, rte_intr_callback_fn call, const void *arg)
 	return NULL;
 }
 
-/* Drivers close a socket on some error paths and leave it registered. */
+/* Was the socket closed? Drivers do that on some error paths without
+ * unregistering it.
+ */
 static bool is_dead(const struct entry *e)
 {
 	ino_t inode = 0;
@@ -156,7 +159,7 @@ static bool is_dead(const struct entry *e)
 	return socket_inode(e->fd, &inode) != 0 || inode != e->inode;
 }
 
-/* Of that owner. Under the lock. */
+/* Drop the closed sockets of the owner. Under the lock. */
 static void drop_dead(const struct roost_intr_owner *owner)
 {
 	struct entry *e, *next;
@@ -186,7 +189,7 @@ static int gate_register(const struct rte_intr_handle *intr_handle,
 	return ret;
 }
 
-/* What current has registered; NULL: nothing of the kind. */
+/* Find a registration of the current port; NULL: there is none. */
 static struct entry *find_current(const struct rte_intr_handle *intr_handle,
 				  rte_intr_callback_fn cb, const void *cb_arg)
 {
@@ -232,8 +235,8 @@ static int gate_unregister_pending(const struct rte_intr_handle *intr_handle,
 	return 1;
 }
 
-/* Its alarms undo registrations, which have to find them here. All of them are
- * for at once.
+/* The driver's alarms unregister callbacks, which are in this list. All of them
+ * are to run at once.
  */
 static int gate_alarm_set(uint64_t us, rte_eal_alarm_callback call, void *arg)
 {
@@ -247,7 +250,7 @@ static int gate_alarm_set(uint64_t us, rte_eal_alarm_callback call, void *arg)
 	return 0;
 }
 
-/* May this be a peer of the driver's? By all ports that share its socket. */
+/* Is the peer of fd trusted, by all ports that share the socket? */
 static bool admit(int fd)
 {
 	struct roost_intr_owner *o;
@@ -264,7 +267,9 @@ static bool admit(int fd)
 	return o == NULL;
 }
 
-/* Wait for a peer, but not for ever, and the whole control thread with it. */
+/* Wait for a peer until until_ns: without a limit, the control thread would
+ * wait, too.
+ */
 static bool is_coming(int fd, uint64_t until_ns)
 {
 	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
@@ -272,7 +277,7 @@ static bool is_coming(int fd, uint64_t until_ns)
 	int wait_ms = 0;
 
 	if (fcntl(fd, F_GETFL) & O_NONBLOCK)
-		return true; /* or accept(2) says so */
+		return true; /* accept(2) does not block */
 	if (!is_dispatching && now_ns < until_ns)
 		wait_ms = (int)((until_ns - now_ns) / 1000000u) + 1;
 	if (poll(&pollfd, 1, wait_ms) > 0)
@@ -358,7 +363,8 @@ void roost_intr_owner_open(struct roost_intr_owner *owner, const char *key,
 	pthread_mutex_unlock(&lock);
 }
 
-/* Another port that has registered, or may use, the same things. */
+/* Another port with the same key, which shares the registrations; NULL: none.
+ */
 static struct roost_intr_owner *heir_of(const struct roost_intr_owner *owner)
 {
 	struct roost_intr_owner *o;
@@ -414,7 +420,7 @@ void roost_intr_owner_hang_up(const struct roost_intr_owner *owner)
 		if (e->owner != owner || shutdown(e->fd, SHUT_WR) < 0)
 			continue;
 		fd.fd = e->fd;
-		/* It closes its end, and then looks at the rings. */
+		/* The peer closes its end, and then reads the rings. */
 		if (poll(&fd, 1, PEER_CLOSES_MS) > 0)
 			usleep(PEER_LOOKS_US);
 	}
@@ -463,8 +469,9 @@ unsigned int roost_intr_gate_pollfds(struct pollfd *fds)
 	return nb;
 }
 
-/* What a peer sent before it left still lies in the rings that its going takes
- * away, and may be the last acknowledgement that somebody waits for.
+/* Iterate until there is no work. Frames that a peer sent before it left are
+ * still in the rings, which will be unmapped; one of them may be the last
+ * acknowledgement that a QP waits for.
  */
 static void settle(struct roost_worker *worker)
 {
@@ -473,8 +480,8 @@ static void settle(struct roost_worker *worker)
 			return;
 }
 
-/* The owner's worker, but NULL where an owner before it has the same one: a
- * device of two ports.
+/* The owner's worker; NULL if an earlier owner has the same worker (a device
+ * with two ports).
  */
 static struct roost_worker *worker_once(const struct roost_intr_owner *owner)
 {
@@ -510,9 +517,8 @@ static void release_turns(void)
 			roost_worker_turn_release(o->worker);
 }
 
-/* What a peer sent before it left is still in the rings, its last
- * acknowledgements among it: take it in before the driver unmaps them.
- * Holding the turns.
+/* Receive the frames that a peer sent before it left, with its last
+ * acknowledgements, before the driver unmaps the rings. Holding the turns.
  */
 static void drain(void)
 {
@@ -554,7 +560,7 @@ static void call(struct entry *e)
 	roost_intr_gate_leave();
 }
 
-/* Looked up again each time: a callback may drop others. */
+/* Find the entry again for each descriptor: a callback may drop entries. */
 static struct entry *find_ready(const struct pollfd *fd)
 {
 	struct entry *e;

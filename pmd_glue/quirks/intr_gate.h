@@ -5,38 +5,40 @@
 #define ROOST_PMD_GLUE_QUIRKS_INTR_GATE_H
 
 /*
- * The interrupt gate: control channels of drivers that change their shared
- * memory under the data path's feet.
+ * The interrupt gate: for drivers whose interrupt callbacks change the rings
+ * without a lock against the bursts.
  *
  * net_memif maps and unmaps its rings in callbacks on EAL's interrupt thread,
- * when a peer comes or dies, with no lock against rx and tx bursts: a worker
- * that polls at this moment reads unmapped memory. It also leaves its listening
- * socket registered after the port is closed, with a pointer to freed memory,
- * and EAL panics over a control socket that died before its first message.
+ * when a peer connects or dies, with no lock against the bursts: a worker that
+ * polls at this moment reads unmapped memory. net_memif also leaves its
+ * listening socket registered after the port is closed, with a pointer to freed
+ * memory. And EAL panics over a control socket that died before its first
+ * message.
  *
- * So the callbacks of such ports never reach EAL: the gate stands between the
- * driver and rte_intr_callback_register() and its kin
- * (pmd_glue/quirks/import.h), keeps what a gated port registers in a list of
- * its own, and the control thread waits for these descriptors and calls the
- * callbacks while it holds the turns of all workers on gated ports. What the
- * driver registers for anybody else, as a memif port of the application's own,
- * goes on to EAL.
+ * So the callbacks of such ports never reach EAL. The gate replaces
+ * rte_intr_callback_register() and the like for the driver
+ * (pmd_glue/quirks/import.h), and keeps the callbacks of gated ports in its own
+ * list. The control thread waits for their descriptors, and calls the callbacks
+ * while it holds the turns of all workers on gated ports. Callbacks of other
+ * ports of the driver, such as a memif port of the application, go on to EAL.
  *
- * net_virtio_user (over vhost-user) watches its control socket in the same way,
- * and what it does when that hangs up it puts off to an alarm, which may find
- * the port closed and its memory free. Its alarms run on the control thread,
- * too, when the call into the driver is over. And a server of it waits for its
- * first peer: no longer than ten seconds.
+ * net_virtio_user (over vhost-user) watches its control socket in the same way.
+ * When the socket hangs up, the driver defers work to an alarm, which may run
+ * after the port was closed and its memory freed. The gate runs its alarms on
+ * the control thread, right after the call into the driver. A server of
+ * net_virtio_user waits for its first peer; the gate limits this wait to ten
+ * seconds.
  *
- * Both connect and accept through the gate, which hangs up on peers that are
- * not to be believed (pmd_glue/process/peer_trust.h) before the driver sees
- * them: a server goes on to the next one, so that no stranger takes a peer's
- * place. To connect waits a tenth of a second for a server whose queue is full.
+ * Both drivers connect and accept through the gate. It closes connections of
+ * untrusted peers (pmd_glue/process/peer_trust.h) before the driver sees them.
+ * A server then accepts the next one, so that an untrusted process does not
+ * take the place of the peer. connect(2) waits up to a tenth of a second for a
+ * server whose accept queue is full.
  *
- * Thread: all calls, and everything that opens, starts, stops and closes gated
- * ports, on the control thread. But a port may be plugged in and started on
- * another one (roost_control_aside()): what belongs to a port whose driver a
- * thread is inside of is no other thread's, and a lock guards the lists.
+ * Thread: the control thread, for all calls and for open, start, stop and close
+ * of gated ports. A port may be plugged in and started on another thread
+ * (roost_control_aside()): while a thread is inside the driver of a port, no
+ * other thread touches this port's entries. A lock guards the lists.
  */
 
 #include <poll.h>
@@ -52,49 +54,50 @@ struct roost_worker;
 
 /* A gated port. */
 struct roost_intr_owner {
-	struct roost_worker *worker; /* whose turn to take; NULL: none yet */
-	char key[108]; /* ports of one key share what they registered */
-	/* Who may be at the other end of its sockets; NULL: anybody. Ports of
-	 * one key have to agree.
+	struct roost_worker *worker; /* take its turn; NULL: none yet */
+	char key[108]; /* ports with the same key share registrations */
+	/* Trusted peers of its sockets; NULL: any peer. A peer must be trusted
+	 * by all ports of the key.
 	 */
 	struct roost_peer_trust *trust;
-	bool is_inside; /* a thread is inside its driver; the gate's */
+	bool is_inside; /* a thread is inside its driver; writer: the gate */
 	TAILQ_ENTRY(roost_intr_owner) link;
 };
 
 /*
- * Put the gate before a driver, by the name of its library. EAL has loaded it.
- * Returns 0; -ENOENT (it is not loaded, or registers nothing), -EACCES.
+ * Put the gate before a driver, after EAL has loaded it. library: the name of
+ * its library. Returns 0; -ENOENT (not loaded, or it does not import these
+ * functions), -EACCES.
  */
 int roost_intr_gate_put(const char *library);
 
 void roost_intr_owner_open(struct roost_intr_owner *owner, const char *key,
 			   struct roost_peer_trust *trust);
-/* The port is closed. Closes what the driver forgot. */
+/* After the driver closed the port: drop and close what the driver left. */
 void roost_intr_owner_close(struct roost_intr_owner *owner);
 
-/* Hang up on its peer, which sees what it would see if we died, and give it
- * some time to take in what we have sent.
+/* Shut the connection to its peer down, as if this process had died, and give
+ * the peer some time to read the frames in the rings.
  */
 void roost_intr_owner_hang_up(const struct roost_intr_owner *owner);
 
-/* Around calls into the driver of a gated port; what it registers between is
- * the gate's. Not nested.
+/* Around calls into the driver of a gated port: callbacks that it registers in
+ * between go to the gate. Not nested.
  */
 void roost_intr_gate_enter(struct roost_intr_owner *owner);
 void roost_intr_gate_leave(void);
 
-/* Has the port anything registered, as a memif client that is connected, or
- * connects, has its control socket?
+/* Has the port a callback registered? A memif client has one for its control
+ * socket while it is connected or connecting.
  */
 bool roost_intr_owner_is_busy(const struct roost_intr_owner *owner);
 
-/* The control thread's watch (struct roost_control_watch), once a gate was put.
- * What to poll. Returns how many of fds it filled, at most
+/* For the control thread's watch (struct roost_control_watch), once a gate was
+ * put. Fill fds with the descriptors to poll. Returns their number, at most
  * ROOST_INTR_GATE_FDS_MAX.
  */
 unsigned int roost_intr_gate_pollfds(struct pollfd *fds);
-/* After poll(2): call the callbacks of what is ready. */
+/* After poll(2): call the callbacks of the descriptors that are ready. */
 void roost_intr_gate_dispatch(const struct pollfd *fds, unsigned int nb);
 
 #endif

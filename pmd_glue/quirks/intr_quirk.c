@@ -3,7 +3,9 @@
  */
 #include "pmd_glue/quirks/intr_quirk.h"
 
-/* Of workers' owners, which register nothing; ports have names of sockets. */
+/* The key of workers' owners, which register nothing. Ports have the name of
+ * their socket as the key.
+ */
 #define WORKER_KEY "worker"
 
 int roost_intr_quirk_open(struct roost_quirk_port *port,

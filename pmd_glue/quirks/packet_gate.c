@@ -19,7 +19,7 @@
 
 #define DRIVER "/librte_net_af_packet.so"
 
-/* Of the thread that is inside the driver for it. */
+/* The port whose driver this thread is inside; NULL: none. */
 static _Thread_local struct roost_packet *current;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -28,7 +28,7 @@ static LIST_HEAD(, roost_packet) packets = LIST_HEAD_INITIALIZER(packets);
 /* ---- what the driver calls ------------------------------------------------
  */
 
-/* Each queue's socket is bound once. */
+/* Record the socket: the driver binds the socket of each queue once. */
 static int bind_socket(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	const struct sockaddr_ll *ll =
@@ -43,7 +43,7 @@ static int bind_socket(int fd, const struct sockaddr *addr, socklen_t len)
 	return ret;
 }
 
-/* Returns 0, or -1 and errno. */
+/* Set promiscuous mode on the socket. Returns 0, or -1 and errno. */
 static int set_promiscuous(const struct ifreq *ifr)
 {
 	const unsigned int ifindex = if_nametoindex(ifr->ifr_name);
@@ -60,7 +60,7 @@ static int set_promiscuous(const struct ifreq *ifr)
 		if (p->nb_sockets != 0 && p->ifindex == ifindex)
 			fd = p->socket_fds[0];
 	pthread_mutex_unlock(&lock);
-	/* Taking away what was never added is none of the driver's. */
+	/* Dropping a membership that was never added is no error. */
 	if (setsockopt(fd, SOL_PACKET,
 		       on ? PACKET_ADD_MEMBERSHIP : PACKET_DROP_MEMBERSHIP,
 		       &mreq, sizeof(mreq)) < 0 &&
@@ -69,7 +69,8 @@ static int set_promiscuous(const struct ifreq *ifr)
 	return 0;
 }
 
-/* Has the interface what is to be set? get: the request that reads it. */
+/* Does the interface already have this value? get: the request that reads it.
+ */
 static bool has_it(int fd, unsigned long get, const struct ifreq *want)
 {
 	struct ifreq has = { 0 };

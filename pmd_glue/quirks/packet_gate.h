@@ -5,17 +5,17 @@
 #define ROOST_PMD_GLUE_QUIRKS_PACKET_GATE_H
 
 /*
- * The packet gate: before DPDK's net_af_packet and the kernel. Two things that
- * the driver does not offer, or does at a price:
+ * The packet gate: between DPDK's net_af_packet and the kernel. It gives two
+ * properties that the driver lacks:
  *
- * - A thread can sleep until packets come: the driver offers no RX interrupt,
- *   but its sockets are readable when there are some, and the gate keeps their
+ * - A thread can sleep until packets arrive. The driver offers no RX interrupt,
+ *   but its sockets are readable when there are packets. The gate records their
  *   descriptors.
  * - CAP_NET_RAW is enough. When a port starts, the driver sets the MAC address
- *   and the flags that the interface has already, which wants CAP_NET_ADMIN:
- *   what would change nothing is not asked of the kernel. Promiscuous mode is
- *   the sockets', not a flag of the interface: it ends with the process,
- *   whatever ends that, and takes none away that an administrator has set.
+ *   and the flags that the interface already has, which needs CAP_NET_ADMIN.
+ *   The gate skips requests that change nothing. Promiscuous mode is set on the
+ *   socket, not on the interface: it ends with the process, and does not clear
+ *   the mode that an administrator has set.
  *
  * Versions: 22.11; later ones were not tried.
  * Upstream: none found.
@@ -34,7 +34,7 @@
 struct roost_packet {
 	unsigned int ifindex; /* of its sockets; 0: there are none */
 	unsigned int nb_sockets;
-	/* By queue; readable: packets are there. The driver's. */
+	/* By queue. Readable: there are packets. The driver owns them. */
 	int socket_fds[ROOST_PACKET_QUEUES_MAX];
 	LIST_ENTRY(roost_packet) link; /* from open to close */
 };
@@ -45,17 +45,18 @@ struct roost_packet {
  */
 int roost_packet_gate_put(void);
 
-/* packet stays where it is until it is closed. */
+/* *packet must not move until it is closed. */
 void roost_packet_open(struct roost_packet *packet);
-/* Also of one that is not open, if it is zero. */
+/* Does nothing if *packet is zero-filled. */
 void roost_packet_close(struct roost_packet *packet);
 
 /* Around calls into the driver that may make sockets. Not nested. */
 void roost_packet_gate_enter(struct roost_packet *packet);
 void roost_packet_gate_leave(void);
 
-/* The interface went down, and each socket says so until it is heard: then it
- * is not readable for that any more. Thread: the holder of the turn.
+/* Read the pending errors of all sockets. When the interface goes down, a
+ * socket stays readable until its error is read. Thread: the holder of the
+ * turn.
  */
 void roost_packet_hear_errors(const struct roost_packet *packet);
 
