@@ -5,15 +5,14 @@
 #define ROOST_PMD_GLUE_CTL_CTL_H
 
 /*
- * The control socket: where `roost ctl` sees and changes the devices of this
- * process, as a fabric manager and ip(8) do from outside.
+ * The control socket: by it `roost ctl` shows and changes the devices of this
+ * process, as a fabric manager and ip(8) do for a host.
  *
- * It is the abstract UNIX socket "roost/ctl/PID": nothing stands in any file
- * system, the kernel takes it back when the process dies, whatever killed it,
- * and those that exist are listed in /proc/net/unix. Abstract names have no
- * permissions, so whoever calls is asked for his credentials (SO_PEERCRED):
- * the user of this process and root are answered, nobody else. The socket is
- * there while a device is open.
+ * It is the abstract UNIX socket "roost/ctl/PID". There is no file, the kernel
+ * closes it when the process dies, and all control sockets are listed in
+ * /proc/net/unix. Abstract names have no permissions, so the server checks the
+ * credentials of each client (SO_PEERCRED): it answers the user of this process
+ * and root, and refuses all others. The socket exists while a device is open.
  *
  * A connection is one request and its answer. The request is one line of words
  * with blanks between them, of ROOST_CTL_REQUEST_MAX bytes with its newline:
@@ -28,18 +27,18 @@
  *	set DEV PORT re-register
  *	set DEV PORT remove
  *
- * "-" for DEV or PORT is the only one there is, but in show it is all of them;
- * "-" for TOPIC is all topics. The answer is "ok" and a newline, and behind it
- * what was asked for as JSON; or "error", a blank, and one line with the cause
- * and the fix, and then nothing was changed. Then the server closes.
+ * "-" for DEV or PORT means the only one; in show it means all. "-" for TOPIC
+ * means all topics. The answer is "ok", a newline and the result as JSON; or
+ * "error", a blank, and one line with cause and fix: then nothing was changed.
+ * Then the server closes the connection.
  *
- * Requests are executed one after the other on the control thread; who comes
- * meanwhile waits. A connection has ROOST_CTL_PATIENCE_NS to say its request
- * and to take its answer, so that a controller that hangs keeps others waiting
- * no longer, and the process not at all. Those that may not ask are told so and
- * hung up on as soon as they come, and keep nobody waiting.
+ * The control thread executes requests one after the other; other clients wait.
+ * A connection has ROOST_CTL_PATIENCE_NS to send its request and to read its
+ * answer. So a client that hangs delays other clients for that time at most,
+ *and never the process. A client without permission gets an error at once, and
+ * delays no other client.
  *
- * Thread: the control thread, but for the farewell.
+ * Thread: the control thread, except for roost_ctl_farewell().
  */
 
 #include <stddef.h>
@@ -51,23 +50,24 @@ struct roost_station;
 
 #define ROOST_CTL_REQUEST_MAX 256
 #define ROOST_CTL_PATIENCE_NS 2000000000ull
-/* What is longer is not sent. */
+/* A longer answer is not sent. */
 #define ROOST_CTL_ANSWER_MAX (64u << 20)
 
-/* A device that can be seen; stations[i] is its port i + 1. */
+/* A device that is shown; stations[i] is its port i + 1. */
 struct roost_ctl_device {
 	struct roost_dev *dev;
 	struct roost_station *stations[ROOST_DEV_PORTS_MAX];
 	LIST_ENTRY(roost_ctl_device) link;
 };
 
-/* The first one opens the socket; where that fails, one line on stderr has
- * said so, and the device works without. The last one closes it.
+/* Add and remove a device. The first device opens the socket, the last one
+ * closes it. If it cannot be opened, one line on stderr reports that, and the
+ * device works without it.
  */
 void roost_ctl_add(struct roost_ctl_device *device);
 void roost_ctl_remove(struct roost_ctl_device *device);
-/* The process exits, maybe because of what a controller has just done to it:
- * he still gets his answer. Waits for up to 100 ms. Thread: any.
+/* The process exits: wait up to 100 ms until a request in progress is answered,
+ * because this request may have caused the exit. Thread: any.
  */
 void roost_ctl_farewell(void);
 
@@ -82,7 +82,9 @@ void roost_ctl_list(struct roost_ctl_device *device);
 void roost_ctl_unlist(struct roost_ctl_device *device);
 /* The device of this name; "-": the only one. NULL: none, or several. */
 struct roost_ctl_device *roost_ctl_find(const char *name);
-/* Any order; NULL begins, and ends. */
+/* Iterate over the devices, in any order. device NULL: get the first one.
+ * Returns NULL at the end.
+ */
 struct roost_ctl_device *roost_ctl_next(struct roost_ctl_device *device);
 
 #endif

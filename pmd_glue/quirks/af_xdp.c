@@ -20,7 +20,7 @@ static bool gives_program(const char *devargs)
 	return false;
 }
 
-/* The program, unless the user gave one. */
+/* Add the XDP program to the devargs, unless the user gave one. */
 static int open_port(struct roost_quirk_port *port,
 		     const struct roost_quirk_conf *conf, char *why,
 		     size_t size)

@@ -5,12 +5,12 @@
 /*
  * The quirk of net_bonding.
  *
- * Wrong: some members, net_tap among them, do not tell a bond in active-backup
- * mode that they have lost their link, and it goes on sending by them. Members
- * may be net_tap, whose signals are hidden here, too (pmd_glue/quirks/tap.c).
- * Versions: 22.11; later ones were not tried.
+ * Wrong: some members, such as net_tap, do not tell a bond in active-backup
+ * mode that they have lost their link, and the bond continues to send by them.
+ * Members may be net_tap: its signals are hidden here, too
+ * (pmd_glue/quirks/tap.c). Versions: 22.11; later ones were not tried.
  * Upstream: none found.
- * Goes when: the bond looks at the link of all its members.
+ * Goes when: the bond checks the link of all its members.
  */
 #include <stdbool.h>
 
@@ -28,14 +28,15 @@ static bool has_link(uint16_t id)
 	       link.link_status == RTE_ETH_LINK_UP;
 }
 
-/* In every other mode the bond has no primary that would matter. */
+/* Only for active-backup mode: in other modes the primary has no effect. */
 void roost_quirk_move_primary(uint16_t bond, uint16_t member)
 {
 	int (*primary_get)(uint16_t bond);
 	int (*primary_set)(uint16_t bond, uint16_t id);
 	int now;
 
-	/* Programs that have no such port need no librte_net_bond. */
+	/* Looked up, so that programs without a bond do not load the library.
+	 */
 	*(void **)&primary_get = roost_import_find("librte_net_bond.so",
 						   "rte_eth_bond_primary_get");
 	*(void **)&primary_set = roost_import_find("librte_net_bond.so",

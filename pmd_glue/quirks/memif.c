@@ -6,11 +6,11 @@
  * The quirk of net_memif.
  *
  * Wrong: the driver maps and unmaps its rings in callbacks on EAL's interrupt
- * thread, without a lock against the bursts: who polls at this moment reads
- * unmapped memory. It leaves its listening socket registered after the port is
- * closed, with a pointer to freed memory. A control socket that dies before its
- * first message makes EAL panic, when it adds the descriptor to its epoll set.
- * It believes any peer.
+ * thread, without a lock against the bursts: a worker that polls at this moment
+ * reads unmapped memory. It leaves its listening socket registered after the
+ * port is closed, with a pointer to freed memory. A control socket that dies
+ * before its first message makes EAL panic, when EAL adds the descriptor to its
+ * epoll set. It trusts any peer.
  * Versions: 22.11; later ones were not tried.
  * Upstream: none found for the rings and the socket. EAL's panic for a
  * descriptor that is closed is told of in github.com/DPDK/dpdk/pull/66, for

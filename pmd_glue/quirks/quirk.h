@@ -28,7 +28,7 @@ struct roost_peer_trust;
 struct roost_quirk;
 struct roost_worker;
 
-/* One port of the driver. Stays where it is from open to close. */
+/* The quirk of one port. Must not move from open to close. */
 struct roost_quirk_port {
 	const struct roost_quirk *quirk; /* NULL: none, or not open */
 	union {
@@ -39,7 +39,8 @@ struct roost_quirk_port {
 	};
 };
 
-/* A worker that calls the bursts of such a port; its owner's from add to del.
+/* The quirk of a worker that calls the bursts of such a port. Must not move
+ * from add to del.
  */
 struct roost_quirk_worker {
 	const struct roost_quirk *quirk; /* of the port */
@@ -49,21 +50,21 @@ struct roost_quirk_worker {
 struct roost_quirk_conf {
 	char *devargs; /* complete; arguments may be added */
 	size_t devargs_size;
-	const char *socket; /* by which the port meets its peer, or "" */
-	/* Who may be the peer. Stays where it is until close. */
+	const char *socket; /* the socket to the peer; "": none */
+	/* The trusted peers. Must not move until close. */
 	struct roost_peer_trust *trust;
 };
 
-/* A driver's. NULL members: it needs none of that. */
+/* The quirk of one driver. NULL members: not needed. */
 struct roost_quirk {
-	const char *library; /* what put() needs loaded, for users */
-	const char *missing; /* what to say where it is not */
-	/* Stand before the driver, which EAL has loaded. Doing so again changes
-	 * nothing. Returns 0, -ENOENT, -EACCES.
+	const char *library; /* the library that put() needs, for errors */
+	const char *missing; /* the error if it is not loaded */
+	/* Put the gate before the driver, after EAL has loaded it. A second
+	 * call changes nothing. Returns 0, -ENOENT, -EACCES.
 	 */
 	int (*put)(void);
-	/* Returns 0, or -errno; why: what the user is to know, in both cases;
-	 * or empty.
+	/* Returns 0, or -errno. why: a text for the user, in both cases;
+	 * empty: none.
 	 */
 	int (*open)(struct roost_quirk_port *port,
 		    const struct roost_quirk_conf *conf, char *why,
@@ -82,9 +83,9 @@ struct roost_quirk {
 	void (*hear_errors)(const struct roost_quirk_port *port);
 	bool (*why)(const struct roost_quirk_port *port, const char *iface,
 		    char *text, size_t size);
-	/* To read the link may set the rings up again. */
+	/* A read of the link state may set up the rings again. */
 	bool link_moves_rings;
-	/* Its ports may be members of a bond: the quirk does without open. */
+	/* A port may be a member of a bond: the quirk needs no open. */
 	bool may_be_member;
 };
 
@@ -97,59 +98,65 @@ extern const struct roost_quirk roost_quirk_vhost;
 extern const struct roost_quirk roost_quirk_virtio_user;
 
 /*
- * Before the driver is told of the port. quirk: of its driver, or NULL. Returns
- * 0; -ENODEV (the driver is not loaded as a library, or is of another kind) or
- * what open says: then nothing is open. why: cause and fix, or empty.
+ * Open the quirk, before the driver opens the port. quirk: of its driver; NULL:
+ * none. Returns 0; -ENODEV (the driver is not loaded as a library, or does not
+ * import the functions), or the error of quirk->open: then nothing is open.
+ * why: cause and fix, or empty.
  */
 int roost_quirk_open(struct roost_quirk_port *port,
 		     const struct roost_quirk *quirk,
 		     const struct roost_quirk_conf *conf, char *why,
 		     size_t size);
-/* The driver has closed the port. Also of a port that is not open. */
+/* After the driver has closed the port. Does nothing if the quirk is not open.
+ */
 void roost_quirk_close(struct roost_quirk_port *port);
 
-/* Around calls into the driver in which it may register, open or take
- * something. Not nested. Thread: the one that calls the driver.
+/* Around calls into the driver in which it may register callbacks, open files
+ * or take signals. Not nested. Thread: the one that calls the driver.
  */
 void roost_quirk_enter(struct roost_quirk_port *port);
 void roost_quirk_leave(struct roost_quirk_port *port);
 
-/* A worker begins to call the port's bursts, or has ended. */
+/* Add a worker before it calls the port's bursts, remove it after that. */
 void roost_quirk_add_worker(const struct roost_quirk_port *port,
 			    struct roost_quirk_worker *w,
 			    struct roost_worker *worker);
 void roost_quirk_del_worker(struct roost_quirk_worker *w);
-/* Whose turn takes in what a peer has left behind; NULL: nobody's. */
+/* Set the worker that receives the frames in the rings when a peer leaves;
+ * NULL: none.
+ */
 void roost_quirk_set_first_worker(struct roost_quirk_port *port,
 				  struct roost_worker *worker);
 
-/* Before the driver stops: hang up on the peer, which reads what was sent. */
+/* Before the driver stops the port: shut the connection to the peer down. The
+ * peer then reads the frames in the rings.
+ */
 void roost_quirk_hang_up(const struct roost_quirk_port *port);
-/* Does the port talk to a peer, or try to, by a socket that the driver has? */
+/* Has the driver a socket that is connected, or connecting, to a peer? */
 bool roost_quirk_is_busy(const struct roost_quirk_port *port);
 
-/* The sockets of its queues, by queue, which the driver does not offer as RX
- * interrupts. Returns how many; -ENOTSUP: there is nothing of the kind, and the
- * driver's interrupts are as they should be. Thread: the holder of the turn.
+/* Get the sockets of the queues, by queue, if the driver does not offer them as
+ * RX interrupts. Returns their number; -ENOTSUP: use the driver's RX
+ * interrupts. Thread: the holder of the turn.
  */
 int roost_quirk_sockets(const struct roost_quirk_port *port, const int **fds);
-/* Their pending errors are read, so that they are not readable for these.
+/* Read the sockets' pending errors, which would keep the sockets readable.
  * Thread: the holder of the turn.
  */
 void roost_quirk_hear_errors(const struct roost_quirk_port *port);
 
-/* Cause and fix of what went wrong inside the driver, better than it tells.
+/* Get cause and fix of an error inside the driver, if the gate knows them.
  * Returns false: not known.
  */
 bool roost_quirk_why(const struct roost_quirk_port *port, const char *iface,
 		     char *text, size_t size);
 
-/* A bond whose primary has lost its link, and is not told so, takes member. */
+/* If the primary of the bond has no link, make member the primary. */
 void roost_quirk_move_primary(uint16_t bond, uint16_t member);
 
-/* Before rte_eal_init(), and after it: faults of EAL and of all drivers. after
- * returns 0, -EACCES: a thread that is cancelled inside a driver may stop its
- * device.
+/* The gates for faults of EAL and of all drivers: to be called before and after
+ * rte_eal_init(). roost_quirks_after_eal() returns 0; -EACCES: a thread that is
+ * cancelled inside a driver may stop its device.
  */
 void roost_quirks_before_eal(void);
 int roost_quirks_after_eal(void);

@@ -33,7 +33,7 @@ static void show(void)
 	const struct sigaction normal = { .sa_handler = SIG_DFL };
 	struct sigaction now;
 
-	/* The application may have taken one in between. */
+	/* Only our handlers: the application may have set one in between. */
 	for (int signo = SIGRTMIN; signo <= SIGRTMAX; signo++)
 		if (sigaction(signo, NULL, &now) == 0 &&
 		    now.sa_handler == taken)

@@ -5,18 +5,19 @@
 #define ROOST_PMD_GLUE_QUIRKS_RT_SIGNALS_H
 
 /*
- * Real-time signals belong to the application. net_tap takes a free one and has
- * the kernel send it to the process for every packet, which interrupts the
- * application's sleeps; where it finds none that is free, it polls.
+ * Real-time signals belong to the application. net_tap takes a free real-time
+ * signal, and the kernel sends it to the process for every packet, which
+ * interrupts the application's sleeps. If net_tap finds no free signal, it
+ * polls.
  *
- * Thread: any that calls a driver; signals are the process's, and a port may be
- * opened aside while the control thread calls another one's driver. So each
- * thread hides and shows, in pairs, and the first and the last one do it.
+ * Thread: any that calls a driver. Signal handlers belong to the process, and
+ * two threads may be inside drivers at once (roost_control_aside()). So the
+ * calls are counted: the first hide and the last show change the handlers.
  */
 
-/* Make all real-time signals look taken... */
+/* Give all free real-time signals a handler, so that they look taken. */
 void roost_rt_signals_hide(void);
-/* ...and put back what was there, if nobody else hides them still. */
+/* Restore the handlers, unless another thread still hides them. */
 void roost_rt_signals_show(void);
 
 #endif

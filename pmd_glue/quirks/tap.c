@@ -5,11 +5,11 @@
 /*
  * The quirk of net_tap.
  *
- * Wrong: the driver takes a real-time signal that nobody has a handler for, and
- * has the kernel send it for every packet: that interrupts the application's
- * sleeps and system calls. Where it finds no free signal, it polls.
+ * Wrong: the driver takes a real-time signal without a handler, and the kernel
+ * sends it for every packet, which interrupts the application's sleeps and
+ * system calls. If there is no free signal, the driver polls.
  * Versions: since 17.02; seen in 22.11.
- * Upstream: it is meant so, to spare system calls for queues that are empty
+ * Upstream: intended, to save system calls for queues that are empty
  * (commit a0d8e807d9de, "net/tap: add Rx trigger"); no report found.
  * Goes when: the driver has an argument that switches it off.
  */

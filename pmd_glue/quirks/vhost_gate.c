@@ -24,16 +24,16 @@
 #define DRIVER "librte_net_vhost.so"
 #define LIBRARY "librte_vhost.so"
 
-/* A full ring, in bursts of the worker, and some. */
+/* More bursts than a full ring needs. */
 #define DRAIN_ROUNDS 64u
-/* For the turn, about a third of a second: whoever has it may be off its CPU,
- * or wait for this very thread.
+/* Tries to take the turn, for about a third of a second. Bounded: the holder
+ * may be off its CPU, or may wait for this thread.
  */
 #define TURN_TRIES 2000u
 #define TURN_PAUSE_US 100u
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static LIST_HEAD(, roost_vhost) ports; /* under lock, workers too */
+static LIST_HEAD(, roost_vhost) ports; /* with their workers; lock */
 
 /* The driver has one set of callbacks for all its ports. */
 static struct {
@@ -66,7 +66,7 @@ static void drain(struct roost_worker *worker)
 	roost_worker_turn_release(worker);
 }
 
-/* Thread: vhost's, or the one that closes the port. */
+/* Thread: librte_vhost's, or the one that closes the port. */
 static void destroy_device(int vid)
 {
 	struct roost_vhost *v;
@@ -82,7 +82,7 @@ static void destroy_device(int vid)
 	theirs.destroy_device(vid);
 }
 
-/* May he at the other end of fd be the peer of our port at path? */
+/* Is the peer of fd trusted by our port at path? True if path is not ours. */
 static bool admit(int fd, const char *path)
 {
 	struct roost_vhost *v;
@@ -100,7 +100,7 @@ static bool admit(int fd, const char *path)
 	return ok;
 }
 
-/* Thread: vhost's. */
+/* Thread: librte_vhost's. */
 static int gate_accept(int fd, struct sockaddr *addr, socklen_t *len)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNSPEC };
@@ -116,8 +116,8 @@ static int gate_accept(int fd, struct sockaddr *addr, socklen_t *len)
 	return -1;
 }
 
-/* Thread: vhost's, and the control thread. The next try is on the same
- * descriptor: there is to be another socket behind it.
+/* Thread: librte_vhost's, and the control thread. librte_vhost uses the same
+ * descriptor for its next try: after a refusal it becomes a new socket.
  */
 static int gate_connect(int fd, const struct sockaddr *addr, socklen_t len)
 {
@@ -157,7 +157,7 @@ int roost_vhost_gate_put(void)
 	};
 	int ret;
 
-	/* Programs that have no such port need no librte_vhost. */
+	/* Looked up, so that programs without vhost do not load the library. */
 	*(void **)&theirs.callback_register = roost_import_find(DRIVER, name);
 	*(void **)&theirs.get_ifname =
 		roost_import_find(DRIVER, "rte_vhost_get_ifname");

@@ -5,21 +5,22 @@
 #define ROOST_PMD_GLUE_QUIRKS_VHOST_GATE_H
 
 /*
- * The vhost gate: a thread of librte_vhost tells net_vhost that a peer has
- * left, and net_vhost looks at its rings no more. What the peer sent before it
- * left lies there still, its last acknowledgement among it, for which the other
- * end of the connection would wait in vain. So the news passes here first, and
- * what is in the rings is taken in.
+ * The vhost gate. When a peer leaves, a thread of librte_vhost tells net_vhost,
+ * which then stops to read its rings. Frames that the peer sent before it left
+ * are still in the rings, with its last acknowledgements; without these, QPs of
+ * this process would time out. So the gate gets the event first, and has a
+ * worker receive all frames in the rings.
  *
- * librte_vhost accepts and connects through it, too, on threads of its own: who
- * is not to be believed (pmd_glue/process/peer_trust.h) is hung up on before a
- * message of his is read. A client that finds such a server looks again, as for
- * one that is not there. Sockets of an application's own vhost are left alone.
+ * librte_vhost also accepts and connects through the gate, on its own threads.
+ * The gate closes the connection of an untrusted peer
+ * (pmd_glue/process/peer_trust.h) before a message from it is read. A client
+ * that meets an untrusted server tries again later, as if there were no server.
+ * Sockets of the application's own vhost ports are not changed.
  *
  * Versions: 22.11; later ones were not tried.
- * Upstream: none found for what lies in the rings.
- * Goes when: net_vhost empties its rings before it leaves a peer. Ports that
- * may have any peer need to accept and connect through it still.
+ * Upstream: none found for the frames in the rings.
+ * Goes when: net_vhost empties its rings when a peer leaves. The check of peers
+ * in accept and connect is needed even then.
  */
 
 #include <sys/queue.h>
@@ -29,8 +30,8 @@ struct roost_worker;
 
 /* One port. */
 struct roost_vhost {
-	char path[108];              /* of its socket */
-	struct roost_worker *worker; /* NULL: none yet, or no longer */
+	char path[108];              /* its socket */
+	struct roost_worker *worker; /* empties the rings; NULL: none */
 	struct roost_peer_trust *trust;
 	LIST_ENTRY(roost_vhost) link;
 };
@@ -44,7 +45,9 @@ int roost_vhost_gate_put(void);
 /* Thread: the control thread. */
 void roost_vhost_open(struct roost_vhost *vhost, const char *path,
 		      struct roost_peer_trust *trust);
-/* Who takes in what is left; NULL: nobody. Waits for one who does. */
+/* Set the worker that empties the rings; NULL: none. Waits while the old one
+ * does so.
+ */
 void roost_vhost_set_worker(struct roost_vhost *vhost,
 			    struct roost_worker *worker);
 void roost_vhost_close(struct roost_vhost *vhost);

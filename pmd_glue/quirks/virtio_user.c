@@ -5,10 +5,11 @@
 /*
  * The quirk of net_virtio_user over vhost-user.
  *
- * Wrong: what the driver does when its control socket hangs up it puts off to
- * an alarm, which may find the port closed and its memory free. To read the
- * link sets up the rings again, without a lock against the bursts. A server
- * waits for its first peer without end. It believes any peer. Versions: 22.11;
+ * Wrong: when its control socket hangs up, the driver defers work to an alarm,
+ * which may run after the port was closed and its memory freed. A read of the
+ * link state sets up the rings again, without a lock against the bursts. A
+ * server waits for its first peer without limit. It trusts any peer.
+ * Versions: 22.11;
  * later ones were not tried. Upstream: none found. Goes when: the driver
  * cancels its alarms as it closes, and a link that comes back is an event.
  */

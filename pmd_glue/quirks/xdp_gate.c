@@ -25,7 +25,8 @@
 
 #define DRIVER "librte_net_af_xdp.so"
 
-/* The part of their interface that we stand in for; layouts are not needed. */
+/* Types of the functions that the gate replaces; their layouts are not needed.
+ */
 struct bpf_object;
 struct bpf_xdp_attach_opts;
 struct xsk_umem;
@@ -49,7 +50,7 @@ static struct {
 	void (*socket_delete)(struct xsk_socket *xsk);
 } theirs;
 
-/* Set while the control thread is inside the driver. */
+/* The port whose driver this thread is inside; NULL: none. */
 static _Thread_local struct roost_xdp *current;
 
 /* ---- what the driver calls ----------------------------------------------- */
@@ -80,9 +81,9 @@ static int link_create(int ifindex, int program_fd, uint32_t mode)
 }
 
 /*
- * In the driver of the interface, or before the kernel's stack where that
- * cannot, be it for the interface's MTU. What else the caller asks for, not to
- * replace another program, a link does by itself.
+ * Attach in the driver of the interface (native mode), or before the kernel's
+ * stack (generic mode) if the driver cannot, also because of the MTU. flags and
+ * opts ask not to replace another program; a link never does.
  */
 static int attach(int ifindex, int program_fd,
 		  uint32_t flags __attribute__((unused)),
@@ -143,7 +144,9 @@ static void socket_delete(struct xsk_socket *xsk)
 	theirs.socket_delete(xsk);
 }
 
-/* The socket that was just made goes into the map of the program. */
+/* Record the descriptor: the driver puts each new socket into the XSK map of
+ * the program.
+ */
 static int map_update(int fd, const void *key, const void *value,
 		      uint64_t flags)
 {
@@ -155,8 +158,8 @@ static int map_update(int fd, const void *key, const void *value,
 	return note(ROOST_XDP_SOCKET, ret);
 }
 
-/* Where there are no combined channels, there are as many as there are pairs:
- * a socket receives from the queue of its number, and sends by that.
+/* If an interface has no combined channels, report the number of pairs of RX
+ * and TX channels: a socket uses the RX and the TX queue of its number.
  */
 static void combine(struct ethtool_channels *channels)
 {
@@ -167,14 +170,14 @@ static void combine(struct ethtool_channels *channels)
 		RTE_MIN(channels->rx_count, channels->tx_count);
 }
 
-/* The driver asks for nothing that has no argument, or another one. */
+/* All ioctl(2) requests of the driver have a struct ifreq as the argument. */
 static int ioctl_channels(int fd, unsigned long request, void *arg)
 {
 	const struct ifreq *ifr = arg;
 	int ret;
 
-	/* Promiscuous mode, which we never ask for: with each start the driver
-	 * would take away an administrator's.
+	/* The driver sets promiscuous mode, which Roost never uses: with each
+	 * start the driver would clear an administrator's setting.
 	 */
 	if (request == SIOCSIFFLAGS)
 		return 0;
@@ -189,7 +192,7 @@ static int ioctl_channels(int fd, unsigned long request, void *arg)
 	return ret;
 }
 
-/* A wakeup of the NIC, which it is even without a wait. */
+/* Wake the NIC without waiting: a poll(2) with a timeout of 0 is enough. */
 static int poll_now(struct pollfd *fds, nfds_t nb,
 		    int timeout_ms __attribute__((unused)))
 {
@@ -228,7 +231,7 @@ static void silence(const char *setter)
 		set(be_silent);
 }
 
-/* The libraries that the driver has brought with it. */
+/* Find the functions of libbpf and libxdp that the driver has loaded. */
 static int find_theirs(void)
 {
 	*(void **)&theirs.object_load =
