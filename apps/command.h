@@ -5,15 +5,15 @@
 #define ROOST_APPS_COMMAND_H
 
 /*
- * The program that `roost run` is about to become, looked at beforehand.
+ * Checks of the program that `roost run` is about to execute.
  */
 
 #include <limits.h>
 #include <stdbool.h>
 
 /*
- * The file that execvp(3) will take for name. path: PATH_MAX bytes.
- * Returns false when there is none; path is undefined then.
+ * Find the file that execvp(3) will execute for name. path: PATH_MAX bytes.
+ * Returns false: there is none; path is undefined then.
  */
 bool roost_command_find(const char *name, char *path);
 
@@ -23,19 +23,19 @@ bool roost_command_find(const char *name, char *path);
  */
 bool roost_command_is_privileged(const char *path);
 
-/* What is wrong with a command, as one line for the user. */
+/* The problem of a command, as one line for the user. */
 struct roost_command_word {
-	bool cannot_run; /* it would not start at all: not to be tried */
-	bool is_elf;     /* no shell is to read it where the kernel cannot */
-	char line[3 * PATH_MAX]; /* without "roost: "; empty: nothing */
+	bool cannot_run; /* the program cannot start: do not execute it */
+	bool is_elf;     /* if execve(2) fails, no shell is to read it */
+	char line[3 * PATH_MAX]; /* without "roost: "; empty: no problem */
 };
 
 /*
- * Look at what argv would start, before it does: the file, its interpreters
- * where it is a script (`#!`, up to the kernel's five), and what env(1) is told
- * to start. The first thing that keeps Roost's libraries from the program, or
- * the program from starting, is said. dirs: where these libraries are, by
- * colons. Programs that these programs start are not seen.
+ * Check the command argv: its file, the interpreters if it is a script (`#!`,
+ * up to the kernel's five), and the command that env(1) would start. Reports
+ * the first cause that keeps the program from starting or from using Roost's
+ * libraries. dirs: the directories of these libraries, separated by colons.
+ * Programs that these programs start are not checked.
  */
 void roost_command_look(char *const *argv, const char *dirs,
 			struct roost_command_word *word);

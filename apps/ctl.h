@@ -5,14 +5,13 @@
 #define ROOST_APPS_CTL_H
 
 /*
- * `roost ctl`: see and change the devices of processes that run over Roost.
- * What there is to see and to set is theirs; pmd_glue/ctl/ctl.h has the
- * protocol.
+ * `roost ctl`: show and change the devices of processes that use Roost. Each
+ * process defines its own values; pmd_glue/ctl/ctl.h has the protocol.
  */
 
 /*
- * argv: the words behind `ctl`, NULL at the end. Returns enum roost_exit_code;
- * where that is not 0, one line on stderr has said why.
+ * argv: the words after `ctl`, NULL at the end. Returns enum roost_exit_code;
+ * if it is not 0, one line on stderr tells why.
  */
 int roost_ctl(char **argv);
 

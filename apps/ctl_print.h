@@ -5,8 +5,8 @@
 #define ROOST_APPS_CTL_PRINT_H
 
 /*
- * Documents of control sockets as text for people. The names are the
- * document's: what a process shows needs no word here.
+ * Prints the JSON documents of control sockets as text. The names come from the
+ * document, so a new value of a process needs no change here.
  */
 
 #include <stdio.h>
@@ -14,21 +14,21 @@
 struct json_object;
 
 /*
- * Make text of another process fit for a terminal, which would obey it: a
- * control character of ASCII or Unicode becomes a question mark. Changes text
- * in place and returns it. All that is printed below went through it.
+ * Make text of another process safe for a terminal, which would execute control
+ * characters: each one, of ASCII or Unicode, becomes a question mark. Changes
+ * text in place and returns it. The functions below use it for all text.
  */
 char *roost_ctl_plain(char *text);
 
 /*
- * All of a process: values by name; an array of flat objects as a table, or as
- * a record for each where that is wider than a terminal of 80 columns. Of
- * counters in a record, those that are zero are left out.
+ * Print the document of a process: values by name; an array of flat objects as
+ * a table, or, if the table is wider than 80 columns, one record per object.
+ * Counters that are zero are left out of records.
  */
 void roost_ctl_print(FILE *out, struct json_object *process);
 
-/* An array of processes that were asked for their ports: one line for each
- * port.
+/* Print the ports of several processes, one line for each port. processes: an
+ * array of the answers to show port.
  */
 void roost_ctl_print_list(FILE *out, struct json_object *processes);
 

@@ -5,8 +5,7 @@
 #define ROOST_APPS_CTL_SOCKET_H
 
 /*
- * The control sockets of other processes: which there are, and one request to
- * one of them.
+ * The control sockets of other processes: find them, and send requests to them.
  */
 
 #include <stdbool.h>
@@ -15,9 +14,10 @@
 #include <sys/types.h>
 
 #define ROOST_CTL_ERR_MAX 600
-/* Bytes of an answer that is believed to be one. */
+/* The longest answer that is accepted, in bytes. */
 #define ROOST_CTL_ANSWER_MAX (65u << 20)
-/* Of one process in a list of many: 16 devices have less than half of it. */
+/* The same if many processes are asked: 16 devices need less than half of it.
+ */
 #define ROOST_CTL_SHORT_ANSWER_MAX (1u << 18)
 
 /*
@@ -28,32 +28,32 @@
 size_t roost_ctl_read_pids(FILE *file, bool (*keep)(pid_t pid), pid_t *pids,
 			   size_t max);
 
-/* The same of this network namespace, those left out that would not answer, or
- * whose answer is not to be believed: of another user, or under the name of
- * another process.
+/* Find the pids of control sockets in this network namespace, without those
+ * that would not answer or cannot be trusted: sockets of another user, or with
+ * the name of another process.
  */
 size_t roost_ctl_find_pids(pid_t *pids, size_t max);
 
 struct roost_ctl_question {
-	pid_t pid; /* whom to ask */
-	/* What stands behind "ok" as a string that the caller frees; NULL, and
-	 * one line in err that can be printed.
+	pid_t pid; /* the process to ask */
+	/* The text after "ok"; the caller frees it. NULL: an error, with one
+	 * printable line in err.
 	 */
 	char *answer;
 	char err[ROOST_CTL_ERR_MAX];
 };
 
 /*
- * Ask several processes the same, all at the same time; request without a
- * newline. Waits for all of them together, patience_ms and no longer, and takes
- * no answer of more than max_bytes. Who is stopped is not waited for.
+ * Send the same request (without a newline) to several processes at once. Waits
+ * for all answers together, at most patience_ms, and accepts no answer of more
+ * than max_bytes. Does not wait for processes that are stopped.
  */
 void roost_ctl_ask_all(struct roost_ctl_question *questions, size_t nb,
 		       const char *request, size_t max_bytes,
 		       unsigned int patience_ms);
 
-/* Ask process pid, and wait for ten seconds. Returns answer of the above, with
- * err (ROOST_CTL_ERR_MAX bytes).
+/* Send a request to process pid, and wait up to ten seconds. Returns the answer
+ * as in struct roost_ctl_question; err: ROOST_CTL_ERR_MAX bytes.
  */
 char *roost_ctl_ask(pid_t pid, const char *request, char *err);
 

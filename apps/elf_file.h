@@ -5,10 +5,10 @@
 #define ROOST_APPS_ELF_FILE_H
 
 /*
- * What an ELF file says about where its libraries come from: program headers
- * and dynamic section, nothing else. The file is not trusted: every offset,
- * size and string is checked against it, and no more than a fixed amount is
- * read. It is read, not mapped, so that it may shrink meanwhile.
+ * The properties of an ELF file that decide from where its libraries are
+ * loaded. Reads the program headers and the dynamic section only. The file is
+ * not trusted: every offset, size and string is checked, and the amount that is
+ * read is bounded. It is read and not mapped, because it may shrink meanwhile.
  *
  * Pure but for reading the descriptor. Thread: any.
  */
@@ -23,12 +23,12 @@ struct roost_elf {
 	uint8_t class;    /* ELFCLASS32, ELFCLASS64 */
 	uint8_t data;     /* byte order: ELFDATA2LSB, ELFDATA2MSB */
 	uint16_t machine; /* EM_...; in that byte order */
-	/* The rest is known of files of the launcher's own class and byte order
-	 * alone.
+	/* The fields below are set only if the file has the launcher's class
+	 * and byte order.
 	 */
 	char interp[PATH_MAX]; /* the dynamic linker; empty: it has none */
 	bool is_linker;        /* it is a dynamic linker itself */
-	/* DT_RPATH where it counts: without DT_RUNPATH. Empty: none. */
+	/* DT_RPATH, if there is no DT_RUNPATH. Empty: none. */
 	char rpath[ROOST_ELF_RPATH_MAX];
 	/* The first library of Roost's that it needs by a name with a slash;
 	 * empty: none.
@@ -42,15 +42,16 @@ struct roost_elf {
  */
 int roost_elf_read(int fd, struct roost_elf *elf);
 
-/* Of what the launcher itself is. */
+/* Has the file the class, byte order and machine of the launcher? */
 bool roost_elf_is_native(const struct roost_elf *elf);
 
 /* "AArch64, 64 bit", or "machine 250, 32 bit". Returns buf. */
 const char *roost_elf_machine(const struct roost_elf *elf, char buf[48]);
 
 /*
- * The first absolute path to a library of Roost's in the file's first 64 MiB:
- * what it may open by that path. path: PATH_MAX bytes, empty where none is.
+ * Find the first absolute path to one of roost_elf_libraries in the file's
+ * first 64 MiB: the program may open the library by that path. path: PATH_MAX
+ * bytes; empty: none.
  */
 void roost_elf_find_path(int fd, char *path);
 

@@ -5,13 +5,11 @@
 #define ROOST_APPS_PORTS_H
 
 /*
- * `roost ports`: what could be a port here, what each would need, whether a
- * process has it, and the word for --port. Looks, opens nothing, changes
- * nothing.
+ * `roost ports`: list the possible ports of this host, with what each needs,
+ * the process that has it, and its word for --port. Opens and changes nothing.
  */
 
-/* argv: the words behind the command, NULL at the end. Returns the exit code.
- */
+/* argv: the words after the command, NULL at the end. Returns the exit code. */
 int roost_ports(char **argv);
 int roost_ports_help(void);
 

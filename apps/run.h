@@ -5,14 +5,14 @@
 #define ROOST_APPS_RUN_H
 
 /*
- * `roost run`: put the shims in front of a program's libraries, the resolved
- * configuration into its environment, and become it.
+ * `roost run`: put the shims first in a program's library path, put the
+ * resolved configuration into its environment, and execute it.
  */
 
 /*
- * argv: the words behind `run`, NULL at the end. Does not return when the
- * program takes over. Returns enum roost_exit_code; where that is not 0, one
- * line on stderr has said why.
+ * argv: the words after `run`, NULL at the end. Does not return if the program
+ * is executed. Returns enum roost_exit_code; if it is not 0, one line on stderr
+ * tells why.
  */
 int roost_run(char **argv);
 

@@ -6,8 +6,8 @@
 
 /*
  * The command line of `roost run`. Most options are rows of the table of
- * configuration keys; what they give is a source for roost_config_resolve().
- * Pure: reads no environment, prints only where told to.
+ * configuration keys; their values are one source for roost_config_resolve().
+ * Pure: reads no environment, and prints only to the given stream.
  */
 
 #include <stdbool.h>
@@ -24,18 +24,17 @@ struct roost_run_options {
 };
 
 /*
- * Read argv, NULL at the end, up to `--` or the first word that is no option.
- * --help ends the reading. Strings stay in argv.
- * Returns 0; -EINVAL with one line in err (ROOST_CONFIG_ERR_MAX bytes).
+ * Parse argv (NULL at the end) up to `--` or the first word that is no option,
+ * or up to --help. The strings in *options point into argv. Returns 0; -EINVAL
+ * with one line in err (ROOST_CONFIG_ERR_MAX bytes).
  */
 int roost_run_options_parse(struct roost_run_options *options, char **argv,
 			    char *err);
 
-/* How they stand in a command line, all of them: the first lines of the help.
- */
+/* Print all options as a synopsis: the first lines of the help text. */
 void roost_run_options_synopsis(FILE *out);
 
-/* One line for each option, for the help text. */
+/* Print one line for each option, for the help text. */
 void roost_run_options_describe(FILE *out);
 
 #endif

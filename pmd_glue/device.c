@@ -36,22 +36,22 @@
 #include "pmd_glue/progress/progress.h"
 
 #define TIDY_NS 200000000u
-/* Some programs give up where the link is not up yet. A NIC of ours makes it
- * when it is opened; the peer of a vhost port tries to connect once a second.
+/* Open waits for the link, because some programs give up without one. A NIC
+ * brings its link up after open; a vhost peer tries to connect once a second.
  */
 #define NIC_LINK_WAIT_NS 5000000000u
 #define VHOST_LINK_WAIT_NS 2000000000u
 #define LINK_LOOK_US 10000u
 
 struct roost_device {
-	/* First: help is hot. By worker. */
+	/* By worker. First member: help is hot. */
 	struct roost_progress *progress[ROOST_WORKERS_MAX];
 	unsigned int nb_progress;
 	enum roost_progress_mode mode;
 	struct roost_dev *dev;
 	unsigned int index;
 	unsigned int refs; /* under devices.lock */
-	uint32_t process;  /* that opened it */
+	uint32_t process;  /* the process that opened it */
 	struct roost_rx_sleep sleeps[ROOST_WORKERS_MAX]; /* by worker */
 	unsigned int nb_stations;
 	struct roost_station stations[ROOST_DEVICE_PORTS_MAX]; /* its ports */
@@ -60,15 +60,15 @@ struct roost_device {
 	LIST_ENTRY(roost_device) link; /* under devices.lock */
 };
 
-/* The lock is held while a device opens or closes: another opening of it
- * waits for the outcome.
+/* The lock is held while a device opens or closes: a second open of the same
+ * device waits for the result.
  */
 static struct {
 	pthread_mutex_t lock;
 	LIST_HEAD(, roost_device) list; /* of this process */
 } devices = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Of roost_device_guid(). */
+/* For roost_device_guid(). */
 static pthread_mutex_t guid_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- on the control thread ---------------------------------------------- */
@@ -78,7 +78,7 @@ struct opening {
 	struct roost_device *device;
 };
 
-/* What a port asks of EAL, which is to be known before it is started. */
+/* Collect what a port needs of EAL, before EAL is started. */
 static void look_at_port(const char *devargs, struct roost_eal_conf *conf)
 {
 	struct roost_pci_device pci;
@@ -86,7 +86,7 @@ static void look_at_port(const char *devargs, struct roost_eal_conf *conf)
 
 	if (!roost_pci_is(devargs, name))
 		return;
-	conf->pci = true; /* DPDK has to look at that bus */
+	conf->pci = true; /* EAL has to scan the PCI bus */
 	roost_pci_read(&roost_pci_places, name, &pci);
 	conf->physical = conf->physical || pci.is_bare;
 }
@@ -122,7 +122,7 @@ static uint64_t run_device(void *ctx, uint64_t now_ns)
 	return next_ns;
 }
 
-/* What is sent on any port has to fit. */
+/* The pool with the largest mbufs: packets of any port have to fit. */
 static struct rte_mempool *roomiest_pool(const struct roost_device *d)
 {
 	struct rte_mempool *pool = d->stations[0].port->pool;
@@ -186,7 +186,7 @@ static int start_one(struct roost_device *d, unsigned int i)
 	return ret;
 }
 
-/* The first one last: it sends what others lend. */
+/* Stop worker 0 last: it also sends frames of the other workers. */
 static void stop_progress(struct roost_device *d)
 {
 	while (d->nb_progress > 0) {
@@ -227,7 +227,7 @@ static void close_stations(struct roost_device *d)
 		roost_station_close(&d->stations[i]);
 }
 
-/* After all were closed: a port may hold packets of another one's pool. */
+/* After all are closed: a port may hold packets of another port's pool. */
 static void free_stations(struct roost_device *d)
 {
 	for (unsigned int i = 0; i < d->nb_stations; i++)
@@ -327,7 +327,7 @@ static int close_device(void *arg)
 
 /* ---- forks --------------------------------------------------------------- */
 
-/* In a child: the devices are the parent's, and so is the control thread. */
+/* In a forked child: devices and control thread belong to the parent. */
 static void forget(void)
 {
 	pthread_mutex_init(&devices.lock, NULL);
@@ -345,7 +345,7 @@ __attribute__((constructor)) static void watch_forks(void)
 
 /* ---- API ----------------------------------------------------------------- */
 
-/* A link's GUID is drawn by chance: once, and kept with the link's name. */
+/* The GUID of a link is random: make it once, and keep it by name. */
 uint64_t roost_device_guid(const struct roost_config *config,
 			   unsigned int index)
 {
@@ -382,7 +382,7 @@ static struct roost_device *find(unsigned int index)
 	return NULL;
 }
 
-/* Thread: the application's. */
+/* Thread: an application's. */
 static void wait_for_links(struct roost_device *d)
 {
 	uint64_t begin_ns = roost_now_ns();

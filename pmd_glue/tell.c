@@ -20,7 +20,7 @@
 #include "pmd_glue/process/report.h"
 #include "pmd_glue/process/rights.h"
 
-/* Capabilities that some kind of port wants, and which. */
+/* Capabilities, and the kinds of port that need them. */
 static const struct {
 	const char *name;
 	const char *kinds;
@@ -49,7 +49,9 @@ static void tell_capabilities(void)
 		     found[0] ? found : "none", missing[0] ? missing : "none");
 }
 
-/* The verbs library that the program calls; ours alone, where it calls none. */
+/* Print the path of the verbs library that the program uses; without one, the
+ * path of libroost.
+ */
 static void tell_library(void)
 {
 	const void *at = dlsym(RTLD_DEFAULT, "ibv_open_device");
@@ -79,7 +81,7 @@ void roost_tell_process(const struct roost_config *config)
 		     roost_hugepages_free_mb());
 }
 
-/* GIDs and the addresses that they stand for, in the table's order. */
+/* Print each GID with its address, in the order of the GID table. */
 static void tell_gids(const char *label, const struct roost_station *s)
 {
 	struct roost_gid gids[ROOST_GID_TABLE_LEN];

@@ -5,12 +5,12 @@
 #define ROOST_APPS_EXAMPLES_ECHO_SERVER_H
 
 /*
- * What both examples do with a device: listen, and answer each SEND with the
+ * The echo server of both examples: it listens, and answers each SEND with the
  * same bytes, up to 4096. One server per process.
  *
  * Callbacks of the CM make and destroy QPs; echo_poll() takes completions and
- * posts. One lock keeps a QP from going away between a completion and what
- * echo_poll() makes of it. So they may run on different threads.
+ * posts. They may run on different threads: one lock keeps a QP alive while
+ * echo_poll() handles its completion.
  */
 
 #include <stdint.h>
@@ -20,17 +20,19 @@ struct roost_cq;
 struct roost_dev;
 
 /*
- * channel: where completions raise events; NULL: they are polled for. ended: is
- * called after each connection's end, by a callback of the CM; or NULL.
- * Returns 0, or what failed; the program is to exit then.
+ * Start the server. channel: the completion channel; NULL: the CQ is polled.
+ * ended: called by a callback of the CM after each connection's end; NULL:
+ * none. Returns 0, or the error: then the program has to exit.
  */
 int echo_start(struct roost_dev *dev, uint16_t service,
 	       struct roost_channel *channel, void (*ended)(void));
-/* No connection stands. Returns 0, or what failed. */
+/* Stop the server; there is no connection any more. Returns 0, or the error. */
 int echo_stop(void);
 
 struct roost_cq *echo_cq(void);
-/* Take completions and post what follows. Returns how many; -EIO (overrun). */
+/* Take completions, and post the answers. Returns the number of completions;
+ * -EIO (the CQ overran).
+ */
 int echo_poll(void);
 /* Connections that ended. Thread: any. */
 unsigned int echo_nb_ended(void);

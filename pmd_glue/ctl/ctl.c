@@ -20,12 +20,15 @@
 #include "pmd_glue/process/peer_trust.h"
 #include "pmd_glue/process/report.h"
 
-/* Controllers that may wait: accepted, and in the kernel, with strangers. */
+/* Clients that may wait: accepted ones; and ones not yet accepted, which may
+ * lack the permission.
+ */
 #define WAITING_MAX 16u
 #define BACKLOG 64
-/* At most so many are looked at before others have their turn. */
+/* Connections accepted in one run, before other clients of the control thread.
+ */
 #define ACCEPT_MAX 64u
-/* When there is no descriptor for one that comes. */
+/* After accept(2) failed because there is no descriptor, the next try. */
 #define ACCEPT_AGAIN_NS 100000000ull
 
 /* How long an exit waits for an answer, in steps of 1 ms. */
@@ -34,7 +37,7 @@
 static struct {
 	int listen_fd;                    /* -1: there is no socket */
 	struct roost_control_client door; /* waits for listen_fd */
-	/* Who may ask, in their order. */
+	/* Accepted clients with permission, in the order of their arrival. */
 	int waiting[WAITING_MAX];
 	unsigned int nb_waiting;
 	/* The one connection; fd -1: none. */
@@ -42,7 +45,7 @@ static struct {
 	int fd;
 	uint64_t until_ns;
 	char request[ROOST_CTL_REQUEST_MAX];
-	size_t request_bytes; /* that have come */
+	size_t request_bytes; /* received so far */
 	char *answer;         /* NULL: the request is not complete */
 	size_t answer_bytes;
 	size_t sent_bytes;
@@ -68,7 +71,7 @@ static bool may_ask(int fd)
 	       roost_uid_is_ours(cred.uid);
 }
 
-/* What he is told is there for him to read when he has asked. */
+/* Refuse a client. It reads the error after it has sent its request. */
 static void turn_away(int fd)
 {
 	static const char why[] =
@@ -102,7 +105,9 @@ static uint64_t open_door(void *ctx __attribute__((unused)), uint64_t now_ns)
 			let_in(fd);
 			continue;
 		}
-		/* He stays at the door, and poll(2) would say so for ever. */
+		/* The client stays in the queue: without a pause, poll(2) would
+		 * return at once each time.
+		 */
 		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
 			again_ns = now_ns + ACCEPT_AGAIN_NS;
 		break;
@@ -116,7 +121,7 @@ static uint64_t open_door(void *ctx __attribute__((unused)), uint64_t now_ns)
 /* ---- one connection --------------------------------------------------------
  */
 
-/* What the control thread waits for. */
+/* Set the events of the connection for which the control thread waits. */
 static void wait_for(short events)
 {
 	ctl.client.fd = ctl.fd;
@@ -165,7 +170,7 @@ static void take_next(uint64_t now_ns)
 	wait_for(POLLIN);
 }
 
-/* A controller that gave up must not see its request done later. */
+/* Has the client closed its end? Then its request must not be executed. */
 static bool has_gone(void)
 {
 	char c;
@@ -241,7 +246,7 @@ static int listen_at(pid_t pid)
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int len, ret, fd;
 
-	/* A zero in front makes the name abstract; it has none behind. */
+	/* An abstract name starts with a zero byte, and ends without one. */
 	len = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
 		       "roost/ctl/%d", pid);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -72,12 +72,12 @@ void roost_ctl_remove(struct roost_ctl_device *device);
 void roost_ctl_farewell(void);
 
 /*
- * The answer to a request, which is a string without the newline and is
- * changed. Returns memory that the caller frees; NULL: there is none.
+ * Execute a request: a string without the newline, which is changed. Returns
+ * the answer, which the caller frees; NULL: no memory.
  */
 char *roost_ctl_answer(char *request, size_t *len_bytes);
 
-/* Of roost_ctl_add() and its counterpart (ctl_devices.c). */
+/* Called by roost_ctl_add() and roost_ctl_remove() (ctl_devices.c). */
 void roost_ctl_list(struct roost_ctl_device *device);
 void roost_ctl_unlist(struct roost_ctl_device *device);
 /* The device of this name; "-": the only one. NULL: none, or several. */

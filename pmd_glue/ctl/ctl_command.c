@@ -3,7 +3,7 @@
  */
 
 /*
- * What the control socket is asked for, from the words to the deed.
+ * Parses and executes the requests to the control socket.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -106,7 +106,7 @@ static int del_address(struct request *r, char *text)
 	char cause[ROOST_CONFIG_ERR_MAX];
 	struct roost_gid addr;
 
-	/* As it was added, or as it is shown. */
+	/* Accept ADDR/LEN, as in add, and ADDR, as in show. */
 	text[strcspn(text, "/")] = '\0';
 	if (roost_addr_parse(text, &addr, cause) != 0)
 		return refuse(r, "address %.60s: %s", text, cause);
@@ -241,7 +241,7 @@ static int find_port(struct request *r, const char *text)
 	return 0;
 }
 
-/* What was removed can be shown, and no more than that. */
+/* Find a port that was not removed: a removed port can only be shown. */
 static int find_port_that_is_there(struct request *r, const char *text)
 {
 	if (find_port(r, text))

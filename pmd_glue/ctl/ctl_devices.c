@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* The devices that the control socket and telemetry tell of. */
+/* The list of devices that the control socket and telemetry show. */
 #include <string.h>
 
 #include <roost/dev.h>

@@ -35,7 +35,9 @@ static const char *const finders[] = {
 	[ROOST_FOUND_BY_PROGRAM] = "program",
 };
 
-/* An opcode has its service in the upper three bits, and this in the others. */
+/* The upper three bits of an opcode are its service; the other bits are the
+ * operation.
+ */
 static const char *const services[8] = {
 	[ROOST_SERVICE_RC] = "RC",
 	[ROOST_SERVICE_UC] = "UC",
@@ -185,7 +187,7 @@ const struct roost_field roost_qp_memory_fields[] = {
 	END,
 };
 
-/* Those that a QP and a device have alike. */
+/* Counters that a QP and a device both have. */
 #define RARE(row, at)                                                          \
 	FIELD(row, U64, at missing_responses, "missing_responses"),            \
 		FIELD(row, U64, at duplicates, "duplicate_requests"),          \
@@ -366,7 +368,7 @@ void roost_device_row(struct roost_dev *dev, struct roost_device_row *row)
 	roost_dev_view(dev, &row->view);
 }
 
-/* When the worker's clock said at_ns; that one is monotonic. */
+/* Write the UTC time of at_ns, a time of the worker's monotonic clock. */
 static void format_time(uint64_t at_ns, char *text, size_t size)
 {
 	uint64_t ago_ns = roost_now_ns() - at_ns, wall_ns;

@@ -5,9 +5,9 @@
 #define ROOST_PMD_GLUE_CTL_CTL_ROW_H
 
 /*
- * What can be seen of a process: rows of named values, described by one table
- * per kind of object. The control socket writes them as JSON, telemetry as
- * DPDK's dictionaries.
+ * The values that a process shows: rows of named values, with one table of
+ * fields per kind of object. The control socket writes rows as JSON, telemetry
+ * as DPDK's dictionaries.
  *
  * Thread: the control thread.
  */
@@ -46,7 +46,7 @@ extern const struct roost_field roost_gid_fields[];
 extern const struct roost_field roost_pkey_fields[];
 extern const struct roost_field roost_qp_fields[];
 extern const struct roost_field roost_qp_error_fields[];
-/* The two parts of an error that not every error has. */
+/* Parts of an error that only some errors have. */
 extern const struct roost_field roost_qp_packet_fields[];
 extern const struct roost_field roost_qp_memory_fields[];
 extern const struct roost_field roost_qp_counter_fields[]; /* of its view */
@@ -56,7 +56,7 @@ extern const struct roost_field roost_channel_fields[];
 extern const struct roost_field roost_worker_fields[];
 extern const struct roost_field roost_counter_fields[];
 
-/* Where the values of a row go. */
+/* The receiver of a row's values. */
 struct roost_row_sink {
 	void (*u64)(void *ctx, const char *name, uint64_t value);
 	void (*boolean)(void *ctx, const char *name, bool value);
@@ -66,7 +66,7 @@ struct roost_row_sink {
 void roost_row_emit(const struct roost_row_sink *sink,
 		    const struct roost_field *fields, const void *row);
 
-/* Rows that are no view of the engine's. */
+/* Rows that are not the engine's views (lib/engine/core/view.h). */
 struct roost_device_row {
 	char name[32];
 	char node_guid[20]; /* 0123:4567:89ab:cdef */
@@ -77,12 +77,14 @@ void roost_device_row(struct roost_dev *dev, struct roost_device_row *row);
 struct roost_port_row {
 	uint8_t num;
 	const struct roost_station *station;
-	char label[ROOST_LABEL_MAX]; /* as the user named it */
-	/* Of the kernel: the twin, or what shares the port; empty: none. */
+	char label[ROOST_LABEL_MAX]; /* the user's name of the port */
+	/* The kernel's interface: the twin, or the one that shares the port;
+	 * empty: none.
+	 */
 	char interface[IFNAMSIZ];
 	int state; /* enum roost_port_state */
 	bool admin_up;
-	bool carrier; /* on a link: somebody has the other end */
+	bool carrier; /* on a link: a process has the other end */
 	bool removed;
 	uint16_t vlan_id;   /* 0: none */
 	uint32_t mtu_bytes; /* of IP */
@@ -94,7 +96,7 @@ struct roost_port_row {
 	uint16_t sm_lid;
 	uint32_t bad_pkeys;
 	uint32_t qkey_violations;
-	uint64_t missed_pkts; /* of a shared port: handed over too fast */
+	uint64_t missed_pkts; /* of a subport: dropped, its ring was full */
 };
 void roost_port_row(const struct roost_station *s, struct roost_port_row *row);
 

@@ -54,11 +54,11 @@ static void put_row(struct roost_json *j, const struct roost_field *fields,
 /* ---- topics ---------------------------------------------------------------
  */
 
-/* What is to be shown, and where. */
+/* One request to show. */
 struct show {
 	struct roost_json *j;
 	struct roost_ctl_device *d;
-	const struct roost_station *station; /* NULL: every port's */
+	const struct roost_station *station; /* NULL: all ports */
 };
 
 static bool is_asked_for(const struct show *s, uint8_t port_num)
@@ -226,7 +226,7 @@ static const struct {
 	const char *name;
 	void (*show)(const struct show *s);
 } topics[] = {
-	{ "device", NULL }, /* what stands in every one */
+	{ "device", NULL }, /* only the values that each device has */
 	{ "port", show_ports },
 	{ "qp", show_qps },
 	{ "cq", show_cqs },

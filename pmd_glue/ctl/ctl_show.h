@@ -5,8 +5,8 @@
 #define ROOST_PMD_GLUE_CTL_CTL_SHOW_H
 
 /*
- * The document that shows a process: one object with its pid, its program and
- * its devices, each with arrays of what it has.
+ * The JSON document of a process: one object with its pid, its program and its
+ * devices; each device has arrays of ports, QPs, CQs and so on.
  *
  * Thread: the control thread.
  */
@@ -16,8 +16,9 @@ struct roost_json;
 struct roost_station;
 
 /*
- * topic, device: NULL for all. station: of its device, nothing that belongs to
- * another port; or NULL. Returns 0, or -EINVAL: there is no such topic.
+ * Write the document. topic, device: NULL for all. station: show only this port
+ * of the device and the objects that belong to it; NULL: all ports. Returns 0,
+ * or -EINVAL: there is no such topic.
  */
 int roost_ctl_show(struct roost_json *j, const char *topic,
 		   struct roost_ctl_device *device,

@@ -27,7 +27,7 @@ static void put_bool(void *ctx, const char *name, bool value)
 	rte_tel_data_add_dict_u64(ctx, name, value);
 }
 
-/* Telemetry refuses a string that it has no room for. */
+/* Truncate the string: telemetry refuses one that is too long. */
 static void put_text(void *ctx, const char *name, const char *value)
 {
 	char text[RTE_TEL_MAX_STRING_LEN];
@@ -117,7 +117,7 @@ static int drops(struct query *q)
 	return 0;
 }
 
-/* What does not fit is refused by telemetry, and not told. */
+/* Telemetry refuses values that do not fit; they are missing in the answer. */
 static void add_qpn(void *arg, const struct roost_qp_view *qp)
 {
 	rte_tel_data_add_array_u64(arg, qp->qpn);
@@ -220,7 +220,7 @@ static int execute(void *arg)
 	return q.run(&q);
 }
 
-/* Of who registered. */
+/* The argument of roost_ctl_telemetry_register(). */
 static int (*run_on_control)(int (*fn)(void *arg), void *arg);
 
 /* Thread: telemetry's. */
@@ -239,7 +239,7 @@ void roost_ctl_telemetry_register(int (*call)(int (*fn)(void *arg), void *arg))
 		return;
 	done = true;
 	run_on_control = call;
-	/* Without telemetry these are never called. */
+	/* Without telemetry in EAL these commands are never called. */
 	for (unsigned int i = 0; i < COMMANDS; i++)
 		rte_telemetry_register_cmd(commands[i].name, hear,
 					   commands[i].help);

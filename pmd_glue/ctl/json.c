@@ -35,7 +35,7 @@ static void put_word(struct roost_json *j, const char *word)
 	put(j, word, strlen(word));
 }
 
-/* Bytes of the UTF-8 sequence at s; 0: it is none (RFC 3629, 4). */
+/* Length in bytes of the UTF-8 sequence at s; 0: not valid (RFC 3629, 4). */
 static size_t sequence(const unsigned char *s)
 {
 	size_t len;
@@ -84,7 +84,7 @@ static void put_quoted(struct roost_json *j, const char *text)
 	put_word(j, "\"");
 }
 
-/* What stands before a value. */
+/* Write the comma and the name before a value. */
 static void put_name(struct roost_json *j, const char *name)
 {
 	if (j->comma)

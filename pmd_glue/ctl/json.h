@@ -5,12 +5,13 @@
 #define ROOST_PMD_GLUE_CTL_JSON_H
 
 /*
- * Writes JSON (RFC 8259) into a string that grows. A library for it would be
- * in every program that Roost runs, with symbols of its own beside those of
- * the program's JSON library; writing needs none.
+ * Writes JSON (RFC 8259) into a string that grows. No JSON library is used: its
+ * symbols would be in every program that Roost runs, beside those of the
+ * program's own JSON library.
  *
- * What does not fit into memory is left out and told at the end. Names are
- * plain words of ours; inside an array they are NULL. Not locked.
+ * After a failed allocation nothing more is written, and roost_json_take()
+ * returns NULL. Names need no escapes; inside an array they are NULL. Not
+ * locked.
  */
 
 #include <stdbool.h>
@@ -30,11 +31,11 @@ void roost_json_begin(struct roost_json *j, const char *name, char kind);
 void roost_json_end(struct roost_json *j, char kind);
 void roost_json_u64(struct roost_json *j, const char *name, uint64_t value);
 void roost_json_bool(struct roost_json *j, const char *name, bool value);
-/* Bytes of text that are no UTF-8 are replaced by a question mark. */
+/* A byte of text that is no valid UTF-8 becomes a question mark. */
 void roost_json_str(struct roost_json *j, const char *name, const char *text);
 
-/* The text, without a zero behind it, or NULL when memory was short. *j is
- * empty then, and the caller frees what it got.
+/* Take the text, without a terminating zero; the caller frees it. Returns NULL
+ * if memory was short. In both cases *j is empty after the call.
  */
 char *roost_json_take(struct roost_json *j, size_t *len_bytes);
 

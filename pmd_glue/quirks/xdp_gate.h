@@ -59,8 +59,8 @@ struct roost_xdp {
 };
 
 /*
- * Put the gate before the driver, which EAL has loaded. Returns 0; -ENOENT (it
- * is not loaded, or works in another way), -EACCES.
+ * Put the gate before the driver, after EAL has loaded it. Returns 0; -ENOENT
+ * (not loaded, or it does not import these functions), -EACCES.
  */
 int roost_xdp_gate_put(void);
 
