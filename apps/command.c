@@ -30,7 +30,7 @@ bool roost_command_find(const char *name, char *path)
 		snprintf(path, PATH_MAX, "%s", name);
 		return is_executable(path);
 	}
-	/* What execvp() takes where PATH is not set. */
+	/* The default of execvp() without PATH. */
 	if (!dir)
 		dir = "/bin:/usr/bin";
 	for (;; dir += len + 1) {
@@ -50,7 +50,7 @@ bool roost_command_is_privileged(const char *path)
 	struct statvfs fs;
 	struct stat st;
 
-	/* Then nothing is raised. */
+	/* In these cases execve(2) raises no privileges. */
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ||
 	    (statvfs(path, &fs) == 0 && fs.f_flag & ST_NOSUID))
 		return false;
@@ -62,7 +62,7 @@ bool roost_command_is_privileged(const char *path)
 	if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) &&
 	    st.st_gid != getgid())
 		return true;
-	/* root has them anyway: nothing is raised. */
+	/* File capabilities raise nothing for root. */
 	return getuid() != 0 &&
 	       getxattr(path, "security.capability", NULL, 0) > 0;
 }

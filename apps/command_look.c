@@ -15,13 +15,13 @@
 #include "apps/command.h"
 #include "apps/elf_file.h"
 
-/* The kernel's: of interpreters of interpreters, and of the line. */
+/* The kernel's limits on nested interpreters, and on the `#!` line. */
 #define INTERPRETERS_MAX 5u
 #define LINE_MAX_BYTES 256u
 #define ARGS_MAX 64u
-/* env starting env. */
+/* Nested commands of env(1). */
 #define COMMANDS_MAX 8u
-/* What $LIB may be, besides lib and lib64: Debian's. */
+/* The value of $LIB on Debian; elsewhere lib or lib64. */
 #if defined(__x86_64__)
 #define MULTIARCH "lib/x86_64-linux-gnu"
 #elif defined(__aarch64__)
@@ -33,7 +33,7 @@
 struct look {
 	const char *dirs;
 	struct roost_command_word *word;
-	/* What the script behind the interpreter is; empty: no script. */
+	/* The script that the interpreter runs; empty: no script. */
 	char script[PATH_MAX];
 };
 
@@ -57,7 +57,7 @@ static void say(struct look *look, bool cannot_run, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line + len, room - len, format, args);
 	va_end(args);
-	/* What users wrote stays on one line. */
+	/* Quoted input of users must not break the line. */
 	for (; *line; line++)
 		if ((unsigned char)*line < ' ')
 			*line = '?';
@@ -67,7 +67,9 @@ static void say(struct look *look, bool cannot_run, const char *format, ...)
 /* ---- libraries that are found before ours ---------------------------------
  */
 
-/* Is the file one in our directories? By what it is: there are links. */
+/* Is the file the library in our directories? Compares inodes, as there may be
+ * symbolic links.
+ */
 static bool is_ours(const struct look *look, const char *library,
 		    const struct stat *st)
 {
@@ -97,7 +99,7 @@ static bool is_foreign(const struct look *look, const char *path)
 	return !is_ours(look, slash ? slash + 1 : path, &st);
 }
 
-/* What the dynamic linker puts in place of its tokens; NULL: none of them. */
+/* The value of the dynamic linker's token at at; NULL: there is no token. */
 static const char *token(const char *at, size_t *len, const char *origin,
 			 const char *lib)
 {
@@ -121,7 +123,9 @@ static const char *token(const char *at, size_t *len, const char *origin,
 	return NULL;
 }
 
-/* One directory of the list, its tokens replaced. Returns false: too long. */
+/* Copy one directory of the list and replace its tokens. Returns false: too
+ * long.
+ */
 static bool expand(const char *dir, size_t len, const char *origin,
 		   const char *lib, char *to)
 {
@@ -145,11 +149,11 @@ static bool expand(const char *dir, size_t len, const char *origin,
 	return at > 0;
 }
 
-/* The first library that DT_RPATH finds, and that is not ours. */
+/* Find the first library in DT_RPATH that is not ours. */
 static bool find_by_rpath(const struct look *look, const char *rpath,
 			  const char *origin, char *found)
 {
-	/* As builders of glibc call it. */
+	/* The possible values of $LIB. */
 	static const char *const libs[] = { "lib", "lib64", MULTIARCH };
 	char dir[PATH_MAX];
 
@@ -175,7 +179,7 @@ static bool find_by_rpath(const struct look *look, const char *rpath,
 /* ---- one file -------------------------------------------------------------
  */
 
-/* Does the kernel hand foreign programs to an emulator? */
+/* Does the kernel run foreign programs by an emulator (binfmt_misc)? */
 static bool emulates(void)
 {
 	static const char dir_name[] = "/proc/sys/fs/binfmt_misc";
@@ -192,7 +196,7 @@ static bool emulates(void)
 	return found;
 }
 
-/* Of this processor, in its narrower mode: the kernel may run it. */
+/* Is it a 32-bit program of this processor? The kernel may run it. */
 static bool is_narrow(const struct roost_elf *elf)
 {
 	struct roost_elf own;
@@ -258,7 +262,7 @@ static void read_own_interp(char *interp)
 		close(fd);
 }
 
-/* The directory of the file, without links, as $ORIGIN. */
+/* Get $ORIGIN: the directory of the file, without symbolic links. */
 static void find_origin(const char *path, char *origin)
 {
 	char *slash;
@@ -323,15 +327,15 @@ static void look_at_elf(struct look *look, const char *path,
 /* ---- scripts and env ------------------------------------------------------
  */
 
-/* The words of a command, for the next look. */
+/* The words of a command that is to be checked next. */
 struct words {
 	char text[LINE_MAX_BYTES];
 	char *argv[ARGS_MAX + 1];
 };
 
 /*
- * Take `#! interpreter [argument]` apart as the kernel does. Returns false: it
- * is no such line.
+ * Parse `#! interpreter [argument]` as the kernel does. Returns false: it is no
+ * such line.
  */
 static bool read_line(int fd, struct words *words)
 {
@@ -342,7 +346,7 @@ static bool read_line(int fd, struct words *words)
 	if (pread(fd, text, sizeof(text) - 1, 0) < 3 || text[0] != '#' ||
 	    text[1] != '!')
 		return false;
-	/* Only now: the words that led here may be in there. */
+	/* Not earlier: the words of the present command may be in words. */
 	memcpy(words->text, text, sizeof(text));
 	p += 2;
 	p[strcspn(p, "\n")] = '\0';
@@ -356,14 +360,14 @@ static bool read_line(int fd, struct words *words)
 	p += strcspn(p, " \t");
 	if (*p) {
 		*p++ = '\0';
-		/* All that is left is one argument. */
+		/* The rest of the line is one argument. */
 		words->argv[nb++] = p + strspn(p, " \t");
 	}
 	words->argv[nb] = NULL;
 	return true;
 }
 
-/* The argument of `env -S`, by blanks; quotes are left alone. */
+/* Split the argument of `env -S` at blanks; quotes are not interpreted. */
 static void split(const char *text, char *const *rest, struct words *words)
 {
 	unsigned int nb = 0;
@@ -378,7 +382,7 @@ static void split(const char *text, char *const *rest, struct words *words)
 	words->argv[nb] = NULL;
 }
 
-/* NAME or NAME=VALUE: do Roost's directories go by that? */
+/* Does NAME or NAME=VALUE remove Roost's directories from LD_LIBRARY_PATH? */
 static bool is_dropped(const struct look *look, const char *name)
 {
 	static const char variable[] = "LD_LIBRARY_PATH";
@@ -390,8 +394,8 @@ static bool is_dropped(const struct look *look, const char *name)
 	       (name[len] == '=' && !strstr(name, look->dirs));
 }
 
-/* The value of an option of env's: "-uNAME", "-u NAME", "--unset=NAME". *argv
- * is its last word then. NULL: it is another option, or has no value.
+/* The value of an option of env: "-uNAME", "-u NAME", "--unset=NAME"; *argv
+ * becomes its last word. NULL: it is another option, or has no value.
  */
 static char *env_value(char *const **argv, char letter, const char *name)
 {
@@ -409,8 +413,8 @@ static char *env_value(char *const **argv, char letter, const char *name)
 	return *++*argv;
 }
 
-/* env's own options, to what it starts; NULL: nothing, or nothing that could be
- * told. words: for -S.
+/* Skip env's options. Returns the command that env starts; NULL: none, or not
+ * known. words: for -S.
  */
 static char *const *look_at_env(struct look *look, const char *path,
 				char *const *argv, struct words *words)
@@ -466,8 +470,8 @@ static void look_at_privileges(struct look *look, const char *path)
 }
 
 /*
- * Look at one file. Returns true: it is a script, whose interpreter and
- * argument are in line.
+ * Check one file. Returns true: it is a script, and line has its interpreter
+ * and argument.
  */
 static bool look_at_file(struct look *look, const char *path,
 			 struct words *line)
@@ -476,7 +480,7 @@ static bool look_at_file(struct look *look, const char *path,
 	struct roost_elf elf;
 	bool is_script;
 	int ret;
-	/* Who may execute it need not be able to read it. */
+	/* A user may have the right to execute it, but not to read it. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0) {
@@ -495,7 +499,7 @@ static bool look_at_file(struct look *look, const char *path,
 	} else {
 		ret = roost_elf_read(fd, &elf);
 		look->word->is_elf |= ret != -ENOEXEC;
-		/* env itself needs nothing of Roost. */
+		/* env itself does not use Roost's libraries. */
 		if (ret == 0 && !is_env(path))
 			look_at_elf(look, path, &elf, fd);
 		if (!look->word->cannot_run)
@@ -505,8 +509,8 @@ static bool look_at_file(struct look *look, const char *path,
 	return is_script;
 }
 
-/* Follow a file to the program that runs it. Returns its words, in lines or as
- * they were; NULL: that is enough.
+/* Follow a script to the program that runs it. Returns the words of env's
+ * command line if that program is env(1); NULL: the check is complete.
  */
 static char *const *look_at_chain(struct look *look, char *const *argv,
 				  struct words *line, char *path)
@@ -530,7 +534,9 @@ static char *const *look_at_chain(struct look *look, char *const *argv,
 			return NULL;
 		}
 		snprintf(path, PATH_MAX, "%s", line->argv[0]);
-		/* Only env reads on: the script itself is the last word. */
+		/* For env(1): the words of the `#!` line. The script, which
+		 * would be the last word, is left out.
+		 */
 		for (nb = 0; line->argv[nb]; nb++)
 			words[nb] = line->argv[nb];
 		words[nb] = NULL;
@@ -542,7 +548,7 @@ static char *const *look_at_chain(struct look *look, char *const *argv,
 void roost_command_look(char *const *argv, const char *dirs,
 			struct roost_command_word *word)
 {
-	/* Too big for a stack, with the rest. */
+	/* Static: too big for the stack. */
 	static struct words lines[COMMANDS_MAX], splits[COMMANDS_MAX];
 	static struct look look;
 	char path[PATH_MAX];
@@ -551,7 +557,7 @@ void roost_command_look(char *const *argv, const char *dirs,
 	look = (struct look){ .dirs = dirs, .word = word };
 	for (unsigned int i = 0; argv && *argv && i < COMMANDS_MAX; i++) {
 		argv = look_at_chain(&look, argv, &lines[i], path);
-		/* What env starts is what the user named, or its script. */
+		/* Continue with the command that env starts. */
 		if (argv)
 			argv = look_at_env(&look, path, argv, &splits[i]);
 		if (word->line[0])

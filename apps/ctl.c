@@ -18,7 +18,7 @@
 #define PIDS_MAX 4096
 /* Processes that do not answer a list within this are left out of it. */
 #define LIST_PATIENCE_MS 1000
-/* Of words to a process, with the zero; its own limit counts a newline. */
+/* Bytes of a request, with the zero; the process's limit counts a newline. */
 #define REQUEST_MAX 256
 
 struct options {
@@ -30,12 +30,12 @@ struct options {
 	char **words; /* the command */
 };
 
-/* What can be asked for; its words are in the usage. */
+/* A command of roost ctl; usage lists its words. */
 struct command {
 	const char *name;
 	const char *usage;
 	const char *summary;
-	unsigned int nb_words_min, nb_words_max; /* behind the name */
+	unsigned int nb_words_min, nb_words_max; /* after the name */
 	int (*run)(const struct options *o);
 };
 
@@ -64,7 +64,7 @@ static int take_pid(struct options *o, const char *text)
 	return ROOST_EXIT_OK;
 }
 
-/* A word of the request: a blank would make two of it. */
+/* Is it one word of a request: not empty, and without blanks? */
 static bool is_word(const char *text)
 {
 	return *text && !strpbrk(text, " \t\n");
@@ -94,8 +94,8 @@ static bool is_one_of(const char *word, const char *name, const char *letter)
 	return strcmp(word, name) == 0 || strcmp(word, letter) == 0;
 }
 
-/* Takes an option and its value. Returns how many words these are, 0: none,
- * one line on stderr has said why.
+/* Take an option and its value. Returns the number of their words; 0: an error,
+ * with one line on stderr.
  */
 static unsigned int take_option(struct options *o, char **argv)
 {
@@ -121,7 +121,7 @@ static unsigned int take_option(struct options *o, char **argv)
 	return 0;
 }
 
-/* Options stand before, between and behind the words of the command. */
+/* Parse options, which may be before, between and after the command's words. */
 static int parse(struct options *o, char **argv)
 {
 	char **word = argv;
@@ -174,7 +174,7 @@ static int choose(struct options *o)
 /* ---- commands --------------------------------------------------------------
  */
 
-/* Takes text, the answer; NULL: there was none. */
+/* Parse the answer, and free text. text NULL: there is no answer. */
 static struct json_object *parse_json(pid_t pid, char *text, char *err)
 {
 	struct json_object *answer;
@@ -184,7 +184,8 @@ static struct json_object *parse_json(pid_t pid, char *text, char *err)
 	answer = json_tokener_parse(text);
 	free(text);
 	if (json_object_is_type(answer, json_type_object)) {
-		/* Whoever answers may say that it is another one. */
+		/* Set the pid that was asked: the answer may have another one.
+		 */
 		json_object_object_add(answer, "pid", json_object_new_int(pid));
 		return answer;
 	}
@@ -203,7 +204,7 @@ static void print_json(struct json_object *document)
 		JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
 }
 
-/* The processes to ask for a list. Returns their number. */
+/* Choose the processes to ask for a list. Returns their number. */
 static size_t choose_all(const struct options *o,
 			 struct roost_ctl_question **questions)
 {
@@ -254,8 +255,8 @@ static int list(const struct options *o)
 	return nb ? ROOST_EXIT_REFUSED : ROOST_EXIT_OK;
 }
 
-/* len: of the request, which was cut where that is REQUEST_MAX or more. pid:
- * who answered.
+/* Send a request. len: its full length; with REQUEST_MAX or more it was
+ * truncated. *pid: the process that answered.
  */
 static int ask(const struct options *given, const char *request, int len,
 	       char **answer, pid_t *pid)
@@ -275,7 +276,7 @@ static int ask(const struct options *given, const char *request, int len,
 	return *answer ? ROOST_EXIT_OK : fail(ROOST_EXIT_REFUSED, err);
 }
 
-/* A process that is older than this tool knows no device in a request. */
+/* Show. An older process does not accept a device in the request. */
 static int show(const struct options *o)
 {
 	const char *topic = o->words[1] ? o->words[1] : "-";

@@ -13,10 +13,10 @@
 #define NAME_WIDTH 23
 #define COLUMNS_MAX 32
 #define TEXT_MAX 512
-/* Of a terminal: a table that is wider is printed row by row. */
+/* Columns of a terminal: the rows of a wider table are printed as records. */
 #define LINE_MAX_COLUMNS 80
 
-/* A byte of U+0080 to U+009F, which are control characters as well. */
+/* Is it a byte of U+0080 to U+009F, which are control characters, too? */
 static bool is_c1(unsigned char before, unsigned char c)
 {
 	return c >= 0x80 && c < 0xa0 && (before == 0xc2 || before < 0x80);
@@ -44,7 +44,7 @@ static const char *plain_name(const char *name, char *buf)
 	return roost_ctl_plain(buf);
 }
 
-/* A value as people read it; buf: TEXT_MAX, where it is not in the document. */
+/* A value as text; in buf (TEXT_MAX bytes) if the document has no such text. */
 static const char *text_of(struct json_object *value, char *buf)
 {
 	if (json_object_is_type(value, json_type_boolean))
@@ -104,7 +104,7 @@ static void widen(struct table *t, struct json_object *row)
 	}
 }
 
-/* Words of a line in their columns; the last one has no blanks behind it. */
+/* Print a word in its column; without blanks after the last one. */
 static void put_word(FILE *out, const struct table *t, unsigned int i,
 		     const char *word)
 {
@@ -114,7 +114,7 @@ static void put_word(FILE *out, const struct table *t, unsigned int i,
 		fprintf(out, "%s\n", word);
 }
 
-/* Returns how wide the table is. */
+/* Find the columns and their widths. Returns the width of the table. */
 static int measure(struct table *t, struct json_object *rows)
 {
 	size_t nb = json_object_array_length(rows);
@@ -156,8 +156,8 @@ static void print_table(FILE *out, struct json_object *rows, int indent)
 /* Names and values, one after the other, in lines that fit a terminal. */
 struct record {
 	FILE *out;
-	int indent; /* of its other lines; the first one has less */
-	int column; /* where the line has come to */
+	int indent; /* of the lines after the first, which has less */
+	int column; /* end of the present line */
 };
 
 static void put_pair(struct record *r, const char *name, const char *value)
@@ -197,7 +197,7 @@ static void put_pairs(struct record *r, struct json_object *object,
 	}
 }
 
-/* An object in a record; of counters, those that are not zero. */
+/* Print an object in a record; of counters, only those that are not zero. */
 static void put_part(struct record *r, const char *name,
 		     struct json_object *object)
 {
@@ -219,7 +219,7 @@ static void put_part(struct record *r, const char *name,
 	r->indent -= INDENT;
 }
 
-/* Has it values, and objects of values, and nothing else? */
+/* Does the object have only values, and objects of values? */
 static bool is_record(struct json_object *object)
 {
 	if (!json_object_is_type(object, json_type_object))
@@ -301,7 +301,7 @@ static void print_member(FILE *out, const char *name, struct json_object *value,
 	}
 }
 
-/* What is no object has none. */
+/* Print the members of an object; does nothing for another value. */
 static void print_members(FILE *out, struct json_object *object, int indent)
 {
 	if (!json_object_is_type(object, json_type_object))

@@ -18,9 +18,9 @@
 #include "apps/ctl_print.h"
 
 #define PATIENCE_MS 10000u
-/* A queue that is full does not tell when there is room. */
+/* Interval of connect(2): poll(2) does not tell when a full queue has room. */
 #define CONNECT_AGAIN_MS 10
-/* Descriptors that are not for calls. */
+/* Descriptors for other purposes than calls. */
 #define OTHER_FDS 64u
 
 /* The flag of a socket that listens, in /proc/net/unix. */
@@ -29,7 +29,7 @@
 /* ---- which there are -------------------------------------------------------
  */
 
-/* Returns 0: the line is about something else. */
+/* The pid in a line about a control socket; 0: another line. */
 static pid_t pid_of_line(const char *line)
 {
 	unsigned int flags;
@@ -86,7 +86,7 @@ struct status {
 	uid_t users[3]; /* real, effective and saved */
 };
 
-/* Returns false: there is no such process, or it is not to be seen. */
+/* Returns false: there is no such process, or it is not visible. */
 static bool read_status(pid_t pid, struct status *status)
 {
 	char path[64], line[256];
@@ -116,7 +116,7 @@ static bool is_of(pid_t pid, uid_t user)
 	       (s.users[0] == user || s.users[1] == user || s.users[2] == user);
 }
 
-/* By a signal, or by a debugger. */
+/* Is the process stopped, by a signal or by a debugger? */
 static bool is_stopped(pid_t pid)
 {
 	struct status s;
@@ -124,8 +124,8 @@ static bool is_stopped(pid_t pid)
 	return read_status(pid, &s) && (s.state == 'T' || s.state == 't');
 }
 
-/* Before anything is opened: anybody may listen at names of processes that
- * there are not, as many as he likes.
+/* May the process answer this user? Checked before a socket is opened, because
+ * any user may listen at many names of processes that do not exist.
  */
 static bool may_answer(pid_t pid)
 {
@@ -135,10 +135,10 @@ static bool may_answer(pid_t pid)
 }
 
 /*
- * A name says nothing about who took it. The kernel says who began to listen
- * there: process pid itself, as its user; and we and that user may have to do
- * with each other. Returns 0; -EPERM: it is another user's; -EBADE: it is not
- * that process's socket.
+ * Check the owner of the socket, because any process may take any name. By the
+ * kernel (SO_PEERCRED) the process that listens must be pid, with that
+ * process's user, and this user may talk to it. Returns 0; -EPERM: it is
+ * another user's; -EBADE: it is not that process's socket.
  */
 static int check_owner(int fd, pid_t pid)
 {
@@ -158,7 +158,7 @@ static int check_owner(int fd, pid_t pid)
  */
 
 enum progress {
-	CONNECTING, /* or waiting for room in its queue */
+	CONNECTING, /* or waiting for room in the accept queue */
 	SAYING,
 	HEARING,
 	DONE,
@@ -206,7 +206,7 @@ static int open_socket(pid_t pid)
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int len, ret, fd;
 
-	/* A zero in front makes the name abstract; it has none behind. */
+	/* An abstract name starts with a zero byte, and ends without one. */
 	len = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
 		       "roost/ctl/%d", pid);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -224,8 +224,8 @@ static int open_socket(pid_t pid)
 	return ret;
 }
 
-/* One whose queue is full, or who waits for our own descriptors, is tried
- * again.
+/* Connect. With a full accept queue, or without a free descriptor, the call is
+ * tried again later.
  */
 static void try_to_connect(struct call *call)
 {
@@ -238,7 +238,8 @@ static void try_to_connect(struct call *call)
 		call->progress = SAYING;
 }
 
-/* A server that turned us away has said why: its answer is read all the same.
+/* Send the request. If the server has refused us, its answer tells why, and is
+ * read in any case.
  */
 static void say(struct call *call, const char *line)
 {
@@ -280,7 +281,7 @@ static void hear(struct call *call, size_t max_bytes)
 		 call->room_bytes - call->len_bytes - 1, 0);
 	if (n < 0 && errno == EAGAIN)
 		return;
-	/* A server that had no use for all we said closes so. */
+	/* ECONNRESET: the server closed before it read the whole request. */
 	if (n < 0 && errno != ECONNRESET) {
 		finish(call, errno);
 		return;
@@ -303,7 +304,7 @@ static void go_on(struct call *call, const char *line, size_t max_bytes)
 }
 
 /* Wait for the calls that are not done; poll(2) passes over an fd of -1.
- * Returns false: there are none, or it is too late.
+ * Returns false: all calls are done, or until_ms has passed.
  */
 static bool wait_for(const struct call *calls, struct pollfd *fds, size_t nb,
 		     uint64_t until_ms)
@@ -337,14 +338,14 @@ size_t roost_ctl_find_pids(pid_t *pids, size_t max)
 		fd = open_socket(pids[i]);
 		if (fd >= 0)
 			close(fd);
-		/* One whose queue is full may still be told to wait. */
+		/* Keep a process whose accept queue is full: it may answer. */
 		if (fd >= 0 || fd == -EAGAIN)
 			pids[kept++] = pids[i];
 	}
 	return kept;
 }
 
-/* What is wrong, in a line that the terminal prints as it is. */
+/* Write an error as one line that is safe for a terminal. */
 static void say_error(char *err, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -402,7 +403,9 @@ static char *fail(char *err, pid_t pid, int error, unsigned int patience_ms)
 	return NULL;
 }
 
-/* Says what the answer means; takes it. */
+/* Interpret the answer, and take it. Returns the text after "ok"; or NULL, with
+ * the error in err.
+ */
 static char *understand(pid_t pid, char *answer, char *err)
 {
 	size_t len = strlen(answer);
@@ -437,7 +440,7 @@ static void settle(struct call *call, unsigned int patience_ms)
 		q->answer = fail(q->err, q->pid, call->error, patience_ms);
 }
 
-/* A descriptor for each call: nobody waits for others to be done. */
+/* Raise the limit, so that there is a descriptor for each call at once. */
 static void raise_fd_limit(size_t nb)
 {
 	struct rlimit limit;

@@ -41,7 +41,7 @@
 #error "which machine is this?"
 #endif
 
-/* What Linux takes at most. */
+/* The limit of Linux. */
 #define PHDRS_BYTES_MAX 65536u
 #define LOADS_MAX 64u
 #define DYNAMICS_MAX 8192u
@@ -59,7 +59,7 @@ struct reader {
 	ElfW(Phdr) dynamic; /* p_filesz 0: none */
 };
 
-/* All of it, or -EINVAL. */
+/* Read exactly bytes bytes at offset at. Returns 0, -EINVAL. */
 static int read_at(const struct reader *r, uint64_t at, void *to, size_t bytes)
 {
 	if (at > r->size_bytes || bytes > r->size_bytes - at)
@@ -68,7 +68,7 @@ static int read_at(const struct reader *r, uint64_t at, void *to, size_t bytes)
 								    : -EINVAL;
 }
 
-/* A string, zero included, into size bytes. */
+/* Read a string at offset at; with its zero it must fit into size bytes. */
 static int read_string(const struct reader *r, uint64_t at, char *to,
 		       size_t size)
 {
@@ -121,7 +121,7 @@ static int read_headers(struct reader *r, const ElfW(Ehdr) * eh,
 	return ret;
 }
 
-/* Where in the file an address is. Returns false: nowhere. */
+/* Find the file offset of an address. Returns false: it is not in the file. */
 static bool find_offset(const struct reader *r, uint64_t addr, uint64_t *at)
 {
 	for (unsigned int i = 0; i < r->nb_loads; i++) {
@@ -135,7 +135,7 @@ static bool find_offset(const struct reader *r, uint64_t addr, uint64_t *at)
 	return false;
 }
 
-/* What is called for each entry of the dynamic section. */
+/* A function that is called for each entry of the dynamic section. */
 typedef void take_entry(const struct reader *r, const ElfW(Dyn) * dyn,
 			void *arg);
 
@@ -196,7 +196,7 @@ static void take_string(const struct reader *r, const ElfW(Dyn) * dyn,
 	if (dyn->d_tag != DT_NEEDED && dyn->d_tag != DT_SONAME &&
 	    (dyn->d_tag != DT_RPATH || d->has_runpath))
 		return;
-	/* Longer than the file: nothing is there. */
+	/* The offset is outside of the file. */
 	if (dyn->d_un.d_val >= r->size_bytes ||
 	    read_string(r, d->strings + dyn->d_un.d_val, text, sizeof(text)))
 		return;
@@ -231,7 +231,7 @@ int roost_elf_read(int fd, struct roost_elf *elf)
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < 0)
 		return -ENOEXEC;
 	r.size_bytes = (uint64_t)st.st_size;
-	/* Up to e_machine, 32 and 64 bits are the same. */
+	/* Up to e_machine, 32-bit and 64-bit headers are the same. */
 	if (read_at(&r, 0, &eh, offsetof(ElfW(Ehdr), e_version)) != 0 ||
 	    memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0)
 		return -ENOEXEC;
@@ -287,7 +287,7 @@ const char *roost_elf_machine(const struct roost_elf *elf, char buf[48])
 /* ---- paths among its bytes ------------------------------------------------
  */
 
-/* The path that ends with the library's name at p, and begins behind begin. */
+/* Take the path that has the library's name at p and starts after begin. */
 static bool take_path(const char *begin, const char *p, const char *end,
 		      char *path)
 {
@@ -309,7 +309,7 @@ static bool take_path(const char *begin, const char *p, const char *end,
 	return access(path, F_OK) == 0;
 }
 
-/* A file that is there, by one of these names. */
+/* Find a path with one of these names whose file exists. */
 static bool find_path(const char *bytes, size_t len, char *path)
 {
 	static const char *const names[] = { "/libibverbs.so",
@@ -331,7 +331,7 @@ static bool find_path(const char *bytes, size_t len, char *path)
 void roost_elf_find_path(int fd, char *path)
 {
 	static char bytes[1 << 20];
-	/* What a path that lies across two pieces may have in the first. */
+	/* Bytes of the last piece that may begin a path across two pieces. */
 	size_t kept = 0;
 	ssize_t got;
 

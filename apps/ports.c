@@ -82,7 +82,9 @@ static void need(struct json_object *row, const char *format, ...)
 			      json_object_new_string(text));
 }
 
-/* pid 0: of another container, or not to be seen. */
+/* Add a process that has the interface. pid 0: of another container, or not
+ * visible.
+ */
 static void take(void *arg, uint16_t vlan_id, pid_t pid)
 {
 	struct json_object *row = arg, *one = json_object_new_object();
@@ -150,7 +152,7 @@ static int add_netifs(struct json_object *rows)
 /* ---- PCI devices -----------------------------------------------------------
  */
 
-/* Of the kernel's classes, a network controller? */
+/* Is its PCI class that of a network controller? */
 static bool is_nic(const char *name)
 {
 	char text[16];
@@ -160,7 +162,7 @@ static bool is_nic(const char *name)
 	return strncmp(text, "0x02", 4) == 0;
 }
 
-/* Who has the device's group; 0: nobody that this user may see. */
+/* Find the process that has the device's group open; 0: none is visible. */
 static pid_t find_holder(int group)
 {
 	struct dirent *entry;

@@ -16,7 +16,7 @@
 struct command {
 	const char *name;
 	const char *summary;
-	int (*run)(char **argv); /* the words behind the name */
+	int (*run)(char **argv); /* argv: the words after the name */
 	int (*help)(void);       /* NULL: the general help */
 };
 
@@ -119,7 +119,7 @@ int main(int argc, char **argv)
 {
 	int ret = dispatch(argc > 0 ? argv + 1 : argv);
 
-	/* What was asked for and could not be written was not done. */
+	/* If stdout could not be written, the command has failed. */
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		fprintf(stderr,
 			"roost: stdout: %s; make room or close the "

@@ -36,7 +36,7 @@ int roost_run_help(void)
 	return ROOST_EXIT_OK;
 }
 
-/* Nothing that a shell reads as more than itself, unquoted. */
+/* Has the value only characters that a shell needs no quotes for? */
 static bool is_plain(const char *value)
 {
 	static const char plain[] =
@@ -51,7 +51,7 @@ static int print_variable(void *arg, const char *name, const char *value)
 	const char *now = getenv(name);
 
 	(void)arg;
-	/* Empty counts as not set, and can be said in a line. */
+	/* An empty value counts as not set, and fits into a line. */
 	if (!value && (!now || *now == '\0'))
 		return 0;
 	if (!value)
@@ -79,7 +79,7 @@ static int set_variable(void *arg, const char *name, const char *value)
 	return ret ? -errno : 0;
 }
 
-/* Of the shims, by colons; put_environment() finds them. */
+/* The shims' directories, separated by colons; put_environment() sets it. */
 static char dirs[ROOST_SHIM_DIRS_MAX];
 
 static int fail(int exit_code, const char *what)
@@ -88,7 +88,7 @@ static int fail(int exit_code, const char *what)
 	return exit_code;
 }
 
-/* Put everything that makes the program use Roost through put(). */
+/* Call put() for each variable with which the program uses Roost. */
 static int put_environment(const struct roost_config *config,
 			   int (*put)(void *arg, const char *name,
 				      const char *value))
@@ -130,7 +130,9 @@ static int become(char **command)
 		fprintf(stderr, "roost: %s\n", word.line);
 	if (word.cannot_run)
 		return ROOST_EXIT_CANNOT_RUN;
-	/* What the kernel does not take, execvp() hands to a shell. */
+	/* If the kernel refuses a file, execvp() runs a shell on it: avoid that
+	 * for ELF files.
+	 */
 	if (word.is_elf && roost_command_find(command[0], path))
 		execv(path, command);
 	else

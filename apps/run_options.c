@@ -41,7 +41,7 @@ struct parser {
 	struct roost_run_options *options;
 	char **argv;             /* the word after the one being read */
 	unsigned int nb_ports;   /* named so far */
-	unsigned int first_vlan; /* the first one on the last's DPDK port */
+	unsigned int first_vlan; /* first port on the last port's DPDK port */
 	char *err;
 };
 
@@ -77,7 +77,7 @@ static int take_key(struct parser *p, int id, const char *where,
 				value ? value : "1", p->err);
 }
 
-/* Another device on the DPDK port of the one before. */
+/* Add another device on the DPDK port of the last device. */
 static int add_sibling(struct parser *p, const char *where)
 {
 	const struct roost_port_config *last =
@@ -119,7 +119,9 @@ static int take_vlan(struct parser *p, const char *where, const char *value)
 	return ret;
 }
 
-/* The first one is the VLAN of the port, each other one a device more. */
+/* Take a list of VLANs. The first one is that of the port; each other one adds
+ * a device.
+ */
 static int take_vlans(struct parser *p, const char *where, const char *value)
 {
 	char id[64];
@@ -151,7 +153,7 @@ static int take(struct parser *p, int id, const char *where, const char *value)
 	return 0;
 }
 
-/* attached: the value in the same word, or NULL. */
+/* Take an option. attached: the value in the same word; NULL: none. */
 static int take_with_value(struct parser *p, int id, const char *where,
 			   const char *attached)
 {
@@ -167,8 +169,8 @@ static int take_with_value(struct parser *p, int id, const char *where,
 	}
 	if (!attached) {
 		attached = *p->argv;
-		/* No value that makes sense begins with a dash: it is the next
-		 * option, and the value was forgotten.
+		/* No valid value begins with a dash: this is the next option,
+		 * and the value is missing.
 		 */
 		if (!attached || (attached[0] == '-' && attached[1]))
 			return roost_config_fail(p->err,
@@ -205,7 +207,9 @@ static int parse_long(struct parser *p, const char *word)
 						   "see roost run --help"));
 }
 
-/* Letters in one word, -vcFILE: the first that takes a value ends it. */
+/* Parse letters in one word, -vcFILE: the rest after a letter that takes a
+ * value is this value.
+ */
 static int parse_letters(struct parser *p, const char *word)
 {
 	for (; *word; word++) {
@@ -254,7 +258,7 @@ int roost_run_options_parse(struct roost_run_options *options, char **argv,
 
 /* ---- help ---------------------------------------------------------------- */
 
-/* A text that is broken between words. */
+/* A text with line breaks between words. */
 struct flow {
 	FILE *out;
 	int column; /* of the last line so far */
@@ -275,7 +279,7 @@ static void put_word(struct flow *flow, const char *word)
 	flow->column += 1 + len;
 }
 
-/* tail: what stands right behind it. */
+/* tail: the text right after the option. */
 static void put_option(struct flow *flow, int id, const char *tail)
 {
 	struct option option = option_info(id);

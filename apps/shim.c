@@ -12,7 +12,7 @@
 
 #include "lib/config/fail.h"
 
-/* The shims, and where a build tree has them. */
+/* The shims, and their directories in a build tree. */
 static const struct shim {
 	const char *library;
 	const char *built;
@@ -23,7 +23,7 @@ static const struct shim {
 
 #define NB(a) (sizeof(a) / sizeof((a)[0]))
 
-/* The directory that path is in; dir: PATH_MAX bytes. */
+/* Write the parent directory of path to dir (PATH_MAX bytes). */
 static void parent(const char *path, char *dir)
 {
 	const char *slash = strrchr(path, '/');
@@ -32,8 +32,8 @@ static void parent(const char *path, char *dir)
 }
 
 /*
- * Is dir the prefix's ROOST_BINDIR? Then prefix (PATH_MAX bytes) is what
- * stands before that.
+ * Does dir end with ROOST_BINDIR? Then prefix (PATH_MAX bytes) is the part
+ * before it.
  */
 static bool installed(const char *dir, char *prefix)
 {
@@ -55,7 +55,7 @@ static int unreadable(const char *path, int error, char *err)
 	return -error;
 }
 
-/* Is the library there? dir is where. */
+/* Check that the library in dir is readable. Returns 0, -errno. */
 static int look(const char *dir, const char *library, char *err)
 {
 	char path[PATH_MAX];
@@ -81,7 +81,7 @@ int roost_shim_find(const char *exe, char *dirs, char *err)
 			is_installed ? ROOST_SHIMDIR : shims[i].built;
 		int len;
 
-		/* A libdir outside the prefix stays where it is. */
+		/* An absolute libdir is outside of the prefix. */
 		if (*below == '/')
 			len = snprintf(dir, PATH_MAX, "%s", below);
 		else
@@ -91,7 +91,7 @@ int roost_shim_find(const char *exe, char *dirs, char *err)
 		ret = look(dir, shims[i].library, err);
 		if (ret)
 			return ret;
-		/* All in one when installed. */
+		/* An installation has both shims in one directory. */
 		if (i > 0 && is_installed)
 			continue;
 		if (i > 0)

@@ -29,15 +29,15 @@ struct roost_loop {
 	struct roost_loop_conf conf;
 	struct roost_dev *dev;
 	struct roost_host *host;
-	/* All below: who runs the loop. */
-	struct rte_mbuf **frames; /* handed over, not taken yet */
+	/* Thread of all fields below: the one that runs the loop. */
+	struct rte_mbuf **frames; /* given by the caller, not taken yet */
 	uint16_t nb_frames;
 	unsigned int nb_punts;
 	struct rte_mbuf *punts[PUNTS_MAX];
 	bool is_up;
 	uint64_t watch_at_ns;
-	uint64_t due_ns;    /* of services and host */
-	_Atomic bool woken; /* they are due now; any thread */
+	uint64_t due_ns;    /* when services and host run next */
+	_Atomic bool woken; /* they run now; writer: any thread */
 };
 
 /* ---- how the engine reaches the port ------------------------------------- */
@@ -73,7 +73,7 @@ static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 	return n;
 }
 
-/* The turn is held: the frame waits for its end. */
+/* Called under the turn: keep the frame until the turn is released. */
 static void punt(void *ctx, struct rte_mbuf *pkt)
 {
 	struct roost_loop *l = ctx;
@@ -108,8 +108,8 @@ static int meet(void *ctx, const struct roost_gid *sgid,
 	return roost_host_meet(l->host, sgid, dgid, from_mac);
 }
 
-/* The answer comes by the loop, which the caller may be to run: ask, and do
- * not wait.
+/* Ask, and do not wait: the answer arrives by the loop, and the caller may be
+ * the thread that runs it.
  */
 static int resolve(void *ctx, const struct roost_gid *sgid,
 		   const struct roost_gid *dgid, struct roost_neigh **neigh)

@@ -3,10 +3,10 @@
  */
 
 /*
- * roost-appliance: a DPDK program with its own EAL, port and loop, in which an
- * RDMA device runs beside its own traffic. The device answers each SEND with
- * the same bytes. The own traffic is one frame a millisecond, and what comes
- * with the same Ethernet type.
+ * roost-appliance: a DPDK program with its own EAL, port and loop. An RDMA
+ * device runs in this loop, beside the program's own traffic. The device
+ * answers each SEND with the same bytes. The own traffic is one frame sent per
+ * millisecond, and all received frames with the same Ethernet type.
  *
  * usage: roost-appliance EAL-OPTIONS... -- ADDRESS PREFIX-LENGTH
  *                        own|lent SERVICE CONNECTIONS
@@ -113,7 +113,8 @@ static void send_own(void)
 
 /* ---- the loop ------------------------------------------------------------ */
 
-/* Receive, and keep what is ours. Returns how many frames are for the device.
+/* Receive, and handle the own frames. Returns the number of frames for the
+ * device.
  */
 static uint16_t receive(struct rte_mbuf **frames)
 {

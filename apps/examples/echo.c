@@ -59,7 +59,7 @@ static struct roost_device *open_device(void)
 	return device;
 }
 
-/* Take completions until there are none; what is posted meanwhile goes out. */
+/* Take completions until there are none, and send the posted answers. */
 static void drain(struct roost_device *device)
 {
 	int n;
@@ -71,7 +71,7 @@ static void drain(struct roost_device *device)
 	check("CQ", n);
 }
 
-/* Until so many connections have ended; 0: for ever. */
+/* Serve until count connections have ended; 0: without end. */
 static void serve(struct roost_device *device, struct roost_channel *channel,
 		  unsigned int count)
 {
@@ -79,7 +79,7 @@ static void serve(struct roost_device *device, struct roost_channel *channel,
 
 	for (;;) {
 		roost_cq_arm(echo_cq(), false);
-		/* What came before the arming raises no event. */
+		/* A completion from before the arming raises no event. */
 		drain(device);
 		if (count != 0 && echo_nb_ended() >= count)
 			return;
@@ -106,7 +106,7 @@ static void run(uint16_t service, unsigned int count)
 	roost_device_close(device);
 }
 
-/* An option is the variable of the same meaning. */
+/* Set an option as the environment variable of the same meaning. */
 static void set(const char *name, const char *value)
 {
 	if (setenv(name, value, 1) != 0)

@@ -93,8 +93,9 @@ static int post_send(struct slot *slot, uint32_t len_bytes)
 	return rc;
 }
 
-/* A message came: send it back. It was sent: the slot takes another. A QP in
- * state ERR flushes its requests; its connection's end comes by the CM.
+/* Take a completion. A received message is sent back; after a send the slot
+ * receives again. A QP in state ERR flushes its requests; the CM reports the
+ * end of its connection.
  */
 static void take(const struct roost_cqe *cqe)
 {
@@ -110,7 +111,8 @@ static void take(const struct roost_cqe *cqe)
 
 /* ---- connections -------------------------------------------------------- */
 
-/* What was created so far. The CQ has none of its completions then. */
+/* Destroy the parts that were created. The CQ then has no completion of the QP.
+ */
 static void destroy_peer(struct peer *peer)
 {
 	pthread_mutex_lock(&server.lock);
@@ -133,14 +135,14 @@ static int move_qp(struct peer *peer, struct roost_cm_conn *conn,
 	uint32_t mask;
 	int rc = roost_cm_conn_qp_attr(conn, to, &attr, &mask);
 
-	/* Before roost_cm_accept() these are ours to say. */
+	/* Before roost_cm_accept() the server sets these values. */
 	attr.rq_psn = rep->starting_psn;
 	attr.max_dest_rd_atomic = rep->responder_resources;
 	attr.max_rd_atomic = rep->initiator_depth;
 	return rc != 0 ? rc : roost_qp_modify(peer->qp, &attr, mask);
 }
 
-/* The QP is ready to receive before the client hears of it. */
+/* Make the QP ready to receive before the CM replies to the client. */
 static int make_qp(struct peer *peer, struct roost_cm_conn *conn,
 		   struct roost_cm_rep_param *rep)
 {
@@ -189,12 +191,12 @@ static void on_peer(void *arg, struct roost_cm_conn *conn,
 	default:
 		return;
 	}
-	/* The CM keeps what timewait needs. */
+	/* The CM keeps the state for timewait. */
 	roost_cm_conn_destroy(conn);
 	destroy_peer(peer);
 }
 
-/* NULL: there are as many as the CQ has room for, or no memory. */
+/* Returns NULL: the CQ has no room for another connection, or no memory. */
 static struct peer *new_peer(void)
 {
 	struct peer *peer = NULL;

@@ -9,9 +9,9 @@
  * symbols would be in every program that Roost runs, beside those of the
  * program's own JSON library.
  *
- * After a failed allocation nothing more is written, and roost_json_take()
- * returns NULL. Names need no escapes; inside an array they are NULL. Not
- * locked.
+ * After a failed allocation the text does not grow any more, and
+ * roost_json_take() returns NULL. Names need no escapes; inside an array they
+ * are NULL. Not locked.
  */
 
 #include <stdbool.h>

@@ -23,15 +23,15 @@ struct job {
 
 static struct {
 	pthread_t thread;
-	unsigned int holders; /* whoever gets and puts, one at a time */
+	unsigned int holders; /* writers: get and put, one at a time */
 	int wake_fd;          /* eventfd; constant while the thread lives */
 	atomic_bool asleep;
 	atomic_bool stop;
 	pthread_mutex_t lock;
 	TAILQ_HEAD(, job) jobs; /* under lock */
 	pthread_cond_t job_done;
-	TAILQ_HEAD(, roost_control_client) clients; /* the thread's own */
-	const struct roost_control_watch *watch;    /* likewise; NULL: none */
+	TAILQ_HEAD(, roost_control_client) clients; /* control thread only */
+	const struct roost_control_watch *watch;    /* the same; NULL: none */
 } control = {
 	.wake_fd = -1,
 	.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -114,8 +114,8 @@ static void *control_main(void *arg __attribute__((unused)))
 	uint64_t next_ns;
 
 	while (!atomic_load(&control.stop)) {
-		/* Announce the sleep before looking for work for the last
-		 * time: whoever adds work later sees it and writes to wake_fd.
+		/* Set asleep before the last look for work: a thread that adds
+		 * work later sees asleep, and writes to wake_fd.
 		 */
 		atomic_store(&control.asleep, true);
 		run_jobs();
@@ -136,7 +136,7 @@ void roost_control_wake(void)
 	    !atomic_exchange(&control.asleep, false))
 		return;
 	written = write(control.wake_fd, &one, sizeof(one));
-	(void)written; /* cannot fail but by overflow: then it is awake */
+	(void)written; /* fails only on overflow: then fd is readable */
 }
 
 int roost_control_get(void)
@@ -222,7 +222,8 @@ int roost_control_aside(int (*fn)(void *arg), void *arg)
 	pthread_t thread;
 	uint64_t next_ns;
 
-	/* Without a thread, or a loop to go on with, it is done all the same.
+	/* Without the control thread's loop, or if there is no new thread, run
+	 * fn here.
 	 */
 	if (control.wake_fd < 0 ||
 	    roost_thread_create(&thread, "roost-aside", errand_main, &errand))

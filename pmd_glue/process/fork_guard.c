@@ -13,8 +13,8 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int once_ret;
 
-/* fd + 1; 0: free. Atomic, because a fork may come at any moment, and the
- * child can take no lock.
+/* fd + 1; 0: free. Atomic, because a fork may happen at any time, and a child
+ * must not take a lock.
  */
 static atomic_int fds[FDS_MAX];
 

@@ -10,11 +10,11 @@
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/report.h"
 
-/* The kernel's default, which nobody changes. */
+/* The kernel's default (/proc/sys/kernel/overflowuid), rarely changed. */
 #define OVERFLOW_UID 65534u
 #define QUIET_NS 10000000000ull
 
-/* Does every user have a number here? */
+/* Are all users mapped in this user namespace? */
 static bool all_users_are_mapped(void)
 {
 	unsigned int inside = 1, outside = 1, nb = 0;

@@ -18,11 +18,11 @@ void roost_report(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line + len, sizeof(line) - 1 - len, format, args);
 	va_end(args);
-	/* What users wrote is quoted as it is, but stays on one line. */
+	/* Quoted input of users must not break the line. */
 	for (; line[len]; len++)
 		if ((unsigned char)line[len] < ' ')
 			line[len] = '?';
 	line[len++] = '\n';
 	written = write(STDERR_FILENO, line, len);
-	(void)written; /* nobody is left to tell */
+	(void)written; /* an error cannot be reported */
 }

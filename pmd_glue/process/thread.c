@@ -12,7 +12,7 @@ int roost_thread_create(pthread_t *thread, const char *name,
 	sigset_t all, saved;
 	int ret;
 
-	/* A thread begins with its creator's mask. */
+	/* A new thread inherits the signal mask of its creator. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &saved);
 	ret = -pthread_create(thread, NULL, run, arg);

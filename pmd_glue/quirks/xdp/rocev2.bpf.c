@@ -3,10 +3,10 @@
  */
 
 /*
- * What an interface gives to net_af_xdp: packets to UDP port 4791, over IPv4
- * and IPv6, also behind one VLAN tag. All else stays the kernel's: ARP, ping,
- * ssh, fragments (of which only the first one has ports), IPv6 extension
- * headers. The kernel runs it once per received frame.
+ * The XDP program of net_af_xdp. It redirects packets to UDP port 4791, over
+ * IPv4 and IPv6, with at most one VLAN tag, to the sockets of Roost. All other
+ * frames go to the kernel: ARP, ping, ssh, fragments (only the first one has
+ * ports), IPv6 extension headers. The kernel runs it once per received frame.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -27,7 +27,8 @@ struct vlan_header {
 	__be16 type;
 };
 
-/* By queue of the interface. net_af_xdp knows it by its name. */
+/* The sockets, by queue of the interface. net_af_xdp finds the map by its name.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_XSKMAP);
 	__uint(max_entries, QUEUES_MAX);
@@ -35,7 +36,7 @@ struct {
 	__uint(value_size, sizeof(__u32));
 } xsks_map SEC(".maps");
 
-/* The UDP header; NULL: the frame has none that is ours to look at. */
+/* Find the UDP header; NULL: there is none, or the packet is a fragment. */
 static __always_inline const struct udphdr *find_udp4(const void *ip,
 						      const void *end)
 {
@@ -85,7 +86,7 @@ int roost_rocev2(struct xdp_md *ctx)
 	if (!udp || (const void *)(udp + 1) > end ||
 	    udp->dest != bpf_htons(ROCEV2_PORT))
 		return XDP_PASS;
-	/* A queue that has no socket of ours is the kernel's altogether. */
+	/* All frames of a queue without a socket of Roost go to the kernel. */
 	return (int)bpf_redirect_map(&xsks_map, ctx->rx_queue_index, XDP_PASS);
 }
 
