@@ -309,7 +309,7 @@ static void look_at_elf(struct look *look, const char *path,
 		return;
 	}
 	if (elf->is_linker)
-		return; /* it obeys LD_LIBRARY_PATH for what it is given */
+		return; /* a linker uses LD_LIBRARY_PATH for its argument */
 	if (!elf->interp[0]) {
 		say(look, false,
 		    "%s is statically linked: it loads no libraries, and runs "

@@ -26,7 +26,7 @@
 /* The flag of a socket that listens, in /proc/net/unix. */
 #define LISTENS 0x10000u
 
-/* ---- which there are -------------------------------------------------------
+/* ---- finding sockets -------------------------------------------------------
  */
 
 /* The pid in a line about a control socket; 0: another line. */
@@ -78,7 +78,7 @@ size_t roost_ctl_read_pids(FILE *file, bool (*keep)(pid_t pid), pid_t *pids,
 	return unique(pids, nb);
 }
 
-/* ---- whose it is -----------------------------------------------------------
+/* ---- the owner of a socket -------------------------------------------------
  */
 
 struct status {
@@ -164,7 +164,7 @@ enum progress {
 	DONE,
 };
 
-/* One of several questions that are asked at the same time. */
+/* One of several requests that are in progress at the same time. */
 struct call {
 	struct roost_ctl_question *question;
 	enum progress progress;
@@ -172,8 +172,8 @@ struct call {
 	size_t said_bytes;
 	char *text;
 	size_t len_bytes, room_bytes;
-	/* Of a call that is DONE: an errno value, or STOPPED; 0: text is the
-	 * whole answer.
+	/* Once DONE: an errno value, or STOPPED; 0: no error, text is the
+	 * complete answer.
 	 */
 	int error;
 };

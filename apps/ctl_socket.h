@@ -21,9 +21,9 @@
 #define ROOST_CTL_SHORT_ANSWER_MAX (1u << 18)
 
 /*
- * Read the pids of control sockets from a file like /proc/net/unix, in
- * ascending order and each once; at most max, of those that keep() returns true
- * for (NULL: all). Returns how many.
+ * Read the pids of control sockets from a file such as /proc/net/unix, in
+ * ascending order and each once. Takes the pids for which keep() returns true
+ * (NULL: all), at most max. Returns their number.
  */
 size_t roost_ctl_read_pids(FILE *file, bool (*keep)(pid_t pid), pid_t *pids,
 			   size_t max);

@@ -30,15 +30,15 @@ struct roost_elf {
 	bool is_linker;        /* it is a dynamic linker itself */
 	/* DT_RPATH, if there is no DT_RUNPATH. Empty: none. */
 	char rpath[ROOST_ELF_RPATH_MAX];
-	/* The first library of Roost's that it needs by a name with a slash;
-	 * empty: none.
+	/* The first of roost_elf_libraries that it needs (DT_NEEDED) by a name
+	 * with a slash; empty: none.
 	 */
 	char needed_path[PATH_MAX];
 };
 
 /*
- * Read the file at fd. Returns 0; -ENOEXEC: it is no ELF file; -EINVAL: one
- * whose headers point outside of it or make no sense; elf is undefined then.
+ * Read the file at fd. Returns 0; -ENOEXEC: it is no ELF file; -EINVAL: its
+ * headers are not valid, or point outside of it. On error elf is undefined.
  */
 int roost_elf_read(int fd, struct roost_elf *elf);
 

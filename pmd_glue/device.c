@@ -498,8 +498,8 @@ void roost_device_close(struct roost_device *device)
 	pthread_mutex_unlock(&devices.lock);
 }
 
-/* Twice: what one lends, the first one sends, and what came for one is in its
- * ring when the first one has looked.
+/* Two rounds: worker 0 sends frames of workers without a TX queue, and hands
+ * received frames to their rings.
  */
 static void settle(struct roost_device *d)
 {
@@ -515,10 +515,10 @@ static void return_mtus(struct roost_device *d)
 }
 
 /*
- * A program may exit without closing anything, right after the completion that
- * it waited for. What it owes its peers still goes out: an answer waits for
- * the iteration after (lib/engine/sched/worker.c). Bounded, because the thread
- * that has the turn may be gone by now; not in a child that was forked.
+ * A program may exit without closing its devices, right after its last
+ * completion. Its answers to peers are still sent, which takes one iteration
+ * more (lib/engine/sched/worker.c). Bounded: the thread that has the turn may
+ * be gone. Not in a forked child.
  */
 __attribute__((destructor)) static void answer_at_exit(void)
 {

@@ -53,7 +53,7 @@ static struct {
 	_Atomic bool answering;
 } ctl = { .listen_fd = -1, .fd = -1 };
 
-/* ---- who comes -------------------------------------------------------------
+/* ---- new clients -----------------------------------------------------------
  */
 
 static void close_guarded(int fd)

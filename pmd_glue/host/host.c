@@ -29,7 +29,7 @@ static bool we_answer(const struct roost_host *host,
 		 host->conf.kernel_owns(host->conf.ctx, addr));
 }
 
-/* ---- what we say ------------------------------------------------------- */
+/* ---- frames that we send ----------------------------------------------- */
 
 static void send_arp(const struct roost_host *host, const struct roost_arp *arp,
 		     const uint8_t dst_mac[6])
@@ -116,7 +116,7 @@ static void announce(const struct roost_host *host,
 		tell_mac(host, addr);
 }
 
-/* ---- what we hear ------------------------------------------------------ */
+/* ---- frames that we receive -------------------------------------------- */
 
 static void hear(struct roost_host *host, const struct roost_neigh_word *word,
 		 uint64_t now_ns)

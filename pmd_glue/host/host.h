@@ -68,9 +68,9 @@ struct roost_host_conf {
 	 */
 	void (*crowded)(void *ctx, enum roost_host_crowd crowd,
 			const uint8_t *mac);
-	/* Somebody is not reached. hop: NO_NEIGH only, else NULL; see
-	 * roost_unreached_text(). NULL: tell nobody. Thread: any; NO_NEIGH: the
-	 * control thread.
+	/* A peer is not reached. hop: for NO_NEIGH only, else NULL; see
+	 * roost_unreached_text(). unreached NULL: no report. Thread: any; for
+	 * NO_NEIGH the control thread.
 	 */
 	void (*unreached)(void *ctx, const struct roost_unreached *what,
 			  const struct roost_gid *hop);

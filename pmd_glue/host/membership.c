@@ -161,7 +161,7 @@ void roost_group_cancel_all(struct roost_membership *m,
 	}
 }
 
-/* ---- what we say ------------------------------------------------------- */
+/* ---- reports ------------------------------------------------------------- */
 
 static void send_report(struct roost_membership *m,
 			struct roost_group_family *f,
@@ -254,7 +254,7 @@ static void answer_all(struct roost_membership *m, struct roost_group_family *f,
 			add_record(m, f, report, ROOST_GROUP_IS_EXCLUDE, g);
 }
 
-/* ---- what is due ------------------------------------------------------- */
+/* ---- timers -------------------------------------------------------------- */
 
 static void run(struct roost_membership *m, struct roost_group_family *f,
 		uint64_t now_ns)

@@ -73,7 +73,7 @@ static void learn_querier(struct roost_membership *m,
 	roost_group_choose_version(m, f, now_ns);
 }
 
-/* ---- what we hear ------------------------------------------------------ */
+/* ---- queries and reports of others --------------------------------------- */
 
 /* The time of the answer to a query: random within its response time. */
 static uint64_t answer_at(struct roost_membership *m,

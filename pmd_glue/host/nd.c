@@ -11,7 +11,7 @@
 #include "pmd_glue/host/ether.h"
 
 #define IPPROTO_ICMP6 58
-#define ND_HOP_LIMIT 255 /* whoever sent it is on this link */
+#define ND_HOP_LIMIT 255 /* not forwarded: the sender is on this link */
 #define ND_FLAG_ROUTER 0x80
 #define ND_FLAG_SOLICITED 0x40
 #define ND_FLAG_OVERRIDE 0x20
@@ -56,7 +56,7 @@ static size_t icmp_len(const uint8_t *frame, size_t len_bytes)
 	return icmp_bytes;
 }
 
-/* Options are units of eight bytes; what is not known is passed over. */
+/* Options have units of eight bytes; unknown options are skipped. */
 static int parse_options(const uint8_t *p, size_t len_bytes, uint8_t mac_type,
 			 struct roost_nd *nd)
 {

@@ -64,7 +64,7 @@ static socklen_t address(const char *name, struct sockaddr_un *addr)
 			   (size_t)len);
 }
 
-/* ---- whose a claim is ---------------------------------------------------- */
+/* ---- the holder of a claim ----------------------------------------------- */
 
 /* Does the process have a capability with which it could open a port? */
 static bool is_capable(pid_t pid)

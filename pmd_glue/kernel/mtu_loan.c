@@ -125,7 +125,7 @@ static int change_record(unsigned int ifindex, const char *name, bool add)
 	return ask(msg, NULL);
 }
 
-/* ---- who uses it --------------------------------------------------------- */
+/* ---- users of the raised MTU --------------------------------------------- */
 
 static int hold(unsigned int ifindex)
 {

@@ -174,7 +174,7 @@ static int read_all(struct roost_nl_link *nl_link)
 	return 0;
 }
 
-/* ---- news ---------------------------------------------------------------- */
+/* ---- notifications ------------------------------------------------------- */
 
 static void take_news(const struct nlmsghdr *msg)
 {
@@ -341,7 +341,7 @@ void roost_nl_link_close(struct roost_nl_link *nl_link)
 	nl_link->state.ifindex = 0;
 }
 
-/* ---- what is asked of the kernel ----------------------------------------- */
+/* ---- changes ------------------------------------------------------------- */
 
 /* Send a request for a change, and read the state after it. question: written
  * by roost_nl_link_ask_...(), without its sequence number. Returns 0, or the

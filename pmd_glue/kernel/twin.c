@@ -72,7 +72,7 @@ static void wake(struct roost_twin *t)
 	ssize_t written;
 
 	/* Pairs with the fence in rest(): either the thread sees the frame, or
-	 * we see that it is asleep.
+	 * the caller sees asleep.
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!atomic_load_explicit(&t->asleep, memory_order_relaxed) ||

@@ -13,7 +13,7 @@
 #include <roost/config.h>
 #include <roost/dev.h>
 
-/* Fill gids; entries behind the last one are zero. Returns their number. */
+/* Fill gids; the remaining entries become zero. Returns the number of GIDs. */
 unsigned int roost_gid_table_fill(struct roost_gid gids[ROOST_GID_TABLE_LEN],
 				  const uint8_t mac[6],
 				  const struct roost_prefixes *addrs);

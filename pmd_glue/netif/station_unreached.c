@@ -20,7 +20,7 @@
 #include "pmd_glue/netif/station.h"
 #include "pmd_glue/host/unreached.h"
 
-/* ---- why nobody answers -------------------------------------------------- */
+/* ---- causes of a missing answer ------------------------------------------ */
 
 static bool has_addr(const struct ifaddrs *a, const struct roost_gid *gid)
 {

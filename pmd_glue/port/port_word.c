@@ -111,7 +111,7 @@ const char *roost_port_word_no_xdp(const char *word,
 	return NULL;
 }
 
-/* ---- names that nobody has -------------------------------------------------
+/* ---- names that do not exist -----------------------------------------------
  */
 
 /* Candidates for a name that was misspelt. */

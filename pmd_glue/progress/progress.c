@@ -176,7 +176,7 @@ static void wake(struct roost_progress *p)
 void roost_progress_kick(struct roost_progress *p)
 {
 	/* Pairs with the fence in sleep_until(): either the thread sees the
-	 * work, or we see that it is asleep.
+	 * work, or this thread sees asleep.
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&p->asleep, memory_order_relaxed))
@@ -412,7 +412,7 @@ static void stay_out(struct roost_progress *p, uint64_t now_ns)
 	atomic_store_explicit(&p->kept_out, false, memory_order_relaxed);
 }
 
-/* Does help by others keep the thread from the turn? */
+/* Does help by application threads keep the thread out? */
 static bool is_kept_out(struct roost_progress *p, uint64_t now_ns)
 {
 	uint32_t helps =

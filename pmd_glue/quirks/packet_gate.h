@@ -40,8 +40,8 @@ struct roost_packet {
 };
 
 /*
- * Put the gate before the driver, which EAL has loaded. Doing so again changes
- * nothing. Returns 0; -ENOENT (it is not loaded), -EACCES.
+ * Put the gate before the driver, after EAL has loaded it. A second call
+ * changes nothing. Returns 0; -ENOENT (not loaded), -EACCES.
  */
 int roost_packet_gate_put(void);
 
@@ -50,7 +50,7 @@ void roost_packet_open(struct roost_packet *packet);
 /* Does nothing if *packet is zero-filled. */
 void roost_packet_close(struct roost_packet *packet);
 
-/* Around calls into the driver that may make sockets. Not nested. */
+/* Around calls into the driver in which it may open sockets. Not nested. */
 void roost_packet_gate_enter(struct roost_packet *packet);
 void roost_packet_gate_leave(void);
 

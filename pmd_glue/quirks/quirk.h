@@ -5,12 +5,12 @@
 #define ROOST_PMD_GLUE_QUIRKS_QUIRK_H
 
 /*
- * The faults of DPDK's drivers, and what Roost puts between a driver and the
- * functions that it calls because of them. This is the only header of the
- * room that other rooms include: a port has one struct roost_quirk_port, and
- * its row in pmd_glue/port/driver.c names the quirk. Each fault has a file,
- * which says what is wrong, in which versions of DPDK, what is known of it
- * upstream, and when the file can go.
+ * Quirks: the faults of DPDK's drivers, and the gates that Roost puts between a
+ * driver and the functions that it calls. Other rooms include this header of
+ * the room only. A port has one struct roost_quirk_port, and the row of its
+ * driver in pmd_glue/port/driver.c names the quirk. Each fault has a file,
+ * which tells the fault, the versions of DPDK that have it, its state upstream,
+ * and when the file can be removed.
  *
  * Thread: the control thread, unless a call says otherwise.
  */

@@ -37,8 +37,8 @@ struct roost_vhost {
 };
 
 /*
- * Put the gate before the driver, which EAL has loaded; before the first such
- * port is configured. Returns 0; -ENOENT (it is not loaded), -EACCES.
+ * Put the gate before the driver, after EAL has loaded it and before the first
+ * such port is configured. Returns 0; -ENOENT (not loaded), -EACCES.
  */
 int roost_vhost_gate_put(void);
 
