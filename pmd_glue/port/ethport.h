@@ -119,7 +119,7 @@ struct roost_ethport {
 	/* The queue that each worker polled last. Writer: holder of its turn.
 	 */
 	uint16_t last_queue[ROOST_WORKERS_MAX];
-	/* Writer: the control thread, holding the turns of all workers. */
+	/* Written only while the turns of all workers are held. */
 	struct roost_queues queues;
 	bool shared;    /* several devices are or were on the port */
 	bool tx_locked; /* several workers send by queue 0 */
