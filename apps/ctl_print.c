@@ -49,7 +49,7 @@ static const char *text_of(struct json_object *value, char *buf)
 {
 	if (json_object_is_type(value, json_type_boolean))
 		return json_object_get_boolean(value) ? "yes" : "no";
-	if (value == NULL)
+	if (!value)
 		return "-";
 	plain_name(json_object_get_string(value), buf);
 	return *buf ? buf : "-";

@@ -127,14 +127,14 @@ static int fill(const struct roost_cm_conn *conn, enum roost_qp_state to,
 int roost_cm_conn_qp_attr(struct roost_cm_conn *conn, enum roost_qp_state to,
 			  struct roost_qp_attr *attr, uint32_t *mask)
 {
-	int rc;
+	int ret;
 
 	*attr = (struct roost_qp_attr){ .state = to };
 	*mask = 0;
 	if (to == ROOST_QPS_RTR)
 		roost_cm_hold_peer(conn);
 	pthread_mutex_lock(&conn->cm->lock);
-	rc = fill(conn, to, attr, mask);
+	ret = fill(conn, to, attr, mask);
 	pthread_mutex_unlock(&conn->cm->lock);
-	return rc;
+	return ret;
 }

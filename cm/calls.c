@@ -40,7 +40,7 @@ static bool put_info(struct roost_cm_msg *msg, const void *info,
 static bool put_ip(struct roost_cm_msg *msg, const struct roost_cm_ip_hdr *ip,
 		   const void *data, size_t len_bytes)
 {
-	if (ip == NULL)
+	if (!ip)
 		return put_data(msg, 0, data, len_bytes);
 	roost_cm_ip_hdr_encode(ip, msg->data);
 	return put_data(msg, ROOST_CM_IP_HDR_LEN, data, len_bytes);
@@ -76,13 +76,13 @@ static int call(struct roost_cm_conn *conn, enum roost_cm_input input,
 static int locked_call(struct roost_cm_conn *conn, enum roost_cm_input input,
 		       struct roost_cm_msg *msg)
 {
-	int rc;
+	int ret;
 
 	pthread_mutex_lock(&conn->cm->lock);
 	put_ids(conn, msg);
-	rc = call(conn, input, msg);
+	ret = call(conn, input, msg);
 	pthread_mutex_unlock(&conn->cm->lock);
-	return rc;
+	return ret;
 }
 
 /* ---- connect ------------------------------------------------------------ */
@@ -100,8 +100,8 @@ static bool check_req(const struct roost_cm_req_param *p)
 	       p->rnr_retry_count <= RETRIES_3BIT && p->ack_timeout < 32 &&
 	       p->remote_cm_response_timeout < 32 &&
 	       p->local_cm_response_timeout < 32 && p->max_cm_retries < 16 &&
-	       (p->alternate == NULL || (p->alternate->pkey == p->path.pkey &&
-					 p->alternate->mtu == p->path.mtu));
+	       (!p->alternate || (p->alternate->pkey == p->path.pkey &&
+				  p->alternate->mtu == p->path.mtu));
 }
 
 static void put_transport(struct roost_cm_msg *msg, enum roost_qp_type type)
@@ -144,7 +144,7 @@ static bool make_req(const struct roost_cm_req_param *p,
 		msg->srq = p->srq;
 	}
 	roost_cm_path_to_msg(&p->path, &msg->primary);
-	if (p->alternate != NULL)
+	if (p->alternate)
 		roost_cm_path_to_msg(p->alternate, &msg->alternate);
 	return put_ip(msg, p->ip, p->data, p->data_len_bytes);
 }
@@ -163,7 +163,7 @@ static void remember_req(struct roost_cm_conn *conn,
 	conn->timeout = (uint8_t)(p->path.packet_lifetime + 1);
 	conn->ack_timeout = p->ack_timeout;
 	conn->has_alternate = p->alternate != NULL;
-	if (p->alternate != NULL) {
+	if (p->alternate) {
 		conn->alternate = *p->alternate;
 		conn->alt_timeout =
 			(uint8_t)(p->alternate->packet_lifetime + 1);
@@ -188,7 +188,7 @@ static int take_path(struct roost_cm_conn *conn,
 	if (same)
 		conn->neigh = NULL;
 	roost_cm_set_path(conn, path);
-	if (same && neigh != NULL) {
+	if (same && neigh) {
 		conn->neigh = neigh;
 		conn->mac_gen = mac_gen;
 	}
@@ -199,22 +199,22 @@ int roost_cm_connect(struct roost_cm_conn *conn,
 		     const struct roost_cm_req_param *param)
 {
 	struct roost_cm_msg msg;
-	int rc = -EINVAL;
+	int ret = -EINVAL;
 
 	if (!check_req(param) || !make_req(param, &msg))
 		return -EINVAL;
 	pthread_mutex_lock(&conn->cm->lock);
 	if (conn->state == ROOST_CM_IDLE && !conn->passive && !conn->resolving)
-		rc = take_path(conn, &param->path);
-	if (rc == 0) {
+		ret = take_path(conn, &param->path);
+	if (ret == 0) {
 		remember_req(conn, param, &msg);
 		msg.local_id = conn->local_id;
 		msg.ca_guid = roost_dev_node_guid(conn->cm->dev);
 		new_tid(conn, &msg);
-		rc = call(conn, ROOST_CM_DO_CONNECT, &msg);
+		ret = call(conn, ROOST_CM_DO_CONNECT, &msg);
 	}
 	pthread_mutex_unlock(&conn->cm->lock);
-	return rc;
+	return ret;
 }
 
 /* ---- answers ------------------------------------------------------------ */
@@ -252,7 +252,7 @@ int roost_cm_accept(struct roost_cm_conn *conn,
 		    const struct roost_cm_rep_param *param)
 {
 	struct roost_cm_msg msg;
-	int rc;
+	int ret;
 
 	if (param->rnr_retry_count > RETRIES_3BIT ||
 	    param->failover_accepted > 2 || !make_rep(conn, param, &msg))
@@ -260,15 +260,15 @@ int roost_cm_accept(struct roost_cm_conn *conn,
 	roost_cm_hold_peer(conn);
 	pthread_mutex_lock(&conn->cm->lock);
 	put_ids(conn, &msg);
-	rc = call(conn, ROOST_CM_DO_ACCEPT, &msg);
-	if (rc == 0) {
+	ret = call(conn, ROOST_CM_DO_ACCEPT, &msg);
+	if (ret == 0) {
 		conn->initiator_depth = param->initiator_depth;
 		conn->responder_resources = param->responder_resources;
 		conn->rq_psn = msg.starting_psn;
 		conn->local_qpn = param->qpn & MASK24;
 	}
 	pthread_mutex_unlock(&conn->cm->lock);
-	return rc;
+	return ret;
 }
 
 int roost_cm_establish(struct roost_cm_conn *conn, const void *data,
@@ -284,12 +284,12 @@ int roost_cm_establish(struct roost_cm_conn *conn, const void *data,
 int roost_cm_conn_comm_est(struct roost_cm_conn *conn)
 {
 	const struct roost_cm_step *step;
-	int rc = -EINVAL;
+	int ret = -EINVAL;
 
 	pthread_mutex_lock(&conn->cm->lock);
 	step = roost_cm_step(conn->state, ROOST_CM_DO_COMM_EST);
 	if (step->valid) {
-		rc = 0;
+		ret = 0;
 		if (roost_cm_take_step(conn, step, NULL, 0) ==
 		    ROOST_CM_ESTABLISHED) {
 			conn->comm_est = true;
@@ -297,7 +297,7 @@ int roost_cm_conn_comm_est(struct roost_cm_conn *conn)
 		}
 	}
 	pthread_mutex_unlock(&conn->cm->lock);
-	return rc;
+	return ret;
 }
 
 int roost_cm_reject(struct roost_cm_conn *conn, uint16_t reason,
@@ -317,7 +317,7 @@ int roost_cm_disconnect(struct roost_cm_conn *conn, const void *data,
 			size_t data_len_bytes)
 {
 	struct roost_cm_msg msg = { .type = ROOST_CM_DREQ };
-	int rc = -EINVAL;
+	int ret = -EINVAL;
 
 	pthread_mutex_lock(&conn->cm->lock);
 	if (conn->state == ROOST_CM_DREQ_RCVD)
@@ -325,10 +325,10 @@ int roost_cm_disconnect(struct roost_cm_conn *conn, const void *data,
 	if (put_data(&msg, 0, data, data_len_bytes)) {
 		msg.qpn = conn->remote_qpn;
 		put_ids(conn, &msg);
-		rc = call(conn, ROOST_CM_DO_DISCONNECT, &msg);
+		ret = call(conn, ROOST_CM_DO_DISCONNECT, &msg);
 	}
 	pthread_mutex_unlock(&conn->cm->lock);
-	return rc;
+	return ret;
 }
 
 int roost_cm_mra(struct roost_cm_conn *conn, uint8_t service_timeout,
@@ -340,17 +340,17 @@ int roost_cm_mra(struct roost_cm_conn *conn, uint8_t service_timeout,
 		.about =
 			conn->passive ? ROOST_CM_ABOUT_REQ : ROOST_CM_ABOUT_REP,
 	};
-	int rc;
+	int ret;
 
 	if (service_timeout > 31 || !put_data(&msg, 0, data, data_len_bytes))
 		return -EINVAL;
 	pthread_mutex_lock(&conn->cm->lock);
 	put_ids(conn, &msg);
-	rc = call(conn, ROOST_CM_DO_MRA, &msg);
-	if (rc == 0)
+	ret = call(conn, ROOST_CM_DO_MRA, &msg);
+	if (ret == 0)
 		conn->service_timeout = service_timeout;
 	pthread_mutex_unlock(&conn->cm->lock);
-	return rc;
+	return ret;
 }
 
 /* ---- datagram services -------------------------------------------------- */
@@ -363,15 +363,15 @@ int roost_cm_sidr_request(struct roost_cm_conn *conn,
 		.service_id = param->service_id,
 		.pkey = param->path.pkey,
 	};
-	int rc = -EINVAL;
+	int ret = -EINVAL;
 
 	if (param->path.port_num == 0 || param->max_cm_retries > 15 ||
 	    !put_ip(&msg, param->ip, param->data, param->data_len_bytes))
 		return -EINVAL;
 	pthread_mutex_lock(&conn->cm->lock);
 	if (conn->state == ROOST_CM_IDLE && !conn->passive && !conn->resolving)
-		rc = take_path(conn, &param->path);
-	if (rc == 0) {
+		ret = take_path(conn, &param->path);
+	if (ret == 0) {
 		conn->service_id = param->service_id;
 		conn->max_tries =
 			or_default(param->max_cm_retries, ROOST_CM_RETRIES_MAX);
@@ -381,10 +381,10 @@ int roost_cm_sidr_request(struct roost_cm_conn *conn,
 				: roost_cm_code_ns(ROOST_CM_RESPONSE_TIMEOUT);
 		msg.local_id = conn->local_id;
 		new_tid(conn, &msg);
-		rc = call(conn, ROOST_CM_DO_SIDR_REQ, &msg);
+		ret = call(conn, ROOST_CM_DO_SIDR_REQ, &msg);
 	}
 	pthread_mutex_unlock(&conn->cm->lock);
-	return rc;
+	return ret;
 }
 
 int roost_cm_sidr_reply(struct roost_cm_conn *conn,
@@ -396,7 +396,7 @@ int roost_cm_sidr_reply(struct roost_cm_conn *conn,
 		.qpn = param->qpn,
 		.qkey = param->qkey,
 	};
-	int rc;
+	int ret;
 
 	if (!put_info(&msg, param->info, param->info_len_bytes) ||
 	    !put_data(&msg, 0, param->data, param->data_len_bytes))
@@ -405,7 +405,7 @@ int roost_cm_sidr_reply(struct roost_cm_conn *conn,
 	msg.tid = conn->tid;
 	msg.local_id = conn->remote_id; /* the request ID */
 	msg.service_id = conn->service_id;
-	rc = call(conn, ROOST_CM_DO_SIDR_REP, &msg);
+	ret = call(conn, ROOST_CM_DO_SIDR_REP, &msg);
 	pthread_mutex_unlock(&conn->cm->lock);
-	return rc;
+	return ret;
 }

@@ -15,7 +15,7 @@ int roost_cm_conn_new(struct roost_cm *cm, struct roost_cm_conn **conn)
 {
 	struct roost_cm_conn *c = calloc(1, sizeof(*c));
 
-	if (c == NULL)
+	if (!c)
 		return -ENOMEM;
 	if (roost_idmap_add(&cm->ids, c, &c->local_id) != 0) {
 		free(c);
@@ -84,7 +84,7 @@ void roost_cm_conn_abandon(struct roost_cm_conn *conn)
 
 void roost_cm_conn_off_backlog(struct roost_cm_conn *conn)
 {
-	if (conn->backlog == NULL)
+	if (!conn->backlog)
 		return;
 	conn->backlog->nb_waiting--;
 	conn->backlog = NULL;
@@ -95,17 +95,17 @@ void roost_cm_conn_off_backlog(struct roost_cm_conn *conn)
 int roost_cm_conn_create(struct roost_cm *cm, roost_cm_callback *callback,
 			 void *arg, struct roost_cm_conn **conn)
 {
-	int rc;
+	int ret;
 
 	pthread_mutex_lock(&cm->lock);
-	rc = roost_cm_conn_new(cm, conn);
-	if (rc == 0) {
+	ret = roost_cm_conn_new(cm, conn);
+	if (ret == 0) {
 		(*conn)->callback = callback;
 		(*conn)->arg = arg;
 		(*conn)->owned = true;
 	}
 	pthread_mutex_unlock(&cm->lock);
-	return rc;
+	return ret;
 }
 
 void roost_cm_conn_destroy(struct roost_cm_conn *conn)

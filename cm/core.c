@@ -56,8 +56,8 @@ bool roost_cm_tell(struct roost_cm_conn *conn, struct roost_cm_event *event)
 void roost_cm_wait_told(struct roost_cm *cm, const struct roost_cm_conn *conn,
 			const struct roost_cm_listener *listener)
 {
-	while (((conn != NULL && cm->telling == conn) ||
-		(listener != NULL && cm->telling_listener == listener)) &&
+	while (((conn && cm->telling == conn) ||
+		(listener && cm->telling_listener == listener)) &&
 	       !pthread_equal(cm->telling_thread, pthread_self()))
 		pthread_cond_wait(&cm->told, &cm->lock);
 }
@@ -183,9 +183,9 @@ static int make_tables(struct roost_cm *cm)
 static int create(struct roost_dev *dev, struct roost_cm **out)
 {
 	struct roost_cm *cm = calloc(1, sizeof(*cm));
-	int rc;
+	int ret;
 
-	if (cm == NULL)
+	if (!cm)
 		return -ENOMEM;
 	cm->dev = dev;
 	LIST_INIT(&cm->listeners);
@@ -197,11 +197,11 @@ static int create(struct roost_dev *dev, struct roost_cm **out)
 	TAILQ_INIT(&cm->held);
 	TAILQ_INIT(&cm->unsent);
 	roost_cm_peers_init(cm);
-	rc = make_tables(cm);
-	if (rc != 0)
+	ret = make_tables(cm);
+	if (ret)
 		goto free_cm;
-	rc = roost_gsi_open(dev);
-	if (rc != 0)
+	ret = roost_gsi_open(dev);
+	if (ret)
 		goto fini_tables;
 	pthread_mutex_init(&cm->lock, NULL);
 	pthread_cond_init(&cm->told, NULL);
@@ -217,7 +217,7 @@ fini_tables:
 	roost_idmap_fini(&cm->ids);
 free_cm:
 	free(cm);
-	return rc;
+	return ret;
 }
 
 static void destroy(struct roost_cm *cm)
@@ -239,23 +239,23 @@ static void destroy(struct roost_cm *cm)
 int roost_cm_get(struct roost_dev *dev, struct roost_cm **cm)
 {
 	struct roost_cm *c;
-	int rc = 0;
+	int ret = 0;
 
 	pthread_mutex_lock(&all.lock);
 	LIST_FOREACH(c, &all.cms, link)
 		if (c->dev == dev)
 			break;
-	if (c == NULL) {
-		rc = create(dev, &c);
-		if (rc == 0)
+	if (!c) {
+		ret = create(dev, &c);
+		if (ret == 0)
 			LIST_INSERT_HEAD(&all.cms, c, link);
 	}
-	if (rc == 0) {
+	if (ret == 0) {
 		c->refs++;
 		*cm = c;
 	}
 	pthread_mutex_unlock(&all.lock);
-	return rc;
+	return ret;
 }
 
 void roost_cm_put(struct roost_cm *cm)

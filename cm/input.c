@@ -38,7 +38,7 @@ static struct roost_cm_conn *find_conn(struct roost_cm *cm,
 		msg->type == ROOST_CM_SIDR_REP ? msg->local_id : msg->remote_id;
 	struct roost_cm_conn *conn = roost_idmap_get(&cm->ids, ours);
 
-	if (conn == NULL) {
+	if (!conn) {
 		roost_cm_drop(cm, ROOST_CM_DROP_UNKNOWN);
 		return NULL;
 	}
@@ -95,7 +95,7 @@ static void tell(struct roost_cm_conn *conn, unsigned int type, int status,
 	}
 	if (type == ROOST_CM_NO_EVENT)
 		return;
-	if (peer != NULL)
+	if (peer)
 		event.peer = *peer;
 	roost_cm_tell(conn, &event);
 }
@@ -154,7 +154,7 @@ static void got_mra(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	struct roost_cm_conn *conn = find_conn(cm, in, msg);
 	const struct roost_cm_step *step;
 
-	if (conn == NULL)
+	if (!conn)
 		return;
 	if (msg->about == ROOST_CM_ABOUT_OTHER) {
 		roost_cm_got_mra_lap(conn, msg);
@@ -177,7 +177,7 @@ static void got_rej(struct roost_cm *cm, const struct roost_gsi_msg *in,
 {
 	struct roost_cm_conn *conn = find_rejected(cm, in, msg);
 
-	if (conn != NULL)
+	if (conn)
 		step_and_tell(conn,
 			      msg->reason == ROOST_CM_REJ_STALE_CONN
 				      ? ROOST_CM_GOT_REJ_STALE
@@ -206,7 +206,7 @@ static bool enter_peer(struct roost_cm_conn *conn,
 	}
 	key.number = qpn;
 	other = roost_cm_table_add(&cm->peer_qpns, &conn->by_qpn, &key, conn);
-	if (other == NULL)
+	if (!other)
 		return true;
 	roost_cm_table_del(&conn->by_id);
 	roost_cm_reject_msg(cm, in, msg, ROOST_CM_ABOUT_REP,
@@ -269,9 +269,9 @@ static void got_rep(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	struct roost_cm_peer peer;
 	uint32_t qpn;
 
-	if (conn == NULL && roost_idmap_get(&cm->ids, msg->remote_id) == NULL)
+	if (!conn && !roost_idmap_get(&cm->ids, msg->remote_id))
 		refuse_rep(cm, in, msg);
-	if (conn == NULL)
+	if (!conn)
 		return;
 	step = roost_cm_step(conn->state, ROOST_CM_GOT_REP);
 	qpn = conn->qp_type == ROOST_QPT_XRC_INI ? msg->eecn : msg->qpn;
@@ -300,7 +300,7 @@ static void got_rtu(struct roost_cm *cm, const struct roost_gsi_msg *in,
 {
 	struct roost_cm_conn *conn = find_conn(cm, in, msg);
 
-	if (conn != NULL)
+	if (conn)
 		step_and_tell(conn, ROOST_CM_GOT_RTU, 0, msg);
 }
 
@@ -326,10 +326,10 @@ static void got_dreq(struct roost_cm *cm, const struct roost_gsi_msg *in,
 {
 	struct roost_cm_conn *conn = roost_idmap_get(&cm->ids, msg->remote_id);
 
-	if (conn == NULL || conn->remote_id != msg->local_id)
+	if (!conn || conn->remote_id != msg->local_id)
 		answer_dreq(cm, in, msg);
 	conn = find_conn(cm, in, msg);
-	if (conn == NULL)
+	if (!conn)
 		return;
 	if (conn->local_qpn != msg->qpn) {
 		roost_cm_drop(cm, ROOST_CM_DROP_FIELD);
@@ -344,7 +344,7 @@ static void got_drep(struct roost_cm *cm, const struct roost_gsi_msg *in,
 {
 	struct roost_cm_conn *conn = find_conn(cm, in, msg);
 
-	if (conn != NULL)
+	if (conn)
 		step_and_tell(conn, ROOST_CM_GOT_DREP, 0, msg);
 }
 
@@ -353,7 +353,7 @@ static void got_sidr_rep(struct roost_cm *cm, const struct roost_gsi_msg *in,
 {
 	struct roost_cm_conn *conn = find_conn(cm, in, msg);
 
-	if (conn == NULL)
+	if (!conn)
 		return;
 	if (conn->service_id != msg->service_id) {
 		roost_cm_drop(cm, ROOST_CM_DROP_FIELD);
@@ -367,7 +367,7 @@ static void got_path(struct roost_cm *cm, const struct roost_gsi_msg *in,
 {
 	struct roost_cm_conn *conn = find_conn(cm, in, msg);
 
-	if (conn == NULL)
+	if (!conn)
 		return;
 	if (msg->type == ROOST_CM_LAP)
 		roost_cm_got_lap(conn, msg);

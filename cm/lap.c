@@ -23,9 +23,9 @@ static int send_lap(struct roost_cm_conn *conn,
 
 	if (conn->state != ROOST_CM_ESTAB || conn->passive || !step->valid)
 		return -EINVAL;
-	if (conn->lap_mad == NULL)
+	if (!conn->lap_mad)
 		conn->lap_mad = malloc(ROOST_CM_MAD_LEN);
-	if (conn->lap_mad == NULL)
+	if (!conn->lap_mad)
 		return -ENOMEM;
 	conn->tid += 1ull << 32;
 	msg->tid = conn->tid;
@@ -46,7 +46,7 @@ int roost_cm_load_path(struct roost_cm_conn *conn,
 		.type = ROOST_CM_LAP,
 		.remote_cm_timeout = ROOST_CM_RESPONSE_TIMEOUT,
 	};
-	int rc;
+	int ret;
 
 	if (data_len_bytes > ROOST_CM_LAP_DATA_LEN)
 		return -EINVAL;
@@ -54,9 +54,9 @@ int roost_cm_load_path(struct roost_cm_conn *conn,
 		memcpy(msg.data, data, data_len_bytes);
 	roost_cm_path_to_msg(alternate, &msg.alternate);
 	pthread_mutex_lock(&conn->cm->lock);
-	rc = send_lap(conn, alternate, &msg);
+	ret = send_lap(conn, alternate, &msg);
 	pthread_mutex_unlock(&conn->cm->lock);
-	return rc;
+	return ret;
 }
 
 int roost_cm_apr(struct roost_cm_conn *conn, uint8_t status, const void *info,
@@ -64,7 +64,7 @@ int roost_cm_apr(struct roost_cm_conn *conn, uint8_t status, const void *info,
 {
 	const struct roost_cm_step *step;
 	struct roost_cm_msg msg;
-	int rc = -EINVAL;
+	int ret = -EINVAL;
 
 	if (info_len_bytes > ROOST_CM_APR_INFO_LEN ||
 	    data_len_bytes > ROOST_CM_APR_DATA_LEN)
@@ -81,10 +81,10 @@ int roost_cm_apr(struct roost_cm_conn *conn, uint8_t status, const void *info,
 	if (conn->state == ROOST_CM_ESTAB && step->valid) {
 		conn->has_alternate = status == 0;
 		roost_cm_take_lap_step(conn, step, &msg, 0);
-		rc = 0;
+		ret = 0;
 	}
 	pthread_mutex_unlock(&conn->cm->lock);
-	return rc;
+	return ret;
 }
 
 /* ---- messages ----------------------------------------------------------- */
@@ -112,7 +112,7 @@ void roost_cm_got_lap(struct roost_cm_conn *conn,
 		.alternate_timeout = msg->alternate.ack_timeout,
 	};
 
-	if (step == NULL)
+	if (!step)
 		return;
 	if (conn->local_qpn != msg->qpn ||
 	    roost_cm_path_from_msg(conn->cm, 0, &msg->alternate,
@@ -144,7 +144,7 @@ void roost_cm_got_apr(struct roost_cm_conn *conn,
 		.info_len_bytes = msg->info_len_bytes,
 	};
 
-	if (step == NULL)
+	if (!step)
 		return;
 	conn->has_alternate = msg->status == 0;
 	roost_cm_take_lap_step(conn, step, NULL, 0);
@@ -158,7 +158,7 @@ void roost_cm_got_mra_lap(struct roost_cm_conn *conn,
 	const struct roost_cm_step *step = step_of(conn, ROOST_CM_GOT_MRA_LAP);
 	struct roost_cm_event event = { .type = ROOST_CM_MRA_RECEIVED };
 
-	if (step == NULL)
+	if (!step)
 		return;
 	roost_cm_take_lap_step(conn, step, NULL, roost_cm_mra_ns(conn, msg));
 	if (conn->owned)

@@ -34,7 +34,7 @@ static enum fit fits(const struct roost_cm_listen_param *param,
 
 	if (param->service_id != service_id)
 		return FIT_NONE;
-	if (ip == NULL)
+	if (!ip)
 		return wildcard && param->family == ROOST_CM_FAMILY_ANY
 			       ? FIT_ANY
 			       : FIT_NONE;
@@ -89,9 +89,9 @@ int roost_cm_listen(struct roost_cm *cm,
 		    struct roost_cm_listener **listener)
 {
 	struct roost_cm_listener *l = calloc(1, sizeof(*l));
-	int rc = 0;
+	int ret = 0;
 
-	if (l == NULL)
+	if (!l)
 		return -ENOMEM;
 	l->cm = cm;
 	l->param = *param;
@@ -101,15 +101,15 @@ int roost_cm_listen(struct roost_cm *cm,
 		l->param.backlog = ROOST_CM_BACKLOG_MAX;
 	pthread_mutex_lock(&cm->lock);
 	if (cm->gone)
-		rc = -ENODEV;
+		ret = -ENODEV;
 	else if (is_taken(cm, param))
-		rc = -EADDRINUSE;
+		ret = -EADDRINUSE;
 	else
 		LIST_INSERT_HEAD(&cm->listeners, l, link);
 	pthread_mutex_unlock(&cm->lock);
-	if (rc != 0) {
+	if (ret) {
 		free(l);
-		return rc;
+		return ret;
 	}
 	*listener = l;
 	return 0;

@@ -57,10 +57,10 @@ static int fill_path(struct roost_cm *cm, const struct roost_route *route,
 		     const struct roost_gid *dgid, struct roost_cm_path *path)
 {
 	struct roost_port_attr port;
-	int rc = roost_port_query(cm->dev, route->port_num, &port);
+	int ret = roost_port_query(cm->dev, route->port_num, &port);
 
-	if (rc != 0)
-		return rc;
+	if (ret)
+		return ret;
 	*path = (struct roost_cm_path){
 		.sgid = route->sgid,
 		.dgid = *dgid,
@@ -78,12 +78,12 @@ int roost_cm_route(struct roost_cm *cm, const struct roost_gid *sgid,
 		   const struct roost_gid *dgid, struct roost_cm_path *path)
 {
 	struct roost_route route;
-	int rc;
+	int ret;
 
 	if (roost_dev_failed(cm->dev))
 		return -ENETUNREACH;
-	rc = roost_dev_route(cm->dev, sgid, dgid, &route);
-	return rc != 0 ? rc : fill_path(cm, &route, dgid, path);
+	ret = roost_dev_route(cm->dev, sgid, dgid, &route);
+	return ret != 0 ? ret : fill_path(cm, &route, dgid, path);
 }
 
 /* ---- the next hop ------------------------------------------------------- */
@@ -98,7 +98,7 @@ static void let_neigh_go(struct roost_cm_conn *conn)
 void roost_cm_set_path(struct roost_cm_conn *conn,
 		       const struct roost_cm_path *path)
 {
-	if (conn->neigh != NULL)
+	if (conn->neigh)
 		let_neigh_go(conn);
 	conn->path = *path;
 	conn->has_path = true;
@@ -118,7 +118,7 @@ bool roost_cm_refresh_mac(struct roost_cm_conn *conn)
 {
 	uint64_t mac_gen;
 
-	if (conn->neigh == NULL)
+	if (!conn->neigh)
 		return true;
 	mac_gen = atomic_load_explicit(&conn->neigh->mac_gen,
 				       memory_order_acquire);
@@ -150,13 +150,13 @@ int roost_cm_ask(struct roost_cm_conn *conn)
 {
 	struct roost_cm *cm = conn->cm;
 	const struct roost_route route = route_of(conn);
-	int rc;
+	int ret;
 
-	if (conn->neigh == NULL) {
-		rc = roost_dev_ask(cm->dev, &route, &conn->path.dgid, NULL,
-				   &conn->neigh);
-		if (rc != 0)
-			return rc;
+	if (!conn->neigh) {
+		ret = roost_dev_ask(cm->dev, &route, &conn->path.dgid, NULL,
+				    &conn->neigh);
+		if (ret)
+			return ret;
 	}
 	if (!conn->in_asking) {
 		go_on_asking(conn);
@@ -172,16 +172,16 @@ int roost_cm_meet_peer(struct roost_cm_conn *conn)
 	const struct roost_gid dgid = conn->path.dgid;
 	struct roost_neigh *neigh = NULL;
 	uint8_t mac[6];
-	int rc, asked = 0;
+	int ret, asked = 0;
 
 	memcpy(mac, conn->path.dmac, sizeof(mac));
 	pthread_mutex_unlock(&cm->lock);
-	rc = roost_dev_meet(cm->dev, &route, &dgid, mac);
-	if (rc == -EAGAIN)
+	ret = roost_dev_meet(cm->dev, &route, &dgid, mac);
+	if (ret == -EAGAIN)
 		asked = roost_dev_ask(cm->dev, &route, &dgid, mac, &neigh);
 	pthread_mutex_lock(&cm->lock);
 	conn->neigh = neigh;
-	return asked != 0 ? asked : rc;
+	return asked != 0 ? asked : ret;
 }
 
 void roost_cm_hold_peer(struct roost_cm_conn *conn)
@@ -194,8 +194,7 @@ void roost_cm_hold_peer(struct roost_cm_conn *conn)
 	bool wanted;
 
 	pthread_mutex_lock(&cm->lock);
-	wanted = conn->passive && conn->has_path && conn->neigh == NULL &&
-		 !cm->gone;
+	wanted = conn->passive && conn->has_path && !conn->neigh && !cm->gone;
 	route = route_of(conn);
 	dgid = conn->path.dgid;
 	memcpy(mac, conn->path.dmac, sizeof(mac));
@@ -205,7 +204,7 @@ void roost_cm_hold_peer(struct roost_cm_conn *conn)
 	if (!wanted || roost_dev_ask(cm->dev, &route, &dgid, mac, &neigh) != 0)
 		return;
 	pthread_mutex_lock(&cm->lock);
-	if (conn->neigh == NULL) {
+	if (!conn->neigh) {
 		conn->neigh = neigh;
 		neigh = NULL;
 	}
@@ -250,7 +249,7 @@ uint64_t roost_cm_run_unsent(struct roost_cm *cm)
 		}
 		room_ns = ROOM_NS;
 	}
-	if (conn == NULL || room_ns < ROOM_NS)
+	if (!conn || room_ns < ROOM_NS)
 		room_ns = ROOM_NS;
 	cm->room_ns = room_ns < ROOM_MAX_NS ? room_ns : ROOM_MAX_NS;
 	return cm->room_ns;
@@ -258,7 +257,7 @@ uint64_t roost_cm_run_unsent(struct roost_cm *cm)
 
 static uint64_t mac_gen_of(const struct roost_cm_conn *conn)
 {
-	if (conn->neigh == NULL)
+	if (!conn->neigh)
 		return 0;
 	return atomic_load_explicit(&conn->neigh->mac_gen,
 				    memory_order_acquire);
@@ -339,7 +338,7 @@ uint64_t roost_cm_run_asking(struct roost_cm *cm)
 	 */
 	for (uint32_t nb = cm->nb_asking; nb > 0; nb--) {
 		conn = TAILQ_FIRST(&cm->asking);
-		if (conn == NULL)
+		if (!conn)
 			break;
 		roost_cm_stop_asking(conn);
 		known = roost_cm_refresh_mac(conn);
@@ -372,7 +371,7 @@ void roost_cm_sweep(struct roost_cm *cm)
 	struct roost_cm_conn *conn;
 
 	conn = LIST_FIRST(&cm->conns);
-	while (conn != NULL) {
+	while (conn) {
 		bool is_there = true;
 
 		if (conn->owned && is_elsewhere(conn)) {
@@ -393,26 +392,26 @@ int roost_cm_resolve(struct roost_cm_conn *conn, const struct roost_gid *sgid,
 		     const struct roost_gid *dgid, uint32_t timeout_ms)
 {
 	struct roost_cm_path path;
-	int rc = roost_cm_route(conn->cm, sgid, dgid, &path);
+	int ret = roost_cm_route(conn->cm, sgid, dgid, &path);
 
-	if (rc != 0)
-		return rc;
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&conn->cm->lock);
 	if (conn->cm->gone) {
-		rc = -ENODEV;
+		ret = -ENODEV;
 	} else if (conn->resolving) {
-		rc = -EALREADY;
+		ret = -EALREADY;
 	} else if (conn->state != ROOST_CM_IDLE) {
-		rc = -EINVAL;
+		ret = -EINVAL;
 	} else {
 		roost_cm_set_path(conn, &path);
 		conn->resolve_ns = (uint64_t)timeout_ms * 1000000u + 1;
 		conn->resolve_at_ns = UINT64_MAX;
-		rc = roost_cm_ask(conn);
-		conn->resolving = rc == 0;
+		ret = roost_cm_ask(conn);
+		conn->resolving = ret == 0;
 	}
 	pthread_mutex_unlock(&conn->cm->lock);
-	return rc;
+	return ret;
 }
 
 /* ---- in messages -------------------------------------------------------- */
@@ -439,18 +438,18 @@ void roost_cm_path_to_msg(const struct roost_cm_path *path,
 static int find_port(struct roost_cm *cm, struct roost_cm_path *path)
 {
 	uint8_t first = path->port_num, last = path->port_num;
-	int rc = -EADDRNOTAVAIL;
+	int ret = -EADDRNOTAVAIL;
 
 	if (first == 0) {
 		first = 1;
 		last = (uint8_t)roost_dev_nb_ports(cm->dev);
 	}
-	for (uint8_t port = first; port <= last && rc != 0; port++) {
+	for (uint8_t port = first; port <= last && ret != 0; port++) {
 		path->port_num = port;
-		rc = roost_dev_find_gid(cm->dev, port, &path->sgid,
-					&path->sgid_index);
+		ret = roost_dev_find_gid(cm->dev, port, &path->sgid,
+					 &path->sgid_index);
 	}
-	return rc;
+	return ret;
 }
 
 int roost_cm_path_from_msg(struct roost_cm *cm, uint8_t port_num,

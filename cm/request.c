@@ -36,8 +36,7 @@ static void make_room(struct roost_cm *cm, const struct roost_gsi_msg *in)
 static struct roost_cm_conn *not_another(struct roost_cm_conn *conn,
 					 const struct roost_cm_msg *msg)
 {
-	if (conn == NULL || conn->tid == msg->tid ||
-	    !roost_cm_is_kept(conn->state))
+	if (!conn || conn->tid == msg->tid || !roost_cm_is_kept(conn->state))
 		return conn;
 	roost_cm_table_del(&conn->by_id);
 	if (!conn->owned && !roost_cm_conn_lingers(conn))
@@ -118,7 +117,7 @@ static struct roost_cm_listener *listener_of(struct roost_cm *cm,
 	/* Without a listener for the header's address, the bytes are private
 	 * data that only looks like a header.
 	 */
-	if (event->listener == NULL && event->has_ip) {
+	if (!event->listener && event->has_ip) {
 		event->listener =
 			roost_cm_find_listener(cm, msg->service_id, NULL);
 		event->has_ip = false;
@@ -148,7 +147,7 @@ static bool hand_over(struct roost_cm_conn *conn,
 {
 	struct roost_cm *cm = conn->cm;
 
-	if (listener_of(cm, in, msg, event) == NULL ||
+	if (!listener_of(cm, in, msg, event) ||
 	    event->listener != conn->backlog) {
 		give_up(conn);
 		return false;
@@ -251,7 +250,7 @@ static bool is_known(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	const struct roost_cm_step *step;
 
 	conn = not_another(conn, msg);
-	if (conn != NULL) {
+	if (conn) {
 		step = roost_cm_step(conn->state, ROOST_CM_GOT_REQ);
 		if (step->valid && conn->passive)
 			roost_cm_take_step(conn, step, NULL, 0);
@@ -260,7 +259,7 @@ static bool is_known(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	}
 	key.number = msg->qpn;
 	conn = roost_cm_table_find(&cm->peer_qpns, &key);
-	if (conn == NULL)
+	if (!conn)
 		return false;
 	roost_cm_reject_msg(cm, in, msg, ROOST_CM_ABOUT_REQ,
 			    ROOST_CM_REJ_STALE_CONN);
@@ -364,9 +363,9 @@ static void open_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 {
 	struct roost_cm_conn *conn = new_passive(listener, msg);
 	uint16_t reason;
-	int rc;
+	int ret;
 
-	if (conn == NULL)
+	if (!conn)
 		return;
 	reason = take_paths(conn, in, msg);
 	if (reason != 0) {
@@ -377,10 +376,10 @@ static void open_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	remember_req(conn, msg);
 	enter_tables(conn, in, msg);
 	enter(conn, ROOST_CM_REQ_HELD);
-	rc = roost_cm_meet_peer(conn);
-	if (rc == 0 || (rc == -EAGAIN && conn->neigh == NULL))
+	ret = roost_cm_meet_peer(conn);
+	if (ret == 0 || (ret == -EAGAIN && !conn->neigh))
 		show(conn, in, msg);
-	else if (rc == -EAGAIN)
+	else if (ret == -EAGAIN)
 		hold(conn, in);
 	else
 		drop_held(conn);
@@ -403,7 +402,7 @@ void roost_cm_got_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	}
 	if (is_known(cm, in, msg))
 		return;
-	if (listener_of(cm, in, msg, &event) == NULL) {
+	if (!listener_of(cm, in, msg, &event)) {
 		roost_cm_reject_msg(cm, in, msg, ROOST_CM_ABOUT_REQ,
 				    ROOST_CM_REJ_INVALID_SERVICE_ID);
 		return;
@@ -411,7 +410,7 @@ void roost_cm_got_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	if (!has_room(cm, event.listener))
 		return;
 	make_room(cm, in);
-	if (listener_of(cm, in, msg, &event) != NULL)
+	if (listener_of(cm, in, msg, &event))
 		open_req(cm, in, msg, event.listener);
 }
 
@@ -451,7 +450,7 @@ static void open_sidr(struct roost_cm *cm, const struct roost_gsi_msg *in,
 			       &path.sgid_index) != 0)
 		return;
 	conn = new_passive(event->listener, msg);
-	if (conn == NULL)
+	if (!conn)
 		return;
 	memcpy(path.dmac, in->addr.peer_mac, 6);
 	roost_cm_set_path(conn, &path);
@@ -490,7 +489,7 @@ void roost_cm_got_sidr_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	}
 	conn = roost_cm_table_find(&cm->sidrs, &key);
 	conn = not_another(conn, msg);
-	if (conn != NULL) {
+	if (conn) {
 		roost_cm_take_step(conn,
 				   roost_cm_step(conn->state,
 						 ROOST_CM_GOT_SIDR_REQ),
@@ -498,13 +497,13 @@ void roost_cm_got_sidr_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		roost_cm_drop(cm, ROOST_CM_DROP_STATE);
 		return;
 	}
-	if (listener_of(cm, in, msg, &event) == NULL) {
+	if (!listener_of(cm, in, msg, &event)) {
 		refuse_sidr(cm, in, msg);
 		return;
 	}
 	if (!has_room(cm, event.listener))
 		return;
 	make_room(cm, in);
-	if (listener_of(cm, in, msg, &event) != NULL)
+	if (listener_of(cm, in, msg, &event))
 		open_sidr(cm, in, msg, &key, &event);
 }

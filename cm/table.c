@@ -78,7 +78,7 @@ struct roost_cm_conn *roost_cm_table_add(struct roost_cm_table *table,
 {
 	struct roost_cm_conn *other = roost_cm_table_find(table, key);
 
-	if (other != NULL)
+	if (other)
 		return other;
 	entry->key = *key;
 	entry->conn = conn;
@@ -147,7 +147,7 @@ struct roost_cm_conn *roost_cm_crowded_out(struct roost_cm *cm,
 
 void roost_cm_opened(struct roost_cm_conn *conn)
 {
-	if (conn->half_open != NULL)
+	if (conn->half_open)
 		return;
 	conn->half_open = bounds_of(conn->cm, &conn->addr.peer);
 	conn->half_open->nb_half_open++;
@@ -157,7 +157,7 @@ void roost_cm_opened(struct roost_cm_conn *conn)
 
 void roost_cm_closed(struct roost_cm_conn *conn)
 {
-	if (conn->half_open == NULL)
+	if (!conn->half_open)
 		return;
 	conn->half_open->nb_half_open--;
 	TAILQ_REMOVE(&conn->half_open->half_open, conn, half_open_link);

@@ -42,11 +42,11 @@
 static struct rte_mempool *pool;
 static uint64_t own_sent, own_received;
 
-static void check(const char *what, int rc)
+static void check(const char *what, int ret)
 {
-	if (rc >= 0)
+	if (ret >= 0)
 		return;
-	fprintf(stderr, "roost-appliance: %s: %s\n", what, strerror(-rc));
+	fprintf(stderr, "roost-appliance: %s: %s\n", what, strerror(-ret));
 	exit(EXIT_FAILURE);
 }
 
@@ -64,7 +64,7 @@ static void open_port(void)
 
 	pool = rte_pktmbuf_pool_create("appliance", 8191, 256, 0,
 				       RTE_PKTMBUF_HEADROOM + 4352, 0);
-	check("pool", pool != NULL ? 0 : -rte_errno);
+	check("pool", pool ? 0 : -rte_errno);
 	check("configure", rte_eth_dev_configure(PORT_ID, 1, 1, &conf));
 	check("receive queue",
 	      rte_eth_rx_queue_setup(PORT_ID, 0, 512, 0, NULL, pool));
@@ -96,7 +96,7 @@ static void send_own(void)
 	struct rte_mbuf *frame = rte_pktmbuf_alloc(pool);
 	struct rte_ether_hdr *ether;
 
-	if (frame == NULL)
+	if (!frame)
 		return;
 	frame->data_len = OWN_LEN;
 	frame->pkt_len = OWN_LEN;

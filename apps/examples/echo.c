@@ -29,11 +29,11 @@
 
 static struct roost_event_source ends; /* an event for each connection's end */
 
-static void check(const char *what, int rc)
+static void check(const char *what, int ret)
 {
-	if (rc >= 0)
+	if (ret >= 0)
 		return;
-	fprintf(stderr, "roost-echo: %s: %s\n", what, strerror(-rc));
+	fprintf(stderr, "roost-echo: %s: %s\n", what, strerror(-ret));
 	exit(EXIT_FAILURE);
 }
 

@@ -66,12 +66,12 @@ static int post_recv(struct slot *slot)
 		.nb_sges = 1,
 	};
 	struct roost_qp *qp = slot->peer->qp;
-	int rc;
+	int ret;
 
 	roost_qp_recv_begin(qp);
-	rc = roost_qp_recv_add(qp, &wr);
+	ret = roost_qp_recv_add(qp, &wr);
 	roost_qp_recv_end(qp);
-	return rc;
+	return ret;
 }
 
 static int post_send(struct slot *slot, uint32_t len_bytes)
@@ -85,12 +85,12 @@ static int post_send(struct slot *slot, uint32_t len_bytes)
 		.flags = ROOST_SEND_SIGNALED,
 	};
 	struct roost_qp *qp = slot->peer->qp;
-	int rc;
+	int ret;
 
 	roost_qp_send_begin(qp);
-	rc = roost_qp_send_add(qp, &wr);
+	ret = roost_qp_send_add(qp, &wr);
 	roost_qp_send_end(qp);
-	return rc;
+	return ret;
 }
 
 /* Take a completion. A received message is sent back; after a send the slot
@@ -116,15 +116,15 @@ static void take(const struct roost_cqe *cqe)
 static void destroy_peer(struct peer *peer)
 {
 	pthread_mutex_lock(&server.lock);
-	if (peer->qp != NULL)
+	if (peer->qp)
 		roost_qp_destroy(peer->qp, NULL);
-	if (peer->mr != NULL)
+	if (peer->mr)
 		roost_mr_dereg(peer->mr);
 	server.nb_peers--;
 	server.nb_ended++;
 	pthread_mutex_unlock(&server.lock);
 	free(peer);
-	if (server.ended != NULL)
+	if (server.ended)
 		server.ended();
 }
 
@@ -133,13 +133,13 @@ static int move_qp(struct peer *peer, struct roost_cm_conn *conn,
 {
 	struct roost_qp_attr attr;
 	uint32_t mask;
-	int rc = roost_cm_conn_qp_attr(conn, to, &attr, &mask);
+	int ret = roost_cm_conn_qp_attr(conn, to, &attr, &mask);
 
 	/* Before roost_cm_accept() the server sets these values. */
 	attr.rq_psn = rep->starting_psn;
 	attr.max_dest_rd_atomic = rep->responder_resources;
 	attr.max_rd_atomic = rep->initiator_depth;
-	return rc != 0 ? rc : roost_qp_modify(peer->qp, &attr, mask);
+	return ret != 0 ? ret : roost_qp_modify(peer->qp, &attr, mask);
 }
 
 /* Make the QP ready to receive before the CM replies to the client. */
@@ -155,25 +155,25 @@ static int make_qp(struct peer *peer, struct roost_cm_conn *conn,
 			 .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 	};
-	int rc = roost_mr_reg(server.pd, peer->slots, sizeof(peer->slots),
-			      (uintptr_t)peer->slots, ROOST_ACCESS_LOCAL_WRITE,
-			      &peer->mr);
+	int ret = roost_mr_reg(server.pd, peer->slots, sizeof(peer->slots),
+			       (uintptr_t)peer->slots, ROOST_ACCESS_LOCAL_WRITE,
+			       &peer->mr);
 
-	if (rc == 0)
-		rc = roost_qp_create(server.ctx, server.pd, &init, &peer->qp);
-	if (rc == 0)
-		rc = move_qp(peer, conn, ROOST_QPS_INIT, rep);
-	for (unsigned int i = 0; rc == 0 && i < SLOTS; i++) {
+	if (ret == 0)
+		ret = roost_qp_create(server.ctx, server.pd, &init, &peer->qp);
+	if (ret == 0)
+		ret = move_qp(peer, conn, ROOST_QPS_INIT, rep);
+	for (unsigned int i = 0; ret == 0 && i < SLOTS; i++) {
 		peer->slots[i].peer = peer;
-		rc = post_recv(&peer->slots[i]);
+		ret = post_recv(&peer->slots[i]);
 	}
-	if (rc == 0)
-		rc = move_qp(peer, conn, ROOST_QPS_RTR, rep);
-	if (rc == 0)
-		rc = move_qp(peer, conn, ROOST_QPS_RTS, rep);
-	if (rc == 0)
+	if (ret == 0)
+		ret = move_qp(peer, conn, ROOST_QPS_RTR, rep);
+	if (ret == 0)
+		ret = move_qp(peer, conn, ROOST_QPS_RTS, rep);
+	if (ret == 0)
 		rep->qpn = roost_qp_num(peer->qp);
-	return rc;
+	return ret;
 }
 
 static void on_peer(void *arg, struct roost_cm_conn *conn,
@@ -204,7 +204,7 @@ static struct peer *new_peer(void)
 	pthread_mutex_lock(&server.lock);
 	if (server.nb_peers < PEERS_MAX)
 		peer = calloc(1, sizeof(*peer));
-	if (peer != NULL)
+	if (peer)
 		server.nb_peers++;
 	pthread_mutex_unlock(&server.lock);
 	return peer;
@@ -228,21 +228,21 @@ static void on_request(void *arg, struct roost_cm_conn *conn,
 		.failover_accepted = 1,
 	};
 	struct peer *peer = new_peer();
-	int rc = peer == NULL ? -ENOMEM : 0;
+	int ret = !peer ? -ENOMEM : 0;
 
 	(void)arg;
-	if (rc == 0) {
+	if (ret == 0) {
 		roost_cm_conn_set_owner(conn, on_peer, peer);
-		rc = make_qp(peer, conn, &rep);
+		ret = make_qp(peer, conn, &rep);
 	}
 	roost_cm_conn_fetched(conn);
-	if (rc == 0)
-		rc = roost_cm_accept(conn, &rep);
-	if (rc == 0)
+	if (ret == 0)
+		ret = roost_cm_accept(conn, &rep);
+	if (ret == 0)
 		return;
 	/* Rejects the request. */
 	roost_cm_conn_destroy(conn);
-	if (peer != NULL)
+	if (peer)
 		destroy_peer(peer);
 }
 
@@ -254,34 +254,34 @@ int echo_start(struct roost_dev *dev, uint16_t service,
 	const struct roost_cm_listen_param param = {
 		.service_id = roost_cm_service_id(ROOST_CM_PS_TCP, service),
 	};
-	int rc = roost_cm_get(dev, &server.cm);
+	int ret = roost_cm_get(dev, &server.cm);
 
 	server.ended = ended;
-	if (rc == 0)
-		rc = roost_ctx_open(dev, &server.ctx);
-	if (rc == 0)
-		rc = roost_pd_alloc(server.ctx, &server.pd);
-	if (rc == 0)
-		rc = roost_cq_create(server.ctx, CQ_ENTRIES, channel, NULL,
-				     &server.cq);
-	if (rc == 0)
-		rc = roost_cm_listen(server.cm, &param, on_request, NULL,
-				     &server.listener);
-	return rc;
+	if (ret == 0)
+		ret = roost_ctx_open(dev, &server.ctx);
+	if (ret == 0)
+		ret = roost_pd_alloc(server.ctx, &server.pd);
+	if (ret == 0)
+		ret = roost_cq_create(server.ctx, CQ_ENTRIES, channel, NULL,
+				      &server.cq);
+	if (ret == 0)
+		ret = roost_cm_listen(server.cm, &param, on_request, NULL,
+				      &server.listener);
+	return ret;
 }
 
 int echo_stop(void)
 {
-	int rc;
+	int ret;
 
 	roost_cm_listener_destroy(server.listener);
 	roost_cm_put(server.cm);
-	rc = roost_cq_destroy(server.cq, NULL, NULL);
-	if (rc == 0)
-		rc = roost_pd_dealloc(server.pd);
-	if (rc == 0)
-		rc = roost_ctx_close(server.ctx);
-	return rc;
+	ret = roost_cq_destroy(server.cq, NULL, NULL);
+	if (ret == 0)
+		ret = roost_pd_dealloc(server.pd);
+	if (ret == 0)
+		ret = roost_ctx_close(server.ctx);
+	return ret;
 }
 
 struct roost_cq *echo_cq(void)

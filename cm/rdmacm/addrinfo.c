@@ -131,24 +131,24 @@ int rdma_getaddrinfo(const char *node, const char *service,
 		     struct rdma_addrinfo **res)
 {
 	struct rdma_addrinfo *rai;
-	int rc;
+	int ret;
 
 	if (!service && !node && !hints)
 		return roost_rdmacm_result(-EINVAL);
-	rc = roost_rdmacm_init();
-	if (rc)
-		return roost_rdmacm_result(rc);
+	ret = roost_rdmacm_init();
+	if (ret)
+		return roost_rdmacm_result(ret);
 	rai = calloc(1, sizeof(*rai));
 	if (!rai)
 		return roost_rdmacm_result(-ENOMEM);
-	rc = node || service ? resolve(node, service, hints, rai)
-			     : repeat(hints, rai);
-	if (rc == 0 && !rai->ai_src_len && hints && hints->ai_src_len)
-		rc = copy_addr(&rai->ai_src_addr, &rai->ai_src_len,
-			       hints->ai_src_addr, hints->ai_src_len);
-	if (rc) {
+	ret = node || service ? resolve(node, service, hints, rai)
+			      : repeat(hints, rai);
+	if (ret == 0 && !rai->ai_src_len && hints && hints->ai_src_len)
+		ret = copy_addr(&rai->ai_src_addr, &rai->ai_src_len,
+				hints->ai_src_addr, hints->ai_src_len);
+	if (ret) {
 		rdma_freeaddrinfo(rai);
-		return rc;
+		return ret;
 	}
 	*res = rai;
 	return 0;

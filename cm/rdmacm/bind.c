@@ -57,15 +57,15 @@ static int find_device(struct roost_rdmacm_id *id, const struct sockaddr *addr)
 int roost_rdmacm_bind(struct roost_rdmacm_id *id, const struct sockaddr *addr)
 {
 	const socklen_t len = roost_rdmacm_addr_len(addr);
-	int rc;
+	int ret;
 
-	rc = roost_rdmacm_open_all();
-	if (rc)
-		return rc;
+	ret = roost_rdmacm_open_all();
+	if (ret)
+		return ret;
 	if (!roost_rdmacm_addr_is_any(addr)) {
-		rc = find_device(id, addr);
-		if (rc)
-			return rc;
+		ret = find_device(id, addr);
+		if (ret)
+			return ret;
 	}
 	id->claim.space = space_of(id->id.ps);
 	id->claim.family = addr->sa_family;
@@ -73,14 +73,14 @@ int roost_rdmacm_bind(struct roost_rdmacm_id *id, const struct sockaddr *addr)
 	id->claim.addr = roost_rdmacm_addr_gid(addr);
 	if (addr->sa_family == AF_INET && !id->afonly_set)
 		id->claim.afonly = true;
-	rc = roost_rdmacm_port_take(&id->claim, roost_rdmacm_addr_port(addr));
-	if (rc)
+	ret = roost_rdmacm_port_take(&id->claim, roost_rdmacm_addr_port(addr));
+	if (ret)
 		goto err_device;
 	if (id->device &&
 	    roost_rdmacm_place_take(id, id->device, id->path.port_num,
 				    &id->claim.addr)) {
 		/* Just now; and its addresses with it. */
-		rc = -EADDRNOTAVAIL;
+		ret = -EADDRNOTAVAIL;
 		goto err_port;
 	}
 	memset(&id->src, 0, sizeof(id->src));
@@ -92,25 +92,25 @@ err_port:
 	roost_rdmacm_port_drop(&id->claim);
 err_device:
 	id->device = NULL;
-	return rc;
+	return ret;
 }
 
 int rdma_bind_addr(struct rdma_cm_id *rdma, struct sockaddr *addr)
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
-	int rc;
+	int ret;
 
 	if (!roost_rdmacm_addr_len(addr))
 		return roost_rdmacm_result(-EINVAL);
-	rc = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_BIND);
-	if (rc)
-		return roost_rdmacm_result(rc);
-	rc = roost_rdmacm_bind(id, addr);
-	if (rc == 0)
-		rc = roost_rdmacm_id_show_device(id);
-	if (rc == 0)
+	ret = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_BIND);
+	if (ret)
+		return roost_rdmacm_result(ret);
+	ret = roost_rdmacm_bind(id, addr);
+	if (ret == 0)
+		ret = roost_rdmacm_id_show_device(id);
+	if (ret == 0)
 		roost_rdmacm_id_show_addr(id);
-	return roost_rdmacm_leave(id, rc);
+	return roost_rdmacm_leave(id, ret);
 }
 
 /* ---- listen ------------------------------------------------------------- */
@@ -133,36 +133,37 @@ static int listen_on(struct roost_rdmacm_id *id, struct roost_rdmacm_device *d,
 		.family = family_of(id),
 		.backlog = backlog,
 	};
-	int rc;
+	int ret;
 
 	if (!id->claim.any)
 		param.addr = id->claim.addr;
 	listen->id = id;
 	listen->device = d;
-	rc = roost_cm_listen(d->cm, &param, roost_rdmacm_on_request, listen,
-			     &listen->listener);
-	if (rc == 0)
+	ret = roost_cm_listen(d->cm, &param, roost_rdmacm_on_request, listen,
+			      &listen->listener);
+	if (ret == 0)
 		id->nb_listens++;
-	return rc;
+	return ret;
 }
 
 /* On its device, or on all where it has none. */
 static int listen_all(struct roost_rdmacm_id *id, int backlog)
 {
 	struct roost_rdmacm_device *d;
-	int rc = 0;
+	int ret = 0;
 
 	if (id->device)
 		return listen_on(id, id->device, backlog);
-	for (unsigned int nr = 0; !rc && (d = roost_rdmacm_device_nr(nr)); nr++)
+	for (unsigned int nr = 0; !ret && (d = roost_rdmacm_device_nr(nr));
+	     nr++)
 		if (!roost_dev_failed(d->dev))
-			rc = listen_on(id, d, backlog);
-	if (rc == 0)
+			ret = listen_on(id, d, backlog);
+	if (ret == 0)
 		return 0;
 	while (id->nb_listens)
 		roost_cm_listener_destroy(
 			id->listens[--id->nb_listens].listener);
-	return rc;
+	return ret;
 }
 
 /* Listening at the wildcard: print a line if no port has an address, because no
@@ -180,26 +181,26 @@ int rdma_listen(struct rdma_cm_id *rdma, int backlog)
 {
 	static const struct sockaddr_in any = { .sin_family = AF_INET };
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
-	int rc = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_LISTEN);
+	int ret = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_LISTEN);
 
-	if (rc)
-		return roost_rdmacm_result(rc);
+	if (ret)
+		return roost_rdmacm_result(ret);
 	if (roost_rdmacm_id_state(id) == ROOST_RDMACM_IDLE)
-		rc = roost_rdmacm_bind(id, (const struct sockaddr *)&any);
-	if (rc == 0 && id->claim.reuseaddr)
-		rc = roost_rdmacm_port_alone(&id->claim);
-	if (rc)
-		return roost_rdmacm_leave(id, rc);
+		ret = roost_rdmacm_bind(id, (const struct sockaddr *)&any);
+	if (ret == 0 && id->claim.reuseaddr)
+		ret = roost_rdmacm_port_alone(&id->claim);
+	if (ret)
+		return roost_rdmacm_leave(id, ret);
 	if (backlog <= 0)
 		backlog = ROOST_CM_BACKLOG_MAX;
 	/* Requests may come before the call is over. */
 	roost_rdmacm_id_set_state(id, ROOST_RDMACM_LISTEN);
-	rc = listen_all(id, backlog);
-	if (rc)
+	ret = listen_all(id, backlog);
+	if (ret)
 		roost_rdmacm_id_set_state(id, ROOST_RDMACM_BOUND);
 	else
 		roost_rdmacm_id_show_addr(id);
-	if (rc == 0)
+	if (ret == 0)
 		tell_deaf(id);
-	return roost_rdmacm_leave(id, rc);
+	return roost_rdmacm_leave(id, ret);
 }

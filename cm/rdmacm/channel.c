@@ -144,7 +144,7 @@ int rdma_get_cm_event(struct rdma_event_channel *channel,
 {
 	struct roost_event ev;
 	struct roost_rdmacm_event *e;
-	int rc;
+	int ret;
 
 	if (!channel || !event)
 		return roost_rdmacm_result(-EINVAL);
@@ -152,9 +152,9 @@ int rdma_get_cm_event(struct rdma_event_channel *channel,
 		return roost_rdmacm_result(-EIO);
 	for (;;) {
 		roost_rdmacm_expect();
-		rc = roost_channel_read(channel_of(channel)->channel, &ev);
-		if (rc)
-			return roost_rdmacm_result(rc);
+		ret = roost_channel_read(channel_of(channel)->channel, &ev);
+		if (ret)
+			return roost_rdmacm_result(ret);
 		e = take(ev.source->owner);
 		if (!e) {
 			roost_event_ack(ev.source, 1);
@@ -192,22 +192,22 @@ int rdma_ack_cm_event(struct rdma_cm_event *event)
 struct rdma_event_channel *rdma_create_event_channel(void)
 {
 	struct roost_rdmacm_channel *ch;
-	int rc = roost_rdmacm_init();
+	int ret = roost_rdmacm_init();
 
-	if (rc)
-		return roost_rdmacm_null(rc);
+	if (ret)
+		return roost_rdmacm_null(ret);
 	ch = calloc(1, sizeof(*ch));
 	if (!ch)
 		return roost_rdmacm_null(-ENOMEM);
-	rc = roost_channel_create(CHANNEL_EVENTS, &ch->channel);
-	if (rc) {
-		if (rc == -EMFILE)
+	ret = roost_channel_create(CHANNEL_EVENTS, &ch->channel);
+	if (ret) {
+		if (ret == -EMFILE)
 			fprintf(stderr,
 				"roost: no CM event channel: %s; let the "
 				"process have more (ulimit -n)\n",
 				strerror(EMFILE));
 		free(ch);
-		return roost_rdmacm_null(rc);
+		return roost_rdmacm_null(ret);
 	}
 	ch->process = roost_process();
 	ch->rdma.fd = roost_channel_fd(ch->channel);

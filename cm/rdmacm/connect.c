@@ -120,10 +120,10 @@ static int ask_connection(struct roost_rdmacm_id *id,
 		.data = data->bytes,
 		.data_len_bytes = data->len,
 	};
-	int rc = roost_map_qp_type(id->id.qp_type, &req.qp_type);
+	int ret = roost_map_qp_type(id->id.qp_type, &req.qp_type);
 
-	if (rc)
-		return rc;
+	if (ret)
+		return ret;
 	if (param) {
 		req.retry_count = at_most(param->retry_count, RETRIES_MAX);
 		req.rnr_retry_count =
@@ -166,23 +166,23 @@ static int connect_id(struct roost_rdmacm_id *id,
 		      const struct rdma_conn_param *param)
 {
 	struct private_data data;
-	int rc = check_param(id, param);
+	int ret = check_param(id, param);
 
-	if (rc == 0)
-		rc = collect(id, param, &data);
-	if (rc)
-		return rc;
+	if (ret == 0)
+		ret = collect(id, param, &data);
+	if (ret)
+		return ret;
 	set_depths(id, param, id->device->max_initiator_depth,
 		   id->device->max_responder_resources);
 	/* An answer may come before the call is over. */
 	roost_rdmacm_id_set_state(id, ROOST_RDMACM_CONNECT);
 	id->begun = true;
-	rc = roost_rdmacm_is_ud(id) ? ask_service(id, &data)
-				    : ask_connection(id, param, &data);
-	if (rc) {
+	ret = roost_rdmacm_is_ud(id) ? ask_service(id, &data)
+				     : ask_connection(id, param, &data);
+	if (ret) {
 		id->begun = false;
 		roost_rdmacm_id_set_state(id, ROOST_RDMACM_ROUTE_RESOLVED);
-		return rc;
+		return ret;
 	}
 	free(id->connect_data);
 	id->connect_data = NULL;
@@ -193,12 +193,12 @@ static int connect_id(struct roost_rdmacm_id *id,
 int rdma_connect(struct rdma_cm_id *rdma, struct rdma_conn_param *conn_param)
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
-	int rc = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_CONNECT);
+	int ret = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_CONNECT);
 
-	if (rc)
-		return roost_rdmacm_result(rc);
-	rc = connect_id(id, conn_param);
-	return roost_rdmacm_leave_complete(id, rc);
+	if (ret)
+		return roost_rdmacm_result(ret);
+	ret = connect_id(id, conn_param);
+	return roost_rdmacm_leave_complete(id, ret);
 }
 
 /* The connection cannot be: say so to the peer. */
@@ -211,28 +211,28 @@ static void give_up(struct roost_rdmacm_id *id)
 
 int roost_rdmacm_answer(struct roost_rdmacm_id *id)
 {
-	int rc = roost_rdmacm_qp_to_rtr(id, RDMA_MAX_RESP_RES);
+	int ret = roost_rdmacm_qp_to_rtr(id, RDMA_MAX_RESP_RES);
 
-	if (rc == 0)
-		rc = roost_rdmacm_qp_to_rts(id, RDMA_MAX_INIT_DEPTH);
-	if (rc == 0)
-		rc = roost_cm_establish(id->conn, NULL, 0);
-	if (rc)
+	if (ret == 0)
+		ret = roost_rdmacm_qp_to_rts(id, RDMA_MAX_INIT_DEPTH);
+	if (ret == 0)
+		ret = roost_cm_establish(id->conn, NULL, 0);
+	if (ret)
 		give_up(id);
-	return rc;
+	return ret;
 }
 
 int rdma_establish(struct rdma_cm_id *rdma)
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
-	int rc;
+	int ret;
 
 	/* With a QP, rdma_get_cm_event() has sent RTU already. */
 	if (rdma->qp)
 		return roost_rdmacm_result(-EINVAL);
-	rc = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_ACCEPT);
-	if (rc)
-		return roost_rdmacm_result(rc);
+	ret = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_ACCEPT);
+	if (ret)
+		return roost_rdmacm_result(ret);
 	return roost_rdmacm_leave(id, roost_rdmacm_answer(id));
 }
 
@@ -259,16 +259,16 @@ static int answer_connection(struct roost_rdmacm_id *id,
 		.data = data->bytes,
 		.data_len_bytes = data->len,
 	};
-	int rc = roost_rdmacm_qp_to_rtr(id, id->responder_resources);
+	int ret = roost_rdmacm_qp_to_rtr(id, id->responder_resources);
 
-	if (rc == 0)
-		rc = roost_rdmacm_qp_to_rts(id, id->initiator_depth);
-	if (rc)
-		return rc;
-	rc = roost_cm_accept(id->conn, &rep);
-	if (rc)
+	if (ret == 0)
+		ret = roost_rdmacm_qp_to_rts(id, id->initiator_depth);
+	if (ret)
+		return ret;
+	ret = roost_cm_accept(id->conn, &rep);
+	if (ret)
 		give_up(id);
-	return rc;
+	return ret;
 }
 
 static int answer_service(struct roost_rdmacm_id *id,
@@ -298,12 +298,12 @@ static int accept_id(struct roost_rdmacm_id *id,
 		     const struct rdma_conn_param *param)
 {
 	struct private_data data;
-	int rc = check_param(id, param);
+	int ret = check_param(id, param);
 
-	if (rc == 0)
-		rc = collect(id, param, &data);
-	if (rc)
-		return rc;
+	if (ret == 0)
+		ret = collect(id, param, &data);
+	if (ret)
+		return ret;
 	set_depths(id, param,
 		   at_most(id->initiator_depth,
 			   id->device->max_initiator_depth),
@@ -317,13 +317,13 @@ static int accept_id(struct roost_rdmacm_id *id,
 int rdma_accept(struct rdma_cm_id *rdma, struct rdma_conn_param *conn_param)
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
-	int rc = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_ACCEPT);
+	int ret = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_ACCEPT);
 
-	if (rc)
-		return roost_rdmacm_result(rc);
-	rc = accept_id(id, conn_param);
-	if (rc || !roost_rdmacm_is_ud(id))
-		return roost_rdmacm_leave_complete(id, rc);
+	if (ret)
+		return roost_rdmacm_result(ret);
+	ret = accept_id(id, conn_param);
+	if (ret || !roost_rdmacm_is_ud(id))
+		return roost_rdmacm_leave_complete(id, ret);
 	/* A datagram service has no further event. */
 	pthread_mutex_unlock(&id->call);
 	if (id->sync && rdma->event) {
@@ -342,18 +342,18 @@ static int reject(struct rdma_cm_id *rdma, uint16_t reason, const void *data,
 		.data = data,
 		.data_len_bytes = data ? len : 0,
 	};
-	int rc = roost_rdmacm_enter_bound(id);
+	int ret = roost_rdmacm_enter_bound(id);
 
-	if (rc)
-		return roost_rdmacm_result(rc);
+	if (ret)
+		return roost_rdmacm_result(ret);
 	if (!id->begun)
-		rc = -EINVAL;
+		ret = -EINVAL;
 	else if (roost_rdmacm_is_ud(id))
-		rc = roost_cm_sidr_reply(id->conn, &rep);
+		ret = roost_cm_sidr_reply(id->conn, &rep);
 	else
-		rc = roost_cm_reject(id->conn, reason, NULL, 0, rep.data,
-				     rep.data_len_bytes);
-	return roost_rdmacm_leave(id, rc);
+		ret = roost_cm_reject(id->conn, reason, NULL, 0, rep.data,
+				      rep.data_len_bytes);
+	return roost_rdmacm_leave(id, ret);
 }
 
 int rdma_reject(struct rdma_cm_id *id, const void *private_data,
@@ -378,28 +378,28 @@ int rdma_reject_ece(struct rdma_cm_id *id, const void *private_data,
 int rdma_disconnect(struct rdma_cm_id *rdma)
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
-	int rc = roost_rdmacm_enter_bound(id);
+	int ret = roost_rdmacm_enter_bound(id);
 
-	if (rc)
-		return roost_rdmacm_result(rc);
-	rc = roost_rdmacm_qp_to_err(id);
-	if (rc == 0 && !id->begun)
-		rc = -EINVAL;
-	if (rc == 0)
+	if (ret)
+		return roost_rdmacm_result(ret);
+	ret = roost_rdmacm_qp_to_err(id);
+	if (ret == 0 && !id->begun)
+		ret = -EINVAL;
+	if (ret == 0)
 		roost_cm_disconnect(id->conn, NULL, 0);
-	return roost_rdmacm_leave_complete(id, rc);
+	return roost_rdmacm_leave_complete(id, ret);
 }
 
 int rdma_notify(struct rdma_cm_id *rdma, enum ibv_event_type event)
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
-	int rc = roost_rdmacm_enter_bound(id);
+	int ret = roost_rdmacm_enter_bound(id);
 
-	if (rc)
-		return roost_rdmacm_result(rc);
+	if (ret)
+		return roost_rdmacm_result(ret);
 	if (!id->begun || event != IBV_EVENT_COMM_EST)
-		rc = -EINVAL;
+		ret = -EINVAL;
 	else
-		rc = roost_cm_conn_comm_est(id->conn);
-	return roost_rdmacm_leave(id, rc);
+		ret = roost_cm_conn_comm_est(id->conn);
+	return roost_rdmacm_leave(id, ret);
 }

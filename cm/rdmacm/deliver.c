@@ -11,9 +11,9 @@
 #include "cm/rdmacm/rdmacm.h"
 
 /* The status of an event whose action failed; errno has the cause. */
-static int failed(int rc)
+static int failed(int ret)
 {
-	return roost_rdmacm_result(rc);
+	return roost_rdmacm_result(ret);
 }
 
 static bool plain(struct roost_rdmacm_id *id, struct roost_rdmacm_event *e)
@@ -26,11 +26,11 @@ static bool plain(struct roost_rdmacm_id *id, struct roost_rdmacm_event *e)
 static bool addr_resolved(struct roost_rdmacm_id *id,
 			  struct roost_rdmacm_event *e)
 {
-	const int rc = roost_rdmacm_id_show_device(id);
+	const int ret = roost_rdmacm_id_show_device(id);
 
-	if (rc) {
+	if (ret) {
 		e->event.event = RDMA_CM_EVENT_ADDR_ERROR;
-		e->event.status = failed(rc);
+		e->event.status = failed(ret);
 		return true;
 	}
 	if (id->claim.any)
@@ -42,11 +42,11 @@ static bool addr_resolved(struct roost_rdmacm_id *id,
 static bool route_resolved(struct roost_rdmacm_id *id,
 			   struct roost_rdmacm_event *e)
 {
-	const int rc = roost_rdmacm_id_show_route(id);
+	const int ret = roost_rdmacm_id_show_route(id);
 
-	if (rc) {
+	if (ret) {
 		e->event.event = RDMA_CM_EVENT_ROUTE_ERROR;
-		e->event.status = failed(rc);
+		e->event.status = failed(ret);
 	}
 	return true;
 }
@@ -56,16 +56,16 @@ static bool connect_request(struct roost_rdmacm_id *id,
 			    struct roost_rdmacm_event *e)
 {
 	struct roost_rdmacm_id *child = e->child;
-	int rc;
+	int ret;
 
 	child->id.context = id->id.context;
-	rc = roost_rdmacm_id_show_device(child);
-	if (rc == 0)
-		rc = roost_rdmacm_id_show_route(child);
-	if (rc == 0)
-		rc = roost_rdmacm_id_attach(child,
-					    id->sync ? NULL : id->id.channel);
-	if (rc)
+	ret = roost_rdmacm_id_show_device(child);
+	if (ret == 0)
+		ret = roost_rdmacm_id_show_route(child);
+	if (ret == 0)
+		ret = roost_rdmacm_id_attach(child,
+					     id->sync ? NULL : id->id.channel);
+	if (ret)
 		return false;
 	roost_rdmacm_id_show_addr(child);
 	roost_cm_conn_fetched(child->conn);
@@ -76,17 +76,17 @@ static bool connect_request(struct roost_rdmacm_id *id,
 static bool connect_response(struct roost_rdmacm_id *id,
 			     struct roost_rdmacm_event *e)
 {
-	int rc;
+	int ret;
 
 	if (!id->id.qp)
 		return true;
-	rc = roost_rdmacm_answer(id);
-	if (rc == 0) {
+	ret = roost_rdmacm_answer(id);
+	if (ret == 0) {
 		e->event.event = RDMA_CM_EVENT_ESTABLISHED;
 		return true;
 	}
 	e->event.event = RDMA_CM_EVENT_CONNECT_ERROR;
-	e->event.status = failed(rc);
+	e->event.status = failed(ret);
 	id->conn_error = true;
 	return true;
 }
@@ -122,11 +122,11 @@ static bool established(struct roost_rdmacm_id *id,
 static bool multicast_join(struct roost_rdmacm_id *id,
 			   struct roost_rdmacm_event *e)
 {
-	const int rc = roost_rdmacm_mc_joined(id, e->source->mc);
+	const int ret = roost_rdmacm_mc_joined(id, e->source->mc);
 
-	if (rc) {
+	if (ret) {
 		e->event.event = RDMA_CM_EVENT_MULTICAST_ERROR;
-		e->event.status = failed(rc);
+		e->event.status = failed(ret);
 	}
 	return true;
 }

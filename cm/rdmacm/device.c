@@ -79,12 +79,12 @@ __attribute__((constructor)) static void watch_forks(void)
 
 int roost_rdmacm_init(void)
 {
-	int rc;
+	int ret;
 
 	pthread_mutex_lock(&process.lock);
-	rc = load();
+	ret = load();
 	pthread_mutex_unlock(&process.lock);
-	return rc;
+	return ret;
 }
 
 /* The limit that ibv_open_device() ran into; any other failure counts as no
@@ -101,7 +101,7 @@ static int open_device(struct roost_rdmacm_device *d)
 {
 	struct ibv_device_attr attr;
 	unsigned int index;
-	int rc = -ENODEV;
+	int ret = -ENODEV;
 
 	if (sscanf(ibv_get_device_name(d->ibv), "roost%u", &index) != 1)
 		return -ENODEV;
@@ -112,12 +112,12 @@ static int open_device(struct roost_rdmacm_device *d)
 		goto err_verbs;
 	d->max_initiator_depth = (uint8_t)attr.max_qp_init_rd_atom;
 	d->max_responder_resources = (uint8_t)attr.max_qp_rd_atom;
-	rc = roost_device_open(&process.config, index, &d->device);
-	if (rc)
+	ret = roost_device_open(&process.config, index, &d->device);
+	if (ret)
 		goto err_verbs;
 	d->dev = roost_device_dev(d->device);
-	rc = roost_cm_get(d->dev, &d->cm);
-	if (rc)
+	ret = roost_cm_get(d->dev, &d->cm);
+	if (ret)
 		goto err_device;
 	roost_rdmacm_watch(d);
 	return 0;
@@ -126,12 +126,12 @@ err_device:
 err_verbs:
 	ibv_close_device(d->verbs);
 	d->verbs = NULL;
-	return rc;
+	return ret;
 }
 
 int roost_rdmacm_open_all(void)
 {
-	int rc, first = -ENODEV;
+	int ret, first = -ENODEV;
 	unsigned int nb = 0;
 
 	/* A device that could not be opened is not tried again by every call.
@@ -139,8 +139,8 @@ int roost_rdmacm_open_all(void)
 	if (process.nb_open)
 		return 0;
 	pthread_mutex_lock(&process.lock);
-	rc = load();
-	for (unsigned int i = 0; rc == 0 && i < process.nb; i++) {
+	ret = load();
+	for (unsigned int i = 0; ret == 0 && i < process.nb; i++) {
 		struct roost_rdmacm_device *d = &process.devices[i];
 		int one = d->verbs ? 0 : open_device(d);
 
@@ -225,7 +225,7 @@ bool roost_rdmacm_device_addr(struct roost_rdmacm_device *d, int family,
 
 int roost_rdmacm_device_hold(struct roost_rdmacm_device *d)
 {
-	int rc = 0;
+	int ret = 0;
 
 	pthread_mutex_lock(&process.lock);
 	if (!d->pd)
@@ -233,9 +233,9 @@ int roost_rdmacm_device_hold(struct roost_rdmacm_device *d)
 	if (d->pd)
 		d->refs++;
 	else
-		rc = -ENOMEM;
+		ret = -ENOMEM;
 	pthread_mutex_unlock(&process.lock);
-	return rc;
+	return ret;
 }
 
 void roost_rdmacm_device_put(struct roost_rdmacm_device *d)
@@ -285,13 +285,13 @@ struct ibv_context **rdma_get_devices(int *num_devices)
 	struct roost_rdmacm_device *d;
 	struct ibv_context **list;
 	unsigned int nb = 0;
-	int rc;
+	int ret;
 
 	if (num_devices)
 		*num_devices = 0;
-	rc = roost_rdmacm_open_all();
-	if (rc)
-		return roost_rdmacm_null(rc);
+	ret = roost_rdmacm_open_all();
+	if (ret)
+		return roost_rdmacm_null(ret);
 	list = calloc(process.nb_open + 1, sizeof(struct ibv_context *));
 	if (!list)
 		return roost_rdmacm_null(-ENOMEM);

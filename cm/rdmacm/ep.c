@@ -44,16 +44,16 @@ static int passive(struct rdma_cm_id *rdma, struct rdma_addrinfo *res,
 static int set_route(struct rdma_cm_id *rdma, struct rdma_addrinfo *res)
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
-	int rc;
+	int ret;
 
 	if (!res->ai_route_len)
 		return rdma_resolve_route(rdma, RESOLVE_TIMEOUT_MS);
 	if (rdma_set_option(rdma, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH,
 			    res->ai_route, res->ai_route_len))
 		return -1;
-	rc = roost_rdmacm_enter(id);
-	return rc ? roost_rdmacm_result(rc)
-		  : roost_rdmacm_leave_complete(id, 0);
+	ret = roost_rdmacm_enter(id);
+	return ret ? roost_rdmacm_result(ret)
+		   : roost_rdmacm_leave_complete(id, 0);
 }
 
 /* Resolved, with a QP. */
@@ -85,19 +85,19 @@ int rdma_create_ep(struct rdma_cm_id **out, struct rdma_addrinfo *res,
 {
 	struct rdma_cm_id *id;
 	int error, state;
-	int rc =
+	int ret =
 		roost_rdmacm_id_create(NULL, &id, NULL,
 				       (enum rdma_port_space)res->ai_port_space,
 				       (enum ibv_qp_type)res->ai_qp_type);
 
-	if (rc)
-		return roost_rdmacm_result(rc);
+	if (ret)
+		return roost_rdmacm_result(ret);
 	/* The calls inside wait for their events. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	rc = res->ai_flags & RAI_PASSIVE ? passive(id, res, pd, qp_init_attr)
-					 : active(id, res, pd, qp_init_attr);
+	ret = res->ai_flags & RAI_PASSIVE ? passive(id, res, pd, qp_init_attr)
+					  : active(id, res, pd, qp_init_attr);
 	pthread_setcancelstate(state, NULL);
-	if (rc) {
+	if (ret) {
 		error = errno;
 		rdma_destroy_ep(id);
 		errno = error;

@@ -61,10 +61,10 @@ int roost_rdmacm_enter_last(struct roost_rdmacm_id *id)
 
 int roost_rdmacm_enter(struct roost_rdmacm_id *id)
 {
-	int rc = roost_rdmacm_enter_last(id);
+	int ret = roost_rdmacm_enter_last(id);
 
-	if (rc || roost_rdmacm_id_state(id) != ROOST_RDMACM_REMOVED)
-		return rc;
+	if (ret || roost_rdmacm_id_state(id) != ROOST_RDMACM_REMOVED)
+		return ret;
 	pthread_mutex_unlock(&id->call);
 	return -EIO;
 }
@@ -72,30 +72,30 @@ int roost_rdmacm_enter(struct roost_rdmacm_id *id)
 int roost_rdmacm_enter_as(struct roost_rdmacm_id *id,
 			  enum roost_rdmacm_call call)
 {
-	int rc = roost_rdmacm_enter(id);
+	int ret = roost_rdmacm_enter(id);
 
-	if (rc)
-		return rc;
-	rc = roost_rdmacm_state_allows(call, roost_rdmacm_id_state(id));
-	if (rc)
+	if (ret)
+		return ret;
+	ret = roost_rdmacm_state_allows(call, roost_rdmacm_id_state(id));
+	if (ret)
 		pthread_mutex_unlock(&id->call);
-	return rc;
+	return ret;
 }
 
 int roost_rdmacm_enter_bound(struct roost_rdmacm_id *id)
 {
-	int rc = roost_rdmacm_enter(id);
+	int ret = roost_rdmacm_enter(id);
 
-	if (rc || id->device)
-		return rc;
+	if (ret || id->device)
+		return ret;
 	pthread_mutex_unlock(&id->call);
 	return -EINVAL;
 }
 
-int roost_rdmacm_leave(struct roost_rdmacm_id *id, int rc)
+int roost_rdmacm_leave(struct roost_rdmacm_id *id, int ret)
 {
 	pthread_mutex_unlock(&id->call);
-	return roost_rdmacm_result(rc);
+	return roost_rdmacm_result(ret);
 }
 
 int roost_rdmacm_next_event(struct roost_rdmacm_id *id,
@@ -117,13 +117,13 @@ int roost_rdmacm_next_event(struct roost_rdmacm_id *id,
 	return 0;
 }
 
-int roost_rdmacm_leave_complete(struct roost_rdmacm_id *id, int rc)
+int roost_rdmacm_leave_complete(struct roost_rdmacm_id *id, int ret)
 {
 	struct rdma_cm_event *event;
 
 	pthread_mutex_unlock(&id->call);
-	if (rc || !id->sync)
-		return roost_rdmacm_result(rc);
+	if (ret || !id->sync)
+		return roost_rdmacm_result(ret);
 	if (roost_rdmacm_next_event(id, &id->id.event))
 		return -1;
 	event = id->id.event;
@@ -139,13 +139,13 @@ int roost_rdmacm_leave_complete(struct roost_rdmacm_id *id, int rc)
 
 int roost_rdmacm_id_show_device(struct roost_rdmacm_id *id)
 {
-	int rc;
+	int ret;
 
 	if (!id->device || id->held)
 		return 0;
-	rc = roost_rdmacm_device_hold(id->device);
-	if (rc)
-		return rc;
+	ret = roost_rdmacm_device_hold(id->device);
+	if (ret)
+		return ret;
 	id->held = true;
 	id->id.verbs = id->device->verbs;
 	id->id.pd = id->device->pd;
@@ -226,7 +226,7 @@ int roost_rdmacm_id_attach(struct roost_rdmacm_id *id,
 			   struct rdma_event_channel *channel)
 {
 	const bool sync = !channel;
-	int rc;
+	int ret;
 
 	if (sync) {
 		channel = rdma_create_event_channel();
@@ -236,13 +236,13 @@ int roost_rdmacm_id_attach(struct roost_rdmacm_id *id,
 	if (roost_rdmacm_is_dead(
 		    ((struct roost_rdmacm_channel *)channel)->process))
 		return -EIO;
-	rc = roost_rdmacm_source_new(id, NULL,
-				     (struct roost_rdmacm_channel *)channel,
-				     &id->source);
-	if (rc) {
+	ret = roost_rdmacm_source_new(id, NULL,
+				      (struct roost_rdmacm_channel *)channel,
+				      &id->source);
+	if (ret) {
 		if (sync)
 			rdma_destroy_event_channel(channel);
-		return rc;
+		return ret;
 	}
 	id->sync = sync;
 	roost_rdmacm_channel_add((struct roost_rdmacm_channel *)channel, id);
@@ -254,17 +254,17 @@ int roost_rdmacm_id_create(struct rdma_event_channel *channel,
 			   enum rdma_port_space ps, enum ibv_qp_type qp_type)
 {
 	struct roost_rdmacm_id *id;
-	int rc = roost_rdmacm_init();
+	int ret = roost_rdmacm_init();
 
-	if (rc)
-		return rc;
+	if (ret)
+		return ret;
 	id = roost_rdmacm_id_new(ps, qp_type, context);
 	if (!id)
 		return -ENOMEM;
-	rc = roost_rdmacm_id_attach(id, channel);
-	if (rc) {
+	ret = roost_rdmacm_id_attach(id, channel);
+	if (ret) {
 		roost_rdmacm_id_free(id);
-		return rc;
+		return ret;
 	}
 	*out = &id->id;
 	return 0;
@@ -328,13 +328,13 @@ int rdma_destroy_id(struct rdma_cm_id *rdma)
 	struct roost_rdmacm_events waiting;
 	struct roost_rdmacm_mc *mc;
 	struct rdma_event_channel *channel = rdma->channel;
-	int rc;
+	int ret;
 
 	if (roost_rdmacm_is_dead(id->process))
 		return dead_destroy(id);
-	rc = roost_rdmacm_enter_last(id);
-	if (rc)
-		return roost_rdmacm_result(rc);
+	ret = roost_rdmacm_enter_last(id);
+	if (ret)
+		return roost_rdmacm_result(ret);
 	pthread_mutex_unlock(&id->call);
 	roost_rdmacm_id_quit(id);
 	if (rdma->event)
@@ -426,13 +426,13 @@ int rdma_migrate_id(struct rdma_cm_id *rdma, struct rdma_event_channel *channel)
 	const bool was_sync = id->sync, sync = !channel;
 	struct roost_rdmacm_source **olds;
 	size_t nb;
-	int rc;
+	int ret;
 
 	if (was_sync && sync)
 		return roost_rdmacm_result(-EINVAL);
-	rc = roost_rdmacm_enter(id);
-	if (rc)
-		return roost_rdmacm_result(rc);
+	ret = roost_rdmacm_enter(id);
+	if (ret)
+		return roost_rdmacm_result(ret);
 	if (sync)
 		channel = rdma_create_event_channel();
 	if (!channel)

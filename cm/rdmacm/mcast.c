@@ -63,7 +63,7 @@ static int join(struct roost_rdmacm_id *id, const struct sockaddr *addr,
 	const struct roost_gid gid = group_gid(addr);
 	struct roost_rdmacm_event *e;
 	struct roost_rdmacm_mc *mc;
-	int rc = -ENOMEM;
+	int ret = -ENOMEM;
 
 	if (!id->device || !roost_rdmacm_is_ud(id) ||
 	    !(roost_gid_is_multicast(&gid) || roost_gid_is_zero(&gid)))
@@ -78,8 +78,8 @@ static int join(struct roost_rdmacm_id *id, const struct sockaddr *addr,
 	e = join_event(id, mc);
 	if (!e)
 		goto err_mc;
-	rc = roost_rdmacm_source_new(id, mc, id->channel, &mc->source);
-	if (rc)
+	ret = roost_rdmacm_source_new(id, mc, id->channel, &mc->source);
+	if (ret)
 		goto err_event;
 	LIST_INSERT_HEAD(&id->groups, mc, link);
 	roost_rdmacm_push(id, mc, e);
@@ -88,20 +88,20 @@ err_event:
 	free(e);
 err_mc:
 	free(mc);
-	return rc;
+	return ret;
 }
 
 static int join_as(struct rdma_cm_id *rdma, const struct sockaddr *addr,
 		   bool send_only, void *context)
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
-	int rc;
+	int ret;
 
 	if (!group_len(addr))
 		return roost_rdmacm_result(-EINVAL);
-	rc = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_JOIN);
-	if (rc)
-		return roost_rdmacm_result(rc);
+	ret = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_JOIN);
+	if (ret)
+		return roost_rdmacm_result(ret);
 	return roost_rdmacm_leave_complete(id,
 					   join(id, addr, send_only, context));
 }
@@ -132,13 +132,13 @@ int rdma_join_multicast_ex(struct rdma_cm_id *id,
 int roost_rdmacm_mc_joined(struct roost_rdmacm_id *id,
 			   struct roost_rdmacm_mc *mc)
 {
-	int rc;
+	int ret;
 
 	if (!id->id.qp || mc->send_only)
 		return 0;
-	rc = ibv_attach_mcast(id->id.qp, &mc->mgid, 0);
-	mc->attached = rc == 0;
-	return -rc;
+	ret = ibv_attach_mcast(id->id.qp, &mc->mgid, 0);
+	mc->attached = ret == 0;
+	return -ret;
 }
 
 static void detach(struct roost_rdmacm_id *id, struct roost_rdmacm_mc *mc)
@@ -163,13 +163,13 @@ int rdma_leave_multicast(struct rdma_cm_id *rdma, struct sockaddr *addr)
 	const socklen_t len = group_len(addr);
 	struct roost_rdmacm_events waiting;
 	struct roost_rdmacm_mc *mc;
-	int rc;
+	int ret;
 
 	if (!len)
 		return roost_rdmacm_result(-EINVAL);
-	rc = roost_rdmacm_enter_last(id);
-	if (rc)
-		return roost_rdmacm_result(rc);
+	ret = roost_rdmacm_enter_last(id);
+	if (ret)
+		return roost_rdmacm_result(ret);
 	LIST_FOREACH(mc, &id->groups, link)
 		if (memcmp(&mc->addr, addr, len) == 0)
 			break;

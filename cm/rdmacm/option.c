@@ -37,25 +37,25 @@ static int set_reuseaddr(struct roost_rdmacm_id *id, const void *value,
 			 size_t len)
 {
 	const bool on = is_set(value);
-	const int rc =
+	const int ret =
 		roost_rdmacm_state_allows(on ? ROOST_RDMACM_CALL_REUSE
 					     : ROOST_RDMACM_CALL_NO_REUSE,
 					  roost_rdmacm_id_state(id));
 
 	(void)len;
-	if (rc == 0)
+	if (ret == 0)
 		id->claim.reuseaddr = on;
-	return rc;
+	return ret;
 }
 
 static int set_afonly(struct roost_rdmacm_id *id, const void *value, size_t len)
 {
-	const int rc = roost_rdmacm_state_allows(ROOST_RDMACM_CALL_AFONLY,
-						 roost_rdmacm_id_state(id));
+	const int ret = roost_rdmacm_state_allows(ROOST_RDMACM_CALL_AFONLY,
+						  roost_rdmacm_id_state(id));
 
 	(void)len;
-	if (rc)
-		return rc;
+	if (ret)
+		return ret;
 	id->claim.afonly = is_set(value);
 	id->afonly_set = true;
 	return 0;
@@ -90,7 +90,7 @@ static int set_path(struct roost_rdmacm_id *id, const void *value, size_t len)
 	const struct ibv_path_data *paths = value;
 	size_t nb = len / sizeof(*paths), i = 0;
 	uint32_t flow_and_hops;
-	int rc;
+	int ret;
 
 	if (len == 0 || len % sizeof(*paths))
 		return -EINVAL;
@@ -98,10 +98,10 @@ static int set_path(struct roost_rdmacm_id *id, const void *value, size_t len)
 		i++;
 	if (i == nb || !id->device)
 		return -EINVAL;
-	rc = roost_rdmacm_state_allows(ROOST_RDMACM_CALL_SET_PATH,
-				       roost_rdmacm_id_state(id));
-	if (rc)
-		return rc;
+	ret = roost_rdmacm_state_allows(ROOST_RDMACM_CALL_SET_PATH,
+					roost_rdmacm_id_state(id));
+	if (ret)
+		return ret;
 	flow_and_hops = be32toh(paths[i].path.flowlabel_hoplimit);
 	id->path.flow_label = flow_and_hops >> 8 & 0xfffff;
 	id->path.hop_limit = (uint8_t)flow_and_hops;
@@ -135,7 +135,7 @@ int rdma_set_option(struct rdma_cm_id *rdma, int level, int optname,
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
 	const struct option *option = find(level, optname);
-	int rc;
+	int ret;
 
 	if (!option)
 		return roost_rdmacm_result(-ENOSYS);
@@ -143,9 +143,9 @@ int rdma_set_option(struct rdma_cm_id *rdma, int level, int optname,
 		return roost_rdmacm_result(-EINVAL);
 	if (!optval)
 		return roost_rdmacm_result(-EFAULT);
-	rc = roost_rdmacm_enter(id);
-	if (rc)
-		return roost_rdmacm_result(rc);
+	ret = roost_rdmacm_enter(id);
+	if (ret)
+		return roost_rdmacm_result(ret);
 	return roost_rdmacm_leave(id, option->set(id, optval, optlen));
 }
 

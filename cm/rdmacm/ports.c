@@ -39,15 +39,15 @@ static int check(const struct roost_rdmacm_claim *claim, uint16_t port,
 		 bool reuseaddr)
 {
 	const struct roost_rdmacm_claim *other;
-	int rc = 0;
+	int ret = 0;
 
 	LIST_FOREACH(other, bucket(claim->space, port), link) {
 		if (other == claim || other->port != port ||
 		    (reuseaddr && other->reuseaddr))
 			continue;
-		rc = conflict(claim, other);
-		if (rc)
-			return rc;
+		ret = conflict(claim, other);
+		if (ret)
+			return ret;
 	}
 	return 0;
 }
@@ -92,31 +92,31 @@ void roost_rdmacm_ports_forget(void)
 
 int roost_rdmacm_port_take(struct roost_rdmacm_claim *claim, uint16_t port)
 {
-	int rc = 0;
+	int ret = 0;
 
 	pthread_mutex_lock(&table.lock);
 	if (port == 0) {
 		port = ephemeral(claim->space);
-		rc = port ? 0 : -EADDRNOTAVAIL;
+		ret = port ? 0 : -EADDRNOTAVAIL;
 	} else {
-		rc = check(claim, port, claim->reuseaddr);
+		ret = check(claim, port, claim->reuseaddr);
 	}
-	if (rc == 0) {
+	if (ret == 0) {
 		claim->port = port;
 		LIST_INSERT_HEAD(bucket(claim->space, port), claim, link);
 	}
 	pthread_mutex_unlock(&table.lock);
-	return rc;
+	return ret;
 }
 
 int roost_rdmacm_port_alone(const struct roost_rdmacm_claim *claim)
 {
-	int rc;
+	int ret;
 
 	pthread_mutex_lock(&table.lock);
-	rc = check(claim, claim->port, false);
+	ret = check(claim, claim->port, false);
 	pthread_mutex_unlock(&table.lock);
-	return rc;
+	return ret;
 }
 
 void roost_rdmacm_port_drop(struct roost_rdmacm_claim *claim)

@@ -39,7 +39,7 @@ static int init_attr(struct roost_rdmacm_id *id, struct ibv_qp_attr *attr,
 	struct roost_qp_attr engine = { 0 };
 	enum roost_qp_state to;
 	uint32_t engine_mask;
-	int rc;
+	int ret;
 
 	if (roost_map_qp_state(state, &to))
 		return -EINVAL;
@@ -50,9 +50,9 @@ static int init_attr(struct roost_rdmacm_id *id, struct ibv_qp_attr *attr,
 		return 0;
 	}
 	engine.state = to;
-	rc = roost_cm_conn_qp_attr(id->conn, to, &engine, &engine_mask);
-	if (rc)
-		return rc;
+	ret = roost_cm_conn_qp_attr(id->conn, to, &engine, &engine_mask);
+	if (ret)
+		return ret;
 	roost_unmap_qp_attr(&engine, attr);
 	/* Both masks have the same bits. rdma_cm does not handle alternate
 	 * paths, and a peer's alternate path would need a resolution.
@@ -70,10 +70,10 @@ int rdma_init_qp_attr(struct rdma_cm_id *rdma, struct ibv_qp_attr *qp_attr,
 		      int *qp_attr_mask)
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
-	int rc = roost_rdmacm_enter_bound(id);
+	int ret = roost_rdmacm_enter_bound(id);
 
-	if (rc)
-		return roost_rdmacm_result(rc);
+	if (ret)
+		return roost_rdmacm_result(ret);
 	return roost_rdmacm_leave(id, init_attr(id, qp_attr, qp_attr_mask));
 }
 
@@ -87,20 +87,20 @@ static int modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 int roost_rdmacm_qp_to_rtr(struct roost_rdmacm_id *id, uint8_t resources)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
-	int mask, rc;
+	int mask, ret;
 
 	if (!id->id.qp)
 		return 0;
 	/* INIT again: the access rights of the peer are known only now. */
-	rc = init_attr(id, &attr, &mask);
-	if (rc == 0)
-		rc = modify(id->id.qp, &attr, mask);
-	if (rc)
-		return rc;
+	ret = init_attr(id, &attr, &mask);
+	if (ret == 0)
+		ret = modify(id->id.qp, &attr, mask);
+	if (ret)
+		return ret;
 	attr.qp_state = IBV_QPS_RTR;
-	rc = init_attr(id, &attr, &mask);
-	if (rc)
-		return rc;
+	ret = init_attr(id, &attr, &mask);
+	if (ret)
+		return ret;
 	if (resources != RDMA_MAX_RESP_RES)
 		attr.max_dest_rd_atomic = resources;
 	return modify(id->id.qp, &attr, mask);
@@ -109,13 +109,13 @@ int roost_rdmacm_qp_to_rtr(struct roost_rdmacm_id *id, uint8_t resources)
 int roost_rdmacm_qp_to_rts(struct roost_rdmacm_id *id, uint8_t depth)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
-	int mask, rc;
+	int mask, ret;
 
 	if (!id->id.qp)
 		return 0;
-	rc = init_attr(id, &attr, &mask);
-	if (rc)
-		return rc;
+	ret = init_attr(id, &attr, &mask);
+	if (ret)
+		return ret;
 	if (depth != RDMA_MAX_INIT_DEPTH)
 		attr.max_rd_atomic = depth;
 	return modify(id->id.qp, &attr, mask);
@@ -132,17 +132,17 @@ int roost_rdmacm_qp_to_err(struct roost_rdmacm_id *id)
 static int make_ready(struct roost_rdmacm_id *id, struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
-	int mask, rc;
+	int mask, ret;
 
-	rc = init_attr(id, &attr, &mask);
-	if (rc == 0)
-		rc = modify(qp, &attr, mask);
-	if (rc || !roost_rdmacm_is_ud(id))
-		return rc;
+	ret = init_attr(id, &attr, &mask);
+	if (ret == 0)
+		ret = modify(qp, &attr, mask);
+	if (ret || !roost_rdmacm_is_ud(id))
+		return ret;
 	attr.qp_state = IBV_QPS_RTR;
-	rc = modify(qp, &attr, IBV_QP_STATE);
-	if (rc)
-		return rc;
+	ret = modify(qp, &attr, IBV_QP_STATE);
+	if (ret)
+		return ret;
 	attr.qp_state = IBV_QPS_RTS;
 	attr.sq_psn = 0;
 	return modify(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
@@ -185,14 +185,14 @@ static int create_cq(struct rdma_cm_id *id, uint32_t size,
 static int create_cqs(struct rdma_cm_id *id, uint32_t send_size,
 		      uint32_t recv_size)
 {
-	int rc = create_cq(id, recv_size, &id->recv_cq_channel, &id->recv_cq);
+	int ret = create_cq(id, recv_size, &id->recv_cq_channel, &id->recv_cq);
 
-	if (rc == 0)
-		rc = create_cq(id, send_size, &id->send_cq_channel,
-			       &id->send_cq);
-	if (rc)
+	if (ret == 0)
+		ret = create_cq(id, send_size, &id->send_cq_channel,
+				&id->send_cq);
+	if (ret)
 		destroy_cqs(id);
-	return rc;
+	return ret;
 }
 
 /* ---- QP ----------------------------------------------------------------- */
@@ -226,20 +226,19 @@ static int create_qp(struct roost_rdmacm_id *id,
 {
 	struct rdma_cm_id *rdma = &id->id;
 	struct ibv_qp *qp;
-	int rc;
+	int ret;
 
 	if (rdma->qp || !rdma->verbs)
 		return -EINVAL;
-	rc = complete_qp_attr(id, attr);
-	if (rc)
-		return rc;
-	rc = create_cqs(rdma,
-			attr->send_cq || rdma->send_cq ? 0
-						       : attr->cap.max_send_wr,
-			attr->recv_cq || rdma->recv_cq ? 0
-						       : attr->cap.max_recv_wr);
-	if (rc)
-		return rc;
+	ret = complete_qp_attr(id, attr);
+	if (ret)
+		return ret;
+	ret = create_cqs(
+		rdma,
+		attr->send_cq || rdma->send_cq ? 0 : attr->cap.max_send_wr,
+		attr->recv_cq || rdma->recv_cq ? 0 : attr->cap.max_recv_wr);
+	if (ret)
+		return ret;
 	if (!attr->send_cq)
 		attr->send_cq = rdma->send_cq;
 	if (!attr->recv_cq)
@@ -248,11 +247,11 @@ static int create_qp(struct roost_rdmacm_id *id,
 		attr->srq = rdma->srq;
 	qp = ibv_create_qp_ex(rdma->verbs, attr);
 	if (!qp) {
-		rc = -errno;
+		ret = -errno;
 		goto err_cqs;
 	}
-	rc = make_ready(id, qp);
-	if (rc)
+	ret = make_ready(id, qp);
+	if (ret)
 		goto err_qp;
 	/* An XRC target has none, and its SRQs will want one. */
 	if (qp->pd)
@@ -263,16 +262,16 @@ err_qp:
 	ibv_destroy_qp(qp);
 err_cqs:
 	destroy_cqs(rdma);
-	return rc;
+	return ret;
 }
 
 int rdma_create_qp_ex(struct rdma_cm_id *rdma, struct ibv_qp_init_attr_ex *attr)
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
-	int rc = roost_rdmacm_enter(id);
+	int ret = roost_rdmacm_enter(id);
 
-	if (rc)
-		return roost_rdmacm_result(rc);
+	if (ret)
+		return roost_rdmacm_result(ret);
 	return roost_rdmacm_leave(id, create_qp(id, attr));
 }
 
@@ -303,7 +302,7 @@ void rdma_destroy_qp(struct rdma_cm_id *id)
 static int complete_xrc_srq_attr(struct roost_rdmacm_id *id,
 				 struct ibv_srq_init_attr_ex *attr)
 {
-	int rc;
+	int ret;
 
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD) || !attr->xrcd) {
 		attr->xrcd = roost_rdmacm_device_xrcd(id->device);
@@ -311,9 +310,9 @@ static int complete_xrc_srq_attr(struct roost_rdmacm_id *id,
 			return -errno;
 	}
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ) || !attr->cq) {
-		rc = create_cqs(&id->id, 0, attr->attr.max_wr);
-		if (rc)
-			return rc;
+		ret = create_cqs(&id->id, 0, attr->attr.max_wr);
+		if (ret)
+			return ret;
 		attr->cq = id->id.recv_cq;
 	}
 	attr->comp_mask |= IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
@@ -324,7 +323,7 @@ static int create_srq(struct roost_rdmacm_id *id,
 		      struct ibv_srq_init_attr_ex *attr)
 {
 	struct rdma_cm_id *rdma = &id->id;
-	int rc;
+	int ret;
 
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) || !rdma->verbs)
 		return -EINVAL;
@@ -333,15 +332,15 @@ static int create_srq(struct roost_rdmacm_id *id,
 		attr->comp_mask |= IBV_SRQ_INIT_ATTR_PD;
 	}
 	if (attr->srq_type == IBV_SRQT_XRC) {
-		rc = complete_xrc_srq_attr(id, attr);
-		if (rc)
-			return rc;
+		ret = complete_xrc_srq_attr(id, attr);
+		if (ret)
+			return ret;
 	}
 	rdma->srq = ibv_create_srq_ex(rdma->verbs, attr);
 	if (!rdma->srq) {
-		rc = -errno;
+		ret = -errno;
 		destroy_cqs(rdma);
-		return rc;
+		return ret;
 	}
 	if (!rdma->pd)
 		rdma->pd = attr->pd;
@@ -352,10 +351,10 @@ int rdma_create_srq_ex(struct rdma_cm_id *rdma,
 		       struct ibv_srq_init_attr_ex *attr)
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
-	int rc = roost_rdmacm_enter(id);
+	int ret = roost_rdmacm_enter(id);
 
-	if (rc)
-		return roost_rdmacm_result(rc);
+	if (ret)
+		return roost_rdmacm_result(ret);
 	return roost_rdmacm_leave(id, create_srq(id, attr));
 }
 

@@ -189,18 +189,18 @@ static inline bool roost_rdmacm_is_ud(const struct roost_rdmacm_id *id)
 }
 
 /* 0 or -errno in; 0 or -1 out, and errno. */
-static inline int roost_rdmacm_result(int rc)
+static inline int roost_rdmacm_result(int ret)
 {
-	if (rc == 0)
+	if (ret == 0)
 		return 0;
-	errno = -rc;
+	errno = -ret;
 	return -1;
 }
 
 /* -errno in; NULL out, and errno. */
-static inline void *roost_rdmacm_null(int rc)
+static inline void *roost_rdmacm_null(int ret)
 {
-	errno = -rc;
+	errno = -ret;
 	return NULL;
 }
 
@@ -305,12 +305,12 @@ int roost_rdmacm_enter_as(struct roost_rdmacm_id *id,
 /* As roost_rdmacm_enter(), for a call that needs a device: -EINVAL without one.
  */
 int roost_rdmacm_enter_bound(struct roost_rdmacm_id *id);
-/* End a call with rc (0 or -errno). leave_complete: after a successful call, a
+/* End a call with ret (0 or -errno). leave_complete: after a successful call, a
  * synchronous id waits for the event of the call. ADDR_CHANGE is not the event
  * of any call, and is discarded there. Returns 0, or -1 and errno.
  */
-int roost_rdmacm_leave(struct roost_rdmacm_id *id, int rc);
-int roost_rdmacm_leave_complete(struct roost_rdmacm_id *id, int rc);
+int roost_rdmacm_leave(struct roost_rdmacm_id *id, int ret);
+int roost_rdmacm_leave_complete(struct roost_rdmacm_id *id, int ret);
 /* Wait for the next event of a synchronous id; acks the one before. Returns 0,
  * or -1 and errno.
  */

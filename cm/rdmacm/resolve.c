@@ -19,9 +19,9 @@
 #define GROUP_HOP_LIMIT 64
 
 /* The port is unreachable from here: the kernel's word for "no route". */
-static int no_route(int rc)
+static int no_route(int ret)
 {
-	return rc == -EHOSTUNREACH ? -ENETUNREACH : rc;
+	return ret == -EHOSTUNREACH ? -ENETUNREACH : ret;
 }
 
 /* A group is on the link of whatever port the id is on. */
@@ -61,29 +61,29 @@ static int find_route(struct roost_rdmacm_id *id, const struct roost_gid *dgid)
 {
 	struct roost_rdmacm_device *d;
 	struct roost_cm_path path;
-	int rc = -ENETUNREACH;
+	int ret = -ENETUNREACH;
 
 	if (!id->claim.any) {
-		rc = route_on(id, id->device, &id->claim.addr, dgid, &path);
-		if (rc == 0)
+		ret = route_on(id, id->device, &id->claim.addr, dgid, &path);
+		if (ret == 0)
 			id->path = path;
-		return rc;
+		return ret;
 	}
 	for (unsigned int nr = 0; (d = roost_rdmacm_device_nr(nr)); nr++) {
 		/* Once shown to the program, the device stays. */
 		if (id->held && d != id->device)
 			continue;
-		rc = route_on(id, d, NULL, dgid, &path);
-		if (rc)
+		ret = route_on(id, d, NULL, dgid, &path);
+		if (ret)
 			continue;
-		rc = roost_rdmacm_place_take(id, d, path.port_num, &path.sgid);
-		if (rc)
+		ret = roost_rdmacm_place_take(id, d, path.port_num, &path.sgid);
+		if (ret)
 			continue;
 		id->device = d;
 		id->path = path;
 		return 0;
 	}
-	return rc;
+	return ret;
 }
 
 /* Print a line for the user: no route, from all ports that were tried. */
@@ -121,16 +121,16 @@ static int begin(struct roost_rdmacm_id *id, int timeout_ms)
 	struct roost_gid dgid =
 		roost_rdmacm_addr_gid((struct sockaddr *)&id->dst);
 	struct roost_cm_conn *old = id->conn;
-	int rc = 0;
+	int ret = 0;
 
 	if (roost_rdmacm_addr_is_any((struct sockaddr *)&id->dst))
-		rc = own_address(id, &dgid);
-	if (rc == 0)
-		rc = find_route(id, &dgid);
-	if (rc == -ENETUNREACH && !roost_gid_is_multicast(&dgid))
+		ret = own_address(id, &dgid);
+	if (ret == 0)
+		ret = find_route(id, &dgid);
+	if (ret == -ENETUNREACH && !roost_gid_is_multicast(&dgid))
 		tell_no_route(id, &dgid);
-	if (rc)
-		return rc;
+	if (ret)
+		return ret;
 	roost_rdmacm_addr_make(&id->dst, id->dst.ss_family, &dgid,
 			       roost_rdmacm_addr_port(
 				       (struct sockaddr *)&id->dst));
@@ -138,28 +138,28 @@ static int begin(struct roost_rdmacm_id *id, int timeout_ms)
 	id->conn = NULL;
 	if (old)
 		roost_cm_conn_destroy(old);
-	rc = roost_cm_conn_create(id->device->cm, roost_rdmacm_on_event, id,
-				  &id->conn);
-	if (rc)
-		return rc;
+	ret = roost_cm_conn_create(id->device->cm, roost_rdmacm_on_event, id,
+				   &id->conn);
+	if (ret)
+		return ret;
 	if (roost_gid_is_multicast(&dgid)) {
 		roost_rdmacm_id_set_state(id, ROOST_RDMACM_ADDR_RESOLVED);
 		/* The device may just have been removed: in the state before,
 		 * the id got no event.
 		 */
 		if (roost_dev_failed(id->device->dev))
-			rc = -ENODEV;
+			ret = -ENODEV;
 		else
-			rc = roost_rdmacm_tell(id, RDMA_CM_EVENT_ADDR_RESOLVED,
-					       0);
+			ret = roost_rdmacm_tell(id, RDMA_CM_EVENT_ADDR_RESOLVED,
+						0);
 	} else {
 		roost_rdmacm_id_set_state(id, ROOST_RDMACM_ADDR_QUERY);
-		rc = no_route(roost_cm_resolve(id->conn, &id->path.sgid, &dgid,
-					       (uint32_t)timeout_ms));
+		ret = no_route(roost_cm_resolve(id->conn, &id->path.sgid, &dgid,
+						(uint32_t)timeout_ms));
 	}
-	if (rc)
+	if (ret)
 		roost_rdmacm_id_set_state(id, ROOST_RDMACM_BOUND);
-	return rc;
+	return ret;
 }
 
 /* Bind an id that is not, to src or to the wildcard of dst's family. */
@@ -178,24 +178,24 @@ int rdma_resolve_addr(struct rdma_cm_id *rdma, struct sockaddr *src_addr,
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
 	const socklen_t dst_len = roost_rdmacm_addr_len(dst_addr);
-	int rc;
+	int ret;
 
 	if (!dst_len || (src_addr && !roost_rdmacm_addr_len(src_addr)))
 		return roost_rdmacm_result(-EINVAL);
-	rc = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_RESOLVE_ADDR);
-	if (rc)
-		return roost_rdmacm_result(rc);
-	rc = bind_source(id, src_addr, dst_addr);
-	if (rc == 0 && id->src.ss_family != dst_addr->sa_family)
-		rc = -EINVAL;
-	if (rc)
-		return roost_rdmacm_leave(id, rc);
+	ret = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_RESOLVE_ADDR);
+	if (ret)
+		return roost_rdmacm_result(ret);
+	ret = bind_source(id, src_addr, dst_addr);
+	if (ret == 0 && id->src.ss_family != dst_addr->sa_family)
+		ret = -EINVAL;
+	if (ret)
+		return roost_rdmacm_leave(id, ret);
 	memset(&id->dst, 0, sizeof(id->dst));
 	memcpy(&id->dst, dst_addr, dst_len);
-	rc = begin(id, timeout_ms);
-	if (rc == 0)
+	ret = begin(id, timeout_ms);
+	if (ret == 0)
 		memcpy(&rdma->route.addr.dst_storage, dst_addr, dst_len);
-	return roost_rdmacm_leave_complete(id, rc);
+	return roost_rdmacm_leave_complete(id, ret);
 }
 
 /* ---- route -------------------------------------------------------------- */
@@ -242,15 +242,15 @@ int roost_rdmacm_id_show_route(struct roost_rdmacm_id *id)
 int rdma_resolve_route(struct rdma_cm_id *rdma, int timeout_ms)
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
-	int rc;
+	int ret;
 
 	if (timeout_ms == 0)
 		return roost_rdmacm_result(-EINVAL);
-	rc = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_RESOLVE_ROUTE);
-	if (rc)
-		return roost_rdmacm_result(rc);
+	ret = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_RESOLVE_ROUTE);
+	if (ret)
+		return roost_rdmacm_result(ret);
 	shape_path(id);
 	roost_rdmacm_id_set_state(id, ROOST_RDMACM_ROUTE_RESOLVED);
-	rc = roost_rdmacm_tell(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
-	return roost_rdmacm_leave_complete(id, rc);
+	ret = roost_rdmacm_tell(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	return roost_rdmacm_leave_complete(id, ret);
 }

@@ -112,7 +112,7 @@ int roost_rdmacm_place_take(struct roost_rdmacm_id *id,
 			    struct roost_rdmacm_device *d, uint8_t port_num,
 			    const struct roost_gid *addr)
 {
-	int rc = -ENODEV;
+	int ret = -ENODEV;
 
 	roost_rdmacm_place_drop(id);
 	pthread_mutex_lock(&d->ids_lock);
@@ -123,10 +123,10 @@ int roost_rdmacm_place_take(struct roost_rdmacm_id *id,
 		id->place.lost = false;
 		roost_port_query_mac(d->dev, port_num, id->place.mac);
 		LIST_INSERT_HEAD(&d->ids, &id->place, link);
-		rc = 0;
+		ret = 0;
 	}
 	pthread_mutex_unlock(&d->ids_lock);
-	return rc;
+	return ret;
 }
 
 void roost_rdmacm_place_drop(struct roost_rdmacm_id *id)

@@ -28,7 +28,7 @@ static struct roost_rs_stream *get_stream(int socket)
 {
 	struct roost_rs *rs = roost_rs_get(socket);
 
-	if (rs == NULL) {
+	if (!rs) {
 		errno = EBADF;
 		return NULL;
 	}
@@ -76,7 +76,7 @@ int rbind(int socket, const struct sockaddr *addr, socklen_t addrlen)
 	struct roost_rs *rs = roost_rs_get(socket);
 	int ret;
 
-	if (rs == NULL)
+	if (!rs)
 		return (int)answer(-EBADF);
 	ret = rs->ops->bind(rs, addr, addrlen);
 	roost_rs_put(rs);
@@ -88,7 +88,7 @@ int rlisten(int socket, int backlog)
 	struct roost_rs_stream *st = get_stream(socket);
 	int ret;
 
-	if (st == NULL)
+	if (!st)
 		return -1;
 	ret = roost_rs_stream_listen(st, backlog);
 	roost_rs_put(&st->rs);
@@ -104,9 +104,9 @@ static void addr_out(const struct sockaddr_storage *from, struct sockaddr *addr,
 	const socklen_t size =
 		roost_rs_addr_length((const struct sockaddr *)from);
 
-	if (length == NULL)
+	if (!length)
 		return;
-	if (addr != NULL)
+	if (addr)
 		memcpy(addr, from, *length < size ? *length : size);
 	*length = size;
 }
@@ -117,7 +117,7 @@ int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen)
 	struct sockaddr_storage from;
 	int ret;
 
-	if (st == NULL)
+	if (!st)
 		return -1;
 	ret = roost_rs_stream_accept(st, &from);
 	roost_rs_put(&st->rs);
@@ -131,7 +131,7 @@ int rconnect(int socket, const struct sockaddr *addr, socklen_t addrlen)
 	struct roost_rs *rs = roost_rs_get(socket);
 	int ret;
 
-	if (rs == NULL)
+	if (!rs)
 		return (int)answer(-EBADF);
 	ret = rs->ops->connect(rs, addr, addrlen);
 	roost_rs_put(rs);
@@ -146,7 +146,7 @@ int rshutdown(int socket, int how)
 	if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR)
 		return (int)answer(-EINVAL);
 	rs = roost_rs_get(socket);
-	if (rs == NULL)
+	if (!rs)
 		return (int)answer(-EBADF);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	ret = rs->ops->shutdown(rs, how);
@@ -161,7 +161,7 @@ int rclose(int socket)
 	bool removed;
 	int state;
 
-	if (rs == NULL)
+	if (!rs)
 		return (int)answer(-EBADF);
 	/* Not cancelled: a second call would not find the number. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
@@ -182,7 +182,7 @@ static ssize_t recv_from(int socket, const struct iovec *iov, int nb_iov,
 	struct roost_rs *rs = roost_rs_get(socket);
 	ssize_t ret;
 
-	if (rs == NULL)
+	if (!rs)
 		return answer(-EBADF);
 	ret = nb_iov < 0 ? -EINVAL
 			 : rs->ops->recv(rs, iov, nb_iov, flags, from);
@@ -204,7 +204,7 @@ ssize_t rrecvfrom(int socket, void *buf, size_t len, int flags,
 	struct sockaddr_storage from = { 0 };
 	ssize_t ret = recv_from(socket, &iov, 1, flags, &from);
 
-	if (ret >= 0 && src_addr != NULL && from.ss_family != AF_UNSPEC)
+	if (ret >= 0 && src_addr && from.ss_family != AF_UNSPEC)
 		addr_out(&from, src_addr, addrlen);
 	return ret;
 }
@@ -217,7 +217,7 @@ ssize_t rrecvmsg(int socket, struct msghdr *msg, int flags)
 
 	if (ret < 0)
 		return ret;
-	if (msg->msg_name != NULL && from.ss_family != AF_UNSPEC)
+	if (msg->msg_name && from.ss_family != AF_UNSPEC)
 		addr_out(&from, msg->msg_name, &msg->msg_namelen);
 	msg->msg_controllen = 0;
 	msg->msg_flags = 0;
@@ -240,7 +240,7 @@ static ssize_t send_to(int socket, const struct iovec *iov, int nb_iov,
 	struct roost_rs *rs = roost_rs_get(socket);
 	ssize_t ret;
 
-	if (rs == NULL)
+	if (!rs)
 		return answer(-EBADF);
 	ret = nb_iov < 0 ? -EINVAL
 			 : rs->ops->send(rs, iov, nb_iov, flags, to, length);
@@ -263,7 +263,7 @@ ssize_t rsendto(int socket, const void *buf, size_t len, int flags,
 
 ssize_t rsendmsg(int socket, const struct msghdr *msg, int flags)
 {
-	if (msg->msg_control != NULL && msg->msg_controllen != 0)
+	if (msg->msg_control && msg->msg_controllen != 0)
 		return answer(-ENOTSUP);
 	return send_to(socket, msg->msg_iov, (int)msg->msg_iovlen, flags,
 		       msg->msg_name,
@@ -286,7 +286,7 @@ int rgetpeername(int socket, struct sockaddr *addr, socklen_t *addrlen)
 	struct sockaddr_storage peer;
 	int ret;
 
-	if (rs == NULL)
+	if (!rs)
 		return (int)answer(-EBADF);
 	ret = rs->ops->peer(rs, &peer);
 	roost_rs_put(rs);
@@ -301,7 +301,7 @@ int rgetsockname(int socket, struct sockaddr *addr, socklen_t *addrlen)
 	struct sockaddr_storage local;
 	int ret;
 
-	if (rs == NULL)
+	if (!rs)
 		return (int)answer(-EBADF);
 	ret = rs->ops->local(rs, &local);
 	roost_rs_put(rs);
@@ -316,7 +316,7 @@ int rsetsockopt(int socket, int level, int optname, const void *optval,
 	struct roost_rs *rs = roost_rs_get(socket);
 	int ret;
 
-	if (rs == NULL)
+	if (!rs)
 		return (int)answer(-EBADF);
 	ret = roost_rs_option_set(rs, level, optname, optval, optlen);
 	roost_rs_put(rs);
@@ -329,7 +329,7 @@ int rgetsockopt(int socket, int level, int optname, void *optval,
 	struct roost_rs *rs = roost_rs_get(socket);
 	int ret;
 
-	if (rs == NULL)
+	if (!rs)
 		return (int)answer(-EBADF);
 	ret = roost_rs_option_get(rs, level, optname, optval, optlen);
 	roost_rs_put(rs);
@@ -343,7 +343,7 @@ int rfcntl(int socket, int cmd, ...)
 	int param;
 	int ret = 0;
 
-	if (rs == NULL)
+	if (!rs)
 		return (int)answer(-EBADF);
 	va_start(args, cmd);
 	param = cmd == F_SETFL || cmd == F_SETFD ? va_arg(args, int) : 0;
@@ -378,7 +378,7 @@ off_t riomap(int socket, void *buf, size_t len, int prot, int flags,
 	off_t ret;
 
 	(void)flags; /* none is defined */
-	if (st == NULL)
+	if (!st)
 		return -1;
 	ret = roost_rs_map_add(st, buf, len, prot, offset);
 	roost_rs_put(&st->rs);
@@ -390,7 +390,7 @@ int riounmap(int socket, void *buf, size_t len)
 	struct roost_rs_stream *st = get_stream(socket);
 	int ret;
 
-	if (st == NULL)
+	if (!st)
 		return -1;
 	ret = roost_rs_map_remove(st, buf, len);
 	roost_rs_put(&st->rs);
@@ -403,7 +403,7 @@ size_t riowrite(int socket, const void *buf, size_t count, off_t offset,
 	struct roost_rs_stream *st = get_stream(socket);
 	ssize_t ret;
 
-	if (st == NULL)
+	if (!st)
 		return (size_t)-1;
 	ret = roost_rs_map_write(st, buf, count, (uint64_t)offset, flags);
 	roost_rs_put(&st->rs);

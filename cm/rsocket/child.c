@@ -88,7 +88,7 @@ struct roost_rs_after roost_rs_child_request(struct roost_rs_stream *listener,
 		return after;
 	}
 	child = roost_rs_stream_alloc(listener->rs.family);
-	if (child == NULL) {
+	if (!child) {
 		refuse(event->id);
 		return after;
 	}
@@ -117,7 +117,7 @@ void roost_rs_child_established(struct roost_rs_stream *child)
 {
 	struct roost_rs_stream *listener = child->listener;
 
-	if (listener == NULL)
+	if (!listener)
 		return;
 	pthread_mutex_lock(&listener->rs.lock);
 	TAILQ_REMOVE(&listener->accepting, child, child_link);
@@ -131,7 +131,7 @@ static struct roost_rs *answer_next(struct roost_rs_stream *listener)
 {
 	struct roost_rs_stream *child = TAILQ_FIRST(&listener->requested);
 
-	if (child == NULL || listener->nb_open >= listener->backlog)
+	if (!child || listener->nb_open >= listener->backlog)
 		return NULL;
 	TAILQ_REMOVE(&listener->requested, child, child_link);
 	listener->nb_requested--;
@@ -146,7 +146,7 @@ struct roost_rs *roost_rs_child_drop(struct roost_rs_stream *child)
 {
 	struct roost_rs_stream *listener = child->listener;
 
-	if (listener == NULL)
+	if (!listener)
 		return NULL;
 	if (child->state == ROOST_RS_REQUESTED) {
 		TAILQ_REMOVE(&listener->requested, child, child_link);
@@ -174,11 +174,11 @@ void roost_rs_child_drop_all(struct roost_rs_stream *listener)
 			TAILQ_REMOVE(&listener->accepting, child, child_link);
 		else if ((child = TAILQ_FIRST(&listener->requested)) != NULL)
 			TAILQ_REMOVE(&listener->requested, child, child_link);
-		if (child != NULL)
+		if (child)
 			child->listener = NULL;
 		pthread_mutex_unlock(&listener->rs.lock);
 		roost_rs_family_unlock();
-		if (child == NULL)
+		if (!child)
 			return;
 		roost_rs_put(&child->rs);
 	}
@@ -201,16 +201,16 @@ static struct roost_rs_stream *take(struct roost_rs_stream *listener)
 	roost_rs_family_lock();
 	pthread_mutex_lock(&listener->rs.lock);
 	child = TAILQ_FIRST(&listener->established);
-	if (child != NULL) {
+	if (child) {
 		TAILQ_REMOVE(&listener->established, child, child_link);
 		listener->nb_open--;
 		child->listener = NULL;
 	}
 	pthread_mutex_unlock(&listener->rs.lock);
-	if (child != NULL)
+	if (child)
 		failed = answer_next(listener);
 	roost_rs_family_unlock();
-	if (failed != NULL)
+	if (failed)
 		roost_rs_put(failed);
 	return child;
 }
@@ -234,7 +234,7 @@ int roost_rs_stream_accept(struct roost_rs_stream *st,
 		if (ret < 0)
 			return ret;
 		child = take(st);
-	} while (child == NULL);
+	} while (!child);
 
 	*from = child->id->route.addr.dst_storage;
 	ret = roost_rs_insert(&child->rs);

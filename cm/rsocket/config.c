@@ -95,7 +95,7 @@ static bool read_number(const char *dir, const char *name, uint32_t *value)
 	    (int)sizeof(path))
 		return false;
 	file = fopen(path, "re");
-	if (file == NULL)
+	if (!file)
 		return false;
 	found = fscanf(file, "%u", value) == 1;
 	fclose(file);

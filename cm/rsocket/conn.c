@@ -83,7 +83,7 @@ int roost_rs_stream_ask_route(struct roost_rs_stream *st)
 	int ret;
 
 	st->state = ROOST_RS_ROUTE;
-	if (st->route != NULL && st->nb_tries == 0) {
+	if (st->route && st->nb_tries == 0) {
 		/* The program has one: it counts as the answer. */
 		st->nb_tries++;
 		ret = rdma_set_option(st->id, RDMA_OPTION_IB,

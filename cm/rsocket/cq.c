@@ -212,7 +212,7 @@ void roost_rs_stream_progress(struct roost_rs *rs)
 	struct roost_rs_stream *st = roost_rs_stream(rs);
 
 	/* Before ESTABLISHED, received messages wait in the CQ. */
-	if (st->ep.cq == NULL || st->state < ROOST_RS_CONNECTED)
+	if (!st->ep.cq || st->state < ROOST_RS_CONNECTED)
 		return;
 	give_credits(st);
 	if (take_completions(st)) {
@@ -225,7 +225,7 @@ void roost_rs_stream_arm(struct roost_rs *rs)
 {
 	struct roost_rs_ep *ep = &roost_rs_stream(rs)->ep;
 
-	if (ep->cq == NULL || ep->armed)
+	if (!ep->cq || ep->armed)
 		return;
 	if (ibv_req_notify_cq(ep->cq, 0) == 0)
 		ep->armed = true;
@@ -238,7 +238,7 @@ void roost_rs_stream_drain(struct roost_rs *rs)
 	void *context;
 	int state;
 
-	if (ep->cq == NULL)
+	if (!ep->cq)
 		return;
 	/* ibv_get_cq_event() is a cancellation point, and a lock is held. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
@@ -257,5 +257,5 @@ int roost_rs_stream_wait_fd(struct roost_rs *rs)
 {
 	const struct roost_rs_ep *ep = &roost_rs_stream(rs)->ep;
 
-	return ep->channel != NULL ? ep->channel->fd : -1;
+	return ep->channel ? ep->channel->fd : -1;
 }

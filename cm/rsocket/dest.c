@@ -45,7 +45,7 @@ struct roost_rs_dest *roost_rs_dest_find(struct roost_rs_dgram *dg,
 /* Free the held datagram of a destination. */
 static void let_go(struct roost_rs_dest *dest)
 {
-	if (dest->held == NULL)
+	if (!dest->held)
 		return;
 	free(dest->held);
 	dest->held = NULL;
@@ -76,10 +76,10 @@ ssize_t roost_rs_dest_hold(struct roost_rs_dest *dest, const struct iovec *iov,
 	/* One datagram is enough: a program that sends more learns the result
 	 * soon, or no peer is there.
 	 */
-	if (dest->held != NULL || dest->dg->nb_held >= ROOST_RS_HELD_MAX)
+	if (dest->held || dest->dg->nb_held >= ROOST_RS_HELD_MAX)
 		return (ssize_t)bytes;
 	dest->held = malloc(bytes + 1);
-	if (dest->held == NULL)
+	if (!dest->held)
 		return -ENOMEM;
 	dest->dg->nb_held++;
 	dest->held_bytes = bytes;
@@ -92,7 +92,7 @@ static void send_held(struct roost_rs_dest *dest)
 	const struct iovec iov = { .iov_base = dest->held,
 				   .iov_len = dest->held_bytes };
 
-	if (dest->held != NULL && dest->uqp->nb_send_free > 0)
+	if (dest->held && dest->uqp->nb_send_free > 0)
 		(void)roost_rs_uqp_send(dest->uqp, dest, &iov, 1);
 	let_go(dest);
 }
@@ -102,11 +102,11 @@ static void make_ready(struct roost_rs_dest *dest)
 {
 	struct ibv_ah *ah = ibv_create_ah(dest->uqp->id->pd, &dest->path);
 
-	if (ah == NULL) {
+	if (!ah) {
 		fail(dest, errno);
 		return;
 	}
-	if (dest->ah != NULL)
+	if (dest->ah)
 		ibv_destroy_ah(dest->ah);
 	dest->ah = ah;
 	dest->state = ROOST_RS_DEST_READY;
@@ -132,7 +132,7 @@ static int path_get(struct roost_rs_dest *dest)
 	const struct ibv_sa_path_rec *rec = id->route.path_rec;
 	int index;
 
-	if (id->route.num_paths == 0 || rec == NULL)
+	if (id->route.num_paths == 0 || !rec)
 		return -EHOSTUNREACH;
 	index = sgid_index(id, &rec->sgid);
 	if (index < 0)
@@ -301,10 +301,10 @@ static void make_room(struct roost_rs_dgram *dg)
 {
 	struct roost_rs_dest *dest = oldest(dg, false);
 
-	if (dest == NULL)
+	if (!dest)
 		dest = oldest(dg, true);
 	take_out(dest);
-	if (dest->id == NULL) {
+	if (!dest->id) {
 		roost_rs_dest_free(dest);
 		return;
 	}
@@ -321,10 +321,10 @@ void roost_rs_dest_reap(struct roost_rs_dgram *dg)
 	for (;;) {
 		pthread_mutex_lock(&dg->rs.lock);
 		dest = LIST_FIRST(&dg->dead_dests);
-		if (dest != NULL)
+		if (dest)
 			LIST_REMOVE(dest, link);
 		pthread_mutex_unlock(&dg->rs.lock);
-		if (dest == NULL)
+		if (!dest)
 			return;
 		roost_rs_dest_free(dest);
 	}
@@ -336,7 +336,7 @@ static struct roost_rs_dest *dest_new(struct roost_rs_dgram *dg,
 	struct roost_rs_dest *dest;
 
 	dest = calloc(1, sizeof(*dest));
-	if (dest == NULL)
+	if (!dest)
 		return NULL;
 	if (dg->nb_dests >= ROOST_RS_DESTS_MAX)
 		make_room(dg);
@@ -380,15 +380,14 @@ static int resolve(struct roost_rs_dest *dest)
 	is_any = roost_rs_addr_equal(local, &any, false);
 	/* The peer has sent to this local address, and expects answers from it.
 	 */
-	if (dest->uqp != NULL) {
+	if (dest->uqp) {
 		src = dest->uqp->local;
 		is_any = false;
 	}
 	roost_rs_port_set(&src, 0);
 	dest->state = ROOST_RS_DEST_RESOLVING;
-	if (dest->id == NULL &&
-	    rdma_create_id(roost_rs_service_channel(), &dest->id, &dest->cm,
-			   RDMA_PS_UDP) != 0) {
+	if (!dest->id && rdma_create_id(roost_rs_service_channel(), &dest->id,
+					&dest->cm, RDMA_PS_UDP) != 0) {
 		dest->id = NULL;
 		return -errno;
 	}
@@ -417,9 +416,9 @@ int roost_rs_dest_get(struct roost_rs_dgram *dg,
 {
 	struct roost_rs_dest *dest = roost_rs_dest_find(dg, addr);
 
-	if (dest == NULL)
+	if (!dest)
 		dest = dest_new(dg, addr);
-	if (dest == NULL)
+	if (!dest)
 		return -ENOBUFS;
 	renew_age(dest, false);
 	roost_rs_dest_seek(dest);
@@ -451,9 +450,9 @@ void roost_rs_dest_learn(struct roost_rs_uqp *uqp, struct roost_rs_dgram *dg,
 	struct ibv_ah_attr path;
 	union ibv_gid gid;
 
-	if (dest != NULL)
+	if (dest)
 		renew_age(dest, false);
-	if (dest != NULL && dest->state == ROOST_RS_DEST_READY &&
+	if (dest && dest->state == ROOST_RS_DEST_READY &&
 	    dest->qpn == wc->src_qp)
 		return;
 	/* The address in the header counts only if the datagram came from it.
@@ -463,9 +462,9 @@ void roost_rs_dest_learn(struct roost_rs_uqp *uqp, struct roost_rs_dgram *dg,
 				&path) != 0 ||
 	    memcmp(&path.grh.dgid, &gid, sizeof(gid)) != 0)
 		return;
-	if (dest == NULL)
+	if (!dest)
 		dest = dest_new(dg, addr);
-	if (dest == NULL)
+	if (!dest)
 		return;
 	/* The path is resolved when the program sends to the destination: a
 	 * datagram from an unknown sender starts no resolution.
@@ -502,9 +501,9 @@ int roost_rs_dest_renew(struct roost_rs_dest *dest)
 void roost_rs_dest_free(struct roost_rs_dest *dest)
 {
 	free(dest->held);
-	if (dest->id != NULL)
+	if (dest->id)
 		rdma_destroy_id(dest->id);
-	if (dest->ah != NULL)
+	if (dest->ah)
 		ibv_destroy_ah(dest->ah);
 	free(dest);
 }

@@ -116,8 +116,7 @@ static int dgram_connect(struct roost_rs *rs, const struct sockaddr *addr,
 			 socklen_t length)
 {
 	struct roost_rs_dgram *dg = roost_rs_dgram(rs);
-	const bool dissolve = addr != NULL &&
-			      length >= sizeof(addr->sa_family) &&
+	const bool dissolve = addr && length >= sizeof(addr->sa_family) &&
 			      addr->sa_family == AF_UNSPEC;
 	struct sockaddr_storage to = { 0 };
 	struct roost_rs_dest *dest = NULL;
@@ -146,7 +145,7 @@ static int dgram_shutdown(struct roost_rs *rs, int how)
 	int ret = 0;
 
 	pthread_mutex_lock(&rs->lock);
-	if (dg->peer == NULL)
+	if (!dg->peer)
 		ret = -ENOTCONN;
 	if (how != SHUT_WR)
 		dg->readable = false;
@@ -181,12 +180,12 @@ static void dgram_free(struct roost_rs *rs)
 	struct roost_rs_dmsg *msg;
 	struct roost_rs_uqp *uqp;
 
-	if (dg->listen_id != NULL)
+	if (dg->listen_id)
 		rdma_destroy_id(dg->listen_id);
 	roost_rs_dest_free_all(dg);
 	while ((msg = STAILQ_FIRST(&dg->received)) != NULL) {
 		STAILQ_REMOVE_HEAD(&dg->received, link);
-		if (msg->uqp == NULL)
+		if (!msg->uqp)
 			free(msg);
 	}
 	while ((uqp = LIST_FIRST(&dg->uqps)) != NULL) {
@@ -217,7 +216,7 @@ static int dgram_peer(struct roost_rs *rs, struct sockaddr_storage *addr)
 	int ret = -ENOTCONN;
 
 	pthread_mutex_lock(&rs->lock);
-	if (dg->peer != NULL) {
+	if (dg->peer) {
 		*addr = dg->peer->addr;
 		ret = 0;
 	}
@@ -271,7 +270,7 @@ int roost_rs_dgram_create(sa_family_t family, struct roost_rs **out)
 	struct roost_rs_dgram *dg = calloc(1, sizeof(*dg));
 	int ret;
 
-	if (dg == NULL)
+	if (!dg)
 		return -ENOMEM;
 	roost_rs_init(&dg->rs, &dgram_ops, SOCK_DGRAM, family);
 	dg->readable = true;

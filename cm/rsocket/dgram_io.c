@@ -17,8 +17,7 @@
 bool roost_rs_dgram_wants(const struct roost_rs_dgram *dg,
 			  const struct sockaddr_storage *from)
 {
-	return dg->peer == NULL ||
-	       roost_rs_addr_equal(&dg->peer->addr, from, true);
+	return !dg->peer || roost_rs_addr_equal(&dg->peer->addr, from, true);
 }
 
 /* True if the header has the address that the packet came from. */
@@ -147,7 +146,7 @@ static bool send_is_decided(struct roost_rs *rs)
 	struct roost_rs_dgram *dg = roost_rs_dgram(rs);
 	const struct roost_rs_dest *dest = dg->to;
 
-	if (dest == NULL || !dg->writable)
+	if (!dest || !dg->writable)
 		return true;
 	switch (dest->state) {
 	case ROOST_RS_DEST_RESOLVING:
@@ -188,7 +187,7 @@ static int choose(struct roost_rs_dgram *dg, const struct sockaddr *to,
 	struct sockaddr_storage addr = { 0 };
 	int ret;
 
-	if (to == NULL) {
+	if (!to) {
 		dg->to = dg->peer;
 		return dg->peer != NULL ? 0 : -EDESTADDRREQ;
 	}
@@ -242,7 +241,7 @@ ssize_t roost_rs_dgram_send(struct roost_rs *rs, const struct iovec *iov,
 	if (ret == 0)
 		ret = send_one(dg, iov, nb_iov, &dead);
 	roost_rs_unlock(rs);
-	if (dead != NULL)
+	if (dead)
 		roost_rs_dest_free(dead);
 	if (!LIST_EMPTY(&dg->dead_dests))
 		roost_rs_dest_reap(dg);
@@ -252,7 +251,7 @@ ssize_t roost_rs_dgram_send(struct roost_rs *rs, const struct iovec *iov,
 void roost_rs_dmsg_done(struct roost_rs_dgram *dg, struct roost_rs_dmsg *msg)
 {
 	STAILQ_REMOVE_HEAD(&dg->received, link);
-	if (msg->uqp != NULL) {
+	if (msg->uqp) {
 		(void)roost_rs_uqp_post_recv(msg->uqp, msg->index);
 		return;
 	}
@@ -269,11 +268,11 @@ static ssize_t recv_one(struct roost_rs_dgram *dg, const struct iovec *iov,
 	struct roost_rs_dmsg *msg = STAILQ_FIRST(&dg->received);
 	size_t bytes;
 
-	if (msg == NULL)
+	if (!msg)
 		return 0;
 	bytes = msg->length_bytes < room ? msg->length_bytes : room;
 	roost_rs_cursor_write(&cursor, msg->data, bytes);
-	if (from != NULL)
+	if (from)
 		*from = msg->from;
 	if (flags & MSG_TRUNC)
 		bytes = msg->length_bytes;

@@ -50,7 +50,7 @@ static int make_cq(struct roost_rs_stream *st)
 	const int nb = st->rs.sizes.send_wr + st->rs.sizes.recv_wr;
 
 	ep->channel = ibv_create_comp_channel(st->id->verbs);
-	if (ep->channel == NULL)
+	if (!ep->channel)
 		return -errno;
 	if (fcntl(ep->channel->fd, F_SETFL, O_NONBLOCK) != 0)
 		return -errno;
@@ -90,12 +90,12 @@ static int make_send_memory(struct roost_rs_stream *st)
 
 	ep->send_ring_bytes = st->rs.sizes.send_bytes;
 	ep->send_mem = calloc(1, ctrl_bytes + ep->send_ring_bytes);
-	if (ep->send_mem == NULL)
+	if (!ep->send_mem)
 		return -ENOMEM;
 	ep->send_mr = ibv_reg_mr(st->id->pd, ep->send_mem,
 				 ctrl_bytes + ep->send_ring_bytes,
 				 IBV_ACCESS_LOCAL_WRITE);
-	if (ep->send_mr == NULL)
+	if (!ep->send_mr)
 		return -errno;
 	ep->send_ring = ep->send_mem + ctrl_bytes;
 	ep->send_free_bytes = ep->send_ring_bytes;
@@ -116,7 +116,7 @@ static int make_recv_memory(struct roost_rs_stream *st)
 	ep->recv_ring_bytes = (st->rs.sizes.recv_bytes + 1) & ~1u;
 	bytes = (size_t)ring_at + ep->recv_ring_bytes;
 	ep->msgs = calloc(st->rs.sizes.recv_wr, sizeof(*ep->msgs));
-	if (ep->msgs == NULL ||
+	if (!ep->msgs ||
 	    posix_memalign(&mem, ALIGN_BYTES, align((uint32_t)bytes)) != 0)
 		return -ENOMEM;
 	memset(mem, 0, bytes);
@@ -124,7 +124,7 @@ static int make_recv_memory(struct roost_rs_stream *st)
 	ep->recv_mr =
 		ibv_reg_mr(st->id->pd, mem, bytes,
 			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-	if (ep->recv_mr == NULL)
+	if (!ep->recv_mr)
 		return -errno;
 	ep->slots = mem;
 	ep->iomaps = (void *)(ep->recv_mem + slots_bytes);
@@ -159,15 +159,15 @@ void roost_rs_ep_destroy(struct roost_rs_stream *st)
 {
 	struct roost_rs_ep *ep = &st->ep;
 
-	if (st->id != NULL && st->id->qp != NULL)
+	if (st->id && st->id->qp)
 		rdma_destroy_qp(st->id);
-	if (ep->cq != NULL)
+	if (ep->cq)
 		ibv_destroy_cq(ep->cq);
-	if (ep->channel != NULL)
+	if (ep->channel)
 		ibv_destroy_comp_channel(ep->channel);
-	if (ep->recv_mr != NULL)
+	if (ep->recv_mr)
 		ibv_dereg_mr(ep->recv_mr);
-	if (ep->send_mr != NULL)
+	if (ep->send_mr)
 		ibv_dereg_mr(ep->send_mr);
 	free(ep->recv_mem);
 	free(ep->send_mem);

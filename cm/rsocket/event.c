@@ -194,7 +194,7 @@ struct roost_rs_after roost_rs_stream_event(struct roost_rs_cm *cm,
 		else
 			after.destroy = event->id;
 	} else if ((unsigned int)event->event < EVENTS &&
-		   steps[st->state][event->event].take != NULL) {
+		   steps[st->state][event->event].take) {
 		outcome = steps[st->state][event->event].take(st, event);
 	}
 	pthread_mutex_unlock(&st->rs.lock);

@@ -31,7 +31,7 @@ static int free_index(const struct roost_rs_stream *st)
 			if (map->index == (int)i)
 				break;
 		}
-		if (map == NULL)
+		if (!map)
 			return (int)i;
 	}
 	return -1;
@@ -43,7 +43,7 @@ static int map_new(struct roost_rs_stream *st, struct roost_rs_map *map,
 {
 	unsigned int access = IBV_ACCESS_LOCAL_WRITE;
 
-	if (st->ep.channel == NULL)
+	if (!st->ep.channel)
 		return -EINVAL;
 	map->index = -1;
 	if (remote) {
@@ -53,7 +53,7 @@ static int map_new(struct roost_rs_stream *st, struct roost_rs_map *map,
 			return -ENOMEM;
 	}
 	map->mr = ibv_reg_mr(st->id->pd, map->addr, map->length_bytes, access);
-	if (map->mr == NULL)
+	if (!map->mr)
 		return -errno;
 	map->queued = remote;
 	if (remote)
@@ -71,7 +71,7 @@ off_t roost_rs_map_add(struct roost_rs_stream *st, void *addr,
 	if ((prot & ~PROT_WRITE) != 0 || length_bytes > UINT32_MAX)
 		return -EINVAL;
 	map = calloc(1, sizeof(*map));
-	if (map == NULL)
+	if (!map)
 		return -ENOMEM;
 	map->addr = addr;
 	map->length_bytes = length_bytes;

@@ -79,7 +79,7 @@ static int keepalive_default_s(void)
 	FILE *file = fopen("/proc/sys/net/ipv4/tcp_keepalive_time", "re");
 	int seconds = 0;
 
-	if (file != NULL) {
+	if (file) {
 		if (fscanf(file, "%d", &seconds) != 1)
 			seconds = 0;
 		fclose(file);
@@ -185,7 +185,7 @@ int roost_rs_option_set(struct roost_rs *rs, int level, int name,
 	int number = 0;
 	int ret = 0;
 
-	if (option == NULL || !option->is_settable) {
+	if (!option || !option->is_settable) {
 		/* The UDP socket of a datagram one may know it. */
 		if (rs->type != SOCK_DGRAM || level == SOL_RDMA)
 			return -ENOTSUP;
@@ -194,7 +194,7 @@ int roost_rs_option_set(struct roost_rs *rs, int level, int name,
 		pthread_mutex_unlock(&rs->lock);
 		return ret;
 	}
-	if (value == NULL || length < sizeof(int))
+	if (!value || length < sizeof(int))
 		return -EINVAL;
 	/* A struct linger begins with the switch. */
 	memcpy(&number, value, sizeof(number));
@@ -218,7 +218,7 @@ static int max_segment(struct roost_rs *rs)
 	if (rs->type != SOCK_STREAM)
 		return 2048;
 	route = &roost_rs_stream(rs)->id->route;
-	return route->num_paths > 0 && route->path_rec != NULL
+	return route->num_paths > 0 && route->path_rec
 		       ? 1 << (7 + (route->path_rec->mtu & 0x3f))
 		       : 2048;
 }
@@ -307,7 +307,7 @@ static int get_route(struct roost_rs *rs, void *value, socklen_t *length)
 
 	if (rs->type != SOCK_STREAM)
 		return -ENOTSUP;
-	if (st->route != NULL) {
+	if (st->route) {
 		if (*length < st->route_length)
 			return -EINVAL;
 		memcpy(value, st->route, st->route_length);
@@ -336,7 +336,7 @@ int roost_rs_option_get(struct roost_rs *rs, int level, int name, void *value,
 	int number = 0;
 	int ret = 0;
 
-	if (option == NULL)
+	if (!option)
 		return -ENOTSUP;
 	pthread_mutex_lock(&rs->lock);
 	if (option->what == ROUTE)

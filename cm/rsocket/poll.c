@@ -32,8 +32,8 @@ struct set {
 
 static void set_fini(struct set *set)
 {
-	for (nfds_t i = 0; set->rss != NULL && i < set->nb; i++) {
-		if (set->rss[i] != NULL)
+	for (nfds_t i = 0; set->rss && i < set->nb; i++) {
+		if (set->rss[i])
 			roost_rs_put(set->rss[i]);
 	}
 	free(set->rss);
@@ -48,7 +48,7 @@ static int set_init(struct set *set, struct pollfd *fds, nfds_t nb)
 	set->rss = calloc(nb, sizeof(struct roost_rs *));
 	set->waiters = calloc(nb, sizeof(*set->waiters));
 	set->real = calloc(nb + 1, sizeof(*set->real));
-	if (set->rss == NULL || set->waiters == NULL || set->real == NULL) {
+	if (!set->rss || !set->waiters || !set->real) {
 		set_fini(set);
 		return -ENOMEM;
 	}
@@ -58,7 +58,7 @@ static int set_init(struct set *set, struct pollfd *fds, nfds_t nb)
 		set->rss[i] = roost_rs_get(fds[i].fd);
 		set->real[i + 1].fd = fds[i].fd;
 		set->real[i + 1].events = fds[i].events;
-		if (set->rss[i] != NULL) {
+		if (set->rss[i]) {
 			set->real[i + 1].fd = -1;
 			set->real[i + 1].events = POLLIN;
 			set->nb_rs++;
@@ -131,7 +131,7 @@ static void arm(struct set *set)
 	for (nfds_t i = 0; i < set->nb; i++) {
 		struct roost_rs *rs = set->rss[i];
 
-		if (rs == NULL)
+		if (!rs)
 			continue;
 		pthread_mutex_lock(&rs->lock);
 		rs->ops->arm(rs);
@@ -147,7 +147,7 @@ static void drain(struct set *set)
 	for (nfds_t i = 0; i < set->nb; i++) {
 		struct roost_rs *rs = set->rss[i];
 
-		if (rs == NULL || set->real[i + 1].revents == 0)
+		if (!rs || set->real[i + 1].revents == 0)
 			continue;
 		pthread_mutex_lock(&rs->lock);
 		rs->ops->drain(rs);
@@ -181,7 +181,7 @@ static int sleep_until(struct set *set, int64_t end_ns)
 		/* Armed first and looked at then: nothing falls between. */
 		arm(set);
 		for (nfds_t i = 0; nb == 0 && i < set->nb; i++) {
-			if (set->rss[i] != NULL)
+			if (set->rss[i])
 				nb = look(set->rss[i], set->fds[i].events);
 		}
 		ms = left_ms(end_ns);
@@ -207,7 +207,7 @@ static int enlist(struct set *set)
 	for (nfds_t i = 0; i < set->nb; i++) {
 		struct roost_rs *rs = set->rss[i];
 
-		if (rs == NULL)
+		if (!rs)
 			continue;
 		set->waiters[i].eventfd = fd;
 		pthread_mutex_lock(&rs->lock);
@@ -223,7 +223,7 @@ static void delist(struct set *set)
 	for (nfds_t i = 0; i < set->nb; i++) {
 		struct roost_rs *rs = set->rss[i];
 
-		if (rs == NULL)
+		if (!rs)
 			continue;
 		pthread_mutex_lock(&rs->lock);
 		LIST_REMOVE(&set->waiters[i], link);
@@ -293,7 +293,7 @@ int rpoll(struct pollfd *fds, nfds_t nfds, int timeout)
 
 static bool is_set(int fd, fd_set *set)
 {
-	return set != NULL && FD_ISSET(fd, set);
+	return set && FD_ISSET(fd, set);
 }
 
 /* Returns the number of descriptors. */
@@ -321,7 +321,7 @@ static nfds_t select_to_poll(int nb, fd_set *readfds, fd_set *writefds,
 /* As select(2) reads poll(2)'s events. Returns the number of bits left. */
 static int keep(const struct pollfd *fd, short asked, short events, fd_set *set)
 {
-	if (set == NULL || !(fd->events & asked))
+	if (!set || !(fd->events & asked))
 		return 0;
 	if (fd->revents & events)
 		return 1;
@@ -347,7 +347,7 @@ static int timeval_to_ms(const struct timeval *timeout)
 {
 	int64_t ms;
 
-	if (timeout == NULL)
+	if (!timeout)
 		return -1;
 	ms = (int64_t)timeout->tv_sec * 1000 + (timeout->tv_usec + 999) / 1000;
 	return ms > INT_MAX ? INT_MAX : (int)ms;
@@ -361,13 +361,13 @@ int rselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds,
 	nfds_t nb;
 	int ret;
 
-	if (nfds < 0 || (timeout != NULL &&
-			 (timeout->tv_sec < 0 || timeout->tv_usec < 0))) {
+	if (nfds < 0 ||
+	    (timeout && (timeout->tv_sec < 0 || timeout->tv_usec < 0))) {
 		errno = EINVAL;
 		return -1;
 	}
 	fds = calloc((size_t)nfds + 1, sizeof(*fds));
-	if (fds == NULL) {
+	if (!fds) {
 		errno = ENOMEM;
 		return -1;
 	}

@@ -106,7 +106,7 @@ ssize_t roost_rs_stream_recv(struct roost_rs *rs, const struct iovec *iov,
 	roost_rs_lock(rs, &rs->recv_lock);
 	ret = recv_all(st, iov, nb_iov, flags);
 	roost_rs_unlock(rs);
-	if (ret >= 0 && from != NULL)
+	if (ret >= 0 && from)
 		(void)rs->ops->peer(rs, from);
 	return ret;
 }

@@ -34,7 +34,7 @@ void roost_rs_fini(struct roost_rs *rs)
 
 int roost_rs_addr_check(const struct sockaddr *addr, socklen_t length)
 {
-	if (addr == NULL || length < sizeof(addr->sa_family))
+	if (!addr || length < sizeof(addr->sa_family))
 		return -EINVAL;
 	if (addr->sa_family != AF_INET && addr->sa_family != AF_INET6)
 		return -EAFNOSUPPORT;

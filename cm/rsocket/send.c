@@ -237,7 +237,7 @@ ssize_t roost_rs_stream_send(struct roost_rs *rs, const struct iovec *iov,
 {
 	ssize_t ret;
 
-	if (to != NULL || to_length != 0)
+	if (to || to_length != 0)
 		return -EISCONN;
 	roost_rs_lock(rs, &rs->send_lock);
 	ret = send_all(roost_rs_stream(rs), iov, nb_iov,

@@ -50,11 +50,11 @@ static void take_cm_event(void)
 	}
 	rdma_ack_cm_event(event);
 
-	if (after.destroy != NULL)
+	if (after.destroy)
 		rdma_destroy_id(after.destroy);
-	if (after.put != NULL)
+	if (after.put)
 		roost_rs_put(after.put);
-	if (rs != NULL)
+	if (rs)
 		roost_rs_put(rs);
 }
 
@@ -111,9 +111,9 @@ static void take_readable(int fd)
 {
 	struct roost_rs *rs = roost_rs_get(fd);
 
-	if (rs == NULL)
+	if (!rs)
 		return;
-	if (rs->ops->readable != NULL)
+	if (rs->ops->readable)
 		rs->ops->readable(rs);
 	roost_rs_put(rs);
 }
@@ -144,7 +144,7 @@ static void *run(void *arg)
 static void forget_in_child(void)
 {
 	/* Descriptors are shared with the parent: closed, and not used. */
-	if (service.channel != NULL) {
+	if (service.channel) {
 		close(service.epoll_fd);
 		close(service.wake_fd);
 	}
@@ -228,10 +228,10 @@ int roost_rs_service_start(void)
 	int ret = 0;
 
 	pthread_mutex_lock(&service.lock);
-	if (service.channel == NULL) {
+	if (!service.channel) {
 		channel = rdma_create_event_channel();
 		ret = channel != NULL ? start(channel) : -errno;
-		if (ret < 0 && channel != NULL)
+		if (ret < 0 && channel)
 			rdma_destroy_event_channel(channel);
 	}
 	pthread_mutex_unlock(&service.lock);

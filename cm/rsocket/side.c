@@ -78,7 +78,7 @@ static void receive(struct roost_rs_dgram *dg,
 	    dg->nb_side_waiting >= ROOST_RS_SIDE_WAITING_MAX)
 		return;
 	msg = calloc(1, sizeof(*msg) + length_bytes);
-	if (msg == NULL)
+	if (!msg)
 		return;
 	msg->from = *from;
 	msg->data = (uint8_t *)(msg + 1);
@@ -103,7 +103,7 @@ static void take(struct roost_rs_dgram *dg, const struct sockaddr_storage *from,
 	roost_rs_dest_tell(dest, side.qpn);
 	if (side.op != ROOST_RS_OP_DATA)
 		return;
-	if (dest->uqp != NULL)
+	if (dest->uqp)
 		(void)roost_rs_side_send(dg, dest, ROOST_RS_OP_CTRL, NULL, 0);
 	else
 		dest->owes_side = true;

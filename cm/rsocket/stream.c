@@ -140,7 +140,7 @@ static int stream_peer(struct roost_rs *rs, struct sockaddr_storage *addr)
 
 static bool stream_sizable(struct roost_rs *rs)
 {
-	return roost_rs_stream(rs)->ep.channel == NULL;
+	return !roost_rs_stream(rs)->ep.channel;
 }
 
 static int set_keepalive(struct roost_rs_stream *st, bool on)
@@ -159,7 +159,7 @@ static int set_route(struct roost_rs_stream *st, const void *value,
 {
 	void *route = malloc(length);
 
-	if (route == NULL)
+	if (!route)
 		return -ENOMEM;
 	memcpy(route, value, length);
 	free(st->route);
@@ -205,9 +205,9 @@ static void stream_free(struct roost_rs *rs)
 	struct roost_rs_stream *st = roost_rs_stream(rs);
 
 	roost_rs_timer_clear(&st->keepalive);
-	if (st->id != NULL) {
+	if (st->id) {
 		/* Without an endpoint there is nothing to disconnect. */
-		if (st->ep.channel != NULL)
+		if (st->ep.channel)
 			(void)rdma_disconnect(st->id);
 		roost_rs_map_free_all(st);
 		roost_rs_ep_destroy(st);
@@ -241,7 +241,7 @@ struct roost_rs_stream *roost_rs_stream_alloc(sa_family_t family)
 {
 	struct roost_rs_stream *st = calloc(1, sizeof(*st));
 
-	if (st == NULL)
+	if (!st)
 		return NULL;
 	roost_rs_init(&st->rs, &stream_ops, SOCK_STREAM, family);
 	st->cm.rs = &st->rs;
@@ -260,7 +260,7 @@ int roost_rs_stream_create(sa_family_t family, struct roost_rs **out)
 	struct roost_rs_stream *st = roost_rs_stream_alloc(family);
 	int ret;
 
-	if (st == NULL)
+	if (!st)
 		return -ENOMEM;
 	if (rdma_create_id(roost_rs_service_channel(), &st->id, &st->cm,
 			   RDMA_PS_TCP) != 0) {

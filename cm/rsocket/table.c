@@ -29,7 +29,7 @@ static int grow(int fd)
 	if (nb == table.nb)
 		return 0;
 	slots = realloc(table.slots, (size_t)nb * sizeof(*slots));
-	if (slots == NULL)
+	if (!slots)
 		return -ENOMEM;
 	memset(slots + table.nb, 0, (size_t)(nb - table.nb) * sizeof(*slots));
 	table.slots = slots;
@@ -66,7 +66,7 @@ struct roost_rs *roost_rs_get(int fd)
 	pthread_mutex_lock(&table.lock);
 	if (fd >= 0 && fd < table.nb)
 		rs = table.slots[fd];
-	if (rs != NULL)
+	if (rs)
 		rs->refs++;
 	pthread_mutex_unlock(&table.lock);
 	return rs;
@@ -117,7 +117,7 @@ void roost_rs_table_forget(void)
 {
 	pthread_mutex_init(&table.lock, NULL);
 	for (int fd = 0; fd < table.nb; fd++) {
-		if (table.slots[fd] != NULL)
+		if (table.slots[fd])
 			close(fd);
 		table.slots[fd] = NULL;
 	}

@@ -66,13 +66,12 @@ static int make_qp(struct roost_rs_dgram *dg, struct roost_rs_uqp *uqp)
 	uqp->max_bytes =
 		mtu < ROOST_RS_DGRAM_BYTES ? mtu : ROOST_RS_DGRAM_BYTES;
 	uqp->channel = ibv_create_comp_channel(uqp->id->verbs);
-	if (uqp->channel == NULL ||
-	    fcntl(uqp->channel->fd, F_SETFL, O_NONBLOCK) != 0)
+	if (!uqp->channel || fcntl(uqp->channel->fd, F_SETFL, O_NONBLOCK) != 0)
 		return -errno;
 	uqp->cq = ibv_create_cq(uqp->id->verbs,
 				dg->rs.sizes.send_wr + dg->rs.sizes.recv_wr,
 				uqp, uqp->channel, 0);
-	if (uqp->cq == NULL)
+	if (!uqp->cq)
 		return -errno;
 	attr.send_cq = uqp->cq;
 	attr.recv_cq = uqp->cq;
@@ -99,18 +98,17 @@ static int make_memory(struct roost_rs_dgram *dg, struct roost_rs_uqp *uqp)
 	uqp->recv_mem = calloc(nb_recv, RECV_BYTES);
 	uqp->send_free = calloc(nb_send, sizeof(*uqp->send_free));
 	uqp->msgs = calloc(nb_recv, sizeof(*uqp->msgs));
-	if (uqp->send_mem == NULL || uqp->recv_mem == NULL ||
-	    uqp->send_free == NULL || uqp->msgs == NULL)
+	if (!uqp->send_mem || !uqp->recv_mem || !uqp->send_free || !uqp->msgs)
 		return -ENOMEM;
 	uqp->send_mr = ibv_reg_mr(uqp->id->pd, uqp->send_mem,
 				  (size_t)nb_send * ROOST_RS_DGRAM_BYTES,
 				  IBV_ACCESS_LOCAL_WRITE);
-	if (uqp->send_mr == NULL)
+	if (!uqp->send_mr)
 		return -errno;
 	uqp->recv_mr = ibv_reg_mr(uqp->id->pd, uqp->recv_mem,
 				  (size_t)nb_recv * RECV_BYTES,
 				  IBV_ACCESS_LOCAL_WRITE);
-	if (uqp->recv_mr == NULL)
+	if (!uqp->recv_mr)
 		return -errno;
 	for (uint32_t i = 0; i < nb_send; i++)
 		uqp->send_free[uqp->nb_send_free++] = i;
@@ -140,7 +138,7 @@ int roost_rs_uqp_get(struct roost_rs_dgram *dg,
 		}
 	}
 	uqp = calloc(1, sizeof(*uqp));
-	if (uqp == NULL)
+	if (!uqp)
 		return -ENOMEM;
 	uqp->cm.rs = &dg->rs;
 	uqp->cm.event = roost_rs_cm_ignore;
@@ -164,17 +162,17 @@ int roost_rs_uqp_get(struct roost_rs_dgram *dg,
 
 void roost_rs_uqp_free(struct roost_rs_uqp *uqp)
 {
-	if (uqp->id != NULL && uqp->id->qp != NULL)
+	if (uqp->id && uqp->id->qp)
 		rdma_destroy_qp(uqp->id);
-	if (uqp->cq != NULL)
+	if (uqp->cq)
 		ibv_destroy_cq(uqp->cq);
-	if (uqp->channel != NULL)
+	if (uqp->channel)
 		ibv_destroy_comp_channel(uqp->channel);
-	if (uqp->recv_mr != NULL)
+	if (uqp->recv_mr)
 		ibv_dereg_mr(uqp->recv_mr);
-	if (uqp->send_mr != NULL)
+	if (uqp->send_mr)
 		ibv_dereg_mr(uqp->send_mr);
-	if (uqp->id != NULL)
+	if (uqp->id)
 		rdma_destroy_id(uqp->id);
 	free(uqp->msgs);
 	free(uqp->send_free);
@@ -232,7 +230,7 @@ ssize_t roost_rs_uqp_send(struct roost_rs_uqp *uqp,
 	if (sge.length <= roost_rs_dgram(uqp->cm.rs)->rs.sizes.inline_bytes)
 		wr.send_flags = IBV_SEND_INLINE;
 	ret = ibv_post_send(uqp->id->qp, &wr, &bad);
-	if (ret != 0)
+	if (ret)
 		return -ret;
 	uqp->nb_send_free--;
 	return (ssize_t)bytes;

@@ -145,7 +145,7 @@ static void wake_for_good(void *arg)
 	pthread_mutex_lock(&s->rs->lock);
 	LIST_REMOVE(s->waiter, link);
 	pthread_mutex_unlock(&s->rs->lock);
-	if (direction != NULL)
+	if (direction)
 		pthread_mutex_unlock(direction);
 	roost_rs_put(s->rs);
 }

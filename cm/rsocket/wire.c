@@ -123,7 +123,7 @@ int roost_rs_hello_get(struct roost_rs_hello *hello, const void *data,
 {
 	const uint8_t *in = data;
 
-	if (in == NULL || length_bytes < ROOST_RS_HELLO_BYTES)
+	if (!in || length_bytes < ROOST_RS_HELLO_BYTES)
 		return -EINVAL;
 	if (in[0] != HELLO_VERSION)
 		return -ENOTSUP;

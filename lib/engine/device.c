@@ -17,15 +17,15 @@
 int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
 {
 	struct roost_dev *d;
-	int rc;
+	int ret;
 
-	rc = roost_dev_make(conf, &roost_transport, &roost_cc_loss, &d);
-	if (rc != 0)
-		return rc;
-	rc = roost_workers_create(d, conf->nb_workers);
-	if (rc != 0) {
+	ret = roost_dev_make(conf, &roost_transport, &roost_cc_loss, &d);
+	if (ret)
+		return ret;
+	ret = roost_workers_create(d, conf->nb_workers);
+	if (ret) {
 		roost_dev_free(d);
-		return rc;
+		return ret;
 	}
 	roost_overruns_init(d);
 	roost_async_init(d);

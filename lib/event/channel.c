@@ -44,32 +44,32 @@ int roost_channel_create(unsigned int capacity, struct roost_channel **channel)
 {
 	struct roost_channel *ch;
 	ssize_t size;
-	int rc;
+	int ret;
 
 	/* rte_ring leaves one entry free. */
 	if (capacity < 2 || !rte_is_power_of_2(capacity))
 		return -EINVAL;
 	ch = calloc(1, sizeof(*ch));
-	if (ch == NULL)
+	if (!ch)
 		return -ENOMEM;
 	size = rte_ring_get_memsize_elem(sizeof(struct roost_event), capacity);
 	if (size < 0) {
-		rc = -EINVAL;
+		ret = -EINVAL;
 		goto fail;
 	}
 	ch->ring = aligned_alloc(RTE_CACHE_LINE_SIZE,
 				 RTE_ALIGN_CEIL((size_t)size,
 						RTE_CACHE_LINE_SIZE));
-	if (ch->ring == NULL) {
-		rc = -ENOMEM;
+	if (!ch->ring) {
+		ret = -ENOMEM;
 		goto fail;
 	}
-	rc = rte_ring_init(ch->ring, "roost_channel", capacity, RING_F_SC_DEQ);
-	if (rc != 0)
+	ret = rte_ring_init(ch->ring, "roost_channel", capacity, RING_F_SC_DEQ);
+	if (ret)
 		goto fail;
 	ch->fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
 	if (ch->fd < 0) {
-		rc = -errno;
+		ret = -errno;
 		goto fail;
 	}
 	pthread_mutex_init(&ch->lock, NULL);
@@ -80,7 +80,7 @@ int roost_channel_create(unsigned int capacity, struct roost_channel **channel)
 fail:
 	free(ch->ring);
 	free(ch);
-	return rc;
+	return ret;
 }
 
 void roost_channel_destroy(struct roost_channel *channel)
@@ -250,23 +250,23 @@ static int take_token(struct roost_channel *ch)
 {
 	struct taking t = { .channel = ch };
 	struct iovec iov = { .iov_base = &t.value, .iov_len = sizeof(t.value) };
-	int rc;
+	int ret;
 
 	pthread_cleanup_push(put_back, &t);
-	rc = readv(ch->fd, &iov, 1) < 0 ? -errno : 0;
+	ret = readv(ch->fd, &iov, 1) < 0 ? -errno : 0;
 	pthread_cleanup_pop(0);
-	return rc;
+	return ret;
 }
 
 int roost_channel_read(struct roost_channel *channel, struct roost_event *event)
 {
 	bool got, ended;
-	int rc;
+	int ret;
 
 	do {
-		rc = take_token(channel);
-		if (rc)
-			return rc;
+		ret = take_token(channel);
+		if (ret)
+			return ret;
 		pthread_mutex_lock(&channel->lock);
 		got = dequeue(channel, event);
 		if (got) {
@@ -349,7 +349,7 @@ void roost_event_raise(struct roost_event_source *source, uint32_t type,
 		.arg = arg,
 	};
 
-	if (ch == NULL)
+	if (!ch)
 		return;
 	if (atomic_load(&ch->nb_overflow) == 0 && enqueue(ch, &event)) {
 		token_add(ch);
@@ -372,7 +372,7 @@ void roost_event_ack(struct roost_event_source *source, uint64_t n)
 {
 	struct roost_channel *ch = source->channel;
 
-	if (ch == NULL)
+	if (!ch)
 		return;
 	pthread_mutex_lock(&ch->lock);
 	source->acked += n;
@@ -388,7 +388,7 @@ void roost_event_source_query(struct roost_event_source *source,
 		__atomic_load_n(&source->channel, __ATOMIC_RELAXED);
 
 	*counts = (struct roost_event_counts){ .fd = -1 };
-	if (ch == NULL)
+	if (!ch)
 		return;
 	pthread_mutex_lock(&ch->lock);
 	counts->fd = ch->fd;
@@ -402,7 +402,7 @@ void roost_event_source_abandon(struct roost_event_source *source)
 {
 	struct roost_channel *ch = source->channel;
 
-	if (ch == NULL)
+	if (!ch)
 		return;
 	pthread_mutex_lock(&ch->lock);
 	source->acked = source->reported;
@@ -435,7 +435,7 @@ uint64_t roost_event_source_fini(struct roost_event_source *source)
 {
 	struct roost_channel *ch = source->channel;
 
-	if (ch == NULL)
+	if (!ch)
 		return 0;
 	pthread_mutex_lock(&ch->lock);
 	purge(ch, source);

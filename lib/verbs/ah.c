@@ -18,7 +18,7 @@ struct ibv_ah *roost_ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
 	struct roost_verbs_ah *ah;
 	struct roost_av av;
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(pd->context))
 		return roost_verbs_null(-EIO);
@@ -26,10 +26,10 @@ struct ibv_ah *roost_ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	if (!ah)
 		return roost_verbs_null(-ENOMEM);
 	roost_map_av(attr, &av);
-	rc = roost_ah_create(roost_verbs_pd(pd)->pd, &av, &ah->ah);
-	if (rc) {
+	ret = roost_ah_create(roost_verbs_pd(pd)->pd, &av, &ah->ah);
+	if (ret) {
 		free(ah);
-		return roost_verbs_null(rc);
+		return roost_verbs_null(ret);
 	}
 	ah->ibv.context = pd->context;
 	ah->ibv.pd = pd;
@@ -43,13 +43,13 @@ ROOST_VERBS_LATEST(ibv_destroy_ah, "IBVERBS_1.1");
 int roost_ibv_destroy_ah(struct ibv_ah *ibv)
 {
 	struct roost_verbs_ah *ah = roost_verbs_ah(ibv);
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(ibv->context))
 		return roost_verbs_dead_destroy(ah);
-	rc = roost_ah_destroy(ah->ah);
-	if (rc)
-		return roost_verbs_result(rc);
+	ret = roost_ah_destroy(ah->ah);
+	if (ret)
+		return roost_verbs_result(ret);
 	roost_verbs_pd_release(ibv->pd);
 	roost_verbs_object_del(ibv->context, &ah->object);
 	free(ah);
@@ -129,7 +129,7 @@ int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port_num,
 			struct ibv_ah_attr *attr)
 {
 	struct route r;
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(context))
 		return roost_verbs_minus_one(-EIO);
@@ -142,14 +142,14 @@ int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port_num,
 		return 0;
 
 	attr->is_global = 1;
-	rc = read_route(grh, &r);
-	if (rc)
-		return roost_verbs_minus_one(rc);
-	rc = find_sgid(roost_verbs_dev(context), port_num, &r);
-	if (rc < 0)
-		return roost_verbs_minus_one(rc);
+	ret = read_route(grh, &r);
+	if (ret)
+		return roost_verbs_minus_one(ret);
+	ret = find_sgid(roost_verbs_dev(context), port_num, &r);
+	if (ret < 0)
+		return roost_verbs_minus_one(ret);
 	memcpy(attr->grh.dgid.raw, r.src.b, sizeof(attr->grh.dgid.raw));
-	attr->grh.sgid_index = (uint8_t)rc;
+	attr->grh.sgid_index = (uint8_t)ret;
 	attr->grh.flow_label = r.flow_label;
 	attr->grh.hop_limit = r.hop_limit;
 	attr->grh.traffic_class = r.traffic_class;
@@ -174,19 +174,19 @@ int ibv_resolve_eth_l2_from_gid(struct ibv_context *context,
 {
 	struct roost_port_attr port;
 	struct roost_av av;
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(context))
 		return -EIO;
 	roost_map_av(attr, &av);
 	av.is_global = true;
-	rc = roost_av_resolve(roost_verbs_context(context)->ctx, &av, eth_mac);
-	if (rc == 0 && vid) {
+	ret = roost_av_resolve(roost_verbs_context(context)->ctx, &av, eth_mac);
+	if (ret == 0 && vid) {
 		roost_port_query(roost_verbs_dev(context), attr->port_num,
 				 &port);
 		*vid = port.vlan_id ? port.vlan_id : UINT16_MAX;
 	}
-	return rc;
+	return ret;
 }
 
 /* ---- groups: the LID has no meaning on Ethernet ---------------------------

@@ -62,10 +62,10 @@ static const struct verbs_context supported = {
 };
 
 /* Print a line for a failure; roost_device_open() prints its own. */
-static void tell(const struct ibv_device *device, int rc)
+static void tell(const struct ibv_device *device, int ret)
 {
 	fprintf(stderr, "roost: device %s: cannot open it: %s; %s\n",
-		device->name, strerror(-rc), roost_limit_fix(-rc));
+		device->name, strerror(-ret), roost_limit_fix(-ret));
 }
 
 ROOST_VERBS_LATEST(ibv_open_device, "IBVERBS_1.1");
@@ -73,7 +73,7 @@ struct ibv_context *roost_ibv_open_device(struct ibv_device *device)
 {
 	struct roost_verbs_context *c;
 	struct ibv_context *ibv;
-	int rc;
+	int ret;
 
 	c = calloc(1, sizeof(*c));
 	if (!c)
@@ -91,17 +91,17 @@ struct ibv_context *roost_ibv_open_device(struct ibv_device *device)
 	 */
 	ibv->cmd_fd = open("/", O_PATH | O_CLOEXEC);
 	if (ibv->cmd_fd < 0) {
-		rc = -errno;
-		tell(device, rc);
+		ret = -errno;
+		tell(device, ret);
 		goto err_free;
 	}
-	rc = roost_device_open(roost_verbs_config(),
-			       roost_verbs_device(device)->index, &c->device);
-	if (rc)
+	ret = roost_device_open(roost_verbs_config(),
+				roost_verbs_device(device)->index, &c->device);
+	if (ret)
 		goto err_fd;
-	rc = roost_ctx_open(roost_device_dev(c->device), &c->ctx);
-	if (rc) {
-		tell(device, rc);
+	ret = roost_ctx_open(roost_device_dev(c->device), &c->ctx);
+	if (ret) {
+		tell(device, ret);
 		goto err_device;
 	}
 	ibv->async_fd = roost_channel_fd(roost_ctx_async_channel(c->ctx));
@@ -115,7 +115,7 @@ err_fd:
 err_free:
 	pthread_mutex_destroy(&ibv->mutex);
 	free(c);
-	return roost_verbs_null(rc);
+	return roost_verbs_null(ret);
 }
 
 /* Count all events of the object as acked, and leave all groups: the program
@@ -214,14 +214,14 @@ ROOST_VERBS_LATEST(ibv_close_device, "IBVERBS_1.1");
 int roost_ibv_close_device(struct ibv_context *context)
 {
 	struct roost_verbs_context *c = roost_verbs_context(context);
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(context))
 		return roost_verbs_dead_close(context);
 	end_objects(c);
-	rc = roost_ctx_close(c->ctx);
-	if (rc)
-		return roost_verbs_result(rc);
+	ret = roost_ctx_close(c->ctx);
+	if (ret)
+		return roost_verbs_result(ret);
 	roost_verbs_context_del(context);
 	roost_device_close(c->device);
 	close(context->cmd_fd);

@@ -51,7 +51,7 @@ roost_verbs_cq_new(struct ibv_context *context,
 	struct roost_verbs_context *c = roost_verbs_context(context);
 	struct roost_channel *channel = NULL;
 	struct roost_verbs_cq *cq;
-	int rc;
+	int ret;
 
 	if (attr->comp_vector >= (uint32_t)context->num_comp_vectors ||
 	    (attr->channel && attr->channel->context != context))
@@ -63,10 +63,10 @@ roost_verbs_cq_new(struct ibv_context *context,
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return roost_verbs_null(-ENOMEM);
-	rc = roost_cq_create(c->ctx, attr->cqe, channel, cq, &cq->cq);
-	if (rc) {
+	ret = roost_cq_create(c->ctx, attr->cqe, channel, cq, &cq->cq);
+	if (ret) {
 		free(cq);
-		return roost_verbs_null(rc);
+		return roost_verbs_null(ret);
 	}
 	cq->device = c->device;
 	verbs_init_cq(ibv_cq_ex_to_cq(&cq->ibv), context, attr->channel,
@@ -102,13 +102,13 @@ ROOST_VERBS_LATEST(ibv_resize_cq, "IBVERBS_1.1");
 int roost_ibv_resize_cq(struct ibv_cq *ibv, int cqe)
 {
 	struct roost_verbs_cq *cq = roost_verbs_cq(ibv);
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(ibv->context))
 		return roost_verbs_result(-EIO);
-	rc = cqe < 1 ? -EINVAL : roost_cq_resize(cq->cq, (uint32_t)cqe);
-	if (rc)
-		return roost_verbs_result(rc);
+	ret = cqe < 1 ? -EINVAL : roost_cq_resize(cq->cq, (uint32_t)cqe);
+	if (ret)
+		return roost_verbs_result(ret);
 	ibv->cqe = (int)roost_cq_entries(cq->cq);
 	return 0;
 }
@@ -117,13 +117,13 @@ ROOST_VERBS_LATEST(ibv_destroy_cq, "IBVERBS_1.1");
 int roost_ibv_destroy_cq(struct ibv_cq *ibv)
 {
 	struct roost_verbs_cq *cq = roost_verbs_cq(ibv);
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(ibv->context))
 		return roost_verbs_dead_destroy(cq);
-	rc = roost_cq_destroy(cq->cq, NULL, NULL);
-	if (rc)
-		return roost_verbs_result(rc);
+	ret = roost_cq_destroy(cq->cq, NULL, NULL);
+	if (ret)
+		return roost_verbs_result(ret);
 	roost_verbs_object_del(ibv->context, &cq->object);
 	fini_cq(ibv);
 	if (cq->parent_domain)

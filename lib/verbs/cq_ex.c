@@ -32,17 +32,17 @@ static void show(struct roost_verbs_cq *cq)
 static int start_poll(struct ibv_cq_ex *ibv, struct ibv_poll_cq_attr *attr)
 {
 	struct roost_verbs_cq *cq = cq_of(ibv);
-	int rc;
+	int ret;
 
 	if (attr->comp_mask)
 		return EINVAL;
-	rc = roost_cq_poll_begin(cq->cq, &cq->current);
-	if (rc == 0)
+	ret = roost_cq_poll_begin(cq->cq, &cq->current);
+	if (ret == 0)
 		roost_device_send_batched(cq->device);
-	else if (rc == -ENOENT && roost_device_help_cq(cq->device, cq->cq))
-		rc = roost_cq_poll_begin(cq->cq, &cq->current);
-	if (rc)
-		return -rc;
+	else if (ret == -ENOENT && roost_device_help_cq(cq->device, cq->cq))
+		ret = roost_cq_poll_begin(cq->cq, &cq->current);
+	if (ret)
+		return -ret;
 	show(cq);
 	return 0;
 }
@@ -50,11 +50,11 @@ static int start_poll(struct ibv_cq_ex *ibv, struct ibv_poll_cq_attr *attr)
 static int next_poll(struct ibv_cq_ex *ibv)
 {
 	struct roost_verbs_cq *cq = cq_of(ibv);
-	int rc;
+	int ret;
 
-	rc = roost_cq_poll_next(cq->cq, &cq->current);
-	if (rc)
-		return -rc;
+	ret = roost_cq_poll_next(cq->cq, &cq->current);
+	if (ret)
+		return -ret;
 	show(cq);
 	return 0;
 }
@@ -197,11 +197,11 @@ struct ibv_cq_ex *roost_verbs_create_cq_ex(struct ibv_context *context,
 					   struct ibv_cq_init_attr_ex *attr)
 {
 	struct roost_verbs_cq *cq;
-	int rc;
+	int ret;
 
-	rc = check(context, attr);
-	if (rc)
-		return roost_verbs_null(rc);
+	ret = check(context, attr);
+	if (ret)
+		return roost_verbs_null(ret);
 	cq = roost_verbs_cq_new(context, attr);
 	if (!cq)
 		return NULL;

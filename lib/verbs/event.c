@@ -19,22 +19,22 @@
 struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 {
 	struct roost_verbs_channel *ch;
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(context))
 		return roost_verbs_null(-EIO);
 	ch = calloc(1, sizeof(*ch));
 	if (!ch)
 		return roost_verbs_null(-ENOMEM);
-	rc = roost_channel_create(CHANNEL_EVENTS, &ch->channel);
-	if (rc) {
-		if (rc == -EMFILE)
+	ret = roost_channel_create(CHANNEL_EVENTS, &ch->channel);
+	if (ret) {
+		if (ret == -EMFILE)
 			fprintf(stderr,
 				"roost: no completion channel: %s; let the "
 				"process have more (ulimit -n)\n",
 				strerror(EMFILE));
 		free(ch);
-		return roost_verbs_null(rc);
+		return roost_verbs_null(ret);
 	}
 	ch->ibv.context = context;
 	ch->ibv.fd = roost_channel_fd(ch->channel);
@@ -65,14 +65,14 @@ int roost_ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **cq,
 {
 	struct roost_verbs_channel *ch = (struct roost_verbs_channel *)ibv;
 	struct roost_event event;
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(ibv->context))
 		return roost_verbs_minus_one(-EIO);
 	roost_device_expect(roost_verbs_context(ibv->context)->device);
-	rc = roost_channel_read(ch->channel, &event);
-	if (rc) {
-		errno = -rc;
+	ret = roost_channel_read(ch->channel, &event);
+	if (ret) {
+		errno = -ret;
 		return -1;
 	}
 	*cq = event.source->owner;
@@ -101,12 +101,12 @@ void roost_ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
 static int next_async(struct roost_ctx *ctx, struct roost_event *e)
 {
 	for (;;) {
-		const int rc =
+		const int ret =
 			roost_channel_read(roost_ctx_async_channel(ctx), e);
 
-		if (rc || roost_event_scope(roost_unmap_event(e->type)) !=
-				  ROOST_EVENT_OF_QP)
-			return rc;
+		if (ret || roost_event_scope(roost_unmap_event(e->type)) !=
+				   ROOST_EVENT_OF_QP)
+			return ret;
 		if (roost_verbs_target_is_open(e->source->owner))
 			return 0;
 		roost_event_ack(e->source, 1);
@@ -118,13 +118,13 @@ int roost_ibv_get_async_event(struct ibv_context *context,
 			      struct ibv_async_event *event)
 {
 	struct roost_event e;
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(context))
 		return roost_verbs_minus_one(-EIO);
-	rc = next_async(roost_verbs_context(context)->ctx, &e);
-	if (rc) {
-		errno = -rc;
+	ret = next_async(roost_verbs_context(context)->ctx, &e);
+	if (ret) {
+		errno = -ret;
 		return -1;
 	}
 	event->event_type = roost_unmap_event(e.type);

@@ -91,14 +91,14 @@ static int map_attr_enums(const struct ibv_qp_attr *attr, int mask,
 int roost_map_qp_attr(const struct ibv_qp_attr *attr, int mask,
 		      struct roost_qp_attr *out, uint32_t *out_mask)
 {
-	int rc;
+	int ret;
 
 	memset(out, 0, sizeof(*out));
-	rc = roost_map_qp_attr_mask(mask, out_mask);
-	if (rc == 0)
-		rc = map_attr_enums(attr, mask, out);
-	if (rc)
-		return rc;
+	ret = roost_map_qp_attr_mask(mask, out_mask);
+	if (ret == 0)
+		ret = map_attr_enums(attr, mask, out);
+	if (ret)
+		return ret;
 
 	out->qkey = attr->qkey;
 	out->rq_psn = attr->rq_psn;

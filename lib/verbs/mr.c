@@ -32,21 +32,21 @@ struct ibv_mr *roost_verbs_mr_new(struct ibv_pd *pd, void *addr, size_t length,
 {
 	struct roost_verbs_mr *mr;
 	uint32_t engine_access;
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(pd->context))
 		return roost_verbs_null(-EIO);
-	rc = roost_map_access(access, &engine_access);
-	if (rc)
-		return roost_verbs_null(rc);
+	ret = roost_map_access(access, &engine_access);
+	if (ret)
+		return roost_verbs_null(ret);
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return roost_verbs_null(-ENOMEM);
-	rc = roost_mr_reg(roost_verbs_pd(pd)->pd, addr, length, iova,
-			  engine_access, &mr->mr);
-	if (rc) {
+	ret = roost_mr_reg(roost_verbs_pd(pd)->pd, addr, length, iova,
+			   engine_access, &mr->mr);
+	if (ret) {
 		free(mr);
-		return roost_verbs_null(rc);
+		return roost_verbs_null(ret);
 	}
 	mr->dm = dm;
 	return mr_init(mr, pd, addr, length);
@@ -76,15 +76,15 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
 struct ibv_mr *roost_verbs_alloc_null_mr(struct ibv_pd *pd)
 {
 	struct roost_verbs_mr *mr;
-	int rc;
+	int ret;
 
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return roost_verbs_null(-ENOMEM);
-	rc = roost_mr_alloc_null(roost_verbs_pd(pd)->pd, &mr->mr);
-	if (rc) {
+	ret = roost_mr_alloc_null(roost_verbs_pd(pd)->pd, &mr->mr);
+	if (ret) {
 		free(mr);
-		return roost_verbs_null(rc);
+		return roost_verbs_null(ret);
 	}
 	mr->is_null = true;
 	return mr_init(mr, pd, NULL, SIZE_MAX);
@@ -101,7 +101,7 @@ static int rereg(struct roost_verbs_mr *mr, unsigned int flags,
 {
 	struct roost_pd *engine_pd = NULL;
 	uint32_t engine_access = 0;
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(mr->ibv.context))
 		return -EIO;
@@ -117,9 +117,9 @@ static int rereg(struct roost_verbs_mr *mr, unsigned int flags,
 			return -EINVAL;
 		engine_pd = roost_verbs_pd(pd)->pd;
 	}
-	rc = roost_map_access(access, &engine_access);
-	if (rc)
-		return rc;
+	ret = roost_map_access(access, &engine_access);
+	if (ret)
+		return ret;
 	return roost_mr_rereg(mr->mr, flags, engine_pd, addr, length,
 			      engine_access);
 }
@@ -130,12 +130,12 @@ static int rereg(struct roost_verbs_mr *mr, unsigned int flags,
 int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr,
 		 size_t length, int access)
 {
-	int rc;
+	int ret;
 
-	rc = rereg(roost_verbs_mr(ibv), (unsigned int)flags, pd, addr, length,
-		   (unsigned int)access);
-	if (rc) {
-		errno = -rc;
+	ret = rereg(roost_verbs_mr(ibv), (unsigned int)flags, pd, addr, length,
+		    (unsigned int)access);
+	if (ret) {
+		errno = -ret;
 		return IBV_REREG_MR_ERR_INPUT;
 	}
 	if (flags & IBV_REREG_MR_CHANGE_PD) {
@@ -154,13 +154,13 @@ ROOST_VERBS_LATEST(ibv_dereg_mr, "IBVERBS_1.1");
 int roost_ibv_dereg_mr(struct ibv_mr *ibv)
 {
 	struct roost_verbs_mr *mr = roost_verbs_mr(ibv);
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(ibv->context))
 		return roost_verbs_dead_destroy(mr);
-	rc = roost_mr_dereg(mr->mr);
-	if (rc)
-		return roost_verbs_result(rc);
+	ret = roost_mr_dereg(mr->mr);
+	if (ret)
+		return roost_verbs_result(ret);
 	if (mr->dm)
 		atomic_fetch_sub(&mr->dm->refs, 1);
 	roost_verbs_pd_release(ibv->pd);
@@ -176,7 +176,7 @@ int roost_verbs_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
 			  uint32_t flags, struct ibv_sge *sg_list,
 			  uint32_t num_sges)
 {
-	int rc = 0;
+	int ret = 0;
 
 	if (flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH || num_sges == 0)
 		return roost_verbs_result(-EINVAL);
@@ -185,16 +185,16 @@ int roost_verbs_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
 	if (advice != IBV_ADVISE_MR_ADVICE_PREFETCH &&
 	    advice != IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE)
 		return roost_verbs_result(-ENOTSUP);
-	for (uint32_t i = 0; i < num_sges && rc == 0; i++) {
+	for (uint32_t i = 0; i < num_sges && ret == 0; i++) {
 		const struct roost_sge sge = {
 			.addr = sg_list[i].addr,
 			.len_bytes = sg_list[i].length,
 			.lkey = sg_list[i].lkey,
 		};
 
-		rc = roost_mr_prefetch(
+		ret = roost_mr_prefetch(
 			roost_verbs_pd(pd)->pd, &sge,
 			advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE);
 	}
-	return roost_verbs_result(rc);
+	return roost_verbs_result(ret);
 }

@@ -17,15 +17,15 @@ static_assert((int)IBV_MW_TYPE_1 == 1 && (int)IBV_MW_TYPE_2 == 2,
 struct ibv_mw *roost_verbs_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
 	struct roost_verbs_mw *mw;
-	int rc;
+	int ret;
 
 	mw = calloc(1, sizeof(*mw));
 	if (!mw)
 		return roost_verbs_null(-ENOMEM);
-	rc = roost_mw_alloc(roost_verbs_pd(pd)->pd, type, &mw->mw);
-	if (rc) {
+	ret = roost_mw_alloc(roost_verbs_pd(pd)->pd, type, &mw->mw);
+	if (ret) {
 		free(mw);
-		return roost_verbs_null(rc);
+		return roost_verbs_null(ret);
 	}
 	mw->ibv.context = pd->context;
 	mw->ibv.pd = pd;
@@ -41,11 +41,11 @@ struct ibv_mw *roost_verbs_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 int roost_verbs_dealloc_mw(struct ibv_mw *ibv)
 {
 	struct roost_verbs_mw *mw = roost_verbs_mw(ibv);
-	int rc;
+	int ret;
 
-	rc = roost_mw_dealloc(mw->mw);
-	if (rc)
-		return roost_verbs_result(rc);
+	ret = roost_mw_dealloc(mw->mw);
+	if (ret)
+		return roost_verbs_result(ret);
 	roost_verbs_pd_release(ibv->pd);
 	roost_verbs_object_del(ibv->context, &mw->object);
 	free(mw);
@@ -78,18 +78,18 @@ int roost_verbs_bind_mw(struct ibv_qp *ibv, struct ibv_mw *mw,
 		.opcode = ROOST_WR_BIND_MW,
 	};
 	uint32_t rkey = ibv_inc_rkey(mw->rkey);
-	int rc;
+	int ret;
 
-	rc = roost_map_send_flags(bind->send_flags, &wr.flags);
-	if (rc == 0)
-		rc = roost_verbs_map_bind(mw, IBV_MW_TYPE_1, rkey,
-					  &bind->bind_info, &wr.bind);
-	if (rc)
-		return roost_verbs_result(rc);
+	ret = roost_map_send_flags(bind->send_flags, &wr.flags);
+	if (ret == 0)
+		ret = roost_verbs_map_bind(mw, IBV_MW_TYPE_1, rkey,
+					   &bind->bind_info, &wr.bind);
+	if (ret)
+		return roost_verbs_result(ret);
 	roost_qp_send_begin(qp->qp);
-	rc = roost_qp_send_add(qp->qp, &wr);
-	if (rc == 0)
+	ret = roost_qp_send_add(qp->qp, &wr);
+	if (ret == 0)
 		mw->rkey = rkey;
 	roost_device_send_end(qp->device, qp->qp);
-	return roost_verbs_result(rc);
+	return roost_verbs_result(ret);
 }

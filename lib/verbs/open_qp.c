@@ -92,11 +92,11 @@ struct ibv_qp *roost_verbs_open_qp(struct ibv_context *context,
 {
 	struct ibv_qp_init_attr_ex init = { .qp_type = IBV_QPT_XRC_RECV };
 	struct opened *o;
-	int rc;
+	int ret;
 
-	rc = check(context, attr);
-	if (rc)
-		return roost_verbs_null(rc);
+	ret = check(context, attr);
+	if (ret)
+		return roost_verbs_null(ret);
 	if (attr->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT)
 		init.qp_context = attr->qp_context;
 	o = calloc(1, sizeof(*o));
@@ -145,15 +145,15 @@ static void close_one(struct roost_verbs_qp *qp, bool creator)
 static int close_last(struct roost_verbs_target *t, struct roost_verbs_qp *qp)
 {
 	struct roost_verbs_qp *creator = t->creator;
-	int rc;
+	int ret;
 
-	rc = roost_qp_destroy(t->qp, NULL);
-	if (rc) {
+	ret = roost_qp_destroy(t->qp, NULL);
+	if (ret) {
 		pthread_mutex_lock(&process.lock);
 		t->nb_handles = 1;
 		LIST_INSERT_HEAD(&process.targets, t, link);
 		pthread_mutex_unlock(&process.lock);
-		return rc;
+		return ret;
 	}
 	close_one(qp, qp == creator);
 	roost_verbs_qp_free(creator);

@@ -19,17 +19,17 @@ ROOST_VERBS_LATEST(ibv_alloc_pd, "IBVERBS_1.1");
 struct ibv_pd *roost_ibv_alloc_pd(struct ibv_context *context)
 {
 	struct roost_verbs_pd *pd;
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(context))
 		return roost_verbs_null(-EIO);
 	pd = calloc(1, sizeof(*pd));
 	if (!pd)
 		return roost_verbs_null(-ENOMEM);
-	rc = roost_pd_alloc(roost_verbs_context(context)->ctx, &pd->pd);
-	if (rc) {
+	ret = roost_pd_alloc(roost_verbs_context(context)->ctx, &pd->pd);
+	if (ret) {
 		free(pd);
-		return roost_verbs_null(rc);
+		return roost_verbs_null(ret);
 	}
 	pd->ibv.context = context;
 	pd->ibv.handle = roost_pd_handle(pd->pd);
@@ -56,13 +56,13 @@ ROOST_VERBS_LATEST(ibv_dealloc_pd, "IBVERBS_1.1");
 int roost_ibv_dealloc_pd(struct ibv_pd *ibv)
 {
 	struct roost_verbs_pd *pd = roost_verbs_pd(ibv);
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(ibv->context))
 		return roost_verbs_dead_destroy(pd);
-	rc = end(pd);
-	if (rc)
-		return roost_verbs_result(rc);
+	ret = end(pd);
+	if (ret)
+		return roost_verbs_result(ret);
 	roost_verbs_object_del(ibv->context, &pd->object);
 	free(pd);
 	return 0;

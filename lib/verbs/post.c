@@ -73,34 +73,34 @@ static int add_send(struct roost_verbs_qp *qp, const struct ibv_send_wr *wr)
 		.nb_sges = (uint32_t)wr->num_sge,
 		.imm_be = wr->imm_data,
 	};
-	int rc;
+	int ret;
 
-	rc = roost_map_wr_opcode(wr->opcode, &r.opcode);
-	if (rc == 0)
-		rc = roost_map_send_flags(wr->send_flags, &r.flags);
-	if (rc == 0)
-		rc = map_target(&qp->ibv.ex.qp_base, wr, &r);
-	if (rc == 0)
-		rc = roost_qp_send_add(qp->qp, &r);
-	return rc;
+	ret = roost_map_wr_opcode(wr->opcode, &r.opcode);
+	if (ret == 0)
+		ret = roost_map_send_flags(wr->send_flags, &r.flags);
+	if (ret == 0)
+		ret = map_target(&qp->ibv.ex.qp_base, wr, &r);
+	if (ret == 0)
+		ret = roost_qp_send_add(qp->qp, &r);
+	return ret;
 }
 
 int roost_verbs_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr,
 			  struct ibv_send_wr **bad_wr)
 {
 	struct roost_verbs_qp *qp = roost_verbs_qp(ibv);
-	int rc = 0;
+	int ret = 0;
 
 	roost_qp_send_begin(qp->qp);
 	for (; wr; wr = wr->next) {
-		rc = add_send(qp, wr);
-		if (rc) {
+		ret = add_send(qp, wr);
+		if (ret) {
 			*bad_wr = wr;
 			break;
 		}
 	}
 	roost_device_send_end(qp->device, qp->qp);
-	return roost_verbs_result(rc);
+	return roost_verbs_result(ret);
 }
 
 static struct roost_recv_wr map_recv(const struct ibv_recv_wr *wr)
@@ -116,38 +116,38 @@ int roost_verbs_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr,
 			  struct ibv_recv_wr **bad_wr)
 {
 	struct roost_qp *qp = roost_verbs_qp(ibv)->qp;
-	int rc = 0;
+	int ret = 0;
 
 	roost_qp_recv_begin(qp);
 	for (; wr; wr = wr->next) {
 		const struct roost_recv_wr r = map_recv(wr);
 
-		rc = roost_qp_recv_add(qp, &r);
-		if (rc) {
+		ret = roost_qp_recv_add(qp, &r);
+		if (ret) {
 			*bad_wr = wr;
 			break;
 		}
 	}
 	roost_qp_recv_end(qp);
-	return roost_verbs_result(rc);
+	return roost_verbs_result(ret);
 }
 
 int roost_verbs_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr,
 			      struct ibv_recv_wr **bad_wr)
 {
 	struct roost_srq *srq = roost_verbs_srq(ibv)->srq;
-	int rc = 0;
+	int ret = 0;
 
 	roost_srq_recv_begin(srq);
 	for (; wr; wr = wr->next) {
 		const struct roost_recv_wr r = map_recv(wr);
 
-		rc = roost_srq_recv_add(srq, &r);
-		if (rc) {
+		ret = roost_srq_recv_add(srq, &r);
+		if (ret) {
 			*bad_wr = wr;
 			break;
 		}
 	}
 	roost_srq_recv_end(srq);
-	return roost_verbs_result(rc);
+	return roost_verbs_result(ret);
 }

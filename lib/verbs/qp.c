@@ -134,22 +134,22 @@ static int map_spread(const struct ibv_qp_init_attr_ex *attr,
 static int map_init(struct ibv_qp_init_attr_ex *attr, struct ibv_pd *pd,
 		    struct roost_qp_init *init)
 {
-	int rc;
+	int ret;
 
-	rc = roost_map_qp_type(attr->qp_type, &init->type);
-	if (rc == 0 && attr->comp_mask & ~(uint32_t)INIT_MASK)
-		rc = -EOPNOTSUPP;
-	if (rc == 0 && !pd && init->type != ROOST_QPT_XRC_TGT)
-		rc = -EINVAL;
-	if (rc == 0)
-		rc = map_create_flags(attr, init);
-	if (rc == 0)
-		rc = map_parts(attr, init);
-	if (rc == 0)
-		rc = map_spread(attr, init);
+	ret = roost_map_qp_type(attr->qp_type, &init->type);
+	if (ret == 0 && attr->comp_mask & ~(uint32_t)INIT_MASK)
+		ret = -EOPNOTSUPP;
+	if (ret == 0 && !pd && init->type != ROOST_QPT_XRC_TGT)
+		ret = -EINVAL;
+	if (ret == 0)
+		ret = map_create_flags(attr, init);
+	if (ret == 0)
+		ret = map_parts(attr, init);
+	if (ret == 0)
+		ret = map_spread(attr, init);
 	init->sq_sig_all = attr->sq_sig_all != 0;
 	roost_map_qp_cap(&attr->cap, &init->cap);
-	return rc;
+	return ret;
 }
 
 /* attr is changed: cap to the QP's real values, unused objects to NULL. */
@@ -159,13 +159,13 @@ static struct ibv_qp *create_qp(struct ibv_context *context, struct ibv_pd *pd,
 	struct roost_verbs_context *c = roost_verbs_context(context);
 	struct roost_qp_init init = { 0 };
 	struct roost_verbs_qp *qp;
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(context))
 		return roost_verbs_null(-EIO);
-	rc = map_init(attr, pd, &init);
-	if (rc)
-		return roost_verbs_null(rc);
+	ret = map_init(attr, pd, &init);
+	if (ret)
+		return roost_verbs_null(ret);
 	if (init.type == ROOST_QPT_XRC_TGT)
 		pd = NULL;
 	qp = calloc(1, sizeof(*qp));
@@ -174,18 +174,18 @@ static struct ibv_qp *create_qp(struct ibv_context *context, struct ibv_pd *pd,
 	qp->device = c->device;
 	init.owner = qp;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
-		rc = roost_verbs_qp_ex_init(qp, init.type,
-					    attr->send_ops_flags);
-		if (rc)
+		ret = roost_verbs_qp_ex_init(qp, init.type,
+					     attr->send_ops_flags);
+		if (ret)
 			goto err_free;
 	}
-	rc = roost_qp_create(c->ctx, pd ? roost_verbs_pd(pd)->pd : NULL, &init,
-			     &qp->qp);
-	if (rc)
+	ret = roost_qp_create(c->ctx, pd ? roost_verbs_pd(pd)->pd : NULL, &init,
+			      &qp->qp);
+	if (ret)
 		goto err_free;
 	if (init.xrcd) {
-		rc = roost_verbs_target_new(qp, roost_verbs_xrcd(attr->xrcd));
-		if (rc)
+		ret = roost_verbs_target_new(qp, roost_verbs_xrcd(attr->xrcd));
+		if (ret)
 			goto err_destroy;
 	}
 	roost_verbs_qp_init_ibv(qp, context, pd, attr);
@@ -197,7 +197,7 @@ err_destroy:
 err_free:
 	free(qp->batch.kept);
 	free(qp);
-	return roost_verbs_null(rc);
+	return roost_verbs_null(ret);
 }
 
 ROOST_VERBS_LATEST(ibv_create_qp, "IBVERBS_1.1");
@@ -246,15 +246,15 @@ ROOST_VERBS_LATEST(ibv_destroy_qp, "IBVERBS_1.1");
 int roost_ibv_destroy_qp(struct ibv_qp *ibv)
 {
 	struct roost_verbs_qp *qp = roost_verbs_qp(ibv);
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(ibv->context))
 		return roost_verbs_dead_qp_destroy(ibv);
 	if (qp->target)
 		return roost_verbs_result(roost_verbs_target_close(qp));
-	rc = roost_qp_destroy(qp->qp, NULL);
-	if (rc)
-		return roost_verbs_result(rc);
+	ret = roost_qp_destroy(qp->qp, NULL);
+	if (ret)
+		return roost_verbs_result(ret);
 	roost_verbs_object_del(ibv->context, &qp->object);
 	roost_verbs_qp_free(qp);
 	return 0;
@@ -320,15 +320,15 @@ static void tell_mtu(struct roost_verbs_qp *qp,
 static int modify(struct roost_verbs_qp *qp, const struct roost_qp_attr *attr,
 		  uint32_t mask)
 {
-	int rc;
+	int ret;
 
-	rc = roost_qp_modify(qp->qp, attr, mask);
-	if (rc == -EINVAL)
+	ret = roost_qp_modify(qp->qp, attr, mask);
+	if (ret == -EINVAL)
 		tell_mtu(qp, attr, mask);
 	/* The new state may have something to send. */
-	if (rc == 0)
+	if (ret == 0)
 		roost_device_help(qp->device);
-	return rc;
+	return ret;
 }
 
 /* Programs give both ends of XRC the attributes of an RC QP. The attributes
@@ -350,16 +350,16 @@ int roost_ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr,
 {
 	struct roost_qp_attr engine_attr;
 	uint32_t mask;
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(ibv->context))
 		return roost_verbs_result(-EIO);
-	rc = roost_map_qp_attr(attr, attr_mask, &engine_attr, &mask);
-	if (rc == 0)
-		rc = modify(roost_verbs_qp(ibv), &engine_attr,
-			    mask & ~ignored(ibv->qp_type));
-	if (rc)
-		return roost_verbs_result(rc);
+	ret = roost_map_qp_attr(attr, attr_mask, &engine_attr, &mask);
+	if (ret == 0)
+		ret = modify(roost_verbs_qp(ibv), &engine_attr,
+			     mask & ~ignored(ibv->qp_type));
+	if (ret)
+		return roost_verbs_result(ret);
 	if (attr_mask & IBV_QP_STATE)
 		ibv->state = attr->qp_state;
 	return 0;

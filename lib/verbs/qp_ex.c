@@ -39,20 +39,20 @@ static struct roost_verbs_qp *qp_of(struct ibv_qp_ex *ibv)
 	return (struct roost_verbs_qp *)ibv;
 }
 
-static void fail(struct roost_verbs_batch *b, int rc)
+static void fail(struct roost_verbs_batch *b, int ret)
 {
 	if (b->error == 0)
-		b->error = rc;
+		b->error = ret;
 	b->missing = 0;
 }
 
 static void post(struct roost_verbs_qp *qp)
 {
-	int rc;
+	int ret;
 
-	rc = roost_qp_send_add(qp->qp, &qp->batch.wr);
-	if (rc)
-		fail(&qp->batch, rc);
+	ret = roost_qp_send_add(qp->qp, &qp->batch.wr);
+	if (ret)
+		fail(&qp->batch, ret);
 }
 
 /* A setter was called: post when it was the last one. */
@@ -128,13 +128,13 @@ static void wr_start(struct ibv_qp_ex *ibv)
 static int wr_complete(struct ibv_qp_ex *ibv)
 {
 	struct roost_verbs_qp *qp = qp_of(ibv);
-	int rc;
+	int ret;
 
 	close_request(qp);
-	rc = qp->batch.error;
-	if (rc) {
+	ret = qp->batch.error;
+	if (ret) {
 		roost_qp_send_abort(qp->qp);
-		return roost_verbs_result(rc);
+		return roost_verbs_result(ret);
 	}
 	roost_device_send_end(qp->device, qp->qp);
 	return 0;
@@ -278,11 +278,11 @@ static void wr_bind_mw(struct ibv_qp_ex *ibv, struct ibv_mw *mw, uint32_t rkey,
 		       const struct ibv_mw_bind_info *info)
 {
 	struct roost_send_wr wr = { .opcode = ROOST_WR_BIND_MW };
-	int rc;
+	int ret;
 
-	rc = roost_verbs_map_bind(mw, IBV_MW_TYPE_2, rkey, info, &wr.bind);
-	if (rc)
-		fail(&qp_of(ibv)->batch, rc);
+	ret = roost_verbs_map_bind(mw, IBV_MW_TYPE_2, rkey, info, &wr.bind);
+	if (ret)
+		fail(&qp_of(ibv)->batch, ret);
 	begin(ibv, &wr, 0);
 }
 
@@ -322,16 +322,16 @@ static int keep_inline(struct roost_verbs_kept *kept, struct roost_send_wr *wr)
 /* The program may reuse the list as soon as the setter returns. */
 static int keep(struct roost_verbs_kept *kept, struct roost_send_wr *wr)
 {
-	int rc = 0;
+	int ret = 0;
 
 	if (wr->flags & ROOST_SEND_INLINE)
-		rc = keep_inline(kept, wr);
+		ret = keep_inline(kept, wr);
 	else if (wr->nb_sges > KEPT_SGES)
-		rc = -EINVAL;
+		ret = -EINVAL;
 	else if (wr->nb_sges)
 		memcpy(kept->sges, wr->sges, wr->nb_sges * sizeof(wr->sges[0]));
 	wr->sges = kept->sges;
-	return rc;
+	return ret;
 }
 
 static void set_data(struct ibv_qp_ex *ibv, const struct roost_sge *sges,
@@ -339,7 +339,7 @@ static void set_data(struct ibv_qp_ex *ibv, const struct roost_sge *sges,
 {
 	struct roost_verbs_qp *qp = qp_of(ibv);
 	struct roost_verbs_batch *b = &qp->batch;
-	int rc;
+	int ret;
 
 	if (!(b->missing & DATA))
 		return;
@@ -347,9 +347,9 @@ static void set_data(struct ibv_qp_ex *ibv, const struct roost_sge *sges,
 	b->wr.nb_sges = nb_sges > UINT32_MAX ? UINT32_MAX : (uint32_t)nb_sges;
 	b->wr.flags |= flags;
 	if (b->missing & TARGET) {
-		rc = keep(b->kept, &b->wr);
-		if (rc) {
-			fail(b, rc);
+		ret = keep(b->kept, &b->wr);
+		if (ret) {
+			fail(b, ret);
 			return;
 		}
 	}

@@ -170,11 +170,11 @@ static int fill_port_attr(struct ibv_context *context, uint8_t port_num,
 {
 	struct roost_dev *dev = roost_verbs_dev(context);
 	struct roost_port_attr port;
-	int rc;
+	int ret;
 
-	rc = roost_port_query(dev, port_num, &port);
-	if (rc)
-		return rc;
+	ret = roost_port_query(dev, port_num, &port);
+	if (ret)
+		return ret;
 
 	memset(attr, 0, sizeof(*attr));
 	attr->state = roost_unmap_port_state(port.state);
@@ -205,13 +205,13 @@ int roost_verbs_query_port(struct ibv_context *context, uint8_t port_num,
 			   struct ibv_port_attr *attr, size_t attr_size)
 {
 	struct ibv_port_attr all;
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(context))
 		return roost_verbs_result(-EIO);
-	rc = fill_port_attr(context, port_num, &all);
-	if (rc)
-		return roost_verbs_result(rc);
+	ret = fill_port_attr(context, port_num, &all);
+	if (ret)
+		return roost_verbs_result(ret);
 	if (attr_size > sizeof(all)) {
 		memset((char *)attr + sizeof(all), 0, attr_size - sizeof(all));
 		attr_size = sizeof(all);
@@ -238,14 +238,14 @@ int roost_ibv_query_gid(struct ibv_context *context, uint8_t port_num,
 			int index, union ibv_gid *gid)
 {
 	struct roost_gid g;
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(context))
 		return roost_verbs_minus_one(-EIO);
-	rc = roost_port_query_gid(roost_verbs_dev(context), port_num,
-				  (unsigned int)index, &g);
-	if (rc) {
-		errno = -rc;
+	ret = roost_port_query_gid(roost_verbs_dev(context), port_num,
+				   (unsigned int)index, &g);
+	if (ret) {
+		errno = -ret;
 		return -1;
 	}
 	memcpy(gid->raw, g.b, sizeof(gid->raw));
@@ -257,13 +257,13 @@ static int gid_entry(struct roost_dev *dev, uint32_t port_num, uint32_t index,
 		     struct ibv_gid_entry *entry)
 {
 	struct roost_gid g;
-	int rc;
+	int ret;
 
 	if (port_num > UINT8_MAX)
 		return -EINVAL;
-	rc = roost_port_query_gid(dev, (uint8_t)port_num, index, &g);
-	if (rc)
-		return rc;
+	ret = roost_port_query_gid(dev, (uint8_t)port_num, index, &g);
+	if (ret)
+		return ret;
 	if (roost_gid_is_zero(&g))
 		return -ENODATA;
 
@@ -287,15 +287,15 @@ int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num,
 		      uint32_t flags, size_t entry_size)
 {
 	struct ibv_gid_entry e;
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(context))
 		return roost_verbs_result(-EIO);
 	if (flags)
 		return roost_verbs_result(-EINVAL);
-	rc = gid_entry(roost_verbs_dev(context), port_num, gid_index, &e);
-	if (rc)
-		return roost_verbs_result(rc);
+	ret = gid_entry(roost_verbs_dev(context), port_num, gid_index, &e);
+	if (ret)
+		return roost_verbs_result(ret);
 	copy_entry(entry, entry_size, &e);
 	return 0;
 }
@@ -314,11 +314,11 @@ ssize_t _ibv_query_gid_table(struct ibv_context *context,
 		return -EINVAL;
 	for (uint32_t port = 1; port <= roost_dev_nb_ports(dev); port++) {
 		struct ibv_gid_entry e;
-		int rc = 0;
+		int ret = 0;
 
-		for (uint32_t i = 0; rc != -EINVAL; i++) {
-			rc = gid_entry(dev, port, i, &e);
-			if (rc)
+		for (uint32_t i = 0; ret != -EINVAL; i++) {
+			ret = gid_entry(dev, port, i, &e);
+			if (ret)
 				continue;
 			if (nb == max_entries)
 				return -EINVAL;
@@ -346,14 +346,14 @@ int roost_ibv_query_pkey(struct ibv_context *context, uint8_t port_num,
 			 int index, __be16 *pkey)
 {
 	uint16_t host;
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(context))
 		return roost_verbs_minus_one(-EIO);
-	rc = roost_port_query_pkey(roost_verbs_dev(context), port_num,
-				   (unsigned int)index, &host);
-	if (rc) {
-		errno = -rc;
+	ret = roost_port_query_pkey(roost_verbs_dev(context), port_num,
+				    (unsigned int)index, &host);
+	if (ret) {
+		errno = -ret;
 		return -1;
 	}
 	*pkey = htobe16(host);

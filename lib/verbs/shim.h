@@ -306,26 +306,26 @@ static inline void roost_verbs_object_del(struct ibv_context *context,
 }
 
 /* 0 or -errno in; 0 or the errno value out, and in errno. */
-static inline int roost_verbs_result(int rc)
+static inline int roost_verbs_result(int ret)
 {
-	if (rc < 0)
-		errno = -rc;
-	return -rc;
+	if (ret < 0)
+		errno = -ret;
+	return -ret;
 }
 
 /* 0 or -errno in; 0 or -1 out, and errno. */
-static inline int roost_verbs_minus_one(int rc)
+static inline int roost_verbs_minus_one(int ret)
 {
-	if (rc == 0)
+	if (ret == 0)
 		return 0;
-	errno = -rc;
+	errno = -ret;
 	return -1;
 }
 
 /* -errno in; NULL out, and errno. */
-static inline void *roost_verbs_null(int rc)
+static inline void *roost_verbs_null(int ret)
 {
-	errno = -rc;
+	errno = -ret;
 	return NULL;
 }
 

@@ -30,7 +30,7 @@ static struct ibv_srq *create_srq(struct ibv_pd *pd, enum ibv_srq_type type,
 				  void *srq_context, struct ibv_srq_attr *attr)
 {
 	struct roost_verbs_srq *srq;
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(pd->context))
 		return roost_verbs_null(-EIO);
@@ -40,10 +40,10 @@ static struct ibv_srq *create_srq(struct ibv_pd *pd, enum ibv_srq_type type,
 	init->max_wr = attr->max_wr;
 	init->max_sge = attr->max_sge;
 	init->owner = srq;
-	rc = roost_srq_create(roost_verbs_pd(pd)->pd, init, &srq->srq);
-	if (rc) {
+	ret = roost_srq_create(roost_verbs_pd(pd)->pd, init, &srq->srq);
+	if (ret) {
 		free(srq);
-		return roost_verbs_null(rc);
+		return roost_verbs_null(ret);
 	}
 	srq->type = type;
 	init_ibv(srq, pd, srq_context);
@@ -88,11 +88,11 @@ struct ibv_srq *roost_verbs_create_srq_ex(struct ibv_context *context,
 					 ? attr->srq_type
 					 : IBV_SRQT_BASIC;
 	struct roost_srq_init init = { 0 };
-	int rc;
+	int ret;
 
-	rc = check_ex(context, attr, type);
-	if (rc)
-		return roost_verbs_null(rc);
+	ret = check_ex(context, attr, type);
+	if (ret)
+		return roost_verbs_null(ret);
 	if (type == IBV_SRQT_XRC) {
 		init.xrcd = roost_verbs_xrcd(attr->xrcd)->xrcd;
 		init.cq = roost_verbs_cq(attr->cq)->cq;
@@ -148,13 +148,13 @@ ROOST_VERBS_LATEST(ibv_destroy_srq, "IBVERBS_1.1");
 int roost_ibv_destroy_srq(struct ibv_srq *ibv)
 {
 	struct roost_verbs_srq *srq = roost_verbs_srq(ibv);
-	int rc;
+	int ret;
 
 	if (roost_verbs_is_dead(ibv->context))
 		return roost_verbs_dead_destroy(srq);
-	rc = roost_srq_destroy(srq->srq, NULL);
-	if (rc)
-		return roost_verbs_result(rc);
+	ret = roost_srq_destroy(srq->srq, NULL);
+	if (ret)
+		return roost_verbs_result(ret);
 	roost_verbs_pd_release(ibv->pd);
 	roost_verbs_object_del(ibv->context, &srq->object);
 	pthread_cond_destroy(&ibv->cond);

@@ -19,7 +19,7 @@ static int post_wq_recv(struct ibv_wq *ibv, struct ibv_recv_wr *wr,
 			struct ibv_recv_wr **bad_wr)
 {
 	struct roost_wq *wq = roost_verbs_wq(ibv)->wq;
-	int rc = 0;
+	int ret = 0;
 
 	roost_wq_recv_begin(wq);
 	for (; wr; wr = wr->next) {
@@ -29,14 +29,14 @@ static int post_wq_recv(struct ibv_wq *ibv, struct ibv_recv_wr *wr,
 			.nb_sges = (uint32_t)wr->num_sge,
 		};
 
-		rc = roost_wq_recv_add(wq, &r);
-		if (rc) {
+		ret = roost_wq_recv_add(wq, &r);
+		if (ret) {
 			*bad_wr = wr;
 			break;
 		}
 	}
 	roost_wq_recv_end(wq);
-	return roost_verbs_result(rc);
+	return roost_verbs_result(ret);
 }
 
 /* Flags are for Ethernet frames, but one, which is for a bus. */
@@ -62,20 +62,20 @@ struct ibv_wq *roost_verbs_create_wq(struct ibv_context *context,
 		.max_sge = attr->max_sge,
 	};
 	struct roost_verbs_wq *wq;
-	int rc;
+	int ret;
 
-	rc = check_init(context, attr);
-	if (rc)
-		return roost_verbs_null(rc);
+	ret = check_init(context, attr);
+	if (ret)
+		return roost_verbs_null(ret);
 	wq = calloc(1, sizeof(*wq));
 	if (!wq)
 		return roost_verbs_null(-ENOMEM);
 	init.cq = roost_verbs_cq(attr->cq)->cq;
 	init.owner = wq;
-	rc = roost_wq_create(roost_verbs_pd(attr->pd)->pd, &init, &wq->wq);
-	if (rc) {
+	ret = roost_wq_create(roost_verbs_pd(attr->pd)->pd, &init, &wq->wq);
+	if (ret) {
 		free(wq);
-		return roost_verbs_null(rc);
+		return roost_verbs_null(ret);
 	}
 	wq->ibv.context = context;
 	wq->ibv.pd = attr->pd;
@@ -100,7 +100,7 @@ int roost_verbs_modify_wq(struct ibv_wq *ibv, struct ibv_wq_attr *attr)
 	struct roost_wq *wq = roost_verbs_wq(ibv)->wq;
 	enum ibv_wq_state now = roost_unmap_wq_state(roost_wq_state(wq));
 	enum roost_wq_state to;
-	int rc;
+	int ret;
 
 	if (attr->attr_mask & IBV_WQ_ATTR_FLAGS)
 		return roost_verbs_result(-EOPNOTSUPP);
@@ -110,11 +110,11 @@ int roost_verbs_modify_wq(struct ibv_wq *ibv, struct ibv_wq_attr *attr)
 	    attr->curr_wq_state != now)
 		return roost_verbs_result(-EINVAL);
 	if (attr->attr_mask & IBV_WQ_ATTR_STATE) {
-		rc = roost_map_wq_state(attr->wq_state, &to);
-		if (rc == 0)
-			rc = roost_wq_modify(wq, to);
-		if (rc)
-			return roost_verbs_result(rc);
+		ret = roost_map_wq_state(attr->wq_state, &to);
+		if (ret == 0)
+			ret = roost_wq_modify(wq, to);
+		if (ret)
+			return roost_verbs_result(ret);
 		now = attr->wq_state;
 	}
 	ibv->state = now;
@@ -124,11 +124,11 @@ int roost_verbs_modify_wq(struct ibv_wq *ibv, struct ibv_wq_attr *attr)
 int roost_verbs_destroy_wq(struct ibv_wq *ibv)
 {
 	struct roost_verbs_wq *wq = roost_verbs_wq(ibv);
-	int rc;
+	int ret;
 
-	rc = roost_wq_destroy(wq->wq, NULL);
-	if (rc)
-		return roost_verbs_result(rc);
+	ret = roost_wq_destroy(wq->wq, NULL);
+	if (ret)
+		return roost_verbs_result(ret);
 	roost_verbs_pd_release(ibv->pd);
 	roost_verbs_object_del(ibv->context, &wq->object);
 	pthread_cond_destroy(&ibv->cond);
@@ -146,7 +146,7 @@ static int make_table(struct roost_ctx *ctx,
 {
 	struct roost_wq **wqs;
 	size_t size;
-	int rc;
+	int ret;
 
 	if (attr->comp_mask)
 		return -EOPNOTSUPP;
@@ -158,9 +158,9 @@ static int make_table(struct roost_ctx *ctx,
 		return -ENOMEM;
 	for (size_t i = 0; i < size; i++)
 		wqs[i] = roost_verbs_wq(attr->ind_tbl[i])->wq;
-	rc = roost_ind_table_create(ctx, wqs, attr->log_ind_tbl_size, table);
+	ret = roost_ind_table_create(ctx, wqs, attr->log_ind_tbl_size, table);
 	free(wqs);
-	return rc;
+	return ret;
 }
 
 struct ibv_rwq_ind_table *
@@ -169,15 +169,15 @@ roost_verbs_create_rwq_ind_table(struct ibv_context *context,
 {
 	struct roost_verbs_context *c = roost_verbs_context(context);
 	struct roost_verbs_ind_table *table;
-	int rc;
+	int ret;
 
 	table = calloc(1, sizeof(*table));
 	if (!table)
 		return roost_verbs_null(-ENOMEM);
-	rc = make_table(c->ctx, attr, &table->table);
-	if (rc) {
+	ret = make_table(c->ctx, attr, &table->table);
+	if (ret) {
 		free(table);
-		return roost_verbs_null(rc);
+		return roost_verbs_null(ret);
 	}
 	table->ibv.context = context;
 	table->ibv.ind_tbl_num = (int)atomic_fetch_add(&c->nb_ind_tables, 1);
@@ -190,11 +190,11 @@ roost_verbs_create_rwq_ind_table(struct ibv_context *context,
 int roost_verbs_destroy_rwq_ind_table(struct ibv_rwq_ind_table *ibv)
 {
 	struct roost_verbs_ind_table *table = roost_verbs_ind_table(ibv);
-	int rc;
+	int ret;
 
-	rc = roost_ind_table_destroy(table->table);
-	if (rc)
-		return roost_verbs_result(rc);
+	ret = roost_ind_table_destroy(table->table);
+	if (ret)
+		return roost_verbs_result(ret);
 	roost_verbs_object_del(ibv->context, &table->object);
 	free(table);
 	return 0;

@@ -45,18 +45,18 @@ static int open_domain(struct roost_verbs_xrcd *x, struct ibv_context *context,
 {
 	struct roost_ctx *ctx = roost_verbs_context(context)->ctx;
 	struct roost_verbs_xrcd *with = find(context, x->fd);
-	int rc;
+	int ret;
 
 	if (with && oflags & O_EXCL)
 		return -EINVAL;
 	if (!with && x->fd >= 0 && !(oflags & O_CREAT))
 		return -EAGAIN;
 	if (with)
-		rc = roost_xrcd_share(ctx, with->xrcd, &x->xrcd);
+		ret = roost_xrcd_share(ctx, with->xrcd, &x->xrcd);
 	else
-		rc = roost_xrcd_open(ctx, &x->xrcd);
-	if (rc)
-		return rc;
+		ret = roost_xrcd_open(ctx, &x->xrcd);
+	if (ret)
+		return ret;
 	x->domain_id = with ? with->domain_id : ++process.last_domain_id;
 	LIST_INSERT_HEAD(&process.openings, x, link);
 	return 0;
@@ -66,7 +66,7 @@ struct ibv_xrcd *roost_verbs_open_xrcd(struct ibv_context *context,
 				       struct ibv_xrcd_init_attr *attr)
 {
 	struct roost_verbs_xrcd *x;
-	int rc = 0;
+	int ret = 0;
 
 	if (attr->comp_mask >= IBV_XRCD_INIT_ATTR_RESERVED)
 		return roost_verbs_null(-EOPNOTSUPP);
@@ -80,18 +80,18 @@ struct ibv_xrcd *roost_verbs_open_xrcd(struct ibv_context *context,
 	if (attr->fd != -1) {
 		x->fd = fcntl(attr->fd, F_DUPFD_CLOEXEC, 0);
 		if (x->fd < 0)
-			rc = -errno;
+			ret = -errno;
 	}
-	if (rc == 0) {
+	if (ret == 0) {
 		pthread_mutex_lock(&process.lock);
-		rc = open_domain(x, context, attr->oflags);
+		ret = open_domain(x, context, attr->oflags);
 		pthread_mutex_unlock(&process.lock);
 	}
-	if (rc) {
+	if (ret) {
 		if (x->fd >= 0)
 			close(x->fd);
 		free(x);
-		return roost_verbs_null(rc);
+		return roost_verbs_null(ret);
 	}
 	roost_verbs_object_add(context, ROOST_VERBS_XRCD, &x->ibv, &x->object);
 	return &x->ibv;
@@ -100,15 +100,15 @@ struct ibv_xrcd *roost_verbs_open_xrcd(struct ibv_context *context,
 int roost_verbs_close_xrcd(struct ibv_xrcd *ibv)
 {
 	struct roost_verbs_xrcd *x = roost_verbs_xrcd(ibv);
-	int rc;
+	int ret;
 
 	pthread_mutex_lock(&process.lock);
-	rc = atomic_load(&x->refs) ? -EBUSY : roost_xrcd_close(x->xrcd);
-	if (rc == 0)
+	ret = atomic_load(&x->refs) ? -EBUSY : roost_xrcd_close(x->xrcd);
+	if (ret == 0)
 		LIST_REMOVE(x, link);
 	pthread_mutex_unlock(&process.lock);
-	if (rc)
-		return roost_verbs_result(rc);
+	if (ret)
+		return roost_verbs_result(ret);
 	roost_verbs_object_del(ibv->context, &x->object);
 	if (x->fd >= 0)
 		close(x->fd);

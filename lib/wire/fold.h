@@ -138,7 +138,7 @@ FOLD_FN __m128i fold_take(uint8_t *dst, const uint8_t *src, size_t i)
 {
 	__m128i v = fold_load(src + i * FOLD_CHUNK);
 
-	if (dst != NULL)
+	if (dst)
 		fold_store(dst + i * FOLD_CHUNK, v);
 	return v;
 }

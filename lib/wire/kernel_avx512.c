@@ -25,7 +25,7 @@ FOLD_FN __m512i take(uint8_t *dst, const uint8_t *src, size_t i)
 {
 	__m512i v = _mm512_loadu_si512(src + i * BLOCK);
 
-	if (dst != NULL)
+	if (dst)
 		_mm512_storeu_si512(dst + i * BLOCK, v);
 	return v;
 }

@@ -22,7 +22,7 @@ FOLD_FN __m256i take_pair(uint8_t *dst, const uint8_t *src, size_t i)
 	const uint8_t *from = src + i * FOLD_CHUNK;
 	__m256i v = _mm256_loadu_si256((const __m256i *)from);
 
-	if (dst != NULL)
+	if (dst)
 		_mm256_storeu_si256((__m256i *)(dst + i * FOLD_CHUNK), v);
 	return v;
 }

@@ -264,7 +264,7 @@ static bool admit(int fd)
 		break;
 	}
 	pthread_mutex_unlock(&lock);
-	return o == NULL;
+	return !o;
 }
 
 /* Wait for a peer until until_ns: without a limit, the control thread would

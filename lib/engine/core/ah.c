@@ -12,16 +12,16 @@ int roost_ah_create(struct roost_pd *pd, const struct roost_av *av,
 		    struct roost_ah **ah)
 {
 	struct roost_ah *a = calloc(1, sizeof(*a));
-	int rc;
+	int ret;
 
-	if (a == NULL)
+	if (!a)
 		return -ENOMEM;
 	/* One UDP source port for all datagrams of the AH (A17.9.1). */
-	rc = roost_path_resolve(pd->ctx->dev, av, roost_pd_handle(pd), 0,
-				&a->path);
-	if (rc != 0) {
+	ret = roost_path_resolve(pd->ctx->dev, av, roost_pd_handle(pd), 0,
+				 &a->path);
+	if (ret) {
 		free(a);
-		return rc;
+		return ret;
 	}
 	a->dev = pd->ctx->dev;
 	a->pd = pd;
@@ -50,10 +50,10 @@ int roost_av_resolve(struct roost_ctx *ctx, const struct roost_av *av,
 		     uint8_t mac[6])
 {
 	struct roost_path path;
-	int rc = roost_path_resolve(ctx->dev, av, 0, 0, &path);
+	int ret = roost_path_resolve(ctx->dev, av, 0, 0, &path);
 
-	if (rc != 0)
-		return rc;
+	if (ret)
+		return ret;
 	/* The destination stands first in an Ethernet frame. */
 	memcpy(mac, path.template.bytes, 6);
 	roost_path_release(ctx->dev, &path);

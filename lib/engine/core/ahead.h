@@ -48,11 +48,11 @@ static inline void roost_ahead_requests(const struct roost_qp *next)
 {
 	const struct roost_qp *then;
 
-	if (next == NULL)
+	if (!next)
 		return;
 	then = TAILQ_NEXT(next, send_link);
 	roost_ahead_slot(&next->sq, next->req.send_index);
-	if (then != NULL)
+	if (then)
 		roost_ahead_qp(then, ROOST_LINES_SEND);
 }
 

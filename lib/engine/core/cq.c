@@ -30,7 +30,7 @@ int roost_cq_create(struct roost_ctx *ctx, uint32_t cqe,
 	if (cqe == 0 || cqe > roost_dev_limits(ctx->dev)->max_cqe)
 		return -EINVAL;
 	c = aligned_alloc(64, sizeof(*c));
-	if (c == NULL)
+	if (!c)
 		return -ENOMEM;
 	*c = (struct roost_cq){
 		.ctx = ctx,
@@ -39,7 +39,7 @@ int roost_cq_create(struct roost_ctx *ctx, uint32_t cqe,
 		.produce_lock = ROOST_SPIN_INIT,
 	};
 	c->ring = ring_alloc(c->mask + 1);
-	if (c->ring == NULL) {
+	if (!c->ring) {
 		free(c);
 		return -ENOMEM;
 	}
@@ -85,9 +85,9 @@ int roost_cq_destroy(struct roost_cq *cq, uint64_t *comp_acked,
 	pthread_mutex_lock(&cq->ctx->dev->all.lock);
 	LIST_REMOVE(cq, all_link);
 	pthread_mutex_unlock(&cq->ctx->dev->all.lock);
-	if (comp_acked != NULL)
+	if (comp_acked)
 		*comp_acked = comp;
-	if (async_acked != NULL)
+	if (async_acked)
 		*async_acked = async;
 	atomic_fetch_sub(&cq->ctx->refs, 1);
 	free(cq->ring);
@@ -115,13 +115,13 @@ int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
 	struct roost_dev *dev = cq->ctx->dev;
 	uint32_t entries, consumed, count;
 	struct roost_cqe *ring;
-	int rc = 0;
+	int ret = 0;
 
 	if (cqe == 0 || cqe > roost_dev_limits(cq->ctx->dev)->max_cqe)
 		return -EINVAL;
 	entries = rte_align32pow2(cqe);
 	ring = ring_alloc(entries);
-	if (ring == NULL)
+	if (!ring)
 		return -ENOMEM;
 	/* In this order: a thread between poll_begin and poll_end may wait for
 	 * the turn.
@@ -131,7 +131,7 @@ int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
 	consumed = atomic_load(&cq->consumed);
 	count = cq->produced - consumed;
 	if (count > entries) {
-		rc = -EINVAL;
+		ret = -EINVAL;
 	} else {
 		struct roost_cqe *old = cq->ring;
 
@@ -144,7 +144,7 @@ int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
 	roost_dev_turns_release(dev);
 	roost_spin_unlock(&cq->lock);
 	free(ring);
-	return rc;
+	return ret;
 }
 
 /* ---- users -------------------------------------------------------------- */
@@ -312,7 +312,7 @@ void roost_cq_publish(struct roost_cq *cq, struct roost_cq_part *part)
 		atomic_store_explicit(&cq->published, cq->produced,
 				      memory_order_release);
 	}
-	if (cq->comp.channel != NULL)
+	if (cq->comp.channel)
 		atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&cq->armed, memory_order_relaxed) < fits)
 		return;

@@ -87,7 +87,7 @@ static void move_users(struct walk *walk)
 	struct roost_cq_user *user;
 
 	LIST_FOREACH(user, &walk->cq->users, link) {
-		if (user->wq != NULL)
+		if (user->wq)
 			move_places_of_receives(walk, &user->wq->queue);
 		else if (user == &user->qp->send_user)
 			move_places(walk, &user->qp->sq);
@@ -136,7 +136,7 @@ static void clean(struct roost_cq *cq, const struct owner *owner)
 /* Returns false: another thread is between poll_begin and poll_end. */
 static bool try_clean(struct roost_cq *cq, const struct owner *owner)
 {
-	if (cq == NULL)
+	if (!cq)
 		return true;
 	/* This thread polls the CQ; entries that it was not shown may be
 	 * removed.

@@ -75,7 +75,7 @@ static int init_tables(struct roost_dev *dev, const uint64_t given[2])
 		{ &dev->wqs, 24, QPN_INDEX_BITS, qpn_reserved },
 	};
 	uint64_t seed[2] = { given[0], given[1] };
-	int rc;
+	int ret;
 
 	if (seed[0] == 0 && seed[1] == 0 &&
 	    getrandom(seed, sizeof(seed), 0) != sizeof(seed))
@@ -83,12 +83,12 @@ static int init_tables(struct roost_dev *dev, const uint64_t given[2])
 	for (unsigned int i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		uint64_t own[2] = { seed[0] ^ i, seed[1] + i };
 
-		rc = roost_idmap_init(tables[i].map, tables[i].bits,
-				      tables[i].index_bits, own,
-				      tables[i].reserved);
-		if (rc != 0) {
+		ret = roost_idmap_init(tables[i].map, tables[i].bits,
+				       tables[i].index_bits, own,
+				       tables[i].reserved);
+		if (ret) {
 			fini_tables(dev);
-			return rc;
+			return ret;
 		}
 	}
 	return 0;
@@ -112,13 +112,13 @@ int roost_dev_make(const struct roost_dev_conf *conf,
 		   const struct roost_cc *cc, struct roost_dev **dev)
 {
 	struct roost_dev *d;
-	int rc;
+	int ret;
 
 	if (conf->nb_ports < 1 || conf->nb_ports > ROOST_DEV_PORTS_MAX ||
 	    conf->nb_workers > ROOST_DEV_WORKERS_MAX)
 		return -EINVAL;
 	d = calloc(1, sizeof(*d));
-	if (d == NULL)
+	if (!d)
 		return -ENOMEM;
 	snprintf(d->name, sizeof(d->name), "%s", conf->name);
 	d->pool = conf->pool;
@@ -131,10 +131,10 @@ int roost_dev_make(const struct roost_dev_conf *conf,
 	atomic_store(&d->next_pd_handle, 1);
 	atomic_store(&d->next_cq_handle, 1);
 	atomic_store(&d->next_srq_handle, 1);
-	rc = init_tables(d, conf->seed);
-	if (rc != 0) {
+	ret = init_tables(d, conf->seed);
+	if (ret) {
 		free(d);
-		return rc;
+		return ret;
 	}
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_mutex_init(&d->mcast_lock, NULL);
@@ -197,30 +197,30 @@ struct roost_worker *roost_dev_worker(struct roost_dev *dev)
 int roost_ctx_open(struct roost_dev *dev, struct roost_ctx **ctx)
 {
 	struct roost_ctx *c;
-	int rc;
+	int ret;
 
 	c = calloc(1, sizeof(*c));
-	if (c == NULL)
+	if (!c)
 		return -ENOMEM;
 	c->dev = dev;
-	rc = roost_channel_create(ASYNC_RING_LEN, &c->async);
-	if (rc != 0) {
+	ret = roost_channel_create(ASYNC_RING_LEN, &c->async);
+	if (ret) {
 		free(c);
-		return rc;
+		return ret;
 	}
 	for (unsigned int i = 0; i < ROOST_DEV_PORTS_MAX; i++)
 		roost_event_source_init(&c->ports[i], c->async, c);
 	pthread_mutex_lock(&dev->lock);
 	/* Under the lock: DEVICE_FATAL finds it, or it finds failed. */
 	if (atomic_load(&dev->failed))
-		rc = -ENODEV;
+		ret = -ENODEV;
 	else
 		LIST_INSERT_HEAD(&dev->ctxs, c, link);
 	pthread_mutex_unlock(&dev->lock);
-	if (rc != 0) {
+	if (ret) {
 		roost_channel_destroy(c->async);
 		free(c);
-		return rc;
+		return ret;
 	}
 	*ctx = c;
 	return 0;

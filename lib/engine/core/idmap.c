@@ -40,7 +40,7 @@ int roost_idmap_init(struct roost_idmap *map, unsigned int bits,
 	map->pages = calloc(1u << (index_bits - ROOST_IDMAP_PAGE_SHIFT),
 			    sizeof(map->pages[0]));
 	map->memo = calloc(ROOST_IDMAP_MEMO_LEN, sizeof(map->memo[0]));
-	if (map->pages == NULL || map->memo == NULL) {
+	if (!map->pages || !map->memo) {
 		free(map->pages);
 		free(map->memo);
 		map->pages = NULL;
@@ -53,7 +53,7 @@ int roost_idmap_init(struct roost_idmap *map, unsigned int bits,
 
 void roost_idmap_fini(struct roost_idmap *map)
 {
-	if (map->pages == NULL)
+	if (!map->pages)
 		return;
 	for (uint32_t i = 0; i < map->nb_slots >> ROOST_IDMAP_PAGE_SHIFT; i++)
 		free(atomic_load(&map->pages[i]));
@@ -134,7 +134,7 @@ static int grow(struct roost_idmap *map)
 	if (first >> map->index_bits != 0)
 		return -ENOSPC;
 	page = calloc(PAGE_SLOTS, sizeof(*page));
-	if (page == NULL)
+	if (!page)
 		return -ENOMEM;
 	atomic_store_explicit(&map->pages[first >> ROOST_IDMAP_PAGE_SHIFT],
 			      page, memory_order_release);
@@ -149,16 +149,16 @@ int roost_idmap_add(struct roost_idmap *map, void *object, uint32_t *id)
 	uint32_t generations = 1u << (2 * map->half_bits - map->index_bits);
 	struct roost_idmap_slot *slot;
 	uint32_t index;
-	int rc = 0;
+	int ret = 0;
 
 	roost_spin_lock(&map->lock);
 	/* With few free slots, the same slots, and soon their numbers, would be
 	 * reused too early.
 	 */
 	if (map->nb_slots - map->nb_used < FREE_MIN)
-		rc = grow(map);
-	if (rc == 0 || map->first_free != NONE) {
-		rc = 0;
+		ret = grow(map);
+	if (ret == 0 || map->first_free != NONE) {
+		ret = 0;
 		index = free_pop(map);
 		slot = slot_at(map, index);
 		do {
@@ -174,7 +174,7 @@ int roost_idmap_add(struct roost_idmap *map, void *object, uint32_t *id)
 				      memory_order_release);
 	}
 	roost_spin_unlock(&map->lock);
-	return rc;
+	return ret;
 }
 
 void roost_idmap_del(struct roost_idmap *map, uint32_t id)

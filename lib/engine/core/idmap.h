@@ -95,11 +95,11 @@ static inline void *roost_idmap_get(const struct roost_idmap *map, uint32_t id)
 	page = atomic_load_explicit(
 		&map->pages[index >> ROOST_IDMAP_PAGE_SHIFT],
 		memory_order_acquire);
-	if (page == NULL)
+	if (!page)
 		return NULL;
 	page += index & ((1u << ROOST_IDMAP_PAGE_SHIFT) - 1);
 	object = atomic_load_explicit(&page->object, memory_order_acquire);
-	if (object == NULL ||
+	if (!object ||
 	    atomic_load_explicit(&page->id, memory_order_relaxed) != id)
 		return NULL;
 	if (!known)

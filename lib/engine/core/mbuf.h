@@ -51,7 +51,7 @@ static inline void roost_mbuf_free(struct roost_worker *w,
 		return;
 	}
 	mbuf = rte_pktmbuf_prefree_seg(mbuf);
-	if (mbuf != NULL)
+	if (mbuf)
 		rte_mempool_generic_put(mbuf->pool, (void **)&mbuf, 1,
 					rte_mempool_default_cache(mbuf->pool,
 								  w->lcore_id));

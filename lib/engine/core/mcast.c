@@ -42,20 +42,20 @@ static int open_group(struct roost_dev *dev, uint8_t port_index,
 {
 	struct roost_port_io *io = &dev->ports[port_index].io;
 	struct roost_mcast_group *g;
-	int rc = 0;
+	int ret = 0;
 
 	if (dev->nb_mcast_groups == roost_dev_limits(dev)->max_mcast_grp)
 		return -ENOMEM;
 	g = calloc(1, sizeof(*g));
-	if (g == NULL)
+	if (!g)
 		return -ENOMEM;
 	g->gid = *gid;
 	g->port_index = port_index;
-	if (io->mcast_join != NULL)
-		rc = io->mcast_join(io->ctx, gid);
-	if (rc != 0) {
+	if (io->mcast_join)
+		ret = io->mcast_join(io->ctx, gid);
+	if (ret) {
 		free(g);
-		return rc;
+		return ret;
 	}
 	dev->nb_mcast_groups++;
 	*group = g;
@@ -67,7 +67,7 @@ static void close_group(struct roost_dev *dev, struct roost_mcast_group *g)
 {
 	struct roost_port_io *io = &dev->ports[g->port_index].io;
 
-	if (io->mcast_leave != NULL)
+	if (io->mcast_leave)
 		io->mcast_leave(io->ctx, &g->gid);
 	dev->nb_mcast_groups--;
 	free(g);
@@ -79,19 +79,18 @@ static int join(struct roost_qp *qp, const struct roost_gid *gid)
 	uint8_t port_index = port_index_of(qp);
 	struct roost_mcast_group *g = roost_mcast_find(dev, port_index, gid);
 	struct roost_mcast *m;
-	int rc = 0;
+	int ret = 0;
 
-	if (g != NULL &&
-	    g->nb_members == roost_dev_limits(dev)->max_mcast_qp_attach)
+	if (g && g->nb_members == roost_dev_limits(dev)->max_mcast_qp_attach)
 		return -ENOMEM;
 	m = malloc(sizeof(*m));
-	if (m == NULL)
+	if (!m)
 		return -ENOMEM;
-	if (g == NULL)
-		rc = open_group(dev, port_index, gid, &g);
-	if (rc != 0) {
+	if (!g)
+		ret = open_group(dev, port_index, gid, &g);
+	if (ret) {
 		free(m);
-		return rc;
+		return ret;
 	}
 	*m = (struct roost_mcast){ .qp = qp, .group = g };
 	roost_dev_turns_take(dev);
@@ -128,15 +127,15 @@ static void leave(struct roost_mcast *m)
 int roost_mcast_attach(struct roost_qp *qp, const struct roost_gid *group)
 {
 	struct roost_dev *dev = qp->dev;
-	int rc = 0;
+	int ret = 0;
 
 	if (qp->type != ROOST_QPT_UD || !roost_gid_is_multicast(group))
 		return -EINVAL;
 	pthread_mutex_lock(&dev->mcast_lock);
-	if (find(qp, group) == NULL)
-		rc = join(qp, group);
+	if (!find(qp, group))
+		ret = join(qp, group);
 	pthread_mutex_unlock(&dev->mcast_lock);
-	return rc;
+	return ret;
 }
 
 int roost_mcast_detach(struct roost_qp *qp, const struct roost_gid *group)
@@ -145,10 +144,10 @@ int roost_mcast_detach(struct roost_qp *qp, const struct roost_gid *group)
 
 	pthread_mutex_lock(&qp->dev->mcast_lock);
 	m = find(qp, group);
-	if (m != NULL)
+	if (m)
 		leave(m);
 	pthread_mutex_unlock(&qp->dev->mcast_lock);
-	return m == NULL ? -EINVAL : 0;
+	return !m ? -EINVAL : 0;
 }
 
 void roost_mcast_detach_all(struct roost_qp *qp)

@@ -19,7 +19,7 @@ int roost_pd_alloc(struct roost_ctx *ctx, struct roost_pd **pd)
 {
 	struct roost_pd *p = calloc(1, sizeof(*p));
 
-	if (p == NULL)
+	if (!p)
 		return -ENOMEM;
 	p->ctx = ctx;
 	p->handle = atomic_fetch_add(&ctx->dev->next_pd_handle, 1);
@@ -69,13 +69,13 @@ int roost_mr_reg(struct roost_pd *pd, void *addr, size_t len_bytes,
 		 uint64_t iova, uint32_t access, struct roost_mr **mr)
 {
 	struct roost_mr *m;
-	int rc;
+	int ret;
 
-	rc = check_region(addr, len_bytes, iova, access);
-	if (rc != 0)
-		return rc;
+	ret = check_region(addr, len_bytes, iova, access);
+	if (ret)
+		return ret;
 	m = malloc(sizeof(*m));
-	if (m == NULL)
+	if (!m)
 		return -ENOMEM;
 	*m = (struct roost_mr){
 		.pd = pd,
@@ -84,8 +84,8 @@ int roost_mr_reg(struct roost_pd *pd, void *addr, size_t len_bytes,
 		.len_bytes = len_bytes,
 		.access = access,
 	};
-	rc = roost_idmap_add(&pd->ctx->dev->mrs, m, &m->key);
-	if (rc != 0) {
+	ret = roost_idmap_add(&pd->ctx->dev->mrs, m, &m->key);
+	if (ret) {
 		free(m);
 		return -ENOMEM;
 	}
@@ -96,13 +96,14 @@ int roost_mr_reg(struct roost_pd *pd, void *addr, size_t len_bytes,
 
 int roost_mr_alloc_null(struct roost_pd *pd, struct roost_mr **mr)
 {
-	int rc = roost_mr_reg(pd, NULL, SIZE_MAX, 0,
-			      ROOST_ACCESS_LOCAL_WRITE | ROOST_ACCESS_ON_DEMAND,
-			      mr);
+	int ret =
+		roost_mr_reg(pd, NULL, SIZE_MAX, 0,
+			     ROOST_ACCESS_LOCAL_WRITE | ROOST_ACCESS_ON_DEMAND,
+			     mr);
 
-	if (rc == 0)
+	if (ret == 0)
 		(*mr)->is_null = true;
-	return rc;
+	return ret;
 }
 
 #define WRITES                                                                 \
@@ -146,19 +147,19 @@ int roost_mr_prefetch(struct roost_pd *pd, const struct roost_sge *sge,
 	uint32_t access = for_write ? ROOST_ACCESS_LOCAL_WRITE : 0;
 	const struct roost_mr *mr;
 	uint8_t *host = NULL;
-	int rc = 0;
+	int ret = 0;
 
 	roost_dev_turns_take(dev);
 	mr = roost_idmap_get(&dev->mrs, sge->lkey);
-	if (mr == NULL || !covers(mr, sge->addr, sge->len_bytes))
-		rc = -EFAULT;
+	if (!mr || !covers(mr, sge->addr, sge->len_bytes))
+		ret = -EFAULT;
 	else if (mr->pd != pd || (mr->access & access) != access)
-		rc = -EPERM;
+		ret = -EPERM;
 	else if (!mr->is_null)
 		host = roost_mr_at(mr, sge->addr);
 	roost_dev_turns_release(dev);
 	/* Not in the turn: it may take long. */
-	return host == NULL ? rc : populate(host, sge->len_bytes, access);
+	return !host ? ret : populate(host, sge->len_bytes, access);
 }
 
 int roost_mr_rereg(struct roost_mr *mr, uint32_t what, struct roost_pd *pd,
@@ -166,7 +167,7 @@ int roost_mr_rereg(struct roost_mr *mr, uint32_t what, struct roost_pd *pd,
 {
 	struct roost_dev *dev = mr->pd->ctx->dev;
 	struct roost_mr next = *mr;
-	int rc;
+	int ret;
 
 	if (what & ROOST_REREG_PD && pd->ctx != mr->pd->ctx)
 		return -EINVAL;
@@ -179,14 +180,14 @@ int roost_mr_rereg(struct roost_mr *mr, uint32_t what, struct roost_pd *pd,
 	}
 	if (next.access & ROOST_ACCESS_ZERO_BASED)
 		next.iova = 0;
-	rc = check_region(next.host, next.len_bytes, next.iova, next.access);
-	if (rc != 0)
-		return rc;
+	ret = check_region(next.host, next.len_bytes, next.iova, next.access);
+	if (ret)
+		return ret;
 	if (what & ROOST_REREG_PD)
 		next.pd = pd;
 	roost_dev_turns_take(dev);
 	if (mr->nb_windows != 0) {
-		rc = -EBUSY;
+		ret = -EBUSY;
 	} else {
 		atomic_fetch_add(&next.pd->refs, 1);
 		atomic_fetch_sub(&mr->pd->refs, 1);
@@ -195,7 +196,7 @@ int roost_mr_rereg(struct roost_mr *mr, uint32_t what, struct roost_pd *pd,
 		*mr = next;
 	}
 	roost_dev_turns_release(dev);
-	return rc;
+	return ret;
 }
 
 int roost_mr_dereg(struct roost_mr *mr)

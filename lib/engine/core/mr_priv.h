@@ -89,7 +89,7 @@ static inline void *roost_mr_access(struct roost_dev *dev,
 {
 	const struct roost_mr *mr = roost_idmap_get(&dev->mrs, key);
 
-	if (mr == NULL || mr->pd != pd || (mr->access & access) != access)
+	if (!mr || mr->pd != pd || (mr->access & access) != access)
 		return NULL;
 	/* Neither difference wraps: the first test makes va - iova valid. */
 	if (va < mr->iova || va - mr->iova > mr->len_bytes ||

@@ -18,7 +18,7 @@ int roost_mw_alloc(struct roost_pd *pd, unsigned int type, struct roost_mw **mw)
 	if (type != 1 && type != 2)
 		return -EINVAL;
 	m = calloc(1, sizeof(*m));
-	if (m == NULL)
+	if (!m)
 		return -ENOMEM;
 	m->pd = pd;
 	m->type = (uint8_t)type;
@@ -36,7 +36,7 @@ int roost_mw_alloc(struct roost_pd *pd, unsigned int type, struct roost_mw **mw)
 
 static void unbind(struct roost_mw *mw)
 {
-	if (mw->mr != NULL)
+	if (mw->mr)
 		mw->mr->nb_windows--;
 	mw->mr = NULL;
 }
@@ -76,10 +76,10 @@ static struct roost_mw *find(struct roost_dev *dev, uint32_t key)
 {
 	struct roost_mw *mw = roost_idmap_get(&dev->mws, key >> KEY_TAG_BITS);
 
-	if (mw == NULL)
+	if (!mw)
 		return NULL;
 	lock(mw);
-	if (mw->key == key && mw->mr != NULL)
+	if (mw->key == key && mw->mr)
 		return mw;
 	unlock(mw);
 	return NULL;
@@ -110,14 +110,14 @@ static bool bind_to(struct roost_mw *mw, struct roost_mr *mr,
 {
 	if (mw->pd != pd || bind->rkey >> KEY_TAG_BITS != mw->id)
 		return false;
-	if (mw->type == 2 && (mw->mr != NULL || bind->len_bytes == 0))
+	if (mw->type == 2 && (mw->mr || bind->len_bytes == 0))
 		return false;
 	if (bind->len_bytes == 0) {
 		unbind(mw);
 		mw->key = bind->rkey;
 		return true;
 	}
-	if (mr == NULL || !bind_allowed(pd, mr, bind))
+	if (!mr || !bind_allowed(pd, mr, bind))
 		return false;
 	unbind(mw);
 	mw->mr = mr;
@@ -138,7 +138,7 @@ bool roost_mw_bind(struct roost_dev *dev, const struct roost_pd *pd,
 	struct roost_mr *mr = roost_idmap_get(&dev->mrs, bind->mr_key);
 	bool bound;
 
-	if (mw == NULL)
+	if (!mw)
 		return false;
 	lock(mw);
 	bound = bind_to(mw, mr, pd, qpn, bind);
@@ -152,7 +152,7 @@ bool roost_mw_may_invalidate(struct roost_dev *dev, const struct roost_pd *pd,
 	struct roost_mw *mw = find(dev, key);
 	bool may;
 
-	if (mw == NULL)
+	if (!mw)
 		return false;
 	may = mw->type == 2 && mw->pd == pd && mw->qpn == qpn;
 	unlock(mw);
@@ -163,7 +163,7 @@ void roost_mw_invalidate(struct roost_dev *dev, uint32_t key)
 {
 	struct roost_mw *mw = find(dev, key);
 
-	if (mw == NULL)
+	if (!mw)
 		return;
 	unbind(mw);
 	unlock(mw);
@@ -176,8 +176,8 @@ static struct roost_mw *find_remote(struct roost_dev *dev,
 {
 	struct roost_mw *mw = find(dev, key);
 
-	if (mw == NULL || (mw->pd == pd && (mw->access & access) == access &&
-			   (mw->type == 1 || mw->qpn == qpn)))
+	if (!mw || (mw->pd == pd && (mw->access & access) == access &&
+		    (mw->type == 1 || mw->qpn == qpn)))
 		return mw;
 	unlock(mw);
 	return NULL;
@@ -189,10 +189,10 @@ bool roost_mr_remote_key(struct roost_dev *dev, const struct roost_pd *pd,
 	const struct roost_mr *mr = roost_idmap_get(&dev->mrs, key);
 	struct roost_mw *mw;
 
-	if (mr != NULL && mr->pd == pd && (mr->access & access) == access)
+	if (mr && mr->pd == pd && (mr->access & access) == access)
 		return true;
 	mw = find_remote(dev, pd, qpn, key, access);
-	if (mw == NULL)
+	if (!mw)
 		return false;
 	unlock(mw);
 	return true;
@@ -220,13 +220,13 @@ void *roost_mr_remote(struct roost_worker *w, const struct roost_pd *pd,
 				     touch_bytes, access);
 	struct roost_mw *mw;
 
-	if (host != NULL)
+	if (host)
 		return host;
 	mw = find_remote(w->dev, pd, qpn, key, access);
-	if (mw == NULL)
+	if (!mw)
 		return NULL;
 	host = window_at(mw, va, len_bytes, touch_bytes, access);
-	if (host != NULL && mw->shared)
+	if (host && mw->shared)
 		w->window = mw;
 	else
 		unlock(mw);
@@ -235,7 +235,7 @@ void *roost_mr_remote(struct roost_worker *w, const struct roost_pd *pd,
 
 void roost_mr_remote_done(struct roost_worker *w)
 {
-	if (w->window == NULL)
+	if (!w->window)
 		return;
 	unlock(w->window);
 	w->window = NULL;

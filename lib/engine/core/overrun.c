@@ -27,7 +27,7 @@ static void fail_users(struct roost_cq *cq)
 	cq->overrun_told = true;
 	roost_async_raise(w, &cq->async, ROOST_EVENT_CQ_ERR);
 	LIST_FOREACH(user, &cq->users, link) {
-		if (user->qp != NULL)
+		if (user->qp)
 			transport->end(user->qp, ROOST_QPE_CQ_OVERRUN,
 				       ROOST_EVENT_QP_FATAL);
 		else
@@ -52,7 +52,7 @@ static struct roost_cq *next(struct roost_dev *dev)
 
 	roost_spin_lock(&dev->overruns.lock);
 	cq = LIST_FIRST(&dev->overruns.cqs);
-	if (cq != NULL) {
+	if (cq) {
 		LIST_REMOVE(cq, overrun_link);
 		cq->in_overruns = false;
 	}

@@ -36,7 +36,7 @@ static int addresses_of_lid(const struct roost_port *port, uint16_t dlid,
 {
 	const struct roost_gid *own = first_v4(port);
 
-	if (own == NULL || dlid == 0)
+	if (!own || dlid == 0)
 		return -EINVAL;
 	*sgid = *own;
 	*dgid = *own;
@@ -106,15 +106,15 @@ static uint16_t udp_source(const struct roost_av *av, uint32_t qpn,
 static int find_next(struct roost_port *port, struct roost_path *path,
 		     uint8_t mac[6])
 {
-	int rc = 0;
+	int ret = 0;
 
 	if (path->multicast)
 		path->neigh = &port->own;
 	else
-		rc = port->io.resolve(port->io.ctx, &path->sgid, &path->dgid,
-				      &path->neigh);
-	if (rc != 0)
-		return rc;
+		ret = port->io.resolve(port->io.ctx, &path->sgid, &path->dgid,
+				       &path->neigh);
+	if (ret)
+		return ret;
 	path->mac_gen = atomic_load_explicit(&path->neigh->mac_gen,
 					     memory_order_acquire);
 	if (path->multicast)
@@ -136,7 +136,7 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 		.udp_src = udp_source(av, qpn, dest_qpn),
 	};
 	enum roost_unreached_cause cause;
-	int rc, to = -1;
+	int ret, to = -1;
 	bool told;
 
 	if (av->port_num < 1 || av->port_num > dev->nb_ports)
@@ -145,17 +145,17 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 					     (uint8_t)(av->port_num - 1) };
 	port = &dev->ports[path->port_index];
 	pthread_mutex_lock(&dev->lock);
-	rc = addresses_of_av(port, av, &path->sgid, &path->dgid, &cause);
-	told = rc != 0;
-	if (rc == 0)
+	ret = addresses_of_av(port, av, &path->sgid, &path->dgid, &cause);
+	told = ret != 0;
+	if (ret == 0)
 		to = port_with(dev, &path->dgid);
-	if (rc == 0 && atomic_load(&dev->failed))
-		rc = -EIO;
+	if (ret == 0 && atomic_load(&dev->failed))
+		ret = -EIO;
 	pthread_mutex_unlock(&dev->lock);
 	if (told)
 		tell_av(dev, av, path, cause);
-	if (rc != 0)
-		return rc;
+	if (ret)
+		return ret;
 	path->loopback = to >= 0;
 	path->own = &port->own;
 	path->multicast = roost_gid_is_multicast(&path->dgid);
@@ -163,9 +163,9 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 		path->to_index = (uint8_t)to;
 		roost_port_mac_get(&dev->ports[to], flow.dst_mac);
 	} else {
-		rc = find_next(port, path, flow.dst_mac);
-		if (rc != 0)
-			return rc;
+		ret = find_next(port, path, flow.dst_mac);
+		if (ret)
+			return ret;
 	}
 	/* After the neighbour's, see roost_port_set_mac(). */
 	roost_port_mac_get(port, flow.src_mac);
@@ -210,7 +210,7 @@ void roost_path_release(struct roost_dev *dev, struct roost_path *path)
 {
 	struct roost_port_io *io = &dev->ports[path->port_index].io;
 
-	if (path->neigh != NULL && path->neigh != path->own)
+	if (path->neigh && path->neigh != path->own)
 		io->neigh_put(io->ctx, path->neigh);
 	path->neigh = NULL;
 	path->valid = false;

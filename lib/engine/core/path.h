@@ -57,7 +57,7 @@ static inline void roost_path_refresh(struct roost_path *path)
 {
 	uint64_t mac_gen;
 
-	if (path->neigh == NULL)
+	if (!path->neigh)
 		return;
 	mac_gen = atomic_load_explicit(&path->neigh->mac_gen,
 				       memory_order_acquire);
@@ -73,7 +73,7 @@ static inline void roost_path_readdress(const struct roost_path *path,
 {
 	uint64_t mac_gen;
 
-	if (path->neigh == NULL)
+	if (!path->neigh)
 		return;
 	mac_gen = atomic_load_explicit(&path->neigh->mac_gen,
 				       memory_order_acquire);

@@ -66,7 +66,7 @@ static bool is_anonymous(uintptr_t start, uintptr_t end, bool for_write)
 	char *line = NULL;
 	size_t room = 0;
 
-	if (maps == NULL)
+	if (!maps)
 		return false;
 	while (start < end && getline(&line, &room, maps) > 0) {
 		uintptr_t from, to;
@@ -93,7 +93,7 @@ static bool is_anonymous(uintptr_t start, uintptr_t end, bool for_write)
  * pages are missing.
  */
 static bool fault_in_missing(uintptr_t start, uintptr_t end, bool for_write,
-			     int *rc)
+			     int *ret)
 {
 	size_t page = page_bytes(), pages = (end - start) / page, i = 0;
 	unsigned char *there;
@@ -101,19 +101,19 @@ static bool fault_in_missing(uintptr_t start, uintptr_t end, bool for_write,
 	if (!is_anonymous(start, end, for_write))
 		return false;
 	there = malloc(pages);
-	if (there == NULL || mincore((void *)start, end - start, there) != 0) {
+	if (!there || mincore((void *)start, end - start, there) != 0) {
 		free(there);
 		return false;
 	}
-	*rc = 0;
-	while (i < pages && *rc == 0) {
+	*ret = 0;
+	while (i < pages && *ret == 0) {
 		size_t first = i;
 
 		while (i < pages && !(there[i] & 1))
 			i++;
 		if (i > first)
-			*rc = fault_in(start + first * page, start + i * page,
-				       for_write);
+			*ret = fault_in(start + first * page, start + i * page,
+					for_write);
 		while (i < pages && there[i] & 1)
 			i++;
 	}
@@ -126,14 +126,14 @@ int roost_populate(void *addr, size_t len_bytes, bool for_write)
 	uintptr_t page = page_bytes();
 	uintptr_t start = (uintptr_t)addr & ~(page - 1);
 	uintptr_t end = ((uintptr_t)addr + len_bytes + page - 1) & ~(page - 1);
-	int rc;
+	int ret;
 
 	if (len_bytes == 0)
 		return 0;
 	if (end <= start)
 		return -EINVAL;
 	if (end - start >= LARGE_BYTES &&
-	    fault_in_missing(start, end, for_write, &rc))
-		return rc;
+	    fault_in_missing(start, end, for_write, &ret))
+		return ret;
 	return fault_in(start, end, for_write);
 }

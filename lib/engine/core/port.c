@@ -46,7 +46,7 @@ int roost_port_query(struct roost_dev *dev, uint8_t port_num,
 {
 	const struct roost_port *port = roost_port_of(dev, port_num);
 
-	if (port == NULL)
+	if (!port)
 		return -EINVAL;
 	pthread_mutex_lock(&dev->lock);
 	*attr = (struct roost_port_attr){
@@ -71,7 +71,7 @@ int roost_port_query_gid(struct roost_dev *dev, uint8_t port_num,
 {
 	const struct roost_port *port = roost_port_of(dev, port_num);
 
-	if (port == NULL || index >= ROOST_GID_TABLE_LEN)
+	if (!port || index >= ROOST_GID_TABLE_LEN)
 		return -EINVAL;
 	pthread_mutex_lock(&dev->lock);
 	*gid = port->gids[index];
@@ -84,7 +84,7 @@ int roost_port_query_mac(struct roost_dev *dev, uint8_t port_num,
 {
 	const struct roost_port *port = roost_port_of(dev, port_num);
 
-	if (port == NULL)
+	if (!port)
 		return -EINVAL;
 	roost_port_mac_get(port, mac);
 	return 0;
@@ -95,7 +95,7 @@ int roost_port_query_pkey(struct roost_dev *dev, uint8_t port_num,
 {
 	const struct roost_port *port = roost_port_of(dev, port_num);
 
-	if (port == NULL || index >= ROOST_PKEY_TABLE_LEN)
+	if (!port || index >= ROOST_PKEY_TABLE_LEN)
 		return -EINVAL;
 	pthread_mutex_lock(&dev->lock);
 	*pkey = port->pkeys[index];
@@ -137,16 +137,16 @@ int roost_port_set_gid(struct roost_dev *dev, uint8_t port_num,
 {
 	struct roost_port *port = roost_port_of(dev, port_num);
 	uint16_t lid;
-	int rc = 0;
+	int ret = 0;
 
-	if (port == NULL || index >= ROOST_GID_TABLE_LEN)
+	if (!port || index >= ROOST_GID_TABLE_LEN)
 		return -EINVAL;
 	change_begin(dev);
 	lid = roost_port_lid(port);
 	if (roost_gid_eq(&port->gids[index], gid))
 		goto end;
 	if (!roost_gid_is_zero(gid) && roost_port_owns(port, gid)) {
-		rc = -EEXIST;
+		ret = -EEXIST;
 		goto end;
 	}
 	port->gids[index] = *gid;
@@ -160,9 +160,9 @@ int roost_port_set_gid(struct roost_dev *dev, uint8_t port_num,
 		tell(dev, port, ROOST_EVENT_LID_CHANGE);
 end:
 	change_end(dev);
-	if (rc == 0)
+	if (ret == 0)
 		roost_dev_service_wake(dev);
-	return rc;
+	return ret;
 }
 
 int roost_port_set_mac(struct roost_dev *dev, uint8_t port_num,
@@ -171,7 +171,7 @@ int roost_port_set_mac(struct roost_dev *dev, uint8_t port_num,
 	struct roost_port *port = roost_port_of(dev, port_num);
 	uint16_t gen;
 
-	if (port == NULL)
+	if (!port)
 		return -EINVAL;
 	change_begin(dev);
 	gen = (uint16_t)atomic_load(&port->own.mac_gen);
@@ -221,7 +221,7 @@ void roost_port_set_link(struct roost_dev *dev, uint8_t port_num,
 {
 	struct roost_port *port = roost_port_of(dev, port_num);
 
-	if (port == NULL)
+	if (!port)
 		return;
 	pthread_mutex_lock(&dev->all.lock);
 	change_begin(dev);
@@ -247,7 +247,7 @@ unsigned int roost_port_stranded(struct roost_dev *dev, uint8_t port_num,
 	uint32_t active;
 
 	*path_mtu_bytes = 0;
-	if (port == NULL)
+	if (!port)
 		return 0;
 	pthread_mutex_lock(&dev->all.lock);
 	change_begin(dev);
@@ -292,9 +292,9 @@ int roost_port_set_pkey(struct roost_dev *dev, uint8_t port_num,
 			unsigned int index, uint16_t pkey)
 {
 	struct roost_port *port = roost_port_of(dev, port_num);
-	int rc = 0;
+	int ret = 0;
 
-	if (port == NULL || index >= ROOST_PKEY_TABLE_LEN)
+	if (!port || index >= ROOST_PKEY_TABLE_LEN)
 		return -EINVAL;
 	if (roost_pkey_is_empty(pkey))
 		pkey = 0;
@@ -303,7 +303,7 @@ int roost_port_set_pkey(struct roost_dev *dev, uint8_t port_num,
 	if (port->pkeys[index] == pkey)
 		goto end;
 	if (pkey != 0 && has_pkey(port, pkey)) {
-		rc = -EEXIST;
+		ret = -EEXIST;
 		goto end;
 	}
 	port->pkeys[index] = pkey;
@@ -312,7 +312,7 @@ int roost_port_set_pkey(struct roost_dev *dev, uint8_t port_num,
 end:
 	change_end(dev);
 	pthread_mutex_unlock(&dev->all.lock);
-	return rc;
+	return ret;
 }
 
 int roost_port_set_lid(struct roost_dev *dev, uint8_t port_num, uint16_t lid)
@@ -320,7 +320,7 @@ int roost_port_set_lid(struct roost_dev *dev, uint8_t port_num, uint16_t lid)
 	struct roost_port *port = roost_port_of(dev, port_num);
 	uint16_t before;
 
-	if (port == NULL)
+	if (!port)
 		return -EINVAL;
 	change_begin(dev);
 	before = roost_port_lid(port);
@@ -336,7 +336,7 @@ int roost_port_set_sm_lid(struct roost_dev *dev, uint8_t port_num,
 {
 	struct roost_port *port = roost_port_of(dev, port_num);
 
-	if (port == NULL)
+	if (!port)
 		return -EINVAL;
 	change_begin(dev);
 	if (port->sm_lid != sm_lid) {
@@ -351,7 +351,7 @@ int roost_port_reregister(struct roost_dev *dev, uint8_t port_num)
 {
 	struct roost_port *port = roost_port_of(dev, port_num);
 
-	if (port == NULL)
+	if (!port)
 		return -EINVAL;
 	change_begin(dev);
 	tell(dev, port, ROOST_EVENT_CLIENT_REREGISTER);
@@ -369,7 +369,7 @@ static void fail_wqs(struct roost_dev *dev)
 
 	LIST_FOREACH(cq, &dev->all.cqs, all_link)
 		LIST_FOREACH(user, &cq->users, link)
-			if (user->wq != NULL &&
+			if (user->wq &&
 			    roost_wq_state(user->wq) == ROOST_WQS_RDY)
 				roost_wq_fail(user->wq->worker, user->wq,
 					      ROOST_QPE_REMOVED);
@@ -411,7 +411,7 @@ void roost_port_remove(struct roost_dev *dev, uint8_t port_num)
 {
 	struct roost_port *port = roost_port_of(dev, port_num);
 
-	if (port == NULL)
+	if (!port)
 		return;
 	pthread_mutex_lock(&dev->all.lock);
 	change_begin(dev);

@@ -28,7 +28,7 @@ int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes,
 	q->slots = aligned_alloc(64,
 				 RTE_ALIGN_CEIL((size_t)slots * q->stride_bytes,
 						64u));
-	return q->slots == NULL ? -ENOMEM : 0;
+	return !q->slots ? -ENOMEM : 0;
 }
 
 void roost_queue_destroy(struct roost_queue *q)
@@ -42,7 +42,7 @@ void roost_queue_clear(struct roost_queue *q)
 	roost_spin_lock(&q->lock);
 	atomic_store(&q->tail, atomic_load(&q->head));
 	atomic_store(&q->free_end, atomic_load(&q->head));
-	if (q->cq != NULL)
+	if (q->cq)
 		atomic_store(&q->newest, roost_cq_no_entry(q->cq));
 	roost_spin_unlock(&q->lock);
 }
@@ -68,7 +68,7 @@ static uint32_t reclaim(struct roost_queue *q)
 	uint32_t end = roost_queue_free_end(q);
 
 	/* A completion newer than tail does not matter: it is polled later. */
-	if (q->cq == NULL ||
+	if (!q->cq ||
 	    roost_cq_is_polled(q->cq,
 			       atomic_load_explicit(&q->newest,
 						    memory_order_relaxed)))
@@ -102,13 +102,13 @@ int roost_queue_add_recv(struct roost_queue *q, uint32_t max_wr,
 {
 	struct roost_recv_wqe *wqe;
 	uint32_t len_bytes;
-	int rc;
+	int ret;
 
 	if (wr->nb_sges > max_sge)
 		return -EINVAL;
-	rc = roost_sge_total(wr->sges, wr->nb_sges, &len_bytes);
-	if (rc != 0)
-		return rc;
+	ret = roost_sge_total(wr->sges, wr->nb_sges, &len_bytes);
+	if (ret)
+		return ret;
 	if (roost_queue_is_full(q, max_wr))
 		return -ENOMEM;
 	wqe = roost_queue_at(q, q->added);

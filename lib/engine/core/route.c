@@ -23,17 +23,17 @@ int roost_dev_find_gid(struct roost_dev *dev, uint8_t port_num,
 		       const struct roost_gid *gid, uint8_t *index)
 {
 	const struct roost_port *port = &dev->ports[port_num - 1];
-	int rc = -EADDRNOTAVAIL;
+	int ret = -EADDRNOTAVAIL;
 
 	pthread_mutex_lock(&dev->lock);
-	for (unsigned int i = 0; i < port->gid_end && rc != 0; i++) {
+	for (unsigned int i = 0; i < port->gid_end && ret != 0; i++) {
 		if (!roost_gid_eq(&port->gids[i], gid))
 			continue;
 		*index = (uint8_t)i;
-		rc = 0;
+		ret = 0;
 	}
 	pthread_mutex_unlock(&dev->lock);
-	return rc;
+	return ret;
 }
 
 /* An address of the port for packets to dgid, without asking the network. */
@@ -41,10 +41,10 @@ static int first_of_family(struct roost_dev *dev, unsigned int port,
 			   const struct roost_gid *dgid, struct roost_gid *sgid)
 {
 	const struct roost_port *p = &dev->ports[port];
-	int rc = -EHOSTUNREACH;
+	int ret = -EHOSTUNREACH;
 
 	pthread_mutex_lock(&dev->lock);
-	for (unsigned int i = 0; i < p->gid_end && rc != 0; i++) {
+	for (unsigned int i = 0; i < p->gid_end && ret != 0; i++) {
 		const struct roost_gid *gid = &p->gids[i];
 
 		if (roost_gid_is_zero(gid) ||
@@ -53,10 +53,10 @@ static int first_of_family(struct roost_dev *dev, unsigned int port,
 			    roost_gid_is_link_local(dgid))
 			continue;
 		*sgid = *gid;
-		rc = 0;
+		ret = 0;
 	}
 	pthread_mutex_unlock(&dev->lock);
-	return rc;
+	return ret;
 }
 
 static int source_of(struct roost_dev *dev, unsigned int port,
@@ -68,7 +68,7 @@ static int source_of(struct roost_dev *dev, unsigned int port,
 		*sgid = *dgid;
 		return 0;
 	}
-	if (io->source == NULL)
+	if (!io->source)
 		return first_of_family(dev, port, dgid, sgid);
 	return io->source(io->ctx, dgid, sgid);
 }
@@ -78,14 +78,14 @@ static int route_of_port(struct roost_dev *dev, unsigned int port,
 			 const struct roost_gid *dgid,
 			 struct roost_route *route)
 {
-	int rc;
+	int ret;
 
-	if (sgid != NULL && !port_has(dev, port, sgid))
+	if (sgid && !port_has(dev, port, sgid))
 		return -EADDRNOTAVAIL;
-	rc = source_of(dev, port, dgid, &route->sgid);
-	if (rc != 0)
-		return rc;
-	if (sgid != NULL)
+	ret = source_of(dev, port, dgid, &route->sgid);
+	if (ret)
+		return ret;
+	if (sgid)
 		route->sgid = *sgid;
 	route->port_num = (uint8_t)(port + 1);
 	return roost_dev_find_gid(dev, route->port_num, &route->sgid,
@@ -95,20 +95,20 @@ static int route_of_port(struct roost_dev *dev, unsigned int port,
 int roost_dev_route(struct roost_dev *dev, const struct roost_gid *sgid,
 		    const struct roost_gid *dgid, struct roost_route *route)
 {
-	int rc = -EADDRNOTAVAIL, one;
+	int ret = -EADDRNOTAVAIL, one;
 
 	if (roost_gid_is_zero(dgid) || roost_gid_is_multicast(dgid) ||
-	    (sgid != NULL && roost_gid_is_v4(sgid) != roost_gid_is_v4(dgid)))
+	    (sgid && roost_gid_is_v4(sgid) != roost_gid_is_v4(dgid)))
 		return -EINVAL;
 	for (unsigned int port = 0; port < dev->nb_ports; port++) {
 		one = route_of_port(dev, port, sgid, dgid, route);
 		if (one == 0)
 			return 0;
 		/* The error of the port that has sgid is the best answer. */
-		if (sgid == NULL || one != -EADDRNOTAVAIL)
-			rc = one;
+		if (!sgid || one != -EADDRNOTAVAIL)
+			ret = one;
 	}
-	return rc;
+	return ret;
 }
 
 int roost_dev_ask(struct roost_dev *dev, const struct roost_route *route,
@@ -121,7 +121,7 @@ int roost_dev_ask(struct roost_dev *dev, const struct roost_route *route,
 	*neigh = NULL;
 	if (roost_gid_is_multicast(dgid) || port_has(dev, port, dgid))
 		return 0;
-	if (io->ask == NULL)
+	if (!io->ask)
 		return io->resolve(io->ctx, &route->sgid, dgid, neigh);
 	return io->ask(io->ctx, &route->sgid, dgid, from_mac, neigh);
 }
@@ -132,7 +132,7 @@ int roost_dev_meet(struct roost_dev *dev, const struct roost_route *route,
 	unsigned int port = route->port_num - 1u;
 	struct roost_port_io *io = &dev->ports[port].io;
 
-	if (io->meet == NULL || port_has(dev, port, dgid))
+	if (!io->meet || port_has(dev, port, dgid))
 		return 0;
 	return io->meet(io->ctx, &route->sgid, dgid, from_mac);
 }
@@ -143,8 +143,7 @@ void roost_dev_tell_unreached(struct roost_dev *dev, uint8_t port_num,
 	for (unsigned int i = 0; i < dev->nb_ports; i++) {
 		const struct roost_port_io *io = &dev->ports[i].io;
 
-		if (io->unreached != NULL &&
-		    (port_num == 0 || port_num == i + 1))
+		if (io->unreached && (port_num == 0 || port_num == i + 1))
 			io->unreached(io->ctx, what);
 	}
 }
@@ -154,6 +153,6 @@ void roost_dev_neigh_put(struct roost_dev *dev, uint8_t port_num,
 {
 	struct roost_port_io *io = &dev->ports[port_num - 1].io;
 
-	if (neigh != NULL)
+	if (neigh)
 		io->neigh_put(io->ctx, neigh);
 }

@@ -29,7 +29,7 @@ void roost_dev_service_wake(struct roost_dev *dev)
 {
 	struct roost_port_io *io = &dev->ports[0].io;
 
-	if (io->wake != NULL)
+	if (io->wake)
 		io->wake(io->ctx);
 }
 
@@ -59,7 +59,7 @@ void roost_dev_service_farewell(struct roost_dev *dev)
 		usleep(1000);
 	}
 	TAILQ_FOREACH(service, &dev->services, link)
-		if (service->farewell != NULL)
+		if (service->farewell)
 			service->farewell(service->arg);
 	pthread_mutex_unlock(&dev->service_lock);
 }

@@ -58,7 +58,7 @@ static enum roost_sge_fault next_span(struct cursor *c, uint32_t want,
 				c->sge->addr + c->skip_bytes, span->len_bytes,
 				span->len_bytes, c->access);
 	c->skip_bytes += span->len_bytes;
-	return span->host == NULL ? ROOST_SGE_BAD_KEY : ROOST_SGE_OK;
+	return !span->host ? ROOST_SGE_BAD_KEY : ROOST_SGE_OK;
 }
 
 enum roost_sge_fault roost_sge_gather(struct roost_dev *dev,
@@ -74,7 +74,7 @@ enum roost_sge_fault roost_sge_gather(struct roost_dev *dev,
 	enum roost_sge_fault fault;
 	struct span span;
 
-	if (all != NULL) {
+	if (all) {
 		roost_fill_copy(fill, all, len_bytes);
 		return ROOST_SGE_OK;
 	}
@@ -107,7 +107,7 @@ enum roost_sge_fault roost_sge_scatter(struct roost_dev *dev,
 	enum roost_sge_fault fault;
 	struct span span;
 
-	if (all != NULL) {
+	if (all) {
 		put_piece(all, src, len_bytes);
 		return ROOST_SGE_OK;
 	}

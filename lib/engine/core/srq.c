@@ -17,7 +17,7 @@ static int open_domain(struct roost_ctx *ctx, struct roost_xrc_domain *domain,
 {
 	struct roost_xrcd *x = calloc(1, sizeof(*x));
 
-	if (x == NULL)
+	if (!x)
 		return -ENOMEM;
 	x->ctx = ctx;
 	x->domain = domain;
@@ -30,14 +30,14 @@ static int open_domain(struct roost_ctx *ctx, struct roost_xrc_domain *domain,
 int roost_xrcd_open(struct roost_ctx *ctx, struct roost_xrcd **xrcd)
 {
 	struct roost_xrc_domain *domain = calloc(1, sizeof(*domain));
-	int rc;
+	int ret;
 
-	if (domain == NULL)
+	if (!domain)
 		return -ENOMEM;
-	rc = open_domain(ctx, domain, xrcd);
-	if (rc != 0)
+	ret = open_domain(ctx, domain, xrcd);
+	if (ret)
 		free(domain);
-	return rc;
+	return ret;
 }
 
 int roost_xrcd_share(struct roost_ctx *ctx, struct roost_xrcd *with,
@@ -62,13 +62,13 @@ static bool init_valid(const struct roost_ctx *ctx,
 {
 	const struct roost_dev_limits *limits = roost_dev_limits(ctx->dev);
 
-	if ((init->xrcd != NULL && init->xrcd->ctx != ctx) ||
-	    (init->cq != NULL && init->cq->ctx != ctx))
+	if ((init->xrcd && init->xrcd->ctx != ctx) ||
+	    (init->cq && init->cq->ctx != ctx))
 		return false;
 	if (init->max_wr == 0 || init->max_wr > limits->max_qp_wr ||
 	    init->max_sge > limits->max_sge)
 		return false;
-	return (init->xrcd == NULL) == (init->cq == NULL);
+	return (!init->xrcd) == (!init->cq);
 }
 
 int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
@@ -76,12 +76,12 @@ int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 {
 	struct roost_dev *dev = pd->ctx->dev;
 	struct roost_srq *s;
-	int rc;
+	int ret;
 
 	if (!init_valid(pd->ctx, init))
 		return -EINVAL;
 	s = aligned_alloc(64, RTE_ALIGN_CEIL(sizeof(*s), 64u));
-	if (s == NULL)
+	if (!s)
 		return -ENOMEM;
 	init->max_wr = rte_align32pow2(init->max_wr);
 	*s = (struct roost_srq){
@@ -93,18 +93,18 @@ int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 		.shared = dev->nb_workers > 1,
 		.take_lock = ROOST_SPIN_INIT,
 	};
-	rc = roost_queue_create(&s->queue, s->max_wr,
-				roost_recv_wqe_bytes(s->max_sge), NULL);
-	if (rc == 0 && s->xrcd != NULL)
-		rc = roost_idmap_add(&dev->srqs, s, &s->num);
-	if (rc != 0) {
+	ret = roost_queue_create(&s->queue, s->max_wr,
+				 roost_recv_wqe_bytes(s->max_sge), NULL);
+	if (ret == 0 && s->xrcd)
+		ret = roost_idmap_add(&dev->srqs, s, &s->num);
+	if (ret) {
 		roost_queue_destroy(&s->queue);
 		free(s);
 		return -ENOMEM;
 	}
 	roost_event_source_init(&s->async, pd->ctx->async, init->owner);
 	atomic_fetch_add(&pd->refs, 1);
-	if (s->xrcd != NULL) {
+	if (s->xrcd) {
 		atomic_fetch_add(&s->xrcd->refs, 1);
 		atomic_fetch_add(&s->cq->refs, 1);
 		roost_dev_turns_take(dev);
@@ -133,7 +133,7 @@ int roost_srq_destroy(struct roost_srq *srq, uint64_t *async_acked)
 		roost_dev_turns_release(dev);
 		return -EBUSY;
 	}
-	if (srq->xrcd != NULL) {
+	if (srq->xrcd) {
 		roost_idmap_del(&dev->srqs, srq->num);
 		LIST_REMOVE(srq, cq_link);
 		roost_cq_leave_all(srq->cq);
@@ -145,9 +145,9 @@ int roost_srq_destroy(struct roost_srq *srq, uint64_t *async_acked)
 	pthread_mutex_lock(&dev->all.lock);
 	LIST_REMOVE(srq, all_link);
 	pthread_mutex_unlock(&dev->all.lock);
-	if (async_acked != NULL)
+	if (async_acked)
 		*async_acked = acked;
-	if (srq->xrcd != NULL) {
+	if (srq->xrcd) {
 		atomic_fetch_sub(&srq->xrcd->refs, 1);
 		atomic_fetch_sub(&srq->cq->refs, 1);
 	}
@@ -186,20 +186,20 @@ int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr,
 	struct roost_queue *q = &srq->queue;
 	struct roost_queue next;
 	uint32_t slots, limit_then;
-	int rc = 0;
+	int ret = 0;
 
 	if (max_wr == 0 || max_wr > roost_dev_limits(dev)->max_qp_wr)
 		return -EINVAL;
 	slots = rte_align32pow2(max_wr);
-	rc = roost_queue_create(&next, slots,
-				roost_recv_wqe_bytes(srq->max_sge), NULL);
-	if (rc != 0)
-		return rc;
+	ret = roost_queue_create(&next, slots,
+				 roost_recv_wqe_bytes(srq->max_sge), NULL);
+	if (ret)
+		return ret;
 	roost_dev_turns_take(dev);
 	roost_spin_lock(&q->lock);
 	limit_then = limit != NULL ? *limit : atomic_load(&srq->limit);
 	if (roost_queue_count(q) > slots || limit_then > max_wr) {
-		rc = -EINVAL;
+		ret = -EINVAL;
 	} else {
 		uint8_t *old = q->slots;
 
@@ -216,7 +216,7 @@ int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr,
 	roost_spin_unlock(&q->lock);
 	roost_dev_turns_release(dev);
 	roost_queue_destroy(&next);
-	return rc;
+	return ret;
 }
 
 void roost_srq_query(struct roost_srq *srq, uint32_t *max_wr, uint32_t *max_sge,

@@ -59,7 +59,7 @@ void roost_srq_let_go(struct roost_srq *srq, struct roost_qp *qp);
  */
 static inline void roost_recv_let_go(struct roost_qp *qp)
 {
-	if (qp->resp.recv_srq == NULL)
+	if (!qp->resp.recv_srq)
 		return;
 	roost_srq_let_go(qp->resp.recv_srq, qp);
 	qp->resp.recv_srq = NULL;

@@ -47,11 +47,11 @@ static void view_qp(struct roost_qp *qp, struct roost_qp_view *v)
 	/* A dying one's CQs and SRQ may be gone. */
 	if (qp->dying)
 		return;
-	if (qp->send_cq != NULL)
+	if (qp->send_cq)
 		v->send_cq = qp->send_cq->handle;
-	if (qp->recv_cq != NULL)
+	if (qp->recv_cq)
 		v->recv_cq = qp->recv_cq->handle;
-	if (qp->srq != NULL)
+	if (qp->srq)
 		v->srq = qp->srq->handle;
 }
 
@@ -235,7 +235,7 @@ void roost_dev_view_channels(struct roost_dev *dev,
 	look_begin(dev);
 	LIST_FOREACH(cq, &dev->all.cqs, all_link) {
 		channel = channel_of(cq);
-		if (channel == NULL || !is_first_of(dev, cq, channel))
+		if (!channel || !is_first_of(dev, cq, channel))
 			continue;
 		view_comp_channel(dev, channel, &view);
 		each(arg, &view);

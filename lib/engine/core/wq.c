@@ -58,11 +58,11 @@ int roost_wq_create(struct roost_pd *pd, struct roost_wq_init *init,
 	const struct roost_dev_limits *limits = roost_dev_limits(dev);
 	struct roost_wq *q;
 
-	if (init->cq == NULL || init->cq->ctx != pd->ctx || init->max_wr == 0 ||
+	if (!init->cq || init->cq->ctx != pd->ctx || init->max_wr == 0 ||
 	    init->max_wr > limits->max_qp_wr || init->max_sge > limits->max_sge)
 		return -EINVAL;
 	q = aligned_alloc(64, RTE_ALIGN_CEIL(sizeof(*q), 64u));
-	if (q == NULL)
+	if (!q)
 		return -ENOMEM;
 	init->max_wr = rte_align32pow2(init->max_wr);
 	*q = (struct roost_wq){
@@ -104,7 +104,7 @@ int roost_wq_destroy(struct roost_wq *wq, uint64_t *async_acked)
 	atomic_fetch_sub(&wq->cq->refs, 1);
 	roost_dev_turns_release(dev);
 	acked = roost_event_source_fini(&wq->async);
-	if (async_acked != NULL)
+	if (async_acked)
 		*async_acked = acked;
 	roost_idmap_del(&dev->wqs, wq->num);
 	atomic_fetch_sub(&wq->pd->refs, 1);
@@ -179,13 +179,13 @@ static void to_reset(struct roost_wq *wq)
 int roost_wq_modify(struct roost_wq *wq, enum roost_wq_state to)
 {
 	struct roost_worker *w = wq->worker;
-	int rc = 0;
+	int ret = 0;
 
 	if ((unsigned int)to >= ROOST_WQS_COUNT)
 		return -EINVAL;
 	take_turns(wq, to);
 	if (!(allowed_from[to] & 1u << roost_wq_state(wq)))
-		rc = -EINVAL;
+		ret = -EINVAL;
 	else if (to == ROOST_WQS_RESET)
 		to_reset(wq);
 	else if (to == ROOST_WQS_ERR)
@@ -197,7 +197,7 @@ int roost_wq_modify(struct roost_wq *wq, enum roost_wq_state to)
 		roost_dev_turns_release(wq->pd->ctx->dev);
 	else
 		roost_worker_turn_leave(w);
-	return rc;
+	return ret;
 }
 
 /* ---- posting ---------------------------------------------------------- */
@@ -275,7 +275,7 @@ int roost_ind_table_create(struct roost_ctx *ctx, struct roost_wq *const *wqs,
 		if (wqs[i]->pd->ctx != ctx)
 			return -EINVAL;
 	t = calloc(1, sizeof(*t) + size * sizeof(t->wqs[0]));
-	if (t == NULL)
+	if (!t)
 		return -ENOMEM;
 	t->ctx = ctx;
 	t->mask = size - 1;

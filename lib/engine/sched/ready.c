@@ -134,7 +134,7 @@ static inline void leave_answers(struct roost_worker *w, unsigned int i,
 	if (list->last_due == qp) {
 		list->last_due =
 			first ? NULL : TAILQ_PREV(qp, roost_qp_list, ack_link);
-		if (list->last_due == NULL)
+		if (!list->last_due)
 			s->due &= ~(1u << i);
 	}
 	qp->answer_place = 0;
@@ -258,7 +258,7 @@ static inline void send_acks(struct roost_worker *w, unsigned int queue)
 	const unsigned int i = ROOST_READY(ROOST_PHASE_ACKS, queue);
 	struct roost_ready_list *list = &s->ready[i];
 
-	while (list->last_due != NULL && may_go(w, queue)) {
+	while (list->last_due && may_go(w, queue)) {
 		struct roost_qp *qp = TAILQ_FIRST(&list->qps);
 
 		s->steps_left--;

@@ -43,7 +43,7 @@ static int ring_create(struct rte_ring **ring, unsigned int len)
 	*ring = aligned_alloc(RTE_CACHE_LINE_SIZE,
 			      RTE_ALIGN_CEIL(bytes,
 					     (size_t)RTE_CACHE_LINE_SIZE));
-	if (*ring == NULL)
+	if (!*ring)
 		return -ENOMEM;
 	return rte_ring_init(*ring, "roost_steer", len, RING_F_SC_DEQ);
 }
@@ -52,7 +52,7 @@ static void ring_destroy(struct rte_ring *ring)
 {
 	void *mbuf = NULL;
 
-	while (ring != NULL && rte_ring_sc_dequeue(ring, &mbuf) == 0)
+	while (ring && rte_ring_sc_dequeue(ring, &mbuf) == 0)
 		rte_pktmbuf_free(mbuf);
 	free(ring);
 }
@@ -61,32 +61,32 @@ static int create(struct roost_worker *w)
 {
 	struct roost_sched *sched = roost_sched_of(w);
 	const struct roost_dev *dev = w->dev;
-	int rc;
+	int ret;
 
 	sched->steer = calloc(1, sizeof(*sched->steer));
-	if (sched->steer == NULL)
+	if (!sched->steer)
 		return -ENOMEM;
-	rc = ring_create(&sched->steer->frames, FRAMES_LEN);
+	ret = ring_create(&sched->steer->frames, FRAMES_LEN);
 	for (unsigned int p = 0; w->index == 0 && p < dev->nb_ports; p++)
-		if (rc == 0 && dev->ports[p].io.nb_queues < dev->nb_workers)
-			rc = ring_create(&sched->steer->lent[p], LENT_LEN);
-	return rc;
+		if (ret == 0 && dev->ports[p].io.nb_queues < dev->nb_workers)
+			ret = ring_create(&sched->steer->lent[p], LENT_LEN);
+	return ret;
 }
 
 int roost_steer_create(struct roost_dev *dev)
 {
-	int rc = 0;
+	int ret = 0;
 
-	for (unsigned int i = 0; rc == 0 && i < dev->nb_workers; i++)
-		rc = create(dev->workers[i]);
-	return rc;
+	for (unsigned int i = 0; ret == 0 && i < dev->nb_workers; i++)
+		ret = create(dev->workers[i]);
+	return ret;
 }
 
 void roost_steer_destroy(struct roost_worker *w)
 {
 	struct roost_sched *sched = roost_sched_of(w);
 
-	if (sched->steer == NULL)
+	if (!sched->steer)
 		return;
 	ring_destroy(sched->steer->frames);
 	for (unsigned int p = 0; p < ROOST_DEV_PORTS_MAX; p++)
@@ -99,7 +99,7 @@ static void kick(struct roost_dev *dev, unsigned int worker)
 {
 	const struct roost_port_io *io = &dev->ports[0].io;
 
-	if (io->kick != NULL)
+	if (io->kick)
 		io->kick(io->ctx, worker);
 }
 
@@ -117,7 +117,7 @@ static uint32_t members(struct roost_dev *dev, unsigned int port_index,
 	const struct roost_mcast_group *group =
 		roost_mcast_find(dev, port_index, gid);
 
-	return group == NULL ? 0 : group->workers;
+	return !group ? 0 : group->workers;
 }
 
 /* Workers that the frame is for, as a bit set; 0: none. */
@@ -135,7 +135,7 @@ static uint32_t owners(struct roost_worker *w, const struct rte_mbuf *mbuf)
 	if (qpn == ROOST_MCAST_QPN)
 		return members(w->dev, mbuf->port & ~ROOST_LOOPED, &frame.dgid);
 	qp = roost_idmap_get(&w->dev->qps, qpn);
-	return qp == NULL ? 0 : bit(qp->worker);
+	return !qp ? 0 : bit(qp->worker);
 }
 
 /* Takes it. */
@@ -218,7 +218,7 @@ static unsigned int take_lent(struct roost_worker *w, unsigned int port_index)
 	struct roost_tx_fill *fill = &w->txq[port_index];
 	unsigned int n;
 
-	if (sched->steer->lent[port_index] == NULL)
+	if (!sched->steer->lent[port_index])
 		return 0;
 	n = rte_ring_sc_dequeue_burst(sched->steer->lent[port_index],
 				      (void **)&q->frames[fill->count],
@@ -260,7 +260,7 @@ bool roost_steer_has_work(const struct roost_worker *w)
 	const struct roost_steer *s = sched->steer;
 
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
-		if (s->lent[p] != NULL && !rte_ring_empty(s->lent[p]))
+		if (s->lent[p] && !rte_ring_empty(s->lent[p]))
 			return true;
 	return !rte_ring_empty(s->frames);
 }

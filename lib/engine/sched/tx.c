@@ -36,7 +36,7 @@ static int raw_ring_create(struct rte_ring **ring)
 	*ring = aligned_alloc(RTE_CACHE_LINE_SIZE,
 			      RTE_ALIGN_CEIL((size_t)size,
 					     RTE_CACHE_LINE_SIZE));
-	if (*ring == NULL)
+	if (!*ring)
 		return -ENOMEM;
 	return rte_ring_init(*ring, "roost_raw", RAW_RING_LEN, RING_F_SC_DEQ);
 }
@@ -44,11 +44,11 @@ static int raw_ring_create(struct rte_ring **ring)
 int roost_tx_open(struct roost_worker *w)
 {
 	struct roost_sched *s = roost_sched_of(w);
-	int rc = raw_ring_create(&s->raw);
+	int ret = raw_ring_create(&s->raw);
 
-	if (rc != 0) {
+	if (ret) {
 		free(s->raw);
-		return rc;
+		return ret;
 	}
 	for (unsigned int p = 0; p < ROOST_DEV_PORTS_MAX; p++)
 		w->txq[p].len = ROOST_TXQ_LEN;
@@ -129,11 +129,11 @@ static __rte_noinline void hear(struct roost_worker *w,
 	}
 	/* QPs of this device that are in the group receive a copy, too. */
 	if (path->multicast && loopback->count < loopback->len &&
-	    roost_mcast_find(w->dev, path->port_index, &path->dgid) != NULL) {
+	    roost_mcast_find(w->dev, path->port_index, &path->dgid)) {
 		struct rte_mbuf *copy =
 			rte_pktmbuf_copy(frame, w->dev->pool, 0, UINT32_MAX);
 
-		if (copy != NULL) {
+		if (copy) {
 			copy->port = path->port_index;
 			roost_sched_of(w)
 				->txq[ROOST_TX_LOOPBACK]
@@ -201,11 +201,11 @@ int roost_worker_send_roce(struct roost_worker *w, uint8_t port_num,
 		.loopback = loopback,
 	};
 	const struct roost_port_io *io = &w->dev->ports[raw.port_index].io;
-	int rc = enqueue_raw(w, &raw);
+	int ret = enqueue_raw(w, &raw);
 
-	if (io->kick != NULL)
+	if (io->kick)
 		io->kick(io->ctx, w->index);
-	return rc;
+	return ret;
 }
 
 /* True if every queue has room for a frame. Otherwise frames wait in the ring;

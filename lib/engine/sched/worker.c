@@ -29,17 +29,17 @@ static int create(struct roost_dev *dev, unsigned int index,
 {
 	struct roost_sched *s;
 	struct roost_worker *w;
-	int rc;
+	int ret;
 
 	s = aligned_alloc(ROOST_WORKER_PAGE_BYTES, sizeof(*s));
-	if (s == NULL)
+	if (!s)
 		return -ENOMEM;
 	memset(s, 0, sizeof(*s));
 	w = &s->worker;
-	rc = roost_tx_open(w);
-	if (rc != 0) {
+	ret = roost_tx_open(w);
+	if (ret) {
 		free(s);
-		return rc;
+		return ret;
 	}
 	roost_process_clear(&w->turn, ROOST_WORKER_PAGE_BYTES);
 	atomic_store(&w->turn.is_free, true);
@@ -73,20 +73,20 @@ void roost_workers_destroy(struct roost_dev *dev)
 
 int roost_workers_create(struct roost_dev *dev, unsigned int n)
 {
-	int rc;
+	int ret;
 
 	do {
-		rc = create(dev, dev->nb_workers,
-			    &dev->workers[dev->nb_workers]);
-		if (rc != 0) {
+		ret = create(dev, dev->nb_workers,
+			     &dev->workers[dev->nb_workers]);
+		if (ret) {
 			roost_workers_destroy(dev);
-			return rc;
+			return ret;
 		}
 	} while (++dev->nb_workers < n);
-	rc = dev->nb_workers > 1 ? roost_steer_create(dev) : 0;
-	if (rc != 0)
+	ret = dev->nb_workers > 1 ? roost_steer_create(dev) : 0;
+	if (ret)
 		roost_workers_destroy(dev);
-	return rc;
+	return ret;
 }
 
 bool roost_worker_turn_release(struct roost_worker *w)
@@ -131,7 +131,7 @@ static struct roost_qp *take_bells(struct roost_worker *w)
 
 	for (unsigned int n = 0; n < ROOST_BELL_BUDGET; n++) {
 		qp = s->rung;
-		if (qp == NULL)
+		if (!qp)
 			break;
 		s->rung = atomic_load_explicit(&qp->doorbell_next,
 					       memory_order_relaxed);
@@ -148,9 +148,8 @@ unsigned int roost_worker_answer_doorbells(struct roost_worker *w)
 	struct roost_qp *qp, *next;
 	unsigned int n = 0;
 
-	if (s->rung == NULL) {
-		if (atomic_load_explicit(&s->doorbells, memory_order_relaxed) ==
-		    NULL)
+	if (!s->rung) {
+		if (!atomic_load_explicit(&s->doorbells, memory_order_relaxed))
 			return 0;
 		s->rung = atomic_exchange(&s->doorbells, NULL);
 	}
@@ -187,9 +186,8 @@ static bool has_bells(const struct roost_worker *w)
 {
 	const struct roost_sched *s = roost_sched_of_const(w);
 
-	return s->rung != NULL ||
-	       atomic_load_explicit(&s->doorbells, memory_order_relaxed) !=
-		       NULL;
+	return s->rung || atomic_load_explicit(&s->doorbells,
+					       memory_order_relaxed) != NULL;
 }
 
 bool roost_worker_has_work(const struct roost_worker *w)
@@ -198,8 +196,7 @@ bool roost_worker_has_work(const struct roost_worker *w)
 
 	return atomic_load_explicit(&s->doorbells, memory_order_relaxed) !=
 		       NULL ||
-	       !rte_ring_empty(s->raw) ||
-	       (s->steer != NULL && roost_steer_has_work(w));
+	       !rte_ring_empty(s->raw) || (s->steer && roost_steer_has_work(w));
 }
 
 /* True if there is work for which no frame or timer will come. */
@@ -207,7 +204,7 @@ static bool has_more(const struct roost_worker *w)
 {
 	const struct roost_sched *s = roost_sched_of_const(w);
 
-	if (s->waiting != 0 || s->rung != NULL || !TAILQ_EMPTY(&s->flush_qps) ||
+	if (s->waiting != 0 || s->rung || !TAILQ_EMPTY(&s->flush_qps) ||
 	    roost_worker_has_work(w))
 		return true;
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
@@ -277,7 +274,7 @@ static unsigned int receive(struct roost_worker *w)
 			continue;
 		work += n;
 		w->counters.queue_pkts += n;
-		if (s->steer != NULL)
+		if (s->steer)
 			n = sort(w, p, pkts, n);
 		w->transport->receive(w, p, pkts, n);
 	}
@@ -298,14 +295,14 @@ static unsigned int receive_loopback(struct roost_worker *w)
 	unsigned int work = n;
 
 	/* Loopback frames are never lost. */
-	if (s->steer != NULL && !roost_steer_has_room(w))
+	if (s->steer && !roost_steer_has_room(w))
 		return 0;
 	memcpy(pkts, q->frames, n * sizeof(pkts[0]));
 	fill->count = (uint16_t)(fill->count - n);
 	memmove(q->frames, q->frames + n, fill->count * sizeof(q->frames[0]));
 	for (uint16_t i = 0; i < n; i++)
 		pkts[i]->port |= ROOST_LOOPED;
-	if (s->steer != NULL)
+	if (s->steer)
 		n = roost_steer_burst(w, pkts, n);
 	w->transport->receive_each(w, pkts, n);
 	return work;
@@ -353,8 +350,8 @@ static inline enum roost_left look_back(struct roost_worker *w)
 		left = roost_ready_left(w);
 	else
 		s->first_phase = ROOST_PHASE_ACKS;
-	if (s->timers_left || s->rung != NULL ||
-	    w->txq[ROOST_TX_LOOPBACK].count != 0 || !TAILQ_EMPTY(&s->flush_qps))
+	if (s->timers_left || s->rung || w->txq[ROOST_TX_LOOPBACK].count != 0 ||
+	    !TAILQ_EMPTY(&s->flush_qps))
 		return ROOST_LEFT_MORE;
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
 		if (left == ROOST_LEFT_NOTHING && w->txq[p].count != 0)
@@ -396,7 +393,7 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 	if (s->waiting & ROOST_READY_OWING)
 		roost_ready_due(w);
 	work = receive(w);
-	if (s->steer != NULL)
+	if (s->steer)
 		work += roost_steer_receive(w);
 	if (w->txq[ROOST_TX_LOOPBACK].count != 0)
 		work += receive_loopback(w);

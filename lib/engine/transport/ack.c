@@ -67,7 +67,7 @@ bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp,
 	if (!resp->owed)
 		return true;
 	mbuf = roost_tx_mbuf(w, &qp->path);
-	if (mbuf == NULL)
+	if (!mbuf)
 		return false;
 	roost_path_refresh(&qp->path);
 	buf = rte_pktmbuf_mtod(mbuf, uint8_t *);

@@ -89,7 +89,7 @@ static bool flush_recvs(struct roost_worker *w, struct roost_qp *qp)
 	uint32_t tail =
 		atomic_load_explicit(&qp->rq.tail, memory_order_relaxed);
 
-	if (qp->resp.recv_srq != NULL) {
+	if (qp->resp.recv_srq) {
 		flush_recv(w, qp, qp->recv_copy, roost_recv_cq(qp));
 		roost_recv_let_go(qp);
 	}
@@ -134,7 +134,7 @@ void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)
 	roost_qp_flush(w, qp);
 	if (event >= 0)
 		roost_async_raise(w, &qp->async, (enum roost_async_event)event);
-	if (qp->srq != NULL)
+	if (qp->srq)
 		roost_async_raise(w, &qp->async,
 				  ROOST_EVENT_QP_LAST_WQE_REACHED);
 }

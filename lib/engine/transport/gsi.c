@@ -42,7 +42,7 @@ static int make_ring(struct rte_ring **ring, unsigned int nb_workers)
 	*ring = aligned_alloc(RTE_CACHE_LINE_SIZE,
 			      RTE_ALIGN_CEIL((size_t)bytes,
 					     (size_t)RTE_CACHE_LINE_SIZE));
-	if (*ring == NULL)
+	if (!*ring)
 		return -ENOMEM;
 	return rte_ring_init(*ring, "roost_mads", MADS_LEN,
 			     RING_F_SC_DEQ |
@@ -52,24 +52,24 @@ static int make_ring(struct rte_ring **ring, unsigned int nb_workers)
 int roost_gsi_open(struct roost_dev *dev)
 {
 	struct roost_gsi *gsi = calloc(1, sizeof(*gsi));
-	int rc;
+	int ret;
 
-	if (gsi == NULL)
+	if (!gsi)
 		return -ENOMEM;
-	rc = make_ring(&gsi->mads, dev->nb_workers);
-	if (rc == 0) {
+	ret = make_ring(&gsi->mads, dev->nb_workers);
+	if (ret == 0) {
 		roost_dev_turns_take(dev);
-		if (dev->gsi != NULL)
-			rc = -EBUSY;
+		if (dev->gsi)
+			ret = -EBUSY;
 		else
 			dev->gsi = gsi;
 		roost_dev_turns_release(dev);
 	}
-	if (rc != 0) {
+	if (ret) {
 		free(gsi->mads);
 		free(gsi);
 	}
-	return rc;
+	return ret;
 }
 
 void roost_gsi_close(struct roost_dev *dev)
@@ -124,7 +124,7 @@ enum roost_drop roost_gsi_take(struct roost_worker *w, unsigned int port_index,
 	struct roost_gsi_msg msg;
 
 	/* A group is spoken to by its QPN alone (IBTA 10.5.2). */
-	if (gsi == NULL || roost_gid_is_multicast(&frame->dgid))
+	if (!gsi || roost_gid_is_multicast(&frame->dgid))
 		return ROOST_DROP_QPN;
 	if (pkt->opcode != ROOST_OPCODE_UD_SEND_ONLY)
 		return ROOST_DROP_QP_TYPE;
@@ -205,7 +205,7 @@ int roost_gsi_send(struct roost_dev *dev, const struct roost_gsi_addr *addr,
 		return -EINVAL;
 	port = &dev->ports[addr->port_num - 1];
 	mbuf = rte_pktmbuf_alloc(dev->pool);
-	if (mbuf == NULL)
+	if (!mbuf)
 		return -ENOBUFS;
 	pthread_mutex_lock(&dev->lock);
 	loopback = roost_port_owns(port, &addr->peer);

@@ -43,13 +43,13 @@ static int check_length(const struct roost_qp *qp,
 			const struct roost_wr_info *info,
 			const struct roost_send_wr *wr, uint32_t *len_bytes)
 {
-	int rc;
+	int ret;
 
 	if (wr->nb_sges > qp->cap.max_send_sge)
 		return -EINVAL;
-	rc = roost_sge_total(wr->sges, wr->nb_sges, len_bytes);
-	if (rc != 0)
-		return rc;
+	ret = roost_sge_total(wr->sges, wr->nb_sges, len_bytes);
+	if (ret)
+		return ret;
 	if (wr->opcode == ROOST_WR_FLUSH)
 		*len_bytes = wr->flush_len_bytes;
 	if (info->len_bytes != 0 && *len_bytes != info->len_bytes)
@@ -66,8 +66,8 @@ static int check_length(const struct roost_qp *qp,
 static bool bind_valid(const struct roost_qp *qp,
 		       const struct roost_mw_bind *bind)
 {
-	return bind->mw != NULL && bind->mw->pd->ctx == qp->ctx &&
-	       (bind->mr == NULL || bind->mr->pd->ctx == qp->ctx);
+	return bind->mw && bind->mw->pd->ctx == qp->ctx &&
+	       (!bind->mr || bind->mr->pd->ctx == qp->ctx);
 }
 
 static int check_send(const struct roost_qp *qp, const struct roost_send_wr *wr,
@@ -88,7 +88,7 @@ static int check_send(const struct roost_qp *qp, const struct roost_send_wr *wr,
 	 * its PD.
 	 */
 	if (qp->type == ROOST_QPT_UD &&
-	    (wr->ah == NULL || wr->ah->pd != qp->pd || wr->dest_qpn > 0xffffff))
+	    (!wr->ah || wr->ah->pd != qp->pd || wr->dest_qpn > 0xffffff))
 		return -EINVAL;
 	if (info->kind == ROOST_WR_KIND_RD_ATOMIC &&
 	    qp->attr.max_rd_atomic == 0)
@@ -169,11 +169,11 @@ int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr)
 {
 	struct roost_send_wqe *wqe;
 	uint32_t len_bytes;
-	int rc;
+	int ret;
 
-	rc = check_send(qp, wr, &len_bytes);
-	if (rc != 0)
-		return rc;
+	ret = check_send(qp, wr, &len_bytes);
+	if (ret)
+		return ret;
 	if (roost_queue_is_full(&qp->sq, qp->cap.max_send_wr))
 		return -ENOMEM;
 	wqe = roost_queue_at(&qp->sq, qp->sq.added);
@@ -235,8 +235,8 @@ void roost_qp_recv_begin(struct roost_qp *qp)
 
 int roost_qp_recv_add(struct roost_qp *qp, const struct roost_recv_wr *wr)
 {
-	if (!(RECV_STATES & 1u << roost_qp_state_get(qp)) || qp->srq != NULL ||
-	    qp->ind_table != NULL || qp->type == ROOST_QPT_XRC_INI ||
+	if (!(RECV_STATES & 1u << roost_qp_state_get(qp)) || qp->srq ||
+	    qp->ind_table || qp->type == ROOST_QPT_XRC_INI ||
 	    qp->type == ROOST_QPT_XRC_TGT)
 		return -EINVAL;
 	return roost_queue_add_recv(&qp->rq, qp->cap.max_recv_wr,

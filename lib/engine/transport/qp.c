@@ -32,26 +32,27 @@ static int create_queues(struct roost_qp *qp)
 {
 	const struct roost_qp_cap *cap = &qp->cap;
 	uint32_t sends = RTE_MAX(cap->max_send_wr, 1u);
-	int rc;
+	int ret;
 
 	qp->spill_bytes = cap->max_inline_bytes;
 	qp->spill = aligned_alloc(
 		64, RTE_ALIGN_CEIL((size_t)sends * qp->spill_bytes, 64u));
-	if (qp->spill == NULL)
+	if (!qp->spill)
 		return -ENOMEM;
-	rc = roost_queue_create(&qp->sq, sends, sizeof(struct roost_send_wqe),
-				qp->send_cq);
-	if (rc == 0)
-		rc = roost_queue_create(&qp->rq, RTE_MAX(cap->max_recv_wr, 1u),
-					roost_recv_wqe_bytes(cap->max_recv_sge),
-					qp->recv_cq);
-	if (rc != 0 || (qp->srq == NULL && qp->type != ROOST_QPT_XRC_TGT))
-		return rc;
+	ret = roost_queue_create(&qp->sq, sends, sizeof(struct roost_send_wqe),
+				 qp->send_cq);
+	if (ret == 0)
+		ret = roost_queue_create(&qp->rq, RTE_MAX(cap->max_recv_wr, 1u),
+					 roost_recv_wqe_bytes(
+						 cap->max_recv_sge),
+					 qp->recv_cq);
+	if (ret != 0 || (!qp->srq && qp->type != ROOST_QPT_XRC_TGT))
+		return ret;
 	/* The copy has room for a WQE of any SRQ that the QP may take from. */
 	qp->recv_copy = malloc(roost_recv_wqe_bytes(
 		qp->srq != NULL ? qp->srq->max_sge
 				: roost_dev_limits(qp->dev)->max_sge));
-	return qp->recv_copy == NULL ? -ENOMEM : 0;
+	return !qp->recv_copy ? -ENOMEM : 0;
 }
 
 static void free_memory(struct roost_qp *qp)
@@ -89,13 +90,11 @@ static int check_cap(const struct roost_dev_limits *limits,
  */
 static int check_spread(struct roost_qp_init *init)
 {
-	if (init->type != ROOST_QPT_UD || init->srq != NULL ||
-	    init->recv_cq != NULL || init->cap.max_recv_wr != 0 ||
-	    init->cap.max_recv_sge != 0 ||
+	if (init->type != ROOST_QPT_UD || init->srq || init->recv_cq ||
+	    init->cap.max_recv_wr != 0 || init->cap.max_recv_sge != 0 ||
 	    init->hash.fields & ~(uint32_t)ROOST_HASH_KNOWN)
 		return -EINVAL;
-	return init->send_cq == NULL && init->cap.max_send_wr != 0 ? -EINVAL
-								   : 0;
+	return !init->send_cq && init->cap.max_send_wr != 0 ? -EINVAL : 0;
 }
 
 /* Which parts a QP of a type has. */
@@ -107,11 +106,11 @@ static int check_parts(struct roost_qp_init *init)
 		return -EOPNOTSUPP;
 	if (target != (init->xrcd != NULL))
 		return -EINVAL;
-	if (init->ind_table != NULL)
+	if (init->ind_table)
 		return check_spread(init);
-	if (!target && init->send_cq == NULL)
+	if (!target && !init->send_cq)
 		return -EINVAL;
-	if (init->type == ROOST_QPT_XRC_INI || target || init->srq != NULL) {
+	if (init->type == ROOST_QPT_XRC_INI || target || init->srq) {
 		init->cap.max_recv_wr = 0;
 		init->cap.max_recv_sge = 0;
 	}
@@ -120,21 +119,19 @@ static int check_parts(struct roost_qp_init *init)
 		init->cap.max_send_sge = 0;
 		return 0;
 	}
-	return init->recv_cq == NULL && init->type != ROOST_QPT_XRC_INI
-		       ? -EINVAL
-		       : 0;
+	return !init->recv_cq && init->type != ROOST_QPT_XRC_INI ? -EINVAL : 0;
 }
 
 /* Check that every object belongs to the context of the QP. */
 static int check_ctx(const struct roost_ctx *ctx, const struct roost_pd *pd,
 		     const struct roost_qp_init *init)
 {
-	if ((pd != NULL && pd->ctx != ctx) ||
-	    (init->send_cq != NULL && init->send_cq->ctx != ctx) ||
-	    (init->recv_cq != NULL && init->recv_cq->ctx != ctx) ||
-	    (init->srq != NULL && init->srq->pd->ctx != ctx) ||
-	    (init->xrcd != NULL && init->xrcd->ctx != ctx) ||
-	    (init->ind_table != NULL && init->ind_table->ctx != ctx))
+	if ((pd && pd->ctx != ctx) ||
+	    (init->send_cq && init->send_cq->ctx != ctx) ||
+	    (init->recv_cq && init->recv_cq->ctx != ctx) ||
+	    (init->srq && init->srq->pd->ctx != ctx) ||
+	    (init->xrcd && init->xrcd->ctx != ctx) ||
+	    (init->ind_table && init->ind_table->ctx != ctx))
 		return -EINVAL;
 	return 0;
 }
@@ -155,12 +152,12 @@ static void join_cqs(struct roost_qp *qp)
 	qp->send_user.qp = qp;
 	qp->recv_user.qp = qp;
 	roost_dev_turns_take(qp->dev);
-	if (qp->send_cq != NULL) {
+	if (qp->send_cq) {
 		hold(&qp->send_cq->refs);
 		LIST_INSERT_HEAD(&qp->send_cq->users, &qp->send_user, link);
 		roost_cq_join(qp->send_cq, qp->worker->index);
 	}
-	if (qp->recv_cq != NULL) {
+	if (qp->recv_cq) {
 		hold(&qp->recv_cq->refs);
 		LIST_INSERT_HEAD(&qp->recv_cq->users, &qp->recv_user, link);
 		roost_cq_join(qp->recv_cq, qp->worker->index);
@@ -171,12 +168,12 @@ static void join_cqs(struct roost_qp *qp)
 /* Holder of all turns. */
 static void leave_cqs(struct roost_qp *qp)
 {
-	if (qp->send_cq != NULL) {
+	if (qp->send_cq) {
 		LIST_REMOVE(&qp->send_user, link);
 		roost_cq_leave(qp->send_cq, qp->worker->index);
 		let_go(&qp->send_cq->refs);
 	}
-	if (qp->recv_cq != NULL) {
+	if (qp->recv_cq) {
 		LIST_REMOVE(&qp->recv_user, link);
 		roost_cq_leave(qp->recv_cq, qp->worker->index);
 		let_go(&qp->recv_cq->refs);
@@ -192,7 +189,7 @@ static struct roost_worker *join_worker(struct roost_dev *dev,
 	unsigned int best = 0;
 
 	pthread_mutex_lock(&dev->all.lock);
-	if (qp->ind_table == NULL)
+	if (!qp->ind_table)
 		for (unsigned int i = 1; i < dev->nb_workers; i++)
 			if (dev->all.nb_qps[i] < dev->all.nb_qps[best])
 				best = i;
@@ -212,7 +209,7 @@ static struct roost_qp *qp_alloc(struct roost_dev *dev, struct roost_pd *pd,
 {
 	struct roost_qp *q = aligned_alloc(64, RTE_ALIGN_CEIL(sizeof(*q), 64u));
 
-	if (q == NULL)
+	if (!q)
 		return NULL;
 	*q = (struct roost_qp){
 		.type = (uint8_t)init->type,
@@ -242,19 +239,19 @@ int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
 {
 	struct roost_dev *dev = ctx->dev;
 	struct roost_qp *q;
-	int rc;
+	int ret;
 
-	rc = check_parts(init);
-	if (rc == 0)
-		rc = check_ctx(ctx, pd, init);
-	if (rc == 0)
-		rc = check_cap(roost_dev_limits(dev), &init->cap);
-	if (rc != 0)
-		return rc;
-	if (pd == NULL && init->type != ROOST_QPT_XRC_TGT)
+	ret = check_parts(init);
+	if (ret == 0)
+		ret = check_ctx(ctx, pd, init);
+	if (ret == 0)
+		ret = check_cap(roost_dev_limits(dev), &init->cap);
+	if (ret)
+		return ret;
+	if (!pd && init->type != ROOST_QPT_XRC_TGT)
 		return -EINVAL;
 	q = qp_alloc(dev, pd, init);
-	if (q == NULL)
+	if (!q)
 		return -ENOMEM;
 	roost_event_source_init(&q->async, ctx->async, init->owner);
 	pthread_mutex_init(&q->modify_lock, NULL);
@@ -276,13 +273,13 @@ int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
 	LIST_INSERT_HEAD(&dev->all.qps, q, all_link);
 	pthread_mutex_unlock(&dev->all.lock);
 	hold(&ctx->refs);
-	if (pd != NULL)
+	if (pd)
 		hold(&pd->refs);
-	if (q->srq != NULL)
+	if (q->srq)
 		hold(&q->srq->refs);
-	if (q->xrcd != NULL)
+	if (q->xrcd)
 		hold(&q->xrcd->refs);
-	if (q->ind_table != NULL)
+	if (q->ind_table)
 		hold(&q->ind_table->refs);
 	*qp = q;
 	return 0;
@@ -336,18 +333,18 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 	LIST_REMOVE(qp, all_link);
 	leave_worker(qp);
 	pthread_mutex_unlock(&dev->all.lock);
-	if (async_acked != NULL)
+	if (async_acked)
 		*async_acked = acked;
 	roost_qp_drop_ahs(qp);
 	roost_path_release(dev, &qp->path);
 	roost_path_release(dev, &qp->alt_path);
-	if (qp->srq != NULL)
+	if (qp->srq)
 		let_go(&qp->srq->refs);
-	if (qp->xrcd != NULL)
+	if (qp->xrcd)
 		let_go(&qp->xrcd->refs);
-	if (qp->ind_table != NULL)
+	if (qp->ind_table)
 		let_go(&qp->ind_table->refs);
-	if (qp->pd != NULL)
+	if (qp->pd)
 		let_go(&qp->pd->refs);
 	let_go(&qp->ctx->refs);
 	pthread_mutex_destroy(&qp->modify_lock);

@@ -126,14 +126,14 @@ void roost_req_blame(struct roost_worker *w, struct roost_qp *qp,
 	/* A packet that cannot be made: its PSN is behind those in flight. */
 	if (qp->req.fault)
 		psn = qp->req.next_psn;
-	if (pkt != NULL) {
+	if (pkt) {
 		psn = pkt->psn;
 		e->syndrome = pkt->info->op == ROOST_OP_ACK ? pkt->syndrome : 0;
 	}
 	e->psn = psn.v;
 	e->has_packet = roost_wqe_info(wqe)->kind != ROOST_WR_KIND_LOCAL;
 	/* A wrong response: its own opcode; else the opcode of the request. */
-	if (pkt != NULL && pkt->info->op != ROOST_OP_ACK)
+	if (pkt && pkt->info->op != ROOST_OP_ACK)
 		e->opcode = pkt->opcode;
 	else if (e->has_packet)
 		e->opcode = opcode_at(qp, wqe, psn);

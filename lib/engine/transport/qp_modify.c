@@ -303,24 +303,24 @@ static int get_gear(const struct roost_qp *qp, const struct roost_qp_attr *attr,
 {
 	uint32_t dest_qpn =
 		mask & ROOST_QP_DEST_QPN ? attr->dest_qpn : qp->dest_qpn;
-	int rc = 0;
+	int ret = 0;
 
 	if (mask & ROOST_QP_AV)
-		rc = roost_path_resolve(qp->dev, &attr->av, qp->qpn, dest_qpn,
-					&gear->primary);
-	if (rc == 0 && mask & ROOST_QP_ALT_PATH)
-		rc = roost_path_resolve(qp->dev, &attr->alt_av, qp->qpn,
-					dest_qpn, &gear->alt);
-	if (rc == 0 && mask & ROOST_QP_MAX_DEST_RD_ATOMIC &&
+		ret = roost_path_resolve(qp->dev, &attr->av, qp->qpn, dest_qpn,
+					 &gear->primary);
+	if (ret == 0 && mask & ROOST_QP_ALT_PATH)
+		ret = roost_path_resolve(qp->dev, &attr->alt_av, qp->qpn,
+					 dest_qpn, &gear->alt);
+	if (ret == 0 && mask & ROOST_QP_MAX_DEST_RD_ATOMIC &&
 	    attr->max_dest_rd_atomic > qp->resp.rd_atomic_room) {
 		gear->rd_atomics = calloc(attr->max_dest_rd_atomic,
 					  sizeof(gear->rd_atomics[0]));
-		if (gear->rd_atomics == NULL)
-			rc = -ENOMEM;
+		if (!gear->rd_atomics)
+			ret = -ENOMEM;
 	}
-	if (rc != 0)
+	if (ret)
 		release_gear(qp->dev, gear);
-	return rc;
+	return ret;
 }
 
 static void exchange(struct roost_path *a, struct roost_path *b)
@@ -405,7 +405,7 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *given,
 	struct roost_worker *w = qp->worker;
 	struct gear gear = { .primary = { .valid = false } };
 	enum roost_qp_state from, to, now;
-	int rc = -EINVAL;
+	int ret = -EINVAL;
 	bool allowed;
 
 	pthread_mutex_lock(&qp->modify_lock);
@@ -417,25 +417,25 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *given,
 	roost_worker_turn_leave(w);
 	if (!allowed)
 		goto unlock;
-	rc = -EIO;
+	ret = -EIO;
 	if (is_lost(qp, to))
 		goto unlock;
-	rc = get_gear(qp, attr, mask, &gear);
-	if (rc != 0)
+	ret = get_gear(qp, attr, mask, &gear);
+	if (ret)
 		goto unlock;
 	take_turns(qp, to);
 	/* The worker may have moved it to ERR meanwhile, or to another path. */
 	now = roost_qp_state_get(qp);
 	if (is_lost(qp, to))
-		rc = -EIO;
+		ret = -EIO;
 	else if ((now == from && is_allowed(qp, from, to, attr, mask)) ||
 		 to == ROOST_QPS_ERR || to == ROOST_QPS_RESET)
 		apply(w, qp, from, to, attr, mask, &gear);
 	else
-		rc = -EINVAL;
+		ret = -EINVAL;
 	release_turns(qp, to);
 	release_gear(qp->dev, &gear);
 unlock:
 	pthread_mutex_unlock(&qp->modify_lock);
-	return rc;
+	return ret;
 }

@@ -297,7 +297,7 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 		return false;
 	}
 	mbuf = roost_tx_mbuf(w, path);
-	if (mbuf == NULL)
+	if (!mbuf)
 		return false;
 	if (req->send_index == req->started_index)
 		start_wqe(qp, wqe);

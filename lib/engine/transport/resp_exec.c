@@ -92,7 +92,7 @@ static enum roost_fault check_send(struct roost_qp *qp,
 	const struct roost_recv_wqe *wqe = roost_recv_wqe(qp, pkt);
 	bool first = pkt->info->flags & ROOST_OPF_FIRST;
 
-	if (wqe == NULL)
+	if (!wqe)
 		return ROOST_FAULT_RNR;
 	if (!packet_length_ok(qp, pkt))
 		return ROOST_FAULT_LENGTH;
@@ -116,8 +116,7 @@ static enum roost_fault check_write(struct roost_qp *qp,
 	uint32_t total = first ? pkt->dma_len_bytes : resp->dma_len_bytes;
 	uint32_t left = total - (first ? 0 : resp->offset_bytes);
 
-	if (pkt->info->flags & ROOST_OPF_RWQE &&
-	    roost_recv_wqe(qp, pkt) == NULL)
+	if (pkt->info->flags & ROOST_OPF_RWQE && !roost_recv_wqe(qp, pkt))
 		return ROOST_FAULT_RNR;
 	if (total > MESSAGE_MAX_BYTES || !packet_length_ok(qp, pkt))
 		return ROOST_FAULT_LENGTH;
@@ -189,7 +188,7 @@ static enum roost_fault find_pd(struct roost_qp *qp,
 	if (qp->type != ROOST_QPT_XRC_TGT)
 		return ROOST_FAULT_NONE;
 	srq = roost_srq_find(qp->dev, pkt->xrc_srqn);
-	if (srq == NULL || srq->xrcd->domain != qp->xrcd->domain)
+	if (!srq || srq->xrcd->domain != qp->xrcd->domain)
 		return ROOST_FAULT_XRC_SRQ;
 	qp->resp.pd = srq->pd;
 	if (srq->cq->overrun && (pkt->info->op == ROOST_OP_SEND ||
@@ -253,7 +252,7 @@ static enum roost_fault execute_write(struct roost_qp *qp,
 	if (pkt->payload_len_bytes > 0) {
 		to = remote(qp, resp->rkey, resp->va + resp->offset_bytes,
 			    pkt->payload_len_bytes, ROOST_ACCESS_REMOTE_WRITE);
-		if (to == NULL)
+		if (!to)
 			return ROOST_FAULT_ACCESS;
 		roost_copy_ascending(to, pkt->payload, pkt->payload_len_bytes);
 		roost_mr_remote_done(qp->worker);
@@ -303,7 +302,7 @@ execute_atomic(struct roost_qp *qp, const struct roost_pkt *pkt, uint64_t *orig)
 			      ROOST_ACCESS_REMOTE_ATOMIC);
 
 	/* A page of an on-demand region may go away at any time. */
-	if (at == NULL)
+	if (!at)
 		return ROOST_FAULT_ACCESS;
 	if (!is_aligned(at)) {
 		exchange_unaligned(qp->dev, at, pkt, orig);
@@ -334,7 +333,7 @@ static enum roost_fault execute_atomic_write(struct roost_qp *qp,
 			      ROOST_ACCESS_REMOTE_WRITE);
 	uint64_t value;
 
-	if (at == NULL)
+	if (!at)
 		return ROOST_FAULT_ACCESS;
 	memcpy(&value, pkt->payload, sizeof(value));
 	if (is_aligned(at))

@@ -72,7 +72,7 @@ const struct roost_recv_wqe *roost_recv_wqe(struct roost_qp *qp,
 static inline const struct roost_recv_wqe *
 roost_recv_wqe_in_use(const struct roost_qp *qp)
 {
-	if (qp->resp.recv_srq != NULL)
+	if (qp->resp.recv_srq)
 		return qp->recv_copy;
 	return roost_queue_at(&qp->rq,
 			      atomic_load_explicit(&qp->rq.tail,

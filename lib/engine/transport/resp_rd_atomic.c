@@ -46,7 +46,7 @@ roost_rd_atomic_resize(struct roost_qp *qp, struct roost_resp_rd_atomic *ring,
 	resp->rd_atomic_size = n;
 	while (resp->nb_rd_atomics > n && rd_atomic_at(qp, 0)->answered)
 		forget_oldest(qp);
-	if (ring == NULL)
+	if (!ring)
 		return NULL;
 	for (unsigned int i = 0; i < resp->nb_rd_atomics; i++)
 		ring[i] = *rd_atomic_at(qp, i);
@@ -333,7 +333,7 @@ static __rte_noinline bool send_answer(struct roost_worker *w,
 		bool sealed;
 		size_t len;
 
-		if (mbuf == NULL)
+		if (!mbuf)
 			return false;
 		if (!next_answer(qp, rd_atomic, &a)) {
 			roost_mbuf_free(w, mbuf);

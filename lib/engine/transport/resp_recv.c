@@ -32,7 +32,7 @@ struct roost_cq *roost_recv_cq(struct roost_qp *qp)
 {
 	const struct roost_srq *srq = qp->resp.recv_srq;
 
-	return srq != NULL && srq->cq != NULL ? srq->cq : qp->recv_cq;
+	return srq && srq->cq ? srq->cq : qp->recv_cq;
 }
 
 const struct roost_pd *roost_recv_pd(struct roost_qp *qp)
@@ -45,14 +45,14 @@ const struct roost_recv_wqe *roost_recv_wqe(struct roost_qp *qp,
 {
 	struct roost_srq *srq;
 
-	if (qp->resp.recv_srq != NULL)
+	if (qp->resp.recv_srq)
 		return qp->recv_copy;
-	if (qp->type != ROOST_QPT_XRC_TGT && qp->srq == NULL)
+	if (qp->type != ROOST_QPT_XRC_TGT && !qp->srq)
 		return is_empty(&qp->rq)
 			       ? NULL
 			       : roost_queue_at(&qp->rq, tail_of(&qp->rq));
 	srq = srq_of(qp, pkt);
-	if (srq == NULL || !roost_srq_take(srq, qp))
+	if (!srq || !roost_srq_take(srq, qp))
 		return NULL;
 	qp->resp.recv_srq = srq;
 	return qp->recv_copy;
@@ -94,7 +94,7 @@ void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 	}
 	cq = roost_recv_cq(qp);
 	place = roost_cq_push(w, cq, &cqe);
-	if (qp->resp.recv_srq != NULL) {
+	if (qp->resp.recv_srq) {
 		roost_recv_let_go(qp);
 	} else {
 		roost_queue_done(&qp->rq, tail_of(&qp->rq), place);

@@ -51,7 +51,7 @@ static enum roost_drop check_frame(struct roost_dev *dev,
 		return ROOST_DROP_ICRC;
 	if (unlikely(!own)) {
 		*group = roost_mcast_find(dev, port_index, &frame->dgid);
-		if (*group == NULL)
+		if (!*group)
 			return ROOST_DROP_NOT_OURS;
 	}
 	drop = roost_pkt_parse(frame, pkt);
@@ -75,8 +75,7 @@ static enum roost_drop find_qp(struct roost_worker *w,
 	/* A QP that was created after the frame was sorted may belong to
 	 * another worker.
 	 */
-	return *qp == NULL || (*qp)->worker != w ? ROOST_DROP_QPN
-						 : ROOST_DROP_NONE;
+	return !*qp || (*qp)->worker != w ? ROOST_DROP_QPN : ROOST_DROP_NONE;
 }
 
 /* Check the packet's service and the QP's state. */
@@ -218,8 +217,8 @@ static void receive(struct roost_worker *w, unsigned int port_index,
 	if (drop == ROOST_DROP_NONE && pkt.dest_qpn == ROOST_GSI_QPN) {
 		drop = roost_gsi_take(w, port_index, frame, &pkt);
 	} else if (drop == ROOST_DROP_NONE && pkt.dest_qpn == ROOST_MCAST_QPN) {
-		drop = group == NULL ? ROOST_DROP_QPN
-				     : deliver_multicast(w, group, frame, &pkt);
+		drop = !group ? ROOST_DROP_QPN
+			      : deliver_multicast(w, group, frame, &pkt);
 	} else if (drop == ROOST_DROP_NONE) {
 		drop = find_qp(w, frame, &pkt, &qp);
 		if (drop == ROOST_DROP_NONE)

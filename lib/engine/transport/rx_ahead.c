@@ -22,7 +22,7 @@ static const struct roost_queue *prefetch_qp(struct roost_worker *w,
 	const struct roost_qp *qp =
 		roost_idmap_get(&w->dev->qps, roost_bth_dest_qpn(bth));
 
-	if (qp == NULL)
+	if (!qp)
 		return NULL;
 	if (op->flags & ROOST_OPF_RESPONSE) {
 		roost_ahead_qp(qp, ROOST_LINES_SEND);
@@ -51,7 +51,7 @@ void roost_rx_ahead(struct roost_worker *w, unsigned int port_index,
 
 		queues[i] = NULL;
 		/* Frames of one QP mostly follow each other. */
-		if (bth == NULL || roost_bth_dest_qpn(bth) == qpn)
+		if (!bth || roost_bth_dest_qpn(bth) == qpn)
 			continue;
 		qpn = roost_bth_dest_qpn(bth);
 		queues[i] = prefetch_qp(w, bth);

@@ -64,7 +64,7 @@ static void receive_spread(struct roost_worker *w, struct roost_qp *qp,
 	enum roost_qp_error_code error = ROOST_QPE_NONE;
 	enum roost_fault fault;
 
-	if (wqe == NULL) {
+	if (!wqe) {
 		roost_worker_drop(w, ROOST_DROP_RNR_WAIT);
 		return;
 	}
@@ -101,12 +101,12 @@ void roost_ud_receive(struct roost_worker *w, struct roost_qp *qp,
 			1, memory_order_relaxed);
 		return;
 	}
-	if (qp->ind_table != NULL) {
+	if (qp->ind_table) {
 		receive_spread(w, qp, frame, pkt);
 		return;
 	}
 	wqe = roost_recv_wqe(qp, pkt);
-	if (wqe == NULL) {
+	if (!wqe) {
 		roost_worker_drop(w, ROOST_DROP_RNR_WAIT);
 		return;
 	}
