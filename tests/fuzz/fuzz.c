@@ -3,6 +3,8 @@
  */
 #include "tests/fuzz/fuzz.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +41,17 @@ uint64_t fuzz_u64(struct fuzz_in *in)
 uint32_t fuzz_below(struct fuzz_in *in, uint32_t limit)
 {
 	return (limit <= 256 ? fuzz_u8(in) : fuzz_u32(in)) % limit;
+}
+
+bool fuzz_is_quiet(int fd)
+{
+	struct pollfd poll_fd = { fd, POLLIN, 0 };
+	int nb;
+
+	do
+		nb = poll(&poll_fd, 1, 0);
+	while (nb < 0 && errno == EINTR);
+	return nb == 0;
 }
 
 size_t fuzz_take(struct fuzz_in *in, void *to, size_t len_bytes)

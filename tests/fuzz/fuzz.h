@@ -38,6 +38,11 @@ uint32_t fuzz_u32(struct fuzz_in *in);
 uint64_t fuzz_u64(struct fuzz_in *in);
 /* 0 .. limit - 1. */
 uint32_t fuzz_below(struct fuzz_in *in, uint32_t limit);
+
+/* Is there nothing to read from fd? libFuzzer's timer interrupts poll(2), with
+ * a timeout of 0, too.
+ */
+bool fuzz_is_quiet(int fd);
 /* Up to len_bytes of them; returns how many there were. */
 size_t fuzz_take(struct fuzz_in *in, void *to, size_t len_bytes);
 /* A piece with its length in two bytes in front, cut at the end. */
