@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_byteorder.h>
 #include <rte_common.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -17,6 +18,7 @@
 #include "lib/wire/frame.h"
 #include "pmd_glue/host/ether.h"
 #include "pmd_glue/host/host.h"
+#include "pmd_glue/host/nd.h"
 #include "pmd_glue/netif/gid_table.h"
 #include "pmd_glue/netif/twin_sort.h"
 
@@ -274,6 +276,8 @@ static int create_host(struct roost_loop *l, const uint8_t mac[6])
 
 static int create_dev(struct roost_loop *l, const uint8_t mac[6])
 {
+	const struct roost_gid link_local = roost_nd_link_local(mac);
+	rte_be64_t guid_be;
 	struct roost_dev_conf conf = {
 		.name = l->conf.name,
 		.pool = l->conf.pool,
@@ -293,13 +297,9 @@ static int create_dev(struct roost_loop *l, const uint8_t mac[6])
 	};
 
 	memcpy(conf.mac[0], mac, sizeof(conf.mac[0]));
-	/* EUI-64 of the MAC. */
-	for (int i = 0; i < 8; i++)
-		conf.node_guid = conf.node_guid << 8 | (i < 3    ? mac[i]
-							: i == 3 ? 0xff
-							: i == 4 ? 0xfe
-								 : mac[i - 2]);
-	conf.node_guid ^= 1ull << 57;
+	/* The EUI-64 of the MAC, as in the link-local address. */
+	memcpy(&guid_be, &link_local.b[8], sizeof(guid_be));
+	conf.node_guid = rte_be_to_cpu_64(guid_be);
 	return roost_dev_create(&conf, &l->dev);
 }
 
