@@ -22,67 +22,67 @@
 /* X(code, NAME, name, found by, status of the request that it hits, text) */
 #define ROOST_QP_ERRORS(X)                                                     \
 	X(0x01, LOCAL_LENGTH, "local_length", REQUESTER, LOC_LEN_ERR,          \
-	  "a datagram was posted that is longer than the path MTU")            \
+	  "a datagram is longer than the path MTU")                            \
 	X(0x02, LOCAL_MEMORY, "local_memory", REQUESTER, LOC_PROT_ERR,         \
-	  "an SGE of the send is not inside memory of its lkey")               \
+	  "an SGE of the send is outside its lkey's memory region")            \
 	X(0x03, NO_RD_ATOMIC, "no_rd_atomic", REQUESTER, LOC_QP_OP_ERR,        \
 	  "a READ or atomic was posted, and max_rd_atomic is 0")               \
 	X(0x04, BIND_REFUSED, "bind_refused", REQUESTER, MW_BIND_ERR,          \
-	  "the window cannot be bound so, or is none of this QP's")            \
+	  "bind or invalidate: invalid key, range, access, PD or QP")          \
 	X(0x05, NO_ANSWER, "no_answer", REQUESTER, RETRY_EXC_ERR,              \
-	  "nothing came back in time, retry_cnt + 1 times in a row")           \
+	  "no response within the timeout, retry_cnt + 1 times in a row")      \
 	X(0x06, NO_ALTERNATE, "no_alternate", REQUESTER, RETRY_EXC_ERR,        \
-	  "the retries are spent, and the alternate path is not usable")       \
+	  "retry_cnt exhausted, and the alternate path is not usable")         \
 	X(0x07, LOST_AGAIN, "lost_again", REQUESTER, RETRY_EXC_ERR,            \
-	  "the peer missed the same packet retry_cnt + 1 times")               \
+	  "retry_cnt + 1 NAKs (PSN sequence error) for the same packet")       \
 	X(0x08, RESPONSE_LOST, "response_lost", REQUESTER, RETRY_EXC_ERR,      \
-	  "a response did not come, and those behind it did, too often")       \
+	  "retry_cnt + 1 times a response was missing before later ones")      \
 	X(0x09, RESPONSE_OPCODE, "response_opcode", REQUESTER, BAD_RESP_ERR,   \
-	  "the response is of another kind than the request")                  \
+	  "the opcode of the response does not fit the request")               \
 	X(0x0a, RESPONSE_ORDER, "response_order", REQUESTER, BAD_RESP_ERR,     \
-	  "a response packet is not the FIRST, MIDDLE or LAST due")            \
+	  "FIRST, MIDDLE and LAST responses are out of order")                 \
 	X(0x0b, RESPONSE_LENGTH, "response_length", REQUESTER, LOC_LEN_ERR,    \
-	  "a response packet is longer or shorter than was asked for")         \
+	  "a response is longer or shorter than requested")                    \
 	X(0x0c, RESPONSE_MEMORY, "response_memory", REQUESTER, LOC_PROT_ERR,   \
-	  "an SGE for the response is not inside memory of its lkey")          \
+	  "an SGE for the response is outside its lkey's memory region")       \
 	X(0x10, PEER_NOT_READY, "peer_not_ready", PEER, RNR_RETRY_EXC_ERR,     \
-	  "the peer had no receive posted, rnr_retry + 1 times")               \
+	  "rnr_retry + 1 RNR NAKs: the peer had no receive posted")            \
 	X(0x11, PEER_INVALID, "peer_invalid_request", PEER, REM_INV_REQ_ERR,   \
-	  "the peer refused the request as invalid")                           \
+	  "the peer sent a NAK, invalid request")                              \
 	X(0x12, PEER_ACCESS, "peer_remote_access", PEER, REM_ACCESS_ERR,       \
-	  "the peer refused the key, or the range or access by it")            \
+	  "the peer sent a NAK, remote access error")                          \
 	X(0x13, PEER_OPERATION, "peer_remote_operation", PEER, REM_OP_ERR,     \
-	  "the peer could not do it, for a reason of its own")                 \
+	  "the peer sent a NAK, remote operational error")                     \
 	X(0x20, REQUEST_ORDER, "request_order", RESPONDER, SUCCESS,            \
-	  "a request packet is not the FIRST, MIDDLE or LAST due")             \
+	  "FIRST, MIDDLE and LAST requests are out of order")                  \
 	X(0x21, NOT_ALLOWED, "request_not_allowed", RESPONDER, SUCCESS,        \
-	  "the QP's access flags do not allow what the peer asks")             \
+	  "the QP's access flags do not permit the peer's request")            \
 	X(0x22, REQUEST_LENGTH, "request_length", RESPONDER, SUCCESS,          \
-	  "a length does not fit the path MTU, the RETH or 2^31")              \
+	  "a length does not match the RETH or exceeds path MTU or 2^31")      \
 	X(0x23, OPERAND, "request_operand", RESPONDER, SUCCESS,                \
-	  "an atomic is not aligned, or a FLUSH of no known kind")             \
+	  "an atomic is not aligned, or a FLUSH has an unknown type")          \
 	X(0x24, TOO_MANY_FETCHES, "too_many_rd_atomic", RESPONDER, SUCCESS,    \
-	  "more READs and atomics at a time than max_dest_rd_atomic")          \
+	  "more READs and atomics in flight than max_dest_rd_atomic")          \
 	X(0x25, XRC_SRQ, "xrc_srq", RESPONDER, SUCCESS,                        \
-	  "the domain has no SRQ of the number in the packet")                 \
+	  "the XRC domain has no SRQ with the packet's SRQ number")            \
 	X(0x26, REMOTE_KEY, "remote_key", RESPONDER, SUCCESS,                  \
-	  "the peer's rkey is wrong here, or its range or access")             \
+	  "the peer's rkey is invalid, or its range or access")                \
 	X(0x27, REMOTE_KEY_GONE, "remote_key_gone", RESPONDER, SUCCESS,        \
-	  "the memory of a READ went away before it was answered")             \
+	  "the region of a READ was removed before the response")              \
 	X(0x28, INVALIDATE_KEY, "invalidate_key", RESPONDER, SUCCESS,          \
-	  "the peer invalidates a key that is no window of this QP")           \
+	  "SEND with invalidate of a key that is no window of this QP")        \
 	X(0x29, WRONG_KEYS, "wrong_keys", RESPONDER, SUCCESS,                  \
-	  "the UC peer sent 16 requests with wrong keys")                      \
+	  "the UC peer sent 16 requests with invalid rkeys")                   \
 	X(0x30, RECEIVE_LENGTH, "receive_length", RESPONDER, LOC_LEN_ERR,      \
-	  "the message is longer than the receive posted for it")              \
+	  "the message is longer than the posted receive")                     \
 	X(0x31, RECEIVE_MEMORY, "receive_memory", RESPONDER, LOC_PROT_ERR,     \
-	  "an SGE of the receive is not inside memory of its lkey")            \
+	  "an SGE of the receive is outside its lkey's memory region")         \
 	X(0x40, CQ_OVERRUN, "cq_overrun", DEVICE, SUCCESS,                     \
-	  "a CQ of the QP had no room for a completion")                       \
+	  "a CQ of the QP was full when a completion was added")               \
 	X(0x41, REMOVED, "device_removed", DEVICE, SUCCESS,                    \
 	  "the last port of the device was removed")                           \
 	X(0x42, MODIFIED, "modified", PROGRAM, SUCCESS,                        \
-	  "the program, or librdmacm for it, moved it to ERR")
+	  "the program, or librdmacm for it, modified the QP to ERR")
 
 enum roost_qp_error_code {
 	ROOST_QPE_NONE = 0,
