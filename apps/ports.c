@@ -29,7 +29,7 @@
 static const char usage[] =
 	"Usage: roost ports [-j]\n"
 	"\n"
-	"What could be a port here: the kernel's interfaces of this network\n"
+	"What can be a port here: the kernel's interfaces of this network\n"
 	"namespace and the PCI network devices of the machine. For each: what "
 	"it\n"
 	"is, the option that names it, what is missing for that, and which "
