@@ -6,66 +6,59 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/wire/bytes.h"
-#include "lib/wire/frame.h"
+#include <rte_arp.h>
+
 #include "pmd_glue/host/ether.h"
 
-#define ARP_HTYPE_ETHERNET 1
-#define ARP_OP_REQUEST 1
-#define ARP_OP_REPLY 2
-
-/* Offsets from the start of the frame. */
-enum {
-	OFF_HTYPE = ROOST_ETH_LEN,
-	OFF_PTYPE = OFF_HTYPE + 2,
-	OFF_HLEN = OFF_PTYPE + 2,
-	OFF_PLEN = OFF_HLEN + 1,
-	OFF_OP = OFF_PLEN + 1,
-	OFF_SENDER_MAC = OFF_OP + 2,
-	OFF_SENDER_IP = OFF_SENDER_MAC + 6,
-	OFF_TARGET_MAC = OFF_SENDER_IP + 4,
-	OFF_TARGET_IP = OFF_TARGET_MAC + 6,
-	ARP_END = OFF_TARGET_IP + 4,
-};
+#define OFF_ARP sizeof(struct rte_ether_hdr)
 
 int roost_arp_parse(const uint8_t *frame, size_t len_bytes,
 		    struct roost_arp *arp)
 {
+	struct rte_arp_hdr hdr;
 	uint16_t op;
 
-	if (len_bytes < ARP_END ||
-	    roost_ether_type(frame) != ROOST_ETHERTYPE_ARP ||
-	    roost_be16_get(frame + OFF_HTYPE) != ARP_HTYPE_ETHERNET ||
-	    roost_be16_get(frame + OFF_PTYPE) != ROOST_ETHERTYPE_IPV4 ||
-	    frame[OFF_HLEN] != 6 || frame[OFF_PLEN] != 4)
+	if (len_bytes < OFF_ARP + sizeof(hdr) ||
+	    roost_ether_type(frame) != RTE_ETHER_TYPE_ARP)
 		return -EINVAL;
-	op = roost_be16_get(frame + OFF_OP);
-	if (op != ARP_OP_REQUEST && op != ARP_OP_REPLY)
+	memcpy(&hdr, frame + OFF_ARP, sizeof(hdr));
+	op = rte_be_to_cpu_16(hdr.arp_opcode);
+	if (hdr.arp_hardware != rte_cpu_to_be_16(RTE_ARP_HRD_ETHER) ||
+	    hdr.arp_protocol != rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4) ||
+	    hdr.arp_hlen != RTE_ETHER_ADDR_LEN ||
+	    hdr.arp_plen != sizeof(hdr.arp_data.arp_sip) ||
+	    (op != RTE_ARP_OP_REQUEST && op != RTE_ARP_OP_REPLY) ||
+	    !roost_mac_is_station(hdr.arp_data.arp_sha.addr_bytes))
 		return -EINVAL;
-	if (!roost_mac_is_station(frame + OFF_SENDER_MAC))
-		return -EINVAL;
-	arp->is_request = op == ARP_OP_REQUEST;
-	memcpy(arp->sender_mac, frame + OFF_SENDER_MAC, 6);
-	memcpy(arp->target_mac, frame + OFF_TARGET_MAC, 6);
-	arp->sender_ip = roost_gid_from_v4(frame + OFF_SENDER_IP);
-	arp->target_ip = roost_gid_from_v4(frame + OFF_TARGET_IP);
+	arp->is_request = op == RTE_ARP_OP_REQUEST;
+	memcpy(arp->sender_mac, &hdr.arp_data.arp_sha, 6);
+	memcpy(arp->target_mac, &hdr.arp_data.arp_tha, 6);
+	arp->sender_ip =
+		roost_gid_from_v4((const uint8_t *)&hdr.arp_data.arp_sip);
+	arp->target_ip =
+		roost_gid_from_v4((const uint8_t *)&hdr.arp_data.arp_tip);
 	return 0;
 }
 
 size_t roost_arp_build(const struct roost_arp *arp, const uint8_t dst_mac[6],
 		       uint8_t frame[ROOST_ARP_FRAME_LEN])
 {
+	struct rte_arp_hdr hdr = {
+		.arp_hardware = rte_cpu_to_be_16(RTE_ARP_HRD_ETHER),
+		.arp_protocol = rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4),
+		.arp_hlen = RTE_ETHER_ADDR_LEN,
+		.arp_plen = sizeof(hdr.arp_data.arp_sip),
+		.arp_opcode =
+			rte_cpu_to_be_16(arp->is_request ? RTE_ARP_OP_REQUEST
+							 : RTE_ARP_OP_REPLY),
+	};
+
+	memcpy(&hdr.arp_data.arp_sha, arp->sender_mac, 6);
+	memcpy(&hdr.arp_data.arp_sip, &arp->sender_ip.b[12], 4);
+	memcpy(&hdr.arp_data.arp_tha, arp->target_mac, 6);
+	memcpy(&hdr.arp_data.arp_tip, &arp->target_ip.b[12], 4);
 	memset(frame, 0, ROOST_ARP_FRAME_LEN);
-	roost_ether_put(frame, dst_mac, arp->sender_mac, ROOST_ETHERTYPE_ARP);
-	roost_be16_put(frame + OFF_HTYPE, ARP_HTYPE_ETHERNET);
-	roost_be16_put(frame + OFF_PTYPE, ROOST_ETHERTYPE_IPV4);
-	frame[OFF_HLEN] = 6;
-	frame[OFF_PLEN] = 4;
-	roost_be16_put(frame + OFF_OP,
-		       arp->is_request ? ARP_OP_REQUEST : ARP_OP_REPLY);
-	memcpy(frame + OFF_SENDER_MAC, arp->sender_mac, 6);
-	memcpy(frame + OFF_SENDER_IP, &arp->sender_ip.b[12], 4);
-	memcpy(frame + OFF_TARGET_MAC, arp->target_mac, 6);
-	memcpy(frame + OFF_TARGET_IP, &arp->target_ip.b[12], 4);
+	roost_ether_put(frame, dst_mac, arp->sender_mac, RTE_ETHER_TYPE_ARP);
+	memcpy(frame + OFF_ARP, &hdr, sizeof(hdr));
 	return ROOST_ARP_FRAME_LEN;
 }

@@ -80,11 +80,12 @@ struct roost_group_report {
 };
 
 /*
- * Start a report of at most max_bytes, but with room for one record. records:
- * the offset of the first record in the frame.
+ * Start a report of at most max_bytes, but with room for one record. off_bytes:
+ * the offset of the message in the frame.
  */
-void roost_group_report_begin(struct roost_group_report *report, size_t records,
-			      size_t max_bytes, size_t addr_bytes);
+void roost_group_report_begin(struct roost_group_report *report,
+			      size_t off_bytes, size_t max_bytes,
+			      size_t addr_bytes);
 
 /*
  * Add a record with nb_sources sources. Returns false if there is no room; then
@@ -95,6 +96,18 @@ bool roost_group_report_add(struct roost_group_report *report,
 			    const struct roost_gid *group,
 			    const struct roost_gid *sources,
 			    unsigned int nb_sources);
+
+/* Write the header of the message at off_bytes, without its checksum. */
+void roost_group_report_end(struct roost_group_report *report, size_t off_bytes,
+			    uint8_t type);
+
+/*
+ * Decode the len_bytes that a query of V3 has behind one of V2 (RFC 3376,
+ * 4.1.5; RFC 3810, 5.1.7). Returns 0, or -EINVAL: too short, or sources in a
+ * general query.
+ */
+int roost_group_query_v3(struct roost_group_msg *msg, const uint8_t *p,
+			 size_t len_bytes, size_t addr_bytes);
 
 /* The 8-bit floating point of both protocols (RFC 3376, 4.1.1, 4.1.7). */
 uint32_t roost_group_code8(uint8_t code);

@@ -48,7 +48,7 @@ static void send_nd(const struct roost_host *host, const struct roost_nd *nd,
 	size_t len;
 
 	if (!dst_mac) {
-		roost_nd_group_mac(&nd->dst, group_mac);
+		roost_gid_multicast_mac(&nd->dst, group_mac);
 		dst_mac = group_mac;
 	}
 	len = roost_nd_build(nd, host->conf.mac, dst_mac, frame);
@@ -207,7 +207,7 @@ static void answer_solicit(struct roost_host *host, const struct roost_nd *nd,
 static void input_nd(struct roost_host *host, const uint8_t *frame,
 		     const struct roost_nd *nd, uint64_t now_ns)
 {
-	const uint8_t *src_mac = frame + 6;
+	const uint8_t *src_mac = roost_ether_src(frame);
 	struct roost_neigh_word word = { .override = true };
 
 	if (memcmp(src_mac, host->conf.mac, 6) == 0 ||
@@ -250,7 +250,7 @@ void roost_host_input(struct roost_host *host, uint8_t *frame, size_t len_bytes,
 
 	if (len_bytes < ROOST_ETH_LEN)
 		return;
-	if (roost_ether_type(frame) == ROOST_ETHERTYPE_ARP) {
+	if (roost_ether_type(frame) == RTE_ETHER_TYPE_ARP) {
 		input_arp(host, frame, len_bytes, now_ns);
 	} else if (roost_nd_parse(frame, len_bytes, &nd) == 0) {
 		input_nd(host, frame, &nd, now_ns);

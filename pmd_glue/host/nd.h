@@ -10,6 +10,7 @@
  * answer.
  */
 
+#include <netinet/icmp6.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,8 +21,8 @@
 #define ROOST_ND_FRAME_MAX 86u
 
 enum roost_nd_type {
-	ROOST_ND_SOLICIT = 135,
-	ROOST_ND_ADVERT = 136,
+	ROOST_ND_SOLICIT = ND_NEIGHBOR_SOLICIT,
+	ROOST_ND_ADVERT = ND_NEIGHBOR_ADVERT,
 };
 
 struct roost_nd {
@@ -53,8 +54,5 @@ struct roost_gid roost_nd_link_local(const uint8_t mac[6]);
 
 /* The solicited-node multicast address of target (RFC 4291, 2.7.1). */
 struct roost_gid roost_nd_solicited_node(const struct roost_gid *target);
-
-/* The Ethernet group of an IPv6 multicast address (RFC 2464, 7). */
-void roost_nd_group_mac(const struct roost_gid *group, uint8_t mac[6]);
 
 #endif

@@ -3,25 +3,27 @@
  */
 #include "pmd_glue/netif/twin_sort.h"
 
+#include <rte_ip.h>
+
 #include "lib/wire/frame.h"
 #include "pmd_glue/host/ether.h"
 
-/* Offsets of the protocol in the IP headers. */
-#define IPV4_PROTOCOL (ROOST_ETH_LEN + 9)
-#define IPV6_NEXT_HEADER (ROOST_ETH_LEN + 6)
+#define IPV4_PROTOCOL                                                          \
+	(ROOST_ETH_LEN + offsetof(struct rte_ipv4_hdr, next_proto_id))
+#define IPV6_NEXT_HEADER (ROOST_ETH_LEN + offsetof(struct rte_ipv6_hdr, proto))
 
 static const struct {
 	uint16_t ether_type;
 	uint8_t protocol_off_bytes; /* 0: any protocol */
 	uint8_t protocol;
 } shared[] = {
-	{ ROOST_ETHERTYPE_ARP, 0, 0 },
+	{ RTE_ETHER_TYPE_ARP, 0, 0 },
 	{ ROOST_ETHERTYPE_ROCE_V1, 0, 0 }, /* to report it */
-	{ ROOST_ETHERTYPE_IPV4, IPV4_PROTOCOL, 1 /* ICMP */ },
-	{ ROOST_ETHERTYPE_IPV4, IPV4_PROTOCOL, 2 /* IGMP */ },
-	{ ROOST_ETHERTYPE_IPV6, IPV6_NEXT_HEADER, 58 /* ICMPv6 */ },
+	{ RTE_ETHER_TYPE_IPV4, IPV4_PROTOCOL, IPPROTO_ICMP },
+	{ RTE_ETHER_TYPE_IPV4, IPV4_PROTOCOL, IPPROTO_IGMP },
+	{ RTE_ETHER_TYPE_IPV6, IPV6_NEXT_HEADER, IPPROTO_ICMPV6 },
 	/* MLD comes after hop-by-hop options (RFC 3810, 5). */
-	{ ROOST_ETHERTYPE_IPV6, IPV6_NEXT_HEADER, 0 /* hop by hop */ },
+	{ RTE_ETHER_TYPE_IPV6, IPV6_NEXT_HEADER, IPPROTO_HOPOPTS },
 };
 
 bool roost_twin_frame_is_shared(const uint8_t *frame, size_t len_bytes)

@@ -13,11 +13,12 @@
 
 #include "lib/wire/bytes.h"
 #include "pmd_glue/host/ether.h"
-#include "pmd_glue/host/nd.h"
 #include "pmd_glue/host/host.h"
 #include "pmd_glue/host/igmp.h"
+#include "pmd_glue/host/ip.h"
 #include "pmd_glue/host/membership.h"
 #include "pmd_glue/host/mld.h"
+#include "pmd_glue/host/nd.h"
 #include "pmd_glue/netif/twin_sort.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -41,17 +42,16 @@ static void check_ip(const uint8_t *frame, size_t len_bytes)
 {
 	const uint8_t *ip = frame + ROOST_ETH_LEN;
 
-	if (roost_ether_type(frame) == ROOST_ETHERTYPE_IPV4) {
+	if (roost_ether_type(frame) == RTE_ETHER_TYPE_IPV4) {
 		size_t hdr_bytes = (size_t)(ip[0] & 15) * 4;
 
 		FUZZ_CHECK(roost_be16_get(ip + 2) <= len_bytes - ROOST_ETH_LEN);
-		FUZZ_CHECK(roost_inet_fold(roost_inet_sum(0, ip, hdr_bytes)) ==
-			   0);
-	} else if (roost_ether_type(frame) == ROOST_ETHERTYPE_IPV6) {
+		FUZZ_CHECK(rte_raw_cksum(ip, hdr_bytes) == ROOST_INET_OK);
+	} else if (roost_ether_type(frame) == RTE_ETHER_TYPE_IPV6) {
 		FUZZ_CHECK(roost_be16_get(ip + 4) <=
 			   len_bytes - ROOST_ETH_LEN - ROOST_IPV6_LEN);
 	} else {
-		FUZZ_CHECK(roost_ether_type(frame) == ROOST_ETHERTYPE_ARP);
+		FUZZ_CHECK(roost_ether_type(frame) == RTE_ETHER_TYPE_ARP);
 	}
 }
 
@@ -130,14 +130,6 @@ enum mend {
 	MEND_TARGET = 1 << 4, /* an address of ours where the target stands */
 };
 
-static void put_sum(uint8_t *at, uint32_t sum, const uint8_t *from,
-		    size_t len_bytes)
-{
-	roost_be16_put(at, 0);
-	roost_be16_put(at,
-		       roost_inet_fold(roost_inet_sum(sum, from, len_bytes)));
-}
-
 static void mend_v4(uint8_t *frame, size_t len_bytes, uint8_t mend)
 {
 	uint8_t *ip = frame + ROOST_ETH_LEN;
@@ -155,8 +147,9 @@ static void mend_v4(uint8_t *frame, size_t len_bytes, uint8_t mend)
 	hdr_bytes = (size_t)(ip[0] & 15) * 4;
 	if (!(mend & MEND_SUMS) || hdr_bytes + 8 > ip_bytes)
 		return;
-	put_sum(ip + 10, 0, ip, hdr_bytes);
-	put_sum(ip + hdr_bytes + 2, 0, ip + hdr_bytes, ip_bytes - hdr_bytes);
+	roost_inet_seal(ip + 10, ip, hdr_bytes);
+	roost_inet_seal(ip + hdr_bytes + 2, ip + hdr_bytes,
+			ip_bytes - hdr_bytes);
 }
 
 static void mend_v6(uint8_t *frame, size_t len_bytes, uint8_t mend)
@@ -181,17 +174,16 @@ static void mend_v6(uint8_t *frame, size_t len_bytes, uint8_t mend)
 			memcpy(ip + 24, ours_v6.b, 16);
 	}
 	if (mend & MEND_SUMS)
-		put_sum(icmp + 2, roost_icmp6_sum(ip + 8, ip + 24, bytes), icmp,
-			bytes);
+		roost_icmp6_seal(ip + 8, ip + 24, icmp, bytes);
 }
 
 static void mend_frame(uint8_t *frame, size_t len_bytes, uint8_t mend,
 		       uint8_t how)
 {
-	static const uint16_t types[] = { ROOST_ETHERTYPE_ARP,
-					  ROOST_ETHERTYPE_IPV4,
-					  ROOST_ETHERTYPE_IPV6,
-					  ROOST_ETHERTYPE_VLAN };
+	static const uint16_t types[] = { RTE_ETHER_TYPE_ARP,
+					  RTE_ETHER_TYPE_IPV4,
+					  RTE_ETHER_TYPE_IPV6,
+					  RTE_ETHER_TYPE_VLAN };
 
 	if (len_bytes < ROOST_ETH_LEN)
 		return;
@@ -199,9 +191,9 @@ static void mend_frame(uint8_t *frame, size_t len_bytes, uint8_t mend,
 		memcpy(frame, mac, 6);
 	if (mend & MEND_TYPE)
 		roost_be16_put(frame + 12, types[how & 3]);
-	if (roost_ether_type(frame) == ROOST_ETHERTYPE_IPV4)
+	if (roost_ether_type(frame) == RTE_ETHER_TYPE_IPV4)
 		mend_v4(frame, len_bytes, mend);
-	else if (roost_ether_type(frame) == ROOST_ETHERTYPE_IPV6)
+	else if (roost_ether_type(frame) == RTE_ETHER_TYPE_IPV6)
 		mend_v6(frame, len_bytes, mend);
 	else if (mend & MEND_TARGET && len_bytes >= 42)
 		memcpy(frame + 38, (const uint8_t[4]){ 198, 18, 0, 1 }, 4);

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "lib/wire/bytes.h"
-#include "pmd_glue/host/ether.h"
+#include "pmd_glue/host/ip.h"
 
 #define EDGE_ROOM 8192u
 
@@ -55,20 +55,14 @@ void group_frame_fix_igmp(uint8_t *frame)
 	size_t len = roost_be16_get(frame + 16) - hdr;
 	uint8_t *igmp = frame + 14 + hdr;
 
-	roost_be16_put(frame + 24, 0);
-	roost_be16_put(frame + 24,
-		       roost_inet_fold(roost_inet_sum(0, frame + 14, hdr)));
-	roost_be16_put(igmp + 2, 0);
-	roost_be16_put(igmp + 2, roost_inet_fold(roost_inet_sum(0, igmp, len)));
+	roost_inet_seal(frame + 24, frame + 14, hdr);
+	roost_inet_seal(igmp + 2, igmp, len);
 }
 
 void group_frame_fix_mld(uint8_t *frame)
 {
 	size_t ext = (frame[55] + 1u) * 8;
 	size_t len = roost_be16_get(frame + 18) - ext;
-	uint8_t *mld = frame + 54 + ext;
-	uint32_t sum = roost_icmp6_sum(frame + 22, frame + 38, len);
 
-	roost_be16_put(mld + 2, 0);
-	roost_be16_put(mld + 2, roost_inet_fold(roost_inet_sum(sum, mld, len)));
+	roost_icmp6_seal(frame + 22, frame + 38, frame + 54 + ext, len);
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "lib/wire/bytes.h"
-#include "pmd_glue/host/ether.h"
+#include "pmd_glue/host/ip.h"
 #include "pmd_glue/host/nd.h"
 #include "tests/unit/pmd_glue/host/frames.h"
 
@@ -22,7 +22,6 @@
 #define OFF_DST 38u
 #define OFF_ICMP 54u
 #define OFF_CODE 55u
-#define OFF_SUM 56u
 #define OFF_FLAGS 58u
 #define OFF_TARGET 62u
 #define OFF_OPT 78u
@@ -30,13 +29,9 @@
 /* Make the ICMPv6 checksum right again. */
 static void fix_sum(struct golden_frame *f)
 {
-	size_t len = roost_be16_get(&f->bytes[OFF_IP + 4]);
-	uint32_t sum;
-
-	roost_be16_put(&f->bytes[OFF_SUM], 0);
-	sum = roost_icmp6_sum(&f->bytes[OFF_SRC], &f->bytes[OFF_DST], len);
-	sum = roost_inet_sum(sum, &f->bytes[OFF_ICMP], len);
-	roost_be16_put(&f->bytes[OFF_SUM], roost_inet_fold(sum));
+	roost_icmp6_seal(&f->bytes[OFF_SRC], &f->bytes[OFF_DST],
+			 &f->bytes[OFF_ICMP],
+			 roost_be16_get(&f->bytes[OFF_IP + 4]));
 }
 
 static int parse(const struct golden_frame *f, struct roost_nd *nd)
@@ -198,7 +193,7 @@ static void nd_build__equals_scapy(void **state)
 
 	(void)state;
 	memcpy(nd.mac, mac_a, 6);
-	roost_nd_group_mac(&nd.dst, group_mac);
+	roost_gid_multicast_mac(&nd.dst, group_mac);
 	check_build(&nd, mac_a, group_mac, &nd_solicit);
 
 	nd = (struct roost_nd){
@@ -214,7 +209,7 @@ static void nd_build__equals_scapy(void **state)
 	check_build(&nd, mac_b, mac_a, &nd_advert);
 	nd.dst = addr("ff02::1");
 	nd.solicited = false;
-	roost_nd_group_mac(&nd.dst, group_mac);
+	roost_gid_multicast_mac(&nd.dst, group_mac);
 	check_build(&nd, mac_b, group_mac, &nd_advert_all);
 	nd.dst = addr("fd00::1");
 	nd.has_mac = false;
