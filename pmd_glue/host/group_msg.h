@@ -7,7 +7,7 @@
 /*
  * Messages of IGMP and MLD in one form. MLD is IGMP for IPv6 (RFC 2710, RFC
  * 3810), so one state machine (pmd_glue/host/membership.h) uses this form for
- * both. igmp.h and mld.h encode and decode it. Pure.
+ * both. igmp.c and mld.c encode and decode it. Pure.
  */
 
 #include <stdbool.h>
@@ -68,8 +68,8 @@ enum roost_group_record {
 #define ROOST_GROUP_REPORT_MAX 1514u /* a full Ethernet frame */
 
 /*
- * A V3 report that is being built: roost_igmp_report_begin() or
- * roost_mld_report_begin(), then roost_group_report_add(), then ..._end().
+ * A V3 report that is being built: report_begin() of the protocol, then
+ * roost_group_report_add(), then its report_end().
  */
 struct roost_group_report {
 	uint8_t frame[ROOST_GROUP_REPORT_MAX];
@@ -111,5 +111,36 @@ int roost_group_query_v3(struct roost_group_msg *msg, const uint8_t *p,
 
 /* The 8-bit floating point of both protocols (RFC 3376, 4.1.1, 4.1.7). */
 uint32_t roost_group_code8(uint8_t code);
+
+/* Encodes and decodes the messages of IGMP or MLD. */
+struct roost_group_protocol {
+	/*
+	 * Decode a frame that starts with its Ethernet header: a query, or a
+	 * report of V1 or V2. Reads only inside the frame; msg->sources points
+	 * into it. IGMP queries of V2 or V3 without the router alert option are
+	 * ignored (RFC 3376, 9.1). MLD messages pass all checks of RFC 3810
+	 * (6.2): hop limit, link-local source, router alert, lengths.
+	 * Returns 0, or -EINVAL: another message, or a damaged one.
+	 */
+	int (*parse)(const uint8_t *frame, size_t len_bytes,
+		     struct roost_group_msg *msg);
+	/*
+	 * Write a report of V1 or V2; with leave, the leave message of V2.
+	 * Returns the frame's length.
+	 */
+	size_t (*build)(const struct roost_group_sender *self,
+			enum roost_group_version version, bool leave,
+			const struct roost_gid *group,
+			uint8_t frame[ROOST_GROUP_FRAME_LEN]);
+	/* Start a report of V3 of at most ip_mtu_bytes. */
+	void (*report_begin)(struct roost_group_report *report,
+			     uint32_t ip_mtu_bytes);
+	/* Write everything around the records. Returns the frame's length. */
+	size_t (*report_end)(struct roost_group_report *report,
+			     const struct roost_group_sender *self);
+};
+
+extern const struct roost_group_protocol roost_igmp; /* RFC 1112, 2236, 3376 */
+extern const struct roost_group_protocol roost_mld;  /* RFC 2710, 3810 */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include "pmd_glue/host/igmp.h"
+#include "pmd_glue/host/group_msg.h"
 
 #include <errno.h>
 #include <linux/igmp.h>
@@ -95,8 +95,8 @@ static int parse_message(const uint8_t *igmp, size_t igmp_bytes,
 	return roost_gid_eq(&msg->group, &msg->dst) ? 0 : -EINVAL;
 }
 
-int roost_igmp_parse(const uint8_t *frame, size_t len_bytes,
-		     struct roost_group_msg *msg)
+static int parse(const uint8_t *frame, size_t len_bytes,
+		 struct roost_group_msg *msg)
 {
 	const size_t opts = ROOST_IP_OFF + sizeof(struct rte_ipv4_hdr);
 	struct roost_ip_packet ip;
@@ -153,10 +153,10 @@ static size_t wrap(uint8_t *frame, const struct roost_group_sender *self,
 	return end;
 }
 
-size_t roost_igmp_build(const struct roost_group_sender *self,
-			enum roost_group_version version, bool leave,
-			const struct roost_gid *group,
-			uint8_t frame[ROOST_GROUP_FRAME_LEN])
+static size_t build(const struct roost_group_sender *self,
+		    enum roost_group_version version, bool leave,
+		    const struct roost_gid *group,
+		    uint8_t frame[ROOST_GROUP_FRAME_LEN])
 {
 	const uint8_t *group_v4 = &group->b[12];
 	struct igmphdr hdr = {
@@ -171,17 +171,24 @@ size_t roost_igmp_build(const struct roost_group_sender *self,
 	return wrap(frame, self, leave ? all_routers : group_v4, sizeof(hdr));
 }
 
-void roost_igmp_report_begin(struct roost_group_report *report,
-			     uint32_t ip_mtu_bytes)
+static void report_begin(struct roost_group_report *report,
+			 uint32_t ip_mtu_bytes)
 {
 	roost_group_report_begin(report, OFF_IGMP, ROOST_IP_OFF + ip_mtu_bytes,
 				 4);
 }
 
-size_t roost_igmp_report_end(struct roost_group_report *report,
-			     const struct roost_group_sender *self)
+static size_t report_end(struct roost_group_report *report,
+			 const struct roost_group_sender *self)
 {
 	roost_group_report_end(report, OFF_IGMP, IGMPV3_HOST_MEMBERSHIP_REPORT);
 	return wrap(report->frame, self, all_v3_routers,
 		    report->len_bytes - OFF_IGMP);
 }
+
+const struct roost_group_protocol roost_igmp = {
+	.parse = parse,
+	.build = build,
+	.report_begin = report_begin,
+	.report_end = report_end,
+};

@@ -7,26 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pmd_glue/host/igmp.h"
 #include "pmd_glue/host/membership_priv.h"
-#include "pmd_glue/host/mld.h"
 
 /* The shortest time between two answers, also under a flood of queries. */
 #define ANSWER_GAP_NS 10000000u
-
-static const struct roost_group_protocol igmp = {
-	.parse = roost_igmp_parse,
-	.build = roost_igmp_build,
-	.report_begin = roost_igmp_report_begin,
-	.report_end = roost_igmp_report_end,
-};
-
-static const struct roost_group_protocol mld = {
-	.parse = roost_mld_parse,
-	.build = roost_mld_build,
-	.report_begin = roost_mld_report_begin,
-	.report_end = roost_mld_report_end,
-};
 
 /* ---- groups ------------------------------------------------------------ */
 
@@ -465,8 +449,8 @@ int roost_membership_create(const struct roost_membership_conf *conf,
 	m->conf = *conf;
 	m->random = conf->seed | 1; /* xorshift stays at zero */
 	m->next_ns = ROOST_NEVER_NS;
-	init(&m->v4, &igmp, conf->mac, &conf->ipv4);
-	init(&m->v6, &mld, conf->mac, &conf->ipv6);
+	init(&m->v4, &roost_igmp, conf->mac, &conf->ipv4);
+	init(&m->v6, &roost_mld, conf->mac, &conf->ipv6);
 	*membership = m;
 	return 0;
 }

@@ -30,19 +30,6 @@ struct roost_group {
 	TAILQ_ENTRY(roost_group) link;
 };
 
-/* The functions of igmp.h or of mld.h. */
-struct roost_group_protocol {
-	int (*parse)(const uint8_t *frame, size_t len_bytes,
-		     struct roost_group_msg *msg);
-	size_t (*build)(const struct roost_group_sender *self,
-			enum roost_group_version version, bool leave,
-			const struct roost_gid *group, uint8_t *frame);
-	void (*report_begin)(struct roost_group_report *report,
-			     uint32_t ip_mtu_bytes);
-	size_t (*report_end)(struct roost_group_report *report,
-			     const struct roost_group_sender *self);
-};
-
 /* The differences of a version. */
 struct roost_group_dialect {
 	uint64_t repeat_ns; /* a change is reported again within this time */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include "pmd_glue/host/mld.h"
+#include "pmd_glue/host/group_msg.h"
 
 #include <errno.h>
 #include <netinet/icmp6.h>
@@ -117,8 +117,8 @@ static int parse_message(const uint8_t *mld, size_t mld_bytes,
 		       : -EINVAL;
 }
 
-int roost_mld_parse(const uint8_t *frame, size_t len_bytes,
-		    struct roost_group_msg *msg)
+static int parse(const uint8_t *frame, size_t len_bytes,
+		 struct roost_group_msg *msg)
 {
 	struct roost_ip_packet ip;
 
@@ -160,10 +160,10 @@ static size_t wrap(uint8_t *frame, const struct roost_group_sender *self,
 	return OFF_MLD + mld_bytes;
 }
 
-size_t roost_mld_build(const struct roost_group_sender *self,
-		       enum roost_group_version version __attribute__((unused)),
-		       bool leave, const struct roost_gid *group,
-		       uint8_t frame[ROOST_GROUP_FRAME_LEN])
+static size_t build(const struct roost_group_sender *self,
+		    enum roost_group_version version __attribute__((unused)),
+		    bool leave, const struct roost_gid *group,
+		    uint8_t frame[ROOST_GROUP_FRAME_LEN])
 {
 	struct mld_hdr hdr = {
 		.mld_type =
@@ -175,17 +175,24 @@ size_t roost_mld_build(const struct roost_group_sender *self,
 	return wrap(frame, self, leave ? &all_routers : group, sizeof(hdr));
 }
 
-void roost_mld_report_begin(struct roost_group_report *report,
-			    uint32_t ip_mtu_bytes)
+static void report_begin(struct roost_group_report *report,
+			 uint32_t ip_mtu_bytes)
 {
 	roost_group_report_begin(report, OFF_MLD, ROOST_IP_OFF + ip_mtu_bytes,
 				 16);
 }
 
-size_t roost_mld_report_end(struct roost_group_report *report,
-			    const struct roost_group_sender *self)
+static size_t report_end(struct roost_group_report *report,
+			 const struct roost_group_sender *self)
 {
 	roost_group_report_end(report, OFF_MLD, MLD_V2_REPORT);
 	return wrap(report->frame, self, &all_v2_routers,
 		    report->len_bytes - OFF_MLD);
 }
+
+const struct roost_group_protocol roost_mld = {
+	.parse = parse,
+	.build = build,
+	.report_begin = report_begin,
+	.report_end = report_end,
+};

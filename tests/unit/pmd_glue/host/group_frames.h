@@ -29,4 +29,16 @@ uint8_t *group_frame_at_edge(const uint8_t *bytes, size_t len_bytes);
 void group_frame_fix_igmp(uint8_t *frame);
 void group_frame_fix_mld(uint8_t *frame);
 
+void assert_gid(const struct roost_gid *gid, const char *text);
+
+/* The host writes what Scapy has written: for 239.1.1.1 or ff0e::1:1. */
+void group_check_build(const struct roost_group_protocol *p,
+		       enum roost_group_version version, bool leave,
+		       const struct golden_frame *golden);
+/* A V3 report; with other, of a second group with two sources. */
+void group_check_report(const struct roost_group_protocol *p,
+			enum roost_group_record type,
+			const struct golden_frame *golden, const char *other,
+			const struct roost_gid sources[2]);
+
 #endif

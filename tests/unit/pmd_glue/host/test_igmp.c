@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "lib/wire/bytes.h"
-#include "pmd_glue/host/igmp.h"
 #include "tests/unit/pmd_glue/host/group_frames.h"
 
 #define MS 1000000ull
@@ -30,7 +29,7 @@
 
 static int parse(const struct golden_frame *f, struct roost_group_msg *msg)
 {
-	return roost_igmp_parse(group_frame_at_edge(f->bytes, f->len_bytes),
+	return roost_igmp.parse(group_frame_at_edge(f->bytes, f->len_bytes),
 				f->len_bytes, msg);
 }
 
@@ -40,13 +39,6 @@ static int parse_fixed(struct golden_frame *f)
 
 	group_frame_fix_igmp(f->bytes);
 	return parse(f, &msg);
-}
-
-static void assert_gid(const struct roost_gid *gid, const char *text)
-{
-	struct roost_gid want = addr(text);
-
-	assert_memory_equal(gid, &want, sizeof(want));
 }
 
 static void igmp_parse__v3_queries_of_scapy(void **state)
@@ -142,7 +134,7 @@ static void igmp_parse__every_truncation_fails(void **state)
 
 	(void)state;
 	for (size_t len = 0; len < ip_end(&igmp_v3_sources); len++)
-		assert_int_equal(roost_igmp_parse(group_frame_at_edge(
+		assert_int_equal(roost_igmp.parse(group_frame_at_edge(
 							  igmp_v3_sources.bytes,
 							  len),
 						  len, &msg),
@@ -242,61 +234,26 @@ static void group_code8__is_floating_point(void **state)
 	assert_int_equal(roost_group_code8(0xff), 31744);
 }
 
-static void check_build(enum roost_group_version version, bool leave,
-			const struct golden_frame *golden)
-{
-	struct roost_group_sender self = group_host_v4();
-	struct roost_gid group = addr("239.1.1.1");
-	uint8_t frame[ROOST_GROUP_FRAME_LEN];
-
-	memset(frame, 0xee, sizeof(frame));
-	assert_int_equal(roost_igmp_build(&self, version, leave, &group, frame),
-			 golden->len_bytes);
-	assert_memory_equal(frame, golden->bytes, golden->len_bytes);
-}
-
 static void igmp_build__equals_scapy(void **state)
 {
 	(void)state;
-	check_build(ROOST_GROUP_V1, false, &igmp_v1_report);
-	check_build(ROOST_GROUP_V2, false, &igmp_v2_report);
-	check_build(ROOST_GROUP_V2, true, &igmp_v2_leave);
-}
-
-static void check_report(struct roost_group_report *report,
-			 const struct golden_frame *golden)
-{
-	struct roost_group_sender self = group_host_v4();
-
-	assert_int_equal(roost_igmp_report_end(report, &self),
-			 golden->len_bytes);
-	assert_memory_equal(report->frame, golden->bytes, golden->len_bytes);
+	group_check_build(&roost_igmp, ROOST_GROUP_V1, false, &igmp_v1_report);
+	group_check_build(&roost_igmp, ROOST_GROUP_V2, false, &igmp_v2_report);
+	group_check_build(&roost_igmp, ROOST_GROUP_V2, true, &igmp_v2_leave);
 }
 
 static void igmp_report__equals_scapy(void **state)
 {
 	const struct roost_gid sources[] = { addr("10.0.0.1"),
 					     addr("10.0.0.2") };
-	struct roost_gid group = addr("239.1.1.1");
-	struct roost_group_report r;
 
 	(void)state;
-	memset(&r, 0xee, sizeof(r));
-	roost_igmp_report_begin(&r, 1500);
-	assert_true(roost_group_report_add(&r, ROOST_GROUP_TO_EXCLUDE, &group,
-					   NULL, 0));
-	check_report(&r, &igmp_v3_join);
-	roost_igmp_report_begin(&r, 1500);
-	assert_true(roost_group_report_add(&r, ROOST_GROUP_TO_INCLUDE, &group,
-					   NULL, 0));
-	check_report(&r, &igmp_v3_leave);
-	roost_igmp_report_begin(&r, 1500);
-	assert_true(roost_group_report_add(&r, ROOST_GROUP_IS_EXCLUDE, &group,
-					   NULL, 0));
-	group = addr("232.7.8.9");
-	assert_true(roost_group_report_add(&r, ROOST_GROUP_IS_INCLUDE, &group,
-					   sources, 2));
-	check_report(&r, &igmp_v3_two);
+	group_check_report(&roost_igmp, ROOST_GROUP_TO_EXCLUDE, &igmp_v3_join,
+			   NULL, NULL);
+	group_check_report(&roost_igmp, ROOST_GROUP_TO_INCLUDE, &igmp_v3_leave,
+			   NULL, NULL);
+	group_check_report(&roost_igmp, ROOST_GROUP_IS_EXCLUDE, &igmp_v3_two,
+			   "232.7.8.9", sources);
 }
 
 static void igmp_report__fills_the_mtu_and_no_more(void **state)
@@ -307,22 +264,22 @@ static void igmp_report__fills_the_mtu_and_no_more(void **state)
 	unsigned int nb = 0;
 
 	(void)state;
-	roost_igmp_report_begin(&r, 1500);
+	roost_igmp.report_begin(&r, 1500);
 	while (roost_group_report_add(&r, ROOST_GROUP_IS_EXCLUDE, &group, NULL,
 				      0))
 		nb++;
 	/* 1500 less 24 of IP and 8 of IGMP, by 8 */
 	assert_int_equal(nb, 183);
-	assert_int_equal(roost_igmp_report_end(&r, &self),
+	assert_int_equal(roost_igmp.report_end(&r, &self),
 			 14 + 24 + 8 + 183 * 8);
 	/* A jumbo frame is no reason for a longer one. */
-	roost_igmp_report_begin(&r, 9000);
+	roost_igmp.report_begin(&r, 9000);
 	for (nb = 0; roost_group_report_add(&r, ROOST_GROUP_IS_EXCLUDE, &group,
 					    NULL, 0);)
 		nb++;
 	assert_int_equal(nb, 183);
 	/* One record is always possible. */
-	roost_igmp_report_begin(&r, 0);
+	roost_igmp.report_begin(&r, 0);
 	assert_true(roost_group_report_add(&r, ROOST_GROUP_IS_EXCLUDE, &group,
 					   NULL, 0));
 	assert_false(roost_group_report_add(&r, ROOST_GROUP_IS_EXCLUDE, &group,
@@ -354,7 +311,7 @@ static void igmp_parse__fuzz_stays_inside(void **state)
 			group_frame_fix_igmp(f.bytes);
 		len = (size_t)random() % 3 ? len : (size_t)random() % len;
 		frame = group_frame_at_edge(f.bytes, len);
-		if (roost_igmp_parse(frame, len, &msg) != 0)
+		if (roost_igmp.parse(frame, len, &msg) != 0)
 			continue;
 		taken++;
 		for (unsigned int s = 0; s < msg.nb_sources; s++)

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "lib/wire/bytes.h"
-#include "pmd_glue/host/mld.h"
 #include "tests/unit/pmd_glue/host/group_frames.h"
 
 #define MS 1000000ull
@@ -31,7 +30,7 @@
 
 static int parse(const struct golden_frame *f, struct roost_group_msg *msg)
 {
-	return roost_mld_parse(group_frame_at_edge(f->bytes, f->len_bytes),
+	return roost_mld.parse(group_frame_at_edge(f->bytes, f->len_bytes),
 			       f->len_bytes, msg);
 }
 
@@ -41,13 +40,6 @@ static int parse_fixed(struct golden_frame *f)
 
 	group_frame_fix_mld(f->bytes);
 	return parse(f, &msg);
-}
-
-static void assert_gid(const struct roost_gid *gid, const char *text)
-{
-	struct roost_gid want = addr(text);
-
-	assert_memory_equal(gid, &want, sizeof(want));
 }
 
 static void mld_parse__v2_queries_of_scapy(void **state)
@@ -140,7 +132,7 @@ static void mld_parse__every_truncation_fails(void **state)
 
 	(void)state;
 	for (size_t len = 0; len < mld_v2_sources.len_bytes; len++)
-		assert_int_equal(roost_mld_parse(group_frame_at_edge(
+		assert_int_equal(roost_mld.parse(group_frame_at_edge(
 							 mld_v2_sources.bytes,
 							 len),
 						 len, &msg),
@@ -235,60 +227,25 @@ static void mld_parse__length_says_the_version(void **state)
 	}
 }
 
-static void check_build(bool leave, const struct golden_frame *golden)
-{
-	struct roost_group_sender self = group_host_v6();
-	struct roost_gid group = addr("ff0e::1:1");
-	uint8_t frame[ROOST_GROUP_FRAME_LEN];
-
-	memset(frame, 0xee, sizeof(frame));
-	assert_int_equal(roost_mld_build(&self, ROOST_GROUP_V2, leave, &group,
-					 frame),
-			 golden->len_bytes);
-	assert_memory_equal(frame, golden->bytes, golden->len_bytes);
-}
-
 static void mld_build__equals_scapy(void **state)
 {
 	(void)state;
-	check_build(false, &mld_v1_report);
-	check_build(true, &mld_v1_done);
-}
-
-static void check_report(struct roost_group_report *report,
-			 const struct golden_frame *golden)
-{
-	struct roost_group_sender self = group_host_v6();
-
-	assert_int_equal(roost_mld_report_end(report, &self),
-			 golden->len_bytes);
-	assert_memory_equal(report->frame, golden->bytes, golden->len_bytes);
+	group_check_build(&roost_mld, ROOST_GROUP_V2, false, &mld_v1_report);
+	group_check_build(&roost_mld, ROOST_GROUP_V2, true, &mld_v1_done);
 }
 
 static void mld_report__equals_scapy(void **state)
 {
 	const struct roost_gid sources[] = { addr("2001:db8::1"),
 					     addr("2001:db8::2") };
-	struct roost_gid group = addr("ff0e::1:1");
-	struct roost_group_report r;
 
 	(void)state;
-	memset(&r, 0xee, sizeof(r));
-	roost_mld_report_begin(&r, 1500);
-	assert_true(roost_group_report_add(&r, ROOST_GROUP_TO_EXCLUDE, &group,
-					   NULL, 0));
-	check_report(&r, &mld_v2_join);
-	roost_mld_report_begin(&r, 1500);
-	assert_true(roost_group_report_add(&r, ROOST_GROUP_TO_INCLUDE, &group,
-					   NULL, 0));
-	check_report(&r, &mld_v2_leave);
-	roost_mld_report_begin(&r, 1500);
-	assert_true(roost_group_report_add(&r, ROOST_GROUP_IS_EXCLUDE, &group,
-					   NULL, 0));
-	group = addr("ff3e::7");
-	assert_true(roost_group_report_add(&r, ROOST_GROUP_IS_INCLUDE, &group,
-					   sources, 2));
-	check_report(&r, &mld_v2_two);
+	group_check_report(&roost_mld, ROOST_GROUP_TO_EXCLUDE, &mld_v2_join,
+			   NULL, NULL);
+	group_check_report(&roost_mld, ROOST_GROUP_TO_INCLUDE, &mld_v2_leave,
+			   NULL, NULL);
+	group_check_report(&roost_mld, ROOST_GROUP_IS_EXCLUDE, &mld_v2_two,
+			   "ff3e::7", sources);
 }
 
 static void mld_report__fills_the_mtu_and_no_more(void **state)
@@ -299,13 +256,13 @@ static void mld_report__fills_the_mtu_and_no_more(void **state)
 	unsigned int nb = 0;
 
 	(void)state;
-	roost_mld_report_begin(&r, 1280);
+	roost_mld.report_begin(&r, 1280);
 	while (roost_group_report_add(&r, ROOST_GROUP_IS_EXCLUDE, &group, NULL,
 				      0))
 		nb++;
 	/* 1280 less 40 of IP, 8 of the option, 8 of MLD, by 20 */
 	assert_int_equal(nb, 61);
-	assert_int_equal(roost_mld_report_end(&r, &self),
+	assert_int_equal(roost_mld.report_end(&r, &self),
 			 14 + 40 + 8 + 8 + 61 * 20);
 }
 
@@ -336,7 +293,7 @@ static void mld_parse__fuzz_stays_inside(void **state)
 			group_frame_fix_mld(f.bytes);
 		len = (size_t)random() % 3 ? len : (size_t)random() % len;
 		frame = group_frame_at_edge(f.bytes, len);
-		if (roost_mld_parse(frame, len, &msg) != 0)
+		if (roost_mld.parse(frame, len, &msg) != 0)
 			continue;
 		taken++;
 		for (unsigned int s = 0; s < msg.nb_sources; s++)
