@@ -51,6 +51,7 @@ ARROWS = {
     "cm/rsocket": (),
     "apps": ("lib/config", "lib/wire", "face", "pmd_glue/process",
              "pmd_glue/kernel", "pmd_glue/port"),
+    "apps/roostd/switch": ("lib/engine/core", "cm", "lib/wire"),
     # As appliances: what public headers declare, wherever its code is.
     "apps/examples": (*ENGINE, "cm", "face", "lib/event", "lib/wire",
                       "lib/config", "pmd_glue"),

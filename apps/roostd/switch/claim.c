@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "apps/roostd/switch/claim.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* As in cm/rdmacm/ports.c. */
+#define EPHEMERAL_FIRST 32768u
+#define EPHEMERAL_NB 28232u
+
+/* How well a listener fits a request; the best one gets it. */
+enum fit {
+	FIT_NONE,
+	FIT_ANY,
+	FIT_FAMILY,
+	FIT_ADDR,
+};
+
+static uint32_t bucket_of(const struct roost_lease *lease, uint64_t service_id)
+{
+	static const struct roost_gid none;
+
+	return roost_lease_hash(lease->hash_key, &none, service_id) %
+	       ROOST_LEASE_CLAIM_BUCKETS;
+}
+
+/* Clients with addresses of their own have a name space of their own. */
+static uint16_t space_of(const struct roost_lease *lease, uint16_t client)
+{
+	return lease->clients[client].conf.nb_gids > 0 ? client
+						       : ROOST_CLIENT_NONE;
+}
+
+static bool is_wildcard(const struct roost_claim *claim)
+{
+	return roost_gid_is_zero(&claim->addr);
+}
+
+static int conflict(const struct roost_claim *a, const struct roost_claim *b)
+{
+	if (a->afonly && b->afonly && a->family != b->family)
+		return 0;
+	if (a->service_id != b->service_id ||
+	    (!a->listens && !b->listens && a->reuseaddr && b->reuseaddr))
+		return 0;
+	if (is_wildcard(a) || is_wildcard(b))
+		return -EADDRNOTAVAIL;
+	return roost_gid_eq(&a->addr, &b->addr) ? -EADDRINUSE : 0;
+}
+
+static int check(const struct roost_lease *lease, uint16_t client,
+		 const struct roost_claim *claim)
+{
+	const uint16_t space = space_of(lease, client);
+	const struct roost_claim_entry *other;
+	int ret;
+
+	LIST_FOREACH(other, &lease->claims[bucket_of(lease, claim->service_id)],
+		     link) {
+		if (other->client == client ||
+		    space_of(lease, other->client) != space)
+			continue;
+		ret = conflict(claim, &other->claim);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* True if nobody has the port number, at any address. */
+static bool is_free(const struct roost_lease *lease, uint16_t client,
+		    uint64_t service_id)
+{
+	const uint16_t space = space_of(lease, client);
+	const struct roost_claim_entry *other;
+
+	LIST_FOREACH(other, &lease->claims[bucket_of(lease, service_id)], link)
+		if (other->claim.service_id == service_id &&
+		    space_of(lease, other->client) == space)
+			return false;
+	return true;
+}
+
+static int find_port(struct roost_lease *lease, uint16_t client,
+		     struct roost_claim *claim)
+{
+	const uint64_t start = roost_lease_random(lease) % EPHEMERAL_NB;
+
+	for (uint32_t i = 0; i < EPHEMERAL_NB; i++) {
+		const uint64_t id =
+			claim->service_id |
+			(EPHEMERAL_FIRST + (start + i) % EPHEMERAL_NB);
+
+		if (is_free(lease, client, id)) {
+			claim->service_id = id;
+			return 0;
+		}
+	}
+	return -EADDRNOTAVAIL;
+}
+
+static bool is_valid(const struct roost_claim *claim)
+{
+	if (claim->family > ROOST_CM_FAMILY_IPV6)
+		return false;
+	return is_wildcard(claim) ||
+	       (claim->family != ROOST_CM_FAMILY_ANY &&
+		roost_gid_is_v4(&claim->addr) ==
+			(claim->family == ROOST_CM_FAMILY_IPV4));
+}
+
+/* The address is one that the client's packets may come from. */
+static bool is_own(const struct roost_lease *lease, uint16_t client,
+		   const struct roost_claim *claim)
+{
+	const struct roost_lease_addr *addr;
+
+	if (is_wildcard(claim))
+		return true;
+	addr = roost_lease_addr_find(lease, &claim->addr);
+	return addr && roost_lease_addr_is_of(lease, addr, client);
+}
+
+int roost_lease_claim_enter(struct roost_lease *lease, uint16_t client,
+			    const struct roost_claim *claim)
+{
+	struct roost_claim_entry *entry;
+	int ret;
+
+	ret = is_valid(claim) ? check(lease, client, claim) : -EINVAL;
+	if (ret)
+		return ret;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return -ENOMEM;
+	entry->claim = *claim;
+	entry->client = client;
+	LIST_INSERT_HEAD(&lease->claims[bucket_of(lease, claim->service_id)],
+			 entry, link);
+	lease->clients[client].nb_claims++;
+	return 0;
+}
+
+int roost_lease_claim(struct roost_lease *lease, uint16_t client,
+		      struct roost_claim *claim, uint64_t now_ns)
+{
+	const struct roost_client *c = &lease->clients[client];
+	int ret = 0;
+
+	if (!is_valid(claim))
+		return -EINVAL;
+	if (roost_lease_recovering(lease, now_ns))
+		return -EAGAIN;
+	if (c->nb_claims >= c->conf.max_claims)
+		return -EDQUOT;
+	if (!is_own(lease, client, claim))
+		return -EACCES;
+	if (!claim->listens && (claim->service_id & 0xffff) == 0)
+		ret = find_port(lease, client, claim);
+	return ret ? ret : roost_lease_claim_enter(lease, client, claim);
+}
+
+static bool same(const struct roost_claim *a, const struct roost_claim *b)
+{
+	return a->service_id == b->service_id && a->family == b->family &&
+	       a->listens == b->listens && roost_gid_eq(&a->addr, &b->addr);
+}
+
+static void drop(struct roost_lease *lease, struct roost_claim_entry *entry)
+{
+	lease->clients[entry->client].nb_claims--;
+	LIST_REMOVE(entry, link);
+	free(entry);
+}
+
+int roost_lease_unclaim(struct roost_lease *lease, uint16_t client,
+			const struct roost_claim *claim)
+{
+	struct roost_claim_entry *entry;
+
+	LIST_FOREACH(entry, &lease->claims[bucket_of(lease, claim->service_id)],
+		     link)
+		if (entry->client == client && same(&entry->claim, claim)) {
+			drop(lease, entry);
+			return 0;
+		}
+	return -ENOENT;
+}
+
+const struct roost_claim_entry *
+roost_lease_claim_next(const struct roost_lease *lease, uint16_t client,
+		       const struct roost_claim_entry *last, uint32_t *bucket)
+{
+	const struct roost_claim_entry *entry =
+		last ? LIST_NEXT(last, link) : LIST_FIRST(&lease->claims[0]);
+
+	for (;;) {
+		for (; entry; entry = LIST_NEXT(entry, link))
+			if (entry->client == client)
+				return entry;
+		if (++*bucket == ROOST_LEASE_CLAIM_BUCKETS)
+			return NULL;
+		entry = LIST_FIRST(&lease->claims[*bucket]);
+	}
+}
+
+void roost_lease_unclaim_all(struct roost_lease *lease, uint16_t client)
+{
+	struct roost_claim_entry *entry, *next;
+
+	for (uint32_t i = 0; i < ROOST_LEASE_CLAIM_BUCKETS &&
+			     lease->clients[client].nb_claims > 0;
+	     i++)
+		for (entry = LIST_FIRST(&lease->claims[i]); entry;
+		     entry = next) {
+			next = LIST_NEXT(entry, link);
+			if (entry->client == client)
+				drop(lease, entry);
+		}
+}
+
+static enum fit fits(const struct roost_claim *claim,
+		     const struct roost_gid *to, bool has_ip)
+{
+	const bool any = claim->family == ROOST_CM_FAMILY_ANY;
+
+	if (!has_ip)
+		return is_wildcard(claim) && any ? FIT_ANY : FIT_NONE;
+	if (!is_wildcard(claim))
+		return roost_gid_eq(&claim->addr, to) ? FIT_ADDR : FIT_NONE;
+	if (any)
+		return FIT_ANY;
+	return roost_gid_is_v4(to) == (claim->family == ROOST_CM_FAMILY_IPV4)
+		       ? FIT_FAMILY
+		       : FIT_NONE;
+}
+
+uint16_t roost_lease_listener(const struct roost_lease *lease,
+			      uint64_t service_id,
+			      const struct roost_lease_addr *to, bool has_ip)
+{
+	const struct roost_claim_entry *entry;
+	uint16_t best = ROOST_CLIENT_NONE;
+	enum fit best_fit = FIT_NONE;
+
+	LIST_FOREACH(entry, &lease->claims[bucket_of(lease, service_id)],
+		     link) {
+		enum fit fit;
+
+		if (!entry->claim.listens ||
+		    entry->claim.service_id != service_id ||
+		    !roost_lease_addr_is_of(lease, to, entry->client))
+			continue;
+		fit = fits(&entry->claim, &to->gid, has_ip);
+		if (fit <= best_fit)
+			continue;
+		best_fit = fit;
+		best = entry->client;
+	}
+	return best;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "apps/roostd/switch/pool.h"
+
+#define NB 8u
+
+static void take__oldest_free_first(void **state)
+{
+	struct roost_units a = ROOST_UNITS_NONE, b = ROOST_UNITS_NONE;
+	struct roost_pool pool;
+	uint32_t unit;
+
+	(void)state;
+	assert_int_equal(roost_pool_init(&pool, NB), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(roost_pool_take(&pool, 1, &a, 0, &unit), 0);
+		assert_int_equal(unit, i);
+	}
+	roost_pool_give_back(&pool, &a, 100);
+	assert_int_equal(a.nb, 0);
+	/* The others, then those that were given back, after their quarantine.
+	 */
+	for (uint32_t i = 3; i < NB; i++) {
+		assert_int_equal(roost_pool_take(&pool, 2, &b, 0, &unit), 0);
+		assert_int_equal(unit, i);
+		assert_int_equal(pool.owner[unit], 2);
+	}
+	assert_int_equal(roost_pool_take(&pool, 2, &b, 99, &unit), -EAGAIN);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(roost_pool_take(&pool, 2, &b, 100, &unit), 0);
+	assert_int_equal(roost_pool_take(&pool, 2, &b, 100, &unit), -ENOSPC);
+	assert_int_equal(b.nb, NB);
+	roost_pool_fini(&pool);
+}
+
+static void take_this__once(void **state)
+{
+	struct roost_units a = ROOST_UNITS_NONE, b = ROOST_UNITS_NONE;
+	struct roost_pool pool;
+	uint32_t unit, sum = 0;
+
+	(void)state;
+	assert_int_equal(roost_pool_init(&pool, NB), 0);
+	assert_int_equal(roost_pool_take_this(&pool, 1, &a, 0), 0);
+	assert_int_equal(roost_pool_take_this(&pool, 1, &a, 4), 0);
+	assert_int_equal(roost_pool_take_this(&pool, 1, &a, NB - 1), 0);
+	assert_int_equal(roost_pool_take_this(&pool, 2, &b, 4), -EBUSY);
+	assert_int_equal(roost_pool_take_this(&pool, 2, &b, NB), -EINVAL);
+	while (roost_pool_take(&pool, 2, &b, 0, &unit) == 0)
+		sum += unit;
+	assert_int_equal(sum, 1 + 2 + 3 + 5 + 6);
+	roost_pool_fini(&pool);
+}
+
+static void hold__used_ones_go_last(void **state)
+{
+	struct roost_units a = ROOST_UNITS_NONE;
+	struct roost_pool pool;
+	uint32_t unit;
+
+	(void)state;
+	assert_int_equal(roost_pool_init(&pool, NB), 0);
+	assert_int_equal(roost_pool_take_this(&pool, 1, &a, 1), 0);
+	roost_pool_hold(&pool, 4, 100);
+	for (uint32_t i = 4; i < NB; i++) {
+		assert_int_equal(roost_pool_take(&pool, 1, &a, 0, &unit), 0);
+		assert_int_equal(unit, i);
+	}
+	assert_int_equal(roost_pool_take(&pool, 1, &a, 99, &unit), -EAGAIN);
+	assert_int_equal(roost_pool_take(&pool, 1, &a, 100, &unit), 0);
+	assert_int_equal(unit, 0);
+	roost_pool_fini(&pool);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(take__oldest_free_first),
+		cmocka_unit_test(take_this__once),
+		cmocka_unit_test(hold__used_ones_go_last),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "apps/roostd/switch/siphash.h"
+
+/* vectors_sip128 of the reference implementation: key 00..0f, message 00.. */
+static const struct {
+	unsigned int len;
+	uint8_t tag[ROOST_SIPHASH_TAG_LEN];
+} vectors[] = {
+	{ 0,
+	  { 0xa3, 0x81, 0x7f, 0x04, 0xba, 0x25, 0xa8, 0xe6, 0x6d, 0xf6, 0x72,
+	    0x14, 0xc7, 0x55, 0x02, 0x93 } },
+	{ 1,
+	  { 0xda, 0x87, 0xc1, 0xd8, 0x6b, 0x99, 0xaf, 0x44, 0x34, 0x76, 0x59,
+	    0x11, 0x9b, 0x22, 0xfc, 0x45 } },
+	{ 2,
+	  { 0x81, 0x77, 0x22, 0x8d, 0xa4, 0xa4, 0x5d, 0xc7, 0xfc, 0xa3, 0x8b,
+	    0xde, 0xf6, 0x0a, 0xff, 0xe4 } },
+	{ 4,
+	  { 0xf8, 0x81, 0x64, 0xc1, 0x2d, 0x9c, 0x8f, 0xaf, 0x7d, 0x0f, 0x6e,
+	    0x7c, 0x7b, 0xcd, 0x55, 0x79 } },
+	{ 15,
+	  { 0x54, 0x93, 0xe9, 0x99, 0x33, 0xb0, 0xa8, 0x11, 0x7e, 0x08, 0xec,
+	    0x0f, 0x97, 0xcf, 0xc3, 0xd9 } },
+};
+
+static void siphash__reference_vectors(void **state)
+{
+	const uint64_t key[2] = { 0x0706050403020100u, 0x0f0e0d0c0b0a0908u };
+	uint8_t data[16], tag[ROOST_SIPHASH_TAG_LEN];
+
+	(void)state;
+	for (uint8_t i = 0; i < sizeof(data); i++)
+		data[i] = i;
+	for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
+		roost_siphash(key, data, vectors[i].len, tag);
+		assert_memory_equal(tag, vectors[i].tag, sizeof(tag));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(siphash__reference_vectors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
