@@ -136,11 +136,6 @@ void roost_cm_conn_set_owner(struct roost_cm_conn *conn,
 	pthread_mutex_unlock(&cm->lock);
 }
 
-struct roost_cm *roost_cm_conn_cm(const struct roost_cm_conn *conn)
-{
-	return conn->cm;
-}
-
 bool roost_cm_conn_path(struct roost_cm_conn *conn, struct roost_cm_path *path)
 {
 	bool has;

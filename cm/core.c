@@ -258,24 +258,14 @@ int roost_cm_get(struct roost_dev *dev, struct roost_cm **cm)
 	return ret;
 }
 
-void roost_cm_put(struct roost_cm *cm)
+/*
+ * The process or the CM ends: send one DREQ for every established connection,
+ * and one REJ for every connection that is being set up, without waiting for
+ * answers. Thread: any.
+ */
+static void farewell(void *arg)
 {
-	pthread_mutex_lock(&all.lock);
-	if (--cm->refs == 0) {
-		LIST_REMOVE(cm, link);
-		roost_cm_farewell(cm);
-		destroy(cm);
-	}
-	pthread_mutex_unlock(&all.lock);
-}
-
-struct roost_dev *roost_cm_dev(const struct roost_cm *cm)
-{
-	return cm->dev;
-}
-
-void roost_cm_farewell(struct roost_cm *cm)
-{
+	struct roost_cm *cm = arg;
 	struct roost_cm_conn *conn;
 
 	/* At exit, a thread that has been terminated may hold the lock for
@@ -292,9 +282,15 @@ void roost_cm_farewell(struct roost_cm *cm)
 	pthread_mutex_unlock(&cm->lock);
 }
 
-static void farewell(void *arg)
+void roost_cm_put(struct roost_cm *cm)
 {
-	roost_cm_farewell(arg);
+	pthread_mutex_lock(&all.lock);
+	if (--cm->refs == 0) {
+		LIST_REMOVE(cm, link);
+		farewell(cm);
+		destroy(cm);
+	}
+	pthread_mutex_unlock(&all.lock);
 }
 
 /* ---- counters ----------------------------------------------------------- */

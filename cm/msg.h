@@ -23,25 +23,6 @@
 #define ROOST_CM_DATA_MAX 224u
 #define ROOST_CM_INFO_MAX 72u
 
-/* In the order of their attribute IDs, from 0x0010 on. */
-enum roost_cm_msg_type {
-	ROOST_CM_REQ,
-	ROOST_CM_MRA,
-	ROOST_CM_REJ,
-	ROOST_CM_REP,
-	ROOST_CM_RTU,
-	ROOST_CM_DREQ,
-	ROOST_CM_DREP,
-	ROOST_CM_SIDR_REQ,
-	ROOST_CM_SIDR_REP,
-	ROOST_CM_LAP,
-	ROOST_CM_APR,
-	ROOST_CM_MSG_COUNT,
-};
-
-_Static_assert(ROOST_CM_MSG_COUNT == ROOST_CM_MSG_TYPES,
-	       "counters have one for each");
-
 /* The message that an MRA or REJ answers. */
 enum roost_cm_about {
 	ROOST_CM_ABOUT_REQ = 0,

@@ -19,6 +19,8 @@
 #include <roost/cm.h>
 #include "cm/msg.h"
 #include "cm/state.h"
+#include "cm/watch.h"
+#include "lib/engine/core/dev.h"
 #include "lib/engine/transport/gsi.h"
 #include "lib/engine/core/idmap.h"
 #include "lib/engine/core/route.h"

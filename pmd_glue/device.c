@@ -15,10 +15,11 @@
 #include <rte_common.h>
 #include <rte_mbuf.h>
 
-#include <roost/config.h>
 #include "lib/config/fail.h"
 #include "lib/engine/core/service.h"
+#include "lib/engine/core/workers.h"
 #include "lib/event/process.h"
+#include "lib/face/shim.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/control.h"
 #include "pmd_glue/ctl/ctl.h"
@@ -68,7 +69,6 @@ static struct {
 	LIST_HEAD(, roost_device) list; /* of this process */
 } devices = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* For roost_device_guid(). */
 static pthread_mutex_t guid_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- on the control thread ---------------------------------------------- */

@@ -13,7 +13,10 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "lib/engine/core/dev.h"
+#include "lib/engine/core/port.h"
 #include "lib/engine/core/service.h"
+#include "lib/engine/core/workers.h"
 #include "lib/engine/sched/worker.h"
 #include "lib/wire/frame.h"
 #include "pmd_glue/host/ether.h"

@@ -13,6 +13,8 @@
 #include <rte_common.h>
 #include <rte_eal.h>
 
+#include "lib/config/resolve.h"
+#include "lib/engine/core/dev.h"
 #include "lib/config/addr.h"
 #include "pmd_glue/port/ethport.h"
 #include "pmd_glue/netif/gid_table.h"

@@ -12,22 +12,25 @@
  *
  * Without these options the port is what ROOST_* variables say (roost.conf(5)).
  *
- * Callbacks of the CM run on libroost's control thread; main() sleeps on a
- * channel and takes completions.
+ * Callbacks of the CM run on libroost's control thread; main() sleeps on the
+ * channel of the CQ and on an eventfd of its own, and takes completions.
  */
 
+#include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <roost/roost.h>
 
 #include "echo_server.h"
 
-#define ENDED 1u /* type of our events; that of CQs is another */
-
-static struct roost_event_source ends; /* an event for each connection's end */
+static int ends; /* eventfd: readable when a connection has ended */
 
 static void check(const char *what, int ret)
 {
@@ -39,7 +42,7 @@ static void check(const char *what, int ret)
 
 static void tell_end(void)
 {
-	roost_event_raise(&ends, ENDED, 0);
+	check("eventfd", eventfd_write(ends, 1) ? -errno : 0);
 }
 
 static struct roost_device *open_device(void)
@@ -75,6 +78,10 @@ static void drain(struct roost_device *device)
 static void serve(struct roost_device *device, struct roost_channel *channel,
 		  unsigned int count)
 {
+	struct pollfd fds[] = {
+		{ .fd = roost_channel_fd(channel), .events = POLLIN },
+		{ .fd = ends, .events = POLLIN },
+	};
 	struct roost_event event;
 
 	for (;;) {
@@ -84,8 +91,10 @@ static void serve(struct roost_device *device, struct roost_channel *channel,
 		if (count != 0 && echo_nb_ended() >= count)
 			return;
 		roost_device_expect(device);
-		check("channel", roost_channel_read(channel, &event));
-		roost_event_ack(event.source, 1);
+		check("poll", poll(fds, 2, -1) < 0 ? -errno : 0);
+		while (roost_channel_read(channel, &event) == 0)
+			roost_event_ack(event.source, 1);
+		eventfd_read(ends, &(eventfd_t){ 0 });
 	}
 }
 
@@ -95,13 +104,15 @@ static void run(uint16_t service, unsigned int count)
 	struct roost_channel *channel;
 
 	check("channel", roost_channel_create(64, &channel));
-	roost_event_source_init(&ends, channel, NULL);
+	fcntl(roost_channel_fd(channel), F_SETFL, O_NONBLOCK);
+	ends = eventfd(0, EFD_NONBLOCK);
+	check("eventfd", ends < 0 ? -errno : 0);
 	check("start",
 	      echo_start(roost_device_dev(device), service, channel, tell_end));
 	fprintf(stderr, "roost-echo: listening at port %u\n", service);
 	serve(device, channel, count);
 	check("stop", echo_stop());
-	roost_event_source_fini(&ends);
+	close(ends);
 	roost_channel_destroy(channel);
 	roost_device_close(device);
 }

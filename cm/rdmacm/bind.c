@@ -10,6 +10,7 @@
 
 #include "cm/rdmacm/addr.h"
 #include "cm/rdmacm/rdmacm.h"
+#include "lib/engine/core/dev.h"
 #include "lib/engine/core/route.h"
 
 static enum roost_rdmacm_port_space space_of(enum rdma_port_space ps)

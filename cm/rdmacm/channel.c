@@ -155,7 +155,7 @@ int rdma_get_cm_event(struct rdma_event_channel *channel,
 		ret = roost_channel_read(channel_of(channel)->channel, &ev);
 		if (ret)
 			return roost_rdmacm_result(ret);
-		e = take(ev.source->owner);
+		e = take(ev.owner);
 		if (!e) {
 			roost_event_ack(ev.source, 1);
 			continue;

@@ -13,6 +13,7 @@
 #include <rdma/rdma_cma.h>
 
 #include "cm/rdmacm/rdmacm.h"
+#include "lib/engine/core/dev.h"
 #include <roost/config.h>
 
 static struct {

@@ -28,6 +28,7 @@
 
 #include <roost/cm.h>
 #include <roost/roost.h>
+#include "cm/watch.h"
 
 struct roost_rdmacm_device {
 	struct ibv_device *ibv;

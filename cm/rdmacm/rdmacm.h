@@ -44,8 +44,8 @@
 #include "cm/rdmacm/ports.h"
 #include "cm/rdmacm/state.h"
 #include <roost/config.h>
-#include <roost/channel.h>
 #include "lib/event/process.h"
+#include "lib/event/source.h"
 
 struct roost_rdmacm_id;
 struct roost_rdmacm_mc;

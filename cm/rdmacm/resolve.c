@@ -14,6 +14,7 @@
 
 #include "cm/rdmacm/addr.h"
 #include "cm/rdmacm/rdmacm.h"
+#include "lib/engine/core/dev.h"
 #include "lib/engine/core/route.h"
 
 #define GROUP_HOP_LIMIT 64

@@ -9,6 +9,8 @@
  * about the ports of a device. Errors: as in roost/config.h.
  */
 
+#include <stdbool.h>
+
 #include <roost/config.h>
 
 /*
@@ -41,6 +43,23 @@ int roost_config_export(const struct roost_config *c,
 			int (*put)(void *arg, const char *name,
 				   const char *value),
 			void *arg);
+
+#define ROOST_LABEL_MAX (ROOST_DEVARGS_MAX + 48)
+
+/*
+ * The ports of a device: ports[*first] and the one behind it.
+ * Returns the number of ports, 1 or 2; 0: there is no such device. Thread: any.
+ */
+unsigned int roost_config_device_ports(const struct roost_config *c,
+				       unsigned int device,
+				       unsigned int *first);
+
+/*
+ * The name of a port in lines for users: `port0 (net_tap0)`, `link "lab"`. The
+ * VLAN follows if with_vlan is set and the port has one. Thread: any.
+ */
+void roost_config_label(const struct roost_config *c, unsigned int port,
+			bool with_vlan, char label[ROOST_LABEL_MAX]);
 
 /*
  * The first port of the list that is on the same DPDK port as this one: with

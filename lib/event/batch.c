@@ -4,7 +4,9 @@
 
 /* Batches of held events. */
 
-#include <roost/channel.h>
+#include <stddef.h>
+
+#include "lib/event/source.h"
 
 static void raise_held(struct roost_event_source *source)
 {

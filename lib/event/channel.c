@@ -13,14 +13,21 @@
 #include <rte_ring.h>
 #include <rte_ring_elem.h>
 
-#include <roost/channel.h>
 #include "lib/event/gone_fd.h"
+#include "lib/event/source.h"
 
 TAILQ_HEAD(source_list, roost_event_source);
 
+/* An event in the ring: 16 bytes, which rte_ring copies at once. */
+struct entry {
+	struct roost_event_source *source;
+	uint32_t type;
+	uint32_t arg;
+};
+
 struct roost_channel {
-	struct rte_ring *ring; /* of struct roost_event; enqueue: any thread,
-				* dequeue: under lock */
+	struct rte_ring *ring; /* of struct entry; enqueue: any thread, dequeue:
+				* under lock */
 	int fd;                /* eventfd, EFD_SEMAPHORE */
 	pthread_mutex_t lock;
 	pthread_cond_t acked; /* some source's acked reached its reported */
@@ -52,7 +59,7 @@ int roost_channel_create(unsigned int capacity, struct roost_channel **channel)
 	ch = calloc(1, sizeof(*ch));
 	if (!ch)
 		return -ENOMEM;
-	size = rte_ring_get_memsize_elem(sizeof(struct roost_event), capacity);
+	size = rte_ring_get_memsize_elem(sizeof(struct entry), capacity);
 	if (size < 0) {
 		ret = -EINVAL;
 		goto fail;
@@ -97,14 +104,14 @@ int roost_channel_fd(const struct roost_channel *channel)
 	return channel->fd;
 }
 
-static bool enqueue(struct roost_channel *ch, struct roost_event *event)
+static bool enqueue(struct roost_channel *ch, struct entry *entry)
 {
-	return rte_ring_mp_enqueue_elem(ch->ring, event, sizeof(*event)) == 0;
+	return rte_ring_mp_enqueue_elem(ch->ring, entry, sizeof(*entry)) == 0;
 }
 
-static bool dequeue(struct roost_channel *ch, struct roost_event *event)
+static bool dequeue(struct roost_channel *ch, struct entry *entry)
 {
-	return rte_ring_sc_dequeue_elem(ch->ring, event, sizeof(*event)) == 0;
+	return rte_ring_sc_dequeue_elem(ch->ring, entry, sizeof(*entry)) == 0;
 }
 
 static void token_add(struct roost_channel *ch)
@@ -160,13 +167,12 @@ static void surplus_remove(struct roost_channel *ch)
 }
 
 /* Under the lock: count one more event that waits outside the ring. */
-static void overflow_add(struct roost_channel *ch,
-			 const struct roost_event *event)
+static void overflow_add(struct roost_channel *ch, const struct entry *entry)
 {
-	struct roost_event_source *source = event->source;
+	struct roost_event_source *source = entry->source;
 
-	source->overflow[event->type]++;
-	source->overflow_arg[event->type] = event->arg;
+	source->overflow[entry->type]++;
+	source->overflow_arg[entry->type] = entry->arg;
 	if (source->overflow_count++ == 0) {
 		TAILQ_INSERT_TAIL(&ch->overflow, source, overflow_link);
 		atomic_fetch_add(&ch->nb_overflow, 1);
@@ -201,13 +207,13 @@ static void refill(struct roost_channel *ch)
 
 	while ((source = TAILQ_FIRST(&ch->overflow)) != NULL) {
 		uint32_t type = overflow_first_type(source);
-		struct roost_event event = {
+		struct entry entry = {
 			.source = source,
 			.type = type,
 			.arg = source->overflow_arg[type],
 		};
 
-		if (!enqueue(ch, &event))
+		if (!enqueue(ch, &entry))
 			return;
 		if (!ch->ended)
 			token_add(ch);
@@ -260,6 +266,7 @@ static int take_token(struct roost_channel *ch)
 
 int roost_channel_read(struct roost_channel *channel, struct roost_event *event)
 {
+	struct entry entry;
 	bool got, ended;
 	int ret;
 
@@ -268,9 +275,15 @@ int roost_channel_read(struct roost_channel *channel, struct roost_event *event)
 		if (ret)
 			return ret;
 		pthread_mutex_lock(&channel->lock);
-		got = dequeue(channel, event);
+		got = dequeue(channel, &entry);
 		if (got) {
-			event->source->reported++;
+			*event = (struct roost_event){
+				.source = entry.source,
+				.owner = entry.source->owner,
+				.type = entry.type,
+				.arg = entry.arg,
+			};
+			entry.source->reported++;
 			refill(channel);
 			surplus_remove(channel);
 		} else if (atomic_load(&channel->nb_surplus) > 0) {
@@ -343,7 +356,7 @@ void roost_event_raise(struct roost_event_source *source, uint32_t type,
 		       uint32_t arg)
 {
 	struct roost_channel *ch = source->channel;
-	struct roost_event event = {
+	struct entry entry = {
 		.source = source,
 		.type = type,
 		.arg = arg,
@@ -351,7 +364,7 @@ void roost_event_raise(struct roost_event_source *source, uint32_t type,
 
 	if (!ch)
 		return;
-	if (atomic_load(&ch->nb_overflow) == 0 && enqueue(ch, &event)) {
+	if (atomic_load(&ch->nb_overflow) == 0 && enqueue(ch, &entry)) {
 		token_add(ch);
 		/* Pairs with purge, which counts before it looks. */
 		if (atomic_load(&ch->nb_surplus) == 0)
@@ -363,7 +376,7 @@ void roost_event_raise(struct roost_event_source *source, uint32_t type,
 	}
 	/* A reader may have emptied the ring since: so refill here too. */
 	pthread_mutex_lock(&ch->lock);
-	overflow_add(ch, &event);
+	overflow_add(ch, &entry);
 	refill(ch);
 	pthread_mutex_unlock(&ch->lock);
 }
@@ -414,15 +427,15 @@ void roost_event_source_abandon(struct roost_event_source *source)
 static void purge(struct roost_channel *ch, struct roost_event_source *source)
 {
 	unsigned int n = rte_ring_count(ch->ring);
-	struct roost_event event;
+	struct entry entry;
 
 	overflow_clear(ch, source);
-	while (n-- > 0 && dequeue(ch, &event)) {
-		if (event.source == source) {
+	while (n-- > 0 && dequeue(ch, &entry)) {
+		if (entry.source == source) {
 			atomic_fetch_add(&ch->nb_surplus, 1);
-		} else if (!enqueue(ch, &event)) {
+		} else if (!enqueue(ch, &entry)) {
 			atomic_fetch_add(&ch->nb_surplus, 1);
-			overflow_add(ch, &event);
+			overflow_add(ch, &entry);
 		}
 	}
 	if (ch->ended)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/config/fail.h"
+#include "lib/event/source.h"
 #include "lib/verbs/shim.h"
 #include "lib/verbs/unsupported.h"
 

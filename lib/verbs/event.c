@@ -75,7 +75,7 @@ int roost_ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **cq,
 		errno = -ret;
 		return -1;
 	}
-	*cq = event.source->owner;
+	*cq = event.owner;
 	*cq_context = (*cq)->cq_context;
 	return 0;
 }
@@ -107,7 +107,7 @@ static int next_async(struct roost_ctx *ctx, struct roost_event *e)
 		if (ret || roost_event_scope(roost_unmap_event(e->type)) !=
 				   ROOST_EVENT_OF_QP)
 			return ret;
-		if (roost_verbs_target_is_open(e->source->owner))
+		if (roost_verbs_target_is_open(e->owner))
 			return 0;
 		roost_event_ack(e->source, 1);
 	}
@@ -130,16 +130,16 @@ int roost_ibv_get_async_event(struct ibv_context *context,
 	event->event_type = roost_unmap_event(e.type);
 	switch (roost_event_scope(event->event_type)) {
 	case ROOST_EVENT_OF_CQ:
-		event->element.cq = e.source->owner;
+		event->element.cq = e.owner;
 		break;
 	case ROOST_EVENT_OF_QP:
-		event->element.qp = e.source->owner;
+		event->element.qp = e.owner;
 		break;
 	case ROOST_EVENT_OF_SRQ:
-		event->element.srq = e.source->owner;
+		event->element.srq = e.owner;
 		break;
 	case ROOST_EVENT_OF_WQ:
-		event->element.wq = e.source->owner;
+		event->element.wq = e.owner;
 		break;
 	case ROOST_EVENT_OF_PORT:
 		event->element.port_num = (int)e.arg;

@@ -30,8 +30,10 @@
 
 #include <infiniband/verbs.h>
 
+#include "lib/engine/core/shim.h"
 #include "lib/event/process.h"
 #include <roost/roost.h>
+#include "lib/face/shim.h"
 #include "lib/verbs/abi.h"
 #include "lib/verbs/dead.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <roost/config.h>
+#include "lib/config/resolve.h"
 #include "lib/verbs/private.h"
 #include "lib/verbs/shim.h"
 

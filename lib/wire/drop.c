@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "lib/wire/drop.h"
+#include <roost/drop.h>
 
 static const char *const names[] = {
 	[ROOST_DROP_NONE] = "none",

@@ -26,10 +26,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/wire/drop.h"
+#include <roost/drop.h>
 #include <roost/gid.h>
 #include "lib/wire/opcode.h"
-#include <roost/psn.h>
+#include "lib/wire/psn.h"
 
 #define ROOST_UDP_PORT 4791
 #define ROOST_ETH_LEN 14u

@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <sys/queue.h>
 
-#include <roost/dev.h>
+#include "lib/engine/core/dev.h"
 
 struct roost_station;
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "lib/config/addr.h"
+#include "lib/engine/core/port.h"
 #include "pmd_glue/ctl/ctl.h"
 #include "pmd_glue/ctl/ctl_show.h"
 #include "pmd_glue/ctl/json.h"

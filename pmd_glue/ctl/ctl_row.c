@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "lib/config/addr.h"
-#include "lib/wire/drop.h"
+#include <roost/drop.h>
 #include "lib/wire/opcode.h"
 #include "pmd_glue/process/clock.h"
 

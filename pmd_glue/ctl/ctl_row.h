@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 
+#include "lib/config/resolve.h"
 #include "lib/engine/core/view.h"
 #include "pmd_glue/netif/station.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/wire/drop.h"
+#include <roost/drop.h>
 #include "pmd_glue/ctl/ctl.h"
 #include "pmd_glue/ctl/ctl_row.h"
 #include "pmd_glue/ctl/json.h"

@@ -10,7 +10,7 @@
 
 #include <rte_telemetry.h>
 
-#include "lib/wire/drop.h"
+#include <roost/drop.h>
 #include "pmd_glue/ctl/ctl.h"
 #include "pmd_glue/ctl/ctl_row.h"
 

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <roost/dev.h>
+#include "lib/engine/core/port_io.h"
 
 /*
  * Limits on the number of entries: with a reference (used by connections);

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <roost/dev.h>
+#include "lib/engine/core/port_io.h"
 #include "pmd_glue/host/route.h"
 
 #define ROOST_UNREACHED_TEXT_MAX 1536

@@ -11,7 +11,7 @@
  */
 
 #include <roost/config.h>
-#include <roost/dev.h>
+#include "lib/engine/core/dev.h"
 
 /* Fill gids; the remaining entries become zero. Returns the number of GIDs. */
 unsigned int roost_gid_table_fill(struct roost_gid gids[ROOST_GID_TABLE_LEN],

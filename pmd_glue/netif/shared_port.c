@@ -12,7 +12,8 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
-#include <roost/dev.h>
+#include "lib/engine/core/dev.h"
+#include "lib/engine/core/workers.h"
 #include "lib/config/resolve.h"
 #include "lib/engine/sched/worker.h"
 #include "pmd_glue/process/clock.h"

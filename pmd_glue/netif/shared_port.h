@@ -31,7 +31,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include <roost/config.h>
+#include "lib/config/resolve.h"
 #include "lib/wire/frame.h"
 #include "pmd_glue/port/ethport.h"
 #include "pmd_glue/netif/link.h"

@@ -13,7 +13,7 @@
 #include <rte_ring.h>
 
 #include "lib/config/addr.h"
-#include "lib/config/resolve.h"
+#include "lib/engine/core/workers.h"
 #include "lib/engine/sched/worker.h"
 #include "lib/wire/frame.h"
 #include "pmd_glue/process/clock.h"

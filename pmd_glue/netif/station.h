@@ -19,8 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <roost/config.h>
-#include <roost/dev.h>
+#include "lib/config/resolve.h"
+#include "lib/engine/core/dev.h"
 #include "pmd_glue/kernel/packet_socket.h"
 #include "pmd_glue/host/groups.h"
 #include "pmd_glue/netif/shared_port.h"

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/engine/core/port.h"
 #include "lib/engine/sched/worker.h"
 #include "lib/wire/frame.h"
 #include "pmd_glue/process/clock.h"

@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include <roost/qp.h>
+#include "lib/engine/core/workers.h"
 
 #define ROOST_BATCH_POSTS 16u
 #define ROOST_BATCH_NS 100000u

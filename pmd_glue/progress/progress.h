@@ -87,7 +87,7 @@ int roost_progress_start(const struct roost_progress_conf *conf,
  */
 void roost_progress_stop(struct roost_progress *progress);
 
-/* As roost_device_help() and the other device calls of roost/roost.h.
+/* As roost_device_help_cq() and the other device calls of roost/roost.h.
  * Thread: any.
  */
 bool roost_progress_help(struct roost_progress *progress);

@@ -8,6 +8,7 @@
 
 #include <rte_mbuf.h>
 
+#include "lib/engine/core/port.h"
 #include "lib/wire/frame.h"
 #include "tests/bench/ends.h"
 #include "tests/unit/engine/eal.h"

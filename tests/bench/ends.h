@@ -12,9 +12,10 @@
 #include <stdint.h>
 
 #include <roost/cq.h>
-#include <roost/dev.h>
 #include <roost/mr.h>
 #include <roost/qp.h>
+#include "lib/engine/core/dev.h"
+#include "lib/engine/core/workers.h"
 #include "lib/engine/sched/worker.h"
 
 struct bench_wire; /* the program's; one for each direction */

@@ -10,9 +10,10 @@
 #include <rte_mbuf.h>
 #include <sanitizer/asan_interface.h>
 
+#include "lib/engine/core/port.h"
+#include "lib/event/source.h"
 #include "lib/engine/transport/gsi.h"
 #include "lib/engine/sched/worker.h"
-#include <roost/channel.h>
 #include "tests/qp_masks.h"
 #include "tests/unit/engine/eal.h"
 

@@ -18,10 +18,12 @@
 
 #include <roost/ah.h>
 #include <roost/cq.h>
-#include <roost/dev.h>
 #include <roost/mr.h>
 #include <roost/qp.h>
 #include <roost/srq.h>
+#include "lib/engine/core/dev.h"
+#include "lib/engine/core/shim.h"
+#include "lib/engine/core/workers.h"
 #include "lib/wire/frame.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -163,13 +163,15 @@ static void connect_once(struct roost_cm *cm, const struct roost_cm_path *path,
 }
 
 /* The other end of a link has the other one of its two addresses. */
-static void find_peer(struct roost_cm *cm, struct roost_cm_path *path)
+static void find_peer(struct roost_dev *dev, struct roost_cm *cm,
+		      struct roost_cm_path *path)
 {
+	const unsigned int nb = roost_dev_limits(dev)->max_gids;
 	struct roost_gid gid;
 	int rc = -1;
 
-	for (unsigned int i = 0; i < ROOST_GID_TABLE_LEN && rc != 0; i++) {
-		if (roost_port_query_gid(roost_cm_dev(cm), 1, i, &gid) != 0 ||
+	for (unsigned int i = 0; i < nb && rc != 0; i++) {
+		if (roost_port_query_gid(dev, 1, i, &gid) != 0 ||
 		    !roost_gid_is_v4(&gid))
 			continue;
 		gid.b[15] ^= 3;
@@ -179,11 +181,12 @@ static void find_peer(struct roost_cm *cm, struct roost_cm_path *path)
 		die("route", rc);
 }
 
-static void make_connections(struct roost_cm *cm, unsigned int n)
+static void make_connections(struct roost_dev *dev, struct roost_cm *cm,
+			     unsigned int n)
 {
 	struct roost_cm_path path;
 
-	find_peer(cm, &path);
+	find_peer(dev, cm, &path);
 	for (unsigned int i = 0; i < n; i++)
 		connect_once(cm, &path, i, i + 1 < n);
 	/* The rest is the library's to say, when the process ends. */
@@ -216,7 +219,7 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "server") == 0)
 		serve(cm, n);
 	else
-		make_connections(cm, n);
+		make_connections(roost_device_dev(device), cm, n);
 	roost_cm_put(cm);
 	roost_device_close(device);
 	return EXIT_SUCCESS;

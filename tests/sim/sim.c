@@ -288,7 +288,7 @@ static void poll_async(struct sim_end *end)
 		    event.type == ROOST_EVENT_SRQ_LIMIT_REACHED) {
 			end->other_async[event.type]++;
 		} else {
-			struct sim_qp *qp = event.source->owner;
+			struct sim_qp *qp = event.owner;
 
 			qp->async[event.type]++;
 		}

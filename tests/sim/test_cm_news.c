@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cm/watch.h"
 #include "lib/engine/core/service.h"
 #include "tests/sim/cm_world.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/engine/core/ah_priv.h"
+#include "lib/engine/core/shim.h"
 #include <roost/mr.h>
 
 int roost_ah_create(struct roost_pd *pd, const struct roost_av *av,

@@ -12,7 +12,9 @@
 #include <rte_common.h>
 
 #include "lib/engine/core/cq_priv.h"
+#include "lib/engine/core/shim.h"
 #include "lib/engine/core/worker_base.h"
+#include "lib/engine/core/workers.h"
 
 static struct roost_cqe *ring_alloc(uint32_t entries)
 {

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "lib/engine/core/dev_priv.h"
+#include "lib/engine/core/workers.h"
 #include "lib/wire/frame.h"
 
 /* Entries of a context's async ring; more events wait in their objects. */

@@ -12,10 +12,10 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
-#include <roost/dev.h>
+#include "lib/engine/core/dev.h"
 #include "lib/engine/core/idmap.h"
 #include "lib/engine/core/service.h"
-#include <roost/channel.h>
+#include "lib/event/source.h"
 #include "lib/wire/frame.h"
 
 struct roost_cc;

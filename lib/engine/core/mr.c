@@ -7,6 +7,7 @@
 
 #include "lib/engine/core/mr_priv.h"
 #include "lib/engine/core/populate.h"
+#include "lib/engine/core/shim.h"
 #include "lib/engine/core/turn.h"
 
 #define ACCESS_KNOWN                                                           \

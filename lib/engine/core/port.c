@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+#include "lib/engine/core/port.h"
 #include "lib/engine/core/qp_priv.h"
 #include "lib/engine/core/worker_base.h"
 #include "lib/engine/core/wq_priv.h"

@@ -19,6 +19,7 @@
 #include "lib/engine/core/mr_priv.h"
 #include "lib/engine/core/path.h"
 #include <roost/qp.h>
+#include "lib/engine/core/qp_stats.h"
 #include "lib/engine/core/queue.h"
 #include "lib/engine/core/timer.h"
 #include <roost/wq.h>

@@ -9,6 +9,7 @@
 
 #include "lib/engine/core/cq_priv.h"
 #include "lib/engine/core/queue.h"
+#include "lib/engine/core/shim.h"
 #include "lib/engine/core/srq_priv.h"
 #include "lib/engine/core/worker_base.h"
 

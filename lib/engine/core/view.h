@@ -18,7 +18,8 @@
  */
 
 #include <roost/dev.h>
-#include <roost/channel.h>
+#include "lib/engine/core/qp_stats.h"
+#include "lib/event/source.h"
 
 struct roost_qp_view {
 	uint32_t qpn;

@@ -20,7 +20,7 @@
 #include "lib/engine/core/timer.h"
 #include "lib/engine/core/transport.h"
 #include "lib/engine/core/turn.h"
-#include "lib/wire/drop.h"
+#include <roost/drop.h>
 
 struct roost_mw;
 struct roost_qp;

@@ -13,6 +13,7 @@
 #include <rte_thash.h>
 
 #include "lib/engine/core/dev_priv.h"
+#include "lib/engine/core/shim.h"
 #include "lib/engine/core/worker_base.h"
 #include "lib/engine/core/wq_priv.h"
 #include "lib/wire/frame.h"

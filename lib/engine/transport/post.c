@@ -8,6 +8,7 @@
 
 #include "lib/engine/core/ah_priv.h"
 #include "lib/engine/core/srq_priv.h"
+#include "lib/engine/core/workers.h"
 #include "lib/engine/sched/sched.h"
 #include "lib/engine/transport/qp_priv.h"
 

@@ -8,6 +8,8 @@
 #include <rte_common.h>
 
 #include "lib/engine/core/ah_priv.h"
+#include "lib/engine/core/shim.h"
+#include "lib/engine/core/workers.h"
 #include "lib/engine/transport/mig_priv.h"
 #include "lib/engine/core/srq_priv.h"
 #include "lib/engine/sched/sched.h"

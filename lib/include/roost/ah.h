@@ -11,7 +11,6 @@
 #include <roost/types.h>
 
 struct roost_ah;
-struct roost_ctx;
 struct roost_pd;
 
 /*
@@ -23,13 +22,5 @@ int roost_ah_create(struct roost_pd *pd, const struct roost_av *av,
 		    struct roost_ah **ah);
 /* Requests that were posted with ah are still sent. Returns 0. */
 int roost_ah_destroy(struct roost_ah *ah);
-
-/*
- * The destination MAC of frames to this address: that of the next hop, of the
- * multicast group, or of the device's own port. May block for the network.
- * Returns 0, -EINVAL, -EHOSTUNREACH, -ETIMEDOUT.
- */
-int roost_av_resolve(struct roost_ctx *ctx, const struct roost_av *av,
-		     uint8_t mac[6]);
 
 #endif

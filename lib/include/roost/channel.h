@@ -5,94 +5,59 @@
 #define ROOST_CHANNEL_H
 
 /*
- * The one mechanism for every kind of event: async, completion and CM.
+ * Channels: how a program reads events, async events and completion events.
  *
- * A channel is an rte_ring of events and an eventfd in semaphore mode. A
- * producer enqueues and then adds one token; a consumer takes one token with
- * read(2) and then dequeues. Blocking, O_NONBLOCK, EINTR, poll, select, epoll
- * and io_uring therefore are the kernel's own. Linux gives an eventfd no
- * O_ASYNC: a program that wants SIGIO has to poll in a thread of its own.
+ * A channel is a ring of events and an eventfd that is readable while an event
+ * waits. Blocking, O_NONBLOCK, EINTR, poll, select, epoll and io_uring
+ * therefore are the kernel's own. Linux gives an eventfd no O_ASYNC: a program
+ * that wants SIGIO has to poll in a thread of its own.
  *
- * Invariant: tokens in the eventfd + tokens held by readers between read(2)
- * and dequeue >= entries in the ring, and every reader that finds the ring
- * empty goes back to read(2). So no event is lost, and none is invented. When
- * no call is under way the two are equal: the fd is readable if and only if an
- * event waits.
- *
- * A source raises events for one object: a CQ, a QP, a port, ... Its owner
- * embeds one struct roost_event_source per kind of event in the object. The
- * source counts the events that wait, that were reported (read) and that were
- * acked. Destroying the object first removes the waiting events, tokens
- * included, then waits for the acks of the events that were read. The ring is
- * bounded and events are not: an event that finds the ring full is counted in
- * its source and enters the ring when a reader makes room.
- *
- * This code knows no verbs: the owner of a source gives type and arg their
- * meaning.
+ * No event is lost, and none is invented. The destroy of an object removes the
+ * object's events that were not read; it then waits until those that were read
+ * are acked (roost_event_ack).
  */
 
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include <sys/queue.h>
 
 struct roost_channel;
-
-/* Number of event types that one source can have waiting outside the ring. */
-#define ROOST_EVENT_TYPES_MAX 32
-/* Maximum of held events of one source; see roost_event_hold(). */
-#define ROOST_EVENT_HELD_MAX 16
+struct roost_event_source;
 
 struct roost_event {
-	struct roost_event_source *source;
-	uint32_t type; /* < ROOST_EVENT_TYPES_MAX; meaning is the owner's */
-	uint32_t arg;  /* e.g. a port number; equal for all events of one
-			* source and type that wait outside the ring */
-};
-
-struct roost_event_source {
-	struct roost_channel *channel; /* NULL: events go nowhere */
-	void *owner; /* given back to the reader, e.g. the ibv_qp */
-	/* All below: under the channel's lock. */
-	uint64_t reported; /* events read */
-	uint64_t acked;
-	bool finishing;                           /* fini waits for acks */
-	uint32_t overflow[ROOST_EVENT_TYPES_MAX]; /* wait for room, per type */
-	uint32_t overflow_arg[ROOST_EVENT_TYPES_MAX];
-	uint32_t overflow_count;                       /* sum of overflow[] */
-	TAILQ_ENTRY(roost_event_source) overflow_link; /* when count > 0 */
-	/* Types of the held events, oldest first. Writer: the owner of the
-	 * batch.
+	/* For roost_event_ack(). Valid until the event is acked; of a port's
+	 * event, until the context is closed.
 	 */
-	uint8_t held[ROOST_EVENT_HELD_MAX];
-	uint8_t nb_held;
-	TAILQ_ENTRY(roost_event_source) held_link; /* when nb_held > 0 */
+	struct roost_event_source *source;
+	void *owner;   /* what the object was created with; of a port's event:
+			* the struct roost_ctx */
+	uint32_t type; /* of a CQ's completions: ROOST_EVENT_COMPLETION; on an
+			* async channel: enum roost_async_event */
+	uint32_t arg;  /* events of ports: the port's number; else 0 */
 };
-
-/* Sources with events that readers may not see yet, in the order in which each
- * source's first event was held. Callers exclude each other: one thread at a
- * time uses a batch.
- */
-TAILQ_HEAD(roost_event_batch, roost_event_source);
 
 /*
- * capacity: size of the ring, a power of two; it holds one event less.
+ * Create a channel of completion events (roost_cq_create). An async channel
+ * comes with its context (roost_ctx_async_channel).
+ * capacity: size of the ring, a power of two; it holds one event less. Events
+ * that find it full wait, and enter it when a reader makes room.
  * Returns 0, -EINVAL (capacity), -ENOMEM, -EMFILE/-ENFILE (no eventfd).
  * Thread: any.
  */
 int roost_channel_create(unsigned int capacity, struct roost_channel **channel);
 
-/* Destroy the channel. The caller has made sure that no source refers to it any
- * more.
+/* Destroy the channel. The caller has destroyed all CQs that use it, and no
+ * thread reads it any more.
  */
 void roost_channel_destroy(struct roost_channel *channel);
 
-/* The eventfd; the channel's own, closed by roost_channel_destroy. */
+/* The eventfd; the channel's own, closed by roost_channel_destroy. The caller
+ * may wait for POLLIN and set O_NONBLOCK; reading and writing are the
+ * channel's.
+ */
 int roost_channel_fd(const struct roost_channel *channel);
 
 /* Take one event; the flags of the fd say whether this call waits. Returns 0,
- * or -errno of read(2): -EAGAIN, -EINTR; -EIO: the channel was hung up and no
- * event is left. The event counts as reported from here on, until
+ * or -errno of read(2): -EAGAIN, -EINTR; -EIO: the device is gone and no event
+ * is left. The event counts as reported from here on, until
  * roost_event_ack().
  * Thread: any number at once; each event goes to exactly one. This is a
  * cancellation point, and the only one in this file; a thread that is cancelled
@@ -101,68 +66,9 @@ int roost_channel_fd(const struct roost_channel *channel);
 int roost_channel_read(struct roost_channel *channel,
 		       struct roost_event *event);
 
-/*
- * The object that raises events here is gone. Waiting events can still be read.
- * After them every read returns -EIO, including reads that block already, and
- * poll(2) says POLLIN for good, with POLLERR if the kernel allows it
- * (lib/event/gone_fd.h). An event that is raised after this call can still be
- * read. The caller has made sure that no thread raises an event during the
- * call.
+/* Acknowledge n events of the source. Each event that was read is acked once,
+ * before its object is destroyed: the destroy waits for it. Thread: any.
  */
-void roost_channel_hang_up(struct roost_channel *channel);
-
-/* Number of events that wait to be read. Thread: any. */
-unsigned int roost_channel_waiting(struct roost_channel *channel);
-
-/* channel may be NULL: a source without a channel raises nothing. */
-void roost_event_source_init(struct roost_event_source *source,
-			     struct roost_channel *channel, void *owner);
-
-/*
- * Raise one event. Never blocks on a reader, never fails, never loses.
- * Thread: any, worker included (one eventfd write).
- */
-void roost_event_raise(struct roost_event_source *source, uint32_t type,
-		       uint32_t arg);
-
-/*
- * Hold one event back, with arg 0, until its batch is raised. No allocation. A
- * source has its events in one batch at a time. If the source is in another
- * batch already, no thread may raise that batch during this call. When a source
- * would exceed ROOST_EVENT_HELD_MAX, its held events are raised early, so that
- * none is lost.
- */
-void roost_event_hold(struct roost_event_batch *batch,
-		      struct roost_event_source *source, uint32_t type);
-/* Raise all events of the batch; the batch is empty afterwards. */
-void roost_event_batch_raise(struct roost_event_batch *batch);
-
-/* Acknowledge n events of the source; wakes a waiting fini. Thread: any. */
 void roost_event_ack(struct roost_event_source *source, uint64_t n);
-
-/* Counts of a source, as diagnostics show them: a destroy of the source's
- * object waits until unacked is 0.
- */
-struct roost_event_counts {
-	int fd;            /* of the source's channel; -1: none */
-	uint64_t reported; /* events read, over all time */
-	uint64_t unacked;  /* of the reported events */
-	bool finishing;    /* the object is being destroyed, and waits */
-};
-/* Read the counts. The caller keeps the source alive. Thread: any. */
-void roost_event_source_query(struct roost_event_source *source,
-			      struct roost_event_counts *counts);
-
-/* Count every event that was read so far as acked: no ack will come for it. */
-void roost_event_source_abandon(struct roost_event_source *source);
-
-/*
- * The object is being destroyed: remove its waiting events and their tokens,
- * then wait until all events that were read are acked. The caller has made sure
- * that no thread raises an event of this source any more, and that no batch
- * holds one. Returns the number of acks over all time. Thread: an application
- * thread; blocks.
- */
-uint64_t roost_event_source_fini(struct roost_event_source *source);
 
 #endif

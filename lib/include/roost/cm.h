@@ -20,10 +20,16 @@
  * lock of the CM; they must not block. Events of one connection come in the
  * order in which they happened.
  *
+ * Removal. When the last port of the device is removed (roost/dev.h), all
+ * connections end at once: the CM sends nothing, waits for nothing, and raises
+ * no event any more, except ADDR_ERROR with -ENODEV for a pending address
+ * resolution. The owner can only destroy its connections and listeners; calls
+ * that start something return -ENODEV.
+ *
  * Time. No call takes the time or reads a clock. A message of a call is sent at
  * once; its timer starts when the control thread runs next, and the call wakes
- * the control thread for that (struct roost_dev_service). Tests run the service
- * with a time of their own.
+ * the control thread for that. The control thread of a device of roost/loop.h
+ * is the lcore that calls roost_loop_run().
  *
  * Ownership. A connection from roost_cm_conn_create(), REQ_RECEIVED or
  * SIDR_REQ_RECEIVED belongs to the owner until the owner calls
@@ -35,7 +41,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/queue.h>
 
 #include <roost/dev.h>
 #include <roost/qp.h>
@@ -87,47 +92,6 @@ struct roost_cm_listener;
  */
 int roost_cm_get(struct roost_dev *dev, struct roost_cm **cm);
 void roost_cm_put(struct roost_cm *cm);
-struct roost_dev *roost_cm_dev(const struct roost_cm *cm);
-
-/*
- * The process ends: send one DREQ for every established connection, and one REJ
- * for every connection that is being set up, without waiting for answers.
- * Called at exit. Thread: any.
- */
-void roost_cm_farewell(struct roost_cm *cm);
-
-/* ---- what becomes of the device ---------------------------------------- */
-
-enum roost_cm_news {
-	/*
-	 * The device is gone (roost_port_remove). All connections end at once:
-	 * the CM sends nothing, waits for nothing, and raises no event any
-	 * more, except ADDR_ERROR with -ENODEV for a pending address
-	 * resolution. The owner can only destroy its connections and listeners;
-	 * calls that start something return -ENODEV.
-	 */
-	ROOST_CM_NEWS_REMOVED,
-	/* The device got or lost an address, or a port has another MAC.
-	 * Connections stay as they are.
-	 */
-	ROOST_CM_NEWS_ADDRS,
-};
-
-/* told runs on the control thread, under the CM's lock, and must not call any
- * function of the CM. link belongs to the CM.
- */
-struct roost_cm_watch {
-	void (*told)(void *arg, enum roost_cm_news news);
-	void *arg;
-	LIST_ENTRY(roost_cm_watch) link;
-};
-
-/* Register a watch: its told is called from now on. The watch stays the
- * caller's. Thread: any.
- */
-void roost_cm_watch_add(struct roost_cm *cm, struct roost_cm_watch *watch);
-/* Unregister a watch: after the return, its told is not called. */
-void roost_cm_watch_remove(struct roost_cm *cm, struct roost_cm_watch *watch);
 
 /* ---- where a peer is --------------------------------------------------- */
 
@@ -322,7 +286,6 @@ void roost_cm_conn_destroy(struct roost_cm_conn *conn);
 void roost_cm_conn_set_owner(struct roost_cm_conn *conn,
 			     roost_cm_callback *callback, void *arg);
 
-struct roost_cm *roost_cm_conn_cm(const struct roost_cm_conn *conn);
 /* The primary path. Returns false when none is known yet. */
 bool roost_cm_conn_path(struct roost_cm_conn *conn, struct roost_cm_path *path);
 
@@ -535,7 +498,7 @@ void roost_cm_conn_fetched(struct roost_cm_conn *conn);
 
 /* ---- counters ---------------------------------------------------------- */
 
-/* Messages by attribute, and why one was dropped. */
+/* Why a message was dropped. */
 enum roost_cm_drop {
 	ROOST_CM_DROP_HEADER,  /* class, version, method or attribute */
 	ROOST_CM_DROP_LENGTH,  /* not 256 bytes */
@@ -550,20 +513,38 @@ enum roost_cm_drop {
 	ROOST_CM_DROP_COUNT,
 };
 
+/* A short name, e.g. "backlog"; "unknown" for a number that is no reason. A
+ * constant string. Thread: any.
+ */
 const char *roost_cm_drop_name(enum roost_cm_drop reason);
 
-#define ROOST_CM_MSG_TYPES 11 /* enum roost_cm_msg_type of cm/msg.h */
+/* In the order of their attribute IDs, from 0x0010 on. */
+enum roost_cm_msg_type {
+	ROOST_CM_REQ,
+	ROOST_CM_MRA,
+	ROOST_CM_REJ,
+	ROOST_CM_REP,
+	ROOST_CM_RTU,
+	ROOST_CM_DREQ,
+	ROOST_CM_DREP,
+	ROOST_CM_SIDR_REQ,
+	ROOST_CM_SIDR_REP,
+	ROOST_CM_LAP,
+	ROOST_CM_APR,
+	ROOST_CM_MSG_COUNT,
+};
 
 struct roost_cm_counters {
-	uint64_t rx[ROOST_CM_MSG_TYPES];
-	uint64_t tx[ROOST_CM_MSG_TYPES];
-	uint64_t retries[ROOST_CM_MSG_TYPES];
+	uint64_t rx[ROOST_CM_MSG_COUNT];
+	uint64_t tx[ROOST_CM_MSG_COUNT];
+	uint64_t retries[ROOST_CM_MSG_COUNT];
 	uint64_t drops[ROOST_CM_DROP_COUNT];
 	uint64_t no_room;      /* sends that found the worker's queue full */
 	uint32_t nb_conns;     /* owned and lingering */
 	uint32_t nb_half_open; /* requests not answered yet */
 	uint32_t nb_timewait;
 };
+/* Copy the counters. Thread: any. */
 void roost_cm_counters(struct roost_cm *cm, struct roost_cm_counters *counters);
 
 #endif

@@ -55,7 +55,6 @@
 #define ROOST_LINK_NAME_MAX 48 /* characters */
 #define ROOST_PEER_USERS_MAX 16
 #define ROOST_TWIN_NAME_MAX 15 /* characters; the kernel's limit */
-#define ROOST_LABEL_MAX (ROOST_DEVARGS_MAX + 48)
 #define ROOST_PORT_MTU_MIN_BYTES 576
 #define ROOST_PORT_MTU_MAX_BYTES 9978
 #define ROOST_CONFIG_ERR_MAX 512
@@ -157,19 +156,5 @@ void roost_config_tell_unknown(const struct roost_config *c);
  * Thread: any.
  */
 unsigned int roost_config_nb_devices(const struct roost_config *c);
-/*
- * The ports of a device: ports[*first] and the one behind it.
- * Returns the number of ports, 1 or 2; 0: there is no such device. Thread: any.
- */
-unsigned int roost_config_device_ports(const struct roost_config *c,
-				       unsigned int device,
-				       unsigned int *first);
-
-/*
- * The name of a port in lines for users: `port0 (net_tap0)`, `link "lab"`. The
- * VLAN follows if with_vlan is set and the port has one. Thread: any.
- */
-void roost_config_label(const struct roost_config *c, unsigned int port,
-			bool with_vlan, char label[ROOST_LABEL_MAX]);
 
 #endif

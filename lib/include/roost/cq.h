@@ -45,7 +45,7 @@ struct roost_cqe {
 /*
  * cqe: the minimum number of entries; roost_cq_entries() returns the real
  * number. channel: the channel for completion events; NULL: none. owner:
- * readers of the events get it in roost_event_source.owner. Returns 0, -EINVAL
+ * readers of the events get it in roost_event.owner. Returns 0, -EINVAL
  * (0 or too many), -ENOMEM.
  */
 int roost_cq_create(struct roost_ctx *ctx, uint32_t cqe,
@@ -62,12 +62,6 @@ void roost_cq_ignore_overrun(struct roost_cq *cq);
 int roost_cq_destroy(struct roost_cq *cq, uint64_t *comp_acked,
 		     uint64_t *async_acked);
 uint32_t roost_cq_entries(const struct roost_cq *cq);
-/* The sources of the CQ's completion events and of its async events. */
-struct roost_event_source *roost_cq_comp_source(struct roost_cq *cq);
-struct roost_event_source *roost_cq_async_source(struct roost_cq *cq);
-
-/* The workers whose QPs complete here: bit 1 << number. Thread: any. */
-uint32_t roost_cq_workers(const struct roost_cq *cq);
 
 /*
  * Change the size, keeping the entries in it. Returns 0, -EINVAL (too many,

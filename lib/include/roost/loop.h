@@ -24,8 +24,8 @@
  * Neighbours. The device resolves its neighbours by ARP and Neighbour
  * Discovery, and answers these and ping for its addresses. No call waits for
  * the network: a call that needs the MAC of an unknown neighbour
- * (roost_qp_modify to RTR with an address vector, roost_ah_create,
- * roost_av_resolve) starts the resolution and returns -EAGAIN; the program goes
+ * (roost_qp_modify to RTR with an address vector, roost_ah_create)
+ * starts the resolution and returns -EAGAIN; the program goes
  * on with its loop and calls again. After four seconds without an answer the
  * call returns -ETIMEDOUT. roost_cm_resolve() reports the same by its events.
  *

@@ -28,8 +28,6 @@ struct roost_sge;
 int roost_pd_alloc(struct roost_ctx *ctx, struct roost_pd **pd);
 /* Returns 0, or -EBUSY while an object refers to it. */
 int roost_pd_dealloc(struct roost_pd *pd);
-/* A number that no other PD of the device has. */
-uint32_t roost_pd_handle(const struct roost_pd *pd);
 
 /*
  * Register [addr, addr + len_bytes) under remote address iova.

@@ -9,7 +9,9 @@
  *
  * Any number of application threads may post (one lock per queue). Posting
  * copies the request and rings the worker's doorbell, and does nothing else.
- * The caller then lets a worker run (roost_device_help).
+ * The worker sends it: the worker's thread, the caller in
+ * roost_device_send_end() or roost_device_help_cq() (roost/roost.h), or
+ * roost_loop_run() (roost/loop.h).
  */
 
 #include <stdbool.h>
@@ -22,7 +24,6 @@
 struct roost_ah;
 struct roost_cq;
 struct roost_ctx;
-struct roost_event_source;
 struct roost_pd;
 struct roost_qp;
 struct roost_srq;
@@ -66,10 +67,7 @@ int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
  */
 int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked);
 uint32_t roost_qp_num(const struct roost_qp *qp);
-/* The number of the QP's worker, which never changes. */
-unsigned int roost_qp_worker(const struct roost_qp *qp);
 enum roost_qp_state roost_qp_state(const struct roost_qp *qp);
-struct roost_event_source *roost_qp_async_source(struct roost_qp *qp);
 
 /* Which members of roost_qp_attr count. Bits as in verbs.h. */
 enum roost_qp_attr_mask {
@@ -182,18 +180,6 @@ struct roost_recv_wr {
 void roost_qp_send_begin(struct roost_qp *qp);
 int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr);
 void roost_qp_send_end(struct roost_qp *qp);
-/*
- * True if the QP allows the request that was added to wait for later posts
- * (doorbell batching). One small request may wait if enough packets are in
- * flight that their acknowledgements arrive after the request can be sent.
- * waiting: number of posts that wait already, also of other QPs. To be called
- * between begin and end.
- */
-bool roost_qp_send_can_wait(const struct roost_qp *qp, uint32_t waiting);
-/* As roost_qp_send_end(), for the holder of the worker's turn: rings no
- * doorbell, because the holder's next iteration looks at the queue.
- */
-void roost_qp_send_end_in_turn(struct roost_qp *qp);
 /* Forget everything added since begin, and unlock (wr_abort). */
 void roost_qp_send_abort(struct roost_qp *qp);
 

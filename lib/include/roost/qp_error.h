@@ -114,44 +114,9 @@ struct roost_qp_error_info {
  */
 extern const struct roost_qp_error_info roost_qp_error_infos[ROOST_QPE_END];
 
-/*
- * The last error of a QP; of a QP in ERR, the error that brought it there. The
- * record survives RESET until the QP has another error.
- */
-struct roost_qp_error {
-	uint64_t at_ns; /* now_ns of the worker's iteration, or of its last
-			 * one */
-	uint64_t addr;  /* has_memory: start of the memory that was not
-			 * accessible */
-	uint32_t len_bytes;
-	uint32_t key;     /* lkey or rkey */
-	uint32_t psn;     /* has_packet: PSN of the request or response */
-	uint8_t code;     /* enum roost_qp_error_code; NONE: none yet */
-	uint8_t opcode;   /* has_packet: enum roost_opcode */
-	uint8_t syndrome; /* of the AETH that was sent or received; 0: none */
-	bool has_packet : 1;
-	bool has_memory : 1;
-};
-
 /* NAKs by the low bits of their syndromes: sequence error, invalid request,
  * remote access error, remote operational error (IBTA table 46).
  */
 #define ROOST_NAK_KINDS 4
-
-/* Error and recovery counters of a QP, since its creation. */
-struct roost_qp_counters {
-	uint64_t retransmits; /* go-back-N events */
-	/* Part of retransmits: early ones, after a PTO derived from SRTT and
-	 * before the local ACK timeout.
-	 */
-	uint64_t adaptive_retransmits;
-	uint64_t timeouts;
-	uint64_t missing_responses; /* implied NAKs */
-	uint64_t naks_sent_of[ROOST_NAK_KINDS];
-	uint64_t naks_received_of[ROOST_NAK_KINDS];
-	uint64_t rnr_naks_sent, rnr_naks_received;
-	uint64_t duplicates;   /* requests received again */
-	uint64_t out_of_order; /* requests received behind a gap */
-};
 
 #endif

@@ -5,12 +5,13 @@
 #define ROOST_ROOST_H
 
 /*
- * libroost: RDMA devices on DPDK ports, for appliances and for the verbs shim.
+ * libroost: RDMA devices on DPDK ports, for appliances.
  *
  * Opening a device starts EAL if the process has not started it, takes the DPDK
  * port that the configuration names, and runs a worker on the port as the
- * progress mode says. Objects and data path are the engine's:
- * roost/{dev,mr,cq,srq,qp,ah,mcast}.h.
+ * progress mode says. Objects and data path are those of the other headers, on
+ * roost_device_dev(). A program with a loop of its own uses roost/loop.h
+ * instead.
  */
 
 #include <stdbool.h>
@@ -27,23 +28,16 @@
 #include <roost/wq.h>
 #include <roost/channel.h>
 
-struct roost_config;
 struct roost_device;
 
 /*
- * The node GUID of device number index (host order), whether the device is open
- * or not. Every caller in this process gets the same value. Thread: any.
- */
-uint64_t roost_device_guid(const struct roost_config *config,
-			   unsigned int index);
-
-/*
- * Open device number index of the configuration. If this process has the device
- * open already, both openings share it, and a count of openings is kept. On
- * failure, one line on stderr has named the cause and the fix.
- * Returns 0; -ENODEV (no such port, wrong devargs, removed), -EBUSY (both ends
- * of a link are taken; or this process was forked from one in which DPDK was
- * started: the line is printed once), -EACCES/-EPERM, -ENOMEM, -EINVAL
+ * Open device number index, from 0, of the configuration
+ * (roost_config_nb_devices()). config may be changed after the return. If this
+ * process has the device open already, both openings share it, and a count of
+ * openings is kept. On failure, one line on stderr has named the cause and the
+ * fix. Returns 0; -ENODEV (no such port, wrong devargs, removed), -EBUSY (both
+ * ends of a link are taken; or this process was forked from one in which DPDK
+ * was started: the line is printed once), -EACCES/-EPERM, -ENOMEM, -EINVAL
  * (configuration).
  * Thread: any; blocks while EAL and the port start.
  */
@@ -61,14 +55,13 @@ void roost_device_close(struct roost_device *device);
 struct roost_dev *roost_device_dev(struct roost_device *device);
 
 /*
- * Take the worker's turn if the turn is free, and run one iteration. Posting
- * and empty polling do the same, so that a busy program needs no hand-off to
- * another core. In dedicated mode this function does nothing. Returns true when
- * an iteration ran and found work. Thread: any application thread.
- */
-bool roost_device_help(struct roost_device *device);
-/* As roost_device_help(), for a thread that polls cq: of several workers, the
- * workers whose QPs complete to cq are tried first.
+ * For a thread that polls cq: take a worker's turn if the turn is free, and run
+ * one iteration. Received frames are processed and completions are made on this
+ * thread, without a hand-off to another core. Of several workers, those whose
+ * QPs complete to cq are tried first. In dedicated mode this function does
+ * nothing; without it, the worker's own thread does the work.
+ * Returns true when an iteration ran and found work. Thread: any application
+ * thread.
  */
 bool roost_device_help_cq(struct roost_device *device,
 			  const struct roost_cq *cq);
@@ -77,16 +70,17 @@ bool roost_device_help_cq(struct roost_device *device,
  * End posting to a send queue, as roost_qp_send_end(), and help: if the turn is
  * free, this thread sends the requests itself and rings no doorbell. A small
  * request that is posted alone, to a QP with many packets in flight, may wait
- * to be sent together with the next ones (doc/threads.md, "Doorbell batching").
+ * to be sent together with the next ones: by roost_device_help_cq() or
+ * roost_device_expect() of any thread, by the worker's thread after 0.8 ms at
+ * the latest, or as doc/threads.md, "Doorbell batching", says.
  * Thread: any application thread.
  */
 void roost_device_send_end(struct roost_device *device, struct roost_qp *qp);
-/* Send the requests that wait for doorbell batching, now. */
-void roost_device_send_batched(struct roost_device *device);
 
 /*
  * The caller is about to sleep until an event comes: it armed a CQ, or blocks
- * on a channel. The worker's own thread takes over the port at once.
+ * on a channel. The worker's own thread takes over the port at once, and posts
+ * that wait are sent. Thread: any application thread.
  */
 void roost_device_expect(struct roost_device *device);
 

@@ -16,7 +16,6 @@
 
 struct roost_cq;
 struct roost_ctx;
-struct roost_event_source;
 struct roost_pd;
 struct roost_recv_wr;
 struct roost_srq;
@@ -52,7 +51,6 @@ int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 int roost_srq_destroy(struct roost_srq *srq, uint64_t *async_acked);
 /* The number of an XRC SRQ; 0 for a basic one. */
 uint32_t roost_srq_num(const struct roost_srq *srq);
-struct roost_event_source *roost_srq_async_source(struct roost_srq *srq);
 
 /*
  * Raise SRQ_LIMIT_REACHED once when fewer than limit WQEs are left; 0 disarms.

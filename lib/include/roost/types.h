@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #include <roost/gid.h>
-#include <roost/psn.h>
 
 enum roost_qp_type {
 	ROOST_QPT_RC,

@@ -17,7 +17,6 @@
 
 struct roost_cq;
 struct roost_ctx;
-struct roost_event_source;
 struct roost_ind_table;
 struct roost_pd;
 struct roost_recv_wr;
@@ -50,7 +49,6 @@ int roost_wq_destroy(struct roost_wq *wq, uint64_t *async_acked);
 /* The number that its completions carry as qpn. */
 uint32_t roost_wq_num(const struct roost_wq *wq);
 enum roost_wq_state roost_wq_state(const struct roost_wq *wq);
-struct roost_event_source *roost_wq_async_source(struct roost_wq *wq);
 
 /* Change the state: from any state to RESET or ERR; from RESET or RDY to RDY.
  * Returns 0, or -EINVAL (transition not allowed; nothing has changed).

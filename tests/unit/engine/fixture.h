@@ -19,11 +19,14 @@
 #include <cmocka.h>
 
 #include <roost/cq.h>
-#include <roost/dev.h>
 #include <roost/mr.h>
 #include <roost/qp.h>
+#include "lib/engine/core/dev.h"
+#include "lib/engine/core/port.h"
+#include "lib/engine/core/shim.h"
+#include "lib/engine/core/workers.h"
 #include "lib/engine/sched/worker.h"
-#include <roost/channel.h>
+#include "lib/event/source.h"
 
 struct rte_mempool;
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include <roost/channel.h>
+#include "lib/event/source.h"
 
 static struct roost_channel *channel;
 static struct roost_event_source a, b;

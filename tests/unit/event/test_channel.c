@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include <roost/channel.h>
+#include "lib/event/source.h"
 
 static struct roost_channel *new_channel(unsigned int capacity)
 {
@@ -105,8 +105,7 @@ static void channel_read__in_order_with_all_fields(void **state)
 		struct roost_event event = read_one(channel);
 
 		assert_ptr_equal(event.source, i % 3 == 0 ? &a : &b);
-		assert_ptr_equal(event.source->owner,
-				 i % 3 == 0 ? &owner_a : &owner_b);
+		assert_ptr_equal(event.owner, i % 3 == 0 ? &owner_a : &owner_b);
 		assert_int_equal(event.type, i);
 		assert_int_equal(event.arg, 1000 + i);
 		roost_event_ack(event.source, 1);

@@ -20,7 +20,7 @@
 #include <cmocka.h>
 #include <poll.h>
 
-#include <roost/channel.h>
+#include "lib/event/source.h"
 
 /* What the reader's readv() does besides reading. */
 static void (*after_read)(void);

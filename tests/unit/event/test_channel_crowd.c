@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include <roost/channel.h>
+#include "lib/event/source.h"
 
 #define READERS 8
 #define PRODUCERS 2

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include <roost/channel.h>
 #include "lib/event/gone_fd.h"
+#include "lib/event/source.h"
 
 static struct roost_channel *channel;
 static struct roost_event_source source;

@@ -25,6 +25,7 @@
 
 #include <roost/config.h>
 #include <roost/roost.h>
+#include "lib/face/shim.h"
 #include "pmd_glue/device.h"
 #include "tests/unit/pmd_glue/host/frames.h"
 

@@ -470,6 +470,8 @@ int roost_channel_read(struct roost_channel *channel, struct roost_event *event)
 	(void)channel;
 	*event = fake.nb_read < fake.nb_events ? fake.events[fake.nb_read++]
 					       : fake.event;
+	if (event->source)
+		event->owner = event->source->owner;
 	return FAKE_RESULT();
 }
 

@@ -13,6 +13,9 @@
 #include <stdint.h>
 
 #include <roost/roost.h>
+#include "lib/engine/core/shim.h"
+#include "lib/event/source.h"
+#include "lib/face/shim.h"
 
 #define FAKE_WRS 16
 #define FAKE_SGES 8

@@ -9,6 +9,9 @@
 
 #include "real_engine.h"
 
+#include "lib/engine/core/dev.h"
+#include "lib/engine/core/port.h"
+#include "lib/engine/core/workers.h"
 #include "lib/engine/sched/worker.h"
 
 struct roost_device {

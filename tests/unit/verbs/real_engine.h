@@ -11,6 +11,7 @@
  */
 
 #include <roost/roost.h>
+#include "lib/face/shim.h"
 
 /* Entry 0 of the GID table: 198.18.0.1. */
 #define REAL_ENGINE_GID                                                        \

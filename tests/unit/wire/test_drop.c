@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "lib/wire/drop.h"
+#include <roost/drop.h>
 
 static void drop__names_are_lower_case(void **state)
 {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include <roost/psn.h>
+#include "lib/wire/psn.h"
 
 static void psn__is_24_bits(void **state)
 {

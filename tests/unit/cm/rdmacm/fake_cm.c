@@ -7,6 +7,8 @@
 #include "fake_world.h"
 
 #include <roost/config.h>
+#include "cm/watch.h"
+#include "lib/engine/core/dev.h"
 #include "lib/engine/core/route.h"
 #include <roost/roost.h>
 

@@ -72,7 +72,7 @@ static int events(struct cq_fixture *c)
 
 	while (roost_channel_read(c->channel, &event) == 0) {
 		assert_ptr_equal(event.source, roost_cq_comp_source(c->cq));
-		assert_ptr_equal(event.source->owner, c);
+		assert_ptr_equal(event.owner, c);
 		assert_int_equal(event.type, ROOST_EVENT_COMPLETION);
 		roost_event_ack(event.source, 1);
 		n++;

@@ -14,7 +14,7 @@
 #include <rte_mempool.h>
 #include <rte_pause.h>
 
-#include "lib/wire/drop.h"
+#include <roost/drop.h>
 #include "tests/unit/engine/eal.h"
 #include "tests/unit/engine/fixture.h"
 

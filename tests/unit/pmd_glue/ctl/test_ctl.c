@@ -26,6 +26,7 @@
 
 #include <roost/config.h>
 #include <roost/roost.h>
+#include "lib/face/shim.h"
 #include "pmd_glue/ctl/ctl.h"
 
 /*

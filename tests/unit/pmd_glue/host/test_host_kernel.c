@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include <roost/dev.h>
+#include "lib/engine/core/port_io.h"
 #include "pmd_glue/host/arp.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/host/host.h"

@@ -16,8 +16,10 @@
 #include <rte_mbuf.h>
 
 #include <roost/config.h>
+#include "lib/engine/core/workers.h"
 #include "lib/engine/sched/worker.h"
 #include <roost/roost.h>
+#include "lib/face/shim.h"
 #include "lib/wire/frame.h"
 
 /*

@@ -22,6 +22,7 @@
 
 #include <roost/config.h>
 #include <roost/roost.h>
+#include "lib/face/shim.h"
 
 /*
  * An appliance that runs EAL itself, with a port of its own: net_null0.

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include <roost/qp.h>
+#include "lib/engine/core/workers.h"
 
 struct roost_worker world_worker;
 struct roost_progress *world_progress;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#ifndef ROOST_WIRE_DROP_H
-#define ROOST_WIRE_DROP_H
+#ifndef ROOST_DROP_H
+#define ROOST_DROP_H
 
 /*
  * Why a packet was dropped without an answer. One list for the whole receive
@@ -47,6 +47,9 @@ enum roost_drop {
 	ROOST_DROP_WORKER_BUSY, /* the ring to the worker of its QP is full */
 	ROOST_DROP_COUNT,
 };
+
+/* Length of arrays of counters: reasons may be added. */
+#define ROOST_DROPS_MAX 32
 
 /*
  * Short lower-case name for counters, e.g. "icrc"; "unknown" for a number that

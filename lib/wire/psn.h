@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#ifndef ROOST_PSN_H
-#define ROOST_PSN_H
+#ifndef ROOST_WIRE_PSN_H
+#define ROOST_WIRE_PSN_H
 
 /*
  * Packet sequence numbers: 24-bit, compared in a circle (IBTA 9.7.2).

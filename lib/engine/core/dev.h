@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_CORE_DEV_H
+#define ROOST_ENGINE_CORE_DEV_H
+
+/*
+ * Devices as their owner sees them: they are made of ports.
+ *
+ * The engine does no I/O and reads no clock. Packets come and go through
+ * struct roost_port_io; time is an argument of roost_worker_iterate()
+ * (lib/engine/sched/worker.h).
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <roost/dev.h>
+#include "lib/engine/core/port.h"
+#include "lib/engine/core/port_io.h"
+
+struct rte_mempool;
+
+#define ROOST_DEV_PORTS_MAX 2
+#define ROOST_DEV_WORKERS_MAX 16
+#define ROOST_GID_TABLE_LEN 64
+#define ROOST_PKEY_TABLE_LEN 16
+#define ROOST_CQE_MAX (1u << 22) /* entries of one CQ */
+
+struct roost_dev_conf {
+	const char *name;         /* "roost0"; copied */
+	struct rte_mempool *pool; /* data room >= ROOST_FRAME_OVERHEAD_MAX +
+				   * 4096 behind the headroom; borrowed */
+	unsigned int nb_ports;    /* 1..ROOST_DEV_PORTS_MAX */
+	unsigned int nb_workers;  /* 0: one; up to ROOST_DEV_WORKERS_MAX */
+	struct roost_port_io io[ROOST_DEV_PORTS_MAX];
+	uint8_t mac[ROOST_DEV_PORTS_MAX][6];
+	/* VLAN ID of the port. All packets of the port carry this tag, with the
+	 * priority that belongs to their traffic class, and frames of another
+	 * VLAN are not taken. 0: none; packets carry no tag, or the tag of VLAN
+	 * 0.
+	 */
+	uint16_t vlan_id[ROOST_DEV_PORTS_MAX];
+	/* Frames of other VLANs are punted, not dropped. */
+	bool punts_vlans[ROOST_DEV_PORTS_MAX];
+	uint64_t node_guid; /* host order */
+	uint64_t seed[2];   /* keys of the id permutations; 0,0: draw
+			     * from the kernel's CSPRNG */
+};
+
+/* Returns 0, -ENOMEM, -EINVAL. The device starts with no GIDs, port down. */
+int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev);
+/* Returns 0, or -EBUSY while a context is open. */
+int roost_dev_destroy(struct roost_dev *dev);
+
+/* True when the last port of the device was removed. The services run soon
+ * after that. Thread: any.
+ */
+bool roost_dev_failed(const struct roost_dev *dev);
+/* A number that changes with each change of a GID table or of a MAC. The
+ * services run soon after each change. Thread: any.
+ */
+uint32_t roost_dev_gid_gen(const struct roost_dev *dev);
+
+#endif
