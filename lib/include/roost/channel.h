@@ -49,7 +49,7 @@ int roost_channel_create(unsigned int capacity, struct roost_channel **channel);
  */
 void roost_channel_destroy(struct roost_channel *channel);
 
-/* The eventfd; the channel's own, closed by roost_channel_destroy. The caller
+/* Returns the eventfd, which roost_channel_destroy() closes. The caller
  * may wait for POLLIN and set O_NONBLOCK; reading and writing are the
  * channel's.
  */

@@ -50,7 +50,7 @@ struct roost_cm;
 struct roost_cm_conn;
 struct roost_cm_listener;
 
-/* ---- private data, in bytes -------------------------------------------- */
+/* ---- private data, in bytes --------------------------------------------- */
 
 #define ROOST_CM_REQ_DATA_LEN 92u
 #define ROOST_CM_MRA_DATA_LEN 222u
@@ -71,7 +71,7 @@ struct roost_cm_listener;
  */
 #define ROOST_CM_IP_HDR_LEN 36u
 
-/* ---- what the kernel's rdma_cm asks for -------------------------------- */
+/* ---- values of the kernel's rdma_cm ------------------------------------- */
 
 /* Codes: 4.096 us * 2^code. With the kernel's values, both ends behave as users
  * of the kernel's rdma_cm expect.
@@ -82,18 +82,18 @@ struct roost_cm_listener;
 /* The local CA ACK delay of this end, with Soft-RoCE's value. */
 #define ROOST_CM_ACK_DELAY 15u
 
-/* ---- the instance ------------------------------------------------------ */
+/* ---- the connection manager of a device --------------------------------- */
 
 /*
- * The CM of dev. The first get creates it and opens QP1; the last put sends the
- * messages that are still due and closes it. dev stays open in between.
+ * Get the CM of dev. The first get creates it and opens QP1; the last put sends
+ * the messages that are still due and closes it. dev stays open in between.
  * Returns 0, -ENOMEM. Blocks for the worker's turn. Neither may be called from
  * a callback.
  */
 int roost_cm_get(struct roost_dev *dev, struct roost_cm **cm);
 void roost_cm_put(struct roost_cm *cm);
 
-/* ---- where a peer is --------------------------------------------------- */
+/* ---- paths to a peer ---------------------------------------------------- */
 
 /* A path to a peer. It starts at the port and GID that packets leave by. */
 struct roost_cm_path {
@@ -116,11 +116,14 @@ struct roost_cm_path {
 /*
  * Find the path of this device to dgid, without asking the network. sgid: the
  * source address, which must be one of the device's; NULL: the CM chooses it.
+ * Returns 0; -EADDRNOTAVAIL (sgid is not an address of the device), -EINVAL
+ * (two families, or an address that no host can have), -EHOSTUNREACH (no
+ * route), -ENETUNREACH (the device is gone).
  */
 int roost_cm_route(struct roost_cm *cm, const struct roost_gid *sgid,
 		   const struct roost_gid *dgid, struct roost_cm_path *path);
 
-/* ---- service IDs and the IP addressing header -------------------------- */
+/* ---- service IDs and the IP addressing header --------------------------- */
 
 enum roost_cm_port_space { /* upper half of the service ID's low 32 bits */
 	ROOST_CM_PS_IPOIB = 0x0002,
@@ -144,7 +147,7 @@ struct roost_cm_ip_hdr {
 	uint16_t src_port;
 };
 
-/* ---- events ------------------------------------------------------------ */
+/* ---- events ------------------------------------------------------------- */
 
 enum roost_cm_event_type {
 	ROOST_CM_ADDR_RESOLVED,
@@ -264,9 +267,9 @@ struct roost_cm_event {
 typedef void roost_cm_callback(void *arg, struct roost_cm_conn *conn,
 			       const struct roost_cm_event *event);
 
-/* ---- connections ------------------------------------------------------- */
+/* ---- connections of the CM ---------------------------------------------- */
 
-/* Returns 0, -ENOMEM. */
+/* Create a connection. Returns 0, -ENOMEM. */
 int roost_cm_conn_create(struct roost_cm *cm, roost_cm_callback *callback,
 			 void *arg, struct roost_cm_conn **conn);
 
@@ -398,7 +401,7 @@ int roost_cm_load_path(struct roost_cm_conn *conn,
 		       const struct roost_cm_path *alternate, const void *data,
 		       size_t data_len_bytes);
 /* Answer LAP_RECEIVED. status 0 accepts the path: roost_cm_conn_qp_attr() has
- * it then.
+ * it then. Returns 0, -EINVAL (state, data).
  */
 int roost_cm_apr(struct roost_cm_conn *conn, uint8_t status, const void *info,
 		 size_t info_len_bytes, const void *data,
@@ -417,7 +420,7 @@ int roost_cm_apr(struct roost_cm_conn *conn, uint8_t status, const void *info,
 int roost_cm_conn_qp_attr(struct roost_cm_conn *conn, enum roost_qp_state to,
 			  struct roost_qp_attr *attr, uint32_t *mask);
 
-/* ---- datagram services (SIDR) ------------------------------------------ */
+/* ---- datagram services of the CM (SIDR) --------------------------------- */
 
 struct roost_cm_sidr_req_param {
 	struct roost_cm_path path;
@@ -449,7 +452,7 @@ struct roost_cm_sidr_rep_param {
 int roost_cm_sidr_reply(struct roost_cm_conn *conn,
 			const struct roost_cm_sidr_rep_param *param);
 
-/* ---- listeners --------------------------------------------------------- */
+/* ---- listeners of the CM ------------------------------------------------ */
 
 enum roost_cm_family {
 	ROOST_CM_FAMILY_ANY, /* also requests without IP addresses */
@@ -496,7 +499,7 @@ void roost_cm_listener_destroy(struct roost_cm_listener *listener);
  */
 void roost_cm_conn_fetched(struct roost_cm_conn *conn);
 
-/* ---- counters ---------------------------------------------------------- */
+/* ---- counters of the CM ------------------------------------------------- */
 
 /* Why a message was dropped. */
 enum roost_cm_drop {

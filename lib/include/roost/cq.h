@@ -43,9 +43,9 @@ struct roost_cqe {
 };
 
 /*
- * cqe: the minimum number of entries; roost_cq_entries() returns the real
- * number. channel: the channel for completion events; NULL: none. owner:
- * readers of the events get it in roost_event.owner. Returns 0, -EINVAL
+ * Create a CQ. cqe: the minimum number of entries; roost_cq_entries() returns
+ * the real number. channel: the channel for completion events; NULL: none.
+ * owner: readers of the events get it in roost_event.owner. Returns 0, -EINVAL
  * (0 or too many), -ENOMEM.
  */
 int roost_cq_create(struct roost_ctx *ctx, uint32_t cqe,
@@ -55,12 +55,13 @@ int roost_cq_create(struct roost_ctx *ctx, uint32_t cqe,
  * CQ_ERR, and no QP fails. To be called before the first QP uses the CQ.
  */
 void roost_cq_ignore_overrun(struct roost_cq *cq);
-/* Returns 0, or -EBUSY while a QP uses it. Waits for the acks of its events
- * (completion and async); *comp_acked and *async_acked, if not NULL, get their
- * numbers over all time.
+/* Destroy the CQ. Returns 0, or -EBUSY while a QP uses it. Waits for the acks
+ * of its events (completion and async); *comp_acked and *async_acked, if not
+ * NULL, get their numbers over all time.
  */
 int roost_cq_destroy(struct roost_cq *cq, uint64_t *comp_acked,
 		     uint64_t *async_acked);
+/* The number of completions that fit into the CQ. */
 uint32_t roost_cq_entries(const struct roost_cq *cq);
 
 /*
@@ -75,9 +76,10 @@ int roost_cq_resize(struct roost_cq *cq, uint32_t cqe);
 int roost_cq_poll(struct roost_cq *cq, unsigned int n, struct roost_cqe *cqes);
 
 /* Poll entry by entry, without a copy. begin locks the consumer side and shows
- * the first entry; next shows the following one; end returns all shown entries
- * to the CQ and unlocks. begin returns 0, or -ENOENT (empty), -EIO; on error
- * the lock is not held. next: 0, -ENOENT.
+ * the first entry; next shows the following one; end gives all shown entries
+ * back to the CQ and unlocks.
+ * Returns (begin) 0, or -ENOENT (empty), -EIO: the lock is not held then.
+ * Returns (next) 0, or -ENOENT.
  * Between begin and end, the polling thread may reset and destroy QPs and WQs
  * that complete to this CQ: the entries that it was shown stay valid. Other
  * threads that reset or destroy such objects wait for end.

@@ -51,17 +51,18 @@ struct roost_dev_limits {
 	uint32_t max_pkeys;      /* entries of a port's P_Key table */
 	uint32_t max_msg_bytes;
 };
-/* Never NULL. The result is valid as long as the device. */
+/* The limits; never NULL. Valid as long as the device. */
 const struct roost_dev_limits *roost_dev_limits(const struct roost_dev *dev);
-/* "roost0", or the name in struct roost_loop_conf. Valid as long as the device.
+/* The name: "roost0", or that of struct roost_loop_conf. Valid as long as the
+ * device.
  */
 const char *roost_dev_name(const struct roost_dev *dev);
-/* In host order. */
+/* The node GUID, in host order. */
 uint64_t roost_dev_node_guid(const struct roost_dev *dev);
-/* 1 or 2. */
+/* The number of ports, 1 or 2. */
 unsigned int roost_dev_nb_ports(const struct roost_dev *dev);
 
-/* ---- ports ------------------------------------------------------------ */
+/* ---- ports of a device -------------------------------------------------- */
 
 struct roost_port_attr {
 	enum roost_port_state state;
@@ -85,29 +86,30 @@ struct roost_port_attr {
 };
 
 /*
- * port_num counts from 1, index from 0. An empty entry reads as a zero GID, or
- * as a P_Key whose low 15 bits are 0. The address of the port is in the GID
- * table (roost/gid.h).
- * Return 0, or -EINVAL (no such port, index outside the table).
+ * Query the attributes of a port, its MAC address, and entries of its GID and
+ * P_Key tables. port_num counts from 1, index from 0. An empty entry reads as a
+ * zero GID, or as a P_Key whose low 15 bits are 0. The address of the port is
+ * in the GID table (roost/gid.h). Returns 0, or -EINVAL (no such port, index
+ * outside the table). Thread: any. The MAC address is read without waiting.
  */
 int roost_port_query(struct roost_dev *dev, uint8_t port_num,
 		     struct roost_port_attr *attr);
 int roost_port_query_gid(struct roost_dev *dev, uint8_t port_num,
 			 unsigned int index, struct roost_gid *gid);
-/* Thread: any, without waiting. */
 int roost_port_query_mac(struct roost_dev *dev, uint8_t port_num,
 			 uint8_t mac[6]);
 int roost_port_query_pkey(struct roost_dev *dev, uint8_t port_num,
 			  unsigned int index, uint16_t *pkey);
 
-/* ---- contexts --------------------------------------------------------- */
+/* ---- contexts of a device ----------------------------------------------- */
 
-/* Returns 0; -ENOMEM, -EMFILE/-ENFILE (no eventfd for its channel), -ENODEV
+/* Open a context: the owner of objects and of their async events.
+ * Returns 0; -ENOMEM, -EMFILE/-ENFILE (no eventfd for its channel), -ENODEV
  * (the last port of the device was removed). After an error *ctx is unchanged.
  */
 int roost_ctx_open(struct roost_dev *dev, struct roost_ctx **ctx);
-/* Returns 0, or -EBUSY while the context has objects. Does not wait for the
- * acks of port events.
+/* Close a context. Returns 0, or -EBUSY while it has objects. Does not wait for
+ * the acks of port events.
  */
 int roost_ctx_close(struct roost_ctx *ctx);
 /* The channel of async events: roost_event.type is an enum roost_async_event.
@@ -117,7 +119,7 @@ int roost_ctx_close(struct roost_ctx *ctx);
  */
 struct roost_channel *roost_ctx_async_channel(struct roost_ctx *ctx);
 
-/* ---- counters --------------------------------------------------------- */
+/* ---- counters of a device ----------------------------------------------- */
 
 /* Since the creation of the device, over all its ports and workers. */
 struct roost_dev_counters {

@@ -23,7 +23,7 @@ struct roost_qp;
  * port, never for the network.
  */
 int roost_mcast_attach(struct roost_qp *qp, const struct roost_gid *group);
-/* Returns 0, -EINVAL (not attached). */
+/* Detach a QP from a group. Returns 0, -EINVAL (not attached). */
 int roost_mcast_detach(struct roost_qp *qp, const struct roost_gid *group);
 /* Detach the QP from every group. */
 void roost_mcast_detach_all(struct roost_qp *qp);

@@ -24,9 +24,10 @@ struct roost_mr;
 struct roost_pd;
 struct roost_sge;
 
-/* Returns 0, -ENOMEM. */
+/* Allocate a protection domain. Returns 0, -ENOMEM. */
 int roost_pd_alloc(struct roost_ctx *ctx, struct roost_pd **pd);
-/* Returns 0, or -EBUSY while an object refers to it. */
+/* Free a protection domain. Returns 0, or -EBUSY while an object refers to it.
+ */
 int roost_pd_dealloc(struct roost_pd *pd);
 
 /*
@@ -50,8 +51,8 @@ int roost_mr_alloc_null(struct roost_pd *pd, struct roost_mr **mr);
  */
 int roost_mr_prefetch(struct roost_pd *pd, const struct roost_sge *sge,
 		      bool for_write);
-/* When this returns 0, no worker uses the memory any more. Returns 0, or -EBUSY
- * while a window is bound to the region.
+/* Deregister. Afterwards no worker uses the memory any more. Returns 0, or
+ * -EBUSY while a window is bound to the region.
  */
 int roost_mr_dereg(struct roost_mr *mr);
 /*
@@ -63,17 +64,22 @@ int roost_mr_dereg(struct roost_mr *mr);
 #define ROOST_REREG_ACCESS 4u
 int roost_mr_rereg(struct roost_mr *mr, uint32_t what, struct roost_pd *pd,
 		   void *addr, size_t len_bytes, uint32_t access);
+/* The local and the remote key (rkey) of the region. */
 uint32_t roost_mr_lkey(const struct roost_mr *mr);
 uint32_t roost_mr_rkey(const struct roost_mr *mr);
 
-/*
- * Memory windows (IBTA 10.6.7.2). type: 1 (bound to the PD) or 2 (to a QP).
- * Binding is a send request: ROOST_WR_BIND_MW.
- * alloc returns 0, -ENOMEM, -EINVAL. dealloc unbinds; returns 0.
- */
+/* ---- memory windows ----------------------------------------------------- */
+
 struct roost_mw;
+
+/*
+ * Allocate a memory window (IBTA 10.6.7.2). type: 1 (bound to the PD) or 2 (to
+ * a QP). Binding is a send request: ROOST_WR_BIND_MW.
+ * Returns 0, -ENOMEM, -EINVAL (type).
+ */
 int roost_mw_alloc(struct roost_pd *pd, unsigned int type,
 		   struct roost_mw **mw);
+/* Unbind the window and free it. Returns 0. */
 int roost_mw_dealloc(struct roost_mw *mw);
 /* The last rkey of the window, whether the window is bound or not. */
 uint32_t roost_mw_rkey(const struct roost_mw *mw);

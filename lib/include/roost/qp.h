@@ -61,12 +61,14 @@ struct roost_qp_init {
  */
 int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
 		    struct roost_qp_init *init, struct roost_qp **qp);
-/* Returns 0, or -EBUSY while the QP is in a multicast group. Waits for the acks
- * of its async events, never for the network. *async_acked, if not NULL, gets
- * the number of acks over all time.
+/* Destroy the QP. Returns 0, or -EBUSY while it is in a multicast group. Waits
+ * for the acks of its async events, never for the network. *async_acked, if not
+ * NULL, gets the number of acks over all time.
  */
 int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked);
+/* The number of the QP (QPN), which never changes. */
 uint32_t roost_qp_num(const struct roost_qp *qp);
+/* The present state. */
 enum roost_qp_state roost_qp_state(const struct roost_qp *qp);
 
 /* Which members of roost_qp_attr count. Bits as in verbs.h. */
@@ -139,6 +141,8 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *attr,
 void roost_qp_query(struct roost_qp *qp, struct roost_qp_attr *attr,
 		    struct roost_qp_init *init);
 
+/* ---- posting to a queue pair -------------------------------------------- */
+
 struct roost_send_wr {
 	uint64_t wr_id;
 	const struct roost_sge *sges;
@@ -171,11 +175,11 @@ struct roost_recv_wr {
 };
 
 /*
- * Post one request, without a doorbell; sges and inline data are copied.
- * The caller brackets a list with roost_qp_send_begin/end: begin takes the
- * queue's lock, end publishes all of it, rings once and unlocks.
- * Returns 0; -ENOMEM (queue full); -EINVAL (state, opcode for the type, too
- * many sges, inline too long, length beyond 2^31, unknown flag).
+ * Post a list of requests: begin takes the queue's lock; add copies a request,
+ * its sges and inline data; end publishes all of them, rings the doorbell once
+ * and unlocks.
+ * Returns (add) 0; -ENOMEM (queue full); -EINVAL (state, opcode for the type,
+ * too many sges, inline too long, length beyond 2^31, unknown flag).
  */
 void roost_qp_send_begin(struct roost_qp *qp);
 int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr);
@@ -183,7 +187,8 @@ void roost_qp_send_end(struct roost_qp *qp);
 /* Forget everything added since begin, and unlock (wr_abort). */
 void roost_qp_send_abort(struct roost_qp *qp);
 
-/* As above, for receive requests. add: 0, -ENOMEM, -EINVAL (state RESET, sges).
+/* Post receive requests: begin, add and end as above.
+ * Returns (add) 0, -ENOMEM, -EINVAL (state RESET, sges).
  */
 void roost_qp_recv_begin(struct roost_qp *qp);
 int roost_qp_recv_add(struct roost_qp *qp, const struct roost_recv_wr *wr);

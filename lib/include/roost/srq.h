@@ -21,7 +21,7 @@ struct roost_recv_wr;
 struct roost_srq;
 struct roost_xrcd;
 
-/* A new domain. Returns 0, -ENOMEM. */
+/* Open a new domain. Returns 0, -ENOMEM. */
 int roost_xrcd_open(struct roost_ctx *ctx, struct roost_xrcd **xrcd);
 /* Open the domain that `with` is an opening of; `with` may belong to any
  * context of the device. The domain lives until its last opening is closed.
@@ -29,7 +29,9 @@ int roost_xrcd_open(struct roost_ctx *ctx, struct roost_xrcd **xrcd);
  */
 int roost_xrcd_share(struct roost_ctx *ctx, struct roost_xrcd *with,
 		     struct roost_xrcd **xrcd);
-/* Returns 0, or -EBUSY while a QP or SRQ uses this opening. */
+/* Close an opening of a domain. Returns 0, or -EBUSY while a QP or SRQ uses
+ * this opening.
+ */
 int roost_xrcd_close(struct roost_xrcd *xrcd);
 
 struct roost_srq_init {
@@ -40,13 +42,14 @@ struct roost_srq_init {
 	void *owner;             /* readers of its async events get this */
 };
 
-/* Returns 0, -EINVAL (limits, XRC without CQ, objects of another context),
- * -ENOMEM.
+/* Create an SRQ. Returns 0, -EINVAL (limits, XRC without CQ, objects of another
+ * context), -ENOMEM.
  */
 int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 		     struct roost_srq **srq);
-/* Returns 0, or -EBUSY while a QP uses it. Waits for the acks of its async
- * events; *async_acked, if not NULL, gets their number over all time.
+/* Destroy the SRQ. Returns 0, or -EBUSY while a QP uses it. Waits for the acks
+ * of its async events; *async_acked, if not NULL, gets their number over all
+ * time.
  */
 int roost_srq_destroy(struct roost_srq *srq, uint64_t *async_acked);
 /* The number of an XRC SRQ; 0 for a basic one. */
@@ -63,10 +66,13 @@ int roost_srq_set_limit(struct roost_srq *srq, uint32_t limit);
  */
 int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr,
 		     const uint32_t *limit);
+/* The size in WQEs, the number of sges of each, and the limit (0: none). */
 void roost_srq_query(struct roost_srq *srq, uint32_t *max_wr, uint32_t *max_sge,
 		     uint32_t *limit);
 
-/* Posting, as for QPs: begin, add..., end. add: 0, -ENOMEM, -EINVAL. */
+/* Post receive requests: begin, add and end as for a QP (roost_qp_recv_add()).
+ * Returns (add) 0, -ENOMEM, -EINVAL (sges).
+ */
 void roost_srq_recv_begin(struct roost_srq *srq);
 int roost_srq_recv_add(struct roost_srq *srq, const struct roost_recv_wr *wr);
 void roost_srq_recv_end(struct roost_srq *srq);

@@ -39,15 +39,17 @@ struct roost_wq_init {
 	void *owner; /* readers of its async events get this */
 };
 
-/* In state RESET. Returns 0, -EINVAL (limits, no CQ), -ENOMEM. */
+/* Create a WQ in state RESET. Returns 0, -EINVAL (limits, no CQ), -ENOMEM. */
 int roost_wq_create(struct roost_pd *pd, struct roost_wq_init *init,
 		    struct roost_wq **wq);
-/* Returns 0, or -EBUSY while a table has it. Waits for the acks of its async
- * events; *async_acked, if not NULL, gets their number over all time.
+/* Destroy the WQ. Returns 0, or -EBUSY while a table has it. Waits for the acks
+ * of its async events; *async_acked, if not NULL, gets their number over all
+ * time.
  */
 int roost_wq_destroy(struct roost_wq *wq, uint64_t *async_acked);
 /* The number that its completions carry as qpn. */
 uint32_t roost_wq_num(const struct roost_wq *wq);
+/* The present state. */
 enum roost_wq_state roost_wq_state(const struct roost_wq *wq);
 
 /* Change the state: from any state to RESET or ERR; from RESET or RDY to RDY.
@@ -55,12 +57,14 @@ enum roost_wq_state roost_wq_state(const struct roost_wq *wq);
  */
 int roost_wq_modify(struct roost_wq *wq, enum roost_wq_state to);
 
-/* Posting, as for QPs: begin, add..., end. add: 0, -ENOMEM, -EINVAL. */
+/* Post receive requests: begin, add and end as for a QP (roost_qp_recv_add()).
+ * Returns (add) 0, -ENOMEM, -EINVAL (state, sges).
+ */
 void roost_wq_recv_begin(struct roost_wq *wq);
 int roost_wq_recv_add(struct roost_wq *wq, const struct roost_recv_wr *wr);
 void roost_wq_recv_end(struct roost_wq *wq);
 
-/* ---- tables ----------------------------------------------------------- */
+/* ---- indirection tables of receive WQs ---------------------------------- */
 
 /* Fields of a datagram that are hashed, in this order. Bits as in verbs.h. */
 enum roost_hash_fields {
@@ -88,7 +92,7 @@ struct roost_hash {
  */
 int roost_ind_table_create(struct roost_ctx *ctx, struct roost_wq *const *wqs,
 			   uint32_t log_size, struct roost_ind_table **table);
-/* Returns 0, or -EBUSY while a QP uses it. */
+/* Destroy a table. Returns 0, or -EBUSY while a QP uses it. */
 int roost_ind_table_destroy(struct roost_ind_table *table);
 
 #endif
