@@ -27,6 +27,7 @@
 #include "pmd_glue/process/debug.h"
 #include "pmd_glue/device.h"
 #include "pmd_glue/port/eal.h"
+#include "pmd_glue/host/host.h"
 #include "pmd_glue/netif/guid.h"
 #include "pmd_glue/kernel/pci.h"
 #include "pmd_glue/port/port_word.h"
@@ -151,7 +152,8 @@ static int create_dev(struct roost_device *d, const struct roost_config *config)
 	snprintf(name, sizeof(name), "roost%u", d->index);
 	conf.name = name;
 	for (unsigned int i = 0; i < d->nb_stations; i++) {
-		conf.io[i] = roost_station_io(&d->stations[i]);
+		conf.frame_io[i] = roost_station_frame_io(&d->stations[i]);
+		conf.addr_io[i] = roost_host_addr_io(d->stations[i].host);
 		memcpy(conf.mac[i], d->stations[i].port->mac,
 		       sizeof(conf.mac[i]));
 		conf.vlan_id[i] = d->stations[i].subport.vlan_id;
@@ -498,9 +500,7 @@ void roost_device_close(struct roost_device *device)
 	pthread_mutex_unlock(&devices.lock);
 }
 
-/* Two rounds: worker 0 sends frames of workers without a TX queue, and hands
- * received frames to their rings.
- */
+/* Twice: worker 0 sends and receives for workers that have no queue. */
 static void settle(struct roost_device *d)
 {
 	for (unsigned int round = 0; round < 2; round++)

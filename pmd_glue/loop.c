@@ -89,55 +89,24 @@ static void punt(void *ctx, struct rte_mbuf *pkt)
 		rte_pktmbuf_free(pkt);
 }
 
-static void neigh_put(void *ctx, struct roost_neigh *neigh)
-{
-	struct roost_loop *l = ctx;
-
-	roost_host_neigh_put(l->host, neigh);
-}
-
-static int ask(void *ctx, const struct roost_gid *sgid,
-	       const struct roost_gid *dgid, const uint8_t *from_mac,
-	       struct roost_neigh **neigh)
-{
-	struct roost_loop *l = ctx;
-
-	return roost_host_ask(l->host, sgid, dgid, from_mac, neigh);
-}
-
-static int meet(void *ctx, const struct roost_gid *sgid,
-		const struct roost_gid *dgid, const uint8_t from_mac[6])
-{
-	struct roost_loop *l = ctx;
-
-	return roost_host_meet(l->host, sgid, dgid, from_mac);
-}
-
 /* Ask, and do not wait: the answer arrives by the loop, and the caller may be
  * the thread that runs it.
  */
 static int resolve(void *ctx, const struct roost_gid *sgid,
 		   const struct roost_gid *dgid, struct roost_neigh **neigh)
 {
-	int ret = meet(ctx, sgid, dgid, NULL);
+	struct roost_host *host = ctx;
+	int ret = roost_host_meet(host, sgid, dgid, NULL);
 
 	if (ret && ret != -EAGAIN)
 		return ret;
-	ret = ask(ctx, sgid, dgid, NULL, neigh);
+	ret = roost_host_ask(host, sgid, dgid, NULL, neigh);
 	if (ret ||
 	    atomic_load_explicit(&(*neigh)->mac_gen, memory_order_acquire) != 0)
 		return ret;
-	neigh_put(ctx, *neigh);
+	roost_host_neigh_put(host, *neigh);
 	*neigh = NULL;
 	return -EAGAIN;
-}
-
-static int source(void *ctx, const struct roost_gid *dgid,
-		  struct roost_gid *sgid)
-{
-	struct roost_loop *l = ctx;
-
-	return roost_host_source(l->host, dgid, sgid);
 }
 
 static void wake(void *ctx)
@@ -285,20 +254,16 @@ static int create_dev(struct roost_loop *l, const uint8_t mac[6])
 		.name = l->conf.name,
 		.pool = l->conf.pool,
 		.nb_ports = 1,
-		.io[0] = {
+		.frame_io[0] = {
 			.ctx = l,
 			.rx_burst = rx_burst,
 			.tx_burst = tx_burst,
 			.punt = punt,
-			.resolve = resolve,
-			.neigh_put = neigh_put,
-			.ask = ask,
-			.meet = meet,
-			.source = source,
-			.wake = wake,
 		},
+		.addr_io[0] = roost_host_addr_io(l->host),
 	};
 
+	conf.addr_io[0].resolve = resolve;
 	memcpy(conf.mac[0], mac, sizeof(conf.mac[0]));
 	/* The EUI-64 of the MAC, as in the link-local address. */
 	memcpy(&guid_be, &link_local.b[8], sizeof(guid_be));

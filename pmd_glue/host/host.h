@@ -22,9 +22,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/engine/core/port_io.h"
 #include "pmd_glue/kernel/nl_link.h"
 #include "pmd_glue/host/route.h"
 
+struct roost_groups;
 struct roost_host;
 struct roost_neigh;
 struct roost_unreached;
@@ -74,6 +76,11 @@ struct roost_host_conf {
 	 */
 	void (*unreached)(void *ctx, const struct roost_unreached *what,
 			  const struct roost_gid *hop);
+	/* The multicast groups that QPs of the engine join; created before
+	 * the first QP joins, and borrowed. NULL: the port receives every
+	 * group.
+	 */
+	struct roost_groups *groups;
 	void *ctx;
 };
 
@@ -83,9 +90,14 @@ int roost_host_create(const struct roost_host_conf *conf,
 /* Free the host. All references to neighbours have been put. */
 void roost_host_destroy(struct roost_host *host);
 
+/* The functions by which the engine uses the host; its wake is the wake of the
+ * configuration. The host outlives the engine's port. (host_io.c)
+ */
+struct roost_addr_io roost_host_addr_io(struct roost_host *host);
+
 /*
  * Find the next hop from sgid to dgid and take a reference to it; see resolve
- * in struct roost_port_io. Waits up to four seconds for an answer. Returns 0,
+ * in struct roost_addr_io. Waits up to four seconds for an answer. Returns 0,
  * -EHOSTUNREACH, -ETIMEDOUT, -ENOMEM, -ENOBUFS (the limit of neighbours in use
  * is reached; reported). Thread: any but the control thread; the caller holds
  * no turn.
@@ -112,7 +124,7 @@ int roost_host_meet(struct roost_host *host, const struct roost_gid *sgid,
 /* Select our source address for dgid. Returns 0, -EHOSTUNREACH. Thread: any. */
 int roost_host_source(struct roost_host *host, const struct roost_gid *dgid,
 		      struct roost_gid *sgid);
-/* As unreached in struct roost_port_io. */
+/* As unreached in struct roost_addr_io. */
 void roost_host_unreached(struct roost_host *host,
 			  const struct roost_unreached *what);
 /* Copy the port's present routes and link-local address. Thread: any. */

@@ -136,7 +136,7 @@ roost_subport_port(struct roost_subport *subport)
  * ---------------------------------------------------------------
  */
 
-/* As in struct roost_port_io. Thread: holder of the turn of worker number
+/* As in struct roost_frame_io. Thread: holder of the turn of worker number
  * queue.
  */
 uint16_t roost_subport_rx(struct roost_subport *subport, uint16_t queue,

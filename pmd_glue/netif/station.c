@@ -33,7 +33,7 @@
 /* A link waits this long for a peer before the user is told. */
 #define LONELY_NS 5000000000u
 
-/* ---- between the engine and the host ----------------------------------- */
+/* ---- the engine's frames ------------------------------------------------ */
 
 /* Thread of the next three functions: the holder of the turn. */
 static uint16_t rx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
@@ -78,46 +78,6 @@ static void punt(void *ctx, struct rte_mbuf *pkt)
 	roost_twin_take(s->twin, pkt);
 }
 
-static int resolve(void *ctx, const struct roost_gid *sgid,
-		   const struct roost_gid *dgid, struct roost_neigh **neigh)
-{
-	struct roost_station *s = ctx;
-
-	return roost_host_resolve(s->host, sgid, dgid, neigh);
-}
-
-static void neigh_put(void *ctx, struct roost_neigh *neigh)
-{
-	struct roost_station *s = ctx;
-
-	roost_host_neigh_put(s->host, neigh);
-}
-
-static int ask(void *ctx, const struct roost_gid *sgid,
-	       const struct roost_gid *dgid, const uint8_t *from_mac,
-	       struct roost_neigh **neigh)
-{
-	struct roost_station *s = ctx;
-
-	return roost_host_ask(s->host, sgid, dgid, from_mac, neigh);
-}
-
-static int meet(void *ctx, const struct roost_gid *sgid,
-		const struct roost_gid *dgid, const uint8_t from_mac[6])
-{
-	struct roost_station *s = ctx;
-
-	return roost_host_meet(s->host, sgid, dgid, from_mac);
-}
-
-static int source(void *ctx, const struct roost_gid *dgid,
-		  struct roost_gid *sgid)
-{
-	struct roost_station *s = ctx;
-
-	return roost_host_source(s->host, dgid, sgid);
-}
-
 static void kick(void *ctx, unsigned int worker)
 {
 	struct roost_station *s = ctx;
@@ -130,45 +90,15 @@ static void wake(void *ctx __attribute__((unused)))
 	roost_control_wake();
 }
 
-static int mcast_join(void *ctx, const struct roost_gid *group)
+struct roost_frame_io roost_station_frame_io(struct roost_station *s)
 {
-	struct roost_station *s = ctx;
-
-	return roost_groups_join(&s->groups, group);
-}
-
-static void mcast_leave(void *ctx, const struct roost_gid *group)
-{
-	struct roost_station *s = ctx;
-
-	roost_groups_leave(&s->groups, group);
-}
-
-static void unreached(void *ctx, const struct roost_unreached *what)
-{
-	struct roost_station *s = ctx;
-
-	roost_host_unreached(s->host, what);
-}
-
-struct roost_port_io roost_station_io(struct roost_station *s)
-{
-	return (struct roost_port_io){
+	return (struct roost_frame_io){
 		.ctx = s,
 		.nb_queues = s->port->nb_worker_queues,
 		.rx_burst = rx_burst,
 		.tx_burst = tx_burst,
 		.punt = punt,
-		.resolve = resolve,
-		.neigh_put = neigh_put,
-		.ask = ask,
-		.meet = meet,
-		.source = source,
-		.wake = wake,
 		.kick = kick,
-		.mcast_join = mcast_join,
-		.mcast_leave = mcast_leave,
-		.unreached = unreached,
 	};
 }
 
@@ -299,6 +229,7 @@ static int make_host(struct roost_station *s, const struct roost_gateways *gw)
 		.conflict = conflict,
 		.crowded = crowded,
 		.unreached = roost_station_tell_unreached,
+		.groups = &s->groups,
 		.ctx = s,
 	};
 

@@ -94,8 +94,8 @@ struct roost_station {
 int roost_station_open(struct roost_station *s,
 		       const struct roost_config *config, unsigned int index);
 
-/* The functions by which the engine uses the station. */
-struct roost_port_io roost_station_io(struct roost_station *s);
+/* The functions by which the engine sends and receives. */
+struct roost_frame_io roost_station_frame_io(struct roost_station *s);
 
 /* Start as port port_num of dev. progress: the progress engines of dev, by
  * worker. Returns 0, or the driver's error, reported.

@@ -212,8 +212,8 @@ void roost_ethport_link(struct roost_ethport *port,
  */
 uint64_t roost_ethport_reconnect(struct roost_ethport *port, uint64_t now_ns);
 
-/* As in struct roost_port_io. queue: the worker's number. Thread: holder of the
- * worker's turn; one thread at a time for each queue.
+/* As in struct roost_frame_io. queue: the worker's number. Thread: holder of
+ * the worker's turn; one thread at a time for each queue.
  */
 uint16_t roost_ethport_rx(struct roost_ethport *port, uint16_t queue,
 			  struct rte_mbuf **pkts, uint16_t n);

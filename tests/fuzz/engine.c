@@ -197,10 +197,12 @@ static void open_dev(void)
 		.name = "fuzz0",
 		.pool = tx_pool,
 		.nb_ports = 1,
-		.io = { {
+		.frame_io = { {
 			.rx_burst = rx_burst,
 			.tx_burst = tx_burst,
 			.punt = punt,
+		} },
+		.addr_io = { {
 			.resolve = resolve,
 			.neigh_put = neigh_put,
 		} },

@@ -129,7 +129,7 @@ static void open_device(void)
 	const struct roost_dev_conf conf = {
 		.name = "roost0",
 		.nb_ports = 1,
-		.io = { { .rx_burst = no_burst, .tx_burst = no_burst } },
+		.frame_io = { { .rx_burst = no_burst, .tx_burst = no_burst } },
 		.node_guid = 1,
 		.seed = { 1, 2 },
 	};

@@ -308,14 +308,21 @@ static void wake(void *ctx)
 	port->end->services_due_ns = 0;
 }
 
-struct roost_port_io sim_link_port(struct sim_port *port)
+struct roost_frame_io sim_link_frame_io(struct sim_port *port)
 {
-	return (struct roost_port_io){
+	return (struct roost_frame_io){
 		.ctx = port,
 		.nb_queues = port->end->nb_queues,
 		.rx_burst = rx_burst,
 		.tx_burst = tx_burst,
 		.punt = punt,
+	};
+}
+
+struct roost_addr_io sim_link_addr_io(struct sim_port *port)
+{
+	return (struct roost_addr_io){
+		.ctx = port,
 		.resolve = resolve,
 		.neigh_put = neigh_put,
 		.ask = ask,

@@ -14,7 +14,8 @@
 void sim_link_init(struct sim *sim);
 void sim_link_fini(struct sim *sim);
 /* What a device gets as this port. */
-struct roost_port_io sim_link_port(struct sim_port *port);
+struct roost_frame_io sim_link_frame_io(struct sim_port *port);
+struct roost_addr_io sim_link_addr_io(struct sim_port *port);
 /* Arrival of the first frame on its way; UINT64_MAX: there is none. */
 uint64_t sim_link_next_ns(const struct sim *sim);
 

@@ -98,9 +98,10 @@ static int init_tables(struct roost_dev *dev, const uint64_t given[2])
 static void init_port(struct roost_port *port,
 		      const struct roost_dev_conf *conf, unsigned int i)
 {
-	port->io = conf->io[i];
-	if (port->io.nb_queues == 0)
-		port->io.nb_queues = 1;
+	port->frame_io = conf->frame_io[i];
+	port->addr_io = conf->addr_io[i];
+	if (port->frame_io.nb_queues == 0)
+		port->frame_io.nb_queues = 1;
 	atomic_init(&port->own.mac_gen, roost_neigh_mac_gen(conf->mac[i], 1));
 	port->vlan_id = conf->vlan_id[i];
 	port->punts_vlans = conf->punts_vlans[i];

@@ -8,7 +8,7 @@
  * Devices as their owner sees them: they are made of ports.
  *
  * The engine does no I/O and reads no clock. Packets come and go through
- * struct roost_port_io; time is an argument of roost_worker_iterate()
+ * struct roost_frame_io; time is an argument of roost_worker_iterate()
  * (lib/engine/sched/worker.h).
  */
 
@@ -33,7 +33,8 @@ struct roost_dev_conf {
 				   * 4096 behind the headroom; borrowed */
 	unsigned int nb_ports;    /* 1..ROOST_DEV_PORTS_MAX */
 	unsigned int nb_workers;  /* 0: one; up to ROOST_DEV_WORKERS_MAX */
-	struct roost_port_io io[ROOST_DEV_PORTS_MAX];
+	struct roost_frame_io frame_io[ROOST_DEV_PORTS_MAX];
+	struct roost_addr_io addr_io[ROOST_DEV_PORTS_MAX];
 	uint8_t mac[ROOST_DEV_PORTS_MAX][6];
 	/* VLAN ID of the port. All packets of the port carry this tag, with the
 	 * priority that belongs to their traffic class, and frames of another

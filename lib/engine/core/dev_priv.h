@@ -28,7 +28,8 @@ struct roost_transport;
 #define ROOST_TX_QUEUES (ROOST_DEV_PORTS_MAX + 1u)
 
 struct roost_port {
-	struct roost_port_io io;
+	struct roost_frame_io frame_io;
+	struct roost_addr_io addr_io;
 	/* The port's MAC, in the form of a neighbour; written with release.
 	 * Paths to multicast groups refer to it, too.
 	 */

@@ -40,7 +40,7 @@ static int open_group(struct roost_dev *dev, uint8_t port_index,
 		      const struct roost_gid *gid,
 		      struct roost_mcast_group **group)
 {
-	struct roost_port_io *io = &dev->ports[port_index].io;
+	struct roost_addr_io *io = &dev->ports[port_index].addr_io;
 	struct roost_mcast_group *g;
 	int ret = 0;
 
@@ -65,7 +65,7 @@ static int open_group(struct roost_dev *dev, uint8_t port_index,
 /* The last member has left. */
 static void close_group(struct roost_dev *dev, struct roost_mcast_group *g)
 {
-	struct roost_port_io *io = &dev->ports[g->port_index].io;
+	struct roost_addr_io *io = &dev->ports[g->port_index].addr_io;
 
 	if (io->mcast_leave)
 		io->mcast_leave(io->ctx, &g->gid);

@@ -111,8 +111,8 @@ static int find_next(struct roost_port *port, struct roost_path *path,
 	if (path->multicast)
 		path->neigh = &port->own;
 	else
-		ret = port->io.resolve(port->io.ctx, &path->sgid, &path->dgid,
-				       &path->neigh);
+		ret = port->addr_io.resolve(port->addr_io.ctx, &path->sgid,
+					    &path->dgid, &path->neigh);
 	if (ret)
 		return ret;
 	path->mac_gen = atomic_load_explicit(&path->neigh->mac_gen,
@@ -208,7 +208,7 @@ void roost_path_renew_frame(const struct roost_path *path, uint64_t mac_gen,
 
 void roost_path_release(struct roost_dev *dev, struct roost_path *path)
 {
-	struct roost_port_io *io = &dev->ports[path->port_index].io;
+	struct roost_addr_io *io = &dev->ports[path->port_index].addr_io;
 
 	if (path->neigh && path->neigh != path->own)
 		io->neigh_put(io->ctx, path->neigh);

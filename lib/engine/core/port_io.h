@@ -5,10 +5,11 @@
 #define ROOST_ENGINE_CORE_PORT_IO_H
 
 /*
- * The engine's access to a port: frames, next hops, and reports to the user.
+ * The engine's access to a port, in two parts: its frames, and its addresses.
  *
- * The engine does no I/O. Who creates a device fills a struct roost_port_io for
- * each port: pmd_glue for an ethdev, tests for a simulated link.
+ * The engine does no I/O. Who creates a device fills a struct roost_frame_io
+ * and a struct roost_addr_io for each port: pmd_glue for an ethdev, tests for a
+ * simulated link.
  */
 
 #include <stdatomic.h>
@@ -68,8 +69,10 @@ struct roost_unreached {
 	uint64_t tried_ns;           /* NO_NEIGH, NO_ACK, NO_CM: duration */
 };
 
-/* The engine's access to one port. ctx is passed to every function. */
-struct roost_port_io {
+/* The frames of one port: the engine's access to them. ctx is passed to every
+ * function.
+ */
+struct roost_frame_io {
 	void *ctx;
 	/* Queues in each direction, one for each of the first workers; 0: one.
 	 */
@@ -91,6 +94,17 @@ struct roost_port_io {
 	 * at a time; must not block.
 	 */
 	void (*punt)(void *ctx, struct rte_mbuf *pkt);
+	/* A worker has work that it does not see by itself: let it have a turn
+	 * soon. NULL: every worker gets turns anyway. Thread: any.
+	 */
+	void (*kick)(void *ctx, unsigned int worker);
+};
+
+/* The addresses of one port, its neighbours and its multicast groups: the
+ * engine's access to them. ctx is passed to every function.
+ */
+struct roost_addr_io {
+	void *ctx;
 	/* Find the next hop for dgid from sgid and take a reference. Blocks for
 	 * the network (bounded). Returns 0, -EHOSTUNREACH (no route, or the
 	 * gateway does not answer), -ETIMEDOUT (dgid does not answer).
@@ -128,10 +142,6 @@ struct roost_port_io {
 	 * NULL: they run without being woken. Thread: any; must not block.
 	 */
 	void (*wake)(void *ctx);
-	/* A worker has work that it does not see by itself: let it have a turn
-	 * soon. NULL: every worker gets turns anyway. Thread: any.
-	 */
-	void (*kick)(void *ctx, unsigned int worker);
 	/* The first QP joined the group, or the last QP left it: set the MAC
 	 * filter and report membership. NULL: the port takes every group.
 	 * Returns 0, -ENOSPC.

@@ -62,7 +62,7 @@ static int first_of_family(struct roost_dev *dev, unsigned int port,
 static int source_of(struct roost_dev *dev, unsigned int port,
 		     const struct roost_gid *dgid, struct roost_gid *sgid)
 {
-	struct roost_port_io *io = &dev->ports[port].io;
+	struct roost_addr_io *io = &dev->ports[port].addr_io;
 
 	if (port_has(dev, port, dgid)) {
 		*sgid = *dgid;
@@ -116,7 +116,7 @@ int roost_dev_ask(struct roost_dev *dev, const struct roost_route *route,
 		  struct roost_neigh **neigh)
 {
 	unsigned int port = route->port_num - 1u;
-	struct roost_port_io *io = &dev->ports[port].io;
+	struct roost_addr_io *io = &dev->ports[port].addr_io;
 
 	*neigh = NULL;
 	if (roost_gid_is_multicast(dgid) || port_has(dev, port, dgid))
@@ -130,7 +130,7 @@ int roost_dev_meet(struct roost_dev *dev, const struct roost_route *route,
 		   const struct roost_gid *dgid, const uint8_t from_mac[6])
 {
 	unsigned int port = route->port_num - 1u;
-	struct roost_port_io *io = &dev->ports[port].io;
+	struct roost_addr_io *io = &dev->ports[port].addr_io;
 
 	if (!io->meet || port_has(dev, port, dgid))
 		return 0;
@@ -141,7 +141,7 @@ void roost_dev_tell_unreached(struct roost_dev *dev, uint8_t port_num,
 			      const struct roost_unreached *what)
 {
 	for (unsigned int i = 0; i < dev->nb_ports; i++) {
-		const struct roost_port_io *io = &dev->ports[i].io;
+		const struct roost_addr_io *io = &dev->ports[i].addr_io;
 
 		if (io->unreached && (port_num == 0 || port_num == i + 1))
 			io->unreached(io->ctx, what);
@@ -151,7 +151,7 @@ void roost_dev_tell_unreached(struct roost_dev *dev, uint8_t port_num,
 void roost_dev_neigh_put(struct roost_dev *dev, uint8_t port_num,
 			 struct roost_neigh *neigh)
 {
-	struct roost_port_io *io = &dev->ports[port_num - 1].io;
+	struct roost_addr_io *io = &dev->ports[port_num - 1].addr_io;
 
 	if (neigh)
 		io->neigh_put(io->ctx, neigh);

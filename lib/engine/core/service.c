@@ -27,7 +27,7 @@ void roost_dev_service_remove(struct roost_dev *dev,
 
 void roost_dev_service_wake(struct roost_dev *dev)
 {
-	struct roost_port_io *io = &dev->ports[0].io;
+	struct roost_addr_io *io = &dev->ports[0].addr_io;
 
 	if (io->wake)
 		io->wake(io->ctx);

@@ -68,7 +68,8 @@ static int create(struct roost_worker *w)
 		return -ENOMEM;
 	ret = ring_create(&sched->steer->frames, FRAMES_LEN);
 	for (unsigned int p = 0; w->index == 0 && p < dev->nb_ports; p++)
-		if (ret == 0 && dev->ports[p].io.nb_queues < dev->nb_workers)
+		if (ret == 0 &&
+		    dev->ports[p].frame_io.nb_queues < dev->nb_workers)
 			ret = ring_create(&sched->steer->lent[p], LENT_LEN);
 	return ret;
 }
@@ -97,7 +98,7 @@ void roost_steer_destroy(struct roost_worker *w)
 
 static void kick(struct roost_dev *dev, unsigned int worker)
 {
-	const struct roost_port_io *io = &dev->ports[0].io;
+	const struct roost_frame_io *io = &dev->ports[0].frame_io;
 
 	if (io->kick)
 		io->kick(io->ctx, worker);

@@ -90,7 +90,7 @@ static void seal(struct roost_frame_queue *q, unsigned int count)
 void roost_tx_flush(struct roost_worker *w, unsigned int port_index)
 {
 	struct roost_frame_queue *q = &roost_sched_of(w)->txq[port_index];
-	struct roost_port_io *io = &w->dev->ports[port_index].io;
+	struct roost_frame_io *io = &w->dev->ports[port_index].frame_io;
 	uint16_t count = w->txq[port_index].count, sent;
 
 	if (count == 0)
@@ -200,7 +200,8 @@ int roost_worker_send_roce(struct roost_worker *w, uint8_t port_num,
 		.roce = true,
 		.loopback = loopback,
 	};
-	const struct roost_port_io *io = &w->dev->ports[raw.port_index].io;
+	const struct roost_frame_io *io =
+		&w->dev->ports[raw.port_index].frame_io;
 	int ret = enqueue_raw(w, &raw);
 
 	if (io->kick)

@@ -263,7 +263,7 @@ static unsigned int receive(struct roost_worker *w)
 	unsigned int work = 0;
 
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++) {
-		struct roost_port_io *io = &w->dev->ports[p].io;
+		struct roost_frame_io *io = &w->dev->ports[p].frame_io;
 		uint16_t n;
 
 		if (w->index >= io->nb_queues)

@@ -289,13 +289,13 @@ void roost_rx_frame(struct roost_worker *w, unsigned int from,
 	switch (class_by_vlan(port, class, &frame)) {
 	case ROOST_FRAME_OTHER:
 		w->counters.punted_pkts++;
-		port->io.punt(port->io.ctx, mbuf);
+		port->frame_io.punt(port->frame_io.ctx, mbuf);
 		return;
 	case ROOST_FRAME_BAD:
 		roost_worker_drop(w, frame.drop);
 		if (is_worth_telling(w, frame.drop) ||
 		    is_stray_worth_telling(w, class, frame.drop)) {
-			port->io.punt(port->io.ctx, mbuf);
+			port->frame_io.punt(port->frame_io.ctx, mbuf);
 			return;
 		}
 		break;

@@ -82,11 +82,14 @@ void fixture_open_workers(struct fixture *f, struct rte_mempool *pool,
 		.pool = pool,
 		.nb_ports = 1,
 		.nb_workers = nb_workers,
-		.io = { {
+		.frame_io = { {
 			.ctx = f,
 			.rx_burst = rx_burst,
 			.tx_burst = tx_burst,
 			.punt = punt,
+		} },
+		.addr_io = { {
+			.ctx = f,
 			.resolve = resolve,
 			.neigh_put = neigh_put,
 		} },

@@ -62,7 +62,7 @@ int roost_device_open(const struct roost_config *config, unsigned int index,
 	const struct roost_dev_conf conf = {
 		.name = "roost0",
 		.nb_ports = 1,
-		.io = { {
+		.frame_io = { {
 			.rx_burst = rx_none,
 			.tx_burst = tx_none,
 			.punt = punt_none,

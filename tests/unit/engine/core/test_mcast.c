@@ -54,9 +54,9 @@ static void open_ports(struct fixture *f, struct port *ports)
 	fixture_open(f, NULL);
 	f->dev->nb_ports = 2;
 	for (int i = 0; i < 2; i++) {
-		f->dev->ports[i].io.ctx = &ports[i];
-		f->dev->ports[i].io.mcast_join = join;
-		f->dev->ports[i].io.mcast_leave = leave;
+		f->dev->ports[i].addr_io.ctx = &ports[i];
+		f->dev->ports[i].addr_io.mcast_join = join;
+		f->dev->ports[i].addr_io.mcast_leave = leave;
 		f->dev->ports[i].pkeys[0] = 0xffff;
 	}
 }
