@@ -7,43 +7,22 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include <rte_ethdev.h>
-
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/control.h"
-#include "pmd_glue/port/ethport.h"
 #include "pmd_glue/host/membership.h"
 #include "pmd_glue/host/nd.h"
 
-/* Most devices do not filter by longer lists. */
-#define FILTER_MAX 128u
-
 /* ---- the filter -------------------------------------------------------- */
 
-static int set_list(const struct roost_groups *groups)
-{
-	struct rte_ether_addr macs[FILTER_MAX];
-	unsigned int nb;
-
-	nb = roost_membership_macs(groups->membership, (uint8_t(*)[6])macs,
-				   FILTER_MAX);
-	if (nb > FILTER_MAX)
-		return -ENOSPC;
-	return rte_eth_dev_set_mc_addr_list(groups->port->id, macs, nb);
-}
-
-/* Set the list of MACs, or receive all groups. A driver that supports neither
- * does not filter.
- */
 static void set_filter(const struct roost_groups *groups)
 {
-	if (groups->port->kernel != ROOST_KERNEL_NONE || groups->port->gone)
-		return;
-	if (!groups->conf.takes_all && !groups->port->shared &&
-	    set_list(groups) == 0)
-		rte_eth_allmulticast_disable(groups->port->id);
-	else
-		rte_eth_allmulticast_enable(groups->port->id);
+	const struct roost_groups_conf *conf = &groups->conf;
+	uint8_t macs[ROOST_GROUPS_MACS_MAX][6];
+	unsigned int nb;
+
+	nb = roost_membership_macs(groups->membership, macs,
+				   ROOST_GROUPS_MACS_MAX);
+	conf->set_filter(conf->ctx, macs, nb);
 }
 
 /* ---- the host's own groups --------------------------------------------- */
@@ -75,7 +54,7 @@ static void find_own(struct roost_groups *groups)
 	static const struct roost_gid all_nodes = {
 		.b = { [0] = 0xff, [1] = 0x02, [15] = 0x01 },
 	};
-	struct roost_gid link_local = roost_nd_link_local(conf->port->mac);
+	struct roost_gid link_local = roost_nd_link_local(conf->mac);
 
 	groups->nb_own = 0;
 	groups->own[groups->nb_own++] = roost_gid_from_v4(all_systems);
@@ -102,13 +81,13 @@ membership_conf(const struct roost_groups_conf *conf)
 {
 	struct roost_membership_conf mconf = {
 		.ipv4 = first_v4(conf->addrs),
-		.ipv6 = roost_nd_link_local(conf->port->mac),
-		.ip_mtu_bytes = conf->port->ip_mtu_bytes,
+		.ipv6 = roost_nd_link_local(conf->mac),
+		.ip_mtu_bytes = *conf->ip_mtu_bytes,
 		.send = conf->send,
 		.ctx = conf->ctx,
 	};
 
-	memcpy(mconf.mac, conf->port->mac, sizeof(mconf.mac));
+	memcpy(mconf.mac, conf->mac, sizeof(mconf.mac));
 	return mconf;
 }
 
@@ -117,7 +96,7 @@ int roost_groups_create(struct roost_groups *groups,
 {
 	struct roost_membership_conf mconf = membership_conf(conf);
 
-	*groups = (struct roost_groups){ .port = conf->port, .conf = *conf };
+	*groups = (struct roost_groups){ .conf = *conf };
 	find_own(groups);
 	/* The seed need not be secret, only different from other hosts'. */
 	if (getrandom(&mconf.seed, sizeof(mconf.seed), GRND_NONBLOCK) < 0)

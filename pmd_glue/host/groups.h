@@ -11,15 +11,8 @@
  *
  * For each group, routers and switches are told of the membership
  * (pmd_glue/host/membership.h, also for ports that the kernel shares), and the
- * port has to receive the frames of the group:
- *  - A port without a kernel gets the list of MAC addresses. It receives all
- *    groups if the driver has no such filter, if the filter is too small, if
- *    several devices are on the port, or if there is a twin: Roost does not
- *    know the kernel's groups there.
- *  - A port that the kernel shares receives all groups from the beginning
- *    (roost_nl_link_join_all_groups()). A port whose peer is the kernel does
- *    not filter.
- * The engine drops frames of other groups.
+ * port has to receive the frames of the group: set_filter() gets the list of
+ * MAC addresses. The engine drops frames of other groups.
  *
  * Thread: the control thread, unless a call says otherwise.
  */
@@ -30,16 +23,26 @@
 
 #include <roost/config.h>
 
-struct roost_ethport;
 struct roost_membership;
 
 /* All hosts of both families, link-local address, configured addresses. */
 #define ROOST_GROUPS_OWN_MAX (ROOST_PORT_IPS_MAX + 3)
 
+/* Most devices do not filter by longer lists. */
+#define ROOST_GROUPS_MACS_MAX 128u
+
 struct roost_groups_conf {
-	const struct roost_ethport *port;   /* open; borrowed */
-	const struct roost_prefixes *addrs; /* borrowed */
-	bool takes_all; /* there is a twin: receive all groups */
+	/* The port's MAC (6 bytes), IP MTU and addresses; borrowed. After a
+	 * change call roost_groups_readdress().
+	 */
+	const uint8_t *mac;
+	const uint32_t *ip_mtu_bytes;
+	const struct roost_prefixes *addrs;
+	/* Receive the frames to these nb group MACs. If nb is larger than
+	 * ROOST_GROUPS_MACS_MAX, macs has only the first ones: receive all
+	 * groups.
+	 */
+	void (*set_filter)(void *ctx, uint8_t (*macs)[6], unsigned int nb);
 	/* Does the kernel answer for this address? Then the kernel is in its
 	 * solicited-node group. NULL: the kernel has no interface there.
 	 */
@@ -50,7 +53,6 @@ struct roost_groups_conf {
 };
 
 struct roost_groups {
-	const struct roost_ethport *port;
 	struct roost_membership *membership;
 	struct roost_groups_conf conf;
 	/* The groups of the IP host; joined while the port is started. */

@@ -20,7 +20,7 @@
  *
  * Sharing costs two locks: one per receive burst and one per send burst. A port
  * with several subports does not filter multicast groups: it receives all
- * (pmd_glue/host/groups.h).
+ * (roost_ethport_set_groups()).
  *
  * Thread: the control thread, unless a call says otherwise.
  */

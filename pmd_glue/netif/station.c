@@ -242,12 +242,22 @@ static int make_host(struct roost_station *s, const struct roost_gateways *gw)
 	return roost_host_create(&conf, &s->host);
 }
 
+/* The groups of the kernel behind a twin are not known: receive all. */
+static void set_groups(void *ctx, uint8_t (*macs)[6], unsigned int nb)
+{
+	struct roost_station *s = ctx;
+
+	roost_ethport_set_groups(s->port, macs, nb,
+				 s->twin || nb > ROOST_GROUPS_MACS_MAX);
+}
+
 static int make_groups(struct roost_station *s)
 {
 	const struct roost_groups_conf conf = {
-		.port = s->port,
+		.mac = s->port->mac,
+		.ip_mtu_bytes = &s->port->ip_mtu_bytes,
 		.addrs = &s->addrs,
-		.takes_all = s->twin != NULL,
+		.set_filter = set_groups,
 		.kernel_owns = s->nl_link ? kernel_owns : NULL,
 		.send = send_frame,
 		.ctx = s,

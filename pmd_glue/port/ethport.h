@@ -179,6 +179,16 @@ bool roost_ethport_is_there(struct roost_ethport *port);
  * driver cannot set it, the port is made promiscuous if need be.
  */
 void roost_ethport_set_mac(struct roost_ethport *port, const uint8_t mac[6]);
+/*
+ * Receive the frames to these nb group MACs. A port without a kernel filters by
+ * this list. It receives all groups if all is set, if the driver has no such
+ * filter or refuses the list, or if several devices are on the port. A port
+ * that the kernel shares receives all groups from open
+ * (roost_nl_link_join_all_groups()), and a port whose peer is the kernel does
+ * not filter. (ethport_groups.c)
+ */
+void roost_ethport_set_groups(struct roost_ethport *port, uint8_t (*macs)[6],
+			      unsigned int nb, bool all);
 /* Read the MTU of the kernel's interface and twin_mtu_bytes again. Returns true
  * if the IP MTU of the port changed.
  */

@@ -92,12 +92,20 @@ static bool kernel_owns(void *ctx, const struct roost_gid *addr)
 	return roost_gid_eq(addr, &world.kernel);
 }
 
+static void set_groups(void *ctx, uint8_t (*macs)[6], unsigned int nb)
+{
+	assert_ptr_equal(ctx, &world);
+	roost_ethport_set_groups(&world.port, macs, nb,
+				 world.twin || nb > ROOST_GROUPS_MACS_MAX);
+}
+
 static void start(enum roost_driver_kernel kernel)
 {
 	struct roost_groups_conf conf = {
-		.port = &world.port,
+		.mac = world.port.mac,
+		.ip_mtu_bytes = &world.port.ip_mtu_bytes,
 		.addrs = &world.addrs,
-		.takes_all = world.twin,
+		.set_filter = set_groups,
 		.kernel_owns = world.twin || kernel == ROOST_KERNEL_SHARES
 				       ? kernel_owns
 				       : NULL,
