@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_APPS_ROOSTD_SWITCH_FAIR_H
+#define ROOST_APPS_ROOSTD_SWITCH_FAIR_H
+
+/*
+ * Whose frame leaves next when the port is full: deficit round robin (M.
+ * Shreedhar, G. Varghese, "Efficient Fair Queuing Using Deficit Round Robin",
+ * IEEE/ACM ToN 4(3), 1996) over one bounded queue for each client, with
+ * weights; optionally a token bucket for each. A frame counts with what it
+ * takes on the wire. A client without frames keeps no credit.
+ *
+ * Frames are handles of the caller, who owns them until push() and again after
+ * pop() or flush().
+ *
+ * Thread: the daemon's one.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#define ROOST_FAIR_QUEUE_LEN 64u
+/* Preamble, FCS and gap of a frame on Ethernet, in bytes. */
+#define ROOST_FAIR_WIRE_BYTES 24u
+
+enum roost_fair_state {
+	ROOST_FAIR_IDLE,
+	ROOST_FAIR_ACTIVE,
+	ROOST_FAIR_WAITING, /* for tokens */
+};
+
+struct roost_fair_queue {
+	TAILQ_ENTRY(roost_fair_queue) link; /* active or waiting */
+	enum roost_fair_state state;
+	uint32_t client;
+	uint32_t weight;
+	bool had_quantum; /* in this round */
+	uint64_t deficit_bytes;
+	uint64_t rate_bytes_per_s; /* 0: no limit */
+	uint64_t tokens;           /* in 10^-9 bytes */
+	uint64_t tokens_at_ns;
+	uint64_t ready_at_ns; /* WAITING: tokens suffice then */
+	uint32_t first, nb;   /* of the ring below */
+	struct {
+		void *handle;
+		uint32_t len_bytes;
+	} frames[ROOST_FAIR_QUEUE_LEN];
+};
+
+TAILQ_HEAD(roost_fair_list, roost_fair_queue);
+
+struct roost_fair {
+	uint32_t nb_queues;
+	struct roost_fair_queue **queues; /* by client; NULL: none yet */
+	struct roost_fair_list active;    /* first: whose turn it is */
+	struct roost_fair_list waiting;
+	uint64_t ready_at_ns; /* the first of those waiting; UINT64_MAX: none */
+};
+
+/* Returns 0, -ENOMEM. */
+int roost_fair_init(struct roost_fair *fair, uint32_t nb_queues);
+/* No queue has frames any more. */
+void roost_fair_fini(struct roost_fair *fair);
+
+/* A client, with weight 1 or more. Returns 0, -ENOMEM. */
+int roost_fair_add(struct roost_fair *fair, uint32_t client, uint32_t weight,
+		   uint64_t rate_bytes_per_s, uint64_t now_ns);
+/* Take the next frame of a client that goes. Returns NULL: none is left, and
+ * the client is gone.
+ */
+void *roost_fair_flush(struct roost_fair *fair, uint32_t client);
+
+static inline bool roost_fair_has_room(const struct roost_fair *fair,
+				       uint32_t client)
+{
+	return fair->queues[client]->nb < ROOST_FAIR_QUEUE_LEN;
+}
+
+/* The client's queue has room. */
+void roost_fair_push(struct roost_fair *fair, uint32_t client, void *handle,
+		     uint32_t len_bytes);
+
+/* The next frame, which stays; NULL: none, or rates forbid it. */
+void *roost_fair_head(struct roost_fair *fair, uint64_t now_ns,
+		      uint32_t *client, uint32_t *len_bytes);
+/* The frame that roost_fair_head() returned just before has left. */
+void roost_fair_pop(struct roost_fair *fair);
+
+/* When a frame that waits for its rate may go. UINT64_MAX: none waits. */
+static inline uint64_t roost_fair_ready_ns(const struct roost_fair *fair)
+{
+	return fair->ready_at_ns;
+}
+
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ *
+ * Hot file: runs once per frame. No allocation, system call, log or lock per
+ * frame.
+ */
+#include "apps/roostd/switch/switch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apps/roostd/switch/check.h"
+#include "apps/roostd/switch/group.h"
+#include "apps/roostd/switch/steer.h"
+
+/* ---- life ---------------------------------------------------------------- */
+
+int roost_switch_create(const struct roost_sw_port *port,
+			struct roost_lease *lease,
+			const struct roost_switch_ops *ops, void *arg,
+			uint64_t now_ns, struct roost_switch **out)
+{
+	struct roost_switch *sw = calloc(1, sizeof(*sw));
+	int ret;
+
+	if (!sw)
+		return -ENOMEM;
+	sw->port = *port;
+	sw->lease = lease;
+	sw->ops = ops;
+	sw->arg = arg;
+	roost_seen_init(&sw->seen, lease, roost_lease_random(lease));
+	roost_departed_init(&sw->departed, roost_lease_random(lease));
+	ret = roost_fair_init(&sw->fair, ROOST_CLIENTS_MAX + 1);
+	if (ret == 0)
+		ret = roost_fair_add(&sw->fair, ROOST_SWITCH_SELF, 1, 0,
+				     now_ns);
+	if (ret) {
+		roost_fair_fini(&sw->fair);
+		free(sw);
+		return ret;
+	}
+	*out = sw;
+	return 0;
+}
+
+static void discard_all(struct roost_switch *sw, uint32_t client)
+{
+	void *kept;
+
+	while ((kept = roost_fair_flush(&sw->fair, client)) != NULL)
+		sw->ops->discard(sw->arg, kept);
+}
+
+void roost_switch_destroy(struct roost_switch *sw)
+{
+	for (uint32_t i = 0; i <= ROOST_SWITCH_SELF; i++)
+		discard_all(sw, i);
+	roost_fair_fini(&sw->fair);
+	roost_departed_fini(&sw->departed);
+	roost_seen_fini(&sw->seen);
+	free(sw);
+}
+
+int roost_switch_client_enter(struct roost_switch *sw, uint16_t client,
+			      uint64_t now_ns)
+{
+	const struct roost_client_conf *conf = &sw->lease->clients[client].conf;
+
+	sw->counters[client] = (struct roost_switch_counters){ 0 };
+	roost_seen_client_add(&sw->seen, client, now_ns);
+	return roost_fair_add(&sw->fair, client, conf->weight,
+			      conf->rate_bytes_per_s, now_ns);
+}
+
+static void left(void *arg, const struct roost_gid *group)
+{
+	struct roost_switch *sw = arg;
+
+	sw->ops->leave(sw->arg, group);
+}
+
+void roost_switch_client_remove(struct roost_switch *sw, uint16_t client,
+				uint64_t now_ns)
+{
+	roost_departed_add(&sw->departed, &sw->seen, client, now_ns);
+	discard_all(sw, client);
+	roost_group_leave_all(sw->lease, client, left, sw);
+	roost_lease_client_remove(sw->lease, client, now_ns);
+}
+
+/* ---- out ----------------------------------------------------------------- */
+
+static void drop(struct roost_switch *sw, uint32_t client,
+		 enum roost_sw_drop reason)
+{
+	sw->counters[client].drops[reason]++;
+}
+
+static void deliver(struct roost_switch *sw, uint16_t client,
+		    const struct roost_sw_frame *frame, bool looped)
+{
+	struct roost_switch_counters *c = &sw->counters[client];
+
+	if (!sw->ops->deliver(sw->arg, client, frame, looped)) {
+		drop(sw, client, ROOST_SW_CLIENT_FULL);
+		return;
+	}
+	c->rx_frames++;
+	c->rx_bytes += frame->len_bytes;
+}
+
+/* To the members of the group but the sender, whose engine loops its datagrams
+ * back itself.
+ */
+static void deliver_group(struct roost_switch *sw,
+			  const struct roost_group *group, uint32_t sender,
+			  const struct roost_sw_frame *frame)
+{
+	for (uint32_t i = 0; group && i < group->nb_members; i++)
+		if (group->members[i] != sender)
+			deliver(sw, group->members[i], frame,
+				sender != ROOST_CLIENT_NONE);
+}
+
+/* There is room in the client's queue. */
+static void keep(struct roost_switch *sw, uint32_t client,
+		 const struct roost_sw_frame *frame)
+{
+	void *kept = sw->ops->keep(sw->arg, frame);
+
+	if (kept)
+		roost_fair_push(&sw->fair, client, kept, frame->len_bytes);
+	else
+		drop(sw, client, ROOST_SW_PORT_FULL);
+}
+
+/* Of a MAD, the copy that was checked is what goes on. */
+static struct roost_sw_frame as_checked(const struct roost_sw_pkt *pkt,
+					const struct roost_sw_frame *frame)
+{
+	struct roost_sw_frame checked = *frame;
+
+	if (pkt->mad) {
+		checked.head = pkt->mad->bytes;
+		checked.head_len_bytes = checked.len_bytes;
+		checked.payload = NULL;
+	}
+	return checked;
+}
+
+static void mad_to_client(struct roost_switch *sw, uint16_t client,
+			  const struct roost_sw_pkt *pkt,
+			  const struct roost_sw_frame *frame, bool looped)
+{
+	enum roost_sw_drop reason = roost_seen_in(&sw->seen, client, pkt);
+
+	if (reason == ROOST_SW_OK)
+		deliver(sw, client, frame, looped);
+	else
+		drop(sw, client, reason);
+}
+
+/* ---- messages of the daemon ---------------------------------------------- */
+
+/* Send a frame that the daemon made, as clients' frames go. */
+static void send_own(struct roost_switch *sw, const uint8_t *bytes,
+		     uint32_t len_bytes)
+{
+	const struct roost_sw_frame frame = {
+		.head = bytes,
+		.head_len_bytes = len_bytes,
+		.len_bytes = len_bytes,
+	};
+	struct roost_sw_pkt pkt;
+	struct roost_steer way;
+
+	if (roost_sw_parse(&frame, &sw->mad, &pkt) != ROOST_SW_OK)
+		return;
+	roost_steer_from_client(sw->lease, &sw->seen, &pkt, &way);
+	if (way.to == ROOST_STEER_CLIENT)
+		mad_to_client(sw, way.client, &pkt, &frame, true);
+	else if (way.to != ROOST_STEER_PORT)
+		drop(sw, ROOST_SWITCH_SELF, ROOST_SW_NO_CONN);
+	else if (roost_fair_has_room(&sw->fair, ROOST_SWITCH_SELF))
+		keep(sw, ROOST_SWITCH_SELF, &frame);
+	else
+		drop(sw, ROOST_SWITCH_SELF, ROOST_SW_PORT_FULL);
+}
+
+static void answer(struct roost_switch *sw, const struct roost_sw_pkt *pkt,
+		   const struct roost_cm_msg *msg)
+{
+	const struct roost_sw_route route = roost_sw_route_back(pkt);
+	uint8_t frame[ROOST_SW_GSI_FRAME_MAX];
+
+	roost_departed_in(&sw->departed, pkt);
+	send_own(sw, frame, roost_sw_compose(&sw->port, &route, msg, frame));
+}
+
+static void dropped_on_the_way(struct roost_switch *sw, uint32_t client,
+			       const struct roost_sw_pkt *pkt,
+			       const struct roost_steer *way)
+{
+	if (way->drop == ROOST_SW_NO_CONN)
+		roost_departed_in(&sw->departed, pkt);
+	drop(sw, client, way->drop);
+}
+
+uint64_t roost_switch_run(struct roost_switch *sw, uint64_t now_ns,
+			  uint32_t budget)
+{
+	uint8_t frame[ROOST_SW_GSI_FRAME_MAX];
+	uint64_t next_ns;
+	uint32_t len;
+
+	while (budget-- > 0 &&
+	       roost_fair_has_room(&sw->fair, ROOST_SWITCH_SELF)) {
+		len = roost_departed_next(&sw->departed, &sw->port, now_ns,
+					  frame);
+		if (len == 0)
+			break;
+		send_own(sw, frame, len);
+	}
+	next_ns = roost_departed_next_ns(&sw->departed);
+	if (roost_fair_ready_ns(&sw->fair) < next_ns)
+		next_ns = roost_fair_ready_ns(&sw->fair);
+	return next_ns;
+}
+
+/* ---- frames -------------------------------------------------------------- */
+
+static bool leaves(const struct roost_steer *way)
+{
+	return way->to == ROOST_STEER_PORT || way->to == ROOST_STEER_GROUP;
+}
+
+static void pass(struct roost_switch *sw, uint16_t client,
+		 const struct roost_sw_pkt *pkt, const struct roost_steer *way,
+		 const struct roost_sw_frame *frame)
+{
+	const struct roost_sw_frame checked = as_checked(pkt, frame);
+
+	sw->counters[client].tx_frames++;
+	sw->counters[client].tx_bytes += frame->len_bytes;
+	switch (way->to) {
+	case ROOST_STEER_PORT:
+		keep(sw, client, &checked);
+		break;
+	case ROOST_STEER_GROUP:
+		deliver_group(sw, way->group, client, &checked);
+		keep(sw, client, &checked);
+		break;
+	case ROOST_STEER_CLIENT:
+		if (pkt->mad)
+			mad_to_client(sw, way->client, pkt, &checked, true);
+		else
+			deliver(sw, way->client, &checked, true);
+		break;
+	case ROOST_STEER_ANSWER:
+		answer(sw, pkt, &way->answer);
+		break;
+	case ROOST_STEER_DROP:
+		dropped_on_the_way(sw, client, pkt, way);
+		break;
+	case ROOST_STEER_HOST:
+	default:
+		break;
+	}
+}
+
+bool roost_switch_from_client(struct roost_switch *sw, uint16_t client,
+			      const struct roost_sw_frame *frame,
+			      uint64_t now_ns)
+{
+	struct roost_sw_pkt pkt;
+	struct roost_steer way;
+	enum roost_sw_drop reason = roost_check(sw->lease, &sw->port, &sw->seen,
+						client, frame, &sw->mad, &pkt);
+
+	if (reason != ROOST_SW_OK) {
+		drop(sw, client, reason);
+		return true;
+	}
+	roost_steer_from_client(sw->lease, &sw->seen, &pkt, &way);
+	if (leaves(&way) && !roost_fair_has_room(&sw->fair, client))
+		return false;
+	if (pkt.mad) {
+		reason = roost_seen_admit(&sw->seen, client, &pkt.mad->msg,
+					  now_ns);
+		if (reason != ROOST_SW_OK) {
+			drop(sw, client, reason);
+			return true;
+		}
+		roost_seen_out(&sw->seen, client, &pkt, frame->head);
+	}
+	pass(sw, client, &pkt, &way, frame);
+	return true;
+}
+
+void roost_switch_from_port(struct roost_switch *sw,
+			    const struct roost_sw_frame *frame)
+{
+	struct roost_sw_pkt pkt;
+	struct roost_steer way;
+	const enum roost_sw_drop parsed = roost_sw_parse(frame, &sw->mad, &pkt);
+
+	roost_steer_from_port(sw->lease, &sw->port, &sw->seen, &pkt, parsed,
+			      &way);
+	switch (way.to) {
+	case ROOST_STEER_CLIENT:
+		if (pkt.mad)
+			mad_to_client(sw, way.client, &pkt, frame, false);
+		else
+			deliver(sw, way.client, frame, false);
+		break;
+	case ROOST_STEER_GROUP:
+		deliver_group(sw, way.group, ROOST_CLIENT_NONE, frame);
+		break;
+	case ROOST_STEER_HOST:
+		sw->ops->host(sw->arg, frame);
+		break;
+	case ROOST_STEER_ANSWER:
+		answer(sw, &pkt, &way.answer);
+		break;
+	case ROOST_STEER_DROP:
+		dropped_on_the_way(sw, ROOST_SWITCH_SELF, &pkt, &way);
+		break;
+	case ROOST_STEER_PORT:
+	default:
+		break;
+	}
+}
+
+uint32_t roost_switch_send(struct roost_switch *sw, uint64_t now_ns,
+			   uint32_t budget)
+{
+	uint32_t client, len, nb = 0;
+	void *kept;
+
+	for (; nb < budget; nb++) {
+		kept = roost_fair_head(&sw->fair, now_ns, &client, &len);
+		if (!kept || !sw->ops->send(sw->arg, kept))
+			break;
+		roost_fair_pop(&sw->fair);
+	}
+	return nb;
+}
