@@ -52,12 +52,6 @@ void roost_async_tell(struct roost_worker *w)
 	roost_dev_service_wake(w->dev);
 }
 
-/* No lock: the caller holds all turns. */
-void roost_async_tell_late(struct roost_dev *dev)
-{
-	roost_event_batch_raise(&dev->late.events);
-}
-
 static uint64_t run(void *arg, uint64_t now_ns __attribute__((unused)))
 {
 	struct roost_dev *dev = arg;

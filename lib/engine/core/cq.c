@@ -65,6 +65,18 @@ void roost_cq_ignore_overrun(struct roost_cq *cq)
 	cq->ignore_overrun = true;
 }
 
+/* Take the CQ off the list of overrun.c. */
+static void forget_overrun(struct roost_cq *cq)
+{
+	struct roost_dev *dev = cq->ctx->dev;
+
+	roost_spin_lock(&dev->overruns.lock);
+	if (cq->in_overruns)
+		LIST_REMOVE(cq, overrun_link);
+	cq->in_overruns = false;
+	roost_spin_unlock(&dev->overruns.lock);
+}
+
 int roost_cq_destroy(struct roost_cq *cq, uint64_t *comp_acked,
 		     uint64_t *async_acked)
 {
@@ -78,7 +90,7 @@ int roost_cq_destroy(struct roost_cq *cq, uint64_t *comp_acked,
 		if (cq->parts[i].dirty)
 			TAILQ_REMOVE(&dev->workers[i]->dirty_cqs, &cq->parts[i],
 				     dirty_link);
-	roost_overrun_forget(cq);
+	forget_overrun(cq);
 	if (cq->of_xrc)
 		LIST_REMOVE(cq, xrc_link);
 	roost_dev_turns_release(dev);

@@ -106,14 +106,3 @@ void roost_overrun_tell(struct roost_dev *dev, struct roost_cq *cq)
 	atomic_store(&dev->overruns.any, true);
 	roost_dev_service_wake(dev);
 }
-
-void roost_overrun_forget(struct roost_cq *cq)
-{
-	struct roost_dev *dev = cq->ctx->dev;
-
-	roost_spin_lock(&dev->overruns.lock);
-	if (cq->in_overruns)
-		LIST_REMOVE(cq, overrun_link);
-	cq->in_overruns = false;
-	roost_spin_unlock(&dev->overruns.lock);
-}

@@ -14,8 +14,8 @@ void roost_dev_turns_take(struct roost_dev *dev)
 {
 	for (unsigned int i = 0; i < dev->nb_workers; i++)
 		roost_worker_turn_take(dev->workers[i]);
-	/* Everything is published now. */
-	roost_async_tell_late(dev);
+	/* Everything is published now. No lock: all turns are taken. */
+	roost_event_batch_raise(&dev->late.events);
 }
 
 void roost_dev_turns_release(struct roost_dev *dev)

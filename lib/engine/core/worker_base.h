@@ -105,14 +105,10 @@ void roost_async_raise(struct roost_worker *w,
 		       struct roost_event_source *source,
 		       enum roost_async_event type);
 /* To be called when the worker's completions are published: raise the events
- * that it held back, or leave them to the holder of all turns. Holder of the
- * turn.
+ * that it held back, or leave them in late.events to the holder of all turns.
+ * Holder of the turn.
  */
 void roost_async_tell(struct roost_worker *w);
-/* Raise the events that roost_async_tell() left. Holder of all turns, after all
- * completions are published.
- */
-void roost_async_tell_late(struct roost_dev *dev);
 /* Before the device has anything. */
 void roost_async_init(struct roost_dev *dev);
 
@@ -120,8 +116,6 @@ void roost_async_init(struct roost_dev *dev);
 
 /* Fail the users of an overrun CQ, now or soon. Holder of a turn. */
 void roost_overrun_tell(struct roost_dev *dev, struct roost_cq *cq);
-/* The CQ goes away. Holder of all turns. */
-void roost_overrun_forget(struct roost_cq *cq);
 /* Before the device has anything. */
 void roost_overruns_init(struct roost_dev *dev);
 

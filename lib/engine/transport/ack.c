@@ -30,6 +30,15 @@ void roost_ack_owe(struct roost_worker *w, struct roost_qp *qp,
 	roost_worker_want_ack(w, qp);
 }
 
+/* The NAK is sent after the answers to earlier requests. */
+void roost_resp_end(struct roost_worker *w, struct roost_qp *qp,
+		    uint8_t syndrome, struct roost_psn psn)
+{
+	qp->resp.ended = syndrome;
+	qp->resp.expected_psn = psn;
+	roost_ack_owe(w, qp, syndrome, psn);
+}
+
 static void count(struct roost_worker *w, struct roost_qp *qp, uint8_t syndrome)
 {
 	switch (syndrome & ROOST_AETH_TYPE_MASK) {

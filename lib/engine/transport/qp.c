@@ -15,14 +15,6 @@
 #include "lib/engine/sched/sched.h"
 #include "lib/engine/core/wq_priv.h"
 
-const uint8_t roost_qp_services[ROOST_QPT_COUNT] = {
-	[ROOST_QPT_RC] = ROOST_SERVICE_RC,
-	[ROOST_QPT_UC] = ROOST_SERVICE_UC,
-	[ROOST_QPT_UD] = ROOST_SERVICE_UD,
-	[ROOST_QPT_XRC_INI] = ROOST_SERVICE_XRC,
-	[ROOST_QPT_XRC_TGT] = ROOST_SERVICE_XRC,
-};
-
 /* A send WQE has at least this room in spill for inline data, a bind, or the
  * SGEs of an atomic.
  */

@@ -3,11 +3,19 @@
  */
 
 /*
- * The modify table of IBTA 11.2.4.2: the required and optional attributes of
- * each change of state, for each type.
+ * What follows from the type of a QP: its service, and the modify table of IBTA
+ * 11.2.4.2, the required and optional attributes of each change of state.
  */
 
 #include "lib/engine/transport/qp_priv.h"
+
+const uint8_t roost_qp_services[ROOST_QPT_COUNT] = {
+	[ROOST_QPT_RC] = ROOST_SERVICE_RC,
+	[ROOST_QPT_UC] = ROOST_SERVICE_UC,
+	[ROOST_QPT_UD] = ROOST_SERVICE_UD,
+	[ROOST_QPT_XRC_INI] = ROOST_SERVICE_XRC,
+	[ROOST_QPT_XRC_TGT] = ROOST_SERVICE_XRC,
+};
 
 #define RC ROOST_QPT_RC
 #define UC ROOST_QPT_UC

@@ -10,6 +10,7 @@
  * req.c            which packet is next, and may it go now
  * req_build.c      its bytes
  * req_local.c      requests without packets: LOCAL_INV, BIND_MW
+ * req_receive.c    which of the next three an answer is for
  * req_ack.c        what acknowledges: progress, completion, going back
  * req_nak.c        what refuses or is missing: NAKs, timeouts
  * req_rd_atomic.c  responses that bring data: READ, atomics

@@ -181,15 +181,6 @@ static void fail(struct roost_worker *w, struct roost_qp *qp,
 		roost_resp_end(w, qp, syndrome, pkt->psn);
 }
 
-/* The NAK is sent after the answers to earlier requests. */
-void roost_resp_end(struct roost_worker *w, struct roost_qp *qp,
-		    uint8_t syndrome, struct roost_psn psn)
-{
-	qp->resp.ended = syndrome;
-	qp->resp.expected_psn = psn;
-	roost_ack_owe(w, qp, syndrome, psn);
-}
-
 static void handle(struct roost_worker *w, struct roost_qp *qp,
 		   const struct roost_pkt *pkt, enum roost_fault fault)
 {

@@ -14,6 +14,7 @@
  * ack.c             acknowledgements
  */
 
+#include "lib/engine/core/srq_priv.h"
 #include "lib/engine/transport/qp_priv.h"
 
 enum roost_fault {
@@ -79,8 +80,18 @@ roost_recv_wqe_in_use(const struct roost_qp *qp)
 						   memory_order_relaxed));
 }
 /* The CQ that this WQE completes to, and the PD of its memory. */
-struct roost_cq *roost_recv_cq(struct roost_qp *qp);
-const struct roost_pd *roost_recv_pd(struct roost_qp *qp);
+static inline struct roost_cq *roost_recv_cq(struct roost_qp *qp)
+{
+	const struct roost_srq *srq = qp->resp.recv_srq;
+
+	return srq && srq->cq ? srq->cq : qp->recv_cq;
+}
+
+static inline const struct roost_pd *roost_recv_pd(struct roost_qp *qp)
+{
+	return qp->resp.recv_srq != NULL ? qp->resp.recv_srq->pd : qp->pd;
+}
+
 /* Complete the WQE in use. pkt: the last packet of the message. */
 void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 			 const struct roost_pkt *pkt,

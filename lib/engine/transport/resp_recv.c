@@ -28,18 +28,6 @@ static struct roost_srq *srq_of(struct roost_qp *qp,
 	return qp->srq;
 }
 
-struct roost_cq *roost_recv_cq(struct roost_qp *qp)
-{
-	const struct roost_srq *srq = qp->resp.recv_srq;
-
-	return srq && srq->cq ? srq->cq : qp->recv_cq;
-}
-
-const struct roost_pd *roost_recv_pd(struct roost_qp *qp)
-{
-	return qp->resp.recv_srq != NULL ? qp->resp.recv_srq->pd : qp->pd;
-}
-
 const struct roost_recv_wqe *roost_recv_wqe(struct roost_qp *qp,
 					    const struct roost_pkt *pkt)
 {

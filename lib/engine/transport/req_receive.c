@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot: what the peer answers. No allocation, system call, log or lock. */
+
+#include "lib/engine/transport/req_priv.h"
+#include "lib/engine/sched/sched.h"
+
+/* Process an AETH for an unacknowledged PSN. */
+static void acknowledge(struct roost_worker *w, struct roost_qp *qp,
+			const struct roost_pkt *pkt)
+{
+	bool progress = !roost_psn_eq(pkt->psn, qp->req.oldest_unacked_psn);
+	struct roost_psn until = pkt->psn;
+	bool all_there;
+
+	switch (pkt->syndrome & ROOST_AETH_TYPE_MASK) {
+	case ROOST_AETH_ACK:
+		until = roost_psn_add(pkt->psn, 1);
+		break;
+	case ROOST_AETH_RNR_NAK:
+	case ROOST_AETH_NAK:
+		/* A NAK acknowledges all PSNs before its own. */
+		break;
+	default:
+		roost_worker_drop(w, ROOST_DROP_UNEXPECTED_RESPONSE);
+		return;
+	}
+	all_there = roost_req_advance(w, qp, until);
+	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
+		return;
+	if (!all_there)
+		roost_req_response_gap(w, qp);
+	else if ((pkt->syndrome & ROOST_AETH_TYPE_MASK) != ROOST_AETH_ACK)
+		roost_req_nak(w, qp, pkt, progress);
+}
+
+void roost_req_receive(struct roost_worker *w, struct roost_qp *qp,
+		       const struct roost_pkt *pkt)
+{
+	/* A valid response is for a PSN that was sent and is not acknowledged
+	 * yet.
+	 */
+	if (roost_psn_diff(pkt->psn, qp->req.oldest_unacked_psn) < 0 ||
+	    roost_psn_diff(pkt->psn, qp->req.end_psn) >= 0)
+		roost_worker_drop(w, ROOST_DROP_UNEXPECTED_RESPONSE);
+	else if (pkt->info->op == ROOST_OP_ACK)
+		acknowledge(w, qp, pkt);
+	else
+		roost_req_response_receive(w, qp, pkt);
+}
