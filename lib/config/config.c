@@ -16,60 +16,13 @@
 #include "lib/config/resolve.h"
 #include "lib/config/source.h"
 
-#define BIT(key) (1u << (key))
-#define NAMES_PORT (BIT(ROOST_KEY_DEVARGS) | BIT(ROOST_KEY_LINK))
-
-void roost_config_init(struct roost_config *c)
-{
-	memset(c, 0, sizeof(*c));
-}
-
-bool roost_port_config_is_named(const struct roost_port_config *p)
-{
-	return (p->set & NAMES_PORT) != 0;
-}
-
 /* The defaults below all sources. */
 static void set_default(struct roost_config *c)
 {
 	roost_config_init(c);
 	c->nb_ports = 1;
 	strcpy(c->ports[0].link, "default");
-	c->ports[0].set = BIT(ROOST_KEY_LINK);
-}
-
-int roost_config_set(struct roost_config *c, const char *where, int key,
-		     unsigned int port, const char *value, char *err)
-{
-	const struct roost_config_key_info *info = &roost_config_keys[key];
-	char cause[ROOST_CONFIG_ERR_MAX];
-	struct roost_port_config *p;
-	uint32_t other;
-
-	if (info->scope == ROOST_SCOPE_PROCESS) {
-		if (info->parse((char *)c + info->offset_bytes, value, cause))
-			return roost_config_fail(err, "%s: %s", where, cause);
-		c->set |= BIT(key);
-		return 0;
-	}
-	if (port >= ROOST_PORTS_MAX)
-		return roost_config_fail(err,
-					 "%s: more than %d ports; leave "
-					 "some out",
-					 where, ROOST_PORTS_MAX);
-	p = &c->ports[port];
-	other = p->set & NAMES_PORT & ~BIT(key);
-	if (info->names_port && other)
-		return roost_config_fail(
-			err, "%s: port%u has %s already; keep one of the two",
-			where, port,
-			other == BIT(ROOST_KEY_LINK) ? "a link" : "devargs");
-	if (info->parse((char *)p + info->offset_bytes, value, cause))
-		return roost_config_fail(err, "%s: %s", where, cause);
-	p->set |= BIT(key);
-	if (c->nb_ports <= port)
-		c->nb_ports = port + 1;
-	return 0;
+	c->ports[0].set = ROOST_KEY_BIT(ROOST_KEY_LINK);
 }
 
 /* Copy the members of the given scope that the source has set. */
@@ -80,12 +33,12 @@ static void overlay(void *dst, uint32_t *dst_set, const void *src,
 		const struct roost_config_key_info *info =
 			&roost_config_keys[key];
 
-		if (info->scope != scope || !(src_set & BIT(key)))
+		if (info->scope != scope || !(src_set & ROOST_KEY_BIT(key)))
 			continue;
 		memcpy((char *)dst + info->offset_bytes,
 		       (const char *)src + info->offset_bytes,
 		       info->size_bytes);
-		*dst_set |= BIT(key);
+		*dst_set |= ROOST_KEY_BIT(key);
 	}
 }
 

@@ -215,7 +215,7 @@ static int export_key(const struct roost_config *c, int key, unsigned int port,
 	char name[VARIABLE_MAX_BYTES], value[VALUE_MAX_BYTES];
 
 	variable_name(key, port, name);
-	if ((!process && port >= c->nb_ports) || !(set & (1u << key)))
+	if ((!process && port >= c->nb_ports) || !(set & ROOST_KEY_BIT(key)))
 		return put(arg, name, NULL);
 	info->format((const char *)object + info->offset_bytes, value,
 		     sizeof(value));

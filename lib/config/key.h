@@ -34,6 +34,8 @@ enum roost_config_key {
 	ROOST_KEYS,
 };
 
+#define ROOST_KEY_BIT(key) (1u << (key))
+
 enum roost_config_scope {
 	ROOST_SCOPE_PROCESS, /* section [roost] */
 	ROOST_SCOPE_PORT,    /* sections [port0], [port1], ... */

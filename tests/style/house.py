@@ -86,7 +86,6 @@ LARGEST_CIRCLE = {
     "cm": 9,
     "cm/rdmacm": 11,
     "cm/rsocket": 10,
-    "lib/config": 3,
     "lib/engine/core": 4,
     "lib/engine/transport": 2,
     "lib/verbs": 2,
