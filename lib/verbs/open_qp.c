@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * XRC targets have handles: the one that ibv_create_qp_ex() gives, and those
- * that ibv_open_qp() gives to a process that has the domain open.
- * The target lives until its last handle is destroyed.
+ * Handles of queue pairs. XRC targets have several: the one that
+ * ibv_create_qp_ex() gives, and those that ibv_open_qp() gives to a process
+ * that has the domain open. The target lives until its last handle is
+ * destroyed.
  *
  * Its async events are reported to the handle that created it. After that
  * handle is destroyed, they are discarded; the handle's memory stays as long as
@@ -38,6 +39,41 @@ static struct {
 	pthread_mutex_t lock;
 	LIST_HEAD(, roost_verbs_target) targets;
 } process = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+void roost_verbs_qp_init_ibv(struct roost_verbs_qp *qp,
+			     struct ibv_context *context, struct ibv_pd *pd,
+			     const struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_qp *ibv = &qp->ibv.ex.qp_base;
+
+	ibv->context = context;
+	ibv->qp_context = attr->qp_context;
+	ibv->pd = pd;
+	ibv->send_cq = attr->send_cq;
+	ibv->recv_cq = attr->recv_cq;
+	ibv->srq = attr->srq;
+	ibv->qp_num = roost_qp_num(qp->qp);
+	ibv->handle = ibv->qp_num;
+	ibv->state = IBV_QPS_RESET;
+	ibv->qp_type = attr->qp_type;
+	pthread_mutex_init(&ibv->mutex, NULL);
+	pthread_cond_init(&ibv->cond, NULL);
+	if (pd)
+		roost_verbs_pd_hold(pd);
+	roost_verbs_object_add(context, ROOST_VERBS_QP, ibv, &qp->object);
+}
+
+void roost_verbs_qp_free(struct roost_verbs_qp *qp)
+{
+	struct ibv_qp *ibv = &qp->ibv.ex.qp_base;
+
+	if (ibv->pd)
+		roost_verbs_pd_release(ibv->pd);
+	pthread_cond_destroy(&ibv->cond);
+	pthread_mutex_destroy(&ibv->mutex);
+	free(qp->batch.kept);
+	free(qp);
+}
 
 int roost_verbs_target_new(struct roost_verbs_qp *qp,
 			   const struct roost_verbs_xrcd *xrcd)

@@ -22,41 +22,6 @@
 /* ---- create ---------------------------------------------------------------
  */
 
-void roost_verbs_qp_init_ibv(struct roost_verbs_qp *qp,
-			     struct ibv_context *context, struct ibv_pd *pd,
-			     const struct ibv_qp_init_attr_ex *attr)
-{
-	struct ibv_qp *ibv = &qp->ibv.ex.qp_base;
-
-	ibv->context = context;
-	ibv->qp_context = attr->qp_context;
-	ibv->pd = pd;
-	ibv->send_cq = attr->send_cq;
-	ibv->recv_cq = attr->recv_cq;
-	ibv->srq = attr->srq;
-	ibv->qp_num = roost_qp_num(qp->qp);
-	ibv->handle = ibv->qp_num;
-	ibv->state = IBV_QPS_RESET;
-	ibv->qp_type = attr->qp_type;
-	pthread_mutex_init(&ibv->mutex, NULL);
-	pthread_cond_init(&ibv->cond, NULL);
-	if (pd)
-		roost_verbs_pd_hold(pd);
-	roost_verbs_object_add(context, ROOST_VERBS_QP, ibv, &qp->object);
-}
-
-void roost_verbs_qp_free(struct roost_verbs_qp *qp)
-{
-	struct ibv_qp *ibv = &qp->ibv.ex.qp_base;
-
-	if (ibv->pd)
-		roost_verbs_pd_release(ibv->pd);
-	pthread_cond_destroy(&ibv->cond);
-	pthread_mutex_destroy(&ibv->mutex);
-	free(qp->batch.kept);
-	free(qp);
-}
-
 static struct roost_cq *engine_cq(struct ibv_cq *cq)
 {
 	return cq ? roost_verbs_cq(cq)->cq : NULL;
