@@ -409,3 +409,67 @@ int roost_cm_sidr_reply(struct roost_cm_conn *conn,
 	pthread_mutex_unlock(&conn->cm->lock);
 	return ret;
 }
+
+/* ---- ownership ---------------------------------------------------------- */
+
+int roost_cm_conn_create(struct roost_cm *cm, roost_cm_callback *callback,
+			 void *arg, struct roost_cm_conn **conn)
+{
+	int ret;
+
+	pthread_mutex_lock(&cm->lock);
+	ret = roost_cm_conn_new(cm, conn);
+	if (ret == 0) {
+		(*conn)->callback = callback;
+		(*conn)->arg = arg;
+		(*conn)->owned = true;
+	}
+	pthread_mutex_unlock(&cm->lock);
+	return ret;
+}
+
+void roost_cm_conn_destroy(struct roost_cm_conn *conn)
+{
+	struct roost_cm *cm = conn->cm;
+
+	pthread_mutex_lock(&cm->lock);
+	roost_cm_conn_abandon(conn);
+	conn->pinned = true;
+	roost_cm_wait_told(cm, conn, NULL);
+	conn->pinned = false;
+	if (cm->telling == conn)
+		cm->telling_gone = true; /* we are its callback */
+	else if (!roost_cm_conn_lingers(conn))
+		roost_cm_conn_free(conn);
+	pthread_mutex_unlock(&cm->lock);
+}
+
+void roost_cm_conn_set_owner(struct roost_cm_conn *conn,
+			     roost_cm_callback *callback, void *arg)
+{
+	struct roost_cm *cm = conn->cm;
+
+	pthread_mutex_lock(&cm->lock);
+	conn->callback = callback;
+	conn->arg = arg;
+	roost_cm_wait_told(cm, conn, NULL);
+	pthread_mutex_unlock(&cm->lock);
+}
+
+bool roost_cm_conn_path(struct roost_cm_conn *conn, struct roost_cm_path *path)
+{
+	bool has;
+
+	pthread_mutex_lock(&conn->cm->lock);
+	has = conn->has_path;
+	*path = conn->path;
+	pthread_mutex_unlock(&conn->cm->lock);
+	return has;
+}
+
+void roost_cm_conn_fetched(struct roost_cm_conn *conn)
+{
+	pthread_mutex_lock(&conn->cm->lock);
+	roost_cm_conn_off_backlog(conn);
+	pthread_mutex_unlock(&conn->cm->lock);
+}

@@ -3,7 +3,7 @@
  */
 
 /*
- * The lifetime of a connection, and its owner.
+ * The lifetime of a connection, and callbacks to its owner.
  */
 
 #include <errno.h>
@@ -48,6 +48,32 @@ static void uncount(struct roost_cm_conn *conn)
 	cm->nb_conns--;
 }
 
+void roost_cm_stop_asking(struct roost_cm_conn *conn)
+{
+	if (!conn->in_asking)
+		return;
+	conn->in_asking = false;
+	conn->cm->nb_asking--;
+	TAILQ_REMOVE(&conn->cm->asking, conn, asking_link);
+}
+
+void roost_cm_stop_sending(struct roost_cm_conn *conn)
+{
+	if (!conn->in_unsent)
+		return;
+	conn->in_unsent = false;
+	TAILQ_REMOVE(&conn->cm->unsent, conn, unsent_link);
+}
+
+void roost_cm_release(struct roost_cm_conn *conn)
+{
+	if (!conn->in_held)
+		return;
+	conn->in_held = false;
+	conn->cm->nb_held--;
+	TAILQ_REMOVE(&conn->cm->held, conn, held_link);
+}
+
 void roost_cm_conn_free(struct roost_cm_conn *conn)
 {
 	struct roost_cm *cm = conn->cm;
@@ -69,19 +95,6 @@ void roost_cm_conn_free(struct roost_cm_conn *conn)
 	free(conn);
 }
 
-void roost_cm_conn_abandon(struct roost_cm_conn *conn)
-{
-	const struct roost_cm_step *step =
-		roost_cm_step(conn->state, ROOST_CM_DO_DESTROY);
-
-	conn->owned = false;
-	conn->comm_est = false;
-	conn->resolving = false;
-	roost_cm_conn_off_backlog(conn);
-	if (step->valid)
-		roost_cm_take_step(conn, step, NULL, 0);
-}
-
 void roost_cm_conn_off_backlog(struct roost_cm_conn *conn)
 {
 	if (!conn->backlog)
@@ -90,66 +103,36 @@ void roost_cm_conn_off_backlog(struct roost_cm_conn *conn)
 	conn->backlog = NULL;
 }
 
-/* ---- calls -------------------------------------------------------------- */
+/* ---- telling ------------------------------------------------------------ */
 
-int roost_cm_conn_create(struct roost_cm *cm, roost_cm_callback *callback,
-			 void *arg, struct roost_cm_conn **conn)
-{
-	int ret;
-
-	pthread_mutex_lock(&cm->lock);
-	ret = roost_cm_conn_new(cm, conn);
-	if (ret == 0) {
-		(*conn)->callback = callback;
-		(*conn)->arg = arg;
-		(*conn)->owned = true;
-	}
-	pthread_mutex_unlock(&cm->lock);
-	return ret;
-}
-
-void roost_cm_conn_destroy(struct roost_cm_conn *conn)
+bool roost_cm_tell(struct roost_cm_conn *conn, struct roost_cm_event *event)
 {
 	struct roost_cm *cm = conn->cm;
+	roost_cm_callback *callback = conn->callback;
+	void *arg = conn->arg;
+	bool gone;
 
+	cm->telling = conn;
+	cm->telling_listener = event->listener;
+	cm->telling_gone = false;
+	cm->telling_thread = pthread_self();
+	pthread_mutex_unlock(&cm->lock);
+	callback(arg, conn, event);
 	pthread_mutex_lock(&cm->lock);
-	roost_cm_conn_abandon(conn);
-	conn->pinned = true;
-	roost_cm_wait_told(cm, conn, NULL);
-	conn->pinned = false;
-	if (cm->telling == conn)
-		cm->telling_gone = true; /* we are its callback */
-	else if (!roost_cm_conn_lingers(conn))
+	gone = cm->telling_gone && !roost_cm_conn_lingers(conn);
+	if (gone)
 		roost_cm_conn_free(conn);
-	pthread_mutex_unlock(&cm->lock);
+	cm->telling = NULL;
+	cm->telling_listener = NULL;
+	pthread_cond_broadcast(&cm->told);
+	return !gone;
 }
 
-void roost_cm_conn_set_owner(struct roost_cm_conn *conn,
-			     roost_cm_callback *callback, void *arg)
+void roost_cm_wait_told(struct roost_cm *cm, const struct roost_cm_conn *conn,
+			const struct roost_cm_listener *listener)
 {
-	struct roost_cm *cm = conn->cm;
-
-	pthread_mutex_lock(&cm->lock);
-	conn->callback = callback;
-	conn->arg = arg;
-	roost_cm_wait_told(cm, conn, NULL);
-	pthread_mutex_unlock(&cm->lock);
-}
-
-bool roost_cm_conn_path(struct roost_cm_conn *conn, struct roost_cm_path *path)
-{
-	bool has;
-
-	pthread_mutex_lock(&conn->cm->lock);
-	has = conn->has_path;
-	*path = conn->path;
-	pthread_mutex_unlock(&conn->cm->lock);
-	return has;
-}
-
-void roost_cm_conn_fetched(struct roost_cm_conn *conn)
-{
-	pthread_mutex_lock(&conn->cm->lock);
-	roost_cm_conn_off_backlog(conn);
-	pthread_mutex_unlock(&conn->cm->lock);
+	while (((conn && cm->telling == conn) ||
+		(listener && cm->telling_listener == listener)) &&
+	       !pthread_equal(cm->telling_thread, pthread_self()))
+		pthread_cond_wait(&cm->told, &cm->lock);
 }

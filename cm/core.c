@@ -3,7 +3,7 @@
  */
 
 /*
- * The instance: its users, its work on the control thread, and callbacks.
+ * The instance: its users, and its work on the control thread.
  */
 
 #include <errno.h>
@@ -27,40 +27,6 @@ static struct {
 	pthread_mutex_t lock;
 	LIST_HEAD(, roost_cm) cms;
 } all = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-/* ---- telling ------------------------------------------------------------ */
-
-bool roost_cm_tell(struct roost_cm_conn *conn, struct roost_cm_event *event)
-{
-	struct roost_cm *cm = conn->cm;
-	roost_cm_callback *callback = conn->callback;
-	void *arg = conn->arg;
-	bool gone;
-
-	cm->telling = conn;
-	cm->telling_listener = event->listener;
-	cm->telling_gone = false;
-	cm->telling_thread = pthread_self();
-	pthread_mutex_unlock(&cm->lock);
-	callback(arg, conn, event);
-	pthread_mutex_lock(&cm->lock);
-	gone = cm->telling_gone && !roost_cm_conn_lingers(conn);
-	if (gone)
-		roost_cm_conn_free(conn);
-	cm->telling = NULL;
-	cm->telling_listener = NULL;
-	pthread_cond_broadcast(&cm->told);
-	return !gone;
-}
-
-void roost_cm_wait_told(struct roost_cm *cm, const struct roost_cm_conn *conn,
-			const struct roost_cm_listener *listener)
-{
-	while (((conn && cm->telling == conn) ||
-		(listener && cm->telling_listener == listener)) &&
-	       !pthread_equal(cm->telling_thread, pthread_self()))
-		pthread_cond_wait(&cm->told, &cm->lock);
-}
 
 /* ---- the service -------------------------------------------------------- */
 

@@ -225,14 +225,6 @@ void roost_cm_send_later(struct roost_cm_conn *conn)
 		roost_dev_service_wake(cm->dev);
 }
 
-void roost_cm_stop_sending(struct roost_cm_conn *conn)
-{
-	if (!conn->in_unsent)
-		return;
-	conn->in_unsent = false;
-	TAILQ_REMOVE(&conn->cm->unsent, conn, unsent_link);
-}
-
 uint64_t roost_cm_run_unsent(struct roost_cm *cm)
 {
 	struct roost_cm_conn *conn;
@@ -261,15 +253,6 @@ static uint64_t mac_gen_of(const struct roost_cm_conn *conn)
 		return 0;
 	return atomic_load_explicit(&conn->neigh->mac_gen,
 				    memory_order_acquire);
-}
-
-void roost_cm_stop_asking(struct roost_cm_conn *conn)
-{
-	if (!conn->in_asking)
-		return;
-	conn->in_asking = false;
-	conn->cm->nb_asking--;
-	TAILQ_REMOVE(&conn->cm->asking, conn, asking_link);
 }
 
 /* The user hears of it before the program does, which may end then. */

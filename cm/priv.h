@@ -235,17 +235,6 @@ static inline void roost_cm_drop(struct roost_cm *cm, enum roost_cm_drop why)
 	cm->counters.drops[why]++;
 }
 
-/* ---- core.c: events ----------------------------------------------------- */
-
-/* Call the owner's callback; the lock is released meanwhile. Returns true when
- * conn still exists; it exists until the lock is released again. Control
- * thread.
- */
-bool roost_cm_tell(struct roost_cm_conn *conn, struct roost_cm_event *event);
-/* Wait for a callback of conn, or of listener, that another thread runs. */
-void roost_cm_wait_told(struct roost_cm *cm, const struct roost_cm_conn *conn,
-			const struct roost_cm_listener *listener);
-
 /* ---- conn.c ------------------------------------------------------------- */
 
 /* A conn with a number, not owned yet. Returns 0, -ENOMEM. */
@@ -256,9 +245,21 @@ void roost_cm_conn_free(struct roost_cm_conn *conn);
  * a waiting thread still need it.
  */
 bool roost_cm_conn_lingers(const struct roost_cm_conn *conn);
-/* The state machine's part of destroy, without waiting. */
-void roost_cm_conn_abandon(struct roost_cm_conn *conn);
 void roost_cm_conn_off_backlog(struct roost_cm_conn *conn);
+
+/* conn no longer waits for a MAC, or for room. */
+void roost_cm_stop_asking(struct roost_cm_conn *conn);
+void roost_cm_stop_sending(struct roost_cm_conn *conn);
+/* Take conn off the list of held requests. */
+void roost_cm_release(struct roost_cm_conn *conn);
+/* Call the owner's callback; the lock is released meanwhile. Returns true when
+ * conn still exists; it exists until the lock is released again. Control
+ * thread.
+ */
+bool roost_cm_tell(struct roost_cm_conn *conn, struct roost_cm_event *event);
+/* Wait for a callback of conn, or of listener, that another thread runs. */
+void roost_cm_wait_told(struct roost_cm *cm, const struct roost_cm_conn *conn,
+			const struct roost_cm_listener *listener);
 
 /* ---- table.c ------------------------------------------------------------ */
 
@@ -304,6 +305,8 @@ unsigned int roost_cm_take_step(struct roost_cm_conn *conn,
 unsigned int roost_cm_take_lap_step(struct roost_cm_conn *conn,
 				    const struct roost_cm_step *step,
 				    struct roost_cm_msg *msg, uint64_t mra_ns);
+/* The state machine's part of destroy, without waiting. */
+void roost_cm_conn_abandon(struct roost_cm_conn *conn);
 /* Send a message that belongs to no conn back to the sender of `in`. */
 void roost_cm_reply(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		    const struct roost_cm_msg *msg);
@@ -332,8 +335,6 @@ void roost_cm_got_sidr_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
  * next call. Control thread.
  */
 uint64_t roost_cm_run_held(struct roost_cm *cm);
-/* Take conn off the list of held requests. */
-void roost_cm_release(struct roost_cm_conn *conn);
 void roost_cm_got_lap(struct roost_cm_conn *conn,
 		      const struct roost_cm_msg *msg);
 void roost_cm_got_apr(struct roost_cm_conn *conn,
@@ -382,9 +383,6 @@ int roost_cm_meet_peer(struct roost_cm_conn *conn);
 /* The worker's queue had no room for conn's message: send it in the next run.
  */
 void roost_cm_send_later(struct roost_cm_conn *conn);
-/* conn no longer waits for a MAC, or for room. */
-void roost_cm_stop_asking(struct roost_cm_conn *conn);
-void roost_cm_stop_sending(struct roost_cm_conn *conn);
 /* Serve the connections that wait for a MAC. Returns the time of the next call.
  * Control thread.
  */

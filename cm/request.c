@@ -298,15 +298,6 @@ static void show(struct roost_cm_conn *conn, const struct roost_gsi_msg *in,
 	roost_cm_tell(conn, &event);
 }
 
-void roost_cm_release(struct roost_cm_conn *conn)
-{
-	if (!conn->in_held)
-		return;
-	conn->in_held = false;
-	conn->cm->nb_held--;
-	TAILQ_REMOVE(&conn->cm->held, conn, held_link);
-}
-
 static void drop_held(struct roost_cm_conn *conn)
 {
 	roost_cm_drop(conn->cm, ROOST_CM_DROP_UNREACHABLE);

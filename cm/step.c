@@ -326,6 +326,19 @@ unsigned int roost_cm_take_step(struct roost_cm_conn *conn,
 	return step->event;
 }
 
+void roost_cm_conn_abandon(struct roost_cm_conn *conn)
+{
+	const struct roost_cm_step *step =
+		roost_cm_step(conn->state, ROOST_CM_DO_DESTROY);
+
+	conn->owned = false;
+	conn->comm_est = false;
+	conn->resolving = false;
+	roost_cm_conn_off_backlog(conn);
+	if (step->valid)
+		roost_cm_take_step(conn, step, NULL, 0);
+}
+
 unsigned int roost_cm_take_lap_step(struct roost_cm_conn *conn,
 				    const struct roost_cm_step *step,
 				    struct roost_cm_msg *msg, uint64_t mra_ns)
