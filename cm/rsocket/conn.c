@@ -2,7 +2,9 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Binding, listening and the steps of connecting; event.c takes them. */
+/* The states of a stream; binding, listening and the steps of connecting, which
+ * event.c takes.
+ */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,6 +15,60 @@
 /* First timeout of an address or route query, in ms; doubled with each try. */
 #define ASK_MS 1000
 #define BACKLOG_MAX 4096
+
+bool roost_rs_stream_is_opening(const struct roost_rs_stream *st)
+{
+	switch (st->state) {
+	case ROOST_RS_ADDR:
+	case ROOST_RS_ROUTE:
+	case ROOST_RS_CONNECTING:
+	case ROOST_RS_REQUESTED:
+	case ROOST_RS_ACCEPTING:
+		return true;
+	case ROOST_RS_INIT:
+	case ROOST_RS_BOUND:
+	case ROOST_RS_LISTENING:
+	case ROOST_RS_CONNECTED:
+	case ROOST_RS_DISCONNECTED:
+	case ROOST_RS_FAILED:
+	case ROOST_RS_STATES:
+		break;
+	}
+	return false;
+}
+
+void roost_rs_stream_fail(struct roost_rs_stream *st, int error)
+{
+	st->state = ROOST_RS_FAILED;
+	st->readable = false;
+	st->writable = false;
+	st->rs.error = error;
+	roost_rs_notify(&st->rs);
+}
+
+void roost_rs_stream_hang_up(struct roost_rs_stream *st)
+{
+	st->state = ROOST_RS_DISCONNECTED;
+	st->readable = false;
+	st->writable = false;
+	roost_rs_notify(&st->rs);
+}
+
+static bool is_open(struct roost_rs *rs)
+{
+	return !roost_rs_stream_is_opening(roost_rs_stream(rs));
+}
+
+int roost_rs_stream_ready(struct roost_rs_stream *st, bool nonblock)
+{
+	if (roost_rs_stream_is_opening(st)) {
+		int ret = roost_rs_block(&st->rs, is_open, nonblock);
+
+		if (ret < 0)
+			return ret;
+	}
+	return st->state < ROOST_RS_CONNECTED ? -ENOTCONN : 0;
+}
 
 int roost_rs_stream_bind(struct roost_rs *rs, const struct sockaddr *addr,
 			 socklen_t length)
@@ -114,11 +170,6 @@ int roost_rs_stream_send_req(struct roost_rs_stream *st)
 	roost_rs_hello_put(data, &hello);
 	st->state = ROOST_RS_CONNECTING;
 	return rdma_connect(st->id, &param) == 0 ? 0 : -errno;
-}
-
-static bool is_open(struct roost_rs *rs)
-{
-	return !roost_rs_stream_is_opening(roost_rs_stream(rs));
 }
 
 /* lock held: the result of a connection attempt that has ended. */

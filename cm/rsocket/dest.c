@@ -241,14 +241,6 @@ static struct roost_rs_after dest_event(struct roost_rs_cm *cm,
 	return after;
 }
 
-struct roost_rs_after roost_rs_cm_ignore(struct roost_rs_cm *cm,
-					 const struct rdma_cm_event *event)
-{
-	(void)cm;
-	(void)event;
-	return (struct roost_rs_after){ NULL, NULL };
-}
-
 struct roost_rs_after
 roost_rs_dgram_listen_event(struct roost_rs_cm *cm,
 			    const struct rdma_cm_event *event)

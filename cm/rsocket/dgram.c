@@ -12,42 +12,6 @@
 
 #include "cm/rsocket/dgram.h"
 
-bool roost_rs_addr_equal(const struct sockaddr_storage *a,
-			 const struct sockaddr_storage *b, bool with_port)
-{
-	const struct sockaddr_in *a4 = (const void *)a;
-	const struct sockaddr_in *b4 = (const void *)b;
-	const struct sockaddr_in6 *a6 = (const void *)a;
-	const struct sockaddr_in6 *b6 = (const void *)b;
-
-	if (a->ss_family != b->ss_family)
-		return false;
-	if (with_port && roost_rs_port(a) != roost_rs_port(b))
-		return false;
-	if (a->ss_family == AF_INET)
-		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
-	return memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr)) ==
-	       0;
-}
-
-/* The kernel may not have the address: not an error, but no side channel. */
-static int bind_udp(struct roost_rs_dgram *dg)
-{
-	socklen_t length = sizeof(dg->local);
-	struct sockaddr *local = (struct sockaddr *)&dg->local;
-
-	if (bind(dg->udp_fd, local, roost_rs_addr_length(local)) == 0) {
-		if (getsockname(dg->udp_fd, local, &length) != 0)
-			return -errno;
-		return roost_rs_service_watch(&dg->rs, dg->udp_fd);
-	}
-	if (errno != EADDRNOTAVAIL)
-		return -errno;
-	close(dg->udp_fd);
-	dg->udp_fd = -1;
-	return 0;
-}
-
 static int listen_sidr(struct roost_rs_dgram *dg)
 {
 	struct sockaddr_storage local = dg->local;
@@ -83,7 +47,7 @@ static int dgram_bind(struct roost_rs *rs, const struct sockaddr *addr,
 		goto unlock;
 	}
 	memcpy(&dg->local, addr, roost_rs_addr_length(addr));
-	ret = bind_udp(dg);
+	ret = roost_rs_side_bind(dg);
 	if (ret < 0)
 		goto unlock;
 	ret = listen_sidr(dg);
@@ -95,20 +59,6 @@ static int dgram_bind(struct roost_rs *rs, const struct sockaddr *addr,
 		dg->is_bound = true;
 unlock:
 	pthread_mutex_unlock(&rs->lock);
-	return ret;
-}
-
-int roost_rs_dgram_bind_any(struct roost_rs_dgram *dg)
-{
-	int ret;
-
-	if (dg->is_bound)
-		return 0;
-	memset(&dg->local, 0, sizeof(dg->local));
-	dg->local.ss_family = dg->rs.family;
-	ret = bind_udp(dg);
-	if (ret == 0)
-		dg->is_bound = true;
 	return ret;
 }
 

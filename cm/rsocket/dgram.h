@@ -135,16 +135,16 @@ static inline struct roost_rs_dgram *roost_rs_dgram(struct roost_rs *rs)
 	return (struct roost_rs_dgram *)rs;
 }
 
-/* True if the addresses are equal; with_port: the ports too. */
-bool roost_rs_addr_equal(const struct sockaddr_storage *a,
-			 const struct sockaddr_storage *b, bool with_port);
-
 /* All below: lock held. */
 
-/* dgram.c: bind to any port of the wildcard address, if the program did not
- * bind.
+/* True if the rsocket takes datagrams from this address; false if it is
+ * connected to another address.
  */
-int roost_rs_dgram_bind_any(struct roost_rs_dgram *dg);
+static inline bool roost_rs_dgram_wants(const struct roost_rs_dgram *dg,
+					const struct sockaddr_storage *from)
+{
+	return !dg->peer || roost_rs_addr_equal(&dg->peer->addr, from, true);
+}
 
 /* uqp.c. Get the QP of a local address, or create it. Returns 0 or -errno. */
 int roost_rs_uqp_get(struct roost_rs_dgram *dg,
@@ -198,10 +198,14 @@ void roost_rs_dest_free_all(struct roost_rs_dgram *dg);
 struct roost_rs_after
 roost_rs_dgram_listen_event(struct roost_rs_cm *cm,
 			    const struct rdma_cm_event *event);
-struct roost_rs_after roost_rs_cm_ignore(struct roost_rs_cm *cm,
-					 const struct rdma_cm_event *event);
 
 /* side.c */
+/* Bind the UDP socket to dg->local. The kernel may not have the address: that
+ * is no error, but there is no side channel then.
+ */
+int roost_rs_side_bind(struct roost_rs_dgram *dg);
+/* Bind to any port of the wildcard address, if the program did not bind. */
+int roost_rs_dgram_bind_any(struct roost_rs_dgram *dg);
 /* True if the kernel has this local address, so that the side channel can work.
  */
 bool roost_rs_side_works(const struct roost_rs_dgram *dg,
@@ -226,11 +230,6 @@ short roost_rs_dgram_events(struct roost_rs *rs, short asked);
 void roost_rs_dgram_arm(struct roost_rs *rs);
 void roost_rs_dgram_drain(struct roost_rs *rs);
 int roost_rs_dgram_wait_fd(struct roost_rs *rs);
-/* True if the rsocket takes datagrams from this address; false if it is
- * connected to another address.
- */
-bool roost_rs_dgram_wants(const struct roost_rs_dgram *dg,
-			  const struct sockaddr_storage *from);
 void roost_rs_dmsg_done(struct roost_rs_dgram *dg, struct roost_rs_dmsg *msg);
 bool roost_rs_dgram_all_sent(struct roost_rs *rs);
 

@@ -14,12 +14,6 @@
 
 #define BATCH 16
 
-bool roost_rs_dgram_wants(const struct roost_rs_dgram *dg,
-			  const struct sockaddr_storage *from)
-{
-	return !dg->peer || roost_rs_addr_equal(&dg->peer->addr, from, true);
-}
-
 /* True if the header has the address that the packet came from. */
 static bool is_true(const struct sockaddr_storage *from, const uint8_t *grh)
 {

@@ -53,3 +53,21 @@ void roost_rs_port_set(struct sockaddr_storage *addr, in_port_t port)
 {
 	((struct sockaddr_in *)(void *)addr)->sin_port = port;
 }
+
+bool roost_rs_addr_equal(const struct sockaddr_storage *a,
+			 const struct sockaddr_storage *b, bool with_port)
+{
+	const struct sockaddr_in *a4 = (const void *)a;
+	const struct sockaddr_in *b4 = (const void *)b;
+	const struct sockaddr_in6 *a6 = (const void *)a;
+	const struct sockaddr_in6 *b6 = (const void *)b;
+
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (with_port && roost_rs_port(a) != roost_rs_port(b))
+		return false;
+	if (a->ss_family == AF_INET)
+		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	return memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr)) ==
+	       0;
+}

@@ -161,6 +161,9 @@ int roost_rs_addr_check(const struct sockaddr *addr, socklen_t length);
 /* In network byte order. */
 in_port_t roost_rs_port(const struct sockaddr_storage *addr);
 void roost_rs_port_set(struct sockaddr_storage *addr, in_port_t port);
+/* True if the addresses are equal; with_port: the ports too. */
+bool roost_rs_addr_equal(const struct sockaddr_storage *a,
+			 const struct sockaddr_storage *b, bool with_port);
 
 /* ---- table.c ---- */
 

@@ -13,6 +13,37 @@
 
 #define IOV_MAX_DATA 64
 
+int roost_rs_side_bind(struct roost_rs_dgram *dg)
+{
+	socklen_t length = sizeof(dg->local);
+	struct sockaddr *local = (struct sockaddr *)&dg->local;
+
+	if (bind(dg->udp_fd, local, roost_rs_addr_length(local)) == 0) {
+		if (getsockname(dg->udp_fd, local, &length) != 0)
+			return -errno;
+		return roost_rs_service_watch(&dg->rs, dg->udp_fd);
+	}
+	if (errno != EADDRNOTAVAIL)
+		return -errno;
+	close(dg->udp_fd);
+	dg->udp_fd = -1;
+	return 0;
+}
+
+int roost_rs_dgram_bind_any(struct roost_rs_dgram *dg)
+{
+	int ret;
+
+	if (dg->is_bound)
+		return 0;
+	memset(&dg->local, 0, sizeof(dg->local));
+	dg->local.ss_family = dg->rs.family;
+	ret = roost_rs_side_bind(dg);
+	if (ret == 0)
+		dg->is_bound = true;
+	return ret;
+}
+
 bool roost_rs_side_works(const struct roost_rs_dgram *dg,
 			 const struct sockaddr_storage *local)
 {

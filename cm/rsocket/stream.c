@@ -14,60 +14,6 @@
 
 #include "cm/rsocket/stream.h"
 
-bool roost_rs_stream_is_opening(const struct roost_rs_stream *st)
-{
-	switch (st->state) {
-	case ROOST_RS_ADDR:
-	case ROOST_RS_ROUTE:
-	case ROOST_RS_CONNECTING:
-	case ROOST_RS_REQUESTED:
-	case ROOST_RS_ACCEPTING:
-		return true;
-	case ROOST_RS_INIT:
-	case ROOST_RS_BOUND:
-	case ROOST_RS_LISTENING:
-	case ROOST_RS_CONNECTED:
-	case ROOST_RS_DISCONNECTED:
-	case ROOST_RS_FAILED:
-	case ROOST_RS_STATES:
-		break;
-	}
-	return false;
-}
-
-void roost_rs_stream_fail(struct roost_rs_stream *st, int error)
-{
-	st->state = ROOST_RS_FAILED;
-	st->readable = false;
-	st->writable = false;
-	st->rs.error = error;
-	roost_rs_notify(&st->rs);
-}
-
-void roost_rs_stream_hang_up(struct roost_rs_stream *st)
-{
-	st->state = ROOST_RS_DISCONNECTED;
-	st->readable = false;
-	st->writable = false;
-	roost_rs_notify(&st->rs);
-}
-
-static bool is_open(struct roost_rs *rs)
-{
-	return !roost_rs_stream_is_opening(roost_rs_stream(rs));
-}
-
-int roost_rs_stream_ready(struct roost_rs_stream *st, bool nonblock)
-{
-	if (roost_rs_stream_is_opening(st)) {
-		int ret = roost_rs_block(&st->rs, is_open, nonblock);
-
-		if (ret < 0)
-			return ret;
-	}
-	return st->state < ROOST_RS_CONNECTED ? -ENOTCONN : 0;
-}
-
 static short events_connected(struct roost_rs_stream *st)
 {
 	short events = 0;

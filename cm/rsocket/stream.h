@@ -150,6 +150,8 @@ static inline struct roost_rs_stream *roost_rs_stream(struct roost_rs *rs)
 
 /* stream.c. Without an id; NULL: no memory. */
 struct roost_rs_stream *roost_rs_stream_alloc(sa_family_t family);
+
+/* conn.c: the state. */
 bool roost_rs_stream_is_opening(const struct roost_rs_stream *st);
 /* lock held: the end of the connection, or of the attempt. */
 void roost_rs_stream_fail(struct roost_rs_stream *st, int error);
@@ -161,7 +163,7 @@ void roost_rs_stream_hang_up(struct roost_rs_stream *st);
  */
 int roost_rs_stream_ready(struct roost_rs_stream *st, bool nonblock);
 
-/* conn.c: the calls. */
+/* The calls. */
 int roost_rs_stream_bind(struct roost_rs *rs, const struct sockaddr *addr,
 			 socklen_t length);
 int roost_rs_stream_connect(struct roost_rs *rs, const struct sockaddr *addr,

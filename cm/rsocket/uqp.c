@@ -124,6 +124,14 @@ static int make_memory(struct roost_rs_dgram *dg, struct roost_rs_uqp *uqp)
 	return 0;
 }
 
+static struct roost_rs_after ignore(struct roost_rs_cm *cm,
+				    const struct rdma_cm_event *event)
+{
+	(void)cm;
+	(void)event;
+	return (struct roost_rs_after){ NULL, NULL };
+}
+
 int roost_rs_uqp_get(struct roost_rs_dgram *dg,
 		     const struct sockaddr_storage *local,
 		     struct roost_rs_uqp **out)
@@ -141,7 +149,7 @@ int roost_rs_uqp_get(struct roost_rs_dgram *dg,
 	if (!uqp)
 		return -ENOMEM;
 	uqp->cm.rs = &dg->rs;
-	uqp->cm.event = roost_rs_cm_ignore;
+	uqp->cm.event = ignore;
 	uqp->local = *local;
 	roost_rs_port_set(&uqp->local, roost_rs_port(&dg->local));
 	ret = bind_id(uqp, local);

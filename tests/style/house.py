@@ -85,7 +85,7 @@ DEBTS = {}
 LARGEST_CIRCLE = {
     "cm": 2,
     "cm/rdmacm": 11,
-    "cm/rsocket": 10,
+    "cm/rsocket": 5,
     "lib/engine/core": 4,
     "lib/engine/transport": 2,
     "pmd_glue/host": 2,
