@@ -9,8 +9,20 @@
 
 #include "pmd_glue/host/membership_priv.h"
 
+#define S 1000000000ull
+
+#define ROBUSTNESS 2u /* default, until a querier gives another one */
+#define QUERY_INTERVAL_NS (125 * S)
 /* The shortest time between two answers, also under a flood of queries. */
 #define ANSWER_GAP_NS 10000000u
+
+static const struct roost_group_dialect dialects[ROOST_GROUP_VERSIONS] = {
+	[ROOST_GROUP_V1] = { .repeat_ns = 10 * S },
+	[ROOST_GROUP_V2] = { .repeat_ns = 10 * S, .leaves = true },
+	[ROOST_GROUP_V3] = { .repeat_ns = 1 * S,
+			     .leaves = true,
+			     .records = true },
+};
 
 /* ---- groups ------------------------------------------------------------ */
 
@@ -129,8 +141,8 @@ static void start_change(struct roost_membership *m,
 	roost_group_arm(m, &g->change_due_ns, now_ns);
 }
 
-void roost_group_cancel_all(struct roost_membership *m,
-			    struct roost_group_family *f)
+/* Cancel all messages that are due, and remove the groups that were left. */
+static void cancel_all(struct roost_membership *m, struct roost_group_family *f)
 {
 	struct roost_group *g, *after;
 
@@ -143,6 +155,59 @@ void roost_group_cancel_all(struct roost_membership *m,
 		if (!g->member)
 			forget(m, f, g);
 	}
+}
+
+/* ---- versions ---------------------------------------------------------- */
+
+static void speak(struct roost_group_family *f,
+		  enum roost_group_version version)
+{
+	f->version = version;
+	f->dialect = &dialects[version];
+}
+
+/* Use the oldest version of all queriers on the link. A change of the version
+ * cancels all pending messages (RFC 3376, 7.2.1; RFC 3810, 8.2.1).
+ */
+static void choose_version(struct roost_membership *m,
+			   struct roost_group_family *f, uint64_t now_ns)
+{
+	enum roost_group_version version = ROOST_GROUP_V1;
+
+	while (version < ROOST_GROUP_V3 && f->older_until_ns[version] <= now_ns)
+		version++;
+	if (version == f->version)
+		return;
+	speak(f, version);
+	cancel_all(m, f);
+}
+
+static void forget_querier(struct roost_group_family *f)
+{
+	memset(f->older_until_ns, 0, sizeof(f->older_until_ns));
+	speak(f, ROOST_GROUP_V3);
+	f->answer_all_due_ns = ROOST_NEVER_NS;
+	f->robustness = ROBUSTNESS;
+	f->query_interval_ns = QUERY_INTERVAL_NS;
+}
+
+void roost_group_learn_querier(struct roost_membership *m,
+			       struct roost_group_family *f,
+			       const struct roost_group_msg *msg,
+			       uint64_t now_ns)
+{
+	if (msg->version == ROOST_GROUP_V3) {
+		f->robustness = msg->robustness ? msg->robustness : ROBUSTNESS;
+		f->query_interval_ns = msg->query_interval_ns
+					       ? msg->query_interval_ns
+					       : QUERY_INTERVAL_NS;
+	} else if (msg->is_general) {
+		/* RFC 3376, 8.12; RFC 3810, 9.12 */
+		f->older_until_ns[msg->version] =
+			now_ns + f->robustness * f->query_interval_ns +
+			msg->max_resp_ns;
+	}
+	choose_version(m, f, now_ns);
 }
 
 /* ---- reports ------------------------------------------------------------- */
@@ -246,7 +311,7 @@ static void run(struct roost_membership *m, struct roost_group_family *f,
 	struct roost_group_report report;
 	struct roost_group *g, *after;
 
-	roost_group_choose_version(m, f, now_ns);
+	choose_version(m, f, now_ns);
 	f->protocol->report_begin(&report, m->conf.ip_mtu_bytes);
 	if (f->answer_all_due_ns <= now_ns)
 		answer_all(m, f, &report, now_ns);
@@ -299,7 +364,7 @@ int roost_membership_join(struct roost_membership *m,
 	struct roost_group *g;
 	int ret;
 
-	roost_group_choose_version(m, f, now_ns);
+	choose_version(m, f, now_ns);
 	g = roost_group_find(f, group);
 	if (g && g->member)
 		return 0;
@@ -331,7 +396,7 @@ void roost_membership_leave(struct roost_membership *m,
 	struct roost_group_family *f = family_of(m, group);
 	struct roost_group *g;
 
-	roost_group_choose_version(m, f, now_ns);
+	choose_version(m, f, now_ns);
 	g = roost_group_find(f, group);
 	if (g && g->member)
 		leave(m, f, g, now_ns);
@@ -342,8 +407,8 @@ static void link_up(struct roost_membership *m, struct roost_group_family *f,
 {
 	struct roost_group *g;
 
-	roost_group_forget_querier(f);
-	roost_group_cancel_all(m, f);
+	forget_querier(f);
+	cancel_all(m, f);
 	TAILQ_FOREACH(g, &f->groups, link)
 		if (!g->silent)
 			start_change(m, f, g, now_ns);
@@ -360,7 +425,7 @@ static void leave_all(struct roost_membership *m, struct roost_group_family *f,
 {
 	struct roost_group *g, *after;
 
-	roost_group_choose_version(m, f, now_ns);
+	choose_version(m, f, now_ns);
 	for (g = TAILQ_FIRST(&f->groups); g; g = after) {
 		after = TAILQ_NEXT(g, link);
 		if (g->member)
@@ -375,8 +440,8 @@ void roost_membership_farewell(struct roost_membership *m, uint64_t now_ns)
 	leave_all(m, &m->v4, now_ns);
 	leave_all(m, &m->v6, now_ns);
 	roost_membership_tick(m, now_ns);
-	roost_group_cancel_all(m, &m->v4);
-	roost_group_cancel_all(m, &m->v6);
+	cancel_all(m, &m->v4);
+	cancel_all(m, &m->v6);
 }
 
 static unsigned int add_macs(const struct roost_group_family *f,
@@ -436,7 +501,7 @@ static void init(struct roost_group_family *f,
 	f->protocol = protocol;
 	set_sender(f, mac, ip);
 	TAILQ_INIT(&f->groups);
-	roost_group_forget_querier(f);
+	forget_querier(f);
 }
 
 int roost_membership_create(const struct roost_membership_conf *conf,

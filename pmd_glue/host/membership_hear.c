@@ -8,70 +8,8 @@
 
 #define S 1000000000ull
 
-#define ROBUSTNESS 2u /* default, until a querier gives another one */
-#define QUERY_INTERVAL_NS (125 * S)
 /* If a query has more sources, the answer is for all sources. */
 #define ASKED_MAX 64u
-
-static const struct roost_group_dialect dialects[ROOST_GROUP_VERSIONS] = {
-	[ROOST_GROUP_V1] = { .repeat_ns = 10 * S },
-	[ROOST_GROUP_V2] = { .repeat_ns = 10 * S, .leaves = true },
-	[ROOST_GROUP_V3] = { .repeat_ns = 1 * S,
-			     .leaves = true,
-			     .records = true },
-};
-
-/* ---- versions ---------------------------------------------------------- */
-
-static void speak(struct roost_group_family *f,
-		  enum roost_group_version version)
-{
-	f->version = version;
-	f->dialect = &dialects[version];
-}
-
-/* Use the oldest version of all queriers on the link. A change of the version
- * cancels all pending messages (RFC 3376, 7.2.1; RFC 3810, 8.2.1).
- */
-void roost_group_choose_version(struct roost_membership *m,
-				struct roost_group_family *f, uint64_t now_ns)
-{
-	enum roost_group_version version = ROOST_GROUP_V1;
-
-	while (version < ROOST_GROUP_V3 && f->older_until_ns[version] <= now_ns)
-		version++;
-	if (version == f->version)
-		return;
-	speak(f, version);
-	roost_group_cancel_all(m, f);
-}
-
-void roost_group_forget_querier(struct roost_group_family *f)
-{
-	memset(f->older_until_ns, 0, sizeof(f->older_until_ns));
-	speak(f, ROOST_GROUP_V3);
-	f->answer_all_due_ns = ROOST_NEVER_NS;
-	f->robustness = ROBUSTNESS;
-	f->query_interval_ns = QUERY_INTERVAL_NS;
-}
-
-static void learn_querier(struct roost_membership *m,
-			  struct roost_group_family *f,
-			  const struct roost_group_msg *msg, uint64_t now_ns)
-{
-	if (msg->version == ROOST_GROUP_V3) {
-		f->robustness = msg->robustness ? msg->robustness : ROBUSTNESS;
-		f->query_interval_ns = msg->query_interval_ns
-					       ? msg->query_interval_ns
-					       : QUERY_INTERVAL_NS;
-	} else if (msg->is_general) {
-		/* RFC 3376, 8.12; RFC 3810, 9.12 */
-		f->older_until_ns[msg->version] =
-			now_ns + f->robustness * f->query_interval_ns +
-			msg->max_resp_ns;
-	}
-	roost_group_choose_version(m, f, now_ns);
-}
 
 /* ---- queries and reports of others --------------------------------------- */
 
@@ -192,7 +130,7 @@ static void hear(struct roost_membership *m, struct roost_group_family *f,
 		hear_report(f, msg);
 		return;
 	}
-	learn_querier(m, f, msg, now_ns);
+	roost_group_learn_querier(m, f, msg, now_ns);
 	if (f->dialect->records)
 		hear_query_records(m, f, msg, now_ns);
 	else

@@ -72,14 +72,10 @@ void roost_group_arm(struct roost_membership *m, uint64_t *due_ns,
 uint64_t roost_group_within(struct roost_membership *m, uint64_t limit_ns);
 /* Forget the query for the group: no answer is due. */
 void roost_group_forget_question(struct roost_group *g);
-/* Cancel all messages that are due, and remove the groups that were left. */
-void roost_group_cancel_all(struct roost_membership *m,
-			    struct roost_group_family *f);
-
-/* Reset the state to that before the first query. */
-void roost_group_forget_querier(struct roost_group_family *f);
-/* Choose the version by the queriers that count as present at now_ns. */
-void roost_group_choose_version(struct roost_membership *m,
-				struct roost_group_family *f, uint64_t now_ns);
+/* Note the querier of a query, and choose the version to use. */
+void roost_group_learn_querier(struct roost_membership *m,
+			       struct roost_group_family *f,
+			       const struct roost_group_msg *msg,
+			       uint64_t now_ns);
 
 #endif

@@ -88,7 +88,6 @@ LARGEST_CIRCLE = {
     "cm/rsocket": 5,
     "lib/engine/core": 4,
     "lib/engine/transport": 2,
-    "pmd_glue/host": 2,
     "pmd_glue/netif": 3,
 }
 
