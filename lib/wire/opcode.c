@@ -5,25 +5,18 @@
 #include "lib/wire/frame.h"
 #include "lib/wire/opcode.h"
 
-/* Sets of extension headers, as the rows name them. */
+/* Extension headers, as the rows name them. */
 #define H_NONE 0u
-#define H_IMMDT ROOST_HDR_BIT(IMMDT)
-#define H_IETH ROOST_HDR_BIT(IETH)
+#define H_XRCETH ROOST_HDR_BIT(XRCETH)
+#define H_DETH ROOST_HDR_BIT(DETH)
+#define H_FETH ROOST_HDR_BIT(FETH)
 #define H_RETH ROOST_HDR_BIT(RETH)
-#define H_RETH_IMMDT (H_RETH | H_IMMDT)
-#define H_FETH_RETH (ROOST_HDR_BIT(FETH) | H_RETH)
 #define H_ATOMICETH ROOST_HDR_BIT(ATOMICETH)
 #define H_AETH ROOST_HDR_BIT(AETH)
-#define H_AETH_ATOMICACKETH (H_AETH | ROOST_HDR_BIT(ATOMICACKETH))
-#define H_DETH ROOST_HDR_BIT(DETH)
-#define H_DETH_IMMDT (H_DETH | H_IMMDT)
+#define H_ATOMICACKETH ROOST_HDR_BIT(ATOMICACKETH)
+#define H_IMMDT ROOST_HDR_BIT(IMMDT)
+#define H_IETH ROOST_HDR_BIT(IETH)
 #define H_CNP ROOST_HDR_BIT(CNP)
-#define H_XRC ROOST_HDR_BIT(XRCETH)
-#define H_XRC_IMMDT (H_XRC | H_IMMDT)
-#define H_XRC_IETH (H_XRC | H_IETH)
-#define H_XRC_RETH (H_XRC | H_RETH)
-#define H_XRC_RETH_IMMDT (H_XRC | H_RETH_IMMDT)
-#define H_XRC_ATOMICETH (H_XRC | H_ATOMICETH)
 
 /* Sets of flags. A message that takes a receive WQE takes it at its end. */
 #define F_FIRST ROOST_OPF_FIRST
@@ -79,133 +72,79 @@ _Static_assert(ROOST_HDR_XRCETH == 0 && ROOST_HDR_DETH == 1 &&
 		},                                                             \
 	}
 
+/* The rows of a service with connections; XRC requests have more headers. */
+/* clang-format off */
+#define SEND_ROWS(S, more)                                                     \
+	ROW(S, S##_SEND_FIRST, #S " Send First", SEND, more,                   \
+	    F_FIRST | F_REQ | F_DATA),                                         \
+	ROW(S, S##_SEND_MIDDLE, #S " Send Middle", SEND, more,                 \
+	    F_MIDDLE | F_REQ | F_DATA),                                        \
+	ROW(S, S##_SEND_LAST, #S " Send Last", SEND, more,                     \
+	    F_LAST | F_REQ | F_DATA | F_RWQE),                                 \
+	ROW(S, S##_SEND_LAST_IMM, #S " Send Last Immediate", SEND,             \
+	    more | H_IMMDT, F_LAST | F_REQ | F_DATA | F_RWQE),                 \
+	ROW(S, S##_SEND_ONLY, #S " Send Only", SEND, more,                     \
+	    F_ONLY | F_REQ | F_DATA | F_RWQE),                                 \
+	ROW(S, S##_SEND_ONLY_IMM, #S " Send Only Immediate", SEND,             \
+	    more | H_IMMDT, F_ONLY | F_REQ | F_DATA | F_RWQE)
+#define WRITE_ROWS(S, more)                                                    \
+	ROW(S, S##_WRITE_FIRST, #S " RDMA Write First", WRITE, more | H_RETH,  \
+	    F_FIRST | F_REQ | F_DATA),                                         \
+	ROW(S, S##_WRITE_MIDDLE, #S " RDMA Write Middle", WRITE, more,         \
+	    F_MIDDLE | F_REQ | F_DATA),                                        \
+	ROW(S, S##_WRITE_LAST, #S " RDMA Write Last", WRITE, more,             \
+	    F_LAST | F_REQ | F_DATA),                                          \
+	ROW(S, S##_WRITE_LAST_IMM, #S " RDMA Write Last Immediate", WRITE,     \
+	    more | H_IMMDT, F_LAST | F_REQ | F_DATA | F_RWQE),                 \
+	ROW(S, S##_WRITE_ONLY, #S " RDMA Write Only", WRITE, more | H_RETH,    \
+	    F_ONLY | F_REQ | F_DATA),                                          \
+	ROW(S, S##_WRITE_ONLY_IMM, #S " RDMA Write Only Immediate", WRITE,     \
+	    more | H_RETH | H_IMMDT, F_ONLY | F_REQ | F_DATA | F_RWQE)
+#define RELIABLE_ROWS(S, more)                                                 \
+	ROW(S, S##_READ_REQ, #S " RDMA Read Request", READ_REQ,                \
+	    more | H_RETH, F_ONLY | F_REQ),                                    \
+	ROW(S, S##_READ_RESP_FIRST, #S " RDMA Read Response First",            \
+	    READ_RESP, H_AETH, F_FIRST | F_RESP | F_DATA),                     \
+	ROW(S, S##_READ_RESP_MIDDLE, #S " RDMA Read Response Middle",          \
+	    READ_RESP, H_NONE, F_MIDDLE | F_RESP | F_DATA),                    \
+	ROW(S, S##_READ_RESP_LAST, #S " RDMA Read Response Last",              \
+	    READ_RESP, H_AETH, F_LAST | F_RESP | F_DATA),                      \
+	ROW(S, S##_READ_RESP_ONLY, #S " RDMA Read Response Only",              \
+	    READ_RESP, H_AETH, F_ONLY | F_RESP | F_DATA),                      \
+	ROW(S, S##_ACK, #S " Acknowledge", ACK, H_AETH, F_ONLY | F_RESP),      \
+	ROW(S, S##_ATOMIC_ACK, #S " Atomic Acknowledge", ATOMIC_ACK,           \
+	    H_AETH | H_ATOMICACKETH, F_ONLY | F_RESP),                         \
+	ROW(S, S##_CMP_SWAP, #S " Compare Swap", CMP_SWAP,                     \
+	    more | H_ATOMICETH, F_ONLY | F_REQ),                               \
+	ROW(S, S##_FETCH_ADD, #S " Fetch Add", FETCH_ADD,                      \
+	    more | H_ATOMICETH, F_ONLY | F_REQ),                               \
+	ROW(S, S##_SEND_LAST_INV, #S " Send Last Invalidate", SEND,            \
+	    more | H_IETH, F_LAST | F_REQ | F_DATA | F_RWQE),                  \
+	ROW(S, S##_SEND_ONLY_INV, #S " Send Only Invalidate", SEND,            \
+	    more | H_IETH, F_ONLY | F_REQ | F_DATA | F_RWQE)
+/* clang-format on */
+
 /* Names are Wireshark's, where it has one. */
 const struct roost_opcode_info roost_opcodes[256] = {
-	ROW(RC, RC_SEND_FIRST, "RC Send First", SEND, H_NONE,
-	    F_FIRST | F_REQ | F_DATA),
-	ROW(RC, RC_SEND_MIDDLE, "RC Send Middle", SEND, H_NONE,
-	    F_MIDDLE | F_REQ | F_DATA),
-	ROW(RC, RC_SEND_LAST, "RC Send Last", SEND, H_NONE,
-	    F_LAST | F_REQ | F_DATA | F_RWQE),
-	ROW(RC, RC_SEND_LAST_IMM, "RC Send Last Immediate", SEND, H_IMMDT,
-	    F_LAST | F_REQ | F_DATA | F_RWQE),
-	ROW(RC, RC_SEND_ONLY, "RC Send Only", SEND, H_NONE,
-	    F_ONLY | F_REQ | F_DATA | F_RWQE),
-	ROW(RC, RC_SEND_ONLY_IMM, "RC Send Only Immediate", SEND, H_IMMDT,
-	    F_ONLY | F_REQ | F_DATA | F_RWQE),
-	ROW(RC, RC_WRITE_FIRST, "RC RDMA Write First", WRITE, H_RETH,
-	    F_FIRST | F_REQ | F_DATA),
-	ROW(RC, RC_WRITE_MIDDLE, "RC RDMA Write Middle", WRITE, H_NONE,
-	    F_MIDDLE | F_REQ | F_DATA),
-	ROW(RC, RC_WRITE_LAST, "RC RDMA Write Last", WRITE, H_NONE,
-	    F_LAST | F_REQ | F_DATA),
-	ROW(RC, RC_WRITE_LAST_IMM, "RC RDMA Write Last Immediate", WRITE,
-	    H_IMMDT, F_LAST | F_REQ | F_DATA | F_RWQE),
-	ROW(RC, RC_WRITE_ONLY, "RC RDMA Write Only", WRITE, H_RETH,
-	    F_ONLY | F_REQ | F_DATA),
-	ROW(RC, RC_WRITE_ONLY_IMM, "RC RDMA Write Only Immediate", WRITE,
-	    H_RETH_IMMDT, F_ONLY | F_REQ | F_DATA | F_RWQE),
-	ROW(RC, RC_READ_REQ, "RC RDMA Read Request", READ_REQ, H_RETH,
-	    F_ONLY | F_REQ),
-	ROW(RC, RC_READ_RESP_FIRST, "RC RDMA Read Response First", READ_RESP,
-	    H_AETH, F_FIRST | F_RESP | F_DATA),
-	ROW(RC, RC_READ_RESP_MIDDLE, "RC RDMA Read Response Middle", READ_RESP,
-	    H_NONE, F_MIDDLE | F_RESP | F_DATA),
-	ROW(RC, RC_READ_RESP_LAST, "RC RDMA Read Response Last", READ_RESP,
-	    H_AETH, F_LAST | F_RESP | F_DATA),
-	ROW(RC, RC_READ_RESP_ONLY, "RC RDMA Read Response Only", READ_RESP,
-	    H_AETH, F_ONLY | F_RESP | F_DATA),
-	ROW(RC, RC_ACK, "RC Acknowledge", ACK, H_AETH, F_ONLY | F_RESP),
-	ROW(RC, RC_ATOMIC_ACK, "RC Atomic Acknowledge", ATOMIC_ACK,
-	    H_AETH_ATOMICACKETH, F_ONLY | F_RESP),
-	ROW(RC, RC_CMP_SWAP, "RC Compare Swap", CMP_SWAP, H_ATOMICETH,
-	    F_ONLY | F_REQ),
-	ROW(RC, RC_FETCH_ADD, "RC Fetch Add", FETCH_ADD, H_ATOMICETH,
-	    F_ONLY | F_REQ),
-	ROW(RC, RC_SEND_LAST_INV, "RC Send Last Invalidate", SEND, H_IETH,
-	    F_LAST | F_REQ | F_DATA | F_RWQE),
-	ROW(RC, RC_SEND_ONLY_INV, "RC Send Only Invalidate", SEND, H_IETH,
-	    F_ONLY | F_REQ | F_DATA | F_RWQE),
-	ROW(RC, RC_FLUSH, "RC Flush", FLUSH, H_FETH_RETH, F_ONLY | F_REQ),
+	SEND_ROWS(RC, H_NONE),
+	WRITE_ROWS(RC, H_NONE),
+	RELIABLE_ROWS(RC, H_NONE),
+	ROW(RC, RC_FLUSH, "RC Flush", FLUSH, H_FETH | H_RETH, F_ONLY | F_REQ),
 	ROW(RC, RC_ATOMIC_WRITE, "RC Atomic Write", ATOMIC_WRITE, H_RETH,
 	    F_ONLY | F_REQ | F_DATA),
 
-	ROW(UC, UC_SEND_FIRST, "UC Send First", SEND, H_NONE,
-	    F_FIRST | F_REQ | F_DATA),
-	ROW(UC, UC_SEND_MIDDLE, "UC Send Middle", SEND, H_NONE,
-	    F_MIDDLE | F_REQ | F_DATA),
-	ROW(UC, UC_SEND_LAST, "UC Send Last", SEND, H_NONE,
-	    F_LAST | F_REQ | F_DATA | F_RWQE),
-	ROW(UC, UC_SEND_LAST_IMM, "UC Send Last Immediate", SEND, H_IMMDT,
-	    F_LAST | F_REQ | F_DATA | F_RWQE),
-	ROW(UC, UC_SEND_ONLY, "UC Send Only", SEND, H_NONE,
-	    F_ONLY | F_REQ | F_DATA | F_RWQE),
-	ROW(UC, UC_SEND_ONLY_IMM, "UC Send Only Immediate", SEND, H_IMMDT,
-	    F_ONLY | F_REQ | F_DATA | F_RWQE),
-	ROW(UC, UC_WRITE_FIRST, "UC RDMA Write First", WRITE, H_RETH,
-	    F_FIRST | F_REQ | F_DATA),
-	ROW(UC, UC_WRITE_MIDDLE, "UC RDMA Write Middle", WRITE, H_NONE,
-	    F_MIDDLE | F_REQ | F_DATA),
-	ROW(UC, UC_WRITE_LAST, "UC RDMA Write Last", WRITE, H_NONE,
-	    F_LAST | F_REQ | F_DATA),
-	ROW(UC, UC_WRITE_LAST_IMM, "UC RDMA Write Last Immediate", WRITE,
-	    H_IMMDT, F_LAST | F_REQ | F_DATA | F_RWQE),
-	ROW(UC, UC_WRITE_ONLY, "UC RDMA Write Only", WRITE, H_RETH,
-	    F_ONLY | F_REQ | F_DATA),
-	ROW(UC, UC_WRITE_ONLY_IMM, "UC RDMA Write Only Immediate", WRITE,
-	    H_RETH_IMMDT, F_ONLY | F_REQ | F_DATA | F_RWQE),
+	SEND_ROWS(UC, H_NONE),
+	WRITE_ROWS(UC, H_NONE),
 
 	ROW(UD, UD_SEND_ONLY, "UD Send Only", SEND, H_DETH,
 	    F_ONLY | F_REQ | F_DATA | F_RWQE),
-	ROW(UD, UD_SEND_ONLY_IMM, "UD Send Only Immediate", SEND, H_DETH_IMMDT,
-	    F_ONLY | F_REQ | F_DATA | F_RWQE),
+	ROW(UD, UD_SEND_ONLY_IMM, "UD Send Only Immediate", SEND,
+	    H_DETH | H_IMMDT, F_ONLY | F_REQ | F_DATA | F_RWQE),
 
 	ROW(CNP, CNP, "CNP", CNP, H_CNP, F_ONLY),
 
 	/* Each request names its SRQ in an XRCETH; an answer does not. */
-	ROW(XRC, XRC_SEND_FIRST, "XRC Send First", SEND, H_XRC,
-	    F_FIRST | F_REQ | F_DATA),
-	ROW(XRC, XRC_SEND_MIDDLE, "XRC Send Middle", SEND, H_XRC,
-	    F_MIDDLE | F_REQ | F_DATA),
-	ROW(XRC, XRC_SEND_LAST, "XRC Send Last", SEND, H_XRC,
-	    F_LAST | F_REQ | F_DATA | F_RWQE),
-	ROW(XRC, XRC_SEND_LAST_IMM, "XRC Send Last Immediate", SEND,
-	    H_XRC_IMMDT, F_LAST | F_REQ | F_DATA | F_RWQE),
-	ROW(XRC, XRC_SEND_ONLY, "XRC Send Only", SEND, H_XRC,
-	    F_ONLY | F_REQ | F_DATA | F_RWQE),
-	ROW(XRC, XRC_SEND_ONLY_IMM, "XRC Send Only Immediate", SEND,
-	    H_XRC_IMMDT, F_ONLY | F_REQ | F_DATA | F_RWQE),
-	ROW(XRC, XRC_WRITE_FIRST, "XRC RDMA Write First", WRITE, H_XRC_RETH,
-	    F_FIRST | F_REQ | F_DATA),
-	ROW(XRC, XRC_WRITE_MIDDLE, "XRC RDMA Write Middle", WRITE, H_XRC,
-	    F_MIDDLE | F_REQ | F_DATA),
-	ROW(XRC, XRC_WRITE_LAST, "XRC RDMA Write Last", WRITE, H_XRC,
-	    F_LAST | F_REQ | F_DATA),
-	ROW(XRC, XRC_WRITE_LAST_IMM, "XRC RDMA Write Last Immediate", WRITE,
-	    H_XRC_IMMDT, F_LAST | F_REQ | F_DATA | F_RWQE),
-	ROW(XRC, XRC_WRITE_ONLY, "XRC RDMA Write Only", WRITE, H_XRC_RETH,
-	    F_ONLY | F_REQ | F_DATA),
-	ROW(XRC, XRC_WRITE_ONLY_IMM, "XRC RDMA Write Only Immediate", WRITE,
-	    H_XRC_RETH_IMMDT, F_ONLY | F_REQ | F_DATA | F_RWQE),
-	ROW(XRC, XRC_READ_REQ, "XRC RDMA Read Request", READ_REQ, H_XRC_RETH,
-	    F_ONLY | F_REQ),
-	ROW(XRC, XRC_READ_RESP_FIRST, "XRC RDMA Read Response First", READ_RESP,
-	    H_AETH, F_FIRST | F_RESP | F_DATA),
-	ROW(XRC, XRC_READ_RESP_MIDDLE, "XRC RDMA Read Response Middle",
-	    READ_RESP, H_NONE, F_MIDDLE | F_RESP | F_DATA),
-	ROW(XRC, XRC_READ_RESP_LAST, "XRC RDMA Read Response Last", READ_RESP,
-	    H_AETH, F_LAST | F_RESP | F_DATA),
-	ROW(XRC, XRC_READ_RESP_ONLY, "XRC RDMA Read Response Only", READ_RESP,
-	    H_AETH, F_ONLY | F_RESP | F_DATA),
-	ROW(XRC, XRC_ACK, "XRC Acknowledge", ACK, H_AETH, F_ONLY | F_RESP),
-	ROW(XRC, XRC_ATOMIC_ACK, "XRC Atomic Acknowledge", ATOMIC_ACK,
-	    H_AETH_ATOMICACKETH, F_ONLY | F_RESP),
-	ROW(XRC, XRC_CMP_SWAP, "XRC Compare Swap", CMP_SWAP, H_XRC_ATOMICETH,
-	    F_ONLY | F_REQ),
-	ROW(XRC, XRC_FETCH_ADD, "XRC Fetch Add", FETCH_ADD, H_XRC_ATOMICETH,
-	    F_ONLY | F_REQ),
-	ROW(XRC, XRC_SEND_LAST_INV, "XRC Send Last Invalidate", SEND,
-	    H_XRC_IETH, F_LAST | F_REQ | F_DATA | F_RWQE),
-	ROW(XRC, XRC_SEND_ONLY_INV, "XRC Send Only Invalidate", SEND,
-	    H_XRC_IETH, F_ONLY | F_REQ | F_DATA | F_RWQE),
+	SEND_ROWS(XRC, H_XRCETH),
+	WRITE_ROWS(XRC, H_XRCETH),
+	RELIABLE_ROWS(XRC, H_XRCETH),
 };
