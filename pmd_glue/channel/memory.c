@@ -4,31 +4,18 @@
 #include "pmd_glue/channel/memory.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/wire/frame.h"
-
-/* In headers since glibc 2.38 and Linux 5.1. */
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008u
-#endif
-#ifndef F_SEAL_FUTURE_WRITE
-#define F_SEAL_FUTURE_WRITE 0x0010
-#endif
-
-/* FUTURE_WRITE prevents holes, too: shmem refuses to punch them with it. */
-#define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE)
+#include "pmd_glue/channel/sealed.h"
 
 #define MAGIC 0x6d68732d74736f52u /* "Rost-shm" */
 #define PART_BYTES 4096u
 #define SLOT_ALIGN 64u
 #define RING_LEN_MIN 8u
-#define STAT_BLOCK_BYTES 512
 
 struct header {
 	uint64_t magic;
@@ -92,27 +79,19 @@ static size_t size_of(const struct roost_shm_shape *shape)
 	       part_bytes((size_t)shape->nb_slots * shape->slot_bytes);
 }
 
-static int map(int fd, int prot, const struct roost_shm_shape *shape,
-	       struct roost_shm_memory *mem)
+static void lay_out(uint8_t *base, const struct roost_shm_shape *shape,
+		    struct roost_shm_memory *mem)
 {
-	size_t size = size_of(shape);
-	uint8_t *base = mmap(NULL, size, prot, MAP_SHARED, fd, 0);
-
-	if (base == MAP_FAILED)
-		return -errno;
-	/* A child has none of the parent's channels. */
-	madvise(base, size, MADV_DONTFORK);
 	*mem = (struct roost_shm_memory){
 		.shape = *shape,
 		.base = base,
-		.size_bytes = size,
+		.size_bytes = size_of(shape),
 		.sleeps = base + ROOST_SHM_WORD_STRIDE,
 		.counts = base + offset_of_counts(),
 		.rings = base + offset_of_rings(shape),
 		.slots = base + offset_of_slots(shape),
 		.fd = -1,
 	};
-	return 0;
 }
 
 void roost_shm_memory_close(struct roost_shm_memory *mem)
@@ -128,86 +107,34 @@ void roost_shm_memory_close(struct roost_shm_memory *mem)
 /* ---- one's own ------------------------------------------------------------
  */
 
-static int make_fd(void)
-{
-	const unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-	int fd = memfd_create("roost-frames", flags | MFD_NOEXEC_SEAL);
-
-	/* Linux before 6.3 has no MFD_NOEXEC_SEAL. */
-	if (fd < 0 && errno == EINVAL)
-		fd = memfd_create("roost-frames", flags);
-	return fd < 0 ? -errno : fd;
-}
-
-static int fill_fd(int fd, const struct roost_shm_shape *shape,
-		   struct roost_shm_memory *mem)
+int roost_shm_memory_make(const struct roost_shm_shape *shape,
+			  struct roost_shm_memory *mem)
 {
 	const struct header header = {
 		.magic = MAGIC,
 		.version = ROOST_SHM_VERSION,
 		.shape = *shape,
 	};
-	int ret;
-
-	/* Allocates every page, so that no later access can fail. */
-	do
-		ret = -posix_fallocate(fd, 0, (off_t)size_of(shape));
-	while (ret == -EINTR);
-	if (ret)
-		return ret;
-	ret = map(fd, PROT_READ | PROT_WRITE, shape, mem);
-	if (ret)
-		return ret;
-	memcpy(mem->base, &header, sizeof(header));
-	if (fcntl(fd, F_ADD_SEALS, SEALS) == 0)
-		return 0;
-	ret = errno == EINVAL ? -ENOSYS : -errno;
-	roost_shm_memory_close(mem);
-	return ret;
-}
-
-int roost_shm_memory_make(const struct roost_shm_shape *shape,
-			  struct roost_shm_memory *mem)
-{
+	uint8_t *base;
 	int fd, ret;
 
 	*mem = (struct roost_shm_memory){ .fd = -1 };
 	if (!is_shape(shape))
 		return -EINVAL;
-	fd = make_fd();
+	fd = roost_sealed_make("roost-frames", size_of(shape), &base);
 	if (fd < 0)
 		return fd;
-	ret = fill_fd(fd, shape, mem);
-	if (ret) {
-		close(fd);
-		return ret;
-	}
+	lay_out(base, shape, mem);
 	mem->fd = fd;
-	return 0;
+	memcpy(base, &header, sizeof(header));
+	ret = roost_sealed_seal(fd);
+	if (ret)
+		roost_shm_memory_close(mem);
+	return ret;
 }
 
 /* ---- a peer's -------------------------------------------------------------
  */
-
-static int check_seals(int fd)
-{
-	int seals = fcntl(fd, F_GET_SEALS);
-
-	return seals >= 0 && (seals & SEALS) == SEALS ? 0 : -EPERM;
-}
-
-/* Check the size and that all pages are there. Once sealed, both stay so. */
-static int check_size(int fd, size_t size)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) != 0)
-		return -errno;
-	if ((uint64_t)st.st_size != size ||
-	    (uint64_t)st.st_blocks * STAT_BLOCK_BYTES < size)
-		return -EMSGSIZE;
-	return 0;
-}
 
 /* Read the header once; the writer may change it meanwhile. */
 static int read_shape(int fd, struct roost_shm_shape *shape)
@@ -228,15 +155,16 @@ static int read_shape(int fd, struct roost_shm_shape *shape)
 int roost_shm_memory_map(int fd, struct roost_shm_memory *mem)
 {
 	struct roost_shm_shape shape;
+	uint8_t *base;
 	int ret;
 
 	*mem = (struct roost_shm_memory){ .fd = -1 };
-	ret = check_seals(fd);
-	if (ret == 0)
+	ret = roost_sealed_check(fd);
+	if (!ret)
 		ret = read_shape(fd, &shape);
-	if (ret == 0)
-		ret = check_size(fd, size_of(&shape));
-	if (ret == 0)
-		ret = map(fd, PROT_READ, &shape, mem);
+	if (!ret)
+		ret = roost_sealed_map(fd, size_of(&shape), &base);
+	if (!ret)
+		lay_out(base, &shape, mem);
 	return ret;
 }

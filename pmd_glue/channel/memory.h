@@ -17,14 +17,12 @@
  * A seat is the number that the owner has given to one of its peers. Offsets
  * follow from the sizes, so that no offset is read from the memory.
  *
- * The owner makes the memory (memfd), allocates all its pages, maps it writable
- * and seals it: nobody can resize it or punch holes into it, nobody can map it
- * writable again, and no seal can be removed. The others get the descriptor,
- * check all this and map it read-only. So a party can write nothing that
- * another one relies on but its own words, which pipe.h reads once and checks;
- * a reader cannot get SIGBUS; and each process pays for its own memory, also in
- * its cgroup. Memory that one party made for both would give less: each could
- * write into what the other one has published.
+ * It is sealed (sealed.h): the owner alone can write, and a reader that has
+ * checked it cannot get SIGBUS. The others get the descriptor and map it
+ * read-only. So a party can write nothing that another one relies on but its
+ * own words, which pipe.h reads once and checks; and each process pays for its
+ * own memory, also in its cgroup. Memory that one party made for both would
+ * give less: each could write into what the other one has published.
  *
  * Everybody who has the descriptor can read everything in the memory. Peers
  * that must not see each other's frames need a memory each.

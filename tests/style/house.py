@@ -32,6 +32,8 @@ ARROWS = {
     "pmd_glue/quirks": (*GLUE, "pmd_glue/process"),
     "pmd_glue/progress": (*GLUE, "pmd_glue/process"),
     "pmd_glue/channel": (*GLUE, "pmd_glue/process"),
+    "pmd_glue/share": (*GLUE, "pmd_glue/process", "pmd_glue/progress",
+                       "pmd_glue/channel"),
     "pmd_glue/kernel": (*GLUE, "pmd_glue/process", "pmd_glue/progress"),
     "pmd_glue/port": (*GLUE, "pmd_glue/process", "pmd_glue/quirks",
                       "pmd_glue/kernel"),

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "pmd_glue/share/message.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define HEAD_BYTES offsetof(struct roost_share_msg, attach)
+#define PART(member) sizeof(((struct roost_share_msg *)NULL)->member)
+
+struct row {
+	const char *text;
+	size_t part_bytes;
+	uint8_t nb_fds;
+	bool has_tail;
+	bool from_daemon;
+};
+
+static const struct row rows[ROOST_SHARE_TYPES] = {
+	[ROOST_SHARE_ATTACH] = { "attach", PART(attach), 2, true, false },
+	[ROOST_SHARE_QPNS] = { "qpns", 0, 0, false, false },
+	[ROOST_SHARE_PREFIX] = { "prefix", 0, 0, false, false },
+	[ROOST_SHARE_CLAIM] = { "claim", PART(claim), 0, false, false },
+	[ROOST_SHARE_UNCLAIM] = { "unclaim", PART(claim), 0, false, false },
+	[ROOST_SHARE_JOIN] = { "join", PART(addr), 0, false, false },
+	[ROOST_SHARE_LEAVE] = { "leave", PART(addr), 0, false, false },
+	[ROOST_SHARE_RESOLVE] = { "resolve", PART(addr), 0, false, false },
+	[ROOST_SHARE_PUT] = { "put", PART(index), 0, false, false },
+	[ROOST_SHARE_SOURCE] = { "source", PART(addr), 0, false, false },
+	[ROOST_SHARE_BYE] = { "bye", 0, 0, false, false },
+	[ROOST_SHARE_ATTACHED] = { "attached", PART(attached), 3, true, true },
+	[ROOST_SHARE_REPLY] = { "reply", PART(reply), 0, false, true },
+	[ROOST_SHARE_TICKET] = { "ticket", 0, 0, true, true },
+	[ROOST_SHARE_CHANGED] = { "changed", 0, 0, false, true },
+	[ROOST_SHARE_EVICTED] = { "evicted", PART(reason), 0, false, true },
+};
+
+const char *roost_share_type_text(enum roost_share_type type)
+{
+	return type < ROOST_SHARE_TYPES ? rows[type].text : "unknown";
+}
+
+/* An ATTACHED that refuses has no descriptors. */
+static unsigned int nb_fds_of(const struct roost_share_msg *msg)
+{
+	return msg->status ? 0 : rows[msg->type].nb_fds;
+}
+
+int roost_share_send(int fd, struct roost_share_msg *msg, const void *tail,
+		     size_t tail_bytes, const int *fds)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int) * ROOST_SHARE_FDS_MAX)];
+	} control = { 0 };
+	const size_t fds_bytes = sizeof(int) * nb_fds_of(msg);
+	struct iovec parts[2] = {
+		{ msg, HEAD_BYTES + rows[msg->type].part_bytes },
+		{ (void *)(uintptr_t)tail, tail_bytes },
+	};
+	struct msghdr packet = { .msg_iov = parts, .msg_iovlen = 2 };
+	struct cmsghdr *cmsg;
+
+	msg->version = ROOST_SHARE_VERSION;
+	msg->tail_bytes = (uint32_t)tail_bytes;
+	if (fds_bytes > 0) {
+		packet.msg_control = control.bytes;
+		packet.msg_controllen = CMSG_SPACE(fds_bytes);
+		cmsg = CMSG_FIRSTHDR(&packet);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(fds_bytes);
+		memcpy(CMSG_DATA(cmsg), fds, fds_bytes);
+	}
+	return sendmsg(fd, &packet, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno
+								     : 0;
+}
+
+void roost_share_packet_close(struct roost_share_packet *packet)
+{
+	for (unsigned int i = 0; i < packet->nb_fds; i++)
+		if (packet->fds[i] >= 0)
+			close(packet->fds[i]);
+	packet->nb_fds = 0;
+}
+
+/* Descriptors may come in several groups; more than fit have been closed by the
+ * kernel, which says MSG_CTRUNC.
+ */
+static void take_fds(struct msghdr *packet, struct roost_share_packet *got)
+{
+	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(packet); cmsg;
+	     cmsg = CMSG_NXTHDR(packet, cmsg)) {
+		size_t nb;
+
+		if (cmsg->cmsg_level != SOL_SOCKET ||
+		    cmsg->cmsg_type != SCM_RIGHTS)
+			continue;
+		nb = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < nb; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(cmsg) + i * sizeof(fd),
+			       sizeof(fd));
+			if (got->nb_fds < ROOST_SHARE_FDS_MAX)
+				got->fds[got->nb_fds++] = fd;
+			else
+				close(fd);
+		}
+	}
+}
+
+/* Is it a message that the other end sends, whole, with its descriptors? */
+static int check(const struct roost_share_packet *got, size_t part_bytes,
+		 bool from_daemon)
+{
+	const struct roost_share_msg *msg = &got->msg;
+	const struct row *row;
+
+	if (msg->version != ROOST_SHARE_VERSION)
+		return -EPROTONOSUPPORT;
+	if (msg->type >= ROOST_SHARE_TYPES)
+		return -EPROTO;
+	row = &rows[msg->type];
+	if (row->from_daemon != from_daemon || part_bytes != row->part_bytes ||
+	    msg->status > 0 || (!from_daemon && msg->status != 0) ||
+	    (!row->has_tail && msg->tail_bytes != 0) ||
+	    got->nb_fds != nb_fds_of(msg))
+		return -EPROTO;
+	return 0;
+}
+
+int roost_share_receive(int fd, bool from_daemon,
+			struct roost_share_packet *packet)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int) * ROOST_SHARE_FDS_MAX)];
+	} control;
+	uint8_t bytes[sizeof(packet->msg) + ROOST_SHARE_TAIL_MAX];
+	struct iovec part = { bytes, sizeof(bytes) };
+	struct msghdr header = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	size_t len, tail_bytes;
+	ssize_t got;
+	int ret;
+
+	packet->nb_fds = 0;
+	got = recvmsg(fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (got < 0)
+		return -errno;
+	take_fds(&header, packet);
+	len = (size_t)got;
+	ret = header.msg_flags & MSG_CTRUNC ? -EMFILE : -EPROTO;
+	if (len == 0 && packet->nb_fds == 0)
+		return -ECONNRESET;
+	if (header.msg_flags & (MSG_CTRUNC | MSG_TRUNC) || len < HEAD_BYTES)
+		goto refuse;
+	memset(&packet->msg, 0, sizeof(packet->msg));
+	memcpy(&packet->msg, bytes, HEAD_BYTES);
+	tail_bytes = packet->msg.tail_bytes;
+	if (tail_bytes > len - HEAD_BYTES ||
+	    tail_bytes > ROOST_SHARE_TAIL_MAX ||
+	    len - HEAD_BYTES - tail_bytes > sizeof(packet->msg) - HEAD_BYTES)
+		goto refuse;
+	len -= tail_bytes;
+	memcpy(&packet->msg, bytes, len);
+	memcpy(packet->tail, bytes + len, tail_bytes);
+	ret = check(packet, len - HEAD_BYTES, from_daemon);
+	if (!ret)
+		return 0;
+refuse:
+	roost_share_packet_close(packet);
+	return ret;
+}

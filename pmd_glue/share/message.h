@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_PMD_GLUE_SHARE_MESSAGE_H
+#define ROOST_PMD_GLUE_SHARE_MESSAGE_H
+
+/*
+ * The session of a client with the daemon that shares a port: messages over a
+ * SOCK_SEQPACKET socket, one message a packet. A message is struct
+ * roost_share_msg up to the end of its type's part, then up to
+ * ROOST_SHARE_TAIL_MAX bytes of tail where the type has one. Numbers are in
+ * host order: both ends run on one machine. Descriptors come with the types
+ * whose row in message.c says so, and with no other one.
+ *
+ * A client sends requests and the daemon answers each with REPLY (ATTACH: with
+ * ATTACHED) and the tag of the request. A request that needs the network is
+ * answered when the network has answered; others overtake it. TICKET, CHANGED
+ * and EVICTED come without a request, tag 0.
+ *
+ * Neither end trusts the other one. A packet that is no message (length, type,
+ * descriptors, version) ends the session. What is in a message is checked by
+ * who uses it.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <roost/gid.h>
+#include "pmd_glue/channel/memory.h"
+
+#define ROOST_SHARE_VERSION 1u
+#define ROOST_SHARE_TAIL_MAX 3072u /* a ticket */
+#define ROOST_SHARE_FDS_MAX 3u
+#define ROOST_SHARE_COMMAND_MAX 32u
+#define ROOST_SHARE_REASON_MAX 128u
+
+enum roost_share_type {
+	/* From the client. */
+	ROOST_SHARE_ATTACH, /* fds: memory, doorbell; tail: a ticket, or none */
+	ROOST_SHARE_QPNS,   /* one more block of QPN indices */
+	ROOST_SHARE_PREFIX, /* one more prefix of communication ids */
+	ROOST_SHARE_CLAIM,  /* a service or port number */
+	ROOST_SHARE_UNCLAIM, /* give it back */
+	ROOST_SHARE_JOIN,    /* a multicast group */
+	ROOST_SHARE_LEAVE,
+	ROOST_SHARE_RESOLVE, /* a neighbour, with a reference to its entry */
+	ROOST_SHARE_PUT,     /* drop that reference; no answer */
+	ROOST_SHARE_SOURCE,  /* the source address for a destination */
+	ROOST_SHARE_BYE,     /* the client ends; no answer */
+	/* From the daemon. */
+	ROOST_SHARE_ATTACHED, /* fds: memory, doorbell, page; tail: a ticket */
+	ROOST_SHARE_REPLY,
+	ROOST_SHARE_TICKET,  /* tail: those before it are void */
+	ROOST_SHARE_CHANGED, /* the page has a new generation (page.h) */
+	ROOST_SHARE_EVICTED, /* the session ends */
+	ROOST_SHARE_TYPES,
+};
+
+/* Sizes and meaning: see pmd_glue/channel and apps/roostd/switch. */
+struct roost_share_attach {
+	char command[ROOST_SHARE_COMMAND_MAX]; /* for people; ends with 0 */
+	uint32_t seat;  /* the client's, for the daemon */
+	uint32_t flags; /* 0 */
+};
+
+struct roost_share_attached {
+	uint32_t client;    /* the daemon's number of the client, for people */
+	uint32_t seat;      /* the daemon's, for the client */
+	uint64_t node_guid; /* host order */
+	uint64_t qpn_seed[2]; /* key of the permutation of QPNs */
+	uint64_t comm_seed[2];
+	uint32_t qpn_index_bits;  /* low bits of a QPN that are its index */
+	uint32_t qpn_block_shift; /* indices in a block: 1 << this */
+	uint32_t qpn_block;       /* the first one */
+	uint32_t comm_prefix_bits;
+	uint32_t comm_prefix; /* the first one */
+	uint32_t max_qps;
+	uint32_t max_half_open;
+	uint16_t vlan_id; /* 0: none */
+	uint8_t mac[6];
+	char label[64]; /* the daemon's name of the port; ends with 0 */
+};
+
+struct roost_share_claim {
+	struct roost_gid addr; /* zeros: any address of the family */
+	uint64_t service_id;
+	uint8_t family; /* enum roost_cm_family */
+	uint8_t listens;
+	uint8_t reuseaddr;
+	uint8_t afonly;
+	uint8_t zero[4];
+};
+
+struct roost_share_addr {
+	struct roost_gid sgid; /* SOURCE: zeros. JOIN, LEAVE: zeros */
+	struct roost_gid dgid; /* JOIN, LEAVE: the group */
+	uint8_t from_mac[6];   /* as ask in the engine's port; zeros: none */
+	uint8_t zero[2];
+};
+
+struct roost_share_reply {
+	uint64_t value;       /* QPNS: block; PREFIX: prefix; CLAIM: service id;
+			       * RESOLVE: index of the entry; else 0 */
+	struct roost_gid gid; /* SOURCE */
+};
+
+struct roost_share_msg {
+	uint16_t version; /* ROOST_SHARE_VERSION */
+	uint16_t type;    /* enum roost_share_type */
+	uint32_t tag;
+	int32_t status; /* answers: 0 or -errno; else 0 */
+	uint32_t tail_bytes;
+	union {
+		struct roost_share_attach attach;
+		struct roost_share_attached attached;
+		struct roost_share_claim claim;
+		struct roost_share_addr addr;
+		struct roost_share_reply reply;
+		uint64_t index;                      /* PUT */
+		char reason[ROOST_SHARE_REASON_MAX]; /* EVICTED; ends with 0 */
+	};
+};
+
+/* A packet as it is received, with the descriptors that came along. */
+struct roost_share_packet {
+	struct roost_share_msg msg;
+	uint8_t tail[ROOST_SHARE_TAIL_MAX];
+	unsigned int nb_fds;
+	int fds[ROOST_SHARE_FDS_MAX];
+};
+
+/*
+ * Send a message; msg->version and msg->tail_bytes are set here. fds: as many
+ * as the type has; they stay the caller's. Never blocks.
+ * Returns 0; -EAGAIN (the peer does not read), -EPIPE, -ECONNRESET, -ENOMEM,
+ * -ETOOMANYREFS. Thread: any, one at a time for a socket.
+ */
+int roost_share_send(int fd, struct roost_share_msg *msg, const void *tail,
+		     size_t tail_bytes, const int *fds);
+
+/*
+ * Receive a message; never blocks. The descriptors in packet are the caller's
+ * (CLOEXEC); after an error there are none.
+ * Returns 0; -EAGAIN (none), -ECONNRESET (the peer has closed), -EPROTO (no
+ * message, or one that the other end does not send), -EPROTONOSUPPORT (of
+ * another version), -EMFILE (descriptors were lost). from_daemon: which end we
+ * hear. Thread: any, one at a time for a socket.
+ */
+int roost_share_receive(int fd, bool from_daemon,
+			struct roost_share_packet *packet);
+
+/* Close the descriptors of a packet that nobody has taken: those not -1. */
+void roost_share_packet_close(struct roost_share_packet *packet);
+
+/* The words of a type, for reports: "claim". */
+const char *roost_share_type_text(enum roost_share_type type);
+
+#endif
