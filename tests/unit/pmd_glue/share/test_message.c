@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "pmd_glue/share/message.h"
+
+#define HEAD_BYTES offsetof(struct roost_share_msg, attach)
+
+static int ends[2]; /* the client's, the daemon's */
+static struct roost_share_packet got;
+
+static int setup(void **state)
+{
+	(void)state;
+	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	close(ends[0]);
+	close(ends[1]);
+	return 0;
+}
+
+static unsigned int open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int nb = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		nb++;
+	closedir(dir);
+	return nb;
+}
+
+static void message__attach_brings_descriptors_and_ticket(void **state)
+{
+	struct roost_share_msg msg = {
+		.type = ROOST_SHARE_ATTACH,
+		.tag = 77,
+		.attach = { .command = "ib_write_bw", .seat = 16 },
+	};
+	int fds[2] = { eventfd(5, 0), eventfd(6, 0) };
+	uint64_t value = 0;
+
+	(void)state;
+	assert_int_equal(roost_share_send(ends[0], &msg, "ticket", 6, fds), 0);
+	assert_int_equal(roost_share_receive(ends[1], false, &got), 0);
+	assert_int_equal(got.msg.type, ROOST_SHARE_ATTACH);
+	assert_int_equal(got.msg.tag, 77);
+	assert_string_equal(got.msg.attach.command, "ib_write_bw");
+	assert_int_equal(got.msg.attach.seat, 16);
+	assert_int_equal(got.msg.tail_bytes, 6);
+	assert_memory_equal(got.tail, "ticket", 6);
+	assert_int_equal(got.nb_fds, 2);
+	assert_int_equal(read(got.fds[1], &value, sizeof(value)), 8);
+	assert_int_equal(value, 6);
+	roost_share_packet_close(&got);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* A refusal has the same type, and no descriptors. */
+static void message__refused_attach_has_no_descriptors(void **state)
+{
+	struct roost_share_msg msg = {
+		.type = ROOST_SHARE_ATTACHED,
+		.status = -ENOSPC,
+	};
+
+	(void)state;
+	assert_int_equal(roost_share_send(ends[1], &msg, NULL, 0, NULL), 0);
+	assert_int_equal(roost_share_receive(ends[0], true, &got), 0);
+	assert_int_equal(got.msg.status, -ENOSPC);
+	assert_int_equal(got.nb_fds, 0);
+}
+
+static void message__every_type_arrives_from_its_end_alone(void **state)
+{
+	int fds[ROOST_SHARE_FDS_MAX];
+	unsigned int before;
+
+	(void)state;
+	for (unsigned int i = 0; i < ROOST_SHARE_FDS_MAX; i++)
+		fds[i] = eventfd(0, 0);
+	before = open_fds();
+	for (unsigned int t = 0; t < ROOST_SHARE_TYPES; t++) {
+		const bool from_daemon = t >= ROOST_SHARE_ATTACHED;
+		struct roost_share_msg msg = { .type = (uint16_t)t };
+
+		assert_int_equal(roost_share_send(ends[0], &msg, NULL, 0, fds),
+				 0);
+		assert_int_equal(roost_share_receive(ends[1], !from_daemon,
+						     &got),
+				 -EPROTO);
+		assert_int_equal(got.nb_fds, 0);
+		assert_int_equal(roost_share_send(ends[0], &msg, NULL, 0, fds),
+				 0);
+		assert_int_equal(roost_share_receive(ends[1], from_daemon,
+						     &got),
+				 0);
+		assert_int_equal(got.msg.type, t);
+		roost_share_packet_close(&got);
+	}
+	assert_int_equal(open_fds(), before);
+	for (unsigned int i = 0; i < ROOST_SHARE_FDS_MAX; i++)
+		close(fds[i]);
+}
+
+static void message__none_there_and_end(void **state)
+{
+	(void)state;
+	assert_int_equal(roost_share_receive(ends[1], false, &got), -EAGAIN);
+	shutdown(ends[0], SHUT_WR);
+	assert_int_equal(roost_share_receive(ends[1], false, &got),
+			 -ECONNRESET);
+}
+
+/* A peer that does not read makes no sender wait. */
+static void message__full_socket_is_said(void **state)
+{
+	struct roost_share_msg msg = { .type = ROOST_SHARE_CHANGED };
+	int ret = 0;
+
+	(void)state;
+	for (unsigned int i = 0; i < 100000 && !ret; i++)
+		ret = roost_share_send(ends[1], &msg, NULL, 0, NULL);
+	assert_int_equal(ret, -EAGAIN);
+	close(ends[0]);
+	ret = roost_share_send(ends[1], &msg, NULL, 0, NULL);
+	assert_true(ret == -EPIPE || ret == -ECONNRESET);
+	ends[0] = -1;
+}
+
+/* ---- what is no message -------------------------------------------------- */
+
+static void send_raw(const void *bytes, size_t len, unsigned int nb_fds)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int) * 16)];
+	} control = { 0 };
+	struct iovec part = { (void *)(uintptr_t)bytes, len };
+	struct msghdr packet = { .msg_iov = &part, .msg_iovlen = 1 };
+	struct cmsghdr *cmsg;
+
+	if (nb_fds) {
+		packet.msg_control = control.bytes;
+		packet.msg_controllen = CMSG_SPACE(sizeof(int) * nb_fds);
+		cmsg = CMSG_FIRSTHDR(&packet);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(sizeof(int) * nb_fds);
+		for (unsigned int i = 0; i < nb_fds; i++)
+			memcpy(CMSG_DATA(cmsg) + i * sizeof(int), &ends[0],
+			       sizeof(int));
+	}
+	assert_true(sendmsg(ends[0], &packet, 0) == (ssize_t)len);
+}
+
+static void message__wrong_packets_are_refused(void **state)
+{
+	static uint8_t long_packet[sizeof(struct roost_share_msg) +
+				   ROOST_SHARE_TAIL_MAX + 1];
+	const struct {
+		struct roost_share_msg msg;
+		size_t len;
+		unsigned int nb_fds;
+		int ret;
+	} rows[] = {
+		{ { .version = 1, .type = ROOST_SHARE_BYE }, 3, 0, -EPROTO },
+		{ { .version = 1, .type = ROOST_SHARE_BYE },
+		  HEAD_BYTES + 1,
+		  0,
+		  -EPROTO },
+		{ { .version = 1, .type = ROOST_SHARE_CLAIM },
+		  HEAD_BYTES,
+		  0,
+		  -EPROTO },
+		{ { .version = 1, .type = ROOST_SHARE_TYPES },
+		  HEAD_BYTES,
+		  0,
+		  -EPROTO },
+		{ { .version = 1, .type = UINT16_MAX },
+		  HEAD_BYTES,
+		  0,
+		  -EPROTO },
+		{ { .version = 2, .type = ROOST_SHARE_BYE },
+		  HEAD_BYTES,
+		  0,
+		  -EPROTONOSUPPORT },
+		{ { .version = 1, .type = ROOST_SHARE_BYE, .status = -1 },
+		  HEAD_BYTES,
+		  0,
+		  -EPROTO },
+		{ { .version = 1, .type = ROOST_SHARE_BYE, .tail_bytes = 1 },
+		  HEAD_BYTES,
+		  0,
+		  -EPROTO },
+		{ { .version = 1,
+		    .type = ROOST_SHARE_ATTACH,
+		    .tail_bytes = UINT32_MAX },
+		  HEAD_BYTES + sizeof(struct roost_share_attach),
+		  2,
+		  -EPROTO },
+		{ { .version = 1, .type = ROOST_SHARE_ATTACH },
+		  HEAD_BYTES + sizeof(struct roost_share_attach),
+		  1,
+		  -EPROTO },
+		{ { .version = 1, .type = ROOST_SHARE_ATTACH },
+		  HEAD_BYTES + sizeof(struct roost_share_attach),
+		  3,
+		  -EPROTO },
+		/* The kernel has closed some. */
+		{ { .version = 1, .type = ROOST_SHARE_ATTACH },
+		  HEAD_BYTES + sizeof(struct roost_share_attach),
+		  16,
+		  -EMFILE },
+		{ { .version = 1, .type = ROOST_SHARE_BYE },
+		  HEAD_BYTES,
+		  1,
+		  -EPROTO },
+	};
+	const unsigned int before = open_fds();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		send_raw(&rows[i].msg, rows[i].len, rows[i].nb_fds);
+		assert_int_equal(roost_share_receive(ends[1], false, &got),
+				 rows[i].ret);
+		assert_int_equal(got.nb_fds, 0);
+	}
+	send_raw(long_packet, sizeof(long_packet), 0);
+	assert_int_equal(roost_share_receive(ends[1], false, &got), -EPROTO);
+	assert_int_equal(open_fds(), before);
+}
+
+/* Descriptors that find no room are lost: the session cannot go on. */
+static void message__no_descriptor_left(void **state)
+{
+	struct roost_share_msg msg = { .type = ROOST_SHARE_ATTACH };
+	struct rlimit before, none;
+	int fds[2] = { ends[0], ends[1] };
+
+	(void)state;
+	assert_int_equal(roost_share_send(ends[0], &msg, NULL, 0, fds), 0);
+	getrlimit(RLIMIT_NOFILE, &before);
+	none = before;
+	none.rlim_cur = 0;
+	setrlimit(RLIMIT_NOFILE, &none);
+	assert_int_equal(roost_share_receive(ends[1], false, &got), -EMFILE);
+	setrlimit(RLIMIT_NOFILE, &before);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(message__attach_brings_descriptors_and_ticket),
+		TEST(message__refused_attach_has_no_descriptors),
+		TEST(message__every_type_arrives_from_its_end_alone),
+		TEST(message__none_there_and_end),
+		TEST(message__full_socket_is_said),
+		TEST(message__wrong_packets_are_refused),
+		TEST(message__no_descriptor_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
