@@ -155,10 +155,15 @@ void cm_expect_(const struct cm_owner *o, const unsigned int *types)
 
 struct cm_world *cm_world_new(void)
 {
+	return cm_world_new_in(sim_new());
+}
+
+struct cm_world *cm_world_new_in(struct sim *sim)
+{
 	struct cm_world *w = calloc(1, sizeof(*w));
 
 	assert_non_null(w);
-	w->sim = sim_new();
+	w->sim = sim;
 	for (int side = 0; side < 2; side++)
 		assert_int_equal(roost_cm_get(w->sim->ends[side].dev,
 					      &w->cm[side]),

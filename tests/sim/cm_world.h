@@ -52,6 +52,8 @@ struct cm_world {
 };
 
 struct cm_world *cm_world_new(void);
+/* In that world, which becomes its own. */
+struct cm_world *cm_world_new_in(struct sim *sim);
 /* The same with IPv6 addresses in cm_path(). */
 void cm_world_free(struct cm_world *w);
 void cm_listen(struct cm_world *w, enum roost_cm_port_space ps, int backlog);

@@ -59,7 +59,8 @@ static void port_mac(int side, uint8_t num, uint8_t mac[6])
 
 static void port_addresses(struct sim_end *end, uint8_t num)
 {
-	const uint8_t side = (uint8_t)(end->side + 1);
+	const int as = end->shares_addrs ? SIM_A : end->side;
+	const uint8_t side = (uint8_t)(as + 1);
 	const uint8_t net = (uint8_t)(num - 1);
 	const uint8_t v4[4] = { 198, 18, net, side };
 	struct sim_port *port = &end->ports[num - 1];
@@ -68,10 +69,10 @@ static void port_addresses(struct sim_end *end, uint8_t num)
 	port->end = end;
 	port->num = num;
 	port->link = num == 1 ? &end->sim->link : &end->sim->link2;
-	port_mac(end->side, num, port->mac);
+	port_mac(as, num, port->mac);
 	port->gid = roost_gid_from_v4(v4);
 	port->gid6 = (struct roost_gid){ { 0xfd, net, [15] = side } };
-	port_mac(!end->side, num, peer);
+	port_mac(end->shares_addrs ? as : !as, num, peer);
 	atomic_store(&port->neigh.mac_gen, mac_gen(peer));
 }
 
@@ -132,6 +133,7 @@ static void end_open(struct sim *sim, int side)
 		.node_guid = (uint64_t)side + 1,
 		.vlan_id = { end->vlan_id, end->vlan_id },
 		.punts_vlans = { end->punts_vlans, end->punts_vlans },
+		.shares_addrs = end->shares_addrs,
 		.seed = { sim_random(&sim->rng), sim_random(&sim->rng) },
 	};
 
@@ -181,8 +183,14 @@ static void end_close(struct sim_end *end)
 			 end->rx_pool_before);
 }
 
-static struct sim *make(uint64_t from, const uint16_t vlan_id[2],
-			bool punts_vlans)
+/* What the ends are. */
+struct kind {
+	uint16_t vlan_id[2];
+	bool punts_vlans;
+	bool shares_addrs;
+};
+
+static struct sim *make(uint64_t from, struct kind kind)
 {
 	struct sim *sim = calloc(1, sizeof(*sim));
 
@@ -205,8 +213,9 @@ static struct sim *make(uint64_t from, const uint16_t vlan_id[2],
 
 		end->sim = sim;
 		end->side = side;
-		end->vlan_id = vlan_id[side];
-		end->punts_vlans = punts_vlans;
+		end->vlan_id = kind.vlan_id[side];
+		end->punts_vlans = kind.punts_vlans;
+		end->shares_addrs = kind.shares_addrs;
 		end->pool = pools[side];
 		end->rx_pool = rx_pools[side];
 		end->pool_before = rte_mempool_avail_count(end->pool);
@@ -221,7 +230,7 @@ static struct sim *make(uint64_t from, const uint16_t vlan_id[2],
 
 struct sim *sim_new_seeded(uint64_t from)
 {
-	return make(from, (const uint16_t[2]){ 0, 0 }, false);
+	return make(from, (struct kind){ .punts_vlans = false });
 }
 
 struct sim *sim_new(void)
@@ -231,12 +240,17 @@ struct sim *sim_new(void)
 
 struct sim *sim_new_on_vlans(uint16_t a, uint16_t b)
 {
-	return make(seed, (const uint16_t[2]){ a, b }, false);
+	return make(seed, (struct kind){ .vlan_id = { a, b } });
 }
 
 struct sim *sim_new_with_twins(void)
 {
-	return make(seed, (const uint16_t[2]){ 0, 0 }, true);
+	return make(seed, (struct kind){ .punts_vlans = true });
+}
+
+struct sim *sim_new_sharing(void)
+{
+	return make(seed, (struct kind){ .shares_addrs = true });
 }
 
 void sim_free(struct sim *sim)

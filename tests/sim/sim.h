@@ -137,6 +137,7 @@ struct sim_end {
 	int side;
 	uint16_t vlan_id; /* of both ports */
 	bool punts_vlans;
+	bool shares_addrs; /* SIM_B has the addresses of SIM_A */
 	struct sim_port ports[2];
 	struct roost_gid gid; /* those of port 1, too */
 	struct roost_gid gid6;
@@ -184,6 +185,8 @@ struct sim *sim_new_seeded(uint64_t seed);
 struct sim *sim_new_on_vlans(uint16_t a, uint16_t b);
 /* They are on none, and give frames of any VLAN to their hosts. */
 struct sim *sim_new_with_twins(void);
+/* Both have the same addresses, as clients of a shared port. */
+struct sim *sim_new_sharing(void);
 /* Destroy everything that is left, and check what must be so in the end. */
 void sim_free(struct sim *sim);
 

@@ -148,6 +148,21 @@ static void check_private_data(struct cm_world *w, const struct cm_owner *o,
 	assert_memory_equal(o->data[type], w->data, len);
 }
 
+/* Two clients of one port: even the addresses are the same. */
+static void connect__at_our_own_address(void **state)
+{
+	struct cm_world *w = cm_world_new_in(sim_new_sharing());
+	struct cm_owner *o = cm_owner_new(w), *p;
+
+	(void)state;
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	p = cm_establish(o, 0x1234);
+	assert_int_equal(p->side, SIM_B);
+	assert_int_equal(o->last[ROOST_CM_REP_RECEIVED].peer.ca_guid, 2);
+	assert_int_equal(cm_drops(w, SIM_A) + cm_drops(w, SIM_B), 0);
+	cm_world_free(w);
+}
+
 /* To the last byte of every message, and not one more. */
 static void connect__private_data(void **state)
 {
@@ -396,6 +411,7 @@ int main(int argc, char **argv)
 			accepted__answers_go_where_the_question_came_from),
 		cmocka_unit_test(route__errors),
 		cmocka_unit_test(connect__both_ends_know_all),
+		cmocka_unit_test(connect__at_our_own_address),
 		cmocka_unit_test(connect__private_data),
 		cmocka_unit_test(connect__without_ip_header),
 		cmocka_unit_test(connect__attributes_serve_the_qps),

@@ -125,6 +125,7 @@ int roost_dev_make(const struct roost_dev_conf *conf,
 	snprintf(d->name, sizeof(d->name), "%s", conf->name);
 	d->pool = conf->pool;
 	d->node_guid = conf->node_guid;
+	d->shares_addrs = conf->shares_addrs;
 	d->transport = transport;
 	d->cc = cc;
 	d->nb_ports = conf->nb_ports;

@@ -44,6 +44,12 @@ struct roost_dev_conf {
 	uint16_t vlan_id[ROOST_DEV_PORTS_MAX];
 	/* Frames of other VLANs are punted, not dropped. */
 	bool punts_vlans[ROOST_DEV_PORTS_MAX];
+	/* Other devices have the same addresses, as the clients of a shared
+	 * port do: QPNs tell them apart. Frames for our own addresses leave by
+	 * the port unless the QP that they are for is of this device, and
+	 * frames that come from our own addresses are taken.
+	 */
+	bool shares_addrs;
 	uint64_t node_guid; /* host order */
 	uint64_t seed[2];   /* keys of the id permutations; 0,0: draw
 			     * from the kernel's CSPRNG */

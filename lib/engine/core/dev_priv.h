@@ -66,6 +66,7 @@ struct roost_dev {
 	struct roost_port ports[ROOST_DEV_PORTS_MAX];
 	unsigned int nb_workers;
 	struct roost_worker *workers[ROOST_DEV_WORKERS_MAX];
+	bool shares_addrs;       /* see struct roost_dev_conf */
 	struct roost_idmap qps;  /* by QPN */
 	struct roost_idmap mrs;  /* by key */
 	struct roost_idmap mws;  /* by the upper 24 bits of the key */
@@ -170,13 +171,15 @@ static inline bool roost_port_owns(const struct roost_port *port,
 	return false;
 }
 
-/* True if the frame comes from outside with an address of this device as its
- * source. Holder of the turn.
+/* True if the frame comes from outside with an address that this device alone
+ * has as its source. Holder of the turn.
  */
-static inline bool roost_port_is_feigned(const struct roost_port *port,
+static inline bool roost_port_is_feigned(const struct roost_dev *dev,
+					 unsigned int port_index,
 					 const struct roost_frame *frame)
 {
-	return !frame->looped && roost_port_owns(port, &frame->sgid);
+	return !frame->looped && !dev->shares_addrs &&
+	       roost_port_owns(&dev->ports[port_index], &frame->sgid);
 }
 
 /* The VLAN tag of packets that the port sends; flow->tclass is set. */

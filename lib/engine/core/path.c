@@ -156,7 +156,8 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 		tell_av(dev, av, path, cause);
 	if (ret)
 		return ret;
-	path->loopback = to >= 0;
+	path->loopback = to >= 0 && (!dev->shares_addrs ||
+				     roost_idmap_get(&dev->qps, dest_qpn));
 	path->own = &port->own;
 	path->multicast = roost_gid_is_multicast(&path->dgid);
 	if (path->loopback) {

@@ -128,7 +128,7 @@ enum roost_drop roost_gsi_take(struct roost_worker *w, unsigned int port_index,
 		return ROOST_DROP_QPN;
 	if (pkt->opcode != ROOST_OPCODE_UD_SEND_ONLY)
 		return ROOST_DROP_QP_TYPE;
-	if (roost_port_is_feigned(&w->dev->ports[port_index], frame))
+	if (roost_port_is_feigned(w->dev, port_index, frame))
 		return ROOST_DROP_SRC_ADDR;
 	if (!has_pkey(&w->dev->ports[port_index], pkt->pkey))
 		return ROOST_DROP_PKEY;
@@ -199,7 +199,7 @@ int roost_gsi_send(struct roost_dev *dev, const struct roost_gsi_addr *addr,
 		.udp_src = udp_source(&addr->peer),
 	};
 	struct rte_mbuf *mbuf;
-	bool loopback;
+	bool own;
 
 	if (addr->port_num < 1 || addr->port_num > dev->nb_ports)
 		return -EINVAL;
@@ -208,12 +208,12 @@ int roost_gsi_send(struct roost_dev *dev, const struct roost_gsi_addr *addr,
 	if (!mbuf)
 		return -ENOBUFS;
 	pthread_mutex_lock(&dev->lock);
-	loopback = roost_port_owns(port, &addr->peer);
+	own = roost_port_owns(port, &addr->peer);
 	pthread_mutex_unlock(&dev->lock);
 	roost_port_mac_get(port, flow.src_mac);
-	memcpy(flow.dst_mac, loopback ? flow.src_mac : addr->peer_mac, 6);
+	memcpy(flow.dst_mac, own ? flow.src_mac : addr->peer_mac, 6);
 	roost_port_tag(port, &flow);
 	write_frame(dev, &flow, addr->pkey, mad, mbuf);
 	return roost_worker_send_roce(dev->workers[0], addr->port_num, mbuf,
-				      loopback);
+				      own && !dev->shares_addrs);
 }

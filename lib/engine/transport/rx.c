@@ -105,7 +105,7 @@ static enum roost_drop deliver_datagram(struct roost_worker *w,
 {
 	if (qp->attr.port_num != port_index + 1)
 		return ROOST_DROP_QPN;
-	if (roost_port_is_feigned(&w->dev->ports[port_index], frame))
+	if (roost_port_is_feigned(w->dev, port_index, frame))
 		return ROOST_DROP_SRC_ADDR;
 	if (!roost_pkey_match(qp->pkey, pkt->pkey))
 		return ROOST_DROP_PKEY;
