@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The Roost authors
 """The programs of apps/examples, which have libroost alone, and Debian's own
-programs at the other end."""
+programs at the other end. Beside those of the build, the same programs as users
+build them: on an installed tree, by pkg-config, with libroost.so or
+libroost.a."""
 
 import glob
 import os
@@ -11,19 +13,82 @@ import socket
 import subprocess
 import threading
 
-from harness import Case, Failure
+from harness import TOP, Case, Failure, Skip
 from process import wait_until
 
 SERVICE = "7471"
 
 
-def program(room, name):
-    return os.path.join(room.build, "apps", "examples", name)
+def output_of(argv, env=None):
+    done = subprocess.run(argv, stdout=subprocess.PIPE, text=True,
+                          stderr=subprocess.STDOUT, env=env)
+    if done.returncode != 0:
+        raise Failure(f"{' '.join(argv)[:200]}: {done.stdout[-2000:]}")
+    return done.stdout
 
 
-def start_echo(room, count, argv):
-    server = room.start("echo", [program(room, "roost-echo"), "--service",
-                                 SERVICE, "--count", str(count), *argv])
+def install(room):
+    """Install the build below the case's folder. Returns the folder of the
+    pkg-config files, which name the tree as it stands there.
+    """
+    tree = room.path("tree")
+    output_of(["meson", "install", "-C", room.build, "--no-rebuild", "--quiet",
+               "--tags", "devel,runtime", "--destdir", tree])
+    found = glob.glob(os.path.join(tree, "**", "pkgconfig", "*.pc"),
+                      recursive=True)
+    for path in found:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace("prefix=", f"prefix={tree}", 1))
+    return os.path.dirname(found[0])
+
+
+# How a program is linked: what pkg-config is asked, and which libraries it then
+# loads when it starts.
+SHARED = ("--libs roost", {"libroost"})
+STATIC = ("--static --libs roost", {"librte_"})
+ALL_STATIC = ("--static --libs libdpdk roost", set())
+
+
+def compiled(room, name, how):
+    """The program as its user builds it. Returns (argv, env)."""
+    words, loaded = how
+    if os.path.exists(os.path.join(room.build, "real-preload")):
+        raise Skip("a program without sanitizer cannot link this build")
+    libdir = output_of(["pkg-config", "--variable=libdir", "libdpdk"]).strip()
+    if how == ALL_STATIC and not glob.glob(f"{libdir}/librte_eal.a"):
+        raise Skip(f"no archives of DPDK in {libdir}")
+    folder = install(room)
+    env = {**room.env, "PKG_CONFIG_PATH": folder}
+    flags = output_of(["pkg-config", "--cflags", *words.split()], env).split()
+    if name == "appliance":
+        flags += output_of(["pkg-config", "--cflags", "libdpdk"]).split()
+    # Debian's libpcap.pc names it; no symbol of it is needed.
+    flags = [flag for flag in flags if flag != "-lsystemd"]
+    examples = os.path.join(TOP, "apps", "examples")
+    path = room.path(f"roost-{name}")
+    output_of(["cc", "-o", path, os.path.join(examples, f"{name}.c"),
+               os.path.join(examples, "echo_server.c"), *flags])
+    found = set(re.findall(r"NEEDED.*\[(libroost|librte_)",
+                           output_of(["readelf", "--dynamic", path])))
+    if found != loaded:
+        raise Failure(f"{name} needs {found}, not {loaded}")
+    return [path], {"LD_LIBRARY_PATH": os.path.dirname(folder)}
+
+
+def program(room, name, how):
+    """Returns (argv, env); how None: that of the build."""
+    if how is None:
+        return [os.path.join(room.build, "apps", "examples",
+                             f"roost-{name}")], {}
+    return compiled(room, name, how)
+
+
+def start_echo(room, how, count, argv):
+    path, env = program(room, "echo", how)
+    server = room.start("echo", [*path, "--service", SERVICE, "--count",
+                                 str(count), *argv], env=env)
     if not wait_until(lambda: "listening" in server.err(), 20):
         raise Failure("roost-echo does not listen")
     return server
@@ -36,10 +101,10 @@ def check_ends(room, *ends):
             raise Failure(f"{end.title}: exit status {end.status}")
 
 
-def echo(room, clients):
+def echo(room, clients, how=None):
     """rdma_client sends 16 bytes and waits for as many."""
-    server = start_echo(room, clients, ["--link", room.link, "--ip",
-                                        "198.18.0.1/24"])
+    server = start_echo(room, how, clients, ["--link", room.link, "--ip",
+                                             "198.18.0.1/24"])
     for number in range(clients):
         client = room.start(f"client{number}", room.roost(
             "run", "--link", room.link, "--ip", "198.18.0.2/24", "--",
@@ -99,21 +164,22 @@ def ip(*words):
     subprocess.run(["ip", *words], check=True)
 
 
-def appliance(room, mode, clients):
+def appliance(room, mode, clients, how=None):
     """A DPDK program with its own port and loop, and rdma_client at the other
     end of a cable. Its own frames pass meanwhile, and no thread of Roost's
     runs in it.
     """
+    path, env = program(room, "appliance", how)
     ip("link", "add", "own0", "type", "veth", "peer", "own1")
     room.defer(ip, "link", "del", "own0")
     for name in ("own0", "own1"):
         ip("link", "set", name, "up")
     room.defer(shutil.rmtree, "/run/dpdk", True)
     server = room.start("appliance", [
-        program(room, "roost-appliance"), "--no-huge", "-m", "256",
+        *path, "--no-huge", "-m", "256",
         "--no-pci", "--no-shconf", "--no-telemetry", "-l", "0",
         "--vdev", "net_af_packet0,iface=own0", "--",
-        "198.18.0.1", "24", mode, SERVICE, str(clients)])
+        "198.18.0.1", "24", mode, SERVICE, str(clients)], env=env)
     if not wait_until(lambda: "listening" in server.err(), 20):
         raise Failure("roost-appliance does not listen")
     peer = OwnPeer("own1")
@@ -142,6 +208,10 @@ def appliance(room, mode, clients):
 CASES = [
     Case("example-echo", echo, 1),
     Case("example-echo-again", echo, 3),
+    Case("example-echo-installed", echo, 1, SHARED),
+    Case("example-echo-static", echo, 1, STATIC),
     Case("example-appliance-own", appliance, "own", 2),
     Case("example-appliance-lent", appliance, "lent", 2),
+    Case("example-appliance-static", appliance, "own", 2, STATIC),
+    Case("example-appliance-all-static", appliance, "lent", 2, ALL_STATIC),
 ]
