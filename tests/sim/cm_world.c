@@ -227,9 +227,11 @@ struct roost_cm_req_param cm_req_param(struct cm_world *w, uint32_t qpn,
 
 void cm_connect(struct cm_owner *o, uint32_t qpn)
 {
-	const struct roost_cm_req_param param =
-		cm_req_param(o->world, qpn, &cm_ip);
+	struct roost_cm_ip_hdr ip = cm_ip;
+	struct roost_cm_req_param param;
 
+	ip.dst = o->world->sim->ends[SIM_B].gid;
+	param = cm_req_param(o->world, qpn, &ip);
 	assert_int_equal(roost_cm_connect(o->conn, &param), 0);
 }
 
