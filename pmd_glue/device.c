@@ -13,37 +13,24 @@
 #include <unistd.h>
 
 #include <rte_common.h>
-#include <rte_mbuf.h>
 
 #include "lib/config/fail.h"
 #include "lib/engine/core/service.h"
 #include "lib/engine/core/workers.h"
 #include "lib/event/process.h"
 #include "lib/face/shim.h"
-#include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/control.h"
 #include "pmd_glue/ctl/ctl.h"
 #include "pmd_glue/ctl/ctl_telemetry.h"
 #include "pmd_glue/process/debug.h"
 #include "pmd_glue/device.h"
 #include "pmd_glue/port/eal.h"
-#include "pmd_glue/host/host.h"
+#include "pmd_glue/ports.h"
 #include "pmd_glue/netif/guid.h"
-#include "pmd_glue/kernel/pci.h"
-#include "pmd_glue/port/port_word.h"
 #include "pmd_glue/process/report.h"
-#include "pmd_glue/netif/rx_sleep.h"
-#include "pmd_glue/netif/station.h"
-#include "pmd_glue/tell.h"
+#include "pmd_glue/backend/rx_sleep.h"
+#include "pmd_glue/report_device.h"
 #include "pmd_glue/progress/progress.h"
-
-#define TIDY_NS 200000000u
-/* Open waits for the link, because some programs give up without one. A NIC
- * brings its link up after open; a vhost peer tries to connect once a second.
- */
-#define NIC_LINK_WAIT_NS 5000000000u
-#define VHOST_LINK_WAIT_NS 2000000000u
-#define LINK_LOOK_US 10000u
 
 struct roost_device {
 	/* By worker. First member: help is hot. */
@@ -55,8 +42,7 @@ struct roost_device {
 	unsigned int refs; /* under devices.lock */
 	uint32_t process;  /* the process that opened it */
 	struct roost_rx_sleep sleeps[ROOST_WORKERS_MAX]; /* by worker */
-	unsigned int nb_stations;
-	struct roost_station stations[ROOST_DEVICE_PORTS_MAX]; /* its ports */
+	struct roost_ports ports;
 	struct roost_control_client client;
 	struct roost_ctl_device ctl;
 	LIST_ENTRY(roost_device) link; /* under devices.lock */
@@ -79,70 +65,18 @@ struct opening {
 	struct roost_device *device;
 };
 
-/* Collect what a port needs of EAL, before EAL is started. */
-static void look_at_port(const char *devargs, struct roost_eal_conf *conf)
-{
-	struct roost_pci_device pci;
-	char name[ROOST_PCI_NAME_MAX];
-
-	if (!roost_pci_is(devargs, name))
-		return;
-	conf->pci = true; /* EAL has to scan the PCI bus */
-	roost_pci_read(&roost_pci_places, name, &pci);
-	conf->physical = conf->physical || pci.is_bare;
-}
-
-static int start_eal(const struct roost_config *config)
-{
-	struct roost_eal_conf conf = { .verbose = config->verbose };
-	unsigned int nb_queues;
-
-	for (unsigned int i = 0; i < config->nb_ports; i++) {
-		const char *devargs = config->ports[i].devargs;
-
-		look_at_port(devargs, &conf);
-		nb_queues = roost_port_word_nb_queues(
-			devargs, RTE_MAX(config->nb_workers, 1u));
-		conf.nb_queues +=
-			RTE_MIN(nb_queues, (unsigned int)ROOST_WORKERS_MAX);
-	}
-	return roost_eal_start(&conf);
-}
-
 static uint64_t run_device(void *ctx, uint64_t now_ns)
 {
 	struct roost_device *d = ctx;
-	uint64_t next_ns = UINT64_MAX;
+	uint64_t ports_ns = roost_ports_run(&d->ports, now_ns);
+	uint64_t services_ns = roost_dev_service_run_all(d->dev, now_ns);
 
-	for (unsigned int i = 0; i < d->nb_stations; i++)
-		next_ns = RTE_MIN(next_ns,
-				  roost_station_run(&d->stations[i], now_ns));
-	next_ns = RTE_MIN(next_ns, roost_dev_service_run_all(d->dev, now_ns));
-	if (!roost_eal_tidy() && next_ns > now_ns + TIDY_NS)
-		next_ns = now_ns + TIDY_NS;
-	return next_ns;
-}
-
-/* The pool with the largest mbufs: packets of any port have to fit. */
-static struct rte_mempool *roomiest_pool(const struct roost_device *d)
-{
-	struct rte_mempool *pool = d->stations[0].port->pool;
-
-	for (unsigned int i = 1; i < d->nb_stations; i++) {
-		struct rte_mempool *other = d->stations[i].port->pool;
-
-		if (rte_pktmbuf_data_room_size(other) >
-		    rte_pktmbuf_data_room_size(pool))
-			pool = other;
-	}
-	return pool;
+	return RTE_MIN(ports_ns, services_ns);
 }
 
 static int create_dev(struct roost_device *d, const struct roost_config *config)
 {
 	struct roost_dev_conf conf = {
-		.pool = roomiest_pool(d),
-		.nb_ports = d->nb_stations,
 		.nb_workers = config->nb_workers,
 		.node_guid = roost_device_guid(config, d->index),
 	};
@@ -151,18 +85,11 @@ static int create_dev(struct roost_device *d, const struct roost_config *config)
 
 	snprintf(name, sizeof(name), "roost%u", d->index);
 	conf.name = name;
-	for (unsigned int i = 0; i < d->nb_stations; i++) {
-		conf.frame_io[i] = roost_station_frame_io(&d->stations[i]);
-		conf.addr_io[i] = roost_host_addr_io(d->stations[i].host);
-		memcpy(conf.mac[i], d->stations[i].port->mac,
-		       sizeof(conf.mac[i]));
-		conf.vlan_id[i] = d->stations[i].subport.vlan_id;
-		conf.punts_vlans[i] = d->stations[i].twin != NULL;
-	}
+	roost_ports_configure(&d->ports, &conf);
 	ret = roost_dev_create(&conf, &d->dev);
 	if (ret)
 		roost_report("%s: cannot make a device of it: %s",
-			     d->stations[0].label, strerror(-ret));
+			     d->ports.v[0]->label, strerror(-ret));
 	return ret;
 }
 
@@ -176,8 +103,8 @@ static int start_one(struct roost_device *d, unsigned int i)
 		.mode = d->mode,
 		.take_lcore = roost_eal_is_ours(),
 	};
-	int ret = roost_rx_sleep_open(&d->sleeps[i], d->stations,
-				      d->nb_stations, i);
+	int ret =
+		roost_rx_sleep_open(&d->sleeps[i], d->ports.v, d->ports.nb, i);
 
 	if (ret)
 		return ret;
@@ -211,59 +138,11 @@ static int start_progress(struct roost_device *d, enum roost_progress_mode mode)
 	if (ret)
 		roost_report("%s: cannot start its thread: %s; see the limits "
 			     "of the process",
-			     d->stations[0].label, strerror(-ret));
+			     d->ports.v[0]->label, strerror(-ret));
 	return ret;
 }
 
 /* ---- open, close --------------------------------------------------------- */
-
-static void hush_stations(struct roost_device *d)
-{
-	for (unsigned int i = 0; i < d->nb_stations; i++)
-		roost_station_hush(&d->stations[i]);
-}
-
-static void close_stations(struct roost_device *d)
-{
-	for (unsigned int i = 0; i < d->nb_stations; i++)
-		roost_station_close(&d->stations[i]);
-}
-
-/* After all are closed: a port may hold packets of another port's pool. */
-static void free_stations(struct roost_device *d)
-{
-	for (unsigned int i = 0; i < d->nb_stations; i++)
-		roost_station_free(&d->stations[i]);
-}
-
-static int open_stations(struct roost_device *d,
-			 const struct roost_config *config)
-{
-	unsigned int first = 0;
-	unsigned int nb = roost_config_device_ports(config, d->index, &first);
-	int ret;
-
-	for (unsigned int i = 0; i < nb; i++) {
-		ret = roost_station_open(&d->stations[i], config, first + i);
-		if (ret) {
-			close_stations(d);
-			free_stations(d);
-			return ret;
-		}
-		d->nb_stations++;
-	}
-	return 0;
-}
-
-static int start_stations(struct roost_device *d)
-{
-	int ret = 0;
-
-	for (unsigned int i = 0; !ret && i < d->nb_stations; i++)
-		ret = roost_station_start(&d->stations[i], d->dev,
-					  (uint8_t)(i + 1), d->progress);
-	return ret;
-}
 
 static int open_device(void *arg)
 {
@@ -272,20 +151,19 @@ static int open_device(void *arg)
 	int ret;
 
 	roost_debug_apply(o->config);
-	ret = start_eal(o->config);
+	ret = roost_ports_prepare(o->config, d->index);
 	if (ret)
 		return ret;
-	roost_tell_process(o->config);
-	ret = open_stations(d, o->config);
+	ret = roost_ports_open(&d->ports, o->config, d->index);
 	if (ret)
 		return ret;
 	ret = create_dev(d, o->config);
 	if (ret)
-		goto close_stations;
+		goto close_ports;
 	ret = start_progress(d, o->config->progress);
 	if (ret)
 		goto destroy_dev;
-	ret = start_stations(d);
+	ret = roost_ports_start(&d->ports, d->dev, d->progress);
 	if (ret)
 		goto stop_progress;
 	d->client = (struct roost_control_client){
@@ -294,20 +172,19 @@ static int open_device(void *arg)
 	};
 	roost_control_add(&d->client);
 	d->ctl = (struct roost_ctl_device){ .dev = d->dev };
-	for (unsigned int i = 0; i < d->nb_stations; i++)
-		d->ctl.stations[i] = &d->stations[i];
+	memcpy(d->ctl.ports, d->ports.v, sizeof(d->ctl.ports));
 	roost_ctl_add(&d->ctl);
 	roost_ctl_telemetry_register(roost_device_call);
-	roost_tell_device(o->config, d->index, d->stations, d->nb_stations);
+	roost_report_device(o->config, d->index, d->ports.v, d->ports.nb);
 	return 0;
 stop_progress:
-	hush_stations(d);
+	roost_ports_quiesce(&d->ports);
 	stop_progress(d);
 destroy_dev:
 	roost_dev_destroy(d->dev);
-close_stations:
-	close_stations(d);
-	free_stations(d);
+close_ports:
+	roost_ports_close(&d->ports);
+	roost_ports_free(&d->ports);
 	return ret;
 }
 
@@ -317,13 +194,12 @@ static int close_device(void *arg)
 
 	roost_ctl_remove(&d->ctl);
 	roost_control_remove(&d->client);
-	for (unsigned int i = 0; i < d->nb_stations; i++)
-		roost_station_farewell(&d->stations[i]);
-	hush_stations(d);
+	roost_ports_leave(&d->ports);
+	roost_ports_quiesce(&d->ports);
 	stop_progress(d);
-	close_stations(d);
+	roost_ports_close(&d->ports);
 	roost_dev_destroy(d->dev);
-	free_stations(d);
+	roost_ports_free(&d->ports);
 	return 0;
 }
 
@@ -384,25 +260,6 @@ static struct roost_device *find(unsigned int index)
 	return NULL;
 }
 
-/* Thread: an application's. */
-static void wait_for_links(struct roost_device *d)
-{
-	uint64_t begin_ns = roost_now_ns();
-	struct roost_port_attr attr;
-
-	for (unsigned int i = 0; i < d->nb_stations; i++) {
-		const struct roost_ethport *port = d->stations[i].port;
-		uint64_t wait_ns = port->driver->is_vhost ? VHOST_LINK_WAIT_NS
-				   : port->pci.name[0]    ? NIC_LINK_WAIT_NS
-							  : 0;
-
-		while (roost_now_ns() < begin_ns + wait_ns &&
-		       roost_port_query(d->dev, (uint8_t)(i + 1), &attr) == 0 &&
-		       attr.state != ROOST_PORT_ACTIVE)
-			usleep(LINK_LOOK_US);
-	}
-}
-
 /* Under devices.lock. */
 static int open_new(const struct roost_config *config, unsigned int index,
 		    struct roost_device **device)
@@ -427,7 +284,7 @@ static int open_new(const struct roost_config *config, unsigned int index,
 	ret = roost_control_call(open_device, &opening);
 	if (ret)
 		goto put_control;
-	wait_for_links(d);
+	roost_ports_wait(&d->ports);
 	LIST_INSERT_HEAD(&devices.list, d, link);
 	*device = d;
 	return 0;
@@ -439,12 +296,12 @@ free_device:
 }
 
 /* Once per process: a program may try all devices, again and again. */
-static void tell_inherited(unsigned int index)
+static void report_inherited(unsigned int index)
 {
-	static _Atomic uint32_t told;
+	static _Atomic uint32_t reported;
 	const uint32_t process = roost_process();
 
-	if (atomic_exchange(&told, process) != process)
+	if (atomic_exchange(&reported, process) != process)
 		roost_report("device roost%u: this process was forked from one "
 			     "in which DPDK runs, and cannot have a device; "
 			     "fork before the first device is opened, or "
@@ -464,8 +321,8 @@ int roost_device_open(const struct roost_config *config, unsigned int index,
 			     index, roost_config_nb_devices(config));
 		return -EINVAL;
 	}
-	if (roost_eal_is_inherited()) {
-		tell_inherited(index);
+	if (roost_ports_are_inherited(config, index)) {
+		report_inherited(index);
 		return -EBUSY;
 	}
 	pthread_mutex_lock(&devices.lock);
@@ -508,12 +365,6 @@ static void settle(struct roost_device *d)
 			roost_progress_settle(d->progress[i]);
 }
 
-static void return_mtus(struct roost_device *d)
-{
-	for (unsigned int i = 0; i < d->nb_stations; i++)
-		roost_mtu_loan_return(&d->stations[i].port->mtu_loan);
-}
-
 /*
  * A program may exit without closing its devices, right after its last
  * completion. Its answers to peers are still sent, which takes one iteration
@@ -531,7 +382,7 @@ __attribute__((destructor)) static void answer_at_exit(void)
 		if (d->process == roost_process()) {
 			roost_dev_service_farewell(d->dev);
 			settle(d);
-			return_mtus(d);
+			roost_ports_exit(&d->ports);
 			ours = true;
 		}
 	pthread_mutex_unlock(&devices.lock);

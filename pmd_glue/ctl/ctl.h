@@ -46,17 +46,17 @@
 
 #include "lib/engine/core/dev.h"
 
-struct roost_station;
+struct roost_backend_port;
 
 #define ROOST_CTL_REQUEST_MAX 256
 #define ROOST_CTL_PATIENCE_NS 2000000000ull
 /* A longer answer is not sent. */
 #define ROOST_CTL_ANSWER_MAX (64u << 20)
 
-/* A device that is shown; stations[i] is its port i + 1. */
+/* A device that is shown; ports[i] is its port i + 1. */
 struct roost_ctl_device {
 	struct roost_dev *dev;
-	struct roost_station *stations[ROOST_DEV_PORTS_MAX];
+	struct roost_backend_port *ports[ROOST_DEV_PORTS_MAX];
 	LIST_ENTRY(roost_ctl_device) link;
 };
 

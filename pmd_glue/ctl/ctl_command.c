@@ -13,10 +13,10 @@
 
 #include "lib/config/addr.h"
 #include "lib/engine/core/port.h"
+#include "pmd_glue/backend/backend.h"
 #include "pmd_glue/ctl/ctl.h"
 #include "pmd_glue/ctl/ctl_show.h"
 #include "pmd_glue/ctl/json.h"
-#include "pmd_glue/netif/station.h"
 
 #define WORDS_MAX 8
 #define ERROR_MAX 512
@@ -25,7 +25,7 @@
 struct request {
 	char *words[WORDS_MAX + 1]; /* NULL at the end */
 	struct roost_ctl_device *device;
-	struct roost_station *station;
+	struct roost_backend_port *port;
 	char label[64]; /* "port 1 of roost0" */
 	struct roost_json answer;
 	char error[ERROR_MAX];
@@ -75,7 +75,7 @@ static int set_link(struct request *r, char **args)
 	if (!up && strcmp(args[0], "down") != 0)
 		return refuse(r, "link %.40s: no such state; write up or down",
 			      args[0]);
-	roost_station_set_admin(r->station, up);
+	r->port->backend->set_admin(r->port, up);
 	return 0;
 }
 
@@ -86,7 +86,7 @@ static int add_address(struct request *r, const char *text)
 
 	if (roost_prefix_parse(text, &prefix, cause) != 0)
 		return refuse(r, "address %.60s: %s", text, cause);
-	switch (roost_station_add_addr(r->station, &prefix)) {
+	switch (r->port->backend->add_addr(r->port, &prefix)) {
 	case 0:
 		return 0;
 	case -EEXIST:
@@ -111,7 +111,7 @@ static int del_address(struct request *r, char *text)
 	text[strcspn(text, "/")] = '\0';
 	if (roost_addr_parse(text, &addr, cause) != 0)
 		return refuse(r, "address %.60s: %s", text, cause);
-	if (roost_station_del_addr(r->station, &addr) != 0)
+	if (r->port->backend->del_addr(r->port, &addr) != 0)
 		return refuse(r,
 			      "address %.60s: it is none of %s that could "
 			      "be deleted; see roost ctl show port",
@@ -131,14 +131,14 @@ static int set_address(struct request *r, char **args)
 
 static int set_pkey(struct request *r, char **args)
 {
-	struct roost_station *s = r->station;
+	struct roost_backend_port *p = r->port;
 	unsigned long index, pkey;
 
 	if (parse_number(r, "pkey index", args[0], ROOST_PKEY_TABLE_LEN - 1,
 			 &index) ||
 	    parse_number(r, "pkey", args[1], UINT16_MAX, &pkey))
 		return -EINVAL;
-	if (roost_port_set_pkey(s->dev, s->port_num, (unsigned int)index,
+	if (roost_port_set_pkey(p->dev, p->port_num, (unsigned int)index,
 				(uint16_t)pkey) != 0)
 		return refuse(r,
 			      "pkey %.40s: it stands at another index of "
@@ -149,32 +149,32 @@ static int set_pkey(struct request *r, char **args)
 
 static int set_lid(struct request *r, char **args)
 {
-	struct roost_station *s = r->station;
+	struct roost_backend_port *p = r->port;
 	unsigned long lid;
 
 	if (parse_number(r, "lid", args[0], UINT16_MAX, &lid))
 		return -EINVAL;
-	return roost_port_set_lid(s->dev, s->port_num, (uint16_t)lid);
+	return roost_port_set_lid(p->dev, p->port_num, (uint16_t)lid);
 }
 
 static int set_sm_lid(struct request *r, char **args)
 {
-	struct roost_station *s = r->station;
+	struct roost_backend_port *p = r->port;
 	unsigned long lid;
 
 	if (parse_number(r, "sm-lid", args[0], UINT16_MAX, &lid))
 		return -EINVAL;
-	return roost_port_set_sm_lid(s->dev, s->port_num, (uint16_t)lid);
+	return roost_port_set_sm_lid(p->dev, p->port_num, (uint16_t)lid);
 }
 
 static int reregister(struct request *r, char **args __attribute__((unused)))
 {
-	return roost_port_reregister(r->station->dev, r->station->port_num);
+	return roost_port_reregister(r->port->dev, r->port->port_num);
 }
 
 static int remove_port(struct request *r, char **args __attribute__((unused)))
 {
-	roost_station_remove(r->station, "removed by roost ctl");
+	r->port->backend->remove(r->port, "removed by roost ctl");
 	return 0;
 }
 
@@ -237,7 +237,7 @@ static int find_port(struct request *r, const char *text)
 			      "port %.40s: %s has no such port; its ports "
 			      "are 1 to %u",
 			      text, name, nb);
-	r->station = r->device->stations[num - 1];
+	r->port = r->device->ports[num - 1];
 	snprintf(r->label, sizeof(r->label), "port %lu of %s", num, name);
 	return 0;
 }
@@ -245,9 +245,12 @@ static int find_port(struct request *r, const char *text)
 /* Find a port that was not removed: a removed port can only be shown. */
 static int find_port_that_is_there(struct request *r, const char *text)
 {
+	struct roost_backend_view view;
+
 	if (find_port(r, text))
 		return -EINVAL;
-	if (r->station->subport.gone)
+	r->port->backend->view(r->port, &view);
+	if (view.removed)
 		return refuse(r,
 			      "%s: it was removed; start the program again "
 			      "when it is back",
@@ -312,7 +315,7 @@ static int run_show(struct request *r)
 		return -EINVAL;
 	if (is_named(port) && find_port(r, port))
 		return -EINVAL;
-	if (roost_ctl_show(&r->answer, topic, r->device, r->station))
+	if (roost_ctl_show(&r->answer, topic, r->device, r->port))
 		return refuse(r, "show %.40s: no such thing; there are %s",
 			      topic, roost_ctl_topics());
 	return 0;

@@ -117,7 +117,7 @@ const struct roost_field roost_port_fields[] = {
 	FIELD(roost_port_row, U32, path_mtu_bytes, "path_mtu"),
 	FIELD(roost_port_row, U32, speed_mbps, "speed_mbps"),
 	FIELD(roost_port_row, U16, queues, "queues"),
-	ENUM(roost_port_row, steering, "steering", roost_steering_names),
+	FIELD(roost_port_row, TEXT, steering, "steering"),
 	FIELD(roost_port_row, U16, lid, "lid"),
 	FIELD(roost_port_row, U16, sm_lid, "sm_lid"),
 	FIELD(roost_port_row, U32, bad_pkeys, "bad_pkeys"),
@@ -407,35 +407,34 @@ void roost_qp_error_row(const struct roost_qp_error *error,
 	format_time(error->at_ns, row->time, sizeof(row->time));
 }
 
-void roost_port_row(const struct roost_station *s, struct roost_port_row *row)
+void roost_port_row(const struct roost_backend_port *port,
+		    struct roost_port_row *row)
 {
 	struct roost_port_attr attr = { .state = ROOST_PORT_DOWN };
+	struct roost_backend_view view;
 
-	roost_port_query(s->dev, s->port_num, &attr);
+	roost_port_query(port->dev, port->port_num, &attr);
+	port->backend->view(port, &view);
 	*row = (struct roost_port_row){
-		.num = s->port_num,
-		.station = s,
+		.num = port->port_num,
 		.state = (int)attr.state,
-		.admin_up = !s->subport.admin_down,
-		.carrier = s->last_link.carrier,
-		.removed = s->subport.gone,
-		.mtu_bytes = roost_station_mtu(s),
+		.admin_up = view.admin_up,
+		.carrier = view.carrier,
+		.removed = view.removed,
+		.mtu_bytes = view.mtu_bytes,
 		.path_mtu_bytes = attr.active_mtu == 0
 					  ? 0
 					  : roost_mtu_bytes(attr.active_mtu),
 		.speed_mbps = attr.speed_mbps,
-		.queues = s->port->queues.nb,
-		.steering = (int)s->port->queues.steering,
+		.queues = view.queues,
 		.lid = attr.lid,
 		.sm_lid = attr.sm_lid,
 		.vlan_id = attr.vlan_id,
-		.missed_pkts = atomic_load_explicit(&s->subport.missed_pkts,
-						    memory_order_relaxed),
+		.missed_pkts = view.missed_pkts,
 		.bad_pkeys = attr.bad_pkey_count,
 		.qkey_violations = attr.qkey_viol_count,
 	};
-	snprintf(row->label, sizeof(row->label), "%s", s->label);
-	if (s->nl_link && s->nl_link->state.there)
-		memcpy(row->interface, s->nl_link->state.name,
-		       sizeof(row->interface));
+	snprintf(row->label, sizeof(row->label), "%s", port->label);
+	snprintf(row->steering, sizeof(row->steering), "%s", view.steering);
+	memcpy(row->interface, view.interface, sizeof(row->interface));
 }

@@ -16,7 +16,7 @@
 
 #include "lib/config/resolve.h"
 #include "lib/engine/core/view.h"
-#include "pmd_glue/netif/station.h"
+#include "pmd_glue/backend/backend.h"
 
 enum roost_field_kind {
 	ROOST_FIELD_BOOL,
@@ -77,7 +77,6 @@ void roost_device_row(struct roost_dev *dev, struct roost_device_row *row);
 
 struct roost_port_row {
 	uint8_t num;
-	const struct roost_station *station;
 	char label[ROOST_LABEL_MAX]; /* the user's name of the port */
 	/* The kernel's interface: the twin, or the one that shares the port;
 	 * empty: none.
@@ -91,15 +90,16 @@ struct roost_port_row {
 	uint32_t mtu_bytes; /* of IP */
 	uint32_t path_mtu_bytes;
 	uint32_t speed_mbps;
-	uint16_t queues; /* of the DPDK port, each way */
-	int steering;    /* enum roost_steering */
+	uint16_t queues;   /* of the port, each way */
+	char steering[16]; /* what spreads frames over them */
 	uint16_t lid;
 	uint16_t sm_lid;
 	uint32_t bad_pkeys;
 	uint32_t qkey_violations;
 	uint64_t missed_pkts; /* of a subport: dropped, its ring was full */
 };
-void roost_port_row(const struct roost_station *s, struct roost_port_row *row);
+void roost_port_row(const struct roost_backend_port *port,
+		    struct roost_port_row *row);
 
 /* The last error of a QP that had one. */
 struct roost_qp_error_row {

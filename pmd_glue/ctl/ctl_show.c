@@ -58,34 +58,37 @@ static void put_row(struct roost_json *j, const struct roost_field *fields,
 struct show {
 	struct roost_json *j;
 	struct roost_ctl_device *d;
-	const struct roost_station *station; /* NULL: all ports */
+	const struct roost_backend_port *port; /* NULL: all ports */
 };
 
 static bool is_asked_for(const struct show *s, uint8_t port_num)
 {
-	return !s->station || s->station->port_num == port_num;
+	return !s->port || s->port->port_num == port_num;
 }
 
-static void put_gids(struct roost_json *j, const struct roost_station *s)
+static void put_gids(struct roost_json *j,
+		     const struct roost_backend_port *port)
 {
 	struct roost_gid_row row;
 
 	roost_json_begin(j, "gids", '[');
 	for (row.index = 0; row.index < ROOST_GID_TABLE_LEN; row.index++) {
-		roost_port_query_gid(s->dev, s->port_num, row.index, &row.gid);
+		roost_port_query_gid(port->dev, port->port_num, row.index,
+				     &row.gid);
 		if (!roost_gid_is_zero(&row.gid))
 			put_row(j, roost_gid_fields, &row);
 	}
 	roost_json_end(j, ']');
 }
 
-static void put_pkeys(struct roost_json *j, const struct roost_station *s)
+static void put_pkeys(struct roost_json *j,
+		      const struct roost_backend_port *port)
 {
 	struct roost_pkey_row row;
 
 	roost_json_begin(j, "pkeys", '[');
 	for (row.index = 0; row.index < ROOST_PKEY_TABLE_LEN; row.index++) {
-		roost_port_query_pkey(s->dev, s->port_num, row.index,
+		roost_port_query_pkey(port->dev, port->port_num, row.index,
 				      &row.pkey);
 		if (row.pkey != 0)
 			put_row(j, roost_pkey_fields, &row);
@@ -103,11 +106,11 @@ static void show_ports(const struct show *s)
 	for (unsigned int i = 0; i < roost_dev_nb_ports(d->dev); i++) {
 		if (!is_asked_for(s, (uint8_t)(i + 1)))
 			continue;
-		roost_port_row(d->stations[i], &row);
+		roost_port_row(d->ports[i], &row);
 		roost_json_begin(j, NULL, '{');
 		put_fields(j, roost_port_fields, &row);
-		put_gids(j, d->stations[i]);
-		put_pkeys(j, d->stations[i]);
+		put_gids(j, d->ports[i]);
+		put_pkeys(j, d->ports[i]);
 		roost_json_end(j, '}');
 	}
 	roost_json_end(j, ']');
@@ -267,9 +270,9 @@ static void show_device(const struct show *s, const char *topic)
 
 int roost_ctl_show(struct roost_json *j, const char *topic,
 		   struct roost_ctl_device *device,
-		   const struct roost_station *station)
+		   const struct roost_backend_port *port)
 {
-	struct show s = { .j = j, .station = station };
+	struct show s = { .j = j, .port = port };
 
 	if (topic && !is_topic(topic))
 		return -EINVAL;

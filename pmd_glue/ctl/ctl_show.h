@@ -13,16 +13,16 @@
 
 struct roost_ctl_device;
 struct roost_json;
-struct roost_station;
+struct roost_backend_port;
 
 /*
- * Write the document. topic, device: NULL for all. station: show only this port
+ * Write the document. topic, device: NULL for all. port: show only this port
  * of the device and the objects that belong to it; NULL: all ports. Returns 0,
  * or -EINVAL: there is no such topic.
  */
 int roost_ctl_show(struct roost_json *j, const char *topic,
 		   struct roost_ctl_device *device,
-		   const struct roost_station *station);
+		   const struct roost_backend_port *port);
 
 /* The topics, with a comma between them. */
 const char *roost_ctl_topics(void);

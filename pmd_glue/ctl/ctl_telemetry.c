@@ -92,7 +92,7 @@ static int port(struct query *q)
 
 	if (q->number < 1 || q->number > roost_dev_nb_ports(q->device->dev))
 		return -EINVAL;
-	roost_port_row(q->device->stations[q->number - 1], &row);
+	roost_port_row(q->device->ports[q->number - 1], &row);
 	put_row(q->data, roost_port_fields, &row);
 	return 0;
 }

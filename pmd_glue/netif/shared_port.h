@@ -70,7 +70,7 @@ struct roost_shared_port {
 	char devargs[ROOST_DEVARGS_MAX];
 	char name[ROOST_LINK_NAME_MAX + 1]; /* of the link, if has_link */
 	bool has_link;
-	bool told_alone;        /* reported that the link's other end is free */
+	bool reported_alone;    /* reported that the link's other end is free */
 	struct roost_link link; /* the claim, if has_link */
 	struct roost_ethport port;
 	unsigned int nb_users; /* subports that are open and not gone */

@@ -4,7 +4,7 @@
 
 /*
  * The control socket, as the process serves it: a device of the engine, and
- * stations that only note what they are told. Input: connections, each some
+ * ports that only note what they are told. Input: connections, each some
  * pieces that come one after the other, with time between them; the last byte
  * of a piece may be made a newline, and the controller may go early.
  */
@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -23,10 +24,9 @@
 #include <roost/qp.h>
 #include "pmd_glue/process/control.h"
 #include "pmd_glue/ctl/ctl.h"
-#include "pmd_glue/port/ethport.h"
 #include "pmd_glue/process/fork_guard.h"
 #include "pmd_glue/process/report.h"
-#include "pmd_glue/netif/station.h"
+#include "pmd_glue/backend/backend.h"
 #include "tests/fuzz/fuzz.h"
 
 #define ANSWER_MAX (1u << 20)
@@ -37,9 +37,9 @@
 static struct roost_control_client *clients[CLIENTS_MAX];
 static unsigned int nb_clients;
 static struct roost_ctl_device device;
-static struct roost_station station;
-static struct roost_ethport port;
-static unsigned int nb_done; /* what stations were told */
+static struct roost_backend_port port;
+static bool admin_up = true;
+static unsigned int nb_done; /* what ports were told */
 static uint64_t now_ns = 1000000000ull;
 static char answer[ANSWER_MAX];
 
@@ -67,25 +67,33 @@ void roost_fork_guard_remove(int fd)
 	(void)fd;
 }
 
-const char *const roost_steering_names[] = {
-	[ROOST_STEERING_NONE] = "none",
-};
-
 void roost_report(const char *format, ...)
 {
 	(void)format;
 }
 
-void roost_station_set_admin(struct roost_station *s, bool up)
+static void view(const struct roost_backend_port *p,
+		 struct roost_backend_view *v)
 {
-	nb_done++;
-	s->subport.admin_down = !up;
+	FUZZ_CHECK(p == &port);
+	*v = (struct roost_backend_view){
+		.admin_up = admin_up,
+		.mtu_bytes = 1500,
+		.steering = "none",
+	};
 }
 
-int roost_station_add_addr(struct roost_station *s,
-			   const struct roost_prefix *prefix)
+static void set_admin(struct roost_backend_port *p, bool up)
 {
-	(void)s;
+	FUZZ_CHECK(p == &port);
+	nb_done++;
+	admin_up = up;
+}
+
+static int add_addr(struct roost_backend_port *p,
+		    const struct roost_prefix *prefix)
+{
+	FUZZ_CHECK(p == &port);
 	nb_done++;
 	FUZZ_CHECK(prefix->len_bits >= 1 && prefix->len_bits <= 128);
 	return prefix->gid.b[15] & 1
@@ -93,26 +101,28 @@ int roost_station_add_addr(struct roost_station *s,
 		       : (prefix->gid.b[15] & 2 ? -EEXIST : -ENOSPC);
 }
 
-int roost_station_del_addr(struct roost_station *s,
-			   const struct roost_gid *addr)
+static int del_addr(struct roost_backend_port *p, const struct roost_gid *addr)
 {
-	(void)s;
+	FUZZ_CHECK(p == &port);
 	nb_done++;
 	return addr->b[15] & 1 ? 0 : -ENOENT;
 }
 
-void roost_station_remove(struct roost_station *s, const char *why)
+static void remove_port(struct roost_backend_port *p, const char *why)
 {
-	(void)s;
+	FUZZ_CHECK(p == &port);
 	(void)why;
 	nb_done++;
 }
 
-uint32_t roost_station_mtu(const struct roost_station *s)
-{
-	(void)s;
-	return 1500;
-}
+static const struct roost_backend backend = {
+	.name = "fuzz",
+	.view = view,
+	.set_admin = set_admin,
+	.add_addr = add_addr,
+	.del_addr = del_addr,
+	.remove = remove_port,
+};
 
 static uint16_t no_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 			 uint16_t n)
@@ -145,11 +155,11 @@ static void open_device(void)
 	FUZZ_CHECK(roost_cq_create(ctx, 4, NULL, NULL, &cq) == 0);
 	init.send_cq = init.recv_cq = cq;
 	FUZZ_CHECK(roost_qp_create(ctx, pd, &init, &qp) == 0);
-	strcpy(station.label, "port0 (net_null0)");
-	station.port = &port;
-	station.dev = device.dev;
-	station.port_num = 1;
-	device.stations[0] = &station;
+	strcpy(port.label, "port0 (net_null0)");
+	port.backend = &backend;
+	port.dev = device.dev;
+	port.port_num = 1;
+	device.ports[0] = &port;
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -268,6 +278,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 
 	while (in.left_bytes > 0)
 		connection(&in);
-	station.subport.admin_down = false;
+	admin_up = true;
 	return 0;
 }

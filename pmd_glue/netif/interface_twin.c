@@ -3,7 +3,7 @@
  */
 
 /*
- * The twin of a station: made with the port's MAC and MTU, given the port's
+ * The twin of an interface: made with the port's MAC and MTU, given the port's
  * carrier, and followed when an administrator changes it.
  */
 #include <errno.h>
@@ -14,31 +14,31 @@
 #include "lib/config/addr.h"
 #include "lib/config/fail.h"
 #include "pmd_glue/process/report.h"
-#include "pmd_glue/netif/station.h"
+#include "pmd_glue/netif/interface.h"
 #include "pmd_glue/kernel/twin.h"
 
 /* ---- made, and given back ------------------------------------------------ */
 
-static void report_open(const struct roost_station *s, const char *name,
+static void report_open(const struct roost_interface *s, const char *name,
 			int error)
 {
 	switch (error) {
 	case EALREADY:
 		roost_report("%s: twin \"%s\": the kernel has this port "
 			     "already, as \"%s\"; leave the twin out",
-			     s->label, name, s->port->iface);
+			     s->base.label, name, s->port->iface);
 		break;
 	case EBUSY:
 		roost_report("%s: twin \"%s\": there is an interface of this "
 			     "name, maybe the twin of another process; choose "
 			     "another name",
-			     s->label, name);
+			     s->base.label, name);
 		break;
 	case EPERM:
 	case EACCES:
 		roost_report("%s: twin \"%s\": no permission to make an "
 			     "interface; run as root or with CAP_NET_ADMIN",
-			     s->label, name);
+			     s->base.label, name);
 		break;
 	case ENOENT:
 	case ENODEV:
@@ -46,34 +46,34 @@ static void report_open(const struct roost_station *s, const char *name,
 		roost_report("%s: twin \"%s\": there is no /dev/net/tun here; "
 			     "load the kernel's module tun, or leave the twin "
 			     "out",
-			     s->label, name);
+			     s->base.label, name);
 		break;
 	default:
 		roost_report("%s: twin \"%s\": the kernel cannot make it: %s; "
 			     "leave the twin out",
-			     s->label, name, strerror(error));
+			     s->base.label, name, strerror(error));
 	}
 }
 
-static int give_addrs(struct roost_station *s, const char *name)
+static int give_addrs(struct roost_interface *s, const char *name,
+		      const struct roost_prefixes *addrs)
 {
 	char text[ROOST_PREFIX_STRLEN];
 	int ret = 0;
 
-	for (unsigned int i = 0; !ret && i < s->addrs.nb; i++) {
-		ret = roost_nl_link_add_addr(&s->twin_nl_link, &s->addrs.v[i]);
+	for (unsigned int i = 0; !ret && i < addrs->nb; i++) {
+		ret = roost_nl_link_add_addr(&s->twin_nl_link, &addrs->v[i]);
 		if (ret)
 			roost_report("%s: twin \"%s\" cannot have the address "
 				     "%s: %s; give another, or none",
-				     s->label, name,
-				     roost_prefix_format(&s->addrs.v[i], text),
+				     s->base.label, name,
+				     roost_prefix_format(&addrs->v[i], text),
 				     strerror(-ret));
 	}
 	return ret;
 }
 
-/* Make the twin. Returns -EALREADY if the kernel shares the port. */
-static int make(struct roost_station *s, const char *name)
+static int make(struct roost_interface *s, const char *name)
 {
 	struct roost_twin_conf conf = {
 		.name = name,
@@ -82,9 +82,7 @@ static int make(struct roost_station *s, const char *name)
 	};
 	int ret;
 
-	if (s->nl_link)
-		return -EALREADY;
-	memcpy(conf.mac, s->mac, sizeof(conf.mac));
+	memcpy(conf.mac, s->port->mac, sizeof(conf.mac));
 	ret = roost_twin_open(&conf, &s->twin);
 	if (ret == 0)
 		ret = roost_nl_link_open(&s->twin_nl_link, name);
@@ -96,39 +94,42 @@ static int make(struct roost_station *s, const char *name)
 	return ret;
 }
 
-int roost_station_twin_open(struct roost_station *s,
-			    const struct roost_port_config *pc)
+int roost_interface_twin_open(struct roost_interface *s,
+			      const struct roost_port_config *pc,
+			      const struct roost_prefixes *addrs,
+			      const struct roost_nl_link **at)
 {
 	int ret;
 
 	if (!pc->twin[0])
 		return 0;
-	ret = make(s, pc->twin);
+	ret = *at ? -EALREADY : make(s, pc->twin);
 	if (ret)
 		report_open(s, pc->twin, -ret);
 	else
-		ret = give_addrs(s, pc->twin);
+		ret = give_addrs(s, pc->twin, addrs);
 	if (ret)
-		roost_station_twin_close(s);
+		roost_interface_twin_close(s);
 	else
-		s->nl_link = &s->twin_nl_link;
+		*at = &s->twin_nl_link;
 	return ret;
 }
 
-int roost_station_twin_start(struct roost_station *s)
+int roost_interface_twin_start(struct roost_interface *s)
 {
 	int ret = 0;
 
 	if (s->twin)
-		ret = roost_twin_start(s->twin, s->worker, s->port_num,
+		ret = roost_twin_start(s->twin, s->worker, s->base.port_num,
 				       s->progress[0]);
 	if (ret)
 		roost_report("%s: cannot start its twin's thread: %s; %s",
-			     s->label, strerror(-ret), roost_limit_fix(-ret));
+			     s->base.label, strerror(-ret),
+			     roost_limit_fix(-ret));
 	return ret;
 }
 
-void roost_station_twin_close(struct roost_station *s)
+void roost_interface_twin_close(struct roost_interface *s)
 {
 	if (!s->twin)
 		return;
@@ -143,7 +144,7 @@ void roost_station_twin_close(struct roost_station *s)
 /* Follow the twin's MTU: the port can use a smaller MTU than at open, but no
  * larger one.
  */
-static void follow_mtu(struct roost_station *s)
+static void follow_mtu(struct roost_interface *s)
 {
 	uint32_t most_bytes = s->port->ip_mtu_own_bytes;
 	uint32_t mtu_bytes = s->twin_nl_link.state.mtu_bytes;
@@ -152,26 +153,26 @@ static void follow_mtu(struct roost_station *s)
 		roost_report("%s: its twin cannot have an MTU of %u: the port "
 			     "was opened with %u; start the program with "
 			     "--mtu %u",
-			     s->label, mtu_bytes, most_bytes, mtu_bytes);
+			     s->base.label, mtu_bytes, most_bytes, mtu_bytes);
 		roost_nl_link_set_mtu(&s->twin_nl_link, most_bytes);
 		mtu_bytes = most_bytes;
 	}
 	s->port->twin_mtu_bytes = mtu_bytes;
 }
 
-void roost_station_twin_follow(struct roost_station *s)
+void roost_interface_twin_follow(struct roost_interface *s)
 {
 	const struct roost_nl_link_state *state = &s->twin_nl_link.state;
 
-	if (!state->there && !s->twin_mourned) {
-		s->twin_mourned = true;
+	if (!state->there && !s->reported_twin) {
+		s->reported_twin = true;
 		roost_report("%s: its twin was deleted, or moved to another "
 			     "network namespace: the port is down and has no "
 			     "addresses; start the program again",
-			     s->label);
+			     s->base.label);
 	}
 	s->twin_down = !state->there || !state->up;
-	roost_station_apply_admin(s);
+	roost_interface_apply_admin(s);
 	if (state->there)
 		follow_mtu(s);
 }

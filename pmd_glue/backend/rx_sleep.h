@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#ifndef ROOST_PMD_GLUE_NETIF_RX_SLEEP_H
-#define ROOST_PMD_GLUE_NETIF_RX_SLEEP_H
+#ifndef ROOST_PMD_GLUE_BACKEND_RX_SLEEP_H
+#define ROOST_PMD_GLUE_BACKEND_RX_SLEEP_H
 
 /*
  * The RX interrupts of one worker, on which its thread sleeps: those of its
@@ -14,11 +14,11 @@
 #include <roost/config.h>
 #include "pmd_glue/progress/progress.h"
 
-struct roost_station;
+struct roost_backend_port;
 
 struct roost_rx_sleep {
-	struct roost_station *stations; /* of the device */
-	unsigned int nb_stations;
+	struct roost_backend_port *const *ports; /* of the device */
+	unsigned int nb_ports;
 	unsigned int worker; /* number of the worker in the device */
 	int epoll_fd;        /* if there are several ports; -1: one port */
 	/* The port's descriptor is in epoll_fd. Writer: holder of the turn. */
@@ -26,13 +26,13 @@ struct roost_rx_sleep {
 };
 
 /*
- * Set up *sleep for that worker. stations are open, and do not move until
- * roost_rx_sleep_close(). Returns 0; -EMFILE, -ENFILE, -ENOMEM: nothing is
- * open. Thread: the control thread.
+ * Set up *sleep for that worker. ports are open until roost_rx_sleep_close(),
+ * and the array stays. Returns 0; -EMFILE, -ENFILE, -ENOMEM: nothing is open.
+ * Thread: the control thread.
  */
 int roost_rx_sleep_open(struct roost_rx_sleep *sleep,
-			struct roost_station *stations,
-			unsigned int nb_stations, unsigned int worker);
+			struct roost_backend_port *const *ports,
+			unsigned int nb_ports, unsigned int worker);
 /* The functions for the worker's progress engine; NULL if the worker has no
  * queue.
  */
