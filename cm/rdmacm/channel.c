@@ -123,51 +123,6 @@ int roost_rdmacm_tell(struct roost_rdmacm_id *id, enum rdma_cm_event_type type,
 	return 0;
 }
 
-/* NULL: it moved to another channel, or is gone. */
-static struct roost_rdmacm_event *take(struct roost_rdmacm_source *source)
-{
-	struct roost_rdmacm_event *e;
-
-	pthread_mutex_lock(&source->id->lock);
-	e = STAILQ_FIRST(&source->waiting);
-	if (e) {
-		STAILQ_REMOVE_HEAD(&source->waiting, link);
-		atomic_fetch_add(&source->refs, 1);
-		e->source = source;
-	}
-	pthread_mutex_unlock(&source->id->lock);
-	return e;
-}
-
-int rdma_get_cm_event(struct rdma_event_channel *channel,
-		      struct rdma_cm_event **event)
-{
-	struct roost_event ev;
-	struct roost_rdmacm_event *e;
-	int ret;
-
-	if (!channel || !event)
-		return roost_rdmacm_result(-EINVAL);
-	if (roost_rdmacm_is_dead(channel_of(channel)->process))
-		return roost_rdmacm_result(-EIO);
-	for (;;) {
-		roost_rdmacm_expect();
-		ret = roost_channel_read(channel_of(channel)->channel, &ev);
-		if (ret)
-			return roost_rdmacm_result(ret);
-		e = take(ev.owner);
-		if (!e) {
-			roost_event_ack(ev.source, 1);
-			continue;
-		}
-		if (roost_rdmacm_deliver(e))
-			break;
-		rdma_ack_cm_event(&e->event);
-	}
-	*event = &e->event;
-	return 0;
-}
-
 int rdma_ack_cm_event(struct rdma_cm_event *event)
 {
 	struct roost_rdmacm_event *e = (struct roost_rdmacm_event *)event;

@@ -201,27 +201,6 @@ int rdma_connect(struct rdma_cm_id *rdma, struct rdma_conn_param *conn_param)
 	return roost_rdmacm_leave_complete(id, ret);
 }
 
-/* The connection cannot be: say so to the peer. */
-static void give_up(struct roost_rdmacm_id *id)
-{
-	roost_rdmacm_qp_to_err(id);
-	roost_cm_reject(id->conn, ROOST_CM_REJ_CONSUMER_DEFINED, NULL, 0, NULL,
-			0);
-}
-
-int roost_rdmacm_answer(struct roost_rdmacm_id *id)
-{
-	int ret = roost_rdmacm_qp_to_rtr(id, RDMA_MAX_RESP_RES);
-
-	if (ret == 0)
-		ret = roost_rdmacm_qp_to_rts(id, RDMA_MAX_INIT_DEPTH);
-	if (ret == 0)
-		ret = roost_cm_establish(id->conn, NULL, 0);
-	if (ret)
-		give_up(id);
-	return ret;
-}
-
 int rdma_establish(struct rdma_cm_id *rdma)
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
@@ -267,7 +246,7 @@ static int answer_connection(struct roost_rdmacm_id *id,
 		return ret;
 	ret = roost_cm_accept(id->conn, &rep);
 	if (ret)
-		give_up(id);
+		roost_rdmacm_give_up(id);
 	return ret;
 }
 

@@ -1,14 +1,113 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * Actions when a program reads an event: devices are taken, QPs moved and
- * attached, and the members of the id are filled in. As in rdma-core's library,
+ * Reading an event, and its action: devices are taken, QPs moved and attached,
+ * and the members of the id are filled in. As in rdma-core's library,
  * on the program's thread.
  */
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "cm/rdmacm/addr.h"
 #include "cm/rdmacm/rdmacm.h"
+
+#define FULL_PKEY 0xffff
+
+/* ---- what the program sees ---------------------------------------------- */
+
+int roost_rdmacm_id_show_device(struct roost_rdmacm_id *id)
+{
+	int ret;
+
+	if (!id->device || id->held)
+		return 0;
+	ret = roost_rdmacm_device_hold(id->device);
+	if (ret)
+		return ret;
+	id->held = true;
+	id->id.verbs = id->device->verbs;
+	id->id.pd = id->device->pd;
+	id->id.port_num = id->path.port_num;
+	id->id.route.addr.addr.ibaddr.pkey = htobe16(FULL_PKEY);
+	return 0;
+}
+
+void roost_rdmacm_id_show_addr(struct roost_rdmacm_id *id)
+{
+	struct rdma_addr *addr = &id->id.route.addr;
+
+	memcpy(&addr->src_storage, &id->src, sizeof(id->src));
+	memcpy(&addr->dst_storage, &id->dst, sizeof(id->dst));
+	memcpy(addr->addr.ibaddr.sgid.raw, id->path.sgid.b, 16);
+	memcpy(addr->addr.ibaddr.dgid.raw, id->path.dgid.b, 16);
+}
+
+void roost_rdmacm_id_take_source(struct roost_rdmacm_id *id)
+{
+	roost_rdmacm_addr_make(&id->src, id->src.ss_family, &id->path.sgid,
+			       id->claim.port);
+}
+
+void roost_rdmacm_id_show_ah(const struct roost_rdmacm_id *id,
+			     const struct roost_gid *dgid,
+			     struct ibv_ah_attr *attr)
+{
+	memset(attr, 0, sizeof(*attr));
+	memcpy(attr->grh.dgid.raw, dgid->b, 16);
+	attr->grh.sgid_index = id->path.sgid_index;
+	attr->grh.flow_label = id->path.flow_label;
+	attr->grh.hop_limit = id->path.hop_limit;
+	attr->grh.traffic_class = id->path.traffic_class;
+	attr->sl = id->path.sl;
+	attr->static_rate = id->path.rate;
+	attr->is_global = 1;
+	attr->port_num = id->path.port_num;
+}
+
+int roost_rdmacm_id_show_route(struct roost_rdmacm_id *id)
+{
+	const struct roost_cm_path *path = &id->path;
+	struct ibv_sa_path_rec *rec = calloc(1, sizeof(*rec));
+
+	if (!rec)
+		return -ENOMEM;
+	memcpy(rec->dgid.raw, path->dgid.b, 16);
+	memcpy(rec->sgid.raw, path->sgid.b, 16);
+	rec->flow_label = htobe32(path->flow_label);
+	rec->hop_limit = path->hop_limit;
+	rec->traffic_class = path->traffic_class;
+	rec->reversible = 1;
+	rec->numb_path = 1;
+	rec->pkey = htobe16(path->pkey);
+	rec->sl = path->sl;
+	/* 2: exactly. */
+	rec->mtu_selector = 2;
+	rec->mtu = (uint8_t)path->mtu;
+	rec->rate_selector = 2;
+	rec->rate = path->rate;
+	rec->packet_life_time_selector = 2;
+	rec->packet_life_time = path->packet_lifetime;
+	free(id->id.route.path_rec);
+	id->id.route.path_rec = rec;
+	id->id.route.num_paths = 1;
+	return 0;
+}
+
+int roost_rdmacm_answer(struct roost_rdmacm_id *id)
+{
+	int ret = roost_rdmacm_qp_to_rtr(id, RDMA_MAX_RESP_RES);
+
+	if (ret == 0)
+		ret = roost_rdmacm_qp_to_rts(id, RDMA_MAX_INIT_DEPTH);
+	if (ret == 0)
+		ret = roost_cm_establish(id->conn, NULL, 0);
+	if (ret)
+		roost_rdmacm_give_up(id);
+	return ret;
+}
+
+/* ---- actions ------------------------------------------------------------ */
 
 /* The status of an event whose action failed; errno has the cause. */
 static int failed(int ret)
@@ -151,7 +250,10 @@ static bool (*const actions[])(struct roost_rdmacm_id *id,
 	[RDMA_CM_EVENT_TIMEWAIT_EXIT] = plain,
 };
 
-bool roost_rdmacm_deliver(struct roost_rdmacm_event *e)
+/* Execute the action of an event that was read, and complete its data. Returns
+ * false when the program does not get the event.
+ */
+static bool deliver(struct roost_rdmacm_event *e)
 {
 	struct roost_rdmacm_id *id = e->source->id;
 	bool report;
@@ -160,4 +262,90 @@ bool roost_rdmacm_deliver(struct roost_rdmacm_event *e)
 	report = actions[e->event.event](id, e);
 	pthread_mutex_unlock(&id->call);
 	return report;
+}
+
+/* ---- reading ------------------------------------------------------------ */
+
+/* NULL: it moved to another channel, or is gone. */
+static struct roost_rdmacm_event *take(struct roost_rdmacm_source *source)
+{
+	struct roost_rdmacm_event *e;
+
+	pthread_mutex_lock(&source->id->lock);
+	e = STAILQ_FIRST(&source->waiting);
+	if (e) {
+		STAILQ_REMOVE_HEAD(&source->waiting, link);
+		atomic_fetch_add(&source->refs, 1);
+		e->source = source;
+	}
+	pthread_mutex_unlock(&source->id->lock);
+	return e;
+}
+
+int rdma_get_cm_event(struct rdma_event_channel *channel,
+		      struct rdma_cm_event **event)
+{
+	struct roost_rdmacm_channel *ch =
+		(struct roost_rdmacm_channel *)channel;
+	struct roost_event ev;
+	struct roost_rdmacm_event *e;
+	int ret;
+
+	if (!channel || !event)
+		return roost_rdmacm_result(-EINVAL);
+	if (roost_rdmacm_is_dead(ch->process))
+		return roost_rdmacm_result(-EIO);
+	for (;;) {
+		roost_rdmacm_expect();
+		ret = roost_channel_read(ch->channel, &ev);
+		if (ret)
+			return roost_rdmacm_result(ret);
+		e = take(ev.owner);
+		if (!e) {
+			roost_event_ack(ev.source, 1);
+			continue;
+		}
+		if (deliver(e))
+			break;
+		rdma_ack_cm_event(&e->event);
+	}
+	*event = &e->event;
+	return 0;
+}
+
+int roost_rdmacm_next_event(struct roost_rdmacm_id *id,
+			    struct rdma_cm_event **event)
+{
+	struct rdma_cm_event *e;
+
+	if (id->id.event)
+		rdma_ack_cm_event(id->id.event);
+	id->id.event = NULL;
+	for (;;) {
+		if (rdma_get_cm_event(id->id.channel, &e))
+			return -1;
+		if (e->event != RDMA_CM_EVENT_ADDR_CHANGE)
+			break;
+		rdma_ack_cm_event(e);
+	}
+	*event = e;
+	return 0;
+}
+
+int roost_rdmacm_leave_complete(struct roost_rdmacm_id *id, int ret)
+{
+	struct rdma_cm_event *event;
+
+	pthread_mutex_unlock(&id->call);
+	if (ret || !id->sync)
+		return roost_rdmacm_result(ret);
+	if (roost_rdmacm_next_event(id, &id->id.event))
+		return -1;
+	event = id->id.event;
+	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		return roost_rdmacm_result(-ENODEV);
+	if (event->event == RDMA_CM_EVENT_REJECTED && event->status)
+		return roost_rdmacm_result(-ECONNREFUSED);
+	return roost_rdmacm_result(event->status > 0 ? -event->status
+						     : event->status);
 }

@@ -129,34 +129,6 @@ int rdma_join_multicast_ex(struct rdma_cm_id *id,
 		       context);
 }
 
-int roost_rdmacm_mc_joined(struct roost_rdmacm_id *id,
-			   struct roost_rdmacm_mc *mc)
-{
-	int ret;
-
-	if (!id->id.qp || mc->send_only)
-		return 0;
-	ret = ibv_attach_mcast(id->id.qp, &mc->mgid, 0);
-	mc->attached = ret == 0;
-	return -ret;
-}
-
-static void detach(struct roost_rdmacm_id *id, struct roost_rdmacm_mc *mc)
-{
-	/* A QP that was destroyed is in no group. */
-	if (mc->attached && id->id.qp)
-		ibv_detach_mcast(id->id.qp, &mc->mgid, 0);
-	mc->attached = false;
-}
-
-void roost_rdmacm_mc_leave_all(struct roost_rdmacm_id *id)
-{
-	struct roost_rdmacm_mc *mc;
-
-	LIST_FOREACH(mc, &id->groups, link)
-		detach(id, mc);
-}
-
 int rdma_leave_multicast(struct rdma_cm_id *rdma, struct sockaddr *addr)
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
@@ -176,7 +148,7 @@ int rdma_leave_multicast(struct rdma_cm_id *rdma, struct sockaddr *addr)
 	if (!mc)
 		return roost_rdmacm_leave(id, -EADDRNOTAVAIL);
 	LIST_REMOVE(mc, link);
-	detach(id, mc);
+	roost_rdmacm_mc_detach(id, mc);
 	pthread_mutex_unlock(&id->call);
 	/* In synchronous mode the event of the join is the id's still. */
 	if (id->sync && rdma->event &&

@@ -129,6 +129,43 @@ int roost_rdmacm_qp_to_err(struct roost_rdmacm_id *id)
 }
 
 /* Ready for receives; a datagram QP for sends, too. */
+/* The connection cannot be: say so to the peer. */
+void roost_rdmacm_give_up(struct roost_rdmacm_id *id)
+{
+	roost_rdmacm_qp_to_err(id);
+	roost_cm_reject(id->conn, ROOST_CM_REJ_CONSUMER_DEFINED, NULL, 0, NULL,
+			0);
+}
+
+int roost_rdmacm_mc_joined(struct roost_rdmacm_id *id,
+			   struct roost_rdmacm_mc *mc)
+{
+	int ret;
+
+	if (!id->id.qp || mc->send_only)
+		return 0;
+	ret = ibv_attach_mcast(id->id.qp, &mc->mgid, 0);
+	mc->attached = ret == 0;
+	return -ret;
+}
+
+void roost_rdmacm_mc_detach(struct roost_rdmacm_id *id,
+			    struct roost_rdmacm_mc *mc)
+{
+	/* A QP that was destroyed is in no group. */
+	if (mc->attached && id->id.qp)
+		ibv_detach_mcast(id->id.qp, &mc->mgid, 0);
+	mc->attached = false;
+}
+
+void roost_rdmacm_mc_leave_all(struct roost_rdmacm_id *id)
+{
+	struct roost_rdmacm_mc *mc;
+
+	LIST_FOREACH(mc, &id->groups, link)
+		roost_rdmacm_mc_detach(id, mc);
+}
+
 static int make_ready(struct roost_rdmacm_id *id, struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };

@@ -240,46 +240,8 @@ void roost_rdmacm_channel_add(struct roost_rdmacm_channel *channel,
 			      struct roost_rdmacm_id *id);
 void roost_rdmacm_channel_remove(struct roost_rdmacm_id *id);
 
-/* ---- deliver.c ---------------------------------------------------------- */
+/* ---- call.c ------------------------------------------------------------- */
 
-/*
- * Execute the action of an event that was read, and complete its data. Returns
- * false when the program does not get the event.
- */
-bool roost_rdmacm_deliver(struct roost_rdmacm_event *event);
-
-/* ---- id.c --------------------------------------------------------------- */
-
-/* Create an id without channel, for rdma_create_id() and for requests. Returns
- * NULL: no memory.
- */
-struct roost_rdmacm_id *roost_rdmacm_id_new(enum rdma_port_space ps,
-					    enum ibv_qp_type qp_type,
-					    void *context);
-/* Attach the id to a channel; NULL: a channel of its own, and synchronous mode.
- */
-int roost_rdmacm_id_attach(struct roost_rdmacm_id *id,
-			   struct rdma_event_channel *channel);
-int roost_rdmacm_id_create(struct rdma_event_channel *channel,
-			   struct rdma_cm_id **id, void *context,
-			   enum rdma_port_space ps, enum ibv_qp_type qp_type);
-/* End the id's use of the CM: no callbacks any more. Under no lock. */
-void roost_rdmacm_id_quit(struct roost_rdmacm_id *id);
-void roost_rdmacm_id_free(struct roost_rdmacm_id *id);
-/* Fill in the device of the id for the program. Under id->call. Returns 0,
- * -ENOMEM.
- */
-int roost_rdmacm_id_show_device(struct roost_rdmacm_id *id);
-/* Fill in addresses and GIDs for the program. Under id->call. */
-void roost_rdmacm_id_show_addr(struct roost_rdmacm_id *id);
-/* Set the id's address to the source of its path. Under id->call. */
-void roost_rdmacm_id_take_source(struct roost_rdmacm_id *id);
-/* Fill in the attributes of an AH to dgid from the id's port and address. Under
- * id->call.
- */
-void roost_rdmacm_id_show_ah(const struct roost_rdmacm_id *id,
-			     const struct roost_gid *dgid,
-			     struct ibv_ah_attr *attr);
 enum roost_rdmacm_state roost_rdmacm_id_state(struct roost_rdmacm_id *id);
 /* Set the state. An id in state REMOVED keeps it. */
 void roost_rdmacm_id_set_state(struct roost_rdmacm_id *id,
@@ -305,17 +267,60 @@ int roost_rdmacm_enter_as(struct roost_rdmacm_id *id,
 /* As roost_rdmacm_enter(), for a call that needs a device: -EINVAL without one.
  */
 int roost_rdmacm_enter_bound(struct roost_rdmacm_id *id);
-/* End a call with ret (0 or -errno). leave_complete: after a successful call, a
- * synchronous id waits for the event of the call. ADDR_CHANGE is not the event
- * of any call, and is discarded there. Returns 0, or -1 and errno.
- */
+/* End a call with ret (0 or -errno). Returns 0, or -1 and errno. */
 int roost_rdmacm_leave(struct roost_rdmacm_id *id, int ret);
+
+/* ---- deliver.c ---------------------------------------------------------- */
+
+/* Fill in the device of the id for the program. Under id->call. Returns 0,
+ * -ENOMEM.
+ */
+int roost_rdmacm_id_show_device(struct roost_rdmacm_id *id);
+/* Fill in addresses and GIDs for the program. Under id->call. */
+void roost_rdmacm_id_show_addr(struct roost_rdmacm_id *id);
+/* Set the id's address to the source of its path. Under id->call. */
+void roost_rdmacm_id_take_source(struct roost_rdmacm_id *id);
+/* Fill in the attributes of an AH to dgid from the id's port and address. Under
+ * id->call.
+ */
+void roost_rdmacm_id_show_ah(const struct roost_rdmacm_id *id,
+			     const struct roost_gid *dgid,
+			     struct ibv_ah_attr *attr);
+/* Fill in the path of the id as a path record. Under id->call. Returns 0,
+ * -ENOMEM.
+ */
+int roost_rdmacm_id_show_route(struct roost_rdmacm_id *id);
+/* Answer REP with RTU, after moving the QP. Returns 0 or -errno. */
+int roost_rdmacm_answer(struct roost_rdmacm_id *id);
+/* As roost_rdmacm_leave(); after a successful call, a synchronous id waits for
+ * the event of the call. ADDR_CHANGE is not the event of any call, and is
+ * discarded there.
+ */
 int roost_rdmacm_leave_complete(struct roost_rdmacm_id *id, int ret);
 /* Wait for the next event of a synchronous id; acks the one before. Returns 0,
  * or -1 and errno.
  */
 int roost_rdmacm_next_event(struct roost_rdmacm_id *id,
 			    struct rdma_cm_event **event);
+
+/* ---- id.c --------------------------------------------------------------- */
+
+/* Create an id without channel, for rdma_create_id() and for requests. Returns
+ * NULL: no memory.
+ */
+struct roost_rdmacm_id *roost_rdmacm_id_new(enum rdma_port_space ps,
+					    enum ibv_qp_type qp_type,
+					    void *context);
+/* Attach the id to a channel; NULL: a channel of its own, and synchronous mode.
+ */
+int roost_rdmacm_id_attach(struct roost_rdmacm_id *id,
+			   struct rdma_event_channel *channel);
+int roost_rdmacm_id_create(struct rdma_event_channel *channel,
+			   struct rdma_cm_id **id, void *context,
+			   enum rdma_port_space ps, enum ibv_qp_type qp_type);
+/* End the id's use of the CM: no callbacks any more. Under no lock. */
+void roost_rdmacm_id_quit(struct roost_rdmacm_id *id);
+void roost_rdmacm_id_free(struct roost_rdmacm_id *id);
 
 /* ---- watch.c ------------------------------------------------------------ */
 
@@ -353,25 +358,15 @@ void roost_rdmacm_on_request(void *arg, struct roost_cm_conn *conn,
 int roost_rdmacm_qp_to_rtr(struct roost_rdmacm_id *id, uint8_t resources);
 int roost_rdmacm_qp_to_rts(struct roost_rdmacm_id *id, uint8_t depth);
 int roost_rdmacm_qp_to_err(struct roost_rdmacm_id *id);
-
-/* ---- connect.c ---------------------------------------------------------- */
-
-/* Answer REP with RTU, after moving the QP. Returns 0 or -errno. */
-int roost_rdmacm_answer(struct roost_rdmacm_id *id);
-
-/* ---- resolve.c ---------------------------------------------------------- */
-
-/* Fill in the path of the id as a path record. Under id->call. Returns 0,
- * -ENOMEM.
- */
-int roost_rdmacm_id_show_route(struct roost_rdmacm_id *id);
-
-/* ---- mcast.c ------------------------------------------------------------ */
-
+/* The connection cannot be: say so to the peer. */
+void roost_rdmacm_give_up(struct roost_rdmacm_id *id);
 /* Attach the QP, if there is one. Under id->call. Returns 0 or -errno. */
 int roost_rdmacm_mc_joined(struct roost_rdmacm_id *id,
 			   struct roost_rdmacm_mc *mc);
-/* Leave all groups. Under id->call. */
+/* Detach the QP. Under id->call. */
+void roost_rdmacm_mc_detach(struct roost_rdmacm_id *id,
+			    struct roost_rdmacm_mc *mc);
+/* Detach the QP from all groups. Under id->call. */
 void roost_rdmacm_mc_leave_all(struct roost_rdmacm_id *id);
 
 #endif

@@ -211,35 +211,6 @@ static void shape_path(struct roost_rdmacm_id *id)
 		id->path.packet_lifetime = (uint8_t)(id->ack_timeout - 1);
 }
 
-int roost_rdmacm_id_show_route(struct roost_rdmacm_id *id)
-{
-	const struct roost_cm_path *path = &id->path;
-	struct ibv_sa_path_rec *rec = calloc(1, sizeof(*rec));
-
-	if (!rec)
-		return -ENOMEM;
-	memcpy(rec->dgid.raw, path->dgid.b, 16);
-	memcpy(rec->sgid.raw, path->sgid.b, 16);
-	rec->flow_label = htobe32(path->flow_label);
-	rec->hop_limit = path->hop_limit;
-	rec->traffic_class = path->traffic_class;
-	rec->reversible = 1;
-	rec->numb_path = 1;
-	rec->pkey = htobe16(path->pkey);
-	rec->sl = path->sl;
-	/* 2: exactly. */
-	rec->mtu_selector = 2;
-	rec->mtu = (uint8_t)path->mtu;
-	rec->rate_selector = 2;
-	rec->rate = path->rate;
-	rec->packet_life_time_selector = 2;
-	rec->packet_life_time = path->packet_lifetime;
-	free(id->id.route.path_rec);
-	id->id.route.path_rec = rec;
-	id->id.route.num_paths = 1;
-	return 0;
-}
-
 int rdma_resolve_route(struct rdma_cm_id *rdma, int timeout_ms)
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);

@@ -88,7 +88,7 @@ DEBTS = {}
 # number grows.
 LARGEST_CIRCLE = {
     "cm": 2,
-    "cm/rdmacm": 11,
+    "cm/rdmacm": 5,
     "cm/rsocket": 5,
     "lib/engine/core": 4,
     "lib/engine/transport": 2,
