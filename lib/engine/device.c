@@ -35,7 +35,7 @@ int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
 
 int roost_dev_destroy(struct roost_dev *dev)
 {
-	if (!LIST_EMPTY(&dev->ctxs))
+	if (!LIST_EMPTY(&dev->ctxs) || !TAILQ_EMPTY(&dev->services))
 		return -EBUSY;
 	roost_workers_destroy(dev);
 	roost_dev_free(dev);

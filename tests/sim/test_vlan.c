@@ -152,8 +152,11 @@ static void vlan__others_are_a_twins(void **state)
 	put(sim, 0x8100, 100, 0x0806);
 	put(sim, 0x8100, 100, 0x8915);
 	put(sim, 0x0806, 100, 0);
+	put(sim, 0x8100, 0, 0x8100);
+	put(sim, 0x88a8, 100, 0x8100);
 	c = sim_counters(sim, SIM_B);
-	assert_int_equal(c->punted_pkts, 3);
+	assert_int_equal(c->punted_pkts, 5);
+	assert_int_equal(c->drops[ROOST_DROP_QINQ], 0);
 	assert_int_equal(c->drops[ROOST_DROP_VLAN], 0);
 	assert_int_equal(c->drops[ROOST_DROP_ROCE_V1], 0);
 	sim_free(sim);

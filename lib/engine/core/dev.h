@@ -42,7 +42,9 @@ struct roost_dev_conf {
 	 * 0.
 	 */
 	uint16_t vlan_id[ROOST_DEV_PORTS_MAX];
-	/* Frames of other VLANs are punted, not dropped. */
+	/* Frames of other VLANs, and frames with two tags, are punted, not
+	 * dropped.
+	 */
 	bool punts_vlans[ROOST_DEV_PORTS_MAX];
 	/* Other devices have the same addresses, as the clients of a shared
 	 * port do: QPNs tell them apart. Frames for our own addresses leave by
@@ -57,7 +59,7 @@ struct roost_dev_conf {
 
 /* Returns 0, -ENOMEM, -EINVAL. The device starts with no GIDs, port down. */
 int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev);
-/* Returns 0, or -EBUSY while a context is open. */
+/* Returns 0, or -EBUSY while a context or the CM of the device is open. */
 int roost_dev_destroy(struct roost_dev *dev);
 
 /* True when the last port of the device was removed. The services run soon

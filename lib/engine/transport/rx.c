@@ -260,6 +260,13 @@ static bool is_stray_worth_telling(struct roost_worker *w,
 	return true;
 }
 
+/* A frame with two tags is in no VLAN of ours: one may be behind the port. */
+static bool is_behind(const struct roost_port *port,
+		      const struct roost_frame *frame)
+{
+	return frame->drop == ROOST_DROP_QINQ && port->punts_vlans;
+}
+
 /* A frame of another VLAN is not for this port. A frame with two tags keeps its
  * own drop reason.
  */
@@ -276,6 +283,13 @@ static enum roost_frame_class class_by_vlan(const struct roost_port *port,
 	return ROOST_FRAME_BAD;
 }
 
+static void punt(struct roost_worker *w, struct roost_port *port,
+		 struct rte_mbuf *mbuf)
+{
+	w->counters.punted_pkts++;
+	port->frame_io.punt(port->frame_io.ctx, mbuf);
+}
+
 void roost_rx_frame(struct roost_worker *w, unsigned int from,
 		    struct rte_mbuf *mbuf)
 {
@@ -288,10 +302,13 @@ void roost_rx_frame(struct roost_worker *w, unsigned int from,
 				  rte_pktmbuf_data_len(mbuf), &frame);
 	switch (class_by_vlan(port, class, &frame)) {
 	case ROOST_FRAME_OTHER:
-		w->counters.punted_pkts++;
-		port->frame_io.punt(port->frame_io.ctx, mbuf);
+		punt(w, port, mbuf);
 		return;
 	case ROOST_FRAME_BAD:
+		if (is_behind(port, &frame)) {
+			punt(w, port, mbuf);
+			return;
+		}
 		roost_worker_drop(w, frame.drop);
 		if (is_worth_telling(w, frame.drop) ||
 		    is_stray_worth_telling(w, class, frame.drop)) {
