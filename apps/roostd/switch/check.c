@@ -68,17 +68,6 @@ static enum roost_sw_drop check_req(const struct asked *a,
 	return ROOST_SW_OK;
 }
 
-static enum roost_sw_drop check_rep(const struct asked *a,
-				    const struct roost_cm_msg *msg)
-{
-	if (!own_id(a, msg->local_id))
-		return ROOST_SW_MAD_ID;
-	if ((msg->qpn != 0 && !own_qpn(a, msg->qpn)) ||
-	    (msg->eecn != 0 && !own_qpn(a, msg->eecn)))
-		return ROOST_SW_MAD_QPN;
-	return ROOST_SW_OK;
-}
-
 /* The client got a request with this number from there. */
 static bool was_asked(const struct asked *a, uint32_t remote_id, bool sidr)
 {
@@ -89,11 +78,29 @@ static bool was_asked(const struct asked *a, uint32_t remote_id, bool sidr)
 	return seen && seen->client == a->client;
 }
 
+static enum roost_sw_drop check_rep(const struct asked *a,
+				    const struct roost_cm_msg *msg)
+{
+	if (!own_id(a, msg->local_id))
+		return ROOST_SW_MAD_ID;
+	/* A CM may look for the request by its own number alone. */
+	if (!was_asked(a, msg->remote_id, false))
+		return ROOST_SW_MAD_ANSWER;
+	if ((msg->qpn != 0 && !own_qpn(a, msg->qpn)) ||
+	    (msg->eecn != 0 && !own_qpn(a, msg->eecn)))
+		return ROOST_SW_MAD_QPN;
+	return ROOST_SW_OK;
+}
+
+/* REJ and MRA. An answer to a REQ need not have a number of its sender. */
 static enum roost_sw_drop check_rej(const struct asked *a,
 				    const struct roost_cm_msg *msg)
 {
-	if (msg->local_id != 0)
-		return own_id(a, msg->local_id) ? ROOST_SW_OK : ROOST_SW_MAD_ID;
+	if ((msg->local_id != 0 || msg->type == ROOST_CM_MRA) &&
+	    !own_id(a, msg->local_id))
+		return ROOST_SW_MAD_ID;
+	if (msg->local_id != 0 && msg->about != ROOST_CM_ABOUT_REQ)
+		return ROOST_SW_OK;
 	return was_asked(a, msg->remote_id, false) ? ROOST_SW_OK
 						   : ROOST_SW_MAD_ANSWER;
 }
@@ -117,6 +124,7 @@ static enum roost_sw_drop check_mad(const struct asked *a,
 	case ROOST_CM_REP:
 		return check_rep(a, msg);
 	case ROOST_CM_REJ:
+	case ROOST_CM_MRA:
 		return check_rej(a, msg);
 	case ROOST_CM_SIDR_REP:
 		return check_sidr_rep(a, msg);
@@ -130,7 +138,6 @@ static enum roost_sw_drop check_mad(const struct asked *a,
 		return own_gid(a, &msg->alternate.local_gid)
 			       ? ROOST_SW_OK
 			       : ROOST_SW_MAD_ADDR;
-	case ROOST_CM_MRA:
 	case ROOST_CM_RTU:
 	case ROOST_CM_DREQ:
 	case ROOST_CM_DREP:

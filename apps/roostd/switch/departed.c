@@ -94,6 +94,7 @@ static void fill(const struct roost_seen *seen, uint64_t ca_guid,
 	switch (seen->state) {
 	case ROOST_SEEN_REQ_OUT:
 		/* The peer finds the request by the sender's number. */
+		msg->about = ROOST_CM_ABOUT_OTHER;
 		msg->reason = ROOST_CM_REJ_TIMEOUT;
 		msg->info_len_bytes = sizeof(ca_guid);
 		roost_be64_put(msg->info, ca_guid);

@@ -38,6 +38,7 @@ struct roost_departed {
 };
 
 void roost_departed_init(struct roost_departed *departed, uint64_t hash_key);
+/* Forget all; then it is as after init. */
 void roost_departed_fini(struct roost_departed *departed);
 
 /* The client died: take over its connections. */

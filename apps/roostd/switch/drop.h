@@ -31,7 +31,7 @@ enum roost_sw_drop {
 	ROOST_SW_MAD_QPN,       /* QPN in the message: not the client's */
 	ROOST_SW_MAD_ADDR,      /* address in the message: not the client's */
 	ROOST_SW_MAD_ANSWER,    /* to nothing that the client was asked */
-	ROOST_SW_MAD_RATE,      /* more requests than one may send */
+	ROOST_SW_MAD_RATE,      /* more messages than one may send */
 	ROOST_SW_MAD_HALF_OPEN, /* more than one may have at once */
 	ROOST_SW_MAD_CONNS,     /* the client's limit */
 	/* On the way in. */

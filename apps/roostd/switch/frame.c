@@ -18,6 +18,9 @@
 #define IPV6_NEXT_AT 6u
 #define PROTO_UDP 17u
 
+#define PKEY_FULL 0x8000u
+#define PKEY_MASK 0x7fffu
+
 /*
  * IPv6 extension headers may reach beyond the head, and nothing that we take
  * has one. All other headers that roost_frame_parse() reads are within the
@@ -74,7 +77,9 @@ enum roost_sw_drop roost_sw_parse(const struct roost_sw_frame *frame,
 {
 	pkt->mad = NULL;
 	pkt->frame.vlan_tci = 0;
-	if (frame->len_bytes < ROOST_ETH_LEN || !is_within_head(frame))
+	if (frame->len_bytes < ROOST_ETH_LEN)
+		return ROOST_SW_MALFORMED;
+	if (!is_within_head(frame))
 		return ROOST_SW_NOT_ROCE;
 	switch (roost_frame_parse(frame->head, frame->len_bytes, &pkt->frame)) {
 	case ROOST_FRAME_ROCE:
@@ -92,6 +97,15 @@ enum roost_sw_drop roost_sw_parse(const struct roost_sw_frame *frame,
 	if (pkt->pkt.dest_qpn == 0)
 		return ROOST_SW_DST_QPN;
 	return parse_mad(frame, room, pkt);
+}
+
+uint16_t roost_sw_pkey_match(const struct roost_sw_port *port, uint16_t pkey)
+{
+	for (unsigned int i = 0; i < port->nb_pkeys; i++)
+		if (((port->pkeys[i] ^ pkey) & PKEY_MASK) == 0 &&
+		    ((port->pkeys[i] | pkey) & PKEY_FULL))
+			return port->pkeys[i];
+	return 0;
 }
 
 /* ---- messages of the daemon ---------------------------------------------- */
@@ -137,7 +151,7 @@ uint32_t roost_sw_compose(const struct roost_sw_port *port,
 	const struct roost_bth bth = {
 		.opcode = ROOST_OPCODE_UD_SEND_ONLY,
 		.migreq = true,
-		.pkey = route->pkey,
+		.pkey = roost_sw_pkey_match(port, route->pkey),
 		.dest_qpn = ROOST_SW_GSI_QPN,
 	};
 	struct roost_flow flow = {

@@ -88,6 +88,9 @@ static inline bool roost_sw_vlan_ok(const struct roost_sw_port *port,
 	return roost_vlan_id(frame->vlan_tci) == port->vlan_id;
 }
 
+/* The port's P_Key that matches one of a packet (IBTA 10.9.3); 0: none does. */
+uint16_t roost_sw_pkey_match(const struct roost_sw_port *port, uint16_t pkey);
+
 /* Between which addresses a message of the daemon goes. */
 struct roost_sw_route {
 	struct roost_gid local;
@@ -97,7 +100,7 @@ struct roost_sw_route {
 	uint8_t hop_limit;
 	uint32_t flow_label;
 	uint16_t udp_src;
-	uint16_t pkey;
+	uint16_t pkey; /* of the packet; sent is the port's that matches */
 };
 
 /* The way back to the sender of a frame; head: its first bytes. */

@@ -117,9 +117,12 @@ struct roost_lease_addr {
 };
 
 struct roost_lease_conf {
-	uint64_t quarantine_ns; /* of the numbers of a client that went */
-	uint64_t grace_ns;      /* for old clients after a restart */
-	uint64_t random;        /* any number that others cannot guess */
+	/* Of the numbers of a client that went: longer than its peers are told
+	 * so (departed.h), and than their timewait.
+	 */
+	uint64_t quarantine_ns;
+	uint64_t grace_ns; /* for old clients after a restart */
+	uint64_t random;   /* any number that others cannot guess */
 };
 
 struct roost_lease {

@@ -6,9 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Requests of a client: as many as the CM of a peer takes (cm/table.c). */
-#define RATE_PER_S 20000u
-#define RATE_BURST 16384u
+/* Messages of a client in a second, and at once. A request counts as
+ * REQUEST_TOKENS of them: 20,000 a second, as the CM of a peer takes
+ * (cm/table.c).
+ */
+#define RATE_PER_S 80000u
+#define RATE_BURST 65536u
+#define REQUEST_TOKENS 4u
 #define NS_PER_TOKEN (1000000000u / RATE_PER_S)
 
 static uint32_t local_bucket(const struct roost_seen_table *table, uint32_t id)
@@ -197,7 +201,8 @@ static uint32_t qpn_in_rep(const struct roost_cm_msg *msg)
 
 /* ---- limits -------------------------------------------------------------- */
 
-static bool rate_take(struct roost_seen_client *c, uint64_t now_ns)
+static bool rate_take(struct roost_seen_client *c, uint32_t tokens,
+		      uint64_t now_ns)
 {
 	const uint64_t more = (now_ns - c->at_ns) / NS_PER_TOKEN;
 
@@ -208,9 +213,9 @@ static bool rate_take(struct roost_seen_client *c, uint64_t now_ns)
 		c->tokens += (uint32_t)more;
 		c->at_ns += more * NS_PER_TOKEN;
 	}
-	if (c->tokens == 0)
+	if (c->tokens < tokens)
 		return false;
-	c->tokens--;
+	c->tokens -= tokens;
 	return true;
 }
 
@@ -223,11 +228,12 @@ enum roost_sw_drop roost_seen_admit(struct roost_seen_table *table,
 		&table->lease->clients[client].conf;
 	struct roost_seen_client *c = &table->clients[client];
 
-	if (msg->type != ROOST_CM_REQ && msg->type != ROOST_CM_SIDR_REQ)
-		return ROOST_SW_OK;
-	if (!rate_take(c, now_ns))
+	const bool asks =
+		msg->type == ROOST_CM_REQ || msg->type == ROOST_CM_SIDR_REQ;
+
+	if (!rate_take(c, asks ? REQUEST_TOKENS : 1, now_ns))
 		return ROOST_SW_MAD_RATE;
-	if (msg->type == ROOST_CM_SIDR_REQ ||
+	if (msg->type != ROOST_CM_REQ ||
 	    roost_seen_by_local(table, msg->local_id))
 		return ROOST_SW_OK;
 	if (c->nb_half_open >= conf->max_half_open)

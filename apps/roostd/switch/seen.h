@@ -60,7 +60,7 @@ struct roost_seen_client {
 	struct roost_seen_list established;
 	uint32_t nb_half_open;
 	uint32_t nb; /* of both */
-	/* Token bucket of its requests. */
+	/* Token bucket of its messages. */
 	uint32_t tokens;
 	uint64_t at_ns;
 };
@@ -92,7 +92,7 @@ struct roost_seen *roost_seen_by_peer(const struct roost_seen_table *table,
 				      uint32_t remote_id, bool sidr);
 
 /*
- * May the client send this message now? Counts a request against its rate.
+ * May the client send this message now? Counts it against the client's rate.
  * Returns ROOST_SW_OK, ROOST_SW_MAD_RATE, ROOST_SW_MAD_HALF_OPEN or
  * ROOST_SW_MAD_CONNS.
  */

@@ -196,6 +196,10 @@ void roost_steer_from_port(const struct roost_lease *lease,
 		drop(way, parsed);
 		return;
 	}
+	if (pkt->mad && roost_sw_pkey_match(port, pkt->pkt.pkey) == 0) {
+		drop(way, ROOST_SW_PKEY);
+		return;
+	}
 	/* Nobody outside has an address of ours. */
 	if (roost_lease_addr_find(lease, &pkt->frame.sgid)) {
 		drop(way, ROOST_SW_SRC_ADDR);

@@ -42,12 +42,24 @@ struct row {
 	enum roost_sw_drop want;
 };
 
+/* The peer asks client 0, with the number that mad_of() answers. */
+static void ask(const struct world *w)
+{
+	const struct maker m = mad_to(w, 0, ROOST_CM_REQ);
+	struct roost_sw_frame frame = make(&m);
+
+	assert_int_equal(roost_sw_parse(&frame, &room, &pkt), ROOST_SW_OK);
+	assert_int_equal(roost_seen_in(w->seen, w->client[0], &pkt),
+			 ROOST_SW_OK);
+}
+
 static void run_rows(const struct row *rows, size_t nb,
 		     struct maker (*base)(const struct world *w))
 {
 	struct world w;
 
 	world_init(&w);
+	ask(&w);
 	for (size_t i = 0; i < nb; i++) {
 		struct maker m = base(&w);
 		struct roost_sw_frame frame;
@@ -350,6 +362,8 @@ CHANGE(alternate, m->msg.alternate.local_lid = 0xffff;
 CHANGE(alternate_v6, m->msg.alternate.local_lid = 0xffff;
        m->msg.alternate.local_gid = gid_v6;
        m->msg.alternate.remote_gid = gid_peer_v6)
+CHANGE(not_asked, m->msg.remote_id++)
+CHANGE(about_rep, m->msg.remote_id++; m->msg.about = ROOST_CM_ABOUT_REP)
 CHANGE(mad_from_qp, m->src_qpn = w->qpn[0])
 CHANGE(mad_qkey, m->qkey = 0x80010001)
 CHANGE(mad_imm, m->opcode = ROOST_OPCODE_UD_SEND_ONLY_IMM)
@@ -402,6 +416,7 @@ static void rep__rows(void **state)
 		{ "another's QPN", others_qpn_in, ROOST_SW_MAD_QPN },
 		{ "another's EECN", others_eecn, ROOST_SW_MAD_QPN },
 		{ "XRC", own_eecn, ROOST_SW_OK },
+		{ "to another's request", not_asked, ROOST_SW_MAD_ANSWER },
 	};
 
 	(void)state;
@@ -424,6 +439,10 @@ static void others__rows(void **state)
 		{ "IP header", ip_hdr, ROOST_SW_OK },
 		{ "IP header lies", ip_hdr_lies, ROOST_SW_MAD_ADDR },
 	};
+	static const struct row rej[] = {
+		{ "to another's request", not_asked, ROOST_SW_MAD_ANSWER },
+		{ "to a REP", about_rep, ROOST_SW_OK },
+	};
 	static const struct row lap[] = {
 		{ "alternate", alternate, ROOST_SW_MAD_ADDR },
 	};
@@ -437,6 +456,10 @@ static void others__rows(void **state)
 	run_rows(ROWS(sidr), base_mad);
 	base_type = ROOST_CM_LAP;
 	run_rows(ROWS(lap), base_mad);
+	base_type = ROOST_CM_REJ;
+	run_rows(ROWS(rej), base_mad);
+	base_type = ROOST_CM_MRA;
+	run_rows(ROWS(rej), base_mad);
 }
 
 /* An answer that carries no id of its sender: to what the client was asked. */

@@ -177,7 +177,7 @@ static void half_open__rejected(void **state)
 	msg = next(&w, SECOND);
 	assert_int_equal(msg->type, ROOST_CM_REJ);
 	assert_int_equal(msg->reason, ROOST_CM_REJ_TIMEOUT);
-	assert_int_equal(msg->about, ROOST_CM_ABOUT_REQ);
+	assert_int_equal(msg->about, ROOST_CM_ABOUT_OTHER);
 	assert_int_equal(msg->local_id, w.comm[0]);
 	assert_int_equal(msg->remote_id, 0);
 	assert_int_equal(msg->info_len_bytes, 8);

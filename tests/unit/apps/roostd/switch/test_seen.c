@@ -227,6 +227,16 @@ static void admit__half_open_and_rate(void **state)
 	assert_int_equal(roost_seen_admit(w.seen, w.client[0], &m.msg, now_ns),
 			 ROOST_SW_MAD_RATE);
 	assert_in_range(nb, 16000, 16384);
+	/* A message that asks for nothing counts as a quarter. */
+	m.msg.type = ROOST_CM_RTU;
+	now_ns += 50000;
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(roost_seen_admit(w.seen, w.client[0], &m.msg,
+						  now_ns),
+				 ROOST_SW_OK);
+	assert_int_equal(roost_seen_admit(w.seen, w.client[0], &m.msg, now_ns),
+			 ROOST_SW_MAD_RATE);
+	m.msg.type = ROOST_CM_SIDR_REQ;
 	/* 20,000 in each second, after that. */
 	nb = 0;
 	for (unsigned int ms = 0; ms < 1000; ms++) {

@@ -221,6 +221,37 @@ static void mad__by_id(void **state)
 	world_fini(&w);
 }
 
+/* What QP1 of the port would not take is not answered. */
+static void mad__of_another_partition(void **state)
+{
+	static const struct {
+		uint16_t pkey;
+		bool taken;
+	} rows[] = {
+		{ 0xffff, true }, { 0x7fff, true },  { 0x8001, true },
+		{ 0x0001, true }, { 0x8002, false }, { 0, false },
+	};
+	struct maker m;
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	m = mad_to(&w, 0, ROOST_CM_REQ);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		m.pkey = rows[i].pkey;
+		if (rows[i].taken)
+			assert_int_equal(from_port(&w, &m)->to,
+					 ROOST_STEER_ANSWER);
+		else
+			assert_dropped(from_port(&w, &m), ROOST_SW_PKEY);
+	}
+	/* Two limited members of a partition do not talk. */
+	w.port.pkeys[1] = 0x0001;
+	m.pkey = 0x0001;
+	assert_dropped(from_port(&w, &m), ROOST_SW_PKEY);
+	world_fini(&w);
+}
+
 static void mad__of_nobody(void **state)
 {
 	struct maker m;
@@ -316,6 +347,7 @@ int main(void)
 		cmocka_unit_test(client__port_or_neighbour),
 		cmocka_unit_test(group__members),
 		cmocka_unit_test(mad__by_id),
+		cmocka_unit_test(mad__of_another_partition),
 		cmocka_unit_test(mad__of_nobody),
 		cmocka_unit_test(request__by_listener),
 		cmocka_unit_test(request__again_to_the_same),

@@ -232,6 +232,11 @@ static void request__nobody_listens(void **state)
 			 ROOST_CM_REJ_INVALID_SERVICE_ID);
 	assert_memory_equal(net.port.bytes, m.flow.src_mac, 6);
 	assert_memory_equal(net.port.bytes + 6, net.w.port.mac, 6);
+	/* With our P_Key, not the peer's. */
+	m.pkey = 0x7fff;
+	net_from_port(&net, &m);
+	net_send(&net, 0);
+	assert_int_equal(net.port.bytes[14 + 20 + 8 + 2], 0xff);
 	/* And a neighbour's. */
 	m = mad_of(&net.w, 0, ROOST_CM_REQ);
 	m.flow.dgid = m.msg.primary.remote_gid = gid_v4;
