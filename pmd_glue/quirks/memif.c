@@ -21,17 +21,10 @@
 #include "pmd_glue/quirks/intr_quirk.h"
 #include "pmd_glue/quirks/quirk.h"
 
-#define LIBRARY "librte_net_memif.so"
-
-static int put(void)
-{
-	return roost_intr_gate_put(LIBRARY);
-}
-
 const struct roost_quirk roost_quirk_memif = {
-	.library = LIBRARY,
+	.library = "librte_net_memif.so",
 	.missing = "not loaded",
-	.put = put,
+	.put = roost_intr_gate_put,
 	.open = roost_intr_quirk_open,
 	.close = roost_intr_quirk_close,
 	.enter = roost_intr_quirk_enter,

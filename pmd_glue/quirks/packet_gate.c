@@ -17,8 +17,6 @@
 #include "pmd_glue/quirks/import.h"
 #include "pmd_glue/quirks/quirk.h"
 
-#define DRIVER "/librte_net_af_packet.so"
-
 /* The port whose driver this thread is inside; NULL: none. */
 static _Thread_local struct roost_packet *current;
 
@@ -98,14 +96,14 @@ static int ioctl_gated(int fd, unsigned long request, void *arg)
 /* ---- before the driver ----------------------------------------------------
  */
 
-int roost_packet_gate_put(void)
+int roost_packet_gate_put(const char *library)
 {
 	static const struct roost_import imports[] = {
 		{ "bind", bind_socket },
 		{ "ioctl", ioctl_gated },
 	};
 	const size_t nb = sizeof(imports) / sizeof(imports[0]);
-	int ret = roost_imports_replace(DRIVER, imports, nb);
+	int ret = roost_imports_replace(library, imports, nb);
 
 	if (ret < 0)
 		return ret;

@@ -43,7 +43,7 @@ struct roost_packet {
  * Put the gate before the driver, after EAL has loaded it. A second call
  * changes nothing. Returns 0; -ENOENT (not loaded), -EACCES.
  */
-int roost_packet_gate_put(void);
+int roost_packet_gate_put(const char *library);
 
 /* *packet must not move until it is closed. */
 void roost_packet_open(struct roost_packet *packet);

@@ -22,7 +22,7 @@ int roost_quirk_open(struct roost_quirk_port *port,
 	if (!quirk)
 		return 0;
 	if (quirk->put)
-		ret = quirk->put();
+		ret = quirk->put(quirk->library);
 	if (ret) {
 		snprintf(why, size,
 			 "%s: %s; install DPDK's drivers, as shared libraries",

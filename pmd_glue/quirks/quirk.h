@@ -60,9 +60,9 @@ struct roost_quirk {
 	const char *library; /* the library that put() needs, for errors */
 	const char *missing; /* the error if it is not loaded */
 	/* Put the gate before the driver, after EAL has loaded it. A second
-	 * call changes nothing. Returns 0, -ENOENT, -EACCES.
+	 * call changes nothing. library: as above. Returns 0, -ENOENT, -EACCES.
 	 */
-	int (*put)(void);
+	int (*put)(const char *library);
 	/* Returns 0, or -errno. why: a text for the user, in both cases;
 	 * empty: none.
 	 */

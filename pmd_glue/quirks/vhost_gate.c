@@ -21,7 +21,6 @@
 #include "pmd_glue/quirks/quirk.h"
 #include "pmd_glue/process/peer_trust.h"
 
-#define DRIVER "librte_net_vhost.so"
 #define LIBRARY "librte_vhost.so"
 
 /* More bursts than a full ring needs. */
@@ -147,7 +146,7 @@ static int callback_register(const char *path,
 	return theirs.callback_register(path, &theirs.all);
 }
 
-int roost_vhost_gate_put(void)
+int roost_vhost_gate_put(const char *library)
 {
 	static const char name[] = "rte_vhost_driver_callback_register";
 	const struct roost_import import = { name, callback_register };
@@ -158,12 +157,12 @@ int roost_vhost_gate_put(void)
 	int ret;
 
 	/* Looked up, so that programs without vhost do not load the library. */
-	*(void **)&theirs.callback_register = roost_import_find(DRIVER, name);
+	*(void **)&theirs.callback_register = roost_import_find(library, name);
 	*(void **)&theirs.get_ifname =
-		roost_import_find(DRIVER, "rte_vhost_get_ifname");
+		roost_import_find(library, "rte_vhost_get_ifname");
 	if (!theirs.callback_register || !theirs.get_ifname)
 		return -ENOENT;
-	ret = roost_imports_replace(DRIVER, &import, 1);
+	ret = roost_imports_replace(library, &import, 1);
 	if (ret > 0)
 		ret = roost_imports_replace(LIBRARY, sockets, 2);
 	return ret > 0 ? 0 : ret == 0 ? -ENOENT : ret;
@@ -215,7 +214,7 @@ static void quirk_set_first_worker(struct roost_quirk_port *port,
 }
 
 const struct roost_quirk roost_quirk_vhost = {
-	.library = DRIVER,
+	.library = "librte_net_vhost.so",
 	.missing = "not loaded",
 	.put = roost_vhost_gate_put,
 	.open = quirk_open,

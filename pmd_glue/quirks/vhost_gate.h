@@ -40,7 +40,7 @@ struct roost_vhost {
  * Put the gate before the driver, after EAL has loaded it and before the first
  * such port is configured. Returns 0; -ENOENT (not loaded), -EACCES.
  */
-int roost_vhost_gate_put(void);
+int roost_vhost_gate_put(const char *library);
 
 /* Thread: the control thread. */
 void roost_vhost_open(struct roost_vhost *vhost, const char *path,

@@ -16,17 +16,10 @@
 #include "pmd_glue/quirks/intr_quirk.h"
 #include "pmd_glue/quirks/quirk.h"
 
-#define LIBRARY "librte_net_virtio.so"
-
-static int put(void)
-{
-	return roost_intr_gate_put(LIBRARY);
-}
-
 const struct roost_quirk roost_quirk_virtio_user = {
-	.library = LIBRARY,
+	.library = "librte_net_virtio.so",
 	.missing = "not loaded",
-	.put = put,
+	.put = roost_intr_gate_put,
 	.open = roost_intr_quirk_open,
 	.close = roost_intr_quirk_close,
 	.enter = roost_intr_quirk_enter,

@@ -252,7 +252,7 @@ static int find_theirs(void)
 	return 0;
 }
 
-int roost_xdp_gate_put(void)
+int roost_xdp_gate_put(const char *library __attribute__((unused)))
 {
 	int ret = find_theirs();
 

@@ -62,7 +62,7 @@ struct roost_xdp {
  * Put the gate before the driver, after EAL has loaded it. Returns 0; -ENOENT
  * (not loaded, or it does not import these functions), -EACCES.
  */
-int roost_xdp_gate_put(void);
+int roost_xdp_gate_put(const char *library);
 
 /* Returns 0; -ENOENT (it was built without a program), -ENOMEM, -EMFILE. */
 int roost_xdp_open(struct roost_xdp *xdp);

@@ -75,7 +75,7 @@ static void xdp__program_is_a_file(void **state)
 static void xdp__no_driver(void **state)
 {
 	(void)state;
-	assert_int_equal(roost_xdp_gate_put(), -ENOENT);
+	assert_int_equal(roost_xdp_gate_put(NULL), -ENOENT);
 }
 
 int main(void)
