@@ -5,6 +5,10 @@
 /*
  * Tables by the peer's numbers, and limits per peer. Peers choose the values
  * that are hashed, so a secret goes into the hash.
+ *
+ * Not rte_hash: rte_hash_create() fails without EAL, which a client of roostd
+ * does not have. An entry here is a part of its connection, so that adding it
+ * cannot fail.
  */
 
 #include <string.h>

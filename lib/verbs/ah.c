@@ -192,30 +192,28 @@ int ibv_resolve_eth_l2_from_gid(struct ibv_context *context,
 /* ---- groups: the LID has no meaning on Ethernet ---------------------------
  */
 
-ROOST_VERBS_LATEST(ibv_attach_mcast, "IBVERBS_1.1");
-int roost_ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid,
-			   uint16_t lid)
+static int change_group(struct ibv_qp *qp, const union ibv_gid *gid,
+			int (*change)(struct roost_qp *qp,
+				      const struct roost_gid *group))
 {
 	struct roost_gid group;
 
 	if (roost_verbs_is_dead(qp->context))
 		return roost_verbs_result(-EIO);
-	(void)lid;
 	memcpy(group.b, gid->raw, sizeof(group.b));
-	return roost_verbs_result(
-		roost_mcast_attach(roost_verbs_qp(qp)->qp, &group));
+	return roost_verbs_result(change(roost_verbs_qp(qp)->qp, &group));
+}
+
+ROOST_VERBS_LATEST(ibv_attach_mcast, "IBVERBS_1.1");
+int roost_ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid,
+			   uint16_t lid __attribute__((unused)))
+{
+	return change_group(qp, gid, roost_mcast_attach);
 }
 
 ROOST_VERBS_LATEST(ibv_detach_mcast, "IBVERBS_1.1");
 int roost_ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid,
-			   uint16_t lid)
+			   uint16_t lid __attribute__((unused)))
 {
-	struct roost_gid group;
-
-	if (roost_verbs_is_dead(qp->context))
-		return roost_verbs_result(-EIO);
-	(void)lid;
-	memcpy(group.b, gid->raw, sizeof(group.b));
-	return roost_verbs_result(
-		roost_mcast_detach(roost_verbs_qp(qp)->qp, &group));
+	return change_group(qp, gid, roost_mcast_detach);
 }
