@@ -3,24 +3,6 @@
  */
 #include "ends.h"
 
-struct sockaddr_storage addr_of(const char *ip, uint16_t port)
-{
-	struct sockaddr_storage addr = { 0 };
-	struct sockaddr_in *in = (struct sockaddr_in *)&addr;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&addr;
-
-	if (inet_pton(AF_INET, ip, &in->sin_addr) == 1) {
-		addr.ss_family = AF_INET;
-		in->sin_port = htons(port);
-	} else {
-		memset(&addr, 0, sizeof(addr));
-		assert_int_equal(inet_pton(AF_INET6, ip, &in6->sin6_addr), 1);
-		addr.ss_family = AF_INET6;
-		in6->sin6_port = htons(port);
-	}
-	return addr;
-}
-
 bool readable(const struct rdma_event_channel *channel, int timeout_ms)
 {
 	struct pollfd fd = { .fd = channel->fd, .events = POLLIN };

@@ -10,21 +10,7 @@
  * which roost run --ip has given the port. Nobody is at 198.18.0.99.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <arpa/inet.h>
-#include <errno.h>
-#include <poll.h>
-#include <stdbool.h>
-#include <string.h>
-
-#include <rdma/rdma_cma.h>
-#include <rdma/rdma_verbs.h>
+#include "tests/rdmacm_calls.h"
 
 #define PORT 7471
 #define EVENT_MS 5000
@@ -48,7 +34,6 @@ void ends_connect(struct ends *e);
 /* Destroy what there is, and see that no event is left. */
 void ends_close(struct ends *e);
 
-struct sockaddr_storage addr_of(const char *ip, uint16_t port);
 void give_qp(struct rdma_cm_id *id);
 enum ibv_qp_state state_of(struct ibv_qp *qp);
 
@@ -58,16 +43,6 @@ void expect(struct rdma_event_channel *channel, enum rdma_cm_event_type type,
 	    int status);
 struct rdma_cm_event *expect_kept(struct rdma_event_channel *channel,
 				  enum rdma_cm_event_type type);
-
-#define assert_ok(call) assert_int_equal(call, 0)
-
-/* The call is expected to return -1 and set errno. */
-#define assert_fails(call, value)                                              \
-	do {                                                                   \
-		errno = 0;                                                     \
-		assert_int_equal(call, -1);                                    \
-		assert_int_equal(errno, value);                                \
-	} while (0)
 
 /* The files, each with its tests. */
 int rules_run(void);

@@ -92,7 +92,7 @@ int roost_port_query_gid(struct roost_dev *dev, uint8_t port_num,
 	memset(gid, 0, sizeof(*gid));
 	if (index >= 4 || !dev->addrs[index])
 		return 0;
-	addr = fake_addr(dev->addrs[index], 0);
+	addr = addr_of(dev->addrs[index], 0);
 	if (addr.ss_family == AF_INET)
 		*gid = roost_gid_from_v4(
 			(uint8_t *)&((struct sockaddr_in *)&addr)->sin_addr);

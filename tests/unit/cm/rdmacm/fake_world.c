@@ -68,24 +68,6 @@ static struct roost_gid v4(const char *ip)
 	return roost_gid_from_v4(b);
 }
 
-struct sockaddr_storage fake_addr(const char *ip, uint16_t port)
-{
-	struct sockaddr_storage addr = { 0 };
-	struct sockaddr_in *in = (struct sockaddr_in *)&addr;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&addr;
-
-	if (inet_pton(AF_INET, ip, &in->sin_addr) == 1) {
-		addr.ss_family = AF_INET;
-		in->sin_port = htons(port);
-	} else {
-		memset(&addr, 0, sizeof(addr));
-		assert_int_equal(inet_pton(AF_INET6, ip, &in6->sin6_addr), 1);
-		addr.ss_family = AF_INET6;
-		in6->sin6_port = htons(port);
-	}
-	return addr;
-}
-
 /* ---- the peer ------------------------------------------------------------ */
 
 void fake_tell(struct roost_cm_conn *conn, enum roost_cm_event_type type,
@@ -183,7 +165,7 @@ void fake_expect(struct rdma_event_channel *channel,
 struct rdma_cm_id *fake_routed(struct rdma_event_channel *channel,
 			       enum rdma_port_space ps)
 {
-	struct sockaddr_storage to = fake_addr(peer, 7000);
+	struct sockaddr_storage to = addr_of(peer, 7000);
 	struct rdma_cm_id *id;
 
 	assert_ok(rdma_create_id(channel, &id, NULL, ps));
@@ -218,7 +200,7 @@ struct rdma_cm_id *fake_connecting(struct rdma_event_channel *channel)
 struct rdma_cm_id *fake_listening(struct rdma_event_channel *channel,
 				  enum rdma_port_space ps)
 {
-	struct sockaddr_storage at = fake_addr("198.18.0.1", 7000);
+	struct sockaddr_storage at = addr_of("198.18.0.1", 7000);
 	struct rdma_cm_id *id;
 
 	assert_ok(rdma_create_id(channel, &id, NULL, ps));

@@ -13,21 +13,7 @@
  * roost0 has fe80::1, 198.18.0.1 and fd00::1; roost1 has 198.18.1.1.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <arpa/inet.h>
-#include <errno.h>
-#include <poll.h>
-#include <stdbool.h>
-#include <string.h>
-
-#include <rdma/rdma_cma.h>
-#include <rdma/rdma_verbs.h>
+#include "tests/rdmacm_calls.h"
 
 #include <roost/cm.h>
 
@@ -107,8 +93,6 @@ void fake_move(unsigned int device, uint8_t mac_end);
 
 /* ---- what tests share --------------------------------------------------- */
 
-struct sockaddr_storage fake_addr(const char *ip, uint16_t port);
-
 static inline bool fake_readable(const struct rdma_event_channel *channel)
 {
 	struct pollfd fd = { .fd = channel->fd, .events = POLLIN };
@@ -132,16 +116,6 @@ void fake_give_qp(struct rdma_cm_id *id);
 /* One that listens at 198.18.0.1, port 7000. */
 struct rdma_cm_id *fake_listening(struct rdma_event_channel *channel,
 				  enum rdma_port_space ps);
-
-#define assert_ok(call) assert_int_equal(call, 0)
-
-/* The call is expected to return -1 and set errno. */
-#define assert_fails(call, value)                                              \
-	do {                                                                   \
-		errno = 0;                                                     \
-		assert_int_equal(call, -1);                                    \
-		assert_int_equal(errno, value);                                \
-	} while (0)
 
 int fake_setup(void **state);
 /* A world with a channel, where nothing may be left at the end. */

@@ -7,14 +7,14 @@
 
 static int bind_to(struct rdma_cm_id *id, const char *ip, uint16_t port)
 {
-	struct sockaddr_storage addr = fake_addr(ip, port);
+	struct sockaddr_storage addr = addr_of(ip, port);
 
 	return rdma_bind_addr(id, (struct sockaddr *)&addr);
 }
 
 static int resolve_to(struct rdma_cm_id *id, const char *ip)
 {
-	struct sockaddr_storage addr = fake_addr(ip, 1);
+	struct sockaddr_storage addr = addr_of(ip, 1);
 
 	return rdma_resolve_addr(id, NULL, (struct sockaddr *)&addr, 1000);
 }

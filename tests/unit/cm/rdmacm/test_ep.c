@@ -190,7 +190,7 @@ static void addrinfo__what_hints_say(void **state)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_NUMERICHOST,
 				       .ai_port_space = RDMA_PS_UDP };
-	struct sockaddr_storage src = fake_addr("198.18.0.1", 0);
+	struct sockaddr_storage src = addr_of("198.18.0.1", 0);
 	struct rdma_addrinfo *res;
 
 	(void)state;

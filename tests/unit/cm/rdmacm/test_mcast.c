@@ -10,7 +10,7 @@
 
 static struct rdma_cm_id *bound(enum rdma_port_space ps)
 {
-	struct sockaddr_storage at = fake_addr("198.18.0.1", 0);
+	struct sockaddr_storage at = addr_of("198.18.0.1", 0);
 	struct rdma_cm_id *id;
 
 	assert_ok(rdma_create_id(fake_channel, &id, NULL, ps));
@@ -20,14 +20,14 @@ static struct rdma_cm_id *bound(enum rdma_port_space ps)
 
 static int join(struct rdma_cm_id *id, const char *group, void *context)
 {
-	struct sockaddr_storage addr = fake_addr(group, 0);
+	struct sockaddr_storage addr = addr_of(group, 0);
 
 	return rdma_join_multicast(id, (struct sockaddr *)&addr, context);
 }
 
 static int leave(struct rdma_cm_id *id, const char *group)
 {
-	struct sockaddr_storage addr = fake_addr(group, 0);
+	struct sockaddr_storage addr = addr_of(group, 0);
 
 	return rdma_leave_multicast(id, (struct sockaddr *)&addr);
 }
@@ -90,7 +90,7 @@ static void join__group_by_its_gid(void **state)
 static void join__send_only_is_not_attached(void **state)
 {
 	struct rdma_cm_id *id = bound(RDMA_PS_UDP);
-	struct sockaddr_storage addr = fake_addr("239.1.2.3", 0);
+	struct sockaddr_storage addr = addr_of("239.1.2.3", 0);
 	struct rdma_cm_join_mc_attr_ex attr = {
 		.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS |
 			     RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS,

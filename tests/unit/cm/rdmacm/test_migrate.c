@@ -96,8 +96,8 @@ static void migrate__listener_keeps_its_requests(void **state)
 
 static void migrate__group_comes_along(void **state)
 {
-	struct sockaddr_storage at = fake_addr("198.18.0.1", 0),
-				group = fake_addr("239.1.2.3", 0);
+	struct sockaddr_storage at = addr_of("198.18.0.1", 0),
+				group = addr_of("239.1.2.3", 0);
 	struct rdma_cm_id *id;
 
 	(void)state;

@@ -21,7 +21,7 @@ static int teardown(void **state)
 static struct rdma_cm_id *bound(struct rdma_event_channel *channel,
 				const char *ip, uint16_t port)
 {
-	struct sockaddr_storage at = fake_addr(ip, port);
+	struct sockaddr_storage at = addr_of(ip, port);
 	struct rdma_cm_id *id;
 
 	assert_ok(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
@@ -151,7 +151,7 @@ static void *lose_and_resolve(void *arg)
 
 static void sync__a_change_is_no_answer(void **state)
 {
-	struct sockaddr_storage to = fake_addr("198.18.0.2", 7000);
+	struct sockaddr_storage to = addr_of("198.18.0.2", 7000);
 	struct rdma_cm_id *id = bound(NULL, "198.18.0.1", 9);
 	pthread_t thread;
 
@@ -179,8 +179,8 @@ static void *remove_later(void *arg)
 static void removal__of_a_device_without_connections(void **state)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
-	struct sockaddr_storage to = fake_addr("198.18.1.2", 7000);
-	struct sockaddr_storage at = fake_addr("198.18.1.1", 0);
+	struct sockaddr_storage to = addr_of("198.18.1.2", 7000);
+	struct sockaddr_storage at = addr_of("198.18.1.1", 0);
 	struct rdma_cm_id *asking, *any, *waiting, *fresh;
 	struct rdma_cm_id *other = bound(channel, "198.18.0.1", 1);
 	unsigned int device = 1;
@@ -235,7 +235,7 @@ static void removal__of_a_device_with_all_kinds(void **state)
 	struct roost_cm_conn *conn = fake_conn();
 	struct rdma_conn_param param = { .qp_num = 1 };
 	struct rdma_cm_event *event;
-	struct sockaddr_storage to = fake_addr("198.18.0.2", 7000);
+	struct sockaddr_storage to = addr_of("198.18.0.2", 7000);
 
 	(void)state;
 	fake_request(&fake.listeners[0], "hello");

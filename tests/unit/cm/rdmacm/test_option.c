@@ -71,7 +71,7 @@ static void option__when_it_is_too_late(void **state)
 
 static void option__path_of_the_programs_own(void **state)
 {
-	struct sockaddr_storage to = fake_addr("198.18.0.2", 7000);
+	struct sockaddr_storage to = addr_of("198.18.0.2", 7000);
 	struct ibv_path_data paths[2] = {
 		{ .flags = IBV_PATH_FLAG_GMP },
 		{ .flags = IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY |

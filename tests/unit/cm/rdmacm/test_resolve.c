@@ -5,10 +5,10 @@
 
 static int resolve(struct rdma_cm_id *id, const char *from, const char *to)
 {
-	struct sockaddr_storage src = { 0 }, dst = fake_addr(to, 7000);
+	struct sockaddr_storage src = { 0 }, dst = addr_of(to, 7000);
 
 	if (from)
-		src = fake_addr(from, 0);
+		src = addr_of(from, 0);
 	return rdma_resolve_addr(id, from ? (struct sockaddr *)&src : NULL,
 				 (struct sockaddr *)&dst, 777);
 }
@@ -65,7 +65,7 @@ static void resolve__failure_can_be_tried_again(void **state)
 static void resolve__what_cannot_be(void **state)
 {
 	struct sockaddr_storage bad = { .ss_family = AF_UNIX },
-				good = fake_addr("198.18.0.2", 1);
+				good = addr_of("198.18.0.2", 1);
 	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 
 	(void)state;
