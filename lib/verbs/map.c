@@ -407,6 +407,8 @@ static const struct event {
 	[ROOST_EVENT_WQ_FATAL] = { IBV_EVENT_WQ_FATAL, ROOST_EVENT_OF_WQ },
 };
 
+static_assert(NB(events) == ROOST_EVENT_COUNT, "a row per event");
+
 enum ibv_event_type roost_unmap_event(uint32_t type)
 {
 	return type < NB(events) ? events[type].type : IBV_EVENT_DEVICE_FATAL;

@@ -151,6 +151,7 @@ enum roost_async_event {
 	ROOST_EVENT_CLIENT_REREGISTER,
 	ROOST_EVENT_GID_CHANGE,
 	ROOST_EVENT_WQ_FATAL,
+	ROOST_EVENT_COUNT,
 };
 
 enum roost_port_state {
