@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include <roost/cm.h>
 #include <roost/cq.h>
@@ -20,7 +21,7 @@
 #define CQ_ENTRIES (PEERS_MAX * 2 * SLOTS)
 #define POLL_CQES 32u
 #define MAX_RD_ATOMIC 16u
-#define STARTING_PSN 0x2f35u
+#define PSN_MASK 0xffffffu
 
 struct slot {
 	struct peer *peer;
@@ -215,11 +216,24 @@ static uint8_t at_most(uint8_t value, uint8_t max)
 	return value < max ? value : max;
 }
 
+/*
+ * The PSN that the client's first packet has. Random, as the initial sequence
+ * number of TCP is (RFC 9293, 3.4.1; RFC 6528): a packet of an earlier
+ * connection that is late, or that somebody forges without seeing the traffic,
+ * then hardly ever has a PSN that the new connection expects.
+ */
+static int draw_psn(uint32_t *psn)
+{
+	if (getrandom(psn, sizeof(*psn), 0) != sizeof(*psn))
+		return -errno;
+	*psn &= PSN_MASK;
+	return 0;
+}
+
 static void on_request(void *arg, struct roost_cm_conn *conn,
 		       const struct roost_cm_event *event)
 {
 	struct roost_cm_rep_param rep = {
-		.starting_psn = STARTING_PSN,
 		.responder_resources =
 			at_most(event->peer.responder_resources, MAX_RD_ATOMIC),
 		.initiator_depth =
@@ -228,7 +242,7 @@ static void on_request(void *arg, struct roost_cm_conn *conn,
 		.failover_accepted = 1,
 	};
 	struct peer *peer = new_peer();
-	int ret = !peer ? -ENOMEM : 0;
+	int ret = !peer ? -ENOMEM : draw_psn(&rep.starting_psn);
 
 	(void)arg;
 	if (ret == 0) {
