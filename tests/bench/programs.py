@@ -27,11 +27,18 @@ MEMIF = ("net_memif0,role={},socket-abstract=yes,socket={},bsize=8192,"
 # net_tap has the kernel send a signal for each frame, unless none is free.
 IGNORE_SIGNALS = "--ignore-signal=" + ",".join(
     str(number) for number in range(signal.SIGRTMIN, signal.SIGRTMAX + 1))
-TESTPMD = ("dpdk-testpmd --no-huge --no-shconf --no-pci --no-telemetry -m 256 "
-           "--log-level=1 --file-prefix=roost-bench-{pid}-{mode} "
-           "--lcores=0@{cpu},1@{cpu} --vdev={port} -- --no-mlockall "
+EAL = ("--no-huge --no-shconf --no-pci --no-telemetry -m 256 --log-level=1 "
+       "--file-prefix=roost-bench-{pid}-{mode} --lcores=0@{cpu},1@{cpu} ")
+TESTPMD = ("dpdk-testpmd " + EAL + "{ports} -- --no-mlockall "
            "--forward-mode={mode} --txpkts={size} --stats-period=1 "
            "--mbuf-size=3840 --total-num-mbufs=8192 -a --nb-cores=1")
+# Two ports of one program, which end at each other.
+BOTH_ENDS = " ".join(
+    f"--vdev=net_memif{number},role={role},socket-abstract=yes,"
+    "socket=roost-bench-{pid},bsize=2048,rsize=10"
+    for number, role in enumerate(("server", "client")))
+OWN_BYTES = 60  # of the appliance's own frames
+APPLIANCE = "{path} " + EAL + BOTH_ENDS + " -- 198.18.77.1 24 own 7471 1"
 
 
 def listening(port, pid):
@@ -58,11 +65,13 @@ def raw_figure(what, out):
     return float(found[1])
 
 
-def testpmd_pps(out):
-    """The best of its seconds: in the first and the last, one side is not
-    there.
+def testpmd_pps(out, ports=1):
+    """The best of its seconds, all ports together: in the first and the last,
+    one side is not there.
     """
     found = [float(pps) for pps in re.findall(r"Rx-pps:\s+(\d+)", out)]
+    found = [sum(found[i:i + ports])
+             for i in range(0, len(found) - ports + 1, ports)]
     if not found or max(found) < 1000:
         raise Failed(f"testpmd: {out.strip()[-80:]}")
     return max(found)
@@ -222,10 +231,36 @@ class Bench:
         for number, mode in enumerate(("rxonly", "txonly")):
             words = TESTPMD.format(pid=os.getpid(), mode=mode, size=size,
                                    cpu=self.cpus[number],
-                                   port=wire.raw_port(number)).split()
+                                   ports="--vdev=" +
+                                   wire.raw_port(number)).split()
             argvs.append([*wire.inside(number), "env", IGNORE_SIGNALS,
                           "timeout", "-s", "INT", str(TESTPMD_S), *words])
         return testpmd_pps(self.both(*argvs, lambda _: None)[0])
+
+    def for_a_while(self, words):
+        """What a program printed that went on until it was interrupted."""
+        return self.output(["timeout", "-s", "INT", str(TESTPMD_S),
+                            *words.split()])
+
+    def testpmd_alone(self):
+        """Frames a second that one testpmd forwards between its two ports."""
+        self.need("dpdk-testpmd")
+        return testpmd_pps(self.for_a_while(TESTPMD.format(
+            pid=os.getpid(), mode="io", size=OWN_BYTES, cpu=self.cpus[0],
+            ports=BOTH_ENDS.format(pid=os.getpid())) + " --tx-first"), 2)
+
+    def appliance(self):
+        """The same of the example, the best of its seconds, too."""
+        path = os.path.join(self.build, "apps", "examples", "roost-appliance")
+        if not os.path.exists(path):
+            raise Missing(f"{path} is not built: ninja -C {self.build}")
+        out = self.for_a_while(APPLIANCE.format(
+            path=path, pid=os.getpid(), mode="own", cpu=self.cpus[0]))
+        found = [float(pps) for pps in
+                 re.findall(r"own forwarded (\d+) frames/s", out)]
+        if not found:
+            raise Failed("roost-appliance forwarded nothing")
+        return max(found)
 
     def wait_for(self, server):
         deadline = time.monotonic() + LISTEN_S

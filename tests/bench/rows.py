@@ -172,6 +172,16 @@ class Tap(AfXdp):
         return wires.Taps()
 
 
+class Appliance(Row):
+    """No peer speaks to the device."""
+
+    name, title = "appliance", "own frames beside an idle device : testpmd"
+    unit, least, aim = "M/s", 0.90, 1.0
+
+    def pair(self, bench):
+        return bench.appliance() / 1e6, bench.testpmd_alone() / 1e6
+
+
 class Read(Row):
     name, title = "read", "RC READ of 64 KiB : RC WRITE"
     unit, cores, least, aim = "Gb/s", 2, 0.90, 1.0
@@ -287,8 +297,8 @@ class Events(Row):
 
 ROWS = [row() for row in (
     KernelCopy, KernelIsal, Bandwidth, Rate, RateOfLists, RateOfPerftest,
-    Latency, Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Tap, Read, Icrc,
-    IcrcEngine, Verbs, ManyQps, VeryManyQps, Iteration, Iteration1k,
+    Latency, Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Tap, Appliance, Read,
+    Icrc, IcrcEngine, Verbs, ManyQps, VeryManyQps, Iteration, Iteration1k,
     Iteration8k, Iteration16k, Loss, MoreLoss, MuchLoss, Events)]
 
 # Instructions, counted: (name, what, case, few messages, many, unit size).

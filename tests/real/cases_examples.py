@@ -9,6 +9,7 @@ import glob
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -164,6 +165,39 @@ def ip(*words):
     subprocess.run(["ip", *words], check=True)
 
 
+def start_appliance(room, path, env, mode, clients, *ports):
+    room.defer(shutil.rmtree, "/run/dpdk", True)
+    server = room.start("appliance", [
+        *path, "--no-huge", "-m", "256",
+        "--no-pci", "--no-shconf", "--no-telemetry", "-l", "0",
+        *(f"--vdev={port}" for port in ports), "--",
+        "198.18.0.1", "24", mode, SERVICE, str(clients)], env=env)
+    if not wait_until(lambda: "listening" in server.err(), 20):
+        raise Failure("roost-appliance does not listen")
+    return server
+
+
+def forwards(room):
+    """Two ports, whose other ends are each other: the own frames go round, with
+    nobody at the device, until the program is interrupted.
+    """
+    ports = [f"net_memif{number},role={role},socket-abstract=yes,"
+             f"socket={room.link}"
+             for number, role in enumerate(("server", "client"))]
+    server = start_appliance(room, *program(room, "appliance", None), "own", 1,
+                             *ports)
+    if not wait_until(lambda: re.search(r"forwarded [1-9]\d{3,}",
+                                        server.out()), 20):
+        raise Failure(f"nothing goes round: {server.out()}")
+    server.signal(signal.SIGINT)
+    check_ends(room, server)
+    sent, received = map(int, re.findall(r"\d+",
+                                         server.out().splitlines()[-1]))
+    room.note(f"own frames: {sent} sent once, received {received} times")
+    if received <= sent:
+        raise Failure(server.out())
+
+
 def appliance(room, mode, clients, how=None):
     """A DPDK program with its own port and loop, and rdma_client at the other
     end of a cable. Its own frames pass meanwhile, and no thread of Roost's
@@ -174,14 +208,8 @@ def appliance(room, mode, clients, how=None):
     room.defer(ip, "link", "del", "own0")
     for name in ("own0", "own1"):
         ip("link", "set", name, "up")
-    room.defer(shutil.rmtree, "/run/dpdk", True)
-    server = room.start("appliance", [
-        *path, "--no-huge", "-m", "256",
-        "--no-pci", "--no-shconf", "--no-telemetry", "-l", "0",
-        "--vdev", "net_af_packet0,iface=own0", "--",
-        "198.18.0.1", "24", mode, SERVICE, str(clients)], env=env)
-    if not wait_until(lambda: "listening" in server.err(), 20):
-        raise Failure("roost-appliance does not listen")
+    server = start_appliance(room, path, env, mode, clients,
+                             "net_af_packet0,iface=own0")
     peer = OwnPeer("own1")
     for number in range(clients):
         client = room.start(f"client{number}", room.roost(
@@ -212,6 +240,7 @@ CASES = [
     Case("example-echo-static", echo, 1, STATIC),
     Case("example-appliance-own", appliance, "own", 2),
     Case("example-appliance-lent", appliance, "lent", 2),
+    Case("example-appliance-forwards", forwards),
     Case("example-appliance-static", appliance, "own", 2, STATIC),
     Case("example-appliance-all-static", appliance, "lent", 2, ALL_STATIC),
 ]
