@@ -286,6 +286,9 @@ bool roost_switch_from_client(struct roost_switch *sw, uint16_t client,
 	roost_steer_from_client(sw->lease, &sw->seen, &pkt, &way);
 	if (leaves(&way) && !roost_fair_has_room(&sw->fair, client))
 		return false;
+	if (way.to == ROOST_STEER_CLIENT && sw->ops->is_ready &&
+	    !sw->ops->is_ready(sw->arg, way.client))
+		return false;
 	if (pkt.mad) {
 		reason = roost_seen_admit(&sw->seen, client, &pkt.mad->msg,
 					  now_ns);

@@ -12,7 +12,7 @@
  * A frame of a client that passes the checks goes to another client at once,
  * or is kept in the client's queue to the port, which roost_switch_send()
  * empties fairly. A frame from the port goes to clients at once. A client whose
- * ring is full loses the frame; nobody waits for it.
+ * ring is full loses the frame, unless the sender can wait (is_ready).
  *
  * Work is bounded: one frame in is at most one frame out for each member of its
  * group, and all else has a budget.
@@ -37,6 +37,11 @@ struct roost_switch_ops {
 	 */
 	bool (*send)(void *arg, void *kept);
 	void (*discard)(void *arg, void *kept);
+	/* May a client get a frame of another one now? false: its ring is full
+	 * and it reads, so the sender waits. NULL: always. Not asked for groups
+	 * and for frames from the port, which are lost where there is no room.
+	 */
+	bool (*is_ready)(void *arg, uint16_t client);
 	/* Copy a frame into the client's ring. looped: it comes from a client.
 	 * Returns false: the ring is full.
 	 */
@@ -100,8 +105,8 @@ void roost_switch_client_remove(struct roost_switch *sw, uint16_t client,
 
 /*
  * A frame from a client. Returns true: it was sent on or dropped; false: the
- * client's queue to the port is full, the frame had no effect, and the caller
- * offers it again later. Hot.
+ * client's queue to the port is full, or its receiver is not ready; the frame
+ * had no effect, and the caller offers it again later. Hot.
  */
 bool roost_switch_from_client(struct roost_switch *sw, uint16_t client,
 			      const struct roost_sw_frame *frame,
