@@ -21,7 +21,7 @@ struct row {
 };
 
 static const struct row rows[ROOST_SHARE_TYPES] = {
-	[ROOST_SHARE_ATTACH] = { "attach", PART(attach), 2, true, false },
+	[ROOST_SHARE_ATTACH] = { "attach", PART(attach), 1, true, false },
 	[ROOST_SHARE_QPNS] = { "qpns", 0, 0, false, false },
 	[ROOST_SHARE_PREFIX] = { "prefix", 0, 0, false, false },
 	[ROOST_SHARE_CLAIM] = { "claim", PART(claim), 0, false, false },

@@ -37,10 +37,10 @@
 
 enum roost_share_type {
 	/* From the client. */
-	ROOST_SHARE_ATTACH, /* fds: memory, doorbell; tail: a ticket, or none */
-	ROOST_SHARE_QPNS,   /* one more block of QPN indices */
-	ROOST_SHARE_PREFIX, /* one more prefix of communication ids */
-	ROOST_SHARE_CLAIM,  /* a service or port number */
+	ROOST_SHARE_ATTACH,  /* fds: memory; tail: a ticket, or none */
+	ROOST_SHARE_QPNS,    /* one more block of QPN indices */
+	ROOST_SHARE_PREFIX,  /* one more prefix of communication ids */
+	ROOST_SHARE_CLAIM,   /* a service or port number */
 	ROOST_SHARE_UNCLAIM, /* give it back */
 	ROOST_SHARE_JOIN,    /* a multicast group */
 	ROOST_SHARE_LEAVE,
@@ -48,7 +48,10 @@ enum roost_share_type {
 	ROOST_SHARE_PUT,     /* drop that reference; no answer */
 	ROOST_SHARE_SOURCE,  /* the source address for a destination */
 	ROOST_SHARE_BYE,     /* the client ends; no answer */
-	/* From the daemon. */
+	/* From the daemon. The doorbell is one end of a pair of sockets, for
+	 * both directions (pmd_glue/channel/channel.h): of the daemon's making,
+	 * so that it never polls a descriptor of a client.
+	 */
 	ROOST_SHARE_ATTACHED, /* fds: memory, doorbell, page; tail: a ticket */
 	ROOST_SHARE_REPLY,
 	ROOST_SHARE_TICKET,  /* tail: those before it are void */
@@ -96,7 +99,11 @@ struct roost_share_addr {
 	struct roost_gid sgid; /* SOURCE: zeros. JOIN, LEAVE: zeros */
 	struct roost_gid dgid; /* JOIN, LEAVE: the group */
 	uint8_t from_mac[6];   /* as ask in the engine's port; zeros: none */
-	uint8_t zero[2];
+	/* RESOLVE: 1: do not wait for the network. The answer comes at once,
+	 * and the entry is 0 as long as the neighbour is asked.
+	 */
+	uint8_t asks;
+	uint8_t zero;
 };
 
 struct roost_share_reply {
