@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "apps/roostd/client.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "pmd_glue/channel/sleep.h"
+
+#define PATIENCE_NS 1000000u
+/* More than an honest client sends between two sleeps. */
+#define TOKENS 64u
+
+static const struct roost_shm_shape shape = {
+	.nb_slots = 256,
+	.slot_bytes = ROOST_SHM_SLOT_BYTES,
+	.nb_seats = 1,
+	.ring_len = 256,
+};
+
+/* ---- life ---------------------------------------------------------------- */
+
+struct roostd_client *roostd_client_create(int socket)
+{
+	struct roostd_client *c = calloc(1, sizeof(*c));
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	if (!c || getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &len)) {
+		free(c);
+		close(socket);
+		return NULL;
+	}
+	c->socket = socket;
+	c->doorbell = -1;
+	c->pid = cred.pid;
+	c->uid = cred.uid;
+	c->slot = ROOST_CLIENT_NONE;
+	c->asleep = true;
+	c->ours.fd = -1;
+	c->theirs.fd = -1;
+	return c;
+}
+
+void roostd_client_destroy(struct roostd_client *c)
+{
+	if (c->doorbell >= 0)
+		close(c->doorbell);
+	roost_shm_memory_close(&c->ours);
+	roost_shm_memory_close(&c->theirs);
+	close(c->socket);
+	free(c);
+}
+
+int roostd_client_attach(struct roostd_client *c, int memory, uint32_t seat,
+			 int *their_doorbell)
+{
+	int pair[2];
+	int ret = roost_shm_memory_map(memory, &c->theirs);
+
+	if (ret)
+		return ret;
+	if (seat >= c->theirs.shape.nb_seats)
+		return -EPROTO;
+	ret = roost_shm_memory_make(&shape, &c->ours);
+	if (ret)
+		return ret;
+	/* One packet a ring; when the other end is closed, a send fails. */
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		       0, pair) < 0)
+		return -errno;
+	c->doorbell = pair[0];
+	*their_doorbell = pair[1];
+	roost_shm_in_open(&c->in, &c->ours, ROOSTD_SEAT, &c->theirs, seat);
+	roost_shm_out_open(&c->out, &c->ours, ROOSTD_SEAT, &c->theirs, seat);
+	return 0;
+}
+
+/* ---- frames to it -------------------------------------------------------- */
+
+static bool has_room(struct roostd_client *c)
+{
+	if (roost_shm_out_pending(&c->out) == shape.ring_len)
+		roost_shm_out_free(&c->out, roost_shm_out_collect(&c->out));
+	return roost_shm_out_pending(&c->out) < shape.ring_len;
+}
+
+bool roostd_client_is_ready(struct roostd_client *c, uint64_t now_ns)
+{
+	if (c->out.fault != ROOST_SHM_OK || has_room(c)) {
+		c->blocked_ns = 0;
+		return true;
+	}
+	if (c->blocked_ns == 0 || c->blocked_at != c->out.freed) {
+		c->blocked_ns = now_ns;
+		c->blocked_at = c->out.freed;
+	}
+	return now_ns - c->blocked_ns >= PATIENCE_NS;
+}
+
+bool roostd_client_deliver(struct roostd_client *c,
+			   const struct roost_sw_frame *frame)
+{
+	const uint32_t n = c->out.published & (shape.nb_slots - 1);
+	const uint32_t rest = frame->len_bytes - frame->head_len_bytes;
+	uint8_t *slot;
+
+	if (c->out.fault != ROOST_SHM_OK || !has_room(c) ||
+	    frame->len_bytes > roost_shm_frame_max_bytes(&shape))
+		return false;
+	slot = roost_shm_slot(&c->ours, n) + ROOST_SHM_HEADROOM;
+	memcpy(slot, frame->head, frame->head_len_bytes);
+	if (rest > 0)
+		memcpy(slot + frame->head_len_bytes, frame->payload, rest);
+	roost_shm_out_publish(&c->out, n, frame->len_bytes);
+	return true;
+}
+
+void roostd_client_ring(struct roostd_client *c)
+{
+	if (roost_shm_must_ring(roost_shm_sleeps(&c->theirs), &c->rung))
+		(void)!send(c->doorbell, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* ---- sleep --------------------------------------------------------------- */
+
+bool roostd_client_sleep(struct roostd_client *c)
+{
+	struct roost_shm_in look;
+	struct roost_shm_entry entry;
+
+	roost_shm_sleep_begin(roost_shm_sleeps(&c->ours));
+	look = c->in;
+	if (roost_shm_in_take(&look, &entry, 1) == 0 &&
+	    look.fault == ROOST_SHM_OK)
+		return true;
+	roost_shm_sleep_end(roost_shm_sleeps(&c->ours));
+	return false;
+}
+
+void roostd_client_awake(struct roostd_client *c)
+{
+	char tokens[TOKENS];
+
+	roost_shm_sleep_end(roost_shm_sleeps(&c->ours));
+	(void)!recv(c->doorbell, tokens, sizeof(tokens), MSG_DONTWAIT);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_APPS_ROOSTD_CLIENT_H
+#define ROOST_APPS_ROOSTD_CLIENT_H
+
+/*
+ * A client of the daemon: its session (pmd_glue/share/message.h), and the
+ * frames to and from it.
+ *
+ * A frame is read in the client's memory, of which the first bytes are copied
+ * to ours, and is copied once into the slot of its receiver: the memory that
+ * the daemon has for this one client. The slots of that memory are used in
+ * turn.
+ *
+ * A client is polled while it sends. After a while without frames it sleeps: it
+ * then rings its doorbell with the next frame, so that many idle clients cost
+ * nothing.
+ *
+ * Thread: the daemon's one.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "apps/roostd/switch/frame.h"
+#include "apps/roostd/switch/lease.h"
+#include "pmd_glue/channel/memory.h"
+#include "pmd_glue/channel/pipe.h"
+#include "pmd_glue/share/message.h"
+
+struct roostd_port;
+
+struct roostd_client {
+	int socket;   /* the session */
+	int doorbell; /* connected to the client's; -1: not attached */
+	pid_t pid;
+	uid_t uid;
+	char command[ROOST_SHARE_COMMAND_MAX];
+	uint16_t slot; /* in the lease; ROOST_CLIENT_NONE: not attached */
+	bool gone;     /* to be freed when nobody uses it */
+	struct roost_shm_memory ours;   /* for this client */
+	struct roost_shm_memory theirs; /* the client's */
+	struct roost_shm_in in;
+	struct roost_shm_out out;
+	uint64_t rung; /* see roost_shm_must_ring() */
+	bool rings;    /* frames were published: it is in the port's list */
+	bool asleep;   /* it rings before it is polled again */
+	uint64_t active_ns;  /* when it last sent */
+	uint64_t blocked_ns; /* its ring is full since then; 0: it is not */
+	uint32_t blocked_at; /* frames that it had consumed then */
+	LIST_ENTRY(roostd_client) all;
+	LIST_ENTRY(roostd_client) ring;
+	TAILQ_ENTRY(roostd_client) awake; /* valid while it is not asleep */
+};
+
+/* A connection was accepted. Owns: socket, also on error. Returns the client,
+ * NULL: no memory, or the kernel does not say whose it is.
+ */
+struct roostd_client *roostd_client_create(int socket);
+/* Close and free all of it. It is in no list, and its lease has ended. */
+void roostd_client_destroy(struct roostd_client *c);
+
+/*
+ * Make the memory for an attached client and map its own: descriptors as they
+ * came with ATTACH. *their_doorbell: the end that the client gets, which the
+ * caller closes. Returns 0, -errno of roost_shm_memory_make(),
+ * roost_shm_memory_map() or socketpair(2), -EPROTO (seat).
+ */
+int roostd_client_attach(struct roostd_client *c, int memory, uint32_t seat,
+			 int *their_doorbell);
+
+/* Our seat in our memory for a client: the only one. */
+#define ROOSTD_SEAT 0u
+
+/* May a frame be delivered? false: the ring is full, and the client reads: the
+ * frame is to be offered again. A client that reads nothing for 1 ms is ready,
+ * and loses the frame.
+ */
+bool roostd_client_is_ready(struct roostd_client *c, uint64_t now_ns);
+/* Copy a frame into the ring. Returns false: it is full. */
+bool roostd_client_deliver(struct roostd_client *c,
+			   const struct roost_sw_frame *frame);
+/* Frames were published: ring the doorbell, if the client sleeps. */
+void roostd_client_ring(struct roostd_client *c);
+
+/* The client has been still: it is to ring. Returns false: it has just sent. */
+bool roostd_client_sleep(struct roostd_client *c);
+/* It has rung. */
+void roostd_client_awake(struct roostd_client *c);
+
+#endif
