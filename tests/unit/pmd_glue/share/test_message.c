@@ -173,80 +173,69 @@ static void send_raw(const void *bytes, size_t len, unsigned int nb_fds)
 	assert_true(sendmsg(ends[0], &packet, 0) == (ssize_t)len);
 }
 
+static const struct {
+	struct roost_share_msg msg;
+	size_t len;
+	unsigned int nb_fds;
+	int ret;
+} wrong[] = {
+	{ { .version = 1, .type = ROOST_SHARE_BYE }, 3, 0, -EPROTO },
+	{ { .version = 1, .type = ROOST_SHARE_BYE },
+	  HEAD_BYTES + 1,
+	  0,
+	  -EPROTO },
+	{ { .version = 1, .type = ROOST_SHARE_CLAIM }, HEAD_BYTES, 0, -EPROTO },
+	{ { .version = 1, .type = ROOST_SHARE_TYPES }, HEAD_BYTES, 0, -EPROTO },
+	{ { .version = 1, .type = UINT16_MAX }, HEAD_BYTES, 0, -EPROTO },
+	{ { .version = 2, .type = ROOST_SHARE_BYE },
+	  HEAD_BYTES,
+	  0,
+	  -EPROTONOSUPPORT },
+	{ { .version = 1, .type = ROOST_SHARE_BYE, .status = -1 },
+	  HEAD_BYTES,
+	  0,
+	  -EPROTO },
+	{ { .version = 1, .type = ROOST_SHARE_BYE, .tail_bytes = 1 },
+	  HEAD_BYTES,
+	  0,
+	  -EPROTO },
+	{ { .version = 1,
+	    .type = ROOST_SHARE_ATTACH,
+	    .tail_bytes = UINT32_MAX },
+	  HEAD_BYTES + sizeof(struct roost_share_attach),
+	  1,
+	  -EPROTO },
+	{ { .version = 1, .type = ROOST_SHARE_ATTACH },
+	  HEAD_BYTES + sizeof(struct roost_share_attach),
+	  0,
+	  -EPROTO },
+	{ { .version = 1, .type = ROOST_SHARE_ATTACH },
+	  HEAD_BYTES + sizeof(struct roost_share_attach),
+	  2,
+	  -EPROTO },
+	{ { .version = 1, .type = ROOST_SHARE_ATTACH },
+	  HEAD_BYTES + sizeof(struct roost_share_attach),
+	  3,
+	  -EPROTO },
+	/* The kernel has closed some. */
+	{ { .version = 1, .type = ROOST_SHARE_ATTACH },
+	  HEAD_BYTES + sizeof(struct roost_share_attach),
+	  16,
+	  -EMFILE },
+	{ { .version = 1, .type = ROOST_SHARE_BYE }, HEAD_BYTES, 1, -EPROTO },
+};
+
 static void message__wrong_packets_are_refused(void **state)
 {
 	static uint8_t long_packet[sizeof(struct roost_share_msg) +
 				   ROOST_SHARE_TAIL_MAX + 1];
-	const struct {
-		struct roost_share_msg msg;
-		size_t len;
-		unsigned int nb_fds;
-		int ret;
-	} rows[] = {
-		{ { .version = 1, .type = ROOST_SHARE_BYE }, 3, 0, -EPROTO },
-		{ { .version = 1, .type = ROOST_SHARE_BYE },
-		  HEAD_BYTES + 1,
-		  0,
-		  -EPROTO },
-		{ { .version = 1, .type = ROOST_SHARE_CLAIM },
-		  HEAD_BYTES,
-		  0,
-		  -EPROTO },
-		{ { .version = 1, .type = ROOST_SHARE_TYPES },
-		  HEAD_BYTES,
-		  0,
-		  -EPROTO },
-		{ { .version = 1, .type = UINT16_MAX },
-		  HEAD_BYTES,
-		  0,
-		  -EPROTO },
-		{ { .version = 2, .type = ROOST_SHARE_BYE },
-		  HEAD_BYTES,
-		  0,
-		  -EPROTONOSUPPORT },
-		{ { .version = 1, .type = ROOST_SHARE_BYE, .status = -1 },
-		  HEAD_BYTES,
-		  0,
-		  -EPROTO },
-		{ { .version = 1, .type = ROOST_SHARE_BYE, .tail_bytes = 1 },
-		  HEAD_BYTES,
-		  0,
-		  -EPROTO },
-		{ { .version = 1,
-		    .type = ROOST_SHARE_ATTACH,
-		    .tail_bytes = UINT32_MAX },
-		  HEAD_BYTES + sizeof(struct roost_share_attach),
-		  1,
-		  -EPROTO },
-		{ { .version = 1, .type = ROOST_SHARE_ATTACH },
-		  HEAD_BYTES + sizeof(struct roost_share_attach),
-		  0,
-		  -EPROTO },
-		{ { .version = 1, .type = ROOST_SHARE_ATTACH },
-		  HEAD_BYTES + sizeof(struct roost_share_attach),
-		  2,
-		  -EPROTO },
-		{ { .version = 1, .type = ROOST_SHARE_ATTACH },
-		  HEAD_BYTES + sizeof(struct roost_share_attach),
-		  3,
-		  -EPROTO },
-		/* The kernel has closed some. */
-		{ { .version = 1, .type = ROOST_SHARE_ATTACH },
-		  HEAD_BYTES + sizeof(struct roost_share_attach),
-		  16,
-		  -EMFILE },
-		{ { .version = 1, .type = ROOST_SHARE_BYE },
-		  HEAD_BYTES,
-		  1,
-		  -EPROTO },
-	};
 	const unsigned int before = open_fds();
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		send_raw(&rows[i].msg, rows[i].len, rows[i].nb_fds);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		send_raw(&wrong[i].msg, wrong[i].len, wrong[i].nb_fds);
 		assert_int_equal(roost_share_receive(ends[1], false, &got),
-				 rows[i].ret);
+				 wrong[i].ret);
 		assert_int_equal(got.nb_fds, 0);
 	}
 	send_raw(long_packet, sizeof(long_packet), 0);
