@@ -77,6 +77,7 @@ enum roost_sw_drop roost_sw_parse(const struct roost_sw_frame *frame,
 {
 	pkt->mad = NULL;
 	pkt->frame.vlan_tci = 0;
+	pkt->frame.drop = ROOST_DROP_NONE;
 	if (frame->len_bytes < ROOST_ETH_LEN)
 		return ROOST_SW_MALFORMED;
 	if (!is_within_head(frame))

@@ -68,9 +68,10 @@ struct roost_sw_pkt {
  * Take a frame apart; room is for a management datagram, and stays in use as
  * long as *pkt. Of QP1, only messages of the CM are taken, and their ICRC must
  * be right.
- * Returns ROOST_SW_OK; ROOST_SW_NOT_ROCE and *pkt is undefined except
- * frame.vlan_tci; ROOST_SW_MALFORMED, ROOST_SW_DST_QPN, ROOST_SW_MAD_ICRC or
- * ROOST_SW_MAD_CLASS and *pkt is undefined.
+ * Returns ROOST_SW_OK; or ROOST_SW_NOT_ROCE, ROOST_SW_MALFORMED,
+ * ROOST_SW_DST_QPN, ROOST_SW_MAD_ICRC, ROOST_SW_MAD_CLASS, and *pkt is
+ * undefined except frame.vlan_tci and frame.drop, which is ROOST_DROP_QINQ for
+ * a frame with two tags.
  */
 enum roost_sw_drop roost_sw_parse(const struct roost_sw_frame *frame,
 				  struct roost_sw_mad *room,

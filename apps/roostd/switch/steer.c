@@ -101,10 +101,6 @@ static void steer_request(const struct roost_lease *lease,
 		 roost_gid_eq(&ip.src, &pkt->frame.sgid) &&
 		 roost_gid_eq(&ip.dst, &pkt->frame.dgid);
 	client = roost_lease_listener(lease, msg->service_id, to, has_ip);
-	/* What looks like a header may be private data. */
-	if (client == ROOST_CLIENT_NONE && has_ip)
-		client =
-			roost_lease_listener(lease, msg->service_id, to, false);
 	if (client == ROOST_CLIENT_NONE)
 		answer_no_listener(way, msg);
 	else
@@ -187,8 +183,8 @@ void roost_steer_from_port(const struct roost_lease *lease,
 	const struct roost_lease_addr *to;
 
 	/* Other VLANs are a twin's, whatever they carry. */
-	if (parsed == ROOST_SW_NOT_ROCE ||
-	    (parsed == ROOST_SW_OK && !roost_sw_vlan_ok(port, &pkt->frame))) {
+	if (parsed == ROOST_SW_NOT_ROCE || pkt->frame.drop == ROOST_DROP_QINQ ||
+	    !roost_sw_vlan_ok(port, &pkt->frame)) {
 		way->to = ROOST_STEER_HOST;
 		return;
 	}

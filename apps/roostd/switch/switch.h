@@ -47,7 +47,7 @@ struct roost_switch_ops {
 	 */
 	bool (*deliver)(void *arg, uint16_t client,
 			const struct roost_sw_frame *frame, bool looped);
-	/* A frame from the port for the daemon's host. */
+	/* A frame from the port for the daemon's host, of any VLAN. */
 	void (*host)(void *arg, const struct roost_sw_frame *frame);
 	/* The last member of the group died: the port leaves it. */
 	void (*leave)(void *arg, const struct roost_gid *group);

@@ -144,6 +144,61 @@ static void idle__keeps_no_credit(void **state)
 	end();
 }
 
+/* One frame at a time leaves most of a quantum, each time. */
+static void idle__often_keeps_no_credit(void **state)
+{
+	uint32_t client, len, nb = 0;
+
+	(void)state;
+	begin();
+	assert_int_equal(roost_fair_add(&fair, 0, 1, 0, 0), 0);
+	assert_int_equal(roost_fair_add(&fair, 1, 1, 0, 0), 0);
+	for (unsigned int i = 0; i < 1000; i++) {
+		roost_fair_push(&fair, 1, &handle[1], 64);
+		assert_non_null(roost_fair_head(&fair, 0, &client, &len));
+		roost_fair_pop(&fair);
+	}
+	push_all(0, 1000);
+	push_all(1, 1000);
+	for (unsigned int i = 0; i < 40; i++) {
+		assert_non_null(roost_fair_head(&fair, 0, &client, &len));
+		roost_fair_pop(&fair);
+		nb += client;
+	}
+	assert_in_range(nb, 16, 24);
+	end();
+}
+
+/* A limit above one's share, with the port free and then not: what was not
+ * sent for the limit is no credit.
+ */
+static void rate__keeps_no_credit(void **state)
+{
+	uint64_t bytes[2] = { 0 }, now_ns = 0;
+	uint32_t client, len;
+
+	(void)state;
+	begin();
+	/* 6 MB/s on a port of 10 MB/s. */
+	assert_int_equal(roost_fair_add(&fair, 0, 1, 6000000, 0), 0);
+	assert_int_equal(roost_fair_add(&fair, 1, 1, 0, 0), 0);
+	while (now_ns < 2 * SECOND) {
+		push_all(0, 1000);
+		if (now_ns >= SECOND)
+			push_all(1, 1000);
+		if (!roost_fair_head(&fair, now_ns, &client, &len)) {
+			now_ns = roost_fair_ready_ns(&fair);
+			continue;
+		}
+		roost_fair_pop(&fair);
+		if (now_ns >= SECOND)
+			bytes[client] += len + ROOST_FAIR_WIRE_BYTES;
+		now_ns += (len + ROOST_FAIR_WIRE_BYTES) * 100;
+	}
+	assert_in_range(bytes[1], 4900000, 5100000);
+	end();
+}
+
 static void rate__is_kept(void **state)
 {
 	uint64_t bytes[2] = { 0 }, now_ns = 0;
@@ -230,6 +285,8 @@ int main(void)
 		cmocka_unit_test(round__weights),
 		cmocka_unit_test(queue__order_and_bound),
 		cmocka_unit_test(idle__keeps_no_credit),
+		cmocka_unit_test(idle__often_keeps_no_credit),
+		cmocka_unit_test(rate__keeps_no_credit),
 		cmocka_unit_test(rate__is_kept),
 		cmocka_unit_test(rate__alone_says_when),
 		cmocka_unit_test(flush__of_one_that_goes),

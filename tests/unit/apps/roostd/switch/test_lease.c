@@ -52,6 +52,32 @@ static void qpn__is_its_owners(void **state)
 	roost_lease_destroy(lease);
 }
 
+/* Their indices are in somebody's block, but no QP has them. */
+static void qpn__of_no_qp(void **state)
+{
+	static const uint32_t qpns[] = { 0, 1, 0xffffff };
+	struct roost_lease *lease;
+	uint16_t a;
+
+	(void)state;
+	fresh_state(&disk);
+	lease = start_lease(&disk, 0);
+	a = add_client(lease, 1000, 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		const uint32_t index =
+			roost_idmap_invert(&lease->qpns, qpns[i]) & 0xfffff;
+
+		assert_int_equal(
+			roost_pool_take_this(&lease->blocks, a,
+					     &lease->clients[a].blocks,
+					     index >> ROOST_LEASE_BLOCK_SHIFT),
+			0);
+		assert_int_equal(roost_lease_qpn_owner(lease, qpns[i]),
+				 ROOST_CLIENT_NONE);
+	}
+	roost_lease_destroy(lease);
+}
+
 static void comm_id__is_its_owners(void **state)
 {
 	struct roost_lease *lease;
@@ -196,6 +222,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(qpn__is_its_owners),
+		cmocka_unit_test(qpn__of_no_qp),
 		cmocka_unit_test(comm_id__is_its_owners),
 		cmocka_unit_test(block__limit_of_qps),
 		cmocka_unit_test(remove__numbers_in_quarantine),

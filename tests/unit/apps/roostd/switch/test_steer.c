@@ -98,6 +98,19 @@ static void port__rest_is_the_hosts(void **state)
 	m.flow.tagged = true;
 	m.flow.vlan_tci = 7;
 	assert_int_equal(from_port(&w, &m)->to, ROOST_STEER_HOST);
+	/* What is broken on another VLAN, and frames with two tags, too. */
+	frame = make(&m);
+	bytes_of(&frame)[28] ^= 1; /* checksum */
+	roost_steer_from_port(w.lease, &w.port, w.seen, &pkt,
+			      roost_sw_parse(&frame, &room, &pkt), &way);
+	assert_int_equal(way.to, ROOST_STEER_HOST);
+	m = rc_to(&w, 0);
+	frame = make(&m);
+	bytes_of(&frame)[12] = 0x88;
+	bytes_of(&frame)[13] = 0xa8;
+	roost_steer_from_port(w.lease, &w.port, w.seen, &pkt,
+			      roost_sw_parse(&frame, &room, &pkt), &way);
+	assert_int_equal(way.to, ROOST_STEER_HOST);
 	m = rc_to(&w, 0);
 	frame = make(&m);
 	bytes_of(&frame)[12] = 8;

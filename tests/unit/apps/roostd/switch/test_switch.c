@@ -302,6 +302,24 @@ static void death__peers_are_told(void **state)
 	net_fini(&net);
 }
 
+/* The peer ends the connection at the same time: nothing is left to say. */
+static void death__as_the_peer_disconnects(void **state)
+{
+	struct maker m;
+
+	(void)state;
+	net_init(&net);
+	connect_peer();
+	roost_switch_client_remove(net.sw, net.w.client[1], SECOND);
+	m = mad_to(&net.w, 1, ROOST_CM_DREQ);
+	net_from_port(&net, &m);
+	assert_int_equal(roost_switch_run(net.sw, SECOND, 100), UINT64_MAX);
+	net_send(&net, SECOND);
+	assert_int_equal(net.port.nb, 1);
+	assert_int_equal(net_msg(&net.port)->type, ROOST_CM_DREP);
+	net_fini(&net);
+}
+
 static void death__of_a_neighbour(void **state)
 {
 	struct maker m;
@@ -404,6 +422,7 @@ int main(void)
 		cmocka_unit_test(mad__goes_on_as_checked),
 		cmocka_unit_test(request__nobody_listens),
 		cmocka_unit_test(death__peers_are_told),
+		cmocka_unit_test(death__as_the_peer_disconnects),
 		cmocka_unit_test(death__of_a_neighbour),
 		cmocka_unit_test(death__leaves_nothing),
 		cmocka_unit_test(death__bounded_work),

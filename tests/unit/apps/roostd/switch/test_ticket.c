@@ -161,6 +161,8 @@ static void recovering__ends_with_the_grace(void **state)
 	b = add_client(lease, 1001, GRACE_NS);
 	assert_int_equal(roost_lease_block(lease, b, GRACE_NS, &other), 0);
 	assert_true(other > block);
+	assert_true(lease->blocks.free_at_ns[block] ==
+		    GRACE_NS + QUARANTINE_NS);
 	/* Nor is it taken by the daemon after this one. */
 	lease = restart(lease, GRACE_NS);
 	assert_int_equal(present(lease, &ticket, 1000, GRACE_NS, &a), -ESTALE);
