@@ -66,7 +66,9 @@ struct roost_lease_state {
 	uint32_t nb_prefixes_used;
 	struct {
 		uint32_t generation; /* of the slot: counts its clients */
-		uint32_t serial;     /* of the last ticket; 0: no client */
+		/* Of the last ticket that was committed; 0: no client. */
+		uint32_t serial;
+		uint32_t issued; /* of the last ticket that was written */
 	} slots[ROOST_CLIENTS_MAX];
 };
 

@@ -96,18 +96,21 @@ ptrdiff_t roost_lease_issue(struct roost_lease *lease, uint16_t client,
 			    uint8_t *ticket, size_t room_bytes)
 {
 	const struct roost_client *c = &lease->clients[client];
-	const struct roost_lease_state *state = lease->state;
+	struct roost_lease_state *state = lease->state;
 	const struct roost_claim_entry *entry = NULL;
 	uint32_t bucket = 0;
 	uint8_t *at = ticket;
 
 	if (roost_lease_ticket_max(lease, client) > room_bytes)
 		return -ENOSPC;
+	/* 0: none. */
+	if (++state->slots[client].issued == 0)
+		state->slots[client].issued = 1;
 	put32(&at, MAGIC);
 	put32(&at, client);
 	put32(&at, c->generation);
 	put32(&at, state->epoch);
-	put32(&at, state->slots[client].serial + 1);
+	put32(&at, state->slots[client].issued);
 	put32(&at, c->conf.uid);
 	put32(&at, c->blocks.nb);
 	put32(&at, c->prefixes.nb);
@@ -124,11 +127,7 @@ ptrdiff_t roost_lease_issue(struct roost_lease *lease, uint16_t client,
 
 void roost_lease_commit(struct roost_lease *lease, uint16_t client)
 {
-	uint32_t *serial = &lease->state->slots[client].serial;
-
-	/* 0: no client. */
-	if (++*serial == 0)
-		*serial = 1;
+	lease->state->slots[client].serial = lease->state->slots[client].issued;
 }
 
 /* ---- reading ------------------------------------------------------------- */
@@ -170,6 +169,7 @@ static int check_head(const struct roost_lease *lease,
 {
 	const struct roost_client *c = &lease->clients[head[HEAD_SLOT]];
 	const uint32_t serial = lease->state->slots[head[HEAD_SLOT]].serial;
+	const uint32_t issued = lease->state->slots[head[HEAD_SLOT]].issued;
 	const bool same_generation =
 		lease->state->slots[head[HEAD_SLOT]].generation ==
 		head[HEAD_GENERATION];
@@ -182,7 +182,7 @@ static int check_head(const struct roost_lease *lease,
 		return same_generation && c->expired ? -ETIMEDOUT : -ESTALE;
 	/* Of the last ticket, or of one that was given but not committed. */
 	if (!same_generation || head[HEAD_EPOCH] == lease->state->epoch ||
-	    (head[HEAD_SERIAL] != serial && head[HEAD_SERIAL] != serial + 1))
+	    (head[HEAD_SERIAL] != serial && head[HEAD_SERIAL] != issued))
 		return -ESTALE;
 	return 0;
 }

@@ -287,7 +287,7 @@ static void present__last_ticket_only(void **state)
  */
 static void present__given_but_not_committed(void **state)
 {
-	struct ticket before, given;
+	struct ticket before, given, next;
 
 	(void)state;
 	for (unsigned int has_it = 0; has_it < 2; has_it++) {
@@ -307,6 +307,13 @@ static void present__given_but_not_committed(void **state)
 					 0, &a),
 				 0);
 		assert_int_equal(lease->clients[a].blocks.nb, 2 + has_it);
+		/* The one that comes next voids both. */
+		issue(lease, a, &next);
+		roost_lease_commit(lease, a);
+		lease = restart(lease, 0);
+		assert_int_equal(present(lease, &before, 1000, 0, &a), -ESTALE);
+		assert_int_equal(present(lease, &given, 1000, 0, &a), -ESTALE);
+		assert_int_equal(present(lease, &next, 1000, 0, &a), 0);
 		roost_lease_destroy(lease);
 	}
 }
