@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cm/priv.h"
+#include "lib/engine/core/lease.h"
 
 /* MADs in one run: a flood must not keep the control thread from its other
  * work.
@@ -133,6 +134,28 @@ static bool id_reserved(uint32_t id)
 	return id == 0;
 }
 
+/* Communication IDs of the lease have its prefix. At least two bits are left
+ * for generations.
+ */
+static int make_ids(struct roost_cm *cm, const uint64_t secret[2])
+{
+	const struct roost_leases *leases = roost_dev_leases(cm->dev);
+	unsigned int index_bits = ID_INDEX_BITS;
+	int ret;
+
+	if (!leases)
+		return roost_idmap_init(&cm->ids, 32, index_bits, secret,
+					id_reserved);
+	if (leases->cm_prefix_bits > 30 - index_bits)
+		index_bits = 30 - leases->cm_prefix_bits;
+	ret = roost_idmap_init(&cm->ids, 32, index_bits, leases->cm_key,
+			       id_reserved);
+	if (!ret)
+		roost_idmap_set_prefix(&cm->ids, leases->cm_prefix_bits,
+				       leases->cm_prefix);
+	return ret;
+}
+
 static int make_tables(struct roost_cm *cm)
 {
 	uint64_t secret[5];
@@ -142,8 +165,7 @@ static int make_tables(struct roost_cm *cm)
 	roost_cm_table_init(&cm->peer_ids, secret[0]);
 	roost_cm_table_init(&cm->peer_qpns, secret[1]);
 	roost_cm_table_init(&cm->sidrs, secret[2]);
-	return roost_idmap_init(&cm->ids, 32, ID_INDEX_BITS, &secret[3],
-				id_reserved);
+	return make_ids(cm, &secret[3]);
 }
 
 static int create(struct roost_dev *dev, struct roost_cm **out)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "cm/priv.h"
+#include "lib/engine/core/lease.h"
 
 /* How well a listener fits a request; the best one gets it. */
 enum fit {
@@ -83,16 +84,34 @@ static bool is_taken(struct roost_cm *cm,
 	return false;
 }
 
+static struct roost_service_claim
+service_of(const struct roost_cm_listen_param *param)
+{
+	return (struct roost_service_claim){
+		.id = param->service_id,
+		.addr = param->addr,
+		.family = (uint8_t)param->family,
+		.listens = true,
+	};
+}
+
 int roost_cm_listen(struct roost_cm *cm,
 		    const struct roost_cm_listen_param *param,
 		    roost_cm_callback *callback, void *arg,
 		    struct roost_cm_listener **listener)
 {
-	struct roost_cm_listener *l = calloc(1, sizeof(*l));
-	int ret = 0;
+	const struct roost_service_claim service = service_of(param);
+	struct roost_cm_listener *l;
+	int ret;
 
-	if (!l)
+	ret = roost_dev_claim(cm->dev, &service);
+	if (ret)
+		return ret;
+	l = calloc(1, sizeof(*l));
+	if (!l) {
+		roost_dev_release(cm->dev, &service);
 		return -ENOMEM;
+	}
 	l->cm = cm;
 	l->param = *param;
 	l->callback = callback;
@@ -108,6 +127,7 @@ int roost_cm_listen(struct roost_cm *cm,
 		LIST_INSERT_HEAD(&cm->listeners, l, link);
 	pthread_mutex_unlock(&cm->lock);
 	if (ret) {
+		roost_dev_release(cm->dev, &service);
 		free(l);
 		return ret;
 	}
@@ -117,6 +137,7 @@ int roost_cm_listen(struct roost_cm *cm,
 
 void roost_cm_listener_destroy(struct roost_cm_listener *listener)
 {
+	const struct roost_service_claim service = service_of(&listener->param);
 	struct roost_cm *cm = listener->cm;
 	struct roost_cm_conn *conn;
 
@@ -127,5 +148,6 @@ void roost_cm_listener_destroy(struct roost_cm_listener *listener)
 		if (conn->backlog == listener)
 			roost_cm_conn_off_backlog(conn);
 	pthread_mutex_unlock(&cm->lock);
+	roost_dev_release(cm->dev, &service);
 	free(listener);
 }

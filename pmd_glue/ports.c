@@ -105,6 +105,8 @@ void roost_ports_configure(const struct roost_ports *ports,
 {
 	conf->pool = roomiest_pool(ports);
 	conf->nb_ports = ports->nb;
+	conf->leases = ports->v[0]->leases;
+	conf->shares_addrs = ports->v[0]->shares_addrs;
 	for (unsigned int i = 0; i < ports->nb; i++) {
 		const struct roost_backend_port *port = ports->v[i];
 

@@ -11,6 +11,7 @@
 #include "cm/rdmacm/addr.h"
 #include "cm/rdmacm/rdmacm.h"
 #include "lib/engine/core/dev.h"
+#include "lib/engine/core/lease.h"
 #include "lib/engine/core/route.h"
 
 static enum roost_rdmacm_port_space space_of(enum rdma_port_space ps)
@@ -55,6 +56,70 @@ static int find_device(struct roost_rdmacm_id *id, const struct sockaddr *addr)
 	return 0;
 }
 
+/* ---- claims at the devices ----------------------------------------------- */
+
+static struct roost_service_claim
+service_of(const struct roost_rdmacm_claim *claim)
+{
+	struct roost_service_claim service = {
+		.id = claim->service_base | claim->port,
+		.family = claim->family == AF_INET ? ROOST_CM_FAMILY_IPV4
+						   : ROOST_CM_FAMILY_IPV6,
+		.reuseaddr = claim->reuseaddr,
+		.afonly = claim->afonly,
+	};
+
+	if (!claim->any)
+		service.addr = claim->addr;
+	return service;
+}
+
+/* At the device of the address, or at the first nb devices. */
+static void drop_at_devices(const struct roost_rdmacm_claim *claim,
+			    unsigned int nb)
+{
+	const struct roost_service_claim service = service_of(claim);
+
+	if (claim->device)
+		roost_dev_release(claim->device->dev, &service);
+	for (unsigned int i = 0; !claim->device && i < nb; i++)
+		roost_dev_release(roost_rdmacm_device_nr(i)->dev, &service);
+}
+
+static int take_beyond(const struct roost_rdmacm_claim *claim)
+{
+	const struct roost_service_claim service = service_of(claim);
+	struct roost_rdmacm_device *d;
+	int ret = 0;
+
+	if (claim->device)
+		return roost_dev_claim(claim->device->dev, &service);
+	for (unsigned int i = 0; (d = roost_rdmacm_device_nr(i)); i++) {
+		ret = roost_dev_claim(d->dev, &service);
+		if (ret) {
+			drop_at_devices(claim, i);
+			break;
+		}
+	}
+	return ret;
+}
+
+static void drop_beyond(const struct roost_rdmacm_claim *claim)
+{
+	unsigned int nb = 0;
+
+	while (roost_rdmacm_device_nr(nb))
+		nb++;
+	drop_at_devices(claim, nb);
+}
+
+static const struct roost_rdmacm_beyond at_devices = {
+	.take = take_beyond,
+	.drop = drop_beyond,
+};
+
+/* ---- bind ---------------------------------------------------------------- */
+
 int roost_rdmacm_bind(struct roost_rdmacm_id *id, const struct sockaddr *addr)
 {
 	const socklen_t len = roost_rdmacm_addr_len(addr);
@@ -68,6 +133,10 @@ int roost_rdmacm_bind(struct roost_rdmacm_id *id, const struct sockaddr *addr)
 		if (ret)
 			return ret;
 	}
+	id->claim.beyond = &at_devices;
+	id->claim.device = id->device;
+	id->claim.service_base =
+		roost_cm_service_id((enum roost_cm_port_space)id->id.ps, 0);
 	id->claim.space = space_of(id->id.ps);
 	id->claim.family = addr->sa_family;
 	id->claim.any = roost_rdmacm_addr_is_any(addr);

@@ -11,6 +11,8 @@
 #define BUCKETS 1024u
 #define EPHEMERAL_FIRST 32768u
 #define EPHEMERAL_NB 28232u
+/* Numbers that are asked for beyond this process before port 0 fails. */
+#define EPHEMERAL_TRIES 1024u
 
 LIST_HEAD(claims, roost_rdmacm_claim);
 
@@ -63,22 +65,47 @@ static bool is_free(enum roost_rdmacm_port_space space, uint16_t port)
 	return true;
 }
 
-/* Under the lock. Returns 0: none is free. */
-static uint16_t ephemeral(enum roost_rdmacm_port_space space)
+/* Under the lock: the first free number from number *at of the ephemeral ones
+ * on, which is then behind it. Returns 0: none is free.
+ */
+static uint16_t ephemeral(enum roost_rdmacm_port_space space, uint32_t *at)
 {
-	uint32_t start = 0;
-
-	/* Cannot fail for so few bytes but before the pool is filled. */
-	if (getrandom(&start, sizeof(start), GRND_NONBLOCK) < 0)
-		start = 0;
 	for (uint32_t i = 0; i < EPHEMERAL_NB; i++) {
-		const uint32_t port = EPHEMERAL_FIRST +
-				      (start % EPHEMERAL_NB + i) % EPHEMERAL_NB;
+		const uint32_t port = EPHEMERAL_FIRST + (*at)++ % EPHEMERAL_NB;
 
 		if (is_free(space, (uint16_t)port))
 			return (uint16_t)port;
 	}
 	return 0;
+}
+
+/* Take port in the table; 0: a free one. */
+static int take_here(struct roost_rdmacm_claim *claim, uint16_t port,
+		     uint32_t *at)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&table.lock);
+	if (port == 0) {
+		port = ephemeral(claim->space, at);
+		ret = port ? 0 : -EADDRNOTAVAIL;
+	} else {
+		ret = check(claim, port, claim->reuseaddr);
+	}
+	if (ret == 0) {
+		claim->port = port;
+		LIST_INSERT_HEAD(bucket(claim->space, port), claim, link);
+	}
+	pthread_mutex_unlock(&table.lock);
+	return ret;
+}
+
+static void drop_here(struct roost_rdmacm_claim *claim)
+{
+	pthread_mutex_lock(&table.lock);
+	LIST_REMOVE(claim, link);
+	claim->port = 0;
+	pthread_mutex_unlock(&table.lock);
 }
 
 void roost_rdmacm_ports_forget(void)
@@ -92,21 +119,26 @@ void roost_rdmacm_ports_forget(void)
 
 int roost_rdmacm_port_take(struct roost_rdmacm_claim *claim, uint16_t port)
 {
-	int ret = 0;
+	uint32_t at = 0;
+	int ret;
 
-	pthread_mutex_lock(&table.lock);
-	if (port == 0) {
-		port = ephemeral(claim->space);
-		ret = port ? 0 : -EADDRNOTAVAIL;
-	} else {
-		ret = check(claim, port, claim->reuseaddr);
+	/* Cannot fail for so few bytes but before the pool is filled. */
+	if (getrandom(&at, sizeof(at), GRND_NONBLOCK) < 0)
+		at = 0;
+	at %= EPHEMERAL_NB;
+	for (unsigned int tries = 0; tries < EPHEMERAL_TRIES; tries++) {
+		ret = take_here(claim, port, &at);
+		if (ret || !claim->beyond)
+			return ret;
+		ret = claim->beyond->take(claim);
+		if (ret == 0)
+			return 0;
+		drop_here(claim);
+		/* Another process has it: the next one. */
+		if (port != 0 || (ret != -EADDRINUSE && ret != -EADDRNOTAVAIL))
+			return ret;
 	}
-	if (ret == 0) {
-		claim->port = port;
-		LIST_INSERT_HEAD(bucket(claim->space, port), claim, link);
-	}
-	pthread_mutex_unlock(&table.lock);
-	return ret;
+	return -EADDRNOTAVAIL;
 }
 
 int roost_rdmacm_port_alone(const struct roost_rdmacm_claim *claim)
@@ -121,10 +153,9 @@ int roost_rdmacm_port_alone(const struct roost_rdmacm_claim *claim)
 
 void roost_rdmacm_port_drop(struct roost_rdmacm_claim *claim)
 {
-	pthread_mutex_lock(&table.lock);
-	if (claim->port) {
-		LIST_REMOVE(claim, link);
-		claim->port = 0;
-	}
-	pthread_mutex_unlock(&table.lock);
+	if (!claim->port)
+		return;
+	if (claim->beyond)
+		claim->beyond->drop(claim);
+	drop_here(claim);
 }

@@ -5,11 +5,14 @@
 #define ROOST_CM_RDMACM_PORTS_H
 
 /*
- * Claims on port numbers, in each port space, in this process. The rules are
- * those of the Linux kernel's rdma_cm, except that port numbers below 1024 need
- * no privilege, because no other user can be on the port.
+ * Claims on port numbers, in each port space: in the table of this process, and
+ * beyond it where the claimant says so, for devices that several processes
+ * share. The rules are those of the Linux kernel's rdma_cm, except that port
+ * numbers below 1024 need no privilege, because no other user can be on the
+ * port.
  *
- * Thread: any; one lock around the table.
+ * Thread: any; one lock around the table, which is not held during beyond's
+ * functions.
  */
 
 #include <stdbool.h>
@@ -25,8 +28,21 @@ enum roost_rdmacm_port_space {
 	ROOST_RDMACM_PORT_SPACES,
 };
 
+struct roost_rdmacm_claim;
+struct roost_rdmacm_device;
+
+/* Claims beyond this process; claim->port is the number. */
+struct roost_rdmacm_beyond {
+	/* Returns 0; -EADDRINUSE, -EADDRNOTAVAIL, or another -errno. */
+	int (*take)(const struct roost_rdmacm_claim *claim);
+	void (*drop)(const struct roost_rdmacm_claim *claim);
+};
+
 /* One id's claim. All fields but link and port are the caller's to fill. */
 struct roost_rdmacm_claim {
+	const struct roost_rdmacm_beyond *beyond; /* NULL: no such claims */
+	struct roost_rdmacm_device *device;       /* of addr; NULL: any */
+	uint64_t service_base; /* service ID of port number 0 */
 	enum roost_rdmacm_port_space space;
 	int family;
 	bool any;              /* bound to the wildcard */
@@ -41,7 +57,7 @@ struct roost_rdmacm_claim {
  * Claim port; 0: a free one of 32768..60999, beginning at a random one.
  * Returns 0 and claim->port is set; -EADDRINUSE (the address and port are
  * claimed), -EADDRNOTAVAIL (one of the two is the wildcard; or no port is
- * free).
+ * free), or an error of beyond.
  */
 int roost_rdmacm_port_take(struct roost_rdmacm_claim *claim, uint16_t port);
 

@@ -31,6 +31,7 @@
 #include "lib/config/resolve.h"
 #include "lib/engine/core/dev.h"
 
+struct roost_leases;
 struct rte_mempool;
 struct roost_backend;
 struct roost_progress;
@@ -48,6 +49,13 @@ struct roost_backend_port {
 	uint8_t first_mac[6];     /* its MAC at open */
 	uint16_t vlan_id;         /* 0: none */
 	bool punts_vlans;         /* wants frames of other VLANs, too */
+	/* As in struct roost_dev_conf; that of the device's first port counts.
+	 */
+	bool shares_addrs;
+	/* What the device leases; that of its first port counts. NULL: it
+	 * shares no numbers.
+	 */
+	const struct roost_leases *leases;
 	/* How long the opening of a device waits for the link; 0: not at all.
 	 */
 	uint64_t link_wait_ns;

@@ -9,6 +9,7 @@
 
 #include "lib/engine/core/dev_priv.h"
 #include "lib/engine/core/workers.h"
+#include "lib/engine/core/lease.h"
 #include "lib/wire/frame.h"
 
 /* Entries of a context's async ring; more events wait in their objects. */
@@ -61,6 +62,21 @@ static void fini_tables(struct roost_dev *dev)
 	roost_idmap_fini(&dev->qps);
 }
 
+static int init_leased_qps(struct roost_dev *dev,
+			   const struct roost_leases *leases)
+{
+	const struct roost_idmap_source source = {
+		.lease = leases->lease_qpns,
+		.ctx = leases->ctx,
+	};
+	int ret = roost_idmap_init(&dev->qps, 24, leases->qpn_index_bits,
+				   leases->qpn_key, qpn_reserved);
+
+	if (!ret)
+		roost_idmap_set_source(&dev->qps, &source);
+	return ret;
+}
+
 /* Each table permutes with keys of its own, all from one seed. */
 static int init_tables(struct roost_dev *dev, const uint64_t given[2])
 {
@@ -84,9 +100,12 @@ static int init_tables(struct roost_dev *dev, const uint64_t given[2])
 	for (unsigned int i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		uint64_t own[2] = { seed[0] ^ i, seed[1] + i };
 
-		ret = roost_idmap_init(tables[i].map, tables[i].bits,
-				       tables[i].index_bits, own,
-				       tables[i].reserved);
+		if (tables[i].map == &dev->qps && dev->leases)
+			ret = init_leased_qps(dev, dev->leases);
+		else
+			ret = roost_idmap_init(tables[i].map, tables[i].bits,
+					       tables[i].index_bits, own,
+					       tables[i].reserved);
 		if (ret) {
 			fini_tables(dev);
 			return ret;
@@ -126,6 +145,7 @@ int roost_dev_make(const struct roost_dev_conf *conf,
 	d->pool = conf->pool;
 	d->node_guid = conf->node_guid;
 	d->shares_addrs = conf->shares_addrs;
+	d->leases = conf->leases;
 	d->transport = transport;
 	d->cc = cc;
 	d->nb_ports = conf->nb_ports;

@@ -19,6 +19,7 @@
 #include "lib/engine/core/port.h"
 #include "lib/engine/core/port_io.h"
 
+struct roost_leases;
 struct rte_mempool;
 
 #define ROOST_DEV_PORTS_MAX 2
@@ -53,8 +54,12 @@ struct roost_dev_conf {
 	 */
 	bool shares_addrs;
 	uint64_t node_guid; /* host order */
-	uint64_t seed[2];   /* keys of the id permutations; 0,0: draw
-			     * from the kernel's CSPRNG */
+	/* Numbers and services that the device shares with others (lease.h);
+	 * outlives the device. NULL: it shares none.
+	 */
+	const struct roost_leases *leases;
+	uint64_t seed[2]; /* keys of the id permutations; 0,0: draw
+			   * from the kernel's CSPRNG */
 };
 
 /* Returns 0, -ENOMEM, -EINVAL. The device starts with no GIDs, port down. */

@@ -19,6 +19,7 @@
 #include "lib/wire/frame.h"
 
 struct roost_cc;
+struct roost_leases;
 struct roost_transport;
 
 #define ROOST_MCAST_BUCKETS 1024u
@@ -60,6 +61,7 @@ struct roost_dev {
 	char name[32];
 	struct rte_mempool *pool;
 	uint64_t node_guid;
+	const struct roost_leases *leases; /* NULL: none */
 	const struct roost_transport *transport;
 	const struct roost_cc *cc; /* congestion control of all QPs */
 	unsigned int nb_ports;

@@ -21,6 +21,11 @@ static uint64_t splitmix(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
+static uint32_t nb_pages(const struct roost_idmap *map)
+{
+	return 1u << (map->index_bits - ROOST_IDMAP_PAGE_SHIFT);
+}
+
 int roost_idmap_init(struct roost_idmap *map, unsigned int bits,
 		     unsigned int index_bits, const uint64_t seed[2],
 		     bool (*reserved)(uint32_t id))
@@ -37,8 +42,7 @@ int roost_idmap_init(struct roost_idmap *map, unsigned int bits,
 	};
 	for (int i = 0; i < ROOST_IDMAP_ROUNDS; i++)
 		map->round_key[i] = splitmix(&a) ^ splitmix(&b);
-	map->pages = calloc(1u << (index_bits - ROOST_IDMAP_PAGE_SHIFT),
-			    sizeof(map->pages[0]));
+	map->pages = calloc(nb_pages(map), sizeof(map->pages[0]));
 	map->memo = calloc(ROOST_IDMAP_MEMO_LEN, sizeof(map->memo[0]));
 	if (!map->pages || !map->memo) {
 		free(map->pages);
@@ -55,11 +59,24 @@ void roost_idmap_fini(struct roost_idmap *map)
 {
 	if (!map->pages)
 		return;
-	for (uint32_t i = 0; i < map->nb_slots >> ROOST_IDMAP_PAGE_SHIFT; i++)
+	for (uint32_t i = 0; i < nb_pages(map); i++)
 		free(atomic_load(&map->pages[i]));
 	free(map->pages);
 	free(map->memo);
 	map->pages = NULL;
+}
+
+void roost_idmap_set_prefix(struct roost_idmap *map, unsigned int prefix_bits,
+			    uint32_t prefix)
+{
+	map->prefix_bits = prefix_bits;
+	map->prefix = prefix << (2 * map->half_bits - prefix_bits);
+}
+
+void roost_idmap_set_source(struct roost_idmap *map,
+			    const struct roost_idmap_source *source)
+{
+	map->source = *source;
 }
 
 /* Round function of the Feistel network: half_bits bits out of 64 mixed. */
@@ -126,52 +143,102 @@ static uint32_t free_pop(struct roost_idmap *map)
 	return index;
 }
 
-static int grow(struct roost_idmap *map)
+/* Under the lock. */
+static int add_slots(struct roost_idmap *map, uint32_t first, uint32_t nb)
 {
-	uint32_t first = map->nb_slots;
-	struct roost_idmap_slot *page;
+	const uint32_t last = first + nb - 1;
 
-	if (first >> map->index_bits != 0)
-		return -ENOSPC;
-	page = calloc(PAGE_SLOTS, sizeof(*page));
-	if (!page)
-		return -ENOMEM;
-	atomic_store_explicit(&map->pages[first >> ROOST_IDMAP_PAGE_SHIFT],
-			      page, memory_order_release);
-	map->nb_slots += PAGE_SLOTS;
-	for (uint32_t i = first; i < map->nb_slots; i++)
+	if (nb == 0 || last < first || last >> map->index_bits != 0)
+		return -EINVAL;
+	for (uint32_t i = first >> ROOST_IDMAP_PAGE_SHIFT;
+	     i <= last >> ROOST_IDMAP_PAGE_SHIFT; i++) {
+		struct roost_idmap_slot *page = atomic_load(&map->pages[i]);
+
+		if (!page)
+			page = calloc(PAGE_SLOTS, sizeof(*page));
+		if (!page)
+			return -ENOMEM;
+		atomic_store_explicit(&map->pages[i], page,
+				      memory_order_release);
+	}
+	map->nb_slots += nb;
+	for (uint32_t i = first; i <= last; i++)
 		free_push(map, i);
 	return 0;
 }
 
+/* With few free slots, the same slots, and soon their numbers, would be reused
+ * too early. Under the lock, which is released during a lease.
+ */
+static int refill(struct roost_idmap *map)
+{
+	const struct roost_idmap_source *source = &map->source;
+	uint32_t first, nb;
+	int ret;
+
+	if (map->nb_slots - map->nb_used - map->nb_void >= FREE_MIN)
+		return 0;
+	if (!source->lease)
+		return map->nb_slots >> map->index_bits != 0
+			       ? -ENOSPC
+			       : add_slots(map, map->nb_slots, PAGE_SLOTS);
+	/* A source that has no more is asked again when it has to be. */
+	if (map->dry && map->first_free != NONE)
+		return 0;
+	roost_spin_unlock(&map->lock);
+	ret = source->lease(source->ctx, &first, &nb);
+	roost_spin_lock(&map->lock);
+	if (!ret)
+		ret = add_slots(map, first, nb);
+	map->dry = ret != 0;
+	return ret;
+}
+
+/* Give the slot its next number. Returns false: each one is reserved. Under the
+ * lock.
+ */
+static bool number_slot(struct roost_idmap *map, uint32_t index, uint32_t *id)
+{
+	const uint32_t generations =
+		1u << (2 * map->half_bits - map->index_bits - map->prefix_bits);
+	struct roost_idmap_slot *slot = slot_at(map, index);
+
+	for (uint32_t i = 0; i < generations; i++) {
+		slot->generation = (slot->generation + 1) & (generations - 1);
+		*id = roost_idmap_permute(
+			map, map->prefix | slot->generation << map->index_bits |
+				     index);
+		if (!map->reserved(*id))
+			return true;
+	}
+	return false;
+}
+
 int roost_idmap_add(struct roost_idmap *map, void *object, uint32_t *id)
 {
-	uint32_t generations = 1u << (2 * map->half_bits - map->index_bits);
 	struct roost_idmap_slot *slot;
 	uint32_t index;
-	int ret = 0;
+	int ret;
 
 	roost_spin_lock(&map->lock);
-	/* With few free slots, the same slots, and soon their numbers, would be
-	 * reused too early.
-	 */
-	if (map->nb_slots - map->nb_used < FREE_MIN)
-		ret = grow(map);
-	if (ret == 0 || map->first_free != NONE) {
-		ret = 0;
+	ret = refill(map);
+	for (;;) {
+		if (map->first_free == NONE) {
+			ret = ret ? ret : -ENOSPC;
+			break;
+		}
 		index = free_pop(map);
+		if (!number_slot(map, index, id)) {
+			map->nb_void++;
+			continue;
+		}
 		slot = slot_at(map, index);
-		do {
-			slot->generation =
-				(slot->generation + 1) & (generations - 1);
-			*id = roost_idmap_permute(
-				map,
-				slot->generation << map->index_bits | index);
-		} while (map->reserved(*id));
 		atomic_store_explicit(&slot->id, *id, memory_order_relaxed);
 		map->nb_used++;
 		atomic_store_explicit(&slot->object, object,
 				      memory_order_release);
+		ret = 0;
+		break;
 	}
 	roost_spin_unlock(&map->lock);
 	return ret;

@@ -21,6 +21,11 @@
  * many other numbers as there are generations were given out, unless the table
  * is full. For QPNs that is longer than any timewait.
  *
+ * The indices come from a range that grows from 0, or from a source that leases
+ * ranges of them. Where several maps with one key share all numbers, each has
+ * ranges of its own (lib/engine/core/lease.h), or a prefix: the upper bits of
+ * its values.
+ *
  * Threads: add and del: any (one lock); get: workers, without a lock. The
  * object that get returned stays valid for the rest of the turn
  * (lib/engine/sched/worker.h).
@@ -43,17 +48,32 @@ struct roost_idmap_slot {
 	uint32_t next_free; /* index; ROOST_IDMAP_NONE: last */
 };
 
+/* Leases indices. */
+struct roost_idmap_source {
+	/* Lease nb more indices, from *first on; *nb > 0. Returns 0, or -errno:
+	 * there are none now. Thread: callers of roost_idmap_add(), several at
+	 * a time; not under the map's lock.
+	 */
+	int (*lease)(void *ctx, uint32_t *first, uint32_t *nb);
+	void *ctx;
+};
+
 struct roost_idmap {
-	unsigned int half_bits;  /* half the bits of a number: 12 or 16 */
-	unsigned int index_bits; /* low bits of a number that are the index */
+	unsigned int half_bits;   /* half the bits of a number: 12 or 16 */
+	unsigned int index_bits;  /* low bits of a value that are the index */
+	unsigned int prefix_bits; /* its high bits that are prefix */
+	uint32_t prefix;          /* shifted to its place */
+	struct roost_idmap_source source; /* lease NULL: none */
 	uint64_t round_key[ROOST_IDMAP_ROUNDS];
 	/* Callback of the owner: true for numbers that must not be given out.
 	 */
 	bool (*reserved)(uint32_t id);
 	struct roost_spin lock;
-	uint32_t nb_slots; /* made so far; grows by pages */
+	uint32_t nb_slots; /* that may be used; grows by pages, or by leases */
 	uint32_t nb_used;
+	uint32_t nb_void; /* slots whose numbers are all reserved */
 	uint32_t first_free, last_free;
+	bool dry; /* the last lease failed */
 	_Atomic(struct roost_idmap_slot *) *pages;
 	/* At [id % ROOST_IDMAP_MEMO_LEN]: a number in the low 32 bits, its
 	 * index in the high ones. Writers: all callers of roost_idmap_get();
@@ -70,8 +90,18 @@ int roost_idmap_init(struct roost_idmap *map, unsigned int bits,
 		     unsigned int index_bits, const uint64_t seed[2],
 		     bool (*reserved)(uint32_t id));
 void roost_idmap_fini(struct roost_idmap *map);
+/* Before the first add: all values have prefix in their upper prefix_bits bits;
+ * prefix_bits + index_bits <= bits.
+ */
+void roost_idmap_set_prefix(struct roost_idmap *map, unsigned int prefix_bits,
+			    uint32_t prefix);
+/* Before the first add: indices come from the source. */
+void roost_idmap_set_source(struct roost_idmap *map,
+			    const struct roost_idmap_source *source);
 
-/* Give object a number. Returns 0, -ENOSPC (all in use), -ENOMEM. */
+/* Give object a number. Returns 0; -ENOSPC (all in use) or the error of the
+ * source; -ENOMEM.
+ */
 int roost_idmap_add(struct roost_idmap *map, void *object, uint32_t *id);
 /* Forget a number that is in use. */
 void roost_idmap_del(struct roost_idmap *map, uint32_t id);

@@ -14,6 +14,7 @@
 
 #include <rte_mbuf.h>
 
+#include "lib/engine/core/lease.h"
 #include "pmd_glue/netif/ethdev.h"
 #include "pmd_glue/ports.h"
 #include "pmd_glue/process/clock.h"
@@ -229,6 +230,7 @@ static void ports__configure_the_device(void **state)
 		struct rte_mempool pool;
 		struct rte_pktmbuf_pool_private priv;
 	} pools[2];
+	static const struct roost_leases leases = { .ctx = &world };
 	struct roost_dev_conf conf = { .name = "roost0" };
 	struct roost_ports ports;
 
@@ -239,9 +241,13 @@ static void ports__configure_the_device(void **state)
 	assert_int_equal(roost_ports_open(&ports, &config, 0), 0);
 	ports.v[0]->pool = &pools[0].pool;
 	ports.v[1]->pool = &pools[1].pool;
+	ports.v[0]->leases = &leases;
+	ports.v[0]->shares_addrs = true;
 	roost_ports_configure(&ports, &conf);
 	assert_ptr_equal(conf.pool, &pools[1].pool);
 	assert_int_equal(conf.nb_ports, 2);
+	assert_ptr_equal(conf.leases, &leases);
+	assert_true(conf.shares_addrs);
 	for (unsigned int i = 0; i < 2; i++) {
 		assert_int_equal(conf.mac[i][5], i);
 		assert_int_equal(conf.vlan_id[i], i + 7);

@@ -145,6 +145,25 @@ void fake_move(unsigned int device, uint8_t mac_end)
 	watch->told(watch->arg, ROOST_CM_NEWS_ADDRS);
 }
 
+int roost_dev_claim(const struct roost_dev *dev,
+		    const struct roost_service_claim *service)
+{
+	const unsigned int number = (unsigned int)(dev - devs);
+
+	if (fake.claim_rc && fake.claim_of == number)
+		return fake.claim_rc;
+	fake.nb_claims[number]++;
+	fake.claimed = *service;
+	return 0;
+}
+
+void roost_dev_release(const struct roost_dev *dev,
+		       const struct roost_service_claim *service)
+{
+	assert_memory_equal(service, &fake.claimed, sizeof(*service));
+	fake.nb_claims[dev - devs]--;
+}
+
 /* Own addresses, and those of the same /24. */
 int roost_cm_route(struct roost_cm *cm, const struct roost_gid *sgid,
 		   const struct roost_gid *dgid, struct roost_cm_path *path)

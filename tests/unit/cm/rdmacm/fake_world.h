@@ -16,6 +16,7 @@
 #include "tests/rdmacm_calls.h"
 
 #include <roost/cm.h>
+#include "lib/engine/core/lease.h"
 
 #define FAKE_MODIFIES_MAX 16
 #define FAKE_CONNS_MAX 64
@@ -54,9 +55,13 @@ extern struct fake {
 	struct roost_cm_conn conns[FAKE_CONNS_MAX];
 	unsigned int nb_listeners;
 	struct roost_cm_listener listeners[8];
-	int open_error;   /* of ibv_open_device() */
-	int accept_rc;    /* of roost_cm_accept() */
-	int connect_rc;   /* of roost_cm_connect() */
+	int open_error; /* of ibv_open_device() */
+	int accept_rc;  /* of roost_cm_accept() */
+	int connect_rc; /* of roost_cm_connect() */
+	int claim_rc;   /* of roost_dev_claim(), by device claim_of */
+	unsigned int claim_of;
+	unsigned int nb_claims[2];          /* that are held, by device */
+	struct roost_service_claim claimed; /* the last one */
 	int modify_error; /* of ibv_modify_qp(), if the state is as below */
 	enum ibv_qp_state modify_error_state;
 	unsigned int nb_modifies;

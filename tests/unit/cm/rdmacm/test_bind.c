@@ -129,6 +129,52 @@ static void bind__in_use(void **state)
 	assert_ok(rdma_destroy_id(b));
 }
 
+/* A port number is claimed where it is bound, and released with the id. */
+static void bind__claims_the_port_number(void **state)
+{
+	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
+
+	(void)state;
+	assert_ok(bind_to(id, "198.18.1.1", 7174));
+	assert_int_equal(fake.nb_claims[0], 0);
+	assert_int_equal(fake.nb_claims[1], 1);
+	assert_int_equal(fake.claimed.id, 0x01060000 + 7174);
+	assert_int_equal(fake.claimed.family, ROOST_CM_FAMILY_IPV4);
+	assert_int_equal(fake.claimed.addr.b[15], 1);
+	assert_false(fake.claimed.listens);
+	assert_ok(rdma_destroy_id(id));
+	assert_int_equal(fake.nb_claims[1], 0);
+
+	id = fake_new_id(RDMA_PS_UDP);
+	assert_ok(bind_to(id, "::", 9));
+	assert_int_equal(fake.nb_claims[0], 1);
+	assert_int_equal(fake.nb_claims[1], 1);
+	assert_int_equal(fake.claimed.id, 0x01110009);
+	assert_int_equal(fake.claimed.family, ROOST_CM_FAMILY_IPV6);
+	assert_int_equal(fake.claimed.addr.b[15], 0);
+	assert_ok(rdma_destroy_id(id));
+	assert_int_equal(fake.nb_claims[0], 0);
+	assert_int_equal(fake.nb_claims[1], 0);
+}
+
+static void bind__a_refused_claim_is_its_error(void **state)
+{
+	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
+
+	(void)state;
+	fake.claim_rc = -EADDRINUSE;
+	fake.claim_of = 1;
+	assert_fails(bind_to(id, "198.18.1.1", 7174), EADDRINUSE);
+	/* At all devices, or at none. */
+	assert_fails(bind_to(id, "0.0.0.0", 7174), EADDRINUSE);
+	assert_int_equal(fake.nb_claims[0], 0);
+	/* It is still idle. */
+	assert_ok(bind_to(id, "198.18.0.1", 7174));
+	assert_int_equal(fake.nb_claims[0], 1);
+	assert_ok(rdma_destroy_id(id));
+	assert_int_equal(fake.nb_claims[0], 0);
+}
+
 static void listen__wildcard_is_all_devices(void **state)
 {
 	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
@@ -210,6 +256,8 @@ int main(void)
 		FAKE_CHANNEL_TEST(bind__addresses_of_others),
 		FAKE_CHANNEL_TEST(bind__wildcard_has_no_device),
 		FAKE_CHANNEL_TEST(bind__in_use),
+		FAKE_CHANNEL_TEST(bind__claims_the_port_number),
+		FAKE_CHANNEL_TEST(bind__a_refused_claim_is_its_error),
 		FAKE_CHANNEL_TEST(listen__wildcard_is_all_devices),
 		FAKE_CHANNEL_TEST(listen__v6_wildcard_takes_both_families),
 		FAKE_CHANNEL_TEST(listen__unbound_is_bound_first),

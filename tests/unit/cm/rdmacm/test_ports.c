@@ -124,6 +124,93 @@ static void ports__ephemeral_ports_are_all_different(void **state)
 		roost_rdmacm_port_drop(&claims[i]);
 }
 
+/* ---- claims beyond this process ------------------------------------------ */
+
+static struct {
+	unsigned int nb_asked, nb_held;
+	unsigned int nb_refused; /* so many are refused first */
+	int error;
+	uint16_t last_port;
+} others;
+
+static int ask_others(const struct roost_rdmacm_claim *c)
+{
+	assert_int_not_equal(c->port, 0);
+	assert_int_not_equal(c->port, others.last_port);
+	others.last_port = c->port;
+	if (others.nb_asked++ < others.nb_refused)
+		return others.error;
+	others.nb_held++;
+	return 0;
+}
+
+static void tell_others(const struct roost_rdmacm_claim *c)
+{
+	assert_int_not_equal(c->port, 0);
+	others.nb_held--;
+}
+
+static const struct roost_rdmacm_beyond beyond = { ask_others, tell_others };
+
+static struct roost_rdmacm_claim shared_claim(unsigned int nb_refused,
+					      int error)
+{
+	struct roost_rdmacm_claim c = claim(1, false);
+
+	memset(&others, 0, sizeof(others));
+	others.nb_refused = nb_refused;
+	others.error = error;
+	c.beyond = &beyond;
+	return c;
+}
+
+static void ports__beyond_is_asked_and_told(void **state)
+{
+	struct roost_rdmacm_claim a = shared_claim(0, 0), b = a;
+
+	(void)state;
+	assert_int_equal(roost_rdmacm_port_take(&a, 7000), 0);
+	assert_int_equal(others.nb_held, 1);
+	/* Of what is taken here nobody else is asked. */
+	assert_int_equal(roost_rdmacm_port_take(&b, 7000), -EADDRINUSE);
+	assert_int_equal(others.nb_asked, 1);
+	roost_rdmacm_port_drop(&a);
+	roost_rdmacm_port_drop(&a);
+	assert_int_equal(others.nb_held, 0);
+}
+
+static void ports__refused_beyond_is_not_taken_here(void **state)
+{
+	struct roost_rdmacm_claim a = shared_claim(1, -EADDRINUSE),
+				  here = claim(1, false);
+
+	(void)state;
+	assert_int_equal(roost_rdmacm_port_take(&a, 7000), -EADDRINUSE);
+	assert_int_equal(a.port, 0);
+	assert_int_equal(roost_rdmacm_port_take(&here, 7000), 0);
+	roost_rdmacm_port_drop(&here);
+	roost_rdmacm_port_drop(&a);
+	assert_int_equal(others.nb_held, 0);
+}
+
+static void ports__ephemeral_port_is_free_beyond_too(void **state)
+{
+	struct roost_rdmacm_claim a = shared_claim(5, -EADDRINUSE);
+
+	(void)state;
+	assert_int_equal(roost_rdmacm_port_take(&a, 0), 0);
+	assert_int_equal(others.nb_asked, 6);
+	assert_int_equal(a.port, others.last_port);
+	roost_rdmacm_port_drop(&a);
+	/* Not for ever, and not after an error of another kind. */
+	a = shared_claim(100000, -EADDRNOTAVAIL);
+	assert_int_equal(roost_rdmacm_port_take(&a, 0), -EADDRNOTAVAIL);
+	assert_in_range(others.nb_asked, 100, 10000);
+	a = shared_claim(1, -EDQUOT);
+	assert_int_equal(roost_rdmacm_port_take(&a, 0), -EDQUOT);
+	assert_int_equal(others.nb_asked, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +221,9 @@ int main(void)
 			ports__families_meet_unless_both_keep_to_themselves),
 		cmocka_unit_test(ports__reuse_binds_and_does_not_listen),
 		cmocka_unit_test(ports__ephemeral_ports_are_all_different),
+		cmocka_unit_test(ports__beyond_is_asked_and_told),
+		cmocka_unit_test(ports__refused_beyond_is_not_taken_here),
+		cmocka_unit_test(ports__ephemeral_port_is_free_beyond_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

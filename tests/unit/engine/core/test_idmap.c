@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -393,6 +394,164 @@ static void idmap_get__while_others_change(void **state)
 	roost_idmap_fini(&c.map);
 }
 
+/* ---- leased indices ------------------------------------------------- */
+
+/* Blocks of 64 indices, each with another number; none after the last one. */
+static struct {
+	uint32_t blocks[8];
+	unsigned int nb, nb_asked;
+} lessor;
+
+static int lease_block(void *ctx, uint32_t *first, uint32_t *nb)
+{
+	assert_ptr_equal(ctx, &lessor);
+	if (lessor.nb_asked++ >= lessor.nb)
+		return -EDQUOT;
+	*first = lessor.blocks[lessor.nb_asked - 1] * 64;
+	*nb = 64;
+	return 0;
+}
+
+static struct roost_idmap leased_map(unsigned int nb_blocks)
+{
+	const struct roost_idmap_source source = { lease_block, &lessor };
+	static const uint32_t blocks[8] = { 16383, 7, 8, 40, 6, 9999, 1, 2 };
+	struct roost_idmap map = new_map(24, 20);
+
+	memset(&lessor, 0, sizeof(lessor));
+	memcpy(lessor.blocks, blocks, sizeof(blocks));
+	lessor.nb = nb_blocks;
+	roost_idmap_set_source(&map, &source);
+	return map;
+}
+
+static void idmap_source__gives_its_indices_and_no_others(void **state)
+{
+	struct roost_idmap map = leased_map(2);
+	uint32_t ids[128], again[64];
+	unsigned int nb[2] = { 0 };
+	int object;
+
+	(void)state;
+	for (int i = 0; i < 128; i++) {
+		uint32_t index;
+
+		assert_int_equal(roost_idmap_add(&map, &ids[i], &ids[i]), 0);
+		index = roost_idmap_invert(&map, ids[i]) & ((1u << 20) - 1);
+		assert_true(index / 64 == 16383 || index / 64 == 7);
+		nb[index / 64 == 7]++;
+		assert_ptr_equal(roost_idmap_get(&map, ids[i]), &ids[i]);
+	}
+	assert_int_equal(nb[0], 64);
+	assert_int_equal(nb[1], 64);
+	assert_int_equal(roost_idmap_add(&map, &object, &again[0]), -EDQUOT);
+	/* What is given back serves again, by another number. */
+	for (int i = 0; i < 64; i++)
+		roost_idmap_del(&map, ids[i]);
+	for (int i = 0; i < 64; i++) {
+		assert_int_equal(roost_idmap_add(&map, &object, &again[i]), 0);
+		assert_int_not_equal(again[i], ids[i]);
+		assert_null(roost_idmap_get(&map, ids[i]));
+		assert_ptr_equal(roost_idmap_get(&map, again[i]), &object);
+	}
+	assert_int_equal(roost_idmap_add(&map, &object, ids), -EDQUOT);
+	roost_idmap_fini(&map);
+}
+
+/* It leases before it runs out, so that a number does not come back soon; and
+ * it does not ask in vain each time.
+ */
+static void idmap_source__is_asked_early_and_seldom(void **state)
+{
+	struct roost_idmap map = leased_map(8);
+	uint32_t ids[512];
+
+	(void)state;
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(roost_idmap_add(&map, &ids[i], &ids[i]), 0);
+	assert_int_equal(lessor.nb_asked, 8);
+	for (int i = 8; i < 512; i++)
+		assert_int_equal(roost_idmap_add(&map, &ids[i], &ids[i]), 0);
+	assert_int_equal(lessor.nb_asked, 9);
+	assert_int_equal(roost_idmap_add(&map, &ids[0], &ids[0]), -EDQUOT);
+	assert_int_equal(lessor.nb_asked, 10);
+	lessor.nb_asked = 7; /* the lessor has one more */
+	lessor.blocks[7] = 77;
+	assert_int_equal(roost_idmap_add(&map, &ids[0], &ids[0]), 0);
+	roost_idmap_fini(&map);
+}
+
+static int lease_wrong(void *ctx, uint32_t *first, uint32_t *nb)
+{
+	const uint32_t *range = ctx;
+
+	*first = range[0];
+	*nb = range[1];
+	return 0;
+}
+
+static void idmap_source__outside_the_map_is_refused(void **state)
+{
+	static const uint32_t ranges[][2] = {
+		{ 0, 0 },
+		{ 1u << 20, 1 },
+		{ (1u << 20) - 1, 2 },
+		{ 5, UINT32_MAX },
+	};
+	uint32_t id;
+	int object;
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct roost_idmap map = new_map(24, 20);
+		uint32_t range[2] = { ranges[i][0], ranges[i][1] };
+		const struct roost_idmap_source source = { lease_wrong, range };
+
+		roost_idmap_set_source(&map, &source);
+		assert_int_equal(roost_idmap_add(&map, &object, &id), -EINVAL);
+		roost_idmap_fini(&map);
+	}
+}
+
+static bool all_reserved(uint32_t id)
+{
+	(void)id;
+	return true;
+}
+
+/* A slot whose numbers are all reserved is left out, and none is waited for. */
+static void idmap_add__all_reserved(void **state)
+{
+	struct roost_idmap map;
+	uint32_t id;
+	int object;
+
+	(void)state;
+	assert_int_equal(roost_idmap_init(&map, 24, 20, seed, all_reserved), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(roost_idmap_add(&map, &object, &id), -ENOSPC);
+	roost_idmap_fini(&map);
+}
+
+static void idmap_prefix__is_in_all_numbers(void **state)
+{
+	struct roost_idmap map = new_map(32, 17);
+	uint32_t first = 0, id;
+	int object;
+
+	(void)state;
+	roost_idmap_set_prefix(&map, 13, 0x1234);
+	for (int i = 0; i < 4096; i++) {
+		assert_int_equal(roost_idmap_add(&map, &object, &id), 0);
+		assert_int_equal(roost_idmap_invert(&map, id) >> 19, 0x1234);
+		assert_int_not_equal(id, first);
+		first = i == 0 ? id : first;
+		assert_ptr_equal(roost_idmap_get(&map, id), &object);
+		roost_idmap_del(&map, id);
+	}
+	roost_idmap_fini(&map);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -408,6 +567,11 @@ int main(void)
 		cmocka_unit_test(idmap_add__full),
 		cmocka_unit_test(idmap_add__grows_to_the_limit),
 		cmocka_unit_test(idmap_add__keeps_off_reserved),
+		cmocka_unit_test(idmap_source__gives_its_indices_and_no_others),
+		cmocka_unit_test(idmap_source__is_asked_early_and_seldom),
+		cmocka_unit_test(idmap_source__outside_the_map_is_refused),
+		cmocka_unit_test(idmap_add__all_reserved),
+		cmocka_unit_test(idmap_prefix__is_in_all_numbers),
 		cmocka_unit_test(idmap_get__while_others_change),
 	};
 
