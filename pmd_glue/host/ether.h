@@ -18,8 +18,6 @@
 #include "lib/wire/bytes.h"
 #include "lib/wire/frame.h"
 
-#define ROOST_ETHERTYPE_VLAN RTE_ETHER_TYPE_VLAN
-
 /* Offset of the type, and in a tagged frame of the tag before the type. */
 #define ROOST_ETHER_TYPE_OFF offsetof(struct rte_ether_hdr, ether_type)
 

@@ -335,7 +335,7 @@ static bool is_v1(const uint8_t *frame, size_t len_bytes)
 	if (len_bytes < ROOST_ETH_LEN + ROOST_VLAN_LEN)
 		return false;
 	type = roost_ether_type(frame);
-	if (type == ROOST_ETHERTYPE_VLAN)
+	if (type == RTE_ETHER_TYPE_VLAN)
 		type = roost_ether_type(frame + ROOST_VLAN_LEN);
 	return type == ROOST_ETHERTYPE_ROCE_V1;
 }
