@@ -153,7 +153,9 @@ def read(path):
     """The pages of a header."""
     stem = os.path.basename(path).removesuffix(".h")
     with open(path, encoding="utf-8") as file:
-        text = file.read()
+        text = re.sub(r"^#ifdef __cplusplus\n.*?^#endif$",
+                      lambda found: "\n" * found[0].count("\n"), file.read(),
+                      flags=re.M | re.S)
     first = Page(f"roost/{stem}.h", None)
     first.name = "libroost" if stem == "roost" else f"roost_{stem}"
     pages = [first]

@@ -29,6 +29,8 @@ def declared(text):
     """The names of the functions and variables that a header declares, without
     those that it defines."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.S)
+    text = re.sub(r"^#ifdef __cplusplus\n.*?^#endif$", "", text,
+                  flags=re.M | re.S)
     text = re.sub(r"^\s*#(?:.*\\\n)*.*$", "", text, flags=re.M)
     found = set()
     for statement in without_blocks(text).split(";"):
@@ -68,6 +70,9 @@ def wrong(header_texts, map_text, exported, imported):
 
 
 HEADER = """\
+#ifdef __cplusplus
+extern "C" {
+#endif
 struct a_point { int (*move)(int by); };
 typedef void a_callback(int x);
 #define A_CALL(x) \\
@@ -77,6 +82,9 @@ int a_one(int x, void (*callback)(int));
 struct a_point *a_two(void);
 extern const struct a_point a_table[A_LEN];
 TAILQ_HEAD(a_list, a_point);
+#ifdef __cplusplus
+}
+#endif
 """
 MAP = """\
 ROOST_0.1 { global: a_one; a_two; a_table; local: *; };

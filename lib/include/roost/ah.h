@@ -10,6 +10,10 @@
 
 #include <roost/types.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct roost_ah;
 struct roost_pd;
 
@@ -22,5 +26,9 @@ int roost_ah_create(struct roost_pd *pd, const struct roost_av *av,
 		    struct roost_ah **ah);
 /* Requests that were posted with ah are still sent. Returns 0. */
 int roost_ah_destroy(struct roost_ah *ah);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -19,6 +19,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct roost_channel;
 struct roost_event_source;
 
@@ -70,5 +74,9 @@ int roost_channel_read(struct roost_channel *channel,
  * before its object is destroyed: the destroy waits for it. Thread: any.
  */
 void roost_event_ack(struct roost_event_source *source, uint64_t n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -46,6 +46,10 @@
 #include <roost/qp.h>
 #include <roost/types.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct roost_cm;
 struct roost_cm_conn;
 struct roost_cm_listener;
@@ -549,5 +553,9 @@ struct roost_cm_counters {
 };
 /* Copy the counters. Thread: any. */
 void roost_cm_counters(struct roost_cm *cm, struct roost_cm_counters *counters);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -47,6 +47,10 @@
 
 #include <roost/gid.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define ROOST_PORTS_MAX 16
 #define ROOST_DEVICE_PORTS_MAX 2
 #define ROOST_WORKERS_MAX 16 /* of a device */
@@ -156,5 +160,9 @@ void roost_config_tell_unknown(const struct roost_config *c);
  * Thread: any.
  */
 unsigned int roost_config_nb_devices(const struct roost_config *c);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -17,6 +17,10 @@
 
 #include <roost/types.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct roost_channel;
 struct roost_cq;
 struct roost_ctx;
@@ -92,5 +96,9 @@ void roost_cq_poll_end(struct roost_cq *cq);
  * arming for solicited only does not replace an arming for all.
  */
 void roost_cq_arm(struct roost_cq *cq, bool solicited_only);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -24,6 +24,10 @@
 #include <roost/qp_error.h>
 #include <roost/types.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct roost_channel;
 struct roost_ctx;
 struct roost_dev;
@@ -152,5 +156,9 @@ struct roost_dev_counters {
  * Thread: any.
  */
 void roost_dev_counters(struct roost_dev *dev, struct roost_dev_counters *c);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

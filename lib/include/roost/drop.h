@@ -11,6 +11,10 @@
  * addresses; the later ones need objects and belong to lib/engine.
  */
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum roost_drop {
 	ROOST_DROP_NONE = 0,  /* not dropped */
 	ROOST_DROP_QINQ,      /* a provider's tag, or more than one */
@@ -57,5 +61,9 @@ enum roost_drop {
  * Thread: any. Returns a constant string, never NULL.
  */
 const char *roost_drop_name(enum roost_drop reason);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

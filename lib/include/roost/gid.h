@@ -13,6 +13,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct roost_gid {
 	uint8_t b[16];
 };
@@ -25,14 +29,15 @@ static inline bool roost_gid_eq(const struct roost_gid *a,
 
 static inline bool roost_gid_is_v4(const struct roost_gid *g)
 {
-	static const uint8_t v4_prefix[12] = { [10] = 0xff, [11] = 0xff };
+	static const uint8_t v4_prefix[12] = { 0, 0, 0, 0, 0,    0,
+					       0, 0, 0, 0, 0xff, 0xff };
 
 	return memcmp(g->b, v4_prefix, sizeof(v4_prefix)) == 0;
 }
 
 static inline bool roost_gid_is_zero(const struct roost_gid *g)
 {
-	static const struct roost_gid zero;
+	static const struct roost_gid zero = { { 0 } };
 
 	return roost_gid_eq(g, &zero);
 }
@@ -59,7 +64,8 @@ static inline bool roost_v4_is_unicast(const uint8_t addr[4])
 /* The same test for any GID (RFC 4291, 2.5.2, 2.5.3). */
 static inline bool roost_gid_is_unicast(const struct roost_gid *g)
 {
-	static const struct roost_gid loopback = { .b = { [15] = 1 } };
+	static const struct roost_gid loopback = { { 0, 0, 0, 0, 0, 0, 0, 0, 0,
+						     0, 0, 0, 0, 0, 0, 1 } };
 
 	if (roost_gid_is_v4(g))
 		return roost_v4_is_unicast(&g->b[12]);
@@ -88,10 +94,15 @@ static inline void roost_gid_multicast_mac(const struct roost_gid *g,
 /* addr: the four address bytes in network order. */
 static inline struct roost_gid roost_gid_from_v4(const uint8_t addr[4])
 {
-	struct roost_gid g = { .b = { [10] = 0xff, [11] = 0xff } };
+	struct roost_gid g = { { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0,
+				 0, 0 } };
 
 	memcpy(&g.b[12], addr, 4);
 	return g;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

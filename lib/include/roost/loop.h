@@ -73,6 +73,10 @@
 #include <roost/config.h>
 #include <roost/dev.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct roost_loop;
 struct rte_mbuf;
 struct rte_mempool;
@@ -144,5 +148,9 @@ struct roost_dev *roost_loop_dev(struct roost_loop *loop);
  */
 unsigned int roost_loop_run(struct roost_loop *loop, struct rte_mbuf **frames,
 			    uint16_t n, uint64_t now_ns);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

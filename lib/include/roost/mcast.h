@@ -10,6 +10,10 @@
 
 #include <roost/types.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct roost_qp;
 
 /*
@@ -27,5 +31,9 @@ int roost_mcast_attach(struct roost_qp *qp, const struct roost_gid *group);
 int roost_mcast_detach(struct roost_qp *qp, const struct roost_gid *group);
 /* Detach the QP from every group. */
 void roost_mcast_detach_all(struct roost_qp *qp);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -19,6 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct roost_ctx;
 struct roost_mr;
 struct roost_pd;
@@ -98,5 +102,9 @@ struct roost_mw_bind {
 	uint32_t rkey;   /* the new key; only its low byte may differ from the
 			  * old one */
 };
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

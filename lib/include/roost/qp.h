@@ -21,6 +21,10 @@
 #include <roost/types.h>
 #include <roost/wq.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct roost_ah;
 struct roost_cq;
 struct roost_ctx;
@@ -193,5 +197,9 @@ void roost_qp_send_abort(struct roost_qp *qp);
 void roost_qp_recv_begin(struct roost_qp *qp);
 int roost_qp_recv_add(struct roost_qp *qp, const struct roost_recv_wr *wr);
 void roost_qp_recv_end(struct roost_qp *qp);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -19,6 +19,10 @@
 
 #include <roost/types.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* X(code, NAME, name, found by, status of the request that it hits, text) */
 #define ROOST_QP_ERRORS(X)                                                     \
 	X(0x01, LOCAL_LENGTH, "local_length", REQUESTER, LOC_LEN_ERR,          \
@@ -118,5 +122,9 @@ extern const struct roost_qp_error_info roost_qp_error_infos[ROOST_QPE_END];
  * remote access error, remote operational error (IBTA table 46).
  */
 #define ROOST_NAK_KINDS 4
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

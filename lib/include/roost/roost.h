@@ -28,6 +28,10 @@
 #include <roost/wq.h>
 #include <roost/channel.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct roost_device;
 
 /*
@@ -83,5 +87,9 @@ void roost_device_send_end(struct roost_device *device, struct roost_qp *qp);
  * that wait are sent. Thread: any application thread.
  */
 void roost_device_expect(struct roost_device *device);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -14,6 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct roost_cq;
 struct roost_ctx;
 struct roost_pd;
@@ -76,5 +80,9 @@ void roost_srq_query(struct roost_srq *srq, uint32_t *max_wr, uint32_t *max_sge,
 void roost_srq_recv_begin(struct roost_srq *srq);
 int roost_srq_recv_add(struct roost_srq *srq, const struct roost_recv_wr *wr);
 void roost_srq_recv_end(struct roost_srq *srq);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

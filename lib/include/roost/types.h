@@ -16,6 +16,10 @@
 
 #include <roost/gid.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum roost_qp_type {
 	ROOST_QPT_RC,
 	ROOST_QPT_UC,
@@ -183,5 +187,9 @@ struct roost_av {
 	uint8_t static_rate;
 	uint8_t port_num; /* from 1 */
 };
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

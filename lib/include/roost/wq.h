@@ -15,6 +15,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct roost_cq;
 struct roost_ctx;
 struct roost_ind_table;
@@ -94,5 +98,9 @@ int roost_ind_table_create(struct roost_ctx *ctx, struct roost_wq *const *wqs,
 			   uint32_t log_size, struct roost_ind_table **table);
 /* Destroy a table. Returns 0, or -EBUSY while a QP uses it. */
 int roost_ind_table_destroy(struct roost_ind_table *table);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
