@@ -139,6 +139,7 @@ int roost_lease_claim_enter(struct roost_lease *lease, uint16_t client,
 	entry->client = client;
 	LIST_INSERT_HEAD(&lease->claims[bucket_of(lease, claim->service_id)],
 			 entry, link);
+	LIST_INSERT_HEAD(&lease->clients[client].claims, entry, of_client);
 	lease->clients[client].nb_claims++;
 	return 0;
 }
@@ -172,6 +173,7 @@ static void drop(struct roost_lease *lease, struct roost_claim_entry *entry)
 {
 	lease->clients[entry->client].nb_claims--;
 	LIST_REMOVE(entry, link);
+	LIST_REMOVE(entry, of_client);
 	free(entry);
 }
 
@@ -189,36 +191,12 @@ int roost_lease_unclaim(struct roost_lease *lease, uint16_t client,
 	return -ENOENT;
 }
 
-const struct roost_claim_entry *
-roost_lease_claim_next(const struct roost_lease *lease, uint16_t client,
-		       const struct roost_claim_entry *last, uint32_t *bucket)
-{
-	const struct roost_claim_entry *entry =
-		last ? LIST_NEXT(last, link) : LIST_FIRST(&lease->claims[0]);
-
-	for (;;) {
-		for (; entry; entry = LIST_NEXT(entry, link))
-			if (entry->client == client)
-				return entry;
-		if (++*bucket == ROOST_LEASE_CLAIM_BUCKETS)
-			return NULL;
-		entry = LIST_FIRST(&lease->claims[*bucket]);
-	}
-}
-
 void roost_lease_unclaim_all(struct roost_lease *lease, uint16_t client)
 {
-	struct roost_claim_entry *entry, *next;
+	struct roost_claim_entry *entry;
 
-	for (uint32_t i = 0; i < ROOST_LEASE_CLAIM_BUCKETS &&
-			     lease->clients[client].nb_claims > 0;
-	     i++)
-		for (entry = LIST_FIRST(&lease->claims[i]); entry;
-		     entry = next) {
-			next = LIST_NEXT(entry, link);
-			if (entry->client == client)
-				drop(lease, entry);
-		}
+	while ((entry = LIST_FIRST(&lease->clients[client].claims)) != NULL)
+		drop(lease, entry);
 }
 
 static enum fit fits(const struct roost_claim *claim,

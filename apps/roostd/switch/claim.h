@@ -34,7 +34,8 @@ struct roost_claim {
 };
 
 struct roost_claim_entry {
-	LIST_ENTRY(roost_claim_entry) link;
+	LIST_ENTRY(roost_claim_entry) link;      /* of those with its hash */
+	LIST_ENTRY(roost_claim_entry) of_client; /* newest first */
 	struct roost_claim claim;
 	uint16_t client;
 };
@@ -67,13 +68,7 @@ uint16_t roost_lease_listener(const struct roost_lease *lease,
 			      uint64_t service_id,
 			      const struct roost_lease_addr *to, bool has_ip);
 
-/* For ticket.c: each claim of a client, in any order; the first: at NULL.
- * *bucket is 0 at first.
- */
-const struct roost_claim_entry *
-roost_lease_claim_next(const struct roost_lease *lease, uint16_t client,
-		       const struct roost_claim_entry *last, uint32_t *bucket);
-/* Without a limit, a grace or a free port number. Returns as
+/* For ticket.c: without a limit, a grace or a free port number. Returns as
  * roost_lease_claim().
  */
 int roost_lease_claim_enter(struct roost_lease *lease, uint16_t client,

@@ -249,6 +249,7 @@ int roost_lease_client_enter(struct roost_lease *lease, uint16_t slot,
 	if (ret)
 		return ret;
 	client->used = true;
+	LIST_INIT(&client->claims);
 	client->nb_claims = 0;
 	client->nb_groups = 0;
 	client->generation = lease->state->slots[slot].generation;

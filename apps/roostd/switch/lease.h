@@ -92,6 +92,9 @@ struct roost_client_conf {
 	struct roost_gid gids[ROOST_CLIENT_GIDS_MAX];
 };
 
+struct roost_claim_entry;
+LIST_HEAD(roost_claim_list, roost_claim_entry);
+
 struct roost_client {
 	bool used;
 	bool away;    /* leased before a restart, not presented yet */
@@ -100,11 +103,11 @@ struct roost_client {
 	struct roost_client_conf conf;
 	struct roost_units blocks;
 	struct roost_units prefixes;
+	struct roost_claim_list claims; /* claim.h */
 	uint32_t nb_claims;
 	uint32_t nb_groups;
 };
 
-struct roost_claim_entry;
 struct roost_group;
 
 #define ROOST_LEASE_ADDR_BUCKETS 1024u
@@ -139,7 +142,7 @@ struct roost_lease {
 	uint32_t nb_clients;
 	struct roost_client clients[ROOST_CLIENTS_MAX];
 	LIST_HEAD(, roost_lease_addr) addrs[ROOST_LEASE_ADDR_BUCKETS];
-	LIST_HEAD(, roost_claim_entry) claims[ROOST_LEASE_CLAIM_BUCKETS];
+	struct roost_claim_list claims[ROOST_LEASE_CLAIM_BUCKETS];
 	LIST_HEAD(, roost_group) groups[ROOST_LEASE_GROUP_BUCKETS];
 	uint32_t nb_groups;
 	uint64_t hash_key;
@@ -208,7 +211,8 @@ size_t roost_lease_ticket_max(const struct roost_lease *lease, uint16_t client);
  * Write the ticket of what the client leases now. Give it to the client before
  * anybody else is served, then commit it: from then on all tickets before it
  * are void. If the daemon ends in between, the next one takes either.
- * Returns its length in bytes, at most room_bytes; -ENOSPC.
+ * Returns its length in bytes, at most room_bytes; -ENOSPC, and all tickets of
+ * the client are void, so that it cannot come back.
  */
 ptrdiff_t roost_lease_issue(struct roost_lease *lease, uint16_t client,
 			    uint8_t *ticket, size_t room_bytes);

@@ -97,12 +97,13 @@ ptrdiff_t roost_lease_issue(struct roost_lease *lease, uint16_t client,
 {
 	const struct roost_client *c = &lease->clients[client];
 	struct roost_lease_state *state = lease->state;
-	const struct roost_claim_entry *entry = NULL;
-	uint32_t bucket = 0;
+	const struct roost_claim_entry *entry;
 	uint8_t *at = ticket;
 
-	if (roost_lease_ticket_max(lease, client) > room_bytes)
+	if (roost_lease_ticket_max(lease, client) > room_bytes) {
+		state->slots[client].serial = 0;
 		return -ENOSPC;
+	}
 	/* 0: none. */
 	if (++state->slots[client].issued == 0)
 		state->slots[client].issued = 1;
@@ -117,10 +118,8 @@ ptrdiff_t roost_lease_issue(struct roost_lease *lease, uint16_t client,
 	put32(&at, c->nb_claims);
 	put_units(&at, &lease->blocks, &c->blocks);
 	put_units(&at, &lease->prefixes, &c->prefixes);
-	for (uint32_t i = 0; i < c->nb_claims; i++) {
-		entry = roost_lease_claim_next(lease, client, entry, &bucket);
+	LIST_FOREACH(entry, &c->claims, of_client)
 		put_claim(&at, &entry->claim);
-	}
 	roost_siphash(state->mac_key, ticket, (size_t)(at - ticket), at);
 	return at + ROOST_SIPHASH_TAG_LEN - ticket;
 }

@@ -79,6 +79,14 @@ static void discard(void *arg, void *kept)
 	free(kept);
 }
 
+static bool is_ready(void *arg, uint16_t client)
+{
+	const struct net *net = arg;
+
+	(void)client;
+	return !net->waits;
+}
+
 static bool deliver(void *arg, uint16_t client,
 		    const struct roost_sw_frame *frame, bool looped)
 {
@@ -110,6 +118,7 @@ static const struct roost_switch_ops ops = {
 	.keep = keep,
 	.send = send_kept,
 	.discard = discard,
+	.is_ready = is_ready,
 	.deliver = deliver,
 	.host = host,
 	.leave = leave,

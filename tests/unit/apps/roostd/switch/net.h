@@ -30,6 +30,7 @@ struct net {
 	uint32_t nb_kept;
 	uint32_t nb_discarded;
 	uint32_t nb_left; /* groups */
+	bool waits;       /* no receiver is ready */
 };
 
 void net_init(struct net *net);

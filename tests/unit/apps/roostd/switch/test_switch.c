@@ -123,6 +123,36 @@ static void client__to_its_neighbour(void **state)
 	net_fini(&net);
 }
 
+/* The receiver reads, and its ring is full at the moment. */
+static void client__waits_for_its_neighbour(void **state)
+{
+	struct maker m;
+
+	(void)state;
+	net_init(&net);
+	net.waits = true;
+	m = mad_of(&net.w, 0, ROOST_CM_DREQ);
+	m.flow.dgid = gid_v4;
+	m.msg.remote_id = net.w.comm[1];
+	assert_false(net_from(&net, 0, &m, 0));
+	assert_int_equal(net.client[1].nb, 0);
+	assert_int_equal(
+		roost_switch_counters(net.sw, net.w.client[0])->tx_frames, 0);
+	/* Nobody waits for a frame that is refused, or for the port. */
+	m = rc_of(&net.w, 0);
+	m.flow.dgid = gid_v4;
+	m.dest_qpn = 4711;
+	assert_true(net_from(&net, 0, &m, 0));
+	m = rc_of(&net.w, 0);
+	assert_true(net_from(&net, 0, &m, 0));
+	net.waits = false;
+	m.flow.dgid = gid_v4;
+	m.dest_qpn = net.w.qpn[1];
+	assert_true(net_from(&net, 0, &m, 0));
+	assert_int_equal(net.client[1].nb, 1);
+	net_fini(&net);
+}
+
 static void port__to_its_client_or_host(void **state)
 {
 	struct roost_sw_frame frame;
@@ -417,6 +447,7 @@ int main(void)
 		cmocka_unit_test(client__refused),
 		cmocka_unit_test(client__waits_for_a_full_port),
 		cmocka_unit_test(client__to_its_neighbour),
+		cmocka_unit_test(client__waits_for_its_neighbour),
 		cmocka_unit_test(port__to_its_client_or_host),
 		cmocka_unit_test(group__members_and_port),
 		cmocka_unit_test(mad__goes_on_as_checked),

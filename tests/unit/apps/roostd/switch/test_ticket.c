@@ -318,6 +318,29 @@ static void present__given_but_not_committed(void **state)
 	}
 }
 
+/* What the client leases does not fit: the ticket before says too much. */
+static void issue__without_room_voids(void **state)
+{
+	struct roost_claim claim = { .service_id = 7, .listens = true };
+	struct roost_lease *lease;
+	struct ticket ticket;
+	uint16_t a;
+
+	(void)state;
+	fresh_state(&disk);
+	lease = start_lease(&disk, 0);
+	a = add_full(lease, 1000, 7, 0);
+	issue(lease, a, &ticket);
+	roost_lease_commit(lease, a);
+	assert_int_equal(roost_lease_unclaim(lease, a, &claim), 0);
+	assert_int_equal(roost_lease_issue(lease, a, (uint8_t[8]){ 0 }, 8),
+			 -ENOSPC);
+	lease = restart(lease, 0);
+	assert_false(roost_lease_recovering(lease, 0));
+	assert_int_equal(present(lease, &ticket, 1000, 0, &a), -ESTALE);
+	roost_lease_destroy(lease);
+}
+
 static void present__addresses_by_the_policy_of_now(void **state)
 {
 	struct roost_client_conf conf = client_conf(1000);
@@ -355,6 +378,7 @@ int main(void)
 		cmocka_unit_test(present__of_a_dead_client),
 		cmocka_unit_test(present__last_ticket_only),
 		cmocka_unit_test(present__given_but_not_committed),
+		cmocka_unit_test(issue__without_room_voids),
 		cmocka_unit_test(present__addresses_by_the_policy_of_now),
 	};
 
