@@ -68,6 +68,10 @@ enum roost_frame_class {
 struct roost_frame {
 	const uint8_t *l3; /* IP header */
 	const uint8_t *bth;
+	/* The IP header in the whole frame, if l3 and bth point into a copy of
+	 * its headers; NULL: they point into the frame. Writer: the receiver.
+	 */
+	const uint8_t *whole_l3;
 	uint16_t l3_len_bytes; /* from l3 to the end of the ICRC */
 	uint16_t ib_len_bytes; /* from bth to the end of the ICRC */
 	bool ipv6;
@@ -95,7 +99,8 @@ struct roost_frame {
  * len). A UDP checksum is not checked: the ICRC covers more (Annex A17.9.2
  * sends 0).
  * Returns the class. For OTHER, *frame is undefined except vlan_tci; for BAD,
- * except vlan_tci and drop.
+ * except vlan_tci and drop. Of a frame of IPv4, or of IPv6 whose next header is
+ * UDP, no byte behind the BTH is read.
  */
 enum roost_frame_class roost_frame_parse(const void *data, size_t len,
 					 struct roost_frame *frame);
@@ -120,6 +125,11 @@ const uint8_t *roost_frame_guess_bth(const void *data, size_t len);
 
 /* Recompute the ICRC over a ROOST_FRAME_ROCE and compare. */
 bool roost_frame_icrc_ok(const struct roost_frame *frame);
+
+/* The same for a frame of which only the headers were parsed, in a copy; l3:
+ * the IP header in the whole frame.
+ */
+bool roost_frame_icrc_ok_at(const struct roost_frame *frame, const uint8_t *l3);
 
 /* A checked packet: BTH and extension headers in host order. */
 struct roost_pkt {

@@ -280,13 +280,18 @@ const uint8_t *roost_frame_guess_bth(const void *data, size_t len)
 	return len < off + ROOST_BTH_LEN ? NULL : p + off;
 }
 
-bool roost_frame_icrc_ok(const struct roost_frame *frame)
+bool roost_frame_icrc_ok_at(const struct roost_frame *frame, const uint8_t *l3)
 {
 	size_t covered = (size_t)frame->l3_len_bytes - ROOST_ICRC_LEN;
 	uint32_t icrc_le;
 
-	memcpy(&icrc_le, frame->l3 + covered, sizeof(icrc_le));
-	return le32toh(icrc_le) == roost_icrc(frame->l3, frame->ipv6, covered);
+	memcpy(&icrc_le, l3 + covered, sizeof(icrc_le));
+	return le32toh(icrc_le) == roost_icrc(l3, frame->ipv6, covered);
+}
+
+bool roost_frame_icrc_ok(const struct roost_frame *frame)
+{
+	return roost_frame_icrc_ok_at(frame, frame->l3);
 }
 
 /* ---- BTH and extension headers ------------------------------------------ */

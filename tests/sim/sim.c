@@ -9,9 +9,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <rte_mbuf.h>
 #include <rte_mempool.h>
 
 #include <roost/mr.h>
+#include "lib/engine/core/in_place.h"
 #include "lib/engine/core/service.h"
 #include <roost/channel.h>
 #include "tests/sim/link.h"
@@ -19,6 +21,9 @@
 #include "tests/unit/engine/eal.h"
 
 #define POOL_MBUFS 1535u
+/* For frames in place: a copy of the headers, a gap, the whole frame. */
+#define IN_PLACE_PRIV_BYTES 64u
+#define IN_PLACE_ROOM_BYTES 5120u
 #define CQ_ENTRIES 16384u
 #define IP_MTU_BYTES 9000u
 /* More turns than that without time going on: something runs in a circle. */
@@ -540,6 +545,20 @@ static void take_seed(int argc, char **argv)
 	}
 }
 
+/* With ROOST_SIM_IN_PLACE, frames are received in place. */
+static struct rte_mempool *rx_pool(const char *name, unsigned int nb_mbufs)
+{
+	struct rte_mempool *pool;
+
+	if (getenv("ROOST_SIM_IN_PLACE") == NULL)
+		return eal_pool(name, nb_mbufs);
+	pool = rte_pktmbuf_pool_create(name, nb_mbufs, 0, IN_PLACE_PRIV_BYTES,
+				       IN_PLACE_ROOM_BYTES, 0);
+	assert_non_null(pool);
+	pool->pool_config = (void *)(uintptr_t)&roost_in_place_pools;
+	return pool;
+}
+
 int sim_main(int argc, char **argv, const char *name,
 	     const struct CMUnitTest *tests, size_t nb_tests)
 {
@@ -558,8 +577,8 @@ int sim_main(int argc, char **argv, const char *name,
 	nb_mbufs = (POOL_MBUFS + 1) * nb_workers - 1;
 	pools[SIM_A] = eal_pool("sim_a", nb_mbufs);
 	pools[SIM_B] = eal_pool("sim_b", nb_mbufs);
-	rx_pools[SIM_A] = eal_pool("sim_rx_a", nb_mbufs);
-	rx_pools[SIM_B] = eal_pool("sim_rx_b", nb_mbufs);
+	rx_pools[SIM_A] = rx_pool("sim_rx_a", nb_mbufs);
+	rx_pools[SIM_B] = rx_pool("sim_rx_b", nb_mbufs);
 	sim_pcap_open();
 	if (argc > 2)
 		cmocka_set_test_filter(argv[2]);

@@ -10,9 +10,12 @@
 #include <errno.h>
 
 #include "lib/engine/core/port.h"
+#include "lib/engine/core/in_place.h"
 #include "lib/engine/core/qp_priv.h"
 #include "lib/engine/core/worker_base.h"
 #include "lib/engine/core/wq_priv.h"
+
+const uint8_t roost_in_place_pools;
 
 /* ---- queries ------------------------------------------------------------ */
 

@@ -15,6 +15,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
+#include "lib/engine/core/in_place.h"
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/core/mcast_priv.h"
 #include "lib/engine/core/qp_priv.h"
@@ -124,12 +125,14 @@ static uint32_t members(struct roost_dev *dev, unsigned int port_index,
 /* Workers that the frame is for, as a bit set; 0: none. */
 static uint32_t owners(struct roost_worker *w, const struct rte_mbuf *mbuf)
 {
+	const uint32_t len_bytes =
+		roost_is_in_place(mbuf) ? mbuf->pkt_len : mbuf->data_len;
+
 	const struct roost_qp *qp;
 	struct roost_frame frame;
 	uint32_t qpn;
 
-	if (roost_frame_parse(rte_pktmbuf_mtod(mbuf, const void *),
-			      rte_pktmbuf_data_len(mbuf),
+	if (roost_frame_parse(rte_pktmbuf_mtod(mbuf, const void *), len_bytes,
 			      &frame) != ROOST_FRAME_ROCE)
 		return 0;
 	qpn = roost_frame_dest_qpn(&frame);

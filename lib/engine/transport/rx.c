@@ -8,6 +8,7 @@
 
 #include "lib/engine/transport/gsi_priv.h"
 #include "lib/engine/core/ahead.h"
+#include "lib/engine/core/in_place.h"
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/core/mcast_priv.h"
 #include "lib/engine/transport/mig_priv.h"
@@ -31,14 +32,13 @@ static const uint8_t takes[ROOST_QPT_COUNT] = {
 	 1u << ROOST_QPS_SQE)
 #define RESPONSE_STATES (1u << ROOST_QPS_RTS | 1u << ROOST_QPS_SQD)
 
-/* The checks that need no QP: length, address, ICRC, opcode. group: the group
- * that the frame is for; NULL: it is for an address of the port.
+/* As check_frame(). whole_l3: the IP header in the whole frame, which has ICRC
+ * and payload; NULL: that of *frame.
  */
-static enum roost_drop check_frame(struct roost_dev *dev,
-				   unsigned int port_index,
-				   const struct roost_frame *frame,
-				   struct roost_pkt *pkt,
-				   const struct roost_mcast_group **group)
+static __rte_always_inline enum roost_drop
+check_at(struct roost_dev *dev, unsigned int port_index,
+	 const struct roost_frame *frame, const uint8_t *whole_l3,
+	 struct roost_pkt *pkt, const struct roost_mcast_group **group)
 {
 	bool own = roost_port_owns(&dev->ports[port_index], &frame->dgid);
 	enum roost_drop drop;
@@ -47,7 +47,8 @@ static enum roost_drop check_frame(struct roost_dev *dev,
 	if (unlikely(!own) &&
 	    !roost_mcast_may_have(dev, port_index, &frame->dgid))
 		return ROOST_DROP_NOT_OURS;
-	if (!roost_frame_icrc_ok(frame))
+	if (!(whole_l3 ? roost_frame_icrc_ok_at(frame, whole_l3)
+		       : roost_frame_icrc_ok(frame)))
 		return ROOST_DROP_ICRC;
 	if (unlikely(!own)) {
 		*group = roost_mcast_find(dev, port_index, &frame->dgid);
@@ -58,7 +59,32 @@ static enum roost_drop check_frame(struct roost_dev *dev,
 	if (drop == ROOST_DROP_NONE && pkt->payload_len_bytes > 0 &&
 	    !(pkt->info->flags & ROOST_OPF_PAYLOAD))
 		return ROOST_DROP_HDR_LEN;
+	if (whole_l3)
+		pkt->payload = whole_l3 + (pkt->payload - frame->l3);
 	return drop;
+}
+
+/* A frame in place (lib/engine/core/in_place.h). */
+static __rte_noinline enum roost_drop
+check_in_place(struct roost_dev *dev, unsigned int port_index,
+	       const struct roost_frame *frame, struct roost_pkt *pkt,
+	       const struct roost_mcast_group **group)
+{
+	return check_at(dev, port_index, frame, frame->whole_l3, pkt, group);
+}
+
+/* The checks that need no QP: length, address, ICRC, opcode. group: the group
+ * that the frame is for; NULL: it is for an address of the port.
+ */
+static enum roost_drop check_frame(struct roost_dev *dev,
+				   unsigned int port_index,
+				   const struct roost_frame *frame,
+				   struct roost_pkt *pkt,
+				   const struct roost_mcast_group **group)
+{
+	if (unlikely(frame->whole_l3 != NULL))
+		return check_in_place(dev, port_index, frame, pkt, group);
+	return check_at(dev, port_index, frame, NULL, pkt, group);
 }
 
 static enum roost_drop find_qp(struct roost_worker *w,
@@ -290,6 +316,19 @@ static void punt(struct roost_worker *w, struct roost_port *port,
 	port->frame_io.punt(port->frame_io.ctx, mbuf);
 }
 
+static __rte_noinline enum roost_frame_class
+parse_in_place(struct rte_mbuf *mbuf, struct roost_frame *frame)
+{
+	const uint8_t *copy = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	const uint8_t *whole = roost_in_place_frame(mbuf);
+	enum roost_frame_class class;
+
+	class = roost_frame_parse(copy, mbuf->pkt_len, frame);
+	frame->whole_l3 =
+		class == ROOST_FRAME_ROCE ? whole + (frame->l3 - copy) : whole;
+	return class;
+}
+
 void roost_rx_frame(struct roost_worker *w, unsigned int from,
 		    struct rte_mbuf *mbuf)
 {
@@ -300,11 +339,18 @@ void roost_rx_frame(struct roost_worker *w, unsigned int from,
 
 	class = roost_frame_parse(rte_pktmbuf_mtod(mbuf, const void *),
 				  rte_pktmbuf_data_len(mbuf), &frame);
+	frame.whole_l3 = NULL;
+again:
 	switch (class_by_vlan(port, class, &frame)) {
 	case ROOST_FRAME_OTHER:
 		punt(w, port, mbuf);
 		return;
 	case ROOST_FRAME_BAD:
+		/* The copy of the headers is too short for a frame. */
+		if (roost_is_in_place(mbuf) && !frame.whole_l3) {
+			class = parse_in_place(mbuf, &frame);
+			goto again;
+		}
 		if (is_behind(port, &frame)) {
 			punt(w, port, mbuf);
 			return;
