@@ -37,6 +37,8 @@
 /* Holds a frame of path MTU 4096 with its headers. */
 #define ROOST_SHM_SLOT_BYTES 4352u
 #define ROOST_SHM_SLOTS 512u
+/* A peer never has more than half the slots (channel.h). */
+#define ROOST_SHM_RING_LEN 256u
 /* Sixteen peers and the daemon. */
 #define ROOST_SHM_SEATS 17u
 
