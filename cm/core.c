@@ -22,7 +22,7 @@
 #define MADS_PER_RUN 256u
 #define SWEEP_NS 1000000000ull
 #define ID_INDEX_BITS 20u
-#define FAREWELL_TRIES 100 /* milliseconds */
+#define FLUSH_TRIES 100 /* milliseconds */
 
 static struct {
 	pthread_mutex_t lock;
@@ -127,7 +127,7 @@ static uint64_t run(void *arg, uint64_t now_ns)
 
 /* ---- life --------------------------------------------------------------- */
 
-static void farewell(void *arg);
+static void flush(void *arg);
 
 static bool id_reserved(uint32_t id)
 {
@@ -195,7 +195,7 @@ static int create(struct roost_dev *dev, struct roost_cm **out)
 	pthread_cond_init(&cm->told, NULL);
 	cm->service = (struct roost_dev_service){
 		.run = run,
-		.farewell = farewell,
+		.flush = flush,
 		.arg = cm,
 	};
 	roost_dev_service_add(dev, &cm->service);
@@ -251,7 +251,7 @@ int roost_cm_get(struct roost_dev *dev, struct roost_cm **cm)
  * and one REJ for every connection that is being set up, without waiting for
  * answers. Thread: any.
  */
-static void farewell(void *arg)
+static void flush(void *arg)
 {
 	struct roost_cm *cm = arg;
 	struct roost_cm_conn *conn;
@@ -260,7 +260,7 @@ static void farewell(void *arg)
 	 * ever.
 	 */
 	for (int i = 0; pthread_mutex_trylock(&cm->lock) != 0; i++) {
-		if (i == FAREWELL_TRIES)
+		if (i == FLUSH_TRIES)
 			return;
 		usleep(1000);
 	}
@@ -275,7 +275,7 @@ void roost_cm_put(struct roost_cm *cm)
 	pthread_mutex_lock(&all.lock);
 	if (--cm->refs == 0) {
 		LIST_REMOVE(cm, link);
-		farewell(cm);
+		flush(cm);
 		destroy(cm);
 	}
 	pthread_mutex_unlock(&all.lock);

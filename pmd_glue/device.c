@@ -380,14 +380,14 @@ __attribute__((destructor)) static void answer_at_exit(void)
 		return;
 	LIST_FOREACH(d, &devices.list, link)
 		if (d->process == roost_process()) {
-			roost_dev_service_farewell(d->dev);
+			roost_dev_service_flush(d->dev);
 			settle(d);
 			roost_ports_exit(&d->ports);
 			ours = true;
 		}
 	pthread_mutex_unlock(&devices.lock);
 	if (ours)
-		roost_ctl_farewell();
+		roost_ctl_flush();
 }
 
 int roost_device_call(int (*fn)(void *arg), void *arg)

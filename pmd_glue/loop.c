@@ -30,8 +30,8 @@
 #include "pmd_glue/netif/twin_sort.h"
 #include "pmd_glue/process/clock.h"
 
-#define HEAD_BYTES 128u       /* the headers by which a frame is sorted */
-#define HEARD_MAX_BYTES 2048u /* the host answers no longer frame */
+#define HEAD_BYTES 128u          /* the headers by which a frame is sorted */
+#define RECEIVED_MAX_BYTES 2048u /* the host answers no longer frame */
 #define WATCH_NS 250000000u
 #define LAST_RUNS 64u /* to empty the worker's queue of frames */
 
@@ -242,10 +242,10 @@ static bool is_for_host(const struct roost_loop *l, const struct rte_mbuf *pkt)
 	       roost_twin_frame_is_shared(head + tag, len - tag);
 }
 
-static void hear(struct roost_loop *l, const struct rte_mbuf *pkt,
-		 uint64_t now_ns)
+static void receive(struct roost_loop *l, const struct rte_mbuf *pkt,
+		    uint64_t now_ns)
 {
-	uint8_t copy[HEARD_MAX_BYTES];
+	uint8_t copy[RECEIVED_MAX_BYTES];
 	uint8_t *frame;
 	size_t len = rte_pktmbuf_pkt_len(pkt);
 	const uint8_t *bytes;
@@ -266,7 +266,7 @@ static void give_punts(struct roost_loop *l, uint64_t now_ns)
 	for (unsigned int i = 0; i < l->nb_punts; i++) {
 		struct rte_mbuf *pkt = l->punts[i];
 
-		hear(l, pkt, now_ns);
+		receive(l, pkt, now_ns);
 		if (pkt->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED)
 			rte_vlan_strip(pkt);
 		if (l->conf.punt)

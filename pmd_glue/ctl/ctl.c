@@ -32,7 +32,7 @@
 #define ACCEPT_AGAIN_NS 100000000ull
 
 /* How long an exit waits for an answer, in steps of 1 ms. */
-#define FAREWELL_STEPS 100
+#define FLUSH_STEPS 100
 
 static struct {
 	int listen_fd;                    /* -1: there is no socket */
@@ -308,8 +308,8 @@ void roost_ctl_remove(struct roost_ctl_device *device)
 	ctl.listen_fd = -1;
 }
 
-void roost_ctl_farewell(void)
+void roost_ctl_flush(void)
 {
-	for (int i = 0; i < FAREWELL_STEPS && atomic_load(&ctl.answering); i++)
+	for (int i = 0; i < FLUSH_STEPS && atomic_load(&ctl.answering); i++)
 		usleep(1000);
 }

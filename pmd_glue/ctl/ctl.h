@@ -38,7 +38,7 @@
  *and never the process. A client without permission gets an error at once, and
  * delays no other client.
  *
- * Thread: the control thread, except for roost_ctl_farewell().
+ * Thread: the control thread, except for roost_ctl_flush().
  */
 
 #include <stddef.h>
@@ -69,7 +69,7 @@ void roost_ctl_remove(struct roost_ctl_device *device);
 /* The process exits: wait up to 100 ms until a request in progress is answered,
  * because this request may have caused the exit. Thread: any.
  */
-void roost_ctl_farewell(void);
+void roost_ctl_flush(void);
 
 /*
  * Execute a request: a string without the newline, which is changed. Returns

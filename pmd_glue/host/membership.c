@@ -435,7 +435,7 @@ static void leave_all(struct roost_membership *m, struct roost_group_family *f,
 	}
 }
 
-void roost_membership_farewell(struct roost_membership *m, uint64_t now_ns)
+void roost_membership_leave_all(struct roost_membership *m, uint64_t now_ns)
 {
 	leave_all(m, &m->v4, now_ns);
 	leave_all(m, &m->v6, now_ns);

@@ -93,8 +93,8 @@ void roost_membership_link_up(struct roost_membership *membership,
 			      uint64_t now_ns);
 
 /* Leave all groups and report it once; after that no message is due. */
-void roost_membership_farewell(struct roost_membership *membership,
-			       uint64_t now_ns);
+void roost_membership_leave_all(struct roost_membership *membership,
+				uint64_t now_ns);
 
 /*
  * Get the Ethernet addresses of all joined groups, each once. At most max are

@@ -15,7 +15,7 @@
 #include "pmd_glue/netif/interface.h"
 #include "pmd_glue/port/eal.h"
 #include "pmd_glue/port/hugepages.h"
-#include "pmd_glue/port/port_word.h"
+#include "pmd_glue/port/port_spec.h"
 #include "pmd_glue/process/report.h"
 #include "pmd_glue/process/rights.h"
 
@@ -61,7 +61,7 @@ static int prepare(const struct roost_config *config)
 		const char *devargs = config->ports[i].devargs;
 
 		look_at_port(devargs, &conf);
-		nb_queues = roost_port_word_nb_queues(
+		nb_queues = roost_port_spec_nb_queues(
 			devargs, RTE_MAX(config->nb_workers, 1u));
 		conf.nb_queues +=
 			RTE_MIN(nb_queues, (unsigned int)ROOST_WORKERS_MAX);

@@ -244,5 +244,5 @@ void roost_inet_start(struct roost_inet *inet, struct roost_dev *dev,
 
 void roost_inet_leave(struct roost_inet *inet, uint64_t now_ns)
 {
-	roost_membership_farewell(inet->groups.membership, now_ns);
+	roost_membership_leave_all(inet->groups.membership, now_ns);
 }

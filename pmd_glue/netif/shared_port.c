@@ -18,7 +18,7 @@
 #include "lib/engine/sched/worker.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/control.h"
-#include "pmd_glue/port/port_word.h"
+#include "pmd_glue/port/port_spec.h"
 #include "pmd_glue/process/report.h"
 
 /* Frames that may wait in the ring of one subport. */
@@ -132,7 +132,7 @@ static int open_shared_port(struct roost_shared_port *t,
 	if (!ret)
 		ret = check_driver(t, config);
 	if (!ret)
-		ret = roost_port_word_open(&t->port, &conf, t->index,
+		ret = roost_port_spec_open(&t->port, &conf, t->index,
 					   t->devargs);
 	if (ret)
 		release_link(t);
@@ -281,7 +281,7 @@ static int start_aside(void *arg)
 
 	roost_ethport_hold(port);
 	ret = roost_ethport_start(port, roost_now_ns());
-	roost_ethport_let_go(port);
+	roost_ethport_release(port);
 	return ret;
 }
 
@@ -330,7 +330,7 @@ int roost_subport_start(struct roost_subport *subport, struct roost_dev *dev,
 	roost_ethport_hold(&t->port);
 	list_subport(t, subport);
 	subport->running = true;
-	roost_ethport_let_go(&t->port);
+	roost_ethport_release(&t->port);
 	return 0;
 }
 
@@ -342,7 +342,7 @@ void roost_subport_stop(struct roost_subport *subport)
 		return;
 	roost_ethport_hold(&t->port);
 	unlist_subport(t, subport);
-	roost_ethport_let_go(&t->port);
+	roost_ethport_release(&t->port);
 }
 
 /* ---- the end ------------------------------------------------------------- */
@@ -359,7 +359,7 @@ void roost_subport_leave(struct roost_subport *subport)
 	subport->gone = true;
 	if (t->nb_users == 1)
 		roost_ethport_unplug(&t->port);
-	roost_ethport_let_go(&t->port);
+	roost_ethport_release(&t->port);
 	roost_claim_release(&subport->claim);
 	if (--t->nb_users == 0)
 		release_link(t);
@@ -400,7 +400,7 @@ void roost_subport_set_admin(struct roost_subport *subport, bool up)
 {
 	roost_ethport_hold(&subport->shared_port->port);
 	subport->admin_down = !up;
-	roost_ethport_let_go(&subport->shared_port->port);
+	roost_ethport_release(&subport->shared_port->port);
 }
 
 void roost_subport_link(struct roost_subport *subport,

@@ -250,7 +250,7 @@ static void get_link(struct roost_ethport *port, struct rte_eth_link *eth)
 	if (port->members.nb && !roost_members_watch(&port->members, port->id))
 		eth->link_status = RTE_ETH_LINK_DOWN;
 	if (changes)
-		roost_ethport_let_go(port);
+		roost_ethport_release(port);
 }
 
 void roost_ethport_link(struct roost_ethport *port,
@@ -308,7 +308,7 @@ uint64_t roost_ethport_reconnect(struct roost_ethport *port, uint64_t now_ns)
 		roost_ethport_leave(port);
 	}
 	start(port);
-	roost_ethport_let_go(port);
+	roost_ethport_release(port);
 	roost_eal_log_mute(false);
 	port->retry_after_ns =
 		RTE_MIN(port->retry_after_ns * 2, (uint64_t)RETRY_MAX_NS);

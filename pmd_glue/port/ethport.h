@@ -167,7 +167,7 @@ void roost_ethport_del_worker(struct roost_ethport *port,
  * no turn.
  */
 void roost_ethport_hold(struct roost_ethport *port);
-void roost_ethport_let_go(struct roost_ethport *port);
+void roost_ethport_release(struct roost_ethport *port);
 /* Unplug the open port; it does not come back. The caller holds the port
  * (roost_ethport_hold()).
  */

@@ -123,7 +123,7 @@ int roost_ethport_reset(struct roost_ethport *port)
 	atomic_store(&port->wants_reset, false);
 	roost_ethport_hold(port);
 	ret = reset(port);
-	roost_ethport_let_go(port);
+	roost_ethport_release(port);
 	if (ret)
 		atomic_store(&port->wants_removal, true);
 	return ret;

@@ -19,7 +19,7 @@
 #include "pmd_glue/port/eal.h"
 #include "pmd_glue/port/ethport_priv.h"
 #include "pmd_glue/port/peer_socket.h"
-#include "pmd_glue/port/port_word.h"
+#include "pmd_glue/port/port_spec.h"
 #include "pmd_glue/process/rights.h"
 #include "pmd_glue/kernel/udp_sink.h"
 
@@ -250,7 +250,7 @@ static void report_probe(struct roost_ethport *port, int error)
 {
 	const char *cause = roost_eal_log_first();
 	char why[ROOST_PCI_WHY_MAX], lacks[ROOST_RIGHTS_MAX];
-	char text[ROOST_PORT_WORD_WHY_MAX];
+	char text[ROOST_PORT_SPEC_WHY_MAX];
 
 	if (port->driver->rights &&
 	    roost_rights_lack(port->driver->rights, lacks)) {
@@ -268,7 +268,7 @@ static void report_probe(struct roost_ethport *port, int error)
 	/* No bus of DPDK knows the name. */
 	if (port->driver->prefix[0] == '\0' &&
 	    (*cause == '\0' || strstr(cause, "failed to parse device"))) {
-		roost_port_word_advise(port->conf.devargs, ROOST_RDMA_PLACE,
+		roost_port_spec_advise(port->conf.devargs, ROOST_RDMA_PLACE,
 				       text);
 		roost_ethport_report(port, "%s", text);
 		return;

@@ -55,7 +55,7 @@ void roost_ethport_hold(struct roost_ethport *port)
 			roost_worker_turn_take(port->workers[i]);
 }
 
-void roost_ethport_let_go(struct roost_ethport *port)
+void roost_ethport_release(struct roost_ethport *port)
 {
 	for (unsigned int i = 0; i < port->nb_workers; i++)
 		if (is_first(port, i))

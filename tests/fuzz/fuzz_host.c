@@ -113,7 +113,7 @@ static void close_all(void)
 {
 	while (nb_held > 0)
 		roost_host_neigh_put(host, held[--nb_held]);
-	roost_membership_farewell(groups, now_ns);
+	roost_membership_leave_all(groups, now_ns);
 	roost_membership_destroy(groups);
 	roost_host_destroy(host);
 }

@@ -272,7 +272,7 @@ static void comm_est__stands_for_rtu(void **state)
 	cm_world_free(w);
 }
 
-static void farewell__tells_all_peers(void **state)
+static void flush__tells_all_peers(void **state)
 {
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w), *p;
@@ -280,7 +280,7 @@ static void farewell__tells_all_peers(void **state)
 	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	p = cm_establish(o, 0x1234);
-	roost_dev_service_farewell(w->sim->ends[SIM_A].dev);
+	roost_dev_service_flush(w->sim->ends[SIM_A].dev);
 	sim_run_for(w->sim, SIM_MS);
 	assert_int_equal(p->seen[ROOST_CM_DREQ_RECEIVED], 1);
 	cm_expect(o, ROOST_CM_REP_RECEIVED, 1);
@@ -303,7 +303,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(connect__to_ourselves),
 		cmocka_unit_test(comm_est__stands_for_rtu),
 		cmocka_unit_test(comm_est__then_disconnect),
-		cmocka_unit_test(farewell__tells_all_peers),
+		cmocka_unit_test(flush__tells_all_peers),
 	};
 
 	return sim_main(argc, argv, "cm_end", tests,

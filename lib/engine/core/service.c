@@ -6,7 +6,7 @@
 
 #include "lib/engine/core/dev_priv.h"
 
-#define FAREWELL_TRIES 100 /* milliseconds */
+#define FLUSH_TRIES 100 /* milliseconds */
 
 void roost_dev_service_add(struct roost_dev *dev,
 			   struct roost_dev_service *service)
@@ -49,17 +49,17 @@ uint64_t roost_dev_service_run_all(struct roost_dev *dev, uint64_t now_ns)
 	return next_ns;
 }
 
-void roost_dev_service_farewell(struct roost_dev *dev)
+void roost_dev_service_flush(struct roost_dev *dev)
 {
 	struct roost_dev_service *service;
 
 	for (int i = 0; pthread_mutex_trylock(&dev->service_lock) != 0; i++) {
-		if (i == FAREWELL_TRIES)
+		if (i == FLUSH_TRIES)
 			return;
 		usleep(1000);
 	}
 	TAILQ_FOREACH(service, &dev->services, link)
-		if (service->farewell)
-			service->farewell(service->arg);
+		if (service->flush)
+			service->flush(service->arg);
 	pthread_mutex_unlock(&dev->service_lock);
 }

@@ -24,7 +24,7 @@ struct roost_dev_service {
 	/* The process ends: send the last messages to peers, without waiting
 	 * for anything. NULL: nothing to send. Thread: any.
 	 */
-	void (*farewell)(void *arg);
+	void (*flush)(void *arg);
 	void *arg;
 	TAILQ_ENTRY(roost_dev_service) link;
 };
@@ -46,9 +46,9 @@ void roost_dev_service_wake(struct roost_dev *dev);
  */
 uint64_t roost_dev_service_run_all(struct roost_dev *dev, uint64_t now_ns);
 
-/* Call all farewell functions at the end of the process, when threads that hold
+/* Call all flush functions at the end of the process, when threads that hold
  * locks may have been terminated. Thread: any.
  */
-void roost_dev_service_farewell(struct roost_dev *dev);
+void roost_dev_service_flush(struct roost_dev *dev);
 
 #endif

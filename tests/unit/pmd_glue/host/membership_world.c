@@ -110,11 +110,11 @@ void world_leave(const char *text)
 	roost_membership_leave(world.m, &group, world.now_ns);
 }
 
-bool world_farewell(void)
+bool world_leave_all(void)
 {
 	unsigned int before = world.nb;
 
-	roost_membership_farewell(world.m, world.now_ns);
+	roost_membership_leave_all(world.m, world.now_ns);
 	return world.nb != before;
 }
 

@@ -60,7 +60,7 @@ int world_create(uint64_t seed, uint32_t mtu_bytes);
 int world_join(const char *text);
 void world_leave(const char *text);
 /* Returns whether anything was said. */
-bool world_farewell(void);
+bool world_leave_all(void);
 void world_input(const struct golden_frame *f);
 
 /* Go on in time, through every deadline on the way. */

@@ -66,7 +66,7 @@ static void leave__reports_at_once_and_again(void **state)
 	assert_int_equal(world.nb, 4);
 	assert_in_range(world.v[3].at_ns, t + 1, t + 1 * S);
 	/* Then nothing of them is left. */
-	assert_false(world_farewell());
+	assert_false(world_leave_all());
 }
 
 static void leave__of_no_member_is_nothing(void **state)
@@ -152,7 +152,7 @@ static void link_up__reports_all_anew(void **state)
 	assert_int_equal(world_count(TO_EX, "ff0e::1:1"), 2);
 }
 
-static void farewell__leaves_all_at_once(void **state)
+static void leave_all__leaves_at_once(void **state)
 {
 	uint64_t t;
 
@@ -164,12 +164,12 @@ static void farewell__leaves_all_at_once(void **state)
 	world_advance(0);
 	world_forget_said();
 	t = world.now_ns;
-	assert_true(world_farewell());
+	assert_true(world_leave_all());
 	assert_int_equal(world.nb, 3);
 	world_assert_said(0, TO_IN, "239.1.1.1", t, 0);
 	world_assert_said(1, TO_IN, "239.1.1.2", t, 0);
 	world_assert_said(2, TO_IN, "ff0e::1:1", t, 0);
-	assert_false(world_farewell());
+	assert_false(world_leave_all());
 	world_advance(100 * S);
 	assert_int_equal(world.nb, 3);
 }
@@ -243,7 +243,7 @@ int main(void)
 		TEST(join__group_of_all_hosts_is_silent),
 		TEST(join__is_bounded),
 		TEST(link_up__reports_all_anew),
-		TEST(farewell__leaves_all_at_once),
+		TEST(leave_all__leaves_at_once),
 		TEST(macs__are_those_of_members),
 		TEST(set_port__from_here_on),
 	};

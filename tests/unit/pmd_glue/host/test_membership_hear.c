@@ -538,7 +538,7 @@ static void older__change_cancels_what_is_pending(void **state)
 	assert_int_equal(world_count(V2_REPORT, "239.1.1.1"), 1);
 	world_leave("239.1.1.1");
 	world_advance(20 * S);
-	assert_false(world_farewell());
+	assert_false(world_leave_all());
 }
 
 static void older__families_have_queriers_of_their_own(void **state)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#ifndef ROOST_PMD_GLUE_PORT_PORT_WORD_H
-#define ROOST_PMD_GLUE_PORT_PORT_WORD_H
+#ifndef ROOST_PMD_GLUE_PORT_PORT_SPEC_H
+#define ROOST_PMD_GLUE_PORT_PORT_SPEC_H
 
 /*
- * The word by which a user names a port, if it is not DPDK's devargs. A
+ * A port spec: the text by which a user names a port, if not DPDK's devargs. A
  * kernel's interface (eth1) is opened by the driver that fits best. For an RDMA
  * device (mlx5_0), or a name that does not exist, the error gives advice. A
  * driver's name or a PCI address goes to DPDK unchanged.
@@ -20,7 +20,7 @@
 #include "pmd_glue/port/ethport.h"
 #include "pmd_glue/kernel/netif.h"
 
-#define ROOST_PORT_WORD_WHY_MAX 640
+#define ROOST_PORT_SPEC_WHY_MAX 640
 
 /* Other properties that the configuration asks for. */
 struct roost_port_wish {
@@ -31,49 +31,49 @@ struct roost_port_wish {
 /* Is it an interface's name, with or without a driver's arguments behind it?
  * Thread: any.
  */
-bool roost_port_word_is_netif(const char *word, struct roost_netif *netif);
+bool roost_port_spec_is_netif(const char *spec, struct roost_netif *netif);
 
 /* The drivers for an interface: net_af_xdp, or else net_af_packet. */
-#define ROOST_PORT_WORD_XDP "net_af_xdp"
-#define ROOST_PORT_WORD_PACKET "net_af_packet"
+#define ROOST_PORT_SPEC_XDP "net_af_xdp"
+#define ROOST_PORT_SPEC_PACKET "net_af_packet"
 
 /* Is it a driver's device, or a PCI device? Thread: any. */
-bool roost_port_word_is_dpdks(const char *word);
+bool roost_port_spec_is_dpdks(const char *spec);
 
 /* Why net_af_xdp is not tried for the interface with this wish: "it takes no
- * VLAN". NULL: it is tried. why: a buffer of ROOST_PORT_WORD_WHY_MAX bytes, in
+ * VLAN". NULL: it is tried. why: a buffer of ROOST_PORT_SPEC_WHY_MAX bytes, in
  * which the returned text may be. Thread: any.
  */
-const char *roost_port_word_no_xdp(const char *word,
+const char *roost_port_spec_no_xdp(const char *spec,
 				   const struct roost_netif *netif,
 				   const struct roost_port_wish *wish,
 				   char *why);
 
-/* As roost_driver_nb_queues(), of any word. Thread: any. */
-unsigned int roost_port_word_nb_queues(const char *word,
+/* As roost_driver_nb_queues(), of any spec. Thread: any. */
+unsigned int roost_port_spec_nb_queues(const char *spec,
 				       unsigned int nb_workers);
 
-/* The devargs for an interface's word: DRIVERnumber,iface=NAME and its
+/* The devargs for an interface's spec: DRIVERnumber,iface=NAME and its
  * arguments. Returns 0, -ENAMETOOLONG. Thread: any.
  */
-int roost_port_word_devargs(const char *word, const char *driver,
+int roost_port_spec_devargs(const char *spec, const char *driver,
 			    unsigned int number,
 			    char devargs[ROOST_DEVARGS_MAX]);
 
 /* Write advice about a name that DPDK does not know: what it names, or which
  * name was probably meant. place: ROOST_RDMA_PLACE. why:
- * ROOST_PORT_WORD_WHY_MAX bytes. Thread: any.
+ * ROOST_PORT_SPEC_WHY_MAX bytes. Thread: any.
  */
-void roost_port_word_advise(const char *word, const char *place, char *why);
+void roost_port_spec_advise(const char *spec, const char *place, char *why);
 
 /*
- * As roost_ethport_open(), with the user's word in conf->devargs. For a
+ * As roost_ethport_open(), with the user's spec in conf->devargs. For a
  * kernel's interface, devargs becomes the devargs that were opened. Both
  * devargs and conf->devargs must live as long as the port. One line on stderr
  * tells the driver and the reason. index: the port's number. Thread: the
- * control thread. (port_word_open.c)
+ * control thread. (port_spec_open.c)
  */
-int roost_port_word_open(struct roost_ethport *port,
+int roost_port_spec_open(struct roost_ethport *port,
 			 struct roost_ethport_conf *conf, unsigned int index,
 			 char devargs[ROOST_DEVARGS_MAX]);
 

@@ -14,11 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pmd_glue/port/port_word.h"
+#include "pmd_glue/port/port_spec.h"
 #include "tests/unit/pmd_glue/own_net.h"
 
 static char place[] = "/tmp/roost-rdma-XXXXXX";
-static char why[ROOST_PORT_WORD_WHY_MAX];
+static char why[ROOST_PORT_SPEC_WHY_MAX];
 static struct roost_netif netif;
 
 /* ---- a kernel's interfaces and RDMA devices --------------------------------
@@ -103,20 +103,20 @@ static int remove_world(void **state)
 static void netif__is_told_by_its_name(void **state)
 {
 	(void)state;
-	assert_true(roost_port_word_is_netif("eth10", &netif));
+	assert_true(roost_port_spec_is_netif("eth10", &netif));
 	assert_string_equal(netif.name, "eth10");
 	assert_string_equal(netif.kind, "veth");
 	assert_int_equal(netif.mtu_bytes, 1500);
 	assert_false(netif.up);
 	assert_int_equal(netif.xdp_id, 0);
-	assert_true(roost_port_word_is_netif("eth10,qpairs=2", &netif));
+	assert_true(roost_port_spec_is_netif("eth10,qpairs=2", &netif));
 	assert_null(roost_netif_refuses(&netif));
-	assert_true(roost_port_word_is_netif("lo", &netif));
+	assert_true(roost_port_spec_is_netif("lo", &netif));
 	assert_non_null(strstr(roost_netif_refuses(&netif), "loopback"));
-	assert_false(roost_port_word_is_netif("eth1", &netif));
-	assert_false(roost_port_word_is_netif("eth10:0", &netif));
-	assert_false(roost_port_word_is_netif("", &netif));
-	assert_false(roost_port_word_is_netif(
+	assert_false(roost_port_spec_is_netif("eth1", &netif));
+	assert_false(roost_port_spec_is_netif("eth10:0", &netif));
+	assert_false(roost_port_spec_is_netif("", &netif));
+	assert_false(roost_port_spec_is_netif(
 		"a-name-that-no-interface-of-the-kernel-can-have", &netif));
 }
 
@@ -129,15 +129,15 @@ static void netif__dpdks_names_stay_dpdks(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		assert_false(roost_port_word_is_netif(words[i], &netif));
+		assert_false(roost_port_spec_is_netif(words[i], &netif));
 }
 
-static const char *no_xdp(const char *word, struct roost_port_wish wish)
+static const char *no_xdp(const char *spec, struct roost_port_wish wish)
 {
-	static char text[ROOST_PORT_WORD_WHY_MAX];
+	static char text[ROOST_PORT_SPEC_WHY_MAX];
 
-	assert_true(roost_port_word_is_netif(word, &netif));
-	return roost_port_word_no_xdp(word, &netif, &wish, text);
+	assert_true(roost_port_spec_is_netif(spec, &netif));
+	return roost_port_spec_no_xdp(spec, &netif, &wish, text);
 }
 
 static void xdp__where_it_cannot_be(void **state)
@@ -162,23 +162,23 @@ static void xdp__where_it_cannot_be(void **state)
 			    "it has no argument \"qpairs\"");
 	netif.kind[0] = '\0';
 	strcpy(netif.kind, "vlan");
-	assert_string_equal(roost_port_word_no_xdp("eth10", &netif, &nothing,
+	assert_string_equal(roost_port_spec_no_xdp("eth10", &netif, &nothing,
 						   why),
 			    "it takes no VLAN, and the interface is one");
 }
 
 static void devargs__are_the_drivers(void **state)
 {
-	char devargs[ROOST_DEVARGS_MAX], word[ROOST_DEVARGS_MAX];
+	char devargs[ROOST_DEVARGS_MAX], spec[ROOST_DEVARGS_MAX];
 
 	(void)state;
-	assert_int_equal(roost_port_word_devargs("eth10,qpairs=2",
+	assert_int_equal(roost_port_spec_devargs("eth10,qpairs=2",
 						 "net_af_packet", 3, devargs),
 			 0);
 	assert_string_equal(devargs, "net_af_packet3,iface=eth10,qpairs=2");
-	memset(word, 'x', sizeof(word) - 1);
-	word[sizeof(word) - 1] = '\0';
-	assert_int_equal(roost_port_word_devargs(word, "net_af_packet", 3,
+	memset(spec, 'x', sizeof(spec) - 1);
+	spec[sizeof(spec) - 1] = '\0';
+	assert_int_equal(roost_port_spec_devargs(spec, "net_af_packet", 3,
 						 devargs),
 			 -ENAMETOOLONG);
 }
@@ -189,7 +189,7 @@ static void devargs__are_the_drivers(void **state)
 static void advise__typos(void **state)
 {
 	static const struct {
-		const char *word, *meant; /* NULL: no guess */
+		const char *spec, *meant; /* NULL: no guess */
 	} rows[] = {
 		{ "net_afpacket0", "net_af_packet0" },
 		{ "net_afpacket12,iface=eth10", "net_af_packet12" },
@@ -211,7 +211,7 @@ static void advise__typos(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		roost_port_word_advise(rows[i].word, place, why);
+		roost_port_spec_advise(rows[i].spec, place, why);
 		snprintf(wanted, sizeof(wanted), "did you mean \"%s\"?",
 			 rows[i].meant ? rows[i].meant : "");
 		if (rows[i].meant)
@@ -225,7 +225,7 @@ static void advise__typos(void **state)
 static void advise__rdma_devices(void **state)
 {
 	static const struct {
-		const char *word, *says;
+		const char *spec, *says;
 	} rows[] = {
 		{ "mlx5_0", "it is an RDMA device: of interface ens3f0np0, PCI "
 			    "device 0000:03:00.0; give --port ens3f0np0" },
@@ -242,7 +242,7 @@ static void advise__rdma_devices(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		roost_port_word_advise(rows[i].word, place, why);
+		roost_port_spec_advise(rows[i].spec, place, why);
 		assert_non_null(strstr(why, rows[i].says));
 	}
 }

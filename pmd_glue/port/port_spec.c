@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include "pmd_glue/port/port_word.h"
+#include "pmd_glue/port/port_spec.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -33,63 +33,63 @@ static const char *const rdma_names[] = {
 /* ---- interfaces ------------------------------------------------------------
  */
 
-bool roost_port_word_is_dpdks(const char *word)
+bool roost_port_spec_is_dpdks(const char *spec)
 {
 	char name[ROOST_PCI_NAME_MAX];
 
-	return roost_driver_find(word)->prefix[0] != '\0' ||
-	       roost_pci_is(word, name);
+	return roost_driver_find(spec)->prefix[0] != '\0' ||
+	       roost_pci_is(spec, name);
 }
 
-bool roost_port_word_is_netif(const char *word, struct roost_netif *netif)
+bool roost_port_spec_is_netif(const char *spec, struct roost_netif *netif)
 {
 	char name[IFNAMSIZ];
 
-	if (roost_port_word_is_dpdks(word) ||
-	    strcspn(word, ",") >= sizeof(name))
+	if (roost_port_spec_is_dpdks(spec) ||
+	    strcspn(spec, ",") >= sizeof(name))
 		return false;
-	roost_devargs_name(word, name, sizeof(name));
+	roost_devargs_name(spec, name, sizeof(name));
 	return roost_netif_find(name, netif);
 }
 
 /* net_af_packet and net_af_xdp have the same number. */
-unsigned int roost_port_word_nb_queues(const char *word,
+unsigned int roost_port_spec_nb_queues(const char *spec,
 				       unsigned int nb_workers)
 {
 	struct roost_netif netif;
 
-	return roost_driver_nb_queues(roost_port_word_is_netif(word, &netif)
-					      ? ROOST_PORT_WORD_PACKET
-					      : word,
+	return roost_driver_nb_queues(roost_port_spec_is_netif(spec, &netif)
+					      ? ROOST_PORT_SPEC_PACKET
+					      : spec,
 				      nb_workers);
 }
 
-int roost_port_word_devargs(const char *word, const char *driver,
+int roost_port_spec_devargs(const char *spec, const char *driver,
 			    unsigned int number,
 			    char devargs[ROOST_DEVARGS_MAX])
 {
 	const int len = snprintf(devargs, ROOST_DEVARGS_MAX, "%s%u,iface=%s",
-				 driver, number, word);
+				 driver, number, spec);
 
 	return len < ROOST_DEVARGS_MAX ? 0 : -ENAMETOOLONG;
 }
 
 /* Does the driver know the arguments after the interface's name? */
-static bool takes_args(const char *word, const char *driver, char *unknown)
+static bool takes_args(const char *spec, const char *driver, char *unknown)
 {
 	char devargs[ROOST_DEVARGS_MAX], advice[ROOST_DEVARG_ADVICE_MAX];
 
-	return roost_port_word_devargs(word, driver, 0, devargs) == 0 &&
+	return roost_port_spec_devargs(spec, driver, 0, devargs) == 0 &&
 	       roost_driver_check_keys(devargs, unknown, advice) == 0;
 }
 
-const char *roost_port_word_no_xdp(const char *word,
+const char *roost_port_spec_no_xdp(const char *spec,
 				   const struct roost_netif *netif,
 				   const struct roost_port_wish *wish,
 				   char *why)
 {
 	const uint32_t most =
-		roost_driver_find(ROOST_PORT_WORD_XDP)->ip_mtu_bytes("");
+		roost_driver_find(ROOST_PORT_SPEC_XDP)->ip_mtu_bytes("");
 	const uint32_t mtu =
 		wish->mtu_bytes ? wish->mtu_bytes : netif->mtu_bytes;
 	char unknown[ROOST_DEVARG_KEY_MAX];
@@ -99,12 +99,12 @@ const char *roost_port_word_no_xdp(const char *word,
 	if (strcmp(netif->kind, "vlan") == 0)
 		return "it takes no VLAN, and the interface is one";
 	if (mtu > most) {
-		snprintf(why, ROOST_PORT_WORD_WHY_MAX,
+		snprintf(why, ROOST_PORT_SPEC_WHY_MAX,
 			 "its MTU is %u at most, and %u is wanted", most, mtu);
 		return why;
 	}
-	if (!takes_args(word, ROOST_PORT_WORD_XDP, unknown)) {
-		snprintf(why, ROOST_PORT_WORD_WHY_MAX,
+	if (!takes_args(spec, ROOST_PORT_SPEC_XDP, unknown)) {
+		snprintf(why, ROOST_PORT_SPEC_WHY_MAX,
 			 "it has no argument \"%s\"", unknown);
 		return why;
 	}
@@ -166,35 +166,35 @@ static bool is_rdma_name(const char *name)
 static void tell_rdma(const struct roost_rdma_device *d, char *why)
 {
 	if (d->netif[0] && d->pci[0])
-		snprintf(why, ROOST_PORT_WORD_WHY_MAX,
+		snprintf(why, ROOST_PORT_SPEC_WHY_MAX,
 			 "it is an RDMA device: of interface %s, PCI device "
 			 "%s; give --port %s, or --port %s to drive it by DPDK",
 			 d->netif, d->pci, d->netif, d->pci);
 	else if (d->netif[0])
-		snprintf(why, ROOST_PORT_WORD_WHY_MAX,
+		snprintf(why, ROOST_PORT_SPEC_WHY_MAX,
 			 "it is an RDMA device: of interface %s; give --port "
 			 "%s",
 			 d->netif, d->netif);
 	else if (d->pci[0])
-		snprintf(why, ROOST_PORT_WORD_WHY_MAX,
+		snprintf(why, ROOST_PORT_SPEC_WHY_MAX,
 			 "it is an RDMA device, of PCI device %s, without a "
 			 "network interface here; give --port %s",
 			 d->pci, d->pci);
 	else
-		snprintf(why, ROOST_PORT_WORD_WHY_MAX,
+		snprintf(why, ROOST_PORT_SPEC_WHY_MAX,
 			 "it is an RDMA device without a network interface or "
 			 "PCI device; \"roost ports\" lists what can be a "
 			 "port");
 }
 
-void roost_port_word_advise(const char *word, const char *place, char *why)
+void roost_port_spec_advise(const char *spec, const char *place, char *why)
 {
 	static _Thread_local struct names names;
 	struct roost_rdma_device rdma;
 	char given[NAME_MAX_BYTES];
 	const char *nearest, *net;
 
-	roost_devargs_name(word, given, sizeof(given));
+	roost_devargs_name(spec, given, sizeof(given));
 	if (roost_rdma_find(place, given, &rdma)) {
 		tell_rdma(&rdma, why);
 		return;
@@ -207,13 +207,13 @@ void roost_port_word_advise(const char *word, const char *place, char *why)
 		if (nearest == names.v[i])
 			net = names.v[i - 1];
 	if (nearest)
-		snprintf(why, ROOST_PORT_WORD_WHY_MAX,
+		snprintf(why, ROOST_PORT_SPEC_WHY_MAX,
 			 "there is no such interface, PCI device or driver of "
 			 "DPDK; did you mean \"%s\"? \"roost ports\" lists "
 			 "what can be a port",
 			 net);
 	else
-		snprintf(why, ROOST_PORT_WORD_WHY_MAX,
+		snprintf(why, ROOST_PORT_SPEC_WHY_MAX,
 			 "there is no such %s; \"roost ports\" lists what can "
 			 "be a port",
 			 is_rdma_name(given)
