@@ -69,9 +69,13 @@ static int init_leased_qps(struct roost_dev *dev,
 		.lease = leases->lease_qpns,
 		.ctx = leases->ctx,
 	};
-	int ret = roost_idmap_init(&dev->qps, 24, leases->qpn_index_bits,
-				   leases->qpn_key, qpn_reserved);
+	int ret;
 
+	if (leases->qpn_index_bits <= ROOST_IDMAP_PAGE_SHIFT ||
+	    leases->qpn_index_bits >= 24 || leases->cm_prefix_bits > 14)
+		return -EINVAL;
+	ret = roost_idmap_init(&dev->qps, 24, leases->qpn_index_bits,
+			       leases->qpn_key, qpn_reserved);
 	if (!ret)
 		roost_idmap_set_source(&dev->qps, &source);
 	return ret;

@@ -70,7 +70,9 @@ void roost_idmap_set_prefix(struct roost_idmap *map, unsigned int prefix_bits,
 			    uint32_t prefix)
 {
 	map->prefix_bits = prefix_bits;
-	map->prefix = prefix << (2 * map->half_bits - prefix_bits);
+	map->prefix = prefix_bits == 0
+			      ? 0
+			      : prefix << (2 * map->half_bits - prefix_bits);
 }
 
 void roost_idmap_set_source(struct roost_idmap *map,

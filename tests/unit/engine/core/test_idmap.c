@@ -540,6 +540,7 @@ static void idmap_prefix__is_in_all_numbers(void **state)
 	int object;
 
 	(void)state;
+	roost_idmap_set_prefix(&map, 0, 0); /* none */
 	roost_idmap_set_prefix(&map, 13, 0x1234);
 	for (int i = 0; i < 4096; i++) {
 		assert_int_equal(roost_idmap_add(&map, &object, &id), 0);

@@ -139,6 +139,29 @@ static void lease_qpns__are_the_device_s_numbers(void **state)
 	assert_int_equal(roost_dev_destroy(dev), 0);
 }
 
+/* A lessor's mistake is an error, and no number. */
+static void lease_bits__are_checked(void **state)
+{
+	static const unsigned int bits[][2] = {
+		{ 10, 13 }, { 24, 13 }, { 0, 13 }, { 40, 13 }, { 20, 15 },
+	};
+	struct roost_leases wrong = leases;
+	struct roost_dev_conf conf = {
+		.name = "roost0",
+		.nb_ports = 1,
+		.leases = &wrong,
+		.seed = { 1, 2 },
+	};
+	struct roost_dev *dev;
+
+	(void)state;
+	for (unsigned int i = 0; i < 5; i++) {
+		wrong.qpn_index_bits = bits[i][0];
+		wrong.cm_prefix_bits = bits[i][1];
+		assert_int_equal(roost_dev_create(&conf, &dev), -EINVAL);
+	}
+}
+
 static void dev_claim__asks_the_lessor(void **state)
 {
 	const struct roost_service_claim service = { .id = 77 };
@@ -171,6 +194,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lease_qpns__are_the_device_s_numbers),
+		cmocka_unit_test(lease_bits__are_checked),
 		cmocka_unit_test(dev_claim__asks_the_lessor),
 		cmocka_unit_test(dev_claim__is_granted_without_leases),
 	};
