@@ -324,8 +324,15 @@ static void kill_client(unsigned int i)
 	roost_switch_client_remove(sw, ids[i], now_ns);
 }
 
-/* As it was before the first input, but for the time. */
 static void begin(void)
+{
+	lease->random = 7;
+	for (unsigned int i = 0; i < NB; i++)
+		add(i);
+}
+
+/* As before the first input, but for the time. */
+static void end(void)
 {
 	for (unsigned int i = 0; i < NB; i++)
 		kill_client(i);
@@ -334,9 +341,6 @@ static void begin(void)
 	while (roost_switch_send(sw, now_ns, 32) == 32)
 		;
 	now_ns += RESTART_NS;
-	lease->random = 7;
-	for (unsigned int i = 0; i < NB; i++)
-		add(i);
 }
 
 /* ---- frames -------------------------------------------------------------- */
@@ -589,5 +593,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 				frame_of(&in, client);
 		}
 	}
+	end();
 	return 0;
 }
