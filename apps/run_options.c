@@ -12,7 +12,8 @@
 
 /* Options are numbered: first the configuration keys, then run's own. */
 enum own_option {
-	OPTION_CONFIG = ROOST_KEYS,
+	OPTION_HUB = ROOST_KEYS,
+	OPTION_CONFIG,
 	OPTION_PRINT_ENV,
 	OPTION_HELP,
 	OPTIONS,
@@ -26,6 +27,9 @@ struct option {
 };
 
 static const struct option own_options[OPTIONS - ROOST_KEYS] = {
+	[OPTION_HUB - ROOST_KEYS] = {
+		"hub", 0, NULL, "the port of this user's processes",
+	},
 	[OPTION_CONFIG - ROOST_KEYS] = {
 		"config", 'c', "FILE", "read this file, not ROOST_CONFIG's",
 	},
@@ -82,12 +86,14 @@ static int add_sibling(struct parser *p, const char *where)
 {
 	const struct roost_port_config *last =
 		&p->options->config.ports[p->nb_ports - 1];
-	bool link = last->link[0] != '\0';
+	int key = 0;
 
-	return roost_config_set(&p->options->config, where,
-				link ? ROOST_KEY_LINK : ROOST_KEY_DEVARGS,
-				p->nb_ports++,
-				link ? last->link : last->devargs, p->err);
+	while (!roost_config_keys[key].names_port || !(last->set & 1u << key))
+		key++;
+	return roost_config_set(&p->options->config, where, key, p->nb_ports++,
+				(const char *)last +
+					roost_config_keys[key].offset_bytes,
+				p->err);
 }
 
 static bool has_vlan(const struct parser *p)
@@ -144,6 +150,8 @@ static int take(struct parser *p, int id, const char *where, const char *value)
 		return take_vlans(p, where, value);
 	if (id < ROOST_KEYS)
 		return take_key(p, id, where, value);
+	if (id == OPTION_HUB)
+		return take_key(p, ROOST_KEY_SERVICE, where, "hub");
 	if (id == OPTION_CONFIG)
 		p->options->file = value;
 	else if (id == OPTION_PRINT_ENV)
@@ -296,18 +304,26 @@ static void put_option(struct flow *flow, int id, const char *tail)
 
 static bool belongs_to_port(int id)
 {
-	return id < ROOST_KEYS &&
-	       roost_config_keys[id].scope == ROOST_SCOPE_PORT;
+	return id == OPTION_HUB ||
+	       (id < ROOST_KEYS &&
+		roost_config_keys[id].scope == ROOST_SCOPE_PORT);
 }
 
 void roost_run_options_synopsis(FILE *out)
 {
 	static const char begin[] = "Usage: roost run";
+	static const char *const names[] = {
+		"[{--port DEVARGS |",
+		"--link NAME |",
+		"--hub |",
+		"--service hub|PATH}",
+	};
 	struct flow flow = { out, (int)strlen(begin), (int)strlen(begin) + 3 };
 	int last = 0;
 
 	fputs(begin, out);
-	put_word(&flow, "[{--port DEVARGS | --link NAME}");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		put_word(&flow, names[i]);
 	for (int id = 0; id < ROOST_KEYS; id++)
 		if (belongs_to_port(id) && !roost_config_keys[id].names_port)
 			last = id;
@@ -339,7 +355,7 @@ static void describe(FILE *out, int id)
 void roost_run_options_describe(FILE *out)
 {
 	fputs("Ports; in their order they become roost0, roost1, ...\n", out);
-	for (int id = 0; id < ROOST_KEYS; id++)
+	for (int id = 0; id <= OPTION_HUB; id++)
 		if (belongs_to_port(id))
 			describe(out, id);
 	fputs("\nOthers:\n", out);

@@ -56,8 +56,8 @@ static int check_list(const struct roost_config *src, const char *where,
 		if (!roost_port_config_is_named(&src->ports[i]))
 			return roost_config_fail(
 				err,
-				"%s: port%u has neither devargs nor link; "
-				"add one of them",
+				"%s: port%u has no devargs, no link and no "
+				"service; add one of them",
 				where, i);
 	}
 	return 0;
@@ -168,6 +168,10 @@ void roost_config_label(const struct roost_config *c, unsigned int port,
 
 	if (p->link[0] != '\0')
 		snprintf(label, ROOST_LABEL_MAX, "link \"%s\"", p->link);
+	else if (p->service[0] == '/')
+		snprintf(label, ROOST_LABEL_MAX, "service \"%s\"", p->service);
+	else if (p->service[0] != '\0')
+		snprintf(label, ROOST_LABEL_MAX, "%s", p->service);
 	else
 		snprintf(label, ROOST_LABEL_MAX, "port%u (%s)", port,
 			 p->devargs);
@@ -253,6 +257,12 @@ static int check_pair(const struct roost_config *c, unsigned int i,
 
 	if (same_devargs(c, i, j) && same_vlan(c, i, j))
 		return same_device(c, i, j, err);
+	if (c->ports[i].service[0] &&
+	    strcmp(c->ports[i].service, c->ports[j].service) == 0)
+		return roost_config_fail(err,
+					 "port%u: service '%.80s' is port%u "
+					 "already; leave one of them out",
+					 j, c->ports[j].service, i);
 	if (c->ports[i].twin[0] &&
 	    strcmp(c->ports[i].twin, c->ports[j].twin) == 0)
 		return roost_config_fail(
@@ -350,6 +360,25 @@ static int check_users(const struct roost_config *c, unsigned int i, char *err)
 				 i);
 }
 
+/* The daemon has configured the port. */
+static int check_service(const struct roost_config *c, unsigned int i,
+			 char *err)
+{
+	const struct roost_port_config *p = &c->ports[i];
+
+	if (p->service[0] == '\0')
+		return 0;
+	for (int key = 0; key < ROOST_KEYS; key++)
+		if (!roost_config_keys[key].names_port &&
+		    (p->set & ROOST_KEY_BIT(key)))
+			return roost_config_fail(
+				err,
+				"port%u: %s: the daemon of a service "
+				"configures its port; leave it out",
+				i, roost_config_keys[key].name);
+	return 0;
+}
+
 /* Checks that need all sources. */
 static int check(const struct roost_config *c, char *err)
 {
@@ -357,6 +386,8 @@ static int check(const struct roost_config *c, char *err)
 
 	for (unsigned int i = 0; i < c->nb_ports; i++) {
 		ret = check_second(c, i, err);
+		if (ret == 0)
+			ret = check_service(c, i, err);
 		if (ret == 0)
 			ret = check_twin(c, i, err);
 		if (ret == 0)

@@ -15,6 +15,8 @@
 #define PREFIX "ROOST_"
 #define PORT_PREFIX "ROOST_PORT"
 #define PATH_VARIABLE "ROOST_CONFIG"
+/* The service of port 0, unless the environment names a port. */
+#define SERVICE_VARIABLE "ROOST_SERVICE"
 /* Names of unknown variables whose line was printed, separated by commas. */
 #define TOLD_VARIABLE "ROOST_TOLD"
 #define VARIABLE_MAX_BYTES 64
@@ -156,6 +158,7 @@ static int read_variable(struct roost_config *source, const char *name,
 						err);
 	}
 	if (strcmp(name, PATH_VARIABLE) != 0 &&
+	    strcmp(name, SERVICE_VARIABLE) != 0 &&
 	    strcmp(name, TOLD_VARIABLE) != 0 && !is_reserved(name))
 		unknown_variable(source, name);
 	return 0;
@@ -173,9 +176,18 @@ static const char *find_value(char *const *envp, const char *name)
 	return NULL;
 }
 
+static bool names_ports(const struct roost_config *source)
+{
+	for (unsigned int i = 0; i < source->nb_ports; i++)
+		if (roost_port_config_is_named(&source->ports[i]))
+			return true;
+	return false;
+}
+
 int roost_config_read_environ(struct roost_config *source, char *const *envp,
 			      char *err)
 {
+	const char *service = find_value(envp, SERVICE_VARIABLE);
 	const char *told = find_value(envp, TOLD_VARIABLE);
 
 	roost_config_init(source);
@@ -195,7 +207,10 @@ int roost_config_read_environ(struct roost_config *source, char *const *envp,
 		if (ret)
 			return ret;
 	}
-	return 0;
+	if (!service || names_ports(source))
+		return 0;
+	return roost_config_set(source, SERVICE_VARIABLE, ROOST_KEY_SERVICE, 0,
+				service, err);
 }
 
 const char *roost_config_environ_path(char *const *envp)
@@ -231,6 +246,8 @@ int roost_config_export(const struct roost_config *c,
 
 	/* *c has the values of the file. */
 	ret = put(arg, PATH_VARIABLE, NULL);
+	if (ret == 0)
+		ret = put(arg, SERVICE_VARIABLE, NULL);
 	if (ret == 0)
 		ret = put(arg, TOLD_VARIABLE, c->told[0] ? c->told : NULL);
 	for (int key = 0; ret == 0 && key < ROOST_KEYS; key++)

@@ -307,8 +307,8 @@ static int read_section(struct roost_config *source, struct scan *s,
 	    !roost_port_config_is_named(&source->ports[index]))
 		return roost_config_fail(
 			err,
-			"%s:%u: [%s] has neither devargs nor link; add "
-			"one of them",
+			"%s:%u: [%s] has no devargs, no link and no service; "
+			"add one of them",
 			s->path, line_no, section);
 	return 0;
 }

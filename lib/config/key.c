@@ -5,15 +5,13 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "lib/config/addr.h"
 #include <roost/config.h>
 #include "lib/config/fail.h"
+#include "lib/config/list.h"
 #include "lib/wire/frame.h"
 
 #define STR_(x) #x
@@ -21,9 +19,6 @@
 
 _Static_assert(ROOST_PORT_MTU_MIN_BYTES >= 256 + ROOST_IP_OVERHEAD_MAX,
 	       "every port carries the smallest path MTU");
-
-/* Separators of the elements of a list. */
-static const char separators[] = ", \t";
 
 static const char *const progress_names[] = {
 	[ROOST_PROGRESS_ADAPTIVE] = "adaptive",
@@ -169,6 +164,24 @@ static int parse_link(void *member, const char *value, char *cause)
 	return 0;
 }
 
+static int parse_service(void *member, const char *value, char *cause)
+{
+	if (strcmp(value, "hub") != 0 && value[0] != '/')
+		return roost_config_fail(cause,
+					 "'%.80s': not a service; use hub, or "
+					 "the absolute path of a daemon's "
+					 "socket",
+					 value);
+	if (strlen(value) >= ROOST_SERVICE_MAX)
+		return roost_config_fail(cause,
+					 "'%.80s...': longer than the %d bytes "
+					 "that the path of a socket can have; "
+					 "name a shorter one",
+					 value, ROOST_SERVICE_MAX - 1);
+	strcpy(member, value);
+	return 0;
+}
+
 /* True for names that have a meaning in the kernel. */
 static bool is_reserved(const char *name)
 {
@@ -201,144 +214,6 @@ static void format_string(const void *member, char *buf, size_t size)
 	snprintf(buf, size, "%s", s);
 }
 
-/*
- * Call take() for every element of a list; members see all of them or none,
- * because take() fills a copy.
- */
-static int parse_list(void *copy, const char *value, const char *what,
-		      int (*take)(void *copy, const char *element, char *cause),
-		      char *cause)
-{
-	char element[128];
-	size_t len, nb = 0;
-	int ret;
-
-	for (;; value += len, nb++) {
-		value += strspn(value, separators);
-		len = strcspn(value, separators);
-		if (len == 0)
-			break;
-		snprintf(element, sizeof(element), "%.*s", (int)len, value);
-		ret = take(copy, element, cause);
-		if (ret)
-			return ret;
-	}
-	if (nb == 0)
-		return roost_config_fail(cause,
-					 "no %s; give one or leave it out",
-					 what);
-	return 0;
-}
-
-static int take_ip(void *copy, const char *element, char *cause)
-{
-	struct roost_prefixes *ips = copy;
-	struct roost_prefix prefix;
-	char text[ROOST_PREFIX_STRLEN];
-	int ret;
-
-	ret = roost_prefix_parse(element, &prefix, cause);
-	if (ret)
-		return ret;
-	for (unsigned int i = 0; i < ips->nb; i++)
-		if (roost_gid_eq(&ips->v[i].gid, &prefix.gid))
-			return roost_config_fail(
-				cause,
-				"'%s': address given twice; leave one "
-				"of them out",
-				roost_prefix_format(&prefix, text));
-	if (ips->nb == ROOST_PORT_IPS_MAX)
-		return roost_config_fail(
-			cause,
-			"'%.80s': more than " STR(
-				ROOST_PORT_IPS_MAX) " addresses "
-						    "on one port; leave some "
-						    "out",
-			element);
-	ips->v[ips->nb++] = prefix;
-	return 0;
-}
-
-static int parse_ips(void *member, const char *value, char *cause)
-{
-	struct roost_prefixes *ips = member;
-	struct roost_prefixes copy = *ips;
-	int ret;
-
-	ret = parse_list(&copy, value, "address", take_ip, cause);
-	if (ret == 0)
-		*ips = copy;
-	return ret;
-}
-
-static void append(char *buf, size_t size, const char *element)
-{
-	size_t len = strlen(buf);
-
-	snprintf(buf + len, size - len, "%s%s", len ? "," : "", element);
-}
-
-static void format_ips(const void *member, char *buf, size_t size)
-{
-	const struct roost_prefixes *ips = member;
-	char text[ROOST_PREFIX_STRLEN];
-
-	*buf = '\0';
-	for (unsigned int i = 0; i < ips->nb; i++)
-		append(buf, size, roost_prefix_format(&ips->v[i], text));
-}
-
-static int take_gateway(void *copy, const char *element, char *cause)
-{
-	struct roost_gateways *gw = copy;
-	struct roost_gid gid, *mine;
-	bool v4;
-	int ret;
-
-	if (strchr(element, '/'))
-		return roost_config_fail(cause,
-					 "'%.80s': a gateway is one "
-					 "address; leave out the /",
-					 element);
-	ret = roost_addr_parse(element, &gid, cause);
-	if (ret)
-		return ret;
-	v4 = roost_gid_is_v4(&gid);
-	mine = v4 ? &gw->v4 : &gw->v6;
-	if (!roost_gid_is_zero(mine))
-		return roost_config_fail(
-			cause,
-			"'%.80s': second %s gateway of the port; keep "
-			"one",
-			element, v4 ? "IPv4" : "IPv6");
-	*mine = gid;
-	return 0;
-}
-
-static int parse_gateways(void *member, const char *value, char *cause)
-{
-	struct roost_gateways *gw = member;
-	struct roost_gateways copy = *gw;
-	int ret;
-
-	ret = parse_list(&copy, value, "address", take_gateway, cause);
-	if (ret == 0)
-		*gw = copy;
-	return ret;
-}
-
-static void format_gateways(const void *member, char *buf, size_t size)
-{
-	const struct roost_gateways *gw = member;
-	char text[ROOST_PREFIX_STRLEN];
-
-	*buf = '\0';
-	if (!roost_gid_is_zero(&gw->v4))
-		append(buf, size, roost_addr_format(&gw->v4, text));
-	if (!roost_gid_is_zero(&gw->v6))
-		append(buf, size, roost_addr_format(&gw->v6, text));
-}
-
 static int parse_mtu(void *member, const char *value, char *cause)
 {
 	uint32_t bytes;
@@ -367,7 +242,7 @@ static int parse_vlan(void *member, const char *value, char *cause)
 {
 	uint32_t id;
 
-	if (strpbrk(value, separators))
+	if (strpbrk(value, ROOST_LIST_SEPARATORS))
 		return roost_config_fail(cause,
 					 "'%.80s': a port is on one VLAN; give "
 					 "each a port of its own, with the "
@@ -392,69 +267,6 @@ static void format_vlan(const void *member, char *buf, size_t size)
 	const uint16_t *vlan_id = member;
 
 	snprintf(buf, size, "%u", *vlan_id);
-}
-
-/* Returns 0; -ENOENT: there is no such user. */
-static int find_user(const char *name, uint32_t *uid)
-{
-	struct passwd entry, *found = NULL;
-	unsigned long long number;
-	char buf[4096];
-
-	if (strspn(name, "0123456789") == strlen(name)) {
-		number = strtoull(name, NULL, 10);
-		*uid = (uint32_t)number;
-		/* The last one stands for "none" in system calls. */
-		return number < UINT32_MAX ? 0 : -ENOENT;
-	}
-	if (getpwnam_r(name, &entry, buf, sizeof(buf), &found) != 0 || !found)
-		return -ENOENT;
-	*uid = found->pw_uid;
-	return 0;
-}
-
-static int take_user(void *copy, const char *element, char *cause)
-{
-	struct roost_users *users = copy;
-	uint32_t uid;
-
-	if (find_user(element, &uid))
-		return roost_config_fail(cause,
-					 "'%.80s': no such user; give the name "
-					 "or the number of one",
-					 element);
-	if (users->nb == ROOST_PEER_USERS_MAX)
-		return roost_config_fail(
-			cause,
-			"'%.80s': more than " STR(
-				ROOST_PEER_USERS_MAX) " users; leave some out",
-			element);
-	users->v[users->nb++] = uid;
-	return 0;
-}
-
-static int parse_users(void *member, const char *value, char *cause)
-{
-	struct roost_users *users = member;
-	struct roost_users copy = *users;
-	int ret;
-
-	ret = parse_list(&copy, value, "user", take_user, cause);
-	if (ret == 0)
-		*users = copy;
-	return ret;
-}
-
-static void format_users(const void *member, char *buf, size_t size)
-{
-	const struct roost_users *users = member;
-	char text[16];
-
-	*buf = '\0';
-	for (unsigned int i = 0; i < users->nb; i++) {
-		format_number(&users->v[i], text, sizeof(text));
-		append(buf, size, text);
-	}
 }
 
 #define MEMBER(object, member)                                                 \
@@ -523,6 +335,17 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		.parse = parse_link,
 		.format = format_string,
 	},
+	[ROOST_KEY_SERVICE] = {
+		.name = "service",
+		.option = "service",
+		.arg = "hub|PATH",
+		.help = "a port that a daemon shares",
+		.scope = ROOST_SCOPE_PORT,
+		.names_port = true,
+		MEMBER(roost_port_config, service),
+		.parse = parse_service,
+		.format = format_string,
+	},
 	[ROOST_KEY_IP] = {
 		.name = "ip",
 		.option = "ip",
@@ -531,8 +354,8 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		.scope = ROOST_SCOPE_PORT,
 		.list = true,
 		MEMBER(roost_port_config, ips),
-		.parse = parse_ips,
-		.format = format_ips,
+		.parse = roost_config_parse_ips,
+		.format = roost_config_format_ips,
 	},
 	[ROOST_KEY_GW] = {
 		.name = "gw",
@@ -542,8 +365,8 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		.scope = ROOST_SCOPE_PORT,
 		.list = true,
 		MEMBER(roost_port_config, gw),
-		.parse = parse_gateways,
-		.format = format_gateways,
+		.parse = roost_config_parse_gateways,
+		.format = roost_config_format_gateways,
 	},
 	[ROOST_KEY_MTU] = {
 		.name = "mtu",
@@ -592,7 +415,7 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		.scope = ROOST_SCOPE_PORT,
 		.list = true,
 		MEMBER(roost_port_config, peer_users),
-		.parse = parse_users,
-		.format = format_users,
+		.parse = roost_config_parse_users,
+		.format = roost_config_format_users,
 	},
 };

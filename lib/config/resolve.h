@@ -55,8 +55,9 @@ unsigned int roost_config_device_ports(const struct roost_config *c,
 				       unsigned int *first);
 
 /*
- * The name of a port in lines for users: `port0 (net_tap0)`, `link "lab"`. The
- * VLAN follows if with_vlan is set and the port has one. Thread: any.
+ * The name of a port in lines for users: `port0 (net_tap0)`, `link "lab"`,
+ * `hub`, `service "/run/roost/roostd.sock"`. The VLAN follows if with_vlan is
+ * set and the port has one. Thread: any.
  */
 void roost_config_label(const struct roost_config *c, unsigned int port,
 			bool with_vlan, char label[ROOST_LABEL_MAX]);

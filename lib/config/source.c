@@ -10,7 +10,8 @@
 #include "lib/config/resolve.h"
 
 #define NAMES_PORT                                                             \
-	(ROOST_KEY_BIT(ROOST_KEY_DEVARGS) | ROOST_KEY_BIT(ROOST_KEY_LINK))
+	(ROOST_KEY_BIT(ROOST_KEY_DEVARGS) | ROOST_KEY_BIT(ROOST_KEY_LINK) |    \
+	 ROOST_KEY_BIT(ROOST_KEY_SERVICE))
 
 void roost_config_init(struct roost_config *c)
 {
@@ -25,6 +26,11 @@ bool roost_port_config_is_named(const struct roost_port_config *p)
 int roost_config_set(struct roost_config *c, const char *where, int key,
 		     unsigned int port, const char *value, char *err)
 {
+	static const char *const words[ROOST_KEYS] = {
+		[ROOST_KEY_DEVARGS] = "devargs",
+		[ROOST_KEY_LINK] = "a link",
+		[ROOST_KEY_SERVICE] = "a service",
+	};
 	const struct roost_config_key_info *info = &roost_config_keys[key];
 	char cause[ROOST_CONFIG_ERR_MAX];
 	struct roost_port_config *p;
@@ -46,9 +52,7 @@ int roost_config_set(struct roost_config *c, const char *where, int key,
 	if (info->names_port && other)
 		return roost_config_fail(
 			err, "%s: port%u has %s already; keep one of the two",
-			where, port,
-			other == ROOST_KEY_BIT(ROOST_KEY_LINK) ? "a link"
-							       : "devargs");
+			where, port, words[__builtin_ctz(other)]);
 	if (info->parse((char *)p + info->offset_bytes, value, cause))
 		return roost_config_fail(err, "%s: %s", where, cause);
 	p->set |= ROOST_KEY_BIT(key);

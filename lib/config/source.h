@@ -32,7 +32,7 @@ int roost_config_read_environ(struct roost_config *source, char *const *envp,
 /* The file that ROOST_CONFIG in envp names, or NULL. Thread: any. */
 const char *roost_config_environ_path(char *const *envp);
 
-/* True if the source identifies this port, by devargs or link. */
+/* True if the source identifies this port, by devargs, link or service. */
 bool roost_port_config_is_named(const struct roost_port_config *p);
 
 #endif

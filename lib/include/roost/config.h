@@ -13,9 +13,10 @@
  * into a struct of its own and laid over the sources below it, key by key, with
  * one exception:
  *
- *   A source that identifies ports (devargs or link) brings the whole list of
- *   ports; the ports of the sources below it are dropped. A source that gives
- *   only other port keys (ip, gw, mtu) changes these keys of the ports below.
+ *   A source that identifies ports (devargs, link or service) brings the whole
+ *   list of ports; the ports of the sources below it are dropped. A source that
+ * gives only other port keys (ip, gw, mtu) changes these keys of the ports
+ * below.
  *
  * Below all sources there is one port, `link = default`. An empty environment
  * variable counts as not set.
@@ -57,6 +58,7 @@ extern "C" {
 #define ROOST_PORT_IPS_MAX 16
 #define ROOST_DEVARGS_MAX 256  /* bytes, terminating zero included */
 #define ROOST_LINK_NAME_MAX 48 /* characters */
+#define ROOST_SERVICE_MAX 108  /* bytes, terminating zero included */
 #define ROOST_PEER_USERS_MAX 16
 #define ROOST_TWIN_NAME_MAX 15 /* characters; the kernel's limit */
 #define ROOST_PORT_MTU_MIN_BYTES 576
@@ -103,11 +105,13 @@ struct roost_users {
  */
 struct roost_port_config {
 	uint32_t set; /* keys that were given: bit 1 << enum roost_config_key */
-	/* Either a DPDK device, or the name of a link between two processes;
-	 * the other is the empty string.
+	/* One of these; the others are empty strings. */
+	char devargs[ROOST_DEVARGS_MAX];    /* a DPDK device */
+	char link[ROOST_LINK_NAME_MAX + 1]; /* a link of two processes */
+	/* A port that a daemon shares: "hub", or the path of its socket. No
+	 * other key of a port applies to it.
 	 */
-	char devargs[ROOST_DEVARGS_MAX];
-	char link[ROOST_LINK_NAME_MAX + 1];
+	char service[ROOST_SERVICE_MAX];
 	/* On a link, none: see roost_config_link_ip(). On a DPDK port, none
 	 * means that the user names no address, and pmd_glue finds the
 	 * addresses that the port has.

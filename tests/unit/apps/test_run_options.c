@@ -115,6 +115,20 @@ static void parse__long_names_of_letters(void **state)
 	assert_string_equal(o.file, "file");
 }
 
+static void parse__a_hub_is_a_service(void **state)
+{
+	(void)state;
+	assert_int_equal(parse(WORDS("--hub", "--service", "/run/a", "cmd")),
+			 0);
+	assert_int_equal(o.config.nb_ports, 2);
+	assert_string_equal(o.config.ports[0].service, "hub");
+	assert_string_equal(o.config.ports[1].service, "/run/a");
+	assert_string_equal(o.command[0], "cmd");
+	assert_int_equal(parse(WORDS("--hub=1")), -EINVAL);
+	assert_int_equal(parse(WORDS("--hub", "--vlan", "1,2")), 0);
+	assert_string_equal(o.config.ports[1].service, "hub");
+}
+
 static void parse__last_of_single_values_wins(void **state)
 {
 	(void)state;
@@ -282,12 +296,19 @@ static void parse__too_many_ports(void **state)
 static void describe__every_option_in_80_columns(void **state)
 {
 	static const char *const options[] = {
-		"--port DEVARGS",  "--link NAME",
-		"--ip ADDR/LEN",   "--gw ADDR",
-		"--mtu N",         "--progress dedicated|adaptive",
-		"-v, --verbose",   "-c, --config FILE",
-		"--print-env",     "-h, --help",
+		"--port DEVARGS",
+		"--link NAME",
+		"--ip ADDR/LEN",
+		"--gw ADDR",
+		"--mtu N",
+		"--progress dedicated|adaptive",
+		"-v, --verbose",
+		"-c, --config FILE",
+		"--print-env",
+		"-h, --help",
 		"--debug-no-icrc",
+		"--hub",
+		"--service hub|PATH",
 	};
 	char *text = NULL, *line;
 	size_t size = 0;
@@ -345,6 +366,7 @@ int main(void)
 		cmocka_unit_test(parse__value_in_the_same_word),
 		cmocka_unit_test(parse__letters_in_one_word),
 		cmocka_unit_test(parse__long_names_of_letters),
+		cmocka_unit_test(parse__a_hub_is_a_service),
 		cmocka_unit_test(parse__last_of_single_values_wins),
 		cmocka_unit_test(parse__every_vlan_is_a_port),
 		cmocka_unit_test(parse__help_ends_the_reading),

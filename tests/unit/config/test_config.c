@@ -212,8 +212,8 @@ static void resolve__every_port_of_a_list_is_named(void **state)
 	assert_int_equal(resolve(false, ENV("ROOST_PORT0_LINK=a",
 					    "ROOST_PORT1_MTU=1500")),
 			 -EINVAL);
-	assert_string_equal(err, "environment: port1 has neither devargs nor "
-				 "link; add one of them");
+	assert_string_equal(err, "environment: port1 has no devargs, no link "
+				 "and no service; add one of them");
 }
 
 static void resolve__keys_need_their_port(void **state)

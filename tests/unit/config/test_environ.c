@@ -194,6 +194,42 @@ static void environ__a_port_is_one_thing(void **state)
 			 -EINVAL);
 	assert_string_equal(err, "ROOST_PORT0_LINK: port0 has devargs "
 				 "already; keep one of the two");
+	other_way[1] = "ROOST_PORT0_SERVICE=hub";
+	assert_int_equal(roost_config_read_environ(&source, other_way, err),
+			 -EINVAL);
+	assert_string_equal(err, "ROOST_PORT0_SERVICE: port0 has devargs "
+				 "already; keep one of the two");
+	other_way[0] = "ROOST_PORT0_SERVICE=hub";
+	other_way[1] = "ROOST_PORT0_LINK=a";
+	assert_int_equal(roost_config_read_environ(&source, other_way, err),
+			 -EINVAL);
+	assert_string_equal(err, "ROOST_PORT0_LINK: port0 has a service "
+				 "already; keep one of the two");
+}
+
+static void environ__service_is_port_0(void **state)
+{
+	char *envp[] = { "ROOST_SERVICE=/run/a", NULL, NULL };
+
+	(void)state;
+	assert_int_equal(roost_config_read_environ(&source, envp, err), 0);
+	assert_int_equal(source.nb_ports, 1);
+	assert_int_equal(source.nb_unknown, 0);
+	assert_string_equal(source.ports[0].service, "/run/a");
+	/* A port that is named wins. */
+	envp[1] = "ROOST_PORT0_LINK=a";
+	assert_int_equal(roost_config_read_environ(&source, envp, err), 0);
+	assert_string_equal(source.ports[0].service, "");
+	assert_string_equal(source.ports[0].link, "a");
+	envp[1] = "ROOST_PORT0_MTU=1500";
+	assert_int_equal(roost_config_read_environ(&source, envp, err), 0);
+	assert_string_equal(source.ports[0].service, "/run/a");
+	envp[0] = "ROOST_SERVICE=run/a";
+	assert_int_equal(roost_config_read_environ(&source, envp, err),
+			 -EINVAL);
+	assert_string_equal(err, "ROOST_SERVICE: 'run/a': not a service; use "
+				 "hub, or the absolute path of a daemon's "
+				 "socket");
 }
 
 static void environ__path_is_configs(void **state)
@@ -327,9 +363,11 @@ static void export__names_every_variable(void **state)
 	assert_int_equal(roost_config_resolve(&c, NULL, envp, NULL, err), 0);
 	memset(&e, 0, sizeof(e));
 	assert_int_equal(roost_config_export(&c, keep, &e), 0);
-	/* ROOST_CONFIG, ROOST_TOLD, the process's, and each port's. */
+	/* ROOST_CONFIG, ROOST_SERVICE, ROOST_TOLD, the process's, and each
+	 * port's.
+	 */
 	assert_int_equal(e.nb_set + e.nb_unset,
-			 2 + process +
+			 3 + process +
 				 ROOST_PORTS_MAX * (ROOST_KEYS - process));
 }
 
@@ -367,6 +405,7 @@ int main(void)
 		cmocka_unit_test(environ__unknown_may_be_hostile),
 		cmocka_unit_test(environ__wrong_value_names_its_variable),
 		cmocka_unit_test(environ__a_port_is_one_thing),
+		cmocka_unit_test(environ__service_is_port_0),
 		cmocka_unit_test(environ__path_is_configs),
 		cmocka_unit_test(export__reads_back_the_same),
 		cmocka_unit_test(export__default_is_said),

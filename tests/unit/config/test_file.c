@@ -186,7 +186,8 @@ static void file__every_error_names_its_line(void **state)
 		{ "[roost]\nverbose = 1\nverbose = 0\n",
 		  "3: verbose: given twice in [roost]; keep one" },
 		{ "[port0]\nmtu = 1500\n\n[port1]\nlink = b\n",
-		  "1: [port0] has neither devargs nor link; add one of them" },
+		  "1: [port0] has no devargs, no link and no service; add one "
+		  "of them" },
 		{ "[port0]\nlink = a\ndevargs = net_tap0\n",
 		  "3: devargs: port0 has a link already; keep one of the "
 		  "two" },

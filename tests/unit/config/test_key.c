@@ -64,6 +64,8 @@ static void key__values_round_trip(void **state)
 		{ ROOST_KEY_DEVARGS, "0000:03:00.0,representor=[0-3]",
 		  "0000:03:00.0,representor=[0-3]" },
 		{ ROOST_KEY_LINK, "A-z_0.9", "A-z_0.9" },
+		{ ROOST_KEY_SERVICE, "hub", "hub" },
+		{ ROOST_KEY_SERVICE, "/run/a b.sock", "/run/a b.sock" },
 		{ ROOST_KEY_TWIN, "Tw-0_r.123456ab", "Tw-0_r.123456ab" },
 		{ ROOST_KEY_IP, "10.0.0.1/24", "10.0.0.1/24" },
 		{ ROOST_KEY_IP, " 10.0.0.1/24 fd00::1/64,\t10.0.1.1/8 ",
@@ -298,6 +300,25 @@ static void key__link_name_has_a_longest(void **state)
 	assert_int_equal(key->parse(&member, value, cause), -EINVAL);
 }
 
+static void key__service_is_hub_or_a_path(void **state)
+{
+	static const char *const wrong[] = { "", "Hub", "hub2", "run/x", "@x" };
+	const struct roost_config_key_info *key =
+		&roost_config_keys[ROOST_KEY_SERVICE];
+	char value[ROOST_SERVICE_MAX + 1] = { 0 };
+	char cause[ROOST_CONFIG_ERR_MAX];
+	union member member = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_int_equal(key->parse(&member, wrong[i], cause), -EINVAL);
+	memset(value, '/', ROOST_SERVICE_MAX - 1);
+	assert_int_equal(key->parse(&member, value, cause), 0);
+	assert_string_equal(member.bytes, value);
+	value[ROOST_SERVICE_MAX - 1] = '/';
+	assert_int_equal(key->parse(&member, value, cause), -EINVAL);
+}
+
 static void key__addresses_have_a_most(void **state)
 {
 	const struct roost_config_key_info *key =
@@ -346,6 +367,7 @@ int main(void)
 		cmocka_unit_test(key__twin_is_an_interface),
 		cmocka_unit_test(key__devargs_have_a_longest),
 		cmocka_unit_test(key__link_name_has_a_longest),
+		cmocka_unit_test(key__service_is_hub_or_a_path),
 		cmocka_unit_test(key__addresses_have_a_most),
 		cmocka_unit_test(key__longest_list_round_trips),
 	};
