@@ -88,7 +88,8 @@ static int add_sibling(struct parser *p, const char *where)
 		&p->options->config.ports[p->nb_ports - 1];
 	int key = 0;
 
-	while (!roost_config_keys[key].names_port || !(last->set & 1u << key))
+	while (!roost_config_keys[key].names_port ||
+	       !(last->set & ROOST_KEY_BIT(key)))
 		key++;
 	return roost_config_set(&p->options->config, where, key, p->nb_ports++,
 				(const char *)last +
@@ -100,7 +101,7 @@ static bool has_vlan(const struct parser *p)
 {
 	return p->nb_ports != 0 &&
 	       p->options->config.ports[p->nb_ports - 1].set &
-		       1u << ROOST_KEY_VLAN;
+		       ROOST_KEY_BIT(ROOST_KEY_VLAN);
 }
 
 static int take_vlan(struct parser *p, const char *where, const char *value)
