@@ -194,10 +194,9 @@ static int resolve_anew(struct roost_share_neighs *n,
 	if (from_mac)
 		memcpy(msg.addr.from_mac, from_mac, 6);
 	ret = roost_share_request(n->session, &msg);
-	if (ret == -ENODEV)
-		return -EHOSTUNREACH;
 	if (ret)
-		return ret;
+		return ret == -ETIMEDOUT || ret == -ENOBUFS ? ret
+							    : -EHOSTUNREACH;
 	if (msg.reply.value >= ROOST_SHARE_NEIGHS)
 		return -EHOSTUNREACH;
 	index = (uint32_t)msg.reply.value;

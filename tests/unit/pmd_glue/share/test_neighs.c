@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "pmd_glue/process/clock.h"
+#include "pmd_glue/share/neighs.h"
+#include "tests/unit/pmd_glue/share/fake_daemon.h"
+
+static struct fake_daemon d;
+static struct roost_shm_memory memory;
+static struct roost_share_grant grant;
+static struct roost_share_session *s;
+static struct roost_share_neighs *n;
+static struct roost_gid own;
+
+static const uint8_t peer_mac[6] = { 2, 0, 0, 0, 0, 9 };
+/* The last byte of a destination is the index of its entry, but for these. */
+#define NO_ROUTE 201
+#define WRONG_INDEX 202
+
+static bool serve(struct fake_daemon *f, struct roost_share_packet *packet)
+{
+	const struct roost_share_addr *addr = &packet->msg.addr;
+	const uint8_t last = addr->dgid.b[15];
+
+	if (packet->msg.type != ROOST_SHARE_RESOLVE)
+		return false;
+	if (last == NO_ROUTE)
+		fake_reply(f, packet->msg.tag, -EHOSTUNREACH, 0);
+	else if (last == WRONG_INDEX)
+		fake_reply(f, packet->msg.tag, 0, ROOST_SHARE_NEIGHS);
+	else
+		fake_reply(f, packet->msg.tag, 0, last);
+	return true;
+}
+
+static int setup(void **state)
+{
+	const struct roost_shm_shape shape = { 64, ROOST_SHM_SLOT_BYTES, 2,
+					       32 };
+	struct roost_share_session_conf conf = { .label = "a port" };
+
+	(void)state;
+	assert_int_equal(roost_shm_memory_make(&shape, &memory), 0);
+	fake_prepare(&d);
+	d.serve = serve;
+	own = d.facts.gids[1];
+	fake_start(&d);
+	conf.service = d.path;
+	conf.memory_fd = memory.fd;
+	assert_int_equal(roost_share_session_open(&conf, &grant, &s), 0);
+	assert_int_equal(roost_share_neighs_create(s, grant.page, &n), 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	roost_share_neighs_destroy(n);
+	roost_share_session_close(s);
+	roost_share_grant_drop(&grant);
+	fake_stop(&d);
+	roost_shm_memory_close(&memory);
+	return 0;
+}
+
+static struct roost_gid peer(uint8_t index)
+{
+	const uint8_t v4[4] = { 198, 18, 0, index };
+
+	return roost_gid_from_v4(v4);
+}
+
+static void answer(uint8_t index)
+{
+	atomic_store(&d.page->neighs[index], roost_neigh_mac_gen(peer_mac, 1));
+}
+
+static int resolve(uint8_t index, bool asks, struct roost_neigh **neigh)
+{
+	const struct roost_gid dgid = peer(index);
+
+	return roost_share_neighs_resolve(n, &own, &dgid, NULL, asks, neigh);
+}
+
+static void check_mac(const struct roost_neigh *neigh)
+{
+	uint8_t mac[6];
+
+	roost_neigh_mac(atomic_load(&neigh->mac_gen), mac);
+	assert_memory_equal(mac, peer_mac, 6);
+}
+
+static unsigned int nb(enum roost_share_type type)
+{
+	return atomic_load(&d.nb[type]);
+}
+
+static bool run(uint64_t now_ns, uint64_t *next_ns)
+{
+	bool answered;
+	uint64_t due_ns = roost_share_neighs_run(n, now_ns, &answered);
+
+	if (next_ns)
+		*next_ns = due_ns;
+	return answered;
+}
+
+static void neighs__a_thousand_paths_are_one_resolve(void **state)
+{
+	struct roost_neigh *neighs[1000];
+	uint64_t now_ns, next_ns;
+
+	(void)state;
+	answer(9);
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(resolve(9, false, &neighs[i]), 0);
+		assert_ptr_equal(neighs[i], neighs[0]);
+	}
+	check_mac(neighs[0]);
+	fake_await(&d, ROOST_SHARE_RESOLVE, 1);
+	/* A new generation of it is seen at once. */
+	atomic_store(&d.page->neighs[9], roost_neigh_mac_gen(peer_mac, 2));
+	assert_int_equal(atomic_load(&neighs[0]->mac_gen),
+			 roost_neigh_mac_gen(peer_mac, 2));
+	for (int i = 0; i < 1000; i++)
+		roost_share_neighs_put(n, neighs[i]);
+	/* Kept for a while, and back within it. */
+	now_ns = roost_now_ns();
+	assert_false(run(now_ns, &next_ns));
+	assert_in_range(next_ns, now_ns, now_ns + ROOST_SHARE_IDLE_NS);
+	assert_int_equal(resolve(9, false, &neighs[0]), 0);
+	run(now_ns + 2 * ROOST_SHARE_IDLE_NS, &next_ns);
+	assert_true(next_ns == UINT64_MAX);
+	assert_int_equal(nb(ROOST_SHARE_PUT), 0);
+	roost_share_neighs_put(n, neighs[0]);
+	run(roost_now_ns() + 2 * ROOST_SHARE_IDLE_NS, &next_ns);
+	assert_true(next_ns == UINT64_MAX);
+	fake_await(&d, ROOST_SHARE_PUT, 1);
+	assert_int_equal(nb(ROOST_SHARE_RESOLVE), 1);
+	assert_int_equal(resolve(9, false, &neighs[0]), 0);
+	fake_await(&d, ROOST_SHARE_RESOLVE, 2);
+}
+
+static void neighs__asking_does_not_wait(void **state)
+{
+	struct roost_neigh *neigh, *again;
+	const struct roost_gid dgid = peer(3);
+	const uint64_t now_ns = roost_now_ns();
+	uint64_t next_ns;
+
+	(void)state;
+	assert_int_equal(roost_share_neighs_meet(n, &own, &dgid), -EAGAIN);
+	assert_int_equal(resolve(3, true, &neigh), 0);
+	assert_int_equal(atomic_load(&neigh->mac_gen), 0);
+	assert_int_equal(roost_share_neighs_meet(n, &own, &dgid), -EAGAIN);
+	assert_int_equal(resolve(3, true, &again), 0);
+	assert_ptr_equal(again, neigh);
+	fake_await(&d, ROOST_SHARE_RESOLVE, 1);
+	assert_false(run(now_ns, &next_ns));
+	assert_int_equal(next_ns, now_ns + ROOST_SHARE_LOOK_NS);
+	answer(3);
+	assert_true(run(now_ns, &next_ns));
+	assert_false(run(now_ns, &next_ns));
+	assert_true(next_ns == UINT64_MAX);
+	assert_int_equal(roost_share_neighs_meet(n, &own, &dgid), 0);
+	check_mac(neigh);
+	roost_share_neighs_put(n, neigh);
+	roost_share_neighs_put(n, again);
+}
+
+/* A path that needs the MAC now asks the daemon again, which waits. */
+static void neighs__resolve_behind_ask_gives_back_both(void **state)
+{
+	struct roost_neigh *asked, *neigh;
+
+	(void)state;
+	assert_int_equal(resolve(3, true, &asked), 0);
+	answer(3);
+	roost_share_neighs_forget(n);
+	assert_int_equal(resolve(3, false, &neigh), 0);
+	assert_ptr_equal(asked, neigh);
+	fake_await(&d, ROOST_SHARE_RESOLVE, 2);
+	roost_share_neighs_put(n, neigh);
+	run(roost_now_ns() + 2 * ROOST_SHARE_IDLE_NS, NULL);
+	assert_int_equal(nb(ROOST_SHARE_PUT), 0);
+	roost_share_neighs_put(n, asked);
+	run(roost_now_ns() + 2 * ROOST_SHARE_IDLE_NS, NULL);
+	fake_await(&d, ROOST_SHARE_PUT, 2);
+}
+
+static void neighs__what_is_not_reached(void **state)
+{
+	struct roost_neigh *neigh;
+
+	(void)state;
+	assert_int_equal(resolve(NO_ROUTE, false, &neigh), -EHOSTUNREACH);
+	assert_int_equal(resolve(WRONG_INDEX, false, &neigh), -EHOSTUNREACH);
+	assert_int_equal(resolve(WRONG_INDEX, true, &neigh), -EHOSTUNREACH);
+	/* An entry without a MAC. */
+	assert_int_equal(resolve(4, false, &neigh), -ETIMEDOUT);
+	run(roost_now_ns() + 2 * ROOST_SHARE_IDLE_NS, NULL);
+	fake_await(&d, ROOST_SHARE_PUT, 1);
+	fake_hang_up(&d);
+	assert_int_equal(resolve(5, false, &neigh), -EHOSTUNREACH);
+	run(roost_now_ns() + 2 * ROOST_SHARE_IDLE_NS, NULL);
+}
+
+static void neighs__sources_are_told_apart(void **state)
+{
+	struct roost_neigh *a, *b;
+	const struct roost_gid dgid = peer(9);
+
+	(void)state;
+	answer(9);
+	assert_int_equal(resolve(9, false, &a), 0);
+	assert_int_equal(roost_share_neighs_resolve(n, &d.facts.gids[0], &dgid,
+						    NULL, false, &b),
+			 0);
+	assert_ptr_equal(a, b);
+	fake_await(&d, ROOST_SHARE_RESOLVE, 2);
+	roost_share_neighs_put(n, a);
+	roost_share_neighs_put(n, b);
+	run(roost_now_ns() + 2 * ROOST_SHARE_IDLE_NS, NULL);
+	fake_await(&d, ROOST_SHARE_PUT, 2);
+}
+
+static void *resolve_all(void *arg)
+{
+	struct roost_neigh *neigh;
+	uint64_t *failed = arg;
+
+	for (int round = 0; round < 20; round++)
+		for (uint8_t i = 1; i < 100; i++) {
+			if (resolve(i, i % 2, &neigh))
+				(*failed)++;
+			else
+				roost_share_neighs_put(n, neigh);
+		}
+	return NULL;
+}
+
+/* No lease is lost when threads resolve at the same time. */
+static void neighs__each_resolve_has_its_put(void **state)
+{
+	pthread_t threads[4];
+	uint64_t failed[4] = { 0 }, now_ns = roost_now_ns(), next_ns;
+
+	(void)state;
+	for (uint8_t i = 1; i < 100; i++)
+		answer(i);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, resolve_all, &failed[i]);
+	for (int i = 0; i < 200; i++)
+		run(now_ns + (uint64_t)i * ROOST_SHARE_IDLE_NS, NULL);
+	for (int i = 0; i < 4; i++) {
+		pthread_join(threads[i], NULL);
+		assert_int_equal(failed[i], 0);
+	}
+	do /* again, as long as the socket is full */
+		run(roost_now_ns() + 2 * ROOST_SHARE_IDLE_NS, &next_ns);
+	while (next_ns != UINT64_MAX);
+	fake_await(&d, ROOST_SHARE_PUT, nb(ROOST_SHARE_RESOLVE));
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(neighs__a_thousand_paths_are_one_resolve),
+		TEST(neighs__asking_does_not_wait),
+		TEST(neighs__resolve_behind_ask_gives_back_both),
+		TEST(neighs__what_is_not_reached),
+		TEST(neighs__sources_are_told_apart),
+		TEST(neighs__each_resolve_has_its_put),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
