@@ -232,11 +232,18 @@ uint64_t roost_device_guid(const struct roost_config *config,
 		uint64_t guid;
 	} kept[ROOST_PORTS_MAX];
 	const struct roost_port_config *port;
+	char service[ROOST_SERVICE_MAX + 32];
 	unsigned int first;
 	uint64_t guid;
 
 	roost_config_device_ports(config, index, &first);
 	port = &config->ports[first];
+	if (port->service[0]) {
+		/* One for all clients of a daemon, as behind one HCA. */
+		snprintf(service, sizeof(service), "%s of user %u",
+			 port->service, getuid());
+		return roost_guid_of_devargs(service, 0);
+	}
 	if (!port->link[0])
 		return roost_guid_of_devargs(port->devargs, port->vlan_id);
 	pthread_mutex_lock(&guid_lock);
@@ -317,7 +324,7 @@ int roost_device_open(const struct roost_config *config, unsigned int index,
 
 	if (index >= roost_config_nb_devices(config)) {
 		roost_report("device roost%u: the configuration has %u "
-			     "devices; add one with --port or --link",
+			     "devices; add one with --port, --link or --hub",
 			     index, roost_config_nb_devices(config));
 		return -EINVAL;
 	}

@@ -12,11 +12,15 @@
 #include "pmd_glue/netif/ethdev.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/report_device.h"
+#include "pmd_glue/share/port.h"
 
 #define LINK_LOOK_US 10000u
 
 /* The first one that takes a port's configuration is its backend. */
-static const struct roost_backend *const backends[] = { &roost_ethdev };
+static const struct roost_backend *const backends[] = {
+	&roost_shared,
+	&roost_ethdev,
+};
 
 static const struct roost_backend *
 backend_of(const struct roost_port_config *port)

@@ -155,7 +155,9 @@ struct roost_backend {
 	/* For people: what the port is, and changes by an administrator. */
 	void (*view)(const struct roost_backend_port *port,
 		     struct roost_backend_view *view);
-	/* A port that is administratively down has no carrier. */
+	/* A port that is administratively down has no carrier. NULL here and in
+	 * the next two: somebody else configures the port.
+	 */
 	void (*set_admin)(struct roost_backend_port *port, bool up);
 	/* Add an address with its subnet. Returns 0; -EEXIST (the port has it),
 	 * -ENOSPC: nothing was changed.

@@ -68,10 +68,21 @@ static int parse_number(struct request *r, const char *what, const char *text,
 /* ---- what can be set ------------------------------------------------------
  */
 
+/* Whose addresses and link state are not ours. */
+static int refuse_shared(struct request *r)
+{
+	return refuse(r,
+		      "%s: it is a daemon's, which configures it; ask that "
+		      "daemon's administrator",
+		      r->label);
+}
+
 static int set_link(struct request *r, char **args)
 {
 	bool up = strcmp(args[0], "up") == 0;
 
+	if (!r->port->backend->set_admin)
+		return refuse_shared(r);
 	if (!up && strcmp(args[0], "down") != 0)
 		return refuse(r, "link %.40s: no such state; write up or down",
 			      args[0]);
@@ -121,6 +132,8 @@ static int del_address(struct request *r, char *text)
 
 static int set_address(struct request *r, char **args)
 {
+	if (!r->port->backend->add_addr)
+		return refuse_shared(r);
 	if (strcmp(args[0], "add") == 0)
 		return add_address(r, args[1]);
 	if (strcmp(args[0], "del") == 0)

@@ -100,6 +100,8 @@ static void give(const struct roost_unreached_port *port, char *text,
 			 "give its interface \"%s\" one (ip addr add), or "
 			 "the port (--ip ADDRESS/LENGTH)",
 			 port->iface);
+	else if (port->is_shared)
+		snprintf(text, size, "ask the administrator of its daemon");
 	else
 		snprintf(text, size, "give it one with --ip ADDRESS/LENGTH");
 }
@@ -126,9 +128,11 @@ static void tell_no_route(const struct roost_unreached_port *port,
 	name_with_addrs(port, dgid, full, sizeof(full));
 	snprintf(text, ROOST_UNREACHED_TEXT_MAX,
 		 "no route to %s from %s: it is in none of these subnets, and "
-		 "there is no gateway; give the port an address of its subnet "
-		 "(--ip), or a gateway (--gw)%s",
+		 "there is no gateway; %s%s",
 		 to, full,
+		 port->is_shared ? how
+				 : "give the port an address of its subnet "
+				   "(--ip), or a gateway (--gw)",
 		 port->iface ? ", or the kernel a route (ip route add)" : "");
 }
 

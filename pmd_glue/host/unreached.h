@@ -28,6 +28,7 @@ struct roost_unreached_port {
 	struct roost_routes routes;
 	struct roost_gid link_local; /* of its MAC */
 	const char *iface;           /* interface that it follows; NULL: none */
+	bool is_shared;              /* its daemon configures it */
 	/* The cause of a missing answer, if it is known; empty: not known. */
 	char hint[512];
 };

@@ -35,6 +35,8 @@ struct roost_share_facts {
 	uint8_t is_gone; /* the port was removed */
 	uint8_t zero[5];
 	struct roost_gid gids[ROOST_GID_TABLE_LEN]; /* zeros: empty */
+	/* Prefix lengths of their subnets, for people. */
+	uint8_t gid_len_bits[ROOST_GID_TABLE_LEN];
 	uint16_t pkeys[ROOST_PKEY_TABLE_LEN];
 };
 

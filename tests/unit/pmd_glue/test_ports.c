@@ -19,6 +19,7 @@
 #include "pmd_glue/ports.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/report_device.h"
+#include "pmd_glue/share/port.h"
 
 /*
  * A backend that notes its calls, in place of ethdev: a letter and the number
@@ -133,6 +134,17 @@ const struct roost_backend roost_ethdev = {
 	.free = free_port,
 };
 
+static bool takes_services(const struct roost_port_config *conf)
+{
+	return conf->service[0] != '\0';
+}
+
+/* It has no process-wide state, so a child can use it. */
+const struct roost_backend roost_shared = {
+	.name = "shared",
+	.takes = takes_services,
+};
+
 void roost_report_process(const struct roost_config *c,
 			  const struct roost_backend *backend)
 {
@@ -219,6 +231,12 @@ static void ports__are_inherited_as_the_backend_says(void **state)
 	assert_false(roost_ports_are_inherited(&config, 0));
 	world.inherited = true;
 	assert_true(roost_ports_are_inherited(&config, 0));
+	strcpy(config.ports[0].service, "hub");
+	strcpy(config.ports[1].service, "/run/a");
+	assert_false(roost_ports_are_inherited(&config, 0));
+	config.ports[1].service[0] = '\0';
+	assert_true(roost_ports_are_inherited(&config, 0));
+	config.ports[0].service[0] = '\0';
 }
 
 /* The device gets what each port has, and the pool with the largest mbufs. */

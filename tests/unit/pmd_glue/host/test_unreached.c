@@ -89,6 +89,14 @@ static void unreached__no_route(void **state)
 	assert_non_null(strstr(text_of(&port, &what, NULL),
 			       "has no IPv4 address but a link-local one; give "
 			       "its interface \"eth0\" one"));
+	/* Its addresses are not ours to give. */
+	port = port_at("10.40.0.1");
+	port.label = "hub";
+	port.is_shared = true;
+	assert_string_equal(text_of(&port, &what, NULL),
+			    "no route to 10.41.0.2 from hub (10.40.0.1/24): it "
+			    "is in none of these subnets, and there is no "
+			    "gateway; ask the administrator of its daemon");
 }
 
 /* However long the addresses are, and many. */
