@@ -8,6 +8,7 @@ import os
 import subprocess
 
 from harness import Case, Failure, Skip
+from leftovers import sockets
 from process import LONELY, wait_until
 
 PYTHON = "/usr/bin/python3"
@@ -61,6 +62,20 @@ def both(room):
     room.note(" ".join(seen.out().split()))
 
 
+def hub(room):
+    """Child and grandchild, forked after the device was opened, at a hub: each
+    is a client of its own, and has traffic with its parent.
+    """
+    room.start("roostd", [os.path.join(room.build, "apps", "roostd", "roostd"),
+                          "--hub"])
+    if not wait_until(lambda: f"@roost/{os.getuid()}/hub" in sockets(), 20):
+        raise Failure("roostd: does not listen")
+    seen = room.run("hub", room.roost(
+        "run", "--hub", "--",
+        os.path.join(room.build, "tests", "real", "fork_hub")))
+    good(seen)
+
+
 def stress(room, mode):
     """Forks while threads are inside calls."""
     seen = room.run("stress", argv(room, 1, "fork_stress", mode,
@@ -87,6 +102,7 @@ CASES = [
     Case("fork-dedicated", pair, "server", ("--progress", "dedicated")),
     Case("fork-workers", pair, "client", ("--workers", "2")),
     Case("fork-both", both),
+    Case("fork-hub", hub),
     Case("fork-stress-open", stress, "open"),
     Case("fork-stress-cm", stress, "cm"),
     Case("fork-stress-start", stress, "start"),

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * A child that opens the device of its parent, at a hub: it is a client of its
+ * own, and the two exchange messages. So is its child, whose parents have gone
+ * on meanwhile.
+ *
+ * usage: fork_hub
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <infiniband/verbs.h>
+
+#include "tests/real/user.h"
+
+#define GID_INDEX 1
+#define MESSAGES 200
+#define LEN 2000u
+
+struct end {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	struct ibv_qp *qp;
+	union ibv_gid gid;
+	uint8_t buf[2][LEN]; /* to send, to receive */
+};
+
+static void open_end(struct end *e)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 4,
+			 .max_recv_wr = 4,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	user_check(list && list[0], "ibv_get_device_list");
+	e->ctx = ibv_open_device(list[0]);
+	user_check(e->ctx != NULL, "ibv_open_device");
+	e->pd = ibv_alloc_pd(e->ctx);
+	e->cq = ibv_create_cq(e->ctx, 8, NULL, NULL, 0);
+	user_check(e->pd && e->cq, "ibv_create_cq");
+	e->mr = ibv_reg_mr(e->pd, e->buf, sizeof(e->buf),
+			   IBV_ACCESS_LOCAL_WRITE);
+	attr.send_cq = attr.recv_cq = e->cq;
+	e->qp = ibv_create_qp(e->pd, &attr);
+	user_check(e->mr && e->qp, "ibv_create_qp");
+	user_check(ibv_query_gid(e->ctx, 1, GID_INDEX, &e->gid) == 0,
+		   "ibv_query_gid");
+	ibv_free_device_list(list);
+}
+
+static void close_end(struct end *e)
+{
+	user_check(ibv_destroy_qp(e->qp) == 0 && ibv_dereg_mr(e->mr) == 0 &&
+			   ibv_destroy_cq(e->cq) == 0 &&
+			   ibv_dealloc_pd(e->pd) == 0 &&
+			   ibv_close_device(e->ctx) == 0,
+		   "close");
+}
+
+static void post_recv(struct end *e)
+{
+	struct ibv_sge sge = { (uintptr_t)e->buf[1], LEN, e->mr->lkey };
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	user_check(ibv_post_recv(e->qp, &wr, &bad) == 0, "ibv_post_recv");
+}
+
+static void post_send(struct end *e)
+{
+	struct ibv_sge sge = { (uintptr_t)e->buf[0], LEN, e->mr->lkey };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED,
+				  .sg_list = &sge,
+				  .num_sge = 1 },
+			   *bad;
+
+	user_check(ibv_post_send(e->qp, &wr, &bad) == 0, "ibv_post_send");
+}
+
+/* A message and its answer: two completions at each end. */
+static void wait_two(struct end *e)
+{
+	struct ibv_wc wc;
+
+	for (int nb = 0; nb < 2;) {
+		int n = ibv_poll_cq(e->cq, 1, &wc);
+
+		user_check(n >= 0 && (n == 0 || wc.status == IBV_WC_SUCCESS),
+			   "completion");
+		nb += n;
+	}
+}
+
+static void swap(int out, int in, const void *mine, void *theirs, size_t len)
+{
+	user_check(write(out, mine, len) == (ssize_t)len &&
+			   read(in, theirs, len) == (ssize_t)len,
+		   "pipe");
+}
+
+static void talk(struct end *e, int out, int in, uint8_t mine, uint8_t theirs)
+{
+	struct ibv_ah_attr ah = {
+		.is_global = 1,
+		.port_num = 1,
+		.grh = { .dgid = e->gid,
+			 .sgid_index = GID_INDEX,
+			 .hop_limit = 1 },
+	};
+	uint32_t qpn;
+	char ready;
+
+	swap(out, in, &e->qp->qp_num, &qpn, sizeof(qpn));
+	user_check(qpn != e->qp->qp_num, "QPNs differ");
+	user_check(user_to_init(e->qp, 0) == 0, "INIT");
+	post_recv(e);
+	user_check(user_to_rtr(e->qp, qpn, &ah, 1) == 0, "RTR");
+	user_check(user_to_rts(e->qp, 1) == 0, "RTS");
+	swap(out, in, "r", &ready, 1);
+	memset(e->buf[0], mine, LEN);
+	for (int i = 0; i < MESSAGES; i++) {
+		memset(e->buf[1], 0, LEN);
+		/* Nobody sends before both have a buffer. */
+		swap(out, in, "s", &ready, 1);
+		post_send(e);
+		wait_two(e);
+		for (size_t k = 0; k < LEN; k++)
+			user_check(e->buf[1][k] == theirs, "bytes");
+		if (i + 1 < MESSAGES)
+			post_recv(e);
+	}
+}
+
+/* The child of generation number; its parent's objects stay as they are. */
+static void generation(struct end *parent, unsigned int number)
+{
+	static struct end ends[2];
+	int down[2], up[2], status;
+	pid_t child;
+
+	user_check(pipe(down) == 0 && pipe(up) == 0, "pipe");
+	child = fork();
+	user_check(child >= 0, "fork");
+	if (child == 0) {
+		struct end *e = &ends[number];
+
+		open_end(e);
+		talk(e, up[1], down[0], 'c', 'p');
+		if (number == 0)
+			generation(parent, 1);
+		close_end(e);
+		_exit(0);
+	}
+	if (number == 0) {
+		talk(parent, down[1], up[0], 'p', 'c');
+	} else {
+		/* A new end, at the device that this process has open. */
+		static struct end again;
+
+		open_end(&again);
+		talk(&again, down[1], up[0], 'p', 'c');
+		close_end(&again);
+	}
+	user_check(waitpid(child, &status, 0) == child && status == 0, "child");
+}
+
+int main(void)
+{
+	static struct end parent;
+
+	open_end(&parent);
+	generation(&parent, 0);
+	close_end(&parent);
+	puts("done");
+	return 0;
+}
