@@ -16,6 +16,7 @@
 #include "lib/engine/core/in_place.h"
 #include "pmd_glue/channel/channel_priv.h"
 #include "pmd_glue/channel/sleep.h"
+#include "pmd_glue/process/fork_guard.h"
 
 #define EVENTS 16
 /* More than an honest peer sends between two sleeps. */
@@ -124,6 +125,7 @@ int roost_shm_seat_take(struct roost_shm_channel *ch)
 	for (uint32_t i = 0; i < ch->memory.shape.nb_seats; i++)
 		if (ch->seats[i].state == SEAT_FREE) {
 			ch->seats[i].state = SEAT_RESERVED;
+			roost_shm_pipes_clear(&ch->memory, i);
 			return (int)i;
 		}
 	return -ENOSPC;
@@ -185,6 +187,8 @@ int roost_shm_peer_join(struct roost_shm_channel *ch, uint32_t seat,
 		clear_seat(s);
 		return ret;
 	}
+	/* A child would hold the peer's doorbell after our death. */
+	roost_fork_guard_add(s->peer.doorbell);
 	s->state = SEAT_OPEN;
 	ch->open |= seat_bit(seat);
 	if (peer->is_default)
@@ -228,6 +232,7 @@ void roost_shm_peer_leave(struct roost_shm_channel *ch, uint32_t seat)
 	ch->broken &= ~seat_bit(seat);
 	/* A forked child may hold the descriptor, too. */
 	epoll_ctl(ch->epoll_fd, EPOLL_CTL_DEL, s->peer.doorbell, NULL);
+	roost_fork_guard_remove(s->peer.doorbell);
 	close(s->peer.doorbell);
 	s->state = SEAT_LEFT;
 }

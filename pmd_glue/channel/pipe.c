@@ -21,6 +21,16 @@ const char *roost_shm_fault_text(enum roost_shm_fault fault)
 	return texts[fault];
 }
 
+void roost_shm_pipes_clear(const struct roost_shm_memory *ours, uint32_t seat)
+{
+	_Atomic uint64_t *ring = roost_shm_ring(ours, seat);
+
+	for (uint32_t i = 0; i < ours->shape.ring_len; i++)
+		atomic_store_explicit(&ring[i], 0, memory_order_relaxed);
+	atomic_store_explicit(roost_shm_count(ours, seat), 0,
+			      memory_order_relaxed);
+}
+
 /* ---- the sender's end ------------------------------------------------------
  */
 
@@ -34,9 +44,6 @@ void roost_shm_out_open(struct roost_shm_out *out,
 		.count = roost_shm_count(theirs, their_seat),
 		.ring_len = ours->shape.ring_len,
 	};
-	/* For a peer that had the seat before. */
-	for (uint32_t i = 0; i < out->ring_len; i++)
-		atomic_store_explicit(&out->ring[i], 0, memory_order_relaxed);
 }
 
 uint32_t roost_shm_out_collect(struct roost_shm_out *out)
@@ -69,7 +76,6 @@ void roost_shm_in_open(struct roost_shm_in *in,
 		.nb_slots = theirs->shape.nb_slots,
 		.len_max_bytes = roost_shm_frame_max_bytes(&theirs->shape),
 	};
-	atomic_store_explicit(in->count, 0, memory_order_relaxed);
 }
 
 /* Is this the word of the previous round, at the position that is due? */

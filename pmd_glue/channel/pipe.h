@@ -43,6 +43,11 @@ enum roost_shm_fault {
 /* Words for a report. */
 const char *roost_shm_fault_text(enum roost_shm_fault fault);
 
+/* Clear our words for a peer. To be called before the peer is told its seat: it
+ * may look at them as soon as it knows.
+ */
+void roost_shm_pipes_clear(const struct roost_shm_memory *ours, uint32_t seat);
+
 /* ---- the sender's end ------------------------------------------------------
  * Positions are counted modulo 2^32.
  */
@@ -58,7 +63,7 @@ struct roost_shm_out {
 
 /* ours, seat: our memory, and our seat for the peer. theirs, their_seat: the
  * peer's memory, and its seat for us, which it told us. Both seats were
- * checked. The ring of the seat is cleared.
+ * checked.
  */
 void roost_shm_out_open(struct roost_shm_out *out,
 			const struct roost_shm_memory *ours, uint32_t seat,
@@ -130,7 +135,7 @@ struct roost_shm_entry {
 	uint16_t len_bytes;
 };
 
-/* As roost_shm_out_open(). The count of the seat is cleared. */
+/* As roost_shm_out_open(). */
 void roost_shm_in_open(struct roost_shm_in *in,
 		       const struct roost_shm_memory *ours, uint32_t seat,
 		       const struct roost_shm_memory *theirs,

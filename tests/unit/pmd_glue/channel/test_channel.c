@@ -446,6 +446,27 @@ static void leave__and_another_one_comes(void **state)
 	assert_int_equal(nb_free(a), SLOTS);
 }
 
+/* A peer may look as soon as it knows its seat, before we have joined. */
+static void leave__seat_is_clean_before_it_is_told(void **state)
+{
+	const struct roost_shm_memory *mem = roost_shm_channel_memory(b);
+
+	(void)state;
+	assert_true(send_len(B, 100, 0));
+	rte_pktmbuf_free(receive(b));
+	assert_null(receive(b));
+	assert_int_equal(atomic_load(roost_shm_count(mem, 0)), 1);
+	roost_shm_peer_leave(a, 0);
+	roost_shm_peer_leave(b, 0);
+	assert_int_equal(roost_shm_channel_reap(a), 0);
+	assert_int_equal(roost_shm_channel_reap(b), 0);
+	assert_int_equal(roost_shm_seat_take(a), 0);
+	assert_int_equal(roost_shm_seat_take(b), 0);
+	assert_int_equal(atomic_load(roost_shm_count(mem, 0)), 0);
+	mem = roost_shm_channel_memory(a);
+	assert_int_equal(atomic_load(roost_shm_ring(mem, 0)), 0);
+}
+
 static void join__seats(void **state)
 {
 	struct roost_shm_peer peer = { .seat = 3 };
@@ -562,6 +583,7 @@ int main(void)
 		channel_test(broken__peer_is_told_once),
 		channel_test(broken__count),
 		channel_test(leave__and_another_one_comes),
+		channel_test(leave__seat_is_clean_before_it_is_told),
 		channel_test(join__seats),
 		channel_test(sleep__one_ring_wakes),
 		channel_test(sleep__gives_slots_back),

@@ -141,6 +141,8 @@ static void pipe__seat_is_cleared_for_the_next_peer(void **state)
 		roost_shm_out_publish(&out, i, 60);
 	assert_int_equal(take_all(e), LEN);
 	roost_shm_in_give(&in, LEN);
+	roost_shm_pipes_clear(&a, 1);
+	roost_shm_pipes_clear(&b, 0);
 	roost_shm_out_open(&out, &a, 1, &b, 0);
 	roost_shm_in_open(&in, &b, 0, &a, 1);
 	assert_int_equal(roost_shm_out_collect(&out), 0);
