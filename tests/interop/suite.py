@@ -18,6 +18,8 @@ import ready
 import rooms
 import table
 
+AGAIN = "again"
+
 
 class Suite:
     """A program of this folder."""
@@ -105,8 +107,7 @@ class Suite:
         return self.report(args, entries, image, build)
 
     def report(self, args, entries, image, build):
-        for logs in (self.logs, self.logs + "-again"):
-            shutil.rmtree(os.path.join(build, logs), ignore_errors=True)
+        shutil.rmtree(os.path.join(build, self.logs), ignore_errors=True)
         os.makedirs(os.path.join(build, self.logs))
         env = program_env()
         world = self.world(image, build, env)
@@ -130,14 +131,17 @@ def skip_all(why):
 
 
 def run(entries, world, build, env, logs, once):
-    """Returns entry: (outcome, text)."""
+    """logs: the world's, which its guests may write; those of second attempts
+    are in its folder AGAIN. Returns entry: (outcome, text).
+    """
     for entry in entries:
         entry.args = (world, *entry.args)
 
     def run_one(number, entry, again):
         begin = time.monotonic()
         outcome, text, notes = harness.run_case(
-            entry, build, number, env, logs + "-again" * again)
+            entry, build, number, env,
+            os.path.join(logs, AGAIN) if again else logs)
         return outcome, text, [*notes, f"{time.monotonic() - begin:.1f} s"]
 
     return attempts.run_all(entries, run_one, once)
