@@ -4,7 +4,8 @@
 and tells how they end. Speaks lines of JSON through a virtio port.
 
 requests                                    answers
-{"do": "start", "id", "argv", "out", "err"} {"id", "status"}, when it ended
+{"do": "start", "id", "argv", "out", "err"} {"id", "status"}, when it ended;
+                                            "why", too: it cannot be started
 {"do": "signal", "id", "number"}
 {"do": "listens", "port"}                   {"listens": true or false}
 """

@@ -48,7 +48,11 @@ class GuestProcess:
             self.ended(-signal.SIGKILL)
         return self.status
 
-    def ended(self, status):
+    def ended(self, status, why=None):
+        """why: it could not be started."""
+        if why is not None:
+            with open(self.err_path, "a") as file:
+                file.write(f"the guest cannot start it: {why}\n")
         self.status = status
         self.ended_at = time.monotonic()
 
@@ -139,7 +143,8 @@ class Guest:
 
     def hear(self, answer):
         if "id" in answer:
-            self.processes.pop(answer["id"]).ended(answer["status"])
+            self.processes.pop(answer["id"]).ended(answer["status"],
+                                                   answer.get("why"))
         else:
             self.answers.put(answer)
 

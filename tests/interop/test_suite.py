@@ -6,7 +6,9 @@ guest: its second attempt, and what a report says of it."""
 
 import contextlib
 import io
+import json
 import os
+import socket
 import sys
 import tempfile
 import unittest
@@ -15,6 +17,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[1:1] = [HERE, os.path.join(os.path.dirname(HERE), "real"),
                  os.path.dirname(HERE)]
 import suite  # noqa: E402
+from agent import Agent  # noqa: E402
+from guest import Guest, GuestProcess  # noqa: E402
 from harness import Case, Failure  # noqa: E402
 
 LOGS = "interop-logs"
@@ -63,6 +67,40 @@ class SecondAttempt(unittest.TestCase):
         self.run_it()
         self.assertNotEqual(*self.tries)
         self.assertTrue(os.path.isdir(self.tries[0]))
+
+
+class Unbooted(Guest):
+    """A guest that answers when it is told to, and whose agent runs here."""
+
+    def __init__(self):
+        self.processes = {}
+        self.lines = []
+
+    def alive(self):
+        return True
+
+    def tell(self, **request):
+        self.lines.append(json.dumps(request))
+
+    def answer(self):
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            agent = Agent(theirs.fileno())
+            while self.lines:
+                agent.serve(self.lines.pop(0))
+                self.hear(json.loads(ours.recv(4096)))
+
+
+class Start(unittest.TestCase):
+    def test_why_a_program_cannot_be_started(self):
+        guest = Unbooted()
+        with tempfile.TemporaryDirectory() as folder:
+            server = GuestProcess(guest, "server", ["/no/such/program"],
+                                  folder)
+            guest.answer()
+            self.assertEqual(server.wait(0), 127)
+            self.assertIn("No such file or directory: '/no/such/program'",
+                          server.err())
 
 
 if __name__ == "__main__":
