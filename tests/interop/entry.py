@@ -8,6 +8,7 @@ import re
 from cases_rdmacm import reads_too_late
 from guest import GuestProcess
 from harness import Case, Failure, Skip
+from ports import FIRST_PORT
 from process import wait_for_listener, wait_until
 from world import PEERS, TCP_ADDRESSES
 
@@ -42,9 +43,16 @@ class Entry(Case):
         self.role = role
 
 
-def both(group, title, run, *args):
-    """The entries of one row."""
-    return [Entry(group, title, role, run, *args) for role in SERVING]
+def over(room, world, role, port, run, *args):
+    """In its second attempt an entry comes behind those of other ports."""
+    world.plug(port)
+    run(room, world, role, *args)
+
+
+def both(group, title, run, *args, port=FIRST_PORT):
+    """The entries of one row. port: Roost's, a name in PORTS."""
+    return [Entry(group, title, role, over, port, run, *args)
+            for role in SERVING]
 
 
 def serve(room, world, role, words, port):

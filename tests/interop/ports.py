@@ -125,8 +125,9 @@ class Vhost(Port):
         self.backend.kill()
 
 
+FIRST_PORT = "net_af_packet"
 PORTS = {
-    "net_af_packet": Port("net_af_packet0,iface=roost", 9000),
+    FIRST_PORT: Port("net_af_packet0,iface=roost", 9000),
     # Its buffers are pages, with what goes in front of a frame.
     "net_af_xdp": Port("net_af_xdp0,iface=roost", 3000),
     "net_tap": Tap(),

@@ -5,6 +5,7 @@
 guest: its second attempt, and what a report says of it."""
 
 import contextlib
+import copy
 import io
 import json
 import os
@@ -16,6 +17,8 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[1:1] = [HERE, os.path.join(os.path.dirname(HERE), "real"),
                  os.path.dirname(HERE)]
+import cases_pingpong  # noqa: E402
+import cases_ports  # noqa: E402
 import suite  # noqa: E402
 from agent import Agent  # noqa: E402
 from guest import Guest, GuestProcess  # noqa: E402
@@ -29,7 +32,15 @@ class World:
 
     def __init__(self, build):
         self.logs = os.path.join(build, LOGS)
-        self.guest = None
+        self.port = "net_af_packet"
+        self.started = []
+
+    def plug(self, name):
+        self.port = name
+
+    def start(self, *_words):
+        self.started.append(self.port)
+        raise Failure("as it should")
 
     def check(self, folder):
         if os.path.commonpath((self.logs, folder)) != self.logs:
@@ -49,14 +60,18 @@ class SecondAttempt(unittest.TestCase):
         if len(self.tries) == 1:
             raise Failure("the first one")
 
-    def run_it(self):
-        entry = Case("entry", self.attempt)
+    def run_all(self, entries):
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            results = suite.run([entry], self.world,
+            results = suite.run(entries, self.world,
                                 os.path.dirname(self.world.logs), {}, LOGS,
                                 False)
-        return results[entry], out.getvalue()
+        return results, out.getvalue()
+
+    def run_it(self):
+        entry = Case("entry", self.attempt)
+        results, out = self.run_all([entry])
+        return results[entry], out
 
     def test_the_guest_can_write_its_logs(self):
         result, out = self.run_it()
@@ -67,6 +82,13 @@ class SecondAttempt(unittest.TestCase):
         self.run_it()
         self.assertNotEqual(*self.tries)
         self.assertTrue(os.path.isdir(self.tries[0]))
+
+    def test_each_entry_has_its_port(self):
+        # suite.run() adds to their arguments.
+        self.run_all(list(map(copy.copy, (cases_pingpong.ENTRIES[0],
+                                          cases_ports.ENTRIES[-1]))))
+        self.assertEqual(self.world.started,
+                         ["net_af_packet", "net_vhost"] * 2)
 
 
 class Unbooted(Guest):

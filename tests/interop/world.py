@@ -16,7 +16,7 @@ import kernel
 import rooms
 from guest import Guest, GuestProcess
 from harness import RUN, Failure, Skip
-from ports import MACS, MEMORY_MIB, PORTS
+from ports import FIRST_PORT, MACS, MEMORY_MIB, PORTS
 from process import Process, wait_until
 from wire import ip
 
@@ -48,7 +48,7 @@ class World:
         self.guest = None
         self.bridge = None
         self.boots = 0
-        self.port = PORTS["net_af_packet"]
+        self.port = PORTS[FIRST_PORT]
         self.make_wire()
 
     def make_wire(self):
