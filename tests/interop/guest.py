@@ -3,6 +3,7 @@
 """A guest in QEMU that runs Debian's kernel on the machine's own files, and
 programs in it."""
 
+import contextlib
 import json
 import os
 import queue
@@ -85,6 +86,10 @@ class GuestProcess:
 class Guest:
     """One boot. Whoever makes it calls close()."""
 
+    # For all guests from now on: the nice value of QEMU's session among other
+    # sessions of the machine (autogroup, sched(7)).
+    nice = 0
+
     def __init__(self, image, shared, logs, devices, netns=None, modules=(),
                  append="", machine="q35,accel=tcg", memory_mib=MEMORY_MIB,
                  folder=None, fds=()):
@@ -124,6 +129,7 @@ class Guest:
             self.qemu = subprocess.Popen(
                 argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 start_new_session=True, pass_fds=[theirs.fileno(), *fds])
+        self.renice()
         threading.Thread(target=self.listen, daemon=True).start()
         try:
             if "ready" not in self.answers.get(timeout=BOOT_S):
@@ -155,7 +161,17 @@ class Guest:
         with self.lock:
             self.agent.sendall(json.dumps(request).encode() + b"\n")
 
+    def renice(self):
+        """See nice; as before where the kernel has no such groups, or does not
+        let us.
+        """
+        if self.nice != 0:
+            with contextlib.suppress(OSError), \
+                    open(f"/proc/{self.qemu.pid}/autogroup", "w") as file:
+                file.write(str(self.nice))
+
     def start(self, process):
+        self.renice()
         number = id(process)
         self.processes[number] = process
         self.tell(do="start", id=number, argv=process.argv,

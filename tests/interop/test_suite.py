@@ -10,6 +10,7 @@ import io
 import json
 import os
 import socket
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -53,9 +54,12 @@ class SecondAttempt(unittest.TestCase):
         self.addCleanup(build.cleanup)
         self.world = World(build.name)
         self.tries = []
+        self.nices = []
+        self.addCleanup(setattr, Guest, "nice", Guest.nice)
 
     def attempt(self, room, world):
         self.tries.append(room.logs)
+        self.nices.append(Guest.nice)
         world.check(room.logs)
         if len(self.tries) == 1:
             raise Failure("the first one")
@@ -90,6 +94,10 @@ class SecondAttempt(unittest.TestCase):
         self.assertEqual(self.world.started,
                          ["net_af_packet", "net_vhost"] * 2)
 
+    def test_the_guest_has_the_processor_first(self):
+        self.run_it()
+        self.assertEqual(self.nices, [0, suite.AGAIN_NICE])
+
 
 class Unbooted(Guest):
     """A guest that answers when it is told to, and whose agent runs here."""
@@ -123,6 +131,23 @@ class Start(unittest.TestCase):
             self.assertEqual(server.wait(0), 127)
             self.assertIn("No such file or directory: '/no/such/program'",
                           server.err())
+
+    def test_a_guest_is_reniced_before_its_next_program(self):
+        guest = Unbooted()
+        guest.nice = suite.AGAIN_NICE
+        guest.qemu = subprocess.Popen(["sleep", "60"], start_new_session=True)
+        self.addCleanup(guest.qemu.wait)
+        self.addCleanup(guest.qemu.kill)
+        group = f"/proc/{guest.qemu.pid}/autogroup"
+        try:
+            with open(group, "w") as file:
+                file.write("-1")
+        except OSError as e:
+            self.skipTest(f"no nice value of a session: {e}")
+        with tempfile.TemporaryDirectory() as folder:
+            GuestProcess(guest, "server", ["true"], folder)
+        with open(group) as file:
+            self.assertEqual(int(file.read().split()[-1]), suite.AGAIN_NICE)
 
 
 if __name__ == "__main__":
