@@ -122,7 +122,7 @@ err_free:
 /* Count all events of the object as acked, and leave all groups: the program
  * will not do so any more.
  */
-static void let_go(struct roost_verbs_object *object)
+static void release(struct roost_verbs_object *object)
 {
 	struct roost_verbs_cq *cq;
 	struct roost_verbs_qp *qp;
@@ -204,7 +204,7 @@ static void end_objects(struct roost_verbs_context *c)
 		any = false;
 		for (object = TAILQ_FIRST(&c->objects); object; object = next) {
 			next = TAILQ_NEXT(object, link);
-			let_go(object);
+			release(object);
 			any |= destroy(object) == 0;
 		}
 	} while (any);

@@ -74,8 +74,8 @@ static void follow_mtu(struct roost_interface *s)
 	roost_inet_mtu_changed(&s->inet);
 	if (s->set_mtu_bytes > before)
 		return;
-	nb = roost_port_stranded(s->base.dev, s->base.port_num,
-				 &path_mtu_bytes);
+	nb = roost_port_nb_above_mtu(s->base.dev, s->base.port_num,
+				     &path_mtu_bytes);
 	if (nb > 0 && !atomic_load(&s->port->mtu_loan.is_over))
 		roost_report("%s: the MTU of interface \"%s\" became %u, too "
 			     "small for %u QPs that use a path MTU of up to "

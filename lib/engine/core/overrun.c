@@ -41,7 +41,7 @@ static void fail_users(struct roost_cq *cq)
 
 			transport->end(qp, ROOST_QPE_CQ_OVERRUN,
 				       ROOST_EVENT_QP_FATAL);
-			roost_recv_let_go(qp);
+			roost_recv_release(qp);
 		}
 	}
 }

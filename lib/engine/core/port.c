@@ -242,8 +242,8 @@ void roost_port_set_link(struct roost_dev *dev, uint8_t port_num,
 	pthread_mutex_unlock(&dev->all.lock);
 }
 
-unsigned int roost_port_stranded(struct roost_dev *dev, uint8_t port_num,
-				 uint32_t *path_mtu_bytes)
+unsigned int roost_port_nb_above_mtu(struct roost_dev *dev, uint8_t port_num,
+				     uint32_t *path_mtu_bytes)
 {
 	const struct roost_port *port = roost_port_of(dev, port_num);
 	const struct roost_qp *qp;

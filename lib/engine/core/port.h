@@ -42,8 +42,8 @@ void roost_port_set_link(struct roost_dev *dev, uint8_t port_num,
  * that is too large for the port now: their packets above the port's MTU are
  * lost. *path_mtu_bytes gets the largest path MTU of these QPs.
  */
-unsigned int roost_port_stranded(struct roost_dev *dev, uint8_t port_num,
-				 uint32_t *path_mtu_bytes);
+unsigned int roost_port_nb_above_mtu(struct roost_dev *dev, uint8_t port_num,
+				     uint32_t *path_mtu_bytes);
 /*
  * Set entry index of the P_Key table; a P_Key whose low 15 bits are 0 makes the
  * entry empty. Raises PKEY_CHANGE. QPs that name the entry have the new P_Key

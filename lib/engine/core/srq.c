@@ -140,7 +140,7 @@ int roost_srq_destroy(struct roost_srq *srq, uint64_t *async_acked)
 		roost_cq_leave_all(srq->cq);
 	}
 	while (!LIST_EMPTY(&srq->takers))
-		roost_recv_let_go(LIST_FIRST(&srq->takers));
+		roost_recv_release(LIST_FIRST(&srq->takers));
 	roost_dev_turns_release(dev);
 	acked = roost_event_source_fini(&srq->async);
 	pthread_mutex_lock(&dev->all.lock);
@@ -269,7 +269,7 @@ bool roost_srq_take(struct roost_srq *srq, struct roost_qp *qp)
 	return taken;
 }
 
-void roost_srq_let_go(struct roost_srq *srq, struct roost_qp *qp)
+void roost_srq_release(struct roost_srq *srq, struct roost_qp *qp)
 {
 	if (srq->shared)
 		roost_spin_lock(&srq->take_lock);

@@ -53,15 +53,15 @@ struct roost_srq *roost_srq_find(struct roost_dev *dev, uint32_t num);
  */
 bool roost_srq_take(struct roost_srq *srq, struct roost_qp *qp);
 /* Remove the QP from the takers. Holder of the QP's turn, or of all turns. */
-void roost_srq_let_go(struct roost_srq *srq, struct roost_qp *qp);
+void roost_srq_release(struct roost_srq *srq, struct roost_qp *qp);
 
 /* Forget the WQE of an SRQ that is in use, if there is one. Holder of the turn.
  */
-static inline void roost_recv_let_go(struct roost_qp *qp)
+static inline void roost_recv_release(struct roost_qp *qp)
 {
 	if (!qp->resp.recv_srq)
 		return;
-	roost_srq_let_go(qp->resp.recv_srq, qp);
+	roost_srq_release(qp->resp.recv_srq, qp);
 	qp->resp.recv_srq = NULL;
 }
 

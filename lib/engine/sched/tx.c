@@ -113,9 +113,9 @@ bool roost_tx_stays_full(struct roost_worker *w, unsigned int queue)
 }
 
 /* A loopback copy of a frame. The frame is sealed before it is copied. */
-static __rte_noinline void hear(struct roost_worker *w,
-				const struct roost_path *path,
-				struct rte_mbuf *frame, bool sealed)
+static __rte_noinline void deliver_loopback(struct roost_worker *w,
+					    const struct roost_path *path,
+					    struct rte_mbuf *frame, bool sealed)
 {
 	struct roost_tx_fill *loopback = &w->txq[ROOST_TX_LOOPBACK];
 
@@ -154,7 +154,7 @@ void roost_tx_queue(struct roost_worker *w, const struct roost_path *path,
 	w->counters.tx_bytes += frame->pkt_len;
 	frame->port = path->port_index;
 	if (unlikely(path->loopback || path->multicast))
-		hear(w, path, frame, sealed);
+		deliver_loopback(w, path, frame, sealed);
 	else if (!sealed)
 		q->unsealed[fill->count] =
 			roost_frame_unsealed(&path->template);

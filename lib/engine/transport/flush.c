@@ -91,7 +91,7 @@ static bool flush_recvs(struct roost_worker *w, struct roost_qp *qp)
 
 	if (qp->resp.recv_srq) {
 		flush_recv(w, qp, qp->recv_copy, roost_recv_cq(qp));
-		roost_recv_let_go(qp);
+		roost_recv_release(qp);
 	}
 	for (; tail != head && w->flush_left > 0; tail++, w->flush_left--)
 		roost_queue_done(&qp->rq, tail,

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* roost_mig_hear() is hot while a QP is armed: no allocation, system call (but
- * for an event), log or lock.
+/* roost_mig_receive() is hot while a QP is armed: no allocation, system call
+ * (but for an event), log or lock.
  */
 
 #include "lib/engine/transport/mig_priv.h"
@@ -132,8 +132,8 @@ static bool is_same_place(const struct roost_qp *qp)
 	       roost_gid_eq(&qp->path.dgid, &qp->alt_path.dgid);
 }
 
-void roost_mig_hear(struct roost_worker *w, struct roost_qp *qp,
-		    enum roost_mig_from from, const struct roost_pkt *pkt)
+void roost_mig_receive(struct roost_worker *w, struct roost_qp *qp,
+		       enum roost_mig_from from, const struct roost_pkt *pkt)
 {
 	bool follow;
 
@@ -166,7 +166,7 @@ static void refuse(struct roost_qp *qp)
 	qp->mig.refused = true;
 }
 
-void roost_mig_hear_stranger(struct roost_qp *qp, const struct roost_pkt *pkt)
+void roost_mig_receive_unknown(struct roost_qp *qp, const struct roost_pkt *pkt)
 {
 	int32_t ahead = roost_psn_diff(pkt->psn, qp->resp.expected_psn);
 

@@ -64,12 +64,13 @@ static inline uint16_t roost_mig_pkey(const struct roost_qp *qp,
  * packet is executed. Not called in state MIGRATED, where the bit means
  * nothing.
  */
-void roost_mig_hear(struct roost_worker *w, struct roost_qp *qp,
-		    enum roost_mig_from from, const struct roost_pkt *pkt);
+void roost_mig_receive(struct roost_worker *w, struct roost_qp *qp,
+		       enum roost_mig_from from, const struct roost_pkt *pkt);
 /* Process the MigReq bit of a packet that came by none of the paths; the packet
  * is dropped.
  */
-void roost_mig_hear_stranger(struct roost_qp *qp, const struct roost_pkt *pkt);
+void roost_mig_receive_unknown(struct roost_qp *qp,
+			       const struct roost_pkt *pkt);
 
 /* True if the application may request this change. to: the QP's state
  * afterwards.

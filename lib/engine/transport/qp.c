@@ -135,7 +135,7 @@ static void hold(_Atomic uint32_t *refs)
 	atomic_fetch_add(refs, 1);
 }
 
-static void let_go(_Atomic uint32_t *refs)
+static void put_ref(_Atomic uint32_t *refs)
 {
 	atomic_fetch_sub(refs, 1);
 }
@@ -165,12 +165,12 @@ static void leave_cqs(struct roost_qp *qp)
 	if (qp->send_cq) {
 		LIST_REMOVE(&qp->send_user, link);
 		roost_cq_leave(qp->send_cq, qp->worker->index);
-		let_go(&qp->send_cq->refs);
+		put_ref(&qp->send_cq->refs);
 	}
 	if (qp->recv_cq) {
 		LIST_REMOVE(&qp->recv_user, link);
 		roost_cq_leave(qp->recv_cq, qp->worker->index);
-		let_go(&qp->recv_cq->refs);
+		put_ref(&qp->recv_cq->refs);
 	}
 }
 
@@ -316,7 +316,7 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 	 */
 	atomic_store(&qp->state, ROOST_QPS_RESET);
 	roost_worker_forget_qp(qp->worker, qp);
-	roost_recv_let_go(qp);
+	roost_recv_release(qp);
 	roost_mig_reset(qp);
 	leave_cqs(qp);
 	qp->dying = true;
@@ -333,14 +333,14 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 	roost_path_release(dev, &qp->path);
 	roost_path_release(dev, &qp->alt_path);
 	if (qp->srq)
-		let_go(&qp->srq->refs);
+		put_ref(&qp->srq->refs);
 	if (qp->xrcd)
-		let_go(&qp->xrcd->refs);
+		put_ref(&qp->xrcd->refs);
 	if (qp->ind_table)
-		let_go(&qp->ind_table->refs);
+		put_ref(&qp->ind_table->refs);
 	if (qp->pd)
-		let_go(&qp->pd->refs);
-	let_go(&qp->ctx->refs);
+		put_ref(&qp->pd->refs);
+	put_ref(&qp->ctx->refs);
 	pthread_mutex_destroy(&qp->modify_lock);
 	free_memory(qp);
 	return 0;

@@ -51,7 +51,7 @@ static const struct {
 
 void roost_resp_reset(struct roost_qp *qp, struct roost_psn expected_psn)
 {
-	roost_recv_let_go(qp);
+	roost_recv_release(qp);
 	qp->resp = (struct roost_responder){
 		.expected_psn = expected_psn,
 		.rd_atomics = qp->resp.rd_atomics,

@@ -83,7 +83,7 @@ void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 	cq = roost_recv_cq(qp);
 	place = roost_cq_push(w, cq, &cqe);
 	if (qp->resp.recv_srq) {
-		roost_recv_let_go(qp);
+		roost_recv_release(qp);
 	} else {
 		roost_queue_done(&qp->rq, tail_of(&qp->rq), place);
 		atomic_store_explicit(&qp->rq.tail, tail_of(&qp->rq) + 1,

@@ -148,13 +148,13 @@ static enum roost_drop deliver_connected(struct roost_worker *w,
 	enum roost_mig_from from = roost_mig_from(qp, frame);
 
 	if (from == ROOST_FROM_STRANGER) {
-		roost_mig_hear_stranger(qp, pkt);
+		roost_mig_receive_unknown(qp, pkt);
 		return ROOST_DROP_SRC_ADDR;
 	}
 	if (!roost_pkey_match(roost_mig_pkey(qp, from), pkt->pkey))
 		return ROOST_DROP_PKEY;
 	if (qp->mig.state != ROOST_MIG_MIGRATED)
-		roost_mig_hear(w, qp, from, pkt);
+		roost_mig_receive(w, qp, from, pkt);
 	if (pkt->info->flags & ROOST_OPF_REQUEST)
 		roost_resp_receive(w, qp, pkt);
 	else

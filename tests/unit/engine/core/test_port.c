@@ -375,19 +375,19 @@ static void port_set_link__mtu(void **state)
 	ud = ud_in_rtr(f);
 	set_mtu(f, 4200);
 	assert_int_equal(ud->mtu_bytes, 4096);
-	assert_int_equal(roost_port_stranded(f->dev, 1, &path_mtu), 0);
+	assert_int_equal(roost_port_nb_above_mtu(f->dev, 1, &path_mtu), 0);
 	assert_int_equal(path_mtu, 0);
 	set_mtu(f, 600);
 	assert_int_equal(roost_port_query(f->dev, 1, &attr), 0);
 	assert_int_equal(attr.active_mtu, ROOST_MTU_512);
 	assert_int_equal(ud->mtu_bytes, 512);
 	assert_int_equal(rc->mtu_bytes, 1024);
-	assert_int_equal(roost_port_stranded(f->dev, 1, &path_mtu), 1);
+	assert_int_equal(roost_port_nb_above_mtu(f->dev, 1, &path_mtu), 1);
 	assert_int_equal(path_mtu, 1024);
 	set_mtu(f, 1500);
 	assert_int_equal(ud->mtu_bytes, 1024);
-	assert_int_equal(roost_port_stranded(f->dev, 1, &path_mtu), 0);
-	assert_int_equal(roost_port_stranded(f->dev, 2, &path_mtu), 0);
+	assert_int_equal(roost_port_nb_above_mtu(f->dev, 1, &path_mtu), 0);
+	assert_int_equal(roost_port_nb_above_mtu(f->dev, 2, &path_mtu), 0);
 	/* As with Soft-RoCE, nobody is told by an event. */
 	assert_events(ctx, NO_EVENTS);
 	assert_int_equal(roost_ctx_close(ctx), 0);
