@@ -17,7 +17,7 @@
 
 #define PIDS_MAX 4096
 /* Processes that do not answer a list within this are left out of it. */
-#define LIST_PATIENCE_MS 1000
+#define LIST_TIMEOUT_MS 1000
 /* Bytes of a request, with the zero; the process's limit counts a newline. */
 #define REQUEST_MAX 256
 
@@ -235,7 +235,7 @@ static int list(const struct options *o)
 	all = json_object_new_array();
 	nb = choose_all(o, &questions);
 	roost_ctl_ask_all(questions, nb, "show port",
-			  ROOST_CTL_SHORT_ANSWER_MAX, LIST_PATIENCE_MS);
+			  ROOST_CTL_SHORT_ANSWER_MAX, LIST_TIMEOUT_MS);
 	for (size_t i = 0; i < nb; i++) {
 		struct roost_ctl_question *q = &questions[i];
 

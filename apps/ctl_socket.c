@@ -17,7 +17,7 @@
 
 #include "apps/ctl_print.h"
 
-#define PATIENCE_MS 10000u
+#define TIMEOUT_MS 10000u
 /* Interval of connect(2): poll(2) does not tell when a full queue has room. */
 #define CONNECT_AGAIN_MS 10
 /* Descriptors for other purposes than calls. */
@@ -359,7 +359,7 @@ static void say_error(char *err, const char *format, ...)
 	roost_ctl_plain(err);
 }
 
-static char *fail(char *err, pid_t pid, int error, unsigned int patience_ms)
+static char *fail(char *err, pid_t pid, int error, unsigned int timeout_ms)
 {
 	if (error == ECONNREFUSED)
 		say_error(err,
@@ -388,7 +388,7 @@ static char *fail(char *err, pid_t pid, int error, unsigned int patience_ms)
 			  "process %d: no answer within %u s: it is busy, or "
 			  "other controllers are; try again, or look at what "
 			  "it does",
-			  pid, patience_ms / 1000);
+			  pid, timeout_ms / 1000);
 	else if (error == STOPPED)
 		say_error(err,
 			  "process %d: it is stopped and cannot answer; "
@@ -428,7 +428,7 @@ static char *understand(pid_t pid, char *answer, char *err)
 	return NULL;
 }
 
-static void settle(struct call *call, unsigned int patience_ms)
+static void settle(struct call *call, unsigned int timeout_ms)
 {
 	struct roost_ctl_question *q = call->question;
 
@@ -437,7 +437,7 @@ static void settle(struct call *call, unsigned int patience_ms)
 	if (call->error == 0)
 		q->answer = understand(q->pid, call->text, q->err);
 	else
-		q->answer = fail(q->err, q->pid, call->error, patience_ms);
+		q->answer = fail(q->err, q->pid, call->error, timeout_ms);
 }
 
 /* Raise the limit, so that there is a descriptor for each call at once. */
@@ -455,9 +455,9 @@ static void raise_fd_limit(size_t nb)
 
 static void ask_at_once(struct call *calls, struct pollfd *fds, size_t nb,
 			const char *line, size_t max_bytes,
-			unsigned int patience_ms)
+			unsigned int timeout_ms)
 {
-	uint64_t until_ms = now_ms() + patience_ms;
+	uint64_t until_ms = now_ms() + timeout_ms;
 
 	raise_fd_limit(nb);
 	do {
@@ -466,7 +466,7 @@ static void ask_at_once(struct call *calls, struct pollfd *fds, size_t nb,
 				go_on(&calls[i], line, max_bytes);
 	} while (wait_for(calls, fds, nb, until_ms));
 	for (size_t i = 0; i < nb; i++)
-		settle(&calls[i], patience_ms);
+		settle(&calls[i], timeout_ms);
 }
 
 static void ask_nobody(struct roost_ctl_question *questions, size_t nb,
@@ -480,7 +480,7 @@ static void ask_nobody(struct roost_ctl_question *questions, size_t nb,
 
 void roost_ctl_ask_all(struct roost_ctl_question *questions, size_t nb,
 		       const char *request, size_t max_bytes,
-		       unsigned int patience_ms)
+		       unsigned int timeout_ms)
 {
 	struct call *calls = calloc(nb, sizeof(*calls));
 	struct pollfd *fds = calloc(nb, sizeof(*fds));
@@ -495,7 +495,7 @@ void roost_ctl_ask_all(struct roost_ctl_question *questions, size_t nb,
 	else if (!calls || !fds)
 		ask_nobody(questions, nb, "no memory; try again");
 	else
-		ask_at_once(calls, fds, nb, line, max_bytes, patience_ms);
+		ask_at_once(calls, fds, nb, line, max_bytes, timeout_ms);
 	free(fds);
 	free(calls);
 }
@@ -505,7 +505,7 @@ char *roost_ctl_ask(pid_t pid, const char *request, char *err)
 	struct roost_ctl_question question = { .pid = pid };
 
 	roost_ctl_ask_all(&question, 1, request, ROOST_CTL_ANSWER_MAX,
-			  PATIENCE_MS);
+			  TIMEOUT_MS);
 	strcpy(err, question.err);
 	return question.answer;
 }

@@ -45,12 +45,12 @@ struct roost_ctl_question {
 
 /*
  * Send the same request (without a newline) to several processes at once. Waits
- * for all answers together, at most patience_ms, and accepts no answer of more
+ * for all answers together, at most timeout_ms, and accepts no answer of more
  * than max_bytes. Does not wait for processes that are stopped.
  */
 void roost_ctl_ask_all(struct roost_ctl_question *questions, size_t nb,
 		       const char *request, size_t max_bytes,
-		       unsigned int patience_ms);
+		       unsigned int timeout_ms);
 
 /* Send a request to process pid, and wait up to ten seconds. Returns the answer
  * as in struct roost_ctl_question; err: ROOST_CTL_ERR_MAX bytes.

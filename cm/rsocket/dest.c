@@ -43,7 +43,7 @@ struct roost_rs_dest *roost_rs_dest_find(struct roost_rs_dgram *dg,
 }
 
 /* Free the held datagram of a destination. */
-static void let_go(struct roost_rs_dest *dest)
+static void release(struct roost_rs_dest *dest)
 {
 	if (!dest->held)
 		return;
@@ -54,7 +54,7 @@ static void let_go(struct roost_rs_dest *dest)
 
 static void fail(struct roost_rs_dest *dest, int error)
 {
-	let_go(dest);
+	release(dest);
 	dest->state = ROOST_RS_DEST_FAILED;
 	dest->error = error;
 	roost_rs_notify(&dest->dg->rs);
@@ -94,7 +94,7 @@ static void send_held(struct roost_rs_dest *dest)
 
 	if (dest->held && dest->uqp->nb_send_free > 0)
 		(void)roost_rs_uqp_send(dest->uqp, dest, &iov, 1);
-	let_go(dest);
+	release(dest);
 }
 
 /* uqp, path and qpn are known. */
@@ -301,7 +301,7 @@ static void make_room(struct roost_rs_dgram *dg)
 		return;
 	}
 	/* Later events of its id are ignored. */
-	let_go(dest);
+	release(dest);
 	dest->state = ROOST_RS_DEST_FAILED;
 	LIST_INSERT_HEAD(&dg->dead_dests, dest, link);
 }

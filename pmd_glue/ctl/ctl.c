@@ -165,7 +165,7 @@ static void take_next(uint64_t now_ns)
 	ctl.fd = ctl.waiting[0];
 	memmove(ctl.waiting, ctl.waiting + 1,
 		--ctl.nb_waiting * sizeof(ctl.waiting[0]));
-	ctl.until_ns = now_ns + ROOST_CTL_PATIENCE_NS;
+	ctl.until_ns = now_ns + ROOST_CTL_TIMEOUT_NS;
 	ctl.request_bytes = 0;
 	wait_for(POLLIN);
 }

@@ -33,7 +33,7 @@
  * Then the server closes the connection.
  *
  * The control thread executes requests one after the other; other clients wait.
- * A connection has ROOST_CTL_PATIENCE_NS to send its request and to read its
+ * A connection has ROOST_CTL_TIMEOUT_NS to send its request and to read its
  * answer. So a client that hangs delays other clients for that time at most,
  *and never the process. A client without permission gets an error at once, and
  * delays no other client.
@@ -49,7 +49,7 @@
 struct roost_backend_port;
 
 #define ROOST_CTL_REQUEST_MAX 256
-#define ROOST_CTL_PATIENCE_NS 2000000000ull
+#define ROOST_CTL_TIMEOUT_NS 2000000000ull
 /* A longer answer is not sent. */
 #define ROOST_CTL_ANSWER_MAX (64u << 20)
 

@@ -39,8 +39,8 @@ static struct roost_conflict *add(struct roost_conflicts *c,
 }
 
 struct roost_conflict_advice
-roost_conflict_hear(struct roost_conflicts *conflicts,
-		    const struct roost_gid *addr, uint64_t now_ns)
+roost_conflict_add_claim(struct roost_conflicts *conflicts,
+			 const struct roost_gid *addr, uint64_t now_ns)
 {
 	struct roost_conflict *known = find(conflicts, addr);
 	struct roost_conflict_advice advice = { true, true };

@@ -39,7 +39,7 @@ struct roost_conflict_advice {
 
 /* Another station has claimed addr. Returns what to do. */
 struct roost_conflict_advice
-roost_conflict_hear(struct roost_conflicts *conflicts,
-		    const struct roost_gid *addr, uint64_t now_ns);
+roost_conflict_add_claim(struct roost_conflicts *conflicts,
+			 const struct roost_gid *addr, uint64_t now_ns);
 
 #endif

@@ -118,25 +118,25 @@ static void announce(const struct roost_host *host,
 
 /* ---- frames that we receive -------------------------------------------- */
 
-static void hear(struct roost_host *host, const struct roost_neigh_word *word,
-		 uint64_t now_ns)
+static void update_neigh(struct roost_host *host,
+			 const struct roost_neigh_msg *word, uint64_t now_ns)
 {
 	pthread_mutex_lock(&host->lock);
-	if (roost_neigh_hear(host->neighs, word, now_ns))
+	if (roost_neigh_update(host->neighs, word, now_ns))
 		pthread_cond_broadcast(&host->changed);
 	pthread_mutex_unlock(&host->lock);
 }
 
 /* Another station, mac, claims our address addr. */
-static void hear_claim(struct roost_host *host, const struct roost_gid *addr,
-		       const uint8_t mac[6], uint64_t now_ns)
+static void check_claim(struct roost_host *host, const struct roost_gid *addr,
+			const uint8_t mac[6], uint64_t now_ns)
 {
 	struct roost_conflict_advice advice;
 
 	/* The kernel defends the addresses that it owns. */
 	if (!we_answer(host, addr))
 		return;
-	advice = roost_conflict_hear(&host->conflicts, addr, now_ns);
+	advice = roost_conflict_add_claim(&host->conflicts, addr, now_ns);
 	if (advice.defend)
 		tell_mac(host, addr);
 	if (advice.tell && host->conf.conflict)
@@ -152,7 +152,7 @@ static bool is_nobody(const struct roost_gid *v4)
 static void input_arp(struct roost_host *host, const uint8_t *frame,
 		      size_t len_bytes, uint64_t now_ns)
 {
-	struct roost_neigh_word word = { .override = true };
+	struct roost_neigh_msg word = { .override = true };
 	struct roost_arp arp, reply = { 0 };
 	bool for_us;
 
@@ -161,7 +161,7 @@ static void input_arp(struct roost_host *host, const uint8_t *frame,
 		return;
 	for_us = roost_host_is_ours(host, &arp.target_ip);
 	if (roost_host_is_ours(host, &arp.sender_ip)) {
-		hear_claim(host, &arp.sender_ip, arp.sender_mac, now_ns);
+		check_claim(host, &arp.sender_ip, arp.sender_mac, now_ns);
 		return;
 	}
 	if (!is_nobody(&arp.sender_ip)) {
@@ -172,7 +172,7 @@ static void input_arp(struct roost_host *host, const uint8_t *frame,
 		memcpy(word.mac, arp.sender_mac, 6);
 		word.solicited = !arp.is_request && for_us;
 		word.create = arp.is_request && for_us;
-		hear(host, &word, now_ns);
+		update_neigh(host, &word, now_ns);
 	}
 	if (!arp.is_request || !we_answer(host, &arp.target_ip))
 		return;
@@ -208,7 +208,7 @@ static void input_nd(struct roost_host *host, const uint8_t *frame,
 		     const struct roost_nd *nd, uint64_t now_ns)
 {
 	const uint8_t *src_mac = roost_ether_src(frame);
-	struct roost_neigh_word word = { .override = true };
+	struct roost_neigh_msg word = { .override = true };
 
 	if (memcmp(src_mac, host->conf.mac, 6) == 0 ||
 	    !roost_mac_is_station(src_mac))
@@ -222,13 +222,13 @@ static void input_nd(struct roost_host *host, const uint8_t *frame,
 		word.solicited = nd->solicited;
 		word.override = nd->override && nd->has_mac;
 		if (roost_host_is_ours(host, &nd->target))
-			hear_claim(host, &nd->target, word.mac, now_ns);
+			check_claim(host, &nd->target, word.mac, now_ns);
 		else
-			hear(host, &word, now_ns);
+			update_neigh(host, &word, now_ns);
 		return;
 	}
 	if (roost_host_is_ours(host, &nd->src)) {
-		hear_claim(host, &nd->src, word.mac, now_ns);
+		check_claim(host, &nd->src, word.mac, now_ns);
 		return;
 	}
 	if (!roost_host_is_ours(host, &nd->target))
@@ -236,7 +236,7 @@ static void input_nd(struct roost_host *host, const uint8_t *frame,
 	if (nd->has_mac) {
 		word.addr = nd->src;
 		word.create = true;
-		hear(host, &word, now_ns);
+		update_neigh(host, &word, now_ns);
 	}
 	if (we_answer(host, &nd->target))
 		answer_solicit(host, nd, src_mac);

@@ -211,7 +211,7 @@ unlock:
 static void learn(struct roost_host *host, const struct roost_gid *hop,
 		  const struct roost_gid *dgid, const uint8_t *from_mac)
 {
-	struct roost_neigh_word word = { .addr = *dgid, .create = true };
+	struct roost_neigh_msg word = { .addr = *dgid, .create = true };
 
 	if (!from_mac || !roost_gid_eq(hop, dgid) ||
 	    !roost_mac_is_station(from_mac) ||
@@ -219,7 +219,7 @@ static void learn(struct roost_host *host, const struct roost_gid *hop,
 	    roost_neigh_look(host->neighs, dgid, roost_now_ns()) == 0)
 		return;
 	memcpy(word.mac, from_mac, 6);
-	if (roost_neigh_hear(host->neighs, &word, roost_now_ns()))
+	if (roost_neigh_update(host->neighs, &word, roost_now_ns()))
 		pthread_cond_broadcast(&host->changed);
 }
 

@@ -328,7 +328,7 @@ enum roost_neigh_state roost_neigh_state(const struct roost_neigh *neigh)
 }
 
 static enum event event_of(const struct roost_neigh_entry *e,
-			   const struct roost_neigh_word *word)
+			   const struct roost_neigh_msg *word)
 {
 	bool same = knows(e, word->mac);
 
@@ -343,7 +343,7 @@ static enum event event_of(const struct roost_neigh_entry *e,
 /* Make the entry a claim of the station. Returns the entry; NULL: no memory. */
 static struct roost_neigh_entry *claim(struct roost_neigh_cache *cache,
 				       struct roost_neigh_entry *e,
-				       const struct roost_neigh_word *word)
+				       const struct roost_neigh_msg *word)
 {
 	bool of_one;
 	int ret;
@@ -361,8 +361,8 @@ static struct roost_neigh_entry *claim(struct roost_neigh_cache *cache,
 	return e;
 }
 
-bool roost_neigh_hear(struct roost_neigh_cache *cache,
-		      const struct roost_neigh_word *word, uint64_t now_ns)
+bool roost_neigh_update(struct roost_neigh_cache *cache,
+			const struct roost_neigh_msg *word, uint64_t now_ns)
 {
 	struct roost_neigh_entry *e =
 		roost_neigh_find(&cache->table, &word->addr);

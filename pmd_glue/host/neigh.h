@@ -88,7 +88,7 @@ int roost_neigh_look(struct roost_neigh_cache *cache,
 enum roost_neigh_state roost_neigh_state(const struct roost_neigh *neigh);
 
 /* The content of a neighbour's packet. */
-struct roost_neigh_word {
+struct roost_neigh_msg {
 	struct roost_gid addr;
 	uint8_t mac[6];
 	bool solicited; /* an answer to us: our frames reach the neighbour */
@@ -99,8 +99,8 @@ struct roost_neigh_word {
 /* Take a neighbour's packet. Returns true if an entry left INCOMPLETE or
  * FAILED.
  */
-bool roost_neigh_hear(struct roost_neigh_cache *cache,
-		      const struct roost_neigh_word *word, uint64_t now_ns);
+bool roost_neigh_update(struct roost_neigh_cache *cache,
+			const struct roost_neigh_msg *word, uint64_t now_ns);
 
 /* The port's own MAC changed: all known entries get a new generation. */
 void roost_neigh_renew(struct roost_neigh_cache *cache);

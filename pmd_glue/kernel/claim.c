@@ -29,7 +29,7 @@
 /* Retries of connect(2) to holders whose accept queue is full, for all holders
  * of one search together.
  */
-#define PATIENCE 100u
+#define RETRIES_MAX 100u
 #define ASK_WAIT_NS 10000000u
 
 #define NAME_MAX_BYTES 64u
@@ -85,10 +85,10 @@ static bool is_capable(pid_t pid)
 	return (caps & wanted) != 0;
 }
 
-/* Get the credentials of the claim's holder. *patience: retries that are left.
+/* Get the credentials of the claim's holder. *retries: retries that are left.
  * Returns 0, or the error of connect(2); -EAGAIN: its accept queue stayed full.
  */
-static int ask_holder(const char *name, unsigned int *patience,
+static int ask_holder(const char *name, unsigned int *retries,
 		      struct ucred *cred)
 {
 	socklen_t cred_len = sizeof(*cred);
@@ -102,9 +102,9 @@ static int ask_holder(const char *name, unsigned int *patience,
 		return -errno;
 	while (connect(fd, (struct sockaddr *)&addr, len) < 0) {
 		ret = -errno;
-		if (ret != -EAGAIN || *patience == 0)
+		if (ret != -EAGAIN || *retries == 0)
 			break;
-		(*patience)--;
+		(*retries)--;
 		pause_ns(ASK_WAIT_NS);
 		ret = 0;
 	}
@@ -118,11 +118,11 @@ static int ask_holder(const char *name, unsigned int *patience,
 /* Does the claim of this name count? Returns 0: no; -EBUSY: yes, with its
  * holder; -EMFILE or -ENFILE: the holder cannot be asked.
  */
-static int check(const char *name, unsigned int *patience, pid_t *holder)
+static int check(const char *name, unsigned int *retries, pid_t *holder)
 {
 	struct ucred cred;
 
-	switch (ask_holder(name, patience, &cred)) {
+	switch (ask_holder(name, retries, &cred)) {
 	case 0:
 		if (!roost_uid_is_ours(cred.uid) && !is_capable(cred.pid))
 			return 0;
@@ -166,7 +166,7 @@ static int look_for_others(const char *prefix, const char *own, pid_t *holder)
 	/* The thread may be in another network namespace than the process. */
 	FILE *file = fopen("/proc/thread-self/net/unix", "re");
 	char name[NAME_MAX_BYTES];
-	unsigned int patience = PATIENCE;
+	unsigned int retries = RETRIES_MAX;
 	char *line = NULL;
 	size_t room = 0;
 	int ret = 0;
@@ -175,7 +175,7 @@ static int look_for_others(const char *prefix, const char *own, pid_t *holder)
 		return -errno;
 	while (!ret && getline(&line, &room, file) > 0)
 		if (name_of_line(line, prefix, name) && strcmp(name, own) != 0)
-			ret = check(name, &patience, holder);
+			ret = check(name, &retries, holder);
 	free(line);
 	fclose(file);
 	return ret;
@@ -257,7 +257,7 @@ void roost_claim_each(enum roost_claim_kind kind, unsigned int ifindex,
 {
 	FILE *file = fopen("/proc/thread-self/net/unix", "re");
 	char prefix[NAME_MAX_BYTES - 16], name[NAME_MAX_BYTES];
-	unsigned int patience = PATIENCE;
+	unsigned int retries = RETRIES_MAX;
 	char *line = NULL;
 	size_t room = 0;
 	uint16_t vlan_id = 0, only;
@@ -277,7 +277,7 @@ void roost_claim_each(enum roost_claim_kind kind, unsigned int ifindex,
 		    sscanf(name + strlen(prefix), "%hu/", &vlan_id) != 1 ||
 		    (only != 0 && vlan_id != only))
 			continue;
-		if (check(name, &patience, &holder) == -EBUSY)
+		if (check(name, &retries, &holder) == -EBUSY)
 			take(arg, only ? 0 : vlan_id, holder);
 	}
 	free(line);

@@ -60,7 +60,7 @@ static uint64_t listen_to(void *ctx, uint64_t now_ns)
 			   MSG_DONTWAIT);
 		if (len < 0)
 			return UINT64_MAX;
-		packet_socket->hear(packet_socket->ctx, frame, (size_t)len);
+		packet_socket->receive(packet_socket->ctx, frame, (size_t)len);
 	}
 	return now_ns;
 }
@@ -87,7 +87,7 @@ static int prepare(int fd, unsigned int ifindex)
 
 int roost_packet_socket_open(
 	struct roost_packet_socket *packet_socket, unsigned int ifindex,
-	void (*hear)(void *ctx, uint8_t *frame, size_t len_bytes), void *ctx)
+	void (*receive)(void *ctx, uint8_t *frame, size_t len_bytes), void *ctx)
 {
 	int ret;
 
@@ -100,7 +100,7 @@ int roost_packet_socket_open(
 		packet_socket->fd = -1;
 		return ret;
 	}
-	packet_socket->hear = hear;
+	packet_socket->receive = receive;
 	packet_socket->ctx = ctx;
 	packet_socket->client = (struct roost_control_client){
 		.run = listen_to,

@@ -22,18 +22,20 @@
 struct roost_packet_socket {
 	int fd; /* -1: closed */
 	/* Takes a received frame; may change its bytes. */
-	void (*hear)(void *ctx, uint8_t *frame, size_t len_bytes);
+	void (*receive)(void *ctx, uint8_t *frame, size_t len_bytes);
 	void *ctx;
 	struct roost_control_client client;
 };
 
 /*
- * Open the socket. From now on the control thread calls hear(ctx, ...) for each
- * frame. Returns 0; -EPERM, -ENODEV, or the error of socket(2).
+ * Open the socket. From now on the control thread calls receive(ctx, ...) for
+ * each frame. Returns 0; -EPERM, -ENODEV, or the error of socket(2).
  */
-int roost_packet_socket_open(
-	struct roost_packet_socket *packet_socket, unsigned int ifindex,
-	void (*hear)(void *ctx, uint8_t *frame, size_t len_bytes), void *ctx);
+int roost_packet_socket_open(struct roost_packet_socket *packet_socket,
+			     unsigned int ifindex,
+			     void (*receive)(void *ctx, uint8_t *frame,
+					     size_t len_bytes),
+			     void *ctx);
 /* Close the socket. A second call does nothing. */
 void roost_packet_socket_close(struct roost_packet_socket *packet_socket);
 

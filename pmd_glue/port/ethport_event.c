@@ -18,9 +18,9 @@
 #include "pmd_glue/port/ethport_priv.h"
 
 /* Thread: EAL's interrupt thread. */
-static int hear(uint16_t id __attribute__((unused)),
-		enum rte_eth_event_type type, void *arg,
-		void *ret __attribute__((unused)))
+static int on_port_event(uint16_t id __attribute__((unused)),
+			 enum rte_eth_event_type type, void *arg,
+			 void *ret __attribute__((unused)))
 {
 	struct roost_ethport *port = arg;
 
@@ -35,8 +35,8 @@ static int hear(uint16_t id __attribute__((unused)),
 /* A hot-unplug: the kernel asks the process that drives the device to release
  * it, and waits for that. Thread: EAL's interrupt thread.
  */
-static void hear_bus(const char *name __attribute__((unused)),
-		     enum rte_dev_event_type type, void *arg)
+static void on_bus_event(const char *name __attribute__((unused)),
+			 enum rte_dev_event_type type, void *arg)
 {
 	struct roost_ethport *port = arg;
 
@@ -46,32 +46,35 @@ static void hear_bus(const char *name __attribute__((unused)),
 	roost_control_wake();
 }
 
-static const enum rte_eth_event_type heard[] = {
+static const enum rte_eth_event_type event_types[] = {
 	RTE_ETH_EVENT_INTR_LSC,
 	RTE_ETH_EVENT_INTR_RMV,
 	RTE_ETH_EVENT_INTR_RESET,
 };
 
-#define HEARD (sizeof(heard) / sizeof(heard[0]))
+#define EVENT_TYPES (sizeof(event_types) / sizeof(event_types[0]))
 
 void roost_ethport_listen(struct roost_ethport *port)
 {
-	for (unsigned int i = 0; i < HEARD; i++)
-		rte_eth_dev_callback_register(port->id, heard[i], hear, port);
+	for (unsigned int i = 0; i < EVENT_TYPES; i++)
+		rte_eth_dev_callback_register(port->id, event_types[i],
+					      on_port_event, port);
 	if (port->pci.name[0])
-		rte_dev_event_callback_register(port->pci.name, hear_bus, port);
+		rte_dev_event_callback_register(port->pci.name, on_bus_event,
+						port);
 }
 
 void roost_ethport_listen_no_more(struct roost_ethport *port)
 {
 	/* -EAGAIN: a callback is running; callbacks are short. */
-	for (unsigned int i = 0; i < HEARD; i++)
-		while (rte_eth_dev_callback_unregister(port->id, heard[i], hear,
+	for (unsigned int i = 0; i < EVENT_TYPES; i++)
+		while (rte_eth_dev_callback_unregister(port->id, event_types[i],
+						       on_port_event,
 						       port) == -EAGAIN)
 			;
 	if (port->pci.name[0])
 		while (rte_dev_event_callback_unregister(port->pci.name,
-							 hear_bus,
+							 on_bus_event,
 							 port) == -EAGAIN)
 			;
 }

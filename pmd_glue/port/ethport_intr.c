@@ -82,7 +82,7 @@ static int start_watch(struct roost_ethport *port, uint16_t worker)
 
 	if (port->watched[worker])
 		return 0;
-	roost_quirk_hear_errors(&port->quirk);
+	roost_quirk_read_errors(&port->quirk);
 	ret = watch(port, worker, RTE_INTR_EVENT_ADD);
 	if (ret)
 		watch(port, worker, RTE_INTR_EVENT_DEL);

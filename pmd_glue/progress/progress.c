@@ -26,7 +26,7 @@
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/progress/fast_clock.h"
 #include "pmd_glue/progress/batch.h"
-#include "pmd_glue/progress/patience.h"
+#include "pmd_glue/progress/backoff.h"
 #include "pmd_glue/process/thread.h"
 
 #define US 1000u
@@ -54,20 +54,20 @@
 /* Tries to take the turn while there is work; then the thread is woken. */
 #define HELP_RETRIES 64u
 /* Helps without work, before the helping thread yields its CPU. */
-#define HELP_PATIENCE 500u
+#define HELP_MISSES_MAX 500u
 /* Idle turns of a dedicated thread before it yields to another worker's thread
  * that is pinned to the same CPU. Alone on its CPU, it loses nothing.
  */
 #define YIELD_EVERY 256u
 /* Checks whether a thread still waits for the turn, before going on. */
-#define WANTED_PATIENCE 10000u
+#define WANTED_LOOKS_MAX 10000u
 /* Yields while the worker's clock stands still, of a helping thread and of the
  * worker's thread; after them a real-time thread sleeps.
  */
 #define HELP_YIELDS 4u
-#define STUCK_PATIENCE 16u /* HELP_PATIENCE after HELP_YIELDS yields */
+#define STUCK_MISSES_MAX 16u /* HELP_MISSES_MAX after HELP_YIELDS yields */
 #define THREAD_YIELDS 64u
-#define PATIENCES 16u /* entries of patience[]; engines share them by index */
+#define BACKOFFS 16u /* entries of backoff[]; engines share them by index */
 
 /* At exit: tries to take the turn, and most iterations. */
 #define SETTLE_TRIES 1000u
@@ -80,7 +80,7 @@ struct roost_progress {
 	struct roost_progress_conf conf;
 	struct roost_worker *worker; /* conf.worker */
 	unsigned int lcore_id;       /* LCORE_ID_ANY: no mempool caches */
-	unsigned int patience;       /* index in patience[] of each thread */
+	unsigned int backoff;        /* index in backoff[] of each thread */
 	int wake_fd;
 	pthread_t thread;
 	pthread_barrier_t registered; /* lcore_id is set */
@@ -149,7 +149,7 @@ static unsigned int send_out(struct roost_progress *p)
  */
 static void stand_back(struct roost_progress *p)
 {
-	for (unsigned int i = 0; i < WANTED_PATIENCE; i++) {
+	for (unsigned int i = 0; i < WANTED_LOOKS_MAX; i++) {
 		if (!roost_worker_turn_wanted(p->worker))
 			return;
 		if (i % 64 == 63)
@@ -157,7 +157,7 @@ static void stand_back(struct roost_progress *p)
 		else
 			rte_pause();
 	}
-	roost_patience_nap(); /* the waiting thread may need this CPU */
+	roost_backoff_sleep(); /* the waiting thread may need this CPU */
 }
 
 /* ---- waking ------------------------------------------------------------ */
@@ -210,27 +210,27 @@ void roost_progress_expect(struct roost_progress *p)
 /* ---- help -------------------------------------------------------------- */
 
 /* One entry per engine: one worker may stand still while others move. */
-static _Thread_local struct roost_patience patience[PATIENCES];
+static _Thread_local struct roost_backoff backoff[BACKOFFS];
 
 /* The calling thread polled and found no work. The thread that has work, in
  * this process or in the peer's, may need this CPU: yield now and then.
  */
-static void lose_patience(struct roost_progress *p)
+static void back_off(struct roost_progress *p)
 {
-	struct roost_patience *mine = &patience[p->patience];
+	struct roost_backoff *mine = &backoff[p->backoff];
 
 	/* Once it sleeps, fewer polls between sleeps leave half of the CPU. */
 	if (++mine->misses <
-	    (mine->yields > HELP_YIELDS ? STUCK_PATIENCE : HELP_PATIENCE))
+	    (mine->yields > HELP_YIELDS ? STUCK_MISSES_MAX : HELP_MISSES_MAX))
 		return;
 	mine->misses = 0;
-	roost_patience_lose(mine, &p->clock, HELP_YIELDS);
+	roost_backoff_wait(mine, &p->clock, HELP_YIELDS);
 }
 
 /* Another thread has the turn. Retry while there is work. True: got it. */
 static bool insist(struct roost_progress *p)
 {
-	lose_patience(p);
+	back_off(p);
 	if (!roost_worker_has_work(p->worker))
 		return false;
 	for (unsigned int i = 0; i < HELP_RETRIES; i++) {
@@ -281,9 +281,9 @@ static bool run(struct roost_progress *p)
 			break;
 	}
 	if (work == 0)
-		lose_patience(p);
+		back_off(p);
 	else
-		patience[p->patience].misses = 0;
+		backoff[p->backoff].misses = 0;
 	leave(p);
 	return work != 0;
 }
@@ -291,7 +291,7 @@ static bool run(struct roost_progress *p)
 bool roost_progress_help(struct roost_progress *p)
 {
 	if (p->conf.mode == ROOST_PROGRESS_DEDICATED) {
-		lose_patience(p);
+		back_off(p);
 		return false;
 	}
 	announce(p);
@@ -332,7 +332,7 @@ void roost_progress_send_end(struct roost_progress *p, struct roost_qp *qp)
 		run(p);
 		return;
 	}
-	patience[p->patience].misses = 0;
+	backoff[p->backoff].misses = 0;
 	if (roost_worker_turn_release(p->worker))
 		roost_progress_help(p);
 	else
@@ -489,7 +489,7 @@ static void doze(struct roost_progress *p, uint64_t now_ns,
 
 static void run_adaptive(struct roost_progress *p)
 {
-	struct roost_patience held = { 0 };
+	struct roost_backoff held = { 0 };
 	uint64_t now_ns, deadline_ns;
 	bool kept_out;
 
@@ -503,7 +503,7 @@ static void run_adaptive(struct roost_progress *p)
 		if (!kept_out)
 			roost_batch_watch_end(&p->batch);
 		if (!roost_worker_turn_try(p->worker)) {
-			roost_patience_lose(&held, &p->clock, THREAD_YIELDS);
+			roost_backoff_wait(&held, &p->clock, THREAD_YIELDS);
 			continue;
 		}
 		if (turn(p, &deadline_ns))
@@ -518,7 +518,7 @@ static void run_adaptive(struct roost_progress *p)
 
 static void run_dedicated(struct roost_progress *p)
 {
-	struct roost_patience held = { 0 };
+	struct roost_backoff held = { 0 };
 	unsigned int idle = 0;
 	uint64_t deadline_ns;
 
@@ -527,7 +527,7 @@ static void run_dedicated(struct roost_progress *p)
 			idle = 0;
 		stand_back(p);
 		if (++idle % YIELD_EVERY == 0)
-			roost_patience_lose(&held, &p->clock, THREAD_YIELDS);
+			roost_backoff_wait(&held, &p->clock, THREAD_YIELDS);
 	}
 }
 
@@ -564,7 +564,7 @@ int roost_progress_start(const struct roost_progress_conf *conf,
 		.conf = *conf,
 		.worker = conf->worker,
 		.lcore_id = LCORE_ID_ANY,
-		.patience = atomic_fetch_add(&nb_started, 1) % PATIENCES,
+		.backoff = atomic_fetch_add(&nb_started, 1) % BACKOFFS,
 	};
 	p->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (p->wake_fd < 0) {

@@ -138,7 +138,7 @@ void roost_packet_gate_leave(void)
 	current = NULL;
 }
 
-void roost_packet_hear_errors(const struct roost_packet *packet)
+void roost_packet_read_errors(const struct roost_packet *packet)
 {
 	socklen_t len = sizeof(int);
 	int error;
@@ -174,9 +174,9 @@ static int quirk_sockets(const struct roost_quirk_port *port, const int **fds)
 	return (int)port->packet.nb_sockets;
 }
 
-static void quirk_hear_errors(const struct roost_quirk_port *port)
+static void quirk_read_errors(const struct roost_quirk_port *port)
 {
-	roost_packet_hear_errors(&port->packet);
+	roost_packet_read_errors(&port->packet);
 }
 
 const struct roost_quirk roost_quirk_af_packet = {
@@ -188,6 +188,6 @@ const struct roost_quirk roost_quirk_af_packet = {
 	.enter = quirk_enter,
 	.leave = roost_packet_gate_leave,
 	.sockets = quirk_sockets,
-	.hear_errors = quirk_hear_errors,
+	.read_errors = quirk_read_errors,
 	.may_be_member = true,
 };

@@ -58,6 +58,6 @@ void roost_packet_gate_leave(void);
  * socket stays readable until its error is read. Thread: the holder of the
  * turn.
  */
-void roost_packet_hear_errors(const struct roost_packet *packet);
+void roost_packet_read_errors(const struct roost_packet *packet);
 
 #endif

@@ -98,10 +98,10 @@ int roost_quirk_sockets(const struct roost_quirk_port *port, const int **fds)
 		       : -ENOTSUP;
 }
 
-void roost_quirk_hear_errors(const struct roost_quirk_port *port)
+void roost_quirk_read_errors(const struct roost_quirk_port *port)
 {
-	if (port->quirk && port->quirk->hear_errors)
-		port->quirk->hear_errors(port);
+	if (port->quirk && port->quirk->read_errors)
+		port->quirk->read_errors(port);
 }
 
 bool roost_quirk_why(const struct roost_quirk_port *port, const char *iface,

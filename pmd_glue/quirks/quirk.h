@@ -80,7 +80,7 @@ struct roost_quirk {
 	void (*hang_up)(const struct roost_quirk_port *port);
 	bool (*is_busy)(const struct roost_quirk_port *port);
 	int (*sockets)(const struct roost_quirk_port *port, const int **fds);
-	void (*hear_errors)(const struct roost_quirk_port *port);
+	void (*read_errors)(const struct roost_quirk_port *port);
 	bool (*why)(const struct roost_quirk_port *port, const char *iface,
 		    char *text, size_t size);
 	/* A read of the link state may set up the rings again. */
@@ -143,7 +143,7 @@ int roost_quirk_sockets(const struct roost_quirk_port *port, const int **fds);
 /* Read the sockets' pending errors, which would keep the sockets readable.
  * Thread: the holder of the turn.
  */
-void roost_quirk_hear_errors(const struct roost_quirk_port *port);
+void roost_quirk_read_errors(const struct roost_quirk_port *port);
 
 /* Get cause and fix of an error inside the driver, if the gate knows them.
  * Returns false: not known.

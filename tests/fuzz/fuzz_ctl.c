@@ -196,7 +196,7 @@ static void run(uint64_t ns)
 	for (unsigned int i = 0; i < nb_clients; i++) {
 		next_ns = clients[i]->run(clients[i]->ctx, now_ns);
 		FUZZ_CHECK(next_ns == UINT64_MAX ||
-			   next_ns <= now_ns + ROOST_CTL_PATIENCE_NS);
+			   next_ns <= now_ns + ROOST_CTL_TIMEOUT_NS);
 		is_waiting = is_waiting ||
 			     (clients[i]->fd >= 0 && clients[i]->events != 0);
 	}
@@ -257,7 +257,7 @@ static void connection(struct fuzz_in *in)
 		say(fd, &piece, how & 1);
 		if (how & 2)
 			shutdown(fd, SHUT_WR);
-		run(how & 4 ? ROOST_CTL_PATIENCE_NS / 2 : 1000);
+		run(how & 4 ? ROOST_CTL_TIMEOUT_NS / 2 : 1000);
 	} while (how & 8 && in->left_bytes > 0);
 	if (!(how & 16))
 		for (unsigned int i = 0; i < RUNS_MAX && !is_over; i++) {
@@ -266,7 +266,7 @@ static void connection(struct fuzz_in *in)
 		}
 	close(fd);
 	/* It is let go at the latest when its patience is over. */
-	run(ROOST_CTL_PATIENCE_NS);
+	run(ROOST_CTL_TIMEOUT_NS);
 	run(0);
 	check_answer(len_bytes);
 	FUZZ_CHECK(nb_done - before <= 1);

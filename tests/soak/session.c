@@ -15,7 +15,7 @@
 /* Datagrams and UC get lost while a link is down. */
 #define UNRELIABLE_MS 3000
 /* More than all retries of a connection together. */
-#define PATIENCE_MS 120000
+#define TIMEOUT_MS 120000
 /* A peer that says nothing for so long is asked whether it lives. */
 #define SILENCE_MS 3000
 #define UNRELIABLE (1u << KIND_UC | 1u << KIND_UD)
@@ -350,7 +350,7 @@ bool session_round(struct session *s, struct tally *tally)
 		if (s->todo == 0 && took_ms > UNRELIABLE_MS &&
 		    (s->answers | UNRELIABLE) == wanted)
 			break;
-		if (took_ms > PATIENCE_MS)
+		if (took_ms > TIMEOUT_MS)
 			return ends(s, FATE_BAD, "nothing more comes");
 	}
 	tally->lost += (unsigned int)__builtin_popcount(wanted & ~s->answers);

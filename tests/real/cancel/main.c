@@ -26,7 +26,7 @@
 
 #include "tests/real/cancel/cancel.h"
 
-#define PATIENCE_S 100
+#define TIMEOUT_S 100
 #define VICTIMS 4u
 #define EVENTS 400u
 
@@ -312,7 +312,7 @@ static void raise_events(void)
 /* No port may interrupt it by a signal, either. */
 static void *watch_main(void *arg)
 {
-	cancel_check(sleep(PATIENCE_S) == 0, "a sleep is interrupted");
+	cancel_check(sleep(TIMEOUT_S) == 0, "a sleep is interrupted");
 	fprintf(stderr, "cancel: stuck at %s: %u of %u completed, %u events\n",
 		cancel_at, atomic_load(&completed), atomic_load(&posted),
 		atomic_load(&taken));

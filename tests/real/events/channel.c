@@ -83,7 +83,7 @@ static unsigned int sum(struct reader *r, unsigned int n)
 
 static void await_sum(struct reader *r, unsigned int n, unsigned int want)
 {
-	const int64_t until = tour_now_ns() + TOUR_PATIENCE_NS;
+	const int64_t until = tour_now_ns() + TOUR_TIMEOUT_NS;
 
 	while (sum(r, n) < want && tour_now_ns() < until)
 		sched_yield();

@@ -118,7 +118,7 @@ void destroy_assert_waits(struct destroyer *d)
 
 void destroy_end(struct destroyer *d)
 {
-	const int64_t until = tour_now_ns() + TOUR_PATIENCE_NS;
+	const int64_t until = tour_now_ns() + TOUR_TIMEOUT_NS;
 
 	while (!atomic_load(&d->done) && tour_now_ns() < until)
 		usleep(1000);

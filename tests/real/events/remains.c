@@ -98,7 +98,7 @@ static void expect_other(struct shelf *s)
 static void expect_other_ex(struct shelf *s)
 {
 	struct ibv_poll_cq_attr attr = { 0 };
-	const int64_t until_ns = tour_now_ns() + TOUR_PATIENCE_NS;
+	const int64_t until_ns = tour_now_ns() + TOUR_TIMEOUT_NS;
 	int rc;
 
 	while ((rc = ibv_start_poll(s->ex, &attr)) == ENOENT)

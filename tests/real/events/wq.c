@@ -48,7 +48,7 @@ static void spread_close(struct spread *s)
 /* The WQ that the next datagram came to, and its completion. */
 static unsigned int arrival(struct spread *s, struct ibv_wc *wc)
 {
-	const int64_t until = tour_now_ns() + TOUR_PATIENCE_NS;
+	const int64_t until = tour_now_ns() + TOUR_TIMEOUT_NS;
 
 	while (tour_now_ns() < until)
 		for (unsigned int i = 0; i < NB_WQS; i++)

@@ -32,7 +32,7 @@
 #define SLOT_BYTES 4096u
 #define RUN_S 8
 /* No message for so long: something is lost. */
-#define PATIENCE_S 10
+#define TIMEOUT_S 10
 
 struct pair_end end;
 
@@ -122,7 +122,7 @@ static void post_message(uint32_t seq)
 /* The number that the next message brings. */
 static uint32_t next_recv(void)
 {
-	const double until = now_s() + PATIENCE_S;
+	const double until = now_s() + TIMEOUT_S;
 	struct ibv_wc wc;
 	int n;
 

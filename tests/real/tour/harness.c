@@ -188,7 +188,7 @@ struct ibv_qp *tour_datagrams(uint32_t create_flags)
 
 struct ibv_wc tour_completion(struct ibv_cq *cq)
 {
-	const int64_t until = tour_now_ns() + TOUR_PATIENCE_NS;
+	const int64_t until = tour_now_ns() + TOUR_TIMEOUT_NS;
 	struct ibv_wc wc;
 	int n;
 

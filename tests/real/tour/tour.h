@@ -33,7 +33,7 @@
 #define TOUR_BUF_BYTES 65536
 #define TOUR_GRH_BYTES 40
 #define TOUR_QKEY 0x11111111
-#define TOUR_PATIENCE_NS INT64_C(5000000000)
+#define TOUR_TIMEOUT_NS INT64_C(5000000000)
 
 #define TOUR_ALL_ACCESS                                                        \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |                    \

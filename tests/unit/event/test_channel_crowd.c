@@ -142,7 +142,7 @@ static void run_crowd(unsigned int capacity, uint32_t events, bool churn)
 {
 	pthread_t readers[READERS], producers[PRODUCERS], churner;
 	static struct crowd c;
-	int patience = 60000;
+	int tries_left = 60000;
 
 	crowd_open(&c, capacity, events);
 	for (int i = 0; i < READERS; i++)
@@ -159,7 +159,7 @@ static void run_crowd(unsigned int capacity, uint32_t events, bool churn)
 				 0);
 	for (int i = 0; i < PRODUCERS; i++)
 		pthread_join(producers[i], NULL);
-	while (atomic_load(&c.nb_seen) < PRODUCERS * events && patience-- > 0)
+	while (atomic_load(&c.nb_seen) < PRODUCERS * events && tries_left-- > 0)
 		usleep(1000);
 	assert_int_equal(atomic_load(&c.nb_seen), PRODUCERS * events);
 	atomic_store(&c.churn_stop, true);

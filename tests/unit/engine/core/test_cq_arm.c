@@ -23,7 +23,7 @@
 
 #define RUN_MS 3000
 #define ROUNDS 20000u
-#define PATIENCE 1000u
+#define TRIES_MAX 1000u
 #define CHANNEL_EVENTS 64
 
 struct game {
@@ -52,7 +52,7 @@ static uint32_t await_other(_Atomic uint32_t *number, uint32_t than)
 
 	while ((now = atomic_load_explicit(number, memory_order_acquire)) ==
 	       than)
-		if (++looks % PATIENCE == 0)
+		if (++looks % TRIES_MAX == 0)
 			sched_yield();
 		else
 			rte_pause();

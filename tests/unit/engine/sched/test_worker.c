@@ -372,7 +372,7 @@ static void ring__while_the_doorbell_is_answered(void **state)
 			.wr_id = 2 * round % (POSTERS * POSTS),
 			.opcode = ROOST_WR_SEND,
 		};
-		unsigned int seen = 0, patience = 5000;
+		unsigned int seen = 0, tries_left = 5000;
 
 		s.seen[wr.wr_id] = s.seen[wr.wr_id + 1] = 0;
 		assert_int_equal(fixture_send(s.qps[0], &wr), 0);
@@ -385,7 +385,7 @@ static void ring__while_the_doorbell_is_answered(void **state)
 			if (i < 10000)
 				continue;
 			usleep(1000);
-			assert_true(--patience > 0);
+			assert_true(--tries_left > 0);
 		}
 	}
 	atomic_store(&s.stop, true);

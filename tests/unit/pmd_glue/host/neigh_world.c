@@ -89,10 +89,10 @@ bool advance(struct fixture *f, uint64_t ns)
 	return any_failed;
 }
 
-struct roost_neigh_word word(const char *text, const uint8_t mac[6],
-			     bool solicited)
+struct roost_neigh_msg word(const char *text, const uint8_t mac[6],
+			    bool solicited)
 {
-	struct roost_neigh_word w = {
+	struct roost_neigh_msg w = {
 		.addr = addr(text),
 		.solicited = solicited,
 		.override = true,
@@ -102,7 +102,7 @@ struct roost_neigh_word word(const char *text, const uint8_t mac[6],
 	return w;
 }
 
-bool hear(struct fixture *f, struct roost_neigh_word w)
+bool update(struct fixture *f, struct roost_neigh_msg w)
 {
-	return roost_neigh_hear(f->cache, &w, f->now_ns);
+	return roost_neigh_update(f->cache, &w, f->now_ns);
 }

@@ -60,8 +60,8 @@ struct roost_neigh *get(struct fixture *f, const char *text);
 bool advance(struct fixture *f, uint64_t ns);
 
 /* An answer, solicited or not, that overrides. */
-struct roost_neigh_word word(const char *text, const uint8_t mac[6],
-			     bool solicited);
-bool hear(struct fixture *f, struct roost_neigh_word w);
+struct roost_neigh_msg word(const char *text, const uint8_t mac[6],
+			    bool solicited);
+bool update(struct fixture *f, struct roost_neigh_msg w);
 
 #endif

@@ -27,7 +27,8 @@ static void check(const char *text, uint64_t at_s, bool defend, bool tell)
 	struct roost_gid gid = addr(text);
 	struct roost_conflict_advice advice;
 
-	advice = roost_conflict_hear(&conflicts, &gid, 1000 * S + at_s * S);
+	advice =
+		roost_conflict_add_claim(&conflicts, &gid, 1000 * S + at_s * S);
 	assert_int_equal(advice.defend, defend);
 	assert_int_equal(advice.tell, tell);
 }
@@ -69,7 +70,7 @@ static void conflict__more_addresses_than_room(void **state)
 	(void)state;
 	for (unsigned int i = 1; i <= ROOST_PORT_IPS_MAX + 2; i++) {
 		gid.b[15] = (uint8_t)i;
-		advice = roost_conflict_hear(&conflicts, &gid, 1000 * S);
+		advice = roost_conflict_add_claim(&conflicts, &gid, 1000 * S);
 		assert_true(advice.defend);
 	}
 	check("198.18.0.2", 0, false, false);

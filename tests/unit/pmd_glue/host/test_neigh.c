@@ -19,7 +19,7 @@ static struct roost_neigh *reachable(struct fixture *f, const char *text)
 {
 	struct roost_neigh *n = get(f, text);
 
-	assert_true(hear(f, word(text, mac_b, true)));
+	assert_true(update(f, word(text, mac_b, true)));
 	assert_int_equal(roost_neigh_state(n), ROOST_NEIGH_REACHABLE);
 	return n;
 }
@@ -78,7 +78,7 @@ static void neigh__failed_entry_is_asked_again_later(void **state)
 	asked.to_all = 0;
 	advance(f, 10 * S);
 	assert_true(asked.to_all > 0);
-	assert_true(hear(f, word("10.0.0.2", mac_b, true)));
+	assert_true(update(f, word("10.0.0.2", mac_b, true)));
 	assert_int_equal(roost_neigh_state(n), ROOST_NEIGH_REACHABLE);
 }
 
@@ -110,7 +110,7 @@ static void neigh__reachable_grows_stale_then_is_probed(void **state)
 	assert_int_equal(roost_neigh_state(n), ROOST_NEIGH_PROBE);
 	assert_int_equal(asked.to_one, 1);
 	assert_memory_equal(asked.last_mac, mac_b, 6);
-	hear(f, word("10.0.0.2", mac_b, true));
+	update(f, word("10.0.0.2", mac_b, true));
 	assert_int_equal(roost_neigh_state(n), ROOST_NEIGH_REACHABLE);
 	assert_true((n->mac_gen & 0xffff) == 1); /* nothing new for workers */
 }
@@ -139,7 +139,7 @@ static void neigh__moved_neighbour_changes_the_generation(void **state)
 	struct fixture *f = *state;
 	struct roost_neigh *n = reachable(f, "10.0.0.2");
 
-	assert_false(hear(f, word("10.0.0.2", mac_a, false)));
+	assert_false(update(f, word("10.0.0.2", mac_a, false)));
 	assert_mac(n, mac_a);
 	assert_true((n->mac_gen & 0xffff) == 2);
 	assert_int_equal(roost_neigh_state(n), ROOST_NEIGH_STALE);
@@ -150,10 +150,10 @@ static void neigh__doubt_keeps_the_mac(void **state)
 {
 	struct fixture *f = *state;
 	struct roost_neigh *n = reachable(f, "fd00::2");
-	struct roost_neigh_word w = word("fd00::2", mac_a, true);
+	struct roost_neigh_msg w = word("fd00::2", mac_a, true);
 
 	w.override = false;
-	hear(f, w);
+	update(f, w);
 	assert_mac(n, mac_b);
 	assert_int_equal(roost_neigh_state(n), ROOST_NEIGH_STALE);
 }
@@ -163,7 +163,7 @@ static void neigh__hearsay_does_not_confirm(void **state)
 	struct fixture *f = *state;
 	struct roost_neigh *n = get(f, "10.0.0.2");
 
-	assert_true(hear(f, word("10.0.0.2", mac_b, false)));
+	assert_true(update(f, word("10.0.0.2", mac_b, false)));
 	assert_int_equal(roost_neigh_state(n), ROOST_NEIGH_STALE);
 	assert_mac(n, mac_b);
 }
@@ -171,14 +171,14 @@ static void neigh__hearsay_does_not_confirm(void **state)
 static void neigh__strangers_make_no_entry_unless_told(void **state)
 {
 	struct fixture *f = *state;
-	struct roost_neigh_word w = word("10.0.0.9", mac_b, false);
+	struct roost_neigh_msg w = word("10.0.0.9", mac_b, false);
 
-	assert_false(hear(f, w));
+	assert_false(update(f, w));
 	get(f, "10.0.0.9");
 	assert_int_equal(asked.to_all, 1); /* nothing was known */
 	w = word("10.0.0.8", mac_b, false);
 	w.create = true;
-	hear(f, w);
+	update(f, w);
 	assert_mac(get(f, "10.0.0.8"), mac_b);
 	assert_int_equal(asked.to_all, 1);
 }
@@ -213,9 +213,9 @@ static void neigh__nothing_waits_in_an_empty_cache(void **state)
 }
 
 /* Address number i of many, and a MAC of its own for each. */
-static struct roost_neigh_word claim_of(unsigned int i, unsigned int mac)
+static struct roost_neigh_msg claim_of(unsigned int i, unsigned int mac)
 {
-	struct roost_neigh_word w = word("11.0.0.0", mac_a, false);
+	struct roost_neigh_msg w = word("11.0.0.0", mac_a, false);
 
 	w.create = true;
 	w.addr.b[13] = (uint8_t)(i >> 16);
@@ -254,10 +254,10 @@ static void neigh__one_station_drives_out_its_own_claims(void **state)
 	struct roost_neigh *idle = reachable(f, "10.0.0.3");
 
 	roost_neigh_put(f->cache, idle, f->now_ns);
-	hear(f, claim_of(0, 7));
+	update(f, claim_of(0, 7));
 	assert_int_equal(asked.crowds_of_one, 0);
 	for (unsigned int i = 1; i < 5000; i++)
-		hear(f, claim_of(i, 8));
+		update(f, claim_of(i, 8));
 	assert_true(asked.crowds_of_one > 0);
 	assert_int_equal(asked.crowds_of_all, 0);
 	asked.to_all = 0;
@@ -277,7 +277,7 @@ static void neigh__many_stations_drive_out_claims_only(void **state)
 
 	roost_neigh_put(f->cache, idle, f->now_ns);
 	for (unsigned int i = 0; i < 20000; i++)
-		hear(f, claim_of(i, i));
+		update(f, claim_of(i, i));
 	assert_true(asked.crowds_of_all > 0);
 	assert_int_equal(asked.crowds_of_one, 0);
 	assert_ptr_equal(get(f, "10.0.0.2"), held);
@@ -294,10 +294,10 @@ static void neigh__claims_of_the_same_addresses(void **state)
 	struct fixture *f = *state;
 
 	for (unsigned int i = 0; i < 1000; i++)
-		hear(f, claim_of(i % 10, i));
+		update(f, claim_of(i % 10, i));
 	assert_int_equal(asked.crowds_of_one + asked.crowds_of_all, 0);
 	for (unsigned int i = 0; i < 1000; i++)
-		hear(f, claim_of(i % 10, i % 3));
+		update(f, claim_of(i % 10, i % 3));
 	assert_int_equal(asked.crowds_of_one + asked.crowds_of_all, 0);
 	assert_int_equal(count_known(f, 10), 10);
 }
@@ -308,10 +308,10 @@ static void neigh__claims_in_use_stay(void **state)
 	struct fixture *f = *state;
 	struct roost_neigh *n;
 
-	hear(f, claim_of(0, 8));
+	update(f, claim_of(0, 8));
 	n = get(f, "11.0.0.0");
 	for (unsigned int i = 1; i < 100; i++)
-		hear(f, claim_of(i, 8));
+		update(f, claim_of(i, 8));
 	assert_ptr_equal(get(f, "11.0.0.0"), n);
 	assert_true(n->mac_gen != 0);
 }
@@ -321,12 +321,12 @@ static void neigh__what_was_in_use_is_bounded(void **state)
 	struct fixture *f = *state;
 
 	for (unsigned int i = 0; i < 3 * ROOST_NEIGHS_IDLE_MAX; i++) {
-		struct roost_neigh_word w = claim_of(i, i);
+		struct roost_neigh_msg w = claim_of(i, i);
 		struct roost_neigh *n;
 
 		roost_neigh_get(f->cache, &w.addr, f->now_ns, &n);
 		w.solicited = true;
-		hear(f, w);
+		update(f, w);
 		roost_neigh_put(f->cache, n, f->now_ns);
 	}
 	asked.to_all = 0;
@@ -352,13 +352,13 @@ static void neigh__a_hundred_thousand(void **state)
 	unsigned int asked_ones;
 
 	for (unsigned int i = 0; i < MANY; i++) {
-		struct roost_neigh_word w = claim_of(i, i);
+		struct roost_neigh_msg w = claim_of(i, i);
 
 		assert_int_equal(roost_neigh_get(f->cache, &w.addr, f->now_ns,
 						 &all[i]),
 				 0);
 		w.solicited = true;
-		assert_true(hear(f, w));
+		assert_true(update(f, w));
 	}
 	assert_int_equal(asked.to_all, MANY);
 	/* All are asked once within 15 to 45 seconds, and 5 more. */

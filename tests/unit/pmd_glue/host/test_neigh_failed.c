@@ -43,7 +43,7 @@ static void neigh__an_answer_ends_the_failure(void **state)
 	roost_neigh_put(f->cache, get(f, "10.0.0.2"), f->now_ns);
 	advance(f, 5 * S);
 	assert_int_equal(look(f, "10.0.0.2"), -ETIMEDOUT);
-	assert_true(hear(f, word("10.0.0.2", mac_b, true)));
+	assert_true(update(f, word("10.0.0.2", mac_b, true)));
 	assert_int_equal(look(f, "10.0.0.2"), 0);
 	/* The link was away: that is no failure of the neighbour. */
 	roost_neigh_put(f->cache, get(f, "10.0.0.3"), f->now_ns);
@@ -65,14 +65,14 @@ static void neigh__who_is_wanted_and_silent_is_told_of(void **state)
 	roost_neigh_put(f->cache, get(f, "10.0.0.1"), f->now_ns);
 	get(f, "10.0.0.2");
 	get(f, "10.0.0.3");
-	assert_true(hear(f, word("10.0.0.3", mac_b, true)));
+	assert_true(update(f, word("10.0.0.3", mac_b, true)));
 	advance(f, 2699 * MS);
 	assert_int_equal(told.nb, 0);
 	advance(f, 1 * MS);
 	assert_int_equal(told.nb, 1);
 	assert_true(roost_gid_eq(&told.addr, &wanted));
 	assert_true(told.tried_ns == 2700 * MS);
-	assert_true(hear(f, word("10.0.0.2", mac_b, true)));
+	assert_true(update(f, word("10.0.0.2", mac_b, true)));
 	advance(f, 90 * S);
 	assert_int_equal(told.nb, 1);
 }

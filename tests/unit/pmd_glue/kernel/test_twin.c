@@ -30,7 +30,7 @@
  * the wire, 198.18.0.2 and more, is this test, and so are worker and progress
  * engine.
  */
-#define PATIENCE_MS 5000
+#define TIMEOUT_MS 5000
 #define KEPT_MAX 64
 
 static struct rte_mempool *pool;
@@ -130,7 +130,7 @@ static unsigned int nb_sent(void)
 /* The nth frame that the kernel sent; waits for it. */
 static struct rte_mbuf *sent(unsigned int n)
 {
-	for (int ms = 0; ms < PATIENCE_MS && nb_sent() <= n; ms++)
+	for (int ms = 0; ms < TIMEOUT_MS && nb_sent() <= n; ms++)
 		poll(NULL, 0, 1);
 	assert_true(nb_sent() > n);
 	return worker.sent[n];
@@ -181,7 +181,7 @@ static void hear(int fd, const char *expected)
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 	char text[64] = "";
 
-	assert_int_equal(poll(&pfd, 1, PATIENCE_MS), 1);
+	assert_int_equal(poll(&pfd, 1, TIMEOUT_MS), 1);
 	assert_true(recv(fd, text, sizeof(text) - 1, 0) > 0);
 	assert_string_equal(text, expected);
 }
@@ -225,7 +225,7 @@ static void twin__kernel_hears(void **state)
 	}
 	close(fd);
 	for (int ms = 0;
-	     ms < PATIENCE_MS && rte_mempool_avail_count(pool) != before; ms++)
+	     ms < TIMEOUT_MS && rte_mempool_avail_count(pool) != before; ms++)
 		poll(NULL, 0, 1);
 	assert_int_equal(rte_mempool_avail_count(pool), before);
 }

@@ -233,7 +233,7 @@ static void shared_port__outlives_each(void **state)
 
 #define ROUNDS 300u
 #define BURST 16u
-#define PATIENCE 1000000u
+#define TRIES_MAX 1000000u
 
 struct crowd {
 	pthread_t thread;
@@ -253,7 +253,7 @@ static void *crowd_main(void *arg)
 		 * the test, too.
 		 */
 		for (unsigned int i = 0;
-		     i < PATIENCE &&
+		     i < TRIES_MAX &&
 		     had(c->from) - before[c->from] < (uint64_t)BURST * round;
 		     i++)
 			roost_device_help(devices[c->from]);

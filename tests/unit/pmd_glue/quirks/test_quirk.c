@@ -164,7 +164,7 @@ static void quirk__needs_nothing(void **state)
 	assert_false(roost_quirk_is_busy(&port));
 	assert_false(roost_quirk_why(&port, "eth0", why, sizeof(why)));
 	roost_quirk_hang_up(&port);
-	roost_quirk_hear_errors(&port);
+	roost_quirk_read_errors(&port);
 	roost_quirk_set_first_worker(&port, NULL);
 	roost_quirk_close(&port);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#ifndef ROOST_PMD_GLUE_PROGRESS_PATIENCE_H
-#define ROOST_PMD_GLUE_PROGRESS_PATIENCE_H
+#ifndef ROOST_PMD_GLUE_PROGRESS_BACKOFF_H
+#define ROOST_PMD_GLUE_PROGRESS_BACKOFF_H
 
 /*
  * How a thread that polls a worker in a loop gives its CPU to others (part of a
@@ -22,10 +22,10 @@
 
 #include "pmd_glue/progress/fast_clock.h"
 
-#define ROOST_PATIENCE_NAP_NS 50000
+#define ROOST_BACKOFF_SLEEP_NS 50000
 
 /* Belongs to one thread. Zero-filled at first. */
-struct roost_patience {
+struct roost_backoff {
 	uint64_t seen_ns;    /* the worker's clock at the first yield */
 	unsigned int yields; /* since the clock last changed */
 	unsigned int misses; /* polls without work since the last yield; the
@@ -35,21 +35,21 @@ struct roost_patience {
 /* Is the calling thread of a real-time class? Then its yields give the CPU to
  * no thread of a lower priority.
  */
-static inline bool roost_patience_is_realtime(void)
+static inline bool roost_backoff_is_realtime(void)
 {
 	int policy = sched_getscheduler(0);
 
 	return policy == SCHED_FIFO || policy == SCHED_RR;
 }
 
-/* Yield; a real-time thread sleeps for ROOST_PATIENCE_NAP_NS instead. Returns
+/* Yield; a real-time thread sleeps for ROOST_BACKOFF_SLEEP_NS instead. Returns
  * true if the thread slept.
  */
-static inline bool roost_patience_nap(void)
+static inline bool roost_backoff_sleep(void)
 {
-	const struct timespec time = { .tv_nsec = ROOST_PATIENCE_NAP_NS };
+	const struct timespec time = { .tv_nsec = ROOST_BACKOFF_SLEEP_NS };
 
-	if (!roost_patience_is_realtime()) {
+	if (!roost_backoff_is_realtime()) {
 		sched_yield();
 		return false;
 	}
@@ -60,17 +60,17 @@ static inline bool roost_patience_nap(void)
 /* Yield; after yields_max yields during which clock did not change, nap. clock:
  * the worker's, which each iteration reads.
  */
-static inline void roost_patience_lose(struct roost_patience *p,
-				       const struct roost_fast_clock *clock,
-				       unsigned int yields_max)
+static inline void roost_backoff_wait(struct roost_backoff *p,
+				      const struct roost_fast_clock *clock,
+				      unsigned int yields_max)
 {
 	uint64_t now_ns = roost_fast_clock_last_ns(clock);
 
 	if (now_ns != p->seen_ns)
-		*p = (struct roost_patience){ .seen_ns = now_ns };
+		*p = (struct roost_backoff){ .seen_ns = now_ns };
 	if (p->yields++ < yields_max)
 		sched_yield();
-	else if (!roost_patience_nap())
+	else if (!roost_backoff_sleep())
 		p->yields = 0;
 }
 
