@@ -76,7 +76,7 @@ int roostd_client_attach(struct roostd_client *c, int memory, uint32_t seat,
 #define ROOSTD_SEAT 0u
 
 /* May a frame be delivered? false: the ring is full, and the client reads: the
- * frame is to be offered again. A client that reads nothing for 1 ms is ready,
+ * frame is to be offered again. A client that reads nothing for 50 ms is ready,
  * and loses the frame.
  */
 bool roostd_client_is_ready(struct roostd_client *c, uint64_t now_ns);

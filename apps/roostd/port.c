@@ -274,35 +274,6 @@ int roostd_port_enter(struct roostd_port *port, struct roostd_client *c)
 	return 0;
 }
 
-void roostd_port_drop(struct roostd_port *port, struct roostd_client *c,
-		      const char *why)
-{
-	if (c->gone)
-		return;
-	if (why)
-		roost_report("%s: client %d (%s) is cut off: %s", port->label,
-			     (int)c->pid,
-			     c->command[0] ? c->command : "not attached", why);
-	if (!c->asleep)
-		TAILQ_REMOVE(&port->awake, c, awake);
-	c->asleep = true;
-	if (c->rings)
-		LIST_REMOVE(c, ring);
-	if (c->slot != ROOST_CLIENT_NONE) {
-		port->nb_attached -= port->by_slot[c->slot] == c;
-		port->by_slot[c->slot] = NULL;
-		roost_switch_client_remove(port->sw, c->slot, port->now_ns);
-	}
-	/* A duplicate in another process would keep it in the set. */
-	epoll_ctl(port->epoll_fd, EPOLL_CTL_DEL, c->socket, NULL);
-	if (c->doorbell >= 0)
-		epoll_ctl(port->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
-	c->gone = true;
-	port->nb_clients--;
-	LIST_REMOVE(c, all);
-	LIST_INSERT_HEAD(&port->gone, c, all);
-}
-
 void roostd_port_reap(struct roostd_port *port)
 {
 	struct roostd_client *c;
@@ -383,6 +354,46 @@ static unsigned int poll_client(struct roostd_port *port,
 			break;
 	}
 	return moved;
+}
+
+/* What it has published so far. A receiver that is full loses some. */
+static void drain(struct roostd_port *port, struct roostd_client *c)
+{
+	for (uint32_t i = 0; i <= c->in.ring_len / BURST; i++)
+		if (poll_burst(port, c) == 0)
+			return;
+}
+
+void roostd_port_drop(struct roostd_port *port, struct roostd_client *c,
+		      const char *why)
+{
+	if (c->gone)
+		return;
+	if (why)
+		roost_report("%s: client %d (%s) is cut off: %s", port->label,
+			     (int)c->pid,
+			     c->command[0] ? c->command : "not attached", why);
+	/* Its last frames: a program may end right after it has answered. */
+	if (c->slot != ROOST_CLIENT_NONE && port->by_slot[c->slot] == c)
+		drain(port, c);
+	if (!c->asleep)
+		TAILQ_REMOVE(&port->awake, c, awake);
+	c->asleep = true;
+	if (c->rings)
+		LIST_REMOVE(c, ring);
+	if (c->slot != ROOST_CLIENT_NONE) {
+		port->nb_attached -= port->by_slot[c->slot] == c;
+		port->by_slot[c->slot] = NULL;
+		roost_switch_client_remove(port->sw, c->slot, port->now_ns);
+	}
+	/* A duplicate in another process would keep it in the set. */
+	epoll_ctl(port->epoll_fd, EPOLL_CTL_DEL, c->socket, NULL);
+	if (c->doorbell >= 0)
+		epoll_ctl(port->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
+	c->gone = true;
+	port->nb_clients--;
+	LIST_REMOVE(c, all);
+	LIST_INSERT_HEAD(&port->gone, c, all);
 }
 
 static void check_faults(struct roostd_port *port, struct roostd_client *c)

@@ -18,6 +18,11 @@
 #include "pmd_glue/progress/progress.h"
 #include "pmd_glue/share/port_priv.h"
 
+/* The daemon is the only peer, so nobody else waits while it does not read; it
+ * may have no processor for a while.
+ */
+#define PATIENCE_NS 1000000000u
+
 /* The page changes without end: read it again after this time. */
 #define READ_AGAIN_NS 10000000u
 
@@ -72,7 +77,7 @@ static int open_channel(struct roost_share_port *p)
 			   .slot_bytes = ROOST_SHM_SLOT_BYTES,
 			   .nb_seats = ROOST_SHM_SEATS,
 			   .ring_len = ROOST_SHM_SLOTS },
-		.patience_ns = ROOST_SHM_PATIENCE_NS,
+		.patience_ns = PATIENCE_NS,
 	};
 	int ret = roost_shm_channel_open(&params, &p->channel);
 

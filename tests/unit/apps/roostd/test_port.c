@@ -398,7 +398,7 @@ static void port__receiver_that_does_not_read(void **state)
 	c_publish(&a, &frame);
 	pump();
 	assert_null(c_take(&other, &len));
-	now_ns += 2 * MS;
+	now_ns += 60 * MS;
 	pump();
 	assert_non_null(c_take(&other, &len));
 	assert_true(roost_switch_counters(port.sw, b.granted.client)
@@ -532,6 +532,31 @@ static void port__requests(void **state)
 	c_close(&b);
 }
 
+/* A program may end right after it has answered. */
+static void port__last_frames_of_who_goes(void **state)
+{
+	struct roost_sw_frame frame;
+	uint32_t len;
+
+	(void)state;
+	c_attach(&a);
+	c_attach(&b);
+	now_ns += MS;
+	pump();
+	for (unsigned int i = 0; i < 60; i++) {
+		frame = rc(&b, 100);
+		c_publish(&a, &frame);
+	}
+	/* The end of the session is seen before the doorbell. */
+	close(a.doorbell);
+	a.doorbell = -1;
+	c_close(&a);
+	for (unsigned int i = 0; i < 60; i++)
+		assert_non_null(c_take(&b, &len));
+	assert_null(c_take(&b, &len));
+	c_close(&b);
+}
+
 /* Numbers of the dead are not given to the next one. */
 static void port__numbers_rest(void **state)
 {
@@ -585,6 +610,7 @@ int main(void)
 		TEST(port__broken_words_cut_off_their_writer_alone),
 		TEST(port__messages_out_of_order_end_the_session),
 		TEST(port__requests),
+		TEST(port__last_frames_of_who_goes),
 		TEST(port__numbers_rest),
 		TEST(port__nothing_stays_of_a_client),
 	};
