@@ -12,6 +12,7 @@
 
 #include "apps/command.h"
 #include "apps/exit_code.h"
+#include "apps/hub.h"
 #include "apps/run_options.h"
 #include "apps/shim.h"
 #include <roost/config.h>
@@ -88,23 +89,41 @@ static int fail(int exit_code, const char *what)
 	return exit_code;
 }
 
-/* Call put() for each variable with which the program uses Roost. */
-static int put_environment(const struct roost_config *config,
-			   int (*put)(void *arg, const char *name,
-				      const char *value))
+/* exe: PATH_MAX bytes. */
+static int find_exe(char *exe)
 {
-	char exe[PATH_MAX];
-	char err[ROOST_CONFIG_ERR_MAX];
-	char *library_path;
-	ssize_t len;
-	int ret;
+	ssize_t len = readlink("/proc/self/exe", exe, PATH_MAX - 1);
 
-	len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	if (len < 0)
 		return fail(ROOST_EXIT_FAILED,
 			    "/proc/self/exe: cannot be "
 			    "read, so the shims cannot be found; mount /proc");
 	exe[len] = '\0';
+	return ROOST_EXIT_OK;
+}
+
+/* If a port is the hub, there has to be one. */
+static int hold_hub(const struct roost_config *config, const char *exe)
+{
+	char err[ROOST_HUB_ERR_MAX];
+
+	for (unsigned int i = 0; i < config->nb_ports; i++)
+		if (strcmp(config->ports[i].service, "hub") == 0)
+			return roost_hub_hold(exe, err)
+				       ? fail(ROOST_EXIT_FAILED, err)
+				       : ROOST_EXIT_OK;
+	return ROOST_EXIT_OK;
+}
+
+/* Call put() for each variable with which the program uses Roost. */
+static int put_environment(const struct roost_config *config, const char *exe,
+			   int (*put)(void *arg, const char *name,
+				      const char *value))
+{
+	char err[ROOST_CONFIG_ERR_MAX];
+	char *library_path;
+	int ret;
+
 	if (roost_shim_find(exe, dirs, err))
 		return fail(ROOST_EXIT_FAILED, err);
 	library_path = roost_shim_library_path(dirs, getenv("LD_LIBRARY_PATH"));
@@ -157,6 +176,7 @@ int roost_run(char **argv)
 	static struct roost_run_options options;
 	static struct roost_config config;
 	char err[ROOST_CONFIG_ERR_MAX];
+	char exe[PATH_MAX];
 	int ret;
 
 	if (roost_run_options_parse(&options, argv, err))
@@ -172,9 +192,15 @@ int roost_run(char **argv)
 	if (ret)
 		return fail(ROOST_EXIT_USAGE, err);
 	roost_config_tell_unknown(&config);
+	ret = find_exe(exe);
+	if (ret)
+		return ret;
 	if (options.print_env)
-		return put_environment(&config, print_variable);
-	ret = put_environment(&config, set_variable);
+		return put_environment(&config, exe, print_variable);
+	/* Before LD_LIBRARY_PATH names the shims. */
+	ret = hold_hub(&config, exe);
+	if (!ret)
+		ret = put_environment(&config, exe, set_variable);
 	if (ret)
 		return ret;
 	return become(options.command);

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""Programs of one user at a hub: no NIC, no EAL, one device for all of them.
+
+Most are cases of a link, with the hub in its place: all have its one address.
+"""
+
+import os
+import signal
+import time
+
+import cases_link
+import cases_rdmacm
+import cases_rights
+from harness import Case, Failure
+from leftovers import sockets
+from process import wait_until
+
+HUB_END_S = 10
+PAIRS = 16
+CLIENTS = 64
+USER = "65533"
+ADDRESS = "198.18.0.1"
+
+
+def hub_name():
+    return f"@roost/{os.geteuid()}/hub"
+
+
+def gone():
+    """Nobody's hub stays for long."""
+    if not wait_until(lambda: hub_name() not in sockets(), HUB_END_S):
+        raise Failure("the hub stays")
+
+
+def at_hub(words):
+    """A command of the launcher with the hub in place of its link."""
+    words = [word.replace("198.18.0.2", ADDRESS) for word in words]
+    if "--" not in words:
+        return words
+    end = words.index("--")
+    options, rest = words[1:end], words[end:]
+    kept = ["--hub"]
+    while options:
+        if options[0] in ("--link", "--ip"):
+            options = options[2:]
+        else:
+            kept.append(options.pop(0))
+    return [words[0], *kept, *rest]
+
+
+def over_hub(room, run, *args):
+    plain = room.roost
+    room.roost = lambda *words: plain(*at_hub(words))
+    room.defer(gone)
+    run(room, *args)
+
+
+def hub(room, *words):
+    return room.roost("run", "--hub", "--", *words)
+
+
+# ---- many at once ----------------------------------------------------------
+
+def pairs(room, words):
+    """So many pairs of perftest, all at the same time."""
+    room.defer(gone)
+    ports = [room.next_port() for _ in range(PAIRS)]
+    servers = [room.start(f"server{i}", hub(room, *words, "-p", str(port)))
+               for i, port in enumerate(ports)]
+    time.sleep(2)
+    clients = [room.start(f"client{i}", hub(room, *words, "-p", str(port),
+                                            "localhost"))
+               for i, port in enumerate(ports)]
+    for process in servers + clients:
+        room.finish(process)
+        if process.status != 0:
+            raise Failure(f"{process.title}: exit status {process.status}")
+
+
+def server_of(room, title):
+    """A pingpong that waits for its client, its QP made and printed."""
+    return room.start(title, hub(room, "stdbuf", "-oL", "ibv_rc_pingpong",
+                                 "-g", "1", "-p", str(room.next_port())))
+
+
+def has_qp(process):
+    return "local address" in process.out()
+
+
+def attached(room):
+    """So many programs have the device at the same time, and each a QP."""
+    room.defer(gone)
+    servers = [server_of(room, f"server{i}") for i in range(CLIENTS)]
+    if not wait_until(lambda: all(map(has_qp, servers)), 60):
+        raise Failure("not all have a QP: " + str(sum(map(has_qp, servers))))
+    qpns = {server.out().split("QPN 0x")[1][:6] for server in servers}
+    if len(qpns) != CLIENTS:
+        raise Failure("two have the same QPN")
+    for server in servers:
+        server.kill()
+
+
+# ---- who dies --------------------------------------------------------------
+
+def killed(room):
+    """A peer that is killed: the other end is disconnected at once."""
+    room.defer(gone)
+    server = room.start("server", hub(room, "rping", "-s", "-a", ADDRESS,
+                                      "-v"))
+    if not wait_until(lambda: cases_rdmacm.has_opened(server) and
+                      cases_rdmacm.is_waiting(server), 20):
+        raise Failure("server: does not listen")
+    client = room.start("client", hub(room, "rping", "-c", "-a", ADDRESS,
+                                      "-v"))
+    if not wait_until(lambda: "ping data" in server.out(), 20):
+        raise Failure("no ping data")
+    began = time.monotonic()
+    os.kill(client.pid, signal.SIGKILL)
+    if server.wait(5) is None:
+        raise Failure("the server was not told in 5 s")
+    room.note(f"told after {1000 * (time.monotonic() - began):.0f} ms")
+
+
+def hub_killed(room):
+    """Without the hub, its clients have a line and an end."""
+    room.defer(gone)
+    server = server_of(room, "server")
+    if not wait_until(lambda: has_qp(server), 20):
+        raise Failure("server: no QP")
+    pid = hub_pid()
+    os.kill(pid, signal.SIGKILL)
+    if not wait_until(lambda: "hub" in server.err(), 5):
+        raise Failure("the client has no line")
+    server.kill()
+
+
+def hub_pid():
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            continue
+        if words[0] == b"roostd" and b"--hub" in words:
+            return int(pid)
+    raise Failure("no hub")
+
+
+# ---- without rights --------------------------------------------------------
+
+def as_user(room, argv):
+    """In a user namespace the kernel shows users that it does not know as
+    65534, which is therefore nobody's at a hub.
+    """
+    argv = cases_rights.as_nobody(room, (), argv)
+    return [USER if word == cases_rights.NOBODY else word for word in argv]
+
+
+def user(room):
+    """An ordinary user, with no capability: a hub of its own."""
+    port = room.next_port()
+    server, client = (
+        {"title": title,
+         "argv": as_user(room, hub(room, "ibv_rc_pingpong", "-g", "1", "-c",
+                                   "-p", str(port), *host))}
+        for title, host in (("server", []), ("client", ["localhost"])))
+    room.defer(lambda: wait_until(
+        lambda: f"@roost/{USER}/hub" not in sockets(), HUB_END_S))
+    cases_link.check_report(*room.pair(server, client, port))
+
+
+LINK = {"plain", "chk", "events", "rx-depth-1", "gid-0", "gid-1",
+        "new-send-chk", "size-1", "size-4097", "size-65536", "size-1048576",
+        "mtu-256", "mtu-4096"}
+CASES = [Case(f"hub-{name}", over_hub, cases_link.pingpong, options)
+         for name, options in cases_link.VARIANTS if name in LINK]
+CASES += [Case(f"hub-{name}", over_hub, cases_rdmacm.need(cases_rdmacm.pair),
+               server, client, 4)
+          for name, server, client, families in cases_rdmacm.PAIRS
+          if 4 in families]
+CASES += [
+    Case("hub-16-pairs-write", pairs, ["ib_write_bw", "-F", "-x", "1", "-n",
+                                       "200", "-s", "4096"]),
+    Case("hub-16-pairs-send", pairs, ["ib_send_bw", "-F", "-x", "1", "-n",
+                                      "200", "-s", "65536"]),
+    Case("hub-64-attached", attached),
+    Case("hub-killed", killed),
+    Case("hub-hub-killed", hub_killed),
+    Case("hub-user", user),
+]
