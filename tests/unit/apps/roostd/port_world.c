@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "tests/unit/apps/roostd/port_world.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "pmd_glue/channel/sleep.h"
+#include "tests/unit/apps/roostd/switch/fixture.h"
+#include "tests/unit/apps/roostd/switch/world.h"
+
+const struct roost_shm_shape client_shape = {
+	.nb_slots = 64,
+	.slot_bytes = ROOST_SHM_SLOT_BYTES,
+	.nb_seats = 3,
+	.ring_len = 64,
+};
+struct roostd_port port;
+static struct sockaddr_un addr = { .sun_family = AF_UNIX };
+static socklen_t addr_len;
+uint64_t now_ns;
+static int listener, epoll_fd;
+
+/* ---- the daemon's loop --------------------------------------------------- */
+
+static void look(void)
+{
+	struct epoll_event events[32];
+	int n = epoll_wait(epoll_fd, events, 32, 0);
+
+	port.now_ns = now_ns;
+	for (int i = 0; i < n; i++) {
+		void *tag = events[i].data.ptr;
+
+		if (tag == NULL)
+			roostd_port_accept(&port);
+		else if ((uintptr_t)tag & 1)
+			roostd_port_rung(&port, (void *)((char *)tag - 1));
+		else
+			roostd_port_session(&port, tag);
+	}
+	roostd_port_reap(&port);
+}
+
+unsigned int pump(void)
+{
+	unsigned int moved;
+
+	look();
+	moved = roostd_port_poll(&port, now_ns);
+	look();
+	return moved;
+}
+
+int setup(void **state)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
+	int len = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
+			   "roost/test-port/%d", (int)getpid());
+
+	(void)state;
+	addr_len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+			       (size_t)len);
+	listener = socket(AF_UNIX,
+			  SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	now_ns = 1000 * MS;
+	return bind(listener, (struct sockaddr *)&addr, addr_len) ||
+	       listen(listener, 16) ||
+	       epoll_ctl(epoll_fd, EPOLL_CTL_ADD, listener, &event) ||
+	       roostd_hub_open(&port, listener, epoll_fd);
+}
+
+int teardown(void **state)
+{
+	(void)state;
+	roostd_port_close(&port);
+	close(epoll_fd);
+	close(listener);
+	return 0;
+}
+
+/* ---- a client ------------------------------------------------------------ */
+
+void c_connect(struct client *c)
+{
+	*c = (struct client){ .doorbell = -1, .ours.fd = -1, .theirs.fd = -1 };
+	c->socket = socket(AF_UNIX,
+			   SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	assert_int_equal(connect(c->socket, (struct sockaddr *)&addr, addr_len),
+			 0);
+}
+
+void c_close(struct client *c)
+{
+	close(c->socket);
+	if (c->doorbell >= 0)
+		close(c->doorbell);
+	if (c->page)
+		roost_share_page_close(c->page);
+	roost_shm_memory_close(&c->ours);
+	roost_shm_memory_close(&c->theirs);
+	pump();
+}
+
+int c_receive(struct client *c)
+{
+	return roost_share_receive(c->socket, true, &c->packet);
+}
+
+void c_attach(struct client *c)
+{
+	struct roost_share_msg msg = {
+		.type = ROOST_SHARE_ATTACH,
+		.tag = 1,
+		.attach = { .command = "test", .seat = SEAT },
+	};
+	struct roost_share_packet *p = &c->packet;
+
+	c_connect(c);
+	assert_int_equal(roost_shm_memory_make(&client_shape, &c->ours), 0);
+	assert_int_equal(roost_share_send(c->socket, &msg, NULL, 0,
+					  &c->ours.fd),
+			 0);
+	pump();
+	assert_int_equal(c_receive(c), 0);
+	assert_int_equal(p->msg.type, ROOST_SHARE_ATTACHED);
+	assert_int_equal(p->msg.status, 0);
+	assert_true(p->msg.tail_bytes > 0);
+	c->granted = p->msg.attached;
+	assert_int_equal(roost_shm_memory_map(p->fds[0], &c->theirs), 0);
+	assert_int_equal(roost_share_page_map(p->fds[2], &c->page), 0);
+	c->doorbell = p->fds[1];
+	p->fds[1] = -1;
+	roost_share_packet_close(p);
+	roost_shm_in_open(&c->in, &c->ours, SEAT, &c->theirs, c->granted.seat);
+	roost_shm_out_open(&c->out, &c->ours, SEAT, &c->theirs,
+			   c->granted.seat);
+}
+
+/* Ask, and return the status of the answer. */
+int c_ask(struct client *c, struct roost_share_msg msg)
+{
+	msg.tag = 99;
+	assert_int_equal(roost_share_send(c->socket, &msg, NULL, 0, NULL), 0);
+	pump();
+	assert_int_equal(c_receive(c), 0);
+	assert_int_equal(c->packet.msg.type, ROOST_SHARE_REPLY);
+	assert_int_equal(c->packet.msg.tag, 99);
+	return c->packet.msg.status;
+}
+
+/* Until no message is left. */
+unsigned int c_tickets(struct client *c)
+{
+	unsigned int nb = 0;
+
+	while (c_receive(c) == 0)
+		nb += c->packet.msg.type == ROOST_SHARE_TICKET;
+	return nb;
+}
+
+bool c_is_cut_off(struct client *c)
+{
+	int ret;
+
+	pump();
+	while ((ret = c_receive(c)) == 0)
+		roost_share_packet_close(&c->packet);
+	return ret == -ECONNRESET;
+}
+
+void c_publish(struct client *c, const struct roost_sw_frame *frame)
+{
+	uint32_t n = c->out.published % client_shape.nb_slots;
+
+	memcpy(roost_shm_slot(&c->ours, n) + ROOST_SHM_HEADROOM, frame->head,
+	       frame->len_bytes);
+	roost_shm_out_publish(&c->out, n, frame->len_bytes);
+	if (roost_shm_must_ring(roost_shm_sleeps(&c->theirs), &c->rung))
+		assert_int_equal(send(c->doorbell, "", 1, MSG_DONTWAIT), 1);
+}
+
+/* The next frame; NULL: none. It is given back with the next call. */
+const uint8_t *c_take(struct client *c, uint32_t *len_bytes)
+{
+	struct roost_shm_entry entry;
+
+	roost_shm_in_give(&c->in, c->in.taken - c->in.given);
+	if (roost_shm_in_take(&c->in, &entry, 1) == 0)
+		return NULL;
+	*len_bytes = entry.len_bytes;
+	return roost_shm_slot(&c->theirs, entry.slot) + ROOST_SHM_HEADROOM;
+}
+
+struct roost_sw_frame rc(const struct client *to, uint32_t payload)
+{
+	struct roost_share_facts facts;
+	uint32_t generation;
+	struct maker m = {
+		.opcode = ROOST_OPCODE_RC_SEND_ONLY,
+		.pkey = 0xffff,
+		.payload_bytes = payload,
+		.dest_qpn = qpn_of(port.lease, to->granted.qpn_block, 3),
+	};
+
+	assert_int_equal(roost_share_page_read(to->page, &facts, &generation),
+			 0);
+	m.flow = (struct roost_flow){
+		.hop_limit = 64,
+		.udp_src = 0xc123,
+		.sgid = facts.gids[1],
+		.dgid = facts.gids[1],
+	};
+	memcpy(m.flow.src_mac, facts.mac, 6);
+	memcpy(m.flow.dst_mac, facts.mac, 6);
+	return make(&m);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_TESTS_UNIT_APPS_ROOSTD_PORT_WORLD_H
+#define ROOST_TESTS_UNIT_APPS_ROOSTD_PORT_WORLD_H
+
+/*
+ * A hub, whose loop the test turns, and clients that are made of the parts of
+ * real ones.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "apps/roostd/port.h"
+
+#define MS 1000000ull
+#define SEAT 2u /* of the daemon, in a client's memory */
+
+extern struct roostd_port port;
+extern uint64_t now_ns;
+extern const struct roost_shm_shape client_shape;
+
+struct client {
+	int socket, doorbell;
+	struct roost_shm_memory ours, theirs;
+	struct roost_shm_in in;
+	struct roost_shm_out out;
+	uint64_t rung;
+	const struct roost_share_page *page;
+	struct roost_share_attached granted;
+	struct roost_share_packet packet; /* the last */
+};
+
+/* For each test. */
+int setup(void **state);
+int teardown(void **state);
+/* One round of the daemon. Returns how many frames it moved. */
+unsigned int pump(void);
+
+void c_connect(struct client *c);
+/* Attach, and take what the daemon grants. */
+void c_attach(struct client *c);
+void c_close(struct client *c);
+/* The next message, in packet. */
+int c_receive(struct client *c);
+/* Ask, and return the status of the answer. */
+int c_ask(struct client *c, struct roost_share_msg msg);
+/* Take all messages. Returns how many tickets there were. */
+unsigned int c_tickets(struct client *c);
+bool c_is_cut_off(struct client *c);
+
+/* Send a frame, and ring if the daemon sleeps. */
+void c_publish(struct client *c, const struct roost_sw_frame *frame);
+/* The next frame; NULL: none. It is given back with the next call. */
+const uint8_t *c_take(struct client *c, uint32_t *len_bytes);
+/* An RC frame of so many bytes for a QP of that client. */
+struct roost_sw_frame rc(const struct client *to, uint32_t payload);
+
+#endif
