@@ -25,8 +25,8 @@ static struct sim_faults ten_percent(void)
 
 /* ---- SQD and answers that are missing ------------------------------------ */
 
-static void fetch(struct sim_qp *qp, enum roost_wr_opcode opcode,
-		  uint32_t len_bytes)
+static void post(struct sim_qp *qp, enum roost_wr_opcode opcode,
+		 uint32_t len_bytes)
 {
 	sim_send_msg(qp, &(struct sim_msg){ .opcode = opcode,
 					    .flags = SIGNALED,
@@ -53,8 +53,8 @@ static void combos__sqd_waits_for_answers(void **state)
 			sim_set_faults(sim, &faults);
 		sim_pair(sim, NULL, &a, &b);
 		for (int i = 0; i < 10; i++)
-			fetch(a, i % 2 ? ROOST_WR_FETCH_ADD : ROOST_WR_READ,
-			      i % 2 ? 8 : 40000);
+			post(a, i % 2 ? ROOST_WR_FETCH_ADD : ROOST_WR_READ,
+			     i % 2 ? 8 : 40000);
 		sim->link.faults[SIM_B].carrier_off = true;
 		sim_turn(sim);
 		assert_int_equal(
@@ -111,8 +111,8 @@ static void combos__atomics_among_reads_execute_once(void **state)
 	}
 	for (int n = 0; n < ADDS; n++) {
 		for (int i = 0; i < QPS; i++) {
-			fetch(a[i], ROOST_WR_READ,
-			      (uint32_t)sim_random_below(&sim->rng, 9000));
+			post(a[i], ROOST_WR_READ,
+			     (uint32_t)sim_random_below(&sim->rng, 9000));
 			sim_send_msg(a[i],
 				     &(struct sim_msg){
 					     .opcode = ROOST_WR_FETCH_ADD,

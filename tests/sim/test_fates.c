@@ -108,7 +108,7 @@ static bool is_send(const struct row *row)
 	       row->opcode == ROOST_WR_SEND_INV;
 }
 
-static bool is_fetch(uint8_t opcode)
+static bool is_rd_atomic(uint8_t opcode)
 {
 	return roost_opcodes[opcode].op != ROOST_OP_SEND &&
 	       roost_opcodes[opcode].op != ROOST_OP_WRITE;
@@ -374,7 +374,7 @@ static void check_counters(const struct exchange *x, int side,
 	 */
 	if (fate == DOUBLED) {
 		assert_int_equal(a.timeouts + a.retransmits + b.naks_sent, 0);
-		if (!request || !is_fetch(opcode))
+		if (!request || !is_rd_atomic(opcode))
 			assert_int_equal(
 				b.drops[ROOST_DROP_DUPLICATE] +
 					a.drops[ROOST_DROP_UNEXPECTED_RESPONSE],

@@ -13,8 +13,8 @@
 
 #define BAD_KEY 0x12345678u
 
-static uint32_t fetch(struct sim_qp *qp, enum roost_wr_opcode opcode,
-		      uint32_t len_bytes)
+static uint32_t post(struct sim_qp *qp, enum roost_wr_opcode opcode,
+		     uint32_t len_bytes)
 {
 	return sim_send_msg(qp, &(struct sim_msg){
 					.opcode = opcode,
@@ -100,19 +100,19 @@ static const struct {
 
 static void one_atomic(struct sim_qp *qp)
 {
-	fetch(qp, ROOST_WR_FETCH_ADD, 8);
+	post(qp, ROOST_WR_FETCH_ADD, 8);
 }
 
 static void one_read(struct sim_qp *qp)
 {
-	fetch(qp, ROOST_WR_READ, 100);
+	post(qp, ROOST_WR_READ, 100);
 }
 
 /* Longer than what goes at once. */
 static void long_reads(struct sim_qp *qp)
 {
-	fetch(qp, ROOST_WR_READ, 300000);
-	fetch(qp, ROOST_WR_READ, 200000);
+	post(qp, ROOST_WR_READ, 300000);
+	post(qp, ROOST_WR_READ, 200000);
 }
 
 static void sends(struct sim_qp *qp)
@@ -125,13 +125,13 @@ static void sends(struct sim_qp *qp)
 
 static void mixed(struct sim_qp *qp)
 {
-	fetch(qp, ROOST_WR_READ, 70000);
+	post(qp, ROOST_WR_READ, 70000);
 	sends(qp);
 	one_atomic(qp);
 	sends(qp);
 	one_read(qp);
 	one_atomic(qp);
-	fetch(qp, ROOST_WR_WRITE, 5000);
+	post(qp, ROOST_WR_WRITE, 5000);
 }
 
 static void (*const firsts[])(struct sim_qp *qp) = {
@@ -267,7 +267,7 @@ static void fault__err_that_was_asked_for_is_silent(void **state)
 
 	(void)state;
 	sim_pair(sim, NULL, &a, &b);
-	fetch(a, ROOST_WR_READ, 1000000);
+	post(a, ROOST_WR_READ, 1000000);
 	iterate_once(sim, SIM_A);
 	iterate_once(sim, SIM_B);
 	iterate_once(sim, SIM_B);

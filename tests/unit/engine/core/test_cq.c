@@ -13,7 +13,7 @@
 #include <rte_pause.h>
 
 #include "lib/engine/core/cq_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/worker_base.h"
 #include "tests/unit/engine/fixture.h"
 
 #define STRESS_MS 500

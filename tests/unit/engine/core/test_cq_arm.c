@@ -19,7 +19,7 @@
 
 #include "fixture.h"
 #include "lib/engine/core/cq_priv.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/worker_base.h"
 
 #define RUN_MS 3000
 #define ROUNDS 20000u

@@ -5,7 +5,7 @@
 /* The locks that are spun for, whose holder is off the processor. */
 
 #include "lib/engine/core/spin.h"
-#include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/core/worker_base.h"
 #include "tests/unit/preempted.h"
 
 static struct roost_spin spin = ROOST_SPIN_INIT;
