@@ -48,7 +48,6 @@ static void adaptive__the_last_packet_is_lost(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = open_pair(&a, &b);
 
-	(void)state;
 	sim->link.faults[SIM_A].drop_nth = (int64_t)sim->link.nb_log[SIM_A] + 2;
 	sim_recv(b, 3000);
 	sim_send(a, 3000);
@@ -61,7 +60,6 @@ static void adaptive__the_last_ack_is_lost(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = open_pair(&a, &b);
 
-	(void)state;
 	sim->link.faults[SIM_B].drop_nth = (int64_t)sim->link.nb_log[SIM_B];
 	sim_recv(b, 10);
 	sim_send(a, 10);
@@ -79,7 +77,6 @@ static void adaptive__the_last_of_a_read_is_lost(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = open_pair(&a, &b);
 
-	(void)state;
 	sim->link.faults[SIM_B].drop_nth = (int64_t)sim->link.nb_log[SIM_B] + 4;
 	sim_send_msg(a, &read);
 	finish_soon(sim, a, b);
@@ -111,7 +108,6 @@ static void adaptive__what_was_sent_again_is_lost_again(void **state)
 	struct sim *sim = open_pair(&a, &b);
 	struct twice twice = { .psn = roost_psn_add(a->top_psn, 1) };
 
-	(void)state;
 	sim->link.filter = lose_twice;
 	sim->link.filter_arg = &twice;
 	sim_recv(b, 20000);
@@ -129,7 +125,6 @@ static void adaptive__a_dead_peer_fails_when_it_should(void **state)
 	uint64_t begin_ns = sim->now_ns;
 	size_t before = sim->link.nb_log[SIM_A];
 
-	(void)state;
 	sim->link.faults[SIM_A].carrier_off = true;
 	sim_send(a, 10);
 	sim_run(sim);
@@ -150,7 +145,6 @@ static void adaptive__a_slow_peer_is_no_loss(void **state)
 	struct sim *sim = open_pair(&a, &b);
 	size_t before;
 
-	(void)state;
 	sim->link.faults[SIM_B].delay_ns = SIM_MS;
 	sim_recv(b, 100 * 1024);
 	sim_send(a, 100 * 1024);

@@ -14,7 +14,6 @@ static void apm__arms_when_both_are_ready(void **state)
 	struct sim *sim = sim_new();
 	struct roost_qp_attr attr;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	migrate_rearm(a, 2);
 	attr = migrate_query(a);
@@ -92,7 +91,6 @@ static void apm__by_request_when_idle(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = armed(NULL, &a, &b);
 
-	(void)state;
 	assert_int_equal(ask(a, ROOST_MIG_MIGRATED), 0);
 	sim_run(sim);
 	expect_migrated(a, b);
@@ -104,7 +102,6 @@ static void apm__by_request_in_traffic(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = armed(NULL, &a, &b);
 
-	(void)state;
 	migrate_traffic(a, b, 50);
 	sim_run_for(sim, 20 * SIM_US);
 	sim_expect_send_open(a, a->sends.count - 1);
@@ -120,7 +117,6 @@ static void apm__both_ask(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = armed(NULL, &a, &b);
 
-	(void)state;
 	migrate_traffic(a, b, 50);
 	sim_run_for(sim, 20 * SIM_US);
 	assert_int_equal(ask(a, ROOST_MIG_MIGRATED), 0);
@@ -135,7 +131,6 @@ static void apm__by_retries(void **state)
 {
 	struct sim_qp_conf conf = sim_qp_conf_default;
 
-	(void)state;
 	for (conf.retry_cnt = 0; conf.retry_cnt <= 7; conf.retry_cnt++) {
 		struct sim_qp *a, *b;
 		struct sim *sim = armed(&conf, &a, &b);
@@ -159,7 +154,6 @@ static void apm__by_retries(void **state)
 /* One direction is enough to fail, whoever notices. */
 static void apm__one_way_is_silent(void **state)
 {
-	(void)state;
 	for (int side = 0; side < 2; side++) {
 		struct sim_qp *a, *b;
 		struct sim *sim = armed(NULL, &a, &b);
@@ -181,7 +175,6 @@ static void port_down(struct sim *sim, int side, uint8_t num)
 /* At once: no timeout is waited for, on either side. */
 static void apm__by_port_down(void **state)
 {
-	(void)state;
 	for (int side = 0; side < 2; side++) {
 		struct sim_qp *a, *b;
 		struct sim *sim = armed(NULL, &a, &b);
@@ -205,7 +198,6 @@ static void apm__port_down_of_others(void **state)
 	struct sim_qp *a, *b, *c, *d;
 	struct sim *sim = armed(NULL, &a, &b);
 
-	(void)state;
 	sim_pair(sim, NULL, &c, &d);
 	port_down(sim, SIM_A, 2);
 	migrate_expect_state(a, ROOST_MIG_ARMED);
@@ -284,7 +276,6 @@ static void run_world(uint64_t seed)
 
 static void apm__every_byte_arrives(void **state)
 {
-	(void)state;
 	for (uint64_t i = 0; i < 100; i++)
 		run_world(sim_seed() * 1000 + i);
 }
@@ -295,7 +286,6 @@ static void apm__again_and_again(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = sim_new();
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	for (uint8_t i = 1; i <= 10; i++) {
 		struct sim_link *from = i % 2 ? &sim->link : &sim->link2;
@@ -318,7 +308,6 @@ static void apm__peer_is_still_rearming(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = sim_new();
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	migrate_rearm(a, 2);
 	migrate_rearm(b, 2);
@@ -340,7 +329,6 @@ static void apm__alternate_is_dead_too(void **state)
 	struct sim *sim = armed(NULL, &a, &b);
 	uint32_t i;
 
-	(void)state;
 	migrate_silence(&sim->link);
 	migrate_silence(&sim->link2);
 	i = sim_send(a, 100);

@@ -45,7 +45,6 @@ static void rules__migrated_ignores_the_bit(void **state)
 	struct roost_qp_attr none = { .path_mtu = 0 };
 	struct roost_flow flow;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	b->no_data_check = true;
 	/* Loaded, but never asked for. */
@@ -73,7 +72,6 @@ static void rules__peer_never_rearms(void **state)
 	struct sim *sim = sim_new();
 	uint32_t i;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	migrate_rearm(a, 2);
 	migrate_traffic(a, b, 5);
@@ -97,7 +95,6 @@ static void rules__unknown_path(void **state)
 	struct roost_flow flow;
 	uint32_t psn;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	migrate_arm(a, b, 2);
 	psn = migrate_query(b).rq_psn;
@@ -133,7 +130,6 @@ static void rules__late_bit_on_the_primary_path(void **state)
 	struct roost_flow flow;
 	uint32_t psn, i;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	migrate_arm(a, b, 2);
 	b->no_data_check = true;
@@ -156,7 +152,6 @@ static void rules__only_what_is_in_sequence_arms(void **state)
 	struct roost_flow flow;
 	uint32_t psn, i;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	migrate_rearm(b, 2);
 	b->no_data_check = true;
@@ -189,7 +184,6 @@ static void rules__states_to_ask_for(void **state)
 	struct sim *sim = sim_new();
 	struct roost_qp_attr none = { .path_mtu = 0 };
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	assert_int_equal(ask(a, ROOST_MIG_MIGRATED), 0);    /* it is */
 	assert_int_equal(ask(a, ROOST_MIG_REARM), -EINVAL); /* where to? */
@@ -233,7 +227,6 @@ static void rules__paths_to_load(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = sim_new();
 
-	(void)state;
 	conf.mtu = ROOST_MTU_4096;
 	sim_pair(sim, &conf, &a, &b);
 	assert_int_equal(migrate_load(a, 2, &good, 0), 0);
@@ -268,7 +261,6 @@ static void rules__alternate_of_the_same_addresses(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = sim_new();
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	migrate_arm(a, b, 1);
 	assert_int_equal(ask(a, ROOST_MIG_MIGRATED), 0);
@@ -308,7 +300,6 @@ static void rules__uc(void **state)
 	struct sim *sim = sim_new();
 	size_t before;
 
-	(void)state;
 	conf.type = ROOST_QPT_UC;
 	sim_pair(sim, &conf, &a, &b);
 	migrate_rearm(a, 2);
@@ -359,7 +350,6 @@ static void rules__xrc(void **state)
 	struct roost_srq *srq;
 	struct sim_qp *ini, *tgt;
 
-	(void)state;
 	sim->nobody_polls = true;
 	assert_int_equal(roost_xrcd_open(b->ctx, &conf.xrcd), 0);
 	init.xrcd = conf.xrcd;

@@ -176,7 +176,6 @@ static void arm__any(void **state)
 {
 	struct game g = { .flags = 0 };
 
-	(void)state;
 	play(&g);
 }
 
@@ -185,7 +184,6 @@ static void arm__solicited_only(void **state)
 	struct game g = { .flags = ROOST_SEND_SOLICITED,
 			  .solicited_only = true };
 
-	(void)state;
 	play(&g);
 }
 
@@ -196,7 +194,6 @@ static void arm__when_empty(void **state)
 	struct timespec begin;
 	struct sim_qp_conf conf;
 
-	(void)state;
 	start(&g, &conf);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	do {

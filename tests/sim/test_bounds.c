@@ -241,7 +241,6 @@ static unsigned int poll(int side, enum roost_wr_opcode opcode,
 
 static int begin(void **state)
 {
-	(void)state;
 	memset(&most, 0, sizeof(most));
 	memset(progress, 0, sizeof(progress));
 	for (int side = 0; side < 2; side++) {
@@ -312,7 +311,6 @@ static void busy(unsigned int nb, enum roost_wr_opcode opcode,
 
 static void bounds__one_qp(void **state)
 {
-	(void)state;
 	busy(1, ROOST_WR_WRITE, 16, 32, UINT32_MAX);
 	busy(1, ROOST_WR_READ, 65536, 1, UINT32_MAX);
 	busy(1, ROOST_WR_WRITE, 16, 32, 3);
@@ -320,7 +318,6 @@ static void bounds__one_qp(void **state)
 
 static void bounds__many_qps(void **state)
 {
-	(void)state;
 	busy(1024, ROOST_WR_WRITE, 16, 8, UINT32_MAX);
 	busy(1024, ROOST_WR_READ, 16384, 1, UINT32_MAX);
 	busy(8192, ROOST_WR_WRITE, 16, 2, UINT32_MAX);
@@ -329,7 +326,6 @@ static void bounds__many_qps(void **state)
 
 static void bounds__port_takes_few(void **state)
 {
-	(void)state;
 	busy(100, ROOST_WR_WRITE, 16, 8, 5);
 	busy(100, ROOST_WR_READ, 16384, 1, 5);
 	busy(1024, ROOST_WR_WRITE, 16, 2, 20);
@@ -340,7 +336,6 @@ static void bounds__port_takes_few(void **state)
  */
 static void bounds__port_takes_nothing(void **state)
 {
-	(void)state;
 	wires[0].take = 0;
 	for (unsigned int i = 0; i < NB_QPS; i++)
 		post(0, i, ROOST_WR_WRITE, 16, 1);
@@ -366,7 +361,6 @@ static void bounds__what_is_left_is_told(void **state)
 	struct roost_worker *w = bench_ends[0].worker;
 	unsigned int turns = 0;
 
-	(void)state;
 	for (unsigned int i = 0; i < 1000; i++)
 		post(0, i, ROOST_WR_WRITE, 16, 1);
 	turn(&bench_ends[0]);
@@ -391,7 +385,6 @@ static void bounds__all_time_out(void **state)
 	struct roost_cqe cqes[64];
 	int n;
 
-	(void)state;
 	wires[0].lost = true;
 	roost_dev_counters(end->dev, &before);
 	for (unsigned int i = 0; i < NB_QPS; i++)
@@ -468,7 +461,6 @@ static void bounds__responses_and_requests_share(void **state)
 
 static int start(void **state)
 {
-	(void)state;
 	bench_ends_open(&bursts,
 			(struct bench_wire *[]){ &wires[0], &wires[1] },
 			NB_QPS);

@@ -316,7 +316,6 @@ static void churn__memory_does_not_grow(void **state)
 	uint64_t nb_rounds = 0, nb_good = 0;
 	size_t before;
 
-	(void)state;
 	assert_non_null(p);
 	p->sim = sim_new();
 	for (int i = 0; i < NB_THREADS; i++)

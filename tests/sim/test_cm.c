@@ -18,7 +18,6 @@ static void resolve__tells_the_path(void **state)
 	struct cm_owner *o = cm_owner_new(w);
 	struct roost_cm_path path;
 
-	(void)state;
 	assert_false(roost_cm_conn_path(o->conn, &path));
 	assert_int_equal(roost_cm_resolve(o->conn, NULL,
 					  &w->sim->ends[SIM_B].gid, 2000),
@@ -46,7 +45,6 @@ static void resolve__silence_is_an_error_at_the_timeout(void **state)
 	struct roost_neigh *neigh = &w->sim->ends[SIM_A].ports[0].neigh;
 	uint64_t mac_gen = atomic_exchange(&neigh->mac_gen, 0);
 
-	(void)state;
 	assert_int_equal(roost_cm_resolve(o->conn, NULL,
 					  &w->sim->ends[SIM_B].gid, 2000),
 			 0);
@@ -74,7 +72,6 @@ static void resolve__another_mac_is_told_once(void **state)
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w);
 
-	(void)state;
 	roost_cm_resolve(o->conn, NULL, &w->sim->ends[SIM_B].gid, 2000);
 	sim_run_for(w->sim, 3 * SIM_S);
 	cm_expect(o, ROOST_CM_ADDR_RESOLVED, 1);
@@ -92,7 +89,6 @@ static void route__errors(void **state)
 	const struct sim_end *a = &w->sim->ends[SIM_A], *b = a + 1;
 	const struct roost_gid none = { { 0 } };
 
-	(void)state;
 	assert_int_equal(roost_cm_route(w->cm[0], &b->gid, &b->gid, &path),
 			 -EADDRNOTAVAIL);
 	assert_int_equal(roost_cm_route(w->cm[0], &a->gid6, &b->gid, &path),
@@ -115,7 +111,6 @@ static void connect__both_ends_know_all(void **state)
 	struct cm_owner *o = cm_owner_new(w), *p;
 	const struct roost_cm_event *req, *rep;
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	p = cm_establish(o, 0x1234);
 	req = &p->last[ROOST_CM_REQ_RECEIVED];
@@ -154,7 +149,6 @@ static void connect__at_our_own_address(void **state)
 	struct cm_world *w = cm_world_new_in(sim_new_sharing());
 	struct cm_owner *o = cm_owner_new(w), *p;
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	p = cm_establish(o, 0x1234);
 	assert_int_equal(p->side, SIM_B);
@@ -171,7 +165,6 @@ static void connect__private_data(void **state)
 	uint8_t data[ROOST_CM_DATA_MAX];
 	struct roost_cm_req_param param;
 
-	(void)state;
 	sim_random_fill(&w->sim->rng, data, sizeof(data));
 	w->data = data;
 	w->policy = CM_LEAVE;
@@ -219,7 +212,6 @@ static void connect__without_ip_header(void **state)
 	uint8_t data[92];
 	struct roost_cm_req_param param;
 
-	(void)state;
 	memset(data, 0xab, sizeof(data));
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	param = cm_req_param(w, 0x77, NULL);
@@ -263,7 +255,6 @@ static void connect__attributes_serve_the_qps(void **state)
 	struct roost_qp_attr attr;
 	uint32_t mask;
 
-	(void)state;
 	w->policy = CM_LEAVE;
 	w->leave_rep = true;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
@@ -315,7 +306,6 @@ static void lap__loaded_and_refused(void **state)
 	struct roost_qp_attr attr;
 	uint32_t mask;
 
-	(void)state;
 	sim_random_fill(&w->sim->rng, data, sizeof(data));
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	p = cm_establish(o, 0x1234);
@@ -363,7 +353,6 @@ static void accepted__another_mac_of_the_peer_is_told(void **state)
 	struct roost_neigh *neigh = &w->sim->ends[SIM_B].ports[0].neigh;
 	uint64_t mac_gen;
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	p = cm_establish(o, 0x1234);
 	sim_run_for(w->sim, 5 * SIM_S);
@@ -384,7 +373,6 @@ static void accepted__answers_go_where_the_question_came_from(void **state)
 	struct cm_owner *o = cm_owner_new(w), *p;
 	const struct roost_cm_rep_param rep = { .qpn = 0x78 };
 
-	(void)state;
 	w->policy = CM_LEAVE;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	cm_connect(o, 0x1234);

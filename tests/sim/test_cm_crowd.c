@@ -101,7 +101,6 @@ static void says__the_packets_address_or_nothing(void **state)
 {
 	struct cm_world *w = cm_world_new();
 
-	(void)state;
 	w->policy = CM_LEAVE;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	check_lies(w, cm_forged_req(w, 100, 0x100));
@@ -117,7 +116,6 @@ static void says__a_path_to_elsewhere(void **state)
 	struct cm_world *w = cm_world_new();
 	struct roost_cm_msg req = cm_forged_req(w, 100, 0x100);
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	req.primary.local_gid = w->sim->ends[SIM_A].gid6;
 	req.primary.remote_gid = w->sim->ends[SIM_B].gid6;
@@ -138,7 +136,6 @@ static void says__what_it_likes_to_other_services(void **state)
 	struct roost_cm_msg req = cm_forged_req(w, 100, 0x100);
 	struct cm_owner *p;
 
-	(void)state;
 	w->policy = CM_LEAVE;
 	cm_listen(w, ROOST_CM_PS_IB, 10);
 	req.service_id = roost_cm_service_id(ROOST_CM_PS_IB, CM_PORT);
@@ -165,7 +162,6 @@ static void says__that_its_qp_is_qp1(void **state)
 	};
 	struct asked_id id = { .number = 0 };
 
-	(void)state;
 	w->sim->link.filter = note_req;
 	w->sim->link.filter_arg = &id;
 	cm_connect(o, 0x1234);
@@ -203,7 +199,6 @@ static void time__of_a_request_and_its_mra(void **state)
 	struct cm_world *w = cm_world_new();
 	struct roost_cm_msg rep = { 0 }, msg = cm_forged_req(w, 5, 0x55);
 
-	(void)state;
 	w->sim->link.filter = note_rep;
 	w->sim->link.filter_arg = &rep;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
@@ -240,7 +235,6 @@ static void time__packet_lifetime_of_six_bits(void **state)
 	struct cm_owner *o = cm_owner_new(w);
 	struct roost_cm_req_param param = cm_req_param(w, 0x77, &cm_ip);
 
-	(void)state;
 	param.path.packet_lifetime = 63;
 	w->sim->link.faults[SIM_A].carrier_off = true;
 	assert_int_equal(roost_cm_connect(o->conn, &param), 0);
@@ -300,7 +294,6 @@ static void many__sources_crowd_out_each_other(void **state)
 	struct roost_cm_listener *listener = listen_and_leave(w, &asked);
 	uint32_t nb_half_open;
 
-	(void)state;
 	for (uint32_t i = 0; i < 30000; i++) {
 		become(w, i % 8192);
 		forge_req(w, 1 + i);
@@ -329,7 +322,6 @@ static void many__one_source_has_its_own_places(void **state)
 	struct asked asked = { .nb = 0 };
 	struct roost_cm_listener *listener = listen_and_leave(w, &asked);
 
-	(void)state;
 	for (uint32_t i = 0; i < 3; i++) {
 		become(w, 0x100 + i);
 		forge_req(w, 1 + i);
@@ -356,7 +348,6 @@ static void many__replies_make_room(void **state)
 	struct roost_cm_msg rep;
 	struct cm_owner *p;
 
-	(void)state;
 	w->sim->link.filter = note_rep;
 	w->sim->link.filter_arg = &rep;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
@@ -400,7 +391,6 @@ static void held__until_the_way_back_is_known(void **state)
 	struct cm_owner *o = cm_owner_new(w), *p;
 	uint64_t mac_gen;
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	mac_gen = forget_neighbour(w);
 	cm_connect(o, 0x1234);
@@ -425,7 +415,6 @@ static void held__for_a_second(void **state)
 	struct cm_owner *o = cm_owner_new(w);
 	uint64_t mac_gen;
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	mac_gen = forget_neighbour(w);
 	cm_connect(o, 0x1234);
@@ -445,7 +434,6 @@ static void held__not_in_vain(void **state)
 {
 	struct cm_world *w = cm_world_new();
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	w->sim->ends[SIM_B].meet_error = -ETIMEDOUT;
 	forge_req(w, 1);
@@ -463,7 +451,6 @@ static void held__not_of_nowhere(void **state)
 	struct cm_world *w = cm_world_new();
 	struct roost_cm_msg msg;
 
-	(void)state;
 	w->policy = CM_DESTROY;
 	cm_listen(w, ROOST_CM_PS_UDP, 10);
 	w->sim->ends[SIM_B].meet_error = -EHOSTUNREACH;
@@ -491,7 +478,6 @@ static void held__and_given_up(void **state)
 	struct cm_owner *o = cm_owner_new(w);
 	uint64_t mac_gen = forget_neighbour(w);
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 0);
 	/* The peer says that it does not want it any more. */
 	cm_connect(o, 0x1234);
@@ -540,7 +526,6 @@ static void room__is_looked_for_by_one(void **state)
 	struct rte_mbuf *held[ALL];
 	unsigned int nb_held = 0;
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 0);
 	while (nb_held < ALL && (held[nb_held] = rte_pktmbuf_alloc(pool)))
 		nb_held++;

@@ -15,7 +15,6 @@ static void disconnect__both_leave_timewait(void **state)
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w), *p;
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	p = cm_establish(o, 0x1234);
 	assert_int_equal(roost_cm_disconnect(o->conn, NULL, 0), 0);
@@ -41,7 +40,6 @@ static void disconnect__at_the_same_time(void **state)
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w), *p;
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	p = cm_establish(o, 0x1234);
 	assert_int_equal(roost_cm_disconnect(o->conn, NULL, 0), 0);
@@ -59,7 +57,6 @@ static void disconnect__waits_for_the_peers_owner(void **state)
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w), *p;
 
-	(void)state;
 	w->leave_dreq = true;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	p = cm_establish(o, 0x1234);
@@ -78,7 +75,6 @@ static void disconnect__nobody_answers(void **state)
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w);
 
-	(void)state;
 	w->leave_dreq = true;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	cm_establish(o, 0x1234);
@@ -96,7 +92,6 @@ static void destroy__says_dreq_and_leaves_nothing(void **state)
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w), *p;
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	p = cm_establish(o, 0x1234);
 	cm_owner_destroy(o);
@@ -115,7 +110,6 @@ static void reject__reason_and_data(void **state)
 	struct cm_owner *o = cm_owner_new(w);
 	uint8_t data[149];
 
-	(void)state;
 	sim_random_fill(&w->sim->rng, data, sizeof(data));
 	w->policy = CM_REJECT;
 	w->data = data;
@@ -144,7 +138,6 @@ static void reject__nobody_listens(void **state)
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w);
 
-	(void)state;
 	cm_connect(o, 0x1234);
 	sim_run_for(w->sim, SIM_S);
 	cm_expect(o, ROOST_CM_REJ_RECEIVED, 1);
@@ -157,7 +150,6 @@ static void reject__destroyed_before_accept(void **state)
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w);
 
-	(void)state;
 	w->policy = CM_DESTROY; /* in the callback itself */
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	cm_connect(o, 0x1234);
@@ -174,7 +166,6 @@ static void reject__the_sender_is_gone(void **state)
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w), *p;
 
-	(void)state;
 	w->policy = CM_LEAVE;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	cm_connect(o, 0x1234);
@@ -196,7 +187,6 @@ static void connect__unreachable(void **state)
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w);
 
-	(void)state;
 	w->sim->link.faults[SIM_A].carrier_off = true;
 	cm_connect(o, 0x1234);
 	/* Sixteen tries, each 2 * 4.096 us * 2^18 + 4.096 us * 2^20. */
@@ -215,7 +205,6 @@ static void connect__to_ourselves(void **state)
 	struct cm_owner *o = cm_owner_new(w);
 	struct roost_cm_req_param param = cm_req_param(w, 0x55, NULL);
 
-	(void)state;
 	assert_int_equal(roost_cm_route(w->cm[SIM_A], NULL,
 					&w->sim->ends[SIM_A].gid, &param.path),
 			 0);
@@ -234,7 +223,6 @@ static void comm_est__then_disconnect(void **state)
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w), *p;
 
-	(void)state;
 	w->leave_rep = true;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	cm_connect(o, 0x1234);
@@ -256,7 +244,6 @@ static void comm_est__stands_for_rtu(void **state)
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w), *p;
 
-	(void)state;
 	w->leave_rep = true;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	cm_connect(o, 0x1234);
@@ -277,7 +264,6 @@ static void flush__tells_all_peers(void **state)
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w), *p;
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	p = cm_establish(o, 0x1234);
 	roost_dev_service_flush(w->sim->ends[SIM_A].dev);

@@ -75,7 +75,6 @@ static void bad__every_length_and_attribute(void **state)
 	uint8_t mad[512] = { 0 };
 	uint64_t before;
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	roost_cm_msg_encode(&req, mad);
 	for (size_t len = 0; len <= sizeof(mad); len++) {
@@ -110,7 +109,6 @@ static void bad__flipped_bits(void **state)
 	struct cm_owner *o, *p = established(w, &tap, &o);
 	uint8_t mad[ROOST_MAD_LEN];
 
-	(void)state;
 	w->policy = CM_DESTROY;
 	for (unsigned int t = 0; t < ROOST_CM_MSG_COUNT; t++) {
 		struct numbers wrong = { tap.numbers.a_id ^ 0x80000000,
@@ -153,7 +151,6 @@ static void place__another_address(void **state)
 	struct roost_gid right = w->sim->ends[SIM_A].gid;
 	struct roost_cm_counters before;
 
-	(void)state;
 	w->sim->ends[SIM_A].gid.b[15] = 77;
 	for (unsigned int t = 0; t < ROOST_CM_MSG_COUNT; t++) {
 		struct roost_cm_msg msg = msg_to_b(w, &tap.numbers, t);
@@ -197,7 +194,6 @@ static void place__nobodys_address(void **state)
 	struct cm_world *w = cm_world_new();
 	struct roost_cm_msg req;
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	for (uint32_t i = 0; i < 5; i++) {
 		w->sim->ends[SIM_A].gid = i < 4 ? roost_gid_from_v4(v4[i])
@@ -228,7 +224,6 @@ static void time__established(void **state)
 	struct tap tap;
 	struct cm_owner *o, *p = established(w, &tap, &o);
 
-	(void)state;
 	for (unsigned int i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		struct roost_cm_msg msg = msg_to_b(w, &tap.numbers, types[i]);
 		uint64_t before = cm_drops(w, SIM_B);
@@ -256,7 +251,6 @@ static void time__dreq_of_the_unknown(void **state)
 		.type = ROOST_CM_DREQ, .local_id = 5, .remote_id = 6, .qpn = 7
 	};
 
-	(void)state;
 	cm_forge_msg(w, SIM_A, &msg);
 	sim_run_for(w->sim, SIM_MS);
 	assert_int_equal(cm_counters(w, SIM_B).tx[ROOST_CM_DREP], 1);
@@ -275,7 +269,6 @@ static void stale__qpn_in_use(void **state)
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w), *o2 = cm_owner_new(w), *p;
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	p = cm_establish(o, 0x1234);
 	cm_connect(o2, 0x1234);
@@ -300,7 +293,6 @@ static void stale__in_timewait(void **state)
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w), *o2 = cm_owner_new(w);
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	cm_establish(o, 0x1234);
 	cm_owner_destroy(o);
@@ -320,7 +312,6 @@ static void flood__backlog(void **state)
 	struct cm_owner *o[3] = { cm_owner_new(w), cm_owner_new(w),
 				  cm_owner_new(w) };
 
-	(void)state;
 	w->keep_backlog = true;
 	cm_listen(w, ROOST_CM_PS_TCP, 2);
 	for (uint32_t i = 0; i < 3; i++)
@@ -355,7 +346,6 @@ static void flood__requests(void **state)
 	struct cm_world *w = cm_world_new();
 	struct roost_cm_counters c;
 
-	(void)state;
 	w->policy = CM_DESTROY;
 	cm_listen(w, ROOST_CM_PS_TCP, 0);
 	for (unsigned int i = 0; i < 1000; i++) {
@@ -407,7 +397,6 @@ static void flood__one_peer_leaves_room(void **state)
 	struct roost_cm_listener *listener;
 	struct roost_cm_msg req;
 
-	(void)state;
 	assert_int_equal(roost_cm_listen(w->cm[SIM_B], &param, on_asked, &asked,
 					 &listener),
 			 0);
@@ -438,7 +427,6 @@ static void flood__of_our_own(void **state)
 	struct cm_world *w = cm_world_new();
 	const unsigned int nb = 1500;
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 0);
 	for (uint32_t i = 0; i < nb; i++)
 		cm_connect(cm_owner_new(w), 0x100 + i);

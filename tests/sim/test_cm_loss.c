@@ -128,7 +128,6 @@ static void loss__connect_and_disconnect(void **state)
 			     ROOST_CM_TIMEWAIT_EXIT, 1 },
 	};
 
-	(void)state;
 	play_all(&s);
 }
 
@@ -143,7 +142,6 @@ static void loss__passive_disconnects(void **state)
 			     ROOST_CM_TIMEWAIT_EXIT, 1 },
 	};
 
-	(void)state;
 	play_all(&s);
 }
 
@@ -161,7 +159,6 @@ static void loss__slow_owner(void **state)
 	};
 	size_t sent[2];
 
-	(void)state;
 	play(&s, SIM_A, FAULT_NONE, 0, sent);
 	/* The frames are REQ, REQ, RTU, DREQ and MRA, REP, DREP: a REQ or the
 	 * MRA that is lost or late comes to the same.
@@ -182,7 +179,6 @@ static void loss__reject(void **state)
 	struct cm_world *w;
 	struct cm_owner *o;
 
-	(void)state;
 	for (int side = 0; side < 2; side++)
 		for (unsigned int i = 0; i < 2 * FAULTS; i++) {
 			const struct scenario s = {
@@ -207,7 +203,6 @@ static void loss__reject(void **state)
 /* Anything may be lost, doubled or overtaken, again and again. */
 static void loss__much_of_everything(void **state)
 {
-	(void)state;
 	for (unsigned int i = 0; i < 40; i++) {
 		struct cm_world *w = cm_world_new();
 		struct sim_faults f = {

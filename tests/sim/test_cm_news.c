@@ -49,7 +49,6 @@ static void removal__ends_connections_in_silence(void **state)
 	struct cm_owner *p;
 	struct roost_cm_counters before, after;
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	p = cm_establish(stands, 0x1234);
 	cm_establish(ends, 0x1235);
@@ -95,7 +94,6 @@ static void removal__of_the_passive_side(void **state)
 	const struct roost_cm_rep_param rep = { .qpn = 0x99 };
 	struct cm_owner *p;
 
-	(void)state;
 	w->policy = CM_LEAVE;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	cm_connect(o, 0x1234);
@@ -121,7 +119,6 @@ static void removal__fails_who_asks_for_an_address(void **state)
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w);
 
-	(void)state;
 	atomic_store(&w->sim->ends[SIM_A].ports[0].neigh.mac_gen, 0);
 	assert_int_equal(roost_cm_resolve(o->conn, NULL,
 					  &w->sim->ends[SIM_B].gid, 2000),
@@ -146,7 +143,6 @@ static void removal__lets_nothing_begin(void **state)
 	struct roost_cm_listener *listener;
 	struct roost_cm_path path;
 
-	(void)state;
 	remove_device(w, SIM_A);
 	sim_run_for(w->sim, SIM_MS);
 	assert_int_equal(roost_cm_route(w->cm[SIM_A], NULL, &req.path.dgid,
@@ -171,7 +167,6 @@ static void addresses__a_change_is_told_and_changes_nothing(void **state)
 	struct roost_dev *dev = w->sim->ends[SIM_A].dev;
 	const struct roost_gid other = { { 0xfd, [15] = 7 } }, none = { { 0 } };
 
-	(void)state;
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	p = cm_establish(o, 0x1234);
 	watch(w, SIM_A);

@@ -53,7 +53,6 @@ static void sidr__qpn_and_data(void **state)
 	struct roost_cm_sidr_rep_param rep = { .data_len_bytes = 137 };
 	uint8_t data[181];
 
-	(void)state;
 	sim_random_fill(&w->sim->rng, data, sizeof(data));
 	ask(o, data, 180);
 	sim_run_for(w->sim, SIM_MS);
@@ -84,7 +83,6 @@ static void sidr__nobody_listens(void **state)
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w);
 
-	(void)state;
 	ask(o, NULL, 0);
 	sim_run_for(w->sim, SIM_MS);
 	cm_expect(o, ROOST_CM_SIDR_REP_RECEIVED, 1);
@@ -98,7 +96,6 @@ static void sidr__rejected_and_destroyed(void **state)
 	struct cm_owner *o = cm_owner_new(w), *o2 = cm_owner_new(w);
 	uint8_t data[136];
 
-	(void)state;
 	sim_random_fill(&w->sim->rng, data, sizeof(data));
 	ask(o, NULL, 0);
 	ask(o2, NULL, 0);
@@ -115,7 +112,6 @@ static void sidr__rejected_and_destroyed(void **state)
 /* The answer that was lost comes again, and no second request is told. */
 static void sidr__lost_doubled_late(void **state)
 {
-	(void)state;
 	for (int side = 0; side < 2; side++)
 		for (int fault = 0; fault < 3; fault++) {
 			struct cm_world *w = world();
@@ -149,7 +145,6 @@ static void sidr__unreachable(void **state)
 	struct cm_world *w = world();
 	struct cm_owner *o = cm_owner_new(w);
 
-	(void)state;
 	w->sim->link.faults[SIM_A].carrier_off = true;
 	ask(o, NULL, 0);
 	sim_run_for(w->sim, 100 * SIM_S);

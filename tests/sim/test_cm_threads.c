@@ -93,7 +93,6 @@ static void destroy__against_callbacks(void **state)
 	};
 	struct racer racers[THREADS];
 
-	(void)state;
 	assert_int_equal(roost_cm_listen(w->cm[SIM_B], &param, on_request, NULL,
 					 &w->listener),
 			 0);

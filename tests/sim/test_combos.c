@@ -43,7 +43,6 @@ static void combos__sqd_waits_for_answers(void **state)
 	struct roost_qp_attr sqd = { .state = ROOST_QPS_SQD,
 				     .en_sqd_async_notify = true };
 
-	(void)state;
 	for (int loss = 0; loss < 2; loss++) {
 		struct sim *sim = sim_new();
 		struct sim_faults faults = ten_percent();
@@ -96,7 +95,6 @@ static void combos__atomics_among_reads_execute_once(void **state)
 	bool seen[QPS * ADDS] = { false };
 	uint64_t total;
 
-	(void)state;
 	sim->arena_used = 64;
 	sum = raw_blank(sim, 8);
 	memset(sum.data, 0, 8);
@@ -155,7 +153,6 @@ static void combos__srq_under_ud(void **state)
 	struct sim_slice out[10], in[8];
 	struct sim_qp *a, *to[2];
 
-	(void)state;
 	sim->nobody_polls = true;
 	conf.type = ROOST_QPT_UD;
 	with = conf;
@@ -219,7 +216,6 @@ static void combos__srq_under_uc(void **state)
 	};
 	struct sim_qp_conf conf = sim_qp_conf_default, with;
 
-	(void)state;
 	conf.type = ROOST_QPT_UC;
 	for (int64_t lost = 0; lost < PACKETS; lost++) {
 		struct sim *sim = sim_new();
@@ -276,7 +272,6 @@ static void combos__xrc_with_many_srqs(void **state)
 	struct roost_xrcd *xrcd;
 	struct sim_qp *ini, *tgt;
 
-	(void)state;
 	sim->nobody_polls = true;
 	assert_int_equal(roost_xrcd_open(b->ctx, &xrcd), 0);
 	conf.type = ROOST_QPT_XRC_INI;

@@ -80,7 +80,6 @@ static void change_nothing(struct sim_qp *qp, uint32_t mask)
 
 static void drain__no_modify_in_sqd_withdraws_it(void **state)
 {
-	(void)state;
 	for (unsigned int i = 0; i < 2 * NB_MASKS; i++) {
 		/* With the state in the mask, and without. */
 		uint32_t with = i % 2 == 0 ? ROOST_QP_STATE : 0;
@@ -110,7 +109,6 @@ static void drain__refused_modify_leaves_it(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = streaming(&a, &b);
 
-	(void)state;
 	assert_int_equal(drain(a), 0);
 	assert_int_not_equal(drain(a), 0);
 	assert_int_not_equal(sim_qp_to_init(a), 0);
@@ -126,7 +124,6 @@ static void drain__leaving_withdraws_it(void **state)
 	static const enum roost_qp_state to[] = { ROOST_QPS_RTS, ROOST_QPS_ERR,
 						  ROOST_QPS_RESET };
 
-	(void)state;
 	for (unsigned int i = 0; i < 3; i++) {
 		struct sim_qp *a, *b;
 		struct sim *sim = streaming(&a, &b);
@@ -150,7 +147,6 @@ static void drain__each_drain_asks_for_itself(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = streaming(&a, &b);
 
-	(void)state;
 	assert_int_equal(drain(a), 0);
 	sim_run_for(sim, SIM_S);
 	assert_int_equal(nb_drained(a), 1);
@@ -183,7 +179,6 @@ static void drain__half_a_message_is_draining(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	assert_int_equal(roost_qp_modify(a->qp, &slow, ROOST_QP_RATE_LIMIT), 0);
 	/* The first part of the window asks for an acknowledgement. */

@@ -61,7 +61,6 @@ static void due__answers(void **state)
 {
 	struct sim_qp_conf conf = sim_qp_conf_default;
 
-	(void)state;
 	conf.timeout = 20;
 	for (size_t i = 0; i < sizeof(due_rows) / sizeof(due_rows[0]); i++) {
 		const uint32_t len = due_rows[i].len_bytes;

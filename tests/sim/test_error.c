@@ -76,7 +76,6 @@ static void too_long(uint32_t room_bytes, uint32_t len_bytes)
 
 static void error__send_longer_than_receive(void **state)
 {
-	(void)state;
 	too_long(0, 1);
 	too_long(100, 101);
 	too_long(100, 100000);
@@ -135,7 +134,6 @@ static void error__bad_lkey_in_send(void **state)
 {
 	struct sim_qp_conf conf = sim_qp_conf_default;
 
-	(void)state;
 	for (uint32_t i = 0; i < 3; i++) {
 		bad_send_key(NO_SUCH_KEY, i, NULL);
 		/* One timeout would be the end. */
@@ -154,7 +152,6 @@ static void error__bad_lkey_behind_sent_packets(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	conf.retry_cnt = 0;
 	bad.nb_sges = 2;
 	bad.sge_len_bytes[1] = 3000;
@@ -181,7 +178,6 @@ static void error__key_of_other_pd_or_range(void **state)
 	struct roost_pd *pd;
 	uint32_t keys[3];
 
-	(void)state;
 	assert_int_equal(roost_pd_alloc(sim->ends[SIM_A].ctx, &pd), 0);
 	other = region(sim, SIM_A, pd, SIM_ARENA_BYTES, 0);
 	small = region(sim, SIM_A, NULL, 10, 0);
@@ -243,7 +239,6 @@ static void error__bad_lkey_in_receive(void **state)
 	struct roost_mr *read_only =
 		region(sim, SIM_B, NULL, SIM_ARENA_BYTES, 0);
 
-	(void)state;
 	for (uint32_t i = 0; i < 3; i++) {
 		bad_recv_key(sim, NO_SUCH_KEY, i);
 		bad_recv_key(sim, roost_mr_lkey(read_only), i);
@@ -258,7 +253,6 @@ static void error__bad_lkey_behind_the_data(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	sim_recv_msg(b, &(struct sim_msg){
 				.nb_sges = 2,
@@ -281,7 +275,6 @@ static void error__sender_mr_gone_in_flight(void **state)
 	struct sim_msg msg = msg_of(20000);
 	struct sim_qp *a, *b;
 
-	(void)state;
 	msg.lkey = roost_mr_lkey(mr);
 	sim->link.faults[SIM_A].drop_nth = 3;
 	sim_pair(sim, NULL, &a, &b);
@@ -307,7 +300,6 @@ static void error__receiver_mr_gone_in_flight(void **state)
 	struct sim_msg msg = msg_of(100000);
 	struct sim_qp *a, *b;
 
-	(void)state;
 	msg.lkey = roost_mr_lkey(mr);
 	sim_pair(sim, NULL, &a, &b);
 	sim_recv_msg(b, &msg);

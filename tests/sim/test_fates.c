@@ -447,25 +447,21 @@ static void each_packet(enum roost_qp_type type)
 
 static void fates__rc(void **state)
 {
-	(void)state;
 	each_packet(ROOST_QPT_RC);
 }
 
 static void fates__uc(void **state)
 {
-	(void)state;
 	each_packet(ROOST_QPT_UC);
 }
 
 static void fates__ud(void **state)
 {
-	(void)state;
 	each_packet(ROOST_QPT_UD);
 }
 
 static void fates__xrc(void **state)
 {
-	(void)state;
 	each_packet(ROOST_QPT_XRC_INI);
 }
 
@@ -482,7 +478,6 @@ static bool is_never_sent(uint8_t opcode)
 
 static void fates__nothing_was_left_out(void **state)
 {
-	(void)state;
 	for (unsigned int opcode = 0; opcode < 256; opcode++)
 		for (int fate = 0; fate < NB_FATES; fate++)
 			if (met[fate][opcode] == is_never_sent((uint8_t)opcode))

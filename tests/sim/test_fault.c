@@ -171,7 +171,6 @@ static void fault_after(struct sim *sim, struct sim_qp *a, struct sim_qp *b,
 
 static void fault__comes_behind_the_answers(void **state)
 {
-	(void)state;
 	for (unsigned int fault = 0; fault < NB_FAULTS; fault++)
 		for (unsigned int before = 0; before < NB_FIRSTS; before++) {
 			struct sim *sim = sim_new();
@@ -192,7 +191,6 @@ static void fault__comes_behind_the_answers(void **state)
 /* Both ends of it on one device. */
 static void fault__of_a_loopback(void **state)
 {
-	(void)state;
 	for (unsigned int fault = 0; fault < NB_FAULTS; fault++)
 		for (unsigned int before = 0; before < NB_FIRSTS; before++) {
 			struct sim *sim = sim_new();
@@ -213,7 +211,6 @@ static void fault__answers_go_on_in_err(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim->link.faults[SIM_B].take_max = 1;
 	sim_pair(sim, NULL, &a, &b);
 	fault_after(sim, a, b, 4, 0);
@@ -236,7 +233,6 @@ static void fault__lost_answers_come_again(void **state)
 		.delay_ns = 2 * SIM_US,
 	};
 
-	(void)state;
 	for (unsigned int fault = 0; fault < 3; fault++)
 		for (unsigned int round = 0; round < 60; round++) {
 			struct sim *sim = sim_new_seeded(sim_seed() + round);
@@ -265,7 +261,6 @@ static void fault__err_that_was_asked_for_is_silent(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	post(a, ROOST_WR_READ, 1000000);
 	iterate_once(sim, SIM_A);
@@ -297,7 +292,6 @@ static void fault__an_answer_that_fails_comes_first(void **state)
 	struct sim_qp *a, *b;
 	struct roost_mr *mr;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	assert_int_equal(roost_mr_reg(b->end->pd, sim->arena, SIM_ARENA_BYTES,
 				      (uintptr_t)sim->arena,
@@ -329,7 +323,6 @@ static void fault__reset_and_connect_again(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	fault_after(sim, a, b, 2, 0);
 	assert_int_equal(sim_qp_to(a, ROOST_QPS_RESET), 0);

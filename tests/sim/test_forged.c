@@ -51,7 +51,6 @@ static void forged__ack_of_psn_never_sent(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = in_flight(&a, &b);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(ahead) / sizeof(ahead[0]); i++) {
 		uint32_t psn = a->sq_psn + (uint32_t)ahead[i];
 
@@ -77,7 +76,6 @@ static void forged__stale_ack_and_nak(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = sim_new();
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	for (int i = 0; i < 3; i++) {
 		sim_recv(b, 4096);
@@ -107,7 +105,6 @@ static void forged__ack_of_a_part(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = in_flight(&a, &b);
 
-	(void)state;
 	sim_forge_ack(a, ACK, a->sq_psn + 2);
 	sim_turn(sim);
 	sim_expect_send_open(a, 0);
@@ -152,7 +149,6 @@ static void fatal_nak(uint8_t syndrome, enum roost_wc_status status)
 
 static void forged__fatal_naks(void **state)
 {
-	(void)state;
 	fatal_nak(ROOST_NAK_INV_REQ, ROOST_WC_REM_INV_REQ_ERR);
 	fatal_nak(ROOST_NAK_REM_ACCESS, ROOST_WC_REM_ACCESS_ERR);
 	fatal_nak(ROOST_NAK_REM_OP, ROOST_WC_REM_OP_ERR);
@@ -164,7 +160,6 @@ static void forged__sequence_nak(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = in_flight(&a, &b);
 
-	(void)state;
 	sim_forge_ack(a, ROOST_NAK_PSN_SEQ, a->sq_psn + 5);
 	sim_turn(sim);
 	sim_expect_send(a, 0, ROOST_WC_SUCCESS);
@@ -201,7 +196,6 @@ static void forged__ack_beyond_where_it_went_back(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = long_in_flight(sim_qp_conf_default, &a, &b);
 
-	(void)state;
 	sim_forge_ack(a, ROOST_NAK_PSN_SEQ, a->sq_psn);
 	sim_forge_ack(a, ACK, a->sq_psn + 99);
 	sim_turn(sim);
@@ -227,7 +221,6 @@ static void forged__ack_ends_rnr_wait(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = long_in_flight(sim_qp_conf_default, &a, &b);
 
-	(void)state;
 	/* 655 ms */
 	sim_forge_ack(a, ROOST_AETH_RNR_NAK, a->sq_psn);
 	sim_turn(sim);
@@ -250,7 +243,6 @@ static void forged__doubled_naks_are_one(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim;
 
-	(void)state;
 	conf.retry_cnt = 1;
 	conf.rnr_retry = 1;
 	sim = long_in_flight(conf, &a, &b);
@@ -278,7 +270,6 @@ static void forged__sequence_nak_repeated(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = in_flight(&a, &b);
 
-	(void)state;
 	for (int i = 0; i < 7; i++) {
 		sim_forge_ack(a, ROOST_NAK_PSN_SEQ, a->sq_psn);
 		sim_turn(sim);
@@ -299,7 +290,6 @@ static void forged__syndromes_that_mean_nothing(void **state)
 	struct sim *sim = in_flight(&a, &b);
 	uint64_t n = 0;
 
-	(void)state;
 	for (unsigned int s = 0x40; s < 0x60; s++, n++)
 		sim_forge_ack(a, (uint8_t)s, a->sq_psn);
 	for (unsigned int s = 0x64; s < 0x100; s++, n++)
@@ -333,7 +323,6 @@ static void forged__foreign_address(void **state)
 	struct roost_flow flow = sim_flow_to(a);
 	uint8_t aeth[ROOST_AETH_LEN];
 
-	(void)state;
 	roost_aeth_put(aeth, ACK, 1);
 	flow.sgid.b[15] = 77;
 	sim_forge_on(a, &flow, ack_bth(a, a->sq_psn + 11), aeth, sizeof(aeth));
@@ -363,7 +352,6 @@ static void forged__pkey(void **state)
 	uint8_t aeth[ROOST_AETH_LEN];
 	struct roost_bth bth = *ack_bth(a, a->sq_psn + 3);
 
-	(void)state;
 	roost_aeth_put(aeth, ACK, 1);
 	bth.pkey = 0x8001;
 	sim_forge(a, &bth, aeth, sizeof(aeth));
@@ -407,7 +395,6 @@ static void forged__wrong_header(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = in_flight(&a, &b);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint32_t qpns[] = { a->qpn, 0, a->qpn ^ 0x1000 };
 		struct roost_bth bth = {
@@ -443,7 +430,6 @@ static void forged__wrong_response(void **state)
 	};
 	static const uint8_t zeros[100];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct sim_qp *a, *b;
 		struct sim *sim = in_flight(&a, &b);

@@ -252,7 +252,6 @@ static const struct hostile_row *current;
 
 static int say_which(void **state)
 {
-	(void)state;
 	if (current != NULL)
 		print_error("in row \"%s\"\n", current->name);
 	return 0;
@@ -269,37 +268,31 @@ static void run_table(const struct hostile_table *table)
 
 static void hostile__access(void **state)
 {
-	(void)state;
 	run_table(&hostile_access);
 }
 
 static void hostile__shape(void **state)
 {
-	(void)state;
 	run_table(&hostile_shape);
 }
 
 static void hostile__psn(void **state)
 {
-	(void)state;
 	run_table(&hostile_psn);
 }
 
 static void hostile__place(void **state)
 {
-	(void)state;
 	run_table(&hostile_place);
 }
 
 static void hostile__answers(void **state)
 {
-	(void)state;
 	run_table(&hostile_answers);
 }
 
 static void hostile__types(void **state)
 {
-	(void)state;
 	run_table(&hostile_types);
 }
 
@@ -379,25 +372,21 @@ static void every_opcode(enum roost_qp_type type)
 
 static void hostile__every_opcode_to_rc(void **state)
 {
-	(void)state;
 	every_opcode(ROOST_QPT_RC);
 }
 
 static void hostile__every_opcode_to_uc(void **state)
 {
-	(void)state;
 	every_opcode(ROOST_QPT_UC);
 }
 
 static void hostile__every_opcode_to_ud(void **state)
 {
-	(void)state;
 	every_opcode(ROOST_QPT_UD);
 }
 
 static void hostile__every_opcode_to_xrc(void **state)
 {
-	(void)state;
 	every_opcode(ROOST_QPT_XRC_INI);
 	every_opcode(ROOST_QPT_XRC_TGT);
 }
@@ -409,7 +398,6 @@ static void hostile__every_truncated_header(void **state)
 	struct sim_qp_conf conf = sim_qp_conf_default;
 	struct hostile_stage s = hostile_stage_open(&conf);
 
-	(void)state;
 	for (unsigned int opcode = 0; opcode < 256; opcode++) {
 		const struct roost_opcode_info *info = &roost_opcodes[opcode];
 		struct roost_bth bth = { .opcode = (uint8_t)opcode,
@@ -457,7 +445,6 @@ static void hostile__every_truncated_frame(void **state)
 	struct hostile_stage s;
 	size_t len;
 
-	(void)state;
 	for (int v6 = 0; v6 < 2; v6++) {
 		conf.ipv6 = v6;
 		s = hostile_stage_open(&conf);
@@ -482,7 +469,6 @@ static void hostile__every_flipped_bit(void **state)
 	uint8_t frame[256], flipped[256];
 	size_t len = good_frame(&s, frame);
 
-	(void)state;
 	for (size_t bit = 8 * ROOST_ETH_LEN; bit < 8 * len; bit++) {
 		size_t at = bit / 8 - ROOST_ETH_LEN;
 
@@ -512,7 +498,6 @@ static void hostile__transport_version(void **state)
 	uint8_t frame[256];
 	size_t len = good_frame(&s, frame);
 
-	(void)state;
 	for (uint8_t v = 1; v < 16; v++) {
 		uint32_t icrc;
 
@@ -533,7 +518,6 @@ static void hostile__every_pad(void **state)
 {
 	static const uint8_t bytes[64];
 
-	(void)state;
 	for (size_t n = 0; n < 10; n++) {
 		for (uint8_t pad = 0; pad < 4; pad++) {
 			struct sim_qp_conf conf = sim_qp_conf_default;

@@ -135,25 +135,21 @@ static void message(enum roost_qp_type type, enum roost_wr_opcode opcode)
 
 static void large__read(void **state)
 {
-	(void)state;
 	message(ROOST_QPT_RC, ROOST_WR_READ);
 }
 
 static void large__write(void **state)
 {
-	(void)state;
 	message(ROOST_QPT_RC, ROOST_WR_WRITE);
 }
 
 static void large__send(void **state)
 {
-	(void)state;
 	message(ROOST_QPT_RC, ROOST_WR_SEND);
 }
 
 static void large__unreliable_write(void **state)
 {
-	(void)state;
 	message(ROOST_QPT_UC, ROOST_WR_WRITE);
 }
 

@@ -47,7 +47,6 @@ static void local__keeps_the_order(void **state)
 		inv = { .opcode = ROOST_WR_LOCAL_INV, .flags = SIGNALED };
 	struct roost_mw *mw;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	assert_int_equal(roost_mw_alloc(a->end->pd, 2, &mw), 0);
 	sim->link.faults[SIM_B].carrier_off = true;
@@ -106,7 +105,6 @@ static void local_fault(bool in_flight)
 
 static void local__fails_in_its_turn(void **state)
 {
-	(void)state;
 	local_fault(false);
 	local_fault(true);
 }
@@ -130,7 +128,6 @@ static void local__memory_goes_before_it_is_sent_again(void **state)
 	};
 	struct roost_cqe cqes[4];
 
-	(void)state;
 	sim->nobody_polls = true;
 	sim_pair(sim, NULL, &a, &b);
 	wr.rkey = roost_mr_rkey(b->end->mr);
@@ -180,7 +177,6 @@ static void local__fault_is_overtaken_by_the_ack(void **state)
 	struct sim_slice there = sim_arena_take(sim, 100);
 	struct roost_cqe cqes[4];
 
-	(void)state;
 	conf.timeout = 18;
 	sim->nobody_polls = true;
 	sim->link.filter = lose_writes;

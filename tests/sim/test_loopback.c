@@ -31,7 +31,6 @@ static void loopback__both_ways(void **state)
 {
 	struct sim_qp_conf conf = sim_qp_conf_default;
 
-	(void)state;
 	for (int ipv6 = 0; ipv6 < 2; ipv6++) {
 		struct sim_qp *a, *b;
 		struct sim *sim;
@@ -62,7 +61,6 @@ static void loopback__many_qps(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *qps[40];
 
-	(void)state;
 	conf.mtu = ROOST_MTU_256;
 	conf.timeout = 16;
 	for (int i = 0; i < 40; i++)
@@ -88,7 +86,6 @@ static void loopback__a_qp_to_itself(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a = sim_qp_new(sim, SIM_A, NULL);
 
-	(void)state;
 	sim_qp_join(a, a);
 	assert_int_equal(sim_qp_to_init(a), 0);
 	assert_int_equal(sim_qp_to_rtr(a), 0);
@@ -108,7 +105,6 @@ static void loopback__receiver_not_ready(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim;
 
-	(void)state;
 	conf.rnr_retry = 3;
 	sim = world(&conf, &a, &b);
 	sim_send(a, 10);
@@ -128,7 +124,6 @@ static void loopback__errors(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = world(NULL, &a, &b);
 
-	(void)state;
 	sim_recv(b, 9);
 	sim_recv(b, 9);
 	sim_send(a, 10);
@@ -148,7 +143,6 @@ static void loopback__peer_destroyed(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim;
 
-	(void)state;
 	conf.retry_cnt = 2;
 	sim = world(&conf, &a, &b);
 	for (int i = 0; i < 20; i++) {
@@ -209,7 +203,6 @@ static void loopback__not_from_outside(void **state)
 	struct sim_qp *ud;
 	uint8_t deth[8];
 
-	(void)state;
 	sim_recv(b, 100);
 	forge_own(b, ROOST_OPCODE_RC_SEND_ONLY, deth, 0);
 	drops = sim_counters(sim, SIM_A)->drops;

@@ -46,7 +46,6 @@ static void loss__none(void **state)
 {
 	struct cost cost = send_losing(NULL, SIM_A, -1);
 
-	(void)state;
 	assert_int_equal(cost.data_pkts, MSG_PKTS);
 	assert_int_equal(cost.a.retransmits, 0);
 	assert_int_equal(cost.a.timeouts, 0);
@@ -85,7 +84,6 @@ static void each_data_packet(const struct sim_qp_conf *conf)
 
 static void loss__each_data_packet_once(void **state)
 {
-	(void)state;
 	each_data_packet(NULL);
 }
 
@@ -93,7 +91,6 @@ static void loss__each_data_packet_once_around_psn_wrap(void **state)
 {
 	struct sim_qp_conf conf = sim_qp_conf_default;
 
-	(void)state;
 	conf.sq_psn = 0xfffff0;
 	each_data_packet(&conf);
 }
@@ -119,7 +116,6 @@ static void loss__each_ack_once(void **state)
 {
 	struct sim_qp_conf conf = sim_qp_conf_default;
 
-	(void)state;
 	each_ack(NULL);
 	conf.sq_psn = 0xfffff0;
 	each_ack(&conf);
@@ -132,7 +128,6 @@ static void loss__nak(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	/* No packet before the gap asks for an ACK. */
 	conf.sq_psn = 1;
 	sim->link.faults[SIM_A].drop_nth = 10;
@@ -180,7 +175,6 @@ static void loss__two_gaps(void **state)
 	struct holes holes = { 0 };
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	holes.from = a;
 	sim->link.filter = lose_two;
@@ -227,7 +221,6 @@ static void loss__ten_percent_both_ways(void **state)
 {
 	struct sim_qp_conf conf = sim_qp_conf_default;
 
-	(void)state;
 	lossy(NULL, 100000);
 	conf.sq_psn = 0xfffff0;
 	lossy(&conf, 100000);
@@ -239,7 +232,6 @@ static void loss__carrier_comes_back(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	sim_recv(b, MSG_BYTES);
 	sim_recv(a, 100);
@@ -265,7 +257,6 @@ static void loss__no_mbuf_for_the_ack(void **state)
 	struct sim_qp *a, *b;
 	unsigned int n = 0;
 
-	(void)state;
 	conf.timeout = 20;
 	sim_pair(sim, &conf, &a, &b);
 	while (n < 32768 &&

@@ -63,7 +63,6 @@ static void bad_sequence(const struct step *steps, size_t n)
 
 static void malformed__opcode_sequence(void **state)
 {
-	(void)state;
 	BAD({ SEND(MIDDLE), 1024 });
 	BAD({ SEND(LAST), 100 });
 	BAD({ SEND(FIRST), 1024 }, { SEND(FIRST), 1024 });
@@ -76,7 +75,6 @@ static void malformed__opcode_sequence(void **state)
 
 static void malformed__packet_length(void **state)
 {
-	(void)state;
 	BAD({ SEND(FIRST), 1023 });
 	BAD({ SEND(FIRST), 0 });
 	BAD({ SEND(FIRST), 1025 });
@@ -104,7 +102,6 @@ static void malformed__truncated(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	for (size_t i = 0; i < sizeof(opcodes); i++) {
 		struct roost_flow flow = sim_flow_to(a);
@@ -161,7 +158,6 @@ static size_t mutate(struct sim *sim, uint8_t *frame, size_t len)
  */
 static void malformed__random_headers(void **state)
 {
-	(void)state;
 	for (int round = 0; round < 300; round++) {
 		struct sim *sim = sim_new();
 		struct roost_hdr_template template;
@@ -214,7 +210,6 @@ static void malformed__roce_v1(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	for (int i = 0; i < 100; i++) {
 		sim_link_put(sim, SIM_A, frame, sizeof(frame));

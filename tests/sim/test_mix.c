@@ -133,7 +133,6 @@ static void mix__every_byte_arrives(void **state)
 	uint64_t left = text != NULL ? strtoull(text, NULL, 0) : OPS_DEFAULT;
 	uint64_t seed = sim_seed() * NB_SEEDS, world = 0;
 
-	(void)state;
 	for (; left > 0; world++) {
 		uint32_t nb =
 			left < OPS_PER_WORLD ? (uint32_t)left : OPS_PER_WORLD;

@@ -106,7 +106,6 @@ static void model__all_memory_is_as_the_model_says(void **state)
 	uint64_t ops = text != NULL ? strtoull(text, NULL, 0) : OPS_DEFAULT;
 	uint64_t seed = sim_seed() * NB_SEEDS, world = 0;
 
-	(void)state;
 	for (uint64_t done = 0; done < ops; done += OPS_PER_WORLD, world++)
 		run_world(seed + world % NB_SEEDS +
 				  world / NB_SEEDS * 0x100000000u,

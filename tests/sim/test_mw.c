@@ -90,7 +90,6 @@ static void mw__type_2(void **state)
 		NB
 	};
 
-	(void)state;
 	for (int kind = 0; kind < NB; kind++) {
 		struct window w = window_open(2);
 		uint32_t key = (roost_mw_rkey(w.mw) & ~0xffu) | 0x42;
@@ -133,7 +132,6 @@ static void mw__type_1(void **state)
 	uint32_t key = (roost_mw_rkey(w.mw) & ~0xffu) | 1;
 	uint64_t va = (uintptr_t)w.mem.data + 100;
 
-	(void)state;
 	bind_as(&w, key, 200, WRITES, ROOST_WC_SUCCESS);
 	/* Any QP of its domain; and bound anew without being unbound. */
 	write_through(&w, w.a, key, va, 200, ROOST_WC_SUCCESS);
@@ -150,7 +148,6 @@ static void mw__type_1(void **state)
 
 static void mw__bind_refused(void **state)
 {
-	(void)state;
 	for (int kind = 0; kind < 5; kind++) {
 		struct window w = window_open(2);
 		uint32_t key = roost_mw_rkey(w.mw);
@@ -178,7 +175,6 @@ static void mw__bind_refused(void **state)
 /* SEND with invalidate closes the window of its QP, after the data came. */
 static void mw__send_with_invalidate(void **state)
 {
-	(void)state;
 	for (uint32_t len = 0; len < 3000; len += 1400) {
 		struct window w = window_open(2);
 		uint32_t key = roost_mw_rkey(w.mw) | 7;
@@ -210,7 +206,6 @@ static void mw__send_with_invalidate(void **state)
 /* Region and window may be gone when the request is executed. */
 static void mw__gone_before_the_bind(void **state)
 {
-	(void)state;
 	for (int kind = 0; kind < 3; kind++) {
 		struct window w = window_open(2);
 		struct sim_end *b = w.b->end;

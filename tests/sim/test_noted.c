@@ -35,7 +35,6 @@ static void noted__cq_overrun(void **state)
 	struct roost_cq *cq;
 	struct sim_qp *a, *b;
 
-	(void)state;
 	assert_int_equal(roost_cq_create(sim->ends[SIM_B].ctx, 4, NULL,
 					 &sim->ends[SIM_B], &cq),
 			 0);
@@ -75,7 +74,6 @@ static void noted__datagrams(void **state)
 	};
 	struct roost_cqe cqe;
 
-	(void)state;
 	raw_recv(b, 2, raw_blank(sim, 139));
 	raw_send(a, wr, raw_random(sim, 100));
 	sim_run_for(sim, 10 * SIM_US);
@@ -100,7 +98,6 @@ static void noted__until_there_is_another(void **state)
 	struct sim_qp *a, *b;
 	uint64_t at_ns;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	sim_run_for(sim, SIM_US);
 	write_with_wrong_key(a);
@@ -127,7 +124,6 @@ static void noted__counters(void **state)
 	struct roost_qp_view of_a, of_b;
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, &conf, &a, &b);
 	/* A gap: one NAK, and what is behind it is out of order. */
 	sim->link.faults[SIM_A].drop_nth = 2;

@@ -95,7 +95,6 @@ static void vanishes(enum roost_wr_opcode opcode, uint32_t len_bytes)
 
 static void on_demand__atomics(void **state)
 {
-	(void)state;
 	vanishes(ROOST_WR_FETCH_ADD, 8);
 	vanishes(ROOST_WR_CMP_SWAP, 8);
 	vanishes(ROOST_WR_ATOMIC_WRITE, 8);
@@ -103,7 +102,6 @@ static void on_demand__atomics(void **state)
 
 static void on_demand__write_and_read(void **state)
 {
-	(void)state;
 	vanishes(ROOST_WR_WRITE, 100);
 	vanishes(ROOST_WR_READ, 100);
 }
@@ -193,7 +191,6 @@ static void touches_what_it_needs(enum roost_wr_opcode opcode)
 
 static void on_demand__packet_touches_what_it_needs(void **state)
 {
-	(void)state;
 	touches_what_it_needs(ROOST_WR_WRITE);
 	touches_what_it_needs(ROOST_WR_READ);
 }
@@ -208,7 +205,6 @@ static void on_demand__range_is_checked_first(void **state)
 	uint8_t *p = map(16 * PAGE);
 	struct roost_mr *mr;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	sim->nobody_polls = true;
 	mr = reg(b, p, 8 * PAGE);
@@ -286,7 +282,6 @@ static void has_a_hole(enum roost_wr_opcode opcode, bool remote)
 
 static void on_demand__hole_within_a_message(void **state)
 {
-	(void)state;
 	has_a_hole(ROOST_WR_WRITE, true);
 	has_a_hole(ROOST_WR_WRITE, false);
 	has_a_hole(ROOST_WR_READ, true);

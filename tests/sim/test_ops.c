@@ -79,21 +79,18 @@ static void every_size(enum roost_wr_opcode opcode, bool ipv6)
 
 static void ops__write_sizes(void **state)
 {
-	(void)state;
 	every_size(ROOST_WR_WRITE, false);
 	every_size(ROOST_WR_WRITE, true);
 }
 
 static void ops__write_imm_sizes(void **state)
 {
-	(void)state;
 	every_size(ROOST_WR_WRITE_IMM, false);
 	every_size(ROOST_WR_WRITE_IMM, true);
 }
 
 static void ops__read_sizes(void **state)
 {
-	(void)state;
 	every_size(ROOST_WR_READ, false);
 	every_size(ROOST_WR_READ, true);
 }
@@ -107,7 +104,6 @@ static void ops__eight_bytes(void **state)
 							ROOST_WR_FLUSH };
 	struct sim_qp_conf conf = sim_qp_conf_default;
 
-	(void)state;
 	for (conf.rd_atomic = 1; conf.rd_atomic <= 16; conf.rd_atomic *= 2) {
 		struct sim *sim = sim_new();
 		struct sim_qp *a, *b;
@@ -132,7 +128,6 @@ static void ops__inline(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	for (uint32_t len = 0; len <= 256; len += 17) {
 		struct sim_msg msg = op(ROOST_WR_WRITE, len);
@@ -152,7 +147,6 @@ static void ops__scatter_gather(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	for (int i = 0; i < 100; i++) {
 		struct sim_msg msg =
@@ -238,7 +232,6 @@ static void ops__each_packet_has_a_fate(void **state)
 {
 	struct sim_qp_conf conf = sim_qp_conf_default;
 
-	(void)state;
 	each_packet(&conf);
 	conf.rd_atomic = 1;
 	each_packet(&conf);
@@ -248,7 +241,6 @@ static void ops__each_packet_around_psn_wrap(void **state)
 {
 	struct sim_qp_conf conf = sim_qp_conf_default;
 
-	(void)state;
 	conf.rd_atomic = 16;
 	for (conf.sq_psn = 0xffffe0; conf.sq_psn <= 0xffffff; conf.sq_psn += 10)
 		each_packet(&conf);
@@ -256,7 +248,6 @@ static void ops__each_packet_around_psn_wrap(void **state)
 
 static void ops__ten_percent_lost(void **state)
 {
-	(void)state;
 	for (uint8_t rd = 1; rd <= 16; rd *= 2) {
 		struct sim_qp_conf conf = sim_qp_conf_default;
 		struct sim *sim = sim_new();

@@ -40,7 +40,6 @@ static void order__reorder_distance_64(void **state)
 	};
 	struct sim *sim;
 
-	(void)state;
 	talk(&faults, NULL, &sim);
 	assert_true(sim_counters(sim, SIM_B)->naks_sent > 0);
 	sim_free(sim);
@@ -54,7 +53,6 @@ static void order__jitter(void **state)
 	};
 	struct sim *sim;
 
-	(void)state;
 	talk(&faults, NULL, &sim);
 	sim_free(sim);
 }
@@ -68,7 +66,6 @@ static void order__ten_percent_duplicates(void **state)
 	};
 	struct sim *sim;
 
-	(void)state;
 	talk(&faults, NULL, &sim);
 	assert_true(sim->link.nb_dup[SIM_A] > 0);
 	/* Each duplicate was seen for what it is, and nothing was repeated. A
@@ -104,7 +101,6 @@ static void order__one_bit_in_one_percent(void **state)
 	struct sim *sim;
 	uint64_t n;
 
-	(void)state;
 	talk(&faults, NULL, &sim);
 	assert_true(sim->link.nb_corrupt[SIM_A] > 0);
 	n = noticed(sim_counters(sim, SIM_B), sim->ends[SIM_B].nb_punted);
@@ -132,7 +128,6 @@ static void order__everything_at_once(void **state)
 	struct sim_qp_conf conf = sim_qp_conf_default;
 	struct sim *sim;
 
-	(void)state;
 	conf.sq_psn = 0xfffff0;
 	talk(&faults, &conf, &sim);
 	sim_free(sim);
@@ -152,7 +147,6 @@ static void order__port_takes_little(void **state)
 	struct sim_qp_conf conf = sim_qp_conf_default;
 	struct sim *sim;
 
-	(void)state;
 	conf.timeout = 14;
 	talk(&faults, &conf, &sim);
 	assert_int_equal(sim_counters(sim, SIM_A)->retransmits, 0);
@@ -169,7 +163,6 @@ static void order__answer_before_data(void **state)
 	const struct sim_sent *sent = NULL;
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	sim->link.faults[SIM_A].delay_ns = SIM_US;
 	sim_recv(b, 10);
@@ -219,7 +212,6 @@ static unsigned int iterations_to_ack(unsigned int nb_msgs)
 /* A reply may come to one message; who sends many waits for room. */
 static void order__a_stream_is_answered_at_once(void **state)
 {
-	(void)state;
 	assert_int_equal(iterations_to_ack(1), 2);
 	assert_int_equal(iterations_to_ack(4), 2);
 	assert_int_equal(iterations_to_ack(8), 1);

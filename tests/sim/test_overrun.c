@@ -42,7 +42,6 @@ static void overrun__of_receives(void **state)
 	struct sim_qp *a, *b, *c, *d, *e, *f;
 	struct roost_cq *cq = small_cq(sim, SIM_B);
 
-	(void)state;
 	a = sim_qp_new(sim, SIM_A, NULL);
 	c = sim_qp_new(sim, SIM_A, NULL);
 	conf.cq = cq;
@@ -87,7 +86,6 @@ static void overrun__of_sends(void **state)
 	struct sim_qp *a, *b;
 	struct roost_cq *cq = small_cq(sim, SIM_A);
 
-	(void)state;
 	conf.cq = cq;
 	a = sim_qp_new(sim, SIM_A, &conf);
 	b = sim_qp_new(sim, SIM_B, NULL);
@@ -119,7 +117,6 @@ static void overrun__exactly_full(void **state)
 	struct sim_qp *a, *b;
 	struct roost_cq *cq = small_cq(sim, SIM_B);
 
-	(void)state;
 	conf.cq = cq;
 	a = sim_qp_new(sim, SIM_A, NULL);
 	b = sim_qp_new(sim, SIM_B, &conf);
@@ -186,7 +183,6 @@ static void overrun__not_by_a_full_queue(void **state)
 	struct sim_qp *a, *b;
 	struct roost_cqe cqe;
 
-	(void)state;
 	conf.cq = small_cq(sim, SIM_A);
 	conf.max_send_wr = ENTRIES;
 	a = sim_qp_new(sim, SIM_A, &conf);
@@ -224,7 +220,6 @@ static void overrun__a_shown_entry_is_polled(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	conf.cq = small_cq(sim, SIM_A);
 	conf.max_send_wr = 2;
 	a = sim_qp_new(sim, SIM_A, &conf);
@@ -255,7 +250,6 @@ static void overrun__unsignaled_is_free_when_done(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	conf.max_send_wr = ENTRIES;
 	sim_pair(sim, &conf, &a, &b);
 	sim->nobody_polls = true;
@@ -355,7 +349,6 @@ static void overrun__of_an_xrc_srq(void **state)
 	struct xrc x;
 	struct sim_end *b;
 
-	(void)state;
 	xrc_open(&x);
 	b = &x.sim->ends[SIM_B];
 	/* The end of a message does not come. */

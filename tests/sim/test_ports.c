@@ -93,7 +93,6 @@ static void ports__rc_on_the_second(void **state)
 	struct roost_qp_init init;
 	struct roost_qp_attr attr;
 
-	(void)state;
 	sim_qp_join(a, b);
 	to_rts(a, 2, &b->end->ports[1].gid);
 	to_rts(b, 2, &a->end->ports[1].gid);
@@ -127,7 +126,6 @@ static void ports__rtr_on_another_port(void **state)
 	struct sim_qp *b = sim_qp_new(sim, SIM_B, NULL);
 	struct roost_qp_attr attr = { .state = ROOST_QPS_INIT, .port_num = 1 };
 
-	(void)state;
 	set_pkeys(sim);
 	sim_qp_join(a, b);
 	/* The first port's entry 1 has no equal on the second. */
@@ -157,7 +155,6 @@ static void ports__sqd_to_another_port(void **state)
 	struct roost_qp_attr attr, now;
 	struct roost_qp_init init;
 
-	(void)state;
 	set_pkeys(sim);
 	sim_qp_join(a, b);
 	to_rts(a, 1, &b->end->gid);
@@ -198,7 +195,6 @@ static void ports__attributes(void **state)
 	struct roost_port_attr one, two;
 	struct roost_gid gid;
 
-	(void)state;
 	roost_port_set_link(a->dev, 2, ROOST_PORT_ACTIVE, 1500, 10000);
 	assert_int_equal(roost_port_query(a->dev, 1, &one), 0);
 	assert_int_equal(roost_port_query(a->dev, 2, &two), 0);
@@ -223,7 +219,6 @@ static void ports__loopback_between_them(void **state)
 	struct sim_qp *one = sim_qp_new(sim, SIM_A, NULL);
 	struct sim_qp *two = sim_qp_new(sim, SIM_A, NULL);
 
-	(void)state;
 	sim_qp_join(one, two);
 	to_rts(one, 1, &one->end->ports[1].gid);
 	to_rts(two, 2, &one->end->ports[0].gid);
@@ -287,7 +282,6 @@ static void ports__datagrams(void **state)
 	struct roost_ah *ah = ah_to(a->end, 2, &b2->end->ports[1].gid);
 	struct sim_slice data = raw_random(sim, 100), in = raw_blank(sim, 200);
 
-	(void)state;
 	raw_recv(b1, 10, raw_blank(sim, 200));
 	raw_recv(b2, 20, in);
 	send_to(a, ah, b2->qpn, data);
@@ -312,7 +306,6 @@ static void ports__multicast(void **state)
 	struct roost_ah *ah2 = ah_to(a->end, 2, &group);
 	struct sim_slice data = raw_random(sim, 100);
 
-	(void)state;
 	assert_int_equal(roost_mcast_attach(b1->qp, &group), 0);
 	assert_int_equal(roost_mcast_attach(b2->qp, &group), 0);
 	assert_int_equal(roost_mcast_attach(near->qp, &group), 0);

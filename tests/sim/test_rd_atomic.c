@@ -61,7 +61,6 @@ static void rd_atomic__max_is_the_limit(void **state)
 {
 	struct sim_qp_conf conf = sim_qp_conf_default;
 
-	(void)state;
 	for (conf.rd_atomic = 1; conf.rd_atomic <= 16; conf.rd_atomic++) {
 		struct outstanding o = { 0 };
 		struct sim *sim = sim_new();
@@ -86,7 +85,6 @@ static void rd_atomic__fence(void **state)
 	struct sim_qp *a, *b;
 	struct sim_msg msg = sim_op(ROOST_WR_WRITE, 10);
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	sim->link.faults[SIM_B].carrier_off = true;
 	sim_do_op(a, ROOST_WR_READ, 10);
@@ -126,7 +124,6 @@ static bool lose_response(struct sim *sim, int side,
 /* It is asked for again from where it is missing, and no earlier. */
 static void rd_atomic__response_lost_in_the_middle(void **state)
 {
-	(void)state;
 	for (uint32_t k = 0; k < 16; k++) {
 		struct sim *sim = sim_new();
 		struct sim_qp *a, *b;
@@ -166,7 +163,6 @@ static void rd_atomic__duplicate_read_of_any_part(void **state)
 	struct sim_qp *a, *b;
 	const uint8_t *from;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	sim_do_op(a, ROOST_WR_READ, len);
 	sim_run(sim);
@@ -211,7 +207,6 @@ static void rd_atomic__duplicate_read_inside_a_write(void **state)
 	const struct sim_wr *wr;
 	size_t before;
 
-	(void)state;
 	conf.timeout = 20;
 	sim_pair(sim, &conf, &a, &b);
 	sim_do_op(a, ROOST_WR_READ, 3000);
@@ -255,7 +250,6 @@ static void rd_atomic__duplicate_read_with_the_next(void **state)
 	struct sim_qp *a, *b;
 	const struct sim_wr *wr;
 
-	(void)state;
 	conf.rd_atomic = 1;
 	sim_pair(sim, &conf, &a, &b);
 	sim_do_op(a, ROOST_WR_READ, 3000);
@@ -298,7 +292,6 @@ static void rd_atomic__region_goes_during_the_answer(void **state)
 	struct sim_qp *a, *b;
 	struct roost_mr *mr = sim_reg(&sim->ends[SIM_B], slice, READS);
 
-	(void)state;
 	conf.timeout = 14;
 	sim_pair(sim, &conf, &a, &b);
 	a->no_data_check = true;
@@ -337,7 +330,6 @@ static void rd_atomic__duplicate_read_of_a_region_that_is_gone(void **state)
 	uint32_t rkey = roost_mr_rkey(mr);
 	size_t before;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	msg.remote = (uintptr_t)slice.data;
 	msg.rkey = rkey;
@@ -368,7 +360,6 @@ static void rd_atomic__region_goes_during_a_write(void **state)
 		sim_reg(&sim->ends[SIM_B], slice,
 			ROOST_ACCESS_LOCAL_WRITE | ROOST_ACCESS_REMOTE_WRITE);
 
-	(void)state;
 	sim->link.faults[SIM_A].take_max = 8;
 	sim_pair(sim, NULL, &a, &b);
 	msg.remote = (uintptr_t)slice.data;
@@ -402,7 +393,6 @@ static void rd_atomic__atomics_execute_once(void **state)
 	struct sim_qp *a[2], *b[2];
 	uint64_t seen[2][100], total = 0;
 
-	(void)state;
 	sim->arena_used = 64;
 	sum = sim_arena_take(sim, 8);
 	sim_set_faults(sim, &faults);
@@ -445,7 +435,6 @@ static void rd_atomic__atomic_on_odd_memory(void **state)
 	uint64_t v = 41;
 	struct roost_mr *mr;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	assert_int_equal(roost_mr_reg(b->end->pd, slice.data + 3, 1024, 0x1000,
 				      ROOST_ACCESS_LOCAL_WRITE |

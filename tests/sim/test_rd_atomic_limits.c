@@ -71,7 +71,6 @@ static void rd_atomic_limits__grows_and_shrinks(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	conf.rd_atomic = 1;
 	sim_pair(sim, &conf, &a, &b);
 	for (size_t i = 0; i < sizeof(sizes); i++) {
@@ -103,7 +102,6 @@ static void rd_atomic_limits__grows_and_shrinks(void **state)
 /* What was executed before the change is not executed again after it. */
 static void rd_atomic_limits__record_stays(void **state)
 {
-	(void)state;
 	for (uint8_t n = 2; n <= 16; n += 7) {
 		struct sim_qp_conf conf = sim_qp_conf_default;
 		struct sim *sim = sim_new();
@@ -138,7 +136,6 @@ static void rd_atomic_limits__none(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	post(a, ROOST_WR_READ, 5000);
 	sim_run_for(sim, 1);
@@ -165,7 +162,6 @@ static void rd_atomic_limits__same_psn_again(void **state)
 	struct sim_qp *a, *b;
 	struct roost_psn psn;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	psn = a->qp->req.next_psn;
 	post(a, ROOST_WR_FETCH_ADD, 8);

@@ -61,7 +61,6 @@ static void read_parts__lengths(void **state)
 	};
 	struct sim_qp_conf conf = small_packets();
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct sim *sim = sim_new();
 		struct sim_qp *a, *b;
@@ -113,7 +112,6 @@ static void read_parts__lost_at_the_boundary(void **state)
 	};
 	struct sim_qp_conf conf = small_packets();
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
 		struct sim *sim = sim_new();
 		struct loss loss = losses[i];
@@ -139,7 +137,6 @@ static void read_parts__drained(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, &conf, &a, &b);
 	read_of(a, PART_BYTES + 10);
 	read_of(a, 10);

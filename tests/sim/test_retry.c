@@ -43,7 +43,6 @@ static void exhaust(uint8_t timeout, uint8_t retry_cnt)
 
 static void retry__exhausted_after_retry_cnt_plus_one(void **state)
 {
-	(void)state;
 	for (uint8_t retry_cnt = 0; retry_cnt <= 7; retry_cnt++) {
 		exhaust(1, retry_cnt);
 		exhaust(8, retry_cnt);
@@ -59,7 +58,6 @@ static void retry__timeout_zero_never(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	conf.timeout = 0;
 	sim->link.faults[SIM_A].carrier_off = true;
 	sim_pair(sim, &conf, &a, &b);
@@ -95,7 +93,6 @@ static void retry__progress_resets_the_counter(void **state)
 	struct sim_qp *a, *b;
 	unsigned int n = 0;
 
-	(void)state;
 	conf.retry_cnt = 2;
 	sim_pair(sim, &conf, &a, &b);
 	sim->link.filter = lose_but_every_third;
@@ -131,7 +128,6 @@ static void retry__not_ready_resets_the_counter(void **state)
 	struct sim_qp *a, *b;
 	unsigned int n = 0;
 
-	(void)state;
 	conf.retry_cnt = 1;
 	sim_pair(sim, &conf, &a, &b);
 	sim->link.filter = lose_first_at_times;
@@ -153,7 +149,6 @@ static void retry__later_sends_do_not_postpone(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	conf.retry_cnt = 2;
 	sim->link.faults[SIM_A].carrier_off = true;
 	sim_pair(sim, &conf, &a, &b);
@@ -185,7 +180,6 @@ static void retry__naks_without_progress_exhaust(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	conf.retry_cnt = 3;
 	sim_pair(sim, &conf, &a, &b);
 	sim->link.filter = lose_first_psn;
@@ -208,7 +202,6 @@ static void retry__rnr_exhausted(void **state)
 {
 	static const uint8_t retries[] = { 0, 1, 3, 6 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(retries); i++) {
 		struct sim_qp_conf conf = sim_qp_conf_default;
 		struct sim *sim = sim_new();
@@ -240,7 +233,6 @@ static void retry__rnr_seven_is_for_ever(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	conf.rnr_retry = 7;
 	sim_pair(sim, &conf, &a, &b);
 	sim_send(a, 10);
@@ -263,7 +255,6 @@ static void retry__rnr_three_then_ready(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	conf.rnr_retry = 3;
 	conf.min_rnr_timer = 14; /* 1.28 ms */
 	sim_pair(sim, &conf, &a, &b);
@@ -285,7 +276,6 @@ static void retry__rnr_in_the_middle_of_a_burst(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	for (int i = 0; i < 5; i++)
 		sim_recv(b, 2500);
@@ -310,7 +300,6 @@ static const uint32_t rnr_10us[32] = {
 
 static void retry__rnr_timer_is_honoured(void **state)
 {
-	(void)state;
 	for (uint8_t code = 0; code < 32; code++) {
 		struct sim_qp_conf conf = sim_qp_conf_default;
 		struct sim *sim = sim_new();
@@ -345,7 +334,6 @@ static void retry__rnr_nak_lost(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim->link.faults[SIM_B].drop_nth = 0;
 	sim_pair(sim, NULL, &a, &b);
 	sim_send(a, 5000);

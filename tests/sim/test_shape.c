@@ -44,13 +44,11 @@ static void all_sizes(bool ipv6)
 
 static void shape__sizes_and_mtus_ipv4(void **state)
 {
-	(void)state;
 	all_sizes(false);
 }
 
 static void shape__sizes_and_mtus_ipv6(void **state)
 {
-	(void)state;
 	all_sizes(true);
 }
 
@@ -84,7 +82,6 @@ static void shape__odd_scatter_gather(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	for (int i = 0; i < 200; i++) {
 		uint32_t max = i % 2 == 0 ? 40 : 3000;
@@ -114,7 +111,6 @@ static void shape__no_sge(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	sim_recv_msg(b, &empty);
 	sim_recv(b, 10);
@@ -132,7 +128,6 @@ static void shape__inline(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	conf.mtu = ROOST_MTU_256;
 	conf.max_inline_bytes = 1024;
 	sim_pair(sim, &conf, &a, &b);
@@ -174,7 +169,6 @@ static void shape__immediate_and_solicited(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		for (uint32_t kind = 0; kind < 4; kind++) {
@@ -208,7 +202,6 @@ static void shape__signalled_and_unsignalled(void **state)
 	struct sim_qp *a, *b;
 	uint32_t signalled = 0;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	for (int round = 0; round < 10; round++) {
 		for (uint32_t i = 0; i < 200; i++) {
@@ -241,7 +234,6 @@ static void shape__sq_sig_all(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	conf.sig_all = true;
 	sim_pair(sim, &conf, &a, &b);
 	for (int i = 0; i < 100; i++) {
@@ -264,7 +256,6 @@ static void shape__many_qps(void **state)
 	struct sim_qp *a[48], *b[48];
 	struct sim *sim = sim_new();
 
-	(void)state;
 	conf.max_send_wr = 16;
 	conf.max_recv_wr = 16;
 	conf.timeout = 16;
@@ -311,7 +302,6 @@ static void shape__acks_count_messages(void **state)
 	struct sim_qp *a, *b;
 	uint32_t msn = 0;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	sim->link.filter = note_msn;
 	sim->link.filter_arg = &msn;
@@ -348,7 +338,6 @@ static void shape__long_message_asks_for_acks(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	sim->link.filter = measure_runs;
 	sim->link.filter_arg = &runs;
@@ -367,7 +356,6 @@ static void shape__psn_wrap(void **state)
 	struct sim_qp_conf conf = sim_qp_conf_default;
 	struct sim *sim = sim_new();
 
-	(void)state;
 	conf.mtu = ROOST_MTU_256;
 	for (int64_t psn = 0xffffff - 20; psn <= 0xffffff; psn += 5) {
 		struct sim_qp *a, *b;

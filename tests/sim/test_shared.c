@@ -12,7 +12,6 @@ static void shared__connected_over_the_port(void **state)
 {
 	struct sim_qp_conf conf = sim_qp_conf_default;
 
-	(void)state;
 	for (int ipv6 = 0; ipv6 < 2; ipv6++) {
 		struct sim *sim = sim_new_sharing();
 		struct sim_qp *a, *b;
@@ -45,7 +44,6 @@ static void shared__own_qps_do_not_leave_the_device(void **state)
 	struct sim_qp *a = sim_qp_new(sim, SIM_A, NULL);
 	struct sim_qp *b = sim_qp_new(sim, SIM_A, NULL);
 
-	(void)state;
 	sim_connect(a, b);
 	for (int i = 0; i < 10; i++) {
 		sim_recv(b, 10000);
@@ -68,7 +66,6 @@ static void shared__datagrams_from_the_own_address(void **state)
 	struct sim_slice in = raw_blank(sim, 140);
 	struct roost_cqe cqe;
 
-	(void)state;
 	raw_recv(b, 2, in);
 	raw_send(a,
 		 (struct roost_send_wr){

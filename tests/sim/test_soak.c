@@ -239,13 +239,11 @@ static void soak(void (*run)(uint64_t seed))
 
 static void soak__good_worlds(void **state)
 {
-	(void)state;
 	soak(run_good_world);
 }
 
 static void soak__disturbed_worlds(void **state)
 {
-	(void)state;
 	soak(run_disturbed_world);
 }
 

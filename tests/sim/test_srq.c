@@ -36,7 +36,6 @@ static void srq__order(void **state)
 	struct sim_qp *a[2], *b[2];
 	struct sim_slice in[20], out[20];
 
-	(void)state;
 	sim->nobody_polls = true;
 	for (int i = 0; i < 2; i++) {
 		with = conf;
@@ -88,7 +87,6 @@ static void srq__limit_is_told_once(void **state)
 	uint32_t max_wr, max_sge, limit;
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim->nobody_polls = true;
 	with.srq = srq;
 	a = sim_qp_new(sim, SIM_A, &conf);
@@ -123,7 +121,6 @@ static void srq__last_wqe_reached(void **state)
 	struct roost_srq *srq = sim_srq_new(&sim->ends[SIM_B], NULL, 16);
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim->nobody_polls = true;
 	with.srq = srq;
 	a = sim_qp_new(sim, SIM_A, &conf);
@@ -160,7 +157,6 @@ static void srq__resize(void **state)
 	struct sim_qp *a, *b;
 	uint64_t posted = 0, taken = 0;
 
-	(void)state;
 	sim->nobody_polls = true;
 	with.srq = srq;
 	a = sim_qp_new(sim, SIM_A, &conf);
@@ -201,7 +197,6 @@ static void srq__resize_below_the_limit(void **state)
 	const uint32_t none = 0, nine = 9, eight = 8;
 	uint32_t max_wr, max_sge, limit;
 
-	(void)state;
 	sim->nobody_polls = true;
 	assert_int_equal(roost_srq_set_limit(srq, 32), 0);
 	assert_int_equal(roost_srq_resize(srq, 16, NULL), -EINVAL);
@@ -237,7 +232,6 @@ static void srq__reset_leaves_no_completions(void **state)
 	struct sim_slice out = raw_random(sim, 100);
 	struct sim_qp *a[2], *b[2];
 
-	(void)state;
 	sim->nobody_polls = true;
 	with.srq = srq;
 	for (int i = 0; i < 2; i++) {
@@ -325,7 +319,6 @@ static void xrc__every_request(void **state)
 		.swap_add = 3,
 	};
 
-	(void)state;
 	assert_int_not_equal(roost_srq_num(x.srq), 0);
 	assert_int_not_equal(roost_srq_num(x.srq), roost_srq_num(other));
 	raw_srq_recv(b, x.srq, 10, in);
@@ -372,7 +365,6 @@ static void xrc__every_request(void **state)
  */
 static void xrc__a_target_leaves_no_completions(void **state)
 {
-	(void)state;
 	for (int round = 0; round < 4; round++) {
 		struct xrc x = xrc_open();
 		struct sim_end *b = &x.sim->ends[SIM_B];
@@ -432,7 +424,6 @@ static void wrong_number(bool other_domain)
 
 static void xrc__wrong_srq(void **state)
 {
-	(void)state;
 	wrong_number(false);
 	wrong_number(true);
 }
@@ -445,7 +436,6 @@ static void xrc__shared_domain(void **state)
 	struct roost_xrcd *again;
 	struct roost_srq *srq;
 
-	(void)state;
 	assert_int_equal(roost_xrcd_share(b->ctx, x.xrcd, &again), 0);
 	srq = sim_srq_new(b, again, 4);
 	raw_srq_recv(b, srq, 7, raw_blank(x.sim, 100));
@@ -464,7 +454,6 @@ static void xrc__srq_goes_during_a_message(void **state)
 	struct xrc x = xrc_open();
 	struct sim_end *b = &x.sim->ends[SIM_B];
 
-	(void)state;
 	raw_srq_recv(b, x.srq, 7, raw_blank(x.sim, 3000));
 	x.sim->link.faults[SIM_A].drop_nth = 2;
 	x.sim->link.faults[SIM_B].carrier_off = true;
@@ -486,7 +475,6 @@ static void xrc__roles(void **state)
 	static const uint8_t zeros[64];
 	struct xrc x = xrc_open();
 
-	(void)state;
 	for (unsigned int op = 0; op < 0x18; op++) {
 		uint8_t opcode = (uint8_t)(ROOST_SERVICE_XRC << 5 | op);
 		const struct roost_opcode_info *info = &roost_opcodes[opcode];

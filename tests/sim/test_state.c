@@ -13,7 +13,6 @@ static void state__err_flushes_everything_once(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim->link.faults[SIM_A].carrier_off = true;
 	sim_pair(sim, NULL, &a, &b);
 	for (int i = 0; i < 100; i++) {
@@ -48,7 +47,6 @@ static void state__posts_to_err_are_flushed(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	assert_int_equal(sim_qp_to(a, ROOST_QPS_ERR), 0);
 	for (uint32_t i = 0; i < 1000; i++) {
@@ -72,7 +70,6 @@ static void state__receives_posted_to_err_are_flushed(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	assert_int_equal(sim_qp_to(a, ROOST_QPS_ERR), 0);
 	sim_run(sim);
@@ -89,7 +86,6 @@ static void state__err_does_not_answer(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	sim_recv(b, 10);
 	assert_int_equal(sim_qp_to(b, ROOST_QPS_ERR), 0);
@@ -119,7 +115,6 @@ static void state__reset_and_connect_again(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	for (int round = 0; round < 20; round++) {
 		uint32_t recv, send;
@@ -154,7 +149,6 @@ static void state__reset_completes_nothing(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim->link.faults[SIM_A].carrier_off = true;
 	sim_pair(sim, NULL, &a, &b);
 	sim_recv(a, 10);
@@ -177,7 +171,6 @@ static void state__err_then_reset_then_rts(void **state)
 	struct sim_qp *a, *b;
 	uint32_t i, j;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	/* No receive: RNR wait, a timer is running. */
 	sim_send(a, 10);
@@ -203,7 +196,6 @@ static void state__err_then_reset_then_rts(void **state)
 /* At any moment, at either end: no crash, no leak, and the other end fails. */
 static void state__destroy_with_packets_in_flight(void **state)
 {
-	(void)state;
 	for (uint64_t us = 0; us < 20; us++) {
 		struct sim *sim = sim_new();
 		struct sim_qp *a, *b, *c, *d;
@@ -237,7 +229,6 @@ static void state__destroy_right_after_post(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b, *c, *d;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	sim_pair(sim, NULL, &c, &d);
 	sim_recv(d, 10);
@@ -279,7 +270,6 @@ static void state__what_is_owed_goes_out_first(void **state)
 	void (*const leave[])(struct sim_qp *) = { leave_reset, leave_err,
 						   sim_qp_destroy };
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		struct sim *sim = sim_new();
 		struct sim_qp *a, *b;
@@ -307,7 +297,6 @@ static void state__what_is_owed_goes_out_before_failure(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	sim->link.faults[SIM_B].drop_nth = 0;
 	sim_recv(b, 10);
@@ -334,7 +323,6 @@ static void state__nothing_overtakes_what_is_owed(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	sim_recv(a, 10);
 	sim_recv(b, 10);
@@ -360,7 +348,6 @@ static void state__reply_and_answer_leave_together(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	sim_recv(b, 10);
 	sim_recv(a, 10);
@@ -406,7 +393,6 @@ static void state__sqd_drains(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	for (int i = 0; i < 40; i++) {
 		sim_recv(b, 50000);
@@ -444,7 +430,6 @@ static void state__sqd_of_an_idle_qp(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	assert_int_equal(to_sqd(a, true), 0);
 	sim_poll(sim);
@@ -461,7 +446,6 @@ static void state__sqd_left_before_drained(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	sim_recv(b, 50000);
 	sim_send(a, 50000);
@@ -480,7 +464,6 @@ static void state__sqd_retransmits(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim->link.faults[SIM_A].drop_nth = 5;
 	sim->link.faults[SIM_B].drop_nth = 0;
 	sim_pair(sim, NULL, &a, &b);
@@ -503,7 +486,6 @@ static void state__sqd_changes_timeout(void **state)
 	struct sim_qp *a, *b;
 	uint64_t took_ns;
 
-	(void)state;
 	sim_pair(sim, NULL, &a, &b);
 	sim_recv(b, 10);
 	assert_int_equal(to_sqd(a, false), 0);
@@ -530,7 +512,6 @@ static void state__comm_est(void **state)
 	struct sim_qp *a = sim_qp_new(sim, SIM_A, NULL);
 	struct sim_qp *b = sim_qp_new(sim, SIM_B, NULL);
 
-	(void)state;
 	sim_qp_join(a, b);
 	assert_int_equal(sim_qp_to_init(a), 0);
 	assert_int_equal(sim_qp_to_rtr(a), 0);

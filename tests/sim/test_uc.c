@@ -56,7 +56,6 @@ static void uc__sizes(void **state)
 	struct sim_qp_conf conf = uc_conf();
 	struct sim *sim = sim_new();
 
-	(void)state;
 	for (conf.mtu = ROOST_MTU_256; conf.mtu <= ROOST_MTU_4096; conf.mtu++) {
 		uint32_t mtu = roost_mtu_bytes(conf.mtu);
 		const uint32_t sizes[] = { 0,       1,       mtu - 1, mtu,
@@ -90,7 +89,6 @@ static void uc__sizes(void **state)
 /* Each packet lost in turn costs one message. */
 static void uc__each_packet_lost(void **state)
 {
-	(void)state;
 	for (int64_t k = 0; k < 16; k++) {
 		struct sim_qp_conf conf = uc_conf();
 		struct sim *sim = sim_new();
@@ -126,7 +124,6 @@ static void uc__ten_percent_lost(void **state)
 				     .corrupt_ppm = 10000 };
 	struct sim_qp *a, *b;
 
-	(void)state;
 	conf.sq_psn = 0xfffff0;
 	sim_set_faults(sim, &faults);
 	sim_pair(sim, &conf, &a, &b);
@@ -151,7 +148,6 @@ static void uc__no_receive(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, &conf, &a, &b);
 	send_numbered(a, ROOST_WR_SEND_IMM, 3000);
 	send_numbered(a, ROOST_WR_WRITE_IMM, 3000);
@@ -175,7 +171,6 @@ static void uc__bad_key_and_too_long(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, &conf, &a, &b);
 	sim_send_msg(a, &(struct sim_msg){
 				.opcode = ROOST_WR_WRITE,
@@ -229,7 +224,6 @@ static void uc__wrong_keys_are_bounded(void **state)
 	struct roost_flow peer, stranger;
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_pair(sim, &conf, &a, &b);
 	peer = sim_flow_to(b);
 	stranger = peer;
@@ -263,7 +257,6 @@ static void uc__send_queue_error(void **state)
 	struct sim_qp *a, *b;
 	struct roost_qp_attr rts = { .state = ROOST_QPS_RTS };
 
-	(void)state;
 	sim_pair(sim, &conf, &a, &b);
 	sim_recv(b, 100);
 	sim_recv(a, 100);
@@ -308,7 +301,6 @@ static void uc__refused(void **state)
 		{ ROOST_ACCESS_REMOTE_WRITE, true, ROOST_DROP_ACCESS },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct sim_qp_conf conf = uc_conf();
 		struct sim *sim = sim_new();

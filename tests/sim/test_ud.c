@@ -81,7 +81,6 @@ static void grh_area(bool ipv6)
 
 static void ud__grh_area(void **state)
 {
-	(void)state;
 	grh_area(false);
 	grh_area(true);
 }
@@ -93,7 +92,6 @@ static void ud__qkey(void **state)
 	struct sim_qp *a, *b;
 	struct roost_ah *ah;
 
-	(void)state;
 	other.qkey = 0x2222;
 	a = raw_ud(sim, SIM_A, NULL);
 	b = raw_ud(sim, SIM_B, &other);
@@ -131,7 +129,6 @@ static void ud__longer_than_the_receive(void **state)
 	struct roost_ah *ah = raw_ah(a->end, &b->end->gid);
 	struct sim_slice in = raw_blank(sim, 139), tiny = raw_blank(sim, 39);
 
-	(void)state;
 	raw_recv(b, 2, in);
 	raw_recv(b, 3, tiny);
 	raw_recv(b, 4, raw_blank(sim, 140));
@@ -158,7 +155,6 @@ static void ud__longer_than_the_mtu(void **state)
 		      *b = raw_ud(sim, SIM_B, NULL);
 	struct roost_ah *ah = raw_ah(a->end, &b->end->gid);
 
-	(void)state;
 	raw_recv(b, 2, raw_blank(sim, 5000));
 	send_to(a, ah, b->qpn, QKEY, raw_random(sim, 4097));
 	send_to(a, ah, b->qpn, QKEY, raw_random(sim, 4096));
@@ -184,7 +180,6 @@ static void ud__several_peers(void **state)
 	struct roost_ah *near = raw_ah(a->end, &a->end->gid);
 	struct roost_ah *far = raw_ah(a->end, &sim->ends[SIM_B].gid6);
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		peers[i] =
 			i == 0 ? a : raw_ud(sim, i % 2 ? SIM_B : SIM_A, NULL);
@@ -208,7 +203,6 @@ static void ud__handles_of_unsent_datagrams(void **state)
 	struct sim *sim = sim_new();
 	struct sim_qp *a = raw_ud(sim, SIM_A, NULL);
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct roost_ah *ah = raw_ah(a->end, &sim->ends[SIM_B].gid);
 
@@ -315,7 +309,6 @@ static void ud__multicast(void **state)
 	const uint8_t v4[4] = { 239, 1, 2, 3 };
 	struct roost_gid group = roost_gid_from_v4(v4);
 
-	(void)state;
 	multicast(&group);
 	group = (struct roost_gid){ { 0xff, 0x0e, [15] = 9 } };
 	multicast(&group);
@@ -329,7 +322,6 @@ static void ud__multicast_refused(void **state)
 	struct sim_qp *a = raw_ud(sim, SIM_A, NULL);
 	struct sim_qp *rc = sim_qp_new(sim, SIM_A, NULL);
 
-	(void)state;
 	assert_int_equal(roost_mcast_attach(rc->qp, &group), -EINVAL);
 	assert_int_equal(roost_mcast_attach(a->qp, &a->end->gid), -EINVAL);
 	assert_int_equal(roost_mcast_detach(a->qp, &group), -EINVAL);

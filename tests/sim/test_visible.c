@@ -163,7 +163,6 @@ static void each_length(enum roost_qp_type type)
 
 static void visible__last_byte_of_a_write_comes_last(void **state)
 {
-	(void)state;
 	each_length(ROOST_QPT_RC);
 	each_length(ROOST_QPT_UC);
 }

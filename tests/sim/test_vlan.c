@@ -41,7 +41,6 @@ static void vlan__datagram_has_its_priority(void **state)
 		uint8_t sl;
 	} rows[] = { { 0, 0 }, { 1, 1 }, { 4094, 1 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct sim *sim = sim_new_on_vlans(rows[i].id, rows[i].id);
 		struct sim_qp *a = raw_ud(sim, SIM_A, NULL),
@@ -73,7 +72,6 @@ static void check_apart(uint16_t id_a, uint16_t id_b)
 
 static void vlan__others_do_not_hear(void **state)
 {
-	(void)state;
 	check_apart(100, 200);
 	check_apart(100, 0);
 	check_apart(0, 100);
@@ -86,7 +84,6 @@ static void vlan__loopback(void **state)
 	struct sim_qp *a = raw_ud(sim, SIM_A, NULL),
 		      *b = raw_ud(sim, SIM_A, NULL);
 
-	(void)state;
 	send_datagram(a, b, &a->end->gid);
 	raw_expect(b->end->cq, 2, ROOST_WC_SUCCESS);
 	assert_int_equal(sim_counters(sim, SIM_A)->loopback_pkts, 1);
@@ -113,7 +110,6 @@ static void vlan__host_hears_its_own(void **state)
 	struct sim *sim = sim_new_on_vlans(100, 100);
 	const struct roost_dev_counters *c;
 
-	(void)state;
 	put(sim, 0x8100, 0xf000 | 100, 0x0806);
 	put(sim, 0x8100, 101, 0x0806);
 	put(sim, 0x0806, 100, 0);
@@ -132,7 +128,6 @@ static void vlan__untagged_takes_priority_tags(void **state)
 	struct sim *sim = sim_new();
 	const struct roost_dev_counters *c;
 
-	(void)state;
 	put(sim, 0x8100, 0xe000, 0x0806);
 	put(sim, 0x0806, 100, 0);
 	put(sim, 0x8100, 0xe001, 0x0806);
@@ -148,7 +143,6 @@ static void vlan__others_are_a_twins(void **state)
 	struct sim *sim = sim_new_with_twins();
 	const struct roost_dev_counters *c;
 
-	(void)state;
 	put(sim, 0x8100, 100, 0x0806);
 	put(sim, 0x8100, 100, 0x8915);
 	put(sim, 0x0806, 100, 0);
@@ -173,7 +167,6 @@ static void vlan__connected(void **state)
 	struct sim *sim = sim_new_on_vlans(100, 100);
 	struct sim_qp *a, *b;
 
-	(void)state;
 	sim_set_faults(sim, &faults);
 	sim_pair(sim, &sim_qp_conf_default, &a, &b);
 	for (unsigned int i = 0; i < 20; i++) {

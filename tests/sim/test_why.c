@@ -451,7 +451,6 @@ static void why__each_way_to_die(void **state)
 {
 	struct sim_qp_conf conf = sim_qp_conf_default;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct row *row = &rows[i];
 		struct sim *sim = sim_new();

@@ -43,7 +43,6 @@ static void window__many_qps_share_a_small_ring(void **state)
 	struct sim_qp *a[NB_QPS], *b[NB_QPS];
 	struct ring ring = { 0 };
 
-	(void)state;
 	sim->link.filter = ring_takes;
 	sim->link.filter_arg = &ring;
 	for (unsigned int i = 0; i < NB_QPS; i++) {
@@ -90,7 +89,6 @@ static void window__a_gap_halves_it(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = sim_far(&a, &b);
 
-	(void)state;
 	assert_int_equal(first_flight(sim, a, b), WINDOW_PKTS);
 	/* The last of the next message's packets but one. */
 	sim->link.faults[SIM_A].drop_nth =
@@ -150,7 +148,6 @@ static void window__one_gap_without_a_queue_keeps_it(void **state)
 {
 	struct loser loser = { .every = 7 * MSG_PKTS, .nb_left = 1 };
 
-	(void)state;
 	assert_in_range(flight_after(&loser), WINDOW_PKTS - 1, WINDOW_PKTS);
 }
 
@@ -159,7 +156,6 @@ static void window__gaps_close_to_one_another_shrink_it(void **state)
 {
 	struct loser loser = { .every = 7 * MSG_PKTS / 16, .nb_left = 16 };
 
-	(void)state;
 	assert_in_range(flight_after(&loser), 4, WINDOW_PKTS / 2);
 }
 
@@ -179,7 +175,6 @@ static void window__acks_keep_step_with_it(void **state)
 	struct sim_qp *a, *b;
 	struct sim *sim = sim_far(&a, &b);
 
-	(void)state;
 	assert_in_range(acks_of(sim, a, b), 16, 18);
 	sim->link.filter = loser_takes;
 	sim->link.filter_arg = &loser;
@@ -198,7 +193,6 @@ static void window__silence_shuts_it_and_progress_opens_it(void **state)
 	struct sim *sim = sim_far(&a, &b);
 	size_t nb_pkts = 0;
 
-	(void)state;
 	sim->link.faults[SIM_A].carrier_off = true;
 	sim_recv(b, 1);
 	sim_send(a, 1);

@@ -52,7 +52,6 @@ static inline int preempted_pin(void **state)
 {
 	cpu_set_t cpus, one;
 
-	(void)state;
 	sched_getaffinity(0, sizeof(cpus), &cpus);
 	CPU_ZERO(&one);
 	for (size_t cpu = 0; CPU_COUNT(&one) == 0; cpu++)

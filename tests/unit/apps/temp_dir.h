@@ -23,7 +23,6 @@ static int temp_dir_make(void **state)
 	const char *tmp = getenv("TMPDIR");
 	char pattern[256], *real;
 
-	(void)state;
 	snprintf(pattern, sizeof(pattern), "%.200s/roost-apps-XXXXXX",
 		 tmp ? tmp : "/tmp");
 	if (!mkdtemp(pattern))
@@ -47,7 +46,6 @@ static int temp_dir_remove_one(const char *path, const struct stat *st,
 
 static int temp_dir_remove(void **state)
 {
-	(void)state;
 	return nftw(temp_dir, temp_dir_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 

@@ -27,7 +27,6 @@ static void set_path(const char *format)
 
 static void find__takes_the_first_executable(void **state)
 {
-	(void)state;
 	temp_dir_touch("first/prog", 0644, path);
 	temp_dir_touch("second/prog", 0755, path);
 	set_path("%s/first:%s/second");
@@ -38,7 +37,6 @@ static void find__takes_the_first_executable(void **state)
 
 static void find__a_slash_is_a_path(void **state)
 {
-	(void)state;
 	temp_dir_touch("second/prog", 0755, path);
 	set_path("%s/second");
 	assert_true(roost_command_find(path, found));
@@ -50,7 +48,6 @@ static void find__empty_element_is_the_working_directory(void **state)
 {
 	char before[PATH_MAX];
 
-	(void)state;
 	temp_dir_touch("second/prog", 0755, path);
 	assert_non_null(getcwd(before, sizeof(before)));
 	*strrchr(path, '/') = '\0';
@@ -63,7 +60,6 @@ static void find__empty_element_is_the_working_directory(void **state)
 
 static void find__no_directory_is_taken(void **state)
 {
-	(void)state;
 	temp_dir_touch("tree/prog/file", 0644, path);
 	set_path("%s/tree");
 	assert_false(roost_command_find("prog", found));
@@ -71,7 +67,6 @@ static void find__no_directory_is_taken(void **state)
 
 static void find__path_not_set_means_the_systems(void **state)
 {
-	(void)state;
 	unsetenv("PATH");
 	assert_true(roost_command_find("sh", found));
 	assert_string_equal(found, "/bin/sh");
@@ -79,7 +74,6 @@ static void find__path_not_set_means_the_systems(void **state)
 
 static void privileged__plain_files_are_not(void **state)
 {
-	(void)state;
 	temp_dir_touch("plain", 0755, path);
 	assert_false(roost_command_is_privileged(path));
 	assert_false(roost_command_is_privileged("/nowhere/at/all"));
@@ -88,7 +82,6 @@ static void privileged__plain_files_are_not(void **state)
 /* One's own setuid program raises nothing; somebody else's does. */
 static void privileged__setuid_of_another_user_is(void **state)
 {
-	(void)state;
 	temp_dir_touch("setuid", 04755, path);
 	assert_false(roost_command_is_privileged(path));
 	if (getuid() != 0)
@@ -100,7 +93,6 @@ static void privileged__setuid_of_another_user_is(void **state)
 
 static void privileged__setgid_of_another_group_is(void **state)
 {
-	(void)state;
 	temp_dir_touch("setgid", 02755, path);
 	if (getuid() != 0)
 		skip();
@@ -119,7 +111,6 @@ static void privileged__capabilities_are_for_others_than_root(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	temp_dir_touch("caps", 0755, path);
 	if (getuid() != 0 ||
 	    setxattr(path, "security.capability", caps, sizeof(caps), 0) != 0)

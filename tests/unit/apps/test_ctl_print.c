@@ -33,7 +33,6 @@ static void assert_printed(void (*print)(FILE *out, struct json_object *o),
 
 static void print__values_and_tables(void **state)
 {
-	(void)state;
 	assert_printed(roost_ctl_print,
 		       "{\"pid\":7,\"up\":true,\"empty\":\"\",\"none\":[],"
 		       "\"qps\":[{\"qpn\":5,\"state\":\"RTS\"},"
@@ -56,7 +55,6 @@ static void print__values_and_tables(void **state)
 /* Devices have ports, and ports have tables. */
 static void print__arrays_of_more_than_values(void **state)
 {
-	(void)state;
 	assert_printed(roost_ctl_print,
 		       "{\"ports\":[{\"port\":1,\"gids\":[{\"index\":0}]},"
 		       "{\"port\":2,\"gids\":[]}]}",
@@ -72,7 +70,6 @@ static void print__arrays_of_more_than_values(void **state)
 /* What is too wide for a table is a record for each, in lines of 80 columns. */
 static void print__records(void **state)
 {
-	(void)state;
 	assert_printed(
 		roost_ctl_print,
 		"{\"qps\":["
@@ -103,7 +100,6 @@ static void print__no_line_is_too_long(void **state)
 	size_t len;
 	FILE *out;
 
-	(void)state;
 	for (int width = 1; width < 70; width++) {
 		snprintf(json, sizeof(json),
 			 "{\"cqs\":[{\"a\":\"%0*d\",\"bb\":\"%0*d\","
@@ -125,7 +121,6 @@ static void print__no_line_is_too_long(void **state)
 /* A program's name is not for the terminal to obey. */
 static void print__control_characters(void **state)
 {
-	(void)state;
 	assert_printed(roost_ctl_print, "{\"program\":\"a\\u001b[2Jb\\n\"}",
 		       "program                 a?[2Jb?\n");
 	/* Nor are names, nor what Unicode has besides ASCII's. */
@@ -144,7 +139,6 @@ static void print__control_characters(void **state)
 /* What is no object has no members. */
 static void print__what_is_no_object(void **state)
 {
-	(void)state;
 	assert_printed(roost_ctl_print,
 		       "{\"a\":[[1],2],\"b\":[{\"c\":null},3]}",
 		       "a\n"
@@ -157,7 +151,6 @@ static void print__what_is_no_object(void **state)
 
 static void print_list__one_line_for_a_port(void **state)
 {
-	(void)state;
 	assert_printed(roost_ctl_print_list,
 		       "[{\"pid\":7,\"program\":\"a\",\"devices\":[{\"name\":"
 		       "\"roost0\",\"ports\":[{\"port\":1,\"label\":\"x\","

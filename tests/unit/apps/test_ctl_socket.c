@@ -48,7 +48,6 @@ static void read_pids__of_listening_sockets(void **state)
 		"0000000000000000: 2 0 00010000 0001 01 40 @roost/ctl/4242\n";
 	pid_t pids[8];
 
-	(void)state;
 	assert_int_equal(read_from(text, pids, 8), 2);
 	assert_int_equal(pids[0], 7);
 	assert_int_equal(pids[1], 4242);
@@ -120,7 +119,6 @@ static void ask__answers(void **state)
 	char err[ROOST_CTL_ERR_MAX];
 	char *text;
 
-	(void)state;
 	text = ask_with("ok\n{\"a\":1}", "show port", err);
 	assert_string_equal(text, "{\"a\":1}");
 	assert_string_equal(server.request, "show port\n");
@@ -143,7 +141,6 @@ static void ask__errors(void **state)
 {
 	char err[ROOST_CTL_ERR_MAX], request[600];
 
-	(void)state;
 	assert_null(ask_with("error lid 9: no; yes\n", "set", err));
 	assert_says(err, "lid 9: no; yes");
 	assert_null(ask_with("", "set", err));
@@ -257,7 +254,6 @@ static void ask__not_who_took_the_name(void **state)
 	char err[ROOST_CTL_ERR_MAX] = "";
 	pid_t pid, own, innocent;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	innocent = fork();
@@ -309,7 +305,6 @@ static void ask_all__at_the_same_time(void **state)
 	struct roost_ctl_question q[5] = { 0 };
 	struct timespec begin;
 
-	(void)state;
 	q[0].pid = listener(0, 0, sleep_for_ever);
 	q[1].pid = listener(0, 0, talk_for_ever);
 	q[2].pid = listener(0, 0, answer_ok);
@@ -334,7 +329,6 @@ static void ask_all__not_who_is_stopped(void **state)
 	struct roost_ctl_question q[2] = { 0 };
 	struct timespec begin;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		q[i].pid = listener(0, 0, answer_ok);
 		if (i == 1)
@@ -363,7 +357,6 @@ static void ask_all__many_that_are_mute(void **state)
 	const struct rlimit few = { 128, 4096 };
 	struct timespec begin;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	setrlimit(RLIMIT_NOFILE, &few);
@@ -387,7 +380,6 @@ static void ask__errors_are_clean(void **state)
 {
 	char err[ROOST_CTL_ERR_MAX];
 
-	(void)state;
 	assert_null(ask_with("error a\033[2Jb\rc\n", "set", err));
 	assert_says(err, "a?[2Jb?c");
 }

@@ -94,7 +94,6 @@ static int read_image(void)
 
 static void read__a_program(void **state)
 {
-	(void)state;
 	make();
 	assert_int_equal(read_image(), 0);
 	assert_true(roost_elf_is_native(&elf));
@@ -107,7 +106,6 @@ static void read__a_program(void **state)
 /* DT_RUNPATH takes the place of DT_RPATH, wherever it stands. */
 static void read__runpath_wins(void **state)
 {
-	(void)state;
 	make();
 	image.dyn[4].d_tag = DT_RUNPATH;
 	image.dyn[4].d_un.d_val = RPATH;
@@ -117,7 +115,6 @@ static void read__runpath_wins(void **state)
 
 static void read__static_and_linker(void **state)
 {
-	(void)state;
 	make();
 	image.ph[1].p_type = PT_NOTE;
 	assert_int_equal(read_image(), 0);
@@ -135,7 +132,6 @@ static void read__of_another_machine(void **state)
 {
 	char text[48];
 
-	(void)state;
 	make();
 	image.eh.e_machine = EM_S390;
 	assert_int_equal(read_image(), 0);
@@ -163,7 +159,6 @@ static void read__no_elf(void **state)
 {
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(read_bytes("", 0), -ENOEXEC);
 	assert_int_equal(read_bytes("\177ELF", 4), -ENOEXEC);
 	assert_int_equal(read_bytes("#!/bin/sh\n and more of it", 24),
@@ -278,7 +273,6 @@ static void read__hostile_files(void **state)
 		{ endless_string, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		make();
 		rows[i].spoil();
@@ -294,7 +288,6 @@ static void read__hostile_files(void **state)
 
 static void read__cut_anywhere(void **state)
 {
-	(void)state;
 	make();
 	for (size_t len = 0; len < sizeof(image); len++)
 		read_bytes(&image, len);
@@ -305,7 +298,6 @@ static void read__spoilt_anywhere(void **state)
 	unsigned char copy[sizeof(image)];
 	unsigned int seed = 14;
 
-	(void)state;
 	make();
 	for (unsigned int i = 0; i < 5000; i++) {
 		memcpy(copy, &image, sizeof(copy));
@@ -343,7 +335,6 @@ static void find_path__one_that_is_there(void **state)
 {
 	char dir[] = "/tmp/roost-elf-XXXXXX", library[64], text[128];
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(library, sizeof(library), "%s/libibverbs.so.1", dir);
 	close(open(library, O_CREAT | O_RDWR | O_CLOEXEC, 0600));

@@ -28,7 +28,6 @@ static void parse__nothing_gives_nothing(void **state)
 {
 	static const struct roost_config nothing;
 
-	(void)state;
 	assert_int_equal(parse((char *[]){ NULL }), 0);
 	assert_null(o.file);
 	assert_false(o.print_env);
@@ -39,7 +38,6 @@ static void parse__nothing_gives_nothing(void **state)
 
 static void parse__the_whole_usage_line(void **state)
 {
-	(void)state;
 	assert_int_equal(
 		parse(WORDS("-c", "f.conf", "--port", "net_tap0,iface=x",
 			    "--ip", "10.0.0.1/24", "--ip", "fd00::1/64", "--gw",
@@ -71,7 +69,6 @@ static void parse__the_whole_usage_line(void **state)
 
 static void parse__first_word_starts_the_command(void **state)
 {
-	(void)state;
 	assert_int_equal(parse(WORDS("--link", "a", "cmd", "--link", "b")), 0);
 	assert_string_equal(o.config.ports[0].link, "a");
 	assert_int_equal(o.config.nb_ports, 1);
@@ -84,7 +81,6 @@ static void parse__first_word_starts_the_command(void **state)
 
 static void parse__value_in_the_same_word(void **state)
 {
-	(void)state;
 	assert_int_equal(parse(WORDS("--port=net_tap0,iface=a=b", "--mtu=1500",
 				     "-cfile")),
 			 0);
@@ -98,7 +94,6 @@ static void parse__value_in_the_same_word(void **state)
 
 static void parse__letters_in_one_word(void **state)
 {
-	(void)state;
 	assert_int_equal(parse(WORDS("-vc", "file", "cmd")), 0);
 	assert_true(o.config.verbose);
 	assert_string_equal(o.file, "file");
@@ -109,7 +104,6 @@ static void parse__letters_in_one_word(void **state)
 
 static void parse__long_names_of_letters(void **state)
 {
-	(void)state;
 	assert_int_equal(parse(WORDS("--verbose", "--config", "file")), 0);
 	assert_true(o.config.verbose);
 	assert_string_equal(o.file, "file");
@@ -117,7 +111,6 @@ static void parse__long_names_of_letters(void **state)
 
 static void parse__a_hub_is_a_service(void **state)
 {
-	(void)state;
 	assert_int_equal(parse(WORDS("--hub", "--service", "/run/a", "cmd")),
 			 0);
 	assert_int_equal(o.config.nb_ports, 2);
@@ -131,7 +124,6 @@ static void parse__a_hub_is_a_service(void **state)
 
 static void parse__last_of_single_values_wins(void **state)
 {
-	(void)state;
 	assert_int_equal(parse(WORDS("--progress", "dedicated", "--progress",
 				     "adaptive", "-c", "a", "-c", "b")),
 			 0);
@@ -150,7 +142,6 @@ static void parse__every_vlan_is_a_port(void **state)
 		{ "", "a", 100, 0 },        { "", "a", 0, 0 },
 	};
 
-	(void)state;
 	assert_int_equal(parse(WORDS("--port", "net_tap0", "--vlan", "0",
 				     "--ip", "10.0.0.1/24", "--vlan", "100",
 				     "--ip", "10.1.0.1/24", "--ip",
@@ -172,7 +163,6 @@ static void parse__every_vlan_is_a_port(void **state)
 
 static void parse__help_ends_the_reading(void **state)
 {
-	(void)state;
 	assert_int_equal(parse(WORDS("-v", "--help", "--nonsense")), 0);
 	assert_true(o.help);
 	assert_int_equal(parse(WORDS("-h", "--nonsense")), 0);
@@ -201,7 +191,6 @@ static void parse__wrong_vlans(void **state)
 		  "--vlan: more than 16 ports; leave some out" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char *argv[8];
 
@@ -267,7 +256,6 @@ static void parse__every_error_in_one_line(void **state)
 		  "dedicated" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char *argv[8];
 
@@ -281,7 +269,6 @@ static void parse__too_many_ports(void **state)
 {
 	char *argv[2 * (ROOST_PORTS_MAX + 1) + 1] = { NULL };
 
-	(void)state;
 	for (int i = 0; i <= ROOST_PORTS_MAX; i++) {
 		argv[2 * i] = "--link";
 		argv[2 * i + 1] = "a";
@@ -314,7 +301,6 @@ static void describe__every_option_in_80_columns(void **state)
 	size_t size = 0;
 	FILE *f = open_memstream(&text, &size);
 
-	(void)state;
 	assert_non_null(f);
 	roost_run_options_describe(f);
 	assert_int_equal(fclose(f), 0);
@@ -333,7 +319,6 @@ static void synopsis__has_every_option(void **state)
 	size_t size = 0;
 	FILE *f = open_memstream(&text, &size);
 
-	(void)state;
 	assert_non_null(f);
 	roost_run_options_synopsis(f);
 	assert_int_equal(fclose(f), 0);

@@ -27,7 +27,6 @@ static void find__in_the_build_tree(void **state)
 {
 	char expected[ROOST_SHIM_DIRS_MAX + 1];
 
-	(void)state;
 	temp_dir_touch("build/apps/roost", 0755, exe);
 	temp_dir_touch("build/lib/verbs/libibverbs.so.1", 0644, verbs);
 	temp_dir_touch("build/cm/rdmacm/librdmacm.so.1", 0644, rdmacm);
@@ -40,7 +39,6 @@ static void find__in_the_build_tree(void **state)
 
 static void find__in_an_installation_anywhere(void **state)
 {
-	(void)state;
 	temp_dir_touch("moved/" ROOST_BINDIR "/roost", 0755, exe);
 	temp_dir_touch("moved/" ROOST_SHIMDIR "/libibverbs.so.1", 0644, verbs);
 	temp_dir_touch("moved/" ROOST_SHIMDIR "/librdmacm.so.1", 0644, rdmacm);
@@ -51,7 +49,6 @@ static void find__in_an_installation_anywhere(void **state)
 
 static void find__installed_never_takes_a_build_tree(void **state)
 {
-	(void)state;
 	temp_dir_touch("both/" ROOST_BINDIR "/roost", 0755, exe);
 	temp_dir_touch("both/lib/verbs/libibverbs.so.1", 0644, verbs);
 	temp_dir_touch("both/cm/rdmacm/librdmacm.so.1", 0644, rdmacm);
@@ -72,7 +69,6 @@ static void assert_missing(const char *library)
 
 static void find__missing_library_is_named(void **state)
 {
-	(void)state;
 	temp_dir_touch("none/apps/roost", 0755, exe);
 	assert_missing("lib/verbs/libibverbs.so.1");
 	temp_dir_touch("none/lib/verbs/libibverbs.so.1", 0644, verbs);
@@ -94,7 +90,6 @@ static void library_path__prepends_once(void **state)
 		{ "/a:/shim", "/shim:/a:/shim" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char *path = roost_shim_library_path("/shim", rows[i].before);
 

@@ -27,7 +27,6 @@ static void v4__golden(void **state)
 	uint8_t bytes[ROOST_CM_IP_HDR_LEN];
 	struct roost_cm_ip_hdr hdr;
 
-	(void)state;
 	memset(bytes, 0xff, sizeof(bytes));
 	roost_cm_ip_hdr_encode(&v4, bytes);
 	assert_memory_equal(bytes, v4_bytes, sizeof(bytes));
@@ -50,7 +49,6 @@ static void v6__golden(void **state)
 	};
 	struct roost_cm_ip_hdr hdr;
 
-	(void)state;
 	roost_cm_ip_hdr_encode(&v6, bytes);
 	assert_memory_equal(bytes, want, sizeof(bytes));
 	assert_true(roost_cm_ip_hdr_decode(want, &hdr));
@@ -63,7 +61,6 @@ static void decode__other_versions(void **state)
 	struct roost_cm_ip_hdr hdr;
 	unsigned int good = 0;
 
-	(void)state;
 	for (unsigned int version = 0; version < 16; version++) {
 		memcpy(bytes, v4_bytes, sizeof(bytes));
 		bytes[1] = (uint8_t)(version << 4);

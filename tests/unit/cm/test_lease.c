@@ -94,7 +94,6 @@ static int setup(void **state)
 		.seed = { 1, 2 },
 	};
 
-	(void)state;
 	memset(&world, 0, sizeof(world));
 	assert_int_equal(roost_dev_create(&conf, &world.dev), 0);
 	assert_int_equal(roost_cm_get(world.dev, &world.cm), 0);
@@ -103,7 +102,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	roost_cm_put(world.cm);
 	assert_int_equal(roost_dev_destroy(world.dev), 0);
 	return 0;
@@ -125,7 +123,6 @@ static void cm_lease__ids_have_the_prefix(void **state)
 {
 	struct roost_cm_conn *conns[3000];
 
-	(void)state;
 	for (int i = 0; i < 3000; i++) {
 		assert_int_equal(roost_cm_conn_create(world.cm, ignore, NULL,
 						      &conns[i]),
@@ -147,7 +144,6 @@ static void cm_lease__listening_claims_the_service(void **state)
 	};
 	struct roost_cm_listener *listener, *second;
 
-	(void)state;
 	assert_int_equal(roost_cm_listen(world.cm, &param, ignore, NULL,
 					 &listener),
 			 0);
@@ -169,7 +165,6 @@ static void cm_lease__a_refused_claim_is_the_error_of_listen(void **state)
 	const struct roost_cm_listen_param param = { .service_id = 7 };
 	struct roost_cm_listener *listener;
 
-	(void)state;
 	world.claim_ret = -EADDRINUSE;
 	assert_int_equal(roost_cm_listen(world.cm, &param, ignore, NULL,
 					 &listener),

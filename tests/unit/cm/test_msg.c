@@ -70,7 +70,6 @@ static void req__golden(void **state)
 {
 	struct roost_cm_msg msg = msg_of(ROOST_CM_REQ);
 
-	(void)state;
 	msg.remote_id = 0;
 	msg.attr_mod = 0x11121314;
 	msg.vendor_id = 0x212223;
@@ -144,7 +143,6 @@ static void mra__golden(void **state)
 {
 	struct roost_cm_msg msg = msg_of(ROOST_CM_MRA);
 
-	(void)state;
 	msg.about = ROOST_CM_ABOUT_OTHER;
 	msg.service_timeout = 24;
 	check(&msg,
@@ -163,7 +161,6 @@ static void rej__golden(void **state)
 {
 	struct roost_cm_msg msg = msg_of(ROOST_CM_REJ);
 
-	(void)state;
 	msg.about = ROOST_CM_ABOUT_REP;
 	msg.reason = 28;
 	msg.info_len_bytes = 72;
@@ -182,7 +179,6 @@ static void rep__golden(void **state)
 {
 	struct roost_cm_msg msg = msg_of(ROOST_CM_REP);
 
-	(void)state;
 	msg.qkey = 0x41424344;
 	msg.qpn = 0x515253;
 	msg.eecn = 0x616263;
@@ -221,7 +217,6 @@ static void rtu_dreq_drep__golden(void **state)
 {
 	struct roost_cm_msg msg = msg_of(ROOST_CM_RTU);
 
-	(void)state;
 	check(&msg, (const struct bytes[]){ MAD_HDR(0x14),
 					    { 31, 2, { 0xb4, 0xdd } },
 					    { 255, 1, { 0xdd } },
@@ -244,7 +239,6 @@ static void sidr__golden(void **state)
 {
 	struct roost_cm_msg msg = msg_of(ROOST_CM_SIDR_REQ);
 
-	(void)state;
 	msg.remote_id = 0;
 	msg.pkey = 0xfffe;
 	msg.service_id = 0x0111000a;
@@ -279,7 +273,6 @@ static void lap_apr__golden(void **state)
 {
 	struct roost_cm_msg msg = msg_of(ROOST_CM_LAP);
 
-	(void)state;
 	msg.qpn = 0x515253;
 	msg.remote_cm_timeout = 20;
 	msg.alternate = (struct roost_cm_msg_path){
@@ -333,7 +326,6 @@ static void data_len__as_the_header_says(void **state)
 		[ROOST_CM_APR] = ROOST_CM_APR_DATA_LEN,
 	};
 
-	(void)state;
 	for (unsigned int i = 0; i < ROOST_CM_MSG_COUNT; i++)
 		assert_int_equal(roost_cm_msg_data_len(i), want[i]);
 }

@@ -58,7 +58,6 @@ static void length__every_other(void **state)
 {
 	uint8_t mad[ROOST_CM_MAD_LEN];
 
-	(void)state;
 	for (unsigned int t = 0; t < ROOST_CM_MSG_COUNT; t++) {
 		struct roost_cm_msg msg = good(t);
 
@@ -83,7 +82,6 @@ static void header__every_other_byte(void **state)
 	uint8_t mad[ROOST_CM_MAD_LEN];
 	struct roost_cm_msg msg = good(ROOST_CM_RTU);
 
-	(void)state;
 	roost_cm_msg_encode(&msg, mad);
 	for (unsigned int i = 0; i < sizeof(fixed); i++) {
 		uint8_t right = mad[fixed[i]];
@@ -111,7 +109,6 @@ static void req__values(void **state)
 {
 	struct roost_cm_msg msg = good(ROOST_CM_REQ);
 
-	(void)state;
 	assert_int_equal(drop_of_msg(&msg), OK);
 	msg.transport = ROOST_CM_TRANSPORT_RD;
 	assert_int_equal(drop_of_msg(&msg), ROOST_CM_DROP_FIELD);
@@ -138,7 +135,6 @@ static void req__addresses(void **state)
 	const struct roost_gid v4 = { { [10] = 0xff, [11] = 0xff, 1 } };
 	struct roost_cm_msg msg = good(ROOST_CM_REQ);
 
-	(void)state;
 	msg.primary.local_gid = none;
 	assert_int_equal(drop_of_msg(&msg), ROOST_CM_DROP_FIELD);
 	msg.primary.local_gid = group;
@@ -160,7 +156,6 @@ static void others__values(void **state)
 {
 	struct roost_cm_msg msg = good(ROOST_CM_REP);
 
-	(void)state;
 	msg.qpn = 0;
 	assert_int_equal(drop_of_msg(&msg), ROOST_CM_DROP_FIELD);
 	msg.eecn = 7;
@@ -191,7 +186,6 @@ static void random__is_stable(void **state)
 	uint32_t x = 1;
 	unsigned int decoded = 0;
 
-	(void)state;
 	for (unsigned int n = 0; n < 20000; n++) {
 		for (unsigned int i = 0; i < sizeof(mad); i++) {
 			x = x * 1664525u + 1013904223u;

@@ -21,7 +21,6 @@ static int temp_file_make(void **state)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	(void)state;
 	snprintf(temp_dir, sizeof(temp_dir), "%.200s/roost-config-XXXXXX",
 		 tmp ? tmp : "/tmp");
 	if (!mkdtemp(temp_dir))
@@ -32,7 +31,6 @@ static int temp_file_make(void **state)
 
 static int temp_file_remove(void **state)
 {
-	(void)state;
 	unlink(temp_path);
 	return rmdir(temp_dir);
 }

@@ -19,7 +19,6 @@ static void addr__both_families_round_trip(void **state)
 	char cause[ROOST_CONFIG_ERR_MAX], text[ROOST_PREFIX_STRLEN];
 	struct roost_gid gid;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		assert_int_equal(roost_addr_parse(texts[i], &gid, cause), 0);
 		assert_string_equal(roost_addr_format(&gid, text), texts[i]);
@@ -35,7 +34,6 @@ static void addr__ipv4_is_a_mapped_gid(void **state)
 	char cause[ROOST_CONFIG_ERR_MAX];
 	struct roost_gid gid;
 
-	(void)state;
 	assert_int_equal(roost_addr_parse("198.18.0.1", &gid, cause), 0);
 	assert_memory_equal(gid.b, expected, 16);
 }
@@ -47,7 +45,6 @@ static void addr__longest_prefix_fits(void **state)
 	char cause[ROOST_CONFIG_ERR_MAX], text[ROOST_PREFIX_STRLEN];
 	struct roost_prefix prefix;
 
-	(void)state;
 	assert_int_equal(roost_prefix_parse(longest, &prefix, cause), 0);
 	assert_int_equal(prefix.len_bits, 128);
 	assert_string_equal(roost_prefix_format(&prefix, text), longest);
@@ -84,7 +81,6 @@ static void addr__every_wrong_address_says_why(void **state)
 	char cause[ROOST_CONFIG_ERR_MAX];
 	struct roost_gid gid;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		assert_int_equal(roost_addr_parse(rows[i].text, &gid, cause),
 				 -EINVAL);
@@ -123,7 +119,6 @@ static void addr__every_wrong_prefix_says_why(void **state)
 	char cause[ROOST_CONFIG_ERR_MAX];
 	struct roost_prefix prefix;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		assert_int_equal(roost_prefix_parse(rows[i].text, &prefix,
 						    cause),
@@ -139,7 +134,6 @@ static void addr__small_subnets_have_no_broadcast(void **state)
 	char cause[ROOST_CONFIG_ERR_MAX];
 	struct roost_prefix prefix;
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(roost_prefix_parse(texts[i], &prefix, cause),
 				 0);
@@ -158,7 +152,6 @@ static bool contains(const char *subnet, const char *addr)
 
 static void addr__subnet_contains_to_the_bit(void **state)
 {
-	(void)state;
 	assert_true(contains("10.0.0.1/24", "10.0.0.254"));
 	assert_false(contains("10.0.0.1/24", "10.0.1.1"));
 	assert_true(contains("10.0.1.1/22", "10.0.3.9"));

@@ -25,7 +25,6 @@ static char err[ROOST_CONFIG_ERR_MAX];
 
 static int setup(void **state)
 {
-	(void)state;
 	roost_config_init(&options);
 	return 0;
 }
@@ -60,7 +59,6 @@ static void assert_ip(const struct roost_port_config *p, unsigned int i,
 
 static void resolve__nothing_is_one_default_link(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_config_resolve(&c, NULL, NOTHING, NULL, err), 0);
 	assert_int_equal(c.nb_ports, 1);
 	assert_string_equal(c.ports[0].link, "default");
@@ -74,7 +72,6 @@ static void resolve__nothing_is_one_default_link(void **state)
 
 static void resolve__environment_wins_over_file(void **state)
 {
-	(void)state;
 	write_file("[roost]\nprogress = dedicated\nverbose = 1\n");
 	assert_int_equal(resolve(true, NOTHING), 0);
 	assert_int_equal(c.progress, ROOST_PROGRESS_DEDICATED);
@@ -86,7 +83,6 @@ static void resolve__environment_wins_over_file(void **state)
 
 static void resolve__options_win_over_both(void **state)
 {
-	(void)state;
 	write_file("[roost]\nprogress = adaptive\nverbose = 0\n");
 	give(ROOST_KEY_PROGRESS, 0, "dedicated");
 	assert_int_equal(resolve(true, ENV("ROOST_PROGRESS=adaptive",
@@ -98,7 +94,6 @@ static void resolve__options_win_over_both(void **state)
 
 static void resolve__empty_variable_leaves_the_file(void **state)
 {
-	(void)state;
 	write_file("[roost]\nprogress = dedicated\n");
 	assert_int_equal(resolve(true, ENV("ROOST_PROGRESS=")), 0);
 	assert_int_equal(c.progress, ROOST_PROGRESS_DEDICATED);
@@ -108,7 +103,6 @@ static void resolve__config_variable_names_the_file(void **state)
 {
 	char variable[400];
 
-	(void)state;
 	write_file("[port0]\nlink = from-file\n");
 	snprintf(variable, sizeof(variable), "ROOST_CONFIG=%s", temp_path);
 	assert_int_equal(resolve(false, ENV(variable)), 0);
@@ -117,7 +111,6 @@ static void resolve__config_variable_names_the_file(void **state)
 
 static void resolve__path_wins_over_config_variable(void **state)
 {
-	(void)state;
 	write_file("[port0]\nlink = from-file\n");
 	assert_int_equal(resolve(true, ENV("ROOST_CONFIG=/nowhere/x")), 0);
 	assert_string_equal(c.ports[0].link, "from-file");
@@ -129,7 +122,6 @@ static void resolve__path_wins_over_config_variable(void **state)
 
 static void resolve__a_named_port_brings_the_whole_list(void **state)
 {
-	(void)state;
 	write_file("[port0]\ndevargs = net_tap0\nip = 10.0.0.1/24\n"
 		   "mtu = 1500\n[port1]\nlink = b\n");
 	assert_int_equal(resolve(true, NOTHING), 0);
@@ -153,7 +145,6 @@ static void resolve__a_named_port_brings_the_whole_list(void **state)
 
 static void resolve__other_port_keys_change_ports_below(void **state)
 {
-	(void)state;
 	write_file("[port0]\ndevargs = net_tap0\n"
 		   "ip = 10.0.0.1/24 10.0.1.1/24\nmtu = 1500\n"
 		   "[port1]\nlink = b\n");
@@ -172,7 +163,6 @@ static void resolve__other_port_keys_change_ports_below(void **state)
 
 static void resolve__zero_mtu_takes_back_the_files(void **state)
 {
-	(void)state;
 	write_file("[port0]\nlink = a\nmtu = 1500\n");
 	assert_int_equal(resolve(true, ENV("ROOST_PORT0_MTU=0")), 0);
 	assert_int_equal(c.ports[0].mtu_bytes, 0);
@@ -180,7 +170,6 @@ static void resolve__zero_mtu_takes_back_the_files(void **state)
 
 static void resolve__default_link_takes_other_keys(void **state)
 {
-	(void)state;
 	assert_int_equal(resolve(false, ENV("ROOST_PORT0_IP=10.0.0.1/24")), 0);
 	assert_int_equal(c.nb_ports, 1);
 	assert_string_equal(c.ports[0].link, "default");
@@ -191,7 +180,6 @@ static void resolve__lists_have_no_gaps(void **state)
 {
 	char expected[ROOST_CONFIG_ERR_MAX];
 
-	(void)state;
 	assert_int_equal(resolve(false, ENV("ROOST_PORT0_LINK=a",
 					    "ROOST_PORT2_LINK=c")),
 			 -EINVAL);
@@ -208,7 +196,6 @@ static void resolve__lists_have_no_gaps(void **state)
 
 static void resolve__every_port_of_a_list_is_named(void **state)
 {
-	(void)state;
 	assert_int_equal(resolve(false, ENV("ROOST_PORT0_LINK=a",
 					    "ROOST_PORT1_MTU=1500")),
 			 -EINVAL);
@@ -218,7 +205,6 @@ static void resolve__every_port_of_a_list_is_named(void **state)
 
 static void resolve__keys_need_their_port(void **state)
 {
-	(void)state;
 	assert_int_equal(resolve(false, ENV("ROOST_PORT3_MTU=1500")), -EINVAL);
 	assert_string_equal(err,
 			    "environment: keys for port3: the last port "
@@ -230,7 +216,6 @@ static void resolve__wrong_key_in_each_source(void **state)
 {
 	char expected[ROOST_CONFIG_ERR_MAX];
 
-	(void)state;
 	write_file("[port0]\nlinc = a\n");
 	assert_int_equal(resolve(true, NOTHING), -EINVAL);
 	snprintf(expected, sizeof(expected),
@@ -248,7 +233,6 @@ static void resolve__wrong_key_in_each_source(void **state)
 
 static void resolve__no_address_on_two_ports(void **state)
 {
-	(void)state;
 	give(ROOST_KEY_DEVARGS, 0, "net_tap0");
 	give(ROOST_KEY_IP, 0, "10.0.0.1/24");
 	give(ROOST_KEY_DEVARGS, 1, "net_tap1");
@@ -261,7 +245,6 @@ static void resolve__no_address_on_two_ports(void **state)
 
 static void resolve__no_address_that_a_link_may_take(void **state)
 {
-	(void)state;
 	give(ROOST_KEY_LINK, 0, "a");
 	give(ROOST_KEY_DEVARGS, 1, "net_tap1");
 	give(ROOST_KEY_IP, 1, "198.18.0.2/24");
@@ -272,7 +255,6 @@ static void resolve__no_address_that_a_link_may_take(void **state)
 
 static void resolve__no_twin_twice(void **state)
 {
-	(void)state;
 	give(ROOST_KEY_LINK, 0, "a");
 	give(ROOST_KEY_TWIN, 0, "tw0");
 	give(ROOST_KEY_LINK, 1, "b");
@@ -287,7 +269,6 @@ static void resolve__no_twin_twice(void **state)
 
 static void resolve__no_users_of_a_link(void **state)
 {
-	(void)state;
 	give(ROOST_KEY_DEVARGS, 0, "net_memif0");
 	give(ROOST_KEY_PEER_USERS, 0, "root");
 	give(ROOST_KEY_LINK, 1, "b");
@@ -301,7 +282,6 @@ static void resolve__no_users_of_a_link(void **state)
 
 static void resolve__no_device_twice(void **state)
 {
-	(void)state;
 	give(ROOST_KEY_DEVARGS, 0, "0000:03:00.0,representor=0");
 	give(ROOST_KEY_DEVARGS, 1, "0000:03:00.0,representor=1");
 	assert_int_equal(resolve(false, NOTHING), 0);
@@ -313,7 +293,6 @@ static void resolve__no_device_twice(void **state)
 
 static void resolve__both_ends_of_a_link_in_one_process(void **state)
 {
-	(void)state;
 	give(ROOST_KEY_LINK, 0, "a");
 	give(ROOST_KEY_LINK, 1, "a");
 	assert_int_equal(resolve(false, NOTHING), 0);
@@ -345,7 +324,6 @@ static void resolve__gateway_is_reached(void **state)
 		{ NULL, "10.0.0.1", NULL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		roost_config_init(&options);
 		give(ROOST_KEY_DEVARGS, 0, "net_tap0");
@@ -361,7 +339,6 @@ static void resolve__gateway_is_reached(void **state)
 
 static void resolve__gateway_on_a_link(void **state)
 {
-	(void)state;
 	give(ROOST_KEY_LINK, 0, "a");
 	give(ROOST_KEY_GW, 0, "198.18.0.2");
 	assert_int_equal(resolve(false, NOTHING), 0);
@@ -377,7 +354,6 @@ static void resolve__gateway_on_a_link(void **state)
 
 static void set__too_many_ports(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_config_set(&options, "--link", ROOST_KEY_LINK,
 					  ROOST_PORTS_MAX, "a", err),
 			 -EINVAL);
@@ -389,7 +365,6 @@ static void set__wrong_value_changes_nothing(void **state)
 {
 	struct roost_config before;
 
-	(void)state;
 	give(ROOST_KEY_LINK, 0, "a");
 	before = options;
 	assert_int_equal(roost_config_set(&options, "--mtu", ROOST_KEY_MTU, 1,
@@ -408,7 +383,6 @@ static void link_ip__follows_the_order_of_links(void **state)
 	char text[ROOST_PREFIX_STRLEN];
 	struct roost_prefix ip;
 
-	(void)state;
 	give(ROOST_KEY_DEVARGS, 0, "net_tap0");
 	give(ROOST_KEY_LINK, 1, "a");
 	give(ROOST_KEY_LINK, 2, "b");
@@ -429,7 +403,6 @@ static void devices__second_ports_belong_to_the_one_before(void **state)
 {
 	unsigned int first;
 
-	(void)state;
 	give(ROOST_KEY_LINK, 0, "a");
 	give(ROOST_KEY_LINK, 1, "b");
 	give(ROOST_KEY_SECOND, 1, "1");
@@ -452,7 +425,6 @@ static void devices__second_ports_belong_to_the_one_before(void **state)
 /* Without a name of its own it changes a port of the source below. */
 static void devices__a_variable_joins_ports_of_the_file(void **state)
 {
-	(void)state;
 	write_file("[port0]\nlink = a\n[port1]\nlink = b\n");
 	assert_int_equal(resolve(true, ENV("ROOST_PORT1_SECOND=1")), 0);
 	assert_int_equal(roost_config_nb_devices(&c), 1);
@@ -462,7 +434,6 @@ static void devices__a_variable_joins_ports_of_the_file(void **state)
 
 static void devices__have_two_ports_at_most(void **state)
 {
-	(void)state;
 	give(ROOST_KEY_LINK, 0, "a");
 	give(ROOST_KEY_SECOND, 0, "1");
 	assert_int_equal(resolve(false, NOTHING), -EINVAL);
@@ -483,7 +454,6 @@ static void devices__have_two_ports_at_most(void **state)
 
 static void load__reads_this_process(void **state)
 {
-	(void)state;
 	write_file("[port0]\nlink = from-file\nmtu = 1500\n");
 	setenv("ROOST_CONFIG", temp_path, 1);
 	setenv("ROOST_PORT0_MTU", "2000", 1);

@@ -45,7 +45,6 @@ static void environ__reads_every_key(void **state)
 		NULL,
 	};
 
-	(void)state;
 	assert_int_equal(roost_config_read_environ(&source, envp, err), 0);
 	assert_int_equal(source.progress, ROOST_PROGRESS_DEDICATED);
 	assert_true(source.verbose);
@@ -63,7 +62,6 @@ static void environ__holds_nothing_else(void **state)
 			 "xROOST_Y=1", "ROOST_",     NULL };
 	static const struct roost_config nothing;
 
-	(void)state;
 	assert_int_equal(roost_config_read_environ(&source, envp, err), 0);
 	assert_memory_equal(&source, &nothing, sizeof(source));
 }
@@ -74,7 +72,6 @@ static void environ__empty_is_not_set(void **state)
 			 "ROOST_CONFIG=", "ROOST_NONSENSE=", NULL };
 	static const struct roost_config nothing;
 
-	(void)state;
 	assert_int_equal(roost_config_read_environ(&source, envp, err), 0);
 	assert_memory_equal(&source, &nothing, sizeof(source));
 	assert_null(roost_config_environ_path(envp));
@@ -89,7 +86,6 @@ static void environ__other_peoples_names_are_left_alone(void **state)
 	};
 	static const struct roost_config nothing;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		assert_int_equal(read_one(others[i]), 0);
 		assert_memory_equal(&source, &nothing, sizeof(source));
@@ -119,7 +115,6 @@ static void environ__unknown_is_told_and_names_the_nearest(void **state)
 	};
 	char line[256];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		snprintf(line, sizeof(line), "%s=1", rows[i].name);
 		assert_int_equal(read_one(line), 0);
@@ -143,7 +138,6 @@ static void environ__unknown_stops_nothing(void **state)
 			 "ROOST_C3=1", "ROOST_D4=1", "ROOST_E5=1",
 			 "ROOST_F6=1", NULL };
 
-	(void)state;
 	assert_int_equal(roost_config_read_environ(&source, envp, err), 0);
 	assert_int_equal(source.progress, ROOST_PROGRESS_DEDICATED);
 	assert_int_equal(source.nb_unknown, ROOST_CONFIG_UNKNOWN_MAX);
@@ -158,7 +152,6 @@ static void environ__unknown_may_be_hostile(void **state)
 	static char longest[5000], told[5000];
 	char *envp[] = { longest, told, "ROOST_A1=1", "ROOST_B2=1", NULL };
 
-	(void)state;
 	memset(longest, 'X', sizeof(longest) - 1);
 	memcpy(longest, "ROOST_", 6);
 	strcpy(longest + sizeof(longest) - 3, "=1");
@@ -173,7 +166,6 @@ static void environ__unknown_may_be_hostile(void **state)
 
 static void environ__wrong_value_names_its_variable(void **state)
 {
-	(void)state;
 	assert_int_equal(read_one("ROOST_PORT2_MTU=1"), -EINVAL);
 	assert_string_equal(err, "ROOST_PORT2_MTU: '1': MTU out of range; use "
 				 "576 to 9978, or 0 for the port's own");
@@ -185,7 +177,6 @@ static void environ__a_port_is_one_thing(void **state)
 			 NULL };
 	char *other_way[] = { envp[1], envp[0], NULL };
 
-	(void)state;
 	assert_int_equal(roost_config_read_environ(&source, envp, err),
 			 -EINVAL);
 	assert_string_equal(err, "ROOST_PORT0_DEVARGS: port0 has a link "
@@ -211,7 +202,6 @@ static void environ__service_is_port_0(void **state)
 {
 	char *envp[] = { "ROOST_SERVICE=/run/a", NULL, NULL };
 
-	(void)state;
 	assert_int_equal(roost_config_read_environ(&source, envp, err), 0);
 	assert_int_equal(source.nb_ports, 1);
 	assert_int_equal(source.nb_unknown, 0);
@@ -236,7 +226,6 @@ static void environ__path_is_configs(void **state)
 {
 	char *envp[] = { "ROOST_CONFIGS=/no", "ROOST_CONFIG=/a=b.conf", NULL };
 
-	(void)state;
 	assert_string_equal(roost_config_environ_path(envp), "/a=b.conf");
 	assert_null(roost_config_environ_path(&envp[2]));
 }
@@ -293,7 +282,6 @@ static void export__reads_back_the_same(void **state)
 		NULL,
 	};
 
-	(void)state;
 	assert_int_equal(roost_config_resolve(&c, NULL, envp, NULL, err), 0);
 	memset(&e, 0, sizeof(e));
 	assert_int_equal(roost_config_export(&c, keep, &e), 0);
@@ -314,7 +302,6 @@ static void export__default_is_said(void **state)
 	static struct roost_config c, again;
 	char *envp[] = { NULL };
 
-	(void)state;
 	assert_int_equal(roost_config_resolve(&c, NULL, envp, NULL, err), 0);
 	memset(&e, 0, sizeof(e));
 	assert_int_equal(roost_config_export(&c, keep, &e), 0);
@@ -332,7 +319,6 @@ static void export__unknown_is_told_once(void **state)
 	static struct roost_config c, again;
 	char *envp[] = { "ROOST_PROGRES=1", "ROOST_LNIK=a", NULL };
 
-	(void)state;
 	assert_int_equal(roost_config_resolve(&c, NULL, envp, NULL, err), 0);
 	assert_int_equal(c.nb_unknown, 2);
 	memset(&e, 0, sizeof(e));
@@ -357,7 +343,6 @@ static void export__names_every_variable(void **state)
 	unsigned int process = 0;
 	char *envp[] = { NULL };
 
-	(void)state;
 	for (int i = 0; i < ROOST_KEYS; i++)
 		process += roost_config_keys[i].scope == ROOST_SCOPE_PROCESS;
 	assert_int_equal(roost_config_resolve(&c, NULL, envp, NULL, err), 0);
@@ -386,7 +371,6 @@ static void export__stops_at_the_first_failure(void **state)
 	unsigned int calls = 0;
 	char *envp[] = { NULL };
 
-	(void)state;
 	assert_int_equal(roost_config_resolve(&c, NULL, envp, NULL, err), 0);
 	assert_int_equal(roost_config_export(&c, refuse, &calls), -ENOMEM);
 	assert_int_equal(calls, 3);

@@ -17,7 +17,6 @@ static void fail__formats_and_returns_einval(void **state)
 {
 	char err[ROOST_CONFIG_ERR_MAX];
 
-	(void)state;
 	assert_int_equal(roost_config_fail(err, "%s: %d", "mtu", 7), -EINVAL);
 	assert_string_equal(err, "mtu: 7");
 }
@@ -26,7 +25,6 @@ static void fail__stays_one_line(void **state)
 {
 	char err[ROOST_CONFIG_ERR_MAX];
 
-	(void)state;
 	roost_config_fail(err, "'%s': wrong", "a\nb\r\033[31m\xc3\xa4");
 	assert_string_equal(err, "'a?b??[31m\xc3\xa4': wrong");
 }
@@ -35,7 +33,6 @@ static void fail__stays_in_the_buffer(void **state)
 {
 	char err[ROOST_CONFIG_ERR_MAX + 1], long_text[2000];
 
-	(void)state;
 	memset(long_text, 'x', sizeof(long_text) - 1);
 	long_text[sizeof(long_text) - 1] = '\0';
 	err[ROOST_CONFIG_ERR_MAX] = '~';

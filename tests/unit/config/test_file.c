@@ -36,7 +36,6 @@ static void assert_err(const char *rest)
 
 static void file__reads_every_key(void **state)
 {
-	(void)state;
 	assert_int_equal(read_text("[roost]\n"
 				   "progress = dedicated\n"
 				   "verbose = yes\n"
@@ -64,7 +63,6 @@ static void file__empty_gives_nothing(void **state)
 {
 	static const struct roost_config nothing;
 
-	(void)state;
 	assert_int_equal(read_text(""), 0);
 	assert_memory_equal(&source, &nothing, sizeof(source));
 	assert_int_equal(read_text("# only\n\n  ; comments = here\n[roost]\n"),
@@ -74,7 +72,6 @@ static void file__empty_gives_nothing(void **state)
 
 static void file__blanks_comments_and_line_ends(void **state)
 {
-	(void)state;
 	assert_int_equal(read_text("; above = the first section\n"
 				   "  [ port0 ]  # a port\r\n"
 				   "\tlink=\tcable\t# behind a value\r\n"
@@ -91,14 +88,12 @@ static void file__blanks_comments_and_line_ends(void **state)
 
 static void file__escaped_comment_character_is_itself(void **state)
 {
-	(void)state;
 	assert_int_equal(read_text("[port0]\ndevargs = net_x0,a=\\#1\n"), 0);
 	assert_string_equal(source.ports[0].devargs, "net_x0,a=#1");
 }
 
 static void file__lists_add_up(void **state)
 {
-	(void)state;
 	assert_int_equal(read_text("[port0]\n"
 				   "link = a\n"
 				   "ip = 10.0.0.1/24 10.0.0.2/24\n"
@@ -113,7 +108,6 @@ static void file__lists_add_up(void **state)
 
 static void file__sections_in_any_order(void **state)
 {
-	(void)state;
 	assert_int_equal(read_text("[port1]\nlink = b\n[port0]\nlink = a\n"
 				   "[roost]\nverbose = 1\n"),
 			 0);
@@ -127,7 +121,6 @@ static void file__many_entries_and_sections(void **state)
 	char text[8192];
 	size_t len = 0;
 
-	(void)state;
 	for (int i = 0; i < ROOST_PORTS_MAX; i++) {
 		len += (size_t)snprintf(text + len, sizeof(text) - len,
 					"[port%d]\nlink = l%d\n", i, i);
@@ -212,7 +205,6 @@ static void file__every_error_names_its_line(void **state)
 		  "keys" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		assert_int_equal(read_text(rows[i].text), -EINVAL);
 		assert_err(rows[i].err);
@@ -238,7 +230,6 @@ static void file__lines_have_a_longest(void **state)
 {
 	static const char *const ends[] = { "\n", "", "\nmtu = 1500\n" };
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		assert_int_equal(read_line_of("# ", 322, ends[i]), 0);
 		assert_int_equal(read_line_of("# ", 323, ends[i]), -EINVAL);
@@ -250,7 +241,6 @@ static void file__lines_have_a_longest(void **state)
 
 static void file__values_and_names_have_a_longest(void **state)
 {
-	(void)state;
 	assert_int_equal(read_line_of("k=", 2 + 255, "\n"), -EINVAL);
 	assert_err("3: unknown key 'k' in [port0]; see roost.conf(5) for the "
 		   "keys");
@@ -268,7 +258,6 @@ static void file__zero_bytes_are_refused(void **state)
 {
 	static const char text[] = "[port0]\nlink = a\nmtu\0 = 1500\n";
 
-	(void)state;
 	temp_file_write_bytes(text, sizeof(text) - 1);
 	assert_int_equal(roost_config_read_file(&source, temp_path, err),
 			 -EINVAL);
@@ -279,7 +268,6 @@ static void file__missing_or_not_a_file(void **state)
 {
 	char expected[ROOST_CONFIG_ERR_MAX];
 
-	(void)state;
 	unlink(temp_path);
 	assert_int_equal(roost_config_read_file(&source, temp_path, err),
 			 -ENOENT);
@@ -296,7 +284,6 @@ static void file__missing_or_not_a_file(void **state)
 
 static void file__a_pipe_is_refused_without_waiting(void **state)
 {
-	(void)state;
 	unlink(temp_path);
 	assert_int_equal(mkfifo(temp_path, 0600), 0);
 	assert_int_equal(roost_config_read_file(&source, temp_path, err),
@@ -315,7 +302,6 @@ static void file__noise_is_survived_in_silence(void **state)
 	int saved, quiet[2];
 	char text[400], logged[1];
 
-	(void)state;
 	assert_int_equal(pipe2(quiet, O_NONBLOCK), 0);
 	saved = dup(STDERR_FILENO);
 	dup2(quiet[1], STDERR_FILENO);

@@ -23,7 +23,6 @@ union member {
 
 static void key__rows_are_complete(void **state)
 {
-	(void)state;
 	for (int i = 0; i < ROOST_KEYS; i++) {
 		const struct roost_config_key_info *key = &roost_config_keys[i];
 
@@ -84,7 +83,6 @@ static void key__values_round_trip(void **state)
 	};
 	char cause[ROOST_CONFIG_ERR_MAX], text[1024];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct roost_config_key_info *key =
 			&roost_config_keys[rows[i].key];
@@ -119,7 +117,6 @@ static void key__wrong_vlan_says_why(void **state)
 	char cause[ROOST_CONFIG_ERR_MAX];
 	uint16_t vlan_id = 7;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		assert_int_equal(roost_config_keys[ROOST_KEY_VLAN].parse(
 					 &vlan_id, rows[i].value, cause),
@@ -150,7 +147,6 @@ static void key__wrong_users_say_why(void **state)
 	char cause[ROOST_CONFIG_ERR_MAX];
 	struct roost_users users = { .nb = 1, .v = { 7 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		assert_int_equal(roost_config_keys[ROOST_KEY_PEER_USERS].parse(
 					 &users, rows[i].value, cause),
@@ -224,7 +220,6 @@ static void key__every_wrong_value_says_why(void **state)
 	};
 	char cause[ROOST_CONFIG_ERR_MAX];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct roost_config_key_info *key =
 			&roost_config_keys[rows[i].key];
@@ -247,7 +242,6 @@ static void key__twin_is_an_interface(void **state)
 		&roost_config_keys[ROOST_KEY_TWIN];
 	char cause[ROOST_CONFIG_ERR_MAX], expected[ROOST_CONFIG_ERR_MAX];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		union member member = { 0 };
 
@@ -269,7 +263,6 @@ static void key__devargs_have_a_longest(void **state)
 	char expected[ROOST_CONFIG_ERR_MAX];
 	union member member = { 0 };
 
-	(void)state;
 	memset(value, 'x', sizeof(value));
 	value[ROOST_DEVARGS_MAX - 1] = '\0';
 	assert_int_equal(key->parse(&member, value, cause), 0);
@@ -292,7 +285,6 @@ static void key__link_name_has_a_longest(void **state)
 	char cause[ROOST_CONFIG_ERR_MAX];
 	union member member = { 0 };
 
-	(void)state;
 	memset(value, 'l', ROOST_LINK_NAME_MAX);
 	assert_int_equal(key->parse(&member, value, cause), 0);
 	assert_string_equal(member.bytes, value);
@@ -309,7 +301,6 @@ static void key__service_is_hub_or_a_path(void **state)
 	char cause[ROOST_CONFIG_ERR_MAX];
 	union member member = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_int_equal(key->parse(&member, wrong[i], cause), -EINVAL);
 	memset(value, '/', ROOST_SERVICE_MAX - 1);
@@ -326,7 +317,6 @@ static void key__addresses_have_a_most(void **state)
 	char value[64], cause[ROOST_CONFIG_ERR_MAX];
 	union member member = { 0 };
 
-	(void)state;
 	for (int i = 1; i <= ROOST_PORT_IPS_MAX; i++) {
 		snprintf(value, sizeof(value), "10.0.0.%d/24", i);
 		assert_int_equal(key->parse(&member, value, cause), 0);
@@ -343,7 +333,6 @@ static void key__longest_list_round_trips(void **state)
 	char value[64], cause[ROOST_CONFIG_ERR_MAX], text[1024];
 	union member member = { 0 }, again = { 0 };
 
-	(void)state;
 	for (int i = 0; i < ROOST_PORT_IPS_MAX; i++) {
 		snprintf(value, sizeof(value),
 			 "fd00:1111:2222:3333:4444:5555:"

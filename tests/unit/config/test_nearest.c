@@ -20,7 +20,6 @@ static const char *nearest(const char *given)
 
 static void nearest__one_edit_of_each_kind(void **state)
 {
-	(void)state;
 	assert_string_equal(nearest("devarg"), "devargs");
 	assert_string_equal(nearest("devaargs"), "devargs");
 	assert_string_equal(nearest("limk"), "link");
@@ -32,7 +31,6 @@ static void nearest__swap_counts_once(void **state)
 	/* As two replacements, "umt" would be equally near to both. */
 	static const char *const names[] = { "xmt", "mut" };
 
-	(void)state;
 	assert_string_equal(roost_name_nearest("umt", names, 2), "xmt");
 	assert_string_equal(
 		roost_name_nearest("umx", (const char *const[]){ "abx", "mux" },
@@ -44,7 +42,6 @@ static void nearest__swap_counts_once(void **state)
 
 static void nearest__case_is_equal(void **state)
 {
-	(void)state;
 	assert_string_equal(nearest("MTU"), "mtu");
 	assert_string_equal(nearest("DevArgs"), "devargs");
 }
@@ -53,7 +50,6 @@ static void nearest__first_of_equals(void **state)
 {
 	static const char *const names[] = { "aab", "aac" };
 
-	(void)state;
 	assert_string_equal(roost_name_nearest("aad", names, 2), "aab");
 }
 
@@ -61,7 +57,6 @@ static void nearest__empty_and_endless(void **state)
 {
 	char endless[5000];
 
-	(void)state;
 	memset(endless, 'm', sizeof(endless));
 	endless[sizeof(endless) - 1] = '\0';
 	assert_null(nearest(""));
@@ -76,14 +71,12 @@ static void nearest__no_guess_that_misleads(void **state)
 		"log_level", "x", "k", "address", "iface", "GLOBAL", "netdev",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		assert_null(nearest(others[i]));
 }
 
 static void nearest__short_forms(void **state)
 {
-	(void)state;
 	assert_string_equal(nearest("gateway"), "gw");
 	assert_string_equal(nearest("mtu_bytes"), "mtu");
 	assert_string_equal(nearest("dev"), "devargs");
@@ -94,7 +87,6 @@ static void advise__writes_the_name_as_it_is_written(void **state)
 {
 	char advice[ROOST_NAME_ADVICE_MAX];
 
-	(void)state;
 	assert_string_equal(roost_name_advise(advice, "limk", keys, 5, "[*]",
 					      "see x"),
 			    "the nearest known one is [link]");

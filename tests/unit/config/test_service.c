@@ -23,7 +23,6 @@ static char err[ROOST_CONFIG_ERR_MAX];
 
 static int setup(void **state)
 {
-	(void)state;
 	roost_config_init(&options);
 	return 0;
 }
@@ -44,7 +43,6 @@ static void resolve__a_service_is_a_port(void **state)
 {
 	char label[ROOST_LABEL_MAX];
 
-	(void)state;
 	give(ROOST_KEY_SERVICE, 0, "hub");
 	give(ROOST_KEY_SERVICE, 1, "/run/roost.sock");
 	give(ROOST_KEY_LINK, 2, "a");
@@ -75,7 +73,6 @@ static void resolve__the_daemon_configures_a_service(void **state)
 	};
 	char expected[ROOST_CONFIG_ERR_MAX];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		roost_config_init(&options);
 		give(ROOST_KEY_LINK, 0, "a");
@@ -92,7 +89,6 @@ static void resolve__the_daemon_configures_a_service(void **state)
 
 static void resolve__a_service_is_one_port(void **state)
 {
-	(void)state;
 	give(ROOST_KEY_SERVICE, 0, "hub");
 	give(ROOST_KEY_SERVICE, 1, "hub");
 	assert_int_equal(resolve(NOTHING), -EINVAL);

@@ -23,7 +23,6 @@ static char err[ROOST_CONFIG_ERR_MAX];
 
 static int setup(void **state)
 {
-	(void)state;
 	roost_config_init(&options);
 	return 0;
 }
@@ -61,7 +60,6 @@ static void shared_port__is_shared_by_vlans(void **state)
 	};
 	const unsigned int nb = sizeof(ports) / sizeof(ports[0]);
 
-	(void)state;
 	for (unsigned int i = 0; i < nb; i++) {
 		give(ports[i].key, i, ports[i].name);
 		give(ROOST_KEY_VLAN, i, ports[i].vlan);
@@ -85,7 +83,6 @@ static void shared_port__vlans_of_a_link_have_addresses(void **state)
 	};
 	char text[ROOST_PREFIX_STRLEN];
 
-	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
 		give(ROOST_KEY_LINK, i, ports[i].link);
 		give(ROOST_KEY_VLAN, i, ports[i].vlan);
@@ -101,7 +98,6 @@ static void shared_port__vlans_of_a_link_have_addresses(void **state)
 
 static void shared_port__one_vlan_twice(void **state)
 {
-	(void)state;
 	give(ROOST_KEY_DEVARGS, 0, "net_tap0");
 	give(ROOST_KEY_VLAN, 0, "5");
 	give(ROOST_KEY_DEVARGS, 1, "net_tap0");
@@ -124,7 +120,6 @@ static void shared_port__has_no_twin(void **state)
 		{ "5", "0", -EINVAL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		roost_config_init(&options);
 		give(ROOST_KEY_DEVARGS, 0, "net_memif0");

@@ -18,7 +18,6 @@ static struct roost_event_batch batch;
 
 static int setup(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_channel_create(64, &channel), 0);
 	fcntl(roost_channel_fd(channel), F_SETFL, O_NONBLOCK);
 	roost_event_source_init(&a, channel, &a);
@@ -29,7 +28,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	roost_channel_destroy(channel);
 	return 0;
 }
@@ -46,7 +44,6 @@ static void expect(struct roost_event_source *source, uint32_t type)
 
 static void batch__keeps_the_order_of_a_source(void **state)
 {
-	(void)state;
 	roost_event_hold(&batch, &a, 7);
 	roost_event_hold(&batch, &b, 5);
 	roost_event_hold(&batch, &a, 3);
@@ -71,7 +68,6 @@ static void batch__loses_none_of_many(void **state)
 {
 	const uint32_t nb = ROOST_EVENT_HELD_MAX + 3;
 
-	(void)state;
 	for (uint32_t i = 0; i < nb; i++)
 		roost_event_hold(&batch, &a, i);
 	roost_event_batch_raise(&batch);

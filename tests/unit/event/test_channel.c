@@ -67,7 +67,6 @@ static void channel_create__capacity(void **state)
 {
 	struct roost_channel *channel;
 
-	(void)state;
 	assert_int_equal(roost_channel_create(3, &channel), -EINVAL);
 	assert_int_equal(roost_channel_create(0, &channel), -EINVAL);
 	/* A ring of one has no room at all. */
@@ -81,7 +80,6 @@ static void channel_create__out_of_descriptors(void **state)
 	struct roost_channel *channel;
 	struct rlimit before, none;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	none = before;
 	none.rlim_cur = 0;
@@ -96,7 +94,6 @@ static void channel_read__in_order_with_all_fields(void **state)
 	struct roost_event_source a, b;
 	int owner_a, owner_b;
 
-	(void)state;
 	roost_event_source_init(&a, channel, &owner_a);
 	roost_event_source_init(&b, channel, &owner_b);
 	for (uint32_t i = 0; i < 30; i++)
@@ -120,7 +117,6 @@ static void event_raise__without_channel(void **state)
 {
 	struct roost_event_source source;
 
-	(void)state;
 	roost_event_source_init(&source, NULL, NULL);
 	roost_event_raise(&source, 1, 0);
 	roost_event_ack(&source, 1);
@@ -133,7 +129,6 @@ static void channel_read__nonblocking(void **state)
 	struct roost_event_source source;
 	struct roost_event event;
 
-	(void)state;
 	roost_event_source_init(&source, channel, NULL);
 	set_nonblocking(channel, true);
 	assert_int_equal(roost_channel_read(channel, &event), -EAGAIN);
@@ -183,7 +178,6 @@ static void channel_read__blocks(void **state)
 	struct roost_event_source source;
 	struct reader reader;
 
-	(void)state;
 	roost_event_source_init(&source, channel, NULL);
 	start_reader(&reader, channel);
 	assert_false(atomic_load(&reader.done));
@@ -208,7 +202,6 @@ static void channel_read__interrupted(void **state)
 	struct roost_channel *channel = new_channel(8);
 	struct reader reader;
 
-	(void)state;
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
 	start_reader(&reader, channel);
 	while (!atomic_load(&reader.done)) {
@@ -232,7 +225,6 @@ static void channel_read__token_without_event(void **state)
 	struct reader reader;
 	uint64_t one = 1;
 
-	(void)state;
 	roost_event_source_init(&source, channel, NULL);
 	start_reader(&reader, channel);
 	for (int i = 0; i < 5; i++) {
@@ -264,7 +256,6 @@ static void channel_fd__poll_and_select(void **state)
 	struct timeval now = { 0, 0 };
 	fd_set set;
 
-	(void)state;
 	roost_event_source_init(&source, channel, NULL);
 	assert_false(readable(channel));
 	roost_event_raise(&source, 0, 0);
@@ -312,7 +303,6 @@ static void channel_fd__epoll_level_and_edge(void **state)
 	struct roost_event_source source;
 	struct roost_event event;
 
-	(void)state;
 	roost_event_source_init(&source, channel, NULL);
 	set_nonblocking(channel, true);
 	assert_int_equal(epoll_events(level), 0);
@@ -348,7 +338,6 @@ static void event_raise__overflow_keeps_events(void **state)
 	struct roost_event_source a, b;
 	unsigned int seen_a[8] = { 0 }, seen_b = 0;
 
-	(void)state;
 	roost_event_source_init(&a, channel, NULL);
 	roost_event_source_init(&b, channel, NULL);
 	for (uint32_t i = 0; i < 800; i++)
@@ -385,7 +374,6 @@ static void event_source_fini__removes_events_and_tokens(void **state)
 	struct roost_channel *channel = new_channel(64);
 	struct roost_event_source gone, other;
 
-	(void)state;
 	roost_event_source_init(&gone, channel, NULL);
 	roost_event_source_init(&other, channel, NULL);
 	for (uint32_t i = 0; i < 10; i++)
@@ -421,7 +409,6 @@ static void event_source_fini__with_overflow(void **state)
 	struct roost_event_source gone, other;
 	unsigned int seen[2] = { 0 };
 
-	(void)state;
 	roost_event_source_init(&gone, channel, NULL);
 	roost_event_source_init(&other, channel, NULL);
 	for (uint32_t i = 0; i < 100; i++) {
@@ -454,7 +441,6 @@ static void event_source_fini__token_held_by_a_reader(void **state)
 	struct roost_event event;
 	uint64_t token;
 
-	(void)state;
 	set_nonblocking(channel, true);
 	roost_event_source_init(&other, channel, NULL);
 	for (int round = 0; round < 3; round++) {
@@ -510,7 +496,6 @@ static void event_source_fini__waits_for_acks(void **state)
 	struct roost_event_source source, other;
 	struct finisher f = { .source = &source };
 
-	(void)state;
 	roost_event_source_init(&source, channel, NULL);
 	roost_event_source_init(&other, channel, NULL);
 	for (uint32_t i = 0; i < 3; i++)

@@ -49,7 +49,6 @@ static int owner;
 
 static int setup(void **state)
 {
-	(void)state;
 	after_read = NULL;
 	assert_int_equal(roost_channel_create(8, &channel), 0);
 	roost_event_source_init(&source, channel, &owner);
@@ -58,7 +57,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	roost_event_source_fini(&source);
 	roost_channel_destroy(channel);
 	return 0;
@@ -101,7 +99,6 @@ static void channel_read__cancelled_with_a_token_leaves_the_event(void **state)
 {
 	struct roost_event event;
 
-	(void)state;
 	roost_event_raise(&source, 3, 4);
 	cancel_reader_with_token();
 	assert_true(readable());
@@ -148,7 +145,6 @@ static void channel_read__cancelled_with_a_token_of_the_end(void **state)
 	pthread_t reader;
 	struct roost_event event;
 
-	(void)state;
 	roost_event_raise(&source, 0, 0);
 	after_read = hang_up;
 	assert_int_equal(pthread_create(&reader, NULL, reader_main, NULL), 0);
@@ -165,7 +161,6 @@ static void channel_read__cancelled_asleep(void **state)
 	pthread_t reader;
 	void *result;
 
-	(void)state;
 	assert_int_equal(pthread_create(&reader, NULL, reader_main, NULL), 0);
 	nanosleep(&nap, NULL);
 	pthread_cancel(reader);

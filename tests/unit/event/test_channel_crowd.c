@@ -174,27 +174,23 @@ static void run_crowd(unsigned int capacity, uint32_t events, bool churn)
 
 static void channel_read__one_reader_per_event(void **state)
 {
-	(void)state;
 	run_crowd(1024, EVENTS, false);
 }
 
 /* A million events: each is got once, and every ack is counted. */
 static void channel_read__a_million(void **state)
 {
-	(void)state;
 	run_crowd(1024, 1000000 / PRODUCERS, false);
 }
 
 static void channel_read__overflow_among_readers(void **state)
 {
-	(void)state;
 	run_crowd(4, EVENTS, false);
 	run_crowd(2, EVENTS, false);
 }
 
 static void event_source_fini__among_many(void **state)
 {
-	(void)state;
 	run_crowd(64, EVENTS, true);
 	run_crowd(4, EVENTS, true);
 }
@@ -221,7 +217,6 @@ static void event_source_fini__races_with_a_reader(void **state)
 	struct roost_event event;
 	pthread_t thread;
 
-	(void)state;
 	crowd_open(&c, 8, 0);
 	stays = &c.sources[0][0];
 	for (unsigned int round = 0; round < 500; round++) {

@@ -23,7 +23,6 @@ static struct roost_event_source source;
 
 static int setup(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_channel_create(4, &channel), 0);
 	roost_event_source_init(&source, channel, &channel);
 	return 0;
@@ -31,7 +30,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	roost_channel_destroy(channel);
 	return 0;
 }
@@ -80,7 +78,6 @@ static void read_type(uint32_t type)
 
 static void hang_up__events_are_read_first(void **state)
 {
-	(void)state;
 	for (uint32_t type = 0; type < 10; type++) /* the ring holds 3 */
 		roost_event_raise(&source, type, 1);
 	roost_channel_hang_up(channel);
@@ -93,7 +90,6 @@ static void hang_up__events_are_read_first(void **state)
 
 static void hang_up__of_an_empty_channel(void **state)
 {
-	(void)state;
 	roost_channel_hang_up(channel);
 	assert_ended();
 	roost_channel_hang_up(channel);
@@ -102,7 +98,6 @@ static void hang_up__of_an_empty_channel(void **state)
 
 static void hang_up__later_events_are_read(void **state)
 {
-	(void)state;
 	roost_channel_hang_up(channel);
 	roost_event_raise(&source, 7, 1);
 	assert_int_equal(roost_channel_waiting(channel), 1);
@@ -112,7 +107,6 @@ static void hang_up__later_events_are_read(void **state)
 
 static void hang_up__nonblocking(void **state)
 {
-	(void)state;
 	fcntl(roost_channel_fd(channel), F_SETFL, O_NONBLOCK);
 	roost_event_raise(&source, 1, 1);
 	roost_channel_hang_up(channel);
@@ -122,7 +116,6 @@ static void hang_up__nonblocking(void **state)
 
 static void hang_up__then_the_source_goes(void **state)
 {
-	(void)state;
 	roost_event_raise(&source, 1, 1);
 	roost_channel_hang_up(channel);
 	assert_int_equal(roost_event_source_fini(&source), 0);
@@ -152,7 +145,6 @@ static void hang_up__wakes_all_readers(void **state)
 	pthread_t threads[READERS];
 	int read[READERS] = { 0 }, sum = 0;
 
-	(void)state;
 	for (int i = 0; i < READERS; i++)
 		pthread_create(&threads[i], NULL, read_until_end, &read[i]);
 	usleep(20000);
@@ -173,7 +165,6 @@ static void source_query__counts(void **state)
 	struct roost_event_counts counts;
 	struct roost_event event;
 
-	(void)state;
 	for (uint32_t i = 0; i < 5; i++)
 		roost_event_raise(&source, 1, 1);
 	assert_int_equal(roost_channel_waiting(channel), 5);

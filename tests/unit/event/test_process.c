@@ -61,7 +61,6 @@ static void process__number_stays(void **state)
 {
 	const uint32_t mine = roost_process();
 
-	(void)state;
 	assert_int_not_equal(mine, 0);
 	assert_int_equal(roost_process(), mine);
 	assert_int_equal(ran, 0);
@@ -80,7 +79,6 @@ static void process__child_has_another(void **state)
 	const uint32_t mine = roost_process();
 	pid_t pid;
 
-	(void)state;
 	pid = fork();
 	if (pid == 0) {
 		alarm(CHILD_S);
@@ -97,7 +95,6 @@ static void process__grandchild_has_a_third(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	pid = fork();
 	if (pid == 0) {
 		const uint32_t child = roost_process();
@@ -118,7 +115,6 @@ static void process__child_without_handlers_has_another(void **state)
 	const uint32_t mine = roost_process();
 	pid_t pid;
 
-	(void)state;
 	pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
 	if (pid == 0)
 		_exit(child_main(mine));
@@ -137,7 +133,6 @@ static void process__child_in_the_same_memory_has_the_same(void **state)
 {
 	static uint8_t stack[65536] __attribute__((aligned(16)));
 
-	(void)state;
 	assert_int_equal(answer(clone(shares_memory, stack + sizeof(stack),
 				      CLONE_VM | CLONE_VFORK | SIGCHLD, NULL)),
 			 0);
@@ -166,7 +161,6 @@ static void process__pages_that_children_find_zeroed(void **state)
 	uint8_t *pages = aligned_alloc(PAGE_BYTES, 4 * PAGE_BYTES);
 	uint8_t *middle;
 
-	(void)state;
 	assert_non_null(pages);
 	middle = pages + PAGE_BYTES;
 	memset(pages, 1, 4 * PAGE_BYTES);
@@ -206,7 +200,6 @@ static void process__held_off_fork_sees_all_or_nothing(void **state)
 	pthread_t thread;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, change, NULL), 0);
 	for (int i = 0; i < 100; i++) {
 		pid = fork();
@@ -228,7 +221,6 @@ static void process__fork_of_who_holds_it_off_comes_back(void **state)
 {
 	pid_t pid;
 
-	(void)state;
 	alarm(CHILD_S);
 	roost_process_fork_hold();
 	pid = fork();

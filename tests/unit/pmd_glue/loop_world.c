@@ -79,7 +79,6 @@ static int open_port(unsigned int i)
 
 int loop_world_start(void **state)
 {
-	(void)state;
 	eal_start();
 	w->pool = rte_pktmbuf_pool_create("loop", 2047, 0, 0,
 					  RTE_PKTMBUF_HEADROOM +
@@ -94,7 +93,6 @@ int loop_world_start(void **state)
 
 int loop_world_setup(void **state)
 {
-	(void)state;
 	w->now_ns = roost_now_ns();
 	for (unsigned int i = 0; i < LOOP_PORTS; i++) {
 		w->ports[i].is_up = true;
@@ -106,7 +104,6 @@ int loop_world_setup(void **state)
 
 int loop_world_teardown(void **state)
 {
-	(void)state;
 	rte_pktmbuf_free_bulk(w->punts, w->nb_punts);
 	w->nb_punts = 0;
 	for (uint16_t i = 0; i < LOOP_PORTS; i++)

@@ -38,7 +38,6 @@ static char link_name[32]; /* nobody else's */
 
 static int configure_link(void **state)
 {
-	(void)state;
 	snprintf(link_name, sizeof(link_name), "unit-%d", getpid());
 	config = (struct roost_config){ .nb_ports = 1 };
 	strcpy(config.ports[0].link, link_name);
@@ -91,7 +90,6 @@ static void device__starting_eal_touches_nothing(void **state)
 	cpu_set_t cpus_before, cpus_after;
 	sigset_t mask_before, mask_after;
 
-	(void)state;
 	sched_getaffinity(0, sizeof(cpus_before), &cpus_before);
 	pthread_sigmask(SIG_SETMASK, NULL, &mask_before);
 	assert_string_equal(caught(open_and_close), "");
@@ -112,7 +110,6 @@ static void device__holds_no_file(void **state)
 	char path[PATH_MAX];
 	glob_t fds;
 
-	(void)state;
 	assert_int_equal(glob("/proc/self/fd/*", 0, NULL, &fds), 0);
 	for (size_t i = 0; i < fds.gl_pathc; i++) {
 		ssize_t len = readlink(fds.gl_pathv[i], path, sizeof(path) - 1);
@@ -128,7 +125,6 @@ static void device__holds_no_file(void **state)
 
 static void device__opens_again_and_again(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 5; i++)
 		open_and_close();
 	assert_int_equal(rte_eth_dev_count_avail(), 0);
@@ -138,7 +134,6 @@ static void device__is_shared_and_counted(void **state)
 {
 	struct roost_device *a = open_device(0), *b = open_device(0);
 
-	(void)state;
 	assert_ptr_equal(a, b);
 	roost_device_close(a);
 	assert_non_null(roost_device_dev(b)); /* still there */
@@ -153,7 +148,6 @@ static void device__link_looks_like_a_port(void **state)
 	struct roost_dev *dev = roost_device_dev(device);
 	struct roost_port_attr attr;
 
-	(void)state;
 	assert_int_equal(roost_port_query(dev, 1, &attr), 0);
 	assert_int_equal(attr.state, ROOST_PORT_ACTIVE); /* nobody there yet */
 	assert_int_equal(attr.active_mtu, ROOST_MTU_4096);
@@ -169,7 +163,6 @@ static void device__help_leaves_the_lcore_id(void **state)
 {
 	struct roost_device *device = open_device(0);
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		roost_device_help(device);
 		assert_int_equal(rte_lcore_id(), LCORE_ID_ANY);
@@ -183,7 +176,6 @@ static void device__two_ends_hear_each_other(void **state)
 	struct roost_dev_counters a, b;
 	struct roost_device *one, *two;
 
-	(void)state;
 	config.nb_ports = 2;
 	strcpy(config.ports[1].link, link_name);
 	one = open_device(0);
@@ -209,7 +201,6 @@ static void device__has_two_ports(void **state)
 	struct roost_port_attr attr;
 	struct roost_dev_counters c;
 
-	(void)state;
 	config.nb_ports = 3;
 	snprintf(config.ports[1].link, sizeof(config.ports[1].link), "%sb",
 		 link_name);
@@ -249,7 +240,6 @@ static void device__any_ethdev_will_do(void **state)
 	struct roost_port_attr attr;
 	struct roost_device *device;
 
-	(void)state;
 	configure_port("net_ring0");
 	device = open_device(0);
 	assert_int_equal(roost_port_query(roost_device_dev(device), 1, &attr),
@@ -266,7 +256,6 @@ static void device__mtu_is_as_asked(void **state)
 	struct roost_device *device;
 	struct roost_port_attr attr;
 
-	(void)state;
 	config.ports[0].mtu_bytes = 2200;
 	device = open_device(0);
 	assert_int_equal(roost_port_query(roost_device_dev(device), 1, &attr),
@@ -299,28 +288,24 @@ static void check_refused(int ret, const char *cause)
 
 static void device__no_such_driver(void **state)
 {
-	(void)state;
 	configure_port("net_nosuch0,foo=1");
 	check_refused(-ENODEV, "net_nosuch0");
 }
 
 static void device__no_such_interface(void **state)
 {
-	(void)state;
 	configure_port("net_af_packet0,iface=nosuch0");
 	check_refused(-ENODEV, "no interface \"nosuch0\"");
 }
 
 static void device__missing_argument(void **state)
 {
-	(void)state;
 	configure_port("net_af_packet0");
 	check_refused(-ENODEV, "\"iface\"");
 }
 
 static void device__wrong_argument(void **state)
 {
-	(void)state;
 	configure_port("net_memif0,role=sever,bsiz=4");
 	check_refused(-ENODEV, "did you mean \"bsize\"?");
 	configure_port("net_memif0,role=sever");
@@ -329,7 +314,6 @@ static void device__wrong_argument(void **state)
 
 static void device__mtu_beyond_the_buffers(void **state)
 {
-	(void)state;
 	configure_port("net_memif0,role=server,bsize=2048");
 	config.ports[0].mtu_bytes = 4200;
 	check_refused(-EINVAL, "2030");
@@ -340,7 +324,6 @@ static void device__third_on_a_link(void **state)
 	struct roost_device *one, *two;
 	char pid[16];
 
-	(void)state;
 	config.nb_ports = 3;
 	strcpy(config.ports[1].link, link_name);
 	strcpy(config.ports[2].link, link_name);
@@ -356,7 +339,6 @@ static void device__third_on_a_link(void **state)
 /* The first is given back when the second is not to be had. */
 static void device__second_port_fails(void **state)
 {
-	(void)state;
 	config.nb_ports = 2;
 	strcpy(config.ports[1].devargs, "net_af_packet0,iface=nosuch0");
 	config.ports[1].second = true;
@@ -373,7 +355,6 @@ static void open_ninth(void)
 
 static void device__beyond_the_configuration(void **state)
 {
-	(void)state;
 	assert_non_null(strstr(caught(open_ninth), "has 1 devices"));
 	assert_int_equal(open_ret, -EINVAL);
 }
@@ -417,7 +398,6 @@ static void device__is_not_a_childs(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	inherited = open_device(0);
 	pid = fork();
 	assert_true(pid >= 0);
@@ -434,7 +414,6 @@ static void device__is_not_a_childs(void **state)
 /* A refused opening leaves nothing in the way of a good one. */
 static void device__opens_after_failures(void **state)
 {
-	(void)state;
 	open_and_close();
 	assert_int_equal(rte_eth_dev_count_avail(), 0);
 }

@@ -141,7 +141,6 @@ static struct roost_device *open_ports(unsigned int nb)
 
 static int forget(void **state)
 {
-	(void)state;
 	memset(calls, 0, sizeof(calls));
 	return 0;
 }
@@ -167,7 +166,6 @@ static void await(char letter)
 
 static void close__a_port_stops_before_its_memory_goes(void **state)
 {
-	(void)state;
 	roost_device_close(open_ports(1));
 	assert_string_equal(calls, "PqSscuf");
 }
@@ -175,7 +173,6 @@ static void close__a_port_stops_before_its_memory_goes(void **state)
 /* What one sends may lie in the other's ring. */
 static void close__all_ports_before_any_memory(void **state)
 {
-	(void)state;
 	roost_device_close(open_ports(2));
 	assert_string_equal(calls, "PqPqSSscuscuff");
 }
@@ -185,7 +182,6 @@ static void removal__a_port_stops_and_keeps_its_memory(void **state)
 {
 	struct roost_device *device = open_ports(1);
 
-	(void)state;
 	hears(first_port, RTE_ETH_EVENT_INTR_RMV, hears_arg, NULL);
 	await('u');
 	assert_string_equal(calls, "PqSscu");
@@ -197,7 +193,6 @@ static void reset__a_port_stops_before_its_rings_are_others(void **state)
 {
 	struct roost_device *device = open_ports(1);
 
-	(void)state;
 	hears(first_port, RTE_ETH_EVENT_INTR_RESET, hears_arg, NULL);
 	await('r');
 	assert_string_equal(calls, "PqSsrqS");

@@ -107,7 +107,6 @@ static void create__refuses(void **state)
 		group_addr,
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(spoil) / sizeof(spoil[0]); i++) {
 		struct roost_loop_conf conf = loop_conf(0);
 		struct roost_loop *loop;
@@ -133,7 +132,6 @@ static void create__knows_the_port(void **state)
 	struct roost_loop *loop;
 	struct roost_gid gid;
 
-	(void)state;
 	assert_int_equal(roost_loop_create(&conf, &loop), 0);
 	assert_int_equal(port_of(loop).state, ROOST_PORT_ACTIVE);
 	assert_int_equal(port_of(loop).active_mtu, ROOST_MTU_1024);
@@ -149,7 +147,6 @@ static void destroy__is_busy(void **state)
 	struct roost_ctx *ctx;
 	struct roost_cm *cm;
 
-	(void)state;
 	assert_int_equal(roost_ctx_open(roost_loop_dev(loop), &ctx), 0);
 	assert_int_equal(roost_loop_destroy(loop), -EBUSY);
 	assert_int_equal(roost_ctx_close(ctx), 0);
@@ -166,7 +163,6 @@ static void destroy__sends_what_is_left(void **state)
 {
 	struct roost_loop *loop = loop_new_b();
 
-	(void)state;
 	loop_hear(loop, &arp_request);
 	assert_null(loop_sent(0));
 	loop_destroy(loop);
@@ -178,7 +174,6 @@ static void destroy__frees_what_is_not_taken(void **state)
 {
 	struct roost_loop *loop = loop_new_b();
 
-	(void)state;
 	for (unsigned int i = 0; i < 3 * LOOP_RING_LEN; i++)
 		loop_hear(loop, &arp_request);
 	assert_int_equal(rte_ring_count(w->ports[0].tx), LOOP_RING_LEN - 1);
@@ -220,7 +215,6 @@ static void punt__keeps_the_order(void **state)
 	struct roost_loop *loop = loop_new_b();
 	struct rte_mbuf *frames[200];
 
-	(void)state;
 	for (uint16_t i = 0; i < 200; i++)
 		frames[i] = own(i);
 	assert_int_equal(loop_run(loop, frames, 200), 200);
@@ -235,7 +229,6 @@ static void punt__from_the_queue_and_from_the_program(void **state)
 	struct rte_mbuf *frames[50];
 	struct roost_loop *loop;
 
-	(void)state;
 	conf.rx_queue = 0;
 	loop = loop_new(&conf);
 	for (uint16_t i = 0; i < 60; i++) {
@@ -260,7 +253,6 @@ static void punt__null_frees(void **state)
 	struct rte_mbuf *frames[2] = { own(0), own(1) };
 	struct roost_loop *loop;
 
-	(void)state;
 	conf.punt = NULL;
 	loop = loop_new(&conf);
 	loop_run(loop, frames, 2);
@@ -275,7 +267,6 @@ static void punt__segments_come_back_as_they_are(void **state)
 	struct roost_loop *loop = loop_new_b();
 	struct rte_mbuf *big = loop_mbuf(bytes, 4000), *frames[4];
 
-	(void)state;
 	rte_pktmbuf_chain(big, loop_mbuf(bytes + 4000, 4000));
 	frames[0] = own(0);
 	frames[1] = big;
@@ -315,7 +306,6 @@ static void link__goes_down_and_comes_up(void **state)
 	struct roost_loop *loop = loop_new_b();
 	struct roost_ctx *ctx;
 
-	(void)state;
 	roost_ctx_open(roost_loop_dev(loop), &ctx);
 	w->ports[0].is_up = false;
 	look_at_the_link(loop);
@@ -341,7 +331,6 @@ static void link__mtu_and_speed_change(void **state)
 {
 	struct roost_loop *loop = loop_new_b();
 
-	(void)state;
 	w->ports[0].mtu_bytes = 9000;
 	look_at_the_link(loop);
 	assert_int_equal(port_of(loop).active_mtu, ROOST_MTU_4096);

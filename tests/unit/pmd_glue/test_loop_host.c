@@ -44,7 +44,6 @@ static void host__answers(void **state)
 {
 	struct roost_loop *loop = loop_new_b();
 
-	(void)state;
 	for (size_t i = 0; i < QUESTIONS; i++) {
 		loop_hear(loop, questions[i].question);
 		expect_back(questions[i].question);
@@ -58,7 +57,6 @@ static void host__answers_segments(void **state)
 {
 	struct roost_loop *loop = loop_new_b();
 
-	(void)state;
 	for (size_t i = 0; i < QUESTIONS; i++) {
 		const struct golden_frame *f = questions[i].question;
 		struct rte_mbuf *mbuf =
@@ -77,7 +75,6 @@ static void host__is_silent(void **state)
 	struct roost_loop_conf conf = loop_conf(0);
 	struct roost_loop *loop;
 
-	(void)state;
 	conf.silent = true;
 	loop = loop_new(&conf);
 	for (size_t i = 0; i < QUESTIONS; i++) {
@@ -96,7 +93,6 @@ static void host__leaves_long_frames(void **state)
 	struct roost_loop *loop = loop_new_b();
 	struct rte_mbuf *frames[2];
 
-	(void)state;
 	memcpy(bytes, echo4_request.bytes, echo4_request.len_bytes);
 	frames[0] = loop_mbuf(bytes, sizeof(bytes));
 	frames[1] = loop_mbuf(bytes, 13);
@@ -177,7 +173,6 @@ static void check_vlan(uint16_t of, uint16_t tci, bool hears)
 
 static void vlan__hears_its_own(void **state)
 {
-	(void)state;
 	check_vlan(0, 0, true);
 	check_vlan(0, 0xe000, true);
 	check_vlan(100, 100, true);
@@ -186,7 +181,6 @@ static void vlan__hears_its_own(void **state)
 
 static void vlan__others_are_the_programs(void **state)
 {
-	(void)state;
 	check_vlan(0, 100, false);
 	check_vlan(100, 101, false);
 	check_vlan(100, 0, false);
@@ -201,7 +195,6 @@ static void vlan__two_tags_are_the_programs(void **state)
 		loop_tag(tagged(&arp_request, 5), 0x8100, 7),
 	};
 
-	(void)state;
 	loop_run(loop, frames, 3);
 	loop_run(loop, NULL, 0);
 	assert_null(loop_sent(0));
@@ -216,7 +209,6 @@ static void vlan__stripped_and_shared(void **state)
 	struct rte_mbuf *frame = stripped(&arp_request, 0);
 	struct rte_mbuf *clone = rte_pktmbuf_clone(frame, w->pool);
 
-	(void)state;
 	loop_run(loop, &frame, 1);
 	loop_run(loop, NULL, 0);
 	loop_expect_sent(0, &arp_reply);
@@ -269,7 +261,6 @@ static void check_resolve(bool v6, const struct golden_frame *answer)
 /* A question from a station tells where it is. */
 static void neigh__again_until_the_answer(void **state)
 {
-	(void)state;
 	check_resolve(false, &arp_request);
 	check_resolve(true, &nd_solicit);
 }
@@ -281,7 +272,6 @@ static void neigh__nobody_answers(void **state)
 	uint8_t mac[6];
 	unsigned int asked;
 
-	(void)state;
 	roost_ctx_open(roost_loop_dev(loop), &ctx);
 	assert_int_equal(resolve_a(ctx, false, mac), -EAGAIN);
 	for (unsigned int i = 0; i < 40; i++) {
@@ -310,7 +300,6 @@ static void neigh__no_route(void **state)
 	struct roost_ctx *ctx;
 	uint8_t mac[6];
 
-	(void)state;
 	roost_ctx_open(roost_loop_dev(loop), &ctx);
 	assert_int_equal(roost_av_resolve(ctx, &av, mac), -EHOSTUNREACH);
 	roost_ctx_close(ctx);

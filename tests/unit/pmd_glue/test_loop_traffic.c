@@ -230,7 +230,6 @@ static void check_messages(void)
 
 static void traffic__v4_and_v6(void **state)
 {
-	(void)state;
 	for (unsigned int v6 = 0; v6 < 2; v6++) {
 		open_ends(0);
 		connect_ends(v6);
@@ -250,7 +249,6 @@ static void traffic__in_segments(void **state)
 {
 	static const unsigned int sizes[] = { 12, 42, 128, 1000 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		open_ends(0);
 		connect_ends(i & 1);
@@ -282,7 +280,6 @@ static struct rte_mbuf *strip_and_cut(struct rte_mbuf *mbuf)
 
 static void traffic__in_a_vlan(void **state)
 {
-	(void)state;
 	open_ends(100);
 	connect_ends(false);
 	check_messages();
@@ -301,7 +298,6 @@ static struct rte_mbuf *put_into_vlan_5(struct rte_mbuf *mbuf)
 /* They may be for another device of the program. */
 static void traffic__of_another_vlan_is_the_programs(void **state)
 {
-	(void)state;
 	open_ends(0);
 	connect_ends(false);
 	change = put_into_vlan_5;
@@ -329,7 +325,6 @@ static void traffic__waits_for_the_transmit_queue(void **state)
 {
 	struct end *a = &ends[1], *b = &ends[0];
 
-	(void)state;
 	open_ends(0);
 	connect_ends(false);
 	for (unsigned int i = 0; i < SLOTS; i++)
@@ -349,7 +344,6 @@ static void traffic__destroyed_with_a_full_transmit_queue(void **state)
 {
 	struct end *a = &ends[1];
 
-	(void)state;
 	open_ends(0);
 	connect_ends(false);
 	for (unsigned int i = 0; i < SLOTS; i++)
@@ -371,7 +365,6 @@ static void traffic__threads_in_turn(void **state)
 {
 	pthread_t thread;
 
-	(void)state;
 	open_ends(0);
 	connect_ends(false);
 	for (unsigned int i = 0; i < 8; i++) {
@@ -449,7 +442,6 @@ static void cm__last_message_leaves(void **state)
 	struct roost_cm_conn *active;
 	struct rte_mbuf *frame;
 
-	(void)state;
 	open_ends(0);
 	for (unsigned int i = 0; i < LOOP_PORTS; i++)
 		roost_cm_get(roost_loop_dev(ends[i].loop), &cms[i]);

@@ -164,7 +164,6 @@ int roost_port_query(struct roost_dev *dev, uint8_t port_num,
 
 static int setup(void **state)
 {
-	(void)state;
 	memset(&world, 0, sizeof(world));
 	config = (struct roost_config){ .nb_ports = 2 };
 	strcpy(config.ports[0].devargs, "net_null0");
@@ -178,7 +177,6 @@ static void ports__live_in_order(void **state)
 	struct roost_dev *dev = (struct roost_dev *)&world;
 	struct roost_ports ports;
 
-	(void)state;
 	assert_int_equal(roost_ports_prepare(&config, 0), 0);
 	assert_int_equal(roost_ports_open(&ports, &config, 0), 0);
 	assert_int_equal(ports.nb, 2);
@@ -198,7 +196,6 @@ static void ports__that_do_not_open_leave_none(void **state)
 {
 	struct roost_ports ports;
 
-	(void)state;
 	world.open_ret = -EBUSY;
 	assert_int_equal(roost_ports_open(&ports, &config, 0), -EBUSY);
 	assert_int_equal(ports.nb, 0);
@@ -209,7 +206,6 @@ static void ports__start_until_an_error(void **state)
 {
 	struct roost_ports ports;
 
-	(void)state;
 	assert_int_equal(roost_ports_open(&ports, &config, 0), 0);
 	world.start_ret = -EIO;
 	assert_int_equal(roost_ports_start(&ports, NULL, NULL), -EIO);
@@ -218,7 +214,6 @@ static void ports__start_until_an_error(void **state)
 
 static void ports__prepare_until_an_error(void **state)
 {
-	(void)state;
 	world.prepare_ret = -EACCES;
 	assert_int_equal(roost_ports_prepare(&config, 0), -EACCES);
 	assert_string_equal(world.calls, "P0");
@@ -227,7 +222,6 @@ static void ports__prepare_until_an_error(void **state)
 /* What a forked child cannot use is the backend's to say. */
 static void ports__are_inherited_as_the_backend_says(void **state)
 {
-	(void)state;
 	assert_false(roost_ports_are_inherited(&config, 0));
 	world.inherited = true;
 	assert_true(roost_ports_are_inherited(&config, 0));
@@ -252,7 +246,6 @@ static void ports__configure_the_device(void **state)
 	struct roost_dev_conf conf = { .name = "roost0" };
 	struct roost_ports ports;
 
-	(void)state;
 	memset(pools, 0, sizeof(pools));
 	memcpy(rte_mempool_get_priv(&pools[0].pool), &small, sizeof(small));
 	memcpy(rte_mempool_get_priv(&pools[1].pool), &large, sizeof(large));
@@ -280,7 +273,6 @@ static void ports__wait_for_links(void **state)
 	struct roost_ports ports;
 	uint64_t begin_ns;
 
-	(void)state;
 	assert_int_equal(roost_ports_open(&ports, &config, 0), 0);
 	assert_int_equal(roost_ports_start(&ports, (struct roost_dev *)&world,
 					   NULL),

@@ -61,7 +61,6 @@ static int setup(void **state)
 	struct ibv_ah_attr ah_attr = address();
 	struct ibv_device **list = ibv_get_device_list(NULL);
 
-	(void)state;
 	c = ibv_open_device(list[0]);
 	assert_non_null(c);
 	ibv_free_device_list(list);
@@ -86,7 +85,6 @@ static int setup(void **state)
 /* Also: everything can be ended. */
 static int teardown(void **state)
 {
-	(void)state;
 	assert_int_equal(ibv_dealloc_mw(mw2), 0);
 	assert_int_equal(ibv_dealloc_mw(mw1), 0);
 	assert_int_equal(ibv_dereg_mr(mr), 0);

@@ -16,7 +16,6 @@ static struct ibv_cq *scq, *rcq;
 
 static int setup(void **state)
 {
-	(void)state;
 	c = open_roost0();
 	pd = ibv_alloc_pd(c);
 	scq = ibv_create_cq(c, 1, NULL, NULL, 0);
@@ -26,7 +25,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	fake.fail_call = NULL;
 	ibv_destroy_cq(rcq);
 	ibv_destroy_cq(scq);

@@ -18,7 +18,6 @@ static const uint8_t group4[4] = { 224, 0, 0, 9 };
 
 static int setup(void **state)
 {
-	(void)state;
 	c = open_roost0();
 	pd = ibv_alloc_pd(c);
 	return 0;
@@ -26,7 +25,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	fake.fail_call = NULL;
 	ibv_dealloc_pd(pd);
 	close_roost0(c);
@@ -51,7 +49,6 @@ static void create_ah__passes_the_address(void **state)
 	};
 	struct ibv_ah *ah;
 
-	(void)state;
 	attr.grh.dgid.raw[15] = 0xaa;
 	ah = ibv_create_ah(pd, &attr);
 	assert_non_null(ah);
@@ -102,7 +99,6 @@ static void init_ah_from_wc__ipv4(void **state)
 	const struct roost_gid peer = roost_gid_from_v4(peer4);
 	struct ibv_ah_attr attr;
 
-	(void)state;
 	memset(&attr, 0xee, sizeof(attr));
 	assert_int_equal(ibv_init_ah_from_wc(c, 1, &wc, &grh, &attr), 0);
 	assert_int_equal(attr.is_global, 1);
@@ -129,7 +125,6 @@ static void init_ah_from_wc__ipv6(void **state)
 	};
 	struct ibv_ah_attr attr;
 
-	(void)state;
 	grh.sgid.raw[0] = 0xfe;
 	grh.sgid.raw[1] = 0x80;
 	grh.sgid.raw[15] = 2;
@@ -149,7 +144,6 @@ static void init_ah_from_wc__multicast(void **state)
 	struct ibv_grh grh = grh_v4(peer4, group4);
 	struct ibv_ah_attr attr;
 
-	(void)state;
 	assert_int_equal(ibv_init_ah_from_wc(c, 1, &wc, &grh, &attr), 0);
 	assert_int_equal(attr.grh.sgid_index, 2);
 
@@ -171,7 +165,6 @@ static void init_ah_from_wc__without_grh_looks_at_none(void **state)
 	struct ibv_wc wc = { .slid = 7 };
 	struct ibv_ah_attr attr;
 
-	(void)state;
 	assert_int_equal(ibv_init_ah_from_wc(c, 1, &wc, NULL, &attr), 0);
 	assert_int_equal(attr.is_global, 0);
 	assert_int_equal(attr.dlid, 7);
@@ -184,7 +177,6 @@ static void init_ah_from_wc__errors(void **state)
 	struct ibv_grh none = { 0 };
 	struct ibv_ah_attr attr;
 
-	(void)state;
 	/* not to an address of ours, not on a port of ours, no IP at all */
 	assert_minus_one_errno(ibv_init_ah_from_wc(c, 1, &wc, &grh, &attr),
 			       EINVAL);
@@ -204,7 +196,6 @@ static void create_ah_from_wc__makes_one(void **state)
 	const struct roost_gid peer = roost_gid_from_v4(peer4);
 	struct ibv_ah *ah = ibv_create_ah_from_wc(pd, &wc, &grh, 1);
 
-	(void)state;
 	assert_non_null(ah);
 	assert_memory_equal(fake.av.dgid.b, peer.b, 16);
 	ibv_destroy_ah(ah);
@@ -216,7 +207,6 @@ static void resolve_eth_l2__asks_the_neighbour(void **state)
 	uint8_t mac[6] = { 0 };
 	uint16_t vid = 5;
 
-	(void)state;
 	assert_int_equal(ibv_resolve_eth_l2_from_gid(c, &attr, mac, &vid), 0);
 	assert_memory_equal(mac, "\x02\x03\x04\x05\x06\x07", 6);
 	assert_int_equal(vid, 0xffff);
@@ -240,7 +230,6 @@ static void mcast__attach_and_detach(void **state)
 	struct ibv_qp *qp;
 	union ibv_gid group = { .raw = { 0xff, 0x0e } };
 
-	(void)state;
 	init.send_cq = cq;
 	init.recv_cq = cq;
 	qp = ibv_create_qp(pd, &init);

@@ -12,7 +12,6 @@ static void open__context_is_extended_and_complete(void **state)
 	struct ibv_context *c = open_roost0();
 	struct verbs_context *v = verbs_get_ctx(c);
 
-	(void)state;
 	assert_non_null(v);
 	assert_int_equal(v->sz, sizeof(struct verbs_context));
 	assert_string_equal(c->device->name, "roost0");
@@ -33,7 +32,6 @@ static void open__no_operation_is_null(void **state)
 	struct verbs_context *v = verbs_get_ctx(c);
 	const size_t ops = offsetof(struct verbs_context, context.ops);
 
-	(void)state;
 	for (size_t at = 0; at < ops + sizeof(c->ops); at += sizeof(void *)) {
 		void *const op = *(void **)((char *)v + at);
 
@@ -52,7 +50,6 @@ static void open__cmd_fd_is_open_and_obeys_nothing(void **state)
 	struct ibv_context *c = open_roost0();
 	char byte = 0;
 
-	(void)state;
 	assert_int_equal(fcntl(c->cmd_fd, F_GETFD), FD_CLOEXEC);
 	assert_int_equal(write(c->cmd_fd, &byte, 1), -1);
 	assert_int_equal(errno, EBADF);
@@ -73,7 +70,6 @@ static void open__each_failure_gives_its_errno_and_undoes_the_rest(void **state)
 	};
 	struct ibv_device **list = ibv_get_device_list(NULL);
 
-	(void)state;
 	for (size_t i = 0; i < NB(rows); i++) {
 		fake_reset();
 		fake.fail_call = rows[i].call;
@@ -88,7 +84,6 @@ static void close__refused_changes_nothing(void **state)
 {
 	struct ibv_context *c = open_roost0();
 
-	(void)state;
 	fake.fail_call = "roost_ctx_close";
 	fake.fail_rc = -EBUSY;
 	assert_errno(ibv_close_device(c), EBUSY);
@@ -117,7 +112,6 @@ static void close__ends_what_the_program_left(void **state)
 	struct ibv_dm *dm;
 	char buf[8];
 
-	(void)state;
 	parent_attr.td = ibv_alloc_td(c, &td_attr);
 	parent = ibv_alloc_parent_domain(c, &parent_attr);
 	/* a window that is older than the region it could be bound to */

@@ -26,7 +26,6 @@ static void create_cq__says_its_real_size(void **state)
 	int cq_context;
 	struct ibv_cq *cq;
 
-	(void)state;
 	cq = ibv_create_cq(c, 10, &cq_context, NULL, 0);
 	assert_non_null(cq);
 	assert_int_equal(fake.cq_cqe, 10);
@@ -50,7 +49,6 @@ static void create_cq__bad_arguments(void **state)
 {
 	struct ibv_context *c = open_roost0();
 
-	(void)state;
 	assert_null_errno(ibv_create_cq(c, 0, NULL, NULL, 0), EINVAL);
 	assert_null_errno(ibv_create_cq(c, -1, NULL, NULL, 0), EINVAL);
 	assert_null_errno(ibv_create_cq(c, 1, NULL, NULL, 1), EINVAL);
@@ -67,7 +65,6 @@ static void destroy_cq__busy_changes_nothing(void **state)
 	struct ibv_comp_channel *ch = ibv_create_comp_channel(c);
 	struct ibv_cq *cq = ibv_create_cq(c, 1, NULL, ch, 0);
 
-	(void)state;
 	fake.fail_call = "roost_cq_destroy";
 	fake.fail_rc = -EBUSY;
 	assert_errno(ibv_destroy_cq(cq), EBUSY);
@@ -85,7 +82,6 @@ static void poll_cq__takes_in_order_across_bursts(void **state)
 	struct ibv_cq *cq = ibv_create_cq(c, 64, NULL, NULL, 0);
 	struct ibv_wc wc[64];
 
-	(void)state;
 	add_cqes(40);
 	assert_int_equal(ibv_poll_cq(cq, 3, wc), 3);
 	assert_int_equal(wc[2].wr_id, 2);
@@ -103,7 +99,6 @@ static void poll_cq__empty_takes_the_workers_turn_and_looks_again(void **state)
 	struct ibv_cq *cq = ibv_create_cq(c, 64, NULL, NULL, 0);
 	struct ibv_wc wc[2];
 
-	(void)state;
 	assert_int_equal(ibv_poll_cq(cq, 2, wc), 0);
 	assert_int_equal(fake.helps, 1);
 	fake.on_help = add_one_cqe;
@@ -121,7 +116,6 @@ static void poll_cq__overrun_is_negative_after_the_last_entry(void **state)
 	struct ibv_cq *cq = ibv_create_cq(c, 64, NULL, NULL, 0);
 	struct ibv_wc wc[64];
 
-	(void)state;
 	add_cqes(16);
 	fake.poll_error = -EIO;
 	assert_int_equal(ibv_poll_cq(cq, 64, wc), 16);
@@ -135,7 +129,6 @@ static void req_notify__arms_and_wakes_the_worker(void **state)
 	struct ibv_context *c = open_roost0();
 	struct ibv_cq *cq = ibv_create_cq(c, 1, NULL, NULL, 0);
 
-	(void)state;
 	assert_int_equal(ibv_req_notify_cq(cq, 0), 0);
 	assert_int_equal(fake.cq_arms, 1);
 	assert_int_equal(fake.cq_armed_solicited, 0);
@@ -156,7 +149,6 @@ static void modify_cq__takes_moderation(void **state)
 		.moderate = { .cq_count = 16, .cq_period = 100 },
 	};
 
-	(void)state;
 	assert_int_equal(ibv_modify_cq(cq, &attr), 0);
 	attr.attr_mask = IBV_CQ_ATTR_RESERVED;
 	assert_errno(ibv_modify_cq(cq, &attr), EINVAL);

@@ -21,7 +21,6 @@ static void start_poll__walks_and_reads(void **state)
 				  IBV_WC_EX_WITH_COMPLETION_TIMESTAMP);
 	struct ibv_poll_cq_attr attr = { 0 };
 
-	(void)state;
 	assert_non_null(cq);
 	fake.nb_cqes = 2;
 	fake.cqes[0] = (struct roost_cqe){
@@ -74,7 +73,6 @@ static void start_poll__empty_helps_and_is_not_begun(void **state)
 	struct ibv_cq_ex *cq = create(c, 0);
 	struct ibv_poll_cq_attr attr = { 0 };
 
-	(void)state;
 	assert_int_equal(ibv_start_poll(cq, &attr), ENOENT);
 	assert_int_equal(fake.helps, 1);
 	assert_false(fake.poll_open);
@@ -93,7 +91,6 @@ static void read__never_calls_through_null(void **state)
 	struct ibv_cq_ex *cq = create(c, 0);
 	struct ibv_wc_tm_info info;
 
-	(void)state;
 	assert_int_equal(ibv_wc_read_cvlan(cq), 0);
 	assert_int_equal(ibv_wc_read_flow_tag(cq), 0);
 	ibv_wc_read_tm_info(cq, &info);
@@ -108,7 +105,6 @@ static void create_cq_ex__plain_poll_works_too(void **state)
 	struct ibv_cq_ex *cq = create(c, 0);
 	struct ibv_wc wc;
 
-	(void)state;
 	fake.nb_cqes = 1;
 	fake.cqes[0].wr_id = 9;
 	assert_int_equal(ibv_poll_cq(ibv_cq_ex_to_cq(cq), 1, &wc), 1);
@@ -155,7 +151,6 @@ static void create_cq_ex__what_it_takes(void **state)
 	};
 	struct ibv_context *c = open_roost0();
 
-	(void)state;
 	for (size_t i = 0; i < NB(rows); i++) {
 		struct ibv_cq_init_attr_ex attr = rows[i].attr;
 		struct ibv_cq_ex *cq;
@@ -181,7 +176,6 @@ static void create_cq_ex__ignore_overrun_reaches_the_engine(void **state)
 	};
 	struct ibv_cq_ex *cq;
 
-	(void)state;
 	cq = ibv_create_cq_ex(c, &attr);
 	assert_false(fake.cq_ignores_overrun);
 	ibv_destroy_cq(ibv_cq_ex_to_cq(cq));
@@ -203,7 +197,6 @@ static void read__wallclock(void **state)
 	struct timespec mono, wall;
 	int64_t want, got;
 
-	(void)state;
 	clock_gettime(CLOCK_MONOTONIC, &mono);
 	clock_gettime(CLOCK_REALTIME, &wall);
 	fake.nb_cqes = 1;

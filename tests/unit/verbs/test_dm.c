@@ -9,7 +9,6 @@ static struct ibv_pd *pd;
 
 static int setup(void **state)
 {
-	(void)state;
 	c = open_roost0();
 	pd = ibv_alloc_pd(c);
 	return 0;
@@ -17,7 +16,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	fake.fail_call = NULL;
 	ibv_dealloc_pd(pd);
 	close_roost0(c);
@@ -39,7 +37,6 @@ static void dm__what_is_written_can_be_read(void **state)
 	struct ibv_dm *dm = alloc(100, 0);
 	char got[8] = "xxxxxxx";
 
-	(void)state;
 	assert_non_null(dm);
 	assert_ptr_equal(dm->context, c);
 	assert_int_equal(ibv_memcpy_from_dm(got, dm, 92, 8), 0);
@@ -62,7 +59,6 @@ static void dm__nothing_outside(void **state)
 	struct ibv_dm *dm = alloc(100, 0);
 	char host[128];
 
-	(void)state;
 	for (size_t i = 0; i < NB(rows); i++) {
 		assert_errno(ibv_memcpy_to_dm(dm, rows[i].offset, host,
 					      rows[i].length),
@@ -84,7 +80,6 @@ static void alloc_dm__limits(void **state)
 	struct ibv_alloc_dm_attr attr = { .length = 8, .comp_mask = 1 };
 	struct ibv_dm *dm;
 
-	(void)state;
 	assert_null_errno(ibv_alloc_dm(c, &attr), EINVAL);
 	assert_null_errno(alloc(0, 0), EINVAL);
 	assert_null_errno(alloc(((size_t)256 << 20) + 1, 0), EINVAL);
@@ -99,7 +94,6 @@ static void reg_dm_mr__counts_from_0(void **state)
 	struct ibv_dm *dm = alloc(100, 16);
 	struct ibv_mr *mr;
 
-	(void)state;
 	mr = ibv_reg_dm_mr(pd, dm, 40, 60,
 			   IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE);
 	assert_non_null(mr);
@@ -121,7 +115,6 @@ static void reg_dm_mr__errors_hold_nothing(void **state)
 {
 	struct ibv_dm *dm = alloc(100, 0);
 
-	(void)state;
 	assert_null_errno(ibv_reg_dm_mr(pd, dm, 0, 8, IBV_ACCESS_LOCAL_WRITE),
 			  EINVAL);
 	fake.fail_call = "roost_mr_reg";

@@ -15,7 +15,6 @@ static int setup(void **state)
 {
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC };
 
-	(void)state;
 	c = open_roost0();
 	ch = ibv_create_comp_channel(c);
 	assert_non_null(ch);
@@ -28,7 +27,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	fake.fail_call = NULL;
 	ibv_destroy_qp(qp);
 	ibv_dealloc_pd(pd);
@@ -40,7 +38,6 @@ static int teardown(void **state)
 
 static void comp_channel__is_busy_while_a_cq_refers_to_it(void **state)
 {
-	(void)state;
 	assert_ptr_equal(ch->context, c);
 	assert_int_equal(ch->fd, 1002);
 	assert_int_equal(ch->refcnt, 1);
@@ -51,7 +48,6 @@ static void comp_channel__is_busy_while_a_cq_refers_to_it(void **state)
 
 static void comp_channel__no_descriptor_left(void **state)
 {
-	(void)state;
 	fake.fail_call = "roost_channel_create";
 	fake.fail_rc = -EMFILE;
 	assert_null_errno(ibv_create_comp_channel(c), EMFILE);
@@ -62,7 +58,6 @@ static void get_cq_event__gives_cq_and_context(void **state)
 	struct ibv_cq *got = NULL;
 	void *got_context = NULL;
 
-	(void)state;
 	fake.event = (struct roost_event){ .source = &fake.cq_comp };
 	assert_int_equal(ibv_get_cq_event(ch, &got, &got_context), 0);
 	assert_ptr_equal(got, cq);
@@ -84,7 +79,6 @@ static void get_event__says_why_not(void **state)
 	struct ibv_cq *got;
 	void *ctx;
 
-	(void)state;
 	fake.fail_call = "roost_channel_read";
 	fake.fail_rc = -EAGAIN;
 	assert_minus_one_errno(ibv_get_cq_event(ch, &got, &ctx), EAGAIN);
@@ -98,7 +92,6 @@ static void async_event__of_a_qp(void **state)
 {
 	struct ibv_async_event event;
 
-	(void)state;
 	fake.event = (struct roost_event){
 		.source = &fake.qp_async,
 		.type = ROOST_EVENT_QP_FATAL,
@@ -116,7 +109,6 @@ static void async_event__of_a_cq(void **state)
 {
 	struct ibv_async_event event;
 
-	(void)state;
 	fake.event = (struct roost_event){
 		.source = &fake.cq_async,
 		.type = ROOST_EVENT_CQ_ERR,
@@ -143,7 +135,6 @@ static void async_event__of_an_srq(void **state)
 	struct ibv_srq *srq = ibv_create_srq(pd, &attr);
 	struct ibv_async_event event;
 
-	(void)state;
 	for (uint32_t i = 0; i < NB(rows); i++) {
 		fake.event = (struct roost_event){
 			.source = &fake.srq_async,
@@ -164,7 +155,6 @@ static void async_event__of_a_port_needs_no_object(void **state)
 {
 	struct ibv_async_event event;
 
-	(void)state;
 	fake.event = (struct roost_event){
 		.source = &fake.port_async,
 		.type = ROOST_EVENT_GID_CHANGE,

@@ -328,13 +328,11 @@ static void refused(unsigned int device)
 
 static void foreign__device(void **state)
 {
-	(void)state;
 	refused(1);
 }
 
 static void foreign__context(void **state)
 {
-	(void)state;
 	refused(0);
 }
 

@@ -12,7 +12,6 @@ static void fork__needs_nothing(void **state)
 {
 	char buf[8];
 
-	(void)state;
 	assert_int_equal(ibv_is_fork_initialized(), IBV_FORK_UNNEEDED);
 	assert_int_equal(ibv_fork_init(), 0);
 	assert_int_equal(ibv_is_fork_initialized(), IBV_FORK_UNNEEDED);
@@ -26,7 +25,6 @@ static void fork__child_that_uses_no_verbs_just_runs(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0)

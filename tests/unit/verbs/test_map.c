@@ -35,7 +35,6 @@ static void qp_type__every_value(void **state)
 		{ IBV_QPT_DRIVER, -EOPNOTSUPP, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < NB(rows); i++) {
 		const enum ibv_qp_type verbs = (enum ibv_qp_type)rows[i].verbs;
 		enum roost_qp_type got;
@@ -75,7 +74,6 @@ static void wr_opcode__every_value(void **state)
 		{ 16, -EINVAL, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < NB(rows); i++) {
 		const enum ibv_wr_opcode verbs =
 			(enum ibv_wr_opcode)rows[i].verbs;
@@ -99,7 +97,6 @@ static void send_flags__every_bit(void **state)
 		{ IBV_SEND_INLINE, ROOST_SEND_INLINE },
 	};
 
-	(void)state;
 	for (int bit = 0; bit < 32; bit++) {
 		uint32_t want = 0, got = 0;
 
@@ -129,7 +126,6 @@ static void access__every_bit(void **state)
 		{ 1 << 9, ROOST_ACCESS_FLUSH_PERSISTENT },
 	};
 
-	(void)state;
 	for (int bit = 0; bit < 32; bit++) {
 		const uint32_t verbs = 1u << bit;
 		const int dropped = verbs == IBV_ACCESS_HUGETLB ||
@@ -163,7 +159,6 @@ static void qp_state__every_value(void **state)
 	};
 	enum roost_qp_state got;
 
-	(void)state;
 	assert_int_equal(NB(rows), ROOST_QPS_COUNT);
 	for (size_t i = 0; i < NB(rows); i++) {
 		assert_int_equal(roost_map_qp_state(rows[i].verbs, &got), 0);
@@ -205,7 +200,6 @@ static void qp_attr_mask__every_bit(void **state)
 		{ IBV_QP_RATE_LIMIT, ROOST_QP_RATE_LIMIT },
 	};
 
-	(void)state;
 	for (int bit = 0; bit < 32; bit++) {
 		uint32_t want = 0, got = 0;
 
@@ -220,7 +214,6 @@ static void qp_attr_mask__every_bit(void **state)
 
 static void mtu__every_value(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_unmap_mtu(ROOST_MTU_256), IBV_MTU_256);
 	assert_int_equal(roost_unmap_mtu(ROOST_MTU_512), IBV_MTU_512);
 	assert_int_equal(roost_unmap_mtu(ROOST_MTU_1024), IBV_MTU_1024);
@@ -232,7 +225,6 @@ static void mtu__every_value(void **state)
 
 static void port_state__every_value(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_unmap_port_state(ROOST_PORT_DOWN),
 			 IBV_PORT_DOWN);
 	assert_int_equal(roost_unmap_port_state(ROOST_PORT_INIT),
@@ -265,7 +257,6 @@ static void wc_status__every_value(void **state)
 		{ ROOST_WC_RNR_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < NB(rows); i++)
 		assert_int_equal(roost_unmap_wc_status((uint8_t)rows[i].engine),
 				 rows[i].verbs);
@@ -291,7 +282,6 @@ static void wc_opcode__every_value(void **state)
 		{ ROOST_WC_RECV_WRITE_IMM, IBV_WC_RECV_RDMA_WITH_IMM },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < NB(rows); i++)
 		assert_int_equal(roost_unmap_wc_opcode((uint8_t)rows[i].engine),
 				 rows[i].verbs);
@@ -305,7 +295,6 @@ static void wc_flags__every_bit(void **state)
 		[3] = IBV_WC_WITH_INV,
 	};
 
-	(void)state;
 	assert_int_equal(ROOST_WC_GRH, 1 << 0);
 	assert_int_equal(ROOST_WC_WITH_IMM, 1 << 1);
 	assert_int_equal(ROOST_WC_WITH_INV, 1 << 3);
@@ -332,7 +321,6 @@ static void cqe__every_member(void **state)
 	};
 	struct ibv_wc wc;
 
-	(void)state;
 	roost_unmap_cqe(&cqe, &wc);
 	assert_int_equal(wc.wr_id, 1);
 	assert_int_equal(wc.qp_num, 2);
@@ -392,7 +380,6 @@ static void event__every_value(void **state)
 		{ ROOST_EVENT_WQ_FATAL, IBV_EVENT_WQ_FATAL, ROOST_EVENT_OF_WQ },
 	};
 
-	(void)state;
 	assert_int_equal(NB(rows), IBV_EVENT_WQ_FATAL + 1);
 	for (size_t i = 0; i < NB(rows); i++) {
 		assert_int_equal(roost_unmap_event(rows[i].engine),

@@ -80,7 +80,6 @@ static void qp_attr__every_member_arrives(void **state)
 	struct roost_qp_attr got;
 	uint32_t mask;
 
-	(void)state;
 	assert_int_equal(roost_map_qp_attr(&a, all, &got, &mask), 0);
 	assert_int_equal(mask, (uint32_t)all);
 	assert_int_equal(got.state, ROOST_QPS_RTS);
@@ -133,7 +132,6 @@ static void qp_attr__comes_back_as_it_went(void **state)
 	struct roost_qp_attr engine;
 	uint32_t mask;
 
-	(void)state;
 	assert_int_equal(roost_map_qp_attr(&a, all, &engine, &mask), 0);
 	memset(&back, 0xff, sizeof(back));
 	roost_unmap_qp_attr(&engine, &back);
@@ -146,7 +144,6 @@ static void qp_attr__what_the_mask_leaves_out_may_be_anything(void **state)
 	struct ibv_qp_attr a;
 	uint32_t mask;
 
-	(void)state;
 	memset(&a, 0xee, sizeof(a));
 	assert_int_equal(roost_map_qp_attr(&a, 0, &got, &mask), 0);
 	assert_int_equal(mask, 0);
@@ -161,7 +158,6 @@ static void qp_attr__bad_values(void **state)
 	struct ibv_qp_attr a;
 	uint32_t mask;
 
-	(void)state;
 	memset(&a, 0, sizeof(a));
 	a.qp_state = IBV_QPS_UNKNOWN;
 	a.cur_qp_state = (enum ibv_qp_state)99;
@@ -199,7 +195,6 @@ static void mig_state__every_value(void **state)
 		ROOST_MIG_ARMED,
 	};
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct ibv_qp_attr a = { .path_mig_state = values[i] }, back;
 		struct roost_qp_attr got;
@@ -236,7 +231,6 @@ static void speed__width_and_lane(void **state)
 		{ UINT32_MAX, 2, 128 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint8_t width, speed;
 

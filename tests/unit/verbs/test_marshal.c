@@ -20,7 +20,6 @@ static void ah_attr__same_bytes(void **state)
 	struct ibv_ah_attr ours, theirs;
 
 	REAL(ibv_copy_ah_attr_from_kern);
-	(void)state;
 	number(&src, sizeof(src), 1);
 	memset(&ours, 0xaa, sizeof(ours));
 	memset(&theirs, 0xaa, sizeof(theirs));
@@ -35,7 +34,6 @@ static void qp_attr__same_bytes(void **state)
 	struct ibv_qp_attr ours, theirs;
 
 	REAL(ibv_copy_qp_attr_from_kern);
-	(void)state;
 	number(&src, sizeof(src), 2);
 	memset(&ours, 0xaa, sizeof(ours));
 	memset(&theirs, 0xaa, sizeof(theirs));
@@ -51,7 +49,6 @@ static void path_rec__same_bytes_both_ways(void **state)
 
 	REAL(ibv_copy_path_rec_from_kern);
 	REAL(ibv_copy_path_rec_to_kern);
-	(void)state;
 	number(&kern, sizeof(kern), 3);
 	memset(&ours, 0xaa, sizeof(ours));
 	memset(&theirs, 0xaa, sizeof(theirs));
@@ -72,7 +69,6 @@ static void path_rec__comes_back_as_it_went(void **state)
 	struct ib_user_path_rec kern, back;
 	struct ibv_sa_path_rec path;
 
-	(void)state;
 	number(&kern, sizeof(kern), 4);
 	kern.mtu = 5; /* a byte in struct ibv_sa_path_rec */
 	memset(&back, 0, sizeof(back));

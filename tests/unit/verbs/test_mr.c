@@ -10,7 +10,6 @@ static char buf[100];
 
 static int setup(void **state)
 {
-	(void)state;
 	c = open_roost0();
 	pd = ibv_alloc_pd(c);
 	return 0;
@@ -18,7 +17,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	fake.fail_call = NULL;
 	assert_int_equal(ibv_dealloc_pd(pd), 0);
 	close_roost0(c);
@@ -29,7 +27,6 @@ static void reg_mr__fills_what_the_program_reads(void **state)
 {
 	struct ibv_mr *mr;
 
-	(void)state;
 	mr = ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
 	assert_non_null(mr);
 	assert_ptr_equal(mr->context, c);
@@ -52,7 +49,6 @@ static void reg_mr__every_entry_point(void **state)
 			      IBV_ACCESS_RELAXED_ORDERING | IBV_ACCESS_HUGETLB;
 	struct ibv_mr *mr;
 
-	(void)state;
 	mr = (ibv_reg_mr)(pd, buf, 8, IBV_ACCESS_REMOTE_READ);
 	assert_int_equal(fake.mr_access, ROOST_ACCESS_REMOTE_READ);
 	ibv_dereg_mr(mr);
@@ -70,7 +66,6 @@ static void reg_mr__whole_address_space(void **state)
 	struct ibv_mr *mr =
 		ibv_reg_mr(pd, NULL, SIZE_MAX, IBV_ACCESS_ON_DEMAND);
 
-	(void)state;
 	assert_non_null(mr);
 	assert_null(fake.mr_addr);
 	assert_true(fake.mr_len == SIZE_MAX);
@@ -80,7 +75,6 @@ static void reg_mr__whole_address_space(void **state)
 
 static void reg_mr__errors(void **state)
 {
-	(void)state;
 	assert_null_errno(ibv_reg_mr(pd, buf, 8, 1 << 12), EINVAL);
 	fake.fail_call = "roost_mr_reg";
 	fake.fail_rc = -EFAULT;
@@ -91,7 +85,6 @@ static void dereg_mr__refused_changes_nothing(void **state)
 {
 	struct ibv_mr *mr = ibv_reg_mr(pd, buf, 8, 0);
 
-	(void)state;
 	fake.fail_call = "roost_mr_dereg";
 	fake.fail_rc = -EBUSY;
 	assert_errno(ibv_dereg_mr(mr), EBUSY);
@@ -105,7 +98,6 @@ static void rereg_mr__each_change(void **state)
 	struct ibv_mr *mr = ibv_reg_mr(pd, buf, 8, 0);
 	char next[16];
 
-	(void)state;
 	assert_int_equal(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
 				      next, 16, 0),
 			 0);
@@ -153,7 +145,6 @@ static void rereg_mr__errors_change_nothing(void **state)
 	};
 	struct ibv_mr *mr = ibv_reg_mr(pd, buf, 8, 0);
 
-	(void)state;
 	for (size_t i = 0; i < NB(rows); i++) {
 		errno = 0;
 		assert_int_equal(ibv_rereg_mr(mr, rows[i].flags, NULL,
@@ -179,7 +170,6 @@ static void alloc_null_mr__is_of_every_address(void **state)
 {
 	struct ibv_mr *mr = ibv_alloc_null_mr(pd);
 
-	(void)state;
 	assert_non_null(mr);
 	assert_null(mr->addr);
 	assert_true(mr->length == SIZE_MAX);
@@ -197,7 +187,6 @@ static void advise_mr__faults_in_what_it_is_told(void **state)
 {
 	struct ibv_sge sges[2] = { { 0x1000, 16, 5 }, { 0x2000, 32, 6 } };
 
-	(void)state;
 	assert_int_equal(ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH,
 				       IBV_ADVISE_MR_FLAG_FLUSH, sges, 2),
 			 0);
@@ -221,7 +210,6 @@ static void advise_mr__errors(void **state)
 {
 	struct ibv_sge sge = { 0x1000, 16, 5 };
 
-	(void)state;
 	assert_errno(ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 2, &sge,
 				   1),
 		     EINVAL);

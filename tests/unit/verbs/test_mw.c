@@ -15,7 +15,6 @@ static int setup(void **state)
 {
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC };
 
-	(void)state;
 	c = open_roost0();
 	pd = ibv_alloc_pd(c);
 	cq = ibv_create_cq(c, 1, NULL, NULL, 0);
@@ -29,7 +28,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	fake.fail_call = NULL;
 	ibv_dereg_mr(mr);
 	ibv_destroy_qp(qp);
@@ -43,7 +41,6 @@ static void alloc_mw__fills_what_the_program_reads(void **state)
 {
 	struct ibv_mw *mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
 
-	(void)state;
 	assert_non_null(mw);
 	assert_ptr_equal(mw->context, c);
 	assert_ptr_equal(mw->pd, pd);
@@ -75,7 +72,6 @@ static void bind_mw__posts_with_the_next_key(void **state)
 	};
 	const struct roost_send_wr *wr = &fake.sends[0].wr;
 
-	(void)state;
 	assert_int_equal(ibv_bind_mw(qp, mw, &bind), 0);
 	/* only the low byte moves, and wraps */
 	assert_int_equal(mw->rkey, 0x12345f00);
@@ -98,7 +94,6 @@ static void bind_mw__without_a_region_unbinds(void **state)
 	struct ibv_mw *mw = ibv_alloc_mw(pd, IBV_MW_TYPE_1);
 	struct ibv_mw_bind bind = { .wr_id = 9 };
 
-	(void)state;
 	assert_int_equal(ibv_bind_mw(qp, mw, &bind), 0);
 	assert_null(fake.sends[0].wr.bind.mr);
 	assert_int_equal(fake.sends[0].wr.bind.len_bytes, 0);
@@ -114,7 +109,6 @@ static void bind_mw__errors_keep_the_key(void **state)
 	struct ibv_mw_bind bind = { .bind_info = { .mr = mr, .length = 1 } };
 	struct ibv_mw_bind bad;
 
-	(void)state;
 	assert_int_equal(ibv_bind_mw(qp, mw2, &bind), EINVAL);
 	assert_int_equal(ibv_bind_mw(qp, foreign, &bind), EPERM);
 	bad = bind;

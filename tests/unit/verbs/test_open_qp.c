@@ -25,7 +25,6 @@ static int setup(void **state)
 		.comp_mask = IBV_QP_INIT_ATTR_XRCD,
 	};
 
-	(void)state;
 	c = open_roost0();
 	xrcd = open_xrcd();
 	other = open_xrcd();
@@ -37,7 +36,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	fake.fail_call = NULL;
 	assert_int_equal(fake.qps, 0);
 	assert_int_equal(ibv_close_xrcd(other), 0);
@@ -64,7 +62,6 @@ static void open_qp__is_a_handle_of_the_same_qp(void **state)
 	struct ibv_qp *handle = ibv_open_qp(c, &attr);
 	struct ibv_qp_attr qp_attr = { .qp_state = IBV_QPS_ERR };
 
-	(void)state;
 	assert_non_null(handle);
 	assert_ptr_not_equal(handle, qp);
 	assert_ptr_equal(handle->context, c);
@@ -87,7 +84,6 @@ static void open_qp__target_lives_until_its_last_handle(void **state)
 	struct ibv_qp_open_attr attr = open_attr();
 	struct ibv_qp *a = ibv_open_qp(c, &attr), *b;
 
-	(void)state;
 	assert_int_equal(ibv_destroy_qp(qp), 0);
 	assert_int_equal(fake.qps, 1);
 	b = ibv_open_qp(c, &attr);
@@ -110,7 +106,6 @@ static void open_qp__events(void **state)
 	struct ibv_qp *handle = ibv_open_qp(c, &attr);
 	struct ibv_async_event event;
 
-	(void)state;
 	fake.event = (struct roost_event){
 		.source = &fake.qp_async,
 		.type = ROOST_EVENT_QP_FATAL,
@@ -139,7 +134,6 @@ static void open_qp__errors(void **state)
 {
 	struct ibv_qp_open_attr attr;
 
-	(void)state;
 	for (uint32_t bit = 1; bit < IBV_QP_OPEN_ATTR_RESERVED; bit <<= 1) {
 		if (bit == IBV_QP_OPEN_ATTR_CONTEXT)
 			continue;

@@ -8,14 +8,12 @@ static struct ibv_context *c;
 
 static int setup(void **state)
 {
-	(void)state;
 	c = open_roost0();
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	fake.fail_call = NULL;
 	close_roost0(c);
 	return 0;
@@ -25,7 +23,6 @@ static void pd__alloc_and_dealloc(void **state)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(c);
 
-	(void)state;
 	assert_non_null(pd);
 	assert_ptr_equal(pd->context, c);
 	assert_int_equal(pd->handle, 77);
@@ -56,7 +53,6 @@ static void parent_domain__stands_for_its_pd(void **state)
 	struct ibv_mr *mr;
 	char buf[8];
 
-	(void)state;
 	mr = ibv_reg_mr(pd, buf, 8, 0);
 	engine_pd = fake.last_pd;
 	ibv_dereg_mr(mr);
@@ -107,7 +103,6 @@ static void parent_domain__takes_allocators_and_asks_none(void **state)
 	};
 	struct ibv_cq_ex *cq;
 
-	(void)state;
 	parent = ibv_alloc_parent_domain(c, &attr);
 	assert_non_null(parent);
 	cq_attr.parent_domain = parent;
@@ -129,7 +124,6 @@ static void parent_domain__errors(void **state)
 	struct ibv_pd *pd = ibv_alloc_pd(c);
 	struct ibv_parent_domain_init_attr attr = { .pd = NULL };
 
-	(void)state;
 	assert_null_errno(ibv_alloc_parent_domain(c, &attr), EINVAL);
 	attr.pd = pd;
 	attr.comp_mask = 4;
@@ -143,7 +137,6 @@ static void td__is_busy_in_a_parent_domain(void **state)
 	struct ibv_td *td = ibv_alloc_td(c, &attr);
 	struct ibv_pd *pd = ibv_alloc_pd(c), *parent = parent_of(pd, td);
 
-	(void)state;
 	assert_ptr_equal(td->context, c);
 	assert_errno(ibv_dealloc_td(td), EBUSY);
 	ibv_dealloc_pd(parent);

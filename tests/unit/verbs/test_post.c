@@ -12,7 +12,6 @@ static int setup(void **state)
 {
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC };
 
-	(void)state;
 	c = open_roost0();
 	pd = ibv_alloc_pd(c);
 	qp = ibv_create_qp(pd, &attr);
@@ -22,7 +21,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	ibv_destroy_qp(qp);
 	ibv_dealloc_pd(pd);
 	close_roost0(c);
@@ -48,7 +46,6 @@ static void post_send__one_doorbell_per_list(void **state)
 		{ .addr = 0x2000, .length = 20, .lkey = 8 },
 	};
 
-	(void)state;
 	chain_sends(wr, 3);
 	wr[0].sg_list = sge;
 	wr[0].num_sge = 2;
@@ -81,7 +78,6 @@ static void post_send__stops_at_the_bad_one(void **state)
 {
 	struct ibv_send_wr wr[4], *bad = NULL;
 
-	(void)state;
 	chain_sends(wr, 4);
 	fake.fail_wr = 2;
 	assert_errno(ibv_post_send(qp, wr, &bad), ENOMEM);
@@ -110,7 +106,6 @@ static void post_send__what_cannot_be_translated(void **state)
 		{ IBV_WR_SEND, 0, -1, EINVAL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < NB(rows); i++) {
 		struct ibv_send_wr wr[2], *bad = NULL;
 
@@ -159,7 +154,6 @@ static void post_send__every_opcode_and_its_fields(void **state)
 		{ IBV_WR_ATOMIC_FETCH_AND_ADD, ROOST_WR_FETCH_ADD, ADD },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < NB(rows); i++) {
 		const struct roost_send_wr *got = &fake.sends[0].wr;
 		struct ibv_send_wr wr, *bad = NULL;
@@ -202,7 +196,6 @@ static void post_send__datagram(void **state)
 	const struct roost_send_wr *got = &fake.sends[0].wr;
 	struct ibv_send_wr wr, *bad = NULL;
 
-	(void)state;
 	replace_qp(IBV_QPT_UD);
 	chain_sends(&wr, 1);
 	wr.wr.ud.ah = ah;
@@ -224,7 +217,6 @@ static void post_send__xrc_names_an_srq(void **state)
 {
 	struct ibv_send_wr wr, *bad = NULL;
 
-	(void)state;
 	replace_qp(IBV_QPT_XRC_SEND);
 	chain_sends(&wr, 1);
 	wr.opcode = IBV_WR_RDMA_WRITE;
@@ -244,7 +236,6 @@ static void post_send__binds_windows_of_type_2(void **state)
 	struct ibv_mr *mr;
 	char buf[64];
 
-	(void)state;
 	mr = ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_MW_BIND);
 	chain_sends(&wr, 1);
 	wr.opcode = IBV_WR_BIND_MW;
@@ -292,7 +283,6 @@ static void post_recv__list_and_bad_one(void **state)
 		{ .wr_id = 3 },
 	}, *bad = NULL;
 
-	(void)state;
 	assert_int_equal(ibv_post_recv(qp, wr, &bad), 0);
 	assert_null(bad);
 	assert_int_equal(fake.nb_recvs, 3);
@@ -319,7 +309,6 @@ static void post_srq_recv__list_and_bad_one(void **state)
 		{ .wr_id = 2 },
 	}, *bad = NULL;
 
-	(void)state;
 	assert_int_equal(ibv_post_srq_recv(srq, wr, &bad), 0);
 	assert_null(bad);
 	assert_int_equal(fake.nb_recvs, 2);

@@ -71,7 +71,6 @@ static void post_send__opcode_for_the_type(void **state)
 		{ -1, { 0, 0, 0, 0 }, EINVAL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < NB(rows); i++) {
 		for (size_t t = 0; t < NB(types); t++) {
 			struct ibv_send_wr wr = good(types[t]);
@@ -146,7 +145,6 @@ static void post_send__each_field_wrong(void **state)
 		{ IBV_QPT_RC, IBV_WR_SEND, 1u << 20, 0, { 0 } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < NB(rows); i++) {
 		struct ibv_send_wr wr = good(rows[i].type);
 
@@ -168,7 +166,6 @@ static void post_send__limits_are_allowed(void **state)
 {
 	struct ibv_send_wr wr = good(IBV_QPT_RC);
 
-	(void)state;
 	wr.sg_list = sges;
 	wr.num_sge = SGES;
 	sges[0].length = 1u << 31;
@@ -187,7 +184,6 @@ static void post_send__datagrams(void **state)
 {
 	struct ibv_send_wr wr = good(IBV_QPT_UD);
 
-	(void)state;
 	wr.wr.ud.remote_qpn = 0xffffff;
 	taken(IBV_QPT_UD, &wr);
 	wr.wr.ud.remote_qpn = 0x1000000;
@@ -201,7 +197,6 @@ static void post_send__windows(void **state)
 {
 	struct ibv_send_wr wr = good(IBV_QPT_RC);
 
-	(void)state;
 	wr.opcode = IBV_WR_BIND_MW;
 	wr.bind_mw.mw = NULL;
 	refused(IBV_QPT_RC, &wr, EINVAL);
@@ -227,7 +222,6 @@ static void post_send__no_reads_without_rd_atomic(void **state)
 	struct ibv_qp *qp = create(IBV_QPT_RC, NULL);
 	struct ibv_send_wr wr = good(IBV_QPT_RC), *bad = NULL;
 
-	(void)state;
 	raise_to(qp, IBV_QPS_RTS, 0);
 	sges[0].length = 8;
 	wr.sg_list = sges;
@@ -253,7 +247,6 @@ static void post_send__states(void **state)
 		{ IBV_QPS_SQD, 0 },        { IBV_QPS_ERR, 0 },
 	};
 
-	(void)state;
 	for (size_t t = 0; t < NB(ways); t++) {
 		for (size_t i = 0; i < NB(rows); i++) {
 			struct ibv_qp *qp = create(ways[t].type, NULL);
@@ -277,7 +270,6 @@ static void post_send__full_queue(void **state)
 	struct ibv_qp *qp = ready(IBV_QPT_RC);
 	struct ibv_send_wr wr[WRS + 2], *bad = NULL;
 
-	(void)state;
 	for (int i = 0; i < WRS + 2; i++) {
 		wr[i] = good(IBV_QPT_RC);
 		wr[i].next = i + 1 < WRS + 2 ? &wr[i + 1] : NULL;
@@ -297,7 +289,6 @@ static void post_send__flushed(void **state)
 	struct ibv_send_wr wr = good(IBV_QPT_RC), *bad;
 	struct ibv_wc wc;
 
-	(void)state;
 	raise_to(qp, IBV_QPS_ERR, 0);
 	wr.wr_id = 7;
 	assert_int_equal(ibv_post_send(qp, &wr, &bad), 0);

@@ -72,7 +72,6 @@ static void wr__each_field_wrong_posts_nothing(void **state)
 	struct ibv_qp *qp = ready(IBV_QPT_RC);
 	struct ibv_qp_ex *x = ibv_qp_to_qp_ex(qp);
 
-	(void)state;
 	x->wr_flags = 0;
 	for (int i = 0; i < MISTAKES; i++) {
 		ibv_wr_start(x);
@@ -102,7 +101,6 @@ static void wr_abort__posts_nothing(void **state)
 	struct ibv_qp *qp = ready(IBV_QPT_UD);
 	struct ibv_qp_ex *x = ibv_qp_to_qp_ex(qp);
 
-	(void)state;
 	x->wr_flags = 0;
 	ibv_wr_start(x);
 	ibv_wr_send(x);
@@ -119,7 +117,6 @@ static void bind_mw__errors(void **state)
 	struct ibv_qp *qp = ready(IBV_QPT_UD);
 	uint32_t rkey = mw1->rkey;
 
-	(void)state;
 	bind.bind_info.addr = (uintptr_t)memory;
 	errno = 0;
 	assert_int_equal(ibv_bind_mw(qp, mw1, &bind), EINVAL);
@@ -198,7 +195,6 @@ static void post_recv__each_field_wrong(void **state)
 	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC,
 						  IBV_QPT_UD };
 
-	(void)state;
 	for (size_t i = 0; i < NB(types); i++) {
 		struct ibv_qp *qp = create(types[i], NULL);
 
@@ -210,7 +206,6 @@ static void post_recv__each_field_wrong(void **state)
 
 static void post_srq_recv__each_field_wrong(void **state)
 {
-	(void)state;
 	receives(srq, post_srq);
 }
 
@@ -221,7 +216,6 @@ static void post_recv__states(void **state)
 		IBV_QPS_RTS,   IBV_QPS_SQD,  IBV_QPS_ERR,
 	};
 
-	(void)state;
 	for (size_t i = 0; i < NB(states); i++) {
 		struct ibv_qp *qp = create(IBV_QPT_RC, NULL);
 		struct ibv_recv_wr wr = { 0 }, *bad = NULL;
@@ -244,7 +238,6 @@ static void post_recv__not_to_xrc_and_not_beside_an_srq(void **state)
 		create(IBV_QPT_XRC_RECV, NULL),
 	};
 
-	(void)state;
 	for (size_t i = 0; i < NB(qps); i++) {
 		struct ibv_recv_wr wr = { 0 }, *bad = NULL;
 

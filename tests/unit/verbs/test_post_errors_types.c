@@ -61,7 +61,6 @@ static void fill_sges(size_t i)
 
 static void post_send__wrong_for_every_type(void **state)
 {
-	(void)state;
 	for (size_t t = 0; t < NB(types); t++) {
 		struct ibv_qp *qp = ready(types[t]);
 
@@ -84,7 +83,6 @@ static void post_send__wrong_for_every_type(void **state)
 
 static void post_send__full_queue_of_every_type(void **state)
 {
-	(void)state;
 	for (size_t t = 0; t < NB(types); t++) {
 		struct ibv_qp *qp = ready(types[t]);
 		struct ibv_send_wr wr[WRS + 2], *bad = NULL;
@@ -141,7 +139,6 @@ static int batch(struct ibv_qp_ex *x, size_t i)
 
 static void wr__wrong_for_every_type(void **state)
 {
-	(void)state;
 	for (size_t t = 0; t < NB(types); t++) {
 		struct ibv_qp *qp = create_ex(types[t]);
 
@@ -159,7 +156,6 @@ static void wr__wrong_for_every_type(void **state)
 /* Too many in one batch: none of them. */
 static void wr__full_queue_of_every_type(void **state)
 {
-	(void)state;
 	for (size_t t = 0; t < NB(types); t++) {
 		struct ibv_qp *qp = create_ex(types[t]);
 		struct ibv_qp_ex *x = ibv_qp_to_qp_ex(qp);
@@ -190,7 +186,6 @@ static void wr__states(void **state)
 		{ IBV_QPS_SQD, 0 },        { IBV_QPS_ERR, 0 },
 	};
 
-	(void)state;
 	for (size_t t = 0; t < NB(types); t++) {
 		for (size_t i = 0; i < NB(rows); i++) {
 			struct ibv_qp *qp = create_ex(types[t]);
@@ -264,7 +259,6 @@ static void wr__call_for_the_type(void **state)
 		{ IBV_QPT_UD, { 0 } },
 	};
 
-	(void)state;
 	for (size_t t = 0; t < NB(rows); t++) {
 		for (int call = 0; call < CALLS; call++) {
 			struct ibv_qp *qp = create_ex(rows[t].type);
@@ -295,7 +289,6 @@ static void post_recv__states_of_every_type(void **state)
 		IBV_QPS_RTS,   IBV_QPS_SQD,  IBV_QPS_ERR,
 	};
 
-	(void)state;
 	for (size_t t = 0; t < NB(with_queue); t++) {
 		for (size_t i = 0; i < NB(states); i++) {
 			struct ibv_qp *qp = create(with_queue[t], NULL);
@@ -330,7 +323,6 @@ static void post_srq_recv__xrc(void **state)
 	struct ibv_recv_wr *bad = NULL;
 	int n = 1;
 
-	(void)state;
 	assert_non_null(xrc);
 	memset(sges, 0, sizeof(sges));
 	wr[1].sg_list = sges;

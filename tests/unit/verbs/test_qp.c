@@ -9,7 +9,6 @@ static void create_qp__fills_what_the_program_reads(void **state)
 	struct ibv_qp_init_attr attr = rc_attr();
 	struct ibv_qp *qp = ibv_create_qp(pd, &attr);
 
-	(void)state;
 	assert_non_null(qp);
 	assert_ptr_equal(qp->context, c);
 	assert_ptr_equal(qp->qp_context, &scq);
@@ -52,7 +51,6 @@ static void create_qp__types(void **state)
 		{ 1000, EINVAL, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < NB(rows); i++) {
 		struct ibv_qp_init_attr attr = rc_attr();
 		struct ibv_qp *qp;
@@ -96,7 +94,6 @@ static void create_qp__on_an_srq(void **state)
 						  IBV_QPT_UD };
 	struct ibv_srq *srq = create_srq();
 
-	(void)state;
 	for (size_t i = 0; i < NB(types); i++) {
 		struct ibv_qp_init_attr attr = rc_attr(), got;
 		struct ibv_qp_attr qp_attr;
@@ -132,7 +129,6 @@ static void create_qp__not_on_an_xrc_srq(void **state)
 	struct ibv_qp_init_attr attr = rc_attr();
 	struct ibv_qp *qp;
 
-	(void)state;
 	attr.srq = srq;
 	assert_null_errno(ibv_create_qp(pd, &attr), EINVAL);
 	/* an initiator receives nothing, whatever it is given */
@@ -163,7 +159,6 @@ static void create_qp__xrc_target_has_no_pd_and_no_cq(void **state)
 	};
 	struct ibv_qp *qp = ibv_create_qp_ex(c, &attr);
 
-	(void)state;
 	assert_non_null(qp);
 	assert_int_equal(fake.qp_init.type, ROOST_QPT_XRC_TGT);
 	assert_non_null(fake.qp_init.xrcd);
@@ -185,7 +180,6 @@ static void create_qp__the_engines_errors(void **state)
 {
 	struct ibv_qp_init_attr attr = rc_attr();
 
-	(void)state;
 	fake.fail_call = "roost_qp_create";
 	fake.fail_rc = -EINVAL;
 	assert_null_errno(ibv_create_qp(pd, &attr), EINVAL);
@@ -196,7 +190,6 @@ static void create_qp__without_cqs_passes_none(void **state)
 	struct ibv_qp_init_attr attr = rc_attr();
 	struct ibv_qp *qp;
 
-	(void)state;
 	attr.send_cq = NULL;
 	attr.recv_cq = NULL;
 	qp = ibv_create_qp(pd, &attr);
@@ -261,7 +254,6 @@ static const struct {
 
 static void create_qp_ex__masks(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < NB(masks); i++) {
 		const struct ibv_qp_init_attr rc = rc_attr();
 		struct ibv_qp_init_attr_ex attr = masks[i].attr;
@@ -294,7 +286,6 @@ static void create_qp_ex__ud_may_be_deaf_to_itself(void **state)
 	};
 	struct ibv_qp *qp;
 
-	(void)state;
 	qp = ibv_create_qp_ex(c, &attr);
 	assert_false(fake.qp_init.block_self_mcast);
 	ibv_destroy_qp(qp);
@@ -309,7 +300,6 @@ static void destroy_qp__refused_changes_nothing(void **state)
 	struct ibv_qp_init_attr init = rc_attr();
 	struct ibv_qp *qp = ibv_create_qp(pd, &init);
 
-	(void)state;
 	fake.fail_call = "roost_qp_destroy";
 	fake.fail_rc = -EBUSY;
 	assert_errno(ibv_destroy_qp(qp), EBUSY);

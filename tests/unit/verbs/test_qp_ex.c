@@ -39,7 +39,6 @@ static struct ibv_qp *create(enum ibv_qp_type type, uint64_t send_ops)
 
 static int setup(void **state)
 {
-	(void)state;
 	c = open_roost0();
 	pd = ibv_alloc_pd(c);
 	qp = create(IBV_QPT_RC, ALL_RC);
@@ -51,7 +50,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	ibv_destroy_qp(qp);
 	ibv_dealloc_pd(pd);
 	close_roost0(c);
@@ -70,7 +68,6 @@ static void create__operations_of_each_type(void **state)
 		{ IBV_QPT_XRC_SEND, ALL_XRC },
 	};
 
-	(void)state;
 	assert_ptr_equal(x, qp);
 	for (size_t i = 0; i < NB(rows); i++) {
 		struct ibv_qp *all = create(rows[i].type, rows[i].ops);
@@ -102,7 +99,6 @@ static void create__a_target_sends_nothing(void **state)
 		.send_ops_flags = IBV_QP_EX_WITH_SEND,
 	};
 
-	(void)state;
 	assert_null_errno(ibv_create_qp_ex(c, &attr), EOPNOTSUPP);
 	ibv_close_xrcd(attr.xrcd);
 }
@@ -111,14 +107,12 @@ static void wr__no_call_is_null(void **state)
 {
 	const size_t first = offsetof(struct ibv_qp_ex, wr_atomic_cmp_swp);
 
-	(void)state;
 	for (size_t at = first; at < sizeof(*x); at += sizeof(void *))
 		assert_non_null(*(void **)((char *)x + at));
 }
 
 static void wr_send__one_request(void **state)
 {
-	(void)state;
 	ibv_wr_start(x);
 	x->wr_id = 42;
 	x->wr_flags = IBV_SEND_SIGNALED;
@@ -142,7 +136,6 @@ static void wr_send__one_request(void **state)
 /* ibv_rc_pingpong -N sets the flag and then gives an ordinary element. */
 static void wr_set_sge__inline_flag_means_nothing(void **state)
 {
-	(void)state;
 	ibv_wr_start(x);
 	x->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
 	ibv_wr_send(x);
@@ -157,7 +150,6 @@ static void wr__batch_with_every_setter(void **state)
 	struct ibv_data_buf bufs[2] = { { a, 3 }, { b, 4 } };
 	struct ibv_sge sges[2] = { { 0x1, 2, 3 }, { 0x4, 5, 6 } };
 
-	(void)state;
 	x->wr_flags = 0;
 	ibv_wr_start(x);
 	ibv_wr_send(x);
@@ -184,7 +176,6 @@ static void wr__batch_with_every_setter(void **state)
 
 static void wr_complete__first_error_and_nothing_posted(void **state)
 {
-	(void)state;
 	fake.fail_wr = 1;
 	x->wr_flags = 0;
 	ibv_wr_start(x);
@@ -206,7 +197,6 @@ static void wr_complete__first_error_and_nothing_posted(void **state)
 
 static void wr_complete__bad_flag(void **state)
 {
-	(void)state;
 	ibv_wr_start(x);
 	x->wr_flags = IBV_SEND_IP_CSUM;
 	ibv_wr_send(x);
@@ -219,7 +209,6 @@ static void wr_set_inline__too_much(void **state)
 {
 	struct ibv_data_buf bufs[65] = { 0 };
 
-	(void)state;
 	x->wr_flags = 0;
 	ibv_wr_start(x);
 	ibv_wr_send(x);
@@ -233,7 +222,6 @@ static void wr_set_inline__too_much(void **state)
 
 static void wr_abort__forgets(void **state)
 {
-	(void)state;
 	x->wr_flags = 0;
 	ibv_wr_start(x);
 	ibv_wr_send(x);
@@ -349,7 +337,6 @@ static const struct {
 
 static void wr__every_builder(void **state)
 {
-	(void)state;
 	mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
 	x->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_FENCE;
 	x->wr_id = 99;
@@ -389,7 +376,6 @@ static void wr__every_builder(void **state)
 
 static void wr_atomic_write__brings_its_bytes(void **state)
 {
-	(void)state;
 	x->wr_flags = 0;
 	ibv_wr_start(x);
 	build(ROOST_WR_ATOMIC_WRITE);
@@ -405,7 +391,6 @@ static void wr__mistakes_end_the_batch(void **state)
 	struct ibv_mw_bind_info info = { 0 };
 	struct roost_verbs_abi_qp_ex *flush = (void *)x;
 
-	(void)state;
 	x->wr_flags = 0;
 	for (int which = 0; which < 7; which++) {
 		ibv_wr_start(x);

@@ -13,7 +13,6 @@ static struct ibv_qp_ex *x;
 
 static int setup(void **state)
 {
-	(void)state;
 	c = open_roost0();
 	pd = ibv_alloc_pd(c);
 	return 0;
@@ -21,7 +20,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	ibv_destroy_qp(qp);
 	qp = NULL;
 	ibv_dealloc_pd(pd);
@@ -59,7 +57,6 @@ static void wr_set_ud_addr__before_or_after_the_data(void **state)
 	struct ibv_ah *ah = create_ah();
 	struct ibv_sge sges[2] = { { 0x1, 2, 3 }, { 0x4, 5, 6 } };
 
-	(void)state;
 	create(IBV_QPT_UD);
 	ibv_wr_start(x);
 	ibv_wr_send(x);
@@ -93,7 +90,6 @@ static void wr_set_ud_addr__after_inline_data(void **state)
 	char a[] = "abc", b[] = "defg";
 	struct ibv_data_buf bufs[2] = { { a, 3 }, { b, 4 } };
 
-	(void)state;
 	create(IBV_QPT_UD);
 	ibv_wr_start(x);
 	ibv_wr_send(x);
@@ -114,7 +110,6 @@ static void wr_set_ud_addr__too_much_data_before_it(void **state)
 	static struct ibv_sge sges[33];
 	struct ibv_ah *ah = create_ah();
 
-	(void)state;
 	create(IBV_QPT_UD);
 	for (int i = 0; i < 2; i++) {
 		ibv_wr_start(x);
@@ -134,7 +129,6 @@ static void wr__a_request_without_its_target_is_none(void **state)
 	static const enum ibv_qp_type types[] = { IBV_QPT_UD,
 						  IBV_QPT_XRC_SEND };
 
-	(void)state;
 	for (size_t i = 0; i < NB(types); i++) {
 		create(types[i]);
 		ibv_wr_start(x);
@@ -152,7 +146,6 @@ static void wr__a_request_without_its_target_is_none(void **state)
 
 static void wr_set_xrc_srqn__before_or_after_the_data(void **state)
 {
-	(void)state;
 	create(IBV_QPT_XRC_SEND);
 	ibv_wr_start(x);
 	ibv_wr_rdma_write(x, 1, 2);

@@ -22,7 +22,6 @@ static void modify_qp__passes_what_the_mask_names(void **state)
 	struct ibv_qp *qp = ibv_create_qp(pd, &init);
 	struct ibv_qp_attr attr;
 
-	(void)state;
 	memset(&attr, 0xee, sizeof(attr));
 	attr.qp_state = IBV_QPS_INIT;
 	attr.port_num = 1;
@@ -48,7 +47,6 @@ static void modify_qp__errors_change_nothing(void **state)
 	struct ibv_qp *qp = ibv_create_qp(pd, &init);
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
 
-	(void)state;
 	fake.fail_call = "roost_qp_modify";
 	fake.fail_rc = -ETIMEDOUT;
 	assert_errno(ibv_modify_qp(qp, &attr, IBV_QP_STATE), ETIMEDOUT);
@@ -85,7 +83,6 @@ static void modify_qp__ignores_the_other_half_of_xrc(void **state)
 					    ROOST_QP_MIN_RNR_TIMER },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < NB(rows); i++) {
 		struct ibv_qp_init_attr_ex init = {
 			.send_cq = scq,
@@ -133,7 +130,6 @@ static void modify_qp__tells_that_the_mtu_does_not_fit(void **state)
 	};
 	char told[512];
 
-	(void)state;
 	/* the fake's port has an active MTU of 1024 */
 	fake.fail_call = "roost_qp_modify";
 	fake.fail_rc = -EINVAL;
@@ -185,7 +181,6 @@ static void modify_qp_rate_limit__is_an_attribute(void **state)
 		.typical_pkt_sz = 1024,
 	};
 
-	(void)state;
 	assert_int_equal(ibv_modify_qp_rate_limit(qp, &attr), 0);
 	assert_int_equal(fake.qp_mask, ROOST_QP_RATE_LIMIT);
 	assert_int_equal(fake.qp_attr.rate_limit_kbps, 5000);
@@ -205,7 +200,6 @@ static void query_qp__answers_everything(void **state)
 	struct ibv_qp *qp = ibv_create_qp(pd, &init);
 	struct ibv_qp_attr attr;
 
-	(void)state;
 	fake.qp_attr = (struct roost_qp_attr){
 		.state = ROOST_QPS_ERR,
 		.path_mtu = ROOST_MTU_2048,

@@ -13,7 +13,6 @@ static void query_device__is_the_engines_limits(void **state)
 	struct ibv_context *c = open_roost0();
 	struct ibv_device_attr a;
 
-	(void)state;
 	memset(&a, 0xff, sizeof(a));
 	assert_int_equal(ibv_query_device(c, &a), 0);
 	assert_int_equal(a.max_qp, 100);
@@ -60,7 +59,6 @@ static void query_device_ex__fits_the_programs_struct(void **state)
 		uint8_t beyond[16];
 	} a;
 
-	(void)state;
 	memset(&a, 0xff, sizeof(a));
 	assert_int_equal(ibv_query_device_ex(c, NULL, &a.attr), 0);
 	assert_int_equal(a.attr.orig_attr.max_qp, 100);
@@ -115,7 +113,6 @@ static void query_device_ex__refuses_what_it_does_not_know(void **state)
 	struct ibv_query_device_ex_input input = { .comp_mask = 1 };
 	struct ibv_device_attr_ex a;
 
-	(void)state;
 	assert_int_equal(ibv_query_device_ex(c, &input, &a), EINVAL);
 	assert_errno(v->query_device_ex(c, NULL, &a, 8), EINVAL);
 	close_roost0(c);
@@ -129,7 +126,6 @@ static void query_rt_values__raw_clock(void **state)
 						IBV_VALUES_MASK_RESERVED };
 	struct timespec before, after;
 
-	(void)state;
 	clock_gettime(CLOCK_MONOTONIC, &before);
 	assert_int_equal(ibv_query_rt_values_ex(c, &v), 0);
 	clock_gettime(CLOCK_MONOTONIC, &after);
@@ -149,7 +145,6 @@ static void query_port__is_an_ethernet_port(void **state)
 	struct ibv_context *c = open_roost0();
 	struct ibv_port_attr a;
 
-	(void)state;
 	memset(&a, 0xff, sizeof(a));
 	assert_int_equal(ibv_query_port(c, 1, &a), 0);
 	assert_int_equal(a.state, IBV_PORT_ACTIVE);
@@ -182,7 +177,6 @@ static void query_port__old_entry_point_writes_the_old_struct(void **state)
 	struct ibv_context *c = open_roost0();
 	struct ibv_port_attr a;
 
-	(void)state;
 	memset(&a, 0xff, sizeof(a));
 	assert_int_equal((ibv_query_port)(c, 1,
 					  (struct _compat_ibv_port_attr *)&a),
@@ -203,7 +197,6 @@ static void query_gid__reads_the_table(void **state)
 	unsigned int type = 99;
 	union ibv_gid gid;
 
-	(void)state;
 	assert_int_equal(ibv_query_gid(c, 1, 2, &gid), 0);
 	assert_memory_equal(gid.raw, fake.gids[2].b, 16);
 	assert_minus_one_errno(ibv_query_gid(c, 1, 4, &gid), EINVAL);
@@ -220,7 +213,6 @@ static void query_gid_ex__tells_empty_from_outside(void **state)
 	struct ibv_context *c = open_roost0();
 	struct ibv_gid_entry e;
 
-	(void)state;
 	assert_int_equal(ibv_query_gid_ex(c, 1, 2, &e, 0), 0);
 	assert_memory_equal(e.gid.raw, fake.gids[2].b, 16);
 	assert_int_equal(e.gid_index, 2);
@@ -239,7 +231,6 @@ static void query_gid_table__lists_what_is_there(void **state)
 	struct ibv_context *c = open_roost0();
 	struct ibv_gid_entry e[8];
 
-	(void)state;
 	assert_int_equal(ibv_query_gid_table(c, e, 8, 0), 2);
 	assert_int_equal(e[0].gid_index, 0);
 	assert_int_equal(e[1].gid_index, 2);
@@ -260,7 +251,6 @@ static void query_pkey__is_in_network_order(void **state)
 	struct ibv_context *c = open_roost0();
 	__be16 pkey;
 
-	(void)state;
 	assert_int_equal(ibv_query_pkey(c, 1, 1, &pkey), 0);
 	assert_int_equal(be16toh(pkey), 0x8001);
 	assert_minus_one_errno(ibv_query_pkey(c, 1, 2, &pkey), EINVAL);

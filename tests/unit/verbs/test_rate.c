@@ -9,7 +9,6 @@ static void rate__same_numbers_for_every_code(void **state)
 {
 	REAL(ibv_rate_to_mult);
 	REAL(ibv_rate_to_mbps);
-	(void)state;
 	for (int i = -2; i < 300; i++) {
 		const enum ibv_rate rate = (enum ibv_rate)i;
 
@@ -24,7 +23,6 @@ static void rate__same_codes_for_every_number(void **state)
 {
 	REAL(mult_to_ibv_rate);
 	REAL(mbps_to_ibv_rate);
-	(void)state;
 	for (int i = -2; i < 1000; i++)
 		assert_int_equal(mult_to_ibv_rate(i), real_mult_to_ibv_rate(i));
 	for (int i = -2; i < 1500000; i++)
@@ -34,7 +32,6 @@ static void rate__same_codes_for_every_number(void **state)
 
 static void rate__there_and_back(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 64; i++) {
 		const enum ibv_rate rate = (enum ibv_rate)i;
 

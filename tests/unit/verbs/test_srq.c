@@ -17,7 +17,6 @@ static int setup(void **state)
 		.fd = -1,
 	};
 
-	(void)state;
 	c = open_roost0();
 	pd = ibv_alloc_pd(c);
 	cq = ibv_create_cq(c, 1, NULL, NULL, 0);
@@ -27,7 +26,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	fake.fail_call = NULL;
 	ibv_close_xrcd(xrcd);
 	ibv_destroy_cq(cq);
@@ -56,7 +54,6 @@ static void create_srq__fills_what_the_program_reads(void **state)
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 1 } };
 	uint32_t num;
 
-	(void)state;
 	assert_ptr_equal(srq->context, c);
 	assert_ptr_equal(srq->srq_context, &srq_context);
 	assert_ptr_equal(srq->pd, pd);
@@ -94,7 +91,6 @@ static void create_srq_ex__xrc_has_a_number(void **state)
 	struct ibv_srq *srq = ibv_create_srq_ex(c, &attr);
 	uint32_t num = 0;
 
-	(void)state;
 	assert_non_null(srq);
 	assert_int_equal(attr.attr.max_wr, 11);
 	assert_non_null(fake.srq_init.xrcd);
@@ -110,7 +106,6 @@ static void create_srq_ex__basic(void **state)
 	struct ibv_srq_init_attr_ex attr = xrc_attr();
 	struct ibv_srq *srq;
 
-	(void)state;
 	attr.srq_type = IBV_SRQT_BASIC;
 	srq = ibv_create_srq_ex(c, &attr);
 	assert_non_null(srq);
@@ -151,7 +146,6 @@ static void create_srq_ex__errors(void **state)
 		  false, EOPNOTSUPP },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < NB(rows); i++) {
 		struct ibv_srq_init_attr_ex attr = xrc_attr();
 
@@ -173,7 +167,6 @@ static void modify_srq__limit_and_size(void **state)
 	struct ibv_srq *srq = create_basic();
 	struct ibv_srq_attr attr = { .max_wr = 5, .srq_limit = 4 };
 
-	(void)state;
 	assert_int_equal(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT), 0);
 	assert_int_equal(fake.srq_limit, 4);
 	assert_int_equal(fake.srq_max_wr, 11);
@@ -196,7 +189,6 @@ static void modify_srq__errors_change_nothing(void **state)
 	struct ibv_srq *srq = create_basic();
 	struct ibv_srq_attr attr = { .max_wr = 5, .srq_limit = 6 };
 
-	(void)state;
 	assert_errno(ibv_modify_srq(srq, &attr, 4), EINVAL);
 	/* beyond the size that there would be */
 	assert_errno(ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT),
@@ -225,7 +217,6 @@ static void destroy_srq__refused_changes_nothing(void **state)
 {
 	struct ibv_srq *srq = create_basic();
 
-	(void)state;
 	fake.fail_call = "roost_srq_destroy";
 	fake.fail_rc = -EBUSY;
 	assert_errno(ibv_destroy_srq(srq), EBUSY);

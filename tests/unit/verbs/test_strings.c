@@ -23,7 +23,6 @@ COMPARE(ibv_wc_status_str, ibv_wc_status)
 /* Where there is no library to compare with. */
 static void str__first_last_and_beyond(void **state)
 {
-	(void)state;
 	assert_string_equal(ibv_wc_status_str(IBV_WC_SUCCESS), "success");
 	assert_string_equal(ibv_wc_status_str(IBV_WC_TM_RNDV_INCOMPLETE),
 			    "TM software rendezvous");

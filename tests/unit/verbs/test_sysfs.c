@@ -14,13 +14,11 @@ static char dir[] = "/tmp/roost-sysfs-XXXXXX";
 
 static int setup(void **state)
 {
-	(void)state;
 	return mkdtemp(dir) ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	return rmdir(dir);
 }
 
@@ -43,7 +41,6 @@ static void read__strips_one_newline(void **state)
 {
 	char buf[16];
 
-	(void)state;
 	assert_int_equal(read_back("board\n", buf, sizeof(buf)), 5);
 	assert_string_equal(buf, "board");
 	assert_int_equal(read_back("board", buf, sizeof(buf)), 5);
@@ -58,7 +55,6 @@ static void read__fits_or_fails(void **state)
 {
 	char buf[6];
 
-	(void)state;
 	assert_int_equal(read_back("board\n", buf, 6), 5);
 	assert_string_equal(buf, "board");
 	assert_int_equal(read_back("boards", buf, 6), -1);
@@ -69,7 +65,6 @@ static void read__no_such_file(void **state)
 {
 	char buf[8];
 
-	(void)state;
 	errno = 0;
 	assert_int_equal(ibv_read_sysfs_file(dir, "none", buf, 8), -1);
 	assert_int_equal(errno, ENOENT);
@@ -80,7 +75,6 @@ static void read__board_id(void **state)
 {
 	char buf[32];
 
-	(void)state;
 	setenv("ROOST_PORT0_LINK", "lab", 1);
 	setenv("ROOST_PORT0_VLAN", "5", 1);
 	ibv_free_device_list(ibv_get_device_list(NULL));
@@ -101,7 +95,6 @@ static void read__board_id(void **state)
 
 static void path__is_where_linux_has_it(void **state)
 {
-	(void)state;
 	assert_string_equal(ibv_get_sysfs_path(), "/sys");
 }
 

@@ -82,7 +82,6 @@ static void symbols__each_answers_in_its_dialect(void **state)
 {
 	Dl_info shim;
 
-	(void)state;
 	assert_int_not_equal(dladdr((void *)ibv_fork_init, &shim), 0);
 	for (size_t i = 0; i < NB(symbols); i++) {
 		const char *version = strrchr(symbols[i].version, '@') + 1;
@@ -103,7 +102,6 @@ static void operations__each_answers_in_its_dialect(void **state)
 {
 	struct ibv_context *c = open_roost0();
 
-	(void)state;
 	for (size_t i = 0; i < NB(operations); i++) {
 		long (*call)(void *, void *, void *);
 
@@ -125,7 +123,6 @@ static void calls__never_enosys(void **state)
 	struct ibv_ops_wr op, *bad_op = NULL;
 	struct ibv_ece ece;
 
-	(void)state;
 	/* NCCL asks this to learn whether it should try */
 	assert_null_errno(ibv_reg_dmabuf_mr(pd, 0, 0, 0, -1, 0), EOPNOTSUPP);
 	assert_null_errno(ibv_import_device(0), EOPNOTSUPP);
@@ -145,7 +142,6 @@ static void private__what_providers_call_is_sane(void **state)
 	struct ibv_comp_channel *ch = ibv_create_comp_channel(c);
 	struct ibv_cq cq;
 
-	(void)state;
 	assert_int_equal(__ioctl_final_num_attrs(5, NULL), 5);
 	assert_false(verbs_allow_disassociate_destroy);
 	memset(&cq, 0xff, sizeof(cq));

@@ -11,7 +11,6 @@ static int wq_context;
 
 static int setup(void **state)
 {
-	(void)state;
 	c = open_roost0();
 	pd = ibv_alloc_pd(c);
 	cq = ibv_create_cq(c, 1, NULL, NULL, 0);
@@ -20,7 +19,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	fake.fail_call = NULL;
 	ibv_destroy_cq(cq);
 	ibv_dealloc_pd(pd);
@@ -54,7 +52,6 @@ static void create_wq__fills_what_the_program_reads(void **state)
 	struct ibv_wq_init_attr attr = init_attr();
 	struct ibv_wq *wq = ibv_create_wq(c, &attr);
 
-	(void)state;
 	assert_non_null(wq);
 	assert_int_equal(attr.max_wr, 11);
 	assert_ptr_equal(wq->context, c);
@@ -76,7 +73,6 @@ static void create_wq__what_there_is_not(void **state)
 {
 	struct ibv_wq_init_attr attr = init_attr();
 
-	(void)state;
 	attr.comp_mask = IBV_WQ_INIT_ATTR_FLAGS;
 	attr.create_flags = IBV_WQ_FLAGS_DELAY_DROP;
 	assert_null_errno(ibv_create_wq(c, &attr), EOPNOTSUPP);
@@ -100,7 +96,6 @@ static void modify_wq__states(void **state)
 		.curr_wq_state = IBV_WQS_ERR,
 	};
 
-	(void)state;
 	assert_errno(ibv_modify_wq(wq, &attr), EINVAL);
 	assert_int_equal(fake.wq_state, ROOST_WQS_RESET);
 	attr.curr_wq_state = IBV_WQS_RESET;
@@ -130,7 +125,6 @@ static void post_wq_recv__until_the_first_bad_one(void **state)
 	};
 	struct ibv_recv_wr *bad = NULL;
 
-	(void)state;
 	assert_int_equal(ibv_post_wq_recv(wq, &first, &bad), 0);
 	assert_int_equal(fake.nb_recvs, 2);
 	assert_int_equal(fake.recvs[0].wr.wr_id, 1);
@@ -164,7 +158,6 @@ static void ind_table__of_two(void **state)
 	struct ibv_rwq_ind_table *table = create_table(a, b);
 	struct ibv_rwq_ind_table_init_attr attr = { .log_ind_tbl_size = 31 };
 
-	(void)state;
 	assert_non_null(table);
 	assert_ptr_equal(table->context, c);
 	assert_int_equal(fake.table_log_size, 2);
@@ -208,7 +201,6 @@ static void create_qp__with_a_table(void **state)
 	struct ibv_rwq_ind_table *table = create_table(wq, wq);
 	uint8_t key[40] = { [0] = 0xab, [39] = 0xcd };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(hashes) / sizeof(hashes[0]); i++) {
 		struct ibv_qp_init_attr_ex attr = {
 			.qp_type = IBV_QPT_UD,
@@ -254,7 +246,6 @@ static void ack__counts_for_the_wq(void **state)
 	struct ibv_wq *wq = create_wq();
 	struct ibv_async_event event;
 
-	(void)state;
 	fake.event = (struct roost_event){ .source = &fake.wq_async,
 					   .type = ROOST_EVENT_WQ_FATAL };
 	assert_int_equal(ibv_get_async_event(c, &event), 0);
@@ -276,7 +267,6 @@ static void close__ends_what_is_left(void **state)
 	struct ibv_rwq_ind_table_init_attr table_attr = { 0 };
 	struct ibv_wq *wq;
 
-	(void)state;
 	attr.pd = other_pd;
 	wq = ibv_create_wq(other, &attr);
 	table_attr.ind_tbl = &wq;

@@ -14,7 +14,6 @@ static int fd;
 
 static int setup(void **state)
 {
-	(void)state;
 	c = open_roost0();
 	strcpy(path + sizeof(path) - 7, "XXXXXX");
 	fd = mkstemp(path);
@@ -24,7 +23,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	fake.fail_call = NULL;
 	close(fd);
 	unlink(path);
@@ -47,7 +45,6 @@ static void open_xrcd__anonymous_ones_are_apart(void **state)
 {
 	struct ibv_xrcd *a = open_by(c, -1, 0), *b = open_by(c, -1, 0);
 
-	(void)state;
 	assert_non_null(a);
 	assert_non_null(b);
 	assert_ptr_equal(a->context, c);
@@ -62,7 +59,6 @@ static void open_xrcd__one_file_is_one_domain(void **state)
 	int other_fd = open(path, O_RDONLY);
 	struct ibv_xrcd *a, *b;
 
-	(void)state;
 	/* the first must be allowed to create it */
 	assert_null_errno(open_by(c, fd, 0), EAGAIN);
 	a = open_by(c, fd, O_CREAT);
@@ -90,7 +86,6 @@ static void open_xrcd__other_file_other_domain(void **state)
 	struct ibv_xrcd *a = open_by(c, fd, O_CREAT);
 	struct ibv_xrcd *b = open_by(c, other_fd, O_CREAT | O_EXCL);
 
-	(void)state;
 	assert_non_null(b);
 	assert_null(fake.xrcd_shared);
 	ibv_close_xrcd(a);
@@ -102,7 +97,6 @@ static void open_xrcd__errors(void **state)
 {
 	struct ibv_xrcd_init_attr attr = { .fd = -1 };
 
-	(void)state;
 	assert_null_errno(ibv_open_xrcd(c, &attr), EINVAL);
 	attr.comp_mask = IBV_XRCD_INIT_ATTR_FD;
 	assert_null_errno(ibv_open_xrcd(c, &attr), EINVAL);
@@ -120,7 +114,6 @@ static void close_xrcd__refused_changes_nothing(void **state)
 {
 	struct ibv_xrcd *a = open_by(c, fd, O_CREAT), *b;
 
-	(void)state;
 	fake.fail_call = "roost_xrcd_close";
 	fake.fail_rc = -EBUSY;
 	assert_errno(ibv_close_xrcd(a), EBUSY);

@@ -22,7 +22,6 @@ static void aeth__rnr_timer_table(void **state)
 {
 	uint8_t code;
 
-	(void)state;
 	for (code = 0; code < 32; code++)
 		assert_int_equal(roost_rnr_timer_ns(code),
 				 (uint64_t)table_45[code] * 10000);
@@ -31,7 +30,6 @@ static void aeth__rnr_timer_table(void **state)
 /* The syndrome's other bits are not part of the code. */
 static void aeth__rnr_timer_of_a_syndrome(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_rnr_timer_ns(ROOST_AETH_RNR_NAK | 14), 1280000);
 	assert_int_equal(roost_rnr_timer_ns(0xff), 491520000);
 }

@@ -45,7 +45,6 @@ static void build__ipv4_untagged_bytes(void **state)
 	struct roost_hdr_template t;
 	uint8_t buf[ROOST_PATH_HDR_MAX];
 
-	(void)state;
 	roost_hdr_template_init(&t, &flow);
 	assert_int_equal(t.l3_off_bytes, 14);
 	assert_int_equal(roost_hdr_emit(&t, buf, &all_set, 8), 54);
@@ -69,7 +68,6 @@ static void build__ipv6_tagged_bytes(void **state)
 	struct roost_hdr_template t;
 	uint8_t buf[ROOST_PATH_HDR_MAX];
 
-	(void)state;
 	roost_hdr_template_init(&t, &flow);
 	assert_int_equal(t.l3_off_bytes, 18);
 	assert_int_equal(roost_hdr_emit(&t, buf, &none_set, 4), 78);
@@ -93,7 +91,6 @@ static void build__emit_writes_its_length(void **state)
 {
 	int ipv6, tagged;
 
-	(void)state;
 	for (ipv6 = 0; ipv6 < 2; ipv6++)
 		for (tagged = 0; tagged < 2; tagged++) {
 			struct roost_flow flow = make_flow(ipv6, tagged);
@@ -117,7 +114,6 @@ static void build__ipv4_checksum_of_every_length(void **state)
 	uint8_t buf[ROOST_PATH_HDR_MAX], want[20];
 	size_t after;
 
-	(void)state;
 	memset(flow.sgid.b + 12, 0xff, 4);
 	memset(flow.dgid.b + 12, 0xfe, 4);
 	roost_hdr_template_init(&t, &flow);
@@ -140,7 +136,6 @@ static void build__set_mac(void **state)
 	uint8_t before[ROOST_PATH_HDR_MAX], after[ROOST_PATH_HDR_MAX];
 	size_t len;
 
-	(void)state;
 	roost_hdr_template_init(&t, &flow);
 	len = roost_hdr_emit(&t, before, &all_set, 0);
 	roost_hdr_template_set_dst_mac(&t, mac);
@@ -158,7 +153,6 @@ static void build__extension_headers(void **state)
 {
 	uint8_t buf[32];
 
-	(void)state;
 	roost_xrceth_put(buf, 0xff123456);
 	CHECK_BYTES(buf, 0x00, 0x12, 0x34, 0x56);
 	roost_deth_put(buf, 0x80010000, 0xff000001);
@@ -187,7 +181,6 @@ static void build__immediate_is_not_swapped(void **state)
 	uint32_t imm;
 	uint8_t buf[4];
 
-	(void)state;
 	memcpy(&imm, "\x01\x02\x03\x04", 4);
 	roost_immdt_put(buf, imm);
 	CHECK_BYTES(buf, 1, 2, 3, 4);
@@ -199,7 +192,6 @@ static void build__fill_in_pieces(void **state)
 	static const struct roost_bth bth = { .opcode = 4 };
 	static uint8_t payload[4100], want[4300], got[4300];
 
-	(void)state;
 	random_seed();
 	random_fill(payload, sizeof(payload));
 	for (int i = 0; i < 4000; i++) {

@@ -17,7 +17,6 @@ static void drop__names_are_lower_case(void **state)
 {
 	int reason;
 
-	(void)state;
 	for (reason = 0; reason < ROOST_DROP_COUNT; reason++) {
 		const char *c = roost_drop_name((enum roost_drop)reason);
 
@@ -33,7 +32,6 @@ static void drop__names_are_different(void **state)
 {
 	int a, b;
 
-	(void)state;
 	for (a = 0; a < ROOST_DROP_COUNT; a++)
 		for (b = 0; b < a; b++)
 			assert_string_not_equal(
@@ -43,7 +41,6 @@ static void drop__names_are_different(void **state)
 
 static void drop__name_of_no_reason(void **state)
 {
-	(void)state;
 	assert_string_equal(roost_drop_name(ROOST_DROP_ICRC), "icrc");
 	assert_string_equal(roost_drop_name(ROOST_DROP_COUNT), "unknown");
 	assert_string_equal(roost_drop_name((enum roost_drop) - 1), "unknown");

@@ -22,7 +22,6 @@ static void gid__eq(void **state)
 {
 	struct roost_gid other = link_local;
 
-	(void)state;
 	assert_true(roost_gid_eq(&other, &link_local));
 	other.b[15] = 2;
 	assert_false(roost_gid_eq(&other, &link_local));
@@ -35,7 +34,6 @@ static void gid__from_v4_is_mapped(void **state)
 {
 	struct roost_gid gid = roost_gid_from_v4((uint8_t[]){ 192, 0, 2, 7 });
 
-	(void)state;
 	assert_memory_equal(gid.b, mapped.b, sizeof(gid.b));
 	assert_true(roost_gid_is_v4(&gid));
 }
@@ -44,7 +42,6 @@ static void gid__is_v4_needs_all_of_the_prefix(void **state)
 {
 	size_t i;
 
-	(void)state;
 	assert_false(roost_gid_is_v4(&zero));
 	assert_false(roost_gid_is_v4(&link_local));
 	for (i = 0; i < 12; i++) {
@@ -57,7 +54,6 @@ static void gid__is_v4_needs_all_of_the_prefix(void **state)
 
 static void gid__is_zero(void **state)
 {
-	(void)state;
 	assert_true(roost_gid_is_zero(&zero));
 	assert_false(roost_gid_is_zero(&link_local));
 	assert_false(roost_gid_is_zero(&mapped));
@@ -67,7 +63,6 @@ static void gid__is_link_local(void **state)
 {
 	struct roost_gid gid = link_local;
 
-	(void)state;
 	assert_true(roost_gid_is_link_local(&gid));
 	gid.b[1] = 0xbf; /* fe80::/10 */
 	assert_true(roost_gid_is_link_local(&gid));

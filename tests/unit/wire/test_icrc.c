@@ -155,14 +155,12 @@ static void check_golden(const uint8_t *frame, size_t len, bool ipv6)
 
 static void icrc__ipv4_golden_vectors(void **state)
 {
-	(void)state;
 	check_golden(cnp_connectx4, sizeof(cnp_connectx4), false);
 	check_golden(ipv4_uc_send, sizeof(ipv4_uc_send), false);
 }
 
 static void icrc__ipv6_golden_vectors(void **state)
 {
-	(void)state;
 	check_golden(ipv6_send_scapy, sizeof(ipv6_send_scapy), true);
 	check_golden(ipv6_ack_scapy, sizeof(ipv6_ack_scapy), true);
 }
@@ -173,7 +171,6 @@ static void icrc__slow_one_agrees_with_hardware(void **state)
 	const uint8_t *p;
 	size_t len;
 
-	(void)state;
 	p = cnp_connectx4;
 	len = sizeof(cnp_connectx4);
 	assert_int_equal(slow_icrc(p + 14, len - 18, variants_ipv4),
@@ -196,7 +193,6 @@ static void icrc__every_length(void **state)
 	size_t i, len;
 	int ipv6;
 
-	(void)state;
 	random_seed();
 	for (ipv6 = 0; ipv6 < 2; ipv6++)
 		for (i = 0; i < sizeof(bases) / sizeof(bases[0]); i++)
@@ -248,7 +244,6 @@ static void check_bits(const uint8_t *golden, size_t len, bool ipv6)
 
 static void icrc__every_bit_counts_but_the_variant_ones(void **state)
 {
-	(void)state;
 	check_bits(cnp_connectx4, sizeof(cnp_connectx4), false);
 	check_bits(ipv4_uc_send, sizeof(ipv4_uc_send), false);
 	check_bits(ipv6_send_scapy, sizeof(ipv6_send_scapy), true);
@@ -274,7 +269,6 @@ static void disable__only_frames_without_one_are_taken(void **state)
 	uint8_t with[2048] = { 0 }, without[2048], copy[sizeof(payload)];
 	size_t len = send_frame(with, false, false, sizeof(payload));
 
-	(void)state;
 	memcpy(without, with, len);
 	memcpy(without + len - ROOST_ICRC_LEN, zeros, sizeof(zeros));
 	assert_true(is_ok(with, len));

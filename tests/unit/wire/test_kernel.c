@@ -44,7 +44,6 @@ static uint8_t *src_room, *dst_room;
 
 static int make_rooms(void **state)
 {
-	(void)state;
 	src_room = make_room();
 	dst_room = make_room();
 	random_seed();
@@ -196,31 +195,26 @@ static void with_each_kernel(void (*check)(const struct roost_kernel *kernel))
 
 static void kernel__copies_every_length(void **state)
 {
-	(void)state;
 	with_each_kernel(copy__every_length);
 }
 
 static void kernel__copies_every_alignment(void **state)
 {
-	(void)state;
 	with_each_kernel(copy__every_alignment);
 }
 
 static void kernel__copies_in_pieces(void **state)
 {
-	(void)state;
 	with_each_kernel(copy__in_pieces);
 }
 
 static void kernel__folds_what_it_stores(void **state)
 {
-	(void)state;
 	with_each_kernel(copy__of_what_changes);
 }
 
 static void kernel__icrc_of_every_length(void **state)
 {
-	(void)state;
 	with_each_kernel(icrc__every_length);
 }
 
@@ -228,7 +222,6 @@ static void kernel__first_usable_one_is_chosen(void **state)
 {
 	unsigned int i = 0;
 
-	(void)state;
 	assert_true(roost_kernels[ROOST_NB_KERNELS - 1]->usable());
 	while (!roost_kernels[i]->usable())
 		i++;

@@ -18,7 +18,6 @@ static void opcode__known_and_unknown(void **state)
 	static const struct roost_opcode_info none;
 	int opcode;
 
-	(void)state;
 	for (opcode = 0; opcode < 256; opcode++) {
 		const struct roost_opcode_info *info = &roost_opcodes[opcode];
 		const struct spec_opcode *spec =
@@ -37,7 +36,6 @@ static void opcode__header_lengths(void **state)
 {
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < spec_opcodes_count; i++) {
 		const struct spec_opcode *spec = &spec_opcodes[i];
 
@@ -64,7 +62,6 @@ static void opcode__header_offsets(void **state)
 {
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < spec_opcodes_count; i++) {
 		const struct spec_opcode *spec = &spec_opcodes[i];
 		const struct roost_opcode_info *info =
@@ -94,7 +91,6 @@ static void opcode__flags(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < spec_opcodes_count; i++) {
 		const struct spec_opcode *spec = &spec_opcodes[i];
 		unsigned int want = 0;
@@ -110,7 +106,6 @@ static void opcode__names_are_different(void **state)
 {
 	size_t i, j;
 
-	(void)state;
 	for (i = 0; i < spec_opcodes_count; i++) {
 		const char *name = roost_opcodes[spec_opcodes[i].opcode].name;
 

@@ -123,7 +123,6 @@ static void parse__what_was_built(void **state)
 	size_t op, len;
 	int path;
 
-	(void)state;
 	for (op = 0; op < spec_opcodes_count; op++) {
 		const struct spec_opcode *spec = &spec_opcodes[op];
 		bool payload = strchr(spec->flags, 'p');
@@ -143,7 +142,6 @@ static void parse__cnp_of_hardware(void **state)
 	struct roost_frame frame;
 	struct roost_pkt pkt;
 
-	(void)state;
 	assert_int_equal(parse(cnp_connectx4, sizeof(cnp_connectx4), &frame),
 			 ROOST_FRAME_ROCE);
 	assert_true(roost_frame_icrc_ok(&frame));
@@ -166,7 +164,6 @@ static void parse__fecn_and_becn(void **state)
 	struct roost_frame frame;
 	struct roost_pkt pkt;
 
-	(void)state;
 	buf[46] = 0x80;
 	assert_int_equal(parse(buf, len, &frame), ROOST_FRAME_ROCE);
 	assert_int_equal(roost_pkt_parse(&frame, &pkt), ROOST_DROP_NONE);
@@ -186,7 +183,6 @@ static void parse__every_truncation(void **state)
 	size_t op, cut;
 	int path;
 
-	(void)state;
 	for (op = 0; op < spec_opcodes_count; op++)
 		for (path = 0; path < 4; path++) {
 			struct roost_flow flow = make_flow(path & 1, path & 2);
@@ -212,7 +208,6 @@ static void parse__every_truncation_with_its_lengths(void **state)
 	size_t op, ib_len;
 	int path;
 
-	(void)state;
 	for (op = 0; op < spec_opcodes_count; op++)
 		for (path = 0; path < 4; path++) {
 			bool v6 = path & 1, tagged = path & 2;
@@ -250,7 +245,6 @@ static void parse__pad_against_length(void **state)
 	size_t payload;
 	uint8_t pad;
 
-	(void)state;
 	for (payload = 0; payload <= 4; payload++)
 		for (pad = 0; pad <= 3; pad++) {
 			size_t len;
@@ -282,7 +276,6 @@ static void parse__ethernet_padding(void **state)
 	struct roost_pkt pkt;
 	size_t more;
 
-	(void)state;
 	assert_int_equal(len, 58);
 	for (more = 1; more <= 64; more++) {
 		memset(buf + len, 0xee, more);
@@ -305,7 +298,6 @@ static void parse__other_protocols(void **state)
 	size_t len;
 	int ipv6;
 
-	(void)state;
 	for (ipv6 = 0; ipv6 < 2; ipv6++) {
 		uint8_t *proto = buf + (ipv6 ? 20 : 23);
 		uint8_t *port = buf + (ipv6 ? 56 : 36);
@@ -338,7 +330,6 @@ static void parse__order_of_bth_checks(void **state)
 	uint8_t buf[256];
 	int opcode, tver;
 
-	(void)state;
 	send_frame(buf, true, true, 0);
 	set_ib_len(buf, true, true, 16);
 	buf[67] = 0x30; /* pad 3 of no payload: too short, all of them */
@@ -366,7 +357,6 @@ static void parse__opcode_ff(void **state)
 	uint8_t buf[256];
 	size_t len = send_frame(buf, false, false, 0);
 
-	(void)state;
 	buf[42] = 0xff;
 	assert_int_equal(parse(buf, len, &frame), ROOST_FRAME_ROCE);
 	assert_int_equal(roost_pkt_parse(&frame, &pkt), ROOST_DROP_OPCODE);
@@ -416,7 +406,6 @@ static void parse__random_bytes(void **state)
 	uint8_t buf[256];
 	int i;
 
-	(void)state;
 	random_seed();
 	for (i = 0; i < 200000; i++) {
 		size_t len = random_below(sizeof(buf) + 1);
@@ -448,7 +437,6 @@ static void parse__vlan_tag(void **state)
 	struct roost_frame frame;
 	struct roost_pkt pkt;
 
-	(void)state;
 	memcpy(buf + 14, "\xbf\xfe", 2); /* priority 5, DEI, VLAN 4094 */
 	assert_int_equal(roost_frame_parse(buf, len, &frame), ROOST_FRAME_ROCE);
 	assert_int_equal(roost_vlan_id(frame.vlan_tci), ROOST_VLAN_ID_MAX);
@@ -468,7 +456,6 @@ static void parse__two_tags(void **state)
 	uint8_t buf[FRAME_MAX] = { 0 };
 	size_t len = send_frame(buf, false, true, 8);
 
-	(void)state;
 	memcpy(buf + 16, "\x81\x00", 2);
 	assert_int_equal(drop_of(buf, len), ROOST_DROP_QINQ);
 	memcpy(buf + 16, "\x88\xa8", 2);
@@ -480,7 +467,6 @@ static void parse__two_tags(void **state)
 
 static void vlan__tci_of_traffic_class(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_vlan_tci(100, 0), 100);
 	assert_int_equal(roost_vlan_tci(100, 31), 100);
 	assert_int_equal(roost_vlan_tci(100, 32), 1 << 13 | 100);
@@ -494,7 +480,6 @@ static void parse__random_damage(void **state)
 	static uint8_t buf[FRAME_MAX];
 	int i;
 
-	(void)state;
 	random_seed();
 	for (i = 0; i < 200000; i++) {
 		bool ipv6 = random_below(2), tagged = random_below(2);

@@ -23,7 +23,6 @@ static void parse__udp_length_disagrees(void **state)
 	size_t len;
 	int ipv6;
 
-	(void)state;
 	for (ipv6 = 0; ipv6 < 2; ipv6++) {
 		uint8_t *udp = buf + (ipv6 ? 54 : 34);
 
@@ -44,7 +43,6 @@ static void parse__ip_length_of_every_size(void **state)
 	uint8_t buf[256];
 	size_t ip_len;
 
-	(void)state;
 	for (ip_len = 0; ip_len <= 0xffff; ip_len++) {
 		size_t len = send_frame(buf, false, false, 0);
 
@@ -69,7 +67,6 @@ static void parse__ipv6_over_64k(void **state)
 	static uint8_t buf[FRAME_MAX];
 	struct roost_frame frame;
 
-	(void)state;
 	send_frame(buf, true, false, 65535 - 40 - 8 - 16 - 3);
 	set_ib_len(buf, true, false, 65535 - 40 - 8);
 	assert_int_equal(parse(buf, 14 + 65535, &frame), ROOST_FRAME_ROCE);
@@ -88,7 +85,6 @@ static void parse__ipv4_checksum(void **state)
 	size_t len = send_frame(buf, false, false, 16);
 	size_t bit;
 
-	(void)state;
 	/* TTL, TOS, id, checksum, addresses: nothing but the sum tells. */
 	for (bit = 0; bit < 160; bit++) {
 		uint8_t *byte = buf + 14 + bit / 8;
@@ -108,7 +104,6 @@ static void parse__ipv4_options(void **state)
 	size_t len = send_frame(buf, false, false, 16);
 	size_t words;
 
-	(void)state;
 	for (words = 1; words <= 10; words++) {
 		size_t more = words * 4;
 
@@ -129,7 +124,6 @@ static void parse__ip_version(void **state)
 	uint8_t buf[256];
 	size_t len = send_frame(buf, false, false, 16);
 
-	(void)state;
 	buf[14] = 0x65;
 	fix_ipv4_sum(buf + 14);
 	check_bad(buf, len, ROOST_DROP_IP_HEADER);
@@ -152,7 +146,6 @@ static void parse__group_mac(void **state)
 	struct roost_frame frame;
 	uint8_t buf[256];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(macs) / sizeof(macs[0]); i++)
 		for (int path = 0; path < 4; path++) {
 			size_t len = send_frame(buf, path & 1, path & 2, 16);
@@ -190,7 +183,6 @@ static void parse__ipv4_sources_of_nobody(void **state)
 	uint8_t buf[256];
 	size_t len = send_frame(buf, false, false, 16);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		memcpy(buf + 26, bad[i], 4);
 		fix_ipv4_sum(buf + 14);
@@ -221,7 +213,6 @@ static void parse__ipv6_addresses_of_nobody(void **state)
 	uint8_t buf[256];
 	size_t len = send_frame(buf, true, false, 16);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		memcpy(buf + 22, bad[i], 16);
 		check_bad(buf, len, ROOST_DROP_SRC_ADDR);
@@ -240,7 +231,6 @@ static void parse__roce_v1(void **state)
 	uint8_t buf[256];
 	size_t len = send_frame(buf, false, false, 64);
 
-	(void)state;
 	buf[12] = 0x89;
 	buf[13] = 0x15;
 	check_bad(buf, len, ROOST_DROP_ROCE_V1);
@@ -258,7 +248,6 @@ static void parse__ipv4_fragments(void **state)
 	uint8_t buf[256];
 	size_t len = send_frame(buf, false, false, 64);
 
-	(void)state;
 	buf[20] = 0x20; /* first of several */
 	set_ib_len(buf, false, false, 16 + 64);
 	check_bad(buf, len, ROOST_DROP_FRAGMENT);
@@ -299,7 +288,6 @@ static void parse__ipv6_extension_headers(void **state)
 	uint8_t buf[4096];
 	size_t len, cut, i;
 
-	(void)state;
 	for (i = 0; i < sizeof(types); i++) {
 		len = send_frame(buf, true, false, 16);
 		len = insert_ext(buf, len, types[i], (uint8_t)i);
@@ -322,7 +310,6 @@ static void parse__ipv6_chains_that_lead_nowhere(void **state)
 	uint8_t buf[4096];
 	size_t len;
 
-	(void)state;
 	len = send_frame(buf, true, false, 16);
 	len = insert_ext(buf, len, 60, 0);
 	buf[55] = 255; /* ends behind the frame */
@@ -344,7 +331,6 @@ static void parse__ipv6_fragments(void **state)
 	uint8_t buf[4096];
 	size_t len = send_frame(buf, true, false, 64);
 
-	(void)state;
 	len = insert_ext(buf, len, 44, 0);
 	check_bad(buf, len, ROOST_DROP_FRAGMENT); /* atomic */
 	buf[57] = 1;

@@ -13,7 +13,6 @@
 
 static void psn__is_24_bits(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_psn(0xffffff).v, 0xffffff);
 	assert_int_equal(roost_psn(0x1000000).v, 0);
 	assert_int_equal(roost_psn(0xabfedcba).v, 0xfedcba);
@@ -21,7 +20,6 @@ static void psn__is_24_bits(void **state)
 
 static void psn__add_wraps(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_psn_add(roost_psn(5), 3).v, 8);
 	assert_int_equal(roost_psn_add(roost_psn(0xfffff0), 15).v, 0xffffff);
 	assert_int_equal(roost_psn_add(roost_psn(0xfffff0), 16).v, 0);
@@ -31,7 +29,6 @@ static void psn__add_wraps(void **state)
 
 static void psn__sub_wraps(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_psn_sub(roost_psn(8), 3).v, 5);
 	assert_int_equal(roost_psn_sub(roost_psn(0), 1).v, 0xffffff);
 	assert_int_equal(roost_psn_sub(roost_psn(15), 16).v, 0xffffff);
@@ -39,7 +36,6 @@ static void psn__sub_wraps(void **state)
 
 static void psn__eq(void **state)
 {
-	(void)state;
 	assert_true(roost_psn_eq(roost_psn(7), roost_psn(7)));
 	assert_false(roost_psn_eq(roost_psn(7), roost_psn(8)));
 	assert_true(roost_psn_eq(roost_psn_add(roost_psn(0xffffff), 1),
@@ -48,7 +44,6 @@ static void psn__eq(void **state)
 
 static void psn__diff_is_signed_on_the_circle(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_psn_diff(roost_psn(9), roost_psn(9)), 0);
 	assert_int_equal(roost_psn_diff(roost_psn(9), roost_psn(4)), 5);
 	assert_int_equal(roost_psn_diff(roost_psn(4), roost_psn(9)), -5);
@@ -63,7 +58,6 @@ static void psn__diff_at_the_window(void **state)
 					  0x800000, 0xfffff0, 0xffffff };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(bases) / sizeof(bases[0]); i++) {
 		struct roost_psn b = roost_psn(bases[i]);
 

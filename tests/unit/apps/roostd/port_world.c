@@ -69,7 +69,6 @@ int setup(void **state)
 	int len = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
 			   "roost/test-port/%d", (int)getpid());
 
-	(void)state;
 	addr_len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
 			       (size_t)len);
 	listener = socket(AF_UNIX,
@@ -84,7 +83,6 @@ int setup(void **state)
 
 int teardown(void **state)
 {
-	(void)state;
 	roostd_port_close(&port);
 	close(epoll_fd);
 	close(listener);

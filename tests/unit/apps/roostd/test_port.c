@@ -28,7 +28,6 @@ static void port__clients_get_numbers_of_their_own(void **state)
 	struct roost_share_facts facts;
 	uint32_t generation;
 
-	(void)state;
 	c_attach(&a);
 	c_attach(&b);
 	assert_true(a.granted.qpn_block != b.granted.qpn_block);
@@ -56,7 +55,6 @@ static void port__frames_arrive_as_they_were(void **state)
 	const uint8_t *got;
 	uint32_t len;
 
-	(void)state;
 	c_attach(&a);
 	c_attach(&b);
 	for (unsigned int round = 0; round < 200; round++) {
@@ -81,7 +79,6 @@ static void port__forged_frames_reach_nobody(void **state)
 	struct roost_sw_frame frame;
 	uint32_t len;
 
-	(void)state;
 	c_attach(&a);
 	c_attach(&b);
 	/* Another source address. */
@@ -114,7 +111,6 @@ static void port__full_receiver_that_reads(void **state)
 	unsigned int sent = 0, got = 0;
 	uint32_t len;
 
-	(void)state;
 	c_attach(&a);
 	c_attach(&b);
 	while (got < 2000) {
@@ -151,7 +147,6 @@ static void port__receiver_that_does_not_read(void **state)
 	struct client other;
 	uint32_t len;
 
-	(void)state;
 	c_attach(&a);
 	c_attach(&b);
 	c_attach(&other);
@@ -183,7 +178,6 @@ static void port__still_clients_sleep_and_ring(void **state)
 	struct roost_sw_frame frame;
 	uint32_t len;
 
-	(void)state;
 	c_attach(&a);
 	c_attach(&b);
 	pump();
@@ -204,7 +198,6 @@ static void port__broken_words_cut_off_their_writer_alone(void **state)
 	struct roost_sw_frame frame;
 	uint32_t len;
 
-	(void)state;
 	c_attach(&a);
 	c_attach(&b);
 	roost_shm_out_publish(&a.out, 4000, 100); /* no such slot */
@@ -232,7 +225,6 @@ static void port__last_frames_of_who_goes(void **state)
 	struct roost_sw_frame frame;
 	uint32_t len;
 
-	(void)state;
 	c_attach(&a);
 	c_attach(&b);
 	now_ns += MS;
@@ -267,7 +259,6 @@ static void port__nothing_stays_of_a_client(void **state)
 {
 	unsigned int before = open_fds();
 
-	(void)state;
 	for (unsigned int i = 0; i < 50; i++) {
 		c_attach(&a);
 		c_close(&a);

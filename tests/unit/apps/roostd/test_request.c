@@ -24,7 +24,6 @@ static void request__messages_out_of_order_end_the_session(void **state)
 	struct roost_share_msg qpns = { .type = ROOST_SHARE_QPNS };
 	struct roost_share_msg attach = { .type = ROOST_SHARE_ATTACH };
 
-	(void)state;
 	c_connect(&a);
 	pump();
 	assert_int_equal(roost_share_send(a.socket, &qpns, NULL, 0, NULL), 0);
@@ -59,7 +58,6 @@ static void request__requests(void **state)
 	struct roost_share_msg msg = { .type = ROOST_SHARE_QPNS };
 	uint64_t block;
 
-	(void)state;
 	c_attach(&a);
 	c_attach(&b);
 	assert_int_equal(c_ask(&a, msg), 0);
@@ -100,7 +98,6 @@ static void request__numbers_rest(void **state)
 {
 	uint32_t block;
 
-	(void)state;
 	c_attach(&a);
 	block = a.granted.qpn_block;
 	c_close(&a);

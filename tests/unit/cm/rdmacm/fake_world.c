@@ -11,7 +11,6 @@ struct fake fake;
 
 int fake_setup(void **state)
 {
-	(void)state;
 	memset(&fake, 0, sizeof(fake));
 	return 0;
 }
@@ -27,7 +26,6 @@ int fake_channel_setup(void **state)
 
 int fake_channel_teardown(void **state)
 {
-	(void)state;
 	rdma_destroy_event_channel(fake_channel);
 	assert_int_equal(fake_conns_alive(), 0);
 	assert_int_equal(fake.nb_pds, 0);

@@ -20,7 +20,6 @@ static void addr__len_is_that_of_the_family(void **state)
 {
 	struct sockaddr_storage addr = { .ss_family = AF_INET };
 
-	(void)state;
 	assert_int_equal(roost_rdmacm_addr_len((struct sockaddr *)&addr),
 			 sizeof(struct sockaddr_in));
 	addr.ss_family = AF_INET6;
@@ -38,7 +37,6 @@ static void addr__v4_and_back(void **state)
 	struct sockaddr_storage back;
 	struct roost_gid gid;
 
-	(void)state;
 	assert_true(roost_rdmacm_addr_is_any((struct sockaddr *)&in));
 	inet_pton(AF_INET, "198.18.0.1", &in.sin_addr);
 	assert_false(roost_rdmacm_addr_is_any((struct sockaddr *)&in));
@@ -56,7 +54,6 @@ static void addr__v6_and_back(void **state)
 	struct sockaddr_storage back;
 	struct roost_gid gid;
 
-	(void)state;
 	assert_true(roost_rdmacm_addr_is_any((struct sockaddr *)&in6));
 	inet_pton(AF_INET6, "fd00::7", &in6.sin6_addr);
 	assert_false(roost_rdmacm_addr_is_any((struct sockaddr *)&in6));

@@ -25,7 +25,6 @@ static void bind__what_the_process_may_not_have(void **state)
 	static const int told[] = { EMFILE, ENFILE, ENOMEM };
 	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
 		fake.open_error = told[i];
 		assert_fails(bind_to(id, "198.18.0.1", 0), told[i]);
@@ -42,7 +41,6 @@ static void bind__port_spaces(void **state)
 {
 	struct rdma_cm_id *id;
 
-	(void)state;
 	assert_fails(rdma_create_id(fake_channel, &id, NULL, RDMA_PS_IPOIB),
 		     EPROTONOSUPPORT);
 	assert_fails(rdma_create_id(fake_channel, &id, NULL,
@@ -61,7 +59,6 @@ static void bind__address_gives_the_device(void **state)
 	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 	struct sockaddr_in *local;
 
-	(void)state;
 	assert_null(id->verbs);
 	assert_ok(bind_to(id, "198.18.1.1", 0));
 	assert_string_equal(id->verbs->device->name, "roost1");
@@ -82,7 +79,6 @@ static void bind__addresses_of_others(void **state)
 	struct sockaddr_storage unix_addr = { .ss_family = AF_UNIX };
 	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 
-	(void)state;
 	assert_fails(bind_to(id, "198.18.0.9", 0), EADDRNOTAVAIL);
 	assert_fails(bind_to(id, "127.0.0.1", 0), ENODEV);
 	assert_fails(bind_to(id, "::1", 0), ENODEV);
@@ -98,7 +94,6 @@ static void bind__wildcard_has_no_device(void **state)
 {
 	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP), *other;
 
-	(void)state;
 	assert_ok(bind_to(id, "0.0.0.0", 7174));
 	assert_null(id->verbs);
 	other = fake_new_id(RDMA_PS_TCP);
@@ -115,7 +110,6 @@ static void bind__in_use(void **state)
 			  *b = fake_new_id(RDMA_PS_TCP);
 	int on = 1;
 
-	(void)state;
 	assert_ok(rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR,
 				  &on, sizeof(on)));
 	assert_ok(bind_to(a, "198.18.0.1", 7174));
@@ -134,7 +128,6 @@ static void bind__claims_the_port_number(void **state)
 {
 	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 
-	(void)state;
 	assert_ok(bind_to(id, "198.18.1.1", 7174));
 	assert_int_equal(fake.nb_claims[0], 0);
 	assert_int_equal(fake.nb_claims[1], 1);
@@ -161,7 +154,6 @@ static void bind__a_refused_claim_is_its_error(void **state)
 {
 	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 
-	(void)state;
 	fake.claim_rc = -EADDRINUSE;
 	fake.claim_of = 1;
 	assert_fails(bind_to(id, "198.18.1.1", 7174), EADDRINUSE);
@@ -179,7 +171,6 @@ static void listen__wildcard_is_all_devices(void **state)
 {
 	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 
-	(void)state;
 	assert_ok(bind_to(id, "0.0.0.0", 7174));
 	assert_ok(rdma_listen(id, 0));
 	assert_int_equal(fake.nb_listeners, 2);
@@ -202,7 +193,6 @@ static void listen__v6_wildcard_takes_both_families(void **state)
 	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 	int on = 1;
 
-	(void)state;
 	assert_ok(bind_to(id, "::", 1));
 	assert_ok(rdma_listen(id, 7));
 	assert_int_equal(fake.listeners[0].param.family, ROOST_CM_FAMILY_ANY);
@@ -223,7 +213,6 @@ static void listen__unbound_is_bound_first(void **state)
 {
 	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 
-	(void)state;
 	assert_ok(rdma_listen(id, 0));
 	assert_int_equal(fake.nb_listeners, 2);
 	assert_true(ntohs(rdma_get_src_port(id)) >= 32768);
@@ -236,7 +225,6 @@ static void devices__are_the_ids_contexts(void **state)
 	struct ibv_context **list;
 	int nb;
 
-	(void)state;
 	list = rdma_get_devices(&nb);
 	assert_non_null(list);
 	assert_int_equal(nb, 2);

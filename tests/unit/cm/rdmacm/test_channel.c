@@ -20,7 +20,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	if (channel)
 		rdma_destroy_event_channel(channel);
 	channel = NULL;
@@ -57,7 +56,6 @@ static void channel__nonblocking_get_says_eagain(void **state)
 {
 	struct rdma_cm_event *event;
 
-	(void)state;
 	assert_ok(fcntl(channel->fd, F_SETFL, O_NONBLOCK));
 	assert_fails(rdma_get_cm_event(channel, &event), EAGAIN);
 	assert_fails(rdma_get_cm_event(channel, NULL), EINVAL);
@@ -82,7 +80,6 @@ static void channel__signal_interrupts_get(void **state)
 	pthread_t self = pthread_self(), thread;
 	struct rdma_cm_event *event;
 
-	(void)state;
 	assert_ok(sigaction(SIGUSR1, &action, NULL));
 	assert_ok(pthread_create(&thread, NULL, interrupt, &self));
 	assert_fails(rdma_get_cm_event(channel, &event), EINTR);
@@ -95,7 +92,6 @@ static void channel__destroy_waits_for_the_ack(void **state)
 	struct rdma_cm_event *event;
 	struct destroyer d;
 
-	(void)state;
 	fake_tell(fake_conn(), ROOST_CM_ADDR_CHANGE, 0);
 	event = fake_event(channel, RDMA_CM_EVENT_ADDR_CHANGE);
 	assert_ptr_equal(event->id, id);
@@ -111,7 +107,6 @@ static void channel__destroy_removes_what_was_not_read(void **state)
 	struct rdma_cm_id *id = fake_routed(channel, RDMA_PS_TCP);
 	struct rdma_cm_id *other = fake_routed(channel, RDMA_PS_TCP);
 
-	(void)state;
 	fake_tell(&fake.conns[0], ROOST_CM_ADDR_CHANGE, 0);
 	fake_tell(&fake.conns[0], ROOST_CM_ADDR_CHANGE, 0);
 	fake_tell(&fake.conns[1], ROOST_CM_ADDR_CHANGE, 0);
@@ -131,7 +126,6 @@ static void channel__many_events_keep_their_order(void **state)
 	struct rdma_cm_id *id = fake_routed(channel, RDMA_PS_TCP);
 	struct rdma_cm_event *event;
 
-	(void)state;
 	for (int i = 0; i < NB; i++)
 		fake_tell(fake_conn(),
 			  i == NB / 2 ? ROOST_CM_ADDR_RESOLVED
@@ -153,7 +147,6 @@ static void channel__request_is_acked_to_the_listener(void **state)
 	struct rdma_cm_event *event;
 	struct destroyer d;
 
-	(void)state;
 	fake_request(&fake.listeners[0], "hello");
 	event = fake_event(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
 	assert_ptr_equal(event->listen_id, listener);
@@ -171,7 +164,6 @@ static void channel__listener_takes_unread_requests_with_it(void **state)
 	struct rdma_cm_id *listener = fake_listening(channel, RDMA_PS_TCP);
 	struct roost_cm_conn *a, *b;
 
-	(void)state;
 	a = fake_request(&fake.listeners[0], "a");
 	b = fake_request(&fake.listeners[0], "b");
 	assert_true(a->alive && b->alive);
@@ -191,7 +183,6 @@ static void channel__request_is_quiet_until_accepted(void **state)
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *id;
 
-	(void)state;
 	conn = fake_request(&fake.listeners[0], "a");
 	fake_tell(conn, ROOST_CM_REJ_RECEIVED, 4);
 	event = fake_event(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
@@ -212,7 +203,6 @@ static void channel__gone_under_its_ids(void **state)
 	struct rdma_conn_param param = { 0 };
 	struct rdma_cm_event *event;
 
-	(void)state;
 	fake_request(&fake.listeners[0], "a");
 	fake_request(&fake.listeners[0], "b");
 	event = fake_event(channel, RDMA_CM_EVENT_CONNECT_REQUEST);

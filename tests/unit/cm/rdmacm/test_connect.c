@@ -35,7 +35,6 @@ static void connect__request_says_what_was_asked(void **state)
 	};
 	const struct roost_cm_req_param *req = &fake_conn()->req;
 
-	(void)state;
 	assert_ok(rdma_set_local_ece(id, &ece));
 	assert_ok(rdma_connect(id, &param));
 	assert_int_equal(req->service_id, 0x01060000 + 7000);
@@ -64,7 +63,6 @@ static void connect__more_than_the_device_has(void **state)
 	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
 	struct rdma_conn_param param = { .responder_resources = 17 };
 
-	(void)state;
 	assert_fails(rdma_connect(id, &param), EINVAL);
 	param.responder_resources = 16;
 	param.initiator_depth = 16;
@@ -84,7 +82,6 @@ static void connect__response_takes_the_qp_along(void **state)
 	struct rdma_cm_id *id = fake_connecting(fake_channel);
 	struct rdma_cm_event *event;
 
-	(void)state;
 	assert_int_equal(fake_conn()->req.qpn, 0x777);
 	assert_modified(0, IBV_QPS_INIT);
 	assert_int_equal(fake.nb_modifies, 1);
@@ -116,7 +113,6 @@ static void connect__response_without_a_qp(void **state)
 	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
 	struct rdma_conn_param param = { .qp_num = 5 };
 
-	(void)state;
 	assert_fails(rdma_establish(id), EINVAL);
 	assert_ok(rdma_connect(id, &param));
 	fake_reply(fake_conn(), "");
@@ -132,7 +128,6 @@ static void connect__error_of_the_qp(void **state)
 {
 	struct rdma_cm_id *id = fake_connecting(fake_channel);
 
-	(void)state;
 	fake.modify_error = EINVAL;
 	fake.modify_error_state = IBV_QPS_RTR;
 	fake_reply(fake_conn(), "");
@@ -159,7 +154,6 @@ static void connect__rejected_moves_the_qp(void **state)
 	};
 	struct rdma_cm_event *event;
 
-	(void)state;
 	fake_conn()->callback(fake_conn()->arg, fake_conn(), &reject);
 	event = fake_event(fake_channel, RDMA_CM_EVENT_REJECTED);
 	assert_int_equal(event->status, 28);
@@ -174,7 +168,6 @@ static void connect__nobody_answers(void **state)
 {
 	struct rdma_cm_id *id = fake_connecting(fake_channel);
 
-	(void)state;
 	fake_tell(fake_conn(), ROOST_CM_REQ_ERROR, -ETIMEDOUT);
 	fake_expect(fake_channel, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
 	finish(id);
@@ -185,7 +178,6 @@ static void connect__end_is_told_once(void **state)
 	struct rdma_cm_id *id = fake_connecting(fake_channel);
 	unsigned int modifies;
 
-	(void)state;
 	fake_reply(fake_conn(), "");
 	fake_expect(fake_channel, RDMA_CM_EVENT_ESTABLISHED, 0);
 	/* Before the end there is no timewait to be over. */
@@ -210,7 +202,6 @@ static void connect__too_early(void **state)
 	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP),
 			  *unbound;
 
-	(void)state;
 	assert_fails(rdma_disconnect(id), EINVAL);
 	assert_fails(rdma_reject(id, NULL, 0), EINVAL);
 	assert_fails(rdma_notify(id, IBV_EVENT_COMM_EST), EINVAL);
@@ -238,7 +229,6 @@ static void accept__request_says_what_was_asked(void **state)
 	struct rdma_cm_event *event = requested(&listener);
 	struct ibv_ece ece = { 0 };
 
-	(void)state;
 	id = event->id;
 	assert_int_equal(event->param.conn.qp_num, 0x123);
 	assert_int_equal(event->param.conn.responder_resources, 3);
@@ -276,7 +266,6 @@ static void accept__qp_is_ready_before_the_reply(void **state)
 	};
 	const struct roost_cm_conn *conn = fake_conn();
 
-	(void)state;
 	id = event->id;
 	assert_ok(rdma_ack_cm_event(event));
 	fake_give_qp(id);
@@ -307,7 +296,6 @@ static void accept__failure_rejects(void **state)
 	struct rdma_cm_id *listener, *id;
 	struct rdma_cm_event *event = requested(&listener);
 
-	(void)state;
 	id = event->id;
 	assert_ok(rdma_ack_cm_event(event));
 	fake_give_qp(id);
@@ -324,7 +312,6 @@ static void reject__reasons(void **state)
 	struct rdma_cm_id *listener, *id;
 	struct rdma_cm_event *event = requested(&listener);
 
-	(void)state;
 	id = event->id;
 	assert_ok(rdma_ack_cm_event(event));
 	assert_ok(rdma_reject(id, "no", 3));
@@ -355,7 +342,6 @@ static void sidr__service_is_found(void **state)
 					 .private_data_len = 2 };
 	struct rdma_cm_event *event;
 
-	(void)state;
 	fake_give_qp(id);
 	assert_modified(2, IBV_QPS_RTS);
 	assert_int_equal(fake.modifies[0].attr.qkey, RDMA_UDP_QKEY);
@@ -380,7 +366,6 @@ static void sidr__service_is_not_there(void **state)
 {
 	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_UDP);
 
-	(void)state;
 	assert_ok(rdma_connect(id, NULL));
 	fake_tell(fake_conn(), ROOST_CM_SIDR_REP_RECEIVED, 1);
 	fake_expect(fake_channel, RDMA_CM_EVENT_UNREACHABLE, 1);
@@ -394,7 +379,6 @@ static void sidr__answers(void **state)
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *id;
 
-	(void)state;
 	fake_request(&fake.listeners[0], "who");
 	event = fake_event(fake_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
 	assert_string_equal(event->param.ud.private_data, "who");

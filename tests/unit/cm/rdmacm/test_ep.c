@@ -9,7 +9,6 @@
 
 static int teardown(void **state)
 {
-	(void)state;
 	assert_int_equal(fake_conns_alive(), 0);
 	assert_int_equal(fake.nb_pds, 0);
 	assert_int_equal(fake.nb_qps, 0);
@@ -90,7 +89,6 @@ static void ep__active(void **state)
 	struct rdma_cm_id *id = active_ep();
 	struct later later;
 
-	(void)state;
 	assert_non_null(id->qp);
 	assert_int_equal(fake_conn()->resolve_timeout_ms, 2000);
 	tell(&later, ROOST_CM_REP_RECEIVED, 0);
@@ -113,7 +111,6 @@ static void ep__connect_data_of_the_address_info(void **state)
 	struct rdma_cm_id *id = active_ep_with("its");
 	struct later later;
 
-	(void)state;
 	tell(&later, ROOST_CM_REJ_RECEIVED, 8);
 	assert_fails(rdma_connect(id, &param), ECONNREFUSED);
 	told(&later);
@@ -127,7 +124,6 @@ static void ep__connection_refused(void **state)
 	struct rdma_cm_id *id = active_ep();
 	struct later later;
 
-	(void)state;
 	tell(&later, ROOST_CM_REJ_RECEIVED, 8);
 	assert_fails(rdma_connect(id, NULL), ECONNREFUSED);
 	told(&later);
@@ -142,7 +138,6 @@ static void ep__nobody_answers(void **state)
 	struct rdma_cm_id *id;
 	struct later later;
 
-	(void)state;
 	tell(&later, ROOST_CM_ADDR_ERROR, -ETIMEDOUT);
 	assert_fails(rdma_create_ep(&id, res, NULL, NULL), ETIMEDOUT);
 	told(&later);
@@ -157,7 +152,6 @@ static void ep__passive_gives_requests_their_qp(void **state)
 	struct rdma_cm_id *listener, *id;
 	struct later later;
 
-	(void)state;
 	assert_ok(rdma_create_ep(&listener, res, NULL, &attr));
 	assert_ok(rdma_listen(listener, 0));
 	tell(&later, ROOST_CM_REQ_RECEIVED, 0);
@@ -180,7 +174,6 @@ static void ep__request_of_an_asynchronous_listener(void **state)
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct rdma_cm_id *listener = fake_listening(channel, RDMA_PS_TCP), *id;
 
-	(void)state;
 	assert_fails(rdma_get_request(listener, &id), EINVAL);
 	assert_ok(rdma_destroy_id(listener));
 	rdma_destroy_event_channel(channel);
@@ -193,7 +186,6 @@ static void addrinfo__what_hints_say(void **state)
 	struct sockaddr_storage src = addr_of("198.18.0.1", 0);
 	struct rdma_addrinfo *res;
 
-	(void)state;
 	assert_fails(rdma_getaddrinfo(NULL, NULL, NULL, &res), EINVAL);
 	hints.ai_src_addr = (struct sockaddr *)&src;
 	hints.ai_src_len = sizeof(struct sockaddr_in);

@@ -42,7 +42,6 @@ static void join__attaches_when_it_is_read(void **state)
 	struct rdma_ud_param *ud;
 	int context;
 
-	(void)state;
 	fake_give_qp(id);
 	assert_ok(join(id, "239.1.2.3", &context));
 	assert_int_equal(fake.nb_attached, 0);
@@ -73,7 +72,6 @@ static void join__group_by_its_gid(void **state)
 	struct sockaddr_ib group = { .sib_family = AF_IB };
 	struct rdma_cm_event *event;
 
-	(void)state;
 	group.sib_addr.sib_raw[0] = 0xff;
 	group.sib_addr.sib_raw[1] = 0x0e;
 	group.sib_addr.sib_raw[15] = 7;
@@ -99,7 +97,6 @@ static void join__send_only_is_not_attached(void **state)
 	};
 	struct rdma_cm_id left;
 
-	(void)state;
 	fake_give_qp(id);
 	assert_ok(rdma_join_multicast_ex(id, &attr, NULL));
 	fake_expect(fake_channel, RDMA_CM_EVENT_MULTICAST_JOIN, 0);
@@ -126,7 +123,6 @@ static void join__failure_is_an_event(void **state)
 {
 	struct rdma_cm_id *id = bound(RDMA_PS_UDP);
 
-	(void)state;
 	fake_give_qp(id);
 	fake.attach_error = ENOSPC;
 	assert_ok(join(id, "239.1.2.3", NULL));
@@ -139,7 +135,6 @@ static void join__what_cannot_be(void **state)
 {
 	struct rdma_cm_id *id = bound(RDMA_PS_TCP), *idle;
 
-	(void)state;
 	assert_fails(join(id, "239.1.2.3", NULL), EINVAL);
 	assert_ok(rdma_destroy_id(id));
 	id = bound(RDMA_PS_UDP);
@@ -155,7 +150,6 @@ static void leave__before_the_join_is_read(void **state)
 {
 	struct rdma_cm_id *id = bound(RDMA_PS_UDP);
 
-	(void)state;
 	assert_ok(join(id, "ff0e::5", NULL));
 	assert_ok(join(id, "239.1.2.3", NULL));
 	assert_ok(leave(id, "ff0e::5"));
@@ -179,7 +173,6 @@ static void leave__waits_for_the_ack(void **state)
 	struct rdma_cm_event *event;
 	pthread_t thread;
 
-	(void)state;
 	assert_ok(join(id, "239.1.2.3", NULL));
 	event = fake_event(fake_channel, RDMA_CM_EVENT_MULTICAST_JOIN);
 	assert_ok(pthread_create(&thread, NULL, leave_thread, id));

@@ -19,7 +19,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	rdma_destroy_event_channel(from);
 	rdma_destroy_event_channel(to);
 	assert_int_equal(fake_conns_alive(), 0);
@@ -31,7 +30,6 @@ static void migrate__what_waits_moves(void **state)
 {
 	struct rdma_cm_id *id = fake_routed(from, RDMA_PS_TCP);
 
-	(void)state;
 	fake_tell(fake_conn(), ROOST_CM_ADDR_CHANGE, 0);
 	fake_tell(fake_conn(), ROOST_CM_ADDR_CHANGE, 0);
 	assert_ok(rdma_migrate_id(id, to));
@@ -64,7 +62,6 @@ static void migrate__waits_for_what_was_read(void **state)
 	struct rdma_cm_event *event;
 	pthread_t thread;
 
-	(void)state;
 	fake_tell(fake_conn(), ROOST_CM_ADDR_CHANGE, 0);
 	fake_tell(fake_conn(), ROOST_CM_ADDR_CHANGE, 0);
 	event = fake_event(from, RDMA_CM_EVENT_ADDR_CHANGE);
@@ -84,7 +81,6 @@ static void migrate__listener_keeps_its_requests(void **state)
 	struct rdma_cm_id *listener = fake_listening(from, RDMA_PS_TCP);
 	struct rdma_cm_event *event;
 
-	(void)state;
 	fake_request(&fake.listeners[0], "a");
 	assert_ok(rdma_migrate_id(listener, to));
 	event = fake_event(to, RDMA_CM_EVENT_CONNECT_REQUEST);
@@ -100,7 +96,6 @@ static void migrate__group_comes_along(void **state)
 				group = addr_of("239.1.2.3", 0);
 	struct rdma_cm_id *id;
 
-	(void)state;
 	assert_ok(rdma_create_id(from, &id, NULL, RDMA_PS_UDP));
 	assert_ok(rdma_bind_addr(id, (struct sockaddr *)&at));
 	assert_ok(rdma_join_multicast(id, (struct sockaddr *)&group, NULL));
@@ -113,7 +108,6 @@ static void migrate__to_synchronous_and_back(void **state)
 {
 	struct rdma_cm_id *id = fake_routed(from, RDMA_PS_TCP);
 
-	(void)state;
 	assert_ok(rdma_migrate_id(id, NULL));
 	assert_ptr_not_equal(id->channel, from);
 	assert_fails(rdma_migrate_id(id, NULL), EINVAL);

@@ -11,7 +11,6 @@
 
 static int teardown(void **state)
 {
-	(void)state;
 	assert_int_equal(fake_conns_alive(), 0);
 	assert_int_equal(fake.nb_pds, 0);
 	assert_int_equal(fake.nb_qps, 0);
@@ -51,7 +50,6 @@ static void address__lost_is_told_to_who_is_at_it(void **state)
 	struct rdma_conn_param param = { .qp_num = 1 };
 	struct rdma_cm_id *elsewhere = bound(others, "198.18.1.1", 3);
 
-	(void)state;
 	fake_readdress(0, 3, "198.18.0.77");
 	assert_false(fake_readable(channel));
 	assert_false(fake_readable(others));
@@ -91,7 +89,6 @@ static void address__moved_to_another_mac(void **state)
 	struct rdma_cm_id *elsewhere = bound(others, "198.18.1.1", 3);
 	struct rdma_cm_id *any = bound(others, "0.0.0.0", 2);
 
-	(void)state;
 	fake_move(0, 1);
 	expect_of(listening, RDMA_CM_EVENT_ADDR_CHANGE);
 	fake_move(0, 1);
@@ -120,7 +117,6 @@ static void address__of_requests(void **state)
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *child;
 
-	(void)state;
 	fake_request(&fake.listeners[0], "hello");
 	event = fake_event(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
 	child = event->id;
@@ -155,7 +151,6 @@ static void sync__a_change_is_no_answer(void **state)
 	struct rdma_cm_id *id = bound(NULL, "198.18.0.1", 9);
 	pthread_t thread;
 
-	(void)state;
 	assert_ok(pthread_create(&thread, NULL, lose_and_resolve, NULL));
 	assert_ok(rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 1000));
 	assert_int_equal(id->event->event, RDMA_CM_EVENT_ADDR_RESOLVED);
@@ -186,7 +181,6 @@ static void removal__of_a_device_without_connections(void **state)
 	unsigned int device = 1;
 	pthread_t thread;
 
-	(void)state;
 	/* It has no device before the next hop is known. */
 	assert_ok(rdma_create_id(channel, &asking, NULL, RDMA_PS_TCP));
 	assert_ok(
@@ -237,7 +231,6 @@ static void removal__of_a_device_with_all_kinds(void **state)
 	struct rdma_cm_event *event;
 	struct sockaddr_storage to = addr_of("198.18.0.2", 7000);
 
-	(void)state;
 	fake_request(&fake.listeners[0], "hello");
 	event = fake_event(l, RDMA_CM_EVENT_CONNECT_REQUEST);
 	child = event->id;

@@ -18,7 +18,6 @@ static void option__unknown_is_enosys(void **state)
 	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
 	int value = 0;
 
-	(void)state;
 	assert_fails(set(id, 9, 0, &value, sizeof(value)), ENOSYS);
 	assert_fails(set(id, RDMA_OPTION_ID, 17, &value, 4), ENOSYS);
 	assert_fails(set(id, RDMA_OPTION_IB, 0, &value, 4), ENOSYS);
@@ -30,7 +29,6 @@ static void option__lengths(void **state)
 	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
 	uint64_t value = 0;
 
-	(void)state;
 	assert_fails(set(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &value, 2),
 		     EINVAL);
 	assert_fails(set(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &value,
@@ -54,7 +52,6 @@ static void option__when_it_is_too_late(void **state)
 	int on = 1, off = 0;
 	uint8_t timeout = 14;
 
-	(void)state;
 	assert_fails(set(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on, 4),
 		     EINVAL);
 	assert_fails(set(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &off, 4),
@@ -79,7 +76,6 @@ static void option__path_of_the_programs_own(void **state)
 	};
 	struct rdma_cm_id *id;
 
-	(void)state;
 	paths[1].path.flowlabel_hoplimit = htobe32(0x12345 << 8 | 17);
 	paths[1].path.tclass = 0x60;
 	assert_ok(rdma_create_id(fake_channel, &id, NULL, RDMA_PS_TCP));
@@ -110,7 +106,6 @@ static void ece__comp_mask_must_be_zero(void **state)
 	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
 	struct ibv_ece ece = { .comp_mask = 1 };
 
-	(void)state;
 	assert_fails(rdma_set_local_ece(id, NULL), EINVAL);
 	assert_fails(rdma_set_local_ece(id, &ece), EINVAL);
 	assert_fails(rdma_get_remote_ece(id, &ece), EINVAL);

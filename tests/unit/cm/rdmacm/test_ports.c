@@ -32,7 +32,6 @@ static void ports__same_address_is_in_use(void **state)
 	struct roost_rdmacm_claim a = claim(1, false), b = claim(1, false),
 				  c = claim(2, false);
 
-	(void)state;
 	assert_int_equal(roost_rdmacm_port_take(&a, 7000), 0);
 	assert_int_equal(a.port, 7000);
 	assert_int_equal(roost_rdmacm_port_take(&b, 7000), -EADDRINUSE);
@@ -53,7 +52,6 @@ static void ports__wildcard_and_address_exclude_each_other(void **state)
 	struct roost_rdmacm_claim a = claim(1, false), any = claim(0, true),
 				  other = claim(0, true);
 
-	(void)state;
 	assert_int_equal(roost_rdmacm_port_take(&a, 7000), 0);
 	assert_int_equal(roost_rdmacm_port_take(&any, 7000), -EADDRNOTAVAIL);
 	roost_rdmacm_port_drop(&a);
@@ -71,7 +69,6 @@ static void ports__families_meet_unless_both_keep_to_themselves(void **state)
 {
 	struct roost_rdmacm_claim v4 = claim(0, true), v6 = claim(0, true);
 
-	(void)state;
 	v6.family = AF_INET6;
 	v6.afonly = false;
 	assert_int_equal(roost_rdmacm_port_take(&v4, 7000), 0);
@@ -87,7 +84,6 @@ static void ports__reuse_binds_and_does_not_listen(void **state)
 	struct roost_rdmacm_claim a = claim(1, false), b = claim(1, false),
 				  plain = claim(1, false);
 
-	(void)state;
 	a.reuseaddr = true;
 	b.reuseaddr = true;
 	assert_int_equal(roost_rdmacm_port_take(&a, 7000), 0);
@@ -110,7 +106,6 @@ static void ports__ephemeral_ports_are_all_different(void **state)
 	static struct roost_rdmacm_claim claims[NB], one_more;
 	static bool seen[NB];
 
-	(void)state;
 	for (int i = 0; i < NB; i++) {
 		claims[i] = claim(1, false);
 		assert_int_equal(roost_rdmacm_port_take(&claims[i], 0), 0);
@@ -168,7 +163,6 @@ static void ports__beyond_is_asked_and_told(void **state)
 {
 	struct roost_rdmacm_claim a = shared_claim(0, 0), b = a;
 
-	(void)state;
 	assert_int_equal(roost_rdmacm_port_take(&a, 7000), 0);
 	assert_int_equal(others.nb_held, 1);
 	/* Of what is taken here nobody else is asked. */
@@ -184,7 +178,6 @@ static void ports__refused_beyond_is_not_taken_here(void **state)
 	struct roost_rdmacm_claim a = shared_claim(1, -EADDRINUSE),
 				  here = claim(1, false);
 
-	(void)state;
 	assert_int_equal(roost_rdmacm_port_take(&a, 7000), -EADDRINUSE);
 	assert_int_equal(a.port, 0);
 	assert_int_equal(roost_rdmacm_port_take(&here, 7000), 0);
@@ -197,7 +190,6 @@ static void ports__ephemeral_port_is_free_beyond_too(void **state)
 {
 	struct roost_rdmacm_claim a = shared_claim(5, -EADDRINUSE);
 
-	(void)state;
 	assert_int_equal(roost_rdmacm_port_take(&a, 0), 0);
 	assert_int_equal(others.nb_asked, 6);
 	assert_int_equal(a.port, others.last_port);

@@ -7,7 +7,6 @@ static void qp__queues_of_its_own(void **state)
 {
 	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
 
-	(void)state;
 	fake_give_qp(id);
 	assert_non_null(id->qp);
 	assert_non_null(id->send_cq);
@@ -39,7 +38,6 @@ static void qp__queues_of_the_program(void **state)
 		.recv_cq = cq,
 	};
 
-	(void)state;
 	assert_ok(rdma_create_qp(id, pd, &attr));
 	assert_null(id->send_cq);
 	assert_ptr_equal(id->qp->send_cq, cq);
@@ -59,7 +57,6 @@ static void qp__of_another_device(void **state)
 	struct ibv_pd *pd = ibv_alloc_pd(&other);
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC };
 
-	(void)state;
 	assert_fails(rdma_create_qp(id, pd, &attr), EINVAL);
 	ibv_dealloc_pd(pd);
 	assert_ok(rdma_destroy_id(id));
@@ -76,7 +73,6 @@ static void qp__failure_leaves_nothing(void **state)
 		.cap = { .max_send_wr = 1, .max_recv_wr = 1 },
 	};
 
-	(void)state;
 	fake.modify_error = EINVAL;
 	fake.modify_error_state = IBV_QPS_INIT;
 	assert_fails(rdma_create_qp(id, NULL, &attr), EINVAL);
@@ -91,7 +87,6 @@ static void srq__is_the_qps(void **state)
 	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 1 } };
 
-	(void)state;
 	assert_ok(rdma_create_srq(id, NULL, &attr));
 	assert_int_equal(fake.nb_srqs, 1);
 	fake_give_qp(id);
@@ -107,7 +102,6 @@ static void attr__before_there_is_a_connection(void **state)
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
 	int mask;
 
-	(void)state;
 	assert_ok(rdma_init_qp_attr(id, &attr, &mask));
 	assert_int_equal(mask, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 				       IBV_QP_ACCESS_FLAGS);

@@ -18,7 +18,6 @@ static void resolve__address_and_route(void **state)
 	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 	struct ibv_sa_path_rec *rec;
 
-	(void)state;
 	assert_ok(resolve(id, NULL, "198.18.1.2"));
 	assert_int_equal(fake_conn()->resolve_timeout_ms, 777);
 	assert_fails(resolve(id, NULL, "198.18.1.2"), EINVAL);
@@ -51,7 +50,6 @@ static void resolve__failure_can_be_tried_again(void **state)
 {
 	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 
-	(void)state;
 	assert_ok(resolve(id, "198.18.0.1", "198.18.0.9"));
 	fake_tell(fake_conn(), ROOST_CM_ADDR_ERROR, -ETIMEDOUT);
 	fake_expect(fake_channel, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
@@ -68,7 +66,6 @@ static void resolve__what_cannot_be(void **state)
 				good = addr_of("198.18.0.2", 1);
 	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 
-	(void)state;
 	assert_fails(resolve(id, "198.18.0.7", "198.18.0.2"), EADDRNOTAVAIL);
 	assert_fails(rdma_resolve_addr(id, NULL, (struct sockaddr *)&bad, 1),
 		     EINVAL);
@@ -87,7 +84,6 @@ static void resolve__wildcard_is_this_host(void **state)
 {
 	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 
-	(void)state;
 	assert_ok(resolve(id, NULL, "0.0.0.0"));
 	assert_memory_equal(&fake_conn()->path.sgid, &fake_conn()->path.dgid,
 			    16);
@@ -103,7 +99,6 @@ static void resolve__group(void **state)
 {
 	struct rdma_cm_id *id = fake_new_id(RDMA_PS_UDP);
 
-	(void)state;
 	assert_ok(resolve(id, NULL, "239.1.2.3"));
 	fake_expect(fake_channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 	assert_string_equal(id->verbs->device->name, "roost0");
@@ -125,7 +120,6 @@ static void resolve__timeout_and_tos_shape_the_path(void **state)
 	uint8_t timeout = 14, tos = 0x20;
 	int mask;
 
-	(void)state;
 	assert_ok(rdma_set_option(id, RDMA_OPTION_ID,
 				  RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, 1));
 	assert_ok(rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos,

@@ -71,7 +71,6 @@ static void echo(struct sockaddr_in addr)
 
 static void dgram__by_sidr(void **state)
 {
-	(void)state;
 	fake_posted(IBV_WR_SEND);
 	echo(pair_addr(7174));
 	assert_int_equal(fake_posted(IBV_WR_SEND), 2000);
@@ -80,7 +79,6 @@ static void dgram__by_sidr(void **state)
 /* Between two of us, whichever way finds the QP first is taken. */
 static void dgram__by_either_way(void **state)
 {
-	(void)state;
 	fake_posted(IBV_WR_SEND);
 	echo(kernel_addr(0));
 	assert_in_range(fake_posted(IBV_WR_SEND), 1900, 2000);
@@ -128,7 +126,6 @@ static void dgram__asks_on_the_side(void **state)
 	void *args[2] = { &fd, &addr };
 	uint8_t in[64];
 
-	(void)state;
 	fake_posted(IBV_WR_SEND);
 	assert_int_equal(rsendto(fd, "first", 5, 0, (struct sockaddr *)&addr,
 				 sizeof(addr)),
@@ -164,7 +161,6 @@ static void dgram__answers_on_the_side(void **state)
 	int fd = bound(&addr);
 	uint8_t in[64];
 
-	(void)state;
 	fake_posted(IBV_WR_SEND);
 	sendto(plain, question, sizeof(question), 0, (struct sockaddr *)&addr,
 	       sizeof(addr));
@@ -223,7 +219,6 @@ static void dgram__any_number_of_strangers(void **state)
 	struct sockaddr_in addr = kernel_addr(0);
 	int server = bound(&addr);
 
-	(void)state;
 	for (unsigned int i = 1; i <= 5000; i++) {
 		ask_as(i, &addr);
 		if (!takes_one(server))
@@ -243,7 +238,6 @@ static void dgram__any_number_of_destinations(void **state)
 	int fd = rsocket(AF_INET, SOCK_DGRAM, 0);
 	char buf[8];
 
-	(void)state;
 	assert_int_equal(rconnect(fd, (struct sockaddr *)&addr, sizeof(addr)),
 			 0);
 	assert_int_equal(rsend(fd, "hi", 2, 0), 2);
@@ -282,7 +276,6 @@ static void dgram__strangers_are_not_waited_for(void **state)
 	char buf[8];
 	int tries = 0;
 
-	(void)state;
 	assert_int_equal(rconnect(client, (struct sockaddr *)&addr,
 				  sizeof(addr)),
 			 0);
@@ -316,7 +309,6 @@ static void dgram__close_sends_what_waits(void **state)
 	socklen_t length = sizeof(from);
 	char buf[8];
 
-	(void)state;
 	assert_int_equal(rconnect(client, (struct sockaddr *)&addr,
 				  sizeof(addr)),
 			 0);
@@ -338,7 +330,6 @@ static void dgram__refused(void **state)
 	struct sockaddr_in addr = pair_addr(7174);
 	int fd = rsocket(AF_INET, SOCK_DGRAM, 0);
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(rsendto(fd, "x", 1, 0,
 					 (struct sockaddr *)&addr,
@@ -359,7 +350,6 @@ static void dgram__nonblocking(void **state)
 	ssize_t ret;
 	char buf[8];
 
-	(void)state;
 	pair_nonblock(fd);
 	assert_int_equal(rrecv(fd, buf, 8, 0), -1);
 	assert_int_equal(errno, EAGAIN);
@@ -388,7 +378,6 @@ static void dgram__sizes(void **state)
 	static uint8_t big[4096];
 	char buf[4];
 
-	(void)state;
 	assert_int_equal(rconnect(fd, (struct sockaddr *)&addr, sizeof(addr)),
 			 0);
 	assert_int_equal(rsend(fd, big, 2041, 0), -1);
@@ -411,7 +400,6 @@ static void dgram__floods_and_drops(void **state)
 	char buf[4];
 	int nb = 0;
 
-	(void)state;
 	rconnect(fd, (struct sockaddr *)&addr, sizeof(addr));
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(rsend(fd, "x", 1, 0), 1);
@@ -436,7 +424,6 @@ static void dgram__connected_hears_its_peer_only(void **state)
 	int c = bound(&c_addr);
 	char buf[4];
 
-	(void)state;
 	assert_int_equal(rconnect(a, (struct sockaddr *)&b_addr,
 				  sizeof(b_addr)),
 			 0);
@@ -460,7 +447,6 @@ static void dgram__comes_from_where_it_says(void **state)
 	int b = bound(&b_addr);
 	char buf[4];
 
-	(void)state;
 	fake_lie(true);
 	rsendto(b, "x", 1, 0, (struct sockaddr *)&a_addr, sizeof(a_addr));
 	fake_lie(false);
@@ -480,7 +466,6 @@ static void dgram__garbage_at_the_side(void **state)
 	int plain = socket(AF_INET, SOCK_DGRAM, 0);
 	char buf[64] = { 0 };
 
-	(void)state;
 	for (size_t length = 0; length < sizeof(buf); length++)
 		sendto(plain, buf, length, 0, (struct sockaddr *)&addr,
 		       sizeof(addr));
@@ -498,7 +483,6 @@ static void dgram__misuse(void **state)
 	int fd = rsocket(AF_INET, SOCK_DGRAM, 0);
 	int other;
 
-	(void)state;
 	assert_int_equal(rsend(fd, "x", 1, 0), -1);
 	assert_int_equal(errno, EDESTADDRREQ);
 	assert_int_equal(rlisten(fd, 1), -1);

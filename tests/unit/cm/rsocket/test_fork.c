@@ -56,7 +56,6 @@ static void fork__child_starts_anew(void **state)
 	struct pair pair;
 	char byte;
 
-	(void)state;
 	pair_open(&pair, 0);
 	check_child(pair.client);
 	/* The parent's are as they were. */
@@ -82,7 +81,6 @@ static void fork__child_needs_no_lock_of_the_parent(void **state)
 	struct pair pair;
 	pthread_t holder;
 
-	(void)state;
 	pair_open(&pair, 0);
 	pthread_barrier_init(&in_hand, NULL, 2);
 	assert_int_equal(pthread_create(&holder, NULL, hold_family_lock, NULL),

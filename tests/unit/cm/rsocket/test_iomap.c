@@ -21,7 +21,6 @@ static void iomap__write(void **state)
 	struct pair pair;
 	char byte;
 
-	(void)state;
 	memset(window, 0, sizeof(window));
 	pair_fill(data, sizeof(data), 9);
 	pair_open(&pair, 4);
@@ -53,7 +52,6 @@ static void iomap__offset_of_its_own(void **state)
 	struct pair pair;
 	char byte;
 
-	(void)state;
 	pair_open(&pair, 1);
 	assert_int_equal(riomap(pair.server, window, 4096, PROT_WRITE, 0, -1),
 			 (uintptr_t)window);
@@ -87,7 +85,6 @@ static void iomap__misuse(void **state)
 	int fd = rsocket(AF_INET, SOCK_STREAM, 0);
 	struct pair pair;
 
-	(void)state;
 	assert_int_equal(riomap(fd, window, 10, PROT_WRITE, 0, 0), -1);
 	assert_int_equal(errno, EINVAL);
 	rclose(fd);

@@ -36,7 +36,6 @@ static void option__set_and_get(void **state)
 {
 	int fd = rsocket(AF_INET6, SOCK_STREAM, 0);
 
-	(void)state;
 	assert_int_equal(get(fd, SOL_SOCKET, SO_RCVBUF), 1 << 17);
 	assert_int_equal(set(fd, SOL_SOCKET, SO_RCVBUF, 5000), 0);
 	assert_int_equal(get(fd, SOL_SOCKET, SO_RCVBUF), 10000);
@@ -79,7 +78,6 @@ static void option__linger_is_on(void **state)
 	socklen_t length = sizeof(struct linger);
 	struct linger linger = { 0 };
 
-	(void)state;
 	assert_int_equal(rgetsockopt(fd, SOL_SOCKET, SO_LINGER, &linger,
 				     &length),
 			 0);
@@ -102,7 +100,6 @@ static void option__connected(void **state)
 	uint8_t route[1024];
 	socklen_t length = sizeof(route);
 
-	(void)state;
 	pair_open(&pair, 7);
 	/* The child's are the listener's. */
 	assert_int_equal(get(pair.server, SOL_RDMA, RDMA_IOMAPSIZE), 7);
@@ -128,7 +125,6 @@ static void option__route_of_the_program(void **state)
 	int listener = pair_listen(1);
 	int fd = rsocket(AF_INET, SOCK_STREAM, 0);
 
-	(void)state;
 	assert_int_equal(rsetsockopt(fd, SOL_RDMA, RDMA_ROUTE, &path,
 				     sizeof(path)),
 			 0);
@@ -149,7 +145,6 @@ static void option__flags(void **state)
 {
 	int fd = rsocket(AF_INET, SOCK_STREAM, 0);
 
-	(void)state;
 	assert_int_equal(rfcntl(fd, F_GETFL), O_RDWR);
 	assert_int_equal(rfcntl(fd, F_SETFL, O_NONBLOCK), 0);
 	assert_int_equal(rfcntl(fd, F_GETFL), O_RDWR | O_NONBLOCK);
@@ -192,7 +187,6 @@ static void option__configuration(void **state)
 	char dir[] = "/tmp/roost-rsocket-XXXXXX";
 	struct roost_rs_config config;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	roost_rs_config_read(&config, dir);
 	assert_int_equal(config.sizes.recv_bytes, 1 << 17);

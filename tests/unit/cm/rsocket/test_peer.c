@@ -210,7 +210,6 @@ static void peer__hello_of_the_rsocket(void **state)
 {
 	struct peer peer;
 
-	(void)state;
 	peer_open(&peer, NULL);
 	assert_int_equal(peer.hello[0], 1);
 	assert_int_equal(peer.hello[1], __BYTE_ORDER == __BIG_ENDIAN ? 3 : 2);
@@ -226,7 +225,6 @@ static void peer__second_half_at_once(void **state)
 	struct peer peer;
 	int64_t msg;
 
-	(void)state;
 	peer_open(&peer, NULL);
 	msg = next_msg(&peer);
 	assert_int_equal(OP(msg), 4);
@@ -251,7 +249,6 @@ static void peer__sends_into_what_it_was_given(void **state)
 	} slot;
 	struct peer peer;
 
-	(void)state;
 	peer_open(&peer, NULL);
 	next_msg(&peer);
 	pair_fill(data, sizeof(data), 1);
@@ -287,7 +284,6 @@ static void peer__stops_without_credits(void **state)
 	struct peer peer;
 	int nb = 0;
 
-	(void)state;
 	peer_open(&peer, NULL);
 	while (rsend(peer.fd, "x", 1, MSG_DONTWAIT) == 1)
 		nb++;
@@ -310,7 +306,6 @@ static void peer__gives_credits_as_it_reads(void **state)
 	int64_t msg;
 	char byte;
 
-	(void)state;
 	peer_open(&peer, NULL);
 	next_msg(&peer);
 	to = get64(peer.hello + 24);
@@ -335,7 +330,6 @@ static void peer__shutdown_and_disconnect(void **state)
 	struct peer peer;
 	char byte;
 
-	(void)state;
 	peer_open(&peer, NULL);
 	next_msg(&peer);
 	assert_int_equal(rshutdown(peer.fd, SHUT_WR), 0);
@@ -361,7 +355,6 @@ static void peer__iomap_in_its_order(void **state)
 	struct peer peer;
 	int64_t msg;
 
-	(void)state;
 	peer_open(&peer, NULL);
 	next_msg(&peer);
 	assert_int_equal(riomap(peer.fd, window, sizeof(window), PROT_WRITE, 0,
@@ -386,7 +379,6 @@ static void peer__more_than_was_offered(void **state)
 	struct peer peer;
 	char byte;
 
-	(void)state;
 	peer_open(&peer, NULL);
 	write_imm(&peer, NULL, 0, 0, 0, (1 << 17) + 1);
 	assert_int_equal(rrecv(peer.fd, &byte, 1, 0), -1);
@@ -399,7 +391,6 @@ static void peer__without_a_hello(void **state)
 	static const uint8_t garbage[40] = { 9 };
 	struct peer peer;
 
-	(void)state;
 	peer_open(&peer, garbage);
 	usleep(10000);
 	ack_event(&peer, RDMA_CM_EVENT_REJECTED);

@@ -29,7 +29,6 @@ static void poll__states(void **state)
 	int fresh = rsocket(AF_INET, SOCK_STREAM, 0);
 	char byte;
 
-	(void)state;
 	pair_open(&pair, 0);
 	assert_int_equal(poll_one(fresh, POLLIN | POLLOUT, 0), 0);
 	assert_int_equal(poll_one(pair.listener, POLLIN, 0), 0);
@@ -62,7 +61,6 @@ static void poll__data_before_hang_up(void **state)
 	struct pair pair;
 	char byte;
 
-	(void)state;
 	pair_open(&pair, 0);
 	rsend(pair.server, "x", 1, 0);
 	assert_int_equal(rclose(pair.server), 0);
@@ -80,7 +78,6 @@ static void poll__times_out(void **state)
 	struct timespec b;
 	struct pair pair;
 
-	(void)state;
 	pair_open(&pair, 0);
 	clock_gettime(CLOCK_MONOTONIC, &a);
 	assert_int_equal(poll_one(pair.client, POLLIN, 60), 0);
@@ -114,7 +111,6 @@ static void poll__wakes_everybody(void **state)
 	pthread_t threads[6];
 	struct pair pair;
 
-	(void)state;
 	for (int round = 0; round < 20; round++) {
 		pair_open(&pair, 0);
 		for (int i = 0; i < 6; i++) {
@@ -146,7 +142,6 @@ static void poll__mixes_with_others(void **state)
 	pthread_t thread;
 	int pipes[2];
 
-	(void)state;
 	pair_open(&pair, 0);
 	assert_int_equal(pipe(pipes), 0);
 	fds[0] = (struct pollfd){ .fd = pair.client, .events = POLLIN };
@@ -184,7 +179,6 @@ static void poll__listener(void **state)
 	pthread_t thread;
 	int fd;
 
-	(void)state;
 	pthread_create(&thread, NULL, connect_later, &client);
 	assert_int_equal(poll_one(listener, POLLIN, 3000), POLLIN);
 	fd = raccept(listener, NULL, NULL);
@@ -203,7 +197,6 @@ static void poll__select(void **state)
 	fd_set in;
 	fd_set out;
 
-	(void)state;
 	pair_open(&pair, 0);
 	FD_ZERO(&in);
 	FD_ZERO(&out);
@@ -233,7 +226,6 @@ static void poll__interrupted(void **state)
 	struct pollfd pollfd;
 	struct pair pair;
 
-	(void)state;
 	pair_open(&pair, 0);
 	sigaction(SIGALRM, &action, NULL);
 	ualarm(30000, 0);

@@ -21,7 +21,6 @@ static void stream__connects_and_says_who(void **state)
 	socklen_t length = sizeof(addr);
 	struct pair pair;
 
-	(void)state;
 	pair_open(&pair, 0);
 	assert_int_equal(rgetpeername(pair.client, (struct sockaddr *)&addr,
 				      &length),
@@ -40,7 +39,6 @@ static void stream__refused(void **state)
 	struct sockaddr_in addr = pair_addr(PORT);
 	int fd = rsocket(AF_INET, SOCK_STREAM, 0);
 
-	(void)state;
 	assert_int_equal(rconnect(fd, (struct sockaddr *)&addr, sizeof(addr)),
 			 -1);
 	assert_int_equal(errno, ECONNREFUSED);
@@ -52,7 +50,6 @@ static void stream__asks_again(void **state)
 {
 	struct pair pair;
 
-	(void)state;
 	fake_wish(
 		(struct fake_wish){ .addr_timeouts = 3, .route_timeouts = 2 });
 	pair_open(&pair, 0);
@@ -64,7 +61,6 @@ static void stream__gives_up_asking(void **state)
 	struct sockaddr_in addr = pair_addr(PORT);
 	int fd = rsocket(AF_INET, SOCK_STREAM, 0);
 
-	(void)state;
 	fake_wish((struct fake_wish){ .addr_timeouts = 100 });
 	assert_int_equal(rconnect(fd, (struct sockaddr *)&addr, sizeof(addr)),
 			 -1);
@@ -83,7 +79,6 @@ static void stream__nonblocking_connect(void **state)
 	socklen_t length = sizeof(int);
 	int error = -1;
 
-	(void)state;
 	pair_nonblock(fd);
 	assert_int_equal(rconnect(fd, (struct sockaddr *)&addr, sizeof(addr)),
 			 -1);
@@ -111,7 +106,6 @@ static void stream__nonblocking_refusal(void **state)
 	socklen_t length = sizeof(int);
 	int error = 0;
 
-	(void)state;
 	pair_nonblock(fd);
 	assert_int_equal(rconnect(fd, (struct sockaddr *)&addr, sizeof(addr)),
 			 -1);
@@ -136,7 +130,6 @@ static void stream__holds_back(void **state)
 	struct pollfd fds[CLIENTS];
 	int nb_refused = 0;
 
-	(void)state;
 	for (int i = 0; i < CLIENTS; i++) {
 		fds[i].fd = rsocket(AF_INET, SOCK_STREAM, 0);
 		fds[i].events = POLLOUT;
@@ -171,7 +164,6 @@ static void stream__listener_closes_with_children(void **state)
 	int fd = rsocket(AF_INET, SOCK_STREAM, 0);
 	char byte;
 
-	(void)state;
 	assert_int_equal(rconnect(fd, (struct sockaddr *)&addr, sizeof(addr)),
 			 0);
 	assert_int_equal(rclose(listener), 0);
@@ -192,7 +184,6 @@ static void stream__small_and_vectors(void **state)
 	struct msghdr msg = { .msg_iov = in, .msg_iovlen = 2 };
 	struct pair pair;
 
-	(void)state;
 	pair_open(&pair, 0);
 	assert_int_equal(rwritev(pair.client, out, 3), 7);
 	assert_int_equal(rrecv(pair.server, second, 2, MSG_PEEK), 2);
@@ -270,7 +261,6 @@ static void stream__both_ways_at_once(void **state)
 	pthread_t threads[4];
 	void *result;
 
-	(void)state;
 	pair_open(&pair, 0);
 	pumps[0] = (struct pump){ pair.client, 1, 100000 };
 	pumps[1] = (struct pump){ pair.server, 1, 777 };
@@ -294,7 +284,6 @@ static void stream__fills_up_and_drains(void **state)
 	ssize_t sent;
 	ssize_t at = 0;
 
-	(void)state;
 	pair_open(&pair, 0);
 	pair_fill(buf, sizeof(buf), 3);
 	sent = rsend(pair.client, buf, sizeof(buf), MSG_DONTWAIT);
@@ -320,7 +309,6 @@ static void stream__waits_for_all(void **state)
 	struct pump pump;
 	pthread_t thread;
 
-	(void)state;
 	pair_open(&pair, 0);
 	pump = (struct pump){ pair.client, 5, 50000 };
 	pthread_create(&thread, NULL, pump_out, &pump);
@@ -334,7 +322,6 @@ static void stream__half_close(void **state)
 	struct pair pair;
 	char buf[8];
 
-	(void)state;
 	pair_open(&pair, 0);
 	assert_int_equal(rsend(pair.client, "bye", 3, 0), 3);
 	assert_int_equal(rshutdown(pair.client, SHUT_WR), 0);
@@ -355,7 +342,6 @@ static void stream__data_survives_the_close(void **state)
 	struct pair pair;
 	char buf[16];
 
-	(void)state;
 	pair_open(&pair, 0);
 	assert_int_equal(rsend(pair.client, "last words", 10, 0), 10);
 	assert_int_equal(rclose(pair.client), 0);
@@ -375,7 +361,6 @@ static void stream__peer_is_lost(void **state)
 	struct pair pair;
 	char byte;
 
-	(void)state;
 	pair_open(&pair, 0);
 	fake_cut();
 	assert_int_equal(rsend(pair.client, "x", 1, 0), 1);
@@ -390,7 +375,6 @@ static void stream__device_goes(void **state)
 	struct pair pair;
 	char byte;
 
-	(void)state;
 	pair_open(&pair, 0);
 	fake_remove_device();
 	assert_int_equal(rrecv(pair.client, &byte, 1, 0), -1);
@@ -411,7 +395,6 @@ static void stream__closed_under_a_reader(void **state)
 	pthread_t thread;
 	void *result;
 
-	(void)state;
 	pair_open(&pair, 0);
 	pthread_create(&thread, NULL, recv_one, &pair.server);
 	usleep(20000);
@@ -428,7 +411,6 @@ static void stream__keepalive(void **state)
 	struct pair pair;
 	int value = 1;
 
-	(void)state;
 	pair_open(&pair, 0);
 	fake_posted(IBV_WR_RDMA_WRITE);
 	assert_int_equal(rsetsockopt(pair.client, IPPROTO_TCP, 4 /* IDLE */,
@@ -448,7 +430,6 @@ static void stream__misuse(void **state)
 	int fd = rsocket(AF_INET, SOCK_STREAM, 0);
 	char byte = 0;
 
-	(void)state;
 	assert_int_equal(rsocket(AF_UNIX, SOCK_STREAM, 0), -1);
 	assert_int_equal(errno, ENOTSUP);
 	assert_int_equal(rsocket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), -1);

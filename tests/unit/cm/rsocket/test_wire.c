@@ -40,7 +40,6 @@ static void wire__hello_put(void **state)
 	};
 	uint8_t out[ROOST_RS_HELLO_BYTES];
 
-	(void)state;
 	roost_rs_hello_put(out, &hello);
 	assert_memory_equal(out, hello_bytes, sizeof(out));
 }
@@ -50,7 +49,6 @@ static void wire__hello_get(void **state)
 	uint8_t in[56] = { 0 };
 	struct roost_rs_hello hello;
 
-	(void)state;
 	memcpy(in, hello_bytes, sizeof(hello_bytes));
 	assert_int_equal(roost_rs_hello_get(&hello, in, sizeof(in)), 0);
 	assert_int_equal(hello.credits, 384);
@@ -74,7 +72,6 @@ static void wire__hello_bad(void **state)
 	uint8_t in[ROOST_RS_HELLO_BYTES];
 	struct roost_rs_hello hello;
 
-	(void)state;
 	memcpy(in, hello_bytes, sizeof(in));
 	assert_int_equal(roost_rs_hello_get(&hello, in, 39), -EINVAL);
 	assert_int_equal(roost_rs_hello_get(&hello, NULL, 40), -EINVAL);
@@ -90,7 +87,6 @@ static void wire__hello_bad(void **state)
 
 static void wire__msg(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_rs_msg(ROOST_RS_OP_DATA, 4096), 0x00001000);
 	assert_int_equal(roost_rs_msg(ROOST_RS_OP_CREDIT, 384), 0x80000180);
 	assert_int_equal(roost_rs_msg(ROOST_RS_OP_IOMAP, 3), 0xc0000003);
@@ -113,7 +109,6 @@ static void wire__slot_in_the_owners_order(void **state)
 	uint8_t out[ROOST_RS_SLOT_BYTES];
 	struct roost_rs_slot native;
 
-	(void)state;
 	roost_rs_slot_put(out, &slot, false);
 	assert_memory_equal(out, little, sizeof(out));
 	roost_rs_slot_put(out, &slot, true);
@@ -129,7 +124,6 @@ static void wire__iomap(void **state)
 	const struct roost_rs_iomap iomap = { 0x1000, { 1, 2, 3 } };
 	uint8_t out[ROOST_RS_IOMAP_BYTES];
 
-	(void)state;
 	roost_rs_iomap_put(out, &iomap, true);
 	assert_int_equal(out[6], 0x10);
 	assert_int_equal(out[15], 1);
@@ -140,7 +134,6 @@ static void wire__iomap(void **state)
 
 static void wire__iomaps_round(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_rs_iomaps_round(0), 0);
 	assert_int_equal(roost_rs_iomaps_round(128), 128);
 	assert_int_equal(roost_rs_iomaps_round(129), 256);
@@ -159,7 +152,6 @@ static void wire__dgram(void **state)
 	uint8_t out[ROOST_RS_DGRAM_MAX];
 	struct sockaddr_storage from;
 
-	(void)state;
 	assert_int_equal(roost_rs_dgram_put(out, (const void *)&sin), 8);
 	assert_memory_equal(out, v4, sizeof(v4));
 	assert_int_equal(roost_rs_dgram_get(&from, out, 8), 8);
@@ -193,7 +185,6 @@ static void wire__side(void **state)
 	uint8_t out[ROOST_RS_SIDE_MAX];
 	struct roost_rs_side got;
 
-	(void)state;
 	assert_int_equal(roost_rs_side_put(out, &side, (const void *)&sin), 16);
 	assert_memory_equal(out, v4, sizeof(v4));
 	assert_int_equal(roost_rs_side_get(&got, AF_INET, out, 16), 16);

@@ -30,7 +30,6 @@ static void copy__every_length_and_place(void **state)
 	static uint8_t from[2 * PLACES + 1200], to[2 * PLACES + 1200];
 	size_t step = 1;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(from); i++)
 		from[i] = (uint8_t)(i * 7 + 1);
 	for (size_t len = 0; len <= 1200; len += step) {
@@ -62,7 +61,6 @@ static void copy_last_bytes__is_as_wide_as_aligned(void **state)
 		{ 0x1007, 1, 1 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(
 			roost_copy_last_bytes((const uint8_t *)rows[i].end,
@@ -160,7 +158,6 @@ static void copy__last_byte_comes_last(void **state)
 	struct hammer *h = &hammer;
 	unsigned int nb_bad = 0, nb_seen = 0;
 
-	(void)state;
 	for (size_t i = 0; i < 3 * sizeof(lens) / sizeof(lens[0]); i++) {
 		struct timespec start;
 
@@ -184,7 +181,6 @@ static void copy__last_word_is_whole(void **state)
 	struct hammer *h = &hammer;
 	unsigned int nb_bad = 0;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
 		size_t place = 64 - lens[i] % 8;
 		struct timespec start;

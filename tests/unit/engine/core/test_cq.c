@@ -111,7 +111,6 @@ static void cq_poll__takes_in_order(void **state)
 	struct cq_fixture c;
 	uint64_t next = 0;
 
-	(void)state;
 	open_cq(&c, 4);
 	assert_int_equal(roost_cq_poll(c.cq, 8, cqes), 0);
 	for (uint64_t i = 0; i < 100; i += 3) {
@@ -141,7 +140,6 @@ static void cq_poll_begin__shows_in_place(void **state)
 	struct roost_cqe taken[8];
 	struct cq_fixture c;
 
-	(void)state;
 	open_cq(&c, 8);
 	assert_int_equal(roost_cq_poll_begin(c.cq, &cqe), -ENOENT);
 	for (uint64_t i = 0; i < 5; i++)
@@ -176,7 +174,6 @@ static void cq_poll_begin__holds_its_slots(void **state)
 	const struct roost_cqe *cqe;
 	struct cq_fixture c;
 
-	(void)state;
 	open_cq(&c, 4);
 	for (uint64_t i = 0; i < 4; i++)
 		add(&c, i, false);
@@ -195,7 +192,6 @@ static void cq_resize__keeps_entries(void **state)
 	struct roost_cqe cqes[16];
 	struct cq_fixture c;
 
-	(void)state;
 	open_cq(&c, 8);
 	/* Somewhere in the ring, so that it wraps. */
 	for (uint64_t i = 0; i < 6; i++)
@@ -238,7 +234,6 @@ static void cq_resize__waits_without_the_turn(void **state)
 	struct cq_fixture c;
 	pthread_t thread;
 
-	(void)state;
 	open_cq(&c, 8);
 	add(&c, 1, false);
 	assert_int_equal(roost_cq_poll_begin(c.cq, &cqe), 0);
@@ -259,7 +254,6 @@ static void cq_arm__one_shot(void **state)
 {
 	struct cq_fixture c;
 
-	(void)state;
 	open_cq(&c, 64);
 	add(&c, 1, true);
 	assert_int_equal(events(&c), 0);
@@ -294,7 +288,6 @@ static void cq_arm__solicited_only(void **state)
 	const struct roost_cqe solicited = { .wr_id = 2, .solicited = true };
 	struct cq_fixture c;
 
-	(void)state;
 	open_cq(&c, 64);
 	roost_cq_arm(c.cq, true);
 	add(&c, 1, false);
@@ -318,7 +311,6 @@ static void cq_arm__stronger_wins(void **state)
 {
 	struct cq_fixture c;
 
-	(void)state;
 	open_cq(&c, 64);
 	roost_cq_arm(c.cq, false);
 	roost_cq_arm(c.cq, true);
@@ -336,7 +328,6 @@ static void cq_arm__two_events_wait(void **state)
 {
 	struct cq_fixture c;
 
-	(void)state;
 	open_cq(&c, 64);
 	roost_cq_arm(c.cq, false);
 	add(&c, 1, false);
@@ -383,7 +374,6 @@ static void cq_arm__while_one_is_added(void **state)
 	static struct adder a;
 	pthread_t thread;
 
-	(void)state;
 	open_cq(&a.c, 8);
 	assert_int_equal(pthread_create(&thread, NULL, add_when_asked, &a), 0);
 	for (uint64_t round = 0, end_ms = now_ms() + STRESS_MS;
@@ -432,7 +422,6 @@ static void cq_push__overrun(void **state)
 	struct roost_cqe cqes[8];
 	struct cq_fixture c;
 
-	(void)state;
 	open_cq(&c, 4);
 	async = roost_ctx_async_channel(c.f.ctx);
 	for (uint64_t i = 0; i < 6; i++)
@@ -464,7 +453,6 @@ static void cq_poll__entries_before_the_error(void **state)
 	struct roost_cqe cqes[8];
 	struct cq_fixture c;
 
-	(void)state;
 	open_cq(&c, 4);
 	for (uint64_t i = 0; i < 5; i++)
 		push(&c, i);
@@ -505,7 +493,6 @@ static void cq_destroy__waits_for_acks(void **state)
 	struct cq_fixture c;
 	pthread_t thread;
 
-	(void)state;
 	open_cq(&c, 64);
 	d.cq = c.cq;
 	source = roost_cq_comp_source(c.cq);

@@ -122,7 +122,6 @@ static void arm__against_add(void **state)
 	uint64_t until_ms = now_ms() + RUN_MS;
 	pthread_t adder;
 
-	(void)state;
 	fixture_open(&g.f, NULL);
 	assert_int_equal(roost_channel_create(CHANNEL_EVENTS, &g.channel), 0);
 	assert_int_equal(roost_cq_create(g.f.ctx, 16, g.channel, &g, &g.cq), 0);

@@ -128,7 +128,6 @@ static int leave(struct desk *d, struct roost_qp **qp, bool destroy)
 
 static void clean__the_others_keep_their_order(void **state)
 {
-	(void)state;
 	for (unsigned int i = 0; i < 8; i++) {
 		bool destroy = i % 2, first = i / 2 % 2;
 		struct desk d;
@@ -150,7 +149,6 @@ static void clean__the_others_keep_their_order(void **state)
 /* A CQ with room for its queues is never overrun, however often. */
 static void clean__makes_room(void **state)
 {
-	(void)state;
 	for (unsigned int workers = 1; workers <= 2; workers++) {
 		struct desk d;
 
@@ -183,7 +181,6 @@ static void clean__makes_room(void **state)
  */
 static void clean__slots_stay_as_they_are(void **state)
 {
-	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
 		struct desk d;
 
@@ -206,7 +203,6 @@ static void clean__the_reset_queue_is_empty(void **state)
 {
 	struct desk d;
 
-	(void)state;
 	open_desk(&d, 2 * NB_WRS, 1);
 	post_both(&d);
 	assert_int_equal(reset(d.a), 0);
@@ -228,7 +224,6 @@ static void clean__requests_in_the_making_stay(void **state)
 	struct roost_send_wr wr = { .opcode = ROOST_WR_SEND };
 	struct desk d;
 
-	(void)state;
 	open_desk(&d, 4 * NB_WRS, 1);
 	for (uint64_t i = 0; i < NB_WRS; i++) {
 		wr.wr_id = i;
@@ -257,7 +252,6 @@ static void clean__requests_in_the_making_stay(void **state)
 /* The thread that polls in the open does it itself. */
 static void clean__in_an_open_poll(void **state)
 {
-	(void)state;
 	for (int destroy = 0; destroy < 2; destroy++) {
 		const struct roost_cqe *cqe;
 		struct desk d;
@@ -302,7 +296,6 @@ static void clean__waits_for_who_posts_receives(void **state)
 	struct desk d;
 	pthread_t thread;
 
-	(void)state;
 	open_desk(&d, 4 * NB_WRS, 1);
 	for (uint64_t i = 0; i < NB_WRS; i++)
 		assert_int_equal(post(&d, d.b, i), 0);
@@ -333,7 +326,6 @@ static void clean__waits_for_who_posts_receives(void **state)
  */
 static void clean__waits_for_an_open_poll(void **state)
 {
-	(void)state;
 	for (int destroy = 0; destroy < 2; destroy++) {
 		struct roost_qp_attr attr;
 		struct roost_qp_init init;
@@ -382,7 +374,6 @@ static void clean__wqs(void **state)
 	struct roost_wq *wq;
 	struct desk d;
 
-	(void)state;
 	open_desk(&d, 4 * NB_WRS, 2);
 	init.cq = d.cq;
 	for (int round = 0; round < 50; round++) {

@@ -12,7 +12,6 @@ static void dev_create__ports(void **state)
 	struct roost_dev_conf conf = { .name = "x", .seed = { 1, 1 } };
 	struct roost_dev *dev;
 
-	(void)state;
 	assert_int_equal(roost_dev_create(&conf, &dev), -EINVAL);
 	conf.nb_ports = ROOST_DEV_PORTS_MAX + 1;
 	assert_int_equal(roost_dev_create(&conf, &dev), -EINVAL);
@@ -32,7 +31,6 @@ static void dev_create__draws_a_seed(void **state)
 	struct roost_dev *a, *b;
 	unsigned int equal = 0;
 
-	(void)state;
 	assert_int_equal(roost_dev_create(&conf, &a), 0);
 	assert_int_equal(roost_dev_create(&conf, &b), 0);
 	for (uint32_t i = 0; i < 100; i++) {
@@ -49,7 +47,6 @@ static void dev_create__draws_a_seed(void **state)
 /* Equal but for the top bit, and not limited both (IBTA 10.9.3). */
 static void pkey_match__membership(void **state)
 {
-	(void)state;
 	assert_true(roost_pkey_match(0xffff, 0xffff));
 	assert_true(roost_pkey_match(0xffff, 0x7fff));
 	assert_true(roost_pkey_match(0x7fff, 0xffff));

@@ -40,7 +40,6 @@ static void idmap_permute__is_a_bijection_of_24_bits(void **state)
 	struct roost_idmap map = new_map(24, 18);
 	uint64_t *seen = calloc((1u << 24) / 64, sizeof(*seen));
 
-	(void)state;
 	assert_non_null(seen);
 	for (uint32_t value = 0; value < 1u << 24; value++) {
 		uint32_t id = roost_idmap_permute(&map, value);
@@ -59,7 +58,6 @@ static void idmap_permute__comes_back_from_32_bits(void **state)
 {
 	struct roost_idmap map = new_map(32, 22);
 
-	(void)state;
 	for (uint32_t i = 0; i < 1u << 20; i++) {
 		uint32_t value = i * 0x9e3779b1u;
 
@@ -93,7 +91,6 @@ static unsigned int equal_numbers(const uint64_t a[2], const uint64_t b[2])
 
 static void idmap_permute__depends_on_all_of_the_seed(void **state)
 {
-	(void)state;
 	for (int bit = 0; bit < 128; bit++) {
 		uint64_t other[2] = { seed[0], seed[1] };
 
@@ -109,7 +106,6 @@ static void idmap_add__shows_no_index(void **state)
 	uint32_t id[4096], ones[24] = { 0 }, flips[24] = { 0 }, rising = 0;
 	int object;
 
-	(void)state;
 	for (int i = 0; i < 4096; i++) {
 		assert_int_equal(roost_idmap_add(&map, &object, &id[i]), 0);
 		for (int bit = 0; bit < 24; bit++) {
@@ -136,7 +132,6 @@ static void idmap_get__finds_what_is_there(void **state)
 	int a, b;
 	uint32_t id_a, id_b;
 
-	(void)state;
 	assert_null(roost_idmap_get(&map, 0));
 	assert_null(roost_idmap_get(&map, 0xffffff));
 	assert_int_equal(roost_idmap_add(&map, &a, &id_a), 0);
@@ -162,7 +157,6 @@ static void idmap_get__numbers_that_share_a_place(void **state)
 	static uint32_t at[ROOST_IDMAP_MEMO_LEN];
 	unsigned int nb_shared = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 2 * ROOST_IDMAP_MEMO_LEN; i++) {
 		uint32_t *other;
 
@@ -206,7 +200,6 @@ static void idmap_add__reuses_the_oldest(void **state)
 	uint32_t first, id, slot_mask = (1u << 18) - 1;
 	int object;
 
-	(void)state;
 	assert_int_equal(roost_idmap_add(&map, &object, &first), 0);
 	roost_idmap_del(&map, first);
 	for (int i = 0; i < 1023; i++) {
@@ -233,7 +226,6 @@ static void idmap_add__does_not_repeat_soon(void **state)
 	uint32_t id;
 	int object;
 
-	(void)state;
 	assert_non_null(seen);
 	for (int i = 0; i < 1023; i++)
 		assert_int_equal(roost_idmap_add(&map, &object, &id), 0);
@@ -257,7 +249,6 @@ static void idmap_add__counts_generations(void **state)
 	uint32_t id, first = 0;
 	int object;
 
-	(void)state;
 	assert_non_null(seen);
 	for (int i = 0; i < 1023; i++)
 		assert_int_equal(roost_idmap_add(&map, &object, &id), 0);
@@ -281,7 +272,6 @@ static void idmap_add__full(void **state)
 	uint32_t id = 0;
 	int object;
 
-	(void)state;
 	for (int i = 0; i < 4096; i++)
 		assert_int_equal(roost_idmap_add(&map, &object, &id), 0);
 	assert_int_equal(roost_idmap_add(&map, &object, &id), -ENOSPC);
@@ -296,7 +286,6 @@ static void idmap_add__grows_to_the_limit(void **state)
 	struct roost_idmap map = new_map(24, 18);
 	uint32_t n = 1u << 18, *ids = malloc(n * sizeof(*ids));
 
-	(void)state;
 	assert_non_null(ids);
 	/* Objects that tell their place. */
 	for (uint32_t i = 0; i < n; i++)
@@ -327,7 +316,6 @@ static void idmap_add__keeps_off_reserved(void **state)
 	uint32_t id;
 	int object;
 
-	(void)state;
 	assert_int_equal(roost_idmap_init(&map, 24, 10, seed, most_reserved),
 			 0);
 	for (int i = 0; i < 1024; i++) {
@@ -368,7 +356,6 @@ static void idmap_get__while_others_change(void **state)
 	static struct churn c;
 	pthread_t reader;
 
-	(void)state;
 	c.map = new_map(24, 10);
 	for (uint32_t i = 0; i < 64; i++) {
 		uint32_t id;
@@ -432,7 +419,6 @@ static void idmap_source__gives_its_indices_and_no_others(void **state)
 	unsigned int nb[2] = { 0 };
 	int object;
 
-	(void)state;
 	for (int i = 0; i < 128; i++) {
 		uint32_t index;
 
@@ -466,7 +452,6 @@ static void idmap_source__is_asked_early_and_seldom(void **state)
 	struct roost_idmap map = leased_map(8);
 	uint32_t ids[512];
 
-	(void)state;
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(roost_idmap_add(&map, &ids[i], &ids[i]), 0);
 	assert_int_equal(lessor.nb_asked, 8);
@@ -501,7 +486,6 @@ static void idmap_source__outside_the_map_is_refused(void **state)
 	uint32_t id;
 	int object;
 
-	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
 		struct roost_idmap map = new_map(24, 20);
 		uint32_t range[2] = { ranges[i][0], ranges[i][1] };
@@ -526,7 +510,6 @@ static void idmap_add__all_reserved(void **state)
 	uint32_t id;
 	int object;
 
-	(void)state;
 	assert_int_equal(roost_idmap_init(&map, 24, 20, seed, all_reserved), 0);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(roost_idmap_add(&map, &object, &id), -ENOSPC);
@@ -539,7 +522,6 @@ static void idmap_prefix__is_in_all_numbers(void **state)
 	uint32_t first = 0, id;
 	int object;
 
-	(void)state;
 	roost_idmap_set_prefix(&map, 0, 0); /* none */
 	roost_idmap_set_prefix(&map, 13, 0x1234);
 	for (int i = 0; i < 4096; i++) {

@@ -105,7 +105,6 @@ static void lease_qpns__are_the_device_s_numbers(void **state)
 	struct roost_cq *cq;
 	uint64_t acked;
 
-	(void)state;
 	assert_int_equal(roost_ctx_open(dev, &ctx), 0);
 	assert_int_equal(roost_pd_alloc(ctx, &pd), 0);
 	assert_int_equal(roost_cq_create(ctx, 4, NULL, NULL, &cq), 0);
@@ -154,7 +153,6 @@ static void lease_bits__are_checked(void **state)
 	};
 	struct roost_dev *dev;
 
-	(void)state;
 	for (unsigned int i = 0; i < 5; i++) {
 		wrong.qpn_index_bits = bits[i][0];
 		wrong.cm_prefix_bits = bits[i][1];
@@ -167,7 +165,6 @@ static void dev_claim__asks_the_lessor(void **state)
 	const struct roost_service_claim service = { .id = 77 };
 	struct roost_dev *dev = create(&leases);
 
-	(void)state;
 	assert_ptr_equal(roost_dev_leases(dev), &leases);
 	assert_int_equal(roost_dev_claim(dev, &service), 0);
 	roost_dev_release(dev, &service);
@@ -183,7 +180,6 @@ static void dev_claim__is_granted_without_leases(void **state)
 	const struct roost_service_claim service = { .id = 77 };
 	struct roost_dev *dev = create(NULL);
 
-	(void)state;
 	assert_null(roost_dev_leases(dev));
 	assert_int_equal(roost_dev_claim(dev, &service), 0);
 	roost_dev_release(dev, &service);

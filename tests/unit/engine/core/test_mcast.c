@@ -90,7 +90,6 @@ static void mcast__counted_per_port(void **state)
 	struct fixture f;
 	struct roost_qp *a, *b, *c;
 
-	(void)state;
 	open_ports(&f, ports);
 	a = ud_qp(&f, 1);
 	b = ud_qp(&f, 2);
@@ -122,7 +121,6 @@ static void mcast__port_without_room(void **state)
 	struct fixture f;
 	struct roost_qp *a, *b;
 
-	(void)state;
 	open_ports(&f, ports);
 	a = ud_qp(&f, 1);
 	b = ud_qp(&f, 1);
@@ -150,7 +148,6 @@ static void mcast__attached_is_attached(void **state)
 	struct fixture f;
 	struct roost_qp *qp;
 
-	(void)state;
 	open_ports(&f, ports);
 	qp = ud_qp(&f, 1);
 	for (int i = 0; i < 3; i++)
@@ -252,7 +249,6 @@ static void mcast__two_threads(void **state)
 	pthread_t threads[2];
 	void *failed;
 
-	(void)state;
 	open_ports(&f, ports);
 	for (int i = 0; i < 2; i++) {
 		qps[i] = ud_qp(&f, 1);
@@ -285,7 +281,6 @@ static void mcast__refused_together(void **state)
 	pthread_t threads[2];
 	void *rc;
 
-	(void)state;
 	open_ports(&f, ports);
 	qps[0] = ud_qp(&f, 1);
 	qps[1] = ud_qp(&f, 1);

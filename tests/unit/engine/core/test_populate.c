@@ -56,7 +56,6 @@ static bool is_there(uint8_t *page)
 
 static void populate__faults_in(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		size_t len = sizes[i];
 		uint8_t *p = map(len);
@@ -74,7 +73,6 @@ static void populate__nothing_to_do_for_what_is_there(void **state)
 {
 	uint8_t *p = map(LARGE);
 
-	(void)state;
 	memset(p, 1, LARGE);
 	assert_int_equal(roost_populate(p, LARGE, true), 0);
 	assert_int_equal(populated_bytes, 0);
@@ -91,7 +89,6 @@ static void populate__nothing_to_do_for_what_is_there(void **state)
 
 static void populate__not_mapped(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		size_t len = sizes[i];
 		uint8_t *p = map(len);
@@ -107,7 +104,6 @@ static void populate__not_mapped(void **state)
 
 static void populate__not_allowed(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		size_t len = sizes[i];
 		uint8_t *p = map(len);
@@ -126,7 +122,6 @@ static void populate__not_allowed(void **state)
 /* A mapping that is longer than its file. */
 static void populate__end_of_file(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		size_t len = sizes[i];
 		int fd = memfd_create("short", 0);
@@ -144,7 +139,6 @@ static void populate__end_of_file(void **state)
 
 static void populate__bounds(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_populate(NULL, 0, true), 0);
 	assert_int_equal(roost_populate((void *)(UINTPTR_MAX - 10), 100, false),
 			 -EINVAL);

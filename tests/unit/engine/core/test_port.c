@@ -450,7 +450,6 @@ static void port_remove__one_of_two(void **state)
 	struct roost_ctx *ctx;
 	struct roost_dev *dev;
 
-	(void)state;
 	assert_int_equal(roost_dev_create(&conf, &dev), 0);
 	roost_port_set_link(dev, 1, ROOST_PORT_ACTIVE, 9000, 0);
 	roost_port_set_link(dev, 2, ROOST_PORT_ACTIVE, 9000, 0);

@@ -23,7 +23,6 @@ static struct roost_timer_wheel wheel;
 
 static int start(void **state)
 {
-	(void)state;
 	roost_timer_wheel_init(&wheel, START_NS);
 	return 0;
 }
@@ -45,7 +44,6 @@ static unsigned int fire(uint64_t now_ns)
 
 static void timer__empty_wheel(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_timer_wheel_next_ns(&wheel), UINT64_MAX);
 	assert_int_equal(fire(START_NS), 0);
 	assert_int_equal(fire(START_NS + 100 * ROUND_NS), 0);
@@ -61,7 +59,6 @@ static void timer_set__fires_in_its_tick(void **state)
 		1000000,     ROUND_NS - TICK_NS
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(after) / sizeof(after[0]); i++) {
 		struct roost_timer timer = { 0 };
 		uint64_t deadline = START_NS + after[i];
@@ -81,7 +78,6 @@ static void timer_set__past_deadline_fires_next(void **state)
 {
 	struct roost_timer timer = { 0 };
 
-	(void)state;
 	fire(START_NS + 5 * ROUND_NS);
 	roost_timer_set(&wheel, &timer, START_NS);
 	assert_true(roost_timer_wheel_next_ns(&wheel) <=
@@ -94,7 +90,6 @@ static void timer_set__later(void **state)
 {
 	struct roost_timer timer = { 0 };
 
-	(void)state;
 	roost_timer_set(&wheel, &timer, START_NS + 10 * TICK_NS);
 	for (uint64_t i = 11; i < 100; i++) {
 		roost_timer_set(&wheel, &timer, START_NS + i * TICK_NS);
@@ -108,7 +103,6 @@ static void timer_set__earlier(void **state)
 {
 	struct roost_timer timer = { 0 };
 
-	(void)state;
 	roost_timer_set(&wheel, &timer, START_NS + 5000 * TICK_NS);
 	roost_timer_set(&wheel, &timer, START_NS + 20 * TICK_NS);
 	assert_in_range(roost_timer_wheel_next_ns(&wheel),
@@ -121,7 +115,6 @@ static void timer_set__beyond_one_round(void **state)
 {
 	static const uint64_t rounds[] = { 1, 2, 7, 131072 };
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		struct roost_timer timer = { 0 };
 		uint64_t deadline = START_NS + rounds[i] * ROUND_NS + 77;
@@ -150,7 +143,6 @@ static void timer__clock_jumps(void **state)
 {
 	struct roost_timer timers[64] = { 0 };
 
-	(void)state;
 	for (uint64_t i = 0; i < 64; i++)
 		roost_timer_set(&wheel, &timers[i],
 				START_NS + i * i * ROUND_NS / 16);
@@ -161,7 +153,6 @@ static void timer_cancel__does_not_fire(void **state)
 {
 	struct roost_timer timer = { 0 };
 
-	(void)state;
 	roost_timer_set(&wheel, &timer, START_NS + 10 * TICK_NS);
 	roost_timer_cancel(&timer);
 	assert_false(roost_timer_is_set(&timer));
@@ -184,7 +175,6 @@ static void timer_remove__leaves_the_others(void **state)
 	struct roost_timer a = { 0 }, b = { 0 }, c = { 0 };
 	uint64_t deadline = START_NS + 10 * TICK_NS;
 
-	(void)state;
 	roost_timer_remove(&wheel, &a); /* never set */
 	roost_timer_set(&wheel, &a, deadline);
 	roost_timer_set(&wheel, &b, deadline);
@@ -209,7 +199,6 @@ static void timer_expired__is_bounded(void **state)
 	uint64_t now = START_NS + 10 * TICK_NS;
 	unsigned int fired = 0, looks = 0;
 
-	(void)state;
 	for (int i = 0; i < N; i++)
 		roost_timer_set(&wheel, &timers[i], now - 2 * TICK_NS);
 	for (int i = 0; i < N; i += 2)
@@ -237,7 +226,6 @@ static void timer__like_a_plain_list(void **state)
 	uint64_t want[N];
 	uint64_t now = START_NS;
 
-	(void)state;
 	srand(1);
 	for (int i = 0; i < N; i++)
 		want[i] = UINT64_MAX;

@@ -16,14 +16,12 @@ static struct fixture f;
 
 static int setup(void **state)
 {
-	(void)state;
 	fixture_open(&f, NULL);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	fixture_close(&f);
 	return 0;
 }
@@ -66,7 +64,6 @@ static void wq_create__within_the_limits(void **state)
 	struct roost_wq_init init = { .max_wr = 0, .cq = f.cq };
 	struct roost_wq *wq;
 
-	(void)state;
 	assert_int_equal(roost_wq_create(f.pd, &init, &wq), -EINVAL);
 	init.max_wr = roost_dev_limits(f.dev)->max_qp_wr + 1;
 	assert_int_equal(roost_wq_create(f.pd, &init, &wq), -EINVAL);
@@ -91,7 +88,6 @@ static void wq_modify__allowed(void **state)
 		[ROOST_WQS_ERR] = { 0, -EINVAL, 0 },
 	};
 
-	(void)state;
 	for (int from = 0; from < ROOST_WQS_COUNT; from++)
 		for (int to = 0; to < ROOST_WQS_COUNT; to++) {
 			struct roost_wq *wq = new_wq(f.cq);
@@ -113,7 +109,6 @@ static void wq_recv__in_each_state(void **state)
 	struct roost_wq *wq = new_wq(f.cq);
 	struct roost_cqe cqe;
 
-	(void)state;
 	assert_int_equal(post(wq, 1), -EINVAL);
 	assert_int_equal(roost_wq_modify(wq, ROOST_WQS_RDY), 0);
 	for (uint64_t i = 0; i < WR; i++)
@@ -145,7 +140,6 @@ static void ind_table__holds_its_wqs(void **state)
 	};
 	struct roost_qp *qp;
 
-	(void)state;
 	assert_int_not_equal(roost_wq_num(wqs[0]), roost_wq_num(wqs[1]));
 	assert_int_equal(roost_ind_table_create(f.ctx, wqs,
 						ROOST_IND_TABLE_LOG_MAX + 1,
@@ -264,7 +258,6 @@ static void ind_table_pick__known_sums(void **state)
 	const uint32_t both = ROOST_HASH_SRC_IPV4 | ROOST_HASH_DST_IPV4 |
 			      ROOST_HASH_SRC_IPV6 | ROOST_HASH_DST_IPV6;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
 		const struct roost_frame frame = {
 			.ipv6 = addresses[i].ipv6,
@@ -284,7 +277,6 @@ static void ind_table_pick__every_field(void **state)
 {
 	struct roost_ind_table *table = large_table();
 
-	(void)state;
 	for (uint32_t bits = 0; bits < 16; bits++) {
 		const struct roost_frame frame = {
 			.sgid = addresses[0].src,

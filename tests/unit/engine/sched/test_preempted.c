@@ -34,7 +34,6 @@ static void spin__the_holder_is_preempted(void **state)
 			       .release = unlock,
 			       .is_over = lock_and_unlock };
 
-	(void)state;
 	preempted_run(&p);
 }
 
@@ -65,7 +64,6 @@ static void turn_take__the_holder_is_preempted(void **state)
 			       .release = release,
 			       .is_over = take_and_release };
 
-	(void)state;
 	preempted_run(&p);
 }
 

@@ -18,7 +18,6 @@ static struct rte_mempool *pool;
 
 static int start(void **state)
 {
-	(void)state;
 	eal_start();
 	pool = eal_pool("turn", 2047);
 	return 0;
@@ -68,7 +67,6 @@ static void turn__belongs_to_one(void **state)
 	pthread_t thread;
 	struct fixture f;
 
-	(void)state;
 	fixture_open(&f, pool);
 	assert_true(roost_worker_turn_try(f.worker));
 	assert_false(other_thread_can_try(&f));
@@ -96,7 +94,6 @@ static void turn__is_never_a_childs(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	fixture_open(&f, pool);
 	pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
 	assert_true(pid >= 0);
@@ -116,7 +113,6 @@ static void turn_release__tells_of_work(void **state)
 	struct roost_qp *qp;
 	struct fixture f;
 
-	(void)state;
 	fixture_open(&f, pool);
 	qp = fixture_qp_in_rts(&f, 4);
 	assert_true(roost_worker_turn_try(f.worker));

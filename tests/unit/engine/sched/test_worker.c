@@ -25,7 +25,6 @@ static struct rte_mempool *pool;
 
 static int start(void **state)
 {
-	(void)state;
 	eal_start();
 	pool = eal_pool("worker", 2047);
 	return 0;
@@ -47,7 +46,6 @@ static void send_frame__goes_out_with_the_next_turn(void **state)
 	unsigned int before = rte_mempool_avail_count(pool);
 	struct fixture f;
 
-	(void)state;
 	fixture_open(&f, pool);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(send_raw(&f), 0);
@@ -66,7 +64,6 @@ static void send_frame__queue_full(void **state)
 	unsigned int before = rte_mempool_avail_count(pool);
 	struct fixture f;
 
-	(void)state;
 	fixture_open(&f, pool);
 	for (int i = 0; i < RAW_QUEUE_LEN; i++)
 		assert_int_equal(send_raw(&f), 0);
@@ -86,7 +83,6 @@ static void send_frame__port_takes_nothing(void **state)
 	unsigned int before = rte_mempool_avail_count(pool);
 	struct fixture f;
 
-	(void)state;
 	fixture_open(&f, pool);
 	f.take_max = 0;
 	assert_int_equal(send_raw(&f), 0);
@@ -127,7 +123,6 @@ static void send_frame__leaves_room_for_qps(void **state)
 	struct roost_qp *qp;
 	struct fixture f;
 
-	(void)state;
 	fixture_open(&f, pool);
 	qp = fixture_qp_in_rts(&f, 4);
 	for (uint64_t i = 0; i < 10; i++) {
@@ -155,7 +150,6 @@ static void iterate__out_of_mbufs(void **state)
 	struct roost_qp *qp;
 	struct fixture f;
 
-	(void)state;
 	fixture_open(&f, pool);
 	qp = fixture_qp_in_rts(&f, 4);
 	while (n < 2047 && (all[n] = rte_pktmbuf_alloc(pool)) != NULL)
@@ -183,7 +177,6 @@ static void send__sends_and_does_not_look(void **state)
 	struct roost_qp *qp;
 	struct fixture f;
 
-	(void)state;
 	fixture_open(&f, pool);
 	qp = fixture_qp_in_rts(&f, 4);
 	looks = f.nb_looks;
@@ -329,7 +322,6 @@ static void ring__none_is_lost(void **state)
 	pthread_t posters[POSTERS], turner;
 	unsigned int seen = 0, idle = 0;
 
-	(void)state;
 	stress_open(&s);
 	for (int i = 0; i < STRESS_QPS; i++)
 		assert_int_equal(fixture_to(s.qps[i], ROOST_QPS_ERR), 0);
@@ -361,7 +353,6 @@ static void ring__while_the_doorbell_is_answered(void **state)
 	static struct stress s;
 	pthread_t turner;
 
-	(void)state;
 	stress_open(&s);
 	assert_int_equal(fixture_to(s.qps[0], ROOST_QPS_ERR), 0);
 	assert_int_equal(pthread_create(&turner, NULL, turn_all_the_time, &s),
@@ -411,7 +402,6 @@ static void modify__while_others_post(void **state)
 	pthread_t posters[POSTERS], turner;
 	unsigned int seen = 0;
 
-	(void)state;
 	stress_open(&s);
 	assert_int_equal(pthread_create(&turner, NULL, turn_all_the_time, &s),
 			 0);
@@ -461,7 +451,6 @@ static void destroy__while_the_worker_turns(void **state)
 	static struct stress s;
 	pthread_t threads[2], turner;
 
-	(void)state;
 	stress_open(&s);
 	assert_int_equal(pthread_create(&turner, NULL, turn_all_the_time, &s),
 			 0);

@@ -110,7 +110,6 @@ static void workers__at_most_so_many(void **state)
 	};
 	struct roost_dev *dev;
 
-	(void)state;
 	assert_int_equal(roost_dev_create(&conf, &dev), -EINVAL);
 	conf.nb_workers = ROOST_DEV_WORKERS_MAX;
 	assert_int_equal(roost_dev_create(&conf, &dev), 0);
@@ -123,7 +122,6 @@ static void workers__a_qp_goes_where_there_are_fewest(void **state)
 	struct roost_qp *qps[6];
 	struct fixture f;
 
-	(void)state;
 	fixture_open_workers(&f, NULL, 3);
 	for (unsigned int i = 0; i < 6; i++) {
 		qps[i] = fixture_qp(&f, 1);
@@ -141,7 +139,6 @@ static void workers__all_turns_are_each_of_them(void **state)
 {
 	struct fixture f;
 
-	(void)state;
 	fixture_open_workers(&f, NULL, 3);
 	roost_dev_turns_take(f.dev);
 	for (unsigned int i = 0; i < 3; i++)
@@ -163,7 +160,6 @@ static void workers__a_cq_knows_whose_it_is(void **state)
 {
 	struct shared s;
 
-	(void)state;
 	open_shared(&s, 8);
 	assert_int_equal(roost_cq_workers(s.cq), 3);
 	assert_true(s.cq->shared);
@@ -179,7 +175,6 @@ static void workers__an_entry_shows_when_its_worker_is_through(void **state)
 {
 	struct shared s;
 
-	(void)state;
 	open_shared(&s, 8);
 	push(&s, 0, 10, false);
 	push(&s, 1, 20, false);
@@ -201,7 +196,6 @@ static void workers__an_event_goes_with_what_shows(void **state)
 {
 	struct shared s;
 
-	(void)state;
 	open_shared(&s, 8);
 	roost_cq_arm(s.cq, true);
 	push(&s, 0, 10, false);
@@ -232,7 +226,6 @@ static void workers__an_async_event_waits_for_what_shows(void **state)
 	struct roost_channel *async;
 	struct shared s;
 
-	(void)state;
 	open_shared(&s, 8);
 	async = roost_ctx_async_channel(s.f.ctx);
 	fcntl(roost_channel_fd(async), F_SETFL, O_NONBLOCK);
@@ -270,7 +263,6 @@ static void workers__a_late_event_goes_with_its_qp(void **state)
 	struct roost_channel *async;
 	struct shared s;
 
-	(void)state;
 	open_shared(&s, 8);
 	async = roost_ctx_async_channel(s.f.ctx);
 	push(&s, 0, 10, false);
@@ -293,7 +285,6 @@ static void workers__an_overrun_fails_the_qps_of_both(void **state)
 	struct roost_channel *async;
 	struct shared s;
 
-	(void)state;
 	open_shared(&s, 2);
 	async = roost_ctx_async_channel(s.f.ctx);
 	fcntl(roost_channel_fd(async), F_SETFL, O_NONBLOCK);
@@ -321,7 +312,6 @@ static void workers__an_overrun_cq_may_go(void **state)
 {
 	struct shared s;
 
-	(void)state;
 	open_shared(&s, 1);
 	push(&s, 0, 10, false);
 	push(&s, 1, 20, false);

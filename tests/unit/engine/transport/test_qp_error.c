@@ -44,7 +44,6 @@ static void qp_error__numbers_are_stable(void **state)
 {
 	unsigned int nb = 0;
 
-	(void)state;
 	for (size_t i = 0; i < NUMBERS; i++)
 		assert_string_equal(roost_qp_error_infos[numbers[i].code].name,
 				    numbers[i].name);
@@ -108,7 +107,6 @@ static void qp_error__compat_has_the_table(void **state)
 	const char *text = read_all("doc/compat.md");
 	char row[256];
 
-	(void)state;
 	for (size_t i = 0; i < NUMBERS; i++) {
 		const struct roost_qp_error_info *info =
 			&roost_qp_error_infos[numbers[i].code];
@@ -127,7 +125,6 @@ static void qp_error__manual_has_the_table(void **state)
 	const char *text = read_all("doc/man/roost-ctl.1");
 	char row[256];
 
-	(void)state;
 	for (size_t i = 0; i < NUMBERS; i++) {
 		const struct roost_qp_error_info *info =
 			&roost_qp_error_infos[numbers[i].code];

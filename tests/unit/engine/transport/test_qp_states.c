@@ -188,7 +188,6 @@ static void check_row(uint8_t type, uint8_t from, uint8_t to)
 
 static void qp_modify_allowed__every_change_of_every_type(void **state)
 {
-	(void)state;
 	for (uint8_t type = RC; type <= XT; type++)
 		for (uint8_t from = RESET; from <= ERR; from++)
 			for (uint8_t to = RESET; to <= ERR; to++)
@@ -197,7 +196,6 @@ static void qp_modify_allowed__every_change_of_every_type(void **state)
 
 static void qp_modify_allowed__no_such_state(void **state)
 {
-	(void)state;
 	for (unsigned int s = ERR + 1; s < 256; s++) {
 		assert_false(allowed(RC, RESET, (uint8_t)s, ROOST_QP_STATE));
 		assert_false(allowed(RC, (uint8_t)s, RESET, ROOST_QP_STATE));
@@ -207,7 +205,6 @@ static void qp_modify_allowed__no_such_state(void **state)
 /* The letters above and the numbers of the enums are one. */
 static void qp_modify_allowed__numbers(void **state)
 {
-	(void)state;
 	assert_int_equal(RC, ROOST_QPT_RC);
 	assert_int_equal(UC, ROOST_QPT_UC);
 	assert_int_equal(UD, ROOST_QPT_UD);

@@ -33,7 +33,6 @@ static struct roost_shm_channel *a, *b, *c;
 
 static int open_pair(void **state)
 {
-	(void)state;
 	a = pair_open(3);
 	b = pair_open(3);
 	c = NULL;
@@ -43,7 +42,6 @@ static int open_pair(void **state)
 
 static int close_pair(void **state)
 {
-	(void)state;
 	roost_shm_channel_close(a);
 	roost_shm_channel_close(b);
 	roost_shm_channel_close(c);
@@ -94,7 +92,6 @@ static void channel__frames_of_all_lengths(void **state)
 	static const uint32_t lens[] = { 60,  128,  191,  192, 193,
 					 256, 1500, 4160, 4224 };
 
-	(void)state;
 	for (uint32_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
 		struct rte_mbuf *mbuf;
 
@@ -119,7 +116,6 @@ static void channel__other_frames_are_copied(void **state)
 {
 	struct rte_mbuf *mbuf;
 
-	(void)state;
 	for (int kind = 0; kind < 4; kind++) {
 		uint32_t qpn = kind == 0 ? 1 : QPN;
 		uint8_t *p;
@@ -152,7 +148,6 @@ static void channel__slots_are_held_by_mbufs(void **state)
 {
 	struct rte_mbuf *held[3];
 
-	(void)state;
 	for (uint32_t i = 0; i < 3; i++)
 		assert_true(send_len(B, 1000, i));
 	assert_int_equal(roost_shm_rx_burst(b, held, 3), 3);
@@ -177,7 +172,6 @@ static void channel__headers_are_private(void **state)
 {
 	struct rte_mbuf *mbuf = pair_frame(a, A, B, QPN, 1000, 5), *got;
 
-	(void)state;
 	assert_int_equal(roost_shm_tx_burst(a, &mbuf, 1), 1);
 	got = receive(b);
 	memset(rte_pktmbuf_mtod(mbuf, void *), 0xff, 128);
@@ -192,7 +186,6 @@ static void channel__foreign_frames_are_copied(void **state)
 	struct rte_mbuf *mbuf, *tail;
 	uint8_t frame[1000];
 
-	(void)state;
 	mbuf = pair_frame(b, A, B, QPN, 1000, 1);
 	assert_int_equal(roost_shm_tx_burst(a, &mbuf, 1), 1);
 	mbuf = pair_frame(a, A, B, QPN, 1000, 2);
@@ -223,7 +216,6 @@ static void channel__frames_for_nobody(void **state)
 {
 	struct rte_mbuf *mbuf;
 
-	(void)state;
 	assert_true(send_len(9, 100, 0));
 	assert_int_equal(
 		roost_shm_counters(a, ROOST_SHM_NO_SEAT)->tx_no_peer_pkts, 1);
@@ -240,7 +232,6 @@ static void channel__groups_reach_everybody_once(void **state)
 {
 	struct rte_mbuf *mbuf;
 
-	(void)state;
 	join_third();
 	mbuf = pair_frame(a, A, B, QPN, 1000, 7);
 	memset(rte_pktmbuf_mtod(mbuf, void *), 0xff, 6);
@@ -262,7 +253,6 @@ static void channel__each_peer_its_frames(void **state)
 {
 	struct rte_mbuf *mbuf;
 
-	(void)state;
 	join_third();
 	for (uint32_t i = 0; i < 10; i++)
 		assert_true(send_len(i % 2 ? B : C, 100, i));
@@ -297,7 +287,6 @@ static void patience__a_burst_ends_at_a_full_peer(void **state)
 	struct rte_mbuf *mbufs[3];
 	uint32_t n = fill(B, 0);
 
-	(void)state;
 	assert_int_equal(n, HALF);
 	for (uint32_t i = 0; i < 3; i++)
 		mbufs[i] = pair_frame(a, A, B, QPN, 100, n + i);
@@ -311,7 +300,6 @@ static void patience__a_burst_ends_at_a_full_peer(void **state)
 
 static void patience__then_frames_are_dropped(void **state)
 {
-	(void)state;
 	fill(B, 0);
 	assert_false(send_len(B, 100, 0));
 	usleep(2 * PAIR_PATIENCE_NS / 1000);
@@ -324,7 +312,6 @@ static void patience__then_frames_are_dropped(void **state)
 /* One frame per patience is not reading. */
 static void patience__a_slow_reader_is_none(void **state)
 {
-	(void)state;
 	fill(B, 0);
 	for (int i = 0; i < 5; i++) {
 		rte_pktmbuf_free(receive(b));
@@ -340,7 +327,6 @@ static void patience__begins_anew_for_who_reads(void **state)
 	struct rte_mbuf *mbufs[HALF];
 	uint16_t n;
 
-	(void)state;
 	fill(B, 0);
 	usleep(2 * PAIR_PATIENCE_NS / 1000);
 	send_len(B, 100, 0);
@@ -360,7 +346,6 @@ static void patience__others_are_not_held_up(void **state)
 {
 	uint32_t n;
 
-	(void)state;
 	assert_int_equal(fill(B, 0), HALF);
 	join_third();
 	usleep(2 * PAIR_PATIENCE_NS / 1000);
@@ -385,7 +370,6 @@ static void broken__peer_is_told_once(void **state)
 	enum roost_shm_fault fault = ROOST_SHM_OK;
 	struct rte_mbuf *mbuf;
 
-	(void)state;
 	assert_int_equal(roost_shm_next_broken(b, &fault), ROOST_SHM_NO_SEAT);
 	assert_true(send_len(B, 1000, 1));
 	mbuf = receive(b);
@@ -408,7 +392,6 @@ static void broken__count(void **state)
 {
 	enum roost_shm_fault fault = ROOST_SHM_OK;
 
-	(void)state;
 	for (uint32_t i = 0; i < HALF; i++)
 		assert_true(send_len(B, 100, i));
 	atomic_store(roost_shm_count(roost_shm_channel_memory(b), 0), 77);
@@ -427,7 +410,6 @@ static void leave__and_another_one_comes(void **state)
 {
 	struct rte_mbuf *mbuf;
 
-	(void)state;
 	for (uint32_t i = 0; i < 5; i++)
 		assert_true(send_len(B, 100, i));
 	roost_shm_peer_leave(a, 0);
@@ -451,7 +433,6 @@ static void leave__seat_is_clean_before_it_is_told(void **state)
 {
 	const struct roost_shm_memory *mem = roost_shm_channel_memory(b);
 
-	(void)state;
 	assert_true(send_len(B, 100, 0));
 	rte_pktmbuf_free(receive(b));
 	assert_null(receive(b));
@@ -472,7 +453,6 @@ static void join__seats(void **state)
 	struct roost_shm_peer peer = { .seat = 3 };
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(roost_shm_seat_take(a), 1);
 	assert_int_equal(roost_shm_seat_take(a), 2);
 	assert_int_equal(roost_shm_seat_take(a), -ENOSPC);
@@ -501,7 +481,6 @@ static bool is_readable(struct roost_shm_channel *ch)
 
 static void sleep__one_ring_wakes(void **state)
 {
-	(void)state;
 	for (uint32_t i = 0; i < 100; i++) {
 		assert_true(send_len(B, 100, i));
 		assert_false(roost_shm_sleep(b));
@@ -525,7 +504,6 @@ static void sleep__gives_slots_back(void **state)
 {
 	struct rte_mbuf *mbuf;
 
-	(void)state;
 	assert_true(send_len(B, 1000, 0));
 	mbuf = receive(b);
 	rte_pktmbuf_free(mbuf);
@@ -539,7 +517,6 @@ static void sleep__doorbell_that_is_full(void **state)
 {
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	c = pair_open(3);
 	pair_join_end(a, C, roost_shm_channel_memory(c)->fd, 0, fds[0], false);

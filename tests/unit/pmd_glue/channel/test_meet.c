@@ -52,7 +52,6 @@ static unsigned int nb_fds(void)
 
 static int open_ends(void **state)
 {
-	(void)state;
 	snprintf(name, sizeof(name), "@roost-test-meet-%d", (int)getpid());
 	a = pair_open(2);
 	b = pair_open(2);
@@ -63,7 +62,6 @@ static int open_ends(void **state)
 
 static int close_ends(void **state)
 {
-	(void)state;
 	close(listening);
 	roost_shm_channel_close(a);
 	roost_shm_channel_close(b);
@@ -89,7 +87,6 @@ static void meet__and_frames_pass(void **state)
 	struct rte_mbuf *mbuf;
 	int fd_a, fd_b;
 
-	(void)state;
 	connect_ends(&fd_a, &fd_b);
 	assert_int_equal(roost_shm_meet_begin(&ma, a, fd_a, true, &self_a, NOW),
 			 0);
@@ -135,7 +132,6 @@ static void meet__death_is_seen_at_once(void **state)
 	int fd_a, fd_b, status;
 	pid_t pid;
 
-	(void)state;
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
@@ -172,7 +168,6 @@ static void meet__names(void **state)
 	char path[] = "/tmp/roost-meet-XXXXXX", where[64], longest[200];
 	int fd, peer;
 
-	(void)state;
 	assert_non_null(mkdtemp(path));
 	snprintf(where, sizeof(where), "%s/s", path);
 	assert_int_equal(roost_shm_connect(where, &trust), -ENOENT);
@@ -196,7 +191,6 @@ static void meet__users_that_are_not_trusted(void **state)
 {
 	int fd;
 
-	(void)state;
 	if (geteuid() != 0) {
 		print_message("skipped: only root can be another user\n");
 		skip();
@@ -297,7 +291,6 @@ static void hostile__packets(void **state)
 	const int many[3] = { memory, memory, memory };
 	uint8_t hello[40], bad[40];
 
-	(void)state;
 	honest_hello(hello);
 	assert_int_equal(outcome(true, hello, 32, many, 1), 1);
 	assert_int_equal(outcome(true, hello, 32, many, 0), -EPROTO);
@@ -330,7 +323,6 @@ static void hostile__descriptors(void **state)
 	int inet = socket(AF_INET, SOCK_STREAM, 0);
 	uint8_t hello[40];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	assert_int_equal(pipe(pipes), 0);
 	honest_hello(hello);
@@ -365,7 +357,6 @@ static void hostile__seat_that_is_none(void **state)
 	uint8_t hello[40];
 	int fd_a, fd_b;
 
-	(void)state;
 	honest_hello(hello);
 	hello[19] = 0x80;
 	connect_ends(&fd_a, &fd_b);
@@ -385,7 +376,6 @@ static void hostile__hello_twice_or_never(void **state)
 	uint8_t hello[40];
 	int fd_a, fd_b;
 
-	(void)state;
 	honest_hello(hello);
 	connect_ends(&fd_a, &fd_b);
 	assert_int_equal(roost_shm_meet_begin(&m, a, fd_a, true, &self_a, NOW),
@@ -408,7 +398,6 @@ static void meet__no_seat(void **state)
 	struct roost_shm_meeting m;
 	int fd_a, fd_b;
 
-	(void)state;
 	assert_int_equal(roost_shm_seat_take(a), 0);
 	assert_int_equal(roost_shm_seat_take(a), 1);
 	connect_ends(&fd_a, &fd_b);

@@ -46,7 +46,6 @@ static void make(void)
 
 static void memory__peer_sees_what_owner_writes(void **state)
 {
-	(void)state;
 	make();
 	assert_int_equal(roost_shm_memory_map(ours.fd, &theirs), 0);
 	assert_memory_equal(&theirs.shape, &shape, sizeof(shape));
@@ -71,7 +70,6 @@ static void memory__parts_lie_apart(void **state)
 {
 	const uint8_t *end;
 
-	(void)state;
 	make();
 	end = ours.base + ours.size_bytes;
 	assert_true(ours.sleeps >= ours.base + 64);
@@ -90,7 +88,6 @@ static void memory__cannot_be_resized_or_punched(void **state)
 {
 	struct stat st;
 
-	(void)state;
 	make();
 	assert_int_equal(fstat(ours.fd, &st), 0);
 	assert_int_equal(st.st_size, ours.size_bytes);
@@ -112,7 +109,6 @@ static void memory__cannot_be_resized_or_punched(void **state)
 
 static void memory__peer_cannot_write(void **state)
 {
-	(void)state;
 	make();
 	assert_int_equal(roost_shm_memory_map(ours.fd, &theirs), 0);
 	assert_int_equal(mprotect(theirs.base, 4096, PROT_READ | PROT_WRITE),
@@ -127,7 +123,6 @@ static void memory__not_in_children(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	make();
 	fflush(NULL);
 	pid = fork();
@@ -153,7 +148,6 @@ static void memory__shapes_that_are_none(void **state)
 		{ 64, 4352, 1, 12 },  { 64, 4352, 1, 128 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(roost_shm_memory_make(&bad[i], &ours),
 				 -EINVAL);
@@ -167,7 +161,6 @@ static void memory__no_room_is_an_error(void **state)
 	struct rlimit before, small;
 	int next = dup(0), again;
 
-	(void)state;
 	close(next);
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -226,7 +219,6 @@ static int map_forged(const struct forgery *f)
 
 static void map__forgery_without_fault_is_good(void **state)
 {
-	(void)state;
 	assert_int_equal(map_forged(&(struct forgery){ .seals = SEALS,
 						       .at = SIZE_MAX }),
 			 0);
@@ -238,7 +230,6 @@ static void map__wants_each_seal(void **state)
 	static const int seals[] = { F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW,
 				     F_SEAL_FUTURE_WRITE };
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(map_forged(&(struct forgery){
 					 .seals = SEALS & ~seals[i],
@@ -251,7 +242,6 @@ static void map__no_memfd(void **state)
 	FILE *file = tmpfile();
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	assert_int_equal(roost_shm_memory_map(fds[0], &theirs), -EPERM);
 	assert_int_equal(roost_shm_memory_map(-1, &theirs), -EPERM);
@@ -263,7 +253,6 @@ static void map__no_memfd(void **state)
 
 static void map__size_that_is_not_the_shapes(void **state)
 {
-	(void)state;
 	assert_int_equal(map_forged(&(struct forgery){ .seals = SEALS,
 						       .size_bytes = 8192,
 						       .at = SIZE_MAX }),
@@ -281,7 +270,6 @@ static void map__size_that_is_not_the_shapes(void **state)
 /* A page that is missing costs the reader, or kills it by SIGBUS. */
 static void map__pages_that_are_missing(void **state)
 {
-	(void)state;
 	assert_int_equal(map_forged(&(struct forgery){ .seals = SEALS,
 						       .holes = true,
 						       .at = SIZE_MAX }),
@@ -305,7 +293,6 @@ static void map__headers_that_lie(void **state)
 		{ 24, 0, -EPROTO },          { 24, 1u << 20, -EPROTO },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++)
 		assert_int_equal(map_forged(&(struct forgery){
 					 .seals = SEALS,

@@ -28,7 +28,6 @@ static int open_pipe(void **state)
 {
 	const struct roost_shm_shape shape = { SLOTS, 4352, 2, LEN };
 
-	(void)state;
 	assert_int_equal(roost_shm_memory_make(&shape, &a), 0);
 	assert_int_equal(roost_shm_memory_make(&shape, &b), 0);
 	roost_shm_out_open(&out, &a, 1, &b, 0);
@@ -38,7 +37,6 @@ static int open_pipe(void **state)
 
 static int close_pipe(void **state)
 {
-	(void)state;
 	roost_shm_memory_close(&a);
 	roost_shm_memory_close(&b);
 	return 0;
@@ -71,7 +69,6 @@ static void pipe__frames_come_in_order(void **state)
 {
 	struct roost_shm_entry e[LEN];
 
-	(void)state;
 	assert_int_equal(take_all(e), 0);
 	for (uint32_t i = 0; i < 5; i++)
 		roost_shm_out_publish(&out, 15 - i, 60 + i);
@@ -89,7 +86,6 @@ static void pipe__slots_come_back_as_they_are_given(void **state)
 {
 	struct roost_shm_entry e[LEN];
 
-	(void)state;
 	for (uint32_t i = 0; i < 5; i++)
 		roost_shm_out_publish(&out, 10 - i, 60);
 	assert_int_equal(roost_shm_out_collect(&out), 0);
@@ -113,7 +109,6 @@ static void pipe__numbers_wrap(void **state)
 {
 	struct roost_shm_entry e[LEN];
 
-	(void)state;
 	begin_at(UINT32_MAX - 20);
 	for (uint32_t i = 0; i < 50; i++) {
 		for (uint32_t k = 0; k < 5; k++)
@@ -136,7 +131,6 @@ static void pipe__seat_is_cleared_for_the_next_peer(void **state)
 {
 	struct roost_shm_entry e[LEN];
 
-	(void)state;
 	for (uint32_t i = 0; i < LEN; i++)
 		roost_shm_out_publish(&out, i, 60);
 	assert_int_equal(take_all(e), LEN);
@@ -174,7 +168,6 @@ static void expect(uint64_t value, enum roost_shm_fault fault)
 
 static void in__words_that_no_sender_writes(void **state)
 {
-	(void)state;
 	begin_at(1000);
 	expect(word(1001, SLOTS, 60), ROOST_SHM_BAD_SLOT);
 	expect(word(1001, 0xffff, 60), ROOST_SHM_BAD_SLOT);
@@ -195,7 +188,6 @@ static void in__bounds_themselves_are_good(void **state)
 {
 	struct roost_shm_entry e[LEN];
 
-	(void)state;
 	roost_shm_out_publish(&out, SLOTS - 1, 4352 - 128);
 	roost_shm_out_publish(&out, 0, 14);
 	assert_int_equal(take_all(e), 2);
@@ -207,7 +199,6 @@ static void in__fault_comes_behind_good_frames(void **state)
 {
 	struct roost_shm_entry e[LEN];
 
-	(void)state;
 	roost_shm_out_publish(&out, 1, 60);
 	roost_shm_out_publish(&out, 2, 60);
 	roost_shm_out_publish(&out, 99, 60);
@@ -224,7 +215,6 @@ static void in__holds_no_more_than_a_ring(void **state)
 {
 	struct roost_shm_entry e[4 * LEN];
 
-	(void)state;
 	for (uint32_t i = 0; i < LEN; i++)
 		roost_shm_out_publish(&out, i, 60);
 	assert_int_equal(roost_shm_in_take(&in, e, 4 * LEN), LEN);
@@ -243,7 +233,6 @@ static void out__counts_that_no_receiver_writes(void **state)
 	static const uint32_t bad[] = { 999,        1006,       1000 - LEN, 0,
 					UINT32_MAX, 1000 + LEN, 1u << 31 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		begin_at(1000);
 		for (uint32_t k = 0; k < 5; k++)
@@ -261,7 +250,6 @@ static void out__counts_that_no_receiver_writes(void **state)
 
 static void out__count_that_goes_back(void **state)
 {
-	(void)state;
 	begin_at(1000);
 	for (uint32_t k = 0; k < 5; k++)
 		roost_shm_out_publish(&out, k, 60);
@@ -279,7 +267,6 @@ static void pipe__survives_random_words(void **state)
 	struct roost_shm_entry e[LEN];
 	uint64_t random = 88172645463325252u;
 
-	(void)state;
 	for (int i = 0; i < 1000000; i++) {
 		uint32_t n, old_freed = out.freed;
 
@@ -370,7 +357,6 @@ static void pipe__two_threads(void **state)
 	pthread_t sender;
 	uint32_t nb = 0;
 
-	(void)state;
 	begin_at(UINT32_MAX - FRAMES / 2);
 	sleeps_of_b = roost_shm_sleeps(&b);
 	assert_int_equal(pthread_create(&sender, NULL, send_frames, NULL), 0);
@@ -403,7 +389,6 @@ static void sleep__one_ring_for_each_sleep(void **state)
 	_Atomic uint64_t *sleeps = roost_shm_sleeps(&b);
 	uint64_t rung = 0;
 
-	(void)state;
 	assert_false(roost_shm_must_ring(sleeps, &rung));
 	for (int i = 0; i < 3; i++) {
 		roost_shm_sleep_begin(sleeps);

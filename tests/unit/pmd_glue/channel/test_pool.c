@@ -28,7 +28,6 @@ static int open_pools(void **state)
 {
 	const struct roost_shm_shape shape = { SLOTS, 4352, 1, 8 };
 
-	(void)state;
 	assert_int_equal(roost_shm_memory_make(&shape, &mem), 0);
 	assert_int_equal(roost_shm_pool_on_slots(&mem, &slots), 0);
 	assert_int_equal(roost_shm_pool_private(SLOTS, 192, &frames), 0);
@@ -37,7 +36,6 @@ static int open_pools(void **state)
 
 static int close_pools(void **state)
 {
-	(void)state;
 	roost_shm_pool_destroy(slots);
 	roost_shm_pool_destroy(frames);
 	roost_shm_memory_close(&mem);
@@ -49,7 +47,6 @@ static void pool__mbufs_are_on_their_slots(void **state)
 	struct rte_mempool *mempool = roost_shm_pool_mempool(slots);
 	struct rte_mbuf *mbufs[SLOTS];
 
-	(void)state;
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		mbufs[i] = rte_pktmbuf_alloc(mempool);
 		assert_non_null(mbufs[i]);
@@ -76,7 +73,6 @@ static void pool__last_freed_is_first_taken(void **state)
 	struct rte_mbuf *a = rte_pktmbuf_alloc(mempool);
 	struct rte_mbuf *b = rte_pktmbuf_alloc(mempool);
 
-	(void)state;
 	rte_pktmbuf_free(a);
 	assert_ptr_equal(rte_pktmbuf_alloc(mempool), a);
 	rte_pktmbuf_free(b);
@@ -91,7 +87,6 @@ static void pool__takes_all_or_nothing(void **state)
 {
 	struct rte_mbuf *mbufs[SLOTS];
 
-	(void)state;
 	assert_int_equal(roost_shm_pool_take(slots, mbufs, SLOTS + 1),
 			 -ENOBUFS);
 	assert_int_equal(roost_shm_pool_nb_free(slots), SLOTS);
@@ -107,7 +102,6 @@ static void pool__copies_and_references(void **state)
 	struct rte_mempool *mempool = roost_shm_pool_mempool(slots);
 	struct rte_mbuf *a = rte_pktmbuf_alloc(mempool), *copy;
 
-	(void)state;
 	memset(rte_pktmbuf_append(a, 300), 7, 300);
 	copy = rte_pktmbuf_copy(a, mempool, 0, UINT32_MAX);
 	assert_int_equal(copy->pkt_len, 300);
@@ -128,7 +122,6 @@ static void private__tells_that_a_frame_is_done(void **state)
 	struct roost_in_place *p;
 	atomic_bool done[3] = { false, false, false };
 
-	(void)state;
 	assert_true(rte_pktmbuf_priv_size(mempool) >= sizeof(*p));
 	assert_int_equal(roost_shm_pool_take(frames, mbufs, 3), 0);
 	for (int i = 0; i < 3; i++) {
@@ -152,7 +145,6 @@ static void private__sizes(void **state)
 {
 	struct roost_shm_pool *pool;
 
-	(void)state;
 	assert_int_equal(roost_shm_pool_private(0, 64, &pool), -EINVAL);
 	assert_int_equal(roost_shm_pool_private(65536, 64, &pool), -EINVAL);
 	assert_int_equal(roost_shm_pool_private(1, 65536, &pool), -EINVAL);
@@ -199,7 +191,6 @@ static void pool__several_threads(void **state)
 	uint64_t seen = 0;
 	void *failed;
 
-	(void)state;
 	for (uintptr_t i = 0; i < 4; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL,
 						take_and_free, (void *)(i + 1)),

@@ -168,7 +168,6 @@ static void processes__millions_of_frames(void **state)
 	uint32_t nb = 0;
 	pid_t pid;
 
-	(void)state;
 	pid = start(&a, 2, pump);
 	while (nb < FRAMES) {
 		uint16_t n = roost_shm_rx_burst(a.ch, mbufs, BURST);
@@ -225,7 +224,6 @@ static void processes__only_payload_can_change(void **state)
 	uint32_t nb = 0, changed = 0;
 	pid_t pid;
 
-	(void)state;
 	pid = start(&a, 2, pump_and_flip);
 	while (nb < FRAMES / 40) {
 		struct rte_mbuf *mbuf;
@@ -252,7 +250,6 @@ static void processes__peer_is_killed(void **state)
 {
 	struct party a = { .ch = pair_open(1) };
 
-	(void)state;
 	for (int i = 0; i < KILLS; i++) {
 		struct rte_mbuf *mbufs[BURST];
 		pid_t pid = start(&a, 2, pump_for_ever);
@@ -304,7 +301,6 @@ static void processes__peer_is_stopped(void **state)
 	pid_t pid_b, pid_c;
 	int status;
 
-	(void)state;
 	pair_patience_ns = STOPPED_NS;
 	b = c = (struct party){ .ch = pair_open(2) };
 	pair_patience_ns = LONG_NS;
@@ -362,7 +358,6 @@ static void processes__peer_lies(void **state)
 	uint64_t until = roost_now_ns() + HOSTILE_MS * UINT64_C(1000000);
 	uint32_t nb_broken = 0, nb_pkts = 0;
 
-	(void)state;
 	while (roost_now_ns() < until) {
 		uint32_t seat = ROOST_SHM_NO_SEAT;
 		enum roost_shm_fault fault;

@@ -55,20 +55,17 @@ static int setup_link(void **state)
 {
 	char link_name[32];
 
-	(void)state;
 	snprintf(link_name, sizeof(link_name), "ctl-%d", getpid());
 	return open_with(link_name, "");
 }
 
 static int setup_null(void **state)
 {
-	(void)state;
 	return open_with("", "net_null0");
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	roost_ctx_close(ctx);
 	roost_device_close(device);
 	return 0;
@@ -181,7 +178,6 @@ static void ctl__sets_and_tells(void **state)
 	};
 	char request[128];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		snprintf(request, sizeof(request), "set %s %s %s\n",
 			 i % 2 ? "roost0" : "-", i % 2 ? "1" : "-",
@@ -235,7 +231,6 @@ static void ctl__refuses(void **state)
 	};
 	char request[128];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		snprintf(request, sizeof(request), "%s\n", rows[i].request);
 		assert_refused(request, rows[i].words);
@@ -251,7 +246,6 @@ static void ctl__link_local_stays(void **state)
 	char request[128];
 	const char *gid;
 
-	(void)state;
 	gid = strstr(ask("show port\n"), "fe80::");
 	assert_non_null(gid);
 	snprintf(request, sizeof(request), "set - - address del %.*s\n",
@@ -263,7 +257,6 @@ static void ctl__all_addresses_that_fit(void **state)
 {
 	char request[128];
 
-	(void)state;
 	for (int i = 2; i <= ROOST_PORT_IPS_MAX; i++) {
 		snprintf(request, sizeof(request),
 			 "set - - address add 198.18.0.%d/24\n", i);
@@ -294,7 +287,6 @@ static void ctl__a_controller_that_hangs(void **state)
 	struct roost_device *again;
 	int hanging = connected();
 
-	(void)state;
 	usleep(20000);
 	assert_int_equal(roost_device_open(&config, 0, &again), 0);
 	roost_device_close(again);
@@ -312,7 +304,6 @@ static void ctl__a_controller_that_gave_up(void **state)
 	int hanging = connected(), fd = connected();
 	struct roost_event event;
 
-	(void)state;
 	assert_int_equal(send(fd, "set - - lid 99\n", 15, 0), 15);
 	close(fd);
 	close(hanging);
@@ -327,7 +318,6 @@ static void ctl__in_pieces(void **state)
 {
 	int fd = connected();
 
-	(void)state;
 	for (const char *c = "set - - lid 88\n"; *c; c++) {
 		assert_int_equal(send(fd, c, 1, 0), 1);
 		usleep(1000);
@@ -363,7 +353,6 @@ static void ctl__others_are_refused(void **state)
 	int status, fd;
 	pid_t pid;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	pid = getpid();
@@ -386,7 +375,6 @@ static void ctl__shows_one_device(void **state)
 {
 	struct roost_device *second;
 
-	(void)state;
 	config.nb_ports = 2;
 	snprintf(config.ports[1].link, sizeof(config.ports[1].link), "ctl2-%d",
 		 getpid());
@@ -412,7 +400,6 @@ static void ctl__others_keep_nobody_waiting(void **state)
 	int pipe_fds[2];
 	char byte = 0;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	pid = getpid();
@@ -450,7 +437,6 @@ static void ctl__shows_every_topic(void **state)
 		{ "counters", "\"drops\":{" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < 7; i++) {
 		assert_shows(topics[i][0], topics[i][1]);
 		/* Alone it stands without the others. */
@@ -466,7 +452,6 @@ static void ctl__remove(void **state)
 	struct roost_event event;
 	struct roost_device *again;
 
-	(void)state;
 	assert_string_equal(ask("set - - remove\n"), "ok\n");
 	assert_event(ROOST_EVENT_DEVICE_FATAL);
 	assert_int_equal(roost_channel_read(roost_ctx_async_channel(ctx),
@@ -483,7 +468,6 @@ static void ctl__remove(void **state)
 
 static void ctl__goes_with_the_last_device(void **state)
 {
-	(void)state;
 	assert_int_equal(connected(), -1);
 }
 
@@ -517,7 +501,6 @@ static void ctl__answers_while_a_port_opens(void **state)
 	pthread_t thread;
 	int ret = 1;
 
-	(void)state;
 	pthread_create(&thread, NULL, open_slow, &ret);
 	usleep(500000);
 	while (now_ms() - begin_ms < 5000) {
@@ -546,7 +529,6 @@ int rte_eth_dev_callback_process(void *dev, enum rte_eth_event_type event,
 
 static void driver__removal(void **state)
 {
-	(void)state;
 	assert_true(rte_eth_dev_is_valid_port(0));
 	rte_eth_dev_callback_process(rte_eth_devices, RTE_ETH_EVENT_INTR_RMV,
 				     NULL);
@@ -557,7 +539,6 @@ static void driver__removal(void **state)
 /* net_null cannot be reset. */
 static void driver__a_reset_it_does_not_survive(void **state)
 {
-	(void)state;
 	assert_true(rte_eth_dev_is_valid_port(0));
 	rte_eth_dev_callback_process(rte_eth_devices, RTE_ETH_EVENT_INTR_RESET,
 				     NULL);

@@ -40,7 +40,6 @@ static int remove_one(const char *path, const struct stat *st, int flag,
 
 static int stop(void **state)
 {
-	(void)state;
 	if (device)
 		roost_device_close(device);
 	rte_eal_cleanup();
@@ -60,7 +59,6 @@ static int start(void **state)
 		(char[]){ "--log-level=1" },
 	};
 
-	(void)state;
 	if (!mkdtemp(run_dir) || setenv("RUNTIME_DIRECTORY", run_dir, 1) ||
 	    rte_eal_init(sizeof(argv) / sizeof(argv[0]), argv) < 0)
 		return -1;
@@ -106,7 +104,6 @@ static void telemetry__objects(void **state)
 	struct roost_qp *qp;
 	char command[64], text[64];
 
-	(void)state;
 	assert_int_equal(roost_ctx_open(dev, &ctx), 0);
 	assert_int_equal(roost_pd_alloc(ctx, &pd), 0);
 	assert_int_equal(roost_cq_create(ctx, 16, NULL, NULL, &cq), 0);
@@ -133,7 +130,6 @@ static void telemetry__objects(void **state)
 
 static void telemetry__what_is_not_there(void **state)
 {
-	(void)state;
 	assert_says("/roost/device,roost7", "null");
 	assert_says("/roost/port,roost0,2", "null");
 	assert_says("/roost/port,roost0", "null");
@@ -143,7 +139,6 @@ static void telemetry__what_is_not_there(void **state)
 
 static void telemetry__without_a_device(void **state)
 {
-	(void)state;
 	roost_device_close(device);
 	device = NULL;
 	assert_says("/roost/list", "null");

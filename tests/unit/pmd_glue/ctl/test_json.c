@@ -27,7 +27,6 @@ static void json__nests(void **state)
 {
 	struct roost_json j = { 0 };
 
-	(void)state;
 	roost_json_begin(&j, NULL, '{');
 	roost_json_u64(&j, "n", UINT64_MAX);
 	roost_json_bool(&j, "b", true);
@@ -66,7 +65,6 @@ static void json__escapes(void **state)
 	};
 	struct roost_json j = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		roost_json_str(&j, NULL, rows[i].text);
 		assert_text(&j, rows[i].json);
@@ -79,7 +77,6 @@ static void json__grows(void **state)
 	size_t len;
 	char *text;
 
-	(void)state;
 	roost_json_begin(&j, NULL, '[');
 	for (uint64_t i = 10000; i < 20000; i++)
 		roost_json_u64(&j, NULL, i);

@@ -85,13 +85,11 @@ int world_create(uint64_t seed, uint32_t mtu_bytes)
 
 int world_setup(void **state)
 {
-	(void)state;
 	return world_create(1, 1500);
 }
 
 int world_teardown(void **state)
 {
-	(void)state;
 	roost_membership_destroy(world.m);
 	return 0;
 }

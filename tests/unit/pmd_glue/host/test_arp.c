@@ -21,7 +21,6 @@ static void arp_parse__request_of_scapy(void **state)
 	struct roost_gid a = addr("198.18.0.1"), b = addr("198.18.0.2");
 	struct roost_arp arp;
 
-	(void)state;
 	assert_int_equal(roost_arp_parse(arp_request.bytes,
 					 arp_request.len_bytes, &arp),
 			 0);
@@ -36,7 +35,6 @@ static void arp_parse__reply_of_scapy(void **state)
 	struct roost_gid a = addr("198.18.0.1"), b = addr("198.18.0.2");
 	struct roost_arp arp;
 
-	(void)state;
 	assert_int_equal(roost_arp_parse(arp_reply.bytes, arp_reply.len_bytes,
 					 &arp),
 			 0);
@@ -51,7 +49,6 @@ static void arp_parse__every_truncation_fails(void **state)
 {
 	struct roost_arp arp;
 
-	(void)state;
 	for (size_t len = 0; len < 42; len++)
 		assert_int_equal(roost_arp_parse(arp_request.bytes, len, &arp),
 				 -EINVAL);
@@ -67,7 +64,6 @@ static void arp_parse__wrong_field_fails(void **state)
 	struct golden_frame f;
 	struct roost_arp arp;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
 		f = arp_request;
 		f.bytes[offsets[i]] ^= 0x81;
@@ -81,7 +77,6 @@ static void arp_parse__zero_sender_mac_fails(void **state)
 	struct golden_frame f = arp_request;
 	struct roost_arp arp;
 
-	(void)state;
 	memset(&f.bytes[22], 0, 6);
 	assert_int_equal(roost_arp_parse(f.bytes, f.len_bytes, &arp), -EINVAL);
 }
@@ -104,7 +99,6 @@ static void arp_build__equals_scapy(void **state)
 		.target_ip = addr("198.18.0.2"),
 	};
 
-	(void)state;
 	memcpy(arp.sender_mac, mac_a, 6);
 	check_build(&arp, broadcast, &arp_request);
 	arp.target_ip = arp.sender_ip;

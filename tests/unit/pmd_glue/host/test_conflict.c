@@ -17,7 +17,6 @@ static struct roost_conflicts conflicts;
 
 static int setup(void **state)
 {
-	(void)state;
 	conflicts = (struct roost_conflicts){ .nb = 0 };
 	return 0;
 }
@@ -35,7 +34,6 @@ static void check(const char *text, uint64_t at_s, bool defend, bool tell)
 
 static void conflict__first_is_defended_and_told(void **state)
 {
-	(void)state;
 	check("198.18.0.1", 0, true, true);
 	check("198.18.0.2", 0, true, true);
 	check("fd00::1", 0, true, true);
@@ -44,7 +42,6 @@ static void conflict__first_is_defended_and_told(void **state)
 /* RFC 5227, 2.4 (c): not again within ten seconds of the last one heard. */
 static void conflict__no_duel(void **state)
 {
-	(void)state;
 	check("198.18.0.1", 0, true, true);
 	for (uint64_t s = 1; s < 55; s += 9)
 		check("198.18.0.1", s, false, false);
@@ -53,7 +50,6 @@ static void conflict__no_duel(void **state)
 
 static void conflict__told_once_a_minute(void **state)
 {
-	(void)state;
 	check("198.18.0.1", 0, true, true);
 	check("198.18.0.1", 20, true, false);
 	check("198.18.0.1", 59, true, false);
@@ -67,7 +63,6 @@ static void conflict__more_addresses_than_room(void **state)
 	struct roost_gid gid = addr("198.18.0.0");
 	struct roost_conflict_advice advice;
 
-	(void)state;
 	for (unsigned int i = 1; i <= ROOST_PORT_IPS_MAX + 2; i++) {
 		gid.b[15] = (uint8_t)i;
 		advice = roost_conflict_add_claim(&conflicts, &gid, 1000 * S);

@@ -32,13 +32,11 @@ static void check_answer(const struct golden_frame *request,
 
 static void echo_reply__ipv4_equals_scapy(void **state)
 {
-	(void)state;
 	check_answer(&echo4_request, &echo4_reply, "198.18.0.1", "198.18.0.2");
 }
 
 static void echo_reply__ipv6_equals_scapy(void **state)
 {
-	(void)state;
 	check_answer(&echo6_request, &echo6_reply, "fd00::1", "fd00::2");
 }
 
@@ -47,7 +45,6 @@ static void echo_parse__padding_is_cut_off(void **state)
 	struct golden_frame f = echo4_request;
 	struct roost_echo echo;
 
-	(void)state;
 	f.len_bytes = 60;
 	assert_int_equal(roost_echo_parse(f.bytes, f.len_bytes, &echo), 0);
 	assert_int_equal(echo.len_bytes, echo4_request.len_bytes);
@@ -64,7 +61,6 @@ static void check_truncations(const struct golden_frame *f)
 
 static void echo_parse__every_truncation_fails(void **state)
 {
-	(void)state;
 	check_truncations(&echo4_request);
 	check_truncations(&echo6_request);
 }
@@ -77,7 +73,6 @@ static void echo_parse__every_flipped_bit_fails(void **state)
 	struct golden_frame f;
 	struct roost_echo echo;
 
-	(void)state;
 	for (size_t bit = 12 * 8; bit < echo4_request.len_bytes * 8; bit++) {
 		f = echo4_request;
 		f.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
@@ -97,7 +92,6 @@ static void echo_parse__reply_is_no_request(void **state)
 {
 	struct roost_echo echo;
 
-	(void)state;
 	assert_int_equal(roost_echo_parse(echo4_reply.bytes,
 					  echo4_reply.len_bytes, &echo),
 			 -EINVAL);

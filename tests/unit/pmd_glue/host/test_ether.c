@@ -26,7 +26,6 @@ static void ether__tag_goes_in_before_the_type(void **state)
 {
 	uint8_t frame[LEN], tagged[LEN + ROOST_VLAN_LEN];
 
-	(void)state;
 	fill(frame);
 	roost_ether_copy_tagged(tagged, frame, LEN, 4094);
 	assert_memory_equal(tagged, frame, 12);
@@ -39,7 +38,6 @@ static void ether__vlan_0_is_no_tag(void **state)
 {
 	uint8_t frame[LEN], copy[LEN];
 
-	(void)state;
 	fill(frame);
 	roost_ether_copy_tagged(copy, frame, LEN, 0);
 	assert_memory_equal(copy, frame, LEN);
@@ -51,7 +49,6 @@ static void ether__untag_undoes_it(void **state)
 {
 	uint8_t frame[LEN], tagged[LEN + ROOST_VLAN_LEN], *p;
 
-	(void)state;
 	fill(frame);
 	roost_ether_copy_tagged(tagged, frame, LEN, 100);
 	tagged[14] |= 0xf0; /* priority 7, DEI */
@@ -66,7 +63,6 @@ static void ether__runt(void **state)
 {
 	uint8_t frame[17] = { [12] = 0x81, [15] = 100 };
 
-	(void)state;
 	assert_int_equal(roost_ether_vlan_id(frame, sizeof(frame)), 0);
 	assert_ptr_equal(roost_ether_untag(frame, sizeof(frame)), frame);
 }

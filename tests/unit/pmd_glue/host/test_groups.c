@@ -120,7 +120,6 @@ static void start(enum roost_driver_kernel kernel)
 
 static int setup(void **state)
 {
-	(void)state;
 	memset(&filter, 0, sizeof(filter));
 	memset(&world, 0, sizeof(world));
 	filter.all = true;
@@ -135,7 +134,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	roost_groups_destroy(&world.groups);
 	return 0;
 }
@@ -170,7 +168,6 @@ static bool passes(const char *text)
 
 static void groups__filter_has_the_groups_of_the_host(void **state)
 {
-	(void)state;
 	start(ROOST_KERNEL_NONE);
 	assert_false(filter.all);
 	assert_int_equal(filter.nb_macs, 4);
@@ -186,7 +183,6 @@ static void groups__filter_has_the_groups_of_the_host(void **state)
 
 static void groups__filter_follows_join_and_leave(void **state)
 {
-	(void)state;
 	start(ROOST_KERNEL_NONE);
 	assert_int_equal(join("239.1.1.1"), 0);
 	assert_int_equal(join("ff0e::1:1"), 0);
@@ -201,7 +197,6 @@ static void groups__filter_follows_join_and_leave(void **state)
 
 static void groups__without_a_list_all_pass(void **state)
 {
-	(void)state;
 	filter.list_ret = -ENOTSUP;
 	filter.all = false;
 	start(ROOST_KERNEL_NONE);
@@ -215,7 +210,6 @@ static void groups__beyond_the_list_all_pass(void **state)
 {
 	struct roost_gid group = addr("239.0.0.0");
 
-	(void)state;
 	start(ROOST_KERNEL_NONE);
 	for (uint32_t i = 0; i < 200; i++) {
 		roost_be32_put(&group.b[12], 0xef000000u + i);
@@ -234,7 +228,6 @@ static void groups__beyond_the_list_all_pass(void **state)
 /* A QP in a group of the host does not take it along. */
 static void groups__of_the_host_stay(void **state)
 {
-	(void)state;
 	start(ROOST_KERNEL_NONE);
 	assert_int_equal(join("ff02::1:ff05:2"), 0);
 	leave("ff02::1:ff05:2");
@@ -246,7 +239,6 @@ static void groups__of_the_host_stay(void **state)
 /* The solicited-node groups are those of the addresses that there are. */
 static void groups__follow_the_addresses(void **state)
 {
-	(void)state;
 	start(ROOST_KERNEL_NONE);
 	assert_int_equal(join("239.1.1.1"), 0);
 	world.addrs.v[1].gid = addr("fd00::9:9");
@@ -270,7 +262,6 @@ static void groups__of_a_shared_port_are_only_reported(void **state)
 {
 	uint64_t now_ns = roost_now_ns();
 
-	(void)state;
 	world.kernel = addr("fe80::11:22ff:fe33:4402");
 	start(ROOST_KERNEL_SHARES);
 	assert_int_equal(join("239.1.1.1"), 0);
@@ -284,7 +275,6 @@ static void groups__of_a_shared_port_are_only_reported(void **state)
 /* Which groups the kernel behind a twin is in, nobody tells. */
 static void groups__of_a_port_with_a_twin_all_pass(void **state)
 {
-	(void)state;
 	world.twin = true;
 	world.kernel = addr("fd00::5:2");
 	filter.all = false;
@@ -302,7 +292,6 @@ static void groups__too_many_are_an_error(void **state)
 	struct roost_gid group = addr("239.0.0.0");
 	int ret = 0;
 
-	(void)state;
 	start(ROOST_KERNEL_NONE);
 	for (uint32_t i = 0; i < 4096; i++) {
 		roost_be32_put(&group.b[12], 0xef000000u + i);

@@ -76,7 +76,6 @@ static int setup(void **state)
 		.ctx = &wire,
 	};
 
-	(void)state;
 	memset(&wire, 0, sizeof(wire));
 	memcpy(conf.mac, mac_b, 6);
 	return roost_host_create(&conf, &host);
@@ -84,7 +83,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	roost_host_destroy(host);
 	return 0;
 }
@@ -105,28 +103,24 @@ static void check_sent(const struct golden_frame *want)
 
 static void host__answers_arp(void **state)
 {
-	(void)state;
 	input(&arp_request);
 	check_sent(&arp_reply);
 }
 
 static void host__answers_solicitation(void **state)
 {
-	(void)state;
 	input(&nd_solicit);
 	check_sent(&nd_advert);
 }
 
 static void host__defends_its_address(void **state)
 {
-	(void)state;
 	input(&nd_solicit_dad);
 	check_sent(&nd_advert_all);
 }
 
 static void host__answers_ping(void **state)
 {
-	(void)state;
 	input(&echo4_request);
 	check_sent(&echo4_reply);
 	wire.nb = 0;
@@ -136,7 +130,6 @@ static void host__answers_ping(void **state)
 
 static void host__keeps_silent_for_the_kernel(void **state)
 {
-	(void)state;
 	wire.kernel_owns = true;
 	input(&arp_request);
 	input(&nd_solicit);
@@ -150,7 +143,6 @@ static void host__keeps_silent_for_others(void **state)
 {
 	struct golden_frame f = arp_request;
 
-	(void)state;
 	f.bytes[41] = 77; /* asks for 198.18.0.77 */
 	input(&f);
 	input(&arp_reply); /* of its own MAC */
@@ -175,7 +167,6 @@ static void host__learns_from_questions(void **state)
 	struct roost_neigh *n;
 	uint8_t mac[6];
 
-	(void)state;
 	input(&arp_request);
 	wire.nb = 0;
 	assert_int_equal(resolve("198.18.0.2", "198.18.0.1", &n), 0);
@@ -195,7 +186,6 @@ static void host__own_address_is_own_mac(void **state)
 	struct roost_neigh *n;
 	uint8_t mac[6];
 
-	(void)state;
 	assert_int_equal(resolve("198.18.0.2", "198.18.0.2", &n), 0);
 	roost_neigh_mac(n->mac_gen, mac);
 	assert_memory_equal(mac, mac_b, 6);
@@ -207,7 +197,6 @@ static void host__no_route_is_told_at_once(void **state)
 {
 	struct roost_neigh *n;
 
-	(void)state;
 	assert_int_equal(resolve("198.18.0.2", "10.0.0.1", &n), -EHOSTUNREACH);
 	assert_int_equal(wire.nb, 0);
 }
@@ -217,7 +206,6 @@ static void host__source_for_what_is_off_link(void **state)
 {
 	struct roost_gid d = addr("2001:db8::1"), own = addr("fd00::2"), s;
 
-	(void)state;
 	assert_int_equal(roost_host_source(host, &d, &s), 0);
 	assert_true(roost_gid_eq(&s, &own));
 	d = addr("fe80::1");
@@ -271,7 +259,6 @@ static void host__resolve_waits_for_the_answer(void **state)
 	};
 	struct golden_frame answer = { 0 };
 
-	(void)state;
 	memcpy(arp.sender_mac, mac_a, 6);
 	memcpy(arp.target_mac, mac_b, 6);
 	answer.len_bytes = roost_arp_build(&arp, mac_b, answer.bytes);
@@ -296,7 +283,6 @@ static void host__nobody_answers(void **state)
 	pthread_t thread;
 	int stop = 0;
 
-	(void)state;
 	pthread_create(&thread, NULL, turn_timers, &stop);
 	assert_int_equal(resolve("198.18.0.2", "198.18.0.99", &n), -ETIMEDOUT);
 	__atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
@@ -333,7 +319,6 @@ static void host__meets_its_peers(void **state)
 	static const uint8_t group[6] = { 1, 0, 0x5e, 1, 2, 3 };
 	static const uint8_t other[6] = { 2, 9, 9, 9, 9, 9 };
 
-	(void)state;
 	assert_int_equal(meet("198.18.0.2", "198.18.0.50", mac_a), 0);
 	assert_int_equal(meet("fd00::2", "fd00::50", mac_a), 0);
 	check_mac("198.18.0.2", "198.18.0.50", mac_a);
@@ -360,7 +345,6 @@ static void host__meets_nobody_at_a_broadcast_address(void **state)
 	};
 	struct roost_neigh *n;
 
-	(void)state;
 	assert_int_equal(meet("198.18.0.2", "198.18.0.255", mac_a),
 			 -EHOSTUNREACH);
 	for (size_t i = 0; i < sizeof(senders) / sizeof(senders[0]); i++) {
@@ -376,7 +360,6 @@ static void host__meets_nobody_at_a_broadcast_address(void **state)
 /* A frame from off the link has the MAC of a router, and not always of ours. */
 static void host__meets_nobody_from_off_link(void **state)
 {
-	(void)state;
 	wire.nb = 0;
 	assert_int_equal(meet("198.18.0.2", "10.0.0.1", mac_a), -EHOSTUNREACH);
 	assert_int_equal(meet("fd00::2", "2001:db8::1", mac_a), -EAGAIN);
@@ -391,7 +374,6 @@ static void host__announces_itself(void **state)
 	struct roost_nd nd;
 	struct roost_gid b4 = addr("198.18.0.2"), b6 = addr("fd00::2");
 
-	(void)state;
 	roost_host_link_up(host, roost_now_ns());
 	assert_int_equal(wire.nb, 3); /* link-local, IPv4, IPv6 */
 	assert_int_equal(roost_nd_parse(wire.frames[0].bytes,
@@ -423,7 +405,6 @@ static void host__has_other_addresses(void **state)
 	};
 	struct roost_arp arp;
 
-	(void)state;
 	roost_host_set_addrs(host, &addrs);
 	assert_int_equal(wire.nb, 1);
 	assert_int_equal(roost_arp_parse(wire.frames[0].bytes,

@@ -90,7 +90,6 @@ static void host_io__finds_hops_and_sources(void **state)
 	struct roost_neigh *neigh;
 	uint8_t mac[6];
 
-	(void)state;
 	assert_int_equal(io.resolve(io.ctx, &own, &own, &neigh), 0);
 	roost_neigh_mac(atomic_load(&neigh->mac_gen), mac);
 	assert_memory_equal(mac, mac_b, 6);
@@ -121,7 +120,6 @@ static void host_io__joins_where_there_are_groups(void **state)
 	const struct roost_gid group = addr("224.1.2.3");
 	struct roost_addr_io io = create(true);
 
-	(void)state;
 	assert_int_equal(io.mcast_join(io.ctx, &group), -ENOSPC);
 	assert_int_equal(world.nb_joined, 1);
 	io.mcast_leave(io.ctx, &group);

@@ -115,7 +115,6 @@ static int setup(void **state)
 {
 	struct roost_host_conf c = conf();
 
-	(void)state;
 	return make(&c);
 }
 
@@ -123,7 +122,6 @@ static int setup_kernels_addrs(void **state)
 {
 	struct roost_host_conf c = conf();
 
-	(void)state;
 	c.addrs_are_kernels = true;
 	return make(&c);
 }
@@ -132,7 +130,6 @@ static int setup_with_gateway(void **state)
 {
 	struct roost_host_conf c = conf();
 
-	(void)state;
 	c.addrs_are_kernels = true;
 	c.routes.gw.v4 = addr("198.18.0.254");
 	return make(&c);
@@ -140,7 +137,6 @@ static int setup_with_gateway(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	roost_host_destroy(host);
 	return 0;
 }
@@ -188,7 +184,6 @@ static void check_source(const char *dgid, int ret, const char *source)
 /* Addresses of our own: what is on the link is no question for the kernel. */
 static void host_kernel__routes_beside_our_own(void **state)
 {
-	(void)state;
 	check_hop("198.18.0.2", "198.18.0.7", "198.18.0.7");
 	assert_int_equal(world.nb_asked, 0);
 	world.route.hop = addr("198.18.0.253");
@@ -201,7 +196,6 @@ static void host_kernel__routes_beside_our_own(void **state)
 /* Addresses of the kernel's: it may know of a closer route. */
 static void host_kernel__routes_of_its_own_addresses(void **state)
 {
-	(void)state;
 	check_hop("198.18.0.2", "198.18.0.7", "198.18.0.7");
 	assert_int_equal(world.nb_asked, 1);
 	world.route.hop = addr("198.18.0.253");
@@ -218,7 +212,6 @@ static void host_kernel__routes_of_its_own_addresses(void **state)
 
 static void host_kernel__configured_gateway_goes_first(void **state)
 {
-	(void)state;
 	world.route.hop = addr("198.18.0.253");
 	check_hop("198.18.0.2", "10.0.0.1", "198.18.0.254");
 	world.route.hop = addr("fe80::9");
@@ -227,7 +220,6 @@ static void host_kernel__configured_gateway_goes_first(void **state)
 
 static void host_kernel__source_as_it_prefers(void **state)
 {
-	(void)state;
 	world.route.hop = addr("198.18.0.253");
 	world.route.source = addr("198.18.0.2");
 	check_source("10.0.0.1", 0, "198.18.0.2");
@@ -238,7 +230,6 @@ static void host_kernel__source_as_it_prefers(void **state)
 
 static void host_kernel__is_not_asked_for_the_link_local(void **state)
 {
-	(void)state;
 	world.route.hop = addr("fe80::9");
 	check_hop("fd00::2", "fe80::7", "fe80::7");
 	assert_int_equal(world.nb_asked, 0);
@@ -283,7 +274,6 @@ static void host_kernel__defends_by_one_announcement(void **state)
 	struct golden_frame f = arp_claim(true, "198.18.0.2");
 	struct roost_arp arp;
 
-	(void)state;
 	input_at(&f, 1);
 	check_defence("198.18.0.2");
 	assert_int_equal(roost_arp_parse(world.sent[0].bytes,
@@ -312,7 +302,6 @@ static void host_kernel__defends_ipv6(void **state)
 	struct golden_frame f;
 	struct roost_nd said;
 
-	(void)state;
 	memcpy(nd.mac, mac_a, 6);
 	f.len_bytes = roost_nd_build(&nd, mac_a, mac_b, f.bytes);
 	input_at(&f, 1);
@@ -326,7 +315,6 @@ static void host_kernel__defends_ipv6(void **state)
 
 static void host_kernel__our_own_voice_is_no_claim(void **state)
 {
-	(void)state;
 	input_at(&arp_reply, 1);
 	input_at(&nd_advert, 1);
 	assert_int_equal(world.nb_conflicts, 0);
@@ -336,7 +324,6 @@ static void host_kernel__the_kernel_defends_its_own(void **state)
 {
 	struct golden_frame f = arp_claim(true, "198.18.0.2");
 
-	(void)state;
 	world.kernel_owns = true;
 	input_at(&f, 1);
 	assert_int_equal(world.nb_conflicts, 0);
@@ -355,7 +342,6 @@ static void host_kernel__another_mac(void **state)
 	struct roost_nd nd;
 	uint64_t before;
 
-	(void)state;
 	input_at(&arp_request, roost_now_ns());
 	assert_int_equal(roost_host_ask(host, &s, &d, NULL, &n), 0);
 	before = n->mac_gen;

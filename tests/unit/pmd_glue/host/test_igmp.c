@@ -46,7 +46,6 @@ static void igmp_parse__v3_queries_of_scapy(void **state)
 	struct roost_group_msg msg;
 	struct roost_gid source;
 
-	(void)state;
 	assert_int_equal(parse(&igmp_v3_general, &msg), 0);
 	assert_true(msg.is_query);
 	assert_true(msg.is_general);
@@ -77,7 +76,6 @@ static void igmp_parse__older_queries_of_scapy(void **state)
 	struct golden_frame f = igmp_v1_general;
 	struct roost_group_msg msg;
 
-	(void)state;
 	assert_int_equal(parse(&igmp_v2_general, &msg), 0);
 	assert_int_equal(msg.version, ROOST_GROUP_V2);
 	assert_true(msg.is_general);
@@ -101,7 +99,6 @@ static void igmp_parse__report_of_scapy(void **state)
 	struct golden_frame f = igmp_v2_report_other;
 	struct roost_group_msg msg;
 
-	(void)state;
 	assert_int_equal(parse(&f, &msg), 0);
 	assert_false(msg.is_query);
 	assert_int_equal(msg.version, ROOST_GROUP_V2);
@@ -118,7 +115,6 @@ static void igmp_parse__leave_and_v3_report_are_nothing(void **state)
 {
 	struct roost_group_msg msg;
 
-	(void)state;
 	assert_int_equal(parse(&igmp_v2_leave, &msg), -EINVAL);
 	assert_int_equal(parse(&igmp_v3_join, &msg), -EINVAL);
 }
@@ -132,7 +128,6 @@ static void igmp_parse__every_truncation_fails(void **state)
 {
 	struct roost_group_msg msg;
 
-	(void)state;
 	for (size_t len = 0; len < ip_end(&igmp_v3_sources); len++)
 		assert_int_equal(roost_igmp.parse(group_frame_at_edge(
 							  igmp_v3_sources.bytes,
@@ -147,7 +142,6 @@ static void igmp_parse__every_flipped_bit_fails(void **state)
 	size_t end = ip_end(&igmp_v3_sources);
 	struct golden_frame f;
 
-	(void)state;
 	for (size_t bit = OFF_TYPE * 8; bit < end * 8; bit++) {
 		f = igmp_v3_sources;
 		f.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
@@ -160,7 +154,6 @@ static void igmp_parse__query_needs_router_alert(void **state)
 {
 	struct golden_frame f = igmp_v3_general;
 
-	(void)state;
 	f.bytes[OFF_OPTS] = 0x95;
 	assert_int_equal(parse_fixed(&f), -EINVAL);
 	f = igmp_v2_general;
@@ -183,7 +176,6 @@ static void igmp_parse__bad_fields_fail(void **state)
 {
 	struct golden_frame f = igmp_v3_sources;
 
-	(void)state;
 	f.bytes[OFF_NB_SOURCES + 1] = 3; /* more than there are */
 	assert_int_equal(parse_fixed(&f), -EINVAL);
 	f.bytes[OFF_NB_SOURCES] = 0xff;
@@ -216,7 +208,6 @@ static void igmp_parse__length_says_the_version(void **state)
 		     { 20, 0 } };
 	struct golden_frame f;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		f = igmp_v3_general;
 		f.bytes[OFF_IP_LEN + 1] = (uint8_t)(24 + rows[i].igmp_bytes);
@@ -226,7 +217,6 @@ static void igmp_parse__length_says_the_version(void **state)
 
 static void group_code8__is_floating_point(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_group_code8(0), 0);
 	assert_int_equal(roost_group_code8(127), 127);
 	assert_int_equal(roost_group_code8(0x80), 128);
@@ -236,7 +226,6 @@ static void group_code8__is_floating_point(void **state)
 
 static void igmp_build__equals_scapy(void **state)
 {
-	(void)state;
 	group_check_build(&roost_igmp, ROOST_GROUP_V1, false, &igmp_v1_report);
 	group_check_build(&roost_igmp, ROOST_GROUP_V2, false, &igmp_v2_report);
 	group_check_build(&roost_igmp, ROOST_GROUP_V2, true, &igmp_v2_leave);
@@ -247,7 +236,6 @@ static void igmp_report__equals_scapy(void **state)
 	const struct roost_gid sources[] = { addr("10.0.0.1"),
 					     addr("10.0.0.2") };
 
-	(void)state;
 	group_check_report(&roost_igmp, ROOST_GROUP_TO_EXCLUDE, &igmp_v3_join,
 			   NULL, NULL);
 	group_check_report(&roost_igmp, ROOST_GROUP_TO_INCLUDE, &igmp_v3_leave,
@@ -263,7 +251,6 @@ static void igmp_report__fills_the_mtu_and_no_more(void **state)
 	struct roost_group_report r;
 	unsigned int nb = 0;
 
-	(void)state;
 	roost_igmp.report_begin(&r, 1500);
 	while (roost_group_report_add(&r, ROOST_GROUP_IS_EXCLUDE, &group, NULL,
 				      0))
@@ -295,7 +282,6 @@ static void igmp_parse__fuzz_stays_inside(void **state)
 	};
 	unsigned int taken = 0;
 
-	(void)state;
 	srandom(1);
 	for (unsigned int i = 0; i < 300000; i++) {
 		struct golden_frame f = *seeds[i % 6];

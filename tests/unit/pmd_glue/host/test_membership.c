@@ -21,7 +21,6 @@ static void join__reports_at_once_and_again(void **state)
 {
 	uint64_t t = world.now_ns;
 
-	(void)state;
 	assert_int_equal(world_join("239.1.1.1"), 0);
 	assert_int_equal(world_join("ff0e::1:1"), 0);
 	world_advance(0);
@@ -38,7 +37,6 @@ static void join__reports_at_once_and_again(void **state)
 
 static void join__twice_is_once(void **state)
 {
-	(void)state;
 	world_settle("239.1.1.1");
 	assert_int_equal(world_join("239.1.1.1"), 0);
 	world_advance(10 * S);
@@ -52,7 +50,6 @@ static void leave__reports_at_once_and_again(void **state)
 {
 	uint64_t t;
 
-	(void)state;
 	world_settle("239.1.1.1");
 	world_settle("ff0e::1:1");
 	t = world.now_ns;
@@ -71,7 +68,6 @@ static void leave__reports_at_once_and_again(void **state)
 
 static void leave__of_no_member_is_nothing(void **state)
 {
-	(void)state;
 	world_leave("239.1.1.1");
 	world_advance(10 * S);
 	assert_int_equal(world.nb, 0);
@@ -80,7 +76,6 @@ static void leave__of_no_member_is_nothing(void **state)
 /* What is repeated is what holds then. */
 static void join__after_leave_reports_the_join(void **state)
 {
-	(void)state;
 	world_settle("239.1.1.1");
 	world_leave("239.1.1.1");
 	world_advance(0);
@@ -96,7 +91,6 @@ static void join__group_of_all_hosts_is_silent(void **state)
 	static const char *const silent[] = { "224.0.0.1", "ff02::1", "ff01::5",
 					      "ff10::5" };
 
-	(void)state;
 	for (unsigned int i = 0; i < 4; i++)
 		assert_int_equal(world_join(silent[i]), 0);
 	world_input(&igmp_v3_general);
@@ -121,7 +115,6 @@ static void join__is_bounded(void **state)
 	struct roost_gid group = addr("239.0.0.0");
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < ROOST_GROUPS_MAX; i++) {
 		roost_be32_put(&group.b[12], 0xef000000u + i);
 		assert_int_equal(roost_membership_join(world.m, &group,
@@ -140,7 +133,6 @@ static void join__is_bounded(void **state)
 
 static void link_up__reports_all_anew(void **state)
 {
-	(void)state;
 	world_input(&igmp_v2_general);
 	world_settle("239.1.1.1");
 	world_settle("ff0e::1:1");
@@ -156,7 +148,6 @@ static void leave_all__leaves_at_once(void **state)
 {
 	uint64_t t;
 
-	(void)state;
 	world_settle("239.1.1.1");
 	world_settle("239.1.1.2");
 	world_settle("ff0e::1:1");
@@ -183,7 +174,6 @@ static void macs__are_those_of_members(void **state)
 	};
 	uint8_t macs[3][6];
 
-	(void)state;
 	assert_int_equal(roost_membership_macs(world.m, macs, 3), 0);
 	world_settle("239.1.1.1");
 	world_settle("224.129.1.1"); /* the same MAC */
@@ -209,7 +199,6 @@ static void set_port__from_here_on(void **state)
 	struct golden_frame f = igmp_v3_general;
 	char text[32];
 
-	(void)state;
 	for (unsigned int i = 0; i < 200; i++) {
 		snprintf(text, sizeof(text), "239.1.1.%u", i);
 		assert_int_equal(world_join(text), 0);

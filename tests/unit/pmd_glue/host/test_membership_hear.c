@@ -23,7 +23,6 @@ static void query__general_is_answered_once_for_all(void **state)
 {
 	uint64_t t;
 
-	(void)state;
 	world_settle("239.1.1.1");
 	world_settle("239.1.1.2");
 	world_settle("ff0e::1:1");
@@ -46,7 +45,6 @@ static void query__of_a_group_is_answered_for_it(void **state)
 {
 	uint64_t t;
 
-	(void)state;
 	world_settle("239.1.1.1");
 	world_settle("239.1.1.2");
 	world_settle("ff0e::1:1");
@@ -64,7 +62,6 @@ static void query__of_no_member_is_not_answered(void **state)
 {
 	struct golden_frame soon = igmp_v3_general;
 
-	(void)state;
 	world_settle("239.1.1.2");
 	world_input(&igmp_v3_group);
 	world_advance(10 * S);
@@ -89,7 +86,6 @@ static void query__of_a_silent_group_is_not_answered(void **state)
 {
 	struct golden_frame f = igmp_v3_group;
 
-	(void)state;
 	world_settle("224.0.0.1");
 	memcpy(f.bytes + 42, (uint8_t[]){ 224, 0, 0, 1 }, 4);
 	group_frame_fix_igmp(f.bytes);
@@ -101,7 +97,6 @@ static void query__of_a_silent_group_is_not_answered(void **state)
 /* RFC 3376, 5.2: we have them all, so we have those that are asked for. */
 static void query__of_sources_is_answered_for_them(void **state)
 {
-	(void)state;
 	world_settle("239.1.1.1");
 	world_settle("ff0e::1:1");
 	world_input(&igmp_v3_sources);
@@ -117,7 +112,6 @@ static void query__of_sources_is_answered_for_them(void **state)
 
 static void query__of_sources_and_of_the_group_are_one(void **state)
 {
-	(void)state;
 	world_settle("239.1.1.1");
 	world_input(&igmp_v3_sources);
 	world_input(&igmp_v3_group);
@@ -145,7 +139,6 @@ static void input_sources(uint8_t first)
 
 static void query__of_too_many_sources_is_of_the_group(void **state)
 {
-	(void)state;
 	world_settle("239.1.1.1");
 	input_sources(1);
 	world_advance(10 * S);
@@ -162,7 +155,6 @@ static void query__of_too_many_sources_is_of_the_group(void **state)
 /* Room for the sources that were asked for is in no report of 128 bytes. */
 static void query__of_sources_beyond_the_mtu_is_of_the_group(void **state)
 {
-	(void)state;
 	roost_membership_destroy(world.m);
 	assert_int_equal(world_create(1, 128), 0);
 	world_settle("239.1.1.1");
@@ -177,7 +169,6 @@ static void query__after_a_general_one_is_in_its_answer(void **state)
 {
 	struct golden_frame soon = igmp_v3_general;
 
-	(void)state;
 	world_settle("239.1.1.1");
 	soon.bytes[39] = 1; /* within 100 ms */
 	group_frame_fix_igmp(soon.bytes);
@@ -197,7 +188,6 @@ static void query__after_a_general_one_is_in_its_answer(void **state)
 /* Who asks all the time is answered, too. */
 static void query__again_does_not_put_off_the_answer(void **state)
 {
-	(void)state;
 	world_settle("239.1.1.1");
 	for (unsigned int i = 0; i < 1000; i++) {
 		world_input(&igmp_v3_general);
@@ -215,7 +205,6 @@ static void query__again_does_not_put_off_the_answer(void **state)
 
 static void query__says_the_robustness(void **state)
 {
-	(void)state;
 	world_input(&igmp_v3_general); /* 3 */
 	assert_int_equal(world_join("239.1.1.1"), 0);
 	world_advance(100 * S);
@@ -233,7 +222,6 @@ static void query__times_are_spread(void **state)
 {
 	uint64_t earliest = UINT64_MAX, latest = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 100; seed++) {
 		uint64_t t, d;
 
@@ -257,7 +245,6 @@ static void query__flood_costs_little(void **state)
 {
 	struct golden_frame f = igmp_v3_general;
 
-	(void)state;
 	world_settle("239.1.1.1");
 	f.bytes[39] = 0; /* answer at once */
 	group_frame_fix_igmp(f.bytes);
@@ -273,7 +260,6 @@ static void query__many_groups_share_reports(void **state)
 {
 	char text[32];
 
-	(void)state;
 	for (unsigned int i = 0; i < 200; i++) {
 		snprintf(text, sizeof(text), "239.1.1.%u", i);
 		assert_int_equal(world_join(text), 0);
@@ -296,7 +282,6 @@ static void query__from_our_own_mac_is_not_heard(void **state)
 {
 	struct golden_frame f = igmp_v3_general;
 
-	(void)state;
 	world_settle("239.1.1.1");
 	memcpy(f.bytes + 6, group_host_v4().mac, 6);
 	world_input(&f);
@@ -308,7 +293,6 @@ static void query__to_another_host_is_not_heard(void **state)
 {
 	struct golden_frame f = igmp_v3_general;
 
-	(void)state;
 	world_settle("239.1.1.1");
 	memcpy(f.bytes + 30, (uint8_t[]){ 198, 18, 0, 77 }, 4);
 	group_frame_fix_igmp(f.bytes);
@@ -325,7 +309,6 @@ static void query__to_another_host_is_not_heard(void **state)
 
 static void input__other_frames_are_not_ours(void **state)
 {
-	(void)state;
 	assert_false(roost_membership_input(world.m, igmp_v3_join.bytes,
 					    igmp_v3_join.len_bytes,
 					    world.now_ns));
@@ -337,7 +320,6 @@ static void v2__join_and_leave(void **state)
 {
 	uint64_t t;
 
-	(void)state;
 	world_input(&igmp_v2_general);
 	world_input(&mld_v1_general);
 	t = world.now_ns;
@@ -364,7 +346,6 @@ static void v2__query_is_answered_group_by_group(void **state)
 {
 	uint64_t t;
 
-	(void)state;
 	world_settle("239.1.1.1");
 	world_settle("239.1.1.2");
 	t = world.now_ns;
@@ -390,7 +371,6 @@ static void v2__query_is_answered_group_by_group(void **state)
 /* RFC 2236, 3: one report is enough. */
 static void v2__report_of_another_makes_ours_needless(void **state)
 {
-	(void)state;
 	world_input(&igmp_v2_general);
 	world_input(&mld_v1_general);
 	world_settle("239.1.1.1");
@@ -411,7 +391,6 @@ static void v2__report_of_another_makes_ours_needless(void **state)
 
 static void v2__report_of_another_ends_the_repetition(void **state)
 {
-	(void)state;
 	world_input(&igmp_v2_general);
 	assert_int_equal(world_join("239.1.1.1"), 0);
 	world_advance(0);
@@ -422,7 +401,6 @@ static void v2__report_of_another_ends_the_repetition(void **state)
 
 static void v3__report_of_another_changes_nothing(void **state)
 {
-	(void)state;
 	world_settle("239.1.1.1");
 	world_input(&igmp_v3_group);
 	world_input(&igmp_v2_report_other);
@@ -432,7 +410,6 @@ static void v3__report_of_another_changes_nothing(void **state)
 
 static void v1__has_no_leave(void **state)
 {
-	(void)state;
 	world_input(&igmp_v1_general);
 	assert_int_equal(world_join("239.1.1.1"), 0);
 	world_advance(20 * S);
@@ -450,7 +427,6 @@ static void v1__has_no_leave(void **state)
 
 static void older__querier_counts_for_its_time(void **state)
 {
-	(void)state;
 	world_input(&igmp_v2_general);
 	world_advance(OLDER_QUERIER_NS - 1);
 	assert_int_equal(world_join("239.1.1.1"), 0);
@@ -471,7 +447,6 @@ static void older__querier_counts_for_its_time(void **state)
 /* Three times 208 s, and 10 s. */
 static void older__time_is_what_the_last_querier_said(void **state)
 {
-	(void)state;
 	world_input(&igmp_v3_general);
 	world_input(&igmp_v2_general);
 	world_advance(634 * S - 1);
@@ -486,7 +461,6 @@ static void older__time_is_what_the_last_querier_said(void **state)
 
 static void older__oldest_querier_counts(void **state)
 {
-	(void)state;
 	world_settle("239.1.1.1");
 	world_input(&igmp_v1_general);
 	world_advance(100 * S);
@@ -515,7 +489,6 @@ static void older__oldest_querier_counts(void **state)
 /* RFC 3376, 7.2.1: only a general query tells of a querier. */
 static void older__query_of_a_group_changes_no_version(void **state)
 {
-	(void)state;
 	world_settle("239.1.1.1");
 	world_input(&igmp_v2_group);
 	world_advance(20 * S);
@@ -525,7 +498,6 @@ static void older__query_of_a_group_changes_no_version(void **state)
 
 static void older__change_cancels_what_is_pending(void **state)
 {
-	(void)state;
 	world_settle("239.1.1.1");
 	world_settle("239.1.1.2");
 	world_leave("239.1.1.2");
@@ -543,7 +515,6 @@ static void older__change_cancels_what_is_pending(void **state)
 
 static void older__families_have_queriers_of_their_own(void **state)
 {
-	(void)state;
 	world_input(&igmp_v2_general);
 	assert_int_equal(world_join("ff0e::1:1"), 0);
 	world_advance(0);

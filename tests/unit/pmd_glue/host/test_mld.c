@@ -47,7 +47,6 @@ static void mld_parse__v2_queries_of_scapy(void **state)
 	struct roost_group_msg msg;
 	struct roost_gid source;
 
-	(void)state;
 	assert_int_equal(parse(&mld_v2_general, &msg), 0);
 	assert_true(msg.is_query);
 	assert_true(msg.is_general);
@@ -76,7 +75,6 @@ static void mld_parse__v1_of_scapy(void **state)
 	struct golden_frame f = mld_v1_report_other;
 	struct roost_group_msg msg;
 
-	(void)state;
 	assert_int_equal(parse(&mld_v1_general, &msg), 0);
 	assert_int_equal(msg.version, ROOST_GROUP_V2);
 	assert_true(msg.is_query);
@@ -96,7 +94,6 @@ static void mld_parse__response_time_is_floating_point(void **state)
 	struct golden_frame f = mld_v2_general;
 	struct roost_group_msg msg;
 
-	(void)state;
 	roost_be16_put(f.bytes + OFF_CODE, 0x7fff);
 	assert_int_equal(parse_fixed(&f), 0);
 	assert_int_equal(parse(&f, &msg), 0);
@@ -121,7 +118,6 @@ static void mld_parse__done_and_v2_report_are_nothing(void **state)
 {
 	struct roost_group_msg msg;
 
-	(void)state;
 	assert_int_equal(parse(&mld_v1_done, &msg), -EINVAL);
 	assert_int_equal(parse(&mld_v2_join, &msg), -EINVAL);
 }
@@ -130,7 +126,6 @@ static void mld_parse__every_truncation_fails(void **state)
 {
 	struct roost_group_msg msg;
 
-	(void)state;
 	for (size_t len = 0; len < mld_v2_sources.len_bytes; len++)
 		assert_int_equal(roost_mld.parse(group_frame_at_edge(
 							 mld_v2_sources.bytes,
@@ -144,7 +139,6 @@ static void mld_parse__every_flipped_bit_fails(void **state)
 	struct roost_group_msg msg;
 	struct golden_frame f;
 
-	(void)state;
 	/* Hop limit, addresses, message; the checksum covers no more. */
 	for (size_t bit = OFF_HOPS * 8; bit < mld_v2_sources.len_bytes * 8;
 	     bit++) {
@@ -162,7 +156,6 @@ static void mld_parse__not_from_this_link_fails(void **state)
 	struct roost_gid source = addr("2001:db8::1");
 	struct golden_frame f = mld_v2_general;
 
-	(void)state;
 	f.bytes[OFF_HOPS] = 2;
 	assert_int_equal(parse_fixed(&f), -EINVAL);
 	f = mld_v2_general;
@@ -181,7 +174,6 @@ static void mld_parse__needs_router_alert(void **state)
 {
 	struct golden_frame f = mld_v2_general;
 
-	(void)state;
 	f.bytes[OFF_ALERT] = 7; /* another option */
 	assert_int_equal(parse_fixed(&f), -EINVAL);
 	f = mld_v2_general;
@@ -205,7 +197,6 @@ static void mld_parse__bad_fields_fail(void **state)
 {
 	struct golden_frame f = mld_v2_sources;
 
-	(void)state;
 	f.bytes[OFF_NB_SOURCES + 1] = 3; /* more than there are */
 	assert_int_equal(parse_fixed(&f), -EINVAL);
 	f = mld_v2_group;
@@ -218,7 +209,6 @@ static void mld_parse__length_says_the_version(void **state)
 {
 	struct golden_frame f;
 
-	(void)state;
 	for (uint8_t len = 23; len <= 28; len++) {
 		f = mld_v2_general;
 		f.bytes[OFF_IP_LEN + 1] = (uint8_t)(8 + len);
@@ -229,7 +219,6 @@ static void mld_parse__length_says_the_version(void **state)
 
 static void mld_build__equals_scapy(void **state)
 {
-	(void)state;
 	group_check_build(&roost_mld, ROOST_GROUP_V2, false, &mld_v1_report);
 	group_check_build(&roost_mld, ROOST_GROUP_V2, true, &mld_v1_done);
 }
@@ -239,7 +228,6 @@ static void mld_report__equals_scapy(void **state)
 	const struct roost_gid sources[] = { addr("2001:db8::1"),
 					     addr("2001:db8::2") };
 
-	(void)state;
 	group_check_report(&roost_mld, ROOST_GROUP_TO_EXCLUDE, &mld_v2_join,
 			   NULL, NULL);
 	group_check_report(&roost_mld, ROOST_GROUP_TO_INCLUDE, &mld_v2_leave,
@@ -255,7 +243,6 @@ static void mld_report__fills_the_mtu_and_no_more(void **state)
 	struct roost_group_report r;
 	unsigned int nb = 0;
 
-	(void)state;
 	roost_mld.report_begin(&r, 1280);
 	while (roost_group_report_add(&r, ROOST_GROUP_IS_EXCLUDE, &group, NULL,
 				      0))
@@ -275,7 +262,6 @@ static void mld_parse__fuzz_stays_inside(void **state)
 	};
 	unsigned int taken = 0;
 
-	(void)state;
 	srandom(1);
 	for (unsigned int i = 0; i < 300000; i++) {
 		struct golden_frame f = *seeds[i % 6];

@@ -44,7 +44,6 @@ static void nd_parse__solicit_of_scapy(void **state)
 	struct roost_gid a = addr("fd00::1"), b = addr("fd00::2");
 	struct roost_nd nd;
 
-	(void)state;
 	assert_int_equal(parse(&nd_solicit, &nd), 0);
 	assert_int_equal(nd.type, ROOST_ND_SOLICIT);
 	assert_true(roost_gid_eq(&nd.src, &a));
@@ -58,7 +57,6 @@ static void nd_parse__advert_of_scapy(void **state)
 	struct roost_gid b = addr("fd00::2");
 	struct roost_nd nd;
 
-	(void)state;
 	assert_int_equal(parse(&nd_advert, &nd), 0);
 	assert_int_equal(nd.type, ROOST_ND_ADVERT);
 	assert_true(nd.solicited);
@@ -77,7 +75,6 @@ static void nd_parse__solicit_for_duplicates(void **state)
 	struct golden_frame f = nd_solicit_dad;
 	struct roost_nd nd;
 
-	(void)state;
 	assert_int_equal(parse(&f, &nd), 0);
 	assert_true(roost_gid_is_zero(&nd.src));
 	/* To anything but the target's group it is forged (7.1.1). */
@@ -90,7 +87,6 @@ static void nd_parse__every_truncation_fails(void **state)
 {
 	struct roost_nd nd;
 
-	(void)state;
 	for (size_t len = 0; len < nd_solicit.len_bytes; len++)
 		assert_int_equal(roost_nd_parse(nd_solicit.bytes, len, &nd),
 				 -EINVAL);
@@ -101,7 +97,6 @@ static void nd_parse__every_flipped_bit_fails(void **state)
 	struct golden_frame f;
 	struct roost_nd nd;
 
-	(void)state;
 	/* Hop limit, addresses and message; the rest of IP is not covered. */
 	for (size_t bit = OFF_HOPS * 8; bit < nd_advert.len_bytes * 8; bit++) {
 		f = nd_advert;
@@ -116,7 +111,6 @@ static void nd_parse__not_from_this_link_fails(void **state)
 	struct golden_frame f = nd_advert;
 	struct roost_nd nd;
 
-	(void)state;
 	f.bytes[OFF_HOPS] = 254;
 	assert_int_equal(parse(&f, &nd), -EINVAL);
 	f = nd_advert;
@@ -130,7 +124,6 @@ static void nd_parse__bad_options_fail(void **state)
 	struct golden_frame f = nd_advert;
 	struct roost_nd nd;
 
-	(void)state;
 	f.bytes[OFF_OPT + 1] = 0; /* would never end */
 	fix_sum(&f);
 	assert_int_equal(parse(&f, &nd), -EINVAL);
@@ -149,7 +142,6 @@ static void nd_parse__multicast_target_fails(void **state)
 	struct golden_frame f = nd_advert;
 	struct roost_nd nd;
 
-	(void)state;
 	f.bytes[OFF_TARGET] = 0xff;
 	fix_sum(&f);
 	assert_int_equal(parse(&f, &nd), -EINVAL);
@@ -162,7 +154,6 @@ static void nd_parse__v4_mapped_target_fails(void **state)
 	struct golden_frame f = nd_advert;
 	struct roost_nd nd;
 
-	(void)state;
 	memcpy(&f.bytes[OFF_TARGET], mapped.b, 16);
 	fix_sum(&f);
 	assert_int_equal(parse(&f, &nd), -EINVAL);
@@ -191,7 +182,6 @@ static void nd_build__equals_scapy(void **state)
 	};
 	uint8_t group_mac[6];
 
-	(void)state;
 	memcpy(nd.mac, mac_a, 6);
 	roost_gid_multicast_mac(&nd.dst, group_mac);
 	check_build(&nd, mac_a, group_mac, &nd_solicit);
@@ -226,7 +216,6 @@ static void nd_link_local__is_eui64(void **state)
 	struct roost_gid want = addr("fe80::11:22ff:fe33:4401");
 	static const uint8_t universal[6] = { 0x52, 0x54, 0, 0xab, 0xcd, 0xef };
 
-	(void)state;
 	assert_true(roost_gid_eq(&gid, &want));
 	gid = roost_nd_link_local(universal);
 	want = addr("fe80::5054:ff:feab:cdef");

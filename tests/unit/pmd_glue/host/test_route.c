@@ -49,7 +49,6 @@ static void route__same_subnet_is_direct(void **state)
 {
 	struct roost_routes r = routes();
 
-	(void)state;
 	check_hop(&r, "10.1.2.3", "10.1.2.77", "10.1.2.77");
 	check_hop(&r, "10.1.2.3", "10.9.0.2", "10.9.0.2");
 	check_hop(&r, "fd00:1::5", "fd00:1:0:f::9", "fd00:1:0:f::9");
@@ -59,7 +58,6 @@ static void route__other_subnet_goes_to_the_gateway(void **state)
 {
 	struct roost_routes r = routes();
 
-	(void)state;
 	check_hop(&r, "10.1.2.3", "10.1.3.1", "10.1.2.254");
 	check_hop(&r, "10.1.2.3", "10.9.0.5", "10.1.2.254");
 	check_hop(&r, "fd00:1::5", "fd00:1:0:10::9", "fe80::1");
@@ -69,7 +67,6 @@ static void route__link_local_is_direct(void **state)
 {
 	struct roost_routes r = routes();
 
-	(void)state;
 	r.on_link.nb = 0;
 	check_hop(&r, "fe80::5", "fe80::9", "fe80::9");
 }
@@ -78,7 +75,6 @@ static void route__no_gateway_no_route(void **state)
 {
 	struct roost_routes r = routes();
 
-	(void)state;
 	r.gw = (struct roost_gateways){ 0 };
 	check_no_hop(&r, "10.1.2.3", "10.1.3.1");
 	check_no_hop(&r, "fd00:1::5", "fd00:2::1");
@@ -92,7 +88,6 @@ static void route__mixed_families_have_no_route(void **state)
 {
 	struct roost_routes r = routes();
 
-	(void)state;
 	check_no_hop(&r, "fd00:1::5", "10.1.2.77");
 	check_no_hop(&r, "10.1.2.3", "fd00:1::9");
 }
@@ -101,7 +96,6 @@ static void route__groups_have_no_neighbour(void **state)
 {
 	struct roost_routes r = routes();
 
-	(void)state;
 	check_no_hop(&r, "10.1.2.3", "224.0.0.1");
 	check_no_hop(&r, "10.1.2.3", "255.255.255.255");
 	check_no_hop(&r, "fd00:1::5", "ff02::1");
@@ -115,7 +109,6 @@ static void route__broadcasts_have_no_neighbour(void **state)
 {
 	struct roost_routes r = routes();
 
-	(void)state;
 	check_no_hop(&r, "10.1.2.3", "10.1.2.255");
 	check_no_hop(&r, "10.1.2.3", "10.9.0.3");
 	check_hop(&r, "10.1.2.3", "10.1.3.255", "10.1.2.254");

@@ -124,7 +124,6 @@ static void source__ipv6(void **state)
 		  "2001:db8:1::2" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		check(&rows[i]);
 }
@@ -165,7 +164,6 @@ static void source__ipv4(void **state)
 		  "169.254.7.7" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		check(&rows[i]);
 }

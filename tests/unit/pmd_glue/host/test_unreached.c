@@ -49,7 +49,6 @@ static void unreached__no_neighbour(void **state)
 		.tried_ns = 27 * S / 10,
 	};
 
-	(void)state;
 	assert_string_equal(text_of(&port, &what, NULL),
 			    "no ARP answer from 10.40.0.2 on port0 VLAN 7 "
 			    "(10.40.0.1/24) after 2.7 s; is it up, and in this "
@@ -74,7 +73,6 @@ static void unreached__no_route(void **state)
 		.dgid = addr("10.41.0.2"),
 	};
 
-	(void)state;
 	assert_non_null(strstr(text_of(&port, &what, NULL),
 			       "no route to 10.41.0.2 from port0 VLAN 7 "
 			       "(10.40.0.1/24): "));
@@ -109,7 +107,6 @@ static void unreached__fits(void **state)
 	};
 	char label[512];
 
-	(void)state;
 	memset(label, 'x', sizeof(label) - 1);
 	label[sizeof(label) - 1] = '\0';
 	port.label = label;
@@ -145,7 +142,6 @@ static void unreached__is_told_once(void **state)
 	uint64_t now_ns = 1000 * S;
 	unsigned int nb = 0;
 
-	(void)state;
 	assert_true(is_new(ROOST_UNREACHED_NO_ROUTE, 1, now_ns));
 	assert_false(is_new(ROOST_UNREACHED_NO_ROUTE, 1, now_ns));
 	assert_false(is_new(ROOST_UNREACHED_NO_ROUTE, 1, now_ns + 599 * S));

@@ -28,7 +28,6 @@ static unsigned int ifindex;
 
 static int choose_ifindex(void **state)
 {
-	(void)state;
 	ifindex = 0x40000000u + (unsigned int)getpid();
 	return 0;
 }
@@ -114,7 +113,6 @@ static void claim__second_learns_whose_it_is(void **state)
 	struct roost_claim tap = { .nb = 0 };
 	pid_t pid = child(claim_it), holder;
 
-	(void)state;
 	assert_taken(7, pid);
 	assert_free(0);
 	assert_free(8);
@@ -135,7 +133,6 @@ static void claim__of_two_ports_of_one_process(void **state)
 	struct roost_claim claim = { .nb = 0 };
 	pid_t holder;
 
-	(void)state;
 	assert_int_equal(roost_claim_take(&claim, ROOST_CLAIM_PORT, ifindex, 0,
 					  &holder),
 			 0);
@@ -159,7 +156,6 @@ static void claim__forked_child_holds_nothing(void **state)
 	struct roost_claim claim = { .nb = 0 };
 	pid_t holder, pid;
 
-	(void)state;
 	assert_int_equal(roost_claim_take(&claim, ROOST_CLAIM_PORT, ifindex, 0,
 					  &holder),
 			 0);
@@ -210,7 +206,6 @@ static void claim__strangers_do_not_count(void **state)
 	struct timespec begin, done;
 	pid_t pid;
 
-	(void)state;
 	skip_unless_root();
 	pid = child(squat);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -230,7 +225,6 @@ static void claim__a_stranger_who_takes_nobody_in(void **state)
 {
 	pid_t pid;
 
-	(void)state;
 	skip_unless_root();
 	pid = child(squat_and_take_nobody_in);
 	assert_free(7);
@@ -259,7 +253,6 @@ static void claim__of_a_user_with_the_right_to_it(void **state)
 {
 	pid_t pid;
 
-	(void)state;
 	skip_unless_root();
 	pid = child(claim_with_net_raw);
 	assert_taken(7, pid);
@@ -272,7 +265,6 @@ static void claim_serve__everybody_learns_the_pid(void **state)
 	struct roost_claim claim = { .nb = 0 };
 	pid_t holder;
 
-	(void)state;
 	assert_int_equal(roost_claim_take(&claim, ROOST_CLAIM_PORT, ifindex, 0,
 					  &holder),
 			 0);
@@ -305,7 +297,6 @@ static void claim__never_two(void **state)
 {
 	int start[2], status, winners = 0;
 
-	(void)state;
 	for (int round = 0; round < 3; round++) {
 		assert_int_equal(pipe(start), 0);
 		for (int i = 0; i < RACERS; i++) {

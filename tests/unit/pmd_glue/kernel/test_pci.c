@@ -61,7 +61,6 @@ static void symbolic(const char *name, const char *target)
 
 static int set_up(void **state)
 {
-	(void)state;
 	snprintf(top, sizeof(top), "/tmp/roost-pci-XXXXXX");
 	assert_non_null(mkdtemp(top));
 	snprintf(devices, sizeof(devices), "%s/devices", top);
@@ -82,7 +81,6 @@ static int tear_down(void **state)
 {
 	char command[128];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -r %s", top);
 	return system(command);
 }
@@ -121,7 +119,6 @@ static void pci__names_are_addresses_in_full(void **state)
 {
 	char name[ROOST_PCI_NAME_MAX];
 
-	(void)state;
 	assert_true(roost_pci_is("03:00.0", name));
 	assert_string_equal(name, NIC);
 	assert_true(roost_pci_is("pci:0000:03:00.0,vectorized=1", name));
@@ -139,7 +136,6 @@ static void pci__absent(void **state)
 	struct roost_pci_device device;
 	char why[ROOST_PCI_WHY_MAX];
 
-	(void)state;
 	roost_pci_read(&places, "0000:09:00.0", &device);
 	assert_int_equal(roost_pci_refuses(&device, true, why), -ENODEV);
 	assert_non_null(strstr(why, "lspci -D"));
@@ -151,7 +147,6 @@ static void pci__name_may_be_read_into_itself(void **state)
 {
 	struct roost_pci_device device = { .name = NIC };
 
-	(void)state;
 	roost_pci_read(&places, device.name, &device);
 	assert_string_equal(device.name, NIC);
 	assert_true(device.is_there);
@@ -159,13 +154,11 @@ static void pci__name_may_be_read_into_itself(void **state)
 
 static void pci__nobodys(void **state)
 {
-	(void)state;
 	expect(false, -EBUSY, "no driver", "dpdk-devbind.py -b vfio-pci " NIC);
 }
 
 static void pci__kernels_with_its_interface(void **state)
 {
-	(void)state;
 	bind_to(NIC, "e1000e");
 	folder("devices/" NIC "/net");
 	folder("devices/" NIC "/net/eth2");
@@ -175,7 +168,6 @@ static void pci__kernels_with_its_interface(void **state)
 
 static void pci__kernels_virtio_is_a_level_deeper(void **state)
 {
-	(void)state;
 	bind_to(NIC, "virtio-pci");
 	folder("devices/" NIC "/virtio3");
 	folder("devices/" NIC "/virtio3/net");
@@ -185,7 +177,6 @@ static void pci__kernels_virtio_is_a_level_deeper(void **state)
 
 static void pci__kernels_without_an_interface(void **state)
 {
-	(void)state;
 	bind_to(NIC, "nvme");
 	expect(false, -EBUSY, "driver nvme has it", NIC);
 }
@@ -200,7 +191,6 @@ static void pci__vfio_with_an_iommu(void **state)
 {
 	int ret;
 
-	(void)state;
 	use_vfio();
 	file("groups/14/name", "DMA\n");
 	file("vfio/14", "");
@@ -210,14 +200,12 @@ static void pci__vfio_with_an_iommu(void **state)
 
 static void pci__vfio_without_its_file(void **state)
 {
-	(void)state;
 	use_vfio();
 	expect(false, -EACCES, "/dev/vfio/14: No such file", "ulimit -l");
 }
 
 static void pci__group_with_another_of_the_kernels(void **state)
 {
-	(void)state;
 	use_vfio();
 	file("vfio/14", "");
 	folder("devices/" TWIN);
@@ -231,7 +219,6 @@ static void pci__group_with_bridges_and_vfio_only(void **state)
 {
 	int ret;
 
-	(void)state;
 	use_vfio();
 	file("vfio/14", "");
 	folder("devices/" TWIN);
@@ -246,7 +233,6 @@ static void pci__uio_needs_physical_addresses(void **state)
 {
 	int ret;
 
-	(void)state;
 	bind_to(NIC, "uio_pci_generic");
 	expect(false, -EACCES, "needs physical addresses", "nr_hugepages");
 	assert_string_equal(refused(true, &ret), "");
@@ -257,7 +243,6 @@ static void pci__vfio_without_an_iommu_does_too(void **state)
 {
 	int ret;
 
-	(void)state;
 	use_vfio();
 	file("groups/14/name", "vfio-noiommu\n");
 	file("vfio/noiommu-14", "");
@@ -289,7 +274,6 @@ static void pci__legacy_virtio_needs_ports(void **state)
 {
 	int ret;
 
-	(void)state;
 	bind_to(NIC, "uio_pci_generic");
 	write_config(0x1000, 0x05);
 	expect(true, -EACCES, "virtio device of before 1.0",
@@ -333,7 +317,6 @@ static void expect_written(const char *all)
 /* Nobody else does, and its DMA reaches all memory. */
 static void reset__uio(void **state)
 {
-	(void)state;
 	bind_to(NIC, "uio_pci_generic");
 	offer_reset("flr bus\n");
 	assert_int_equal(reset(), 0);
@@ -343,7 +326,6 @@ static void reset__uio(void **state)
 /* What the kernel tries first may do nothing; it is put back. */
 static void reset__of_the_bus_rather_than_by_power(void **state)
 {
-	(void)state;
 	bind_to(NIC, "uio_pci_generic");
 	offer_reset("pm bus\n");
 	assert_int_equal(reset(), 0);
@@ -352,7 +334,6 @@ static void reset__of_the_bus_rather_than_by_power(void **state)
 
 static void reset__by_power_where_the_bus_has_others(void **state)
 {
-	(void)state;
 	bind_to(NIC, "uio_pci_generic");
 	offer_reset("pm\n");
 	assert_int_equal(reset(), 0);
@@ -364,7 +345,6 @@ static void reset__an_old_kernel_has_no_methods(void **state)
 	char path[PATH_MAX], text[2] = "";
 	FILE *f;
 
-	(void)state;
 	bind_to(NIC, "uio_pci_generic");
 	file("devices/" NIC "/reset", "");
 	assert_int_equal(reset(), 0);
@@ -378,14 +358,12 @@ static void reset__an_old_kernel_has_no_methods(void **state)
 
 static void reset__none(void **state)
 {
-	(void)state;
 	bind_to(NIC, "uio_pci_generic");
 	assert_int_equal(reset(), -ENOENT);
 }
 
 static void reset__vfio_sees_to_it_itself(void **state)
 {
-	(void)state;
 	use_vfio();
 	file("vfio/14", "");
 	offer_reset("flr pm bus\n");
@@ -395,7 +373,6 @@ static void reset__vfio_sees_to_it_itself(void **state)
 
 static void reset__vfio_by_power(void **state)
 {
-	(void)state;
 	use_vfio();
 	file("vfio/14", "");
 	offer_reset("pm bus\n");
@@ -406,7 +383,6 @@ static void reset__vfio_by_power(void **state)
 /* Its group cannot be opened. */
 static void reset__not_what_somebody_drives(void **state)
 {
-	(void)state;
 	use_vfio();
 	offer_reset("pm bus\n");
 	assert_int_equal(reset(), 0);
@@ -415,7 +391,6 @@ static void reset__not_what_somebody_drives(void **state)
 
 static void reset__not_what_the_kernel_drives(void **state)
 {
-	(void)state;
 	bind_to(NIC, "mlx5_core");
 	symbolic("devices/" NIC "/iommu_group", "groups/14");
 	offer_reset("pm bus\n");

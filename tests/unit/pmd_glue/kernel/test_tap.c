@@ -23,7 +23,6 @@ static struct roost_nl_link nl_link;
 
 static int open_tap(void **state)
 {
-	(void)state;
 	if (roost_tap_open(&tap, "tw0", mac_a))
 		return -1;
 	return roost_nl_link_open(&nl_link, "tw0");
@@ -31,7 +30,6 @@ static int open_tap(void **state)
 
 static int close_tap(void **state)
 {
-	(void)state;
 	roost_nl_link_close(&nl_link);
 	roost_tap_close(&tap);
 	return 0;
@@ -49,7 +47,6 @@ static const struct roost_nl_link_state *look(void)
 
 static void tap__is_what_was_asked_for(void **state)
 {
-	(void)state;
 	assert_memory_equal(look()->mac, mac_a, 6);
 	assert_false(look()->up);
 	assert_false(look()->running);
@@ -59,7 +56,6 @@ static void tap__a_name_is_taken_once(void **state)
 {
 	struct roost_tap other;
 
-	(void)state;
 	assert_int_equal(roost_tap_open(&other, "tw0", mac_b), -EBUSY);
 	assert_int_equal(roost_tap_open(&other, "lo", mac_b), -EBUSY);
 	assert_int_equal(roost_tap_open(&other, "tw1", mac_b), 0);
@@ -68,7 +64,6 @@ static void tap__a_name_is_taken_once(void **state)
 
 static void tap__is_gone_when_closed(void **state)
 {
-	(void)state;
 	assert_int_not_equal(if_nametoindex("tw0"), 0);
 	roost_tap_close(&tap);
 	assert_int_equal(if_nametoindex("tw0"), 0);
@@ -81,7 +76,6 @@ static void tap__wrong_values_leave_nothing(void **state)
 	static const uint8_t group_mac[6] = { 1, 0, 0x5e, 0, 0, 1 };
 	struct roost_tap other;
 
-	(void)state;
 	assert_int_equal(roost_tap_open(&other, "a/b", mac_b), -EINVAL);
 	assert_int_equal(roost_tap_open(&other, "tw1", group_mac),
 			 -EADDRNOTAVAIL);
@@ -96,7 +90,6 @@ static void tap__is_not_kept_by_a_child(void **state)
 	pid_t child;
 	char byte;
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	child = fork();
 	assert_true(child >= 0);
@@ -118,7 +111,6 @@ static void tap__is_not_kept_by_a_child(void **state)
 
 static void tap__carrier_and_administrator(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_nl_link_up(&nl_link), 0);
 	assert_true(nl_link.state.up);
 	assert_false(nl_link.state.running); /* no carrier yet */
@@ -150,7 +142,6 @@ static void tap__addresses(void **state)
 	struct roost_prefix v4 = { addr("198.18.0.1"), 24 };
 	struct roost_prefix v6 = { addr("fd00::1"), 64 };
 
-	(void)state;
 	assert_int_equal(roost_nl_link_up(&nl_link), 0);
 	assert_int_equal(roost_nl_link_add_addr(&nl_link, &v4), 0);
 	assert_int_equal(roost_nl_link_add_addr(&nl_link, &v4), -EEXIST);

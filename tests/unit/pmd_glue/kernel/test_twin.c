@@ -88,7 +88,6 @@ static int open_twin(void **state)
 		.ip_mtu_bytes = 1500,
 	};
 
-	(void)state;
 	memcpy(conf.mac, mac_a, 6);
 	atomic_store(&worker.waiting, 0);
 	atomic_store(&worker.kicks, 0);
@@ -108,7 +107,6 @@ static int start_twin(void **state)
 
 static int close_twin(void **state)
 {
-	(void)state;
 	roost_twin_stop(twin);
 	for (unsigned int i = 0; i < worker.nb_sent; i++)
 		rte_pktmbuf_free(worker.sent[i]);
@@ -197,7 +195,6 @@ static void twin__kernel_speaks(void **state)
 	int fd = udp_socket();
 	const uint8_t *p;
 
-	(void)state;
 	say(fd, "198.18.0.2", "hello");
 	p = rte_pktmbuf_mtod(sent(0), const uint8_t *);
 	assert_int_equal(rte_pktmbuf_data_len(worker.sent[0]), 60);
@@ -218,7 +215,6 @@ static void twin__kernel_hears(void **state)
 	unsigned int before = rte_mempool_avail_count(pool);
 	int fd = udp_socket();
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		take(datagram, sizeof(datagram));
 		hear(fd, "hello");
@@ -236,7 +232,6 @@ static void twin__frames_wait_for_the_start(void **state)
 	unsigned int before = rte_mempool_avail_count(pool);
 	int fd = udp_socket();
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		take(datagram, sizeof(datagram));
 	assert_true(rte_mempool_avail_count(pool) > before - 600);
@@ -252,7 +247,6 @@ static void twin__never_started(void **state)
 {
 	unsigned int before = rte_mempool_avail_count(pool);
 
-	(void)state;
 	take(datagram, sizeof(datagram));
 	close_twin(NULL);
 	assert_int_equal(rte_mempool_avail_count(pool), before);
@@ -265,7 +259,6 @@ static void twin__worker_has_enough(void **state)
 	int fd = udp_socket();
 	unsigned int kicks;
 
-	(void)state;
 	atomic_store(&worker.waiting, 64);
 	kicks = atomic_load(&worker.kicks);
 	say(fd, "198.18.0.2", "hello");
@@ -284,7 +277,6 @@ static void twin__rests(void **state)
 {
 	unsigned int kicks;
 
-	(void)state;
 	/* The kernel's own questions about its IPv6 address. */
 	poll(NULL, 0, 2500);
 	kicks = atomic_load(&worker.kicks);
@@ -297,7 +289,6 @@ static void twin__deleted(void **state)
 {
 	unsigned int kicks;
 
-	(void)state;
 	assert_int_equal(system("ip link del tw0"), 0);
 	poll(NULL, 0, 100);
 	kicks = atomic_load(&worker.kicks);

@@ -26,7 +26,6 @@ static int bring_up_loopback(void **state)
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 	int ret = ioctl(fd, SIOCSIFFLAGS, &ifr);
 
-	(void)state;
 	close(fd);
 	return ret;
 }
@@ -68,7 +67,6 @@ static void udp_sink__nobody_is_told(void **state)
 {
 	int fd;
 
-	(void)state;
 	assert_int_equal(answer(), ECONNREFUSED);
 	fd = roost_udp_sink_open("lo");
 	assert_true(fd >= 0);
@@ -84,7 +82,6 @@ static void udp_sink__ipv6_too(void **state)
 {
 	int fd = socket(AF_INET6, SOCK_DGRAM, 0);
 
-	(void)state;
 	if (fd < 0)
 		skip();
 	close(fd);
@@ -100,7 +97,6 @@ static void udp_sink__keeps_nothing(void **state)
 	int fd = roost_udp_sink_open("lo");
 	char byte;
 
-	(void)state;
 	answer();
 	assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), -1);
 	assert_int_equal(errno, EAGAIN);
@@ -112,7 +108,6 @@ static void udp_sink__several_processes(void **state)
 	int first = roost_udp_sink_open("lo");
 	int second = roost_udp_sink_open("lo");
 
-	(void)state;
 	assert_true(first >= 0 && second >= 0);
 	close(second);
 	assert_int_equal(answer(), 0);
@@ -127,7 +122,6 @@ static void udp_sink__somebody_else_holds_it(void **state)
 	};
 	int theirs = socket(AF_INET, SOCK_DGRAM, 0);
 
-	(void)state;
 	assert_int_equal(bind(theirs, (const void *)&addr, sizeof(addr)), 0);
 	assert_int_equal(roost_udp_sink_open("lo"), -EADDRINUSE);
 	close(theirs);
@@ -135,7 +129,6 @@ static void udp_sink__somebody_else_holds_it(void **state)
 
 static void udp_sink__no_such_interface(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_udp_sink_open("none0"), -ENODEV);
 }
 

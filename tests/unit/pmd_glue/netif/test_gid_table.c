@@ -31,7 +31,6 @@ static void gid_table__order_of_linux(void **state)
 	};
 	struct roost_gid gids[ROOST_GID_TABLE_LEN];
 
-	(void)state;
 	assert_int_equal(roost_gid_table_fill(gids, mac_a, &addrs), 5);
 	assert_gid(&gids[0], "fe80::11:22ff:fe33:4401");
 	assert_gid(&gids[1], "10.0.0.1");
@@ -55,7 +54,6 @@ static void gid_table__one_entry_per_address(void **state)
 	};
 	struct roost_gid gids[ROOST_GID_TABLE_LEN];
 
-	(void)state;
 	assert_int_equal(roost_gid_table_fill(gids, mac_a, &addrs), 2);
 }
 
@@ -64,7 +62,6 @@ static void gid_table__without_addresses(void **state)
 	struct roost_prefixes addrs = { .nb = 0 };
 	struct roost_gid gids[ROOST_GID_TABLE_LEN];
 
-	(void)state;
 	assert_int_equal(roost_gid_table_fill(gids, mac_b, &addrs), 1);
 	assert_gid(&gids[0], "fe80::11:22ff:fe33:4402");
 }

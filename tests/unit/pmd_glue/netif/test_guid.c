@@ -18,7 +18,6 @@ static void siphash__published_vector(void **state)
 {
 	uint8_t key[16], data[15];
 
-	(void)state;
 	for (uint8_t i = 0; i < 16; i++)
 		key[i] = i;
 	for (uint8_t i = 0; i < 15; i++)
@@ -41,7 +40,6 @@ static void siphash__every_remainder(void **state)
 	};
 	uint8_t key[16], data[8];
 
-	(void)state;
 	for (uint8_t i = 0; i < 16; i++)
 		key[i] = i;
 	for (uint8_t i = 0; i < 8; i++)
@@ -55,14 +53,12 @@ static void guid__is_local_whatever_the_hash(void **state)
 {
 	static const uint8_t key[16];
 
-	(void)state;
 	for (uint32_t i = 0; i < 1000; i++)
 		assert_int_equal(roost_guid(key, &i, sizeof(i)) >> 56 & 3, 2);
 }
 
 static void guid__of_devargs_is_stable_and_its_own(void **state)
 {
-	(void)state;
 	if (access("/etc/machine-id", R_OK))
 		skip();
 	assert_true(roost_guid_of_devargs("net_tap0", 5) ==
@@ -80,7 +76,6 @@ static void guid__of_devargs_is_stable_and_its_own(void **state)
  */
 static void guid__of_a_link_differs_each_time(void **state)
 {
-	(void)state;
 	assert_true(roost_guid_of_link("default") !=
 		    roost_guid_of_link("default"));
 }

@@ -99,7 +99,6 @@ static void start(bool follows)
 
 static int setup(void **state)
 {
-	(void)state;
 	memset(&world, 0, sizeof(world));
 	world.ip_mtu_bytes = 1500;
 	return 0;
@@ -107,7 +106,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_dev_destroy(world.dev), 0);
 	roost_inet_destroy(&world.inet);
 	return 0;
@@ -124,7 +122,6 @@ static void check_gid(unsigned int index, struct roost_gid want)
 /* The link-local address first, then IPv4, then IPv6. */
 static void inet_start__sets_gids_and_groups(void **state)
 {
-	(void)state;
 	start(false);
 	check_gid(0, roost_nd_link_local(mac_b));
 	check_gid(1, addr("198.18.0.2"));
@@ -139,7 +136,6 @@ static void inet_addr__is_added_and_removed(void **state)
 	const struct roost_gid zero = { 0 };
 	struct roost_gid own = roost_nd_link_local(mac_b);
 
-	(void)state;
 	start(false);
 	assert_int_equal(roost_inet_add_addr(&world.inet, &more), 0);
 	check_gid(3, more.gid);
@@ -157,7 +153,6 @@ static void inet_addr__has_a_limit(void **state)
 	struct roost_prefix more = { addr("198.18.0.0"), 24 };
 	unsigned int nb = 0;
 
-	(void)state;
 	start(false);
 	do
 		more.gid.b[15] = (uint8_t)(100 + nb++);
@@ -171,7 +166,6 @@ static void inet_set_mac__changes_the_link_local_gid(void **state)
 {
 	uint8_t mac[6];
 
-	(void)state;
 	start(false);
 	world.nb_sent = 0;
 	roost_inet_set_mac(&world.inet, mac_a);
@@ -188,7 +182,6 @@ static void inet_follow__has_the_addresses_of_the_kernel(void **state)
 	const struct roost_gid zero = { 0 };
 	struct roost_nl_link_state *kernel = &world.nl_link.state;
 
-	(void)state;
 	kernel->there = true;
 	kernel->addrs[0].prefix =
 		(struct roost_prefix){ addr("198.18.1.1"), 24 };

@@ -24,7 +24,6 @@ static pid_t pids[2];
 
 static int make_name(void **state)
 {
-	(void)state;
 	snprintf(name, sizeof(name), "test-%d", getpid());
 	return 0;
 }
@@ -70,7 +69,6 @@ static void link_claim__first_then_second_end(void **state)
 {
 	struct roost_link a, b;
 
-	(void)state;
 	assert_int_equal(roost_link_claim(name, &a, pids), 0);
 	assert_int_equal(a.end, 0);
 	assert_int_equal(roost_link_claim(name, &b, pids), 0);
@@ -85,7 +83,6 @@ static void link_claim__third_learns_who_has_it(void **state)
 	unsigned int end;
 	pid_t a = holder(&end), b = holder(&end);
 
-	(void)state;
 	assert_int_equal(end, 1);
 	assert_int_equal(roost_link_claim(name, &c, pids), -EBUSY);
 	assert_int_equal(pids[0], a);
@@ -98,7 +95,6 @@ static void link_claim__released_end_is_free(void **state)
 {
 	struct roost_link a, b, c;
 
-	(void)state;
 	assert_int_equal(roost_link_claim(name, &a, pids), 0);
 	assert_int_equal(roost_link_claim(name, &b, pids), 0);
 	roost_link_release(&a);
@@ -114,7 +110,6 @@ static void link_claim__killed_holder_leaves_nothing(void **state)
 	unsigned int end;
 	pid_t a = holder(&end), b = holder(&end);
 
-	(void)state;
 	kill_and_wait(b);
 	assert_int_equal(roost_link_claim(name, &c, pids), 0);
 	assert_int_equal(c.end, 1);
@@ -132,7 +127,6 @@ static void link_claim__forked_child_holds_nothing(void **state)
 	unsigned int end;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(roost_link_claim(name, &a, pids), 0);
 	pid = child(false, &end);
 	roost_link_release(&a);
@@ -147,7 +141,6 @@ static void link_serve__everybody_learns_the_pid(void **state)
 {
 	struct roost_link a, b, c;
 
-	(void)state;
 	assert_int_equal(roost_link_claim(name, &a, pids), 0);
 	assert_int_equal(roost_link_claim(name, &b, pids), 0);
 	for (int i = 0; i < 24; i++) {
@@ -167,7 +160,6 @@ static void link_mac__of_name_and_end(void **state)
 {
 	uint8_t a[6], b[6], again[6], other[6];
 
-	(void)state;
 	roost_link_mac("default", 0, a);
 	roost_link_mac("default", 1, b);
 	roost_link_mac("default", 0, again);
@@ -182,7 +174,6 @@ static void link_devargs__ends_find_each_other(void **state)
 {
 	char server[256], client[256];
 
-	(void)state;
 	assert_int_equal(roost_link_devargs("x", 0, "roost0", server,
 					    sizeof(server)),
 			 0);

@@ -198,7 +198,6 @@ static void link_kill__clients_come_and_go(void **state)
 	struct roost_device *device;
 	char name[40];
 
-	(void)state;
 	snprintf(name, sizeof(name), "kill-%d-a", getpid());
 	device = open_link(name);
 	kill_again_and_again(device, name, start_peer(name));
@@ -212,7 +211,6 @@ static void link_kill__servers_come_and_go(void **state)
 	char name[40];
 	pid_t peer;
 
-	(void)state;
 	snprintf(name, sizeof(name), "kill-%d-b", getpid());
 	peer = start_peer(name);
 	sleep_ns(500000000);

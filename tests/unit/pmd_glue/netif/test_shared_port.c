@@ -50,7 +50,6 @@ static struct roost_device *open_device(unsigned int i)
 
 static int open_all(void **state)
 {
-	(void)state;
 	config = (struct roost_config){ .nb_ports = DEVICES };
 	for (unsigned int i = 0; i < DEVICES; i++) {
 		strcpy(config.ports[i].devargs, "net_ring0");
@@ -66,7 +65,6 @@ static int open_all(void **state)
 
 static int close_all(void **state)
 {
-	(void)state;
 	for (unsigned int i = 0; i < DEVICES; i++)
 		if (devices[i])
 			roost_device_close(devices[i]);
@@ -177,7 +175,6 @@ static void expect(uint64_t untagged, uint64_t vlan_5, uint64_t vlan_6,
 
 static void shared_port__frames_reach_their_vlan(void **state)
 {
-	(void)state;
 	for (unsigned int from = 0; from < DEVICES; from++) {
 		start_counting();
 		send_one(from, false, 0);
@@ -197,7 +194,6 @@ static void shared_port__is_one_port(void **state)
 {
 	struct roost_port_attr attr;
 
-	(void)state;
 	assert_int_equal(rte_eth_dev_count_total(), 1);
 	for (unsigned int i = 0; i < DEVICES; i++) {
 		assert_int_equal(roost_port_query(roost_device_dev(devices[i]),
@@ -211,7 +207,6 @@ static void shared_port__is_one_port(void **state)
 /* The first one, which had opened the port, is no different from the others. */
 static void shared_port__outlives_each(void **state)
 {
-	(void)state;
 	close_one(UNTAGGED);
 	start_counting();
 	send_one(VLAN_5, true, 6);
@@ -266,7 +261,6 @@ static void shared_port__in_a_crowd(void **state)
 {
 	struct crowd crowd[DEVICES];
 
-	(void)state;
 	start_counting();
 	for (unsigned int i = 0; i < DEVICES; i++) {
 		crowd[i].from = i;

@@ -35,7 +35,6 @@ static void sort__what_the_host_listens_to(void **state)
 		&echo4_request, &echo4_reply, &echo6_request, &echo6_reply,
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++)
 		assert_true(roost_twin_frame_is_shared(frames[i]->bytes,
 						       frames[i]->len_bytes));
@@ -46,7 +45,6 @@ static void sort__what_the_host_listens_to(void **state)
 
 static void sort__the_rest_is_the_kernels_alone(void **state)
 {
-	(void)state;
 	assert_false(is_shared(0x0800, 23, 6));
 	assert_false(is_shared(0x0800, 23, 17));
 	assert_false(is_shared(0x86dd, 20, 6));
@@ -66,7 +64,6 @@ static void sort__runts(void **state)
 {
 	const struct golden_frame *f = &echo4_request;
 
-	(void)state;
 	assert_false(roost_twin_frame_is_shared(f->bytes, 0));
 	assert_false(roost_twin_frame_is_shared(arp_request.bytes, 13));
 	assert_false(roost_twin_frame_is_shared(f->bytes, 14));

@@ -24,7 +24,6 @@ static const char *complete(const char *devargs)
 
 static void driver__memif_gets_big_buffers(void **state)
 {
-	(void)state;
 	assert_string_equal(complete("net_memif0,role=server"),
 			    "net_memif0,role=server,bsize=8192,rsize=10");
 	assert_string_equal(complete("net_memif0"),
@@ -33,7 +32,6 @@ static void driver__memif_gets_big_buffers(void **state)
 
 static void driver__what_the_user_gave_stays(void **state)
 {
-	(void)state;
 	assert_string_equal(complete("net_memif0,bsize=2048,id=3"),
 			    "net_memif0,bsize=2048,id=3,rsize=10");
 	/* A key inside another one or a value does not count. */
@@ -44,7 +42,6 @@ static void driver__what_the_user_gave_stays(void **state)
 
 static void driver__packet_ring_is_given_as_a_whole(void **state)
 {
-	(void)state;
 	assert_string_equal(complete("net_af_packet0,iface=eth0"),
 			    "net_af_packet0,iface=eth0,framesz=4608,"
 			    "blocksz=36864,framecnt=512");
@@ -60,7 +57,6 @@ static void driver__packet_ring_fits_the_kernel(void **state)
 	const char *full = complete("net_af_packet0,iface=eth0");
 	unsigned int framesz, blocksz, framecnt;
 
-	(void)state;
 	assert_int_equal(sscanf(strstr(full, "framesz"),
 				"framesz=%u,blocksz=%u,framecnt=%u", &framesz,
 				&blocksz, &framecnt),
@@ -75,7 +71,6 @@ static void driver__packet_ring_fits_the_kernel(void **state)
 
 static void driver__unknown_drivers_are_left_alone(void **state)
 {
-	(void)state;
 	assert_string_equal(complete("0000:03:00.0"), "0000:03:00.0");
 	assert_string_equal(complete("net_ring0,x=y"), "net_ring0,x=y");
 }
@@ -84,7 +79,6 @@ static void driver__too_long_is_refused(void **state)
 {
 	char full[40];
 
-	(void)state;
 	assert_int_equal(roost_driver_devargs("net_memif0,role=server", full,
 					      sizeof(full)),
 			 -ENAMETOOLONG);
@@ -97,7 +91,6 @@ static void driver__wrong_key_names_the_nearest(void **state)
 {
 	char unknown[ROOST_DEVARG_KEY_MAX], advice[ROOST_DEVARG_ADVICE_MAX];
 
-	(void)state;
 	assert_int_equal(roost_driver_check_keys("net_memif0,role=server,"
 						 "bsise=1",
 						 unknown, advice),
@@ -135,7 +128,6 @@ static void check_kernel(const char *devargs, enum roost_driver_kernel want,
 
 static void driver__where_the_kernel_stands(void **state)
 {
-	(void)state;
 	check_kernel("net_af_packet0,iface=eth0", ROOST_KERNEL_SHARES, "eth0");
 	check_kernel("net_af_xdp1,iface=v0", ROOST_KERNEL_SHARES, "v0");
 	check_kernel("net_tap0,iface=dtap0", ROOST_KERNEL_PEER, "dtap0");
@@ -150,7 +142,6 @@ static void driver__mtu_of_small_buffers(void **state)
 	const char *memif = complete("net_memif0,bsize=2048");
 	const struct roost_driver *d = roost_driver_find(memif);
 
-	(void)state;
 	assert_int_equal(d->ip_mtu_bytes(memif), 2048 - 18);
 	assert_int_equal(d->ip_mtu_bytes("net_memif0,bsize=7"), 0);
 }
@@ -162,7 +153,6 @@ static void driver__xdp_buffers_are_pages(void **state)
 	const struct roost_driver *d = roost_driver_find(devargs);
 	uint32_t mtu = d->ip_mtu_bytes(devargs);
 
-	(void)state;
 	assert_true(64 + 128 + 128 + d->rx_room_max_bytes <= 4096 - 64);
 	assert_true(mtu + 18 <= d->rx_room_max_bytes - 256);
 	assert_true(mtu >= 2048 + 88); /* a path MTU of 2048 */
@@ -193,7 +183,6 @@ static void driver__queues_for_workers(void **state)
 		{ "03:00.0,iommu=1", 4, 1 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		assert_int_equal(roost_driver_nb_queues(rows[i].devargs, 4),
 				 rows[i].nb);
@@ -217,7 +206,6 @@ static void driver__key_is_set(void **state)
 	};
 	char text[32];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		strcpy(text, rows[i].before);
 		assert_int_equal(roost_devargs_set(text, sizeof(text), "q", 2),
@@ -230,7 +218,6 @@ static void driver__key_is_set(void **state)
 
 static void driver__key_without_value(void **state)
 {
-	(void)state;
 	assert_true(roost_devargs_has("net_x0,a,b=1", "a"));
 	assert_true(roost_devargs_has("net_x0,a,b=1", "b"));
 	assert_false(roost_devargs_has("net_x0,a,b=c", "c"));
@@ -239,7 +226,6 @@ static void driver__key_without_value(void **state)
 
 static void driver__who_serves_the_socket(void **state)
 {
-	(void)state;
 	assert_true(roost_driver_serves("net_vhost0,iface=/x"));
 	assert_true(roost_driver_serves("net_vhost0,iface=/x,client=0"));
 	assert_false(roost_driver_serves("net_vhost0,iface=/x,client=1"));
@@ -256,7 +242,6 @@ static void driver__interrupts_that_do_not_come(void **state)
 	const struct roost_driver *vmxnet3 = roost_driver_find("net_vmxnet3");
 	const struct roost_driver *other = roost_driver_find("net_virtio");
 
-	(void)state;
 	assert_true(em->rx_is_mute && em->link_is_mute);
 	assert_true(!vmxnet3->rx_is_mute && vmxnet3->link_is_mute);
 	assert_false(other->rx_is_mute || other->link_is_mute);
@@ -265,7 +250,6 @@ static void driver__interrupts_that_do_not_come(void **state)
 /* The card of a virtual machine does, and not the peer of a socket. */
 static void driver__filters_vlans_unasked(void **state)
 {
-	(void)state;
 	assert_true(roost_driver_find("net_virtio")->drops_tags);
 	assert_false(roost_driver_find("net_virtio_user0")->drops_tags);
 	assert_false(roost_driver_find("net_e1000_em")->drops_tags);
@@ -276,7 +260,6 @@ static void driver__mtu_of_a_tap(void **state)
 {
 	const char *tap = "net_tap0,iface=tap0";
 
-	(void)state;
 	assert_int_equal(roost_driver_find(tap)->ip_mtu_bytes(tap), 1500);
 }
 

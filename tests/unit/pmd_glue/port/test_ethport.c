@@ -90,7 +90,6 @@ static void rx__pieces_become_whole(void **state)
 		{ 4154, 128, 128 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		hand_over(
 			frame(shapes[i].len, shapes[i].first, shapes[i].rest));
@@ -104,7 +103,6 @@ static void rx__too_long_is_dropped_and_freed(void **state)
 {
 	struct rte_mbuf *got[4];
 
-	(void)state;
 	hand_over(frame(60, 60, 1));
 	hand_over(frame(FRAME_MAX, 2048, 2048));
 	hand_over(frame(61, 20, 20));
@@ -125,7 +123,6 @@ static void rx__down_takes_nothing_and_keeps_nothing(void **state)
 		.admin_down = true,
 	};
 
-	(void)state;
 	hand_over(frame(74, 14, 20));
 	assert_int_equal(roost_subport_rx(&subport, 0, got, 4), 0);
 	assert_int_equal(rte_mempool_in_use_count(port->pool), 0);
@@ -212,7 +209,6 @@ static void fill_queues(unsigned int times)
 
 static void queues__each_has_one_worker(void **state)
 {
-	(void)state;
 	open_several();
 	fill_queues(1);
 	assert_int_equal(burst(0, 8), 1 << 0 | 1 << 2 | 1 << 4);
@@ -226,7 +222,6 @@ static void queues__take_turns(void **state)
 {
 	unsigned int seen = 0;
 
-	(void)state;
 	open_several();
 	fill_queues(4);
 	for (unsigned int i = 0; i < 3; i++)
@@ -247,7 +242,6 @@ static void queues__one_is_left(void **state)
 	struct roost_subport subport = { .shared_port = &shared_port,
 					 .running = true };
 
-	(void)state;
 	open_several();
 	rte_eth_dev_stop(several.id);
 	assert_int_equal(roost_ethport_take_one_queue(&several), 0);
@@ -279,7 +273,6 @@ static void workers__stay_in_order(void **state)
 	struct roost_ethport p = { .driver = roost_driver_find("net_ring") };
 	struct roost_worker *w[4];
 
-	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
 		w[i] = (struct roost_worker *)(void *)&place[i];
 		roost_ethport_add_worker(&p, w[i], NULL);
@@ -299,7 +292,6 @@ static int setup(void **state)
 		.devargs = "net_ring0",
 	};
 
-	(void)state;
 	if (roost_eal_start(&eal) || roost_ethport_open(port, &conf))
 		return -1;
 	return roost_ethport_start(port, 0);
@@ -307,7 +299,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	roost_ethport_close(port);
 	roost_ethport_free_pool(port);
 	return 0;

@@ -76,7 +76,6 @@ static int lay_out(void)
 
 static int set_up(void **state)
 {
-	(void)state;
 	nb_probes = 0;
 	written[0] = '\0';
 	if (mount("none", "/sys", "tmpfs", 0, NULL))
@@ -86,7 +85,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	return umount("/sys");
 }
 
@@ -105,13 +103,11 @@ static void open_with(const char *devargs)
 
 static void open__resets_a_card_before_its_probe(void **state)
 {
-	(void)state;
 	open_with(NIC);
 }
 
 static void open__resets_a_member_before_its_probe(void **state)
 {
-	(void)state;
 	open_with("net_bonding0,mode=1,slave=" NIC);
 }
 

@@ -23,7 +23,6 @@ static int next(const char *devargs)
 
 static int setup(void **state)
 {
-	(void)state;
 	at = 0;
 	return 0;
 }
@@ -33,7 +32,6 @@ static void members__in_parentheses(void **state)
 	const char *devargs = "net_bonding0,slave=(net_tap0,iface=a),mode=1,"
 			      "slave=(net_tap1,iface=b)";
 
-	(void)state;
 	assert_int_equal(next(devargs), 0);
 	assert_string_equal(member, "net_tap0,iface=a");
 	assert_int_equal(begin, strlen("net_bonding0"));
@@ -48,7 +46,6 @@ static void members__bare(void **state)
 {
 	const char *devargs = "net_bonding0,slave=0000:03:00.0,mode=1";
 
-	(void)state;
 	assert_int_equal(next(devargs), 0);
 	assert_string_equal(member, "0000:03:00.0");
 	assert_int_equal(next(devargs), -ENOENT);
@@ -56,7 +53,6 @@ static void members__bare(void **state)
 
 static void members__none(void **state)
 {
-	(void)state;
 	assert_int_equal(next("net_bonding0,mode=1"), -ENOENT);
 	/* Another key that ends like it. */
 	assert_int_equal(next("net_bonding0,xslave=1"), -ENOENT);
@@ -64,7 +60,6 @@ static void members__none(void **state)
 
 static void members__open_parenthesis(void **state)
 {
-	(void)state;
 	assert_int_equal(next("net_bonding0,slave=(net_tap0,iface=a"), -EINVAL);
 }
 
@@ -74,7 +69,6 @@ static void members__gated_drivers_cannot_be(void **state)
 	struct roost_members members;
 	char why[200];
 
-	(void)state;
 	assert_int_equal(roost_members_plug_in(&members, devargs,
 					       sizeof(devargs), why,
 					       sizeof(why)),

@@ -46,7 +46,6 @@ static int start_eal(void **state)
 
 	char run_dir[PATH_MAX];
 
-	(void)state;
 	if (rte_eal_init(sizeof(argv) / sizeof(argv[0]), argv) < 0)
 		return -1;
 	/* EAL puts nothing in: "DIR/dpdk/." */
@@ -73,7 +72,6 @@ static void own_eal__is_used_as_it_is(void **state)
 	unsigned int lcores = rte_lcore_count(), lcore = rte_lcore_id();
 	struct roost_device *device;
 
-	(void)state;
 	use_link();
 	assert_int_equal(roost_device_open(&config, 0, &device), 0);
 	roost_device_help(device);
@@ -88,7 +86,6 @@ static void own_eal__ports_are_kept_apart(void **state)
 {
 	struct roost_device *device;
 
-	(void)state;
 	use_link();
 	assert_int_equal(rte_eth_dev_count_avail(), 1);
 	assert_int_equal(roost_device_open(&config, 0, &device), 0);
@@ -102,7 +99,6 @@ static void own_eal__port_of_the_application_is_lent(void **state)
 	struct roost_device *device;
 	uint16_t id;
 
-	(void)state;
 	use_port("net_null0");
 	assert_int_equal(roost_device_open(&config, 0, &device), 0);
 	assert_int_equal(rte_eth_dev_count_avail(), 0);
@@ -117,7 +113,6 @@ static void own_eal__port_in_use_is_refused(void **state)
 	struct roost_device *device;
 	uint16_t id;
 
-	(void)state;
 	assert_int_equal(rte_eth_dev_get_port_by_name("net_null0", &id), 0);
 	assert_int_equal(rte_eth_dev_owner_new(&owner.id), 0);
 	assert_int_equal(rte_eth_dev_owner_set(id, &owner), 0);

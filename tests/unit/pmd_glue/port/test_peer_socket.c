@@ -43,7 +43,6 @@ static int serve(void)
 
 static void socket__free_path(void **state)
 {
-	(void)state;
 	assert_int_equal(prepare(path, true, false), 0);
 	assert_int_equal(prepare(path, false, false), 0);
 	assert_int_equal(prepare("roost-peer.sock", true, false), 0);
@@ -51,7 +50,6 @@ static void socket__free_path(void **state)
 
 static void socket__no_folder(void **state)
 {
-	(void)state;
 	assert_int_equal(prepare("/nowhere/x.sock", true, false), -ENOENT);
 	assert_string_equal(why, "no directory \"/nowhere/\" for its socket; "
 				 "make it, or name another path");
@@ -60,14 +58,12 @@ static void socket__no_folder(void **state)
 
 static void socket__nobody_serves(void **state)
 {
-	(void)state;
 	assert_int_equal(prepare(path, false, true), -ENOENT);
 	assert_non_null(strstr(why, "start the other end first"));
 }
 
 static void socket__left_behind_is_removed(void **state)
 {
-	(void)state;
 	close(serve());
 	assert_int_equal(access(path, F_OK), 0);
 	assert_int_equal(prepare(path, true, false), 0);
@@ -78,7 +74,6 @@ static void socket__in_use_stays(void **state)
 {
 	int fd = serve();
 
-	(void)state;
 	assert_int_equal(prepare(path, true, false), -EBUSY);
 	assert_non_null(strstr(why, "another process serves"));
 	assert_int_equal(prepare(path, false, true), 0);
@@ -91,7 +86,6 @@ static void socket__other_files_stay(void **state)
 {
 	int fd = open(path, O_CREAT | O_WRONLY, 0600);
 
-	(void)state;
 	close(fd);
 	assert_int_equal(prepare(path, true, false), -ENOTSOCK);
 	assert_int_equal(access(path, F_OK), 0);
@@ -102,7 +96,6 @@ static void socket__long_path(void **state)
 {
 	char text[200];
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	text[0] = '/';
 	text[108] = '\0';
@@ -113,7 +106,6 @@ static void socket__long_path(void **state)
 
 static int setup(void **state)
 {
-	(void)state;
 	if (!mkdtemp(folder))
 		return -1;
 	snprintf(path, sizeof(path), "%s/x.sock", folder);
@@ -122,7 +114,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	return rmdir(folder);
 }
 

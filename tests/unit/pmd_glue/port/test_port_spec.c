@@ -62,7 +62,6 @@ static void make_link(const char *name, const char *target)
 
 static int make_world(void **state)
 {
-	(void)state;
 	run("ip link add eth10 mtu 1500 type veth peer name wan0");
 	run("ip link set wan0 mtu 9000");
 	run("ip link add net_tap0 type veth peer name zz9");
@@ -92,7 +91,6 @@ static int remove_world(void **state)
 {
 	char command[64];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -r %s", place);
 	return system(command);
 }
@@ -102,7 +100,6 @@ static int remove_world(void **state)
 
 static void netif__is_told_by_its_name(void **state)
 {
-	(void)state;
 	assert_true(roost_port_spec_is_netif("eth10", &netif));
 	assert_string_equal(netif.name, "eth10");
 	assert_string_equal(netif.kind, "veth");
@@ -127,7 +124,6 @@ static void netif__dpdks_names_stay_dpdks(void **state)
 					     "net_af_packet0,iface=eth10",
 					     "0000:03:00.0", "03:00.0" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		assert_false(roost_port_spec_is_netif(words[i], &netif));
 }
@@ -144,7 +140,6 @@ static void xdp__where_it_cannot_be(void **state)
 {
 	const struct roost_port_wish nothing = { .vlan = false };
 
-	(void)state;
 	assert_null(no_xdp("eth10", nothing));
 	assert_null(no_xdp("eth10,force_copy=1", nothing));
 	assert_string_equal(no_xdp("eth10",
@@ -171,7 +166,6 @@ static void devargs__are_the_drivers(void **state)
 {
 	char devargs[ROOST_DEVARGS_MAX], spec[ROOST_DEVARGS_MAX];
 
-	(void)state;
 	assert_int_equal(roost_port_spec_devargs("eth10,qpairs=2",
 						 "net_af_packet", 3, devargs),
 			 0);
@@ -209,7 +203,6 @@ static void advise__typos(void **state)
 	};
 	char wanted[96];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		roost_port_spec_advise(rows[i].spec, place, why);
 		snprintf(wanted, sizeof(wanted), "did you mean \"%s\"?",
@@ -240,7 +233,6 @@ static void advise__rdma_devices(void **state)
 		{ "mlx5_0/ports", "there is no such RDMA device" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		roost_port_spec_advise(rows[i].spec, place, why);
 		assert_non_null(strstr(why, rows[i].says));
@@ -251,7 +243,6 @@ static void rdma__of_an_interface(void **state)
 {
 	struct roost_rdma_device rdma;
 
-	(void)state;
 	assert_true(roost_rdma_of_netif(place, "eth10", &rdma));
 	assert_string_equal(rdma.name, "rxe0");
 	assert_false(roost_rdma_of_netif(place, "wan0", &rdma));

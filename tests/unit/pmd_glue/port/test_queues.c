@@ -86,7 +86,6 @@ static void choose__what_is_offered(void **state)
 		  { 1, 0, ROOST_STEERING_SOFTWARE } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct roost_queues q =
 			roost_queues_choose(&rows[i].offer, rows[i].wanted,
@@ -197,7 +196,6 @@ static const struct roost_queues_ops ops = {
 
 static int setup(void **state)
 {
-	(void)state;
 	memset(&nic, 0, sizeof(nic));
 	nic.creates_max = 4;
 	for (uint16_t i = 0; i < 128; i++)
@@ -221,7 +219,6 @@ static void check_reta(uint16_t nb)
 
 static void steer__rules_for_both(void **state)
 {
-	(void)state;
 	assert_int_equal(steer(UDP4 | UDP6, 128), ROOST_STEERING_FLOW);
 	assert_int_equal(nic.nb_rules, 2);
 	assert_int_equal(nic.ip[0], RTE_FLOW_ITEM_TYPE_IPV4);
@@ -233,7 +230,6 @@ static void steer__rules_for_both(void **state)
 
 static void steer__refused_keeps_rss(void **state)
 {
-	(void)state;
 	nic.refuses_v6 = true;
 	assert_int_equal(steer(UDP4 | UDP6, 128), ROOST_STEERING_RSS);
 	nic.refuses_v6 = false;
@@ -248,7 +244,6 @@ static void steer__refused_keeps_rss(void **state)
 
 static void steer__half_made_is_undone(void **state)
 {
-	(void)state;
 	for (nic.creates_max = 0; nic.creates_max < 2; nic.creates_max++) {
 		assert_int_equal(steer(UDP4 | UDP6, 128), ROOST_STEERING_RSS);
 		assert_int_equal(nic.nb_rules, 0);
@@ -261,7 +256,6 @@ static void steer__only_where_rss_is(void **state)
 {
 	struct roost_queues q = { 4, 0, ROOST_STEERING_DRIVER };
 
-	(void)state;
 	roost_queues_steer(&q, PORT, 128, &ops);
 	assert_int_equal(q.steering, ROOST_STEERING_DRIVER);
 	assert_int_equal(nic.nb_rules + nic.nb_updates, 0);

@@ -47,7 +47,6 @@ static void trust__own_user_root_and_the_named(void **state)
 {
 	int of_root, of_other, of_third;
 
-	(void)state;
 	skip_unless_root();
 	of_root = pair_with(0);
 	of_other = pair_with(4321);
@@ -74,7 +73,6 @@ static void trust__no_credentials_no_trust(void **state)
 	int alone = socket(AF_UNIX, SOCK_STREAM, 0);
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	assert_false(roost_peer_is_trusted(&trust, fds[0]));
 	assert_false(roost_peer_is_trusted(&trust, alone));
@@ -92,7 +90,6 @@ static void trust__who_is_not_mapped_is_nobody(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	skip_unless_root();
 	assert_true(roost_uid_is_ours(0));
 	pid = fork();
@@ -114,7 +111,6 @@ static void trust__nobody_may_be_somebody(void **state)
 {
 	int fd;
 
-	(void)state;
 	skip_unless_root();
 	fd = pair_with(NOBODY);
 	assert_false(roost_peer_is_trusted(&trust, fd));
@@ -128,7 +124,6 @@ static void trust__tells_once(void **state)
 	char text[4096] = "", pid[32];
 	ssize_t len;
 
-	(void)state;
 	assert_int_equal(pipe(err), 0);
 	dup2(err[1], STDERR_FILENO);
 	for (int i = 0; i < 100; i++)

@@ -34,7 +34,6 @@ static const char *reported(const char *text)
 
 static void report__is_one_line(void **state)
 {
-	(void)state;
 	assert_string_equal(reported("it broke; mend it"),
 			    "roost: it broke; mend it\n");
 }
@@ -42,7 +41,6 @@ static void report__is_one_line(void **state)
 /* What users wrote may hold anything. */
 static void report__stays_one_line(void **state)
 {
-	(void)state;
 	assert_string_equal(reported("a\nb\x1b[31m"), "roost: a?b?[31m\n");
 }
 
@@ -51,7 +49,6 @@ static void report__long_text_is_cut(void **state)
 	char text[4000];
 	const char *out;
 
-	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	out = reported(text);

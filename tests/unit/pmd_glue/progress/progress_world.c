@@ -111,21 +111,18 @@ static const struct roost_progress_rx no_interrupts;
 
 int world_start_adaptive(void **state)
 {
-	(void)state;
 	world_start(ROOST_PROGRESS_ADAPTIVE, &no_interrupts);
 	return 0;
 }
 
 int world_start_dedicated(void **state)
 {
-	(void)state;
 	world_start(ROOST_PROGRESS_DEDICATED, &no_interrupts);
 	return 0;
 }
 
 int world_stop(void **state)
 {
-	(void)state;
 	roost_progress_stop(world_progress);
 	return 0;
 }

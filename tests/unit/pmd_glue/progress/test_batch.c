@@ -124,7 +124,6 @@ static int start(void **state)
 		.mode = ROOST_PROGRESS_ADAPTIVE,
 	};
 
-	(void)state;
 	fake_turn_init(&worker.turn);
 	atomic_store(&worker.unsent, 0);
 	qp.can_wait = true;
@@ -135,7 +134,6 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-	(void)state;
 	roost_progress_stop(progress);
 	return 0;
 }
@@ -164,7 +162,6 @@ static void batch__nothing_waits_where_the_qp_is_idle(void **state)
 {
 	uint64_t end_ns = roost_now_ns() + 20 * MS;
 
-	(void)state;
 	qp.can_wait = false;
 	while (roost_now_ns() < end_ns) {
 		roost_progress_help(progress);
@@ -178,7 +175,6 @@ static void batch__nothing_waits_where_the_qp_is_idle(void **state)
 /* Nobody polls: the thread has the port, and watches for nothing. */
 static void batch__nothing_waits_without_a_watch(void **state)
 {
-	(void)state;
 	nanosleep(&(struct timespec){ .tv_nsec = 50 * MS }, NULL);
 	for (int i = 0; i < 1000 && qp.in_turn == 0; i++)
 		roost_progress_send_end(progress, NULL);
@@ -192,7 +188,6 @@ static void batch__the_last_of_a_burst_sends_all(void **state)
 {
 	unsigned int longest = 0;
 
-	(void)state;
 	for (int i = 0; i < 1000 && longest != ROOST_BATCH_POSTS - 1; i++) {
 		longest = 0;
 		post_until_one_waits();
@@ -219,13 +214,11 @@ static void check_sends(void (*something)(struct roost_progress *t))
 
 static void batch__polling_sends_them(void **state)
 {
-	(void)state;
 	check_sends(roost_progress_send_batched);
 }
 
 static void batch__arming_sends_them(void **state)
 {
-	(void)state;
 	check_sends(roost_progress_expect);
 }
 
@@ -236,7 +229,6 @@ static void batch__the_thread_sends_what_is_left(void **state)
 {
 	unsigned int in_time = 0;
 
-	(void)state;
 	for (int i = 0; i < 200 && in_time < 5; i++) {
 		uint64_t posted_ns, end_ns;
 
@@ -257,7 +249,6 @@ static void batch__the_thread_sends_what_is_left(void **state)
 /* It is told how many wait, so that they do not count as sent. */
 static void batch__the_qp_hears_how_many_wait(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		post_until_one_waits();
 		if (post_waits() && qp.waiting == 1)
@@ -282,7 +273,6 @@ static void batch__few_posts_are_looked_after_often(void **state)
 	struct roost_batch g = { 0 };
 	uint64_t now_ns = 5000 * MS;
 
-	(void)state;
 	assert_int_equal(look(&g, &now_ns, 0, 0), 0);
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(look(&g, &now_ns, ROOST_BATCH_NS, 99),
@@ -296,7 +286,6 @@ static void batch__a_stream_is_looked_after_less_often(void **state)
 	uint64_t now_ns = 5000 * MS;
 	uint64_t ns, began_ns;
 
-	(void)state;
 	ns = look(&g, &now_ns, 0, 1);
 	assert_int_equal(ns, ROOST_BATCH_NS);
 	began_ns = now_ns;

@@ -24,7 +24,6 @@ static void fast_clock__is_the_kernels(void **state)
 	uint64_t begin_ns = roost_now_ns(), before_ns, ns, after_ns;
 	unsigned int own = 0;
 
-	(void)state;
 	do {
 		before_ns = roost_now_ns();
 		own += clock.good_ticks != 0;
@@ -42,7 +41,6 @@ static void fast_clock__never_runs_backwards(void **state)
 	struct roost_fast_clock clock = { 0 };
 	uint64_t begin_ns = roost_now_ns(), last_ns = 0, ns;
 
-	(void)state;
 	do {
 		ns = roost_fast_clock_ns(&clock);
 		assert_true(ns >= last_ns);
@@ -65,7 +63,6 @@ static void fast_clock__counter_that_jumps(void **state)
 {
 	const int64_t jumps[] = { 1ll << 40, -(1ll << 40), 1 << 20, -1000 };
 
-	(void)state;
 	for (unsigned int i = 0; i < sizeof(jumps) / sizeof(jumps[0]); i++) {
 		struct roost_fast_clock clock = { 0 };
 		uint64_t before_ns, ns;
@@ -85,7 +82,6 @@ static void fast_clock__pace_that_changes(void **state)
 {
 	struct roost_fast_clock clock = { 0 };
 
-	(void)state;
 	settle(&clock);
 	clock.ns_per_tick *= 2;
 	clock.good_ticks = 0;

@@ -8,7 +8,6 @@
 
 static void progress__help_iterates_once(void **state)
 {
-	(void)state;
 	fake_turn_bar(&world_worker.turn);
 	atomic_store(&world_worker.iterations, 0);
 	assert_false(roost_progress_help(world_progress));
@@ -20,7 +19,6 @@ static void progress__help_iterates_once(void **state)
 
 static void progress__help_gives_up_a_taken_turn(void **state)
 {
-	(void)state;
 	pthread_mutex_lock(&world_worker.turn.lock);
 	atomic_store(&world_worker.iterations, 0);
 	assert_false(roost_progress_help(world_progress));
@@ -40,14 +38,12 @@ static void send_in_turn(void)
 
 static void progress__send_end_sends_in_a_free_turn(void **state)
 {
-	(void)state;
 	atomic_store(&world_worker.work, 1);
 	send_in_turn();
 }
 
 static void progress__send_end_iterates_where_nothing_goes(void **state)
 {
-	(void)state;
 	send_in_turn();
 	assert_true(atomic_load(&world_worker.iterations) >
 		    world_posted.iterations);
@@ -55,7 +51,6 @@ static void progress__send_end_iterates_where_nothing_goes(void **state)
 
 static void progress__send_end_rings_where_the_turn_is_taken(void **state)
 {
-	(void)state;
 	world_posted.rung = world_posted.in_turn = 0;
 	pthread_mutex_lock(&world_worker.turn.lock);
 	atomic_store(&world_worker.iterations, 0);
@@ -69,7 +64,6 @@ static void progress__send_end_rings_where_the_turn_is_taken(void **state)
 /* Doorbells that ring all the time must not hold a helper for ever. */
 static void progress__help_is_bounded(void **state)
 {
-	(void)state;
 	atomic_store(&world_worker.has_work, true);
 	roost_progress_help(world_progress);
 	atomic_store(&world_worker.has_work, false);
@@ -77,7 +71,6 @@ static void progress__help_is_bounded(void **state)
 
 static void progress__dedicated_needs_no_help(void **state)
 {
-	(void)state;
 	pthread_mutex_lock(&world_worker.turn.lock);
 	world_sleep_ns(1 * MS);
 	atomic_store(&world_worker.iterations, 0);

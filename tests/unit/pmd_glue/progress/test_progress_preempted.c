@@ -32,7 +32,6 @@ static void progress__the_holder_is_preempted(void **state)
 			       .release = release_turn,
 			       .is_over = help };
 
-	(void)state;
 	preempted_run(&p);
 }
 
@@ -54,7 +53,6 @@ static void progress__the_holder_is_preempted_and_there_is_work(void **state)
 			       .release = release_turn_without,
 			       .is_over = help };
 
-	(void)state;
 	preempted_run(&p);
 }
 
@@ -74,7 +72,6 @@ static void progress__who_waits_for_the_turn_is_preempted(void **state)
 			       .release = want_it_no_more,
 			       .is_over = help };
 
-	(void)state;
 	preempted_run(&p);
 }
 
@@ -96,7 +93,6 @@ static void progress__the_dedicated_thread_is_preempted(void **state)
 {
 	struct preempted p = { .hold = count, .is_over = help_until_iterated };
 
-	(void)state;
 	preempted_run(&p);
 }
 

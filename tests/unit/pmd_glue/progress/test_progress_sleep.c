@@ -49,7 +49,6 @@ static int start_with_others(void **state)
 	const struct roost_progress_rx rx = { .ctx = &port,
 					      .is_waiting = is_waiting };
 
-	(void)state;
 	world_start(ROOST_PROGRESS_ADAPTIVE, &rx);
 	return 0;
 }
@@ -62,7 +61,6 @@ static int start_interrupts(void **state)
 		.disarm = disarm,
 	};
 
-	(void)state;
 	port.arms = port.disarms = 0;
 	port.fd = eventfd(0, EFD_NONBLOCK);
 	world_start(ROOST_PROGRESS_ADAPTIVE, &rx);
@@ -90,13 +88,11 @@ static void check_naps(void)
 
 static void progress__idle_thread_naps(void **state)
 {
-	(void)state;
 	check_naps();
 }
 
 static void progress__polls_while_there_is_work(void **state)
 {
-	(void)state;
 	atomic_store(&world_worker.work, 1);
 	assert_true(world_exceeds(5000, 50 * MS));
 }
@@ -104,7 +100,6 @@ static void progress__polls_while_there_is_work(void **state)
 /* Not even where the last iteration itself did nothing. */
 static void progress__does_not_sleep_while_something_is_left(void **state)
 {
-	(void)state;
 	world_sleep_ns(5 * MS);
 	atomic_store(&world_worker.has_left, true);
 	assert_true(world_exceeds(5000, 50 * MS));
@@ -112,7 +107,6 @@ static void progress__does_not_sleep_while_something_is_left(void **state)
 
 static void progress__nap_ends_at_the_deadline(void **state)
 {
-	(void)state;
 	world_sleep_ns(5 * MS);
 	atomic_store(&world_worker.deadline_ns, roost_now_ns());
 	/* A timer that is due is not slept over. */
@@ -122,7 +116,6 @@ static void progress__nap_ends_at_the_deadline(void **state)
 /* What another device put aside wakes by a kick, and is not slept over. */
 static void progress__packets_put_aside_keep_it_awake(void **state)
 {
-	(void)state;
 	world_sleep_ns(50 * MS);
 	atomic_store(&waiting, true);
 	roost_progress_kick(world_progress);
@@ -133,7 +126,6 @@ static void progress__packets_put_aside_keep_it_awake(void **state)
 
 static void progress__help_keeps_the_thread_out(void **state)
 {
-	(void)state;
 	world_nudges = false;
 	for (int i = 0; i < 50; i++) {
 		world_help_for(3 * MS);
@@ -160,7 +152,6 @@ static void progress__nudge_leaves_it_to_helpers(void **state)
 {
 	long before;
 
-	(void)state;
 	world_nudges = true;
 	for (int i = 0; i < 50; i++) {
 		world_help_for(3 * MS);
@@ -177,7 +168,6 @@ static void progress__nudge_leaves_it_to_helpers(void **state)
 
 static void progress__thread_takes_over_when_help_ends(void **state)
 {
-	(void)state;
 	world_help_for(5 * MS);
 	assert_true(world_exceeds(10, 50 * MS));
 }
@@ -187,7 +177,6 @@ static void progress__expectation_outlives_help(void **state)
 {
 	uint64_t end_ns = roost_now_ns() + 10000 * MS;
 
-	(void)state;
 	atomic_store(&world_worker.tries, 0);
 	/* Ten times what it would try while it is kept out. */
 	while (atomic_load(&world_worker.tries) < 100) {
@@ -202,7 +191,6 @@ static void progress__work_behind_a_taken_turn_is_done(void **state)
 {
 	uint64_t end_ns;
 
-	(void)state;
 	world_help_for(5 * MS);
 	pthread_mutex_lock(&world_worker.turn.lock);
 	atomic_store(&world_worker.has_work, true);
@@ -259,13 +247,11 @@ static void check_wakes(void (*something)(void))
 
 static void progress__interrupt_wakes_it(void **state)
 {
-	(void)state;
 	check_wakes(raise_interrupt);
 }
 
 static void progress__kick_wakes_it(void **state)
 {
-	(void)state;
 	check_wakes(kick);
 }
 
@@ -276,7 +262,6 @@ static void nudge(void)
 
 static void progress__nudge_wakes_it(void **state)
 {
-	(void)state;
 	check_wakes(nudge);
 }
 
@@ -291,7 +276,6 @@ static void post_much(void)
 
 static void progress__what_a_post_leaves_wakes_it(void **state)
 {
-	(void)state;
 	check_wakes(post_much);
 }
 
@@ -300,7 +284,6 @@ static void progress__every_arming_is_taken_back(void **state)
 	uint64_t begin_ns;
 	unsigned int n;
 
-	(void)state;
 	assert_true(world_exceeds(2, 350 * MS));
 	begin_ns = roost_now_ns();
 	n = world_iterations_in(350 * MS);
@@ -318,7 +301,6 @@ static void progress__dedicated_thread_polls(void **state)
 	long before = nb_sleeps();
 	unsigned int n = 0;
 
-	(void)state;
 	for (int i = 0; i < 20; i++)
 		n += world_iterations_in(10 * MS);
 	assert_true(n > 1000);

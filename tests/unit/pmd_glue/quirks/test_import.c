@@ -75,7 +75,6 @@ static void import__a_child_may_walk_the_libraries(void **state)
 	int status = 0;
 	pid_t pid;
 
-	(void)state;
 	for (int i = 0; i < FORKS && status == 0; i++) {
 		pid = fork();
 		assert_true(pid >= 0);
@@ -96,7 +95,6 @@ static void import__found_while_others_are_loaded(void **state)
 	void *init = dlsym(RTLD_DEFAULT, SYMBOL);
 	pthread_t thread = start(load_main);
 
-	(void)state;
 	alarm(LIMIT_S);
 	for (int i = 0; i < FINDS; i++)
 		assert_ptr_equal(roost_import_find(LOADED, SYMBOL), init);
@@ -107,7 +105,6 @@ static void import__found_while_others_are_loaded(void **state)
 
 static void import__none_is_found(void **state)
 {
-	(void)state;
 	assert_null(roost_import_find(LOADED, "no_such_function"));
 	assert_null(roost_import_find("no_such_library", SYMBOL));
 }

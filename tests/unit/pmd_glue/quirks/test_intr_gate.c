@@ -79,13 +79,11 @@ static void open_driver(struct fake_driver *d)
 
 static int put_gate(void **state)
 {
-	(void)state;
 	return roost_intr_gate_put("libglue_fake_driver.so");
 }
 
 static int setup(void **state)
 {
-	(void)state;
 	roost_intr_owner_open(&owner, "socket", &trust);
 	roost_intr_gate_enter(&owner);
 	open_driver(&driver);
@@ -95,7 +93,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	roost_intr_owner_close(&owner);
 	close(driver.far_fd);
 	rte_intr_instance_free(driver.handle);
@@ -119,7 +116,6 @@ static void peer_says_something(struct fake_driver *d)
 
 static void gate__is_put_before_a_library(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_intr_gate_put("libglue_fake_driver.so"), 0);
 	assert_int_equal(roost_intr_gate_put("librte_net_nosuch.so"), -ENOENT);
 	/* Loaded, but it registers nothing. */
@@ -128,7 +124,6 @@ static void gate__is_put_before_a_library(void **state)
 
 static void gate__calls_back_when_the_peer_speaks(void **state)
 {
-	(void)state;
 	assert_int_equal(poll_and_dispatch(), 1);
 	assert_int_equal(driver.calls, 0);
 	peer_says_something(&driver);
@@ -138,7 +133,6 @@ static void gate__calls_back_when_the_peer_speaks(void **state)
 
 static void gate__calls_back_when_the_peer_dies(void **state)
 {
-	(void)state;
 	close(driver.far_fd);
 	poll_and_dispatch();
 	assert_int_equal(driver.calls, 1);
@@ -147,7 +141,6 @@ static void gate__calls_back_when_the_peer_dies(void **state)
 
 static void gate__unregister_from_outside(void **state)
 {
-	(void)state;
 	assert_true(roost_intr_owner_is_busy(&owner));
 	roost_intr_gate_enter(&owner);
 	assert_int_equal(fake_unregister(driver.handle, callback, &driver), 1);
@@ -170,7 +163,6 @@ static void unregister(struct fake_driver *d)
 
 static void gate__unregister_inside_the_callback(void **state)
 {
-	(void)state;
 	driver.in_callback = unregister;
 	peer_says_something(&driver);
 	poll_and_dispatch();
@@ -195,7 +187,6 @@ static void gate__forgets_a_socket_closed_while_registered(void **state)
 {
 	int reused;
 
-	(void)state;
 	driver.in_callback = accept_and_fail;
 	peer_says_something(&driver);
 	poll_and_dispatch();
@@ -214,7 +205,6 @@ static void gate__owner_closes_what_the_driver_forgot(void **state)
 {
 	char byte;
 
-	(void)state;
 	roost_intr_owner_close(&owner);
 	assert_int_equal(poll_and_dispatch(), 0);
 	assert_int_equal(read(driver.far_fd, &byte, 1), 0); /* end of file */
@@ -226,7 +216,6 @@ static void gate__another_port_inherits(void **state)
 {
 	struct roost_intr_owner heir, stranger;
 
-	(void)state;
 	roost_intr_owner_open(&stranger, "other", &trust);
 	roost_intr_owner_open(&heir, "socket", &trust);
 	roost_intr_owner_close(&owner);
@@ -332,7 +321,6 @@ static void gate__strangers_take_no_peers_place(void **state)
 	struct sockaddr_un addr;
 	pid_t pid;
 
-	(void)state;
 	listener = listen_somewhere(SOCK_SEQPACKET, &addr, &len);
 	pid = stranger(ready);
 	if (pid == 0)
@@ -362,7 +350,6 @@ static void gate__a_user_that_is_trusted(void **state)
 	socklen_t len;
 	pid_t pid;
 
-	(void)state;
 	trust.users = (struct roost_users){ .nb = 1, .v = { STRANGER } };
 	listener = listen_somewhere(SOCK_SEQPACKET, &addr, &len);
 	pid = stranger(ready);
@@ -397,7 +384,6 @@ static void gate__a_stranger_keeps_no_callback(void **state)
 	int ready[2];
 	pid_t pid;
 
-	(void)state;
 	listener_of_callback = listen_somewhere(SOCK_SEQPACKET, &addr, &len);
 	pid = stranger(ready);
 	if (pid == 0)
@@ -431,7 +417,6 @@ static void gate__a_stranger_who_serves(void **state)
 	socklen_t len;
 	pid_t pid;
 
-	(void)state;
 	listener = listen_somewhere(SOCK_STREAM, &addr, &len);
 	pid = stranger(ready);
 	if (pid == 0)
@@ -456,7 +441,6 @@ static void gate__a_server_that_is_full(void **state)
 	socklen_t len;
 	int last = 0;
 
-	(void)state;
 	listener = listen_somewhere(SOCK_STREAM, &addr, &len);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	roost_intr_gate_enter(&owner);
@@ -489,7 +473,6 @@ static void put_off(struct fake_driver *d)
 
 static void gate__alarm_waits_until_the_driver_is_left(void **state)
 {
-	(void)state;
 	driver.in_callback = put_off;
 	close(driver.far_fd);
 	driver.far_fd = -1;
@@ -508,7 +491,6 @@ static void gate__accept_takes_who_is_there(void **state)
 	int client = socket(AF_UNIX, SOCK_STREAM, 0);
 	int fd;
 
-	(void)state;
 	/* Linux chooses an abstract name. */
 	assert_int_equal(bind(listener, (const void *)&addr, len), 0);
 	assert_int_equal(listen(listener, 1), 0);
@@ -529,7 +511,6 @@ static void gate__hang_up(void **state)
 {
 	char c;
 
-	(void)state;
 	roost_intr_owner_hang_up(&owner);
 	assert_int_equal(read(driver.far_fd, &c, 1), 0);
 	assert_int_equal(send(driver.fd, "x", 1, MSG_NOSIGNAL), -1);

@@ -89,7 +89,6 @@ static int open_fake(struct roost_quirk_port *port, char why[128])
 
 static int setup(void **state)
 {
-	(void)state;
 	put_ret = open_ret = 0;
 	nb_open = nb_inside = nb_workers = 0;
 	return 0;
@@ -100,7 +99,6 @@ static void quirk__stands_before_the_driver_or_says_why(void **state)
 	struct roost_quirk_port port;
 	char why[128];
 
-	(void)state;
 	put_ret = -ENOENT;
 	assert_int_equal(open_fake(&port, why), -ENODEV);
 	assert_string_equal(why, "librte_net_fake.so: not loaded; install "
@@ -121,7 +119,6 @@ static void quirk__is_closed_once(void **state)
 	struct roost_quirk_port port;
 	char why[128];
 
-	(void)state;
 	assert_int_equal(open_fake(&port, why), 0);
 	assert_string_equal(why, "");
 	roost_quirk_enter(&port);
@@ -140,7 +137,6 @@ static void quirk__forgets_workers_after_the_port(void **state)
 	struct roost_quirk_worker w;
 	char why[128];
 
-	(void)state;
 	assert_int_equal(open_fake(&port, why), 0);
 	roost_quirk_add_worker(&port, &w, NULL);
 	assert_int_equal(nb_workers, 1);
@@ -157,7 +153,6 @@ static void quirk__needs_nothing(void **state)
 	const int *fds;
 	char why[128];
 
-	(void)state;
 	assert_int_equal(roost_quirk_sockets(&port, &fds), -ENOTSUP);
 	assert_int_equal(open_fake(&port, why), 0);
 	assert_int_equal(roost_quirk_sockets(&port, &fds), -ENOTSUP);
@@ -185,7 +180,6 @@ static void quirk__of_each_driver(void **state)
 		{ "net_virtio_user0,path=/a", &roost_quirk_virtio_user, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct roost_driver *d =
 			roost_driver_find(rows[i].devargs);

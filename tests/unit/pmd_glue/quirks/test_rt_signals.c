@@ -37,7 +37,6 @@ static void (*get(int signo))(int)
 
 static void rt_signals__none_looks_free(void **state)
 {
-	(void)state;
 	roost_rt_signals_hide();
 	for (int signo = SIGRTMIN; signo <= SIGRTMAX; signo++)
 		assert_true(get(signo) != SIG_DFL);
@@ -48,7 +47,6 @@ static void rt_signals__none_looks_free(void **state)
 
 static void rt_signals__those_of_the_application_stay(void **state)
 {
-	(void)state;
 	set(SIGRTMIN + 2, handler);
 	roost_rt_signals_hide();
 	assert_true(get(SIGRTMIN + 2) == handler);
@@ -63,7 +61,6 @@ static void rt_signals__those_of_the_application_stay(void **state)
 /* One port is opened aside while another one's driver is called. */
 static void rt_signals__the_last_one_shows_them(void **state)
 {
-	(void)state;
 	roost_rt_signals_hide();
 	roost_rt_signals_hide();
 	roost_rt_signals_show();

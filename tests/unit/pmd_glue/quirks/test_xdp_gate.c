@@ -28,7 +28,6 @@ static const char *why(enum roost_xdp_step step, int error)
 
 static void xdp__causes_have_a_fix(void **state)
 {
-	(void)state;
 	assert_non_null(strstr(why(ROOST_XDP_ATTACH, EBUSY),
 			       "ip link set dev eth7 xdp off"));
 	assert_non_null(strstr(why(ROOST_XDP_ATTACH, EPERM), "CAP_BPF"));
@@ -42,7 +41,6 @@ static void xdp__causes_have_a_fix(void **state)
 
 static void xdp__other_causes_are_named(void **state)
 {
-	(void)state;
 	for (int step = ROOST_XDP_LOAD; step < ROOST_XDP_STEPS; step++)
 		assert_non_null(strstr(why((enum roost_xdp_step)step, ENOMEM),
 				       strerror(ENOMEM)));
@@ -54,7 +52,6 @@ static void xdp__program_is_a_file(void **state)
 	static unsigned char read_back[sizeof(roost_xdp_program) + 1];
 	struct roost_xdp xdp;
 
-	(void)state;
 	if (sizeof(roost_xdp_program) == 1) {
 		assert_int_equal(roost_xdp_open(&xdp), -ENOENT);
 		skip();
@@ -74,7 +71,6 @@ static void xdp__program_is_a_file(void **state)
 /* No driver here: nothing to stand before. */
 static void xdp__no_driver(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_xdp_gate_put(NULL), -ENOENT);
 }
 

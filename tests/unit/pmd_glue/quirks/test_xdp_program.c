@@ -124,7 +124,6 @@ static void program__takes_rocev2(void **state)
 {
 	struct frame f;
 
-	(void)state;
 	taken(udp4(0x0800, 4791));
 	taken(udp4(0x8100, 4791));
 	taken(udp4(0x88a8, 4791));
@@ -142,7 +141,6 @@ static void program__passes_other_protocols(void **state)
 {
 	struct frame f;
 
-	(void)state;
 	passed(udp4(0x0800, 4790));
 	passed(udp4(0x0800, 53));
 	f = ether(0x0806);
@@ -173,7 +171,6 @@ static void program__passes_fragments(void **state)
 	static const uint16_t frags[] = { 0x2000, 0x2001, 0x0001, 0x1fff };
 	struct frame f;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(frags) / sizeof(frags[0]); i++) {
 		f = ether(0x0800);
 		put_ip4(&f, 17, 5, frags[i]);
@@ -191,7 +188,6 @@ static void program__ip_options(void **state)
 {
 	struct frame f = ether(0x0800);
 
-	(void)state;
 	put_ip4(&f, 17, 7, 0x4000);
 	put_udp(&f, 4791);
 	taken(f);
@@ -206,7 +202,6 @@ static void program__passes_cut_frames(void **state)
 {
 	struct frame f = udp4(0x0800, 4791);
 
-	(void)state;
 	for (f.len--; f.len >= ROOST_ETH_LEN; f.len--)
 		passed(f);
 }
@@ -217,7 +212,6 @@ static int setup(void **state)
 	struct bpf_program *program;
 	int map_fd;
 
-	(void)state;
 	object = bpf_object__open_mem(roost_xdp_program,
 				      sizeof(roost_xdp_program), NULL);
 	if (!object || bpf_object__load(object) != 0)
@@ -234,7 +228,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	if (socket_fd >= 0)
 		close(socket_fd);
 	bpf_object__close(object);

@@ -25,13 +25,11 @@ static struct roost_share_packet got;
 
 static int setup(void **state)
 {
-	(void)state;
 	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	close(ends[0]);
 	close(ends[1]);
 	return 0;
@@ -59,7 +57,6 @@ static void message__attach_brings_descriptors_and_ticket(void **state)
 	int fds[1] = { eventfd(6, 0) };
 	uint64_t value = 0;
 
-	(void)state;
 	assert_int_equal(roost_share_send(ends[0], &msg, "ticket", 6, fds), 0);
 	assert_int_equal(roost_share_receive(ends[1], false, &got), 0);
 	assert_int_equal(got.msg.type, ROOST_SHARE_ATTACH);
@@ -83,7 +80,6 @@ static void message__refused_attach_has_no_descriptors(void **state)
 		.status = -ENOSPC,
 	};
 
-	(void)state;
 	assert_int_equal(roost_share_send(ends[1], &msg, NULL, 0, NULL), 0);
 	assert_int_equal(roost_share_receive(ends[0], true, &got), 0);
 	assert_int_equal(got.msg.status, -ENOSPC);
@@ -95,7 +91,6 @@ static void message__every_type_arrives_from_its_end_alone(void **state)
 	int fds[ROOST_SHARE_FDS_MAX];
 	unsigned int before;
 
-	(void)state;
 	for (unsigned int i = 0; i < ROOST_SHARE_FDS_MAX; i++)
 		fds[i] = eventfd(0, 0);
 	before = open_fds();
@@ -124,7 +119,6 @@ static void message__every_type_arrives_from_its_end_alone(void **state)
 
 static void message__none_there_and_end(void **state)
 {
-	(void)state;
 	assert_int_equal(roost_share_receive(ends[1], false, &got), -EAGAIN);
 	shutdown(ends[0], SHUT_WR);
 	assert_int_equal(roost_share_receive(ends[1], false, &got),
@@ -137,7 +131,6 @@ static void message__full_socket_is_said(void **state)
 	struct roost_share_msg msg = { .type = ROOST_SHARE_CHANGED };
 	int ret = 0;
 
-	(void)state;
 	for (unsigned int i = 0; i < 100000 && !ret; i++)
 		ret = roost_share_send(ends[1], &msg, NULL, 0, NULL);
 	assert_int_equal(ret, -EAGAIN);
@@ -231,7 +224,6 @@ static void message__wrong_packets_are_refused(void **state)
 				   ROOST_SHARE_TAIL_MAX + 1];
 	const unsigned int before = open_fds();
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		send_raw(&wrong[i].msg, wrong[i].len, wrong[i].nb_fds);
 		assert_int_equal(roost_share_receive(ends[1], false, &got),
@@ -250,7 +242,6 @@ static void message__no_descriptor_left(void **state)
 	struct rlimit before, none;
 	int fds[1] = { ends[0] };
 
-	(void)state;
 	assert_int_equal(roost_share_send(ends[0], &msg, NULL, 0, fds), 0);
 	getrlimit(RLIMIT_NOFILE, &before);
 	none = before;

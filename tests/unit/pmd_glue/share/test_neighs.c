@@ -49,7 +49,6 @@ static int setup(void **state)
 					       32 };
 	struct roost_share_session_conf conf = { .label = "a port" };
 
-	(void)state;
 	assert_int_equal(roost_shm_memory_make(&shape, &memory), 0);
 	fake_prepare(&d);
 	d.serve = serve;
@@ -64,7 +63,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	roost_share_neighs_destroy(n);
 	roost_share_session_close(s);
 	roost_share_grant_drop(&grant);
@@ -120,7 +118,6 @@ static void neighs__a_thousand_paths_are_one_resolve(void **state)
 	struct roost_neigh *neighs[1000];
 	uint64_t now_ns, next_ns;
 
-	(void)state;
 	answer(9);
 	for (int i = 0; i < 1000; i++) {
 		assert_int_equal(resolve(9, false, &neighs[i]), 0);
@@ -158,7 +155,6 @@ static void neighs__asking_does_not_wait(void **state)
 	const uint64_t now_ns = roost_now_ns();
 	uint64_t next_ns;
 
-	(void)state;
 	assert_int_equal(roost_share_neighs_meet(n, &own, &dgid), -EAGAIN);
 	assert_int_equal(resolve(3, true, &neigh), 0);
 	assert_int_equal(atomic_load(&neigh->mac_gen), 0);
@@ -183,7 +179,6 @@ static void neighs__resolve_behind_ask_gives_back_both(void **state)
 {
 	struct roost_neigh *asked, *neigh;
 
-	(void)state;
 	assert_int_equal(resolve(3, true, &asked), 0);
 	answer(3);
 	roost_share_neighs_forget(n);
@@ -202,7 +197,6 @@ static void neighs__what_is_not_reached(void **state)
 {
 	struct roost_neigh *neigh;
 
-	(void)state;
 	assert_int_equal(resolve(NO_ROUTE, false, &neigh), -EHOSTUNREACH);
 	assert_int_equal(resolve(WRONG_INDEX, false, &neigh), -EHOSTUNREACH);
 	assert_int_equal(resolve(WRONG_INDEX, true, &neigh), -EHOSTUNREACH);
@@ -220,7 +214,6 @@ static void neighs__sources_are_told_apart(void **state)
 	struct roost_neigh *a, *b;
 	const struct roost_gid dgid = peer(9);
 
-	(void)state;
 	answer(9);
 	assert_int_equal(resolve(9, false, &a), 0);
 	assert_int_equal(roost_share_neighs_resolve(n, &d.facts.gids[0], &dgid,
@@ -255,7 +248,6 @@ static void neighs__each_resolve_has_its_put(void **state)
 	pthread_t threads[4];
 	uint64_t failed[4] = { 0 }, now_ns = roost_now_ns(), next_ns;
 
-	(void)state;
 	for (uint8_t i = 1; i < 100; i++)
 		answer(i);
 	for (int i = 0; i < 4; i++)

@@ -24,14 +24,12 @@ static int fd;
 
 static int setup(void **state)
 {
-	(void)state;
 	return roost_share_page_make(&page, &fd) ||
 	       roost_share_page_map(fd, &seen);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	roost_share_page_close(seen);
 	roost_share_page_close(page);
 	close(fd);
@@ -49,7 +47,6 @@ static void page__reader_sees_what_was_written(void **state)
 	struct roost_share_facts copy;
 	uint32_t first, second;
 
-	(void)state;
 	assert_int_equal(roost_share_page_read(seen, &copy, &first), 0);
 	assert_true(roost_share_page_write(page, &facts));
 	assert_int_equal(roost_share_page_read(seen, &copy, &second), 0);
@@ -69,7 +66,6 @@ static void page__half_written_is_not_waited_for(void **state)
 	struct roost_share_facts copy;
 	uint32_t generation;
 
-	(void)state;
 	atomic_fetch_add(&page->generation, 1);
 	assert_int_equal(roost_share_page_read(seen, &copy, &generation),
 			 -EAGAIN);
@@ -94,7 +90,6 @@ static void page__facts_are_of_one_write(void **state)
 	uint32_t generation;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, write_facts, &stop), 0);
 	for (unsigned int i = 0; i < 20000; i++) {
 		const unsigned char *bytes = (const unsigned char *)&copy;
@@ -121,7 +116,6 @@ static void page__others_are_refused(void **state)
 	uint8_t *base;
 	int memfd;
 
-	(void)state;
 	/* Not sealed: it could shrink under the reader. */
 	memfd = roost_sealed_make("x", sizeof(*page), &base);
 	assert_true(memfd >= 0);

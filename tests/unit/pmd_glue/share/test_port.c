@@ -32,14 +32,12 @@ static struct roost_dev *dev;
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_prepare(&d);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	fake_stop(&d);
 	return 0;
 }
@@ -102,7 +100,6 @@ static void change(const struct roost_share_facts *facts)
 
 static void port__needs_no_eal(void **state)
 {
-	(void)state;
 	start_port();
 	assert_false(roost_eal_is_ours());
 	assert_memory_equal(port->first_mac, d.facts.mac, 6);
@@ -115,7 +112,6 @@ static void port__needs_no_eal(void **state)
 
 static void port__a_wrong_seat_is_refused(void **state)
 {
-	(void)state;
 	d.attached.attached.seat = 2;
 	assert_int_equal(open_port(), -EPROTO);
 }
@@ -124,7 +120,6 @@ static void port__leases_blocks_one_after_the_other(void **state)
 {
 	uint32_t first, nb;
 
-	(void)state;
 	start_port();
 	assert_int_equal(port->leases->qpn_index_bits, 20);
 	assert_int_equal(port->leases->qpn_key[1], 2);
@@ -160,7 +155,6 @@ static void port__a_block_out_of_range_is_refused(void **state)
 {
 	uint32_t first, nb;
 
-	(void)state;
 	d.serve = serve_hostile;
 	assert_int_equal(open_port(), 0);
 	port->leases->lease_qpns(port->leases->ctx, &first, &nb);
@@ -187,7 +181,6 @@ static void port__follows_the_page(void **state)
 	uint16_t pkey;
 	uint8_t mac[6];
 
-	(void)state;
 	d.facts.gid_len_bits[1] = 24;
 	start_port();
 	facts = d.facts;
@@ -232,7 +225,6 @@ static void port__hostile_facts_are_cut(void **state)
 	uint16_t pkey;
 	uint8_t mac[6];
 
-	(void)state;
 	start_port();
 	facts = d.facts;
 	memset(&facts.gids[2], 0xff, sizeof(facts.gids[2])); /* a group */
@@ -267,7 +259,6 @@ static void port__a_page_that_never_rests(void **state)
 	struct roost_share_facts facts;
 	struct roost_backend_view view;
 
-	(void)state;
 	start_port();
 	run();
 	facts = d.facts;
@@ -295,7 +286,6 @@ static void port__its_end_is_fatal_to_the_device(void **state)
 					   .reason = "it sends too much" };
 	struct roost_share_facts facts;
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		if (i > 0)
 			setup(NULL);
@@ -338,7 +328,6 @@ static void port__frames_go_both_ways(void **state)
 	struct roost_shm_in in;
 	uint32_t seat;
 
-	(void)state;
 	start_port();
 	seat = d.attach_msg.attach.seat;
 	roost_shm_out_open(&out, &d.memory, 0, &d.client_memory, seat);
@@ -371,7 +360,6 @@ static void port__a_broken_pipe_is_fatal(void **state)
 {
 	struct rte_mbuf *mbuf;
 
-	(void)state;
 	start_port();
 	run();
 	atomic_store(&roost_shm_ring(&d.memory, 0)[0],
@@ -417,7 +405,6 @@ static void device__follows_its_daemon(void **state)
 	struct roost_device *device;
 	int waits = 0;
 
-	(void)state;
 	fake_start(&d);
 	memset(&config, 0, sizeof(config));
 	config.nb_ports = 1;

@@ -47,7 +47,6 @@ static int setup(void **state)
 	const struct roost_shm_shape shape = { 64, ROOST_SHM_SLOT_BYTES, 2,
 					       32 };
 
-	(void)state;
 	assert_int_equal(roost_shm_memory_make(&shape, &memory), 0);
 	fake_prepare(&d);
 	return 0;
@@ -55,7 +54,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	fake_stop(&d);
 	roost_shm_memory_close(&memory);
 	return 0;
@@ -98,7 +96,6 @@ static void session__attaches_and_says_bye(void **state)
 {
 	uint8_t ticket[ROOST_SHARE_TAIL_MAX];
 
-	(void)state;
 	attach();
 	assert_int_equal(d.attach_msg.attach.seat, 1);
 	assert_string_equal(d.attach_msg.attach.command, "test_glue_session");
@@ -119,7 +116,6 @@ static void session__no_daemon(void **state)
 {
 	const unsigned int before = open_fds();
 
-	(void)state;
 	fake_start(&d);
 	assert_int_equal(open_session("/tmp/roost-nobody.sock"), -ENOENT);
 	assert_int_equal(open_session("/tmp"), -ECONNREFUSED);
@@ -143,7 +139,6 @@ static void refuse(enum fake_attach how, int status, int expected)
 
 static void session__every_refusal_of_an_attach(void **state)
 {
-	(void)state;
 	refuse(FAKE_REFUSES, -ENOSPC, -ENOSPC);
 	refuse(FAKE_HANGS_UP, 0, -ECONNRESET);
 	refuse(FAKE_SENDS_RAW, 0, -EPROTO);
@@ -154,7 +149,6 @@ static void session__silent_daemon_is_given_two_seconds(void **state)
 {
 	uint64_t begin_ns = roost_now_ns(), waited_ns;
 
-	(void)state;
 	refuse(FAKE_IS_SILENT, 0, -ETIMEDOUT);
 	waited_ns = roost_now_ns() - begin_ns;
 	assert_in_range(waited_ns, ROOST_SHARE_ATTACH_NS,
@@ -218,7 +212,6 @@ static void spoil(unsigned int i, struct roost_share_attached *a)
 
 static void session__every_wrong_grant_is_refused(void **state)
 {
-	(void)state;
 	for (unsigned int i = 0; i < 16; i++) {
 		unsigned int before;
 
@@ -237,7 +230,6 @@ static void session__wrong_descriptors_are_refused(void **state)
 {
 	static const unsigned int which[] = { 0, 2 };
 
-	(void)state;
 	for (unsigned int i = 0; i < 2; i++) {
 		unsigned int before;
 		int fd = memfd_create("unsealed", MFD_CLOEXEC);
@@ -262,7 +254,6 @@ static void session__a_hub_of_another_user_is_refused(void **state)
 	pid_t child;
 	char byte;
 
-	(void)state;
 	fake_start(&d);
 	if (getuid() != 0)
 		skip();
@@ -330,7 +321,6 @@ static void session__many_threads_get_their_own_answers(void **state)
 	pthread_t threads[CROWD];
 	uint64_t ok[CROWD] = { 0 };
 
-	(void)state;
 	d.serve = serve_backwards;
 	attach();
 	for (int round = 0; round < 50; round++) {
@@ -363,7 +353,6 @@ static bool serve_nothing(struct fake_daemon *f,
 
 static void session__errors_of_answers_are_returned(void **state)
 {
-	(void)state;
 	d.serve = serve_error;
 	attach();
 	assert_int_equal(request(ROOST_SHARE_JOIN), -ENOSPC);
@@ -377,7 +366,6 @@ static void session__an_answer_that_does_not_come(void **state)
 				       .addr.asks = 1 };
 	uint64_t begin_ns = roost_now_ns();
 
-	(void)state;
 	d.serve = serve_nothing;
 	attach();
 	assert_int_equal(roost_share_request(s, &msg), -ETIMEDOUT);
@@ -406,7 +394,6 @@ static void session__news_are_told_once(void **state)
 {
 	uint8_t ticket[ROOST_SHARE_TAIL_MAX];
 
-	(void)state;
 	attach();
 	send_news(ROOST_SHARE_CHANGED);
 	send_news(ROOST_SHARE_TICKET);
@@ -425,7 +412,6 @@ static void session__eviction_ends_it(void **state)
 {
 	struct roost_share_news news;
 
-	(void)state;
 	attach();
 	send_news(ROOST_SHARE_EVICTED);
 	news = roost_share_session_news(s);
@@ -451,7 +437,6 @@ static void session__a_daemon_that_goes_ends_it(void **state)
 	struct roost_share_news news;
 	uint64_t begin_ns = roost_now_ns();
 
-	(void)state;
 	d.serve = serve_hang_up;
 	attach();
 	assert_int_equal(request(ROOST_SHARE_QPNS), -ENODEV);
@@ -467,7 +452,6 @@ static void session__hostile_packets_end_it(void **state)
 	struct roost_share_msg attached;
 	unsigned int before;
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		setup(NULL);
 		attach();
@@ -505,7 +489,6 @@ static void session__a_flood_is_read_in_parts(void **state)
 	struct pollfd fd = { .events = POLLIN };
 	unsigned int nb = 0;
 
-	(void)state;
 	attach();
 	while (roost_share_send(atomic_load(&d.fd), &msg, NULL, 0, NULL) == 0)
 		nb++;
@@ -522,7 +505,6 @@ static void session__a_child_has_none(void **state)
 	int status;
 	pid_t child;
 
-	(void)state;
 	attach();
 	child = fork();
 	if (child == 0) {

@@ -160,7 +160,6 @@ static void ud__rows(void **state)
 		{ "to another client", others_dest, ROOST_SW_OK },
 	};
 
-	(void)state;
 	run_rows(ROWS(rows), base_ud);
 }
 
@@ -181,7 +180,6 @@ static void rc__rows(void **state)
 		{ "P_Key", pkey, ROOST_SW_PKEY },
 	};
 
-	(void)state;
 	run_rows(ROWS(rows), base_rc);
 }
 
@@ -223,7 +221,6 @@ static void hostile__bytes(void **state)
 {
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
 		struct maker m = ud_of(&w, 0);
@@ -253,7 +250,6 @@ static void hostile__lengths(void **state)
 	struct roost_sw_frame frame;
 	uint32_t whole;
 
-	(void)state;
 	world_init(&w);
 	m = ud_of(&w, 0);
 	frame = make(&m);
@@ -282,7 +278,6 @@ static void vlan__of_the_port_only(void **state)
 	struct world w;
 	struct maker m;
 
-	(void)state;
 	world_init(&w);
 	w.port.vlan_id = 5;
 	m = ud_of(&w, 0);
@@ -306,7 +301,6 @@ static void address__of_ones_own(void **state)
 	struct world w;
 	struct maker m;
 
-	(void)state;
 	world_init(&w);
 	m = ud_of(&w, 2);
 	frame = make(&m);
@@ -327,7 +321,6 @@ static void payload__is_not_read(void **state)
 	struct world w;
 	struct maker m;
 
-	(void)state;
 	world_init(&w);
 	m = ud_of(&w, 0);
 	m.payload_bytes = 1024;
@@ -403,7 +396,6 @@ static void req__rows(void **state)
 		{ "source", foreign_src, ROOST_SW_SRC_ADDR },
 	};
 
-	(void)state;
 	base_type = ROOST_CM_REQ;
 	run_rows(ROWS(rows), base_mad);
 }
@@ -419,7 +411,6 @@ static void rep__rows(void **state)
 		{ "to another's request", not_asked, ROOST_SW_MAD_ANSWER },
 	};
 
-	(void)state;
 	base_type = ROOST_CM_REP;
 	run_rows(ROWS(rows), base_mad);
 }
@@ -447,7 +438,6 @@ static void others__rows(void **state)
 		{ "alternate", alternate, ROOST_SW_MAD_ADDR },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		base_type = types[i];
 		run_rows(ROWS(rows), base_mad);
@@ -469,7 +459,6 @@ static void answers__to_what_was_asked(void **state)
 	struct maker req, m;
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	m = mad_of(&w, 0, ROOST_CM_REJ);
 	m.msg.local_id = 0;
@@ -532,7 +521,6 @@ static void mad__bytes(void **state)
 	struct world w;
 	struct maker m;
 
-	(void)state;
 	world_init(&w);
 	m = mad_of(&w, 0, ROOST_CM_RTU);
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
@@ -559,7 +547,6 @@ static void mad__in_two_parts(void **state)
 	struct world w;
 	struct maker m;
 
-	(void)state;
 	world_init(&w);
 	m = mad_of(&w, 0, ROOST_CM_REQ);
 	frame = make(&m);

@@ -82,7 +82,6 @@ static const struct {
 
 static void claim__rules_of_rdma_cm(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		struct roost_claim first = pairs[i].first;
 		struct roost_claim second = pairs[i].second;
@@ -125,7 +124,6 @@ static void claim__other_port_space_is_another_number(void **state)
 	struct roost_lease *lease;
 	uint16_t a, b;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_client(lease, 1000, 0);
@@ -145,7 +143,6 @@ static void claim__refusals(void **state)
 	struct roost_lease *lease;
 	uint16_t a, b;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_client(lease, 1000, 0);
@@ -178,7 +175,6 @@ static void claim__own_address_own_name_space(void **state)
 	struct roost_lease *lease;
 	uint16_t a, b;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_client(lease, 1000, 0);
@@ -206,7 +202,6 @@ static void claim__a_free_port_number(void **state)
 	struct roost_lease *lease;
 	uint16_t a, b;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_client(lease, 1000, 0);
@@ -228,7 +223,6 @@ static void listener__most_specific(void **state)
 	struct roost_lease *lease;
 	uint16_t a;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	to_v4 = roost_lease_addr_find(lease, &gid_v4);

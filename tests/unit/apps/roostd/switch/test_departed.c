@@ -100,7 +100,6 @@ static void established__dreq_until_answered(void **state)
 	const struct roost_cm_msg *msg;
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	send_type(&w, ROOST_CM_REQ);
 	get_type(&w, ROOST_CM_REP);
@@ -130,7 +129,6 @@ static void dreq__ends_with_the_answer(void **state)
 							ROOST_CM_DREQ,
 							ROOST_CM_REJ };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		struct roost_sw_frame frame;
 		struct world w;
@@ -170,7 +168,6 @@ static void half_open__rejected(void **state)
 	const struct roost_cm_msg *msg;
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	send_type(&w, ROOST_CM_REQ);
 	die(&w);
@@ -231,7 +228,6 @@ static void all__at_once(void **state)
 	struct maker m;
 	unsigned int nb = 0;
 
-	(void)state;
 	begin(&w);
 	m = mad_of(&w, 0, ROOST_CM_REQ);
 	for (uint32_t i = 0; i < 10; i++) {

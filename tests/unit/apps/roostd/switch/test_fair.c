@@ -67,7 +67,6 @@ static void round__bytes_not_frames(void **state)
 	static const uint32_t lens[] = { 64, 256, 1024, 4300, 9000 };
 	uint64_t bytes[5] = { 0 };
 
-	(void)state;
 	begin();
 	for (uint32_t i = 0; i < 5; i++)
 		assert_int_equal(roost_fair_add(&fair, i, 1, 0, 0), 0);
@@ -83,7 +82,6 @@ static void round__weights(void **state)
 	static const uint32_t lens[] = { 1500, 64, 4300 };
 	uint64_t bytes[3] = { 0 };
 
-	(void)state;
 	begin();
 	assert_int_equal(roost_fair_add(&fair, 0, 1, 0, 0), 0);
 	assert_int_equal(roost_fair_add(&fair, 1, 2, 0, 0), 0);
@@ -100,7 +98,6 @@ static void queue__order_and_bound(void **state)
 {
 	uint32_t client, len;
 
-	(void)state;
 	begin();
 	assert_int_equal(roost_fair_add(&fair, 3, 1, 0, 0), 0);
 	assert_null(roost_fair_head(&fair, 0, &client, &len));
@@ -128,7 +125,6 @@ static void idle__keeps_no_credit(void **state)
 	uint64_t bytes[2] = { 0 };
 	uint32_t client, len, first = 0;
 
-	(void)state;
 	begin();
 	assert_int_equal(roost_fair_add(&fair, 0, 1, 0, 0), 0);
 	assert_int_equal(roost_fair_add(&fair, 1, 1, 0, 0), 0);
@@ -149,7 +145,6 @@ static void idle__often_keeps_no_credit(void **state)
 {
 	uint32_t client, len, nb = 0;
 
-	(void)state;
 	begin();
 	assert_int_equal(roost_fair_add(&fair, 0, 1, 0, 0), 0);
 	assert_int_equal(roost_fair_add(&fair, 1, 1, 0, 0), 0);
@@ -177,7 +172,6 @@ static void rate__keeps_no_credit(void **state)
 	uint64_t bytes[2] = { 0 }, now_ns = 0;
 	uint32_t client, len;
 
-	(void)state;
 	begin();
 	/* 6 MB/s on a port of 10 MB/s. */
 	assert_int_equal(roost_fair_add(&fair, 0, 1, 6000000, 0), 0);
@@ -204,7 +198,6 @@ static void rate__is_kept(void **state)
 	uint64_t bytes[2] = { 0 }, now_ns = 0;
 	uint32_t client, len;
 
-	(void)state;
 	begin();
 	/* 1 MB/s beside one without a limit, on a port of 10 MB/s. */
 	assert_int_equal(roost_fair_add(&fair, 0, 1, 1000000, 0), 0);
@@ -227,7 +220,6 @@ static void rate__alone_says_when(void **state)
 	uint64_t now_ns = 0, ready_ns;
 	uint32_t client, len, nb = 0;
 
-	(void)state;
 	begin();
 	assert_int_equal(roost_fair_add(&fair, 0, 1, 1000000, 0), 0);
 	assert_int_equal(roost_fair_ready_ns(&fair), UINT64_MAX);
@@ -255,7 +247,6 @@ static void flush__of_one_that_goes(void **state)
 {
 	uint32_t client, len, nb = 0;
 
-	(void)state;
 	begin();
 	assert_int_equal(roost_fair_add(&fair, 0, 1, 0, 0), 0);
 	assert_int_equal(roost_fair_add(&fair, 1, 1, 100, 0), 0);

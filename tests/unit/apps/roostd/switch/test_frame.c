@@ -24,7 +24,6 @@ static void parse__head_only(void **state)
 	struct maker m;
 	uint8_t *p;
 
-	(void)state;
 	world_init(&w);
 	m = ud_of(&w, 0);
 	m.flow.sgid = gid_v6;
@@ -50,7 +49,6 @@ static void parse__runt(void **state)
 	static const uint8_t bytes[13];
 	struct roost_sw_frame frame = { .head = bytes };
 
-	(void)state;
 	for (uint32_t len = 0; len <= sizeof(bytes); len++) {
 		frame.len_bytes = frame.head_len_bytes = len;
 		assert_int_equal(roost_sw_parse(&frame, &room, &pkt),
@@ -71,7 +69,6 @@ static void compose__reads_back(void **state)
 	struct roost_sw_frame frame = { .head = bytes };
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	for (unsigned int i = 0; i < 4; i++) {
 		struct roost_sw_route route = {
@@ -108,7 +105,6 @@ static void compose__reads_back(void **state)
 
 static void drop__names(void **state)
 {
-	(void)state;
 	for (unsigned int i = 0; i < ROOST_SW_DROPS; i++) {
 		const char *name = roost_sw_drop_name((enum roost_sw_drop)i);
 

@@ -38,7 +38,6 @@ static void join__first_and_last(void **state)
 	uint16_t client[8];
 	bool first, last;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	for (unsigned int i = 0; i < 8; i++)
@@ -78,7 +77,6 @@ static void leave_all__tells_what_the_port_leaves(void **state)
 	uint16_t a, b;
 	bool first;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_client(lease, 1000, 0);
@@ -103,7 +101,6 @@ static void join__limits(void **state)
 	uint16_t a;
 	bool first;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_client(lease, 1000, 0);

@@ -22,7 +22,6 @@ static void qpn__is_its_owners(void **state)
 	uint32_t block[2];
 	uint16_t a, b;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_client(lease, 1000, 0);
@@ -59,7 +58,6 @@ static void qpn__of_no_qp(void **state)
 	struct roost_lease *lease;
 	uint16_t a;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_client(lease, 1000, 0);
@@ -84,7 +82,6 @@ static void comm_id__is_its_owners(void **state)
 	uint32_t prefix;
 	uint16_t a;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_client(lease, 1000, 0);
@@ -110,7 +107,6 @@ static void block__limit_of_qps(void **state)
 	uint32_t block;
 	uint16_t a;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_client(lease, 1000, 0);
@@ -128,7 +124,6 @@ static void remove__numbers_in_quarantine(void **state)
 	struct roost_client_conf conf = client_conf(1);
 	uint16_t a, b;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_client(lease, 1000, 0);
@@ -162,7 +157,6 @@ static void address__shared_or_own(void **state)
 	struct roost_lease *lease;
 	uint16_t a, b, c;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_client(lease, 1000, 0);
@@ -201,7 +195,6 @@ static void client__policy_must_make_sense(void **state)
 	struct roost_lease *lease;
 	uint16_t a;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	conf.weight = 0;

@@ -22,7 +22,6 @@ static void take__oldest_free_first(void **state)
 	struct roost_pool pool;
 	uint32_t unit;
 
-	(void)state;
 	assert_int_equal(roost_pool_init(&pool, NB), 0);
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_int_equal(roost_pool_take(&pool, 1, &a, 0, &unit), 0);
@@ -51,7 +50,6 @@ static void take_this__once(void **state)
 	struct roost_pool pool;
 	uint32_t unit, sum = 0;
 
-	(void)state;
 	assert_int_equal(roost_pool_init(&pool, NB), 0);
 	assert_int_equal(roost_pool_take_this(&pool, 1, &a, 0), 0);
 	assert_int_equal(roost_pool_take_this(&pool, 1, &a, 4), 0);
@@ -70,7 +68,6 @@ static void hold__used_ones_go_last(void **state)
 	struct roost_pool pool;
 	uint32_t unit;
 
-	(void)state;
 	assert_int_equal(roost_pool_init(&pool, NB), 0);
 	assert_int_equal(roost_pool_take_this(&pool, 1, &a, 1), 0);
 	roost_pool_hold(&pool, 4, 100);

@@ -42,7 +42,6 @@ static void active__to_established_and_away(void **state)
 	struct world w;
 	struct maker m;
 
-	(void)state;
 	world_init(&w);
 	m = mad_of(&w, 0, ROOST_CM_REQ);
 	out(&w, 0, &m);
@@ -87,7 +86,6 @@ static void passive__to_established_and_away(void **state)
 	struct world w;
 	struct maker m;
 
-	(void)state;
 	world_init(&w);
 	m = mad_to(&w, 1, ROOST_CM_REQ);
 	assert_int_equal(in(&w, 1, &m), ROOST_SW_OK);
@@ -119,7 +117,6 @@ static void rejected__is_away(void **state)
 	struct world w;
 	struct maker m;
 
-	(void)state;
 	world_init(&w);
 	m = mad_to(&w, 0, ROOST_CM_REQ);
 	in(&w, 0, &m);
@@ -144,7 +141,6 @@ static void flood__of_requests_costs_the_oldest(void **state)
 	struct world w;
 	struct maker m;
 
-	(void)state;
 	world_init(&w);
 	c = &w.seen->clients[w.client[0]];
 	/* Another client's request stays. */
@@ -169,7 +165,6 @@ static void established__have_a_limit(void **state)
 	struct world w;
 	struct maker m;
 
-	(void)state;
 	world_init(&w);
 	for (uint32_t i = 0; i < 64; i++) {
 		m = mad_to(&w, 0, ROOST_CM_REQ);
@@ -204,7 +199,6 @@ static void admit__half_open_and_rate(void **state)
 	struct world w;
 	struct maker m;
 
-	(void)state;
 	world_init(&w);
 	m = mad_of(&w, 0, ROOST_CM_REQ);
 	for (uint32_t i = 0; i < 16; i++) {

@@ -270,7 +270,6 @@ static void eight__of_one_busy_port(void **state)
 	uint64_t one;
 	double index;
 
-	(void)state;
 	begin(&s, &alone, 1);
 	run(&s, SECOND);
 	one = s.wire_bytes;
@@ -303,7 +302,6 @@ static void sixty_four__one_floods_one_sleeps(void **state)
 	uint32_t nb_in = 0;
 	struct shaped s;
 
-	(void)state;
 	for (uint32_t i = 0; i < MAX; i++)
 		all[i] = (struct sender){ .weight = 1,
 					  .payload_bytes = 1180,
@@ -347,7 +345,6 @@ static void local__beside_a_full_port(void **state)
 	struct maker m;
 	uint32_t nb = 0;
 
-	(void)state;
 	two[0] = two[1] = (struct sender){ .weight = 1,
 					   .payload_bytes = 4096,
 					   .reads = true };

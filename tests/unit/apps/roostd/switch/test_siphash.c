@@ -41,7 +41,6 @@ static void siphash__reference_vectors(void **state)
 	const uint64_t key[2] = { 0x0706050403020100u, 0x0f0e0d0c0b0a0908u };
 	uint8_t data[16], tag[ROOST_SIPHASH_TAG_LEN];
 
-	(void)state;
 	for (uint8_t i = 0; i < sizeof(data); i++)
 		data[i] = i;
 	for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {

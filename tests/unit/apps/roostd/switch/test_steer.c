@@ -60,7 +60,6 @@ static void port__by_qpn(void **state)
 	struct maker m;
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	for (unsigned int i = 0; i < NB_CLIENTS; i++) {
 		m = rc_to(&w, i);
@@ -92,7 +91,6 @@ static void port__rest_is_the_hosts(void **state)
 	struct maker m;
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	m = rc_to(&w, 0);
 	m.flow.tagged = true;
@@ -132,7 +130,6 @@ static void client__port_or_neighbour(void **state)
 	struct maker m;
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	m = rc_of(&w, 0);
 	assert_int_equal(from_client(&w, &m)->to, ROOST_STEER_PORT);
@@ -156,7 +153,6 @@ static void group__members(void **state)
 	struct world w;
 	bool first;
 
-	(void)state;
 	world_init(&w);
 	m = rc_to(&w, 0);
 	m.opcode = ROOST_OPCODE_UD_SEND_ONLY;
@@ -216,7 +212,6 @@ static void mad__by_id(void **state)
 	struct maker m;
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		m = mad_to(&w, 1, types[i]);
@@ -247,7 +242,6 @@ static void mad__of_another_partition(void **state)
 	struct maker m;
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	m = mad_to(&w, 0, ROOST_CM_REQ);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -270,7 +264,6 @@ static void mad__of_nobody(void **state)
 	struct maker m;
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	m = mad_to(&w, 0, ROOST_CM_DREQ);
 	m.msg.remote_id = 0x77777777;
@@ -296,7 +289,6 @@ static void request__by_listener(void **state)
 	struct maker m;
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	m = mad_to(&w, 0, ROOST_CM_REQ);
 	assert_int_equal(from_port(&w, &m)->to, ROOST_STEER_ANSWER);
@@ -331,7 +323,6 @@ static void request__again_to_the_same(void **state)
 	struct maker m, rej;
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	m = mad_to(&w, 0, ROOST_CM_REQ);
 	rej = mad_to(&w, 0, ROOST_CM_REJ);

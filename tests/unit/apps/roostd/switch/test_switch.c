@@ -26,7 +26,6 @@ static void client__to_the_port(void **state)
 	struct roost_sw_frame frame;
 	struct maker m;
 
-	(void)state;
 	net_init(&net);
 	m = rc_of(&net.w, 0);
 	m.payload_bytes = 1000;
@@ -49,7 +48,6 @@ static void client__refused(void **state)
 {
 	struct maker m;
 
-	(void)state;
 	net_init(&net);
 	m = ud_of(&net.w, 0);
 	m.src_qpn = net.w.qpn[1];
@@ -65,7 +63,6 @@ static void client__waits_for_a_full_port(void **state)
 {
 	struct maker m, local;
 
-	(void)state;
 	net_init(&net);
 	net.port.room = 0;
 	m = rc_of(&net.w, 0);
@@ -95,7 +92,6 @@ static void client__to_its_neighbour(void **state)
 {
 	struct maker m;
 
-	(void)state;
 	net_init(&net);
 	m = rc_of(&net.w, 0);
 	m.flow.dgid = gid_v4;
@@ -128,7 +124,6 @@ static void client__waits_for_its_neighbour(void **state)
 {
 	struct maker m;
 
-	(void)state;
 	net_init(&net);
 	net.waits = true;
 	m = mad_of(&net.w, 0, ROOST_CM_DREQ);
@@ -158,7 +153,6 @@ static void port__to_its_client_or_host(void **state)
 	struct roost_sw_frame frame;
 	struct maker m;
 
-	(void)state;
 	net_init(&net);
 	for (unsigned int i = 0; i < NB_CLIENTS; i++) {
 		m = rc_to(&net.w, i);
@@ -183,7 +177,6 @@ static void group__members_and_port(void **state)
 	struct maker m;
 	bool first;
 
-	(void)state;
 	net_init(&net);
 	for (unsigned int i = 0; i < NB_CLIENTS; i++)
 		assert_int_equal(roost_group_join(net.w.lease, net.w.client[i],
@@ -229,7 +222,6 @@ static void mad__goes_on_as_checked(void **state)
 	struct roost_sw_frame frame;
 	struct maker m;
 
-	(void)state;
 	net_init(&net);
 	m = mad_of(&net.w, 0, ROOST_CM_REQ);
 	frame = make(&m);
@@ -251,7 +243,6 @@ static void request__nobody_listens(void **state)
 {
 	struct maker m;
 
-	(void)state;
 	net_init(&net);
 	m = mad_to(&net.w, 0, ROOST_CM_REQ);
 	net_from_port(&net, &m);
@@ -301,7 +292,6 @@ static void death__peers_are_told(void **state)
 	uint64_t next_ns;
 	struct maker m;
 
-	(void)state;
 	net_init(&net);
 	connect_peer();
 	roost_switch_client_remove(net.sw, net.w.client[1], SECOND);
@@ -337,7 +327,6 @@ static void death__as_the_peer_disconnects(void **state)
 {
 	struct maker m;
 
-	(void)state;
 	net_init(&net);
 	connect_peer();
 	roost_switch_client_remove(net.sw, net.w.client[1], SECOND);
@@ -354,7 +343,6 @@ static void death__of_a_neighbour(void **state)
 {
 	struct maker m;
 
-	(void)state;
 	net_init(&net);
 	listen_for(1);
 	/* 0 and 1, both at gid_v4. */
@@ -395,7 +383,6 @@ static void death__leaves_nothing(void **state)
 	struct maker m;
 	bool first;
 
-	(void)state;
 	net_init(&net);
 	assert_int_equal(roost_group_join(net.w.lease, net.w.client[0],
 					  &gid_group, &first),
@@ -421,7 +408,6 @@ static void death__bounded_work(void **state)
 	struct maker m;
 	uint32_t prefix;
 
-	(void)state;
 	net_init(&net);
 	prefix = net.w.lease->clients[net.w.client[0]].prefixes.first;
 	m = mad_of(&net.w, 0, ROOST_CM_REQ);

@@ -80,7 +80,6 @@ static void present__has_all_back(void **state)
 	uint16_t a, again;
 	uint32_t qpn;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_full(lease, 1000, 7, 0);
@@ -115,7 +114,6 @@ static void recovering__nothing_new(void **state)
 	uint16_t a, b, c;
 	uint32_t unit;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_full(lease, 1000, 7, 0);
@@ -145,7 +143,6 @@ static void recovering__ends_with_the_grace(void **state)
 	uint32_t block, other;
 	uint16_t a, b;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_full(lease, 1000, 7, 0);
@@ -176,7 +173,6 @@ static void present__forged(void **state)
 	struct roost_lease *lease;
 	uint16_t a;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_full(lease, 1000, 7, 0);
@@ -210,7 +206,6 @@ static void present__twice(void **state)
 	struct ticket ticket;
 	uint16_t a;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_full(lease, 1000, 7, 0);
@@ -235,7 +230,6 @@ static void present__of_a_dead_client(void **state)
 	struct roost_lease *lease;
 	uint16_t a, b;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_full(lease, 1000, 7, 0);
@@ -262,7 +256,6 @@ static void present__last_ticket_only(void **state)
 	struct roost_lease *lease;
 	uint16_t a, b;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_full(lease, 1000, 7, 0);
@@ -289,7 +282,6 @@ static void present__given_but_not_committed(void **state)
 {
 	struct ticket before, given, next;
 
-	(void)state;
 	for (unsigned int has_it = 0; has_it < 2; has_it++) {
 		struct roost_lease *lease;
 		uint32_t unit;
@@ -326,7 +318,6 @@ static void issue__without_room_voids(void **state)
 	struct ticket ticket;
 	uint16_t a;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_full(lease, 1000, 7, 0);
@@ -348,7 +339,6 @@ static void present__addresses_by_the_policy_of_now(void **state)
 	struct ticket ticket;
 	uint16_t a;
 
-	(void)state;
 	fresh_state(&disk);
 	lease = start_lease(&disk, 0);
 	a = add_full(lease, 1000, 7, 0);
