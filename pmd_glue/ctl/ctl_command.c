@@ -147,6 +147,8 @@ static int set_pkey(struct request *r, char **args)
 	struct roost_backend_port *p = r->port;
 	unsigned long index, pkey;
 
+	if (!p->backend->add_addr)
+		return refuse_shared(r);
 	if (parse_number(r, "pkey index", args[0], ROOST_PKEY_TABLE_LEN - 1,
 			 &index) ||
 	    parse_number(r, "pkey", args[1], UINT16_MAX, &pkey))
