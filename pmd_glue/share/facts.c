@@ -124,9 +124,10 @@ static void apply_mac(struct roost_share_port *p,
 void roost_share_facts_apply(struct roost_share_port *p,
 			     const struct roost_share_facts *facts)
 {
+	static const uint8_t none[6];
 	struct roost_share_facts checked = *facts;
 
-	if ((checked.mac[0] & 1) != 0)
+	if ((checked.mac[0] & 1) != 0 || memcmp(checked.mac, none, 6) == 0)
 		memcpy(checked.mac, p->granted.mac, sizeof(checked.mac));
 	apply_mac(p, &checked);
 	apply_gids(p, &checked);

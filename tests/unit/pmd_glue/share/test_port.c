@@ -247,7 +247,10 @@ static void port__hostile_facts_are_cut(void **state)
 	assert_int_equal(view.addrs.v[0].len_bits, 32);
 	assert_false(view.carrier);
 	facts.ip_mtu_bytes = 0;
+	memset(facts.mac, 0, sizeof(facts.mac));
 	change(&facts);
+	roost_port_query_mac(dev, 1, mac);
+	assert_memory_equal(mac, d.facts.mac, 6);
 	roost_shared.view(port, &view);
 	assert_int_equal(view.mtu_bytes, ROOST_PORT_MTU_MIN_BYTES);
 	stop_port();
@@ -416,6 +419,8 @@ static void device__follows_its_daemon(void **state)
 		strstr(ask_ctl("set - - link down\n"), "it is a daemon's"));
 	assert_non_null(strstr(ask_ctl("set - - address add 10.0.0.1/8\n"),
 			       "it is a daemon's"));
+	assert_non_null(
+		strstr(ask_ctl("set - - pkey 1 0x8002\n"), "it is a daemon's"));
 	facts = d.facts;
 	facts.is_active = 0;
 	roost_share_page_write(d.page, &facts);

@@ -98,7 +98,8 @@ static void session__attaches_and_says_bye(void **state)
 
 	attach();
 	assert_int_equal(d.attach_msg.attach.seat, 1);
-	assert_string_equal(d.attach_msg.attach.command, "test_glue_session");
+	assert_string_equal(d.attach_msg.attach.command,
+			    program_invocation_short_name);
 	assert_int_equal(d.client_memory.shape.nb_slots, 64);
 	assert_int_equal(grant.attached.qpn_block, 5);
 	assert_int_equal(grant.memory.shape.nb_seats, 2);
