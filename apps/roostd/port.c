@@ -126,6 +126,8 @@ static int make_facts(struct roostd_port *port)
 	port->facts.ip_mtu_bytes = HUB_IP_MTU_BYTES;
 	port->facts.pkeys[0] = 0xffff;
 	roost_gid_table_fill(port->facts.gids, mac, &addrs);
+	port->facts.gid_len_bits[0] = 64;
+	port->facts.gid_len_bits[1] = addrs.v[0].len_bits;
 	port->shape = (struct roost_sw_port){
 		.max_frame_bytes = ROOST_ETH_LEN + HUB_IP_MTU_BYTES,
 		.nb_pkeys = 1,

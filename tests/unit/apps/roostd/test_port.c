@@ -39,6 +39,7 @@ static void port__clients_get_numbers_of_their_own(void **state)
 	assert_memory_equal(facts.mac, b.granted.mac, 6);
 	assert_int_equal(facts.gids[0].b[0], 0xfe);
 	assert_int_equal(facts.gids[1].b[12], 198);
+	assert_int_equal(facts.gid_len_bits[1], 24);
 	assert_int_equal(atomic_load(&b.page->neighs[0]),
 			 roost_neigh_mac_gen(facts.mac, 1));
 	assert_int_equal(port.nb_attached, 2);
