@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "pmd_glue/channel/channel.h"
 #include "pmd_glue/channel/sleep.h"
 
 /* Longer than a time slice of a busy machine. */
@@ -92,11 +93,10 @@ static bool has_room(struct roostd_client *c)
 
 bool roostd_client_is_ready(struct roostd_client *c, uint64_t now_ns)
 {
-	if (c->out.fault != ROOST_SHM_OK || has_room(c)) {
-		c->blocked_ns = 0;
+	if (c->out.fault != ROOST_SHM_OK || has_room(c))
 		return true;
-	}
-	if (c->blocked_ns == 0 || c->blocked_at != c->out.freed) {
+	if (c->blocked_ns == 0 ||
+	    c->out.freed - c->blocked_at >= ROOST_SHM_PROGRESS_PKTS) {
 		c->blocked_ns = now_ns;
 		c->blocked_at = c->out.freed;
 	}

@@ -41,6 +41,12 @@ struct roostd_client {
 	char command[ROOST_SHARE_COMMAND_MAX];
 	uint16_t slot; /* in the lease; ROOST_CLIENT_NONE: not attached */
 	bool gone;     /* to be freed when nobody uses it */
+	/* Requests: the next one is due then, at the rate that is allowed; see
+	 * request.c. paused: nothing is read from it until resume_ns.
+	 */
+	uint64_t due_ns;
+	uint64_t resume_ns;
+	bool paused;
 	struct roost_shm_memory ours;   /* for this client */
 	struct roost_shm_memory theirs; /* the client's */
 	struct roost_shm_in in;
@@ -49,11 +55,12 @@ struct roostd_client {
 	bool rings;    /* frames were published: it is in the port's list */
 	bool asleep;   /* it rings before it is polled again */
 	uint64_t active_ns;  /* when it last sent */
-	uint64_t blocked_ns; /* its ring is full since then; 0: it is not */
+	uint64_t blocked_ns; /* its ring was full then; 0: it never was */
 	uint32_t blocked_at; /* frames that it had consumed then */
 	LIST_ENTRY(roostd_client) all;
 	LIST_ENTRY(roostd_client) ring;
 	TAILQ_ENTRY(roostd_client) awake; /* valid while it is not asleep */
+	TAILQ_ENTRY(roostd_client) pause; /* valid while it is paused */
 };
 
 /* A connection was accepted. Owns: socket, also on error. Returns the client,
@@ -76,8 +83,8 @@ int roostd_client_attach(struct roostd_client *c, int memory, uint32_t seat,
 #define ROOSTD_SEAT 0u
 
 /* May a frame be delivered? false: the ring is full, and the client reads: the
- * frame is to be offered again. A client that reads nothing for 50 ms is ready,
- * and loses the frame.
+ * frame is to be offered again. A client that has not read
+ * ROOST_SHM_PROGRESS_PKTS frames in 50 ms is ready, and loses the frame.
  */
 bool roostd_client_is_ready(struct roostd_client *c, uint64_t now_ns);
 /* Copy a frame into the ring. Returns false: it is full. */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -27,12 +28,19 @@
 /* A client that has sent nothing for so long rings before it is polled. */
 #define STILL_NS 50000u
 #define MESSAGES_MAX 16u
+/* Nothing is read from the socket of a client that asks too much. */
+#define PAUSE_NS 2000000u
 /* Numbers of a client that went rest as long as a connection may be in
  * timewait; old clients have so long to come back.
  */
 #define QUARANTINE_NS 10000000000u
 #define GRACE_NS 2000000000u
 #define CLIENTS_BACKLOG_MAX 2048u
+/* Sessions that have not attached. "roost run" keeps one, and a program has one
+ * more while it opens the device.
+ */
+#define SILENT_OF_PROCESS_MAX 16u
+#define SILENT_MIN 16u
 
 /* ---- what the switch asks of us ------------------------------------------ */
 
@@ -179,6 +187,19 @@ static int make_page(struct roostd_port *port)
 	return 0;
 }
 
+/* The other descriptors are for clients that attach. */
+static uint32_t max_silent(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+	    limit.rlim_cur / 4 < SILENT_MIN)
+		return SILENT_MIN;
+	return limit.rlim_cur / 4 < CLIENTS_BACKLOG_MAX / 2
+		       ? (uint32_t)limit.rlim_cur / 4
+		       : CLIENTS_BACKLOG_MAX / 2;
+}
+
 int roostd_hub_open(struct roostd_port *port, int listener, int epoll_fd)
 {
 	int ret;
@@ -190,9 +211,11 @@ int roostd_hub_open(struct roostd_port *port, int listener, int epoll_fd)
 		.is_hub = true,
 		.uid = getuid(),
 		.page_fd = -1,
+		.max_silent = max_silent(),
 	};
 	LIST_INIT(&port->clients);
 	TAILQ_INIT(&port->awake);
+	TAILQ_INIT(&port->paused);
 	LIST_INIT(&port->gone);
 	LIST_INIT(&port->to_ring);
 	ret = make_facts(port);
@@ -239,6 +262,30 @@ static int watch(struct roostd_port *port, int fd, void *tag)
 		       : -errno;
 }
 
+/* Too many have not attached: the oldest goes, of the same process if that has
+ * many itself.
+ */
+static void drop_silent(struct roostd_port *port, pid_t pid)
+{
+	struct roostd_client *c, *oldest = NULL, *own = NULL;
+	uint32_t nb = 0, nb_own = 0;
+
+	LIST_FOREACH(c, &port->clients, all) {
+		if (c->slot != ROOST_CLIENT_NONE)
+			continue;
+		oldest = c;
+		nb++;
+		if (c->pid != pid)
+			continue;
+		own = c;
+		nb_own++;
+	}
+	if (nb_own >= SILENT_OF_PROCESS_MAX)
+		roostd_port_drop(port, own, NULL);
+	else if (nb >= port->max_silent)
+		roostd_port_drop(port, oldest, NULL);
+}
+
 void roostd_port_accept(struct roostd_port *port)
 {
 	struct roostd_client *c;
@@ -250,6 +297,7 @@ void roostd_port_accept(struct roostd_port *port)
 	c = roostd_client_create(fd);
 	if (!c)
 		return;
+	drop_silent(port, c->pid);
 	if ((port->is_hub && !roost_uid_is_ours(c->uid)) ||
 	    port->nb_clients == CLIENTS_BACKLOG_MAX ||
 	    watch(port, c->socket, c) != 0) {
@@ -296,6 +344,39 @@ void roostd_port_rung(struct roostd_port *port, struct roostd_client *c)
 	c->asleep = false;
 	c->active_ns = port->now_ns;
 	TAILQ_INSERT_TAIL(&port->awake, c, awake);
+}
+
+/* ---- clients that ask too much ------------------------------------------- */
+
+static void listen_to(struct roostd_port *port, struct roostd_client *c,
+		      bool on)
+{
+	struct epoll_event event = {
+		.events = on ? EPOLLIN : 0,
+		.data.ptr = c,
+	};
+
+	epoll_ctl(port->epoll_fd, EPOLL_CTL_MOD, c->socket, &event);
+}
+
+void roostd_port_pause(struct roostd_port *port, struct roostd_client *c)
+{
+	c->paused = true;
+	c->resume_ns = port->now_ns + PAUSE_NS;
+	TAILQ_INSERT_TAIL(&port->paused, c, pause);
+	listen_to(port, c, false);
+}
+
+static void resume(struct roostd_port *port)
+{
+	struct roostd_client *c;
+
+	while ((c = TAILQ_FIRST(&port->paused)) &&
+	       c->resume_ns <= port->now_ns) {
+		TAILQ_REMOVE(&port->paused, c, pause);
+		c->paused = false;
+		listen_to(port, c, true);
+	}
 }
 
 /* ---- frames -------------------------------------------------------------- */
@@ -381,6 +462,8 @@ void roostd_port_drop(struct roostd_port *port, struct roostd_client *c,
 	if (!c->asleep)
 		TAILQ_REMOVE(&port->awake, c, awake);
 	c->asleep = true;
+	if (c->paused)
+		TAILQ_REMOVE(&port->paused, c, pause);
 	if (c->rings)
 		LIST_REMOVE(c, ring);
 	if (c->slot != ROOST_CLIENT_NONE) {
@@ -424,6 +507,7 @@ unsigned int roostd_port_poll(struct roostd_port *port, uint64_t now_ns)
 	unsigned int moved = 0, n;
 
 	port->now_ns = now_ns;
+	resume(port);
 	for (c = TAILQ_FIRST(&port->awake); c; c = next) {
 		next = TAILQ_NEXT(c, awake);
 		n = poll_client(port, c);

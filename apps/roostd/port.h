@@ -35,9 +35,11 @@ struct roostd_port {
 	struct roost_sw_port shape; /* as frames show it */
 	uint64_t now_ns;            /* of the work that is done */
 	uint32_t nb_clients;        /* sessions, attached or not */
+	uint32_t max_silent;        /* of these, not attached */
 	uint32_t nb_attached;
 	LIST_HEAD(, roostd_client) clients;
 	TAILQ_HEAD(, roostd_client) awake;
+	TAILQ_HEAD(roostd_paused, roostd_client) paused; /* by resume_ns */
 	LIST_HEAD(, roostd_client) gone;
 	LIST_HEAD(, roostd_client) to_ring;
 	struct roostd_client *by_slot[ROOST_CLIENTS_MAX];
@@ -76,5 +78,7 @@ void roostd_port_drop(struct roostd_port *port, struct roostd_client *c,
 		      const char *why);
 /* Enter an attached client: it is polled from now on. Returns 0, -errno. */
 int roostd_port_enter(struct roostd_port *port, struct roostd_client *c);
+/* Leave the session of a client alone for a while. */
+void roostd_port_pause(struct roostd_port *port, struct roostd_client *c);
 
 #endif

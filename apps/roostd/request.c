@@ -14,7 +14,12 @@
 #include "apps/roostd/switch/group.h"
 
 /* Requests of one client before others are served. */
-#define REQUESTS_MAX 32u
+#define REQUESTS_MAX 8u
+/* A client may ask so often, and has so many to spare after a rest. The next
+ * one waits in its socket, which is left alone for a while.
+ */
+#define REQUEST_NS 50000u
+#define REQUESTS_SPARE 1024u
 
 static const struct roost_client_conf policy = {
 	.max_qps = 100000,
@@ -286,12 +291,33 @@ static void serve(struct roostd_port *port, struct roostd_client *c,
 		roostd_port_drop(port, c, NULL);
 }
 
+static bool may_ask(const struct roostd_port *port,
+		    const struct roostd_client *c)
+{
+	return c->due_ns < port->now_ns + (uint64_t)REQUESTS_SPARE * REQUEST_NS;
+}
+
+static void has_asked(const struct roostd_port *port, struct roostd_client *c)
+{
+	if (c->due_ns < port->now_ns)
+		c->due_ns = port->now_ns;
+	c->due_ns += REQUEST_NS;
+}
+
+/* A client that ends while it is paused is seen when it is read from again. */
 void roostd_port_session(struct roostd_port *port, struct roostd_client *c)
 {
 	struct roost_share_packet packet;
 
-	for (unsigned int i = 0; i < REQUESTS_MAX && !c->gone; i++) {
-		int ret = roost_share_receive(c->socket, false, &packet);
+	for (unsigned int i = 0; i < REQUESTS_MAX && !c->gone && !c->paused;
+	     i++) {
+		int ret;
+
+		if (!may_ask(port, c)) {
+			roostd_port_pause(port, c);
+			return;
+		}
+		ret = roost_share_receive(c->socket, false, &packet);
 
 		if (ret == -EAGAIN || ret == -EINTR)
 			return;
@@ -304,6 +330,7 @@ void roostd_port_session(struct roostd_port *port, struct roostd_client *c)
 			roostd_port_drop(port, c, NULL);
 			return;
 		}
+		has_asked(port, c);
 		serve(port, c, &packet);
 		roost_share_packet_close(&packet);
 	}

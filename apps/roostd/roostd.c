@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -34,6 +35,7 @@
 /* A hub that nobody is connected to ends. */
 #define ALONE_NS 1000000000u
 #define TICK_MS 200
+#define PAUSED_MS 2
 
 enum special {
 	LISTENER,
@@ -129,6 +131,13 @@ static void look(int epoll_fd, int timeout_ms, bool *stop)
 	roostd_port_reap(&port);
 }
 
+static int wait_ms(void)
+{
+	if (!TAILQ_EMPTY(&port.awake))
+		return 0;
+	return TAILQ_EMPTY(&port.paused) ? TICK_MS : PAUSED_MS;
+}
+
 static void run(int epoll_fd)
 {
 	uint64_t alone_ns = roost_now_ns();
@@ -150,8 +159,19 @@ static void run(int epoll_fd)
 			return;
 		if (++still % ROUNDS_STILL == 0)
 			sched_yield();
-		look(epoll_fd, TAILQ_EMPTY(&port.awake) ? TICK_MS : 0, &stop);
+		look(epoll_fd, wait_ms(), &stop);
 	}
+}
+
+/* A client takes three descriptors. */
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static int serve_hub(void)
@@ -190,8 +210,10 @@ static int serve_hub(void)
 
 int main(int argc, char **argv)
 {
-	if (argc == 2 && strcmp(argv[1], "--hub") == 0)
+	if (argc == 2 && strcmp(argv[1], "--hub") == 0) {
+		raise_limit();
 		return serve_hub();
+	}
 	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
 		fputs(help, stdout);
 		return ROOST_EXIT_OK;

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Those who take too much of a hub: others do not notice. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "tests/unit/apps/roostd/port_world.h"
+#include "tests/unit/apps/roostd/switch/fixture.h"
+#include "tests/unit/apps/roostd/switch/world.h"
+
+static struct client a, b;
+
+/* Sessions that never attach: a process has few, the newest. */
+static void bounds__silent_sessions_are_few(void **state)
+{
+	struct client silent[40];
+
+	for (unsigned int i = 0; i < 40; i++) {
+		c_connect(&silent[i]);
+		pump();
+	}
+	assert_int_equal(port.nb_clients, 16);
+	assert_int_equal(c_receive(&silent[0]), -ECONNRESET);
+	assert_int_equal(c_receive(&silent[39]), -EAGAIN);
+	c_attach(&a);
+	c_close(&a);
+	for (unsigned int i = 0; i < 40; i++)
+		c_close(&silent[i]);
+	assert_int_equal(port.nb_clients, 0);
+}
+
+/* Ask without waiting for answers; returns how many came. */
+static unsigned int flood(struct client *c, unsigned int nb)
+{
+	struct roost_share_msg msg = { .type = ROOST_SHARE_SOURCE };
+	unsigned int answers = 0;
+
+	for (unsigned int i = 0; i < nb; i++) {
+		(void)!roost_share_send(c->socket, &msg, NULL, 0, NULL);
+		pump();
+		while (c_receive(c) == 0)
+			answers++;
+	}
+	return answers;
+}
+
+/* Who asks without end is answered at the rate that all have, in turn, and
+ * others are answered at once.
+ */
+static void bounds__requests_are_bounded(void **state)
+{
+	struct roost_share_msg msg = { .type = ROOST_SHARE_QPNS };
+	unsigned int answers;
+
+	c_attach(&a);
+	c_attach(&b);
+	answers = flood(&a, 1200);
+	assert_in_range(answers, 1000, 1024);
+	assert_int_equal(c_ask(&b, msg), 0);
+	c_tickets(&b);
+	assert_true(TAILQ_FIRST(&port.paused) != NULL);
+	/* The others wait, and none is lost. */
+	for (unsigned int i = 0; i < 20; i++) {
+		now_ns += MS;
+		pump();
+		while (c_receive(&a) == 0)
+			answers++;
+	}
+	assert_int_equal(answers, 1200);
+	/* One that is paused may end. */
+	flood(&a, 1500);
+	assert_true(TAILQ_FIRST(&port.paused) != NULL);
+	c_close(&a);
+	now_ns += 10 * MS;
+	pump();
+	assert_int_equal(port.nb_clients, 1);
+	assert_true(TAILQ_FIRST(&port.paused) == NULL);
+	c_close(&b);
+}
+
+/* A receiver that takes a frame now and then holds up its sender no longer than
+ * one that takes none.
+ */
+static void bounds__receiver_that_hardly_reads(void **state)
+{
+	const uint64_t from_ns = now_ns;
+	struct roost_sw_frame frame;
+	struct client other;
+	uint32_t len;
+
+	c_attach(&a);
+	c_attach(&b);
+	c_attach(&other);
+	for (unsigned int i = 0; i < 256 + 4; i++) {
+		frame = rc(&b, 64);
+		c_publish(&a, &frame);
+		pump();
+		roost_shm_out_free(&a.out, roost_shm_out_collect(&a.out));
+	}
+	assert_int_equal(roost_shm_out_pending(&a.out), 4);
+	frame = rc(&other, 64);
+	c_publish(&a, &frame);
+	while (!c_take(&other, &len)) {
+		assert_true(now_ns < from_ns + 100 * MS);
+		now_ns += 40 * MS;
+		pump();
+		assert_non_null(c_take(&b, &len));
+		c_take(&b, &len);
+	}
+	c_close(&a);
+	c_close(&b);
+	c_close(&other);
+}
+
+static void bounds__who_does_not_read_its_session(void **state)
+{
+	struct roost_share_msg msg = { .type = ROOST_SHARE_QPNS };
+	struct client other;
+
+	c_attach(&a);
+	c_attach(&other);
+	for (unsigned int i = 0; i < 5000 && port.nb_attached == 2; i++) {
+		(void)!roost_share_send(a.socket, &msg, NULL, 0, NULL);
+		now_ns += MS;
+		pump();
+	}
+	assert_int_equal(port.nb_attached, 1);
+	assert_int_equal(c_ask(&other, msg), 0);
+	c_tickets(&other);
+	c_close(&a);
+	c_close(&other);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(bounds__silent_sessions_are_few),
+		TEST(bounds__requests_are_bounded),
+		TEST(bounds__receiver_that_hardly_reads),
+		TEST(bounds__who_does_not_read_its_session),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
