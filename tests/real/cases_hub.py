@@ -88,7 +88,7 @@ def has_qp(process):
     return "local address" in process.out()
 
 
-def attached(room):
+def attached(room, then_end=True):
     """So many programs have the device at the same time, and each a QP."""
     room.defer(gone)
     servers = [server_of(room, f"server{i}") for i in range(CLIENTS)]
@@ -98,7 +98,8 @@ def attached(room):
     if len(qpns) != CLIENTS:
         raise Failure("two have the same QPN")
     for server in servers:
-        server.kill()
+        if then_end:
+            server.kill()
 
 
 # ---- who dies --------------------------------------------------------------

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""A hub whose clients come and go, stop, are strangers, or say nothing: those
+that behave do not notice.
+"""
+
+import os
+import signal
+import socket
+import sys
+import time
+
+import cases_hub
+import cases_mcast
+import cases_rdmacm
+from harness import Case, Failure, Skip
+from leftovers import sockets
+from process import wait_until
+
+ADDRESS = cases_hub.ADDRESS
+STRANGER = "65533"
+
+# ---- what the hub holds ----------------------------------------------------
+
+
+def held(pid):
+    """Descriptors and mappings; KiB of memory of its own."""
+    with open(f"/proc/{pid}/status") as file:
+        rows = dict(row.split(":", 1) for row in file)
+    with open(f"/proc/{pid}/maps") as file:
+        maps = len(file.readlines())
+    return len(os.listdir(f"/proc/{pid}/fd")), maps, \
+        int(rows["RssAnon"].split()[0])
+
+
+GROWN_KIB = 4096  # the allocator keeps some
+
+
+def expect_held(room, pid, before):
+    def is_so():
+        fds, maps, kib = held(pid)
+        return fds == before[0] and maps <= before[1] + 2 and \
+            kib <= before[2] + GROWN_KIB
+
+    good = wait_until(is_so, 5, 0.1)
+    room.note(f"descriptors, mappings, KiB: {before}, then {held(pid)}")
+    if not good:
+        raise Failure(f"the hub held {before}, and then {held(pid)}")
+
+
+# ---- come and go -----------------------------------------------------------
+
+EVERY_S = 0.05
+ALIVE_MAX = 4
+CROWD_MIN = 8
+STOPPED_S = 3
+
+
+def fork_pair(room, who):
+    return room.start(who, cases_hub.hub(
+        room, os.path.join(room.build, "tests", "real", "fork_pair"), who,
+        ADDRESS))
+
+
+def rping(room, title, *options):
+    return room.start(title, cases_hub.hub(room, "rping", *options, "-a",
+                                           ADDRESS, "-v", "-V", "-p", "7472"))
+
+
+def listens(server):
+    if not wait_until(lambda: cases_rdmacm.has_opened(server) and
+                      cases_rdmacm.is_waiting(server), 20):
+        raise Failure(f"{server.title}: does not listen")
+
+
+class Crowd:
+    """Pairs of pingpong, each killed after a while, wherever it is then."""
+
+    def __init__(self, room):
+        self.room = room
+        self.number = 0
+        self.alive = []
+
+    def turn(self):
+        # Two in turn have one TCP port: a server, and its client.
+        port = str(30000 + self.number // 2)
+        host = ["localhost"] if self.number % 2 else []
+        self.alive.append(self.room.start(f"crowd{self.number}", cases_hub.hub(
+            self.room, "ibv_rc_pingpong", "-e", "-g", "1", "-n", "1000000",
+            "-p", port, *host)))
+        self.number += 1
+        if len(self.alive) > ALIVE_MAX:
+            self.alive.pop(0).signal(signal.SIGKILL)
+
+    def end(self):
+        while self.alive:
+            self.alive.pop().kill()
+
+
+def said(process):
+    return os.path.getsize(process.out_path)
+
+
+def churn(room):
+    """Every byte of a pair is looked at (fork/pair.c), and a client that was
+    stopped in its traffic goes on.
+    """
+    one_client(room)
+    pid = cases_hub.hub_pid()
+    before = held(pid)
+    server = fork_pair(room, "server")
+    sleeper = rping(room, "sleeper", "-s")
+    if not wait_until(lambda: "ready" in server.out(), 20):
+        raise Failure("server: not ready")
+    listens(sleeper)
+    pinger = rping(room, "pinger", "-c")
+    client = fork_pair(room, "client")
+    if not wait_until(lambda: said(pinger) and
+                      cases_rdmacm.has_opened(client), 20):
+        raise Failure("pinger: no ping data")
+    crowd = Crowd(room)
+    sleeper.signal(signal.SIGSTOP)
+    stopped_at = time.monotonic()
+    count = None
+    while client.wait(0) is None:
+        crowd.turn()
+        time.sleep(EVERY_S)
+        if count is None and time.monotonic() > stopped_at + STOPPED_S:
+            count = said(pinger)
+            sleeper.signal(signal.SIGCONT)
+    crowd.end()
+    room.finish(server)
+    for process in (server, client):
+        if process.status != 0:
+            raise Failure(f"{process.title}: exit status {process.status}")
+    if not wait_until(lambda: said(pinger) > count + 1000, 10):
+        raise Failure("pinger: does not go on")
+    sleeper.kill()
+    pinger.kill()
+    room.note(f"{crowd.number} came and went; {client.out().strip()}")
+    if crowd.number < CROWD_MIN:
+        raise Failure(f"{crowd.number} came and went only")
+    expect_held(room, pid, before)
+
+
+# ---- listeners -------------------------------------------------------------
+
+def server_at(room, title, port):
+    return room.start(title, cases_hub.hub(room, "rping", "-s", "-P", "-a",
+                                           ADDRESS, "-p", str(port)))
+
+
+def reach(room, title, port):
+    client = room.run(title, cases_hub.hub(room, "rping", "-c", "-a", ADDRESS,
+                                           "-V", "-C", "3", "-p", str(port)))
+    if client.status != 0 and not cases_rdmacm.reads_too_late(client):
+        raise Failure(f"{title}: exit status {client.status}")
+
+
+def listeners(room):
+    """A port number is one process's, until that has ended."""
+    room.defer(cases_hub.gone)
+    first = server_at(room, "first", 7600)
+    listens(first)
+    second = server_at(room, "second", 7600)
+    room.finish(second)
+    said = second.out() + second.err()
+    if second.status == 0 or "Address already in use" not in said:
+        raise Failure(f"second: exit status {second.status}")
+    other = server_at(room, "other", 7601)
+    listens(other)
+    reach(room, "to-first", 7600)
+    reach(room, "to-other", 7601)
+    first.kill()
+    third = server_at(room, "third", 7600)
+    listens(third)
+    reach(room, "to-third", 7600)
+    reach(room, "to-other-again", 7601)
+
+
+# ---- groups ----------------------------------------------------------------
+
+def groups(room):
+    """Three processes: two hear what the third one sends."""
+    room.defer(cases_hub.gone)
+    line = ["mckey", "-m", "239.1.2.3", "-b", ADDRESS, "-c", "1", "-C", "10"]
+    hearers = [room.start(f"hearer{i}", cases_hub.hub(room, *line))
+               for i in range(2)]
+    for hearer in hearers:
+        listens_in(hearer)
+    sender = room.run("sender", cases_hub.hub(room, *line, "-s"))
+    for process in (sender, *hearers):
+        room.finish(process, 20)
+        if process.status != 0:
+            raise Failure(f"{process.title}: exit status {process.status}")
+
+
+def listens_in(hearer):
+    """mckey polls as soon as it is in the group, and prints before."""
+    if not wait_until(lambda: cases_rdmacm.has_opened(hearer), 20):
+        raise Failure(f"{hearer.title}: no device")
+    time.sleep(1)
+
+
+def both_ends(room, family):
+    """Each end hears itself and the other one, until it has left."""
+    cases_hub.over_hub(room, cases_mcast.link, family)
+
+
+# ---- strangers, and those who say nothing ----------------------------------
+
+# Another user's process, at the door: it is sent away without an answer.
+KNOCK = """
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.settimeout(10)
+s.connect("\\0" + sys.argv[1])
+try:
+    if len(sys.argv) > 2:
+        s.send(bytes(64))
+    sys.exit(len(s.recv(4096)) != 0)
+except ConnectionError:
+    sys.exit(0)
+"""
+
+
+def good_pair(room, title):
+    """Two honest clients, beside whoever else is there."""
+    port = room.next_port()
+    ends = [{"title": title + end,
+             "argv": cases_hub.hub(room, "ibv_rc_pingpong", "-g", "1", "-c",
+                                   "-n", "100", "-p", str(port), *host)}
+            for end, host in (("-server", []), ("-client", ["localhost"]))]
+    room.pair(*ends, port, 20)
+
+
+def one_client(room):
+    """So that there is a hub."""
+    room.defer(cases_hub.gone)
+    server = cases_hub.server_of(room, "stays")
+    if not wait_until(lambda: cases_hub.has_qp(server), 20):
+        raise Failure("stays: no QP")
+
+
+def other_user(room):
+    if os.geteuid() != 0:
+        raise Skip("only root can be another user")
+    one_client(room)
+    for i, words in enumerate(([], ["speaks"])):
+        knock = room.run(f"stranger{i}", [
+            "setpriv", "--reuid", STRANGER, "--regid", STRANGER,
+            "--clear-groups", sys.executable, "-c", KNOCK,
+            cases_hub.hub_name()[1:], *words])
+        if knock.status != 0:
+            raise Failure(f"{knock.title}: was not sent away")
+    good_pair(room, "pair")
+
+
+def has_connected(line):
+    """A full backlog is waited for."""
+    line.setblocking(False)
+    return line.connect_ex("\0" + cases_hub.hub_name()[1:]) == 0
+
+
+HUB_FDS = 256
+SILENT = 500
+
+
+def silent(room):
+    """Many connections of a process that says nothing."""
+    room.start("roostd", ["prlimit", f"--nofile={HUB_FDS}",
+                          os.path.join(room.build, "apps", "roostd", "roostd"),
+                          "--hub"])
+    if not wait_until(lambda: cases_hub.hub_name() in sockets(), 20):
+        raise Failure("roostd: does not listen")
+    one_client(room)
+    for _ in range(SILENT):
+        line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        room.defer(line.close)
+        if not wait_until(lambda: has_connected(line), 5):
+            raise Failure("the hub takes no more connections")
+    good_pair(room, "pair")
+
+
+# ---- idle ------------------------------------------------------------------
+
+IDLE_S = 5
+CORE_PART = 0.01
+WAKES_PER_S = 20
+
+
+def spent(pid):
+    """Seconds of processor time, and how often it slept."""
+    with open(f"/proc/{pid}/schedstat") as file:
+        ns = int(file.read().split()[0])
+    with open(f"/proc/{pid}/status") as file:
+        rows = dict(row.split(":", 1) for row in file)
+    return ns / 1e9, int(rows["voluntary_ctxt_switches"])
+
+
+def idle(room):
+    """Many clients that do nothing cost nothing."""
+    cases_hub.attached(room, False)
+    pid = cases_hub.hub_pid()
+    time.sleep(1)
+    before = spent(pid)
+    time.sleep(IDLE_S)
+    after = spent(pid)
+    part = (after[0] - before[0]) / IDLE_S
+    wakes = (after[1] - before[1]) / IDLE_S
+    room.note(f"{100 * part:.2f} % of a core, {wakes:.1f} wake-ups a second")
+    if part > CORE_PART or wakes > WAKES_PER_S:
+        raise Failure(f"the hub uses {100 * part:.1f} % of a core and wakes "
+                      f"{wakes:.0f} times a second")
+
+
+CASES = [
+    Case("hub-churn", churn),
+    Case("hub-listeners", cases_rdmacm.need(listeners)),
+    Case("hub-mcast-three", cases_rdmacm.need(groups)),
+    Case("hub-mcast-ipv4", both_ends, 4),
+    Case("hub-mcast-ipv6", both_ends, 6),
+    Case("hub-other-user", other_user),
+    Case("hub-silent", silent),
+    Case("hub-idle", idle),
+]
