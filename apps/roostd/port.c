@@ -297,9 +297,12 @@ void roostd_port_accept(struct roostd_port *port)
 	c = roostd_client_create(fd);
 	if (!c)
 		return;
+	if (port->is_hub && !roost_uid_is_ours(c->uid)) {
+		roostd_client_destroy(c);
+		return;
+	}
 	drop_silent(port, c->pid);
-	if ((port->is_hub && !roost_uid_is_ours(c->uid)) ||
-	    port->nb_clients == CLIENTS_BACKLOG_MAX ||
+	if (port->nb_clients == CLIENTS_BACKLOG_MAX ||
 	    watch(port, c->socket, c) != 0) {
 		roostd_client_destroy(c);
 		return;

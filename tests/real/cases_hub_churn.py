@@ -245,7 +245,23 @@ def one_client(room):
 def other_user(room):
     if os.geteuid() != 0:
         raise Skip("only root can be another user")
+    hub_of(room, 64)
+    # As many as such a hub keeps, and the launcher's: a stranger takes
+    # nobody's place.
+    lines = [silent_line(room) for _ in range(12)]
     one_client(room)
+    lines += [silent_line(room) for _ in range(3)]
+    knock_twice(room)
+    for line in lines:
+        try:
+            line.recv(1)
+        except BlockingIOError:
+            continue
+        raise Failure("a stranger took the place of a session")
+    good_pair(room, "pair")
+
+
+def knock_twice(room):
     for i, words in enumerate(([], ["speaks"])):
         knock = room.run(f"stranger{i}", [
             "setpriv", "--reuid", STRANGER, "--regid", STRANGER,
@@ -253,7 +269,6 @@ def other_user(room):
             cases_hub.hub_name()[1:], *words])
         if knock.status != 0:
             raise Failure(f"{knock.title}: was not sent away")
-    good_pair(room, "pair")
 
 
 def has_connected(line):
@@ -262,23 +277,33 @@ def has_connected(line):
     return line.connect_ex("\0" + cases_hub.hub_name()[1:]) == 0
 
 
+def hub_of(room, nb):
+    """A hub with so many descriptors."""
+    room.start("roostd", ["prlimit", f"--nofile={nb}",
+                          os.path.join(room.build, "apps", "roostd", "roostd"),
+                          "--hub"])
+    if not wait_until(lambda: cases_hub.hub_name() in sockets(), 20):
+        raise Failure("roostd: does not listen")
+
+
+def silent_line(room):
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    room.defer(line.close)
+    if not wait_until(lambda: has_connected(line), 5):
+        raise Failure("the hub takes no more connections")
+    return line
+
+
 HUB_FDS = 256
 SILENT = 500
 
 
 def silent(room):
     """Many connections of a process that says nothing."""
-    room.start("roostd", ["prlimit", f"--nofile={HUB_FDS}",
-                          os.path.join(room.build, "apps", "roostd", "roostd"),
-                          "--hub"])
-    if not wait_until(lambda: cases_hub.hub_name() in sockets(), 20):
-        raise Failure("roostd: does not listen")
+    hub_of(room, HUB_FDS)
     one_client(room)
     for _ in range(SILENT):
-        line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        room.defer(line.close)
-        if not wait_until(lambda: has_connected(line), 5):
-            raise Failure("the hub takes no more connections")
+        silent_line(room)
     good_pair(room, "pair")
 
 
