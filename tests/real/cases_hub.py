@@ -5,10 +5,12 @@
 Most are cases of a link, with the hub in its place: all have its one address.
 """
 
+import glob
 import os
 import signal
 import time
 
+import cases_examples
 import cases_link
 import cases_rdmacm
 import cases_rights
@@ -171,6 +173,19 @@ def user(room):
     cases_link.check_report(*room.pair(server, client, port))
 
 
+def installed(room):
+    """The installed launcher finds the installed daemon."""
+    room.defer(gone)
+    cases_examples.install(room)
+    found = glob.glob(os.path.join(room.path("tree"), "**", "bin", "roost"),
+                      recursive=True)
+    if not found:
+        raise Failure("no launcher is installed")
+    seen = room.run("devinfo", [found[0], "run", "--hub", "--", "ibv_devinfo"])
+    if seen.status != 0 or "PORT_ACTIVE" not in seen.out():
+        raise Failure("devinfo: no active port")
+
+
 LINK = {"plain", "chk", "events", "rx-depth-1", "gid-0", "gid-1",
         "new-send-chk", "size-1", "size-4097", "size-65536", "size-1048576",
         "mtu-256", "mtu-4096"}
@@ -189,4 +204,5 @@ CASES += [
     Case("hub-killed", killed),
     Case("hub-hub-killed", hub_killed),
     Case("hub-user", user),
+    Case("hub-installed", installed),
 ]
