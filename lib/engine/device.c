@@ -33,9 +33,22 @@ int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
 	return 0;
 }
 
+/* Is there a service of those above the engine, such as the CM? A device with
+ * several workers has two of its own.
+ */
+static bool has_service(struct roost_dev *dev)
+{
+	const struct roost_dev_service *s;
+
+	TAILQ_FOREACH(s, &dev->services, link)
+		if (s != &dev->overruns.service && s != &dev->late.service)
+			return true;
+	return false;
+}
+
 int roost_dev_destroy(struct roost_dev *dev)
 {
-	if (!LIST_EMPTY(&dev->ctxs) || !TAILQ_EMPTY(&dev->services))
+	if (!LIST_EMPTY(&dev->ctxs) || has_service(dev))
 		return -EBUSY;
 	roost_workers_destroy(dev);
 	roost_dev_free(dev);
