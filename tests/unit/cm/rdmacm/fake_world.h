@@ -60,7 +60,8 @@ extern struct fake {
 	int connect_rc; /* of roost_cm_connect() */
 	int claim_rc;   /* of roost_dev_claim(), by device claim_of */
 	unsigned int claim_of;
-	unsigned int nb_claims[2];          /* that are held, by device */
+	unsigned int nb_claims[2]; /* that are held, by device */
+	struct roost_service_claim claims[2][64];
 	struct roost_service_claim claimed; /* the last one */
 	int modify_error; /* of ibv_modify_qp(), if the state is as below */
 	enum ibv_qp_state modify_error_state;
