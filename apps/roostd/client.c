@@ -129,15 +129,20 @@ void roostd_client_ring(struct roostd_client *c)
 
 /* ---- sleep --------------------------------------------------------------- */
 
-bool roostd_client_sleep(struct roostd_client *c)
+/* A fault counts: it has to be found. */
+bool roostd_client_has_frames(const struct roostd_client *c)
 {
-	struct roost_shm_in look;
+	struct roost_shm_in look = c->in;
 	struct roost_shm_entry entry;
 
+	return roost_shm_in_take(&look, &entry, 1) > 0 ||
+	       look.fault != ROOST_SHM_OK;
+}
+
+bool roostd_client_sleep(struct roostd_client *c)
+{
 	roost_shm_sleep_begin(roost_shm_sleeps(&c->ours));
-	look = c->in;
-	if (roost_shm_in_take(&look, &entry, 1) == 0 &&
-	    look.fault == ROOST_SHM_OK)
+	if (!roostd_client_has_frames(c))
 		return true;
 	roost_shm_sleep_end(roost_shm_sleeps(&c->ours));
 	return false;

@@ -41,6 +41,10 @@ struct roostd_client {
 	char command[ROOST_SHARE_COMMAND_MAX];
 	uint16_t slot; /* in the lease; ROOST_CLIENT_NONE: not attached */
 	bool gone;     /* to be freed when nobody uses it */
+	/* Its session has ended: the frames that it has left are moved, until
+	 * then at the latest. 0: it has not.
+	 */
+	uint64_t leaves_ns;
 	/* Requests: the next one is due then, at the rate that is allowed; see
 	 * request.c. paused: nothing is read from it until resume_ns.
 	 */
@@ -92,6 +96,9 @@ bool roostd_client_deliver(struct roostd_client *c,
 			   const struct roost_sw_frame *frame);
 /* Frames were published: ring the doorbell, if the client sleeps. */
 void roostd_client_ring(struct roostd_client *c);
+
+/* Has it frames that were not moved? */
+bool roostd_client_has_frames(const struct roostd_client *c);
 
 /* The client has been still: it is to ring. Returns false: it has just sent. */
 bool roostd_client_sleep(struct roostd_client *c);

@@ -28,6 +28,8 @@
 /* A client that has sent nothing for so long rings before it is polled. */
 #define STILL_NS 50000u
 #define MESSAGES_MAX 16u
+/* The frames that a client has left are moved within this time. */
+#define LEAVE_NS 1000000000u
 /* Nothing is read from the socket of a client that asks too much. */
 #define PAUSE_NS 2000000u
 /* Numbers of a client that went rest as long as a connection may be in
@@ -68,8 +70,10 @@ static void discard(void *arg, void *kept)
 static bool is_ready(void *arg, uint16_t client)
 {
 	struct roostd_port *port = arg;
+	struct roostd_client *c = port->by_slot[client];
 
-	return roostd_client_is_ready(port->by_slot[client], port->now_ns);
+	/* Nobody reads any more what it gets. */
+	return c->leaves_ns != 0 || roostd_client_is_ready(c, port->now_ns);
 }
 
 static bool deliver(void *arg, uint16_t client,
@@ -234,12 +238,42 @@ int roostd_hub_open(struct roostd_port *port, int listener, int epoll_fd)
 	return ret;
 }
 
+/* A duplicate in another process would keep them in the set. */
+static void unwatch(struct roostd_port *port, const struct roostd_client *c)
+{
+	epoll_ctl(port->epoll_fd, EPOLL_CTL_DEL, c->socket, NULL);
+	if (c->doorbell >= 0)
+		epoll_ctl(port->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
+}
+
+/* The client is gone, and its peers are told. */
+static void finish(struct roostd_port *port, struct roostd_client *c)
+{
+	if (!c->asleep)
+		TAILQ_REMOVE(&port->awake, c, awake);
+	if (c->paused)
+		TAILQ_REMOVE(&port->paused, c, pause);
+	if (c->rings)
+		LIST_REMOVE(c, ring);
+	if (c->slot != ROOST_CLIENT_NONE) {
+		port->nb_attached -= port->by_slot[c->slot] == c;
+		port->by_slot[c->slot] = NULL;
+		roost_switch_client_remove(port->sw, c->slot, port->now_ns);
+	}
+	unwatch(port, c);
+	c->asleep = true;
+	c->gone = true;
+	port->nb_clients--;
+	LIST_REMOVE(c, all);
+	LIST_INSERT_HEAD(&port->gone, c, all);
+}
+
 void roostd_port_close(struct roostd_port *port)
 {
 	struct roostd_client *c;
 
 	while ((c = LIST_FIRST(&port->clients)))
-		roostd_port_drop(port, c, NULL);
+		finish(port, c);
 	roostd_port_reap(port);
 	if (port->sw)
 		roost_switch_destroy(port->sw);
@@ -339,7 +373,7 @@ void roostd_port_reap(struct roostd_port *port)
 
 void roostd_port_rung(struct roostd_port *port, struct roostd_client *c)
 {
-	if (c->gone)
+	if (c->gone || c->leaves_ns != 0)
 		return;
 	roostd_client_awake(c);
 	if (!c->asleep)
@@ -442,14 +476,9 @@ static unsigned int poll_client(struct roostd_port *port,
 	return moved;
 }
 
-/* What it has published so far. A receiver that is full loses some. */
-static void drain(struct roostd_port *port, struct roostd_client *c)
-{
-	for (uint32_t i = 0; i <= c->in.ring_len / BURST; i++)
-		if (poll_burst(port, c) == 0)
-			return;
-}
-
+/* A program may end right after it has answered: its last frames are moved
+ * before it is gone, also where a receiver takes its time.
+ */
 void roostd_port_drop(struct roostd_port *port, struct roostd_client *c,
 		      const char *why)
 {
@@ -459,29 +488,22 @@ void roostd_port_drop(struct roostd_port *port, struct roostd_client *c,
 		roost_report("%s: client %d (%s) is cut off: %s", port->label,
 			     (int)c->pid,
 			     c->command[0] ? c->command : "not attached", why);
-	/* Its last frames: a program may end right after it has answered. */
-	if (c->slot != ROOST_CLIENT_NONE && port->by_slot[c->slot] == c)
-		drain(port, c);
-	if (!c->asleep)
-		TAILQ_REMOVE(&port->awake, c, awake);
-	c->asleep = true;
-	if (c->paused)
-		TAILQ_REMOVE(&port->paused, c, pause);
-	if (c->rings)
-		LIST_REMOVE(c, ring);
-	if (c->slot != ROOST_CLIENT_NONE) {
-		port->nb_attached -= port->by_slot[c->slot] == c;
-		port->by_slot[c->slot] = NULL;
-		roost_switch_client_remove(port->sw, c->slot, port->now_ns);
+	if (why || c->leaves_ns != 0 || c->slot == ROOST_CLIENT_NONE ||
+	    port->by_slot[c->slot] != c || !roostd_client_has_frames(c)) {
+		finish(port, c);
+		return;
 	}
-	/* A duplicate in another process would keep it in the set. */
-	epoll_ctl(port->epoll_fd, EPOLL_CTL_DEL, c->socket, NULL);
-	if (c->doorbell >= 0)
-		epoll_ctl(port->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
-	c->gone = true;
-	port->nb_clients--;
-	LIST_REMOVE(c, all);
-	LIST_INSERT_HEAD(&port->gone, c, all);
+	c->leaves_ns = port->now_ns + LEAVE_NS;
+	unwatch(port, c);
+	if (c->asleep)
+		TAILQ_INSERT_TAIL(&port->awake, c, awake);
+	c->asleep = false;
+}
+
+static void go_on_leaving(struct roostd_port *port, struct roostd_client *c)
+{
+	if (port->now_ns >= c->leaves_ns || !roostd_client_has_frames(c))
+		finish(port, c);
 }
 
 static void check_faults(struct roostd_port *port, struct roostd_client *c)
@@ -517,12 +539,15 @@ unsigned int roostd_port_poll(struct roostd_port *port, uint64_t now_ns)
 		moved += n;
 		if (n > 0)
 			c->active_ns = now_ns;
+		else if (c->leaves_ns != 0)
+			go_on_leaving(port, c);
 		else if (now_ns - c->active_ns >= STILL_NS &&
 			 roostd_client_sleep(c)) {
 			TAILQ_REMOVE(&port->awake, c, awake);
 			c->asleep = true;
 		}
-		check_faults(port, c);
+		if (!c->gone)
+			check_faults(port, c);
 	}
 	roost_switch_run(port->sw, now_ns, MESSAGES_MAX);
 	ring_all(port);

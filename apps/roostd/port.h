@@ -71,8 +71,8 @@ void roostd_port_reap(struct roostd_port *port);
 
 /* ---- for request.c ------------------------------------------------------- */
 
-/* End with a client: its peers are told. why: for a line on stderr; NULL: it
- * went as it may.
+/* End with a client, when its last frames were moved: its peers are told. why:
+ * for a line on stderr; NULL: it went as it may.
  */
 void roostd_port_drop(struct roostd_port *port, struct roostd_client *c,
 		      const char *why);

@@ -309,7 +309,8 @@ void roostd_port_session(struct roostd_port *port, struct roostd_client *c)
 {
 	struct roost_share_packet packet;
 
-	for (unsigned int i = 0; i < REQUESTS_MAX && !c->gone && !c->paused;
+	for (unsigned int i = 0;
+	     i < REQUESTS_MAX && !c->gone && c->leaves_ns == 0 && !c->paused;
 	     i++) {
 		int ret;
 
