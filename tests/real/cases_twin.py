@@ -63,8 +63,11 @@ class Cable:
             ip(*inside, "link", "add", "br0", "type", "bridge")
             ip(*inside, "tuntap", "add", "mode", "tap", "multi_queue", "name",
                "plug")
+            # Nobody but the twin is a host here: at br0, too, the kernel
+            # would answer ARP for the twin's address.
+            self.inside(end, "sh", "-c",
+                        "echo 1 > /proc/sys/net/ipv4/conf/all/arp_ignore")
             for name in ("br0", "cable", "plug"):
-                # Nobody but the twin is a host here.
                 self.inside(end, "sh", "-c", "echo 1 > /proc/sys/net/ipv6/"
                             f"conf/{name}/disable_ipv6")
             for name in ("cable", "plug"):
