@@ -8,16 +8,16 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "pmd_glue/share/hub.h"
 
 #define TRIES 200
 #define TRY_NS 10000000
@@ -27,12 +27,8 @@
 /* Returns a connected socket, or -errno. */
 static int try_connect(void)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int len = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
-			   "roost/%u/hub", getuid());
-	socklen_t addr_len =
-		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-			    (size_t)len);
+	struct sockaddr_un addr;
+	socklen_t addr_len = roost_share_hub_address(&addr);
 	struct ucred cred;
 	socklen_t cred_len = sizeof(cred);
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);

@@ -3,7 +3,7 @@
  */
 
 /*
- * roostd: shares a port between the processes of a machine. For now it is the
+ * roostd: shares a port between the processes of a machine. It is the
  * hub, a port without a NIC (port.h), which "roost run --hub" starts.
  */
 
@@ -25,6 +25,7 @@
 #include "apps/roostd/port.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/report.h"
+#include "pmd_glue/share/hub.h"
 
 #define BACKLOG 256
 #define EVENTS 64
@@ -60,28 +61,22 @@ static const char help[] =
 
 /* ---- the socket ---------------------------------------------------------- */
 
-/* An abstract name: it belongs to the network namespace, and there is no file.
- * The kernel releases it when we end.
- */
 static int listen_as_hub(void)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int len = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
-			   "roost/%u/hub", getuid());
-	socklen_t addr_len =
-		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-			    (size_t)len);
+	struct sockaddr_un addr;
+	socklen_t addr_len = roost_share_hub_address(&addr);
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
 			0);
+	int ret;
 
 	if (fd < 0)
 		return -errno;
 	if (bind(fd, (struct sockaddr *)&addr, addr_len) == 0 &&
 	    listen(fd, BACKLOG) == 0)
 		return fd;
-	len = -errno;
+	ret = -errno;
 	close(fd);
-	return len;
+	return ret;
 }
 
 static int watch_signals(int epoll_fd)

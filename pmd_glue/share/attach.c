@@ -16,6 +16,7 @@
 #include "pmd_glue/process/fork_guard.h"
 #include "pmd_glue/process/peer_trust.h"
 #include "pmd_glue/process/report.h"
+#include "pmd_glue/share/hub.h"
 
 #define QPN_BITS 24u
 #define COMM_PREFIX_BITS_MAX 14u /* lib/engine/core/lease.h */
@@ -30,18 +31,11 @@ static bool is_hub(const char *service)
 
 static socklen_t address_of(const char *service, struct sockaddr_un *addr)
 {
-	int len;
-
+	if (is_hub(service))
+		return roost_share_hub_address(addr);
 	*addr = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	if (!is_hub(service)) {
-		snprintf(addr->sun_path, sizeof(addr->sun_path), "%s", service);
-		return sizeof(*addr);
-	}
-	/* An abstract name begins with a zero byte, and ends without one. */
-	len = snprintf(addr->sun_path + 1, sizeof(addr->sun_path) - 1,
-		       "roost/%u/hub", getuid());
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-			   (size_t)len);
+	snprintf(addr->sun_path, sizeof(addr->sun_path), "%s", service);
+	return sizeof(*addr);
 }
 
 static void tell_unconnected(const char *service, const char *label, int error)

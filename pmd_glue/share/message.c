@@ -13,7 +13,6 @@
 #define PART(member) sizeof(((struct roost_share_msg *)NULL)->member)
 
 struct row {
-	const char *text;
 	size_t part_bytes;
 	uint8_t nb_fds;
 	bool has_tail;
@@ -21,28 +20,23 @@ struct row {
 };
 
 static const struct row rows[ROOST_SHARE_TYPES] = {
-	[ROOST_SHARE_ATTACH] = { "attach", PART(attach), 1, true, false },
-	[ROOST_SHARE_QPNS] = { "qpns", 0, 0, false, false },
-	[ROOST_SHARE_PREFIX] = { "prefix", 0, 0, false, false },
-	[ROOST_SHARE_CLAIM] = { "claim", PART(claim), 0, false, false },
-	[ROOST_SHARE_UNCLAIM] = { "unclaim", PART(claim), 0, false, false },
-	[ROOST_SHARE_JOIN] = { "join", PART(addr), 0, false, false },
-	[ROOST_SHARE_LEAVE] = { "leave", PART(addr), 0, false, false },
-	[ROOST_SHARE_RESOLVE] = { "resolve", PART(addr), 0, false, false },
-	[ROOST_SHARE_PUT] = { "put", PART(index), 0, false, false },
-	[ROOST_SHARE_SOURCE] = { "source", PART(addr), 0, false, false },
-	[ROOST_SHARE_BYE] = { "bye", 0, 0, false, false },
-	[ROOST_SHARE_ATTACHED] = { "attached", PART(attached), 3, true, true },
-	[ROOST_SHARE_REPLY] = { "reply", PART(reply), 0, false, true },
-	[ROOST_SHARE_TICKET] = { "ticket", 0, 0, true, true },
-	[ROOST_SHARE_CHANGED] = { "changed", 0, 0, false, true },
-	[ROOST_SHARE_EVICTED] = { "evicted", PART(reason), 0, false, true },
+	[ROOST_SHARE_ATTACH] = { PART(attach), 1, true, false },
+	[ROOST_SHARE_QPNS] = { 0, 0, false, false },
+	[ROOST_SHARE_PREFIX] = { 0, 0, false, false },
+	[ROOST_SHARE_CLAIM] = { PART(claim), 0, false, false },
+	[ROOST_SHARE_UNCLAIM] = { PART(claim), 0, false, false },
+	[ROOST_SHARE_JOIN] = { PART(addr), 0, false, false },
+	[ROOST_SHARE_LEAVE] = { PART(addr), 0, false, false },
+	[ROOST_SHARE_RESOLVE] = { PART(addr), 0, false, false },
+	[ROOST_SHARE_PUT] = { PART(index), 0, false, false },
+	[ROOST_SHARE_SOURCE] = { PART(addr), 0, false, false },
+	[ROOST_SHARE_BYE] = { 0, 0, false, false },
+	[ROOST_SHARE_ATTACHED] = { PART(attached), 3, true, true },
+	[ROOST_SHARE_REPLY] = { PART(reply), 0, false, true },
+	[ROOST_SHARE_TICKET] = { 0, 0, true, true },
+	[ROOST_SHARE_CHANGED] = { 0, 0, false, true },
+	[ROOST_SHARE_EVICTED] = { PART(reason), 0, false, true },
 };
-
-const char *roost_share_type_text(enum roost_share_type type)
-{
-	return type < ROOST_SHARE_TYPES ? rows[type].text : "unknown";
-}
 
 /* An ATTACHED that refuses has no descriptors. */
 static unsigned int nb_fds_of(const struct roost_share_msg *msg)

@@ -160,7 +160,4 @@ int roost_share_receive(int fd, bool from_daemon,
 /* Close the descriptors of a packet that nobody has taken: those not -1. */
 void roost_share_packet_close(struct roost_share_packet *packet);
 
-/* The words of a type, for reports: "claim". */
-const char *roost_share_type_text(enum roost_share_type type);
-
 #endif

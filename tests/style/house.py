@@ -55,7 +55,7 @@ ARROWS = {
                   "lib/event", "lib/config"),
     "cm/rsocket": (),
     "apps": ("lib/config", "lib/wire", "lib/face", "pmd_glue/process",
-             "pmd_glue/kernel", "pmd_glue/port"),
+             "pmd_glue/kernel", "pmd_glue/port", "pmd_glue/share"),
     "apps/roostd": (*GLUE, "apps", "apps/roostd/switch", "cm",
                     "pmd_glue/process", "pmd_glue/channel", "pmd_glue/share",
                     "pmd_glue/netif"),

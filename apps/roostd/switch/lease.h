@@ -275,12 +275,6 @@ static inline bool roost_lease_addr_is_of(const struct roost_lease *lease,
 		lease->clients[client].conf.nb_gids == 0);
 }
 
-static inline bool roost_lease_has_client(const struct roost_lease *lease,
-					  uint16_t client)
-{
-	return client < ROOST_CLIENTS_MAX && lease->clients[client].used;
-}
-
 /* ---- for the files of this room ------------------------------------------ */
 
 /* What is left of a client, and of all, without claims and memberships. */
