@@ -134,14 +134,7 @@ void roost_cm_reject_msg(struct roost_cm *cm, const struct roost_gsi_msg *in,
 			 const struct roost_cm_msg *msg,
 			 enum roost_cm_about about, uint16_t reason)
 {
-	const struct roost_cm_msg rej = {
-		.type = ROOST_CM_REJ,
-		.tid = msg->tid,
-		.local_id = msg->remote_id,
-		.remote_id = msg->local_id,
-		.about = (uint8_t)about,
-		.reason = reason,
-	};
+	const struct roost_cm_msg rej = roost_cm_msg_rej(msg, about, reason);
 
 	roost_cm_reply(cm, in, &rej);
 }

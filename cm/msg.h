@@ -125,4 +125,19 @@ void roost_cm_ip_hdr_encode(const struct roost_cm_ip_hdr *hdr,
 bool roost_cm_ip_hdr_decode(const uint8_t data[ROOST_CM_IP_HDR_LEN],
 			    struct roost_cm_ip_hdr *hdr);
 
+/* The REJ that answers msg: by its sender's id and the one that it names. */
+static inline struct roost_cm_msg
+roost_cm_msg_rej(const struct roost_cm_msg *msg, enum roost_cm_about about,
+		 uint16_t reason)
+{
+	return (struct roost_cm_msg){
+		.type = ROOST_CM_REJ,
+		.tid = msg->tid,
+		.local_id = msg->remote_id,
+		.remote_id = msg->local_id,
+		.about = (uint8_t)about,
+		.reason = reason,
+	};
+}
+
 #endif

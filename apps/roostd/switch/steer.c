@@ -27,14 +27,7 @@ static void answer_rej(struct roost_steer *way, const struct roost_cm_msg *msg,
 		       enum roost_cm_about about, uint16_t reason)
 {
 	way->to = ROOST_STEER_ANSWER;
-	way->answer = (struct roost_cm_msg){
-		.type = ROOST_CM_REJ,
-		.tid = msg->tid,
-		.local_id = msg->remote_id,
-		.remote_id = msg->local_id,
-		.about = (uint8_t)about,
-		.reason = reason,
-	};
+	way->answer = roost_cm_msg_rej(msg, about, reason);
 }
 
 /* As a CM without this connection answers. */
