@@ -9,22 +9,30 @@
 #include <string.h>
 
 #include <rte_telemetry.h>
+#include <rte_version.h>
 
 #include <roost/drop.h>
 #include "pmd_glue/ctl/ctl.h"
 #include "pmd_glue/ctl/ctl_row.h"
+
+/* DPDK 23.03 renamed these; a later one warns of the names of 22.11. */
+#if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
+#define rte_tel_data_add_array_uint rte_tel_data_add_array_u64
+#define rte_tel_data_add_dict_uint rte_tel_data_add_dict_u64
+#define RTE_TEL_UINT_VAL RTE_TEL_U64_VAL
+#endif
 
 /* ---- rows as dictionaries -------------------------------------------------
  */
 
 static void put_u64(void *ctx, const char *name, uint64_t value)
 {
-	rte_tel_data_add_dict_u64(ctx, name, value);
+	rte_tel_data_add_dict_uint(ctx, name, value);
 }
 
 static void put_bool(void *ctx, const char *name, bool value)
 {
-	rte_tel_data_add_dict_u64(ctx, name, value);
+	rte_tel_data_add_dict_uint(ctx, name, value);
 }
 
 /* Truncate the string: telemetry refuses one that is too long. */
@@ -120,12 +128,12 @@ static int drops(struct query *q)
 /* Telemetry refuses values that do not fit; they are missing in the answer. */
 static void add_qpn(void *arg, const struct roost_qp_view *qp)
 {
-	rte_tel_data_add_array_u64(arg, qp->qpn);
+	rte_tel_data_add_array_uint(arg, qp->qpn);
 }
 
 static int qps(struct query *q)
 {
-	rte_tel_data_start_array(q->data, RTE_TEL_U64_VAL);
+	rte_tel_data_start_array(q->data, RTE_TEL_UINT_VAL);
 	roost_dev_view_qps(q->device->dev, add_qpn, q->data);
 	return 0;
 }
