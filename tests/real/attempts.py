@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The Roost authors
-"""Cases one after another, reported in TAP, and those that fail once more.
+"""Cases, several side by side, reported in TAP, and those that fail once more.
 
 A test machine is shared: a neighbour may take its processors for seconds, and
 then one of several hundred cases fails whose programs have time limits of
-their own. So a case that fails runs again when all others are done. If it
-passes then, it has passed, and the report names it as not steady, with what it
-said the first time. Those names are to be looked at: a race of Roost's own
+their own. So a case that fails runs again, alone, when all others are done. If
+it passes then, it has passed, and the report names it as not steady, with what
+it said the first time. Those names are to be looked at: a race of Roost's own
 looks the same.
 """
 
+import concurrent.futures
 import sys
 import time
 
 # Steady cases are the rule: the next one that passes in its second attempt
-# only has failed.
+# only has failed. Of a hundred cases one more may be.
 UNSTEADY_MAX = 3
 # Something else is wrong when more fail; they are not run again.
 AGAIN_MAX = 10
@@ -50,18 +51,23 @@ class Report:
         sys.stdout.flush()
 
 
+def bound(least, nb_cases):
+    return least + nb_cases // 100
+
+
 def run_again(report, run_one, failed, results):
     """failed: {case: (number, what it said)}."""
     nb_unsteady = 0
+    unsteady_max = bound(UNSTEADY_MAX, len(results))
     for case, (number, said) in failed.items():
         outcome, text, notes = run_one(number, case, True)
         if outcome == "ok":
             nb_unsteady += 1
             print(f"# {NOT_STEADY}: {case.name} ({said})")
-            if nb_unsteady > UNSTEADY_MAX:
+            if nb_unsteady > unsteady_max:
                 outcome = "not ok"
                 text = (f"it passed in its second attempt, but more than "
-                        f"{UNSTEADY_MAX} cases are {NOT_STEADY}")
+                        f"{unsteady_max} cases are {NOT_STEADY}")
         results[case] = (outcome, text)
         report.case(outcome, case.name, text, notes)
     print(f"# {nb_unsteady} of {len(results)} cases {NOT_STEADY}", flush=True)
@@ -75,17 +81,37 @@ def tell_slowest(took_s):
           flush=True)
 
 
-def run_all(cases, run_one, once=False):
+def first_attempts(cases, run_one, width):
+    """Yields (case, number, (outcome, text, notes), seconds) as they end:
+    first those that run side by side, width at a time, then the others.
+    """
+    def timed(number, case):
+        begin = time.monotonic()
+        return (case, number, run_one(number, case, False),
+                time.monotonic() - begin)
+
+    numbered = list(enumerate(cases, 1))
+    alone = [row for row in numbered if width == 1 or row[1].alone]
+    beside = [row for row in numbered if row not in alone]
+    with concurrent.futures.ThreadPoolExecutor(width) as pool:
+        futures = [pool.submit(timed, *row) for row in beside]
+        for future in concurrent.futures.as_completed(futures):
+            yield future.result()
+    for row in alone:
+        yield timed(*row)
+
+
+def run_all(cases, run_one, once=False, width=1):
     """run_one: a function of (number, case, again) that returns (outcome,
     text, notes) as harness.run_case does; again: it is the second attempt.
-    once: there is none. Returns {case: (outcome, text)}.
+    once: there is none. width: how many threads may be in run_one; only cases
+    that have alone set to False. Returns {case: (outcome, text)}.
     """
     report = Report(len(cases))
     results, failed, took_s = {}, {}, {}
-    for number, case in enumerate(cases, 1):
-        begin = time.monotonic()
-        outcome, text, notes = run_one(number, case, False)
-        took_s[case.name] = time.monotonic() - begin
+    for case, number, (outcome, text, notes), seconds in \
+            first_attempts(cases, run_one, width):
+        took_s[case.name] = seconds
         results[case] = (outcome, text)
         if outcome != "not ok" or once:
             report.case(outcome, case.name, text, notes)
@@ -93,7 +119,7 @@ def run_all(cases, run_one, once=False):
         failed[case] = (number, text)
         print(f"# failed, its second attempt comes last: {case.name}: {text}")
         report.notes(notes)
-    if len(failed) > AGAIN_MAX:
+    if len(failed) > bound(AGAIN_MAX, len(cases)):
         print(f"# {len(failed)} cases failed: none runs again")
         for case, (_number, text) in failed.items():
             report.case("not ok", case.name, text, [])

@@ -17,7 +17,7 @@ import signal
 import time
 
 import leftovers
-from process import Process, wait_for_listener
+from process import Process, wait_for_listener, wait_until
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
@@ -27,6 +27,8 @@ RUN = os.urandom(3).hex()
 
 # Programs are given this long for one run, unless a case knows better.
 RUN_S = 60
+# What is left after a case must be gone by then.
+GONE_S = 20
 
 
 def program_env(build):
@@ -58,13 +60,17 @@ class CaseTimeout(Exception):
 
 
 class Case:
-    """A row of the table. Arguments behind `run` are passed to it."""
+    """A row of the table. Arguments behind `run` are passed to it. alone: no
+    other case runs meanwhile, because it measures time or needs both
+    processors.
+    """
 
-    def __init__(self, name, run, *args, limit_s=180):
+    def __init__(self, name, run, *args, limit_s=180, alone=False):
         self.name = name
         self.run = run
         self.args = args
         self.limit_s = limit_s
+        self.alone = alone
 
 
 class Room:
@@ -81,6 +87,9 @@ class Room:
         self.notes = []
         self.undo = []
         self.processes = []
+        # Where its programs attach by default; the daemon, where it is known.
+        self.service = "hub"
+        self.daemon_pid = None
         shutil.rmtree(self.logs, ignore_errors=True)
         os.makedirs(self.logs)
 
@@ -178,6 +187,8 @@ def run_case(case, build, number, env, logs="real-logs"):
     finally:
         signal.alarm(0)
         room.close()
+    # What shows devices in /sys goes a moment after its program.
+    wait_until(lambda: not leftovers.since(before, room.marks()), GONE_S)
     left = leftovers.since(before, room.marks())
     if outcome == "ok" and left:
         outcome, text = "not ok", "left behind: " + " ".join(left)

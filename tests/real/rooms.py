@@ -13,8 +13,11 @@ import sys
 
 MARK = "ROOST_TEST_ROOMS"
 PLACES = ("/tmp", "/run", "/dev/shm")
+HUGE_PAGES = "/dev/hugepages"
 OPTIONS = ["--mount", "--net", "--ipc", "--pid", "--fork", "--kill-child",
            "--mount-proc"]
+# Process 1 of the namespace: it waits for what is nobody's child.
+INIT = ["sh", "-c", '"$@"; exit $?', "init"]
 
 
 def inside():
@@ -33,11 +36,18 @@ def possible():
     return None if probe.returncode == 0 else probe.stderr.strip()
 
 
+def command():
+    """The same command inside."""
+    return ["unshare", *OPTIONS, *INIT, sys.executable, *sys.argv]
+
+
+def environment():
+    return dict(os.environ, **{MARK: "1"})
+
+
 def enter():
     """Become the same command inside; does not return."""
-    env = dict(os.environ, **{MARK: "1"})
-    os.execvpe("unshare", ["unshare", *OPTIONS, sys.executable, *sys.argv],
-               env)
+    os.execvpe("unshare", command(), environment())
 
 
 def within(path, place):
@@ -60,6 +70,9 @@ def furnish(kept):
                             f"/proc/self/fd/{fd}", path], check=True,
                            pass_fds=[fd])
             os.close(fd)
+    if os.path.ismount(HUGE_PAGES):
+        subprocess.run(["mount", "-t", "hugetlbfs", "none", HUGE_PAGES],
+                       check=True)
     # ip(8) makes this folder for its namespaces and leaves it.
     os.makedirs("/run/netns", exist_ok=True)
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)

@@ -9,14 +9,18 @@ import io
 import os
 import sys
 import tempfile
+import threading
+import time
 import types
 import unittest
+import unittest.mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "runner")]
 import attempts  # noqa: E402
 import cases_rdmacm  # noqa: E402
 import harness  # noqa: E402
+import lanes  # noqa: E402
 import process  # noqa: E402
 import tally  # noqa: E402
 
@@ -73,6 +77,38 @@ class Attempts(unittest.TestCase):
         self.assertEqual((status, found.failures), (1, ["case3"]))
         self.assertEqual(len(found.unsteady), 4)
 
+    def test_of_a_hundred_one_more(self):
+        status, found, _ = self.run_all(*["-+"] * 4, *["+"] * 96)
+        self.assertEqual((status, len(found.unsteady)), (0, 4))
+        status, found, _ = self.run_all(*["-+"] * 5, *["+"] * 96)
+        self.assertEqual((status, found.failures), (1, ["case4"]))
+
+    def test_side_by_side(self):
+        """Two at a time, but those that want to be alone, and second attempts.
+        """
+        lock, running, most = threading.Lock(), set(), {}
+
+        def run_one(_number, case, again):
+            with lock:
+                running.add(case.name)
+                for name in running:
+                    most[name, again] = max(most.get((name, again), 0),
+                                            len(running))
+            time.sleep(0.02)
+            with lock:
+                running.remove(case.name)
+            return "ok" if again or case.name != "c2" else "not ok", "", []
+
+        cases = [harness.Case(f"c{i}", None, alone=i in (0, 3))
+                 for i in range(8)]
+        with contextlib.redirect_stdout(io.StringIO()):
+            results = attempts.run_all(cases, run_one, width=2)
+        self.assertEqual(len(results), 8)
+        self.assertEqual(attempts.status(results), 0)
+        self.assertEqual({name for (name, again), nb in most.items()
+                          if nb == 1}, {"c0", "c2", "c3"})
+        self.assertEqual(max(most.values()), 2)
+
     def test_once(self):
         status, found, _ = self.run_all("-+", "+", once=True)
         self.assertEqual((status, found.failures, self.ran),
@@ -95,6 +131,35 @@ class Attempts(unittest.TestCase):
         numbers = [line.split(" - ")[0].split()[-1]
                    for line in out.splitlines() if " - " in line]
         self.assertEqual(numbers, ["1", "2", "3", "4"])
+
+
+class Lane(unittest.TestCase):
+    """What answers is a program of three lines here."""
+
+    def lane(self, body):
+        text = ("import json, os, sys\n"
+                f"for line in sys.stdin:\n    {body}\n")
+        lane = lanes.Lane()
+        for name, value in (("command", [sys.executable, "-c", text]),
+                            ("environment", None)):
+            patch = unittest.mock.patch.object(lanes.rooms, name,
+                                               lambda value=value: value)
+            patch.start()
+            self.addCleanup(patch.stop)
+        lane.start()
+        self.addCleanup(lane.close)
+        return lane
+
+    def test_asks(self):
+        lane = self.lane("print(json.dumps(['ok', line[:-1], []]), flush=1)")
+        self.assertEqual(lane.ask(7, "a", True),
+                         ("ok", '[7, "a", true]', []))
+
+    def test_one_that_ends_is_started_again(self):
+        lane = self.lane("os._exit(3)")
+        for _ in range(2):
+            self.assertEqual(lane.ask(1, "a", False),
+                             ("not ok", "its lane ended, status 3", []))
 
 
 class Counting(unittest.TestCase):
