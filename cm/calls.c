@@ -305,12 +305,17 @@ int roost_cm_reject(struct roost_cm_conn *conn, uint16_t reason,
 		    size_t data_len_bytes)
 {
 	struct roost_cm_msg msg = { .type = ROOST_CM_REJ, .reason = reason };
+	int ret;
 
 	if (!put_info(&msg, info, info_len_bytes) ||
 	    !put_data(&msg, 0, data, data_len_bytes))
 		return -EINVAL;
-	msg.about = conn->passive ? ROOST_CM_ABOUT_REQ : ROOST_CM_ABOUT_REP;
-	return locked_call(conn, ROOST_CM_DO_REJECT, &msg);
+	pthread_mutex_lock(&conn->cm->lock);
+	msg.about = roost_cm_about(conn->state);
+	put_ids(conn, &msg);
+	ret = call(conn, ROOST_CM_DO_REJECT, &msg);
+	pthread_mutex_unlock(&conn->cm->lock);
+	return ret;
 }
 
 int roost_cm_disconnect(struct roost_cm_conn *conn, const void *data,

@@ -294,6 +294,8 @@ void roost_cm_closed(struct roost_cm_conn *conn);
 /* A message with the transaction and the ids of conn. */
 struct roost_cm_msg roost_cm_msg_between(const struct roost_cm_conn *conn,
 					 enum roost_cm_msg_type type);
+/* The message that a REJ of this end refers to: enum roost_cm_about. */
+uint8_t roost_cm_about(enum roost_cm_state state);
 /*
  * Execute a step. msg: the message of ACT_SEND, whose ids and tid are filled
  * in. mra_ns: for ACT_WAIT_MRA. Returns the event to raise, or

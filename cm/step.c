@@ -101,8 +101,7 @@ struct roost_cm_msg roost_cm_msg_between(const struct roost_cm_conn *conn,
 	};
 }
 
-/* The message that a REJ or MRA of this end refers to. */
-static uint8_t about(enum roost_cm_state state)
+uint8_t roost_cm_about(enum roost_cm_state state)
 {
 	if (state == ROOST_CM_REQ_RCVD)
 		return ROOST_CM_ABOUT_REQ;
@@ -115,7 +114,7 @@ static void send_rej(struct roost_cm_conn *conn, uint16_t reason, bool kept)
 {
 	struct roost_cm_msg msg = roost_cm_msg_between(conn, ROOST_CM_REJ);
 
-	msg.about = about(conn->state);
+	msg.about = roost_cm_about(conn->state);
 	msg.reason = reason;
 	if (reason == ROOST_CM_REJ_TIMEOUT) {
 		/* The CA GUID: the peer finds the connection by it when it does
@@ -263,7 +262,7 @@ static void send_what_is_due(struct roost_cm_conn *conn, unsigned int actions,
 	if (actions & ROOST_CM_ACT_REPEAT)
 		transmit(conn, conn->mad, conn->mad_type);
 	if (actions & ROOST_CM_ACT_MRA)
-		send_mra(conn, about(conn->state));
+		send_mra(conn, roost_cm_about(conn->state));
 	if (actions & ROOST_CM_ACT_REJ_STALE)
 		send_rej(conn, ROOST_CM_REJ_STALE_CONN, false);
 	if (actions & ROOST_CM_ACT_REJ_USER)
