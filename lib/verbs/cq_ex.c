@@ -13,7 +13,7 @@
 
 #define WC_FLAGS                                                               \
 	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |         \
-	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK | IBV_WC_EX_WITH_CVLAN)
 #define CQ_FLAGS                                                               \
 	(IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN)
 
@@ -138,15 +138,14 @@ static uint64_t read_wallclock_ns(struct ibv_cq_ex *ibv)
 	return cq_of(ibv)->current->timestamp_ns + (uint64_t)offset_ns;
 }
 
+static uint16_t read_cvlan(struct ibv_cq_ex *ibv)
+{
+	return cq_of(ibv)->current->vlan_tci;
+}
+
 /* Readers of fields that no CQ can be created with: present so that a call does
  * not crash; they return 0.
  */
-
-static uint16_t read_cvlan(struct ibv_cq_ex *ibv)
-{
-	(void)ibv;
-	return 0;
-}
 
 static uint32_t read_flow_tag(struct ibv_cq_ex *ibv)
 {

@@ -345,7 +345,8 @@ int roost_verbs_modify_qp_rate_limit(struct ibv_qp *ibv,
 }
 
 /* All attributes are returned, whatever attr_mask says: that is allowed, and
- * programs rely on it.
+ * programs rely on it. The QP's state as the program sees it changes only if
+ * the mask asks for the state.
  */
 ROOST_VERBS_LATEST(ibv_query_qp, "IBVERBS_1.1");
 int roost_ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr,
@@ -356,7 +357,6 @@ int roost_ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr,
 
 	if (roost_verbs_is_dead(ibv->context))
 		return roost_verbs_result(-EIO);
-	(void)attr_mask;
 	roost_qp_query(roost_verbs_qp(ibv)->qp, &engine_attr, &init);
 	roost_unmap_qp_attr(&engine_attr, attr);
 	*init_attr = (struct ibv_qp_init_attr){
@@ -368,7 +368,8 @@ int roost_ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr,
 		.sq_sig_all = init.sq_sig_all,
 	};
 	roost_unmap_qp_cap(&init.cap, &init_attr->cap);
-	ibv->state = attr->qp_state;
+	if (attr_mask & IBV_QP_STATE)
+		ibv->state = attr->qp_state;
 	return 0;
 }
 

@@ -56,8 +56,12 @@ static void fill_device_attr(struct ibv_context *context,
 	attr->max_qp_rd_atom = (int)max->max_qp_rd_atom;
 	attr->max_qp_init_rd_atom = (int)max->max_qp_rd_atom;
 	attr->max_res_rd_atom = (int)(max->max_qp_rd_atom * max->max_qp);
-	/* An atomic is one of the processor's own. */
-	attr->atomic_cap = IBV_ATOMIC_GLOB;
+	/* Most are the processor's own, which IBV_ATOMIC_GLOB would say. But
+	 * UCX uses atomics of a device that says HCA, as most NICs do, and of
+	 * no other; and in a region whose iova and memory are not aligned alike
+	 * they are no more.
+	 */
+	attr->atomic_cap = IBV_ATOMIC_HCA;
 	attr->max_mw = (int)max->max_mw;
 	attr->max_mcast_grp = (int)max->max_mcast_grp;
 	attr->max_mcast_qp_attach = (int)max->max_mcast_qp_attach;

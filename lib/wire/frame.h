@@ -136,7 +136,8 @@ struct roost_pkt {
 	const struct roost_opcode_info *info; /* never NULL once parsed */
 	uint8_t opcode;
 	uint8_t pad_bytes; /* 0..3 */
-	uint8_t pcp;       /* priority of the VLAN tag; 0: it has none */
+	uint16_t vlan_tci; /* as in struct roost_frame */
+	bool ipv6;
 	bool solicited;
 	bool migreq;
 	bool ackreq;
@@ -180,11 +181,6 @@ enum roost_drop roost_pkt_parse(const struct roost_frame *frame,
 static inline uint16_t roost_vlan_id(uint16_t tci)
 {
 	return tci & ROOST_VLAN_ID_MASK;
-}
-
-static inline uint8_t roost_vlan_pcp(uint16_t tci)
-{
-	return (uint8_t)(tci >> ROOST_VLAN_PCP_SHIFT);
 }
 
 /* The VLAN tag of packets with a traffic class: the class selector, which is

@@ -378,7 +378,8 @@ enum roost_drop roost_pkt_parse(const struct roost_frame *frame,
 	pkt->info = info;
 	pkt->opcode = bth[0];
 	pkt->pad_bytes = (uint8_t)pad;
-	pkt->pcp = roost_vlan_pcp(frame->vlan_tci);
+	pkt->vlan_tci = frame->vlan_tci;
+	pkt->ipv6 = frame->ipv6;
 	pkt->solicited = bth[1] & BTH_SOLICITED;
 	pkt->migreq = bth[1] & BTH_MIGREQ;
 	pkt->pkey = roost_be16_get(bth + 2);

@@ -33,13 +33,14 @@ static void send_datagram(struct sim_qp *a, struct sim_qp *b,
 	assert_int_equal(roost_ah_destroy(ah), 0);
 }
 
-/* The priority is that of the traffic class, and the service level there. */
-static void vlan__datagram_has_its_priority(void **state)
+/* The tag's priority is that of the traffic class. The service level is what
+ * ConnectX shows, with and without a tag: the type of the L3 header.
+ */
+static void vlan__datagram_has_its_tag(void **state)
 {
 	static const struct {
-		uint16_t id;
-		uint8_t sl;
-	} rows[] = { { 0, 0 }, { 1, 1 }, { 4094, 1 } };
+		uint16_t id, tci;
+	} rows[] = { { 0, 0 }, { 1, 0x2001 }, { 4094, 0x2ffe } };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct sim *sim = sim_new_on_vlans(rows[i].id, rows[i].id);
@@ -50,7 +51,12 @@ static void vlan__datagram_has_its_priority(void **state)
 		send_datagram(a, b, &b->end->gid6);
 		cqe = raw_expect(b->end->cq, 2, ROOST_WC_SUCCESS);
 		assert_int_equal(cqe.byte_len, GRH + LEN);
-		assert_int_equal(cqe.sl, rows[i].sl);
+		assert_int_equal(cqe.sl, 8 | 1);
+		assert_int_equal(cqe.vlan_tci, rows[i].tci);
+		send_datagram(a, b, &b->end->gid);
+		cqe = raw_expect(b->end->cq, 2, ROOST_WC_SUCCESS);
+		assert_int_equal(cqe.sl, 8 | 2);
+		assert_int_equal(cqe.vlan_tci, rows[i].tci);
 		sim_free(sim);
 	}
 }
@@ -180,7 +186,7 @@ static void vlan__connected(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(vlan__datagram_has_its_priority),
+	cmocka_unit_test(vlan__datagram_has_its_tag),
 	cmocka_unit_test(vlan__others_do_not_hear),
 	cmocka_unit_test(vlan__loopback),
 	cmocka_unit_test(vlan__host_hears_its_own),

@@ -92,6 +92,11 @@ static inline const struct roost_pd *roost_recv_pd(struct roost_qp *qp)
 	return qp->resp.recv_srq != NULL ? qp->resp.recv_srq->pd : qp->pd;
 }
 
+static inline uint8_t roost_datagram_sl(const struct roost_pkt *pkt)
+{
+	return pkt->ipv6 ? ROOST_WC_SL_IPV6 : ROOST_WC_SL_IPV4;
+}
+
 /* Complete the WQE in use. pkt: the last packet of the message. */
 void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 			 const struct roost_pkt *pkt,

@@ -61,6 +61,7 @@ void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 		.status = (uint8_t)status,
 		.opcode = write ? ROOST_WC_RECV_WRITE_IMM : ROOST_WC_RECV,
 		.solicited = pkt->solicited,
+		.vlan_tci = pkt->vlan_tci,
 	};
 	struct roost_cq *cq;
 	uint32_t place;
@@ -71,7 +72,7 @@ void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 	}
 	if (qp->type == ROOST_QPT_UD) {
 		cqe.flags |= ROOST_WC_GRH;
-		cqe.sl = pkt->pcp;
+		cqe.sl = roost_datagram_sl(pkt);
 	}
 	if (pkt->info->hdrs & ROOST_HDR_BIT(IMMDT)) {
 		cqe.flags |= ROOST_WC_WITH_IMM;

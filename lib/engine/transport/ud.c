@@ -58,7 +58,8 @@ static void receive_spread(struct roost_worker *w, struct roost_qp *qp,
 		.src_qpn = pkt->src_qpn,
 		.byte_len = GRH_BYTES + pkt->payload_len_bytes,
 		.flags = ROOST_WC_GRH,
-		.sl = pkt->pcp,
+		.sl = roost_datagram_sl(pkt),
+		.vlan_tci = pkt->vlan_tci,
 		.solicited = pkt->solicited,
 	};
 	enum roost_qp_error_code error = ROOST_QPE_NONE;

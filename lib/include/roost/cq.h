@@ -28,6 +28,12 @@ struct roost_ctx;
 /* Type of the events that a CQ raises on its completion channel. */
 #define ROOST_EVENT_COMPLETION 0u
 
+/* What ConnectX has as the SL of a datagram over RoCE: bit 3 says UDP, the
+ * lower bits are the type of the L3 header. UCX reads these.
+ */
+#define ROOST_WC_SL_IPV6 (8u | 1u)
+#define ROOST_WC_SL_IPV4 (8u | 2u)
+
 struct roost_cqe {
 	uint64_t wr_id;
 	uint64_t timestamp_ns; /* now_ns of the iteration that made it */
@@ -39,11 +45,12 @@ struct roost_cqe {
 	uint8_t status; /* enum roost_wc_status */
 	uint8_t opcode; /* enum roost_wc_opcode */
 	uint8_t flags;  /* enum roost_wc_flags */
-	uint8_t sl;
+	uint8_t sl;     /* of a datagram: see ROOST_WC_SL_IPV6 */
 	uint16_t slid;
 	uint16_t pkey_index;
-	bool solicited; /* counts for arming for solicited only */
-	bool of_wq;     /* qpn is the number of a receive WQ */
+	bool solicited;    /* counts for arming for solicited only */
+	bool of_wq;        /* qpn is the number of a receive WQ */
+	uint16_t vlan_tci; /* of the frame that completes a receive; 0: none */
 };
 
 /*

@@ -92,7 +92,7 @@ static void init_ah_from_wc__ipv4(void **state)
 	struct ibv_wc wc = {
 		.wc_flags = IBV_WC_GRH,
 		.slid = 0x1202,
-		.sl = 2,
+		.sl = ROOST_WC_SL_IPV4,
 		.dlid_path_bits = 1,
 	};
 	struct ibv_grh grh = grh_v4(peer4, ours4);
@@ -108,7 +108,8 @@ static void init_ah_from_wc__ipv4(void **state)
 	assert_int_equal(attr.grh.traffic_class, 0x68);
 	assert_int_equal(attr.grh.flow_label, 0);
 	assert_int_equal(attr.dlid, 0x1202);
-	assert_int_equal(attr.sl, 2);
+	/* The priority of the answer is in its traffic class. */
+	assert_int_equal(attr.sl, 0);
 	assert_int_equal(attr.src_path_bits, 1);
 	assert_int_equal(attr.port_num, 1);
 	assert_int_equal(attr.static_rate, 0);

@@ -209,13 +209,28 @@ static void query_qp__answers_everything(void **state)
 	assert_int_equal(attr.qp_state, IBV_QPS_ERR);
 	assert_int_equal(attr.path_mtu, IBV_MTU_2048);
 	assert_int_equal(attr.dest_qp_num, 9);
-	assert_int_equal(qp->state, IBV_QPS_ERR);
 	assert_ptr_equal(got.qp_context, &scq);
 	assert_ptr_equal(got.send_cq, scq);
 	assert_ptr_equal(got.recv_cq, rcq);
 	assert_int_equal(got.cap.max_inline_data, 64);
 	assert_int_equal(got.qp_type, IBV_QPT_RC);
 	assert_int_equal(got.sq_sig_all, 1);
+	ibv_destroy_qp(qp);
+}
+
+/* As in rdma-core: UCX counts on the state that its own modify has set. */
+static void query_qp__keeps_a_state_that_was_not_asked_for(void **state)
+{
+	struct ibv_qp_init_attr init = rc_attr(), got;
+	struct ibv_qp *qp = ibv_create_qp(pd, &init);
+	struct ibv_qp_attr attr;
+
+	fake.qp_attr.state = ROOST_QPS_ERR;
+	assert_int_equal(ibv_query_qp(qp, &attr, ~IBV_QP_STATE, &got), 0);
+	assert_int_equal(attr.qp_state, IBV_QPS_ERR);
+	assert_int_equal(qp->state, IBV_QPS_RESET);
+	assert_int_equal(ibv_query_qp(qp, &attr, IBV_QP_STATE, &got), 0);
+	assert_int_equal(qp->state, IBV_QPS_ERR);
 	ibv_destroy_qp(qp);
 }
 
@@ -230,6 +245,7 @@ int main(void)
 		TEST(modify_qp__tells_that_the_mtu_does_not_fit),
 		TEST(modify_qp_rate_limit__is_an_attribute),
 		TEST(query_qp__answers_everything),
+		TEST(query_qp__keeps_a_state_that_was_not_asked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

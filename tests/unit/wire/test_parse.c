@@ -440,9 +440,8 @@ static void parse__vlan_tag(void **state)
 	memcpy(buf + 14, "\xbf\xfe", 2); /* priority 5, DEI, VLAN 4094 */
 	assert_int_equal(roost_frame_parse(buf, len, &frame), ROOST_FRAME_ROCE);
 	assert_int_equal(roost_vlan_id(frame.vlan_tci), ROOST_VLAN_ID_MAX);
-	assert_int_equal(roost_vlan_pcp(frame.vlan_tci), 5);
 	assert_int_equal(roost_pkt_parse(&frame, &pkt), ROOST_DROP_NONE);
-	assert_int_equal(pkt.pcp, 5);
+	assert_int_equal(pkt.vlan_tci, 0xbffe);
 	memcpy(buf + 16, "\x08\x06", 2); /* ARP */
 	assert_int_equal(roost_frame_parse(buf, len, &frame),
 			 ROOST_FRAME_OTHER);
