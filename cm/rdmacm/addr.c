@@ -4,8 +4,50 @@
 #include "cm/rdmacm/addr.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
+#include <errno.h>
+#include <infiniband/ib.h>
 #include <netinet/in.h>
 #include <string.h>
+
+#include <roost/cm.h>
+
+static int from_ib(const struct sockaddr_ib *ib, enum rdma_port_space ps,
+		   struct sockaddr_storage *to)
+{
+	const uint64_t sid = be64toh(ib->sib_sid);
+	const uint64_t service = sid & ~(uint64_t)UINT16_MAX;
+	struct roost_gid gid;
+
+	if (service &&
+	    service != roost_cm_service_id((enum roost_cm_port_space)ps, 0))
+		return -EINVAL;
+	memcpy(gid.b, &ib->sib_addr, sizeof(gid.b));
+	roost_rdmacm_addr_make(to, roost_rdmacm_gid_family(&gid), &gid,
+			       (uint16_t)sid);
+	return 0;
+}
+
+int roost_rdmacm_addr_ip(const struct sockaddr *from, enum rdma_port_space ps,
+			 struct sockaddr_storage *to)
+{
+	const socklen_t len = roost_rdmacm_addr_len(from);
+	struct roost_gid gid;
+
+	if (from && from->sa_family == AF_IB)
+		return from_ib((const struct sockaddr_ib *)from, ps, to);
+	if (!len)
+		return -EINVAL;
+	gid = roost_rdmacm_addr_gid(from);
+	if (roost_gid_is_v4(&gid)) {
+		roost_rdmacm_addr_make(to, AF_INET, &gid,
+				       roost_rdmacm_addr_port(from));
+		return 0;
+	}
+	memset(to, 0, sizeof(*to));
+	memcpy(to, from, len);
+	return 0;
+}
 
 socklen_t roost_rdmacm_addr_len(const struct sockaddr *addr)
 {
@@ -20,11 +62,16 @@ socklen_t roost_rdmacm_addr_len(const struct sockaddr *addr)
 
 bool roost_rdmacm_addr_is_any(const struct sockaddr *addr)
 {
-	if (addr->sa_family == AF_INET)
-		return ((const struct sockaddr_in *)addr)->sin_addr.s_addr ==
-		       INADDR_ANY;
-	return IN6_IS_ADDR_UNSPECIFIED(
-		&((const struct sockaddr_in6 *)addr)->sin6_addr);
+	const struct in6_addr *v6 =
+		&((const struct sockaddr_in6 *)addr)->sin6_addr;
+
+	if (addr->sa_family == AF_INET) {
+		const in_addr_t v4 = ntohl(
+			((const struct sockaddr_in *)addr)->sin_addr.s_addr);
+
+		return v4 == INADDR_ANY || v4 >> 24 == IN_LOOPBACKNET;
+	}
+	return IN6_IS_ADDR_UNSPECIFIED(v6) || IN6_IS_ADDR_LOOPBACK(v6);
 }
 
 /* Both families have it in the same place, and IB addresses have none. */

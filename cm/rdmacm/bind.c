@@ -4,7 +4,6 @@
  * Local addresses, and listening on them.
  */
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
 
@@ -28,25 +27,12 @@ static enum roost_rdmacm_port_space space_of(enum rdma_port_space ps)
 	return ROOST_RDMACM_PS_TCP;
 }
 
-static bool is_loopback(const struct sockaddr *addr)
-{
-	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
-
-	if (addr->sa_family == AF_INET)
-		return ntohl(in->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-	return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
-}
-
 /* The device of a local address; the path from it begins there. */
 static int find_device(struct roost_rdmacm_id *id, const struct sockaddr *addr)
 {
 	const struct roost_gid gid = roost_rdmacm_addr_gid(addr);
 	uint8_t port_num, sgid_index;
 
-	/* The host has it, and no RDMA device is there. */
-	if (is_loopback(addr))
-		return -ENODEV;
 	id->device = roost_rdmacm_device_of(&gid, &port_num, &sgid_index);
 	if (!id->device)
 		return -EADDRNOTAVAIL;
@@ -168,14 +154,14 @@ err_device:
 int rdma_bind_addr(struct rdma_cm_id *rdma, struct sockaddr *addr)
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
-	int ret;
+	struct sockaddr_storage ip;
+	int ret = roost_rdmacm_addr_ip(addr, id->id.ps, &ip);
 
-	if (!roost_rdmacm_addr_len(addr))
-		return roost_rdmacm_result(-EINVAL);
-	ret = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_BIND);
+	if (ret == 0)
+		ret = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_BIND);
 	if (ret)
 		return roost_rdmacm_result(ret);
-	ret = roost_rdmacm_bind(id, addr);
+	ret = roost_rdmacm_bind(id, (struct sockaddr *)&ip);
 	if (ret == 0)
 		ret = roost_rdmacm_id_show_device(id);
 	if (ret == 0)

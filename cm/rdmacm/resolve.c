@@ -102,7 +102,7 @@ static void tell_no_route(const struct roost_rdmacm_id *id,
 			roost_dev_tell_unreached(d->dev, 0, &what);
 }
 
-/* The wildcard as a destination means this host. */
+/* The wildcard and loopback as a destination mean this host. */
 static int own_address(struct roost_rdmacm_id *id, struct roost_gid *gid)
 {
 	struct roost_rdmacm_device *d;
@@ -178,24 +178,26 @@ int rdma_resolve_addr(struct rdma_cm_id *rdma, struct sockaddr *src_addr,
 		      struct sockaddr *dst_addr, int timeout_ms)
 {
 	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
-	const socklen_t dst_len = roost_rdmacm_addr_len(dst_addr);
-	int ret;
+	struct sockaddr_storage src, dst;
+	int ret = roost_rdmacm_addr_ip(dst_addr, id->id.ps, &dst);
 
-	if (!dst_len || (src_addr && !roost_rdmacm_addr_len(src_addr)))
-		return roost_rdmacm_result(-EINVAL);
-	ret = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_RESOLVE_ADDR);
+	if (ret == 0 && src_addr)
+		ret = roost_rdmacm_addr_ip(src_addr, id->id.ps, &src);
+	if (ret == 0)
+		ret = roost_rdmacm_enter_as(id, ROOST_RDMACM_CALL_RESOLVE_ADDR);
 	if (ret)
 		return roost_rdmacm_result(ret);
-	ret = bind_source(id, src_addr, dst_addr);
-	if (ret == 0 && id->src.ss_family != dst_addr->sa_family)
+	ret = bind_source(id, src_addr ? (struct sockaddr *)&src : NULL,
+			  (struct sockaddr *)&dst);
+	if (ret == 0 && id->src.ss_family != dst.ss_family)
 		ret = -EINVAL;
 	if (ret)
 		return roost_rdmacm_leave(id, ret);
-	memset(&id->dst, 0, sizeof(id->dst));
-	memcpy(&id->dst, dst_addr, dst_len);
+	id->dst = dst;
 	ret = begin(id, timeout_ms);
 	if (ret == 0)
-		memcpy(&rdma->route.addr.dst_storage, dst_addr, dst_len);
+		memcpy(&rdma->route.addr.dst_storage, &dst,
+		       roost_rdmacm_addr_len((struct sockaddr *)&dst));
 	return roost_rdmacm_leave_complete(id, ret);
 }
 

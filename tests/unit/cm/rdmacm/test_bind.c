@@ -4,6 +4,8 @@
 #include "fake_world.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
+#include <infiniband/ib.h>
 
 static int bind_to(struct rdma_cm_id *id, const char *ip, uint16_t port)
 {
@@ -80,8 +82,6 @@ static void bind__addresses_of_others(void **state)
 	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 
 	assert_fails(bind_to(id, "198.18.0.9", 0), EADDRNOTAVAIL);
-	assert_fails(bind_to(id, "127.0.0.1", 0), ENODEV);
-	assert_fails(bind_to(id, "::1", 0), ENODEV);
 	assert_fails(rdma_bind_addr(id, (struct sockaddr *)&unix_addr), EINVAL);
 	assert_fails(rdma_bind_addr(id, NULL), EINVAL);
 	/* It is still idle. */
@@ -102,6 +102,56 @@ static void bind__wildcard_has_no_device(void **state)
 	/* The port is free again. */
 	assert_ok(bind_to(other, "198.18.0.1", 7174));
 	assert_ok(rdma_destroy_id(other));
+}
+
+/* As in the kernel: an address for all devices, shown as it was given. */
+static void bind__loopback_is_a_wildcard(void **state)
+{
+	static const char *const addresses[] = { "127.0.0.1", "127.1.2.3",
+						 "::1" };
+
+	for (unsigned int i = 0; i < 3; i++) {
+		const struct sockaddr_storage addr =
+			addr_of(addresses[i], 7174);
+		struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP),
+				  *other = fake_new_id(RDMA_PS_TCP);
+
+		assert_ok(bind_to(id, addresses[i], 7174));
+		assert_null(id->verbs);
+		assert_memory_equal(rdma_get_local_addr(id), &addr,
+				    sizeof(struct sockaddr_in6));
+		assert_fails(bind_to(other, "198.18.0.1", 7174), EADDRNOTAVAIL);
+		assert_ok(rdma_listen(id, 1));
+		assert_int_equal(fake.nb_listeners, 2 * i + 2);
+		assert_true(
+			roost_gid_is_zero(&fake.listeners[2 * i].param.addr));
+		assert_ok(rdma_destroy_id(other));
+		assert_ok(rdma_destroy_id(id));
+	}
+}
+
+/* libfabric has nothing else to bind to where no kernel interface has the
+ * port's address.
+ */
+static void bind__gid(void **state)
+{
+	struct sockaddr_ib ib = { .sib_family = AF_IB, .sib_pkey = 0xffff };
+	struct rdma_cm_id *id = fake_new_id(RDMA_PS_IB);
+	struct sockaddr_in6 *local;
+
+	inet_pton(AF_INET6, "fe80::1", &ib.sib_addr);
+	ib.sib_sid = htobe64(0x1060007);
+	assert_fails(rdma_bind_addr(id, (struct sockaddr *)&ib), EINVAL);
+	ib.sib_sid = htobe64(0x13f0007);
+	assert_ok(rdma_bind_addr(id, (struct sockaddr *)&ib));
+	assert_string_equal(id->verbs->device->name, "roost0");
+	local = (struct sockaddr_in6 *)rdma_get_local_addr(id);
+	assert_int_equal(local->sin6_family, AF_INET6);
+	assert_memory_equal(&local->sin6_addr, &ib.sib_addr, 16);
+	assert_int_equal(ntohs(rdma_get_src_port(id)), 7);
+	assert_ok(rdma_listen(id, 0));
+	assert_int_equal(fake.listeners[0].param.service_id, 0x13f0007);
+	assert_ok(rdma_destroy_id(id));
 }
 
 static void bind__in_use(void **state)
@@ -243,6 +293,8 @@ int main(void)
 		FAKE_CHANNEL_TEST(bind__address_gives_the_device),
 		FAKE_CHANNEL_TEST(bind__addresses_of_others),
 		FAKE_CHANNEL_TEST(bind__wildcard_has_no_device),
+		FAKE_CHANNEL_TEST(bind__loopback_is_a_wildcard),
+		FAKE_CHANNEL_TEST(bind__gid),
 		FAKE_CHANNEL_TEST(bind__in_use),
 		FAKE_CHANNEL_TEST(bind__claims_the_port_number),
 		FAKE_CHANNEL_TEST(bind__a_refused_claim_is_its_error),

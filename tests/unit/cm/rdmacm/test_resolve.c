@@ -3,6 +3,12 @@
  */
 #include "fake_world.h"
 
+#include <arpa/inet.h>
+#include <endian.h>
+#include <infiniband/ib.h>
+
+#include "cm/rdmacm/addr.h"
+
 static int resolve(struct rdma_cm_id *id, const char *from, const char *to)
 {
 	struct sockaddr_storage src = { 0 }, dst = addr_of(to, 7000);
@@ -80,17 +86,70 @@ static void resolve__what_cannot_be(void **state)
 	assert_ok(rdma_destroy_id(id));
 }
 
-static void resolve__wildcard_is_this_host(void **state)
+static void resolve__this_host(void **state)
+{
+	static const struct {
+		const char *from, *to, *own;
+	} rows[] = {
+		{ NULL, "0.0.0.0", "198.18.0.1" },
+		{ NULL, "127.0.0.1", "198.18.0.1" },
+		{ NULL, "127.9.9.9", "198.18.0.1" },
+		{ "127.0.0.1", "127.0.0.1", "198.18.0.1" },
+		{ "198.18.1.1", "127.0.0.1", "198.18.1.1" },
+		{ NULL, "::", "fd00::1" },
+		{ NULL, "::1", "fd00::1" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct sockaddr_storage own = addr_of(rows[i].own, 0);
+		const struct roost_gid gid =
+			roost_rdmacm_addr_gid((const struct sockaddr *)&own);
+		struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
+
+		assert_ok(resolve(id, rows[i].from, rows[i].to));
+		assert_memory_equal(&fake_conn()->path.sgid, &gid, 16);
+		assert_memory_equal(&fake_conn()->path.dgid, &gid, 16);
+		fake_tell(fake_conn(), ROOST_CM_ADDR_RESOLVED, 0);
+		fake_expect(fake_channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+		if (own.ss_family == AF_INET)
+			assert_int_equal(id->route.addr.dst_sin.sin_addr.s_addr,
+					 inet_addr(rows[i].own));
+		assert_ok(rdma_destroy_id(id));
+	}
+}
+
+/* Bound to loopback, an id still reaches others. */
+static void resolve__from_loopback(void **state)
 {
 	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
 
-	assert_ok(resolve(id, NULL, "0.0.0.0"));
-	assert_memory_equal(&fake_conn()->path.sgid, &fake_conn()->path.dgid,
-			    16);
+	assert_ok(resolve(id, "127.0.0.1", "198.18.1.2"));
 	fake_tell(fake_conn(), ROOST_CM_ADDR_RESOLVED, 0);
 	fake_expect(fake_channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	assert_int_equal(id->route.addr.src_sin.sin_addr.s_addr,
+			 inet_addr("198.18.1.1"));
+	assert_ok(rdma_destroy_id(id));
+}
+
+/* From a GID to a GID; the program sees IP addresses. */
+static void resolve__gids(void **state)
+{
+	struct sockaddr_ib src = { .sib_family = AF_IB }, dst = src;
+	struct rdma_cm_id *id = fake_new_id(RDMA_PS_IB);
+
+	inet_pton(AF_INET6, "::ffff:198.18.1.1", &src.sib_addr);
+	inet_pton(AF_INET6, "::ffff:198.18.1.2", &dst.sib_addr);
+	dst.sib_sid = htobe64(0x13f1b58);
+	assert_ok(rdma_resolve_addr(id, (struct sockaddr *)&src,
+				    (struct sockaddr *)&dst, 1));
+	fake_tell(fake_conn(), ROOST_CM_ADDR_RESOLVED, 0);
+	fake_expect(fake_channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	assert_string_equal(id->verbs->device->name, "roost1");
+	assert_int_equal(id->route.addr.src_sin.sin_addr.s_addr,
+			 inet_addr("198.18.1.1"));
 	assert_int_equal(id->route.addr.dst_sin.sin_addr.s_addr,
-			 inet_addr("198.18.0.1"));
+			 inet_addr("198.18.1.2"));
+	assert_int_equal(ntohs(rdma_get_dst_port(id)), 7000);
 	assert_ok(rdma_destroy_id(id));
 }
 
@@ -145,7 +204,9 @@ int main(void)
 		FAKE_CHANNEL_TEST(resolve__address_and_route),
 		FAKE_CHANNEL_TEST(resolve__failure_can_be_tried_again),
 		FAKE_CHANNEL_TEST(resolve__what_cannot_be),
-		FAKE_CHANNEL_TEST(resolve__wildcard_is_this_host),
+		FAKE_CHANNEL_TEST(resolve__this_host),
+		FAKE_CHANNEL_TEST(resolve__from_loopback),
+		FAKE_CHANNEL_TEST(resolve__gids),
 		FAKE_CHANNEL_TEST(resolve__group),
 		FAKE_CHANNEL_TEST(resolve__timeout_and_tos_shape_the_path),
 	};
