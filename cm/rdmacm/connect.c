@@ -233,7 +233,8 @@ static int answer_connection(struct roost_rdmacm_id *id,
 			      : RETRIES_MAX,
 		/* Alternate paths are not the business of rdma_cm. */
 		.failover_accepted = 1,
-		.ece_vendor_id = id->local_ece.vendor_id,
+		/* An answer stays with the vendor of the request. */
+		.ece_vendor_id = id->remote_ece.vendor_id,
 		.ece_attr_mod = id->local_ece.options,
 		.data = data->bytes,
 		.data_len_bytes = data->len,

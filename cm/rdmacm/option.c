@@ -151,22 +151,33 @@ int rdma_set_option(struct rdma_cm_id *rdma, int level, int optname,
 
 /* ---- ECE ---------------------------------------------------------------- */
 
+/* Both are for a QP that rdma_cm does not know: it negotiates for its own. */
+static int may_name_ece(struct rdma_cm_id *id, const struct ibv_ece *ece)
+{
+	if (id && roost_rdmacm_is_dead(roost_rdmacm_id(id)->process))
+		return -EIO;
+	return id && !id->qp && ece ? 0 : -EINVAL;
+}
+
 int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 {
-	if (!ece || ece->comp_mask)
-		return roost_rdmacm_result(-EINVAL);
-	if (roost_rdmacm_is_dead(roost_rdmacm_id(id)->process))
-		return roost_rdmacm_result(-EIO);
+	int ret = may_name_ece(id, ece);
+
+	if (ret == 0 && (!ece->vendor_id || ece->comp_mask))
+		ret = -EINVAL;
+	if (ret)
+		return roost_rdmacm_result(ret);
 	roost_rdmacm_id(id)->local_ece = *ece;
 	return 0;
 }
 
+/* All of ece is out. */
 int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 {
-	if (!ece || ece->comp_mask)
-		return roost_rdmacm_result(-EINVAL);
-	if (roost_rdmacm_is_dead(roost_rdmacm_id(id)->process))
-		return roost_rdmacm_result(-EIO);
+	int ret = may_name_ece(id, ece);
+
+	if (ret)
+		return roost_rdmacm_result(ret);
 	*ece = roost_rdmacm_id(id)->remote_ece;
 	return 0;
 }

@@ -287,6 +287,8 @@ static int create_qp(struct roost_rdmacm_id *id,
 		ret = -errno;
 		goto err_cqs;
 	}
+	/* The device has no option that the peer's choice could change. */
+	ibv_query_ece(qp, &id->local_ece);
 	ret = make_ready(id, qp);
 	if (ret)
 		goto err_qp;

@@ -384,3 +384,34 @@ int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op,
 	(void)flags;
 	return 0;
 }
+
+/* ---- extended connection establishment (ECE) ----------------------------- */
+
+/*
+ * ECE negotiates the options of a vendor. Roost negotiates ConnectX's, with
+ * none of the options on: that is what ConnectX understands, where it fails for
+ * the name of any other vendor (NCCL then gives up). So both ends of a
+ * connection find that no option is common.
+ */
+#define ECE_VENDOR_ID 0x15b3u
+
+int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	if (roost_verbs_is_dead(qp->context))
+		return roost_verbs_result(-EIO);
+	*ece = (struct ibv_ece){ .vendor_id = ECE_VENDOR_ID };
+	return 0;
+}
+
+/* ece is in and out: what is accepted of the options comes back. */
+int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	if (roost_verbs_is_dead(qp->context))
+		return roost_verbs_result(-EIO);
+	if (ece->comp_mask)
+		return roost_verbs_result(-EINVAL);
+	if (ece->vendor_id != ECE_VENDOR_ID)
+		return roost_verbs_result(-EOPNOTSUPP);
+	ece->options = 0;
+	return 0;
+}

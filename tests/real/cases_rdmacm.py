@@ -229,6 +229,12 @@ def dlopen(room):
         raise Failure("dlopen(\"librdmacm.so\") does not find the shim")
 
 
+def ece(room):
+    """Options of vendors go from end to end, as far as they are granted."""
+    program = os.path.join(room.build, "tests", "real", "ece")
+    pair(room, f"{program} server {{a}}", f"{program} client {{a}}", 4)
+
+
 def need(run):
     """The programs are Debian's package rdmacm-utils."""
     def case(room, *args):
@@ -247,4 +253,5 @@ CASES += [
     Case("rdmacm-cmtime-1000-v6", need(times), 6),
     Case("rdmacm-nobody-there", need(nobody)),
     Case("rdmacm-dlopen", dlopen),
+    Case("rdmacm-ece", ece),
 ]

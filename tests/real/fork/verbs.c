@@ -245,6 +245,8 @@ FAILS_MINUS_ONE(ibv_query_gid, ibv_query_gid(tour.context, 1, 1, &a.gid))
 FAILS_MINUS_ONE(ibv_query_pkey,
 		ibv_query_pkey(tour.context, 1, 0, (void *)a.bytes))
 FAILS(ibv_query_port, (ibv_query_port)(tour.context, 1, (void *)a.bytes))
+FAILS(ibv_query_ece, ibv_query_ece(o.p.a, (void *)a.bytes))
+FAILS(ibv_set_ece, ibv_set_ece(o.p.a, (void *)a.bytes))
 FAILS(ibv_query_qp, ibv_query_qp(o.p.a, &a.qp, 0, (void *)b.bytes))
 FAILS(ibv_query_srq, ibv_query_srq(o.srq, &a.srq))
 FAILS_NULL(ibv_reg_mr, (ibv_reg_mr)(o.pd, a.bytes, sizeof(a.bytes), 0))

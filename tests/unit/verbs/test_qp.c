@@ -307,6 +307,32 @@ static void destroy_qp__refused_changes_nothing(void **state)
 	assert_int_equal(ibv_destroy_qp(qp), 0);
 }
 
+static void ece__no_option_of_connectx(void **state)
+{
+	struct ibv_qp_init_attr init = rc_attr();
+	struct ibv_qp *qp = ibv_create_qp(pd, &init);
+	struct ibv_ece ece = { 1, 2, 3 };
+
+	assert_int_equal(ibv_query_ece(qp, &ece), 0);
+	assert_int_equal(ece.vendor_id, 0x15b3);
+	assert_int_equal(ece.options, 0);
+	assert_int_equal(ece.comp_mask, 0);
+	/* what a peer wishes is reduced to what is common: nothing */
+	ece.options = 0x20000003;
+	assert_int_equal(ibv_set_ece(qp, &ece), 0);
+	assert_int_equal(ece.options, 0);
+	ece.comp_mask = 1;
+	assert_errno(ibv_set_ece(qp, &ece), EINVAL);
+	/* NCCL goes on without ECE after this error, and after no other */
+	ece = (struct ibv_ece){ .vendor_id = 0x14e4, .options = 1 };
+	assert_errno(ibv_set_ece(qp, &ece), EOPNOTSUPP);
+	ece = (struct ibv_ece){ .options = 1 };
+	assert_errno(ibv_set_ece(qp, &ece), EOPNOTSUPP);
+	assert_int_equal(ibv_query_ece(qp, &ece), 0);
+	assert_int_equal(ece.vendor_id, 0x15b3);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -322,6 +348,7 @@ int main(void)
 		TEST(create_qp_ex__masks),
 		TEST(create_qp_ex__ud_may_be_deaf_to_itself),
 		TEST(destroy_qp__refused_changes_nothing),
+		TEST(ece__no_option_of_connectx),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,7 +121,6 @@ static void calls__never_enosys(void **state)
 	struct ibv_srq srq = { .context = c };
 	struct ibv_qp qp = { .context = c };
 	struct ibv_ops_wr op, *bad_op = NULL;
-	struct ibv_ece ece;
 
 	/* NCCL asks this to learn whether it should try */
 	assert_null_errno(ibv_reg_dmabuf_mr(pd, 0, 0, 0, -1, 0), EOPNOTSUPP);
@@ -129,7 +128,6 @@ static void calls__never_enosys(void **state)
 	assert_null_errno(ibv_create_counters(c, NULL), EOPNOTSUPP);
 	assert_null_errno(ibv_create_flow(&qp, NULL), EOPNOTSUPP);
 	assert_null_errno(ibv_create_flow_action_esp(c, NULL), EOPNOTSUPP);
-	assert_errno(ibv_query_ece(&qp, &ece), EOPNOTSUPP);
 	assert_errno(ibv_post_srq_ops(&srq, &op, &bad_op), EOPNOTSUPP);
 	assert_ptr_equal(bad_op, &op);
 	ibv_dealloc_pd(pd);

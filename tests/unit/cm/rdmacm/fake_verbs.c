@@ -144,6 +144,12 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	return qp;
 }
 
+int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	*ece = (struct ibv_ece){ .vendor_id = 0x77 };
+	return 0;
+}
+
 int ibv_destroy_qp(struct ibv_qp *qp)
 {
 	fake.nb_qps--;

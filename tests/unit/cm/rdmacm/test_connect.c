@@ -291,6 +291,38 @@ static void accept__qp_is_ready_before_the_reply(void **state)
 	finish(listener);
 }
 
+/* The vendor of a reply is the request's, whatever this end would say. */
+static void accept__ece_of_a_qp_of_the_programs(void **state)
+{
+	struct rdma_cm_id *listener, *id;
+	struct rdma_cm_event *event = requested(&listener);
+	struct ibv_ece ece = { .vendor_id = 0x999, .options = 6 };
+	struct rdma_conn_param param = { .qp_num = 0x111 };
+
+	id = event->id;
+	assert_ok(rdma_ack_cm_event(event));
+	assert_ok(rdma_set_local_ece(id, &ece));
+	assert_ok(rdma_accept(id, &param));
+	assert_int_equal(fake_conn()->rep.ece_vendor_id, 0x2c9);
+	assert_int_equal(fake_conn()->rep.ece_attr_mod, 6);
+	finish(id);
+	finish(listener);
+}
+
+static void connect__ece_is_the_qps(void **state)
+{
+	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
+	struct ibv_ece ece = { .vendor_id = 0x2c9, .options = 5 };
+
+	fake_give_qp(id);
+	assert_fails(rdma_set_local_ece(id, &ece), EINVAL);
+	assert_fails(rdma_get_remote_ece(id, &ece), EINVAL);
+	assert_ok(rdma_connect(id, NULL));
+	assert_int_equal(fake_conn()->req.ece_vendor_id, 0x77);
+	assert_int_equal(fake_conn()->req.ece_attr_mod, 0);
+	finish(id);
+}
+
 static void accept__failure_rejects(void **state)
 {
 	struct rdma_cm_id *listener, *id;
@@ -409,6 +441,8 @@ int main(void)
 		FAKE_CHANNEL_TEST(connect__too_early),
 		FAKE_CHANNEL_TEST(accept__request_says_what_was_asked),
 		FAKE_CHANNEL_TEST(accept__qp_is_ready_before_the_reply),
+		FAKE_CHANNEL_TEST(accept__ece_of_a_qp_of_the_programs),
+		FAKE_CHANNEL_TEST(connect__ece_is_the_qps),
 		FAKE_CHANNEL_TEST(accept__failure_rejects),
 		FAKE_CHANNEL_TEST(reject__reasons),
 		FAKE_CHANNEL_TEST(sidr__service_is_found),

@@ -101,14 +101,31 @@ static void option__path_of_the_programs_own(void **state)
 	assert_ok(rdma_destroy_id(id));
 }
 
-static void ece__comp_mask_must_be_zero(void **state)
+static void ece__what_may_be_set(void **state)
 {
 	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
-	struct ibv_ece ece = { .comp_mask = 1 };
+	struct ibv_ece ece = { .vendor_id = 1, .comp_mask = 1 };
 
+	assert_fails(rdma_set_local_ece(NULL, &ece), EINVAL);
 	assert_fails(rdma_set_local_ece(id, NULL), EINVAL);
 	assert_fails(rdma_set_local_ece(id, &ece), EINVAL);
-	assert_fails(rdma_get_remote_ece(id, &ece), EINVAL);
+	ece = (struct ibv_ece){ .options = 1 };
+	assert_fails(rdma_set_local_ece(id, &ece), EINVAL);
+	assert_ok(rdma_destroy_id(id));
+}
+
+/* What ece holds before does not matter: a program need not clear it. */
+static void ece__what_the_peer_said_is_out_only(void **state)
+{
+	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP);
+	struct ibv_ece ece = { 1, 2, 3 };
+
+	assert_fails(rdma_get_remote_ece(NULL, &ece), EINVAL);
+	assert_fails(rdma_get_remote_ece(id, NULL), EINVAL);
+	assert_ok(rdma_get_remote_ece(id, &ece));
+	assert_int_equal(ece.vendor_id, 0);
+	assert_int_equal(ece.options, 0);
+	assert_int_equal(ece.comp_mask, 0);
 	assert_ok(rdma_destroy_id(id));
 }
 
@@ -119,7 +136,8 @@ int main(void)
 		FAKE_CHANNEL_TEST(option__lengths),
 		FAKE_CHANNEL_TEST(option__when_it_is_too_late),
 		FAKE_CHANNEL_TEST(option__path_of_the_programs_own),
-		FAKE_CHANNEL_TEST(ece__comp_mask_must_be_zero),
+		FAKE_CHANNEL_TEST(ece__what_may_be_set),
+		FAKE_CHANNEL_TEST(ece__what_the_peer_said_is_out_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
