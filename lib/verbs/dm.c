@@ -112,7 +112,7 @@ struct ibv_mr *roost_verbs_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibv,
 	    !inside(dm, dm_offset, length))
 		return roost_verbs_null(-EINVAL);
 	mr = roost_verbs_mr_new(pd, dm->memory + dm_offset, length, 0, access,
-				dm);
+				dm, NULL);
 	if (!mr)
 		return NULL;
 	atomic_fetch_add(&dm->refs, 1);

@@ -28,7 +28,8 @@ static struct ibv_mr *mr_init(struct roost_verbs_mr *mr, struct ibv_pd *pd,
 
 struct ibv_mr *roost_verbs_mr_new(struct ibv_pd *pd, void *addr, size_t length,
 				  uint64_t iova, unsigned int access,
-				  struct roost_verbs_dm *dm)
+				  struct roost_verbs_dm *dm,
+				  const struct roost_verbs_mapping *mapping)
 {
 	struct roost_verbs_mr *mr;
 	uint32_t engine_access;
@@ -39,6 +40,8 @@ struct ibv_mr *roost_verbs_mr_new(struct ibv_pd *pd, void *addr, size_t length,
 	ret = roost_map_access(access, &engine_access);
 	if (ret)
 		return roost_verbs_null(ret);
+	if (mapping && mapping->dmabuf_fd >= 0)
+		engine_access |= ROOST_ACCESS_PRESENT;
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return roost_verbs_null(-ENOMEM);
@@ -49,6 +52,8 @@ struct ibv_mr *roost_verbs_mr_new(struct ibv_pd *pd, void *addr, size_t length,
 		return roost_verbs_null(ret);
 	}
 	mr->dm = dm;
+	if (mapping)
+		mr->mapping = *mapping;
 	return mr_init(mr, pd, addr, length);
 }
 
@@ -57,20 +62,20 @@ struct ibv_mr *roost_ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 				int access)
 {
 	return roost_verbs_mr_new(pd, addr, length, (uintptr_t)addr,
-				  (unsigned int)access, NULL);
+				  (unsigned int)access, NULL, NULL);
 }
 
 struct ibv_mr *(ibv_reg_mr_iova)(struct ibv_pd *pd, void *addr, size_t length,
 				 uint64_t iova, int access)
 {
 	return roost_verbs_mr_new(pd, addr, length, iova, (unsigned int)access,
-				  NULL);
+				  NULL, NULL);
 }
 
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
 				uint64_t iova, unsigned int access)
 {
-	return roost_verbs_mr_new(pd, addr, length, iova, access, NULL);
+	return roost_verbs_mr_new(pd, addr, length, iova, access, NULL, NULL);
 }
 
 struct ibv_mr *roost_verbs_alloc_null_mr(struct ibv_pd *pd)
@@ -105,7 +110,7 @@ static int rereg(struct roost_verbs_mr *mr, unsigned int flags,
 
 	if (roost_verbs_is_dead(mr->ibv.context))
 		return -EIO;
-	if (mr->dm || mr->is_null ||
+	if (mr->dm || mr->mapping.at || mr->is_null ||
 	    flags & ~(unsigned int)IBV_REREG_MR_FLAGS_SUPPORTED)
 		return -EINVAL;
 	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION && (!addr || !length))
@@ -156,13 +161,16 @@ int roost_ibv_dereg_mr(struct ibv_mr *ibv)
 	struct roost_verbs_mr *mr = roost_verbs_mr(ibv);
 	int ret;
 
-	if (roost_verbs_is_dead(ibv->context))
+	if (roost_verbs_is_dead(ibv->context)) {
+		roost_verbs_unmap(&mr->mapping);
 		return roost_verbs_dead_destroy(mr);
+	}
 	ret = roost_mr_dereg(mr->mr);
 	if (ret)
 		return roost_verbs_result(ret);
 	if (mr->dm)
 		atomic_fetch_sub(&mr->dm->refs, 1);
+	roost_verbs_unmap(&mr->mapping);
 	roost_verbs_pd_release(ibv->pd);
 	roost_verbs_object_del(ibv->context, &mr->object);
 	free(mr);

@@ -36,6 +36,7 @@
 #include "lib/face/shim.h"
 #include "lib/verbs/abi.h"
 #include "lib/verbs/dead.h"
+#include "lib/verbs/mapping.h"
 
 #define roost_container_of(ptr, type, member)                                  \
 	((type *)((char *)(ptr)-offsetof(type, member)))
@@ -107,6 +108,7 @@ struct roost_verbs_mr {
 	struct roost_verbs_object object;
 	struct roost_mr *mr;
 	struct roost_verbs_dm *dm; /* device memory of the region; NULL: none */
+	struct roost_verbs_mapping mapping; /* its memory, if it is ours */
 	bool is_null;
 };
 
@@ -360,10 +362,13 @@ int roost_verbs_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
 			  uint32_t flags, struct ibv_sge *sg_list,
 			  uint32_t num_sges);
 /* Register memory that the caller has checked. dm: its device memory, or NULL.
+ * mapping: memory that the caller has mapped, which becomes the region's if the
+ * call succeeds; or NULL.
  */
 struct ibv_mr *roost_verbs_mr_new(struct ibv_pd *pd, void *addr, size_t length,
 				  uint64_t iova, unsigned int access,
-				  struct roost_verbs_dm *dm);
+				  struct roost_verbs_dm *dm,
+				  const struct roost_verbs_mapping *mapping);
 /* dm.c */
 struct ibv_dm *roost_verbs_alloc_dm(struct ibv_context *context,
 				    struct ibv_alloc_dm_attr *attr);

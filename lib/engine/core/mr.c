@@ -14,7 +14,8 @@
 	(ROOST_ACCESS_LOCAL_WRITE | ROOST_ACCESS_REMOTE_WRITE |                \
 	 ROOST_ACCESS_REMOTE_READ | ROOST_ACCESS_REMOTE_ATOMIC |               \
 	 ROOST_ACCESS_MW_BIND | ROOST_ACCESS_ZERO_BASED |                      \
-	 ROOST_ACCESS_ON_DEMAND | ROOST_ACCESS_FLUSH_GLOBAL)
+	 ROOST_ACCESS_ON_DEMAND | ROOST_ACCESS_FLUSH_GLOBAL |                  \
+	 ROOST_ACCESS_PRESENT)
 
 int roost_pd_alloc(struct roost_ctx *ctx, struct roost_pd **pd)
 {
@@ -61,7 +62,7 @@ static int check_region(void *addr, size_t len_bytes, uint64_t iova,
 	if ((uintptr_t)addr + len_bytes < (uintptr_t)addr ||
 	    iova + len_bytes < iova)
 		return -EINVAL;
-	return access & ROOST_ACCESS_ON_DEMAND
+	return access & (ROOST_ACCESS_ON_DEMAND | ROOST_ACCESS_PRESENT)
 		       ? 0
 		       : populate(addr, len_bytes, access);
 }

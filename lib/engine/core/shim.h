@@ -22,6 +22,13 @@ struct roost_qp;
 struct roost_srq;
 struct roost_wq;
 
+/*
+ * For roost_mr_reg(), beside enum roost_access: the caller has mapped the
+ * memory with the access that is wanted. It is neither checked nor faulted in,
+ * which the kernel does not do for a driver's memory.
+ */
+#define ROOST_ACCESS_PRESENT (1u << 31)
+
 /* The sources of a CQ's completion events and of its async events. */
 struct roost_event_source *roost_cq_comp_source(struct roost_cq *cq);
 struct roost_event_source *roost_cq_async_source(struct roost_cq *cq);

@@ -264,6 +264,7 @@ CHECK(ibv_resolve_eth_l2_from_gid,
       ibv_resolve_eth_l2_from_gid(tour.context, &a.ah, b.bytes, NULL) == -EIO)
 FAILS_MINUS_ONE(ibv_get_pkey_index, ibv_get_pkey_index(tour.context, 1, 0xffff))
 CHECK(ibv_qp_to_qp_ex, ibv_qp_to_qp_ex(o.p.a) != NULL)
+FAILS_NULL(ibv_reg_dmabuf_mr, ibv_reg_dmabuf_mr(o.pd, 0, 8, 0, 0, 0))
 FAILS_NULL(ibv_reg_mr_iova, (ibv_reg_mr_iova)(o.pd, a.bytes, 8, 0, 0))
 FAILS_NULL(ibv_reg_mr_iova2, ibv_reg_mr_iova2(o.pd, a.bytes, 8, 0, 0))
 FAILS(_ibv_query_gid_ex, _ibv_query_gid_ex(tour.context, 1, 1, &a.gid_entry, 0,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/engine/core/mr_priv.h"
+#include "lib/engine/core/shim.h"
 #include "tests/unit/engine/fixture.h"
 
 #define LOCAL_WRITE ROOST_ACCESS_LOCAL_WRITE
@@ -114,7 +115,7 @@ static void mr_reg__access(void **state)
 			  ROOST_ACCESS_ZERO_BASED,
 		  0 },
 		{ 1u << 7, -EINVAL },
-		{ LOCAL_WRITE | 1u << 31, -EINVAL },
+		{ LOCAL_WRITE | 1u << 30, -EINVAL },
 	};
 	uint8_t buf[64];
 	struct roost_mr *mr;
@@ -126,6 +127,23 @@ static void mr_reg__access(void **state)
 			assert_int_equal(roost_mr_dereg(mr), 0);
 	}
 	/* Failures leave nothing behind. */
+}
+
+/* Memory of a driver, which the kernel would not fault in. */
+static void mr_reg__present_is_not_looked_at(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t *none = map_pages(1, PROT_NONE);
+	struct roost_mr *mr;
+
+	assert_int_equal(reg(f, none, 8, LOCAL_WRITE | ROOST_ACCESS_PRESENT,
+			     &mr),
+			 0);
+	assert_ptr_equal(roost_mr_access(f->dev, f->pd, mr->key,
+					 (uintptr_t)none, 8, 8, LOCAL_WRITE),
+			 none);
+	assert_int_equal(roost_mr_dereg(mr), 0);
+	munmap(none, page_bytes());
 }
 
 static void mr_reg__wraps(void **state)
@@ -425,6 +443,7 @@ int main(void)
 		FIXTURE_TEST(mr_reg__memory_that_is_read_only),
 		FIXTURE_TEST(mr_reg__on_demand),
 		FIXTURE_TEST(mr_reg__access),
+		FIXTURE_TEST(mr_reg__present_is_not_looked_at),
 		FIXTURE_TEST(mr_reg__wraps),
 		FIXTURE_TEST(mr_reg__keys_are_all_different),
 		FIXTURE_TEST(mr_reg__holds_the_pd),
