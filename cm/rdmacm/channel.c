@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cm/rdmacm/newer.h"
 #include "cm/rdmacm/rdmacm.h"
 
 /* Events that fit a channel at once; more wait in their sources. */
@@ -121,6 +122,27 @@ int roost_rdmacm_tell(struct roost_rdmacm_id *id, enum rdma_cm_event_type type,
 		return -ENOMEM;
 	roost_rdmacm_push(id, NULL, e);
 	return 0;
+}
+
+int rdma_write_cm_event(struct rdma_cm_id *rdma, enum rdma_cm_event_type type,
+			int status, uint64_t arg)
+{
+	struct roost_rdmacm_id *id = roost_rdmacm_id(rdma);
+	struct roost_rdmacm_event *e;
+	int ret;
+
+	if ((int)type != ROOST_RDMACM_USER &&
+	    (int)type != ROOST_RDMACM_INTERNAL)
+		return roost_rdmacm_result(-EINVAL);
+	ret = roost_rdmacm_enter_last(id);
+	if (ret)
+		return roost_rdmacm_result(ret);
+	e = roost_rdmacm_event_new(id, type, status);
+	if (!e)
+		return roost_rdmacm_leave(id, -ENOMEM);
+	memcpy(&e->event.param, &arg, sizeof(arg));
+	roost_rdmacm_push(id, NULL, e);
+	return roost_rdmacm_leave(id, 0);
 }
 
 int rdma_ack_cm_event(struct rdma_cm_event *event)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cm/rdmacm/addr.h"
+#include "cm/rdmacm/newer.h"
 #include "cm/rdmacm/rdmacm.h"
 
 #define FULL_PKEY 0xffff
@@ -248,6 +249,10 @@ static bool (*const actions[])(struct roost_rdmacm_id *id,
 	[RDMA_CM_EVENT_MULTICAST_ERROR] = plain,
 	[RDMA_CM_EVENT_ADDR_CHANGE] = plain,
 	[RDMA_CM_EVENT_TIMEWAIT_EXIT] = plain,
+	[ROOST_RDMACM_ADDRINFO_RESOLVED] = plain,
+	[ROOST_RDMACM_ADDRINFO_ERROR] = plain,
+	[ROOST_RDMACM_USER] = plain,
+	[ROOST_RDMACM_INTERNAL] = plain,
 };
 
 /* Execute the action of an event that was read, and complete its data. Returns
@@ -346,6 +351,9 @@ int roost_rdmacm_leave_complete(struct roost_rdmacm_id *id, int ret)
 		return roost_rdmacm_result(-ENODEV);
 	if (event->event == RDMA_CM_EVENT_REJECTED && event->status)
 		return roost_rdmacm_result(-ECONNREFUSED);
+	/* Its status is no errno value. */
+	if ((int)event->event == ROOST_RDMACM_ADDRINFO_ERROR)
+		return roost_rdmacm_result(-EADDRNOTAVAIL);
 	return roost_rdmacm_result(event->status > 0 ? -event->status
 						     : event->status);
 }

@@ -123,6 +123,9 @@ void roost_rdmacm_id_quit(struct roost_rdmacm_id *id)
 	pthread_mutex_lock(&id->lock);
 	id->quiet = true;
 	pthread_mutex_unlock(&id->lock);
+	if (id->lookups)
+		id->lookups->end(id->lookups, false);
+	id->lookups = NULL;
 	for (unsigned int i = 0; i < id->nb_listens; i++)
 		roost_cm_listener_destroy(id->listens[i].listener);
 	id->nb_listens = 0;
@@ -143,6 +146,8 @@ static int dead_destroy(struct roost_rdmacm_id *id)
 	free(id->id.route.path_rec);
 	free(id->connect_data);
 	free(id->qp_init_attr);
+	if (id->lookups)
+		id->lookups->end(id->lookups, true);
 	free(id);
 	return 0;
 }

@@ -112,6 +112,14 @@ struct roost_rdmacm_listen {
 	struct roost_cm_listener *listener;
 };
 
+/* The names that an id looks up (lookup.c). end: the id ends, whether or not a
+ * name is being looked up; under id->call, not under id->lock. is_dead: in a
+ * forked child.
+ */
+struct roost_rdmacm_lookups {
+	void (*end)(struct roost_rdmacm_lookups *lookups, bool is_dead);
+};
+
 /* The device and address of an id, for events of the device (watch.c). */
 struct roost_rdmacm_place {
 	struct roost_rdmacm_device *device; /* NULL: none; under id->call */
@@ -164,6 +172,7 @@ struct roost_rdmacm_id {
 	bool ack_timeout_set;
 	bool afonly_set;
 	struct ibv_ece local_ece, remote_ece;
+	struct roost_rdmacm_lookups *lookups; /* NULL: none yet */
 	/* rdma_create_ep(): attributes for the QPs of requests; data to put
 	 * before the private data.
 	 */

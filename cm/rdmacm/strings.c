@@ -7,12 +7,13 @@
 #include <arpa/inet.h>
 
 #include "cm/rdmacm/addr.h"
+#include "cm/rdmacm/newer.h"
 #include "cm/rdmacm/rdmacm.h"
 
 #define NB(a) (sizeof(a) / sizeof((a)[0]))
 #define NAME(event) [event] = #event
 
-/* Letter for letter as rdma-core 44 has them: programs compare output. */
+/* Letter for letter as rdma-core has them: programs compare output. */
 const char *rdma_event_str(enum rdma_cm_event_type event)
 {
 	static const char *const names[] = {
@@ -32,6 +33,11 @@ const char *rdma_event_str(enum rdma_cm_event_type event)
 		NAME(RDMA_CM_EVENT_MULTICAST_ERROR),
 		NAME(RDMA_CM_EVENT_ADDR_CHANGE),
 		NAME(RDMA_CM_EVENT_TIMEWAIT_EXIT),
+		[ROOST_RDMACM_ADDRINFO_RESOLVED] =
+			"RDMA_CM_EVENT_ADDRINFO_RESOLVED",
+		[ROOST_RDMACM_ADDRINFO_ERROR] = "RDMA_CM_EVENT_ADDRINFO_ERROR",
+		[ROOST_RDMACM_USER] = "RDMA_CM_EVENT_USER",
+		[ROOST_RDMACM_INTERNAL] = "RDMA_CM_EVENT_INTERNAL",
 	};
 
 	return (unsigned int)event < NB(names) ? names[event] : "UNKNOWN EVENT";

@@ -8,9 +8,10 @@
  * The ABI of libibverbs besides verbs.h: symbol versions, and the layout that
  * provider libraries expect behind a struct ibv_device.
  *
- * Facts of rdma-core 44 (IBVERBS_PRIVATE_34). A library such as libmlx5 asks
- * "is this device mine?" by comparing verbs_device.ops with its own table, so
- * that member must be there and must point to an object that no provider has.
+ * Facts of rdma-core 44 (IBVERBS_PRIVATE_34), the same in 64. A library such as
+ * libmlx5 asks "is this device mine?" by comparing verbs_device.ops with its
+ * own table, so that member must be there and must point to an object that no
+ * provider has.
  */
 
 #include <assert.h>
@@ -18,6 +19,8 @@
 #include <stdint.h>
 
 #include <infiniband/verbs.h>
+
+#include "lib/verbs/newer.h"
 
 /*
  * Bind a version to the symbol that is declared next. gcc's link-time
@@ -39,6 +42,34 @@
 	ROOST_VERBS_SYMVER("roost_" #name, #name "@@" version)                 \
 	__typeof__(name) roost_##name
 
+/* The same for a name that verbs.h of rdma-core 44 does not declare: newer.h
+ * declares roost_<name>, and the definition follows.
+ */
+#define ROOST_VERBS_NEWER(name, version)                                       \
+	ROOST_VERBS_SYMVER("roost_" #name, #name "@@" version)
+
+/*
+ * rdma-core 57, 59 and 64 renamed the private node; Amazon's 64 has one of its
+ * own. Behind the definition of roost_<name> as <name>@@IBVERBS_PRIVATE_34: the
+ * later nodes have it, too.
+ */
+#define ROOST_VERBS_PRIVATE(name)                                              \
+	ROOST_VERBS_ALSO(name, 57)                                             \
+	ROOST_VERBS_ALSO(name, 59)                                             \
+	ROOST_VERBS_ALSO(name, 64)                                             \
+	ROOST_VERBS_ALSO(name, 64amzn0)
+#define ROOST_VERBS_ALSO(name, node)                                           \
+	ROOST_VERBS_SYMVER("roost_also_" #name "_" #node,                      \
+			   #name "@IBVERBS_PRIVATE_" #node)                    \
+	extern __typeof__(roost_##name) roost_also_##name##_##node             \
+		__attribute__((alias("roost_" #name)));
+
+/*
+ * The size of a struct verbs_context of rdma-core 44. Later ones begin
+ * earlier; their new members are for libibverbs itself.
+ */
+#define ROOST_VERBS_CONTEXT_BYTES 648
+
 /* The private half of a device as providers know it. */
 struct roost_verbs_abi_device {
 	struct ibv_device device;
@@ -49,39 +80,25 @@ struct roost_verbs_abi_device {
 	uint64_t core_support; /* bit 0: optional MR access flags are taken */
 };
 
-/*
- * FLUSH came to verbs.h with rdma-core 45, behind the end of the structs and
- * enums of 44: a program that was built with it finds it in these places.
- */
-struct roost_verbs_abi_qp_ex {
-	struct ibv_qp_ex ex;
-	void (*wr_flush)(struct ibv_qp_ex *qp, uint32_t rkey,
-			 uint64_t remote_addr, size_t len, uint8_t type,
-			 uint8_t level);
-};
-
-#define ROOST_VERBS_QP_EX_WITH_FLUSH (UINT64_C(1) << 11)
-#define ROOST_VERBS_ACCESS_FLUSH_GLOBAL (1u << 8)
-#define ROOST_VERBS_ACCESS_FLUSH_PERSISTENT (1u << 9)
-#define ROOST_VERBS_WC_FLUSH 8
-
-/* Bits of device_cap_flags_ex that verbs.h has no names for. */
-#define ROOST_VERBS_DEVICE_FLUSH_GLOBAL (UINT64_C(1) << 38)
-#define ROOST_VERBS_DEVICE_ATOMIC_WRITE (UINT64_C(1) << 40)
-
 static_assert(sizeof(struct ibv_device) == 664, "ibv_device");
 static_assert(offsetof(struct roost_verbs_abi_device, ops) == 664, "ops");
 static_assert(offsetof(struct roost_verbs_abi_device, sysfs) == 696, "sysfs");
 static_assert(offsetof(struct roost_verbs_abi_device, core_support) == 704,
 	      "core_support");
 static_assert(sizeof(struct roost_verbs_abi_device) == 712, "verbs_device");
-static_assert(sizeof(struct verbs_context) == 648, "verbs_context");
+static_assert(sizeof(struct verbs_context) -
+			      offsetof(struct verbs_context, query_port) ==
+		      ROOST_VERBS_CONTEXT_BYTES,
+	      "verbs_context");
 static_assert(sizeof(struct ibv_context) == 328, "ibv_context");
 static_assert(offsetof(struct verbs_context, context) ==
 		      sizeof(struct verbs_context) - sizeof(struct ibv_context),
 	      "ibv_context is last");
 static_assert(sizeof(struct ibv_qp) == 160, "ibv_qp");
-static_assert(sizeof(struct ibv_qp_ex) == 352, "ibv_qp_ex");
+static_assert(offsetof(struct ibv_qp_ex, wr_atomic_write) +
+			      sizeof(void (*)(void)) ==
+		      ROOST_VERBS_QP_EX_BYTES,
+	      "ibv_qp_ex");
 static_assert(sizeof(struct roost_verbs_abi_qp_ex) == 360, "with wr_flush");
 static_assert(sizeof(struct ibv_srq) == 128, "ibv_srq");
 static_assert(sizeof(struct ibv_ah) == 24, "ibv_ah");

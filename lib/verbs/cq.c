@@ -14,8 +14,9 @@
 /* Completions taken from the engine at a time; a stack array. */
 #define POLL_BURST 16
 
-void verbs_init_cq(struct ibv_cq *cq, struct ibv_context *context,
-		   struct ibv_comp_channel *channel, void *cq_context)
+ROOST_VERBS_LATEST(verbs_init_cq, "IBVERBS_PRIVATE_34");
+void roost_verbs_init_cq(struct ibv_cq *cq, struct ibv_context *context,
+			 struct ibv_comp_channel *channel, void *cq_context)
 {
 	cq->context = context;
 	cq->channel = channel;
@@ -30,6 +31,8 @@ void verbs_init_cq(struct ibv_cq *cq, struct ibv_context *context,
 		pthread_mutex_unlock(&channel->context->mutex);
 	}
 }
+
+ROOST_VERBS_PRIVATE(verbs_init_cq)
 
 static void fini_cq(struct ibv_cq *cq)
 {

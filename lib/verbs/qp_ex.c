@@ -432,31 +432,28 @@ static void wr_set_xrc_srqn(struct ibv_qp_ex *ibv, uint32_t remote_srqn)
 	given(qp_of(ibv), TARGET);
 }
 
-static const struct roost_verbs_abi_qp_ex calls = {
-	.ex = {
-		.wr_atomic_cmp_swp = wr_atomic_cmp_swp,
-		.wr_atomic_fetch_add = wr_atomic_fetch_add,
-		.wr_atomic_write = wr_atomic_write,
-		.wr_bind_mw = wr_bind_mw,
-		.wr_local_inv = wr_local_inv,
-		.wr_rdma_read = wr_rdma_read,
-		.wr_rdma_write = wr_rdma_write,
-		.wr_rdma_write_imm = wr_rdma_write_imm,
-		.wr_send = wr_send,
-		.wr_send_imm = wr_send_imm,
-		.wr_send_inv = wr_send_inv,
-		.wr_send_tso = wr_send_tso,
-		.wr_set_ud_addr = wr_set_ud_addr,
-		.wr_set_xrc_srqn = wr_set_xrc_srqn,
-		.wr_set_inline_data = wr_set_inline_data,
-		.wr_set_inline_data_list = wr_set_inline_data_list,
-		.wr_set_sge = wr_set_sge,
-		.wr_set_sge_list = wr_set_sge_list,
-		.wr_start = wr_start,
-		.wr_complete = wr_complete,
-		.wr_abort = wr_abort,
-	},
-	.wr_flush = wr_flush,
+static const struct ibv_qp_ex calls = {
+	.wr_atomic_cmp_swp = wr_atomic_cmp_swp,
+	.wr_atomic_fetch_add = wr_atomic_fetch_add,
+	.wr_atomic_write = wr_atomic_write,
+	.wr_bind_mw = wr_bind_mw,
+	.wr_local_inv = wr_local_inv,
+	.wr_rdma_read = wr_rdma_read,
+	.wr_rdma_write = wr_rdma_write,
+	.wr_rdma_write_imm = wr_rdma_write_imm,
+	.wr_send = wr_send,
+	.wr_send_imm = wr_send_imm,
+	.wr_send_inv = wr_send_inv,
+	.wr_send_tso = wr_send_tso,
+	.wr_set_ud_addr = wr_set_ud_addr,
+	.wr_set_xrc_srqn = wr_set_xrc_srqn,
+	.wr_set_inline_data = wr_set_inline_data,
+	.wr_set_inline_data_list = wr_set_inline_data_list,
+	.wr_set_sge = wr_set_sge,
+	.wr_set_sge_list = wr_set_sge_list,
+	.wr_start = wr_start,
+	.wr_complete = wr_complete,
+	.wr_abort = wr_abort,
 };
 
 /* ---- what a QP can be asked for -------------------------------------------
@@ -500,7 +497,8 @@ int roost_verbs_qp_ex_init(struct roost_verbs_qp *qp, enum roost_qp_type type,
 		if (!qp->batch.kept)
 			return -ENOMEM;
 	}
-	qp->ibv = calls;
+	qp->ibv.ex = calls;
+	qp->ibv.wr_flush = wr_flush;
 	qp->has_ex = true;
 	return 0;
 }

@@ -334,8 +334,9 @@ ssize_t _ibv_query_gid_table(struct ibv_context *context,
 	return (ssize_t)nb;
 }
 
-int ibv_query_gid_type(struct ibv_context *context, uint8_t port_num,
-		       unsigned int index, unsigned int *type)
+ROOST_VERBS_LATEST(ibv_query_gid_type, "IBVERBS_PRIVATE_34");
+int roost_ibv_query_gid_type(struct ibv_context *context, uint8_t port_num,
+			     unsigned int index, unsigned int *type)
 {
 	union ibv_gid gid;
 
@@ -344,6 +345,8 @@ int ibv_query_gid_type(struct ibv_context *context, uint8_t port_num,
 	*type = ROOST_SYSFS_GID_ROCE_V2;
 	return 0;
 }
+
+ROOST_VERBS_PRIVATE(ibv_query_gid_type)
 
 ROOST_VERBS_LATEST(ibv_query_pkey, "IBVERBS_1.1");
 int roost_ibv_query_pkey(struct ibv_context *context, uint8_t port_num,

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * Names of enum values, letter for letter as rdma-core 44 has them: programs
+ * Names of enum values, letter for letter as rdma-core has them: programs
  * and their tests compare output.
  */
 
 #include <infiniband/verbs.h>
+
+#include "lib/verbs/abi.h"
 
 #define NB(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -70,6 +72,7 @@ const char *ibv_event_type_str(enum ibv_event_type event)
 		[IBV_EVENT_CLIENT_REREGISTER] = "client reregistration",
 		[IBV_EVENT_GID_CHANGE] = "GID table change",
 		[IBV_EVENT_WQ_FATAL] = "WQ fatal",
+		[ROOST_VERBS_EVENT_DEVICE_SPEED_CHANGE] = "device speed change",
 	};
 
 	return text(names, NB(names), (int)event);
@@ -106,3 +109,28 @@ const char *ibv_wc_status_str(enum ibv_wc_status status)
 
 	return text(names, NB(names), (int)status);
 }
+
+ROOST_VERBS_NEWER(ibv_wr_opcode_str, "IBVERBS_PRIVATE_34")
+const char *roost_ibv_wr_opcode_str(unsigned int opcode)
+{
+	static const char *const names[] = {
+		[IBV_WR_RDMA_WRITE] = "rdma-write",
+		[IBV_WR_RDMA_WRITE_WITH_IMM] = "rdma-write-with-imm",
+		[IBV_WR_SEND] = "send",
+		[IBV_WR_SEND_WITH_IMM] = "send-with-imm",
+		[IBV_WR_RDMA_READ] = "rdma-read",
+		[IBV_WR_ATOMIC_CMP_AND_SWP] = "atomic-cmp-and-swp",
+		[IBV_WR_ATOMIC_FETCH_AND_ADD] = "atomic-fetch-and-add",
+		[IBV_WR_LOCAL_INV] = "local-inv",
+		[IBV_WR_BIND_MW] = "bind-mw",
+		[IBV_WR_SEND_WITH_INV] = "send-with-inv",
+		[IBV_WR_TSO] = "tso",
+		[IBV_WR_DRIVER1] = "driver1",
+		[ROOST_VERBS_WR_FLUSH] = "flush",
+		[IBV_WR_ATOMIC_WRITE] = "atomic-write",
+	};
+
+	return text(names, NB(names), (long)opcode);
+}
+
+ROOST_VERBS_PRIVATE(ibv_wr_opcode_str)

@@ -53,7 +53,7 @@ ANSWER void nothing(void)
 #define LABEL_(x) #x
 #define LABEL(x) LABEL_(x)
 #define SYMBOL(name, version, answer)                                          \
-	SYMBOL_AS(JOIN(unsupported_, __LINE__), name, version, answer)
+	SYMBOL_AS(JOIN(unsupported_, __COUNTER__), name, version, answer)
 #define CONTEXT(op, answer)
 #define OPS(op, answer)
 #include "lib/verbs/unsupported.def"

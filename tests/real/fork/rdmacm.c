@@ -259,6 +259,34 @@ BAD_FD(rshutdown, rshutdown(o.socket, SHUT_RDWR))
 BAD_FD(rwrite, rwrite(o.socket, a.bytes, 8))
 BAD_FD(rwritev, rwritev(o.socket, &a.iov, 1))
 
+/* No header of rdma-core 44 declares these. */
+#define FIND(call, name) (*(void **)&call = dlsym(RTLD_DEFAULT, #name))
+
+static bool rdma_query_addrinfo_(void)
+{
+	int (*call)(struct rdma_cm_id *, struct rdma_addrinfo **);
+	struct rdma_addrinfo *info;
+
+	return FIND(call, rdma_query_addrinfo) && GIVES(call(o.id, &info), -1);
+}
+
+static bool rdma_resolve_addrinfo_(void)
+{
+	int (*call)(struct rdma_cm_id *, const char *, const char *,
+		    const struct rdma_addrinfo *);
+
+	return FIND(call, rdma_resolve_addrinfo) &&
+	       GIVES(call(o.id, "198.18.0.1", "7", NULL), -1);
+}
+
+static bool rdma_write_cm_event_(void)
+{
+	int (*call)(struct rdma_cm_id *, int, int, uint64_t);
+
+	return FIND(call, rdma_write_cm_event) &&
+	       GIVES(call(o.id, 18, 0, 0), -1);
+}
+
 #define ROW(name)                                                              \
 	{                                                                      \
 #name, name##_                                                 \

@@ -25,6 +25,7 @@ static struct {
 	struct ibv_rwq_ind_table *table;
 	struct ibv_xrcd *xrcd;
 	struct ibv_ah *ah;
+	void *buf, *buf_bytes;
 	struct tour_pair p;
 	struct ibv_async_event event; /* read, not acked */
 } o;
@@ -112,6 +113,28 @@ static void make_events(void)
 	o.event = tour_event(IBV_EVENT_SQ_DRAINED);
 }
 
+/* No header of rdma-core 44 declares the calls for it. */
+static void make_buf(void)
+{
+	void *(*call)(struct ibv_pd *, size_t, void **);
+
+	*(void **)&call = dlsym(RTLD_DEFAULT, "ibv_alloc_buf");
+	assert_non_null(call);
+	o.buf_bytes = call(o.pd, 8, &o.buf);
+	assert_non_null(o.buf_bytes);
+}
+
+/* In a child it is memory as any other. */
+static bool ibv_free_buf_(void)
+{
+	void (*call)(void *);
+
+	*(void **)&call = dlsym(RTLD_DEFAULT, "ibv_free_buf");
+	if (call)
+		call(o.buf);
+	return call;
+}
+
 static void make_all(void)
 {
 	o.list = ibv_get_device_list(NULL);
@@ -120,6 +143,7 @@ static void make_all(void)
 	make_domains();
 	make_queues();
 	make_events();
+	make_buf();
 }
 
 /* In the parent all is as if no child had been there: what waited waits. */
@@ -143,6 +167,7 @@ static void end_all(void)
 	assert_int_equal(ibv_destroy_cq(o.cq), 0);
 	assert_int_equal(ibv_destroy_comp_channel(o.channel), 0);
 	assert_int_equal(ibv_close_xrcd(o.xrcd), 0);
+	assert_true(ibv_free_buf_());
 	assert_int_equal(ibv_dealloc_mw(o.mw), 0);
 	assert_int_equal(ibv_free_dm(o.dm), 0);
 	assert_int_equal(ibv_dealloc_pd(o.parent), 0);
@@ -283,15 +308,17 @@ static bool ibv_create_qp_(void)
 	return GIVES(ibv_create_qp(o.pd, &attr), NULL);
 }
 
-/* No header declares these two. */
+/* No header declares these, or only a later one does. */
+#define FIND(call, name) (*(void **)&call = dlsym(RTLD_DEFAULT, #name))
+
 static bool ibv_query_gid_type_(void)
 {
 	int (*call)(struct ibv_context *, uint8_t, unsigned int,
 		    unsigned int *);
 	unsigned int type;
 
-	*(void **)&call = dlsym(RTLD_DEFAULT, "ibv_query_gid_type");
-	return call && GIVES(call(tour.context, 1, 1, &type), -1);
+	return FIND(call, ibv_query_gid_type) &&
+	       GIVES(call(tour.context, 1, 1, &type), -1);
 }
 
 static bool verbs_init_cq_(void)
@@ -300,10 +327,43 @@ static bool verbs_init_cq_(void)
 		     struct ibv_comp_channel *, void *);
 	struct ibv_cq cq;
 
-	*(void **)&call = dlsym(RTLD_DEFAULT, "verbs_init_cq");
-	if (call)
+	if (FIND(call, verbs_init_cq))
 		call(&cq, tour.context, o.channel, NULL);
 	return call;
+}
+
+static bool ibv_reg_mr_ex_(void)
+{
+	struct ibv_mr *(*call)(struct ibv_pd *, const void *);
+	/* length, access, comp_mask: an address */
+	const uint64_t attr[16] = { 8, 0, 2, 0, (uintptr_t)a.bytes };
+
+	return FIND(call, ibv_reg_mr_ex) && GIVES(call(o.pd, attr), NULL);
+}
+
+static bool ibv_query_port_speed_(void)
+{
+	int (*call)(struct ibv_context *, uint32_t, uint64_t *);
+	uint64_t speed;
+
+	return FIND(call, ibv_query_port_speed) &&
+	       GIVES(call(tour.context, 1, &speed), EIO);
+}
+
+static bool ibv_alloc_buf_(void)
+{
+	void *(*call)(struct ibv_pd *, size_t, void **);
+	void *buf;
+
+	return FIND(call, ibv_alloc_buf) && GIVES(call(o.pd, 8, &buf), NULL);
+}
+
+static bool ibv_reg_buf_mr_(void)
+{
+	struct ibv_mr *(*call)(struct ibv_pd *, void *, void *, size_t, int);
+
+	return FIND(call, ibv_reg_buf_mr) &&
+	       GIVES(call(o.pd, o.buf, o.buf_bytes, 8, 0), NULL);
 }
 
 /* A variable. */

@@ -32,10 +32,11 @@ awk '/^IBVERBS_/ { version = $1 } /;$/ && !/[*}]/ {
 # what is not supported: symbols by version, operations as "inline". The calls
 # of struct ibv_qp_ex ("wr") are no table; test_qp_ex.c has them.
 sed -n '/^[A-Z]*(/,/)$/p' lib/verbs/unsupported.def | tr '\n' ' ' |
-	grep -oE '(SYMBOL|CONTEXT|OPS)\([^)]*\)' | tr -d ' "@\t' |
+	grep -oE '(SYMBOL|PRIVATE|CONTEXT|OPS)\([^)]*\)' | tr -d ' "@\t' |
 	tr '(,)' '   ' |
 	awk '$1 == "SYMBOL" { print $2, $3 }
-	     $1 != "SYMBOL" && $2 !~ /^(_compat_|ABI_)/ {
+	     $1 == "PRIVATE" { print $2, "IBVERBS_PRIVATE_" $3 }
+	     $1 ~ /^(CONTEXT|OPS)$/ && $2 !~ /^(_compat_|ABI_)/ {
 		sub(/^ibv_/, "", $2); print "ibv_" $2, "inline" }' |
 	sort >"$tmp/unsupported"
 

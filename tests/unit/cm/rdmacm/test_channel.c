@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "cm/rdmacm/newer.h"
+
 static struct rdma_event_channel *channel;
 
 static int setup(void **state)
@@ -196,6 +198,68 @@ static void channel__request_is_quiet_until_accepted(void **state)
 	assert_ok(rdma_destroy_id(listener));
 }
 
+static void *write_event(void *arg)
+{
+	/* Long enough for the reader to wait. */
+	usleep(20000);
+	assert_ok(
+		rdma_write_cm_event(arg,
+				    (enum rdma_cm_event_type)ROOST_RDMACM_USER,
+				    -7, UINT64_C(0x55667788aabbccdd)));
+	return NULL;
+}
+
+static void channel__written_event_wakes_the_reader(void **state)
+{
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+	pthread_t thread;
+	uint64_t arg;
+
+	assert_ok(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
+	assert_ok(pthread_create(&thread, NULL, write_event, id));
+	assert_ok(rdma_get_cm_event(channel, &event));
+	pthread_join(thread, NULL);
+	assert_int_equal(event->event, ROOST_RDMACM_USER);
+	assert_int_equal(event->status, -7);
+	assert_ptr_equal(event->id, id);
+	memcpy(&arg, &event->param, sizeof(arg));
+	assert_true(arg == UINT64_C(0x55667788aabbccdd));
+	assert_ok(rdma_ack_cm_event(event));
+	assert_ok(rdma_destroy_id(id));
+}
+
+/* Those that the kernel's rdma_cm lets programs write. */
+static void channel__two_events_can_be_written(void **state)
+{
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	assert_ok(rdma_create_id(channel, &id, NULL, RDMA_PS_UDP));
+	for (int i = -1; i < 25; i++) {
+		const bool is_ok =
+			i == ROOST_RDMACM_USER || i == ROOST_RDMACM_INTERNAL;
+
+		errno = 0;
+		assert_int_equal(rdma_write_cm_event(id,
+						     (enum rdma_cm_event_type)i,
+						     i, (uint64_t)i),
+				 is_ok ? 0 : -1);
+		assert_int_equal(errno, is_ok ? 0 : EINVAL);
+	}
+	for (int i = ROOST_RDMACM_USER; i <= ROOST_RDMACM_INTERNAL; i++) {
+		assert_ok(rdma_get_cm_event(channel, &event));
+		assert_int_equal(event->event, i);
+		assert_int_equal(event->status, i);
+		assert_ok(rdma_ack_cm_event(event));
+	}
+	/* One that nobody reads goes with the id. */
+	assert_ok(rdma_write_cm_event(
+		id, (enum rdma_cm_event_type)ROOST_RDMACM_USER, 0, 0));
+	assert_ok(rdma_destroy_id(id));
+	assert_false(fake_readable(channel));
+}
+
 static void channel__gone_under_its_ids(void **state)
 {
 	struct rdma_cm_id *id = fake_routed(channel, RDMA_PS_TCP);
@@ -212,6 +276,10 @@ static void channel__gone_under_its_ids(void **state)
 	assert_fails(rdma_connect(id, &param), EBADF);
 	assert_fails(rdma_listen(listener, 0), EBADF);
 	assert_fails(rdma_accept(event->id, &param), EBADF);
+	assert_fails(rdma_write_cm_event(
+			     id, (enum rdma_cm_event_type)ROOST_RDMACM_USER, 0,
+			     0),
+		     EBADF);
 	assert_fails(rdma_destroy_id(id), EBADF);
 	assert_ok(rdma_ack_cm_event(event));
 	/* They keep the device, as they are still the program's. */
@@ -231,6 +299,8 @@ int main(void)
 		TEST(channel__request_is_acked_to_the_listener),
 		TEST(channel__listener_takes_unread_requests_with_it),
 		TEST(channel__request_is_quiet_until_accepted),
+		TEST(channel__written_event_wakes_the_reader),
+		TEST(channel__two_events_can_be_written),
 		/* The last: its ids stay. */
 		TEST(channel__gone_under_its_ids),
 	};
