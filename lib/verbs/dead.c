@@ -65,6 +65,8 @@ static int close_xrcd(struct ibv_xrcd *ibv)
 
 	if (x->fd >= 0)
 		close(x->fd);
+	if (x->mark_fd >= 0)
+		close(x->mark_fd);
 	return roost_verbs_dead_destroy(x);
 }
 

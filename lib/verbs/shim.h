@@ -176,6 +176,7 @@ struct roost_verbs_xrcd {
 	uint64_t domain_id;    /* the same in all openings of a domain */
 	int fd;                /* keeps its inode number in use; -1: a domain
 				* without a file */
+	int mark_fd;           /* of the domain, at one of its openings; -1 */
 	_Atomic uint32_t refs; /* QP handles that were opened with it */
 	LIST_ENTRY(roost_verbs_xrcd) link;
 };

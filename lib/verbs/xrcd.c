@@ -2,13 +2,22 @@
  * Copyright (c) 2026 The Roost authors
  *
  * XRC domains. A file identifies a domain: openings with descriptors of the
- * same file, on the same device and in the same process, share it.
+ * same file, on the same device and in the same process, share it. The engine
+ * that receives for a target QP has the SRQs of its own process alone, so the
+ * domain of another process cannot be shared; there is a line for who tries. A
+ * domain with a file binds an abstract socket, its mark, by which processes see
+ * each other's domains.
  */
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "lib/verbs/shim.h"
@@ -39,6 +48,56 @@ static struct roost_verbs_xrcd *find(struct ibv_context *context, int fd)
 	return NULL;
 }
 
+static void tell_of_another(void)
+{
+	static atomic_flag told = ATOMIC_FLAG_INIT;
+
+	if (atomic_flag_test_and_set(&told))
+		return;
+	fprintf(stderr,
+		"roost: ibv_open_xrcd: another process than %d has a domain of "
+		"this file: a target QP reaches the SRQs of its own process "
+		"only; keep both in one process\n",
+		getpid());
+}
+
+/* The mark of a new domain. Returns -1: there is none, which hurts nobody. */
+static int mark(const struct ibv_context *context, int fd)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	socklen_t len = offsetof(struct sockaddr_un, sun_path) + 1;
+	struct stat st;
+	int s;
+
+	if (fstat(fd, &st))
+		return -1;
+	len += (socklen_t)snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1,
+				   "roost/xrcd/%.16s/%x:%x/%llu",
+				   context->device->name, major(st.st_dev),
+				   minor(st.st_dev),
+				   (unsigned long long)st.st_ino);
+	s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (s < 0 || bind(s, (struct sockaddr *)&name, len) == 0)
+		return s;
+	if (errno == EADDRINUSE)
+		tell_of_another();
+	close(s);
+	return -1;
+}
+
+/* The domain's mark goes over to one of its other openings. Under the lock. */
+static void leave_mark(struct roost_verbs_xrcd *x)
+{
+	struct roost_verbs_xrcd *other;
+
+	LIST_FOREACH(other, &process.openings, link)
+		if (other->domain_id == x->domain_id) {
+			other->mark_fd = x->mark_fd;
+			return;
+		}
+	close(x->mark_fd);
+}
+
 /* Under the lock. */
 static int open_domain(struct roost_verbs_xrcd *x, struct ibv_context *context,
 		       int oflags)
@@ -57,6 +116,8 @@ static int open_domain(struct roost_verbs_xrcd *x, struct ibv_context *context,
 		ret = roost_xrcd_open(ctx, &x->xrcd);
 	if (ret)
 		return ret;
+	if (!with && x->fd >= 0)
+		x->mark_fd = mark(context, x->fd);
 	x->domain_id = with ? with->domain_id : ++process.last_domain_id;
 	LIST_INSERT_HEAD(&process.openings, x, link);
 	return 0;
@@ -77,6 +138,7 @@ struct ibv_xrcd *roost_verbs_open_xrcd(struct ibv_context *context,
 		return roost_verbs_null(-ENOMEM);
 	x->ibv.context = context;
 	x->fd = -1;
+	x->mark_fd = -1;
 	if (attr->fd != -1) {
 		x->fd = fcntl(attr->fd, F_DUPFD_CLOEXEC, 0);
 		if (x->fd < 0)
@@ -104,8 +166,11 @@ int roost_verbs_close_xrcd(struct ibv_xrcd *ibv)
 
 	pthread_mutex_lock(&process.lock);
 	ret = atomic_load(&x->refs) ? -EBUSY : roost_xrcd_close(x->xrcd);
-	if (ret == 0)
+	if (ret == 0) {
 		LIST_REMOVE(x, link);
+		if (x->mark_fd >= 0)
+			leave_mark(x);
+	}
 	pthread_mutex_unlock(&process.lock);
 	if (ret)
 		return roost_verbs_result(ret);

@@ -3,7 +3,13 @@
  */
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "verbs_test.h"
@@ -124,6 +130,66 @@ static void close_xrcd__refused_changes_nothing(void **state)
 	assert_int_equal(ibv_close_xrcd(a), 0);
 }
 
+/* ---- other processes ----------------------------------------------------- */
+
+/* As another process that has a domain of the file; -1: one has it already. */
+static int mark_of_file(void)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int s = socket(AF_UNIX, SOCK_DGRAM, 0), len;
+	struct stat st;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1,
+		       "roost/xrcd/roost0/%x:%x/%llu", major(st.st_dev),
+		       minor(st.st_dev), (unsigned long long)st.st_ino);
+	if (bind(s, (struct sockaddr *)&name,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+			     (size_t)len)) == 0)
+		return s;
+	assert_int_equal(errno, EADDRINUSE);
+	close(s);
+	return -1;
+}
+
+static void mark__lives_as_long_as_the_domain(void **state)
+{
+	struct ibv_xrcd *a = open_by(c, fd, O_CREAT), *b = open_by(c, fd, 0);
+	int s;
+
+	assert_int_equal(mark_of_file(), -1);
+	assert_int_equal(ibv_close_xrcd(a), 0);
+	assert_int_equal(mark_of_file(), -1);
+	assert_int_equal(ibv_close_xrcd(b), 0);
+	s = mark_of_file();
+	assert_true(s >= 0);
+	close(s);
+}
+
+/* Nothing can be done about it; but the program is told, once. */
+static void mark__of_another_process_is_told_once(void **state)
+{
+	int s = mark_of_file(), err = dup(2);
+	int lines = memfd_create("lines", 0);
+	struct ibv_xrcd *x;
+	char text[1024] = "";
+
+	fflush(stderr);
+	dup2(lines, 2);
+	for (int i = 0; i < 2; i++) {
+		x = open_by(c, fd, O_CREAT);
+		assert_non_null(x);
+		assert_int_equal(ibv_close_xrcd(x), 0);
+	}
+	dup2(err, 2);
+	close(err);
+	assert_true(pread(lines, text, sizeof(text) - 1, 0) > 0);
+	assert_non_null(strstr(text, "roost: ibv_open_xrcd: another process"));
+	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+	close(lines);
+	close(s);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -134,6 +200,8 @@ int main(void)
 		TEST(open_xrcd__other_file_other_domain),
 		TEST(open_xrcd__errors),
 		TEST(close_xrcd__refused_changes_nothing),
+		TEST(mark__lives_as_long_as_the_domain),
+		TEST(mark__of_another_process_is_told_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
