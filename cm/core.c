@@ -81,18 +81,34 @@ static bool receive(struct roost_cm *cm)
 	return true;
 }
 
+/*
+ * The time of the CM: it does not pass while the device stands still, because
+ * peers have no way to answer then. Returns how far it is behind.
+ */
+static uint64_t set_time(struct roost_cm *cm, uint64_t now_ns)
+{
+	const uint64_t still_ns = roost_dev_still_ns(cm->dev, now_ns);
+
+	cm->now_ns = now_ns - still_ns;
+	if (!cm->ran) {
+		cm->ran = true;
+		roost_timer_wheel_init(&cm->timers, cm->now_ns);
+	}
+	/* What was sent last may be lost. */
+	if (cm->stood_still && !roost_dev_is_still(cm->dev))
+		roost_cm_repeat_all(cm);
+	cm->stood_still = roost_dev_is_still(cm->dev);
+	return still_ns;
+}
+
 static uint64_t run(void *arg, uint64_t now_ns)
 {
 	struct roost_cm *cm = arg;
-	uint64_t next_ns, ask_ns, room_ns, held_ns;
+	uint64_t next_ns, ask_ns, room_ns, held_ns, still_ns;
 	bool more;
 
 	pthread_mutex_lock(&cm->lock);
-	cm->now_ns = now_ns;
-	if (!cm->ran) {
-		cm->ran = true;
-		roost_timer_wheel_init(&cm->timers, now_ns);
-	}
+	still_ns = set_time(cm, now_ns);
 	if (!roost_cm_run_news(cm)) {
 		pthread_mutex_unlock(&cm->lock);
 		return UINT64_MAX;
@@ -104,9 +120,9 @@ static uint64_t run(void *arg, uint64_t now_ns)
 	more = receive(cm);
 	held_ns = roost_cm_run_held(cm);
 	run_timers(cm);
-	if (now_ns >= cm->sweep_at_ns) {
+	if (cm->now_ns >= cm->sweep_at_ns) {
 		roost_cm_sweep(cm);
-		cm->sweep_at_ns = now_ns + SWEEP_NS;
+		cm->sweep_at_ns = cm->now_ns + SWEEP_NS;
 	}
 	begin_timers(cm);
 	next_ns = roost_timer_wheel_next_ns(&cm->timers);
@@ -116,8 +132,13 @@ static uint64_t run(void *arg, uint64_t now_ns)
 		next_ns = ask_ns;
 	if (held_ns < next_ns)
 		next_ns = held_ns;
-	if (!TAILQ_EMPTY(&cm->unsent) && now_ns + room_ns < next_ns)
-		next_ns = now_ns + room_ns;
+	if (!TAILQ_EMPTY(&cm->unsent) && cm->now_ns + room_ns < next_ns)
+		next_ns = cm->now_ns + room_ns;
+	if (next_ns != UINT64_MAX)
+		next_ns += still_ns;
+	/* The services run when it goes on. */
+	if (cm->stood_still)
+		next_ns = UINT64_MAX;
 	if (more)
 		next_ns = now_ns;
 	cm->running = false;

@@ -172,8 +172,10 @@ struct roost_cm {
 	struct roost_dev_service service;
 
 	pthread_mutex_t lock;
-	uint64_t now_ns; /* of the last run */
-	bool ran;        /* the timer wheel was initialised */
+	/* Of the last run, less the time that the device stood still. */
+	uint64_t now_ns;
+	bool stood_still; /* in the last run */
+	bool ran;         /* the timer wheel was initialised */
 	bool running;
 	uint64_t sweep_at_ns;
 	struct roost_timer_wheel timers;
@@ -323,6 +325,8 @@ uint64_t roost_cm_mra_ns(const struct roost_cm_conn *conn,
 			 const struct roost_cm_msg *msg);
 /* Start the timer of conn with ns when the services run. */
 void roost_cm_wait(struct roost_cm_conn *conn, uint64_t ns);
+/* Send all messages again that have no answer yet; it is no retry. */
+void roost_cm_repeat_all(struct roost_cm *cm);
 /* The timer of conn fired. */
 void roost_cm_timer(struct roost_cm_conn *conn);
 

@@ -370,21 +370,34 @@ static bool lap_is_out(const struct roost_cm_conn *conn)
 		conn->lap == ROOST_CM_LAP_MRA_RCVD);
 }
 
+static void repeat(struct roost_cm_conn *conn)
+{
+	if (lap_is_out(conn))
+		transmit(conn, conn->lap_mad, ROOST_CM_LAP);
+	else
+		transmit(conn, conn->mad, conn->mad_type);
+}
+
+void roost_cm_repeat_all(struct roost_cm *cm)
+{
+	struct roost_cm_conn *conn;
+
+	LIST_FOREACH(conn, &cm->conns, all_link)
+		if (conn->retrying)
+			repeat(conn);
+}
+
 static void try_again(struct roost_cm_conn *conn)
 {
-	const uint8_t *mad = conn->mad;
-	enum roost_cm_msg_type type = conn->mad_type;
+	const enum roost_cm_msg_type type =
+		lap_is_out(conn) ? ROOST_CM_LAP : conn->mad_type;
 
-	if (lap_is_out(conn)) {
-		mad = conn->lap_mad;
-		type = ROOST_CM_LAP;
-	}
 	conn->tries_left--;
 	/* Programs wait for a minute, and their users do not. */
 	if (conn->max_tries - conn->tries_left == TRIES_TOLD)
 		roost_cm_tell_silence(conn, TRIES_TOLD);
 	conn->cm->counters.retries[type]++;
-	transmit(conn, mad, type);
+	repeat(conn);
 	roost_cm_wait(conn, conn->retry_ns);
 }
 

@@ -220,6 +220,8 @@ static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 	uint16_t max = port->link->faults[port->end->side].take_max;
 
 	assert_true(queue < port->end->nb_queues);
+	if (port->link->faults[port->end->side].takes_none)
+		return 0;
 	if (max != 0 && n > max)
 		n = max;
 	for (uint16_t i = 0; i < n; i++)

@@ -90,6 +90,7 @@ struct sim_faults {
 	uint64_t late_nth;  /* comes late_ns later than it should */
 	uint64_t late_ns;
 	bool carrier_off;  /* everything is lost */
+	bool takes_none;   /* the port takes no frame */
 	uint16_t take_max; /* of a burst the port takes so many; 0: all */
 };
 

@@ -236,6 +236,44 @@ static void loss__much_of_everything(void **state)
 	}
 }
 
+/* The device of a side stands still, or goes on. */
+static void set_still(struct cm_world *w, int side, bool is_still)
+{
+	w->sim->link.faults[side].takes_none = is_still;
+	for (uint8_t port_num = 1; port_num <= 2; port_num++)
+		roost_port_set_still(w->sim->ends[side].dev, port_num, is_still,
+				     w->sim->now_ns);
+}
+
+/* A request is lost, and the device stands still for longer than all its tries
+ * take: when it goes on, the request is sent again at once.
+ */
+static void loss__none_while_it_stands_still(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o;
+
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	w->sim->link.faults[SIM_A].carrier_off = true;
+	o = cm_owner_new(w);
+	cm_connect(o, 0x4321);
+	sim_run_for(w->sim, SIM_MS);
+	set_still(w, SIM_A, true);
+	sim_run_for(w->sim, LONG_NS);
+	cm_expect_nothing(o);
+	assert_int_equal(cm_counters(w, SIM_A).retries[ROOST_CM_REQ], 0);
+	w->sim->link.faults[SIM_A].carrier_off = false;
+	set_still(w, SIM_A, false);
+	sim_run_for(w->sim, 100 * SIM_MS);
+	assert_int_equal(cm_nb_passive(w), 1);
+	assert_int_equal(o->seen[ROOST_CM_REP_RECEIVED], 1);
+	assert_int_equal(cm_counters(w, SIM_A).retries[ROOST_CM_REQ], 0);
+	roost_cm_disconnect(o->conn, NULL, 0);
+	sim_run_for(w->sim, LONG_NS);
+	assert_int_equal(o->seen[ROOST_CM_TIMEWAIT_EXIT], 1);
+	cm_world_free(w);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +282,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(loss__slow_owner),
 		cmocka_unit_test(loss__reject),
 		cmocka_unit_test(loss__much_of_everything),
+		cmocka_unit_test(loss__none_while_it_stands_still),
 	};
 
 	return sim_main(argc, argv, "cm_loss", tests,

@@ -44,9 +44,10 @@ struct roost_port {
 	unsigned int gid_end; /* entries from here on are empty */
 	uint16_t pkeys[ROOST_PKEY_TABLE_LEN];
 	enum roost_port_state state;
-	bool removed; /* for good */
-	uint16_t lid; /* from roost_port_set_lid(); 0: derived from the
-		       * addresses */
+	bool removed;  /* for good */
+	bool is_still; /* see roost_port_set_still() */
+	uint16_t lid;  /* from roost_port_set_lid(); 0: derived from the
+			* addresses */
 	uint16_t sm_lid;
 	uint32_t ip_mtu_bytes;
 	uint32_t speed_mbps;
@@ -90,6 +91,12 @@ struct roost_dev {
 	 */
 	pthread_mutex_t lock;
 	LIST_HEAD(, roost_ctx) ctxs;
+	/* All its ports stand still. Writer: the control thread, all turns;
+	 * still_since_ns and still_ns are for that thread alone.
+	 */
+	bool is_still;
+	uint64_t still_since_ns;
+	uint64_t still_ns;   /* that it stood still before */
 	_Atomic bool failed; /* the last port was removed; writer: all turns */
 	_Atomic uint32_t gid_gen; /* changes of GID tables; writer: all turns */
 	/* All objects, from create until their destroy is over, for functions

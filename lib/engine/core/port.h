@@ -11,6 +11,7 @@
  * from 1. Thread: the control thread.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <roost/dev.h>
@@ -61,6 +62,16 @@ int roost_port_set_sm_lid(struct roost_dev *dev, uint8_t port_num,
 			  uint16_t sm_lid);
 /* Raises CLIENT_REREGISTER. Returns 0, -EINVAL. */
 int roost_port_reregister(struct roost_dev *dev, uint8_t port_num);
+/*
+ * The port stands still, or goes on. While it does, it may take no frames from
+ * the engine (tx_burst returns 0), and what is sent, or was before, may be
+ * lost, such as while the daemon of a shared port is started again. It raises
+ * no event. Requesters wait without spending retries, and complete what is
+ * acknowledged. When the port goes on, they send again, at once, what was not,
+ * and their timers begin anew.
+ */
+void roost_port_set_still(struct roost_dev *dev, uint8_t port_num,
+			  bool is_still, uint64_t now_ns);
 /*
  * The port is removed for ever: it goes down, and PORT_ERR is raised if the
  * device has another port. With its last port the device is gone: every QP goes

@@ -66,6 +66,10 @@ struct roost_transport {
 		    int event);
 	/* As end, when no path to a peer is left: nothing is sent. */
 	void (*lose)(struct roost_qp *qp, enum roost_qp_error_code code);
+	/* The QP's port stood still (roost_port_set_still()) and goes on: send
+	 * again what was not acknowledged.
+	 */
+	void (*go_on)(struct roost_qp *qp);
 	/* The port went down: QPs that may migrate leave it. */
 	void (*port_down)(struct roost_dev *dev, unsigned int port_index);
 };

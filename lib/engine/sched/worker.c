@@ -227,7 +227,10 @@ uint64_t roost_worker_next_deadline_ns(const struct roost_worker *w)
 	case ROOST_LEFT_MORE:
 		return RTE_MIN(next_ns, w->now_ns);
 	case ROOST_LEFT_BLOCKED:
-		return RTE_MIN(next_ns, w->now_ns + ROOST_PORT_RETRY_NS);
+		return RTE_MIN(next_ns,
+			       w->now_ns + (w->dev->is_still
+						    ? ROOST_PORT_STILL_NS
+						    : ROOST_PORT_RETRY_NS));
 	default:
 		return next_ns;
 	}

@@ -45,6 +45,8 @@ struct roost_qp;
 #define ROOST_FLUSH_BUDGET 256u
 /* Time until a port that took no more frames is offered frames again. */
 #define ROOST_PORT_RETRY_NS 50000u
+/* The same while all ports stand still (roost_port_set_still()). */
+#define ROOST_PORT_STILL_NS 1000000u
 
 /* Packets of one QP before the next QP has its turn. */
 #define ROOST_QP_BURST_PKTS 32u

@@ -20,6 +20,13 @@ static const uint8_t nak_errors[ROOST_NAK_KINDS] = {
 	[ROOST_NAK_REM_OP & ROOST_AETH_VALUE_MASK] = ROOST_QPE_PEER_OPERATION,
 };
 
+/* What was sent before or meanwhile may be lost, and no peer is to blame. */
+static bool is_still(const struct roost_qp *qp)
+{
+	return qp->dev->ports[qp->path.port_index].is_still &&
+	       !qp->path.loopback;
+}
+
 /* Use up one retry. code: the reason; pkt: the packet that showed it, or NULL.
  * Returns false when no retry was left and the QP failed. A QP that migrates to
  * its alternate path has all its retries again.
@@ -28,6 +35,8 @@ static bool spend_retry(struct roost_worker *w, struct roost_qp *qp,
 			enum roost_qp_error_code code,
 			const struct roost_pkt *pkt)
 {
+	if (is_still(qp))
+		return true;
 	if (qp->req.retry_left == 0) {
 		if (roost_mig_fail_over(w, qp))
 			return true;
@@ -167,6 +176,9 @@ void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
 		roost_worker_want_send(w, qp);
 		return;
 	}
+	/* roost_req_go_on() sets the timer again. */
+	if (is_still(qp))
+		return;
 	if (w->now_ns < req->timeout_at_ns) {
 		probe(w, qp);
 		return;
@@ -180,5 +192,18 @@ void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
 		return;
 	req->response_gap = false;
 	qp->dev->cc->on_timeout(req);
+	roost_req_go_back(w, qp, req->oldest_unacked_psn);
+}
+
+void roost_req_go_on(struct roost_worker *w, struct roost_qp *qp)
+{
+	struct roost_requester *req = &qp->req;
+
+	if (req->rnr_wait || !roost_req_has_unacked(qp))
+		return;
+	req->response_gap = false;
+	req->nb_probes = 0;
+	req->timeout_at_ns = w->now_ns + req->timeout_ns;
+	roost_req_set_timer(w, req);
 	roost_req_go_back(w, qp, req->oldest_unacked_psn);
 }

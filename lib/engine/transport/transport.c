@@ -30,6 +30,12 @@ static void lose(struct roost_qp *qp, enum roost_qp_error_code code)
 	roost_resp_silence(qp->worker, qp);
 }
 
+static void go_on(struct roost_qp *qp)
+{
+	if (roost_qp_is_reliable(qp))
+		roost_req_go_on(qp->worker, qp);
+}
+
 const struct roost_transport roost_transport = {
 	.receive = roost_rx_burst,
 	.receive_each = roost_rx_each,
@@ -39,5 +45,6 @@ const struct roost_transport roost_transport = {
 	.flush = roost_qp_flush,
 	.end = roost_qp_end,
 	.lose = lose,
+	.go_on = go_on,
 	.port_down = roost_mig_port_down,
 };
