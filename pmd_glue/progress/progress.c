@@ -6,7 +6,7 @@
  * or log; one clock reading per iteration; a system call only to wake a thread.
  */
 
-#include "pmd_glue/progress/progress.h"
+#include "pmd_glue/progress/progress_priv.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -24,8 +24,6 @@
 #include <roost/qp.h>
 #include "lib/engine/sched/worker.h"
 #include "pmd_glue/process/clock.h"
-#include "pmd_glue/progress/fast_clock.h"
-#include "pmd_glue/progress/batch.h"
 #include "pmd_glue/progress/backoff.h"
 #include "pmd_glue/process/thread.h"
 
@@ -59,8 +57,6 @@
  * that is pinned to the same CPU. Alone on its CPU, it loses nothing.
  */
 #define YIELD_EVERY 256u
-/* Checks whether a thread still waits for the turn, before going on. */
-#define WANTED_LOOKS_MAX 10000u
 /* Yields while the worker's clock stands still, of a helping thread and of the
  * worker's thread; after them a real-time thread sleeps.
  */
@@ -69,50 +65,13 @@
 #define THREAD_YIELDS 64u
 #define BACKOFFS 16u /* entries of backoff[]; engines share them by index */
 
-/* At exit: tries to take the turn, and most iterations. */
+/* At exit: tries to take the turn, most iterations, and waits for a port that
+ * is full.
+ */
 #define SETTLE_TRIES 1000u
 #define SETTLE_ROUNDS 256u
-
-#define AWAKE 0u
-
-struct roost_progress {
-	/* Constant while it runs. */
-	struct roost_progress_conf conf;
-	struct roost_worker *worker; /* conf.worker */
-	unsigned int lcore_id;       /* LCORE_ID_ANY: no mempool caches */
-	unsigned int backoff;        /* index in backoff[] of each thread */
-	int wake_fd;
-	pthread_t thread;
-	pthread_barrier_t registered; /* lcore_id is set */
-
-	/* The time of iterations. Writer: the holder of the turn. */
-	struct roost_fast_clock clock __rte_cache_aligned;
-
-	/* Writers: application threads. Reader: the worker's thread. */
-	struct {
-		_Atomic uint32_t helps; /* changes with every help */
-		atomic_bool expected;   /* a thread is about to block */
-		atomic_bool stop;
-	} __rte_cache_aligned in;
-
-	struct roost_batch batch __rte_cache_aligned;
-
-	/* When the thread will look at the port again. AWAKE: it looks now, or
-	 * an interrupt wakes it. Writer: the thread. Readers: helpers.
-	 */
-	_Atomic uint64_t blind_until_ns __rte_cache_aligned;
-	atomic_bool asleep;   /* wake() clears it, too */
-	atomic_bool kept_out; /* asleep because application threads help */
-
-	/* Only the worker's thread reads and writes these. */
-	struct {
-		uint32_t seen_helps;
-		uint64_t kept_out_until_ns;
-		uint64_t expect_until_ns; /* help does not keep it out */
-		uint64_t last_work_ns;
-		struct roost_fast_clock clock;
-	} own __rte_cache_aligned;
-};
+#define SETTLE_WAITS 1000u
+#define SETTLE_WAIT_US 100u
 
 /* ---- turns ------------------------------------------------------------- */
 
@@ -144,53 +103,6 @@ static unsigned int send_out(struct roost_progress *p)
 	return work;
 }
 
-/* Leave the turn to threads that wait for it: a holder that takes the turn
- * again at once after each release would starve them.
- */
-static void stand_back(struct roost_progress *p)
-{
-	for (unsigned int i = 0; i < WANTED_LOOKS_MAX; i++) {
-		if (!roost_worker_turn_wanted(p->worker))
-			return;
-		if (i % 64 == 63)
-			sched_yield();
-		else
-			rte_pause();
-	}
-	roost_backoff_sleep(); /* the waiting thread may need this CPU */
-}
-
-/* ---- waking ------------------------------------------------------------ */
-
-static void wake(struct roost_progress *p)
-{
-	const uint64_t one = 1;
-	ssize_t written;
-
-	if (!atomic_exchange(&p->asleep, false))
-		return;
-	written = write(p->wake_fd, &one, sizeof(one));
-	(void)written; /* fails only on overflow: then fd is readable */
-}
-
-void roost_progress_kick(struct roost_progress *p)
-{
-	/* Pairs with the fence in sleep_until(): either the thread sees the
-	 * work, or this thread sees asleep.
-	 */
-	atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load_explicit(&p->asleep, memory_order_relaxed))
-		wake(p);
-}
-
-void roost_progress_nudge(struct roost_progress *p)
-{
-	atomic_thread_fence(memory_order_seq_cst); /* as in kick */
-	if (atomic_load_explicit(&p->asleep, memory_order_relaxed) &&
-	    !atomic_load_explicit(&p->kept_out, memory_order_relaxed))
-		wake(p);
-}
-
 void roost_progress_expect(struct roost_progress *p)
 {
 	uint64_t blind_until_ns;
@@ -204,7 +116,7 @@ void roost_progress_expect(struct roost_progress *p)
 		atomic_load_explicit(&p->blind_until_ns, memory_order_relaxed);
 	if (blind_until_ns != AWAKE &&
 	    blind_until_ns > roost_now_ns() + SOON_NS)
-		wake(p);
+		roost_progress_wake(p);
 }
 
 /* ---- help -------------------------------------------------------------- */
@@ -263,8 +175,8 @@ static void leave(struct roost_progress *p)
 		roost_progress_nudge(p);
 }
 
-/* Holder of the turn: iterate, release. Returns true if there was work. */
-static bool run(struct roost_progress *p)
+/* Holder of the turn: iterate, release. Returns how much work there was. */
+static unsigned int run(struct roost_progress *p)
 {
 	unsigned int rounds = 0;
 	unsigned int work = 0;
@@ -285,23 +197,29 @@ static bool run(struct roost_progress *p)
 	else
 		backoff[p->backoff].misses = 0;
 	leave(p);
-	return work != 0;
+	return work;
 }
 
 bool roost_progress_help(struct roost_progress *p)
 {
+	const uint64_t served_ns = roost_fast_clock_last_ns(&p->clock);
+	unsigned int work;
+
 	if (p->conf.mode == ROOST_PROGRESS_DEDICATED) {
 		back_off(p);
 		return false;
 	}
 	announce(p);
 	if (roost_worker_turn_wanted(p->worker)) {
-		stand_back(p);
+		roost_progress_stand_back(p);
 		return false;
 	}
 	if (!roost_worker_turn_try(p->worker) && !insist(p))
 		return false;
-	return run(p);
+	work = run(p);
+	roost_presence_help(&p->in.presence, served_ns,
+			    roost_fast_clock_last_ns(&p->clock), work);
+	return work != 0;
 }
 
 void roost_progress_send_batched(struct roost_progress *p)
@@ -312,6 +230,8 @@ void roost_progress_send_batched(struct roost_progress *p)
 
 void roost_progress_send_end(struct roost_progress *p, struct roost_qp *qp)
 {
+	unsigned int work;
+
 	if (p->conf.mode == ROOST_PROGRESS_ADAPTIVE &&
 	    roost_batch_may_wait(&p->batch, qp)) {
 		roost_qp_send_end(qp);
@@ -328,10 +248,12 @@ void roost_progress_send_end(struct roost_progress *p, struct roost_qp *qp)
 	}
 	roost_qp_send_end_in_turn(qp);
 	/* No announce(): a thread that only posts does not receive. */
-	if (send_out(p) == 0) {
-		run(p);
+	work = send_out(p);
+	if (work == 0) {
+		roost_presence_work(&p->in.presence, run(p));
 		return;
 	}
+	roost_presence_work(&p->in.presence, work);
 	backoff[p->backoff].misses = 0;
 	if (roost_worker_turn_release(p->worker))
 		roost_progress_help(p);
@@ -348,19 +270,19 @@ void roost_progress_settle(struct roost_progress *p)
 		}
 		for (unsigned int n = 0; n < SETTLE_ROUNDS && iterate(p); n++)
 			;
+		/* The port is full. */
+		for (unsigned int n = 0;
+		     n < SETTLE_WAITS && roost_worker_has_more(p->worker);
+		     n++) {
+			usleep(SETTLE_WAIT_US);
+			iterate(p);
+		}
 		roost_worker_turn_release(p->worker);
 		return;
 	}
 }
 
 /* ---- the thread -------------------------------------------------------- */
-
-/* Is there work? Called by the worker's thread before it sleeps. */
-static bool has_work(const struct roost_progress *p)
-{
-	return roost_worker_has_work(p->worker) ||
-	       (p->conf.rx.is_waiting && p->conf.rx.is_waiting(p->conf.rx.ctx));
-}
 
 /*
  * Sleep until until_ns, or until wake(), or until rx_fd is readable. rx_fd -1:
@@ -378,24 +300,15 @@ static void sleep_until(struct roost_progress *p, uint64_t now_ns,
 		.tv_sec = (time_t)(ns / 1000000000u),
 		.tv_nsec = (long)(ns % 1000000000u),
 	};
-	uint64_t tokens;
-	ssize_t got;
 
-	atomic_store_explicit(&p->asleep, true, memory_order_relaxed);
 	atomic_store_explicit(&p->blind_until_ns, rx_fd < 0 ? until_ns : AWAKE,
 			      memory_order_relaxed);
-	/* Pairs with kick and expect. */
-	atomic_thread_fence(memory_order_seq_cst);
-	if (!has_work(p) &&
+	if (roost_progress_sleep_begin(p) &&
 	    !atomic_load_explicit(&p->in.expected, memory_order_relaxed) &&
 	    !atomic_load_explicit(&p->in.stop, memory_order_relaxed))
 		ppoll(fds, 2, &timeout, NULL);
 	atomic_store_explicit(&p->blind_until_ns, AWAKE, memory_order_relaxed);
-	if (!atomic_exchange(&p->asleep, false)) {
-		got = read(p->wake_fd, &tokens, sizeof(tokens));
-		(void)got; /* wake() may not have written yet: then the next
-			    * sleep is short */
-	}
+	roost_progress_sleep_end(p);
 }
 
 /* Sleep while application threads help. Packets that other subports handed over
@@ -425,6 +338,8 @@ static bool is_kept_out(struct roost_progress *p, uint64_t now_ns)
 		p->own.kept_out_until_ns = 0;
 		p->own.last_work_ns = now_ns;
 	}
+	if (roost_presence_is_seldom(&p->in.presence))
+		return false;
 	if (helps != p->own.seen_helps) {
 		p->own.seen_helps = helps;
 		p->own.kept_out_until_ns = now_ns + KEPT_OUT_NS;
@@ -496,7 +411,7 @@ static void run_adaptive(struct roost_progress *p)
 	while (!atomic_load_explicit(&p->in.stop, memory_order_relaxed)) {
 		now_ns = roost_fast_clock_ns(&p->own.clock);
 		kept_out = is_kept_out(p, now_ns);
-		if (kept_out && !has_work(p)) {
+		if (kept_out && !roost_progress_has_work(p)) {
 			stay_out(p, now_ns);
 			continue;
 		}
@@ -508,7 +423,7 @@ static void run_adaptive(struct roost_progress *p)
 		}
 		if (turn(p, &deadline_ns))
 			p->own.last_work_ns = now_ns;
-		stand_back(p);
+		roost_progress_stand_back(p);
 		if (kept_out || now_ns - p->own.last_work_ns < POLL_NS)
 			rte_pause();
 		else
@@ -525,7 +440,7 @@ static void run_dedicated(struct roost_progress *p)
 	while (!atomic_load_explicit(&p->in.stop, memory_order_relaxed)) {
 		if (roost_worker_turn_try(p->worker) && turn(p, &deadline_ns))
 			idle = 0;
-		stand_back(p);
+		roost_progress_stand_back(p);
 		if (++idle % YIELD_EVERY == 0)
 			roost_backoff_wait(&held, &p->clock, THREAD_YIELDS);
 	}
@@ -571,12 +486,14 @@ int roost_progress_start(const struct roost_progress_conf *conf,
 		ret = -errno;
 		goto free_progress;
 	}
+	*progress = p;
+	if (conf->has_caller)
+		return 0;
 	pthread_barrier_init(&p->registered, NULL, 2);
 	ret = roost_thread_create(&p->thread, "roost-worker", progress_main, p);
 	if (ret)
 		goto destroy_barrier;
 	pthread_barrier_wait(&p->registered);
-	*progress = p;
 	return 0;
 destroy_barrier:
 	pthread_barrier_destroy(&p->registered);
@@ -588,10 +505,12 @@ free_progress:
 
 void roost_progress_stop(struct roost_progress *p)
 {
-	atomic_store(&p->in.stop, true);
-	roost_progress_kick(p);
-	pthread_join(p->thread, NULL);
-	pthread_barrier_destroy(&p->registered);
+	if (!p->conf.has_caller) {
+		atomic_store(&p->in.stop, true);
+		roost_progress_kick(p);
+		pthread_join(p->thread, NULL);
+		pthread_barrier_destroy(&p->registered);
+	}
 	close(p->wake_fd);
 	free(p);
 }

@@ -17,7 +17,7 @@
  *    is free, and runs an iteration. While application threads help, the
  *    worker's thread keeps out: it wakes once a millisecond, checks that help
  *    goes on, and does not touch the turn. It watches the batch of posts
- *    (batch.h).
+ *    (batch.h). Help that comes too seldom keeps nobody out (presence.h).
  *  - Without help, the worker's thread polls while there is traffic, and for
  *    POLL_NS after the last packet.
  *  - Then it dozes: on RX interrupts if the port has them, otherwise for a
@@ -73,6 +73,11 @@ struct roost_progress_conf {
 	 * processes.
 	 */
 	bool take_lcore;
+	/* No thread: a caller turns the worker itself, with a loop of its own
+	 * (see roost_progress_sleep_begin()). mode and take_lcore do not
+	 * matter, and no thread helps.
+	 */
+	bool has_caller;
 };
 
 /*
@@ -106,8 +111,33 @@ void roost_progress_kick(struct roost_progress *progress);
  */
 void roost_progress_nudge(struct roost_progress *progress);
 
-/* The process exits: iterate until an iteration finds no work, with a bound on
- * the number of iterations. Thread: any.
+/* ---- who turns the worker (wake.c) ----------------------------------------
+ */
+
+/* Leave the turn to threads that wait for it: a holder that takes the turn
+ * again at once after each release would starve them. Thread: the one that
+ * turns the worker, or helps; it does not hold the turn.
+ */
+void roost_progress_stand_back(struct roost_progress *progress);
+/* Is there work for an iteration, besides frames that raise an interrupt?
+ * Thread: any.
+ */
+bool roost_progress_has_work(const struct roost_progress *progress);
+/*
+ * Before a sleep: from now on, kick and nudge make the descriptor of
+ * roost_progress_wake_fd() readable. Returns false: there is work, do not
+ * sleep. Afterwards, in both cases: roost_progress_sleep_end(). Thread: the one
+ * that turns the worker; it need not hold the turn.
+ */
+bool roost_progress_sleep_begin(struct roost_progress *progress);
+void roost_progress_sleep_end(struct roost_progress *progress);
+/* For poll(2); constant until stop. */
+int roost_progress_wake_fd(const struct roost_progress *progress);
+
+/* The device or the process ends: iterate until an iteration finds no work,
+ * with a bound on the number of iterations, and until the ports have taken all
+ * frames, for a tenth of a second at most: a peer may have had no processor for
+ * a moment. Thread: any.
  */
 void roost_progress_settle(struct roost_progress *progress);
 

@@ -199,8 +199,7 @@ bool roost_worker_has_work(const struct roost_worker *w)
 	       !rte_ring_empty(s->raw) || (s->steer && roost_steer_has_work(w));
 }
 
-/* True if there is work for which no frame or timer will come. */
-static bool has_more(const struct roost_worker *w)
+bool roost_worker_has_more(const struct roost_worker *w)
 {
 	const struct roost_sched *s = roost_sched_of_const(w);
 
@@ -215,7 +214,7 @@ static bool has_more(const struct roost_worker *w)
 
 bool roost_worker_is_busy(const struct roost_worker *w)
 {
-	return w->nb_inflight_qps != 0 || has_more(w);
+	return w->nb_inflight_qps != 0 || roost_worker_has_more(w);
 }
 
 uint64_t roost_worker_next_deadline_ns(const struct roost_worker *w)
@@ -404,7 +403,7 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 		roost_ready_due(w);
 	work += run_timers(w);
 	/* Most polls find nothing. */
-	if (work == 0 && !has_more(w)) {
+	if (work == 0 && !roost_worker_has_more(w)) {
 		w->flush_left = ROOST_FLUSH_ALL;
 		atomic_store_explicit(&s->left, ROOST_LEFT_NOTHING,
 				      memory_order_relaxed);

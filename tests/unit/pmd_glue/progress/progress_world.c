@@ -63,6 +63,12 @@ bool roost_worker_has_work(const struct roost_worker *w)
 	return atomic_load(&w->has_work);
 }
 
+bool roost_worker_has_more(const struct roost_worker *w)
+{
+	(void)w;
+	return false;
+}
+
 bool roost_worker_has_left(const struct roost_worker *w)
 {
 	return atomic_load(&w->has_left);

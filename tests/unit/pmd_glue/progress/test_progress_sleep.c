@@ -255,6 +255,37 @@ static void progress__kick_wakes_it(void **state)
 	check_wakes(kick);
 }
 
+static unsigned int nb_disarms(void)
+{
+	unsigned int nb;
+
+	roost_worker_turn_take(&world_worker);
+	nb = port.disarms;
+	roost_worker_turn_release(&world_worker);
+	return nb;
+}
+
+/* Help now and then is no reason not to look: packets would wait for it. */
+static void progress__seldom_help_leaves_it_to_interrupts(void **state)
+{
+	unsigned int woken = 0;
+
+	for (int i = 0; i < 20; i++) {
+		unsigned int before = nb_disarms();
+
+		raise_interrupt();
+		for (int j = 0; j < 200; j++) {
+			const uint64_t next_ns = roost_now_ns() + 20 * US;
+
+			roost_progress_help(world_progress);
+			while (roost_now_ns() < next_ns)
+				;
+		}
+		woken += nb_disarms() != before;
+	}
+	assert_true(woken >= 10);
+}
+
 static void nudge(void)
 {
 	roost_progress_nudge(world_progress);
@@ -328,6 +359,7 @@ int main(void)
 		WORLD_ADAPTIVE(progress__expectation_outlives_help),
 		WORLD_ADAPTIVE(progress__work_behind_a_taken_turn_is_done),
 		INTERRUPTS(progress__interrupt_wakes_it),
+		INTERRUPTS(progress__seldom_help_leaves_it_to_interrupts),
 		INTERRUPTS(progress__kick_wakes_it),
 		INTERRUPTS(progress__nudge_wakes_it),
 		INTERRUPTS(progress__what_a_post_leaves_wakes_it),
