@@ -9,6 +9,7 @@
 
 #include "pmd_glue/quirks/cancel_gate.h"
 #include "pmd_glue/quirks/eal_epoll.h"
+#include "pmd_glue/quirks/eal_tsc.h"
 
 int roost_quirk_open(struct roost_quirk_port *port,
 		     const struct roost_quirk *quirk,
@@ -114,9 +115,11 @@ bool roost_quirk_why(const struct roost_quirk_port *port, const char *iface,
 void roost_quirks_before_eal(void)
 {
 	roost_eal_epoll_put();
+	roost_eal_tsc_begin();
 }
 
 int roost_quirks_after_eal(void)
 {
+	roost_eal_tsc_end();
 	return roost_cancel_gate_put();
 }
