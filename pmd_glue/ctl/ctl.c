@@ -266,13 +266,11 @@ static int listen_at(pid_t pid)
 	return ret;
 }
 
-void roost_ctl_add(struct roost_ctl_device *device)
+static void open_socket(void)
 {
-	bool first = !roost_ctl_next(NULL);
 	int fd;
 
-	roost_ctl_list(device);
-	if (!first)
+	if (roost_ctl_next(NULL) || roost_ctl_more())
 		return;
 	fd = listen_at(getpid());
 	if (fd < 0) {
@@ -293,10 +291,9 @@ void roost_ctl_add(struct roost_ctl_device *device)
 	roost_control_add(&ctl.client);
 }
 
-void roost_ctl_remove(struct roost_ctl_device *device)
+static void close_socket(void)
 {
-	roost_ctl_unlist(device);
-	if (roost_ctl_next(NULL) || ctl.listen_fd < 0)
+	if (roost_ctl_next(NULL) || roost_ctl_more() || ctl.listen_fd < 0)
 		return;
 	if (ctl.fd >= 0)
 		hang_up();
@@ -306,6 +303,30 @@ void roost_ctl_remove(struct roost_ctl_device *device)
 	roost_control_remove(&ctl.door);
 	close_guarded(ctl.listen_fd);
 	ctl.listen_fd = -1;
+}
+
+void roost_ctl_add(struct roost_ctl_device *device)
+{
+	open_socket();
+	roost_ctl_list(device);
+}
+
+void roost_ctl_remove(struct roost_ctl_device *device)
+{
+	roost_ctl_unlist(device);
+	close_socket();
+}
+
+void roost_ctl_serve(const struct roost_ctl_more *more)
+{
+	open_socket();
+	roost_ctl_list_more(more);
+}
+
+void roost_ctl_unserve(void)
+{
+	roost_ctl_list_more(NULL);
+	close_socket();
 }
 
 void roost_ctl_flush(void)

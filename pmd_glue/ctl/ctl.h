@@ -27,6 +27,8 @@
  *	set DEV PORT re-register
  *	set DEV PORT remove
  *
+ * A daemon adds requests and topics of its own (struct roost_ctl_more).
+ *
  * "-" for DEV or PORT means the only one; in show it means all. "-" for TOPIC
  * means all topics. The answer is "ok", a newline and the result as JSON; or
  * "error", a blank, and one line with cause and fix: then nothing was changed.
@@ -60,9 +62,34 @@ struct roost_ctl_device {
 	LIST_ENTRY(roost_ctl_device) link;
 };
 
+#define ROOST_CTL_ERROR_MAX 512
+
+struct roost_json;
+
+/* What a process shows and does besides its devices. */
+struct roost_ctl_more {
+	const char *topics; /* with a comma between them */
+	/* Write the members that belong to the topic, NULL: to all, into the
+	 * document of the process. Returns 0; -ENOENT: it has no such topic;
+	 * -EBUSY, with a line in error.
+	 */
+	int (*show)(const char *topic, struct roost_json *j,
+		    char error[ROOST_CTL_ERROR_MAX]);
+	/* Execute a request that is neither show nor set; words end with NULL.
+	 * Returns 0; -ENOENT: it is unknown; other errors, with a line in
+	 * error.
+	 */
+	int (*run)(char **words, char error[ROOST_CTL_ERROR_MAX]);
+};
+
+/* Open the socket for a process that may have no device, and close it; more
+ * stays the caller's. The control thread runs meanwhile.
+ */
+void roost_ctl_serve(const struct roost_ctl_more *more);
+void roost_ctl_unserve(void);
 /* Add and remove a device. The first device opens the socket, the last one
- * closes it. If it cannot be opened, one line on stderr reports that, and the
- * device works without it.
+ * closes it, unless it serves more. If it cannot be opened, one line on stderr
+ * reports that, and the device works without it.
  */
 void roost_ctl_add(struct roost_ctl_device *device);
 void roost_ctl_remove(struct roost_ctl_device *device);
@@ -77,7 +104,11 @@ void roost_ctl_flush(void);
  */
 char *roost_ctl_answer(char *request, size_t *len_bytes);
 
-/* Called by roost_ctl_add() and roost_ctl_remove() (ctl_devices.c). */
+/* Called by roost_ctl_serve() and roost_ctl_unserve() (ctl_devices.c). */
+void roost_ctl_list_more(const struct roost_ctl_more *more);
+/* NULL: none. */
+const struct roost_ctl_more *roost_ctl_more(void);
+/* Called by roost_ctl_add() and roost_ctl_remove(). */
 void roost_ctl_list(struct roost_ctl_device *device);
 void roost_ctl_unlist(struct roost_ctl_device *device);
 /* The device of this name; "-": the only one. NULL: none, or several. */

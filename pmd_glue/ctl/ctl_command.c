@@ -17,9 +17,9 @@
 #include "pmd_glue/ctl/ctl.h"
 #include "pmd_glue/ctl/ctl_show.h"
 #include "pmd_glue/ctl/json.h"
+#include "pmd_glue/process/control.h"
 
 #define WORDS_MAX 8
-#define ERROR_MAX 512
 
 /* A request under execution. */
 struct request {
@@ -28,7 +28,7 @@ struct request {
 	struct roost_backend_port *port;
 	char label[64]; /* "port 1 of roost0" */
 	struct roost_json answer;
-	char error[ERROR_MAX];
+	char error[ROOST_CTL_ERROR_MAX];
 };
 
 /* Fills the error. Returns -EINVAL. */
@@ -301,6 +301,8 @@ static int run_set(struct request *r)
 		if (count(words + 3) != settings[i].nb_args)
 			return refuse(r, "%s: wrong number of words; write %s",
 				      settings[i].name, settings[i].usage);
+		/* Who follows the port runs again. */
+		roost_control_wake();
 		return settings[i].run(r, words + 3);
 	}
 	return refuse(r,
@@ -322,6 +324,8 @@ static int run_show(struct request *r)
 	const char *topic = is_named(words[0]) ? words[0] : NULL;
 	const char *dev = nb > 1 ? words[1] : NULL;
 	const char *port = nb > 2 ? words[2] : NULL;
+	const struct roost_ctl_more *more = roost_ctl_more();
+	int ret;
 
 	if (nb > 3)
 		return refuse(r, "show: too many words; write show TOPIC DEV "
@@ -330,20 +334,27 @@ static int run_show(struct request *r)
 		return -EINVAL;
 	if (is_named(port) && find_port(r, port))
 		return -EINVAL;
-	if (roost_ctl_show(&r->answer, topic, r->device, r->port))
-		return refuse(r, "show %.40s: no such thing; there are %s",
-			      topic, roost_ctl_topics());
-	return 0;
+	ret = roost_ctl_show(&r->answer, topic, r->device, r->port, r->error);
+	if (ret != -ENOENT)
+		return ret;
+	return refuse(r, "show %.40s: no such thing; there are %s%s%s", topic,
+		      roost_ctl_topics(), more ? ", " : "",
+		      more ? more->topics : "");
 }
 
 static int run(struct request *r)
 {
 	const char *first = r->words[0] ? r->words[0] : "";
+	int ret = -ENOENT;
 
 	if (strcmp(first, "show") == 0)
 		return run_show(r);
 	if (strcmp(first, "set") == 0)
 		return run_set(r);
+	if (roost_ctl_more())
+		ret = roost_ctl_more()->run(r->words, r->error);
+	if (ret != -ENOENT)
+		return ret;
 	return refuse(r, "%.40s: unknown request; write show or set", first);
 }
 

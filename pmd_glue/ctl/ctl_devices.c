@@ -37,3 +37,15 @@ struct roost_ctl_device *roost_ctl_find(const char *name)
 			return d;
 	return NULL;
 }
+
+static const struct roost_ctl_more *served;
+
+void roost_ctl_list_more(const struct roost_ctl_more *more)
+{
+	served = more;
+}
+
+const struct roost_ctl_more *roost_ctl_more(void)
+{
+	return served;
+}

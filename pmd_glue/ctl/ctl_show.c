@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <roost/drop.h>
-#include "pmd_glue/ctl/ctl.h"
 #include "pmd_glue/ctl/ctl_row.h"
 #include "pmd_glue/ctl/json.h"
 
@@ -30,8 +29,8 @@ static void put_text(void *ctx, const char *name, const char *value)
 	roost_json_str(ctx, name, value);
 }
 
-static void put_fields(struct roost_json *j, const struct roost_field *fields,
-		       const void *row)
+void roost_ctl_put_fields(struct roost_json *j,
+			  const struct roost_field *fields, const void *row)
 {
 	const struct roost_row_sink sink = {
 		.u64 = put_u64,
@@ -47,7 +46,7 @@ static void put_row(struct roost_json *j, const struct roost_field *fields,
 		    const void *row)
 {
 	roost_json_begin(j, NULL, '{');
-	put_fields(j, fields, row);
+	roost_ctl_put_fields(j, fields, row);
 	roost_json_end(j, '}');
 }
 
@@ -108,7 +107,7 @@ static void show_ports(const struct show *s)
 			continue;
 		roost_port_row(d->ports[i], &row);
 		roost_json_begin(j, NULL, '{');
-		put_fields(j, roost_port_fields, &row);
+		roost_ctl_put_fields(j, roost_port_fields, &row);
 		put_gids(j, d->ports[i]);
 		put_pkeys(j, d->ports[i]);
 		roost_json_end(j, '}');
@@ -122,11 +121,11 @@ static void put_error(struct roost_json *j, const struct roost_qp_error *error)
 
 	roost_qp_error_row(error, &row);
 	roost_json_begin(j, "last_error", '{');
-	put_fields(j, roost_qp_error_fields, &row);
+	roost_ctl_put_fields(j, roost_qp_error_fields, &row);
 	if (error->has_packet)
-		put_fields(j, roost_qp_packet_fields, &row);
+		roost_ctl_put_fields(j, roost_qp_packet_fields, &row);
 	if (error->has_memory)
-		put_fields(j, roost_qp_memory_fields, &row);
+		roost_ctl_put_fields(j, roost_qp_memory_fields, &row);
 	roost_json_end(j, '}');
 }
 
@@ -138,11 +137,11 @@ static void put_qp(void *arg, const struct roost_qp_view *qp)
 	if (!is_asked_for(s, qp->port_num))
 		return;
 	roost_json_begin(j, NULL, '{');
-	put_fields(j, roost_qp_fields, qp);
+	roost_ctl_put_fields(j, roost_qp_fields, qp);
 	if (qp->error.code != ROOST_QPE_NONE)
 		put_error(j, &qp->error);
 	roost_json_begin(j, "counters", '{');
-	put_fields(j, roost_qp_counter_fields, qp);
+	roost_ctl_put_fields(j, roost_qp_counter_fields, qp);
 	roost_json_end(j, '}');
 	roost_json_end(j, '}');
 }
@@ -211,7 +210,7 @@ static void show_counters(const struct show *s)
 
 	roost_dev_counters(s->d->dev, &counters);
 	roost_json_begin(j, "counters", '{');
-	put_fields(j, roost_counter_fields, &counters);
+	roost_ctl_put_fields(j, roost_counter_fields, &counters);
 	roost_json_begin(j, "drops", '{');
 	for (enum roost_drop i = ROOST_DROP_NONE + 1; i < ROOST_DROP_COUNT; i++)
 		roost_json_u64(j, roost_drop_name(i), counters.drops[i]);
@@ -260,7 +259,7 @@ static void show_device(const struct show *s, const char *topic)
 
 	roost_device_row(s->d->dev, &row);
 	roost_json_begin(s->j, NULL, '{');
-	put_fields(s->j, roost_device_fields, &row);
+	roost_ctl_put_fields(s->j, roost_device_fields, &row);
 	for (unsigned int i = 0; i < TOPICS; i++)
 		if (topics[i].show &&
 		    (!topic || strcmp(topic, topics[i].name) == 0))
@@ -270,20 +269,29 @@ static void show_device(const struct show *s, const char *topic)
 
 int roost_ctl_show(struct roost_json *j, const char *topic,
 		   struct roost_ctl_device *device,
-		   const struct roost_backend_port *port)
+		   const struct roost_backend_port *port,
+		   char error[ROOST_CTL_ERROR_MAX])
 {
+	const struct roost_ctl_more *more = roost_ctl_more();
 	struct show s = { .j = j, .port = port };
+	int ret = topic && !is_topic(topic) ? -ENOENT : 0;
 
-	if (topic && !is_topic(topic))
-		return -EINVAL;
+	if (ret && !more)
+		return ret;
 	roost_json_begin(j, NULL, '{');
 	roost_json_u64(j, "pid", (uint64_t)getpid());
 	roost_json_str(j, "program", program_invocation_short_name);
 	roost_json_begin(j, "devices", '[');
 	while ((s.d = roost_ctl_next(s.d)))
-		if (!device || s.d == device)
+		if (!ret && (!device || s.d == device))
 			show_device(&s, topic);
 	roost_json_end(j, ']');
+	if (more) {
+		const int more_ret = more->show(topic, j, error);
+
+		if (more_ret != -ENOENT || ret)
+			ret = more_ret;
+	}
 	roost_json_end(j, '}');
-	return 0;
+	return ret;
 }

@@ -11,18 +11,26 @@
  * Thread: the control thread.
  */
 
-struct roost_ctl_device;
-struct roost_json;
+#include "pmd_glue/ctl/ctl.h"
+
 struct roost_backend_port;
+struct roost_field;
 
 /*
  * Write the document. topic, device: NULL for all. port: show only this port
- * of the device and the objects that belong to it; NULL: all ports. Returns 0,
- * or -EINVAL: there is no such topic.
+ * of the device and the objects that belong to it; NULL: all ports. Returns 0;
+ * -ENOENT: there is no such topic; as show() of struct roost_ctl_more.
  */
 int roost_ctl_show(struct roost_json *j, const char *topic,
 		   struct roost_ctl_device *device,
-		   const struct roost_backend_port *port);
+		   const struct roost_backend_port *port,
+		   char error[ROOST_CTL_ERROR_MAX]);
+
+/* Write the values of a row (ctl_row.h) into an object that has begun. Thread:
+ * any.
+ */
+void roost_ctl_put_fields(struct roost_json *j,
+			  const struct roost_field *fields, const void *row);
 
 /* The topics, with a comma between them. */
 const char *roost_ctl_topics(void);

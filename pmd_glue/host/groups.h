@@ -74,7 +74,7 @@ void roost_groups_readdress(struct roost_groups *groups, uint64_t now_ns);
 /*
  * As mcast_join and mcast_leave of struct roost_addr_io. When join returns 0,
  * the port receives the group. Returns 0; -ENOSPC, -ENOMEM. Both run on the
- * control thread and wait for it. Thread: any but the control thread.
+ * control thread and wait for it. Thread: as roost_control_call().
  */
 int roost_groups_join(struct roost_groups *groups,
 		      const struct roost_gid *group);

@@ -7,9 +7,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <roost/config.h>
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/thread.h"
 
@@ -18,6 +20,7 @@ struct job {
 	void *arg;
 	int ret;
 	bool done;
+	bool is_posted; /* on the heap; nobody waits */
 	TAILQ_ENTRY(job) link;
 };
 
@@ -40,8 +43,10 @@ static struct {
 	.clients = TAILQ_HEAD_INITIALIZER(control.clients),
 };
 
-/* Clients that wait for a descriptor; the others run after every wake, too. */
-#define CLIENT_FDS_MAX 24u
+/* Clients that wait for a descriptor, two of each port at most; the others run
+ * after every wake, too.
+ */
+#define CLIENT_FDS_MAX (2u * ROOST_PORTS_MAX)
 
 static void run_jobs(void)
 {
@@ -54,7 +59,10 @@ static void run_jobs(void)
 		job->ret = job->fn(job->arg);
 		pthread_mutex_lock(&control.lock);
 		job->done = true;
-		pthread_cond_broadcast(&control.job_done);
+		if (job->is_posted)
+			free(job);
+		else
+			pthread_cond_broadcast(&control.job_done);
 	}
 	pthread_mutex_unlock(&control.lock);
 }
@@ -109,10 +117,18 @@ static void wait_until(uint64_t until_ns)
 		control.watch->ready(fds + 1, nb);
 }
 
+static _Thread_local bool is_self;
+
+bool roost_control_is_self(void)
+{
+	return is_self;
+}
+
 static void *control_main(void *arg __attribute__((unused)))
 {
 	uint64_t next_ns;
 
+	is_self = true;
 	while (!atomic_load(&control.stop)) {
 		/* Set asleep before the last look for work: a thread that adds
 		 * work later sees asleep, and writes to wake_fd.
@@ -174,14 +190,32 @@ void roost_control_put(void)
 	control.wake_fd = -1;
 }
 
+static void enqueue(struct job *job)
+{
+	pthread_mutex_lock(&control.lock);
+	TAILQ_INSERT_TAIL(&control.jobs, job, link);
+	pthread_mutex_unlock(&control.lock);
+	roost_control_wake();
+}
+
+int roost_control_post(int (*fn)(void *arg), void *arg)
+{
+	struct job *job = malloc(sizeof(*job));
+
+	if (!job)
+		return -ENOMEM;
+	*job = (struct job){ .fn = fn, .arg = arg, .is_posted = true };
+	enqueue(job);
+	return 0;
+}
+
 int roost_control_call(int (*fn)(void *arg), void *arg)
 {
 	struct job job = { .fn = fn, .arg = arg };
 
-	pthread_mutex_lock(&control.lock);
-	TAILQ_INSERT_TAIL(&control.jobs, &job, link);
-	pthread_mutex_unlock(&control.lock);
-	roost_control_wake();
+	if (is_self)
+		return fn(arg);
+	enqueue(&job);
 	pthread_mutex_lock(&control.lock);
 	while (!job.done)
 		pthread_cond_wait(&control.job_done, &control.lock);

@@ -17,6 +17,7 @@
  */
 
 #include <poll.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -49,10 +50,19 @@ void roost_control_put(void);
  */
 void roost_control_forget(void);
 
-/* Run fn(arg) on the control thread and wait for it. Returns the value of fn.
- * The caller holds a reference. Thread: any but the control thread.
+/* Is the caller the control thread? Thread: any. */
+bool roost_control_is_self(void);
+
+/* Run fn(arg) on the control thread and wait for it; on the control thread, run
+ * it at once. Returns the value of fn. The caller holds a reference. Thread:
+ * any that the control thread never waits for.
  */
 int roost_control_call(int (*fn)(void *arg), void *arg);
+/* Have the control thread run fn(arg), before the jobs of later calls, and do
+ * not wait for it; the value of fn is lost. The caller holds a reference.
+ * Returns 0, -ENOMEM. Thread: any.
+ */
+int roost_control_post(int (*fn)(void *arg), void *arg);
 
 /*
  * Run the slow function fn(arg) on a new thread, and serve the clients until it

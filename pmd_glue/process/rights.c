@@ -3,9 +3,11 @@
  */
 #include "pmd_glue/process/rights.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,6 +29,7 @@ static const struct {
 	{ "CAP_PERFMON", CAP_PERFMON },
 	{ "CAP_SYS_ADMIN", CAP_SYS_ADMIN },
 	{ "CAP_IPC_LOCK", CAP_IPC_LOCK },
+	{ "CAP_SYS_RAWIO", CAP_SYS_RAWIO },
 };
 
 #define RIGHTS (sizeof(rights) / sizeof(rights[0]))
@@ -63,4 +66,40 @@ bool roost_rights_lack(const char *wanted, char lacks[ROOST_RIGHTS_MAX])
 						len ? " and " : "",
 						rights[i].name);
 	return len != 0;
+}
+
+static bool is_kept(const char *keep, unsigned int number)
+{
+	for (size_t i = 0; i < RIGHTS; i++)
+		if (rights[i].number == number)
+			return is_listed(keep, rights[i].name);
+	return false;
+}
+
+/* Of a thread without CAP_SETPCAP the bounding set stays; no_new_privs has the
+ * same effect.
+ */
+int roost_rights_keep(const char *keep)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    syscall(SYS_capget, &header, data) < 0)
+		return -errno;
+	for (unsigned int number = 0; number < 64; number++) {
+		const uint32_t bit = 1u << number % 32;
+
+		if (is_kept(keep, number))
+			continue;
+		prctl(PR_CAPBSET_DROP, number, 0, 0, 0);
+		data[number / 32].effective &= ~bit;
+		data[number / 32].permitted &= ~bit;
+		data[number / 32].inheritable &= ~bit;
+	}
+	if (syscall(SYS_capset, &header, data) < 0)
+		return -errno;
+	return 0;
 }
