@@ -4,7 +4,6 @@
  * Opening and closing a device.
  */
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "lib/config/fail.h"
 #include "lib/event/source.h"
+#include "lib/verbs/handover.h"
 #include "lib/verbs/shim.h"
 #include "lib/verbs/unsupported.h"
 
@@ -69,54 +69,104 @@ static void tell(const struct ibv_device *device, int ret)
 		device->name, strerror(-ret), roost_limit_fix(-ret));
 }
 
-ROOST_VERBS_LATEST(ibv_open_device, "IBVERBS_1.1");
-struct ibv_context *roost_ibv_open_device(struct ibv_device *device)
+static struct roost_verbs_context *new_context(struct ibv_device *device)
 {
-	struct roost_verbs_context *c;
-	struct ibv_context *ibv;
+	struct roost_verbs_context *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->vctx = supported;
+	c->door_fd = -1;
+	roost_unsupported_fill(&c->vctx);
+	c->vctx.context.device = device;
+	pthread_mutex_init(&c->vctx.context.mutex, NULL);
+	TAILQ_INIT(&c->objects);
+	return c;
+}
+
+static void free_context(struct roost_verbs_context *c)
+{
+	pthread_mutex_destroy(&c->vctx.context.mutex);
+	free(c);
+}
+
+/* A device and an engine's context of its own. Prints a line on failure. */
+static int open_own(struct roost_verbs_context *c)
+{
+	struct ibv_device *device = c->vctx.context.device;
 	int ret;
 
-	c = calloc(1, sizeof(*c));
-	if (!c)
-		return roost_verbs_null(-ENOMEM);
-	c->vctx = supported;
-	roost_unsupported_fill(&c->vctx);
-	ibv = &c->vctx.context;
-	ibv->device = device;
-	pthread_mutex_init(&ibv->mutex, NULL);
-	TAILQ_INIT(&c->objects);
-
-	/* Programs set flags on this descriptor, stat it or send it to another
-	 * process. So it must be an open file, but no file that executes
-	 * commands.
-	 */
-	ibv->cmd_fd = open("/", O_PATH | O_CLOEXEC);
-	if (ibv->cmd_fd < 0) {
-		ret = -errno;
-		tell(device, ret);
-		goto err_free;
-	}
 	ret = roost_device_open(roost_verbs_config(),
 				roost_verbs_device(device)->index, &c->device);
 	if (ret)
-		goto err_fd;
+		return ret;
 	ret = roost_ctx_open(roost_device_dev(c->device), &c->ctx);
+	if (ret) {
+		tell(device, ret);
+		roost_device_close(c->device);
+	}
+	return ret;
+}
+
+static struct ibv_context *publish(struct roost_verbs_context *c)
+{
+	struct ibv_context *ibv = &c->vctx.context;
+
+	ibv->async_fd = roost_channel_fd(roost_ctx_async_channel(c->ctx));
+	roost_verbs_context_add(ibv);
+	return ibv;
+}
+
+ROOST_VERBS_LATEST(ibv_open_device, "IBVERBS_1.1");
+struct ibv_context *roost_ibv_open_device(struct ibv_device *device)
+{
+	struct roost_verbs_context *c = new_context(device);
+	int ret;
+
+	if (!c)
+		return roost_verbs_null(-ENOMEM);
+	ret = open_own(c);
+	if (ret)
+		goto err_free;
+	ret = roost_handover_open(c);
 	if (ret) {
 		tell(device, ret);
 		goto err_device;
 	}
-	ibv->async_fd = roost_channel_fd(roost_ctx_async_channel(c->ctx));
-	roost_verbs_context_add(ibv);
-	return ibv;
+	return publish(c);
 
 err_device:
+	roost_ctx_close(c->ctx);
 	roost_device_close(c->device);
-err_fd:
-	close(ibv->cmd_fd);
 err_free:
-	pthread_mutex_destroy(&ibv->mutex);
-	free(c);
+	free_context(c);
 	return roost_verbs_null(ret);
+}
+
+struct ibv_context *roost_verbs_context_import(struct ibv_device *device,
+					       struct roost_verbs_context *root,
+					       int cmd_fd)
+{
+	struct roost_verbs_context *c = new_context(device);
+	int ret = 0;
+
+	if (!c)
+		return roost_verbs_null(-ENOMEM);
+	c->root = root;
+	c->foreign = !root;
+	if (root) {
+		c->device = root->device;
+		c->ctx = root->ctx;
+	} else {
+		ret = open_own(c);
+	}
+	if (ret) {
+		free_context(c);
+		return roost_verbs_null(ret);
+	}
+	roost_handover_cookie(cmd_fd, &c->cookie);
+	c->vctx.context.cmd_fd = cmd_fd;
+	return publish(c);
 }
 
 /* Count all events of the object as acked, and leave all groups: the program
@@ -210,23 +260,77 @@ static void end_objects(struct roost_verbs_context *c)
 	} while (any);
 }
 
-/* EBUSY while another context has a handle of an XRC target of this one. */
+static void end_root(struct roost_verbs_context *c)
+{
+	roost_ctx_close(c->ctx);
+	roost_device_close(c->device);
+	free_context(c);
+}
+
+void roost_verbs_root_put(struct roost_verbs_context *root)
+{
+	bool last;
+
+	roost_process_fork_hold();
+	last = --root->nb_imports == 0 && root->closed;
+	roost_process_fork_release();
+	if (last)
+		end_root(root);
+}
+
+/* Its last import ends a root that has imports now. Returns false: has none. */
+static bool leave_to_imports(struct roost_verbs_context *c)
+{
+	bool any;
+
+	roost_process_fork_hold();
+	any = c->nb_imports != 0;
+	c->closed = any;
+	roost_process_fork_release();
+	return any;
+}
+
+static void end_import(struct roost_verbs_context *c)
+{
+	struct roost_verbs_context *root = c->root;
+
+	free_context(c);
+	roost_verbs_root_put(root);
+}
+
+/*
+ * EBUSY while another context has a handle of an XRC target of this one, or has
+ * imported a PD of it.
+ */
 ROOST_VERBS_LATEST(ibv_close_device, "IBVERBS_1.1");
 int roost_ibv_close_device(struct ibv_context *context)
 {
 	struct roost_verbs_context *c = roost_verbs_context(context);
+	bool has_engine = !c->root;
 	int ret;
 
 	if (roost_verbs_is_dead(context))
 		return roost_verbs_dead_close(context);
 	end_objects(c);
-	ret = roost_ctx_close(c->ctx);
-	if (ret)
-		return roost_verbs_result(ret);
+	if (!TAILQ_EMPTY(&c->objects))
+		return roost_verbs_result(-EBUSY);
+	if (has_engine && c->nb_imports == 0) {
+		ret = roost_ctx_close(c->ctx);
+		if (ret)
+			return roost_verbs_result(ret);
+		has_engine = false;
+	}
 	roost_verbs_context_del(context);
-	roost_device_close(c->device);
+	if (c->watch)
+		roost_handover_close(c);
 	close(context->cmd_fd);
-	pthread_mutex_destroy(&context->mutex);
-	free(c);
+	if (c->root) {
+		end_import(c);
+	} else if (!has_engine) {
+		roost_device_close(c->device);
+		free_context(c);
+	} else if (!leave_to_imports(c)) {
+		end_root(c);
+	}
 	return 0;
 }

@@ -217,6 +217,46 @@ void roost_verbs_context_del(struct ibv_context *context)
 	roost_process_fork_release();
 }
 
+struct roost_verbs_context *roost_verbs_root(uint64_t cookie)
+{
+	struct roost_verbs_context *c;
+
+	roost_process_fork_hold();
+	LIST_FOREACH(c, &contexts, link)
+		if (c->cookie == cookie && !c->foreign) {
+			if (c->root)
+				c = c->root;
+			c->nb_imports++;
+			break;
+		}
+	roost_process_fork_release();
+	return c;
+}
+
+static uint32_t handle_of(const struct roost_verbs_object *object)
+{
+	return object->kind == ROOST_VERBS_PD
+		       ? roost_verbs_pd(object->ibv)->ibv.handle
+		       : roost_verbs_mr(object->ibv)->ibv.handle;
+}
+
+struct roost_verbs_object *roost_verbs_object_find(uint64_t cookie, int kind,
+						   uint32_t handle)
+{
+	struct roost_verbs_object *object;
+	struct roost_verbs_context *c;
+
+	LIST_FOREACH(c, &contexts, link) {
+		if (c->cookie != cookie)
+			continue;
+		TAILQ_FOREACH(object, &c->objects, link)
+			if ((int)object->kind == kind &&
+			    handle_of(object) == handle)
+				return object;
+	}
+	return NULL;
+}
+
 static void bury_object(struct roost_verbs_object *object)
 {
 	switch (object->kind) {
@@ -275,8 +315,14 @@ __attribute__((constructor)) static void watch_forks(void)
 /* The struct stays, because objects that are destroyed later read it. */
 int roost_verbs_dead_close(struct ibv_context *context)
 {
+	struct roost_verbs_context *c = roost_verbs_context(context);
+
 	close(context->cmd_fd);
-	close(context->async_fd);
+	if (c->door_fd >= 0)
+		close(c->door_fd);
+	/* Those of imports are their root's. */
+	if (!c->root)
+		close(context->async_fd);
 	context->cmd_fd = -1;
 	context->async_fd = -1;
 	return 0;

@@ -10,20 +10,25 @@
 #include "lib/verbs/map.h"
 #include "lib/verbs/shim.h"
 
-static struct ibv_mr *mr_init(struct roost_verbs_mr *mr, struct ibv_pd *pd,
-			      void *addr, size_t length)
+struct ibv_mr *roost_verbs_mr_add(struct roost_verbs_mr *mr, struct ibv_pd *pd)
 {
 	mr->ibv.context = pd->context;
 	mr->ibv.pd = pd;
-	mr->ibv.addr = addr;
-	mr->ibv.length = length;
-	mr->ibv.lkey = roost_mr_lkey(mr->mr);
-	mr->ibv.rkey = roost_mr_rkey(mr->mr);
 	mr->ibv.handle = mr->ibv.lkey;
 	roost_verbs_pd_hold(pd);
 	roost_verbs_object_add(pd->context, ROOST_VERBS_MR, &mr->ibv,
 			       &mr->object);
 	return &mr->ibv;
+}
+
+static struct ibv_mr *mr_init(struct roost_verbs_mr *mr, struct ibv_pd *pd,
+			      void *addr, size_t length)
+{
+	mr->ibv.addr = addr;
+	mr->ibv.length = length;
+	mr->ibv.lkey = roost_mr_lkey(mr->mr);
+	mr->ibv.rkey = roost_mr_rkey(mr->mr);
+	return roost_verbs_mr_add(mr, pd);
 }
 
 struct ibv_mr *roost_verbs_mr_new(struct ibv_pd *pd, void *addr, size_t length,
@@ -110,7 +115,7 @@ static int rereg(struct roost_verbs_mr *mr, unsigned int flags,
 
 	if (roost_verbs_is_dead(mr->ibv.context))
 		return -EIO;
-	if (mr->dm || mr->mapping.at || mr->is_null ||
+	if (mr->dm || mr->mapping.at || mr->is_null || mr->is_alias ||
 	    flags & ~(unsigned int)IBV_REREG_MR_FLAGS_SUPPORTED)
 		return -EINVAL;
 	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION && (!addr || !length))
@@ -165,7 +170,7 @@ int roost_ibv_dereg_mr(struct ibv_mr *ibv)
 		roost_verbs_unmap(&mr->mapping);
 		return roost_verbs_dead_destroy(mr);
 	}
-	ret = roost_mr_dereg(mr->mr);
+	ret = mr->is_alias ? 0 : roost_mr_dereg(mr->mr);
 	if (ret)
 		return roost_verbs_result(ret);
 	if (mr->dm)

@@ -56,7 +56,8 @@ int roost_verbs_map_bind(struct ibv_mw *mw, enum ibv_mw_type type,
 			 uint32_t rkey, const struct ibv_mw_bind_info *info,
 			 struct roost_mw_bind *bind)
 {
-	if (!mw || mw->type != type)
+	if (!mw || mw->type != type ||
+	    (info->mr && roost_verbs_mr(info->mr)->is_alias))
 		return -EINVAL;
 	*bind = (struct roost_mw_bind){
 		.mw = roost_verbs_mw(mw)->mw,

@@ -42,7 +42,7 @@ struct ibv_pd *roost_ibv_alloc_pd(struct ibv_context *context)
  */
 static int end(struct roost_verbs_pd *pd)
 {
-	if (atomic_load(&pd->refs))
+	if (atomic_load(&pd->refs) & ~ROOST_VERBS_PD_LEAVES)
 		return -EBUSY;
 	if (!pd->parent)
 		return roost_pd_dealloc(pd->pd);
@@ -50,6 +50,28 @@ static int end(struct roost_verbs_pd *pd)
 		atomic_fetch_sub(&pd->td->refs, 1);
 	roost_verbs_pd_release(&pd->parent->ibv);
 	return 0;
+}
+
+void roost_verbs_pd_leave(struct roost_verbs_pd *pd)
+{
+	end(pd);
+	free(pd);
+}
+
+/* Programs may do so before they destroy what they made with it: the kernel is
+ * not asked.
+ */
+void ibv_unimport_pd(struct ibv_pd *ibv)
+{
+	struct roost_verbs_pd *pd = roost_verbs_pd(ibv);
+
+	if (roost_verbs_is_dead(ibv->context)) {
+		roost_verbs_dead_destroy(pd);
+		return;
+	}
+	roost_verbs_object_del(ibv->context, &pd->object);
+	if (atomic_fetch_or(&pd->refs, ROOST_VERBS_PD_LEAVES) == 0)
+		roost_verbs_pd_leave(pd);
 }
 
 ROOST_VERBS_LATEST(ibv_dealloc_pd, "IBVERBS_1.1");
@@ -68,33 +90,43 @@ int roost_ibv_dealloc_pd(struct ibv_pd *ibv)
 	return 0;
 }
 
+struct ibv_pd *roost_verbs_pd_like(struct ibv_context *context,
+				   struct roost_verbs_pd *parent,
+				   struct ibv_td *td)
+{
+	struct roost_verbs_pd *pd = calloc(1, sizeof(*pd));
+
+	if (!pd) {
+		roost_verbs_pd_release(&parent->ibv);
+		return roost_verbs_null(-ENOMEM);
+	}
+	pd->ibv.context = context;
+	pd->ibv.handle = parent->ibv.handle;
+	pd->pd = parent->pd;
+	pd->parent = parent;
+	pd->td = (struct roost_verbs_td *)td;
+	if (pd->td)
+		atomic_fetch_add(&pd->td->refs, 1);
+	roost_verbs_object_add(context, ROOST_VERBS_PD, &pd->ibv, &pd->object);
+	return &pd->ibv;
+}
+
 /* The allocators of attr are never asked: no memory of theirs is needed. */
 struct ibv_pd *
 roost_verbs_alloc_parent_domain(struct ibv_context *context,
 				struct ibv_parent_domain_init_attr *attr)
 {
-	struct roost_verbs_pd *pd, *parent;
+	struct roost_verbs_pd *parent;
 
 	if (!attr->pd || attr->pd->context != context ||
 	    (attr->td && attr->td->context != context) ||
 	    attr->comp_mask & ~(uint32_t)PARENT_MASK)
 		return roost_verbs_null(-EINVAL);
-	pd = calloc(1, sizeof(*pd));
-	if (!pd)
-		return roost_verbs_null(-ENOMEM);
 	parent = roost_verbs_pd(attr->pd);
 	if (parent->parent)
 		parent = parent->parent;
-	pd->ibv.context = context;
-	pd->ibv.handle = parent->ibv.handle;
-	pd->pd = parent->pd;
-	pd->parent = parent;
-	pd->td = (struct roost_verbs_td *)attr->td;
 	roost_verbs_pd_hold(&parent->ibv);
-	if (pd->td)
-		atomic_fetch_add(&pd->td->refs, 1);
-	roost_verbs_object_add(context, ROOST_VERBS_PD, &pd->ibv, &pd->object);
-	return &pd->ibv;
+	return roost_verbs_pd_like(context, parent, attr->td);
 }
 
 struct ibv_td *roost_verbs_alloc_td(struct ibv_context *context,

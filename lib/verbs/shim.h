@@ -81,6 +81,17 @@ struct roost_verbs_context {
 	LIST_ENTRY(roost_verbs_context) link;
 	/* Newest first; under roost_process_fork_hold(). */
 	struct roost_verbs_objects objects;
+	/* Imports in this process use the device and the ctx of the context
+	 * that was opened, which is their root; NULL: this one is a root.
+	 */
+	struct roost_verbs_context *root;
+	uint32_t nb_imports; /* of a root; under roost_process_fork_hold() */
+	bool closed;         /* a root that the program has closed, while it
+			      * has imports; likewise */
+	bool foreign;        /* imported from another process */
+	uint64_t cookie;     /* of the socket cmd_fd, in every process */
+	int door_fd;         /* a root's end of cmd_fd; -1: none */
+	struct roost_watch *watch;      /* of door_fd; or NULL */
 	_Atomic uint32_t nb_ind_tables; /* number of tables ever created; gives
 					 * their handles */
 	struct verbs_context vctx;      /* .context is what the program has */
@@ -100,8 +111,14 @@ struct roost_verbs_pd {
 	struct roost_verbs_pd *parent; /* parent domain: its PD; else NULL */
 	struct roost_verbs_td *td;     /* parent domain: its thread domain, or
 					* NULL */
-	_Atomic uint32_t refs; /* objects and parent domains made with it */
+	/* Objects and parent domains made with it; with ROOST_VERBS_PD_LEAVES
+	 * once it is unimported.
+	 */
+	_Atomic uint32_t refs;
 };
+
+/* The last reference that goes ends the PD. */
+#define ROOST_VERBS_PD_LEAVES (1u << 31)
 
 struct roost_verbs_mr {
 	struct ibv_mr ibv; /* first */
@@ -110,6 +127,7 @@ struct roost_verbs_mr {
 	struct roost_verbs_dm *dm; /* device memory of the region; NULL: none */
 	struct roost_verbs_mapping mapping; /* its memory, if it is ours */
 	bool is_null;
+	bool is_alias; /* imported in this process: mr is NULL */
 };
 
 struct roost_verbs_mw {
@@ -281,9 +299,15 @@ static inline void roost_verbs_pd_hold(struct ibv_pd *pd)
 	atomic_fetch_add(&roost_verbs_pd(pd)->refs, 1);
 }
 
-static inline void roost_verbs_pd_release(struct ibv_pd *pd)
+/* pd.c: nothing refers to an unimported PD any more. */
+void roost_verbs_pd_leave(struct roost_verbs_pd *pd);
+
+static inline void roost_verbs_pd_release(struct ibv_pd *ibv)
 {
-	atomic_fetch_sub(&roost_verbs_pd(pd)->refs, 1);
+	struct roost_verbs_pd *pd = roost_verbs_pd(ibv);
+
+	if (atomic_fetch_sub(&pd->refs, 1) == ROOST_VERBS_PD_LEAVES + 1)
+		roost_verbs_pd_leave(pd);
 }
 
 /* Add an object to, or remove it from, the list of its context. */
@@ -357,7 +381,22 @@ roost_verbs_alloc_parent_domain(struct ibv_context *context,
 struct ibv_td *roost_verbs_alloc_td(struct ibv_context *context,
 				    struct ibv_td_init_attr *attr);
 int roost_verbs_dealloc_td(struct ibv_td *td);
+/* A PD of context that is another PD of the same device: parent, which the
+ * caller has held, and which the call releases on failure; td may be NULL.
+ */
+struct ibv_pd *roost_verbs_pd_like(struct ibv_context *context,
+				   struct roost_verbs_pd *parent,
+				   struct ibv_td *td);
+/* context.c: a context on the root's device that takes cmd_fd over; the caller
+ * has counted it in root->nb_imports. Or one of the caller's own, if root is
+ * NULL. Returns NULL and errno, with cmd_fd still the caller's.
+ */
+struct ibv_context *roost_verbs_context_import(struct ibv_device *device,
+					       struct roost_verbs_context *root,
+					       int cmd_fd);
 /* mr.c */
+/* Add a region that has all but the PD's part. */
+struct ibv_mr *roost_verbs_mr_add(struct roost_verbs_mr *mr, struct ibv_pd *pd);
 struct ibv_mr *roost_verbs_alloc_null_mr(struct ibv_pd *pd);
 int roost_verbs_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
 			  uint32_t flags, struct ibv_sge *sg_list,

@@ -58,6 +58,9 @@ struct roost_port {
 	_Atomic uint32_t qkey_violations;
 };
 
+/* Of roost_dev.guests. */
+#define ROOST_MR_GUEST_BUCKETS 64u
+
 struct roost_dev {
 	char name[32];
 	struct rte_mempool *pool;
@@ -112,6 +115,8 @@ struct roost_dev {
 		_Atomic uint32_t nb_qps[ROOST_DEV_WORKERS_MAX];
 	} all;
 	LIST_HEAD(, roost_cq) xrc_cqs; /* all turns */
+	/* Regions under other devices' keys; written holding all turns. */
+	struct roost_mr *guests[ROOST_MR_GUEST_BUCKETS];
 	/* Held around an atomic operation on memory that is not aligned, when
 	 * there are several workers.
 	 */

@@ -67,8 +67,9 @@ static int check_region(void *addr, size_t len_bytes, uint64_t iova,
 		       : populate(addr, len_bytes, access);
 }
 
-int roost_mr_reg(struct roost_pd *pd, void *addr, size_t len_bytes,
-		 uint64_t iova, uint32_t access, struct roost_mr **mr)
+/* A region that no key names yet. */
+static int make(struct roost_pd *pd, void *addr, size_t len_bytes,
+		uint64_t iova, uint32_t access, struct roost_mr **mr)
 {
 	struct roost_mr *m;
 	int ret;
@@ -86,6 +87,18 @@ int roost_mr_reg(struct roost_pd *pd, void *addr, size_t len_bytes,
 		.len_bytes = len_bytes,
 		.access = access,
 	};
+	*mr = m;
+	return 0;
+}
+
+int roost_mr_reg(struct roost_pd *pd, void *addr, size_t len_bytes,
+		 uint64_t iova, uint32_t access, struct roost_mr **mr)
+{
+	struct roost_mr *m;
+	int ret = make(pd, addr, len_bytes, iova, access, &m);
+
+	if (ret)
+		return ret;
 	ret = roost_idmap_add(&pd->ctx->dev->mrs, m, &m->key);
 	if (ret) {
 		free(m);
@@ -94,6 +107,77 @@ int roost_mr_reg(struct roost_pd *pd, void *addr, size_t len_bytes,
 	atomic_fetch_add(&pd->refs, 1);
 	*mr = m;
 	return 0;
+}
+
+/* ---- guests -------------------------------------------------------------- */
+
+static struct roost_mr **bucket_of(struct roost_dev *dev, uint32_t key)
+{
+	return &dev->guests[key % ROOST_MR_GUEST_BUCKETS];
+}
+
+struct roost_mr *roost_mr_guest(const struct roost_dev *dev, uint32_t key)
+{
+	struct roost_mr *m = dev->guests[key % ROOST_MR_GUEST_BUCKETS];
+
+	while (m && m->key != key)
+		m = m->next_guest;
+	return m;
+}
+
+int roost_mr_reg_as(struct roost_pd *pd, void *addr, size_t len_bytes,
+		    uint64_t iova, uint32_t access, uint32_t key,
+		    struct roost_mr **mr)
+{
+	struct roost_dev *dev = pd->ctx->dev;
+	struct roost_mr *m, **bucket = bucket_of(dev, key);
+	int ret = make(pd, addr, len_bytes, iova, access, &m);
+
+	if (ret)
+		return ret;
+	m->key = key;
+	m->is_guest = true;
+	roost_dev_turns_take(dev);
+	if (roost_mr_find(dev, key)) {
+		ret = -EEXIST;
+	} else {
+		m->next_guest = *bucket;
+		*bucket = m;
+	}
+	roost_dev_turns_release(dev);
+	if (ret) {
+		free(m);
+		return ret;
+	}
+	atomic_fetch_add(&pd->refs, 1);
+	*mr = m;
+	return 0;
+}
+
+/* With all turns. */
+static void unname(struct roost_dev *dev, struct roost_mr *mr)
+{
+	struct roost_mr **at = bucket_of(dev, mr->key);
+
+	if (!mr->is_guest) {
+		roost_idmap_del(&dev->mrs, mr->key);
+		return;
+	}
+	while (*at != mr)
+		at = &(*at)->next_guest;
+	*at = mr->next_guest;
+}
+
+struct roost_mr_facts roost_mr_facts(const struct roost_mr *mr)
+{
+	return (struct roost_mr_facts){
+		.host = mr->host,
+		.iova = mr->iova,
+		.len_bytes = mr->len_bytes,
+		.access = mr->access,
+		.key = mr->key,
+		.has_memory = !mr->is_null,
+	};
 }
 
 int roost_mr_alloc_null(struct roost_pd *pd, struct roost_mr **mr)
@@ -152,7 +236,7 @@ int roost_mr_prefetch(struct roost_pd *pd, const struct roost_sge *sge,
 	int ret = 0;
 
 	roost_dev_turns_take(dev);
-	mr = roost_idmap_get(&dev->mrs, sge->lkey);
+	mr = roost_mr_find(dev, sge->lkey);
 	if (!mr || !covers(mr, sge->addr, sge->len_bytes))
 		ret = -EFAULT;
 	else if (mr->pd != pd || (mr->access & access) != access)
@@ -210,7 +294,7 @@ int roost_mr_dereg(struct roost_mr *mr)
 	roost_dev_turns_take(dev);
 	bound = mr->nb_windows != 0;
 	if (!bound)
-		roost_idmap_del(&dev->mrs, mr->key);
+		unname(dev, mr);
 	roost_dev_turns_release(dev);
 	if (bound)
 		return -EBUSY;

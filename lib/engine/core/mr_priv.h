@@ -26,7 +26,9 @@ struct roost_mr {
 	uint64_t len_bytes;
 	uint32_t access; /* enum roost_access */
 	uint32_t key;
-	bool is_null; /* no memory: reads give zeros, writes are discarded */
+	bool is_null;  /* no memory: reads give zeros, writes are discarded */
+	bool is_guest; /* under another device's key: roost_mr_reg_as() */
+	struct roost_mr *next_guest; /* in its bucket of dev->guests */
 	/* Windows bound to this region. Writers: workers, as for a window. The
 	 * value does not change while all turns are taken.
 	 */
@@ -75,6 +77,18 @@ static inline uint8_t *roost_mr_at(const struct roost_mr *mr, uint64_t va)
 void *roost_mr_touch(const struct roost_mr *mr, uint8_t *host,
 		     uint64_t len_bytes, uint32_t access);
 
+/* The region of another device's key; NULL: none. Holder of the turn. */
+struct roost_mr *roost_mr_guest(const struct roost_dev *dev, uint32_t key);
+
+/* The region of a key, or NULL. Holder of the turn. */
+static inline struct roost_mr *roost_mr_find(const struct roost_dev *dev,
+					     uint32_t key)
+{
+	struct roost_mr *mr = roost_idmap_get(&dev->mrs, key);
+
+	return mr ? mr : roost_mr_guest(dev, key);
+}
+
 /*
  * Check that key names a region of pd that covers [va, va + len_bytes) and
  * allows access (0: local read), and fault in the first touch_bytes of that
@@ -87,7 +101,7 @@ static inline void *roost_mr_access(struct roost_dev *dev,
 				    uint64_t va, uint64_t len_bytes,
 				    uint64_t touch_bytes, uint32_t access)
 {
-	const struct roost_mr *mr = roost_idmap_get(&dev->mrs, key);
+	const struct roost_mr *mr = roost_mr_find(dev, key);
 
 	if (!mr || mr->pd != pd || (mr->access & access) != access)
 		return NULL;

@@ -135,7 +135,7 @@ bool roost_mw_bind(struct roost_dev *dev, const struct roost_pd *pd,
 		   uint32_t qpn, const struct roost_mw_bind_wqe *bind)
 {
 	struct roost_mw *mw = roost_idmap_get(&dev->mws, bind->mw_id);
-	struct roost_mr *mr = roost_idmap_get(&dev->mrs, bind->mr_key);
+	struct roost_mr *mr = roost_mr_find(dev, bind->mr_key);
 	bool bound;
 
 	if (!mw)
@@ -186,7 +186,7 @@ static struct roost_mw *find_remote(struct roost_dev *dev,
 bool roost_mr_remote_key(struct roost_dev *dev, const struct roost_pd *pd,
 			 uint32_t qpn, uint32_t key, uint32_t access)
 {
-	const struct roost_mr *mr = roost_idmap_get(&dev->mrs, key);
+	const struct roost_mr *mr = roost_mr_find(dev, key);
 	struct roost_mw *mw;
 
 	if (mr && mr->pd == pd && (mr->access & access) == access)

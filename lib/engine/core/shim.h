@@ -11,12 +11,15 @@
  * by their object: roost_event_ack() takes the object's source then.
  */
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct roost_av;
 struct roost_cq;
 struct roost_ctx;
 struct roost_event_source;
+struct roost_mr;
 struct roost_pd;
 struct roost_qp;
 struct roost_srq;
@@ -28,6 +31,26 @@ struct roost_wq;
  * which the kernel does not do for a driver's memory.
  */
 #define ROOST_ACCESS_PRESENT (1u << 31)
+
+/*
+ * As roost_mr_reg(), under a key that an engine of another process gave to the
+ * same memory. Returns also -EEXIST: a region has this key. (A region that is
+ * registered later and gets the key by chance, one in 2^32, hides the guest.)
+ */
+int roost_mr_reg_as(struct roost_pd *pd, void *addr, size_t len_bytes,
+		    uint64_t iova, uint32_t access, uint32_t key,
+		    struct roost_mr **mr);
+
+struct roost_mr_facts {
+	void *host; /* the address of iova in this process */
+	uint64_t iova;
+	uint64_t len_bytes;
+	uint32_t access;
+	uint32_t key;
+	bool has_memory; /* false: a null region */
+};
+/* What the region is now. Thread: any, while the region exists. */
+struct roost_mr_facts roost_mr_facts(const struct roost_mr *mr);
 
 /* The sources of a CQ's completion events and of its async events. */
 struct roost_event_source *roost_cq_comp_source(struct roost_cq *cq);

@@ -96,6 +96,21 @@ struct roost_dev *roost_device_dev(struct roost_device *device)
 		       : NULL;
 }
 
+int roost_watch_new(int fd, void (*ready)(void *arg), void *arg,
+		    struct roost_watch **watch)
+{
+	fake.door_fd = fd;
+	fake.on_question = ready;
+	fake.on_question_arg = arg;
+	*watch = (struct roost_watch *)&fake;
+	return FAKE_RESULT();
+}
+
+void roost_watch_free(struct roost_watch *watch)
+{
+	(void)watch;
+}
+
 bool roost_device_help(struct roost_device *device)
 {
 	(void)device;

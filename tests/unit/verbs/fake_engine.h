@@ -45,6 +45,10 @@ struct fake {
 
 	unsigned int device_opens, device_closes, ctx_opens, ctx_closes;
 	unsigned int opened_index;
+	/* of roost_watch_new() */
+	int door_fd;
+	void (*on_question)(void *arg);
+	void *on_question_arg;
 	unsigned int helps, expects;
 	bool help_finds_work; /* then fake.on_help() ran */
 	void (*on_help)(void);
@@ -60,6 +64,7 @@ struct fake {
 	size_t mr_len;
 	uint64_t mr_iova;
 	uint32_t mr_access;
+	uint32_t mr_key; /* of roost_mr_reg_as() */
 	uint32_t rereg_what;
 	struct roost_sge prefetched[FAKE_SGES];
 	unsigned int nb_prefetched, nb_for_write;

@@ -56,6 +56,27 @@ int roost_mr_reg(struct roost_pd *pd, void *addr, size_t len_bytes,
 	return 0;
 }
 
+int roost_mr_reg_as(struct roost_pd *pd, void *addr, size_t len_bytes,
+		    uint64_t iova, uint32_t access, uint32_t key,
+		    struct roost_mr **mr)
+{
+	fake.mr_key = key;
+	return roost_mr_reg(pd, addr, len_bytes, iova, access, mr);
+}
+
+struct roost_mr_facts roost_mr_facts(const struct roost_mr *mr)
+{
+	(void)mr;
+	return (struct roost_mr_facts){
+		.host = fake.mr_addr,
+		.iova = fake.mr_iova,
+		.len_bytes = fake.mr_len,
+		.access = fake.mr_access,
+		.key = 0x1111,
+		.has_memory = true,
+	};
+}
+
 int roost_mr_alloc_null(struct roost_pd *pd, struct roost_mr **mr)
 {
 	if (FAKE_RESULT())

@@ -3,6 +3,7 @@
  */
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "verbs_test.h"
@@ -48,11 +49,42 @@ static void open__no_operation_is_null(void **state)
 static void open__cmd_fd_is_open_and_obeys_nothing(void **state)
 {
 	struct ibv_context *c = open_roost0();
-	char byte = 0;
+	char bytes[100] = { 0 };
 
 	assert_int_equal(fcntl(c->cmd_fd, F_GETFD), FD_CLOEXEC);
-	assert_int_equal(write(c->cmd_fd, &byte, 1), -1);
-	assert_int_equal(errno, EBADF);
+	for (size_t n = 1; n < sizeof(bytes); n++)
+		assert_int_equal(write(c->cmd_fd, bytes, n), n);
+	for (size_t n = 1; n < sizeof(bytes); n++)
+		fake.on_question(fake.on_question_arg);
+	assert_int_equal(recv(c->cmd_fd, bytes, 1, MSG_DONTWAIT), -1);
+	assert_int_equal(recv(fake.door_fd, bytes, 1, MSG_DONTWAIT), -1);
+	close_roost0(c);
+}
+
+/* More descriptors than a question has. */
+static void door__keeps_nothing_that_is_sent(void **state)
+{
+	struct ibv_context *c = open_roost0();
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(4 * sizeof(int))];
+	} control = { .header = { CMSG_LEN(4 * sizeof(int)), SOL_SOCKET,
+				  SCM_RIGHTS } };
+	uint32_t question[2] = { 1, 0 };
+	struct iovec iov = { question, sizeof(question) };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = control.bytes,
+			      .msg_controllen = sizeof(control.bytes) };
+	int fds[4] = { 0, 1, 2, 0 }, before = dup(0), after;
+
+	close(before);
+	memcpy(CMSG_DATA(&control.header), fds, sizeof(fds));
+	assert_int_equal(sendmsg(c->cmd_fd, &msg, 0), sizeof(question));
+	fake.on_question(fake.on_question_arg);
+	after = dup(0);
+	close(after);
+	assert_int_equal(after, before);
 	close_roost0(c);
 }
 
@@ -142,6 +174,7 @@ int main(void)
 		cmocka_unit_test(open__context_is_extended_and_complete),
 		cmocka_unit_test(open__no_operation_is_null),
 		cmocka_unit_test(open__cmd_fd_is_open_and_obeys_nothing),
+		cmocka_unit_test(door__keeps_nothing_that_is_sent),
 		cmocka_unit_test(
 			open__each_failure_gives_its_errno_and_undoes_the_rest),
 		cmocka_unit_test(close__refused_changes_nothing),

@@ -436,6 +436,49 @@ static void sge__faults(void **state)
 	assert_int_equal(roost_mr_dereg(mr), 0);
 }
 
+/* ---- guests ---------------------------------------------------------- */
+
+static void guest__has_the_key_of_its_home(void **state)
+{
+	struct fixture *f = *state;
+	struct roost_mr *own, *guest, *next, *again;
+	uint8_t buf[64];
+	uint32_t key, far;
+
+	assert_int_equal(reg(f, buf, 64, LOCAL_WRITE, &own), 0);
+	key = own->key ^ 0x5a5a5a00;
+	far = key + ROOST_MR_GUEST_BUCKETS;
+	assert_int_equal(roost_mr_reg_as(f->pd, buf, 32, 0x7000, LOCAL_WRITE,
+					 key, &guest),
+			 0);
+	assert_int_equal(roost_mr_reg_as(f->pd, buf, 64, 0x9000, LOCAL_WRITE,
+					 far, &next),
+			 0);
+	assert_int_equal(roost_mr_rkey(guest), key);
+	/* each key names one region */
+	assert_int_equal(roost_mr_reg_as(f->pd, buf, 32, 0, 0, key, &again),
+			 -EEXIST);
+	assert_int_equal(roost_mr_reg_as(f->pd, buf, 32, 0, 0, own->key,
+					 &again),
+			 -EEXIST);
+	assert_int_equal(roost_mr_reg_as(f->pd, NULL, 8, 0, 0, 1, &again),
+			 -EFAULT);
+	assert_ptr_equal(roost_mr_access(f->dev, f->pd, key, 0x7008, 24, 24,
+					 LOCAL_WRITE),
+			 buf + 8);
+	assert_null(roost_mr_access(f->dev, f->pd, key, 0x7008, 25, 25, 0));
+	assert_ptr_equal(roost_mr_access(f->dev, f->pd, far, 0x9000, 64, 64, 0),
+			 buf);
+	assert_int_equal(roost_pd_dealloc(f->pd), -EBUSY);
+	assert_int_equal(roost_mr_dereg(guest), 0);
+	assert_null(roost_mr_access(f->dev, f->pd, key, 0x7000, 1, 1, 0));
+	assert_non_null(roost_mr_access(f->dev, f->pd, far, 0x9000, 1, 1, 0));
+	assert_int_equal(roost_mr_reg_as(f->pd, buf, 8, 0, 0, key, &again), 0);
+	assert_int_equal(roost_mr_dereg(again), 0);
+	assert_int_equal(roost_mr_dereg(next), 0);
+	assert_int_equal(roost_mr_dereg(own), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -452,6 +495,7 @@ int main(void)
 		FIXTURE_TEST(mr_access__rights_key_and_pd),
 		FIXTURE_TEST(mr_access__zero_based),
 		FIXTURE_TEST(mr_access__zero_length),
+		FIXTURE_TEST(guest__has_the_key_of_its_home),
 		FIXTURE_TEST(sge__gather_and_scatter_any_part),
 		FIXTURE_TEST(sge__faults),
 	};
