@@ -84,6 +84,8 @@ struct roost_frame {
 	uint8_t src_mac[6];
 	bool looped; /* writer: the receiver; true: this device sent the frame,
 		      * and it was on no wire */
+	uint32_t from; /* writer: the receiver; who sent it, in the port's
+			* numbers; 0: not known, or anybody may have */
 	struct roost_gid sgid; /* source address */
 	struct roost_gid dgid; /* destination address */
 };

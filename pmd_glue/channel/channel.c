@@ -26,19 +26,22 @@
  * ------------------------------------------------------------- */
 
 static int open_parts(struct roost_shm_channel *ch,
-		      const struct roost_shm_shape *shape)
+		      const struct roost_shm_params *params)
 {
-	int ret = roost_shm_memory_make(shape, &ch->memory);
+	const uint32_t kept = params->nb_kept;
+	int ret = roost_shm_memory_make(&params->shape, &ch->memory);
 
 	if (ret)
 		return ret;
 	ret = roost_shm_pool_on_slots(&ch->memory, &ch->tx_pool);
 	if (ret)
 		return ret;
-	ret = roost_shm_pool_private(RX_MBUFS, COPY_BYTES, &ch->rx_pool);
+	ret = roost_shm_pool_private(RX_MBUFS + kept, COPY_BYTES, &ch->rx_pool);
 	if (ret)
 		return ret;
-	ret = roost_shm_pool_private(RX_WHOLE_MBUFS, ROOST_SHM_SLOT_BYTES_MAX,
+	ret = roost_shm_pool_private(RX_WHOLE_MBUFS +
+					     RTE_MIN(kept, KEPT_WHOLE_MAX),
+				     ROOST_SHM_SLOT_BYTES_MAX,
 				     &ch->rx_whole_pool);
 	if (ret)
 		return ret;
@@ -72,7 +75,7 @@ int roost_shm_channel_open(const struct roost_shm_params *params,
 		.patience_ns = params->patience_ns,
 		.port = params->port,
 	};
-	ret = open_parts(new, &params->shape);
+	ret = open_parts(new, params);
 	if (ret) {
 		roost_shm_channel_close(new);
 		return ret;
@@ -82,10 +85,16 @@ int roost_shm_channel_open(const struct roost_shm_params *params,
 	return 0;
 }
 
+void roost_shm_channel_end(struct roost_shm_channel *ch)
+{
+	ch->ends = true;
+}
+
 void roost_shm_channel_close(struct roost_shm_channel *ch)
 {
 	if (!ch)
 		return;
+	roost_shm_channel_end(ch);
 	for (uint32_t i = 0; i < ch->memory.shape.nb_seats; i++)
 		if (ch->seats[i].state == SEAT_OPEN)
 			roost_shm_peer_leave(ch, i);
@@ -171,6 +180,8 @@ static int open_seat(struct roost_shm_channel *ch, uint32_t seat)
 	roost_shm_in_open(&s->in, &ch->memory, seat, theirs, s->peer.seat);
 	roost_shm_out_open(&s->out, &ch->memory, seat, theirs, s->peer.seat);
 	s->sleeps = roost_shm_sleeps(theirs);
+	if (s->peer.patience_ns == 0)
+		s->peer.patience_ns = ch->patience_ns;
 	return add_doorbell(ch, seat);
 }
 
@@ -193,7 +204,11 @@ int roost_shm_peer_join(struct roost_shm_channel *ch, uint32_t seat,
 	ch->open |= seat_bit(seat);
 	if (peer->is_default)
 		ch->default_seat = seat;
+	s->follows = !peer->is_default && ch->default_seat != ROOST_SHM_NO_SEAT;
 	set_shares(ch);
+	/* Pairs with the acquire in roost_shm_peer_listens(). */
+	atomic_store_explicit(roost_shm_listens(&ch->memory, seat), 1,
+			      memory_order_release);
 	return 0;
 }
 
@@ -208,20 +223,41 @@ static void stop(struct roost_shm_channel *ch, uint32_t seat)
 	set_shares(ch);
 }
 
+bool roost_shm_has_broken(const struct roost_shm_channel *ch)
+{
+	return atomic_load_explicit(&ch->broken, memory_order_relaxed) != 0;
+}
+
 uint32_t roost_shm_next_broken(struct roost_shm_channel *ch,
 			       enum roost_shm_fault *fault)
 {
+	const uint64_t broken = atomic_load(&ch->broken);
 	const struct seat *s;
 	uint32_t seat;
 
-	if (ch->broken == 0)
+	if (broken == 0)
 		return ROOST_SHM_NO_SEAT;
-	seat = (uint32_t)__builtin_ctzll(ch->broken);
+	seat = (uint32_t)__builtin_ctzll(broken);
 	s = &ch->seats[seat];
-	ch->broken &= ~seat_bit(seat);
+	atomic_fetch_and(&ch->broken, ~seat_bit(seat));
 	stop(ch, seat);
 	*fault = s->in.fault != ROOST_SHM_OK ? s->in.fault : s->out.fault;
 	return seat;
+}
+
+bool roost_shm_peer_listens(const struct roost_shm_channel *ch, uint32_t seat)
+{
+	const struct roost_shm_peer *peer = &ch->seats[seat].peer;
+
+	return atomic_load_explicit(roost_shm_listens(&peer->memory,
+						      peer->seat),
+				    memory_order_acquire) == 1;
+}
+
+bool roost_shm_rx_is_due(const struct roost_shm_channel *ch, uint32_t seat)
+{
+	return (ch->open & seat_bit(seat)) &&
+	       roost_shm_in_is_due(&ch->seats[seat].in);
 }
 
 void roost_shm_peer_leave(struct roost_shm_channel *ch, uint32_t seat)
@@ -229,12 +265,42 @@ void roost_shm_peer_leave(struct roost_shm_channel *ch, uint32_t seat)
 	struct seat *s = &ch->seats[seat];
 
 	stop(ch, seat);
-	ch->broken &= ~seat_bit(seat);
+	atomic_fetch_and(&ch->broken, ~seat_bit(seat));
 	/* A forked child may hold the descriptor, too. */
 	epoll_ctl(ch->epoll_fd, EPOLL_CTL_DEL, s->peer.doorbell, NULL);
 	roost_fork_guard_remove(s->peer.doorbell);
 	close(s->peer.doorbell);
 	s->state = SEAT_LEFT;
+}
+
+void roost_shm_peer_replace(struct roost_shm_channel *ch, uint32_t seat,
+			    uint32_t by)
+{
+	struct roost_shm_out *from = &ch->seats[seat].out;
+	struct roost_shm_out *to = &ch->seats[by].out;
+	uint32_t nb;
+
+	roost_shm_tx_collect(ch, seat);
+	nb = roost_shm_out_pending(from);
+	for (uint32_t i = 0; i < nb; i++)
+		roost_shm_out_publish(to, roost_shm_out_slot(from, i),
+				      roost_shm_out_len_bytes(from, i));
+	roost_shm_out_free(from, nb);
+	roost_shm_peer_leave(ch, seat);
+	/* The ring that peers are behind is gone. */
+	for (uint32_t i = 0; i < ch->memory.shape.nb_seats; i++)
+		ch->seats[i].follows = false;
+	if (nb > 0) {
+		ch->pending |= seat_bit(by);
+		ch->rung |= seat_bit(by);
+		roost_shm_tx_burst(ch, NULL, NULL, 0); /* rings */
+	}
+}
+
+void roost_shm_peer_wait(struct roost_shm_channel *ch, uint32_t seat,
+			 uint64_t patience_ns)
+{
+	ch->seats[seat].peer.patience_ns = patience_ns;
 }
 
 unsigned int roost_shm_channel_reap(struct roost_shm_channel *ch)

@@ -10,9 +10,8 @@
  * doorbell. How peers meet is the caller's affair (handshake.h).
  *
  * Sending. An mbuf of the channel's own pool has its data in a slot, and goes
- * to a peer without a copy; frames of other mbufs are copied into a slot. A
- * frame goes to the peer with its destination MAC; a frame to a group of MACs
- * goes to all peers; any other frame goes to the default peer, or is dropped.
+ * to a peer without a copy; frames of other mbufs are copied into a slot. The
+ * caller says which peer each frame goes to.
  *
  * A peer has at least its share of half the slots, and more as long as less
  * than half of them are taken. If it holds as many as it may, and reads, the
@@ -25,6 +24,13 @@
  * headers are copied and the rest stays in the peer's slot until the mbuf is
  * freed (lib/engine/core/in_place.h); such a frame is to be freed soon, or to
  * be copied by roost_shm_keep(). All other frames are copied.
+ *
+ * Order. One peer may be the default one, which passes frames on for others. A
+ * peer that joins when there is a default one may have sent frames by it
+ * before: from such a peer nothing is received until all has been received
+ * that the default peer's ring had when the first frame came. So a sender that
+ * changes over when the default peer has consumed all its frames (no frame is
+ * pending) keeps their order.
  *
  * Sleeping. See roost_shm_sleep().
  *
@@ -39,8 +45,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#include <rte_ether.h>
 
 #include "pmd_glue/channel/memory.h"
 #include "pmd_glue/channel/pipe.h"
@@ -61,6 +65,10 @@ struct roost_shm_params {
 	struct roost_shm_shape shape;
 	uint64_t patience_ns; /* ROOST_SHM_PATIENCE_NS, or another */
 	uint16_t port;        /* of received mbufs */
+	/* Copies of received frames that are kept at the same time, besides
+	 * those that the engine works on; 0: few.
+	 */
+	uint32_t nb_kept;
 };
 
 struct roost_shm_counters {
@@ -74,7 +82,7 @@ struct roost_shm_counters {
 	uint64_t tx_unread_pkts;   /* dropped: the peer does not read */
 	uint64_t tx_no_slot_pkts;  /* dropped: no slot for a copy */
 	uint64_t tx_too_long_pkts; /* dropped: longer than a slot */
-	uint64_t tx_no_peer_pkts;  /* dropped: for nobody */
+	uint64_t tx_no_peer_pkts;  /* dropped: for an empty seat */
 	uint64_t rings;            /* doorbells rung */
 };
 
@@ -83,14 +91,19 @@ struct roost_shm_peer {
 	struct roost_shm_memory memory; /* its memory */
 	uint32_t seat;                  /* ours, in its memory */
 	int doorbell;                   /* connected to the peer's one */
-	struct rte_ether_addr mac;
 	bool is_default;
+	uint32_t from;        /* see struct roost_in_place */
+	uint64_t patience_ns; /* 0: the channel's */
 };
 
 /* Returns 0; -EINVAL, or an error of the memory, the pools or epoll. */
 int roost_shm_channel_open(const struct roost_shm_params *params,
 			   struct roost_shm_channel **ch);
 
+/* Nothing is sent any more: what peers have not consumed when they are left
+ * stays for them.
+ */
+void roost_shm_channel_end(struct roost_shm_channel *ch);
 /* All mbufs were freed, and the peers' frames are not used any more. NULL:
  * nothing.
  */
@@ -126,10 +139,24 @@ int roost_shm_peer_join(struct roost_shm_channel *ch, uint32_t seat,
  */
 void roost_shm_peer_leave(struct roost_shm_channel *ch, uint32_t seat);
 
+/* Have another patience with a peer. */
+void roost_shm_peer_wait(struct roost_shm_channel *ch, uint32_t seat,
+			 uint64_t patience_ns);
+
+/* The peer in a seat is replaced by the one in another: what was published for
+ * the first and not consumed is published for the second, in order. Then the
+ * first one leaves.
+ */
+void roost_shm_peer_replace(struct roost_shm_channel *ch, uint32_t seat,
+			    uint32_t by);
+
 /* Unmap the memories of peers that have left and whose frames are freed.
  * Returns how many still wait.
  */
 unsigned int roost_shm_channel_reap(struct roost_shm_channel *ch);
+
+/* Is there a peer for roost_shm_next_broken()? Thread: any. */
+bool roost_shm_has_broken(const struct roost_shm_channel *ch);
 
 /* A peer whose words broke the rules: its pipes are stopped, what was published
  * for it is ours again, and the caller reports it and ends with it. Each is
@@ -145,16 +172,29 @@ uint32_t roost_shm_next_broken(struct roost_shm_channel *ch,
 const struct roost_shm_counters *
 roost_shm_counters(const struct roost_shm_channel *ch, uint32_t seat);
 
+/* ---- a peer that was joined ------------------------------------------------
+ */
+
+/* Does it receive from us? Once true, it stays so. */
+bool roost_shm_peer_listens(const struct roost_shm_channel *ch, uint32_t seat);
+
+/* Frames that it has not consumed. Takes back the slots of the others. */
+uint32_t roost_shm_tx_pending(struct roost_shm_channel *ch, uint32_t seat);
+
+/* Has it sent frames that were not received? */
+bool roost_shm_rx_is_due(const struct roost_shm_channel *ch, uint32_t seat);
+
 /* ---- frames: hot -----------------------------------------------------------
  */
 
-/* As the functions of struct roost_port_io. Receiving also takes back the slots
- * that peers have consumed. Sending makes a system call only to wake a peer
- * that sleeps.
+/* As the functions of struct roost_frame_io. Receiving also takes back the
+ * slots that peers have consumed. Sending makes a system call only to wake a
+ * peer that sleeps. seats: where each frame goes; NULL: all to the default
+ * peer.
  */
 uint16_t roost_shm_rx_burst(struct roost_shm_channel *ch,
 			    struct rte_mbuf **pkts, uint16_t n);
-uint16_t roost_shm_tx_burst(struct roost_shm_channel *ch,
+uint16_t roost_shm_tx_burst(struct roost_shm_channel *ch, const uint32_t *seats,
 			    struct rte_mbuf **pkts, uint16_t n);
 
 /* A received frame that is to be kept for longer. Takes the mbuf. Returns one

@@ -18,9 +18,11 @@
 #define COPY_BYTES 192u
 /* What is copied of longer ones: more than all headers. */
 #define HEADER_BYTES 128u
-/* Received frames that may be held at the same time. */
+/* Received frames that the engine works on at the same time. */
 #define RX_MBUFS 1024u
 #define RX_WHOLE_MBUFS 128u
+/* Of frames that are kept, so many may be longer than COPY_BYTES. */
+#define KEPT_WHOLE_MAX 1024u
 
 enum seat_state {
 	SEAT_FREE,
@@ -43,6 +45,12 @@ struct seat {
 	 */
 	uint64_t blocked_since_ns;
 	uint32_t blocked_at;
+	/* Nothing is received before what the default peer's ring had when the
+	 * first frame came: up to position follows_to, once follows_begun.
+	 */
+	bool follows;
+	bool follows_begun;
+	uint32_t follows_to;
 	enum seat_state state;
 	struct roost_shm_peer peer;
 	struct roost_shm_counters counters;
@@ -56,11 +64,12 @@ struct roost_shm_channel {
 	uint64_t open;    /* bit set of seats in SEAT_OPEN */
 	uint64_t pending; /* of seats with frames that were not consumed */
 	uint64_t rung;    /* of seats to which this burst published */
-	uint64_t broken;  /* of seats to be told by roost_shm_next_broken() */
+	bool ends;        /* see roost_shm_channel_end() */
+	/* Of seats to be told by roost_shm_next_broken(). */
+	_Atomic uint64_t broken;
 	uint32_t share;   /* slots that each peer may always have */
 	uint32_t reserve; /* slots that are kept for shares */
 	uint32_t next_rx; /* seat from which the next burst receives first */
-	uint32_t last_tx; /* seat that the last frame went to */
 	uint32_t default_seat; /* or ROOST_SHM_NO_SEAT */
 	uint64_t patience_ns;
 	uint16_t port;
@@ -82,7 +91,8 @@ static inline void seat_break(struct roost_shm_channel *ch, uint32_t seat)
 	if (!(ch->open & seat_bit(seat)))
 		return;
 	ch->open &= ~seat_bit(seat);
-	ch->broken |= seat_bit(seat);
+	atomic_fetch_or_explicit(&ch->broken, seat_bit(seat),
+				 memory_order_relaxed);
 	if (ch->default_seat == seat)
 		ch->default_seat = ROOST_SHM_NO_SEAT;
 }

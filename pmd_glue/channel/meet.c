@@ -99,7 +99,7 @@ int roost_shm_listen(const char *name)
 
 static int check_trust(int fd, struct roost_peer_trust *trust)
 {
-	if (roost_peer_is_trusted(trust, fd))
+	if (!trust || roost_peer_is_trusted(trust, fd))
 		return fd;
 	roost_peer_report(trust, fd);
 	close(fd);
@@ -298,7 +298,7 @@ static int take_hello(struct roost_shm_meeting *m, struct packet *packet)
 	m->peer.doorbell = m->accepted ? m->doorbell : packet->fds[1];
 	m->doorbell = -1;
 	m->peer.seat = packet->message.seat;
-	memcpy(m->peer.mac.addr_bytes, packet->message.mac,
+	memcpy(m->peer_mac.addr_bytes, packet->message.mac,
 	       sizeof(packet->message.mac));
 	m->peer_mtu_bytes = packet->message.mtu_bytes;
 	m->met = true;

@@ -26,6 +26,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rte_ether.h>
+
 #include "pmd_glue/channel/channel.h"
 #include "pmd_glue/process/peer_trust.h"
 
@@ -43,8 +45,8 @@ int roost_shm_listen(const char *name);
  */
 int roost_shm_accept(int fd, struct roost_peer_trust *trust);
 
-/* Connect to who listens under a name. Returns as roost_shm_accept(), and
- * -ECONNREFUSED and -ENOENT: nobody listens.
+/* Connect to who listens under a name. trust NULL: whoever that is. Returns as
+ * roost_shm_accept(), and -ECONNREFUSED and -ENOENT: nobody listens.
  */
 int roost_shm_connect(const char *name, struct roost_peer_trust *trust);
 
@@ -63,6 +65,7 @@ struct roost_shm_meeting {
 	uint64_t until_ns;
 	/* The peer as it said, once met: the caller's, to join with it. */
 	struct roost_shm_peer peer;
+	struct rte_ether_addr peer_mac;
 	uint16_t peer_mtu_bytes;
 };
 

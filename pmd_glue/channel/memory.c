@@ -31,6 +31,11 @@ _Static_assert(sizeof(_Atomic uint64_t) == 8 && ATOMIC_LLONG_LOCK_FREE == 2,
 _Static_assert(sizeof(struct header) <= ROOST_SHM_WORD_STRIDE,
 	       "the word behind the header has its own lines");
 
+_Static_assert(2 * ROOST_SHM_WORD_STRIDE +
+			       ROOST_SHM_TALLIES * sizeof(uint64_t) <=
+		       PART_BYTES,
+	       "the tallies are in the header's part");
+
 static bool is_power_of_two(uint32_t n)
 {
 	return n != 0 && (n & (n - 1)) == 0;
@@ -73,7 +78,7 @@ static size_t offset_of_slots(const struct roost_shm_shape *shape)
 			  sizeof(uint64_t));
 }
 
-static size_t size_of(const struct roost_shm_shape *shape)
+size_t roost_shm_shape_bytes(const struct roost_shm_shape *shape)
 {
 	return offset_of_slots(shape) +
 	       part_bytes((size_t)shape->nb_slots * shape->slot_bytes);
@@ -85,8 +90,9 @@ static void lay_out(uint8_t *base, const struct roost_shm_shape *shape,
 	*mem = (struct roost_shm_memory){
 		.shape = *shape,
 		.base = base,
-		.size_bytes = size_of(shape),
+		.size_bytes = roost_shm_shape_bytes(shape),
 		.sleeps = base + ROOST_SHM_WORD_STRIDE,
+		.tallies = base + (size_t)2 * ROOST_SHM_WORD_STRIDE,
 		.counts = base + offset_of_counts(),
 		.rings = base + offset_of_rings(shape),
 		.slots = base + offset_of_slots(shape),
@@ -121,7 +127,8 @@ int roost_shm_memory_make(const struct roost_shm_shape *shape,
 	*mem = (struct roost_shm_memory){ .fd = -1 };
 	if (!is_shape(shape))
 		return -EINVAL;
-	fd = roost_sealed_make("roost-frames", size_of(shape), &base);
+	fd = roost_sealed_make("roost-frames", roost_shm_shape_bytes(shape),
+			       &base);
 	if (fd < 0)
 		return fd;
 	lay_out(base, shape, mem);
@@ -163,7 +170,8 @@ int roost_shm_memory_map(int fd, struct roost_shm_memory *mem)
 	if (!ret)
 		ret = read_shape(fd, &shape);
 	if (!ret)
-		ret = roost_sealed_map(fd, size_of(&shape), &base);
+		ret = roost_sealed_map(fd, roost_shm_shape_bytes(&shape),
+				       &base);
 	if (!ret)
 		lay_out(base, &shape, mem);
 	return ret;

@@ -10,7 +10,9 @@
  *
  *   header     constant: magic, version, sizes
  *   sleeps     one word: does the owner sleep (sleep.h)
- *   counts     one word per seat: frames consumed from the peer in that seat
+ *   tallies    what the owner tells others of itself, for people
+ *   counts     per seat one word: frames consumed from the peer in that seat;
+ *              and one that says whether the owner receives there
  *   rings      one per seat: descriptors of the frames for that peer (pipe.h)
  *   slots      the frames
  *
@@ -39,8 +41,8 @@
 #define ROOST_SHM_SLOTS 512u
 /* A peer never has more than half the slots (channel.h). */
 #define ROOST_SHM_RING_LEN 256u
-/* Sixteen peers and the daemon. */
-#define ROOST_SHM_SEATS 17u
+/* Sixteen peers, the daemon, and the one that replaces it. */
+#define ROOST_SHM_SEATS 18u
 
 #define ROOST_SHM_SLOT_BYTES_MAX 16384u
 #define ROOST_SHM_SLOTS_MAX 4096u
@@ -61,6 +63,7 @@ struct roost_shm_memory {
 	uint8_t *base; /* NULL: none. A peer's is mapped read-only */
 	size_t size_bytes;
 	uint8_t *sleeps; /* parts of it */
+	uint8_t *tallies;
 	uint8_t *counts;
 	uint8_t *rings;
 	uint8_t *slots;
@@ -71,6 +74,12 @@ struct roost_shm_memory {
  * lines in pairs.
  */
 #define ROOST_SHM_WORD_STRIDE 128u
+
+/* Words of tallies; what they count is not known here. */
+#define ROOST_SHM_TALLIES 32u
+
+/* How much memory a shape takes. Thread: any. */
+size_t roost_shm_shape_bytes(const struct roost_shm_shape *shape);
 
 /*
  * Make a memory of that shape, filled with zeros but for its header. The
@@ -108,12 +117,25 @@ roost_shm_sleeps(const struct roost_shm_memory *mem)
 	return (_Atomic uint64_t *)(void *)mem->sleeps;
 }
 
+static inline _Atomic uint64_t *
+roost_shm_tallies(const struct roost_shm_memory *mem)
+{
+	return (_Atomic uint64_t *)(void *)mem->tallies;
+}
+
 static inline _Atomic uint32_t *
 roost_shm_count(const struct roost_shm_memory *mem, uint32_t seat)
 {
 	return (_Atomic uint32_t *)(void *)(mem->counts +
 					    ROOST_SHM_WORD_STRIDE *
 						    (size_t)seat);
+}
+
+/* 1: the owner receives from the peer in that seat. */
+static inline _Atomic uint32_t *
+roost_shm_listens(const struct roost_shm_memory *mem, uint32_t seat)
+{
+	return roost_shm_count(mem, seat) + 1;
 }
 
 static inline _Atomic uint64_t *

@@ -29,6 +29,8 @@ void roost_shm_pipes_clear(const struct roost_shm_memory *ours, uint32_t seat)
 		atomic_store_explicit(&ring[i], 0, memory_order_relaxed);
 	atomic_store_explicit(roost_shm_count(ours, seat), 0,
 			      memory_order_relaxed);
+	atomic_store_explicit(roost_shm_listens(ours, seat), 0,
+			      memory_order_relaxed);
 }
 
 /* ---- the sender's end ------------------------------------------------------
@@ -61,6 +63,21 @@ uint32_t roost_shm_out_collect(struct roost_shm_out *out)
 	return n;
 }
 
+/* The slot stays in the word, which is otherwise that of the round before. */
+void roost_shm_out_withdraw(struct roost_shm_out *out)
+{
+	for (uint32_t at = out->freed; at != out->published; at++) {
+		_Atomic uint64_t *word = &out->ring[at & (out->ring_len - 1)];
+		const uint64_t now =
+			atomic_load_explicit(word, memory_order_relaxed);
+
+		atomic_store_explicit(word,
+				      (uint64_t)(at + 1 - out->ring_len) << 32 |
+					      (uint32_t)now,
+				      memory_order_release);
+	}
+}
+
 /* ---- the receiver's end ----------------------------------------------------
  */
 
@@ -84,6 +101,14 @@ static bool is_old(const struct roost_shm_in *in, uint64_t word)
 	if (in->taken < in->ring_len && word == 0)
 		return true;
 	return (uint32_t)(word >> 32) == in->taken + 1 - in->ring_len;
+}
+
+bool roost_shm_in_is_due(const struct roost_shm_in *in)
+{
+	/* Pairs with the release in roost_shm_out_publish(). */
+	return !is_old(in, atomic_load_explicit(
+				   &in->ring[in->taken & (in->ring_len - 1)],
+				   memory_order_acquire));
 }
 
 static enum roost_shm_fault check(const struct roost_shm_in *in, uint64_t word)

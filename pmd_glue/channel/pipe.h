@@ -98,17 +98,34 @@ static inline void roost_shm_out_publish(struct roost_shm_out *out,
  */
 uint32_t roost_shm_out_collect(struct roost_shm_out *out);
 
-/* The slot of the i-th oldest pending frame. */
+/* Our own word of the i-th oldest pending frame: nobody else can have written
+ * it.
+ */
+static inline uint64_t roost_shm_out_word(const struct roost_shm_out *out,
+					  uint32_t i)
+{
+	return atomic_load_explicit(
+		&out->ring[(out->freed + i) & (out->ring_len - 1)],
+		memory_order_relaxed);
+}
+
+/* Its slot, and its length. */
 static inline uint32_t roost_shm_out_slot(const struct roost_shm_out *out,
 					  uint32_t i)
 {
-	/* Our own word: nobody else can have written it. */
-	uint64_t word = atomic_load_explicit(
-		&out->ring[(out->freed + i) & (out->ring_len - 1)],
-		memory_order_relaxed);
-
-	return (uint32_t)(word >> 16) & 0xffff;
+	return (uint32_t)(roost_shm_out_word(out, i) >> 16) & 0xffff;
 }
+
+static inline uint32_t roost_shm_out_len_bytes(const struct roost_shm_out *out,
+					       uint32_t i)
+{
+	return (uint32_t)roost_shm_out_word(out, i) & 0xffff;
+}
+
+/* Take the pending frames back from a receiver that may still look: what it has
+ * not taken is none any more. Their slots are read as before.
+ */
+void roost_shm_out_withdraw(struct roost_shm_out *out);
 
 static inline void roost_shm_out_free(struct roost_shm_out *out, uint32_t n)
 {
@@ -147,6 +164,11 @@ void roost_shm_in_open(struct roost_shm_in *in,
  */
 uint32_t roost_shm_in_take(struct roost_shm_in *in,
 			   struct roost_shm_entry *entries, uint32_t n);
+
+/* Was a frame published that is not taken, or another word? Whether there is
+ * room for it or not.
+ */
+bool roost_shm_in_is_due(const struct roost_shm_in *in);
 
 /* Give the n oldest taken frames back: nobody reads them any more. */
 static inline void roost_shm_in_give(struct roost_shm_in *in, uint32_t n)

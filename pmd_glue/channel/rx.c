@@ -63,17 +63,19 @@ static void set_mbuf(struct rte_mbuf *mbuf, uint16_t port, uint32_t len_bytes,
 }
 
 static void set_in_place(struct rte_mbuf *mbuf, const uint8_t *frame,
-			 atomic_bool *done)
+			 atomic_bool *done, uint32_t from)
 {
 	struct roost_in_place *p = rte_mbuf_to_priv(mbuf);
 
 	p->frame = frame;
 	p->done = done;
+	p->from = from;
 }
 
 /* A frame that cannot stay where it is, as a whole. NULL: no mbuf is free. */
 static struct rte_mbuf *copy_whole(struct roost_shm_channel *ch,
-				   const uint8_t *frame, uint32_t len_bytes)
+				   const uint8_t *frame, uint32_t len_bytes,
+				   uint32_t from)
 {
 	struct rte_mbuf *mbuf;
 
@@ -81,7 +83,7 @@ static struct rte_mbuf *copy_whole(struct roost_shm_channel *ch,
 		return NULL;
 	memcpy(rte_pktmbuf_mtod(mbuf, void *), frame, len_bytes);
 	set_mbuf(mbuf, ch->port, len_bytes, (uint16_t)len_bytes);
-	set_in_place(mbuf, NULL, NULL);
+	set_in_place(mbuf, NULL, NULL, from);
 	return mbuf;
 }
 
@@ -100,7 +102,7 @@ static struct rte_mbuf *receive(struct roost_shm_channel *ch, struct seat *s,
 	if (entry->len_bytes <= COPY_BYTES) {
 		memcpy(copy, frame, entry->len_bytes);
 		set_mbuf(mbuf, ch->port, entry->len_bytes, entry->len_bytes);
-		set_in_place(mbuf, NULL, NULL);
+		set_in_place(mbuf, NULL, NULL, s->peer.from);
 		atomic_store_explicit(done, true, memory_order_relaxed);
 		return mbuf;
 	}
@@ -108,13 +110,13 @@ static struct rte_mbuf *receive(struct roost_shm_channel *ch, struct seat *s,
 	if (likely(may_be_in_place(copy))) {
 		set_mbuf(mbuf, ch->port, entry->len_bytes, HEADER_BYTES);
 		atomic_store_explicit(done, false, memory_order_relaxed);
-		set_in_place(mbuf, frame, done);
+		set_in_place(mbuf, frame, done, s->peer.from);
 		s->counters.rx_in_place_pkts++;
 		return mbuf;
 	}
-	set_in_place(mbuf, NULL, NULL);
+	set_in_place(mbuf, NULL, NULL, s->peer.from);
 	rte_mbuf_raw_free(mbuf);
-	mbuf = copy_whole(ch, frame, entry->len_bytes);
+	mbuf = copy_whole(ch, frame, entry->len_bytes, s->peer.from);
 	atomic_store_explicit(done, true, memory_order_relaxed);
 	return mbuf;
 }
@@ -187,6 +189,26 @@ static uint32_t receive_from(struct roost_shm_channel *ch, struct seat *s,
 	return nb;
 }
 
+/* May frames of the peer be received now? See "Order" in channel.h. */
+static bool is_next(const struct roost_shm_channel *ch, struct seat *s)
+{
+	const struct roost_shm_in *first;
+
+	if (!roost_shm_in_is_due(&s->in))
+		return false;
+	if (ch->default_seat != ROOST_SHM_NO_SEAT) {
+		first = &ch->seats[ch->default_seat].in;
+		if (!s->follows_begun)
+			s->follows_to = first->taken + first->ring_len;
+		s->follows_begun = true;
+		if (roost_shm_in_is_due(first) &&
+		    (int32_t)(s->follows_to - first->taken) > 0)
+			return false;
+	}
+	s->follows = false;
+	return true;
+}
+
 /* ---- all peers
  * ----------------------------------------------------------------- */
 
@@ -209,6 +231,8 @@ uint16_t roost_shm_rx_burst(struct roost_shm_channel *ch,
 		uint32_t i = ((uint32_t)__builtin_ctzll(seats) + first) % 64;
 		struct seat *s = &ch->seats[i];
 
+		if (unlikely(s->follows) && !is_next(ch, s))
+			continue;
 		nb += receive_from(ch, s, pkts + nb, n - nb);
 		if (unlikely(s->in.fault != ROOST_SHM_OK))
 			seat_break(ch, i);
@@ -227,7 +251,8 @@ struct rte_mbuf *roost_shm_keep(struct roost_shm_channel *ch,
 
 	if (!roost_is_in_place(mbuf))
 		return mbuf;
-	copy = copy_whole(ch, roost_in_place_frame(mbuf), mbuf->pkt_len);
+	copy = copy_whole(ch, roost_in_place_frame(mbuf), mbuf->pkt_len,
+			  roost_in_place_from(mbuf));
 	if (copy)
 		/* What was checked is what is kept. */
 		memcpy(rte_pktmbuf_mtod(copy, void *),

@@ -11,6 +11,7 @@
 
 #include <rte_mbuf.h>
 
+#include "lib/wire/frame.h"
 #include "pmd_glue/channel/channel_priv.h"
 #include "pmd_glue/channel/sleep.h"
 #include "pmd_glue/process/clock.h"
@@ -42,7 +43,6 @@ static void free_oldest(struct roost_shm_channel *ch, struct seat *s,
 						    roost_shm_out_slot(&s->out,
 								       i)));
 
-			/* A frame to a group has several readers. */
 			if (mbuf)
 				mbufs[nb++] = mbuf;
 		}
@@ -70,8 +70,16 @@ void roost_shm_tx_discard(struct roost_shm_channel *ch, uint32_t seat)
 {
 	struct seat *s = &ch->seats[seat];
 
+	if (!ch->ends)
+		roost_shm_out_withdraw(&s->out);
 	free_oldest(ch, s, roost_shm_out_pending(&s->out));
 	ch->pending &= ~seat_bit(seat);
+}
+
+uint32_t roost_shm_tx_pending(struct roost_shm_channel *ch, uint32_t seat)
+{
+	roost_shm_tx_collect(ch, seat);
+	return roost_shm_out_pending(&ch->seats[seat].out);
 }
 
 /* ---- room
@@ -90,7 +98,7 @@ static bool has_room(const struct roost_shm_channel *ch, const struct seat *s)
 /* Does a peer without room read? It does as long as the last
  * ROOST_SHM_PROGRESS_PKTS frames took less than the channel's patience.
  */
-static bool is_reading(const struct roost_shm_channel *ch, struct seat *s)
+static bool is_reading(struct seat *s)
 {
 	const uint64_t now_ns = roost_now_ns();
 
@@ -99,7 +107,7 @@ static bool is_reading(const struct roost_shm_channel *ch, struct seat *s)
 		s->blocked_since_ns = now_ns;
 		s->blocked_at = s->out.freed;
 	}
-	return now_ns - s->blocked_since_ns < ch->patience_ns;
+	return now_ns - s->blocked_since_ns < s->peer.patience_ns;
 }
 
 /* ---- one frame
@@ -165,7 +173,7 @@ static enum outcome send_to(struct roost_shm_channel *ch, uint32_t seat,
 
 	if (unlikely(!has_room(ch, s))) {
 		roost_shm_tx_collect(ch, seat);
-		if (!has_room(ch, s) && is_reading(ch, s))
+		if (!has_room(ch, s) && is_reading(s))
 			return OUTCOME_WAITS;
 		/* A peer that broke the rules has left ch->open. */
 		if (!has_room(ch, s) || !(ch->open & seat_bit(seat))) {
@@ -185,79 +193,14 @@ static enum outcome send_to(struct roost_shm_channel *ch, uint32_t seat,
 	return OUTCOME_PUBLISHED;
 }
 
-/* To all peers that have room. Takes the frame. */
-static void send_to_all(struct roost_shm_channel *ch, struct rte_mbuf *mbuf)
-{
-	struct rte_mbuf *copy = mbuf;
-
-	if (!is_in_slot(ch, mbuf)) {
-		copy = copy_to_slot(ch, mbuf, &ch->lost);
-		rte_pktmbuf_free(mbuf);
-		if (!copy)
-			return;
-	}
-	for (uint64_t seats = ch->open; seats != 0; seats &= seats - 1) {
-		uint32_t i = (uint32_t)__builtin_ctzll(seats);
-
-		if (!has_room(ch, &ch->seats[i]))
-			roost_shm_tx_collect(ch, i);
-		if (!(ch->open & seat_bit(i)))
-			continue;
-		if (!has_room(ch, &ch->seats[i])) {
-			ch->seats[i].counters.tx_unread_pkts++;
-			continue;
-		}
-		rte_mbuf_refcnt_update(copy, 1);
-		publish(ch, i, copy);
-	}
-	rte_pktmbuf_free(copy);
-}
-
 /* ---- bursts
  * ---------------------------------------------------------------------- */
 
-static bool is_for(const struct roost_shm_channel *ch, uint32_t seat,
-		   const struct rte_ether_addr *mac)
-{
-	return (ch->open & seat_bit(seat)) &&
-	       rte_is_same_ether_addr(&ch->seats[seat].peer.mac, mac);
-}
-
-/* The seat that a frame to a unicast MAC goes to. */
-static uint32_t find_seat(struct roost_shm_channel *ch,
-			  const struct rte_ether_addr *mac)
-{
-	if (likely(is_for(ch, ch->last_tx, mac)))
-		return ch->last_tx;
-	for (uint64_t seats = ch->open; seats != 0; seats &= seats - 1) {
-		uint32_t i = (uint32_t)__builtin_ctzll(seats);
-
-		if (is_for(ch, i, mac)) {
-			ch->last_tx = i;
-			return i;
-		}
-	}
-	return ch->default_seat;
-}
-
-static enum outcome send_frame(struct roost_shm_channel *ch,
+static enum outcome send_frame(struct roost_shm_channel *ch, uint32_t seat,
 			       struct rte_mbuf *mbuf)
 {
-	const struct rte_ether_addr *to =
-		rte_pktmbuf_mtod(mbuf, const struct rte_ether_addr *);
-	uint32_t seat;
-
-	if (unlikely(mbuf->data_len < RTE_ETHER_HDR_LEN)) {
-		ch->lost.tx_no_peer_pkts++;
-		rte_pktmbuf_free(mbuf);
-		return OUTCOME_DROPPED;
-	}
-	if (unlikely(rte_is_multicast_ether_addr(to))) {
-		send_to_all(ch, mbuf);
-		return OUTCOME_PUBLISHED;
-	}
-	seat = find_seat(ch, to);
-	if (likely(seat != ROOST_SHM_NO_SEAT))
+	if (likely(seat < ROOST_SHM_SEATS_MAX && (ch->open & seat_bit(seat)) &&
+		   mbuf->data_len >= ROOST_ETH_LEN))
 		return send_to(ch, seat, mbuf);
 	ch->lost.tx_no_peer_pkts++;
 	rte_pktmbuf_free(mbuf);
@@ -274,13 +217,14 @@ static void ring(struct seat *s)
 		    MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-uint16_t roost_shm_tx_burst(struct roost_shm_channel *ch,
+uint16_t roost_shm_tx_burst(struct roost_shm_channel *ch, const uint32_t *seats,
 			    struct rte_mbuf **pkts, uint16_t n)
 {
 	uint16_t i;
 
 	for (i = 0; i < n; i++)
-		if (send_frame(ch, pkts[i]) == OUTCOME_WAITS)
+		if (send_frame(ch, seats ? seats[i] : ch->default_seat,
+			       pkts[i]) == OUTCOME_WAITS)
 			break;
 	for (; ch->rung != 0; ch->rung &= ch->rung - 1) {
 		struct seat *s = &ch->seats[__builtin_ctzll(ch->rung)];

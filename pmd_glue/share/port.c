@@ -38,7 +38,10 @@ static uint16_t rx_burst(void *ctx, uint16_t queue __attribute__((unused)),
 {
 	struct roost_share_port *p = ctx;
 
-	return roost_shm_rx_burst(p->channel, pkts, n);
+	n = roost_shm_rx_burst(p->channel, pkts, n);
+	if (unlikely(roost_shm_has_broken(p->channel)))
+		roost_control_wake();
+	return n;
 }
 
 static uint16_t tx_burst(void *ctx, uint16_t queue __attribute__((unused)),
@@ -46,7 +49,7 @@ static uint16_t tx_burst(void *ctx, uint16_t queue __attribute__((unused)),
 {
 	struct roost_share_port *p = ctx;
 
-	return roost_shm_tx_burst(p->channel, pkts, n);
+	return roost_shm_tx_burst(p->channel, NULL, pkts, n);
 }
 
 /* All that is not RoCEv2 is the daemon's. */
@@ -117,7 +120,6 @@ static int join(struct roost_share_port *p, struct roost_share_grant *grant)
 	};
 	int ret;
 
-	memcpy(peer.mac.addr_bytes, grant->attached.mac, 6);
 	p->granted = grant->attached;
 	p->page = grant->page;
 	grant->memory.base = NULL;

@@ -96,7 +96,7 @@ static void give(struct fuzz_in *in)
 	if (!mbuf)
 		return;
 	memset(rte_pktmbuf_append(mbuf, len), fuzz_u8(in), len);
-	if (roost_shm_tx_burst(victim, &mbuf, 1) == 0)
+	if (roost_shm_tx_burst(victim, NULL, &mbuf, 1) == 0)
 		rte_pktmbuf_free(mbuf);
 }
 

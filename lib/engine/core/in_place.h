@@ -33,6 +33,10 @@ struct roost_in_place {
 	const uint8_t *frame; /* the whole frame, if it is in place */
 	/* Set to true when the mbuf is freed; NULL: nothing is held. */
 	atomic_bool *done;
+	/* Who sent it, by a number of the port's: struct roost_frame_io says
+	 * whether such a sender may send from a QPN. 0: any may.
+	 */
+	uint32_t from;
 };
 
 /* pool_config of mempools whose mbufs have such a private area points to it. */
@@ -53,6 +57,14 @@ static inline const uint8_t *roost_in_place_frame(struct rte_mbuf *mbuf)
 	const struct roost_in_place *p = rte_mbuf_to_priv(mbuf);
 
 	return p->frame;
+}
+
+/* The sender of a received mbuf of such a pool. */
+static inline uint32_t roost_in_place_from(struct rte_mbuf *mbuf)
+{
+	const struct roost_in_place *p = rte_mbuf_to_priv(mbuf);
+
+	return p->from;
 }
 
 #endif

@@ -13,6 +13,7 @@
  */
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <roost/gid.h>
@@ -94,6 +95,13 @@ struct roost_frame_io {
 	 * at a time; must not block.
 	 */
 	void (*punt)(void *ctx, struct rte_mbuf *pkt);
+	/* May a sender send from that QPN? Asked for each frame from outside
+	 * whose sender is not 0 (lib/engine/core/in_place.h): of a datagram for
+	 * its source QPN, of another packet for the QPN that the local QP is
+	 * connected to. The port's frames are then all in mbufs that say who
+	 * sent them. NULL: any may. Thread: workers, several at a time; hot.
+	 */
+	bool (*may_send)(void *ctx, uint32_t from, uint32_t qpn);
 	/* A worker has work that it does not see by itself: let it have a turn
 	 * soon. NULL: every worker gets turns anyway. Thread: any.
 	 */

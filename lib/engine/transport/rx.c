@@ -4,6 +4,8 @@
 
 /* Hot: once per received frame. No allocation, system call, log or lock. */
 
+#include <string.h>
+
 #include <rte_mbuf.h>
 
 #include "lib/engine/transport/gsi_priv.h"
@@ -230,6 +232,34 @@ static enum roost_drop deliver_multicast(struct roost_worker *w,
 	return drop;
 }
 
+/* A frame straight from another client of a shared port: the checks that the
+ * switch makes of all others. The QP's address check follows.
+ */
+static __rte_noinline enum roost_drop
+check_sender(const struct roost_port *port, const struct roost_frame *frame,
+	     const struct roost_pkt *pkt, const struct roost_qp *qp)
+{
+	const struct roost_frame_io *io = &port->frame_io;
+	const uint32_t qpn =
+		qp->type == ROOST_QPT_UD ? pkt->src_qpn : qp->attr.dest_qpn;
+	uint8_t own[6];
+
+	roost_neigh_mac(atomic_load_explicit(&port->own.mac_gen,
+					     memory_order_relaxed),
+			own);
+	if (memcmp(frame->src_mac, own, sizeof(own)) != 0 ||
+	    !roost_port_owns(port, &frame->sgid))
+		return ROOST_DROP_SRC_ADDR;
+	return io->may_send(io->ctx, frame->from, qpn) ? ROOST_DROP_NONE
+						       : ROOST_DROP_QPN;
+}
+
+/* Its sender; 0: the switch has checked the frame, or there is none. */
+static __rte_noinline uint32_t sender_of(struct rte_mbuf *mbuf, bool looped)
+{
+	return looped ? 0 : roost_in_place_from(mbuf);
+}
+
 static void receive(struct roost_worker *w, unsigned int port_index,
 		    const struct roost_frame *frame)
 {
@@ -241,12 +271,16 @@ static void receive(struct roost_worker *w, unsigned int port_index,
 
 	drop = check_frame(w->dev, port_index, frame, &pkt, &group);
 	if (drop == ROOST_DROP_NONE && pkt.dest_qpn == ROOST_GSI_QPN) {
-		drop = roost_gsi_take(w, port_index, frame, &pkt);
+		drop = frame->from ? ROOST_DROP_QPN
+				   : roost_gsi_take(w, port_index, frame, &pkt);
 	} else if (drop == ROOST_DROP_NONE && pkt.dest_qpn == ROOST_MCAST_QPN) {
-		drop = !group ? ROOST_DROP_QPN
-			      : deliver_multicast(w, group, frame, &pkt);
+		drop = !group || frame->from
+			       ? ROOST_DROP_QPN
+			       : deliver_multicast(w, group, frame, &pkt);
 	} else if (drop == ROOST_DROP_NONE) {
 		drop = find_qp(w, frame, &pkt, &qp);
+		if (drop == ROOST_DROP_NONE && unlikely(frame->from != 0))
+			drop = check_sender(port, frame, &pkt, qp);
 		if (drop == ROOST_DROP_NONE)
 			drop = deliver(w, qp, port_index, frame, &pkt);
 	}
@@ -364,6 +398,9 @@ again:
 		break;
 	case ROOST_FRAME_ROCE:
 		frame.looped = from & ROOST_LOOPED;
+		frame.from = 0;
+		if (unlikely(port->frame_io.may_send != NULL))
+			frame.from = sender_of(mbuf, frame.looped);
 		w->counters.rx_pkts++;
 		w->counters.rx_bytes += mbuf->pkt_len;
 		receive(w, port_index, &frame);

@@ -33,13 +33,13 @@ struct roost_shm_channel *pair_open(uint32_t nb_seats)
 	return ch;
 }
 
-void pair_join_end(struct roost_shm_channel *ch, uint8_t party, int memory_fd,
+void pair_join_end(struct roost_shm_channel *ch, uint32_t from, int memory_fd,
 		   uint32_t their_seat, int fd, bool is_default)
 {
 	struct roost_shm_peer peer = {
 		.seat = their_seat,
 		.doorbell = fd,
-		.mac.addr_bytes = { 2, 0, 0, 0, 0, party },
+		.from = from,
 		.is_default = is_default,
 	};
 	int seat = roost_shm_seat_take(ch);
@@ -114,11 +114,22 @@ struct rte_mbuf *pair_frame(struct roost_shm_channel *ch, uint8_t from,
 	return mbuf;
 }
 
+uint16_t pair_send(struct roost_shm_channel *ch, uint32_t seat,
+		   struct rte_mbuf **mbufs, uint16_t n)
+{
+	uint32_t seats[64];
+
+	assert_true(n <= 64);
+	for (uint16_t i = 0; i < n; i++)
+		seats[i] = seat;
+	return roost_shm_tx_burst(ch, seats, mbufs, n);
+}
+
 bool pair_is_frame(struct rte_mbuf *mbuf, uint8_t from, uint8_t to,
 		   uint32_t qpn, uint32_t len_bytes, uint32_t number)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	uint8_t frame[ROOST_SHM_SLOT_BYTES];
+	uint8_t frame[ROOST_SHM_SLOT_BYTES_MAX];
 
 	pair_write_frame(frame, from, to, qpn, len_bytes, number);
 	if (mbuf->pkt_len != len_bytes || mbuf->nb_segs != 1 ||

@@ -6,7 +6,7 @@
 
 /*
  * Channels of one process or of several, joined without a handshake, and frames
- * to send by them. Party i has the MAC 02:00:00:00:00:i.
+ * to send by them. Frames of party i have the MAC 02:00:00:00:00:i.
  */
 
 #include <stdbool.h>
@@ -26,11 +26,11 @@ extern uint64_t pair_patience_ns;
 /* A channel with 64 slots and up to nb_seats peers. */
 struct roost_shm_channel *pair_open(uint32_t nb_seats);
 
-/* Join one end: the peer is party `party`, its memory is memory_fd, in which we
- * have their_seat; fd is our end of the doorbell. In seat 0, 1 ... as they
- * come.
+/* Join one end: the peer's frames are from `from`, its memory is memory_fd, in
+ * which we have their_seat; fd is our end of the doorbell. In seat 0, 1 ... as
+ * they come.
  */
-void pair_join_end(struct roost_shm_channel *ch, uint8_t party, int memory_fd,
+void pair_join_end(struct roost_shm_channel *ch, uint32_t from, int memory_fd,
 		   uint32_t their_seat, int fd, bool is_default);
 
 /* Join two channels of this process, parties a_party and b_party. */
@@ -55,6 +55,10 @@ static inline uint8_t pair_payload(uint32_t number, uint32_t offset)
 struct rte_mbuf *pair_frame(struct roost_shm_channel *ch, uint8_t from,
 			    uint8_t to, uint32_t qpn, uint32_t len_bytes,
 			    uint32_t number);
+
+/* A burst to the peer in a seat. */
+uint16_t pair_send(struct roost_shm_channel *ch, uint32_t seat,
+		   struct rte_mbuf **mbufs, uint16_t n);
 
 /* Is mbuf this frame, all of it? In place or not. */
 bool pair_is_frame(struct rte_mbuf *mbuf, uint8_t from, uint8_t to,

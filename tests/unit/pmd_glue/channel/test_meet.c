@@ -98,7 +98,7 @@ static void meet__and_frames_pass(void **state)
 	assert_int_equal(roost_shm_meet_look(&mb, NOW), 1);
 	assert_int_equal(ma.peer_mtu_bytes, 1500);
 	assert_int_equal(mb.peer_mtu_bytes, 9000);
-	assert_memory_equal(&mb.peer.mac, &self_a.mac, 6);
+	assert_memory_equal(&mb.peer_mac, &self_a.mac, 6);
 	assert_int_equal(roost_shm_peer_join(a, ma.seat, &ma.peer), 0);
 	assert_int_equal(roost_shm_peer_join(b, mb.seat, &mb.peer), 0);
 	/* No time is too late for who has met. */
@@ -106,7 +106,7 @@ static void meet__and_frames_pass(void **state)
 
 	assert_true(roost_shm_sleep(b));
 	mbuf = pair_frame(a, 1, 2, 0x1234, 1000, 1);
-	assert_int_equal(roost_shm_tx_burst(a, &mbuf, 1), 1);
+	assert_int_equal(pair_send(a, 0, &mbuf, 1), 1);
 	assert_int_equal(poll(&(struct pollfd){ .fd = roost_shm_channel_fd(b),
 						.events = POLLIN },
 			      1, 0),

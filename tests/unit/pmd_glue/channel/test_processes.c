@@ -131,7 +131,7 @@ static void send_one(struct party *p, uint8_t from, uint8_t to, uint32_t i)
 
 	while (!(mbuf = pair_frame(p->ch, from, to, QPN, len_of(i), i)))
 		roost_shm_rx_burst(p->ch, &none, 0);
-	while (roost_shm_tx_burst(p->ch, &mbuf, 1) == 0) {
+	while (pair_send(p->ch, p->m.seat, &mbuf, 1) == 0) {
 		sched_yield();
 		roost_shm_rx_burst(p->ch, &none, 0);
 	}
@@ -212,7 +212,7 @@ static void pump_and_flip(struct party *p)
 
 		while (!(mbuf = pair_frame(p->ch, 2, 1, QPN, 1000, i)))
 			roost_shm_rx_burst(p->ch, &none, 0);
-		while (roost_shm_tx_burst(p->ch, &mbuf, 1) == 0)
+		while (pair_send(p->ch, p->m.seat, &mbuf, 1) == 0)
 			sched_yield();
 	}
 }
@@ -374,7 +374,8 @@ static void processes__peer_lies(void **state)
 			}
 			nb_pkts += n;
 			mbufs[0] = pair_frame(a.ch, 1, 2, QPN, 500, 0);
-			if (mbufs[0] && roost_shm_tx_burst(a.ch, mbufs, 1) == 0)
+			if (mbufs[0] &&
+			    pair_send(a.ch, a.m.seat, mbufs, 1) == 0)
 				rte_pktmbuf_free(mbufs[0]);
 			seat = roost_shm_next_broken(a.ch, &fault);
 		}
