@@ -19,6 +19,7 @@
 /* The first one that takes a port's configuration is its backend. */
 static const struct roost_backend *const backends[] = {
 	&roost_shared,
+	&roost_link,
 	&roost_ethdev,
 };
 

@@ -46,7 +46,8 @@ struct roost_twin {
 	/* Constant while the thread runs. */
 	struct roost_tap tap;
 	uint32_t frame_max_bytes;
-	struct rte_mempool *pool; /* of frames from the kernel */
+	struct rte_mempool *pool;     /* of frames from the kernel */
+	struct rte_mempool *own_pool; /* the same, if it is ours */
 	struct roost_worker *worker;
 	uint8_t port_num;
 	struct roost_progress *progress;
@@ -227,10 +228,14 @@ static int make_pool(struct roost_twin *t, const struct roost_twin_conf *conf)
 	char name[RTE_MEMPOOL_NAMESIZE];
 
 	snprintf(name, sizeof(name), "roost_%s", conf->name);
-	t->pool =
+	t->pool = conf->pool;
+	if (t->pool)
+		return 0;
+	t->own_pool =
 		rte_pktmbuf_pool_create(name, POOL_MBUFS, 0, 0,
 					(uint16_t)(room + RTE_PKTMBUF_HEADROOM),
 					conf->socket_id);
+	t->pool = t->own_pool;
 	return t->pool ? 0 : -ENOMEM;
 }
 
@@ -306,6 +311,6 @@ void roost_twin_free(struct roost_twin *t)
 	free(t->to_kernel);
 	if (t->wake_fd >= 0)
 		close(t->wake_fd);
-	rte_mempool_free(t->pool);
+	rte_mempool_free(t->own_pool);
 	free(t);
 }

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 struct rte_mbuf;
+struct rte_mempool;
 struct roost_progress;
 struct roost_twin;
 struct roost_worker;
@@ -34,6 +35,10 @@ struct roost_twin_conf {
 	uint8_t mac[6];
 	uint32_t ip_mtu_bytes; /* its MTU, and the largest one it may get */
 	int socket_id;         /* NUMA node of the port's memory */
+	/* Its frames come from this pool, whose mbufs hold a byte more than the
+	 * longest frame; borrowed. NULL: from one of its own, in EAL's memory.
+	 */
+	struct rte_mempool *pool;
 };
 
 /*
@@ -54,7 +59,7 @@ int roost_twin_start(struct roost_twin *twin, struct roost_worker *worker,
  * nothing.
  */
 void roost_twin_stop(struct roost_twin *twin);
-/* Free the twin. All its packets are back in its pool. */
+/* Free the twin. All its packets are back in the pool. */
 void roost_twin_free(struct roost_twin *twin);
 
 /* Give a frame to the kernel. Takes the frame; drops it if the ring is full.

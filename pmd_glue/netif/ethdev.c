@@ -11,6 +11,7 @@
 #include <rte_common.h>
 #include <rte_eal.h>
 
+#include "pmd_glue/cable/cable.h"
 #include "pmd_glue/kernel/pci.h"
 #include "pmd_glue/netif/interface.h"
 #include "pmd_glue/port/eal.h"
@@ -39,6 +40,11 @@ static bool takes(const struct roost_port_config *conf __attribute__((unused)))
 	return true;
 }
 
+static bool takes_link(const struct roost_port_config *conf)
+{
+	return conf->link[0] != '\0';
+}
+
 /* Collect what a port needs of EAL, before EAL is started. */
 static void look_at_port(const char *devargs, struct roost_eal_conf *conf)
 {
@@ -60,6 +66,8 @@ static int prepare(const struct roost_config *config)
 	for (unsigned int i = 0; i < config->nb_ports; i++) {
 		const char *devargs = config->ports[i].devargs;
 
+		if (!devargs[0])
+			continue; /* a port without EAL */
 		look_at_port(devargs, &conf);
 		nb_queues = roost_port_spec_nb_queues(
 			devargs, RTE_MAX(config->nb_workers, 1u));
@@ -119,7 +127,8 @@ static int open_port(const struct roost_config *config, unsigned int index,
 		roost_report("port%u: no memory", index);
 		return -ENOMEM;
 	}
-	s->base.backend = &roost_ethdev;
+	s->base.backend =
+		takes_link(&config->ports[index]) ? &roost_link : &roost_ethdev;
 	ret = roost_interface_open(s, config, index);
 	if (ret) {
 		free(s);
@@ -188,7 +197,9 @@ static bool is_waiting(const struct roost_backend_port *port)
 	return roost_subport_is_waiting(&of_const(port)->subport);
 }
 
-/* Is it a link whose other end is free? */
+/* Is it a memif port without a peer? An end of a link sleeps until its peer
+ * wakes it.
+ */
 static bool is_cut_off(const struct roost_backend_port *port)
 {
 	const struct roost_ethport *p = of_const(port)->port;
@@ -217,8 +228,12 @@ static void view(const struct roost_backend_port *port,
 		.missed_pkts = atomic_load_explicit(&s->subport.missed_pkts,
 						    memory_order_relaxed),
 	};
-	snprintf(v->device, sizeof(v->device), "DPDK device %s",
-		 s->port->devargs);
+	if (s->port->cable)
+		snprintf(v->device, sizeof(v->device), "end %u",
+			 roost_cable_end(s->port->cable));
+	else
+		snprintf(v->device, sizeof(v->device), "DPDK device %s",
+			 s->port->devargs);
 	memcpy(v->mac, s->inet.mac, sizeof(v->mac));
 	if (nl_link && nl_link->state.there)
 		memcpy(v->interface, nl_link->state.name, sizeof(v->interface));
@@ -246,27 +261,26 @@ static void remove_port(struct roost_backend_port *port, const char *why)
 	roost_interface_remove(of(port), why);
 }
 
+/* What every port with an interface has. */
+#define INTERFACE                                                              \
+	.open = open_port, .start = start, .run = run, .leave = leave,         \
+	.quiesce = quiesce, .close = close_port, .free = free_port,            \
+	.exit = return_mtu, .arm = arm, .disarm = disarm,                      \
+	.is_waiting = is_waiting, .is_cut_off = is_cut_off, .view = view,      \
+	.set_admin = set_admin, .add_addr = add_addr, .del_addr = del_addr,    \
+	.remove = remove_port
+
 const struct roost_backend roost_ethdev = {
 	.name = "ethdev",
 	.takes = takes,
 	.prepare = prepare,
 	.is_inherited = roost_eal_is_inherited,
 	.report_process = report_process,
-	.open = open_port,
-	.start = start,
-	.run = run,
-	.leave = leave,
-	.quiesce = quiesce,
-	.close = close_port,
-	.free = free_port,
-	.exit = return_mtu,
-	.arm = arm,
-	.disarm = disarm,
-	.is_waiting = is_waiting,
-	.is_cut_off = is_cut_off,
-	.view = view,
-	.set_admin = set_admin,
-	.add_addr = add_addr,
-	.del_addr = del_addr,
-	.remove = remove_port,
+	INTERFACE,
+};
+
+const struct roost_backend roost_link = {
+	.name = "link",
+	.takes = takes_link,
+	INTERFACE,
 };

@@ -5,12 +5,15 @@
 #define ROOST_PMD_GLUE_NETIF_ETHDEV_H
 
 /*
- * The backend of DPDK's ports, and of links, which are memif ports. Each port
- * is a network interface (interface.h). It starts EAL.
+ * The backends of DPDK's ports, which starts EAL, and of links, which needs
+ * none. Each port is a network interface (interface.h).
  */
 
 #include "pmd_glue/backend/backend.h"
 
+/* For all ports that no other backend takes. */
 extern const struct roost_backend roost_ethdev;
+/* For ports with the key `link`. */
+extern const struct roost_backend roost_link;
 
 #endif

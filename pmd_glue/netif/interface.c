@@ -16,6 +16,7 @@
 #include "lib/config/resolve.h"
 #include "lib/engine/sched/worker.h"
 #include "lib/wire/frame.h"
+#include "pmd_glue/cable/cable.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/control.h"
 #include "pmd_glue/host/ether.h"
@@ -68,6 +69,9 @@ static void punt(void *ctx, struct rte_mbuf *pkt)
 	struct roost_interface *s = ctx;
 	struct rte_mbuf *copy;
 
+	pkt = roost_ethport_keep(s->port, pkt);
+	if (!pkt)
+		return;
 	if (!s->twin) {
 		punt_to_host(s, pkt);
 		return;
@@ -168,7 +172,7 @@ static struct roost_prefixes configured_addrs(const struct roost_interface *s,
 	if (addrs.nb == 0 && config->ports[index].link[0] != '\0')
 		addrs.v[addrs.nb++] =
 			roost_config_link_ip(config, index,
-					     s->subport.shared_port->link.end);
+					     roost_cable_end(s->port->cable));
 	return addrs;
 }
 
@@ -433,8 +437,6 @@ uint64_t roost_interface_run(struct roost_interface *s, uint64_t now_ns)
 	if (now_ns >= s->watch_at_ns || s->port->has_lsc ||
 	    s->port->driver->is_memif)
 		roost_interface_watch_link(s, now_ns);
-	if (s->subport.shared_port->has_link)
-		roost_link_serve(&s->subport.shared_port->link);
 	roost_claim_serve(&s->subport.claim);
 	roost_claim_serve(&s->port->taps);
 	next_ns = roost_inet_tick(&s->inet, now_ns);

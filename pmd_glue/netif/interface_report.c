@@ -13,12 +13,13 @@
 #include <string.h>
 
 #include "lib/config/addr.h"
+#include "pmd_glue/cable/cable.h"
+#include "pmd_glue/cable/link_others.h"
 #include "pmd_glue/host/arp.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/host/ether.h"
 #include "pmd_glue/host/host.h"
 #include "pmd_glue/host/neigh.h"
-#include "pmd_glue/netif/link_others.h"
 #include "pmd_glue/process/report.h"
 #include "pmd_glue/netif/interface.h"
 #include "pmd_glue/host/unreached.h"
@@ -69,7 +70,7 @@ static bool hint_carrier(const struct roost_interface *s, char *hint,
 {
 	const struct roost_nl_link_state *nl_link = &s->port->nl_link.state;
 
-	if (s->last_link.carrier || s->subport.shared_port->has_link)
+	if (s->last_link.carrier || s->port->cable)
 		return false;
 	if (s->ctl_down || s->twin_down)
 		snprintf(hint, size,
@@ -109,7 +110,7 @@ static bool hint_stray(const struct roost_interface *s,
 
 static bool is_lonely(const struct roost_interface *s)
 {
-	return s->subport.shared_port->has_link && !s->last_link.carrier;
+	return s->port->cable && !s->last_link.carrier;
 }
 
 static bool hint_lonely(const struct roost_interface *s, char *hint,
@@ -117,7 +118,7 @@ static bool hint_lonely(const struct roost_interface *s, char *hint,
 {
 	if (!is_lonely(s))
 		return false;
-	roost_link_waits_for(s->subport.shared_port->name, hint, size);
+	roost_link_waits_for(roost_cable_name(s->port->cable), hint, size);
 	s->subport.shared_port->reported_alone = true;
 	return true;
 }
@@ -136,7 +137,8 @@ uint64_t roost_interface_report_lonely(struct roost_interface *s,
 	if (now_ns < s->lonely_at_ns)
 		return s->lonely_at_ns;
 	t->reported_alone = true;
-	roost_link_waits_for(t->name, text, sizeof(text));
+	roost_link_waits_for(roost_cable_name(s->port->cable), text,
+			     sizeof(text));
 	roost_report("%s: %s", t->label, text);
 	return UINT64_MAX;
 }

@@ -78,9 +78,14 @@ static int make(struct roost_interface *s, const char *name)
 	struct roost_twin_conf conf = {
 		.name = name,
 		.ip_mtu_bytes = s->port->ip_mtu_bytes,
-		.socket_id = rte_eth_dev_socket_id(s->port->id),
 	};
 	int ret;
+
+	/* An end of a link has no memory of EAL. */
+	if (s->port->cable)
+		conf.pool = s->port->pool;
+	else
+		conf.socket_id = rte_eth_dev_socket_id(s->port->id);
 
 	memcpy(conf.mac, s->port->mac, sizeof(conf.mac));
 	ret = roost_twin_open(&conf, &s->twin);

@@ -14,6 +14,7 @@
 
 #include "lib/engine/core/dev.h"
 #include "lib/engine/core/workers.h"
+#include "lib/event/process.h"
 #include "lib/config/resolve.h"
 #include "lib/engine/sched/worker.h"
 #include "pmd_glue/process/clock.h"
@@ -23,44 +24,22 @@
 
 /* Frames that may wait in the ring of one subport. */
 #define HANDED_LEN 1024u
-static LIST_HEAD(, roost_shared_port) shared_ports;
+static LIST_HEAD(, roost_shared_port) shared_ports; /* of this process */
+
+/* In a forked child: a link of the same number is one of its own. */
+static void forget(void)
+{
+	LIST_INIT(&shared_ports);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	static struct roost_process_child child = { .run = forget };
+
+	roost_process_at_child(&child);
+}
 
 /* ---- open ---------------------------------------------------------------- */
-
-static int claim_link(struct roost_shared_port *t, const char *name)
-{
-	char device[16];
-	pid_t pids[2];
-	int ret;
-
-	ret = roost_link_claim(name, &t->link, pids);
-	if (ret == -EBUSY)
-		roost_report("%s: both ends are taken, by process %d and "
-			     "process %d; stop one of them or use a link of "
-			     "another name",
-			     t->label, pids[0], pids[1]);
-	else if (ret)
-		roost_report("%s: cannot claim an end: %s", t->label,
-			     strerror(-ret));
-	if (ret)
-		return ret;
-	t->has_link = true;
-	snprintf(t->name, sizeof(t->name), "%s", name);
-	snprintf(device, sizeof(device), "roost%u", t->index);
-	ret = roost_link_devargs(name, t->link.end, device, t->devargs,
-				 sizeof(t->devargs));
-	if (ret)
-		roost_report("%s: its name is too long; use a shorter one",
-			     t->label);
-	return ret;
-}
-
-static void release_link(struct roost_shared_port *t)
-{
-	if (t->has_link)
-		roost_link_release(&t->link);
-	t->has_link = false;
-}
 
 static void add_peer_users(struct roost_users *all,
 			   const struct roost_users *more)
@@ -114,29 +93,24 @@ static int open_shared_port(struct roost_shared_port *t,
 	struct roost_ethport_conf conf = {
 		.label = t->label,
 		.devargs = t->devargs,
-		.is_link = pc->link[0] != '\0',
+		.link = pc->link[0] ? pc->link : NULL,
 		.has_twin = pc->twin[0] != '\0',
 		.verbose = config->verbose,
 		.nb_workers = RTE_MAX(config->nb_workers, 1u),
 		.claim = &subport->claim,
 		.claim_vlan_id = subport->vlan_id,
 	};
-	int ret = 0;
+	int ret;
 
 	roost_config_label(config, t->index, false, t->label);
 	count_users(config, t->index, &conf);
-	if (conf.is_link)
-		ret = claim_link(t, pc->link);
-	else
-		strcpy(t->devargs, pc->devargs);
-	if (!ret)
-		ret = check_driver(t, config);
-	if (!ret)
-		ret = roost_port_spec_open(&t->port, &conf, t->index,
-					   t->devargs);
-	if (ret)
-		release_link(t);
-	return ret;
+	if (conf.link)
+		return roost_ethport_open(&t->port, &conf);
+	strcpy(t->devargs, pc->devargs);
+	ret = check_driver(t, config);
+	return ret ? ret
+		   : roost_port_spec_open(&t->port, &conf, t->index,
+					  t->devargs);
 }
 
 static int make_shared_port(const struct roost_config *config,
@@ -291,7 +265,7 @@ static int start_port(struct roost_shared_port *t)
 
 	if (t->was_started)
 		return 0;
-	ret = t->port.driver->is_memif
+	ret = t->port.driver->is_memif || t->port.cable
 		      ? start_aside(&t->port)
 		      : roost_control_aside(start_aside, &t->port);
 	t->was_started = ret == 0;
@@ -361,8 +335,7 @@ void roost_subport_leave(struct roost_subport *subport)
 		roost_ethport_unplug(&t->port);
 	roost_ethport_release(&t->port);
 	roost_claim_release(&subport->claim);
-	if (--t->nb_users == 0)
-		release_link(t);
+	t->nb_users--;
 }
 
 void roost_subport_close(struct roost_subport *subport)

@@ -5,9 +5,9 @@
 #define ROOST_PMD_GLUE_NETIF_SHARED_PORT_H
 
 /*
- * A shared port is a DPDK port with the devices that use it: one device for
- * each VLAN, or a single device. Each device has a subport, by which it sends
- * and receives.
+ * A shared port is a port (pmd_glue/port/ethport.h) with the devices that use
+ * it: one device for each VLAN, or a single device. Each device has a subport,
+ * by which it sends and receives.
  *
  * A subport that is alone on its port calls the bursts of the port directly. If
  * there are several subports, each of them receives for all: it keeps the
@@ -34,7 +34,6 @@
 #include "lib/config/resolve.h"
 #include "lib/wire/frame.h"
 #include "pmd_glue/port/ethport.h"
-#include "pmd_glue/netif/link.h"
 
 struct rte_ring;
 struct roost_dev;
@@ -68,10 +67,7 @@ struct roost_shared_port {
 	unsigned int index; /* of its first port in the configuration */
 	char label[ROOST_LABEL_MAX]; /* the user's name of the port */
 	char devargs[ROOST_DEVARGS_MAX];
-	char name[ROOST_LINK_NAME_MAX + 1]; /* of the link, if has_link */
-	bool has_link;
-	bool reported_alone;    /* reported that the link's other end is free */
-	struct roost_link link; /* the claim, if has_link */
+	bool reported_alone; /* reported that the link's other end is free */
 	struct roost_ethport port;
 	unsigned int nb_users; /* subports that are open and not gone */
 	unsigned int refs;     /* subports that are not freed */

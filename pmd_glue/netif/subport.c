@@ -31,7 +31,8 @@ static struct rte_ring *handed_to(const struct roost_subport *subport)
 /* Holding rx_lock: the ring has one producer at a time. */
 static void hand_over(struct roost_subport *to, struct rte_mbuf *pkt)
 {
-	if (rte_ring_sp_enqueue(handed_to(to), pkt) == 0)
+	pkt = roost_ethport_keep(&to->shared_port->port, pkt);
+	if (pkt && rte_ring_sp_enqueue(handed_to(to), pkt) == 0)
 		return;
 	rte_pktmbuf_free(pkt);
 	atomic_fetch_add_explicit(&to->missed_pkts, 1, memory_order_relaxed);

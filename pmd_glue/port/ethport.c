@@ -15,6 +15,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "pmd_glue/cable/cable.h"
 #include "pmd_glue/port/eal.h"
 #include "pmd_glue/port/ethport_priv.h"
 
@@ -63,6 +64,8 @@ uint16_t roost_ethport_rx(struct roost_ethport *port, uint16_t queue,
 {
 	if (!port->started)
 		return 0;
+	if (port->cable)
+		return roost_cable_rx(port->cable, pkts, n);
 	n = port->queues.nb == port->nb_worker_queues
 		    ? rte_eth_rx_burst(port->id, queue, pkts, n)
 		    : rx_several(port, queue, pkts, n);
@@ -89,6 +92,8 @@ uint16_t roost_ethport_tx(struct roost_ethport *port, uint16_t queue,
 {
 	uint16_t sent = 0;
 
+	if (port->cable && port->started)
+		return roost_cable_tx(port->cable, pkts, n);
 	if (port->started)
 		sent = rte_eth_tx_burst(port->id, queue, pkts, n);
 	if (sent < n && (!port->started || !may_take_later(port))) {
@@ -96,6 +101,12 @@ uint16_t roost_ethport_tx(struct roost_ethport *port, uint16_t queue,
 		sent = n;
 	}
 	return sent;
+}
+
+struct rte_mbuf *roost_ethport_keep(struct roost_ethport *port,
+				    struct rte_mbuf *mbuf)
+{
+	return port->cable ? roost_cable_keep(port->cable, mbuf) : mbuf;
 }
 
 /* ---- what opening uses, too ---------------------------------------------- */
@@ -172,6 +183,12 @@ int roost_ethport_start(struct roost_ethport *port, uint64_t now_ns)
 {
 	int ret;
 
+	if (port->cable) {
+		port->started = true;
+		roost_cable_start(port->cable);
+		roost_ethport_tell_queues(port);
+		return 0;
+	}
 	roost_eal_log_clear();
 	roost_eal_log_mute(port->is_memif_client);
 	ret = start(port);
@@ -201,6 +218,11 @@ void roost_ethport_unplug(struct roost_ethport *port)
 	if (port->gone)
 		return;
 	port->gone = true;
+	if (port->cable) {
+		port->started = false;
+		roost_cable_stop(port->cable);
+		return;
+	}
 	roost_quirk_set_first_worker(&port->quirk, NULL);
 	roost_ethport_listen_no_more(port);
 	/* A peer that is told to stop does not read the frames that we sent. A
@@ -230,7 +252,10 @@ void roost_ethport_close(struct roost_ethport *port)
 
 void roost_ethport_free_pool(struct roost_ethport *port)
 {
-	rte_mempool_free(port->pool);
+	if (port->cable)
+		roost_cable_free(port->cable);
+	else
+		rte_mempool_free(port->pool);
 }
 
 /* Read the link state. In this call virtio_user may notice that its peer has
@@ -258,13 +283,15 @@ void roost_ethport_link(struct roost_ethport *port,
 {
 	struct rte_eth_link eth = { 0 };
 
-	if (!port->gone)
+	if (port->cable)
+		roost_ethport_get_cable_link(port, &eth);
+	else if (!port->gone)
 		get_link(port, &eth);
 	link->carrier = port->started && eth.link_status == RTE_ETH_LINK_UP;
 	if (port->kernel == ROOST_KERNEL_SHARES)
 		link->carrier = link->carrier && port->nl_link.state.running;
 	link->state = ROOST_PORT_DOWN;
-	if (link->carrier || (port->conf.is_link && !port->gone))
+	if (link->carrier || (port->cable && !port->gone))
 		link->state = ROOST_PORT_ACTIVE;
 	link->speed_mbps = eth.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN
 				   ? 0
@@ -279,7 +306,7 @@ void roost_ethport_set_mac(struct roost_ethport *port, const uint8_t mac[6])
 
 	memcpy(port->mac, mac, sizeof(port->mac));
 	memcpy(addr.addr_bytes, mac, sizeof(addr.addr_bytes));
-	if (port->kernel == ROOST_KERNEL_NONE && !port->gone &&
+	if (port->kernel == ROOST_KERNEL_NONE && !port->gone && !port->cable &&
 	    rte_eth_dev_default_mac_addr_set(port->id, &addr) != 0)
 		rte_eth_promiscuous_enable(port->id);
 }

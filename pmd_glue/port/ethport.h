@@ -7,7 +7,8 @@
 /*
  * One DPDK port: opened by its devargs, configured, started, watched and
  * closed; and its two bursts. The workers of all devices on the port call the
- * bursts (pmd_glue/netif/shared_port.h).
+ * bursts (pmd_glue/netif/shared_port.h). Or one end of a link
+ * (pmd_glue/cable/cable.h), which has the same calls and needs no EAL.
  *
  * A port may be gone before it is closed: its driver, the kernel or a request
  * unplugged it. Then all calls are still valid, and no packet moves.
@@ -46,8 +47,9 @@ struct roost_worker;
 
 struct roost_ethport_conf {
 	const char *label;     /* the user's name, for errors: "port0 (...)" */
-	const char *devargs;   /* as configured, or those of the link */
-	bool is_link;          /* state ACTIVE does not need a peer */
+	const char *devargs;   /* as configured */
+	const char *link;      /* an end of the link of this name; NULL: devargs
+				* name the port. Borrowed during open */
 	bool has_twin;         /* frames other than RoCE have any length */
 	bool verbose;          /* print a line about the queues */
 	bool quiet;            /* during open: errors go to why_fewer alone */
@@ -119,6 +121,7 @@ struct roost_ethport {
 	/* The queue that each worker polled last. Writer: holder of its turn.
 	 */
 	uint16_t last_queue[ROOST_WORKERS_MAX];
+	struct roost_cable *cable; /* an end of a link; NULL: an ethdev */
 	/* Written only while the turns of all workers are held. */
 	struct roost_queues queues;
 	bool shared;    /* several devices are or were on the port */
@@ -208,9 +211,9 @@ void roost_ethport_free_pool(struct roost_ethport *port);
 /* The present state of the link. */
 struct roost_ethport_link {
 	enum roost_port_state state;
-	bool carrier;        /* a port of a link (is_link) is ACTIVE without a
-			      * carrier: with no peer it is like a port that is
-			      * plugged into a switch */
+	bool carrier;        /* an end of a link is ACTIVE without a carrier:
+			      * with no peer it is like a port that is plugged
+			      * into a switch */
 	uint32_t speed_mbps; /* 0: not known */
 };
 void roost_ethport_link(struct roost_ethport *port,
@@ -229,6 +232,13 @@ uint16_t roost_ethport_rx(struct roost_ethport *port, uint16_t queue,
 			  struct rte_mbuf **pkts, uint16_t n);
 uint16_t roost_ethport_tx(struct roost_ethport *port, uint16_t queue,
 			  struct rte_mbuf **pkts, uint16_t n);
+
+/* A received frame that waits for another thread: the mbuf, or a copy that
+ * holds nothing of the peer's. Takes the mbuf; NULL: there is no memory, and
+ * the frame is lost. Thread: any.
+ */
+struct rte_mbuf *roost_ethport_keep(struct roost_ethport *port,
+				    struct rte_mbuf *mbuf);
 
 /* Arm and disarm the RX interrupts of the worker's queues, as in struct
  * roost_progress_rx. queue: the worker's number. Thread: holder of the worker's

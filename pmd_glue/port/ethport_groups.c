@@ -11,7 +11,7 @@
 void roost_ethport_set_groups(struct roost_ethport *port, uint8_t (*macs)[6],
 			      unsigned int nb, bool all)
 {
-	if (port->kernel != ROOST_KERNEL_NONE || port->gone)
+	if (port->kernel != ROOST_KERNEL_NONE || port->gone || port->cable)
 		return;
 	if (!all && !port->shared &&
 	    rte_eth_dev_set_mc_addr_list(port->id,

@@ -16,6 +16,7 @@
 
 #include <rte_interrupts.h>
 
+#include "pmd_glue/cable/cable.h"
 #include "pmd_glue/port/ethport_priv.h"
 
 /* Loop over the queues of the worker. */
@@ -101,6 +102,8 @@ int roost_ethport_arm(struct roost_ethport *port, uint16_t queue)
 {
 	int ret;
 
+	if (port->cable && port->started)
+		return roost_cable_arm(port->cable);
 	if (port->epoll_fds[queue] < 0 || !port->started)
 		return -ENOTSUP;
 	ret = start_watch(port, queue);
@@ -118,6 +121,10 @@ void roost_ethport_disarm(struct roost_ethport *port, uint16_t queue)
 
 	if (!port->started)
 		return;
+	if (port->cable) {
+		roost_cable_disarm(port->cable);
+		return;
+	}
 	if (port->driver->queue_is_rx_interrupt) {
 		end_watch(port, queue);
 		return;

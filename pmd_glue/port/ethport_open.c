@@ -461,6 +461,8 @@ int roost_ethport_open(struct roost_ethport *port,
 		port->epoll_fds[i] = -1;
 		port->last_queue[i] = i;
 	}
+	if (conf->link)
+		return roost_ethport_open_cable(port);
 	ret = complete_devargs(port);
 	if (ret)
 		return ret;

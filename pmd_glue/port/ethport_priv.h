@@ -54,6 +54,16 @@ int roost_ethport_claim_first(struct roost_ethport *port);
 /* Release the claims of taps, which are gone or will be. */
 void roost_ethport_unclaim_taps(struct roost_ethport *port);
 
+/* ---- ethport_cable.c: ends of links --- */
+
+/* Claim an end of the link conf.link. Returns 0; -EBUSY, or as
+ * roost_cable_open(); reported.
+ */
+int roost_ethport_open_cable(struct roost_ethport *port);
+/* What ethdev would say of its link. */
+void roost_ethport_get_cable_link(struct roost_ethport *port,
+				  struct rte_eth_link *link);
+
 /* ---- ethport_configure.c --- */
 
 /* Choose the number of queues, want_queues at most. Returns 0, or ethdev's

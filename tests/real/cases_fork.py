@@ -33,16 +33,16 @@ def good(*processes):
             raise Failure(f"{process.title}: exit status {process.status}")
 
 
-def pair(room, who, launcher=()):
+def pair(room, who, launcher=(), flag="-f"):
     """Traffic with every byte looked at; who forks?"""
     server = room.start("server", argv(
         room, 1, "fork_pair", "server", "198.18.0.1",
-        *["-f"][:who == "server"], launcher=launcher))
+        *[flag][:who == "server"], launcher=launcher))
     if not wait_until(lambda: "ready" in server.out(), 20):
         raise Failure("server: not ready")
     client = room.run("client", argv(
         room, 2, "fork_pair", "client", "198.18.0.1",
-        *["-f"][:who == "client"], launcher=launcher))
+        *[flag][:who == "client"], launcher=launcher))
     room.finish(server)
     good(server, client)
     told = {"server": server, "client": client}[who].out().split()
@@ -76,11 +76,23 @@ def hub(room):
     good(seen)
 
 
+def link(room):
+    """A child, forked after the device was opened, opens the other end of the
+    link, and has traffic with its parent.
+    """
+    seen = room.run("link", room.roost(
+        "run", "--link", room.link, "--",
+        os.path.join(room.build, "tests", "real", "fork_hub"), "link"))
+    good(seen)
+
+
 def stress(room, mode):
-    """Forks while threads are inside calls."""
-    seen = room.run("stress", argv(room, 1, "fork_stress", mode,
-                                   launcher=("--link", room.link + "-2",
-                                             "--ip", "198.18.1.1/24")))
+    """Forks while threads are inside calls; children take the other ends, with
+    other addresses.
+    """
+    seen = room.run("stress", room.roost(
+        "run", "--link", room.link, "--link", room.link + "-2", "--",
+        os.path.join(room.build, "tests", "real", "fork_stress"), mode))
     good(seen)
     room.note(seen.out().strip())
 
@@ -103,6 +115,7 @@ CASES = [
     Case("fork-workers", pair, "client", ("--workers", "2")),
     Case("fork-both", both),
     Case("fork-hub", hub),
+    Case("fork-link", link),
     Case("fork-stress-open", stress, "open"),
     Case("fork-stress-cm", stress, "cm"),
     Case("fork-stress-start", stress, "start"),

@@ -244,13 +244,19 @@ def check_appliance(room, root):
         raise Failure("the program does not open its device")
 
 
-# What -v says of a link's end beside DPDK's log, in this order.
-VERBOSE = (
-    r"library: /.*/libibverbs\.so\.1(\.[0-9.]+)?",
+# What -v says of a port beside DPDK's log, in this order.
+LIBRARY = r"library: /.*/libibverbs\.so\.1(\.[0-9.]+)?"
+VERBOSE_DPDK = (
+    LIBRARY,
     r"capabilities: found .*; missing .*",
     r"huge pages: (used|not used .*), \d+ MB are free",
     r"roost0: progress dedicated, workers 2",
-    r'roost0 port 1: link "[^"]+", DPDK device net_memif.*, '
+    r"roost0 port 1: .*, DPDK device net_ring0, .*",
+)
+VERBOSE_LINK = (
+    LIBRARY,
+    r"roost0: progress dedicated, workers 2",
+    r'roost0 port 1: link "[^"]+", end 0, '
     r"MAC ([0-9a-f]{2}:){5}[0-9a-f]{2}, IP MTU \d+, link (up|down)",
     r"roost0 port 1: GID 0: fe80::[0-9a-f:]+ \(link-local\)",
     r"roost0 port 1: GID 1: ::ffff:10\.7\.0\.1 \(10\.7\.0\.1/24\)",
@@ -260,18 +266,21 @@ VERBOSE = (
 
 def verbose(room):
     """-v says what a user would look for; without, nothing is said."""
-    options = ["--link", room.link, "--ip", "10.7.0.1/24", "--ip",
-               "fd00::7/64", "--workers", "2", "--progress", "dedicated", "--",
-               "ibv_devinfo"]
-    silent = room.run("silent", room.roost("run", *options))
-    if silent.status != 0 or silent.err():
-        raise Failure(f"says something without -v: {silent.err()}")
-    seen = room.run("verbose", room.roost("run", "-v", *options))
-    lines = iter(seen.err().splitlines())
-    for pattern in VERBOSE:
-        if not any(re.fullmatch("roost: " + pattern, line) for line in lines):
-            raise Failure(f"no line like '{pattern}' at its place in: "
-                          f"{seen.err()}")
+    for port, patterns in ((["--link", room.link], VERBOSE_LINK),
+                           (["--port", "net_ring0"], VERBOSE_DPDK)):
+        options = [*port, "--ip", "10.7.0.1/24", "--ip", "fd00::7/64",
+                   "--workers", "2", "--progress", "dedicated", "--",
+                   "ibv_devinfo"]
+        silent = room.run("silent", room.roost("run", *options))
+        if silent.status != 0 or silent.err():
+            raise Failure(f"says something without -v: {silent.err()}")
+        seen = room.run("verbose", room.roost("run", "-v", *options))
+        lines = iter(seen.err().splitlines())
+        for pattern in patterns:
+            if not any(re.fullmatch("roost: " + pattern, line)
+                       for line in lines):
+                raise Failure(f"no line like '{pattern}' at its place in: "
+                              f"{seen.err()}")
 
 
 CASES = [

@@ -5,10 +5,11 @@
 /*
  * A child that opens the device of its parent, at a hub: it is a client of its
  * own, and the two exchange messages. So is its child, whose parents have gone
- * on meanwhile.
+ * on meanwhile. Or a child that opens the other end of its parent's link.
  *
- * usage: fork_hub
+ * usage: fork_hub [link]
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,8 @@
 #define GID_INDEX 1
 #define MESSAGES 200
 #define LEN 2000u
+
+static bool is_link; /* of two ends: the child has no child */
 
 struct end {
 	struct ibv_context *ctx;
@@ -115,15 +118,14 @@ static void talk(struct end *e, int out, int in, uint8_t mine, uint8_t theirs)
 	struct ibv_ah_attr ah = {
 		.is_global = 1,
 		.port_num = 1,
-		.grh = { .dgid = e->gid,
-			 .sgid_index = GID_INDEX,
-			 .hop_limit = 1 },
+		.grh = { .sgid_index = GID_INDEX, .hop_limit = 1 },
 	};
 	uint32_t qpn;
 	char ready;
 
 	swap(out, in, &e->qp->qp_num, &qpn, sizeof(qpn));
-	user_check(qpn != e->qp->qp_num, "QPNs differ");
+	swap(out, in, &e->gid, &ah.grh.dgid, sizeof(e->gid));
+	user_check(is_link || qpn != e->qp->qp_num, "QPNs differ");
 	user_check(user_to_init(e->qp, 0) == 0, "INIT");
 	post_recv(e);
 	user_check(user_to_rtr(e->qp, qpn, &ah, 1) == 0, "RTR");
@@ -158,7 +160,7 @@ static void generation(struct end *parent, unsigned int number)
 
 		open_end(e);
 		talk(e, up[1], down[0], 'c', 'p');
-		if (number == 0)
+		if (number == 0 && !is_link)
 			generation(parent, 1);
 		close_end(e);
 		_exit(0);
@@ -176,10 +178,11 @@ static void generation(struct end *parent, unsigned int number)
 	user_check(waitpid(child, &status, 0) == child && status == 0, "child");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static struct end parent;
 
+	is_link = argc == 2 && strcmp(argv[1], "link") == 0;
 	open_end(&parent);
 	generation(&parent, 0);
 	close_end(&parent);

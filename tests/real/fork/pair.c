@@ -7,9 +7,11 @@
  * the peer looks at every byte, then answers. What a child took from its parent
  * would be missing there.
  *
- * usage: fork_pair server|client ADDRESS [-f]   -f: it forks
- *        fork_pair both                         the server is forked from the
- *                                               client before a device is open
+ * usage: fork_pair server|client ADDRESS [-f|-F|SECONDS]
+ *        fork_pair both
+ *
+ * -f: it forks; -F: at a hub. both: the server is forked from the client before
+ * a device is open.
  */
 #include "tests/real/fork/pair.h"
 
@@ -20,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,11 +33,12 @@
 #define SLOTS 16u
 #define WINDOW 8u
 #define SLOT_BYTES 4096u
-#define RUN_S 8
 /* No message for so long: something is lost. */
 #define TIMEOUT_S 10
 
 struct pair_end end;
+
+static int run_s = 8;
 
 static struct {
 	uint64_t addr;
@@ -161,7 +165,7 @@ static void serve(void)
 
 static void ask(void)
 {
-	const double until = now_s() + RUN_S;
+	const double until = now_s() + run_s;
 	uint32_t sent = 0, answered = 0;
 
 	while (now_s() < until || answered < sent) {
@@ -348,10 +352,15 @@ static void run_both(void)
 
 int main(int argc, char **argv)
 {
+	const bool forks = argc > 3 && strcasecmp(argv[3], "-f") == 0;
+
+	end.is_at_hub = forks && argv[3][1] == 'F';
+	if (argc > 3 && !forks)
+		run_s = atoi(argv[3]);
 	if (argc == 2 && strcmp(argv[1], "both") == 0)
 		run_both();
 	else if (argc > 2)
-		run(strcmp(argv[1], "server") == 0, argv[2], argc > 3);
+		run(strcmp(argv[1], "server") == 0, argv[2], forks);
 	else
 		return 2;
 	return 0;

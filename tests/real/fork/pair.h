@@ -20,6 +20,7 @@ struct pair_end {
 	struct rdma_cm_id *other; /* the listener; NULL: none */
 	struct ibv_mr *mr;
 	uint8_t *buf;
+	bool is_at_hub; /* children may open the device */
 	unsigned int nb_children;
 };
 

@@ -179,6 +179,17 @@ static void *job_main(void *arg)
 
 /* ---- children ------------------------------------------------------------ */
 
+/* A device of its own, on a link whose ends may both be taken. */
+static bool opens_anew(void)
+{
+	struct ibv_context *c = ibv_open_device(devices[1]);
+	struct ibv_port_attr port;
+
+	if (!c)
+		return errno == EBUSY;
+	return ibv_query_port(c, 1, &port) == 0 && ibv_close_device(c) == 0;
+}
+
 /* Whatever the threads were at. Returns 0, or the number of what was wrong. */
 static int be_child(void)
 {
@@ -189,7 +200,7 @@ static int be_child(void)
 	void *ctx;
 
 	close(STDERR_FILENO);
-	if (ibv_open_device(devices[1]) || errno != EBUSY)
+	if (!opens_anew())
 		return 1;
 	if (ibv_query_port(context, 1, &port) != EIO)
 		return 2;
@@ -197,9 +208,12 @@ static int be_child(void)
 		return 3;
 	if (ibv_get_cq_event(channel, &which, &ctx) != -1)
 		return 4;
-	if (rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP) ||
-	    rdma_listen(id, 1) != -1 || rdma_destroy_id(id))
+	/* Its own, on devices of its own. */
+	if (rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP))
 		return 5;
+	rdma_listen(id, 1);
+	if (rdma_destroy_id(id))
+		return 7;
 	if (ibv_destroy_qp(qps[0]) || ibv_destroy_cq(cq) || ibv_dereg_mr(mr) ||
 	    ibv_destroy_comp_channel(channel) || ibv_dealloc_pd(pd) ||
 	    ibv_close_device(context))

@@ -30,8 +30,8 @@
 #include "tests/unit/pmd_glue/host/frames.h"
 
 /*
- * Whole devices, in EAL with small pages. EAL starts with the first opening
- * and stays; every test opens and closes its own devices.
+ * Whole devices: links, and others in EAL with small pages. EAL starts with the
+ * first of these and stays; every test opens and closes its own devices.
  */
 static struct roost_config config;
 static char link_name[32]; /* nobody else's */
@@ -84,12 +84,13 @@ static void open_and_close(void)
 	roost_device_close(open_device(0));
 }
 
-/* First of all: starts EAL. */
+/* Starts EAL. */
 static void device__starting_eal_touches_nothing(void **state)
 {
 	cpu_set_t cpus_before, cpus_after;
 	sigset_t mask_before, mask_after;
 
+	configure_port("net_null0");
 	sched_getaffinity(0, sizeof(cpus_before), &cpus_before);
 	pthread_sigmask(SIG_SETMASK, NULL, &mask_before);
 	assert_string_equal(caught(open_and_close), "");
@@ -100,6 +101,7 @@ static void device__starting_eal_touches_nothing(void **state)
 		assert_int_equal(sigismember(&mask_before, sig),
 				 sigismember(&mask_after, sig));
 	assert_int_equal(rte_lcore_id(), LCORE_ID_ANY);
+	assert_int_not_equal(rte_lcore_count(), 0);
 }
 
 /* Nothing that would have to be removed; tests/real looks at the directories.
@@ -380,7 +382,7 @@ static void open_in_child(void)
 }
 
 /* 0: refused in one line, and what is the parent's does nothing at once. */
-static int child_main(void)
+static int refused_main(void)
 {
 	const char *text = caught(open_in_child);
 
@@ -393,7 +395,7 @@ static int child_main(void)
 	return 0;
 }
 
-static void device__is_not_a_childs(void **state)
+static void fork_and_wait(int (*child_main)(void))
 {
 	int status;
 	pid_t pid;
@@ -411,6 +413,36 @@ static void device__is_not_a_childs(void **state)
 	roost_device_close(inherited);
 }
 
+static void device__of_dpdk_is_not_a_childs(void **state)
+{
+	configure_port("net_null0");
+	fork_and_wait(refused_main);
+}
+
+/* 0: it opened an end of its own, and not its parent's. */
+static int own_main(void)
+{
+	struct roost_device *device;
+
+	roost_device_close(inherited);
+	if (roost_device_open(&config, 0, &device) != 0)
+		return 1;
+	if (roost_device_dev(device) == roost_device_dev(inherited))
+		return 2;
+	roost_device_close(device);
+	return 0;
+}
+
+/* First of all: EAL has not started. */
+static void device__of_a_link_is_without_eal(void **state)
+{
+	inherited = open_device(0);
+	assert_int_equal(rte_lcore_count(), 0);
+	roost_device_close(inherited);
+	fork_and_wait(own_main);
+	assert_int_equal(rte_lcore_count(), 0);
+}
+
 /* A refused opening leaves nothing in the way of a good one. */
 static void device__opens_after_failures(void **state)
 {
@@ -423,6 +455,7 @@ static void device__opens_after_failures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(device__of_a_link_is_without_eal),
 		TEST(device__starting_eal_touches_nothing),
 		TEST(device__holds_no_file),
 		TEST(device__opens_again_and_again),
@@ -441,7 +474,7 @@ int main(void)
 		TEST(device__third_on_a_link),
 		TEST(device__second_port_fails),
 		TEST(device__beyond_the_configuration),
-		TEST(device__is_not_a_childs),
+		TEST(device__of_dpdk_is_not_a_childs),
 		TEST(device__opens_after_failures),
 	};
 

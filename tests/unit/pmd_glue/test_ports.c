@@ -145,6 +145,16 @@ const struct roost_backend roost_shared = {
 	.takes = takes_services,
 };
 
+static bool takes_links(const struct roost_port_config *conf)
+{
+	return conf->link[0] != '\0';
+}
+
+const struct roost_backend roost_link = {
+	.name = "link",
+	.takes = takes_links,
+};
+
 void roost_report_process(const struct roost_config *c,
 			  const struct roost_backend *backend)
 {

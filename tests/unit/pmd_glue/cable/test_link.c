@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pmd_glue/netif/link.h"
+#include "pmd_glue/cable/link.h"
 
 static char name[32]; /* nobody else's */
 static pid_t pids[2];
@@ -136,26 +136,6 @@ static void link_claim__forked_child_holds_nothing(void **state)
 	kill_and_wait(pid);
 }
 
-/* Those who ask for the pid must not fill the queue for good. */
-static void link_serve__everybody_learns_the_pid(void **state)
-{
-	struct roost_link a, b, c;
-
-	assert_int_equal(roost_link_claim(name, &a, pids), 0);
-	assert_int_equal(roost_link_claim(name, &b, pids), 0);
-	for (int i = 0; i < 24; i++) {
-		assert_int_equal(roost_link_claim(name, &c, pids), -EBUSY);
-		assert_int_equal(pids[0], getpid());
-		assert_int_equal(pids[1], getpid());
-		if (i % 8 == 7) {
-			roost_link_serve(&a);
-			roost_link_serve(&b);
-		}
-	}
-	roost_link_release(&a);
-	roost_link_release(&b);
-}
-
 static void link_mac__of_name_and_end(void **state)
 {
 	uint8_t a[6], b[6], again[6], other[6];
@@ -170,24 +150,18 @@ static void link_mac__of_name_and_end(void **state)
 	assert_memory_not_equal(a, other, 6);
 }
 
-static void link_devargs__ends_find_each_other(void **state)
+static void link_address__of_user_name_and_end(void **state)
 {
-	char server[256], client[256];
+	char address[ROOST_LINK_ADDRESS_MAX], wanted[64];
+	char longest[ROOST_LINK_NAME_MAX + 1] = "";
 
-	assert_int_equal(roost_link_devargs("x", 0, "roost0", server,
-					    sizeof(server)),
-			 0);
-	assert_int_equal(roost_link_devargs("x", 1, "roost3", client,
-					    sizeof(client)),
-			 0);
-	assert_ptr_equal(strstr(server, "net_memif_roost0,role=server,"),
-			 server);
-	assert_ptr_equal(strstr(client, "net_memif_roost3,role=client,"),
-			 client);
-	assert_non_null(strstr(server, "/x/memif,"));
-	assert_non_null(strstr(client, "/x/memif,"));
-	assert_int_equal(roost_link_devargs("x", 0, "roost0", server, 40),
-			 -ENAMETOOLONG);
+	snprintf(wanted, sizeof(wanted), "@roost/%u/x/2", getuid());
+	roost_link_address("x", 1, address);
+	assert_string_equal(address, wanted);
+	/* Of any user, the longest name is whole. */
+	memset(longest, 'y', sizeof(longest) - 1);
+	assert_true(strlen("@roost/4294967295//2") + strlen(longest) <
+		    sizeof(address));
 }
 
 int main(void)
@@ -198,9 +172,8 @@ int main(void)
 		cmocka_unit_test(link_claim__released_end_is_free),
 		cmocka_unit_test(link_claim__killed_holder_leaves_nothing),
 		cmocka_unit_test(link_claim__forked_child_holds_nothing),
-		cmocka_unit_test(link_serve__everybody_learns_the_pid),
 		cmocka_unit_test(link_mac__of_name_and_end),
-		cmocka_unit_test(link_devargs__ends_find_each_other),
+		cmocka_unit_test(link_address__of_user_name_and_end),
 	};
 
 	return cmocka_run_group_tests(tests, make_name, NULL);

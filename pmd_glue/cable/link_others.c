@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include "pmd_glue/netif/link_others.h"
+#include "pmd_glue/cable/link_others.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -16,7 +16,8 @@
 /* Network namespaces that are searched; more are skipped. */
 #define SPACES_MAX 64u
 #define OTHERS_MAX 3u
-#define REST_MAX 108 /* "NAME/END" */
+#define LISTENS 0x10000u /* flag of a socket in net/unix */
+#define REST_MAX 108     /* "NAME/END" */
 
 /* Network namespaces by the inode of their net/unix, which any user may read.
  */
@@ -95,7 +96,7 @@ static unsigned int look(const char *pid, bool is_apart, const char *name,
 			 struct roost_link_other *others, unsigned int max)
 {
 	char path[64], line[512];
-	unsigned int nb = 0;
+	unsigned int nb = 0, flags;
 	unsigned long inode;
 	const char *at;
 	uid_t uid;
@@ -108,8 +109,10 @@ static unsigned int look(const char *pid, bool is_apart, const char *name,
 		at = strchr(line, '@');
 		if (!at || !parse_claim(at, name, &uid) ||
 		    (!is_apart && uid == getuid()) ||
-		    sscanf(line, "%*s %*s %*s %*s %*s %*s %lu", &inode) != 1)
-			continue;
+		    sscanf(line, "%*s %*s %*s %x %*s %*s %lu", &flags,
+			   &inode) != 2 ||
+		    !(flags & LISTENS))
+			continue; /* a connection has the name of its claim */
 		others[nb++] = (struct roost_link_other){
 			.uid = uid,
 			.pid = owner(space_of(pid), inode),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#ifndef ROOST_PMD_GLUE_NETIF_LINK_OTHERS_H
-#define ROOST_PMD_GLUE_NETIF_LINK_OTHERS_H
+#ifndef ROOST_PMD_GLUE_CABLE_LINK_OTHERS_H
+#define ROOST_PMD_GLUE_CABLE_LINK_OTHERS_H
 
 /*
  * Links of the same name that cannot connect to ours: those of other users and
