@@ -12,39 +12,22 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
-#include <rte_common.h>
-
 #include "lib/config/fail.h"
 #include "lib/engine/core/service.h"
 #include "lib/engine/core/workers.h"
 #include "lib/event/process.h"
 #include "lib/face/shim.h"
-#include "pmd_glue/process/control.h"
-#include "pmd_glue/ctl/ctl.h"
+#include "pmd_glue/assembly.h"
 #include "pmd_glue/ctl/ctl_telemetry.h"
-#include "pmd_glue/process/debug.h"
 #include "pmd_glue/device.h"
-#include "pmd_glue/port/eal.h"
-#include "pmd_glue/ports.h"
 #include "pmd_glue/netif/guid.h"
 #include "pmd_glue/process/report.h"
-#include "pmd_glue/backend/rx_sleep.h"
-#include "pmd_glue/report_device.h"
-#include "pmd_glue/progress/progress.h"
 
 struct roost_device {
-	/* By worker. First member: help is hot. */
-	struct roost_progress *progress[ROOST_WORKERS_MAX];
-	unsigned int nb_progress;
-	enum roost_progress_mode mode;
-	struct roost_dev *dev;
+	struct roost_assembly a; /* first member: help is hot */
 	unsigned int index;
-	unsigned int refs; /* under devices.lock */
-	uint32_t process;  /* the process that opened it */
-	struct roost_rx_sleep sleeps[ROOST_WORKERS_MAX]; /* by worker */
-	struct roost_ports ports;
-	struct roost_control_client client;
-	struct roost_ctl_device ctl;
+	unsigned int refs;             /* under devices.lock */
+	uint32_t process;              /* the process that opened it */
 	LIST_ENTRY(roost_device) link; /* under devices.lock */
 };
 
@@ -65,126 +48,18 @@ struct opening {
 	struct roost_device *device;
 };
 
-static uint64_t run_device(void *ctx, uint64_t now_ns)
-{
-	struct roost_device *d = ctx;
-	uint64_t ports_ns = roost_ports_run(&d->ports, now_ns);
-	uint64_t services_ns = roost_dev_service_run_all(d->dev, now_ns);
-
-	return RTE_MIN(ports_ns, services_ns);
-}
-
-static int create_dev(struct roost_device *d, const struct roost_config *config)
-{
-	struct roost_dev_conf conf = {
-		.nb_workers = config->nb_workers,
-		.node_guid = roost_device_guid(config, d->index),
-	};
-	char name[16];
-	int ret;
-
-	snprintf(name, sizeof(name), "roost%u", d->index);
-	conf.name = name;
-	roost_ports_configure(&d->ports, &conf);
-	ret = roost_dev_create(&conf, &d->dev);
-	if (ret)
-		roost_report("%s: cannot make a device of it: %s",
-			     d->ports.v[0]->label, strerror(-ret));
-	return ret;
-}
-
-/* ---- its workers --------------------------------------------------------- */
-
-static int start_one(struct roost_device *d, unsigned int i)
-{
-	struct roost_progress_conf conf = {
-		.worker = roost_dev_worker_at(d->dev, i),
-		.index = i,
-		.mode = d->mode,
-		.take_lcore = roost_eal_is_ours(),
-	};
-	int ret =
-		roost_rx_sleep_open(&d->sleeps[i], d->ports.v, d->ports.nb, i);
-
-	if (ret)
-		return ret;
-	conf.rx = roost_rx_sleep_io(&d->sleeps[i]);
-	ret = roost_progress_start(&conf, &d->progress[i]);
-	if (ret)
-		roost_rx_sleep_close(&d->sleeps[i]);
-	return ret;
-}
-
-/* Stop worker 0 last: it also sends frames of the other workers. */
-static void stop_progress(struct roost_device *d)
-{
-	while (d->nb_progress > 0) {
-		roost_progress_stop(d->progress[--d->nb_progress]);
-		roost_rx_sleep_close(&d->sleeps[d->nb_progress]);
-	}
-}
-
-static int start_progress(struct roost_device *d, enum roost_progress_mode mode)
-{
-	int ret = 0;
-
-	d->mode = mode;
-	while (!ret && d->nb_progress < roost_dev_nb_workers(d->dev)) {
-		ret = start_one(d, d->nb_progress);
-		d->nb_progress += ret == 0;
-	}
-	if (ret)
-		stop_progress(d);
-	if (ret)
-		roost_report("%s: cannot start its thread: %s; see the limits "
-			     "of the process",
-			     d->ports.v[0]->label, strerror(-ret));
-	return ret;
-}
-
-/* ---- open, close --------------------------------------------------------- */
-
 static int open_device(void *arg)
 {
 	const struct opening *o = arg;
-	struct roost_device *d = o->device;
-	int ret;
-
-	roost_debug_apply(o->config);
-	ret = roost_ports_prepare(o->config, d->index);
-	if (ret)
-		return ret;
-	ret = roost_ports_open(&d->ports, o->config, d->index);
-	if (ret)
-		return ret;
-	ret = create_dev(d, o->config);
-	if (ret)
-		goto close_ports;
-	ret = start_progress(d, o->config->progress);
-	if (ret)
-		goto destroy_dev;
-	ret = roost_ports_start(&d->ports, d->dev, d->progress);
-	if (ret)
-		goto stop_progress;
-	d->client = (struct roost_control_client){
-		.run = run_device,
-		.ctx = d,
+	const struct roost_assembly_conf conf = {
+		.config = o->config,
+		.index = o->device->index,
+		.node_guid = roost_device_guid(o->config, o->device->index),
 	};
-	roost_control_add(&d->client);
-	d->ctl = (struct roost_ctl_device){ .dev = d->dev };
-	memcpy(d->ctl.ports, d->ports.v, sizeof(d->ctl.ports));
-	roost_ctl_add(&d->ctl);
-	roost_ctl_telemetry_register(roost_device_call);
-	roost_report_device(o->config, d->index, d->ports.v, d->ports.nb);
-	return 0;
-stop_progress:
-	roost_ports_quiesce(&d->ports);
-	stop_progress(d);
-destroy_dev:
-	roost_dev_destroy(d->dev);
-close_ports:
-	roost_ports_close(&d->ports);
-	roost_ports_free(&d->ports);
+	int ret = roost_assembly_open(&o->device->a, &conf);
+
+	if (!ret)
+		roost_ctl_telemetry_register(roost_device_call);
 	return ret;
 }
 
@@ -192,14 +67,7 @@ static int close_device(void *arg)
 {
 	struct roost_device *d = arg;
 
-	roost_ctl_remove(&d->ctl);
-	roost_control_remove(&d->client);
-	roost_ports_leave(&d->ports);
-	roost_ports_quiesce(&d->ports);
-	stop_progress(d);
-	roost_ports_close(&d->ports);
-	roost_dev_destroy(d->dev);
-	roost_ports_free(&d->ports);
+	roost_assembly_close(&d->a);
 	return 0;
 }
 
@@ -291,7 +159,7 @@ static int open_new(const struct roost_config *config, unsigned int index,
 	ret = roost_control_call(open_device, &opening);
 	if (ret)
 		goto put_control;
-	roost_ports_wait(&d->ports);
+	roost_ports_wait(&d->a.ports);
 	LIST_INSERT_HEAD(&devices.list, d, link);
 	*device = d;
 	return 0;
@@ -334,7 +202,7 @@ int roost_device_open(const struct roost_config *config, unsigned int index,
 	}
 	pthread_mutex_lock(&devices.lock);
 	d = find(index);
-	if (d && roost_dev_failed(d->dev)) {
+	if (d && roost_dev_failed(d->a.dev)) {
 		roost_report("device roost%u: its port was removed while the "
 			     "program ran; start the program again when it is "
 			     "back",
@@ -364,14 +232,6 @@ void roost_device_close(struct roost_device *device)
 	pthread_mutex_unlock(&devices.lock);
 }
 
-/* Twice: worker 0 sends and receives for workers that have no queue. */
-static void settle(struct roost_device *d)
-{
-	for (unsigned int round = 0; round < 2; round++)
-		for (unsigned int i = d->nb_progress; i-- > 0;)
-			roost_progress_settle(d->progress[i]);
-}
-
 /*
  * A program may exit without closing its devices, right after its last
  * completion. Its answers to peers are still sent, which takes one iteration
@@ -387,9 +247,9 @@ __attribute__((destructor)) static void answer_at_exit(void)
 		return;
 	LIST_FOREACH(d, &devices.list, link)
 		if (d->process == roost_process()) {
-			roost_dev_service_flush(d->dev);
-			settle(d);
-			roost_ports_exit(&d->ports);
+			roost_dev_service_flush(d->a.dev);
+			roost_assembly_settle(&d->a);
+			roost_ports_exit(&d->a.ports);
 			ours = true;
 		}
 	pthread_mutex_unlock(&devices.lock);
@@ -410,7 +270,7 @@ int roost_device_call(int (*fn)(void *arg), void *arg)
 
 struct roost_dev *roost_device_dev(struct roost_device *device)
 {
-	return device->dev;
+	return device->a.dev;
 }
 
 /* Of these: bit 1 << number. */
@@ -418,9 +278,9 @@ static bool help_workers(struct roost_device *d, uint32_t workers)
 {
 	bool found = false;
 
-	for (unsigned int i = 0; i < d->nb_progress; i++)
+	for (unsigned int i = 0; i < d->a.nb_progress; i++)
 		if (workers & 1u << i)
-			found |= roost_progress_help(d->progress[i]);
+			found |= roost_progress_help(d->a.progress[i]);
 	return found;
 }
 
@@ -434,25 +294,25 @@ bool roost_device_help_cq(struct roost_device *device,
 {
 	uint32_t workers;
 
-	if (device->nb_progress == 1)
-		return roost_progress_help(device->progress[0]);
+	if (device->a.nb_progress == 1)
+		return roost_progress_help(device->a.progress[0]);
 	workers = roost_cq_workers(cq);
 	return help_workers(device, workers) || help_workers(device, ~workers);
 }
 
 void roost_device_send_end(struct roost_device *device, struct roost_qp *qp)
 {
-	roost_progress_send_end(device->progress[roost_qp_worker(qp)], qp);
+	roost_progress_send_end(device->a.progress[roost_qp_worker(qp)], qp);
 }
 
 void roost_device_send_batched(struct roost_device *device)
 {
-	for (unsigned int i = 0; i < device->nb_progress; i++)
-		roost_progress_send_batched(device->progress[i]);
+	for (unsigned int i = 0; i < device->a.nb_progress; i++)
+		roost_progress_send_batched(device->a.progress[i]);
 }
 
 void roost_device_expect(struct roost_device *device)
 {
-	for (unsigned int i = 0; i < device->nb_progress; i++)
-		roost_progress_expect(device->progress[i]);
+	for (unsigned int i = 0; i < device->a.nb_progress; i++)
+		roost_progress_expect(device->a.progress[i]);
 }

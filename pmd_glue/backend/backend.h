@@ -120,9 +120,9 @@ struct roost_backend {
 	 * UINT64_MAX: none.
 	 */
 	uint64_t (*run)(struct roost_backend_port *port, uint64_t now_ns);
-	/* Send what the network is told at the end (groups that are left).
-	 * Takes turns of workers; the progress engines still run. Only after
-	 * start.
+	/* Leave with the workers what the network is told at the end (groups
+	 * that are left); they send it before they stop. The progress engines
+	 * still run. Only after start.
 	 */
 	void (*leave)(struct roost_backend_port *port);
 	/* Before the progress engines stop: nobody wakes them any more. Also

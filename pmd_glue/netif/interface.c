@@ -456,7 +456,8 @@ void roost_interface_leave(struct roost_interface *s)
 {
 	roost_inet_leave(&s->inet, roost_now_ns());
 	/* The progress engine may stop without another iteration, even if a
-	 * leave or a CM message is queued.
+	 * leave, an answer or a CM message is queued; settling gives up where
+	 * a thread without a processor has the turn.
 	 */
 	roost_worker_turn_take(s->worker);
 	roost_worker_iterate(s->worker, roost_now_ns());

@@ -22,9 +22,13 @@
 
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
+#include <rte_mbuf.h>
 
 #include <roost/config.h>
 #include <roost/roost.h>
+#include "lib/engine/core/dev_priv.h"
+#include "lib/engine/core/workers.h"
+#include "lib/engine/sched/worker.h"
 #include "lib/face/shim.h"
 #include "pmd_glue/device.h"
 #include "tests/unit/pmd_glue/host/frames.h"
@@ -193,6 +197,75 @@ static void device__two_ends_hear_each_other(void **state)
 	assert_true(b.punted_pkts > 0);
 	roost_device_close(two);
 	roost_device_close(one);
+}
+
+#define NB_LAST 296u /* more than the link holds, not more than the worker */
+#define DEAF_NS 30000000
+
+/* Punted by its engine. */
+static uint64_t heard(struct roost_device *device)
+{
+	struct roost_dev_counters c;
+
+	roost_dev_counters(roost_device_dev(device), &c);
+	return c.punted_pkts;
+}
+
+static void *be_deaf(void *arg)
+{
+	struct roost_worker *worker = arg;
+
+	nanosleep(&(struct timespec){ .tv_nsec = DEAF_NS }, NULL);
+	roost_worker_turn_release(worker);
+	return NULL;
+}
+
+/* To everybody, of a kind that nobody knows. */
+static void send_unknown(struct roost_device *device)
+{
+	struct roost_dev *dev = roost_device_dev(device);
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(dev->pool);
+	uint8_t *frame;
+
+	assert_non_null(mbuf);
+	frame = (void *)rte_pktmbuf_append(mbuf, 60);
+	memset(frame, 0xff, 60);
+	frame[6] = 0x02;
+	frame[12] = 0x88;
+	frame[13] = 0xb5;
+	assert_int_equal(roost_worker_send_frame(roost_dev_worker(dev), 1,
+						 mbuf),
+			 0);
+	roost_device_help(device);
+}
+
+/* Its peer has no processor while it closes. */
+static void device__what_it_sent_at_last_arrives(void **state)
+{
+	struct roost_device *a, *b;
+	struct roost_worker *worker;
+	pthread_t thread;
+	uint64_t before;
+
+	config.nb_ports = 2;
+	strcpy(config.ports[1].link, link_name);
+	a = open_device(0);
+	b = open_device(1);
+	for (before = heard(b); heard(b) == before; send_unknown(a))
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
+	before = heard(b);
+	worker = roost_dev_worker(roost_device_dev(b));
+	roost_worker_turn_take(worker);
+	for (unsigned int i = 0; i < NB_LAST; i++)
+		send_unknown(a);
+	assert_int_equal(pthread_create(&thread, NULL, be_deaf, (void *)worker),
+			 0);
+	roost_device_close(a);
+	pthread_join(thread, NULL);
+	nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
+	assert_true(heard(b) - before >= NB_LAST);
+	roost_device_close(b);
 }
 
 /* Two ports of one device, and each end of one link at the other's. */
@@ -463,6 +536,7 @@ int main(void)
 		TEST(device__link_looks_like_a_port),
 		TEST(device__help_leaves_the_lcore_id),
 		TEST(device__two_ends_hear_each_other),
+		TEST(device__what_it_sent_at_last_arrives),
 		TEST(device__has_two_ports),
 		TEST(device__any_ethdev_will_do),
 		TEST(device__mtu_is_as_asked),
