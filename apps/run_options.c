@@ -317,7 +317,7 @@ void roost_run_options_synopsis(FILE *out)
 		"[{--port DEVARGS |",
 		"--link NAME |",
 		"--hub |",
-		"--service hub|PATH}",
+		"--service hub|PATH[,N]}",
 	};
 	struct flow flow = { out, (int)strlen(begin), (int)strlen(begin) + 3 };
 	int last = 0;

@@ -34,6 +34,7 @@
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
+#include <grp.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -184,6 +185,10 @@ UNCANCELLED(size_t, fread, (void *buf, size_t size, size_t nb, FILE *file),
 UNCANCELLED(size_t, __fread_chk,
 	    (void *buf, size_t room, size_t size, size_t nb, FILE *file),
 	    (buf, room, size, nb, file))
+UNCANCELLED(int, getgrnam_r,
+	    (const char *name, struct group *entry, char *buf, size_t n,
+	     struct group **found),
+	    (name, entry, buf, n, found))
 UNCANCELLED(int, getpwnam_r,
 	    (const char *name, struct passwd *entry, char *buf, size_t n,
 	     struct passwd **found),

@@ -423,7 +423,7 @@ int roost_config_resolve(struct roost_config *c, const char *path,
 	if (!path)
 		path = roost_config_environ_path(envp);
 	if (path) {
-		ret = roost_config_read_file(source, path, err);
+		ret = roost_config_read_file(source, path, NULL, err);
 		if (ret == 0)
 			ret = merge(c, source, path, err);
 		if (ret)
@@ -445,6 +445,48 @@ int roost_config_resolve(struct roost_config *c, const char *path,
 	}
 	ret = check(c, err);
 out:
+	free(source);
+	return ret;
+}
+
+/* Which daemon would a daemon's port be of? */
+static int check_owned(const struct roost_config *c, const char *path,
+		       char *err)
+{
+	if (c->nb_ports == 0)
+		return roost_config_fail(err,
+					 "%s: no port; add a section [port0]",
+					 path);
+	for (unsigned int i = 0; i < c->nb_ports; i++)
+		if (c->ports[i].service[0])
+			return roost_config_fail(
+				err,
+				"%s: port%u: service: a daemon shares ports of "
+				"its own; name devargs or a link",
+				path, i);
+	return 0;
+}
+
+int roost_config_resolve_file(struct roost_config *c, const char *path,
+			      const struct roost_config_sections *others,
+			      char *err)
+{
+	struct roost_config *source = malloc(sizeof(*source));
+	int ret;
+
+	if (!source) {
+		roost_config_fail(err, "configuration: out of memory; free "
+				       "some");
+		return -ENOMEM;
+	}
+	roost_config_init(c);
+	ret = roost_config_read_file(source, path, others, err);
+	if (ret == 0)
+		ret = merge(c, source, path, err);
+	if (ret == 0)
+		ret = check_owned(c, path, err);
+	if (ret == 0)
+		ret = check(c, err);
 	free(source);
 	return ret;
 }

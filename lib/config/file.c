@@ -45,7 +45,8 @@ enum line_kind {
 struct scan {
 	FILE *f;
 	const char *path;
-	char *line; /* getline's */
+	const struct roost_config_sections *others; /* NULL: none */
+	char *line;                                 /* getline's */
 	size_t size_bytes;
 	unsigned int line_no; /* from 1; of the line looked at last */
 	bool in_section;
@@ -194,11 +195,22 @@ static unsigned int section_index(const char *name)
 
 static int unknown_section(const struct scan *s, const char *name, char *err)
 {
+	/* What roostd reads: apps/roostd/policy_file.c. */
+	static const char *const daemons[] = { "service", "policy" };
 	const char *digits = name + strcspn(name, "0123456789");
 	char port[CFG_NAME_LEN] = "port0", advice[ROOST_NAME_ADVICE_MAX];
 	const char *const known[] = { port, "roost" };
 	unsigned int number = 0;
 
+	for (size_t i = 0; i < 2; i++)
+		if (!s->others &&
+		    strncmp(name, daemons[i], strlen(daemons[i])) == 0)
+			return roost_config_fail(
+				err,
+				"%s:%u: [%s] is for roostd, whose ports are "
+				"its own; name a file without it, or none to "
+				"use its ports",
+				s->path, s->line_no, name);
 	if (sscanf(digits, "%2u", &number) == 1 && number < ROOST_PORTS_MAX)
 		snprintf(port, sizeof(port), "port%u", number);
 	else if (strncmp(name, "port", 4) == 0 && *digits)
@@ -273,6 +285,35 @@ static int read_entry(struct roost_config *source, const struct scan *s,
 	return roost_config_set(source, where, key, index, entry->value, err);
 }
 
+/* A section that is not of the table. Returns -ENOENT: of nobody's. */
+static int read_other(struct scan *s, const char *section,
+		      const struct rte_cfgfile_entry *entries, int nb,
+		      char *err)
+{
+	char where[ROOST_CONFIG_ERR_MAX];
+	int ret;
+
+	if (!s->others)
+		return -ENOENT;
+	snprintf(where, sizeof(where), "%s:%u", s->path, s->line_no);
+	ret = s->others->begin(s->others->ctx, where, section, err);
+	for (int i = 0; ret == 0 && i < nb; i++) {
+		if (entries[i].name[0] == ';')
+			continue;
+		if (scan_next(s, err) == LINE_WRONG)
+			return -EINVAL;
+		snprintf(where, sizeof(where), "%s:%u", s->path, s->line_no);
+		if (entries[i].value[0] == '\0')
+			return roost_config_fail(err,
+						 "%s: %s: no value; give one "
+						 "or leave the key out",
+						 where, entries[i].name);
+		ret = s->others->entry(s->others->ctx, where, entries[i].name,
+				       entries[i].value, err);
+	}
+	return ret;
+}
+
 /* seen: bits of the sections that were read before. */
 static int read_section(struct roost_config *source, struct scan *s,
 			const char *section, uint32_t *seen,
@@ -286,8 +327,10 @@ static int read_section(struct roost_config *source, struct scan *s,
 	if (scan_next(s, err) == LINE_WRONG)
 		return -EINVAL;
 	line_no = s->line_no;
-	if (index == SECTION_UNKNOWN)
-		return unknown_section(s, section, err);
+	if (index == SECTION_UNKNOWN) {
+		ret = read_other(s, section, entries, nb, err);
+		return ret == -ENOENT ? unknown_section(s, section, err) : ret;
+	}
 	if (*seen & (1u << index))
 		return roost_config_fail(
 			err, "%s:%u: second section [%s]; join the two",
@@ -374,6 +417,7 @@ static int open_file(struct scan *s, char *err)
 }
 
 int roost_config_read_file(struct roost_config *source, const char *path,
+			   const struct roost_config_sections *others,
 			   char *err)
 {
 	/* GLOBAL catches a `; comment = like this` above the first section,
@@ -383,7 +427,7 @@ int roost_config_read_file(struct roost_config *source, const char *path,
 	const struct rte_cfgfile_parameters params = {
 		.comment_character = COMMENT,
 	};
-	struct scan s = { .path = path };
+	struct scan s = { .path = path, .others = others };
 	struct rte_cfgfile *cfg;
 	int ret;
 

@@ -5,13 +5,16 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include <roost/config.h>
 #include "lib/config/fail.h"
 #include "lib/config/list.h"
+#include "lib/config/resolve.h"
 #include "lib/wire/frame.h"
 
 #define STR_(x) #x
@@ -85,7 +88,7 @@ static int parse_workers(void *member, const char *value, char *cause)
 	return 0;
 }
 
-static int parse_bool(void *member, const char *value, char *cause)
+int roost_config_parse_bool(void *member, const char *value, char *cause)
 {
 	static const struct {
 		const char *name;
@@ -164,8 +167,23 @@ static int parse_link(void *member, const char *value, char *cause)
 	return 0;
 }
 
+unsigned int roost_config_service_port(const char *service, size_t *path_bytes)
+{
+	const char *comma = strrchr(service, ',');
+	size_t nb = comma ? strspn(comma + 1, "0123456789") : 0;
+
+	*path_bytes = strlen(service);
+	if (nb == 0 || comma[1 + nb] != '\0')
+		return 0;
+	*path_bytes = (size_t)(comma - service);
+	return nb > 2 ? UINT_MAX : (unsigned int)atoi(comma + 1);
+}
+
 static int parse_service(void *member, const char *value, char *cause)
 {
+	unsigned int port;
+	size_t len;
+
 	if (strcmp(value, "hub") != 0 && value[0] != '/')
 		return roost_config_fail(cause,
 					 "'%.80s': not a service; use hub, or "
@@ -178,7 +196,17 @@ static int parse_service(void *member, const char *value, char *cause)
 					 "that the path of a socket can have; "
 					 "name a shorter one",
 					 value, ROOST_SERVICE_MAX - 1);
+	port = roost_config_service_port(value, &len);
+	if (port >= ROOST_PORTS_MAX)
+		return roost_config_fail(
+			cause,
+			"'%.80s': a daemon has the ports 0 to %d; name one of "
+			"them behind the comma",
+			value, ROOST_PORTS_MAX - 1);
+	/* One spelling of each: port 0 is the path alone. */
 	strcpy(member, value);
+	if (port == 0)
+		((char *)member)[len] = '\0';
 	return 0;
 }
 
@@ -301,7 +329,7 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		.help = "tell on stderr what is being done",
 		.scope = ROOST_SCOPE_PROCESS,
 		MEMBER(roost_config, verbose),
-		.parse = parse_bool,
+		.parse = roost_config_parse_bool,
 		.format = format_bool,
 	},
 	[ROOST_KEY_DEBUG_NO_ICRC] = {
@@ -310,7 +338,7 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		.help = "not for use: frames without an ICRC",
 		.scope = ROOST_SCOPE_PROCESS,
 		MEMBER(roost_config, debug_no_icrc),
-		.parse = parse_bool,
+		.parse = roost_config_parse_bool,
 		.format = format_bool,
 	},
 	[ROOST_KEY_DEVARGS] = {
@@ -338,7 +366,7 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 	[ROOST_KEY_SERVICE] = {
 		.name = "service",
 		.option = "service",
-		.arg = "hub|PATH",
+		.arg = "hub|PATH[,N]",
 		.help = "a port that a daemon shares",
 		.scope = ROOST_SCOPE_PORT,
 		.names_port = true,
@@ -394,7 +422,7 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		.help = "it is port 2 of the device before it",
 		.scope = ROOST_SCOPE_PORT,
 		MEMBER(roost_port_config, second),
-		.parse = parse_bool,
+		.parse = roost_config_parse_bool,
 		.format = format_bool,
 	},
 	[ROOST_KEY_VLAN] = {

@@ -66,4 +66,7 @@ struct roost_config_key_info {
 
 extern const struct roost_config_key_info roost_config_keys[ROOST_KEYS];
 
+/* Parse yes or no into a bool, as parse() above. */
+int roost_config_parse_bool(void *member, const char *value, char *cause);
+
 #endif

@@ -4,6 +4,7 @@
 #include "lib/config/list.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -159,51 +160,88 @@ void roost_config_format_gateways(const void *member, char *buf, size_t size)
 static int find_user(const char *name, uint32_t *uid)
 {
 	struct passwd entry, *found = NULL;
-	unsigned long long number;
 	char buf[4096];
 
-	if (strspn(name, "0123456789") == strlen(name)) {
-		number = strtoull(name, NULL, 10);
-		*uid = (uint32_t)number;
-		/* The last one stands for "none" in system calls. */
-		return number < UINT32_MAX ? 0 : -ENOENT;
-	}
 	if (getpwnam_r(name, &entry, buf, sizeof(buf), &found) != 0 || !found)
 		return -ENOENT;
 	*uid = found->pw_uid;
 	return 0;
 }
 
-static int take_user(void *copy, const char *element, char *cause)
+static int find_group(const char *name, uint32_t *gid)
 {
-	struct roost_users *users = copy;
-	uint32_t uid;
+	struct group entry, *found = NULL;
+	char buf[16384]; /* with its members */
 
-	if (find_user(element, &uid))
+	if (getgrnam_r(name, &entry, buf, sizeof(buf), &found) != 0 || !found)
+		return -ENOENT;
+	*gid = found->gr_gid;
+	return 0;
+}
+
+/* what: for errors, "user" or "group". */
+static int take_id(struct roost_users *ids, const char *element,
+		   const char *what, int (*find)(const char *, uint32_t *),
+		   char *cause)
+{
+	uint32_t id;
+	int ret = 0;
+
+	if (strspn(element, "0123456789") == strlen(element)) {
+		const unsigned long long number = strtoull(element, NULL, 10);
+
+		id = (uint32_t)number;
+		/* The last one stands for "none" in system calls. */
+		ret = number < UINT32_MAX ? 0 : -ENOENT;
+	} else {
+		ret = find(element, &id);
+	}
+	if (ret)
 		return roost_config_fail(cause,
-					 "'%.80s': no such user; give the name "
+					 "'%.80s': no such %s; give the name "
 					 "or the number of one",
-					 element);
-	if (users->nb == ROOST_PEER_USERS_MAX)
+					 element, what);
+	if (ids->nb == ROOST_PEER_USERS_MAX)
 		return roost_config_fail(
 			cause,
 			"'%.80s': more than " STR(
-				ROOST_PEER_USERS_MAX) " users; leave some out",
-			element);
-	users->v[users->nb++] = uid;
+				ROOST_PEER_USERS_MAX) " %ss; leave some out",
+			element, what);
+	ids->v[ids->nb++] = id;
 	return 0;
+}
+
+static int take_user(void *copy, const char *element, char *cause)
+{
+	return take_id(copy, element, "user", find_user, cause);
+}
+
+static int take_group(void *copy, const char *element, char *cause)
+{
+	return take_id(copy, element, "group", find_group, cause);
+}
+
+static int parse_ids(struct roost_users *ids, const char *value,
+		     const char *what,
+		     int (*take)(void *copy, const char *element, char *cause),
+		     char *cause)
+{
+	struct roost_users copy = *ids;
+	int ret = parse_list(&copy, value, what, take, cause);
+
+	if (ret == 0)
+		*ids = copy;
+	return ret;
 }
 
 int roost_config_parse_users(void *member, const char *value, char *cause)
 {
-	struct roost_users *users = member;
-	struct roost_users copy = *users;
-	int ret;
+	return parse_ids(member, value, "user", take_user, cause);
+}
 
-	ret = parse_list(&copy, value, "user", take_user, cause);
-	if (ret == 0)
-		*users = copy;
-	return ret;
+int roost_config_parse_groups(void *member, const char *value, char *cause)
+{
+	return parse_ids(member, value, "group", take_group, cause);
 }
 
 void roost_config_format_users(const void *member, char *buf, size_t size)

@@ -27,4 +27,7 @@ void roost_config_format_gateways(const void *member, char *buf, size_t size);
 int roost_config_parse_users(void *member, const char *value, char *cause);
 void roost_config_format_users(const void *member, char *buf, size_t size);
 
+/* The same for groups. */
+int roost_config_parse_groups(void *member, const char *value, char *cause);
+
 #endif

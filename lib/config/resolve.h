@@ -22,6 +22,30 @@ int roost_config_resolve(struct roost_config *c, const char *path,
 			 char *const *envp, const struct roost_config *options,
 			 char *err);
 
+/*
+ * Sections of a file that are not the table's (key.h), for a program that has
+ * some of its own. where: path and line, for the start of an error line.
+ */
+struct roost_config_sections {
+	void *ctx;
+	/* A section begins. Returns 0; -ENOENT: it is unknown, and err is not
+	 * written; -EINVAL: it may not stand here.
+	 */
+	int (*begin)(void *ctx, const char *where, const char *name, char *err);
+	/* A key of the section that began last. Returns 0, -EINVAL. */
+	int (*entry)(void *ctx, const char *where, const char *key,
+		     const char *value, char *err);
+};
+
+/*
+ * The configuration of a daemon: the file at path, without the environment and
+ * without a port where it names none. others: for the sections that are not
+ * the table's. Returns as roost_config_load(). Thread: any.
+ */
+int roost_config_resolve_file(struct roost_config *c, const char *path,
+			      const struct roost_config_sections *others,
+			      char *err);
+
 /* Make *c an empty source: nothing given. Thread: any. */
 void roost_config_init(struct roost_config *c);
 
@@ -61,6 +85,11 @@ unsigned int roost_config_device_ports(const struct roost_config *c,
  */
 void roost_config_label(const struct roost_config *c, unsigned int port,
 			bool with_vlan, char label[ROOST_LABEL_MAX]);
+
+/* The number of the daemon's port that a service names: 5 for "PATH,5"; 0 for
+ * PATH and hub. *path_bytes: the length without the number. Thread: any.
+ */
+unsigned int roost_config_service_port(const char *service, size_t *path_bytes);
 
 /*
  * The first port of the list that is on the same DPDK port as this one: with

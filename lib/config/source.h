@@ -13,13 +13,17 @@
 
 #include <roost/config.h>
 
+struct roost_config_sections;
+
 /*
  * Read the file at path into *source. Sections may be in any order; every
  * section of a port identifies the port. Errors begin with path and line.
+ * others: for sections that are not of the table; NULL: there may be none.
  * Returns 0; -EINVAL (content, or no regular file), -ENOMEM, or the error of
  * open(2) or read(2). Thread: any.
  */
 int roost_config_read_file(struct roost_config *source, const char *path,
+			   const struct roost_config_sections *others,
 			   char *err);
 
 /*

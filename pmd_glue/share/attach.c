@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "lib/config/resolve.h"
 #include "lib/engine/core/idmap.h"
 #include "pmd_glue/process/fork_guard.h"
 #include "pmd_glue/process/peer_trust.h"
@@ -31,10 +32,14 @@ static bool is_hub(const char *service)
 
 static socklen_t address_of(const char *service, struct sockaddr_un *addr)
 {
+	size_t path_bytes;
+
 	if (is_hub(service))
 		return roost_share_hub_address(addr);
 	*addr = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	snprintf(addr->sun_path, sizeof(addr->sun_path), "%s", service);
+	roost_config_service_port(service, &path_bytes);
+	snprintf(addr->sun_path, sizeof(addr->sun_path), "%.*s",
+		 (int)path_bytes, service);
 	return sizeof(*addr);
 }
 

@@ -18,8 +18,8 @@
  * gives only other port keys (ip, gw, mtu) changes these keys of the ports
  * below.
  *
- * Below all sources there is one port, `link = default`. An empty environment
- * variable counts as not set.
+ * Below all sources there is one port, `service = default`. An empty
+ * environment variable counts as not set.
  *
  * The launcher resolves all three sources and exports the result as
  * environment, so that the library inside the application, which calls
@@ -108,8 +108,9 @@ struct roost_port_config {
 	/* One of these; the others are empty strings. */
 	char devargs[ROOST_DEVARGS_MAX];    /* a DPDK device */
 	char link[ROOST_LINK_NAME_MAX + 1]; /* a link of two processes */
-	/* A port that a daemon shares: "hub", or the path of its socket. No
-	 * other key of a port applies to it.
+	/* A port that a daemon shares: "hub", or the path of its socket, with
+	 * ",N" for its port number N; "default": the system's daemon if there
+	 * is one, else the hub. No other key of a port applies to it.
 	 */
 	char service[ROOST_SERVICE_MAX];
 	/* On a link, none: see roost_config_link_ip(). On a DPDK port, none

@@ -295,7 +295,7 @@ static void describe__every_option_in_80_columns(void **state)
 		"-h, --help",
 		"--debug-no-icrc",
 		"--hub",
-		"--service hub|PATH",
+		"--service hub|PATH[,N]",
 	};
 	char *text = NULL, *line;
 	size_t size = 0;

@@ -22,7 +22,7 @@ static char err[ROOST_CONFIG_ERR_MAX];
 static int read_text(const char *text)
 {
 	temp_file_write_bytes(text, strlen(text));
-	return roost_config_read_file(&source, temp_path, err);
+	return roost_config_read_file(&source, temp_path, NULL, err);
 }
 
 /* The error is the path and then this. */
@@ -114,6 +114,17 @@ static void file__sections_in_any_order(void **state)
 	assert_int_equal(source.nb_ports, 2);
 	assert_string_equal(source.ports[0].link, "a");
 	assert_string_equal(source.ports[1].link, "b");
+}
+
+/* Those of roostd are no mistake, and not for a program that runs. */
+static void file__the_daemons_sections_are_named(void **state)
+{
+	assert_int_equal(read_text("[service]\n"), -EINVAL);
+	assert_err("1: [service] is for roostd, whose ports are its own; name "
+		   "a file without it, or none to use its ports");
+	assert_int_equal(read_text("[port0]\nlink = a\n[policy b]\n"), -EINVAL);
+	assert_err("3: [policy b] is for roostd, whose ports are its own; name "
+		   "a file without it, or none to use its ports");
 }
 
 static void file__many_entries_and_sections(void **state)
@@ -259,7 +270,7 @@ static void file__zero_bytes_are_refused(void **state)
 	static const char text[] = "[port0]\nlink = a\nmtu\0 = 1500\n";
 
 	temp_file_write_bytes(text, sizeof(text) - 1);
-	assert_int_equal(roost_config_read_file(&source, temp_path, err),
+	assert_int_equal(roost_config_read_file(&source, temp_path, NULL, err),
 			 -EINVAL);
 	assert_err("3: zero byte; a configuration is text");
 }
@@ -269,11 +280,11 @@ static void file__missing_or_not_a_file(void **state)
 	char expected[ROOST_CONFIG_ERR_MAX];
 
 	unlink(temp_path);
-	assert_int_equal(roost_config_read_file(&source, temp_path, err),
+	assert_int_equal(roost_config_read_file(&source, temp_path, NULL, err),
 			 -ENOENT);
 	assert_err(" cannot be opened: No such file or directory; check -c or "
 		   "ROOST_CONFIG");
-	assert_int_equal(roost_config_read_file(&source, temp_dir, err),
+	assert_int_equal(roost_config_read_file(&source, temp_dir, NULL, err),
 			 -EINVAL);
 	snprintf(expected, sizeof(expected),
 		 "%s: not a regular file; write "
@@ -286,7 +297,7 @@ static void file__a_pipe_is_refused_without_waiting(void **state)
 {
 	unlink(temp_path);
 	assert_int_equal(mkfifo(temp_path, 0600), 0);
-	assert_int_equal(roost_config_read_file(&source, temp_path, err),
+	assert_int_equal(roost_config_read_file(&source, temp_path, NULL, err),
 			 -EINVAL);
 	assert_err(" not a regular file; write the configuration into one");
 	unlink(temp_path);
@@ -314,7 +325,7 @@ static void file__noise_is_survived_in_silence(void **state)
 					   (sizeof(alphabet) - 1)];
 		temp_file_write_bytes(text, len);
 		err[0] = '\0';
-		ret = roost_config_read_file(&source, temp_path, err);
+		ret = roost_config_read_file(&source, temp_path, NULL, err);
 		assert_true(ret == 0 || (ret == -EINVAL && err[0]));
 		assert_null(strstr(err, "changed while"));
 	}
@@ -334,6 +345,7 @@ int main(void)
 		cmocka_unit_test(file__escaped_comment_character_is_itself),
 		cmocka_unit_test(file__lists_add_up),
 		cmocka_unit_test(file__sections_in_any_order),
+		cmocka_unit_test(file__the_daemons_sections_are_named),
 		cmocka_unit_test(file__many_entries_and_sections),
 		cmocka_unit_test(file__every_error_names_its_line),
 		cmocka_unit_test(file__lines_have_a_longest),

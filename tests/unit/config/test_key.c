@@ -14,6 +14,7 @@
 
 #include <roost/config.h>
 #include "lib/config/key.h"
+#include "lib/config/resolve.h"
 
 /* Big enough for the member of any row. */
 union member {
@@ -310,6 +311,38 @@ static void key__service_is_hub_or_a_path(void **state)
 	assert_int_equal(key->parse(&member, value, cause), -EINVAL);
 }
 
+static void key__service_has_ports(void **state)
+{
+	static const struct {
+		const char *value, *kept;
+		unsigned int port;
+		size_t path_bytes;
+	} rows[] = {
+		{ "/a", "/a", 0, 2 },           { "/a,0", "/a", 0, 2 },
+		{ "/a,1", "/a,1", 1, 2 },       { "/a,15", "/a,15", 15, 2 },
+		{ "/a,", "/a,", 0, 3 },         { "/a,1b", "/a,1b", 0, 5 },
+		{ "/a,3,07", "/a,3,07", 7, 4 },
+	};
+	const struct roost_config_key_info *key =
+		&roost_config_keys[ROOST_KEY_SERVICE];
+	char cause[ROOST_CONFIG_ERR_MAX];
+	size_t path_bytes;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		union member member = { 0 };
+
+		assert_int_equal(key->parse(&member, rows[i].value, cause), 0);
+		assert_string_equal(member.bytes, rows[i].kept);
+		assert_int_equal(roost_config_service_port(member.bytes,
+							   &path_bytes),
+				 rows[i].port);
+		assert_int_equal(path_bytes, rows[i].path_bytes);
+		assert_int_equal(key->parse(&member, "/a,16", cause), -EINVAL);
+		assert_int_equal(key->parse(&member, "/a,9999999999999", cause),
+				 -EINVAL);
+	}
+}
+
 static void key__addresses_have_a_most(void **state)
 {
 	const struct roost_config_key_info *key =
@@ -357,6 +390,7 @@ int main(void)
 		cmocka_unit_test(key__devargs_have_a_longest),
 		cmocka_unit_test(key__link_name_has_a_longest),
 		cmocka_unit_test(key__service_is_hub_or_a_path),
+		cmocka_unit_test(key__service_has_ports),
 		cmocka_unit_test(key__addresses_have_a_most),
 		cmocka_unit_test(key__longest_list_round_trips),
 	};
