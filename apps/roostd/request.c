@@ -24,7 +24,7 @@
 static const struct roost_client_conf policy = {
 	.max_qps = 100000,
 	.max_prefixes = 64,
-	.max_claims = 4096,
+	.max_services = 4096,
 	.max_groups = 1024,
 	.max_conns = 65536,
 	.max_half_open = 1024,

@@ -291,7 +291,7 @@ static void add(unsigned int i)
 {
 	struct roost_client_conf conf = {
 		.max_prefixes = 1,
-		.max_claims = 4,
+		.max_services = 4,
 		.max_groups = 2,
 		.max_conns = 6,
 		.max_half_open = 3,
@@ -306,10 +306,10 @@ static void add(unsigned int i)
 		conf.gids[0] = own_v4;
 	}
 	FUZZ_CHECK(roost_lease_client_add(lease, &conf, now_ns, &ids[i]) == 0);
-	FUZZ_CHECK(roost_pool_take_this(&lease->blocks, ids[i],
+	FUZZ_CHECK(roost_pool_take_this(&lease->blocks, ids[i], 0,
 					&lease->clients[ids[i]].blocks,
 					FIRST_BLOCK + i) == 0);
-	FUZZ_CHECK(roost_pool_take_this(&lease->prefixes, ids[i],
+	FUZZ_CHECK(roost_pool_take_this(&lease->prefixes, ids[i], 0,
 					&lease->clients[ids[i]].prefixes,
 					FIRST_PREFIX + i) == 0);
 	FUZZ_CHECK(roost_switch_client_enter(sw, ids[i], now_ns) == 0);

@@ -9,6 +9,11 @@
 /* As in cm/rdmacm/ports.c. */
 #define EPHEMERAL_FIRST 32768u
 #define EPHEMERAL_NB 28232u
+/* How many a request for a free one looks at, so that it stops the daemon for
+ * microseconds at most. The step has no common factor with their number.
+ */
+#define PROBES 256u
+#define PROBE_STEP 7919u
 
 /* How well a listener fits a request; the best one gets it. */
 enum fit {
@@ -86,13 +91,12 @@ static bool is_free(const struct roost_lease *lease, uint16_t client,
 static int find_port(struct roost_lease *lease, uint16_t client,
 		     struct roost_claim *claim)
 {
-	const uint64_t start = roost_lease_random(lease) % EPHEMERAL_NB;
+	uint64_t at = roost_lease_random(lease) % EPHEMERAL_NB;
 
-	for (uint32_t i = 0; i < EPHEMERAL_NB; i++) {
-		const uint64_t id =
-			claim->service_id |
-			(EPHEMERAL_FIRST + (start + i) % EPHEMERAL_NB);
+	for (uint32_t i = 0; i < PROBES; i++) {
+		const uint64_t id = claim->service_id | (EPHEMERAL_FIRST + at);
 
+		at = (at + PROBE_STEP) % EPHEMERAL_NB;
 		if (is_free(lease, client, id)) {
 			claim->service_id = id;
 			return 0;
@@ -101,14 +105,14 @@ static int find_port(struct roost_lease *lease, uint16_t client,
 	return -EADDRNOTAVAIL;
 }
 
+/* A listener at an address may leave its family open. */
 static bool is_valid(const struct roost_claim *claim)
 {
 	if (claim->family > ROOST_CM_FAMILY_IPV6)
 		return false;
-	return is_wildcard(claim) ||
-	       (claim->family != ROOST_CM_FAMILY_ANY &&
-		roost_gid_is_v4(&claim->addr) ==
-			(claim->family == ROOST_CM_FAMILY_IPV4));
+	return is_wildcard(claim) || claim->family == ROOST_CM_FAMILY_ANY ||
+	       roost_gid_is_v4(&claim->addr) ==
+		       (claim->family == ROOST_CM_FAMILY_IPV4);
 }
 
 /* The address is one that the client's packets may come from. */
@@ -123,13 +127,67 @@ static bool is_own(const struct roost_lease *lease, uint16_t client,
 	return addr && roost_lease_addr_is_of(lease, addr, client);
 }
 
+static bool same(const struct roost_claim *a, const struct roost_claim *b)
+{
+	return a->service_id == b->service_id && a->family == b->family &&
+	       a->listens == b->listens && roost_gid_eq(&a->addr, &b->addr);
+}
+
+/* The client's, with this in all. */
+static struct roost_claim_entry *find_equal(const struct roost_lease *lease,
+					    uint16_t client,
+					    const struct roost_claim *claim)
+{
+	struct roost_claim_entry *entry;
+
+	LIST_FOREACH(entry, &lease->claims[bucket_of(lease, claim->service_id)],
+		     link)
+		if (entry->client == client && same(&entry->claim, claim) &&
+		    entry->claim.reuseaddr == claim->reuseaddr &&
+		    entry->claim.afonly == claim->afonly)
+			return entry;
+	return NULL;
+}
+
+/* Has the client a claim on the number, at any address? */
+static bool has_service(const struct roost_lease *lease, uint16_t client,
+			uint64_t service_id)
+{
+	const struct roost_claim_entry *entry;
+
+	LIST_FOREACH(entry, &lease->claims[bucket_of(lease, service_id)], link)
+		if (entry->client == client &&
+		    entry->claim.service_id == service_id)
+			return true;
+	return false;
+}
+
+/* One more of this number is within the limits of the client. */
+static bool may_claim(const struct roost_lease *lease, uint16_t client,
+		      uint64_t service_id)
+{
+	const struct roost_client *c = &lease->clients[client];
+
+	return c->nb_claims / ROOST_CLAIMS_OF_SERVICE < c->conf.max_services &&
+	       (c->nb_services < c->conf.max_services ||
+		has_service(lease, client, service_id));
+}
+
 int roost_lease_claim_enter(struct roost_lease *lease, uint16_t client,
 			    const struct roost_claim *claim)
 {
 	struct roost_claim_entry *entry;
 	int ret;
 
-	ret = is_valid(claim) ? check(lease, client, claim) : -EINVAL;
+	if (!is_valid(claim))
+		return -EINVAL;
+	entry = find_equal(lease, client, claim);
+	if (entry) {
+		entry->nb++;
+		lease->clients[client].nb_claims++;
+		return 0;
+	}
+	ret = check(lease, client, claim);
 	if (ret)
 		return ret;
 	entry = calloc(1, sizeof(*entry));
@@ -137,6 +195,9 @@ int roost_lease_claim_enter(struct roost_lease *lease, uint16_t client,
 		return -ENOMEM;
 	entry->claim = *claim;
 	entry->client = client;
+	entry->nb = 1;
+	lease->clients[client].nb_services +=
+		!has_service(lease, client, claim->service_id);
 	LIST_INSERT_HEAD(&lease->claims[bucket_of(lease, claim->service_id)],
 			 entry, link);
 	LIST_INSERT_HEAD(&lease->clients[client].claims, entry, of_client);
@@ -147,14 +208,13 @@ int roost_lease_claim_enter(struct roost_lease *lease, uint16_t client,
 int roost_lease_claim(struct roost_lease *lease, uint16_t client,
 		      struct roost_claim *claim, uint64_t now_ns)
 {
-	const struct roost_client *c = &lease->clients[client];
 	int ret = 0;
 
 	if (!is_valid(claim))
 		return -EINVAL;
 	if (roost_lease_recovering(lease, now_ns))
 		return -EAGAIN;
-	if (c->nb_claims >= c->conf.max_claims)
+	if (!may_claim(lease, client, claim->service_id))
 		return -EDQUOT;
 	if (!is_own(lease, client, claim))
 		return -EACCES;
@@ -163,17 +223,14 @@ int roost_lease_claim(struct roost_lease *lease, uint16_t client,
 	return ret ? ret : roost_lease_claim_enter(lease, client, claim);
 }
 
-static bool same(const struct roost_claim *a, const struct roost_claim *b)
-{
-	return a->service_id == b->service_id && a->family == b->family &&
-	       a->listens == b->listens && roost_gid_eq(&a->addr, &b->addr);
-}
-
 static void drop(struct roost_lease *lease, struct roost_claim_entry *entry)
 {
-	lease->clients[entry->client].nb_claims--;
+	const uint16_t client = entry->client;
+
 	LIST_REMOVE(entry, link);
 	LIST_REMOVE(entry, of_client);
+	lease->clients[client].nb_services -=
+		!has_service(lease, client, entry->claim.service_id);
 	free(entry);
 }
 
@@ -185,7 +242,9 @@ int roost_lease_unclaim(struct roost_lease *lease, uint16_t client,
 	LIST_FOREACH(entry, &lease->claims[bucket_of(lease, claim->service_id)],
 		     link)
 		if (entry->client == client && same(&entry->claim, claim)) {
-			drop(lease, entry);
+			lease->clients[client].nb_claims--;
+			if (--entry->nb == 0)
+				drop(lease, entry);
 			return 0;
 		}
 	return -ENOENT;
@@ -197,6 +256,7 @@ void roost_lease_unclaim_all(struct roost_lease *lease, uint16_t client)
 
 	while ((entry = LIST_FIRST(&lease->clients[client].claims)) != NULL)
 		drop(lease, entry);
+	lease->clients[client].nb_claims = 0;
 }
 
 static enum fit fits(const struct roost_claim *claim,

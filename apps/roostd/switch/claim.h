@@ -33,21 +33,27 @@ struct roost_claim {
 	bool afonly;           /* does not claim the other family's wildcard */
 };
 
+/* A number is claimed where it is bound, and where it listens, and by several
+ * with reuseaddr: so many claims of a client for each service that it may have.
+ */
+#define ROOST_CLAIMS_OF_SERVICE 4u
+
 struct roost_claim_entry {
 	LIST_ENTRY(roost_claim_entry) link;      /* of those with its hash */
 	LIST_ENTRY(roost_claim_entry) of_client; /* newest first */
 	struct roost_claim claim;
 	uint16_t client;
+	uint32_t nb; /* so many times */
 };
 
 /*
  * Claim *claim. A port number 0 that does not listen: a free one of
- * 32768..60999, written to claim->service_id. What the client has claimed
- * already is claimed once more.
- * Returns 0; -EADDRINUSE: the address and number are claimed; -EADDRNOTAVAIL:
- * one of the two is the wildcard, or no port number is free; -EACCES: the
- * address is not the client's; -EDQUOT: the client's limit; -EAGAIN: old
- * clients may come back; -EINVAL; -ENOMEM.
+ * 32768..60999, written to claim->service_id; it looks at some of them, which
+ * are enough unless nearly all are taken. What the client has claimed already
+ * is claimed once more. Returns 0; -EADDRINUSE: the address and number are
+ * claimed; -EADDRNOTAVAIL: one of the two is the wildcard, or no free port
+ * number was found; -EACCES: the address is not the client's; -EDQUOT: the
+ * client's limit; -EAGAIN: old clients may come back; -EINVAL; -ENOMEM.
  */
 int roost_lease_claim(struct roost_lease *lease, uint16_t client,
 		      struct roost_claim *claim, uint64_t now_ns);

@@ -74,6 +74,7 @@ void roost_departed_add(struct roost_departed *departed,
 	struct roost_seen *seen;
 
 	while ((seen = TAILQ_FIRST(&c->established)) != NULL ||
+	       (seen = TAILQ_FIRST(&c->ending)) != NULL ||
 	       (seen = TAILQ_FIRST(&c->half_open)) != NULL)
 		take_over(departed, table, seen, now_ns);
 }
@@ -111,6 +112,7 @@ static void fill(const struct roost_seen *seen, uint64_t ca_guid,
 		break;
 	case ROOST_SEEN_REP_OUT:
 	case ROOST_SEEN_ESTABLISHED:
+	case ROOST_SEEN_ENDING:
 	default:
 		msg->type = ROOST_CM_DREQ;
 		msg->qpn = seen->remote_qpn;

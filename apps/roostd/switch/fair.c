@@ -83,12 +83,31 @@ int roost_fair_add(struct roost_fair *fair, uint32_t client, uint32_t weight,
 	return 0;
 }
 
-static void *take(struct roost_fair_queue *q)
+/* Who waits for the rate of before tries again. */
+void roost_fair_change(struct roost_fair *fair, uint32_t client,
+		       uint32_t weight, uint64_t rate_bytes_per_s,
+		       uint64_t now_ns)
+{
+	struct roost_fair_queue *q = fair->queues[client];
+
+	if (q->rate_bytes_per_s == 0)
+		q->tokens_at_ns = now_ns;
+	q->weight = weight;
+	q->rate_bytes_per_s = rate_bytes_per_s;
+	if (q->state != ROOST_FAIR_WAITING)
+		return;
+	leave_list(fair, q);
+	activate(fair, q);
+}
+
+static void *take(struct roost_fair *fair, struct roost_fair_queue *q)
 {
 	void *handle = q->frames[q->first].handle;
 
 	q->first = (q->first + 1) % ROOST_FAIR_QUEUE_LEN;
 	q->nb--;
+	fair->nb_kept--;
+	fair->nb_busy -= q->nb == 0;
 	return handle;
 }
 
@@ -100,7 +119,7 @@ void *roost_fair_flush(struct roost_fair *fair, uint32_t client)
 		return NULL;
 	leave_list(fair, q);
 	if (q->nb > 0)
-		return take(q);
+		return take(fair, q);
 	free(q);
 	fair->queues[client] = NULL;
 	return NULL;
@@ -179,6 +198,8 @@ void roost_fair_push(struct roost_fair *fair, uint32_t client, void *handle,
 
 	q->frames[at].handle = handle;
 	q->frames[at].len_bytes = len_bytes;
+	fair->nb_busy += q->nb == 0;
+	fair->nb_kept++;
 	q->nb++;
 	if (q->state == ROOST_FAIR_IDLE) {
 		q->deficit_bytes = 0;
@@ -217,7 +238,7 @@ void roost_fair_pop(struct roost_fair *fair)
 	q->deficit_bytes -= cost(q);
 	if (q->rate_bytes_per_s != 0)
 		q->tokens -= cost(q) * NS_PER_S;
-	take(q);
+	take(fair, q);
 	if (q->nb == 0)
 		leave_list(fair, q);
 }

@@ -22,6 +22,7 @@
 #include <sys/queue.h>
 
 #define ROOST_FAIR_QUEUE_LEN 64u
+#define ROOST_FAIR_SHARE_MIN 4u
 /* Preamble, FCS and gap of a frame on Ethernet, in bytes. */
 #define ROOST_FAIR_WIRE_BYTES 24u
 
@@ -57,6 +58,9 @@ struct roost_fair {
 	struct roost_fair_list active;    /* first: whose turn it is */
 	struct roost_fair_list waiting;
 	uint64_t ready_at_ns; /* the first of those waiting; UINT64_MAX: none */
+	uint32_t nb_kept;     /* frames in all queues */
+	uint32_t nb_busy;     /* queues with frames */
+	uint32_t most_kept;   /* see roost_fair_has_room(); 0: no bound */
 };
 
 /* Returns 0, -ENOMEM. */
@@ -67,15 +71,28 @@ void roost_fair_fini(struct roost_fair *fair);
 /* A client, with weight 1 or more. Returns 0, -ENOMEM. */
 int roost_fair_add(struct roost_fair *fair, uint32_t client, uint32_t weight,
 		   uint64_t rate_bytes_per_s, uint64_t now_ns);
+/* Another weight and rate from now on; the client was added. */
+void roost_fair_change(struct roost_fair *fair, uint32_t client,
+		       uint32_t weight, uint64_t rate_bytes_per_s,
+		       uint64_t now_ns);
 /* Take the next frame of a client that goes. Returns NULL: none is left, and
  * the client is gone.
  */
 void *roost_fair_flush(struct roost_fair *fair, uint32_t client);
 
+/* Beyond most_kept frames in all queues, a queue has room for its share of them
+ * only, which is ROOST_FAIR_SHARE_MIN at least.
+ */
 static inline bool roost_fair_has_room(const struct roost_fair *fair,
 				       uint32_t client)
 {
-	return fair->queues[client]->nb < ROOST_FAIR_QUEUE_LEN;
+	const uint32_t nb = fair->queues[client]->nb;
+
+	if (nb >= ROOST_FAIR_QUEUE_LEN)
+		return false;
+	return fair->nb_kept < fair->most_kept || fair->most_kept == 0 ||
+	       nb < ROOST_FAIR_SHARE_MIN ||
+	       nb < fair->most_kept / fair->nb_busy;
 }
 
 /* The client's queue has room. */

@@ -40,6 +40,8 @@ struct roost_sw_port {
 	uint16_t vlan_id;         /* 0: none */
 	uint32_t max_frame_bytes; /* Ethernet header included, FCS not */
 	uint64_t ca_guid; /* of the device, for messages of the daemon */
+	/* Frames that wait in all queues to it (fair.h); 0: no bound. */
+	uint32_t most_kept;
 	uint16_t nb_pkeys;
 	uint16_t pkeys[ROOST_SW_PKEYS_MAX];
 };

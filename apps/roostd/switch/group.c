@@ -27,8 +27,8 @@ static struct roost_group *find(const struct roost_lease *lease,
 	return NULL;
 }
 
-const struct roost_group *roost_group_find(const struct roost_lease *lease,
-					   const struct roost_gid *gid)
+const struct roost_group *roost_lease_group(const struct roost_lease *lease,
+					    const struct roost_gid *gid)
 {
 	return find(lease, gid);
 }

@@ -47,7 +47,7 @@ void roost_group_leave_all(struct roost_lease *lease, uint16_t client,
 			   void *arg);
 
 /* NULL: it has no members here. */
-const struct roost_group *roost_group_find(const struct roost_lease *lease,
-					   const struct roost_gid *gid);
+const struct roost_group *roost_lease_group(const struct roost_lease *lease,
+					    const struct roost_gid *gid);
 
 #endif

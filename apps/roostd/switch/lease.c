@@ -87,13 +87,18 @@ void roost_lease_free(struct roost_lease *lease)
 	free(lease);
 }
 
+void roost_lease_begin_grace(struct roost_lease *lease, uint64_t now_ns)
+{
+	lease->grace_at_ns = now_ns + lease->conf.grace_ns;
+}
+
 static void expect_old_clients(struct roost_lease *lease, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < ROOST_CLIENTS_MAX; i++) {
 		lease->clients[i].away = lease->state->slots[i].serial != 0;
 		lease->nb_away += lease->clients[i].away;
 	}
-	lease->grace_at_ns = now_ns + lease->conf.grace_ns;
+	roost_lease_begin_grace(lease, now_ns);
 	hold_used(lease, now_ns);
 }
 
@@ -144,6 +149,28 @@ bool roost_lease_recovering(struct roost_lease *lease, uint64_t now_ns)
 	lease->nb_away = 0;
 	hold_used(lease, now_ns);
 	return false;
+}
+
+/* ---- what clients see ---------------------------------------------------- */
+
+void roost_lease_show_blocks(struct roost_lease *lease, uint16_t client,
+			     bool leased)
+{
+	const uint32_t mark = leased ? roost_lease_mark(lease, client) : 0;
+	const struct roost_pool *pool = &lease->blocks;
+
+	for (uint32_t i = lease->clients[client].blocks.first;
+	     lease->shown && i != ROOST_POOL_NONE; i = pool->next[i])
+		atomic_store_explicit(&lease->shown[i], mark,
+				      memory_order_release);
+}
+
+void roost_lease_show(struct roost_lease *lease, _Atomic uint32_t *marks)
+{
+	lease->shown = marks;
+	for (uint16_t i = 0; i < ROOST_CLIENTS_MAX; i++)
+		if (lease->clients[i].used)
+			roost_lease_show_blocks(lease, i, true);
 }
 
 /* ---- addresses ----------------------------------------------------------- */
@@ -208,6 +235,37 @@ void roost_lease_addr_del(struct roost_lease *lease,
 	addr_remove(lease, gid, ROOST_CLIENT_NONE);
 }
 
+static uint16_t own_of(const struct roost_lease *lease,
+		       const struct roost_gid *gid)
+{
+	for (uint16_t i = 0; i < ROOST_CLIENTS_MAX; i++) {
+		const struct roost_client *c = &lease->clients[i];
+
+		for (uint32_t k = 0; c->used && k < c->conf.nb_gids; k++)
+			if (roost_gid_eq(&c->conf.gids[k], gid))
+				return i;
+	}
+	return ROOST_CLIENT_NONE;
+}
+
+void roost_lease_addr_lose(struct roost_lease *lease,
+			   const struct roost_gid *gid)
+{
+	const struct roost_lease_addr *addr = roost_lease_addr_find(lease, gid);
+
+	if (addr)
+		addr_remove(lease, gid, addr->owner);
+}
+
+int roost_lease_addr_regain(struct roost_lease *lease,
+			    const struct roost_gid *gid)
+{
+	const uint16_t owner = own_of(lease, gid);
+
+	return owner == ROOST_CLIENT_NONE ? -ENOENT
+					  : addr_enter(lease, gid, owner);
+}
+
 /* ---- clients ------------------------------------------------------------- */
 
 static void remove_addrs(struct roost_lease *lease, uint16_t slot)
@@ -251,6 +309,7 @@ int roost_lease_client_enter(struct roost_lease *lease, uint16_t slot,
 	client->used = true;
 	LIST_INIT(&client->claims);
 	client->nb_claims = 0;
+	client->nb_services = 0;
 	client->nb_groups = 0;
 	client->generation = lease->state->slots[slot].generation;
 	lease->nb_clients++;
@@ -285,6 +344,7 @@ void roost_lease_client_free(struct roost_lease *lease, uint16_t slot,
 	const uint64_t until_ns = now_ns + lease->conf.quarantine_ns;
 
 	lease->state->slots[slot].serial = 0;
+	roost_lease_show_blocks(lease, slot, false);
 	roost_pool_give_back(&lease->blocks, &client->blocks, until_ns);
 	roost_pool_give_back(&lease->prefixes, &client->prefixes, until_ns);
 	remove_addrs(lease, slot);
@@ -304,11 +364,13 @@ static int take(struct roost_lease *lease, struct roost_pool *pool,
 		uint16_t owner, struct roost_units *units, uint32_t max,
 		uint64_t now_ns, uint32_t *unit)
 {
+	const uint32_t uid = lease->clients[owner].conf.uid;
+
 	if (roost_lease_recovering(lease, now_ns))
 		return -EAGAIN;
 	if (units->nb >= max)
 		return -EDQUOT;
-	return roost_pool_take(pool, owner, units, now_ns, unit);
+	return roost_pool_take(pool, owner, uid, units, now_ns, unit);
 }
 
 int roost_lease_block(struct roost_lease *lease, uint16_t client,
@@ -318,9 +380,15 @@ int roost_lease_block(struct roost_lease *lease, uint16_t client,
 	int ret = take(lease, &lease->blocks, client, &c->blocks,
 		       blocks_of(c->conf.max_qps), now_ns, block);
 
-	if (ret == 0 && *block >= lease->state->nb_blocks_used)
+	if (ret)
+		return ret;
+	if (*block >= lease->state->nb_blocks_used)
 		lease->state->nb_blocks_used = *block + 1;
-	return ret;
+	if (lease->shown)
+		atomic_store_explicit(&lease->shown[*block],
+				      roost_lease_mark(lease, client),
+				      memory_order_release);
+	return 0;
 }
 
 int roost_lease_prefix(struct roost_lease *lease, uint16_t client,

@@ -23,6 +23,7 @@
  * Thread: the daemon's one, for all functions here.
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -81,7 +82,7 @@ struct roost_client_conf {
 	uint32_t uid;
 	uint32_t max_qps;
 	uint32_t max_prefixes; /* at least 1 */
-	uint32_t max_claims;
+	uint32_t max_services;
 	uint32_t max_groups;
 	uint32_t max_conns;        /* connections that the daemon remembers */
 	uint32_t max_half_open;    /* of these: not established */
@@ -105,6 +106,7 @@ struct roost_client {
 	struct roost_units prefixes;
 	struct roost_claim_list claims; /* claim.h */
 	uint32_t nb_claims;
+	uint32_t nb_services; /* different service ids among the claims */
 	uint32_t nb_groups;
 };
 
@@ -147,6 +149,7 @@ struct roost_lease {
 	uint32_t nb_groups;
 	uint64_t hash_key;
 	uint64_t random;
+	_Atomic uint32_t *shown; /* see roost_lease_show(); NULL: nowhere */
 };
 
 /*
@@ -159,6 +162,9 @@ int roost_lease_create(const struct roost_lease_conf *conf,
 		       struct roost_lease **lease);
 /* The state stays as it is: clients may come back to the next daemon. */
 void roost_lease_destroy(struct roost_lease *lease);
+
+/* Old clients can come from now on: the grace begins. */
+void roost_lease_begin_grace(struct roost_lease *lease, uint64_t now_ns);
 
 /*
  * End the grace when its time is over: clients that did not come back are gone,
@@ -174,6 +180,16 @@ int roost_lease_addr_add(struct roost_lease *lease,
 			 const struct roost_gid *gid);
 void roost_lease_addr_del(struct roost_lease *lease,
 			  const struct roost_gid *gid);
+/* The port has the address no more: it is nobody's, though it may be one that a
+ * client has of its own.
+ */
+void roost_lease_addr_lose(struct roost_lease *lease,
+			   const struct roost_gid *gid);
+/* The port has it again: it is that client's, if there is one. Returns 0;
+ * -ENOENT: no client has it of its own; -EEXIST, -ENOMEM.
+ */
+int roost_lease_addr_regain(struct roost_lease *lease,
+			    const struct roost_gid *gid);
 
 /*
  * A new client, without any number yet. Returns 0 and its slot; -EAGAIN: old
@@ -194,8 +210,9 @@ void roost_lease_client_remove(struct roost_lease *lease, uint16_t client,
 /*
  * Lease one more block of QPN indices, or prefix. The caller issues a ticket
  * afterwards.
- * Returns 0; -EAGAIN: old clients may come back, or all free ones are in
- * quarantine; -EDQUOT: the client's limit; -ENOSPC: all are leased.
+ * Returns 0; -EAGAIN: old clients may come back, or all free ones that the user
+ * may have are in quarantine; -EDQUOT: the client's limit; -ENOSPC: all are
+ * leased, or the user's clients have its share of all (pool.h); -ENOMEM.
  */
 int roost_lease_block(struct roost_lease *lease, uint16_t client,
 		      uint64_t now_ns, uint32_t *block);
@@ -231,9 +248,39 @@ int roost_lease_present(struct roost_lease *lease, const uint8_t *ticket,
 			size_t len_bytes, const struct roost_client_conf *conf,
 			uint64_t now_ns, uint16_t *client);
 
+/* The address of its own that the client of the ticket had; zeros: none.
+ * Returns 0; -EBADMSG: malformed or forged.
+ */
+int roost_lease_ticket_addr(const struct roost_lease *lease,
+			    const uint8_t *ticket, size_t len_bytes,
+			    struct roost_gid *own);
+
+/* A client that has presented its ticket, and was removed, got nothing but the
+ * ticket that was issued then: it may present that until the grace is over.
+ * Returns false: it is over, the client stays gone.
+ */
+bool roost_lease_client_await(struct roost_lease *lease, uint16_t client,
+			      uint64_t now_ns);
+
 /* For ticket.c. Returns as roost_lease_client_add(). */
 int roost_lease_client_enter(struct roost_lease *lease, uint16_t slot,
 			     const struct roost_client_conf *conf);
+
+/* ---- what clients see ---------------------------------------------------- */
+
+/* The mark of a client: not 0, and another one than that of the client that had
+ * the slot before.
+ */
+static inline uint32_t roost_lease_mark(const struct roost_lease *lease,
+					uint16_t client)
+{
+	return lease->clients[client].generation << 16 | (client + 1u);
+}
+
+/* Keep there, by block of QPN indices, the mark of who leases it, or 0; room
+ * for ROOST_LEASE_BLOCKS, which outlives the lease. Others may read them.
+ */
+void roost_lease_show(struct roost_lease *lease, _Atomic uint32_t *marks);
 
 /* ---- whose is it --------------------------------------------------------- */
 
@@ -276,6 +323,10 @@ static inline bool roost_lease_addr_is_of(const struct roost_lease *lease,
 }
 
 /* ---- for the files of this room ------------------------------------------ */
+
+/* The blocks of this client are shown: with its mark, or as nobody's. */
+void roost_lease_show_blocks(struct roost_lease *lease, uint16_t client,
+			     bool leased);
 
 /* What is left of a client, and of all, without claims and memberships. */
 void roost_lease_client_free(struct roost_lease *lease, uint16_t client,

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/wire/bytes.h"
+
 /* Messages of a client in a second, and at once. A request counts as
  * REQUEST_TOKENS of them: 20,000 a second, as the CM of a peer takes
  * (cm/table.c).
@@ -41,6 +43,7 @@ void roost_seen_init(struct roost_seen_table *table,
 	for (uint32_t i = 0; i < ROOST_CLIENTS_MAX; i++) {
 		TAILQ_INIT(&table->clients[i].half_open);
 		TAILQ_INIT(&table->clients[i].established);
+		TAILQ_INIT(&table->clients[i].ending);
 	}
 }
 
@@ -52,7 +55,8 @@ void roost_seen_fini(struct roost_seen_table *table)
 		struct roost_seen_client *c = &table->clients[i];
 
 		while ((seen = TAILQ_FIRST(&c->half_open)) != NULL ||
-		       (seen = TAILQ_FIRST(&c->established)) != NULL) {
+		       (seen = TAILQ_FIRST(&c->established)) != NULL ||
+		       (seen = TAILQ_FIRST(&c->ending)) != NULL) {
 			roost_seen_take(table, seen);
 			free(seen);
 		}
@@ -99,7 +103,15 @@ struct roost_seen *roost_seen_by_peer(const struct roost_seen_table *table,
 
 static bool is_half_open(const struct roost_seen *seen)
 {
-	return seen->state != ROOST_SEEN_ESTABLISHED;
+	return seen->state < ROOST_SEEN_ESTABLISHED;
+}
+
+static struct roost_seen_list *list_of(struct roost_seen_client *c,
+				       const struct roost_seen *seen)
+{
+	if (is_half_open(seen))
+		return &c->half_open;
+	return seen->state == ROOST_SEEN_ENDING ? &c->ending : &c->established;
 }
 
 static void set_local(struct roost_seen_table *table, struct roost_seen *seen,
@@ -125,12 +137,8 @@ static void list_add(struct roost_seen_table *table, struct roost_seen *seen)
 {
 	struct roost_seen_client *c = &table->clients[seen->client];
 
-	if (is_half_open(seen)) {
-		TAILQ_INSERT_TAIL(&c->half_open, seen, of_client);
-		c->nb_half_open++;
-	} else {
-		TAILQ_INSERT_TAIL(&c->established, seen, of_client);
-	}
+	TAILQ_INSERT_TAIL(list_of(c, seen), seen, of_client);
+	c->nb_half_open += is_half_open(seen);
 	c->nb++;
 }
 
@@ -138,12 +146,8 @@ static void list_del(struct roost_seen_table *table, struct roost_seen *seen)
 {
 	struct roost_seen_client *c = &table->clients[seen->client];
 
-	if (is_half_open(seen)) {
-		TAILQ_REMOVE(&c->half_open, seen, of_client);
-		c->nb_half_open--;
-	} else {
-		TAILQ_REMOVE(&c->established, seen, of_client);
-	}
+	TAILQ_REMOVE(list_of(c, seen), seen, of_client);
+	c->nb_half_open -= is_half_open(seen);
 	c->nb--;
 }
 
@@ -184,6 +188,7 @@ static void enter(struct roost_seen_table *table, uint16_t client,
 	seen->client = client;
 	seen->state = state;
 	seen->tid = msg->tid;
+	seen->ca_guid = msg->ca_guid;
 	seen->route = *route;
 	if (state == ROOST_SEEN_REQ_OUT) {
 		set_local(table, seen, msg->local_id);
@@ -219,6 +224,17 @@ static bool rate_take(struct roost_seen_client *c, uint32_t tokens,
 	return true;
 }
 
+/* Connections that the client has ended, and whose peers have gone. */
+static void forget_ended(struct roost_seen_table *table, uint16_t client)
+{
+	struct roost_seen_client *c = &table->clients[client];
+	struct roost_seen *seen;
+
+	while ((seen = TAILQ_FIRST(&c->ending)) != NULL &&
+	       table->now_ns - seen->at_ns >= ROOST_SEEN_ENDING_NS)
+		forget(table, seen);
+}
+
 enum roost_sw_drop roost_seen_admit(struct roost_seen_table *table,
 				    uint16_t client,
 				    const struct roost_cm_msg *msg,
@@ -236,6 +252,7 @@ enum roost_sw_drop roost_seen_admit(struct roost_seen_table *table,
 	if (msg->type != ROOST_CM_REQ ||
 	    roost_seen_by_local(table, msg->local_id))
 		return ROOST_SW_OK;
+	forget_ended(table, client);
 	if (c->nb_half_open >= conf->max_half_open)
 		return ROOST_SW_MAD_HALF_OPEN;
 	return c->nb >= conf->max_conns ? ROOST_SW_MAD_CONNS : ROOST_SW_OK;
@@ -248,6 +265,7 @@ static bool make_room(struct roost_seen_table *table, uint16_t client)
 		&table->lease->clients[client].conf;
 	struct roost_seen_client *c = &table->clients[client];
 
+	forget_ended(table, client);
 	while (c->nb_half_open > 0 && (c->nb_half_open >= conf->max_half_open ||
 				       c->nb >= conf->max_conns))
 		forget(table, TAILQ_FIRST(&c->half_open));
@@ -300,7 +318,66 @@ static void rep(struct roost_seen_table *table, struct roost_seen *seen,
 	}
 }
 
-/* What a message of a known connection does, whoever sent it. */
+/* The client asks for the end, so that the peer takes it for meant. */
+static void ends(struct roost_seen_table *table, struct roost_seen *seen,
+		 const struct roost_cm_msg *msg)
+{
+	if (seen->state == ROOST_SEEN_ENDING || msg->remote_id == 0 ||
+	    msg->remote_id != seen->remote_id || msg->qpn != seen->remote_qpn)
+		return;
+	seen->at_ns = table->now_ns;
+	set_state(table, seen, ROOST_SEEN_ENDING);
+}
+
+/* The peer of an unanswered request knows the connection by this. */
+static bool gives_up(const struct roost_seen *seen,
+		     const struct roost_cm_msg *msg)
+{
+	return msg->reason == ROOST_CM_REJ_TIMEOUT &&
+	       msg->info_len_bytes >= 8 && seen->ca_guid != 0 &&
+	       roost_be64_get(msg->info) == seen->ca_guid;
+}
+
+/* The client's own word ends an entry only where the peer ends the connection
+ * for it too.
+ */
+static bool ends_out(const struct roost_seen *seen,
+		     const struct roost_cm_msg *msg)
+{
+	if (msg->type == ROOST_CM_DREP)
+		return seen->dreq_in;
+	switch (seen->state) {
+	case ROOST_SEEN_REQ_OUT:
+		return gives_up(seen, msg);
+	case ROOST_SEEN_REP_IN:
+		/* The client may not have got the reply. */
+		if (gives_up(seen, msg))
+			return true;
+		/* fall through */
+	case ROOST_SEEN_REP_OUT:
+		return msg->remote_id == seen->remote_id &&
+		       msg->about != ROOST_CM_ABOUT_REQ;
+	case ROOST_SEEN_REQ_IN:
+		return msg->remote_id == seen->remote_id;
+	case ROOST_SEEN_SIDR_IN:
+	case ROOST_SEEN_ESTABLISHED:
+	case ROOST_SEEN_ENDING:
+	default:
+		return false;
+	}
+}
+
+/* While the peer's number is not known, only an answer to the request is sure
+ * to be the peer's.
+ */
+static bool ends_in(const struct roost_seen *seen,
+		    const struct roost_cm_msg *msg)
+{
+	return seen->remote_id != 0 ||
+	       (msg->type == ROOST_CM_REJ && msg->about == ROOST_CM_ABOUT_REQ);
+}
+
+/* What a message of a known connection does; out: the client's. */
 static void step(struct roost_seen_table *table, struct roost_seen *seen,
 		 const struct roost_cm_msg *msg, bool out)
 {
@@ -313,10 +390,15 @@ static void step(struct roost_seen_table *table, struct roost_seen *seen,
 		break;
 	case ROOST_CM_REJ:
 	case ROOST_CM_DREP:
-		forget(table, seen);
+		if (out ? ends_out(seen, msg) : ends_in(seen, msg))
+			forget(table, seen);
 		break;
 	/* A DREQ that is lost is still due. */
 	case ROOST_CM_DREQ:
+		seen->dreq_in |= !out;
+		if (out)
+			ends(table, seen, msg);
+		break;
 	case ROOST_CM_REQ:
 	case ROOST_CM_MRA:
 	case ROOST_CM_LAP:

@@ -14,6 +14,12 @@
  * the client's oldest half-open entry goes; one more of its own is refused. So
  * a flood costs nobody else an entry.
  *
+ * An entry ends when both ends of the connection do. Of the client's own
+ * messages these are a DREP after a DREQ of the peer, a REJ before the
+ * connection is established, and a REJ for timeout of its request. After a DREQ
+ * of the client that the peer never answers, an entry is forgotten when a
+ * further connection begins.
+ *
  * A daemon that was restarted does not know the connections made before.
  *
  * Thread: the daemon's one.
@@ -33,22 +39,30 @@ enum roost_seen_state {
 	ROOST_SEEN_REP_OUT, /* passive end: has answered */
 	ROOST_SEEN_SIDR_IN,
 	ROOST_SEEN_ESTABLISHED,
+	ROOST_SEEN_ENDING, /* the client has asked for the end */
 };
+
+/* A peer that has not answered a DREQ for so long has gone. */
+#define ROOST_SEEN_ENDING_NS UINT64_C(20000000000)
 
 struct roost_seen {
 	LIST_ENTRY(roost_seen) by_local;   /* while local_id is not 0 */
 	LIST_ENTRY(roost_seen) by_peer;    /* while remote_id is not 0 */
-	TAILQ_ENTRY(roost_seen) of_client; /* half-open or established list */
+	TAILQ_ENTRY(roost_seen) of_client; /* one of its lists */
 	enum roost_seen_state state;
 	uint16_t client;
 	uint32_t local_id; /* 0: not known */
 	uint32_t remote_id;
 	uint32_t remote_qpn; /* 0: not known */
 	uint64_t tid;        /* of the first request */
+	uint64_t ca_guid;    /* in the request */
+	bool dreq_in;        /* the peer has asked for the end */
 	struct roost_sw_route route;
-	/* For departed.h, which takes entries over. */
-	uint8_t tries;
+	/* ENDING: of the DREQ. For departed.h, which takes entries over: of the
+	 * next try.
+	 */
 	uint64_t at_ns;
+	uint8_t tries; /* departed.h */
 };
 
 TAILQ_HEAD(roost_seen_list, roost_seen);
@@ -58,8 +72,9 @@ TAILQ_HEAD(roost_seen_list, roost_seen);
 struct roost_seen_client {
 	struct roost_seen_list half_open; /* oldest first */
 	struct roost_seen_list established;
+	struct roost_seen_list ending; /* oldest first */
 	uint32_t nb_half_open;
-	uint32_t nb; /* of both */
+	uint32_t nb; /* of all */
 	/* Token bucket of its messages. */
 	uint32_t tokens;
 	uint64_t at_ns;
@@ -67,6 +82,7 @@ struct roost_seen_client {
 
 struct roost_seen_table {
 	const struct roost_lease *lease;
+	uint64_t now_ns; /* set by roost_switch_run() and _from_client() */
 	uint64_t hash_key;
 	LIST_HEAD(, roost_seen) by_local[ROOST_SEEN_BUCKETS];
 	LIST_HEAD(, roost_seen) by_peer[ROOST_SEEN_BUCKETS];

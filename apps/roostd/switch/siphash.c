@@ -41,8 +41,8 @@ static uint64_t finish(uint64_t v[4], uint8_t mark)
 	return htole64(v[0] ^ v[1] ^ v[2] ^ v[3]);
 }
 
-void roost_siphash(const uint64_t key[2], const void *data, size_t len_bytes,
-		   uint8_t tag[ROOST_SIPHASH_TAG_LEN])
+void roost_siphash_tag(const uint64_t key[2], const void *data,
+		       size_t len_bytes, uint8_t tag[ROOST_SIPHASH_TAG_LEN])
 {
 	/* "somepseudorandomlygeneratedbytes"; 0xee: a tag of 128 bits. */
 	uint64_t v[4] = {

@@ -18,7 +18,7 @@
 #define ROOST_SIPHASH_TAG_LEN 16u
 
 /* key: 128 bits, as two numbers whose little-endian bytes are the key. */
-void roost_siphash(const uint64_t key[2], const void *data, size_t len_bytes,
-		   uint8_t tag[ROOST_SIPHASH_TAG_LEN]);
+void roost_siphash_tag(const uint64_t key[2], const void *data,
+		       size_t len_bytes, uint8_t tag[ROOST_SIPHASH_TAG_LEN]);
 
 #endif

@@ -164,7 +164,7 @@ static void steer_group(const struct roost_lease *lease,
 			const struct roost_sw_pkt *pkt, struct roost_steer *way)
 {
 	way->to = ROOST_STEER_GROUP;
-	way->group = roost_group_find(lease, &pkt->frame.dgid);
+	way->group = roost_lease_group(lease, &pkt->frame.dgid);
 }
 
 void roost_steer_from_port(const struct roost_lease *lease,

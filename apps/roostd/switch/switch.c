@@ -26,13 +26,13 @@ int roost_switch_create(const struct roost_sw_port *port,
 
 	if (!sw)
 		return -ENOMEM;
-	sw->port = *port;
 	sw->lease = lease;
 	sw->ops = ops;
 	sw->arg = arg;
 	roost_seen_init(&sw->seen, lease, roost_lease_random(lease));
 	roost_departed_init(&sw->departed, roost_lease_random(lease));
 	ret = roost_fair_init(&sw->fair, ROOST_CLIENTS_MAX + 1);
+	roost_switch_set_port(sw, port);
 	if (ret == 0)
 		ret = roost_fair_add(&sw->fair, ROOST_SWITCH_SELF, 1, 0,
 				     now_ns);
@@ -43,6 +43,13 @@ int roost_switch_create(const struct roost_sw_port *port,
 	}
 	*out = sw;
 	return 0;
+}
+
+void roost_switch_set_port(struct roost_switch *sw,
+			   const struct roost_sw_port *port)
+{
+	sw->port = *port;
+	sw->fair.most_kept = port->most_kept;
 }
 
 static void discard_all(struct roost_switch *sw, uint32_t client)
@@ -72,6 +79,21 @@ int roost_switch_client_enter(struct roost_switch *sw, uint16_t client,
 	roost_seen_client_add(&sw->seen, client, now_ns);
 	return roost_fair_add(&sw->fair, client, conf->weight,
 			      conf->rate_bytes_per_s, now_ns);
+}
+
+void roost_switch_client_limit(struct roost_switch *sw, uint16_t client,
+			       const struct roost_client_conf *conf,
+			       uint64_t now_ns)
+{
+	struct roost_client_conf *own = &sw->lease->clients[client].conf;
+	const struct roost_client_conf before = *own;
+
+	*own = *conf;
+	own->uid = before.uid;
+	own->nb_gids = before.nb_gids;
+	memcpy(own->gids, before.gids, sizeof(own->gids));
+	roost_fair_change(&sw->fair, client, conf->weight,
+			  conf->rate_bytes_per_s, now_ns);
 }
 
 static void left(void *arg, const struct roost_gid *group)
@@ -215,6 +237,7 @@ uint64_t roost_switch_run(struct roost_switch *sw, uint64_t now_ns,
 	uint64_t next_ns;
 	uint32_t len;
 
+	sw->seen.now_ns = now_ns;
 	while (budget-- > 0 &&
 	       roost_fair_has_room(&sw->fair, ROOST_SWITCH_SELF)) {
 		len = roost_departed_next(&sw->departed, &sw->port, now_ns,
@@ -279,6 +302,7 @@ bool roost_switch_from_client(struct roost_switch *sw, uint16_t client,
 	enum roost_sw_drop reason = roost_check(sw->lease, &sw->port, &sw->seen,
 						client, frame, &sw->mad, &pkt);
 
+	sw->seen.now_ns = now_ns;
 	if (reason != ROOST_SW_OK) {
 		drop(sw, client, reason);
 		return true;

@@ -90,11 +90,22 @@ int roost_switch_create(const struct roost_sw_port *port,
 /* Discards what is kept; tells nobody. */
 void roost_switch_destroy(struct roost_switch *sw);
 
+/* The port has changed. */
+void roost_switch_set_port(struct roost_switch *sw,
+			   const struct roost_sw_port *port);
+
 /* A client that has just got its lease (roost_lease_client_add() or
  * roost_lease_present()). Returns 0; -ENOMEM: it is not in the switch.
  */
 int roost_switch_client_enter(struct roost_switch *sw, uint16_t client,
 			      uint64_t now_ns);
+
+/* Other limits for a client from now on: all of conf but uid and addresses.
+ * What it leases beyond them stays its own.
+ */
+void roost_switch_client_limit(struct roost_switch *sw, uint16_t client,
+			       const struct roost_client_conf *conf,
+			       uint64_t now_ns);
 
 /*
  * A client died, or left: its peers are told, from the next roost_switch_run()

@@ -8,7 +8,7 @@
  * serial number in struct roost_lease_state, that it is the last one of a
  * client that still lives, and that nobody has presented it.
  *
- * Little-endian words: head, blocks, prefixes, claims, MAC.
+ * Little-endian words: head, own address, blocks, prefixes, claims, MAC.
  */
 
 #include <endian.h>
@@ -30,7 +30,6 @@ enum head {
 	HEAD_MAGIC,
 	HEAD_SLOT,
 	HEAD_GENERATION,
-	HEAD_EPOCH,
 	HEAD_SERIAL,
 	HEAD_UID,
 	HEAD_BLOCKS,
@@ -39,11 +38,20 @@ enum head {
 	HEAD_WORDS,
 };
 
+/* With the own address. */
+#define HEAD_LEN (HEAD_WORDS * sizeof(uint32_t) + sizeof(struct roost_gid))
+
 static void put32(uint8_t **at, uint32_t value)
 {
 	value = htole32(value);
 	memcpy(*at, &value, sizeof(value));
 	*at += sizeof(value);
+}
+
+static void put_gid(uint8_t **at, const struct roost_gid *gid)
+{
+	memcpy(*at, gid->b, sizeof(gid->b));
+	*at += sizeof(gid->b);
 }
 
 static uint32_t get32(const uint8_t **at)
@@ -58,7 +66,7 @@ static uint32_t get32(const uint8_t **at)
 /* All but the MAC. */
 static size_t body_len(size_t nb_blocks, size_t nb_prefixes, size_t nb_claims)
 {
-	return (HEAD_WORDS + nb_blocks + nb_prefixes) * sizeof(uint32_t) +
+	return HEAD_LEN + (nb_blocks + nb_prefixes) * sizeof(uint32_t) +
 	       nb_claims * CLAIM_LEN;
 }
 
@@ -84,8 +92,7 @@ static void put_claim(uint8_t **at, const struct roost_claim *claim)
 {
 	put32(at, (uint32_t)claim->service_id);
 	put32(at, (uint32_t)(claim->service_id >> 32));
-	memcpy(*at, claim->addr.b, sizeof(claim->addr.b));
-	*at += sizeof(claim->addr.b);
+	put_gid(at, &claim->addr);
 	put32(at, (uint32_t)claim->family << 8 |
 			  (claim->listens ? CLAIM_LISTENS : 0) |
 			  (claim->reuseaddr ? CLAIM_REUSEADDR : 0) |
@@ -98,6 +105,7 @@ ptrdiff_t roost_lease_issue(struct roost_lease *lease, uint16_t client,
 	const struct roost_client *c = &lease->clients[client];
 	struct roost_lease_state *state = lease->state;
 	const struct roost_claim_entry *entry;
+	static const struct roost_gid none;
 	uint8_t *at = ticket;
 
 	if (roost_lease_ticket_max(lease, client) > room_bytes) {
@@ -110,17 +118,18 @@ ptrdiff_t roost_lease_issue(struct roost_lease *lease, uint16_t client,
 	put32(&at, MAGIC);
 	put32(&at, client);
 	put32(&at, c->generation);
-	put32(&at, state->epoch);
 	put32(&at, state->slots[client].issued);
 	put32(&at, c->conf.uid);
 	put32(&at, c->blocks.nb);
 	put32(&at, c->prefixes.nb);
 	put32(&at, c->nb_claims);
+	put_gid(&at, c->conf.nb_gids > 0 ? &c->conf.gids[0] : &none);
 	put_units(&at, &lease->blocks, &c->blocks);
 	put_units(&at, &lease->prefixes, &c->prefixes);
 	LIST_FOREACH(entry, &c->claims, of_client)
-		put_claim(&at, &entry->claim);
-	roost_siphash(state->mac_key, ticket, (size_t)(at - ticket), at);
+		for (uint32_t i = 0; i < entry->nb; i++)
+			put_claim(&at, &entry->claim);
+	roost_siphash_tag(state->mac_key, ticket, (size_t)(at - ticket), at);
 	return at + ROOST_SIPHASH_TAG_LEN - ticket;
 }
 
@@ -152,7 +161,7 @@ static bool is_genuine(const struct roost_lease *lease, const uint8_t *ticket,
 	if (len_bytes < body_len(0, 0, 0) + ROOST_SIPHASH_TAG_LEN)
 		return false;
 	body = len_bytes - ROOST_SIPHASH_TAG_LEN;
-	roost_siphash(lease->state->mac_key, ticket, body, tag);
+	roost_siphash_tag(lease->state->mac_key, ticket, body, tag);
 	if (!tag_is(tag, ticket + body))
 		return false;
 	for (unsigned int i = 0; i < HEAD_WORDS; i++)
@@ -161,6 +170,18 @@ static bool is_genuine(const struct roost_lease *lease, const uint8_t *ticket,
 	       head[HEAD_SLOT] < ROOST_CLIENTS_MAX &&
 	       body == body_len(head[HEAD_BLOCKS], head[HEAD_PREFIXES],
 				head[HEAD_CLAIMS]);
+}
+
+int roost_lease_ticket_addr(const struct roost_lease *lease,
+			    const uint8_t *ticket, size_t len_bytes,
+			    struct roost_gid *own)
+{
+	uint32_t head[HEAD_WORDS];
+
+	if (!is_genuine(lease, ticket, len_bytes, head))
+		return -EBADMSG;
+	memcpy(own->b, ticket + sizeof(head), sizeof(own->b));
+	return 0;
 }
 
 static int check_head(const struct roost_lease *lease,
@@ -180,7 +201,7 @@ static int check_head(const struct roost_lease *lease,
 	if (!c->away)
 		return same_generation && c->expired ? -ETIMEDOUT : -ESTALE;
 	/* Of the last ticket, or of one that was given but not committed. */
-	if (!same_generation || head[HEAD_EPOCH] == lease->state->epoch ||
+	if (!same_generation ||
 	    (head[HEAD_SERIAL] != serial && head[HEAD_SERIAL] != issued))
 		return -ESTALE;
 	return 0;
@@ -210,11 +231,11 @@ static int take_all(struct roost_lease *lease, const uint32_t head[HEAD_WORDS],
 	int ret = 0;
 
 	for (uint32_t i = 0; ret == 0 && i < head[HEAD_BLOCKS]; i++)
-		ret = roost_pool_take_this(&lease->blocks, slot, &c->blocks,
-					   get32(&at));
+		ret = roost_pool_take_this(&lease->blocks, slot, c->conf.uid,
+					   &c->blocks, get32(&at));
 	for (uint32_t i = 0; ret == 0 && i < head[HEAD_PREFIXES]; i++)
-		ret = roost_pool_take_this(&lease->prefixes, slot, &c->prefixes,
-					   get32(&at));
+		ret = roost_pool_take_this(&lease->prefixes, slot, c->conf.uid,
+					   &c->prefixes, get32(&at));
 	for (uint32_t i = 0; ret == 0 && i < head[HEAD_CLAIMS]; i++) {
 		const struct roost_claim claim = get_claim(&at);
 
@@ -244,12 +265,27 @@ int roost_lease_present(struct roost_lease *lease, const uint8_t *ticket,
 	lease->clients[slot].away = false;
 	lease->nb_away--;
 	lease->state->slots[slot].serial = head[HEAD_SERIAL];
-	ret = take_all(lease, head, ticket + HEAD_WORDS * sizeof(uint32_t));
+	ret = take_all(lease, head, ticket + HEAD_LEN);
 	if (ret) {
 		/* No two tickets that count name the same number. */
 		roost_lease_client_remove(lease, slot, now_ns);
 		return ret;
 	}
+	roost_lease_show_blocks(lease, slot, true);
 	*client = slot;
 	return 0;
+}
+
+bool roost_lease_client_await(struct roost_lease *lease, uint16_t client,
+			      uint64_t now_ns)
+{
+	struct roost_client *c = &lease->clients[client];
+
+	if (now_ns >= lease->grace_at_ns)
+		return false;
+	/* Numbers that it leased are in quarantine, and nothing is leased. */
+	lease->state->slots[client].serial = lease->state->slots[client].issued;
+	c->away = true;
+	lease->nb_away++;
+	return true;
 }

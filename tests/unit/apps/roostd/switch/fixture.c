@@ -48,7 +48,7 @@ struct roost_client_conf client_conf(uint32_t uid)
 		.uid = uid,
 		.max_qps = 1000,
 		.max_prefixes = 2,
-		.max_claims = 16,
+		.max_services = 16,
 		.max_groups = 4,
 		.max_conns = 64,
 		.max_half_open = 16,

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -72,6 +73,12 @@ static const struct {
 	  { .family = ANY, .listens = true },
 	  { .family = ANY, .listens = true },
 	  -EADDRNOTAVAIL },
+	{ "a listener at an IPv6 address",
+	  { .family = ANY,
+	    .listens = true,
+	    .addr = { { 0xfe, 0x80, [15] = 1 } } },
+	  { .family = V6, .addr = { { 0xfe, 0x80, [15] = 1 } } },
+	  -EADDRINUSE },
 	{ "a listener's number",
 	  { .family = V4,
 	    .listens = true,
@@ -157,7 +164,7 @@ static void claim__refusals(void **state)
 	claim.family = V4;
 	claim.addr = gid_v4;
 	assert_int_equal(roost_lease_claim(lease, b, &claim, 0), -EACCES);
-	for (unsigned int i = 0; i < conf.max_claims; i++) {
+	for (unsigned int i = 0; i < conf.max_services; i++) {
 		claim.service_id++;
 		assert_int_equal(roost_lease_claim(lease, a, &claim, 0), 0);
 	}
@@ -215,6 +222,100 @@ static void claim__a_free_port_number(void **state)
 	roost_lease_destroy(lease);
 }
 
+/* All are taken: who asks again and again does not hold up the others. */
+static void claim__no_free_port_number_costs_little(void **state)
+{
+	struct roost_claim claim = { .service_id = PS };
+	struct roost_lease *lease;
+	uint16_t a, b;
+	clock_t from;
+
+	fresh_state(&disk);
+	lease = start_lease(&disk, 0);
+	a = add_client(lease, 1000, 0);
+	b = add_client(lease, 1001, 0);
+	for (uint32_t i = 32768; i <= 60999; i++) {
+		claim.service_id = PS | i;
+		assert_int_equal(roost_lease_claim_enter(lease, a, &claim), 0);
+	}
+	claim.service_id = PS;
+	from = clock();
+	for (unsigned int i = 0; i < 300; i++)
+		assert_int_equal(roost_lease_claim(lease, b, &claim, 0),
+				 -EADDRNOTAVAIL);
+	/* 1 ms for one, which is a hundred times what it costs. */
+	assert_true(clock() - from < CLOCKS_PER_SEC * 3 / 10);
+	/* Where some are free, one is found. */
+	for (uint32_t i = 32768; i <= 60999; i += 16) {
+		claim.service_id = PS | i;
+		assert_int_equal(roost_lease_unclaim(lease, a, &claim), 0);
+	}
+	claim.service_id = PS;
+	assert_int_equal(roost_lease_claim(lease, b, &claim, 0), 0);
+	roost_lease_destroy(lease);
+}
+
+static void claim__again_is_a_count(void **state)
+{
+	struct roost_claim claim = { .service_id = PS | 7471 };
+	const struct roost_claim_entry *entry;
+	struct roost_lease *lease;
+	uint16_t a, b;
+
+	fresh_state(&disk);
+	lease = start_lease(&disk, 0);
+	a = add_client(lease, 1000, 0);
+	b = add_client(lease, 1001, 0);
+	for (unsigned int i = 0; i < 64; i++)
+		assert_int_equal(roost_lease_claim(lease, a, &claim, 0), 0);
+	assert_int_equal(roost_lease_claim(lease, a, &claim, 0), -EDQUOT);
+	assert_int_equal(lease->clients[a].nb_services, 1);
+	entry = LIST_FIRST(&lease->clients[a].claims);
+	assert_non_null(entry);
+	assert_null(LIST_NEXT(entry, of_client));
+	/* As often as it was claimed. */
+	for (unsigned int i = 0; i < 64; i++) {
+		assert_int_equal(roost_lease_claim(lease, b, &claim, 0),
+				 -EADDRNOTAVAIL);
+		assert_int_equal(roost_lease_unclaim(lease, a, &claim), 0);
+	}
+	assert_int_equal(roost_lease_unclaim(lease, a, &claim), -ENOENT);
+	assert_int_equal(lease->clients[a].nb_claims, 0);
+	assert_int_equal(roost_lease_claim(lease, b, &claim, 0), 0);
+	roost_lease_destroy(lease);
+}
+
+/* The limit is of numbers: bound, and listening, at each address. */
+static void claim__limit_of_services(void **state)
+{
+	struct roost_client_conf conf = client_conf(1000);
+	struct roost_claim claim = { .service_id = PS | 7471 };
+	struct roost_lease *lease;
+	uint16_t a;
+
+	fresh_state(&disk);
+	lease = start_lease(&disk, 0);
+	conf.max_services = 1;
+	assert_int_equal(roost_lease_client_add(lease, &conf, 0, &a), 0);
+	assert_int_equal(roost_lease_claim(lease, a, &claim, 0), 0);
+	claim.listens = true;
+	assert_int_equal(roost_lease_claim(lease, a, &claim, 0), 0);
+	claim.addr = gid_v4;
+	claim.family = V4;
+	assert_int_equal(roost_lease_claim(lease, a, &claim, 0), 0);
+	claim.service_id++;
+	assert_int_equal(roost_lease_claim(lease, a, &claim, 0), -EDQUOT);
+	claim = (struct roost_claim){ .service_id = PS };
+	assert_int_equal(roost_lease_claim(lease, a, &claim, 0), -EDQUOT);
+	roost_lease_unclaim_all(lease, a);
+	assert_int_equal(lease->clients[a].nb_services, 0);
+	assert_int_equal(roost_lease_claim(lease, a, &claim, 0), 0);
+	assert_int_equal(lease->clients[a].nb_services, 1);
+	assert_int_equal(roost_lease_unclaim(lease, a, &claim), 0);
+	assert_int_equal(lease->clients[a].nb_services, 0);
+	roost_lease_destroy(lease);
+}
+
 static void listener__most_specific(void **state)
 {
 	struct roost_claim any = { .service_id = PS | 9, .listens = true };
@@ -256,6 +357,9 @@ int main(void)
 		cmocka_unit_test(claim__refusals),
 		cmocka_unit_test(claim__own_address_own_name_space),
 		cmocka_unit_test(claim__a_free_port_number),
+		cmocka_unit_test(claim__no_free_port_number_costs_little),
+		cmocka_unit_test(claim__again_is_a_count),
+		cmocka_unit_test(claim__limit_of_services),
 		cmocka_unit_test(listener__most_specific),
 	};
 

@@ -243,6 +243,40 @@ static void rate__alone_says_when(void **state)
 	end();
 }
 
+/* Bytes that a client sends in a second, of which it has enough. */
+static uint64_t sends(uint64_t from_ns)
+{
+	uint64_t bytes = 0;
+	uint32_t client, len;
+
+	for (uint64_t t = from_ns; t < from_ns + SECOND; t += 10000) {
+		push_all(0, 976);
+		if (roost_fair_head(&fair, t, &client, &len)) {
+			roost_fair_pop(&fair);
+			bytes += len + ROOST_FAIR_WIRE_BYTES;
+		}
+	}
+	return bytes;
+}
+
+/* While it has frames, also such that wait for the rate of before. */
+static void change__takes_effect_at_once(void **state)
+{
+	begin();
+	assert_int_equal(roost_fair_add(&fair, 0, 1, 1000000, 0), 0);
+	assert_in_range(sends(0), 990000, 1010000);
+	roost_fair_change(&fair, 0, 1, 5000000, SECOND);
+	assert_in_range(sends(SECOND), 4950000, 5060000);
+	roost_fair_change(&fair, 0, 1, 10000, 2 * SECOND);
+	assert_in_range(sends(2 * SECOND), 9000, 62000);
+	roost_fair_change(&fair, 0, 1, 0, 3 * SECOND);
+	assert_int_equal(sends(3 * SECOND), 100000 * 1000);
+	/* It was without tokens, and has not saved any meanwhile. */
+	roost_fair_change(&fair, 0, 1, 1000000, 4 * SECOND);
+	assert_in_range(sends(4 * SECOND), 990000, 1020000);
+	end();
+}
+
 static void flush__of_one_that_goes(void **state)
 {
 	uint32_t client, len, nb = 0;
@@ -269,17 +303,59 @@ static void flush__of_one_that_goes(void **state)
 	end();
 }
 
+/* All queues together: who has more than the share has no room. */
+static void queue__all_have_a_bound(void **state)
+{
+	uint32_t client, len;
+
+	begin();
+	fair.most_kept = 80;
+	for (uint32_t i = 0; i < NB; i++)
+		assert_int_equal(roost_fair_add(&fair, i, 1, 0, 0), 0);
+	push_all(0, 100);
+	assert_int_equal(fair.queues[0]->nb, ROOST_FAIR_QUEUE_LEN);
+	/* What is left, and then the share. */
+	for (uint32_t i = 1; i < NB; i++) {
+		push_all(i, 100);
+		assert_in_range(fair.queues[i]->nb, 80 / NB, 80 / 2);
+	}
+	assert_in_range(fair.nb_kept, 80, 2 * 80 + 80 / 2);
+	/* The first waits until it has no more than its share. */
+	while (fair.nb_kept > 80) {
+		assert_non_null(roost_fair_head(&fair, 0, &client, &len));
+		roost_fair_pop(&fair);
+	}
+	assert_false(roost_fair_has_room(&fair, 0));
+	assert_int_equal(roost_fair_flush(&fair, 7) != NULL, true);
+	while (roost_fair_flush(&fair, 7))
+		;
+	assert_int_equal(roost_fair_add(&fair, 7, 1, 0, 0), 0);
+	/* However many there are, there is room for some. */
+	fair.most_kept = 8;
+	for (uint32_t i = 0; i < ROOST_FAIR_SHARE_MIN; i++) {
+		assert_true(roost_fair_has_room(&fair, 7));
+		roost_fair_push(&fair, 7, &handle[7], 100);
+	}
+	assert_false(roost_fair_has_room(&fair, 7));
+	end();
+	assert_int_equal(fair.nb_kept, 0);
+	assert_int_equal(fair.nb_busy, 0);
+	memset(&fair, 0, sizeof(fair));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round__bytes_not_frames),
 		cmocka_unit_test(round__weights),
 		cmocka_unit_test(queue__order_and_bound),
+		cmocka_unit_test(queue__all_have_a_bound),
 		cmocka_unit_test(idle__keeps_no_credit),
 		cmocka_unit_test(idle__often_keeps_no_credit),
 		cmocka_unit_test(rate__keeps_no_credit),
 		cmocka_unit_test(rate__is_kept),
 		cmocka_unit_test(rate__alone_says_when),
+		cmocka_unit_test(change__takes_effect_at_once),
 		cmocka_unit_test(flush__of_one_that_goes),
 	};
 

@@ -53,11 +53,11 @@ static void join__first_and_last(void **state)
 				 0);
 		assert_false(first);
 	}
-	group = roost_group_find(lease, &group_a);
+	group = roost_lease_group(lease, &group_a);
 	assert_int_equal(group->nb_members, 8);
 	for (unsigned int i = 0; i < 8; i++)
 		assert_int_equal(group->members[i], client[i]);
-	assert_null(roost_group_find(lease, &group_b));
+	assert_null(roost_lease_group(lease, &group_b));
 	for (unsigned int i = 0; i < 8; i++) {
 		assert_int_equal(roost_group_leave(lease, client[i], &group_a,
 						   &last),
@@ -67,7 +67,7 @@ static void join__first_and_last(void **state)
 						   &last),
 				 -ENOENT);
 	}
-	assert_null(roost_group_find(lease, &group_a));
+	assert_null(roost_lease_group(lease, &group_a));
 	roost_lease_destroy(lease);
 }
 
@@ -87,10 +87,10 @@ static void leave_all__tells_what_the_port_leaves(void **state)
 	nb_left = 0;
 	roost_group_leave_all(lease, a, left, &nb_left);
 	assert_int_equal(nb_left, 1);
-	assert_null(roost_group_find(lease, &group_a));
-	assert_int_equal(roost_group_find(lease, &group_b)->nb_members, 1);
+	assert_null(roost_lease_group(lease, &group_a));
+	assert_int_equal(roost_lease_group(lease, &group_b)->nb_members, 1);
 	roost_lease_client_remove(lease, b, 0);
-	assert_null(roost_group_find(lease, &group_b));
+	assert_null(roost_lease_group(lease, &group_b));
 	roost_lease_destroy(lease);
 }
 

@@ -66,7 +66,7 @@ static void qpn__of_no_qp(void **state)
 			roost_idmap_invert(&lease->qpns, qpns[i]) & 0xfffff;
 
 		assert_int_equal(
-			roost_pool_take_this(&lease->blocks, a,
+			roost_pool_take_this(&lease->blocks, a, 1000,
 					     &lease->clients[a].blocks,
 					     index >> ROOST_LEASE_BLOCK_SHIFT),
 			0);
@@ -134,6 +134,8 @@ static void remove__numbers_in_quarantine(void **state)
 	conf.max_qps = 2 * ROOST_LEASE_BLOCKS * ROOST_LEASE_BLOCK_LEN;
 	assert_int_equal(roost_lease_client_add(lease, &conf, SECOND, &b), 0);
 	for (uint32_t i = 1; i < ROOST_LEASE_BLOCKS; i++) {
+		/* As if of many users, each with its share. */
+		lease->clients[b].conf.uid = i;
 		assert_int_equal(roost_lease_block(lease, b, SECOND, &block),
 				 0);
 		assert_int_not_equal(block, first);
@@ -148,6 +150,34 @@ static void remove__numbers_in_quarantine(void **state)
 	assert_int_equal(block, first);
 	assert_int_equal(roost_lease_block(lease, b, 9 * SECOND, &block),
 			 -ENOSPC);
+	roost_lease_destroy(lease);
+}
+
+/* Who starts and ends clients without end uses up its own share: others begin
+ * as ever.
+ */
+static void remove__a_churning_user(void **state)
+{
+	struct roost_lease *lease;
+	uint32_t unit, nb = 0;
+	int ret = 0;
+	uint16_t a;
+
+	fresh_state(&disk);
+	lease = start_lease(&disk, 0);
+	while (ret == 0 && nb <= ROOST_LEASE_PREFIXES) {
+		a = add_client(lease, 1000, 0);
+		ret = roost_lease_prefix(lease, a, 0, &unit);
+		roost_lease_client_remove(lease, a, 0);
+		nb++;
+	}
+	assert_int_equal(ret, -EAGAIN);
+	for (uint32_t i = 0; i < 100; i++) {
+		a = add_client(lease, 1001, 0);
+		assert_int_equal(roost_lease_prefix(lease, a, 0, &unit), 0);
+	}
+	a = add_client(lease, 1000, QUARANTINE_NS);
+	assert_int_equal(roost_lease_prefix(lease, a, QUARANTINE_NS, &unit), 0);
 	roost_lease_destroy(lease);
 }
 
@@ -211,6 +241,51 @@ static void client__policy_must_make_sense(void **state)
 	roost_lease_destroy(lease);
 }
 
+/* Clients see whose each block is, now and after a restart. */
+static void marks__are_those_of_the_lessees(void **state)
+{
+	static _Atomic uint32_t marks[ROOST_LEASE_BLOCKS];
+	struct roost_lease *lease;
+	uint32_t block, more, mark;
+	uint8_t ticket[4096];
+	uint16_t a, b;
+	ptrdiff_t len;
+	struct roost_client_conf conf = client_conf(1000);
+
+	fresh_state(&disk);
+	lease = start_lease(&disk, 0);
+	roost_lease_show(lease, marks);
+	a = add_client(lease, 1000, 0);
+	assert_int_equal(roost_lease_block(lease, a, 0, &block), 0);
+	assert_int_equal(roost_lease_block(lease, a, 0, &more), 0);
+	mark = roost_lease_mark(lease, a);
+	assert_int_not_equal(mark, 0);
+	assert_int_equal(marks[block], mark);
+	assert_int_equal(marks[more], mark);
+	assert_int_equal(marks[more + 1], 0);
+	len = roost_lease_issue(lease, a, ticket, sizeof(ticket));
+	roost_lease_commit(lease, a);
+	roost_lease_destroy(lease);
+	lease = start_lease(&disk, SECOND);
+	marks[block] = marks[more] = 0;
+	roost_lease_show(lease, marks);
+	assert_int_equal(marks[block], 0);
+	assert_int_equal(roost_lease_present(lease, ticket, (size_t)len, &conf,
+					     SECOND, &b),
+			 0);
+	assert_int_equal(b, a);
+	assert_int_equal(marks[block], mark);
+	assert_int_equal(marks[more], mark);
+	roost_lease_client_remove(lease, a, SECOND);
+	assert_int_equal(marks[block], 0);
+	assert_int_equal(marks[more], 0);
+	/* The next one in the slot has another mark. */
+	b = add_client(lease, 1000, SECOND);
+	assert_int_equal(b, a);
+	assert_int_not_equal(roost_lease_mark(lease, b), mark);
+	roost_lease_destroy(lease);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,8 +294,10 @@ int main(void)
 		cmocka_unit_test(comm_id__is_its_owners),
 		cmocka_unit_test(block__limit_of_qps),
 		cmocka_unit_test(remove__numbers_in_quarantine),
+		cmocka_unit_test(remove__a_churning_user),
 		cmocka_unit_test(address__shared_or_own),
 		cmocka_unit_test(client__policy_must_make_sense),
+		cmocka_unit_test(marks__are_those_of_the_lessees),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,6 +135,142 @@ static void rejected__is_away(void **state)
 	world_fini(&w);
 }
 
+static uint32_t nb_of(const struct world *w)
+{
+	return w->seen->clients[w->client[0]].nb;
+}
+
+static void rej_of(struct maker *m, uint8_t about, uint32_t remote_id)
+{
+	m->msg.about = about;
+	m->msg.remote_id = remote_id;
+}
+
+/* What the peer does not end for stays counted. */
+static void own_word__does_not_end_it(void **state)
+{
+	struct world w;
+	struct maker m, rej, drep;
+
+	world_init(&w);
+	rej = mad_of(&w, 0, ROOST_CM_REJ);
+	rej_of(&rej, ROOST_CM_ABOUT_OTHER, 0);
+	drep = mad_of(&w, 0, ROOST_CM_DREP);
+	/* Active end: asked, answered, established. */
+	m = mad_of(&w, 0, ROOST_CM_REQ);
+	out(&w, 0, &m);
+	out(&w, 0, &rej);
+	assert_int_equal(nb_of(&w), 1);
+	m = mad_to(&w, 0, ROOST_CM_REP);
+	in(&w, 0, &m);
+	out(&w, 0, &rej);
+	out(&w, 0, &drep);
+	assert_int_equal(nb_of(&w), 1);
+	m = mad_of(&w, 0, ROOST_CM_RTU);
+	out(&w, 0, &m);
+	out(&w, 0, &rej);
+	rej.msg.remote_id = 0x9999;
+	out(&w, 0, &rej);
+	out(&w, 0, &drep);
+	assert_int_equal(nb_of(&w), 1);
+	/* Its own DREQ is no answer. */
+	m = mad_of(&w, 0, ROOST_CM_DREQ);
+	out(&w, 0, &m);
+	out(&w, 0, &drep);
+	assert_int_equal(nb_of(&w), 1);
+	/* Both ask at once. */
+	m = mad_to(&w, 0, ROOST_CM_DREQ);
+	in(&w, 0, &m);
+	out(&w, 0, &drep);
+	assert_int_equal(nb_of(&w), 0);
+	world_fini(&w);
+}
+
+static void own_reject__of_a_reply(void **state)
+{
+	struct world w;
+	struct maker m, rej;
+
+	world_init(&w);
+	rej = mad_of(&w, 0, ROOST_CM_REJ);
+	/* Active end. */
+	m = mad_of(&w, 0, ROOST_CM_REQ);
+	out(&w, 0, &m);
+	m = mad_to(&w, 0, ROOST_CM_REP);
+	in(&w, 0, &m);
+	rej_of(&rej, ROOST_CM_ABOUT_REP, 0x9999);
+	out(&w, 0, &rej);
+	assert_int_equal(nb_of(&w), 0);
+	/* Passive end, whose reply nobody confirmed. */
+	m = mad_to(&w, 0, ROOST_CM_REQ);
+	in(&w, 0, &m);
+	m = mad_of(&w, 0, ROOST_CM_REP);
+	out(&w, 0, &m);
+	rej_of(&rej, ROOST_CM_ABOUT_OTHER, 0);
+	out(&w, 0, &rej);
+	assert_int_equal(nb_of(&w), 1);
+	rej_of(&rej, ROOST_CM_ABOUT_OTHER, 0x9999);
+	out(&w, 0, &rej);
+	assert_int_equal(nb_of(&w), 0);
+	world_fini(&w);
+}
+
+/* A request that nobody answers is taken back, by the number of the device. */
+static void own_timeout__ends_a_request(void **state)
+{
+	struct world w;
+	struct maker m, rej;
+
+	world_init(&w);
+	rej = mad_of(&w, 0, ROOST_CM_REJ);
+	rej_of(&rej, ROOST_CM_ABOUT_OTHER, 0);
+	rej.msg.reason = ROOST_CM_REJ_TIMEOUT;
+	rej.msg.info_len_bytes = 8;
+	rej.msg.info[0] = 0x77;
+	m = mad_of(&w, 0, ROOST_CM_REQ);
+	m.msg.ca_guid = UINT64_C(0x78) << 56;
+	out(&w, 0, &m);
+	out(&w, 0, &rej);
+	assert_int_equal(nb_of(&w), 1);
+	rej.msg.info[0] = 0x78;
+	out(&w, 0, &rej);
+	assert_int_equal(nb_of(&w), 0);
+	/* The client did not get the reply. */
+	out(&w, 0, &m);
+	m = mad_to(&w, 0, ROOST_CM_REP);
+	in(&w, 0, &m);
+	out(&w, 0, &rej);
+	assert_int_equal(nb_of(&w), 0);
+	world_fini(&w);
+}
+
+/* Of somebody else at the peer's address, who guesses the client's number. */
+static void request__is_not_ended_by_a_guess(void **state)
+{
+	struct world w;
+	struct maker m;
+
+	world_init(&w);
+	m = mad_of(&w, 0, ROOST_CM_REQ);
+	out(&w, 0, &m);
+	m = mad_to(&w, 0, ROOST_CM_REJ);
+	m.msg.about = ROOST_CM_ABOUT_OTHER;
+	in(&w, 0, &m);
+	m.msg.about = ROOST_CM_ABOUT_REP;
+	in(&w, 0, &m);
+	m = mad_to(&w, 0, ROOST_CM_DREP);
+	in(&w, 0, &m);
+	assert_int_equal(nb_of(&w), 1);
+	m = mad_to(&w, 0, ROOST_CM_REJ);
+	m.flow.sgid.b[15] ^= 1;
+	in(&w, 0, &m);
+	assert_int_equal(nb_of(&w), 1);
+	m.flow.sgid.b[15] ^= 1;
+	in(&w, 0, &m);
+	assert_int_equal(nb_of(&w), 0);
+	world_fini(&w);
+}
+
 static void flood__of_requests_costs_the_oldest(void **state)
 {
 	struct roost_seen_client *c;
@@ -190,6 +326,51 @@ static void established__have_a_limit(void **state)
 			 ROOST_SW_MAD_CONNS);
 	assert_int_equal(roost_seen_admit(w.seen, w.client[1], &m.msg, 0),
 			 ROOST_SW_OK);
+	world_fini(&w);
+}
+
+/* Connections that the client ends, with peers that went without a word. */
+static void established__end_without_an_answer(void **state)
+{
+	struct world w;
+	struct maker m;
+	uint32_t qpn;
+
+	world_init(&w);
+	w.seen->now_ns = SECOND;
+	for (uint32_t i = 0; i < 64; i++) {
+		m = mad_to(&w, 0, ROOST_CM_REQ);
+		m.msg.local_id = 100 + i;
+		assert_int_equal(in(&w, 0, &m), ROOST_SW_OK);
+		qpn = m.msg.qpn;
+		m = mad_of(&w, 0, ROOST_CM_REP);
+		m.msg.local_id = w.comm[0] + i;
+		m.msg.remote_id = 100 + i;
+		out(&w, 0, &m);
+		m.msg.type = ROOST_CM_DREQ;
+		/* The last ones are none that the peer would answer. */
+		m.msg.qpn = i < 62 ? qpn : qpn + 1;
+		out(&w, 0, &m);
+		out(&w, 0, &m); /* again */
+	}
+	assert_int_equal(nb_of(&w), 64);
+	/* An answer ends it. */
+	m = mad_to(&w, 0, ROOST_CM_DREP);
+	m.msg.local_id = 161;
+	m.msg.remote_id = w.comm[0] + 61;
+	in(&w, 0, &m);
+	assert_int_equal(nb_of(&w), 63);
+	m = mad_of(&w, 0, ROOST_CM_REQ);
+	m.msg.local_id = w.comm[0] + 1000;
+	out(&w, 0, &m);
+	m.msg.local_id++;
+	w.seen->now_ns += ROOST_SEEN_ENDING_NS - 1;
+	assert_int_equal(roost_seen_admit(w.seen, w.client[0], &m.msg, 0),
+			 ROOST_SW_MAD_CONNS);
+	w.seen->now_ns++;
+	assert_int_equal(roost_seen_admit(w.seen, w.client[0], &m.msg, 0),
+			 ROOST_SW_OK);
+	assert_int_equal(nb_of(&w), 3);
 	world_fini(&w);
 }
 
@@ -249,8 +430,13 @@ int main(void)
 		cmocka_unit_test(active__to_established_and_away),
 		cmocka_unit_test(passive__to_established_and_away),
 		cmocka_unit_test(rejected__is_away),
+		cmocka_unit_test(own_word__does_not_end_it),
+		cmocka_unit_test(own_reject__of_a_reply),
+		cmocka_unit_test(own_timeout__ends_a_request),
+		cmocka_unit_test(request__is_not_ended_by_a_guess),
 		cmocka_unit_test(flood__of_requests_costs_the_oldest),
 		cmocka_unit_test(established__have_a_limit),
+		cmocka_unit_test(established__end_without_an_answer),
 		cmocka_unit_test(admit__half_open_and_rate),
 	};
 
