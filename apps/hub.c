@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,11 +32,14 @@ static int try_connect(void)
 	socklen_t addr_len = roost_share_hub_address(&addr);
 	struct ucred cred;
 	socklen_t cred_len = sizeof(cred);
+	/* A daemon that is stopped accepts nobody. */
+	const struct timeval patience = { .tv_sec = 1 };
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	int ret = 0;
 
 	if (fd < 0)
 		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (connect(fd, (struct sockaddr *)&addr, addr_len) < 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &cred_len) < 0)
 		ret = -errno;
@@ -83,11 +87,14 @@ static _Noreturn void become(const char *path)
 {
 	char name[] = "roostd", option[] = "--hub";
 	char *const argv[] = { name, option, NULL };
-	char lang[] = "LC_ALL=C";
-	char *const envp[] = { lang, NULL };
+	char lang[] = "LC_ALL=C", runtime_dir[PATH_MAX + 32];
+	char *const envp[] = { lang, runtime_dir, NULL };
+	const char *dir = getenv("XDG_RUNTIME_DIR"); /* for its state */
 	int null = open("/dev/null", O_RDWR);
 	sigset_t none;
 
+	snprintf(runtime_dir, sizeof(runtime_dir), "XDG_RUNTIME_DIR=%s",
+		 dir ? dir : "");
 	for (int fd = 0; null >= 0 && fd <= 2; fd++)
 		dup2(null, fd);
 	close_range(3, ~0u, 0);

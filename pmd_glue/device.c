@@ -108,6 +108,8 @@ uint64_t roost_device_guid(const struct roost_config *config,
 	port = &config->ports[first];
 	if (port->service[0]) {
 		/* One for all clients of a daemon, as behind one HCA. */
+		if (port->service[0] == '/')
+			return roost_guid_of_devargs(port->service, 0);
 		snprintf(service, sizeof(service), "%s of user %u",
 			 port->service, getuid());
 		return roost_guid_of_devargs(service, 0);

@@ -4,6 +4,7 @@
 #include "apps/roostd/client.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,13 +17,6 @@
 #define PATIENCE_NS 50000000u
 /* More than an honest client sends between two sleeps. */
 #define TOKENS 64u
-
-static const struct roost_shm_shape shape = {
-	.nb_slots = 256,
-	.slot_bytes = ROOST_SHM_SLOT_BYTES,
-	.nb_seats = 1,
-	.ring_len = 256,
-};
 
 /* ---- life ---------------------------------------------------------------- */
 
@@ -45,6 +39,7 @@ struct roostd_client *roostd_client_create(int socket)
 	c->asleep = true;
 	c->ours.fd = -1;
 	c->theirs.fd = -1;
+	c->memory_fd = -1;
 	return c;
 }
 
@@ -54,12 +49,15 @@ void roostd_client_destroy(struct roostd_client *c)
 		close(c->doorbell);
 	roost_shm_memory_close(&c->ours);
 	roost_shm_memory_close(&c->theirs);
+	if (c->memory_fd >= 0)
+		close(c->memory_fd);
 	close(c->socket);
 	free(c);
 }
 
-int roostd_client_attach(struct roostd_client *c, int memory, uint32_t seat,
-			 int *their_doorbell)
+int roostd_client_attach(struct roostd_client *c,
+			 const struct roost_shm_shape *shape, int memory,
+			 uint32_t seat, int *their_doorbell)
 {
 	int pair[2];
 	int ret = roost_shm_memory_map(memory, &c->theirs);
@@ -68,12 +66,15 @@ int roostd_client_attach(struct roostd_client *c, int memory, uint32_t seat,
 		return ret;
 	if (seat >= c->theirs.shape.nb_seats)
 		return -EPROTO;
-	ret = roost_shm_memory_make(&shape, &c->ours);
+	c->memory_fd = fcntl(memory, F_DUPFD_CLOEXEC, 0);
+	if (c->memory_fd < 0)
+		return -errno;
+	ret = roost_shm_memory_make(shape, &c->ours);
 	if (ret)
 		return ret;
 	/* One packet a ring; when the other end is closed, a send fails. */
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
-		       0, pair) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+		       pair) < 0)
 		return -errno;
 	c->doorbell = pair[0];
 	*their_doorbell = pair[1];
@@ -86,9 +87,11 @@ int roostd_client_attach(struct roostd_client *c, int memory, uint32_t seat,
 
 static bool has_room(struct roostd_client *c)
 {
-	if (roost_shm_out_pending(&c->out) == shape.ring_len)
+	const uint32_t room = c->ours.shape.ring_len;
+
+	if (roost_shm_out_pending(&c->out) == room)
 		roost_shm_out_free(&c->out, roost_shm_out_collect(&c->out));
-	return roost_shm_out_pending(&c->out) < shape.ring_len;
+	return roost_shm_out_pending(&c->out) < room;
 }
 
 bool roostd_client_is_ready(struct roostd_client *c, uint64_t now_ns)
@@ -106,12 +109,12 @@ bool roostd_client_is_ready(struct roostd_client *c, uint64_t now_ns)
 bool roostd_client_deliver(struct roostd_client *c,
 			   const struct roost_sw_frame *frame)
 {
-	const uint32_t n = c->out.published & (shape.nb_slots - 1);
+	const uint32_t n = c->out.published & (c->ours.shape.nb_slots - 1);
 	const uint32_t rest = frame->len_bytes - frame->head_len_bytes;
 	uint8_t *slot;
 
 	if (c->out.fault != ROOST_SHM_OK || !has_room(c) ||
-	    frame->len_bytes > roost_shm_frame_max_bytes(&shape))
+	    frame->len_bytes > roost_shm_frame_max_bytes(&c->ours.shape))
 		return false;
 	slot = roost_shm_slot(&c->ours, n) + ROOST_SHM_HEADROOM;
 	memcpy(slot, frame->head, frame->head_len_bytes);
@@ -148,10 +151,10 @@ bool roostd_client_sleep(struct roostd_client *c)
 	return false;
 }
 
-void roostd_client_awake(struct roostd_client *c)
+bool roostd_client_awake(struct roostd_client *c)
 {
 	char tokens[TOKENS];
 
 	roost_shm_sleep_end(roost_shm_sleeps(&c->ours));
-	(void)!recv(c->doorbell, tokens, sizeof(tokens), MSG_DONTWAIT);
+	return recv(c->doorbell, tokens, sizeof(tokens), MSG_DONTWAIT) != 0;
 }

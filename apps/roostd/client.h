@@ -25,6 +25,9 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
+#include "apps/roostd/introduce.h"
+#include "apps/roostd/neighs.h"
+#include "apps/roostd/policy.h"
 #include "apps/roostd/switch/frame.h"
 #include "apps/roostd/switch/lease.h"
 #include "pmd_glue/channel/memory.h"
@@ -34,13 +37,22 @@
 struct roostd_port;
 
 struct roostd_client {
+	/* Until it attaches: the daemon's first one. */
+	struct roostd_port *port;
 	int socket;   /* the session */
 	int doorbell; /* connected to the client's; -1: not attached */
 	pid_t pid;
 	uid_t uid;
 	char command[ROOST_SHARE_COMMAND_MAX];
+	/* Once admitted: the name of its policy, and what the policy says of
+	 * channels to other clients.
+	 */
+	char policy[ROOSTD_POLICY_NAME_MAX + 1];
+	bool direct;
 	uint16_t slot; /* in the lease; ROOST_CLIENT_NONE: not attached */
 	bool gone;     /* to be freed when nobody uses it */
+	/* It has presented a ticket, and has not said BACK. */
+	bool returns;
 	/* Its session has ended: the frames that it has left are moved, until
 	 * then at the latest. 0: it has not.
 	 */
@@ -51,8 +63,11 @@ struct roostd_client {
 	uint64_t due_ns;
 	uint64_t resume_ns;
 	bool paused;
+	struct roostd_refs refs;        /* to neighbours */
 	struct roost_shm_memory ours;   /* for this client */
 	struct roost_shm_memory theirs; /* the client's */
+	int memory_fd;                  /* of the client's, for its peers */
+	struct roostd_peers peers;
 	struct roost_shm_in in;
 	struct roost_shm_out out;
 	uint64_t rung; /* see roost_shm_must_ring() */
@@ -61,6 +76,11 @@ struct roostd_client {
 	uint64_t active_ns;  /* when it last sent */
 	uint64_t blocked_ns; /* its ring was full then; 0: it never was */
 	uint32_t blocked_at; /* frames that it had consumed then */
+	/* Its rates over the last second, and its counters then; see
+	 * roostd_ctl_sample().
+	 */
+	uint64_t tx_bps, rx_bps;
+	uint64_t tx_bytes, rx_bytes;
 	LIST_ENTRY(roostd_client) all;
 	LIST_ENTRY(roostd_client) ring;
 	TAILQ_ENTRY(roostd_client) awake; /* valid while it is not asleep */
@@ -75,13 +95,15 @@ struct roostd_client *roostd_client_create(int socket);
 void roostd_client_destroy(struct roostd_client *c);
 
 /*
- * Make the memory for an attached client and map its own: descriptors as they
- * came with ATTACH. *their_doorbell: the end that the client gets, which the
- * caller closes. Returns 0, -errno of roost_shm_memory_make(),
- * roost_shm_memory_map() or socketpair(2), -EPROTO (seat).
+ * Make the memory for an attached client, of that shape, and map its own:
+ * descriptors as they came with ATTACH. *their_doorbell: the end that the
+ * client gets, which the caller closes. Returns 0, -errno of
+ * roost_shm_memory_make(), roost_shm_memory_map() or socketpair(2), -EPROTO
+ * (seat).
  */
-int roostd_client_attach(struct roostd_client *c, int memory, uint32_t seat,
-			 int *their_doorbell);
+int roostd_client_attach(struct roostd_client *c,
+			 const struct roost_shm_shape *shape, int memory,
+			 uint32_t seat, int *their_doorbell);
 
 /* Our seat in our memory for a client: the only one. */
 #define ROOSTD_SEAT 0u
@@ -102,7 +124,7 @@ bool roostd_client_has_frames(const struct roostd_client *c);
 
 /* The client has been still: it is to ring. Returns false: it has just sent. */
 bool roostd_client_sleep(struct roostd_client *c);
-/* It has rung. */
-void roostd_client_awake(struct roostd_client *c);
+/* It has rung. Returns false: its doorbell is closed. */
+bool roostd_client_awake(struct roostd_client *c);
 
 #endif

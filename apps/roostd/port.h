@@ -8,8 +8,9 @@
  * A shared port: its clients, the switch between them, the page that they read,
  * and the socket at which they attach.
  *
- * A hub is a port without a NIC: a MAC, one IPv4 address and its link-local one
- * that all clients share, and no world outside.
+ * Most have a network behind them (nic.h). A hub is a port without a NIC: a
+ * MAC, one IPv4 address and its link-local one that all clients share, and no
+ * world outside.
  *
  * Thread: the daemon's one.
  */
@@ -18,15 +19,35 @@
 #include <stdint.h>
 
 #include "apps/roostd/client.h"
+#include "apps/roostd/neighs.h"
+#include "apps/roostd/state.h"
 #include "apps/roostd/switch/switch.h"
 #include "pmd_glue/share/page.h"
 
+struct roost_uplink;
+
+/* Sessions of a port, attached or not. */
+#define ROOSTD_SESSIONS_MAX 2048u
+
 struct roostd_port {
 	const char *label;
-	int listener; /* not the port's */
-	int epoll_fd; /* not the port's */
+	/* The daemon's ports are one array: this is its first one. */
+	struct roostd_port *first;
+	uint32_t nb_ports;
+	int listener;                         /* not the port's */
+	int epoll_fd;                         /* not the port's */
+	const struct roostd_service *service; /* not the port's */
 	bool is_hub;
 	uid_t uid; /* of a hub: its user */
+	struct roostd_state_file state;
+	/* It ends: the next daemon has what its clients lease, and their peers
+	 * are told nothing.
+	 */
+	bool leaves_clients;
+	struct roost_uplink *uplink; /* NULL: a hub */
+	bool is_hosts; /* the frame from the uplink, in work, is the host's */
+	bool is_full;  /* the uplink took no more frames in this round */
+	struct roostd_neighs neighs;
 	struct roost_lease *lease;
 	struct roost_switch *sw;
 	struct roost_share_page *page;
@@ -34,19 +55,39 @@ struct roostd_port {
 	struct roost_share_facts facts;
 	struct roost_sw_port shape; /* as frames show it */
 	uint64_t now_ns;            /* of the work that is done */
+	uint64_t sampled_ns;        /* see roostd_ctl_sample() */
+	uint64_t moved_ns;          /* when a frame moved last */
+	uint64_t due_ns;            /* see roostd_port_due_ns() */
 	uint32_t nb_clients;        /* sessions, attached or not */
 	uint32_t max_silent;        /* of these, not attached */
 	uint32_t nb_attached;
+	/* Given up for a moment to refuse who cannot be served, for lack of
+	 * descriptors; -1: there is none.
+	 */
+	int spare_fd;
+	bool is_short; /* of descriptors, which was reported */
 	LIST_HEAD(, roostd_client) clients;
 	TAILQ_HEAD(, roostd_client) awake;
 	TAILQ_HEAD(roostd_paused, roostd_client) paused; /* by resume_ns */
 	LIST_HEAD(, roostd_client) gone;
 	LIST_HEAD(, roostd_client) to_ring;
+	struct roostd_pairs pairs;
+	struct roostd_client *got; /* who got the frame in work; NULL: none */
 	struct roostd_client *by_slot[ROOST_CLIENTS_MAX];
 };
 
-/* Make a hub of this user. Returns 0, -errno, reported. */
-int roostd_hub_open(struct roostd_port *port, int listener, int epoll_fd);
+/* Make a hub of this user. state_path: see state.h; NULL: it keeps no state.
+ * Returns 0, -errno, reported.
+ */
+int roostd_hub_open(struct roostd_port *port, int listener, int epoll_fd,
+		    const char *state_path, uint64_t now_ns);
+/* Fill *port with what a port begins with. */
+void roostd_port_init(struct roostd_port *port);
+/* Make what clients share, of the facts and the shape. state_path: as above.
+ * Returns 0, -errno; port_close() frees it, also after an error.
+ */
+int roostd_port_make(struct roostd_port *port, const char *state_path);
+/* Clients may come back to the next daemon, if the state is kept. */
 void roostd_port_close(struct roostd_port *port);
 
 /* What epoll says: data.ptr of a session is the client, of a doorbell the
@@ -57,7 +98,9 @@ static inline void *roostd_doorbell_tag(struct roostd_client *c)
 	return (char *)c + 1;
 }
 
-/* A connection waits at the listener. */
+/* Connections wait at the listener. Until they attach, they are the first
+ * port's.
+ */
 void roostd_port_accept(struct roostd_port *port);
 /* The session of a client is readable, or has ended (request.c). */
 void roostd_port_session(struct roostd_port *port, struct roostd_client *c);
@@ -66,19 +109,55 @@ void roostd_port_rung(struct roostd_port *port, struct roostd_client *c);
 
 /* Move frames. Returns how many; 0: there was nothing to do. */
 unsigned int roostd_port_poll(struct roostd_port *port, uint64_t now_ns);
+/* Nothing has moved in the last poll: is it still for long enough to sleep? */
+bool roostd_port_is_still(const struct roostd_port *port, uint64_t now_ns);
+/*
+ * Prepare for a sleep. *until_ns, at most as it is, gets the time of the next
+ * poll. Returns false: there is work. Afterwards, in both cases:
+ * roostd_port_awake().
+ */
+bool roostd_port_sleep(struct roostd_port *port, uint64_t now_ns,
+		       uint64_t *until_ns);
+void roostd_port_awake(struct roostd_port *port);
 /* Free clients that have gone. No event of epoll names them any more. */
 void roostd_port_reap(struct roostd_port *port);
 
-/* ---- for request.c ------------------------------------------------------- */
+/* ---- for the files of this room ------------------------------------------ */
 
+extern const struct roost_switch_ops roostd_port_switch_ops; /* frames.c */
+
+/* An address of the port: its clients share it, unless it is for one of them.
+ * Zeros: nothing. Returns 0, -ENOMEM. (admit.c)
+ */
+int roostd_port_add_addr(struct roostd_port *port, const struct roost_gid *gid);
+/* The first client has joined a group, and the last one has left it (groups.c).
+ * The port follows soon (pmd_glue/uplink.h). Returns 0, -ENOMEM.
+ */
+int roostd_port_join(struct roostd_port *port, const struct roost_gid *group);
+void roostd_port_leave(struct roostd_port *port, const struct roost_gid *group);
+/* The page has changed: all clients are told (request.c). */
+void roostd_port_tell_changed(struct roostd_port *port);
+/* If all old clients are back, or the grace is over, clients are told. */
+void roostd_port_recover(struct roostd_port *port);
+/* Answer the questions that waited for the network (request.c). */
+void roostd_port_answer(struct roostd_port *port);
 /* End with a client, when its last frames were moved: its peers are told. why:
  * for a line on stderr; NULL: it went as it may.
  */
 void roostd_port_drop(struct roostd_port *port, struct roostd_client *c,
 		      const char *why);
+/* Its session has ended, and its last frames are being moved. */
+void roostd_port_go_on_leaving(struct roostd_port *port,
+			       struct roostd_client *c);
+/* End with a client at once: its peers are told. */
+void roostd_port_finish(struct roostd_port *port, struct roostd_client *c);
+/* A session that has not attached goes to this port. */
+void roostd_port_take(struct roostd_port *port, struct roostd_client *c);
 /* Enter an attached client: it is polled from now on. Returns 0, -errno. */
 int roostd_port_enter(struct roostd_port *port, struct roostd_client *c);
 /* Leave the session of a client alone for a while. */
 void roostd_port_pause(struct roostd_port *port, struct roostd_client *c);
+/* Listen again to those that were left alone long enough. */
+void roostd_port_resume(struct roostd_port *port);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "apps/roostd/admit.h"
 #include "apps/roostd/port.h"
 #include "apps/roostd/switch/claim.h"
 #include "apps/roostd/switch/group.h"
@@ -20,31 +21,42 @@
  */
 #define REQUEST_NS 50000u
 #define REQUESTS_SPARE 1024u
-
-static const struct roost_client_conf policy = {
-	.max_qps = 100000,
-	.max_prefixes = 64,
-	.max_services = 4096,
-	.max_groups = 1024,
-	.max_conns = 65536,
-	.max_half_open = 1024,
-	.weight = 1,
+/* What a request counts for: these change the port on another thread, or look
+ * through the neighbours of all. The others: 1.
+ */
+static const uint8_t weights[ROOST_SHARE_TYPES] = {
+	[ROOST_SHARE_ATTACH] = 8,
+	[ROOST_SHARE_JOIN] = 8,
+	[ROOST_SHARE_LEAVE] = 8,
+	[ROOST_SHARE_RESOLVE] = 4,
 };
 
 /* ---- answers ------------------------------------------------------------- */
 
-/* A client that does not read its socket is cut off. */
+/* A client that does not read its socket is cut off. One whose session has
+ * ended is told nothing.
+ */
 static void tell(struct roostd_port *port, struct roostd_client *c,
 		 struct roost_share_msg *msg, const void *tail,
 		 size_t tail_bytes, const int *fds)
 {
-	int ret = roost_share_send(c->socket, msg, tail, tail_bytes, fds);
+	int ret = c->leaves_ns != 0 ? 0
+				    : roost_share_send(c->socket, msg, tail,
+						       tail_bytes, fds);
 
 	if (ret)
 		roostd_port_drop(port, c,
 				 ret == -EAGAIN ? "it does not read its session"
 						: NULL);
 }
+
+/* What a request is refused for with -EDQUOT. */
+static const enum roostd_limit limits[ROOST_SHARE_TYPES] = {
+	[ROOST_SHARE_QPNS] = ROOSTD_LIMIT_QPS,
+	[ROOST_SHARE_PREFIX] = ROOSTD_LIMIT_PREFIXES,
+	[ROOST_SHARE_CLAIM] = ROOSTD_LIMIT_SERVICES,
+	[ROOST_SHARE_JOIN] = ROOSTD_LIMIT_MEMBERSHIPS,
+};
 
 static void reply(struct roostd_port *port, struct roostd_client *c,
 		  const struct roost_share_msg *asked, int status,
@@ -57,49 +69,81 @@ static void reply(struct roostd_port *port, struct roostd_client *c,
 		.reply = value,
 	};
 
+	if (status == -EDQUOT)
+		roostd_admit_refuse(port, c, limits[asked->type],
+				    msg.reply.reason);
 	tell(port, c, &msg, NULL, 0, NULL);
 }
 
-/* Write the ticket of what the client leases now. Returns its length, or 0. */
+/* Write the ticket of what the client leases now. Returns its length, or 0: the
+ * next daemon knows nothing of this one, or the ticket is too long.
+ */
 static size_t issue(struct roostd_port *port, struct roostd_client *c,
 		    uint8_t ticket[ROOST_SHARE_TAIL_MAX])
 {
-	ptrdiff_t len = roost_lease_issue(port->lease, c->slot, ticket,
-					  ROOST_SHARE_TAIL_MAX);
+	ptrdiff_t len;
 
+	if (port->state.fd < 0)
+		return 0;
+	len = roost_lease_issue(port->lease, c->slot, ticket,
+				ROOST_SHARE_TAIL_MAX);
 	return len > 0 ? (size_t)len : 0;
 }
 
-/* What it leases has changed: the tickets before are void. A ticket that is too
- * long for a message is not sent; the client cannot come back then.
+/* Answer a request that has changed what the client leases: the tickets before
+ * this answer's are void. A ticket that is too long for a message is not sent;
+ * the client cannot come back then.
  */
-static void renew(struct roostd_port *port, struct roostd_client *c)
+static void reply_renewed(struct roostd_port *port, struct roostd_client *c,
+			  const struct roost_share_msg *asked, uint64_t value)
 {
-	struct roost_share_msg msg = { .type = ROOST_SHARE_TICKET };
-	uint8_t ticket[ROOST_SHARE_TAIL_MAX];
-	size_t len;
+	struct roost_share_msg msg = {
+		.type = ROOST_SHARE_REPLY,
+		.tag = asked->tag,
+		.reply.value = value,
+	};
+	uint8_t ticket[ROOST_SHARE_TAIL_MAX] = { 0 };
+	size_t len = issue(port, c, ticket);
 
-	if (c->gone)
-		return;
-	len = issue(port, c, ticket);
-	if (len == 0)
-		return;
 	tell(port, c, &msg, ticket, len, NULL);
-	if (!c->gone)
+	if (len > 0 && !c->gone)
 		roost_lease_commit(port->lease, c->slot);
 }
 
 /* ---- attach -------------------------------------------------------------- */
 
+/* What a client leased from the daemon before. */
+static int lease_again(struct roostd_port *port, struct roostd_client *c,
+		       const struct roost_client_conf *conf,
+		       const struct roost_share_packet *asked,
+		       struct roost_share_attached *granted)
+{
+	const struct roost_client *leased;
+	int ret = roost_lease_present(port->lease, asked->tail,
+				      asked->msg.tail_bytes, conf, port->now_ns,
+				      &c->slot);
+
+	if (ret) {
+		c->slot = ROOST_CLIENT_NONE;
+		return ret;
+	}
+	c->returns = true;
+	leased = &port->lease->clients[c->slot];
+	granted->qpn_block = leased->blocks.first;
+	granted->comm_prefix = leased->prefixes.first;
+	return 0;
+}
+
 static int lease(struct roostd_port *port, struct roostd_client *c,
+		 const struct roost_client_conf *conf,
+		 const struct roost_share_packet *asked,
 		 struct roost_share_attached *granted)
 {
-	struct roost_client_conf conf = policy;
 	int ret;
 
-	conf.uid = c->uid;
-	ret = roost_lease_client_add(port->lease, &conf, port->now_ns,
-				     &c->slot);
+	if (asked->msg.tail_bytes > 0)
+		return lease_again(port, c, conf, asked, granted);
+	ret = roost_lease_client_add(port->lease, conf, port->now_ns, &c->slot);
 	if (ret) {
 		c->slot = ROOST_CLIENT_NONE;
 		return ret;
@@ -117,6 +161,8 @@ static void describe(const struct roostd_port *port,
 		     struct roost_share_attached *granted)
 {
 	const struct roost_lease_state *state = port->lease->state;
+	const struct roost_client_conf *conf =
+		&port->lease->clients[c->slot].conf;
 
 	granted->client = c->slot;
 	granted->seat = ROOSTD_SEAT;
@@ -126,11 +172,31 @@ static void describe(const struct roostd_port *port,
 	granted->qpn_index_bits = ROOST_LEASE_QPN_INDEX_BITS;
 	granted->qpn_block_shift = ROOST_LEASE_BLOCK_SHIFT;
 	granted->comm_prefix_bits = ROOST_LEASE_PREFIX_BITS;
-	granted->max_qps = policy.max_qps;
-	granted->max_half_open = policy.max_half_open;
+	granted->max_qps = conf->max_qps;
+	granted->max_half_open = conf->max_half_open;
+	if (conf->nb_gids > 0)
+		granted->own_gid = conf->gids[0];
+	granted->patience_ms = (uint32_t)(port->service->patience_ns / 1000000);
 	granted->vlan_id = port->shape.vlan_id;
 	memcpy(granted->mac, port->shape.mac, sizeof(granted->mac));
 	snprintf(granted->label, sizeof(granted->label), "%s", port->label);
+}
+
+/* May it attach? As roostd_admit(); -EBADMSG: it has no good ticket. */
+static int admit(struct roostd_port *port, struct roostd_client *c,
+		 const struct roost_share_packet *asked,
+		 struct roostd_admission *admission,
+		 char refusal[ROOSTD_REFUSAL_MAX])
+{
+	struct roost_gid had;
+	int ret;
+
+	refusal[0] = '\0';
+	if (asked->msg.tail_bytes == 0)
+		return roostd_admit(port, c, NULL, admission, refusal);
+	ret = roost_lease_ticket_addr(port->lease, asked->tail,
+				      asked->msg.tail_bytes, &had);
+	return ret ? ret : roostd_admit(port, c, &had, admission, refusal);
 }
 
 static void attach(struct roostd_port *port, struct roostd_client *c,
@@ -140,32 +206,56 @@ static void attach(struct roostd_port *port, struct roostd_client *c,
 		.type = ROOST_SHARE_ATTACHED,
 		.tag = asked->msg.tag,
 	};
-	uint8_t ticket[ROOST_SHARE_TAIL_MAX];
+	uint8_t tail[ROOST_SHARE_TAIL_MAX] = "";
+	struct roostd_admission admission;
 	int doorbell = -1, ret;
 	size_t len = 0;
 
 	memcpy(c->command, asked->msg.attach.command, sizeof(c->command) - 1);
 	for (char *p = c->command; *p; p++)
 		*p = *p >= ' ' && *p <= '~' ? *p : '?';
-	ret = roostd_client_attach(c, asked->fds[0], asked->msg.attach.seat,
-				   &doorbell);
+	ret = admit(port, c, asked, &admission, (char *)tail);
 	if (!ret)
-		ret = lease(port, c, &msg.attached);
+		ret = roostd_client_attach(c, &admission.shape, asked->fds[0],
+					   asked->msg.attach.seat, &doorbell);
+	if (!ret)
+		ret = lease(port, c, &admission.conf, asked, &msg.attached);
 	if (!ret)
 		ret = roostd_port_enter(port, c);
 	if (!ret) {
 		describe(port, c, &msg.attached);
-		len = issue(port, c, ticket);
+		len = issue(port, c, tail);
+	} else {
+		len = strlen((char *)tail);
 	}
 	msg.status = ret;
-	tell(port, c, &msg, ticket, len,
+	tell(port, c, &msg, tail, len,
 	     (const int[]){ c->ours.fd, doorbell, port->page_fd });
 	if (doorbell >= 0)
 		close(doorbell);
 	if (ret)
 		roostd_port_drop(port, c, NULL);
-	else if (!c->gone)
+	else if (len > 0 && !c->gone)
 		roost_lease_commit(port->lease, c->slot);
+}
+
+static void attach_to(struct roostd_port *first, struct roostd_client *c,
+		      struct roost_share_packet *asked)
+{
+	const uint32_t number = asked->msg.attach.port;
+	struct roost_share_msg msg = {
+		.type = ROOST_SHARE_ATTACHED,
+		.tag = asked->msg.tag,
+		.status = -ENODEV,
+	};
+
+	if (number < first->nb_ports) {
+		roostd_port_take(&first[number], c);
+		attach(&first[number], c, asked);
+		return;
+	}
+	tell(first, c, &msg, NULL, 0, NULL);
+	roostd_port_drop(first, c, NULL);
 }
 
 /* ---- requests ------------------------------------------------------------ */
@@ -180,10 +270,11 @@ static void block(struct roostd_port *port, struct roostd_client *c,
 			  : roost_lease_prefix(port->lease, c->slot,
 					       port->now_ns, &value);
 
-	reply(port, c, asked, ret,
-	      (struct roost_share_reply){ value, { { 0 } } });
-	if (!ret)
-		renew(port, c);
+	if (ret)
+		reply(port, c, asked, ret,
+		      (struct roost_share_reply){ .value = 0 });
+	else
+		reply_renewed(port, c, asked, value);
 }
 
 static void claim(struct roostd_port *port, struct roostd_client *c,
@@ -202,52 +293,121 @@ static void claim(struct roostd_port *port, struct roostd_client *c,
 					      port->now_ns)
 			  : roost_lease_unclaim(port->lease, c->slot, &wanted);
 
-	reply(port, c, asked, ret,
-	      (struct roost_share_reply){ wanted.service_id, { { 0 } } });
-	if (!ret)
-		renew(port, c);
+	if (ret)
+		reply(port, c, asked, ret,
+		      (struct roost_share_reply){ .value = 0 });
+	else
+		reply_renewed(port, c, asked, wanted.service_id);
+}
+
+static int join(struct roostd_port *port, struct roostd_client *c,
+		const struct roost_gid *gid)
+{
+	bool first;
+	int ret = roost_group_join(port->lease, c->slot, gid, &first);
+
+	if (ret || !first)
+		return ret;
+	ret = roostd_port_join(port, gid);
+	if (ret)
+		roost_group_leave(port->lease, c->slot, gid, &first);
+	return ret;
+}
+
+static int leave(struct roostd_port *port, struct roostd_client *c,
+		 const struct roost_gid *gid)
+{
+	bool last;
+	int ret = roost_group_leave(port->lease, c->slot, gid, &last);
+
+	if (!ret && last)
+		roostd_port_leave(port, gid);
+	return ret;
 }
 
 static void group(struct roostd_port *port, struct roostd_client *c,
 		  const struct roost_share_msg *asked)
 {
-	bool edge; /* a hub joins no group */
 	int ret = asked->type == ROOST_SHARE_JOIN
-			  ? roost_group_join(port->lease, c->slot,
-					     &asked->addr.dgid, &edge)
-			  : roost_group_leave(port->lease, c->slot,
-					      &asked->addr.dgid, &edge);
+			  ? join(port, c, &asked->addr.dgid)
+			  : leave(port, c, &asked->addr.dgid);
 
-	reply(port, c, asked, ret, (struct roost_share_reply){ 0 });
-	if (!ret)
-		renew(port, c);
-}
-
-/* In a hub, the own addresses are all that there is. */
-static int way(const struct roostd_port *port, const struct roostd_client *c,
-	       const struct roost_gid *dgid)
-{
-	const struct roost_lease_addr *addr =
-		roost_lease_addr_find(port->lease, dgid);
-
-	return addr && roost_lease_addr_is_of(port->lease, addr, c->slot)
-		       ? 0
-		       : -EHOSTUNREACH;
+	reply(port, c, asked, ret, (struct roost_share_reply){ .value = 0 });
 }
 
 static void resolve(struct roostd_port *port, struct roostd_client *c,
 		    const struct roost_share_msg *asked)
 {
-	reply(port, c, asked, way(port, c, &asked->addr.dgid),
-	      (struct roost_share_reply){ 0 });
+	uint32_t place = 0;
+	int ret = roostd_neighs_resolve(port, c, asked, &place);
+
+	if (ret != -EINPROGRESS)
+		reply(port, c, asked, ret,
+		      (struct roost_share_reply){ .value = place });
+}
+
+static void put(struct roostd_port *port, struct roostd_client *c,
+		const struct roost_share_msg *asked)
+{
+	roostd_neighs_put(port, c, asked->index);
+}
+
+void roostd_port_answer(struct roostd_port *port)
+{
+	struct roostd_asked answer;
+	struct roost_share_msg asked = { .type = ROOST_SHARE_RESOLVE };
+
+	roostd_neighs_run(port);
+	while (roostd_neighs_next(port, &answer)) {
+		asked.tag = answer.tag;
+		reply(port, answer.client, &asked, answer.status,
+		      (struct roost_share_reply){ .value = answer.place });
+	}
 }
 
 static void source(struct roostd_port *port, struct roostd_client *c,
 		   const struct roost_share_msg *asked)
 {
-	/* To ourselves from the address itself. */
-	reply(port, c, asked, way(port, c, &asked->addr.dgid),
-	      (struct roost_share_reply){ .gid = asked->addr.dgid });
+	struct roost_share_reply value = { .value = 0 };
+	int ret = roostd_neighs_source(port, c, &asked->addr.dgid, &value.gid);
+
+	reply(port, c, asked, ret, value);
+}
+
+void roostd_port_tell_changed(struct roostd_port *port)
+{
+	struct roost_share_msg msg = { .type = ROOST_SHARE_CHANGED };
+	struct roostd_client *c, *next;
+
+	for (c = LIST_FIRST(&port->clients); c; c = next) {
+		next = LIST_NEXT(c, all);
+		if (c->slot != ROOST_CLIENT_NONE)
+			tell(port, c, &msg, NULL, 0, NULL);
+	}
+}
+
+void roostd_port_recover(struct roostd_port *port)
+{
+	if (roost_lease_recovering(port->lease, port->now_ns))
+		return;
+	port->facts.is_recovering = 0;
+	roost_share_page_write(port->page, &port->facts);
+	roostd_port_tell_changed(port);
+}
+
+static void ports(struct roostd_port *port, struct roostd_client *c,
+		  const struct roost_share_msg *asked)
+{
+	reply(port, c, asked, 0,
+	      (struct roost_share_reply){ .value = port->nb_ports });
+}
+
+static void back(struct roostd_port *port, struct roostd_client *c,
+		 const struct roost_share_msg *asked)
+{
+	(void)port;
+	(void)asked;
+	c->returns = false;
 }
 
 static void bye(struct roostd_port *port, struct roostd_client *c,
@@ -257,22 +417,23 @@ static void bye(struct roostd_port *port, struct roostd_client *c,
 	roostd_port_drop(port, c, NULL);
 }
 
-static void nothing(struct roostd_port *port, struct roostd_client *c,
-		    const struct roost_share_msg *asked)
-{
-	(void)port;
-	(void)c;
-	(void)asked;
-}
-
 static void (*const handlers[ROOST_SHARE_TYPES])(
 	struct roostd_port *port, struct roostd_client *c,
 	const struct roost_share_msg *asked) = {
-	[ROOST_SHARE_QPNS] = block,      [ROOST_SHARE_PREFIX] = block,
-	[ROOST_SHARE_CLAIM] = claim,     [ROOST_SHARE_UNCLAIM] = claim,
-	[ROOST_SHARE_JOIN] = group,      [ROOST_SHARE_LEAVE] = group,
-	[ROOST_SHARE_RESOLVE] = resolve, [ROOST_SHARE_PUT] = nothing,
-	[ROOST_SHARE_SOURCE] = source,   [ROOST_SHARE_BYE] = bye,
+	[ROOST_SHARE_PORTS] = ports,
+	[ROOST_SHARE_QPNS] = block,
+	[ROOST_SHARE_PREFIX] = block,
+	[ROOST_SHARE_CLAIM] = claim,
+	[ROOST_SHARE_UNCLAIM] = claim,
+	[ROOST_SHARE_JOIN] = group,
+	[ROOST_SHARE_LEAVE] = group,
+	[ROOST_SHARE_RESOLVE] = resolve,
+	[ROOST_SHARE_PUT] = put,
+	[ROOST_SHARE_SOURCE] = source,
+	[ROOST_SHARE_BYE] = bye,
+	[ROOST_SHARE_BACK] = back,
+	[ROOST_SHARE_SEAT] = roostd_introduce_seat,
+	[ROOST_SHARE_PARTED] = roostd_introduce_parted,
 };
 
 static void serve(struct roostd_port *port, struct roostd_client *c,
@@ -282,7 +443,9 @@ static void serve(struct roostd_port *port, struct roostd_client *c,
 	const bool attached = c->slot != ROOST_CLIENT_NONE;
 
 	if (type == ROOST_SHARE_ATTACH && !attached)
-		attach(port, c, packet);
+		attach_to(port->first, c, packet);
+	else if (type == ROOST_SHARE_PORTS)
+		handlers[type](port, c, &packet->msg);
 	else if (type != ROOST_SHARE_ATTACH && attached)
 		handlers[type](port, c, &packet->msg);
 	else if (type != ROOST_SHARE_BYE)
@@ -297,11 +460,12 @@ static bool may_ask(const struct roostd_port *port,
 	return c->due_ns < port->now_ns + (uint64_t)REQUESTS_SPARE * REQUEST_NS;
 }
 
-static void has_asked(const struct roostd_port *port, struct roostd_client *c)
+static void has_asked(const struct roostd_port *port, struct roostd_client *c,
+		      enum roost_share_type type)
 {
 	if (c->due_ns < port->now_ns)
 		c->due_ns = port->now_ns;
-	c->due_ns += REQUEST_NS;
+	c->due_ns += REQUEST_NS * (weights[type] ? weights[type] : 1u);
 }
 
 /* A client that ends while it is paused is seen when it is read from again. */
@@ -331,8 +495,9 @@ void roostd_port_session(struct roostd_port *port, struct roostd_client *c)
 			roostd_port_drop(port, c, NULL);
 			return;
 		}
-		has_asked(port, c);
+		has_asked(port, c, packet.msg.type);
 		serve(port, c, &packet);
+		port = c->port;
 		roost_share_packet_close(&packet);
 	}
 }

@@ -3,11 +3,14 @@
  */
 
 /*
- * roostd: shares a port between the processes of a machine. It is the
- * hub, a port without a NIC (port.h), which "roost run --hub" starts.
+ * roostd: shares ports between the processes of a machine. It is the hub, a
+ * port without a NIC (port.h), which "roost run" starts; or it owns the
+ * ports of a file (nic.h), for everybody.
  */
 
 #include <errno.h>
+#include <grp.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -17,76 +20,102 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "apps/exit_code.h"
+#include "apps/roostd/ctl.h"
+#include "apps/roostd/handover.h"
+#include "apps/roostd/listen.h"
+#include "apps/roostd/nic.h"
+#include "apps/roostd/notify.h"
 #include "apps/roostd/port.h"
+#include "apps/roostd/reload.h"
+#include "apps/roostd/rights.h"
+#include "lib/config/fail.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/report.h"
+#include "pmd_glue/process/rights.h"
 #include "pmd_glue/share/hub.h"
 
-#define BACKLOG 256
 #define EVENTS 64
-/* Sockets are looked at so often while frames move. */
+/* Sockets are looked at so often while frames move; a round of many clients is
+ * long.
+ */
 #define ROUNDS_BUSY 64u
+#define BUSY_NS 1000000u
 /* Rounds without a frame before we let others have the processor. */
 #define ROUNDS_STILL 8u
 /* A hub that nobody is connected to ends. */
 #define ALONE_NS 1000000000u
-#define TICK_MS 200
-#define PAUSED_MS 2
+#define TICK_NS 200000000u
+#define NGROUPS 256
 
 enum special {
 	LISTENER,
 	SIGNALS,
+	HANDOVER,
 	SPECIALS
 };
 
 static char specials[SPECIALS]; /* tags of epoll */
 
-static struct roostd_port port;
+static struct {
+	struct roostd_port ports[ROOST_PORTS_MAX];
+	uint32_t nb_ports;
+	int epoll_fd;
+	int signal_fd;
+	const char *file; /* NULL: a hub */
+	struct roostd_service service;
+	struct roost_config config;
+	bool stop;
+} roostd;
+
+#define FOR_PORTS(port)                                                        \
+	for (struct roostd_port *port = roostd.ports;                          \
+	     port < roostd.ports + roostd.nb_ports; port++)
 
 static const char help[] =
-	"usage: roostd --hub\n"
+	"Usage: roostd -c FILE [--socket PATH]\n"
+	"       roostd --hub\n"
+	"       roostd --help\n"
 	"\n"
-	"Shares a port between the processes of this machine, as one RDMA "
-	"device.\n"
+	"Shares ports between the processes of this machine, as RDMA devices.\n"
 	"\n"
-	"--hub   a port without a NIC, for the processes of this user; ends "
-	"when nobody\n"
-	"        has been connected for a second. \"roost run --hub\" "
-	"starts it\n";
+	"  -c, --config FILE  own the ports of FILE, for those whom its "
+	"policies "
+	"admit\n"
+	"  --socket PATH      where clients attach (default: that of FILE, or\n"
+	"                     " ROOST_SHARE_SYSTEM_SOCKET ")\n"
+	"  --hub              a port without a NIC, for the processes of this "
+	"user;\n"
+	"                     \"roost run\" starts it, and it ends when nobody "
+	"has been\n"
+	"                     connected for a second\n"
+	"  --help             this text\n"
+	"\n"
+	"SIGHUP reads FILE again, SIGTERM ends it. roost ctl show clients "
+	"shows "
+	"who is\n"
+	"there. roostd(8) tells more, roost.conf(5) the file.\n";
 
-/* ---- the socket ---------------------------------------------------------- */
+/* ---- descriptors --------------------------------------------------------- */
 
-static int listen_as_hub(void)
-{
-	struct sockaddr_un addr;
-	socklen_t addr_len = roost_share_hub_address(&addr);
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
-			0);
-	int ret;
-
-	if (fd < 0)
-		return -errno;
-	if (bind(fd, (struct sockaddr *)&addr, addr_len) == 0 &&
-	    listen(fd, BACKLOG) == 0)
-		return fd;
-	ret = -errno;
-	close(fd);
-	return ret;
-}
-
-static int watch_signals(int epoll_fd)
+static int watch(int fd, enum special tag)
 {
 	struct epoll_event event = {
 		.events = EPOLLIN,
-		.data.ptr = &specials[SIGNALS],
+		.data.ptr = &specials[tag],
 	};
+
+	return fd < 0 || epoll_ctl(roostd.epoll_fd, EPOLL_CTL_ADD, fd, &event) <
+				       0
+		       ? -errno
+		       : 0;
+}
+
+static int watch_signals(void)
+{
 	sigset_t set;
-	int fd;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
@@ -94,71 +123,178 @@ static int watch_signals(int epoll_fd)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (fd < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
-		return -errno;
-	return 0;
+	roostd.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return watch(roostd.signal_fd, SIGNALS);
 }
 
 /* ---- the loop ------------------------------------------------------------ */
 
-/* A tag is one of specials, a client, or a doorbell. Clients are aligned. */
-static void handle(void *tag, bool *stop)
+static void rung(struct roostd_client *c)
 {
-	if (tag == &specials[LISTENER])
-		roostd_port_accept(&port);
-	else if (tag == &specials[SIGNALS])
-		*stop = true;
-	else if ((uintptr_t)tag & 1)
-		roostd_port_rung(&port, (void *)((char *)tag - 1));
-	else
-		roostd_port_session(&port, tag);
+	roostd_port_rung(c->port, c);
 }
 
-static void look(int epoll_fd, int timeout_ms, bool *stop)
+static void session(struct roostd_client *c)
 {
-	struct epoll_event events[EVENTS];
-	int n = epoll_wait(epoll_fd, events, EVENTS, timeout_ms);
-
-	port.now_ns = roost_now_ns();
-	for (int i = 0; i < n; i++)
-		handle(events[i].data.ptr, stop);
-	roostd_port_reap(&port);
+	roostd_port_session(c->port, c);
 }
 
-static int wait_ms(void)
+static bool is_port(const void *tag)
 {
-	if (!TAILQ_EMPTY(&port.awake))
-		return 0;
-	return TAILQ_EMPTY(&port.paused) ? TICK_MS : PAUSED_MS;
+	return (uintptr_t)tag >= (uintptr_t)roostd.ports &&
+	       (uintptr_t)tag < (uintptr_t)&roostd.ports[ROOST_PORTS_MAX];
 }
 
-static void run(int epoll_fd)
+static void tell_ready(void)
 {
-	uint64_t alone_ns = roost_now_ns();
-	unsigned int rounds = 0, still = 0;
-	bool stop = false;
+	roostd_notify("READY=1\nSTATUS=shares %u port%s", roostd.nb_ports,
+		      roostd.nb_ports == 1 ? "" : "s");
+}
 
-	while (!stop) {
-		const uint64_t now_ns = roost_now_ns();
+/* SIGHUP reads the file of a daemon that has one. */
+static void take_signals(void)
+{
+	struct signalfd_siginfo info;
 
-		if (roostd_port_poll(&port, now_ns) > 0) {
-			still = 0;
-			if (++rounds % ROUNDS_BUSY == 0)
-				look(epoll_fd, 0, &stop);
-			continue;
+	while (read(roostd.signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo != SIGHUP) {
+			roostd.stop = true;
+		} else if (roostd.file) {
+			roostd_notify_reloading();
+			roostd_reload(roostd.file, &roostd.service,
+				      roostd.ports);
+			tell_ready();
 		}
-		if (port.nb_clients > 0)
-			alone_ns = now_ns;
-		else if (now_ns - alone_ns >= ALONE_NS)
-			return;
-		if (++still % ROUNDS_STILL == 0)
-			sched_yield();
-		look(epoll_fd, wait_ms(), &stop);
 	}
 }
 
-/* A client takes three descriptors. */
+/* A tag is one of specials, a port, a client, or a doorbell. Clients are
+ * aligned.
+ */
+static void handle(void *tag)
+{
+	if (tag == &specials[LISTENER])
+		roostd_port_accept(roostd.ports);
+	else if (tag == &specials[SIGNALS])
+		take_signals();
+	else if (tag == &specials[HANDOVER])
+		roostd_handover_serve();
+	else if (is_port(tag))
+		roostd_nic_ready(tag);
+	else if ((uintptr_t)tag & 1)
+		rung((void *)((char *)tag - 1));
+	else
+		session(tag);
+}
+
+/* Handle what there is. until_ns: wait so long for it; 0: do not wait. */
+static void look(uint64_t until_ns)
+{
+	struct epoll_event events[EVENTS];
+	struct pollfd fd = { .fd = roostd.epoll_fd, .events = POLLIN };
+	uint64_t now_ns = roost_now_ns();
+	const uint64_t wait_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+	const struct timespec timeout = {
+		.tv_sec = (time_t)(wait_ns / 1000000000u),
+		.tv_nsec = (long)(wait_ns % 1000000000u),
+	};
+	int n;
+
+	if (wait_ns > 0)
+		ppoll(&fd, 1, &timeout, NULL);
+	n = epoll_wait(roostd.epoll_fd, events, EVENTS, 0);
+	now_ns = roost_now_ns();
+	FOR_PORTS(port)
+	port->now_ns = now_ns;
+	for (int i = 0; i < n; i++)
+		handle(events[i].data.ptr);
+	FOR_PORTS(port)
+	{
+		roostd_port_reap(port);
+		roostd_ctl_sample(port);
+	}
+}
+
+/* Nothing moves: sleep until something does, if all ports may. */
+static void rest(uint64_t now_ns)
+{
+	uint64_t until_ns = now_ns + TICK_NS;
+	bool may = true;
+
+	FOR_PORTS(port)
+	may = may && roostd_port_is_still(port, now_ns);
+	FOR_PORTS(port)
+	may = may && roostd_port_sleep(port, now_ns, &until_ns);
+	look(may ? until_ns : 0);
+	FOR_PORTS(port)
+	roostd_port_awake(port);
+}
+
+static unsigned int poll_ports(uint64_t now_ns)
+{
+	unsigned int moved = 0;
+
+	FOR_PORTS(port)
+	moved += roostd_port_poll(port, now_ns);
+	return moved;
+}
+
+/* Ports that were removed do not come back to this process. */
+static bool are_gone(void)
+{
+	bool gone = true;
+
+	FOR_PORTS(port)
+	gone = gone && port->facts.is_gone;
+	return gone;
+}
+
+/* Until a signal; a hub, until it is alone; else until all ports are gone. */
+static void run_loop(void)
+{
+	const struct roostd_port *first = roostd.ports;
+	uint64_t alone_ns = roost_now_ns();
+	uint64_t looked_ns = alone_ns;
+	unsigned int rounds = 0, still = 0;
+
+	while (!roostd.stop) {
+		const uint64_t now_ns = roost_now_ns();
+
+		if (poll_ports(now_ns) > 0) {
+			still = 0;
+			if (++rounds < ROUNDS_BUSY &&
+			    now_ns - looked_ns < BUSY_NS)
+				continue;
+			look(0);
+			looked_ns = now_ns;
+			rounds = 0;
+			continue;
+		}
+		if (first->nb_clients > 0)
+			alone_ns = now_ns;
+		else if (first->is_hub && now_ns - alone_ns >= ALONE_NS)
+			return;
+		if (are_gone())
+			return;
+		if (++still % ROUNDS_STILL == 0)
+			sched_yield();
+		rest(now_ns);
+	}
+}
+
+static void run(void)
+{
+	/* Without it, the daemon works: that was reported. */
+	watch(roostd_ctl_start(roostd.ports), HANDOVER);
+	tell_ready();
+	run_loop();
+	roostd_notify("STOPPING=1");
+	roostd_ctl_stop();
+}
+
+/* ---- a hub --------------------------------------------------------------- */
+
+/* A client takes four descriptors. */
 static void raise_limit(void)
 {
 	struct rlimit limit;
@@ -169,50 +305,239 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+static int prepare(void)
+{
+	raise_limit();
+	roostd.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	return roostd.epoll_fd < 0 ? -errno : watch_signals();
+}
+
 static int serve_hub(void)
 {
-	struct epoll_event event = {
-		.events = EPOLLIN,
-		.data.ptr = &specials[LISTENER],
-	};
-	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	int listener = listen_as_hub();
-	int ret = epoll_fd < 0 ? -errno : 0;
+	char state_path[ROOSTD_STATE_PATH_MAX];
+	int ret = prepare();
+	int listener = roostd_listen_as_hub();
 
 	/* Another one was faster, and serves. */
 	if (listener == -EADDRINUSE)
 		return ROOST_EXIT_OK;
-	if (listener < 0)
+	if (!ret && listener < 0)
 		ret = listener;
-	if (!ret && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, listener, &event) < 0)
-		ret = -errno;
-	if (!ret)
-		ret = watch_signals(epoll_fd);
 	if (ret) {
 		roost_report("hub: cannot start: %s; see the limits of the "
 			     "process",
 			     strerror(-ret));
 		return ROOST_EXIT_FAILED;
 	}
-	if (roostd_hub_open(&port, listener, epoll_fd))
+	if (roostd_hub_open(&roostd.ports[0], listener, roostd.epoll_fd,
+			    roostd_state_hub_path(state_path), roost_now_ns()))
 		return ROOST_EXIT_FAILED;
-	run(epoll_fd);
+	roostd.nb_ports = 1;
+	/* Clients find all of it. */
+	roostd_listen_begin(listener);
+	watch(listener, LISTENER);
+	run();
 	/* No new client finds us while we end. */
 	close(listener);
-	roostd_port_close(&port);
+	roostd_port_close(&roostd.ports[0]);
 	return ROOST_EXIT_OK;
+}
+
+/* ---- the ports of a file ------------------------------------------------- */
+
+static int load(const char *file)
+{
+	char err[ROOST_CONFIG_ERR_MAX];
+	int ret =
+		roostd_service_load(file, &roostd.config, &roostd.service, err);
+
+	for (unsigned int i = 0; !ret && i < roostd.config.nb_ports; i++) {
+		if (!roostd.config.ports[i].second)
+			continue;
+		snprintf(err, sizeof(err),
+			 "%.200s: port%u: second: each port of a daemon is a "
+			 "device; leave it out",
+			 file, i);
+		ret = -EINVAL;
+	}
+	if (ret)
+		roost_report("%s", err);
+	return ret;
+}
+
+/* A group of the socket that is not ours becomes ours: then nobody has to be
+ * able to change a file's group.
+ */
+static void join_group(gid_t gid)
+{
+	gid_t groups[NGROUPS];
+	int nb = getgroups(NGROUPS - 1, groups);
+
+	if (gid == (gid_t)-1 || nb < 0)
+		return;
+	groups[nb] = gid;
+	(void)!setgroups((size_t)nb + 1, groups);
+}
+
+/* All that comes from now on has no more than the ports need. */
+static int give_up_rights(void)
+{
+	char needed[ROOSTD_RIGHTS_MAX];
+	int ret;
+
+	join_group((gid_t)roostd.service.gid);
+	roostd_rights_needed(&roostd.config, needed);
+	ret = roost_rights_keep(needed);
+	if (ret)
+		roost_report("rights cannot be given up: %s; look at the "
+			     "service manager's settings",
+			     strerror(-ret));
+	return ret;
+}
+
+/* The state of each port is beside the socket. */
+static int open_ports(const char *path)
+{
+	char state_path[ROOSTD_STATE_PATH_MAX];
+	const uint32_t nb = roostd.config.nb_ports;
+	int ret = 0;
+
+	while (!ret && roostd.nb_ports < nb) {
+		struct roostd_port *port = &roostd.ports[roostd.nb_ports];
+
+		*port = (struct roostd_port){
+			.first = roostd.ports,
+			.nb_ports = nb,
+			.listener = -1,
+			.epoll_fd = roostd.epoll_fd,
+			.now_ns = roost_now_ns(),
+			.service = &roostd.service,
+		};
+		roostd_port_init(port);
+		snprintf(state_path, sizeof(state_path), "%s.%u.state", path,
+			 roostd.nb_ports);
+		ret = roostd_nic_open(port, &roostd.config, roostd.nb_ports,
+				      state_path);
+		roostd.nb_ports += ret == 0;
+	}
+	return ret;
+}
+
+/* A service manager starts the daemon again then. */
+static int exit_code(void)
+{
+	if (!are_gone())
+		return ROOST_EXIT_OK;
+	roost_report("all ports are gone; start roostd again when they are "
+		     "back");
+	return ROOST_EXIT_FAILED;
+}
+
+/* They come back to the next daemon. */
+static bool have_clients(void)
+{
+	bool have = false;
+
+	FOR_PORTS(port)
+	have = have || port->lease->nb_clients > 0 || port->lease->nb_away > 0;
+	return have;
+}
+
+static void close_ports(void)
+{
+	while (roostd.nb_ports > 0)
+		roostd_port_close(&roostd.ports[--roostd.nb_ports]);
+}
+
+static int fail_socket(const char *path, int error)
+{
+	roost_report("%s: %s; %s", path,
+		     error == -EADDRINUSE ? "a daemon serves there"
+					  : strerror(-error),
+		     error == -EADDRINUSE
+			     ? "end it, or name another path with --socket"
+			     : "name another path with --socket");
+	return ROOST_EXIT_FAILED;
+}
+
+static int serve_file(const char *file, const char *path)
+{
+	struct roostd_listener listener;
+	int ret = prepare();
+
+	if (!ret)
+		ret = load(file);
+	if (!ret)
+		ret = give_up_rights();
+	if (ret)
+		return ROOST_EXIT_FAILED;
+	roostd.file = file;
+	if (!path)
+		path = roostd.service.socket;
+	/* Before the ports are opened: they may be that daemon's. */
+	ret = roostd_listen_look(path);
+	if (ret)
+		return fail_socket(path, ret);
+	if (open_ports(path)) {
+		close_ports();
+		return ROOST_EXIT_FAILED;
+	}
+	ret = roostd_listen_at(path, (mode_t)roostd.service.mode,
+			       (gid_t)roostd.service.gid, &listener);
+	if (!ret) {
+		roostd.ports[0].listener = listener.fd;
+		ret = watch(listener.fd, LISTENER);
+	}
+	for (uint32_t i = 0; i < roostd.nb_ports; i++)
+		roost_lease_begin_grace(roostd.ports[i].lease, roost_now_ns());
+	if (ret) {
+		close_ports();
+		return fail_socket(path, ret);
+	}
+	run();
+	ret = exit_code();
+	/* No new client finds us while we end. */
+	roostd_listen_end(&listener);
+	close_ports();
+	return ret;
+}
+
+/* ---- options ------------------------------------------------------------- */
+
+static int refuse(const char *why)
+{
+	fprintf(stderr, "roost: roostd: %s; see roostd --help\n", why);
+	return ROOST_EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
 {
-	if (argc == 2 && strcmp(argv[1], "--hub") == 0) {
-		raise_limit();
-		return serve_hub();
+	const char *file = NULL, *path = NULL;
+	bool hub = false;
+
+	for (int i = 1; i < argc; i++) {
+		const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+
+		if (strcmp(argv[i], "--help") == 0) {
+			fputs(help, stdout);
+			return ROOST_EXIT_OK;
+		}
+		if (strcmp(argv[i], "--hub") == 0) {
+			hub = true;
+			continue;
+		}
+		if (strcmp(argv[i], "-c") == 0 ||
+		    strcmp(argv[i], "--config") == 0)
+			file = value;
+		else if (strcmp(argv[i], "--socket") == 0)
+			path = value;
+		else
+			return refuse("an option that there is not");
+		if (!value)
+			return refuse("an option has no value");
+		i++;
 	}
-	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-		fputs(help, stdout);
-		return ROOST_EXIT_OK;
-	}
-	fprintf(stderr, "roost: roostd: say --hub; see roostd --help\n");
-	return ROOST_EXIT_USAGE;
+	if (hub == (file != NULL) || (hub && path))
+		return refuse("say --hub, or -c FILE");
+	return hub ? serve_hub() : serve_file(file, path);
 }

@@ -86,6 +86,8 @@ struct roost_backend_view {
 	uint64_t missed_pkts;
 };
 
+#define ROOST_BACKEND_TALLIES_MAX 32u
+
 /* Kinds of ports in one process. */
 #define ROOST_BACKENDS_MAX 4u
 
@@ -151,6 +153,13 @@ struct roost_backend {
 	 * Thread: any. NULL: always possible.
 	 */
 	bool (*is_cut_off)(const struct roost_backend_port *port);
+
+	/* Tell a daemon what this device has counted: nb words, at most
+	 * ROOST_BACKEND_TALLIES_MAX, in an order that only both ends know.
+	 * NULL: there is none.
+	 */
+	void (*tally)(struct roost_backend_port *port, const uint64_t *words,
+		      unsigned int nb);
 
 	/* For people: what the port is, and changes by an administrator. */
 	void (*view)(const struct roost_backend_port *port,

@@ -5,10 +5,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -22,6 +24,7 @@
 #define QPN_BITS 24u
 #define COMM_PREFIX_BITS_MAX 14u /* lib/engine/core/lease.h */
 #define VLAN_ID_MAX 4094u
+#define CONNECT_S 10
 
 /* ---- the connection ------------------------------------------------------ */
 
@@ -58,13 +61,20 @@ static void tell_unconnected(const char *service, const char *label, int error)
 }
 
 /* The name of a hub is free for every user. */
+static bool is_our_hub(int fd, struct ucred *cred)
+{
+	socklen_t len = sizeof(*cred);
+
+	*cred = (struct ucred){ .uid = (uid_t)-1 };
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, cred, &len) == 0 &&
+	       cred->uid == geteuid() && roost_uid_is_ours(cred->uid);
+}
+
 static int check_owner(int fd, const char *label)
 {
-	struct ucred cred = { .uid = (uid_t)-1 };
-	socklen_t len = sizeof(cred);
+	struct ucred cred;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 &&
-	    cred.uid == geteuid() && roost_uid_is_ours(cred.uid))
+	if (is_our_hub(fd, &cred))
 		return 0;
 	roost_report("%s: process %d of user %d listens under the name of this "
 		     "user's daemon; end it",
@@ -72,22 +82,57 @@ static int check_owner(int fd, const char *label)
 	return -EPERM;
 }
 
+/* While many connect at once, the daemon's backlog is full. connect(2) waits
+ * for that only if the socket blocks; then nothing blocks any more.
+ */
+static int connect_in_time(int fd, const struct sockaddr_un *addr,
+			   socklen_t addr_len)
+{
+	const struct timeval limit = { .tv_sec = CONNECT_S };
+
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) ||
+	    connect(fd, (const struct sockaddr *)addr, addr_len) ||
+	    fcntl(fd, F_SETFL, O_NONBLOCK))
+		return -errno;
+	return 0;
+}
+
 int roost_share_connect(const char *service, const char *label, int *fd)
 {
 	struct sockaddr_un addr;
 	socklen_t len = address_of(service, &addr);
-	int ret = 0;
+	int ret;
 
-	*fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (*fd < 0 || connect(*fd, (struct sockaddr *)&addr, len) < 0) {
-		ret = -errno;
+	*fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	ret = *fd < 0 ? -errno : connect_in_time(*fd, &addr, len);
+	if (ret)
 		tell_unconnected(service, label, -ret);
-	}
 	if (!ret && is_hub(service))
 		ret = check_owner(*fd, label);
 	if (!ret)
 		ret = roost_fork_guard_add(*fd);
 	if (ret && *fd >= 0)
+		close(*fd);
+	return ret;
+}
+
+int roost_share_connect_again(const char *service, int *fd)
+{
+	struct sockaddr_un addr;
+	socklen_t len = address_of(service, &addr);
+	struct ucred cred;
+	int ret = 0;
+
+	*fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*fd < 0)
+		return -errno;
+	if (connect(*fd, (struct sockaddr *)&addr, len) != 0)
+		ret = -errno;
+	else if (is_hub(service) && !is_our_hub(*fd, &cred))
+		ret = -EPERM;
+	else
+		ret = roost_fork_guard_add(*fd);
+	if (ret)
 		close(*fd);
 	return ret;
 }
@@ -141,7 +186,8 @@ static const char *find_wrong(const struct roost_share_attached *a)
 		return "QPNs";
 	if (!are_comm_ids(a))
 		return "communication ids";
-	if (a->max_qps == 0 || a->max_half_open == 0)
+	if (a->max_qps == 0 || a->max_half_open == 0 ||
+	    a->patience_ms > ROOST_SHARE_PATIENCE_MAX_MS)
 		return "limits";
 	return NULL;
 }

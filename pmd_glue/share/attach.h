@@ -33,6 +33,11 @@ struct roost_share_grant {
  */
 int roost_share_connect(const char *service, const char *label, int *fd);
 
+/* The same while the daemon may be away: says nothing, and does not wait for
+ * room in its backlog.
+ */
+int roost_share_connect_again(const char *service, int *fd);
+
 /*
  * Check an ATTACHED, and map what came with it; packet keeps no descriptor.
  * Returns 0; the status of a refusal; -EPROTO, -EPROTONOSUPPORT, -EPERM,

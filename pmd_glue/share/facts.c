@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "pmd_glue/host/nd.h"
+#include "pmd_glue/process/clock.h"
+#include "pmd_glue/process/report.h"
 #include "pmd_glue/share/port_priv.h"
 
 /* An address that a port can have; a group or zero is none. */
@@ -121,12 +123,26 @@ static void apply_mac(struct roost_share_port *p,
 		roost_port_set_mac(p->base.dev, p->base.port_num, facts->mac);
 }
 
+/* With an address of its own, a client has no other one of the port's. */
+static void keep_own(struct roost_share_facts *facts,
+		     const struct roost_gid *own)
+{
+	static const struct roost_gid none;
+
+	if (roost_gid_is_zero(own))
+		return;
+	for (unsigned int i = 0; i < ROOST_GID_TABLE_LEN; i++)
+		if (!roost_gid_eq(&facts->gids[i], own))
+			facts->gids[i] = none;
+}
+
 void roost_share_facts_apply(struct roost_share_port *p,
 			     const struct roost_share_facts *facts)
 {
 	static const uint8_t none[6];
 	struct roost_share_facts checked = *facts;
 
+	keep_own(&checked, &p->granted.own_gid);
 	if ((checked.mac[0] & 1) != 0 || memcmp(checked.mac, none, 6) == 0)
 		memcpy(checked.mac, p->granted.mac, sizeof(checked.mac));
 	apply_mac(p, &checked);
@@ -140,6 +156,24 @@ void roost_share_facts_apply(struct roost_share_port *p,
 			    checked.is_active == 1 ? ROOST_PORT_ACTIVE
 						   : ROOST_PORT_DOWN,
 			    checked.ip_mtu_bytes, checked.speed_mbps);
+}
+
+/* The port is removed for ever. */
+void roost_share_port_end(struct roost_share_port *p, const char *why)
+{
+	if (p->removed)
+		return;
+	roost_report("%s: %s; the device is gone: start the program again",
+		     p->base.label, why);
+	pthread_mutex_lock(&p->lock);
+	p->removed = true;
+	pthread_mutex_unlock(&p->lock);
+	roost_port_remove(p->base.dev, p->base.port_num);
+	if (p->away.is_away)
+		roost_share_session_give_up(p->session);
+	p->away.is_away = p->away.is_recovering = false;
+	roost_port_set_still(p->base.dev, p->base.port_num, false,
+			     roost_now_ns());
 }
 
 void roost_share_routes(struct roost_share_port *p, struct roost_routes *routes,

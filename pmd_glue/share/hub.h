@@ -5,7 +5,9 @@
 #define ROOST_PMD_GLUE_SHARE_HUB_H
 
 /*
- * The socket of a user's hub: an abstract name, which belongs to the network
+ * Where daemons listen.
+ *
+ * The socket of a user's hub is an abstract name, which belongs to the network
  * namespace; there is no file, and the kernel releases the name with the hub.
  * Any user may take it, so who connects checks whose process listens.
  */
@@ -15,6 +17,9 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+/* The system's service. */
+#define ROOST_SHARE_SYSTEM_SOCKET "/run/roost/roostd.sock"
 
 /* The address of this user's hub. Returns its length. Thread: any. */
 static inline socklen_t roost_share_hub_address(struct sockaddr_un *addr)

@@ -6,8 +6,28 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
+#include "pmd_glue/process/clock.h"
 #include "pmd_glue/share/port_priv.h"
+
+#define NAP_NS 10000000
+
+/* A daemon that was started again leases nothing new for a while. */
+static int request_lease(struct roost_share_port *p,
+			 struct roost_share_msg *msg)
+{
+	const uint64_t until_ns = roost_now_ns() + ROOST_SHARE_ANSWER_NS;
+	const struct roost_share_msg asked = *msg;
+	int ret;
+
+	while ((ret = roost_share_request(p->session, msg)) == -EAGAIN &&
+	       !roost_control_is_self() && roost_now_ns() < until_ns) {
+		nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
+		*msg = asked;
+	}
+	return ret;
+}
 
 static int lease_block(struct roost_share_port *p, uint32_t *block)
 {
@@ -18,7 +38,7 @@ static int lease_block(struct roost_share_port *p, uint32_t *block)
 		*block = p->granted.qpn_block;
 		return 0;
 	}
-	ret = roost_share_request(p->session, &msg);
+	ret = request_lease(p, &msg);
 	if (ret)
 		return ret;
 	if (msg.reply.value >>
@@ -55,7 +75,7 @@ static int request(struct roost_share_port *p, enum roost_share_type type,
 			   .afonly = service->afonly },
 	};
 
-	return roost_share_request(p->session, &msg);
+	return request_lease(p, &msg);
 }
 
 static int claim(void *ctx, const struct roost_service_claim *service)

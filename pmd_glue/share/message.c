@@ -21,6 +21,7 @@ struct row {
 
 static const struct row rows[ROOST_SHARE_TYPES] = {
 	[ROOST_SHARE_ATTACH] = { PART(attach), 1, true, false },
+	[ROOST_SHARE_PORTS] = { 0, 0, false, false },
 	[ROOST_SHARE_QPNS] = { 0, 0, false, false },
 	[ROOST_SHARE_PREFIX] = { 0, 0, false, false },
 	[ROOST_SHARE_CLAIM] = { PART(claim), 0, false, false },
@@ -31,11 +32,16 @@ static const struct row rows[ROOST_SHARE_TYPES] = {
 	[ROOST_SHARE_PUT] = { PART(index), 0, false, false },
 	[ROOST_SHARE_SOURCE] = { PART(addr), 0, false, false },
 	[ROOST_SHARE_BYE] = { 0, 0, false, false },
+	[ROOST_SHARE_SEAT] = { PART(peer), 0, false, false },
+	[ROOST_SHARE_PARTED] = { PART(peer), 0, false, false },
+	[ROOST_SHARE_BACK] = { 0, 0, false, false },
 	[ROOST_SHARE_ATTACHED] = { PART(attached), 3, true, true },
-	[ROOST_SHARE_REPLY] = { PART(reply), 0, false, true },
-	[ROOST_SHARE_TICKET] = { 0, 0, true, true },
+	[ROOST_SHARE_REPLY] = { PART(reply), 0, true, true },
 	[ROOST_SHARE_CHANGED] = { 0, 0, false, true },
 	[ROOST_SHARE_EVICTED] = { PART(reason), 0, false, true },
+	[ROOST_SHARE_MEET] = { PART(peer), 0, false, true },
+	[ROOST_SHARE_PEER] = { PART(peer), 2, false, true },
+	[ROOST_SHARE_PART] = { PART(peer), 0, false, true },
 };
 
 /* An ATTACHED that refuses has no descriptors. */
@@ -76,9 +82,11 @@ int roost_share_send(int fd, struct roost_share_msg *msg, const void *tail,
 
 void roost_share_packet_close(struct roost_share_packet *packet)
 {
-	for (unsigned int i = 0; i < packet->nb_fds; i++)
+	for (unsigned int i = 0; i < packet->nb_fds; i++) {
 		if (packet->fds[i] >= 0)
 			close(packet->fds[i]);
+		packet->fds[i] = -1;
+	}
 	packet->nb_fds = 0;
 }
 
@@ -110,9 +118,11 @@ static void take_fds(struct msghdr *packet, struct roost_share_packet *got)
 
 /* Is it a message that the other end sends, whole, with its descriptors? */
 static int check(const struct roost_share_packet *got, size_t part_bytes,
-		 bool from_daemon)
+		 bool from_daemon, bool lost_fds)
 {
 	const struct roost_share_msg *msg = &got->msg;
+	const bool is_answer = msg->type == ROOST_SHARE_ATTACHED ||
+			       msg->type == ROOST_SHARE_REPLY;
 	const struct row *row;
 
 	if (msg->version != ROOST_SHARE_VERSION)
@@ -121,11 +131,12 @@ static int check(const struct roost_share_packet *got, size_t part_bytes,
 		return -EPROTO;
 	row = &rows[msg->type];
 	if (row->from_daemon != from_daemon || part_bytes != row->part_bytes ||
-	    msg->status > 0 || (!from_daemon && msg->status != 0) ||
-	    (!row->has_tail && msg->tail_bytes != 0) ||
-	    got->nb_fds != nb_fds_of(msg))
+	    msg->status > 0 || (!is_answer && msg->status != 0) ||
+	    (!row->has_tail && msg->tail_bytes != 0))
 		return -EPROTO;
-	return 0;
+	if (lost_fds && nb_fds_of(msg) > 0)
+		return -EMFILE;
+	return lost_fds || got->nb_fds != nb_fds_of(msg) ? -EPROTO : 0;
 }
 
 int roost_share_receive(int fd, bool from_daemon,
@@ -145,18 +156,23 @@ int roost_share_receive(int fd, bool from_daemon,
 	};
 	size_t len, tail_bytes;
 	ssize_t got;
-	int ret;
+	int ret = -EPROTO;
 
 	packet->nb_fds = 0;
+	memset(packet->fds, -1, sizeof(packet->fds));
 	got = recvmsg(fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	/* The other end did not read all that we sent. This error is told once,
+	 * and before what it has sent.
+	 */
+	if (got < 0 && errno == ECONNRESET)
+		got = recvmsg(fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (got < 0)
 		return -errno;
 	take_fds(&header, packet);
 	len = (size_t)got;
-	ret = header.msg_flags & MSG_CTRUNC ? -EMFILE : -EPROTO;
 	if (len == 0 && packet->nb_fds == 0)
 		return -ECONNRESET;
-	if (header.msg_flags & (MSG_CTRUNC | MSG_TRUNC) || len < HEAD_BYTES)
+	if (header.msg_flags & MSG_TRUNC || len < HEAD_BYTES)
 		goto refuse;
 	memset(&packet->msg, 0, sizeof(packet->msg));
 	memcpy(&packet->msg, bytes, HEAD_BYTES);
@@ -168,7 +184,8 @@ int roost_share_receive(int fd, bool from_daemon,
 	len -= tail_bytes;
 	memcpy(&packet->msg, bytes, len);
 	memcpy(packet->tail, bytes + len, tail_bytes);
-	ret = check(packet, len - HEAD_BYTES, from_daemon);
+	ret = check(packet, len - HEAD_BYTES, from_daemon,
+		    header.msg_flags & MSG_CTRUNC);
 	if (!ret)
 		return 0;
 refuse:

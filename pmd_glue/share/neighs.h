@@ -5,11 +5,16 @@
 #define ROOST_PMD_GLUE_SHARE_NEIGHS_H
 
 /*
- * The neighbours of a client: entries of the daemon's page that it refers to.
+ * The neighbours of a client. The daemon has them in its page; the client has a
+ * copy of each that it uses, at which the paths of the engine point, so that
+ * they outlive the daemon. A copy follows the page with each call of
+ * roost_share_neighs_run(): the daemon says when it has changed one.
+ *
  * The client remembers which entry leads to a destination, so that a thousand
  * QPs to one peer are one RESOLVE, and counts the references of the engine to
  * each entry. An entry that nobody has used for a while goes back to the
- * daemon, with a PUT for each RESOLVE.
+ * daemon, with a PUT for each RESOLVE. Another daemon is asked again for all
+ * entries that are in use, and meanwhile they are as they were.
  *
  * Thread: any, where nothing else is said.
  */
@@ -56,10 +61,16 @@ void roost_share_neighs_put(struct roost_share_neighs *neighs,
  */
 void roost_share_neighs_forget(struct roost_share_neighs *neighs);
 
+/* Another daemon, with another page: the one before is not used any more.
+ * Before its session resumes. Thread: the control thread.
+ */
+void roost_share_neighs_restart(struct roost_share_neighs *neighs,
+				const struct roost_share_page *page);
+
 /*
- * Give back idle entries. Returns the time in ns of the next call; UINT64_MAX:
- * none. *answered: a neighbour that was asked has answered since the last call.
- * Thread: the control thread.
+ * Follow the page, give back idle entries, ask again. Returns the time in ns of
+ * the next call; UINT64_MAX: none. *answered: a neighbour that was asked has
+ * answered since the last call. Thread: the control thread.
  */
 uint64_t roost_share_neighs_run(struct roost_share_neighs *neighs,
 				uint64_t now_ns, bool *answered);

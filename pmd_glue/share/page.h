@@ -13,9 +13,14 @@
  * After a change the daemon sends CHANGED. A reader copies them, and checks
  * each value as it would check that of a NIC.
  *
- * The neighbours are words in the form of struct roost_neigh, so that a path of
- * the engine points at them. Clients ask for them with RESOLVE, and hold a
- * reference.
+ * The leases say which client leases a block of QPN indices: a client finds the
+ * block of a QPN with the key that it was granted, and sends frames for it to
+ * the client that leases it, if it has a channel with that one (direct.h). They
+ * are not secret among the clients.
+ *
+ * The neighbours are words in the form of struct roost_neigh. Clients ask for
+ * them with RESOLVE, hold a reference, and have copies for the paths of their
+ * engines; when the MAC of one changes, the daemon sends CHANGED.
  */
 
 #include <stdatomic.h>
@@ -25,7 +30,9 @@
 #include "lib/engine/core/dev.h"
 
 #define ROOST_SHARE_PAGE_VERSION 1u
-#define ROOST_SHARE_NEIGHS 1024u
+#define ROOST_SHARE_NEIGHS 4096u
+/* Blocks of QPN indices, at the most. */
+#define ROOST_SHARE_BLOCKS 16384u
 
 struct roost_share_facts {
 	uint32_t is_active; /* 1: the link is up */
@@ -33,7 +40,11 @@ struct roost_share_facts {
 	uint32_t speed_mbps; /* 0: not known */
 	uint8_t mac[6];
 	uint8_t is_gone; /* the port was removed */
-	uint8_t zero[5];
+	/* The daemon was started again, and clients of the one before may still
+	 * come back: frames for them are lost until then.
+	 */
+	uint8_t is_recovering;
+	uint8_t zero[4];
 	struct roost_gid gids[ROOST_GID_TABLE_LEN]; /* zeros: empty */
 	/* Prefix lengths of their subnets, for people. */
 	uint8_t gid_len_bits[ROOST_GID_TABLE_LEN];
@@ -48,6 +59,11 @@ struct roost_share_page {
 	struct roost_share_facts facts;
 	/* struct roost_neigh: mac_gen; 0: never resolved. */
 	_Alignas(64) _Atomic uint64_t neighs[ROOST_SHARE_NEIGHS];
+	/* By block: the mark of the client that leases it; 0: nobody. A mark is
+	 * a client's for as long as it is attached, and not that of another one
+	 * soon.
+	 */
+	_Alignas(64) _Atomic uint32_t lessees[ROOST_SHARE_BLOCKS];
 };
 
 /* ---- the daemon ---------------------------------------------------------- */

@@ -12,11 +12,13 @@
 #include <rte_common.h>
 #include <rte_mbuf.h>
 
+#include "lib/engine/core/workers.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/fork_guard.h"
 #include "pmd_glue/process/report.h"
 #include "pmd_glue/progress/progress.h"
 #include "pmd_glue/share/port_priv.h"
+#include "pmd_glue/share/reattach.h"
 
 /* The daemon is the only peer, so nobody else waits while it does not read; it
  * may have no processor for a while.
@@ -49,7 +51,14 @@ static uint16_t tx_burst(void *ctx, uint16_t queue __attribute__((unused)),
 {
 	struct roost_share_port *p = ctx;
 
-	return roost_shm_tx_burst(p->channel, NULL, pkts, n);
+	return roost_direct_tx_burst(p->direct, pkts, n);
+}
+
+static bool may_send(void *ctx, uint32_t from, uint32_t qpn)
+{
+	struct roost_share_port *p = ctx;
+
+	return roost_direct_may_send(p->direct, from, qpn);
 }
 
 /* All that is not RoCEv2 is the daemon's. */
@@ -64,6 +73,12 @@ static void kick(void *ctx, unsigned int worker)
 
 	if (p->progress)
 		roost_progress_kick(p->progress[worker]);
+}
+
+/* The worker that receives. */
+static void kick_first(void *ctx)
+{
+	kick(ctx, 0);
 }
 
 /* ---- open ---------------------------------------------------------------- */
@@ -109,6 +124,20 @@ static int attach(struct roost_share_port *p, const char *service,
 	return roost_share_session_open(&conf, grant, &p->session);
 }
 
+static int begin_direct(struct roost_share_port *p)
+{
+	const struct roost_direct_conf conf = {
+		.channel = p->channel,
+		.session = p->session,
+		.page = p->page,
+		.granted = &p->granted,
+		.daemon_seat = p->seat,
+		.patience_ns = ROOST_DIRECT_PATIENCE_NS,
+	};
+
+	return roost_direct_create(&conf, &p->direct);
+}
+
 /* Sit down opposite to the daemon. */
 static int join(struct roost_share_port *p, struct roost_share_grant *grant)
 {
@@ -126,15 +155,13 @@ static int join(struct roost_share_port *p, struct roost_share_grant *grant)
 	grant->doorbell = -1;
 	grant->page = NULL;
 	ret = roost_shm_peer_join(p->channel, p->seat, &peer);
-	if (!ret) {
-		p->doorbell = peer.doorbell;
-		roost_fork_guard_add(p->doorbell);
-	}
 	if (!ret)
 		ret = roost_share_neighs_create(p->session, p->page,
 						&p->neighs);
 	if (!ret)
 		ret = roost_share_facts_get(p->page, &p->facts);
+	if (!ret)
+		ret = begin_direct(p);
 	if (ret)
 		roost_report("%s: its daemon cannot be used: %s; see what it "
 			     "reports",
@@ -159,13 +186,20 @@ static void guard(struct roost_share_port *p, bool begin)
 static void free_port(struct roost_backend_port *port)
 {
 	struct roost_share_port *p = of(port);
+	struct roost_share_group *group;
 
+	while ((group = LIST_FIRST(&p->groups))) {
+		LIST_REMOVE(group, link);
+		free(group);
+	}
+	/* The last answers are read after us. */
+	if (p->channel)
+		roost_shm_channel_end(p->channel);
+	roost_direct_destroy(p->direct);
 	roost_share_neighs_destroy(p->neighs);
 	roost_share_session_close(p->session);
 	if (p->channel)
 		guard(p, false);
-	if (p->doorbell >= 0)
-		roost_fork_guard_remove(p->doorbell);
 	roost_shm_channel_close(p->channel);
 	if (p->page)
 		roost_share_page_close(p->page);
@@ -185,7 +219,7 @@ static int open_port(const struct roost_config *config, unsigned int index,
 		return -ENOMEM;
 	}
 	p->base.backend = &roost_shared;
-	p->doorbell = -1;
+	p->next_seat = ROOST_SHM_NO_SEAT;
 	roost_config_label(config, index, true, p->base.label);
 	pthread_mutex_init(&p->lock, NULL);
 	atomic_flag_clear(&p->first_qpns);
@@ -207,6 +241,7 @@ static int open_port(const struct roost_config *config, unsigned int index,
 		.rx_burst = rx_burst,
 		.tx_burst = tx_burst,
 		.punt = punt,
+		.may_send = may_send,
 		.kick = kick,
 	};
 	roost_share_set_addr_io(p);
@@ -220,19 +255,6 @@ static int open_port(const struct roost_config *config, unsigned int index,
 
 /* ---- run ----------------------------------------------------------------- */
 
-/* The port is removed for ever. */
-static void end(struct roost_share_port *p, const char *why)
-{
-	if (p->removed)
-		return;
-	roost_report("%s: %s; the device is gone: start the program again",
-		     p->base.label, why);
-	pthread_mutex_lock(&p->lock);
-	p->removed = true;
-	pthread_mutex_unlock(&p->lock);
-	roost_port_remove(p->base.dev, p->base.port_num);
-}
-
 static void follow_page(struct roost_share_port *p)
 {
 	struct roost_share_facts facts;
@@ -241,26 +263,29 @@ static void follow_page(struct roost_share_port *p)
 		return;
 	p->must_read = false;
 	if (facts.is_gone) {
-		end(p, "its port was removed");
+		roost_share_port_end(p, "its port was removed");
 		return;
 	}
 	roost_share_neighs_forget(p->neighs);
 	roost_share_facts_apply(p, &facts);
 }
 
-/* Words of the daemon in shared memory that broke the rules. */
-static void find_broken(struct roost_share_port *p)
+/* Peers, and words of the daemon in shared memory that broke the rules. Returns
+ * when to look again.
+ */
+static uint64_t run_direct(struct roost_share_port *p, uint64_t now_ns)
 {
 	char why[128];
 	enum roost_shm_fault fault;
+	uint64_t next_ns = roost_direct_run(p->direct, now_ns, &fault);
 
-	if (roost_shm_next_broken(p->channel, &fault) == ROOST_SHM_NO_SEAT)
-		return;
+	if (fault == ROOST_SHM_OK)
+		return next_ns;
 	snprintf(why, sizeof(why),
-		 "its daemon broke the rules of the frames: "
-		 "%s",
+		 "its daemon broke the rules of the frames: %s",
 		 roost_shm_fault_text(fault));
-	end(p, why);
+	roost_share_port_end(p, why);
+	return next_ns;
 }
 
 static void unwatch(struct roost_share_port *p)
@@ -274,19 +299,28 @@ static uint64_t run(struct roost_backend_port *port, uint64_t now_ns)
 {
 	struct roost_share_port *p = of(port);
 	struct roost_share_news news = roost_share_session_news(p->session);
-	uint64_t next_ns;
+	uint64_t next_ns, due_ns = UINT64_MAX;
 	bool answered;
 
 	if (news.ended) {
 		/* A socket at its end is readable for ever. */
 		p->watch.events = 0;
-		end(p, news.why);
+		roost_share_port_end(p, news.why);
 	}
+	if (news.lost)
+		roost_share_go_away(p, now_ns);
+	if (p->away.is_away)
+		due_ns = roost_share_come_back(p, now_ns);
 	p->must_read |= news.changed;
 	if (p->must_read)
 		follow_page(p);
-	find_broken(p);
-	next_ns = roost_share_neighs_run(p->neighs, now_ns, &answered);
+	if (p->away.is_recovering)
+		due_ns = roost_share_go_on(p, &p->facts, now_ns);
+	next_ns = RTE_MIN(roost_share_join_again(p, now_ns), due_ns);
+	due_ns = run_direct(p, now_ns);
+	next_ns = RTE_MIN(next_ns, due_ns);
+	due_ns = roost_share_neighs_run(p->neighs, now_ns, &answered);
+	next_ns = RTE_MIN(next_ns, due_ns);
 	if (answered)
 		roost_control_wake(); /* services that wait for it */
 	return p->must_read && !p->removed
@@ -311,6 +345,9 @@ static int start(struct roost_backend_port *port, struct roost_dev *dev,
 	port->dev = dev;
 	port->port_num = port_num;
 	p->progress = progress;
+	roost_direct_set_worker(p->direct, roost_dev_worker(dev), kick_first,
+				p);
+	roost_share_reserve_seat(p);
 	roost_share_facts_apply(p, &p->facts);
 	p->must_read = true; /* it may have changed since open */
 	p->watch = (struct roost_control_client){
@@ -362,27 +399,39 @@ static void disarm(struct roost_backend_port *port,
 
 /* ---- for people ---------------------------------------------------------- */
 
+_Static_assert(ROOST_BACKEND_TALLIES_MAX <= ROOST_SHM_TALLIES, "room for all");
+
+static void tally(struct roost_backend_port *port, const uint64_t *words,
+		  unsigned int nb)
+{
+	_Atomic uint64_t *to =
+		roost_shm_tallies(roost_shm_channel_memory(of(port)->channel));
+
+	for (unsigned int i = 0; i < nb; i++)
+		atomic_store_explicit(&to[i], words[i], memory_order_relaxed);
+}
+
 static void view(const struct roost_backend_port *port,
 		 struct roost_backend_view *v)
 {
 	struct roost_share_port *p =
 		of((struct roost_backend_port *)(uintptr_t)port);
-	const struct roost_shm_counters *counters =
-		roost_shm_counters(p->channel, p->seat);
+	struct roost_direct_view direct;
 	struct roost_gid link_local;
 	struct roost_routes routes;
 
+	roost_direct_view(p->direct, &direct);
 	roost_share_routes(p, &routes, &link_local);
 	*v = (struct roost_backend_view){
 		.addrs = routes.on_link,
 		.admin_up = true,
 		.queues = 1,
 		.steering = "none",
-		.missed_pkts =
-			counters->rx_no_mbuf_pkts + counters->tx_unread_pkts,
+		.missed_pkts = direct.missed_pkts,
 	};
-	snprintf(v->device, sizeof(v->device), "client %u of %s",
-		 p->granted.client, p->granted.label);
+	snprintf(v->device, sizeof(v->device),
+		 "client %u of %s, %u peers directly", p->granted.client,
+		 p->granted.label, direct.peers);
 	pthread_mutex_lock(&p->lock);
 	memcpy(v->mac, p->facts.mac, sizeof(v->mac));
 	v->mtu_bytes = p->facts.ip_mtu_bytes;
@@ -393,7 +442,7 @@ static void view(const struct roost_backend_port *port,
 
 static void remove_port(struct roost_backend_port *port, const char *why)
 {
-	end(of(port), why);
+	roost_share_port_end(of(port), why);
 }
 
 const struct roost_backend roost_shared = {
@@ -408,6 +457,7 @@ const struct roost_backend roost_shared = {
 	.free = free_port,
 	.arm = arm,
 	.disarm = disarm,
+	.tally = tally,
 	.view = view,
 	.remove = remove_port,
 };

@@ -1,93 +1,91 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include "pmd_glue/share/session.h"
+#include "pmd_glue/share/session_priv.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <unistd.h>
 
 #include "lib/event/process.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/control.h"
-#include "pmd_glue/process/fork_guard.h"
 #include "pmd_glue/process/report.h"
 
 /* Messages that one reading takes at the most; the rest is read later. */
 #define READ_MAX 64u
 #define SEND_WAIT_MS 10
+/* Messages about peers that wait for the control thread. */
+#define PEERS_MAX 256u
 
-struct waiter {
+struct roost_share_waiter {
 	uint32_t tag;
 	bool answered;
 	struct roost_share_msg *msg; /* the caller's: request, then answer */
-	LIST_ENTRY(waiter) link;
-};
-
-struct roost_share_session {
-	int fd;
-	uint32_t process; /* the process that opened it */
-	const char *label;
-	pthread_mutex_t lock; /* for all that follows */
-	pthread_cond_t read;  /* a reader is done, or an answer came */
-	bool reading;         /* some thread has packet, and may poll */
-	uint32_t last_tag;
-	LIST_HEAD(, waiter) waiters;
-	struct roost_share_packet packet; /* the reader's, without the lock */
-	bool changed;
-	bool ended;
-	bool end_told;
-	char why[ROOST_SHARE_REASON_MAX + 32]; /* once ended */
-	size_t ticket_bytes;
-	uint8_t ticket[ROOST_SHARE_TAIL_MAX];
+	LIST_ENTRY(roost_share_waiter) link;
 };
 
 /* ---- what the daemon sends: under the lock ------------------------------- */
 
-static void end(struct roost_share_session *s, const char *why)
+void roost_share_session_end(struct roost_share_session *s, const char *why)
 {
 	if (s->ended)
 		return;
 	s->ended = true;
+	pthread_cond_broadcast(&s->read);
 	snprintf(s->why, sizeof(s->why), "%s", why);
+}
+
+/* With a ticket it can come back. */
+static void lose(struct roost_share_session *s)
+{
+	if (s->ticket_bytes == 0)
+		roost_share_session_end(s, "its daemon has gone");
+	else
+		s->lost = true;
+	pthread_cond_broadcast(&s->read);
 }
 
 static void end_for(struct roost_share_session *s, int error)
 {
 	if (error == -ECONNRESET || error == -EPIPE)
-		end(s, "its daemon has gone");
+		lose(s);
 	else if (error == -EPROTO || error == -EPROTONOSUPPORT)
-		end(s, "its daemon sent what no roostd of this version sends");
+		roost_share_session_end(
+			s,
+			"its daemon sent what no roostd of this version sends");
 	else
-		end(s, strerror(-error));
+		roost_share_session_end(s, strerror(-error));
 }
 
-/* The reason is shown as it is, but for what would upset a terminal. */
+void roost_share_words(char out[ROOST_SHARE_REASON_MAX], const char *in,
+		       size_t len_bytes)
+{
+	snprintf(out, ROOST_SHARE_REASON_MAX, "%.*s", (int)len_bytes, in);
+	for (; *out; out++)
+		if (!isprint((unsigned char)*out))
+			*out = '?';
+}
+
 static void take_eviction(struct roost_share_session *s,
 			  const struct roost_share_msg *msg)
 {
-	char why[ROOST_SHARE_REASON_MAX + 32];
-	size_t len;
+	char reason[ROOST_SHARE_REASON_MAX], why[sizeof(s->why)];
 
-	len = (size_t)snprintf(why, sizeof(why), "its daemon ended it: %.*s",
-			       (int)sizeof(msg->reason), msg->reason);
-	for (size_t i = 0; i < len && i < sizeof(why); i++)
-		if (!isprint((unsigned char)why[i]))
-			why[i] = '?';
-	end(s, why);
+	roost_share_words(reason, msg->reason, sizeof(msg->reason));
+	snprintf(why, sizeof(why), "its daemon ended it: %s", reason);
+	roost_share_session_end(s, why);
 }
 
 /* An answer that nobody waits for any more came too late. */
 static void take_answer(struct roost_share_session *s,
 			const struct roost_share_msg *msg)
 {
-	struct waiter *w;
+	struct roost_share_waiter *w;
 
 	LIST_FOREACH(w, &s->waiters, link)
 		if (w->tag == msg->tag && !w->answered) {
@@ -97,11 +95,34 @@ static void take_answer(struct roost_share_session *s,
 		}
 }
 
-static void take_ticket(struct roost_share_session *s,
-			const struct roost_share_packet *packet)
+void roost_share_take_ticket(struct roost_share_session *s,
+			     const struct roost_share_packet *packet)
 {
 	s->ticket_bytes = packet->msg.tail_bytes;
 	memcpy(s->ticket, packet->tail, s->ticket_bytes);
+}
+
+/* They are few: the daemon waits for an answer before it goes on. One that
+ * finds no memory gets none, and the daemon parts the two.
+ */
+static void take_peer(struct roost_share_session *s)
+{
+	struct roost_share_packet *packet = &s->packet;
+	struct roost_share_peer_news *news = calloc(1, sizeof(*news));
+
+	if (!news || s->nb_peers == PEERS_MAX) {
+		if (news)
+			end_for(s, -EPROTO);
+		free(news);
+		roost_share_packet_close(packet);
+		return;
+	}
+	news->msg = packet->msg;
+	news->nb_fds = packet->nb_fds;
+	memcpy(news->fds, packet->fds, sizeof(news->fds));
+	packet->nb_fds = 0;
+	STAILQ_INSERT_TAIL(&s->peers, news, link);
+	s->nb_peers++;
 }
 
 static void take(struct roost_share_session *s)
@@ -110,10 +131,9 @@ static void take(struct roost_share_session *s)
 
 	switch (msg->type) {
 	case ROOST_SHARE_REPLY:
+		if (msg->tail_bytes > 0)
+			roost_share_take_ticket(s, &s->packet);
 		take_answer(s, msg);
-		break;
-	case ROOST_SHARE_TICKET:
-		take_ticket(s, &s->packet);
 		break;
 	case ROOST_SHARE_CHANGED:
 		s->changed = true;
@@ -121,19 +141,29 @@ static void take(struct roost_share_session *s)
 	case ROOST_SHARE_EVICTED:
 		take_eviction(s, msg);
 		break;
+	case ROOST_SHARE_MEET:
+	case ROOST_SHARE_PEER:
+	case ROOST_SHARE_PART:
+		take_peer(s);
+		break;
 	default: /* ATTACHED, again */
 		roost_share_packet_close(&s->packet);
 		end_for(s, -EPROTO);
 	}
 }
 
-/* Read what is there. The caller is the reader, and has the lock. */
+/* Read what is there; also what a daemon that has gone has sent. The caller is
+ * the reader, and has the lock.
+ */
 static void read_all(struct roost_share_session *s)
 {
 	int ret = 0;
 
 	for (unsigned int i = 0; !ret && !s->ended && i < READ_MAX; i++) {
 		ret = roost_share_receive(s->fd, true, &s->packet);
+		/* A PEER without its descriptors is refused later. */
+		if (ret == -EMFILE && s->packet.msg.type == ROOST_SHARE_PEER)
+			ret = 0;
 		if (!ret)
 			take(s);
 		else if (ret == -EINTR)
@@ -146,7 +176,8 @@ static void read_all(struct roost_share_session *s)
 /* Has the control thread something to do? */
 static bool has_news(const struct roost_share_session *s)
 {
-	return s->changed || (s->ended && !s->end_told);
+	return s->changed || s->nb_peers > 0 || (s->lost && !s->loss_told) ||
+	       (s->ended && !s->end_told);
 }
 
 /* ---- requests ------------------------------------------------------------ */
@@ -190,8 +221,9 @@ static int send_until(struct roost_share_session *s,
 	int ret;
 
 	for (;;) {
-		ret = s->ended ? -ENODEV
-			       : roost_share_send(s->fd, msg, NULL, 0, NULL);
+		if (s->ended || s->lost)
+			return s->ended ? -ENODEV : -ENOTCONN;
+		ret = roost_share_send(s->fd, msg, NULL, 0, NULL);
 		if (ret == -EINTR)
 			continue;
 		if (ret != -EAGAIN || roost_now_ns() >= until_ns)
@@ -201,40 +233,94 @@ static int send_until(struct roost_share_session *s,
 		pthread_mutex_lock(&s->lock);
 	}
 	if (ret == -EPIPE || ret == -ECONNRESET) {
-		end_for(s, ret);
+		/* Its last words may say why. */
+		if (!s->reading)
+			read_all(s);
+		if (!s->ended)
+			lose(s);
 		roost_control_wake();
-		return -ENODEV;
+		return s->ended ? -ENODEV : -ENOTCONN;
 	}
 	return ret == -EAGAIN ? -ETIMEDOUT : ret;
 }
 
+/* Of those who may not wait for long. */
+static bool is_ask(const struct roost_share_msg *msg)
+{
+	return msg->type == ROOST_SHARE_RESOLVE && msg->addr.asks;
+}
+
 static uint64_t patience_ns(const struct roost_share_msg *msg)
 {
-	return msg->type == ROOST_SHARE_RESOLVE && msg->addr.asks
-		       ? ROOST_SHARE_ASK_NS
-		       : ROOST_SHARE_ANSWER_NS;
+	return is_ask(msg) ? ROOST_SHARE_ASK_NS : ROOST_SHARE_ANSWER_NS;
 }
 
 static int wait_for_answer(struct roost_share_session *s,
-			   const struct waiter *w, uint64_t until_ns)
+			   const struct roost_share_waiter *w,
+			   uint64_t until_ns)
 {
-	while (!w->answered && !s->ended && roost_now_ns() < until_ns) {
+	while (!w->answered && !s->ended && (!s->lost || s->reading) &&
+	       roost_now_ns() < until_ns) {
 		if (s->reading)
 			wait_for_reader(s, until_ns);
 		else
 			read_for_all(s, until_ns);
 	}
 	if (!w->answered)
-		return s->ended ? -ENODEV : -ETIMEDOUT;
+		return s->ended ? -ENODEV : s->lost ? -ENOTCONN : -ETIMEDOUT;
 	return w->msg->status;
+}
+
+/* A limit of the policy is the program's to know, and not of each try. */
+static void tell_limit(struct roost_share_session *s,
+		       const struct roost_share_msg *msg)
+{
+	char why[ROOST_SHARE_REASON_MAX];
+
+	roost_share_words(why, msg->reply.reason, sizeof(msg->reply.reason));
+	if (*why && strcmp(why, s->refusal) != 0)
+		roost_report("%s: refused by roostd: %s", s->label, why);
+	snprintf(s->refusal, sizeof(s->refusal), "%s", why);
+}
+
+/* Until another daemon has us, or nobody will. The control thread has to see to
+ * that, and does not wait. Returns false: no request can be made.
+ */
+static bool wait_for_daemon(struct roost_share_session *s)
+{
+	const uint64_t until_ns = roost_now_ns() + 2 * s->patience_ns;
+
+	if (roost_control_is_self())
+		return false;
+	while (s->lost && !s->ended && roost_now_ns() < until_ns)
+		wait_for_reader(s, until_ns);
+	return !s->ended && !s->lost;
+}
+
+/* Under the lock. */
+static int request(struct roost_share_session *s, struct roost_share_waiter *w)
+{
+	uint64_t until_ns;
+	int ret;
+
+	/* An answer that a daemon has sent counts, also after its end. One that
+	 * it has not sent is the next daemon's.
+	 */
+	do {
+		until_ns = roost_now_ns() + patience_ns(w->msg);
+		ret = send_until(s, w->msg, until_ns);
+		if (!ret)
+			ret = wait_for_answer(s, w, until_ns);
+	} while (ret == -ENOTCONN && !is_ask(w->msg) && wait_for_daemon(s) &&
+		 !w->answered);
+	return w->answered ? w->msg->status : ret;
 }
 
 int roost_share_request(struct roost_share_session *session,
 			struct roost_share_msg *msg)
 {
 	struct roost_share_session *s = session;
-	const uint64_t until_ns = roost_now_ns() + patience_ns(msg);
-	struct waiter w = { .msg = msg };
+	struct roost_share_waiter w = { .msg = msg };
 	int ret;
 
 	if (s->process != roost_process())
@@ -246,29 +332,26 @@ int roost_share_request(struct roost_share_session *session,
 	msg->tag = w.tag;
 	msg->status = 0;
 	LIST_INSERT_HEAD(&s->waiters, &w, link);
-	ret = send_until(s, msg, until_ns);
-	if (!ret)
-		ret = wait_for_answer(s, &w, until_ns);
+	ret = request(s, &w);
+	if (ret == -EDQUOT && w.answered)
+		tell_limit(s, msg);
 	LIST_REMOVE(&w, link);
 	pthread_mutex_unlock(&s->lock);
 	return ret;
 }
 
-int roost_share_put(struct roost_share_session *session, uint64_t index)
+int roost_share_tell(struct roost_share_session *session,
+		     struct roost_share_msg *msg)
 {
-	struct roost_share_msg msg = {
-		.type = ROOST_SHARE_PUT,
-		.index = index,
-	};
 	int ret;
 
 	if (session->process != roost_process())
 		return -ENODEV;
 	pthread_mutex_lock(&session->lock);
 	/* Without waiting. */
-	ret = send_until(session, &msg, 0);
+	ret = send_until(session, msg, 0);
 	pthread_mutex_unlock(&session->lock);
-	return ret == -ETIMEDOUT ? -EAGAIN : ret;
+	return ret == -ETIMEDOUT || ret == -ENOTCONN ? -EAGAIN : ret;
 }
 
 /* ---- the control thread -------------------------------------------------- */
@@ -280,169 +363,55 @@ roost_share_session_news(struct roost_share_session *session)
 	struct roost_share_news news;
 
 	pthread_mutex_lock(&s->lock);
-	if (!s->reading)
+	if (!s->reading && !s->lost)
 		read_all(s);
 	pthread_cond_broadcast(&s->read);
 	news = (struct roost_share_news){
 		.changed = s->changed,
+		.lost = s->lost && !s->loss_told,
 		.ended = s->ended && !s->end_told,
 		.why = s->why,
 	};
 	s->changed = false;
+	s->loss_told = s->lost;
 	s->end_told = s->ended;
 	pthread_mutex_unlock(&s->lock);
 	return news;
 }
 
+bool roost_share_session_peer(struct roost_share_session *session,
+			      struct roost_share_packet *packet)
+{
+	struct roost_share_session *s = session;
+	struct roost_share_peer_news *news;
+
+	pthread_mutex_lock(&s->lock);
+	news = STAILQ_FIRST(&s->peers);
+	if (news) {
+		STAILQ_REMOVE_HEAD(&s->peers, link);
+		s->nb_peers--;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (!news)
+		return false;
+	packet->msg = news->msg;
+	packet->nb_fds = news->nb_fds;
+	memcpy(packet->fds, news->fds, sizeof(packet->fds));
+	free(news);
+	return true;
+}
+
+uint32_t roost_share_session_epoch(struct roost_share_session *session)
+{
+	uint32_t epoch;
+
+	pthread_mutex_lock(&session->lock);
+	epoch = session->epoch;
+	pthread_mutex_unlock(&session->lock);
+	return epoch;
+}
+
 int roost_share_session_fd(const struct roost_share_session *session)
 {
 	return session->fd;
-}
-
-size_t roost_share_session_ticket(const struct roost_share_session *session,
-				  uint8_t ticket[ROOST_SHARE_TAIL_MAX])
-{
-	struct roost_share_session *s =
-		(struct roost_share_session *)(uintptr_t)session;
-	size_t len;
-
-	pthread_mutex_lock(&s->lock);
-	len = s->ticket_bytes;
-	memcpy(ticket, s->ticket, len);
-	pthread_mutex_unlock(&s->lock);
-	return len;
-}
-
-/* ---- open, close --------------------------------------------------------- */
-
-static int receive_attached(struct roost_share_session *s)
-{
-	const uint64_t until_ns = roost_now_ns() + ROOST_SHARE_ATTACH_NS;
-	struct pollfd fd = { .fd = s->fd, .events = POLLIN };
-	uint64_t now_ns;
-	int ret = -EAGAIN;
-
-	while (ret == -EAGAIN || ret == -EINTR) {
-		now_ns = roost_now_ns();
-		if (now_ns >= until_ns)
-			return -ETIMEDOUT;
-		poll(&fd, 1, (int)((until_ns - now_ns) / 1000000 + 1));
-		ret = roost_share_receive(s->fd, true, &s->packet);
-	}
-	return ret;
-}
-
-static int send_attach(struct roost_share_session *s,
-		       const struct roost_share_session_conf *conf)
-{
-	struct roost_share_msg msg = {
-		.type = ROOST_SHARE_ATTACH,
-		.tag = ++s->last_tag,
-		.attach.seat = conf->seat,
-	};
-
-	snprintf(msg.attach.command, sizeof(msg.attach.command), "%s",
-		 program_invocation_short_name);
-	return roost_share_send(s->fd, &msg, NULL, 0, &conf->memory_fd);
-}
-
-static void tell_unattached(const struct roost_share_session *s, int error,
-			    const char *what)
-{
-	if (what)
-		roost_report("%s: its daemon granted what no roostd of this "
-			     "version grants (%s: %s); update the older one of "
-			     "the two",
-			     s->label, what, strerror(-error));
-	else if (error == -ETIMEDOUT)
-		roost_report("%s: its daemon does not answer; end it, or wait",
-			     s->label);
-	else if (error == -ECONNRESET || error == -EPIPE)
-		roost_report("%s: its daemon hung up; see what it reports",
-			     s->label);
-	else
-		roost_report("%s: its daemon cannot be used: %s; see what it "
-			     "reports",
-			     s->label, strerror(-error));
-}
-
-static int attach(struct roost_share_session *s,
-		  const struct roost_share_session_conf *conf,
-		  struct roost_share_grant *grant)
-{
-	const char *what = NULL;
-	int ret = send_attach(s, conf);
-	bool refused;
-
-	if (!ret)
-		ret = receive_attached(s);
-	if (ret) {
-		tell_unattached(s, ret, NULL);
-		return ret;
-	}
-	take_ticket(s, &s->packet);
-	refused = s->packet.msg.type == ROOST_SHARE_ATTACHED &&
-		  s->packet.msg.status != 0;
-	ret = roost_share_grant_take(&s->packet, grant, &what);
-	if (refused)
-		roost_report("%s: its daemon refuses this process: %s; see "
-			     "what it reports",
-			     s->label, strerror(-ret));
-	else if (ret)
-		tell_unattached(s, ret, what);
-	return ret;
-}
-
-static void free_session(struct roost_share_session *s)
-{
-	roost_fork_guard_remove(s->fd);
-	close(s->fd);
-	pthread_cond_destroy(&s->read);
-	pthread_mutex_destroy(&s->lock);
-	free(s);
-}
-
-int roost_share_session_open(const struct roost_share_session_conf *conf,
-			     struct roost_share_grant *grant,
-			     struct roost_share_session **session)
-{
-	struct roost_share_session *s = calloc(1, sizeof(*s));
-	pthread_condattr_t attr;
-	int ret;
-
-	if (!s) {
-		roost_report("%s: no memory for its session", conf->label);
-		return -ENOMEM;
-	}
-	ret = roost_share_connect(conf->service, conf->label, &s->fd);
-	if (ret) {
-		free(s);
-		return ret;
-	}
-	s->process = roost_process();
-	s->label = conf->label;
-	LIST_INIT(&s->waiters);
-	pthread_mutex_init(&s->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->read, &attr);
-	pthread_condattr_destroy(&attr);
-	ret = attach(s, conf, grant);
-	if (ret) {
-		free_session(s);
-		return ret;
-	}
-	*session = s;
-	return 0;
-}
-
-void roost_share_session_close(struct roost_share_session *session)
-{
-	struct roost_share_msg msg = { .type = ROOST_SHARE_BYE };
-
-	if (!session)
-		return;
-	/* Without it, the daemon takes the client for dead: that is all. */
-	roost_share_send(session->fd, &msg, NULL, 0, NULL);
-	free_session(session);
 }

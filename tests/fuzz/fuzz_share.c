@@ -26,7 +26,7 @@
 #define REST_NS 20000000000u
 #define FRAME_MAX 512u
 #define FDS_LOOKED_AT 64
-#define FDS_OF_CLIENT 5u /* two here, three of the daemon */
+#define FDS_OF_CLIENT 6u /* two here, four of the daemon */
 
 static const struct roost_gid foreign = {
 	.b = { [10] = 0xff, 0xff, 198, 18, 7, 2 }
@@ -295,6 +295,33 @@ static void evil_asks(struct fuzz_in *in)
 		(void)!roost_share_send(evil.socket, &msg, NULL, 0, &one);
 }
 
+/* Of a pair of its own, of others', of nobody. */
+static void evil_says(struct fuzz_in *in)
+{
+	const uint8_t how = fuzz_u8(in);
+	const struct share_end *const ends[] = { &a, &b, &evil };
+	struct roost_share_msg msg = {
+		.type = how & 1 ? ROOST_SHARE_SEAT : ROOST_SHARE_PARTED,
+		.peer = { .mark = roost_lease_mark(
+				  share_port.lease,
+				  (uint16_t)ends[how % 3]->granted.client),
+			  .seat = how >> 3 & 3,
+			  .how = how >> 5 },
+	};
+
+	if (evil.attached)
+		(void)!roost_share_send(evil.socket, &msg, NULL, 0, NULL);
+}
+
+/* The two honest ones are introduced, if they are not. */
+static void talk(void)
+{
+	for (unsigned int i = 0; i < ROOSTD_BUSY_FRAMES; i++)
+		honest(&a, &b, 4);
+	share_hear(&a);
+	share_hear(&b);
+}
+
 /* Any packet with up to four descriptors. */
 static void evil_packet(struct fuzz_in *in)
 {
@@ -354,7 +381,7 @@ static void step(struct fuzz_in *in)
 	static const uint32_t units_ns[] = { 1, 1000, 100000, 10000000 };
 	uint8_t by;
 
-	switch (fuzz_u8(in) % 11) {
+	switch (fuzz_u8(in) % 12) {
 	case 0:
 		evil_asks(in);
 		break;
@@ -384,8 +411,14 @@ static void step(struct fuzz_in *in)
 	case 9:
 		honest_to_evil(fuzz_u8(in) % 64 * 4u);
 		break;
+	case 10:
+		evil_says(in);
+		break;
 	default:
-		honest(&a, &b, fuzz_u8(in) % 64 * 4u);
+		if (fuzz_u8(in) == 0)
+			talk();
+		else
+			honest(&a, &b, fuzz_u8(in) % 64 * 4u);
 	}
 }
 
@@ -450,6 +483,8 @@ static void end(void)
 	}
 	share_hang_up(&evil);
 	share_pump();
+	share_hear(&a);
+	share_hear(&b);
 	/* The daemon moves what it has left, for a second at most. */
 	share_now_ns += 1100000000u;
 	share_pump();
@@ -467,6 +502,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 		step(&in);
 		share_pump();
 		share_hear(&evil);
+		share_hear(&a);
+		share_hear(&b);
 		evil_reads();
 	}
 	honest(&a, &b, 100);

@@ -84,6 +84,36 @@ static void note_block(struct share_end *e, uint64_t block)
 	e->blocks[e->nb_blocks++] = (uint32_t)block;
 }
 
+/* As a client that has room for one peer. Its frames go through the hub. */
+static void answer_peer(struct share_end *e, struct roost_share_packet *p)
+{
+	struct roost_share_msg msg = { .peer.mark = p->msg.peer.mark };
+	struct roost_shm_memory memory;
+
+	switch (p->msg.type) {
+	case ROOST_SHARE_MEET:
+		msg.type = ROOST_SHARE_SEAT;
+		msg.peer.seat = e->has_peer ? ROOST_SHARE_NO_SEAT : 1;
+		e->has_peer = true;
+		break;
+	case ROOST_SHARE_PEER:
+		FUZZ_CHECK(e->has_peer && p->msg.peer.seat == 1);
+		FUZZ_CHECK(roost_shm_memory_map(p->fds[0], &memory) == 0);
+		FUZZ_CHECK(p->msg.peer.peer_seat < memory.shape.nb_seats);
+		roost_shm_memory_close(&memory);
+		return;
+	case ROOST_SHARE_PART:
+		msg.type = ROOST_SHARE_PARTED;
+		msg.peer.how = p->msg.peer.how;
+		if (msg.peer.how == ROOST_SHARE_PART_LEAVE)
+			e->has_peer = false;
+		break;
+	default:
+		return;
+	}
+	(void)!roost_share_send(e->socket, &msg, NULL, 0, NULL);
+}
+
 void share_hear(struct share_end *e)
 {
 	struct roost_share_packet p;
@@ -113,6 +143,7 @@ void share_hear(struct share_end *e)
 		if (p.msg.type == ROOST_SHARE_REPLY && p.msg.status == 0 &&
 		    p.msg.tag == ROOST_SHARE_QPNS)
 			note_block(e, p.msg.reply.value);
+		answer_peer(e, &p);
 		roost_share_packet_close(&p);
 	}
 }
@@ -137,7 +168,7 @@ void share_hang_up(struct share_end *e)
 		close(e->doorbell);
 	roost_shm_memory_close(&e->theirs);
 	e->socket = e->doorbell = -1;
-	e->attached = false;
+	e->attached = e->has_peer = false;
 	e->rung = 0;
 }
 
@@ -182,7 +213,8 @@ void share_open(void)
 		   listen(share_listener, 16) == 0 &&
 		   epoll_ctl(epoll_fd, EPOLL_CTL_ADD, share_listener, &event) ==
 			   0 &&
-		   roostd_hub_open(&share_port, share_listener, epoll_fd) == 0);
+		   roostd_hub_open(&share_port, share_listener, epoll_fd, NULL,
+				   0) == 0);
 }
 
 void share_end_init(struct share_end *e)

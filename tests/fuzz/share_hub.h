@@ -31,6 +31,7 @@ struct share_end {
 	uint32_t blocks[SHARE_BLOCKS_MAX]; /* of QPNs */
 	unsigned int nb_blocks;
 	bool attached;
+	bool has_peer;   /* or is to have one */
 	bool is_cut_off; /* the daemon has ended a session of it */
 };
 
@@ -48,7 +49,8 @@ void share_end_init(struct share_end *e);
 int share_dial(void);
 /* A new session, attached. Blocks of older ones stay in the list. */
 void share_attach(struct share_end *e);
-/* Take all that the daemon has said. A request for QPNS has its type as tag. */
+/* Take all that the daemon has said, and answer what it says of peers. A
+ * request for QPNS has its type as tag. */
 void share_hear(struct share_end *e);
 void share_hang_up(struct share_end *e);
 

@@ -74,6 +74,10 @@ def no_leaks(room, nb, options):
             raise Failure(f"{process.title}: leaves {grown} bytes")
 
 
+# Clients of a hub that talk much have a doorbell of their own.
+DOORBELLS = 2
+
+
 def many_open(room, nb):
     client, server = both(room, "-n", str(nb), "-w", str(nb), "-o")
     for process in (client, server):
@@ -82,7 +86,7 @@ def many_open(room, nb):
         room.note(f"{process.title}: {each:.0f} bytes each")
         if each > OPEN_BYTES_MAX:
             raise Failure(f"{process.title}: {each:.0f} bytes each")
-        if meanwhile["fds"] != before["fds"]:
+        if meanwhile["fds"] > before["fds"] + DOORBELLS:
             raise Failure(f"{process.title}: connections cost descriptors")
     for what, took_ms in runs(client):
         room.note(f"{what}: {took_ms} ms")

@@ -44,7 +44,7 @@ def at_hub(words):
     options, rest = words[1:end], words[end:]
     kept = ["--hub"]
     while options:
-        if options[0] in ("--link", "--ip"):
+        if options[0] in ("--link", "--ip", "--mtu"):
             options = options[2:]
         else:
             kept.append(options.pop(0))
@@ -60,6 +60,25 @@ def over_hub(room, run, *args):
 
 def hub(room, *words):
     return room.roost("run", "--hub", "--", *words)
+
+
+def imports(room):
+    """One program has the device and the regions, another one imports them."""
+    room.defer(gone)
+    program = os.path.join(room.build, "tests", "real", "import")
+    done = room.run("import", hub(room, program))
+    if done.status != 0:
+        raise Failure(f"import: exit status {done.status}")
+
+
+def imports_nothing(room):
+    """A port of one process is no other's: the call says so, with a line."""
+    program = os.path.join(room.build, "tests", "real", "import")
+    done = room.run("import", room.roost("run", "--link", room.link, "--",
+                                         program))
+    if done.status == 0 or "Operation not supported" not in done.err() or \
+            "the port belongs to the other process" not in done.err():
+        raise Failure("import: not refused as it should be")
 
 
 # ---- many at once ----------------------------------------------------------
@@ -104,6 +123,19 @@ def attached(room, then_end=True):
             server.kill()
 
 
+def children_ignored(room):
+    """Who ignores SIGCHLD starts a hub, and the program ignores it as well."""
+    room.defer(gone)
+    words = hub(room, "grep", "SigIgn", "/proc/self/status")
+    process = room.start("program", ["env", "--ignore-signal=CHLD", *words])
+    room.finish(process)
+    if process.status != 0:
+        raise Failure(f"exit status {process.status}: " + process.err())
+    ignored = int(process.out().split("SigIgn:")[1].split()[0], 16)
+    if not ignored >> (signal.SIGCHLD - 1) & 1 or process.err():
+        raise Failure("SIGCHLD is not ignored: " + process.err())
+
+
 # ---- who dies --------------------------------------------------------------
 
 def killed(room):
@@ -131,14 +163,17 @@ def hub_killed(room):
     server = server_of(room, "server")
     if not wait_until(lambda: has_qp(server), 20):
         raise Failure("server: no QP")
-    pid = hub_pid()
+    pid = hub_pid(room)
     os.kill(pid, signal.SIGKILL)
     if not wait_until(lambda: "hub" in server.err(), 5):
         raise Failure("the client has no line")
     server.kill()
 
 
-def hub_pid():
+def hub_pid(room):
+    """The daemon's, also of a service (service.py)."""
+    if room.daemon_pid is not None:
+        return room.daemon_pid
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as file:
@@ -156,6 +191,8 @@ def as_user(room, argv):
     """In a user namespace the kernel shows users that it does not know as
     65534, which is therefore nobody's at a hub.
     """
+    if argv[0] == "nsenter":
+        return [*argv[:2], *as_user(room, argv[2:])]
     argv = cases_rights.as_nobody(room, (), argv)
     return [USER if word == cases_rights.NOBODY else word for word in argv]
 
@@ -201,7 +238,10 @@ CASES += [
     Case("hub-16-pairs-send", pairs, ["ib_send_bw", "-F", "-x", "1", "-n",
                                       "200", "-s", "65536"]),
     Case("hub-64-attached", attached),
+    Case("hub-import", imports),
+    Case("import-without-a-hub", imports_nothing),
     Case("hub-killed", killed),
+    Case("hub-children-ignored", children_ignored),
     Case("hub-hub-killed", hub_killed),
     Case("hub-user", user),
     Case("hub-installed", installed),

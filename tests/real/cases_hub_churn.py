@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The Roost authors
-"""A hub whose clients come and go, stop, are strangers, or say nothing: those
-that behave do not notice.
+"""A hub whose clients come and go, stop, are strangers, say nothing, or write
+what they like: those that behave do not notice.
 """
 
 import os
+import random
 import signal
 import socket
 import sys
@@ -53,13 +54,15 @@ def expect_held(room, pid, before):
 EVERY_S = 0.05
 ALIVE_MAX = 4
 CROWD_MIN = 8
+CHURN_S = 8
+CHURN_LONG_S = 600
 STOPPED_S = 3
 
 
-def fork_pair(room, who):
+def fork_pair(room, who, run_s):
     return room.start(who, cases_hub.hub(
         room, os.path.join(room.build, "tests", "real", "fork_pair"), who,
-        ADDRESS))
+        ADDRESS, str(run_s)))
 
 
 def rping(room, title, *options):
@@ -74,7 +77,9 @@ def listens(server):
 
 
 class Crowd:
-    """Pairs of pingpong, each killed after a while, wherever it is then."""
+    """Pairs of pingpong, one of which is killed for each that is new, wherever
+    it is then.
+    """
 
     def __init__(self, room):
         self.room = room
@@ -90,7 +95,8 @@ class Crowd:
             "-p", port, *host)))
         self.number += 1
         if len(self.alive) > ALIVE_MAX:
-            self.alive.pop(0).signal(signal.SIGKILL)
+            which = random.randrange(len(self.alive))
+            self.alive.pop(which).signal(signal.SIGKILL)
 
     def end(self):
         while self.alive:
@@ -101,20 +107,20 @@ def said(process):
     return os.path.getsize(process.out_path)
 
 
-def churn(room):
+def churn(room, run_s):
     """Every byte of a pair is looked at (fork/pair.c), and a client that was
     stopped in its traffic goes on.
     """
     one_client(room)
-    pid = cases_hub.hub_pid()
+    pid = cases_hub.hub_pid(room)
     before = held(pid)
-    server = fork_pair(room, "server")
+    server = fork_pair(room, "server", run_s)
     sleeper = rping(room, "sleeper", "-s")
     if not wait_until(lambda: "ready" in server.out(), 20):
         raise Failure("server: not ready")
     listens(sleeper)
     pinger = rping(room, "pinger", "-c")
-    client = fork_pair(room, "client")
+    client = fork_pair(room, "client", run_s)
     if not wait_until(lambda: said(pinger) and
                       cases_rdmacm.has_opened(client), 20):
         raise Failure("pinger: no ping data")
@@ -307,6 +313,53 @@ def silent(room):
     good_pair(room, "pair")
 
 
+# ---- a hostile client ------------------------------------------------------
+
+# So many writes into its memory, its session and its doorbell.
+WRITES = 20_000_000
+WRITES_LONG = 1_000_000_000
+# While it writes, honest pairs may take so many times as long as beside a
+# program that takes as much of the processors.
+SLOWER_MAX = 10
+
+
+def exchange(room, title):
+    """Two pairs, each byte looked at. Returns seconds."""
+    process = room.run(title, cases_hub.hub(
+        room, os.path.join(room.build, "tests", "real", "crowd"), "-s", "4096",
+        "-n", "1000", "4"))
+    if process.status != 0:
+        raise Failure(f"{title}: exit status {process.status}")
+    return int(process.out().split(" in ")[1].split()[0]) / 1e6
+
+
+def hostile(room, writes):
+    one_client(room)
+    pid = cases_hub.hub_pid(room)
+    before = held(pid)
+    spinner = room.start("spinner", ["sh", "-c", "while :; do :; done"])
+    usual_s = max(exchange(room, f"beside-spinner{i}") for i in range(2))
+    spinner.kill()
+    seed = int.from_bytes(os.urandom(4), "little")
+    writer = room.start("hostile", [
+        os.path.join(room.build, "tests", "real", "hostile"), room.service,
+        str(writes), str(seed)])
+    took_s = []
+    while writer.wait(0) is None:
+        took_s.append(exchange(room, f"honest{len(took_s)}"))
+    room.note(f"seed {seed}: {writer.out().strip()}")
+    if writer.status != 0:
+        raise Failure(f"hostile: exit status {writer.status}")
+    slower = max(took_s) / usual_s
+    room.note(f"{len(took_s)} times two pairs, at the most {slower:.1f} times "
+              "as slow as beside a program that spins")
+    if cases_hub.hub_pid(room) != pid:
+        raise Failure("another hub is there")
+    expect_held(room, pid, before)
+    if slower > SLOWER_MAX:
+        raise Failure(f"honest pairs are {slower:.1f} times as slow")
+
+
 # ---- idle ------------------------------------------------------------------
 
 IDLE_S = 5
@@ -326,7 +379,7 @@ def spent(pid):
 def idle(room):
     """Many clients that do nothing cost nothing."""
     cases_hub.attached(room, False)
-    pid = cases_hub.hub_pid()
+    pid = cases_hub.hub_pid(room)
     time.sleep(1)
     before = spent(pid)
     time.sleep(IDLE_S)
@@ -340,7 +393,10 @@ def idle(room):
 
 
 CASES = [
-    Case("hub-churn", churn),
+    Case("hub-churn", churn, CHURN_S),
+    Case("long-hub-churn", churn, CHURN_LONG_S, limit_s=2 * CHURN_LONG_S),
+    Case("hub-hostile", hostile, WRITES),
+    Case("long-hub-hostile", hostile, WRITES_LONG, limit_s=3600),
     Case("hub-listeners", cases_rdmacm.need(listeners)),
     Case("hub-mcast-three", cases_rdmacm.need(groups)),
     Case("hub-mcast-ipv4", both_ends, 4),

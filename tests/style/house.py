@@ -57,9 +57,9 @@ ARROWS = {
     "cm/rsocket": (),
     "apps": ("lib/config", "lib/wire", "lib/face", "pmd_glue/process",
              "pmd_glue/kernel", "pmd_glue/port", "pmd_glue/share"),
-    "apps/roostd": (*GLUE, "apps", "apps/roostd/switch", "cm",
+    "apps/roostd": (*GLUE, "apps", "apps/roostd/switch", "cm", "pmd_glue",
                     "pmd_glue/process", "pmd_glue/channel", "pmd_glue/share",
-                    "pmd_glue/netif"),
+                    "pmd_glue/ctl", "pmd_glue/host", "pmd_glue/netif"),
     "apps/roostd/switch": ("lib/engine/core", "cm", "lib/wire"),
     # As appliances: what public headers declare, wherever its code is.
     "apps/examples": (*ENGINE, "cm", "lib/face", "lib/event", "lib/wire",

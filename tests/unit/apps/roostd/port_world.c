@@ -16,7 +16,9 @@
 
 #include <cmocka.h>
 
+#include "apps/roostd/nic.h"
 #include "pmd_glue/channel/sleep.h"
+#include "tests/unit/apps/roostd/fake_uplink.h"
 #include "tests/unit/apps/roostd/switch/fixture.h"
 #include "tests/unit/apps/roostd/switch/world.h"
 
@@ -30,6 +32,7 @@ struct roostd_port port;
 static struct sockaddr_un addr = { .sun_family = AF_UNIX };
 static socklen_t addr_len;
 uint64_t now_ns;
+const char *state_path;
 static int listener, epoll_fd;
 
 /* ---- the daemon's loop --------------------------------------------------- */
@@ -45,6 +48,8 @@ static void look(void)
 
 		if (tag == NULL)
 			roostd_port_accept(&port);
+		else if (tag == &port)
+			roostd_nic_ready(&port);
 		else if ((uintptr_t)tag & 1)
 			roostd_port_rung(&port, (void *)((char *)tag - 1));
 		else
@@ -63,7 +68,7 @@ unsigned int pump(void)
 	return moved;
 }
 
-int setup(void **state)
+static int listen_for_clients(void)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
 	int len = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
@@ -74,11 +79,47 @@ int setup(void **state)
 	listener = socket(AF_UNIX,
 			  SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	now_ns = 1000 * MS;
+	now_ns = 100000 * MS;
 	return bind(listener, (struct sockaddr *)&addr, addr_len) ||
 	       listen(listener, 16) ||
-	       epoll_ctl(epoll_fd, EPOLL_CTL_ADD, listener, &event) ||
-	       roostd_hub_open(&port, listener, epoll_fd);
+	       epoll_ctl(epoll_fd, EPOLL_CTL_ADD, listener, &event);
+}
+
+int setup(void **state)
+{
+	return listen_for_clients() ||
+	       roostd_hub_open(&port, listener, epoll_fd, state_path, now_ns);
+}
+
+int reopen_nic(void)
+{
+	static const struct roost_config config;
+	static struct roostd_service service;
+
+	roostd_service_init(&service);
+	port = (struct roostd_port){
+		.first = &port,
+		.nb_ports = 1,
+		.listener = listener,
+		.epoll_fd = epoll_fd,
+		.service = &service,
+	};
+	roostd_port_init(&port);
+	return roostd_nic_open(&port, &config, 0, state_path);
+}
+
+int setup_nic(void **state)
+{
+	fake_reset();
+	return listen_for_clients() || reopen_nic();
+}
+
+void restart(void)
+{
+	roostd_port_close(&port);
+	assert_int_equal(roostd_hub_open(&port, listener, epoll_fd, state_path,
+					 now_ns),
+			 0);
 }
 
 int teardown(void **state)
@@ -114,28 +155,51 @@ void c_close(struct client *c)
 
 int c_receive(struct client *c)
 {
-	return roost_share_receive(c->socket, true, &c->packet);
+	int ret = roost_share_receive(c->socket, true, &c->packet);
+
+	if (!ret && c->packet.msg.tail_bytes > 0) {
+		c->ticket_bytes = c->packet.msg.tail_bytes;
+		memcpy(c->ticket, c->packet.tail, c->ticket_bytes);
+	}
+	return ret;
 }
 
-void c_attach(struct client *c)
+/* Returns the status; what was granted is in packet. */
+static int ask_attach(struct client *c, const struct client *ticket_of)
 {
 	struct roost_share_msg msg = {
 		.type = ROOST_SHARE_ATTACH,
 		.tag = 1,
 		.attach = { .command = "test", .seat = SEAT },
 	};
-	struct roost_share_packet *p = &c->packet;
+	uint8_t ticket[ROOST_SHARE_TAIL_MAX];
+	size_t len = ticket_of ? ticket_of->ticket_bytes : 0;
 
+	if (len > 0)
+		memcpy(ticket, ticket_of->ticket, len);
 	c_connect(c);
 	assert_int_equal(roost_shm_memory_make(&client_shape, &c->ours), 0);
-	assert_int_equal(roost_share_send(c->socket, &msg, NULL, 0,
+	assert_int_equal(roost_share_send(c->socket, &msg, ticket, len,
 					  &c->ours.fd),
 			 0);
 	pump();
 	assert_int_equal(c_receive(c), 0);
-	assert_int_equal(p->msg.type, ROOST_SHARE_ATTACHED);
-	assert_int_equal(p->msg.status, 0);
-	assert_true(p->msg.tail_bytes > 0);
+	assert_int_equal(c->packet.msg.type, ROOST_SHARE_ATTACHED);
+	return c->packet.msg.status;
+}
+
+static void take_granted(struct client *c)
+{
+	struct roost_share_packet *p = &c->packet;
+	int type = 0;
+	socklen_t len = sizeof(type);
+
+	assert_int_equal(p->msg.tail_bytes > 0, state_path != NULL);
+	/* A stream: a client takes many tokens with one read. */
+	assert_int_equal(getsockopt(p->fds[1], SOL_SOCKET, SO_TYPE, &type,
+				    &len),
+			 0);
+	assert_int_equal(type, SOCK_STREAM);
 	c->granted = p->msg.attached;
 	assert_int_equal(roost_shm_memory_map(p->fds[0], &c->theirs), 0);
 	assert_int_equal(roost_share_page_map(p->fds[2], &c->page), 0);
@@ -147,26 +211,45 @@ void c_attach(struct client *c)
 			   c->granted.seat);
 }
 
+void c_attach(struct client *c)
+{
+	assert_int_equal(ask_attach(c, NULL), 0);
+	take_granted(c);
+}
+
+int c_try_ticket(struct client *c, const struct client *ticket_of)
+{
+	int ret = ask_attach(c, ticket_of);
+
+	if (!ret)
+		take_granted(c);
+	return ret;
+}
+
+int c_present(struct client *c, const struct client *ticket_of)
+{
+	struct roost_share_msg msg = { .type = ROOST_SHARE_BACK };
+	int ret = c_try_ticket(c, ticket_of);
+
+	if (ret)
+		return ret;
+	assert_int_equal(roost_share_send(c->socket, &msg, NULL, 0, NULL), 0);
+	pump();
+	return 0;
+}
+
 /* Ask, and return the status of the answer. */
 int c_ask(struct client *c, struct roost_share_msg msg)
 {
 	msg.tag = 99;
 	assert_int_equal(roost_share_send(c->socket, &msg, NULL, 0, NULL), 0);
 	pump();
-	assert_int_equal(c_receive(c), 0);
+	do
+		assert_int_equal(c_receive(c), 0);
+	while (c->packet.msg.type == ROOST_SHARE_CHANGED);
 	assert_int_equal(c->packet.msg.type, ROOST_SHARE_REPLY);
 	assert_int_equal(c->packet.msg.tag, 99);
 	return c->packet.msg.status;
-}
-
-/* Until no message is left. */
-unsigned int c_tickets(struct client *c)
-{
-	unsigned int nb = 0;
-
-	while (c_receive(c) == 0)
-		nb += c->packet.msg.type == ROOST_SHARE_TICKET;
-	return nb;
 }
 
 bool c_is_cut_off(struct client *c)

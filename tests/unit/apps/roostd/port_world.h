@@ -19,6 +19,7 @@
 
 extern struct roostd_port port;
 extern uint64_t now_ns;
+extern const char *state_path; /* of the hub; NULL: it keeps nothing */
 extern const struct roost_shm_shape client_shape;
 
 struct client {
@@ -30,24 +31,36 @@ struct client {
 	const struct roost_share_page *page;
 	struct roost_share_attached granted;
 	struct roost_share_packet packet; /* the last */
+	size_t ticket_bytes;
+	uint8_t ticket[ROOST_SHARE_TAIL_MAX]; /* the last */
 };
 
 /* For each test. */
 int setup(void **state);
 int teardown(void **state);
+/* In place of setup(): a port with a network behind it (fake_uplink.h). */
+int setup_nic(void **state);
+/* Open that port once more. */
+int reopen_nic(void);
+/* The daemon ends, and another one begins. */
+void restart(void);
 /* One round of the daemon. Returns how many frames it moved. */
 unsigned int pump(void);
 
 void c_connect(struct client *c);
 /* Attach, and take what the daemon grants. */
 void c_attach(struct client *c);
+/* The same with the last ticket of a client; may be c itself, closed. Returns
+ * the status of the answer.
+ */
+int c_present(struct client *c, const struct client *ticket_of);
+/* The same, but it does not say that it is back. */
+int c_try_ticket(struct client *c, const struct client *ticket_of);
 void c_close(struct client *c);
 /* The next message, in packet. */
 int c_receive(struct client *c);
 /* Ask, and return the status of the answer. */
 int c_ask(struct client *c, struct roost_share_msg msg);
-/* Take all messages. Returns how many tickets there were. */
-unsigned int c_tickets(struct client *c);
 bool c_is_cut_off(struct client *c);
 
 /* Send a frame, and ring if the daemon sleeps. */

@@ -12,6 +12,9 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "tests/unit/apps/roostd/port_world.h"
 #include "tests/unit/apps/roostd/switch/fixture.h"
@@ -39,9 +42,9 @@ static void bounds__silent_sessions_are_few(void **state)
 }
 
 /* Ask without waiting for answers; returns how many came. */
-static unsigned int flood(struct client *c, unsigned int nb)
+static unsigned int flood_of(struct client *c, struct roost_share_msg msg,
+			     unsigned int nb)
 {
-	struct roost_share_msg msg = { .type = ROOST_SHARE_SOURCE };
 	unsigned int answers = 0;
 
 	for (unsigned int i = 0; i < nb; i++) {
@@ -51,6 +54,29 @@ static unsigned int flood(struct client *c, unsigned int nb)
 			answers++;
 	}
 	return answers;
+}
+
+static unsigned int flood(struct client *c, unsigned int nb)
+{
+	return flood_of(c,
+			(struct roost_share_msg){ .type = ROOST_SHARE_SOURCE },
+			nb);
+}
+
+/* Requests that cost the daemon more count for more. */
+static void bounds__requests_have_weights(void **state)
+{
+	const struct roost_share_msg join = { .type = ROOST_SHARE_JOIN,
+					      .addr.dgid = gid_group };
+	const struct roost_share_msg resolve = { .type = ROOST_SHARE_RESOLVE,
+						 .addr.dgid = gid_peer_v4 };
+
+	c_attach(&a);
+	c_attach(&b);
+	assert_in_range(flood_of(&a, join, 1200), 120, 128);
+	assert_in_range(flood_of(&b, resolve, 1200), 248, 256);
+	c_close(&a);
+	c_close(&b);
 }
 
 /* Who asks without end is answered at the rate that all have, in turn, and
@@ -66,7 +92,6 @@ static void bounds__requests_are_bounded(void **state)
 	answers = flood(&a, 1200);
 	assert_in_range(answers, 1000, 1024);
 	assert_int_equal(c_ask(&b, msg), 0);
-	c_tickets(&b);
 	assert_true(TAILQ_FIRST(&port.paused) != NULL);
 	/* The others wait, and none is lost. */
 	for (unsigned int i = 0; i < 20; i++) {
@@ -135,9 +160,69 @@ static void bounds__who_does_not_read_its_session(void **state)
 	}
 	assert_int_equal(port.nb_attached, 1);
 	assert_int_equal(c_ask(&other, msg), 0);
-	c_tickets(&other);
 	c_close(&a);
 	c_close(&other);
+}
+
+/* Who ends its session, and goes on with frames, has the time of all who
+ * leave.
+ */
+static void bounds__who_leaves_and_goes_on(void **state)
+{
+	struct roost_sw_frame frame;
+	unsigned int ms = 0;
+	uint32_t len;
+
+	c_attach(&a);
+	c_attach(&b);
+	frame = rc(&b, 64);
+	c_publish(&a, &frame);
+	shutdown(a.socket, SHUT_RDWR);
+	for (; port.nb_attached == 2 && ms < 2000; ms++) {
+		now_ns += MS;
+		pump();
+		c_take(&b, &len);
+		roost_shm_out_free(&a.out, roost_shm_out_collect(&a.out));
+		c_publish(&a, &frame);
+	}
+	assert_true(ms < 1100);
+	c_close(&a);
+	c_close(&b);
+}
+
+/* Who cannot be served does not wait at the listener, and others are served
+ * when there are descriptors again.
+ */
+static void bounds__no_descriptor_is_left(void **state)
+{
+	struct rlimit before, none;
+
+	c_connect(&a);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = (rlim_t)dup(0);
+	close((int)none.rlim_cur);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	pump();
+	assert_int_equal(c_receive(&a), -ECONNRESET);
+	assert_true(port.is_short);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	c_close(&a);
+	c_attach(&b);
+	c_close(&b);
+}
+
+/* Its doorbell would be readable for ever. */
+static void bounds__who_closes_its_doorbell(void **state)
+{
+	c_attach(&a);
+	now_ns += MS;
+	pump();
+	close(a.doorbell);
+	a.doorbell = -1;
+	assert_true(c_is_cut_off(&a));
+	assert_int_equal(port.nb_clients, 0);
+	c_close(&a);
 }
 
 int main(void)
@@ -146,8 +231,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(bounds__silent_sessions_are_few),
 		TEST(bounds__requests_are_bounded),
+		TEST(bounds__requests_have_weights),
 		TEST(bounds__receiver_that_hardly_reads),
 		TEST(bounds__who_does_not_read_its_session),
+		TEST(bounds__who_leaves_and_goes_on),
+		TEST(bounds__no_descriptor_is_left),
+		TEST(bounds__who_closes_its_doorbell),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

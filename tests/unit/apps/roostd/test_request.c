@@ -64,21 +64,16 @@ static void request__requests(void **state)
 	block = a.packet.msg.reply.value;
 	assert_true(block != a.granted.qpn_block &&
 		    block != b.granted.qpn_block);
-	assert_int_equal(c_tickets(&a), 1);
 	msg.type = ROOST_SHARE_PREFIX;
 	assert_int_equal(c_ask(&a, msg), 0);
 	assert_true(a.packet.msg.reply.value != a.granted.comm_prefix);
-	assert_int_equal(c_tickets(&a), 1);
 	/* One name space for all. */
 	assert_int_equal(c_ask(&a, claim), 0);
-	c_tickets(&a);
 	assert_true(c_ask(&b, claim) < 0);
 	claim.type = ROOST_SHARE_UNCLAIM;
 	assert_int_equal(c_ask(&a, claim), 0);
-	c_tickets(&a);
 	claim.type = ROOST_SHARE_CLAIM;
 	assert_int_equal(c_ask(&b, claim), 0);
-	c_tickets(&b);
 	/* The hub is all that there is. */
 	msg = (struct roost_share_msg){ .type = ROOST_SHARE_RESOLVE };
 	msg.addr.dgid = gid_peer_v4;
@@ -90,6 +85,34 @@ static void request__requests(void **state)
 	assert_int_equal(c_ask(&a, msg), 0);
 	assert_memory_equal(&a.packet.msg.reply.gid, &port.facts.gids[1], 16);
 	c_close(&a);
+	c_close(&b);
+}
+
+/* Also before it attaches: who counts them makes a device of each. */
+static void request__ports_are_counted_and_named(void **state)
+{
+	struct roost_share_msg ports = { .type = ROOST_SHARE_PORTS };
+	struct roost_share_msg attach = {
+		.type = ROOST_SHARE_ATTACH,
+		.attach.port = 1,
+	};
+
+	c_connect(&a);
+	assert_int_equal(c_ask(&a, ports), 0);
+	assert_int_equal(a.packet.msg.reply.value, 1);
+	assert_int_equal(roost_shm_memory_make(&client_shape, &a.ours), 0);
+	assert_int_equal(roost_share_send(a.socket, &attach, NULL, 0,
+					  &a.ours.fd),
+			 0);
+	pump();
+	assert_int_equal(c_receive(&a), 0);
+	assert_int_equal(a.packet.msg.type, ROOST_SHARE_ATTACHED);
+	assert_int_equal(a.packet.msg.status, -ENODEV);
+	assert_true(c_is_cut_off(&a));
+	c_close(&a);
+	c_attach(&b);
+	assert_int_equal(c_ask(&b, ports), 0);
+	assert_int_equal(b.packet.msg.reply.value, 1);
 	c_close(&b);
 }
 
@@ -114,6 +137,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(request__messages_out_of_order_end_the_session),
 		TEST(request__requests),
+		TEST(request__ports_are_counted_and_named),
 		TEST(request__numbers_rest),
 	};
 

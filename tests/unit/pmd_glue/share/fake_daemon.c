@@ -32,6 +32,7 @@ static const struct roost_share_attached grant = {
 	.comm_prefix = 9,
 	.max_qps = 1024,
 	.max_half_open = 64,
+	.patience_ms = 10000,
 	.mac = { 2, 0, 0, 0, 0, 1 },
 	.label = "fake",
 };
@@ -85,15 +86,22 @@ void fake_reply(struct fake_daemon *d, uint32_t tag, int status, uint64_t value)
 static void answer_attach(struct fake_daemon *d)
 {
 	const int fd = atomic_load(&d->fd);
+	const char *ticket;
 
 	d->attach_msg = d->heard.msg;
+	d->ticket_bytes = d->heard.msg.tail_bytes;
+	memcpy(d->ticket, d->heard.tail,
+	       d->ticket_bytes < sizeof(d->ticket) ? d->ticket_bytes
+						   : sizeof(d->ticket));
 	roost_shm_memory_map(d->heard.fds[0], &d->client_memory);
 	roost_share_packet_close(&d->heard);
 	d->attached.tag = d->heard.msg.tag;
 	switch (d->attach) {
 	case FAKE_GRANTS:
 	case FAKE_REFUSES:
-		roost_share_send(fd, &d->attached, "ticket", 6, d->fds);
+		ticket = d->grants_ticket ? d->grants_ticket : "ticket";
+		roost_share_send(fd, &d->attached, ticket,
+				 d->no_ticket ? 0 : strlen(ticket), d->fds);
 		break;
 	case FAKE_IS_SILENT:
 		break;
@@ -120,6 +128,7 @@ static void answer(struct fake_daemon *d)
 		answer_attach(d);
 		break;
 	case ROOST_SHARE_PUT:
+	case ROOST_SHARE_BACK:
 	case ROOST_SHARE_BYE:
 		break;
 	default:
@@ -196,4 +205,10 @@ void fake_stop(struct fake_daemon *d)
 	roost_shm_memory_close(&d->client_memory);
 	roost_shm_memory_close(&d->memory);
 	roost_share_page_close(d->page);
+}
+
+void fake_replace(struct fake_daemon *d)
+{
+	fake_stop(d);
+	fake_prepare(d);
 }

@@ -34,6 +34,8 @@ struct fake_daemon {
 	struct roost_shm_memory memory;
 	struct roost_share_page *page;
 	struct roost_share_facts facts; /* of the page at the begin */
+	bool no_ticket;                 /* with ATTACHED */
+	const char *grants_ticket;      /* NULL: "ticket" */
 	int doorbell;                   /* our end */
 	/* Called for each request on the thread; returns false: it was not
 	 * answered, do it. NULL: answer all.
@@ -44,7 +46,9 @@ struct fake_daemon {
 	pthread_t thread;
 	atomic_int fd; /* of the session; -1: none yet */
 	struct roost_share_packet heard;
-	struct roost_share_msg attach_msg;     /* what the client sent */
+	struct roost_share_msg attach_msg; /* what the client sent */
+	uint8_t ticket[16];                /* that it presented */
+	size_t ticket_bytes;
 	struct roost_shm_memory client_memory; /* mapped at ATTACH */
 	atomic_uint nb[ROOST_SHARE_TYPES];     /* messages, by type */
 	atomic_bool gone;                      /* the client has closed */
@@ -62,6 +66,8 @@ void fake_await(struct fake_daemon *d, enum roost_share_type type,
 		unsigned int nb);
 /* Hang up. */
 void fake_hang_up(struct fake_daemon *d);
+/* Stop, and be another daemon, which is not started yet. */
+void fake_replace(struct fake_daemon *d);
 void fake_stop(struct fake_daemon *d);
 
 #endif

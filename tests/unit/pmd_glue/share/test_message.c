@@ -125,6 +125,26 @@ static void message__none_there_and_end(void **state)
 			 -ECONNRESET);
 }
 
+/* Also if the other end has not read all that we sent. */
+static void message__last_words_are_heard(void **state)
+{
+	struct roost_share_msg bye = { .type = ROOST_SHARE_BYE };
+	struct roost_share_msg changed = { .type = ROOST_SHARE_CHANGED };
+
+	assert_int_equal(roost_share_send(ends[0], &bye, NULL, 0, NULL), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(roost_share_send(ends[1], &changed, NULL, 0,
+						  NULL),
+				 0);
+	close(ends[1]);
+	ends[1] = -1;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(roost_share_receive(ends[0], true, &got), 0);
+		assert_int_equal(got.msg.type, ROOST_SHARE_CHANGED);
+	}
+	assert_int_equal(roost_share_receive(ends[0], true, &got), -ECONNRESET);
+}
+
 /* A peer that does not read makes no sender wait. */
 static void message__full_socket_is_said(void **state)
 {
@@ -235,7 +255,30 @@ static void message__wrong_packets_are_refused(void **state)
 	assert_int_equal(open_fds(), before);
 }
 
-/* Descriptors that find no room are lost: the session cannot go on. */
+/* Only an answer may refuse, and then has no descriptors: none of a packet
+ * before it are left, either.
+ */
+static void message__a_status_without_an_answer(void **state)
+{
+	struct roost_share_msg msg = { .status = -EPERM };
+
+	for (uint16_t t = ROOST_SHARE_ATTACHED; t < ROOST_SHARE_TYPES; t++) {
+		const bool is_answer =
+			t == ROOST_SHARE_ATTACHED || t == ROOST_SHARE_REPLY;
+
+		msg.type = t;
+		memset(got.fds, 0, sizeof(got.fds));
+		assert_int_equal(roost_share_send(ends[1], &msg, NULL, 0, NULL),
+				 0);
+		assert_int_equal(roost_share_receive(ends[0], true, &got),
+				 is_answer ? 0 : -EPROTO);
+		assert_int_equal(got.nb_fds, 0);
+		for (unsigned int i = 0; i < ROOST_SHARE_FDS_MAX; i++)
+			assert_int_equal(got.fds[i], -1);
+	}
+}
+
+/* Descriptors that find no room are lost, and the message says whose. */
 static void message__no_descriptor_left(void **state)
 {
 	struct roost_share_msg msg = { .type = ROOST_SHARE_ATTACH };
@@ -249,6 +292,7 @@ static void message__no_descriptor_left(void **state)
 	setrlimit(RLIMIT_NOFILE, &none);
 	assert_int_equal(roost_share_receive(ends[1], false, &got), -EMFILE);
 	setrlimit(RLIMIT_NOFILE, &before);
+	assert_int_equal(got.msg.type, ROOST_SHARE_ATTACH);
 }
 
 int main(void)
@@ -259,8 +303,10 @@ int main(void)
 		TEST(message__refused_attach_has_no_descriptors),
 		TEST(message__every_type_arrives_from_its_end_alone),
 		TEST(message__none_there_and_end),
+		TEST(message__last_words_are_heard),
 		TEST(message__full_socket_is_said),
 		TEST(message__wrong_packets_are_refused),
+		TEST(message__a_status_without_an_answer),
 		TEST(message__no_descriptor_left),
 	};
 

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/share/neighs.h"
@@ -125,8 +126,9 @@ static void neighs__a_thousand_paths_are_one_resolve(void **state)
 	}
 	check_mac(neighs[0]);
 	fake_await(&d, ROOST_SHARE_RESOLVE, 1);
-	/* A new generation of it is seen at once. */
-	atomic_store(&d.page->neighs[9], roost_neigh_mac_gen(peer_mac, 2));
+	/* A new generation of it is seen when the daemon says so. */
+	atomic_store(&d.page->neighs[9], roost_neigh_mac_gen(peer_mac, 7));
+	assert_false(run(roost_now_ns(), NULL));
 	assert_int_equal(atomic_load(&neighs[0]->mac_gen),
 			 roost_neigh_mac_gen(peer_mac, 2));
 	for (int i = 0; i < 1000; i++)
@@ -204,7 +206,7 @@ static void neighs__what_is_not_reached(void **state)
 	assert_int_equal(resolve(4, false, &neigh), -ETIMEDOUT);
 	run(roost_now_ns() + 2 * ROOST_SHARE_IDLE_NS, NULL);
 	fake_await(&d, ROOST_SHARE_PUT, 1);
-	fake_hang_up(&d);
+	roost_share_session_give_up(s);
 	assert_int_equal(resolve(5, false, &neigh), -EHOSTUNREACH);
 	run(roost_now_ns() + 2 * ROOST_SHARE_IDLE_NS, NULL);
 }
@@ -264,6 +266,100 @@ static void neighs__each_resolve_has_its_put(void **state)
 	fake_await(&d, ROOST_SHARE_PUT, nb(ROOST_SHARE_RESOLVE));
 }
 
+/* ---- another daemon ------------------------------------------------------ */
+
+static void lose(void)
+{
+	fake_hang_up(&d);
+	while (!roost_share_session_news(s).lost)
+		usleep(1000);
+}
+
+static void come_back(void)
+{
+	struct roost_share_grant next;
+	char why[ROOST_SHARE_REASON_MAX];
+	int ret;
+
+	do
+		ret = roost_share_session_again(s, 0, &next, why);
+	while (ret == -EAGAIN && usleep(1000) == 0);
+	assert_int_equal(ret, 0);
+	roost_share_neighs_restart(n, next.page);
+	roost_share_grant_drop(&grant);
+	grant = next;
+	roost_share_session_resume(s);
+}
+
+/* Paths keep their neighbours, whatever number the other daemon gives them. */
+static void neighs__outlive_their_daemon(void **state)
+{
+	struct roost_neigh *idle, *used, *asked, *again;
+	uint64_t before, next_ns;
+
+	answer(8);
+	answer(9);
+	assert_int_equal(resolve(8, false, &idle), 0);
+	assert_int_equal(resolve(9, false, &used), 0);
+	roost_share_neighs_put(n, idle);
+	lose();
+	before = atomic_load(&used->mac_gen);
+	/* Who may not wait does not; the next daemon is asked. */
+	assert_int_equal(resolve(7, true, &asked), 0);
+	assert_int_equal(atomic_load(&asked->mac_gen), 0);
+	assert_false(run(roost_now_ns(), &next_ns));
+	assert_true(next_ns > roost_now_ns());
+	assert_int_equal(atomic_load(&used->mac_gen), before);
+	fake_replace(&d);
+	d.serve = serve;
+	answer(7);
+	answer(9);
+	fake_start(&d);
+	come_back();
+	assert_int_equal(atomic_load(&used->mac_gen), before);
+	assert_true(run(roost_now_ns(), &next_ns));
+	fake_await(&d, ROOST_SHARE_RESOLVE, 2);
+	check_mac(used);
+	check_mac(asked);
+	/* Another generation: what leads there is made anew. */
+	assert_true(atomic_load(&used->mac_gen) != before);
+	assert_int_equal(resolve(9, false, &again), 0);
+	assert_ptr_equal(again, used);
+	fake_await(&d, ROOST_SHARE_RESOLVE, 2);
+	roost_share_neighs_put(n, used);
+	roost_share_neighs_put(n, again);
+	roost_share_neighs_put(n, asked);
+	run(roost_now_ns() + 2 * ROOST_SHARE_IDLE_NS, &next_ns);
+	assert_true(next_ns == UINT64_MAX);
+	/* One for each that this daemon was asked for. */
+	fake_await(&d, ROOST_SHARE_PUT, 2);
+}
+
+static void *resolve_one(void *arg)
+{
+	assert_int_equal(resolve(9, false, arg), 0);
+	return NULL;
+}
+
+/* A thread that waits for the network has the answer of the next daemon. */
+static void neighs__who_waits_is_answered(void **state)
+{
+	struct roost_neigh *neigh;
+	pthread_t thread;
+
+	lose();
+	pthread_create(&thread, NULL, resolve_one, &neigh);
+	usleep(50000);
+	fake_replace(&d);
+	d.serve = serve;
+	answer(9);
+	fake_start(&d);
+	come_back();
+	pthread_join(thread, NULL);
+	check_mac(neigh);
+	roost_share_neighs_put(n, neigh);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -274,6 +370,8 @@ int main(void)
 		TEST(neighs__what_is_not_reached),
 		TEST(neighs__sources_are_told_apart),
 		TEST(neighs__each_resolve_has_its_put),
+		TEST(neighs__outlive_their_daemon),
+		TEST(neighs__who_waits_is_answered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -216,6 +216,30 @@ static void port__follows_the_page(void **state)
 	stop_port();
 }
 
+/* Of the addresses in the page it has one, and follows what happens to it. */
+static void port__an_address_of_its_own(void **state)
+{
+	static const struct roost_gid none;
+	struct roost_backend_view view;
+	struct roost_share_facts facts;
+
+	d.attached.attached.own_gid = d.facts.gids[1];
+	start_port();
+	facts = d.facts;
+	check_gid(0, &none);
+	check_gid(1, &facts.gids[1]);
+	roost_shared.view(port, &view);
+	assert_int_equal(view.addrs.nb, 1);
+	facts.gids[2] = facts.gids[1];
+	facts.gids[1] = roost_gid_from_v4((const uint8_t[]){ 10, 0, 0, 1 });
+	facts.is_active = 0;
+	change(&facts);
+	check_gid(0, &none);
+	check_gid(1, &none);
+	check_gid(2, &facts.gids[2]);
+	stop_port();
+}
+
 /* Values that no port has: nothing of them reaches the engine. */
 static void port__hostile_facts_are_cut(void **state)
 {
@@ -292,6 +316,7 @@ static void port__its_end_is_fatal_to_the_device(void **state)
 	for (int i = 0; i < 4; i++) {
 		if (i > 0)
 			setup(NULL);
+		d.no_ticket = true;
 		start_port();
 		run();
 		assert_false(roost_dev_failed(dev));
@@ -408,6 +433,7 @@ static void device__follows_its_daemon(void **state)
 	struct roost_device *device;
 	int waits = 0;
 
+	d.no_ticket = true;
 	fake_start(&d);
 	memset(&config, 0, sizeof(config));
 	config.nb_ports = 1;
@@ -446,6 +472,7 @@ int main(void)
 		TEST(port__leases_blocks_one_after_the_other),
 		TEST(port__a_block_out_of_range_is_refused),
 		TEST(port__follows_the_page),
+		TEST(port__an_address_of_its_own),
 		TEST(port__hostile_facts_are_cut),
 		TEST(port__a_page_that_never_rests),
 		TEST(port__its_end_is_fatal_to_the_device),

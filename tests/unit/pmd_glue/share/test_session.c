@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "pmd_glue/process/clock.h"
-#include "pmd_glue/share/session.h"
+#include "pmd_glue/share/session_priv.h"
 #include "tests/unit/pmd_glue/share/fake_daemon.h"
 
 static struct fake_daemon d;
@@ -90,11 +90,21 @@ static int request(enum roost_share_type type)
 	return roost_share_request(s, &msg);
 }
 
+static void session__names_the_port(void **state)
+{
+	char service[128];
+
+	fake_start(&d);
+	snprintf(service, sizeof(service), "%s,7", d.path);
+	assert_int_equal(open_session(service), 0);
+	assert_int_equal(d.attach_msg.attach.port, 7);
+	detach();
+}
+
 /* ---- attach -------------------------------------------------------------- */
 
 static void session__attaches_and_says_bye(void **state)
 {
-	uint8_t ticket[ROOST_SHARE_TAIL_MAX];
 
 	attach();
 	assert_int_equal(d.attach_msg.attach.seat, 1);
@@ -105,8 +115,8 @@ static void session__attaches_and_says_bye(void **state)
 	assert_int_equal(grant.memory.shape.nb_seats, 2);
 	assert_true(grant.doorbell >= 0);
 	assert_int_equal(grant.page->facts.ip_mtu_bytes, 4200);
-	assert_int_equal(roost_share_session_ticket(s, ticket), 6);
-	assert_memory_equal(ticket, "ticket", 6);
+	assert_int_equal(s->ticket_bytes, 6);
+	assert_memory_equal(s->ticket, "ticket", 6);
 	assert_false(roost_share_session_news(s).ended);
 	assert_false(roost_share_session_news(s).changed);
 	detach();
@@ -386,27 +396,33 @@ static void send_news(enum roost_share_type type)
 
 	strcpy(msg.reason, "policy\033[1m");
 	assert_int_equal(roost_share_send(atomic_load(&d.fd), &msg, "newer",
-					  type == ROOST_SHARE_TICKET ? 5 : 0,
+					  type == ROOST_SHARE_REPLY ? 5 : 0,
 					  NULL),
 			 0);
 }
 
 static void session__news_are_told_once(void **state)
 {
-	uint8_t ticket[ROOST_SHARE_TAIL_MAX];
 
 	attach();
 	send_news(ROOST_SHARE_CHANGED);
-	send_news(ROOST_SHARE_TICKET);
+	send_news(ROOST_SHARE_REPLY);
 	assert_true(roost_share_session_news(s).changed);
 	assert_false(roost_share_session_news(s).changed);
-	assert_int_equal(roost_share_session_ticket(s, ticket), 5);
-	assert_memory_equal(ticket, "newer", 5);
+	assert_int_equal(s->ticket_bytes, 5);
+	assert_memory_equal(s->ticket, "newer", 5);
 	/* Read by a thread that waits for an answer. */
 	send_news(ROOST_SHARE_CHANGED);
 	assert_int_equal(request(ROOST_SHARE_QPNS), 0);
 	assert_true(roost_share_session_news(s).changed);
 	detach();
+}
+
+static int put(void)
+{
+	struct roost_share_msg msg = { .type = ROOST_SHARE_PUT, .index = 1 };
+
+	return roost_share_tell(s, &msg);
 }
 
 static void session__eviction_ends_it(void **state)
@@ -420,7 +436,7 @@ static void session__eviction_ends_it(void **state)
 	assert_string_equal(news.why, "its daemon ended it: policy?[1m");
 	assert_false(roost_share_session_news(s).ended);
 	assert_int_equal(request(ROOST_SHARE_QPNS), -ENODEV);
-	assert_int_equal(roost_share_put(s, 1), -ENODEV);
+	assert_int_equal(put(), -ENODEV);
 	detach();
 }
 
@@ -439,6 +455,7 @@ static void session__a_daemon_that_goes_ends_it(void **state)
 	uint64_t begin_ns = roost_now_ns();
 
 	d.serve = serve_hang_up;
+	d.no_ticket = true;
 	attach();
 	assert_int_equal(request(ROOST_SHARE_QPNS), -ENODEV);
 	assert_true(roost_now_ns() - begin_ns < 1000000000u);
@@ -501,6 +518,35 @@ static void session__a_flood_is_read_in_parts(void **state)
 	detach();
 }
 
+/* What nobody takes is closed with the session. */
+static void session__news_of_peers(void **state)
+{
+	struct roost_share_msg msg = { .type = ROOST_SHARE_PEER,
+				       .peer = { .mark = 7, .seat = 3 } };
+	struct roost_share_packet packet;
+	int bells[2];
+
+	attach();
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, bells), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		msg.peer.peer_seat = i;
+		assert_int_equal(roost_share_send(atomic_load(&d.fd), &msg,
+						  NULL, 0, bells),
+				 0);
+	}
+	/* Read by a thread that waits for an answer. */
+	assert_int_equal(request(ROOST_SHARE_QPNS), 0);
+	assert_true(roost_share_session_peer(s, &packet));
+	assert_int_equal(packet.msg.type, ROOST_SHARE_PEER);
+	assert_int_equal(packet.msg.peer.peer_seat, 0);
+	assert_int_equal(packet.nb_fds, 2);
+	roost_share_packet_close(&packet);
+	detach();
+	close(bells[0]);
+	assert_int_equal(recv(bells[1], &packet, 1, MSG_DONTWAIT), 0);
+	close(bells[1]);
+}
+
 static void session__a_child_has_none(void **state)
 {
 	int status;
@@ -515,7 +561,7 @@ static void session__a_child_has_none(void **state)
 			ret = 1;
 		else if (request(ROOST_SHARE_QPNS) != -ENODEV)
 			ret = 2;
-		else if (roost_share_put(s, 1) != -ENODEV)
+		else if (put() != -ENODEV)
 			ret = 3;
 		_exit(ret);
 	}
@@ -531,6 +577,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(session__attaches_and_says_bye),
+		TEST(session__names_the_port),
 		TEST(session__no_daemon),
 		cmocka_unit_test(session__every_refusal_of_an_attach),
 		cmocka_unit_test(session__silent_daemon_is_given_two_seconds),
@@ -545,6 +592,7 @@ int main(void)
 		TEST(session__a_daemon_that_goes_ends_it),
 		cmocka_unit_test(session__hostile_packets_end_it),
 		TEST(session__a_flood_is_read_in_parts),
+		TEST(session__news_of_peers),
 		TEST(session__a_child_has_none),
 	};
 

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Clients come and go. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "apps/roostd/port.h"
+#include "pmd_glue/process/peer_trust.h"
+#include "pmd_glue/process/report.h"
+
+/* The frames that a client has left are moved within this time. */
+#define LEAVE_NS 1000000000u
+/* Nothing is read from the socket of a client that asks too much. */
+#define PAUSE_NS 2000000u
+/* Sessions that have not attached. "roost run" keeps one, and a program has one
+ * more while it opens the device.
+ */
+#define SILENT_OF_PROCESS_MAX 16u
+/* Connections that are accepted before others are served. */
+#define ACCEPTED_MAX 16u
+
+/* ---- watched descriptors ------------------------------------------------- */
+
+static int watch(struct roostd_port *port, int fd, void *tag)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = tag };
+
+	return epoll_ctl(port->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0
+		       ? 0
+		       : -errno;
+}
+
+/* A duplicate in another process would keep them in the set. */
+static void unwatch(struct roostd_port *port, const struct roostd_client *c)
+{
+	epoll_ctl(port->epoll_fd, EPOLL_CTL_DEL, c->socket, NULL);
+	if (c->doorbell >= 0)
+		epoll_ctl(port->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+/* An address of its own may be no policy's any more: it is shared then.
+ * returns: it may come again.
+ */
+static void remove_lease(struct roostd_port *port, uint16_t slot, bool returns)
+{
+	const struct roost_client_conf had = port->lease->clients[slot].conf;
+
+	returns &= port->lease->state->slots[slot].serial != 0;
+	roost_switch_client_remove(port->sw, slot, port->now_ns);
+	if (returns &&
+	    roost_lease_client_await(port->lease, slot, port->now_ns))
+		return;
+	for (unsigned int i = 0; i < ROOST_GID_TABLE_LEN && had.nb_gids; i++)
+		if (roost_gid_eq(&port->facts.gids[i], &had.gids[0]))
+			roostd_port_add_addr(port, &had.gids[0]);
+}
+
+/* The client is gone, and its peers are told. */
+void roostd_port_finish(struct roostd_port *port, struct roostd_client *c)
+{
+	if (!c->asleep)
+		TAILQ_REMOVE(&port->awake, c, awake);
+	if (c->paused)
+		TAILQ_REMOVE(&port->paused, c, pause);
+	if (c->rings)
+		LIST_REMOVE(c, ring);
+	roostd_introduce_end(port, c);
+	if (c->slot != ROOST_CLIENT_NONE) {
+		port->nb_attached -= port->by_slot[c->slot] == c;
+		port->by_slot[c->slot] = NULL;
+		if (!port->leaves_clients || c->leaves_ns != 0)
+			remove_lease(port, c->slot, c->returns);
+	}
+	roostd_neighs_leave(port, c);
+	unwatch(port, c);
+	c->asleep = true;
+	c->gone = true;
+	port->nb_clients--;
+	LIST_REMOVE(c, all);
+	LIST_INSERT_HEAD(&port->gone, c, all);
+}
+
+static bool has_left_frames(const struct roostd_client *c)
+{
+	return roostd_client_has_frames(c) || roostd_introduce_waits(c);
+}
+
+/* A program may end right after it has answered: its last frames are moved
+ * before it is gone, also where a receiver takes its time.
+ */
+void roostd_port_drop(struct roostd_port *port, struct roostd_client *c,
+		      const char *why)
+{
+	if (c->gone)
+		return;
+	if (why)
+		roost_report("%s: client %d (%s) is cut off: %s", port->label,
+			     (int)c->pid,
+			     c->command[0] ? c->command : "not attached", why);
+	if (!why && c->leaves_ns == 0)
+		roostd_introduce_leave(port, c);
+	if (why || c->leaves_ns != 0 || c->slot == ROOST_CLIENT_NONE ||
+	    port->by_slot[c->slot] != c || !has_left_frames(c)) {
+		roostd_port_finish(port, c);
+		return;
+	}
+	c->leaves_ns = port->now_ns + LEAVE_NS;
+	roostd_neighs_leave(port, c);
+	unwatch(port, c);
+	if (c->asleep)
+		TAILQ_INSERT_TAIL(&port->awake, c, awake);
+	c->asleep = false;
+}
+
+void roostd_port_go_on_leaving(struct roostd_port *port,
+			       struct roostd_client *c)
+{
+	if (port->now_ns >= c->leaves_ns || !has_left_frames(c))
+		roostd_port_finish(port, c);
+}
+
+/* ---- the beginning ------------------------------------------------------- */
+
+/* Too many have not attached: the oldest goes, of the same process if that has
+ * many itself.
+ */
+static void drop_silent(struct roostd_port *port, pid_t pid)
+{
+	struct roostd_client *c, *oldest = NULL, *own = NULL;
+	uint32_t nb = 0, nb_own = 0;
+
+	LIST_FOREACH(c, &port->clients, all) {
+		if (c->slot != ROOST_CLIENT_NONE)
+			continue;
+		oldest = c;
+		nb++;
+		if (c->pid != pid)
+			continue;
+		own = c;
+		nb_own++;
+	}
+	if (nb_own >= SILENT_OF_PROCESS_MAX)
+		roostd_port_drop(port, own, NULL);
+	else if (nb >= port->max_silent)
+		roostd_port_drop(port, oldest, NULL);
+}
+
+static void take_in(struct roostd_port *port, int fd)
+{
+	struct roostd_client *c = roostd_client_create(fd);
+
+	if (!c)
+		return;
+	if (port->is_hub && !roost_uid_is_ours(c->uid)) {
+		roostd_client_destroy(c);
+		return;
+	}
+	drop_silent(port, c->pid);
+	if (port->nb_clients == ROOSTD_SESSIONS_MAX ||
+	    watch(port, c->socket, c) != 0) {
+		roostd_client_destroy(c);
+		return;
+	}
+	c->port = port;
+	LIST_INSERT_HEAD(&port->clients, c, all);
+	port->nb_clients++;
+}
+
+void roostd_port_take(struct roostd_port *port, struct roostd_client *c)
+{
+	LIST_REMOVE(c, all);
+	c->port->nb_clients--;
+	c->port = port;
+	LIST_INSERT_HEAD(&port->clients, c, all);
+	port->nb_clients++;
+}
+
+static int accept_one(struct roostd_port *port)
+{
+	int fd = accept4(port->listener, NULL, NULL,
+			 SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	return fd >= 0 ? fd : -errno;
+}
+
+/* Any will do. */
+static void keep_spare(struct roostd_port *port)
+{
+	if (port->spare_fd < 0)
+		port->spare_fd = fcntl(port->epoll_fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/* There is no descriptor for who waits at the listener, which would be readable
+ * for ever. Returns false: nobody waits, or it stays so.
+ */
+static bool refuse(struct roostd_port *port, int error)
+{
+	int fd;
+
+	if (!port->is_short)
+		roost_report("%s: clients are refused: %s; let the daemon have "
+			     "more descriptors (LimitNOFILE, ulimit -n)",
+			     port->label, strerror(error));
+	port->is_short = true;
+	if (port->spare_fd < 0)
+		return false;
+	close(port->spare_fd);
+	fd = accept_one(port);
+	if (fd >= 0)
+		close(fd);
+	port->spare_fd = -1;
+	keep_spare(port);
+	return fd >= 0;
+}
+
+void roostd_port_accept(struct roostd_port *port)
+{
+	keep_spare(port);
+	for (unsigned int i = 0; i < ACCEPTED_MAX; i++) {
+		int fd = accept_one(port);
+
+		if (fd >= 0)
+			take_in(port, fd);
+		else if ((fd != -EMFILE && fd != -ENFILE) || !refuse(port, -fd))
+			return;
+	}
+}
+
+int roostd_port_enter(struct roostd_port *port, struct roostd_client *c)
+{
+	int ret = roost_switch_client_enter(port->sw, c->slot, port->now_ns);
+
+	if (!ret)
+		ret = watch(port, c->doorbell, roostd_doorbell_tag(c));
+	if (ret)
+		return ret;
+	port->by_slot[c->slot] = c;
+	port->nb_attached++;
+	c->asleep = false;
+	c->active_ns = port->now_ns;
+	TAILQ_INSERT_TAIL(&port->awake, c, awake);
+	return 0;
+}
+
+void roostd_port_reap(struct roostd_port *port)
+{
+	struct roostd_client *c;
+
+	while ((c = LIST_FIRST(&port->gone))) {
+		LIST_REMOVE(c, all);
+		roostd_client_destroy(c);
+	}
+}
+
+void roostd_port_rung(struct roostd_port *port, struct roostd_client *c)
+{
+	if (c->gone || c->leaves_ns != 0)
+		return;
+	/* A process that ends may close its doorbell before its session. */
+	if (!roostd_client_awake(c)) {
+		roostd_port_drop(port, c, NULL);
+		return;
+	}
+	if (!c->asleep)
+		return;
+	c->asleep = false;
+	c->active_ns = port->now_ns;
+	TAILQ_INSERT_TAIL(&port->awake, c, awake);
+}
+
+/* ---- clients that ask too much ------------------------------------------- */
+
+static void listen_to(struct roostd_port *port, struct roostd_client *c,
+		      bool on)
+{
+	struct epoll_event event = {
+		.events = on ? EPOLLIN : 0,
+		.data.ptr = c,
+	};
+
+	epoll_ctl(port->epoll_fd, EPOLL_CTL_MOD, c->socket, &event);
+}
+
+void roostd_port_pause(struct roostd_port *port, struct roostd_client *c)
+{
+	c->paused = true;
+	c->resume_ns = port->now_ns + PAUSE_NS;
+	TAILQ_INSERT_TAIL(&port->paused, c, pause);
+	listen_to(port, c, false);
+}
+
+void roostd_port_resume(struct roostd_port *port)
+{
+	struct roostd_client *c;
+
+	while ((c = TAILQ_FIRST(&port->paused)) &&
+	       c->resume_ns <= port->now_ns) {
+		TAILQ_REMOVE(&port->paused, c, pause);
+		c->paused = false;
+		listen_to(port, c, true);
+	}
+}

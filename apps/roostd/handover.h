@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_APPS_ROOSTD_HANDOVER_H
+#define ROOST_APPS_ROOSTD_HANDOVER_H
+
+/*
+ * Work for the daemon's one thread from another one, which waits for it: the
+ * control thread, which has the control socket, reads and changes what is the
+ * daemon's thread's alone.
+ */
+
+/* The descriptor that becomes readable when there is work, or -errno. Thread:
+ * the daemon's.
+ */
+int roostd_handover_open(void);
+void roostd_handover_close(void);
+
+/* Do what waits, if anything. Thread: the daemon's. */
+void roostd_handover_serve(void);
+
+/* Have the daemon's thread call fn(arg), and wait for its end. Returns the
+ * value of fn; -EBUSY: the daemon's thread did not come to it within a second,
+ * and will not. Thread: another one, one at a time.
+ */
+int roostd_handover(int (*fn)(void *arg), void *arg);
+
+#endif

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""The daemon is killed and started again: connections live in its clients."""
+
+import os
+import random
+import re
+import shutil
+import socket
+import tempfile
+import time
+
+import cases_hub
+import cases_rdmacm
+from harness import Case, Failure
+from leftovers import sockets
+from process import wait_until
+from service import ADDRESSES, FAR, GIDS, NEAR, Service
+
+AWAY_S = 0.15       # of the daemon, at the most, before it is started
+BETWEEN_S = 0.5
+PATIENCE_S = 10     # of a client
+GRACE_S = 2         # of a daemon that waits for clients of before
+
+
+class Hub:
+    """A hub that keeps its state in a folder of the case."""
+
+    address = cases_hub.ADDRESS
+
+    def __init__(self, room):
+        self.room = room
+        folder = tempfile.mkdtemp(prefix="roost-")
+        room.defer(shutil.rmtree, folder)
+        room.defer(cases_hub.gone)
+        room.env = dict(room.env, XDG_RUNTIME_DIR=folder)
+        self.number = 0
+        self.process = self.start()
+
+    def start(self):
+        self.number += 1
+        process = self.room.start(
+            f"roostd{self.number}",
+            [os.path.join(self.room.build, "apps", "roostd", "roostd"),
+             "--hub"])
+        if not wait_until(lambda: cases_hub.hub_name() in sockets(), 20,
+                          0.005):
+            raise Failure(f"roostd{self.number}: does not listen")
+        return process
+
+    def client(self, title, words):
+        return {"title": title, "argv": cases_hub.hub(self.room, *words)}
+
+
+class Daemon(Service):
+    """roostd with a port of af_packet."""
+
+    address = ADDRESSES[NEAR][0]
+    number = 1
+
+    def start(self, title="roostd"):
+        if title == "roostd" and self.number > 1:
+            title = f"roostd{self.number}"
+        self.number += 1
+        process = super().start(title)
+        if not wait_until(self.listens, 20, 0.005):
+            raise Failure(f"{title}: does not listen")
+        return process
+
+    def listens(self):
+        """The socket of one that was killed is there, too."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
+            return line.connect_ex(self.path) == 0
+
+
+def kill(daemon):
+    daemon.process.kill()
+    if daemon.process.err():
+        raise Failure(f"{daemon.process.title}: {daemon.process.err()}")
+
+
+def restart(daemon):
+    """Returns how long it was away."""
+    began = time.monotonic()
+    kill(daemon)
+    time.sleep(random.uniform(0, AWAY_S))
+    daemon.process = daemon.start()
+    return time.monotonic() - began
+
+
+# ---- traffic ---------------------------------------------------------------
+
+def said(process):
+    return os.path.getsize(process.out_path)
+
+
+def rping(room, server, client, address, port="7471"):
+    """A pair that looks at each byte, until it is killed."""
+    words = ["rping", "-a", address, "-v", "-V", "-p", port]
+    server = room.start(**server("rping-server", [*words, "-s"]))
+    if not wait_until(lambda: cases_rdmacm.has_opened(server) and
+                      cases_rdmacm.is_waiting(server), 20):
+        raise Failure(f"{server.title}: does not listen")
+    client = room.start(**client("rping-client", [*words, "-c"]))
+    if not wait_until(lambda: said(client) > 1000, 20):
+        raise Failure(f"{client.title}: no ping data")
+    return [server, client]
+
+
+def checked(room, server, client, host, count="1000000000"):
+    """The same without rdma_cm."""
+    words = ["stdbuf", "-oL", "ibv_rc_pingpong", "-g", GIDS[4], "-c", "-n",
+             count, "-s", "20000", "-p", str(room.next_port())]
+    return room.pair_start(server("chk-server", words),
+                           client("chk-client", [*words, host]),
+                           int(words[-1]))
+
+
+def perftest(room, client, seconds):
+    """For so long, with many requests in flight. No more pairs: they spin, and
+    the daemon needs a processor to start.
+    """
+    pairs = []
+    for name, words in (("write", ["ib_write_bw", "-q", "4"]),
+                        ("read", ["ib_read_bw"])):
+        port = room.next_port()
+        words = [*words, "-F", "-x", GIDS[4], "-D", str(seconds), "-s",
+                 "16384", "-p", str(port)]
+        pairs += room.pair_start(client(name + "-server", words),
+                                 client(name + "-client",
+                                        [*words, "localhost"]), port)
+    return pairs
+
+
+def expect_unharmed(processes):
+    for process in processes:
+        if process.wait(0) not in (None, 0):
+            raise Failure(f"{process.title}: exit status {process.status}")
+        if re.search("roost:|error|fail", process.err(), re.IGNORECASE):
+            raise Failure(f"{process.title}: said {process.err()}")
+
+
+def expect_progress(process):
+    before = said(process)
+    if not wait_until(lambda: said(process) > before + 100, 20):
+        raise Failure(f"{process.title}: does not go on")
+
+
+def qpn_of(process):
+    if not wait_until(lambda: "QPN 0x" in process.out(), 20):
+        raise Failure(f"{process.title}: no QPN: {process.err()}")
+    return process.out().split("QPN 0x")[1][:6]
+
+
+def waiting(room, daemon, title):
+    """A program with a QP, and its number."""
+    process = room.start(**daemon.client(title, [
+        "stdbuf", "-oL", "ibv_rc_pingpong", "-g", GIDS[4], "-p",
+        str(room.next_port())]))
+    return process, qpn_of(process)
+
+
+# ---- cases -----------------------------------------------------------------
+
+def expect_claimed(room, daemon):
+    """The port number is the server's still."""
+    second = room.run(**daemon.client("second", [
+        "rping", "-s", "-a", daemon.address, "-p", "7471"]))
+    if second.status == 0 or "bind" not in second.err() + second.out():
+        raise Failure(f"second: binds, too: {second.err()}{second.out()}")
+
+
+def expect_other_numbers(room, daemon, qpns):
+    """Who comes now gets numbers that nobody has."""
+    new = [waiting(room, daemon, f"new{i}") for i in range(4)]
+    for process, qpn in new:
+        if qpn in qpns:
+            raise Failure(f"{process.title}: has QPN {qpn} of another one")
+        qpns.add(qpn)
+        process.kill()
+
+
+def traffic(room, make, times):
+    daemon = make(room)
+    pairs = rping(room, daemon.client, daemon.client, daemon.address)
+    sleepers = [waiting(room, daemon, f"sleeper{i}") for i in range(4)]
+    pairs += perftest(room, daemon.client, int(times * BETWEEN_S) + 4)
+    time.sleep(2)
+    expect_unharmed(pairs)
+    away = []
+    for _ in range(times):
+        away.append(restart(daemon))
+        time.sleep(BETWEEN_S)
+        expect_unharmed(pairs)
+        expect_progress(pairs[1])
+    qpns = {qpn for _, qpn in sleepers}
+    if len(qpns) != len(sleepers):
+        raise Failure("two have one QPN")
+    expect_claimed(room, daemon)
+    expect_other_numbers(room, daemon, qpns)
+    for process in pairs[2:]:
+        room.finish(process, 60)
+    expect_unharmed(pairs + [process for process, _ in sleepers])
+    room.note(f"away for {1000 * sum(away) / times:.0f} ms, "
+              f"{1000 * max(away):.0f} ms at the most")
+
+
+def checked_data(room, make, times):
+    daemon = make(room)
+    pair = checked(room, daemon.client, daemon.client, "localhost", "20000")
+    for process in pair:
+        qpn_of(process)
+    for i in range(times):
+        if pair[1].wait(0) is not None:
+            room.note(f"ended after {i} restarts")
+            break
+        restart(daemon)
+        time.sleep(BETWEEN_S)
+        expect_unharmed(pair)
+    for process in pair:
+        room.finish(process, 100)
+    expect_unharmed(pair)
+
+
+def world(room, server_near, times):
+    """A client of the daemon, and a peer that is none."""
+    daemon = Daemon(room)
+    pair = (rping(room, daemon.client, daemon.peer, daemon.address)
+            if server_near else
+            rping(room, daemon.peer, daemon.client, ADDRESSES[FAR][0]))
+    away = []
+    for _ in range(times):
+        away.append(restart(daemon))
+        time.sleep(BETWEEN_S)
+        expect_unharmed(pair)
+        expect_progress(pair[1])
+    room.note(f"away for {1000 * sum(away) / times:.0f} ms, "
+              f"{1000 * max(away):.0f} ms at the most")
+
+
+def terminated(room, make):
+    """An upgrade: the daemon is ended as it should be."""
+    daemon = make(room)
+    pairs = rping(room, daemon.client, daemon.client, daemon.address)
+    pairs += checked(room, daemon.client, daemon.client, "localhost")
+    time.sleep(1)
+    for _ in range(5):
+        daemon.process.signal(15)
+        room.finish(daemon.process, 20)
+        if daemon.process.status != 0:
+            raise Failure(f"{daemon.process.title}: exit status "
+                          f"{daemon.process.status}")
+        daemon.process = daemon.start()
+        time.sleep(BETWEEN_S)
+        expect_unharmed(pairs)
+        expect_progress(pairs[1])
+
+
+def dead(room, make):
+    """A client dies while the daemon is away. Its peer, which has requests in
+    flight at all times, learns it by its retries, and nobody has its numbers.
+    """
+    daemon = make(room)
+    port = room.next_port()
+    words = ["ib_write_bw", "-F", "-x", GIDS[4], "-D", "100", "-s", "16384",
+             "-p", str(port)]
+    server, client = room.pair_start(
+        daemon.client("server", words),
+        daemon.client("client", [*words, "localhost"]), port)
+    qpns = {qpn_of(waiting(room, daemon, "other")[0])}
+    time.sleep(1)
+    kill(daemon)
+    server.kill()
+    daemon.process = daemon.start()
+    began = time.monotonic()
+    seen = room.run(**daemon.client("devinfo", ["ibv_devinfo"]))
+    took = time.monotonic() - began
+    if seen.status != 0 or "PORT_ACTIVE" not in seen.out():
+        raise Failure(f"devinfo: is not served: {seen.err()}")
+    room.note(f"a new client waited for {took:.1f} s")
+    if took > GRACE_S + 3:
+        raise Failure("the grace does not end")
+    room.finish(client, 20)
+    if client.status == 0:
+        raise Failure("client: ends well without its peer")
+    expect_other_numbers(room, daemon, qpns)
+
+
+def patience(room, make):
+    """Nobody starts it again."""
+    daemon = make(room)
+    watch = room.start(**daemon.client("watch", ["stdbuf", "-oL",
+                                                 "ibv_asyncwatch"]))
+    if not wait_until(lambda: "async event FD" in watch.out(), 20):
+        raise Failure(f"watch: does not open: {watch.err()}")
+    kill(daemon)
+    began = time.monotonic()
+    if not wait_until(lambda: "DEVICE_FATAL" in watch.out(),
+                      PATIENCE_S + 10):
+        raise Failure(f"watch: no DEVICE_FATAL: {watch.out()}{watch.err()}")
+    took = time.monotonic() - began
+    events = [line for line in watch.out().splitlines()
+              if "event_type" in line]
+    if len(events) != 2 or "PORT_ERR" not in events[0]:
+        raise Failure(f"watch: other events: {events}")
+    if took < PATIENCE_S - 1:
+        raise Failure(f"watch: gives up after {took:.1f} s")
+    if len([line for line in watch.err().splitlines()
+            if "roost:" in line]) != 1:
+        raise Failure(f"watch: not one line: {watch.err()}")
+
+
+TIMES = 20
+LONG_TIMES = 100
+MAKERS = (("hub", Hub), ("service", Daemon))
+# A daemon that starts beside spinning programs of two cases takes seconds.
+CASES = [Case(f"restart-traffic-{name}", traffic, make, TIMES, alone=True)
+         for name, make in MAKERS]
+CASES += [Case(f"restart-{case}-{name}", run, make, alone=case != "patience")
+          for name, make in MAKERS
+          for case, run in (("terminated", terminated), ("dead", dead),
+                            ("patience", patience))]
+CASES += [
+    Case("restart-checked-hub", checked_data, Hub, TIMES, alone=True),
+    Case("restart-checked-service", checked_data, Daemon, TIMES,
+         alone=True),
+    Case("restart-world-in", world, True, TIMES, alone=True),
+    Case("restart-world-out", world, False, TIMES, alone=True),
+    Case("long-restart-traffic", traffic, Hub, LONG_TIMES, limit_s=600),
+    Case("long-restart-world", world, True, LONG_TIMES, limit_s=600),
+]
