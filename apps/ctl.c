@@ -145,14 +145,30 @@ static int parse(struct options *o, char **argv)
 /* ---- which process ---------------------------------------------------------
  */
 
-static int choose(struct options *o)
+/* Keep the daemons, or the others; all, if there are none of those. */
+static size_t keep(pid_t *pids, size_t nb, bool daemons)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < nb; i++)
+		if (roost_ctl_is_daemon(pids[i]) == daemons)
+			pids[kept++] = pids[i];
+	return kept || daemons ? kept : nb;
+}
+
+static int choose(struct options *o, bool daemon)
 {
 	static pid_t pids[PIDS_MAX];
 	size_t nb;
 
 	if (o->pid)
 		return ROOST_EXIT_OK;
-	nb = roost_ctl_find_pids(pids, PIDS_MAX);
+	nb = keep(pids, roost_ctl_find_pids(pids, PIDS_MAX), daemon);
+	if (nb == 0 && daemon)
+		return fail(ROOST_EXIT_REFUSED,
+			    "ctl: no roostd that answers you runs in this "
+			    "network namespace; be its user or root, or look "
+			    "in another one");
 	if (nb == 0)
 		return fail(ROOST_EXIT_REFUSED,
 			    "ctl: no process of yours has a Roost device open "
@@ -160,8 +176,10 @@ static int choose(struct options *o)
 			    "run, or look in another one");
 	if (nb > 1) {
 		fprintf(stderr,
-			"roost: ctl: several processes have Roost devices "
-			"open; choose one with --pid:");
+			daemon ? "roost: ctl: several daemons run; choose one "
+				 "with --pid:"
+			       : "roost: ctl: several processes have Roost "
+				 "devices open; choose one with --pid:");
 		for (size_t i = 0; i < nb; i++)
 			fprintf(stderr, " %d", pids[i]);
 		fputs("\n", stderr);
@@ -256,10 +274,10 @@ static int list(const struct options *o)
 }
 
 /* Send a request. len: its full length; with REQUEST_MAX or more it was
- * truncated. *pid: the process that answered.
+ * truncated. daemon: it is for one. *pid: the process that answered.
  */
-static int ask(const struct options *given, const char *request, int len,
-	       char **answer, pid_t *pid)
+static int ask(const struct options *given, bool daemon, const char *request,
+	       int len, char **answer, pid_t *pid)
 {
 	char err[ROOST_CTL_ERR_MAX];
 	struct options o = *given;
@@ -268,7 +286,7 @@ static int ask(const struct options *given, const char *request, int len,
 	if (len >= REQUEST_MAX)
 		return fail(ROOST_EXIT_USAGE,
 			    "ctl: the words are too long; see roost help ctl");
-	ret = choose(&o);
+	ret = choose(&o, daemon);
 	if (ret)
 		return ret;
 	*pid = o.pid;
@@ -276,23 +294,34 @@ static int ask(const struct options *given, const char *request, int len,
 	return *answer ? ROOST_EXIT_OK : fail(ROOST_EXIT_REFUSED, err);
 }
 
+/* Is it of daemons, and not of devices? */
+static bool is_of_daemons(const char *topic)
+{
+	return strcmp(topic, "shared") == 0 || strcmp(topic, "clients") == 0;
+}
+
 /* Show. An older process does not accept a device in the request. */
 static int show(const struct options *o)
 {
 	const char *topic = o->words[1] ? o->words[1] : "-";
+	const bool daemon = is_of_daemons(topic);
 	char request[REQUEST_MAX], err[ROOST_CTL_ERR_MAX];
 	struct json_object *document;
 	char *answer;
 	pid_t pid;
 	int len, ret;
 
+	if (daemon && (strcmp(o->dev, "-") != 0 || strcmp(o->port, "-") != 0))
+		return fail(ROOST_EXIT_USAGE,
+			    "ctl show: a daemon shows all of its ports and "
+			    "clients; leave --dev and --port out");
 	if (strcmp(o->dev, "-") != 0 || strcmp(o->port, "-") != 0)
 		len = snprintf(request, sizeof(request), "show %s %s %s", topic,
 			       o->dev, o->port);
 	else
 		len = snprintf(request, sizeof(request), "show %s",
 			       o->words[1] ? o->words[1] : "");
-	ret = ask(o, request, len, &answer, &pid);
+	ret = ask(o, daemon, request, len, &answer, &pid);
 	if (ret)
 		return ret;
 	document = parse_json(pid, answer, err);
@@ -306,22 +335,44 @@ static int show(const struct options *o)
 	return ROOST_EXIT_OK;
 }
 
+/* Send the words behind a prefix; the answer is ok or an error. */
+static int command(const struct options *o, bool daemon, char *request, int len)
+{
+	char *answer;
+	pid_t pid;
+	int ret;
+
+	for (char **word = o->words + daemon; *word && len < REQUEST_MAX;
+	     word++)
+		len += snprintf(request + len, REQUEST_MAX - (size_t)len, " %s",
+				*word);
+	ret = ask(o, daemon, request, len, &answer, &pid);
+	if (ret == ROOST_EXIT_OK)
+		free(answer);
+	return ret;
+}
+
 static int set(const struct options *o)
 {
 	char request[REQUEST_MAX];
 	int len = snprintf(request, sizeof(request), "set %s %s", o->dev,
 			   o->port);
-	char *answer;
-	pid_t pid;
-	int ret;
 
-	for (char **word = o->words; *word && len < REQUEST_MAX; word++)
-		len += snprintf(request + len, sizeof(request) - (size_t)len,
-				" %s", *word);
-	ret = ask(o, request, len, &answer, &pid);
-	if (ret == ROOST_EXIT_OK)
-		free(answer);
-	return ret;
+	return command(o, false, request, len);
+}
+
+/* The clients of a daemon have no device: --port is a port that it shares. */
+static int change_client(const struct options *o)
+{
+	char request[REQUEST_MAX];
+	int len = snprintf(request, sizeof(request), "%s %s", o->words[0],
+			   o->port);
+
+	if (strcmp(o->dev, "-") != 0)
+		return fail(ROOST_EXIT_USAGE,
+			    "ctl: a daemon's clients have numbers for each "
+			    "port; leave --dev out");
+	return command(o, true, request, len);
 }
 
 static int help(const struct options *o __attribute__((unused)))
@@ -334,7 +385,8 @@ static const struct command commands[] = {
 	  list },
 	{ "show", "show [TOPIC]",
 	  "all, or device, port, qp, cq, srq, channel,\n"
-	  "                            worker, counters",
+	  "                            worker, counters; of a daemon shared,\n"
+	  "                            clients",
 	  0, 1, show },
 	{ "link", "link up|down", "the port's carrier", 1, 1, set },
 	{ "address", "address add|del ADDR/LEN", "an address, and its GID", 2,
@@ -347,6 +399,14 @@ static const struct command commands[] = {
 	{ "re-register", "re-register", "ask clients to register again", 0, 0,
 	  set },
 	{ "remove", "remove", "unplug the port, for good", 0, 0, set },
+	{ "limit", "limit CLIENT NAME VALUE",
+	  "a daemon's client: qps, connections,\n"
+	  "                            half_open, services, memberships, "
+	  "rate,\n"
+	  "                            weight",
+	  3, 3, change_client },
+	{ "evict", "evict CLIENT [REASON]",
+	  "a daemon's client: end it, for good", 1, 6, change_client },
 	{ "help", "help", "this text", 0, 1, help },
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -367,7 +427,8 @@ int roost_ctl_help(void)
 	      "  --pid PID                 which process; not needed where "
 	      "there is one\n"
 	      "  --dev DEV                 which device: roost0, ...\n"
-	      "  --port N                  which port of it, from 1\n"
+	      "  --port N                  which port of it, from 1; of a "
+	      "daemon, from 0\n"
 	      "  -j, --json                print JSON\n"
 	      "  -h, --help                this text\n"
 	      "\n"

@@ -197,11 +197,13 @@ static void put_pairs(struct record *r, struct json_object *object,
 	}
 }
 
-/* Print an object in a record; of counters, only those that are not zero. */
+/* Print an object in a record; of counters and drops, only those that are not
+ * zero. */
 static void put_part(struct record *r, const char *name,
 		     struct json_object *object)
 {
-	bool all = strcmp(name, "counters") != 0, any = all;
+	bool all = strcmp(name, "counters") != 0 && strcmp(name, "drops") != 0;
+	bool any = all;
 	char plain[TEXT_MAX];
 
 	json_object_object_foreach(object, member, value)
@@ -363,12 +365,41 @@ static void add_process(struct json_object *rows, struct json_object *process)
 	}
 }
 
+/* What a daemon shares, as a port that has no device here. */
+static void add_shared(struct json_object *rows, struct json_object *process)
+{
+	struct json_object *shared = json_object_object_get(process, "shared");
+
+	for (size_t i = 0; i < length_of(shared); i++) {
+		struct json_object *port = json_object_array_get_idx(shared, i);
+		struct json_object *row = json_object_new_object();
+		const bool active = json_object_get_boolean(
+			json_object_object_get(port, "active"));
+
+		json_object_object_add(row, "pid", copy_of(process, "pid"));
+		json_object_object_add(row, "program",
+				       copy_of(process, "program"));
+		json_object_object_add(row, "device",
+				       json_object_new_string("shared"));
+		json_object_object_add(row, "port", copy_of(port, "port"));
+		json_object_object_add(row, "state",
+				       json_object_new_string(active ? "ACTIVE"
+								     : "DOWN"));
+		json_object_object_add(row, "carrier",
+				       json_object_new_boolean(active));
+		json_object_object_add(row, "label", copy_of(port, "label"));
+		json_object_array_add(rows, row);
+	}
+}
+
 void roost_ctl_print_list(FILE *out, struct json_object *processes)
 {
 	struct json_object *rows = json_object_new_array();
 
-	for (size_t i = 0; i < length_of(processes); i++)
+	for (size_t i = 0; i < length_of(processes); i++) {
 		add_process(rows, json_object_array_get_idx(processes, i));
+		add_shared(rows, json_object_array_get_idx(processes, i));
+	}
 	if (json_object_array_length(rows) > 0)
 		print_table(out, rows, 0);
 	json_object_put(rows);

@@ -124,6 +124,20 @@ static bool is_stopped(pid_t pid)
 	return read_status(pid, &s) && (s.state == 'T' || s.state == 't');
 }
 
+bool roost_ctl_is_daemon(pid_t pid)
+{
+	char path[64], name[32] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	(void)!fgets(name, sizeof(name), file);
+	fclose(file);
+	return strcmp(name, "roostd\n") == 0;
+}
+
 /* May the process answer this user? Checked before a socket is opened, because
  * any user may listen at many names of processes that do not exist.
  */

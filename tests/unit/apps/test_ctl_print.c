@@ -149,6 +149,44 @@ static void print__what_is_no_object(void **state)
 	assert_printed(roost_ctl_print, "[1]", "");
 }
 
+/* As roostd shows one. */
+static void print__clients_of_a_daemon(void **state)
+{
+	assert_printed(
+		roost_ctl_print,
+		"{\"pid\":7,\"program\":\"roostd\",\"devices\":[],"
+		"\"clients\":[{\"port\":0,\"client\":3,\"pid\":4711,"
+		"\"own_pid\":12,\"uid\":1001,\"command\":\"ib_write_bw\","
+		"\"policy\":\"guests\",\"direct\":true,\"address\":\"\","
+		"\"qps\":64,\"max_qps\":128,\"rate\":0,\"counters\":{"
+		"\"tx_frames\":10,\"tx_bytes\":41000,\"tx_bps\":328000,"
+		"\"rx_frames\":0,\"rx_bytes\":0,\"rx_bps\":0},\"drops\":{"
+		"\"src_mac\":1}}]}",
+		"pid                     7\n"
+		"program                 roostd\n"
+		"devices                 none\n"
+		"clients\n"
+		"  port 0  client 3  pid 4711  own_pid 12  uid 1001  command "
+		"ib_write_bw\n"
+		"    policy guests  direct yes  address -  qps 64  max_qps 128 "
+		" "
+		"rate 0\n"
+		"    counters:  tx_frames 10  tx_bytes 41000  tx_bps 328000\n"
+		"    drops:  src_mac 1\n");
+}
+
+static void print_list__what_a_daemon_shares(void **state)
+{
+	assert_printed(roost_ctl_print_list,
+		       "[{\"pid\":7,\"program\":\"roostd\",\"devices\":[],"
+		       "\"shared\":[{\"port\":0,\"label\":\"hub\","
+		       "\"active\":true},{\"port\":1,\"label\":\"x\","
+		       "\"active\":false}]}]",
+		       "pid  program  device  port  state   carrier  label\n"
+		       "7    roostd   shared  0     ACTIVE  yes      hub\n"
+		       "7    roostd   shared  1     DOWN    no       x\n");
+}
+
 static void print_list__one_line_for_a_port(void **state)
 {
 	assert_printed(roost_ctl_print_list,
@@ -170,6 +208,8 @@ int main(void)
 		cmocka_unit_test(print__no_line_is_too_long),
 		cmocka_unit_test(print__control_characters),
 		cmocka_unit_test(print__what_is_no_object),
+		cmocka_unit_test(print__clients_of_a_daemon),
+		cmocka_unit_test(print_list__what_a_daemon_shares),
 		cmocka_unit_test(print_list__one_line_for_a_port),
 	};
 
