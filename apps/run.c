@@ -14,16 +14,18 @@
 #include "apps/exit_code.h"
 #include "apps/hub.h"
 #include "apps/run_options.h"
+#include "apps/service.h"
 #include "apps/shim.h"
 #include <roost/config.h>
 #include "lib/config/resolve.h"
+#include "pmd_glue/share/hub.h"
 
 static const char purpose[] =
 	"\n"
 	"Run CMD with Roost's verbs library in front of the system's.\n"
 	"Options win over ROOST_* variables, and these over the file; without "
 	"any,\n"
-	"it is --link default.\n"
+	"it is the system's roostd if there is one, else this user's --hub.\n"
 	"\n";
 
 int roost_run_help(void)
@@ -195,6 +197,8 @@ int roost_run(char **argv)
 	ret = find_exe(exe);
 	if (ret)
 		return ret;
+	roost_service_find(&config, getenv("ROOST_SERVICE"),
+			   ROOST_SHARE_SYSTEM_SOCKET);
 	if (options.print_env)
 		return put_environment(&config, exe, print_variable);
 	/* Before LD_LIBRARY_PATH names the shims. */

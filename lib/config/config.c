@@ -21,8 +21,8 @@ static void set_default(struct roost_config *c)
 {
 	roost_config_init(c);
 	c->nb_ports = 1;
-	strcpy(c->ports[0].link, "default");
-	c->ports[0].set = ROOST_KEY_BIT(ROOST_KEY_LINK);
+	strcpy(c->ports[0].service, "default");
+	c->ports[0].set = ROOST_KEY_BIT(ROOST_KEY_SERVICE);
 }
 
 /* Copy the members of the given scope that the source has set. */
@@ -168,6 +168,8 @@ void roost_config_label(const struct roost_config *c, unsigned int port,
 
 	if (p->link[0] != '\0')
 		snprintf(label, ROOST_LABEL_MAX, "link \"%s\"", p->link);
+	else if (strcmp(p->service, "default") == 0)
+		snprintf(label, ROOST_LABEL_MAX, "default service");
 	else if (p->service[0] == '/')
 		snprintf(label, ROOST_LABEL_MAX, "service \"%s\"", p->service);
 	else if (p->service[0] != '\0')

@@ -184,11 +184,12 @@ static int parse_service(void *member, const char *value, char *cause)
 	unsigned int port;
 	size_t len;
 
-	if (strcmp(value, "hub") != 0 && value[0] != '/')
+	if (strcmp(value, "hub") != 0 && strcmp(value, "default") != 0 &&
+	    value[0] != '/')
 		return roost_config_fail(cause,
-					 "'%.80s': not a service; use hub, or "
-					 "the absolute path of a daemon's "
-					 "socket",
+					 "'%.80s': not a service; use hub, "
+					 "default, or the absolute path of a "
+					 "daemon's socket",
 					 value);
 	if (strlen(value) >= ROOST_SERVICE_MAX)
 		return roost_config_fail(cause,

@@ -46,12 +46,39 @@ static socklen_t address_of(const char *service, struct sockaddr_un *addr)
 	return sizeof(*addr);
 }
 
+/* A daemon whose backlog is full is there. */
+static bool is_there(const char *service)
+{
+	struct sockaddr_un addr;
+	socklen_t len = address_of(service, &addr);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			0);
+	bool there;
+
+	if (fd < 0)
+		return false;
+	there = connect(fd, (struct sockaddr *)&addr, len) == 0 ||
+		errno == EAGAIN;
+	close(fd);
+	return there;
+}
+
+const char *roost_share_pick(const char *service)
+{
+	if (strcmp(service, "default") != 0)
+		return service;
+	return is_there(ROOST_SHARE_SYSTEM_SOCKET) ? ROOST_SHARE_SYSTEM_SOCKET
+						   : "hub";
+}
+
 static void tell_unconnected(const char *service, const char *label, int error)
 {
 	const char *fix = "start roostd, or name the socket that it has";
 
-	if (is_hub(service))
-		fix = "start the program with \"roost run --hub\"";
+	if (error == EAGAIN)
+		fix = "end it, or wait";
+	else if (is_hub(service))
+		fix = "start the program with \"roost run\", which starts it";
 	else if (error == EACCES)
 		fix = "ask its administrator for access";
 	else if (error == EPROTOTYPE)

@@ -25,11 +25,17 @@ struct roost_share_grant {
 };
 
 /*
- * Connect to a service: "hub", or the path of a socket. The daemon of the hub
- * runs as our user. label: the port in the line of an error, which is reported.
- * Returns 0 and a socket that does not block and is closed in forked children;
- * -ENOENT, -ECONNREFUSED (no daemon), -EACCES, -EPERM (another user's), or the
- * error of socket(2). Thread: any.
+ * The service that is meant: of "default" the system's daemon, if it listens,
+ * else the hub; of others the service itself. Thread: any.
+ */
+const char *roost_share_pick(const char *service);
+
+/*
+ * Connect to a service: "hub", or the path of a socket, with or without the
+ * number of a port. The daemon of the hub runs as our user. label: the port in
+ * the line of an error, which is reported. Returns 0 and a socket that does not
+ * block and is closed in forked children; -ENOENT, -ECONNREFUSED (no daemon),
+ * -EACCES, -EPERM (another user's), or the error of socket(2). Thread: any.
  */
 int roost_share_connect(const char *service, const char *label, int *fd);
 

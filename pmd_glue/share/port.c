@@ -115,7 +115,7 @@ static int attach(struct roost_share_port *p, const char *service,
 		  struct roost_share_grant *grant)
 {
 	const struct roost_share_session_conf conf = {
-		.service = service,
+		.service = roost_share_pick(service),
 		.label = p->base.label,
 		.memory_fd = roost_shm_channel_memory(p->channel)->fd,
 		.seat = p->seat,

@@ -69,7 +69,9 @@ static void check_resolved(const struct roost_config *c)
 	for (unsigned int i = 0; i < c->nb_ports; i++) {
 		const struct roost_port_config *p = &c->ports[i];
 
-		FUZZ_CHECK((p->devargs[0] == '\0') != (p->link[0] == '\0'));
+		FUZZ_CHECK((p->devargs[0] != '\0') + (p->link[0] != '\0') +
+				   (p->service[0] != '\0') ==
+			   1);
 		FUZZ_CHECK(p->ips.nb <= ROOST_PORT_IPS_MAX);
 		FUZZ_CHECK(roost_config_shared_port(c, i) <= i);
 		roost_config_label(c, i, true, label);
@@ -89,6 +91,7 @@ static void check_same(const struct roost_config *a,
 
 		FUZZ_CHECK(strcmp(p->devargs, q->devargs) == 0);
 		FUZZ_CHECK(strcmp(p->link, q->link) == 0);
+		FUZZ_CHECK(strcmp(p->service, q->service) == 0);
 		FUZZ_CHECK(strcmp(p->twin, q->twin) == 0);
 		FUZZ_CHECK(p->mtu_bytes == q->mtu_bytes);
 		FUZZ_CHECK(p->vlan_id == q->vlan_id && p->second == q->second);

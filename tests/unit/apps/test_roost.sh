@@ -4,7 +4,7 @@
 #
 # The built launcher from outside: what it prints where, what it exits with,
 # and what the program that it becomes finds in its environment.
-# Usage: test_roost.sh ROOST
+# Usage: test_roost.sh ROOST ROOSTD
 # shellcheck disable=SC2016 # what is quoted is for the inner shell
 set -u
 
@@ -18,8 +18,10 @@ failed=0
 checks=0
 
 # A copy in a layout of its own, so that no other target need be built.
-mkdir -p "$dir/apps" "$dir/lib/verbs" "$dir/cm/rdmacm"
+mkdir -p "$dir/apps/roostd" "$dir/lib/verbs" "$dir/lib/preload" \
+	"$dir/cm/rdmacm"
 cp "$1" "$dir/apps/roost"
+ln -s "$(readlink -f "$2")" "$dir/apps/roostd/roostd"
 : >"$dir/lib/verbs/libibverbs.so.1"
 : >"$dir/cm/rdmacm/librdmacm.so.1"
 roost=$(readlink -f "$dir")/apps/roost
@@ -201,7 +203,7 @@ check "unknown key" fails 2 "roost: $dir/wrong.conf:2: unknown key 'lnik' in \
 try -- run -- env
 check "default: runs" exits 0 err out
 check "default: the shims" has "LD_LIBRARY_PATH=$shims"
-check "default: a link" has ROOST_PORT0_LINK=default
+check "default: the hub" has ROOST_PORT0_SERVICE=hub
 check "default: no more" [ "$(grep -c ROOST "$dir/out")" -eq 1 ]
 
 try LD_LIBRARY_PATH=/a:/b -- run -- env

@@ -57,11 +57,12 @@ static void assert_ip(const struct roost_port_config *p, unsigned int i,
 	assert_string_equal(roost_prefix_format(&p->ips.v[i], text), expected);
 }
 
-static void resolve__nothing_is_one_default_link(void **state)
+static void resolve__nothing_is_the_default_service(void **state)
 {
 	assert_int_equal(roost_config_resolve(&c, NULL, NOTHING, NULL, err), 0);
 	assert_int_equal(c.nb_ports, 1);
-	assert_string_equal(c.ports[0].link, "default");
+	assert_string_equal(c.ports[0].service, "default");
+	assert_string_equal(c.ports[0].link, "");
 	assert_string_equal(c.ports[0].devargs, "");
 	assert_int_equal(c.ports[0].ips.nb, 0);
 	assert_int_equal(c.ports[0].mtu_bytes, 0);
@@ -168,12 +169,12 @@ static void resolve__zero_mtu_takes_back_the_files(void **state)
 	assert_int_equal(c.ports[0].mtu_bytes, 0);
 }
 
-static void resolve__default_link_takes_other_keys(void **state)
+static void resolve__default_service_takes_no_other_keys(void **state)
 {
-	assert_int_equal(resolve(false, ENV("ROOST_PORT0_IP=10.0.0.1/24")), 0);
-	assert_int_equal(c.nb_ports, 1);
-	assert_string_equal(c.ports[0].link, "default");
-	assert_ip(&c.ports[0], 0, "10.0.0.1/24");
+	assert_int_equal(resolve(false, ENV("ROOST_PORT0_IP=10.0.0.1/24")),
+			 -EINVAL);
+	assert_string_equal(err, "port0: ip: the daemon of a service "
+				 "configures its port; leave it out");
 }
 
 static void resolve__lists_have_no_gaps(void **state)
@@ -463,13 +464,13 @@ static void load__reads_this_process(void **state)
 	unsetenv("ROOST_CONFIG");
 	unsetenv("ROOST_PORT0_MTU");
 	assert_int_equal(roost_config_load(&c, err), 0);
-	assert_string_equal(c.ports[0].link, "default");
+	assert_string_equal(c.ports[0].service, "default");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(resolve__nothing_is_one_default_link,
+		cmocka_unit_test_setup(resolve__nothing_is_the_default_service,
 				       setup),
 		cmocka_unit_test_setup(resolve__environment_wins_over_file,
 				       setup),
@@ -486,8 +487,8 @@ int main(void)
 			resolve__other_port_keys_change_ports_below, setup),
 		cmocka_unit_test_setup(resolve__zero_mtu_takes_back_the_files,
 				       setup),
-		cmocka_unit_test_setup(resolve__default_link_takes_other_keys,
-				       setup),
+		cmocka_unit_test_setup(
+			resolve__default_service_takes_no_other_keys, setup),
 		cmocka_unit_test_setup(resolve__lists_have_no_gaps, setup),
 		cmocka_unit_test_setup(resolve__every_port_of_a_list_is_named,
 				       setup),

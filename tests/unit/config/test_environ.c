@@ -218,8 +218,8 @@ static void environ__service_is_port_0(void **state)
 	assert_int_equal(roost_config_read_environ(&source, envp, err),
 			 -EINVAL);
 	assert_string_equal(err, "ROOST_SERVICE: 'run/a': not a service; use "
-				 "hub, or the absolute path of a daemon's "
-				 "socket");
+				 "hub, default, or the absolute path of a "
+				 "daemon's socket");
 }
 
 static void environ__path_is_configs(void **state)
@@ -306,7 +306,7 @@ static void export__default_is_said(void **state)
 	memset(&e, 0, sizeof(e));
 	assert_int_equal(roost_config_export(&c, keep, &e), 0);
 	assert_int_equal(e.nb_set, 1);
-	assert_string_equal(e.text[0], "ROOST_PORT0_LINK=default");
+	assert_string_equal(e.text[0], "ROOST_PORT0_SERVICE=default");
 	assert_int_equal(roost_config_resolve(&again, NULL, e.envp, NULL, err),
 			 0);
 	assert_memory_equal(&again, &c, sizeof(c));

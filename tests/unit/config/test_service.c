@@ -87,6 +87,17 @@ static void resolve__the_daemon_configures_a_service(void **state)
 	}
 }
 
+static void resolve__the_default_service_has_a_name(void **state)
+{
+	char label[ROOST_LABEL_MAX];
+
+	give(ROOST_KEY_SERVICE, 0, "default");
+	assert_int_equal(resolve(NOTHING), 0);
+	assert_string_equal(c.ports[0].service, "default");
+	roost_config_label(&c, 0, true, label);
+	assert_string_equal(label, "default service");
+}
+
 static void resolve__a_service_is_one_port(void **state)
 {
 	give(ROOST_KEY_SERVICE, 0, "hub");
@@ -101,6 +112,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(resolve__a_service_is_a_port, setup),
 		cmocka_unit_test_setup(resolve__the_daemon_configures_a_service,
+				       setup),
+		cmocka_unit_test_setup(resolve__the_default_service_has_a_name,
 				       setup),
 		cmocka_unit_test_setup(resolve__a_service_is_one_port, setup),
 	};
