@@ -27,6 +27,7 @@ bool roost_command_is_privileged(const char *path);
 struct roost_command_word {
 	bool cannot_run; /* the program cannot start: do not execute it */
 	bool is_elf;     /* if execve(2) fails, no shell is to read it */
+	bool is_alien;   /* of another architecture or C library */
 	char line[3 * PATH_MAX]; /* without "roost: "; empty: no problem */
 };
 

@@ -213,6 +213,7 @@ static void look_at_foreign(struct look *look, const char *path,
 {
 	char machine[48];
 
+	look->word->is_alien = true;
 	roost_elf_machine(elf, machine);
 	if (is_narrow(elf) || emulates())
 		say(look, false,
@@ -243,11 +244,13 @@ static void look_at_linker(struct look *look, const char *path,
 		    "library that it was built for",
 		    path, elf->interp);
 	else if (own_interp[0] &&
-		 strcmp(base_name(elf->interp), base_name(own_interp)) != 0)
+		 strcmp(base_name(elf->interp), base_name(own_interp)) != 0) {
+		look->word->is_alien = true;
 		say(look, false,
 		    "%s is built for another C library (%s): Roost's libraries "
 		    "do not work in it; use a program that was built for %s",
 		    path, elf->interp, own_interp);
+	}
 }
 
 static void read_own_interp(char *interp)

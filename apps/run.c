@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #include "apps/command.h"
 #include "apps/exit_code.h"
 #include "apps/hub.h"
+#include "apps/picture.h"
+#include "apps/picture_mount.h"
 #include "apps/run_options.h"
 #include "apps/service.h"
 #include "apps/shim.h"
@@ -140,17 +143,98 @@ static int put_environment(const struct roost_config *config, const char *exe,
 	return ROOST_EXIT_OK;
 }
 
-static int become(char **command)
+/* ---- the devices in /sys -------------------------------------------------
+ */
+
+/* The option, or else the variable. */
+static int choose_sysfs(enum roost_run_sysfs *sysfs, char *err)
+{
+	static const char variable[] = "ROOST_SYSFS";
+	const char *value = getenv(variable);
+
+	if (*sysfs != ROOST_RUN_SYSFS_DEFAULT || !value || *value == '\0')
+		return 0;
+	return roost_run_sysfs_parse(sysfs, variable, value, err);
+}
+
+/* value: freed; NULL: no memory. */
+static int set_and_free(const char *name, char *value)
+{
+	int ret = value ? setenv(name, value, 1) : -1;
+
+	free(value);
+	return ret ? -ENOMEM : 0;
+}
+
+static int preload(const char *library)
+{
+	static const char asan[] = "ASAN_OPTIONS";
+	const char *options = getenv(asan);
+	char *value = NULL;
+	int ret =
+		set_and_free("LD_PRELOAD",
+			     roost_shim_preload(library, getenv("LD_PRELOAD")));
+
+	/* libasan wants to be the first library, for the sake of malloc(). This
+	 * one has none.
+	 */
+	if (ret == 0 &&
+	    (!options || !strstr(options, "verify_asan_link_order")))
+		ret = asprintf(&value, "verify_asan_link_order=0%s%s",
+			       options ? ":" : "", options ? options : "") < 0
+			      ? -ENOMEM
+			      : set_and_free(asan, value);
+	return ret;
+}
+
+/* Without a picture, a program runs as well; one line says why. Who asks for a
+ * mount needs it. Returns enum roost_exit_code.
+ */
+static int show_devices(const struct roost_config *config, const char *exe,
+			bool mount)
+{
+	char library[PATH_MAX], picture[ROOST_PICTURE_PATH_MAX];
+	char err[ROOST_PICTURE_ERR_MAX];
+
+	if ((!mount && roost_shim_find_preload(exe, library, err)) ||
+	    roost_picture_start(config, picture, err)) {
+		fprintf(stderr, "roost: %s\n", err);
+		return mount ? ROOST_EXIT_FAILED : ROOST_EXIT_OK;
+	}
+	if (mount && roost_picture_mount(picture, err))
+		return fail(ROOST_EXIT_FAILED, err);
+	if ((!mount && preload(library)) ||
+	    setenv(ROOST_PICTURE_VARIABLE, picture, 1))
+		fprintf(stderr, "roost: environment: out of memory; free "
+				"some\n");
+	return ROOST_EXIT_OK;
+}
+
+/* ---- the command ---------------------------------------------------------
+ */
+
+static struct sigaction inherited; /* of SIGCHLD */
+
+static int become(char **command, const struct roost_config *config,
+		  const char *exe, enum roost_run_sysfs sysfs)
 {
 	static struct roost_command_word word;
 	char path[PATH_MAX];
-	int error;
+	const bool mount = sysfs == ROOST_RUN_SYSFS_MOUNT;
+	int error, ret;
 
 	roost_command_look(command, dirs, &word);
 	if (word.line[0])
 		fprintf(stderr, "roost: %s\n", word.line);
 	if (word.cannot_run)
 		return ROOST_EXIT_CANNOT_RUN;
+	unsetenv(ROOST_PICTURE_VARIABLE);
+	if (mount || (sysfs != ROOST_RUN_SYSFS_NONE && !word.is_alien)) {
+		ret = show_devices(config, exe, mount);
+		if (ret)
+			return ret;
+	}
+	sigaction(SIGCHLD, &inherited, NULL);
 	/* If the kernel refuses a file, execvp() runs a shell on it: avoid that
 	 * for ELF files.
 	 */
@@ -185,6 +269,8 @@ int roost_run(char **argv)
 		return fail(ROOST_EXIT_USAGE, err);
 	if (options.help)
 		return roost_run_help();
+	if (choose_sysfs(&options.sysfs, err))
+		return fail(ROOST_EXIT_USAGE, err);
 	if (!*options.command && !options.print_env)
 		return fail(ROOST_EXIT_USAGE,
 			    "run: no command; write roost "
@@ -202,10 +288,13 @@ int roost_run(char **argv)
 	if (options.print_env)
 		return put_environment(&config, exe, print_variable);
 	/* Before LD_LIBRARY_PATH names the shims. */
+	/* We wait for children of ours, whatever we inherited. */
+	sigaction(SIGCHLD, &(struct sigaction){ .sa_handler = SIG_DFL },
+		  &inherited);
 	ret = hold_hub(&config, exe);
 	if (!ret)
 		ret = put_environment(&config, exe, set_variable);
 	if (ret)
 		return ret;
-	return become(options.command);
+	return become(options.command, &config, exe, options.sysfs);
 }

@@ -14,6 +14,7 @@
 enum own_option {
 	OPTION_HUB = ROOST_KEYS,
 	OPTION_CONFIG,
+	OPTION_SYSFS,
 	OPTION_PRINT_ENV,
 	OPTION_HELP,
 	OPTIONS,
@@ -32,6 +33,10 @@ static const struct option own_options[OPTIONS - ROOST_KEYS] = {
 	},
 	[OPTION_CONFIG - ROOST_KEYS] = {
 		"config", 'c', "FILE", "read this file, not ROOST_CONFIG's",
+	},
+	[OPTION_SYSFS - ROOST_KEYS] = {
+		"sysfs", 0, "preload|mount|none",
+		"who sees the devices in /sys",
 	},
 	[OPTION_PRINT_ENV - ROOST_KEYS] = {
 		"print-env", 0, NULL, "print the environment, run nothing",
@@ -145,6 +150,23 @@ static int take_vlans(struct parser *p, const char *where, const char *value)
 	}
 }
 
+int roost_run_sysfs_parse(enum roost_run_sysfs *sysfs, const char *where,
+			  const char *value, char *err)
+{
+	if (strcmp(value, "preload") == 0)
+		*sysfs = ROOST_RUN_SYSFS_PRELOAD;
+	else if (strcmp(value, "mount") == 0)
+		*sysfs = ROOST_RUN_SYSFS_MOUNT;
+	else if (strcmp(value, "none") == 0)
+		*sysfs = ROOST_RUN_SYSFS_NONE;
+	else
+		return roost_config_fail(err,
+					 "%s: '%.80s': unknown; use preload, "
+					 "mount or none",
+					 where, value);
+	return 0;
+}
+
 static int take(struct parser *p, int id, const char *where, const char *value)
 {
 	if (id == ROOST_KEY_VLAN)
@@ -153,6 +175,9 @@ static int take(struct parser *p, int id, const char *where, const char *value)
 		return take_key(p, id, where, value);
 	if (id == OPTION_HUB)
 		return take_key(p, ROOST_KEY_SERVICE, where, "hub");
+	if (id == OPTION_SYSFS)
+		return roost_run_sysfs_parse(&p->options->sysfs, where, value,
+					     p->err);
 	if (id == OPTION_CONFIG)
 		p->options->file = value;
 	else if (id == OPTION_PRINT_ENV)

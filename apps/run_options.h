@@ -15,8 +15,17 @@
 
 #include <roost/config.h>
 
+/* How programs see the devices in /sys and /dev. */
+enum roost_run_sysfs {
+	ROOST_RUN_SYSFS_DEFAULT, /* not given */
+	ROOST_RUN_SYSFS_PRELOAD,
+	ROOST_RUN_SYSFS_MOUNT,
+	ROOST_RUN_SYSFS_NONE,
+};
+
 struct roost_run_options {
 	const char *file; /* the configuration file; NULL: ROOST_CONFIG's */
+	enum roost_run_sysfs sysfs;
 	bool print_env;
 	bool help;
 	char **command; /* program and arguments; *command NULL: none */
@@ -30,6 +39,12 @@ struct roost_run_options {
  */
 int roost_run_options_parse(struct roost_run_options *options, char **argv,
 			    char *err);
+
+/* Parse a value of --sysfs, or of the variable ROOST_SYSFS. where: for the
+ * start of an error line. Returns 0; -EINVAL with one line in err.
+ */
+int roost_run_sysfs_parse(enum roost_run_sysfs *sysfs, const char *where,
+			  const char *value, char *err);
 
 /* Print all options as a synopsis: the first lines of the help text. */
 void roost_run_options_synopsis(FILE *out);

@@ -21,6 +21,8 @@ static const struct shim {
 	{ "librdmacm.so.1", "cm/rdmacm" },
 };
 
+static const struct shim preload = { "libroost-sysfs.so", "lib/preload" };
+
 #define NB(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Write the parent directory of path to dir (PATH_MAX bytes). */
@@ -65,30 +67,38 @@ static int look(const char *dir, const char *library, char *err)
 	return access(path, R_OK) == 0 ? 0 : unreadable(path, errno, err);
 }
 
-int roost_shim_find(const char *exe, char *dirs, char *err)
+/* Find the directory of a library. Returns 0, -errno. */
+static int place(const char *exe, const struct shim *shim, char *dir,
+		 bool *is_installed, char *err)
 {
-	char bin[PATH_MAX], top[PATH_MAX], dir[PATH_MAX];
-	bool is_installed;
-	int ret;
+	char bin[PATH_MAX], top[PATH_MAX];
+	const char *below;
+	int len;
 
 	parent(exe, bin);
-	is_installed = installed(bin, top);
-	if (!is_installed)
+	*is_installed = installed(bin, top);
+	if (!*is_installed)
 		parent(bin, top);
+	below = *is_installed ? ROOST_SHIMDIR : shim->built;
+	/* An absolute libdir is outside of the prefix. */
+	if (*below == '/')
+		len = snprintf(dir, PATH_MAX, "%s", below);
+	else
+		len = snprintf(dir, PATH_MAX, "%s/%s", top, below);
+	if (len >= PATH_MAX)
+		return unreadable(below, ENAMETOOLONG, err);
+	return look(dir, shim->library, err);
+}
+
+int roost_shim_find(const char *exe, char *dirs, char *err)
+{
+	char dir[PATH_MAX];
+	bool is_installed;
+
 	*dirs = '\0';
 	for (size_t i = 0; i < NB(shims); i++) {
-		const char *below =
-			is_installed ? ROOST_SHIMDIR : shims[i].built;
-		int len;
+		int ret = place(exe, &shims[i], dir, &is_installed, err);
 
-		/* An absolute libdir is outside of the prefix. */
-		if (*below == '/')
-			len = snprintf(dir, PATH_MAX, "%s", below);
-		else
-			len = snprintf(dir, PATH_MAX, "%s/%s", top, below);
-		if (len >= PATH_MAX)
-			return unreadable(below, ENAMETOOLONG, err);
-		ret = look(dir, shims[i].library, err);
 		if (ret)
 			return ret;
 		/* An installation has both shims in one directory. */
@@ -99,6 +109,44 @@ int roost_shim_find(const char *exe, char *dirs, char *err)
 		strcat(dirs, dir);
 	}
 	return 0;
+}
+
+int roost_shim_find_preload(const char *exe, char *path, char *err)
+{
+	char dir[PATH_MAX];
+	bool is_installed;
+	int ret = place(exe, &preload, dir, &is_installed, err);
+
+	if (ret)
+		return ret;
+	if (snprintf(path, PATH_MAX, "%s/%s", dir, preload.library) >= PATH_MAX)
+		return unreadable(dir, ENAMETOOLONG, err);
+	if (strpbrk(path, " :$")) {
+		roost_config_fail(err,
+				  "--sysfs: %s cannot be preloaded: a space, "
+				  "':' or '$' is in its path; move it, or "
+				  "--sysfs=none does without",
+				  path);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+char *roost_shim_preload(const char *library, const char *before)
+{
+	const size_t len = strlen(library);
+	char *value;
+
+	if (!before || *before == '\0')
+		return strdup(library);
+	for (const char *at = before; *at; at += strspn(at, " :")) {
+		const size_t word = strcspn(at, " :");
+
+		if (word == len && strncmp(at, library, len) == 0)
+			return strdup(before);
+		at += word;
+	}
+	return asprintf(&value, "%s:%s", before, library) < 0 ? NULL : value;
 }
 
 char *roost_shim_library_path(const char *dirs, const char *before)

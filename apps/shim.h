@@ -26,6 +26,19 @@
 int roost_shim_find(const char *exe, char *dirs, char *err);
 
 /*
+ * Find the library that is preloaded to programs, as above. path: PATH_MAX
+ * bytes. Returns 0; -errno with a line in err: it cannot be read, or
+ * LD_PRELOAD cannot name it (-EINVAL).
+ */
+int roost_shim_find_preload(const char *exe, char *path, char *err);
+
+/*
+ * Make LD_PRELOAD: the library behind the old value (NULL or empty: not set),
+ * because a sanitizer's library has to come first. Returns as the next one.
+ */
+char *roost_shim_preload(const char *library, const char *before);
+
+/*
  * Make LD_LIBRARY_PATH: dirs before its old value (NULL or empty: not set).
  * Returns a string that the caller frees; NULL: no memory.
  */

@@ -30,6 +30,7 @@
 #undef _FORTIFY_SOURCE
 
 #include <dirent.h>
+#include <ftw.h>
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <poll.h>
@@ -196,6 +197,9 @@ UNCANCELLED(int, getpwnam_r,
 UNCANCELLED(DIR *, opendir, (const char *path), (path))
 UNCANCELLED(struct dirent *, readdir64, (DIR * dir), (dir))
 UNCANCELLED(int, closedir, (DIR * dir), (dir))
+UNCANCELLED(int, nftw64,
+	    (const char *path, __nftw64_func_t visit, int nb_fds, int flags),
+	    (path, visit, nb_fds, flags))
 
 void __real_rewind(FILE *file);
 void __wrap_rewind(FILE *file);

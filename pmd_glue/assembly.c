@@ -21,9 +21,11 @@ static uint64_t run_device(void *ctx, uint64_t now_ns)
 	uint64_t ports_ns = roost_ports_run(&a->ports, now_ns);
 	uint64_t services_ns = roost_dev_service_run_all(a->dev, now_ns);
 
+	uint64_t picture_ns = roost_picture_live_run(&a->picture, now_ns);
+
 	if (a->conf.ran)
 		a->conf.ran(a->conf.ctx);
-	return RTE_MIN(ports_ns, services_ns);
+	return RTE_MIN(RTE_MIN(ports_ns, services_ns), picture_ns);
 }
 
 static int create_dev(struct roost_assembly *a)
@@ -130,6 +132,7 @@ int roost_assembly_open(struct roost_assembly *a,
 	a->ctl = (struct roost_ctl_device){ .dev = a->dev };
 	memcpy(a->ctl.ports, a->ports.v, sizeof(a->ctl.ports));
 	roost_ctl_add(&a->ctl);
+	roost_picture_live_open(&a->picture, &a->ports, a->dev);
 	roost_report_device(config, conf->index, a->ports.v, a->ports.nb);
 	return 0;
 stop_progress:
@@ -155,6 +158,7 @@ void roost_assembly_close(struct roost_assembly *a)
 {
 	roost_ctl_remove(&a->ctl);
 	roost_control_remove(&a->client);
+	roost_picture_live_close(&a->picture);
 	roost_ports_leave(&a->ports);
 	roost_assembly_settle(a);
 	roost_ports_quiesce(&a->ports);

@@ -15,6 +15,7 @@
 #include <roost/config.h>
 #include "pmd_glue/backend/rx_sleep.h"
 #include "pmd_glue/ctl/ctl.h"
+#include "pmd_glue/picture.h"
 #include "pmd_glue/ports.h"
 #include "pmd_glue/process/control.h"
 #include "pmd_glue/progress/progress.h"
@@ -45,6 +46,7 @@ struct roost_assembly {
 	struct roost_assembly_conf conf; /* config: until open returns */
 	struct roost_control_client client;
 	struct roost_ctl_device ctl;
+	struct roost_picture_live picture;
 };
 
 /* *a is zeros. Returns as roost_device_open(), reported; after an error nothing

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "apps/roostd/picture.h"
 #include "apps/roostd/port.h"
 #include "pmd_glue/process/peer_trust.h"
 #include "pmd_glue/process/report.h"
@@ -74,6 +75,7 @@ void roostd_port_finish(struct roostd_port *port, struct roostd_client *c)
 	if (c->rings)
 		LIST_REMOVE(c, ring);
 	roostd_introduce_end(port, c);
+	roostd_picture_keep(port, c);
 	if (c->slot != ROOST_CLIENT_NONE) {
 		port->nb_attached -= port->by_slot[c->slot] == c;
 		port->by_slot[c->slot] = NULL;

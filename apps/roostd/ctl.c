@@ -11,6 +11,7 @@
 
 #include "apps/roostd/ctl_row.h"
 #include "apps/roostd/handover.h"
+#include "apps/roostd/picture.h"
 #include "pmd_glue/ctl/ctl.h"
 #include "pmd_glue/ctl/json.h"
 #include "pmd_glue/process/control.h"
@@ -328,6 +329,7 @@ void roostd_ctl_sample(struct roostd_port *port)
 		c->tx_bytes = now->tx_bytes;
 		c->rx_bytes = now->rx_bytes;
 	}
+	roostd_picture_count(port);
 }
 
 /* ---- start, stop --------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "apps/roostd/picture.h"
 #include "apps/roostd/port.h"
 #include "lib/wire/bytes.h"
 #include "pmd_glue/host/nd.h"
@@ -121,6 +122,7 @@ static void follow_facts(struct roostd_port *port)
 		roostd_neighs_set_own(port);
 	if (roost_share_page_write(port->page, &port->facts))
 		roostd_port_tell_changed(port);
+	roostd_picture_follow(port);
 }
 
 void roostd_nic_ready(struct roostd_port *port)

@@ -28,6 +28,7 @@
 #include "apps/roostd/listen.h"
 #include "apps/roostd/nic.h"
 #include "apps/roostd/notify.h"
+#include "apps/roostd/picture.h"
 #include "apps/roostd/port.h"
 #include "apps/roostd/reload.h"
 #include "apps/roostd/rights.h"
@@ -286,9 +287,11 @@ static void run(void)
 {
 	/* Without it, the daemon works: that was reported. */
 	watch(roostd_ctl_start(roostd.ports), HANDOVER);
+	roostd_picture_start();
 	tell_ready();
 	run_loop();
 	roostd_notify("STOPPING=1");
+	roostd_picture_stop();
 	roostd_ctl_stop();
 }
 
@@ -333,6 +336,7 @@ static int serve_hub(void)
 			    roostd_state_hub_path(state_path), roost_now_ns()))
 		return ROOST_EXIT_FAILED;
 	roostd.nb_ports = 1;
+	roostd_picture_make(roostd.ports, NULL, NULL);
 	/* Clients find all of it. */
 	roostd_listen_begin(listener);
 	watch(listener, LISTENER);
@@ -340,6 +344,7 @@ static int serve_hub(void)
 	/* No new client finds us while we end. */
 	close(listener);
 	roostd_port_close(&roostd.ports[0]);
+	roostd_picture_end(false);
 	return ROOST_EXIT_OK;
 }
 
@@ -482,6 +487,7 @@ static int serve_file(const char *file, const char *path)
 		close_ports();
 		return ROOST_EXIT_FAILED;
 	}
+	roostd_picture_make(roostd.ports, &roostd.config, path);
 	ret = roostd_listen_at(path, (mode_t)roostd.service.mode,
 			       (gid_t)roostd.service.gid, &listener);
 	if (!ret) {
@@ -491,6 +497,7 @@ static int serve_file(const char *file, const char *path)
 	for (uint32_t i = 0; i < roostd.nb_ports; i++)
 		roost_lease_begin_grace(roostd.ports[i].lease, roost_now_ns());
 	if (ret) {
+		roostd_picture_end(true);
 		close_ports();
 		return fail_socket(path, ret);
 	}
@@ -498,6 +505,7 @@ static int serve_file(const char *file, const char *path)
 	ret = exit_code();
 	/* No new client finds us while we end. */
 	roostd_listen_end(&listener);
+	roostd_picture_end(have_clients());
 	close_ports();
 	return ret;
 }

@@ -24,13 +24,14 @@
 #define VALUE_MAX_BYTES (ROOST_PORT_IPS_MAX * 64)
 
 /* ROOST_ names, alone or followed by _MORE, that are no settings: people, build
- * systems and Roost's own scripts use them, for example for the place of
- * Roost's files.
+ * systems, the launcher and Roost's own scripts use them, for example for the
+ * place of Roost's files.
  */
 static const char *const reserved[] = {
-	"ROOST_BENCH", "ROOST_BUILD", "ROOST_CI",      "ROOST_DEMO",
-	"ROOST_DIR",   "ROOST_HOME",  "ROOST_PREFIX",  "ROOST_ROOT",
-	"ROOST_SRC",   "ROOST_TEST",  "ROOST_VERSION",
+	"ROOST_BENCH",   "ROOST_BUILD", "ROOST_CI",      "ROOST_DEMO",
+	"ROOST_DIR",     "ROOST_HOME",  "ROOST_PICTURE", "ROOST_PREFIX",
+	"ROOST_ROOT",    "ROOST_SRC",   "ROOST_SYSFS",   "ROOST_TEST",
+	"ROOST_VERSION",
 };
 
 static bool is_reserved(const char *name)

@@ -45,7 +45,7 @@ static void init_device(struct roost_verbs_device *d, unsigned int index)
 	ibv->node_type = IBV_NODE_CA;
 	ibv->transport_type = IBV_TRANSPORT_IB;
 	/* Names that the kernel never gives: a program that looks them up in
-	 * sysfs finds nothing, instead of another device.
+	 * sysfs finds the picture (lib/sysfs) or nothing, and no other device.
 	 */
 	snprintf(ibv->name, sizeof(ibv->name), "roost%u", index);
 	snprintf(ibv->dev_name, sizeof(ibv->dev_name), "uverbs_roost%u", index);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * Roost's devices are not in sysfs, but programs read other files through these
+ * Roost's devices are not in the kernel's sysfs, and a program may run without
+ * a picture of them (lib/sysfs), but programs read other files through these
  * two functions (librdmacm the ABI of rdma_cm), and ibv_devinfo looks for a
  * board id there: it gets the user's name for the port.
  */

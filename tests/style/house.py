@@ -19,6 +19,9 @@ ARROWS = {
     "lib/wire": (),
     "lib/event": (),
     "lib/config": ("lib/wire",),
+    "lib/sysfs": ("lib/wire",),
+    # In every program, beside everything: it knows only where a picture is.
+    "lib/preload": ("lib/sysfs",),
     "lib/engine/core": ("lib/wire", "lib/event"),
     "lib/engine/cc": ("lib/engine/core", "lib/wire"),
     "lib/engine/sched": ("lib/engine/core", "lib/wire", "lib/event"),
@@ -48,18 +51,19 @@ ARROWS = {
     "pmd_glue": (*GLUE, "pmd_glue/process", "pmd_glue/progress",
                  "pmd_glue/backend", "pmd_glue/kernel", "pmd_glue/port",
                  "pmd_glue/host", "pmd_glue/netif", "pmd_glue/ctl",
-                 "pmd_glue/share",
-                 "lib/face"),
+                 "pmd_glue/share", "lib/sysfs", "lib/face"),
     "lib/uncancelled.c": (),
     "lib/verbs": (*ENGINE, "lib/face", "lib/wire", "lib/event", "lib/config"),
     "cm/rdmacm": (*ENGINE, "cm", "lib/verbs", "lib/face", "lib/wire",
                   "lib/event", "lib/config"),
     "cm/rsocket": (),
-    "apps": ("lib/config", "lib/wire", "lib/face", "pmd_glue/process",
-             "pmd_glue/kernel", "pmd_glue/port", "pmd_glue/share"),
+    "apps": ("lib/config", "lib/wire", "lib/sysfs", "lib/face",
+             "pmd_glue/process", "pmd_glue/kernel", "pmd_glue/port",
+             "pmd_glue/share"),
     "apps/roostd": (*GLUE, "apps", "apps/roostd/switch", "cm", "pmd_glue",
                     "pmd_glue/process", "pmd_glue/channel", "pmd_glue/share",
-                    "pmd_glue/ctl", "pmd_glue/host", "pmd_glue/netif"),
+                    "pmd_glue/ctl", "pmd_glue/host", "pmd_glue/netif",
+                    "lib/sysfs"),
     "apps/roostd/switch": ("lib/engine/core", "cm", "lib/wire"),
     # As appliances: what public headers declare, wherever its code is.
     "apps/examples": (*ENGINE, "cm", "lib/face", "lib/event", "lib/wire",
@@ -69,6 +73,7 @@ ARROWS = {
 # Room -> rooms of which it may call what an installed header declares: <roost/
 # roost.h>, <infiniband/*>, <rdma/*>. It may include no other of theirs.
 CALLS = {
+    "apps": ("pmd_glue",),
     "lib/verbs": ("pmd_glue",),
     "cm/rdmacm": ("pmd_glue",),
     "cm/rsocket": ("cm/rdmacm", "lib/verbs"),

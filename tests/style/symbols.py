@@ -12,6 +12,9 @@ import subprocess
 FOLDERS = ("lib/", "cm/", "pmd_glue/", "apps/")
 # What stands outside of the house and sees what is installed, as its users do.
 OUTSIDE = ("apps/examples/",)
+# What has names of the C library's functions, for programs that it is preloaded
+# to: others mean the C library's.
+STAND_INS = ("lib/preload/",)
 
 
 def objects(top, build):
@@ -61,6 +64,9 @@ def pairs(tables, sources):
             near = {owner for owner in owners.get(name, ())
                     if os.path.dirname(owner) == os.path.dirname(path)}
             for owner in near or owners.get(name, ()):
+                if sources[owner].startswith(STAND_INS) and \
+                        not sources[path].startswith(STAND_INS):
+                    continue
                 if sources[owner] != sources[path]:
                     found[sources[path], sources[owner]].add(name)
     return dict(found)

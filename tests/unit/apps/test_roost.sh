@@ -4,7 +4,7 @@
 #
 # The built launcher from outside: what it prints where, what it exits with,
 # and what the program that it becomes finds in its environment.
-# Usage: test_roost.sh ROOST ROOSTD
+# Usage: test_roost.sh ROOST PRELOADED-LIBRARY ROOSTD
 # shellcheck disable=SC2016 # what is quoted is for the inner shell
 set -u
 
@@ -21,7 +21,8 @@ checks=0
 mkdir -p "$dir/apps/roostd" "$dir/lib/verbs" "$dir/lib/preload" \
 	"$dir/cm/rdmacm"
 cp "$1" "$dir/apps/roost"
-ln -s "$(readlink -f "$2")" "$dir/apps/roostd/roostd"
+cp "$2" "$dir/lib/preload/libroost-sysfs.so"
+ln -s "$(readlink -f "$3")" "$dir/apps/roostd/roostd"
 : >"$dir/lib/verbs/libibverbs.so.1"
 : >"$dir/cm/rdmacm/librdmacm.so.1"
 roost=$(readlink -f "$dir")/apps/roost
@@ -204,7 +205,22 @@ try -- run -- env
 check "default: runs" exits 0 err out
 check "default: the shims" has "LD_LIBRARY_PATH=$shims"
 check "default: the hub" has ROOST_PORT0_SERVICE=hub
-check "default: no more" [ "$(grep -c ROOST "$dir/out")" -eq 1 ]
+check "default: a picture" [ "$(grep -c ROOST "$dir/out")" -eq 2 ]
+check "default: what leads there" \
+	has "LD_PRELOAD=${shims%%/lib/verbs*}/lib/preload/libroost-sysfs.so"
+try LD_PRELOAD= ROOST_SYSFS=none -- run -- env
+check "no picture: a variable" [ "$(grep -c PICTURE "$dir/out")" -eq 0 ]
+check "no picture: nothing is preloaded" has LD_PRELOAD=
+try ROOST_SYSFS=all -- run -- env
+check "a wrong variable" fails 2 \
+	"roost: ROOST_SYSFS: 'all': unknown; use preload, mount or none"
+try ROOST_SYSFS=none -- run --sysfs preload -- env
+check "an option wins" [ "$(grep -c PICTURE "$dir/out")" -eq 1 ]
+try ASAN_OPTIONS=a=b -- run -- env
+check "libasan need not be first" \
+	has ASAN_OPTIONS=verify_asan_link_order=0:a=b
+try -- run --sysfs=none -- env
+check "no picture: an option" [ "$(grep -c ROOST "$dir/out")" -eq 1 ]
 
 try LD_LIBRARY_PATH=/a:/b -- run -- env
 check "LD_LIBRARY_PATH is kept" has "LD_LIBRARY_PATH=$shims:/a:/b"
@@ -264,7 +280,7 @@ check "print-env quotes" \
 
 # What it prints makes the same environment as run: by eval and by env.
 env -i PATH="$PATH" "$roost" run --port "net_x0,b='\$HOME'" --ip 10.0.0.1/8 \
-	-- env | grep ROOST_ | sort >"$dir/expected"
+	--sysfs=none -- env | grep ROOST_ | sort >"$dir/expected"
 env -i PATH="$PATH" sh -c 'set -a
 	eval "$("$1" run --port "net_x0,b='\''\$HOME'\''" --ip 10.0.0.1/8 \
 		--print-env)"

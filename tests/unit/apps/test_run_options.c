@@ -36,6 +36,21 @@ static void parse__nothing_gives_nothing(void **state)
 	assert_memory_equal(&o.config, &nothing, sizeof(nothing));
 }
 
+static void parse__who_sees_the_devices(void **state)
+{
+	assert_int_equal(parse(WORDS("cmd")), 0);
+	assert_int_equal(o.sysfs, ROOST_RUN_SYSFS_DEFAULT);
+	assert_int_equal(parse(WORDS("--sysfs=none", "cmd")), 0);
+	assert_int_equal(o.sysfs, ROOST_RUN_SYSFS_NONE);
+	assert_int_equal(parse(WORDS("--sysfs", "preload", "cmd")), 0);
+	assert_int_equal(o.sysfs, ROOST_RUN_SYSFS_PRELOAD);
+	assert_int_equal(parse(WORDS("--sysfs=mount", "cmd")), 0);
+	assert_int_equal(o.sysfs, ROOST_RUN_SYSFS_MOUNT);
+	assert_int_equal(parse(WORDS("--sysfs=all", "cmd")), -EINVAL);
+	assert_string_equal(err, "--sysfs: 'all': unknown; use preload, "
+				 "mount or none");
+}
+
 static void parse__the_whole_usage_line(void **state)
 {
 	assert_int_equal(
@@ -346,6 +361,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parse__nothing_gives_nothing),
+		cmocka_unit_test(parse__who_sees_the_devices),
 		cmocka_unit_test(parse__the_whole_usage_line),
 		cmocka_unit_test(parse__first_word_starts_the_command),
 		cmocka_unit_test(parse__value_in_the_same_word),

@@ -98,6 +98,46 @@ static void library_path__prepends_once(void **state)
 	}
 }
 
+static void find_preload__where_the_shims_are(void **state)
+{
+	char library[PATH_MAX], path[PATH_MAX];
+
+	temp_dir_touch("build/apps/roost", 0755, exe);
+	temp_dir_touch("build/lib/preload/libroost-sysfs.so", 0644, library);
+	assert_int_equal(roost_shim_find_preload(exe, path, err), 0);
+	assert_string_equal(path, library);
+	temp_dir_touch("in st/bin/roost", 0755, exe);
+	assert_int_equal(roost_shim_find_preload(exe, path, err), -ENOENT);
+	temp_dir_touch("in st/" ROOST_SHIMDIR "/libroost-sysfs.so", 0644,
+		       library);
+	/* LD_PRELOAD is a list. */
+	assert_int_equal(roost_shim_find_preload(exe, path, err), -EINVAL);
+	assert_non_null(strstr(err, "a space"));
+}
+
+static void preload__comes_behind_others(void **state)
+{
+	static const struct {
+		const char *before, *after;
+	} rows[] = {
+		{ NULL, "/p.so" },
+		{ "", "/p.so" },
+		{ "/libasan.so", "/libasan.so:/p.so" },
+		{ "/a.so /b.so", "/a.so /b.so:/p.so" },
+		{ "/p.so", "/p.so" },
+		{ " /a.so: /p.so", " /a.so: /p.so" },
+		{ "/p.so.1", "/p.so.1:/p.so" },
+		{ ":", "::/p.so" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *value = roost_shim_preload("/p.so", rows[i].before);
+
+		assert_string_equal(value, rows[i].after);
+		free(value);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -106,6 +146,8 @@ int main(void)
 		cmocka_unit_test(find__installed_never_takes_a_build_tree),
 		cmocka_unit_test(find__missing_library_is_named),
 		cmocka_unit_test(library_path__prepends_once),
+		cmocka_unit_test(find_preload__where_the_shims_are),
+		cmocka_unit_test(preload__comes_behind_others),
 	};
 
 	return cmocka_run_group_tests(tests, temp_dir_make, temp_dir_remove);

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""Crowds behind roostd with a port on a wire: users with limits, clients that
+are killed, stop, or write what they like, a container, and perftest with all
+its options.
+"""
+
+import glob
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import cases_hub
+import cases_hub_churn
+import cases_hub_crowd
+import cases_hub_show
+import cases_rdmacm
+from harness import TOP, Case, Failure
+from process import wait_until
+from service import ADDRESSES, FAR, GIDS, NEAR, Service
+from wire import TCP_ADDRESSES
+
+# ---- what they do at a hub -------------------------------------------------
+
+
+def at_service(room, run, *args):
+    Service(room).take()
+    run(room, *args)
+
+
+def fork_hub(room):
+    """Children and grandchildren, each a client with traffic of its own."""
+    program = room.run("fork", cases_hub.hub(
+        room, os.path.join(room.build, "tests", "real", "fork_hub")))
+    if program.status != 0 or program.out() != "done\n":
+        raise Failure(f"fork: exit status {program.status}")
+
+
+# ---- three users with limits -----------------------------------------------
+
+# Of each: clients, and what the policy allows.
+USERS = {"65531": (8, ("clients = 8", "qps = 64", "services = 4")),
+         "65532": (24, ("clients = 30", "memory = 1M", "rate = 200M")),
+         "65533": (32, ("weight = 4",))}
+
+
+def as_user(room, uid, argv):
+    return [uid if word == cases_hub.USER else word
+            for word in cases_hub.as_user(room, argv)]
+
+
+def users(room):
+    """64 clients of three users at one time, each byte looked at."""
+    service = Service(room, sections=[
+        line for uid, (_, limits) in USERS.items()
+        for line in (f"[policy of-{uid}]", f"users = {uid}", *limits)])
+    service.take()
+    crowds = {}
+    for uid, (nb, _) in USERS.items():
+        crowds[uid] = room.start(f"crowd-{uid}", as_user(
+            room, uid, cases_hub.hub(
+                room, os.path.join(room.build, "tests", "real", "crowd"),
+                "-w", "-s", "4000", "-n", "50", str(nb))))
+    for uid, (nb, _) in USERS.items():
+        cases_hub_crowd.said(crowds[uid], "attached", 60)
+    beyond = room.run("beyond", as_user(room, "65531", cases_hub.hub(
+        room, "ibv_devinfo")))
+    if "of-65531" not in beyond.err():
+        raise Failure("beyond: not refused by its policy: " + beyond.err())
+    stranger = room.run("stranger", as_user(room, "65530", cases_hub.hub(
+        room, "ibv_devinfo")))
+    if "PORT_ACTIVE" in stranger.out() or not stranger.err():
+        raise Failure("stranger: not refused")
+    for _ in range(2):
+        for crowd in crowds.values():
+            crowd.signal(signal.SIGUSR1)
+        for uid in USERS:
+            cases_hub_crowd.said(crowds[uid], "exchanged", 60)
+    for crowd in crowds.values():
+        room.finish(crowd)
+        if crowd.status != 0:
+            raise Failure(f"{crowd.title}: exit status {crowd.status}")
+
+
+# ---- who dies, who stops ---------------------------------------------------
+
+KILL_S = 60
+KILL_LONG_S = 600
+
+
+STOPPED_S = 1  # less than a peer's patience
+
+
+def fork_pair(service, start, who, run_s):
+    program = os.path.join(service.room.build, "tests", "real", "fork_pair")
+    return service.room.start(**start(who, [
+        program, who, ADDRESSES[NEAR][0], str(run_s)]))
+
+
+def kills(room, run_s):
+    """A client is killed every 50 ms, while a pair of a client and the world
+    looks at each byte. A client of another pair is stopped for a while, and
+    then the peer at the other end of the wire.
+    """
+    service = Service(room)
+    service.take()
+    stays = room.start(**service.client("stays", ["ibv_asyncwatch"]))
+    if not wait_until(lambda: cases_rdmacm.has_opened(stays), 20):
+        raise Failure("stays: no device")
+    time.sleep(1)
+    before = cases_hub_churn.held(service.process.pid)
+    server = fork_pair(service, service.client, "server", run_s)
+    sleeper = cases_hub_churn.rping(room, "sleeper", "-s")
+    if not wait_until(lambda: "ready" in server.out(), 20):
+        raise Failure("server: not ready")
+    cases_hub_churn.listens(sleeper)
+    pinger = cases_hub_churn.rping(room, "pinger", "-c")
+    client = fork_pair(service, service.peer, "client", run_s)
+    if not wait_until(lambda: cases_hub_churn.said(pinger), 20):
+        raise Failure("pinger: no ping data")
+    crowd = cases_hub_churn.Crowd(room)
+    began = time.monotonic()
+    while client.wait(0) is None:
+        crowd.turn()
+        at_s = time.monotonic() - began
+        for process, stop_s in ((sleeper, run_s / 4), (client, run_s / 2)):
+            stops = stop_s < at_s < stop_s + STOPPED_S
+            process.signal(signal.SIGSTOP if stops else signal.SIGCONT)
+        time.sleep(cases_hub_churn.EVERY_S)
+    crowd.end()
+    room.finish(server)
+    for process in (server, client):
+        if process.status != 0:
+            raise Failure(f"{process.title}: exit status {process.status}")
+    count = cases_hub_churn.said(pinger)
+    if not wait_until(lambda: cases_hub_churn.said(pinger) > count + 1000, 10):
+        raise Failure("pinger: does not go on")
+    for process in (sleeper, pinger):
+        process.kill()
+    room.note(f"{crowd.number} came and went; {client.out().strip()}")
+    if crowd.number < run_s:
+        raise Failure(f"{crowd.number} came and went only")
+    cases_hub_churn.expect_held(room, service.process.pid, before)
+
+
+# ---- a container -----------------------------------------------------------
+
+def needed(program, env):
+    """The libraries of a program, and the linker."""
+    told = subprocess.run(["ldd", program], env=env, capture_output=True,
+                          text=True, check=True).stdout
+    return re.findall(r"(/\S+) \(0x", told)
+
+
+def environment(room, service):
+    """What the launcher would set."""
+    shown = room.run("print-env", room.roost(
+        "run", "--service", service.path, "--print-env", "--", "true"))
+    return dict(line.split("=", 1) for line in shown.out().splitlines()
+                if "=" in line)
+
+
+def container(room):
+    """A root file system with a program, its libraries, and the socket, that an
+    unprivileged user is in.
+    """
+    service = Service(room)
+    env = environment(room, service)
+    env = {name: value.strip("'\"") for name, value in env.items()}
+    root = f"/tmp/{room.link}-root"
+    os.mkdir(root)
+    room.defer(shutil.rmtree, root)
+    program = shutil.which("ibv_rc_pingpong")
+    for path in {program, *needed(program, dict(os.environ, **env))}:
+        copy = root + path
+        os.makedirs(os.path.dirname(copy), exist_ok=True)
+        shutil.copy(os.path.realpath(path), copy)
+    os.makedirs(root + os.path.dirname(service.path))
+    with open(root + service.path, "w", encoding="ascii"):
+        pass
+    subprocess.run(["mount", "--bind", service.path, root + service.path],
+                   check=True)
+    room.defer(subprocess.run, ["umount", root + service.path])
+    port = room.next_port()
+    words = [program, "-g", GIDS[4], "-c", "-p", str(port)]
+    server = {"title": "server", "netns": service.wire.netns[NEAR],
+              "argv": ["env", "-i", *(f"{name}={value}"
+                                      for name, value in env.items()),
+                       shutil.which("chroot"), f"--userspec={cases_hub.USER}:"
+                       f"{cases_hub.USER}", root, *words]}
+    client = service.peer("client", [*words, TCP_ADDRESSES[NEAR]])
+    room.pair(server, client, port)
+    if " bytes in " not in room.processes[-2].out():
+        raise Failure("server: no figures")
+
+
+# ---- perftest --------------------------------------------------------------
+
+# Of those that send what is lost again; a kernel's port may lose.
+QUICK = ("ibv_[rsx]* -e", "ib_*_bw -c [RX]* -x 1", "* --use-srq")
+
+
+def matrix(room, options, patterns, limit_s):
+    """Client and server, one behind the daemon, the other one at the wire."""
+    service = Service(room)
+    room.defer(lambda: [os.remove(path)
+                        for path in glob.glob(cases_hub_show.XRC_FILES)])
+
+    def before_program(end, netns):
+        return " ".join(["nsenter", f"--net=/run/netns/{netns}",
+                         *end["argv"][:-1]])
+
+    runs = room.run("matrix", [
+        sys.executable, "-B", os.path.join(TOP, "tests", "real",
+                                           "perftest_matrix"),
+        "--build", room.build, f"--host={TCP_ADDRESSES[NEAR]}",
+        "--server=" + before_program(service.client("", ["x"]),
+                                     service.wire.netns[NEAR]),
+        "--client=" + before_program(service.peer("", ["x"]),
+                                     service.wire.netns[FAR]),
+        *options, *patterns], limit_s=limit_s)
+    lines = runs.out().splitlines()
+    if runs.status != 0 or not lines:
+        raise Failure("matrix: " + " ".join(
+            line for line in lines if line.startswith("not ok")))
+    room.note(lines[-1][2:])
+
+
+CASES = [
+    Case("service-listeners", at_service,
+         cases_rdmacm.need(cases_hub_churn.listeners)),
+    Case("service-mcast-three", at_service,
+         cases_rdmacm.need(cases_hub_churn.groups)),
+    Case("service-fork", at_service, fork_hub),
+    Case("service-16-pairs", at_service, cases_hub.pairs,
+         ["ib_write_bw", "-F", "-x", "1", "-n", "200", "-s", "4096"]),
+    Case("service-hostile", at_service, cases_hub_churn.hostile,
+         cases_hub_churn.WRITES),
+    Case("long-service-hostile", at_service, cases_hub_churn.hostile,
+         cases_hub_churn.WRITES_LONG, limit_s=3600),
+    Case("service-64-of-three-users", users),
+    Case("service-kills", kills, KILL_S),
+    Case("long-service-kills", kills, KILL_LONG_S, limit_s=2 * KILL_LONG_S),
+    Case("service-container", container),
+    Case("service-matrix", matrix, ["--quick"], QUICK, 170),
+    Case("long-service-matrix", matrix, [],
+         ("ibv_[rsx]*", "ib_* -c [RX]*"), 3500, limit_s=3600),
+]
