@@ -18,8 +18,11 @@ packages_demo="$packages_build ibverbs-utils"
 # compiler, independent eyes on the wire.
 packages_test="$packages_demo clang-format libclang-rt-dev python3
 python3-pyverbs python3-scapy tshark iproute2 iputils-ping ibverbs-providers
-rdmacm-utils perftest libucx0 valgrind man-db codespell shellcheck
-abigail-tools"
+rdmacm-utils perftest infiniband-diags strace valgrind man-db codespell
+shellcheck abigail-tools"
+# And the programs of the suite apps, with what compiles their tests.
+packages_apps="libfabric-bin libucx0 ucx-utils openmpi-bin libopenmpi-dev mpich
+libmpich-dev"
 # And those of the suite interop, which runs when it is asked for.
 packages_interop="qemu-system-x86 busybox-static pciutils"
 # For all rows of tests/bench/run.

@@ -11,12 +11,12 @@ Three tiers, by how long one may wait:
                    Its result is written to doc/long.md, to be committed
 
 Or suites by name, each as in its own tier; or single tests: of unit and sim by
-the name that meson has for them, of real by the name of the case; * stands for
-any letters. A suite that passed, and of which nothing has changed since, is not
-run again without --force. Single tests always run.
+the name that meson has for them, of real and apps by the name of the case; *
+stands for any letters. A suite that passed, and of which nothing has changed
+since, is not run again without --force. Single tests always run.
 
-A case of real or interop that fails runs once more when all others are done:
-the machines that run the tests are shared, and a neighbour may take the
+A case of real, apps or interop that fails runs once more when all others are
+done: the machines that run the tests are shared, and a neighbour may take the
 processors for seconds. One that passes then has passed, and is named as "not
 steady" at the end, with what it said the first time. Look at these names: a
 race of Roost's own looks the same. More than three of them fail the suite.
@@ -65,7 +65,7 @@ class Chosen:
         self.long = "long" in words
         self.suites = []
         self.tests = []
-        self.cases = []
+        self.cases = {suite: [] for suite in suites.CASE_SUITES}
         self.unknown = []
         if self.part or "all" in words:
             self.add_suites(False)
@@ -84,10 +84,13 @@ class Chosen:
     def choose_tests(self, word):
         suites.build(BUILD)
         tests = matching(meson_tests(BUILD, *MESON_SUITES), [word])
-        cases = matching(suites.real_cases(), [word])
         self.tests += tests
-        self.cases += cases
-        if not tests and not cases:
+        found = bool(tests)
+        for suite, chosen in self.cases.items():
+            cases = matching(suites.cases(suite), [word])
+            chosen += cases
+            found = found or bool(cases)
+        if not found:
             self.unknown.append(word)
 
 
@@ -146,8 +149,9 @@ def run_chosen(chosen, force):
         record.write(runner.rows)
     if chosen.tests:
         total.add(run_meson(BUILD, chosen.tests, "tests"))
-    if chosen.cases:
-        total.add(suites.real_cases_tally(chosen.cases))
+    for suite, cases in chosen.cases.items():
+        if cases:
+            total.add(suites.cases_tally(suite, cases))
     return total
 
 
@@ -155,7 +159,10 @@ def list_names():
     suites.build(BUILD)
     for name, suite in SUITES.items():
         print(f"{name:8} {suite.what}{' (long)' if suite.long else ''}")
-    for name in meson_tests(BUILD, *MESON_SUITES) + suites.real_cases():
+    names = meson_tests(BUILD, *MESON_SUITES)
+    for suite in suites.CASE_SUITES:
+        names += suites.cases(suite)
+    for name in names:
         print(f"  {name}")
 
 

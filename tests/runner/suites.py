@@ -65,6 +65,7 @@ SIM_LONG = ("sim-large", "sim-model*", "sim-soak", "sim-fates*", "sim-churn*",
             "sim-loss*")
 REAL_PART = ("link-chk", "link-events", "loopback-gid-1", "kill-pingpong-*",
              "error-third-on-link", "wire-chk")
+APPS_PART = ("hub-libfabric-*", "ucx-ucp-rc_v", "ucx-io-ud_v")
 DOC_PART = ("lies", "links", "README")
 ASAN_PART = ("engine-resp*", "wire-parse", "sim-malformed", "sim-forged")
 TSAN_PART = ("event-channel",)
@@ -144,27 +145,45 @@ def sim(part):
                      "sim")
 
 
-def real_command(folder, *patterns):
-    return [os.path.join(TOP, "tests", "real", "run"), "--build", folder,
+# Suites of cases, each run by tests/NAME/run.
+CASE_SUITES = ("real", "apps")
+
+
+def cases_command(suite, folder, *patterns):
+    return [os.path.join(TOP, "tests", suite, "run"), "--build", folder,
             *patterns]
 
 
-def real_cases():
-    done = subprocess.run([*real_command(BUILD), "--list"],
+def cases(suite):
+    done = subprocess.run([*cases_command(suite, BUILD), "--list"],
                           capture_output=True, text=True, check=True)
     return done.stdout.split()
 
 
-def real_cases_tally(patterns):
-    return run_tap(real_command(BUILD, *attempt_options, *patterns),
+def cases_tally(suite, patterns):
+    return run_tap(cases_command(suite, BUILD, *attempt_options, *patterns),
                    show=True)
 
 
 def real(part):
     build(BUILD)
-    tally = real_cases_tally(REAL_PART if part else ())
+    tally = cases_tally("real", REAL_PART if part else ())
     names = ["verbs-tour"] if part else meson_tests(BUILD, "real")
     tally.add(run_meson(BUILD, names, "real"))
+    return tally
+
+
+def apps(part):
+    build(BUILD)
+    return cases_tally("apps", APPS_PART if part else ())
+
+
+def long_cases(_part):
+    build(BUILD)
+    tally = Tally()
+    for suite in CASE_SUITES:
+        if matching(cases(suite), ["long-*"]):
+            tally.add(cases_tally(suite, ("long-*",)))
     return tally
 
 
@@ -242,8 +261,8 @@ def asan(part):
     write_preload()
     tally = meson_suite(BUILD_ASAN, "unit", "asan/")
     tally.add(meson_suite(BUILD_ASAN, "sim", "asan/"))
-    tally.add(run_tap(real_command(BUILD_ASAN, *attempt_options, *ASAN_REAL),
-                      "asan/"))
+    tally.add(run_tap(cases_command("real", BUILD_ASAN, *attempt_options,
+                                    *ASAN_REAL), "asan/"))
     tally.add(run_meson(BUILD_ASAN, ["verbs-tour"], "real", "asan/"))
     return tally
 
@@ -342,6 +361,8 @@ SUITES = {
                   "tests/sim")),
     "real": Suite(real, "two processes, Debian's own programs",
                   (*PLACES, "tests/real")),
+    "apps": Suite(apps, "UCX, libfabric and other programs on top of them",
+                  (*PLACES, "tests/real", "tests/apps")),
     "demo": Suite(demo, "two programs talk, in a fresh copy of the tree",
                   PRODUCT),
     "doc": Suite(doc, "the documentation does what it says",
@@ -358,6 +379,8 @@ SUITES = {
                   (*PLACES, "tests/fuzz")),
     "figures": Suite(figures, "the kernels, and instructions a message",
                      (*PLACES, "tests/bench", "tests/sim")),
+    "real-long": Suite(long_cases, "cases of real and apps that take minutes",
+                       (*PLACES, "tests/real", "tests/apps"), long=True),
     "soak": Suite(soak, "everything at once, and people die",
                   (*PLACES, "tests/soak", "tests/real"), long=True),
     "soak-long": Suite(soak_long, "the same for an hour, with the sanitizers",
