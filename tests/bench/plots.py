@@ -108,7 +108,7 @@ def kernels(bench):
 
 
 def bandwidth(bench):
-    """WRITE and READ over memif by size, as perftest sees them."""
+    """WRITE and READ over a link by size, as perftest sees them."""
     curves = {}
     for name in ("ib_write_bw", "ib_read_bw"):
         for size in (64, 256, 1024, 4096, 16384, 65536, 262144, 1 << 20):
@@ -116,7 +116,7 @@ def bandwidth(bench):
                      str(max(1000, min(200000, (1 << 30) // size))))
             speed = settled(lambda: bench.perftest(name, *words)[MB_S])
             curves.setdefault(name, []).append((size, speed * MB_TO_GB))
-    return draw("RC over memif, path MTU 4096", "bytes a message", "Gb/s",
+    return draw("RC over a link, path MTU 4096", "bytes a message", "Gb/s",
                 curves)
 
 

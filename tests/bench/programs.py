@@ -113,7 +113,7 @@ class Bench:
                 "--"]
 
     def link(self):
-        """Options of roost run: memif, to the other program that says so."""
+        """Options of roost run: a link, to the other program that says so."""
         return ["--link", f"bench-{os.getpid()}", "--mtu", str(PORT_MTU)]
 
     # ---- one program ------------------------------------------------------
@@ -164,6 +164,14 @@ class Bench:
              str(size), "-c", cpus, "-n", str(self.messages(per_s)),
              *options], "rate")["pps"]
 
+    def reads(self, interval_us, per_s):
+        """How long READs take of a program that polls so often."""
+        cpus = f"{self.cpus[0]},{self.cpus[1]}"
+        return self.words(
+            [*self.roost_run(*self.link()), self.path("reads"), "-g", "0",
+             "-c", cpus, "-n", str(self.messages(per_s)), "-i",
+             str(interval_us)], "reads")
+
     def kernels(self, size):
         """{kernel: {figure: value}}"""
         found = {}
@@ -186,6 +194,27 @@ class Bench:
         if found is None:
             raise Failed("callgrind counted nothing")
         return int(found[1])
+
+    def hub_frame(self, size):
+        """{figure: value} of a frame of so many bytes."""
+        return self.words([self.path("hub"), str(size)], "hub")
+
+    def at_hub(self, name, start, *words):
+        """The numbers of a line of a program of tests/real, at a hub of its
+        own.
+        """
+        path = os.path.join(self.build, "tests", "real", name)
+        if not os.path.exists(path):
+            raise Missing(f"{path} is not built: ninja -C {self.build}")
+        # On all cores: the program is one of several processes.
+        done = subprocess.run(
+            ["unshare", "-rn", *self.roost_run("--hub"), path, *words],
+            stdout=subprocess.PIPE, text=True, env=self.env, timeout=RUN_S,
+            check=False)
+        for line in done.stdout.splitlines():
+            if line.startswith(start + " "):
+                return [float(word) for word in re.findall(r"\d+", line)]
+        raise Failed(f"{name} printed no '{start}'")
 
     # ---- two programs -----------------------------------------------------
 
@@ -271,7 +300,7 @@ class Bench:
             time.sleep(0.02)
 
     def perftest(self, program, *words, wire=None, options=()):
-        """The fields of the client's last row; over memif, or over the port
+        """The fields of the client's last row; over a link, or over the port
         of a wire. options: of roost run.
         """
         self.need("ib_write_bw")

@@ -55,34 +55,13 @@ static void run_on(int cpu)
 		   "sched_setaffinity");
 }
 
-/* Open this end and connect it to that of the process behind fd. */
-static void join(struct writes_end *end, int fd, struct writes_peer *peer)
-{
-	struct ibv_device **list;
-	struct writes_peer own;
-	char ready = 0;
-	int nb;
-
-	list = ibv_get_device_list(&nb);
-	user_check(list && nb == 1, "not one device");
-	writes_open(end, list[0]);
-	ibv_free_device_list(list);
-	own = writes_tell(end);
-	user_check(write(fd, &own, sizeof(own)) == sizeof(own) &&
-			   read(fd, peer, sizeof(*peer)) == sizeof(*peer),
-		   "the other process is gone");
-	writes_connect(end, peer);
-	user_check(write(fd, &ready, 1) == 1 && read(fd, &ready, 1) == 1,
-		   "the other process is gone");
-}
-
 static int receive(int fd)
 {
 	static struct writes_end end;
 	struct writes_peer peer;
 	char byte;
 
-	join(&end, fd, &peer);
+	writes_join(&end, fd, &peer);
 	/* Until the sender ends. */
 	return read(fd, &byte, 1) == 0 ? 0 : 1;
 }
@@ -93,7 +72,7 @@ static void send_all(int fd, const struct writes *writes)
 	struct writes_peer peer;
 	double start_s;
 
-	join(&end, fd, &peer);
+	writes_join(&end, fd, &peer);
 	start_s = now_s();
 	writes_run(&end, &peer, writes);
 	printf("rate pps %.0f\n", (double)writes->count / (now_s() - start_s));

@@ -10,8 +10,11 @@ WRITES_PER_S = 100000
 PORT_WRITES_PER_S = 16000  # over a kernel's port
 SMALL_PER_S = 6000000
 TRIPS_PER_S = 600000
+READS_PER_S = 4000  # the slowest interval is not for long
+NEVER, ALWAYS = -1, 0  # a target's polls
 HEADERS_BYTES = 58  # of a packet within a message, Ethernet to ICRC
 RAW_BYTES = 4160  # of a frame with 4 KiB of payload
+HUB_ADDRESS = "198.18.0.1"
 
 # Fields of perftest's rows: size, iterations, peak, average, Mpps; and
 # size, iterations, least, most, typical.
@@ -27,10 +30,11 @@ def gbps(bench, program="ib_write_bw", mtu=4096, wire=None, options=()):
     return row[MB_S] * MB_TO_GB
 
 
-def trip_us(bench):
+def trip_us(bench, wire=None):
     """A SEND of 64 B there and one back; perftest prints half of it."""
     return 2 * bench.perftest("ib_send_lat", "-s", "64", "-n",
-                              str(bench.messages(TRIPS_PER_S)))[TYPICAL_US]
+                              str(bench.messages(TRIPS_PER_S)),
+                              wire=wire)[TYPICAL_US]
 
 
 class Row:
@@ -190,6 +194,24 @@ class Read(Row):
         return gbps(bench, "ib_read_bw"), gbps(bench)
 
 
+def read_us(bench, interval_us):
+    """Of a target that polls so often, the median."""
+    return bench.reads(interval_us, READS_PER_S)["p50"]
+
+
+class ReadOfPoller(Row):
+    """The worst interval of the target's polls, and the better extreme."""
+
+    name, title = "reads", "READ of a target that polls now and then : at best"
+    unit, cores, least, aim = "us", 2, 2.0, 1.2
+    more_is_better = False
+    intervals_us = (1, 10, 20, 50, 100, 500, 1000, 2000, 10000)
+
+    def pair(self, bench):
+        return (max(read_us(bench, interval) for interval in self.intervals_us),
+                min(read_us(bench, extreme) for extreme in (NEVER, ALWAYS)))
+
+
 class Icrc(Row):
     name, title = "icrc", "RC WRITE of 64 KiB, with ICRC : without"
     unit, cores, least, aim = "Gb/s", 2, 0.80, 0.90
@@ -209,7 +231,7 @@ class IcrcEngine(Row):
 
 class Verbs(Row):
     name = "verbs16"
-    title = "16 B WRITE by verbs and memif, both ends : the engine alone"
+    title = "16 B WRITE by verbs and a link, both ends : the engine alone"
     unit, least, aim = "ns", 2.0, 1.5
     more_is_better = False
 
@@ -295,11 +317,97 @@ class Events(Row):
         return bench.event_ratio()
 
 
+class HubFrame(Row):
+    """The daemon's part of it, the clients' parts left out."""
+
+    name, title = "hub-frame", "a 4 KiB frame through the hub : memcpy of it"
+    unit, least, aim = "ns", 3.5, 2.5
+    more_is_better = False
+    size_bytes = 4096
+
+    def pair(self, bench):
+        found = bench.hub_frame(self.size_bytes)
+        return found["ns"], found["memcpy"]
+
+
+class Attach(Row):
+    """One after another, the device opened by each."""
+
+    name, title = "attach", "at a hub, open and first QP : 20 ms"
+    unit, cores, least, aim = "ms", 2, 1.0, 0.25
+    more_is_better = False
+
+    def pair(self, bench):
+        return bench.at_hub("crowd", "attached", "-o", "20")[2] / 1e3, 20
+
+
+class Service(Row):
+    """The server's end is behind the daemon, or has the port of its own."""
+
+    name, title = "service", "WRITE of 64 KiB through roostd : own port"
+    unit, cores, least, aim = "Gb/s", 2, 0.85, 0.95
+
+    def pair(self, bench):
+        with wires.ServiceVeth(bench.build, wires.JUMBO_MTU) as wire:
+            ours = gbps(bench, wire=wire)
+        with wires.Veth(mtu=wires.JUMBO_MTU) as wire:
+            return ours, gbps(bench, wire=wire)
+
+
+class Told(Row):
+    name, title = "told", "kill -9 to DISCONNECTED at the peer : 10 ms"
+    unit, cores, least, aim = "ms", 2, 1.0, 0.25
+    more_is_better = False
+
+    def pair(self, bench):
+        return bench.at_hub("told", "told", HUB_ADDRESS, "20")[0] / 1e3, 10
+
+
+class Rss(Row):
+    """Of one that has used all of its ring."""
+
+    name, title = "rss", "a client of a hub, beyond its own memory : 8 MiB"
+    unit, cores, least, aim = "MiB", 2, 1.0, 0.5
+    more_is_better = False
+
+    def pair(self, bench):
+        return bench.at_hub("crowd", "rss", "-s", "65536", "-n", "60",
+                            "2")[0] / 1024, 8
+
+
+class DirectWrite(Bandwidth):
+    """Two clients of a hub, which get a channel of their own."""
+
+    name, title = "direct64k", "64 KiB WRITE at a hub : raw pump of 4160 B"
+
+    def pair(self, bench):
+        return (gbps(bench, wire=wires.Hub()),
+                bench.raw("pump", RAW_BYTES) * 4096 * 8 / 1e9)
+
+
+class DirectRate(Rate):
+    name, title = "direct16", "ib_write_bw of 16 B at a hub : raw pump of 64 B"
+
+    def ours(self, bench):
+        return bench.perftest("ib_write_bw", "-s", "16", "-n",
+                              str(bench.messages(SMALL_PER_S)),
+                              wire=wires.Hub())[MPPS]
+
+
+class DirectLatency(Latency):
+    name, title = "direct-trip", "64 B there and back at a hub : raw ping-pong"
+
+    def pair(self, bench):
+        return trip_us(bench, wires.Hub()), bench.raw("pong", 64) / 1e3
+
+
 ROWS = [row() for row in (
     KernelCopy, KernelIsal, Bandwidth, Rate, RateOfLists, RateOfPerftest,
     Latency, Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Tap, Appliance, Read,
-    Icrc, IcrcEngine, Verbs, ManyQps, VeryManyQps, Iteration, Iteration1k,
-    Iteration8k, Iteration16k, Loss, MoreLoss, MuchLoss, Events)]
+    ReadOfPoller, Icrc, IcrcEngine, Verbs, ManyQps, VeryManyQps, Iteration,
+    Iteration1k, Iteration8k, Iteration16k, Loss, MoreLoss, MuchLoss,
+    Events, HubFrame, Service, Attach, Told, Rss, DirectWrite, DirectRate,
+    DirectLatency)]
 
 # Instructions, counted: (name, what, case, few messages, many, unit size).
 COUNTS = (

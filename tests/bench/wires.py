@@ -107,6 +107,44 @@ class Veth(Wire):
         return self
 
 
+class ServiceVeth(Veth):
+    """The same; at the server's end the port is roostd's."""
+
+    def __init__(self, build, mtu):
+        super().__init__(mtu=mtu)
+        self.program = os.path.join(build, "apps", "roostd", "roostd")
+        self.base = f"/tmp/{self.names[0]}"
+        self.daemon = None
+
+    def roost_options(self, number):
+        return super().roost_options(number) if number else \
+            ["--service", self.base + ".sock"]
+
+    def __enter__(self):
+        super().__enter__()
+        with open(self.base + ".conf", "w", encoding="ascii") as file:
+            file.write(f"[port0]\ndevargs = {self.raw_port(0)}\n")
+        self.daemon = subprocess.Popen(
+            [*self.inside(0), self.program, "-c", self.base + ".conf",
+             "--socket", self.base + ".sock"], stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + LINK_S
+        while not os.path.exists(self.base + ".sock"):
+            if self.daemon.poll() is not None or time.monotonic() > deadline:
+                self.remove()
+                raise Failed("roostd does not start")
+            time.sleep(0.02)
+        return self
+
+    def remove(self):
+        if self.daemon is not None:
+            self.daemon.terminate()
+            self.daemon.wait()
+        for end in (".conf", ".sock"):
+            if os.path.exists(self.base + end):
+                os.remove(self.base + end)
+        super().remove()
+
+
 class XdpVeth(Veth):
     """The same with net_af_xdp at both ends."""
 
@@ -144,3 +182,17 @@ class Taps(Wire):
     def roost_options(self, number):
         return [*super().roost_options(number), "--ip",
                 f"198.18.77.{number + 1}/24"]
+
+
+class Hub:
+    """No wire: two programs at this user's hub. A pair that talks has a channel
+    of its own.
+    """
+
+    host = "localhost"
+
+    def roost_options(self, _number):
+        return ["--hub"]
+
+    def inside(self, _number):
+        return []

@@ -10,7 +10,9 @@
 #include "tests/real/user.h"
 
 #define POLLED 16
-#define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)
+#define ACCESS                                                                 \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |                    \
+	 IBV_ACCESS_REMOTE_READ)
 /* The ports of a link are active when both are there. */
 #define ACTIVE_TRIES 500u
 #define ACTIVE_PAUSE_US 10000u
@@ -78,6 +80,26 @@ void writes_connect(struct writes_end *end, const struct writes_peer *peer)
 	user_check(user_to_init(end->qp, ACCESS) == 0, "to INIT");
 	user_check(user_to_rtr(end->qp, peer->qpn, &ah, 0) == 0, "to RTR");
 	user_check(user_to_rts(end->qp, 0) == 0, "to RTS");
+}
+
+void writes_join(struct writes_end *end, int fd, struct writes_peer *peer)
+{
+	struct ibv_device **list;
+	struct writes_peer own;
+	char ready = 0;
+	int nb;
+
+	list = ibv_get_device_list(&nb);
+	user_check(list && nb == 1, "not one device");
+	writes_open(end, list[0]);
+	ibv_free_device_list(list);
+	own = writes_tell(end);
+	user_check(write(fd, &own, sizeof(own)) == sizeof(own) &&
+			   read(fd, peer, sizeof(*peer)) == sizeof(*peer),
+		   "the other process is gone");
+	writes_connect(end, peer);
+	user_check(write(fd, &ready, 1) == 1 && read(fd, &ready, 1) == 1,
+		   "the other process is gone");
 }
 
 void writes_check(const struct writes *writes)

@@ -52,6 +52,10 @@ void writes_open(struct writes_end *end, struct ibv_device *device);
 struct writes_peer writes_tell(const struct writes_end *end);
 /* Wait until the port is active, and connect. */
 void writes_connect(struct writes_end *end, const struct writes_peer *peer);
+/* Open the only device, and connect with the process behind fd, which calls
+ * this, too.
+ */
+void writes_join(struct writes_end *end, int fd, struct writes_peer *peer);
 /* Exit unless the numbers are within what is said above. */
 void writes_check(const struct writes *writes);
 /* Send them all, and see them complete. */
