@@ -28,35 +28,36 @@ class Service:
     """Its clients are at the left end of the wire."""
 
     def __init__(self, room, ips=True, sections=(), wire=None, port=(),
-                 driver="net_af_packet0", path=None, env=None):
+                 driver="net_af_packet0", path=None, env=None, end=NEAR):
         """ips: addresses of Roost's own, else those of the kernel. port:
         further lines of [port0]; sections: further lines of the file. path:
         where it listens; env: more variables for it. driver None: port says
-        what the port is.
+        what the port is. end: of the wire.
         """
         self.room = room
         self.wire = wire or Wire(room)
         self.ips = ips
         self.path = path or f"/run/{room.name}.sock"
         self.env = env
-        self.file = room.path("roostd.conf")
+        self.near = end
+        self.file = room.path(f"roostd-{end}.conf")
         room.defer(self.forget)
         lines = ["[port0]"]
         if driver:
-            lines.append(f"devargs = {driver},iface={NEAR}")
+            lines.append(f"devargs = {driver},iface={end}")
         if ips:
-            lines.append("ip = " + " ".join(prefixes(NEAR)))
+            lines.append("ip = " + " ".join(prefixes(end)))
         with open(self.file, "w", encoding="ascii") as file:
             file.write("\n".join([*lines, *port, *sections]) + "\n")
-        self.process = self.start()
+        self.process = self.start("roostd" if end == NEAR else "roostd-far")
 
     def argv(self):
         return [os.path.join(self.room.build, "apps", "roostd", "roostd"),
                 "-c", self.file, "--socket", self.path]
 
     def start(self, title="roostd"):
-        process = self.room.start(title, self.argv(), self.wire.netns[NEAR],
-                                  self.env)
+        process = self.room.start(title, self.argv(),
+                                  self.wire.netns[self.near], self.env)
         if not wait_until(lambda: os.path.exists(self.path) or
                           process.wait(0) is not None, 20):
             raise Failure("roostd does not listen")
@@ -85,7 +86,7 @@ class Service:
 
     def client(self, title, words, port=""):
         """Keyword arguments to start words behind the daemon."""
-        return {"title": title, "netns": self.wire.netns[NEAR],
+        return {"title": title, "netns": self.wire.netns[self.near],
                 "argv": self.words(words, port)}
 
     def peer(self, title, words, options=()):

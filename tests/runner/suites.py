@@ -65,7 +65,8 @@ SIM_LONG = ("sim-large", "sim-model*", "sim-soak", "sim-fates*", "sim-churn*",
             "sim-loss*")
 REAL_PART = ("link-chk", "link-events", "loopback-gid-1", "kill-pingpong-*",
              "error-third-on-link", "wire-chk")
-APPS_PART = ("hub-libfabric-*", "ucx-ucp-rc_v", "ucx-io-ud_v")
+APPS_PART = ("hub-libfabric-*", "ucx-ucp-rc_v", "ucx-io-ud_v",
+             "mpi-mpich-rdma-2")
 DOC_PART = ("lies", "links", "README")
 ASAN_PART = ("engine-resp*", "wire-parse", "sim-malformed", "sim-forged")
 TSAN_PART = ("event-channel",)
@@ -361,7 +362,7 @@ SUITES = {
                   "tests/sim")),
     "real": Suite(real, "two processes, Debian's own programs",
                   (*PLACES, "tests/real")),
-    "apps": Suite(apps, "UCX, libfabric and other programs on top of them",
+    "apps": Suite(apps, "MPI, UCX, libfabric, and what people run on them",
                   (*PLACES, "tests/real", "tests/apps")),
     "demo": Suite(demo, "two programs talk, in a fresh copy of the tree",
                   PRODUCT),

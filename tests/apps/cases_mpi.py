@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""MPI: Debian's Open MPI and MPICH, unmodified, with a program that looks at
+every byte (ranks.c), at one hub and over a wire.
+
+All ranks of a machine are started by one `roost run`. More of them than
+processors: the libraries are told to yield while they wait.
+"""
+
+import os
+
+import cases_hub
+import cases_libfabric
+from cases_sysfs import need
+from harness import Case, Failure
+from leftovers import sockets
+from process import wait_until
+from service import FAR, NEAR, Service
+from wire import TCP_ADDRESSES, Wire
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RUN_S = 100
+
+# How a library is told that ranks share processors, and to use RDMA alone.
+# What is not in UCX_TLS is not used: no shared memory, no TCP. UCX says at
+# "info" what it sends over.
+UCX = {"UCX_TLS": "rc_v,ud_v,self", "UCX_LOG_LEVEL": "info",
+       "UCX_WARN_UNUSED_ENV_VARS": "n"}
+CROWDED = {
+    "openmpi": {"OMPI_MCA_rmaps_base_oversubscribe": "1",
+                "OMPI_MCA_mpi_yield_when_idle": "1"},
+    "mpich": {"MPIR_CVAR_POLLS_BEFORE_YIELD": "1"},
+}
+# MPICH has shared memory of its own between ranks of one machine.
+RDMA = {
+    "openmpi": {**UCX, "OMPI_MCA_pml": "ucx", "OMPI_MCA_osc": "ucx"},
+    "mpich": {**UCX, "MPIR_CVAR_NOLOCAL": "1"},
+}
+OFI = {"OMPI_MCA_pml": "cm", "OMPI_MCA_mtl": "ofi", "OMPI_MCA_osc": "pt2pt",
+       "OMPI_MCA_mtl_ofi_provider_include": "verbs;ofi_rxm"}
+TWO_SIDED = ("messages", "unexpected", "collectives")
+ALL = (*TWO_SIDED, "window", "dynamic")
+
+# A remote shell: a host is a network namespace, with a name and a service of
+# its own. {roost}, {netns} and {service}: see over_wire.
+SHELL = """#!/bin/sh
+while [ "${{1#-}}" != "$1" ]; do shift; done
+shift
+exec nsenter --net=/run/netns/{netns} unshare --uts sh -c '
+hostname far; exec "$@"' sh {roost} run --service {service} -- sh -c "$*"
+"""
+
+
+def compiled(room, library):
+    """ranks.c, by this library's compiler."""
+    compiler = f"mpicc.{library}"
+    need(compiler, f"mpirun.{library}")
+    program = room.path("ranks")
+    done = room.run("compiler", [compiler, "-O2", "-w", "-o", program,
+                                 os.path.join(HERE, "ranks.c")])
+    if done.status != 0:
+        raise Failure(f"compiler: exit status {done.status}")
+    return program
+
+
+def check(room, done, ranks, parts):
+    """All parts were right, by the ranks themselves, and nobody complained."""
+    if done.status != 0:
+        raise Failure(f"mpirun: exit status {done.status}")
+    lines = [line for line in done.out().splitlines() if " right, " in line]
+    wanted = [f"{ranks} ranks: {part}: right" for part in parts]
+    if [line.split(",")[0] for line in lines] != wanted:
+        raise Failure(f"mpirun: {lines}")
+    said = [line for line in done.err().splitlines() if "UCX  INFO" not in line]
+    if said:
+        raise Failure(f"mpirun: says {said[:3]}")
+    room.note("; ".join(line.split(": ", 1)[1] for line in lines))
+
+
+def check_lanes(done):
+    """UCX's own account of what it sends over: Roost's device, and nothing
+    else between two ranks.
+    """
+    text = done.out() + done.err()
+    if "rc_verbs/roost0:1" not in text and "ud_verbs/roost0:1" not in text:
+        raise Failure("mpirun: UCX does not use roost0")
+    for other in ("posix/", "sysv/", "cma/", "tcp/"):
+        if other in text:
+            raise Failure(f"mpirun: UCX uses {other}")
+
+
+# ---- at a hub --------------------------------------------------------------
+
+def gone():
+    """The hub of the user who ran the ranks."""
+    name = f"@roost/{cases_hub.USER}/hub"
+    if not wait_until(lambda: name not in sockets(), cases_hub.HUB_END_S):
+        raise Failure("the hub stays")
+
+
+def as_user(room, library, ranks, parts, env, netns=None):
+    """All ranks of an ordinary user, who names no port. Returns mpirun, which
+    ended."""
+    program = compiled(room, library)
+    room.defer(gone)
+    # The user may not enter the folder of the tests.
+    words = room.roost("run", "--", "env", "-C", "/", f"mpirun.{library}",
+                       "-np", str(ranks), program, *parts)
+    return room.run("mpirun", cases_hub.as_user(room, words), netns,
+                    {"HOME": "/", **CROWDED[library], **env}, RUN_S)
+
+
+def plain(room, library, ranks):
+    """Nothing is said but what runs: the library chooses."""
+    done = as_user(room, library, ranks, TWO_SIDED, {})
+    check(room, done, ranks, TWO_SIDED)
+
+
+def rdma(room, library, ranks, parts):
+    done = as_user(room, library, ranks, parts, RDMA[library])
+    check(room, done, ranks, parts)
+    check_lanes(done)
+
+
+def ofi(room, ranks):
+    """Open MPI over libfabric, which takes addresses from the kernel."""
+    netns = cases_libfabric.known_to_the_kernel(room)
+    done = as_user(room, "openmpi", ranks, ALL, OFI, netns)
+    check(room, done, ranks, ALL)
+
+
+# ---- over a wire -----------------------------------------------------------
+
+def far_shell(room, service):
+    path = room.path("shell")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(SHELL.format(
+            roost=room.roost()[0], netns=service.wire.netns[FAR],
+            service=service.path))
+    os.chmod(path, 0o755)
+    return path
+
+
+LAUNCH = {
+    "openmpi": ["--allow-run-as-root", "--mca", "plm_rsh_agent", "{shell}",
+                "--host", "{near}:2,{far}:2", "-np", "4"],
+    "mpich": ["-launcher", "ssh", "-launcher-exec", "{shell}", "-hosts",
+              "{near}:2,{far}:2", "-np", "4"],
+}
+
+
+def over_wire(room, library, env, parts):
+    """Two ranks in each of two namespaces, behind a daemon each."""
+    program = compiled(room, library)
+    wire = Wire(room)
+    near, far = (Service(room, wire=wire, end=end, ips=env is not OFI,
+                         path=f"/run/{room.name}-{end}.sock")
+                 for end in (NEAR, FAR))
+    known = {"shell": far_shell(room, far), "near": TCP_ADDRESSES[NEAR],
+             "far": TCP_ADDRESSES[FAR]}
+    launch = [word.format(**known) for word in LAUNCH[library]]
+    done = room.run(**near.client("mpirun", [
+        f"mpirun.{library}", *launch, program, *parts]),
+        env={**CROWDED[library], **env}, limit_s=RUN_S)
+    check(room, done, 4, parts)
+    if env is not OFI:
+        check_lanes(done)
+
+
+CASES = [Case(f"mpi-{library}", plain, library, 4) for library in CROWDED]
+CASES += [Case(f"mpi-{library}-rdma-{ranks}", rdma, library, ranks, parts)
+          for library, ranks, parts in (
+              ("openmpi", 2, ALL), ("openmpi", 4, ALL),
+              ("openmpi", 8, TWO_SIDED), ("mpich", 2, ALL), ("mpich", 4, ALL),
+              ("mpich", 8, ALL))]
+CASES += [Case(f"mpi-openmpi-ofi-{ranks}", ofi, ranks) for ranks in (2, 4)]
+CASES += [Case(f"mpi-{library}-wire", over_wire, library, RDMA[library], ALL)
+          for library in CROWDED]
+CASES += [Case("mpi-openmpi-wire-ofi", over_wire, "openmpi", OFI, TWO_SIDED)]
