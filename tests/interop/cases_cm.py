@@ -3,6 +3,7 @@
 """Debian's programs for librdmacm: the kernel's rdma_cm over Soft-RoCE on one
 side, Roost's on the other."""
 
+import re
 import select
 import time
 
@@ -13,6 +14,9 @@ from harness import Failure
 from process import wait_until
 from world import ADDRESSES, PEERS
 
+# Programs without an option for another service than their own. All others
+# get a port of the entry's.
+FIXED = ("udaddy", "mckey")
 # (title, server, client, families); {a}: the server's address, {b}: the
 # client's, {g}: a group, {u}: the same as a GID, {f}: the family's name.
 PAIRS = [
@@ -69,27 +73,41 @@ def address(side, family):
     return ADDRESSES[side][family == 6].split("/")[0]
 
 
-def words_of(line, role, family):
+def words_of(room, line, role, family):
+    """The same port for all of the room's."""
     serving = SERVING[role]
-    return line.format(a=address(serving, family),
-                       b=address(PEERS[serving], family),
-                       g=GROUPS[family], u=UNMAPPED[family],
-                       f={4: "ip", 6: "ipv6"}[family]).split()
+    words = line.format(a=address(serving, family),
+                        b=address(PEERS[serving], family),
+                        g=GROUPS[family], u=UNMAPPED[family],
+                        f={4: "ip", 6: "ipv6"}[family]).split()
+    return words if words[0] in FIXED else [*words, "-p", str(room.port)]
 
 
-def guest_listens(room, world):
-    """The kernel has a listening id, or members of a group."""
+def listening(row, words):
+    """A row of rdma-resource(8): a listening id of the program, or one that
+    is a member of a group.
+    """
+    if f" comm {words[0]} " not in f"{row} ":
+        return False
+    if words[0] in FIXED:
+        return " state LISTEN " in row or " ps UDP " in row
+    return " state LISTEN " in row and \
+        re.search(rf" src-addr \S+:{words[-1]}\b", row) is not None
+
+
+def guest_listens(room, world, words):
     seen = GuestProcess(world.guest, "listening",
                         ["rdma", "resource", "show", "cm_id"], room.logs)
     seen.wait(RUN_S)
-    return "LISTEN" in seen.out() or "UDP" in seen.out()
+    return any(listening(row, words) for row in seen.out().splitlines())
 
 
 def serve(room, world, role, words, polls=False):
-    """polls: the server does not sleep while it waits."""
+    """words: of words_of(). polls: the server does not sleep while it waits.
+    """
     server = world.start(room, SERVING[role], "server", words)
     if SERVING[role] == "rxe":
-        ready = wait_until(lambda: guest_listens(room, world) or
+        ready = wait_until(lambda: guest_listens(room, world, words) or
                            server.wait(0) is not None, RUN_S, 0.2)
         # Members of a group are there a little before they have joined it.
         time.sleep(1)
@@ -108,9 +126,10 @@ def check(process):
 
 
 def pair(room, world, role, server_line, client_line, family):
-    server = serve(room, world, role, words_of(server_line, role, family))
+    server = serve(room, world, role,
+                   words_of(room, server_line, role, family))
     client = world.start(room, PEERS[SERVING[role]], "client",
-                         words_of(client_line, role, family))
+                         words_of(room, client_line, role, family))
     finish(room, client, server)
     check(client)
     check(server)
@@ -121,11 +140,11 @@ def stream(room, world, role, server_line, client_line, family):
     early comes again. One whose poll finds the last data and the server's end
     at once takes the POLLHUP for an error, and makes it its exit status.
     """
-    server = serve(room, world, role, words_of(server_line, role, family),
-                   polls=True)
+    server = serve(room, world, role,
+                   words_of(room, server_line, role, family), polls=True)
     for attempt in range(STREAM_TRIES):
         client = world.start(room, PEERS[SERVING[role]], f"client-{attempt}",
-                             words_of(client_line, role, family))
+                             words_of(room, client_line, role, family))
         room.finish(client)
         if client.status in (0, select.POLLHUP) or server.wait(0) is not None:
             break
@@ -152,10 +171,10 @@ def unhurried(room, world, role, *lines):
 
 def times(room, world, role):
     """Many connections at once; the server stays."""
-    serve(room, world, role, ["cmtime", "-c", str(CONNECTIONS)])
+    line = f"cmtime -c {CONNECTIONS}"
+    serve(room, world, role, words_of(room, line, role, 4))
     client = world.start(room, PEERS[SERVING[role]], "client",
-                         words_of(f"cmtime -s {{a}} -c {CONNECTIONS}", role,
-                                  4))
+                         words_of(room, line + " -s {a}", role, 4))
     finish(room, client)
     check(client)
 

@@ -37,9 +37,9 @@ def bulk(room, world, role):
 
 def connected(room, world, role, *lines):
     server = cases_cm.serve(room, world, role,
-                            cases_cm.words_of(lines[0], role, 4))
+                            cases_cm.words_of(room, lines[0], role, 4))
     return server, world.start(room, PEERS[SERVING[role]], "client",
-                               cases_cm.words_of(lines[1], role, 4))
+                               cases_cm.words_of(room, lines[1], role, 4))
 
 
 def bulk_connected(room, world, role):
