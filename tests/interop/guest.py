@@ -103,6 +103,7 @@ class Guest:
         self.processes = {}
         self.answers = queue.Queue()
         self.lock = threading.Lock()
+        self.asking = threading.Lock()
         initramfs = os.path.join(logs, "initramfs")
         kernel.write_initramfs(image, initramfs, modules)
         append = f"{append} roost.logs={shared}"
@@ -179,8 +180,9 @@ class Guest:
         return number
 
     def listens(self, port):
-        self.tell(do="listens", port=port)
-        return self.answers.get(timeout=30).get("listens", False)
+        with self.asking:
+            self.tell(do="listens", port=port)
+            return self.answers.get(timeout=30).get("listens", False)
 
     def close(self):
         self.qemu.kill()

@@ -4,15 +4,19 @@
 """What the programs of this folder make of an entry that fails, without a
 guest: its second attempt, and what a report says of it."""
 
+import concurrent.futures
 import contextlib
 import copy
 import io
 import json
 import os
+import queue
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -26,6 +30,7 @@ from guest import Guest, GuestProcess  # noqa: E402
 from harness import Case, Failure  # noqa: E402
 
 LOGS = "interop-logs"
+SLOW_PORT = 21001
 
 
 class World:
@@ -131,6 +136,23 @@ class Start(unittest.TestCase):
             self.assertEqual(server.wait(0), 127)
             self.assertIn("No such file or directory: '/no/such/program'",
                           server.err())
+
+    def test_each_thread_gets_its_own_answer(self):
+        guest = Unbooted()
+        guest.answers = queue.Queue()
+        guest.asking = threading.Lock()
+
+        def tell(do, port):
+            guest.answers.put({do: port == SLOW_PORT})
+            if port == SLOW_PORT:
+                time.sleep(0.3)
+
+        guest.tell = tell
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            slow = pool.submit(guest.listens, SLOW_PORT)
+            time.sleep(0.1)
+            quick = pool.submit(guest.listens, SLOW_PORT + 1)
+        self.assertEqual((slow.result(), quick.result()), (True, False))
 
     def test_a_guest_is_reniced_before_its_next_program(self):
         guest = Unbooted()
