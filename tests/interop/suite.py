@@ -30,12 +30,14 @@ class Suite:
     """A program of this folder."""
 
     def __init__(self, name, usage, entries, programs, world, lines,
-                 logs="interop-logs"):
-        """name: of the program, as "rxe"; entries: of entry.Entry or the
-        like; programs: that have to be installed; world: a function of (image,
-        build, env) that gives what entries get as their first argument, with
-        boot() and close(); lines: a function of (results, release) that gives
-        the text of doc/interop.md; logs: their folder in the build tree.
+                 logs="interop-logs", cases=list):
+        """name: of the program, as "rxe", with the option that chooses this
+        suite of it, if any; entries: of entry.Entry or the like; programs: that
+        have to be installed; world: a function of (image, build, env) that
+        gives what cases get as their first argument, with boot() and close();
+        lines: a function of (results, release) that gives the text of
+        doc/interop.md; logs: their folder in the build tree; cases: a function
+        of entries that gives what is run.
         """
         self.name = f"tests/interop/{name}"
         self.short = name
@@ -45,6 +47,7 @@ class Suite:
         self.world = world
         self.lines = lines
         self.logs = logs
+        self.cases = cases
 
     def parse_args(self):
         parser = argparse.ArgumentParser(
@@ -53,6 +56,8 @@ class Suite:
         parser.add_argument("--write")
         parser.add_argument("--once", action="store_true")
         parser.add_argument("--list", action="store_true")
+        for option in self.short.split()[1:]:
+            parser.add_argument(option, action="store_true")
         parser.add_argument("patterns", nargs="*")
         return parser.parse_args()
 
@@ -109,16 +114,16 @@ class Suite:
                       "marks, not in /tmp, which is the run's own",
                       file=sys.stderr)
                 return 2
-        return self.report(args, entries, image, build)
+        return self.report(args, self.cases(entries), image, build)
 
-    def report(self, args, entries, image, build):
+    def report(self, args, cases, image, build):
         shutil.rmtree(os.path.join(build, self.logs), ignore_errors=True)
         os.makedirs(os.path.join(build, self.logs))
         env = program_env()
         world = self.world(image, build, env)
         try:
             world.boot()
-            results = run(entries, world, build, env, self.logs, args.once)
+            results = run(cases, world, build, env, self.logs, args.once)
             if args.write and not args.patterns:
                 table.write(args.write, self.short,
                             self.lines(results, image.release))
@@ -135,23 +140,23 @@ def skip_all(why):
     return 0
 
 
-def run(entries, world, build, env, logs, once):
+def run(cases, world, build, env, logs, once):
     """logs: the world's, which its guests may write; those of second attempts
-    are in its folder AGAIN. Returns entry: (outcome, text).
+    are in its folder AGAIN. Returns case: (outcome, text).
     """
-    for entry in entries:
-        entry.args = (world, *entry.args)
+    for case in cases:
+        case.args = (world, *case.args)
 
-    def run_one(number, entry, again):
+    def run_one(number, case, again):
         begin = time.monotonic()
         if again:
             Guest.nice = AGAIN_NICE
         outcome, text, notes = harness.run_case(
-            entry, build, number, env,
+            case, build, number, env,
             os.path.join(logs, AGAIN) if again else logs)
         return outcome, text, [*notes, f"{time.monotonic() - begin:.1f} s"]
 
-    return attempts.run_all(entries, run_one, once)
+    return attempts.run_all(cases, run_one, once)
 
 
 def program_env():

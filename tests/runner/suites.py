@@ -191,10 +191,10 @@ def long_cases(_part):
 def interop(_part):
     build(BUILD)
     tally = Tally()
-    for program in ("rxe", "vfio"):
+    for program, *options in (("rxe",), ("rxe", "--shared"), ("vfio",)):
         path = os.path.join(TOP, "tests", "interop", program)
-        tally.add(run_tap([path, "--build", BUILD, *attempt_options],
-                          f"{program}/", show=True))
+        tally.add(run_tap([path, *options, "--build", BUILD, *attempt_options],
+                          "".join([program, *options]) + "/", show=True))
     return tally
 
 
