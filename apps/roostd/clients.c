@@ -91,13 +91,16 @@ void roostd_port_finish(struct roostd_port *port, struct roostd_client *c)
 	LIST_INSERT_HEAD(&port->gone, c, all);
 }
 
-static bool has_left_frames(const struct roostd_client *c)
+static bool has_left_frames(const struct roostd_port *port,
+			    const struct roostd_client *c)
 {
-	return roostd_client_has_frames(c) || roostd_introduce_waits(c);
+	return roostd_client_has_frames(c) ||
+	       roost_switch_keeps(port->sw, c->slot) ||
+	       roostd_introduce_waits(c);
 }
 
 /* A program may end right after it has answered: its last frames are moved
- * before it is gone, also where a receiver takes its time.
+ * before it is gone, also where a receiver or the port takes its time.
  */
 void roostd_port_drop(struct roostd_port *port, struct roostd_client *c,
 		      const char *why)
@@ -111,7 +114,7 @@ void roostd_port_drop(struct roostd_port *port, struct roostd_client *c,
 	if (!why && c->leaves_ns == 0)
 		roostd_introduce_leave(port, c);
 	if (why || c->leaves_ns != 0 || c->slot == ROOST_CLIENT_NONE ||
-	    port->by_slot[c->slot] != c || !has_left_frames(c)) {
+	    port->by_slot[c->slot] != c || !has_left_frames(port, c)) {
 		roostd_port_finish(port, c);
 		return;
 	}
@@ -126,7 +129,7 @@ void roostd_port_drop(struct roostd_port *port, struct roostd_client *c,
 void roostd_port_go_on_leaving(struct roostd_port *port,
 			       struct roostd_client *c)
 {
-	if (port->now_ns >= c->leaves_ns || !has_left_frames(c))
+	if (port->now_ns >= c->leaves_ns || !has_left_frames(port, c))
 		roostd_port_finish(port, c);
 }
 

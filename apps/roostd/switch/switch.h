@@ -107,6 +107,15 @@ void roost_switch_client_limit(struct roost_switch *sw, uint16_t client,
 			       const struct roost_client_conf *conf,
 			       uint64_t now_ns);
 
+/* True if the port has not taken all frames of the client yet. */
+static inline bool roost_switch_keeps(const struct roost_switch *sw,
+				      uint16_t client)
+{
+	const struct roost_fair_queue *q = sw->fair.queues[client];
+
+	return q && q->nb > 0;
+}
+
 /*
  * A client died, or left: its peers are told, from the next roost_switch_run()
  * on, its frames are discarded, and its lease ends.

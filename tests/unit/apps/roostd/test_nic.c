@@ -174,13 +174,46 @@ static void nic__a_full_port_loses_nothing(void **state)
 	fake.is_full = false;
 	pump();
 	assert_int_equal(fake.nb_sent, 10);
-	/* What is left when the client dies has no receiver. */
-	fake.is_full = true;
+	c_close(&a);
+}
+
+/* The daemon sees the end of the client and its frame in the same round. */
+static void nic__last_frame_of_who_goes(void **state)
+{
+	struct roost_sw_frame frame;
+
+	c_attach(&a);
 	frame = between(&a, true);
 	c_publish(&a, &frame);
-	pump();
 	c_close(&a);
-	assert_int_equal(fake.nb_discarded, 1);
+	assert_int_equal(fake.nb_sent, 1);
+	assert_int_equal(fake.nb_discarded, 0);
+	pump();
+	assert_int_equal(port.nb_clients, 0);
+}
+
+static void nic__who_goes_waits_for_a_full_port(void **state)
+{
+	struct roost_sw_frame frame;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		c_attach(&a);
+		fake.is_full = true;
+		frame = between(&a, true);
+		c_publish(&a, &frame);
+		pump();
+		c_close(&a);
+		assert_int_equal(fake.nb_discarded, 0);
+		now_ns += 900 * MS;
+		fake.is_full = i == 1;
+		pump();
+		assert_int_equal(fake.nb_sent, 1);
+		/* But not for ever. */
+		now_ns += 101 * MS;
+		pump();
+		assert_int_equal(fake.nb_discarded, i);
+		assert_int_equal(port.nb_clients, 0);
+	}
 	fake.is_full = false;
 }
 
@@ -273,6 +306,8 @@ int main(void)
 		TEST(nic__frames_go_out_and_come_in),
 		TEST(nic__the_host_has_what_is_no_roce),
 		TEST(nic__a_full_port_loses_nothing),
+		TEST(nic__last_frame_of_who_goes),
+		TEST(nic__who_goes_waits_for_a_full_port),
 		TEST(nic__it_sleeps_until_something_is_due),
 		TEST(nic__it_sleeps_until_a_rate_allows_the_next_frame),
 		TEST(nic__it_ends_with_clients),
