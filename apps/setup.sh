@@ -22,7 +22,7 @@ rdmacm-utils perftest infiniband-diags strace valgrind man-db codespell
 shellcheck abigail-tools"
 # And the programs of the suite apps, with what compiles their tests.
 packages_apps="libfabric-bin libucx0 ucx-utils openmpi-bin libopenmpi-dev mpich
-libmpich-dev"
+libmpich-dev qperf fio iperf3 curl gdb"
 # And those of the suite interop, which runs when it is asked for.
 packages_interop="qemu-system-x86 busybox-static pciutils"
 # For all rows of tests/bench/run.
