@@ -110,14 +110,16 @@ class Cable:
 
 
 class Ear:
-    """A capture of what passes an interface, both ways."""
+    """A capture of what passes an interface, both ways, and the filter lets
+    through.
+    """
 
-    def __init__(self, cable, end, iface):
-        self.path = cable.room.path(f"{end}-{iface}.pcapng")
+    def __init__(self, cable, end, iface, name="", words=()):
+        self.path = cable.room.path(f"{end}-{iface}{name}.pcapng")
         self.process = cable.room.start(
-            f"dumpcap-{end}-{iface}",
-            ["dumpcap", "-q", "-B", "64", "-i", iface, "-s", "200", "-w",
-             self.path], netns=cable.netns[end])
+            f"dumpcap-{end}-{iface}{name}",
+            ["dumpcap", "-q", "-B", "64", "-i", iface, "-s", "200", *words,
+             "-w", self.path], netns=cable.netns[end])
         wait_for_capture(self.process)
 
     def stop(self):
@@ -129,15 +131,15 @@ class Ear:
                           "frame.number").split())
 
 
-def check_frames(on_cable, on_twins):
+def check_frames(roce_on_cable, others_on_cable, on_twins):
     """RoCE is on the cable and not at the twins, where the kernels are; and no
     kernel complains of it.
     """
     roce = f"udp.dstport == {ROCE_PORT}"
-    seen = on_cable.count(f"{roce} && !icmp && !icmpv6")
+    seen = roce_on_cable.count(f"{roce} && !icmp && !icmpv6")
     if seen < 100:
         raise Failure(f"{seen} RoCE packets on the cable")
-    unreachable = on_cable.count("icmp.type == 3 || icmpv6.type == 1")
+    unreachable = others_on_cable.count("icmp.type == 3 || icmpv6.type == 1")
     if unreachable:
         raise Failure(f"{unreachable} times destination unreachable")
     for ear in on_twins:
@@ -152,7 +154,10 @@ def perftest(room):
     while it runs, ping and TCP both ways.
     """
     cable = Cable(room)
-    on_cable = Ear(cable, "left", "cable")
+    # tshark needs minutes for all of millions of packets.
+    roce = f"udp dst port {ROCE_PORT}"
+    on_cable = [Ear(cable, "left", "cable", "-roce", ("-f", roce, "-c", "999")),
+                Ear(cable, "left", "cable", "-others", ("-f", f"not {roce}"))]
     port = room.next_port()
     words = ["stdbuf", "-oL", "ib_write_bw", "-F", "-D", "20", "-p", str(port)]
     server = room.start(**cable.start("left", "server", words))
@@ -173,9 +178,9 @@ def perftest(room):
         room.finish(process)
         if process.status != 0:
             raise Failure(f"{process.title}: exit status {process.status}")
-    for ear in (on_cable, *on_twins):
+    for ear in (*on_cable, *on_twins):
         ear.stop()
-    check_frames(on_cable, on_twins)
+    check_frames(*on_cable, on_twins)
     rate = re.findall(r"^ 65536 +\d+ +\S+ +(\S+)", client.out(), re.M)
     if not rate or float(rate[0]) <= 0:
         raise Failure("ib_write_bw moved nothing")
