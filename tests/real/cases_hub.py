@@ -62,6 +62,15 @@ def hub(room, *words):
     return room.roost("run", "--hub", "--", *words)
 
 
+def last_ack(room):
+    room.defer(gone)
+
+    def end(title, words):
+        return {"title": title, "argv": hub(room, *words)}
+
+    cases_rdmacm.last_ack(room, end, end, ADDRESS, 20)
+
+
 def imports(room):
     """One program has the device and the regions, another one imports them."""
     room.defer(gone)
@@ -238,6 +247,7 @@ CASES += [
     Case("hub-16-pairs-send", pairs, ["ib_send_bw", "-F", "-x", "1", "-n",
                                       "200", "-s", "65536"]),
     Case("hub-64-attached", attached),
+    Case("hub-last-ack", last_ack),
     Case("hub-import", imports),
     Case("import-without-a-hub", imports_nothing),
     Case("hub-killed", killed),

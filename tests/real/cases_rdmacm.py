@@ -235,6 +235,17 @@ def ece(room):
     pair(room, f"{program} server {{a}}", f"{program} client {{a}}", 4)
 
 
+def last_ack(room, server_end, client_end, address, rounds):
+    """The server ends by _exit(2) the moment it has the client's message."""
+    program = os.path.join(room.build, "tests", "real", "last_ack")
+    words = [address, str(rounds)]
+    server = room.start(**server_end("server", [program, "server", *words]))
+    client = room.run(**client_end("client", [program, "client", *words]))
+    room.finish(server)
+    check(client)
+    check(server)
+
+
 def need(run):
     """The programs are Debian's package rdmacm-utils."""
     def case(room, *args):

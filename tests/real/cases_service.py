@@ -366,6 +366,14 @@ def refused_files(room):
             raise Failure(f"{name}: {done.status}: {done.err()}")
 
 
+def last_ack(room, server_near):
+    service = Service(room)
+    ends = (service.client, service.peer)
+    cases_rdmacm.last_ack(room, *(ends if server_near else reversed(ends)),
+                          ADDRESSES[NEAR if server_near else FAR][0],
+                          20 if server_near else 3)
+
+
 PERFTEST = (
     ("write", ["ib_write_bw", "-s", "65536", "-n", "500"]),
     ("read", ["ib_read_bw", "-s", "65536", "-n", "200"]),
@@ -389,6 +397,8 @@ CASES += [Case(f"service-{name}-{side}", perftest, words, near)
 CASES += [Case(f"service-{name}-v{family}-{side}", rdmacm, server, client,
                family, near)
           for name, server, client in RDMACM for family in (4, 6)
+          for side, near in SIDES]
+CASES += [Case(f"service-last-ack-{side}", last_ack, near)
           for side, near in SIDES]
 CASES += [Case(f"service-mcast-v{family}-{side}", mcast, family, near)
           for family in (4, 6) for side, near in SIDES]

@@ -340,8 +340,8 @@ static void state__nothing_overtakes_what_is_owed(void **state)
 	sim_free(sim);
 }
 
-/* The acknowledgement leaves together with the reply that a polling program
- * posts at once.
+/* The acknowledgement of a WRITE leaves together with what a program that polls
+ * its memory posts at once.
  */
 static void state__reply_and_answer_leave_together(void **state)
 {
@@ -349,13 +349,14 @@ static void state__reply_and_answer_leave_together(void **state)
 	struct sim_qp *a, *b;
 
 	sim_pair(sim, NULL, &a, &b);
-	sim_recv(b, 10);
 	sim_recv(a, 10);
-	sim_send(a, 10);
+	sim_send_msg(a, &(struct sim_msg){ .opcode = ROOST_WR_WRITE,
+					   .flags = ROOST_SEND_SIGNALED,
+					   .nb_sges = 1,
+					   .sge_len_bytes = { 10 } });
 	iterate_once(sim, SIM_A);
 	sim->now_ns += 10 * SIM_US;
 	iterate_once(sim, SIM_B);
-	sim_expect_recv(b, 0, ROOST_WC_SUCCESS);
 	assert_int_equal(sim->link.nb_log[SIM_B], 0);
 	sim_send(b, 10);
 	iterate_once(sim, SIM_B);

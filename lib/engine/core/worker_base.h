@@ -52,6 +52,10 @@ struct roost_worker {
 	int tx_left; /* frames, in the current phase */
 	uint32_t flush_left;
 	bool no_mbufs; /* an allocation failed */
+	/* There are receive completions whose acknowledgements the ports have
+	 * not taken: nothing is published until they have.
+	 */
+	bool acks_first;
 	/* One for each port; ROOST_TX_LOOPBACK: loopback frames. */
 	struct roost_tx_fill txq[ROOST_TX_QUEUES];
 	TAILQ_HEAD(, roost_cq_part) dirty_cqs;

@@ -333,7 +333,8 @@ static void send_by(struct roost_worker *w, unsigned int phase, uint32_t queues)
 static int send_phase(struct roost_worker *w, unsigned int phase, int budget)
 {
 	struct roost_sched *s = roost_sched_of(w);
-	uint32_t queues = waiting(w, phase);
+	uint32_t queues = waiting(w, phase) &
+			  (phase == ROOST_PHASE_ACKS ? ~0u : ~s->behind);
 	uint32_t first = queues & ~0u << s->first_queue;
 
 	w->tx_left = budget;
@@ -347,8 +348,9 @@ static uint32_t wanted(const struct roost_worker *w)
 {
 	const struct roost_sched *s = roost_sched_of_const(w);
 
-	return s->due | waiting(w, ROOST_PHASE_RESPONSES) |
-	       waiting(w, ROOST_PHASE_REQUESTS);
+	return s->due | ((waiting(w, ROOST_PHASE_RESPONSES) |
+			  waiting(w, ROOST_PHASE_REQUESTS)) &
+			 ~s->behind);
 }
 
 /* Responses and requests share the budget of an iteration: if both wait, the
@@ -390,7 +392,7 @@ unsigned int roost_ready_send(struct roost_worker *w)
 	/* The two usual cases: only requests by the first port's queue, or only
 	 * acknowledgements.
 	 */
-	if (s->waiting == of_port) {
+	if (s->waiting == of_port && !s->behind) {
 		send_requests(w, 0);
 	} else if (s->waiting == 1u << ROOST_READY(ROOST_PHASE_ACKS, 0)) {
 		w->tx_left = ROOST_ACK_BUDGET;

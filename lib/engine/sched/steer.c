@@ -28,8 +28,15 @@
 struct roost_steer {
 	/* For this worker's QPs, from the other workers. */
 	struct rte_ring *frames;
-	/* Frames of workers without a TX queue; in the first worker only. */
+	/* Frames of workers without a TX queue, and how many were ever lent and
+	 * how many of them the port has; in the first worker only.
+	 */
 	struct rte_ring *lent[ROOST_DEV_PORTS_MAX];
+	_Atomic uint32_t nb_lent[ROOST_DEV_PORTS_MAX];
+	_Atomic uint32_t nb_sent[ROOST_DEV_PORTS_MAX];
+	uint32_t nb_taken[ROOST_DEV_PORTS_MAX]; /* the first worker's own */
+	/* nb_lent after this worker's last frame. */
+	uint32_t last_lent[ROOST_DEV_PORTS_MAX];
 	/* Frames by their worker, while a burst is sorted. */
 	uint16_t nb_sorted[ROOST_DEV_WORKERS_MAX];
 	struct rte_mbuf *sorted[ROOST_DEV_WORKERS_MAX][ROOST_RX_BURST];
@@ -229,6 +236,7 @@ static unsigned int take_lent(struct roost_worker *w, unsigned int port_index)
 				      (unsigned int)(fill->len - fill->count),
 				      NULL);
 	fill->count = (uint16_t)(fill->count + n);
+	sched->steer->nb_taken[port_index] += n;
 	return n;
 }
 
@@ -250,12 +258,41 @@ unsigned int roost_steer_receive(struct roost_worker *w)
 uint16_t roost_steer_lend(struct roost_worker *w, unsigned int port_index,
 			  struct rte_mbuf **frames, uint16_t n)
 {
-	unsigned int taken = rte_ring_mp_enqueue_burst(
-		roost_sched_of(w->dev->workers[0])->steer->lent[port_index],
-		(void *const *)frames, n, NULL);
+	struct roost_steer *to = roost_sched_of(w->dev->workers[0])->steer;
+	struct roost_steer *s = roost_sched_of(w)->steer;
+	unsigned int taken;
 
+	/* Before the frames are lent: nb_sent never overtakes it. */
+	s->last_lent[port_index] =
+		atomic_fetch_add(&to->nb_lent[port_index], n) + n;
+	taken = rte_ring_mp_enqueue_burst(to->lent[port_index],
+					  (void *const *)frames, n, NULL);
+	if (taken < n)
+		atomic_fetch_sub(&to->nb_lent[port_index], n - taken);
 	kick(w->dev, 0);
 	return (uint16_t)taken;
+}
+
+void roost_steer_sent(struct roost_worker *w, unsigned int port_index)
+{
+	struct roost_steer *s = roost_sched_of(w)->steer;
+
+	atomic_store_explicit(&s->nb_sent[port_index], s->nb_taken[port_index],
+			      memory_order_release);
+}
+
+bool roost_steer_is_lending(const struct roost_worker *w,
+			    unsigned int port_index)
+{
+	const struct roost_sched *sched = roost_sched_of_const(w);
+	const struct roost_steer *to =
+		roost_sched_of(w->dev->workers[0])->steer;
+	uint32_t sent = atomic_load_explicit(&to->nb_sent[port_index],
+					     memory_order_acquire);
+
+	/* The second: frames that found no room were counted, too. */
+	return (int32_t)(sent - sched->steer->last_lent[port_index]) < 0 &&
+	       sent != atomic_load(&to->nb_lent[port_index]);
 }
 
 bool roost_steer_has_work(const struct roost_worker *w)

@@ -55,6 +55,14 @@ unsigned int roost_steer_receive(struct roost_worker *w);
 uint16_t roost_steer_lend(struct roost_worker *w, unsigned int port_index,
 			  struct rte_mbuf **frames, uint16_t n);
 
+/* The port has all frames that the first worker had taken. Called by that
+ * worker.
+ */
+void roost_steer_sent(struct roost_worker *w, unsigned int port_index);
+/* True if the port may not have a frame that the worker lent. */
+bool roost_steer_is_lending(const struct roost_worker *w,
+			    unsigned int port_index);
+
 /* True if there is a frame to take. Thread: any. */
 bool roost_steer_has_work(const struct roost_worker *w);
 

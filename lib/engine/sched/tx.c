@@ -103,6 +103,8 @@ void roost_tx_flush(struct roost_worker *w, unsigned int port_index)
 	count = (uint16_t)(count - sent);
 	w->txq[port_index].count = count;
 	memmove(q->frames, q->frames + sent, count * sizeof(q->frames[0]));
+	if (count == 0 && w->index == 0 && roost_sched_of(w)->steer)
+		roost_steer_sent(w, port_index);
 }
 
 bool roost_tx_stays_full(struct roost_worker *w, unsigned int queue)

@@ -203,8 +203,8 @@ bool roost_worker_has_more(const struct roost_worker *w)
 {
 	const struct roost_sched *s = roost_sched_of_const(w);
 
-	if (s->waiting != 0 || s->rung || !TAILQ_EMPTY(&s->flush_qps) ||
-	    roost_worker_has_work(w))
+	if (s->waiting != 0 || s->rung || w->acks_first ||
+	    !TAILQ_EMPTY(&s->flush_qps) || roost_worker_has_work(w))
 		return true;
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
 		if (w->txq[p].count != 0)
@@ -352,6 +352,8 @@ static inline enum roost_left look_back(struct roost_worker *w)
 		left = roost_ready_left(w);
 	else
 		s->first_phase = ROOST_PHASE_ACKS;
+	if (left == ROOST_LEFT_NOTHING && w->acks_first)
+		left = ROOST_LEFT_BLOCKED;
 	if (s->timers_left || s->rung || w->txq[ROOST_TX_LOOPBACK].count != 0 ||
 	    !TAILQ_EMPTY(&s->flush_qps))
 		return ROOST_LEFT_MORE;
@@ -359,6 +361,31 @@ static inline enum roost_left look_back(struct roost_worker *w)
 		if (left == ROOST_LEFT_NOTHING && w->txq[p].count != 0)
 			return ROOST_LEFT_BLOCKED;
 	return left;
+}
+
+/*
+ * What a program has received it may act upon, even by its end: a receive
+ * completion is published when the port has the acknowledgement, so that no
+ * peer waits for one from a program that is gone. Ports that send nothing for
+ * now hold nothing back, nor do events, which other threads wait for.
+ */
+static __rte_noinline void publish_acked(struct roost_worker *w)
+{
+	struct roost_sched *s = roost_sched_of(w);
+
+	s->behind = 0;
+	w->acks_first = false;
+	for (unsigned int p = 0; p < w->dev->nb_ports; p++) {
+		if (w->dev->ports[p].state != ROOST_PORT_ACTIVE)
+			continue;
+		if (w->txq[p].count != 0 || (s->due >> p & 1) != 0)
+			s->behind |= 1u << p;
+		else if (s->steer && roost_steer_is_lending(w, p))
+			w->acks_first = true;
+	}
+	w->acks_first |= s->behind != 0;
+	if (!w->acks_first || !TAILQ_EMPTY(&w->held_events))
+		roost_worker_publish(w);
 }
 
 /* Send due answers and requests that may go, and publish. Returns the number of
@@ -372,17 +399,19 @@ static inline unsigned int send_out(struct roost_worker *w)
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
 		if (w->txq[p].count != 0)
 			roost_tx_flush(w, p);
-	publish(w);
+	if (w->acks_first)
+		publish_acked(w);
+	else
+		publish(w);
 	w->flush_left = ROOST_FLUSH_ALL;
 	atomic_store_explicit(&s->left, look_back(w), memory_order_relaxed);
 	return work;
 }
 
 /*
- * Answers wait for the next iteration, unless packets come as a stream. A
- * program that polls gets the message first; its reply, if any, and this
- * device's acknowledgement leave in one burst. So a peer does not get an
- * acknowledgement from a program that died before it could reply.
+ * Answers wait for the next iteration, so that there is one for all that comes
+ * until then, unless packets come as a stream, or a program waits for a receive
+ * completion.
  */
 unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 {
@@ -399,7 +428,7 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 		work += roost_steer_receive(w);
 	if (w->txq[ROOST_TX_LOOPBACK].count != 0)
 		work += receive_loopback(w);
-	if (work >= STREAM_PKTS)
+	if (work >= STREAM_PKTS || w->acks_first)
 		roost_ready_due(w);
 	work += run_timers(w);
 	/* Most polls find nothing. */
@@ -415,7 +444,8 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 	if (!rte_ring_empty(s->raw))
 		work += roost_tx_raw_frames(w);
 	/* The application may go on while the port is written to. */
-	publish(w);
+	if (!w->acks_first)
+		publish(w);
 	return work + send_out(w);
 }
 

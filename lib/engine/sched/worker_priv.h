@@ -113,6 +113,10 @@ struct roost_sched {
 	struct roost_steer *steer;  /* NULL: there is no other worker */
 	uint32_t waiting; /* lists that are not empty: 1 << ROOST_READY() */
 	uint32_t due;     /* lists of ACKS that have a last_due */
+	/* Ports that have to take acknowledgements, and nothing else before:
+	 * receive completions wait for them (roost_worker.acks_first).
+	 */
+	uint32_t behind;
 	/* The phase and queue that come first; changed after each iteration
 	 * that leaves work behind.
 	 */

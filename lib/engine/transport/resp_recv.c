@@ -83,6 +83,7 @@ void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 	}
 	cq = roost_recv_cq(qp);
 	place = roost_cq_push(w, cq, &cqe);
+	w->acks_first |= roost_qp_is_reliable(qp);
 	if (qp->resp.recv_srq) {
 		roost_recv_release(qp);
 	} else {
