@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The Roost authors
-"""Tools that people have: qperf, fio, iperf3 and curl over rsockets, and
-programs inside valgrind and gdb. Both ends at one hub.
+"""Tools that people have: qperf, fio, iperf3 and curl over rsockets, pyverbs,
+and programs inside valgrind and gdb. Both ends at one hub.
 """
 
 import filecmp
 import json
 import os
 import re
+import subprocess
 import time
 
 import cases_hub
 from cases_hub import ADDRESS, hub
 from cases_rsocket import preload
 from cases_sysfs import need
-from harness import Case, Failure
+from harness import Case, Failure, Skip
 from process import wait_for_listener, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -184,6 +185,26 @@ def web(room):
         os.remove(target)
 
 
+# ---- pyverbs ---------------------------------------------------------------
+
+def pyverbs(room):
+    """Debian's Python, whose packages pyverbs is among."""
+    python = "/usr/bin/python3"
+    if subprocess.run([python, "-c", "import pyverbs"], check=False,
+                      capture_output=True).returncode:
+        raise Skip("python3-pyverbs is not installed")
+    room.defer(cases_hub.gone)
+    port = str(room.next_port())
+    ends = []
+    for title in ("server", "client"):
+        ends.append(room.start(title, hub(
+            room, python, os.path.join(HERE, "pyverbs_pair.py"), title,
+            ADDRESS, port)))
+        if title == "server":
+            says(ends[0], "listening")
+    ended_well(*ends)
+
+
 # ---- inside other programs -------------------------------------------------
 
 PINGPONG = ("ibv_rc_pingpong", "-g", "1", "-c", "-e", "-n", "20")
@@ -228,6 +249,7 @@ CASES += [
     Case("fio-killed", fio_kill),
     Case("rsocket-iperf3", iperf),
     Case("rsocket-curl", web),
+    Case("pyverbs-pair", pyverbs),
     Case("valgrind-pingpong", valgrind),
     Case("gdb-pingpong", gdb),
 ]
