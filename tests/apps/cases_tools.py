@@ -250,6 +250,8 @@ CASES += [
     Case("rsocket-iperf3", iperf),
     Case("rsocket-curl", web),
     Case("pyverbs-pair", pyverbs),
-    Case("valgrind-pingpong", valgrind),
+    # valgrind runs one thread of a process at a time, and the QP's retries are
+    # half a second.
+    Case("valgrind-pingpong", valgrind, alone=True),
     Case("gdb-pingpong", gdb),
 ]
