@@ -244,8 +244,9 @@ def gdb(room):
 
 
 CASES = [Case(f"qperf-{name}", qperf, tests) for name, tests in QPERF.items()]
+CASES += [Case(f"fio-{verb}", fio_exit, verb)
+          for verb in ("write", "read", "send")]
 CASES += [
-    Case("fio-send", fio_exit, "send"),
     Case("fio-killed", fio_kill),
     Case("rsocket-iperf3", iperf),
     Case("rsocket-curl", web),
