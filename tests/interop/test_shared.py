@@ -64,6 +64,14 @@ class WhichTwo(unittest.TestCase):
             self.assertEqual(len(set(map(shared.delayed, pair.entries))), 1)
         self.assertTrue(any(map(shared.delayed, ENTRIES)))
 
+    def test_a_full_ring_loses_what_can_be_sent_again(self):
+        for pair in shared.pairs(ENTRIES):
+            if len(pair.entries) > 1 and any(map(shared.crowds, pair.entries)):
+                self.assertFalse(any(
+                    shared.loses(entry) and other is not entry and
+                    shared.crowds(other)
+                    for entry in pair.entries for other in pair.entries))
+
     def test_one_alone_runs_twice(self):
         entry = ENTRIES[0]
         self.assertEqual(shared.pairs([entry])[0].entries, [entry, entry])
