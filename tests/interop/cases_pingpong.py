@@ -2,6 +2,9 @@
 # Copyright (c) 2026 The Roost authors
 """ibv_rc_pingpong and its sisters, with validation of what came."""
 
+import contextlib
+import os
+
 from entry import both, pair
 from harness import Failure
 from world import GIDS
@@ -9,6 +12,7 @@ from world import GIDS
 MTUS = (256, 512, 1024, 2048, 4096)
 SIZES = (0, 1, 3, 4, 1023, 4096, 4097, 65536, 1048576)
 LARGE_BYTES = 65536
+XRC_DOMAIN = "/tmp/xrc_domain"
 # UD: one datagram, what the path MTU of 4096 holds.
 UD_SIZES = (0, 1, 3, 1023, 2048, 4096)
 
@@ -46,7 +50,14 @@ def rows(program, sizes, mtus):
         yield " ".join([f"-s {size}", *more]), [*options, *more]
 
 
+def forget_domain():
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(XRC_DOMAIN)
+
+
 def xrc(room, world, role):
+    # A program that is killed leaves it.
+    room.defer(forget_domain)
     port = room.next_port()
     pair(room, world, role, ["ibv_xsrq_pingpong", "-p", str(port), "-g", "1"],
          port)
