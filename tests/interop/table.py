@@ -13,14 +13,16 @@ def cell(result):
     return SHOWN.get(outcome) or f"cannot: {text}"
 
 
-def summary(results):
-    """What a reader wants to know first: does anything fail?"""
+def summary(results, where="below"):
+    """What a reader wants to know first: does anything fail? where: the reasons
+    why some cannot be run are, in the document.
+    """
     outcomes = [outcome for outcome, _text in results.values()]
     passed, failed = outcomes.count("ok"), outcomes.count("not ok")
     cannot = len(outcomes) - passed - failed
     text = f"{failed or 'None'} of {passed + failed} runs failed"
     if cannot:
-        text += f"; {cannot} more cannot be run, for the reasons below"
+        text += f"; {cannot} more cannot be run, for the reasons {where}"
     return text
 
 
