@@ -16,7 +16,7 @@ void roost_dev_turns_take(struct roost_dev *dev)
 		roost_worker_turn_take(dev->workers[i]);
 	/* Everything is published then. No lock: all turns are taken. */
 	for (unsigned int i = 0; i < dev->nb_workers; i++)
-		roost_worker_publish_cqs(dev->workers[i]);
+		dev->workers[i]->settle(dev->workers[i]);
 	roost_event_batch_raise(&dev->late.events);
 }
 

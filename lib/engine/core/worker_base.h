@@ -56,6 +56,10 @@ struct roost_worker {
 	 * not taken: nothing is published until they have.
 	 */
 	bool acks_first;
+	/* Publish those completions all the same: for a thread that takes all
+	 * turns. The scheduler's, who held them back.
+	 */
+	void (*settle)(struct roost_worker *w);
 	/* One for each port; ROOST_TX_LOOPBACK: loopback frames. */
 	struct roost_tx_fill txq[ROOST_TX_QUEUES];
 	TAILQ_HEAD(, roost_cq_part) dirty_cqs;

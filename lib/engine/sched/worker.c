@@ -45,6 +45,7 @@ static int create(struct roost_dev *dev, unsigned int index,
 	atomic_store(&w->turn.is_free, true);
 	w->dev = dev;
 	w->transport = dev->transport;
+	w->settle = roost_worker_publish_cqs;
 	w->index = index;
 	LIST_INIT(&w->armed_qps);
 	roost_ready_init(w);
