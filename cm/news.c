@@ -3,7 +3,8 @@
  */
 
 /*
- * Changes of the device: other addresses, or its removal.
+ * Changes of the device: other addresses, or its removal; and peers that are
+ * gone, as their hosts say.
  */
 
 #include <errno.h>
@@ -78,6 +79,7 @@ static void end_all(struct roost_cm *cm)
 bool roost_cm_run_news(struct roost_cm *cm)
 {
 	const uint32_t gid_gen = roost_dev_gid_gen(cm->dev);
+	struct roost_gid peer;
 
 	if (cm->gone)
 		return false;
@@ -92,5 +94,7 @@ bool roost_cm_run_news(struct roost_cm *cm)
 		cm->gid_gen = gid_gen;
 		tell_watches(cm, ROOST_CM_NEWS_ADDRS);
 	}
+	while (roost_dev_next_refused(cm->dev, &peer))
+		roost_cm_hasten(cm, &peer);
 	return true;
 }

@@ -327,6 +327,9 @@ uint64_t roost_cm_mra_ns(const struct roost_cm_conn *conn,
 void roost_cm_wait(struct roost_cm_conn *conn, uint64_t ns);
 /* Send all messages again that have no answer yet; it is no retry. */
 void roost_cm_repeat_all(struct roost_cm *cm);
+/* The host of the peer says that nobody is there: shorten the waits for a DREP.
+ */
+void roost_cm_hasten(struct roost_cm *cm, const struct roost_gid *peer);
 /* The timer of conn fired. */
 void roost_cm_timer(struct roost_cm_conn *conn);
 

@@ -17,6 +17,8 @@
 
 /* How long an answer is kept: longer than from try to try of a REQ. */
 #define KEEP_NS 8500000000ull
+/* From try to try of a DREQ to a peer that is gone. */
+#define HASTE_NS 100000000u
 /* Longest timewait, whatever a peer's REQ says: one minute. */
 #define TIMEWAIT_CODE_MAX 24u
 /* Longest waits for an MRA and for the path's timeout, whatever the MRA and the
@@ -359,6 +361,26 @@ unsigned int roost_cm_take_lap_step(struct roost_cm_conn *conn,
 		roost_cm_wait(conn, mra_ns);
 	conn->lap = step->next;
 	return step->event;
+}
+
+/*
+ * A disconnected peer that is gone cannot answer. As this may not be true (see
+ * roost_dev_refused()), all tries are made, in short order.
+ */
+void roost_cm_hasten(struct roost_cm *cm, const struct roost_gid *peer)
+{
+	struct roost_cm_conn *conn;
+
+	LIST_FOREACH(conn, &cm->conns, all_link) {
+		if (conn->state != ROOST_CM_DREQ_SENT || !conn->retrying ||
+		    conn->retry_ns <= HASTE_NS ||
+		    !roost_gid_eq(&conn->addr.peer, peer))
+			continue;
+		conn->retry_ns = HASTE_NS;
+		if (conn->timer.in_wheel)
+			roost_timer_cancel(&conn->timer);
+		roost_cm_wait(conn, HASTE_NS);
+	}
 }
 
 /* ---- the timer ---------------------------------------------------------- */

@@ -10,8 +10,8 @@
  *
  * If the kernel shares the port and owns an address, only the kernel answers
  * for this address; otherwise a peer would get two answers. (The kernel may
- * also answer RoCEv2 packets to such an address with ICMP port unreachable;
- * RoCE stacks ignore it.) This kernel also has routes that are not in the
+ * also answer RoCEv2 packets to such an address with ICMP port unreachable; no
+ * RoCE stack gives up by it.) This kernel also has routes that are not in the
  * configuration, see kernel_route.
  *
  * The host owns the neighbour cache. It sends frames by send(), and decodes

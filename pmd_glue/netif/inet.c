@@ -9,12 +9,16 @@
 #include <rte_common.h>
 
 #include "lib/engine/core/port.h"
+#include "lib/engine/core/route.h"
 #include "pmd_glue/host/host.h"
 #include "pmd_glue/host/membership.h"
 #include "pmd_glue/host/nd.h"
+#include "pmd_glue/host/icmp_refusal.h"
 #include "pmd_glue/netif/gid_table.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/report.h"
+
+#define REFUSAL_NS 10000000u /* between two that are believed */
 
 /* ---- addresses ----------------------------------------------------------- */
 
@@ -154,11 +158,29 @@ void roost_inet_mtu_changed(struct roost_inet *inet)
 
 /* ---- frames and time ----------------------------------------------------- */
 
+/* One at a time: who sends again is refused again. */
+static void take_refusal(struct roost_inet *inet,
+			 const struct roost_refusal *refusal, uint64_t now_ns)
+{
+	if (now_ns < inet->next_refusal_ns ||
+	    find_gid(inet, &refusal->local) < 0)
+		return;
+	inet->next_refusal_ns = now_ns + REFUSAL_NS;
+	roost_dev_refused(inet->dev, &refusal->peer);
+}
+
 void roost_inet_input(struct roost_inet *inet, uint8_t *frame, size_t len_bytes,
 		      uint64_t now_ns)
 {
-	if (!roost_membership_input(inet->groups.membership, frame, len_bytes,
-				    now_ns))
+	struct roost_refusal refusal;
+
+	if (roost_membership_input(inet->groups.membership, frame, len_bytes,
+				   now_ns))
+		return;
+	if (memcmp(frame, inet->mac, sizeof(inet->mac)) == 0 &&
+	    roost_refusal_parse(frame, len_bytes, &refusal) == 0)
+		take_refusal(inet, &refusal, now_ns);
+	else
 		roost_host_input(inet->host, frame, len_bytes, now_ns);
 }
 

@@ -53,6 +53,7 @@ struct roost_inet {
 	bool reported_too_many;         /* more addresses than a port takes */
 	struct roost_host *host;
 	struct roost_groups groups;
+	uint64_t next_refusal_ns; /* none is believed before */
 	/* Set by roost_inet_start(). */
 	struct roost_dev *dev;
 	uint8_t port_num;

@@ -14,6 +14,7 @@
 #include "lib/wire/bytes.h"
 #include "pmd_glue/host/ether.h"
 #include "pmd_glue/host/host.h"
+#include "pmd_glue/host/icmp_refusal.h"
 #include "pmd_glue/host/ip.h"
 #include "pmd_glue/host/membership.h"
 #include "pmd_glue/host/nd.h"
@@ -203,6 +204,7 @@ static void input(struct fuzz_in *in)
 	struct fuzz_in piece = fuzz_piece(in);
 	size_t len_bytes = piece.left_bytes;
 	unsigned int before = nb_sent;
+	struct roost_refusal refusal;
 	uint8_t *frame;
 
 	if (len_bytes > FRAME_MAX)
@@ -213,6 +215,9 @@ static void input(struct fuzz_in *in)
 	fuzz_take(&piece, frame, len_bytes);
 	mend_frame(frame, len_bytes, mend, how);
 	roost_twin_frame_is_shared(frame, len_bytes);
+	if (roost_refusal_parse(frame, len_bytes, &refusal) == 0)
+		FUZZ_CHECK(roost_ether_type(frame) == RTE_ETHER_TYPE_IPV6 ||
+			   roost_gid_is_v4(&refusal.peer));
 	if (!roost_membership_input(groups, frame, len_bytes, now_ns))
 		roost_host_input(host, frame, len_bytes, now_ns);
 	FUZZ_CHECK(nb_sent - before <= ANSWERS_MAX);

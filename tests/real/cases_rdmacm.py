@@ -235,12 +235,12 @@ def ece(room):
     pair(room, f"{program} server {{a}}", f"{program} client {{a}}", 4)
 
 
-def last_ack(room, server_end, client_end, address, rounds):
+def last_ack(room, server_end, client_end, address, rounds, client="client"):
     """The server ends by _exit(2) the moment it has the client's message."""
     program = os.path.join(room.build, "tests", "real", "last_ack")
     words = [address, str(rounds)]
     server = room.start(**server_end("server", [program, "server", *words]))
-    client = room.run(**client_end("client", [program, "client", *words]))
+    client = room.run(**client_end("client", [program, client, *words]))
     room.finish(server)
     check(client)
     check(server)

@@ -3,7 +3,10 @@
 """Both ends of ibv_rc_pingpong over net_af_packet on a veth pair between two
 network namespaces, every frame captured and looked at by tshark and Scapy."""
 
+import time
+
 import cases_link
+import cases_rdmacm
 import dissect
 from harness import Case, Failure
 from process import wait_for_listener
@@ -11,6 +14,10 @@ from wire import TCP_ADDRESSES, Capture, Wire
 
 ROOST_ADDRESSES = {"left": ("198.18.0.1/24", "fd00:198:18::1/64"),
                    "right": ("198.18.0.2/24", "fd00:198:18::2/64")}
+
+# Servers that end without a word, and how long one takes: without the kernel's
+# word, a minute and a half.
+GONE, GONE_S = 3, 10
 
 BIG = ["-m", "4096"]
 
@@ -113,6 +120,22 @@ def silent(room):
             raise Failure(f"{unanswered(wire, end)} packets at {end}")
 
 
+def gone(room):
+    """The kernel says of a process that has ended that it has ended."""
+    wire = Wire(room)
+    begin = time.monotonic()
+
+    def at(end):
+        return lambda title, words: wire.start(end, title, [], words)
+
+    cases_rdmacm.last_ack(room, at("left"), at("right"), TCP_ADDRESSES["left"],
+                          GONE, "leaver")
+    took_s = (time.monotonic() - begin) / GONE
+    room.note(f"{took_s:.1f} s for each")
+    if took_s > GONE_S:
+        raise Failure("rdma_disconnect() waits long for who is gone")
+
+
 CASES = [Case(f"wire-{name}", captured, options)
          for name, options in VARIANTS]
 CASES += [
@@ -122,4 +145,5 @@ CASES += [
          lambda end: [*address_options(end), "--progress", "dedicated"]),
     Case("wire-ping", ping),
     Case("wire-kernel-silent", silent),
+    Case("wire-gone", gone),
 ]

@@ -4,11 +4,15 @@
 
 /*
  * A server that ends by _exit() the moment it has its message, again and again:
- * its client's SEND completes well, each time.
+ * its client's SEND completes well, each time. A leaver is a client that
+ * disconnects from the server that has ended.
  *
- * usage: last_ack server OWN-ADDRESS ROUNDS | client SERVER-ADDRESS ROUNDS
+ * usage: last_ack server OWN-ADDRESS ROUNDS |
+ *                 client|leaver SERVER-ADDRESS ROUNDS
  */
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +120,7 @@ static struct rdma_cm_id *connected(const char *address)
 	exit(EXIT_FAILURE);
 }
 
-static void send_one(const char *address)
+static void send_one(const char *address, bool leaves)
 {
 	struct rdma_cm_id *id = connected(address);
 	struct ibv_mr *mr = registered(id);
@@ -132,6 +136,9 @@ static void send_one(const char *address)
 		fprintf(stderr, "send: %s\n", ibv_wc_status_str(wc.status));
 		exit(EXIT_FAILURE);
 	}
+	if (leaves)
+		need(rdma_disconnect(id) == 0 || errno == ETIMEDOUT,
+		     "rdma_disconnect");
 	rdma_dereg_mr(mr);
 	rdma_destroy_ep(id);
 }
@@ -146,6 +153,6 @@ int main(int argc, char **argv)
 		serve(argv[2], rounds);
 	else
 		for (int i = 0; i < rounds; i++)
-			send_one(argv[2]);
+			send_one(argv[2], strcmp(argv[1], "leaver") == 0);
 	return EXIT_SUCCESS;
 }

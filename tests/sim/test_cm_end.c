@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/engine/core/route.h"
 #include "lib/engine/core/service.h"
 #include "tests/sim/cm_world.h"
 
@@ -97,6 +98,47 @@ static void disconnect__nobody_answers(void **state)
 				 -ETIMEDOUT);
 		assert_int_equal(cm_counters(w, side).retries[ROOST_CM_DREQ],
 				 15);
+		cm_world_free(w);
+	}
+}
+
+/* Its host says so: all tries are made at once. Another host's word counts for
+ * nothing, and a peer that is there answers all the same.
+ */
+static void disconnect__the_peer_is_gone(void **state)
+{
+	static const struct {
+		int refuser;
+		bool silent;
+		unsigned int errors, dreqs;
+	} cases[] = {
+		{ SIM_B, true, 1, 16 },
+		{ SIM_A, true, 0, 1 },
+		{ SIM_B, false, 0, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct cm_world *w = cm_world_new();
+		struct sim_end *ends = w->sim->ends;
+		struct cm_owner *o = cm_owner_new(w);
+
+		w->leave_dreq = cases[i].silent;
+		cm_listen(w, ROOST_CM_PS_TCP, 10);
+		cm_establish(o, 0x1234);
+		/* Before the end it changes nothing. */
+		roost_dev_refused(ends[SIM_A].dev, &ends[SIM_B].gid);
+		sim_run_for(w->sim, SIM_MS);
+		assert_int_equal(roost_cm_disconnect(o->conn, NULL, 0), 0);
+		sim_run_for(w->sim, SIM_MS);
+		for (int again = 0; again < 3; again++)
+			roost_dev_refused(ends[SIM_A].dev,
+					  &ends[cases[i].refuser].gid);
+		sim_run_for(w->sim, 2 * SIM_S);
+		assert_int_equal(o->seen[ROOST_CM_DREQ_ERROR], cases[i].errors);
+		assert_int_equal(o->seen[ROOST_CM_DREP_RECEIVED],
+				 !cases[i].silent);
+		assert_int_equal(cm_counters(w, SIM_A).tx[ROOST_CM_DREQ],
+				 cases[i].dreqs);
 		cm_world_free(w);
 	}
 }
@@ -345,6 +387,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(disconnect__at_the_same_time),
 		cmocka_unit_test(disconnect__waits_for_the_peers_owner),
 		cmocka_unit_test(disconnect__nobody_answers),
+		cmocka_unit_test(disconnect__the_peer_is_gone),
 		cmocka_unit_test(destroy__says_dreq_and_leaves_nothing),
 		cmocka_unit_test(reject__reason_and_data),
 		cmocka_unit_test(reject__names_what_it_answers),

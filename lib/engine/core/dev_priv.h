@@ -61,6 +61,8 @@ struct roost_port {
 /* Of roost_dev.guests. */
 #define ROOST_MR_GUEST_BUCKETS 64u
 
+#define ROOST_REFUSED_MAX 16u
+
 struct roost_dev {
 	char name[32];
 	struct rte_mempool *pool;
@@ -94,6 +96,9 @@ struct roost_dev {
 	 */
 	pthread_mutex_t lock;
 	LIST_HEAD(, roost_ctx) ctxs;
+	/* Peers without RoCE, by their own word (route.h). Under the lock. */
+	struct roost_gid refused[ROOST_REFUSED_MAX];
+	unsigned int nb_refused;
 	/* All its ports stand still. Writer: the control thread, all turns;
 	 * still_since_ns and still_ns are for that thread alone.
 	 */

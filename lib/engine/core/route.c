@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "lib/engine/core/dev_priv.h"
+#include "lib/engine/core/service.h"
 
 static bool port_has(struct roost_dev *dev, unsigned int port,
 		     const struct roost_gid *gid)
@@ -146,6 +147,31 @@ void roost_dev_tell_unreached(struct roost_dev *dev, uint8_t port_num,
 		if (io->unreached && (port_num == 0 || port_num == i + 1))
 			io->unreached(io->ctx, what);
 	}
+}
+
+void roost_dev_refused(struct roost_dev *dev, const struct roost_gid *peer)
+{
+	bool known = false;
+
+	pthread_mutex_lock(&dev->lock);
+	for (unsigned int i = 0; i < dev->nb_refused; i++)
+		known |= roost_gid_eq(&dev->refused[i], peer);
+	if (!known && dev->nb_refused < ROOST_REFUSED_MAX)
+		dev->refused[dev->nb_refused++] = *peer;
+	pthread_mutex_unlock(&dev->lock);
+	roost_dev_service_wake(dev);
+}
+
+bool roost_dev_next_refused(struct roost_dev *dev, struct roost_gid *peer)
+{
+	bool any;
+
+	pthread_mutex_lock(&dev->lock);
+	any = dev->nb_refused > 0;
+	if (any)
+		*peer = dev->refused[--dev->nb_refused];
+	pthread_mutex_unlock(&dev->lock);
+	return any;
 }
 
 void roost_dev_neigh_put(struct roost_dev *dev, uint8_t port_num,

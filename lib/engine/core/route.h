@@ -11,6 +11,7 @@
  * Thread: any, not while holding the turn.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <roost/gid.h>
@@ -61,6 +62,15 @@ int roost_dev_meet(struct roost_dev *dev, const struct roost_route *route,
  */
 void roost_dev_tell_unreached(struct roost_dev *dev, uint8_t port_num,
 			      const struct roost_unreached *what);
+/*
+ * Peers that say that nobody listens to RoCE there (ICMP port unreachable). It
+ * is a hint: anybody may forge it, and the kernel may say so of its addresses
+ * while Roost listens to them. The last few are kept, and the services of the
+ * device run; one of them takes each by roost_dev_next_refused(), which returns
+ * false when there is none.
+ */
+void roost_dev_refused(struct roost_dev *dev, const struct roost_gid *peer);
+bool roost_dev_next_refused(struct roost_dev *dev, struct roost_gid *peer);
 /* Give a reference back; neigh may be NULL. */
 void roost_dev_neigh_put(struct roost_dev *dev, uint8_t port_num,
 			 struct roost_neigh *neigh);

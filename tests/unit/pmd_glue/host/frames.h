@@ -46,6 +46,8 @@ struct golden_frame {
 	X(echo4_reply)                                                         \
 	X(echo6_request)                                                       \
 	X(echo6_reply)                                                         \
+	X(refusal4) /* b has nobody for what a sent to port 4791 */            \
+	X(refusal6)                                                            \
 	/* What a host hears. */                                               \
 	X(igmp_v3_general) /* max resp 10 s, QRV 3, QQIC 0x8a */               \
 	X(igmp_v3_group) /* of 239.1.1.1, 1 s, QRV 2, QQIC 125 */              \

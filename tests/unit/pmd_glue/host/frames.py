@@ -19,12 +19,13 @@ logging.getLogger("scapy.runtime").setLevel(logging.ERROR)
 try:
     from scapy.contrib.igmp import IGMP
     from scapy.contrib.igmpv3 import IGMPv3, IGMPv3gr, IGMPv3mq, IGMPv3mr
-    from scapy.layers.inet import ICMP, IP, IPOption_Router_Alert
+    from scapy.layers.inet import ICMP, IP, UDP, IPOption_Router_Alert
     from scapy.layers.inet6 import (
-        ICMPv6EchoReply, ICMPv6EchoRequest, ICMPv6MLDMultAddrRec,
-        ICMPv6MLDone, ICMPv6MLQuery, ICMPv6MLQuery2, ICMPv6MLReport,
-        ICMPv6MLReport2, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr,
-        ICMPv6NDOptSrcLLAddr, IPv6, IPv6ExtHdrHopByHop, RouterAlert)
+        ICMPv6DestUnreach, ICMPv6EchoReply, ICMPv6EchoRequest,
+        ICMPv6MLDMultAddrRec, ICMPv6MLDone, ICMPv6MLQuery, ICMPv6MLQuery2,
+        ICMPv6MLReport, ICMPv6MLReport2, ICMPv6ND_NA, ICMPv6ND_NS,
+        ICMPv6NDOptDstLLAddr, ICMPv6NDOptSrcLLAddr, IPv6, IPv6ExtHdrHopByHop,
+        RouterAlert)
     from scapy.layers.l2 import ARP, Ether
     from scapy.packet import Raw
     from scapy.utils import RawPcapReader, wrpcap
@@ -88,6 +89,14 @@ def echo6(src, dst, hops, message):
         IPv6(src=src, dst=dst, hlim=hops) / message(id=7, seq=9, data=TEXT)
 
 
+def refusal(kind):
+    """b refuses what a sent to RoCE's port, which it quotes."""
+    a, b, message = (V4_A, V4_B, ICMP(type=3, code=3)) if kind is IP else \
+        (V6_A, V6_B, ICMPv6DestUnreach(code=4))
+    return Ether(dst=MAC_A, src=MAC_B) / kind(src=b, dst=a) / message / \
+        bytes(kind(src=a, dst=b) / UDP(sport=0xc123, dport=4791) / TEXT)
+
+
 def igmp(src, dst, message, options=True):
     return padded(
         Ether(dst=mac(dst), src=mac(src)) /
@@ -144,6 +153,8 @@ def arp_nd_echo():
         "echo4_reply": echo4(V4_B, V4_A, 64, 0),
         "echo6_request": echo6(V6_A, V6_B, 3, ICMPv6EchoRequest),
         "echo6_reply": echo6(V6_B, V6_A, 64, ICMPv6EchoReply),
+        "refusal4": refusal(IP),
+        "refusal6": refusal(IPv6),
     }
 
 
