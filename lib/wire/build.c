@@ -108,6 +108,32 @@ void roost_hdr_template_set_src_mac(struct roost_hdr_template *t,
 	memcpy(t->bytes + 6, mac, 6);
 }
 
+void roost_hdr_template_set_tclass(struct roost_hdr_template *t, uint8_t tclass)
+{
+	uint8_t *l3 = t->bytes + t->l3_off_bytes;
+	uint32_t word;
+
+	if (t->ipv6) {
+		word = roost_be32_get(l3) & ~(0xffu << 20);
+		roost_be32_put(l3, word | (uint32_t)tclass << 20);
+		return;
+	}
+	t->ipv4_sum += tclass;
+	t->ipv4_sum -= l3[1];
+	l3[1] = tclass;
+}
+
+void roost_hdr_template_set_priority(struct roost_hdr_template *t,
+				     uint8_t priority)
+{
+	uint8_t *tci = t->bytes + 14;
+
+	if (t->l3_off_bytes == ROOST_ETH_LEN)
+		return;
+	roost_be16_put(tci, (uint16_t)((roost_be16_get(tci) & 0x1fff) |
+				       priority << ROOST_VLAN_PCP_SHIFT));
+}
+
 /* ---- packet ------------------------------------------------------------- */
 
 static void patch_ipv4(uint8_t *l3, uint32_t constant_sum, size_t after_bth)
@@ -244,6 +270,26 @@ void roost_frame_seal(const struct roost_hdr_template *t, uint8_t *frame,
 	const struct roost_unsealed unsealed = roost_frame_unsealed(t);
 
 	roost_frame_seal_late(&unsealed, frame, len_bytes);
+}
+
+/* Rare, so that put_bth() need not know of BECN. The ICRC takes its byte of the
+ * BTH as ones.
+ */
+size_t roost_cnp_build(const struct roost_hdr_template *t, uint8_t *buf,
+		       uint16_t pkey, uint32_t dest_qpn)
+{
+	const struct roost_bth bth = {
+		.opcode = ROOST_OPCODE_CNP,
+		.pkey = pkey,
+		.dest_qpn = dest_qpn,
+	};
+	size_t len = roost_hdr_emit(t, buf, &bth, ROOST_CNP_LEN);
+
+	buf[len - ROOST_BTH_LEN + 4] |= BTH_BECN >> 24;
+	memset(buf + len, 0, ROOST_CNP_LEN);
+	len += ROOST_CNP_LEN;
+	roost_frame_seal(t, buf, len);
+	return len + ROOST_ICRC_LEN;
 }
 
 void roost_fill_begin(struct roost_fill *fill,

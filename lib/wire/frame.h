@@ -107,6 +107,16 @@ struct roost_frame {
 enum roost_frame_class roost_frame_parse(const void *data, size_t len,
 					 struct roost_frame *frame);
 
+/* The ECN field: the low two bits of the traffic class (RFC 3168). */
+#define ROOST_ECN_MASK 0x03u
+#define ROOST_ECN_ECT0 0x02u /* switches may mark the packet */
+#define ROOST_ECN_CE 0x03u   /* a switch has marked it: congestion */
+
+static inline bool roost_frame_is_marked(const struct roost_frame *frame)
+{
+	return (frame->tclass & ROOST_ECN_MASK) == ROOST_ECN_CE;
+}
+
 static inline uint32_t roost_bth_dest_qpn(const uint8_t *bth)
 {
 	return (uint32_t)bth[5] << 16 | (uint32_t)bth[6] << 8 | bth[7];
@@ -235,6 +245,16 @@ void roost_hdr_template_set_dst_mac(struct roost_hdr_template *t,
 void roost_hdr_template_set_src_mac(struct roost_hdr_template *t,
 				    const uint8_t mac[6]);
 
+/* Packets of the flow have another traffic class: replace it. A VLAN tag keeps
+ * its priority.
+ */
+void roost_hdr_template_set_tclass(struct roost_hdr_template *t,
+				   uint8_t tclass);
+
+/* The priority of the VLAN tag, 0 to 7; does nothing without a tag. */
+void roost_hdr_template_set_priority(struct roost_hdr_template *t,
+				     uint8_t priority);
+
 struct roost_bth {
 	uint8_t opcode;    /* enum roost_opcode */
 	uint8_t pad_bytes; /* 0..3 */
@@ -254,6 +274,14 @@ struct roost_bth {
  */
 size_t roost_hdr_emit(const struct roost_hdr_template *t, uint8_t *buf,
 		      const struct roost_bth *bth, size_t after_bth_bytes);
+
+/* A whole CNP (A17.9.3): BECN set, PSN 0, 16 bytes of zeros. Returns the
+ * length of the frame with its ICRC, at most ROOST_CNP_FRAME_MAX.
+ */
+#define ROOST_CNP_FRAME_MAX                                                    \
+	(ROOST_PATH_HDR_MAX + ROOST_CNP_LEN + ROOST_ICRC_LEN)
+size_t roost_cnp_build(const struct roost_hdr_template *t, uint8_t *buf,
+		       uint16_t pkey, uint32_t dest_qpn);
 
 /* Extension headers; each writes its fixed length at p. */
 void roost_xrceth_put(uint8_t *p, uint32_t srqn);

@@ -86,6 +86,65 @@ static void build__ipv6_tagged_bytes(void **state)
 		    0x00, 0x01);
 }
 
+/* A template whose traffic class is set is one of a flow that has it. */
+static void build__set_tclass(void **state)
+{
+	static const uint8_t tclasses[] = { 0, 2, 0x6b, 0xc0, 0xff };
+
+	for (unsigned int ipv6 = 0; ipv6 < 2; ipv6++)
+		for (unsigned int tagged = 0; tagged < 2; tagged++)
+			for (size_t i = 0; i < sizeof(tclasses); i++) {
+				struct roost_flow flow =
+					make_flow(ipv6 != 0, tagged != 0);
+				struct roost_hdr_template t, want;
+
+				roost_hdr_template_init(&t, &flow);
+				roost_hdr_template_set_tclass(&t, tclasses[i]);
+				flow.tclass = tclasses[i];
+				roost_hdr_template_init(&want, &flow);
+				assert_memory_equal(&t, &want, sizeof(t));
+			}
+}
+
+static void build__set_priority(void **state)
+{
+	struct roost_flow flow = make_flow(false, false);
+	struct roost_hdr_template t, want;
+
+	roost_hdr_template_init(&t, &flow);
+	want = t;
+	roost_hdr_template_set_priority(&t, 6);
+	assert_memory_equal(&t, &want, sizeof(t));
+	flow = make_flow(true, true);
+	roost_hdr_template_init(&t, &flow);
+	roost_hdr_template_set_priority(&t, 6);
+	flow.vlan_tci = (uint16_t)(6 << ROOST_VLAN_PCP_SHIFT |
+				   roost_vlan_id(flow.vlan_tci));
+	roost_hdr_template_init(&want, &flow);
+	assert_memory_equal(&t, &want, sizeof(t));
+}
+
+static void build__cnp(void **state)
+{
+	struct roost_flow flow = make_flow(false, false);
+	struct roost_hdr_template t;
+	uint8_t buf[ROOST_CNP_FRAME_MAX];
+	struct roost_frame frame;
+	size_t len;
+
+	memset(buf, 0xff, sizeof(buf));
+	roost_hdr_template_init(&t, &flow);
+	len = roost_cnp_build(&t, buf, 0xfedc, 0x123456);
+	assert_int_equal(len, 42 + 12 + 16 + 4);
+	CHECK_BYTES(buf + 42,
+		    /* BTH, with BECN */
+		    0x81, 0x00, 0xfe, 0xdc, 0x40, 0x12, 0x34, 0x56, 0, 0, 0, 0,
+		    /* reserved */
+		    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+	assert_int_equal(roost_frame_parse(buf, len, &frame), ROOST_FRAME_ROCE);
+	assert_true(roost_frame_icrc_ok(&frame));
+}
+
 /* Not a byte behind the headers, however long they are. */
 static void build__emit_writes_its_length(void **state)
 {
@@ -233,6 +292,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(build__ipv4_untagged_bytes),
 		cmocka_unit_test(build__ipv6_tagged_bytes),
+		cmocka_unit_test(build__set_tclass),
+		cmocka_unit_test(build__set_priority),
+		cmocka_unit_test(build__cnp),
 		cmocka_unit_test(build__emit_writes_its_length),
 		cmocka_unit_test(build__ipv4_checksum_of_every_length),
 		cmocka_unit_test(build__set_mac),
