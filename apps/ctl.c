@@ -385,8 +385,8 @@ static const struct command commands[] = {
 	  list },
 	{ "show", "show [TOPIC]",
 	  "all, or device, port, qp, cq, srq, channel,\n"
-	  "                            worker, counters; of a daemon shared,\n"
-	  "                            clients",
+	  "                            worker, counters, ecn; of a daemon\n"
+	  "                            shared, clients",
 	  0, 1, show },
 	{ "link", "link up|down", "the port's carrier", 1, 1, set },
 	{ "address", "address add|del ADDR/LEN", "an address, and its GID", 2,
@@ -396,6 +396,8 @@ static const struct command commands[] = {
 	{ "lid", "lid VALUE", "the port's LID; 0: as its address has it", 1, 1,
 	  set },
 	{ "sm-lid", "sm-lid VALUE", "the subnet manager's LID", 1, 1, set },
+	{ "ecn", "ecn NAME VALUE", "a parameter that show ecn shows", 2, 2,
+	  set },
 	{ "re-register", "re-register", "ask clients to register again", 0, 0,
 	  set },
 	{ "remove", "remove", "unplug the port, for good", 0, 0, set },

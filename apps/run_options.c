@@ -21,9 +21,9 @@ enum own_option {
 };
 
 struct option {
-	const char *name;
-	char letter;     /* 0: none */
-	const char *arg; /* NULL: a flag */
+	const char *name; /* NULL: a key without an option */
+	char letter;      /* 0: none */
+	const char *arg;  /* NULL: a flag */
 	const char *help;
 };
 
@@ -225,18 +225,21 @@ static int parse_long(struct parser *p, const char *word)
 	char name[64], where[sizeof(name) + 2];
 	char advice[ROOST_NAME_ADVICE_MAX];
 	const char *equals = strchr(word, '=');
+	size_t nb = 0;
 
 	snprintf(name, sizeof(name), "%.*s",
 		 equals ? (int)(equals - word) : (int)strlen(word), word);
 	snprintf(where, sizeof(where), "--%s", name);
 	for (int id = 0; id < OPTIONS; id++) {
-		known[id] = option_info(id).name;
-		if (strcmp(name, known[id]) == 0)
+		known[nb] = option_info(id).name;
+		if (!known[nb])
+			continue;
+		if (strcmp(name, known[nb++]) == 0)
 			return take_with_value(p, id, where,
 					       equals ? equals + 1 : NULL);
 	}
 	return roost_config_fail(p->err, "%s: unknown option; %s", where,
-				 roost_name_advise(advice, name, known, OPTIONS,
+				 roost_name_advise(advice, name, known, nb,
 						   "--*",
 						   "see roost run --help"));
 }
@@ -321,6 +324,8 @@ static void put_option(struct flow *flow, int id, const char *tail)
 	const char letter[] = { '-', option.letter, '\0' };
 	char word[96];
 
+	if (!option.name)
+		return;
 	snprintf(word, sizeof(word), "[%s%s%s%s]%s%s",
 		 option.letter ? "" : "--",
 		 option.letter ? letter : option.name, option.arg ? " " : "",
@@ -372,6 +377,8 @@ static void describe(FILE *out, int id)
 	char letter[] = { '-', option.letter, ',', ' ', '\0' };
 	char words[64];
 
+	if (!option.name)
+		return;
 	snprintf(words, sizeof(words), "%s--%s%s%s",
 		 option.letter ? letter : "    ", option.name,
 		 option.arg ? " " : "", option.arg ? option.arg : "");

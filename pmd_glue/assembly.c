@@ -8,6 +8,7 @@
 
 #include <rte_common.h>
 
+#include "lib/config/resolve.h"
 #include "lib/engine/core/service.h"
 #include "lib/engine/core/workers.h"
 #include "pmd_glue/port/eal.h"
@@ -35,11 +36,14 @@ static int create_dev(struct roost_assembly *a)
 		.nb_workers = config->nb_workers,
 		.node_guid = a->conf.node_guid,
 	};
+	struct roost_ecn ecn;
 	char name[16];
 	int ret;
 
 	snprintf(name, sizeof(name), "roost%u", a->conf.index);
 	conf.name = name;
+	roost_config_ecn(config, &ecn);
+	conf.ecn = &ecn;
 	roost_ports_configure(&a->ports, &conf);
 	if (a->conf.interpose)
 		a->conf.interpose(a->conf.ctx, &conf);

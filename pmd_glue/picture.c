@@ -101,6 +101,10 @@ static void get_counters(struct roost_dev *dev,
 		.rx_icrc_encapsulated = c.drops[ROOST_DROP_ICRC],
 		.req_remote_access_errors = c.naks_received_of[NAK_ACCESS],
 		.req_remote_invalid_request = c.naks_received_of[NAK_INVALID],
+		.np_ecn_marked_roce_packets = c.ecn_marked_pkts,
+		.np_cnp_sent = c.cnps_sent,
+		.rp_cnp_handled = c.cnps_handled,
+		.rp_cnp_ignored = c.cnps_ignored,
 	};
 }
 

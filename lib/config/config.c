@@ -26,8 +26,8 @@ static void set_default(struct roost_config *c)
 }
 
 /* Copy the members of the given scope that the source has set. */
-static void overlay(void *dst, uint32_t *dst_set, const void *src,
-		    uint32_t src_set, enum roost_config_scope scope)
+static void overlay(void *dst, uint64_t *dst_set, const void *src,
+		    uint64_t src_set, enum roost_config_scope scope)
 {
 	for (int key = 0; key < ROOST_KEYS; key++) {
 		const struct roost_config_key_info *info =
@@ -40,6 +40,15 @@ static void overlay(void *dst, uint32_t *dst_set, const void *src,
 		       info->size_bytes);
 		*dst_set |= ROOST_KEY_BIT(key);
 	}
+}
+
+void roost_config_ecn(const struct roost_config *c, struct roost_ecn *ecn)
+{
+#define TAKE(upper, name, normal, least, most)                                 \
+	ecn->name = c->set & ROOST_KEY_BIT(ROOST_KEY_##upper) ? c->ecn.name    \
+							      : (normal);
+	ROOST_ECN_PARAMS(TAKE)
+#undef TAKE
 }
 
 /* Check that a list of ports has no gaps, and that each port is identified. */

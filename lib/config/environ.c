@@ -227,7 +227,7 @@ static int export_key(const struct roost_config *c, int key, unsigned int port,
 	const struct roost_config_key_info *info = &roost_config_keys[key];
 	bool process = info->scope == ROOST_SCOPE_PROCESS;
 	const void *object = process ? (const void *)c : &c->ports[port];
-	uint32_t set = process ? c->set : c->ports[port].set;
+	uint64_t set = process ? c->set : c->ports[port].set;
 	char name[VARIABLE_MAX_BYTES], value[VALUE_MAX_BYTES];
 
 	variable_name(key, port, name);

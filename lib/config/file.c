@@ -259,7 +259,7 @@ static int read_entry(struct roost_config *source, const struct scan *s,
 	enum roost_config_scope scope = index == PROCESS_SECTION
 						? ROOST_SCOPE_PROCESS
 						: ROOST_SCOPE_PORT;
-	uint32_t set = scope == ROOST_SCOPE_PROCESS ? source->set
+	uint64_t set = scope == ROOST_SCOPE_PROCESS ? source->set
 						    : source->ports[index].set;
 	char where[ROOST_CONFIG_ERR_MAX];
 	int key = 0;
@@ -277,7 +277,7 @@ static int read_entry(struct roost_config *source, const struct scan *s,
 					 "%s: no value; give one or leave "
 					 "the key out",
 					 where);
-	if ((set & (1u << key)) && !roost_config_keys[key].list)
+	if ((set & ROOST_KEY_BIT(key)) && !roost_config_keys[key].list)
 		return roost_config_fail(err,
 					 "%s: given twice in [%s]; keep "
 					 "one",

@@ -298,9 +298,44 @@ static void format_vlan(const void *member, char *buf, size_t size)
 	snprintf(buf, size, "%u", *vlan_id);
 }
 
+/* ---- congestion notification ----------------------------------------- */
+
+static int parse_ecn(uint32_t *member, const char *value, uint32_t least,
+		     uint32_t most, char *cause)
+{
+	uint32_t number;
+
+	if (!parse_digits(value, most, &number) || number < least ||
+	    number > most)
+		return roost_config_fail(
+			cause,
+			"'%.80s': out of range; use a number from %u to %u",
+			value, least, most);
+	*member = number;
+	return 0;
+}
+
+#define PARSE(upper, name, normal, least, most)                                \
+	static int parse_##name(void *member, const char *value, char *cause)  \
+	{                                                                      \
+		return parse_ecn(member, value, least, most, cause);           \
+	}
+ROOST_ECN_PARAMS(PARSE)
+
 #define MEMBER(object, member)                                                 \
 	.offset_bytes = offsetof(struct object, member),                       \
 	.size_bytes = sizeof(((struct object *)NULL)->member)
+
+#define ECN_ROW(upper, key, normal, least, most)                               \
+	[ROOST_KEY_##upper] = {                                                \
+		.name = #key,                                                  \
+		.arg = "N",                                                    \
+		.help = "congestion notification (default: " #normal ")",      \
+		.scope = ROOST_SCOPE_PROCESS,                                  \
+		MEMBER(roost_config, ecn.key),                                 \
+		.parse = parse_##key,                                          \
+		.format = format_number,                                       \
+	},
 
 const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 	[ROOST_KEY_PROGRESS] = {
@@ -447,4 +482,5 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		.parse = roost_config_parse_users,
 		.format = roost_config_format_users,
 	},
+	ROOST_ECN_PARAMS(ECN_ROW)
 };

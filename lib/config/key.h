@@ -17,6 +17,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <roost/ecn.h>
+
+#define ROOST_ECN_KEY(upper, name, normal, least, most) ROOST_KEY_##upper,
+
 enum roost_config_key {
 	ROOST_KEY_PROGRESS,
 	ROOST_KEY_WORKERS,
@@ -32,10 +36,10 @@ enum roost_config_key {
 	ROOST_KEY_SECOND,
 	ROOST_KEY_VLAN,
 	ROOST_KEY_PEER_USERS,
-	ROOST_KEYS,
+	ROOST_ECN_PARAMS(ROOST_ECN_KEY) ROOST_KEYS,
 };
 
-#define ROOST_KEY_BIT(key) (1u << (key))
+#define ROOST_KEY_BIT(key) (UINT64_C(1) << (key))
 
 enum roost_config_scope {
 	ROOST_SCOPE_PROCESS, /* section [roost] */
@@ -44,7 +48,7 @@ enum roost_config_scope {
 
 struct roost_config_key_info {
 	const char *name;   /* lower case */
-	const char *option; /* long option, without the dashes */
+	const char *option; /* long option, without the dashes; NULL: none */
 	char short_option;  /* 0: none */
 	const char *arg;    /* the value's name in help; NULL: a flag */
 	const char *help;   /* one line */

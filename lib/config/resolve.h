@@ -68,6 +68,11 @@ int roost_config_export(const struct roost_config *c,
 				   const char *value),
 			void *arg);
 
+/* The parameters of congestion notification: what is set, and the defaults.
+ * Thread: any.
+ */
+void roost_config_ecn(const struct roost_config *c, struct roost_ecn *ecn);
+
 #define ROOST_LABEL_MAX (ROOST_DEVARGS_MAX + 48)
 
 /*

@@ -34,7 +34,7 @@ int roost_config_set(struct roost_config *c, const char *where, int key,
 	const struct roost_config_key_info *info = &roost_config_keys[key];
 	char cause[ROOST_CONFIG_ERR_MAX];
 	struct roost_port_config *p;
-	uint32_t other;
+	uint64_t other;
 
 	if (info->scope == ROOST_SCOPE_PROCESS) {
 		if (info->parse((char *)c + info->offset_bytes, value, cause))
@@ -52,7 +52,7 @@ int roost_config_set(struct roost_config *c, const char *where, int key,
 	if (info->names_port && other)
 		return roost_config_fail(
 			err, "%s: port%u has %s already; keep one of the two",
-			where, port, words[__builtin_ctz(other)]);
+			where, port, words[__builtin_ctzll(other)]);
 	if (info->parse((char *)p + info->offset_bytes, value, cause))
 		return roost_config_fail(err, "%s: %s", where, cause);
 	p->set |= ROOST_KEY_BIT(key);

@@ -75,7 +75,11 @@ struct roost_picture_port {
 	X("hw_counters", local_ack_timeout_err)                                \
 	X("hw_counters", rx_icrc_encapsulated)                                 \
 	X("hw_counters", req_remote_access_errors)                             \
-	X("hw_counters", req_remote_invalid_request)
+	X("hw_counters", req_remote_invalid_request)                           \
+	X("hw_counters", np_ecn_marked_roce_packets)                           \
+	X("hw_counters", np_cnp_sent)                                          \
+	X("hw_counters", rp_cnp_handled)                                       \
+	X("hw_counters", rp_cnp_ignored)
 
 #define ROOST_PICTURE_COUNTER_MEMBER(folder, name) uint64_t name;
 

@@ -24,6 +24,7 @@
  *	set DEV PORT pkey INDEX VALUE
  *	set DEV PORT lid VALUE
  *	set DEV PORT sm-lid VALUE
+ *	set DEV PORT ecn NAME VALUE
  *	set DEV PORT re-register
  *	set DEV PORT remove
  *

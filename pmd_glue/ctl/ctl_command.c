@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +183,46 @@ static int set_sm_lid(struct request *r, char **args)
 	return roost_port_set_sm_lid(p->dev, p->port_num, (uint16_t)lid);
 }
 
+static const struct {
+	const char *name;
+	size_t offset;
+	uint32_t least, most;
+} ecn_params[] = {
+#define PARAM(upper, name, normal, least, most)                                \
+	{ #name, offsetof(struct roost_ecn, name), least, most },
+	ROOST_ECN_PARAMS(PARAM)
+#undef PARAM
+};
+
+#define ECN_PARAMS (sizeof(ecn_params) / sizeof(ecn_params[0]))
+
+static int set_ecn(struct request *r, char **args)
+{
+	struct roost_backend_port *p = r->port;
+	struct roost_ecn ecn;
+	unsigned long value;
+	unsigned int i = 0;
+
+	while (i < ECN_PARAMS && strcmp(args[0], ecn_params[i].name) != 0)
+		i++;
+	if (i == ECN_PARAMS)
+		return refuse(r,
+			      "ecn %.40s: no such parameter; see roost ctl "
+			      "show ecn",
+			      args[0]);
+	if (parse_number(r, args[0], args[1], ecn_params[i].most, &value))
+		return -EINVAL;
+	if (value < ecn_params[i].least)
+		return refuse(r,
+			      "%s %.40s: out of range; give a number from "
+			      "%u to %u",
+			      args[0], args[1], ecn_params[i].least,
+			      ecn_params[i].most);
+	roost_port_query_ecn(p->dev, p->port_num, &ecn);
+	*(uint32_t *)((char *)&ecn + ecn_params[i].offset) = (uint32_t)value;
+	return roost_port_set_ecn(p->dev, p->port_num, &ecn);
+}
+
 static int reregister(struct request *r, char **args __attribute__((unused)))
 {
 	return roost_port_reregister(r->port->dev, r->port->port_num);
@@ -204,6 +245,7 @@ static const struct {
 	{ "pkey", 2, "pkey INDEX VALUE", set_pkey },
 	{ "lid", 1, "lid VALUE", set_lid },
 	{ "sm-lid", 1, "sm-lid VALUE", set_sm_lid },
+	{ "ecn", 2, "ecn NAME VALUE", set_ecn },
 	{ "re-register", 0, "re-register", reregister },
 	{ "remove", 0, "remove", remove_port },
 };

@@ -138,6 +138,13 @@ const struct roost_field roost_pkey_fields[] = {
 	END,
 };
 
+#define PARAM(upper, name, normal, least, most)                                \
+	FIELD(roost_ecn_row, U32, ecn.name, #name),
+const struct roost_field roost_ecn_fields[] = {
+	FIELD(roost_ecn_row, U8, port_num, "port"),
+	ROOST_ECN_PARAMS(PARAM) END,
+};
+
 const struct roost_field roost_qp_fields[] = {
 	FIELD(roost_qp_view, U32, qpn, "qpn"),
 	ENUM(roost_qp_view, type, "type", qp_types),
@@ -279,6 +286,12 @@ const struct roost_field roost_counter_fields[] = {
 	      "adaptive_retransmits"),
 	FIELD(roost_dev_counters, U64, timeouts, "timeouts"),
 	RARE(roost_dev_counters, ),
+	/* As Linux names them (mlx5). */
+	FIELD(roost_dev_counters, U64, ecn_marked_pkts,
+	      "np_ecn_marked_roce_packets"),
+	FIELD(roost_dev_counters, U64, cnps_sent, "np_cnp_sent"),
+	FIELD(roost_dev_counters, U64, cnps_handled, "rp_cnp_handled"),
+	FIELD(roost_dev_counters, U64, cnps_ignored, "rp_cnp_ignored"),
 	END,
 };
 

@@ -45,6 +45,7 @@ extern const struct roost_field roost_device_fields[];
 extern const struct roost_field roost_port_fields[];
 extern const struct roost_field roost_gid_fields[];
 extern const struct roost_field roost_pkey_fields[];
+extern const struct roost_field roost_ecn_fields[];
 extern const struct roost_field roost_qp_fields[];
 extern const struct roost_field roost_qp_error_fields[];
 /* Parts of an error that only some errors have. */
@@ -117,6 +118,11 @@ void roost_qp_error_row(const struct roost_qp_error *error,
 struct roost_gid_row {
 	uint32_t index;
 	struct roost_gid gid;
+};
+
+struct roost_ecn_row {
+	uint8_t port_num;
+	struct roost_ecn ecn;
 };
 
 struct roost_pkey_row {

@@ -115,6 +115,21 @@ static void show_ports(const struct show *s)
 	roost_json_end(j, ']');
 }
 
+static void show_ecn(const struct show *s)
+{
+	struct roost_ecn_row row;
+
+	roost_json_begin(s->j, "ecn", '[');
+	for (unsigned int i = 0; i < roost_dev_nb_ports(s->d->dev); i++) {
+		row.port_num = (uint8_t)(i + 1);
+		if (!is_asked_for(s, row.port_num))
+			continue;
+		roost_port_query_ecn(s->d->dev, row.port_num, &row.ecn);
+		put_row(s->j, roost_ecn_fields, &row);
+	}
+	roost_json_end(s->j, ']');
+}
+
 static void put_error(struct roost_json *j, const struct roost_qp_error *error)
 {
 	struct roost_qp_error_row row;
@@ -236,13 +251,14 @@ static const struct {
 	{ "channel", show_channels },
 	{ "worker", show_workers },
 	{ "counters", show_counters },
+	{ "ecn", show_ecn },
 };
 
 #define TOPICS (sizeof(topics) / sizeof(topics[0]))
 
 const char *roost_ctl_topics(void)
 {
-	return "device, port, qp, cq, srq, channel, worker, counters";
+	return "device, port, qp, cq, srq, channel, worker, counters, ecn";
 }
 
 static bool is_topic(const char *name)

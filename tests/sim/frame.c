@@ -85,6 +85,27 @@ static void check_migreq(const struct sim_qp *to, const struct roost_pkt *pkt)
 		assert_true(pkt->migreq);
 }
 
+/* IBTA A17.9.3, and the port's parameters. */
+static void check_cnp(const struct sim_port *from,
+		      const struct roost_frame *frame,
+		      const struct roost_pkt *pkt)
+{
+	static const uint8_t zeros[ROOST_CNP_LEN];
+	struct roost_ecn ecn;
+
+	assert_int_equal(roost_port_query_ecn(from->end->dev, from->num, &ecn),
+			 0);
+	assert_int_equal(frame->tclass, ecn.cnp_dscp << 2);
+	if (from->end->vlan_id != 0)
+		assert_int_equal(frame->vlan_tci >> ROOST_VLAN_PCP_SHIFT,
+				 ecn.cnp_802p_prio);
+	assert_true(pkt->becn && !pkt->fecn);
+	assert_false(pkt->solicited || pkt->migreq || pkt->ackreq);
+	assert_int_equal(pkt->psn.v, 0);
+	assert_int_equal(pkt->payload_len_bytes + pkt->pad_bytes, 0);
+	assert_memory_equal(pkt->payload - ROOST_CNP_LEN, zeros, sizeof(zeros));
+}
+
 void sim_check_frame(const struct sim_port *from, const void *data, size_t len,
 		     struct roost_pkt *pkt)
 {
@@ -104,7 +125,10 @@ void sim_check_frame(const struct sim_port *from, const void *data, size_t len,
 		assert_int_equal(pkt->payload[pkt->payload_len_bytes + i], 0);
 	assert_int_equal(pkt->pkey, 0xffff);
 	to = qp_by_number(from->end->sim, pkt->dest_qpn);
-	check_migreq(to, pkt);
+	if (pkt->opcode == ROOST_OPCODE_CNP)
+		check_cnp(from, &frame, pkt);
+	else
+		check_migreq(to, pkt);
 	/* Its peer may have been destroyed. */
 	if (to == NULL || to->peer == NULL || to->conf.type == ROOST_QPT_UD)
 		return;

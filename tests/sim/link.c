@@ -137,12 +137,38 @@ static uint64_t arrival(struct sim *sim, struct sim_link *link, int side)
 	       sim_random_below(&sim->rng, f->reorder_pkts + 1ull) * SLOT_NS;
 }
 
+/* As a switch does whose queue is long. */
+static void mark(struct sim_link *link, int side, uint8_t *data, size_t len)
+{
+	struct roost_frame frame;
+	uint8_t *l3;
+	uint16_t sum;
+
+	if (roost_frame_parse(data, len, &frame) != ROOST_FRAME_ROCE ||
+	    (frame.tclass & ROOST_ECN_MASK) != ROOST_ECN_ECT0)
+		return;
+	link->nb_marked[side]++;
+	l3 = data + (frame.l3 - data);
+	if (frame.ipv6) {
+		l3[1] |= ROOST_ECN_CE << 4;
+		return;
+	}
+	/* RFC 1624: the word at 0 grew by one. */
+	l3[1] |= ROOST_ECN_CE;
+	sum = (uint16_t)(l3[10] << 8 | l3[11]);
+	sum = (uint16_t)(sum - 1 - (sum == 0));
+	l3[10] = (uint8_t)(sum >> 8);
+	l3[11] = (uint8_t)sum;
+}
+
 static void deliver(struct sim *sim, struct sim_link *link, int side,
 		    uint8_t *data, size_t len)
 {
 	const struct sim_faults *f = &link->faults[side];
 	struct sim_wire *wire = link->wires[side];
 
+	if (f->mark_ppm != 0 && sim_random_chance(&sim->rng, f->mark_ppm))
+		mark(link, side, data, len);
 	if (sim_random_chance(&sim->rng, f->corrupt_ppm)) {
 		uint64_t bit = sim_random_below(&sim->rng, 8 * len);
 

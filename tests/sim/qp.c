@@ -130,6 +130,7 @@ int sim_qp_to_rtr(struct sim_qp *qp)
 			.dgid = qp->conf.ipv6 ? to->gid6 : to->gid,
 			.sgid_index = qp->conf.ipv6 ? 1 : 0,
 			.hop_limit = 64,
+			.traffic_class = qp->conf.tclass,
 		};
 	}
 	return roost_qp_modify(qp->qp, &attr,

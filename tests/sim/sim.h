@@ -82,6 +82,7 @@ struct sim_faults {
 	uint32_t drop_ppm;
 	uint32_t dup_ppm;
 	uint32_t corrupt_ppm;  /* one flipped bit */
+	uint32_t mark_ppm;     /* ECN: CE, of those that may be marked */
 	uint32_t reorder_pkts; /* how many later frames may overtake one */
 	uint64_t delay_ns;
 	uint64_t jitter_ns; /* up to this much more, for each frame */
@@ -114,7 +115,7 @@ struct sim_link {
 	void *filter_arg;
 	struct sim_sent *log[2];
 	size_t nb_log[2], log_room[2];
-	uint64_t nb_lost[2], nb_corrupt[2], nb_dup[2];
+	uint64_t nb_lost[2], nb_corrupt[2], nb_dup[2], nb_marked[2];
 	struct sim_wire *wires[2];
 };
 
@@ -244,6 +245,7 @@ struct sim_qp_conf {
 	uint8_t rd_atomic; /* READs and atomics at a time, both directions */
 	uint32_t access;   /* what the peer may do */
 	uint32_t qkey;     /* UD */
+	uint8_t tclass;    /* of its packets; not UD */
 	bool sig_all;
 	bool block_self_mcast;
 	bool ipv6;

@@ -389,7 +389,9 @@ static void forged__wrong_header(void **state)
 		{ ROOST_OPCODE_UC_SEND_ONLY, 0, ROOST_DROP_QP_TYPE, 100 },
 		{ ROOST_OPCODE_UD_SEND_ONLY, 0, ROOST_DROP_QP_TYPE, 100 },
 		{ ROOST_OPCODE_XRC_SEND_ONLY, 0, ROOST_DROP_QP_TYPE, 100 },
-		{ ROOST_OPCODE_CNP, 0, ROOST_DROP_QP_TYPE, 16 },
+		{ ROOST_OPCODE_CNP, 2, ROOST_DROP_QPN, 16 },
+		{ ROOST_OPCODE_CNP, 0, ROOST_DROP_HDR_LEN, 12 },
+		{ ROOST_OPCODE_CNP, 0, ROOST_DROP_HDR_LEN, 20 },
 	};
 	static const uint8_t zeros[100];
 	struct sim_qp *a, *b;

@@ -311,6 +311,9 @@ static uint8_t expected_drop(enum roost_qp_type type,
 
 	if (info->op == ROOST_OP_NONE)
 		return ROOST_DROP_OPCODE;
+	/* Taken by every QP. */
+	if (info->op == ROOST_OP_CNP)
+		return ROOST_DROP_NONE;
 	if (info->service != services[type])
 		return ROOST_DROP_QP_TYPE;
 	if (type == ROOST_QPT_XRC_INI && info->flags & ROOST_OPF_REQUEST)

@@ -86,6 +86,7 @@ PUBLIC_ROOMS = {
     "cm.h": "cm",
     "config.h": "lib/config",
     "drop.h": "lib/wire",
+    "ecn.h": "lib/wire",
     "gid.h": "lib/wire",
     "loop.h": "lib/face",
     "roost.h": "lib/face",

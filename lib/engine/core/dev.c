@@ -118,6 +118,9 @@ static int init_tables(struct roost_dev *dev, const uint64_t given[2])
 	return 0;
 }
 
+#define DEFAULT(upper, name, normal, least, most) .name = (normal),
+static const struct roost_ecn ecn_default = { ROOST_ECN_PARAMS(DEFAULT) };
+
 static void init_port(struct roost_port *port,
 		      const struct roost_dev_conf *conf, unsigned int i)
 {
@@ -130,6 +133,7 @@ static void init_port(struct roost_port *port,
 	port->punts_vlans = conf->punts_vlans[i];
 	port->state = ROOST_PORT_DOWN;
 	port->pkeys[0] = 0xffff;
+	port->ecn = conf->ecn ? *conf->ecn : ecn_default;
 }
 
 int roost_dev_make(const struct roost_dev_conf *conf,

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include <roost/dev.h>
+#include <roost/ecn.h>
 #include "lib/engine/core/port.h"
 #include "lib/engine/core/port_io.h"
 
@@ -53,6 +54,8 @@ struct roost_dev_conf {
 	 * frames that come from our own addresses are taken.
 	 */
 	bool shares_addrs;
+	/* Congestion notification of all ports; NULL: the defaults. */
+	const struct roost_ecn *ecn;
 	uint64_t node_guid; /* host order */
 	/* Numbers and services that the device shares with others (lease.h);
 	 * outlives the device. NULL: it shares none.

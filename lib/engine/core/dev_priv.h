@@ -51,6 +51,7 @@ struct roost_port {
 	uint16_t sm_lid;
 	uint32_t ip_mtu_bytes;
 	uint32_t speed_mbps;
+	struct roost_ecn ecn;
 	/* Packets that were dropped because of their P_Key or Q_Key; writer:
 	 * the worker.
 	 */

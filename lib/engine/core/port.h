@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include <roost/dev.h>
+#include <roost/ecn.h>
 
 /*
  * Set entry index of the GID table; a zero gid clears it. Raises GID_CHANGE,
@@ -62,6 +63,14 @@ int roost_port_set_sm_lid(struct roost_dev *dev, uint8_t port_num,
 			  uint16_t sm_lid);
 /* Raises CLIENT_REREGISTER. Returns 0, -EINVAL. */
 int roost_port_reregister(struct roost_dev *dev, uint8_t port_num);
+/* Set the parameters of congestion notification; each is in its range. Raises
+ * no event. Returns 0, -EINVAL.
+ */
+int roost_port_set_ecn(struct roost_dev *dev, uint8_t port_num,
+		       const struct roost_ecn *ecn);
+/* Returns 0, -EINVAL. Thread: any. */
+int roost_port_query_ecn(struct roost_dev *dev, uint8_t port_num,
+			 struct roost_ecn *ecn);
 /*
  * The port stands still, or goes on. While it does, it may take no frames from
  * the engine (tx_burst returns 0), and what is sent, or was before, may be

@@ -292,6 +292,7 @@ struct roost_qp {
 					  * of all turns */
 	pthread_mutex_t modify_lock;     /* one modify at a time */
 	LIST_HEAD(, roost_mcast) mcasts; /* memberships; locks: as for groups */
+	uint64_t cnp_at_ns;              /* no CNP is sent before this */
 	void *owner;
 	struct roost_event_source async;
 	struct roost_xrcd *xrcd;          /* XRC_TGT */

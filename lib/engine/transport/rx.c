@@ -8,6 +8,7 @@
 
 #include <rte_mbuf.h>
 
+#include "lib/engine/transport/cnp_priv.h"
 #include "lib/engine/transport/gsi_priv.h"
 #include "lib/engine/core/ahead.h"
 #include "lib/engine/core/in_place.h"
@@ -192,6 +193,9 @@ static enum roost_drop deliver(struct roost_worker *w, struct roost_qp *qp,
 
 	if (drop == ROOST_DROP_QP_STATE)
 		return deliver_late(w, qp, frame, pkt);
+	/* CNPs have a service of their own, which is that of no QP. */
+	if (drop == ROOST_DROP_QP_TYPE && pkt->opcode == ROOST_OPCODE_CNP)
+		return roost_cnp_receive(w, qp, frame, pkt);
 	if (drop != ROOST_DROP_NONE)
 		return drop;
 	if (qp->type == ROOST_QPT_UD)
@@ -283,6 +287,9 @@ static void receive(struct roost_worker *w, unsigned int port_index,
 			drop = check_sender(port, frame, &pkt, qp);
 		if (drop == ROOST_DROP_NONE)
 			drop = deliver(w, qp, port_index, frame, &pkt);
+		if (unlikely(roost_frame_is_marked(frame)) &&
+		    drop == ROOST_DROP_NONE && pkt.opcode != ROOST_OPCODE_CNP)
+			roost_cnp_answer(w, qp, port_index, frame, &pkt);
 	}
 	if (drop == ROOST_DROP_NONE)
 		return;

@@ -46,6 +46,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <roost/ecn.h>
 #include <roost/gid.h>
 
 #ifdef __cplusplus
@@ -104,7 +105,7 @@ struct roost_users {
  * its own, share a DPDK port: see roost_config_shared_port().
  */
 struct roost_port_config {
-	uint32_t set; /* keys that were given: bit 1 << enum roost_config_key */
+	uint64_t set; /* keys that were given: bit 1 << enum roost_config_key */
 	/* One of these; the others are empty strings. */
 	char devargs[ROOST_DEVARGS_MAX];    /* a DPDK device */
 	char link[ROOST_LINK_NAME_MAX + 1]; /* a link of two processes */
@@ -131,11 +132,15 @@ struct roost_port_config {
 };
 
 struct roost_config {
-	uint32_t set; /* keys of the process that were given, as above */
+	uint64_t set; /* keys of the process that were given, as above */
 	enum roost_progress_mode progress;
 	uint32_t nb_workers; /* of each device; 0: not given, one */
 	bool verbose;
 	bool debug_no_icrc;
+	/* Of all ports; only the members whose keys are in set
+	 * (roost_config_ecn() in lib/config/resolve.h).
+	 */
+	struct roost_ecn ecn;
 	/* Lines about unknown variables, in the form of err. */
 	unsigned int nb_unknown;      /* lines in use */
 	unsigned int nb_unknown_more; /* variables without a line */

@@ -148,8 +148,12 @@ struct roost_dev_counters {
 	uint64_t naks_sent_of[ROOST_NAK_KINDS];
 	uint64_t naks_received_of[ROOST_NAK_KINDS];
 	uint64_t rnr_naks_received;
-	uint64_t duplicates;            /* requests received again */
-	uint64_t out_of_order;          /* requests received behind a gap */
+	uint64_t duplicates;      /* requests received again */
+	uint64_t out_of_order;    /* requests received behind a gap */
+	uint64_t ecn_marked_pkts; /* received with ECN = CE */
+	uint64_t cnps_sent;
+	uint64_t cnps_handled; /* received CNPs that slowed a QP down */
+	uint64_t cnps_ignored; /* received ones that did not */
 	uint64_t errors[ROOST_QPE_END]; /* by enum roost_qp_error_code */
 };
 /* Copy the counters; those of different workers are not read at one moment.

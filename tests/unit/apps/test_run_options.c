@@ -341,6 +341,8 @@ static void synopsis__has_every_option(void **state)
 		const struct roost_config_key_info *key = &roost_config_keys[i];
 		const char letter[] = { '-', key->short_option, '\0' };
 
+		if (!key->option)
+			continue;
 		snprintf(word, sizeof(word), "%s%s%s%s",
 			 key->short_option ? "[" : "--",
 			 key->short_option ? letter : key->option,

@@ -28,17 +28,20 @@ static void key__rows_are_complete(void **state)
 		const struct roost_config_key_info *key = &roost_config_keys[i];
 
 		assert_non_null(key->name);
-		assert_non_null(key->option);
+		/* Parameters of congestion notification have none. */
+		assert_true(key->option || i >= ROOST_KEY_PEER_USERS);
 		assert_non_null(key->help);
 		assert_non_null(key->parse);
 		assert_non_null(key->format);
 		assert_true(key->size_bytes > 0);
 		/* The environment's name is the same in upper case. */
 		for (const char *s = key->name; *s; s++)
-			assert_true(islower(*s) || *s == '_');
+			assert_true(islower(*s) || isdigit(*s) || *s == '_');
 		for (int j = 0; j < i; j++) {
 			assert_string_not_equal(key->name,
 						roost_config_keys[j].name);
+			if (!key->option)
+				continue;
 			assert_string_not_equal(key->option,
 						roost_config_keys[j].option);
 		}
@@ -79,6 +82,10 @@ static void key__values_round_trip(void **state)
 		{ ROOST_KEY_VLAN, "0100", "100" },
 		{ ROOST_KEY_VLAN, "4094", "4094" },
 		{ ROOST_KEY_PEER_USERS, "root", "0" },
+		{ ROOST_KEY_MIN_TIME_BETWEEN_CNPS, "0", "0" },
+		{ ROOST_KEY_MIN_TIME_BETWEEN_CNPS, "131071", "131071" },
+		{ ROOST_KEY_CNP_DSCP, "63", "63" },
+		{ ROOST_KEY_CNP_802P_PRIO, "7", "7" },
 		{ ROOST_KEY_PEER_USERS, "1000 root\t4294967294",
 		  "1000,0,4294967294" },
 	};
@@ -125,6 +132,53 @@ static void key__wrong_vlan_says_why(void **state)
 		assert_string_equal(cause, rows[i].cause);
 		assert_int_equal(vlan_id, 7);
 	}
+}
+
+static void key__wrong_ecn_says_why(void **state)
+{
+	static const struct {
+		int key;
+		const char *value, *cause;
+	} rows[] = {
+		{ ROOST_KEY_CNP_DSCP, "64",
+		  "'64': out of range; use a number from 0 to 63" },
+		{ ROOST_KEY_CNP_DSCP, "4294967298",
+		  "'4294967298': out of range; use a number from 0 to 63" },
+		{ ROOST_KEY_CNP_802P_PRIO, "-1",
+		  "'-1': out of range; use a number from 0 to 7" },
+		{ ROOST_KEY_MIN_TIME_BETWEEN_CNPS, "4us",
+		  "'4us': out of range; use a number from 0 to 131071" },
+	};
+	char cause[ROOST_CONFIG_ERR_MAX];
+	uint32_t number = 5;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(roost_config_keys[rows[i].key].parse(
+					 &number, rows[i].value, cause),
+				 -EINVAL);
+		assert_string_equal(cause, rows[i].cause);
+		assert_int_equal(number, 5);
+	}
+}
+
+/* What is not set has its default. */
+static void key__ecn_defaults(void **state)
+{
+	static struct roost_config c;
+	char err[ROOST_CONFIG_ERR_MAX];
+	struct roost_ecn ecn;
+
+	roost_config_init(&c);
+	roost_config_ecn(&c, &ecn);
+	assert_int_equal(ecn.min_time_between_cnps, 4);
+	assert_int_equal(ecn.cnp_dscp, 48);
+	assert_int_equal(ecn.cnp_802p_prio, 6);
+	assert_int_equal(roost_config_set(&c, "here", ROOST_KEY_CNP_DSCP, 0,
+					  "0", err),
+			 0);
+	roost_config_ecn(&c, &ecn);
+	assert_int_equal(ecn.cnp_dscp, 0);
+	assert_int_equal(ecn.cnp_802p_prio, 6);
 }
 
 static void key__wrong_users_say_why(void **state)
@@ -385,6 +439,8 @@ int main(void)
 		cmocka_unit_test(key__values_round_trip),
 		cmocka_unit_test(key__wrong_vlan_says_why),
 		cmocka_unit_test(key__wrong_users_say_why),
+		cmocka_unit_test(key__wrong_ecn_says_why),
+		cmocka_unit_test(key__ecn_defaults),
 		cmocka_unit_test(key__every_wrong_value_says_why),
 		cmocka_unit_test(key__twin_is_an_interface),
 		cmocka_unit_test(key__devargs_have_a_longest),

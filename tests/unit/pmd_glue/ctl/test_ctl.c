@@ -188,6 +188,22 @@ static void ctl__sets_and_tells(void **state)
 	}
 }
 
+static void ctl__sets_ecn(void **state)
+{
+	assert_shows("ecn", "\"ecn\":[{\"port\":1,\"min_time_between_cnps\":4,"
+			    "\"cnp_dscp\":48,\"cnp_802p_prio\":6");
+	assert_string_equal(ask("set - - ecn cnp_dscp 0\n"), "ok\n");
+	assert_string_equal(ask("set roost0 1 ecn min_time_between_cnps "
+				"100\n"),
+			    "ok\n");
+	assert_shows("ecn",
+		     "\"ecn\":[{\"port\":1,\"min_time_between_cnps\":100,"
+		     "\"cnp_dscp\":0,\"cnp_802p_prio\":6");
+	assert_shows("counters",
+		     "\"np_ecn_marked_roce_packets\":0,\"np_cnp_sent\":0,"
+		     "\"rp_cnp_handled\":0,\"rp_cnp_ignored\":0");
+}
+
 static void ctl__refuses(void **state)
 {
 	static const struct {
@@ -227,6 +243,9 @@ static void ctl__refuses(void **state)
 		{ "set - - address del nonsense", "nonsense" },
 		{ "set - - address swap 198.18.0.9/24", "add or del" },
 		{ "set - - mtu 9000", "nothing of that name" },
+		{ "set - - ecn cnp_dscp 64", "0 to 63" },
+		{ "set - - ecn cnp_dscp", "wrong number of words" },
+		{ "set - - ecn nonsense 1", "no such parameter" },
 		{ "a b c d e f g h i j", "too many words" },
 	};
 	char request[128];
@@ -435,12 +454,13 @@ static void ctl__shows_every_topic(void **state)
 		{ "srq", "\"srqs\":[]" },
 		{ "channel", "\"async\":true" },
 		{ "counters", "\"drops\":{" },
+		{ "ecn", "\"ecn\":[{\"port\":1" },
 	};
 
-	for (size_t i = 0; i < 7; i++) {
+	for (size_t i = 0; i < 8; i++) {
 		assert_shows(topics[i][0], topics[i][1]);
 		/* Alone it stands without the others. */
-		for (size_t k = 1; k < 7; k++)
+		for (size_t k = 1; k < 8; k++)
 			if (k != i)
 				assert_null(strstr(answer, topics[k][1]));
 		assert_shows("", topics[i][1]);
@@ -553,6 +573,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		LINK(ctl__sets_and_tells),
+		LINK(ctl__sets_ecn),
 		LINK(ctl__refuses),
 		LINK(ctl__link_local_stays),
 		LINK(ctl__all_addresses_that_fit),
