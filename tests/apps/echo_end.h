@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_TESTS_APPS_ECHO_END_H
+#define ROOST_TESTS_APPS_ECHO_END_H
+
+/*
+ * Connections of rdma_cm(7) for languages that call C, with one buffer each:
+ * what a binding has, and no more. Functions that fail return NULL or a
+ * negative errno. Thread: any; one at a time for each end.
+ */
+
+#include <stddef.h>
+
+struct echo_end;
+
+/* A listener, from which echo_accept() makes ends. */
+struct echo_end *echo_listen(const char *address, const char *port);
+/* The buffer is the caller's, who keeps it until echo_close(): a message of
+ * len_bytes to send, and behind it room for one that is received.
+ */
+struct echo_end *echo_accept(struct echo_end *listener, void *buffer,
+			     size_t len_bytes);
+struct echo_end *echo_connect(const char *address, const char *port,
+			      void *buffer, size_t len_bytes);
+/* Send, and wait until it is sent. */
+int echo_send(struct echo_end *end);
+/* Wait for a message, asleep on the completion channel. */
+int echo_receive(struct echo_end *end);
+/* The received message was read: there is room for the next one. */
+int echo_post(struct echo_end *end);
+void echo_close(struct echo_end *end);
+
+#endif
