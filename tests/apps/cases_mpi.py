@@ -8,6 +8,8 @@ processors: the libraries are told to yield while they wait.
 """
 
 import os
+import shutil
+import tempfile
 
 import cases_hub
 import cases_libfabric
@@ -129,6 +131,45 @@ def ofi(room, ranks):
     check(room, done, ranks, ALL)
 
 
+HPCC_SAMPLE = "/usr/share/doc/hpcc/examples/_hpccinf.txt"
+HPCC_SMALLER = (("1000         Ns", "400 Ns"), ("1200 10000 30000", "200"))
+# What it says of its own results, in the end.
+HPCC_RIGHT = ("Success=1", "PTRANS_residual=0",
+              "MPIRandomAccess_ErrorsFraction=0",
+              "MPIRandomAccess_LCG_ErrorsFraction=0")
+
+
+def hpcc(room):
+    """The HPC Challenge: HPL, PTRANS, RandomAccess and FFT look at what they
+    have computed.
+    """
+    need("hpcc", "mpirun.openmpi")
+    room.defer(gone)
+    with open(HPCC_SAMPLE, encoding="ascii") as file:
+        text = file.read()
+    for old, new in HPCC_SMALLER:
+        text = text.replace(old, new)
+    place = tempfile.mkdtemp(prefix="roost-hpcc-")
+    room.defer(shutil.rmtree, place)
+    os.chown(place, int(cases_hub.USER), int(cases_hub.USER))
+    with open(os.path.join(place, "hpccinf.txt"), "w",
+              encoding="ascii") as file:
+        file.write(text)
+    words = room.roost("run", "--", "env", "-C", place, "mpirun.openmpi",
+                       "-np", "4", "hpcc")
+    done = room.run("mpirun", cases_hub.as_user(room, words), None,
+                    {"HOME": "/", **CROWDED["openmpi"], **RDMA["openmpi"]},
+                    RUN_S)
+    if done.status != 0:
+        raise Failure(f"mpirun: exit status {done.status}")
+    check_lanes(done)
+    with open(os.path.join(place, "hpccoutf.txt"), encoding="ascii") as file:
+        result = file.read()
+    missing = [line for line in HPCC_RIGHT if line not in result.split("\n")]
+    if missing or "FAILED" in result or "...... PASSED" not in result:
+        raise Failure(f"hpcc: no {missing}, or a part failed")
+
+
 # ---- over a wire -----------------------------------------------------------
 
 def far_shell(room, service):
@@ -173,6 +214,7 @@ CASES += [Case(f"mpi-{library}-rdma-{ranks}", rdma, library, ranks, parts)
               ("openmpi", 2, ALL), ("openmpi", 4, ALL),
               ("openmpi", 8, TWO_SIDED), ("mpich", 2, ALL), ("mpich", 4, ALL),
               ("mpich", 8, ALL))]
+CASES += [Case("mpi-hpcc", hpcc)]
 CASES += [Case(f"mpi-openmpi-ofi-{ranks}", ofi, ranks) for ranks in (2, 4)]
 CASES += [Case(f"mpi-{library}-wire", over_wire, library, RDMA[library], ALL)
           for library in CROWDED]
