@@ -312,7 +312,8 @@ void rdma_free_devices(struct ibv_context **list)
 {
 	struct roost_rdmacm_device *d;
 
-	for (unsigned int i = 0; list[i]; i++)
+	/* NULL, as rdma-core's, which frees it: Ceph relies on that. */
+	for (unsigned int i = 0; list && list[i]; i++)
 		for (unsigned int nr = 0; (d = roost_rdmacm_device_nr(nr));
 		     nr++)
 			if (d->verbs == list[i])

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The Roost authors
-"""Storage and virtual machines: iSER between tgt and libiscsi, and QEMU's
-migration. At one hub.
+"""Storage and virtual machines: iSER between tgt and libiscsi, the messenger of
+Ceph, and the migration of QEMU. At one hub.
 """
 
+import base64
 import filecmp
 import os
 import re
+import signal
 import socket
 
 import cases_hub
@@ -14,7 +16,7 @@ from cases_hub import ADDRESS, hub
 from cases_sysfs import need
 from cases_tools import ended_well, says
 from harness import Case, Failure, Skip
-from process import wait_until
+from process import wait_for_listener, wait_until
 
 # ---- iSER ------------------------------------------------------------------
 
@@ -90,6 +92,63 @@ def iser(room):
     if "failed" in local.out():
         raise Failure("the file of the target has other bytes")
     daemon.kill()
+
+
+# ---- Ceph ------------------------------------------------------------------
+
+# Its messenger meets by TCP, and has all else over RDMA.
+CEPH = """[global]
+fsid = a7f64266-0894-4f1e-a635-d0aeaca0e993
+mon host = v1:127.0.0.1:{port}
+auth cluster required = none
+auth service required = none
+auth client required = none
+ms type = async+rdma
+ms cluster type = async+rdma
+ms public type = async+rdma
+ms async rdma device name = roost0
+ms async rdma local gid = 0000:0000:0000:0000:0000:ffff:c612:0001
+ms async rdma receive queue len = 512
+ms async rdma receive buffers = 2048
+ms async rdma send buffers = 1024
+log file = {logs}/$name.log
+run dir = {logs}
+admin socket =
+mon data = {logs}/mon
+mon data avail crit = 1
+"""
+CEPH_BYTES = 60000
+
+
+def ceph(room):
+    """A monitor, and a client that keeps a value in it."""
+    need("ceph", "ceph-mon", "monmaptool")
+    room.defer(cases_hub.gone)
+    port = room.next_port()
+    conf, monmap = room.path("ceph.conf"), room.path("monmap")
+    value, copy = room.path("value"), room.path("copy")
+    with open(conf, "w", encoding="ascii") as file:
+        file.write(CEPH.format(port=port, logs=room.logs))
+    with open(value, "wb") as file:
+        file.write(base64.b64encode(os.urandom(CEPH_BYTES // 4 * 3)))
+    os.mkdir(room.path("mon"))
+    monitor = ["ceph-mon", "-c", conf, "-i", "a"]
+    for words in (["monmaptool", "--create", "--fsid",
+                   "a7f64266-0894-4f1e-a635-d0aeaca0e993", "--addv", "a",
+                   f"v1:127.0.0.1:{port}", monmap],
+                  [*monitor, "--mkfs", "--monmap", monmap]):
+        ended_well(room.run(words[0], words))
+    daemon = room.start("monitor", hub(room, *monitor, "-f"))
+    if not wait_for_listener(daemon, port, 20):
+        raise Failure("monitor: does not listen")
+    for words in (["set", "key", "-i", value], ["get", "key", "-o", copy]):
+        ended_well(room.run("client", hub(room, "ceph", "-c", conf,
+                                          "config-key", *words)))
+    if not filecmp.cmp(value, copy, shallow=False):
+        raise Failure("the value differs")
+    # It takes its device apart.
+    daemon.signal(signal.SIGTERM)
+    ended_well(daemon)
 
 
 # ---- migration -------------------------------------------------------------
@@ -168,6 +227,7 @@ def migration(room, pinned):
 
 CASES = [
     Case("storage-iser", iser),
+    Case("storage-ceph", ceph),
     Case("qemu-migration", migration, False),
     Case("qemu-migration-pinned", migration, True),
 ]

@@ -282,6 +282,7 @@ static void devices__are_the_ids_contexts(void **state)
 	assert_ok(bind_to(id, "198.18.1.1", 0));
 	assert_ptr_equal(id->verbs, list[1]);
 	rdma_free_devices(list);
+	rdma_free_devices(NULL);
 	assert_ok(rdma_destroy_id(id));
 }
 
