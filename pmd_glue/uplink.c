@@ -19,6 +19,7 @@
 #include <rte_mbuf.h>
 
 #include "lib/engine/core/in_place.h"
+#include "lib/engine/core/route.h"
 #include "lib/engine/core/workers.h"
 #include "lib/engine/sched/worker.h"
 #include "lib/face/shim.h"
@@ -58,7 +59,9 @@ struct roost_uplink {
 	 */
 	pthread_mutex_t lock;
 	struct roost_share_facts facts;
-	uint32_t nb_watched; /* places in use are below it */
+	uint32_t nb_refusals;
+	struct roost_gid refused; /* the last one */
+	uint32_t nb_watched;      /* places in use are below it */
 	struct watched watched[ROOST_SHARE_NEIGHS];
 };
 
@@ -316,6 +319,10 @@ static void read_facts(struct roost_uplink *u, struct roost_share_facts *facts)
 	struct roost_backend_view view;
 
 	memset(facts, 0, sizeof(*facts));
+	while (roost_dev_next_refused(u->a.dev, &u->refused))
+		u->nb_refusals++;
+	facts->refused = u->refused;
+	facts->nb_refusals = u->nb_refusals;
 	port->backend->view(port, &view);
 	roost_port_query(u->a.dev, 1, &attr);
 	roost_port_query_mac(u->a.dev, 1, facts->mac);

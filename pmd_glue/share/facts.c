@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/engine/core/route.h"
 #include "pmd_glue/host/nd.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/report.h"
@@ -148,6 +149,8 @@ void roost_share_facts_apply(struct roost_share_port *p,
 	apply_mac(p, &checked);
 	apply_gids(p, &checked);
 	apply_pkeys(p, &checked);
+	if (checked.nb_refusals != p->facts.nb_refusals)
+		roost_dev_refused(p->base.dev, &checked.refused);
 	pthread_mutex_lock(&p->lock);
 	p->facts = checked;
 	pthread_mutex_unlock(&p->lock);

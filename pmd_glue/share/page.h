@@ -44,7 +44,11 @@ struct roost_share_facts {
 	 * come back: frames for them are lost until then.
 	 */
 	uint8_t is_recovering;
-	uint8_t zero[4];
+	/* Changes when a peer says that no RoCE is there (roost_dev_refused()):
+	 * the last one.
+	 */
+	uint32_t nb_refusals;
+	struct roost_gid refused;
 	struct roost_gid gids[ROOST_GID_TABLE_LEN]; /* zeros: empty */
 	/* Prefix lengths of their subnets, for people. */
 	uint8_t gid_len_bits[ROOST_GID_TABLE_LEN];

@@ -12,6 +12,7 @@ import cases_hub
 import cases_link
 import cases_mcast
 import cases_rdmacm
+import cases_wire
 from harness import Case, Failure, Skip
 from process import wait_until
 from service import ADDRESSES, FAR, GIDS, NEAR, PREFIX_BITS, Service
@@ -374,6 +375,12 @@ def last_ack(room, server_near):
                           20 if server_near else 3)
 
 
+def gone(room):
+    """A client leaves a peer that has ended, as the peer's kernel says."""
+    service = Service(room, ips=False)
+    cases_wire.gone_at(room, service.peer, service.client, TCP_ADDRESSES[FAR])
+
+
 PERFTEST = (
     ("write", ["ib_write_bw", "-s", "65536", "-n", "500"]),
     ("read", ["ib_read_bw", "-s", "65536", "-n", "200"]),
@@ -398,6 +405,7 @@ CASES += [Case(f"service-{name}-v{family}-{side}", rdmacm, server, client,
                family, near)
           for name, server, client in RDMACM for family in (4, 6)
           for side, near in SIDES]
+CASES += [Case("service-gone", gone)]
 CASES += [Case(f"service-last-ack-{side}", last_ack, near)
           for side, near in SIDES]
 CASES += [Case(f"service-mcast-v{family}-{side}", mcast, family, near)

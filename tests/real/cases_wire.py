@@ -123,13 +123,17 @@ def silent(room):
 def gone(room):
     """The kernel says of a process that has ended that it has ended."""
     wire = Wire(room)
-    begin = time.monotonic()
 
     def at(end):
         return lambda title, words: wire.start(end, title, [], words)
 
-    cases_rdmacm.last_ack(room, at("left"), at("right"), TCP_ADDRESSES["left"],
-                          GONE, "leaver")
+    gone_at(room, at("left"), at("right"), TCP_ADDRESSES["left"])
+
+
+def gone_at(room, server_end, client_end, address):
+    begin = time.monotonic()
+    cases_rdmacm.last_ack(room, server_end, client_end, address, GONE,
+                          "leaver")
     took_s = (time.monotonic() - begin) / GONE
     room.note(f"{took_s:.1f} s for each")
     if took_s > GONE_S:
