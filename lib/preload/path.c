@@ -148,8 +148,10 @@ static bool is_dot_dot(const char *name, size_t len)
 	return len == 2 && name[0] == '.' && name[1] == '.';
 }
 
-/* Does the rest of a path leave the directory at once? */
-static bool leaves(const char *rest)
+/* If the rest of a path leaves the directory at once: what is behind `..`; else
+ * NULL.
+ */
+static const char *behind_leaving(const char *rest)
 {
 	const char *name;
 	size_t len;
@@ -158,7 +160,25 @@ static bool leaves(const char *rest)
 		name = component(rest, &len);
 		rest = name + len;
 	} while (is_dot(name, len));
-	return is_dot_dot(name, len);
+	return is_dot_dot(name, len) ? rest : NULL;
+}
+
+/* A path that leaves a top again, from the folder of the top, which has len
+ * bytes at folder: the kernel, which need not have the top, gets it without the
+ * detour.
+ */
+static const char *leave(struct roost_preload_path *to, const char *folder,
+			 size_t len, const char *rest)
+{
+	const size_t rest_len = strlen(rest);
+
+	if (len + rest_len >= sizeof(to->buf)) {
+		errno = ENAMETOOLONG;
+		return NULL;
+	}
+	memcpy(to->buf, folder, len);
+	memcpy(to->buf + len, rest, rest_len + 1);
+	return to->buf;
 }
 
 static const char *finish(struct roost_preload_path *to, size_t len,
@@ -186,14 +206,16 @@ static const char *finish(struct roost_preload_path *to, size_t len,
 static const char *follow(const char *path, struct roost_preload_path *to,
 			  size_t len)
 {
-	const char *rest = path, *name;
-	size_t name_len;
+	const char *rest = path, *left = NULL, *name;
+	size_t name_len, folder_len = 0;
+	char folder[sizeof("/sys/devices")]; /* the longest one */
 
 	for (;;) {
 		name = component(rest, &name_len);
 		rest = name + name_len;
 		if (name_len == 0)
-			return path;
+			return left ? leave(to, folder, folder_len, left)
+				    : path;
 		if (is_dot(name, name_len))
 			continue;
 		if (is_dot_dot(name, name_len)) {
@@ -210,9 +232,13 @@ static const char *follow(const char *path, struct roost_preload_path *to,
 			len = picture.len;
 			continue;
 		}
-		if (is_top(to->buf + picture.len, len - picture.len) &&
-		    !leaves(rest))
+		if (!is_top(to->buf + picture.len, len - picture.len))
+			continue;
+		left = behind_leaving(rest);
+		if (!left)
 			return finish(to, len, rest);
+		folder_len = len - picture.len - name_len - 1;
+		memcpy(folder, to->buf + picture.len, folder_len);
 	}
 }
 

@@ -71,10 +71,6 @@ static void rewrite__leads_into_the_picture(void **state)
 		{ "/proc/self/root/proc/self/root/dev/infiniband",
 		  "/dev/infiniband" },
 		{ "/proc/self/rooted/dev/infiniband", NULL },
-		/* out again */
-		{ "/sys/class/infiniband/..", NULL },
-		{ "/sys/class/infiniband/../net", NULL },
-		{ "/sys/class/infiniband/.././net/eth0", NULL },
 		/* others */
 		{ "/sys/class", NULL },
 		{ "/sys/class/net/eth0", NULL },
@@ -103,6 +99,29 @@ static void rewrite__leads_into_the_picture(void **state)
 		assert_memory_equal(led, PICTURE, sizeof(PICTURE) - 1);
 		assert_string_equal(led + sizeof(PICTURE) - 1, rows[i][1]);
 	}
+}
+
+static void rewrite__leads_out_again(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "/dev/infiniband/..", "/dev" },
+		{ "/dev/infiniband/./../", "/dev/" },
+		{ "/dev/infiniband/../null", "/dev/null" },
+		{ "/sys/class/infiniband/../net", "/sys/class/net" },
+		{ "/sys/class/infiniband/.././net/eth0/..",
+		  "/sys/class/./net/eth0/.." },
+		{ "/sys/class/infiniband/../infiniband_verbs/../../bus",
+		  "/sys/class/../bus" },
+		{ "/sys/bus/../class/infiniband_mad/../../../etc/motd",
+		  "/sys/class/../../etc/motd" },
+		{ "/sys/devices/infiniband_roost/../system",
+		  "/sys/devices/system" },
+	};
+
+	(void)state;
+	use_picture();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_string_equal(lead(AT_FDCWD, rows[i][0]), rows[i][1]);
 }
 
 static void rewrite__knows_nodes(void **state)
@@ -275,6 +294,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rewrite__leads_into_the_picture),
+		cmocka_unit_test(rewrite__leads_out_again),
 		cmocka_unit_test(rewrite__knows_nodes),
 		cmocka_unit_test(rewrite__follows_directories),
 		cmocka_unit_test(rewrite__leaves_wrong_descriptors),
