@@ -115,7 +115,6 @@ struct roost_mig {
 	uint8_t alt;       /* enum roost_alt */
 	bool refused;      /* PATH_MIG_ERR was raised since REARM */
 	uint16_t alt_pkey; /* of alt_path */
-	LIST_ENTRY(roost_qp) armed_link; /* while ARMED */
 };
 
 /* Requester: our requests to the peer. Holder of the turn. */
@@ -165,6 +164,21 @@ struct roost_requester {
 	uint8_t nb_close_losses;  /* in a row, with less than a cwnd between */
 	uint8_t fault_code;       /* enum roost_qp_error_code */
 	uint32_t fault_index;
+};
+
+/* The rate that CNPs leave a QP (lib/engine/cc/dcqcn.h), in the terms of its
+ * paper. Holder of the turn.
+ */
+struct roost_dcqcn {
+	uint32_t rate_kbps;   /* RC; 0: not limited, and all below is undefined
+			       */
+	uint32_t target_kbps; /* RT */
+	uint32_t alpha;       /* 2^20: 1.0; as of alpha_ns */
+	uint32_t nb_time_stages; /* ended since the last reduction */
+	uint32_t nb_byte_stages;
+	uint32_t stage_bytes; /* sent since the last stage of bytes ended */
+	uint64_t stage_at_ns; /* the present stage of the timer began */
+	uint64_t alpha_ns;    /* the last reduction */
 };
 
 /*
@@ -275,6 +289,8 @@ struct roost_qp {
 	uint8_t *spill; /* of the slots of sq, each spill_bytes */
 	/* Line 9: the attributes that a packet needs. */
 	struct roost_mig mig __attribute__((aligned(64)));
+	uint32_t rate_kbps; /* of its data (transport/pace_priv.h); 0: no limit
+			     */
 	struct roost_qp_cap cap;
 	struct roost_qp_attr attr;
 	/* Receives. */
@@ -287,12 +303,14 @@ struct roost_qp {
 	struct roost_path alt_path;   /* mig.alt: its meaning */
 	struct roost_hash hash;
 	struct roost_ctx *ctx;
+	LIST_ENTRY(roost_qp) armed_link; /* while mig.state is ARMED */
 	LIST_ENTRY(roost_qp) all_link;   /* dev->all.qps */
 	bool dying;                      /* removed from its CQs; writer: holder
 					  * of all turns */
 	pthread_mutex_t modify_lock;     /* one modify at a time */
 	LIST_HEAD(, roost_mcast) mcasts; /* memberships; locks: as for groups */
 	uint64_t cnp_at_ns;              /* no CNP is sent before this */
+	struct roost_dcqcn dcqcn;
 	void *owner;
 	struct roost_event_source async;
 	struct roost_xrcd *xrcd;          /* XRC_TGT */

@@ -47,6 +47,8 @@ struct roost_qp_counters {
 	uint64_t rnr_naks_sent, rnr_naks_received;
 	uint64_t duplicates;   /* requests received again */
 	uint64_t out_of_order; /* requests received behind a gap */
+	uint64_t cnps_sent;
+	uint64_t cnps_handled; /* received ones that slowed the QP down */
 };
 
 #endif

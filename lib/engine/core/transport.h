@@ -46,7 +46,8 @@ struct roost_transport {
 				 unsigned int burst);
 	/* A QP sends the responses and the ACK that it owes its peer, at most
 	 * *burst packets of responses; *burst gets the rest of it. Returns
-	 * false when something is left.
+	 * false when something is left, unless the QP's rate holds it back:
+	 * then a timer makes the QP want to answer again.
 	 */
 	bool (*answer)(struct roost_worker *w, struct roost_qp *qp,
 		       unsigned int *burst);

@@ -7,6 +7,7 @@
 #include <rte_mbuf.h>
 
 #include "lib/engine/core/mbuf.h"
+#include "lib/engine/transport/pace_priv.h"
 #include "lib/engine/transport/resp_priv.h"
 #include "lib/engine/sched/sched.h"
 
@@ -72,7 +73,7 @@ bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp,
 
 	/* Answers keep the order of their requests. */
 	if (!roost_rd_atomic_send(w, qp, burst))
-		return false;
+		return roost_pace_holds_answer(w, qp);
 	if (!resp->owed)
 		return true;
 	mbuf = roost_tx_mbuf(w, &qp->path);

@@ -8,9 +8,11 @@
 
 #include <rte_mbuf.h>
 
+#include "lib/engine/cc/dcqcn.h"
 #include "lib/engine/sched/sched.h"
 #include "lib/engine/transport/cnp_priv.h"
 #include "lib/engine/transport/mig_priv.h"
+#include "lib/engine/transport/pace_priv.h"
 
 #define HOP_LIMIT 64
 #define UDP_SOURCE_MIN 0xc000u /* A17.9.1 */
@@ -91,7 +93,8 @@ void roost_cnp_answer(struct roost_worker *w, struct roost_qp *qp,
 	bool sent;
 
 	w->counters.ecn_marked_pkts++;
-	if (frame->looped || frame->from != 0 || w->now_ns < qp->cnp_at_ns)
+	if (frame->looped || frame->from != 0 || ecn->roce_np_enable == 0 ||
+	    w->now_ns < qp->cnp_at_ns)
 		return;
 	if (qp->type == ROOST_QPT_UD)
 		sent = answer_datagram(w, qp, port_index, frame, pkt);
@@ -102,7 +105,7 @@ void roost_cnp_answer(struct roost_worker *w, struct roost_qp *qp,
 				qp->dest_qpn);
 	if (!sent)
 		return;
-	w->counters.cnps_sent++;
+	roost_count(w, qp, cnps_sent);
 	qp->cnp_at_ns = w->now_ns + ecn->min_time_between_cnps * 1000ull;
 }
 
@@ -117,6 +120,7 @@ enum roost_drop roost_cnp_receive(struct roost_worker *w, struct roost_qp *qp,
 				  const struct roost_frame *frame,
 				  const struct roost_pkt *pkt)
 {
+	const struct roost_port *port;
 	enum roost_mig_from from;
 
 	if (!(STATES & 1u << roost_qp_state_get(qp)))
@@ -128,6 +132,15 @@ enum roost_drop roost_cnp_receive(struct roost_worker *w, struct roost_qp *qp,
 		if (!roost_pkey_match(roost_mig_pkey(qp, from), pkt->pkey))
 			return ROOST_DROP_PKEY;
 	}
-	w->counters.cnps_ignored++;
+	port = &w->dev->ports[qp->path.port_index];
+	/* A UD QP does not know which of its destinations the CNP is about. */
+	if (qp->type == ROOST_QPT_UD || port->ecn.roce_rp_enable == 0 ||
+	    !pkt->becn) {
+		w->counters.cnps_ignored++;
+		return ROOST_DROP_NONE;
+	}
+	roost_count(w, qp, cnps_handled);
+	roost_dcqcn_on_cnp(&qp->dcqcn, &port->ecn, port->speed_mbps, w->now_ns);
+	roost_pace_set(qp);
 	return ROOST_DROP_NONE;
 }

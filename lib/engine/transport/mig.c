@@ -32,9 +32,9 @@ static void set_state(struct roost_qp *qp, enum roost_mig_state state)
 	bool armed = qp->mig.state == ROOST_MIG_ARMED;
 
 	if (armed && state != ROOST_MIG_ARMED)
-		LIST_REMOVE(qp, mig.armed_link);
+		LIST_REMOVE(qp, armed_link);
 	if (!armed && state == ROOST_MIG_ARMED)
-		LIST_INSERT_HEAD(&qp->worker->armed_qps, qp, mig.armed_link);
+		LIST_INSERT_HEAD(&qp->worker->armed_qps, qp, armed_link);
 	qp->mig.state = (uint8_t)state;
 }
 
@@ -244,7 +244,7 @@ static void leave_port(struct roost_worker *w, unsigned int port_index)
 	struct roost_qp *qp, *next;
 
 	for (qp = LIST_FIRST(&w->armed_qps); qp != NULL; qp = next) {
-		next = LIST_NEXT(qp, mig.armed_link);
+		next = LIST_NEXT(qp, armed_link);
 		if (qp->path.port_index != port_index || qp->path.loopback ||
 		    roost_qp_state_get(qp) == ROOST_QPS_ERR ||
 		    !is_usable(qp, &qp->alt_path))

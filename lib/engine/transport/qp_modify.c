@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/engine/transport/mig_priv.h"
+#include "lib/engine/transport/pace_priv.h"
 #include "lib/engine/transport/resp_priv.h"
 #include "lib/engine/sched/sched.h"
 
@@ -175,6 +176,7 @@ static void take_attributes(struct roost_qp *qp, const struct roost_qp_attr *a,
 		to->dest_qpn = a->dest_qpn;
 		qp->dest_qpn = a->dest_qpn;
 	}
+	roost_pace_set(qp);
 }
 
 /* Empty a queue without completing anything. */
@@ -298,19 +300,38 @@ static void release_gear(struct roost_dev *dev, struct gear *gear)
 }
 
 /* May block. */
+/* The AV as packets need it: with `ect`, switches may mark packets of QPs that
+ * a CNP can slow down, unless the program says something of its own.
+ */
+static struct roost_av capable(const struct roost_qp *qp,
+			       const struct roost_av *given)
+{
+	struct roost_av av = *given;
+	struct roost_ecn ecn;
+
+	if (qp->type != ROOST_QPT_UD && av.is_global &&
+	    (av.traffic_class & ROOST_ECN_MASK) == 0 &&
+	    roost_port_query_ecn(qp->dev, av.port_num, &ecn) == 0 &&
+	    ecn.ect != 0)
+		av.traffic_class |= ROOST_ECN_ECT0;
+	return av;
+}
+
 static int get_gear(const struct roost_qp *qp, const struct roost_qp_attr *attr,
 		    uint32_t mask, struct gear *gear)
 {
 	uint32_t dest_qpn =
 		mask & ROOST_QP_DEST_QPN ? attr->dest_qpn : qp->dest_qpn;
+	struct roost_av av = capable(qp, &attr->av);
 	int ret = 0;
 
 	if (mask & ROOST_QP_AV)
-		ret = roost_path_resolve(qp->dev, &attr->av, qp->qpn, dest_qpn,
+		ret = roost_path_resolve(qp->dev, &av, qp->qpn, dest_qpn,
 					 &gear->primary);
+	av = capable(qp, &attr->alt_av);
 	if (ret == 0 && mask & ROOST_QP_ALT_PATH)
-		ret = roost_path_resolve(qp->dev, &attr->alt_av, qp->qpn,
-					 dest_qpn, &gear->alt);
+		ret = roost_path_resolve(qp->dev, &av, qp->qpn, dest_qpn,
+					 &gear->alt);
 	if (ret == 0 && mask & ROOST_QP_MAX_DEST_RD_ATOMIC &&
 	    attr->max_dest_rd_atomic > qp->resp.rd_atomic_room) {
 		gear->rd_atomics = calloc(attr->max_dest_rd_atomic,

@@ -9,15 +9,13 @@
 #include <rte_common.h>
 #include <rte_mbuf.h>
 
+#include "lib/engine/cc/dcqcn.h"
 #include "lib/engine/core/ah_priv.h"
 #include "lib/engine/core/mbuf.h"
+#include "lib/engine/transport/pace_priv.h"
 #include "lib/engine/transport/req_priv.h"
 #include "lib/engine/sched/sched.h"
 
-/* A rate limit holds on average over this time; a QP that was silent for longer
- * may not send more because of it.
- */
-#define PACE_SLACK_NS 100000u
 /* Requests of a QP that are begun and not complete. */
 #define STARTED_MAX (2u * ROOST_CWND_MAX_PKTS)
 
@@ -41,32 +39,8 @@ void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 	qp->req.nb_rd_atomics = 0;
 	qp->req.fault = false;
 	qp->req.pace_ns = 0;
-}
-
-/* A packet goes: when may the next one? */
-static void pace(struct roost_worker *w, struct roost_qp *qp, size_t len_bytes)
-{
-	uint64_t from_ns =
-		w->now_ns < PACE_SLACK_NS ? 0 : w->now_ns - PACE_SLACK_NS;
-
-	if (qp->attr.rate_limit_kbps != 0)
-		qp->req.pace_ns =
-			RTE_MAX(qp->req.pace_ns, from_ns) +
-			len_bytes * 8 * 1000000 / qp->attr.rate_limit_kbps;
-}
-
-/* True if the rate limit does not allow the next packet yet; the pace timer is
- * set then.
- */
-static bool is_early(struct roost_worker *w, struct roost_qp *qp)
-{
-	struct roost_requester *req = &qp->req;
-
-	if (qp->attr.rate_limit_kbps == 0 || req->pace_ns <= w->now_ns)
-		return false;
-	if (!roost_timer_is_set(&req->pace_timer))
-		roost_timer_set(&w->timers, &req->pace_timer, req->pace_ns);
-	return true;
+	roost_dcqcn_reset(&qp->dcqcn);
+	roost_pace_set(qp);
 }
 
 /* How many PSNs a request takes: one, even when it is empty. */
@@ -199,7 +173,7 @@ static bool ends_part(const struct roost_qp *qp, struct roost_psn psn)
 }
 
 /* True for the last packet of a message, the end of each part of the window,
- * and the packet that fills the window.
+ * the packet that fills the window, and one that a rate limit lets none follow.
  */
 static bool wants_ack(const struct roost_qp *qp,
 		      const struct roost_req_piece *piece)
@@ -209,6 +183,7 @@ static bool wants_ack(const struct roost_qp *qp,
 	if (!roost_qp_is_reliable(qp))
 		return false;
 	return piece->last || piece->is_rd_atomic || ends_part(qp, psn) ||
+	       roost_pace_will_hold(qp) ||
 	       roost_psn_diff(psn, qp->req.oldest_unacked_psn) ==
 		       (int32_t)qp->req.cwnd_pkts - 1;
 }
@@ -314,7 +289,7 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 	mbuf->data_len = (uint16_t)len;
 	mbuf->pkt_len = (uint32_t)len;
 	roost_tx_queue(w, path, mbuf, sealed);
-	pace(w, qp, len);
+	roost_pace_sent(w, qp, len);
 	sent(w, qp, wqe, &piece, ackreq);
 	return true;
 }
@@ -322,7 +297,7 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp,
 				unsigned int burst)
 {
-	bool may = may_send(qp) && !is_early(w, qp);
+	bool may = may_send(qp) && !roost_pace_is_early(w, qp);
 	unsigned int n = 0;
 
 	/* A QP sends its owed answers before its requests: a peer that has the
@@ -334,7 +309,7 @@ unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp,
 	while (may && n < burst) {
 		bool made = send_one(w, qp);
 
-		may = may_send(qp) && !is_early(w, qp);
+		may = may_send(qp) && !roost_pace_is_early(w, qp);
 		if (!made)
 			break;
 		n++;

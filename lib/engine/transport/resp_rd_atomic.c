@@ -15,6 +15,7 @@
 
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/core/mr_priv.h"
+#include "lib/engine/transport/pace_priv.h"
 #include "lib/engine/transport/resp_priv.h"
 #include "lib/engine/sched/sched.h"
 
@@ -328,11 +329,14 @@ static __rte_noinline bool send_answer(struct roost_worker *w,
 				       unsigned int *burst)
 {
 	while (rd_atomic->pending && *burst > 0) {
-		struct rte_mbuf *mbuf = roost_tx_mbuf(w, &qp->path);
+		struct rte_mbuf *mbuf;
 		struct answer a;
 		bool sealed;
 		size_t len;
 
+		if (roost_pace_holds_answer(w, qp))
+			return false;
+		mbuf = roost_tx_mbuf(w, &qp->path);
 		if (!mbuf)
 			return false;
 		if (!next_answer(qp, rd_atomic, &a)) {
@@ -346,6 +350,7 @@ static __rte_noinline bool send_answer(struct roost_worker *w,
 		mbuf->data_len = (uint16_t)len;
 		mbuf->pkt_len = (uint32_t)len;
 		roost_tx_queue(w, &qp->path, mbuf, sealed);
+		roost_pace_answered(w, qp, len);
 		answered(qp, rd_atomic, a.last);
 		--*burst;
 	}

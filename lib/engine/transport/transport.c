@@ -12,13 +12,19 @@
 #include "lib/engine/transport/rx_priv.h"
 #include "lib/engine/transport/transport.h"
 
+/* The rate of the QP allows the next packet. */
+static void go_on_sending(struct roost_worker *w, struct roost_qp *qp)
+{
+	roost_worker_want_send(w, qp);
+	if (qp->resp.owed || qp->resp.nb_rd_atomics_pending != 0)
+		roost_worker_want_ack(w, qp);
+}
+
 static void expire(struct roost_worker *w, struct roost_timer *timer)
 {
 	if (timer->kind == ROOST_REQ_TIMER_PACE)
-		roost_worker_want_send(w,
-				       RTE_PTR_SUB(timer,
-						   offsetof(struct roost_qp,
-							    req.pace_timer)));
+		go_on_sending(w, RTE_PTR_SUB(timer, offsetof(struct roost_qp,
+							     req.pace_timer)));
 	else
 		roost_req_timer(w, RTE_PTR_SUB(timer, offsetof(struct roost_qp,
 							       req.timer)));

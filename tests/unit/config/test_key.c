@@ -146,6 +146,11 @@ static void key__wrong_ecn_says_why(void **state)
 		  "'4294967298': out of range; use a number from 0 to 63" },
 		{ ROOST_KEY_CNP_802P_PRIO, "-1",
 		  "'-1': out of range; use a number from 0 to 7" },
+		{ ROOST_KEY_RPG_GD, "9",
+		  "'9': out of range; use a number from 10 to 11" },
+		{ ROOST_KEY_RPG_MAX_RATE, "42949672960",
+		  "'42949672960': out of range; use a number from 0 to "
+		  "4000000" },
 		{ ROOST_KEY_MIN_TIME_BETWEEN_CNPS, "4us",
 		  "'4us': out of range; use a number from 0 to 131071" },
 	};

@@ -190,15 +190,15 @@ static void ctl__sets_and_tells(void **state)
 
 static void ctl__sets_ecn(void **state)
 {
-	assert_shows("ecn", "\"ecn\":[{\"port\":1,\"min_time_between_cnps\":4,"
+	assert_shows("ecn", "\"ecn\":[{\"port\":1,\"roce_np_enable\":1,"
+			    "\"min_time_between_cnps\":4,"
 			    "\"cnp_dscp\":48,\"cnp_802p_prio\":6");
 	assert_string_equal(ask("set - - ecn cnp_dscp 0\n"), "ok\n");
 	assert_string_equal(ask("set roost0 1 ecn min_time_between_cnps "
 				"100\n"),
 			    "ok\n");
-	assert_shows("ecn",
-		     "\"ecn\":[{\"port\":1,\"min_time_between_cnps\":100,"
-		     "\"cnp_dscp\":0,\"cnp_802p_prio\":6");
+	assert_shows("ecn", "\"min_time_between_cnps\":100,"
+			    "\"cnp_dscp\":0,\"cnp_802p_prio\":6");
 	assert_shows("counters",
 		     "\"np_ecn_marked_roce_packets\":0,\"np_cnp_sent\":0,"
 		     "\"rp_cnp_handled\":0,\"rp_cnp_ignored\":0");
@@ -245,6 +245,7 @@ static void ctl__refuses(void **state)
 		{ "set - - mtu 9000", "nothing of that name" },
 		{ "set - - ecn cnp_dscp 64", "0 to 63" },
 		{ "set - - ecn cnp_dscp", "wrong number of words" },
+		{ "set - - ecn rpg_gd 9", "10 to 11" },
 		{ "set - - ecn nonsense 1", "no such parameter" },
 		{ "a b c d e f g h i j", "too many words" },
 	};
