@@ -22,7 +22,7 @@ rdmacm-utils perftest infiniband-diags strace valgrind man-db codespell
 shellcheck abigail-tools"
 # And the programs of the suite apps, with what compiles their tests.
 packages_apps="libfabric-bin libucx0 ucx-utils openmpi-bin libopenmpi-dev mpich
-libmpich-dev qperf fio iperf3 curl gdb"
+libmpich-dev qperf fio iperf3 curl gdb dapl2-utils libdapl2"
 # And large ones, for all cases of it.
 packages_runtimes="golang-go default-jdk-headless tgt qemu-system-x86 qemu-utils
 qemu-block-extra ceph-mon ceph-common hpcc"

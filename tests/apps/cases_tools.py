@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The Roost authors
-"""Tools that people have: qperf, fio, iperf3 and curl over rsockets, pyverbs,
-and programs inside valgrind and gdb. Both ends at one hub.
+"""Tools that people have: qperf, fio, uDAPL, iperf3 and curl over rsockets,
+pyverbs, and programs inside valgrind and gdb. Both ends at one hub.
 """
 
 import filecmp
@@ -140,6 +140,34 @@ def fio_kill(room):
     room.note(f"told after {time.monotonic() - began:.1f} s")
 
 
+# ---- uDAPL -----------------------------------------------------------------
+
+DAT = 'roost0 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "{} 0" ""\n'
+# Of each iteration: two messages each way, a WRITE, a READ, all looked at.
+DAPLTEST = ("-V", "-i", "200", "-t", "2", "-w", "2", "-R", "BE",
+            "client", "SR", "4096", "2", "server", "SR", "4096", "2",
+            "client", "RW", "65536", "1", "server", "RR", "65536")
+
+
+def dapl(room):
+    """dapltest's transactions, two threads with two endpoints."""
+    need("dapltest")
+    room.defer(cases_hub.gone)
+    path = room.path("dat.conf")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(DAT.format(ADDRESS))
+    words = ["env", f"DAT_OVERRIDE={path}", "dapltest", "-T"]
+    server = room.start("server", hub(room, *words, "S", "-D", "roost0"))
+    says(server, "Service Point Ready")
+    for title, test, options in (("client", "T", DAPLTEST), ("quit", "Q", ())):
+        end = room.run(title, hub(room, *words, test, "-s", ADDRESS, "-D",
+                                  "roost0", *options))
+        ended_well(end)
+        if "End of Work" not in end.out():
+            raise Failure(f"{title}: does not say 'End of Work'")
+    ended_well(server)
+
+
 # ---- rsockets --------------------------------------------------------------
 
 def iperf(room):
@@ -248,6 +276,7 @@ CASES += [Case(f"fio-{verb}", fio_exit, verb)
           for verb in ("write", "read", "send")]
 CASES += [
     Case("fio-killed", fio_kill),
+    Case("dapl-transactions", dapl),
     Case("rsocket-iperf3", iperf),
     Case("rsocket-curl", web),
     Case("pyverbs-pair", pyverbs),
