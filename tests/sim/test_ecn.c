@@ -465,6 +465,30 @@ static void ecn__cnps_slow_down(void **state)
 	}
 }
 
+/* Whoever disables the reaction point ends the limits that there are, with the
+ * next packet of each QP.
+ */
+static void ecn__disabling_ends_limits(void **state)
+{
+	struct sim *sim = sim_new();
+	struct roost_flow flow;
+	struct sim_qp *a, *b;
+
+	set_rate(sim, SIM_A, 1);
+	sim_pair(sim, NULL, &a, &b);
+	flow = sim_flow_to(a);
+	forge_cnp(a, &flow, 0xffff);
+	sim_recv(b, BIG);
+	sim_send(a, BIG);
+	sim_run_for(sim, SIM_MS);
+	sim_expect_send_open(a, 0);
+	disable_rp(sim, SIM_A);
+	sim_run_for(sim, SIM_MS);
+	sim_expect_all_good(a, b);
+	assert_int_equal(raw_view(a).cc_rate_kbps, 0);
+	sim_free(sim);
+}
+
 /* Responses that the rate holds back are dropped with their QP, and nothing
  * else is: other QPs are answered, and reset and destroy do not wait.
  */
@@ -570,6 +594,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(ecn__only_the_peer_is_believed),
 	cmocka_unit_test(ecn__cnps_answer_no_cnps),
 	cmocka_unit_test(ecn__cnps_slow_down),
+	cmocka_unit_test(ecn__disabling_ends_limits),
 	cmocka_unit_test(ecn__held_responses),
 	cmocka_unit_test(ecn__rate_falls_and_comes_back),
 	cmocka_unit_test(ecn__ect),

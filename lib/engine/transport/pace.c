@@ -44,8 +44,11 @@ void roost_pace_note(struct roost_worker *w, struct roost_qp *qp,
 	qp->req.pace_ns = next_ns(qp, len_bytes);
 	if (qp->dcqcn.rate_kbps == 0)
 		return;
-	roost_dcqcn_on_sent(&qp->dcqcn, &port->ecn, port->speed_mbps, len_bytes,
-			    w->now_ns);
+	if (port->ecn.roce_rp_enable == 0)
+		roost_dcqcn_reset(&qp->dcqcn);
+	else
+		roost_dcqcn_on_sent(&qp->dcqcn, &port->ecn, port->speed_mbps,
+				    len_bytes, w->now_ns);
 	roost_pace_set(qp);
 }
 
