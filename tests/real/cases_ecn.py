@@ -4,10 +4,12 @@
 sees both. No switch is at hand: the sender of the packets marks them itself, by
 their traffic class."""
 
+import cases_ctl
 import dissect
 from cases_vlan import finish_all, none_but, send_bw, vlan_options
 from harness import Case, Failure
-from wire import Capture, Wire
+from process import wait_until
+from wire import TCP_ADDRESSES, Capture, Wire
 
 MARKED = 106 | 3  # DSCP 26, ECN = CE
 CNP = "infiniband.bth.opcode == 0x81"
@@ -48,9 +50,49 @@ def unmarked(room):
         raise Failure("a CNP answers a packet without a mark")
 
 
+def qp_of(room, end, netns):
+    qps = cases_ctl.show(room, end, "qp", netns=netns)["qps"]
+    return qps[0] if qps else {"cc_rate_kbps": 0}
+
+
+# Two ends that share processors answer once in milliseconds, which alpha would
+# forget. Nothing but time brings the rate back.
+SLOW = {"ROOST_DCE_TCP_RTT": "10000", "ROOST_RPG_TIME_RESET": "131071",
+        "ROOST_RPG_BYTE_RESET": "0", "ROOST_RPG_MIN_RATE": "50"}
+
+
+def limited(room):
+    """All is marked: the rate falls as low as it may. Whoever disables the
+    reaction point, by roost ctl, ends that.
+    """
+    wire = Wire(room)
+    port = room.next_port()
+    words = ["ib_send_bw", "-p", str(port), "-n", "20000", "-s", "1024", "-x",
+             "1", f"--tclass={MARKED}", "-u", "20"]
+    server = wire.start("left", "server", vlan_options("left", [0]), words)
+    client = wire.start("right", "client", vlan_options("right", [0]),
+                        [*words, TCP_ADDRESSES["left"]])
+    client["env"] = SLOW
+    ends = room.pair_start(server, client, port)
+    spaces = [wire.netns["left"], wire.netns["right"]]
+    if not wait_until(lambda: cases_ctl.has_socket(ends[1]), 20):
+        raise Failure("the client has no control socket")
+    if not wait_until(lambda: qp_of(room, ends[1], spaces[1])
+                      ["cc_rate_kbps"] == 50000, 20):
+        raise Failure("the rate of the client does not fall")
+    counters = [cases_ctl.show(room, end, "counters", netns=space)["counters"]
+                for end, space in zip(ends, spaces)]
+    if counters[0]["np_cnp_sent"] == 0 or counters[1]["rp_cnp_handled"] == 0:
+        raise Failure(f"counters: {counters}")
+    cases_ctl.ctl(room, ends[1], "ecn", "roce_rp_enable", "0",
+                  netns=spaces[1])
+    finish_all(room, ends)
+
+
 CASES = [
     Case("ecn-rc", answered),
     Case("ecn-uc", answered, "-c", "UC"),
     Case("ecn-ud", answered, "-c", "UD", "-s", "2048"),
     Case("ecn-unmarked", unmarked),
+    Case("ecn-limited", limited),
 ]
