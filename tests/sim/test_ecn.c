@@ -17,24 +17,33 @@ static void mark(struct sim *sim, int side)
 	sim->link.faults[side].mark_ppm = ALL_PPM;
 }
 
-static void set_interval(struct sim *sim, int side, uint32_t us)
+static struct roost_ecn get_ecn(struct sim *sim, int side)
 {
-	struct roost_dev *dev = sim->ends[side].dev;
 	struct roost_ecn ecn;
 
-	assert_int_equal(roost_port_query_ecn(dev, 1, &ecn), 0);
+	assert_int_equal(roost_port_query_ecn(sim->ends[side].dev, 1, &ecn), 0);
+	return ecn;
+}
+
+static void set_ecn(struct sim *sim, int side, struct roost_ecn ecn)
+{
+	assert_int_equal(roost_port_set_ecn(sim->ends[side].dev, 1, &ecn), 0);
+}
+
+static void set_interval(struct sim *sim, int side, uint32_t us)
+{
+	struct roost_ecn ecn = get_ecn(sim, side);
+
 	ecn.min_time_between_cnps = us;
-	assert_int_equal(roost_port_set_ecn(dev, 1, &ecn), 0);
+	set_ecn(sim, side, ecn);
 }
 
 static void disable_rp(struct sim *sim, int side)
 {
-	struct roost_dev *dev = sim->ends[side].dev;
-	struct roost_ecn ecn;
+	struct roost_ecn ecn = get_ecn(sim, side);
 
-	assert_int_equal(roost_port_query_ecn(dev, 1, &ecn), 0);
 	ecn.roce_rp_enable = 0;
-	assert_int_equal(roost_port_set_ecn(dev, 1, &ecn), 0);
+	set_ecn(sim, side, ecn);
 }
 
 /* CNPs that a side has sent. */
@@ -387,15 +396,13 @@ static void ecn__cnps_answer_no_cnps(void **state)
 /* The first CNP sets a rate that stays. */
 static void set_rate(struct sim *sim, int side, uint32_t enable)
 {
-	struct roost_dev *dev = sim->ends[side].dev;
-	struct roost_ecn ecn;
+	struct roost_ecn ecn = get_ecn(sim, side);
 
-	assert_int_equal(roost_port_query_ecn(dev, 1, &ecn), 0);
 	ecn.roce_rp_enable = enable;
 	ecn.rate_to_set_on_first_cnp = RATE_MBPS;
 	ecn.rpg_time_reset = 131071;
 	ecn.rpg_byte_reset = 0;
-	assert_int_equal(roost_port_set_ecn(dev, 1, &ecn), 0);
+	set_ecn(sim, side, ecn);
 }
 
 /* The time between the first and the last data packet of a side. */
@@ -565,12 +572,11 @@ static void ecn__ect(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct sim_qp_conf conf = sim_qp_conf_default;
 		struct sim *sim = sim_new();
-		struct roost_ecn ecn;
+		struct roost_ecn ecn = get_ecn(sim, SIM_A);
 		struct sim_qp *a, *b;
 
-		roost_port_query_ecn(sim->ends[SIM_A].dev, 1, &ecn);
 		ecn.ect = rows[i].ect;
-		roost_port_set_ecn(sim->ends[SIM_A].dev, 1, &ecn);
+		set_ecn(sim, SIM_A, ecn);
 		conf.tclass = rows[i].tclass;
 		sim_pair(sim, &conf, &a, &b);
 		mark(sim, SIM_A);
