@@ -38,7 +38,7 @@ REASONS = {
     "is the test that runs this": r"^tests/run( |$)",
     "needs podman": r"^podman |kubectl ",
     "needs QEMU": r"^tests/interop/",
-    "takes minutes": r"^(sudo )?tests/(bench/|run )",
+    "takes minutes": r"^(sudo )?(tests/(bench/|run )|apps/packaging/deb )",
     "changes the baseline": r"^tests/abi/run --update|^ninja -C build product",
 }
 # Commands that are run elsewhere in the page, in a network namespace.

@@ -68,6 +68,8 @@ REAL_PART = ("link-chk", "link-events", "loopback-gid-1", "kill-pingpong-*",
 APPS_PART = ("hub-libfabric-*", "ucx-ucp-rc_v", "ucx-io-ud_v",
              "mpi-mpich-rdma-2")
 DOC_PART = ("lies", "links", "README")
+PACKAGES_PART = ("versions", "*-files", "deb-needs", "rpm-lint", "dockerfile",
+                 "completion")
 ASAN_PART = ("engine-resp*", "wire-parse", "sim-malformed", "sim-forged")
 TSAN_PART = ("event-channel",)
 
@@ -245,6 +247,13 @@ def builds(part):
     return tally
 
 
+def packages(part):
+    """Part: what can be said without building them."""
+    build(BUILD)
+    return run_tap([os.path.join(TOP, "tests", "packages", "run"),
+                    *(PACKAGES_PART if part else ())], "packages/", show=True)
+
+
 def write_preload():
     """Programs that are not instrumented need the runtime of our libraries."""
     done = subprocess.run(["gcc", "-print-file-name=libasan.so"],
@@ -371,6 +380,9 @@ SUITES = {
                   "CHANGELOG.md", "doc", "tests")),
     "builds": Suite(builds, "a build of each kind, no warning",
                     (*PRODUCT, "tests")),
+    "packages": Suite(packages, "Debian packages: built, used and removed",
+                      (*PRODUCT, "doc", "README.md", "CHANGELOG.md",
+                       "tests/packages")),
     "asan": Suite(asan, "unit, sim and some of real with ASan and UBSan",
                   (*PLACES, "tests/unit", "tests/sim", "tests/real",
                    "tests/fuzz")),

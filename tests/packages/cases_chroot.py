@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""The Debian packages in a Debian that has nothing else: installed by the
+commands of the Dockerfile, used, removed and purged.
+
+The Debian is a folder that mmdebstrap fills from the configured mirror. What
+this does not show is systemd as process 1: the unit is checked by
+systemd-analyze, and roostd is started by hand as the unit would, with its user
+and capabilities.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+
+from cases_deb import packages
+from cases_files import docker_steps
+from place import Failure, Skip, need
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+OTHERS = ("libroost-dev", "roost-doc")
+# Seconds without which no mirror answers.
+MIRROR_S = 20
+
+
+def release(place):
+    """The code name of the Debian that runs here."""
+    return place.run(["sh", "-c", ". /etc/os-release; echo "
+                      "$VERSION_CODENAME"]).strip()
+
+
+def bootstrap(place):
+    """A minimal Debian, as the image debian:12-slim is. Returns its folder."""
+    if os.geteuid() != 0:
+        raise Skip("needs root")
+    need("mmdebstrap", "unshare", "ip")
+    done = subprocess.run(["apt-get", "-o", "Acquire::Retries=0", "-o",
+                           f"Acquire::http::Timeout={MIRROR_S}",
+                           "download", "--print-uris", "hostname"],
+                          capture_output=True, text=True, cwd=place.folder)
+    mirror = re.search(r"'(http\S+?)/pool/", done.stdout)
+    if not mirror:
+        raise Skip("apt-get names no mirror")
+    root = place.path("debian")
+    try:
+        place.run(["mmdebstrap", "--quiet", "--variant=minbase",
+                   "--mode=root", "--include=iproute2",
+                   f"--aptopt=Acquire::http::Timeout {MIRROR_S}",
+                   release(place), root, mirror[1]])
+    except Failure as e:
+        if re.search("Could not (resolve|connect)|Failed to fetch", str(e)):
+            raise Skip("the mirror does not answer") from None
+        raise
+    return root
+
+
+def install(place, root):
+    """What the last stage of the Dockerfile does."""
+    steps = docker_steps(place.read("apps/packaging/Dockerfile"))
+    last = max(number for number, step in enumerate(steps)
+               if step[0] == "FROM")
+    for name, argument in steps[last + 1:]:
+        if name == "COPY":
+            to = argument.split()[-1]
+            os.makedirs(root + to, exist_ok=True)
+            for path in packages(place).values():
+                shutil.copy(path, root + to)
+        elif name == "RUN":
+            inside(place, root, argument, network=True)
+
+
+def inside(place, root, command, network=False):
+    """Runs a command of the shell in the Debian, with /proc, /dev and /run of
+    its own, and a network namespace of its own unless it needs the mirror.
+    """
+    return place.run(["unshare", "--mount", "--pid", "--fork", "--kill-child",
+                      *([] if network else ["--net"]), "sh",
+                      os.path.join(HERE, "enter"), root, command])
+
+
+def remains(root):
+    """What has the name of the packages, but in logs."""
+    found = []
+    for folder, folders, names in os.walk(root):
+        for name in (*folders, *names):
+            path = os.path.join(folder, name)[len(root):]
+            if "roost" in name and not path.startswith("/var/log/"):
+                found.append(path)
+    return sorted(found)
+
+
+def installed(place):
+    """Installed, used, removed, purged: four steps that need each other."""
+    packages(place)
+    root = bootstrap(place)
+    install(place, root)
+    shutil.copy(os.path.join(HERE, "use"), os.path.join(root, "tmp", "use"))
+    inside(place, root, "sh /tmp/use")
+    os.remove(os.path.join(root, "tmp", "use"))
+    # The others need no more than these.
+    for name in OTHERS:
+        shutil.copy(packages(place)[name], os.path.join(root, "tmp"))
+    inside(place, root, "dpkg --install /tmp/*.deb && rm /tmp/*.deb")
+    with open(os.path.join(root, "etc", "roost.conf"), "w") as file:
+        file.write("[port0]\ndevargs = eth1\n")
+    os.makedirs(os.path.join(root, "var", "lib", "roost"), exist_ok=True)
+    inside(place, root, "dpkg --remove roost libroost0 " + " ".join(OTHERS))
+    left = remains(root)
+    if any(path.startswith(("/usr", "/lib/")) for path in left):
+        raise Failure(f"dpkg --remove leaves {' '.join(left)}")
+    if "/var/lib/roost" not in left:
+        raise Failure("dpkg --remove takes the daemon's state away")
+    inside(place, root, "dpkg --purge roost libroost0 " + " ".join(OTHERS))
+    left = remains(root)
+    if left != ["/etc/roost.conf"]:
+        raise Failure(f"dpkg --purge leaves {' '.join(left)}; of the "
+                      "administrator there is roost.conf alone")
+
+
+CASES = {"deb-installed": installed}
