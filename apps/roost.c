@@ -11,6 +11,7 @@
 #include "apps/exit_code.h"
 #include "apps/ports.h"
 #include "apps/run.h"
+#include "apps/top.h"
 #include "lib/config/nearest.h"
 
 struct command {
@@ -28,6 +29,8 @@ static const struct command commands[] = {
 	  roost_ports_help },
 	{ "ctl", "see and change the devices of a running process", roost_ctl,
 	  roost_ctl_help },
+	{ "top", "what devices, queue pairs and clients do now", roost_top,
+	  roost_top_help },
 	{ "help", "this text, or the help of a command", help, NULL },
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

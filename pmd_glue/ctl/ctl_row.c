@@ -161,6 +161,7 @@ const struct roost_field roost_qp_fields[] = {
 	FIELD(roost_qp_view, U32, expected_psn, "expected_psn"),
 	FIELD(roost_qp_view, U32, sends_posted, "sends_posted"),
 	FIELD(roost_qp_view, U32, recvs_posted, "recvs_posted"),
+	FIELD(roost_qp_view, U32, srtt_ns, "srtt_ns"),
 	FIELD(roost_qp_view, U32, cc_rate_kbps, "cc_rate_kbps"),
 	FIELD(roost_qp_view, U8, retries_left, "retries_left"),
 	FIELD(roost_qp_view, U8, rnr_retries_left, "rnr_retries_left"),

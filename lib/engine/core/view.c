@@ -35,6 +35,7 @@ static void view_qp(struct roost_qp *qp, struct roost_qp_view *v)
 		.expected_psn = qp->resp.expected_psn.v,
 		.sends_posted = roost_queue_count(&qp->sq),
 		.recvs_posted = roost_queue_count(&qp->rq),
+		.srtt_ns = qp->req.pto_ns != 0 ? qp->req.srtt_ns : 0,
 		.cc_rate_kbps = qp->dcqcn.rate_kbps,
 		.retries_left = qp->req.retry_left,
 		.rnr_retries_left = qp->req.rnr_left,

@@ -37,6 +37,7 @@ struct roost_qp_view {
 	uint32_t expected_psn;
 	uint32_t sends_posted; /* posted and not complete */
 	uint32_t recvs_posted;
+	uint32_t srtt_ns;      /* smoothed round-trip time; 0: not known yet */
 	uint32_t cc_rate_kbps; /* that CNPs leave it; 0: not limited */
 	uint8_t retries_left;
 	uint8_t rnr_retries_left;

@@ -131,6 +131,26 @@ check "unknown option of run" fails 2 \
 try -- run
 check "no command" fails 2 \
 	"roost: run: no command; write roost run [OPTION...] -- CMD [ARG...]"
+try -- top --interval
+check "top: no number" fails 2 \
+	"roost: top: --interval: write a number behind it, from 0.1 to 3600"
+try -- top --pid 1x
+check "top: no pid" fails 2 \
+	"roost: top: --pid: write a number behind it, from 1 to 2147483647"
+try -- top --onec
+check "top: unknown option" fails 2 \
+	"roost: top: --onec: unknown option; the nearest known one is \
+--once"
+try -- top
+check "top: no terminal" fails 2 \
+	"roost: top: stdout is no terminal; use --once or --json"
+for ask in "top --help" "top -h" "help top"; do
+	# shellcheck disable=SC2086
+	try -- $ask
+	check "roost $ask" exits 0 err out
+	check "roost $ask is top's" grep -q -e --interval "$dir/out"
+done
+
 try -- ctl
 check "ctl: no command" fails 2 \
 	"roost: ctl: no command; write roost ctl list, show, or see roost help \
