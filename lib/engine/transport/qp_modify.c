@@ -299,7 +299,6 @@ static void release_gear(struct roost_dev *dev, struct gear *gear)
 	free(gear->rd_atomics);
 }
 
-/* May block. */
 /* The AV as packets need it: with `ect`, switches may mark packets of QPs that
  * a CNP can slow down, unless the program says something of its own.
  */
@@ -317,6 +316,7 @@ static struct roost_av capable(const struct roost_qp *qp,
 	return av;
 }
 
+/* May block. */
 static int get_gear(const struct roost_qp *qp, const struct roost_qp_attr *attr,
 		    uint32_t mask, struct gear *gear)
 {
