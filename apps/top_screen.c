@@ -10,6 +10,8 @@
 
 #include "apps/top_text.h"
 
+#define REDRAW 0x0c /* Ctrl-L */
+
 static struct {
 	SCREEN *terminal;
 	char *title, *text;
@@ -133,6 +135,9 @@ static bool take_key(int key)
 		break;
 	case KEY_HOME:
 		screen.first = 0;
+		break;
+	case REDRAW:
+		clearok(curscr, TRUE);
 		break;
 	default: /* another size, too */
 		break;

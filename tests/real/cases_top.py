@@ -94,7 +94,10 @@ class Terminal:
         return True
 
     def shows(self, word):
+        """ncurses writes what has changed, so all is written anew."""
         def has():
+            self.seen = b""
+            os.write(self.file, b"\x0c")
             return not self.read() or word in ESCAPES.sub(b"", self.seen)
         return wait_until(has, WAIT_S) and word in ESCAPES.sub(b"", self.seen)
 
@@ -118,12 +121,10 @@ def terminal(room):
             shown.end(b"q")
             raise Failure(f"the terminal does not show {word.decode()}")
     # Less of it in a smaller one, from another line on.
-    shown.seen = b""
     shown.resize(8, 40)
     if not shown.shows(b"PROGRAM"):
         shown.end(b"q")
         raise Failure("nothing is shown in another size")
-    shown.seen = b""
     os.write(shown.file, b" ")
     if not shown.shows(b"roost-worker"):
         shown.end(b"q")
