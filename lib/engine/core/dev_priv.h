@@ -15,6 +15,7 @@
 #include "lib/engine/core/dev.h"
 #include "lib/engine/core/idmap.h"
 #include "lib/engine/core/service.h"
+#include "lib/engine/core/why.h"
 #include "lib/event/source.h"
 #include "lib/wire/frame.h"
 
@@ -147,6 +148,9 @@ struct roost_dev {
 						   * back */
 		struct roost_dev_service service;
 	} late;
+	struct roost_failures *failures; /* NULL: nobody watches them */
+	/* Keys that ended, with the reason in the upper half (why.c). */
+	_Atomic uint64_t revoked[ROOST_REVOKED_MAX];
 	struct roost_gsi *gsi; /* NULL: QP1 is closed; writer: all turns */
 	/* Held while services run. */
 	pthread_mutex_t service_lock;

@@ -293,8 +293,10 @@ int roost_mr_dereg(struct roost_mr *mr)
 	/* Having the turns: no worker still holds the region after it. */
 	roost_dev_turns_take(dev);
 	bound = mr->nb_windows != 0;
-	if (!bound)
+	if (!bound) {
+		roost_key_revoked(dev, mr->key, ROOST_WHY_KEY_DEREGISTERED);
 		unname(dev, mr);
+	}
 	roost_dev_turns_release(dev);
 	if (bound)
 		return -EBUSY;

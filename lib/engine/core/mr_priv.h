@@ -132,6 +132,19 @@ void roost_mr_remote_done(struct roost_worker *w);
 bool roost_mr_remote_key(struct roost_dev *dev, const struct roost_pd *pd,
 			 uint32_t qpn, uint32_t key, uint32_t access);
 
+/* What a window is, for why.c. */
+struct roost_mw_facts {
+	const struct roost_pd *pd;
+	uint64_t iova;
+	uint64_t len_bytes;
+	uint32_t access;
+	uint32_t qpn; /* type 2: whose; 0: any QP's of its PD */
+	bool bound;   /* else only pd is valid */
+};
+/* Returns false: no window has this key now. Holder of the turn. */
+bool roost_mw_look(struct roost_dev *dev, uint32_t key,
+		   struct roost_mw_facts *facts);
+
 /* A bind request in a send queue. mw_id and mr_key are 0 only for "none". */
 struct roost_mw_bind_wqe {
 	uint64_t addr;

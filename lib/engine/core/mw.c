@@ -46,6 +46,7 @@ int roost_mw_dealloc(struct roost_mw *mw)
 	struct roost_dev *dev = mw->pd->ctx->dev;
 
 	roost_dev_turns_take(dev);
+	roost_key_revoked(dev, mw->key, ROOST_WHY_KEY_DEALLOCATED);
 	roost_idmap_del(&dev->mws, mw->id);
 	unbind(mw);
 	roost_dev_turns_release(dev);
@@ -85,6 +86,28 @@ static struct roost_mw *find(struct roost_dev *dev, uint32_t key)
 	return NULL;
 }
 
+bool roost_mw_look(struct roost_dev *dev, uint32_t key,
+		   struct roost_mw_facts *facts)
+{
+	struct roost_mw *mw = roost_idmap_get(&dev->mws, key >> KEY_TAG_BITS);
+	bool found;
+
+	if (!mw)
+		return false;
+	lock(mw);
+	found = mw->key == key;
+	*facts = (struct roost_mw_facts){
+		.pd = mw->pd,
+		.iova = mw->iova,
+		.len_bytes = mw->len_bytes,
+		.access = mw->access,
+		.qpn = mw->type == 2 ? mw->qpn : 0,
+		.bound = mw->mr != NULL,
+	};
+	unlock(mw);
+	return found;
+}
+
 /* True if the window lies in its region, and its rights are rights of the
  * region.
  */
@@ -103,6 +126,14 @@ static bool bind_allowed(const struct roost_pd *pd, const struct roost_mr *mr,
 	       bind->len_bytes <= mr->len_bytes - (bind->addr - mr->iova);
 }
 
+/* It is unbound, or gets another key. Locked. */
+static void end_key(const struct roost_mw *mw)
+{
+	if (mw->mr)
+		roost_key_revoked(mw->pd->ctx->dev, mw->key,
+				  ROOST_WHY_KEY_REBOUND);
+}
+
 /* mr NULL: there is no such region. Locked. */
 static bool bind_to(struct roost_mw *mw, struct roost_mr *mr,
 		    const struct roost_pd *pd, uint32_t qpn,
@@ -113,12 +144,14 @@ static bool bind_to(struct roost_mw *mw, struct roost_mr *mr,
 	if (mw->type == 2 && (mw->mr || bind->len_bytes == 0))
 		return false;
 	if (bind->len_bytes == 0) {
+		end_key(mw);
 		unbind(mw);
 		mw->key = bind->rkey;
 		return true;
 	}
 	if (!mr || !bind_allowed(pd, mr, bind))
 		return false;
+	end_key(mw);
 	unbind(mw);
 	mw->mr = mr;
 	mr->nb_windows++;
@@ -165,6 +198,7 @@ void roost_mw_invalidate(struct roost_dev *dev, uint32_t key)
 
 	if (!mw)
 		return;
+	roost_key_revoked(dev, key, ROOST_WHY_KEY_INVALIDATED);
 	unbind(mw);
 	unlock(mw);
 }

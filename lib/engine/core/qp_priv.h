@@ -16,6 +16,7 @@
 
 #include "lib/engine/core/cq_priv.h"
 #include "lib/engine/core/dev_priv.h"
+#include "lib/engine/core/flight.h"
 #include "lib/engine/core/mr_priv.h"
 #include "lib/engine/core/path.h"
 #include <roost/qp.h>
@@ -324,6 +325,7 @@ struct roost_qp {
 	/* Written after errors only. */
 	struct roost_qp_error error;
 	struct roost_qp_counters counters;
+	struct roost_flight flight;
 };
 #define ROOST_QP_LINE(member) (offsetof(struct roost_qp, member) / 64)
 static_assert(ROOST_QP_LINE(recv_cq) == 0 && ROOST_QP_LINE(sq) == 1 &&

@@ -24,11 +24,13 @@ struct roost_qp_error {
 	uint64_t addr;  /* has_memory: start of the memory that was not
 			 * accessible */
 	uint32_t len_bytes;
-	uint32_t key;     /* lkey or rkey */
-	uint32_t psn;     /* has_packet: PSN of the request or response */
-	uint8_t code;     /* enum roost_qp_error_code; NONE: none yet */
-	uint8_t opcode;   /* has_packet: enum roost_opcode */
+	uint32_t key;           /* lkey or rkey */
+	uint32_t psn;           /* has_packet: PSN of the request or response */
+	uint32_t payload_bytes; /* has_packet: of a packet of the peer */
+	uint8_t code;           /* enum roost_qp_error_code; NONE: none yet */
+	uint8_t opcode;         /* has_packet: enum roost_opcode */
 	uint8_t syndrome; /* of the AETH that was sent or received; 0: none */
+	uint8_t why;      /* enum roost_why */
 	bool has_packet : 1;
 	bool has_memory : 1;
 };

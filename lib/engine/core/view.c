@@ -3,7 +3,10 @@
  */
 #include "lib/engine/core/view.h"
 
+#include <string.h>
+
 #include "lib/engine/core/srq_priv.h"
+#include "lib/engine/core/view_priv.h"
 #include "lib/engine/core/worker_base.h"
 
 static void look_begin(struct roost_dev *dev)
@@ -18,8 +21,7 @@ static void look_end(struct roost_dev *dev)
 
 /* ---- QPs ---------------------------------------------------------------- */
 
-/* Holder of the turn. */
-static void view_qp(struct roost_qp *qp, struct roost_qp_view *v)
+void roost_view_qp(struct roost_qp *qp, struct roost_qp_view *v)
 {
 	*v = (struct roost_qp_view){
 		.qpn = qp->qpn,
@@ -39,8 +41,16 @@ static void view_qp(struct roost_qp *qp, struct roost_qp_view *v)
 		.cc_rate_kbps = qp->dcqcn.rate_kbps,
 		.retries_left = qp->req.retry_left,
 		.rnr_retries_left = qp->req.rnr_left,
+		.retries = qp->attr.retry_cnt,
+		.rnr_retries = qp->attr.rnr_retry,
+		.timeout_ns = qp->req.timeout_ns,
+		.waits_rnr = qp->req.rnr_wait,
+		.qkey = qp->attr.qkey,
+		.answered = !roost_psn_eq(qp->req.oldest_unacked_psn,
+					  roost_psn(qp->attr.sq_psn)),
 		.error = qp->error,
 		.counters = qp->counters,
+		.flight = qp->flight,
 	};
 	if (qp->path.valid) {
 		v->sgid = qp->path.sgid;
@@ -49,10 +59,14 @@ static void view_qp(struct roost_qp *qp, struct roost_qp_view *v)
 	/* A dying one's CQs and SRQ may be gone. */
 	if (qp->dying)
 		return;
-	if (qp->send_cq)
+	if (qp->send_cq) {
 		v->send_cq = qp->send_cq->handle;
-	if (qp->recv_cq)
+		v->send_cq_overrun = qp->send_cq->overrun;
+	}
+	if (qp->recv_cq) {
 		v->recv_cq = qp->recv_cq->handle;
+		v->recv_cq_overrun = qp->recv_cq->overrun;
+	}
 	if (qp->srq)
 		v->srq = qp->srq->handle;
 }
@@ -67,7 +81,7 @@ void roost_dev_view_qps(struct roost_dev *dev,
 	look_begin(dev);
 	LIST_FOREACH(qp, &dev->all.qps, all_link) {
 		roost_worker_turn_take(qp->worker);
-		view_qp(qp, &view);
+		roost_view_qp(qp, &view);
 		roost_worker_turn_leave(qp->worker);
 		roost_event_source_query(&qp->async, &view.async);
 		each(arg, &view);
@@ -92,6 +106,21 @@ void roost_dev_view_workers(
 		each(arg, &view);
 	}
 	look_end(dev);
+}
+
+void roost_dev_view_drops(struct roost_dev *dev,
+			  struct roost_last_drop drops[ROOST_DROPS_MAX])
+{
+	memset(drops, 0, sizeof(drops[0]) * ROOST_DROPS_MAX);
+	for (unsigned int i = 0; i < dev->nb_workers; i++) {
+		struct roost_worker *w = dev->workers[i];
+
+		roost_worker_turn_take(w);
+		for (unsigned int r = 0; r < ROOST_DROPS_MAX; r++)
+			if (w->last_drops[r].at_ns > drops[r].at_ns)
+				drops[r] = w->last_drops[r];
+		roost_worker_turn_leave(w);
+	}
 }
 
 /* ---- CQs ---------------------------------------------------------------- */

@@ -18,6 +18,8 @@
  */
 
 #include <roost/dev.h>
+#include <roost/qp.h>
+#include "lib/engine/core/flight.h"
 #include "lib/engine/core/qp_stats.h"
 #include "lib/event/source.h"
 
@@ -41,12 +43,21 @@ struct roost_qp_view {
 	uint32_t cc_rate_kbps; /* that CNPs leave it; 0: not limited */
 	uint8_t retries_left;
 	uint8_t rnr_retries_left;
+	uint8_t retries;     /* retry_cnt */
+	uint8_t rnr_retries; /* 7: without end */
+	uint64_t timeout_ns; /* of local ACK; 0: none */
+	bool waits_rnr;      /* until the peer's RNR timer ends */
+	uint32_t qkey;
 	uint32_t send_cq; /* handles; 0: none */
 	uint32_t recv_cq;
 	uint32_t srq;
+	bool send_cq_overrun;
+	bool recv_cq_overrun;
+	bool answered; /* since RTS the peer acknowledged something */
 	struct roost_event_counts async;
 	struct roost_qp_error error;
 	struct roost_qp_counters counters;
+	struct roost_flight flight;
 };
 void roost_dev_view_qps(struct roost_dev *dev,
 			void (*each)(void *arg, const struct roost_qp_view *qp),
@@ -67,6 +78,10 @@ enum roost_armed {
 	ROOST_ARMED_SOLICITED,
 	ROOST_ARMED_ANY,
 };
+
+/* The last drop of each reason, over all workers; by enum roost_drop. */
+void roost_dev_view_drops(struct roost_dev *dev,
+			  struct roost_last_drop drops[ROOST_DROPS_MAX]);
 
 struct roost_cq_view {
 	uint32_t handle;

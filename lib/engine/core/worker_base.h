@@ -17,6 +17,7 @@
 
 #include "lib/engine/core/cq_priv.h"
 #include "lib/engine/core/dev_priv.h"
+#include "lib/engine/core/flight.h"
 #include "lib/engine/core/timer.h"
 #include "lib/engine/core/transport.h"
 #include "lib/engine/core/turn.h"
@@ -70,6 +71,7 @@ struct roost_worker {
 	struct roost_mw *window; /* locked window that a packet accesses; NULL:
 				  * none, or no other worker can change it */
 	struct roost_dev_counters counters;
+	struct roost_last_drop last_drops[ROOST_DROPS_MAX]; /* by reason */
 	uint64_t stray_at_ns; /* when to punt a frame of another VLAN again */
 	struct roost_timer_wheel timers;
 

@@ -48,10 +48,14 @@ static void count(struct roost_worker *w, struct roost_qp *qp, uint8_t syndrome)
 		break;
 	case ROOST_AETH_RNR_NAK:
 		roost_count(w, qp, rnr_naks_sent);
+		roost_flight_note(qp, ROOST_FLIGHT_NAK_SENT, syndrome,
+				  qp->resp.owed_psn.v);
 		break;
 	default:
 		w->counters.naks_sent++;
 		roost_count(w, qp, naks_sent_of[syndrome % ROOST_NAK_KINDS]);
+		roost_flight_note(qp, ROOST_FLIGHT_NAK_SENT, syndrome,
+				  qp->resp.owed_psn.v);
 		break;
 	}
 }

@@ -106,6 +106,7 @@ void roost_cnp_answer(struct roost_worker *w, struct roost_qp *qp,
 	if (!sent)
 		return;
 	roost_count(w, qp, cnps_sent);
+	roost_flight_note(qp, ROOST_FLIGHT_CNP_SENT, 0, 0);
 	qp->cnp_at_ns = w->now_ns + ecn->min_time_between_cnps * 1000ull;
 }
 
@@ -140,6 +141,7 @@ enum roost_drop roost_cnp_receive(struct roost_worker *w, struct roost_qp *qp,
 		return ROOST_DROP_NONE;
 	}
 	roost_count(w, qp, cnps_handled);
+	roost_flight_note(qp, ROOST_FLIGHT_CNP_HANDLED, 0, 0);
 	roost_dcqcn_on_cnp(&qp->dcqcn, &port->ecn, port->speed_mbps, w->now_ns);
 	roost_pace_set(qp);
 	return ROOST_DROP_NONE;

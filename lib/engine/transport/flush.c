@@ -121,6 +121,7 @@ void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)
 	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
 		return;
 	atomic_store(&qp->state, ROOST_QPS_ERR);
+	roost_flight_state(qp, qp->error.code);
 	/* A thread that is posting receives holds the queue's lock. This flush
 	 * sees all requests that were posted until now; a later post sees ERR,
 	 * and rings the doorbell.
@@ -137,11 +138,14 @@ void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)
 	if (qp->srq)
 		roost_async_raise(w, &qp->async,
 				  ROOST_EVENT_QP_LAST_WQE_REACHED);
+	roost_failure_note(qp);
 }
 
 void roost_qp_to_sqe(struct roost_worker *w, struct roost_qp *qp)
 {
 	atomic_store(&qp->state, ROOST_QPS_SQE);
+	roost_flight_state(qp, qp->error.code);
+	roost_failure_note(qp);
 	qp->drain_asked = false;
 	atomic_thread_fence(memory_order_seq_cst);
 	roost_qp_flush(w, qp);

@@ -91,6 +91,8 @@ static void tell_peer(struct roost_worker *w, struct roost_qp *qp)
 static void migrate(struct roost_worker *w, struct roost_qp *qp)
 {
 	switch_paths(qp);
+	roost_flight_note(qp, ROOST_FLIGHT_MIGRATED,
+			  (uint8_t)(qp->path.port_index + 1), 0);
 	roost_async_raise(w, &qp->async, ROOST_EVENT_PATH_MIG);
 	tell_peer(w, qp);
 	qp->req.retry_left = qp->attr.retry_cnt;
@@ -163,6 +165,7 @@ static void refuse(struct roost_qp *qp)
 	if (!qp->mig.refused)
 		roost_async_raise(qp->worker, &qp->async,
 				  ROOST_EVENT_PATH_MIG_ERR);
+	roost_flight_note(qp, ROOST_FLIGHT_MIG_REFUSED, 0, 0);
 	qp->mig.refused = true;
 }
 

@@ -56,6 +56,8 @@ static void note_sge(struct roost_qp *qp, const struct roost_pd *pd,
 				    s->len_bytes, access) != NULL)
 			continue;
 		note_memory(&qp->error, s->addr, s->lkey, s->len_bytes);
+		qp->error.why = roost_key_why(qp->dev, pd, qp->qpn, s->lkey,
+					      s->addr, s->len_bytes, access);
 		return;
 	}
 }
@@ -115,6 +117,28 @@ static void note_wqe_memory(struct roost_qp *qp,
 			    wqe->len_bytes);
 }
 
+/* A response of another length than ours: the peer's path MTU differs. */
+static bool is_of_other_mtu(const struct roost_qp *qp,
+			    const struct roost_pkt *pkt)
+{
+	return pkt->info->flags & ROOST_OPF_LAST
+		       ? pkt->payload_len_bytes > qp->mtu_bytes
+		       : pkt->payload_len_bytes != qp->mtu_bytes;
+}
+
+static uint8_t why_of_request(const struct roost_qp *qp,
+			      enum roost_qp_error_code code,
+			      const struct roost_pkt *pkt)
+{
+	if (code == ROOST_QPE_RESPONSE_LENGTH && pkt &&
+	    is_of_other_mtu(qp, pkt))
+		return ROOST_WHY_PATH_MTU;
+	if ((code == ROOST_QPE_NO_ANSWER || code == ROOST_QPE_NO_ALTERNATE) &&
+	    roost_qp_port_is_down(qp))
+		return ROOST_WHY_PORT_DOWN;
+	return ROOST_WHY_NONE;
+}
+
 void roost_req_blame(struct roost_worker *w, struct roost_qp *qp,
 		     enum roost_qp_error_code code, const struct roost_pkt *pkt)
 {
@@ -129,7 +153,9 @@ void roost_req_blame(struct roost_worker *w, struct roost_qp *qp,
 	if (pkt) {
 		psn = pkt->psn;
 		e->syndrome = pkt->info->op == ROOST_OP_ACK ? pkt->syndrome : 0;
+		e->payload_bytes = pkt->payload_len_bytes;
 	}
+	e->why = why_of_request(qp, code, pkt);
 	e->psn = psn.v;
 	e->has_packet = roost_wqe_info(wqe)->kind != ROOST_WR_KIND_LOCAL;
 	/* A wrong response: its own opcode; else the opcode of the request. */
@@ -170,6 +196,8 @@ void roost_resp_blame(struct roost_worker *w, struct roost_qp *qp,
 	e->psn = pkt->psn.v;
 	e->opcode = pkt->opcode;
 	e->syndrome = syndrome;
+	e->payload_bytes = pkt->payload_len_bytes;
+	e->why = roost_resp_why(qp, code, pkt);
 	if (code != ROOST_QPE_RECEIVE_MEMORY) {
 		note_pkt_memory(qp, pkt);
 		return;
@@ -189,5 +217,8 @@ void roost_rd_atomic_blame(struct roost_worker *w, struct roost_qp *qp,
 	e->psn = rd_atomic->next_psn.v;
 	e->opcode = roost_qp_opcode(qp, ROOST_OPCODE_RC_READ_REQ);
 	e->syndrome = ROOST_NAK_REM_ACCESS;
+	e->why = roost_key_why(qp->dev, rd_atomic->pd, qp->qpn, rd_atomic->rkey,
+			       rd_atomic->va, rd_atomic->len_bytes,
+			       ROOST_ACCESS_REMOTE_READ);
 	note_memory(e, rd_atomic->va, rd_atomic->rkey, rd_atomic->len_bytes);
 }

@@ -211,6 +211,8 @@ static void enter_state(struct roost_worker *w, struct roost_qp *qp,
 	switch (to) {
 	case ROOST_QPS_RESET:
 		enter_reset(w, qp);
+		if (from != to)
+			roost_flight_state(qp, ROOST_QPE_MODIFIED);
 		return;
 	case ROOST_QPS_ERR:
 		/* From now on the peer gets no data of this QP's memory. */
@@ -249,6 +251,8 @@ static void enter_state(struct roost_worker *w, struct roost_qp *qp,
 		break;
 	}
 	atomic_store_explicit(&qp->state, to, memory_order_release);
+	if (from != to)
+		roost_flight_state(qp, ROOST_QPE_MODIFIED);
 	if (to == ROOST_QPS_RTS)
 		roost_worker_want_send(w, qp);
 	if (to == ROOST_QPS_SQD)

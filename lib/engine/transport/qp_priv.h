@@ -113,6 +113,13 @@ void roost_qp_flush(struct roost_worker *w, struct roost_qp *qp);
 
 /* ---- what went wrong (qp_error.c) ------------------------------------- */
 
+/* The way to the peer begins with a port that is down. */
+static inline bool roost_qp_port_is_down(const struct roost_qp *qp)
+{
+	return !qp->path.loopback &&
+	       qp->dev->ports[qp->path.port_index].state != ROOST_PORT_ACTIVE;
+}
+
 /* Count an error or a recovery, for the worker and for the QP. */
 #define roost_count(w, qp, field)                                              \
 	((void)((w)->counters.field++, (qp)->counters.field++))

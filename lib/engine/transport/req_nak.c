@@ -95,6 +95,8 @@ void roost_req_nak(struct roost_worker *w, struct roost_qp *qp,
 {
 	uint8_t code = pkt->syndrome & ROOST_AETH_VALUE_MASK;
 
+	roost_flight_note(qp, ROOST_FLIGHT_NAK_RECEIVED, pkt->syndrome,
+			  pkt->psn.v);
 	if ((pkt->syndrome & ROOST_AETH_TYPE_MASK) == ROOST_AETH_RNR_NAK) {
 		roost_count(w, qp, rnr_naks_received);
 		rnr_nak(w, qp, pkt, code);
@@ -125,6 +127,8 @@ void roost_req_response_gap(struct roost_worker *w, struct roost_qp *qp)
 		return;
 	}
 	roost_count(w, qp, missing_responses);
+	roost_flight_note(qp, ROOST_FLIGHT_RESPONSE_GAP, 0,
+			  req->oldest_unacked_psn.v);
 	if (!spend_retry(w, qp, ROOST_QPE_RESPONSE_LOST, NULL))
 		return;
 	req->response_gap = true;
@@ -138,6 +142,7 @@ static void probe(struct roost_worker *w, struct roost_qp *qp)
 	struct roost_requester *req = &qp->req;
 
 	roost_count(w, qp, adaptive_retransmits);
+	roost_flight_note(qp, ROOST_FLIGHT_PROBE, 0, req->oldest_unacked_psn.v);
 	req->nb_probes++;
 	qp->dev->cc->on_probe(req);
 	roost_req_go_back(w, qp, req->oldest_unacked_psn);
@@ -167,6 +172,15 @@ static void tell_silence(const struct roost_qp *qp)
 					 &what);
 }
 
+static void note_timeout(struct roost_qp *qp)
+{
+	roost_flight_note(qp, ROOST_FLIGHT_TIMEOUT, 0,
+			  qp->req.oldest_unacked_psn.v);
+	if (roost_qp_port_is_down(qp))
+		roost_flight_note(qp, ROOST_FLIGHT_PORT_DOWN,
+				  (uint8_t)(qp->path.port_index + 1), 0);
+}
+
 void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
 {
 	struct roost_requester *req = &qp->req;
@@ -184,6 +198,7 @@ void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
 		return;
 	}
 	roost_count(w, qp, timeouts);
+	note_timeout(qp);
 	/* The peer is probably gone: no probes, only the retries. */
 	req->nb_probes = ROOST_PROBES_MAX;
 	if (qp->req.retry_left == 0)

@@ -219,6 +219,8 @@ static void drop_message(struct roost_worker *w, struct roost_qp *qp,
 {
 	qp->resp.in_op = ROOST_OP_NONE;
 	roost_worker_drop(w, reason);
+	roost_flight_note(qp, ROOST_FLIGHT_DROP, (uint8_t)reason,
+			  qp->resp.expected_psn.v);
 }
 
 /* The drop reason of a message that UC gives up. */

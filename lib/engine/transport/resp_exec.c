@@ -15,20 +15,6 @@
 
 #define MESSAGE_MAX_BYTES (1u << 31)
 
-/* The access right that a QP must have for each operation of its peer (IBTA
- * 11.2.4.2).
- */
-static const uint8_t access_of[] = {
-	[ROOST_OP_WRITE] = ROOST_ACCESS_REMOTE_WRITE,
-	[ROOST_OP_READ_REQ] = ROOST_ACCESS_REMOTE_READ,
-	[ROOST_OP_CMP_SWAP] = ROOST_ACCESS_REMOTE_ATOMIC,
-	[ROOST_OP_FETCH_ADD] = ROOST_ACCESS_REMOTE_ATOMIC,
-	[ROOST_OP_ATOMIC_WRITE] = ROOST_ACCESS_REMOTE_WRITE,
-};
-
-/* Bits of a FLUSH's placement type (IBTA A19.4.1). */
-#define FLUSH_GLOBAL 1u
-#define FLUSH_PERSISTENT 2u
 /* The highest selectivity level: the whole region. */
 #define FLUSH_LEVEL_REGION 1u
 
@@ -57,34 +43,7 @@ static bool may_access(struct roost_qp *qp, uint32_t key, uint64_t va,
 	return may;
 }
 
-static uint32_t needed_access(const struct roost_pkt *pkt)
-{
-	if (pkt->info->op == ROOST_OP_FLUSH)
-		return (pkt->flush_type & FLUSH_GLOBAL
-				? ROOST_ACCESS_FLUSH_GLOBAL
-				: 0) |
-		       (pkt->flush_type & FLUSH_PERSISTENT
-				? ROOST_ACCESS_FLUSH_PERSISTENT
-				: 0);
-	return pkt->info->op < sizeof(access_of) ? access_of[pkt->info->op] : 0;
-}
-
 /* ---- checks ----------------------------------------------------------- */
-
-/* FIRST and MIDDLE packets carry a full path MTU and no pad; a LAST is not
- * empty; no packet carries more than the path MTU.
- */
-static inline bool packet_length_ok(const struct roost_qp *qp,
-				    const struct roost_pkt *pkt)
-{
-	uint32_t len = pkt->payload_len_bytes;
-
-	if (!(pkt->info->flags & ROOST_OPF_LAST))
-		return len == qp->mtu_bytes && pkt->pad_bytes == 0;
-	if (!(pkt->info->flags & ROOST_OPF_FIRST))
-		return len > 0 && len <= qp->mtu_bytes;
-	return len <= qp->mtu_bytes;
-}
 
 static enum roost_fault check_send(struct roost_qp *qp,
 				   const struct roost_pkt *pkt)
@@ -94,7 +53,7 @@ static enum roost_fault check_send(struct roost_qp *qp,
 
 	if (!wqe)
 		return ROOST_FAULT_RNR;
-	if (!packet_length_ok(qp, pkt))
+	if (!roost_packet_length_ok(qp, pkt))
 		return ROOST_FAULT_LENGTH;
 	if (pkt->payload_len_bytes >
 	    wqe->len_bytes - (first ? 0 : qp->resp.offset_bytes))
@@ -118,7 +77,7 @@ static enum roost_fault check_write(struct roost_qp *qp,
 
 	if (pkt->info->flags & ROOST_OPF_RWQE && !roost_recv_wqe(qp, pkt))
 		return ROOST_FAULT_RNR;
-	if (total > MESSAGE_MAX_BYTES || !packet_length_ok(qp, pkt))
+	if (total > MESSAGE_MAX_BYTES || !roost_packet_length_ok(qp, pkt))
 		return ROOST_FAULT_LENGTH;
 	if (last ? pkt->payload_len_bytes != left
 		 : pkt->payload_len_bytes >= left)
@@ -134,14 +93,15 @@ static enum roost_fault check_write(struct roost_qp *qp,
 static bool flush_known(const struct roost_pkt *pkt)
 {
 	return pkt->flush_type != 0 &&
-	       !(pkt->flush_type & ~(FLUSH_GLOBAL | FLUSH_PERSISTENT)) &&
+	       !(pkt->flush_type &
+		 ~(ROOST_FLUSH_GLOBAL | ROOST_FLUSH_PERSISTENT)) &&
 	       pkt->flush_level <= FLUSH_LEVEL_REGION;
 }
 
 static enum roost_fault check_rd_atomic(struct roost_qp *qp,
 					const struct roost_pkt *pkt)
 {
-	uint32_t access = needed_access(pkt);
+	uint32_t access = roost_resp_access(pkt);
 	uint64_t len = sizeof(uint64_t), touch = 0;
 
 	if (!roost_rd_atomic_has_room(qp))
@@ -201,7 +161,7 @@ enum roost_fault roost_resp_check(struct roost_qp *qp,
 				  const struct roost_pkt *pkt)
 {
 	enum roost_fault fault = find_pd(qp, pkt);
-	uint32_t access = needed_access(pkt);
+	uint32_t access = roost_resp_access(pkt);
 
 	if (fault != ROOST_FAULT_NONE)
 		return fault;

@@ -11,6 +11,7 @@
  * resp_recv.c       where a message lands: RQ, SRQ, XRC SRQ; its completion
  * resp_exec.c       what a request does: SEND, WRITE, atomics, invalidation
  * resp_rd_atomic.c  requests with a response: their record, replay and packets
+ * resp_why.c        what a request needs, and which check refused it
  * ack.c             acknowledgements
  */
 
@@ -111,6 +112,35 @@ enum roost_fault roost_resp_check(struct roost_qp *qp,
 /* Execute the request. */
 enum roost_fault roost_resp_execute(struct roost_worker *w, struct roost_qp *qp,
 				    const struct roost_pkt *pkt);
+
+/* FIRST and MIDDLE packets carry a full path MTU and no pad; a LAST is not
+ * empty; no packet carries more than the path MTU.
+ */
+static inline bool roost_packet_length_ok(const struct roost_qp *qp,
+					  const struct roost_pkt *pkt)
+{
+	uint32_t len = pkt->payload_len_bytes;
+
+	if (!(pkt->info->flags & ROOST_OPF_LAST))
+		return len == qp->mtu_bytes && pkt->pad_bytes == 0;
+	if (!(pkt->info->flags & ROOST_OPF_FIRST))
+		return len > 0 && len <= qp->mtu_bytes;
+	return len <= qp->mtu_bytes;
+}
+
+/* ---- resp_why.c ------------------------------------------------------- */
+
+/* Bits of a FLUSH's placement type (IBTA A19.4.1). */
+#define ROOST_FLUSH_GLOBAL 1u
+#define ROOST_FLUSH_PERSISTENT 2u
+
+/* The access that the request needs. */
+uint32_t roost_resp_access(const struct roost_pkt *pkt);
+/* Which of the checks behind an error refused the request. */
+enum roost_why roost_resp_why(struct roost_qp *qp,
+			      enum roost_qp_error_code code,
+			      const struct roost_pkt *pkt)
+	__attribute__((cold));
 
 /* ---- ud.c ------------------------------------------------------------- */
 

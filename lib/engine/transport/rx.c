@@ -294,6 +294,7 @@ static void receive(struct roost_worker *w, unsigned int port_index,
 	if (drop == ROOST_DROP_NONE)
 		return;
 	roost_worker_drop(w, drop);
+	roost_flight_drop(w, frame, &pkt, drop);
 	if (drop == ROOST_DROP_PKEY)
 		atomic_fetch_add_explicit(&port->bad_pkeys, 1,
 					  memory_order_relaxed);

@@ -97,6 +97,7 @@ void roost_ud_receive(struct roost_worker *w, struct roost_qp *qp,
 
 	if (pkt->qkey != qp->attr.qkey) {
 		roost_worker_drop(w, ROOST_DROP_QKEY);
+		roost_flight_drop_at(qp, frame, pkt, ROOST_DROP_QKEY);
 		atomic_fetch_add_explicit(
 			&qp->dev->ports[qp->attr.port_num - 1].qkey_violations,
 			1, memory_order_relaxed);
@@ -109,6 +110,7 @@ void roost_ud_receive(struct roost_worker *w, struct roost_qp *qp,
 	wqe = roost_recv_wqe(qp, pkt);
 	if (!wqe) {
 		roost_worker_drop(w, ROOST_DROP_RNR_WAIT);
+		roost_flight_drop_at(qp, frame, pkt, ROOST_DROP_RNR_WAIT);
 		return;
 	}
 	qp->resp.offset_bytes = GRH_BYTES + pkt->payload_len_bytes;
