@@ -25,24 +25,20 @@
 #define STEPS_MAX 20
 #define FIRST_BLOCK 100u
 #define FIRST_PREFIX 50u
+#define V4(w, x, y, z)                                                         \
+	{                                                                      \
+		.b = { [10] = 0xff, 0xff, w, x, y, z }                         \
+	}
 #define RESTART_NS UINT64_C(1000000000000)
 
 static const uint8_t port_mac[6] = { 2, 0, 0, 0, 0, 1 };
 static const uint8_t peer_mac[6] = { 2, 0, 0, 0, 0, 2 };
-static const struct roost_gid port_v4 = {
-	.b = { [10] = 0xff, 0xff, 198, 18, 0, 1 }
-};
+static const struct roost_gid port_v4 = V4(198, 18, 0, 1);
 static const struct roost_gid port_v6 = { .b = { 0xfe, 0x80, [15] = 1 } };
-static const struct roost_gid own_v4 = {
-	.b = { [10] = 0xff, 0xff, 198, 18, 0, 9 }
-};
-static const struct roost_gid peer_v4 = {
-	.b = { [10] = 0xff, 0xff, 198, 18, 7, 2 }
-};
+static const struct roost_gid own_v4 = V4(198, 18, 0, 9);
+static const struct roost_gid peer_v4 = V4(198, 18, 7, 2);
 static const struct roost_gid peer_v6 = { .b = { 0xfe, 0x80, [15] = 2 } };
-static const struct roost_gid group = {
-	.b = { [10] = 0xff, 0xff, 239, 1, 2, 3 }
-};
+static const struct roost_gid group = V4(239, 1, 2, 3);
 
 static struct roost_lease_state disk;
 static struct roost_lease *lease;
@@ -50,8 +46,7 @@ static struct roost_switch *sw;
 static struct roost_sw_port port;
 static uint64_t now_ns = RESTART_NS;
 static uint16_t ids[NB];
-static bool alive[NB];
-static bool is_member[NB];
+static bool alive[NB], is_member[NB];
 static unsigned int sender; /* of the frame in work; NB: the port, or nobody */
 static uint32_t port_room;
 
@@ -72,9 +67,8 @@ static unsigned int by_qpn(uint32_t qpn)
 
 static unsigned int by_comm(uint32_t id)
 {
-	const uint32_t i = (roost_idmap_invert(&lease->comms, id) >>
-			    ROOST_LEASE_PREFIX_SHIFT) -
-			   FIRST_PREFIX;
+	const uint32_t number = roost_idmap_invert(&lease->comms, id);
+	const uint32_t i = (number >> ROOST_LEASE_PREFIX_SHIFT) - FIRST_PREFIX;
 
 	return id != 0 && i < NB && alive[i] ? i : NB;
 }
@@ -87,10 +81,9 @@ static uint32_t qpn_of(unsigned int i)
 
 static uint32_t comm_of(unsigned int i, uint32_t number)
 {
-	return roost_idmap_permute(&lease->comms,
-				   (FIRST_PREFIX + i)
-						   << ROOST_LEASE_PREFIX_SHIFT |
-					   number);
+	const uint32_t prefix = (FIRST_PREFIX + i) << ROOST_LEASE_PREFIX_SHIFT;
+
+	return roost_idmap_permute(&lease->comms, prefix | number);
 }
 
 static bool is_addr_of(const struct roost_gid *gid, unsigned int i)
@@ -109,10 +102,10 @@ static bool is_ours(const struct roost_gid *gid)
 
 static void join(const struct roost_sw_frame *frame, uint8_t *bytes)
 {
-	const uint32_t head = frame->head_len_bytes < frame->len_bytes
-				      ? frame->head_len_bytes
-				      : frame->len_bytes;
+	uint32_t head = frame->head_len_bytes;
 
+	if (head > frame->len_bytes)
+		head = frame->len_bytes;
 	FUZZ_CHECK(frame->len_bytes <= FRAME_MAX);
 	memcpy(bytes, frame->head, head);
 	if (frame->len_bytes > head)
