@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "pmd_glue/channel/channel.h"
@@ -17,6 +18,10 @@
 #define PATIENCE_NS 50000000u
 /* More than an honest client sends between two sleeps. */
 #define TOKENS 64u
+/* Older headers lack it; a kernel that does not know it says so. */
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
 
 /* ---- life ---------------------------------------------------------------- */
 
@@ -33,6 +38,7 @@ struct roostd_client *roostd_client_create(int socket)
 	}
 	c->socket = socket;
 	c->doorbell = -1;
+	c->pidfd = -1;
 	c->pid = cred.pid;
 	c->uid = cred.uid;
 	c->slot = ROOST_CLIENT_NONE;
@@ -47,12 +53,27 @@ void roostd_client_destroy(struct roostd_client *c)
 {
 	if (c->doorbell >= 0)
 		close(c->doorbell);
+	if (c->pidfd >= 0)
+		close(c->pidfd);
 	roost_shm_memory_close(&c->ours);
 	roost_shm_memory_close(&c->theirs);
 	if (c->memory_fd >= 0)
 		close(c->memory_fd);
 	close(c->socket);
 	free(c);
+}
+
+/* SO_PEERPIDFD (Linux 6.5) names the process itself. By its number we may get a
+ * later process, if it ends just now; but then its session has ended, too.
+ */
+static int open_pidfd(const struct roostd_client *c)
+{
+	socklen_t len = sizeof(int);
+	int fd;
+
+	if (getsockopt(c->socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &len) == 0)
+		return fd;
+	return c->pid > 0 ? (int)syscall(SYS_pidfd_open, c->pid, 0) : -1;
 }
 
 int roostd_client_attach(struct roostd_client *c,
@@ -77,6 +98,7 @@ int roostd_client_attach(struct roostd_client *c,
 		       pair) < 0)
 		return -errno;
 	c->doorbell = pair[0];
+	c->pidfd = open_pidfd(c);
 	*their_doorbell = pair[1];
 	roost_shm_in_open(&c->in, &c->ours, ROOSTD_SEAT, &c->theirs, seat);
 	roost_shm_out_open(&c->out, &c->ours, ROOSTD_SEAT, &c->theirs, seat);

@@ -41,7 +41,11 @@ struct roostd_client {
 	struct roostd_port *port;
 	int socket;   /* the session */
 	int doorbell; /* connected to the client's; -1: not attached */
-	pid_t pid;
+	/* Readable when the process has ended, also if a child of it has the
+	 * session still. -1: not attached, or the kernel has none for us.
+	 */
+	int pidfd;
+	pid_t pid; /* 0: of a PID namespace that is not the daemon's */
 	uid_t uid;
 	char command[ROOST_SHARE_COMMAND_MAX];
 	/* Once admitted: the name of its policy, and what the policy says of

@@ -44,6 +44,8 @@ static void unwatch(struct roostd_port *port, const struct roostd_client *c)
 	epoll_ctl(port->epoll_fd, EPOLL_CTL_DEL, c->socket, NULL);
 	if (c->doorbell >= 0)
 		epoll_ctl(port->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
+	if (c->pidfd >= 0)
+		epoll_ctl(port->epoll_fd, EPOLL_CTL_DEL, c->pidfd, NULL);
 }
 
 /* ---- the end ------------------------------------------------------------- */
@@ -136,7 +138,7 @@ void roostd_port_go_on_leaving(struct roostd_port *port,
 /* ---- the beginning ------------------------------------------------------- */
 
 /* Too many have not attached: the oldest goes, of the same process if that has
- * many itself.
+ * many itself. Processes without a number cannot be told apart.
  */
 static void drop_silent(struct roostd_port *port, pid_t pid)
 {
@@ -148,7 +150,7 @@ static void drop_silent(struct roostd_port *port, pid_t pid)
 			continue;
 		oldest = c;
 		nb++;
-		if (c->pid != pid)
+		if (c->pid != pid || pid == 0)
 			continue;
 		own = c;
 		nb_own++;
@@ -246,6 +248,8 @@ int roostd_port_enter(struct roostd_port *port, struct roostd_client *c)
 
 	if (!ret)
 		ret = watch(port, c->doorbell, roostd_doorbell_tag(c));
+	if (!ret && c->pidfd >= 0)
+		ret = watch(port, c->pidfd, roostd_process_tag(c));
 	if (ret)
 		return ret;
 	port->by_slot[c->slot] = c;

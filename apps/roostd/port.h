@@ -91,11 +91,16 @@ int roostd_port_make(struct roostd_port *port, const char *state_path);
 void roostd_port_close(struct roostd_port *port);
 
 /* What epoll says: data.ptr of a session is the client, of a doorbell the
- * client's address plus 1.
+ * client's address plus 1, of its process that address plus 2.
  */
 static inline void *roostd_doorbell_tag(struct roostd_client *c)
 {
 	return (char *)c + 1;
+}
+
+static inline void *roostd_process_tag(struct roostd_client *c)
+{
+	return (char *)c + 2;
 }
 
 /* Connections wait at the listener. Until they attach, they are the first
@@ -106,6 +111,10 @@ void roostd_port_accept(struct roostd_port *port);
 void roostd_port_session(struct roostd_port *port, struct roostd_client *c);
 /* A client has rung. */
 void roostd_port_rung(struct roostd_port *port, struct roostd_client *c);
+/* What epoll says of a client: one of the two, or its process has ended,
+ * whoever has its session (request.c).
+ */
+void roostd_port_tagged(void *tag);
 
 /* Move frames. Returns how many; 0: there was nothing to do. */
 unsigned int roostd_port_poll(struct roostd_port *port, uint64_t now_ns);

@@ -501,3 +501,24 @@ void roostd_port_session(struct roostd_port *port, struct roostd_client *c)
 		roost_share_packet_close(&packet);
 	}
 }
+
+/* What it said last is heard first. */
+static void process_ended(struct roostd_client *c)
+{
+	roostd_port_session(c->port, c);
+	if (!c->gone && c->leaves_ns == 0)
+		roostd_port_drop(c->port, c, NULL);
+}
+
+void roostd_port_tagged(void *tag)
+{
+	const uintptr_t kind = (uintptr_t)tag & 3;
+	struct roostd_client *c = (void *)((char *)tag - kind);
+
+	if (kind == 0)
+		roostd_port_session(c->port, c);
+	else if (kind == 1)
+		roostd_port_rung(c->port, c);
+	else
+		process_ended(c);
+}

@@ -130,16 +130,6 @@ static int watch_signals(void)
 
 /* ---- the loop ------------------------------------------------------------ */
 
-static void rung(struct roostd_client *c)
-{
-	roostd_port_rung(c->port, c);
-}
-
-static void session(struct roostd_client *c)
-{
-	roostd_port_session(c->port, c);
-}
-
 static bool is_port(const void *tag)
 {
 	return (uintptr_t)tag >= (uintptr_t)roostd.ports &&
@@ -169,9 +159,7 @@ static void take_signals(void)
 	}
 }
 
-/* A tag is one of specials, a port, a client, or a doorbell. Clients are
- * aligned.
- */
+/* A tag is one of specials, a port, or of a client. */
 static void handle(void *tag)
 {
 	if (tag == &specials[LISTENER])
@@ -182,10 +170,8 @@ static void handle(void *tag)
 		roostd_handover_serve();
 	else if (is_port(tag))
 		roostd_nic_ready(tag);
-	else if ((uintptr_t)tag & 1)
-		rung((void *)((char *)tag - 1));
 	else
-		session(tag);
+		roostd_port_tagged(tag);
 }
 
 /* Handle what there is. until_ns: wait so long for it; 0: do not wait. */
@@ -297,7 +283,7 @@ static void run(void)
 
 /* ---- a hub --------------------------------------------------------------- */
 
-/* A client takes four descriptors. */
+/* A client takes five descriptors. */
 static void raise_limit(void)
 {
 	struct rlimit limit;

@@ -26,7 +26,7 @@
 #define REST_NS 20000000000u
 #define FRAME_MAX 512u
 #define FDS_LOOKED_AT 64
-#define FDS_OF_CLIENT 6u /* two here, four of the daemon */
+#define FDS_OF_CLIENT 7u /* two here, five of the daemon */
 
 static const struct roost_gid foreign = {
 	.b = { [10] = 0xff, 0xff, 198, 18, 7, 2 }

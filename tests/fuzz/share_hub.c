@@ -50,11 +50,8 @@ static void look(void)
 
 		if (tag == NULL)
 			roostd_port_accept(&share_port);
-		else if ((uintptr_t)tag & 1)
-			roostd_port_rung(&share_port,
-					 (void *)((char *)tag - 1));
 		else
-			roostd_port_session(&share_port, tag);
+			roostd_port_tagged(tag);
 	}
 	roostd_port_reap(&share_port);
 }

@@ -313,6 +313,31 @@ def silent(room):
     good_pair(room, "pair")
 
 
+UNKNOWN = 20  # more than of one process
+
+
+def unknown(room):
+    """A hub in a PID namespace of its own sees no process of ours: its clients
+    are not taken for one.
+    """
+    room.start("roostd", ["unshare", "--pid", "--fork", "--kill-child",
+                          os.path.join(room.build, "apps", "roostd", "roostd"),
+                          "--hub"])
+    if not wait_until(lambda: cases_hub.hub_name() in sockets(), 20):
+        raise Failure("roostd: does not listen")
+    lines = [silent_line(room) for _ in range(UNKNOWN)]
+    good_pair(room, "pair")
+    for line in lines:
+        try:
+            line.recv(1)
+            raise Failure("one of many processes was sent away")
+        except BlockingIOError:
+            line.close()
+    # Killed as the first process of its namespace, it takes those with it that
+    # would remove its picture.
+    cases_hub.gone()
+
+
 # ---- a hostile client ------------------------------------------------------
 
 # So many writes into its memory, its session and its doorbell.
@@ -403,5 +428,6 @@ CASES = [
     Case("hub-mcast-ipv6", both_ends, 6),
     Case("hub-other-user", other_user),
     Case("hub-silent", silent),
+    Case("hub-in-a-pid-namespace", unknown),
     Case("hub-idle", idle),
 ]

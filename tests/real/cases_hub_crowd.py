@@ -130,11 +130,12 @@ def rss(room):
     in_budget(room, "a client is larger by", rss_kib, RSS_KIB, "KiB")
 
 
-def told(room):
+def told(room, *words):
+    """orphan: a child of the killed process has its session still."""
     room.defer(cases_hub.gone)
     process = room.run("told", cases_hub.hub(
         room, os.path.join(room.build, "tests", "real", "told"),
-        cases_hub.ADDRESS, "20"))
+        cases_hub.ADDRESS, *words))
     if process.status != 0:
         raise Failure(f"told: exit status {process.status}")
     middle_us, most_us = said(process, "told", 1)
@@ -146,5 +147,6 @@ CASES = [
     Case("hub-1000", thousand),
     Case("hub-attach", attach),
     Case("hub-rss", rss),
-    Case("hub-told", told),
+    Case("hub-told", told, "20"),
+    Case("hub-told-orphan", told, "5", "orphan"),
 ]

@@ -6,15 +6,21 @@
  * How soon one end of a connection is told that the process with the other one
  * was killed: a child connects to its parent, which kills it.
  *
- * usage: told ADDRESS TIMES
+ * usage: told ADDRESS TIMES [orphan]
+ *
+ * orphan: the killed process has a child that was not made by fork(3), and so
+ * has its session with the daemon still.
  *
  * Says on stdout: told us MEDIAN MOST
  */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,11 +58,29 @@ static struct rdma_cm_id *make(const char *address, int flags)
 	return id;
 }
 
-/* Until it is killed. */
-static _Noreturn void be_client(const char *address)
+/* Until the other end of the pipe is closed. */
+static void leave_orphan(const int *hold)
 {
+	const long child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	char c;
+
+	user_check(child >= 0, "clone");
+	if (child == 0) {
+		close(hold[1]);
+		_exit(read(hold[0], &c, 1) != 0);
+	}
+}
+
+/* Until it is killed. hold: of an orphan; NULL: none. */
+static _Noreturn void be_client(const char *address, const int *hold)
+{
+	struct rdma_cm_id *id;
+
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	user_check(rdma_connect(make(address, 0), NULL) == 0, "rdma_connect");
+	id = make(address, 0);
+	if (hold)
+		leave_orphan(hold);
+	user_check(rdma_connect(id, NULL) == 0, "rdma_connect");
 	for (;;)
 		pause();
 }
@@ -102,20 +126,25 @@ static _Noreturn void be_server(const char *address, int times, int fd)
 	exit(0);
 }
 
-static uint64_t kill_one(const char *address, int fd)
+static uint64_t kill_one(const char *address, bool orphan, int fd)
 {
-	const pid_t child = fork();
 	uint64_t killed_ns, told_ns;
+	int hold[2];
+	pid_t child;
 
+	user_check(pipe(hold) == 0, "pipe");
+	child = fork();
 	user_check(child >= 0, "fork");
 	if (child == 0)
-		be_client(address);
+		be_client(address, orphan ? hold : NULL);
 	get(fd);
 	usleep(REST_US);
 	killed_ns = now_ns();
 	user_check(kill(child, SIGKILL) == 0, "kill");
 	told_ns = get(fd);
 	user_check(waitpid(child, NULL, 0) == child, "waitpid");
+	close(hold[0]);
+	close(hold[1]);
 	return told_ns - killed_ns;
 }
 
@@ -128,13 +157,14 @@ static int compare(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
-	const int times = argc == 3 ? atoi(argv[2]) : 0;
+	const bool orphan = argc == 4 && strcmp(argv[3], "orphan") == 0;
+	const int times = argc == 3 || orphan ? atoi(argv[2]) : 0;
 	static uint64_t ns[TIMES_MAX];
 	pid_t server;
 	int line[2], status;
 
 	if (times < 1 || times > TIMES_MAX) {
-		fprintf(stderr, "usage: told ADDRESS TIMES\n");
+		fprintf(stderr, "usage: told ADDRESS TIMES [orphan]\n");
 		return 2;
 	}
 	user_check(pipe(line) == 0, "pipe");
@@ -145,7 +175,7 @@ int main(int argc, char **argv)
 	close(line[1]);
 	get(line[0]);
 	for (int i = 0; i < times; i++)
-		ns[i] = kill_one(argv[1], line[0]);
+		ns[i] = kill_one(argv[1], orphan, line[0]);
 	user_check(waitpid(server, &status, 0) == server && status == 0,
 		   "server");
 	qsort(ns, (size_t)times, sizeof(ns[0]), compare);

@@ -50,10 +50,8 @@ static void look(void)
 			roostd_port_accept(&port);
 		else if (tag == &port)
 			roostd_nic_ready(&port);
-		else if ((uintptr_t)tag & 1)
-			roostd_port_rung(&port, (void *)((char *)tag - 1));
 		else
-			roostd_port_session(&port, tag);
+			roostd_port_tagged(tag);
 	}
 	roostd_port_reap(&port);
 }
