@@ -236,6 +236,8 @@ CASES = [
     Case("service-mcast-three", at_service,
          cases_rdmacm.need(cases_hub_churn.groups)),
     Case("service-fork", at_service, fork_hub),
+    Case("service-all-events", at_service, cases_hub_show.cmocka, "events"),
+    Case("service-tour", at_service, cases_hub_show.cmocka, "verbs_tour"),
     Case("service-16-pairs", at_service, cases_hub.pairs,
          ["ib_write_bw", "-F", "-x", "1", "-n", "200", "-s", "4096"]),
     Case("service-hostile", at_service, cases_hub_churn.hostile,
