@@ -9,6 +9,7 @@
 
 #include "apps/ctl.h"
 #include "apps/exit_code.h"
+#include "apps/explain.h"
 #include "apps/ports.h"
 #include "apps/run.h"
 #include "apps/top.h"
@@ -29,6 +30,8 @@ static const struct command commands[] = {
 	  roost_ports_help },
 	{ "ctl", "see and change the devices of a running process", roost_ctl,
 	  roost_ctl_help },
+	{ "explain", "what is wrong with a queue pair or a device, and why",
+	  roost_explain, roost_explain_help },
 	{ "top", "what devices, queue pairs and clients do now", roost_top,
 	  roost_top_help },
 	{ "help", "this text, or the help of a command", help, NULL },
@@ -46,7 +49,7 @@ static void print_general_help(FILE *out)
 	      "Commands:\n",
 	      out);
 	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(out, "  %-6s %s\n", commands[i].name,
+		fprintf(out, "  %-8s%s\n", commands[i].name,
 			commands[i].summary);
 	fputs("\n"
 	      "'roost help COMMAND' tells more. First steps, in two "

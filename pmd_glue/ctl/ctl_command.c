@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/config/addr.h"
 #include "lib/engine/core/port.h"
@@ -18,6 +19,7 @@
 #include "pmd_glue/ctl/ctl.h"
 #include "pmd_glue/ctl/ctl_show.h"
 #include "pmd_glue/ctl/json.h"
+#include "pmd_glue/ctl/story.h"
 #include "pmd_glue/process/control.h"
 
 #define WORDS_MAX 8
@@ -384,6 +386,27 @@ static int run_show(struct request *r)
 		      more ? more->topics : "");
 }
 
+/* explain WORD */
+static int run_explain(struct request *r)
+{
+	char **words = r->words + 1;
+
+	if (count(words) != 1)
+		return refuse(r,
+			      "explain: wrong number of words; write explain "
+			      "QP or explain DEVICE");
+	roost_json_begin(&r->answer, NULL, '{');
+	roost_json_u64(&r->answer, "pid", (uint64_t)getpid());
+	roost_json_str(&r->answer, "program", program_invocation_short_name);
+	if (roost_story_answer(&r->answer, words[0]) == 0)
+		return refuse(r,
+			      "explain %.40s: this process has no such object; "
+			      "see roost ctl show",
+			      words[0]);
+	roost_json_end(&r->answer, '}');
+	return 0;
+}
+
 static int run(struct request *r)
 {
 	const char *first = r->words[0] ? r->words[0] : "";
@@ -391,13 +414,16 @@ static int run(struct request *r)
 
 	if (strcmp(first, "show") == 0)
 		return run_show(r);
+	if (strcmp(first, "explain") == 0)
+		return run_explain(r);
 	if (strcmp(first, "set") == 0)
 		return run_set(r);
 	if (roost_ctl_more())
 		ret = roost_ctl_more()->run(r->words, r->error);
 	if (ret != -ENOENT)
 		return ret;
-	return refuse(r, "%.40s: unknown request; write show or set", first);
+	return refuse(r, "%.40s: unknown request; write show, explain or set",
+		      first);
 }
 
 static char *finish(struct request *r, int ret, size_t *len_bytes)

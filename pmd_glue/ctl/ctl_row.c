@@ -385,8 +385,7 @@ void roost_device_row(struct roost_dev *dev, struct roost_device_row *row)
 	roost_dev_view(dev, &row->view);
 }
 
-/* Write the UTC time of at_ns, a time of the worker's monotonic clock. */
-static void format_time(uint64_t at_ns, char *text, size_t size)
+void roost_time_text(uint64_t at_ns, char *text, size_t size)
 {
 	uint64_t ago_ns = roost_now_ns() - at_ns, wall_ns;
 	struct timespec wall;
@@ -404,13 +403,30 @@ static void format_time(uint64_t at_ns, char *text, size_t size)
 		 (unsigned int)(wall_ns / 1000000u % 1000u));
 }
 
+void roost_opcode_text(uint8_t number, char *text, size_t size)
+{
+	const char *service = services[number >> 5];
+	const char *opcode = opcodes[number & 31];
+
+	snprintf(text, size, "%s_%s", service ? service : "?",
+		 opcode ? opcode : "?");
+}
+
+const char *roost_qp_type_text(enum roost_qp_type type)
+{
+	return qp_types[type];
+}
+
+const char *roost_qp_state_text(enum roost_qp_state state)
+{
+	return qp_states[state];
+}
+
 void roost_qp_error_row(const struct roost_qp_error *error,
 			struct roost_qp_error_row *row)
 {
 	const struct roost_qp_error_info *info =
 		&roost_qp_error_infos[error->code];
-	const char *service = services[error->opcode >> 5];
-	const char *opcode = opcodes[error->opcode & 31];
 
 	*row = (struct roost_qp_error_row){
 		.error = *error,
@@ -419,9 +435,8 @@ void roost_qp_error_row(const struct roost_qp_error *error,
 	};
 	snprintf(row->name, sizeof(row->name), "%s", info->name);
 	snprintf(row->text, sizeof(row->text), "%s", info->text);
-	snprintf(row->opcode, sizeof(row->opcode), "%s_%s",
-		 service ? service : "?", opcode ? opcode : "?");
-	format_time(error->at_ns, row->time, sizeof(row->time));
+	roost_opcode_text(error->opcode, row->opcode, sizeof(row->opcode));
+	roost_time_text(error->at_ns, row->time, sizeof(row->time));
 }
 
 void roost_port_row(const struct roost_backend_port *port,

@@ -115,6 +115,13 @@ struct roost_qp_error_row {
 void roost_qp_error_row(const struct roost_qp_error *error,
 			struct roost_qp_error_row *row);
 
+/* The words of single values. */
+const char *roost_qp_type_text(enum roost_qp_type type);
+const char *roost_qp_state_text(enum roost_qp_state state);
+void roost_opcode_text(uint8_t number, char *text, size_t size);
+/* The UTC time, as in RFC 3339, of at_ns, a time of roost_now_ns(). */
+void roost_time_text(uint64_t at_ns, char *text, size_t size);
+
 struct roost_gid_row {
 	uint32_t index;
 	struct roost_gid gid;

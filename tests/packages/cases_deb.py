@@ -39,6 +39,7 @@ def built(place):
                   "/usr/share/bash-completion/completions/roost",
                   "/usr/share/man/man1/roost.1.gz",
                   "/usr/share/man/man1/roost-ctl.1.gz",
+                  "/usr/share/man/man1/roost-explain.1.gz",
                   "/usr/share/man/man1/roost-top.1.gz",
                   "/usr/share/man/man5/roost.conf.5.gz",
                   "/usr/share/man/man8/roostd.8.gz"),

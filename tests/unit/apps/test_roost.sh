@@ -144,6 +144,21 @@ check "top: unknown option" fails 2 \
 try -- top
 check "top: no terminal" fails 2 \
 	"roost: top: stdout is no terminal; use --once or --json"
+try -- explain
+check "explain: no object" fails 2 \
+	"roost: explain: no object; name a QP number, or a device such as \
+roost0"
+try -- explain 1 2
+check "explain: two objects" fails 2 \
+	"roost: explain 2: one object at a time; leave one out"
+try -- explain --pid
+check "explain: no pid" fails 2 \
+	"roost: explain --pid: write the number of a process behind it; see \
+roost ctl list"
+try -- explain --jsno 1
+check "explain: unknown option" fails 2 \
+	"roost: explain: --jsno: unknown option; the nearest known one is \
+--json"
 for ask in "top --help" "top -h" "help top"; do
 	# shellcheck disable=SC2086
 	try -- $ask

@@ -263,8 +263,8 @@ static void ctl__wrong_words(void **state)
 		      "roost ctl show clients\n");
 	assert_answer("evict - -1\n", "error client -1: the port has no such "
 				      "client; see roost ctl show clients\n");
-	assert_answer("nonsense\n",
-		      "error nonsense: unknown request; write show or set\n");
+	assert_answer("nonsense\n", "error nonsense: unknown request; write "
+				    "show, explain or set\n");
 }
 
 /* Who asks is told, and the work is not done later. */
