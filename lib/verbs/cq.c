@@ -190,6 +190,7 @@ int roost_verbs_req_notify_cq(struct ibv_cq *ibv, int solicited_only)
 	struct roost_verbs_cq *cq = roost_verbs_cq(ibv);
 
 	roost_cq_arm(cq->cq, solicited_only);
+	roost_cq_remind(cq->cq, solicited_only);
 	roost_device_expect(cq->device);
 	return 0;
 }

@@ -305,6 +305,18 @@ static __rte_noinline uint32_t publish_shared(struct roost_cq *cq,
 	return fits;
 }
 
+/* Raise the event of an arming, unless another thread does. */
+static void raise_once(struct roost_cq *cq)
+{
+	if (atomic_exchange(&cq->armed, ROOST_CQ_UNARMED) == ROOST_CQ_UNARMED)
+		return;
+	atomic_store_explicit(&cq->told_end, atomic_load(&cq->published),
+			      memory_order_relaxed);
+	atomic_store_explicit(&cq->told_shown, atomic_load(&cq->shown),
+			      memory_order_relaxed);
+	roost_event_raise(&cq->comp, ROOST_EVENT_COMPLETION, 0);
+}
+
 /*
  * No event is lost between arming and adding. The consumer writes armed, then
  * reads published (it must poll once more after arming); here published is
@@ -326,12 +338,17 @@ void roost_cq_publish(struct roost_cq *cq, struct roost_cq_part *part)
 		atomic_store_explicit(&cq->published, cq->produced,
 				      memory_order_release);
 	}
-	if (cq->comp.channel)
+	if (cq->comp.channel) {
+		if (fits == ROOST_CQ_ARMED_SOLICITED)
+			atomic_store_explicit(
+				&cq->solicited_end,
+				atomic_load_explicit(&cq->published,
+						     memory_order_relaxed),
+				memory_order_relaxed);
 		atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load_explicit(&cq->armed, memory_order_relaxed) < fits)
-		return;
-	if (atomic_exchange(&cq->armed, ROOST_CQ_UNARMED) != ROOST_CQ_UNARMED)
-		roost_event_raise(&cq->comp, ROOST_EVENT_COMPLETION, 0);
+	}
+	if (atomic_load_explicit(&cq->armed, memory_order_relaxed) >= fits)
+		raise_once(cq);
 }
 
 /* ---- consumers -------------------------------------------------------- */
@@ -347,6 +364,26 @@ void roost_cq_arm(struct roost_cq *cq, bool solicited_only)
 		;
 	/* Pairs with the fence of publish. */
 	atomic_thread_fence(memory_order_seq_cst);
+}
+
+void roost_cq_remind(struct roost_cq *cq, bool solicited_only)
+{
+	uint32_t end, shown;
+
+	if (!cq->comp.channel)
+		return;
+	end = atomic_load_explicit(solicited_only ? &cq->solicited_end
+						  : &cq->published,
+				   memory_order_relaxed);
+	shown = atomic_load_explicit(&cq->shown, memory_order_relaxed);
+	if ((int32_t)(end - shown) <= 0)
+		return;
+	if ((int32_t)(atomic_load_explicit(&cq->told_end,
+					   memory_order_relaxed) -
+		      end) < 0 ||
+	    atomic_load_explicit(&cq->told_shown, memory_order_relaxed) !=
+		    shown)
+		raise_once(cq);
 }
 
 /* Read before published, so that entries from before the overrun are polled

@@ -131,6 +131,11 @@ static void clean(struct roost_cq *cq, const struct owner *owner)
 	cq->produced = compact(&walk);
 	atomic_store_explicit(&cq->published, cq->produced,
 			      memory_order_release);
+	/* Places that events told of have other entries now. */
+	atomic_store_explicit(&cq->told_shown, walk.begin - 1,
+			      memory_order_relaxed);
+	atomic_store_explicit(&cq->solicited_end, cq->produced,
+			      memory_order_relaxed);
 }
 
 /* Returns false: another thread is between poll_begin and poll_end. */

@@ -67,6 +67,10 @@ struct roost_cq {
 				     * CQ_ERR was raised, the QPs are in ERR */
 	_Atomic uint32_t published; /* pairs with poll's acquire */
 	_Atomic uint32_t armed;     /* enum roost_cq_armed */
+	/* The end of the entries that were published with a solicited one. */
+	_Atomic uint32_t solicited_end;
+	/* When the last event was raised: published, and shown. */
+	_Atomic uint32_t told_end, told_shown;
 	struct roost_cq_part parts[ROOST_DEV_WORKERS_MAX]; /* by worker */
 	struct roost_spin produce_lock;
 	_Atomic uint32_t workers; /* bit set of workers that have users here;

@@ -59,6 +59,17 @@ struct roost_event_source *roost_qp_async_source(struct roost_qp *qp);
 struct roost_event_source *roost_srq_async_source(struct roost_srq *srq);
 struct roost_event_source *roost_wq_async_source(struct roost_wq *wq);
 
+/*
+ * After roost_cq_arm(): raise its event at once if there are entries to poll of
+ * which no event told: they were published while the CQ was not armed, or the
+ * program has polled since the last event. ConnectX, which compares its own
+ * place with that of the consumer when it arms, does so, too, and programs that
+ * do not poll after arming count on it (UCX). Entries of which an event told
+ * raise no second one: most programs arm first and poll then.
+ * Thread: any.
+ */
+void roost_cq_remind(struct roost_cq *cq, bool solicited_only);
+
 /* A number that no other PD of the device has. */
 uint32_t roost_pd_handle(const struct roost_pd *pd);
 

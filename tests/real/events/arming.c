@@ -49,15 +49,56 @@ static void arm__twice_is_once(void **state)
 	line_close(&l);
 }
 
-static void arm__nothing_for_what_is_there(void **state)
+/* As with ConnectX: a program that does not poll after arming sleeps no
+ * completion away.
+ */
+static void arm__tells_what_came_before(void **state)
 {
 	struct line l = line_open(NULL);
+	struct ibv_wc wc;
 
 	(void)state;
 	line_send(&l, true);
 	line_arm(&l, 0);
+	get_and_ack(&l);
+	/* Once, and nothing of what was polled. */
+	line_arm(&l, 0);
+	assert_quiet(l.channel->fd);
+	assert_int_equal(ibv_poll_cq(l.cq, 1, &wc), 1);
+	line_arm(&l, 0);
 	assert_quiet(l.channel->fd);
 	line_send(&l, false);
+	get_and_ack(&l);
+	line_close(&l);
+}
+
+/* Most programs arm first, and poll then: one event for each completion. */
+static void arm__before_the_poll_tells_no_more(void **state)
+{
+	struct line l = line_open(NULL);
+	struct ibv_wc wc;
+
+	(void)state;
+	line_arm(&l, 0);
+	for (int i = 0; i < 3; i++) {
+		line_send(&l, false);
+		get_and_ack(&l);
+		line_arm(&l, 0);
+		assert_quiet(l.channel->fd);
+		assert_int_equal(ibv_poll_cq(l.cq, 1, &wc), 1);
+	}
+	line_close(&l);
+}
+
+static void arm__for_solicited_tells_of_those(void **state)
+{
+	struct line l = line_open(NULL);
+
+	(void)state;
+	line_send(&l, false);
+	line_arm(&l, 1);
+	assert_quiet(l.channel->fd);
+	line_send(&l, true);
 	get_and_ack(&l);
 	line_close(&l);
 }
@@ -210,7 +251,9 @@ static void srq_limit__is_one_shot(void **state)
 const struct CMUnitTest events_arming[] = {
 	TOUR_TEST(arm__is_one_shot),
 	TOUR_TEST(arm__twice_is_once),
-	TOUR_TEST(arm__nothing_for_what_is_there),
+	TOUR_TEST(arm__tells_what_came_before),
+	TOUR_TEST(arm__before_the_poll_tells_no_more),
+	TOUR_TEST(arm__for_solicited_tells_of_those),
 	TOUR_TEST(arm__solicited_only),
 	TOUR_TEST(arm__for_all_is_not_weakened),
 	TOUR_TEST(arm__an_error_is_solicited),

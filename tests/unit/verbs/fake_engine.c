@@ -323,6 +323,13 @@ void roost_cq_arm(struct roost_cq *cq, bool solicited_only)
 	fake.cq_armed_solicited += solicited_only;
 }
 
+void roost_cq_remind(struct roost_cq *cq, bool solicited_only)
+{
+	(void)cq;
+	(void)solicited_only;
+	fake.cq_reminders++;
+}
+
 /* ---- queue pairs -------------------------------------------------------- */
 
 int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,

@@ -86,7 +86,7 @@ struct fake {
 
 	uint32_t cq_cqe;
 	struct roost_channel *cq_channel;
-	int cq_arms, cq_armed_solicited;
+	int cq_arms, cq_armed_solicited, cq_reminders;
 	bool cq_ignores_overrun;
 	struct roost_cqe cqes[FAKE_CQES];
 	int nb_cqes, polled, shown;

@@ -134,6 +134,7 @@ static void req_notify__arms_and_wakes_the_worker(void **state)
 	assert_int_equal(fake.cq_armed_solicited, 0);
 	assert_int_equal(ibv_req_notify_cq(cq, 1), 0);
 	assert_int_equal(fake.cq_armed_solicited, 1);
+	assert_int_equal(fake.cq_reminders, 2);
 	assert_int_equal(fake.expects, 2);
 	ibv_destroy_cq(cq);
 	close_roost0(c);
