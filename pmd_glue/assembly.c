@@ -9,8 +9,10 @@
 #include <rte_common.h>
 
 #include "lib/config/resolve.h"
+#include "lib/engine/core/flight.h"
 #include "lib/engine/core/service.h"
 #include "lib/engine/core/workers.h"
+#include "pmd_glue/failures.h"
 #include "pmd_glue/port/eal.h"
 #include "pmd_glue/process/debug.h"
 #include "pmd_glue/process/report.h"
@@ -51,6 +53,8 @@ static int create_dev(struct roost_assembly *a)
 	if (ret)
 		roost_report("%s: cannot make a device of it: %s",
 			     a->ports.v[0]->label, strerror(-ret));
+	else
+		roost_failures_watch(config, a->dev);
 	return ret;
 }
 
@@ -143,6 +147,7 @@ stop_progress:
 	roost_ports_quiesce(&a->ports);
 	stop_progress(a);
 destroy_dev:
+	roost_dev_unwatch_failures(a->dev);
 	roost_dev_destroy(a->dev);
 close_ports:
 	roost_ports_close(&a->ports);
@@ -168,6 +173,7 @@ void roost_assembly_close(struct roost_assembly *a)
 	roost_ports_quiesce(&a->ports);
 	stop_progress(a);
 	roost_ports_close(&a->ports);
+	roost_dev_unwatch_failures(a->dev);
 	roost_dev_destroy(a->dev);
 	roost_ports_free(&a->ports);
 }

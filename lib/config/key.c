@@ -119,6 +119,43 @@ static void format_bool(const void *member, char *buf, size_t size)
 	snprintf(buf, size, "%d", *flag);
 }
 
+static int parse_log(void *member, const char *value, char *cause)
+{
+	bool *warn = member;
+
+	if (strcmp(value, "error") != 0 && strcmp(value, "warn") != 0)
+		return roost_config_fail(cause,
+					 "'%.80s': not a level; use error or "
+					 "warn",
+					 value);
+	*warn = strcmp(value, "warn") == 0;
+	return 0;
+}
+
+static void format_log(const void *member, char *buf, size_t size)
+{
+	const bool *warn = member;
+
+	snprintf(buf, size, "%s", *warn ? "warn" : "error");
+}
+
+/* Absolute: programs change their working directory. */
+static int parse_failure_dir(void *member, const char *value, char *cause)
+{
+	if (value[0] != '/')
+		return roost_config_fail(cause,
+					 "'%.80s': not an absolute path; begin "
+					 "it with /",
+					 value);
+	if (strlen(value) >= ROOST_FAILURE_DIR_MAX)
+		return roost_config_fail(cause,
+					 "'%.80s...': longer than %d bytes; "
+					 "name a shorter one",
+					 value, ROOST_FAILURE_DIR_MAX - 1);
+	strcpy(member, value);
+	return 0;
+}
+
 static int parse_devargs(void *member, const char *value, char *cause)
 {
 	if (strlen(value) >= ROOST_DEVARGS_MAX)
@@ -376,6 +413,26 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		MEMBER(roost_config, debug_no_icrc),
 		.parse = roost_config_parse_bool,
 		.format = format_bool,
+	},
+	[ROOST_KEY_LOG] = {
+		.name = "log",
+		.option = "log",
+		.arg = "error|warn",
+		.help = "warn: a line when a QP fails by itself",
+		.scope = ROOST_SCOPE_PROCESS,
+		MEMBER(roost_config, log_warn),
+		.parse = parse_log,
+		.format = format_log,
+	},
+	[ROOST_KEY_FAILURE_DIR] = {
+		.name = "failure_dir",
+		.option = "failure-dir",
+		.arg = "PATH",
+		.help = "a file there about each QP that fails",
+		.scope = ROOST_SCOPE_PROCESS,
+		MEMBER(roost_config, failure_dir),
+		.parse = parse_failure_dir,
+		.format = format_string,
 	},
 	[ROOST_KEY_DEVARGS] = {
 		.name = "devargs",

@@ -17,7 +17,7 @@ WAIT_S = 20
 class Pair:
     """Two processes with a QP each (explain.c), ready to fail."""
 
-    def __init__(self, room, case, requester_options=(), env=None):
+    def __init__(self, room, case, requester_options=()):
         self.room = room
         self.dir = room.path(f"cards-{case}")
         os.mkdir(self.dir)
@@ -28,7 +28,7 @@ class Pair:
             self.ends[name] = room.start(
                 f"{case}-{name}",
                 room.roost("run", "--link", room.link, *options, "--",
-                           program, case, name, self.dir), env=env)
+                           program, case, name, self.dir))
         for end in self.ends.values():
             if not wait_until(lambda end=end: "ready 0x" in end.out(), WAIT_S):
                 raise Failure(f"{end.title} is not ready: {end.err()}")
@@ -179,6 +179,38 @@ def window(room, case):
                 r"the key is wrong or was revoked")
 
 
+def told_at_once(room):
+    """The line and the file, of the end that asks for them alone."""
+    folder = room.path("failures")
+    os.mkdir(folder)
+    pair = Pair(room, "receive", ("--log", "warn", "--failure-dir", folder))
+    pair.go()
+    requester = pair.ends["requester"]
+    if not wait_until(lambda: requester.err() and os.listdir(folder), WAIT_S):
+        raise Failure(f"no line, or no file: {requester.err()}")
+    line = (rf"roost: warning: QP {pair.qpns['requester']} of roost0 went to "
+            r"ERR: the peer \S+ QP 0x\w+ had no receive posted for "
+            r"RC_SEND_ONLY of PSN 0: .*\n")
+    if not re.fullmatch(line, requester.err()):
+        raise Failure(f"the line is: {requester.err()}")
+    name = (rf"roost-{requester.pid}-0-qp-{pair.qpns['requester']}\.txt")
+    files = os.listdir(folder)
+    if len(files) != 1 or not re.fullmatch(name, files[0]):
+        raise Failure(f"files: {files}")
+    path = os.path.join(folder, files[0])
+    if not wait_until(lambda: "Counters: " in open_text(path), WAIT_S):
+        raise Failure(f"the file says: {open_text(path)}")
+    if os.stat(path).st_mode & 0o777 != 0o600:
+        raise Failure("others may read the file")
+    if pair.ends["responder"].err():
+        raise Failure("the other end says: " + pair.ends["responder"].err())
+
+
+def open_text(path):
+    with open(path) as file:
+        return file.read()
+
+
 def shape(room):
     """JSON, and what it says to who errs."""
     pair = Pair(room, "key")
@@ -221,4 +253,5 @@ CASES = [
     Case("explain-window-invalidated", window, "invalidated"),
     Case("explain-window-deallocated", window, "deallocated"),
     Case("explain-json", shape),
+    Case("explain-told-at-once", told_at_once),
 ]

@@ -27,14 +27,12 @@ struct roost_failures {
 	struct roost_qp_view slots[ROOST_FAILURES_MAX];
 };
 
-/* Returns false: there is none. */
+/* Returns false: there is none. The lock is held. */
 static bool take(struct roost_failures *f, struct roost_qp_view *qp,
 		 unsigned int *lost)
 {
-	bool any;
+	bool any = f->nb > 0;
 
-	roost_spin_lock(&f->lock);
-	any = f->nb > 0;
 	if (any) {
 		*qp = f->slots[f->first];
 		*lost = f->lost;
@@ -42,18 +40,39 @@ static bool take(struct roost_failures *f, struct roost_qp_view *qp,
 		f->nb--;
 		f->lost = 0;
 	}
-	roost_spin_unlock(&f->lock);
 	return any;
 }
 
-static void tell(void *arg)
+/* Thread: the control thread. */
+static void tell(struct roost_failures *f)
+{
+	struct roost_qp_view qp;
+	unsigned int lost;
+	bool any = true;
+
+	while (any) {
+		roost_spin_lock(&f->lock);
+		any = take(f, &qp, &lost);
+		roost_spin_unlock(&f->lock);
+		if (any)
+			f->fn(f->arg, &qp, lost);
+	}
+}
+
+/* At the exit of the process, who has the lock may be gone. */
+static void flush(void *arg)
 {
 	struct roost_failures *f = arg;
 	struct roost_qp_view qp;
 	unsigned int lost;
+	bool any = true;
 
-	while (take(f, &qp, &lost))
-		f->fn(f->arg, &qp, lost);
+	while (any && roost_spin_try(&f->lock)) {
+		any = take(f, &qp, &lost);
+		roost_spin_unlock(&f->lock);
+		if (any)
+			f->fn(f->arg, &qp, lost);
+	}
 }
 
 static uint64_t run(void *arg, uint64_t now_ns __attribute__((unused)))
@@ -76,7 +95,7 @@ int roost_dev_watch_failures(struct roost_dev *dev,
 	f->arg = arg;
 	f->service = (struct roost_dev_service){
 		.run = run,
-		.flush = tell,
+		.flush = flush,
 		.arg = f,
 	};
 	dev->failures = f;

@@ -114,10 +114,10 @@ unsigned int roost_flight_sort(const struct roost_flight_entry *entries,
 
 /*
  * Watch QPs that go to ERR or SQE by themselves: fn is called with each, soon
- * after. lost: failures since the last call that there was no room for. Call it
- * once, before the device has QPs. Returns 0, -ENOMEM. Thread: the one that
- * creates the device; fn runs on the control thread, or, at the exit of the
- * process, on the thread that exits.
+ * after, and takes no lock of the device. lost: failures since the last call
+ * that there was no room for. Call it once, before the device has QPs. Returns
+ * 0, -ENOMEM. Thread: the one that creates the device; fn runs on the control
+ * thread, or, at the exit of the process, on the thread that exits.
  */
 int roost_dev_watch_failures(struct roost_dev *dev,
 			     void (*fn)(void *arg,

@@ -57,9 +57,10 @@ extern "C" {
 #define ROOST_DEVICE_PORTS_MAX 2
 #define ROOST_WORKERS_MAX 16 /* of a device */
 #define ROOST_PORT_IPS_MAX 16
-#define ROOST_DEVARGS_MAX 256  /* bytes, terminating zero included */
-#define ROOST_LINK_NAME_MAX 48 /* characters */
-#define ROOST_SERVICE_MAX 108  /* bytes, terminating zero included */
+#define ROOST_DEVARGS_MAX 256     /* bytes, terminating zero included */
+#define ROOST_LINK_NAME_MAX 48    /* characters */
+#define ROOST_SERVICE_MAX 108     /* bytes, terminating zero included */
+#define ROOST_FAILURE_DIR_MAX 256 /* bytes, terminating zero included */
 #define ROOST_PEER_USERS_MAX 16
 #define ROOST_TWIN_NAME_MAX 15 /* characters; the kernel's limit */
 #define ROOST_PORT_MTU_MIN_BYTES 576
@@ -137,6 +138,7 @@ struct roost_config {
 	uint32_t nb_workers; /* of each device; 0: not given, one */
 	bool verbose;
 	bool debug_no_icrc;
+	bool log_warn; /* print a line when a QP fails by itself */
 	/* Of all ports; only the members whose keys are in set
 	 * (roost_config_ecn() in lib/config/resolve.h).
 	 */
@@ -151,6 +153,8 @@ struct roost_config {
 	char told[ROOST_CONFIG_TOLD_MAX];
 	unsigned int nb_ports; /* 1.. in a resolved configuration */
 	struct roost_port_config ports[ROOST_PORTS_MAX];
+	/* Each QP that fails by itself gets a file there; empty: none. */
+	char failure_dir[ROOST_FAILURE_DIR_MAX];
 };
 
 /*

@@ -111,7 +111,7 @@ static void environ__unknown_is_told_and_names_the_nearest(void **state)
 		{ "ROOST_DEVARG", "ROOST_PORT0_DEVARGS" },
 		{ "ROOST_IP", "ROOST_PORT0_IP" },
 		{ "ROOST_TESTER", NULL },
-		{ "ROOST_LOG_LEVEL", NULL },
+		{ "ROOST_COLOUR_DEPTH", NULL },
 	};
 	char line[256];
 

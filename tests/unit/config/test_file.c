@@ -180,8 +180,8 @@ static void file__every_error_names_its_line(void **state)
 		{ "[GLOBAL]\nlink = a\n",
 		  "1: unknown section [GLOBAL]; sections are [roost], "
 		  "[port0], [port1]" },
-		{ "[roost]\nlog_level = 7\n",
-		  "2: unknown key 'log_level' in [roost]; see roost.conf(5) "
+		{ "[roost]\ncolour_depth = 7\n",
+		  "2: unknown key 'colour_depth' in [roost]; see roost.conf(5) "
 		  "for the keys" },
 		{ "[port0]\nlink = a\n[port0]\nmtu = 1500\n",
 		  "3: second section [port0]; join the two" },
