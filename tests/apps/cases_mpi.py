@@ -214,6 +214,8 @@ CASES += [Case(f"mpi-{library}-rdma-{ranks}", rdma, library, ranks, parts)
               ("openmpi", 2, ALL), ("openmpi", 4, ALL),
               ("openmpi", 8, TWO_SIDED), ("mpich", 2, ALL), ("mpich", 4, ALL),
               ("mpich", 8, ALL))]
+# Debian's MPICH cannot, over TCP and shared memory either.
+CASES += [Case("mpi-openmpi-spawn", rdma, "openmpi", 2, ("spawn",))]
 CASES += [Case("mpi-hpcc", hpcc)]
 CASES += [Case(f"mpi-openmpi-ofi-{ranks}", ofi, ranks) for ranks in (2, 4)]
 CASES += [Case(f"mpi-{library}-wire", over_wire, library, RDMA[library], ALL)

@@ -3,9 +3,12 @@
 """UCX, the transport layer of MPI libraries: its own programs, both ends at
 one hub."""
 
+import os
+
 import cases_hub
 from cases_sysfs import need
-from harness import Case, Failure
+from harness import Case, Failure, Skip
+from process import wait_until
 
 HUB_ADDRESS = "198.18.0.1"
 # UCX's names. What is not in the list is not used: no shared memory, no TCP.
@@ -142,6 +145,62 @@ def io_demo(room, transport, *options):
     room.finish(server, 10)
 
 
+EXAMPLES = "/usr/share/doc/libucx-dev/examples"
+# What both send.
+TEXT = "ABCDEFGHIJKLMNO"
+
+
+def example(room, name):
+    """One of UCX's examples, compiled."""
+    need("cc")
+    source = os.path.join(EXAMPLES, f"{name}.c")
+    if not os.path.exists(source):
+        raise Skip("libucx-dev has no examples here")
+    program = room.path(name)
+    done = room.run("compiler", ["cc", "-O2", "-w", "-o", program, source,
+                                 "-lucp", "-luct", "-lucs"])
+    if done.status != 0:
+        raise Failure(f"compiler: exit status {done.status}")
+    room.defer(cases_hub.gone)
+    return program
+
+
+def client_server(room, kind):
+    """ucp_client_server: they meet by rdma_cm, and the server prints what the
+    client has sent."""
+    program = example(room, "ucp_client_server")
+    port = str(room.next_port())
+    words = ["stdbuf", "-oL", program, "-p", port, "-c", kind, "-i", "20"]
+    env = dict(only("rc_v,ud_v"), UCX_SOCKADDR_TLS_PRIORITY="rdmacm")
+    server = room.start("server", hub(room, *words), env=env)
+    if not wait_until(lambda: "Waiting for conn" in server.out(), 20):
+        raise Failure("server: does not listen")
+    client = room.run("client", hub(room, *words, "-a", HUB_ADDRESS), env=env)
+    if client.status != 0:
+        raise Failure(f"client: exit status {client.status}")
+    # The example closes its connection by force, which may take the last
+    # messages with it.
+    first = "Server: iteration #1\n"
+    if not wait_until(lambda: TEXT in server.out().partition(first)[2], 20):
+        raise Failure("server: does not print the text")
+    server.signal(2)
+    server.wait(10)
+
+
+def hello(room, mode):
+    """ucp_hello_world: progress by polling, by its descriptor, by a wait."""
+    program = example(room, "ucp_hello_world")
+    port = room.next_port()
+    words = [program, mode, "-s", "30000", "-p", str(port)]
+    env = only("rc_v,ud_v")
+    _, client = room.pair(
+        {"title": "server", "env": env, "argv": hub(room, *words)},
+        {"title": "client", "env": env,
+         "argv": hub(room, *words, "-n", "127.0.0.1")}, port)
+    if TEXT not in client.out():
+        raise Failure("client: does not print the text")
+
+
 CASES = [Case(f"ucx-ucp-{transport.replace(',', '-')}", ucp, transport)
          for transport in TRANSPORTS]
 CASES += [Case(f"ucx-uct-{transport}", uct, transport) for transport in UCT]
@@ -151,3 +210,7 @@ CASES += [Case(f"ucx-{name}-{transport}", alone, transport, options)
 CASES += [Case(f"ucx-io-{transport.replace(',', '-')}", io_demo, transport)
           for transport in TRANSPORTS]
 CASES += [Case("ucx-io-am", io_demo, "rc_v", "-A")]
+CASES += [Case(f"ucx-client-server-{kind}", client_server, kind)
+          for kind in ("tag", "stream", "am")]
+CASES += [Case(f"ucx-hello-{name}", hello, mode)
+          for name, mode in (("poll", "-b"), ("event", "-f"), ("wait", "-w"))]

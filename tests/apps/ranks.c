@@ -8,7 +8,8 @@
  * one-sided ones. It knows nothing of Roost; mpicc of any MPI-3 compiles it.
  *
  * usage: mpirun -np N ranks [PART...]
- *   PART  messages, unexpected, collectives, window, dynamic (default: all)
+ *   PART  messages, unexpected, collectives, window, dynamic, spawn (default:
+ *         all but spawn, which not every MPI can)
  *
  * Rank 0 prints a line for each part that is done. The first wrong byte ends
  * all ranks, with a line on stderr.
@@ -487,6 +488,54 @@ static void dynamic(void)
 	MPI_Win_free(&win);
 }
 
+/* ---- ranks that come later ---------------------------------------------- */
+
+#define CHILDREN 2
+#define CHILD_BYTES 300000
+
+static char *program; /* this one's name */
+
+/* Each parent and each child send each other a message, then all count. */
+static void meet(MPI_Comm others, int nb_others, int is_child)
+{
+	uint8_t *out = buffer(CHILD_BYTES);
+	MPI_Comm all;
+	int sum;
+
+	for (int i = 0; i < nb_others; i++) {
+		uint8_t *in = buffer(CHILD_BYTES);
+
+		fill(out, CHILD_BYTES, seed_of(rank, i, is_child));
+		MPI_Sendrecv(out, CHILD_BYTES, MPI_BYTE, i, 0, in, CHILD_BYTES,
+			     MPI_BYTE, i, 0, others, MPI_STATUS_IGNORE);
+		check(in, CHILD_BYTES, seed_of(i, rank, !is_child), "family");
+		free(in);
+	}
+	free(out);
+	MPI_Intercomm_merge(others, is_child, &all);
+	MPI_Allreduce(&(int){ 1 }, &sum, 1, MPI_INT, MPI_SUM, all);
+	check_number(sum, ranks + nb_others, "family");
+	MPI_Comm_free(&all);
+	MPI_Comm_disconnect(&others);
+}
+
+static void spawn(void)
+{
+	MPI_Comm children;
+
+	MPI_Comm_spawn(program, MPI_ARGV_NULL, CHILDREN, MPI_INFO_NULL, 0,
+		       MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+	meet(children, CHILDREN, 0);
+}
+
+static void be_spawned(MPI_Comm parents)
+{
+	int nb_parents;
+
+	MPI_Comm_remote_size(parents, &nb_parents);
+	meet(parents, nb_parents, 1);
+}
+
 /* ---- main --------------------------------------------------------------- */
 
 static const struct {
@@ -495,7 +544,7 @@ static const struct {
 } parts[] = {
 	{ "messages", messages },       { "unexpected", unexpected },
 	{ "collectives", collectives }, { "window", window },
-	{ "dynamic", dynamic },
+	{ "dynamic", dynamic },         { "spawn", spawn },
 };
 
 static bool is_chosen(const char *name, int argc, char **argv)
@@ -503,14 +552,23 @@ static bool is_chosen(const char *name, int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		if (strcmp(argv[i], name) == 0)
 			return true;
-	return argc < 2;
+	return argc < 2 && strcmp(name, "spawn") != 0;
 }
 
 int main(int argc, char **argv)
 {
+	MPI_Comm parents;
+
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	MPI_Comm_get_parent(&parents);
+	if (parents != MPI_COMM_NULL) {
+		be_spawned(parents);
+		MPI_Finalize();
+		return 0;
+	}
+	program = argv[0];
 	bases = buffer((size_t)ranks * sizeof(*bases));
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		double start_s = MPI_Wtime();
