@@ -468,6 +468,20 @@ static void has_asked(const struct roostd_port *port, struct roostd_client *c,
 	c->due_ns += REQUEST_NS * (weights[type] ? weights[type] : 1u);
 }
 
+/* Its version cannot read these words, but sees another version, too. */
+static void refuse_version(struct roostd_port *port, struct roostd_client *c)
+{
+	static const char why[] = "its program has another version of the "
+				  "session; update the older one of the two";
+	struct roost_share_msg msg = {
+		.type = ROOST_SHARE_ATTACHED,
+		.status = -EPROTONOSUPPORT,
+	};
+
+	tell(port, c, &msg, why, strlen(why), NULL);
+	roostd_port_drop(port, c, why);
+}
+
 /* A client that ends while it is paused is seen when it is read from again. */
 void roostd_port_session(struct roostd_port *port, struct roostd_client *c)
 {
@@ -486,8 +500,11 @@ void roostd_port_session(struct roostd_port *port, struct roostd_client *c)
 
 		if (ret == -EAGAIN || ret == -EINTR)
 			return;
-		if (ret == -EPROTO || ret == -EPROTONOSUPPORT ||
-		    ret == -EMFILE) {
+		if (ret == -EPROTONOSUPPORT) {
+			refuse_version(port, c);
+			return;
+		}
+		if (ret == -EPROTO || ret == -EMFILE) {
 			roostd_port_drop(port, c, strerror(-ret));
 			return;
 		}

@@ -125,8 +125,6 @@ static int check(const struct roost_share_packet *got, size_t part_bytes,
 			       msg->type == ROOST_SHARE_REPLY;
 	const struct row *row;
 
-	if (msg->version != ROOST_SHARE_VERSION)
-		return -EPROTONOSUPPORT;
 	if (msg->type >= ROOST_SHARE_TYPES)
 		return -EPROTO;
 	row = &rows[msg->type];
@@ -172,10 +170,17 @@ int roost_share_receive(int fd, bool from_daemon,
 	len = (size_t)got;
 	if (len == 0 && packet->nb_fds == 0)
 		return -ECONNRESET;
-	if (header.msg_flags & MSG_TRUNC || len < HEAD_BYTES)
+	if (len < HEAD_BYTES)
 		goto refuse;
 	memset(&packet->msg, 0, sizeof(packet->msg));
 	memcpy(&packet->msg, bytes, HEAD_BYTES);
+	/* First: all else may be otherwise there. */
+	if (packet->msg.version != ROOST_SHARE_VERSION) {
+		ret = -EPROTONOSUPPORT;
+		goto refuse;
+	}
+	if (header.msg_flags & MSG_TRUNC)
+		goto refuse;
 	tail_bytes = packet->msg.tail_bytes;
 	if (tail_bytes > len - HEAD_BYTES ||
 	    tail_bytes > ROOST_SHARE_TAIL_MAX ||

@@ -76,6 +76,10 @@ static void tell_unattached(const struct roost_share_session *s, int error,
 	else if (error == -ETIMEDOUT)
 		roost_report("%s: its daemon does not answer; end it, or wait",
 			     s->label);
+	else if (error == -EPROTONOSUPPORT)
+		roost_report("%s: its daemon has another version of the "
+			     "session; update the older one of the two",
+			     s->label);
 	else if (error == -ECONNRESET || error == -EPIPE)
 		roost_report("%s: its daemon hung up; see what it reports",
 			     s->label);

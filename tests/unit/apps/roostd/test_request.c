@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <sys/socket.h>
 
 #include "tests/unit/apps/roostd/port_world.h"
 #include "tests/unit/apps/roostd/switch/fixture.h"
@@ -116,6 +117,22 @@ static void request__ports_are_counted_and_named(void **state)
 	c_close(&b);
 }
 
+/* Who speaks another version is told, and nothing that it said is done. */
+static void request__another_version_is_refused(void **state)
+{
+	c_connect(&a);
+	assert_int_equal(send(a.socket,
+			      (uint32_t[8]){ 2 | ROOST_SHARE_PORTS << 16 }, 32,
+			      0),
+			 32);
+	pump();
+	assert_int_equal(c_receive(&a), 0);
+	assert_int_equal(a.packet.msg.type, ROOST_SHARE_ATTACHED);
+	assert_int_equal(a.packet.msg.status, -EPROTONOSUPPORT);
+	assert_true(c_is_cut_off(&a));
+	c_close(&a);
+}
+
 /* Numbers of the dead are not given to the next one. */
 static void request__numbers_rest(void **state)
 {
@@ -138,6 +155,7 @@ int main(void)
 		TEST(request__messages_out_of_order_end_the_session),
 		TEST(request__requests),
 		TEST(request__ports_are_counted_and_named),
+		TEST(request__another_version_is_refused),
 		TEST(request__numbers_rest),
 	};
 

@@ -114,6 +114,9 @@ static void answer_attach(struct fake_daemon *d)
 	case FAKE_REPLIES:
 		fake_reply(d, d->heard.msg.tag, 0, 0);
 		break;
+	case FAKE_IS_NEWER:
+		(void)!send(fd, (uint32_t[6]){ 2 }, 24, MSG_NOSIGNAL);
+		break;
 	}
 }
 

@@ -24,6 +24,7 @@ enum fake_attach {
 	FAKE_HANGS_UP,
 	FAKE_SENDS_RAW, /* 3 bytes */
 	FAKE_REPLIES,   /* another type */
+	FAKE_IS_NEWER,  /* a message of version 2 */
 };
 
 struct fake_daemon {

@@ -204,6 +204,11 @@ static const struct {
 	  HEAD_BYTES,
 	  0,
 	  -EPROTONOSUPPORT },
+	/* What that has in it is not ours to judge. */
+	{ { .version = 2, .type = ROOST_SHARE_TYPES, .tail_bytes = UINT32_MAX },
+	  HEAD_BYTES + 1,
+	  1,
+	  -EPROTONOSUPPORT },
 	{ { .version = 1, .type = ROOST_SHARE_BYE, .status = -1 },
 	  HEAD_BYTES,
 	  0,
@@ -250,6 +255,7 @@ static void message__wrong_packets_are_refused(void **state)
 				 wrong[i].ret);
 		assert_int_equal(got.nb_fds, 0);
 	}
+	long_packet[0] = ROOST_SHARE_VERSION;
 	send_raw(long_packet, sizeof(long_packet), 0);
 	assert_int_equal(roost_share_receive(ends[1], false, &got), -EPROTO);
 	assert_int_equal(open_fds(), before);

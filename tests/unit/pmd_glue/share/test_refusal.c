@@ -85,6 +85,16 @@ static void refusal__of_an_attach(void **state)
 	assert_heard("roost: a port: refused by roostd: ticket\n");
 }
 
+static void refusal__of_a_version(void **state)
+{
+	d.attach = FAKE_IS_NEWER;
+	fake_start(&d);
+	hear();
+	assert_int_equal(open_session(), -EPROTONOSUPPORT);
+	assert_heard("roost: a port: its daemon has another version of the "
+		     "session; update the older one of the two\n");
+}
+
 static bool refuse(struct fake_daemon *f, struct roost_share_packet *packet)
 {
 	struct roost_share_msg msg = {
@@ -134,6 +144,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(refusal__of_an_attach),
+		TEST(refusal__of_a_version),
 		TEST(refusal__of_a_request),
 	};
 
