@@ -15,7 +15,8 @@ import cases_rdmacm
 import cases_wire
 from harness import Case, Failure, Skip
 from process import wait_until
-from service import ADDRESSES, FAR, GIDS, NEAR, PREFIX_BITS, Service
+from service import (ADDRESSES, FAR, GIDS, NEAR, PREFIX_BITS, Service,
+                     prefixes)
 from wire import TCP_ADDRESSES, ip
 
 CLIENTS = 16
@@ -237,6 +238,62 @@ def vlan(room):
                      ("--vlan", "100")), port))
 
 
+# Two ports of one daemon that are each other's peer: devargs by kind. FILE and
+# NAME are the case's.
+KINDS = {
+    "memif": ("net_memif0,role=server,socket-abstract=yes,socket=NAME",
+              "net_memif1,role=client,socket-abstract=yes,socket=NAME"),
+    "vhost": ("net_vhost0,iface=FILE", "net_virtio_user0,path=FILE"),
+    "tap": ("net_tap0,iface=tap0", "net_tap1,iface=tap1"),
+    "bond": ("net_bonding0,mode=1,slave=(net_tap0,iface=tap0)",
+             "net_tap1,iface=tap1"),
+}
+
+
+def bridge(service, *names):
+    """As soon as they are there."""
+    inside = ("-n", service.wire.netns[NEAR], "link")
+    ip(*inside, "add", "br0", "type", "bridge")
+    ip(*inside, "set", "br0", "up")
+    for name in names:
+        ip(*inside, "set", name, "master", "br0")
+
+
+def kind(room, name):
+    """A client at each port."""
+    path = f"/tmp/{room.link}.sock"
+    near, far = (devargs.replace("FILE", path).replace("NAME", room.link)
+                 for devargs in KINDS[name])
+    service = Service(room, driver=None, port=(
+        f"devargs = {near}", "[port1]", f"devargs = {far}",
+        "ip = " + " ".join(prefixes(FAR))))
+    if "tap1" in far:
+        bridge(service, "tap0", "tap1")
+    port = room.next_port()
+    words = ["ibv_rc_pingpong", "-c", "-p", str(port), "-g", GIDS[4]]
+    cases_link.check_report(*room.pair(
+        service.client("server", words),
+        service.client("client", [*words, "localhost"], ",1"), port))
+    # With it the file of a vhost port.
+    if service.end() != 0:
+        raise Failure("roostd: did not end well")
+
+
+def twin(room):
+    """What is not RoCE goes to the kernel, beside the daemon's clients."""
+    service = Service(room, driver=None, port=(
+        f"link = {room.link}", "twin = rtw"))
+    ip("-n", service.wire.netns[NEAR], "link", "show", "rtw")
+    port = room.next_port()
+    words = ["ibv_rc_pingpong", "-c", "-p", str(port), "-g", GIDS[4]]
+    cases_link.check_report(*room.pair(
+        service.client("server", words),
+        {"title": "client", "netns": service.wire.netns[NEAR],
+         "argv": room.roost("run", "--link", room.link, "--ip",
+                            "198.18.0.2/24", "--", *words, "localhost")},
+        port))
+
+
 def unreached(room):
     """Who is not there is told by the client, in a line and an error."""
     service = Service(room)
@@ -419,6 +476,8 @@ CASES += [
     Case("service-removed", removed),
     Case("service-link", link),
     Case("service-xdp", xdp),
+    *(Case(f"service-{name}", kind, name) for name in KINDS),
+    Case("service-twin", twin),
     Case("service-vlan", vlan),
     Case("service-unreached", unreached),
     Case("service-killed", killed),
