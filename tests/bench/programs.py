@@ -16,12 +16,13 @@ from wires import Veth
 PORT = 23700
 PORT_MTU = 4200
 RUN_S = 30
+CROWD_BYTES = 16384
 MESSAGES_MIN = 1000
 TESTPMD_S = 5  # its start included; it counts by the second
 LISTEN_S = 20
 PACKAGES = {"ib_write_bw": "perftest", "valgrind": "valgrind",
             "iperf3": "iperf3", "ethtool": "ethtool",
-            "dpdk-testpmd": "dpdk-dev"}
+            "dpdk-testpmd": "dpdk-dev", "tc": "iproute2"}
 MEMIF = ("net_memif0,role={},socket-abstract=yes,socket={},bsize=8192,"
          "rsize=10")
 # net_tap has the kernel send a signal for each frame, unless none is free.
@@ -199,6 +200,12 @@ class Bench:
         """{figure: value} of a frame of so many bytes."""
         return self.words([self.path("hub"), str(size)], "hub")
 
+    def channel(self, what, size):
+        """Frames a second, or ns there and back, of a channel alone."""
+        return self.words(
+            [self.path("channel"), what, str(size), str(self.seconds),
+             *map(str, self.cpus[:2])], f"channel {what}")
+
     def at_hub(self, name, start, *words):
         """The numbers of a line of a program of tests/real, at a hub of its
         own.
@@ -318,6 +325,42 @@ class Bench:
         if not rows:
             raise Failed(f"{program}: {out.strip()[-80:]}")
         return [float(word) for word in rows[-1]]
+
+    def crowd_mb_s(self, wire, nb, seconds):
+        """What each of so many pairs of ib_write_bw moves over a wire at the
+        same time, in MB/s. On all cores.
+        """
+        self.need("ib_write_bw")
+        ports = [str(PORT + 100 + i) for i in range(nb)]
+        words = ["ib_write_bw", "-F", "-x", "1", "-s", str(CROWD_BYTES), "-D",
+                 str(seconds), "-p"]
+        argvs = [[*wire.inside(end), *self.roost_run(
+            *wire.roost_options(end)), *words, port, *host]
+                 for end, host in ((0, []), (1, [wire.host]))
+                 for port in ports]
+        started = []
+        try:
+            for number, argv in enumerate(argvs):
+                if number == nb:
+                    for port, server in zip(ports, started):
+                        self.port = int(port)
+                        self.wait_for(server)
+                started.append(subprocess.Popen(
+                    argv, text=True, stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT, env=self.env))
+            outs = [client.communicate(timeout=RUN_S + seconds)[0]
+                    for client in started[nb:]]
+        except subprocess.TimeoutExpired:
+            raise Failed("a client did not end") from None
+        finally:
+            for process in started:
+                process.kill()
+                process.wait()
+        rows = [re.findall(rf"^\s*{CROWD_BYTES}\s+\d+\s+\S+\s+(\S+)", out,
+                           re.M) for out in outs]
+        if not all(rows):
+            raise Failed(f"ib_write_bw: {outs[rows.index([])].strip()[-80:]}")
+        return [float(row[-1]) for row in rows]
 
     def tcp_ns(self, size):
         """Over a veth between two network namespaces, made for this."""

@@ -354,6 +354,54 @@ class Service(Row):
             return ours, gbps(bench, wire=wire)
 
 
+class Fair(Row):
+    """Who is behind one daemon; the peers are behind another one."""
+
+    name, title = "fair", "8 clients at a port of 1 Gb/s, Jain's index : 1"
+    unit, cores, least, aim = "", 2, 0.95, 0.98
+    nb = 8
+    run_s = 5
+
+    def shares(self, bench, nb):
+        bench.need("tc")
+        with wires.ShapedVeth(bench.build, wires.JUMBO_MTU) as wire:
+            return bench.crowd_mb_s(wire, nb, self.run_s)
+
+    def pair(self, bench):
+        shares = self.shares(bench, self.nb)
+        return sum(shares) ** 2 / (self.nb * sum(x * x for x in shares)), 1
+
+
+class FairSum(Fair):
+    name, title = "fair-sum", "the sum of the 8 : of one alone"
+    unit, least, aim = "Gb/s", 0.9, 1.0
+
+    def pair(self, bench):
+        return tuple(sum(self.shares(bench, nb)) * MB_TO_GB
+                     for nb in (self.nb, 1))
+
+
+class ChannelTrip(Row):
+    """Without a transport."""
+
+    name, title = "channel-trip", "64 B there and back by a channel : by memif"
+    unit, cores, least, aim = "us", 2, 0.8, 0.6
+    more_is_better = False
+
+    def pair(self, bench):
+        return (bench.channel("pong", 64)["ns"] / 1e3,
+                bench.raw("pong", 64) / 1e3)
+
+
+class ChannelPump(Row):
+    name, title = "channel64", "frames of 64 B by a channel : by memif"
+    unit, cores, least, aim = "M/s", 2, 1.0, 1.3
+
+    def pair(self, bench):
+        return (bench.channel("pump", 64)["pps"] / 1e6,
+                bench.raw("pump", 64) / 1e6)
+
+
 class Told(Row):
     name, title = "told", "kill -9 to DISCONNECTED at the peer : 10 ms"
     unit, cores, least, aim = "ms", 2, 1.0, 0.25
@@ -379,6 +427,7 @@ class DirectWrite(Bandwidth):
     """Two clients of a hub, which get a channel of their own."""
 
     name, title = "direct64k", "64 KiB WRITE at a hub : raw pump of 4160 B"
+    least, aim = 1.0, 1.2
 
     def pair(self, bench):
         return (gbps(bench, wire=wires.Hub()),
@@ -406,8 +455,8 @@ ROWS = [row() for row in (
     Latency, Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Tap, Appliance, Read,
     ReadOfPoller, Icrc, IcrcEngine, Verbs, ManyQps, VeryManyQps, Iteration,
     Iteration1k, Iteration8k, Iteration16k, Loss, MoreLoss, MuchLoss,
-    Events, HubFrame, Service, Attach, Told, Rss, DirectWrite, DirectRate,
-    DirectLatency)]
+    Events, HubFrame, Service, Fair, FairSum, Attach, Told, Rss, DirectWrite,
+    DirectRate, DirectLatency, ChannelTrip, ChannelPump)]
 
 # Instructions, counted: (name, what, case, few messages, many, unit size).
 COUNTS = (

@@ -110,39 +110,67 @@ class Veth(Wire):
 class ServiceVeth(Veth):
     """The same; at the server's end the port is roostd's."""
 
+    ends = (0,)
+
     def __init__(self, build, mtu):
         super().__init__(mtu=mtu)
         self.program = os.path.join(build, "apps", "roostd", "roostd")
-        self.base = f"/tmp/{self.names[0]}"
-        self.daemon = None
+        self.daemons = []
+
+    def base(self, number):
+        return f"/tmp/{self.names[0]}-{number}"
 
     def roost_options(self, number):
-        return super().roost_options(number) if number else \
-            ["--service", self.base + ".sock"]
+        return ["--service", self.base(number) + ".sock"] \
+            if number in self.ends else super().roost_options(number)
 
     def __enter__(self):
         super().__enter__()
-        with open(self.base + ".conf", "w", encoding="ascii") as file:
-            file.write(f"[port0]\ndevargs = {self.raw_port(0)}\n")
-        self.daemon = subprocess.Popen(
-            [*self.inside(0), self.program, "-c", self.base + ".conf",
-             "--socket", self.base + ".sock"], stderr=subprocess.DEVNULL)
+        for number in self.ends:
+            self.serve(number, self.base(number))
+        return self
+
+    def serve(self, number, base):
+        with open(base + ".conf", "w", encoding="ascii") as file:
+            file.write(f"[port0]\ndevargs = {self.raw_port(number)}\n")
+        daemon = subprocess.Popen(
+            [*self.inside(number), self.program, "-c", base + ".conf",
+             "--socket", base + ".sock"], stderr=subprocess.DEVNULL)
+        self.daemons.append(daemon)
         deadline = time.monotonic() + LINK_S
-        while not os.path.exists(self.base + ".sock"):
-            if self.daemon.poll() is not None or time.monotonic() > deadline:
+        while not os.path.exists(base + ".sock"):
+            if daemon.poll() is not None or time.monotonic() > deadline:
                 self.remove()
                 raise Failed("roostd does not start")
             time.sleep(0.02)
-        return self
 
     def remove(self):
-        if self.daemon is not None:
-            self.daemon.terminate()
-            self.daemon.wait()
-        for end in (".conf", ".sock"):
-            if os.path.exists(self.base + end):
-                os.remove(self.base + end)
+        for daemon in self.daemons:
+            daemon.terminate()
+            daemon.wait()
+        self.daemons = []
+        for number in self.ends:
+            for end in (".conf", ".sock"):
+                if os.path.exists(self.base(number) + end):
+                    os.remove(self.base(number) + end)
         super().remove()
+
+
+class ShapedVeth(ServiceVeth):
+    """A roostd at both ends; the client's sends 1 Gb/s. Its queue holds all
+    that net_af_packet has: nothing is lost.
+    """
+
+    ends = (0, 1)
+
+    def raw_port(self, number):
+        """Its frames pass by the shaper otherwise."""
+        return super().raw_port(number) + ",qdisc_bypass=0"
+
+    def commands(self):
+        yield from super().commands()
+        yield (f"tc -n {self.names[1]} qdisc add dev veth0 root tbf rate 1gbit "
+               "burst 128k limit 8m")
 
 
 class XdpVeth(Veth):
