@@ -12,7 +12,7 @@
 # shellcheck disable=SC2034 # for those who source this
 packages_build="gcc clang meson ninja-build pkg-config libdpdk-dev libisal-dev
 libbpf-dev libmnl-dev libibverbs-dev librdmacm-dev libjson-c-dev libncurses-dev
-libcmocka-dev"
+libcmocka-dev systemtap-sdt-dev"
 # To see two programs talk.
 packages_demo="$packages_build ibverbs-utils"
 # To run every test: the programs and libraries that Roost must carry, a second

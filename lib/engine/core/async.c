@@ -12,11 +12,13 @@
  */
 
 #include "lib/engine/core/worker_base.h"
+#include "lib/engine/core/probe.h"
 
 void roost_async_raise(struct roost_worker *w,
 		       struct roost_event_source *source,
 		       enum roost_async_event type)
 {
+	ROOST_PROBE(event, type);
 	roost_event_hold(&w->held_events, source, type);
 }
 

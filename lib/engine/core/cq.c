@@ -15,6 +15,7 @@
 #include "lib/engine/core/shim.h"
 #include "lib/engine/core/worker_base.h"
 #include "lib/engine/core/workers.h"
+#include "lib/engine/core/probe.h"
 
 static struct roost_cqe *ring_alloc(uint32_t entries)
 {
@@ -257,6 +258,7 @@ static __rte_noinline uint32_t push_shared(struct roost_worker *w,
 uint32_t roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
 		       const struct roost_cqe *cqe)
 {
+	ROOST_PROBE(completion, cqe->qpn, cqe->wr_id, cqe->status);
 	return cq->shared ? push_shared(w, cq, cqe) : push(w, cq, cqe);
 }
 

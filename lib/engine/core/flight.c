@@ -5,6 +5,7 @@
 
 #include <rte_common.h>
 
+#include "lib/engine/core/probe.h"
 #include "lib/engine/core/qp_priv.h"
 #include "lib/engine/core/worker_base.h"
 
@@ -34,6 +35,7 @@ void roost_flight_note(struct roost_qp *qp, enum roost_flight_kind kind,
 	struct roost_flight_entry *events = qp->flight.events, *e = NULL;
 	uint16_t count = 0;
 
+	ROOST_PROBE(fault, qp->qpn, kind, arg, value);
 	for (unsigned int i = 0; i < ROOST_FLIGHT_EVENTS && !e; i++)
 		if (events[i].kind == kind && events[i].arg == arg)
 			e = &events[i];
@@ -56,6 +58,7 @@ void roost_flight_state(struct roost_qp *qp, uint8_t by)
 		oldest(qp->flight.states, ROOST_FLIGHT_STATES);
 	uint64_t now_ns = now_of(qp);
 
+	ROOST_PROBE(qp_state, qp->qpn, roost_qp_state_get(qp), by);
 	/* Of several at one time, the order must stay. */
 	for (unsigned int i = 0; i < ROOST_FLIGHT_STATES; i++)
 		if (qp->flight.states[i].at_ns >= now_ns)
@@ -76,6 +79,7 @@ void roost_flight_drop_at(struct roost_qp *qp, const struct roost_frame *frame,
 			 : reason == ROOST_DROP_QKEY ? pkt->qkey
 						     : pkt->psn.v;
 
+	ROOST_PROBE(packet_dropped, qp->qpn, reason, pkt->psn.v);
 	qp->worker->last_drops[reason] = (struct roost_last_drop){
 		.at_ns = now_of(qp),
 		.qpn = qp->qpn,
@@ -115,6 +119,8 @@ void roost_flight_drop(struct roost_worker *w, const struct roost_frame *frame,
 		roost_flight_drop_at(qp, frame, pkt, reason);
 		return;
 	}
+	ROOST_PROBE(packet_dropped, pkt ? pkt->dest_qpn : 0, reason,
+		    pkt ? pkt->psn.v : 0);
 	w->last_drops[reason] = (struct roost_last_drop){
 		.at_ns = RTE_MAX(w->now_ns, 1u),
 		.qpn = pkt ? pkt->dest_qpn : 0,

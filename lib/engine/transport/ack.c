@@ -10,6 +10,7 @@
 #include "lib/engine/transport/pace_priv.h"
 #include "lib/engine/transport/resp_priv.h"
 #include "lib/engine/sched/sched.h"
+#include "lib/engine/core/probe.h"
 
 static bool is_ack(uint8_t syndrome)
 {
@@ -91,6 +92,7 @@ bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp,
 	mbuf->data_len = (uint16_t)len;
 	mbuf->pkt_len = (uint32_t)len;
 	roost_tx_queue(w, &qp->path, mbuf, false);
+	ROOST_PROBE(packet_sent, qp->qpn, bth.psn.v, bth.opcode, 0);
 	count(w, qp, resp->owed_syndrome);
 	resp->owed = false;
 	return true;

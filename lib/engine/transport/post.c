@@ -11,6 +11,7 @@
 #include "lib/engine/core/workers.h"
 #include "lib/engine/sched/sched.h"
 #include "lib/engine/transport/qp_priv.h"
+#include "lib/engine/core/probe.h"
 
 #define SEND_FLAGS_KNOWN                                                       \
 	(ROOST_SEND_FENCE | ROOST_SEND_SIGNALED | ROOST_SEND_SOLICITED |       \
@@ -187,6 +188,7 @@ int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr)
 	fill_target(qp, wqe, wr);
 	fill_data(qp, wqe, wr, &roost_wr_infos[wr->opcode], len_bytes);
 	qp->sq.added++;
+	ROOST_PROBE(post_send, qp->qpn, wr->wr_id, wqe->opcode, len_bytes);
 	return 0;
 }
 
@@ -236,12 +238,17 @@ void roost_qp_recv_begin(struct roost_qp *qp)
 
 int roost_qp_recv_add(struct roost_qp *qp, const struct roost_recv_wr *wr)
 {
+	int ret;
+
 	if (!(RECV_STATES & 1u << roost_qp_state_get(qp)) || qp->srq ||
 	    qp->ind_table || qp->type == ROOST_QPT_XRC_INI ||
 	    qp->type == ROOST_QPT_XRC_TGT)
 		return -EINVAL;
-	return roost_queue_add_recv(&qp->rq, qp->cap.max_recv_wr,
-				    qp->cap.max_recv_sge, wr);
+	ret = roost_queue_add_recv(&qp->rq, qp->cap.max_recv_wr,
+				   qp->cap.max_recv_sge, wr);
+	if (ret == 0)
+		ROOST_PROBE(post_recv, qp->qpn, wr->wr_id);
+	return ret;
 }
 
 void roost_qp_recv_end(struct roost_qp *qp)

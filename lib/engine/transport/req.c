@@ -15,6 +15,7 @@
 #include "lib/engine/transport/pace_priv.h"
 #include "lib/engine/transport/req_priv.h"
 #include "lib/engine/sched/sched.h"
+#include "lib/engine/core/probe.h"
 
 /* Requests of a QP that are begun and not complete. */
 #define STARTED_MAX (2u * ROOST_CWND_MAX_PKTS)
@@ -228,6 +229,8 @@ static void sent(struct roost_worker *w, struct roost_qp *qp,
 {
 	struct roost_requester *req = &qp->req;
 
+	ROOST_PROBE(packet_sent, qp->qpn, req->next_psn.v, piece->opcode,
+		    piece->len_bytes);
 	if (req->rtt_sent_ns == 0 && ackreq &&
 	    roost_psn_eq(req->next_psn, req->end_psn)) {
 		req->rtt_sent_ns = w->now_ns;

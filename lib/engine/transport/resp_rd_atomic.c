@@ -18,6 +18,7 @@
 #include "lib/engine/transport/pace_priv.h"
 #include "lib/engine/transport/resp_priv.h"
 #include "lib/engine/sched/sched.h"
+#include "lib/engine/core/probe.h"
 
 static struct roost_resp_rd_atomic *rd_atomic_at(struct roost_qp *qp,
 						 unsigned int i)
@@ -253,6 +254,8 @@ static size_t build_answer(struct roost_qp *qp,
 	uint8_t *bth_at = buf + len - ROOST_BTH_LEN;
 	struct roost_fill fill;
 
+	ROOST_PROBE(packet_sent, qp->qpn, rd_atomic->next_psn.v, opcode,
+		    a->len_bytes);
 	if (op->hdrs & ROOST_HDR_BIT(AETH))
 		roost_aeth_put(bth_at + op->hdr_off[ROOST_HDR_AETH],
 			       ROOST_AETH_ACK | ROOST_AETH_CREDIT_INVALID,

@@ -18,6 +18,7 @@
 #include "lib/engine/transport/resp_priv.h"
 #include "lib/engine/transport/rx_priv.h"
 #include "lib/engine/core/worker_base.h"
+#include "lib/engine/core/probe.h"
 
 /* Which side of its service a QP takes: an XRC QP is only one of them. */
 static const uint8_t takes[ROOST_QPT_COUNT] = {
@@ -274,6 +275,9 @@ static void receive(struct roost_worker *w, unsigned int port_index,
 	enum roost_drop drop;
 
 	drop = check_frame(w->dev, port_index, frame, &pkt, &group);
+	if (drop == ROOST_DROP_NONE)
+		ROOST_PROBE(packet_received, pkt.dest_qpn, pkt.psn.v,
+			    pkt.opcode, pkt.payload_len_bytes);
 	if (drop == ROOST_DROP_NONE && pkt.dest_qpn == ROOST_GSI_QPN) {
 		drop = frame->from ? ROOST_DROP_QPN
 				   : roost_gsi_take(w, port_index, frame, &pkt);
