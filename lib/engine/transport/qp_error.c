@@ -56,8 +56,9 @@ static void note_sge(struct roost_qp *qp, const struct roost_pd *pd,
 				    s->len_bytes, access) != NULL)
 			continue;
 		note_memory(&qp->error, s->addr, s->lkey, s->len_bytes);
-		qp->error.why = roost_key_why(qp->dev, pd, qp->qpn, s->lkey,
-					      s->addr, s->len_bytes, access);
+		qp->error.why =
+			(uint8_t)roost_key_why(qp->dev, pd, qp->qpn, s->lkey,
+					       s->addr, s->len_bytes, access);
 		return;
 	}
 }
@@ -197,7 +198,7 @@ void roost_resp_blame(struct roost_worker *w, struct roost_qp *qp,
 	e->opcode = pkt->opcode;
 	e->syndrome = syndrome;
 	e->payload_bytes = pkt->payload_len_bytes;
-	e->why = roost_resp_why(qp, code, pkt);
+	e->why = (uint8_t)roost_resp_why(qp, code, pkt);
 	if (code != ROOST_QPE_RECEIVE_MEMORY) {
 		note_pkt_memory(qp, pkt);
 		return;
@@ -217,8 +218,9 @@ void roost_rd_atomic_blame(struct roost_worker *w, struct roost_qp *qp,
 	e->psn = rd_atomic->next_psn.v;
 	e->opcode = roost_qp_opcode(qp, ROOST_OPCODE_RC_READ_REQ);
 	e->syndrome = ROOST_NAK_REM_ACCESS;
-	e->why = roost_key_why(qp->dev, rd_atomic->pd, qp->qpn, rd_atomic->rkey,
-			       rd_atomic->va, rd_atomic->len_bytes,
-			       ROOST_ACCESS_REMOTE_READ);
+	e->why = (uint8_t)roost_key_why(qp->dev, rd_atomic->pd, qp->qpn,
+					rd_atomic->rkey, rd_atomic->va,
+					rd_atomic->len_bytes,
+					ROOST_ACCESS_REMOTE_READ);
 	note_memory(e, rd_atomic->va, rd_atomic->rkey, rd_atomic->len_bytes);
 }
