@@ -302,6 +302,14 @@ bool roost_device_help_cq(struct roost_device *device,
 	return help_workers(device, workers) || help_workers(device, ~workers);
 }
 
+struct roost_backend_port *roost_device_port(struct roost_device *device,
+					     uint8_t port_num)
+{
+	return port_num >= 1 && port_num <= device->a.ports.nb
+		       ? device->a.ports.v[port_num - 1]
+		       : NULL;
+}
+
 void roost_device_send_end(struct roost_device *device, struct roost_qp *qp)
 {
 	roost_progress_send_end(device->a.progress[roost_qp_worker(qp)], qp);

@@ -34,6 +34,8 @@
 struct roost_leases;
 struct rte_mempool;
 struct roost_backend;
+struct roost_ping;
+struct roost_ping_log;
 struct roost_progress;
 
 #define ROOST_BACKEND_DEVICE_MAX (ROOST_DEVARGS_MAX + 160)
@@ -178,6 +180,14 @@ struct roost_backend {
 	 */
 	int (*del_addr)(struct roost_backend_port *port,
 			const struct roost_gid *addr);
+	/* Send a ping, and take replies, as roost_host_ping() and
+	 * roost_host_hear(). NULL: another process owns the port. Thread of
+	 * ping: any.
+	 */
+	int (*ping)(struct roost_backend_port *port,
+		    const struct roost_ping *ping);
+	void (*hear)(struct roost_backend_port *port,
+		     struct roost_ping_log *log);
 	/* Remove the port for ever. why: the cause, for the line on stderr. */
 	void (*remove)(struct roost_backend_port *port, const char *why);
 };

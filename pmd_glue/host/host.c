@@ -21,14 +21,6 @@ static const struct roost_gid all_nodes = {
 	.b = { [0] = 0xff, [1] = 0x02, [15] = 0x01 },
 };
 
-static bool we_answer(const struct roost_host *host,
-		      const struct roost_gid *addr)
-{
-	return roost_host_is_ours(host, addr) &&
-	       !(host->conf.kernel_owns &&
-		 host->conf.kernel_owns(host->conf.ctx, addr));
-}
-
 /* ---- frames that we send ----------------------------------------------- */
 
 static void send_arp(const struct roost_host *host, const struct roost_arp *arp,
@@ -112,7 +104,7 @@ static void tell_mac(const struct roost_host *host,
 static void announce(const struct roost_host *host,
 		     const struct roost_gid *addr)
 {
-	if (we_answer(host, addr))
+	if (roost_host_answers(host, addr))
 		tell_mac(host, addr);
 }
 
@@ -134,7 +126,7 @@ static void check_claim(struct roost_host *host, const struct roost_gid *addr,
 	struct roost_conflict_advice advice;
 
 	/* The kernel defends the addresses that it owns. */
-	if (!we_answer(host, addr))
+	if (!roost_host_answers(host, addr))
 		return;
 	advice = roost_conflict_add_claim(&host->conflicts, addr, now_ns);
 	if (advice.defend)
@@ -174,7 +166,7 @@ static void input_arp(struct roost_host *host, const uint8_t *frame,
 		word.create = arp.is_request && for_us;
 		update_neigh(host, &word, now_ns);
 	}
-	if (!arp.is_request || !we_answer(host, &arp.target_ip))
+	if (!arp.is_request || !roost_host_answers(host, &arp.target_ip))
 		return;
 	reply.sender_ip = arp.target_ip;
 	reply.target_ip = arp.sender_ip;
@@ -238,7 +230,7 @@ static void input_nd(struct roost_host *host, const uint8_t *frame,
 		word.create = true;
 		update_neigh(host, &word, now_ns);
 	}
-	if (we_answer(host, &nd->target))
+	if (roost_host_answers(host, &nd->target))
 		answer_solicit(host, nd, src_mac);
 }
 
@@ -256,9 +248,11 @@ void roost_host_input(struct roost_host *host, uint8_t *frame, size_t len_bytes,
 		input_nd(host, frame, &nd, now_ns);
 	} else if (memcmp(frame, host->conf.mac, 6) == 0 &&
 		   roost_echo_parse(frame, len_bytes, &echo) == 0 &&
-		   we_answer(host, &echo.dst)) {
+		   roost_host_answers(host, &echo.dst)) {
 		roost_echo_reply(&echo, frame);
 		host->conf.send(host->conf.ctx, frame, echo.len_bytes);
+	} else {
+		roost_host_input_ping(host, frame, len_bytes, now_ns);
 	}
 }
 

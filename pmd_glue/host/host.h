@@ -29,6 +29,8 @@
 struct roost_groups;
 struct roost_host;
 struct roost_neigh;
+struct roost_ping;
+struct roost_ping_log;
 struct roost_unreached;
 
 /* The limits of the neighbour cache (neigh.h) that may be reached. */
@@ -127,6 +129,16 @@ int roost_host_source(struct roost_host *host, const struct roost_gid *dgid,
 /* As unreached in struct roost_addr_io. */
 void roost_host_unreached(struct roost_host *host,
 			  const struct roost_unreached *what);
+/*
+ * Send a request to ping->dgid, whose next hop was resolved a moment ago.
+ * Returns 0; -EAGAIN (the next hop is not known any more), -EHOSTUNREACH,
+ * -ETIMEDOUT, -EINVAL (roost_ping_build()). Thread: any. (host_ping.c)
+ */
+int roost_host_ping(struct roost_host *host, const struct roost_ping *ping);
+/* From now on, replies go to the log; NULL: no more, and the log before is not
+ * touched again. Thread: the control thread. (host_ping.c)
+ */
+void roost_host_hear(struct roost_host *host, struct roost_ping_log *log);
 /* Copy the port's present routes and link-local address. Thread: any. */
 void roost_host_routes(struct roost_host *host, struct roost_routes *routes,
 		       struct roost_gid *link_local);

@@ -28,6 +28,14 @@ bool roost_host_is_ours(const struct roost_host *host,
 	return false;
 }
 
+bool roost_host_answers(const struct roost_host *host,
+			const struct roost_gid *addr)
+{
+	return roost_host_is_ours(host, addr) &&
+	       !(host->conf.kernel_owns &&
+		 host->conf.kernel_owns(host->conf.ctx, addr));
+}
+
 /* Under the lock. */
 void roost_host_tell_crowd(struct roost_host *host, enum roost_host_crowd crowd,
 			   const uint8_t *mac)

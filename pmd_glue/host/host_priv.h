@@ -27,6 +27,7 @@ struct roost_host {
 	pthread_mutex_t lock;   /* around the cache and the fields above */
 	pthread_cond_t changed; /* an entry got a MAC, or failed */
 	struct roost_neigh_cache *neighs;
+	struct roost_ping_log *pings; /* the control thread alone; NULL: none */
 	/* The last gateway that was asked for, and the destination behind it.
 	 */
 	struct roost_gid via, via_dgid;
@@ -39,6 +40,15 @@ struct roost_host {
 	unsigned int nb_silent;
 	uint64_t crowd_quiet_until_ns[ROOST_CROWDS]; /* no report before */
 };
+
+/* A frame that is neither ARP nor ND nor an echo request: a reply to a ping, or
+ * a question for the time. (host_ping.c)
+ */
+void roost_host_input_ping(struct roost_host *host, uint8_t *frame,
+			   size_t len_bytes, uint64_t now_ns);
+/* Do we answer for the address? Not for the kernel's. */
+bool roost_host_answers(const struct roost_host *host,
+			const struct roost_gid *addr);
 
 /* The next three: under the lock, or on the control thread. */
 

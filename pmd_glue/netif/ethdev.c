@@ -256,6 +256,17 @@ static int del_addr(struct roost_backend_port *port,
 	return roost_inet_del_addr(&of(port)->inet, addr);
 }
 
+static int ping_peer(struct roost_backend_port *port,
+		     const struct roost_ping *ping)
+{
+	return roost_host_ping(of(port)->inet.host, ping);
+}
+
+static void hear(struct roost_backend_port *port, struct roost_ping_log *log)
+{
+	roost_host_hear(of(port)->inet.host, log);
+}
+
 static void remove_port(struct roost_backend_port *port, const char *why)
 {
 	roost_interface_remove(of(port), why);
@@ -268,7 +279,7 @@ static void remove_port(struct roost_backend_port *port, const char *why)
 	.exit = return_mtu, .arm = arm, .disarm = disarm,                      \
 	.is_waiting = is_waiting, .is_cut_off = is_cut_off, .view = view,      \
 	.set_admin = set_admin, .add_addr = add_addr, .del_addr = del_addr,    \
-	.remove = remove_port
+	.ping = ping_peer, .hear = hear, .remove = remove_port
 
 const struct roost_backend roost_ethdev = {
 	.name = "ethdev",
