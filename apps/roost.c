@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "apps/ctl.h"
+#include "apps/doctor.h"
 #include "apps/exit_code.h"
 #include "apps/explain.h"
 #include "apps/ports.h"
@@ -28,6 +29,8 @@ static const struct command commands[] = {
 	{ "run", "run a program over Roost", roost_run, roost_run_help },
 	{ "ports", "what could be a port here, and who has it", roost_ports,
 	  roost_ports_help },
+	{ "doctor", "what is wrong between here and a peer, and what to do",
+	  roost_doctor, roost_doctor_help },
 	{ "ctl", "see and change the devices of a running process", roost_ctl,
 	  roost_ctl_help },
 	{ "explain", "what is wrong with a queue pair or a device, and why",

@@ -41,6 +41,7 @@ def built(place):
                   "/usr/share/man/man1/roost-ctl.1.gz",
                   "/usr/share/man/man1/roost-explain.1.gz",
                   "/usr/share/man/man1/roost-top.1.gz",
+                  "/usr/share/man/man1/roost-doctor.1.gz",
                   "/usr/share/man/man5/roost.conf.5.gz",
                   "/usr/share/man/man8/roostd.8.gz"),
         "libroost0": ("/libroost.so.0", "/roost/libibverbs.so.1",

@@ -57,7 +57,10 @@ ARROWS = {
     "cm/rdmacm": (*ENGINE, "cm", "lib/verbs", "lib/face", "lib/wire",
                   "lib/event", "lib/config"),
     "cm/rsocket": (),
-    "apps": ("lib/config", "lib/wire", "lib/sysfs", "lib/face",
+    # A process of roost doctor's that opens a device.
+    "apps/probe": (*GLUE, "cm", "lib/face", "pmd_glue", "pmd_glue/backend",
+                   "pmd_glue/host", "pmd_glue/process"),
+    "apps": ("apps/probe", "lib/config", "lib/wire", "lib/sysfs", "lib/face",
              "pmd_glue/process", "pmd_glue/kernel", "pmd_glue/port",
              "pmd_glue/share"),
     "apps/roostd": (*GLUE, "apps", "apps/roostd/switch", "cm", "pmd_glue",
