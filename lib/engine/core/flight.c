@@ -10,7 +10,7 @@
 #include "lib/engine/core/worker_base.h"
 
 static_assert(sizeof(struct roost_flight_entry) == 16,
-	      "sixteen of them are 256 bytes of each QP");
+	      "twelve of them are 192 bytes of each QP");
 
 static struct roost_flight_entry *oldest(struct roost_flight_entry *entries,
 					 unsigned int nb)

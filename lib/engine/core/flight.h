@@ -8,7 +8,7 @@
  * The flight recorder of a QP: its last changes of state, and its last rare
  * events. It is always on. Nothing is recorded for a packet that is as it
  * should be, so a record costs nothing where the rate counts; where something
- * goes wrong it costs the search of ten entries.
+ * goes wrong it costs the search of six entries.
  *
  * The memory is part of the QP and has a fixed size. So that thousands of
  * retries do not push out the NAK before them, events of the same kind and
@@ -34,7 +34,7 @@ struct roost_qp_view;
 struct roost_worker;
 
 #define ROOST_FLIGHT_STATES 6
-#define ROOST_FLIGHT_EVENTS 10
+#define ROOST_FLIGHT_EVENTS 6
 
 enum roost_flight_kind {
 	ROOST_FLIGHT_NONE, /* the entry is empty */
