@@ -27,6 +27,12 @@ struct roost_worker;
  * and the frame was on no wire.
  */
 #define ROOST_LOOPED 0x8000u
+/* In mbuf->port of frames to be sent: it was sent before; and, a tap has seen
+ * it (tap.h).
+ */
+#define ROOST_AGAIN 0x4000u
+#define ROOST_SHOWN 0x2000u
+#define ROOST_PORT_MASK 0x1fffu
 
 struct roost_transport {
 	/* ---- of the scheduler: calls by the burst ---- */

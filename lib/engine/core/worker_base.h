@@ -25,6 +25,7 @@
 
 struct roost_mw;
 struct roost_qp;
+struct roost_tap;
 
 /* The smallest page size. On a system with larger pages, fork(2) cannot zero
  * the turn.
@@ -43,7 +44,8 @@ struct roost_tx_fill {
 struct roost_worker {
 	struct roost_dev *dev;
 	const struct roost_transport *transport; /* the device's */
-	unsigned int index;                      /* in dev->workers */
+	const struct roost_tap *tap; /* NULL: none; writer: all turns */
+	unsigned int index;          /* in dev->workers */
 	/* lcore of the thread that holds the turn; set by roost_mbuf_begin().
 	 */
 	unsigned int lcore_id;
@@ -52,7 +54,8 @@ struct roost_worker {
 	/* Rest of the budgets of the iteration. */
 	int tx_left; /* frames, in the current phase */
 	uint32_t flush_left;
-	bool no_mbufs; /* an allocation failed */
+	bool no_mbufs;     /* an allocation failed */
+	uint8_t last_drop; /* enum roost_drop: the reason of the last drop */
 	/* There are receive completions whose acknowledgements the ports have
 	 * not taken: nothing is published until they have.
 	 */
@@ -88,6 +91,7 @@ static inline void roost_worker_drop(struct roost_worker *w,
 				     enum roost_drop reason)
 {
 	w->counters.drops[reason]++;
+	w->last_drop = (uint8_t)reason;
 }
 
 /* ---- publish.c --- */

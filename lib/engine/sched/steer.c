@@ -19,6 +19,7 @@
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/core/mcast_priv.h"
 #include "lib/engine/core/qp_priv.h"
+#include "lib/engine/sched/tap_priv.h"
 #include "lib/engine/sched/worker_priv.h"
 
 /* Frames that may wait for a worker that is off its processor for a while. */
@@ -144,7 +145,8 @@ static uint32_t owners(struct roost_worker *w, const struct rte_mbuf *mbuf)
 		return 0;
 	qpn = roost_frame_dest_qpn(&frame);
 	if (qpn == ROOST_MCAST_QPN)
-		return members(w->dev, mbuf->port & ~ROOST_LOOPED, &frame.dgid);
+		return members(w->dev, mbuf->port & ROOST_PORT_MASK,
+			       &frame.dgid);
 	qp = roost_idmap_get(&w->dev->qps, qpn);
 	return !qp ? 0 : bit(qp->worker);
 }
@@ -177,6 +179,9 @@ static void send_over(struct roost_worker *w, uint32_t workers)
 			(void *const *)s->sorted[i], n, NULL);
 
 		w->counters.drops[ROOST_DROP_WORKER_BUSY] += n - taken;
+		if (unlikely(w->tap != NULL))
+			roost_tap_lose(w, s->sorted[i] + taken, n - taken,
+				       ROOST_DROP_WORKER_BUSY);
 		rte_pktmbuf_free_bulk(s->sorted[i] + taken, n - taken);
 		s->nb_sorted[i] = 0;
 		kick(w->dev, i);
@@ -249,7 +254,10 @@ unsigned int roost_steer_receive(struct roost_worker *w)
 	n = rte_ring_sc_dequeue_burst(sched->steer->frames, (void **)pkts,
 				      ROOST_RX_BURST, NULL);
 	work = n;
-	w->transport->receive_each(w, pkts, n);
+	if (unlikely(w->tap != NULL))
+		roost_tap_receive_each(w, pkts, n);
+	else
+		w->transport->receive_each(w, pkts, n);
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
 		work += take_lent(w, p);
 	return work;

@@ -16,6 +16,7 @@
 
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/core/mcast_priv.h"
+#include "lib/engine/sched/tap_priv.h"
 #include "lib/engine/sched/worker_priv.h"
 
 #define RAW_RING_LEN 1024u
@@ -96,6 +97,8 @@ void roost_tx_flush(struct roost_worker *w, unsigned int port_index)
 	if (count == 0)
 		return;
 	seal(q, count);
+	if (unlikely(w->tap != NULL))
+		roost_tap_send(w, port_index, q->frames, count);
 	sent = w->index < io->nb_queues
 		       ? io->tx_burst(io->ctx, (uint16_t)w->index, q->frames,
 				      count)

@@ -16,6 +16,7 @@
 
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/core/qp_priv.h"
+#include "lib/engine/sched/tap_priv.h"
 #include "lib/engine/sched/worker_priv.h"
 #include "lib/event/process.h"
 
@@ -279,7 +280,10 @@ static unsigned int receive(struct roost_worker *w)
 		w->counters.queue_pkts += n;
 		if (s->steer)
 			n = sort(w, p, pkts, n);
-		w->transport->receive(w, p, pkts, n);
+		if (unlikely(w->tap != NULL))
+			roost_tap_receive(w, p, pkts, n);
+		else
+			w->transport->receive(w, p, pkts, n);
 	}
 	return work;
 }
@@ -307,7 +311,10 @@ static unsigned int receive_loopback(struct roost_worker *w)
 		pkts[i]->port |= ROOST_LOOPED;
 	if (s->steer)
 		n = roost_steer_burst(w, pkts, n);
-	w->transport->receive_each(w, pkts, n);
+	if (unlikely(w->tap != NULL))
+		roost_tap_receive_each(w, pkts, n);
+	else
+		w->transport->receive_each(w, pkts, n);
 	return work;
 }
 

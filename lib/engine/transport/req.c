@@ -222,10 +222,11 @@ static bool do_local(struct roost_worker *w, struct roost_qp *qp,
 	return true;
 }
 
-/* Update the state after a packet was made. */
+/* Update the state after a packet was queued, and not sent yet. */
 static void sent(struct roost_worker *w, struct roost_qp *qp,
 		 const struct roost_send_wqe *wqe,
-		 const struct roost_req_piece *piece, bool ackreq)
+		 const struct roost_req_piece *piece, bool ackreq,
+		 struct rte_mbuf *queued)
 {
 	struct roost_requester *req = &qp->req;
 
@@ -239,6 +240,8 @@ static void sent(struct roost_worker *w, struct roost_qp *qp,
 	req->next_psn = piece->next_psn;
 	if (roost_psn_diff(req->next_psn, req->end_psn) > 0)
 		req->end_psn = req->next_psn;
+	else
+		queued->port |= ROOST_AGAIN;
 	if (piece->last) {
 		req->send_index++;
 		if (roost_req_is_rd_atomic(wqe))
@@ -293,7 +296,7 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 	mbuf->pkt_len = (uint32_t)len;
 	roost_tx_queue(w, path, mbuf, sealed);
 	roost_pace_sent(w, qp, len);
-	sent(w, qp, wqe, &piece, ackreq);
+	sent(w, qp, wqe, &piece, ackreq, mbuf);
 	return true;
 }
 

@@ -353,6 +353,8 @@ static __rte_noinline bool send_answer(struct roost_worker *w,
 		mbuf->data_len = (uint16_t)len;
 		mbuf->pkt_len = (uint32_t)len;
 		roost_tx_queue(w, &qp->path, mbuf, sealed);
+		if (unlikely(rd_atomic->answered))
+			mbuf->port |= ROOST_AGAIN;
 		roost_pace_answered(w, qp, len);
 		answered(qp, rd_atomic, a.last);
 		--*burst;

@@ -378,7 +378,7 @@ parse_in_place(struct rte_mbuf *mbuf, struct roost_frame *frame)
 void roost_rx_frame(struct roost_worker *w, unsigned int from,
 		    struct rte_mbuf *mbuf)
 {
-	const unsigned int port_index = from & ~ROOST_LOOPED;
+	const unsigned int port_index = from & ROOST_PORT_MASK;
 	struct roost_port *port = &w->dev->ports[port_index];
 	enum roost_frame_class class;
 	struct roost_frame frame;
