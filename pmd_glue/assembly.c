@@ -140,6 +140,8 @@ int roost_assembly_open(struct roost_assembly *a,
 	a->ctl = (struct roost_ctl_device){ .dev = a->dev };
 	memcpy(a->ctl.ports, a->ports.v, sizeof(a->ctl.ports));
 	roost_ctl_add(&a->ctl);
+	roost_dump_add_dev(&a->dump, a->dev, a->ports.nb,
+			   conf->interpose ? a->ports.v[0]->label : NULL);
 	roost_picture_live_open(&a->picture, &a->ports, a->dev);
 	roost_report_device(config, conf->index, a->ports.v, a->ports.nb);
 	return 0;
@@ -172,6 +174,7 @@ void roost_assembly_close(struct roost_assembly *a)
 	roost_assembly_settle(a);
 	roost_ports_quiesce(&a->ports);
 	stop_progress(a);
+	roost_dump_remove(&a->dump.source);
 	roost_ports_close(&a->ports);
 	roost_dev_unwatch_failures(a->dev);
 	roost_dev_destroy(a->dev);

@@ -17,6 +17,7 @@
 #include "pmd_glue/ctl/ctl.h"
 #include "pmd_glue/picture.h"
 #include "pmd_glue/ports.h"
+#include "pmd_glue/dump/dump.h"
 #include "pmd_glue/process/control.h"
 #include "pmd_glue/progress/progress.h"
 
@@ -46,6 +47,7 @@ struct roost_assembly {
 	struct roost_assembly_conf conf; /* config: until open returns */
 	struct roost_control_client client;
 	struct roost_ctl_device ctl;
+	struct roost_dump_dev dump;
 	struct roost_picture_live picture;
 };
 

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "pmd_glue/dump/dump.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/control.h"
 #include "pmd_glue/process/fork_guard.h"
@@ -170,6 +171,24 @@ static void take_next(uint64_t now_ns)
 	wait_for(POLLIN);
 }
 
+/* A capture keeps the connection, and is no answer that an exit waits for. */
+static void start_dump(char *request)
+{
+	char error[ROOST_DUMP_ERROR_MAX], *words[ROOST_CTL_REQUEST_MAX / 2 + 1];
+	char *rest = request;
+	unsigned int nb = 0;
+
+	while ((words[nb] = strsep(&rest, " ")) != NULL)
+		if (*words[nb] != '\0')
+			nb++;
+	if (roost_dump_start(ctl.fd, words + 1, error) != 0) {
+		refuse(error);
+		return;
+	}
+	ctl.fd = -1;
+	wait_for(0);
+}
+
 /* Has the client closed its end? Then its request must not be executed. */
 static bool has_gone(void)
 {
@@ -195,6 +214,9 @@ static void read_request(void)
 	end = memchr(ctl.request, '\n', ctl.request_bytes);
 	if (end && has_gone()) {
 		hang_up();
+	} else if (end && strncmp(ctl.request, "dump ", 5) == 0) {
+		*end = '\0';
+		start_dump(ctl.request);
 	} else if (end) {
 		*end = '\0';
 		atomic_store(&ctl.answering, true);

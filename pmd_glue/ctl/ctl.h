@@ -28,6 +28,7 @@
  *	set DEV PORT ecn NAME VALUE
  *	set DEV PORT re-register
  *	set DEV PORT remove
+ *	dump DEV SNAPLEN KIB [FILTER VALUE]...
  *
  * A daemon adds requests and topics of its own (struct roost_ctl_more).
  *
@@ -35,6 +36,9 @@
  * means all topics. The answer is "ok", a newline and the result as JSON; or
  * "error", a blank, and one line with cause and fix: then nothing was changed.
  * Then the server closes the connection.
+ *
+ * dump gives the connection to a capture (pmd_glue/dump/dump.h): it stays open,
+ * and keeps no other client waiting.
  *
  * The control thread executes requests one after the other; other clients wait.
  * A connection has ROOST_CTL_TIMEOUT_NS to send its request and to read its

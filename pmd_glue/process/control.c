@@ -43,10 +43,10 @@ static struct {
 	.clients = TAILQ_HEAD_INITIALIZER(control.clients),
 };
 
-/* Clients that wait for a descriptor, two of each port at most; the others run
- * after every wake, too.
+/* Clients that wait for a descriptor, two of each port at most, and captures;
+ * the others run after every wake, too.
  */
-#define CLIENT_FDS_MAX (2u * ROOST_PORTS_MAX)
+#define CLIENT_FDS_MAX (2u * ROOST_PORTS_MAX + 4u)
 
 static void run_jobs(void)
 {

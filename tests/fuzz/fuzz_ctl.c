@@ -22,6 +22,7 @@
 #include <roost/cq.h>
 #include <roost/mr.h>
 #include <roost/qp.h>
+#include "pmd_glue/dump/dump.h"
 #include "pmd_glue/process/control.h"
 #include "pmd_glue/ctl/ctl.h"
 #include "pmd_glue/process/fork_guard.h"
@@ -69,6 +70,15 @@ int roost_fork_guard_add(int fd)
 void roost_fork_guard_remove(int fd)
 {
 	(void)fd;
+}
+
+/* Captures have a target of their own. */
+int roost_dump_start(int socket, char **words, char error[ROOST_DUMP_ERROR_MAX])
+{
+	(void)socket;
+	snprintf(error, ROOST_DUMP_ERROR_MAX, "dump %.40s: not here",
+		 words[0] ? words[0] : "");
+	return -EINVAL;
 }
 
 void roost_report(const char *format, ...)
