@@ -10,6 +10,7 @@
 
 #include <json-c/json.h>
 
+#include "apps/ctl_choose.h"
 #include "apps/ctl_print.h"
 #include "apps/ctl_socket.h"
 #include "apps/exit_code.h"
@@ -48,22 +49,6 @@ static int fail(int exit_code, const char *what)
 /* ---- options ---------------------------------------------------------------
  */
 
-static int take_pid(struct options *o, const char *text)
-{
-	char *end;
-	long pid = strtol(text, &end, 10);
-
-	if (*text == '\0' || *end || pid <= 0 || pid > INT32_MAX) {
-		fprintf(stderr,
-			"roost: --pid %.40s: no process has such a number; "
-			"see roost ctl list\n",
-			text);
-		return ROOST_EXIT_USAGE;
-	}
-	o->pid = (pid_t)pid;
-	return ROOST_EXIT_OK;
-}
-
 /* Is it one word of a request: not empty, and without blanks? */
 static bool is_word(const char *text)
 {
@@ -81,7 +66,7 @@ static int take_value(struct options *o, const char *option, const char *value)
 		return ROOST_EXIT_USAGE;
 	}
 	if (strcmp(option, "--pid") == 0)
-		return take_pid(o, value);
+		return roost_ctl_take_pid(value, &o->pid);
 	if (strcmp(option, "--dev") == 0)
 		o->dev = value;
 	else
@@ -139,53 +124,6 @@ static int parse(struct options *o, char **argv)
 		argv += taken;
 	}
 	*word = NULL;
-	return ROOST_EXIT_OK;
-}
-
-/* ---- which process ---------------------------------------------------------
- */
-
-/* Keep the daemons, or the others; all, if there are none of those. */
-static size_t keep(pid_t *pids, size_t nb, bool daemons)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < nb; i++)
-		if (roost_ctl_is_daemon(pids[i]) == daemons)
-			pids[kept++] = pids[i];
-	return kept || daemons ? kept : nb;
-}
-
-static int choose(struct options *o, bool daemon)
-{
-	static pid_t pids[PIDS_MAX];
-	size_t nb;
-
-	if (o->pid)
-		return ROOST_EXIT_OK;
-	nb = keep(pids, roost_ctl_find_pids(pids, PIDS_MAX), daemon);
-	if (nb == 0 && daemon)
-		return fail(ROOST_EXIT_REFUSED,
-			    "ctl: no roostd that answers you runs in this "
-			    "network namespace; be its user or root, or look "
-			    "in another one");
-	if (nb == 0)
-		return fail(ROOST_EXIT_REFUSED,
-			    "ctl: no process of yours has a Roost device open "
-			    "in this network namespace; start one with roost "
-			    "run, or look in another one");
-	if (nb > 1) {
-		fprintf(stderr,
-			daemon ? "roost: ctl: several daemons run; choose one "
-				 "with --pid:"
-			       : "roost: ctl: several processes have Roost "
-				 "devices open; choose one with --pid:");
-		for (size_t i = 0; i < nb; i++)
-			fprintf(stderr, " %d", pids[i]);
-		fputs("\n", stderr);
-		return ROOST_EXIT_REFUSED;
-	}
-	o->pid = pids[0];
 	return ROOST_EXIT_OK;
 }
 
@@ -286,7 +224,7 @@ static int ask(const struct options *given, bool daemon, const char *request,
 	if (len >= REQUEST_MAX)
 		return fail(ROOST_EXIT_USAGE,
 			    "ctl: the words are too long; see roost help ctl");
-	ret = choose(&o, daemon);
+	ret = roost_ctl_choose("ctl", daemon, &o.pid);
 	if (ret)
 		return ret;
 	*pid = o.pid;

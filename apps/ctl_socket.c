@@ -215,7 +215,7 @@ static void finish(struct call *call, int error)
 	call->text = NULL;
 }
 
-static int open_socket(pid_t pid)
+int roost_ctl_connect(pid_t pid)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int len, ret, fd;
@@ -243,7 +243,7 @@ static int open_socket(pid_t pid)
  */
 static void try_to_connect(struct call *call)
 {
-	call->fd = open_socket(call->question->pid);
+	call->fd = roost_ctl_connect(call->question->pid);
 	if (call->fd < 0 && call->fd != -EAGAIN && call->fd != -EMFILE)
 		finish(call, -call->fd);
 	else if (is_stopped(call->question->pid))
@@ -349,7 +349,7 @@ size_t roost_ctl_find_pids(pid_t *pids, size_t max)
 		fclose(file);
 	}
 	for (size_t i = 0; i < nb; i++) {
-		fd = open_socket(pids[i]);
+		fd = roost_ctl_connect(pids[i]);
 		if (fd >= 0)
 			close(fd);
 		/* Keep a process whose accept queue is full: it may answer. */
@@ -373,7 +373,8 @@ static void say_error(char *err, const char *format, ...)
 	roost_ctl_plain(err);
 }
 
-static char *fail(char *err, pid_t pid, int error, unsigned int timeout_ms)
+char *roost_ctl_explain(pid_t pid, int error, unsigned int timeout_ms,
+			char *err)
 {
 	if (error == ECONNREFUSED)
 		say_error(err,
@@ -417,10 +418,7 @@ static char *fail(char *err, pid_t pid, int error, unsigned int timeout_ms)
 	return NULL;
 }
 
-/* Interpret the answer, and take it. Returns the text after "ok"; or NULL, with
- * the error in err.
- */
-static char *understand(pid_t pid, char *answer, char *err)
+char *roost_ctl_understand(pid_t pid, char *answer, char *err)
 {
 	size_t len = strlen(answer);
 
@@ -449,9 +447,10 @@ static void settle(struct call *call, unsigned int timeout_ms)
 	if (call->progress != DONE)
 		finish(call, ETIMEDOUT);
 	if (call->error == 0)
-		q->answer = understand(q->pid, call->text, q->err);
+		q->answer = roost_ctl_understand(q->pid, call->text, q->err);
 	else
-		q->answer = fail(q->err, q->pid, call->error, timeout_ms);
+		q->answer = roost_ctl_explain(q->pid, call->error, timeout_ms,
+					      q->err);
 }
 
 /* Raise the limit, so that there is a descriptor for each call at once. */

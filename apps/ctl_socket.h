@@ -60,4 +60,18 @@ void roost_ctl_ask_all(struct roost_ctl_question *questions, size_t nb,
  */
 char *roost_ctl_ask(pid_t pid, const char *request, char *err);
 
+/* ---- for who talks otherwise --------------------------------------------- */
+
+/* Returns a connected socket that does not block; -EAGAIN: its queue is full,
+ * try again; -ECONNREFUSED, -EPERM, -EBADE, other -errno.
+ */
+int roost_ctl_connect(pid_t pid);
+/* Say in err what that errno value means, or ETIMEDOUT. Returns NULL. */
+char *roost_ctl_explain(pid_t pid, int error, unsigned int timeout_ms,
+			char *err);
+/* Interpret an answer, and take it. Returns the text after "ok"; or NULL, with
+ * the error in err.
+ */
+char *roost_ctl_understand(pid_t pid, char *answer, char *err);
+
 #endif

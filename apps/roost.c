@@ -9,6 +9,7 @@
 
 #include "apps/ctl.h"
 #include "apps/doctor.h"
+#include "apps/dump.h"
 #include "apps/exit_code.h"
 #include "apps/explain.h"
 #include "apps/ports.h"
@@ -37,6 +38,8 @@ static const struct command commands[] = {
 	  roost_explain, roost_explain_help },
 	{ "top", "what devices, queue pairs and clients do now", roost_top,
 	  roost_top_help },
+	{ "dump", "the frames of a running process, as pcapng", roost_dump,
+	  roost_dump_help },
 	{ "help", "this text, or the help of a command", help, NULL },
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "apps/roostd/ctl_row.h"
+#include "apps/roostd/dump.h"
 #include "apps/roostd/handover.h"
 #include "apps/roostd/picture.h"
 #include "pmd_glue/ctl/ctl.h"
@@ -344,12 +345,14 @@ static int serve(void *arg)
 {
 	(void)arg;
 	roost_ctl_serve(&more);
+	roostd_dump_start(ports);
 	return 0;
 }
 
 static int unserve(void *arg)
 {
 	(void)arg;
+	roostd_dump_stop();
 	roost_ctl_unserve();
 	return 0;
 }

@@ -6,8 +6,10 @@
  */
 #include <string.h>
 
+#include "apps/roostd/dump.h"
 #include "apps/roostd/port.h"
 #include "pmd_glue/channel/sleep.h"
+#include "pmd_glue/dump/dump.h"
 #include "pmd_glue/uplink.h"
 
 /* Of a client in one round. */
@@ -107,6 +109,29 @@ const struct roost_switch_ops roostd_port_switch_ops = {
 
 /* ---- frames -------------------------------------------------------------- */
 
+static __attribute__((noinline)) bool
+show_and_switch(struct roostd_port *port, struct roostd_client *c,
+		const struct roost_sw_frame *frame)
+{
+	struct roost_tap_mark mark;
+
+	roostd_dump_begin(port, c->slot, frame, &mark);
+	if (!roost_switch_from_client(port->sw, c->slot, frame, port->now_ns)) {
+		roost_dump_cancel(&mark);
+		return false;
+	}
+	roostd_dump_end(port, c->slot, &mark);
+	return true;
+}
+
+static bool switch_frame(struct roostd_port *port, struct roostd_client *c,
+			 const struct roost_sw_frame *frame)
+{
+	if (__builtin_expect(port->is_shown, 0))
+		return show_and_switch(port, c, frame);
+	return roost_switch_from_client(port->sw, c->slot, frame, port->now_ns);
+}
+
 /* Returns false: its receiver is full, the frame is to be offered again. */
 static bool move(struct roostd_port *port, struct roostd_client *c,
 		 const struct roost_shm_entry *entry)
@@ -125,7 +150,7 @@ static bool move(struct roostd_port *port, struct roostd_client *c,
 	memcpy(head, bytes, frame.head_len_bytes);
 	frame.payload = bytes + frame.head_len_bytes;
 	port->got = NULL;
-	if (!roost_switch_from_client(port->sw, c->slot, &frame, port->now_ns))
+	if (!switch_frame(port, c, &frame))
 		return false;
 	if (port->got)
 		roostd_introduce_count(port, c, port->got);

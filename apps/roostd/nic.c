@@ -7,9 +7,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "apps/roostd/dump.h"
 #include "apps/roostd/picture.h"
 #include "apps/roostd/port.h"
 #include "lib/wire/bytes.h"
+#include "pmd_glue/dump/dump.h"
 #include "pmd_glue/host/nd.h"
 #include "pmd_glue/process/report.h"
 #include "pmd_glue/uplink.h"
@@ -20,6 +22,20 @@
 #define MOST_KEPT 1024u
 
 /* ---- frames: hot --------------------------------------------------------- */
+
+/* What is the host's, its engine shows. */
+static __attribute__((noinline)) void
+show_and_switch(struct roostd_port *port, const struct roost_sw_frame *frame)
+{
+	struct roost_tap_mark mark;
+
+	roostd_dump_begin(port, ROOST_CLIENT_NONE, frame, &mark);
+	roost_switch_from_port(port->sw, frame);
+	if (port->is_hosts)
+		roost_dump_cancel(&mark);
+	else
+		roostd_dump_end(port, ROOST_CLIENT_NONE, &mark);
+}
 
 static bool receive(void *arg, const uint8_t *head, uint32_t head_len_bytes,
 		    const uint8_t *rest, uint32_t rest_len_bytes)
@@ -36,7 +52,10 @@ static bool receive(void *arg, const uint8_t *head, uint32_t head_len_bytes,
 	if (!port->sw)
 		return true;
 	port->is_hosts = false;
-	roost_switch_from_port(port->sw, &frame);
+	if (__builtin_expect(port->is_shown, 0))
+		show_and_switch(port, &frame);
+	else
+		roost_switch_from_port(port->sw, &frame);
 	return port->is_hosts;
 }
 

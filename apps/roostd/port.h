@@ -46,6 +46,7 @@ struct roostd_port {
 	bool leaves_clients;
 	struct roost_uplink *uplink; /* NULL: a hub */
 	bool is_hosts; /* the frame from the uplink, in work, is the host's */
+	bool is_shown; /* there are captures (dump.h) */
 	bool is_full;  /* the uplink took no more frames in this round */
 	struct roostd_neighs neighs;
 	struct roost_lease *lease;

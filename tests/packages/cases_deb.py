@@ -39,6 +39,7 @@ def built(place):
                   "/usr/share/bash-completion/completions/roost",
                   "/usr/share/man/man1/roost.1.gz",
                   "/usr/share/man/man1/roost-ctl.1.gz",
+                  "/usr/share/man/man1/roost-dump.1.gz",
                   "/usr/share/man/man1/roost-explain.1.gz",
                   "/usr/share/man/man1/roost-top.1.gz",
                   "/usr/share/man/man1/roost-doctor.1.gz",

@@ -118,6 +118,7 @@ static void drop(struct roost_switch *sw, uint32_t client,
 		 enum roost_sw_drop reason)
 {
 	sw->counters[client].drops[reason]++;
+	sw->last_drop = reason;
 }
 
 static void deliver(struct roost_switch *sw, uint16_t client,

@@ -75,6 +75,8 @@ struct roost_switch {
 	struct roost_departed departed;
 	struct roost_fair fair;
 	struct roost_sw_mad mad; /* of the frame in work */
+	/* The reason of the last drop; a caller may clear it. */
+	enum roost_sw_drop last_drop;
 	struct roost_switch_counters counters[ROOST_CLIENTS_MAX + 1];
 };
 
