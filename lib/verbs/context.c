@@ -17,6 +17,10 @@
 
 static const struct verbs_context supported = {
 	.query_port = roost_verbs_query_port,
+	.read_counters = roost_verbs_read_counters,
+	.attach_counters_point_flow = roost_verbs_attach_counters_point_flow,
+	.create_counters = roost_verbs_create_counters,
+	.destroy_counters = roost_verbs_destroy_counters,
 	.advise_mr = roost_verbs_advise_mr,
 	.alloc_null_mr = roost_verbs_alloc_null_mr,
 	.reg_dm_mr = roost_verbs_reg_dm_mr,
@@ -35,6 +39,13 @@ static const struct verbs_context supported = {
 	.query_rt_values = roost_verbs_query_rt_values,
 	.create_cq_ex = roost_verbs_create_cq_ex,
 	.query_device_ex = roost_verbs_query_device_ex,
+	.ibv_create_flow = roost_verbs_create_flow,
+	.ibv_destroy_flow = roost_verbs_destroy_flow,
+	/* Programs from before the inlines had their present places look for
+	 * the two here.
+	 */
+	.ABI_placeholder1 = (void (*)(void))roost_verbs_create_flow,
+	.ABI_placeholder2 = (void (*)(void))roost_verbs_destroy_flow,
 	.open_qp = roost_verbs_open_qp,
 	.create_qp_ex = roost_verbs_create_qp_ex,
 	.get_srq_num = roost_verbs_get_srq_num,
@@ -204,6 +215,8 @@ static void release(struct roost_verbs_object *object)
 	case ROOST_VERBS_AH:
 	case ROOST_VERBS_IND_TABLE:
 	case ROOST_VERBS_XRCD:
+	case ROOST_VERBS_COUNTERS:
+	case ROOST_VERBS_FLOW:
 		break;
 	}
 }
@@ -235,6 +248,10 @@ static int destroy(struct roost_verbs_object *object)
 		return roost_verbs_close_xrcd(object->ibv);
 	case ROOST_VERBS_QP:
 		return ibv_destroy_qp(object->ibv);
+	case ROOST_VERBS_COUNTERS:
+		return roost_verbs_destroy_counters(object->ibv);
+	case ROOST_VERBS_FLOW:
+		return roost_verbs_destroy_flow(object->ibv);
 	}
 	return EINVAL;
 }

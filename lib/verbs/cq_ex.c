@@ -13,7 +13,8 @@
 
 #define WC_FLAGS                                                               \
 	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |         \
-	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK | IBV_WC_EX_WITH_CVLAN)
+	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK |                       \
+	 IBV_WC_EX_WITH_CVLAN | IBV_WC_EX_WITH_FLOW_TAG)
 #define CQ_FLAGS                                                               \
 	(IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN)
 
@@ -143,16 +144,18 @@ static uint16_t read_cvlan(struct ibv_cq_ex *ibv)
 	return cq_of(ibv)->current->vlan_tci;
 }
 
-/* Readers of fields that no CQ can be created with: present so that a call does
- * not crash; they return 0.
- */
-
+/* In the place of immediate data, which a frame does not have. */
 static uint32_t read_flow_tag(struct ibv_cq_ex *ibv)
 {
-	(void)ibv;
-	return 0;
+	const struct roost_cqe *cqe = cq_of(ibv)->current;
+
+	/* NULL: a call that is not allowed, but harmless elsewhere. */
+	return !cqe || cqe->flags & (ROOST_WC_WITH_IMM | ROOST_WC_WITH_INV)
+		       ? 0
+		       : cqe->imm_be;
 }
 
+/* No CQ can be created with this: present so that a call does not crash. */
 static void read_tm_info(struct ibv_cq_ex *ibv, struct ibv_wc_tm_info *info)
 {
 	(void)ibv;

@@ -90,6 +90,14 @@ struct slot {
 /* All operations that context.c sets; unsupported ones stay EOPNOTSUPP. */
 static const struct slot context_slots[] = {
 	CONTEXT(query_port, err),
+	CONTEXT(read_counters, err),
+	CONTEXT(attach_counters_point_flow, err),
+	CONTEXT(create_counters, null),
+	CONTEXT(destroy_counters, roost_verbs_dead_destroy),
+	CONTEXT(ibv_create_flow, null),
+	CONTEXT(ibv_destroy_flow, roost_verbs_dead_destroy),
+	CONTEXT(ABI_placeholder1, null),
+	CONTEXT(ABI_placeholder2, roost_verbs_dead_destroy),
 	CONTEXT(advise_mr, err),
 	CONTEXT(alloc_null_mr, null),
 	CONTEXT(reg_dm_mr, null),
@@ -282,6 +290,8 @@ static void bury_object(struct roost_verbs_object *object)
 	case ROOST_VERBS_SRQ:
 	case ROOST_VERBS_IND_TABLE:
 	case ROOST_VERBS_XRCD:
+	case ROOST_VERBS_COUNTERS:
+	case ROOST_VERBS_FLOW:
 		break;
 	}
 }

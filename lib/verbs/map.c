@@ -31,6 +31,8 @@ int roost_map_qp_type(enum ibv_qp_type type, enum roost_qp_type *out)
 		*out = ROOST_QPT_XRC_TGT;
 		return 0;
 	case IBV_QPT_RAW_PACKET:
+		*out = ROOST_QPT_RAW;
+		return 0;
 	case IBV_QPT_DRIVER:
 		return -EOPNOTSUPP;
 	}
@@ -45,6 +47,7 @@ enum ibv_qp_type roost_unmap_qp_type(enum roost_qp_type type)
 		[ROOST_QPT_UD] = IBV_QPT_UD,
 		[ROOST_QPT_XRC_INI] = IBV_QPT_XRC_SEND,
 		[ROOST_QPT_XRC_TGT] = IBV_QPT_XRC_RECV,
+		[ROOST_QPT_RAW] = IBV_QPT_RAW_PACKET,
 	};
 
 	static_assert(NB(types) == ROOST_QPT_COUNT, "a row per type");
@@ -108,19 +111,21 @@ static uint32_t unmap_flags(const struct flag *rows, size_t nb, uint32_t engine)
 	return verbs;
 }
 
-/* IBV_SEND_IP_CSUM is unknown: it is for raw packets, and for UD on devices
- * that report it.
+/* The engine takes IBV_SEND_IP_CSUM for raw packets alone; verbs has it for UD,
+ * too, on devices that report it.
  */
 static_assert((int)IBV_SEND_FENCE == (int)ROOST_SEND_FENCE &&
 		      (int)IBV_SEND_SIGNALED == (int)ROOST_SEND_SIGNALED &&
 		      (int)IBV_SEND_SOLICITED == (int)ROOST_SEND_SOLICITED &&
-		      (int)IBV_SEND_INLINE == (int)ROOST_SEND_INLINE,
+		      (int)IBV_SEND_INLINE == (int)ROOST_SEND_INLINE &&
+		      (int)IBV_SEND_IP_CSUM == (int)ROOST_SEND_IP_CSUM,
 	      "send flags have the same numbers");
 
 int roost_map_send_flags(unsigned int flags, uint32_t *out)
 {
 	const unsigned int known = IBV_SEND_FENCE | IBV_SEND_SIGNALED |
-				   IBV_SEND_SOLICITED | IBV_SEND_INLINE;
+				   IBV_SEND_SOLICITED | IBV_SEND_INLINE |
+				   IBV_SEND_IP_CSUM;
 
 	if (flags & ~known)
 		return -EINVAL;
@@ -346,12 +351,14 @@ enum ibv_wc_opcode roost_unmap_wc_opcode(uint8_t opcode)
 
 static_assert((int)IBV_WC_GRH == (int)ROOST_WC_GRH &&
 		      (int)IBV_WC_WITH_IMM == (int)ROOST_WC_WITH_IMM &&
-		      (int)IBV_WC_WITH_INV == (int)ROOST_WC_WITH_INV,
+		      (int)IBV_WC_WITH_INV == (int)ROOST_WC_WITH_INV &&
+		      (int)IBV_WC_IP_CSUM_OK == (int)ROOST_WC_IP_CSUM_OK,
 	      "completion flags have the same numbers");
 
 unsigned int roost_unmap_wc_flags(uint8_t flags)
 {
-	return flags & (IBV_WC_GRH | IBV_WC_WITH_IMM | IBV_WC_WITH_INV);
+	return flags & (IBV_WC_GRH | IBV_WC_WITH_IMM | IBV_WC_WITH_INV |
+			IBV_WC_IP_CSUM_OK);
 }
 
 void roost_unmap_cqe(const struct roost_cqe *cqe, struct ibv_wc *wc)

@@ -27,8 +27,7 @@ static struct roost_cq *engine_cq(struct ibv_cq *cq)
 	return cq ? roost_verbs_cq(cq)->cq : NULL;
 }
 
-/* Flags of raw packet QPs are not supported; the one supported flag is for UD.
- */
+/* The one supported flag is for UD. */
 static int map_create_flags(const struct ibv_qp_init_attr_ex *attr,
 			    struct roost_qp_init *init)
 {
@@ -64,6 +63,7 @@ static int map_parts(struct ibv_qp_init_attr_ex *attr,
 	case ROOST_QPT_RC:
 	case ROOST_QPT_UC:
 	case ROOST_QPT_UD:
+	case ROOST_QPT_RAW:
 		if (!attr->srq)
 			break;
 		if (roost_verbs_srq(attr->srq)->type != IBV_SRQT_BASIC)
@@ -106,6 +106,8 @@ static int map_init(struct ibv_qp_init_attr_ex *attr, struct ibv_pd *pd,
 		ret = -EOPNOTSUPP;
 	if (ret == 0 && !pd && init->type != ROOST_QPT_XRC_TGT)
 		ret = -EINVAL;
+	if (ret == 0 && init->type == ROOST_QPT_RAW && !roost_verbs_may_raw())
+		ret = -EPERM;
 	if (ret == 0)
 		ret = map_create_flags(attr, init);
 	if (ret == 0)

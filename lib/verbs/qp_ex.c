@@ -463,6 +463,7 @@ static const struct ibv_qp_ex calls = {
 #define UC (1u << ROOST_QPT_UC)
 #define UD (1u << ROOST_QPT_UD)
 #define XRC (1u << ROOST_QPT_XRC_INI)
+#define RAW (1u << ROOST_QPT_RAW)
 
 static const struct {
 	uint64_t op;
@@ -470,7 +471,7 @@ static const struct {
 } ops[] = {
 	{ IBV_QP_EX_WITH_RDMA_WRITE, RC | UC | XRC },
 	{ IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, RC | UC | XRC },
-	{ IBV_QP_EX_WITH_SEND, RC | UC | UD | XRC },
+	{ IBV_QP_EX_WITH_SEND, RC | UC | UD | XRC | RAW },
 	{ IBV_QP_EX_WITH_SEND_WITH_IMM, RC | UC | UD | XRC },
 	{ IBV_QP_EX_WITH_RDMA_READ, RC | XRC },
 	{ IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, RC | XRC },

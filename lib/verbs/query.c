@@ -46,7 +46,8 @@ static void fill_device_attr(struct ibv_context *context,
 		IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE |
 		IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B |
 		IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_XRC |
-		IBV_DEVICE_AUTO_PATH_MIG;
+		IBV_DEVICE_AUTO_PATH_MIG | IBV_DEVICE_RAW_IP_CSUM |
+		IBV_DEVICE_MANAGED_FLOW_STEERING;
 	attr->max_sge = (int)max->max_sge;
 	attr->max_sge_rd = (int)max->max_sge;
 	attr->max_cq = (int)max->max_cq;
@@ -139,7 +140,8 @@ int roost_verbs_query_device_ex(struct ibv_context *context,
 	all.packet_pacing_caps.qp_rate_limit_max = UINT32_MAX;
 	all.packet_pacing_caps.supported_qpts =
 		1u << IBV_QPT_RC | 1u << IBV_QPT_UC | 1u << IBV_QPT_UD |
-		1u << IBV_QPT_XRC_SEND;
+		1u << IBV_QPT_XRC_SEND | 1u << IBV_QPT_RAW_PACKET;
+	all.raw_packet_caps = IBV_RAW_PACKET_CAP_IP_CSUM;
 	all.max_dm_size = ROOST_VERBS_DM_MAX_BYTES;
 	all.phys_port_cnt_ex = all.orig_attr.phys_port_cnt;
 

@@ -30,6 +30,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "lib/engine/core/flow.h"
 #include "lib/engine/core/shim.h"
 #include "lib/event/process.h"
 #include <roost/roost.h>
@@ -63,6 +64,8 @@ enum roost_verbs_kind {
 	ROOST_VERBS_IND_TABLE,
 	ROOST_VERBS_XRCD,
 	ROOST_VERBS_QP,
+	ROOST_VERBS_COUNTERS,
+	ROOST_VERBS_FLOW,
 };
 
 struct roost_verbs_object {
@@ -197,6 +200,24 @@ struct roost_verbs_xrcd {
 	int mark_fd;           /* of the domain, at one of its openings; -1 */
 	_Atomic uint32_t refs; /* QP handles that were opened with it */
 	LIST_ENTRY(roost_verbs_xrcd) link;
+};
+
+/* Which of what flow rules count is where in the answer of ibv_read_counters.
+ */
+#define ROOST_VERBS_COUNTERS_MAX 16u
+
+struct roost_verbs_counters {
+	struct ibv_counters ibv; /* first */
+	struct roost_verbs_object object;
+	struct roost_flow_counters counted;
+	/* enum ibv_counter_description plus 1; 0: nothing. Any thread. */
+	_Atomic uint8_t places[ROOST_VERBS_COUNTERS_MAX];
+};
+
+struct roost_verbs_flow {
+	struct ibv_flow ibv; /* first */
+	struct roost_verbs_object object;
+	struct roost_flow_rule *rule;
 };
 
 /* The request that ibv_wr_start() to ibv_wr_complete() build. Under the send
@@ -491,6 +512,21 @@ int roost_verbs_target_close(struct roost_verbs_qp *qp);
  * discarded.
  */
 bool roost_verbs_target_is_open(const struct roost_verbs_qp *qp);
+/* flow.c: frames of raw packet QPs. */
+struct ibv_flow *roost_verbs_create_flow(struct ibv_qp *qp,
+					 struct ibv_flow_attr *attr);
+int roost_verbs_destroy_flow(struct ibv_flow *flow);
+struct ibv_counters *
+roost_verbs_create_counters(struct ibv_context *context,
+			    struct ibv_counters_init_attr *attr);
+int roost_verbs_destroy_counters(struct ibv_counters *counters);
+int roost_verbs_attach_counters_point_flow(struct ibv_counters *counters,
+					   struct ibv_counter_attach_attr *attr,
+					   struct ibv_flow *flow);
+int roost_verbs_read_counters(struct ibv_counters *counters, uint64_t *values,
+			      uint32_t nb, uint32_t flags);
+/* May this thread send and receive frames of its own? */
+bool roost_verbs_may_raw(void);
 /* post.c */
 int roost_verbs_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 			  struct ibv_send_wr **bad_wr);

@@ -16,6 +16,7 @@ static const char *const qp_types[] = {
 	[ROOST_QPT_RC] = "RC",
 	[ROOST_QPT_UC] = "UC",
 	[ROOST_QPT_UD] = "UD",
+	[ROOST_QPT_RAW] = "RAW",
 	[ROOST_QPT_XRC_INI] = "XRC_SEND",
 	[ROOST_QPT_XRC_TGT] = "XRC_RECV",
 };

@@ -139,6 +139,13 @@ static void wake(void *ctx __attribute__((unused)))
 	roost_control_wake();
 }
 
+static int set_promiscuous(void *ctx, bool on)
+{
+	struct roost_interface *s = ctx;
+
+	return roost_ethport_set_promiscuous(s->port, on);
+}
+
 /* ---- open -------------------------------------------------------------- */
 
 static int make_punts(struct roost_interface *s)
@@ -233,6 +240,7 @@ static void fill_base(struct roost_interface *s)
 		.rx_burst = rx_burst,
 		.tx_burst = tx_burst,
 		.punt = punt,
+		.promiscuous = set_promiscuous,
 		.kick = kick,
 	};
 	base->addr_io = roost_host_addr_io(s->inet.host);

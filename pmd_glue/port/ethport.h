@@ -128,6 +128,9 @@ struct roost_ethport {
 	bool tx_locked; /* several workers send by queue 0 */
 	bool started;
 	bool gone; /* unplugged; id may be that of another port now */
+	/* See roost_ethport_set_promiscuous(). */
+	unsigned int nb_promiscuous;
+	bool is_promiscuous; /* for reasons of the port's own */
 	/* Requests of the driver. Writer: EAL's interrupt thread. */
 	atomic_bool wants_removal;
 	atomic_bool wants_reset;
@@ -192,6 +195,12 @@ void roost_ethport_set_mac(struct roost_ethport *port, const uint8_t mac[6]);
  */
 void roost_ethport_set_groups(struct roost_ethport *port, uint8_t (*macs)[6],
 			      unsigned int nb, bool all);
+/* Receive frames to other MACs, too: for the first of the devices on the port
+ * that wants them, until the last one wants them no longer. Ports of af_xdp go
+ * without (quirks/xdp_gate.c). Returns 0, or the driver's error. Thread: any.
+ * (ethport_groups.c)
+ */
+int roost_ethport_set_promiscuous(struct roost_ethport *port, bool on);
 /* Read the MTU of the kernel's interface and twin_mtu_bytes again. Returns true
  * if the IP MTU of the port changed.
  */

@@ -238,6 +238,7 @@ static int open_port(const struct roost_config *config, unsigned int index,
 	p->base.frame_io = (struct roost_frame_io){
 		.ctx = p,
 		.nb_queues = 1,
+		.roce_only = true,
 		.rx_burst = rx_burst,
 		.tx_burst = tx_burst,
 		.punt = punt,

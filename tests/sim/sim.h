@@ -140,6 +140,7 @@ struct sim_end {
 	uint16_t vlan_id; /* of both ports */
 	bool punts_vlans;
 	bool shares_addrs; /* SIM_B has the addresses of SIM_A */
+	bool sends_any;    /* frames that are not RoCEv2, too */
 	struct sim_port ports[2];
 	struct roost_gid gid; /* those of port 1, too */
 	struct roost_gid gid6;

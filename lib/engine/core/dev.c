@@ -134,6 +134,8 @@ static void init_port(struct roost_port *port,
 	port->state = ROOST_PORT_DOWN;
 	port->pkeys[0] = 0xffff;
 	port->ecn = conf->ecn ? *conf->ecn : ecn_default;
+	TAILQ_INIT(&port->flows.rules);
+	TAILQ_INIT(&port->flows.sniffers);
 }
 
 int roost_dev_make(const struct roost_dev_conf *conf,
@@ -169,6 +171,7 @@ int roost_dev_make(const struct roost_dev_conf *conf,
 	}
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_mutex_init(&d->mcast_lock, NULL);
+	pthread_mutex_init(&d->flow_lock, NULL);
 	pthread_mutex_init(&d->all.lock, NULL);
 	pthread_mutex_init(&d->service_lock, NULL);
 	TAILQ_INIT(&d->services);
@@ -180,6 +183,7 @@ void roost_dev_free(struct roost_dev *dev)
 {
 	fini_tables(dev);
 	pthread_mutex_destroy(&dev->mcast_lock);
+	pthread_mutex_destroy(&dev->flow_lock);
 	pthread_mutex_destroy(&dev->all.lock);
 	pthread_mutex_destroy(&dev->service_lock);
 	pthread_mutex_destroy(&dev->lock);

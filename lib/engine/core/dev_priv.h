@@ -13,6 +13,7 @@
 #include <sys/queue.h>
 
 #include "lib/engine/core/dev.h"
+#include "lib/engine/core/flow.h"
 #include "lib/engine/core/idmap.h"
 #include "lib/engine/core/service.h"
 #include "lib/engine/core/why.h"
@@ -38,6 +39,11 @@ struct roost_port {
 	struct roost_neigh own;
 	uint16_t vlan_id; /* 0: none */
 	bool punts_vlans; /* punt frames of other VLANs */
+	/* There are flow rules, and sniffers among them. Writer: holder of all
+	 * turns.
+	 */
+	bool has_flows;
+	bool has_sniffers;
 	/* Writer: control thread, holding all turns. Readers: workers, and
 	 * others under dev->lock.
 	 */
@@ -58,6 +64,7 @@ struct roost_port {
 	 */
 	_Atomic uint32_t bad_pkeys;
 	_Atomic uint32_t qkey_violations;
+	struct roost_flow_table flows;
 };
 
 /* Of roost_dev.guests. */
@@ -93,6 +100,7 @@ struct roost_dev {
 	 * Taken before the turn.
 	 */
 	pthread_mutex_t mcast_lock;
+	pthread_mutex_t flow_lock; /* likewise, for the ports' flow rules */
 	/* Guards slow data: port tables against readers without the turn, and
 	 * the list of contexts.
 	 */

@@ -9,6 +9,8 @@
 
 #include <errno.h>
 
+#include <rte_common.h>
+
 #include "lib/engine/core/port.h"
 #include "lib/engine/core/in_place.h"
 #include "lib/engine/core/qp_priv.h"
@@ -206,17 +208,36 @@ static void set_state(struct roost_dev *dev, struct roost_port *port,
 		tell(dev, port, ROOST_EVENT_PORT_ERR);
 }
 
-/* UD QPs use the port's new MTU at once; the path MTU of connected QPs was
- * agreed with their peers. Holder of the turn and of all.lock.
+/* The longest frame of a program: an IP packet and its Ethernet header with two
+ * tags, as far as a packet buffer has room.
  */
-static void renew_ud_mtu(struct roost_dev *dev, uint8_t port_num)
+static uint32_t raw_mtu_bytes(const struct roost_port *port)
 {
-	const struct roost_port *port = &dev->ports[port_num - 1];
+	return RTE_MIN(port->ip_mtu_bytes + ROOST_ETH_LEN + 2 * ROOST_VLAN_LEN,
+		       roost_mtu_bytes(ROOST_MTU_4096) +
+			       ROOST_FRAME_OVERHEAD_MAX);
+}
+
+void roost_qp_renew_mtu(struct roost_qp *qp)
+{
+	const struct roost_port *port = &qp->dev->ports[qp->attr.port_num - 1];
+
+	if (qp->type == ROOST_QPT_UD)
+		qp->mtu_bytes = active_mtu_bytes(port);
+	else if (qp->type == ROOST_QPT_RAW)
+		qp->mtu_bytes = raw_mtu_bytes(port);
+}
+
+/* QPs without a peer use the port's new MTU at once; the path MTU of connected
+ * QPs was agreed with their peers. Holder of the turn and of all.lock.
+ */
+static void renew_mtus(struct roost_dev *dev, uint8_t port_num)
+{
 	struct roost_qp *qp;
 
 	LIST_FOREACH(qp, &dev->all.qps, all_link)
-		if (qp->type == ROOST_QPT_UD && qp->attr.port_num == port_num)
-			qp->mtu_bytes = active_mtu_bytes(port);
+		if (qp->attr.port_num == port_num)
+			roost_qp_renew_mtu(qp);
 }
 
 void roost_port_set_link(struct roost_dev *dev, uint8_t port_num,
@@ -231,7 +252,7 @@ void roost_port_set_link(struct roost_dev *dev, uint8_t port_num,
 	change_begin(dev);
 	if (port->ip_mtu_bytes != ip_mtu_bytes) {
 		port->ip_mtu_bytes = ip_mtu_bytes;
-		renew_ud_mtu(dev, port_num);
+		renew_mtus(dev, port_num);
 	}
 	port->speed_mbps = speed_mbps;
 	if (!port->removed)

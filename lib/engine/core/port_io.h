@@ -78,6 +78,10 @@ struct roost_frame_io {
 	/* Queues in each direction, one for each of the first workers; 0: one.
 	 */
 	unsigned int nb_queues;
+	/* Frames that are not this device's RoCEv2 do not pass: there are no
+	 * raw packet QPs.
+	 */
+	bool roce_only;
 	/* Receive up to n frames; they become the engine's. Thread: the worker
 	 * with the number of the queue.
 	 */
@@ -102,6 +106,11 @@ struct roost_frame_io {
 	 * sent them. NULL: any may. Thread: workers, several at a time; hot.
 	 */
 	bool (*may_send)(void *ctx, uint32_t from, uint32_t qpn);
+	/* Receive frames to other MACs, too, or no longer. NULL: the port has
+	 * all frames of its wire anyway. Returns 0, or a negative errno value:
+	 * it cannot. Thread: any, one at a time.
+	 */
+	int (*promiscuous)(void *ctx, bool on);
 	/* A worker has work that it does not see by itself: let it have a turn
 	 * soon. NULL: every worker gets turns anyway. Thread: any.
 	 */

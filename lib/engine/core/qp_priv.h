@@ -308,6 +308,7 @@ struct roost_qp {
 	LIST_ENTRY(roost_qp) all_link;   /* dev->all.qps */
 	bool dying;                      /* removed from its CQs; writer: holder
 					  * of all turns */
+	uint32_t nb_flows;               /* RAW: rules; writer: likewise */
 	pthread_mutex_t modify_lock;     /* one modify at a time */
 	LIST_HEAD(, roost_mcast) mcasts; /* memberships; locks: as for groups */
 	uint64_t cnp_at_ns;              /* no CNP is sent before this */
@@ -368,9 +369,16 @@ static inline enum roost_qp_state roost_qp_state_get(const struct roost_qp *qp)
 							 memory_order_acquire);
 }
 
+/* port.c: a QP whose service has no path MTU takes what its port allows; does
+ * nothing to others. Holder of the turn.
+ */
+void roost_qp_renew_mtu(struct roost_qp *qp);
+
 static inline bool roost_qp_is_reliable(const struct roost_qp *qp)
 {
-	return qp->type != ROOST_QPT_UC && qp->type != ROOST_QPT_UD;
+	return !((1u << ROOST_QPT_UC | 1u << ROOST_QPT_UD |
+		  1u << ROOST_QPT_RAW) &
+		 1u << qp->type);
 }
 
 /* True if packets of requests are not acknowledged. */

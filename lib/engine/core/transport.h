@@ -57,6 +57,11 @@ struct roost_transport {
 	 */
 	bool (*answer)(struct roost_worker *w, struct roost_qp *qp,
 		       unsigned int *burst);
+	/* Frames leave by a port with sniffers (flow.h). They stay the
+	 * caller's.
+	 */
+	void (*sniff)(struct roost_worker *w, unsigned int port_index,
+		      struct rte_mbuf **frames, unsigned int n);
 	/* A timer that the transport set has run out. */
 	void (*expire)(struct roost_worker *w, struct roost_timer *timer);
 	/* Complete the requests of a QP in ERR, or the sends of a QP in SQE, at

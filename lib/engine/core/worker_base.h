@@ -39,6 +39,7 @@ struct roost_tap;
 struct roost_tx_fill {
 	uint16_t len; /* capacity in frames */
 	uint16_t count;
+	uint16_t sniffed; /* the first ones, which sniffers have had */
 };
 
 struct roost_worker {

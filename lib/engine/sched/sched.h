@@ -94,6 +94,12 @@ static inline struct rte_mbuf *roost_tx_mbuf(struct roost_worker *w,
  */
 void roost_tx_queue(struct roost_worker *w, const struct roost_path *path,
 		    struct rte_mbuf *frame, bool sealed);
+/* steer.c: give a frame to another worker of the device, which receives it
+ * (receive_each of struct roost_transport). Takes the frame; it is lost if that
+ * worker is far behind.
+ */
+void roost_worker_pass(struct roost_worker *w, unsigned int to,
+		       struct rte_mbuf *frame);
 /* Send a sealed RoCEv2 frame. loopback: to this device itself; else as
  * roost_worker_send_frame(). Kicks the worker. Thread: any.
  */

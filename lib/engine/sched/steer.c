@@ -19,6 +19,7 @@
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/core/mcast_priv.h"
 #include "lib/engine/core/qp_priv.h"
+#include "lib/engine/sched/sched.h"
 #include "lib/engine/sched/tap_priv.h"
 #include "lib/engine/sched/worker_priv.h"
 
@@ -210,6 +211,19 @@ uint16_t roost_steer_burst(struct roost_worker *w, struct rte_mbuf **pkts,
 	}
 	send_over(w, all);
 	return kept;
+}
+
+void roost_worker_pass(struct roost_worker *w, unsigned int to,
+		       struct rte_mbuf *frame)
+{
+	struct roost_sched *s = roost_sched_of(w->dev->workers[to]);
+
+	if (rte_ring_mp_enqueue(s->steer->frames, frame) != 0) {
+		roost_worker_drop(w, ROOST_DROP_WORKER_BUSY);
+		rte_pktmbuf_free(frame);
+		return;
+	}
+	kick(w->dev, to);
 }
 
 bool roost_steer_has_room(const struct roost_worker *w)

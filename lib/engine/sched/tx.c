@@ -88,6 +88,23 @@ static void seal(struct roost_frame_queue *q, unsigned int count)
 	}
 }
 
+/* Frames that the port has not taken come here again. The owner of the queue
+ * shows those of workers without one.
+ */
+static __rte_noinline void sniff(struct roost_worker *w,
+				 unsigned int port_index)
+{
+	struct rte_mbuf **frames = roost_sched_of(w)->txq[port_index].frames;
+	struct roost_tx_fill *fill = &w->txq[port_index];
+	unsigned int first =
+		fill->sniffed < fill->count ? fill->sniffed : fill->count;
+
+	if (w->index < w->dev->ports[port_index].frame_io.nb_queues)
+		w->transport->sniff(w, port_index, frames + first,
+				    fill->count - first);
+	fill->sniffed = fill->count;
+}
+
 void roost_tx_flush(struct roost_worker *w, unsigned int port_index)
 {
 	struct roost_frame_queue *q = &roost_sched_of(w)->txq[port_index];
@@ -99,12 +116,15 @@ void roost_tx_flush(struct roost_worker *w, unsigned int port_index)
 	seal(q, count);
 	if (unlikely(w->tap != NULL))
 		roost_tap_send(w, port_index, q->frames, count);
+	if (unlikely(w->dev->ports[port_index].has_sniffers))
+		sniff(w, port_index);
 	sent = w->index < io->nb_queues
 		       ? io->tx_burst(io->ctx, (uint16_t)w->index, q->frames,
 				      count)
 		       : roost_steer_lend(w, port_index, q->frames, count);
 	count = (uint16_t)(count - sent);
 	w->txq[port_index].count = count;
+	w->txq[port_index].sniffed = count;
 	memmove(q->frames, q->frames + sent, count * sizeof(q->frames[0]));
 	if (count == 0 && w->index == 0 && roost_sched_of(w)->steer)
 		roost_steer_sent(w, port_index);

@@ -76,6 +76,7 @@ static int check_send(const struct roost_qp *qp, const struct roost_send_wr *wr,
 		      uint32_t *len_bytes)
 {
 	const struct roost_wr_info *info;
+	int ret;
 
 	if (!(SEND_STATES & 1u << roost_qp_state_get(qp)))
 		return -EINVAL;
@@ -84,7 +85,10 @@ static int check_send(const struct roost_qp *qp, const struct roost_send_wr *wr,
 	info = &roost_wr_infos[wr->opcode];
 	if (!(info->qp_types & 1u << qp->type))
 		return -EINVAL;
-	if (wr->flags & ~(uint32_t)SEND_FLAGS_KNOWN)
+	if (wr->flags &
+	    ~(uint32_t)(qp->type == ROOST_QPT_RAW
+				? SEND_FLAGS_KNOWN | ROOST_SEND_IP_CSUM
+				: SEND_FLAGS_KNOWN))
 		return -EINVAL;
 	/* The contents of an AH are valid for its device, and for programs of
 	 * its PD.
@@ -97,7 +101,11 @@ static int check_send(const struct roost_qp *qp, const struct roost_send_wr *wr,
 		return -EINVAL;
 	if (wr->opcode == ROOST_WR_BIND_MW && !bind_valid(qp, &wr->bind))
 		return -EINVAL;
-	return check_length(qp, info, wr, len_bytes);
+	ret = check_length(qp, info, wr, len_bytes);
+	return ret == 0 && qp->type == ROOST_QPT_RAW &&
+			       *len_bytes < ROOST_ETH_LEN
+		       ? -EINVAL
+		       : ret;
 }
 
 static void copy_inline(uint8_t *to, const struct roost_sge *sges,

@@ -175,7 +175,8 @@ static void leave_cqs(struct roost_qp *qp)
 }
 
 /* Choose the worker with the fewest QPs, and count the QP there. Receive queues
- * of a table belong to the first worker, and so do the QPs that fill them.
+ * of a table belong to the first worker, and so do the QPs that fill them, and
+ * raw packet QPs.
  */
 static struct roost_worker *join_worker(struct roost_dev *dev,
 					const struct roost_qp *qp)
@@ -183,7 +184,7 @@ static struct roost_worker *join_worker(struct roost_dev *dev,
 	unsigned int best = 0;
 
 	pthread_mutex_lock(&dev->all.lock);
-	if (!qp->ind_table)
+	if (!qp->ind_table && qp->type != ROOST_QPT_RAW)
 		for (unsigned int i = 1; i < dev->nb_workers; i++)
 			if (dev->all.nb_qps[i] < dev->all.nb_qps[best])
 				best = i;
@@ -244,6 +245,8 @@ int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
 		return ret;
 	if (!pd && init->type != ROOST_QPT_XRC_TGT)
 		return -EINVAL;
+	if (init->type == ROOST_QPT_RAW && dev->ports[0].frame_io.roce_only)
+		return -EOPNOTSUPP;
 	q = qp_alloc(dev, pd, init);
 	if (!q)
 		return -ENOMEM;
@@ -300,7 +303,7 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 
 	for (;;) {
 		roost_dev_turns_take(dev);
-		if (!LIST_EMPTY(&qp->mcasts)) {
+		if (!LIST_EMPTY(&qp->mcasts) || qp->nb_flows != 0) {
 			roost_dev_turns_release(dev);
 			return -EBUSY;
 		}

@@ -223,9 +223,9 @@ static void enter_state(struct roost_worker *w, struct roost_qp *qp,
 		roost_qp_end(qp, ROOST_QPE_MODIFIED, -1);
 		return;
 	case ROOST_QPS_RTR:
-		if (qp->type == ROOST_QPT_UD)
-			qp->mtu_bytes = roost_mtu_bytes(roost_port_active_mtu(
-				&qp->dev->ports[qp->attr.port_num - 1]));
+		roost_qp_renew_mtu(qp);
+		if (qp->type == ROOST_QPT_RAW)
+			qp->path.port_index = (uint8_t)(qp->attr.port_num - 1);
 		roost_resp_reset(qp, roost_psn(a->rq_psn));
 		break;
 	case ROOST_QPS_RTS:

@@ -15,6 +15,8 @@ const uint8_t roost_qp_services[ROOST_QPT_COUNT] = {
 	[ROOST_QPT_UD] = ROOST_SERVICE_UD,
 	[ROOST_QPT_XRC_INI] = ROOST_SERVICE_XRC,
 	[ROOST_QPT_XRC_TGT] = ROOST_SERVICE_XRC,
+	/* No packet on the wire is of its service (rx.c). */
+	[ROOST_QPT_RAW] = ROOST_SERVICE_UD,
 };
 
 #define RC ROOST_QPT_RC
@@ -22,6 +24,7 @@ const uint8_t roost_qp_services[ROOST_QPT_COUNT] = {
 #define UD ROOST_QPT_UD
 #define XI ROOST_QPT_XRC_INI
 #define XT ROOST_QPT_XRC_TGT
+#define RAW ROOST_QPT_RAW
 
 #define CUR ROOST_QP_CUR_STATE
 #define NOTIFY ROOST_QP_EN_SQD_ASYNC_NOTIFY
@@ -52,7 +55,7 @@ struct transition {
 
 #define EVERY_TYPE(m)                                                          \
 	{                                                                      \
-		[RC] = m, [UC] = m, [UD] = m, [XI] = m, [XT] = m               \
+		[RC] = m, [UC] = m, [UD] = m, [XI] = m, [XT] = m, [RAW] = m    \
 	}
 
 static const struct transition table[ROOST_QPS_COUNT][ROOST_QPS_COUNT] = {
@@ -67,6 +70,7 @@ static const struct transition table[ROOST_QPS_COUNT][ROOST_QPS_COUNT] = {
 				[UD] = PKEY | PORT | QKEY,
 				[XI] = PKEY | PORT | ACCESS,
 				[XT] = PKEY | PORT | ACCESS,
+				[RAW] = PORT,
 			},
 		},
 	},
@@ -81,6 +85,7 @@ static const struct transition table[ROOST_QPS_COUNT][ROOST_QPS_COUNT] = {
 				[UD] = PKEY | PORT | QKEY,
 				[XI] = PKEY | PORT | ACCESS,
 				[XT] = PKEY | PORT | ACCESS,
+				[RAW] = PORT,
 			},
 		},
 		[ROOST_QPS_RTR] = {
@@ -120,6 +125,7 @@ static const struct transition table[ROOST_QPS_COUNT][ROOST_QPS_COUNT] = {
 				[UD] = CUR | QKEY | RATE,
 				[XI] = CUR | ALT | ACCESS | MIG | RATE,
 				[XT] = CUR | ALT | ACCESS | RNRTMR | MIG,
+				[RAW] = CUR | RATE,
 			},
 		},
 	},
@@ -134,6 +140,7 @@ static const struct transition table[ROOST_QPS_COUNT][ROOST_QPS_COUNT] = {
 				[UD] = CUR | QKEY | RATE,
 				[XI] = CUR | ACCESS | ALT | MIG | RATE,
 				[XT] = CUR | ACCESS | ALT | RNRTMR | MIG,
+				[RAW] = CUR | RATE,
 			},
 		},
 		[ROOST_QPS_SQD] = {
@@ -152,6 +159,7 @@ static const struct transition table[ROOST_QPS_COUNT][ROOST_QPS_COUNT] = {
 				[UD] = CUR | QKEY | RATE,
 				[XI] = CUR | ALT | ACCESS | MIG | RATE,
 				[XT] = CUR | ALT | ACCESS | RNRTMR | MIG,
+				[RAW] = CUR | RATE,
 			},
 		},
 		[ROOST_QPS_SQD] = {
@@ -166,6 +174,7 @@ static const struct transition table[ROOST_QPS_COUNT][ROOST_QPS_COUNT] = {
 				       ALT | ACCESS | PKEY | MIG | RATE,
 				[XT] = PORT | AV | TIMEOUT | DESTRD | ALT |
 				       ACCESS | PKEY | RNRTMR | MIG,
+				[RAW] = RATE,
 			},
 		},
 	},
@@ -177,6 +186,7 @@ static const struct transition table[ROOST_QPS_COUNT][ROOST_QPS_COUNT] = {
 			.optional = {
 				[UC] = CUR | ACCESS,
 				[UD] = CUR | QKEY,
+				[RAW] = CUR,
 			},
 		},
 	},

@@ -13,6 +13,7 @@
 #include "lib/engine/core/ah_priv.h"
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/transport/pace_priv.h"
+#include "lib/engine/transport/raw_priv.h"
 #include "lib/engine/transport/req_priv.h"
 #include "lib/engine/sched/sched.h"
 #include "lib/engine/core/probe.h"
@@ -267,7 +268,8 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 
 	if (roost_wqe_info(wqe)->kind == ROOST_WR_KIND_LOCAL)
 		return do_local(w, qp, wqe);
-	if (qp->type == ROOST_QPT_UD && wqe->len_bytes > qp->mtu_bytes) {
+	if (((1u << ROOST_QPT_UD | 1u << ROOST_QPT_RAW) & 1u << qp->type) &&
+	    wqe->len_bytes > qp->mtu_bytes) {
 		roost_req_fault(w, qp, ROOST_QPE_LOCAL_LENGTH);
 		return false;
 	}
@@ -284,9 +286,16 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 		start_wqe(qp, wqe);
 	next_piece(qp, wqe, &piece);
 	ackreq = wants_ack(qp, &piece);
-	len = roost_req_build(qp, wqe, path, &piece, ackreq,
-			      rte_pktmbuf_mtod(mbuf, uint8_t *), &sealed);
-	roost_path_readdress(path, rte_pktmbuf_mtod(mbuf, uint8_t *));
+	if (unlikely(qp->type == ROOST_QPT_RAW)) {
+		len = roost_raw_build(qp, wqe,
+				      rte_pktmbuf_mtod(mbuf, uint8_t *));
+		sealed = true;
+	} else {
+		len = roost_req_build(qp, wqe, path, &piece, ackreq,
+				      rte_pktmbuf_mtod(mbuf, uint8_t *),
+				      &sealed);
+		roost_path_readdress(path, rte_pktmbuf_mtod(mbuf, uint8_t *));
+	}
 	if (len == 0) {
 		roost_mbuf_free(w, mbuf);
 		roost_req_fault(w, qp, ROOST_QPE_LOCAL_MEMORY);

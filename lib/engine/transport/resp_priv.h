@@ -102,6 +102,11 @@ static inline uint8_t roost_datagram_sl(const struct roost_pkt *pkt)
 void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 			 const struct roost_pkt *pkt,
 			 enum roost_wc_status status);
+/* The same for a frame of a raw packet QP; fills in what *cqe has of the QP and
+ * the WQE.
+ */
+void roost_recv_complete_raw(struct roost_worker *w, struct roost_qp *qp,
+			     struct roost_cqe *cqe);
 
 /* ---- resp_exec.c ------------------------------------------------------ */
 

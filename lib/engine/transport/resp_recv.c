@@ -46,6 +46,36 @@ const struct roost_recv_wqe *roost_recv_wqe(struct roost_qp *qp,
 	return qp->recv_copy;
 }
 
+/* The WQE in use is done. Returns its CQ. */
+static __rte_always_inline struct roost_cq *
+finish(struct roost_worker *w, struct roost_qp *qp, const struct roost_cqe *cqe)
+{
+	struct roost_cq *cq = roost_recv_cq(qp);
+	uint32_t place = roost_cq_push(w, cq, cqe);
+
+	w->acks_first |= roost_qp_is_reliable(qp);
+	if (qp->resp.recv_srq) {
+		roost_recv_release(qp);
+	} else {
+		roost_queue_done(&qp->rq, tail_of(&qp->rq), place);
+		atomic_store_explicit(&qp->rq.tail, tail_of(&qp->rq) + 1,
+				      memory_order_release);
+	}
+	return cq;
+}
+
+void roost_recv_complete_raw(struct roost_worker *w, struct roost_qp *qp,
+			     struct roost_cqe *cqe)
+{
+	cqe->wr_id = roost_recv_wqe_in_use(qp)->wr_id;
+	cqe->qpn = qp->qpn;
+	if (cqe->status != ROOST_WC_SUCCESS) {
+		cqe->solicited = true;
+		cqe->vendor_err = qp->error.code;
+	}
+	finish(w, qp, cqe);
+}
+
 void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 			 const struct roost_pkt *pkt,
 			 enum roost_wc_status status)
@@ -64,7 +94,6 @@ void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 		.vlan_tci = pkt->vlan_tci,
 	};
 	struct roost_cq *cq;
-	uint32_t place;
 
 	if (status != ROOST_WC_SUCCESS) {
 		cqe.solicited = true;
@@ -81,16 +110,7 @@ void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 		cqe.flags |= ROOST_WC_WITH_INV;
 		cqe.imm_be = pkt->inv_rkey;
 	}
-	cq = roost_recv_cq(qp);
-	place = roost_cq_push(w, cq, &cqe);
-	w->acks_first |= roost_qp_is_reliable(qp);
-	if (qp->resp.recv_srq) {
-		roost_recv_release(qp);
-	} else {
-		roost_queue_done(&qp->rq, tail_of(&qp->rq), place);
-		atomic_store_explicit(&qp->rq.tail, tail_of(&qp->rq) + 1,
-				      memory_order_release);
-	}
+	cq = finish(w, qp, &cqe);
 	/* The CQ of an XRC SRQ does not know the QP, to fail it. */
 	if (cq->overrun && qp->type == ROOST_QPT_XRC_TGT)
 		roost_qp_end(qp, ROOST_QPE_CQ_OVERRUN, ROOST_EVENT_QP_FATAL);

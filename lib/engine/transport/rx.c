@@ -15,6 +15,7 @@
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/core/mcast_priv.h"
 #include "lib/engine/transport/mig_priv.h"
+#include "lib/engine/transport/raw_priv.h"
 #include "lib/engine/transport/resp_priv.h"
 #include "lib/engine/transport/rx_priv.h"
 #include "lib/engine/core/worker_base.h"
@@ -386,6 +387,11 @@ void roost_rx_frame(struct roost_worker *w, unsigned int from,
 	class = roost_frame_parse(rte_pktmbuf_mtod(mbuf, const void *),
 				  rte_pktmbuf_data_len(mbuf), &frame);
 	frame.whole_l3 = NULL;
+	if (unlikely(port->has_flows) &&
+	    roost_raw_receive(w, from, class, &frame, mbuf)) {
+		roost_mbuf_free(w, mbuf);
+		return;
+	}
 again:
 	switch (class_by_vlan(port, class, &frame)) {
 	case ROOST_FRAME_OTHER:
@@ -441,6 +447,10 @@ void roost_rx_each(struct roost_worker *w, struct rte_mbuf **pkts,
 	for (unsigned int i = 0; i < n; i++) {
 		if (i + 1 < n)
 			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + 1], void *));
-		roost_rx_frame(w, pkts[i]->port, pkts[i]);
+		if (unlikely(pkts[i]->port &
+			     (ROOST_RAW_SNIFFED | ROOST_RAW_LED)))
+			roost_raw_passed(w, pkts[i]);
+		else
+			roost_rx_frame(w, pkts[i]->port, pkts[i]);
 	}
 }

@@ -9,6 +9,7 @@
 #include "lib/engine/sched/sched.h"
 #include "lib/engine/transport/mig_priv.h"
 #include "lib/engine/transport/qp_priv.h"
+#include "lib/engine/transport/raw_priv.h"
 #include "lib/engine/transport/rx_priv.h"
 #include "lib/engine/transport/transport.h"
 
@@ -47,6 +48,7 @@ const struct roost_transport roost_transport = {
 	.receive_each = roost_rx_each,
 	.transmit = roost_req_transmit,
 	.answer = roost_ack_send,
+	.sniff = roost_raw_sniff,
 	.expire = expire,
 	.flush = roost_qp_flush,
 	.end = roost_qp_end,

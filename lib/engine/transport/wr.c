@@ -15,10 +15,11 @@
 #define UC (1u << ROOST_QPT_UC)
 #define UD (1u << ROOST_QPT_UD)
 #define XI (1u << ROOST_QPT_XRC_INI)
+#define RAW (1u << ROOST_QPT_RAW)
 
 const struct roost_wr_info roost_wr_infos[ROOST_WR_OPCODE_COUNT] = {
 	[ROOST_WR_SEND] = {
-		.qp_types = RC | UC | UD | XI,
+		.qp_types = RC | UC | UD | XI | RAW,
 		.kind = ROOST_WR_KIND_MESSAGE,
 		.wc_opcode = ROOST_WC_SEND,
 		.first = BASE(SEND_FIRST),

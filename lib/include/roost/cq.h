@@ -40,7 +40,8 @@ struct roost_cqe {
 	uint32_t qpn;
 	uint32_t src_qpn;
 	uint32_t byte_len;
-	uint32_t imm_be; /* WITH_IMM: as on the wire; WITH_INV: the rkey */
+	uint32_t imm_be; /* WITH_IMM: as on the wire; WITH_INV: the rkey; of a
+			  * RAW receive: the tag of the flow rule */
 	uint32_t vendor_err;
 	uint8_t status; /* enum roost_wc_status */
 	uint8_t opcode; /* enum roost_wc_opcode */

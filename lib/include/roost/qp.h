@@ -61,7 +61,8 @@ struct roost_qp_init {
 /*
  * Create a QP in state RESET. pd: NULL for an XRC target, which uses the PDs of
  * its SRQs. Returns 0; -EINVAL (cap beyond the limits, no CQ, members that the
- * type does not have, objects of another context), -EOPNOTSUPP (type), -ENOMEM.
+ * type does not have, objects of another context), -EOPNOTSUPP (type; RAW on a
+ * port that a daemon shares), -ENOMEM.
  */
 int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
 		    struct roost_qp_init *init, struct roost_qp **qp);

@@ -26,6 +26,7 @@ enum roost_qp_type {
 	ROOST_QPT_UD,
 	ROOST_QPT_XRC_INI,
 	ROOST_QPT_XRC_TGT,
+	ROOST_QPT_RAW, /* Ethernet frames, as the program makes them */
 	ROOST_QPT_COUNT,
 };
 
@@ -81,6 +82,8 @@ enum roost_send_flags {
 	ROOST_SEND_SIGNALED = 1 << 1,
 	ROOST_SEND_SOLICITED = 1 << 2,
 	ROOST_SEND_INLINE = 1 << 3,
+	ROOST_SEND_IP_CSUM = 1 << 4, /* RAW: fill in checksums of IP, TCP, UDP
+				      */
 };
 
 enum roost_wc_status {
@@ -117,6 +120,7 @@ enum roost_wc_opcode {
 enum roost_wc_flags {
 	ROOST_WC_GRH = 1 << 0,
 	ROOST_WC_WITH_IMM = 1 << 1,
+	ROOST_WC_IP_CSUM_OK = 1 << 2, /* RAW: those of IPv4, TCP, UDP hold */
 	ROOST_WC_WITH_INV = 1 << 3,
 };
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include <roost/roost.h>
+#include "lib/engine/core/flow.h"
 #include "lib/engine/core/shim.h"
 #include "lib/event/source.h"
 #include "lib/face/shim.h"
@@ -58,7 +59,8 @@ struct fake {
 
 	struct roost_pd *last_pd; /* what an object was made in */
 	unsigned int pds, mrs, mws, ahs, cqs, qps, srqs, xrcds; /* alive */
-	unsigned int wqs, ind_tables;
+	unsigned int wqs, ind_tables, flows;
+	struct roost_flow_rule_init flow_init;
 
 	void *mr_addr;
 	size_t mr_len;

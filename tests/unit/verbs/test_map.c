@@ -28,7 +28,7 @@ static void qp_type__every_value(void **state)
 		{ IBV_QPT_UC, 0, ROOST_QPT_UC },
 		{ IBV_QPT_UD, 0, ROOST_QPT_UD },
 		{ 5, -EINVAL, 0 },
-		{ IBV_QPT_RAW_PACKET, -EOPNOTSUPP, 0 },
+		{ IBV_QPT_RAW_PACKET, 0, ROOST_QPT_RAW },
 		{ IBV_QPT_XRC_SEND, 0, ROOST_QPT_XRC_INI },
 		{ IBV_QPT_XRC_RECV, 0, ROOST_QPT_XRC_TGT },
 		{ 11, -EINVAL, 0 },
@@ -95,6 +95,7 @@ static void send_flags__every_bit(void **state)
 		{ IBV_SEND_SIGNALED, ROOST_SEND_SIGNALED },
 		{ IBV_SEND_SOLICITED, ROOST_SEND_SOLICITED },
 		{ IBV_SEND_INLINE, ROOST_SEND_INLINE },
+		{ IBV_SEND_IP_CSUM, ROOST_SEND_IP_CSUM },
 	};
 
 	for (int bit = 0; bit < 32; bit++) {
@@ -292,11 +293,13 @@ static void wc_flags__every_bit(void **state)
 	static const unsigned int want[8] = {
 		[0] = IBV_WC_GRH,
 		[1] = IBV_WC_WITH_IMM,
+		[2] = IBV_WC_IP_CSUM_OK,
 		[3] = IBV_WC_WITH_INV,
 	};
 
 	assert_int_equal(ROOST_WC_GRH, 1 << 0);
 	assert_int_equal(ROOST_WC_WITH_IMM, 1 << 1);
+	assert_int_equal(ROOST_WC_IP_CSUM_OK, 1 << 2);
 	assert_int_equal(ROOST_WC_WITH_INV, 1 << 3);
 	for (int bit = 0; bit < 8; bit++)
 		assert_int_equal(roost_unmap_wc_flags((uint8_t)(1u << bit)),

@@ -45,7 +45,6 @@ static void create_qp__types(void **state)
 		{ IBV_QPT_XRC_SEND, 0, ROOST_QPT_XRC_INI },
 		/* without a domain */
 		{ IBV_QPT_XRC_RECV, EINVAL, 0 },
-		{ IBV_QPT_RAW_PACKET, EOPNOTSUPP, 0 },
 		{ IBV_QPT_DRIVER, EOPNOTSUPP, 0 },
 		{ 0, EINVAL, 0 },
 		{ 1000, EINVAL, 0 },

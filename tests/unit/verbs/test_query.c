@@ -45,7 +45,9 @@ static void query_device__is_the_engines_limits(void **state)
 				 IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_MEM_WINDOW |
 				 IBV_DEVICE_MEM_WINDOW_TYPE_2B |
 				 IBV_DEVICE_MEM_MGT_EXTENSIONS |
-				 IBV_DEVICE_XRC | IBV_DEVICE_AUTO_PATH_MIG);
+				 IBV_DEVICE_XRC | IBV_DEVICE_AUTO_PATH_MIG |
+				 IBV_DEVICE_RAW_IP_CSUM |
+				 IBV_DEVICE_MANAGED_FLOW_STEERING);
 	assert_true(strnlen(a.fw_ver, sizeof(a.fw_ver)) < sizeof(a.fw_ver));
 	close_roost0(c);
 }
@@ -82,13 +84,14 @@ static void query_device_ex__fits_the_programs_struct(void **state)
 			 UINT32_MAX);
 	assert_int_equal(a.attr.packet_pacing_caps.supported_qpts,
 			 1 << IBV_QPT_RC | 1 << IBV_QPT_UC | 1 << IBV_QPT_UD |
-				 1 << IBV_QPT_XRC_SEND);
+				 1 << IBV_QPT_XRC_SEND |
+				 1 << IBV_QPT_RAW_PACKET);
 	assert_int_equal(a.attr.tm_caps.max_num_tags, 0);
 	assert_int_equal(a.attr.rss_caps.supported_qpts, 1u << IBV_QPT_UD);
 	assert_int_equal(a.attr.rss_caps.rx_hash_function,
 			 IBV_RX_HASH_FUNC_TOEPLITZ);
 	assert_int_equal(a.attr.max_wq_type_rq, a.attr.orig_attr.max_qp);
-	assert_int_equal(a.attr.raw_packet_caps, 0);
+	assert_int_equal(a.attr.raw_packet_caps, IBV_RAW_PACKET_CAP_IP_CSUM);
 	assert_int_equal(a.beyond[0], 0xff);
 
 	/* an older program's */

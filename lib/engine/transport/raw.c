@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot, where there are flow rules: no allocation but mbufs, no system call, log
+ * or lock.
+ */
+
+#include <netinet/in.h>
+
+#include <rte_common.h>
+#include <rte_ether.h>
+#include <rte_mbuf.h>
+
+#include "lib/engine/core/in_place.h"
+#include "lib/engine/core/mbuf.h"
+#include "lib/engine/core/mcast_priv.h"
+#include "lib/engine/sched/sched.h"
+#include "lib/engine/transport/raw_priv.h"
+#include "lib/engine/transport/resp_priv.h"
+#include "lib/wire/bytes.h"
+
+#define RECEIVE_STATES                                                         \
+	(1u << ROOST_QPS_RTR | 1u << ROOST_QPS_RTS | 1u << ROOST_QPS_SQD |     \
+	 1u << ROOST_QPS_SQE)
+
+/* ---- sending ------------------------------------------------------------ */
+
+size_t roost_raw_build(struct roost_qp *qp, const struct roost_send_wqe *wqe,
+		       uint8_t *buf)
+{
+	struct roost_fill fill;
+
+	/* No payload is announced, so that nothing is folded into an ICRC. */
+	roost_fill_begin(&fill, &qp->path.template, buf, 0, 0);
+	if (wqe->flags & ROOST_SEND_INLINE)
+		roost_fill_copy(&fill, roost_wqe_data(qp, wqe), wqe->len_bytes);
+	else if (roost_sge_gather(qp->dev, qp->pd, roost_wqe_data(qp, wqe),
+				  wqe->nb_sges, 0, &fill,
+				  wqe->len_bytes) != ROOST_SGE_OK)
+		return 0;
+	if (wqe->flags & ROOST_SEND_IP_CSUM)
+		roost_raw_csum_fill(buf, wqe->len_bytes);
+	return wqe->len_bytes;
+}
+
+/* ---- receiving ---------------------------------------------------------- */
+
+/* A frame for rules. */
+struct raw {
+	struct rte_mbuf *mbuf;
+	const uint8_t *head; /* private memory: all fields of key */
+	struct roost_flow_key key;
+	uint8_t csum; /* ROOST_WC_IP_CSUM_OK, if they are */
+	bool summed;  /* csum is known */
+};
+
+static void begin(struct raw *raw, struct rte_mbuf *mbuf)
+{
+	*raw = (struct raw){
+		.mbuf = mbuf,
+		.head = rte_pktmbuf_mtod(mbuf, const uint8_t *),
+	};
+	roost_flow_key_read(&raw->key, raw->head, mbuf->data_len);
+}
+
+/* The NIC's word, or our own sums. */
+static uint8_t csum_flag(struct raw *raw)
+{
+	const uint64_t good =
+		RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+	const struct rte_mbuf *mbuf = raw->mbuf;
+
+	if (raw->summed)
+		return raw->csum;
+	raw->summed = true;
+	if ((mbuf->ol_flags & good) == good ||
+	    (mbuf->data_len == mbuf->pkt_len &&
+	     roost_raw_csum_ok(raw->head, mbuf->data_len)))
+		raw->csum = ROOST_WC_IP_CSUM_OK;
+	return raw->csum;
+}
+
+static enum roost_sge_fault scatter(struct roost_qp *qp,
+				    const struct roost_recv_wqe *wqe,
+				    struct rte_mbuf *mbuf)
+{
+	const struct roost_pd *pd = roost_recv_pd(qp);
+	enum roost_sge_fault fault = ROOST_SGE_OK;
+	const uint8_t *rest = NULL;
+	uint32_t at = 0, len = mbuf->pkt_len;
+
+	/* The bytes that rules were compared with, and the others behind. */
+	if (roost_is_in_place(mbuf))
+		rest = roost_in_place_frame(mbuf);
+	for (; mbuf && fault == ROOST_SGE_OK; mbuf = mbuf->next) {
+		fault = roost_sge_scatter(qp->dev, pd, wqe->sges, wqe->nb_sges,
+					  at,
+					  rte_pktmbuf_mtod(mbuf,
+							   const uint8_t *),
+					  mbuf->data_len);
+		at += mbuf->data_len;
+	}
+	if (rest && fault == ROOST_SGE_OK)
+		fault = roost_sge_scatter(qp->dev, pd, wqe->sges, wqe->nb_sges,
+					  at, rest + at, len - at);
+	return fault;
+}
+
+/* As with datagrams, the QP stays whatever happens to one frame. */
+static void store(struct roost_worker *w, const struct roost_flow_rule *flow,
+		  struct raw *raw)
+{
+	const uint32_t len = raw->mbuf->pkt_len;
+	struct roost_qp *qp = flow->qp;
+	const struct roost_recv_wqe *wqe = roost_recv_wqe(qp, NULL);
+	struct roost_cqe cqe = {
+		.byte_len = len,
+		.imm_be = flow->init.tag,
+		.opcode = ROOST_WC_RECV,
+		.flags = csum_flag(raw),
+		.vlan_tci = roost_be16_get(raw->key.vlan_tci),
+	};
+	enum roost_qp_error_code error = ROOST_QPE_NONE;
+
+	if (!wqe) {
+		roost_worker_drop(w, ROOST_DROP_RNR_WAIT);
+		return;
+	}
+	if (wqe->len_bytes < len)
+		error = ROOST_QPE_RECEIVE_LENGTH;
+	else if (scatter(qp, wqe, raw->mbuf) != ROOST_SGE_OK)
+		error = ROOST_QPE_RECEIVE_MEMORY;
+	if (error != ROOST_QPE_NONE) {
+		roost_qp_blame(w, qp, error);
+		cqe.status = roost_qp_error_infos[error].wc_status;
+		cqe.flags = 0;
+	}
+	roost_recv_complete_raw(w, qp, &cqe);
+}
+
+static void deliver(struct roost_worker *w, const struct roost_flow_rule *flow,
+		    struct raw *raw)
+{
+	struct roost_flow_counters *counters = flow->init.counters;
+
+	if (counters) {
+		atomic_fetch_add_explicit(&counters->pkts, 1,
+					  memory_order_relaxed);
+		atomic_fetch_add_explicit(&counters->bytes, raw->mbuf->pkt_len,
+					  memory_order_relaxed);
+	}
+	if (!flow->init.drops &&
+	    RECEIVE_STATES & 1u << roost_qp_state_get(flow->qp))
+		store(w, flow, raw);
+}
+
+/* Who has the turn of another worker than the first only asks. */
+static bool is_asking(const struct roost_worker *w)
+{
+	return w->index != 0;
+}
+
+/* Returns true if a sniffer wants the frame. */
+static bool sniff(struct roost_worker *w, const struct roost_port *port,
+		  struct raw *raw)
+{
+	const struct roost_flow_rule *flow;
+
+	if (!port->has_sniffers)
+		return false;
+	TAILQ_FOREACH(flow, &port->flows.sniffers, link)
+		if (!is_asking(w))
+			deliver(w, flow, raw);
+	return true;
+}
+
+/* ARP, and ICMPv6 with Neighbour Discovery: the port needs them, too. */
+static bool is_of_host(const struct roost_flow_key *key)
+{
+	return roost_be16_get(key->ether_type) == RTE_ETHER_TYPE_ARP ||
+	       (key->ip_version == 6 && key->ip_proto == IPPROTO_ICMPV6);
+}
+
+/*
+ * The rules of the first rank that fits have the frame, all of them; then those
+ * of the next ranks, until one of a rank traps it. *wanted: set if any fits.
+ * Returns true if the frame is trapped.
+ */
+static bool lead(struct roost_worker *w, const struct roost_port *port,
+		 struct raw *raw, bool *wanted)
+{
+	const struct roost_flow_rule *flow;
+	bool trapped = false;
+	uint32_t rank = 0;
+
+	TAILQ_FOREACH(flow, &port->flows.rules, link) {
+		if (trapped && flow->rank != rank)
+			break;
+		if (!roost_flow_matches(flow, &raw->key))
+			continue;
+		rank = flow->rank;
+		trapped |= flow->init.type == ROOST_FLOW_NORMAL &&
+			   !flow->init.dont_trap;
+		*wanted = true;
+		if (!is_asking(w))
+			deliver(w, flow, raw);
+	}
+	return trapped && !is_of_host(&raw->key);
+}
+
+/* ---- other workers ------------------------------------------------------ */
+
+static struct rte_mbuf *copy_of(struct roost_worker *w, struct rte_mbuf *mbuf)
+{
+	struct rte_mempool *pool = w->dev->pool;
+	struct rte_mbuf *copy;
+	uint8_t *to;
+
+	if (!roost_is_in_place(mbuf))
+		return rte_pktmbuf_copy(mbuf, pool, 0, UINT32_MAX);
+	copy = rte_pktmbuf_alloc(pool);
+	if (!copy)
+		return NULL;
+	to = mbuf->pkt_len > UINT16_MAX
+		     ? NULL
+		     : (uint8_t *)rte_pktmbuf_append(copy,
+						     (uint16_t)mbuf->pkt_len);
+	if (!to) {
+		rte_pktmbuf_free(copy);
+		return NULL;
+	}
+	memcpy(to, rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->data_len);
+	memcpy(to + mbuf->data_len, roost_in_place_frame(mbuf) + mbuf->data_len,
+	       mbuf->pkt_len - mbuf->data_len);
+	return copy;
+}
+
+/* bits: ROOST_RAW_SNIFFED or ROOST_RAW_LED. */
+static void pass(struct roost_worker *w, unsigned int port_index,
+		 struct rte_mbuf *mbuf, unsigned int bits)
+{
+	struct rte_mbuf *copy = copy_of(w, mbuf);
+
+	if (!copy) {
+		roost_worker_drop(w, ROOST_DROP_NO_BUFFER);
+		return;
+	}
+	copy->port = (uint16_t)(port_index | bits);
+	roost_worker_pass(w, 0, copy);
+}
+
+void roost_raw_passed(struct roost_worker *w, struct rte_mbuf *mbuf)
+{
+	const unsigned int bits = ROOST_RAW_SNIFFED | ROOST_RAW_LED;
+	struct roost_port *port = &w->dev->ports[mbuf->port & ~bits];
+	bool wanted;
+	struct raw raw;
+
+	begin(&raw, mbuf);
+	sniff(w, port, &raw);
+	if (mbuf->port & ROOST_RAW_LED)
+		lead(w, port, &raw, &wanted);
+	roost_mbuf_free(w, mbuf);
+}
+
+/* ---- which frames are the rules' ----------------------------------------- */
+
+/* Frames of RoCE for this device are led to no other QP than their own, as in a
+ * NIC with RDMA.
+ */
+static bool is_roce(struct roost_dev *dev, unsigned int port_index,
+		    enum roost_frame_class class,
+		    const struct roost_frame *parsed)
+{
+	const struct roost_port *port = &dev->ports[port_index];
+
+	if (class == ROOST_FRAME_BAD)
+		return parsed->drop != ROOST_DROP_QINQ;
+	return class == ROOST_FRAME_ROCE &&
+	       roost_vlan_id(parsed->vlan_tci) == port->vlan_id &&
+	       (roost_port_owns(port, &parsed->dgid) ||
+		roost_mcast_may_have(dev, port_index, &parsed->dgid));
+}
+
+bool roost_raw_receive(struct roost_worker *w, unsigned int from,
+		       enum roost_frame_class class,
+		       const struct roost_frame *parsed, struct rte_mbuf *mbuf)
+{
+	const unsigned int port_index = from & ~ROOST_LOOPED;
+	const struct roost_port *port = &w->dev->ports[port_index];
+	bool is_led = !is_roce(w->dev, port_index, class, parsed);
+	bool wanted = false, trapped = false;
+	struct raw raw;
+
+	begin(&raw, mbuf);
+	/* Those that went to a group were seen when they left. */
+	if (!(from & ROOST_LOOPED && raw.key.dst_mac[0] & 1))
+		wanted = sniff(w, port, &raw);
+	if (is_led)
+		trapped = lead(w, port, &raw, &wanted);
+	if (wanted && is_asking(w))
+		pass(w, port_index, mbuf,
+		     is_led ? ROOST_RAW_LED : ROOST_RAW_SNIFFED);
+	return trapped;
+}
+
+void roost_raw_sniff(struct roost_worker *w, unsigned int port_index,
+		     struct rte_mbuf **frames, unsigned int n)
+{
+	const struct roost_port *port = &w->dev->ports[port_index];
+	struct raw raw;
+
+	for (unsigned int i = 0; i < n; i++) {
+		begin(&raw, frames[i]);
+		if (sniff(w, port, &raw) && is_asking(w))
+			pass(w, port_index, frames[i], ROOST_RAW_SNIFFED);
+	}
+}

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""Raw packet QPs and flow rules: raw.c, an ordinary program, answers the
+kernel's ARP and UDP by a stack of its own, and sees what passes as libpcap's
+RDMA sniffer does."""
+
+import os
+
+import dissect
+from harness import Case, Failure
+from process import wait_until
+from wire import TCP_ADDRESSES, Wire
+
+# Of nobody but the program's stack.
+ADDRESS = "198.19.0.77"
+# Of nobody at all.
+STRANGER = "198.19.0.99"
+PORT = 7000
+COUNT = 40
+NOT_ALLOWED = 77
+
+# Datagrams of many sizes, each compared with what comes back; a lost one is
+# sent again.
+CLIENT = f"""
+import os, socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(2)
+for n in range({COUNT}):
+    data = os.urandom(1 + n * 37)
+    for attempt in range(10):
+        s.sendto(data, ("{ADDRESS}", {PORT}))
+        try:
+            back, peer = s.recvfrom(9000)
+        except TimeoutError:
+            continue
+        break
+    assert back == data and peer == ("{ADDRESS}", {PORT}), (n, back, peer)
+print("all came back")
+"""
+
+
+def program(room, *words):
+    return [os.path.join(room.build, "tests", "real", "raw"),
+            *(str(word) for word in words)]
+
+
+def start(room, wire, end, *words):
+    """Returns the program when it says that it is ready."""
+    process = room.start(**wire.start(end, "raw", [], program(room, *words)))
+    if not wait_until(lambda: "raw: ready" in process.err() or
+                      process.wait(0) is not None, 30):
+        raise Failure("raw does not start")
+    return process
+
+
+def check(room, process, status=0):
+    room.finish(process)
+    if process.status != status:
+        raise Failure(f"{process.title}: exit status {process.status}: "
+                      f"{process.err().strip()}")
+
+
+def stack(room):
+    wire = Wire(room)
+    # The client may send a datagram twice.
+    raw = start(room, wire, "left", "stack", ADDRESS, PORT, COUNT)
+    client = room.start("client", ["python3", "-c", CLIENT],
+                        netns=wire.netns["right"])
+    check(room, client)
+    check(room, raw)
+
+
+def sniff(room):
+    """The kernel's datagrams to the port's address, and to another host's."""
+    wire = Wire(room)
+    path = room.path("sniffed.pcap")
+    raw = start(room, wire, "left", "sniff", 2 * COUNT, path)
+    wire.inside("right", "ip", "neigh", "add", STRANGER, "lladdr",
+                "02:00:00:00:00:99", "dev", "right")
+    for address in (TCP_ADDRESSES["left"], STRANGER):
+        wire.inside("right", "bash", "-c",
+                    f"for i in {{1..{COUNT}}}; do echo $i >"
+                    f"/dev/udp/{address}/{PORT}; done")
+    check(room, raw)
+    for address in (TCP_ADDRESSES["left"], STRANGER):
+        seen = dissect.tshark(path, "-Y", f"ip.dst == {address} && "
+                              f"udp.dstport == {PORT} && !icmp").splitlines()
+        # ARP and ND are among the frames, too.
+        if not COUNT // 2 <= len(seen) <= COUNT:
+            raise Failure(f"{len(seen)} of {COUNT} datagrams to {address}")
+
+
+def on_link(room, *words):
+    return room.run("raw", room.roost("run", "--link", room.link, "--",
+                                      *words))
+
+
+def rules(room):
+    check(room, on_link(room, *program(room, "rules")))
+
+
+def without_capability(room):
+    raw = on_link(room, "setpriv", "--bounding-set", "-net_raw",
+                  "--inh-caps", "-net_raw", *program(room, "rules"))
+    check(room, raw, NOT_ALLOWED)
+
+
+def on_hub(room):
+    """A switch of RoCE carries no other frames."""
+    raw = room.run("raw", room.roost("run", "--hub", "--",
+                                     *program(room, "rules")))
+    if "ibv_create_qp: Operation not supported" not in raw.err():
+        raise Failure(f"a hub has raw packet QPs: {raw.err().strip()}")
+
+
+CASES = [
+    Case("raw-stack", stack),
+    Case("raw-sniff", sniff),
+    Case("raw-rules", rules),
+    Case("raw-without-capability", without_capability),
+    Case("raw-on-hub", on_hub),
+]
