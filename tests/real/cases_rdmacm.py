@@ -244,6 +244,7 @@ def last_ack(room, server_end, client_end, address, rounds, client="client"):
     room.finish(server)
     check(client)
     check(server)
+    return client
 
 
 def need(run):

@@ -120,6 +120,19 @@ static struct rdma_cm_id *connected(const char *address)
 	exit(EXIT_FAILURE);
 }
 
+/* Says how long it took. */
+static void leave(struct rdma_cm_id *id)
+{
+	struct timespec from, to;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	need(rdma_disconnect(id) == 0 || errno == ETIMEDOUT, "rdma_disconnect");
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	printf("left after %ld ms\n",
+	       (to.tv_sec - from.tv_sec) * 1000 +
+		       (to.tv_nsec - from.tv_nsec) / 1000000);
+}
+
 static void send_one(const char *address, bool leaves)
 {
 	struct rdma_cm_id *id = connected(address);
@@ -137,8 +150,7 @@ static void send_one(const char *address, bool leaves)
 		exit(EXIT_FAILURE);
 	}
 	if (leaves)
-		need(rdma_disconnect(id) == 0 || errno == ETIMEDOUT,
-		     "rdma_disconnect");
+		leave(id);
 	rdma_dereg_mr(mr);
 	rdma_destroy_ep(id);
 }
