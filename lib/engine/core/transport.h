@@ -32,7 +32,12 @@ struct roost_worker;
  */
 #define ROOST_AGAIN 0x4000u
 #define ROOST_SHOWN 0x2000u
-#define ROOST_PORT_MASK 0x1fffu
+/* In mbuf->port of copies that another worker passed on (lib/engine/transport,
+ * raw_priv.h): for sniffers alone; and, for rules, too.
+ */
+#define ROOST_RAW_SNIFFED 0x1000u
+#define ROOST_RAW_LED 0x0800u
+#define ROOST_PORT_MASK 0x07ffu
 
 struct roost_transport {
 	/* ---- of the scheduler: calls by the burst ---- */

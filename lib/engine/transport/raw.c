@@ -15,6 +15,7 @@
 #include "lib/engine/core/in_place.h"
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/core/mcast_priv.h"
+#include "lib/engine/core/transport.h"
 #include "lib/engine/sched/sched.h"
 #include "lib/engine/transport/raw_priv.h"
 #include "lib/engine/transport/resp_priv.h"
@@ -252,8 +253,7 @@ static void pass(struct roost_worker *w, unsigned int port_index,
 
 void roost_raw_passed(struct roost_worker *w, struct rte_mbuf *mbuf)
 {
-	const unsigned int bits = ROOST_RAW_SNIFFED | ROOST_RAW_LED;
-	struct roost_port *port = &w->dev->ports[mbuf->port & ~bits];
+	struct roost_port *port = &w->dev->ports[mbuf->port & ROOST_PORT_MASK];
 	bool wanted;
 	struct raw raw;
 
@@ -287,7 +287,7 @@ bool roost_raw_receive(struct roost_worker *w, unsigned int from,
 		       enum roost_frame_class class,
 		       const struct roost_frame *parsed, struct rte_mbuf *mbuf)
 {
-	const unsigned int port_index = from & ~ROOST_LOOPED;
+	const unsigned int port_index = from & ROOST_PORT_MASK;
 	const struct roost_port *port = &w->dev->ports[port_index];
 	bool is_led = !is_roce(w->dev, port_index, class, parsed);
 	bool wanted = false, trapped = false;

@@ -39,11 +39,9 @@ size_t roost_raw_build(struct roost_qp *qp, const struct roost_send_wqe *wqe,
 bool roost_raw_receive(struct roost_worker *w, unsigned int from,
 		       enum roost_frame_class class,
 		       const struct roost_frame *parsed, struct rte_mbuf *mbuf);
-/* A copy that another worker passed on: mbuf->port has one of the two bits.
- * Takes it.
+/* A copy that another worker passed on: mbuf->port has ROOST_RAW_SNIFFED or
+ * ROOST_RAW_LED. Takes it.
  */
-#define ROOST_RAW_SNIFFED 0x4000u /* for sniffers alone */
-#define ROOST_RAW_LED 0x2000u     /* for rules, too */
 void roost_raw_passed(struct roost_worker *w, struct rte_mbuf *mbuf);
 /* n frames that leave by a port with sniffers. They stay the caller's. */
 void roost_raw_sniff(struct roost_worker *w, unsigned int port_index,
