@@ -32,18 +32,24 @@ static struct {
 	_Atomic unsigned int nb_files; /* tried */
 } asked;
 
+/* Takes the descriptor. */
 static bool write_all(int fd, const struct roost_qp_view *qp,
 		      const struct roost_story *s)
 {
+	FILE *file = fdopen(fd, "w");
 	char time[32];
 	bool ok;
 
+	if (!file) {
+		close(fd);
+		return false;
+	}
 	roost_time_text(qp->error.at_ns, time, sizeof(time));
-	ok = dprintf(fd, "%s process %d (%s)\n%s\n", time, getpid(),
+	ok = fprintf(file, "%s process %d (%s)\n%s\n", time, getpid(),
 		     program_invocation_short_name, s->cause) > 0;
 	for (unsigned int i = 0; i < s->nb && ok; i++)
-		ok = dprintf(fd, "%s\n", s->lines[i]) > 0;
-	return ok;
+		ok = fprintf(file, "%s\n", s->lines[i]) > 0;
+	return fclose(file) == 0 && ok;
 }
 
 /* Owned by this user, and never a file that was there before. */
@@ -62,8 +68,6 @@ static void write_file(const struct roost_qp_view *qp,
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		  0600);
 	ok = fd >= 0 && write_all(fd, qp, s);
-	if (fd >= 0)
-		ok &= close(fd) == 0;
 	if (ok)
 		return;
 	roost_report("cannot write %s: %s; no more files about failures are "

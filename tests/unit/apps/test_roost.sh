@@ -223,8 +223,8 @@ check "unknown variable: told once" [ "$(wc -l <"$dir/err")" -eq 1 ]
 try ROOST_LINK=lab -- run -- env
 check "a port's key without port" says "roost: ROOST_LINK: unknown variable, \
 without effect; the nearest known one is ROOST_PORT0_LINK"
-try -- run --log-level 7 -- env
-check "no misleading guess: option" fails 2 "roost: --log-level: unknown \
+try -- run --volume 7 -- env
+check "no misleading guess: option" fails 2 "roost: --volume: unknown \
 option; see roost run --help"
 try -- colour
 check "no misleading guess: command" fails 2 "roost: colour: unknown command; \

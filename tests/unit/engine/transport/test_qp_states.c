@@ -58,7 +58,8 @@ enum {
 	UC,
 	UD,
 	XI,
-	XT
+	XT,
+	RAW
 };
 enum {
 	RESET,
@@ -79,54 +80,63 @@ static const struct row {
 	{ UD, RESET, INIT, "kpq", "" },
 	{ XI, RESET, INIT, "kpa", "" },
 	{ XT, RESET, INIT, "kpa", "" },
+	{ RAW, RESET, INIT, "p", "" },
 
 	{ RC, INIT, INIT, "", "kpa" },
 	{ UC, INIT, INIT, "", "kpa" },
 	{ UD, INIT, INIT, "", "kpq" },
 	{ XI, INIT, INIT, "", "kpa" },
 	{ XT, INIT, INIT, "", "kpa" },
+	{ RAW, INIT, INIT, "", "p" },
 
 	{ RC, INIT, RTR, "vmDxew", "lak" },
 	{ UC, INIT, RTR, "vmDx", "lak" },
 	{ UD, INIT, RTR, "", "kq" },
 	{ XI, INIT, RTR, "vmDx", "lak" },
 	{ XT, INIT, RTR, "vmDxew", "lak" },
+	{ RAW, INIT, RTR, "", "" },
 
 	{ RC, RTR, RTS, "tyrsd", "clawgb" },
 	{ UC, RTR, RTS, "s", "clagb" },
 	{ UD, RTR, RTS, "s", "cqb" },
 	{ XI, RTR, RTS, "tyrsd", "clagb" },
 	{ XT, RTR, RTS, "ts", "clawg" },
+	{ RAW, RTR, RTS, "", "cb" },
 
 	{ RC, RTS, RTS, "", "calgwb" },
 	{ UC, RTS, RTS, "", "calgb" },
 	{ UD, RTS, RTS, "", "cqb" },
 	{ XI, RTS, RTS, "", "calgb" },
 	{ XT, RTS, RTS, "", "calgw" },
+	{ RAW, RTS, RTS, "", "cb" },
 
 	{ RC, RTS, SQD, "", "n" },
 	{ UC, RTS, SQD, "", "n" },
 	{ UD, RTS, SQD, "", "n" },
 	{ XI, RTS, SQD, "", "n" },
 	{ XT, RTS, SQD, "", "n" },
+	{ RAW, RTS, SQD, "", "n" },
 
 	{ RC, SQD, RTS, "", "clawgb" },
 	{ UC, SQD, RTS, "", "clagb" },
 	{ UD, SQD, RTS, "", "cqb" },
 	{ XI, SQD, RTS, "", "clagb" },
 	{ XT, SQD, RTS, "", "clawg" },
+	{ RAW, SQD, RTS, "", "cb" },
 
 	{ RC, SQD, SQD, "", "pvtyrdelakwgb" },
 	{ UC, SQD, SQD, "", "vlakgb" },
 	{ UD, SQD, SQD, "", "kqb" },
 	{ XI, SQD, SQD, "", "pvtyrdlakgb" },
 	{ XT, SQD, SQD, "", "pvtelakwg" },
+	{ RAW, SQD, SQD, "", "b" },
 
 	{ RC, SQE, RTS, "", "" },
 	{ UC, SQE, RTS, "", "ca" },
 	{ UD, SQE, RTS, "", "cq" },
 	{ XI, SQE, RTS, "", "" },
 	{ XT, SQE, RTS, "", "" },
+	{ RAW, SQE, RTS, "", "c" },
 };
 
 static uint32_t mask_of(const char *text)
@@ -188,7 +198,7 @@ static void check_row(uint8_t type, uint8_t from, uint8_t to)
 
 static void qp_modify_allowed__every_change_of_every_type(void **state)
 {
-	for (uint8_t type = RC; type <= XT; type++)
+	for (uint8_t type = RC; type <= RAW; type++)
 		for (uint8_t from = RESET; from <= ERR; from++)
 			for (uint8_t to = RESET; to <= ERR; to++)
 				check_row(type, from, to);
@@ -210,10 +220,11 @@ static void qp_modify_allowed__numbers(void **state)
 	assert_int_equal(UD, ROOST_QPT_UD);
 	assert_int_equal(XI, ROOST_QPT_XRC_INI);
 	assert_int_equal(XT, ROOST_QPT_XRC_TGT);
+	assert_int_equal(RAW, ROOST_QPT_RAW);
 	assert_int_equal(ERR, ROOST_QPS_ERR);
 	assert_int_equal(SQE, ROOST_QPS_SQE);
 	assert_int_equal(ROOST_QPS_COUNT, 7);
-	assert_int_equal(ROOST_QPT_COUNT, 5);
+	assert_int_equal(ROOST_QPT_COUNT, 6);
 }
 
 int main(void)
