@@ -367,7 +367,7 @@ static void begin(struct roost_dump *d, int socket)
 int roost_dump_start(int socket, char **words, char error[ROOST_DUMP_ERROR_MAX])
 {
 	struct roost_dump *d = find_free();
-	uint32_t kib;
+	uint32_t kib = 0; /* gcc -O3 does not see that it is set */
 	int fd, ret;
 
 	if (!d)
