@@ -320,9 +320,12 @@ def unknown(room):
     """A hub in a PID namespace of its own sees no process of ours: its clients
     are not taken for one.
     """
-    room.start("roostd", ["unshare", "--pid", "--fork", "--kill-child",
-                          os.path.join(room.build, "apps", "roostd", "roostd"),
-                          "--hub"])
+    # The end of the first process of a namespace ends those, too, that remove
+    # the picture of the hub: it has some seconds left.
+    daemon = room.start("roostd", [
+        "unshare", "--pid", "--fork", "--kill-child", "sh", "-c",
+        '"$0" --hub; sleep 5',
+        os.path.join(room.build, "apps", "roostd", "roostd")])
     if not wait_until(lambda: cases_hub.hub_name() in sockets(), 20):
         raise Failure("roostd: does not listen")
     lines = [silent_line(room) for _ in range(UNKNOWN)]
@@ -333,9 +336,8 @@ def unknown(room):
             raise Failure("one of many processes was sent away")
         except BlockingIOError:
             line.close()
-    # Killed as the first process of its namespace, it takes those with it that
-    # would remove its picture.
     cases_hub.gone()
+    room.finish(daemon)
 
 
 # ---- a hostile client ------------------------------------------------------
