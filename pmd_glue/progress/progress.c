@@ -39,8 +39,11 @@
 #define NAP_SHARE 16u
 #define NAP_MIN_NS (50u * US)
 #define NAP_MAX_NS (1u * MS)
-/* The longest sleep if an interrupt wakes, or if no packet can arrive. */
-#define INTERRUPT_SLEEP_NS (100u * MS)
+/* The longest sleep if an interrupt wakes, and if no packet can arrive: nothing
+ * tells that one can again.
+ */
+#define INTERRUPT_SLEEP_NS (1000u * MS)
+#define CUT_OFF_SLEEP_NS (100u * MS)
 /* How long one help keeps the thread out, and how long expect keeps it in. */
 #define KEPT_OUT_NS (1u * MS)
 #define EXPECT_NS (2u * MS)
@@ -397,7 +400,7 @@ static void doze(struct roost_progress *p, uint64_t now_ns,
 	if (sleep_on_interrupt(p, now_ns))
 		return;
 	if (p->conf.rx.is_cut_off && p->conf.rx.is_cut_off(p->conf.rx.ctx))
-		most_ns = INTERRUPT_SLEEP_NS;
+		most_ns = CUT_OFF_SLEEP_NS;
 	nap_ns = RTE_MIN(RTE_MAX(nap_ns, (uint64_t)NAP_MIN_NS), most_ns);
 	sleep_until(p, now_ns, RTE_MIN(deadline_ns, now_ns + nap_ns), -1);
 }

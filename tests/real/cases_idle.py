@@ -10,7 +10,7 @@ from cases_ports import Cable
 from harness import Case, Failure, Skip
 from wire import Wire, ip
 
-PER_S = 20
+PER_S = 10
 # A ring is looked at: DPDK's driver has no interrupt.
 NAPS_PER_S = 1100
 COUNT_S = 2
