@@ -5,6 +5,7 @@
  */
 
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "lib/verbs/newer.h"
@@ -66,10 +67,9 @@ ROOST_VERBS_NEWER(ibv_alloc_buf, "IBVERBS_1.17")
 void *roost_ibv_alloc_buf(struct ibv_pd *pd, size_t size,
 			  struct roost_verbs_buf **out)
 {
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct roost_verbs_buf *buf;
 
-	if (!size || !out || size > SIZE_MAX - page)
+	if (!size || !out || size > SIZE_MAX - (size_t)sysconf(_SC_PAGESIZE))
 		return roost_verbs_null(-EINVAL);
 	if (roost_verbs_is_dead(pd->context))
 		return roost_verbs_null(-EIO);
@@ -79,8 +79,9 @@ void *roost_ibv_alloc_buf(struct ibv_pd *pd, size_t size,
 	buf->pd = pd;
 	buf->len_bytes = size;
 	/* Whole pages: what is registered shares none with other memory. */
-	buf->memory = aligned_alloc(page, (size + page - 1) & ~(page - 1));
-	if (!buf->memory) {
+	buf->memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (buf->memory == MAP_FAILED) {
 		free(buf);
 		return roost_verbs_null(-ENOMEM);
 	}
@@ -91,7 +92,7 @@ void *roost_ibv_alloc_buf(struct ibv_pd *pd, size_t size,
 ROOST_VERBS_NEWER(ibv_free_buf, "IBVERBS_1.17")
 void roost_ibv_free_buf(struct roost_verbs_buf *buf)
 {
-	free(buf->memory);
+	munmap(buf->memory, buf->len_bytes);
 	free(buf);
 }
 
