@@ -62,12 +62,12 @@ def at_hub(room, words=None):
                 words or PINGPONG)
 
 
-def on_wire(room):
+def on_wire(room, words):
     """Returns the wire, and both ends."""
     wire = Wire(room)
     both = pair(room, lambda end, title, words: wire.start(
         end, title, ["--ip", f"198.18.0.{1 if end == 'left' else 2}/24"],
-        words), "198.19.0.1", PINGPONG)
+        words), "198.19.0.1", words)
     return wire, both
 
 
@@ -226,8 +226,11 @@ def read(path):
 
 
 def drops(room):
-    """A frame that comes a second time with an ICRC that is wrong."""
-    wire, (server, client) = on_wire(room)
+    """A frame that comes a second time with an ICRC that is wrong, at an end
+    that only answers: it waits for a client that stands still.
+    """
+    wire, (server, client) = on_wire(room, ["ib_write_bw", "-x", "1", "-F",
+                                            "--run_infinitely"])
     netns = wire.netns["left"]
     dump(room, "good", server.pid, "-c", "20", netns=netns)
     frame = next(frame for frame, options in packets(room.path("good.pcapng"))
