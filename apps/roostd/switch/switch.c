@@ -70,12 +70,30 @@ void roost_switch_destroy(struct roost_switch *sw)
 	free(sw);
 }
 
+void roost_switch_counters_add(struct roost_switch_counters *sum,
+			       const struct roost_switch_counters *some)
+{
+	sum->tx_frames += some->tx_frames;
+	sum->tx_bytes += some->tx_bytes;
+	sum->rx_frames += some->rx_frames;
+	sum->rx_bytes += some->rx_bytes;
+	for (unsigned int i = 0; i < ROOST_SW_DROPS; i++)
+		sum->drops[i] += some->drops[i];
+}
+
+/* The next client in the slot begins with zeros. */
+static void fold(struct roost_switch *sw, uint16_t client)
+{
+	roost_switch_counters_add(&sw->gone, &sw->counters[client]);
+	sw->counters[client] = (struct roost_switch_counters){ 0 };
+}
+
 int roost_switch_client_enter(struct roost_switch *sw, uint16_t client,
 			      uint64_t now_ns)
 {
 	const struct roost_client_conf *conf = &sw->lease->clients[client].conf;
 
-	sw->counters[client] = (struct roost_switch_counters){ 0 };
+	fold(sw, client);
 	roost_seen_client_add(&sw->seen, client, now_ns);
 	return roost_fair_add(&sw->fair, client, conf->weight,
 			      conf->rate_bytes_per_s, now_ns);
@@ -110,6 +128,7 @@ void roost_switch_client_remove(struct roost_switch *sw, uint16_t client,
 	discard_all(sw, client);
 	roost_group_leave_all(sw->lease, client, left, sw);
 	roost_lease_client_remove(sw->lease, client, now_ns);
+	fold(sw, client);
 }
 
 /* ---- out ----------------------------------------------------------------- */

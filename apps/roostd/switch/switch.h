@@ -78,6 +78,8 @@ struct roost_switch {
 	/* The reason of the last drop; a caller may clear it. */
 	enum roost_sw_drop last_drop;
 	struct roost_switch_counters counters[ROOST_CLIENTS_MAX + 1];
+	/* The sum of those of clients that have gone. */
+	struct roost_switch_counters gone;
 };
 
 /*
@@ -158,5 +160,9 @@ roost_switch_counters(const struct roost_switch *sw, uint32_t client)
 {
 	return &sw->counters[client];
 }
+
+/* Add some to a sum. */
+void roost_switch_counters_add(struct roost_switch_counters *sum,
+			       const struct roost_switch_counters *some);
 
 #endif
