@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "apps/metrics_addr.h"
 #include "pmd_glue/share/hub.h"
 
 #define TRIES 200
@@ -88,13 +89,17 @@ static _Noreturn void become(const char *path)
 	char name[] = "roostd", option[] = "--hub";
 	char *const argv[] = { name, option, NULL };
 	char lang[] = "LC_ALL=C", runtime_dir[PATH_MAX + 32];
-	char *const envp[] = { lang, runtime_dir, NULL };
+	char metrics[ROOST_METRICS_ADDR_MAX + 32];
+	char *const envp[] = { lang, runtime_dir, metrics, NULL };
 	const char *dir = getenv("XDG_RUNTIME_DIR"); /* for its state */
+	const char *address = getenv(ROOST_METRICS_VARIABLE);
 	int null = open("/dev/null", O_RDWR);
 	sigset_t none;
 
 	snprintf(runtime_dir, sizeof(runtime_dir), "XDG_RUNTIME_DIR=%s",
 		 dir ? dir : "");
+	snprintf(metrics, sizeof(metrics), ROOST_METRICS_VARIABLE "=%s",
+		 address ? address : "");
 	for (int fd = 0; null >= 0 && fd <= 2; fd++)
 		dup2(null, fd);
 	close_range(3, ~0u, 0);
@@ -146,6 +151,17 @@ static int start_and_connect(const char *path)
 	return ret;
 }
 
+/* The daemon has nowhere to say so. */
+static bool metrics_are_wrong(void)
+{
+	const char *address = getenv(ROOST_METRICS_VARIABLE);
+	struct sockaddr_storage addr;
+	socklen_t len;
+
+	return address && *address &&
+	       roost_metrics_addr_parse(address, &addr, &len) != 0;
+}
+
 int roost_hub_hold(const char *exe, char err[ROOST_HUB_ERR_MAX])
 {
 	char path[PATH_MAX];
@@ -157,6 +173,13 @@ int roost_hub_hold(const char *exe, char err[ROOST_HUB_ERR_MAX])
 			 "all of Roost",
 			 exe);
 		return -ENOENT;
+	}
+	if (ret == -ECONNREFUSED && metrics_are_wrong()) {
+		snprintf(err, ROOST_HUB_ERR_MAX,
+			 "hub: " ROOST_METRICS_VARIABLE ": no place for "
+			 "metrics; give the absolute path of a socket, or "
+			 "127.0.0.1:PORT");
+		return -EINVAL;
 	}
 	if (ret == -ECONNREFUSED)
 		ret = start_and_connect(path);

@@ -11,17 +11,17 @@
 # To build Roost.
 # shellcheck disable=SC2034 # for those who source this
 packages_build="gcc clang meson ninja-build pkg-config libdpdk-dev libisal-dev
-libbpf-dev libmnl-dev libibverbs-dev librdmacm-dev libjson-c-dev libncurses-dev
-libcmocka-dev systemtap-sdt-dev"
+libbpf-dev libmicrohttpd-dev libmnl-dev libibverbs-dev librdmacm-dev
+libjson-c-dev libncurses-dev libcmocka-dev systemtap-sdt-dev"
 # To see two programs talk.
 packages_demo="$packages_build ibverbs-utils"
 # To run every test: the programs and libraries that Roost must carry, a second
 # compiler, independent eyes on the wire.
 packages_test="$packages_demo clang-format libclang-rt-dev python3
-python3-pyverbs python3-scapy tcpdump tshark iproute2 iputils-ping
-ibverbs-providers rdmacm-utils perftest infiniband-diags strace valgrind man-db
-codespell shellcheck abigail-tools build-essential debhelper lintian mmdebstrap
-rpm rpmlint"
+python3-prometheus-client python3-pyverbs python3-scapy tcpdump tshark iproute2
+iputils-ping ibverbs-providers rdmacm-utils perftest infiniband-diags strace
+valgrind man-db codespell shellcheck abigail-tools build-essential debhelper
+lintian mmdebstrap rpm rpmlint"
 # And the programs of the suite apps, with what compiles their tests.
 packages_apps="libfabric-bin libucx0 ucx-utils openmpi-bin libopenmpi-dev mpich
 libmpich-dev qperf fio iperf3 curl gdb dapl2-utils libdapl2"

@@ -15,6 +15,7 @@
 
 #include "apps/ctl_socket.h"
 #include "apps/exit_code.h"
+#include "apps/thread_stat.h"
 #include "apps/top_rows.h"
 #include "apps/top_screen.h"
 #include "apps/top_text.h"
@@ -48,40 +49,14 @@ struct sample {
 /* ---- what processes show --------------------------------------------------
  */
 
-/* A line of /proc/PID/task/TID/stat (proc(5)): the name, which may have any
- * characters, is in parentheses. Returns false: it is not such a line.
- */
-static bool parse_stat(const char *line, char name[32], uint64_t *cpu_ns)
-{
-	const char *begin = strchr(line, '('), *end = strrchr(line, ')');
-	unsigned long user, system;
-
-	if (!begin || !end || end <= begin ||
-	    sscanf(end + 1,
-		   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
-		   &user, &system) != 2)
-		return false;
-	snprintf(name, 32, "%.*s", (int)(end - begin - 1), begin + 1);
-	*cpu_ns = (uint64_t)(user + system) *
-		  (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
-	return true;
-}
-
 static void add_thread(struct json_object *threads, pid_t pid, const char *tid)
 {
-	char path[64], line[512], name[32];
+	char name[ROOST_THREAD_NAME_MAX];
 	struct json_object *thread;
 	uint64_t cpu_ns;
-	FILE *file;
-	bool ok;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%.16s/stat", pid, tid);
-	file = fopen(path, "re");
-	if (!file)
-		return;
-	ok = fgets(line, sizeof(line), file) && parse_stat(line, name, &cpu_ns);
-	fclose(file);
-	if (!ok || strncmp(name, "roost", strlen("roost")) != 0)
+	if (!roost_thread_stat(pid, tid, name, &cpu_ns) ||
+	    strncmp(name, "roost", strlen("roost")) != 0)
 		return;
 	thread = json_object_new_object();
 	json_object_object_add(thread, "tid", json_object_new_int(atoi(tid)));

@@ -14,7 +14,8 @@
 #define PATIENCE_S 1
 
 static struct {
-	int fd; /* -1: closed */
+	int fd;                  /* -1: closed */
+	pthread_mutex_t callers; /* one after the other */
 	pthread_mutex_t lock;
 	pthread_cond_t done;
 	int (*fn)(void *arg); /* NULL: nothing waits */
@@ -23,6 +24,7 @@ static struct {
 	bool is_done;
 } work = {
 	.fd = -1,
+	.callers = PTHREAD_MUTEX_INITIALIZER,
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
@@ -68,6 +70,7 @@ int roostd_handover(int (*fn)(void *arg), void *arg)
 	struct timespec until;
 	int ret = 0;
 
+	pthread_mutex_lock(&work.callers);
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += PATIENCE_S;
 	pthread_mutex_lock(&work.lock);
@@ -80,5 +83,6 @@ int roostd_handover(int (*fn)(void *arg), void *arg)
 	work.fn = NULL;
 	ret = work.is_done ? work.ret : -EBUSY;
 	pthread_mutex_unlock(&work.lock);
+	pthread_mutex_unlock(&work.callers);
 	return ret;
 }

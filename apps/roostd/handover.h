@@ -7,7 +7,7 @@
 /*
  * Work for the daemon's one thread from another one, which waits for it: the
  * control thread, which has the control socket, reads and changes what is the
- * daemon's thread's alone.
+ * daemon's thread's alone, and the thread of the metrics reads it.
  */
 
 /* The descriptor that becomes readable when there is work, or -errno. Thread:
@@ -21,7 +21,7 @@ void roostd_handover_serve(void);
 
 /* Have the daemon's thread call fn(arg), and wait for its end. Returns the
  * value of fn; -EBUSY: the daemon's thread did not come to it within a second,
- * and will not. Thread: another one, one at a time.
+ * and will not. Other callers wait. Thread: any other one.
  */
 int roostd_handover(int (*fn)(void *arg), void *arg);
 

@@ -18,17 +18,16 @@
 
 #define BACKLOG 256
 
-static int make_socket(void)
+static int make_socket(int type)
 {
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
-			0);
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	return fd < 0 ? -errno : fd;
 }
 
-static int bind_to(const struct sockaddr_un *addr, socklen_t len)
+static int bind_to(int type, const struct sockaddr_un *addr, socklen_t len)
 {
-	int fd = make_socket();
+	int fd = make_socket(type);
 	int ret;
 
 	if (fd < 0)
@@ -45,7 +44,7 @@ int roostd_listen_as_hub(void)
 	struct sockaddr_un addr;
 	socklen_t len = roost_share_hub_address(&addr);
 
-	return bind_to(&addr, len);
+	return bind_to(SOCK_SEQPACKET, &addr, len);
 }
 
 void roostd_listen_begin(int fd)
@@ -74,7 +73,7 @@ int roostd_listen_look(const char *path)
 		return ret;
 	if (strcmp(path, ROOST_SHARE_SYSTEM_SOCKET) == 0)
 		mkdir("/run/roost", 0755);
-	fd = make_socket();
+	fd = make_socket(SOCK_SEQPACKET);
 	if (fd < 0)
 		return fd;
 	/* EAGAIN: it has no time. Another kind of socket is alive, too. */
@@ -144,7 +143,7 @@ static int publish(struct roostd_listener *listener, const char *made)
 	return ret;
 }
 
-int roostd_listen_at(const char *path, mode_t mode, gid_t gid,
+int roostd_listen_at(const char *path, int type, mode_t mode, gid_t gid,
 		     struct roostd_listener *listener)
 {
 	struct sockaddr_un addr;
@@ -159,7 +158,7 @@ int roostd_listen_at(const char *path, mode_t mode, gid_t gid,
 		return ret;
 	address_of(made, &addr);
 	unlink(made);
-	listener->fd = bind_to(&addr, sizeof(addr));
+	listener->fd = bind_to(type, &addr, sizeof(addr));
 	if (listener->fd < 0)
 		return listener->fd;
 	if (chown(made, (uid_t)-1, gid) < 0 || chmod(made, mode) < 0)

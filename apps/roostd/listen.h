@@ -36,12 +36,13 @@ struct roostd_listener {
 };
 
 /*
- * Listen at a path, which stays the caller's, with that mode and group (-1: as
- * it comes). The socket does not block. Returns 0; as roostd_listen_look();
+ * Listen at a path, which stays the caller's, with a socket of that type
+ * (SOCK_SEQPACKET, SOCK_STREAM), that mode and group (-1: as it comes). The
+ * socket does not block. Returns 0; as roostd_listen_look();
  * -EEXIST: something else is there; -EBUSY: another daemon starts or ends
  * there; -errno. While it starts and ends it has PATH.lock.
  */
-int roostd_listen_at(const char *path, mode_t mode, gid_t gid,
+int roostd_listen_at(const char *path, int type, mode_t mode, gid_t gid,
 		     struct roostd_listener *listener);
 /* Close it, and remove the file, if it is this socket's. */
 void roostd_listen_end(struct roostd_listener *listener);

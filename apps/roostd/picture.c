@@ -128,6 +128,15 @@ void roostd_picture_count(const struct roostd_port *port)
 	pthread_mutex_unlock(&picture.lock);
 }
 
+bool roostd_picture_counters(const struct roostd_port *port,
+			     struct roost_picture_counters *sum)
+{
+	if (picture.path[0] == '\0')
+		return false;
+	*sum = picture.now[index_of(port)].counters;
+	return true;
+}
+
 /* ---- writing: the control thread -----------------------------------------
  */
 

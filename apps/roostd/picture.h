@@ -25,6 +25,7 @@
 
 #include <roost/config.h>
 
+struct roost_picture_counters;
 struct roostd_client;
 struct roostd_port;
 
@@ -43,6 +44,9 @@ void roostd_picture_end(bool stays);
 void roostd_picture_follow(const struct roostd_port *port);
 /* Look at the clients' counters. */
 void roostd_picture_count(const struct roostd_port *port);
+/* The sum, as count() saw it last. Returns false: there is no picture. */
+bool roostd_picture_counters(const struct roostd_port *port,
+			     struct roost_picture_counters *sum);
 /* A client ends: its counters stay. */
 void roostd_picture_keep(const struct roostd_port *port,
 			 const struct roostd_client *c);

@@ -44,6 +44,8 @@ void roostd_service_init(struct roostd_service *service)
 		.socket = ROOST_SHARE_SYSTEM_SOCKET,
 		.mode = 0666,
 		.gid = UINT32_MAX,
+		.metrics_mode = 0660,
+		.metrics_gid = UINT32_MAX,
 		.grace_ns = 2000000000u,
 		.patience_ns = 10000000000u,
 		.direct = true,

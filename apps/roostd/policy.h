@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include <roost/config.h>
+#include "apps/metrics_addr.h"
 #include "apps/roostd/switch/lease.h"
 #include "pmd_glue/channel/memory.h"
 
@@ -58,6 +59,10 @@ struct roostd_service {
 	char socket[ROOST_SERVICE_MAX];
 	uint32_t mode; /* of the socket */
 	uint32_t gid;  /* of the socket; UINT32_MAX: as it comes */
+	/* Where metrics are told (metrics_addr.h); empty: nowhere. */
+	char metrics[ROOST_METRICS_ADDR_MAX];
+	uint32_t metrics_mode; /* of a socket of theirs */
+	uint32_t metrics_gid;
 	/* Old clients have so long to come back after a restart. */
 	uint64_t grace_ns;
 	/* A client waits so long for a daemon that has gone. */

@@ -161,6 +161,21 @@ static int parse_socket(void *member, const char *value, char *cause)
 	return 0;
 }
 
+static int parse_metrics(void *member, const char *value, char *cause)
+{
+	struct sockaddr_storage addr;
+	socklen_t len;
+
+	if (roost_metrics_addr_parse(value, &addr, &len))
+		return roost_config_fail(cause,
+					 "'%.80s': no place for metrics; give "
+					 "the absolute path of a socket, or "
+					 "127.0.0.1:PORT",
+					 value);
+	strcpy(member, value);
+	return 0;
+}
+
 static int parse_group(void *member, const char *value, char *cause)
 {
 	struct roost_users one = { .nb = 0 };
@@ -203,6 +218,9 @@ static const struct key service_keys[] = {
 	KEY(roostd_service, "socket", socket, false, parse_socket),
 	KEY(roostd_service, "mode", mode, false, parse_mode),
 	KEY(roostd_service, "group", gid, false, parse_group),
+	KEY(roostd_service, "metrics", metrics, false, parse_metrics),
+	KEY(roostd_service, "metrics_mode", metrics_mode, false, parse_mode),
+	KEY(roostd_service, "metrics_group", metrics_gid, false, parse_group),
 	KEY(roostd_service, "grace", grace_ns, false, parse_seconds),
 	KEY(roostd_service, "patience", patience_ns, false, parse_seconds),
 	KEY(roostd_service, "direct", direct, false, roost_config_parse_bool),

@@ -17,6 +17,9 @@ static void keep_start(struct roostd_service *now,
 	memcpy(now->socket, before->socket, sizeof(now->socket));
 	now->mode = before->mode;
 	now->gid = before->gid;
+	memcpy(now->metrics, before->metrics, sizeof(now->metrics));
+	now->metrics_mode = before->metrics_mode;
+	now->metrics_gid = before->metrics_gid;
 	now->grace_ns = before->grace_ns;
 }
 

@@ -26,6 +26,8 @@
 #include "apps/roostd/ctl.h"
 #include "apps/roostd/handover.h"
 #include "apps/roostd/listen.h"
+#include "apps/roostd/metrics.h"
+#include "apps/metrics_addr.h"
 #include "apps/roostd/nic.h"
 #include "apps/roostd/notify.h"
 #include "apps/roostd/picture.h"
@@ -68,6 +70,7 @@ static struct {
 	const char *file; /* NULL: a hub */
 	struct roostd_service service;
 	struct roost_config config;
+	const char *metrics; /* the address; NULL: none */
 	bool stop;
 } roostd;
 
@@ -76,8 +79,8 @@ static struct {
 	     port < roostd.ports + roostd.nb_ports; port++)
 
 static const char help[] =
-	"Usage: roostd -c FILE [--socket PATH]\n"
-	"       roostd --hub\n"
+	"Usage: roostd -c FILE [--socket PATH] [--metrics ADDRESS]\n"
+	"       roostd --hub [--metrics ADDRESS]\n"
 	"       roostd --help\n"
 	"\n"
 	"Shares ports between the processes of this machine, as RDMA devices.\n"
@@ -92,6 +95,10 @@ static const char help[] =
 	"                     \"roost run\" starts it, and it ends when nobody "
 	"has been\n"
 	"                     connected for a second\n"
+	"  --metrics ADDRESS  metrics for Prometheus at ADDRESS, which is a "
+	"path "
+	"or\n"
+	"                     127.0.0.1:PORT (default: that of FILE, or none)\n"
 	"  --help             this text\n"
 	"\n"
 	"SIGHUP reads FILE again, SIGTERM ends it. roost ctl show clients "
@@ -274,9 +281,15 @@ static void run(void)
 	/* Without it, the daemon works: that was reported. */
 	watch(roostd_ctl_start(roostd.ports), HANDOVER);
 	roostd_picture_start();
+	if (roostd.metrics)
+		roostd_metrics_start(roostd.metrics,
+				     (mode_t)roostd.service.metrics_mode,
+				     (gid_t)roostd.service.metrics_gid,
+				     roostd.ports);
 	tell_ready();
 	run_loop();
 	roostd_notify("STOPPING=1");
+	roostd_metrics_stop();
 	roostd_picture_stop();
 	roostd_ctl_stop();
 }
@@ -301,8 +314,10 @@ static int prepare(void)
 	return roostd.epoll_fd < 0 ? -errno : watch_signals();
 }
 
+/* The launcher gives the address in a variable. */
 static int serve_hub(void)
 {
+	const char *metrics = getenv(ROOST_METRICS_VARIABLE);
 	char state_path[ROOSTD_STATE_PATH_MAX];
 	int ret = prepare();
 	int listener = roostd_listen_as_hub();
@@ -322,6 +337,10 @@ static int serve_hub(void)
 			    roostd_state_hub_path(state_path), roost_now_ns()))
 		return ROOST_EXIT_FAILED;
 	roostd.nb_ports = 1;
+	if (!roostd.metrics && metrics && *metrics)
+		roostd.metrics = metrics;
+	roostd.service.metrics_mode = 0600;
+	roostd.service.metrics_gid = UINT32_MAX;
 	roostd_picture_make(roostd.ports, NULL, NULL);
 	/* Clients find all of it. */
 	roostd_listen_begin(listener);
@@ -356,8 +375,8 @@ static int load(const char *file)
 	return ret;
 }
 
-/* A group of the socket that is not ours becomes ours: then nobody has to be
- * able to change a file's group.
+/* A group of a socket that is not ours becomes ours: then nobody has to be able
+ * to change a file's group.
  */
 static void join_group(gid_t gid)
 {
@@ -377,6 +396,7 @@ static int give_up_rights(void)
 	int ret;
 
 	join_group((gid_t)roostd.service.gid);
+	join_group((gid_t)roostd.service.metrics_gid);
 	roostd_rights_needed(&roostd.config, needed);
 	ret = roost_rights_keep(needed);
 	if (ret)
@@ -463,6 +483,8 @@ static int serve_file(const char *file, const char *path)
 	if (ret)
 		return ROOST_EXIT_FAILED;
 	roostd.file = file;
+	if (!roostd.metrics && roostd.service.metrics[0])
+		roostd.metrics = roostd.service.metrics;
 	if (!path)
 		path = roostd.service.socket;
 	/* Before the ports are opened: they may be that daemon's. */
@@ -474,7 +496,8 @@ static int serve_file(const char *file, const char *path)
 		return ROOST_EXIT_FAILED;
 	}
 	roostd_picture_make(roostd.ports, &roostd.config, path);
-	ret = roostd_listen_at(path, (mode_t)roostd.service.mode,
+	ret = roostd_listen_at(path, SOCK_SEQPACKET,
+			       (mode_t)roostd.service.mode,
 			       (gid_t)roostd.service.gid, &listener);
 	if (!ret) {
 		roostd.ports[0].listener = listener.fd;
@@ -504,6 +527,14 @@ static int refuse(const char *why)
 	return ROOST_EXIT_USAGE;
 }
 
+static bool is_metrics_address(const char *text)
+{
+	struct sockaddr_storage addr;
+	socklen_t len;
+
+	return roost_metrics_addr_parse(text, &addr, &len) == 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *file = NULL, *path = NULL;
@@ -525,6 +556,8 @@ int main(int argc, char **argv)
 			file = value;
 		else if (strcmp(argv[i], "--socket") == 0)
 			path = value;
+		else if (strcmp(argv[i], "--metrics") == 0)
+			roostd.metrics = value;
 		else
 			return refuse("an option that there is not");
 		if (!value)
@@ -533,5 +566,7 @@ int main(int argc, char **argv)
 	}
 	if (hub == (file != NULL) || (hub && path))
 		return refuse("say --hub, or -c FILE");
+	if (roostd.metrics && !is_metrics_address(roostd.metrics))
+		return refuse("--metrics is no path and no 127.0.0.1:PORT");
 	return hub ? serve_hub() : serve_file(file, path);
 }

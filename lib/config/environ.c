@@ -28,10 +28,10 @@
  * place of Roost's files.
  */
 static const char *const reserved[] = {
-	"ROOST_BENCH",   "ROOST_BUILD", "ROOST_CI",      "ROOST_DEMO",
-	"ROOST_DIR",     "ROOST_HOME",  "ROOST_PICTURE", "ROOST_PREFIX",
-	"ROOST_ROOT",    "ROOST_SRC",   "ROOST_SYSFS",   "ROOST_TEST",
-	"ROOST_VERSION",
+	"ROOST_BENCH",  "ROOST_BUILD",   "ROOST_CI",      "ROOST_DEMO",
+	"ROOST_DIR",    "ROOST_HOME",    "ROOST_METRICS", "ROOST_PICTURE",
+	"ROOST_PREFIX", "ROOST_ROOT",    "ROOST_SRC",     "ROOST_SYSFS",
+	"ROOST_TEST",   "ROOST_VERSION",
 };
 
 static bool is_reserved(const char *name)

@@ -35,8 +35,7 @@ static void put_word(struct roost_json *j, const char *word)
 	put(j, word, strlen(word));
 }
 
-/* Length in bytes of the UTF-8 sequence at s; 0: not valid (RFC 3629, 4). */
-static size_t sequence(const unsigned char *s)
+size_t roost_json_sequence(const unsigned char *s)
 {
 	size_t len;
 
@@ -67,7 +66,7 @@ static void put_quoted(struct roost_json *j, const char *text)
 
 	put_word(j, "\"");
 	while (*s) {
-		len = sequence(s);
+		len = roost_json_sequence(s);
 		if (*s < 0x20) {
 			snprintf(code, sizeof(code), "\\u%04x", *s);
 			put_word(j, code);

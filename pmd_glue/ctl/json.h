@@ -34,6 +34,11 @@ void roost_json_bool(struct roost_json *j, const char *name, bool value);
 /* A byte of text that is no valid UTF-8 becomes a question mark. */
 void roost_json_str(struct roost_json *j, const char *name, const char *text);
 
+/* Length in bytes of the UTF-8 sequence at s, a string; 0: not valid (RFC 3629,
+ * section 4).
+ */
+size_t roost_json_sequence(const unsigned char *s);
+
 /* Take the text, without a terminating zero; the caller frees it. Returns NULL
  * if memory was short. In both cases *j is empty after the call.
  */

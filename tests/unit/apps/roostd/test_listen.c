@@ -27,6 +27,7 @@
 #include "apps/roostd/listen.h"
 
 #define STARTERS 8
+#define TYPE SOCK_SEQPACKET
 
 static char folder[] = "/tmp/roost-listen-XXXXXX";
 static char path[64];
@@ -75,7 +76,7 @@ static void listen__a_socket_for_all(void **state)
 	struct stat st;
 
 	assert_int_equal(roostd_listen_look(path), 0);
-	assert_int_equal(roostd_listen_at(path, 0666, (gid_t)-1, &l), 0);
+	assert_int_equal(roostd_listen_at(path, TYPE, 0666, (gid_t)-1, &l), 0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode, S_IFSOCK | 0666);
 	assert_int_equal(nb_files(), 1);
@@ -83,7 +84,7 @@ static void listen__a_socket_for_all(void **state)
 	assert_true(fcntl(l.fd, F_GETFL) & O_NONBLOCK);
 	roostd_listen_end(&l);
 	assert_int_equal(nb_files(), 0);
-	assert_int_equal(roostd_listen_at(path, 0600, (gid_t)-1, &l), 0);
+	assert_int_equal(roostd_listen_at(path, TYPE, 0600, (gid_t)-1, &l), 0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode, S_IFSOCK | 0600);
 	roostd_listen_end(&l);
@@ -94,10 +95,10 @@ static void listen__a_living_daemons_stays(void **state)
 	struct roostd_listener l, second;
 	struct stat st, now;
 
-	assert_int_equal(roostd_listen_at(path, 0666, (gid_t)-1, &l), 0);
+	assert_int_equal(roostd_listen_at(path, TYPE, 0666, (gid_t)-1, &l), 0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(roostd_listen_look(path), -EADDRINUSE);
-	assert_int_equal(roostd_listen_at(path, 0666, (gid_t)-1, &second),
+	assert_int_equal(roostd_listen_at(path, TYPE, 0666, (gid_t)-1, &second),
 			 -EADDRINUSE);
 	assert_int_equal(second.fd, -1);
 	assert_int_equal(stat(path, &now), 0);
@@ -110,11 +111,12 @@ static void listen__a_dead_daemons_is_replaced(void **state)
 {
 	struct roostd_listener l, second;
 
-	assert_int_equal(roostd_listen_at(path, 0666, (gid_t)-1, &l), 0);
+	assert_int_equal(roostd_listen_at(path, TYPE, 0666, (gid_t)-1, &l), 0);
 	close(l.fd);
 	assert_int_equal(connect_to(), -ECONNREFUSED);
 	assert_int_equal(roostd_listen_look(path), 0);
-	assert_int_equal(roostd_listen_at(path, 0666, (gid_t)-1, &second), 0);
+	assert_int_equal(roostd_listen_at(path, TYPE, 0666, (gid_t)-1, &second),
+			 0);
 	assert_int_equal(connect_to(), 0);
 	/* The first one does not remove the second one's. */
 	l.fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -131,7 +133,8 @@ static void listen__what_is_no_socket_stays(void **state)
 
 	assert_true(fd >= 0);
 	close(fd);
-	assert_int_equal(roostd_listen_at(path, 0666, (gid_t)-1, &l), -EEXIST);
+	assert_int_equal(roostd_listen_at(path, TYPE, 0666, (gid_t)-1, &l),
+			 -EEXIST);
 	assert_int_equal(nb_files(), 1);
 }
 
@@ -144,14 +147,14 @@ static void listen__places_that_cannot_be(void **state)
 	longest[0] = '/';
 	longest[199] = '\0';
 	assert_int_equal(roostd_listen_look(longest), -EINVAL);
-	assert_int_equal(roostd_listen_at(longest, 0666, (gid_t)-1, &l),
+	assert_int_equal(roostd_listen_at(longest, TYPE, 0666, (gid_t)-1, &l),
 			 -EINVAL);
 	/* The name that it has at first is longer. */
 	longest[107] = '\0';
-	assert_int_equal(roostd_listen_at(longest, 0666, (gid_t)-1, &l),
+	assert_int_equal(roostd_listen_at(longest, TYPE, 0666, (gid_t)-1, &l),
 			 -EINVAL);
-	assert_int_equal(roostd_listen_at("/nonexistent/sock", 0666, (gid_t)-1,
-					  &l),
+	assert_int_equal(roostd_listen_at("/nonexistent/sock", TYPE, 0666,
+					  (gid_t)-1, &l),
 			 -ENOENT);
 }
 
@@ -165,7 +168,7 @@ static void listen__one_of_many_has_it(void **state)
 	int go[2], done[2], status;
 	char c;
 
-	assert_int_equal(roostd_listen_at(path, 0666, (gid_t)-1, &l), 0);
+	assert_int_equal(roostd_listen_at(path, TYPE, 0666, (gid_t)-1, &l), 0);
 	close(l.fd);
 	assert_int_equal(pipe(go), 0);
 	assert_int_equal(pipe(done), 0);
@@ -176,7 +179,7 @@ static void listen__one_of_many_has_it(void **state)
 		close(go[1]);
 		close(done[1]);
 		(void)!read(go[0], &c, 1);
-		status = roostd_listen_at(path, 0666, (gid_t)-1, &l);
+		status = roostd_listen_at(path, TYPE, 0666, (gid_t)-1, &l);
 		/* Until all have tried. */
 		if (status == 0)
 			(void)!read(done[0], &c, 1);
@@ -207,7 +210,7 @@ static void listen__a_locked_folder_stops_nobody(void **state)
 	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
 	/* A wait without an end is the failure. */
 	alarm(10);
-	assert_int_equal(roostd_listen_at(path, 0666, (gid_t)-1, &l), 0);
+	assert_int_equal(roostd_listen_at(path, TYPE, 0666, (gid_t)-1, &l), 0);
 	roostd_listen_end(&l);
 	alarm(0);
 	close(fd);
@@ -222,11 +225,11 @@ static void listen__waits_a_second_for_the_lock(void **state)
 	int fd;
 
 	snprintf(lock, sizeof(lock), "%s.lock", path);
-	assert_int_equal(roostd_listen_at(path, 0666, (gid_t)-1, &l), 0);
+	assert_int_equal(roostd_listen_at(path, TYPE, 0666, (gid_t)-1, &l), 0);
 	fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
 	alarm(10);
-	assert_int_equal(roostd_listen_at(path, 0666, (gid_t)-1, &second),
+	assert_int_equal(roostd_listen_at(path, TYPE, 0666, (gid_t)-1, &second),
 			 -EBUSY);
 	roostd_listen_end(&l);
 	alarm(0);
@@ -244,17 +247,19 @@ static void listen__a_lock_of_others_is_not_used(void **state)
 	snprintf(lock, sizeof(lock), "%s.lock", path);
 	snprintf(target, sizeof(target), "%s/target", folder);
 	assert_int_equal(symlink(target, lock), 0);
-	assert_int_equal(roostd_listen_at(path, 0666, (gid_t)-1, &l), -EINVAL);
+	assert_int_equal(roostd_listen_at(path, TYPE, 0666, (gid_t)-1, &l),
+			 -EINVAL);
 	assert_int_equal(access(target, F_OK), -1);
 	assert_int_equal(unlink(lock), 0);
 	/* Others could lock it. */
 	fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	assert_int_equal(fchmod(fd, 0644), 0);
-	assert_int_equal(roostd_listen_at(path, 0666, (gid_t)-1, &l), -EINVAL);
+	assert_int_equal(roostd_listen_at(path, TYPE, 0666, (gid_t)-1, &l),
+			 -EINVAL);
 	assert_int_equal(fchmod(fd, 0600), 0);
 	close(fd);
 	/* One that a killed daemon has left. */
-	assert_int_equal(roostd_listen_at(path, 0666, (gid_t)-1, &l), 0);
+	assert_int_equal(roostd_listen_at(path, TYPE, 0666, (gid_t)-1, &l), 0);
 	roostd_listen_end(&l);
 	assert_int_equal(nb_files(), 0);
 }

@@ -54,6 +54,9 @@ static void policy__a_file_of_ports_alone_has_the_defaults(void **state)
 	assert_string_equal(service.socket, "/run/roost/roostd.sock");
 	assert_int_equal(service.mode, 0666);
 	assert_int_equal(service.gid, UINT32_MAX);
+	assert_string_equal(service.metrics, "");
+	assert_int_equal(service.metrics_mode, 0660);
+	assert_int_equal(service.metrics_gid, UINT32_MAX);
 	assert_int_equal(service.patience_ns, 10000000000u);
 	assert_true(service.direct);
 	p = roostd_policy_find(&service, &anybody, refusal);
@@ -71,6 +74,9 @@ static void policy__every_key_is_read(void **state)
 			      "socket = /run/lab/roostd.sock\n"
 			      "mode = 0660\n"
 			      "group = 12\n"
+			      "metrics = 127.0.0.1:9464\n"
+			      "metrics_mode = 0600\n"
+			      "metrics_group = 13\n"
 			      "grace = 4\n"
 			      "patience = 60\n"
 			      "direct = no\n" PORT "[policy the lab]\n"
@@ -92,6 +98,9 @@ static void policy__every_key_is_read(void **state)
 	assert_string_equal(service.socket, "/run/lab/roostd.sock");
 	assert_int_equal(service.mode, 0660);
 	assert_int_equal(service.gid, 12);
+	assert_string_equal(service.metrics, "127.0.0.1:9464");
+	assert_int_equal(service.metrics_mode, 0600);
+	assert_int_equal(service.metrics_gid, 13);
 	assert_int_equal(service.grace_ns, 4000000000u);
 	assert_int_equal(service.patience_ns, 60000000000u);
 	assert_false(service.direct);
@@ -116,6 +125,9 @@ static void policy__every_key_is_read(void **state)
 
 static void policy__errors_name_the_line(void **state)
 {
+	assert_wrong("[service]\nmetrics = 0.0.0.0:9464\n" PORT,
+		     ":2: metrics: '0.0.0.0:9464': no place for metrics; give "
+		     "the absolute path of a socket, or 127.0.0.1:PORT");
 	assert_wrong(PORT "[policy a]\nrates = 1G\n",
 		     ":5: unknown key 'rates'; the nearest known one is "
 		     "'rate'");
