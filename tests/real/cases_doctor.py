@@ -8,13 +8,12 @@ import os
 import subprocess
 
 import cases_hub
-from harness import RUN, TOP, Case, Failure, Skip
+from harness import Case, Failure, Skip
 from process import wait_until
-from wire import TCP_ADDRESSES, Wire, ip
+from wire import TCP_ADDRESSES, Wire, ip, relayed
 
 OWN, PEER = TCP_ADDRESSES["left"], TCP_ADDRESSES["right"]
 PORT = ("--port", "net_af_packet0,iface=left")
-RELAY = os.path.join(TOP, "tests", "real", "relay.py")
 # What a busy or small machine may be warned of.
 NOISY = {"loss", "processors", "clock"}
 
@@ -251,25 +250,7 @@ def pci(room):
 
 def relay(room, *harm):
     """A wire with that switch in it, and a listener behind it."""
-    wire = Wire(room, mtu_bytes=1500)
-    middle = f"real-{RUN}-middle"
-    ip("netns", "add", middle)
-    room.defer(ip, "netns", "del", middle)
-    for end in ("left", "right"):
-        ip("-n", wire.netns[end], "link", "set", end, "down")
-    # The pair becomes two, with the ends of both in the middle.
-    ip("-n", wire.netns["left"], "link", "del", "left")
-    for end in ("left", "right"):
-        ip("link", "add", "name", end, "netns", wire.netns[end], "type",
-           "veth", "peer", "name", f"to-{end}", "netns", middle)
-        ip("-n", wire.netns[end], "addr", "add",
-           f"{TCP_ADDRESSES[end]}/24", "dev", end)
-        ip("-n", wire.netns[end], "link", "set", end, "up")
-        ip("-n", middle, "link", "set", f"to-{end}", "up")
-    process = room.start("relay", ["python3", RELAY, "to-left", "to-right",
-                                   *harm], netns=middle)
-    if not wait_until(process.out, 60):
-        raise Failure("the relay does not start: " + process.err())
+    wire = relayed(room, *harm)
     listen(wire)
     return wire
 

@@ -3,11 +3,12 @@
 """A switch of two ports that does harm: it runs in a namespace between two
 others, and passes frames from one interface to the other one.
 
-usage: relay.py IF IF [longest=BYTES] [lose=N] [swap=N] [mark]
+usage: relay.py IF IF [longest=BYTES] [lose=N] [swap=N] [lose-roce=N] [mark]
 
 longest: longer IP packets are dropped. lose: of ICMP, each Nth is. swap: each
 Nth of ICMP that leaves by the second interface is kept until the next one has
-passed. mark: ECN-capable packets get the mark of congestion.
+passed. lose-roce: of RoCEv2, each Nth is dropped. mark: ECN-capable packets get
+the mark of congestion.
 """
 
 import select
@@ -17,11 +18,19 @@ import sys
 ALL = 0x0003  # ETH_P_ALL
 IP_AT = 14
 ICMP = 1
+UDP = 17
+ROCE = (4791).to_bytes(2, "big")
 OUTGOING = 4  # PACKET_OUTGOING
+SOL_PACKET, VNET_HDR, VNET_HDR_BYTES = 263, 15, 10
 
 
 def is_icmp(frame):
     return frame[12:14] == b"\x08\x00" and frame[IP_AT + 9] == ICMP
+
+
+def is_roce(frame):
+    return frame[12:14] == b"\x08\x00" and frame[IP_AT + 9] == UDP and \
+        frame[IP_AT + 22:IP_AT + 24] == ROCE
 
 
 def mark(frame):
@@ -47,30 +56,37 @@ class Way:
         self.to = to
         self.harm = harm
         self.nb_icmp = 0
+        self.nb_roce = 0
         self.kept = None
 
-    def send(self, frame):
+    def send(self, head, frame):
         try:
-            self.to.send(mark(frame) if "mark" in self.harm else frame)
+            self.to.send(head + (mark(frame) if "mark" in self.harm else
+                                 frame))
         except OSError:
             pass  # longer than the interface's MTU
 
-    def take(self, frame):
+    def take(self, data):
+        head, frame = data[:VNET_HDR_BYTES], data[VNET_HDR_BYTES:]
         if len(frame) - IP_AT > self.harm.get("longest", 1 << 16):
             return
+        if is_roce(frame):
+            self.nb_roce += 1
+            if self.nb_roce % self.harm.get("lose-roce", 1 << 30) == 0:
+                return
         if not is_icmp(frame):
-            self.send(frame)
+            self.send(head, frame)
             return
         self.nb_icmp += 1
         if self.nb_icmp % self.harm.get("lose", 1 << 30) == 0:
             return
         if self.kept is None and \
                 self.nb_icmp % self.harm.get("swap", 1 << 30) == 0:
-            self.kept = frame
+            self.kept = head, frame
             return
-        self.send(frame)
+        self.send(head, frame)
         if self.kept is not None:
-            self.send(self.kept)
+            self.send(*self.kept)
             self.kept = None
 
 
@@ -84,6 +100,9 @@ def main():
         sockets.append(socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
                                      socket.htons(ALL)))
         sockets[-1].bind((name, ALL))
+        # Before each frame, what is left to be done of it: checksums of TCP
+        # pass undone, as they pass a pair of veth.
+        sockets[-1].setsockopt(SOL_PACKET, VNET_HDR, 1)
     # Swapped both ways, replies would come in order again.
     back = {name: value for name, value in harm.items() if name != "swap"}
     ways = {sockets[0]: Way(sockets[1], harm),
@@ -91,9 +110,9 @@ def main():
     print("relay", flush=True)
     while True:
         for ready in select.select(sockets, [], [])[0]:
-            frame, where = ready.recvfrom(65536)
+            data, where = ready.recvfrom(VNET_HDR_BYTES + 65536)
             if where[2] != OUTGOING:
-                ways[ready].take(frame)
+                ways[ready].take(data)
 
 
 if __name__ == "__main__":

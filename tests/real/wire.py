@@ -3,6 +3,7 @@
 """A wire: two network namespaces with a veth pair between them, and eyes on
 it. The kernel's own addresses on it carry the programs' TCP side channel."""
 
+import os
 import re
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import rooms
 from harness import RUN, Failure, Skip
 from process import wait_until
 
+RELAY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "relay.py")
 MTU_BYTES = 9000
 ENDS = ("left", "right")
 # Of the kernel, for TCP; Roost's own are in 198.18/16.
@@ -74,6 +76,31 @@ class Wire:
         port = ["--port", f"{self.driver},iface={end}", *options]
         return {"title": title, "netns": self.netns[end],
                 "argv": self.room.roost("run", *port, "--", *words)}
+
+
+def relayed(room, *harm):
+    """A wire with relay.py in the middle of it."""
+    wire = Wire(room, mtu_bytes=1500)
+    middle = f"real-{RUN}-middle"
+    ip("netns", "add", middle)
+    room.defer(ip, "netns", "del", middle)
+    for end in ENDS:
+        ip("-n", wire.netns[end], "link", "set", end, "down")
+    # The pair becomes two, with the ends of both in the middle.
+    ip("-n", wire.netns["left"], "link", "del", "left")
+    for end in ENDS:
+        ip("link", "add", "name", end, "netns", wire.netns[end], "address",
+           MACS[end], "type", "veth", "peer", "name", f"to-{end}", "netns",
+           middle)
+        ip("-n", wire.netns[end], "addr", "add",
+           f"{TCP_ADDRESSES[end]}/24", "dev", end)
+        ip("-n", wire.netns[end], "link", "set", end, "up")
+        ip("-n", middle, "link", "set", f"to-{end}", "up")
+    process = room.start("relay", ["python3", RELAY, "to-left", "to-right",
+                                   *harm], netns=middle)
+    if not wait_until(process.out, 60):
+        raise Failure("the relay does not start: " + process.err())
+    return wire
 
 
 class Tap:
