@@ -36,6 +36,7 @@ static int create_dev(struct roost_assembly *a)
 	const struct roost_config *config = a->conf.config;
 	struct roost_dev_conf conf = {
 		.nb_workers = config->nb_workers,
+		.selective_repeat = config->selective_repeat,
 		.node_guid = a->conf.node_guid,
 	};
 	struct roost_ecn ecn;

@@ -434,6 +434,16 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		.parse = parse_failure_dir,
 		.format = format_string,
 	},
+	[ROOST_KEY_SELECTIVE_REPEAT] = {
+		.name = "selective_repeat",
+		.option = "selective-repeat",
+		.arg = "yes|no",
+		.help = "resend what is lost alone (default: no)",
+		.scope = ROOST_SCOPE_PROCESS,
+		MEMBER(roost_config, selective_repeat),
+		.parse = roost_config_parse_bool,
+		.format = format_bool,
+	},
 	[ROOST_KEY_DEVARGS] = {
 		.name = "devargs",
 		.option = "port",

@@ -165,7 +165,8 @@ static void put_bth(uint8_t *p, const struct roost_bth *bth)
 			 (uint32_t)bth->pad_bytes << BTH_PAD_SHIFT);
 	roost_be16_put(p + 2, bth->pkey);
 	roost_be32_put(p + 4, bth->dest_qpn & MASK24);
-	roost_be32_put(p + 8, bth->psn.v | (bth->ackreq ? BTH_ACKREQ : 0));
+	roost_be32_put(p + 8, bth->psn.v | (bth->ackreq ? BTH_ACKREQ : 0) |
+				      (bth->selective ? BTH_SELECTIVE : 0));
 }
 
 size_t roost_hdr_emit(const struct roost_hdr_template *t, uint8_t *buf,

@@ -32,6 +32,7 @@
 #define BTH_BECN 0x40000000u
 /* BTH, word with the PSN. */
 #define BTH_ACKREQ 0x80000000u
+#define BTH_SELECTIVE 0x40000000u /* one of resv7: see frame.h */
 
 /* FLUSH: placement type and selectivity level (IBTA Annex A19). */
 #define FETH_TYPE_MASK 0xfu

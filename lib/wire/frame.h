@@ -153,6 +153,7 @@ struct roost_pkt {
 	bool solicited;
 	bool migreq;
 	bool ackreq;
+	bool selective; /* as in struct roost_bth */
 	bool fecn;
 	bool becn;
 	uint16_t pkey;
@@ -261,6 +262,10 @@ struct roost_bth {
 	bool solicited;
 	bool migreq;
 	bool ackreq;
+	/* The sender can repeat selectively (doc/protocol.md): the upper one of
+	 * the seven reserved bits beside AckReq.
+	 */
+	bool selective;
 	uint16_t pkey;
 	uint32_t dest_qpn;
 	struct roost_psn psn;
@@ -282,6 +287,14 @@ size_t roost_hdr_emit(const struct roost_hdr_template *t, uint8_t *buf,
 	(ROOST_PATH_HDR_MAX + ROOST_CNP_LEN + ROOST_ICRC_LEN)
 size_t roost_cnp_build(const struct roost_hdr_template *t, uint8_t *buf,
 		       uint16_t pkey, uint32_t dest_qpn);
+
+/*
+ * A report (ROOST_OPCODE_REPORT): its PSN is the first request packet that is
+ * missing. Bit i of the payload, counted from the lowest bit of the first byte,
+ * says that the packet at PSN + 1 + i was received; the last word has a bit
+ * set. One word of 32 bits at least, and so many at most.
+ */
+#define ROOST_REPORT_MAX_BITS 1024u
 
 /* Extension headers; each writes its fixed length at p. */
 void roost_xrceth_put(uint8_t *p, uint32_t srqn);

@@ -143,6 +143,9 @@ const struct roost_opcode_info roost_opcodes[256] = {
 
 	ROW(CNP, CNP, "CNP", CNP, H_CNP, F_ONLY),
 
+	ROW(ROOST, REPORT, "Roost Report", REPORT, H_NONE,
+	    F_ONLY | F_RESP | F_DATA),
+
 	/* Each request names its SRQ in an XRCETH; an answer does not. */
 	SEND_ROWS(XRC, H_XRCETH),
 	WRITE_ROWS(XRC, H_XRCETH),

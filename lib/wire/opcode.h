@@ -13,7 +13,8 @@
  * the byte on the wire) and its row (struct roost_opcode_info).
  *
  * Source: IBTA 9.2.1, 9.3 and Annexes A14 (XRC), A17 (RoCEv2, CNP), A19
- * (memory placement: FLUSH, ATOMIC WRITE). Pure, no state.
+ * (memory placement: FLUSH, ATOMIC WRITE). REPORT is Roost's own. Pure, no
+ * state.
  */
 
 #include <stdint.h>
@@ -26,6 +27,8 @@ enum roost_service {
 	ROOST_SERVICE_UD = 3,
 	ROOST_SERVICE_CNP = 4,
 	ROOST_SERVICE_XRC = 5,
+	/* 0xc0 and up are the manufacturers' opcodes. */
+	ROOST_SERVICE_ROOST = 6,
 };
 
 #define ROOST_OPCODE(service, op) ((ROOST_SERVICE_##service << 5) | (op))
@@ -74,6 +77,11 @@ enum roost_opcode {
 	ROOST_OPCODE_UD_SEND_ONLY_IMM = ROOST_OPCODE(UD, 0x05),
 
 	ROOST_OPCODE_CNP = ROOST_OPCODE(CNP, 0x01),
+
+	/* From a responder of RC or XRC, to a requester that can repeat
+	 * selectively: which request packets were received.
+	 */
+	ROOST_OPCODE_REPORT = ROOST_OPCODE(ROOST, 0x11),
 
 	ROOST_OPCODE_XRC_SEND_FIRST = ROOST_OPCODE(XRC, 0x00),
 	ROOST_OPCODE_XRC_SEND_MIDDLE = ROOST_OPCODE(XRC, 0x01),
@@ -132,6 +140,7 @@ enum roost_op {
 	ROOST_OP_ACK,
 	ROOST_OP_ATOMIC_ACK,
 	ROOST_OP_CNP,
+	ROOST_OP_REPORT,
 };
 
 /* Place in the message and other properties of a row; an ONLY is FIRST|LAST. */

@@ -389,6 +389,7 @@ enum roost_drop roost_pkt_parse(const struct roost_frame *frame,
 	pkt->dest_qpn = word & MASK24;
 	word = roost_be32_get(bth + 8);
 	pkt->ackreq = word & BTH_ACKREQ;
+	pkt->selective = word & BTH_SELECTIVE;
 	pkt->psn = roost_psn(word);
 	pkt->payload = bth + info->hdr_len_bytes;
 	pkt->payload_len_bytes = (uint16_t)(frame->ib_len_bytes - around);

@@ -19,6 +19,7 @@
 #define POOL_CACHE 256u
 
 struct bench_end bench_ends[2];
+bool bench_selective;
 
 void bench_must(int rc, const char *what)
 {
@@ -57,6 +58,7 @@ static void open_end(int side, struct rte_mempool *pool,
 	const uint8_t v4[4] = { 198, 18, 0, (uint8_t)(side + 1) };
 	struct bench_end *end = &bench_ends[side];
 	struct roost_dev_conf conf = {
+		.selective_repeat = bench_selective,
 		.name = side == 0 ? "a" : "b",
 		.pool = pool,
 		.nb_ports = 1,

@@ -41,6 +41,8 @@ struct bench_end {
 };
 
 extern struct bench_end bench_ends[2];
+/* Of ends that are opened from now on. */
+extern bool bench_selective;
 
 /* How frames move; ctx is the struct bench_end. */
 struct bench_bursts {

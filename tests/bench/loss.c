@@ -8,8 +8,9 @@
  * time that the processor takes is not in it, only what the protocol loses;
  * one seed gives one result, on any machine.
  *
- * usage: loss [-d ONE_WAY_NS] [-s SEED] [-v VIRTUAL_MS] [-q QPS]
+ * usage: loss [-e] [-d ONE_WAY_NS] [-s SEED] [-v VIRTUAL_MS] [-q QPS]
  *             [-b GBPS] [-r FRAMES] RATE
+ *   -e      selective repeat, at both ends; else go-back-N
  *   -b, -r  a slower wire behind it, and the queue before that, which loses
  *           what it has no room for
  *   RATE    the share that is lost by chance, as 1e-3
@@ -225,8 +226,10 @@ int main(int argc, char **argv)
 	int option;
 	double gbps;
 
-	while ((option = getopt(argc, argv, "b:d:q:r:s:v:")) != -1) {
-		if (option == 'd')
+	while ((option = getopt(argc, argv, "b:d:eq:r:s:v:")) != -1) {
+		if (option == 'e')
+			bench_selective = true;
+		else if (option == 'd')
 			delay_ns = strtoull(optarg, NULL, 0);
 		else if (option == 'b')
 			queue_gbps = strtod(optarg, NULL);
@@ -242,7 +245,7 @@ int main(int argc, char **argv)
 			return EXIT_FAILURE;
 	}
 	if (optind + 1 != argc || for_ns == 0) {
-		fprintf(stderr, "usage: loss [-d ONE_WAY_NS] [-s SEED] "
+		fprintf(stderr, "usage: loss [-e] [-d ONE_WAY_NS] [-s SEED] "
 				"[-v VIRTUAL_MS] [-q QPS] [-b GBPS] "
 				"[-r FRAMES] RATE\n");
 		return EXIT_FAILURE;

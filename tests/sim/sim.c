@@ -139,6 +139,7 @@ static void end_open(struct sim *sim, int side)
 		.vlan_id = { end->vlan_id, end->vlan_id },
 		.punts_vlans = { end->punts_vlans, end->punts_vlans },
 		.shares_addrs = end->shares_addrs,
+		.selective_repeat = sim_selective[side],
 		.seed = { sim_random(&sim->rng), sim_random(&sim->rng) },
 	};
 
@@ -266,8 +267,10 @@ void sim_free(struct sim *sim)
 			sim_qp_destroy(sim->qps[i]);
 	sim_poll(sim);
 	sim_world = NULL;
-	for (int side = 0; side < 2; side++)
+	for (int side = 0; side < 2; side++) {
+		sim_check_store(sim->ends[side].dev);
 		end_close(&sim->ends[side]);
+	}
 	sim_link_fini(sim);
 	munmap(sim->arena, SIM_ARENA_BYTES);
 	free(sim);
@@ -570,6 +573,7 @@ int sim_main(int argc, char **argv, const char *name,
 
 	take_seed(argc, argv);
 	take_workers();
+	sim_take_selective();
 	printf("%s: seed %llu, workers %u\n", name, (unsigned long long)seed,
 	       nb_workers);
 	fflush(stdout);

@@ -15,6 +15,8 @@
  * With ROOST_SIM_WORKERS=N each device has N workers, which turn in an order by
  * chance; frames come to a queue by their flow, by chance, and a port may have
  * less queues than there are workers.
+ * With ROOST_SIM_SELECTIVE=ab (or a, b) both ends (or that one) repeat
+ * selectively; else both go back N.
  * All chance comes from one seed: the first argument of the program, or
  * ROOST_SIM_SEED, or 1; it is printed. With ROOST_SIM_PCAP=FILE every frame
  * that a test sends is written to that file too.
@@ -182,6 +184,8 @@ struct sim {
 };
 
 struct sim *sim_new(void);
+/* Which ends of worlds that are made from now on repeat selectively. */
+void sim_set_selective(bool a, bool b);
 /* The same from another seed than the program's. */
 struct sim *sim_new_seeded(uint64_t seed);
 /* Its ends are on these VLANs. */

@@ -381,7 +381,7 @@ static void check_counters(const struct exchange *x, int side,
 				1);
 	}
 	if (fate == LOST && request)
-		assert_int_equal(a.retransmits, 1);
+		assert_in_range(a.retransmits + a.resent_pkts, 1, 2);
 	assert_true(b.naks_sent <= 1);
 }
 
@@ -465,7 +465,9 @@ static void fates__xrc(void **state)
 	each_packet(ROOST_QPT_XRC_INI);
 }
 
-/* Opcodes that no exchange of two of us brings about. */
+/* Opcodes that no exchange of two of us brings about. Reports are sent where
+ * both repeat selectively, and where one is lost none need come.
+ */
 static bool is_never_sent(uint8_t opcode)
 {
 	const struct roost_opcode_info *info = &roost_opcodes[opcode];
@@ -480,7 +482,8 @@ static void fates__nothing_was_left_out(void **state)
 {
 	for (unsigned int opcode = 0; opcode < 256; opcode++)
 		for (int fate = 0; fate < NB_FATES; fate++)
-			if (met[fate][opcode] == is_never_sent((uint8_t)opcode))
+			if (roost_opcodes[opcode].op != ROOST_OP_REPORT &&
+			    met[fate][opcode] == is_never_sent((uint8_t)opcode))
 				fail_msg("%s, fate %d",
 					 roost_opcodes[opcode].name, fate);
 }

@@ -314,6 +314,11 @@ static uint8_t expected_drop(enum roost_qp_type type,
 	/* Taken by every QP. */
 	if (info->op == ROOST_OP_CNP)
 		return ROOST_DROP_NONE;
+	/* Taken by requesters, of what they have sent. */
+	if (info->op == ROOST_OP_REPORT)
+		return type == ROOST_QPT_RC || type == ROOST_QPT_XRC_INI
+			       ? ROOST_DROP_UNEXPECTED_RESPONSE
+			       : ROOST_DROP_QP_TYPE;
 	if (info->service != services[type])
 		return ROOST_DROP_QP_TYPE;
 	if (type == ROOST_QPT_XRC_INI && info->flags & ROOST_OPF_REQUEST)

@@ -41,7 +41,7 @@ static void order__reorder_distance_64(void **state)
 	struct sim *sim;
 
 	talk(&faults, NULL, &sim);
-	assert_true(sim_counters(sim, SIM_B)->naks_sent > 0);
+	assert_true(sim_counters(sim, SIM_B)->out_of_order > 0);
 	sim_free(sim);
 }
 

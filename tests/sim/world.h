@@ -24,4 +24,10 @@ extern struct sim *sim_world;
 /* len_bytes between two guards. */
 struct sim_slice sim_arena_take(struct sim *sim, uint32_t len_bytes);
 
+/* Which ends repeat selectively, by side; and what the environment says. */
+extern bool sim_selective[2];
+void sim_take_selective(void);
+/* No QP is left, and the workers have all back that QPs had of their stores. */
+void sim_check_store(const struct roost_dev *dev);
+
 #endif

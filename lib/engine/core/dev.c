@@ -155,6 +155,7 @@ int roost_dev_make(const struct roost_dev_conf *conf,
 	d->pool = conf->pool;
 	d->node_guid = conf->node_guid;
 	d->shares_addrs = conf->shares_addrs;
+	d->selective_repeat = conf->selective_repeat;
 	d->leases = conf->leases;
 	d->transport = transport;
 	d->cc = cc;

@@ -54,6 +54,10 @@ struct roost_dev_conf {
 	 * frames that come from our own addresses are taken.
 	 */
 	bool shares_addrs;
+	/* Selective repeat with peers that can do so, too; else go-back-N with
+	 * all of them, and packets that come early are not held.
+	 */
+	bool selective_repeat;
 	/* Congestion notification of all ports; NULL: the defaults. */
 	const struct roost_ecn *ecn;
 	uint64_t node_guid; /* host order */

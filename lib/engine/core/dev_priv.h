@@ -84,6 +84,7 @@ struct roost_dev {
 	unsigned int nb_workers;
 	struct roost_worker *workers[ROOST_DEV_WORKERS_MAX];
 	bool shares_addrs;       /* see struct roost_dev_conf */
+	bool selective_repeat;   /* the same */
 	struct roost_idmap qps;  /* by QPN */
 	struct roost_idmap mrs;  /* by key */
 	struct roost_idmap mws;  /* by the upper 24 bits of the key */

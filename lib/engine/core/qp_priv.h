@@ -118,6 +118,13 @@ struct roost_mig {
 	uint16_t alt_pkey; /* of alt_path */
 };
 
+/* Selective repeat, of our requests. */
+enum roost_selective {
+	ROOST_SELECTIVE_OFF,     /* the peer goes back N, or this device does */
+	ROOST_SELECTIVE_OFFERED, /* no answer has come */
+	ROOST_SELECTIVE_ON,
+};
+
 /* Requester: our requests to the peer. Holder of the turn. */
 struct roost_requester {
 	struct roost_psn next_psn;           /* of the next packet to be made */
@@ -132,16 +139,22 @@ struct roost_requester {
 	uint32_t cwnd_pkts;
 	uint8_t retry_left;
 	uint8_t rnr_left;
-	bool rnr_wait;         /* the timer ends an RNR wait */
-	bool response_gap;     /* went back for a response that is missing,
+	bool rnr_wait : 1;     /* the timer ends an RNR wait */
+	bool response_gap : 1; /* went back for a response that is missing,
 				* and nothing has come since */
-	uint8_t nb_rd_atomics; /* RD/atomic requests before send_index that are
-				* not complete: limited by max_rd_atomic */
 	/* WQE at fault_index cannot be sent: it fails with fault_code once
 	 * all before it are acknowledged.
 	 */
-	bool fault;
-	bool inflight; /* counted in worker.nb_inflight_qps */
+	bool fault : 1;
+	bool inflight : 1;     /* counted in worker.nb_inflight_qps */
+	bool lost : 1;         /* roost_qp.score has packets to send again */
+	uint8_t nb_rd_atomics; /* RD/atomic requests before send_index that are
+				* not complete: limited by max_rd_atomic */
+	/* Packets between oldest_unacked_psn and next_psn that are not in
+	 * flight: received, or lost and not sent again yet.
+	 */
+	uint16_t spared_pkts;
+	uint8_t selective; /* enum roost_selective */
 	/* The round-trip time (lib/engine/cc/rtt.h). */
 	uint8_t nb_probes;    /* since the last sample */
 	uint64_t rtt_sent_ns; /* of rtt_psn; 0: none is being measured */
@@ -217,7 +230,10 @@ struct roost_responder {
 	uint8_t behind; /* enum roost_drop: expected_psn was NAKed, and packets
 			 * behind it are dropped for this reason; NONE: not
 			 * NAKed */
-	bool comm_est;  /* COMM_EST was raised */
+	bool comm_est : 1;  /* COMM_EST was raised */
+	bool selective : 1; /* the peer offers selective repeat */
+	bool holds : 1;     /* roost_qp.shelf is there */
+	bool report : 1;    /* a report of it is owed */
 	/* The answer that is owed. One slot is enough, because acknowledgements
 	 * are cumulative.
 	 */
@@ -301,7 +317,11 @@ struct roost_qp {
 
 	/* Cold. */
 	struct roost_psn resumed_psn; /* PSN that req went back to last */
-	struct roost_path alt_path;   /* mig.alt: its meaning */
+	struct roost_shelf *shelf;    /* requests that came early; or NULL */
+	struct roost_score *score;    /* what came of our requests; or NULL */
+	uint16_t reorder_pkts;  /* so many may overtake one that is not lost */
+	uint8_t reorder_rounds; /* losses since one was late only */
+	struct roost_path alt_path; /* mig.alt: its meaning */
 	struct roost_hash hash;
 	struct roost_ctx *ctx;
 	LIST_ENTRY(roost_qp) armed_link; /* while mig.state is ARMED */

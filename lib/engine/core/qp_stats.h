@@ -47,8 +47,12 @@ struct roost_qp_counters {
 	uint64_t naks_sent_of[ROOST_NAK_KINDS];
 	uint64_t naks_received_of[ROOST_NAK_KINDS];
 	uint64_t rnr_naks_sent, rnr_naks_received;
-	uint64_t duplicates;   /* requests received again */
-	uint64_t out_of_order; /* requests received behind a gap */
+	uint64_t duplicates;    /* requests received again */
+	uint64_t out_of_order;  /* requests received behind a gap */
+	uint64_t held_pkts;     /* of these, kept until the gap was closed */
+	uint64_t resent_pkts;   /* requests that were sent again alone */
+	uint64_t spurious_pkts; /* of these, not lost but late */
+	uint64_t reports_sent, reports_received;
 	uint64_t cnps_sent;
 	uint64_t cnps_handled; /* received ones that slowed the QP down */
 };

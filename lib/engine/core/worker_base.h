@@ -18,6 +18,7 @@
 #include "lib/engine/core/cq_priv.h"
 #include "lib/engine/core/dev_priv.h"
 #include "lib/engine/core/flight.h"
+#include "lib/engine/core/hold.h"
 #include "lib/engine/core/timer.h"
 #include "lib/engine/core/transport.h"
 #include "lib/engine/core/turn.h"
@@ -77,6 +78,7 @@ struct roost_worker {
 	struct roost_dev_counters counters;
 	struct roost_last_drop last_drops[ROOST_DROPS_MAX]; /* by reason */
 	uint64_t stray_at_ns; /* when to punt a frame of another VLAN again */
+	struct roost_store store; /* of selective repeat */
 	struct roost_timer_wheel timers;
 
 	/* In a page of its own: a child of fork(2) finds it zeroed, and never

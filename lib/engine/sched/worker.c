@@ -63,6 +63,7 @@ static void destroy(struct roost_worker *w)
 {
 	roost_tx_close(w);
 	roost_steer_destroy(w);
+	roost_store_fini(&w->store);
 	roost_process_keep(&w->turn, ROOST_WORKER_PAGE_BYTES);
 	free(roost_sched_of(w));
 }

@@ -4,6 +4,8 @@
 
 /* Hot: answers to the peer's requests. */
 
+#include <string.h>
+
 #include <rte_mbuf.h>
 
 #include "lib/engine/core/mbuf.h"
@@ -61,13 +63,44 @@ static void count(struct roost_worker *w, struct roost_qp *qp, uint8_t syndrome)
 	}
 }
 
-bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp,
-		    unsigned int *burst)
+/* What of the requests behind a gap has come. */
+static __rte_noinline bool send_report(struct roost_worker *w,
+				       struct roost_qp *qp)
+{
+	const struct roost_bth bth = {
+		.opcode = ROOST_OPCODE_REPORT,
+		.migreq = qp->mig.state == ROOST_MIG_MIGRATED,
+		.selective = true,
+		.pkey = qp->pkey,
+		.dest_qpn = qp->dest_qpn,
+		.psn = qp->resp.expected_psn,
+	};
+	uint8_t bits[ROOST_REPORT_MAX_BITS / 8], *buf;
+	size_t nb = roost_resp_report(qp, bits), len;
+	struct rte_mbuf *mbuf = roost_tx_mbuf(w, &qp->path);
+
+	if (!mbuf)
+		return false;
+	roost_path_refresh(&qp->path);
+	buf = rte_pktmbuf_mtod(mbuf, uint8_t *);
+	len = roost_hdr_emit(&qp->path.template, buf, &bth, nb);
+	memcpy(buf + len, bits, nb);
+	len += nb + ROOST_ICRC_LEN;
+	mbuf->data_len = (uint16_t)len;
+	mbuf->pkt_len = (uint32_t)len;
+	roost_tx_queue(w, &qp->path, mbuf, false);
+	roost_count(w, qp, reports_sent);
+	qp->resp.report = false;
+	return true;
+}
+
+static bool send_ack(struct roost_worker *w, struct roost_qp *qp)
 {
 	struct roost_responder *resp = &qp->resp;
-	struct roost_bth bth = {
+	const struct roost_bth bth = {
 		.opcode = roost_qp_opcode(qp, ROOST_OPCODE_RC_ACK),
 		.migreq = qp->mig.state == ROOST_MIG_MIGRATED,
+		.selective = resp->selective,
 		.pkey = qp->pkey,
 		.dest_qpn = qp->dest_qpn,
 		.psn = resp->owed_psn,
@@ -76,11 +109,6 @@ bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp,
 	uint8_t *buf;
 	size_t len;
 
-	/* Answers keep the order of their requests. */
-	if (!roost_rd_atomic_send(w, qp, burst))
-		return roost_pace_holds_answer(w, qp);
-	if (!resp->owed)
-		return true;
 	mbuf = roost_tx_mbuf(w, &qp->path);
 	if (!mbuf)
 		return false;
@@ -96,4 +124,17 @@ bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp,
 	count(w, qp, resp->owed_syndrome);
 	resp->owed = false;
 	return true;
+}
+
+bool roost_ack_send(struct roost_worker *w, struct roost_qp *qp,
+		    unsigned int *burst)
+{
+	struct roost_responder *resp = &qp->resp;
+
+	/* Answers keep the order of their requests. */
+	if (!roost_rd_atomic_send(w, qp, burst))
+		return roost_pace_holds_answer(w, qp);
+	if (resp->owed && !send_ack(w, qp))
+		return false;
+	return likely(!resp->report) || send_report(w, qp);
 }

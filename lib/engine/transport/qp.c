@@ -319,6 +319,8 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 	 */
 	atomic_store(&qp->state, ROOST_QPS_RESET);
 	roost_worker_forget_qp(qp->worker, qp);
+	roost_resp_let_go(qp->worker, qp);
+	roost_req_forget(qp->worker, qp);
 	roost_recv_release(qp);
 	roost_mig_reset(qp);
 	leave_cqs(qp);

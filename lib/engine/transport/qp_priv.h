@@ -48,6 +48,9 @@ unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp,
 /* A response from the peer. */
 void roost_req_receive(struct roost_worker *w, struct roost_qp *qp,
 		       const struct roost_pkt *pkt);
+/* A report from the peer. Returns why it is dropped, or NONE. */
+enum roost_drop roost_req_report(struct roost_worker *w, struct roost_qp *qp,
+				 const struct roost_pkt *pkt);
 /* Local ACK timeout code to time: 4.096 us * 2^code, 0: never. */
 static inline uint64_t roost_req_timeout_ns(uint8_t code)
 {
@@ -56,6 +59,8 @@ static inline uint64_t roost_req_timeout_ns(uint8_t code)
 void roost_req_timer(struct roost_worker *w, struct roost_qp *qp);
 /* See roost_port_set_still(). */
 void roost_req_go_on(struct roost_worker *w, struct roost_qp *qp);
+/* Forget what is known of packets in flight. */
+void roost_req_forget(struct roost_worker *w, struct roost_qp *qp);
 /* Go back: the next packet made is the one of psn, which is unacknowledged. */
 void roost_req_go_back(struct roost_worker *w, struct roost_qp *qp,
 		       struct roost_psn psn);
@@ -78,6 +83,8 @@ void roost_resp_reset(struct roost_qp *qp, struct roost_psn expected_psn);
 void roost_resp_silence(struct roost_worker *w, struct roost_qp *qp);
 void roost_resp_receive(struct roost_worker *w, struct roost_qp *qp,
 			const struct roost_pkt *pkt);
+/* Drop the requests that came early. */
+void roost_resp_let_go(struct roost_worker *w, struct roost_qp *qp);
 /* A request to a QP that an earlier request brought to ERR (resp.ended). */
 void roost_resp_repeat(struct roost_worker *w, struct roost_qp *qp,
 		       const struct roost_pkt *pkt);

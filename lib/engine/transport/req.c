@@ -6,6 +6,7 @@
  * system call, log or lock.
  */
 
+#include <rte_branch_prediction.h>
 #include <rte_common.h>
 #include <rte_mbuf.h>
 
@@ -25,6 +26,13 @@ void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 {
 	uint32_t tail = roost_req_tail(qp);
 
+	roost_req_forget(qp->worker, qp);
+	qp->req.selective =
+		qp->dev->selective_repeat && roost_qp_is_reliable(qp)
+			? ROOST_SELECTIVE_OFFERED
+			: ROOST_SELECTIVE_OFF;
+	qp->reorder_pkts = 0;
+	qp->reorder_rounds = 0;
 	qp->req.next_psn = first_psn;
 	qp->req.end_psn = first_psn;
 	qp->resumed_psn = first_psn;
@@ -118,8 +126,11 @@ static bool may_send(struct roost_qp *qp)
 	/* Draining: requests that have begun go on, no new one begins. */
 	if (state == ROOST_QPS_SQD && req->send_index == req->started_index)
 		return false;
-	if (roost_psn_diff(req->next_psn, req->oldest_unacked_psn) >=
-	    (int32_t)req->cwnd_pkts)
+	if (roost_req_flight_pkts(req) >= (int32_t)req->cwnd_pkts)
+		return false;
+	if (unlikely(req->spared_pkts != 0) &&
+	    roost_psn_diff(req->next_psn, req->oldest_unacked_psn) >=
+		    (int32_t)ROOST_SPAN_PKTS)
 		return false;
 	return may_send_wqe(qp);
 }
@@ -132,22 +143,22 @@ static uint8_t base_opcode(const struct roost_wr_info *info, bool first,
 	return last ? info->last : info->middle;
 }
 
-/* The piece at next_psn; wqe is the one at send_index. */
-static void next_piece(const struct roost_qp *qp,
-		       const struct roost_send_wqe *wqe,
-		       struct roost_req_piece *piece)
+/* The piece of a WQE at psn. */
+static __rte_always_inline void cut_piece(const struct roost_qp *qp,
+					  const struct roost_send_wqe *wqe,
+					  struct roost_psn psn,
+					  struct roost_req_piece *piece)
 {
 	const struct roost_wr_info *info = roost_wqe_info(wqe);
 	bool rd_atomic = info->kind == ROOST_WR_KIND_RD_ATOMIC;
-	uint32_t index =
-		(uint32_t)roost_psn_diff(qp->req.next_psn, wqe->first_psn);
+	uint32_t index = (uint32_t)roost_psn_diff(psn, wqe->first_psn);
 	bool first = index == 0 || rd_atomic;
 
+	piece->psn = psn;
 	piece->is_rd_atomic = rd_atomic;
 	/* The PSN behind this packet; a READ takes the PSNs of its response. */
-	piece->next_psn =
-		rd_atomic ? roost_req_read_part_end(wqe, qp->req.next_psn)
-			  : roost_psn_add(qp->req.next_psn, 1);
+	piece->next_psn = rd_atomic ? roost_req_read_part_end(wqe, psn)
+				    : roost_psn_add(psn, 1);
 	piece->offset_bytes = index * qp->mtu_bytes;
 	piece->last =
 		roost_psn_eq(roost_psn_sub(piece->next_psn, 1), wqe->last_psn);
@@ -156,9 +167,9 @@ static void next_piece(const struct roost_qp *qp,
 						piece->last || rd_atomic));
 	piece->left_bytes = wqe->len_bytes - piece->offset_bytes;
 	if (rd_atomic && !piece->last)
-		piece->left_bytes = (uint32_t)roost_psn_diff(piece->next_psn,
-							     qp->req.next_psn) *
-				    qp->mtu_bytes;
+		piece->left_bytes =
+			(uint32_t)roost_psn_diff(piece->next_psn, psn) *
+			qp->mtu_bytes;
 	piece->len_bytes = RTE_MIN(piece->left_bytes, qp->mtu_bytes);
 	if (!(roost_opcodes[piece->opcode].flags & ROOST_OPF_PAYLOAD))
 		piece->len_bytes = 0;
@@ -186,7 +197,7 @@ static bool wants_ack(const struct roost_qp *qp,
 		return false;
 	return piece->last || piece->is_rd_atomic || ends_part(qp, psn) ||
 	       roost_pace_will_hold(qp) ||
-	       roost_psn_diff(psn, qp->req.oldest_unacked_psn) ==
+	       roost_req_flight_pkts(&qp->req) ==
 		       (int32_t)qp->req.cwnd_pkts - 1;
 }
 
@@ -253,6 +264,35 @@ static void sent(struct roost_worker *w, struct roost_qp *qp,
 		roost_req_advance(w, qp, req->next_psn);
 }
 
+/* Make and queue the packet of a piece. Returns false when an SGE is wrong. */
+static __rte_always_inline bool
+make(struct roost_worker *w, struct roost_qp *qp,
+     const struct roost_send_wqe *wqe, struct roost_path *path,
+     const struct roost_req_piece *piece, bool ackreq, struct rte_mbuf *mbuf)
+{
+	uint8_t *buf = rte_pktmbuf_mtod(mbuf, uint8_t *);
+	bool sealed;
+	size_t len;
+
+	if (unlikely(qp->type == ROOST_QPT_RAW)) {
+		len = roost_raw_build(qp, wqe, buf);
+		sealed = true;
+	} else {
+		len = roost_req_build(qp, wqe, path, piece, ackreq, buf,
+				      &sealed);
+		roost_path_readdress(path, buf);
+	}
+	if (len == 0) {
+		roost_mbuf_free(w, mbuf);
+		return false;
+	}
+	mbuf->data_len = (uint16_t)len;
+	mbuf->pkt_len = (uint32_t)len;
+	roost_tx_queue(w, path, mbuf, sealed);
+	roost_pace_sent(w, qp, len);
+	return true;
+}
+
 /* Make the next packet. Returns false when it could not be made. */
 static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 {
@@ -263,8 +303,7 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 					  : &qp->path;
 	struct roost_req_piece piece;
 	struct rte_mbuf *mbuf;
-	bool ackreq, sealed;
-	size_t len;
+	bool ackreq;
 
 	if (roost_wqe_info(wqe)->kind == ROOST_WR_KIND_LOCAL)
 		return do_local(w, qp, wqe);
@@ -284,37 +323,106 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 		return false;
 	if (req->send_index == req->started_index)
 		start_wqe(qp, wqe);
-	next_piece(qp, wqe, &piece);
+	cut_piece(qp, wqe, req->next_psn, &piece);
 	ackreq = wants_ack(qp, &piece);
-	if (unlikely(qp->type == ROOST_QPT_RAW)) {
-		len = roost_raw_build(qp, wqe,
-				      rte_pktmbuf_mtod(mbuf, uint8_t *));
-		sealed = true;
-	} else {
-		len = roost_req_build(qp, wqe, path, &piece, ackreq,
-				      rte_pktmbuf_mtod(mbuf, uint8_t *),
-				      &sealed);
-		roost_path_readdress(path, rte_pktmbuf_mtod(mbuf, uint8_t *));
-	}
-	if (len == 0) {
-		roost_mbuf_free(w, mbuf);
+	if (!make(w, qp, wqe, path, &piece, ackreq, mbuf)) {
 		roost_req_fault(w, qp, ROOST_QPE_LOCAL_MEMORY);
 		return false;
 	}
-	mbuf->data_len = (uint16_t)len;
-	mbuf->pkt_len = (uint32_t)len;
-	roost_tx_queue(w, path, mbuf, sealed);
-	roost_pace_sent(w, qp, len);
 	sent(w, qp, wqe, &piece, ackreq, mbuf);
 	return true;
+}
+
+/* The WQE whose packets include psn, which is not acknowledged. */
+static struct roost_send_wqe *wqe_of_psn(struct roost_qp *qp,
+					 struct roost_psn psn)
+{
+	uint32_t low = roost_req_tail(qp), high = qp->req.started_index;
+
+	while (low != high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (roost_psn_diff(psn, roost_req_wqe(qp, mid)->last_psn) > 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return roost_req_wqe(qp, low);
+}
+
+/* Send the packet of an unacknowledged PSN again. An RD/atomic is sent whole:
+ * *psn gets its first PSN. *next_psn: behind it. Returns false when it does not
+ * go now.
+ */
+static bool send_at(struct roost_worker *w, struct roost_qp *qp,
+		    struct roost_psn *psn, struct roost_psn *next_psn)
+{
+	struct roost_send_wqe *wqe = wqe_of_psn(qp, *psn);
+	struct roost_req_piece piece;
+	struct rte_mbuf *mbuf;
+
+	if (roost_pace_is_early(w, qp))
+		return false;
+	mbuf = roost_tx_mbuf(w, &qp->path);
+	if (!mbuf) {
+		roost_worker_want_send(w, qp);
+		return false;
+	}
+	/* The part of its answer that has come is not asked for again. */
+	if (roost_req_is_rd_atomic(wqe)) {
+		*psn = roost_req_read_part(wqe, *psn);
+		if (roost_psn_diff(*psn, qp->req.oldest_unacked_psn) < 0)
+			*psn = qp->req.oldest_unacked_psn;
+	}
+	cut_piece(qp, wqe, *psn, &piece);
+	*next_psn = piece.next_psn;
+	/* Its memory is gone: it fails when it is its turn. */
+	if (!make(w, qp, wqe, &qp->path, &piece, true, mbuf)) {
+		roost_req_go_back(w, qp, qp->req.oldest_unacked_psn);
+		return false;
+	}
+	mbuf->port |= ROOST_AGAIN;
+	return true;
+}
+
+/* Packets that are lost go before new ones. Called while req.lost. */
+static unsigned int send_again(struct roost_worker *w, struct roost_qp *qp,
+			       unsigned int burst)
+{
+	struct roost_requester *req = &qp->req;
+	enum roost_qp_state state = roost_qp_state_get(qp);
+	unsigned int n = 0;
+
+	if ((state != ROOST_QPS_RTS && state != ROOST_QPS_SQD) || req->rnr_wait)
+		return 0;
+	while (req->lost && n < burst) {
+		struct roost_psn psn, next_psn;
+
+		if (!roost_score_first_lost(qp->score, &psn)) {
+			req->lost = false;
+			break;
+		}
+		/* The first one goes, however small cwnd has become. */
+		if (roost_req_flight_pkts(req) >= (int32_t)req->cwnd_pkts &&
+		    !roost_psn_eq(psn, qp->score->front_psn))
+			break;
+		if (!send_at(w, qp, &psn, &next_psn))
+			break;
+		roost_score_sent_again(w, qp, psn, next_psn);
+		n++;
+	}
+	return n;
 }
 
 unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp,
 				unsigned int burst)
 {
-	bool may = may_send(qp) && !roost_pace_is_early(w, qp);
 	unsigned int n = 0;
+	bool may;
 
+	if (unlikely(qp->req.lost))
+		n = send_again(w, qp, burst);
+	may = may_send(qp) && !roost_pace_is_early(w, qp);
 	/* A QP sends its owed answers before its requests: a peer that has the
 	 * reply also has the ACK, and sees completions in the order that
 	 * hardware gives them.
@@ -334,7 +442,7 @@ unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp,
 		return n;
 	if (may && n < burst)
 		roost_worker_keep_turn(w, qp, burst - n);
-	else if (may)
+	else if (may || unlikely(qp->req.lost && n == burst))
 		roost_worker_want_send(w, qp);
 	if (n > 0 && !roost_timer_is_set(&qp->req.timer))
 		roost_req_arm_timer(w, qp);

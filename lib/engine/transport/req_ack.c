@@ -4,6 +4,8 @@
 
 /* Hot: progress of our requests. No allocation, system call, log or lock. */
 
+#include <rte_branch_prediction.h>
+
 #include "lib/engine/transport/req_priv.h"
 #include "lib/engine/sched/sched.h"
 
@@ -24,6 +26,7 @@ static void send_from(struct roost_qp *qp, struct roost_psn psn)
 {
 	struct roost_requester *req = &qp->req;
 
+	roost_req_forget(qp->worker, qp);
 	req->next_psn = psn;
 	qp->resumed_psn = psn;
 	req->send_index = index_of_psn(qp, psn);
@@ -49,6 +52,8 @@ void roost_req_progress(struct roost_worker *w, struct roost_qp *qp)
 	req->retry_left = qp->attr.retry_cnt;
 	req->rnr_left = qp->attr.rnr_retry;
 	req->response_gap = false;
+	if (unlikely(qp->score != NULL))
+		roost_score_advance(w, qp);
 	if (req->rtt_sent_ns != 0 &&
 	    roost_psn_diff(req->oldest_unacked_psn, req->rtt_psn) > 0)
 		roost_rtt_sample(req, w->now_ns);

@@ -80,7 +80,9 @@ size_t roost_req_build(struct roost_qp *qp, const struct roost_send_wqe *wqe,
 		.pkey = qp->pkey,
 		.dest_qpn =
 			qp->type == ROOST_QPT_UD ? wqe->ud.qpn : qp->dest_qpn,
-		.psn = qp->req.next_psn,
+		.selective =
+			ackreq && qp->req.selective == ROOST_SELECTIVE_OFFERED,
+		.psn = piece->psn,
 	};
 	size_t len = roost_hdr_emit(&path->template, buf, &bth,
 				    ext + piece->len_bytes + pad);

@@ -60,7 +60,7 @@ static void sequence_nak(struct roost_worker *w, struct roost_qp *qp,
 		return;
 	qp->dev->cc->on_lost(&qp->req);
 	roost_req_go_back(w, qp, pkt->psn);
-	roost_req_set_timer(w, &qp->req);
+	roost_req_set_timer(w, qp);
 }
 
 /* The responder has no receive WQE for the NAK's PSN: wait, then send it again.
@@ -143,10 +143,15 @@ static void probe(struct roost_worker *w, struct roost_qp *qp)
 
 	roost_count(w, qp, adaptive_retransmits);
 	roost_flight_note(qp, ROOST_FLIGHT_PROBE, 0, req->oldest_unacked_psn.v);
+	if (roost_req_probe(w, qp)) {
+		req->nb_probes++;
+		roost_req_set_timer(w, qp);
+		return;
+	}
 	req->nb_probes++;
 	qp->dev->cc->on_probe(req);
 	roost_req_go_back(w, qp, req->oldest_unacked_psn);
-	roost_req_set_timer(w, req);
+	roost_req_set_timer(w, qp);
 }
 
 /* The QP is about to fail: print a line for the user, if the peer never
@@ -193,6 +198,11 @@ void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
 	/* roost_req_go_on() sets the timer again. */
 	if (is_still(qp))
 		return;
+	if (qp->score && qp->score->settle_at_ns != 0 &&
+	    w->now_ns >= qp->score->settle_at_ns) {
+		roost_req_settle(w, qp);
+		return;
+	}
 	if (w->now_ns < req->timeout_at_ns) {
 		probe(w, qp);
 		return;
@@ -219,6 +229,6 @@ void roost_req_go_on(struct roost_worker *w, struct roost_qp *qp)
 	req->response_gap = false;
 	req->nb_probes = 0;
 	req->timeout_at_ns = w->now_ns + req->timeout_ns;
-	roost_req_set_timer(w, req);
+	roost_req_set_timer(w, qp);
 	roost_req_go_back(w, qp, req->oldest_unacked_psn);
 }

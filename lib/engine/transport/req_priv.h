@@ -13,6 +13,8 @@
  * req_receive.c    which of the next three an answer is for
  * req_ack.c        what acknowledges: progress, completion, going back
  * req_nak.c        what refuses or is missing: NAKs, timeouts
+ * req_score.c      which packets were received, are lost or were sent again
+ * req_repeat.c     reports of what the peer holds; probes
  * req_rd_atomic.c  responses that bring data: READ, atomics
  * qp_error.c       what is noted of a failure
  *
@@ -24,12 +26,13 @@
 #include "lib/engine/transport/qp_priv.h"
 
 /* Set the retransmission timer for what is next: a probe, or the timeout. */
-void roost_req_set_timer(struct roost_worker *w, struct roost_requester *req);
+void roost_req_set_timer(struct roost_worker *w, struct roost_qp *qp);
 /* Set or cancel it after the oldest unacknowledged packet changed. */
 void roost_req_arm_timer(struct roost_worker *w, struct roost_qp *qp);
 
 /* The part of a message that one packet carries. */
 struct roost_req_piece {
+	struct roost_psn psn;
 	uint32_t offset_bytes;
 	uint32_t len_bytes;  /* payload of this packet */
 	uint32_t left_bytes; /* of the message, from offset on */
@@ -46,6 +49,48 @@ size_t roost_req_build(struct roost_qp *qp, const struct roost_send_wqe *wqe,
 		       const struct roost_path *path,
 		       const struct roost_req_piece *piece, bool ackreq,
 		       uint8_t *buf, bool *sealed);
+
+/* Packets in flight. */
+static inline int32_t roost_req_flight_pkts(const struct roost_requester *req)
+{
+	return roost_psn_diff(req->next_psn, req->oldest_unacked_psn) -
+	       req->spared_pkts;
+}
+
+/* ---- req_score.c ------------------------------------------------------ */
+
+/* Returns NULL: the worker's store has none. */
+struct roost_score *roost_score_open(struct roost_worker *w,
+				     struct roost_qp *qp);
+/* The peer has this packet. top_psn is up to date. */
+void roost_score_received(struct roost_worker *w, struct roost_qp *qp,
+			  struct roost_psn psn);
+void roost_score_raise_top(struct roost_score *score, struct roost_psn psn);
+void roost_score_raise_front(struct roost_score *score);
+/* Packets behind which others have arrived: which are lost? limit_psn: all
+ * before it.
+ */
+void roost_score_judge(struct roost_worker *w, struct roost_qp *qp,
+		       struct roost_psn limit_psn);
+/* oldest_unacked_psn has changed. Called while there is a score. */
+void roost_score_advance(struct roost_worker *w, struct roost_qp *qp);
+/* The first lost packet. Returns false: there is none. */
+bool roost_score_first_lost(const struct roost_score *score,
+			    struct roost_psn *psn);
+/* The packets from psn to next_psn are in flight again. */
+void roost_score_sent_again(struct roost_worker *w, struct roost_qp *qp,
+			    struct roost_psn psn, struct roost_psn next_psn);
+/* Nothing says that this packet is lost, but it is sent again. */
+void roost_score_probe(struct roost_qp *qp, struct roost_psn psn);
+
+/* ---- req_repeat.c ----------------------------------------------------- */
+
+/* The score's settle_at_ns has come. */
+void roost_req_settle(struct roost_worker *w, struct roost_qp *qp);
+/* The probe timeout: send the first packet again and the last one, whose
+ * answers say what is missing. Returns false when the QP has to go back.
+ */
+bool roost_req_probe(struct roost_worker *w, struct roost_qp *qp);
 
 /* Execute a local operation. Returns the error, or NONE. */
 enum roost_qp_error_code roost_req_local(struct roost_qp *qp,
@@ -106,6 +151,15 @@ roost_req_read_part_end(const struct roost_send_wqe *wqe, struct roost_psn psn)
 	uint32_t end = (at / ROOST_READ_MAX_PKTS + 1) * ROOST_READ_MAX_PKTS;
 
 	return roost_psn_add(wqe->first_psn, end < count ? end : count);
+}
+
+/* The first PSN of that part. */
+static inline struct roost_psn
+roost_req_read_part(const struct roost_send_wqe *wqe, struct roost_psn psn)
+{
+	uint32_t at = (uint32_t)roost_psn_diff(psn, wqe->first_psn);
+
+	return roost_psn_sub(psn, at % ROOST_READ_MAX_PKTS);
 }
 
 /* True if a part begins at psn. */

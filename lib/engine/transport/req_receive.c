@@ -4,6 +4,8 @@
 
 /* Hot: what the peer answers. No allocation, system call, log or lock. */
 
+#include <rte_branch_prediction.h>
+
 #include "lib/engine/transport/req_priv.h"
 #include "lib/engine/sched/sched.h"
 
@@ -36,6 +38,18 @@ static void acknowledge(struct roost_worker *w, struct roost_qp *qp,
 		roost_req_nak(w, qp, pkt, progress);
 }
 
+/* The first answer says whether the peer can repeat selectively. A NAK without
+ * the bit says nothing: it may be for a packet before those that offer it.
+ */
+static void negotiate(struct roost_requester *req, const struct roost_pkt *pkt)
+{
+	if (pkt->selective)
+		req->selective = ROOST_SELECTIVE_ON;
+	else if (pkt->info->op != ROOST_OP_ACK ||
+		 (pkt->syndrome & ROOST_AETH_TYPE_MASK) == ROOST_AETH_ACK)
+		req->selective = ROOST_SELECTIVE_OFF;
+}
+
 void roost_req_receive(struct roost_worker *w, struct roost_qp *qp,
 		       const struct roost_pkt *pkt)
 {
@@ -43,9 +57,13 @@ void roost_req_receive(struct roost_worker *w, struct roost_qp *qp,
 	 * yet.
 	 */
 	if (roost_psn_diff(pkt->psn, qp->req.oldest_unacked_psn) < 0 ||
-	    roost_psn_diff(pkt->psn, qp->req.end_psn) >= 0)
+	    roost_psn_diff(pkt->psn, qp->req.end_psn) >= 0) {
 		roost_worker_drop(w, ROOST_DROP_UNEXPECTED_RESPONSE);
-	else if (pkt->info->op == ROOST_OP_ACK)
+		return;
+	}
+	if (unlikely(qp->req.selective == ROOST_SELECTIVE_OFFERED))
+		negotiate(&qp->req, pkt);
+	if (pkt->info->op == ROOST_OP_ACK)
 		acknowledge(w, qp, pkt);
 	else
 		roost_req_response_receive(w, qp, pkt);

@@ -18,13 +18,15 @@
  * doubles with each probe until a new round-trip time is known.
  */
 
+#include <rte_branch_prediction.h>
 #include <rte_common.h>
 
 #include "lib/engine/core/worker_base.h"
 #include "lib/engine/transport/req_priv.h"
 
-void roost_req_set_timer(struct roost_worker *w, struct roost_requester *req)
+void roost_req_set_timer(struct roost_worker *w, struct roost_qp *qp)
 {
+	struct roost_requester *req = &qp->req;
 	uint64_t deadline_ns = req->timeout_at_ns;
 
 	if (req->rnr_wait || req->timeout_ns == 0)
@@ -33,6 +35,8 @@ void roost_req_set_timer(struct roost_worker *w, struct roost_requester *req)
 		deadline_ns =
 			RTE_MIN(deadline_ns, w->now_ns + ((uint64_t)req->pto_ns
 							  << req->nb_probes));
+	if (unlikely(qp->score != NULL) && qp->score->settle_at_ns != 0)
+		deadline_ns = RTE_MIN(deadline_ns, qp->score->settle_at_ns);
 	roost_timer_set(&w->timers, &req->timer, deadline_ns);
 }
 
@@ -50,5 +54,5 @@ void roost_req_arm_timer(struct roost_worker *w, struct roost_qp *qp)
 	roost_timer_cancel(&req->timer);
 	req->timeout_at_ns = w->now_ns + req->timeout_ns;
 	if (inflight)
-		roost_req_set_timer(w, req);
+		roost_req_set_timer(w, qp);
 }

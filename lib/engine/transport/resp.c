@@ -9,11 +9,16 @@
  * receive WQE, the QP and the application.
  */
 
+#include <rte_branch_prediction.h>
+#include <rte_common.h>
+
 #include "lib/engine/core/srq_priv.h"
 #include "lib/engine/transport/resp_priv.h"
 #include "lib/engine/sched/sched.h"
 
 #define NO_EVENT (-1)
+/* Requests that came early, executed at a time. */
+#define HELD_BURST 32u
 
 /* Faults that bring a QP to ERR. The error gives the status of the receive WQE
  * in use; SUCCESS: it is flushed.
@@ -52,6 +57,7 @@ static const struct {
 void roost_resp_reset(struct roost_qp *qp, struct roost_psn expected_psn)
 {
 	roost_recv_release(qp);
+	roost_resp_let_go(qp->worker, qp);
 	qp->resp = (struct roost_responder){
 		.expected_psn = expected_psn,
 		.rd_atomics = qp->resp.rd_atomics,
@@ -66,6 +72,7 @@ void roost_resp_silence(struct roost_worker *w, struct roost_qp *qp)
 	qp->resp.nb_rd_atomics_pending = 0;
 	qp->resp.owed = false;
 	qp->resp.ended = 0;
+	roost_resp_let_go(w, qp);
 	roost_worker_unlink_qp(w, qp);
 }
 
@@ -94,8 +101,9 @@ static enum roost_fault check_sequence(const struct roost_qp *qp,
 	return ROOST_FAULT_NONE;
 }
 
-static enum roost_fault run_stages(struct roost_worker *w, struct roost_qp *qp,
-				   const struct roost_pkt *pkt)
+static __rte_always_inline enum roost_fault
+run_stages(struct roost_worker *w, struct roost_qp *qp,
+	   const struct roost_pkt *pkt)
 {
 	enum roost_fault fault = check_sequence(qp, pkt);
 
@@ -115,6 +123,8 @@ static void advance(struct roost_worker *w, struct roost_qp *qp,
 	resp->expected_psn = roost_psn_add(resp->expected_psn,
 					   roost_rd_atomic_psns(qp, pkt));
 	resp->behind = ROOST_DROP_NONE;
+	if (unlikely(pkt->selective))
+		resp->selective = w->dev->selective_repeat;
 	resp->in_op = pkt->info->op;
 	if (pkt->info->flags & ROOST_OPF_LAST)
 		resp->in_op = ROOST_OP_NONE;
@@ -126,13 +136,25 @@ static void advance(struct roost_worker *w, struct roost_qp *qp,
 
 /* ---- faults ----------------------------------------------------------- */
 
-/* One NAK per gap; later packets are dropped until the expected packet comes.
+/* A peer that goes back N gets one NAK per gap. Later packets are held, or
+ * dropped, until the expected packet comes.
  */
-static void gap(struct roost_worker *w, struct roost_qp *qp)
+static void gap(struct roost_worker *w, struct roost_qp *qp,
+		const struct roost_pkt *pkt)
 {
+	bool held;
+
 	roost_count(w, qp, out_of_order);
+	held = roost_resp_hold(w, qp, pkt, roost_rd_atomic_psns(qp, pkt));
+	if (qp->resp.selective && qp->resp.holds) {
+		if (!held)
+			roost_worker_drop(w, ROOST_DROP_OUT_OF_ORDER);
+		roost_resp_owe_report(w, qp);
+		return;
+	}
 	if (qp->resp.behind != ROOST_DROP_NONE) {
-		roost_worker_drop(w, qp->resp.behind);
+		if (!held)
+			roost_worker_drop(w, qp->resp.behind);
 		return;
 	}
 	qp->resp.behind = ROOST_DROP_OUT_OF_ORDER;
@@ -181,19 +203,47 @@ static void fail(struct roost_worker *w, struct roost_qp *qp,
 		roost_resp_end(w, qp, syndrome, pkt->psn);
 }
 
-static void handle(struct roost_worker *w, struct roost_qp *qp,
-		   const struct roost_pkt *pkt, enum roost_fault fault)
+static __rte_always_inline void handle(struct roost_worker *w,
+				       struct roost_qp *qp,
+				       const struct roost_pkt *pkt,
+				       enum roost_fault fault)
 {
 	if (fault == ROOST_FAULT_NONE)
 		advance(w, qp, pkt);
 	else if (fault == ROOST_FAULT_GAP)
-		gap(w, qp);
+		gap(w, qp, pkt);
 	else if (fault == ROOST_FAULT_DUPLICATE)
 		duplicate(w, qp, pkt);
 	else if (fault == ROOST_FAULT_RNR)
 		receiver_not_ready(w, qp);
 	else
 		fail(w, qp, pkt, fault);
+}
+
+void roost_resp_go_on(struct roost_worker *w, struct roost_qp *qp)
+{
+	struct roost_held *held;
+
+	for (unsigned int n = 0; n < HELD_BURST; n++) {
+		held = roost_resp_take_next(w, qp);
+		if (!held)
+			break;
+		handle(w, qp, &held->pkt, run_stages(w, qp, &held->pkt));
+		roost_held_put(&w->store, held);
+		/* Not executed, and the QP may be in ERR. */
+		if (qp->resp.behind != ROOST_DROP_NONE)
+			break;
+	}
+	roost_resp_catch_up(w, qp);
+	/* No receive WQE: the peer goes back, and sends all of them again. */
+	if (qp->resp.behind == ROOST_DROP_RNR_WAIT)
+		roost_resp_let_go(w, qp);
+	if (!qp->resp.holds)
+		return;
+	if (roost_resp_holds_next(qp))
+		roost_worker_want_ack(w, qp);
+	else if (qp->resp.selective)
+		roost_resp_owe_report(w, qp);
 }
 
 /* The peer lost an answer: it gets the answer again, and nothing is executed.
@@ -295,4 +345,6 @@ void roost_resp_receive(struct roost_worker *w, struct roost_qp *qp,
 	if (fault == ROOST_FAULT_NONE)
 		fault = run_stages(w, qp, pkt);
 	handle(w, qp, pkt, fault);
+	if (unlikely(qp->resp.holds))
+		roost_resp_go_on(w, qp);
 }

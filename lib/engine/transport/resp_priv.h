@@ -8,6 +8,7 @@
  * Inside of the responder: what its files share. Holder of the turn.
  *
  * resp.c            the chain of stages, and what each fault means
+ * resp_hold.c       requests that came early
  * resp_recv.c       where a message lands: RQ, SRQ, XRC SRQ; its completion
  * resp_exec.c       what a request does: SEND, WRITE, atomics, invalidation
  * resp_rd_atomic.c  requests with a response: their record, replay and packets
@@ -15,6 +16,7 @@
  * ack.c             acknowledgements
  */
 
+#include "lib/engine/core/hold.h"
 #include "lib/engine/core/srq_priv.h"
 #include "lib/engine/transport/qp_priv.h"
 
@@ -61,6 +63,36 @@ void roost_rd_atomic_blame(struct roost_worker *w, struct roost_qp *qp,
  */
 void roost_resp_end(struct roost_worker *w, struct roost_qp *qp,
 		    uint8_t syndrome, struct roost_psn psn);
+
+/* Execute the requests that came early, as far as none before them is missing;
+ * many at a time wait for the next iteration. Called while resp.holds.
+ */
+void roost_resp_go_on(struct roost_worker *w, struct roost_qp *qp);
+
+/* ---- resp_hold.c ------------------------------------------------------ */
+
+/* Hold a request that came early; psns: how many it takes. Returns false when
+ * it is not held: the device does not do so, or there is no room.
+ */
+bool roost_resp_hold(struct roost_worker *w, struct roost_qp *qp,
+		     const struct roost_pkt *pkt, uint32_t psns);
+/* Is the request at expected_psn held? */
+bool roost_resp_holds_next(const struct roost_qp *qp);
+/* The requests before expected_psn were executed: forget those that are held.
+ */
+void roost_resp_catch_up(struct roost_worker *w, struct roost_qp *qp);
+/* Take it, and forget all before it. The caller executes it and gives it back
+ * to the worker's store. NULL: it is not held.
+ */
+struct roost_held *roost_resp_take_next(struct roost_worker *w,
+					struct roost_qp *qp);
+/* The peer can repeat selectively: it gets a report. Called while resp.holds.
+ */
+void roost_resp_owe_report(struct roost_worker *w, struct roost_qp *qp);
+/* Write the payload of a report. Returns its length, at most
+ * ROOST_REPORT_MAX_BITS / 8.
+ */
+size_t roost_resp_report(const struct roost_qp *qp, uint8_t *to);
 
 /* ---- resp_recv.c ------------------------------------------------------ */
 

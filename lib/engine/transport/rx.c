@@ -186,6 +186,28 @@ static enum roost_drop deliver_late(struct roost_worker *w, struct roost_qp *qp,
 	return ROOST_DROP_NONE;
 }
 
+/* A report comes as acknowledgements do: from the peer, to a QP that may have
+ * requests in flight.
+ */
+static enum roost_drop deliver_report(struct roost_worker *w,
+				      struct roost_qp *qp,
+				      const struct roost_frame *frame,
+				      const struct roost_pkt *pkt)
+{
+	enum roost_mig_from from;
+
+	if (!(takes[qp->type] & ROOST_OPF_RESPONSE))
+		return ROOST_DROP_QP_TYPE;
+	if (!(RESPONSE_STATES & 1u << roost_qp_state_get(qp)))
+		return ROOST_DROP_QP_STATE;
+	from = roost_mig_from(qp, frame);
+	if (from == ROOST_FROM_STRANGER)
+		return ROOST_DROP_SRC_ADDR;
+	if (!roost_pkey_match(roost_mig_pkey(qp, from), pkt->pkey))
+		return ROOST_DROP_PKEY;
+	return roost_req_report(w, qp, pkt);
+}
+
 static enum roost_drop deliver(struct roost_worker *w, struct roost_qp *qp,
 			       unsigned int port_index,
 			       const struct roost_frame *frame,
@@ -198,6 +220,9 @@ static enum roost_drop deliver(struct roost_worker *w, struct roost_qp *qp,
 	/* CNPs have a service of their own, which is that of no QP. */
 	if (drop == ROOST_DROP_QP_TYPE && pkt->opcode == ROOST_OPCODE_CNP)
 		return roost_cnp_receive(w, qp, frame, pkt);
+	/* So have reports. */
+	if (drop == ROOST_DROP_QP_TYPE && pkt->opcode == ROOST_OPCODE_REPORT)
+		return deliver_report(w, qp, frame, pkt);
 	if (drop != ROOST_DROP_NONE)
 		return drop;
 	if (qp->type == ROOST_QPT_UD)

@@ -4,12 +4,14 @@
 
 /* The transport as the scheduler and the objects call it. */
 
+#include <rte_branch_prediction.h>
 #include <rte_common.h>
 
 #include "lib/engine/sched/sched.h"
 #include "lib/engine/transport/mig_priv.h"
 #include "lib/engine/transport/qp_priv.h"
 #include "lib/engine/transport/raw_priv.h"
+#include "lib/engine/transport/resp_priv.h"
 #include "lib/engine/transport/rx_priv.h"
 #include "lib/engine/transport/transport.h"
 
@@ -31,6 +33,15 @@ static void expire(struct roost_worker *w, struct roost_timer *timer)
 							       req.timer)));
 }
 
+static bool answer(struct roost_worker *w, struct roost_qp *qp,
+		   unsigned int *burst)
+{
+	/* Requests that came early, and are next now. */
+	if (unlikely(qp->resp.holds) && roost_resp_holds_next(qp))
+		roost_resp_go_on(w, qp);
+	return roost_ack_send(w, qp, burst);
+}
+
 static void lose(struct roost_qp *qp, enum roost_qp_error_code code)
 {
 	roost_qp_end(qp, code, -1);
@@ -47,7 +58,7 @@ const struct roost_transport roost_transport = {
 	.receive = roost_rx_burst,
 	.receive_each = roost_rx_each,
 	.transmit = roost_req_transmit,
-	.answer = roost_ack_send,
+	.answer = answer,
 	.sniff = roost_raw_sniff,
 	.expire = expire,
 	.flush = roost_qp_flush,

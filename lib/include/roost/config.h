@@ -139,6 +139,7 @@ struct roost_config {
 	bool verbose;
 	bool debug_no_icrc;
 	bool log_warn; /* print a line when a QP fails by itself */
+	bool selective_repeat;
 	/* Of all ports; only the members whose keys are in set
 	 * (roost_config_ecn() in lib/config/resolve.h).
 	 */

@@ -152,8 +152,13 @@ struct roost_dev_counters {
 	uint64_t out_of_order;    /* requests received behind a gap */
 	uint64_t ecn_marked_pkts; /* received with ECN = CE */
 	uint64_t cnps_sent;
-	uint64_t cnps_handled; /* received CNPs that slowed a QP down */
-	uint64_t cnps_ignored; /* received ones that did not */
+	uint64_t cnps_handled;  /* received CNPs that slowed a QP down */
+	uint64_t cnps_ignored;  /* received ones that did not */
+	uint64_t held_pkts;     /* of out_of_order: kept until the gap closed */
+	uint64_t resent_pkts;   /* requests sent again alone, not by going back
+				 */
+	uint64_t spurious_pkts; /* of these, not lost but late */
+	uint64_t reports_sent, reports_received;
 	uint64_t errors[ROOST_QPE_END]; /* by enum roost_qp_error_code */
 };
 /* Copy the counters; those of different workers are not read at one moment.

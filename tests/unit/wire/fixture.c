@@ -87,6 +87,8 @@ const struct spec_opcode spec_opcodes[] = {
 	{ 0xb4, 44, "XA", "flq", ROOST_OP_FETCH_ADD },
 	{ 0xb6, 20, "XV", "lqpw", ROOST_OP_SEND },
 	{ 0xb7, 20, "XV", "flqpw", ROOST_OP_SEND },
+
+	{ 0xd1, 12, "", "flrp", ROOST_OP_REPORT },
 };
 
 const size_t spec_opcodes_count =

@@ -113,6 +113,7 @@ CHANGE(gsi_key, m->dest_qpn = 1; m->qkey = ROOST_SW_GSI_QKEY)
 CHANGE(gsi_no_mad, gsi_key(w, m); m->src_qpn = 1)
 CHANGE(cnp, m->opcode = ROOST_OPCODE_CNP; m->payload_bytes = 16)
 CHANGE(ack, m->opcode = ROOST_OPCODE_RC_ACK; m->payload_bytes = 4)
+CHANGE(report, m->opcode = ROOST_OPCODE_REPORT; m->payload_bytes = 4)
 CHANGE(opcode, m->opcode = 0x1f)
 CHANGE(others_dest, m->dest_qpn = w->qpn[1])
 
@@ -171,6 +172,7 @@ static void rc__rows(void **state)
 		{ "any QPN", others_dest, ROOST_SW_OK },
 		{ "ACK", ack, ROOST_SW_OK },
 		{ "CNP", cnp, ROOST_SW_OK },
+		{ "report", report, ROOST_SW_OK },
 		{ "opcode", opcode, ROOST_SW_MALFORMED },
 		{ "QPN 0", no_qp, ROOST_SW_DST_QPN },
 		{ "QPN 1", to_gsi, ROOST_SW_DST_QPN },

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot while packets are lost. */
+
+#include "lib/engine/core/hold.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* Address space alone: no page is there before it is written. */
+static bool reserve(struct roost_pile *pile, size_t bytes)
+{
+	void *base;
+
+	if (pile->base)
+		return true;
+	base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (base == MAP_FAILED)
+		return false;
+	pile->base = base;
+	return true;
+}
+
+static void *get(struct roost_pile *pile, size_t bytes, uint32_t max)
+{
+	void *object = pile->free;
+
+	if (object) {
+		memcpy(&pile->free, object, sizeof(pile->free));
+		return object;
+	}
+	if (pile->nb_used == max || !reserve(pile, bytes * max))
+		return NULL;
+	return pile->base + bytes * pile->nb_used++;
+}
+
+static void put(struct roost_pile *pile, void *object)
+{
+	memcpy(object, &pile->free, sizeof(pile->free));
+	pile->free = object;
+}
+
+static void fini(struct roost_pile *pile, size_t bytes)
+{
+	if (pile->base)
+		munmap(pile->base, bytes);
+	*pile = (struct roost_pile){ 0 };
+}
+
+void roost_store_fini(struct roost_store *store)
+{
+	fini(&store->held, sizeof(struct roost_held) * ROOST_HELD_MAX);
+	fini(&store->shelves, sizeof(struct roost_shelf) * ROOST_SHELVES_MAX);
+	fini(&store->scores, sizeof(struct roost_score) * ROOST_SCORES_MAX);
+}
+
+struct roost_held *roost_held_get(struct roost_store *store)
+{
+	return get(&store->held, sizeof(struct roost_held), ROOST_HELD_MAX);
+}
+
+void roost_held_put(struct roost_store *store, struct roost_held *held)
+{
+	put(&store->held, held);
+}
+
+struct roost_shelf *roost_shelf_get(struct roost_store *store)
+{
+	struct roost_shelf *shelf =
+		get(&store->shelves, sizeof(*shelf), ROOST_SHELVES_MAX);
+
+	if (shelf)
+		memset(shelf, 0, sizeof(*shelf));
+	return shelf;
+}
+
+void roost_shelf_put(struct roost_store *store, struct roost_shelf *shelf)
+{
+	put(&store->shelves, shelf);
+}
+
+/* again_psn needs no zeros: its bit in again says what is valid. */
+struct roost_score *roost_score_get(struct roost_store *store)
+{
+	struct roost_score *score =
+		get(&store->scores, sizeof(*score), ROOST_SCORES_MAX);
+
+	if (score)
+		memset(score, 0, offsetof(struct roost_score, again_psn));
+	return score;
+}
+
+void roost_score_put(struct roost_store *store, struct roost_score *score)
+{
+	put(&store->scores, score);
+}
