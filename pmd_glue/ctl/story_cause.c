@@ -148,15 +148,11 @@ static void not_ready(const struct look *l)
 			  l->qp->rnr_retries);
 }
 
-/* The peer's request was refused here. */
-static void refused(const struct look *l)
+/* Of what size the payload was, or where the bytes were to be. */
+static void blame_bytes(const struct look *l)
 {
 	const struct roost_qp_error *e = &l->qp->error;
-	char nak[ROOST_STORY_NAK_MAX];
 
-	roost_story_blame(l->s, "the %s of PSN %u of the peer %s was refused: ",
-			  l->opcode, e->psn, l->peer);
-	roost_story_blame(l->s, "%s", why_of(l));
 	if (e->why == ROOST_WHY_PATH_MTU)
 		roost_story_blame(l->s,
 				  " (%u bytes came, the path MTU here is %u); "
@@ -166,6 +162,18 @@ static void refused(const struct look *l)
 		roost_story_blame(l->s, " (key 0x%08x, %u bytes at 0x%llx)",
 				  e->key, e->len_bytes,
 				  (unsigned long long)e->addr);
+}
+
+/* The peer's request was refused here. */
+static void refused(const struct look *l)
+{
+	const struct roost_qp_error *e = &l->qp->error;
+	char nak[ROOST_STORY_NAK_MAX];
+
+	roost_story_blame(l->s, "the %s of PSN %u of the peer %s was refused: ",
+			  l->opcode, e->psn, l->peer);
+	roost_story_blame(l->s, "%s", why_of(l));
+	blame_bytes(l);
 	if (e->syndrome != 0)
 		roost_story_blame(l->s, "; it got a %s",
 				  roost_story_nak(e->syndrome, nak));
@@ -178,15 +186,7 @@ static void own_request(const struct look *l)
 	roost_story_blame(l->s, "%s of PSN %u failed: %s",
 			  e->has_packet ? l->opcode : "a local request", e->psn,
 			  why_of(l));
-	if (e->why == ROOST_WHY_PATH_MTU)
-		roost_story_blame(l->s,
-				  " (%u bytes came, the path MTU here is %u); "
-				  "give both QPs the same path MTU",
-				  e->payload_bytes, l->qp->mtu_bytes);
-	else if (e->has_memory)
-		roost_story_blame(l->s, " (key 0x%08x, %u bytes at 0x%llx)",
-				  e->key, e->len_bytes,
-				  (unsigned long long)e->addr);
+	blame_bytes(l);
 }
 
 static void overrun(const struct look *l)
