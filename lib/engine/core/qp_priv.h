@@ -292,6 +292,7 @@ struct roost_qp {
 	struct roost_queue sq;
 	uint32_t spill_bytes;
 	_Atomic bool doorbell_rung; /* any thread */
+	bool dying; /* removed from its CQs; writer: holder of all turns */
 	_Atomic(struct roost_qp *) doorbell_next;
 	/* Lines 2 to 4: the primary path, and the responder's state, which
 	 * requests from there change.
@@ -310,25 +311,29 @@ struct roost_qp {
 			     */
 	struct roost_qp_cap cap;
 	struct roost_qp_attr attr;
+	/* Cold; here is room. */
+	struct roost_psn resumed_psn; /* PSN that req went back to last */
+	struct roost_shelf *shelf;    /* requests that came early; or NULL */
+	uint32_t nb_flows;      /* RAW: rules; writer: holder of all turns */
+	uint16_t reorder_pkts;  /* so many may overtake one that is not lost */
+	uint8_t reorder_rounds; /* losses since one was late only */
+	bool flushing;          /* not flushed to the end: in worker.flush_qps
+				 */
 	/* Receives. */
 	struct roost_queue rq __attribute__((aligned(64)));
 	struct roost_srq *srq;             /* NULL: it has its own RQ */
 	struct roost_ind_table *ind_table; /* UD: receives go there; or NULL */
 
 	/* Cold. */
-	struct roost_psn resumed_psn; /* PSN that req went back to last */
-	struct roost_shelf *shelf;    /* requests that came early; or NULL */
-	struct roost_score *score;    /* what came of our requests; or NULL */
-	uint16_t reorder_pkts;  /* so many may overtake one that is not lost */
-	uint8_t reorder_rounds; /* losses since one was late only */
+	struct roost_score *score;  /* what came of our requests; or NULL */
 	struct roost_path alt_path; /* mig.alt: its meaning */
-	struct roost_hash hash;
+	union {
+		struct roost_hash hash; /* UD: of ind_table */
+		/* Connected QPs, while mig.state is ARMED. */
+		LIST_ENTRY(roost_qp) armed_link;
+	};
 	struct roost_ctx *ctx;
-	LIST_ENTRY(roost_qp) armed_link; /* while mig.state is ARMED */
 	LIST_ENTRY(roost_qp) all_link;   /* dev->all.qps */
-	bool dying;                      /* removed from its CQs; writer: holder
-					  * of all turns */
-	uint32_t nb_flows;               /* RAW: rules; writer: likewise */
 	pthread_mutex_t modify_lock;     /* one modify at a time */
 	LIST_HEAD(, roost_mcast) mcasts; /* memberships; locks: as for groups */
 	uint64_t cnp_at_ns;              /* no CNP is sent before this */
@@ -339,7 +344,6 @@ struct roost_qp {
 	struct roost_recv_wqe *recv_copy; /* the WQE taken from an SRQ; NULL:
 					   * the QP never takes one */
 	LIST_ENTRY(roost_qp) taker_link;  /* while resp.recv_srq is set */
-	bool flushing; /* not flushed to the end: in worker.flush_qps */
 	TAILQ_ENTRY(roost_qp) flush_link;
 	struct roost_cq_user send_user;
 	struct roost_cq_user recv_user;
@@ -363,7 +367,7 @@ static_assert(offsetof(struct roost_qp, mig) == 9 * 64 &&
 		      ROOST_QP_LINE(attr.rnr_retry) == 9,
 	      "line 9");
 static_assert(offsetof(struct roost_qp, error) >
-		      offsetof(struct roost_qp, resumed_psn),
+		      offsetof(struct roost_qp, alt_path),
 	      "cold");
 
 /* The part of spill that belongs to the slot of wqe. */
