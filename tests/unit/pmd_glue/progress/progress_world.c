@@ -135,7 +135,9 @@ int world_stop(void **state)
 
 void world_sleep_ns(uint64_t ns)
 {
-	nanosleep(&(struct timespec){ .tv_nsec = (long)ns }, NULL);
+	nanosleep(&(struct timespec){ .tv_sec = (time_t)(ns / 1000000000u),
+				      .tv_nsec = (long)(ns % 1000000000u) },
+		  NULL);
 }
 
 bool world_help_for(uint64_t ns)

@@ -315,7 +315,7 @@ static void progress__every_arming_is_taken_back(void **state)
 	uint64_t begin_ns;
 	unsigned int n;
 
-	assert_true(world_exceeds(2, 5000 * MS));
+	assert_true(world_exceeds(2, 4000 * MS));
 	begin_ns = roost_now_ns();
 	n = world_iterations_in(2500 * MS);
 	/* Two or so for each sleep, which takes a second. */
