@@ -122,16 +122,14 @@ enum roost_drop roost_cnp_receive(struct roost_worker *w, struct roost_qp *qp,
 				  const struct roost_pkt *pkt)
 {
 	const struct roost_port *port;
-	enum roost_mig_from from;
+	enum roost_drop drop;
 
 	if (!(STATES & 1u << roost_qp_state_get(qp)))
 		return ROOST_DROP_QP_STATE;
 	if (qp->type != ROOST_QPT_UD) {
-		from = roost_mig_from(qp, frame);
-		if (from == ROOST_FROM_STRANGER)
-			return ROOST_DROP_SRC_ADDR;
-		if (!roost_pkey_match(roost_mig_pkey(qp, from), pkt->pkey))
-			return ROOST_DROP_PKEY;
+		drop = roost_mig_check_source(qp, frame, pkt);
+		if (drop != ROOST_DROP_NONE)
+			return drop;
 	}
 	port = &w->dev->ports[qp->path.port_index];
 	/* A UD QP does not know which of its destinations the CNP is about. */

@@ -60,6 +60,23 @@ static inline uint16_t roost_mig_pkey(const struct roost_qp *qp,
 	return from == ROOST_FROM_PRIMARY ? qp->pkey : qp->mig.alt_pkey;
 }
 
+/* Is it from the QP's peer, of the right partition? For packets whose MigReq
+ * bit is not looked at.
+ */
+static inline enum roost_drop
+roost_mig_check_source(const struct roost_qp *qp,
+		       const struct roost_frame *frame,
+		       const struct roost_pkt *pkt)
+{
+	enum roost_mig_from from = roost_mig_from(qp, frame);
+
+	if (from == ROOST_FROM_STRANGER)
+		return ROOST_DROP_SRC_ADDR;
+	if (!roost_pkey_match(roost_mig_pkey(qp, from), pkt->pkey))
+		return ROOST_DROP_PKEY;
+	return ROOST_DROP_NONE;
+}
+
 /* Process the MigReq bit of a packet that passed all address checks, before the
  * packet is executed. Not called in state MIGRATED, where the bit means
  * nothing.

@@ -333,23 +333,6 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 	return true;
 }
 
-/* The WQE whose packets include psn, which is not acknowledged. */
-static struct roost_send_wqe *wqe_of_psn(struct roost_qp *qp,
-					 struct roost_psn psn)
-{
-	uint32_t low = roost_req_tail(qp), high = qp->req.started_index;
-
-	while (low != high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (roost_psn_diff(psn, roost_req_wqe(qp, mid)->last_psn) > 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return roost_req_wqe(qp, low);
-}
-
 /* Send the packet of an unacknowledged PSN again. An RD/atomic is sent whole:
  * *psn gets its first PSN. *next_psn: behind it. Returns false when it does not
  * go now.
@@ -357,7 +340,8 @@ static struct roost_send_wqe *wqe_of_psn(struct roost_qp *qp,
 static bool send_at(struct roost_worker *w, struct roost_qp *qp,
 		    struct roost_psn *psn, struct roost_psn *next_psn)
 {
-	struct roost_send_wqe *wqe = wqe_of_psn(qp, *psn);
+	struct roost_send_wqe *wqe =
+		roost_req_wqe(qp, roost_req_index_of(qp, *psn));
 	struct roost_req_piece piece;
 	struct rte_mbuf *mbuf;
 

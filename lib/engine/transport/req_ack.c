@@ -9,18 +9,6 @@
 #include "lib/engine/transport/req_priv.h"
 #include "lib/engine/sched/sched.h"
 
-/* The WQE whose packets include psn; started_index when psn is behind all. */
-static uint32_t index_of_psn(struct roost_qp *qp, struct roost_psn psn)
-{
-	uint32_t index = roost_req_tail(qp);
-
-	for (; index != qp->req.started_index; index++)
-		if (roost_psn_diff(psn, roost_req_wqe(qp, index)->last_psn) <=
-		    0)
-			break;
-	return index;
-}
-
 /* Continue sending at psn, and count again the RD/atomics before. */
 static void send_from(struct roost_qp *qp, struct roost_psn psn)
 {
@@ -29,7 +17,7 @@ static void send_from(struct roost_qp *qp, struct roost_psn psn)
 	roost_req_forget(qp->worker, qp);
 	req->next_psn = psn;
 	qp->resumed_psn = psn;
-	req->send_index = index_of_psn(qp, psn);
+	req->send_index = roost_req_index_of(qp, psn);
 	req->nb_rd_atomics = 0;
 	for (uint32_t i = roost_req_tail(qp); i != req->send_index; i++)
 		if (roost_req_is_rd_atomic(roost_req_wqe(qp, i)))

@@ -140,17 +140,16 @@ void roost_req_response_gap(struct roost_worker *w, struct roost_qp *qp)
 static void probe(struct roost_worker *w, struct roost_qp *qp)
 {
 	struct roost_requester *req = &qp->req;
+	bool goes_back;
 
 	roost_count(w, qp, adaptive_retransmits);
 	roost_flight_note(qp, ROOST_FLIGHT_PROBE, 0, req->oldest_unacked_psn.v);
-	if (roost_req_probe(w, qp)) {
-		req->nb_probes++;
-		roost_req_set_timer(w, qp);
-		return;
-	}
+	goes_back = !roost_req_probe(w, qp);
 	req->nb_probes++;
-	qp->dev->cc->on_probe(req);
-	roost_req_go_back(w, qp, req->oldest_unacked_psn);
+	if (goes_back) {
+		qp->dev->cc->on_probe(req);
+		roost_req_go_back(w, qp, req->oldest_unacked_psn);
+	}
 	roost_req_set_timer(w, qp);
 }
 

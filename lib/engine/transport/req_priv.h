@@ -138,6 +138,25 @@ static inline uint32_t roost_req_tail(const struct roost_qp *qp)
 	return atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
 }
 
+/* The WQE whose packets include psn, which is not acknowledged; started_index
+ * when psn is behind all.
+ */
+static inline uint32_t roost_req_index_of(struct roost_qp *qp,
+					  struct roost_psn psn)
+{
+	uint32_t low = roost_req_tail(qp), high = qp->req.started_index;
+
+	while (low != high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (roost_psn_diff(psn, roost_req_wqe(qp, mid)->last_psn) > 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 /* The PSN behind the part of a READ that psn is in, or behind the whole READ. A
  * retransmission keeps the parts as they are, because the responder has a
  * record of each of them.

@@ -172,18 +172,15 @@ static enum roost_drop deliver_late(struct roost_worker *w, struct roost_qp *qp,
 				    const struct roost_frame *frame,
 				    const struct roost_pkt *pkt)
 {
-	enum roost_mig_from from;
+	enum roost_drop drop;
 
 	if (roost_qp_state_get(qp) != ROOST_QPS_ERR || qp->resp.ended == 0 ||
 	    !(pkt->info->flags & ROOST_OPF_REQUEST))
 		return ROOST_DROP_QP_STATE;
-	from = roost_mig_from(qp, frame);
-	if (from == ROOST_FROM_STRANGER)
-		return ROOST_DROP_SRC_ADDR;
-	if (!roost_pkey_match(roost_mig_pkey(qp, from), pkt->pkey))
-		return ROOST_DROP_PKEY;
-	roost_resp_repeat(w, qp, pkt);
-	return ROOST_DROP_NONE;
+	drop = roost_mig_check_source(qp, frame, pkt);
+	if (drop == ROOST_DROP_NONE)
+		roost_resp_repeat(w, qp, pkt);
+	return drop;
 }
 
 /* A report comes as acknowledgements do: from the peer, to a QP that may have
@@ -194,18 +191,14 @@ static enum roost_drop deliver_report(struct roost_worker *w,
 				      const struct roost_frame *frame,
 				      const struct roost_pkt *pkt)
 {
-	enum roost_mig_from from;
+	enum roost_drop drop;
 
 	if (!(takes[qp->type] & ROOST_OPF_RESPONSE))
 		return ROOST_DROP_QP_TYPE;
 	if (!(RESPONSE_STATES & 1u << roost_qp_state_get(qp)))
 		return ROOST_DROP_QP_STATE;
-	from = roost_mig_from(qp, frame);
-	if (from == ROOST_FROM_STRANGER)
-		return ROOST_DROP_SRC_ADDR;
-	if (!roost_pkey_match(roost_mig_pkey(qp, from), pkt->pkey))
-		return ROOST_DROP_PKEY;
-	return roost_req_report(w, qp, pkt);
+	drop = roost_mig_check_source(qp, frame, pkt);
+	return drop == ROOST_DROP_NONE ? roost_req_report(w, qp, pkt) : drop;
 }
 
 static enum roost_drop deliver(struct roost_worker *w, struct roost_qp *qp,
