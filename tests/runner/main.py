@@ -33,6 +33,7 @@ import time
 
 import record
 import suites
+from beside import Beside
 from programs import TOP, failed, meson_tests, run_meson
 from stamps import Stamps
 from suites import BUILD, SUITES, BuildFailed, matching, say
@@ -114,6 +115,8 @@ class Runner:
         return found
 
     def run(self, name, place):
+        """Returns the tally and the seconds; None: the result is a kept one.
+        """
         suite = SUITES[name]
         kept = self.kept(name)
         if kept is not None:
@@ -121,24 +124,59 @@ class Runner:
             say(f"{place} {name}: nothing that it depends on has changed since "
                 f"{when}, when it passed ({tally.line()}); --force runs it "
                 "again")
-            return tally
+            return tally, None
         start = time.monotonic()
         say(f"{place} {name}: {suite.what}")
         try:
             tally = suite.run(self.part)
         except BuildFailed as e:
-            return failed(f"{name}: the build in {e}")
+            tally = failed(f"{name}: the build in {e}")
         seconds = time.monotonic() - start
         say(f"{place} {name}: {tally.line()} ({seconds:.0f} s)")
-        self.rows.append((name, tally, seconds))
-        self.stamps.put(f"{name} (part)" if self.part else name, suite.needs,
-                        tally)
+        return tally, seconds
+
+    def note(self, name, tally, seconds):
+        if seconds is not None:
+            self.rows.append((name, tally, seconds))
+            self.stamps.put(f"{name} (part)" if self.part else name,
+                            SUITES[name].needs, tally)
         return tally
 
-    def run_all(self, names):
+    def take(self, beside, wait=False):
+        """The results that the process beside has by now."""
         total = Tally()
-        for number, name in enumerate(names, 1):
-            total.add(self.run(name, f"[{number}/{len(names)}]"))
+        for name, result in beside.ended(wait):
+            total.add(self.note(name, *(result or (
+                failed(f"{name}: the process that ran it ended"), None))))
+        return total
+
+    def run_all(self, names):
+        """Those that wait in the order of names; beside them those that only
+        compute; at last those that are better alone.
+        """
+        places = {name: f"[{number}/{len(names)}]"
+                  for number, name in enumerate(names, 1)}
+        order = {when: [name for name in names if SUITES[name].when == when]
+                 for when in ("waits", "computes", "last")}
+        if self.part or not order["waits"]:
+            order = {"waits": names, "computes": [], "last": []}
+        total = Tally()
+        beside = None
+        if order["computes"]:
+            try:
+                suites.build(BUILD)
+            except BuildFailed as e:
+                return failed(f"the build in {e}")
+            beside = Beside(order["computes"],
+                            lambda name: self.run(name, places[name]))
+        for name in order["waits"]:
+            total.add(self.note(name, *self.run(name, places[name])))
+            if beside:
+                total.add(self.take(beside))
+        if beside:
+            total.add(self.take(beside, wait=True))
+        for name in order["last"]:
+            total.add(self.note(name, *self.run(name, places[name])))
         return total
 
 

@@ -127,12 +127,14 @@ def run_meson(folder, names, what, prefix="", env=None, slower=1):
     """what: for the reports of progress. env: more of the environment.
     slower: how much more time they get.
     """
-    log = os.path.join(folder, "meson-logs", "roost.json")
+    # Of its own: two suites may run from one folder at a time.
+    base = "roost-" + what.replace(" ", "-")
+    log = os.path.join(folder, "meson-logs", base + ".json")
     if os.path.exists(log):
         os.remove(log)
     env = dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP", **(env or {}))
     said = follow(["meson", "test", "-C", folder, "--no-rebuild",
-                   "--logbase", "roost", "-t", str(slower), *names], env,
+                   "--logbase", base, "-t", str(slower), *names], env,
                   Progress(prefix + what))
     tally = Tally()
     if not os.path.exists(log):

@@ -37,12 +37,11 @@ HARDENING = ("-D_FORTIFY_SOURCE=2 -fstack-protector-strong "
              "-Wformat -Werror=format-security")
 FLAVOURS = {
     "clang": ("clang", (), ()),
-    "release": ("gcc", ("-Dbuildtype=release",), ("product",)),
+    "release": ("gcc", ("-Dbuildtype=release", f"-Dc_args={HARDENING}",
+                        "-Dc_link_args=-Wl,-z,relro,-z,now"), ("product",)),
     "debug": ("gcc", ("-Dbuildtype=debug",), ("product",)),
     "minsize": ("gcc", ("-Dbuildtype=minsize",), ("product",)),
     "lto": ("gcc", ("-Db_lto=true",), ("product",)),
-    "hardened": ("gcc", (f"-Dc_args={HARDENING}",
-                         "-Dc_link_args=-Wl,-z,relro,-z,now"), ("product",)),
     "clang-release": ("clang", ("-Dbuildtype=release",), ("product",)),
 }
 
@@ -70,7 +69,8 @@ APPS_PART = ("hub-libfabric-*", "ucx-ucp-rc_v", "ucx-io-ud_v",
 DOC_PART = ("lies", "links", "README")
 PACKAGES_PART = ("versions", "*-files", "deb-needs", "rpm-lint", "dockerfile",
                  "completion")
-ASAN_PART = ("engine-resp*", "wire-parse", "sim-malformed", "sim-forged")
+ASAN_PART = ("engine-resp*", "wire-parse")
+ASAN_SIM_PART = ("sim-malformed", "sim-forged")
 TSAN_PART = ("event-channel",)
 
 # Rows of tests/bench/run.
@@ -262,15 +262,25 @@ def write_preload():
         file.write(os.path.realpath(done.stdout.strip()) + "\n")
 
 
+def asan_part(patterns):
+    names = build_tests(BUILD_ASAN, ASAN_OPTIONS,
+                        lambda all_tests: matching(all_tests, patterns))
+    return run_meson(BUILD_ASAN, names, "part", "asan/")
+
+
+def asan_sim(part):
+    if part:
+        return asan_part(ASAN_SIM_PART)
+    build(BUILD_ASAN, ASAN_OPTIONS)
+    return meson_suite(BUILD_ASAN, "sim", "asan/")
+
+
 def asan(part):
     if part:
-        names = build_tests(BUILD_ASAN, ASAN_OPTIONS,
-                            lambda all_tests: matching(all_tests, ASAN_PART))
-        return run_meson(BUILD_ASAN, names, "part", "asan/")
+        return asan_part(ASAN_PART)
     build(BUILD_ASAN, ASAN_OPTIONS)
     write_preload()
     tally = meson_suite(BUILD_ASAN, "unit", "asan/")
-    tally.add(meson_suite(BUILD_ASAN, "sim", "asan/"))
     tally.add(run_tap(cases_command("real", BUILD_ASAN, *attempt_options,
                                     *ASAN_REAL), "asan/"))
     tally.add(run_meson(BUILD_ASAN, ["verbs-tour"], "real", "asan/"))
@@ -354,6 +364,9 @@ class Suite:
     what: str       # for people
     needs: tuple    # files and folders that its result depends on
     long: bool = False  # in the last tier only
+    # "computes": no clock changes its result, it runs beside those that wait;
+    # "last": on a machine that does nothing else.
+    when: str = "waits"
 
 
 PRODUCT = ("lib", "cm", "pmd_glue", "apps", "meson.build",
@@ -368,7 +381,7 @@ SUITES = {
                    "tests/real")),
     "sim": Suite(sim, "two engines, a bad link, virtual time",
                  ("lib", "cm", "meson.build", "tests/meson.build",
-                  "tests/sim")),
+                  "tests/sim"), when="computes"),
     "real": Suite(real, "two processes, Debian's own programs",
                   (*PLACES, "tests/real")),
     "apps": Suite(apps, "MPI, UCX, libfabric, and what people run on them",
@@ -379,19 +392,22 @@ SUITES = {
                  (*PRODUCT, "README.md", "CONTRIBUTING.md", "SECURITY.md",
                   "CHANGELOG.md", "doc", "tests")),
     "builds": Suite(builds, "a build of each kind, no warning",
-                    (*PRODUCT, "tests")),
+                    (*PRODUCT, "tests"), when="computes"),
     "packages": Suite(packages, "Debian packages: built, used and removed",
                       (*PRODUCT, "doc", "README.md", "CHANGELOG.md",
                        "tests/packages")),
-    "asan": Suite(asan, "unit, sim and some of real with ASan and UBSan",
+    "asan-sim": Suite(asan_sim, "sim with ASan and UBSan",
+                      ("lib", "cm", "meson.build", "tests/meson.build",
+                       "tests/sim"), when="computes"),
+    "asan": Suite(asan, "unit and some of real with ASan and UBSan",
                   (*PLACES, "tests/unit", "tests/sim", "tests/real",
-                   "tests/fuzz")),
+                   "tests/fuzz"), when="last"),
     "tsan": Suite(tsan, "the tests with many threads with TSan",
-                  (*PLACES, "tests/unit", "tests/sim")),
+                  (*PLACES, "tests/unit", "tests/sim"), when="last"),
     "fuzz": Suite(fuzz, "libFuzzer, half a minute of each target",
-                  (*PLACES, "tests/fuzz")),
+                  (*PLACES, "tests/fuzz"), when="last"),
     "figures": Suite(figures, "the kernels, and instructions a message",
-                     (*PLACES, "tests/bench", "tests/sim")),
+                     (*PLACES, "tests/bench", "tests/sim"), when="last"),
     "real-long": Suite(long_cases, "cases of real and apps that take minutes",
                        (*PLACES, "tests/real", "tests/apps"), long=True),
     "soak": Suite(soak, "everything at once, and people die",
