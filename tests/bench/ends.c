@@ -16,9 +16,10 @@
 #define CQ_ENTRIES 4096u
 #define POLL_ENTRIES 32
 #define POOL_MBUFS 8191u
+#define POOL_PER_SENDER 256u
 #define POOL_CACHE 256u
 
-struct bench_end bench_ends[2];
+struct bench_end bench_ends[BENCH_SENDERS_MAX + 1];
 bool bench_selective;
 
 void bench_must(int rc, const char *what)
@@ -113,8 +114,8 @@ static void create_qp(struct bench_end *end, unsigned int i)
 		   "QP");
 }
 
-static void connect_qp(struct bench_end *end, const struct bench_end *to,
-		       unsigned int i)
+static void connect_qp(const struct bench_end *end, unsigned int i,
+		       const struct bench_end *to, unsigned int k)
 {
 	struct roost_qp *qp = end->qps[i];
 	struct roost_qp_attr attr = {
@@ -122,7 +123,7 @@ static void connect_qp(struct bench_end *end, const struct bench_end *to,
 		.port_num = 1,
 		.access = ROOST_ACCESS_REMOTE_WRITE | ROOST_ACCESS_REMOTE_READ,
 		.path_mtu = ROOST_MTU_4096,
-		.dest_qpn = roost_qp_num(to->qps[i]),
+		.dest_qpn = roost_qp_num(to->qps[k]),
 		.max_rd_atomic = 4,
 		.max_dest_rd_atomic = 4,
 		.timeout = 14, /* 67 ms: as programs have it */
@@ -176,38 +177,56 @@ void bench_end_turn(struct bench_end *end, uint64_t now_ns)
 	end->nb_done += (uint64_t)n;
 }
 
-static struct rte_mempool *make_pool(void)
+static struct rte_mempool *make_pool(unsigned int nb_mbufs)
 {
-	return rte_pktmbuf_pool_create("bench", POOL_MBUFS, POOL_CACHE, 0,
+	return rte_pktmbuf_pool_create("bench", nb_mbufs, POOL_CACHE, 0,
 				       RTE_PKTMBUF_HEADROOM +
 					       ROOST_FRAME_OVERHEAD_MAX + 4096,
 				       0);
 }
 
-void bench_ends_open(const struct bench_bursts *bursts,
-		     struct bench_wire *wires[2], unsigned int nb_qps)
+static void join(struct bench_end *from, unsigned int i, unsigned int k)
+{
+	struct bench_end *to = &bench_ends[1];
+
+	create_qp(from, i);
+	create_qp(to, k);
+	connect_qp(from, i, to, k);
+	connect_qp(to, k, from, i);
+}
+
+void bench_star_open(const struct bench_bursts *bursts, unsigned int nb_senders,
+		     unsigned int nb_qps)
 {
 	struct rte_mempool *pool;
 
-	if (nb_qps < 1 || nb_qps > BENCH_QPS_MAX) {
+	if (nb_qps < 1 || nb_senders < 1 || nb_senders > BENCH_SENDERS_MAX ||
+	    nb_qps > BENCH_QPS_MAX / nb_senders) {
 		fprintf(stderr, "bench: 1 to %u QPs\n", BENCH_QPS_MAX);
 		exit(EXIT_FAILURE);
 	}
 	eal_start();
-	pool = make_pool();
+	pool = make_pool(POOL_MBUFS + (nb_senders - 1) * POOL_PER_SENDER);
 	if (pool == NULL) {
 		fprintf(stderr, "bench: no memory for frames\n");
 		exit(EXIT_FAILURE);
 	}
+	open_end(1, pool, bursts, nb_senders * nb_qps);
+	for (unsigned int s = 0; s < nb_senders; s++) {
+		struct bench_end *end = bench_sender(s);
+
+		open_end((int)(end - bench_ends), pool, bursts, nb_qps);
+		for (unsigned int i = 0; i < nb_qps; i++)
+			join(end, i, s * nb_qps + i);
+	}
+}
+
+void bench_ends_open(const struct bench_bursts *bursts,
+		     struct bench_wire *wires[2], unsigned int nb_qps)
+{
 	for (int side = 0; side < 2; side++) {
 		bench_ends[side].in = wires[!side];
 		bench_ends[side].out = wires[side];
-		open_end(side, pool, bursts, nb_qps);
 	}
-	for (unsigned int i = 0; i < nb_qps; i++) {
-		create_qp(&bench_ends[0], i);
-		create_qp(&bench_ends[1], i);
-		connect_qp(&bench_ends[0], &bench_ends[1], i);
-		connect_qp(&bench_ends[1], &bench_ends[0], i);
-	}
+	bench_star_open(bursts, 1, nb_qps);
 }

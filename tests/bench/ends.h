@@ -5,8 +5,8 @@
 #define ROOST_TESTS_BENCH_ENDS_H
 
 /*
- * Two engines in one thread, for programs that measure the transport alone.
- * What is between them is the program's: it brings the two bursts.
+ * Two engines or more in one thread, for programs that measure the transport
+ * alone. What is between them is the program's: it brings the two bursts.
  */
 
 #include <stdint.h>
@@ -22,6 +22,7 @@ struct bench_wire; /* the program's; one for each direction */
 
 #define BENCH_BUF_BYTES (1u << 20)
 #define BENCH_QPS_MAX 16384u
+#define BENCH_SENDERS_MAX 250u
 /* Requests that a QP holds. */
 #define BENCH_QUEUE_LEN 64u
 
@@ -40,7 +41,7 @@ struct bench_end {
 	uint64_t nb_done; /* completions that were polled */
 };
 
-extern struct bench_end bench_ends[2];
+extern struct bench_end bench_ends[BENCH_SENDERS_MAX + 1];
 /* Of ends that are opened from now on. */
 extern bool bench_selective;
 
@@ -58,6 +59,17 @@ struct bench_bursts {
  */
 void bench_ends_open(const struct bench_bursts *bursts,
 		     struct bench_wire *wires[2], unsigned int nb_qps);
+
+/* The same with several ends, each with nb_qps QPs to end 1: ends 0, 2, 3, and
+ * so on. QP i of the kth of them is joined to QP k * nb_qps + i of end 1. The
+ * program gives them their wires.
+ */
+void bench_star_open(const struct bench_bursts *bursts, unsigned int nb_senders,
+		     unsigned int nb_qps);
+static inline struct bench_end *bench_sender(unsigned int k)
+{
+	return &bench_ends[k == 0 ? 0 : k + 1];
+}
 
 /* One iteration of an end at this time, and its completions; exits when one
  * is an error.

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/*
+ * Many flows into one wire: senders, each with a wire of its own to a switch,
+ * and one receiver behind the switch's queue, in virtual time. The time that
+ * the processor takes is not in it; the same options give the same result.
+ *
+ * usage: net [-e] [-n SENDERS] [-q QPS] [-a GBPS] [-b GBPS] [-r FRAMES]
+ *            [-d ONE_WAY_NS] [-v VIRTUAL_MS] [-i BYTES]
+ *   -e      selective repeat, at both ends; else go-back-N
+ *   -q      QPs of each sender
+ *   -a, -b  the senders' wires; the receiver's
+ *   -r      the queue, in frames; what it has no room for is lost
+ *   -i      incast: each QP writes so much, once, and all begin together; else
+ *           WRITEs of 64 KiB without a pause, 16 of each QP at a time
+ * Prints "share S failed F lost L jain J", or "ratio R failed F lost L jain J":
+ * payload that was acknowledged by what the receiver's wire carries; the time
+ * by what that wire needs for it; requests that failed, but for those that were
+ * flushed; frames that the queue lost; Jain's index among QPs, of the payload
+ * of each, or of the rate that each had until it was done.
+ */
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_mbuf.h>
+
+#include "lib/engine/core/qp_priv.h"
+#include "tests/bench/ends.h"
+
+#define WIRE_LEN 4096u
+/* The port's descriptors: so many frames stand before a wire at most. */
+#define RING_FRAMES 32u
+#define MSG_BYTES 65536u
+#define MTU_BYTES 4096u
+/* Ethernet, IPv4, UDP, BTH and ICRC; preamble, gap and FCS. */
+#define FRAME_BYTES (MTU_BYTES + 14 + 20 + 8 + 12 + 4 + 24)
+#define WIRE_EXTRA_BYTES 24u
+/* Of an IPv4 address, in a frame. */
+#define DST_LAST_BYTE (14 + 19)
+#define OUTSTANDING 16u
+#define STEP_NS 100u
+
+/* Frames in the order in which they come to its end. */
+struct bench_wire {
+	struct {
+		struct rte_mbuf *mbuf;
+		double out_ns;
+	} frames[WIRE_LEN];
+	uint32_t head, tail;
+	double free_at_ns;
+};
+
+static struct bench_wire up[BENCH_SENDERS_MAX];       /* to the switch */
+static struct bench_wire down[BENCH_SENDERS_MAX + 1]; /* by bench_ends */
+static uint64_t now_ns = 1000000000;
+static uint64_t delay_ns = 3000;
+static double sender_gbps = 100, receiver_gbps = 40;
+static unsigned int nb_senders = 1, nb_qps = 16, queue_frames = 1024;
+static uint32_t msg_bytes = MSG_BYTES;
+static bool incast;
+static uint32_t left; /* of the receiver's wire: the first in the queue */
+static uint64_t nb_lost, nb_failed, nb_done;
+static double progress[BENCH_QPS_MAX]; /* by QP of the receiver; see jain() */
+
+/* At the end of the wire's frames, behind those. */
+static void append(struct bench_wire *wire, struct rte_mbuf *mbuf, double gbps)
+{
+	double len = mbuf->pkt_len + WIRE_EXTRA_BYTES;
+
+	if (wire->free_at_ns < (double)now_ns)
+		wire->free_at_ns = (double)now_ns;
+	wire->free_at_ns += len * 8 / gbps;
+	wire->frames[wire->head % WIRE_LEN].mbuf = mbuf;
+	wire->frames[wire->head++ % WIRE_LEN].out_ns = wire->free_at_ns;
+}
+
+static bool has_come(const struct bench_wire *wire, uint64_t after_ns)
+{
+	return wire->tail != wire->head &&
+	       wire->frames[wire->tail % WIRE_LEN].out_ns + (double)after_ns <=
+		       (double)now_ns;
+}
+
+static uint16_t rx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
+			 uint16_t n)
+{
+	struct bench_wire *wire = ((struct bench_end *)ctx)->in;
+	uint16_t i = 0;
+
+	(void)queue;
+	while (i < n && has_come(wire, delay_ns))
+		pkts[i++] = wire->frames[wire->tail++ % WIRE_LEN].mbuf;
+	return i;
+}
+
+/* What the receiver sends finds no queue: it is little. */
+static void answer(struct rte_mbuf *mbuf)
+{
+	unsigned int to =
+		*rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, DST_LAST_BYTE) -
+		1u;
+
+	if (down[to].head - down[to].tail == WIRE_LEN) {
+		fprintf(stderr, "bench: too many answers\n");
+		exit(EXIT_FAILURE);
+	}
+	append(&down[to], mbuf, receiver_gbps);
+}
+
+static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
+			 uint16_t n)
+{
+	const struct bench_end *end = ctx;
+	struct bench_wire *wire = end->out;
+	uint16_t i = 0;
+
+	(void)queue;
+	if (end == &bench_ends[1])
+		for (; i < n; i++)
+			answer(pkts[i]);
+	while (i < n && wire->head - wire->tail < RING_FRAMES)
+		append(wire, pkts[i++], sender_gbps);
+	return i;
+}
+
+static const struct bench_bursts bursts = { rx_burst, tx_burst };
+
+static void pass_one(struct bench_wire *from)
+{
+	struct bench_wire *wire = &down[1];
+	struct rte_mbuf *mbuf = from->frames[from->tail++ % WIRE_LEN].mbuf;
+
+	while (left != wire->head &&
+	       wire->frames[left % WIRE_LEN].out_ns <= (double)now_ns)
+		left++;
+	if (wire->head - left >= queue_frames) {
+		nb_lost++;
+		rte_pktmbuf_free(mbuf);
+		return;
+	}
+	append(wire, mbuf, receiver_gbps);
+}
+
+/* Another sender is the first in each step. */
+static void run_switch(void)
+{
+	unsigned int first = (unsigned int)(now_ns / STEP_NS % nb_senders);
+
+	for (unsigned int i = 0; i < nb_senders; i++) {
+		struct bench_wire *from = &up[(first + i) % nb_senders];
+
+		while (has_come(from, 0))
+			pass_one(from);
+	}
+}
+
+static void post(unsigned int sender, unsigned int i)
+{
+	struct bench_end *end = bench_sender(sender);
+	const struct roost_sge sge = { (uintptr_t)end->buf, msg_bytes,
+				       roost_mr_lkey(end->mr) };
+	const struct roost_send_wr wr = {
+		.wr_id = i,
+		.sges = &sge,
+		.nb_sges = 1,
+		.opcode = ROOST_WR_WRITE,
+		.flags = ROOST_SEND_SIGNALED,
+		.remote_addr = (uintptr_t)bench_ends[1].buf,
+		.rkey = roost_mr_rkey(bench_ends[1].mr),
+	};
+
+	roost_qp_send_begin(end->qps[i]);
+	bench_must(roost_qp_send_add(end->qps[i], &wr), "post");
+	roost_qp_send_end(end->qps[i]);
+}
+
+/* A QP that has failed sends no more. */
+static void take(unsigned int sender, const struct roost_cqe *cqe,
+		 uint64_t begin_ns)
+{
+	unsigned int i = (unsigned int)cqe->wr_id;
+
+	if (cqe->status != ROOST_WC_SUCCESS) {
+		nb_failed += cqe->status != ROOST_WC_WR_FLUSH_ERR;
+		return;
+	}
+	nb_done++;
+	if (incast)
+		progress[sender * nb_qps + i] = 1 / (double)(now_ns - begin_ns);
+	else
+		post(sender, i);
+}
+
+static void turn(struct bench_end *end)
+{
+	if (!roost_worker_turn_try(end->worker))
+		exit(EXIT_FAILURE);
+	roost_worker_iterate(end->worker, now_ns);
+	roost_worker_turn_release(end->worker);
+}
+
+static void poll(unsigned int sender, uint64_t begin_ns)
+{
+	struct roost_cqe cqes[64];
+	int n;
+
+	while ((n = roost_cq_poll(bench_sender(sender)->cq, 64, cqes)) > 0)
+		for (int i = 0; i < n; i++)
+			take(sender, &cqes[i], begin_ns);
+}
+
+/* Returns the time that it took. */
+static double run(uint64_t for_ns)
+{
+	uint64_t begin_ns = now_ns, wanted = (uint64_t)nb_senders * nb_qps;
+
+	for (unsigned int s = 0; s < nb_senders; s++)
+		for (unsigned int i = 0; i < nb_qps; i++)
+			for (unsigned int k = 0; k < (incast ? 1 : OUTSTANDING);
+			     k++)
+				post(s, i);
+	while (incast ? nb_done + nb_failed < wanted
+		      : now_ns - begin_ns < for_ns) {
+		for (unsigned int s = 0; s < nb_senders; s++) {
+			turn(bench_sender(s));
+			poll(s, begin_ns);
+		}
+		run_switch();
+		turn(&bench_ends[1]);
+		now_ns += STEP_NS;
+	}
+	return (double)(now_ns - begin_ns);
+}
+
+/* A long WRITE that is not done counts by its packets that are. The PSNs began
+ * at 0; half of their circle is 8 million.
+ */
+static double count_pkts(void)
+{
+	double sum = 0;
+
+	for (unsigned int s = 0; s < nb_senders; s++) {
+		for (unsigned int i = 0; i < nb_qps; i++) {
+			const struct roost_qp *qp = bench_sender(s)->qps[i];
+			double *mine = &progress[s * nb_qps + i];
+
+			*mine = roost_psn_diff(qp->req.oldest_unacked_psn,
+					       roost_psn(0));
+			sum += *mine;
+		}
+	}
+	return sum;
+}
+
+static double jain(void)
+{
+	unsigned int n = nb_senders * nb_qps;
+	double sum = 0, squares = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		sum += progress[i];
+		squares += progress[i] * progress[i];
+	}
+	return squares == 0 ? 0 : sum * sum / (n * squares);
+}
+
+static int usage(void)
+{
+	fprintf(stderr, "usage: net [-e] [-n SENDERS] [-q QPS] [-a GBPS] "
+			"[-b GBPS] [-r FRAMES] [-d ONE_WAY_NS] "
+			"[-v VIRTUAL_MS] [-i BYTES]\n");
+	return EXIT_FAILURE;
+}
+
+static void take_wires(void)
+{
+	bench_ends[1].in = &down[1];
+	for (unsigned int s = 0; s < nb_senders; s++) {
+		struct bench_end *end = bench_sender(s);
+
+		end->out = &up[s];
+		end->in = &down[end - bench_ends];
+	}
+}
+
+static void report(double took_ns)
+{
+	double payload_gbps = receiver_gbps * MTU_BYTES / FRAME_BYTES;
+	double bytes =
+		incast ? (double)nb_done * msg_bytes : count_pkts() * MTU_BYTES;
+	double ideal_ns = bytes * 8 / payload_gbps;
+
+	printf("%s %.3f failed %llu lost %llu jain %.3f\n",
+	       incast ? "ratio" : "share",
+	       incast ? took_ns / ideal_ns : ideal_ns / took_ns,
+	       (unsigned long long)nb_failed, (unsigned long long)nb_lost,
+	       jain());
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t for_ns = 200000000;
+	int option;
+
+	while ((option = getopt(argc, argv, "a:b:d:ei:n:q:r:v:")) != -1) {
+		if (option == 'a')
+			sender_gbps = strtod(optarg, NULL);
+		else if (option == 'b')
+			receiver_gbps = strtod(optarg, NULL);
+		else if (option == 'd')
+			delay_ns = strtoull(optarg, NULL, 0);
+		else if (option == 'e')
+			bench_selective = true;
+		else if (option == 'i')
+			msg_bytes = (uint32_t)strtoul(optarg, NULL, 0);
+		else if (option == 'n')
+			nb_senders = (unsigned int)strtoul(optarg, NULL, 0);
+		else if (option == 'q')
+			nb_qps = (unsigned int)strtoul(optarg, NULL, 0);
+		else if (option == 'r')
+			queue_frames = (unsigned int)strtoul(optarg, NULL, 0);
+		else if (option == 'v')
+			for_ns = 1000000 * strtoull(optarg, NULL, 0);
+		else
+			return usage();
+		incast |= option == 'i';
+	}
+	/* The wire to the receiver holds the queue and what is behind it. */
+	if (optind != argc || for_ns == 0 || sender_gbps <= 0 ||
+	    receiver_gbps <= 0 || queue_frames > WIRE_LEN / 2 ||
+	    msg_bytes < 1 || msg_bytes > BENCH_BUF_BYTES)
+		return usage();
+	bench_star_open(&bursts, nb_senders, nb_qps);
+	take_wires();
+	report(run(for_ns));
+	return EXIT_SUCCESS;
+}
