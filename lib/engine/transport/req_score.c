@@ -9,8 +9,11 @@
  *
  * A packet that is missing is lost when packets that were sent
  * roost_qp.reorder_pkts later have arrived, or when it is still missing after a
- * part of the round-trip time (as RACK, RFC 8985). It is sent again, and its
- * place in the order of sending is a new one then. If a packet that was sent
+ * part of the round-trip time and one that was sent later has arrived (as RACK,
+ * RFC 8985). It is sent again, and its place in the order of sending is a new
+ * one then: that of the next new packet. Packets that were sent again with no
+ * new one between them share it; that one of them has arrived says nothing of
+ * the others, which may stand behind it in a queue. If a packet that was sent
  * again arrives before packets that were sent earlier than its repetition, it
  * was only late, and the threshold grows.
  */
@@ -202,10 +205,10 @@ void roost_score_judge(struct roost_worker *w, struct roost_qp *qp,
 							order_of(score, one));
 
 			if (behind >= late ||
-			    (behind >= 0 && roost_psn_diff(one, limit_psn) < 0))
+			    (behind > 0 && roost_psn_diff(one, limit_psn) < 0))
 				lose(w, qp, one);
 			else
-				open |= behind >= 0;
+				open |= behind > 0;
 		}
 	}
 	if (!open) {
