@@ -15,7 +15,7 @@
  *   -r      the queue, in frames; what it has no room for is lost
  *   -i      incast: each QP writes so much, once, and all begin together; else
  *           WRITEs of 64 KiB without a pause, 16 of each QP at a time
- * Prints "share S failed F lost L jain J", or "ratio R failed F lost L jain J":
+ * Prints "net share S failed F lost L jain J", or for incast "net ratio R ...":
  * payload that was acknowledged by what the receiver's wire carries; the time
  * by what that wire needs for it; requests that failed, but for those that were
  * flushed; frames that the queue lost; Jain's index among QPs, of the payload
@@ -296,7 +296,7 @@ static void report(double took_ns)
 		incast ? (double)nb_done * msg_bytes : count_pkts() * MTU_BYTES;
 	double ideal_ns = bytes * 8 / payload_gbps;
 
-	printf("%s %.3f failed %llu lost %llu jain %.3f\n",
+	printf("net %s %.3f failed %llu lost %llu jain %.3f\n",
 	       incast ? "ratio" : "share",
 	       incast ? took_ns / ideal_ns : ideal_ns / took_ns,
 	       (unsigned long long)nb_failed, (unsigned long long)nb_lost,

@@ -398,6 +398,10 @@ class Bench:
         found = self.words([self.path("loss"), rate], f"loss {rate}")
         return found["gbps"], found["bound"]
 
+    def net(self, *options):
+        """Many senders into one wire, in virtual time."""
+        return self.words([self.path("net"), *options], "net")
+
     def event_ratio(self):
         argv = [*self.roost_run(*self.link()),
                 os.path.join(self.build, "tests", "real", "event_cost")]

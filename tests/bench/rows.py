@@ -308,6 +308,44 @@ class MuchLoss(Loss):
     rate = "1e-2"
 
 
+class Queue(Row):
+    """A request that failed makes it 0: the network is a healthy one."""
+
+    name, title = "queue-16", "16 QPs into a queue : the wire behind it"
+    unit, least, aim = "share", 0.90, 0.95
+    exact = True
+    nb_qps = 16
+
+    def pair(self, bench):
+        found = bench.net("-q", str(self.nb_qps), "-v", "1000")
+        return found["share"] if found["failed"] == 0 else 0, 1
+
+
+class Queue512(Queue):
+    name, title = "queue-512", "512 QPs into a queue : the wire behind it"
+    nb_qps = 512
+
+
+class Queue2k(Queue):
+    name, title = "queue-2048", "2,048 QPs into a queue : the wire behind it"
+    nb_qps = 2048
+
+
+class Queue8k(Queue):
+    name, title = "queue-8192", "8,192 QPs into a queue : the wire behind it"
+    nb_qps = 8192
+
+
+class Incast(Row):
+    name, title = "incast", "64 senders of 1 MiB at once : the wire alone"
+    unit, least, aim = "times", 1.30, 1.10
+    more_is_better = False
+    exact = True
+
+    def pair(self, bench):
+        return bench.net("-n", "64", "-q", "1", "-i", "1048576")["ratio"], 1
+
+
 class Events(Row):
     name, title = "events", "wake by a completion event : by a bare eventfd"
     unit, cores, least, aim = "ns", 2, 1.3, 1.1
@@ -455,8 +493,9 @@ ROWS = [row() for row in (
     Latency, Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Tap, Appliance, Read,
     ReadOfPoller, Icrc, IcrcEngine, Verbs, ManyQps, VeryManyQps, Iteration,
     Iteration1k, Iteration8k, Iteration16k, Loss, MoreLoss, MuchLoss,
-    Events, HubFrame, Service, Fair, FairSum, Attach, Told, Rss, DirectWrite,
-    DirectRate, DirectLatency, ChannelTrip, ChannelPump)]
+    Queue, Queue512, Queue2k, Queue8k, Incast, Events, HubFrame, Service, Fair,
+    FairSum, Attach, Told, Rss, DirectWrite, DirectRate, DirectLatency,
+    ChannelTrip, ChannelPump)]
 
 # Instructions, counted: (name, what, case, few messages, many, unit size).
 COUNTS = (
