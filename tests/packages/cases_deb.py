@@ -9,7 +9,8 @@ import shutil
 
 from place import Failure, need
 
-NAMES = ("libroost-dev", "libroost0", "roost", "roost-doc")
+NAMES = ("libroost-dev", "libroost0", "roost", "roost-conform",
+         "roost-doc")
 
 
 def packages(place):
@@ -51,6 +52,10 @@ def built(place):
         "libroost-dev": ("/usr/include/roost/roost.h", "/libroost.a",
                          "/libroost.so", "/pkgconfig/roost.pc",
                          "/usr/share/man/man3/libroost.3.gz"),
+        "roost-conform": ("/usr/bin/roost-conform",
+                          "/usr/bin/roost-conform-agent",
+                          "/usr/share/roost-conform/main.py",
+                          "/usr/share/man/man1/roost-conform.1.gz"),
         "roost-doc": ("/usr/share/doc/roost/README.md",
                       "/usr/share/doc/roost/doc/install.md"),
     }

@@ -153,7 +153,7 @@ DEBIAN_DIRS = {"usr/lib/*/": "{libdir}/", "usr/bin/": "{bindir}/",
 def deb_files(place):
     """debian/*.install, by what they take from meson's installation."""
     packages = {}
-    for name in ("roost", "libroost0", "libroost-dev"):
+    for name in ("roost", "libroost0", "libroost-dev", "roost-conform"):
         text = place.read("apps/packaging/debian", name + ".install")
         patterns = []
         for word in (line.split()[0] for line in text.splitlines()):

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#include "apps/conform/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ibv_modify_qp() and its like return the error. */
+static bool done(int err)
+{
+	if (err != 0)
+		errno = err;
+	return err == 0;
+}
+
+static struct ibv_context *open_named(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *context = NULL;
+
+	if (list == NULL)
+		return NULL;
+	errno = ENODEV;
+	for (int i = 0; list[i] != NULL && context == NULL; i++) {
+		if (name == NULL ||
+		    strcmp(name, ibv_get_device_name(list[i])) == 0)
+			context = ibv_open_device(list[i]);
+	}
+	ibv_free_device_list(list);
+	return context;
+}
+
+static bool is_ipv4(const union ibv_gid *gid)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(gid->raw, mapped, sizeof(mapped)) == 0;
+}
+
+static bool choose_gid(struct agent *a)
+{
+	struct ibv_gid_entry entry;
+	struct ibv_port_attr port;
+
+	if (!done(ibv_query_port(a->context, a->port, &port)))
+		return false;
+	for (int i = 0; i < port.gid_tbl_len; i++) {
+		if (ibv_query_gid_ex(a->context, a->port, (uint32_t)i, &entry,
+				     0) != 0)
+			continue;
+		if (entry.gid_type == IBV_GID_TYPE_ROCE_V2 &&
+		    is_ipv4(&entry.gid)) {
+			a->gid_index = i;
+			return true;
+		}
+	}
+	errno = EADDRNOTAVAIL;
+	return false;
+}
+
+bool agent_open(struct agent *a, const char *device, uint8_t port,
+		int gid_index)
+{
+	int flags;
+
+	*a = (struct agent){ .port = port, .gid_index = gid_index };
+	a->context = open_named(device);
+	if (a->context == NULL)
+		return false;
+	if (gid_index < 0 && !choose_gid(a))
+		return false;
+	if (ibv_query_gid(a->context, port, a->gid_index, &a->gid) != 0)
+		return false;
+	flags = fcntl(a->context->async_fd, F_GETFL);
+	if (fcntl(a->context->async_fd, F_SETFL, flags | O_NONBLOCK) != 0)
+		return false;
+	a->pd = ibv_alloc_pd(a->context);
+	return a->pd != NULL;
+}
+
+static bool to_init(struct agent *a, unsigned int access)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = a->port,
+		.qp_access_flags = access,
+	};
+
+	return done(ibv_modify_qp(a->qp, &attr,
+				  IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+					  IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
+}
+
+static bool to_rtr(struct agent *a, const struct agent_peer *peer)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = peer->mtu,
+		.dest_qp_num = peer->qpn,
+		.rq_psn = peer->rq_psn,
+		.max_dest_rd_atomic = 1,
+		.min_rnr_timer = peer->rnr_timer,
+		.ah_attr = {
+			.is_global = 1,
+			.port_num = a->port,
+			.grh = { .dgid = peer->gid,
+				 .sgid_index = (uint8_t)a->gid_index,
+				 .hop_limit = 64 },
+		},
+	};
+
+	return done(ibv_modify_qp(a->qp, &attr,
+				  IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+					  IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+					  IBV_QP_MAX_DEST_RD_ATOMIC |
+					  IBV_QP_MIN_RNR_TIMER));
+}
+
+bool agent_connect(struct agent *a, const struct agent_peer *peer)
+{
+	struct ibv_qp_init_attr init = {
+		.cap = { .max_send_wr = AGENT_WR_MAX,
+			 .max_recv_wr = AGENT_WR_MAX,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+
+	if (a->qp != NULL) {
+		errno = EBUSY;
+		return false;
+	}
+	a->cq = ibv_create_cq(a->context, 2 * AGENT_WR_MAX, NULL, NULL, 0);
+	if (a->cq == NULL)
+		return false;
+	init.send_cq = a->cq;
+	init.recv_cq = a->cq;
+	a->qp = ibv_create_qp(a->pd, &init);
+	return a->qp != NULL && to_init(a, peer->access) && to_rtr(a, peer);
+}
+
+struct agent_mr *agent_register(struct agent *a, size_t bytes,
+				unsigned int access)
+{
+	struct agent_mr *m = &a->mrs[a->nb_mrs];
+
+	if (a->nb_mrs == AGENT_MRS || bytes == 0 || bytes > AGENT_MR_MAX) {
+		errno = EINVAL;
+		return NULL;
+	}
+	m->memory = calloc(1, bytes);
+	if (m->memory == NULL)
+		return NULL;
+	m->mr = ibv_reg_mr(a->pd, m->memory, bytes, access);
+	if (m->mr == NULL) {
+		free(m->memory);
+		return NULL;
+	}
+	m->bytes = bytes;
+	a->nb_mrs++;
+	return m;
+}
+
+bool agent_receive(struct agent *a, const struct agent_mr *m, size_t offset,
+		   uint32_t bytes, uint32_t lkey, uint64_t id)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)m->memory + offset,
+			       .length = bytes,
+			       .lkey = lkey };
+	struct ibv_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1 };
+	struct ibv_recv_wr *bad;
+
+	return done(ibv_post_recv(a->qp, &wr, &bad));
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+int agent_poll(struct agent *a, struct ibv_wc *wc, int ms)
+{
+	int64_t end_ms = now_ms() + ms;
+	int n = ibv_poll_cq(a->cq, 1, wc);
+
+	while (n == 0 && now_ms() < end_ms) {
+		poll(NULL, 0, 1);
+		n = ibv_poll_cq(a->cq, 1, wc);
+	}
+	return n < 0 ? -1 : n;
+}
+
+int agent_event(struct agent *a, int ms)
+{
+	struct pollfd fd = { .fd = a->context->async_fd, .events = POLLIN };
+	struct ibv_async_event event;
+
+	if (poll(&fd, 1, ms) != 1 ||
+	    ibv_get_async_event(a->context, &event) != 0)
+		return -1;
+	ibv_ack_async_event(&event);
+	return (int)event.event_type;
+}
+
+int agent_state(struct agent *a)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	if (!done(ibv_query_qp(a->qp, &attr, IBV_QP_STATE, &init)))
+		return -1;
+	return (int)attr.qp_state;
+}
+
+void agent_reset(struct agent *a)
+{
+	if (a->qp != NULL)
+		ibv_destroy_qp(a->qp);
+	if (a->cq != NULL)
+		ibv_destroy_cq(a->cq);
+	a->qp = NULL;
+	a->cq = NULL;
+	while (a->nb_mrs > 0) {
+		struct agent_mr *m = &a->mrs[--a->nb_mrs];
+
+		ibv_dereg_mr(m->mr);
+		free(m->memory);
+	}
+	while (agent_event(a, 0) >= 0)
+		;
+}

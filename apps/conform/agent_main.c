@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ *
+ * roost-conform-agent: commands on stdin, a line each, as words NAME=VALUE; an
+ * answer to each on stdout, "ok NAME=VALUE..." or "error TEXT". The table of
+ * commands is at the end. A tester is trusted: it is who started the agent.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apps/conform/agent.h"
+
+#define WAIT_MS_MAX 60000
+#define READ_MAX 4096
+
+/* Words of a command behind its name, as strtok_r() leaves them. */
+#define WORDS_MAX 12
+
+struct words {
+	unsigned int nb;
+	char *word[WORDS_MAX];
+};
+
+static const char *text_of(const struct words *w, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (unsigned int i = 0; i < w->nb; i++) {
+		if (strncmp(w->word[i], name, len) == 0 &&
+		    w->word[i][len] == '=')
+			return w->word[i] + len + 1;
+	}
+	return NULL;
+}
+
+/* Sets *bad where the word is missing, no number or more than max. */
+static uint64_t number_of(const struct words *w, const char *name, uint64_t max,
+			  bool *bad)
+{
+	const char *text = text_of(w, name);
+	uint64_t value;
+	char *end;
+
+	if (text == NULL || *text < '0' || *text > '9') {
+		*bad = true;
+		return 0;
+	}
+	errno = 0;
+	value = strtoull(text, &end, 0);
+	if (errno != 0 || *end != '\0' || value > max)
+		*bad = true;
+	return value;
+}
+
+static int hex_digit(char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c == '\0' ? NULL : strchr(digits, c);
+
+	return at == NULL ? -1 : (int)(at - digits);
+}
+
+/* Returns how many bytes there are; -1: the text is no hex, or has more. */
+static int bytes_of(const char *text, uint8_t *to, size_t max)
+{
+	size_t n = 0;
+
+	if (text == NULL)
+		return -1;
+	for (; text[2 * n] != '\0'; n++) {
+		int high = hex_digit(text[2 * n]);
+		int low = high < 0 ? -1 : hex_digit(text[2 * n + 1]);
+
+		if (low < 0 || n == max)
+			return -1;
+		to[n] = (uint8_t)(high << 4 | low);
+	}
+	return (int)n;
+}
+
+static void say_bytes(const uint8_t *bytes, size_t n)
+{
+	printf("ok bytes=");
+	for (size_t i = 0; i < n; i++)
+		printf("%02x", bytes[i]);
+	putchar('\n');
+}
+
+static void say_error(const char *what)
+{
+	printf("error %s\n", what);
+}
+
+static void say_errno(void)
+{
+	say_error(strerror(errno));
+}
+
+static const struct agent_mr *mr_of(const struct agent *a,
+				    const struct words *w, bool *bad)
+{
+	uint64_t index = number_of(w, "mr", AGENT_MRS, bad);
+
+	if (*bad || index >= a->nb_mrs) {
+		*bad = true;
+		return NULL;
+	}
+	return &a->mrs[index];
+}
+
+/* connect gid= qpn= psn= access= rnr= mtu= */
+static void do_connect(struct agent *a, const struct words *w)
+{
+	struct agent_peer peer;
+	bool bad = false;
+
+	peer.qpn = (uint32_t)number_of(w, "qpn", 0xffffff, &bad);
+	peer.rq_psn = (uint32_t)number_of(w, "psn", 0xffffff, &bad);
+	peer.access = (unsigned int)number_of(w, "access", 0xfffff, &bad);
+	peer.rnr_timer = (uint8_t)number_of(w, "rnr", 31, &bad);
+	peer.mtu = (enum ibv_mtu)number_of(w, "mtu", IBV_MTU_4096, &bad);
+	if (bad || bytes_of(text_of(w, "gid"), peer.gid.raw, 16) != 16)
+		say_error("bad words");
+	else if (!agent_connect(a, &peer))
+		say_errno();
+	else
+		printf("ok qpn=%" PRIu32 "\n", a->qp->qp_num);
+}
+
+/* mr bytes= access= */
+static void do_mr(struct agent *a, const struct words *w)
+{
+	const struct agent_mr *m;
+	bool bad = false;
+	size_t bytes = number_of(w, "bytes", AGENT_MR_MAX, &bad);
+	unsigned int access =
+		(unsigned int)number_of(w, "access", 0xfffff, &bad);
+
+	if (bad) {
+		say_error("bad words");
+		return;
+	}
+	m = agent_register(a, bytes, access);
+	if (m == NULL)
+		say_errno();
+	else
+		printf("ok mr=%u addr=0x%" PRIxPTR " rkey=0x%" PRIx32
+		       " lkey=0x%" PRIx32 "\n",
+		       a->nb_mrs - 1, (uintptr_t)m->memory, m->mr->rkey,
+		       m->mr->lkey);
+}
+
+/* recv mr= offset= bytes= lkey= id= */
+static void do_recv(struct agent *a, const struct words *w)
+{
+	bool bad = a->qp == NULL;
+	const struct agent_mr *m = mr_of(a, w, &bad);
+	size_t offset = number_of(w, "offset", AGENT_MR_MAX, &bad);
+	uint32_t bytes = (uint32_t)number_of(w, "bytes", UINT32_MAX, &bad);
+	uint32_t lkey = (uint32_t)number_of(w, "lkey", UINT32_MAX, &bad);
+	uint64_t id = number_of(w, "id", UINT64_MAX, &bad);
+
+	if (bad)
+		say_error("bad words");
+	else if (!agent_receive(a, m, offset, bytes, lkey, id))
+		say_errno();
+	else
+		puts("ok");
+}
+
+/* True where offset and bytes lie in the region. */
+static bool inside(const struct agent_mr *m, size_t offset, size_t bytes)
+{
+	return m != NULL && offset <= m->bytes && bytes <= m->bytes - offset;
+}
+
+/* read mr= offset= bytes= */
+static void do_read(struct agent *a, const struct words *w)
+{
+	bool bad = false;
+	const struct agent_mr *m = mr_of(a, w, &bad);
+	size_t offset = number_of(w, "offset", AGENT_MR_MAX, &bad);
+	size_t bytes = number_of(w, "bytes", READ_MAX, &bad);
+
+	if (bad || !inside(m, offset, bytes))
+		say_error("bad words");
+	else
+		say_bytes(m->memory + offset, bytes);
+}
+
+/* fill mr= offset= hex= */
+static void do_fill(struct agent *a, const struct words *w)
+{
+	bool bad = false;
+	const struct agent_mr *m = mr_of(a, w, &bad);
+	size_t offset = number_of(w, "offset", AGENT_MR_MAX, &bad);
+	uint8_t bytes[READ_MAX];
+	int n = bytes_of(text_of(w, "hex"), bytes, sizeof(bytes));
+
+	if (bad || n < 0 || !inside(m, offset, (size_t)n)) {
+		say_error("bad words");
+		return;
+	}
+	memcpy(m->memory + offset, bytes, (size_t)n);
+	puts("ok");
+}
+
+/* poll ms= */
+static void do_poll(struct agent *a, const struct words *w)
+{
+	bool bad = a->qp == NULL;
+	int ms = (int)number_of(w, "ms", WAIT_MS_MAX, &bad);
+	struct ibv_wc wc;
+	int n;
+
+	if (bad) {
+		say_error("bad words");
+		return;
+	}
+	n = agent_poll(a, &wc, ms);
+	if (n < 0)
+		say_error("ibv_poll_cq fails");
+	else if (n == 0)
+		puts("ok none=1");
+	else if (wc.status != IBV_WC_SUCCESS)
+		printf("ok status=%d id=%" PRIu64 "\n", wc.status, wc.wr_id);
+	else
+		printf("ok status=0 id=%" PRIu64 " opcode=%d bytes=%" PRIu32
+		       " flags=%u imm=0x%" PRIx32 "\n",
+		       wc.wr_id, wc.opcode, wc.byte_len, wc.wc_flags,
+		       be32toh(wc.imm_data));
+}
+
+/* event ms= */
+static void do_event(struct agent *a, const struct words *w)
+{
+	bool bad = false;
+	int ms = (int)number_of(w, "ms", WAIT_MS_MAX, &bad);
+	int type = bad ? -1 : agent_event(a, ms);
+
+	if (bad)
+		say_error("bad words");
+	else if (type < 0)
+		puts("ok none=1");
+	else
+		printf("ok event=%d\n", type);
+}
+
+static void do_state(struct agent *a, const struct words *w)
+{
+	int state = a->qp == NULL ? (int)IBV_QPS_RESET : agent_state(a);
+
+	(void)w;
+	if (state < 0)
+		say_errno();
+	else
+		printf("ok state=%d\n", state);
+}
+
+static void do_reset(struct agent *a, const struct words *w)
+{
+	(void)w;
+	agent_reset(a);
+	puts("ok");
+}
+
+static const struct command {
+	const char *name;
+	void (*run)(struct agent *a, const struct words *w);
+} commands[] = {
+	{ "connect", do_connect }, { "event", do_event }, { "fill", do_fill },
+	{ "mr", do_mr },           { "poll", do_poll },   { "read", do_read },
+	{ "recv", do_recv },       { "reset", do_reset }, { "state", do_state },
+};
+
+static void obey(struct agent *a, char *line)
+{
+	struct words w = { .nb = 0 };
+	char *rest;
+	char *name = strtok_r(line, " \n", &rest);
+	char *word;
+
+	while (w.nb < WORDS_MAX &&
+	       (word = strtok_r(NULL, " \n", &rest)) != NULL)
+		w.word[w.nb++] = word;
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (name != NULL && strcmp(name, commands[i].name) == 0) {
+			commands[i].run(a, &w);
+			return;
+		}
+	}
+	say_error("no such command");
+}
+
+static int usage(const char *program)
+{
+	fprintf(stderr, "usage: %s [-d DEVICE] [-p PORT] [-g GID-INDEX]\n",
+		program);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	const char *device = NULL;
+	int port = 1, gid_index = -1, c;
+	struct agent agent;
+	char *line = NULL;
+	size_t room = 0;
+
+	while ((c = getopt(argc, argv, "d:p:g:")) != -1) {
+		if (c == 'd')
+			device = optarg;
+		else if (c == 'p')
+			port = atoi(optarg);
+		else if (c == 'g')
+			gid_index = atoi(optarg);
+		else
+			return usage(argv[0]);
+	}
+	if (optind != argc || port < 1 || port > 255)
+		return usage(argv[0]);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (!agent_open(&agent, device, (uint8_t)port, gid_index)) {
+		say_errno();
+		return 1;
+	}
+	printf("ok device=%s gid=", ibv_get_device_name(agent.context->device));
+	for (int i = 0; i < 16; i++)
+		printf("%02x", agent.gid.raw[i]);
+	putchar('\n');
+	while (getline(&line, &room, stdin) > 0)
+		obey(&agent, line);
+	free(line);
+	agent_reset(&agent);
+	ibv_dealloc_pd(agent.pd);
+	ibv_close_device(agent.context);
+	return 0;
+}

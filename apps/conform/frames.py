@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""RoCEv2 frames over IPv4, as Scapy builds and reads them."""
+
+from scapy.contrib.roce import BTH
+from scapy.fields import IntField, XIntField, XLongField
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet, Raw
+
+ROCE_PORT = 4791
+SOURCE_PORT = 0xc0de
+
+# Opcodes of RC (IBTA 9.2.1).
+SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_LAST_IMM, SEND_ONLY, \
+    SEND_ONLY_IMM = range(0x00, 0x06)
+WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST, WRITE_LAST_IMM, WRITE_ONLY, \
+    WRITE_ONLY_IMM = range(0x06, 0x0c)
+READ_REQUEST, READ_FIRST, READ_MIDDLE, READ_LAST, READ_ONLY, ACK, \
+    ATOMIC_ACK, COMPARE_SWAP, FETCH_ADD = range(0x0c, 0x15)
+SEND_ONLY_INV = 0x17
+RESERVED_OPCODE = 0x1f
+UD_SEND_ONLY = 0x64
+
+WITH_AETH = (READ_FIRST, READ_LAST, READ_ONLY, ACK, ATOMIC_ACK)
+
+
+class RETH(Packet):
+    """RDMA extended transport header."""
+    fields_desc = [XLongField("va", 0), XIntField("rkey", 0),
+                   IntField("length", 0)]
+
+
+class AtomicETH(Packet):
+    """Of COMPARE SWAP; of FETCH ADD, swap is what is added."""
+    fields_desc = [XLongField("va", 0), XIntField("rkey", 0),
+                   XLongField("swap", 0), XLongField("compare", 0)]
+
+
+class ImmDt(Packet):
+    """Immediate data."""
+    fields_desc = [XIntField("value", 0)]
+
+
+class IETH(Packet):
+    """The key that a SEND invalidates."""
+    fields_desc = [XIntField("rkey", 0)]
+
+
+class Answer:
+    """A packet of the device. syndrome, msn: None without an AETH. payload:
+    without headers and pad.
+    """
+
+    def __init__(self, frame):
+        self.packet = Ether(frame)
+        bth = self.packet[BTH]
+        self.opcode, self.psn, self.qpn = bth.opcode, bth.psn, bth.dqpn
+        body = bytes(bth.payload)
+        self.syndrome = self.msn = None
+        if self.opcode in WITH_AETH and len(body) >= 4:
+            self.syndrome = body[0]
+            self.msn = int.from_bytes(body[1:4], "big")
+            body = body[4:]
+        self.payload = body[:len(body) - bth.padcount]
+
+    def icrc_is_right(self):
+        again = self.packet.copy()
+        again[BTH].icrc = None
+        return bytes(Ether(bytes(again))[BTH])[-4:] == \
+            bytes(self.packet[BTH])[-4:]
+
+    def __str__(self):
+        aeth = "" if self.syndrome is None else \
+            f", syndrome 0x{self.syndrome:02x}, MSN {self.msn}"
+        return f"opcode 0x{self.opcode:02x}, PSN {self.psn}{aeth}, " \
+            f"{len(self.payload)} bytes"
+
+
+def is_answer(frame):
+    """A RoCEv2 packet over IPv4 that is long enough for a BTH and an ICRC."""
+    return frame[12:14] == b"\x08\x00" and frame[23] == 17 and \
+        frame[36:38] == ROCE_PORT.to_bytes(2, "big") and len(frame) >= 58
+
+
+def request(ends, bth, headers=(), payload=b""):
+    """ends: fields of Ether and IP. bth: those of BTH. Returns a Scapy packet;
+    its pad and its ICRC are right unless bth says otherwise.
+    """
+    pad = -len(payload) % 4
+    packet = Ether(src=ends["src_mac"], dst=ends["dst_mac"]) / \
+        IP(src=ends["src"], dst=ends["dst"], flags="DF", id=0, ttl=64) / \
+        UDP(sport=SOURCE_PORT, dport=ROCE_PORT, chksum=0) / \
+        BTH(**{"migreq": 1, "padcount": pad, **bth})
+    for header in headers:
+        packet /= header
+    return packet / Raw(payload + bytes(pad)) if payload else packet

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""The words of a case: what is sent, and what has to follow.
+
+That nothing follows is seen by a marker: a request that has to be answered,
+whose answer comes first. So no case waits for time to pass, unless it fails.
+"""
+
+import frames
+from agent import Refused
+from frames import ACK, READ_ONLY, READ_REQUEST, RETH
+
+LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC = 1, 2, 4, 8
+ALL = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC
+
+MTU_CODE, MTU = 1, 256
+RNR_TIMER = 5
+PSN_MASK = 0xffffff
+
+# enum ibv_qp_state, ibv_event_type, ibv_wc_status, ibv_wc_opcode
+RTR, ERR = 2, 6
+QP_REQ_ERR, QP_ACCESS_ERR, COMM_EST = 2, 3, 4
+SUCCESS, LOC_LEN_ERR, LOC_PROT_ERR, FLUSHED = 0, 1, 4, 5
+RECV, RECV_WITH_IMM = 128, 129
+WITH_IMM = 2
+
+# Syndromes of the AETH (IBTA 9.7.5.1).
+RNR = 0x20
+NAK_SEQUENCE, NAK_REQUEST, NAK_ACCESS, NAK_OPERATION = 0x60, 0x61, 0x62, 0x63
+
+
+class Wrong(Exception):
+    """The device did something else; the text says what was seen."""
+
+
+class Unsupported(Exception):
+    """The device does not have what the case is about."""
+
+
+class Memory:
+    """A region of the device's side."""
+
+    def __init__(self, bench, index, words):
+        self.bench = bench
+        self.index = index
+        self.addr = int(words["addr"], 0)
+        self.rkey = int(words["rkey"], 0)
+        self.lkey = int(words["lkey"], 0)
+
+    def read(self, size, offset=0):
+        return bytes.fromhex(self.bench.agent.ask(
+            "read", mr=self.index, offset=offset, bytes=size)["bytes"])
+
+    def fill(self, data, offset=0):
+        self.bench.agent.ask("fill", mr=self.index, offset=offset,
+                             hex=data.hex())
+
+    def has(self, data, offset=0):
+        seen = self.read(len(data), offset)
+        if seen != data:
+            raise Wrong(f"memory has {seen[:16].hex()}, "
+                        f"not {data[:16].hex()}")
+
+    def reth(self, length, offset=0, rkey=None):
+        return RETH(va=(self.addr + offset) & (1 << 64) - 1,
+                    rkey=self.rkey if rkey is None else rkey, length=length)
+
+
+class Bench:
+    """One case: an RC QP of the device in RTR, whose peer we are. limit_s: how
+    long what has to come may take.
+    """
+
+    def __init__(self, agent, wire, qpn, limit_s=10):
+        self.agent = agent
+        self.wire = wire
+        self.qpn = qpn
+        self.limit_s = limit_s
+        self.psn = 0  # of the next new request
+        self.last_psn = 0  # of the last packet that was sent
+        self.device_qpn = 0
+        self.nb_memories = 0
+
+    def connect(self, access=ALL, psn=0x100):
+        self.psn = psn
+        gid = bytes(10) + b"\xff\xff" + \
+            bytes(int(part) for part in self.wire.address.split("."))
+        self.device_qpn = int(self.ask(
+            "connect", gid=gid.hex(), qpn=self.qpn, psn=psn, access=access,
+            rnr=RNR_TIMER, mtu=MTU_CODE)["qpn"])
+
+    def ask(self, command, **words):
+        try:
+            return self.agent.ask(command, **words)
+        except Refused as e:
+            if "not supported" in str(e):
+                raise Unsupported(str(e)) from e
+            raise Wrong(str(e)) from e
+
+    def memory(self, size=4096, access=ALL):
+        words = self.ask("mr", bytes=size, access=access)
+        self.nb_memories += 1
+        return Memory(self, self.nb_memories - 1, words)
+
+    def receive(self, memory, size, id_=1, lkey=None):
+        self.ask("recv", mr=memory.index, offset=0, bytes=size, id=id_,
+                 lkey=memory.lkey if lkey is None else lkey)
+
+    def send(self, opcode, *headers, payload=b"", psn=None, psns=1, ends=None,
+             mangle=lambda frame: frame, **bth):
+        """psn: not a new request's, but this one. psns: how many PSNs the
+        request takes. ends, bth: other fields than are right. mangle: bytes of
+        the frame to other ones.
+        """
+        self.last_psn = self.psn if psn is None else psn
+        fields = {"opcode": opcode, "dqpn": self.device_qpn, "ackreq": 1,
+                  "psn": self.last_psn, **bth}
+        packet = frames.request({**self.wire.ends(), **(ends or {})}, fields,
+                                headers, payload)
+        self.wire.send(mangle(bytes(packet)))
+        if psn is None:
+            self.psn = self.psn + psns & PSN_MASK
+
+    def answer(self):
+        answer = self.wire.receive(self.qpn, self.limit_s)
+        if answer is None:
+            raise Wrong("no answer")
+        if not answer.icrc_is_right():
+            raise Wrong(f"the ICRC is wrong: {answer}")
+        return answer
+
+    def want(self, answer, **fields):
+        for name, value in fields.items():
+            if value is not None and getattr(answer, name) != value:
+                raise Wrong(f"{name} is not {value}: {answer}")
+
+    def ack(self, psn=None, msn=None):
+        """An ACK, of the last packet where psn is None."""
+        answer = self.answer()
+        self.want(answer, opcode=ACK, msn=msn,
+                  psn=self.last_psn if psn is None else psn)
+        if answer.syndrome >> 5 != 0:
+            raise Wrong(f"not an ACK: {answer}")
+
+    def nak(self, syndrome, psn=None):
+        answer = self.answer()
+        if answer.opcode != ACK or answer.syndrome != syndrome:
+            raise Wrong(f"not 0x{syndrome:02x}: {answer}")
+        self.want(answer, psn=self.last_psn if psn is None else psn)
+
+    def response(self, opcode, psn, payload):
+        answer = self.answer()
+        self.want(answer, opcode=opcode, psn=psn & PSN_MASK)
+        if answer.payload != payload:
+            raise Wrong(f"other bytes: {answer.payload[:16].hex()}")
+
+    def nothing(self):
+        """To what was sent: the answer to a READ of no bytes comes first. It is
+        no ACK, and does not come if its PSN was used up.
+        """
+        self.send(READ_REQUEST, RETH())
+        self.response(READ_ONLY, self.last_psn, b"")
+
+    def completion(self, status, **fields):
+        """fields: opcode, bytes, imm."""
+        words = self.ask("poll", ms=int(1000 * self.limit_s))
+        if "none" in words:
+            raise Wrong("no completion")
+        for name, value in {"status": status, **fields}.items():
+            if int(words.get(name, "-1"), 0) != value:
+                raise Wrong(f"completion: {name} is not {value}: {words}")
+
+    def no_completion(self):
+        """After an answer that comes later than the completion would."""
+        words = self.ask("poll", ms=0)
+        if "none" not in words:
+            raise Wrong(f"a completion: {words}")
+
+    def event(self, wanted):
+        while True:
+            words = self.ask("event", ms=int(1000 * self.limit_s))
+            if "none" in words:
+                raise Wrong(f"no event {wanted}")
+            if int(words["event"]) == wanted:
+                return
+            if int(words["event"]) != COMM_EST:
+                raise Wrong(f"event {words['event']}, not {wanted}")
+
+    def state(self, wanted):
+        state = int(self.ask("state")["state"])
+        if state != wanted:
+            raise Wrong(f"the QP is in state {state}, not {wanted}")
+
+    def refused(self, syndrome, event=None):
+        """The last packet: a NAK, the QP in ERR, an event."""
+        self.nak(syndrome)
+        self.state(ERR)
+        if event is not None:
+            self.event(event)
