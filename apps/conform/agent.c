@@ -144,6 +144,24 @@ bool agent_connect(struct agent *a, const struct agent_peer *peer)
 	return a->qp != NULL && to_init(a, peer->access) && to_rtr(a, peer);
 }
 
+bool agent_ready(struct agent *a, const struct agent_sender *sender)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTS,
+		.sq_psn = sender->sq_psn,
+		.timeout = sender->timeout,
+		.retry_cnt = sender->retry_cnt,
+		.rnr_retry = sender->rnr_retry,
+		.max_rd_atomic = 1,
+	};
+
+	return done(ibv_modify_qp(a->qp, &attr,
+				  IBV_QP_STATE | IBV_QP_SQ_PSN |
+					  IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+					  IBV_QP_RNR_RETRY |
+					  IBV_QP_MAX_QP_RD_ATOMIC));
+}
+
 struct agent_mr *agent_register(struct agent *a, size_t bytes,
 				unsigned int access)
 {
@@ -176,6 +194,13 @@ bool agent_receive(struct agent *a, const struct agent_mr *m, size_t offset,
 	struct ibv_recv_wr *bad;
 
 	return done(ibv_post_recv(a->qp, &wr, &bad));
+}
+
+bool agent_post(struct agent *a, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+
+	return done(ibv_post_send(a->qp, wr, &bad));
 }
 
 static int64_t now_ms(void)

@@ -51,6 +51,14 @@ struct agent_peer {
 	enum ibv_mtu mtu;
 };
 
+/* How the QP of a case sends. */
+struct agent_sender {
+	uint32_t sq_psn; /* of the first packet */
+	uint8_t timeout; /* code, 0 to 31; 0: none */
+	uint8_t retry_cnt;
+	uint8_t rnr_retry; /* 7: for ever */
+};
+
 /*
  * Opens a device by its name, or the first one if that is NULL. gid_index: -1
  * for the first GID of RoCE v2 that is an IPv4 address.
@@ -64,6 +72,9 @@ bool agent_open(struct agent *a, const char *device, uint8_t port,
  */
 bool agent_connect(struct agent *a, const struct agent_peer *peer);
 
+/* Takes the QP from RTR to RTS. */
+bool agent_ready(struct agent *a, const struct agent_sender *sender);
+
 /* Registers so many zeroed bytes. NULL, with errno: it fails. */
 struct agent_mr *agent_register(struct agent *a, size_t bytes,
 				unsigned int access);
@@ -74,6 +85,9 @@ struct agent_mr *agent_register(struct agent *a, size_t bytes,
  */
 bool agent_receive(struct agent *a, const struct agent_mr *m, size_t offset,
 		   uint32_t bytes, uint32_t lkey, uint64_t id);
+
+/* Posts a request with at most one SGE, signaled. */
+bool agent_post(struct agent *a, struct ibv_send_wr *wr);
 
 /*
  * Waits for a completion, for so many ms. Returns 1 with *wc filled in, 0 when

@@ -131,6 +131,24 @@ static void do_connect(struct agent *a, const struct words *w)
 		printf("ok qpn=%" PRIu32 "\n", a->qp->qp_num);
 }
 
+/* ready psn= timeout= retry= rnr_retry= */
+static void do_ready(struct agent *a, const struct words *w)
+{
+	struct agent_sender sender;
+	bool bad = a->qp == NULL;
+
+	sender.sq_psn = (uint32_t)number_of(w, "psn", 0xffffff, &bad);
+	sender.timeout = (uint8_t)number_of(w, "timeout", 31, &bad);
+	sender.retry_cnt = (uint8_t)number_of(w, "retry", 7, &bad);
+	sender.rnr_retry = (uint8_t)number_of(w, "rnr_retry", 7, &bad);
+	if (bad)
+		say_error("bad words");
+	else if (!agent_ready(a, &sender))
+		say_errno();
+	else
+		puts("ok");
+}
+
 /* mr bytes= access= */
 static void do_mr(struct agent *a, const struct words *w)
 {
@@ -167,6 +185,44 @@ static void do_recv(struct agent *a, const struct words *w)
 	if (bad)
 		say_error("bad words");
 	else if (!agent_receive(a, m, offset, bytes, lkey, id))
+		say_errno();
+	else
+		puts("ok");
+}
+
+/* post opcode= id= mr= bytes= lkey= remote= rkey= add= */
+static void do_post(struct agent *a, const struct words *w)
+{
+	struct ibv_send_wr wr = { .send_flags = IBV_SEND_SIGNALED,
+				  .num_sge = 1 };
+	bool bad = a->qp == NULL;
+	const struct agent_mr *m = mr_of(a, w, &bad);
+	uint64_t remote = number_of(w, "remote", UINT64_MAX, &bad);
+	uint32_t rkey = (uint32_t)number_of(w, "rkey", UINT32_MAX, &bad);
+	struct ibv_sge sge;
+
+	sge.length = (uint32_t)number_of(w, "bytes", UINT32_MAX, &bad);
+	sge.lkey = (uint32_t)number_of(w, "lkey", UINT32_MAX, &bad);
+	wr.wr_id = number_of(w, "id", UINT64_MAX, &bad);
+	wr.opcode = (enum ibv_wr_opcode)number_of(w, "opcode",
+						  IBV_WR_ATOMIC_FETCH_AND_ADD,
+						  &bad);
+	if (wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = remote;
+		wr.wr.atomic.rkey = rkey;
+		wr.wr.atomic.compare_add =
+			number_of(w, "add", UINT64_MAX, &bad);
+	} else {
+		wr.wr.rdma.remote_addr = remote;
+		wr.wr.rdma.rkey = rkey;
+	}
+	if (bad) {
+		say_error("bad words");
+		return;
+	}
+	sge.addr = (uintptr_t)m->memory;
+	wr.sg_list = &sge;
+	if (!agent_post(a, &wr))
 		say_errno();
 	else
 		puts("ok");
@@ -273,8 +329,9 @@ static const struct command {
 	void (*run)(struct agent *a, const struct words *w);
 } commands[] = {
 	{ "connect", do_connect }, { "event", do_event }, { "fill", do_fill },
-	{ "mr", do_mr },           { "poll", do_poll },   { "read", do_read },
-	{ "recv", do_recv },       { "reset", do_reset }, { "state", do_state },
+	{ "mr", do_mr },           { "poll", do_poll },   { "post", do_post },
+	{ "read", do_read },       { "ready", do_ready }, { "recv", do_recv },
+	{ "reset", do_reset },     { "state", do_state },
 };
 
 static void obey(struct agent *a, char *line)

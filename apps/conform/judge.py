@@ -8,7 +8,8 @@ whose answer comes first. So no case waits for time to pass, unless it fails.
 
 import frames
 from agent import Refused
-from frames import ACK, READ_ONLY, READ_REQUEST, RETH
+from frames import ACK, READ_MIDDLE, READ_ONLY, READ_REQUEST, RETH
+from scapy.contrib.roce import AETH
 
 LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC = 1, 2, 4, 8
 ALL = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC
@@ -20,9 +21,18 @@ PSN_MASK = 0xffffff
 # enum ibv_qp_state, ibv_event_type, ibv_wc_status, ibv_wc_opcode
 RTR, ERR = 2, 6
 QP_REQ_ERR, QP_ACCESS_ERR, COMM_EST = 2, 3, 4
-SUCCESS, LOC_LEN_ERR, LOC_PROT_ERR, FLUSHED = 0, 1, 4, 5
+SUCCESS, LOC_LEN_ERR, LOC_PROT_ERR, FLUSHED, BAD_RESPONSE = 0, 1, 4, 5, 7
+REM_INV_REQ, REM_ACCESS, REM_OP, RETRY_SPENT, RNR_RETRY_SPENT = range(9, 14)
 RECV, RECV_WITH_IMM = 128, 129
 WITH_IMM = 2
+
+# enum ibv_wr_opcode
+WR_WRITE, WR_SEND, WR_READ, WR_FETCH_ADD = 0, 2, 4, 6
+# The device's first PSN, as a requester.
+DEVICE_PSN = 0xfffffe
+# Credits of an ACK: none are told.
+NO_CREDITS = 0x1f
+REMOTE_ADDR, REMOTE_RKEY = 0x123456789a0, 0x1234567
 
 # Syndromes of the AETH (IBTA 9.7.5.1).
 RNR = 0x20
@@ -197,3 +207,32 @@ class Bench:
         self.state(ERR)
         if event is not None:
             self.event(event)
+
+    def ready(self, timeout=0, retry=7, rnr_retry=7):
+        """The device's QP in RTS. timeout: code; 0: it waits for ever."""
+        self.connect()
+        self.ask("ready", psn=DEVICE_PSN, timeout=timeout, retry=retry,
+                 rnr_retry=rnr_retry)
+
+    def post(self, opcode, memory, size, id_=1, lkey=None, add=0):
+        """A request of the device's, to REMOTE_ADDR."""
+        self.ask("post", opcode=opcode, id=id_, mr=memory.index, bytes=size,
+                 lkey=memory.lkey if lkey is None else lkey,
+                 remote=REMOTE_ADDR, rkey=REMOTE_RKEY, add=add)
+
+    def request(self, opcode, number=0):
+        """The device's next packet; number: its PSN, from the first one on."""
+        packet = self.answer()
+        self.want(packet, opcode=opcode, psn=DEVICE_PSN + number & PSN_MASK)
+        return packet
+
+    def say(self, number, syndrome=NO_CREDITS, opcode=ACK, payload=b"", msn=1,
+            **changes):
+        """An answer to that packet; changes: as send() takes them."""
+        self.send(opcode, AETH(syndrome=syndrome, msn=msn), payload=payload,
+                  psn=DEVICE_PSN + number & PSN_MASK, ackreq=0, **changes)
+
+    def say_middle(self, number, payload):
+        """A READ RESPONSE MIDDLE, which has no AETH."""
+        self.send(READ_MIDDLE, payload=payload, ackreq=0,
+                  psn=DEVICE_PSN + number & PSN_MASK)
