@@ -166,7 +166,7 @@ static void tame(struct doctor *d)
 
 		port->twin[0] = '\0';
 		port->set &= ~ROOST_KEY_BIT(ROOST_KEY_TWIN);
-		roost_patient_init(&p, &d->config, i);
+		roost_patient_init(&p, &roost_places, &d->config, i);
 		if (!p.has_netif || port->mtu_bytes <= p.netif.mtu_bytes)
 			continue;
 		port->mtu_bytes = 0;
@@ -205,7 +205,7 @@ static void examine(struct doctor *d, unsigned int device, uint8_t port_num,
 	};
 	char place[ROOST_LABEL_MAX + 128];
 
-	roost_patient_init(&p, &d->config, port);
+	roost_patient_init(&p, &roost_places, &d->config, port);
 	p.peer = want.peer;
 	if (port == 0)
 		look(d, &p, roost_doctor_machine, roost_doctor_nb_machine,

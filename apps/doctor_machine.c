@@ -17,7 +17,6 @@
 #include "pmd_glue/port/hugepages.h"
 #include "pmd_glue/process/rights.h"
 
-#define IOMMU_GROUPS "/sys/kernel/iommu_groups"
 /* What a process with one port takes of huge pages. */
 #define HUGE_PORT_MB 128
 /* The least "ulimit -l" of a port whose memory a device or the kernel locks. */
@@ -53,10 +52,10 @@ static void look_at_cpu(const struct roost_patient *p, struct roost_finding *f)
 }
 
 /* The quota of the control group, in thousandths of a processor; 0: none. */
-static unsigned long read_quota(void)
+static unsigned long read_quota(const char *path)
 {
 	unsigned long quota_us, period_us, quota = 0;
-	FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
+	FILE *file = fopen(path, "re");
 
 	if (!file)
 		return 0;
@@ -69,11 +68,10 @@ static unsigned long read_quota(void)
 static void look_at_processors(const struct roost_patient *p,
 			       struct roost_finding *f)
 {
-	const unsigned long quota = read_quota();
+	const unsigned long quota = read_quota(p->places->cpu_quota);
 	cpu_set_t set;
 	int nb = 1;
 
-	(void)p;
 	if (sched_getaffinity(0, sizeof(set), &set) == 0)
 		nb = CPU_COUNT(&set);
 	roost_finding_see(f, ROOST_VERDICT_OK, "%d for this process", nb);
@@ -104,7 +102,8 @@ static bool is_without_iommu(const struct roost_patient *p)
 static void look_at_huge_pages(const struct roost_patient *p,
 			       struct roost_finding *f)
 {
-	const unsigned long free_mb = roost_hugepages_free_mb();
+	const unsigned long free_mb =
+		roost_hugepages_free_mb(p->places->hugepages);
 
 	if (!is_dpdks(p)) {
 		roost_finding_see(f, ROOST_VERDICT_NOT_APPLICABLE,
@@ -178,7 +177,7 @@ static unsigned int count_entries(const char *path)
 static void look_at_iommu(const struct roost_patient *p,
 			  struct roost_finding *f)
 {
-	const unsigned int nb = count_entries(IOMMU_GROUPS);
+	const unsigned int nb = count_entries(p->places->iommu_groups);
 
 	if (p->kind != ROOST_PATIENT_PCI) {
 		roost_finding_see(f, ROOST_VERDICT_NOT_APPLICABLE,

@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "apps/doctor_finding.h"
+#include "apps/places.h"
 #include "apps/probe/probe.h"
 #include "lib/config/resolve.h"
 #include "pmd_glue/kernel/netif.h"
@@ -31,6 +32,7 @@ enum roost_patient_kind {
 
 struct roost_patient {
 	const struct roost_port_config *conf;
+	const struct roost_places *places;
 	enum roost_patient_kind kind;
 	char label[ROOST_LABEL_MAX];
 	/* The row of the driver that will be tried first. */
@@ -54,8 +56,9 @@ struct roost_doctor_step {
 	void (*look)(const struct roost_patient *p, struct roost_finding *f);
 };
 
-/* Find out what kind of port it is. Probes nothing. */
+/* Find out what kind of port it is. Probes nothing. Keeps config and places. */
 void roost_patient_init(struct roost_patient *p,
+			const struct roost_places *places,
 			const struct roost_config *config, unsigned int port);
 
 /* Of the machine; p is the first port (doctor_machine.c). */

@@ -24,7 +24,7 @@ static void init_dpdk(struct roost_patient *p)
 
 	if (roost_pci_is(devargs, name)) {
 		p->kind = ROOST_PATIENT_PCI;
-		roost_pci_read(&roost_pci_places, name, &p->pci);
+		roost_pci_read(&p->places->pci, name, &p->pci);
 	} else if (roost_port_spec_is_netif(devargs, &p->netif)) {
 		p->kind = ROOST_PATIENT_IFACE;
 		p->has_netif = true;
@@ -42,9 +42,11 @@ static void init_dpdk(struct roost_patient *p)
 }
 
 void roost_patient_init(struct roost_patient *p,
+			const struct roost_places *places,
 			const struct roost_config *config, unsigned int port)
 {
-	*p = (struct roost_patient){ .conf = &config->ports[port] };
+	*p = (struct roost_patient){ .conf = &config->ports[port],
+				     .places = places };
 	roost_config_label(config, port, true, p->label);
 	p->driver = roost_driver_find(p->conf->devargs);
 	if (p->conf->link[0])
@@ -125,7 +127,9 @@ static void look_at_driver(const struct roost_patient *p,
 				  p->pci.name);
 	if ((!is_bound || strcmp(p->pci.driver, "vfio-pci") != 0) &&
 	    roost_pci_refuses(&p->pci,
-			      geteuid() == 0 && roost_hugepages_free_mb() != 0,
+			      geteuid() == 0 &&
+				      roost_hugepages_free_mb(
+					      p->places->hugepages) != 0,
 			      why))
 		roost_finding_blame(f, ROOST_VERDICT_FAILURE, "%s", why);
 }
@@ -141,10 +145,13 @@ static void look_at_group(const struct roost_patient *p,
 				  "vfio-pci does not have this port");
 		return;
 	}
-	roost_finding_see(f, ROOST_VERDICT_OK, "/dev/vfio/%s%d can be opened",
-			  p->pci.is_bare ? "noiommu-" : "", p->pci.group);
+	roost_finding_see(f, ROOST_VERDICT_OK, "%s/%s%d can be opened",
+			  p->places->pci.vfio, p->pci.is_bare ? "noiommu-" : "",
+			  p->pci.group);
 	if (!roost_pci_refuses(&p->pci,
-			       geteuid() == 0 && roost_hugepages_free_mb() != 0,
+			       geteuid() == 0 &&
+				       roost_hugepages_free_mb(
+					       p->places->hugepages) != 0,
 			       why))
 		return;
 	roost_finding_see(f, ROOST_VERDICT_FAILURE, "group %d", p->pci.group);

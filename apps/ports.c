@@ -209,7 +209,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 
 static void add_pci(struct json_object *rows)
 {
-	const unsigned long huge_mb = roost_hugepages_free_mb();
+	const unsigned long huge_mb = roost_hugepages_free_mb(ROOST_HUGEPAGES);
 	struct dirent **entries = NULL;
 	int nb = scandir(roost_pci_places.devices, &entries, NULL, by_name);
 

@@ -26,8 +26,8 @@
 #define VENDOR_VIRTIO 0x1af4
 
 const struct roost_pci_places roost_pci_places = {
-	.devices = "/sys/bus/pci/devices",
-	.vfio = "/dev/vfio",
+	.devices = ROOST_PCI_DEVICES,
+	.vfio = ROOST_PCI_VFIO,
 };
 
 /* A driver of the kernel that hands its device to a process. */

@@ -25,6 +25,9 @@ struct roost_pci_places {
 	const char *vfio;    /* folder of IOMMU groups and of "vfio" */
 };
 
+#define ROOST_PCI_DEVICES "/sys/bus/pci/devices"
+#define ROOST_PCI_VFIO "/dev/vfio"
+
 extern const struct roost_pci_places roost_pci_places;
 
 struct roost_pci_device {

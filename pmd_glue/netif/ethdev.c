@@ -112,7 +112,7 @@ static void report_process(void)
 	roost_report("huge pages: %s, %lu MB are free",
 		     rte_eal_has_hugepages() ? "used"
 					     : "not used (pages of 4 KiB are)",
-		     roost_hugepages_free_mb());
+		     roost_hugepages_free_mb(ROOST_HUGEPAGES));
 }
 
 /* ---- the life of a port -------------------------------------------------- */

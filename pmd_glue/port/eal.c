@@ -233,7 +233,7 @@ static void format_cpus(char *buf, size_t size)
 static void fill_args(struct args *args, const struct roost_eal_conf *conf)
 {
 	unsigned int mem_mb = MEM_BASE_MB + MEM_QUEUE_MB * conf->nb_queues;
-	bool huge = roost_hugepages_free_mb() >= mem_mb;
+	bool huge = roost_hugepages_free_mb(ROOST_HUGEPAGES) >= mem_mb;
 	bool physical;
 	char cpus[CPU_LIST_MAX] = "";
 

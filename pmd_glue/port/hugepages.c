@@ -6,22 +6,21 @@
 #include <dirent.h>
 #include <stdio.h>
 
-unsigned long roost_hugepages_free_mb(void)
+unsigned long roost_hugepages_free_mb(const char *folder)
 {
-	static const char dir_name[] = "/sys/kernel/mm/hugepages";
 	unsigned long kb, pages, total_kb = 0;
 	struct dirent *entry;
 	char path[512];
 	FILE *file;
 	DIR *dir;
 
-	dir = opendir(dir_name);
+	dir = opendir(folder);
 	if (!dir)
 		return 0;
 	while ((entry = readdir(dir))) {
 		if (sscanf(entry->d_name, "hugepages-%lukB", &kb) != 1)
 			continue;
-		snprintf(path, sizeof(path), "%s/%s/free_hugepages", dir_name,
+		snprintf(path, sizeof(path), "%s/%s/free_hugepages", folder,
 			 entry->d_name);
 		file = fopen(path, "re");
 		if (!file)
