@@ -10,6 +10,7 @@
 #include "lib/wire/bytes.h"
 #include "lib/wire/fields.h"
 #include "lib/wire/frame.h"
+#include "lib/wire/guard.h"
 #include "lib/wire/icrc.h"
 
 #define IPV4_DONT_FRAGMENT 0x4000u
@@ -313,9 +314,10 @@ void roost_fill_copy(struct roost_fill *fill, const void *src, size_t len_bytes)
 	uint8_t *dst = fill->frame + fill->len_bytes;
 
 	if (fill->folding)
-		fill->crc = roost_crc_copy(fill->crc, dst, src, len_bytes);
-	else
-		memcpy(dst, src, len_bytes);
+		fill->crc = roost_crc_copy(fill->crc, dst, src, len_bytes,
+					   &fill->gone);
+	else if (roost_guard_copy(dst, src, len_bytes))
+		fill->gone = true;
 	fill->len_bytes += len_bytes;
 }
 

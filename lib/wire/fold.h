@@ -6,7 +6,8 @@
 
 /*
  * CRC-32 by carry-less multiplication, for the kernels of x86 only; each of
- * them defines FOLD_TARGET, the instruction sets to compile it for, before.
+ * them defines FOLD_TARGET, the instruction sets to compile it for, before, and
+ * FOLD_MOVDQU, their instruction that moves a chunk.
  *
  * A message is a polynomial modulo that of the CRC. A chunk of 16 bytes that
  * stands d bytes before the last one of the message can be moved there: its
@@ -25,6 +26,8 @@
 #include <string.h>
 
 #include <immintrin.h>
+
+#include "lib/wire/guard.h"
 
 #define FOLD_FN                                                                \
 	__attribute__((target(FOLD_TARGET), always_inline)) static inline
@@ -133,27 +136,44 @@ FOLD_FN uint32_t fold_reduce(__m128i v)
 	return (uint32_t)_mm_extract_epi32(_mm_xor_si128(v, t), 1);
 }
 
-/* Chunk i of src, copied where dst is not NULL. */
-FOLD_FN __m128i fold_take(uint8_t *dst, const uint8_t *src, size_t i)
+/* A load of an application's memory (lib/wire/guard.h). */
+FOLD_FN __m128i fold_load_guarded(const uint8_t *src, uint32_t *fault)
 {
-	__m128i v = fold_load(src + i * FOLD_CHUNK);
+	__m128i v;
 
-	if (dst)
-		fold_store(dst + i * FOLD_CHUNK, v);
+	__asm__ volatile(ROOST_GUARDED(FOLD_MOVDQU " %[m], %[v]")
+			 : [v] "=x"(v), [fault] "+r"(*fault)
+			 : [m] "m"(*(const roost_guard_v16 *)src));
+	return v;
+}
+
+/* Chunk i of src, which is copied, and an application's, where dst is not NULL.
+ */
+FOLD_FN __m128i fold_take(uint8_t *dst, const uint8_t *src, size_t i,
+			  uint32_t *fault)
+{
+	__m128i v;
+
+	if (!dst)
+		return fold_load(src + i * FOLD_CHUNK);
+	v = fold_load_guarded(src + i * FOLD_CHUNK, fault);
+	fold_store(dst + i * FOLD_CHUNK, v);
 	return v;
 }
 
 /* Chunks i to nb - 1, none to FOLD_MAX of them, moved into the last. */
-FOLD_FN __m128i fold_few(uint8_t *dst, const uint8_t *src, size_t i, size_t nb)
+FOLD_FN __m128i fold_few(uint8_t *dst, const uint8_t *src, size_t i, size_t nb,
+			 uint32_t *fault)
 {
 	__m128i sum = _mm_setzero_si128();
 
 	if (i == nb)
 		return sum;
 	for (; i + 1 < nb; i++)
-		sum = _mm_xor_si128(sum, fold_move(fold_take(dst, src, i),
-						   fold_constant(nb - 1 - i)));
-	return _mm_xor_si128(sum, fold_take(dst, src, i));
+		sum = _mm_xor_si128(sum,
+				    fold_move(fold_take(dst, src, i, fault),
+					      fold_constant(nb - 1 - i)));
+	return _mm_xor_si128(sum, fold_take(dst, src, i, fault));
 }
 
 #endif

@@ -16,20 +16,18 @@
 
 /* ---- less than a chunk ------------------------------------------------- */
 
-FOLD_FN uint64_t fold_copy8(uint8_t *dst, const uint8_t *src)
+FOLD_FN uint64_t fold_copy8(uint8_t *dst, const uint8_t *src, uint32_t *fault)
 {
-	uint64_t v;
+	uint64_t v = roost_guard_load8(src, fault);
 
-	memcpy(&v, src, sizeof(v));
 	memcpy(dst, &v, sizeof(v));
 	return v;
 }
 
-FOLD_FN uint32_t fold_copy4(uint8_t *dst, const uint8_t *src)
+FOLD_FN uint32_t fold_copy4(uint8_t *dst, const uint8_t *src, uint32_t *fault)
 {
-	uint32_t v;
+	uint32_t v = roost_guard_load4(src, fault);
 
-	memcpy(&v, src, sizeof(v));
 	memcpy(dst, &v, sizeof(v));
 	return v;
 }
@@ -38,22 +36,24 @@ FOLD_FN uint32_t fold_copy4(uint8_t *dst, const uint8_t *src)
  * overlap, the one that counts is the one that is stored last.
  */
 FOLD_FN __m128i fold_copy_bytes(uint8_t *dst, const uint8_t *src,
-				size_t len_bytes)
+				size_t len_bytes, uint32_t *fault)
 {
 	uint64_t low = 0, high = 0;
 
 	if (len_bytes >= 8) {
-		high = fold_copy8(dst + len_bytes - 8, src + len_bytes - 8);
-		low = fold_copy8(dst, src);
+		high = fold_copy8(dst + len_bytes - 8, src + len_bytes - 8,
+				  fault);
+		low = fold_copy8(dst, src, fault);
 		/* In two steps: a shift by 64 is none. */
 		high = high >> 1 >> (127 - 8 * len_bytes);
 	} else if (len_bytes >= 4) {
-		low = fold_copy4(dst + len_bytes - 4, src + len_bytes - 4);
+		low = fold_copy4(dst + len_bytes - 4, src + len_bytes - 4,
+				 fault);
 		low = low >> (64 - 8 * len_bytes) << 32;
-		low |= fold_copy4(dst, src);
+		low |= fold_copy4(dst, src, fault);
 	} else {
 		for (size_t i = 0; i < len_bytes; i++) {
-			uint8_t byte = *(const volatile uint8_t *)(src + i);
+			uint8_t byte = roost_guard_load1(src + i, fault);
 
 			dst[i] = byte;
 			low |= (uint64_t)byte << (8 * i);
@@ -63,10 +63,11 @@ FOLD_FN __m128i fold_copy_bytes(uint8_t *dst, const uint8_t *src,
 }
 
 FOLD_FN uint32_t fold_copy_short(uint32_t reg, uint8_t *dst, const uint8_t *src,
-				 size_t len_bytes)
+				 size_t len_bytes, uint32_t *fault)
 {
 	__m128i start = _mm_set_epi64x(0, reg);
-	__m128i v = _mm_xor_si128(fold_copy_bytes(dst, src, len_bytes), start);
+	__m128i v = _mm_xor_si128(fold_copy_bytes(dst, src, len_bytes, fault),
+				  start);
 	uint32_t rest = 0;
 
 	if (len_bytes == 0)
@@ -132,7 +133,7 @@ FOLD_FN __m128i fold_move_headers(const struct roost_icrc_mask *mask,
  * copied if dst is not NULL. carry goes into the first.
  */
 FOLD_FN __m128i fold_many(__m128i carry, uint8_t *dst, const uint8_t *src,
-			  size_t nb);
+			  size_t nb, uint32_t *fault);
 
 __attribute__((target(FOLD_TARGET))) static uint32_t
 fold_icrc(const struct roost_icrc_mask *mask, const uint8_t *l3,
@@ -141,39 +142,53 @@ fold_icrc(const struct roost_icrc_mask *mask, const uint8_t *l3,
 	struct fold_headers h = fold_headers(mask, len_bytes);
 	size_t at = h.first_bytes + (h.nb - 1) * FOLD_CHUNK;
 	size_t rest = (len_bytes - at) / FOLD_CHUNK;
+	uint32_t none = 0;
 	__m128i sum;
 
 	if (rest >= FEW) {
 		sum = fold_move_headers(mask, l3, h, 1);
-		sum = fold_many(sum, NULL, l3 + at, rest);
+		sum = fold_many(sum, NULL, l3 + at, rest, &none);
 	} else {
 		sum = fold_move_headers(mask, l3, h, rest);
-		sum = _mm_xor_si128(sum, fold_few(NULL, l3 + at, 0, rest));
+		sum = _mm_xor_si128(sum,
+				    fold_few(NULL, l3 + at, 0, rest, &none));
 	}
 	return ~fold_reduce(sum);
 }
 
-__attribute__((target(FOLD_TARGET))) static uint32_t
-fold_crc_copy(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t len_bytes)
+FOLD_FN uint32_t fold_and_copy(uint32_t crc, uint8_t *dst, const uint8_t *src,
+			       size_t len_bytes, uint32_t *fault)
 {
 	__m128i start = _mm_cvtsi32_si128((int)~crc), v, carry;
 	size_t first_bytes = len_bytes % FOLD_CHUNK;
 
 	if (len_bytes < FOLD_CHUNK)
-		return ~fold_copy_short(~crc, dst, src, len_bytes);
+		return ~fold_copy_short(~crc, dst, src, len_bytes, fault);
 	/* The rest of the register behind the first bytes goes into the next
 	 * chunk.
 	 */
 	carry = fold_shift_down(start, first_bytes);
 	if (first_bytes > 0) {
-		v = fold_take(dst, src, 0);
+		v = fold_take(dst, src, 0, fault);
 		v = fold_shift_up(_mm_xor_si128(v, start),
 				  FOLD_CHUNK - first_bytes);
 		carry = _mm_xor_si128(carry, fold_move(v, fold_constant(1)));
 	}
 	return ~fold_reduce(fold_many(carry, dst + first_bytes,
-				      src + first_bytes,
-				      len_bytes / FOLD_CHUNK));
+				      src + first_bytes, len_bytes / FOLD_CHUNK,
+				      fault));
+}
+
+/* In a register: what is stored at dst could be *fault. */
+__attribute__((target(FOLD_TARGET))) static uint32_t
+fold_crc_copy(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t len_bytes,
+	      uint32_t *fault)
+{
+	uint32_t any = 0;
+
+	crc = fold_and_copy(crc, dst, src, len_bytes, &any);
+	*fault |= any;
+	return crc;
 }
 
 #endif

@@ -342,6 +342,7 @@ struct roost_fill {
 	uint8_t *frame;
 	size_t len_bytes; /* present length */
 	bool folding;
+	bool gone;    /* some of what was copied; zeros stand for it */
 	uint32_t crc; /* of the present bytes, while folding */
 };
 
@@ -349,6 +350,7 @@ struct roost_fill {
 void roost_fill_begin(struct roost_fill *fill,
 		      const struct roost_hdr_template *t, uint8_t *frame,
 		      size_t len_bytes, size_t payload_bytes);
+/* Append from src, an application's memory (lib/wire/guard.h). */
 void roost_fill_copy(struct roost_fill *fill, const void *src,
 		     size_t len_bytes);
 /* Append pad_bytes (0..3), and the ICRC if the payload was folded. Returns the

@@ -4,7 +4,10 @@
 
 #include <string.h>
 
+#include <isa-l/crc.h>
+
 #include "lib/wire/frame.h"
+#include "lib/wire/guard.h"
 #include "lib/wire/icrc.h"
 
 #define CHUNK ROOST_KERNEL_CHUNK
@@ -102,10 +105,19 @@ static uint32_t no_icrc(const struct roost_icrc_mask *mask, const uint8_t *l3,
 }
 
 static uint32_t only_copy(uint32_t crc, uint8_t *dst, const uint8_t *src,
-			  size_t len_bytes)
+			  size_t len_bytes, uint32_t *fault)
 {
-	memcpy(dst, src, len_bytes);
+	*fault |= roost_guard_copy(dst, src, len_bytes);
 	return crc;
+}
+
+uint32_t roost_crc_copy_rest(uint32_t crc, void *dst, const void *src,
+			     size_t len_bytes)
+{
+	roost_guard_get(dst, src, len_bytes);
+	if (roost_kernel->crc_copy == only_copy)
+		return crc;
+	return crc32_gzip_refl(crc, dst, len_bytes);
 }
 
 void roost_icrc_disable(void)

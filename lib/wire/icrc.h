@@ -38,17 +38,29 @@ static inline uint32_t roost_icrc(const uint8_t *l3, bool ipv6,
 				  l3, len_bytes);
 }
 
+/* The same for memory of which a part is known to be gone. Slow. */
+uint32_t roost_crc_copy_rest(uint32_t crc, void *dst, const void *src,
+			     size_t len_bytes);
+
 /*
  * Copy len_bytes (0 or more) from src to dst, which do not overlap, and
  * continue a CRC over them. The CRC covers the bytes that are stored, also if
  * another thread writes to src meanwhile. crc: the result of roost_icrc() for
  * the packet up to there, or of this function for the bytes before. The order
- * of the stores is not promised.
+ * of the stores is not promised. src is an application's memory: what is gone
+ * of it is copied as zeros, and *gone becomes true.
  */
 static inline uint32_t roost_crc_copy(uint32_t crc, void *dst, const void *src,
-				      size_t len_bytes)
+				      size_t len_bytes, bool *gone)
 {
-	return roost_kernel->crc_copy(crc, dst, src, len_bytes);
+	uint32_t fault = 0, next;
+
+	next = roost_kernel->crc_copy(crc, dst, src, len_bytes, &fault);
+	if (__builtin_expect(fault != 0, 0)) {
+		*gone = true;
+		next = roost_crc_copy_rest(crc, dst, src, len_bytes);
+	}
+	return next;
 }
 
 /*

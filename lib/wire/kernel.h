@@ -37,15 +37,20 @@ struct roost_icrc_mask {
 struct roost_kernel {
 	const char *name;
 	bool (*usable)(void); /* on this processor */
-	/* As roost_icrc() and roost_crc_copy() in lib/wire/icrc.h. */
+	/* As roost_icrc() and roost_crc_copy() in lib/wire/icrc.h. src is an
+	 * application's memory (lib/wire/guard.h): *fault becomes 1 if any of
+	 * it is gone; then the copy and the CRC are undefined.
+	 */
 	uint32_t (*icrc)(const struct roost_icrc_mask *mask, const uint8_t *l3,
 			 size_t len_bytes);
 	uint32_t (*crc_copy)(uint32_t crc, uint8_t *dst, const uint8_t *src,
-			     size_t len_bytes);
+			     size_t len_bytes, uint32_t *fault);
 	/* Copy whole blocks to a block-aligned address, by stores in address
-	 * order, none of which lies across two cache lines.
+	 * order, none of which lies across two cache lines. dst is an
+	 * application's memory: *fault becomes 1 if any of it is gone.
 	 */
-	void (*copy_up)(uint8_t *dst, const uint8_t *src, size_t nb_blocks);
+	void (*copy_up)(uint8_t *dst, const uint8_t *src, size_t nb_blocks,
+			uint32_t *fault);
 };
 
 extern const struct roost_kernel roost_kernel_avx512;

@@ -14,19 +14,39 @@
 
 #define FOLD_TARGET                                                            \
 	"avx512f,avx512bw,avx512vl,avx512vbmi2,avx2,pclmul,vpclmulqdq"
+#define FOLD_MOVDQU "vmovdqu"
 #include "lib/wire/fold.h"
 
 #define BLOCK 64u
 #define CHUNKS (BLOCK / FOLD_CHUNK)
 #define FEW (FOLD_MAX / CHUNKS) /* blocks that can be moved at once */
 
-/* Block i of src, copied where dst is not NULL. */
-FOLD_FN __m512i take(uint8_t *dst, const uint8_t *src, size_t i)
+/* Block i of src, as fold_take(). */
+FOLD_FN __m512i take(uint8_t *dst, const uint8_t *src, size_t i,
+		     uint32_t *fault)
 {
-	__m512i v = _mm512_loadu_si512(src + i * BLOCK);
+	const __m512i_u *from = (const __m512i_u *)(src + i * BLOCK);
+	__m512i v;
 
-	if (dst)
-		_mm512_storeu_si512(dst + i * BLOCK, v);
+	if (!dst)
+		return _mm512_loadu_si512(from);
+	__asm__ volatile(ROOST_GUARDED("vmovdqu64 %[m], %[v]")
+			 : [v] "=v"(v), [fault] "+r"(*fault)
+			 : [m] "m"(*from));
+	_mm512_storeu_si512(dst + i * BLOCK, v);
+	return v;
+}
+
+/* The bytes of an application's block at src that are in the mask, with zeros
+ * between. No other byte is touched.
+ */
+FOLD_FN __m512i load_bytes(const uint8_t *src, __mmask64 bytes, uint32_t *fault)
+{
+	__m512i v;
+
+	__asm__ volatile(ROOST_GUARDED("vmovdqu8 %[m], %[v]%{%[k]%}%{z%}")
+			 : [v] "=v"(v), [fault] "+r"(*fault)
+			 : [m] "m"(*(const __m512i_u *)src), [k] "Yk"(bytes));
 	return v;
 }
 
@@ -72,7 +92,7 @@ FOLD_FN uint32_t join_and_reduce(__m512i v)
 
 /* A block, second, and nb more, any number, moved into the last chunk. */
 FOLD_FN uint32_t fold_blocks(__m512i first, __m512i second, uint8_t *dst,
-			     const uint8_t *src, size_t nb)
+			     const uint8_t *src, size_t nb, uint32_t *fault)
 {
 	const __m512i k = _mm512_broadcast_i32x4(fold_constant(4 * CHUNKS));
 	__m512i sum = _mm512_setzero_si512(), a, b, c, d;
@@ -82,25 +102,26 @@ FOLD_FN uint32_t fold_blocks(__m512i first, __m512i second, uint8_t *dst,
 		sum = move_to_end(sum, first, nb + 1);
 		sum = move_to_end(sum, second, nb);
 		for (; i < nb; i++)
-			sum = move_to_end(sum, take(dst, src, i), nb - 1 - i);
+			sum = move_to_end(sum, take(dst, src, i, fault),
+					  nb - 1 - i);
 		return join_and_reduce(sum);
 	}
 	a = first;
 	b = second;
-	c = take(dst, src, 0);
-	d = take(dst, src, 1);
+	c = take(dst, src, 0, fault);
+	d = take(dst, src, 1, fault);
 	for (i = 2; i + 4 <= nb; i += 4) {
-		a = move(take(dst, src, i), a, k);
-		b = move(take(dst, src, i + 1), b, k);
-		c = move(take(dst, src, i + 2), c, k);
-		d = move(take(dst, src, i + 3), d, k);
+		a = move(take(dst, src, i, fault), a, k);
+		b = move(take(dst, src, i + 1, fault), b, k);
+		c = move(take(dst, src, i + 2, fault), c, k);
+		d = move(take(dst, src, i + 3, fault), d, k);
 	}
 	sum = move_to_end(sum, a, nb - i + 3);
 	sum = move_to_end(sum, b, nb - i + 2);
 	sum = move_to_end(sum, c, nb - i + 1);
 	sum = move_to_end(sum, d, nb - i);
 	for (; i < nb; i++)
-		sum = move_to_end(sum, take(dst, src, i), nb - 1 - i);
+		sum = move_to_end(sum, take(dst, src, i, fault), nb - 1 - i);
 	return join_and_reduce(sum);
 }
 
@@ -129,17 +150,19 @@ __attribute__((target(FOLD_TARGET))) static uint32_t
 icrc(const struct roost_icrc_mask *mask, const uint8_t *l3, size_t len_bytes)
 {
 	size_t at = (len_bytes - 1) % BLOCK + 1;
+	uint32_t none = 0;
 	__m512i first = to_end(masked(mask, l3, 0, low_bytes(at)), at);
 
 	if (at == len_bytes)
 		return ~join_and_reduce(
 			move_to_end(_mm512_setzero_si512(), first, 0));
 	return ~fold_blocks(first, masked(mask, l3, at, UINT64_MAX), NULL,
-			    l3 + at + BLOCK, (len_bytes - at) / BLOCK - 1);
+			    l3 + at + BLOCK, (len_bytes - at) / BLOCK - 1,
+			    &none);
 }
 
-__attribute__((target(FOLD_TARGET))) static uint32_t
-crc_copy(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t len_bytes)
+FOLD_FN uint32_t fold_and_copy(uint32_t crc, uint8_t *dst, const uint8_t *src,
+			       size_t len_bytes, uint32_t *fault)
 {
 	const __m512i start =
 		_mm512_zextsi128_si512(_mm_cvtsi32_si128((int)~crc));
@@ -152,28 +175,48 @@ crc_copy(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t len_bytes)
 
 	if (len_bytes == 0)
 		return crc;
-	first = _mm512_maskz_loadu_epi8(low_bytes(at), src);
+	first = load_bytes(src, low_bytes(at), fault);
 	_mm512_mask_storeu_epi8(dst, low_bytes(at), first);
 	first = to_end(_mm512_xor_si512(first, start), at);
 	if (at == len_bytes)
 		return ~(rest ^
 			 join_and_reduce(move_to_end(_mm512_setzero_si512(),
 						     first, 0)));
-	second = _mm512_xor_si512(take(dst + at, src + at, 0),
+	second = _mm512_xor_si512(take(dst + at, src + at, 0, fault),
 				  _mm512_zextsi128_si512(
 					  _mm_cvtsi32_si128((int)rest)));
 	at += BLOCK;
 	return ~fold_blocks(first, second, dst + at, src + at,
-			    (len_bytes - at) / BLOCK);
+			    (len_bytes - at) / BLOCK, fault);
+}
+
+/* In a register: what is stored at dst could be *fault. */
+__attribute__((target(FOLD_TARGET))) static uint32_t
+crc_copy(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t len_bytes,
+	 uint32_t *fault)
+{
+	uint32_t any = 0;
+
+	crc = fold_and_copy(crc, dst, src, len_bytes, &any);
+	*fault |= any;
+	return crc;
 }
 
 __attribute__((target(FOLD_TARGET))) static void
-copy_up(uint8_t *dst, const uint8_t *src, size_t nb_blocks)
+copy_up(uint8_t *dst, const uint8_t *src, size_t nb_blocks, uint32_t *fault)
 {
+	uint32_t any = 0;
+
 	for (size_t i = 0; i < nb_blocks * BLOCK; i += BLOCK) {
-		_mm512_store_si512(dst + i, _mm512_loadu_si512(src + i));
-		__asm__ volatile("" ::: "memory");
+		__m512i v = _mm512_loadu_si512(src + i);
+
+		__asm__ volatile(
+			ROOST_GUARDED("vmovdqa64 %[v], %[m]")
+			: [m] "=m"(*(__m512i *)(dst + i)), [fault] "+r"(any)
+			: [v] "v"(v)
+			: "memory");
 	}
+	*fault |= any;
 }
 
 const struct roost_kernel roost_kernel_avx512 = {

@@ -28,6 +28,7 @@
 #include <isa-l/crc.h>
 
 #include "lib/wire/frame.h"
+#include "lib/wire/guard.h"
 #include "lib/wire/kernel.h"
 
 #define CHUNK ROOST_KERNEL_CHUNK
@@ -96,21 +97,24 @@ static uint32_t icrc(const struct roost_icrc_mask *mask, const uint8_t *l3,
 }
 
 static uint32_t crc_copy(uint32_t crc, uint8_t *dst, const uint8_t *src,
-			 size_t len_bytes)
+			 size_t len_bytes, uint32_t *fault)
 {
-	memcpy(dst, src, len_bytes);
+	*fault |= roost_guard_copy(dst, src, len_bytes);
 	/* Not of src: it may be another by now. */
 	return crc32_gzip_refl(crc, dst, len_bytes);
 }
 
-static void copy_up(uint8_t *dst, const uint8_t *src, size_t nb_blocks)
+static void copy_up(uint8_t *dst, const uint8_t *src, size_t nb_blocks,
+		    uint32_t *fault)
 {
+	uint32_t any = 0;
+
 	for (size_t i = 0; i < nb_blocks * ROOST_KERNEL_BLOCK; i += CHUNK) {
 		struct chunk c = chunk_load(src + i);
 
-		memcpy(dst + i, &c.v, sizeof(c.v));
-		__asm__ volatile("" ::: "memory");
+		roost_guard_store16(dst + i, (roost_guard_v16)c.v, &any);
 	}
+	*fault |= any;
 }
 
 const struct roost_kernel roost_kernel_isal = {

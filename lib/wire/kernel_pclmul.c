@@ -11,12 +11,13 @@
 #include "lib/wire/kernel.h"
 
 #define FOLD_TARGET "pclmul,ssse3,sse4.1"
+#define FOLD_MOVDQU "movdqu"
 #include "lib/wire/fold_chunks.h"
 
 #define WIDE 4u
 
 FOLD_FN __m128i fold_many(__m128i carry, uint8_t *dst, const uint8_t *src,
-			  size_t nb)
+			  size_t nb, uint32_t *fault)
 {
 	const __m128i k = fold_constant(WIDE);
 	__m128i a, b, c, d;
@@ -25,23 +26,28 @@ FOLD_FN __m128i fold_many(__m128i carry, uint8_t *dst, const uint8_t *src,
 	if (nb < 2 * WIDE) {
 		if (nb > 1)
 			carry = fold_move(carry, fold_constant(nb - 1));
-		return _mm_xor_si128(carry, fold_few(dst, src, 0, nb));
+		return _mm_xor_si128(carry, fold_few(dst, src, 0, nb, fault));
 	}
-	a = _mm_xor_si128(carry, fold_take(dst, src, 0));
-	b = fold_take(dst, src, 1);
-	c = fold_take(dst, src, 2);
-	d = fold_take(dst, src, 3);
+	a = _mm_xor_si128(carry, fold_take(dst, src, 0, fault));
+	b = fold_take(dst, src, 1, fault);
+	c = fold_take(dst, src, 2, fault);
+	d = fold_take(dst, src, 3, fault);
 	for (i = WIDE; i + WIDE <= nb; i += WIDE) {
-		a = _mm_xor_si128(fold_move(a, k), fold_take(dst, src, i));
-		b = _mm_xor_si128(fold_move(b, k), fold_take(dst, src, i + 1));
-		c = _mm_xor_si128(fold_move(c, k), fold_take(dst, src, i + 2));
-		d = _mm_xor_si128(fold_move(d, k), fold_take(dst, src, i + 3));
+		a = _mm_xor_si128(fold_move(a, k),
+				  fold_take(dst, src, i, fault));
+		b = _mm_xor_si128(fold_move(b, k),
+				  fold_take(dst, src, i + 1, fault));
+		c = _mm_xor_si128(fold_move(c, k),
+				  fold_take(dst, src, i + 2, fault));
+		d = _mm_xor_si128(fold_move(d, k),
+				  fold_take(dst, src, i + 3, fault));
 	}
 	a = _mm_xor_si128(fold_move(a, fold_constant(nb - i + 3)),
 			  fold_move(b, fold_constant(nb - i + 2)));
 	c = _mm_xor_si128(fold_move(c, fold_constant(nb - i + 1)),
 			  fold_move(d, fold_constant(nb - i)));
-	return _mm_xor_si128(_mm_xor_si128(a, c), fold_few(dst, src, i, nb));
+	return _mm_xor_si128(_mm_xor_si128(a, c),
+			     fold_few(dst, src, i, nb, fault));
 }
 
 static bool usable(void)
@@ -51,13 +57,17 @@ static bool usable(void)
 }
 
 __attribute__((target(FOLD_TARGET))) static void
-copy_up(uint8_t *dst, const uint8_t *src, size_t nb_blocks)
+copy_up(uint8_t *dst, const uint8_t *src, size_t nb_blocks, uint32_t *fault)
 {
+	uint32_t any = 0;
+
 	for (size_t i = 0; i < nb_blocks * ROOST_KERNEL_BLOCK;
 	     i += FOLD_CHUNK) {
-		_mm_store_si128((__m128i *)(dst + i), fold_load(src + i));
-		__asm__ volatile("" ::: "memory");
+		roost_guard_v16 v = (roost_guard_v16)fold_load(src + i);
+
+		roost_guard_store16(dst + i, v, &any);
 	}
+	*fault |= any;
 }
 
 const struct roost_kernel roost_kernel_pclmul = {

@@ -11,19 +11,25 @@
 #include "lib/wire/kernel.h"
 
 #define FOLD_TARGET "avx2,pclmul,vpclmulqdq"
+#define FOLD_MOVDQU "vmovdqu"
 #include "lib/wire/fold_chunks.h"
 
 #define PAIR (2 * FOLD_CHUNK)
 #define WIDE 8u /* chunks in the four accumulators */
 
-/* Chunks i and i + 1 of src, copied where dst is not NULL. */
-FOLD_FN __m256i take_pair(uint8_t *dst, const uint8_t *src, size_t i)
+/* Chunks i and i + 1 of src, as fold_take(). */
+FOLD_FN __m256i take_pair(uint8_t *dst, const uint8_t *src, size_t i,
+			  uint32_t *fault)
 {
-	const uint8_t *from = src + i * FOLD_CHUNK;
-	__m256i v = _mm256_loadu_si256((const __m256i *)from);
+	const __m256i_u *from = (const __m256i_u *)(src + i * FOLD_CHUNK);
+	__m256i v;
 
-	if (dst)
-		_mm256_storeu_si256((__m256i *)(dst + i * FOLD_CHUNK), v);
+	if (!dst)
+		return _mm256_loadu_si256(from);
+	__asm__ volatile(ROOST_GUARDED("vmovdqu %[m], %[v]")
+			 : [v] "=x"(v), [fault] "+r"(*fault)
+			 : [m] "m"(*from));
+	_mm256_storeu_si256((__m256i *)(dst + i * FOLD_CHUNK), v);
 	return v;
 }
 
@@ -52,20 +58,21 @@ FOLD_FN __m128i join_pair(__m256i v)
 
 /* As fold_few(). */
 FOLD_FN __m128i few_pairs(__m256i sum, uint8_t *dst, const uint8_t *src,
-			  size_t i, size_t nb)
+			  size_t i, size_t nb, uint32_t *fault)
 {
 	__m128i last = _mm_setzero_si128();
 
 	for (; i + 2 <= nb; i += 2)
-		sum = _mm256_xor_si256(sum, move_to_end(take_pair(dst, src, i),
+		sum = _mm256_xor_si256(sum, move_to_end(take_pair(dst, src, i,
+								  fault),
 							nb - 1 - i));
 	if (i < nb)
-		last = fold_take(dst, src, i);
+		last = fold_take(dst, src, i, fault);
 	return _mm_xor_si128(join_pair(sum), last);
 }
 
 FOLD_FN __m128i fold_many(__m128i carry, uint8_t *dst, const uint8_t *src,
-			  size_t nb)
+			  size_t nb, uint32_t *fault)
 {
 	const __m256i k = _mm256_broadcastsi128_si256(fold_constant(WIDE));
 	__m256i first = _mm256_zextsi128_si256(carry), a, b, c, d;
@@ -75,26 +82,27 @@ FOLD_FN __m128i fold_many(__m128i carry, uint8_t *dst, const uint8_t *src,
 		if (nb > 1)
 			carry = fold_move(carry, fold_constant(nb - 1));
 		first = _mm256_zextsi128_si256(carry);
-		return few_pairs(first, dst, src, 0, nb);
+		return few_pairs(first, dst, src, 0, nb, fault);
 	}
-	a = _mm256_xor_si256(first, take_pair(dst, src, 0));
-	b = take_pair(dst, src, 2);
-	c = take_pair(dst, src, 4);
-	d = take_pair(dst, src, 6);
+	a = _mm256_xor_si256(first, take_pair(dst, src, 0, fault));
+	b = take_pair(dst, src, 2, fault);
+	c = take_pair(dst, src, 4, fault);
+	d = take_pair(dst, src, 6, fault);
 	for (i = WIDE; i + WIDE <= nb; i += WIDE) {
-		a = _mm256_xor_si256(move_pair(a, k), take_pair(dst, src, i));
+		a = _mm256_xor_si256(move_pair(a, k),
+				     take_pair(dst, src, i, fault));
 		b = _mm256_xor_si256(move_pair(b, k),
-				     take_pair(dst, src, i + 2));
+				     take_pair(dst, src, i + 2, fault));
 		c = _mm256_xor_si256(move_pair(c, k),
-				     take_pair(dst, src, i + 4));
+				     take_pair(dst, src, i + 4, fault));
 		d = _mm256_xor_si256(move_pair(d, k),
-				     take_pair(dst, src, i + 6));
+				     take_pair(dst, src, i + 6, fault));
 	}
 	a = _mm256_xor_si256(move_to_end(a, nb - i + 7),
 			     move_to_end(b, nb - i + 5));
 	c = _mm256_xor_si256(move_to_end(c, nb - i + 3),
 			     move_to_end(d, nb - i + 1));
-	return few_pairs(_mm256_xor_si256(a, c), dst, src, i, nb);
+	return few_pairs(_mm256_xor_si256(a, c), dst, src, i, nb, fault);
 }
 
 static bool usable(void)
@@ -105,14 +113,20 @@ static bool usable(void)
 }
 
 __attribute__((target(FOLD_TARGET))) static void
-copy_up(uint8_t *dst, const uint8_t *src, size_t nb_blocks)
+copy_up(uint8_t *dst, const uint8_t *src, size_t nb_blocks, uint32_t *fault)
 {
+	uint32_t any = 0;
+
 	for (size_t i = 0; i < nb_blocks * ROOST_KERNEL_BLOCK; i += PAIR) {
 		__m256i v = _mm256_loadu_si256((const __m256i *)(src + i));
 
-		_mm256_store_si256((__m256i *)(dst + i), v);
-		__asm__ volatile("" ::: "memory");
+		__asm__ volatile(
+			ROOST_GUARDED("vmovdqa %[v], %[m]")
+			: [m] "=m"(*(__m256i *)(dst + i)), [fault] "+r"(any)
+			: [v] "x"(v)
+			: "memory");
 	}
+	*fault |= any;
 }
 
 const struct roost_kernel roost_kernel_vpclmul = {

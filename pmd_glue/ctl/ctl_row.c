@@ -304,6 +304,8 @@ const struct roost_field roost_counter_fields[] = {
 	FIELD(roost_dev_counters, U64, spurious_pkts, "spurious_retransmits"),
 	FIELD(roost_dev_counters, U64, reports_sent, "reports_sent"),
 	FIELD(roost_dev_counters, U64, reports_received, "reports_received"),
+	FIELD(roost_dev_counters, U64, gone_reads, "unmapped_reads"),
+	FIELD(roost_dev_counters, U64, gone_writes, "unmapped_writes"),
 	/* As Linux names them (mlx5). */
 	FIELD(roost_dev_counters, U64, ecn_marked_pkts,
 	      "np_ecn_marked_roce_packets"),

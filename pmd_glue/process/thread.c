@@ -14,6 +14,11 @@ int roost_thread_create(pthread_t *thread, const char *name,
 
 	/* A new thread inherits the signal mask of its creator. */
 	sigfillset(&all);
+	/* Of accesses of its own (lib/engine/core/catch.h): blocked, they end
+	 * the process.
+	 */
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &saved);
 	ret = -pthread_create(thread, NULL, run, arg);
 	pthread_sigmask(SIG_SETMASK, &saved, NULL);

@@ -50,7 +50,9 @@ static uint32_t isal_copy(const struct roost_kernel *kernel, size_t len_bytes)
 
 static uint32_t fused_copy(const struct roost_kernel *kernel, size_t len_bytes)
 {
-	return kernel->crc_copy(0, dst + DST_OFF, src, len_bytes);
+	uint32_t fault = 0;
+
+	return kernel->crc_copy(0, dst + DST_OFF, src, len_bytes, &fault);
 }
 
 static uint32_t icrc(const struct roost_kernel *kernel, size_t len_bytes)

@@ -117,6 +117,8 @@ struct roost_dev {
 	uint64_t still_since_ns;
 	uint64_t still_ns;   /* that it stood still before */
 	_Atomic bool failed; /* the last port was removed; writer: all turns */
+	/* Packets that read or wrote memory which the program had unmapped. */
+	_Atomic uint64_t gone_reads, gone_writes;
 	_Atomic uint32_t gid_gen; /* changes of GID tables; writer: all turns */
 	/* All objects, from create until their destroy is over, for functions
 	 * that go through all of them. all.lock is taken before the turn, and

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "lib/engine/core/catch.h"
 #include "lib/engine/core/mr_priv.h"
 #include "lib/engine/core/populate.h"
 #include "lib/engine/core/shim.h"
@@ -62,6 +63,7 @@ static int check_region(void *addr, size_t len_bytes, uint64_t iova,
 	if ((uintptr_t)addr + len_bytes < (uintptr_t)addr ||
 	    iova + len_bytes < iova)
 		return -EINVAL;
+	roost_catch_start();
 	return access & (ROOST_ACCESS_ON_DEMAND | ROOST_ACCESS_PRESENT)
 		       ? 0
 		       : populate(addr, len_bytes, access);
@@ -217,6 +219,13 @@ void *roost_mr_touch(const struct roost_mr *mr, uint8_t *host,
 	if (mr->is_null)
 		return nowhere(len_bytes, access);
 	return populate(host, len_bytes, needed) == 0 ? host : NULL;
+}
+
+void roost_mr_gone(struct roost_dev *dev, bool written)
+{
+	atomic_fetch_add_explicit(written ? &dev->gone_writes
+					  : &dev->gone_reads,
+				  1, memory_order_relaxed);
 }
 
 /* Does the region have all of [va, va + len_bytes)? */

@@ -164,6 +164,19 @@ bool roost_mw_may_invalidate(struct roost_dev *dev, const struct roost_pd *pd,
 			     uint32_t qpn, uint32_t key);
 void roost_mw_invalidate(struct roost_dev *dev, uint32_t key);
 
+/* Count an access of a part of a packet to memory that the program has unmapped
+ * since it registered it. As with pinned memory, the packet is as good as any.
+ */
+void roost_mr_gone(struct roost_dev *dev, bool written);
+
+/* Count what a frame has zeros for. */
+static inline void roost_mr_note_fill(struct roost_dev *dev,
+				      const struct roost_fill *fill)
+{
+	if (__builtin_expect(fill->gone, 0))
+		roost_mr_gone(dev, false);
+}
+
 /* A walk over the bytes of a scatter/gather list. */
 enum roost_sge_fault {
 	ROOST_SGE_OK,

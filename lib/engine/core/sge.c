@@ -4,6 +4,9 @@
 
 /* Hot: once per packet. No allocation, system call, log or lock. */
 
+#include <rte_branch_prediction.h>
+
+#include "lib/engine/core/copy.h"
 #include "lib/engine/core/mr_priv.h"
 
 /* The memory at one offset of the list. */
@@ -76,6 +79,7 @@ enum roost_sge_fault roost_sge_gather(struct roost_dev *dev,
 
 	if (all) {
 		roost_fill_copy(fill, all, len_bytes);
+		roost_mr_note_fill(dev, fill);
 		return ROOST_SGE_OK;
 	}
 	while (len_bytes > 0) {
@@ -85,13 +89,16 @@ enum roost_sge_fault roost_sge_gather(struct roost_dev *dev,
 		roost_fill_copy(fill, span.host, span.len_bytes);
 		len_bytes -= span.len_bytes;
 	}
+	roost_mr_note_fill(dev, fill);
 	return ROOST_SGE_OK;
 }
 
 /* The application may look at the same time, or another of its requests. */
-static void put_piece(uint8_t *to, const uint8_t *from, uint32_t len_bytes)
+static void put_piece(struct roost_dev *dev, uint8_t *to, const uint8_t *from,
+		      uint32_t len_bytes)
 {
-	memcpy(to, from, len_bytes);
+	if (unlikely(roost_copy(to, from, len_bytes)))
+		roost_mr_gone(dev, true);
 }
 
 enum roost_sge_fault roost_sge_scatter(struct roost_dev *dev,
@@ -108,14 +115,14 @@ enum roost_sge_fault roost_sge_scatter(struct roost_dev *dev,
 	struct span span;
 
 	if (all) {
-		put_piece(all, src, len_bytes);
+		put_piece(dev, all, src, len_bytes);
 		return ROOST_SGE_OK;
 	}
 	while (len_bytes > 0) {
 		fault = next_span(&c, len_bytes, &span);
 		if (fault != ROOST_SGE_OK)
 			return fault;
-		put_piece(span.host, src, span.len_bytes);
+		put_piece(dev, span.host, src, span.len_bytes);
 		src += span.len_bytes;
 		len_bytes -= span.len_bytes;
 	}

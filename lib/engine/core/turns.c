@@ -54,4 +54,6 @@ void roost_dev_counters(struct roost_dev *dev, struct roost_dev_counters *c)
 		roost_worker_counters(dev->workers[i], &one);
 		add(c, &one);
 	}
+	c->gone_reads = atomic_load(&dev->gone_reads);
+	c->gone_writes = atomic_load(&dev->gone_writes);
 }

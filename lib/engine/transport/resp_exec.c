@@ -4,6 +4,7 @@
 
 /* Hot: execution of requests. No allocation, system call, log or lock. */
 
+#include <rte_branch_prediction.h>
 #include <rte_common.h>
 
 #include "lib/engine/core/copy.h"
@@ -214,7 +215,9 @@ static enum roost_fault execute_write(struct roost_qp *qp,
 			    pkt->payload_len_bytes, ROOST_ACCESS_REMOTE_WRITE);
 		if (!to)
 			return ROOST_FAULT_ACCESS;
-		roost_copy_ascending(to, pkt->payload, pkt->payload_len_bytes);
+		if (unlikely(roost_copy_ascending(to, pkt->payload,
+						  pkt->payload_len_bytes)))
+			roost_mr_gone(qp->dev, true);
 		roost_mr_remote_done(qp->worker);
 	}
 	resp->offset_bytes += pkt->payload_len_bytes;
@@ -238,15 +241,16 @@ static uint64_t atomic_result(const struct roost_pkt *pkt, uint64_t v)
  * instructions: operations of peers are atomic towards each other only.
  */
 static void exchange_unaligned(struct roost_dev *dev, void *at,
-			       const struct roost_pkt *pkt, uint64_t *orig)
+			       const struct roost_pkt *pkt, uint64_t *orig,
+			       bool *gone)
 {
 	uint64_t result;
 
 	if (dev->nb_workers > 1)
 		roost_spin_lock(&dev->unaligned_lock);
-	memcpy(orig, at, sizeof(*orig));
+	*gone = roost_guard_copy(orig, at, sizeof(*orig));
 	result = atomic_result(pkt, *orig);
-	memcpy(at, &result, sizeof(result));
+	*gone |= roost_copy(at, (const uint8_t *)&result, sizeof(result));
 	if (dev->nb_workers > 1)
 		roost_spin_unlock(&dev->unaligned_lock);
 }
@@ -260,30 +264,38 @@ execute_atomic(struct roost_qp *qp, const struct roost_pkt *pkt, uint64_t *orig)
 {
 	uint64_t *at = remote(qp, pkt->rkey, pkt->va, sizeof(*at),
 			      ROOST_ACCESS_REMOTE_ATOMIC);
+	uint32_t fault = 0;
+	bool gone = false;
 
 	/* A page of an on-demand region may go away at any time. */
 	if (!at)
 		return ROOST_FAULT_ACCESS;
 	if (!is_aligned(at)) {
-		exchange_unaligned(qp->dev, at, pkt, orig);
+		exchange_unaligned(qp->dev, at, pkt, orig, &gone);
 	} else if (pkt->info->op == ROOST_OP_FETCH_ADD) {
-		*orig = __atomic_fetch_add(at, pkt->swap_add, __ATOMIC_SEQ_CST);
+		*orig = roost_guard_add8(at, pkt->swap_add, &fault);
 	} else {
-		*orig = pkt->compare;
-		__atomic_compare_exchange_n(at, orig, pkt->swap_add, false,
-					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+		*orig = roost_guard_swap8_if(at, pkt->compare, pkt->swap_add,
+					     &fault);
 	}
+	if (unlikely(fault != 0))
+		*orig = 0;
+	if (unlikely(fault != 0 || gone))
+		roost_mr_gone(qp->dev, true);
 	roost_mr_remote_done(qp->worker);
 	return ROOST_FAULT_NONE;
 }
 
-static void store_unaligned(struct roost_dev *dev, void *at, uint64_t value)
+static bool store_unaligned(struct roost_dev *dev, void *at, uint64_t value)
 {
+	bool gone;
+
 	if (dev->nb_workers > 1)
 		roost_spin_lock(&dev->unaligned_lock);
-	memcpy(at, &value, sizeof(value));
+	gone = roost_copy(at, (const uint8_t *)&value, sizeof(value));
 	if (dev->nb_workers > 1)
 		roost_spin_unlock(&dev->unaligned_lock);
+	return gone;
 }
 
 static enum roost_fault execute_atomic_write(struct roost_qp *qp,
@@ -291,15 +303,18 @@ static enum roost_fault execute_atomic_write(struct roost_qp *qp,
 {
 	uint64_t *at = remote(qp, pkt->rkey, pkt->va, sizeof(*at),
 			      ROOST_ACCESS_REMOTE_WRITE);
+	uint32_t fault = 0;
 	uint64_t value;
 
 	if (!at)
 		return ROOST_FAULT_ACCESS;
 	memcpy(&value, pkt->payload, sizeof(value));
 	if (is_aligned(at))
-		__atomic_store_n(at, value, __ATOMIC_SEQ_CST);
+		roost_guard_swap8(at, value, &fault);
 	else
-		store_unaligned(qp->dev, at, value);
+		fault = store_unaligned(qp->dev, at, value);
+	if (unlikely(fault != 0))
+		roost_mr_gone(qp->dev, true);
 	roost_mr_remote_done(qp->worker);
 	return ROOST_FAULT_NONE;
 }

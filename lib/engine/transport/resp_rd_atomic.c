@@ -269,6 +269,7 @@ static size_t build_answer(struct roost_qp *qp,
 			 a->len_bytes);
 	if (a->len_bytes > 0)
 		roost_fill_copy(&fill, a->payload, a->len_bytes);
+	roost_mr_note_fill(qp->dev, &fill);
 	return roost_fill_end(&fill, pad, sealed);
 }
 

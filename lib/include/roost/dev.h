@@ -160,6 +160,10 @@ struct roost_dev_counters {
 	uint64_t spurious_pkts; /* of these, not lost but late */
 	uint64_t reports_sent, reports_received;
 	uint64_t errors[ROOST_QPE_END]; /* by enum roost_qp_error_code */
+	/* Packets that read zeros from, or were to write to, registered memory
+	 * that the program has unmapped. Of the device, not of a worker.
+	 */
+	uint64_t gone_reads, gone_writes;
 };
 /* Copy the counters; those of different workers are not read at one moment.
  * Thread: any.

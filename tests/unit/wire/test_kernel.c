@@ -57,13 +57,14 @@ static void check_copy(const struct roost_kernel *kernel, size_t src_at,
 	uint8_t *src = src_room + src_at, *dst = dst_room + dst_at;
 	size_t before = dst_at < GUARD ? dst_at : GUARD;
 	size_t after = ROOM_BYTES - dst_at - len;
-	uint32_t crc = random_u32();
+	uint32_t crc = random_u32(), fault = 0;
 
 	if (after > GUARD)
 		after = GUARD;
 	memset(dst - before, GUARD_BYTE, before + len + after);
-	assert_int_equal(kernel->crc_copy(crc, dst, src, len),
+	assert_int_equal(kernel->crc_copy(crc, dst, src, len, &fault),
 			 crc32_gzip_refl(crc, src, len));
+	assert_int_equal(fault, 0);
 	assert_memory_equal(dst, src, len);
 	for (size_t i = 0; i < before; i++)
 		assert_int_equal(dst[-1 - (ptrdiff_t)i], GUARD_BYTE);
@@ -95,7 +96,7 @@ static void copy__every_alignment(const struct roost_kernel *kernel)
 static void copy__in_pieces(const struct roost_kernel *kernel)
 {
 	for (int i = 0; i < 2000; i++) {
-		uint32_t want = random_u32(), got = want;
+		uint32_t want = random_u32(), got = want, fault = 0;
 		size_t len = random_below(4096) + 1, at = 0;
 
 		want = crc32_gzip_refl(want, src_room, len);
@@ -105,7 +106,7 @@ static void copy__in_pieces(const struct roost_kernel *kernel)
 			if (piece > len - at)
 				piece = len - at;
 			got = kernel->crc_copy(got, dst_room + at,
-					       src_room + at, piece);
+					       src_room + at, piece, &fault);
 			at += piece;
 		}
 		assert_int_equal(got, want);
@@ -135,7 +136,9 @@ static void copy__of_what_changes(const struct roost_kernel *kernel)
 			 0);
 	for (int i = 0; i < 200000; i++) {
 		size_t len = (size_t)i % 300;
-		uint32_t got = kernel->crc_copy(7, dst_room, src_room, len);
+		uint32_t fault = 0;
+		uint32_t got =
+			kernel->crc_copy(7, dst_room, src_room, len, &fault);
 
 		assert_int_equal(got, crc32_gzip_refl(7, dst_room, len));
 	}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "lib/engine/core/catch.h"
+#include "lib/wire/guard.h"
+
+/* How many handlers of the program's ours can be put in front of. One that the
+ * program put in front of ours may call ours for the faults that it does not
+ * know; so for each of its handlers there is another one of ours, which knows
+ * its own successor.
+ */
+#define LAYERS 8u
+
+enum caught {
+	CAUGHT_SEGV,
+	CAUGHT_BUS,
+	NB_CAUGHT,
+};
+
+static const int signals[NB_CAUGHT] = { SIGSEGV, SIGBUS };
+
+typedef void handler_fn(int sig, siginfo_t *info, void *context);
+
+/* The program's action behind a layer; written before the layer is in use. */
+static struct layer {
+	struct sigaction next;
+	_Atomic bool is_ready; /* next is valid, and does not change */
+	_Atomic bool is_reset; /* SA_RESETHAND: it was called */
+} layers[LAYERS][NB_CAUGHT];
+
+/* Layers that are taken; LAYERS or more: all. */
+static _Atomic unsigned int nb_layers[NB_CAUGHT];
+
+#ifdef __x86_64__
+
+static bool fix(void *context)
+{
+	ucontext_t *uc = context;
+	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+
+	if (!roost_guard_fix(&pc))
+		return false;
+	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+	return true;
+}
+
+#else
+
+static bool fix(void *context)
+{
+	(void)context;
+	return false;
+}
+
+#endif
+
+/* The kernel's default action. An instruction that faulted does so again; a
+ * signal that was sent is sent again, and comes when the handler returns.
+ */
+static void die(int sig, siginfo_t *info)
+{
+	const struct sigaction dfl = { .sa_handler = SIG_DFL };
+
+	sigaction(sig, &dfl, NULL);
+	if (info->si_code <= 0)
+		syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), sig, info);
+}
+
+static void pass(struct layer *layer, int sig, siginfo_t *info, void *context)
+{
+	const struct sigaction *next = &layer->next;
+
+	if ((next->sa_flags & (int)SA_RESETHAND) != 0 &&
+	    atomic_exchange(&layer->is_reset, true)) {
+		die(sig, info);
+	} else if (next->sa_flags & SA_SIGINFO) {
+		next->sa_sigaction(sig, info, context);
+	} else if (next->sa_handler == SIG_IGN && info->si_code <= 0) {
+		/* Sent, and ignored. The kernel ignores no fault. */
+	} else if (next->sa_handler == SIG_DFL || next->sa_handler == SIG_IGN) {
+		die(sig, info);
+	} else {
+		next->sa_handler(sig);
+	}
+}
+
+static void handle(unsigned int n, int sig, siginfo_t *info, void *context)
+{
+	if (info->si_code > 0 && fix(context))
+		return;
+	pass(&layers[n][sig == SIGSEGV ? CAUGHT_SEGV : CAUGHT_BUS], sig, info,
+	     context);
+}
+
+#define LAYER(n)                                                               \
+	static void handle##n(int sig, siginfo_t *info, void *context)         \
+	{                                                                      \
+		handle(n, sig, info, context);                                 \
+	}
+
+LAYER(0)
+LAYER(1)
+LAYER(2)
+LAYER(3)
+LAYER(4)
+LAYER(5)
+LAYER(6)
+LAYER(7)
+
+static handler_fn *const handlers[LAYERS] = { handle0, handle1, handle2,
+					      handle3, handle4, handle5,
+					      handle6, handle7 };
+
+static bool is_ours(const struct sigaction *act)
+{
+	for (unsigned int i = 0; i < LAYERS; i++)
+		if (act->sa_flags & SA_SIGINFO &&
+		    act->sa_sigaction == handlers[i])
+			return true;
+	return false;
+}
+
+/* The layer in front of this action: one that is there already, or a new one.
+ * LAYERS: there is none.
+ */
+static unsigned int layer_of(enum caught caught, const struct sigaction *next)
+{
+	unsigned int nb = atomic_load(&nb_layers[caught]);
+
+	for (unsigned int i = 0; i < nb && i < LAYERS; i++) {
+		struct layer *layer = &layers[i][caught];
+
+		if (atomic_load(&layer->is_ready) &&
+		    layer->next.sa_sigaction == next->sa_sigaction &&
+		    layer->next.sa_flags == next->sa_flags)
+			return i;
+	}
+	if (nb >= LAYERS)
+		return LAYERS;
+	nb = atomic_fetch_add(&nb_layers[caught], 1);
+	if (nb >= LAYERS)
+		return LAYERS;
+	layers[nb][caught].next = *next;
+	atomic_store(&layers[nb][caught].is_ready, true);
+	return nb;
+}
+
+static void start(enum caught caught)
+{
+	const int sig = signals[caught];
+	struct sigaction now, ours;
+	unsigned int n;
+
+	if (sigaction(sig, NULL, &now) != 0 || is_ours(&now))
+		return;
+	n = layer_of(caught, &now);
+	if (n >= LAYERS)
+		return;
+	atomic_store(&layers[n][caught].is_reset, false);
+	/* On the stack and with the mask that the program's handler wants. */
+	ours = now;
+	ours.sa_sigaction = handlers[n];
+	ours.sa_flags |= SA_SIGINFO;
+	ours.sa_flags &= ~(int)SA_RESETHAND;
+	if (!(now.sa_flags & SA_SIGINFO) &&
+	    (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN)) {
+		ours.sa_flags |= SA_ONSTACK | SA_RESTART;
+		sigemptyset(&ours.sa_mask);
+	}
+	sigaction(sig, &ours, NULL);
+}
+
+void roost_catch_start(void)
+{
+	for (unsigned int i = 0; i < NB_CAUGHT; i++)
+		start((enum caught)i);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_ENGINE_CORE_CATCH_H
+#define ROOST_ENGINE_CORE_CATCH_H
+
+/*
+ * SIGSEGV and SIGBUS of accesses of an application's memory, which the thread
+ * survives (lib/wire/guard.h). All other faults go where they went before: to
+ * the program's handler, on the stack and with the mask that it has asked for,
+ * or to the kernel's default, a core dump of the instruction that faulted.
+ *
+ * The handlers are in front of those that the program has when it registers
+ * memory for the first time. If it has others later, the next registration puts
+ * these in front of them.
+ */
+
+/* Put the handlers in front. Thread: any. No lock: safe in a child of fork(2).
+ */
+void roost_catch_start(void);
+
+#endif
