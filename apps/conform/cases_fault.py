@@ -78,7 +78,7 @@ CASES += [Case(f"length-{name}", LENGTHS, wrong_length(*row))
           for name, *row in WRONG_LENGTHS]
 
 
-@CASES.case("length-above-receive", LENGTHS)
+@CASES.case("length-above-receive", LENGTHS, "should")
 def length_above_receive(t):
     t.connect()
     memory = t.memory()

@@ -26,6 +26,12 @@ REM_INV_REQ, REM_ACCESS, REM_OP, RETRY_SPENT, RNR_RETRY_SPENT = range(9, 14)
 RECV, RECV_WITH_IMM = 128, 129
 WITH_IMM = 2
 
+# For readers, from 0 on.
+STATUSES = """SUCCESS LOC_LEN_ERR LOC_QP_OP_ERR LOC_EEC_OP_ERR LOC_PROT_ERR
+    WR_FLUSH_ERR MW_BIND_ERR BAD_RESP_ERR LOC_ACCESS_ERR REM_INV_REQ_ERR
+    REM_ACCESS_ERR REM_OP_ERR RETRY_EXC_ERR RNR_RETRY_EXC_ERR""".split()
+EVENTS = "CQ_ERR QP_FATAL QP_REQ_ERR QP_ACCESS_ERR COMM_EST".split()
+
 # enum ibv_wr_opcode
 WR_WRITE, WR_SEND, WR_READ, WR_FETCH_ADD = 0, 2, 4, 6
 # The device's first PSN, as a requester.
@@ -37,6 +43,10 @@ REMOTE_ADDR, REMOTE_RKEY = 0x123456789a0, 0x1234567
 # Syndromes of the AETH (IBTA 9.7.5.1).
 RNR = 0x20
 NAK_SEQUENCE, NAK_REQUEST, NAK_ACCESS, NAK_OPERATION = 0x60, 0x61, 0x62, 0x63
+
+
+def name_of(names, value):
+    return names[value] if value < len(names) else str(value)
 
 
 class Wrong(Exception):
@@ -176,7 +186,11 @@ class Bench:
         words = self.ask("poll", ms=int(1000 * self.limit_s))
         if "none" in words:
             raise Wrong("no completion")
-        for name, value in {"status": status, **fields}.items():
+        seen = int(words["status"])
+        if seen != status:
+            raise Wrong(f"completion {name_of(STATUSES, seen)}, not "
+                        f"{name_of(STATUSES, status)}")
+        for name, value in fields.items():
             if int(words.get(name, "-1"), 0) != value:
                 raise Wrong(f"completion: {name} is not {value}: {words}")
 
@@ -190,11 +204,13 @@ class Bench:
         while True:
             words = self.ask("event", ms=int(1000 * self.limit_s))
             if "none" in words:
-                raise Wrong(f"no event {wanted}")
-            if int(words["event"]) == wanted:
+                raise Wrong(f"no event {name_of(EVENTS, wanted)}")
+            seen = int(words["event"])
+            if seen == wanted:
                 return
-            if int(words["event"]) != COMM_EST:
-                raise Wrong(f"event {words['event']}, not {wanted}")
+            if seen != COMM_EST:
+                raise Wrong(f"event {name_of(EVENTS, seen)}, not "
+                            f"{name_of(EVENTS, wanted)}")
 
     def state(self, wanted):
         state = int(self.ask("state")["state"])

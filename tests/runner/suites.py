@@ -193,7 +193,8 @@ def long_cases(_part):
 def interop(_part):
     build(BUILD)
     tally = Tally()
-    for program, *options in (("rxe",), ("rxe", "--shared"), ("vfio",)):
+    for program, *options in (("rxe",), ("rxe", "--shared"), ("conform",),
+                             ("vfio",)):
         path = os.path.join(TOP, "tests", "interop", program)
         tally.add(run_tap([path, *options, "--build", BUILD, *attempt_options],
                           "".join([program, *options]) + "/", show=True))
