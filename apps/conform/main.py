@@ -19,13 +19,14 @@ except ImportError:
 
 import cases_basic
 import cases_fault
+import cases_mark
 import cases_psn
 import cases_requester
 import suite
 from agent import Agent, CannotRun, Refused, Wire
 
 CASES = cases_basic.CASES + cases_psn.CASES + cases_fault.CASES + \
-    cases_requester.CASES
+    cases_mark.CASES + cases_requester.CASES
 CANNOT_RUN = 2
 
 
