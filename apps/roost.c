@@ -14,6 +14,7 @@
 #include "apps/explain.h"
 #include "apps/ports.h"
 #include "apps/run.h"
+#include "apps/setup.h"
 #include "apps/top.h"
 #include "lib/config/nearest.h"
 
@@ -32,6 +33,8 @@ static const struct command commands[] = {
 	  roost_ports_help },
 	{ "doctor", "what is wrong between here and a peer, and what to do",
 	  roost_doctor, roost_doctor_help },
+	{ "setup", "prepare this machine for a port on a NIC, and undo that",
+	  roost_setup, roost_setup_help },
 	{ "ctl", "see and change the devices of a running process", roost_ctl,
 	  roost_ctl_help },
 	{ "explain", "what is wrong with a queue pair or a device, and why",
