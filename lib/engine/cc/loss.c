@@ -8,7 +8,10 @@
 
 #include "lib/engine/cc/cc.h"
 
-/* Congestion avoidance adds this part of cwnd for each cwnd acknowledged. */
+/* Congestion avoidance adds this part of cwnd for each cwnd acknowledged, and
+ * to a smaller window one packet for each CWND_GROWTH_PART: many QPs that share
+ * a queue have small windows, and must not fill it in one round trip.
+ */
 #define CWND_GROWTH_PART 16u
 /* This many losses in a row, each with less than a cwnd acknowledged since the
  * one before, are not by chance.
@@ -57,7 +60,8 @@ static void on_acked(struct roost_requester *req, uint32_t acked_pkts)
 		return;
 	}
 	req->acked_pkts += acked_pkts;
-	if (req->acked_pkts < req->cwnd_pkts)
+	if (req->acked_pkts <
+	    RTE_MAX((uint32_t)req->cwnd_pkts, CWND_GROWTH_PART))
 		return;
 	req->acked_pkts = 0;
 	req->cwnd_pkts += RTE_MAX(req->cwnd_pkts / CWND_GROWTH_PART, 1u);

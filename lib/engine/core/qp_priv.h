@@ -30,7 +30,7 @@
  * is lost, and after any number of losses.
  */
 #define ROOST_CWND_MAX_PKTS 256
-#define ROOST_CWND_MIN_PKTS 4
+#define ROOST_CWND_MIN_PKTS 1
 /* A long message asks for an acknowledgement at the end of each part of the
  * window, so that the window never closes and moves on in small steps.
  */
