@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "tests/qp_masks.h"
+#include "lib/engine/core/qp_priv.h"
 #include "tests/sim/sim.h"
 
 const struct sim_qp_conf sim_qp_conf_default = {
@@ -148,9 +149,14 @@ int sim_qp_to_rts(struct sim_qp *qp)
 		.max_rd_atomic = qp->conf.rd_atomic,
 	};
 
+	int rc;
+
 	qp->top_psn = roost_psn(qp->sq_psn);
-	return roost_qp_modify(qp->qp, &attr,
-			       ROOST_QP_STATE | qp_masks[qp->conf.type].rts);
+	rc = roost_qp_modify(qp->qp, &attr,
+			     ROOST_QP_STATE | qp_masks[qp->conf.type].rts);
+	if (rc == 0 && !qp->conf.first_window)
+		qp->qp->req.cwnd_pkts = ROOST_CWND_MAX_PKTS;
+	return rc;
 }
 
 int sim_qp_to(struct sim_qp *qp, enum roost_qp_state state)

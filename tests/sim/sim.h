@@ -254,6 +254,10 @@ struct sim_qp_conf {
 	bool sig_all;
 	bool block_self_mcast;
 	bool ipv6;
+	/* Its window is that of a new path; else it is open, as after slow
+	 * start.
+	 */
+	bool first_window;
 	struct roost_cq *cq; /* NULL: the one of the end */
 	struct roost_srq *srq;
 	struct roost_xrcd *xrcd; /* XRC_TGT */

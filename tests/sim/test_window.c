@@ -10,6 +10,7 @@
 #define NB_QPS 16u
 #define MSG_PKTS 256u
 #define WINDOW_PKTS 256u
+#define FIRST_WINDOW_PKTS 16u
 /* A NIC's ring, and the time that its owner takes for a packet. */
 #define RING_PKTS 64u
 #define PACKET_NS (2 * SIM_US)
@@ -74,14 +75,20 @@ static size_t first_flight(struct sim *sim, struct sim_qp *a, struct sim_qp *b)
 	return nb_pkts;
 }
 
-static struct sim *sim_far(struct sim_qp **a, struct sim_qp **b)
+static struct sim *sim_far_conf(const struct sim_qp_conf *conf,
+				struct sim_qp **a, struct sim_qp **b)
 {
 	struct sim_faults faults = { .delay_ns = DELAY_NS, .drop_nth = -1 };
 	struct sim *sim = sim_new();
 
 	sim_set_faults(sim, &faults);
-	sim_pair(sim, NULL, a, b);
+	sim_pair(sim, conf, a, b);
 	return sim;
+}
+
+static struct sim *sim_far(struct sim_qp **a, struct sim_qp **b)
+{
+	return sim_far_conf(NULL, a, b);
 }
 
 static void window__a_gap_halves_it(void **state)
@@ -209,7 +216,24 @@ static void window__silence_shuts_it_and_progress_opens_it(void **state)
 	sim_free(sim);
 }
 
+/* A new path: slow start, which no loss is needed to begin or to end. */
+static void window__begins_small(void **state)
+{
+	struct sim_qp_conf conf = sim_qp_conf_default;
+	struct sim_qp *a, *b;
+	struct sim *sim;
+
+	(void)state;
+	conf.first_window = true;
+	sim = sim_far_conf(&conf, &a, &b);
+	assert_int_equal(first_flight(sim, a, b), FIRST_WINDOW_PKTS);
+	assert_int_equal(first_flight(sim, a, b), WINDOW_PKTS);
+	sim_expect_all_good(a, b);
+	sim_free(sim);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(window__begins_small),
 	cmocka_unit_test(window__many_qps_share_a_small_ring),
 	cmocka_unit_test(window__a_gap_halves_it),
 	cmocka_unit_test(window__one_gap_without_a_queue_keeps_it),

@@ -13,6 +13,10 @@
  * a queue have small windows, and must not fill it in one round trip.
  */
 #define CWND_GROWTH_PART 16u
+/* In flight before anything is known of the path. 64 senders that begin at once
+ * fit in a queue of 1,024 packets.
+ */
+#define CWND_INITIAL_PKTS 16u
 /* This many losses in a row, each with less than a cwnd acknowledged since the
  * one before, are not by chance.
  */
@@ -41,7 +45,7 @@ static uint32_t half_cwnd(const struct roost_requester *req)
 
 static void reset(struct roost_requester *req)
 {
-	req->cwnd_pkts = ROOST_CWND_MAX_PKTS;
+	req->cwnd_pkts = CWND_INITIAL_PKTS;
 	req->ssthresh_pkts = ROOST_CWND_MAX_PKTS;
 	req->acked_pkts = 0;
 	req->since_loss_pkts = ROOST_CWND_MAX_PKTS;
