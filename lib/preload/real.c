@@ -17,18 +17,23 @@ static void read_variable(void)
 	roost_preload_set_picture(getenv(ROOST_PICTURE_VARIABLE));
 }
 
-void *roost_preload_find(struct roost_preload_real *real)
+void *roost_preload_look_up(struct roost_preload_real *real)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	void *function;
+	void *function = dlsym(RTLD_NEXT, real->name);
 
-	pthread_once(&once, read_variable);
-	function = dlsym(RTLD_NEXT, real->name);
 	/* Kept for old programs, and in no default version. */
 	if (!function)
 		function = dlvsym(RTLD_NEXT, real->name, "GLIBC_2.2.5");
 	atomic_store_explicit(&real->function, function, memory_order_relaxed);
 	return function;
+}
+
+void *roost_preload_find(struct roost_preload_real *real)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, read_variable);
+	return roost_preload_look_up(real);
 }
 
 __attribute__((constructor)) static void find_all(void)

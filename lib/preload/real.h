@@ -33,6 +33,11 @@ struct roost_preload_real {
  * each one when it is called.
  */
 void *roost_preload_find(struct roost_preload_real *real);
+/* The same without a look at the environment, for a function that has nothing
+ * to do with the picture: sanitizers call sigaction() before there is an
+ * environment, and from inside of getenv().
+ */
+void *roost_preload_look_up(struct roost_preload_real *real);
 
 /* In the section, a constructor finds all of them. */
 #define ROOST_PRELOAD_REAL(fn)                                                 \

@@ -2,10 +2,13 @@
  * Copyright (c) 2026 The Roost authors
  */
 
+#include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -19,6 +22,12 @@
  * its own successor.
  */
 #define LAYERS 8u
+
+typedef int sigaction_fn(int sig, const struct sigaction *act,
+			 struct sigaction *old);
+typedef sigaction_fn *preload_fn(sigaction_fn *ours);
+
+static sigaction_fn *real_sigaction = sigaction;
 
 enum caught {
 	CAUGHT_SEGV,
@@ -70,7 +79,7 @@ static void die(int sig, siginfo_t *info)
 {
 	const struct sigaction dfl = { .sa_handler = SIG_DFL };
 
-	sigaction(sig, &dfl, NULL);
+	real_sigaction(sig, &dfl, NULL);
 	if (info->si_code <= 0)
 		syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), sig, info);
 }
@@ -120,13 +129,22 @@ static handler_fn *const handlers[LAYERS] = { handle0, handle1, handle2,
 					      handle3, handle4, handle5,
 					      handle6, handle7 };
 
-static bool is_ours(const struct sigaction *act)
+/* The layer whose handler this is; LAYERS: it is the program's. */
+static unsigned int ours_of(const struct sigaction *act)
 {
-	for (unsigned int i = 0; i < LAYERS; i++)
-		if (act->sa_flags & SA_SIGINFO &&
-		    act->sa_sigaction == handlers[i])
-			return true;
-	return false;
+	unsigned int n = 0;
+
+	if (!(act->sa_flags & SA_SIGINFO))
+		return LAYERS;
+	while (n < LAYERS && act->sa_sigaction != handlers[n])
+		n++;
+	return n;
+}
+
+static bool is_default(const struct sigaction *act)
+{
+	return !(act->sa_flags & SA_SIGINFO) &&
+	       (act->sa_handler == SIG_DFL || act->sa_handler == SIG_IGN);
 }
 
 /* The layer in front of this action: one that is there already, or a new one.
@@ -141,7 +159,9 @@ static unsigned int layer_of(enum caught caught, const struct sigaction *next)
 
 		if (atomic_load(&layer->is_ready) &&
 		    layer->next.sa_sigaction == next->sa_sigaction &&
-		    layer->next.sa_flags == next->sa_flags)
+		    layer->next.sa_flags == next->sa_flags &&
+		    memcmp(&layer->next.sa_mask, &next->sa_mask,
+			   sizeof(next->sa_mask)) == 0)
 			return i;
 	}
 	if (nb >= LAYERS)
@@ -154,33 +174,87 @@ static unsigned int layer_of(enum caught caught, const struct sigaction *next)
 	return nb;
 }
 
-static void start(enum caught caught)
+/* Put ours in front of this action, on the stack and with the mask that the
+ * program's handler wants. Returns as sigaction(2).
+ */
+static int put_in_front(enum caught caught, const struct sigaction *next)
 {
-	const int sig = signals[caught];
-	struct sigaction now, ours;
-	unsigned int n;
+	struct sigaction ours = *next;
+	unsigned int n = layer_of(caught, next);
 
-	if (sigaction(sig, NULL, &now) != 0 || is_ours(&now))
-		return;
-	n = layer_of(caught, &now);
 	if (n >= LAYERS)
-		return;
+		return real_sigaction(signals[caught], next, NULL);
 	atomic_store(&layers[n][caught].is_reset, false);
-	/* On the stack and with the mask that the program's handler wants. */
-	ours = now;
 	ours.sa_sigaction = handlers[n];
 	ours.sa_flags |= SA_SIGINFO;
 	ours.sa_flags &= ~(int)SA_RESETHAND;
-	if (!(now.sa_flags & SA_SIGINFO) &&
-	    (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN)) {
+	if (is_default(next)) {
 		ours.sa_flags |= SA_ONSTACK | SA_RESTART;
 		sigemptyset(&ours.sa_mask);
 	}
-	sigaction(sig, &ours, NULL);
+	return real_sigaction(signals[caught], &ours, NULL);
+}
+
+/* The program's action, as it set it. Returns as sigaction(2). */
+static int program_action(enum caught caught, struct sigaction *act)
+{
+	const struct layer *layer;
+	unsigned int n;
+
+	if (real_sigaction(signals[caught], NULL, act) != 0)
+		return -1;
+	n = ours_of(act);
+	if (n >= LAYERS)
+		return 0;
+	layer = &layers[n][caught];
+	*act = layer->next;
+	if (atomic_load(&layer->is_reset))
+		act->sa_handler = SIG_DFL;
+	return 0;
+}
+
+/* sigaction(2) of a program behind `roost run`, for these two signals. */
+static int program_sigaction(int sig, const struct sigaction *act,
+			     struct sigaction *old)
+{
+	const enum caught caught = sig == SIGSEGV ? CAUGHT_SEGV : CAUGHT_BUS;
+	/* act and old may be one. */
+	struct sigaction before;
+
+	if (program_action(caught, &before) != 0 ||
+	    (act && put_in_front(caught, act) != 0))
+		return -1;
+	if (old)
+		*old = before;
+	return 0;
+}
+
+/* The library that is preloaded to programs (lib/preload/action.c) leaves these
+ * two signals to us.
+ */
+static void meet_preload(void)
+{
+	preload_fn *set = NULL;
+
+	*(void **)&set = dlsym(RTLD_DEFAULT, "roost_preload_set_action");
+	if (set)
+		real_sigaction = set(program_sigaction);
+}
+
+static void start(enum caught caught)
+{
+	struct sigaction now;
+
+	if (real_sigaction(signals[caught], NULL, &now) == 0 &&
+	    ours_of(&now) >= LAYERS)
+		put_in_front(caught, &now);
 }
 
 void roost_catch_start(void)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, meet_preload);
 	for (unsigned int i = 0; i < NB_CAUGHT; i++)
 		start((enum caught)i);
 }

@@ -11,11 +11,14 @@
  * or to the kernel's default, a core dump of the instruction that faulted.
  *
  * The handlers are in front of those that the program has when it registers
- * memory for the first time. If it has others later, the next registration puts
- * these in front of them.
+ * memory for the first time. If it has others later, it has set them through
+ * the library that `roost run` preloads, which leaves that to this file: they
+ * come behind. Without that library, the next registration puts these in front
+ * of them.
  */
 
-/* Put the handlers in front. Thread: any. No lock: safe in a child of fork(2).
+/* Put the handlers in front. Thread: any. Safe in a child of
+ * fork(2).
  */
 void roost_catch_start(void);
 
