@@ -13,7 +13,7 @@ from suite import Table
 CASES = Table()
 TEXT = bytes(range(1, 33))
 LONG = bytes(i & 0xff for i in range(2 * MTU + 88))
-OPCODES = "9.2.1 opcodes"
+OPCODES = "BTH: opcodes"
 
 
 @CASES.case("send-only", OPCODES)
@@ -177,7 +177,7 @@ def fetch_add_wraps(t):
     atomic(t, FETCH_ADD, 2, 0, (1 << 64) - 1, 1)
 
 
-@CASES.case("msn-counts-messages", "9.7.5.1 AETH")
+@CASES.case("msn-counts-messages", "AETH: MSN")
 def msn_counts_messages(t):
     t.connect()
     for msn in (1, 2, 3):

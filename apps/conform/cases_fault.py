@@ -8,8 +8,8 @@ from frames import (COMPARE_SWAP, READ_REQUEST, RESERVED_OPCODE, SEND_FIRST,
                     UD_SEND_ONLY, WRITE_FIRST, WRITE_MIDDLE, WRITE_ONLY, IETH,
                     AtomicETH)
 from judge import (ALL, ERR, LOC_LEN_ERR, LOC_PROT_ERR, LOCAL_WRITE, MTU,
-                   NAK_ACCESS, NAK_OPERATION, NAK_REQUEST, QP_ACCESS_ERR,
-                   QP_REQ_ERR, REMOTE_ATOMIC, REMOTE_READ, REMOTE_WRITE)
+                   NAK_ACCESS, NAK_OPERATION, NAK_REQUEST, REMOTE_ATOMIC,
+                   REMOTE_READ, REMOTE_WRITE)
 from suite import Case, Table
 
 CASES = Table()
@@ -46,20 +46,21 @@ def sequence(before, last):
             headers = [memory.reth(2 * MTU)] if with_reth else []
             t.send(opcode, *headers, payload=bytes(size),
                    ackreq=int(packet is last))
-        t.refused(NAK_REQUEST, QP_REQ_ERR)
+        t.refused(NAK_REQUEST)
     return run
 
 
 CASES += [Case(f"sequence-{name}", SEQUENCE, sequence(before, last))
           for name, before, last in SEQUENCES]
 
-# (name, opcode, bytes of payload, length of the RETH or None)
+# (name, opcode, bytes of payload, length of the RETH or None, level)
 WRONG_LENGTHS = (
-    ("first-short", SEND_FIRST, MTU - 4, None),
-    ("only-above-mtu", SEND_ONLY, MTU + 4, None),
-    ("write-more-than-said", WRITE_ONLY, 32, 16),
-    ("write-less-than-said", WRITE_ONLY, 16, 32),
-    ("read-above-2-gib", READ_REQUEST, 0, 2 ** 31 + 1),
+    ("first-short", SEND_FIRST, MTU - 4, None, "must"),
+    ("only-above-mtu", SEND_ONLY, MTU + 4, None, "must"),
+    ("write-more-than-said", WRITE_ONLY, 32, 16, "must"),
+    ("write-less-than-said", WRITE_ONLY, 16, 32, "must"),
+    # It is beyond the region, too.
+    ("read-above-2-gib", READ_REQUEST, 0, 2 ** 31 + 1, "should"),
 )
 
 
@@ -70,12 +71,12 @@ def wrong_length(opcode, size, said):
         t.receive(memory, 1024)
         headers = [] if said is None else [memory.reth(said)]
         t.send(opcode, *headers, payload=b"\x55" * size)
-        t.refused(NAK_REQUEST, QP_REQ_ERR)
+        t.refused(NAK_REQUEST)
     return run
 
 
-CASES += [Case(f"length-{name}", LENGTHS, wrong_length(*row))
-          for name, *row in WRONG_LENGTHS]
+CASES += [Case(f"length-{name}", LENGTHS, wrong_length(*row), level)
+          for name, *row, level in WRONG_LENGTHS]
 
 
 @CASES.case("length-above-receive", LENGTHS, "should")
@@ -113,7 +114,7 @@ def refused_by_qp(opcode, access):
         t.connect(access)
         memory = t.memory()
         ask_for(t, opcode, memory)
-        t.refused(NAK_REQUEST, QP_REQ_ERR)
+        t.refused(NAK_REQUEST)
         memory.has(bytes(8))
     return run
 
@@ -140,7 +141,7 @@ def refused_by_key(opcode, access, offset, change):
         t.connect()
         memory = t.memory(PAGE, access)
         ask_for(t, opcode, memory, offset, memory.rkey ^ change)
-        t.refused(NAK_ACCESS, QP_ACCESS_ERR)
+        t.refused(NAK_ACCESS)
         memory.has(bytes(16))
         memory.has(bytes(16), PAGE - 16)
     return run
@@ -156,7 +157,7 @@ def key_range_wraps(t):
     memory = t.memory()
     # The last 8 bytes of the address space, and 8 more.
     t.send(WRITE_ONLY, memory.reth(16, -8 - memory.addr), payload=TEXT[:16])
-    t.refused(NAK_ACCESS, QP_ACCESS_ERR)
+    t.refused(NAK_ACCESS)
 
 
 @CASES.case("key-of-invalidate", KEYS)
@@ -165,7 +166,7 @@ def key_of_invalidate(t):
     memory = t.memory()
     t.receive(memory, 64)
     t.send(SEND_ONLY_INV, IETH(rkey=memory.rkey ^ 0x5a5a00), payload=TEXT)
-    t.refused(NAK_ACCESS, QP_ACCESS_ERR)
+    t.refused(NAK_ACCESS)
 
 
 @CASES.case("key-of-receive", "responder: its own receive's key")
@@ -185,7 +186,7 @@ def atomic_unaligned(t):
     t.connect()
     memory = t.memory()
     ask_for(t, COMPARE_SWAP, memory, 4)
-    t.refused(NAK_REQUEST, QP_REQ_ERR)
+    t.refused(NAK_REQUEST)
     memory.has(bytes(16))
 
 
@@ -199,17 +200,18 @@ def flip(at):
 
 
 # The PSN of the dropped packet is expected afterwards: the marker has it.
-# (name, what differs from a WRITE that is right)
+# (name, what differs from a WRITE that is right, level)
 DROPPED = (
-    ("icrc-wrong", {"mangle": flip(-1)}),
-    ("payload-damaged", {"mangle": flip(-8)}),
-    ("tver-not-0", {"version": 1}),
-    ("pkey-unknown", {"pkey": 0x1234}),
-    ("opcode-reserved", {"opcode": RESERVED_OPCODE}),
-    ("opcode-of-ud", {"opcode": UD_SEND_ONLY}),
-    ("source-unknown", {"ends": {"src": "198.18.77.77"}}),
-    ("cut-in-bth", {"mangle": lambda frame: frame[:48]}),
-    ("cut-in-reth", {"mangle": lambda frame: frame[:60]}),
+    ("icrc-wrong", {"mangle": flip(-1)}, "must"),
+    ("payload-damaged", {"mangle": flip(-8)}, "must"),
+    ("tver-not-0", {"version": 1}, "must"),
+    ("pkey-unknown", {"pkey": 0x1234}, "must"),
+    # A NAK 0x61 is an answer to it, too.
+    ("opcode-reserved", {"opcode": RESERVED_OPCODE}, "should"),
+    ("opcode-of-ud", {"opcode": UD_SEND_ONLY}, "must"),
+    ("source-unknown", {"ends": {"src": "198.18.77.77"}}, "must"),
+    ("cut-in-bth", {"mangle": lambda frame: frame[:48]}, "must"),
+    ("cut-in-reth", {"mangle": lambda frame: frame[:60]}, "must"),
 )
 
 
@@ -225,5 +227,5 @@ def dropped(change):
     return run
 
 
-CASES += [Case(f"drop-{name}", SILENT, dropped(change))
-          for name, change in DROPPED]
+CASES += [Case(f"drop-{name}", SILENT, dropped(change), level)
+          for name, change, level in DROPPED]

@@ -61,9 +61,9 @@ HARMLESS = (
     ("becn-of-a-request", CONGESTION, {"becn": 1}),
     ("ttl-1", "A17 IP headers", {"mangle": ip_byte(TTL_AT, 1)}),
     ("dscp", "A17 IP headers", {"mangle": ip_byte(TOS_AT, 46 << 2)}),
-    ("reserved-bits", "9.2 BTH: reserved fields",
+    ("reserved-bits", "BTH: reserved fields",
      {"resv6": 0x3f, "resv7": 0x7f}),
-    ("solicited-of-a-write", "9.2 BTH: solicited event", {"solicited": 1}),
+    ("solicited-of-a-write", "BTH: solicited event", {"solicited": 1}),
 )
 
 
@@ -82,7 +82,7 @@ CASES += [Case(f"field-{name}", clause, harmless(words))
           for name, clause, words in HARMLESS]
 
 
-@CASES.case("no-ack-asked", "9.7.5 ACK request bit")
+@CASES.case("no-ack-asked", "9.7.5.1.2 coalesced acknowledges")
 def no_ack_asked(t):
     """A later ACK covers what did not ask for one."""
     t.connect()

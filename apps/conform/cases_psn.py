@@ -9,11 +9,11 @@ from suite import Table
 
 CASES = Table()
 TEXT, OTHER = b"the first", b"the other"
-AHEAD = "9.7.5.1.1 PSN ahead"
-BEHIND = "9.7.1 duplicates"
+AHEAD = "responder: PSN ahead"
+BEHIND = "responder: duplicates"
 
 
-@CASES.case("psn-wraps", "9.7.2 PSNs")
+@CASES.case("psn-wraps", "BTH: PSNs")
 def psn_wraps(t):
     t.connect(psn=PSN_MASK)
     for msn in (1, 2):
@@ -116,7 +116,7 @@ def duplicate_atomic(t):
     memory.has((1).to_bytes(8, "little"))
 
 
-@CASES.case("duplicate-without-a-record", BEHIND)
+@CASES.case("duplicate-without-a-record", BEHIND, "should")
 def duplicate_without_a_record(t):
     """A READ in place of what was a WRITE: no answer."""
     t.connect()

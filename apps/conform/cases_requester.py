@@ -15,10 +15,10 @@ from suite import Case, Table
 CASES = Table()
 TEXT = bytes(range(1, 33))
 LONG = bytes(i & 0xff for i in range(2 * MTU + 88))
-OPCODES = "9.2.1 opcodes"
+OPCODES = "BTH: opcodes"
 ANSWERS = "requester: answers"
-NAKS = "9.7.5.1 AETH syndromes"
-RETRIES = "9.7.6.1.3 retries"
+NAKS = "requester: NAKs"
+RETRIES = "9.7.6.1.3 lost acknowledgements, timeouts"
 # 4.096 us * 2^10
 SHORT_TIMEOUT = 10
 
@@ -185,7 +185,7 @@ def requester_rnr(t):
     t.completion(SUCCESS, id=1)
 
 
-@CASES.case("requester-rnr-spent", RETRIES)
+@CASES.case("requester-rnr-spent", NAKS)
 def requester_rnr_spent(t):
     t.ready(rnr_retry=1)
     t.post(WR_SEND, t.memory(), 8)
@@ -217,7 +217,7 @@ def requester_read_of_three(t):
     memory.has(LONG)
 
 
-@CASES.case("requester-read-middle-first", ANSWERS)
+@CASES.case("requester-read-middle-first", ANSWERS, "should")
 def requester_read_middle_first(t):
     asked(t, READ_REQUEST, WR_READ, len(LONG))
     t.say_middle(0, LONG[:MTU])
@@ -225,7 +225,7 @@ def requester_read_middle_first(t):
     t.state(ERR)
 
 
-@CASES.case("requester-read-too-short", ANSWERS)
+@CASES.case("requester-read-too-short", ANSWERS, "should")
 def requester_read_too_short(t):
     memory = asked(t, READ_REQUEST, WR_READ)
     t.say(0, opcode=READ_ONLY, payload=TEXT[:16])
@@ -234,7 +234,7 @@ def requester_read_too_short(t):
     memory.has(bytes(16), 16)
 
 
-@CASES.case("requester-read-too-long", ANSWERS)
+@CASES.case("requester-read-too-long", ANSWERS, "should")
 def requester_read_too_long(t):
     memory = asked(t, READ_REQUEST, WR_READ, 16)
     t.say(0, opcode=READ_ONLY, payload=TEXT)

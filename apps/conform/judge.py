@@ -217,12 +217,10 @@ class Bench:
         if state != wanted:
             raise Wrong(f"the QP is in state {state}, not {wanted}")
 
-    def refused(self, syndrome, event=None):
-        """The last packet: a NAK, the QP in ERR, an event."""
+    def refused(self, syndrome):
+        """The last packet: a NAK, and the QP in ERR."""
         self.nak(syndrome)
         self.state(ERR)
-        if event is not None:
-            self.event(event)
 
     def ready(self, timeout=0, retry=7, rnr_retry=7):
         """The device's QP in RTS. timeout: code; 0: it waits for ever."""

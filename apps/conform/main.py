@@ -18,6 +18,7 @@ except ImportError:
     sys.exit("roost-conform: needs Scapy (apt install python3-scapy)")
 
 import cases_basic
+import cases_event
 import cases_fault
 import cases_mark
 import cases_psn
@@ -25,8 +26,9 @@ import cases_requester
 import suite
 from agent import Agent, CannotRun, Refused, Wire
 
-CASES = cases_basic.CASES + cases_psn.CASES + cases_fault.CASES + \
-    cases_mark.CASES + cases_requester.CASES
+CASES = [case for module in (cases_basic, cases_psn, cases_fault, cases_event,
+                             cases_mark, cases_requester)
+         for case in module.CASES]
 CANNOT_RUN = 2
 
 

@@ -78,8 +78,8 @@ def lines(_results, release):
     """A column for each stack, for doc/conformance.md."""
     columns = [{row["name"]: row for row in entry.rows} for entry in ENTRIES]
     yield f"Soft-RoCE is that of Linux {release}."
-    yield from ("", "| case | clause or topic | Roost | Soft-RoCE |",
-                "|---|---|---|---|")
+    yield from ("", "| case | level | clause or topic | Roost | Soft-RoCE |",
+                "|---|---|---|---|---|")
     for row in ENTRIES[0].rows:
         cells = " | ".join(cell(column.get(row["name"])) for column in columns)
-        yield f"| {row['name']} | {row['clause']} | {cells} |"
+        yield f"| {row['name']} | {row['level']} | {row['clause']} | {cells} |"

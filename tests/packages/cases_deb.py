@@ -54,6 +54,8 @@ def built(place):
                          "/usr/share/man/man3/libroost.3.gz"),
         "roost-conform": ("/usr/bin/roost-conform",
                           "/usr/bin/roost-conform-agent",
+                          "/usr/share/bash-completion/completions/"
+                          "roost-conform",
                           "/usr/share/roost-conform/main.py",
                           "/usr/share/man/man1/roost-conform.1.gz"),
         "roost-doc": ("/usr/share/doc/roost/README.md",

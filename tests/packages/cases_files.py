@@ -12,8 +12,9 @@ import subprocess
 
 from place import Failure, need
 
-# What /usr/share/bash-completion/completions/roost offers: (words, of which the
-# last is at the cursor; what has to be among the offers; what must not).
+# What /usr/share/bash-completion/completions has for the programs: (words, of
+# which the last is at the cursor; what has to be among the offers; what must
+# not).
 COMPLETIONS = (
     (["roost", ""], {"run", "ctl", "ports", "help", "--version"}, {"roost"}),
     (["roost", "r"], {"run"}, {"ports"}),
@@ -30,11 +31,14 @@ COMPLETIONS = (
     (["roost", "ports", "--"], {"--json"}, {"--pid"}),
     (["roostd", "--"], {"--config", "--socket", "--hub"}, {"--json"}),
     (["roostd", "-c", "CHANGELOG"], {"CHANGELOG.md"}, {"--hub"}),
+    (["roost-conform", ""], {"--agent", "--list", "send-only"}, set()),
+    (["roost-conform", "--list", "psn-w"], {"psn-wraps"}, {"--agent"}),
+    (["roost-conform", "-i", ""], {"lo"}, {"--agent", "send-only"}),
 )
 COMPLETE = r"""
-. "$1"; shift
+. "$1"; . "$2"; shift 2
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
-declare -A of=([roost]=_roost [roostd]=_roostd)
+declare -A of=([roost]=_roost [roostd]=_roostd [roost-conform]=_roost_conform)
 "${of[$1]}" "$1"
 printf '%s\n' "${COMPREPLY[@]}"
 """
@@ -231,13 +235,19 @@ def dockerfile(place):
 
 def completion(place):
     """Of the programs in the build."""
-    path = os.pathsep.join([os.path.join(place.build, "apps"),
+    programs = place.path("programs")
+    os.makedirs(programs, exist_ok=True)
+    conform = os.path.join(place.top, "apps", "conform")
+    os.symlink(os.path.join(conform, "main.py"),
+               os.path.join(programs, "roost-conform"))
+    path = os.pathsep.join([programs, os.path.join(place.build, "apps"),
                             os.path.join(place.build, "apps", "roostd"),
                             os.environ["PATH"]])
     wrong = []
     for words, wanted, unwanted in COMPLETIONS:
         said = place.run(["bash", "--norc", "-c", COMPLETE, "complete",
-                          place.packaging("completion.sh"), *words],
+                          place.packaging("completion.sh"),
+                          os.path.join(conform, "completion.sh"), *words],
                          env={"PATH": path})
         offers = set(said.splitlines())
         wrong += [f"{words}: does not offer {word}: {sorted(offers)[:9]}"

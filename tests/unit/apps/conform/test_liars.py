@@ -103,7 +103,8 @@ class Liars(unittest.TestCase):
         """Who says NAK 0x61: where that is right."""
         found = passed(0x61, ERR, {"event": str(REQ_ERR)})
         self.assertTrue(all(name.startswith(
-            ("sequence-", "length-", "qp-refuses-", "atomic-unaligned"))
+            ("sequence-", "length-", "qp-refuses-", "atomic-unaligned",
+             "event-"))
             for name in found), found)
 
     def test_wrong_icrc(self):
