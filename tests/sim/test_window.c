@@ -166,6 +166,41 @@ static void window__gaps_close_to_one_another_shrink_it(void **state)
 	assert_in_range(flight_after(&loser), 4, WINDOW_PKTS / 2);
 }
 
+/* The first flight after a loss and four windows that are acknowledged, with
+ * this delay there from the loss on.
+ */
+static size_t flight_with(uint64_t delay_ns)
+{
+	struct sim_qp *a, *b;
+	struct sim *sim = sim_far(&a, &b);
+	size_t nb_pkts;
+
+	assert_int_equal(first_flight(sim, a, b), WINDOW_PKTS);
+	sim->link.faults[SIM_A].drop_nth =
+		(int64_t)sim->link.nb_log[SIM_A] + MSG_PKTS - 2;
+	sim_recv(b, MSG_PKTS * MTU_BYTES);
+	sim_send(a, MSG_PKTS * MTU_BYTES);
+	sim_run(sim);
+	sim->link.faults[SIM_A].delay_ns = delay_ns;
+	sim_recv(b, 2 * MSG_PKTS * MTU_BYTES);
+	sim_send(a, 2 * MSG_PKTS * MTU_BYTES);
+	sim_run(sim);
+	nb_pkts = first_flight(sim, a, b);
+	sim_expect_all_good(a, b);
+	sim_free(sim);
+	return nb_pkts;
+}
+
+static void window__grows_slowly_into_a_queue(void **state)
+{
+	size_t fast_pkts = flight_with(DELAY_NS);
+	size_t slow_pkts = flight_with(5 * DELAY_NS);
+
+	assert_in_range(fast_pkts, WINDOW_PKTS / 2 + 16, WINDOW_PKTS - 1);
+	assert_in_range(slow_pkts, WINDOW_PKTS / 2,
+			WINDOW_PKTS / 2 + (fast_pkts - WINDOW_PKTS / 2) / 2);
+}
+
 /* How many ACKs a message of two whole windows brings. */
 static uint64_t acks_of(struct sim *sim, struct sim_qp *a, struct sim_qp *b)
 {
@@ -238,6 +273,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(window__a_gap_halves_it),
 	cmocka_unit_test(window__one_gap_without_a_queue_keeps_it),
 	cmocka_unit_test(window__gaps_close_to_one_another_shrink_it),
+	cmocka_unit_test(window__grows_slowly_into_a_queue),
 	cmocka_unit_test(window__acks_keep_step_with_it),
 	cmocka_unit_test(window__silence_shuts_it_and_progress_opens_it),
 };

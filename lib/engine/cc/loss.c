@@ -13,6 +13,7 @@
  * a queue have small windows, and must not fill it in one round trip.
  */
 #define CWND_GROWTH_PART 16u
+#define SLOW_GROWTH 4u
 /* In flight before anything is known of the path. 64 senders that begin at once
  * fit in a queue of 1,024 packets.
  */
@@ -52,6 +53,21 @@ static void reset(struct roost_requester *req)
 	req->nb_close_losses = 0;
 }
 
+/* So many packets acknowledged let cwnd grow by a part: more where answers take
+ * twice as long as the fastest did, or where losses come close to one another.
+ * A queue stands on the path then, and to grow further ends in the next loss.
+ */
+static uint32_t growth_pkts(const struct roost_requester *req)
+{
+	uint32_t pkts = RTE_MAX(req->cwnd_pkts, CWND_GROWTH_PART);
+	bool queue =
+		req->pto_ns != 0 && req->rtt_last_ns > 2ull * req->rtt_min_ns;
+
+	return queue || req->nb_close_losses >= CLOSE_LOSSES_MAX
+		       ? SLOW_GROWTH * pkts
+		       : pkts;
+}
+
 /* Below ssthresh: slow start. */
 static void on_acked(struct roost_requester *req, uint32_t acked_pkts)
 {
@@ -64,8 +80,7 @@ static void on_acked(struct roost_requester *req, uint32_t acked_pkts)
 		return;
 	}
 	req->acked_pkts += acked_pkts;
-	if (req->acked_pkts <
-	    RTE_MAX((uint32_t)req->cwnd_pkts, CWND_GROWTH_PART))
+	if (req->acked_pkts < growth_pkts(req))
 		return;
 	req->acked_pkts = 0;
 	req->cwnd_pkts += RTE_MAX(req->cwnd_pkts / CWND_GROWTH_PART, 1u);
