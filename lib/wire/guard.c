@@ -104,33 +104,40 @@ static size_t part(const void *at, size_t len_bytes)
 	return len_bytes < left ? len_bytes : left;
 }
 
-void roost_guard_get(void *to, const void *from, size_t len_bytes)
+bool roost_guard_get(void *to, const void *from, size_t len_bytes)
 {
 	int error = errno;
+	bool gone = false;
 
 	while (len_bytes > 0) {
 		size_t n = part(from, len_bytes);
 
-		if (!read_part(to, from, n))
+		if (!read_part(to, from, n)) {
 			memset(to, 0, n);
+			gone = true;
+		}
 		to = (uint8_t *)to + n;
 		from = (const uint8_t *)from + n;
 		len_bytes -= n;
 	}
 	errno = error;
+	return gone;
 }
 
-void roost_guard_put(void *to, const void *from, size_t len_bytes)
+bool roost_guard_put(void *to, const void *from, size_t len_bytes)
 {
 	int error = errno;
+	bool gone = false;
 
 	while (len_bytes > 0) {
 		size_t n = part(to, len_bytes);
 
-		write_part(to, from, n);
+		if (!write_part(to, from, n))
+			gone = true;
 		to = (uint8_t *)to + n;
 		from = (const uint8_t *)from + n;
 		len_bytes -= n;
 	}
 	errno = error;
+	return gone;
 }

@@ -32,10 +32,10 @@
 bool roost_guard_fix(uintptr_t *pc);
 
 /* Copy from or to an application's memory, of which any page may be gone: there
- * the bytes are read as zeros, or discarded. Slow.
+ * the bytes are read as zeros, or discarded. Returns whether any is gone. Slow.
  */
-void roost_guard_get(void *to, const void *from, size_t len_bytes);
-void roost_guard_put(void *to, const void *from, size_t len_bytes);
+bool roost_guard_get(void *to, const void *from, size_t len_bytes);
+bool roost_guard_put(void *to, const void *from, size_t len_bytes);
 
 /* Of any type and alignment. */
 typedef uint8_t roost_guard_u8;

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lib/wire/guard.h"
 #include "lib/wire/icrc.h"
 #include "tests/sim/raw.h"
 
@@ -22,6 +23,17 @@
 #define PAGES 8ul
 /* The page that is not there. */
 #define HOLE (5 * PAGE)
+
+/* Signals of accesses that packets made. */
+static volatile sig_atomic_t nb_signals;
+
+bool __real_roost_guard_fix(uintptr_t *pc);
+bool __wrap_roost_guard_fix(uintptr_t *pc);
+bool __wrap_roost_guard_fix(uintptr_t *pc)
+{
+	nb_signals++;
+	return __real_roost_guard_fix(pc);
+}
 
 static struct roost_mr *reg(struct sim_qp *qp, uint8_t *p)
 {
@@ -87,7 +99,8 @@ static void execute(struct world *w, struct roost_send_wr wr, size_t at,
 	wr.nb_sges = 1;
 	wr.flags = ROOST_SEND_SIGNALED;
 	wr.remote_addr = (uintptr_t)w->there + at;
-	wr.rkey = roost_mr_rkey(w->theirs);
+	if (wr.rkey == 0)
+		wr.rkey = roost_mr_rkey(w->theirs);
 	roost_qp_send_begin(w->a->qp);
 	assert_int_equal(roost_qp_send_add(w->a->qp, &wr), 0);
 	roost_qp_send_end(w->a->qp);
@@ -217,6 +230,135 @@ static void gone__page_of_a_message(void **state)
 	with_each_kernel(read_over_hole);
 	with_each_kernel(read_into_hole);
 	with_each_kernel(receive_into_hole);
+}
+
+/* ---- how many signals a peer can raise ------------------------------------
+ */
+
+/* The first packet of a region that meets a page that is gone may raise one for
+ * each load or store; the next ones none, until the region is new.
+ */
+#define FIRST_PACKET_MAX (int)(PAGE / 16 + 2)
+
+static void all_kinds(struct world *w)
+{
+	static const enum roost_wr_opcode opcodes[] = {
+		ROOST_WR_WRITE,     ROOST_WR_READ,     ROOST_WR_SEND,
+		ROOST_WR_FETCH_ADD, ROOST_WR_CMP_SWAP, ROOST_WR_ATOMIC_WRITE,
+	};
+	const struct roost_sge sge = { (uintptr_t)w->there, PAGES * PAGE,
+				       roost_mr_lkey(w->theirs) };
+	const struct roost_recv_wr wr = { 5, &sge, 1 };
+
+	for (size_t i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
+		bool is_send = opcodes[i] == ROOST_WR_SEND;
+
+		if (is_send) {
+			roost_qp_recv_begin(w->b->qp);
+			assert_int_equal(roost_qp_recv_add(w->b->qp, &wr), 0);
+			roost_qp_recv_end(w->b->qp);
+		}
+		execute(w, (struct roost_send_wr){ .opcode = opcodes[i] },
+			is_send || i < 2 ? 0 : HOLE + 64,
+			is_send || i < 2 ? PAGES * PAGE : 8);
+		if (is_send)
+			raw_expect(w->b->end->cq, 5, ROOST_WC_SUCCESS);
+	}
+}
+
+static void few_signals(void)
+{
+	struct world w = begin(0x77, 0x11);
+	int before;
+
+	unmap_hole(w.there);
+	unmap_hole(w.here);
+	nb_signals = 0;
+	execute(&w, (struct roost_send_wr){ .opcode = ROOST_WR_WRITE }, 0,
+		PAGES * PAGE);
+	/* One packet at each end. */
+	assert_in_range(nb_signals, 2, 2 * FIRST_PACKET_MAX);
+	before = nb_signals;
+	for (unsigned int i = 0; i < 10; i++)
+		all_kinds(&w);
+	assert_int_equal(nb_signals, before);
+	/* What is there still has the bytes of the other side. */
+	expect_all_but_hole(w.there, 0x77);
+	expect_all_but_hole(w.here, 0x77);
+	/* Another registration: the first packet finds it out again. */
+	assert_int_equal(roost_mr_dereg(w.theirs), 0);
+	assert_ptr_equal(mmap(w.there + HOLE, PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+			 w.there + HOLE);
+	w.theirs = reg(w.b, w.there);
+	all_kinds(&w);
+	assert_int_equal(nb_signals, before);
+	unmap_hole(w.there);
+	execute(&w, (struct roost_send_wr){ .opcode = ROOST_WR_READ }, HOLE, 8);
+	assert_in_range(nb_signals, before + 1, before + 2);
+	before = nb_signals;
+	all_kinds(&w);
+	assert_int_equal(nb_signals, before);
+	end(&w);
+}
+
+static void gone__few_signals(void **state)
+{
+	with_each_kernel(few_signals);
+}
+
+/* By a window, whose region is the suspect. */
+static void gone__few_signals_by_a_window(void **state)
+{
+	const uint32_t access = ROOST_ACCESS_LOCAL_WRITE |
+				ROOST_ACCESS_REMOTE_WRITE |
+				ROOST_ACCESS_REMOTE_READ | ROOST_ACCESS_MW_BIND;
+	struct world w = begin(0x77, 0x11);
+	struct roost_send_wr bind = {
+		.wr_id = 9,
+		.opcode = ROOST_WR_BIND_MW,
+		.flags = ROOST_SEND_SIGNALED,
+	};
+	struct roost_mw *mw;
+
+	assert_int_equal(roost_mr_dereg(w.theirs), 0);
+	assert_int_equal(roost_mr_reg(w.b->end->pd, w.there, PAGES * PAGE,
+				      (uintptr_t)w.there, access, &w.theirs),
+			 0);
+	assert_int_equal(roost_mw_alloc(w.b->end->pd, 1, &mw), 0);
+	bind.bind = (struct roost_mw_bind){
+		.mw = mw,
+		.mr = w.theirs,
+		.addr = (uintptr_t)w.there,
+		.len_bytes = PAGES * PAGE,
+		.access = access & ~(uint32_t)ROOST_ACCESS_MW_BIND,
+		.rkey = roost_mw_rkey(mw) + 1,
+	};
+	raw_send(w.b, bind, (struct sim_slice){ 0 });
+	sim_run(w.sim);
+	raw_expect(w.b->end->cq, 9, ROOST_WC_SUCCESS);
+	unmap_hole(w.there);
+	execute(&w,
+		(struct roost_send_wr){ .opcode = ROOST_WR_READ,
+					.rkey = bind.bind.rkey },
+		0, PAGES * PAGE);
+	expect_all_but_hole(w.here, 0x11);
+	nb_signals = 0;
+	memset(w.here, 0x77, PAGES * PAGE);
+	execute(&w,
+		(struct roost_send_wr){ .opcode = ROOST_WR_WRITE,
+					.rkey = bind.bind.rkey },
+		0, PAGES * PAGE);
+	expect_all_but_hole(w.there, 0x77);
+	execute(&w,
+		(struct roost_send_wr){ .opcode = ROOST_WR_READ,
+					.rkey = bind.bind.rkey },
+		0, PAGES * PAGE);
+	expect_bytes(w.here + HOLE, PAGE, 0);
+	expect_all_but_hole(w.here, 0x77);
+	assert_int_equal(nb_signals, 0);
+	assert_int_equal(roost_mw_dealloc(mw), 0);
+	end(&w);
 }
 
 /* ---- short messages at the edges of the hole ------------------------------
@@ -392,6 +534,8 @@ static void gone__own_faults_stay_own(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(gone__page_of_a_message),
+	cmocka_unit_test(gone__few_signals),
+	cmocka_unit_test(gone__few_signals_by_a_window),
 	cmocka_unit_test(gone__at_the_edge),
 	cmocka_unit_test(gone__atomics),
 	cmocka_unit_test(gone__file_became_shorter),

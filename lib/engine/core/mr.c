@@ -176,7 +176,7 @@ struct roost_mr_facts roost_mr_facts(const struct roost_mr *mr)
 		.host = mr->host,
 		.iova = mr->iova,
 		.len_bytes = mr->len_bytes,
-		.access = mr->access,
+		.access = roost_mr_rights(mr) & ~ROOST_ACCESS_SUSPECT,
 		.key = mr->key,
 		.has_memory = !mr->is_null,
 	};
@@ -216,16 +216,11 @@ void *roost_mr_touch(const struct roost_mr *mr, uint8_t *host,
 {
 	uint32_t needed = access & WRITES ? ROOST_ACCESS_LOCAL_WRITE : 0;
 
+	if (roost_mr_rights(mr) & ROOST_ACCESS_SUSPECT)
+		return NULL;
 	if (mr->is_null)
 		return nowhere(len_bytes, access);
 	return populate(host, len_bytes, needed) == 0 ? host : NULL;
-}
-
-void roost_mr_gone(struct roost_dev *dev, bool written)
-{
-	atomic_fetch_add_explicit(written ? &dev->gone_writes
-					  : &dev->gone_reads,
-				  1, memory_order_relaxed);
 }
 
 /* Does the region have all of [va, va + len_bytes)? */
@@ -248,7 +243,7 @@ int roost_mr_prefetch(struct roost_pd *pd, const struct roost_sge *sge,
 	mr = roost_mr_find(dev, sge->lkey);
 	if (!mr || !covers(mr, sge->addr, sge->len_bytes))
 		ret = -EFAULT;
-	else if (mr->pd != pd || (mr->access & access) != access)
+	else if (mr->pd != pd || (roost_mr_rights(mr) & access) != access)
 		ret = -EPERM;
 	else if (!mr->is_null)
 		host = roost_mr_at(mr, sge->addr);
@@ -266,8 +261,9 @@ int roost_mr_rereg(struct roost_mr *mr, uint32_t what, struct roost_pd *pd,
 
 	if (what & ROOST_REREG_PD && pd->ctx != mr->pd->ctx)
 		return -EINVAL;
-	if (what & ROOST_REREG_ACCESS)
-		next.access = access;
+	next.access = what & ROOST_REREG_ACCESS
+			      ? access
+			      : roost_mr_rights(mr) & ~ROOST_ACCESS_SUSPECT;
 	if (what & ROOST_REREG_TRANSLATION) {
 		next.host = addr;
 		next.iova = (uintptr_t)addr;

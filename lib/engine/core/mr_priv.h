@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "lib/engine/core/dev_priv.h"
+#include "lib/engine/core/place.h"
 #include <roost/mr.h>
 #include "lib/engine/core/spin.h"
 #include <roost/types.h>
@@ -24,7 +25,10 @@ struct roost_mr {
 	uint8_t *host; /* address of iova in this process */
 	uint64_t iova;
 	uint64_t len_bytes;
-	uint32_t access; /* enum roost_access */
+	/* enum roost_access, and ROOST_ACCESS_SUSPECT, which the holder of a
+	 * turn sets.
+	 */
+	_Atomic uint32_t access;
 	uint32_t key;
 	bool is_null;  /* no memory: reads give zeros, writes are discarded */
 	bool is_guest; /* under another device's key: roost_mr_reg_as() */
@@ -34,6 +38,9 @@ struct roost_mr {
 	 */
 	_Atomic uint32_t nb_windows;
 };
+
+/* Beside enum roost_access, in a region: each access is as place.h says. */
+#define ROOST_ACCESS_SUSPECT (1u << 30)
 
 /* The longest part of a null region that is accessed at once: the payload of a
  * packet.
@@ -62,6 +69,11 @@ struct roost_mw {
 	uint8_t type; /* 1 or 2 */
 };
 
+static inline uint32_t roost_mr_rights(const struct roost_mr *mr)
+{
+	return atomic_load_explicit(&mr->access, memory_order_relaxed);
+}
+
 /* Address of a byte of the region. No pointer arithmetic: a null region begins
  * at NULL.
  */
@@ -72,7 +84,7 @@ static inline uint8_t *roost_mr_at(const struct roost_mr *mr, uint64_t va)
 
 /* Fault in a part of an on-demand region: the len_bytes from host on that the
  * access needs now. This may block, on a disk or on another thread. Returns the
- * address, or NULL: the memory is not mapped.
+ * address, or NULL: the memory is not mapped, or the region is a suspect one.
  */
 void *roost_mr_touch(const struct roost_mr *mr, uint8_t *host,
 		     uint64_t len_bytes, uint32_t access);
@@ -89,11 +101,25 @@ static inline struct roost_mr *roost_mr_find(const struct roost_dev *dev,
 	return mr ? mr : roost_mr_guest(dev, key);
 }
 
+/* Is it a region of pd, with these rights, that covers [va, va + len_bytes) and
+ * allows access?
+ */
+static inline bool roost_mr_allows(const struct roost_mr *mr, uint32_t rights,
+				   const struct roost_pd *pd, uint64_t va,
+				   uint64_t len_bytes, uint32_t access)
+{
+	if (mr->pd != pd || (rights & access) != access)
+		return false;
+	/* Neither difference wraps: the first test makes va - iova valid. */
+	return va >= mr->iova && va - mr->iova <= mr->len_bytes &&
+	       len_bytes <= mr->len_bytes - (va - mr->iova);
+}
+
 /*
  * Check that key names a region of pd that covers [va, va + len_bytes) and
  * allows access (0: local read), and fault in the first touch_bytes of that
  * range: the bytes of the current packet, when a message is longer. Returns the
- * address of va, or NULL.
+ * address of va, or NULL; NULL for a suspect region, too (place.h).
  * Holder of the turn; the pointer is valid until the turn is released.
  */
 static inline void *roost_mr_access(struct roost_dev *dev,
@@ -102,14 +128,14 @@ static inline void *roost_mr_access(struct roost_dev *dev,
 				    uint64_t touch_bytes, uint32_t access)
 {
 	const struct roost_mr *mr = roost_mr_find(dev, key);
+	uint32_t rights;
 
-	if (!mr || mr->pd != pd || (mr->access & access) != access)
+	if (!mr)
 		return NULL;
-	/* Neither difference wraps: the first test makes va - iova valid. */
-	if (va < mr->iova || va - mr->iova > mr->len_bytes ||
-	    len_bytes > mr->len_bytes - (va - mr->iova))
+	rights = roost_mr_rights(mr);
+	if (!roost_mr_allows(mr, rights, pd, va, len_bytes, access))
 		return NULL;
-	if (mr->access & ROOST_ACCESS_ON_DEMAND)
+	if (rights & (ROOST_ACCESS_ON_DEMAND | ROOST_ACCESS_SUSPECT))
 		return roost_mr_touch(mr, roost_mr_at(mr, va), touch_bytes,
 				      access);
 	return roost_mr_at(mr, va);
@@ -125,6 +151,13 @@ void *roost_mr_remote(struct roost_worker *w, const struct roost_pd *pd,
 		      uint64_t len_bytes, uint64_t touch_bytes,
 		      uint32_t access);
 void roost_mr_remote_done(struct roost_worker *w);
+/* Is there such a region or window, a suspect one, too? Calls
+ * roost_mr_remote_done().
+ */
+bool roost_mr_remote_may(struct roost_worker *w, const struct roost_pd *pd,
+			 uint32_t qpn, uint32_t key, uint64_t va,
+			 uint64_t len_bytes, uint64_t touch_bytes,
+			 uint32_t access);
 
 /* True if the key names a region or window that this peer may access so, at any
  * address. Holder of the turn.
@@ -145,6 +178,11 @@ struct roost_mw_facts {
 bool roost_mw_look(struct roost_dev *dev, uint32_t key,
 		   struct roost_mw_facts *facts);
 
+/* The region that the window of this key is bound to, or NULL. The caller has
+ * the window locked, if several workers may access it.
+ */
+struct roost_mr *roost_mw_region(struct roost_dev *dev, uint32_t key);
+
 /* A bind request in a send queue. mw_id and mr_key are 0 only for "none". */
 struct roost_mw_bind_wqe {
 	uint64_t addr;
@@ -164,17 +202,14 @@ bool roost_mw_may_invalidate(struct roost_dev *dev, const struct roost_pd *pd,
 			     uint32_t qpn, uint32_t key);
 void roost_mw_invalidate(struct roost_dev *dev, uint32_t key);
 
-/* Count an access of a part of a packet to memory that the program has unmapped
- * since it registered it. As with pinned memory, the packet is as good as any.
- */
-void roost_mr_gone(struct roost_dev *dev, bool written);
-
-/* Count what a frame has zeros for. */
-static inline void roost_mr_note_fill(struct roost_dev *dev,
-				      const struct roost_fill *fill)
+/* What was last copied into a frame is memory of this key; some may be gone. */
+static inline void roost_mr_note_fill(struct roost_dev *dev, uint32_t key,
+				      struct roost_fill *fill)
 {
-	if (__builtin_expect(fill->gone, 0))
-		roost_mr_gone(dev, false);
+	if (__builtin_expect(!fill->gone, 1))
+		return;
+	fill->gone = false;
+	roost_place_faulted(dev, key, false);
 }
 
 /* A walk over the bytes of a scatter/gather list. */

@@ -117,9 +117,10 @@ static bool bind_allowed(const struct roost_pd *pd, const struct roost_mr *mr,
 	uint32_t writes =
 		ROOST_ACCESS_REMOTE_WRITE | ROOST_ACCESS_REMOTE_ATOMIC;
 
-	if (mr->pd != pd || !(mr->access & ROOST_ACCESS_MW_BIND))
+	if (mr->pd != pd || !(roost_mr_rights(mr) & ROOST_ACCESS_MW_BIND))
 		return false;
-	if (bind->access & writes && !(mr->access & ROOST_ACCESS_LOCAL_WRITE))
+	if (bind->access & writes &&
+	    !(roost_mr_rights(mr) & ROOST_ACCESS_LOCAL_WRITE))
 		return false;
 	return bind->addr >= mr->iova &&
 	       bind->addr - mr->iova <= mr->len_bytes &&
@@ -217,13 +218,21 @@ static struct roost_mw *find_remote(struct roost_dev *dev,
 	return NULL;
 }
 
+struct roost_mr *roost_mw_region(struct roost_dev *dev, uint32_t key)
+{
+	const struct roost_mw *mw =
+		roost_idmap_get(&dev->mws, key >> KEY_TAG_BITS);
+
+	return mw ? mw->mr : NULL;
+}
+
 bool roost_mr_remote_key(struct roost_dev *dev, const struct roost_pd *pd,
 			 uint32_t qpn, uint32_t key, uint32_t access)
 {
 	const struct roost_mr *mr = roost_mr_find(dev, key);
 	struct roost_mw *mw;
 
-	if (mr && mr->pd == pd && (mr->access & access) == access)
+	if (mr && mr->pd == pd && (roost_mr_rights(mr) & access) == access)
 		return true;
 	mw = find_remote(dev, pd, qpn, key, access);
 	if (!mw)
@@ -232,18 +241,36 @@ bool roost_mr_remote_key(struct roost_dev *dev, const struct roost_pd *pd,
 	return true;
 }
 
+static bool window_covers(const struct roost_mw *mw, uint64_t va,
+			  uint64_t len_bytes)
+{
+	return va >= mw->iova && va - mw->iova <= mw->len_bytes &&
+	       len_bytes <= mw->len_bytes - (va - mw->iova);
+}
+
 /* Where va is in the window, or NULL. Locked. */
 static void *window_at(const struct roost_mw *mw, uint64_t va,
 		       uint64_t len_bytes, uint64_t touch_bytes,
 		       uint32_t access)
 {
-	if (va < mw->iova || va - mw->iova > mw->len_bytes ||
-	    len_bytes > mw->len_bytes - (va - mw->iova))
+	if (!window_covers(mw, va, len_bytes))
 		return NULL;
-	if (mw->mr->access & ROOST_ACCESS_ON_DEMAND)
+	if (roost_mr_rights(mw->mr) &
+	    (ROOST_ACCESS_ON_DEMAND | ROOST_ACCESS_SUSPECT))
 		return roost_mr_touch(mw->mr, mw->host + (va - mw->iova),
 				      touch_bytes, access);
 	return mw->host + (va - mw->iova);
+}
+
+/* The access goes on: the window stays locked if another worker could change
+ * it. Else it ends.
+ */
+static void keep(struct roost_worker *w, struct roost_mw *mw, bool goes_on)
+{
+	if (goes_on && mw->shared)
+		w->window = mw;
+	else
+		unlock(mw);
 }
 
 void *roost_mr_remote(struct roost_worker *w, const struct roost_pd *pd,
@@ -260,11 +287,45 @@ void *roost_mr_remote(struct roost_worker *w, const struct roost_pd *pd,
 	if (!mw)
 		return NULL;
 	host = window_at(mw, va, len_bytes, touch_bytes, access);
-	if (host && mw->shared)
-		w->window = mw;
-	else
-		unlock(mw);
+	keep(w, mw, host != NULL);
 	return host;
+}
+
+bool roost_place_remote(struct roost_worker *w, const struct roost_pd *pd,
+			uint32_t qpn, uint32_t key, uint64_t va,
+			uint64_t len_bytes, uint32_t access,
+			struct roost_place *place)
+{
+	struct roost_mw *mw;
+	bool found;
+
+	if (roost_place_find(w->dev, pd, key, va, len_bytes, access, place))
+		return true;
+	mw = find_remote(w->dev, pd, qpn, key, access);
+	if (!mw)
+		return false;
+	found = roost_mr_rights(mw->mr) & ROOST_ACCESS_SUSPECT &&
+		window_covers(mw, va, len_bytes);
+	if (found)
+		*place = (struct roost_place){ mw->mr,
+					       mw->host + (va - mw->iova) };
+	keep(w, mw, found);
+	return found;
+}
+
+bool roost_mr_remote_may(struct roost_worker *w, const struct roost_pd *pd,
+			 uint32_t qpn, uint32_t key, uint64_t va,
+			 uint64_t len_bytes, uint64_t touch_bytes,
+			 uint32_t access)
+{
+	struct roost_place place;
+	bool may = roost_mr_remote(w, pd, qpn, key, va, len_bytes, touch_bytes,
+				   access) != NULL ||
+		   roost_place_remote(w, pd, qpn, key, va, len_bytes, access,
+				      &place);
+
+	roost_mr_remote_done(w);
+	return may;
 }
 
 void roost_mr_remote_done(struct roost_worker *w)

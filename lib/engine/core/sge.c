@@ -5,14 +5,16 @@
 /* Hot: once per packet. No allocation, system call, log or lock. */
 
 #include <rte_branch_prediction.h>
+#include <rte_common.h>
 
 #include "lib/engine/core/copy.h"
 #include "lib/engine/core/mr_priv.h"
 
 /* The memory at one offset of the list. */
 struct span {
-	uint8_t *host;
+	uint8_t *host; /* NULL: it is at place */
 	uint32_t len_bytes;
+	struct roost_place place;
 };
 
 struct cursor {
@@ -40,6 +42,16 @@ static uint8_t *in_first(struct roost_dev *dev, const struct roost_pd *pd,
 			       len_bytes, len_bytes, access);
 }
 
+/* It cannot be accessed as it is; is it of a suspect region? */
+static bool suspect_span(const struct cursor *c, struct span *span)
+{
+	if (span->len_bytes > ROOST_PLACE_MAX_BYTES)
+		span->len_bytes = ROOST_PLACE_MAX_BYTES;
+	return roost_place_find(c->dev, c->pd, c->sge->lkey,
+				c->sge->addr + c->skip_bytes, span->len_bytes,
+				c->access, &span->place);
+}
+
 /* The next run of at most want bytes. */
 static enum roost_sge_fault next_span(struct cursor *c, uint32_t want,
 				      struct span *span)
@@ -60,8 +72,31 @@ static enum roost_sge_fault next_span(struct cursor *c, uint32_t want,
 		roost_mr_access(c->dev, c->pd, c->sge->lkey,
 				c->sge->addr + c->skip_bytes, span->len_bytes,
 				span->len_bytes, c->access);
+	if (!span->host && !suspect_span(c, span))
+		return ROOST_SGE_BAD_KEY;
 	c->skip_bytes += span->len_bytes;
-	return !span->host ? ROOST_SGE_BAD_KEY : ROOST_SGE_OK;
+	return ROOST_SGE_OK;
+}
+
+/* The rest of both is not the fast path's, which keeps its registers. */
+static __rte_noinline enum roost_sge_fault
+gather_spans(struct cursor *c, struct roost_fill *fill, uint32_t len_bytes)
+{
+	enum roost_sge_fault fault;
+	const uint8_t *from;
+	struct span span;
+
+	while (len_bytes > 0) {
+		fault = next_span(c, len_bytes, &span);
+		if (fault != ROOST_SGE_OK)
+			return fault;
+		from = span.host ? span.host
+				 : roost_place_get(&span.place, span.len_bytes);
+		roost_fill_copy(fill, from, span.len_bytes);
+		roost_mr_note_fill(c->dev, c->sge->lkey, fill);
+		len_bytes -= span.len_bytes;
+	}
+	return ROOST_SGE_OK;
 }
 
 enum roost_sge_fault roost_sge_gather(struct roost_dev *dev,
@@ -71,34 +106,46 @@ enum roost_sge_fault roost_sge_gather(struct roost_dev *dev,
 				      struct roost_fill *fill,
 				      uint32_t len_bytes)
 {
-	struct cursor c = { dev, pd, sges, nb_sges, offset_bytes, 0 };
 	const uint8_t *all =
 		in_first(dev, pd, sges, nb_sges, offset_bytes, len_bytes, 0);
-	enum roost_sge_fault fault;
-	struct span span;
 
-	if (all) {
-		roost_fill_copy(fill, all, len_bytes);
-		roost_mr_note_fill(dev, fill);
-		return ROOST_SGE_OK;
+	if (!all) {
+		struct cursor c = { dev, pd, sges, nb_sges, offset_bytes, 0 };
+
+		return gather_spans(&c, fill, len_bytes);
 	}
-	while (len_bytes > 0) {
-		fault = next_span(&c, len_bytes, &span);
-		if (fault != ROOST_SGE_OK)
-			return fault;
-		roost_fill_copy(fill, span.host, span.len_bytes);
-		len_bytes -= span.len_bytes;
-	}
-	roost_mr_note_fill(dev, fill);
+	roost_fill_copy(fill, all, len_bytes);
+	roost_mr_note_fill(dev, sges->lkey, fill);
 	return ROOST_SGE_OK;
 }
 
 /* The application may look at the same time, or another of its requests. */
-static void put_piece(struct roost_dev *dev, uint8_t *to, const uint8_t *from,
-		      uint32_t len_bytes)
+static void put_piece(struct roost_dev *dev, uint32_t key, uint8_t *to,
+		      const uint8_t *from, uint32_t len_bytes)
 {
 	if (unlikely(roost_copy(to, from, len_bytes)))
-		roost_mr_gone(dev, true);
+		roost_place_faulted(dev, key, true);
+}
+
+static __rte_noinline enum roost_sge_fault
+scatter_spans(struct cursor *c, const uint8_t *src, uint32_t len_bytes)
+{
+	enum roost_sge_fault fault;
+	struct span span;
+
+	while (len_bytes > 0) {
+		fault = next_span(c, len_bytes, &span);
+		if (fault != ROOST_SGE_OK)
+			return fault;
+		if (span.host)
+			put_piece(c->dev, c->sge->lkey, span.host, src,
+				  span.len_bytes);
+		else
+			roost_place_put(&span.place, src, span.len_bytes);
+		src += span.len_bytes;
+		len_bytes -= span.len_bytes;
+	}
+	return ROOST_SGE_OK;
 }
 
 enum roost_sge_fault roost_sge_scatter(struct roost_dev *dev,
@@ -107,24 +154,16 @@ enum roost_sge_fault roost_sge_scatter(struct roost_dev *dev,
 				       uint32_t nb_sges, uint64_t offset_bytes,
 				       const uint8_t *src, uint32_t len_bytes)
 {
-	struct cursor c = { dev,     pd,           sges,
-			    nb_sges, offset_bytes, ROOST_ACCESS_LOCAL_WRITE };
 	uint8_t *all = in_first(dev, pd, sges, nb_sges, offset_bytes, len_bytes,
 				ROOST_ACCESS_LOCAL_WRITE);
-	enum roost_sge_fault fault;
-	struct span span;
 
-	if (all) {
-		put_piece(dev, all, src, len_bytes);
-		return ROOST_SGE_OK;
+	if (!all) {
+		struct cursor c = { dev,          pd,
+				    sges,         nb_sges,
+				    offset_bytes, ROOST_ACCESS_LOCAL_WRITE };
+
+		return scatter_spans(&c, src, len_bytes);
 	}
-	while (len_bytes > 0) {
-		fault = next_span(&c, len_bytes, &span);
-		if (fault != ROOST_SGE_OK)
-			return fault;
-		put_piece(dev, span.host, src, span.len_bytes);
-		src += span.len_bytes;
-		len_bytes -= span.len_bytes;
-	}
+	put_piece(dev, sges->lkey, all, src, len_bytes);
 	return ROOST_SGE_OK;
 }

@@ -43,7 +43,7 @@ enum roost_why roost_key_why(struct roost_dev *dev, const struct roost_pd *pd,
 			.pd = mr->pd,
 			.iova = mr->iova,
 			.len_bytes = mr->len_bytes,
-			.access = mr->access,
+			.access = roost_mr_rights(mr),
 			.bound = true,
 		};
 	if (!window.bound)

@@ -48,12 +48,16 @@ static void note_sge(struct roost_qp *qp, const struct roost_pd *pd,
 		     const struct roost_sge *sges, uint32_t nb_sges,
 		     uint32_t access)
 {
+	struct roost_place place;
+
 	for (uint32_t i = 0; i < nb_sges; i++) {
 		const struct roost_sge *s = &sges[i];
 
 		if (s->len_bytes == 0 ||
 		    roost_mr_access(qp->dev, pd, s->lkey, s->addr, s->len_bytes,
-				    s->len_bytes, access) != NULL)
+				    s->len_bytes, access) != NULL ||
+		    roost_place_find(qp->dev, pd, s->lkey, s->addr,
+				     s->len_bytes, access, &place))
 			continue;
 		note_memory(&qp->error, s->addr, s->lkey, s->len_bytes);
 		qp->error.why =

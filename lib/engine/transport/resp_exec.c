@@ -29,6 +29,30 @@ static void *remote(struct roost_qp *qp, uint32_t key, uint64_t va,
 			       len_bytes, len_bytes, access);
 }
 
+/* As remote(), in a suspect region. */
+static bool suspect(struct roost_qp *qp, uint32_t key, uint64_t va,
+		    uint64_t len_bytes, uint32_t access,
+		    struct roost_place *place)
+{
+	return roost_place_remote(qp->worker, qp->resp.pd, qp->qpn, key, va,
+				  len_bytes, access, place);
+}
+
+/* As remote(), for a word. *gone: it is not there, and that is counted. */
+static void *remote_word(struct roost_qp *qp, const struct roost_pkt *pkt,
+			 uint32_t access, bool *gone)
+{
+	void *at = remote(qp, pkt->rkey, pkt->va, sizeof(uint64_t), access);
+	struct roost_place place;
+
+	*gone = false;
+	if (likely(at != NULL) ||
+	    !suspect(qp, pkt->rkey, pkt->va, sizeof(uint64_t), access, &place))
+		return at;
+	*gone = !roost_place_has_word(&place);
+	return place.host;
+}
+
 /* True if the peer may access the whole range, and its first touch_bytes are
  * present. Of a message, each packet checks the presence of its own part of the
  * memory only.
@@ -37,11 +61,8 @@ static bool may_access(struct roost_qp *qp, uint32_t key, uint64_t va,
 		       uint64_t len_bytes, uint64_t touch_bytes,
 		       uint32_t access)
 {
-	bool may = roost_mr_remote(qp->worker, qp->resp.pd, qp->qpn, key, va,
-				   len_bytes, touch_bytes, access) != NULL;
-
-	roost_mr_remote_done(qp->worker);
-	return may;
+	return roost_mr_remote_may(qp->worker, qp->resp.pd, qp->qpn, key, va,
+				   len_bytes, touch_bytes, access);
 }
 
 /* ---- checks ----------------------------------------------------------- */
@@ -202,6 +223,7 @@ static enum roost_fault execute_write(struct roost_qp *qp,
 				      const struct roost_pkt *pkt)
 {
 	struct roost_responder *resp = &qp->resp;
+	struct roost_place place;
 	uint8_t *to;
 
 	if (pkt->info->flags & ROOST_OPF_FIRST) {
@@ -213,11 +235,18 @@ static enum roost_fault execute_write(struct roost_qp *qp,
 	if (pkt->payload_len_bytes > 0) {
 		to = remote(qp, resp->rkey, resp->va + resp->offset_bytes,
 			    pkt->payload_len_bytes, ROOST_ACCESS_REMOTE_WRITE);
-		if (!to)
-			return ROOST_FAULT_ACCESS;
-		if (unlikely(roost_copy_ascending(to, pkt->payload,
-						  pkt->payload_len_bytes)))
-			roost_mr_gone(qp->dev, true);
+		if (unlikely(!to)) {
+			if (!suspect(qp, resp->rkey,
+				     resp->va + resp->offset_bytes,
+				     pkt->payload_len_bytes,
+				     ROOST_ACCESS_REMOTE_WRITE, &place))
+				return ROOST_FAULT_ACCESS;
+			roost_place_put(&place, pkt->payload,
+					pkt->payload_len_bytes);
+		} else if (unlikely(roost_copy_ascending(
+				   to, pkt->payload, pkt->payload_len_bytes))) {
+			roost_place_faulted(qp->dev, resp->rkey, true);
+		}
 		roost_mr_remote_done(qp->worker);
 	}
 	resp->offset_bytes += pkt->payload_len_bytes;
@@ -262,15 +291,17 @@ static void exchange_unaligned(struct roost_dev *dev, void *at,
 static enum roost_fault
 execute_atomic(struct roost_qp *qp, const struct roost_pkt *pkt, uint64_t *orig)
 {
-	uint64_t *at = remote(qp, pkt->rkey, pkt->va, sizeof(*at),
-			      ROOST_ACCESS_REMOTE_ATOMIC);
 	uint32_t fault = 0;
-	bool gone = false;
+	bool is_gone, gone = false;
+	uint64_t *at =
+		remote_word(qp, pkt, ROOST_ACCESS_REMOTE_ATOMIC, &is_gone);
 
 	/* A page of an on-demand region may go away at any time. */
 	if (!at)
 		return ROOST_FAULT_ACCESS;
-	if (!is_aligned(at)) {
+	if (is_gone) {
+		*orig = 0;
+	} else if (!is_aligned(at)) {
 		exchange_unaligned(qp->dev, at, pkt, orig, &gone);
 	} else if (pkt->info->op == ROOST_OP_FETCH_ADD) {
 		*orig = roost_guard_add8(at, pkt->swap_add, &fault);
@@ -281,7 +312,7 @@ execute_atomic(struct roost_qp *qp, const struct roost_pkt *pkt, uint64_t *orig)
 	if (unlikely(fault != 0))
 		*orig = 0;
 	if (unlikely(fault != 0 || gone))
-		roost_mr_gone(qp->dev, true);
+		roost_place_faulted(qp->dev, pkt->rkey, true);
 	roost_mr_remote_done(qp->worker);
 	return ROOST_FAULT_NONE;
 }
@@ -301,20 +332,21 @@ static bool store_unaligned(struct roost_dev *dev, void *at, uint64_t value)
 static enum roost_fault execute_atomic_write(struct roost_qp *qp,
 					     const struct roost_pkt *pkt)
 {
-	uint64_t *at = remote(qp, pkt->rkey, pkt->va, sizeof(*at),
-			      ROOST_ACCESS_REMOTE_WRITE);
 	uint32_t fault = 0;
 	uint64_t value;
+	bool is_gone;
+	uint64_t *at =
+		remote_word(qp, pkt, ROOST_ACCESS_REMOTE_WRITE, &is_gone);
 
 	if (!at)
 		return ROOST_FAULT_ACCESS;
 	memcpy(&value, pkt->payload, sizeof(value));
-	if (is_aligned(at))
+	if (is_aligned(at) && !is_gone)
 		roost_guard_swap8(at, value, &fault);
-	else
+	else if (!is_gone)
 		fault = store_unaligned(qp->dev, at, value);
 	if (unlikely(fault != 0))
-		roost_mr_gone(qp->dev, true);
+		roost_place_faulted(qp->dev, pkt->rkey, true);
 	roost_mr_remote_done(qp->worker);
 	return ROOST_FAULT_NONE;
 }

@@ -138,7 +138,6 @@ static bool read_fits(const struct roost_qp *qp,
 		      const struct roost_pkt *pkt)
 {
 	uint32_t offset_bytes = offset_of(qp, rd_atomic, pkt->psn);
-	bool may;
 
 	if (pkt->rkey != rd_atomic->rkey ||
 	    pkt->va != rd_atomic->va + offset_bytes ||
@@ -151,12 +150,10 @@ static bool read_fits(const struct roost_qp *qp,
 	/* If the key is gone, the peer gets no answer, but the connection
 	 * stays.
 	 */
-	may = pkt->dma_len_bytes == 0 ||
-	      roost_mr_remote(qp->worker, rd_atomic->pd, qp->qpn, pkt->rkey,
-			      pkt->va, pkt->dma_len_bytes, 0,
-			      ROOST_ACCESS_REMOTE_READ) != NULL;
-	roost_mr_remote_done(qp->worker);
-	return may;
+	return pkt->dma_len_bytes == 0 ||
+	       roost_mr_remote_may(qp->worker, rd_atomic->pd, qp->qpn,
+				   pkt->rkey, pkt->va, pkt->dma_len_bytes, 0,
+				   ROOST_ACCESS_REMOTE_READ);
 }
 
 bool roost_rd_atomic_replay(struct roost_worker *w, struct roost_qp *qp,
@@ -206,6 +203,21 @@ struct answer {
 	const uint8_t *payload;
 };
 
+/* Memory of a suspect region, as it is now; NULL: it is none. */
+static const uint8_t *suspect(struct roost_qp *qp,
+			      const struct roost_resp_rd_atomic *rd_atomic,
+			      const struct answer *a)
+{
+	struct roost_place place;
+
+	if (!roost_place_remote(qp->worker, rd_atomic->pd, qp->qpn,
+				rd_atomic->rkey,
+				rd_atomic->va + a->offset_bytes, a->len_bytes,
+				ROOST_ACCESS_REMOTE_READ, &place))
+		return NULL;
+	return roost_place_get(&place, a->len_bytes);
+}
+
 /* Returns false when the memory to read is gone. On success it stays until
  * roost_mr_remote_done().
  */
@@ -230,6 +242,8 @@ static bool next_answer(struct roost_qp *qp,
 				rd_atomic->rkey,
 				rd_atomic->va + a->offset_bytes, a->len_bytes,
 				a->len_bytes, ROOST_ACCESS_REMOTE_READ);
+	if (unlikely(!a->payload))
+		a->payload = suspect(qp, rd_atomic, a);
 	return a->payload != NULL;
 }
 
@@ -269,7 +283,7 @@ static size_t build_answer(struct roost_qp *qp,
 			 a->len_bytes);
 	if (a->len_bytes > 0)
 		roost_fill_copy(&fill, a->payload, a->len_bytes);
-	roost_mr_note_fill(qp->dev, &fill);
+	roost_mr_note_fill(qp->dev, rd_atomic->rkey, &fill);
 	return roost_fill_end(&fill, pad, sealed);
 }
 
