@@ -323,8 +323,8 @@ static const struct command commands[] = {
 	  list },
 	{ "show", "show [TOPIC]",
 	  "all, or device, port, qp, cq, srq, channel,\n"
-	  "                            worker, counters, ecn; of a daemon\n"
-	  "                            shared, clients",
+	  "                            cm, worker, counters, ecn; of a\n"
+	  "                            daemon shared, clients",
 	  0, 1, show },
 	{ "link", "link up|down", "the port's carrier", 1, 1, set },
 	{ "address", "address add|del ADDR/LEN", "an address, and its GID", 2,

@@ -139,7 +139,8 @@ static struct json_object *ask(const struct options *o, char *err)
 	if (nb > 1)
 		snprintf(err, ROOST_CTL_ERR_MAX,
 			 "%.40s: none of %zu processes has such an object; "
-			 "name a QP number, or a device; see roost ctl show",
+			 "name a QP number, a CM id, the port of a listener, "
+			 "or a device; see roost ctl show",
 			 o->word, nb);
 	return processes;
 }
@@ -149,16 +150,20 @@ static struct json_object *ask(const struct options *o, char *err)
 
 int roost_explain_help(void)
 {
-	fputs("Usage: roost explain [--pid PID] [-j] QP|DEVICE\n"
+	fputs("Usage: roost explain [--pid PID] [-j] "
+	      "QP|CM-ID|LISTEN-PORT|DEVICE\n"
 	      "\n"
-	      "The story of a queue pair or a device in sentences: what is "
-	      "wrong with it, what\n"
-	      "happened to it and when, what it waits for. All processes are "
-	      "asked that have a\n"
-	      "device open.\n"
+	      "The story of a queue pair, a connection, a listener or a "
+	      "device in sentences: what\n"
+	      "is wrong with it, what happened to it and when, what it waits "
+	      "for. All processes\n"
+	      "are asked that have a device open.\n"
 	      "\n"
 	      "  QP       its number, as programs and roost ctl show qp print "
 	      "it: 17, 0x11\n"
+	      "  CM-ID    the communication id of a connection, as roost ctl "
+	      "show cm prints it\n"
+	      "  LISTEN-PORT  the port number of a listener, as 7471\n"
 	      "  DEVICE   roost0, ...\n"
 	      "\n"
 	      "Options:\n"
@@ -205,8 +210,10 @@ static int take_pid(struct options *o, const char *text)
 static int take_word(struct options *o, const char *word)
 {
 	if (!*word || strpbrk(word, " \t\n"))
-		return usage("", "the name is empty or has a blank in it; name "
-				 "a QP number, or a device");
+		return usage("",
+			     "the name is empty or has a blank in it; name "
+			     "a QP number, a CM id, the port of a listener, or "
+			     "a device");
 	if (o->word)
 		return usage(word, "one object at a time; leave one out");
 	o->word = word;
@@ -234,8 +241,8 @@ static int parse(struct options *o, char **argv)
 	}
 	if (ret == ROOST_EXIT_OK && !o->help && !o->word)
 		return usage("",
-			     "no object; name a QP number, or a device such "
-			     "as roost0");
+			     "no object; name a QP number, a CM id, the port "
+			     "of a listener, or a device such as roost0");
 	return ret;
 }
 

@@ -65,11 +65,9 @@ static void new_tid(struct roost_cm_conn *conn, struct roost_cm_msg *msg)
 static int call(struct roost_cm_conn *conn, enum roost_cm_input input,
 		struct roost_cm_msg *msg)
 {
-	const struct roost_cm_step *step = roost_cm_step(conn->state, input);
-
-	if (!step->valid)
+	if (!roost_cm_step(conn->state, input)->valid)
 		return -EINVAL;
-	roost_cm_take_step(conn, step, msg, 0);
+	roost_cm_take_input(conn, input, msg, 0);
 	return 0;
 }
 
@@ -283,14 +281,12 @@ int roost_cm_establish(struct roost_cm_conn *conn, const void *data,
 
 int roost_cm_conn_comm_est(struct roost_cm_conn *conn)
 {
-	const struct roost_cm_step *step;
 	int ret = -EINVAL;
 
 	pthread_mutex_lock(&conn->cm->lock);
-	step = roost_cm_step(conn->state, ROOST_CM_DO_COMM_EST);
-	if (step->valid) {
+	if (roost_cm_step(conn->state, ROOST_CM_DO_COMM_EST)->valid) {
 		ret = 0;
-		if (roost_cm_take_step(conn, step, NULL, 0) ==
+		if (roost_cm_take_input(conn, ROOST_CM_DO_COMM_EST, NULL, 0) ==
 		    ROOST_CM_ESTABLISHED) {
 			conn->comm_est = true;
 			roost_cm_wait(conn, 0);

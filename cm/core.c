@@ -114,6 +114,7 @@ static uint64_t run(void *arg, uint64_t now_ns)
 		return UINT64_MAX;
 	}
 	cm->running = true;
+	roost_cm_stamp(cm, now_ns);
 	begin_timers(cm);
 	ask_ns = roost_cm_run_asking(cm);
 	room_ns = roost_cm_run_unsent(cm);
@@ -202,6 +203,7 @@ static int create(struct roost_dev *dev, struct roost_cm **out)
 	LIST_INIT(&cm->watches);
 	cm->gid_gen = roost_dev_gid_gen(dev);
 	TAILQ_INIT(&cm->fresh);
+	LIST_INIT(&cm->noted);
 	TAILQ_INIT(&cm->asking);
 	TAILQ_INIT(&cm->held);
 	TAILQ_INIT(&cm->unsent);
@@ -217,6 +219,7 @@ static int create(struct roost_dev *dev, struct roost_cm **out)
 	cm->service = (struct roost_dev_service){
 		.run = run,
 		.flush = flush,
+		.view = roost_cm_view,
 		.arg = cm,
 	};
 	roost_dev_service_add(dev, &cm->service);
@@ -312,23 +315,4 @@ void roost_cm_counters(struct roost_cm *cm, struct roost_cm_counters *counters)
 	counters->nb_half_open = cm->nb_half_open;
 	counters->nb_timewait = cm->nb_timewait;
 	pthread_mutex_unlock(&cm->lock);
-}
-
-const char *roost_cm_drop_name(enum roost_cm_drop reason)
-{
-	static const char *const names[ROOST_CM_DROP_COUNT] = {
-		[ROOST_CM_DROP_HEADER] = "header",
-		[ROOST_CM_DROP_LENGTH] = "length",
-		[ROOST_CM_DROP_FIELD] = "field",
-		[ROOST_CM_DROP_UNKNOWN] = "unknown",
-		[ROOST_CM_DROP_PEER] = "peer",
-		[ROOST_CM_DROP_STATE] = "state",
-		[ROOST_CM_DROP_BACKLOG] = "backlog",
-		[ROOST_CM_DROP_HALF_OPEN] = "half-open",
-		[ROOST_CM_DROP_RATE] = "rate",
-		[ROOST_CM_DROP_UNREACHABLE] = "unreachable",
-	};
-
-	return (unsigned int)reason < ROOST_CM_DROP_COUNT ? names[reason]
-							  : "unknown";
 }

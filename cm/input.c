@@ -104,13 +104,11 @@ static void tell(struct roost_cm_conn *conn, unsigned int type, int status,
 static void step_and_tell(struct roost_cm_conn *conn, enum roost_cm_input input,
 			  int status, const struct roost_cm_msg *msg)
 {
-	const struct roost_cm_step *step = roost_cm_step(conn->state, input);
-
-	if (!step->valid) {
+	if (!roost_cm_step(conn->state, input)->valid) {
 		roost_cm_drop(conn->cm, ROOST_CM_DROP_STATE);
 		return;
 	}
-	tell(conn, roost_cm_take_step(conn, step, NULL, 0), status, msg, NULL);
+	tell(conn, roost_cm_take_input(conn, input, msg, 0), status, msg, NULL);
 }
 
 void roost_cm_got_stale(struct roost_cm_conn *conn)
@@ -145,7 +143,7 @@ static void got_mra(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		    const struct roost_cm_msg *msg)
 {
 	struct roost_cm_conn *conn = find_conn(cm, in, msg);
-	const struct roost_cm_step *step;
+	enum roost_cm_input input;
 
 	if (!conn)
 		return;
@@ -153,15 +151,14 @@ static void got_mra(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		roost_cm_got_mra_lap(conn, msg);
 		return;
 	}
-	step = roost_cm_step(conn->state, msg->about == ROOST_CM_ABOUT_REQ
-						  ? ROOST_CM_GOT_MRA_REQ
-						  : ROOST_CM_GOT_MRA_REP);
-	if (!step->valid) {
+	input = msg->about == ROOST_CM_ABOUT_REQ ? ROOST_CM_GOT_MRA_REQ
+						 : ROOST_CM_GOT_MRA_REP;
+	if (!roost_cm_step(conn->state, input)->valid) {
 		roost_cm_drop(cm, ROOST_CM_DROP_STATE);
 		return;
 	}
 	tell(conn,
-	     roost_cm_take_step(conn, step, NULL, roost_cm_mra_ns(conn, msg)),
+	     roost_cm_take_input(conn, input, msg, roost_cm_mra_ns(conn, msg)),
 	     0, msg, NULL);
 }
 
@@ -258,7 +255,6 @@ static void got_rep(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		    const struct roost_cm_msg *msg)
 {
 	struct roost_cm_conn *conn = find_conn(cm, in, msg);
-	const struct roost_cm_step *step;
 	struct roost_cm_peer peer;
 	uint32_t qpn;
 
@@ -266,9 +262,9 @@ static void got_rep(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		refuse_rep(cm, in, msg);
 	if (!conn)
 		return;
-	step = roost_cm_step(conn->state, ROOST_CM_GOT_REP);
 	qpn = conn->qp_type == ROOST_QPT_XRC_INI ? msg->eecn : msg->qpn;
-	if (!step->valid || conn->passive) {
+	if (!roost_cm_step(conn->state, ROOST_CM_GOT_REP)->valid ||
+	    conn->passive) {
 		roost_cm_drop(cm, ROOST_CM_DROP_STATE);
 		return;
 	}
@@ -278,14 +274,15 @@ static void got_rep(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	}
 	/* Known already: it is repeated. */
 	if (conn->remote_id != 0) {
-		roost_cm_take_step(conn, step, NULL, 0);
+		roost_cm_take_input(conn, ROOST_CM_GOT_REP, msg, 0);
 		roost_cm_drop(cm, ROOST_CM_DROP_STATE);
 		return;
 	}
 	if (!enter_peer(conn, in, msg, qpn))
 		return;
 	remember_rep(conn, msg, &peer);
-	tell(conn, roost_cm_take_step(conn, step, NULL, 0), 0, msg, &peer);
+	tell(conn, roost_cm_take_input(conn, ROOST_CM_GOT_REP, msg, 0), 0, msg,
+	     &peer);
 }
 
 static void got_rtu(struct roost_cm *cm, const struct roost_gsi_msg *in,

@@ -20,6 +20,7 @@
 #include "cm/msg.h"
 #include "cm/state.h"
 #include "cm/watch.h"
+#include "lib/engine/core/conn_view.h"
 #include "lib/engine/core/dev.h"
 #include "lib/engine/transport/gsi.h"
 #include "lib/engine/core/idmap.h"
@@ -63,6 +64,15 @@ struct roost_cm_entry {
 struct roost_cm_table {
 	uint64_t secret;
 	LIST_HEAD(, roost_cm_entry) buckets[ROOST_CM_BUCKETS];
+};
+
+/* A step that a connection took; consecutive equal ones are one. */
+struct roost_cm_moment {
+	uint64_t at_ns; /* of the last one; 0: since the last run */
+	uint16_t count;
+	uint16_t code; /* reason of a REJ, status of a SIDR_REP; else 0 */
+	uint8_t input; /* enum roost_cm_input */
+	uint8_t state; /* enum roost_cm_state, after it */
 };
 
 /* One end of a connection, or of the lookup of a datagram service. */
@@ -146,6 +156,13 @@ struct roost_cm_conn {
 	bool in_unsent;
 	TAILQ_ENTRY(roost_cm_conn) unsent_link;
 	LIST_ENTRY(roost_cm_conn) all_link;
+
+	/* Its story (cm/view.c). */
+	struct roost_cm_moment moments[ROOST_CONN_STEPS]; /* a ring */
+	uint32_t nb_moments;                              /* ever */
+	uint64_t since_ns; /* in this state; 0: as at_ns of a moment */
+	bool in_noted;
+	LIST_ENTRY(roost_cm_conn) noted_link;
 };
 
 struct roost_cm_listener {
@@ -154,6 +171,9 @@ struct roost_cm_listener {
 	roost_cm_callback *callback;
 	void *arg;
 	int nb_waiting; /* requests not fetched */
+	uint64_t nb_requests;
+	uint64_t nb_dropped; /* because of the backlog */
+	uint64_t dropped_at_ns;
 	LIST_ENTRY(roost_cm_listener) link;
 };
 
@@ -174,6 +194,7 @@ struct roost_cm {
 	pthread_mutex_t lock;
 	/* Of the last run, less the time that the device stood still. */
 	uint64_t now_ns;
+	uint64_t at_ns;   /* of the last run, by the caller's clock */
 	bool stood_still; /* in the last run */
 	bool ran;         /* the timer wheel was initialised */
 	bool running;
@@ -192,6 +213,7 @@ struct roost_cm {
 	uint32_t gid_gen;                  /* roost_dev_gid_gen() at the last
 					    * run */
 	TAILQ_HEAD(, roost_cm_conn) fresh; /* timers to start */
+	LIST_HEAD(, roost_cm_conn) noted;  /* moments without a time */
 	/* Connections that wait for a MAC. */
 	TAILQ_HEAD(roost_cm_asking, roost_cm_conn) asking;
 	uint32_t nb_asking;
@@ -305,7 +327,15 @@ uint8_t roost_cm_about(enum roost_cm_state state);
  */
 unsigned int roost_cm_take_step(struct roost_cm_conn *conn,
 				const struct roost_cm_step *step,
-				struct roost_cm_msg *msg, uint64_t mra_ns);
+				const struct roost_cm_msg *msg,
+				uint64_t mra_ns);
+/* As above, of the input's step, which is valid; its story gets a moment. msg:
+ * also a message that came.
+ */
+unsigned int roost_cm_take_input(struct roost_cm_conn *conn,
+				 enum roost_cm_input input,
+				 const struct roost_cm_msg *msg,
+				 uint64_t mra_ns);
 unsigned int roost_cm_take_lap_step(struct roost_cm_conn *conn,
 				    const struct roost_cm_step *step,
 				    struct roost_cm_msg *msg, uint64_t mra_ns);
@@ -365,6 +395,21 @@ void roost_cm_reject_msg(struct roost_cm *cm, const struct roost_gsi_msg *in,
  * device is gone. Control thread.
  */
 bool roost_cm_run_news(struct roost_cm *cm);
+
+/* ---- view.c ------------------------------------------------------------- */
+
+/* Add a moment to the story of conn. No call reads a clock: outside of a run,
+ * it gets the time of the next one, which is within a second. msg NULL: none.
+ */
+void roost_cm_note(struct roost_cm_conn *conn, enum roost_cm_input input,
+		   enum roost_cm_state next, const struct roost_cm_msg *msg);
+/* A run begins: give the moments since the last one their time. */
+void roost_cm_stamp(struct roost_cm *cm, uint64_t now_ns);
+/* conn will be freed. */
+void roost_cm_stop_noting(struct roost_cm_conn *conn);
+/* The view of the service. */
+void roost_cm_view(void *arg, uint64_t now_ns,
+		   const struct roost_conn_viewer *viewer);
 
 /* ---- listen.c ----------------------------------------------------------- */
 

@@ -60,6 +60,7 @@ static struct roost_cm_conn *new_passive(struct roost_cm_listener *l,
 	conn->service_id = msg->service_id;
 	conn->backlog = l;
 	l->nb_waiting++;
+	l->nb_requests++;
 	return conn;
 }
 
@@ -129,10 +130,12 @@ static struct roost_cm_listener *listener_of(struct roost_cm *cm,
 	return event->listener;
 }
 
-static bool has_room(struct roost_cm *cm, const struct roost_cm_listener *l)
+static bool has_room(struct roost_cm *cm, struct roost_cm_listener *l)
 {
 	if (l->nb_waiting < l->param.backlog)
 		return true;
+	l->nb_dropped++;
+	l->dropped_at_ns = cm->at_ns;
 	roost_cm_drop(cm, ROOST_CM_DROP_BACKLOG);
 	return false;
 }
@@ -155,6 +158,10 @@ static bool hand_over(struct roost_cm_conn *conn,
 	roost_dev_neigh_put(cm->dev, conn->path.port_num, conn->neigh);
 	conn->neigh = NULL;
 	conn->owned = true;
+	roost_cm_note(conn,
+		      msg->type == ROOST_CM_REQ ? ROOST_CM_GOT_REQ
+						: ROOST_CM_GOT_SIDR_REQ,
+		      state, msg);
 	conn->state = state;
 	return true;
 }
@@ -247,13 +254,12 @@ static bool is_known(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		.number = msg->local_id,
 	};
 	struct roost_cm_conn *conn = roost_cm_table_find(&cm->peer_ids, &key);
-	const struct roost_cm_step *step;
 
 	conn = not_another(conn, msg);
 	if (conn) {
-		step = roost_cm_step(conn->state, ROOST_CM_GOT_REQ);
-		if (step->valid && conn->passive)
-			roost_cm_take_step(conn, step, NULL, 0);
+		if (roost_cm_step(conn->state, ROOST_CM_GOT_REQ)->valid &&
+		    conn->passive)
+			roost_cm_take_input(conn, ROOST_CM_GOT_REQ, msg, 0);
 		roost_cm_drop(cm, ROOST_CM_DROP_STATE);
 		return true;
 	}
@@ -481,10 +487,7 @@ void roost_cm_got_sidr_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	conn = roost_cm_table_find(&cm->sidrs, &key);
 	conn = not_another(conn, msg);
 	if (conn) {
-		roost_cm_take_step(conn,
-				   roost_cm_step(conn->state,
-						 ROOST_CM_GOT_SIDR_REQ),
-				   NULL, 0);
+		roost_cm_take_input(conn, ROOST_CM_GOT_SIDR_REQ, msg, 0);
 		roost_cm_drop(cm, ROOST_CM_DROP_STATE);
 		return;
 	}

@@ -65,14 +65,16 @@ void roost_cm_send_waiting(struct roost_cm_conn *conn)
 }
 
 /* Into the connection, to be repeated. */
-static void send_kept(struct roost_cm_conn *conn, struct roost_cm_msg *msg)
+static void send_kept(struct roost_cm_conn *conn,
+		      const struct roost_cm_msg *msg)
 {
 	roost_cm_msg_encode(msg, conn->mad);
 	conn->mad_type = msg->type;
 	transmit(conn, conn->mad, msg->type);
 }
 
-static void send_once(struct roost_cm_conn *conn, struct roost_cm_msg *msg)
+static void send_once(struct roost_cm_conn *conn,
+		      const struct roost_cm_msg *msg)
 {
 	uint8_t mad[ROOST_CM_MAD_LEN];
 
@@ -247,7 +249,7 @@ uint64_t roost_cm_mra_ns(const struct roost_cm_conn *conn,
 /* ---- one step ----------------------------------------------------------- */
 
 static void send_what_is_due(struct roost_cm_conn *conn, unsigned int actions,
-			     struct roost_cm_msg *msg)
+			     const struct roost_cm_msg *msg)
 {
 	bool kept = actions & ROOST_CM_ACT_KEEP;
 
@@ -306,7 +308,7 @@ static void go(struct roost_cm_conn *conn, enum roost_cm_state next)
 
 unsigned int roost_cm_take_step(struct roost_cm_conn *conn,
 				const struct roost_cm_step *step,
-				struct roost_cm_msg *msg, uint64_t mra_ns)
+				const struct roost_cm_msg *msg, uint64_t mra_ns)
 {
 	unsigned int actions = step->actions;
 
@@ -327,17 +329,25 @@ unsigned int roost_cm_take_step(struct roost_cm_conn *conn,
 	return step->event;
 }
 
+unsigned int roost_cm_take_input(struct roost_cm_conn *conn,
+				 enum roost_cm_input input,
+				 const struct roost_cm_msg *msg,
+				 uint64_t mra_ns)
+{
+	const struct roost_cm_step *step = roost_cm_step(conn->state, input);
+
+	roost_cm_note(conn, input, (enum roost_cm_state)step->next, msg);
+	return roost_cm_take_step(conn, step, msg, mra_ns);
+}
+
 void roost_cm_conn_abandon(struct roost_cm_conn *conn)
 {
-	const struct roost_cm_step *step =
-		roost_cm_step(conn->state, ROOST_CM_DO_DESTROY);
-
 	conn->owned = false;
 	conn->comm_est = false;
 	conn->resolving = false;
 	roost_cm_conn_off_backlog(conn);
-	if (step->valid)
-		roost_cm_take_step(conn, step, NULL, 0);
+	if (roost_cm_step(conn->state, ROOST_CM_DO_DESTROY)->valid)
+		roost_cm_take_input(conn, ROOST_CM_DO_DESTROY, NULL, 0);
 }
 
 unsigned int roost_cm_take_lap_step(struct roost_cm_conn *conn,
@@ -426,7 +436,7 @@ static void try_again(struct roost_cm_conn *conn)
 void roost_cm_timer(struct roost_cm_conn *conn)
 {
 	struct roost_cm_event event = { .status = 0 };
-	const struct roost_cm_step *step;
+	enum roost_cm_input input;
 	unsigned int type;
 
 	if (conn->retrying && conn->tries_left > 0) {
@@ -436,15 +446,16 @@ void roost_cm_timer(struct roost_cm_conn *conn)
 	if (conn->retrying && conn->max_tries < TRIES_TOLD)
 		roost_cm_tell_silence(conn, conn->max_tries + 1u);
 	if (lap_is_out(conn)) {
-		step = roost_cm_lap_step(conn->lap, ROOST_CM_LAP_TRIES_SPENT);
-		type = roost_cm_take_lap_step(conn, step, NULL, 0);
+		type = roost_cm_take_lap_step(
+			conn,
+			roost_cm_lap_step(conn->lap, ROOST_CM_LAP_TRIES_SPENT),
+			NULL, 0);
 	} else {
-		step = roost_cm_step(conn->state, conn->retrying
-							  ? ROOST_CM_TRIES_SPENT
-							  : ROOST_CM_TIME_OVER);
-		if (!step->valid)
+		input = conn->retrying ? ROOST_CM_TRIES_SPENT
+				       : ROOST_CM_TIME_OVER;
+		if (!roost_cm_step(conn->state, input)->valid)
 			return;
-		type = roost_cm_take_step(conn, step, NULL, 0);
+		type = roost_cm_take_input(conn, input, NULL, 0);
 	}
 	if (type != ROOST_CM_NO_EVENT && conn->owned) {
 		event.type = (enum roost_cm_event_type)type;

@@ -18,7 +18,7 @@
  * with blanks between them, of ROOST_CTL_REQUEST_MAX bytes with its newline:
  *
  *	show [TOPIC [DEV [PORT]]]
- *	explain QP|DEVICE
+ *	explain QP|CM-ID|LISTEN-PORT|DEVICE
  *	set DEV PORT link up|down
  *	set DEV PORT address add ADDR/LEN
  *	set DEV PORT address del ADDR

@@ -394,7 +394,8 @@ static int run_explain(struct request *r)
 	if (count(words) != 1)
 		return refuse(r,
 			      "explain: wrong number of words; write explain "
-			      "QP or explain DEVICE");
+			      "QP, explain CM-ID, explain LISTEN-PORT or "
+			      "explain DEVICE");
 	roost_json_begin(&r->answer, NULL, '{');
 	roost_json_u64(&r->answer, "pid", (uint64_t)getpid());
 	roost_json_str(&r->answer, "program", program_invocation_short_name);

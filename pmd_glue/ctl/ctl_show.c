@@ -4,12 +4,16 @@
 #include "pmd_glue/ctl/ctl_show.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <roost/drop.h>
+#include "lib/config/addr.h"
+#include "lib/engine/core/conn_view.h"
 #include "pmd_glue/ctl/ctl_row.h"
 #include "pmd_glue/ctl/json.h"
+#include "pmd_glue/process/clock.h"
 
 /* ---- a row as an object ---------------------------------------------------
  */
@@ -218,6 +222,86 @@ static void show_workers(const struct show *s)
 	roost_json_end(s->j, ']');
 }
 
+static void put_addr(struct roost_json *j, const char *name,
+		     const struct roost_gid *addr)
+{
+	char text[ROOST_PREFIX_STRLEN] = "";
+
+	if (!roost_gid_is_zero(addr))
+		roost_addr_format(addr, text);
+	roost_json_str(j, name, text);
+}
+
+static void put_service(struct roost_json *j,
+			const struct roost_conn_service *service)
+{
+	roost_json_str(j, "space",
+		       service->port_space ? service->port_space : "");
+	roost_json_u64(j, "service",
+		       service->port_space ? service->port : service->id);
+}
+
+static void put_conn(void *arg, const struct roost_conn_view *conn)
+{
+	const struct show *s = arg;
+	struct roost_json *j = s->j;
+	char id[16];
+
+	if (!is_asked_for(s, conn->port_num))
+		return;
+	snprintf(id, sizeof(id), "0x%x", conn->id);
+	roost_json_begin(j, NULL, '{');
+	roost_json_str(j, "id", id);
+	roost_json_str(j, "state", conn->state);
+	put_service(j, &conn->service);
+	put_addr(j, "peer", &conn->dgid);
+	roost_json_u64(j, "qpn", conn->qpn);
+	roost_json_end(j, '}');
+}
+
+static void put_listener(void *arg, const struct roost_listener_view *l)
+{
+	const struct show *s = arg;
+	struct roost_json *j = s->j;
+
+	roost_json_begin(j, NULL, '{');
+	put_service(j, &l->service);
+	put_addr(j, "address", &l->addr);
+	roost_json_u64(j, "backlog", l->backlog);
+	roost_json_u64(j, "waiting", l->waiting);
+	roost_json_u64(j, "requests", l->requests);
+	roost_json_u64(j, "dropped", l->dropped);
+	roost_json_end(j, '}');
+}
+
+static void put_counter(void *arg, const char *name, uint64_t value)
+{
+	roost_json_u64(((const struct show *)arg)->j, name, value);
+}
+
+/* One kind after the other, because each has its own array. */
+static void show_cm(const struct show *s)
+{
+	const uint64_t now_ns = roost_now_ns();
+	struct show copy = *s;
+
+	roost_json_begin(s->j, "connections", '[');
+	roost_dev_view_conns(s->d->dev, now_ns,
+			     &(struct roost_conn_viewer){ .conn = put_conn,
+							  .arg = &copy });
+	roost_json_end(s->j, ']');
+	roost_json_begin(s->j, "listeners", '[');
+	roost_dev_view_conns(s->d->dev, now_ns,
+			     &(struct roost_conn_viewer){
+				     .listener = put_listener, .arg = &copy });
+	roost_json_end(s->j, ']');
+	roost_json_begin(s->j, "cm_counters", '{');
+	roost_dev_view_conns(s->d->dev, now_ns,
+			     &(struct roost_conn_viewer){
+				     .counter = put_counter, .arg = &copy });
+	roost_json_end(s->j, '}');
+}
+
 static void show_counters(const struct show *s)
 {
 	struct roost_dev_counters counters;
@@ -244,13 +328,10 @@ static const struct {
 	void (*show)(const struct show *s);
 } topics[] = {
 	{ "device", NULL }, /* only the values that each device has */
-	{ "port", show_ports },
-	{ "qp", show_qps },
-	{ "cq", show_cqs },
-	{ "srq", show_srqs },
-	{ "channel", show_channels },
-	{ "worker", show_workers },
-	{ "counters", show_counters },
+	{ "port", show_ports },       { "qp", show_qps },
+	{ "cq", show_cqs },           { "srq", show_srqs },
+	{ "channel", show_channels }, { "cm", show_cm },
+	{ "worker", show_workers },   { "counters", show_counters },
 	{ "ecn", show_ecn },
 };
 
@@ -258,7 +339,7 @@ static const struct {
 
 const char *roost_ctl_topics(void)
 {
-	return "device, port, qp, cq, srq, channel, worker, counters, ecn";
+	return "device, port, qp, cq, srq, channel, cm, worker, counters, ecn";
 }
 
 static bool is_topic(const char *name)

@@ -15,8 +15,10 @@
 
 #include "lib/engine/core/view.h"
 
+struct roost_conn_view;
 struct roost_ctl_device;
 struct roost_json;
+struct roost_listener_view;
 
 #define ROOST_STORY_LINES 40u
 #define ROOST_STORY_LINE_MAX 320u
@@ -42,6 +44,13 @@ void roost_story_qp_cause(struct roost_story *s, const char *device,
 /* The story of a device. */
 void roost_story_device(struct roost_story *s, struct roost_ctl_device *device,
 			uint64_t now_ns);
+
+/* The stories of a connection and of a listener (conn_view.h). Pure. */
+void roost_story_conn(struct roost_story *s, const char *device,
+		      const struct roost_conn_view *conn, uint64_t now_ns);
+void roost_story_listener(struct roost_story *s, const char *device,
+			  const struct roost_listener_view *listener,
+			  uint64_t now_ns);
 
 /* Is the port of the QP ACTIVE? */
 bool roost_story_port_up(struct roost_dev *dev, const struct roost_qp_view *qp);

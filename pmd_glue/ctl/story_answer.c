@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/engine/core/conn_view.h"
 #include "pmd_glue/ctl/ctl.h"
 #include "pmd_glue/ctl/ctl_row.h"
 #include "pmd_glue/ctl/json.h"
@@ -112,6 +113,69 @@ static void put_qp(void *arg, const struct roost_qp_view *qp)
 	roost_json_end(j, '}');
 }
 
+static void put_step(struct roost_json *j, const struct roost_conn_step *step)
+{
+	char time[32];
+
+	roost_time_text(step->at_ns, time, sizeof(time));
+	roost_json_begin(j, NULL, '{');
+	roost_json_str(j, "time", time);
+	roost_json_str(j, "event", step->what);
+	roost_json_str(j, "state", step->state);
+	if (step->kind == ROOST_CONN_REFUSED ||
+	    step->kind == ROOST_CONN_REFUSED_HERE)
+		roost_json_u64(j, "reason", step->code);
+	roost_json_u64(j, "count", step->count);
+	roost_json_end(j, '}');
+}
+
+static void put_conn(void *arg, const struct roost_conn_view *conn)
+{
+	struct answer *a = arg;
+	struct roost_json *j = a->j;
+
+	if (conn->id != a->number)
+		return;
+	a->nb++;
+	roost_story_conn(a->s, roost_dev_name(a->d->dev), conn, a->now_ns);
+	begin(a, "cm");
+	roost_json_u64(j, "id", conn->id);
+	roost_json_str(j, "state", conn->state);
+	roost_json_u64(j, "qpn", conn->qpn);
+	put_story(j, a->s);
+	roost_json_begin(j, "events", '[');
+	for (unsigned int i = 0; i < conn->nb_steps; i++)
+		put_step(j, &conn->steps[i]);
+	roost_json_end(j, ']');
+	roost_json_end(j, '}');
+}
+
+static void put_listener(void *arg, const struct roost_listener_view *l)
+{
+	struct answer *a = arg;
+
+	if (!l->service.port_space || l->service.port != a->number)
+		return;
+	a->nb++;
+	roost_story_listener(a->s, roost_dev_name(a->d->dev), l, a->now_ns);
+	begin(a, "listener");
+	roost_json_u64(a->j, "port", l->service.port);
+	put_story(a->j, a->s);
+	roost_json_end(a->j, '}');
+}
+
+static void put_numbered(struct answer *a)
+{
+	const struct roost_conn_viewer viewer = {
+		.conn = put_conn,
+		.listener = put_listener,
+		.arg = a,
+	};
+
+	roost_dev_view_qps(a->d->dev, put_qp, a);
+	roost_dev_view_conns(a->d->dev, a->now_ns, &viewer);
+}
+
 static void put_device(struct answer *a)
 {
 	a->nb++;
@@ -144,7 +208,7 @@ unsigned int roost_story_answer(struct roost_json *j, const char *word)
 	roost_json_begin(j, "objects", '[');
 	while ((a.d = roost_ctl_next(a.d)))
 		if (number)
-			roost_dev_view_qps(a.d->dev, put_qp, &a);
+			put_numbered(&a);
 		else if (strcmp(word, roost_dev_name(a.d->dev)) == 0)
 			put_device(&a);
 	roost_json_end(j, ']');

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "lib/engine/core/conn_view.h"
 #include "lib/engine/core/dev_priv.h"
 
 #define FLUSH_TRIES 100 /* milliseconds */
@@ -61,5 +62,17 @@ void roost_dev_service_flush(struct roost_dev *dev)
 	TAILQ_FOREACH(service, &dev->services, link)
 		if (service->flush)
 			service->flush(service->arg);
+	pthread_mutex_unlock(&dev->service_lock);
+}
+
+void roost_dev_view_conns(struct roost_dev *dev, uint64_t now_ns,
+			  const struct roost_conn_viewer *viewer)
+{
+	struct roost_dev_service *service;
+
+	pthread_mutex_lock(&dev->service_lock);
+	TAILQ_FOREACH(service, &dev->services, link)
+		if (service->view)
+			service->view(service->arg, now_ns, viewer);
 	pthread_mutex_unlock(&dev->service_lock);
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+struct roost_conn_viewer;
 struct roost_dev;
 
 struct roost_dev_service {
@@ -25,6 +26,11 @@ struct roost_dev_service {
 	 * for anything. NULL: nothing to send. Thread: any.
 	 */
 	void (*flush)(void *arg);
+	/* Show what it has to the viewer (conn_view.h). NULL: nothing. Thread:
+	 * the control thread, not in run().
+	 */
+	void (*view)(void *arg, uint64_t now_ns,
+		     const struct roost_conn_viewer *viewer);
 	void *arg;
 	TAILQ_ENTRY(roost_dev_service) link;
 };
