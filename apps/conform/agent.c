@@ -83,17 +83,34 @@ bool agent_open(struct agent *a, const char *device, uint8_t port,
 	return a->pd != NULL;
 }
 
-static bool to_init(struct agent *a, unsigned int access)
+#define INIT (IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT)
+#define RTR                                                                    \
+	(IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |        \
+	 IBV_QP_RQ_PSN)
+#define RTS (IBV_QP_STATE | IBV_QP_SQ_PSN)
+
+/* What ibv_modify_qp() needs for each state. */
+static const struct mask {
+	int init, rtr, rts;
+} masks[] = {
+	[IBV_QPT_RC] = { INIT | IBV_QP_ACCESS_FLAGS,
+			 RTR | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+			 RTS | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+				 IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC },
+	[IBV_QPT_UC] = { INIT | IBV_QP_ACCESS_FLAGS, RTR, RTS },
+	[IBV_QPT_UD] = { INIT | IBV_QP_QKEY, IBV_QP_STATE, RTS },
+};
+
+static bool to_init(struct agent *a, const struct agent_peer *peer)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = a->port,
-		.qp_access_flags = access,
+		.qkey = peer->qkey,
+		.qp_access_flags = peer->access,
 	};
 
-	return done(ibv_modify_qp(a->qp, &attr,
-				  IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-					  IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
+	return done(ibv_modify_qp(a->qp, &attr, masks[peer->type].init));
 }
 
 static bool to_rtr(struct agent *a, const struct agent_peer *peer)
@@ -114,11 +131,12 @@ static bool to_rtr(struct agent *a, const struct agent_peer *peer)
 		},
 	};
 
-	return done(ibv_modify_qp(a->qp, &attr,
-				  IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-					  IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-					  IBV_QP_MAX_DEST_RD_ATOMIC |
-					  IBV_QP_MIN_RNR_TIMER));
+	if (peer->type == IBV_QPT_UD) {
+		a->ah = ibv_create_ah(a->pd, &attr.ah_attr);
+		if (a->ah == NULL)
+			return false;
+	}
+	return done(ibv_modify_qp(a->qp, &attr, masks[peer->type].rtr));
 }
 
 bool agent_connect(struct agent *a, const struct agent_peer *peer)
@@ -128,7 +146,7 @@ bool agent_connect(struct agent *a, const struct agent_peer *peer)
 			 .max_recv_wr = AGENT_WR_MAX,
 			 .max_send_sge = 1,
 			 .max_recv_sge = 1 },
-		.qp_type = IBV_QPT_RC,
+		.qp_type = peer->type,
 	};
 
 	if (a->qp != NULL) {
@@ -141,7 +159,7 @@ bool agent_connect(struct agent *a, const struct agent_peer *peer)
 	init.send_cq = a->cq;
 	init.recv_cq = a->cq;
 	a->qp = ibv_create_qp(a->pd, &init);
-	return a->qp != NULL && to_init(a, peer->access) && to_rtr(a, peer);
+	return a->qp != NULL && to_init(a, peer) && to_rtr(a, peer);
 }
 
 bool agent_ready(struct agent *a, const struct agent_sender *sender)
@@ -155,11 +173,24 @@ bool agent_ready(struct agent *a, const struct agent_sender *sender)
 		.max_rd_atomic = 1,
 	};
 
-	return done(ibv_modify_qp(a->qp, &attr,
-				  IBV_QP_STATE | IBV_QP_SQ_PSN |
-					  IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-					  IBV_QP_RNR_RETRY |
-					  IBV_QP_MAX_QP_RD_ATOMIC));
+	return done(ibv_modify_qp(a->qp, &attr, masks[a->qp->qp_type].rts));
+}
+
+bool agent_attach(struct agent *a, const union ibv_gid *group)
+{
+	if (a->is_member) {
+		errno = EBUSY;
+		return false;
+	}
+	a->group = *group;
+	a->is_member = done(ibv_attach_mcast(a->qp, group, 0));
+	return a->is_member;
+}
+
+bool agent_detach(struct agent *a)
+{
+	a->is_member = false;
+	return done(ibv_detach_mcast(a->qp, &a->group, 0));
 }
 
 struct agent_mr *agent_register(struct agent *a, size_t bytes,
@@ -247,10 +278,16 @@ int agent_state(struct agent *a)
 
 void agent_reset(struct agent *a)
 {
+	/* A QP in a group is not destroyed: EBUSY. */
+	if (a->is_member)
+		agent_detach(a);
 	if (a->qp != NULL)
 		ibv_destroy_qp(a->qp);
 	if (a->cq != NULL)
 		ibv_destroy_cq(a->cq);
+	if (a->ah != NULL)
+		ibv_destroy_ah(a->ah);
+	a->ah = NULL;
 	a->qp = NULL;
 	a->cq = NULL;
 	while (a->nb_mrs > 0) {

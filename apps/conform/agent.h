@@ -37,21 +37,26 @@ struct agent {
 	/* Of the case at hand; NULL or 0: none. */
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
+	struct ibv_ah *ah; /* to the peer, of a UD QP */
+	bool is_member;    /* the QP is in the group */
+	union ibv_gid group;
 	unsigned int nb_mrs;
 	struct agent_mr mrs[AGENT_MRS];
 };
 
 /* How the QP of a case is made and connected. */
 struct agent_peer {
+	enum ibv_qp_type type; /* RC, UC, UD */
 	union ibv_gid gid;
 	uint32_t qpn;
 	uint32_t rq_psn;     /* of the first packet that the peer sends */
-	unsigned int access; /* IBV_ACCESS_*, of the QP */
+	uint32_t qkey;       /* UD: of the QP */
+	unsigned int access; /* IBV_ACCESS_*, of the QP; UD: none */
 	uint8_t rnr_timer;   /* code of min_rnr_timer, 0 to 31 */
 	enum ibv_mtu mtu;
 };
 
-/* How the QP of a case sends. */
+/* How the QP of a case sends. UC, UD: only the PSN counts. */
 struct agent_sender {
 	uint32_t sq_psn; /* of the first packet */
 	uint8_t timeout; /* code, 0 to 31; 0: none */
@@ -67,13 +72,17 @@ bool agent_open(struct agent *a, const char *device, uint8_t port,
 		int gid_index);
 
 /*
- * Makes an RC QP with a CQ of its own, and takes it to RTR. The QP of a case
- * before must be gone (agent_reset()).
+ * Makes a QP with a CQ of its own, and takes it to RTR. The QP of a case before
+ * must be gone (agent_reset()).
  */
 bool agent_connect(struct agent *a, const struct agent_peer *peer);
 
 /* Takes the QP from RTR to RTS. */
 bool agent_ready(struct agent *a, const struct agent_sender *sender);
+
+/* The QP joins a multicast group, one at most, and leaves it. */
+bool agent_attach(struct agent *a, const union ibv_gid *group);
+bool agent_detach(struct agent *a);
 
 /* Registers so many zeroed bytes. NULL, with errno: it fails. */
 struct agent_mr *agent_register(struct agent *a, size_t bytes,

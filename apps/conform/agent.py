@@ -136,6 +136,14 @@ class Wire:
                 return
         raise CannotRun(f"{socket.inet_ntoa(self.peer)} does not answer ARP")
 
+    def settle(self, limit_s):
+        """Waits until the device has taken what was sent before: its answer to
+        ARP comes behind that.
+        """
+        self.known.clear()
+        self.say_arp(1, BROADCAST, self.peer)
+        self.known.wait(limit_s)
+
     def ends(self):
         """Fields of the headers below UDP, for what is sent."""
         return {"src_mac": self.mac.hex(":"), "dst_mac":
@@ -145,16 +153,25 @@ class Wire:
     def send(self, frame):
         self.sock.send(frame)
 
-    def receive(self, qpn, limit_s):
-        """The device's next packet for that QP of ours, None after limit_s."""
+    def seek(self, found, limit_s):
+        """What found() makes of the device's next frame with which it does not
+        answer None; None after limit_s.
+        """
         end_s = time.monotonic() + limit_s
         while True:
             left_s = max(0, end_s - time.monotonic())
             if not select.select([self.sock], [], [], left_s)[0]:
                 return None
             frame, where = self.sock.recvfrom(65536)
-            if where[2] == OUTGOING or not frames.is_answer(frame):
-                continue
+            seen = None if where[2] == OUTGOING else found(frame)
+            if seen is not None:
+                return seen
+
+    def receive(self, qpn, limit_s):
+        """The device's next packet for that QP of ours, None after limit_s."""
+        def found(frame):
+            if not frames.is_answer(frame):
+                return None
             answer = frames.Answer(frame)
-            if answer.qpn == qpn:
-                return answer
+            return answer if answer.qpn == qpn else None
+        return self.seek(found, limit_s)

@@ -18,7 +18,7 @@
 #define READ_MAX 4096
 
 /* Words of a command behind its name, as strtok_r() leaves them. */
-#define WORDS_MAX 12
+#define WORDS_MAX 14
 
 struct words {
 	unsigned int nb;
@@ -112,18 +112,21 @@ static const struct agent_mr *mr_of(const struct agent *a,
 	return &a->mrs[index];
 }
 
-/* connect gid= qpn= psn= access= rnr= mtu= */
+/* connect type= gid= qpn= psn= qkey= access= rnr= mtu= */
 static void do_connect(struct agent *a, const struct words *w)
 {
 	struct agent_peer peer;
 	bool bad = false;
 
+	peer.type = (enum ibv_qp_type)number_of(w, "type", IBV_QPT_UD, &bad);
 	peer.qpn = (uint32_t)number_of(w, "qpn", 0xffffff, &bad);
+	peer.qkey = (uint32_t)number_of(w, "qkey", UINT32_MAX, &bad);
 	peer.rq_psn = (uint32_t)number_of(w, "psn", 0xffffff, &bad);
 	peer.access = (unsigned int)number_of(w, "access", 0xfffff, &bad);
 	peer.rnr_timer = (uint8_t)number_of(w, "rnr", 31, &bad);
 	peer.mtu = (enum ibv_mtu)number_of(w, "mtu", IBV_MTU_4096, &bad);
-	if (bad || bytes_of(text_of(w, "gid"), peer.gid.raw, 16) != 16)
+	if (bad || peer.type < IBV_QPT_RC ||
+	    bytes_of(text_of(w, "gid"), peer.gid.raw, 16) != 16)
 		say_error("bad words");
 	else if (!agent_connect(a, &peer))
 		say_errno();
@@ -144,6 +147,30 @@ static void do_ready(struct agent *a, const struct words *w)
 	if (bad)
 		say_error("bad words");
 	else if (!agent_ready(a, &sender))
+		say_errno();
+	else
+		puts("ok");
+}
+
+/* attach gid= */
+static void do_attach(struct agent *a, const struct words *w)
+{
+	union ibv_gid group;
+
+	if (a->qp == NULL || bytes_of(text_of(w, "gid"), group.raw, 16) != 16)
+		say_error("bad words");
+	else if (!agent_attach(a, &group))
+		say_errno();
+	else
+		puts("ok");
+}
+
+static void do_detach(struct agent *a, const struct words *w)
+{
+	(void)w;
+	if (!a->is_member)
+		say_error("in no group");
+	else if (!agent_detach(a))
 		say_errno();
 	else
 		puts("ok");
@@ -190,15 +217,35 @@ static void do_recv(struct agent *a, const struct words *w)
 		puts("ok");
 }
 
-/* post opcode= id= mr= bytes= lkey= remote= rkey= add= */
+/* What a request names at the other end: of UD a QP and its Q_Key. */
+static void name_remote(struct ibv_send_wr *wr, const struct agent *a,
+			const struct words *w, bool *bad)
+{
+	uint64_t remote = number_of(w, "remote", UINT64_MAX, bad);
+	uint32_t key = (uint32_t)number_of(w, "rkey", UINT32_MAX, bad);
+	uint64_t add = number_of(w, "add", UINT64_MAX, bad);
+
+	if (a->ah != NULL) {
+		wr->wr.ud.ah = a->ah;
+		wr->wr.ud.remote_qpn = (uint32_t)remote;
+		wr->wr.ud.remote_qkey = key;
+	} else if (wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr->wr.atomic.remote_addr = remote;
+		wr->wr.atomic.rkey = key;
+		wr->wr.atomic.compare_add = add;
+	} else {
+		wr->wr.rdma.remote_addr = remote;
+		wr->wr.rdma.rkey = key;
+	}
+}
+
+/* post opcode= id= mr= bytes= lkey= remote= rkey= add= imm= */
 static void do_post(struct agent *a, const struct words *w)
 {
 	struct ibv_send_wr wr = { .send_flags = IBV_SEND_SIGNALED,
 				  .num_sge = 1 };
 	bool bad = a->qp == NULL;
 	const struct agent_mr *m = mr_of(a, w, &bad);
-	uint64_t remote = number_of(w, "remote", UINT64_MAX, &bad);
-	uint32_t rkey = (uint32_t)number_of(w, "rkey", UINT32_MAX, &bad);
 	struct ibv_sge sge;
 
 	sge.length = (uint32_t)number_of(w, "bytes", UINT32_MAX, &bad);
@@ -207,15 +254,8 @@ static void do_post(struct agent *a, const struct words *w)
 	wr.opcode = (enum ibv_wr_opcode)number_of(w, "opcode",
 						  IBV_WR_ATOMIC_FETCH_AND_ADD,
 						  &bad);
-	if (wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wr.wr.atomic.remote_addr = remote;
-		wr.wr.atomic.rkey = rkey;
-		wr.wr.atomic.compare_add =
-			number_of(w, "add", UINT64_MAX, &bad);
-	} else {
-		wr.wr.rdma.remote_addr = remote;
-		wr.wr.rdma.rkey = rkey;
-	}
+	wr.imm_data = htobe32((uint32_t)number_of(w, "imm", UINT32_MAX, &bad));
+	name_remote(&wr, a, w, &bad);
 	if (bad) {
 		say_error("bad words");
 		return;
@@ -286,9 +326,9 @@ static void do_poll(struct agent *a, const struct words *w)
 		printf("ok status=%d id=%" PRIu64 "\n", wc.status, wc.wr_id);
 	else
 		printf("ok status=0 id=%" PRIu64 " opcode=%d bytes=%" PRIu32
-		       " flags=%u imm=0x%" PRIx32 "\n",
+		       " flags=%u imm=0x%" PRIx32 " source=%" PRIu32 "\n",
 		       wc.wr_id, wc.opcode, wc.byte_len, wc.wc_flags,
-		       be32toh(wc.imm_data));
+		       be32toh(wc.imm_data), wc.src_qp);
 }
 
 /* event ms= */
@@ -328,10 +368,13 @@ static const struct command {
 	const char *name;
 	void (*run)(struct agent *a, const struct words *w);
 } commands[] = {
-	{ "connect", do_connect }, { "event", do_event }, { "fill", do_fill },
-	{ "mr", do_mr },           { "poll", do_poll },   { "post", do_post },
-	{ "read", do_read },       { "ready", do_ready }, { "recv", do_recv },
-	{ "reset", do_reset },     { "state", do_state },
+	{ "attach", do_attach }, { "connect", do_connect },
+	{ "detach", do_detach }, { "event", do_event },
+	{ "fill", do_fill },     { "mr", do_mr },
+	{ "poll", do_poll },     { "post", do_post },
+	{ "read", do_read },     { "ready", do_ready },
+	{ "recv", do_recv },     { "reset", do_reset },
+	{ "state", do_state },
 };
 
 static void obey(struct agent *a, char *line)

@@ -3,7 +3,8 @@
 """RoCEv2 frames over IPv4, as Scapy builds and reads them."""
 
 from scapy.contrib.roce import BTH
-from scapy.fields import IntField, XIntField, XLongField
+from scapy.fields import (ByteField, IntField, ThreeBytesField, XIntField,
+                          XLongField)
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
@@ -20,7 +21,8 @@ READ_REQUEST, READ_FIRST, READ_MIDDLE, READ_LAST, READ_ONLY, ACK, \
     ATOMIC_ACK, COMPARE_SWAP, FETCH_ADD = range(0x0c, 0x15)
 SEND_ONLY_INV = 0x17
 RESERVED_OPCODE = 0x1f
-UD_SEND_ONLY = 0x64
+UC = 0x20  # beside the opcode of RC
+UD_SEND_ONLY, UD_SEND_ONLY_IMM = 0x64, 0x65
 CNP = 0x81
 
 WITH_AETH = (READ_FIRST, READ_LAST, READ_ONLY, ACK, ATOMIC_ACK)
@@ -41,6 +43,12 @@ class AtomicETH(Packet):
 class ImmDt(Packet):
     """Immediate data."""
     fields_desc = [XIntField("value", 0)]
+
+
+class DETH(Packet):
+    """Datagram extended transport header."""
+    fields_desc = [XIntField("qkey", 0), ByteField("reserved", 0),
+                   ThreeBytesField("source", 0)]
 
 
 class IETH(Packet):
@@ -82,6 +90,22 @@ def is_answer(frame):
     """A RoCEv2 packet over IPv4 that is long enough for a BTH and an ICRC."""
     return frame[12:14] == b"\x08\x00" and frame[23] == 17 and \
         frame[36:38] == ROCE_PORT.to_bytes(2, "big") and len(frame) >= 58
+
+
+def igmp_says(frame):
+    """The groups of an IGMP report: {(True where it joins one, address)}."""
+    if frame[12:14] != b"\x08\x00" or frame[23] != 2:
+        return set()
+    body = frame[14 + 4 * (frame[14] & 15):
+                 14 + int.from_bytes(frame[16:18], "big")]
+    if body[0] in (0x16, 0x17):  # of version 2
+        return {(body[0] == 0x16, body[4:8])}
+    said = set()
+    at = 8
+    while body[0] == 0x22 and at + 8 <= len(body):
+        said.add((body[at] in (2, 4), body[at + 4:at + 8]))
+        at += 8 + 4 * (body[at + 3] + body[at + 1])
+    return said
 
 
 def request(ends, bth, headers=(), payload=b""):

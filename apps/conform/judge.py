@@ -6,6 +6,8 @@ That nothing follows is seen by a marker: a request that has to be answered,
 whose answer comes first. So no case waits for time to pass, unless it fails.
 """
 
+import socket
+
 import frames
 from agent import Refused
 from frames import ACK, READ_MIDDLE, READ_ONLY, READ_REQUEST, RETH
@@ -24,7 +26,8 @@ QP_REQ_ERR, QP_ACCESS_ERR, COMM_EST = 2, 3, 4
 SUCCESS, LOC_LEN_ERR, LOC_PROT_ERR, FLUSHED, BAD_RESPONSE = 0, 1, 4, 5, 7
 REM_INV_REQ, REM_ACCESS, REM_OP, RETRY_SPENT, RNR_RETRY_SPENT = range(9, 14)
 RECV, RECV_WITH_IMM = 128, 129
-WITH_IMM = 2
+WITH_GRH, WITH_IMM = 1, 2
+GRH_SIZE = 40
 
 # For readers, from 0 on.
 STATUSES = """SUCCESS LOC_LEN_ERR LOC_QP_OP_ERR LOC_EEC_OP_ERR LOC_PROT_ERR
@@ -33,7 +36,10 @@ STATUSES = """SUCCESS LOC_LEN_ERR LOC_QP_OP_ERR LOC_EEC_OP_ERR LOC_PROT_ERR
 EVENTS = "CQ_ERR QP_FATAL QP_REQ_ERR QP_ACCESS_ERR COMM_EST".split()
 
 # enum ibv_wr_opcode
-WR_WRITE, WR_SEND, WR_READ, WR_FETCH_ADD = 0, 2, 4, 6
+WR_WRITE, WR_SEND, WR_SEND_IMM, WR_READ, WR_FETCH_ADD = 0, 2, 3, 4, 6
+# enum ibv_qp_type
+RC, UC, UD = 2, 3, 4
+QKEY = 0x1234567
 # The device's first PSN, as a requester.
 DEVICE_PSN = 0xfffffe
 # Credits of an ACK: none are told.
@@ -47,6 +53,11 @@ NAK_SEQUENCE, NAK_REQUEST, NAK_ACCESS, NAK_OPERATION = 0x60, 0x61, 0x62, 0x63
 
 def name_of(names, value):
     return names[value] if value < len(names) else str(value)
+
+
+def gid_of(address):
+    """In hex, of an IPv4 address."""
+    return (bytes(10) + b"\xff\xff" + socket.inet_aton(address)).hex()
 
 
 class Wrong(Exception):
@@ -87,8 +98,8 @@ class Memory:
 
 
 class Bench:
-    """One case: an RC QP of the device in RTR, whose peer we are. limit_s: how
-    long what has to come may take.
+    """One case: a QP of the device in RTR, whose peer we are. limit_s: how long
+    what has to come may take.
     """
 
     def __init__(self, agent, wire, qpn, limit_s=10):
@@ -101,13 +112,12 @@ class Bench:
         self.device_qpn = 0
         self.nb_memories = 0
 
-    def connect(self, access=ALL, psn=0x100):
+    def connect(self, access=ALL, psn=0x100, type_=RC):
         self.psn = psn
-        gid = bytes(10) + b"\xff\xff" + \
-            bytes(int(part) for part in self.wire.address.split("."))
         self.device_qpn = int(self.ask(
-            "connect", gid=gid.hex(), qpn=self.qpn, psn=psn, access=access,
-            rnr=RNR_TIMER, mtu=MTU_CODE)["qpn"])
+            "connect", type=type_, gid=gid_of(self.wire.address),
+            qpn=self.qpn, psn=psn, qkey=QKEY, access=access, rnr=RNR_TIMER,
+            mtu=MTU_CODE)["qpn"])
 
     def ask(self, command, **words):
         try:
@@ -181,11 +191,16 @@ class Bench:
         self.send(READ_REQUEST, RETH())
         self.response(READ_ONLY, self.last_psn, b"")
 
-    def completion(self, status, **fields):
-        """fields: opcode, bytes, imm."""
+    def next_completion(self):
+        """Its words, as the agent says them."""
         words = self.ask("poll", ms=int(1000 * self.limit_s))
         if "none" in words:
             raise Wrong("no completion")
+        return words
+
+    def completion(self, status, **fields):
+        """fields: id, opcode, bytes, flags, imm, source."""
+        words = self.next_completion()
         seen = int(words["status"])
         if seen != status:
             raise Wrong(f"completion {name_of(STATUSES, seen)}, not "
@@ -222,17 +237,20 @@ class Bench:
         self.nak(syndrome)
         self.state(ERR)
 
-    def ready(self, timeout=0, retry=7, rnr_retry=7):
+    def ready(self, timeout=0, retry=7, rnr_retry=7, type_=RC):
         """The device's QP in RTS. timeout: code; 0: it waits for ever."""
-        self.connect()
+        self.connect(type_=type_)
         self.ask("ready", psn=DEVICE_PSN, timeout=timeout, retry=retry,
                  rnr_retry=rnr_retry)
 
-    def post(self, opcode, memory, size, id_=1, lkey=None, add=0):
-        """A request of the device's, to REMOTE_ADDR."""
+    def post(self, opcode, memory, size, id_=1, lkey=None, add=0, imm=0,
+             remote=REMOTE_ADDR, rkey=REMOTE_RKEY):
+        """A request of the device's. UD: to the QP remote, whose Q_Key is
+        rkey.
+        """
         self.ask("post", opcode=opcode, id=id_, mr=memory.index, bytes=size,
                  lkey=memory.lkey if lkey is None else lkey,
-                 remote=REMOTE_ADDR, rkey=REMOTE_RKEY, add=add)
+                 remote=remote, rkey=rkey, add=add, imm=imm)
 
     def request(self, opcode, number=0):
         """The device's next packet; number: its PSN, from the first one on."""

@@ -23,11 +23,13 @@ import cases_fault
 import cases_mark
 import cases_psn
 import cases_requester
+import cases_uc
+import cases_ud
 import suite
 from agent import Agent, CannotRun, Refused, Wire
 
 CASES = [case for module in (cases_basic, cases_psn, cases_fault, cases_event,
-                             cases_mark, cases_requester)
+                             cases_mark, cases_requester, cases_uc, cases_ud)
          for case in module.CASES]
 CANNOT_RUN = 2
 

@@ -80,6 +80,12 @@ class Wire:
             answer[-1] ^= 1
         self.said.append(frames.Answer(bytes(answer)))
 
+    def settle(self, _limit_s):
+        pass
+
+    def seek(self, _found, _limit_s):
+        return None
+
     def receive(self, _qpn, _limit_s):
         return self.said.pop(0) if self.said else None
 
