@@ -198,12 +198,33 @@ static bool is_up(const struct roost_setup *s, const struct roost_pci_device *d)
 	return strtoul(flags, NULL, 16) & UP;
 }
 
+/* VFIO hands out whole groups. */
+static bool shares_group(const struct roost_setup *s, char *why)
+{
+	char devices[PATH_MAX], vfio[PATH_MAX], others[ROOST_PCI_OTHERS_MAX];
+	const struct roost_pci_places places = { devices, vfio };
+
+	path_of(s, devices, ROOST_PCI_DEVICES);
+	path_of(s, vfio, ROOST_PCI_VFIO);
+	if (roost_pci_others(&places, s->nic, others) == 0)
+		return false;
+	snprintf(why, ROOST_SETUP_TEXT_MAX,
+		 "its IOMMU group has other devices that the kernel uses: %s; "
+		 "unbind all of them (\"echo ADDRESS "
+		 ">" ROOST_PCI_DEVICES "/ADDRESS/driver/unbind\"), or use "
+		 "another slot",
+		 others);
+	return true;
+}
+
 static void driver_refuse(const struct roost_setup *s, char *why)
 {
 	struct roost_pci_device d;
 	char path[PATH_MAX], text[ROOST_PCI_DRIVER_MAX];
 
 	why[0] = '\0';
+	if (shares_group(s, why))
+		return;
 	read_device(s, &d);
 	device_word(s, "driver_override", text);
 	path_of(s, path, ROOST_PCI_DEVICES "/%s/iommu_group", s->nic);

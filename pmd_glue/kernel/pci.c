@@ -130,32 +130,71 @@ static void read_iface(const struct roost_pci_places *places,
 	find_name(places, d->name, folder, "", d->iface, sizeof(d->iface));
 }
 
-/* Find a device of the same IOMMU group that keeps VFIO from the group. PCI
- * bridge ports with the kernel's port driver do not: VFIO allows them.
+/* The next device of an IOMMU group, but name, that keeps VFIO from the group;
+ * driver: its own. NULL: none is left. PCI bridge ports with the kernel's port
+ * driver do not: VFIO allows them.
  */
+static const char *next_other(const struct roost_pci_places *places, DIR *dir,
+			      const char *name,
+			      char driver[ROOST_PCI_DRIVER_MAX])
+{
+	const char *other;
+
+	while ((other = next_name(dir))) {
+		roost_sysfs_link(places->devices, other, "driver", driver,
+				 ROOST_PCI_DRIVER_MAX);
+		if (driver[0] != '\0' && !find_binding(driver) &&
+		    strcmp(driver, "pcieport") != 0 &&
+		    strcmp(driver, "pci-stub") != 0 && strcmp(other, name) != 0)
+			return other;
+	}
+	return NULL;
+}
+
 static void read_others(const struct roost_pci_places *places,
 			struct roost_pci_device *d)
 {
+	DIR *dir = open_below(places, d->name, "iommu_group/devices");
 	char driver[ROOST_PCI_DRIVER_MAX];
 	const char *name;
-	DIR *dir = open_below(places, d->name, "iommu_group/devices");
 
 	if (!dir)
 		return;
-	while ((name = next_name(dir))) {
-		roost_sysfs_link(places->devices, name, "driver", driver,
-				 sizeof(driver));
-		if (driver[0] == '\0' || find_binding(driver) ||
-		    strcmp(driver, "pcieport") == 0 ||
-		    strcmp(driver, "pci-stub") == 0 ||
-		    strcmp(name, d->name) == 0)
-			continue;
+	while ((name = next_other(places, dir, d->name, driver))) {
 		snprintf(d->other, sizeof(d->other), "%.*s",
 			 (int)sizeof(d->other) - 1, name);
 		snprintf(d->other_driver, sizeof(d->other_driver), "%s",
 			 driver);
 	}
 	closedir(dir);
+}
+
+unsigned int roost_pci_others(const struct roost_pci_places *places,
+			      const char *name, char text[ROOST_PCI_OTHERS_MAX])
+{
+	DIR *dir = open_below(places, name, "iommu_group/devices");
+	char driver[ROOST_PCI_DRIVER_MAX], one[96];
+	const char *other;
+	unsigned int nb = 0;
+	size_t len = 0;
+
+	text[0] = '\0';
+	if (!dir)
+		return 0;
+	while ((other = next_other(places, dir, name, driver))) {
+		snprintf(one, sizeof(one), "%s%.*s (driver %s)",
+			 nb > 0 ? ", " : "", ROOST_PCI_NAME_MAX - 1, other,
+			 driver);
+		if (len + strlen(one) + sizeof(", ...") > ROOST_PCI_OTHERS_MAX)
+			snprintf(one, sizeof(one), ", ...");
+		if (strcmp(text + (len > 5 ? len - 5 : 0), ", ...") != 0)
+			len += (size_t)snprintf(text + len,
+						ROOST_PCI_OTHERS_MAX - len,
+						"%s", one);
+		nb++;
+	}
+	closedir(dir);
+	return nb;
 }
 
 /* Is it a group that VFIO made because there is no IOMMU? */

@@ -62,6 +62,16 @@ void roost_pci_read(const struct roost_pci_places *places, const char *name,
 		    struct roost_pci_device *device);
 
 /*
+ * Write the other devices of its IOMMU group that keep VFIO from the group, as
+ * "0000:03:00.1 (driver ice), 0000:04:00.0 (driver nvme)"; empty: none. Names
+ * without room end in "...". Returns their number.
+ */
+#define ROOST_PCI_OTHERS_MAX 256
+unsigned int roost_pci_others(const struct roost_pci_places *places,
+			      const char *name,
+			      char text[ROOST_PCI_OTHERS_MAX]);
+
+/*
  * Why DPDK cannot drive the device: "<cause>; <fix>". physical: DPDK gives
  * devices physical addresses, not virtual ones. Returns 0: no cause was found,
  * and why is empty; or -ENODEV, -EBUSY, -EACCES.

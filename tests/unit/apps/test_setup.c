@@ -240,6 +240,39 @@ static void setup__what_may_not_be_is_refused(void **state)
 	assert_int_equal(nb, 0);
 }
 
+static void neighbour(const char *name, const char *driver)
+{
+	char path[256], target[256];
+
+	snprintf(path, sizeof(path), DEVICE "/iommu_group/devices/%s", name);
+	file(path, "");
+	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/class", name);
+	file(path, "");
+	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/driver", name);
+	snprintf(target, sizeof(target), "/nowhere/%s", driver);
+	assert_int_equal(symlink(target, in(path)), 0);
+}
+
+static void setup__a_group_is_given_whole(void **state)
+{
+	const char *text;
+	unsigned int nb;
+
+	setup.force = true;
+	neighbour("0000:00:01.0", "pcieport");
+	neighbour("0000:03:00.2", "vfio-pci");
+	plan(false, &nb);
+	assert_int_equal(nb, 0);
+	neighbour("0000:03:00.1", "ice");
+	neighbour("0000:04:00.0", "nvme");
+	text = plan(false, &nb);
+	assert_int_equal(nb, 1);
+	assert_non_null(strstr(text, "0000:03:00.1 (driver ice)"));
+	assert_non_null(strstr(text, "0000:04:00.0 (driver nvme)"));
+	assert_null(strstr(text, "00:01.0"));
+	assert_null(strstr(text, "03:00.2"));
+}
+
 static void setup__a_nic_has_two_names(void **state)
 {
 	char why[ROOST_SETUP_TEXT_MAX];
@@ -273,6 +306,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			setup__what_may_not_be_is_refused, set_up,
 			temp_dir_remove),
+		cmocka_unit_test_setup_teardown(setup__a_group_is_given_whole,
+						set_up, temp_dir_remove),
 		cmocka_unit_test_setup_teardown(setup__a_nic_has_two_names,
 						set_up, temp_dir_remove),
 	};
