@@ -146,7 +146,8 @@ check "top: no terminal" fails 2 \
 	"roost: top: stdout is no terminal; use --once or --json"
 try -- explain
 check "explain: no object" fails 2 \
-	"roost: explain: no object; name a QP number, or a device such as \
+	"roost: explain: no object; name a QP number, a CM id, the port of a \
+listener, or a device such as \
 roost0"
 try -- explain 1 2
 check "explain: two objects" fails 2 \
