@@ -227,6 +227,39 @@ bool agent_receive(struct agent *a, const struct agent_mr *m, size_t offset,
 	return done(ibv_post_recv(a->qp, &wr, &bad));
 }
 
+bool agent_window(struct agent *a)
+{
+	if (a->mw != NULL) {
+		errno = EBUSY;
+		return false;
+	}
+	a->mw = ibv_alloc_mw(a->pd, IBV_MW_TYPE_2);
+	return a->mw != NULL;
+}
+
+bool agent_bind(struct agent *a, const struct agent_mr *m, size_t offset,
+		size_t bytes, unsigned int access)
+{
+	uint32_t rkey = ibv_inc_rkey(a->mw->rkey);
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_BIND_MW,
+		.send_flags = IBV_SEND_SIGNALED,
+		.bind_mw = {
+			.mw = a->mw,
+			.rkey = rkey,
+			.bind_info = { .mr = m->mr,
+				       .addr = (uintptr_t)m->memory + offset,
+				       .length = bytes,
+				       .mw_access_flags = access },
+		},
+	};
+
+	if (!agent_post(a, &wr))
+		return false;
+	a->mw->rkey = rkey;
+	return true;
+}
+
 bool agent_post(struct agent *a, struct ibv_send_wr *wr)
 {
 	struct ibv_send_wr *bad;
@@ -283,6 +316,9 @@ void agent_reset(struct agent *a)
 		agent_detach(a);
 	if (a->qp != NULL)
 		ibv_destroy_qp(a->qp);
+	if (a->mw != NULL)
+		ibv_dealloc_mw(a->mw);
+	a->mw = NULL;
 	if (a->cq != NULL)
 		ibv_destroy_cq(a->cq);
 	if (a->ah != NULL)

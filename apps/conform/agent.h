@@ -40,6 +40,7 @@ struct agent {
 	struct ibv_ah *ah; /* to the peer, of a UD QP */
 	bool is_member;    /* the QP is in the group */
 	union ibv_gid group;
+	struct ibv_mw *mw; /* of type 2 */
 	unsigned int nb_mrs;
 	struct agent_mr mrs[AGENT_MRS];
 };
@@ -94,6 +95,13 @@ struct agent_mr *agent_register(struct agent *a, size_t bytes,
  */
 bool agent_receive(struct agent *a, const struct agent_mr *m, size_t offset,
 		   uint32_t bytes, uint32_t lkey, uint64_t id);
+
+/* Makes the window of a case, which is bound to nothing. */
+bool agent_window(struct agent *a);
+
+/* Posts that it is bound to part of a region, by a new key: mw->rkey. */
+bool agent_bind(struct agent *a, const struct agent_mr *m, size_t offset,
+		size_t bytes, unsigned int access);
 
 /* Posts a request with at most one SGE, signaled. */
 bool agent_post(struct agent *a, struct ibv_send_wr *wr);

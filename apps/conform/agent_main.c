@@ -268,6 +268,49 @@ static void do_post(struct agent *a, const struct words *w)
 		puts("ok");
 }
 
+static void do_window(struct agent *a, const struct words *w)
+{
+	(void)w;
+	if (!agent_window(a))
+		say_errno();
+	else
+		printf("ok rkey=0x%" PRIx32 "\n", a->mw->rkey);
+}
+
+/* bind mr= offset= bytes= access= */
+static void do_bind(struct agent *a, const struct words *w)
+{
+	bool bad = a->qp == NULL || a->mw == NULL;
+	const struct agent_mr *m = mr_of(a, w, &bad);
+	size_t offset = number_of(w, "offset", AGENT_MR_MAX, &bad);
+	size_t bytes = number_of(w, "bytes", AGENT_MR_MAX, &bad);
+	unsigned int access =
+		(unsigned int)number_of(w, "access", 0xfffff, &bad);
+
+	if (bad)
+		say_error("bad words");
+	else if (!agent_bind(a, m, offset, bytes, access))
+		say_errno();
+	else
+		printf("ok rkey=0x%" PRIx32 "\n", a->mw->rkey);
+}
+
+/* invalidate rkey= */
+static void do_invalidate(struct agent *a, const struct words *w)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_LOCAL_INV,
+				  .send_flags = IBV_SEND_SIGNALED };
+	bool bad = a->qp == NULL;
+
+	wr.invalidate_rkey = (uint32_t)number_of(w, "rkey", UINT32_MAX, &bad);
+	if (bad)
+		say_error("bad words");
+	else if (!agent_post(a, &wr))
+		say_errno();
+	else
+		puts("ok");
+}
+
 /* True where offset and bytes lie in the region. */
 static bool inside(const struct agent_mr *m, size_t offset, size_t bytes)
 {
@@ -328,7 +371,9 @@ static void do_poll(struct agent *a, const struct words *w)
 		printf("ok status=0 id=%" PRIu64 " opcode=%d bytes=%" PRIu32
 		       " flags=%u imm=0x%" PRIx32 " source=%" PRIu32 "\n",
 		       wc.wr_id, wc.opcode, wc.byte_len, wc.wc_flags,
-		       be32toh(wc.imm_data), wc.src_qp);
+		       wc.wc_flags & IBV_WC_WITH_INV ? wc.invalidated_rkey
+						     : be32toh(wc.imm_data),
+		       wc.src_qp);
 }
 
 /* event ms= */
@@ -368,12 +413,21 @@ static const struct command {
 	const char *name;
 	void (*run)(struct agent *a, const struct words *w);
 } commands[] = {
-	{ "attach", do_attach }, { "connect", do_connect },
-	{ "detach", do_detach }, { "event", do_event },
-	{ "fill", do_fill },     { "mr", do_mr },
-	{ "poll", do_poll },     { "post", do_post },
-	{ "read", do_read },     { "ready", do_ready },
-	{ "recv", do_recv },     { "reset", do_reset },
+	{ "window", do_window },
+	{ "bind", do_bind },
+	{ "invalidate", do_invalidate },
+	{ "attach", do_attach },
+	{ "connect", do_connect },
+	{ "detach", do_detach },
+	{ "event", do_event },
+	{ "fill", do_fill },
+	{ "mr", do_mr },
+	{ "poll", do_poll },
+	{ "post", do_post },
+	{ "read", do_read },
+	{ "ready", do_ready },
+	{ "recv", do_recv },
+	{ "reset", do_reset },
 	{ "state", do_state },
 };
 

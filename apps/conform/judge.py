@@ -14,6 +14,7 @@ from frames import ACK, READ_MIDDLE, READ_ONLY, READ_REQUEST, RETH
 from scapy.contrib.roce import AETH
 
 LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC = 1, 2, 4, 8
+MW_BIND = 16
 ALL = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC
 
 MTU_CODE, MTU = 1, 256
@@ -22,18 +23,19 @@ PSN_MASK = 0xffffff
 
 # enum ibv_qp_state, ibv_event_type, ibv_wc_status, ibv_wc_opcode
 RTR, ERR = 2, 6
-QP_REQ_ERR, QP_ACCESS_ERR, COMM_EST = 2, 3, 4
+QP_REQ_ERR, QP_ACCESS_ERR, COMM_EST, PATH_MIG = 2, 3, 4, 6
 SUCCESS, LOC_LEN_ERR, LOC_PROT_ERR, FLUSHED, BAD_RESPONSE = 0, 1, 4, 5, 7
 REM_INV_REQ, REM_ACCESS, REM_OP, RETRY_SPENT, RNR_RETRY_SPENT = range(9, 14)
 RECV, RECV_WITH_IMM = 128, 129
-WITH_GRH, WITH_IMM = 1, 2
+WITH_GRH, WITH_IMM, WITH_INV = 1, 2, 8
 GRH_SIZE = 40
 
 # For readers, from 0 on.
 STATUSES = """SUCCESS LOC_LEN_ERR LOC_QP_OP_ERR LOC_EEC_OP_ERR LOC_PROT_ERR
     WR_FLUSH_ERR MW_BIND_ERR BAD_RESP_ERR LOC_ACCESS_ERR REM_INV_REQ_ERR
     REM_ACCESS_ERR REM_OP_ERR RETRY_EXC_ERR RNR_RETRY_EXC_ERR""".split()
-EVENTS = "CQ_ERR QP_FATAL QP_REQ_ERR QP_ACCESS_ERR COMM_EST".split()
+EVENTS = """CQ_ERR QP_FATAL QP_REQ_ERR QP_ACCESS_ERR COMM_EST SQ_DRAINED
+    PATH_MIG""".split()
 
 # enum ibv_wr_opcode
 WR_WRITE, WR_SEND, WR_SEND_IMM, WR_READ, WR_FETCH_ADD = 0, 2, 3, 4, 6
@@ -226,6 +228,14 @@ class Bench:
             if seen != COMM_EST:
                 raise Wrong(f"event {name_of(EVENTS, seen)}, not "
                             f"{name_of(EVENTS, wanted)}")
+
+    def no_event(self, unwanted):
+        """Of those that came until now."""
+        words = {}
+        while "none" not in words:
+            words = self.ask("event", ms=0)
+            if words.get("event") == str(unwanted):
+                raise Wrong(f"event {name_of(EVENTS, unwanted)}")
 
     def state(self, wanted):
         state = int(self.ask("state")["state"])

@@ -21,15 +21,19 @@ import cases_basic
 import cases_event
 import cases_fault
 import cases_mark
+import cases_migration
 import cases_psn
 import cases_requester
+import cases_time
 import cases_uc
 import cases_ud
+import cases_window
 import suite
 from agent import Agent, CannotRun, Refused, Wire
 
 CASES = [case for module in (cases_basic, cases_psn, cases_fault, cases_event,
-                             cases_mark, cases_requester, cases_uc, cases_ud)
+                             cases_mark, cases_window, cases_migration,
+                             cases_requester, cases_time, cases_uc, cases_ud)
          for case in module.CASES]
 CANNOT_RUN = 2
 

@@ -38,6 +38,7 @@ class Agent:
         self.answers = {
             "connect": {"qpn": "77"}, "poll": NONE, "event": event,
             "mr": {"addr": "0x10000", "rkey": "0x100", "lkey": "0x100"},
+            "window": {"rkey": "0x200"}, "bind": {"rkey": "0x201"},
             "state": {"state": str(state)}}
         self.memory = bytearray(8192)
 
