@@ -115,7 +115,7 @@ static void ctl__shows_the_ports(void **state)
 	assert_has(answer_to("show\n", false), "\"clients\":[{\"port\":0,");
 	assert_answer("show nothing\n",
 		      "error show nothing: no such thing; there are device, "
-		      "port, qp, cq, srq, channel, worker, counters, ecn, "
+		      "port, qp, cq, srq, channel, cm, worker, counters, ecn, "
 		      "shared, clients\n");
 	c_close(&a);
 }
