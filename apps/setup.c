@@ -24,7 +24,9 @@ struct options {
 
 static const char *first_line(const char *text)
 {
-	return !*text ? "nothing" : strchr(text, '\n') ? "the file" : text;
+	return !*text               ? "nothing"
+	       : strchr(text, '\n') ? "lines of a file"
+				    : text;
 }
 
 static void print_step(const struct roost_setup *s,
@@ -40,6 +42,14 @@ static void print_step(const struct roost_setup *s,
 		 strchr(step->place, '%') ? strchr(step->place, '%') + 2 : "");
 	fprintf(out, "  %-19s %s -> %s (%s)\n", step->name, first_line(now),
 		first_line(to), place);
+}
+
+static const char *why_nothing(const struct roost_setup *s,
+			       const struct roost_setup_step *step, bool undo)
+{
+	const char *absent = !undo && step->absent ? step->absent(s) : NULL;
+
+	return absent ? absent : "nothing to do";
 }
 
 unsigned int roost_setup_plan(const struct roost_setup *s,
@@ -61,7 +71,8 @@ unsigned int roost_setup_plan(const struct roost_setup *s,
 		if (undo)
 			snprintf(to, sizeof(to), "%s", before ? before : now);
 		if (undo ? !before || strcmp(now, before) == 0 : !to[0]) {
-			fprintf(out, "  %-19s nothing to do\n", step->name);
+			fprintf(out, "  %-19s %s\n", step->name,
+				why_nothing(s, step, undo));
 			continue;
 		}
 		print_step(s, step, now, to, out);
@@ -77,18 +88,29 @@ unsigned int roost_setup_plan(const struct roost_setup *s,
 
 /* ---- doing --------------------------------------------------------------- */
 
+#define NOT_ALLOWED "this user may not; run as root, outside a container"
+
+static const struct {
+	int error;
+	const char *fix;
+} fixes[] = {
+	{ EEXIST, "a file that somebody else wrote is there; move it away" },
+	{ EUCLEAN, "Roost would not read the file any more; change it "
+		   "yourself, roost.conf(5) tells how" },
+	{ ENOMEM, "the kernel has not enough free memory in one piece; ask for "
+		  "fewer pages, or do it after a reboot" },
+	{ EBUSY, "the kernel has not done it; \"dmesg\" tells why" },
+	{ EACCES, NOT_ALLOWED },
+	{ EPERM, NOT_ALLOWED },
+	{ EROFS, NOT_ALLOWED },
+};
+
 static const char *fix_of(int ret)
 {
-	return ret == -EEXIST ? "a file that somebody else wrote is there; "
-				"move it away"
-	       : ret == -ENOMEM
-		       ? "the kernel has not enough free memory in one piece; "
-			 "ask for fewer pages, or do it after a reboot"
-	       : ret == -EBUSY
-		       ? "the kernel has not done it; \"dmesg\" tells why"
-	       : ret == -EACCES || ret == -EPERM || ret == -EROFS
-		       ? "this user may not; run as root, outside a container"
-		       : "the kernel refused; \"dmesg\" may tell why";
+	for (size_t i = 0; i < sizeof(fixes) / sizeof(fixes[0]); i++)
+		if (fixes[i].error == -ret)
+			return fixes[i].fix;
+	return "the kernel refused; \"dmesg\" may tell why";
 }
 
 static int tell(int ret, const char *step, char *err)
@@ -150,11 +172,11 @@ int roost_setup_help(void)
 {
 	fputs("Usage: roost setup [OPTION...] NIC\n"
 	      "\n"
-	      "Prepare this machine for a port on a PCI device: huge pages and "
+	      "Prepare this machine for a port on a PCI device: huge pages, "
 	      "the driver\n"
-	      "vfio-pci, now and at each boot. Shows what it would do; does it "
-	      "with --yes.\n"
-	      "Asks nothing.\n"
+	      "vfio-pci, roostd's configuration and service, now and at each "
+	      "boot. Shows what\n"
+	      "it would do; does it with --yes. Asks nothing.\n"
 	      "\n"
 	      "  NIC      PCI address, or name of its interface; see roost "
 	      "ports\n"

@@ -5,31 +5,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "apps/setup_file.h"
+#include "apps/setup_service.h"
 #include "pmd_glue/process/sysfs.h"
 
 #define VFIO "vfio-pci"
 #define NETWORK_CLASS 0x02
 #define UP 1 /* IFF_UP */
-
-/* ---- files --------------------------------------------------------------- */
-
-__attribute__((format(printf, 3, 4))) static void
-path_of(const struct roost_setup *s, char *path, const char *format, ...)
-{
-	va_list args;
-	int len = snprintf(path, PATH_MAX, "%s", s->root);
-
-	va_start(args, format);
-	vsnprintf(path + len, (size_t)(PATH_MAX - len), format, args);
-	va_end(args);
-}
 
 int roost_setup_put(const char *path, const char *text)
 {
@@ -44,50 +31,6 @@ int roost_setup_put(const char *path, const char *text)
 	return ret;
 }
 
-/* The whole of a small file; empty: there is none. */
-static void slurp(const char *path, char *text)
-{
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	ssize_t len = fd < 0 ? 0 : read(fd, text, ROOST_SETUP_TEXT_MAX - 1);
-
-	text[len < 0 ? 0 : len] = '\0';
-	if (fd >= 0)
-		close(fd);
-}
-
-/* Make the file, with its folder, or remove the one that is ours (text empty).
- * ours: what we would have written.
- */
-static int change_file(const char *path, const char *ours, const char *text)
-{
-	char found[ROOST_SETUP_TEXT_MAX], folder[PATH_MAX];
-	ssize_t len;
-	int fd;
-
-	slurp(path, found);
-	if (strcmp(found, text) == 0)
-		return 0;
-	if (found[0] && strcmp(found, ours) != 0)
-		return -EEXIST;
-	if (!text[0])
-		return unlink(path) == 0 ? 0 : -errno;
-	snprintf(folder, sizeof(folder), "%s", path);
-	*strrchr(folder, '/') = '\0';
-	if (mkdir(folder, 0755) != 0 && errno != EEXIST)
-		return -errno;
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return -errno;
-	len = write(fd, text, strlen(text));
-	if (fsync(fd) != 0 || len != (ssize_t)strlen(text)) {
-		close(fd);
-		unlink(path);
-		return -EIO;
-	}
-	close(fd);
-	return 0;
-}
-
 /* ---- huge pages ---------------------------------------------------------- */
 
 #define PAGES_PLACE                                                            \
@@ -99,14 +42,14 @@ static int node_of(const struct roost_setup *s)
 {
 	char devices[PATH_MAX], node[16];
 
-	path_of(s, devices, ROOST_PCI_DEVICES);
+	roost_setup_path(s, devices, ROOST_PCI_DEVICES);
 	roost_sysfs_word(devices, s->nic, "numa_node", node, sizeof(node));
 	return atoi(node) > 0 ? atoi(node) : 0;
 }
 
 static void pages_path(const struct roost_setup *s, char *path)
 {
-	path_of(s, path, PAGES_PLACE, node_of(s));
+	roost_setup_path(s, path, PAGES_PLACE, node_of(s));
 }
 
 static void pages_now(const struct roost_setup *s, char *text)
@@ -114,7 +57,7 @@ static void pages_now(const struct roost_setup *s, char *text)
 	char path[PATH_MAX];
 
 	pages_path(s, path);
-	slurp(path, text);
+	roost_setup_slurp(path, text);
 	text[strcspn(text, "\n")] = '\0';
 }
 
@@ -143,23 +86,13 @@ static int pages_change(const struct roost_setup *s, const char *to)
 
 /* ---- the driver ---------------------------------------------------------- */
 
-static void read_device(const struct roost_setup *s, struct roost_pci_device *d)
-{
-	char devices[PATH_MAX], vfio[PATH_MAX];
-	const struct roost_pci_places places = { devices, vfio };
-
-	path_of(s, devices, ROOST_PCI_DEVICES);
-	path_of(s, vfio, ROOST_PCI_VFIO);
-	roost_pci_read(&places, s->nic, d);
-}
-
 /* A word of the device's folder. */
 static void device_word(const struct roost_setup *s, const char *what,
 			char *word)
 {
 	char devices[PATH_MAX];
 
-	path_of(s, devices, ROOST_PCI_DEVICES);
+	roost_setup_path(s, devices, ROOST_PCI_DEVICES);
 	roost_sysfs_word(devices, s->nic, what, word, ROOST_PCI_DRIVER_MAX);
 }
 
@@ -174,7 +107,7 @@ static void driver_now(const struct roost_setup *s, char *text)
 {
 	struct roost_pci_device d;
 
-	read_device(s, &d);
+	roost_setup_read_device(s, &d);
 	snprintf(text, ROOST_SETUP_TEXT_MAX, "%s",
 		 d.driver[0] ? d.driver : "none");
 }
@@ -192,7 +125,7 @@ static bool is_up(const struct roost_setup *s, const struct roost_pci_device *d)
 	char what[ROOST_PCI_DRIVER_MAX + 16], flags[ROOST_PCI_DRIVER_MAX];
 	char path[PATH_MAX];
 
-	path_of(s, path, "/sys/class/net");
+	roost_setup_path(s, path, "/sys/class/net");
 	snprintf(what, sizeof(what), "%s", d->iface);
 	roost_sysfs_word(path, what, "flags", flags, sizeof(flags));
 	return strtoul(flags, NULL, 16) & UP;
@@ -204,8 +137,8 @@ static bool shares_group(const struct roost_setup *s, char *why)
 	char devices[PATH_MAX], vfio[PATH_MAX], others[ROOST_PCI_OTHERS_MAX];
 	const struct roost_pci_places places = { devices, vfio };
 
-	path_of(s, devices, ROOST_PCI_DEVICES);
-	path_of(s, vfio, ROOST_PCI_VFIO);
+	roost_setup_path(s, devices, ROOST_PCI_DEVICES);
+	roost_setup_path(s, vfio, ROOST_PCI_VFIO);
 	if (roost_pci_others(&places, s->nic, others) == 0)
 		return false;
 	snprintf(why, ROOST_SETUP_TEXT_MAX,
@@ -225,9 +158,9 @@ static void driver_refuse(const struct roost_setup *s, char *why)
 	why[0] = '\0';
 	if (shares_group(s, why))
 		return;
-	read_device(s, &d);
+	roost_setup_read_device(s, &d);
 	device_word(s, "driver_override", text);
-	path_of(s, path, ROOST_PCI_DEVICES "/%s/iommu_group", s->nic);
+	roost_setup_path(s, path, ROOST_PCI_DEVICES "/%s/iommu_group", s->nic);
 	if (text[0] && strcmp(text, "(null)") != 0 && strcmp(text, VFIO) != 0)
 		snprintf(why, ROOST_SETUP_TEXT_MAX,
 			 "somebody has reserved it for the driver %s; undo "
@@ -239,7 +172,7 @@ static void driver_refuse(const struct roost_setup *s, char *why)
 			 "memory; switch the IOMMU on in the firmware, and add "
 			 "\"intel_iommu=on\" or \"amd_iommu=on\" to the "
 			 "kernel's command line");
-	else if (path_of(s, path, "/sys/bus/pci/drivers/" VFIO),
+	else if (roost_setup_path(s, path, "/sys/bus/pci/drivers/" VFIO),
 		 access(path, F_OK) != 0)
 		snprintf(why, ROOST_SETUP_TEXT_MAX,
 			 "the kernel has not loaded the driver " VFIO
@@ -265,15 +198,17 @@ static int driver_change(const struct roost_setup *s, const char *to)
 	char path[PATH_MAX], now[ROOST_SETUP_TEXT_MAX];
 	int ret;
 
-	path_of(s, path, ROOST_PCI_DEVICES "/%s/driver_override", s->nic);
+	roost_setup_path(s, path, ROOST_PCI_DEVICES "/%s/driver_override",
+			 s->nic);
 	ret = s->put(path, strcmp(to, VFIO) == 0 ? VFIO : "\n");
 	driver_now(s, now);
 	if (ret || strcmp(now, to) == 0)
 		return ret;
-	path_of(s, path, ROOST_PCI_DEVICES "/%s/driver/unbind", s->nic);
+	roost_setup_path(s, path, ROOST_PCI_DEVICES "/%s/driver/unbind",
+			 s->nic);
 	if (strcmp(now, "none") != 0)
 		ret = s->put(path, s->nic);
-	path_of(s, path, "/sys/bus/pci/drivers_probe");
+	roost_setup_path(s, path, "/sys/bus/pci/drivers_probe");
 	if (ret == 0 && strcmp(to, "none") != 0)
 		ret = s->put(path, s->nic);
 	driver_now(s, now);
@@ -284,7 +219,7 @@ static int driver_change(const struct roost_setup *s, const char *to)
 
 static void tmpfiles_path(const struct roost_setup *s, char *path)
 {
-	path_of(s, path, "/etc/tmpfiles.d/roost-%s.conf", s->nic);
+	roost_setup_path(s, path, "/etc/tmpfiles.d/roost-%s.conf", s->nic);
 }
 
 static void tmpfiles_text(const struct roost_setup *s, char *text)
@@ -296,7 +231,8 @@ static void tmpfiles_text(const struct roost_setup *s, char *text)
 
 static void udev_path(const struct roost_setup *s, char *path)
 {
-	path_of(s, path, "/etc/udev/rules.d/60-roost-%s.rules", s->nic);
+	roost_setup_path(s, path, "/etc/udev/rules.d/60-roost-%s.rules",
+			 s->nic);
 }
 
 static void udev_text(const struct roost_setup *s, char *text)
@@ -304,8 +240,11 @@ static void udev_text(const struct roost_setup *s, char *text)
 	snprintf(text, ROOST_SETUP_TEXT_MAX,
 		 "# By roost setup\nACTION==\"add\", SUBSYSTEM==\"pci\", "
 		 "KERNEL==\"%s\", ATTR{driver_override}=\"" VFIO
-		 "\", RUN{builtin}+=\"kmod load " VFIO "\"\n",
-		 s->nic);
+		 "\", RUN{builtin}+=\"kmod load " VFIO "\"\n"
+		 "SUBSYSTEM==\"vfio\", "
+		 "TEST==\"/sys/kernel/iommu_groups/%%k/devices/%s\", "
+		 "GROUP=\"roost\", MODE=\"0660\"\n",
+		 s->nic, s->nic);
 }
 
 static void tmpfiles_now(const struct roost_setup *s, char *text)
@@ -313,7 +252,7 @@ static void tmpfiles_now(const struct roost_setup *s, char *text)
 	char path[PATH_MAX];
 
 	tmpfiles_path(s, path);
-	slurp(path, text);
+	roost_setup_slurp(path, text);
 }
 
 static void tmpfiles_wanted(const struct roost_setup *s, char *text)
@@ -336,7 +275,7 @@ static int tmpfiles_change(const struct roost_setup *s, const char *to)
 
 	tmpfiles_path(s, path);
 	tmpfiles_text(s, ours);
-	return change_file(path, ours, to);
+	return roost_setup_change_file(path, ours, to);
 }
 
 static void udev_now(const struct roost_setup *s, char *text)
@@ -344,7 +283,7 @@ static void udev_now(const struct roost_setup *s, char *text)
 	char path[PATH_MAX];
 
 	udev_path(s, path);
-	slurp(path, text);
+	roost_setup_slurp(path, text);
 }
 
 static void udev_wanted(const struct roost_setup *s, char *text)
@@ -366,21 +305,34 @@ static int udev_change(const struct roost_setup *s, const char *to)
 
 	udev_path(s, path);
 	udev_text(s, ours);
-	return change_file(path, ours, to);
+	return roost_setup_change_file(path, ours, to);
 }
 
+#define STEP(name_, functions, refuse_, place_, absent_)                       \
+	{                                                                      \
+		.name = name_, .now = functions##_now,                         \
+		.wanted = functions##_wanted, .refuse = refuse_,               \
+		.change = functions##_change, .place = place_,                 \
+		.absent = absent_                                              \
+	}
+
 /* In the order in which they are done. Boot comes before now: its step looks
- * whether there are enough pages already.
+ * whether there are enough pages already, and udev gives the group of the NIC
+ * to roostd when the driver takes it.
  */
 const struct roost_setup_step roost_setup_steps[] = {
-	{ "huge pages at boot", tmpfiles_now, tmpfiles_wanted, NULL,
-	  tmpfiles_change, "/etc/tmpfiles.d/roost-%s.conf" },
-	{ "huge pages", pages_now, pages_wanted, NULL, pages_change,
-	  "nr_hugepages of the NIC's node" },
-	{ "driver", driver_now, driver_wanted, driver_refuse, driver_change,
-	  "driver_override of %s" },
-	{ "driver at boot", udev_now, udev_wanted, NULL, udev_change,
-	  "/etc/udev/rules.d/60-roost-%s.rules" },
+	STEP("huge pages at boot", tmpfiles, NULL,
+	     "/etc/tmpfiles.d/roost-%s.conf", NULL),
+	STEP("huge pages", pages, NULL, "nr_hugepages of the NIC's node", NULL),
+	STEP("driver at boot", udev, NULL,
+	     "/etc/udev/rules.d/60-roost-%s.rules", NULL),
+	STEP("driver", driver, driver_refuse, "driver_override of %s", NULL),
+	STEP("port of roostd", roost_setup_conf, roost_setup_conf_refuse,
+	     ROOST_CONF_FILE, NULL),
+	STEP("memory of roostd", roost_setup_memlock, NULL, ROOST_SETUP_DROP_IN,
+	     roost_setup_no_service),
+	STEP("roostd at boot", roost_setup_enable, NULL, ROOST_SETUP_WANTS,
+	     roost_setup_no_service),
 };
 const size_t roost_setup_nb_steps =
 	sizeof(roost_setup_steps) / sizeof(roost_setup_steps[0]);
@@ -392,7 +344,7 @@ static void find_behind(struct roost_setup *s, const char *name)
 {
 	char path[PATH_MAX], real[PATH_MAX], *part;
 
-	path_of(s, path, "/sys/class/net/%.15s/device", name);
+	roost_setup_path(s, path, "/sys/class/net/%.15s/device", name);
 	if (!realpath(path, real))
 		return;
 	while (!s->nic[0] && (part = strrchr(real, '/')) != NULL) {
@@ -410,7 +362,7 @@ int roost_setup_find(struct roost_setup *s, const char *name, char *why)
 		find_behind(s, name);
 	}
 	if (s->nic[0])
-		read_device(s, &d);
+		roost_setup_read_device(s, &d);
 	if (!s->nic[0] || !d.is_there) {
 		snprintf(why, ROOST_SETUP_TEXT_MAX,
 			 "no PCI device has this address, and no interface of "

@@ -41,6 +41,8 @@ struct roost_setup_step {
 	int (*change)(const struct roost_setup *s, const char *to);
 	/* What change() writes, for the reader of the plan; %s: the NIC. */
 	const char *place;
+	/* Why the step does not apply here; NULL: it does. NULL: always. */
+	const char *(*absent)(const struct roost_setup *s);
 };
 
 extern const struct roost_setup_step roost_setup_steps[];

@@ -17,6 +17,13 @@ PAGES = NODE + "/nr_hugepages"
 EXTRA = 4
 PLACES = {"devices": "/sys/bus/pci/devices", "lib": "/var/lib",
           "tmpfiles": "/etc/tmpfiles.d"}
+# Where there is systemd, too.
+SYSTEMD = "/etc/systemd/system"
+SECTION = f"""# By roost setup
+[port0]
+devargs = {NIC}
+# ip = ADDRESS/LENGTH: without it, it has link-local ones
+"""
 
 
 def pages():
@@ -41,6 +48,14 @@ def alone(room):
     return before
 
 
+def conf_folder(room):
+    """Of roost.conf, as this build has it."""
+    with open(os.path.join(room.build, "meson-info",
+                           "intro-buildoptions.json")) as file:
+        options = {one["name"]: one["value"] for one in json.load(file)}
+    return os.path.join(options["prefix"], options["sysconfdir"])
+
+
 class Machine:
     """A machine with one NIC, in this driver. What setup writes stays in a
     folder, but for the huge pages."""
@@ -49,7 +64,10 @@ class Machine:
         self.room = room
         self.folder = tempfile.mkdtemp()
         room.defer(shutil.rmtree, self.folder)
-        for name, place in PLACES.items():
+        self.places = dict(PLACES, conf=conf_folder(room))
+        if os.path.isdir(SYSTEMD):
+            self.places["system"] = SYSTEMD
+        for name, place in self.places.items():
             if not os.path.isdir(place):
                 raise Skip(f"there is no {place}")
             os.mkdir(os.path.join(self.folder, name))
@@ -64,7 +82,7 @@ class Machine:
     def setup(self, title, *words, status=0, said=""):
         """Returns what it printed."""
         binds = " && ".join(f"mount --bind {self.folder}/{name} {place}"
-                            for name, place in PLACES.items())
+                            for name, place in self.places.items())
         done = self.room.run(title, [
             "unshare", "--mount", "sh", "-c", f'{binds} && exec "$@"', "sh",
             *self.room.roost("setup", *words)])
@@ -77,7 +95,8 @@ class Machine:
     def written(self):
         return sorted(os.listdir(os.path.join(self.folder, "tmpfiles")) +
                       os.listdir(os.path.join(self.folder, "lib",
-                                              "roost-setup")))
+                                              "roost-setup")) +
+                      os.listdir(os.path.join(self.folder, "conf")))
 
 
 def huge_pages(room):
@@ -91,8 +110,11 @@ def huge_pages(room):
     machine.setup("do", *wanted, "--yes")
     if pages() != before + EXTRA:
         raise Failure(f"{pages()} huge pages")
-    if machine.written() != [NIC + ".json", f"roost-{NIC}.conf"]:
+    if machine.written() != [NIC + ".json", f"roost-{NIC}.conf", "roost.conf"]:
         raise Failure(f"wrote {machine.written()}")
+    with open(os.path.join(machine.folder, "conf", "roost.conf")) as file:
+        if file.read() != SECTION:
+            raise Failure("the configuration is another one")
     if "->" in machine.setup("again", NIC, "--yes"):
         raise Failure("it is not done at once")
     machine.setup("number", "--hugepages", str(before + 1), NIC, status=1,
@@ -123,6 +145,31 @@ def file_of_a_person(room):
             raise Failure("the person's file is gone")
 
 
+def configuration_of_a_person(room):
+    """The section comes behind what is there, and goes; a broken file is
+    refused before anything changes."""
+    before = alone(room)
+    machine = Machine(room, "mlx5_core")
+    path = os.path.join(machine.folder, "conf", "roost.conf")
+    mine = "# mine\n[port0]\ndevargs = eth1\n[policy all]\nclients = 4\n"
+    with open(path, "w") as file:
+        file.write(mine)
+    wanted = ["--hugepages", str(before + EXTRA), NIC, "--yes"]
+    machine.setup("do", *wanted)
+    with open(path) as file:
+        if file.read() != mine + SECTION.replace("[port0]", "[port1]"):
+            raise Failure("the section is not behind the person's")
+    machine.setup("undo", "--undo", "--yes", NIC)
+    with open(path) as file:
+        if file.read() != mine:
+            raise Failure("the person's file is another one")
+    with open(path, "w") as file:
+        file.write("[port0]\ndevorgs = eth1\n")
+    machine.setup("broken", *wanted, status=1, said="devargs")
+    if pages() != before or machine.written() != ["roost.conf"]:
+        raise Failure(f"changed {machine.written()}")
+
+
 def refused(room):
     """A driver without an IOMMU, a disk, a name of nobody; nothing is done."""
     before = alone(room)
@@ -141,5 +188,6 @@ def refused(room):
 CASES = [
     Case("setup-huge-pages", huge_pages),
     Case("setup-file-of-a-person", file_of_a_person),
+    Case("setup-configuration-of-a-person", configuration_of_a_person),
     Case("setup-refused", refused),
 ]

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "apps/setup.h"
 #include "tests/unit/apps/temp_dir.h"
@@ -20,6 +21,13 @@
 #define PAGES                                                                  \
 	"sys/devices/system/node/node1/hugepages/hugepages-2048kB/"            \
 	"nr_hugepages"
+#define CONF (&ROOST_CONF_FILE[1])
+#define SECTION(port)                                                          \
+	"# By roost setup\n[port" port "]\ndevargs = " NIC                     \
+	"\n# ip = ADDRESS/LENGTH: without it, it has link-local ones\n"
+#define UNIT "lib/systemd/system/roostd.service"
+#define DROP_IN "etc/systemd/system/roostd.service.d/50-roost-setup.conf"
+#define WANTS "etc/systemd/system/multi-user.target.wants/roostd.service"
 #define BOOT "etc/tmpfiles.d/roost-" NIC ".conf"
 
 /* ---- a machine, and a kernel that obeys ---------------------------------- */
@@ -156,6 +164,7 @@ static void expect_as_before(void)
 {
 	expect(PAGES, "8");
 	expect(BOOT, "");
+	expect(CONF, "");
 	expect_driver("ice");
 	assert_int_equal(access(in("etc/udev/rules.d/60-roost-" NIC ".rules"),
 				F_OK),
@@ -178,6 +187,7 @@ static void setup__does_and_undoes(void **state)
 	expect(PAGES, "256");
 	expect(BOOT, "# By roost setup\nw /" PAGES " - - - - 256\n");
 	expect_driver("vfio-pci");
+	expect(CONF, SECTION("0"));
 	assert_null(strstr(plan(false, &nb), "->"));
 	assert_int_equal(act(roost_setup_apply, err), 0);
 	assert_non_null(strstr(plan(true, &nb), "vfio-pci -> ice"));
@@ -273,6 +283,90 @@ static void setup__a_group_is_given_whole(void **state)
 	assert_null(strstr(text, "03:00.2"));
 }
 
+static void setup__a_persons_configuration_stays(void **state)
+{
+	static const char mine[] = "[policy x]\nusers = root\n[port0]\n"
+				   "devargs = eth1 # mine";
+	char err[ROOST_SETUP_TEXT_MAX];
+
+	file(CONF, mine);
+	assert_int_equal(chmod(in(CONF), 0640), 0);
+	assert_int_equal(act(roost_setup_apply, err), 0);
+	expect(CONF, "[policy x]\nusers = root\n[port0]\n"
+		     "devargs = eth1 # mine\n" SECTION("1"));
+	assert_int_equal(act(roost_setup_undo, err), 0);
+	expect(CONF, "[policy x]\nusers = root\n[port0]\n"
+		     "devargs = eth1 # mine\n");
+	/* A section that a person goes on writing is the person's. */
+	assert_int_equal(act(roost_setup_apply, err), 0);
+	file(CONF, "[port0]\ndevargs = " NIC "\nip = 192.0.2.1/24\n");
+	assert_int_equal(act(roost_setup_apply, err), 0);
+	assert_int_equal(act(roost_setup_undo, err), 0);
+	expect(CONF, "[port0]\ndevargs = " NIC "\nip = 192.0.2.1/24\n");
+	expect_driver("ice");
+}
+
+static void setup__a_gap_of_ports_is_not_made(void **state)
+{
+	char err[ROOST_SETUP_TEXT_MAX];
+
+	assert_int_equal(act(roost_setup_apply, err), 0);
+	file(CONF, SECTION("0") "[port1]\ndevargs = eth1\n");
+	assert_int_equal(act(roost_setup_undo, err), -EUCLEAN);
+	assert_non_null(strstr(err, "roost.conf(5)"));
+	expect(CONF, SECTION("0") "[port1]\ndevargs = eth1\n");
+	file(CONF, "[port0]\ndevargs = eth1\n");
+	assert_int_equal(act(roost_setup_undo, err), 0);
+	expect(CONF, "[port0]\ndevargs = eth1\n");
+}
+
+static void setup__a_file_that_roost_does_not_read(void **state)
+{
+	unsigned int nb;
+
+	file(CONF, "[port0]\nno = 1\n");
+	plan(false, &nb);
+	assert_int_equal(nb, 1);
+	file(CONF, "[port0]\ndevargs = net_af_packet0,iface=ens1\n");
+	assert_non_null(strstr(plan(false, &nb), "a port on its interface"));
+	assert_int_equal(nb, 1);
+	unlink(in(CONF));
+	assert_int_equal(symlink("/dev/null", in(CONF)), 0);
+	plan(false, &nb);
+	assert_int_equal(nb, 1);
+}
+
+static void setup__the_service(void **state)
+{
+	char err[ROOST_SETUP_TEXT_MAX], link[64] = "";
+	unsigned int nb;
+
+	file(UNIT, "[Service]\nUser=roost\n");
+	assert_non_null(strstr(plan(false, &nb), "systemd does not run here"));
+	assert_int_equal(act(roost_setup_apply, err), 0);
+	expect(DROP_IN, "");
+	file("run/systemd/system/x", "");
+	assert_int_equal(act(roost_setup_apply, err), 0);
+	expect(DROP_IN, "# By roost setup\n[Service]\nLimitMEMLOCK=infinity\n");
+	assert_int_equal(readlink(in(WANTS), link, sizeof(link) - 1),
+			 sizeof(UNIT));
+	assert_string_equal(link, "/" UNIT);
+	assert_null(strstr(plan(false, &nb), "->"));
+	assert_int_equal(act(roost_setup_undo, err), 0);
+	expect(DROP_IN, "");
+	assert_int_equal(readlink(in(WANTS), link, sizeof(link) - 1), -1);
+	expect_as_before();
+	/* Its own limit is enough; and a masked one stays as it is. */
+	file(UNIT, "[Service]\nLimitMEMLOCK=infinity\n");
+	assert_null(strstr(plan(false, &nb), "50-roost-setup"));
+	assert_non_null(strstr(plan(false, &nb), "-> /" UNIT));
+	file("etc/systemd/system/x", "");
+	assert_int_equal(symlink("/dev/null",
+				 in("etc/systemd/system/roostd.service")),
+			 0);
+	assert_non_null(strstr(plan(false, &nb), "masked"));
+}
+
 static void setup__a_nic_has_two_names(void **state)
 {
 	char why[ROOST_SETUP_TEXT_MAX];
@@ -308,6 +402,17 @@ int main(void)
 			temp_dir_remove),
 		cmocka_unit_test_setup_teardown(setup__a_group_is_given_whole,
 						set_up, temp_dir_remove),
+		cmocka_unit_test_setup_teardown(
+			setup__a_persons_configuration_stays, set_up,
+			temp_dir_remove),
+		cmocka_unit_test_setup_teardown(
+			setup__a_gap_of_ports_is_not_made, set_up,
+			temp_dir_remove),
+		cmocka_unit_test_setup_teardown(
+			setup__a_file_that_roost_does_not_read, set_up,
+			temp_dir_remove),
+		cmocka_unit_test_setup_teardown(setup__the_service, set_up,
+						temp_dir_remove),
 		cmocka_unit_test_setup_teardown(setup__a_nic_has_two_names,
 						set_up, temp_dir_remove),
 	};
