@@ -18,7 +18,7 @@ static uint16_t code_of(const struct roost_cm_conn *conn,
 			const struct roost_cm_msg *msg)
 {
 	if (input == ROOST_CM_TRIES_SPENT)
-		return conn->mad_type;
+		return (uint16_t)conn->mad_type;
 	if (msg && msg->type == ROOST_CM_REJ)
 		return msg->reason;
 	return msg && msg->type == ROOST_CM_SIDR_REP ? msg->status : 0;
