@@ -42,25 +42,44 @@ static bool is_ipv4(const union ibv_gid *gid)
 	return memcmp(gid->raw, mapped, sizeof(mapped)) == 0;
 }
 
-static bool choose_gid(struct agent *a)
+static bool is_link_local(const union ibv_gid *gid)
+{
+	return gid->raw[0] == 0xfe && gid->raw[1] == 0x80;
+}
+
+/* Returns the index of the first GID of RoCE v2 that is of that kind; -1: there
+ * is none.
+ */
+static int find_gid(const struct agent *a,
+		    bool (*is_of_kind)(const union ibv_gid *gid))
 {
 	struct ibv_gid_entry entry;
 	struct ibv_port_attr port;
 
 	if (!done(ibv_query_port(a->context, a->port, &port)))
-		return false;
+		return -1;
 	for (int i = 0; i < port.gid_tbl_len; i++) {
 		if (ibv_query_gid_ex(a->context, a->port, (uint32_t)i, &entry,
 				     0) != 0)
 			continue;
 		if (entry.gid_type == IBV_GID_TYPE_ROCE_V2 &&
-		    is_ipv4(&entry.gid)) {
-			a->gid_index = i;
-			return true;
-		}
+		    is_of_kind(&entry.gid))
+			return i;
 	}
 	errno = EADDRNOTAVAIL;
-	return false;
+	return -1;
+}
+
+static bool choose_gids(struct agent *a)
+{
+	if (a->gid_index < 0)
+		a->gid_index = find_gid(a, is_ipv4);
+	if (a->gid_index < 0 ||
+	    ibv_query_gid(a->context, a->port, a->gid_index, &a->gid) != 0)
+		return false;
+	a->gid6_index = find_gid(a, is_link_local);
+	return a->gid6_index < 0 ||
+	       ibv_query_gid(a->context, a->port, a->gid6_index, &a->gid6) == 0;
 }
 
 bool agent_open(struct agent *a, const char *device, uint8_t port,
@@ -72,9 +91,7 @@ bool agent_open(struct agent *a, const char *device, uint8_t port,
 	a->context = open_named(device);
 	if (a->context == NULL)
 		return false;
-	if (gid_index < 0 && !choose_gid(a))
-		return false;
-	if (ibv_query_gid(a->context, port, a->gid_index, &a->gid) != 0)
+	if (!choose_gids(a))
 		return false;
 	flags = fcntl(a->context->async_fd, F_GETFL);
 	if (fcntl(a->context->async_fd, F_SETFL, flags | O_NONBLOCK) != 0)
@@ -115,6 +132,7 @@ static bool to_init(struct agent *a, const struct agent_peer *peer)
 
 static bool to_rtr(struct agent *a, const struct agent_peer *peer)
 {
+	int sgid_index = is_ipv4(&peer->gid) ? a->gid_index : a->gid6_index;
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR,
 		.path_mtu = peer->mtu,
@@ -126,11 +144,15 @@ static bool to_rtr(struct agent *a, const struct agent_peer *peer)
 			.is_global = 1,
 			.port_num = a->port,
 			.grh = { .dgid = peer->gid,
-				 .sgid_index = (uint8_t)a->gid_index,
+				 .sgid_index = (uint8_t)sgid_index,
 				 .hop_limit = 64 },
 		},
 	};
 
+	if (sgid_index < 0) {
+		errno = EADDRNOTAVAIL;
+		return false;
+	}
 	if (peer->type == IBV_QPT_UD) {
 		a->ah = ibv_create_ah(a->pd, &attr.ah_attr);
 		if (a->ah == NULL)

@@ -32,8 +32,10 @@ struct agent {
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	uint8_t port;
-	int gid_index;
+	int gid_index; /* of IPv4 */
 	union ibv_gid gid;
+	int gid6_index; /* of IPv6, link-local; -1: none */
+	union ibv_gid gid6;
 	/* Of the case at hand; NULL or 0: none. */
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
@@ -48,7 +50,7 @@ struct agent {
 /* How the QP of a case is made and connected. */
 struct agent_peer {
 	enum ibv_qp_type type; /* RC, UC, UD */
-	union ibv_gid gid;
+	union ibv_gid gid;     /* decides which of the device's is used */
 	uint32_t qpn;
 	uint32_t rq_psn;     /* of the first packet that the peer sends */
 	uint32_t qkey;       /* UD: of the QP */

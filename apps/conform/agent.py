@@ -14,7 +14,9 @@ import time
 
 import frames
 
-ETH_P_ALL, ETH_P_ARP = 0x0003, 0x0806
+ETH_P_ALL, ETH_P_ARP, ETH_P_IPV6 = 0x0003, 0x0806, 0x86dd
+# <linux/if_packet.h>
+SOL_PACKET, PACKET_ADD_MEMBERSHIP, PACKET_MR_PROMISC = 263, 1, 1
 OUTGOING = 4  # PACKET_OUTGOING
 BROADCAST = b"\xff" * 6
 AGENT_S = 60
@@ -40,6 +42,8 @@ class Agent:
         ready = self.answer("the agent does not start")
         self.device = ready["device"]
         self.gid = bytes.fromhex(ready["gid"])
+        # None: the device has no link-local one.
+        self.gid6 = bytes.fromhex(ready["gid6"]) if "gid6" in ready else None
 
     def line(self):
         """None: there is none in time, or the agent is gone."""
@@ -92,6 +96,32 @@ def packet_socket(interface, protocol):
     return sock
 
 
+class Ipv6End:
+    """The tester's link-local address on a wire, of a MAC that is nobody's: so
+    the kernel sees nothing of it. Neighbor Discovery is answered here.
+    """
+
+    def __init__(self, interface):
+        self.sock = packet_socket(interface, ETH_P_IPV6)
+        index = socket.if_nametoindex(interface)
+        self.sock.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP, struct.pack(
+            "IHH8s", index, PACKET_MR_PROMISC, 0, bytes(8)))
+        mac = self.sock.getsockname()[4]
+        self.mac = bytes([mac[0] | 2]) + mac[1:5] + bytes([mac[5] ^ 0x40])
+        # Devices know the MAC of such an address without asking for it.
+        self.address = b"\xfe\x80" + bytes(6) + bytes([self.mac[0] ^ 2]) + \
+            self.mac[1:3] + b"\xff\xfe" + self.mac[3:]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            frame, where = self.sock.recvfrom(2048)
+            if where[2] != OUTGOING and \
+                    frames.solicits(frame, self.address):
+                self.sock.send(frames.advertisement(frame, self.mac,
+                                                    self.address))
+
+
 class Wire:
     """The tester's end: an interface, and an address on it that is nobody's
     else, for which ARP is answered here.
@@ -102,6 +132,7 @@ class Wire:
         self.arp = packet_socket(interface, ETH_P_ARP)
         self.mac = self.sock.getsockname()[4]
         self.address = address
+        self.ipv6 = Ipv6End(interface)
         self.peer = None
         self.peer_mac = None
         self.known = threading.Event()

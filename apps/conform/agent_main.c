@@ -450,6 +450,12 @@ static void obey(struct agent *a, char *line)
 	say_error("no such command");
 }
 
+static void say_gid(const union ibv_gid *gid)
+{
+	for (int i = 0; i < 16; i++)
+		printf("%02x", gid->raw[i]);
+}
+
 static int usage(const char *program)
 {
 	fprintf(stderr, "usage: %s [-d DEVICE] [-p PORT] [-g GID-INDEX]\n",
@@ -483,8 +489,11 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	printf("ok device=%s gid=", ibv_get_device_name(agent.context->device));
-	for (int i = 0; i < 16; i++)
-		printf("%02x", agent.gid.raw[i]);
+	say_gid(&agent.gid);
+	if (agent.gid6_index >= 0) {
+		printf(" gid6=");
+		say_gid(&agent.gid6);
+	}
 	putchar('\n');
 	while (getline(&line, &room, stdin) > 0)
 		obey(&agent, line);

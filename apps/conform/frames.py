@@ -2,10 +2,14 @@
 # Copyright (c) 2026 The Roost authors
 """RoCEv2 frames over IPv4, as Scapy builds and reads them."""
 
+import socket
+import zlib
+
 from scapy.contrib.roce import BTH
 from scapy.fields import (ByteField, IntField, ThreeBytesField, XIntField,
                           XLongField)
 from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import (IPv6, ICMPv6ND_NA, ICMPv6NDOptDstLLAddr)
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
@@ -62,6 +66,7 @@ class Answer:
     """
 
     def __init__(self, frame):
+        self.frame = frame
         self.packet = Ether(frame)
         bth = self.packet[BTH]
         self.opcode, self.psn, self.qpn = bth.opcode, bth.psn, bth.dqpn
@@ -74,6 +79,8 @@ class Answer:
         self.payload = body[:len(body) - bth.padcount]
 
     def icrc_is_right(self):
+        if IPv6 in self.packet:
+            return icrc_of_ipv6(self.frame[14:-4]) == self.frame[-4:]
         again = self.packet.copy()
         again[BTH].icrc = None
         return bytes(Ether(bytes(again))[BTH])[-4:] == \
@@ -87,7 +94,10 @@ class Answer:
 
 
 def is_answer(frame):
-    """A RoCEv2 packet over IPv4 that is long enough for a BTH and an ICRC."""
+    """A RoCEv2 packet that is long enough for a BTH and an ICRC."""
+    if frame[12:14] == b"\x86\xdd":
+        return frame[20] == 17 and len(frame) >= 78 and \
+            frame[56:58] == ROCE_PORT.to_bytes(2, "big")
     return frame[12:14] == b"\x08\x00" and frame[23] == 17 and \
         frame[36:38] == ROCE_PORT.to_bytes(2, "big") and len(frame) >= 58
 
@@ -120,3 +130,39 @@ def request(ends, bth, headers=(), payload=b""):
     for header in headers:
         packet /= header
     return packet / Raw(payload + bytes(pad)) if payload else packet
+
+
+def icrc_of_ipv6(packet):
+    """Of a packet from its IPv6 header on, without its ICRC. Masked are traffic
+    class, flow label, hop limit, the checksum of UDP and a byte of the BTH.
+    """
+    masked = bytearray(packet)
+    masked[0:4] = b"\x6f\xff\xff\xff"
+    masked[7] = 0xff
+    masked[46:48] = b"\xff\xff"
+    masked[52] = 0xff
+    return zlib.crc32(b"\xff" * 8 + masked).to_bytes(4, "little")
+
+
+def over_ipv6(frame, macs, source, destination):
+    """A frame over IPv4, over IPv6. macs: destination and source."""
+    body = frame[34:-4]
+    packet = b"\x60\0\0\0" + (len(body) + 4).to_bytes(2, "big") + \
+        b"\x11\x40" + source + destination + body
+    return macs + b"\x86\xdd" + packet + icrc_of_ipv6(packet)
+
+
+def solicits(frame, address):
+    """A Neighbor Solicitation for the address, from another one."""
+    return frame[20] == 58 and frame[54:55] == b"\x87" and \
+        frame[62:78] == address and frame[22:38] != bytes(16)
+
+
+def advertisement(frame, mac, address):
+    """The answer to such a frame."""
+    text = socket.inet_ntop(socket.AF_INET6, address)
+    asker = socket.inet_ntop(socket.AF_INET6, frame[22:38])
+    return bytes(Ether(src=mac.hex(":"), dst=frame[6:12].hex(":")) /
+                 IPv6(src=text, dst=asker, hlim=255) /
+                 ICMPv6ND_NA(R=0, S=1, O=1, tgt=text) /
+                 ICMPv6NDOptDstLLAddr(lladdr=mac.hex(":")))

@@ -112,12 +112,21 @@ class Bench:
         self.psn = 0  # of the next new request
         self.last_psn = 0  # of the last packet that was sent
         self.device_qpn = 0
+        self.is_ipv6 = False
         self.nb_memories = 0
+
+    def use_ipv6(self):
+        """In this case, between link-local addresses."""
+        if self.agent.gid6 is None:
+            raise Unsupported("no link-local GID of RoCE v2")
+        self.is_ipv6 = True
 
     def connect(self, access=ALL, psn=0x100, type_=RC):
         self.psn = psn
+        gid = self.wire.ipv6.address.hex() if self.is_ipv6 else \
+            gid_of(self.wire.address)
         self.device_qpn = int(self.ask(
-            "connect", type=type_, gid=gid_of(self.wire.address),
+            "connect", type=type_, gid=gid,
             qpn=self.qpn, psn=psn, qkey=QKEY, access=access, rnr=RNR_TIMER,
             mtu=MTU_CODE)["qpn"])
 
@@ -149,7 +158,12 @@ class Bench:
                   "psn": self.last_psn, **bth}
         packet = frames.request({**self.wire.ends(), **(ends or {})}, fields,
                                 headers, payload)
-        self.wire.send(mangle(bytes(packet)))
+        frame = bytes(packet)
+        if self.is_ipv6:
+            frame = frames.over_ipv6(
+                frame, self.wire.peer_mac + self.wire.ipv6.mac,
+                self.wire.ipv6.address, self.agent.gid6)
+        self.wire.send(mangle(frame))
         if psn is None:
             self.psn = self.psn + psns & PSN_MASK
 

@@ -20,6 +20,7 @@ except ImportError:
 import cases_basic
 import cases_event
 import cases_fault
+import cases_ipv6
 import cases_mark
 import cases_migration
 import cases_psn
@@ -33,7 +34,8 @@ from agent import Agent, CannotRun, Refused, Wire
 
 CASES = [case for module in (cases_basic, cases_psn, cases_fault, cases_event,
                              cases_mark, cases_window, cases_migration,
-                             cases_requester, cases_time, cases_uc, cases_ud)
+                             cases_requester, cases_time, cases_uc, cases_ud,
+                             cases_ipv6)
          for case in module.CASES]
 CANNOT_RUN = 2
 
@@ -82,7 +84,7 @@ def main():
     cases = chosen(args.pattern)
     if args.list:
         for case in cases:
-            print(f"{case.name:<28}{case.level:<8}{case.clause}")
+            print(f"{case.name:<31}{case.level:<8}{case.clause}")
         return 0
     try:
         device, rows = examine(cases, args)

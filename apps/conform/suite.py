@@ -65,7 +65,7 @@ def run(cases, agent, wire, limit_s, told=lambda row: None):
 
 def line(row):
     text = f"  {row['text']}" if row["text"] else ""
-    return f"{row['verdict']:<7}{row['level']:<8}{row['name']:<28}" \
+    return f"{row['verdict']:<7}{row['level']:<8}{row['name']:<31}" \
         f"{row['clause']}{text}"
 
 

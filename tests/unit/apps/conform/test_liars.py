@@ -7,6 +7,7 @@ is sent. A case that one of them passes is a case that proves little.
 
 import os
 import sys
+import types
 import unittest
 
 sys.dont_write_bytecode = True
@@ -33,6 +34,8 @@ ENDS = {"src_mac": "02:00:00:00:00:02", "dst_mac": "02:00:00:00:00:01",
 
 class Agent:
     """Memory keeps zeros, or what it is filled with."""
+
+    gid6 = bytes(16)
 
     def __init__(self, state, event):
         self.answers = {
@@ -61,6 +64,8 @@ class Wire:
     """
 
     address = ENDS["src"]
+    ipv6 = types.SimpleNamespace(address=bytes(16), mac=bytes(6))
+    peer_mac = bytes(6)
 
     def __init__(self, syndrome, broken):
         self.syndrome = syndrome
