@@ -23,6 +23,9 @@
  */
 #define LAYERS 8u
 
+/* Of a mask, what the kernel has; sigaction(2) leaves the rest as it was. */
+#define MASK_BYTES (_NSIG / 8)
+
 typedef int sigaction_fn(int sig, const struct sigaction *act,
 			 struct sigaction *old);
 typedef sigaction_fn *preload_fn(sigaction_fn *ours);
@@ -160,8 +163,8 @@ static unsigned int layer_of(enum caught caught, const struct sigaction *next)
 		if (atomic_load(&layer->is_ready) &&
 		    layer->next.sa_sigaction == next->sa_sigaction &&
 		    layer->next.sa_flags == next->sa_flags &&
-		    memcmp(&layer->next.sa_mask, &next->sa_mask,
-			   sizeof(next->sa_mask)) == 0)
+		    memcmp(&layer->next.sa_mask, &next->sa_mask, MASK_BYTES) ==
+			    0)
 			return i;
 	}
 	if (nb >= LAYERS)
