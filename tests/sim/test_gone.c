@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lib/engine/core/unmap.h"
 #include "lib/wire/guard.h"
 #include "lib/wire/icrc.h"
 #include "tests/sim/raw.h"
@@ -402,6 +403,52 @@ static void gone__at_the_edge(void **state)
 	short_ones(ROOST_WR_READ);
 }
 
+/* ---- memory that is mapped later in the same place -------------------------
+ */
+
+/* As a program does behind `roost run`: the engine is told before. */
+static void map_other(uint8_t *p, size_t len)
+{
+	roost_unmap_note((uintptr_t)p, len);
+	assert_ptr_equal(mmap(p, len, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+			 p);
+	memset(p, 0x99, len);
+}
+
+static void other_in_hole(void)
+{
+	struct world w = begin(0x77, 0x11);
+
+	nb_signals = 0;
+	map_other(w.there + HOLE, PAGE);
+	for (unsigned int i = 0; i < 3; i++)
+		all_kinds(&w);
+	expect_all_but_hole(w.there, 0x77);
+	expect_bytes(w.there + HOLE, PAGE, 0x99);
+	expect_bytes(w.here + HOLE + 8, PAGE - 8, 0);
+	expect_gone(&w, SIM_B, true, true);
+	/* Our end, too; what it sends from there is zeros. */
+	memset(w.here, 0x77, PAGES * PAGE);
+	map_other(w.here + HOLE, PAGE);
+	assert_int_equal(roost_mr_dereg(w.theirs), 0);
+	w.theirs = reg(w.b, w.there);
+	all_kinds(&w);
+	expect_all_but_hole(w.here, 0x77);
+	expect_bytes(w.here + HOLE, PAGE, 0x99);
+	/* All of it is the new region's; it has had an atomic word since. */
+	expect_bytes(w.there + HOLE, 64, 0);
+	expect_bytes(w.there + HOLE + 72, PAGE - 72, 0);
+	expect_gone(&w, SIM_A, true, true);
+	assert_int_equal(nb_signals, 0);
+	end(&w);
+}
+
+static void gone__other_memory_in_its_place(void **state)
+{
+	with_each_kernel(other_in_hole);
+}
+
 /* ---- atomics --------------------------------------------------------------
  */
 
@@ -537,6 +584,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(gone__few_signals),
 	cmocka_unit_test(gone__few_signals_by_a_window),
 	cmocka_unit_test(gone__at_the_edge),
+	cmocka_unit_test(gone__other_memory_in_its_place),
 	cmocka_unit_test(gone__atomics),
 	cmocka_unit_test(gone__file_became_shorter),
 	cmocka_unit_test(gone__own_faults_stay_own),

@@ -10,6 +10,7 @@
 #include "lib/engine/core/populate.h"
 #include "lib/engine/core/shim.h"
 #include "lib/engine/core/turn.h"
+#include "lib/engine/core/unmap.h"
 
 #define ACCESS_KNOWN                                                           \
 	(ROOST_ACCESS_LOCAL_WRITE | ROOST_ACCESS_REMOTE_WRITE |                \
@@ -106,6 +107,7 @@ int roost_mr_reg(struct roost_pd *pd, void *addr, size_t len_bytes,
 		free(m);
 		return -ENOMEM;
 	}
+	roost_unmap_add(m);
 	atomic_fetch_add(&pd->refs, 1);
 	*mr = m;
 	return 0;
@@ -151,6 +153,7 @@ int roost_mr_reg_as(struct roost_pd *pd, void *addr, size_t len_bytes,
 		free(m);
 		return ret;
 	}
+	roost_unmap_add(m);
 	atomic_fetch_add(&pd->refs, 1);
 	*mr = m;
 	return 0;
@@ -176,7 +179,7 @@ struct roost_mr_facts roost_mr_facts(const struct roost_mr *mr)
 		.host = mr->host,
 		.iova = mr->iova,
 		.len_bytes = mr->len_bytes,
-		.access = roost_mr_rights(mr) & ~ROOST_ACCESS_SUSPECT,
+		.access = roost_mr_rights(mr) & ~ROOST_ACCESS_BAD,
 		.key = mr->key,
 		.has_memory = !mr->is_null,
 	};
@@ -216,10 +219,13 @@ void *roost_mr_touch(const struct roost_mr *mr, uint8_t *host,
 {
 	uint32_t needed = access & WRITES ? ROOST_ACCESS_LOCAL_WRITE : 0;
 
-	if (roost_mr_rights(mr) & ROOST_ACCESS_SUSPECT)
-		return NULL;
 	if (mr->is_null)
 		return nowhere(len_bytes, access);
+	if (!(roost_mr_rights(mr) & ROOST_ACCESS_ON_DEMAND))
+		return roost_mr_rights(mr) & ROOST_ACCESS_SUSPECT ||
+				       roost_unmap_has_dead(mr, host, len_bytes)
+			       ? NULL
+			       : host;
 	return populate(host, len_bytes, needed) == 0 ? host : NULL;
 }
 
@@ -263,7 +269,7 @@ int roost_mr_rereg(struct roost_mr *mr, uint32_t what, struct roost_pd *pd,
 		return -EINVAL;
 	next.access = what & ROOST_REREG_ACCESS
 			      ? access
-			      : roost_mr_rights(mr) & ~ROOST_ACCESS_SUSPECT;
+			      : roost_mr_rights(mr) & ~ROOST_ACCESS_BAD;
 	if (what & ROOST_REREG_TRANSLATION) {
 		next.host = addr;
 		next.iova = (uintptr_t)addr;
@@ -276,6 +282,7 @@ int roost_mr_rereg(struct roost_mr *mr, uint32_t what, struct roost_pd *pd,
 		return ret;
 	if (what & ROOST_REREG_PD)
 		next.pd = pd;
+	roost_unmap_remove(mr);
 	roost_dev_turns_take(dev);
 	if (mr->nb_windows != 0) {
 		ret = -EBUSY;
@@ -284,9 +291,13 @@ int roost_mr_rereg(struct roost_mr *mr, uint32_t what, struct roost_pd *pd,
 		atomic_fetch_sub(&mr->pd->refs, 1);
 		/* The copy may be of a time when a window was bound. */
 		next.nb_windows = 0;
+		roost_unmap_forget(mr);
+		next.dead = NULL;
+		next.learns = false;
 		*mr = next;
 	}
 	roost_dev_turns_release(dev);
+	roost_unmap_add(mr);
 	return ret;
 }
 
@@ -295,6 +306,7 @@ int roost_mr_dereg(struct roost_mr *mr)
 	struct roost_dev *dev = mr->pd->ctx->dev;
 	bool bound;
 
+	roost_unmap_remove(mr);
 	/* Having the turns: no worker still holds the region after it. */
 	roost_dev_turns_take(dev);
 	bound = mr->nb_windows != 0;
@@ -303,8 +315,11 @@ int roost_mr_dereg(struct roost_mr *mr)
 		unname(dev, mr);
 	}
 	roost_dev_turns_release(dev);
-	if (bound)
+	if (bound) {
+		roost_unmap_add(mr);
 		return -EBUSY;
+	}
+	roost_unmap_forget(mr);
 	atomic_fetch_sub(&mr->pd->refs, 1);
 	free(mr);
 	return 0;

@@ -25,8 +25,8 @@ struct roost_mr {
 	uint8_t *host; /* address of iova in this process */
 	uint64_t iova;
 	uint64_t len_bytes;
-	/* enum roost_access, and ROOST_ACCESS_SUSPECT, which the holder of a
-	 * turn sets.
+	/* enum roost_access, ROOST_ACCESS_SUSPECT, which the holder of a turn
+	 * sets, and ROOST_ACCESS_HOLES, which any thread sets.
 	 */
 	_Atomic uint32_t access;
 	uint32_t key;
@@ -37,10 +37,21 @@ struct roost_mr {
 	 * value does not change while all turns are taken.
 	 */
 	_Atomic uint32_t nb_windows;
+	/* ---- unmap.c's ---- */
+	/* By page of the region: a bit is 1 for a dead one. NULL: none is, or
+	 * with ROOST_ACCESS_HOLES: all are.
+	 */
+	_Atomic(_Atomic uint64_t *) dead;
+	bool learns; /* it is in the list */
+	LIST_ENTRY(roost_mr) unmap_link;
 };
 
-/* Beside enum roost_access, in a region: each access is as place.h says. */
+/* Beside enum roost_access, in a region: accesses of some of its pages, or with
+ * SUSPECT of all, are as place.h says.
+ */
 #define ROOST_ACCESS_SUSPECT (1u << 30)
+#define ROOST_ACCESS_HOLES (1u << 29)
+#define ROOST_ACCESS_BAD (ROOST_ACCESS_SUSPECT | ROOST_ACCESS_HOLES)
 
 /* The longest part of a null region that is accessed at once: the payload of a
  * packet.
@@ -84,7 +95,8 @@ static inline uint8_t *roost_mr_at(const struct roost_mr *mr, uint64_t va)
 
 /* Fault in a part of an on-demand region: the len_bytes from host on that the
  * access needs now. This may block, on a disk or on another thread. Returns the
- * address, or NULL: the memory is not mapped, or the region is a suspect one.
+ * address, or NULL: the memory is not mapped. NULL also if the region is a
+ * suspect one, or part of the memory is dead.
  */
 void *roost_mr_touch(const struct roost_mr *mr, uint8_t *host,
 		     uint64_t len_bytes, uint32_t access);
@@ -119,7 +131,8 @@ static inline bool roost_mr_allows(const struct roost_mr *mr, uint32_t rights,
  * Check that key names a region of pd that covers [va, va + len_bytes) and
  * allows access (0: local read), and fault in the first touch_bytes of that
  * range: the bytes of the current packet, when a message is longer. Returns the
- * address of va, or NULL; NULL for a suspect region, too (place.h).
+ * address of va, or NULL; NULL also for a suspect region, or memory that is
+ * dead in part (place.h).
  * Holder of the turn; the pointer is valid until the turn is released.
  */
 static inline void *roost_mr_access(struct roost_dev *dev,
@@ -135,7 +148,7 @@ static inline void *roost_mr_access(struct roost_dev *dev,
 	rights = roost_mr_rights(mr);
 	if (!roost_mr_allows(mr, rights, pd, va, len_bytes, access))
 		return NULL;
-	if (rights & (ROOST_ACCESS_ON_DEMAND | ROOST_ACCESS_SUSPECT))
+	if (rights & (ROOST_ACCESS_ON_DEMAND | ROOST_ACCESS_BAD))
 		return roost_mr_touch(mr, roost_mr_at(mr, va), touch_bytes,
 				      access);
 	return roost_mr_at(mr, va);

@@ -256,7 +256,7 @@ static void *window_at(const struct roost_mw *mw, uint64_t va,
 	if (!window_covers(mw, va, len_bytes))
 		return NULL;
 	if (roost_mr_rights(mw->mr) &
-	    (ROOST_ACCESS_ON_DEMAND | ROOST_ACCESS_SUSPECT))
+	    (ROOST_ACCESS_ON_DEMAND | ROOST_ACCESS_BAD))
 		return roost_mr_touch(mw->mr, mw->host + (va - mw->iova),
 				      touch_bytes, access);
 	return mw->host + (va - mw->iova);
@@ -304,7 +304,7 @@ bool roost_place_remote(struct roost_worker *w, const struct roost_pd *pd,
 	mw = find_remote(w->dev, pd, qpn, key, access);
 	if (!mw)
 		return false;
-	found = roost_mr_rights(mw->mr) & ROOST_ACCESS_SUSPECT &&
+	found = roost_mr_rights(mw->mr) & ROOST_ACCESS_BAD &&
 		window_covers(mw, va, len_bytes);
 	if (found)
 		*place = (struct roost_place){ mw->mr,

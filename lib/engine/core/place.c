@@ -5,7 +5,11 @@
 #include "lib/engine/core/copy.h"
 #include "lib/engine/core/mr_priv.h"
 #include "lib/engine/core/place.h"
+#include "lib/engine/core/unmap.h"
 #include "lib/engine/core/worker_base.h"
+
+/* The smallest pages: larger ones are whole numbers of them. */
+#define PAGE_BYTES 4096u
 
 static void count(struct roost_dev *dev, bool written)
 {
@@ -33,7 +37,7 @@ bool roost_place_find(struct roost_dev *dev, const struct roost_pd *pd,
 	struct roost_mr *mr = roost_mr_find(dev, key);
 	uint32_t rights = mr ? roost_mr_rights(mr) : 0;
 
-	if (!(rights & ROOST_ACCESS_SUSPECT) ||
+	if (!(rights & ROOST_ACCESS_BAD) ||
 	    !roost_mr_allows(mr, rights, pd, va, len_bytes, access))
 		return false;
 	*place = (struct roost_place){ mr, roost_mr_at(mr, va) };
@@ -45,14 +49,55 @@ static struct roost_dev *dev_of(const struct roost_place *place)
 	return place->mr->pd->ctx->dev;
 }
 
+/* Up to the end of the page. */
+static size_t part(const uint8_t *at, size_t len_bytes)
+{
+	size_t left = PAGE_BYTES - (uintptr_t)at % PAGE_BYTES;
+
+	return len_bytes < left ? len_bytes : left;
+}
+
 const uint8_t *roost_place_get(const struct roost_place *place,
 			       size_t len_bytes)
 {
 	static _Thread_local uint8_t copy[ROOST_PLACE_MAX_BYTES];
+	bool gone = false;
+	size_t n;
 
-	if (roost_guard_get(copy, place->host, len_bytes))
+	for (size_t at = 0; at < len_bytes; at += n) {
+		const uint8_t *from = place->host + at;
+
+		n = part(from, len_bytes - at);
+		if (roost_unmap_has_dead(place->mr, from, n)) {
+			memset(copy + at, 0, n);
+			gone = true;
+		} else if (roost_guard_get(copy + at, from, n)) {
+			gone = true;
+		}
+	}
+	if (gone)
 		count(dev_of(place), false);
 	return copy;
+}
+
+/* The bytes at from + at, which are in this place at at. Returns whether any
+ * memory is gone.
+ */
+static bool put(const struct roost_place *place, size_t at, const uint8_t *from,
+		size_t len_bytes)
+{
+	size_t end = at + len_bytes, n;
+	bool gone = false;
+
+	for (; at < end; at += n) {
+		uint8_t *to = place->host + at;
+
+		n = part(to, end - at);
+		if (roost_unmap_has_dead(place->mr, to, n) ||
+		    roost_guard_put(to, from + at, n))
+			gone = true;
+	}
+	return gone;
 }
 
 void roost_place_put(const struct roost_place *place, const uint8_t *from,
@@ -60,11 +105,10 @@ void roost_place_put(const struct roost_place *place, const uint8_t *from,
 {
 	size_t last = roost_copy_last_bytes(place->host + len_bytes, len_bytes);
 	size_t body = len_bytes - last;
-	bool gone = roost_guard_put(place->host, from, body);
+	bool body_gone = put(place, 0, from, body);
+	bool last_gone = put(place, body, from, last);
 
-	if (roost_guard_put(place->host + body, from + body, last))
-		gone = true;
-	if (gone)
+	if (body_gone || last_gone)
 		count(dev_of(place), true);
 }
 
@@ -72,7 +116,8 @@ bool roost_place_has_word(const struct roost_place *place)
 {
 	uint64_t word;
 
-	if (!roost_guard_get(&word, place->host, sizeof(word)))
+	if (!roost_unmap_has_dead(place->mr, place->host, sizeof(word)) &&
+	    !roost_guard_get(&word, place->host, sizeof(word)))
 		return true;
 	count(dev_of(place), true);
 	return false;

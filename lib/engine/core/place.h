@@ -5,12 +5,13 @@
 #define ROOST_ENGINE_CORE_PLACE_H
 
 /*
- * Accesses of suspect regions: those where an access has faulted because the
- * program had unmapped memory. roost_mr_access() and roost_mr_remote() return
- * NULL for them, and the caller looks here. Each access is a system call, which
- * raises no signal: a peer cannot make the process handle one for each packet.
- * A region is suspect until it is registered again. On-demand regions never
- * are.
+ * Accesses of memory that the program has unmapped, or may have. A page of a
+ * region is dead if Roost was told before (unmap.h); whatever is there now, it
+ * is not touched. A region is suspect if an access has faulted: each access is
+ * a system call, which raises no signal, so a peer cannot make the process
+ * handle one for each packet. Both until the region is registered again; never
+ * in on-demand regions. roost_mr_access() and roost_mr_remote() return NULL,
+ * and the caller looks here.
  *
  * For lib/engine only. Thread: the holder of a turn. Slow.
  */
@@ -27,7 +28,7 @@ struct roost_worker;
 /* The longest part that is read at once: the payload of a packet. */
 #define ROOST_PLACE_MAX_BYTES 4096u
 
-/* Memory of a suspect region. */
+/* Memory of a region with such pages. */
 struct roost_place {
 	struct roost_mr *mr;
 	uint8_t *host;
@@ -39,8 +40,8 @@ struct roost_place {
  */
 void roost_place_faulted(struct roost_dev *dev, uint32_t key, bool written);
 
-/* As roost_mr_access(). Returns false: it is not a suspect region, or may not
- * be accessed so.
+/* As roost_mr_access(). Returns false: it is no such region, or may not be
+ * accessed so.
  */
 bool roost_place_find(struct roost_dev *dev, const struct roost_pd *pd,
 		      uint32_t key, uint64_t va, uint64_t len_bytes,

@@ -51,6 +51,21 @@ void roost_worker_turn_take(struct roost_worker *w)
 	atomic_fetch_sub(&w->turn.wanted, 1);
 }
 
+bool roost_worker_turn_pass(struct roost_worker *w, uint64_t until_ns,
+			    uint64_t (*clock_ns)(void))
+{
+	unsigned int tries = 0;
+	bool over;
+
+	atomic_fetch_add(&w->turn.wanted, 1);
+	while (!(over = roost_worker_turn_try(w)) && clock_ns() <= until_ns)
+		wait_for_turn(tries++);
+	atomic_fetch_sub(&w->turn.wanted, 1);
+	if (over)
+		roost_worker_turn_leave(w);
+	return over;
+}
+
 void roost_worker_turn_leave(struct roost_worker *w)
 {
 	atomic_store_explicit(&w->turn.is_free, true, memory_order_release);

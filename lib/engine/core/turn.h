@@ -18,6 +18,7 @@
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct roost_dev;
 struct roost_dev_counters;
@@ -27,6 +28,11 @@ struct roost_worker;
 bool roost_worker_turn_try(struct roost_worker *w);
 /* Take the turn, waiting for it; a looping worker lets waiters go first. */
 void roost_worker_turn_take(struct roost_worker *w);
+/* Wait until the present turn is over, or until clock_ns() is past until_ns;
+ * returns whether it is over. Nobody need be the worker meanwhile.
+ */
+bool roost_worker_turn_pass(struct roost_worker *w, uint64_t until_ns,
+			    uint64_t (*clock_ns)(void));
 /* Give the turn back, in a thread that will not take another one after it; a
  * thread that helps calls roost_worker_turn_release()
  * (lib/engine/sched/worker.h).

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Roost authors
+"""Memory that a program unmaps while a peer uses it."""
+
+import os
+
+from cases_ctl import counters
+from harness import Case, Failure
+from process import wait_until
+
+
+def play(room, *words, options=()):
+    """Whatever is mapped in the place of registered memory stays as it is,
+    and roost ctl counts what was discarded."""
+    process = room.start("remap", room.roost(
+        "run", "--link", room.link, *options, "--",
+        os.path.join(room.build, "tests", "real", "remap"), *words))
+    wait_until(lambda: "done" in process.out() or process.err(), 60)
+    if "done" not in process.out() or process.err():
+        raise Failure(f"no end: {process.out()}{process.err()}")
+    shown = counters(room, process)
+    if not shown["unmapped_reads"] or not shown["unmapped_writes"]:
+        raise Failure(f"show counters says {shown}")
+
+
+def other_memory(room):
+    play(room)
+
+
+def with_handler(room):
+    play(room, "handler", options=("--workers", "2"))
+
+
+CASES = [
+    Case("unmap-other-memory", other_memory),
+    Case("unmap-with-handler", with_handler),
+]
