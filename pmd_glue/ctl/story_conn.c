@@ -244,17 +244,17 @@ void roost_story_listener(struct roost_story *s, const char *device,
 		roost_addr_format(&l->addr, at);
 	if (l->waiting >= l->backlog)
 		roost_story_blame(s,
-				  "its backlog is full: %u requests wait for "
-				  "the program to read their events, and more "
-				  "are dropped",
-				  l->waiting);
+				  "its backlog of %u is full: the program does "
+				  "not read the events of its requests, and "
+				  "more are dropped",
+				  l->backlog);
 	roost_story_say(s, "Listener on %s of %s, at %s%s%s.",
 			service_text(&l->service, service), device, at,
 			l->family ? " of " : "", l->family ? l->family : "");
 	roost_story_say(s,
-			"Its backlog is %u; %u requests wait for the program, "
-			"of %" PRIu64 " that came.",
-			l->backlog, l->waiting, l->requests);
+			"Its backlog is %u. Requests: %" PRIu64 " came, %u of "
+			"them wait for the program.",
+			l->backlog, l->requests, l->waiting);
 	if (l->dropped != 0)
 		roost_story_say(s,
 				"%" PRIu64 " requests were dropped because "
