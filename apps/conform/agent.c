@@ -334,13 +334,15 @@ int agent_state(struct agent *a)
 void agent_reset(struct agent *a)
 {
 	/* A QP in a group is not destroyed: EBUSY. */
+	agent_cm_reset(&a->cm);
 	if (a->is_member)
 		agent_detach(a);
-	if (a->qp != NULL)
-		ibv_destroy_qp(a->qp);
+	/* Bound, it holds the QP: Soft-RoCE's destruction waits 10 s for it. */
 	if (a->mw != NULL)
 		ibv_dealloc_mw(a->mw);
 	a->mw = NULL;
+	if (a->qp != NULL)
+		ibv_destroy_qp(a->qp);
 	if (a->cq != NULL)
 		ibv_destroy_cq(a->cq);
 	if (a->ah != NULL)

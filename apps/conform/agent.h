@@ -6,7 +6,8 @@
 
 /*
  * The agent of roost-conform: the verbs objects of one case, on the device
- * under test. It uses libibverbs and nothing of Roost's. One thread.
+ * under test. It uses libibverbs and librdmacm, and nothing of Roost's. One
+ * thread.
  *
  * Functions that return bool: false with errno set where a verbs call fails.
  */
@@ -16,6 +17,8 @@
 #include <stdint.h>
 
 #include <infiniband/verbs.h>
+
+#include "apps/conform/agent_cm.h"
 
 #define AGENT_MRS 4
 #define AGENT_MR_MAX (1u << 20)
@@ -43,6 +46,7 @@ struct agent {
 	bool is_member;    /* the QP is in the group */
 	union ibv_gid group;
 	struct ibv_mw *mw; /* of type 2 */
+	struct agent_cm cm;
 	unsigned int nb_mrs;
 	struct agent_mr mrs[AGENT_MRS];
 };

@@ -391,6 +391,65 @@ static void do_event(struct agent *a, const struct words *w)
 		printf("ok event=%d\n", type);
 }
 
+/* listen port= */
+static void do_listen(struct agent *a, const struct words *w)
+{
+	bool bad = false;
+	uint16_t port = (uint16_t)number_of(w, "port", UINT16_MAX, &bad);
+	uint32_t addr_be;
+
+	memcpy(&addr_be, a->gid.raw + 12, sizeof(addr_be));
+	if (bad)
+		say_error("bad words");
+	else if (!agent_cm_listen(&a->cm, addr_be, port))
+		say_errno();
+	else
+		puts("ok");
+}
+
+/* cm-event ms= */
+static void do_cm_event(struct agent *a, const struct words *w)
+{
+	bool bad = a->cm.channel == NULL;
+	int ms = (int)number_of(w, "ms", WAIT_MS_MAX, &bad);
+	int type = bad ? -1 : agent_cm_event(&a->cm, ms);
+
+	if (bad)
+		say_error("bad words");
+	else if (type < 0)
+		puts("ok none=1");
+	else
+		printf("ok event=%d\n", type);
+}
+
+static void answer_conn(struct agent *a, bool (*answer)(struct agent_cm *cm))
+{
+	if (a->cm.conn == NULL)
+		say_error("nobody has asked");
+	else if (!answer(&a->cm))
+		say_errno();
+	else
+		puts("ok");
+}
+
+static void do_accept(struct agent *a, const struct words *w)
+{
+	(void)w;
+	answer_conn(a, agent_cm_accept);
+}
+
+static void do_disconnect(struct agent *a, const struct words *w)
+{
+	(void)w;
+	answer_conn(a, agent_cm_disconnect);
+}
+
+static void do_reject(struct agent *a, const struct words *w)
+{
+	(void)w;
+	answer_conn(a, agent_cm_reject);
+}
+
 static void do_state(struct agent *a, const struct words *w)
 {
 	int state = a->qp == NULL ? (int)IBV_QPS_RESET : agent_state(a);
@@ -413,12 +472,17 @@ static const struct command {
 	const char *name;
 	void (*run)(struct agent *a, const struct words *w);
 } commands[] = {
+	{ "accept", do_accept },
+	{ "cm-event", do_cm_event },
+	{ "listen", do_listen },
+	{ "reject", do_reject },
 	{ "window", do_window },
 	{ "bind", do_bind },
 	{ "invalidate", do_invalidate },
 	{ "attach", do_attach },
 	{ "connect", do_connect },
 	{ "detach", do_detach },
+	{ "disconnect", do_disconnect },
 	{ "event", do_event },
 	{ "fill", do_fill },
 	{ "mr", do_mr },

@@ -59,7 +59,7 @@ ARROWS = {
     "cm/rdmacm": (*ENGINE, "cm", "lib/verbs", "lib/face", "lib/wire",
                   "lib/event", "lib/config"),
     "cm/rsocket": (),
-    # Of any device: on the system's libibverbs.
+    # Of any device: on the system's libibverbs and librdmacm.
     "apps/conform": (),
     # A process of roost doctor's that opens a device.
     "apps/probe": (*GLUE, "cm", "lib/face", "pmd_glue", "pmd_glue/backend",
@@ -81,7 +81,7 @@ ARROWS = {
 # roost.h>, <infiniband/*>, <rdma/*>. It may include no other of theirs.
 CALLS = {
     "apps": ("pmd_glue",),
-    "apps/conform": ("lib/verbs",),
+    "apps/conform": ("lib/verbs", "cm/rdmacm"),
     "lib/verbs": ("pmd_glue",),
     "cm/rdmacm": ("pmd_glue",),
     "cm/rsocket": ("cm/rdmacm", "lib/verbs"),

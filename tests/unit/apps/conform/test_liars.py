@@ -35,7 +35,7 @@ ENDS = {"src_mac": "02:00:00:00:00:02", "dst_mac": "02:00:00:00:00:01",
 class Agent:
     """Memory keeps zeros, or what it is filled with."""
 
-    gid6 = bytes(16)
+    gid = gid6 = bytes(16)
 
     def __init__(self, state, event):
         self.answers = {
