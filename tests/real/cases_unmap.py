@@ -31,7 +31,12 @@ def with_handler(room):
     play(room, "handler", options=("--workers", "2"))
 
 
+def with_blocked_signal(room):
+    play(room, "blocked")
+
+
 CASES = [
     Case("unmap-other-memory", other_memory),
     Case("unmap-with-handler", with_handler),
+    Case("unmap-with-blocked-signal", with_blocked_signal),
 ]

@@ -6,8 +6,10 @@
  * nor read, and the rest of the region goes on. It tells "done" and stays until
  * it is killed.
  *
- * usage: remap [handler]: with a handler of SIGSEGV of its own, set later than
- * the first registration
+ * usage: remap [handler|blocked]
+ * handler: with a handler of SIGSEGV of its own, set later than the first
+ * registration; blocked: in threads that block the signal, for which the kernel
+ * would end the program at a fault
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -248,7 +250,9 @@ static void play(struct ibv_pd *pd, unsigned int round, bool has_handler)
 int main(int argc, char **argv)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
-	bool has_handler = argc > 1 && strcmp(argv[1], "handler") == 0;
+	const char *how = argc > 1 ? argv[1] : "";
+	bool has_handler = strcmp(how, "handler") == 0;
+	sigset_t faults;
 	struct ibv_context *context;
 	struct end peer, ours;
 	struct ibv_pd *pd;
@@ -267,6 +271,10 @@ int main(int argc, char **argv)
 	ours = make_end(pd);
 	connect_to(peer.qp, ours.qp);
 	connect_to(ours.qp, peer.qp);
+	sigemptyset(&faults);
+	sigaddset(&faults, SIGSEGV);
+	if (strcmp(how, "blocked") == 0)
+		pthread_sigmask(SIG_BLOCK, &faults, NULL);
 	user_check(pthread_create(&thread, NULL, be_peer, &peer) == 0,
 		   "pthread_create");
 	for (unsigned int round = 0; round < ROUNDS; round++)
