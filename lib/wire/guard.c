@@ -8,9 +8,6 @@
 
 #include "lib/wire/guard.h"
 
-/* The smallest pages: larger ones are gone as a whole, too. */
-#define PAGE_BYTES 4096u
-
 #ifdef __x86_64__
 
 /* Both relative to the row's own addresses. */
@@ -96,21 +93,13 @@ static bool write_part(void *to, const void *from, size_t len_bytes)
 	return n == (ssize_t)len_bytes;
 }
 
-/* Up to the end of the page. */
-static size_t part(const void *at, size_t len_bytes)
-{
-	size_t left = PAGE_BYTES - (uintptr_t)at % PAGE_BYTES;
-
-	return len_bytes < left ? len_bytes : left;
-}
-
 bool roost_guard_get(void *to, const void *from, size_t len_bytes)
 {
 	int error = errno;
 	bool gone = false;
 
 	while (len_bytes > 0) {
-		size_t n = part(from, len_bytes);
+		size_t n = roost_guard_part(from, len_bytes);
 
 		if (!read_part(to, from, n)) {
 			memset(to, 0, n);
@@ -130,7 +119,7 @@ bool roost_guard_put(void *to, const void *from, size_t len_bytes)
 	bool gone = false;
 
 	while (len_bytes > 0) {
-		size_t n = part(to, len_bytes);
+		size_t n = roost_guard_part(to, len_bytes);
 
 		if (!write_part(to, from, n))
 			gone = true;

@@ -37,6 +37,18 @@ bool roost_guard_fix(uintptr_t *pc);
 bool roost_guard_get(void *to, const void *from, size_t len_bytes);
 bool roost_guard_put(void *to, const void *from, size_t len_bytes);
 
+/* The smallest pages: larger ones are gone as a whole, too. */
+#define ROOST_GUARD_PAGE_BYTES 4096u
+
+/* How many of these bytes are in the page where they begin. */
+static inline size_t roost_guard_part(const void *at, size_t len_bytes)
+{
+	size_t left =
+		ROOST_GUARD_PAGE_BYTES - (uintptr_t)at % ROOST_GUARD_PAGE_BYTES;
+
+	return len_bytes < left ? len_bytes : left;
+}
+
 /* Of any type and alignment. */
 typedef uint8_t roost_guard_u8;
 typedef uint16_t roost_guard_u16 __attribute__((may_alias, aligned(1)));

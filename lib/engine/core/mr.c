@@ -230,12 +230,6 @@ void *roost_mr_touch(const struct roost_mr *mr, uint8_t *host,
 }
 
 /* Does the region have all of [va, va + len_bytes)? */
-static bool covers(const struct roost_mr *mr, uint64_t va, uint64_t len_bytes)
-{
-	return va >= mr->iova && va - mr->iova <= mr->len_bytes &&
-	       len_bytes <= mr->len_bytes - (va - mr->iova);
-}
-
 int roost_mr_prefetch(struct roost_pd *pd, const struct roost_sge *sge,
 		      bool for_write)
 {
@@ -247,7 +241,8 @@ int roost_mr_prefetch(struct roost_pd *pd, const struct roost_sge *sge,
 
 	roost_dev_turns_take(dev);
 	mr = roost_mr_find(dev, sge->lkey);
-	if (!mr || !covers(mr, sge->addr, sge->len_bytes))
+	if (!mr || !roost_range_covers(mr->iova, mr->len_bytes, sge->addr,
+				       sge->len_bytes))
 		ret = -EFAULT;
 	else if (mr->pd != pd || (roost_mr_rights(mr) & access) != access)
 		ret = -EPERM;

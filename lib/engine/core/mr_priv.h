@@ -113,6 +113,16 @@ static inline struct roost_mr *roost_mr_find(const struct roost_dev *dev,
 	return mr ? mr : roost_mr_guest(dev, key);
 }
 
+/* Does [begin, begin + size_bytes) cover [va, va + len_bytes)? Neither
+ * difference wraps: the first test makes va - begin valid.
+ */
+static inline bool roost_range_covers(uint64_t begin, uint64_t size_bytes,
+				      uint64_t va, uint64_t len_bytes)
+{
+	return va >= begin && va - begin <= size_bytes &&
+	       len_bytes <= size_bytes - (va - begin);
+}
+
 /* Is it a region of pd, with these rights, that covers [va, va + len_bytes) and
  * allows access?
  */
@@ -120,11 +130,8 @@ static inline bool roost_mr_allows(const struct roost_mr *mr, uint32_t rights,
 				   const struct roost_pd *pd, uint64_t va,
 				   uint64_t len_bytes, uint32_t access)
 {
-	if (mr->pd != pd || (rights & access) != access)
-		return false;
-	/* Neither difference wraps: the first test makes va - iova valid. */
-	return va >= mr->iova && va - mr->iova <= mr->len_bytes &&
-	       len_bytes <= mr->len_bytes - (va - mr->iova);
+	return mr->pd == pd && (rights & access) == access &&
+	       roost_range_covers(mr->iova, mr->len_bytes, va, len_bytes);
 }
 
 /*

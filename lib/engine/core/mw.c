@@ -122,9 +122,8 @@ static bool bind_allowed(const struct roost_pd *pd, const struct roost_mr *mr,
 	if (bind->access & writes &&
 	    !(roost_mr_rights(mr) & ROOST_ACCESS_LOCAL_WRITE))
 		return false;
-	return bind->addr >= mr->iova &&
-	       bind->addr - mr->iova <= mr->len_bytes &&
-	       bind->len_bytes <= mr->len_bytes - (bind->addr - mr->iova);
+	return roost_range_covers(mr->iova, mr->len_bytes, bind->addr,
+				  bind->len_bytes);
 }
 
 /* It is unbound, or gets another key. Locked. */
@@ -241,19 +240,12 @@ bool roost_mr_remote_key(struct roost_dev *dev, const struct roost_pd *pd,
 	return true;
 }
 
-static bool window_covers(const struct roost_mw *mw, uint64_t va,
-			  uint64_t len_bytes)
-{
-	return va >= mw->iova && va - mw->iova <= mw->len_bytes &&
-	       len_bytes <= mw->len_bytes - (va - mw->iova);
-}
-
 /* Where va is in the window, or NULL. Locked. */
 static void *window_at(const struct roost_mw *mw, uint64_t va,
 		       uint64_t len_bytes, uint64_t touch_bytes,
 		       uint32_t access)
 {
-	if (!window_covers(mw, va, len_bytes))
+	if (!roost_range_covers(mw->iova, mw->len_bytes, va, len_bytes))
 		return NULL;
 	if (roost_mr_rights(mw->mr) &
 	    (ROOST_ACCESS_ON_DEMAND | ROOST_ACCESS_BAD))
@@ -305,7 +297,7 @@ bool roost_place_remote(struct roost_worker *w, const struct roost_pd *pd,
 	if (!mw)
 		return false;
 	found = roost_mr_rights(mw->mr) & ROOST_ACCESS_BAD &&
-		window_covers(mw, va, len_bytes);
+		roost_range_covers(mw->iova, mw->len_bytes, va, len_bytes);
 	if (found)
 		*place = (struct roost_place){ mw->mr,
 					       mw->host + (va - mw->iova) };

@@ -8,9 +8,6 @@
 #include "lib/engine/core/unmap.h"
 #include "lib/engine/core/worker_base.h"
 
-/* The smallest pages: larger ones are whole numbers of them. */
-#define PAGE_BYTES 4096u
-
 static void count(struct roost_dev *dev, bool written)
 {
 	atomic_fetch_add_explicit(written ? &dev->gone_writes
@@ -49,14 +46,6 @@ static struct roost_dev *dev_of(const struct roost_place *place)
 	return place->mr->pd->ctx->dev;
 }
 
-/* Up to the end of the page. */
-static size_t part(const uint8_t *at, size_t len_bytes)
-{
-	size_t left = PAGE_BYTES - (uintptr_t)at % PAGE_BYTES;
-
-	return len_bytes < left ? len_bytes : left;
-}
-
 const uint8_t *roost_place_get(const struct roost_place *place,
 			       size_t len_bytes)
 {
@@ -67,7 +56,7 @@ const uint8_t *roost_place_get(const struct roost_place *place,
 	for (size_t at = 0; at < len_bytes; at += n) {
 		const uint8_t *from = place->host + at;
 
-		n = part(from, len_bytes - at);
+		n = roost_guard_part(from, len_bytes - at);
 		if (roost_unmap_has_dead(place->mr, from, n)) {
 			memset(copy + at, 0, n);
 			gone = true;
@@ -92,7 +81,7 @@ static bool put(const struct roost_place *place, size_t at, const uint8_t *from,
 	for (; at < end; at += n) {
 		uint8_t *to = place->host + at;
 
-		n = part(to, end - at);
+		n = roost_guard_part(to, end - at);
 		if (roost_unmap_has_dead(place->mr, to, n) ||
 		    roost_guard_put(to, from + at, n))
 			gone = true;
