@@ -158,15 +158,20 @@ static void connect_qp(const struct bench_end *end, unsigned int i,
 		   "RTS");
 }
 
+void bench_iterate(struct bench_end *end, uint64_t now_ns)
+{
+	if (!roost_worker_turn_try(end->worker))
+		exit(EXIT_FAILURE);
+	roost_worker_iterate(end->worker, now_ns);
+	roost_worker_turn_release(end->worker);
+}
+
 void bench_end_turn(struct bench_end *end, uint64_t now_ns)
 {
 	struct roost_cqe cqes[POLL_ENTRIES];
 	int n;
 
-	if (!roost_worker_turn_try(end->worker))
-		exit(EXIT_FAILURE);
-	roost_worker_iterate(end->worker, now_ns);
-	roost_worker_turn_release(end->worker);
+	bench_iterate(end, now_ns);
 	n = roost_cq_poll(end->cq, POLL_ENTRIES, cqes);
 	for (int i = 0; i < n; i++) {
 		if (cqes[i].status != ROOST_WC_SUCCESS) {
@@ -175,6 +180,28 @@ void bench_end_turn(struct bench_end *end, uint64_t now_ns)
 		}
 	}
 	end->nb_done += (uint64_t)n;
+}
+
+int bench_write(struct bench_end *end, unsigned int i, uint32_t len_bytes)
+{
+	struct roost_qp *qp = end->qps[i];
+	const struct roost_sge sge = { (uintptr_t)end->buf, len_bytes,
+				       roost_mr_lkey(end->mr) };
+	const struct roost_send_wr wr = {
+		.wr_id = i,
+		.sges = &sge,
+		.nb_sges = 1,
+		.opcode = ROOST_WR_WRITE,
+		.flags = ROOST_SEND_SIGNALED,
+		.remote_addr = (uintptr_t)bench_ends[1].buf,
+		.rkey = roost_mr_rkey(bench_ends[1].mr),
+	};
+	int rc;
+
+	roost_qp_send_begin(qp);
+	rc = roost_qp_send_add(qp, &wr);
+	roost_qp_send_end(qp);
+	return rc;
 }
 
 static struct rte_mempool *make_pool(unsigned int nb_mbufs)

@@ -71,9 +71,14 @@ static inline struct bench_end *bench_sender(unsigned int k)
 	return &bench_ends[k == 0 ? 0 : k + 1];
 }
 
-/* One iteration of an end at this time, and its completions; exits when one
- * is an error.
+/* Post a signaled WRITE of the end's buffer into that of end 1, at its QP i,
+ * which is the wr_id. Returns as roost_qp_send_add().
  */
+int bench_write(struct bench_end *end, unsigned int i, uint32_t len_bytes);
+
+/* One iteration of an end at this time. */
+void bench_iterate(struct bench_end *end, uint64_t now_ns);
+/* The same, and its completions; exits when one is an error. */
 void bench_end_turn(struct bench_end *end, uint64_t now_ns);
 
 /* Exit, saying what failed, unless rc is 0. */

@@ -226,10 +226,7 @@ static double timed_turn(struct bench_end *end)
 	static uint64_t now_ns = 1000000000;
 	double ns = used_ns();
 
-	if (!roost_worker_turn_try(end->worker))
-		exit(EXIT_FAILURE);
-	roost_worker_iterate(end->worker, now_ns);
-	roost_worker_turn_release(end->worker);
+	bench_iterate(end, now_ns);
 	now_ns += 100;
 	return used_ns() - ns;
 }

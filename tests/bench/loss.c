@@ -157,28 +157,11 @@ static const struct bench_bursts bursts = { rx_burst, tx_burst };
 static bool post(void)
 {
 	static unsigned int next;
-	struct bench_end *end = &bench_ends[0];
-	const struct roost_sge sge = { (uintptr_t)end->buf, MSG_BYTES,
-				       roost_mr_lkey(end->mr) };
-	const struct roost_send_wr wr = {
-		.sges = &sge,
-		.nb_sges = 1,
-		.opcode = ROOST_WR_WRITE,
-		.flags = ROOST_SEND_SIGNALED,
-		.remote_addr = (uintptr_t)bench_ends[1].buf,
-		.rkey = roost_mr_rkey(bench_ends[1].mr),
-	};
 
-	for (unsigned int i = 0; i < nb_qps; i++) {
-		struct roost_qp *qp = end->qps[next++ % nb_qps];
-		int rc;
-
-		roost_qp_send_begin(qp);
-		rc = roost_qp_send_add(qp, &wr);
-		roost_qp_send_end(qp);
-		if (rc == 0)
+	for (unsigned int i = 0; i < nb_qps; i++)
+		if (bench_write(&bench_ends[0], next++ % nb_qps, MSG_BYTES) ==
+		    0)
 			return true;
-	}
 	return false;
 }
 

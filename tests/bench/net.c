@@ -162,22 +162,7 @@ static void run_switch(void)
 
 static void post(unsigned int sender, unsigned int i)
 {
-	struct bench_end *end = bench_sender(sender);
-	const struct roost_sge sge = { (uintptr_t)end->buf, msg_bytes,
-				       roost_mr_lkey(end->mr) };
-	const struct roost_send_wr wr = {
-		.wr_id = i,
-		.sges = &sge,
-		.nb_sges = 1,
-		.opcode = ROOST_WR_WRITE,
-		.flags = ROOST_SEND_SIGNALED,
-		.remote_addr = (uintptr_t)bench_ends[1].buf,
-		.rkey = roost_mr_rkey(bench_ends[1].mr),
-	};
-
-	roost_qp_send_begin(end->qps[i]);
-	bench_must(roost_qp_send_add(end->qps[i], &wr), "post");
-	roost_qp_send_end(end->qps[i]);
+	bench_must(bench_write(bench_sender(sender), i, msg_bytes), "post");
 }
 
 /* A QP that has failed sends no more. */
@@ -195,14 +180,6 @@ static void take(unsigned int sender, const struct roost_cqe *cqe,
 		progress[sender * nb_qps + i] = 1 / (double)(now_ns - begin_ns);
 	else
 		post(sender, i);
-}
-
-static void turn(struct bench_end *end)
-{
-	if (!roost_worker_turn_try(end->worker))
-		exit(EXIT_FAILURE);
-	roost_worker_iterate(end->worker, now_ns);
-	roost_worker_turn_release(end->worker);
 }
 
 static void poll(unsigned int sender, uint64_t begin_ns)
@@ -228,11 +205,11 @@ static double run(uint64_t for_ns)
 	while (incast ? nb_done + nb_failed < wanted
 		      : now_ns - begin_ns < for_ns) {
 		for (unsigned int s = 0; s < nb_senders; s++) {
-			turn(bench_sender(s));
+			bench_iterate(bench_sender(s), now_ns);
 			poll(s, begin_ns);
 		}
 		run_switch();
-		turn(&bench_ends[1]);
+		bench_iterate(&bench_ends[1], now_ns);
 		now_ns += STEP_NS;
 	}
 	return (double)(now_ns - begin_ns);
