@@ -100,6 +100,15 @@ static void say_errno(void)
 	say_error(strerror(errno));
 }
 
+/* To a command that has no more to say. */
+static void say_done(bool done)
+{
+	if (done)
+		puts("ok");
+	else
+		say_errno();
+}
+
 static const struct agent_mr *mr_of(const struct agent *a,
 				    const struct words *w, bool *bad)
 {
@@ -146,10 +155,8 @@ static void do_ready(struct agent *a, const struct words *w)
 	sender.rnr_retry = (uint8_t)number_of(w, "rnr_retry", 7, &bad);
 	if (bad)
 		say_error("bad words");
-	else if (!agent_ready(a, &sender))
-		say_errno();
 	else
-		puts("ok");
+		say_done(agent_ready(a, &sender));
 }
 
 /* attach gid= */
@@ -159,10 +166,8 @@ static void do_attach(struct agent *a, const struct words *w)
 
 	if (a->qp == NULL || bytes_of(text_of(w, "gid"), group.raw, 16) != 16)
 		say_error("bad words");
-	else if (!agent_attach(a, &group))
-		say_errno();
 	else
-		puts("ok");
+		say_done(agent_attach(a, &group));
 }
 
 static void do_detach(struct agent *a, const struct words *w)
@@ -170,10 +175,8 @@ static void do_detach(struct agent *a, const struct words *w)
 	(void)w;
 	if (!a->is_member)
 		say_error("in no group");
-	else if (!agent_detach(a))
-		say_errno();
 	else
-		puts("ok");
+		say_done(agent_detach(a));
 }
 
 /* mr bytes= access= */
@@ -211,10 +214,8 @@ static void do_recv(struct agent *a, const struct words *w)
 
 	if (bad)
 		say_error("bad words");
-	else if (!agent_receive(a, m, offset, bytes, lkey, id))
-		say_errno();
 	else
-		puts("ok");
+		say_done(agent_receive(a, m, offset, bytes, lkey, id));
 }
 
 /* What a request names at the other end: of UD a QP and its Q_Key. */
@@ -262,10 +263,7 @@ static void do_post(struct agent *a, const struct words *w)
 	}
 	sge.addr = (uintptr_t)m->memory;
 	wr.sg_list = &sge;
-	if (!agent_post(a, &wr))
-		say_errno();
-	else
-		puts("ok");
+	say_done(agent_post(a, &wr));
 }
 
 static void do_window(struct agent *a, const struct words *w)
@@ -305,10 +303,8 @@ static void do_invalidate(struct agent *a, const struct words *w)
 	wr.invalidate_rkey = (uint32_t)number_of(w, "rkey", UINT32_MAX, &bad);
 	if (bad)
 		say_error("bad words");
-	else if (!agent_post(a, &wr))
-		say_errno();
 	else
-		puts("ok");
+		say_done(agent_post(a, &wr));
 }
 
 /* True where offset and bytes lie in the region. */
@@ -401,10 +397,8 @@ static void do_listen(struct agent *a, const struct words *w)
 	memcpy(&addr_be, a->gid.raw + 12, sizeof(addr_be));
 	if (bad)
 		say_error("bad words");
-	else if (!agent_cm_listen(&a->cm, addr_be, port))
-		say_errno();
 	else
-		puts("ok");
+		say_done(agent_cm_listen(&a->cm, addr_be, port));
 }
 
 /* cm-event ms= */
@@ -426,10 +420,8 @@ static void answer_conn(struct agent *a, bool (*answer)(struct agent_cm *cm))
 {
 	if (a->cm.conn == NULL)
 		say_error("nobody has asked");
-	else if (!answer(&a->cm))
-		say_errno();
 	else
-		puts("ok");
+		say_done(answer(&a->cm));
 }
 
 static void do_accept(struct agent *a, const struct words *w)
