@@ -78,17 +78,6 @@ static struct end make_end(struct ibv_pd *pd)
 	return end;
 }
 
-static void connect_to(struct ibv_qp *qp, const struct ibv_qp *peer)
-{
-	struct ibv_ah_attr ah = { .is_global = 1, .port_num = 1 };
-
-	ah.grh.hop_limit = 1;
-	user_check(ibv_query_gid(qp->context, 1, 0, &ah.grh.dgid) == 0,
-		   "ibv_query_gid");
-	user_check(user_to_rtr(qp, peer->qp_num, &ah, 7) == 0, "RTR");
-	user_check(user_to_rts(qp, 7) == 0, "RTS");
-}
-
 /* ---- the peer -------------------------------------------------------------
  */
 
@@ -269,8 +258,8 @@ int main(int argc, char **argv)
 	user_check(source_mr && target_mr, "ibv_reg_mr");
 	peer = make_end(pd);
 	ours = make_end(pd);
-	connect_to(peer.qp, ours.qp);
-	connect_to(ours.qp, peer.qp);
+	user_join(peer.qp, ours.qp);
+	user_join(ours.qp, peer.qp);
 	sigemptyset(&faults);
 	sigaddset(&faults, SIGSEGV);
 	if (strcmp(how, "blocked") == 0)

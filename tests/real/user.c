@@ -66,3 +66,14 @@ int user_to_rts(struct ibv_qp *qp, uint32_t psn)
 				     IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
 				     IBV_QP_MAX_QP_RD_ATOMIC);
 }
+
+void user_join(struct ibv_qp *qp, const struct ibv_qp *peer)
+{
+	struct ibv_ah_attr ah = { .is_global = 1, .port_num = 1 };
+
+	ah.grh.hop_limit = 1;
+	user_check(ibv_query_gid(qp->context, 1, 0, &ah.grh.dgid) == 0,
+		   "ibv_query_gid");
+	user_check(user_to_rtr(qp, peer->qp_num, &ah, 7) == 0, "RTR");
+	user_check(user_to_rts(qp, 7) == 0, "RTS");
+}

@@ -28,4 +28,9 @@ int user_to_rtr(struct ibv_qp *qp, uint32_t dest_qpn,
 		const struct ibv_ah_attr *ah, uint32_t psn);
 int user_to_rts(struct ibv_qp *qp, uint32_t psn);
 
+/* From INIT to RTS, towards a QP of the same device by its first GID; the first
+ * PSN is 7. Exits as user_check() does.
+ */
+void user_join(struct ibv_qp *qp, const struct ibv_qp *peer);
+
 #endif

@@ -31,17 +31,6 @@ static struct ibv_qp *make_qp(struct ibv_pd *pd, struct ibv_cq *cq)
 	return qp;
 }
 
-static void connect_to(struct ibv_qp *qp, const struct ibv_qp *peer)
-{
-	struct ibv_ah_attr ah = { .is_global = 1, .port_num = 1 };
-
-	ah.grh.hop_limit = 1;
-	user_check(ibv_query_gid(qp->context, 1, 0, &ah.grh.dgid) == 0,
-		   "ibv_query_gid");
-	user_check(user_to_rtr(qp, peer->qp_num, &ah, 7) == 0, "RTR");
-	user_check(user_to_rts(qp, 7) == 0, "RTS");
-}
-
 /* The address is not in the region either. */
 static void write_with_wrong_key(struct ibv_qp *qp, struct ibv_mr *mr)
 {
@@ -95,8 +84,8 @@ int main(void)
 	user_check(mr != NULL, "ibv_reg_mr");
 	a = make_qp(pd, cq);
 	b = make_qp(pd, cq);
-	connect_to(a, b);
-	connect_to(b, a);
+	user_join(a, b);
+	user_join(b, a);
 	user_check(ibv_post_recv(b, &recv, &bad) == 0, "ibv_post_recv");
 	write_with_wrong_key(a, mr);
 	for (int i = 0; i < 2; i++)

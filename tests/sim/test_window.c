@@ -91,18 +91,23 @@ static struct sim *sim_far(struct sim_qp **a, struct sim_qp **b)
 	return sim_far_conf(NULL, a, b);
 }
 
+/* A message; the last of its packets but one is lost. */
+static void send_with_a_gap(struct sim *sim, struct sim_qp *a, struct sim_qp *b)
+{
+	sim->link.faults[SIM_A].drop_nth =
+		(int64_t)sim->link.nb_log[SIM_A] + MSG_PKTS - 2;
+	sim_recv(b, MSG_PKTS * MTU_BYTES);
+	sim_send(a, MSG_PKTS * MTU_BYTES);
+	sim_run(sim);
+}
+
 static void window__a_gap_halves_it(void **state)
 {
 	struct sim_qp *a, *b;
 	struct sim *sim = sim_far(&a, &b);
 
 	assert_int_equal(first_flight(sim, a, b), WINDOW_PKTS);
-	/* The last of the next message's packets but one. */
-	sim->link.faults[SIM_A].drop_nth =
-		(int64_t)sim->link.nb_log[SIM_A] + MSG_PKTS - 2;
-	sim_recv(b, MSG_PKTS * MTU_BYTES);
-	sim_send(a, MSG_PKTS * MTU_BYTES);
-	sim_run(sim);
+	send_with_a_gap(sim, a, b);
 	assert_int_equal(sim_counters(sim, SIM_A)->timeouts, 0);
 	assert_int_equal(first_flight(sim, a, b), WINDOW_PKTS / 2);
 	sim_expect_all_good(a, b);
@@ -176,11 +181,7 @@ static size_t flight_with(uint64_t delay_ns)
 	size_t nb_pkts;
 
 	assert_int_equal(first_flight(sim, a, b), WINDOW_PKTS);
-	sim->link.faults[SIM_A].drop_nth =
-		(int64_t)sim->link.nb_log[SIM_A] + MSG_PKTS - 2;
-	sim_recv(b, MSG_PKTS * MTU_BYTES);
-	sim_send(a, MSG_PKTS * MTU_BYTES);
-	sim_run(sim);
+	send_with_a_gap(sim, a, b);
 	sim->link.faults[SIM_A].delay_ns = delay_ns;
 	sim_recv(b, 2 * MSG_PKTS * MTU_BYTES);
 	sim_send(a, 2 * MSG_PKTS * MTU_BYTES);
