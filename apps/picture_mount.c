@@ -17,6 +17,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "pmd_glue/process/sysfs.h"
+
 #define NODES "/dev/infiniband"
 
 /* Begins the names that are not the system's here but the picture's. */
@@ -30,19 +32,6 @@ static bool is_own(const char *name)
 /* ---- namespaces ----------------------------------------------------------
  */
 
-static int write_file(const char *path, const char *text)
-{
-	const size_t len = strlen(text);
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = write(fd, text, len);
-	close(fd);
-	return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EIO;
-}
-
 /* The own numbers stay, so files stay ours. Linux lets nobody without rights
  * map more, and maps the group only if setgroups(2) is forbidden.
  */
@@ -52,11 +41,11 @@ static int map_ids(uid_t uid, gid_t gid)
 	int ret;
 
 	snprintf(line, sizeof(line), "%u %u 1\n", uid, uid);
-	ret = write_file("/proc/self/uid_map", line);
+	ret = roost_sysfs_put("/proc/self/uid_map", line);
 	if (ret == 0)
-		ret = write_file("/proc/self/setgroups", "deny");
+		ret = roost_sysfs_put("/proc/self/setgroups", "deny");
 	snprintf(line, sizeof(line), "%u %u 1\n", gid, gid);
-	return ret ? ret : write_file("/proc/self/gid_map", line);
+	return ret ? ret : roost_sysfs_put("/proc/self/gid_map", line);
 }
 
 static int enter(void)

@@ -10,6 +10,7 @@
 
 #include "apps/exit_code.h"
 #include "lib/config/nearest.h"
+#include "pmd_glue/process/sysfs.h"
 
 #define PAGES_DEFAULT 256
 #define PAGES_MAX 1000000
@@ -301,7 +302,7 @@ static int go(const struct options *o, struct roost_setup *s,
 int roost_setup(char **argv)
 {
 	struct options o = { .nic = NULL };
-	struct roost_setup s = { .root = "", .put = roost_setup_put };
+	struct roost_setup s = { .root = "", .put = roost_sysfs_put };
 	struct roost_setup_record r;
 	char why[ROOST_SETUP_TEXT_MAX];
 	int ret = parse(&o, argv);

@@ -76,13 +76,20 @@ int roost_setup_change_file(const char *path, const char *ours,
 	return 0;
 }
 
+struct roost_pci_places roost_setup_places(const struct roost_setup *s,
+					   char *devices, char *vfio)
+{
+	roost_setup_path(s, devices, ROOST_PCI_DEVICES);
+	roost_setup_path(s, vfio, ROOST_PCI_VFIO);
+	return (struct roost_pci_places){ devices, vfio };
+}
+
 void roost_setup_read_device(const struct roost_setup *s,
 			     struct roost_pci_device *d)
 {
 	char devices[PATH_MAX], vfio[PATH_MAX];
-	const struct roost_pci_places places = { devices, vfio };
+	const struct roost_pci_places places =
+		roost_setup_places(s, devices, vfio);
 
-	roost_setup_path(s, devices, ROOST_PCI_DEVICES);
-	roost_setup_path(s, vfio, ROOST_PCI_VFIO);
 	roost_pci_read(&places, s->nic, d);
 }

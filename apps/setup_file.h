@@ -31,6 +31,12 @@ int roost_setup_make_folder(const char *path);
 int roost_setup_change_file(const char *path, const char *ours,
 			    const char *text);
 
+/* The kernel's folders of PCI devices, below the root of s. They are written to
+ * devices and vfio, of PATH_MAX bytes.
+ */
+struct roost_pci_places roost_setup_places(const struct roost_setup *s,
+					   char *devices, char *vfio);
+
 /* What the kernel has of the NIC. */
 void roost_setup_read_device(const struct roost_setup *s,
 			     struct roost_pci_device *d);

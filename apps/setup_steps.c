@@ -4,7 +4,6 @@
 #include "apps/setup_steps.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,19 +16,6 @@
 #define VFIO "vfio-pci"
 #define NETWORK_CLASS 0x02
 #define UP 1 /* IFF_UP */
-
-int roost_setup_put(const char *path, const char *text)
-{
-	const int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
 
 /* ---- huge pages ---------------------------------------------------------- */
 
@@ -135,10 +121,9 @@ static bool is_up(const struct roost_setup *s, const struct roost_pci_device *d)
 static bool shares_group(const struct roost_setup *s, char *why)
 {
 	char devices[PATH_MAX], vfio[PATH_MAX], others[ROOST_PCI_OTHERS_MAX];
-	const struct roost_pci_places places = { devices, vfio };
+	const struct roost_pci_places places =
+		roost_setup_places(s, devices, vfio);
 
-	roost_setup_path(s, devices, ROOST_PCI_DEVICES);
-	roost_setup_path(s, vfio, ROOST_PCI_VFIO);
 	if (roost_pci_others(&places, s->nic, others) == 0)
 		return false;
 	snprintf(why, ROOST_SETUP_TEXT_MAX,

@@ -53,7 +53,4 @@ extern const size_t roost_setup_nb_steps;
  */
 int roost_setup_find(struct roost_setup *s, const char *name, char *why);
 
-/* The kernel's put(). */
-int roost_setup_put(const char *path, const char *text);
-
 #endif

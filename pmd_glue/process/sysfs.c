@@ -3,6 +3,8 @@
  */
 #include "pmd_glue/process/sysfs.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,4 +42,20 @@ void roost_sysfs_link(const char *folder, const char *name, const char *what,
 	target[len] = '\0';
 	slash = strrchr(target, '/');
 	snprintf(last, size, "%.*s", (int)size - 1, slash ? slash + 1 : target);
+}
+
+int roost_sysfs_put(const char *path, const char *text)
+{
+	const size_t len = strlen(text);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int ret = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = write(fd, text, len);
+	if (n != (ssize_t)len)
+		ret = n < 0 ? -errno : -EIO;
+	close(fd);
+	return ret;
 }

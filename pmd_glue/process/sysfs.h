@@ -22,4 +22,8 @@ void roost_sysfs_word(const char *folder, const char *name, const char *what,
 void roost_sysfs_link(const char *folder, const char *name, const char *what,
 		      char *last, size_t size);
 
+/* Write text to a file of the kernel's, which is there, at once. 0 or -errno.
+ */
+int roost_sysfs_put(const char *path, const char *text);
+
 #endif
