@@ -105,6 +105,8 @@ static void get_counters(struct roost_dev *dev,
 		.np_cnp_sent = c.cnps_sent,
 		.rp_cnp_handled = c.cnps_handled,
 		.rp_cnp_ignored = c.cnps_ignored,
+		.unmapped_reads = c.gone_reads,
+		.unmapped_writes = c.gone_writes,
 	};
 }
 

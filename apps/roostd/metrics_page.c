@@ -202,6 +202,10 @@ static const struct column engine_columns[] = {
 	       "CNPs that slowed a queue pair down."),
 	ENGINE("cnps_ignored", NULL, U64, rp_cnp_ignored,
 	       "CNPs that slowed none down."),
+	ENGINE("unmapped_reads", NULL, U64, unmapped_reads,
+	       "Reads of memory that a program had unmapped: zeros."),
+	ENGINE("unmapped_writes", NULL, U64, unmapped_writes,
+	       "Writes to memory that a program had unmapped: discarded."),
 };
 _Static_assert(NB(engine_columns) ==
 		       sizeof(struct roost_picture_counters) / sizeof(uint64_t),

@@ -57,7 +57,9 @@ struct roost_picture_port {
 	uint16_t pkeys[ROOST_PICTURE_PKEYS_MAX];
 };
 
-/* X(file) for each counter; the others of the kernel are always 0. */
+/* X(file) for each counter; the others of the kernel are always 0. No device of
+ * the kernel has the last two.
+ */
 #define ROOST_PICTURE_COUNTERS(X)                                              \
 	X("counters", port_xmit_data) /* in units of 4 bytes */                \
 	X("counters", port_rcv_data)                                           \
@@ -79,7 +81,9 @@ struct roost_picture_port {
 	X("hw_counters", np_ecn_marked_roce_packets)                           \
 	X("hw_counters", np_cnp_sent)                                          \
 	X("hw_counters", rp_cnp_handled)                                       \
-	X("hw_counters", rp_cnp_ignored)
+	X("hw_counters", rp_cnp_ignored)                                       \
+	X("hw_counters", unmapped_reads)                                       \
+	X("hw_counters", unmapped_writes)
 
 #define ROOST_PICTURE_COUNTER_MEMBER(folder, name) uint64_t name;
 

@@ -258,8 +258,26 @@ def hostile(room):
         raise Failure(f"roostd: {daemon.process.err()}")
 
 
+def unmapped(room):
+    """What a client's engine discards is counted on the page."""
+    daemon, path = with_metrics(room)
+    program = os.path.join(room.build, "tests", "real", "remap")
+    client = room.start(**daemon.client("remap", [program]))
+    if not wait_until(lambda: "done" in client.out() or client.err(), 60):
+        raise Failure("remap: no end")
+
+    def shown():
+        samples = scrape(path)[1]
+        return all(sum(values(samples, f"roost_engines_{name}_total").values())
+                   for name in ("unmapped_reads", "unmapped_writes"))
+
+    if not wait_until(shown, 20):
+        raise Failure("the page counts nothing that was discarded")
+
+
 CASES = [
     Case("metrics-service", service),
+    Case("metrics-unmapped", unmapped),
     Case("metrics-strangers", strangers),
     Case("metrics-hub-tcp", tcp),
     Case("metrics-hostile", hostile),
