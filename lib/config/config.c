@@ -20,6 +20,7 @@
 static void set_default(struct roost_config *c)
 {
 	roost_config_init(c);
+	c->selective_repeat = true;
 	c->nb_ports = 1;
 	strcpy(c->ports[0].service, "default");
 	c->ports[0].set = ROOST_KEY_BIT(ROOST_KEY_SERVICE);

@@ -438,7 +438,7 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		.name = "selective_repeat",
 		.option = "selective-repeat",
 		.arg = "yes|no",
-		.help = "resend what is lost alone (default: no)",
+		.help = "resend what is lost alone (default: yes)",
 		.scope = ROOST_SCOPE_PROCESS,
 		MEMBER(roost_config, selective_repeat),
 		.parse = roost_config_parse_bool,

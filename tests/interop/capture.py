@@ -25,6 +25,8 @@ NAKS = (0x60, 0x61, 0x62, 0x63)
 # Of the bytes of a UDP payload in hexadecimal: FECN, BECN and what is reserved
 # behind them; the pad and the ICRC at the end.
 RESV8A = slice(8, 10)
+# Of the seven bits beside AckReq: selective repeat, until the first answer.
+OFFER = 0x40
 ICRC_DIGITS = 8
 
 
@@ -151,7 +153,8 @@ def wrong(row):
         (row["migreq"] == 1, "MigReq is not 1"),
         (row["tver"] == 0, "TVer is not 0"),
         (row["pkey"] == 0xffff, "P_Key is not the default one"),
-        (row["reserved"] == 0 and int(row["bytes"][RESV8A], 16) == 0,
+        (row["reserved"] in (0, OFFER * row["ackreq"]) and
+         int(row["bytes"][RESV8A], 16) == 0,
          "FECN, BECN or a reserved bit"),
         (pad_digits(row) == "00" * row["pad"], "pad that is not zero"),
         (opcode not in ONLY or payload_bytes(row) == row["dmalen"],

@@ -146,6 +146,8 @@ class Judge(unittest.TestCase):
         self.finds("P_Key", write(pkey=0x7fff))
         self.finds("reserved", write(resv8a=0x80))
         self.finds("reserved", write(ack=1))
+        self.finds("reserved", write(ack=0x40))
+        self.judge(write(ack=0xc0))
 
     def test_pad(self):
         self.finds("pad that is not zero", write(pad=b"\0x\0"))

@@ -22,8 +22,8 @@ def through(room, ends, words, lose="lose-roce=50"):
     for end, title, rest in (("left", "server", []),
                              ("right", "client", [TCP_ADDRESSES["left"]])):
         options = ["--ip", f"198.18.0.{1 + (end == 'right')}/24"]
-        if end in ends:
-            options += ["--selective-repeat", "yes"]
+        if end not in ends:
+            options += ["--selective-repeat", "no"]
         started.append(wire.start(end, title, options, [*words, *rest]))
     finish_all(room, room.pair_start(*started, port))
     path = capture.stop()

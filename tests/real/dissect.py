@@ -46,6 +46,7 @@ TEXTS = ("src", "src6", "protocols", "expert")
 SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_LAST_IMM = 0, 1, 2, 3
 SEND_ONLY, SEND_ONLY_IMM = 4, 5
 ACK = 17
+REPORT = 0xd1  # of selective repeat
 IMM = (SEND_LAST_IMM, SEND_ONLY_IMM)
 ENDS_MESSAGE = (SEND_LAST, SEND_LAST_IMM, SEND_ONLY, SEND_ONLY_IMM)
 PSN_MASK = 0xffffff
@@ -108,8 +109,8 @@ def wrong_alone(row):
     """What is wrong with a packet, seen by itself, or None."""
     checks = (
         (row["severity"] < SEVERITY_WARN, f"tshark warns: {row['expert']}"),
-        (row["opcode"] in (*range(SEND_FIRST, SEND_ONLY_IMM + 1), ACK),
-         "opcode is not one of SEND or ACK"),
+        (row["opcode"] in (*range(SEND_FIRST, SEND_ONLY_IMM + 1), ACK, REPORT),
+         "opcode is not one of SEND, ACK or report"),
         (row["df"] in ("", 1), "may be fragmented"),
         (row["sport"] >= 0xc000, "UDP source port below 0xC000"),
         (row["sum"] == 0, "UDP checksum is not 0"),
@@ -129,7 +130,9 @@ def wrong_alone(row):
 
 
 class Flow:
-    """The requests of one end: PSNs without a gap, messages well formed."""
+    """The requests of one end, as they are sent at first: PSNs without a gap,
+    messages well formed.
+    """
 
     def __init__(self, sport):
         self.sport = sport
@@ -137,33 +140,22 @@ class Flow:
         self.in_message = False
         self.mtu = None
         self.again = 0
-        self.acked = None  # PSN of the peer's last ACK
 
     def wrong(self, row):
         if row["sport"] != self.sport:
             return "UDP source port changes within a QP"
         if self.next_psn is not None and row["psn"] != self.next_psn:
-            return self.wrong_psn(row)
+            behind = (self.next_psn - row["psn"]) & PSN_MASK
+            if behind > PSN_MASK // 2:
+                return f"PSN {row['psn']} leaves a gap"
+            self.again += 1
+            return None
         self.next_psn = (row["psn"] + 1) & PSN_MASK
         begins = row["opcode"] in (SEND_FIRST, SEND_ONLY, SEND_ONLY_IMM)
         if begins == self.in_message:
             return "first, middle, last out of order"
         self.in_message = row["opcode"] not in ENDS_MESSAGE
         return self.wrong_length(row)
-
-    def wrong_psn(self, row):
-        """Going back is a retransmission; going ahead leaves a gap, unless
-        what is skipped was acknowledged after one.
-        """
-        behind = (self.next_psn - row["psn"]) & PSN_MASK
-        if behind <= PSN_MASK // 2:
-            self.again += 1
-        elif (self.acked is None or
-              row["psn"] != (self.acked + 1) & PSN_MASK):
-            return f"PSN {row['psn']} leaves a gap"
-        self.next_psn = (row["psn"] + 1) & PSN_MASK
-        self.in_message = row["opcode"] not in ENDS_MESSAGE
-        return None
 
     def wrong_length(self, row):
         around = AROUND_PAYLOAD + (4 if row["opcode"] in IMM else 0)
@@ -186,11 +178,7 @@ def check_fields(path):
         packets += 1
         what = wrong_alone(row)
         key = (row["src"] or row["src6"], row["qpn"])
-        if row["opcode"] == ACK:
-            for other, flow in flows.items():
-                if other[0] != key[0]:
-                    flow.acked = row["psn"]
-        elif what is None:
+        if what is None and row["opcode"] not in (ACK, REPORT):
             flow = flows.setdefault(key, Flow(row["sport"]))
             what = flow.wrong(row)
         if what is not None:
