@@ -165,12 +165,12 @@ class Bench:
              str(size), "-c", cpus, "-n", str(self.messages(per_s)),
              *options], "rate")["pps"]
 
-    def reads(self, interval_us, per_s):
+    def reads(self, interval_us, per_s, pause_us):
         """How long READs take of a program that polls so often."""
         cpus = f"{self.cpus[0]},{self.cpus[1]}"
         return self.words(
-            [*self.roost_run(*self.link()), self.path("reads"), "-g", "0",
-             "-c", cpus, "-n", str(self.messages(per_s)), "-i",
+            [*self.roost_run(*self.link()), self.path("reads"), "-g",
+             str(pause_us), "-c", cpus, "-n", str(self.messages(per_s)), "-i",
              str(interval_us)], "reads")
 
     def kernels(self, size):

@@ -194,11 +194,6 @@ class Read(Row):
         return gbps(bench, "ib_read_bw"), gbps(bench)
 
 
-def read_us(bench, interval_us):
-    """Of a target that polls so often, the median."""
-    return bench.reads(interval_us, READS_PER_S)["p50"]
-
-
 class ReadOfPoller(Row):
     """The worst interval of the target's polls, and the better extreme."""
 
@@ -206,10 +201,27 @@ class ReadOfPoller(Row):
     unit, cores, least, aim = "us", 2, 2.0, 1.2
     more_is_better = False
     intervals_us = (1, 10, 20, 50, 100, 500, 1000, 2000, 10000)
+    extremes = (NEVER, ALWAYS)
+    pause_us, per_s = 0, READS_PER_S
+
+    def read_us(self, bench, interval_us):
+        """The median."""
+        return bench.reads(interval_us, self.per_s, self.pause_us)["p50"]
 
     def pair(self, bench):
-        return (max(read_us(bench, interval) for interval in self.intervals_us),
-                min(read_us(bench, extreme) for extreme in (NEVER, ALWAYS)))
+        return (max(self.read_us(bench, interval)
+                    for interval in self.intervals_us),
+                min(self.read_us(bench, extreme) for extreme in self.extremes))
+
+
+class RareReadOfPoller(ReadOfPoller):
+    """The target's worker naps between READs, unless its program polls all
+    the time, which no program does here."""
+
+    name, title = "reads-rare", "the same, a READ each 0.2 ms : it never polls"
+    aim = 1.5
+    extremes = (NEVER,)
+    pause_us, per_s = 200, 2000
 
 
 class Icrc(Row):
@@ -491,8 +503,9 @@ class DirectLatency(Latency):
 ROWS = [row() for row in (
     KernelCopy, KernelIsal, Bandwidth, Rate, RateOfLists, RateOfPerftest,
     Latency, Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Tap, Appliance, Read,
-    ReadOfPoller, Icrc, IcrcEngine, Verbs, ManyQps, VeryManyQps, Iteration,
-    Iteration1k, Iteration8k, Iteration16k, Loss, MoreLoss, MuchLoss,
+    ReadOfPoller, RareReadOfPoller, Icrc, IcrcEngine, Verbs, ManyQps,
+    VeryManyQps, Iteration, Iteration1k, Iteration8k, Iteration16k, Loss,
+    MoreLoss, MuchLoss,
     Queue, Queue512, Queue2k, Queue8k, Incast, Events, HubFrame, Service, Fair,
     FairSum, Attach, Told, Rss, DirectWrite, DirectRate, DirectLatency,
     ChannelTrip, ChannelPump)]
