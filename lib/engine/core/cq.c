@@ -11,11 +11,9 @@
 
 #include <rte_common.h>
 
-#include "lib/engine/core/cq_priv.h"
+#include "lib/engine/core/cq_push.h"
 #include "lib/engine/core/shim.h"
-#include "lib/engine/core/worker_base.h"
 #include "lib/engine/core/workers.h"
-#include "lib/engine/core/probe.h"
 
 static struct roost_cqe *ring_alloc(uint32_t entries)
 {
@@ -210,56 +208,52 @@ static bool is_overrun(const struct roost_cq *cq)
 	return atomic_load_explicit(&cq->overrun, memory_order_relaxed);
 }
 
-static inline uint32_t push(struct roost_worker *w, struct roost_cq *cq,
-			    const struct roost_cqe *cqe)
+static void make_dirty(struct roost_worker *w, struct roost_cq *cq,
+		       uint32_t place)
 {
 	struct roost_cq_part *part = &cq->parts[w->index];
-	uint32_t place = roost_cq_no_entry(cq);
-	struct roost_cqe *slot;
 
-	if (is_overrun(cq))
-		return place;
-	if (cq->produced -
-		    atomic_load_explicit(&cq->consumed, memory_order_acquire) >
-	    cq->mask) {
-		if (cq->ignore_overrun)
-			return place;
-		atomic_store_explicit(&cq->overrun, true, memory_order_relaxed);
-	} else {
-		place = cq->produced++;
-		slot = &cq->ring[place & cq->mask];
-		*slot = *cqe;
-		slot->timestamp_ns = w->now_ns;
-		cq->solicited |= cqe->solicited;
-	}
-	if (!part->dirty) {
-		part->dirty = true;
-		/* Overrun: the place behind all entries. */
-		part->first = is_overrun(cq) ? cq->produced : place;
-		TAILQ_INSERT_TAIL(&w->dirty_cqs, part, dirty_link);
-	}
-	return place;
+	if (part->dirty)
+		return;
+	part->dirty = true;
+	/* Overrun: the place behind all entries. */
+	part->first = is_overrun(cq) ? cq->produced : place;
+	TAILQ_INSERT_TAIL(&w->dirty_cqs, part, dirty_link);
 }
 
-/* Not inlined, nor is publish_shared(): one worker needs no registers for it.
- */
-static __rte_noinline uint32_t push_shared(struct roost_worker *w,
-					   struct roost_cq *cq,
-					   const struct roost_cqe *cqe)
+struct roost_cqe *roost_cq_push_slow(struct roost_worker *w,
+				     struct roost_cq *cq, uint32_t *place)
 {
-	uint32_t place;
+	struct roost_cqe *cqe = &w->lost_cqe;
 
-	roost_spin_lock(&cq->produce_lock);
-	place = push(w, cq, cqe);
-	roost_spin_unlock(&cq->produce_lock);
-	return place;
+	if (cq->shared)
+		roost_spin_lock(&cq->produce_lock);
+	*place = roost_cq_no_entry(cq);
+	if (is_overrun(cq))
+		return cqe;
+	if (cq->produced -
+		    atomic_load_explicit(&cq->consumed, memory_order_acquire) <=
+	    cq->mask) {
+		*place = cq->produced++;
+		cqe = &cq->ring[*place & cq->mask];
+	} else if (!cq->ignore_overrun) {
+		atomic_store_explicit(&cq->overrun, true, memory_order_relaxed);
+	} else {
+		return cqe;
+	}
+	make_dirty(w, cq, *place);
+	return cqe;
 }
 
 uint32_t roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
 		       const struct roost_cqe *cqe)
 {
-	ROOST_PROBE(completion, cqe->qpn, cqe->wr_id, cqe->status);
-	return cq->shared ? push_shared(w, cq, cqe) : push(w, cq, cqe);
+	uint32_t place;
+	struct roost_cqe *slot = roost_cq_push_begin(w, cq, &place);
+
+	*slot = *cqe;
+	roost_cq_push_end(w, cq, slot);
+	return place;
 }
 
 /* Under produce_lock: the entries before this one are published now, or may

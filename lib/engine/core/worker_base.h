@@ -62,6 +62,7 @@ struct roost_worker {
 	 * not taken: nothing is published until they have.
 	 */
 	bool acks_first;
+	struct roost_cqe lost_cqe; /* written instead of one without room */
 	/* Publish those completions all the same: for a thread that takes all
 	 * turns. The scheduler's, who held them back.
 	 */

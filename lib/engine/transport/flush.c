@@ -8,6 +8,7 @@
  */
 
 #include "lib/engine/core/ah_priv.h"
+#include "lib/engine/core/cq_push.h"
 #include "lib/engine/core/srq_priv.h"
 #include "lib/engine/transport/resp_priv.h"
 #include "lib/engine/sched/sched.h"
@@ -17,20 +18,23 @@ static uint32_t push_send(struct roost_worker *w, struct roost_qp *qp,
 			  const struct roost_send_wqe *wqe,
 			  enum roost_wc_status status)
 {
-	struct roost_cqe cqe = {
+	uint32_t place;
+	struct roost_cqe *cqe = roost_cq_push_begin(w, qp->send_cq, &place);
+
+	*cqe = (struct roost_cqe){
 		.wr_id = wqe->wr_id,
 		.qpn = qp->qpn,
 		.byte_len = wqe->len_bytes,
 		.status = (uint8_t)status,
 		.opcode = roost_wqe_info(wqe)->wc_opcode,
 	};
-
 	/* An error counts as solicited (man ibv_req_notify_cq). */
 	if (status != ROOST_WC_SUCCESS) {
-		cqe.solicited = true;
-		cqe.vendor_err = qp->error.code;
+		cqe->solicited = true;
+		cqe->vendor_err = qp->error.code;
 	}
-	return roost_cq_push(w, qp->send_cq, &cqe);
+	roost_cq_push_end(w, qp->send_cq, cqe);
+	return place;
 }
 
 void roost_complete_send(struct roost_worker *w, struct roost_qp *qp,

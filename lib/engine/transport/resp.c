@@ -342,7 +342,7 @@ void roost_resp_receive(struct roost_worker *w, struct roost_qp *qp,
 		return;
 	}
 	fault = check_psn(qp, pkt);
-	if (fault == ROOST_FAULT_NONE)
+	if (fault == ROOST_FAULT_NONE && !roost_resp_only(w, qp, pkt))
 		fault = run_stages(w, qp, pkt);
 	handle(w, qp, pkt, fault);
 	if (unlikely(qp->resp.holds))

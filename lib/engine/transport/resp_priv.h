@@ -8,6 +8,7 @@
  * Inside of the responder: what its files share. Holder of the turn.
  *
  * resp.c            the chain of stages, and what each fault means
+ * resp_only.c       the plain request of one packet, in one go
  * resp_hold.c       requests that came early
  * resp_recv.c       where a message lands: RQ, SRQ, XRC SRQ; its completion
  * resp_exec.c       what a request does: SEND, WRITE, atomics, invalidation
@@ -68,6 +69,14 @@ void roost_resp_end(struct roost_worker *w, struct roost_qp *qp,
  * many at a time wait for the next iteration. Called while resp.holds.
  */
 void roost_resp_go_on(struct roost_worker *w, struct roost_qp *qp);
+
+/* ---- resp_only.c ------------------------------------------------------ */
+
+/* Execute the request at expected_psn, if it is a plain one of one packet.
+ * Returns false: it is not, or it cannot be executed; nothing has changed then.
+ */
+bool roost_resp_only(struct roost_worker *w, struct roost_qp *qp,
+		     const struct roost_pkt *pkt);
 
 /* ---- resp_hold.c ------------------------------------------------------ */
 

@@ -4,6 +4,7 @@
 
 /* Hot: where a message lands. */
 
+#include "lib/engine/core/cq_push.h"
 #include "lib/engine/transport/resp_priv.h"
 #include "lib/engine/core/srq_priv.h"
 #include "lib/engine/core/worker_base.h"
@@ -46,13 +47,10 @@ const struct roost_recv_wqe *roost_recv_wqe(struct roost_qp *qp,
 	return qp->recv_copy;
 }
 
-/* The WQE in use is done. Returns its CQ. */
-static __rte_always_inline struct roost_cq *
-finish(struct roost_worker *w, struct roost_qp *qp, const struct roost_cqe *cqe)
+/* The WQE in use is done, and its completion has this place. */
+static __rte_always_inline void finish(struct roost_worker *w,
+				       struct roost_qp *qp, uint32_t place)
 {
-	struct roost_cq *cq = roost_recv_cq(qp);
-	uint32_t place = roost_cq_push(w, cq, cqe);
-
 	w->acks_first |= roost_qp_is_reliable(qp);
 	if (qp->resp.recv_srq) {
 		roost_recv_release(qp);
@@ -61,7 +59,6 @@ finish(struct roost_worker *w, struct roost_qp *qp, const struct roost_cqe *cqe)
 		atomic_store_explicit(&qp->rq.tail, tail_of(&qp->rq) + 1,
 				      memory_order_release);
 	}
-	return cq;
 }
 
 void roost_recv_complete_raw(struct roost_worker *w, struct roost_qp *qp,
@@ -73,7 +70,7 @@ void roost_recv_complete_raw(struct roost_worker *w, struct roost_qp *qp,
 		cqe->solicited = true;
 		cqe->vendor_err = qp->error.code;
 	}
-	finish(w, qp, cqe);
+	finish(w, qp, roost_cq_push(w, roost_recv_cq(qp), cqe));
 }
 
 void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
@@ -82,7 +79,11 @@ void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 {
 	const struct roost_recv_wqe *wqe = roost_recv_wqe_in_use(qp);
 	bool write = pkt->info->op == ROOST_OP_WRITE;
-	struct roost_cqe cqe = {
+	struct roost_cq *cq = roost_recv_cq(qp);
+	uint32_t place;
+	struct roost_cqe *cqe = roost_cq_push_begin(w, cq, &place);
+
+	*cqe = (struct roost_cqe){
 		.wr_id = wqe->wr_id,
 		.qpn = qp->qpn,
 		.src_qpn =
@@ -93,24 +94,23 @@ void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 		.solicited = pkt->solicited,
 		.vlan_tci = pkt->vlan_tci,
 	};
-	struct roost_cq *cq;
-
 	if (status != ROOST_WC_SUCCESS) {
-		cqe.solicited = true;
-		cqe.vendor_err = qp->error.code;
+		cqe->solicited = true;
+		cqe->vendor_err = qp->error.code;
 	}
 	if (qp->type == ROOST_QPT_UD) {
-		cqe.flags |= ROOST_WC_GRH;
-		cqe.sl = roost_datagram_sl(pkt);
+		cqe->flags |= ROOST_WC_GRH;
+		cqe->sl = roost_datagram_sl(pkt);
 	}
 	if (pkt->info->hdrs & ROOST_HDR_BIT(IMMDT)) {
-		cqe.flags |= ROOST_WC_WITH_IMM;
-		cqe.imm_be = pkt->imm_be;
+		cqe->flags |= ROOST_WC_WITH_IMM;
+		cqe->imm_be = pkt->imm_be;
 	} else if (pkt->info->hdrs & ROOST_HDR_BIT(IETH)) {
-		cqe.flags |= ROOST_WC_WITH_INV;
-		cqe.imm_be = pkt->inv_rkey;
+		cqe->flags |= ROOST_WC_WITH_INV;
+		cqe->imm_be = pkt->inv_rkey;
 	}
-	cq = finish(w, qp, &cqe);
+	roost_cq_push_end(w, cq, cqe);
+	finish(w, qp, place);
 	/* The CQ of an XRC SRQ does not know the QP, to fail it. */
 	if (cq->overrun && qp->type == ROOST_QPT_XRC_TGT)
 		roost_qp_end(qp, ROOST_QPE_CQ_OVERRUN, ROOST_EVENT_QP_FATAL);
