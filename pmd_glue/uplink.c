@@ -482,10 +482,15 @@ static int close_on_control(void *arg)
 }
 
 /* mempools have caches for threads with an lcore id. */
-static bool take_lcore(void)
+bool roost_uplink_thread_begin(void)
 {
 	return roost_eal_is_ours() && rte_lcore_id() == LCORE_ID_ANY &&
 	       rte_thread_register() == 0;
+}
+
+void roost_uplink_thread_end(void)
+{
+	rte_thread_unregister();
 }
 
 static int open_one(struct roost_uplink *u, const struct roost_config *config,
@@ -542,7 +547,7 @@ int roost_uplink_open(const struct roost_config *config, unsigned int index,
 		goto free_all;
 	}
 	free(one);
-	u->registered = take_lcore();
+	u->registered = roost_uplink_thread_begin();
 	roost_ports_wait(&u->a.ports);
 	*uplink = u;
 	return 0;

@@ -15,7 +15,9 @@
  * Addresses, link and neighbours change on the control thread. The descriptor
  * of the uplink becomes readable then, and the caller asks what is new.
  *
- * Thread: one, the caller's, for all functions.
+ * Thread: one at a time, for all functions of one uplink. roost_uplink_open()
+ * prepares its caller for frames; another thread that runs uplinks prepares
+ * itself.
  */
 
 #include <stdbool.h>
@@ -50,8 +52,14 @@ struct roost_uplink_ops {
 int roost_uplink_open(const struct roost_config *config, unsigned int index,
 		      const struct roost_uplink_ops *ops, void *arg,
 		      struct roost_uplink **uplink);
-/* References to neighbours were put, and groups left. */
+/* References to neighbours were put, and groups left. Thread: who opened it. */
 void roost_uplink_close(struct roost_uplink *uplink);
+
+/* The calling thread will run uplinks that another one has opened. Returns
+ * true: roost_uplink_thread_end() is to be called at its end.
+ */
+bool roost_uplink_thread_begin(void);
+void roost_uplink_thread_end(void);
 
 /* The user's name of the port. */
 const char *roost_uplink_label(const struct roost_uplink *uplink);

@@ -9,7 +9,8 @@
  * limits (policy.h); and the policies of a file that was read again, applied to
  * the clients that there are.
  *
- * Thread: the daemon's one.
+ * Thread: the daemon's first one, which holds the others (crew.h);
+ * roostd_admit_refuse(): the port's, too.
  */
 
 #include "apps/roostd/policy.h"

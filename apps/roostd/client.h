@@ -17,7 +17,7 @@
  * then rings its doorbell with the next frame, so that many idle clients cost
  * nothing.
  *
- * Thread: the daemon's one.
+ * Thread: the port's (crew.h).
  */
 
 #include <stdbool.h>

@@ -182,13 +182,21 @@ static void take_in(struct roostd_port *port, int fd)
 	port->nb_clients++;
 }
 
-void roostd_port_take(struct roostd_port *port, struct roostd_client *c)
+int roostd_port_take(struct roostd_port *port, struct roostd_client *c)
 {
+	const int before = c->port->epoll_fd;
+	int ret = port->epoll_fd == before ? 0 : watch(port, c->socket, c);
+
+	if (ret)
+		return ret;
+	if (port->epoll_fd != before)
+		epoll_ctl(before, EPOLL_CTL_DEL, c->socket, NULL);
 	LIST_REMOVE(c, all);
 	c->port->nb_clients--;
 	c->port = port;
 	LIST_INSERT_HEAD(&port->clients, c, all);
 	port->nb_clients++;
+	return 0;
 }
 
 static int accept_one(struct roostd_port *port)

@@ -16,7 +16,7 @@
  *(roost.conf(5)). Only root and the daemon's user are answered.
  *
  * The control thread has the socket and hands requests over (handover.h).
- * Thread: the daemon's one, for all functions here.
+ * Thread: the daemon's first one, for all functions here.
  */
 
 #include "apps/roostd/port.h"

@@ -57,7 +57,7 @@ struct roostd_client_row {
 	uint64_t rx_bps;
 };
 
-/* Thread: the daemon's. */
+/* Thread: the daemon's first one, which holds the others (crew.h). */
 void roostd_shared_row(const struct roostd_port *port,
 		       struct roostd_shared_row *row);
 /* The client is attached. */

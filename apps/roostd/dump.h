@@ -23,7 +23,8 @@
 void roostd_dump_start(struct roostd_port *ports);
 void roostd_dump_stop(void);
 
-/* ---- frames: hot, of a port for which is_shown is true. Thread: the daemon's.
+/* ---- frames: hot, of a port for which is_shown is true. Thread: the
+ * port's.
  */
 
 /* A frame comes in; client: from whom, ROOST_CLIENT_NONE: the network. */

@@ -17,7 +17,7 @@
  * Nothing waits for a client: every state of a pair but "joined" has an end.
  * A client that does not read its session is cut off.
  *
- * Thread: the daemon's one.
+ * Thread: the port's (crew.h).
  */
 
 #include <stdbool.h>

@@ -11,7 +11,7 @@
  * A file appears when the daemon listens, and takes the place of one that a
  * daemon left that was killed. That of a living daemon stays.
  *
- * Thread: the daemon's one.
+ * Thread: the daemon's first one.
  */
 
 #include <stdint.h>

@@ -18,7 +18,7 @@
  * - what is told is copied at most four times a second: who asks more often
  *   gets the same page. That copy is all that the daemon's thread does for it.
  *
- * Thread: the daemon's one, for both functions.
+ * Thread: the daemon's first one, for both functions.
  */
 
 #include <stdint.h>

@@ -20,7 +20,7 @@
  * A question that waits for the network is answered later. What a client says
  * of a peer's MAC (from_mac) is not believed: the neighbours are everybody's.
  *
- * Thread: the daemon's one.
+ * Thread: the port's (crew.h).
  */
 
 #include <stdbool.h>

@@ -8,7 +8,7 @@
  * A shared port with a network behind it: its uplink (pmd_glue/uplink.h) has
  * the frames of the switch, and what the port is, clients read from the page.
  *
- * Thread: the daemon's one.
+ * Thread: the port's (crew.h).
  */
 
 #include <stdbool.h>

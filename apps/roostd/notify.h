@@ -11,7 +11,7 @@
  * bring its own dependencies (compression, cryptography) into a daemon with
  * privileges: too much for a datagram.
  *
- * Thread: the daemon's one.
+ * Thread: the daemon's first one.
  */
 
 /* Lines such as "READY=1\nSTATUS=...". Without a manager, or if it does not

@@ -38,9 +38,9 @@ static struct {
 	uint32_t nb_ports;
 	bool is_running;
 	struct roost_control_client control;
-	/* The daemon's thread's. */
+	/* Of each port: its thread's. */
 	struct roost_picture_counters gone[ROOST_PORTS_MAX];
-	/* Written by the daemon's thread, read by the control thread. */
+	/* Written by the port's thread, read by the control thread. */
 	pthread_mutex_t lock;
 	bool is_new;
 	struct shown now[ROOST_PORTS_MAX];

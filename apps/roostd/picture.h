@@ -18,7 +18,7 @@
  *
  * Without a picture, clients have one each, as without a daemon.
  *
- * Thread: the daemon's one, for all functions.
+ * Thread: of a port: the port's (crew.h); else the daemon's first one.
  */
 
 #include <stdbool.h>

@@ -67,7 +67,8 @@ struct roostd_service {
 	uint64_t grace_ns;
 	/* A client waits so long for a daemon that has gone. */
 	uint64_t patience_ns;
-	bool direct; /* no: for no client, whatever its policy says */
+	uint32_t threads; /* of the daemon, at the most; 0: no bound */
+	bool direct;      /* no: for no client, whatever its policy says */
 	unsigned int nb_policies;
 	struct roostd_policy policies[ROOSTD_POLICIES_MAX];
 };

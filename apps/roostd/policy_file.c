@@ -223,6 +223,7 @@ static const struct key service_keys[] = {
 	KEY(roostd_service, "metrics_group", metrics_gid, false, parse_group),
 	KEY(roostd_service, "grace", grace_ns, false, parse_seconds),
 	KEY(roostd_service, "patience", patience_ns, false, parse_seconds),
+	KEY(roostd_service, "threads", threads, false, parse_count),
 	KEY(roostd_service, "direct", direct, false, roost_config_parse_bool),
 };
 

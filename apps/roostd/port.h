@@ -12,7 +12,8 @@
  * MAC, one IPv4 address and its link-local one that all clients share, and no
  * world outside.
  *
- * Thread: the daemon's one.
+ * Thread: the port's (crew.h), for all functions; before and after the loop,
+ * the daemon's first one.
  */
 
 #include <stdbool.h>
@@ -108,7 +109,9 @@ static inline void *roostd_process_tag(struct roostd_client *c)
  * port's.
  */
 void roostd_port_accept(struct roostd_port *port);
-/* The session of a client is readable, or has ended (request.c). */
+/* The session of a client is readable, or has ended (request.c). The client may
+ * be another thread's afterwards.
+ */
 void roostd_port_session(struct roostd_port *port, struct roostd_client *c);
 /* A client has rung. */
 void roostd_port_rung(struct roostd_port *port, struct roostd_client *c);
@@ -161,8 +164,10 @@ void roostd_port_go_on_leaving(struct roostd_port *port,
 			       struct roostd_client *c);
 /* End with a client at once: its peers are told. */
 void roostd_port_finish(struct roostd_port *port, struct roostd_client *c);
-/* A session that has not attached goes to this port. */
-void roostd_port_take(struct roostd_port *port, struct roostd_client *c);
+/* A session that has not attached goes to this port, which may be another
+ * thread's that is held (crew.h). Returns 0, -errno: it stays.
+ */
+int roostd_port_take(struct roostd_port *port, struct roostd_client *c);
 /* Enter an attached client: it is polled from now on. Returns 0, -errno. */
 int roostd_port_enter(struct roostd_port *port, struct roostd_client *c);
 /* Leave the session of a client alone for a while. */

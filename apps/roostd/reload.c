@@ -21,6 +21,7 @@ static void keep_start(struct roostd_service *now,
 	now->metrics_mode = before->metrics_mode;
 	now->metrics_gid = before->metrics_gid;
 	now->grace_ns = before->grace_ns;
+	now->threads = before->threads;
 }
 
 static bool is_shared(const struct roostd_port *port,

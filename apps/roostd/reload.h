@@ -7,7 +7,7 @@
 /*
  * The daemon's file, read again: SIGHUP.
  *
- * Thread: the daemon's one.
+ * Thread: the daemon's first one, which holds the others (crew.h).
  */
 
 #include "apps/roostd/policy.h"

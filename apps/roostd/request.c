@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "apps/roostd/admit.h"
+#include "apps/roostd/crew.h"
 #include "apps/roostd/port.h"
 #include "apps/roostd/switch/claim.h"
 #include "apps/roostd/switch/group.h"
@@ -239,6 +240,25 @@ static void attach(struct roostd_port *port, struct roostd_client *c,
 		roost_lease_commit(port->lease, c->slot);
 }
 
+/* The user's clients of all ports are counted, and the port may be another
+ * thread's.
+ */
+static int attach_held(struct roostd_port *port, struct roostd_client *c,
+		       struct roost_share_packet *asked)
+{
+	const uint64_t now_ns = c->port->now_ns;
+	int ret;
+
+	roostd_crew_hold();
+	if (port->now_ns < now_ns)
+		port->now_ns = now_ns;
+	ret = roostd_port_take(port, c);
+	if (!ret)
+		attach(port, c, asked);
+	roostd_crew_let_go();
+	return ret;
+}
+
 static void attach_to(struct roostd_port *first, struct roostd_client *c,
 		      struct roost_share_packet *asked)
 {
@@ -249,11 +269,10 @@ static void attach_to(struct roostd_port *first, struct roostd_client *c,
 		.status = -ENODEV,
 	};
 
-	if (number < first->nb_ports) {
-		roostd_port_take(&first[number], c);
-		attach(&first[number], c, asked);
+	if (number < first->nb_ports)
+		msg.status = attach_held(&first[number], c, asked);
+	if (msg.status == 0)
 		return;
-	}
 	tell(first, c, &msg, NULL, 0, NULL);
 	roostd_port_drop(first, c, NULL);
 }
@@ -514,8 +533,10 @@ void roostd_port_session(struct roostd_port *port, struct roostd_client *c)
 		}
 		has_asked(port, c, packet.msg.type);
 		serve(port, c, &packet);
-		port = c->port;
 		roost_share_packet_close(&packet);
+		/* The rest is for the thread that has it now. */
+		if (packet.msg.type == ROOST_SHARE_ATTACH)
+			return;
 	}
 }
 

@@ -10,29 +10,25 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "apps/exit_code.h"
+#include "apps/roostd/crew.h"
 #include "apps/roostd/ctl.h"
-#include "apps/roostd/handover.h"
 #include "apps/roostd/listen.h"
 #include "apps/roostd/metrics.h"
 #include "apps/metrics_addr.h"
 #include "apps/roostd/nic.h"
+#include "apps/roostd/loop.h"
 #include "apps/roostd/notify.h"
 #include "apps/roostd/picture.h"
 #include "apps/roostd/port.h"
-#include "apps/roostd/reload.h"
 #include "apps/roostd/rights.h"
 #include "lib/config/fail.h"
 #include "pmd_glue/process/clock.h"
@@ -40,38 +36,15 @@
 #include "pmd_glue/process/rights.h"
 #include "pmd_glue/share/hub.h"
 
-#define EVENTS 64
-/* Sockets are looked at so often while frames move; a round of many clients is
- * long.
- */
-#define ROUNDS_BUSY 64u
-#define BUSY_NS 1000000u
-/* Rounds without a frame before we let others have the processor. */
-#define ROUNDS_STILL 8u
-/* A hub that nobody is connected to ends. */
-#define ALONE_NS 1000000000u
-#define TICK_NS 200000000u
 #define NGROUPS 256
-
-enum special {
-	LISTENER,
-	SIGNALS,
-	HANDOVER,
-	SPECIALS
-};
-
-static char specials[SPECIALS]; /* tags of epoll */
 
 static struct {
 	struct roostd_port ports[ROOST_PORTS_MAX];
 	uint32_t nb_ports;
-	int epoll_fd;
-	int signal_fd;
 	const char *file; /* NULL: a hub */
 	struct roostd_service service;
 	struct roost_config config;
 	const char *metrics; /* the address; NULL: none */
-	bool stop;
 } roostd;
 
 #define FOR_PORTS(port)                                                        \
@@ -106,192 +79,33 @@ static const char help[] =
 	"who is\n"
 	"there. roostd(8) tells more, roost.conf(5) the file.\n";
 
-/* ---- descriptors --------------------------------------------------------- */
+/* ---- serving ----------------------------------------------------------------
+ */
 
-static int watch(int fd, enum special tag)
+/* Returns 0, -errno: it cannot serve. */
+static int run(void)
 {
-	struct epoll_event event = {
-		.events = EPOLLIN,
-		.data.ptr = &specials[tag],
-	};
+	int ret;
 
-	return fd < 0 || epoll_ctl(roostd.epoll_fd, EPOLL_CTL_ADD, fd, &event) <
-				       0
-		       ? -errno
-		       : 0;
-}
-
-static int watch_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	roostd.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return watch(roostd.signal_fd, SIGNALS);
-}
-
-/* ---- the loop ------------------------------------------------------------ */
-
-static bool is_port(const void *tag)
-{
-	return (uintptr_t)tag >= (uintptr_t)roostd.ports &&
-	       (uintptr_t)tag < (uintptr_t)&roostd.ports[ROOST_PORTS_MAX];
-}
-
-static void tell_ready(void)
-{
-	roostd_notify("READY=1\nSTATUS=shares %u port%s", roostd.nb_ports,
-		      roostd.nb_ports == 1 ? "" : "s");
-}
-
-/* SIGHUP reads the file of a daemon that has one. */
-static void take_signals(void)
-{
-	struct signalfd_siginfo info;
-
-	while (read(roostd.signal_fd, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo != SIGHUP) {
-			roostd.stop = true;
-		} else if (roostd.file) {
-			roostd_notify_reloading();
-			roostd_reload(roostd.file, &roostd.service,
-				      roostd.ports);
-			tell_ready();
-		}
-	}
-}
-
-/* A tag is one of specials, a port, or of a client. */
-static void handle(void *tag)
-{
-	if (tag == &specials[LISTENER])
-		roostd_port_accept(roostd.ports);
-	else if (tag == &specials[SIGNALS])
-		take_signals();
-	else if (tag == &specials[HANDOVER])
-		roostd_handover_serve();
-	else if (is_port(tag))
-		roostd_nic_ready(tag);
-	else
-		roostd_port_tagged(tag);
-}
-
-/* Handle what there is. until_ns: wait so long for it; 0: do not wait. */
-static void look(uint64_t until_ns)
-{
-	struct epoll_event events[EVENTS];
-	struct pollfd fd = { .fd = roostd.epoll_fd, .events = POLLIN };
-	uint64_t now_ns = roost_now_ns();
-	const uint64_t wait_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-	const struct timespec timeout = {
-		.tv_sec = (time_t)(wait_ns / 1000000000u),
-		.tv_nsec = (long)(wait_ns % 1000000000u),
-	};
-	int n;
-
-	if (wait_ns > 0)
-		ppoll(&fd, 1, &timeout, NULL);
-	n = epoll_wait(roostd.epoll_fd, events, EVENTS, 0);
-	now_ns = roost_now_ns();
-	FOR_PORTS(port)
-	port->now_ns = now_ns;
-	for (int i = 0; i < n; i++)
-		handle(events[i].data.ptr);
-	FOR_PORTS(port)
-	{
-		roostd_port_reap(port);
-		roostd_ctl_sample(port);
-	}
-}
-
-/* Nothing moves: sleep until something does, if all ports may. */
-static void rest(uint64_t now_ns)
-{
-	uint64_t until_ns = now_ns + TICK_NS;
-	bool may = true;
-
-	FOR_PORTS(port)
-	may = may && roostd_port_is_still(port, now_ns);
-	FOR_PORTS(port)
-	may = may && roostd_port_sleep(port, now_ns, &until_ns);
-	look(may ? until_ns : 0);
-	FOR_PORTS(port)
-	roostd_port_awake(port);
-}
-
-static unsigned int poll_ports(uint64_t now_ns)
-{
-	unsigned int moved = 0;
-
-	FOR_PORTS(port)
-	moved += roostd_port_poll(port, now_ns);
-	return moved;
-}
-
-/* Ports that were removed do not come back to this process. */
-static bool are_gone(void)
-{
-	bool gone = true;
-
-	FOR_PORTS(port)
-	gone = gone && port->facts.is_gone;
-	return gone;
-}
-
-/* Until a signal; a hub, until it is alone; else until all ports are gone. */
-static void run_loop(void)
-{
-	const struct roostd_port *first = roostd.ports;
-	uint64_t alone_ns = roost_now_ns();
-	uint64_t looked_ns = alone_ns;
-	unsigned int rounds = 0, still = 0;
-
-	while (!roostd.stop) {
-		const uint64_t now_ns = roost_now_ns();
-
-		if (poll_ports(now_ns) > 0) {
-			still = 0;
-			if (++rounds < ROUNDS_BUSY &&
-			    now_ns - looked_ns < BUSY_NS)
-				continue;
-			look(0);
-			looked_ns = now_ns;
-			rounds = 0;
-			continue;
-		}
-		if (first->nb_clients > 0)
-			alone_ns = now_ns;
-		else if (first->is_hub && now_ns - alone_ns >= ALONE_NS)
-			return;
-		if (are_gone())
-			return;
-		if (++still % ROUNDS_STILL == 0)
-			sched_yield();
-		rest(now_ns);
-	}
-}
-
-static void run(void)
-{
 	/* Without it, the daemon works: that was reported. */
-	watch(roostd_ctl_start(roostd.ports), HANDOVER);
+	roostd_loop_watch_handover(roostd_ctl_start(roostd.ports));
 	roostd_picture_start();
 	if (roostd.metrics)
 		roostd_metrics_start(roostd.metrics,
 				     (mode_t)roostd.service.metrics_mode,
 				     (gid_t)roostd.service.metrics_gid,
 				     roostd.ports);
-	tell_ready();
-	run_loop();
+	roostd_loop_tell_ready(roostd.nb_ports);
+	ret = roostd_loop_run(roostd.ports, roostd.file, &roostd.service);
+	if (ret)
+		roost_report("threads cannot be made: %s; see the limits of "
+			     "the process",
+			     strerror(-ret));
 	roostd_notify("STOPPING=1");
 	roostd_metrics_stop();
 	roostd_picture_stop();
 	roostd_ctl_stop();
+	return ret;
 }
 
 /* ---- a hub --------------------------------------------------------------- */
@@ -307,11 +121,17 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static int prepare(void)
+static void prepare(void)
 {
+	sigset_t set;
+
 	raise_limit();
-	roostd.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	return roostd.epoll_fd < 0 ? -errno : watch_signals();
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
 }
 
 /* The launcher gives the address in a variable. */
@@ -319,21 +139,21 @@ static int serve_hub(void)
 {
 	const char *metrics = getenv(ROOST_METRICS_VARIABLE);
 	char state_path[ROOSTD_STATE_PATH_MAX];
-	int ret = prepare();
 	int listener = roostd_listen_as_hub();
+	int ret;
 
 	/* Another one was faster, and serves. */
 	if (listener == -EADDRINUSE)
 		return ROOST_EXIT_OK;
-	if (!ret && listener < 0)
-		ret = listener;
+	prepare();
+	ret = listener < 0 ? listener : roostd_loop_make(1);
 	if (ret) {
 		roost_report("hub: cannot start: %s; see the limits of the "
 			     "process",
 			     strerror(-ret));
 		return ROOST_EXIT_FAILED;
 	}
-	if (roostd_hub_open(&roostd.ports[0], listener, roostd.epoll_fd,
+	if (roostd_hub_open(&roostd.ports[0], listener, roostd_loop_epoll_fd(0),
 			    roostd_state_hub_path(state_path), roost_now_ns()))
 		return ROOST_EXIT_FAILED;
 	roostd.nb_ports = 1;
@@ -344,13 +164,14 @@ static int serve_hub(void)
 	roostd_picture_make(roostd.ports, NULL, NULL);
 	/* Clients find all of it. */
 	roostd_listen_begin(listener);
-	watch(listener, LISTENER);
-	run();
+	roostd_loop_watch_listener(listener);
+	ret = run();
 	/* No new client finds us while we end. */
 	close(listener);
 	roostd_port_close(&roostd.ports[0]);
 	roostd_picture_end(false);
-	return ROOST_EXIT_OK;
+	roostd_loop_free();
+	return ret ? ROOST_EXIT_FAILED : ROOST_EXIT_OK;
 }
 
 /* ---- the ports of a file ------------------------------------------------- */
@@ -420,7 +241,7 @@ static int open_ports(const char *path)
 			.first = roostd.ports,
 			.nb_ports = nb,
 			.listener = -1,
-			.epoll_fd = roostd.epoll_fd,
+			.epoll_fd = roostd_loop_epoll_fd(roostd.nb_ports),
 			.now_ns = roost_now_ns(),
 			.service = &roostd.service,
 		};
@@ -432,6 +253,15 @@ static int open_ports(const char *path)
 		roostd.nb_ports += ret == 0;
 	}
 	return ret;
+}
+
+static bool are_gone(void)
+{
+	bool gone = true;
+
+	FOR_PORTS(port)
+	gone = gone && port->facts.is_gone;
+	return gone;
 }
 
 /* A service manager starts the daemon again then. */
@@ -471,15 +301,28 @@ static int fail_socket(const char *path, int error)
 	return ROOST_EXIT_FAILED;
 }
 
+static int make_loop(void)
+{
+	int ret = roostd_loop_make(roostd_crew_size(roostd.config.nb_ports,
+						    roostd.service.threads));
+
+	if (ret)
+		roost_report("cannot start: %s; see the limits of the process",
+			     strerror(-ret));
+	return ret;
+}
+
 static int serve_file(const char *file, const char *path)
 {
 	struct roostd_listener listener;
-	int ret = prepare();
+	int ret;
 
-	if (!ret)
-		ret = load(file);
+	prepare();
+	ret = load(file);
 	if (!ret)
 		ret = give_up_rights();
+	if (!ret)
+		ret = make_loop();
 	if (ret)
 		return ROOST_EXIT_FAILED;
 	roostd.file = file;
@@ -501,7 +344,7 @@ static int serve_file(const char *file, const char *path)
 			       (gid_t)roostd.service.gid, &listener);
 	if (!ret) {
 		roostd.ports[0].listener = listener.fd;
-		ret = watch(listener.fd, LISTENER);
+		ret = roostd_loop_watch_listener(listener.fd);
 	}
 	for (uint32_t i = 0; i < roostd.nb_ports; i++)
 		roost_lease_begin_grace(roostd.ports[i].lease, roost_now_ns());
@@ -510,12 +353,12 @@ static int serve_file(const char *file, const char *path)
 		close_ports();
 		return fail_socket(path, ret);
 	}
-	run();
-	ret = exit_code();
+	ret = run() ? ROOST_EXIT_FAILED : exit_code();
 	/* No new client finds us while we end. */
 	roostd_listen_end(&listener);
 	roostd_picture_end(have_clients());
 	close_ports();
+	roostd_loop_free();
 	return ret;
 }
 

@@ -15,7 +15,7 @@
  * left it (owner, mode, size, contents) is not used, which one line says, and
  * is replaced by a new one: then clients of before cannot come back.
  *
- * Thread: the daemon's one.
+ * Thread: the port's (crew.h).
  */
 
 #include <stdbool.h>

@@ -10,7 +10,7 @@
  * CM that names its sender must be its own. A connected QP can have any peer,
  * by ibv_modify_qp, so the destination QPN of RC and UC is free.
  *
- * Thread: the daemon's one.
+ * Thread: the port's (crew.h).
  */
 
 #include "apps/roostd/switch/frame.h"

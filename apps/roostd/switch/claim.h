@@ -14,7 +14,7 @@
  * A port number is claimed when an id is bound; a service when somebody listens
  * for it. Requests go to listeners only.
  *
- * Thread: the daemon's one.
+ * Thread: the port's (crew.h).
  */
 
 #include <stdbool.h>

@@ -11,7 +11,7 @@
  * answered. What peers send to the numbers of a dead client is answered without
  * any memory (steer.c), as long as nobody else leases them.
  *
- * Thread: the daemon's one.
+ * Thread: the port's (crew.h).
  */
 
 #include <stdbool.h>

@@ -14,7 +14,7 @@
  * Frames are handles of the caller, who owns them until push() and again after
  * pop() or flush().
  *
- * Thread: the daemon's one.
+ * Thread: the port's (crew.h).
  */
 
 #include <stdbool.h>

@@ -9,7 +9,7 @@
  * with its first member, and leaves it with its last; the caller does that
  * when told.
  *
- * Thread: the daemon's one.
+ * Thread: the port's (crew.h).
  */
 
 #include <stdbool.h>

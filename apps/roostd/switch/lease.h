@@ -20,7 +20,7 @@
  * struct roost_lease_state survives a restart.
  *
  * Time is an argument, in ns of any clock that does not go backwards.
- * Thread: the daemon's one, for all functions here.
+ * Thread: the port's (crew.h), for all functions here.
  */
 
 #include <stdatomic.h>

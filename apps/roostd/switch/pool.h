@@ -14,7 +14,7 @@
  * A user may have ROOST_POOL_SHARE times as many as are free then, so that some
  * are left for others.
  *
- * Thread: the daemon's one.
+ * Thread: the port's (crew.h).
  */
 
 #include <stdbool.h>

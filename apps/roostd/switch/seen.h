@@ -22,7 +22,7 @@
  *
  * A daemon that was restarted does not know the connections made before.
  *
- * Thread: the daemon's one.
+ * Thread: the port's (crew.h).
  */
 
 #include <stdbool.h>

@@ -9,7 +9,7 @@
  * so that two clients reach each other as behind one HCA. Frames from clients
  * passed roost_check() before.
  *
- * Thread: the daemon's one.
+ * Thread: the port's (crew.h).
  */
 
 #include "apps/roostd/switch/frame.h"

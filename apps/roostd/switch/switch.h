@@ -17,7 +17,7 @@
  * Work is bounded: one frame in is at most one frame out for each member of its
  * group, and all else has a budget.
  *
- * Thread: the daemon's one, for all functions. Callbacks may not call back.
+ * Thread: the port's (crew.h), for all functions. Callbacks may not call back.
  */
 
 #include <stdbool.h>

@@ -169,6 +169,15 @@ void roost_uplink_close(struct roost_uplink *up)
 	close(up->fd);
 }
 
+bool roost_uplink_thread_begin(void)
+{
+	return false;
+}
+
+void roost_uplink_thread_end(void)
+{
+}
+
 const char *roost_uplink_label(const struct roost_uplink *up)
 {
 	return "port0 (fake)";

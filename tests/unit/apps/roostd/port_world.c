@@ -4,6 +4,7 @@
 #include "tests/unit/apps/roostd/port_world.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,6 +23,8 @@
 #include "tests/unit/apps/roostd/switch/fixture.h"
 #include "tests/unit/apps/roostd/switch/world.h"
 
+#define ANSWER_MS 10000
+
 const struct roost_shm_shape client_shape = {
 	.nb_slots = 64,
 	.slot_bytes = ROOST_SHM_SLOT_BYTES,
@@ -29,6 +32,8 @@ const struct roost_shm_shape client_shape = {
 	.ring_len = 64,
 };
 struct roostd_port port;
+struct roostd_port *of_clients = &port;
+bool runs_itself;
 static struct sockaddr_un addr = { .sun_family = AF_UNIX };
 static socklen_t addr_len;
 uint64_t now_ns;
@@ -60,32 +65,38 @@ unsigned int pump(void)
 {
 	unsigned int moved;
 
+	if (runs_itself)
+		return 0;
 	look();
 	moved = roostd_port_poll(&port, now_ns);
 	look();
 	return moved;
 }
 
-static int listen_for_clients(void)
+int listen_for_clients(int *fd)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
 	int len = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
 			   "roost/test-port/%d", (int)getpid());
 
 	addr_len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
 			       (size_t)len);
-	listener = socket(AF_UNIX,
-			  SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	*fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return bind(*fd, (struct sockaddr *)&addr, addr_len) || listen(*fd, 16);
+}
+
+static int watch_clients(void)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
+
 	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	now_ns = 100000 * MS;
-	return bind(listener, (struct sockaddr *)&addr, addr_len) ||
-	       listen(listener, 16) ||
+	return listen_for_clients(&listener) ||
 	       epoll_ctl(epoll_fd, EPOLL_CTL_ADD, listener, &event);
 }
 
 int setup(void **state)
 {
-	return listen_for_clients() ||
+	return watch_clients() ||
 	       roostd_hub_open(&port, listener, epoll_fd, state_path, now_ns);
 }
 
@@ -109,7 +120,7 @@ int reopen_nic(void)
 int setup_nic(void **state)
 {
 	fake_reset();
-	return listen_for_clients() || reopen_nic();
+	return watch_clients() || reopen_nic();
 }
 
 void restart(void)
@@ -153,8 +164,12 @@ void c_close(struct client *c)
 
 int c_receive(struct client *c)
 {
-	int ret = roost_share_receive(c->socket, true, &c->packet);
+	struct pollfd fd = { .fd = c->socket, .events = POLLIN };
+	int ret;
 
+	if (runs_itself)
+		poll(&fd, 1, ANSWER_MS);
+	ret = roost_share_receive(c->socket, true, &c->packet);
 	if (!ret && c->packet.msg.tail_bytes > 0) {
 		c->ticket_bytes = c->packet.msg.tail_bytes;
 		memcpy(c->ticket, c->packet.tail, c->ticket_bytes);
@@ -168,7 +183,10 @@ static int ask_attach(struct client *c, const struct client *ticket_of)
 	struct roost_share_msg msg = {
 		.type = ROOST_SHARE_ATTACH,
 		.tag = 1,
-		.attach = { .command = "test", .seat = SEAT },
+		.attach = { .command = "test",
+			    .seat = SEAT,
+			    .port = (uint32_t)(of_clients -
+					       of_clients->first) },
 	};
 	uint8_t ticket[ROOST_SHARE_TAIL_MAX];
 	size_t len = ticket_of ? ticket_of->ticket_bytes : 0;
@@ -291,7 +309,7 @@ struct roost_sw_frame rc(const struct client *to, uint32_t payload)
 		.opcode = ROOST_OPCODE_RC_SEND_ONLY,
 		.pkey = 0xffff,
 		.payload_bytes = payload,
-		.dest_qpn = qpn_of(port.lease, to->granted.qpn_block, 3),
+		.dest_qpn = qpn_of(of_clients->lease, to->granted.qpn_block, 3),
 	};
 
 	assert_int_equal(roost_share_page_read(to->page, &facts, &generation),

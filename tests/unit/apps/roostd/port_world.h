@@ -21,6 +21,10 @@ extern struct roostd_port port;
 extern uint64_t now_ns;
 extern const char *state_path; /* of the hub; NULL: it keeps nothing */
 extern const struct roost_shm_shape client_shape;
+/* Clients attach to this one. */
+extern struct roostd_port *of_clients;
+/* The daemon's loop runs on threads of its own: pump() does nothing. */
+extern bool runs_itself;
 
 struct client {
 	int socket, doorbell;
@@ -40,6 +44,8 @@ int setup(void **state);
 int teardown(void **state);
 /* In place of setup(): a port with a network behind it (fake_uplink.h). */
 int setup_nic(void **state);
+/* The listener alone. Returns 0, or not. */
+int listen_for_clients(int *listener);
 /* Open that port once more. */
 int reopen_nic(void);
 /* The daemon ends, and another one begins. */
