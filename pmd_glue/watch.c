@@ -17,13 +17,13 @@ struct roost_watch {
 	void *arg;
 };
 
-/* After any wake: the reader finds out whether there is something. */
 static uint64_t run(void *ctx, uint64_t now_ns)
 {
 	struct roost_watch *w = ctx;
 
 	(void)now_ns;
-	w->ready(w->arg);
+	if (w->client.seen)
+		w->ready(w->arg);
 	return UINT64_MAX;
 }
 

@@ -236,7 +236,7 @@ static void look(struct roost_cable *c, uint64_t now_ns)
 {
 	int ret;
 
-	if (c->meeting.fd < 0)
+	if (c->meeting.fd < 0 || (c->meeting.met && !c->peer_watch.seen))
 		return;
 	ret = roost_shm_meet_look(&c->meeting, now_ns);
 	if (ret > 0)
@@ -265,6 +265,8 @@ static void accept_peers(struct roost_cable *c, uint64_t now_ns)
 {
 	int fd = 0;
 
+	if (!c->claim_watch.seen && c->claim_watch.events)
+		return;
 	for (unsigned int i = 0; i < ACCEPTS && fd != -EAGAIN; i++) {
 		fd = roost_shm_accept(c->link.fd, &c->trust);
 		if (fd >= 0 && c->link.end == 0 && c->meeting.fd < 0)

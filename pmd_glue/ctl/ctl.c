@@ -97,6 +97,8 @@ static uint64_t open_door(void *ctx __attribute__((unused)), uint64_t now_ns)
 {
 	uint64_t again_ns = UINT64_MAX;
 
+	if (ctl.door.events && !ctl.door.seen)
+		return UINT64_MAX;
 	for (unsigned int i = 0; i < ACCEPT_MAX && ctl.nb_waiting < WAITING_MAX;
 	     i++) {
 		int fd = accept4(ctl.listen_fd, NULL, NULL,

@@ -55,6 +55,8 @@ static uint64_t listen_to(void *ctx, uint64_t now_ns)
 	uint8_t frame[FRAME_MAX_BYTES];
 	ssize_t len;
 
+	if (!packet_socket->client.seen)
+		return UINT64_MAX;
 	for (unsigned int i = 0; i < FRAMES_A_RUN; i++) {
 		len = recv(packet_socket->fd, frame, sizeof(frame),
 			   MSG_DONTWAIT);

@@ -93,12 +93,23 @@ static unsigned int client_pollfds(struct pollfd *fds)
 	return nb;
 }
 
+/* Tell the clients what poll(2) saw, in the order of client_pollfds(). */
+static void tell_clients(const struct pollfd *fds, unsigned int nb)
+{
+	struct roost_control_client *c;
+	unsigned int i = 0;
+
+	TAILQ_FOREACH(c, &control.clients, link)
+		c->seen = c->events && i < nb ? fds[i++].revents : 0;
+}
+
 static void wait_until(uint64_t until_ns)
 {
 	struct pollfd fds[ROOST_CONTROL_WATCHED_MAX + CLIENT_FDS_MAX + 1];
 	struct timespec timeout;
 	uint64_t now_ns, wait_ns, tokens;
 	unsigned int nb, nb_clients;
+	int nb_ready;
 
 	fds[0] = (struct pollfd){ .fd = control.wake_fd, .events = POLLIN };
 	nb = control.watch ? control.watch->fill(fds + 1) : 0;
@@ -107,12 +118,16 @@ static void wait_until(uint64_t until_ns)
 	wait_ns = until_ns > now_ns ? until_ns - now_ns : 0;
 	timeout.tv_sec = (time_t)(wait_ns / 1000000000u);
 	timeout.tv_nsec = (long)(wait_ns % 1000000000u);
-	if (ppoll(fds, nb + nb_clients + 1,
-		  until_ns == UINT64_MAX ? NULL : &timeout, NULL) <= 0)
+	nb_ready = ppoll(fds, nb + nb_clients + 1,
+			 until_ns == UINT64_MAX ? NULL : &timeout, NULL);
+	tell_clients(fds + 1 + nb, nb_ready > 0 ? nb_clients : 0);
+	if (nb_ready <= 0)
 		return;
-	if (fds[0].revents)
-		while (read(control.wake_fd, &tokens, sizeof(tokens)) > 0)
-			;
+	if (fds[0].revents) {
+		ssize_t got = read(control.wake_fd, &tokens, sizeof(tokens));
+
+		(void)got; /* all tokens at once */
+	}
 	if (nb)
 		control.watch->ready(fds + 1, nb);
 }

@@ -25,7 +25,8 @@
 struct roost_control_client {
 	/* Do the work that is due. Returns the time in ns of the next call;
 	 * UINT64_MAX: not before a wake. Called after every wake of the
-	 * thread, for any reason.
+	 * thread, for any reason; who has a descriptor looks at seen before it
+	 * makes a system call.
 	 */
 	uint64_t (*run)(void *ctx, uint64_t now_ns);
 	void *ctx;
@@ -34,6 +35,7 @@ struct roost_control_client {
 	 */
 	int fd;
 	short events;
+	short seen; /* of events, at the last wake; set by the thread */
 	TAILQ_ENTRY(roost_control_client) link;
 };
 

@@ -208,6 +208,7 @@ static void run(uint64_t ns)
 
 	now_ns += ns;
 	for (unsigned int i = 0; i < nb_clients; i++) {
+		clients[i]->seen = clients[i]->events;
 		next_ns = clients[i]->run(clients[i]->ctx, now_ns);
 		FUZZ_CHECK(next_ns == UINT64_MAX ||
 			   next_ns <= now_ns + ROOST_CTL_TIMEOUT_NS);
