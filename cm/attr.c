@@ -133,8 +133,8 @@ int roost_cm_conn_qp_attr(struct roost_cm_conn *conn, enum roost_qp_state to,
 	*mask = 0;
 	if (to == ROOST_QPS_RTR)
 		roost_cm_hold_peer(conn);
-	pthread_mutex_lock(&conn->cm->lock);
+	roost_cm_lock(conn->cm);
 	ret = fill(conn, to, attr, mask);
-	pthread_mutex_unlock(&conn->cm->lock);
+	roost_cm_unlock(conn->cm);
 	return ret;
 }

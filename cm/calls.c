@@ -76,10 +76,10 @@ static int locked_call(struct roost_cm_conn *conn, enum roost_cm_input input,
 {
 	int ret;
 
-	pthread_mutex_lock(&conn->cm->lock);
+	roost_cm_lock(conn->cm);
 	put_ids(conn, msg);
 	ret = call(conn, input, msg);
-	pthread_mutex_unlock(&conn->cm->lock);
+	roost_cm_unlock(conn->cm);
 	return ret;
 }
 
@@ -201,7 +201,7 @@ int roost_cm_connect(struct roost_cm_conn *conn,
 
 	if (!check_req(param) || !make_req(param, &msg))
 		return -EINVAL;
-	pthread_mutex_lock(&conn->cm->lock);
+	roost_cm_lock(conn->cm);
 	if (conn->state == ROOST_CM_IDLE && !conn->passive && !conn->resolving)
 		ret = take_path(conn, &param->path);
 	if (ret == 0) {
@@ -211,7 +211,7 @@ int roost_cm_connect(struct roost_cm_conn *conn,
 		new_tid(conn, &msg);
 		ret = call(conn, ROOST_CM_DO_CONNECT, &msg);
 	}
-	pthread_mutex_unlock(&conn->cm->lock);
+	roost_cm_unlock(conn->cm);
 	return ret;
 }
 
@@ -256,7 +256,7 @@ int roost_cm_accept(struct roost_cm_conn *conn,
 	    param->failover_accepted > 2 || !make_rep(conn, param, &msg))
 		return -EINVAL;
 	roost_cm_hold_peer(conn);
-	pthread_mutex_lock(&conn->cm->lock);
+	roost_cm_lock(conn->cm);
 	put_ids(conn, &msg);
 	ret = call(conn, ROOST_CM_DO_ACCEPT, &msg);
 	if (ret == 0) {
@@ -265,7 +265,7 @@ int roost_cm_accept(struct roost_cm_conn *conn,
 		conn->rq_psn = msg.starting_psn;
 		conn->local_qpn = param->qpn & MASK24;
 	}
-	pthread_mutex_unlock(&conn->cm->lock);
+	roost_cm_unlock(conn->cm);
 	return ret;
 }
 
@@ -283,7 +283,7 @@ int roost_cm_conn_comm_est(struct roost_cm_conn *conn)
 {
 	int ret = -EINVAL;
 
-	pthread_mutex_lock(&conn->cm->lock);
+	roost_cm_lock(conn->cm);
 	if (roost_cm_step(conn->state, ROOST_CM_DO_COMM_EST)->valid) {
 		ret = 0;
 		if (roost_cm_take_input(conn, ROOST_CM_DO_COMM_EST, NULL, 0) ==
@@ -292,7 +292,7 @@ int roost_cm_conn_comm_est(struct roost_cm_conn *conn)
 			roost_cm_wait(conn, 0);
 		}
 	}
-	pthread_mutex_unlock(&conn->cm->lock);
+	roost_cm_unlock(conn->cm);
 	return ret;
 }
 
@@ -306,11 +306,11 @@ int roost_cm_reject(struct roost_cm_conn *conn, uint16_t reason,
 	if (!put_info(&msg, info, info_len_bytes) ||
 	    !put_data(&msg, 0, data, data_len_bytes))
 		return -EINVAL;
-	pthread_mutex_lock(&conn->cm->lock);
+	roost_cm_lock(conn->cm);
 	msg.about = roost_cm_about(conn->state);
 	put_ids(conn, &msg);
 	ret = call(conn, ROOST_CM_DO_REJECT, &msg);
-	pthread_mutex_unlock(&conn->cm->lock);
+	roost_cm_unlock(conn->cm);
 	return ret;
 }
 
@@ -320,7 +320,7 @@ int roost_cm_disconnect(struct roost_cm_conn *conn, const void *data,
 	struct roost_cm_msg msg = { .type = ROOST_CM_DREQ };
 	int ret = -EINVAL;
 
-	pthread_mutex_lock(&conn->cm->lock);
+	roost_cm_lock(conn->cm);
 	if (conn->state == ROOST_CM_DREQ_RCVD)
 		msg.type = ROOST_CM_DREP;
 	if (put_data(&msg, 0, data, data_len_bytes)) {
@@ -328,7 +328,7 @@ int roost_cm_disconnect(struct roost_cm_conn *conn, const void *data,
 		put_ids(conn, &msg);
 		ret = call(conn, ROOST_CM_DO_DISCONNECT, &msg);
 	}
-	pthread_mutex_unlock(&conn->cm->lock);
+	roost_cm_unlock(conn->cm);
 	return ret;
 }
 
@@ -345,12 +345,12 @@ int roost_cm_mra(struct roost_cm_conn *conn, uint8_t service_timeout,
 
 	if (service_timeout > 31 || !put_data(&msg, 0, data, data_len_bytes))
 		return -EINVAL;
-	pthread_mutex_lock(&conn->cm->lock);
+	roost_cm_lock(conn->cm);
 	put_ids(conn, &msg);
 	ret = call(conn, ROOST_CM_DO_MRA, &msg);
 	if (ret == 0)
 		conn->service_timeout = service_timeout;
-	pthread_mutex_unlock(&conn->cm->lock);
+	roost_cm_unlock(conn->cm);
 	return ret;
 }
 
@@ -369,7 +369,7 @@ int roost_cm_sidr_request(struct roost_cm_conn *conn,
 	if (param->path.port_num == 0 || param->max_cm_retries > 15 ||
 	    !put_ip(&msg, param->ip, param->data, param->data_len_bytes))
 		return -EINVAL;
-	pthread_mutex_lock(&conn->cm->lock);
+	roost_cm_lock(conn->cm);
 	if (conn->state == ROOST_CM_IDLE && !conn->passive && !conn->resolving)
 		ret = take_path(conn, &param->path);
 	if (ret == 0) {
@@ -384,7 +384,7 @@ int roost_cm_sidr_request(struct roost_cm_conn *conn,
 		new_tid(conn, &msg);
 		ret = call(conn, ROOST_CM_DO_SIDR_REQ, &msg);
 	}
-	pthread_mutex_unlock(&conn->cm->lock);
+	roost_cm_unlock(conn->cm);
 	return ret;
 }
 
@@ -402,12 +402,12 @@ int roost_cm_sidr_reply(struct roost_cm_conn *conn,
 	if (!put_info(&msg, param->info, param->info_len_bytes) ||
 	    !put_data(&msg, 0, param->data, param->data_len_bytes))
 		return -EINVAL;
-	pthread_mutex_lock(&conn->cm->lock);
+	roost_cm_lock(conn->cm);
 	msg.tid = conn->tid;
 	msg.local_id = conn->remote_id; /* the request ID */
 	msg.service_id = conn->service_id;
 	ret = call(conn, ROOST_CM_DO_SIDR_REP, &msg);
-	pthread_mutex_unlock(&conn->cm->lock);
+	roost_cm_unlock(conn->cm);
 	return ret;
 }
 
@@ -418,14 +418,14 @@ int roost_cm_conn_create(struct roost_cm *cm, roost_cm_callback *callback,
 {
 	int ret;
 
-	pthread_mutex_lock(&cm->lock);
+	roost_cm_lock(cm);
 	ret = roost_cm_conn_new(cm, conn);
 	if (ret == 0) {
 		(*conn)->callback = callback;
 		(*conn)->arg = arg;
 		(*conn)->owned = true;
 	}
-	pthread_mutex_unlock(&cm->lock);
+	roost_cm_unlock(cm);
 	return ret;
 }
 
@@ -433,7 +433,7 @@ void roost_cm_conn_destroy(struct roost_cm_conn *conn)
 {
 	struct roost_cm *cm = conn->cm;
 
-	pthread_mutex_lock(&cm->lock);
+	roost_cm_lock(cm);
 	roost_cm_conn_abandon(conn);
 	conn->pinned = true;
 	roost_cm_wait_told(cm, conn, NULL);
@@ -442,7 +442,7 @@ void roost_cm_conn_destroy(struct roost_cm_conn *conn)
 		cm->telling_gone = true; /* we are its callback */
 	else if (!roost_cm_conn_lingers(conn))
 		roost_cm_conn_free(conn);
-	pthread_mutex_unlock(&cm->lock);
+	roost_cm_unlock(cm);
 }
 
 void roost_cm_conn_set_owner(struct roost_cm_conn *conn,
@@ -450,27 +450,27 @@ void roost_cm_conn_set_owner(struct roost_cm_conn *conn,
 {
 	struct roost_cm *cm = conn->cm;
 
-	pthread_mutex_lock(&cm->lock);
+	roost_cm_lock(cm);
 	conn->callback = callback;
 	conn->arg = arg;
 	roost_cm_wait_told(cm, conn, NULL);
-	pthread_mutex_unlock(&cm->lock);
+	roost_cm_unlock(cm);
 }
 
 bool roost_cm_conn_path(struct roost_cm_conn *conn, struct roost_cm_path *path)
 {
 	bool has;
 
-	pthread_mutex_lock(&conn->cm->lock);
+	roost_cm_lock(conn->cm);
 	has = conn->has_path;
 	*path = conn->path;
-	pthread_mutex_unlock(&conn->cm->lock);
+	roost_cm_unlock(conn->cm);
 	return has;
 }
 
 void roost_cm_conn_fetched(struct roost_cm_conn *conn)
 {
-	pthread_mutex_lock(&conn->cm->lock);
+	roost_cm_lock(conn->cm);
 	roost_cm_conn_off_backlog(conn);
-	pthread_mutex_unlock(&conn->cm->lock);
+	roost_cm_unlock(conn->cm);
 }

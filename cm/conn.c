@@ -117,9 +117,9 @@ bool roost_cm_tell(struct roost_cm_conn *conn, struct roost_cm_event *event)
 	cm->telling_listener = event->listener;
 	cm->telling_gone = false;
 	cm->telling_thread = pthread_self();
-	pthread_mutex_unlock(&cm->lock);
+	roost_cm_unlock(cm);
 	callback(arg, conn, event);
-	pthread_mutex_lock(&cm->lock);
+	roost_cm_lock(cm);
 	gone = cm->telling_gone && !roost_cm_conn_lingers(conn);
 	if (gone)
 		roost_cm_conn_free(conn);

@@ -21,6 +21,7 @@
  */
 #define MADS_PER_RUN 256u
 #define SWEEP_NS 1000000000ull
+#define TOGETHER_NS (1ull << 20)
 #define ID_INDEX_BITS 20u
 #define FLUSH_TRIES 100 /* milliseconds */
 
@@ -107,10 +108,11 @@ static uint64_t run(void *arg, uint64_t now_ns)
 	uint64_t next_ns, ask_ns, room_ns, held_ns, still_ns;
 	bool more;
 
-	pthread_mutex_lock(&cm->lock);
+	roost_cm_lock(cm);
+	cm->must_run = false;
 	still_ns = set_time(cm, now_ns);
 	if (!roost_cm_run_news(cm)) {
-		pthread_mutex_unlock(&cm->lock);
+		roost_cm_unlock(cm);
 		return UINT64_MAX;
 	}
 	cm->running = true;
@@ -127,6 +129,9 @@ static uint64_t run(void *arg, uint64_t now_ns)
 	}
 	begin_timers(cm);
 	next_ns = roost_timer_wheel_next_ns(&cm->timers);
+	/* Several timers in one wake. */
+	if (next_ns != UINT64_MAX)
+		next_ns = RTE_ALIGN_CEIL(next_ns, TOGETHER_NS);
 	if (!LIST_EMPTY(&cm->conns) && cm->sweep_at_ns < next_ns)
 		next_ns = cm->sweep_at_ns;
 	if (ask_ns < next_ns)
@@ -140,10 +145,10 @@ static uint64_t run(void *arg, uint64_t now_ns)
 	/* The services run when it goes on. */
 	if (cm->stood_still)
 		next_ns = UINT64_MAX;
-	if (more)
+	if (more || cm->must_run)
 		next_ns = now_ns;
 	cm->running = false;
-	pthread_mutex_unlock(&cm->lock);
+	roost_cm_unlock(cm);
 	return next_ns;
 }
 
@@ -237,10 +242,10 @@ static void destroy(struct roost_cm *cm)
 	struct roost_cm_conn *conn;
 
 	roost_dev_service_remove(cm->dev, &cm->service);
-	pthread_mutex_lock(&cm->lock);
+	roost_cm_lock(cm);
 	while ((conn = LIST_FIRST(&cm->conns)) != NULL)
 		roost_cm_conn_free(conn);
-	pthread_mutex_unlock(&cm->lock);
+	roost_cm_unlock(cm);
 	roost_gsi_close(cm->dev);
 	roost_idmap_fini(&cm->ids);
 	pthread_cond_destroy(&cm->told);
@@ -291,7 +296,7 @@ static void flush(void *arg)
 	LIST_FOREACH(conn, &cm->conns, all_link)
 		if (conn->owned)
 			roost_cm_conn_abandon(conn);
-	pthread_mutex_unlock(&cm->lock);
+	roost_cm_unlock(cm);
 }
 
 void roost_cm_put(struct roost_cm *cm)
@@ -309,10 +314,10 @@ void roost_cm_put(struct roost_cm *cm)
 
 void roost_cm_counters(struct roost_cm *cm, struct roost_cm_counters *counters)
 {
-	pthread_mutex_lock(&cm->lock);
+	roost_cm_lock(cm);
 	*counters = cm->counters;
 	counters->nb_conns = cm->nb_conns;
 	counters->nb_half_open = cm->nb_half_open;
 	counters->nb_timewait = cm->nb_timewait;
-	pthread_mutex_unlock(&cm->lock);
+	roost_cm_unlock(cm);
 }

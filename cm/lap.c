@@ -53,9 +53,9 @@ int roost_cm_load_path(struct roost_cm_conn *conn,
 	if (data_len_bytes > 0)
 		memcpy(msg.data, data, data_len_bytes);
 	roost_cm_path_to_msg(alternate, &msg.alternate);
-	pthread_mutex_lock(&conn->cm->lock);
+	roost_cm_lock(conn->cm);
 	ret = send_lap(conn, alternate, &msg);
-	pthread_mutex_unlock(&conn->cm->lock);
+	roost_cm_unlock(conn->cm);
 	return ret;
 }
 
@@ -69,7 +69,7 @@ int roost_cm_apr(struct roost_cm_conn *conn, uint8_t status, const void *info,
 	if (info_len_bytes > ROOST_CM_APR_INFO_LEN ||
 	    data_len_bytes > ROOST_CM_APR_DATA_LEN)
 		return -EINVAL;
-	pthread_mutex_lock(&conn->cm->lock);
+	roost_cm_lock(conn->cm);
 	msg = roost_cm_msg_between(conn, ROOST_CM_APR);
 	msg.status = status;
 	msg.info_len_bytes = (uint8_t)info_len_bytes;
@@ -83,7 +83,7 @@ int roost_cm_apr(struct roost_cm_conn *conn, uint8_t status, const void *info,
 		roost_cm_take_lap_step(conn, step, &msg, 0);
 		ret = 0;
 	}
-	pthread_mutex_unlock(&conn->cm->lock);
+	roost_cm_unlock(conn->cm);
 	return ret;
 }
 

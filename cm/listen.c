@@ -118,14 +118,14 @@ int roost_cm_listen(struct roost_cm *cm,
 	l->arg = arg;
 	if (param->backlog <= 0 || param->backlog > ROOST_CM_BACKLOG_MAX)
 		l->param.backlog = ROOST_CM_BACKLOG_MAX;
-	pthread_mutex_lock(&cm->lock);
+	roost_cm_lock(cm);
 	if (cm->gone)
 		ret = -ENODEV;
 	else if (is_taken(cm, param))
 		ret = -EADDRINUSE;
 	else
 		LIST_INSERT_HEAD(&cm->listeners, l, link);
-	pthread_mutex_unlock(&cm->lock);
+	roost_cm_unlock(cm);
 	if (ret) {
 		roost_dev_release(cm->dev, &service);
 		free(l);
@@ -141,13 +141,13 @@ void roost_cm_listener_destroy(struct roost_cm_listener *listener)
 	struct roost_cm *cm = listener->cm;
 	struct roost_cm_conn *conn;
 
-	pthread_mutex_lock(&cm->lock);
+	roost_cm_lock(cm);
 	LIST_REMOVE(listener, link);
 	roost_cm_wait_told(cm, NULL, listener);
 	LIST_FOREACH(conn, &cm->conns, all_link)
 		if (conn->backlog == listener)
 			roost_cm_conn_off_backlog(conn);
-	pthread_mutex_unlock(&cm->lock);
+	roost_cm_unlock(cm);
 	roost_dev_release(cm->dev, &service);
 	free(listener);
 }

@@ -13,16 +13,16 @@
 
 void roost_cm_watch_add(struct roost_cm *cm, struct roost_cm_watch *watch)
 {
-	pthread_mutex_lock(&cm->lock);
+	roost_cm_lock(cm);
 	LIST_INSERT_HEAD(&cm->watches, watch, link);
-	pthread_mutex_unlock(&cm->lock);
+	roost_cm_unlock(cm);
 }
 
 void roost_cm_watch_remove(struct roost_cm *cm, struct roost_cm_watch *watch)
 {
-	pthread_mutex_lock(&cm->lock);
+	roost_cm_lock(cm);
 	LIST_REMOVE(watch, link);
-	pthread_mutex_unlock(&cm->lock);
+	roost_cm_unlock(cm);
 }
 
 static void tell_watches(struct roost_cm *cm, enum roost_cm_news news)

@@ -160,7 +160,7 @@ int roost_cm_ask(struct roost_cm_conn *conn)
 	}
 	if (!conn->in_asking) {
 		go_on_asking(conn);
-		roost_dev_service_wake(cm->dev);
+		cm->must_run = true;
 	}
 	return 0;
 }
@@ -175,11 +175,11 @@ int roost_cm_meet_peer(struct roost_cm_conn *conn)
 	int ret, asked = 0;
 
 	memcpy(mac, conn->path.dmac, sizeof(mac));
-	pthread_mutex_unlock(&cm->lock);
+	roost_cm_unlock(cm);
 	ret = roost_dev_meet(cm->dev, &route, &dgid, mac);
 	if (ret == -EAGAIN)
 		asked = roost_dev_ask(cm->dev, &route, &dgid, mac, &neigh);
-	pthread_mutex_lock(&cm->lock);
+	roost_cm_lock(cm);
 	conn->neigh = neigh;
 	return asked != 0 ? asked : ret;
 }
@@ -193,22 +193,22 @@ void roost_cm_hold_peer(struct roost_cm_conn *conn)
 	uint8_t mac[6];
 	bool wanted;
 
-	pthread_mutex_lock(&cm->lock);
+	roost_cm_lock(cm);
 	wanted = conn->passive && conn->has_path && !conn->neigh && !cm->gone;
 	route = route_of(conn);
 	dgid = conn->path.dgid;
 	memcpy(mac, conn->path.dmac, sizeof(mac));
-	pthread_mutex_unlock(&cm->lock);
+	roost_cm_unlock(cm);
 	/* Without the neighbour there is no ADDR_CHANGE; everything else works.
 	 */
 	if (!wanted || roost_dev_ask(cm->dev, &route, &dgid, mac, &neigh) != 0)
 		return;
-	pthread_mutex_lock(&cm->lock);
+	roost_cm_lock(cm);
 	if (!conn->neigh) {
 		conn->neigh = neigh;
 		neigh = NULL;
 	}
-	pthread_mutex_unlock(&cm->lock);
+	roost_cm_unlock(cm);
 	roost_dev_neigh_put(cm->dev, route.port_num, neigh);
 }
 
@@ -222,7 +222,7 @@ void roost_cm_send_later(struct roost_cm_conn *conn)
 	conn->in_unsent = true;
 	TAILQ_INSERT_TAIL(&cm->unsent, conn, unsent_link);
 	if (!cm->running)
-		roost_dev_service_wake(cm->dev);
+		cm->must_run = true;
 }
 
 uint64_t roost_cm_run_unsent(struct roost_cm *cm)
@@ -379,7 +379,7 @@ int roost_cm_resolve(struct roost_cm_conn *conn, const struct roost_gid *sgid,
 
 	if (ret)
 		return ret;
-	pthread_mutex_lock(&conn->cm->lock);
+	roost_cm_lock(conn->cm);
 	if (conn->cm->gone) {
 		ret = -ENODEV;
 	} else if (conn->resolving) {
@@ -393,7 +393,7 @@ int roost_cm_resolve(struct roost_cm_conn *conn, const struct roost_gid *sgid,
 		ret = roost_cm_ask(conn);
 		conn->resolving = ret == 0;
 	}
-	pthread_mutex_unlock(&conn->cm->lock);
+	roost_cm_unlock(conn->cm);
 	return ret;
 }
 

@@ -198,6 +198,7 @@ struct roost_cm {
 	bool stood_still; /* in the last run */
 	bool ran;         /* the timer wheel was initialised */
 	bool running;
+	bool must_run; /* before the time that the last run told */
 	uint64_t sweep_at_ns;
 	struct roost_timer_wheel timers;
 	struct roost_idmap ids; /* conns by our communication ID */
@@ -234,6 +235,24 @@ struct roost_cm {
 	pthread_t telling_thread;
 	pthread_cond_t told;
 };
+
+static inline void roost_cm_lock(struct roost_cm *cm)
+{
+	pthread_mutex_lock(&cm->lock);
+}
+
+/* The control thread is woken when it can have the lock. A run that is in
+ * progress looks at must_run at its end.
+ */
+static inline void roost_cm_unlock(struct roost_cm *cm)
+{
+	const bool wake = cm->must_run && !cm->running;
+	struct roost_dev *dev = cm->dev;
+
+	pthread_mutex_unlock(&cm->lock);
+	if (wake)
+		roost_dev_service_wake(dev);
+}
 
 /* True in states that keep the last answer for duplicates of the request. */
 static inline bool roost_cm_is_kept(enum roost_cm_state state)

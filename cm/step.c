@@ -183,7 +183,9 @@ void roost_cm_wait(struct roost_cm_conn *conn, uint64_t ns)
 		return;
 	conn->in_fresh = true;
 	TAILQ_INSERT_TAIL(&cm->fresh, conn, fresh_link);
-	roost_dev_service_wake(cm->dev);
+	/* A run begins them at its end. */
+	if (!cm->running)
+		cm->must_run = true;
 }
 
 static void stop_timer(struct roost_cm_conn *conn)

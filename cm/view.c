@@ -395,7 +395,7 @@ void roost_cm_view(void *arg, uint64_t now_ns,
 	struct roost_listener_view listener;
 	struct roost_conn_view view;
 
-	pthread_mutex_lock(&cm->lock);
+	roost_cm_lock(cm);
 	if (viewer->listener)
 		LIST_FOREACH(l, &cm->listeners, link) {
 			view_listener(l, &listener);
@@ -408,5 +408,5 @@ void roost_cm_view(void *arg, uint64_t now_ns,
 		}
 	if (viewer->counter)
 		show_counters(cm, viewer);
-	pthread_mutex_unlock(&cm->lock);
+	roost_cm_unlock(cm);
 }
