@@ -17,7 +17,8 @@ from harness import TOP, Case, Failure
 # ---- programs with all their options ---------------------------------------
 
 XRC_FILES = "/tmp/xrc_domain*"
-QUICK = ("ibv_* -e", "ib_*_bw * -x 1", "* --use-srq", "* -b -q 16")
+QUICK = ("ibv_* -e", "ib_*_bw * -x 1", "ib_*_lat -c U[CD] -x 1",
+         "* --use-srq", "* -b -q 16")
 
 
 def matrix(room, over, options, patterns, limit_s):
