@@ -6,6 +6,7 @@ its options.
 """
 
 import glob
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+import types
 
 import cases_hub
 import cases_hub_churn
@@ -198,13 +200,93 @@ def container(room):
         raise Failure("server: no figures")
 
 
+# A process that is the first one of a PID namespace.
+ALONE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+
+
+class Contained(Service):
+    """The daemon is in a PID namespace of its own."""
+
+    def argv(self):
+        return [*ALONE, *super().argv()]
+
+
+def child_of(process):
+    """0: it has none."""
+    with open(f"/proc/{process.pid}/task/{process.pid}/children",
+              encoding="ascii") as file:
+        return int(file.read() or 0)
+
+
+def contained(room, service, port):
+    """A listener in a namespace, and a client outside, with data between them.
+    Returns the listener's pid as we see it, and both.
+    """
+    words = ["rping", "-v", "-V", "-a", ADDRESSES[NEAR][0], "-p", port]
+    server = service.client(f"server{port}", [*words, "-s"])
+    server["argv"] = [*ALONE, *server["argv"]]
+    server = room.start(**server)
+    if not wait_until(lambda: child_of(server), 5):
+        raise Failure(f"{server.title}: no namespace: {server.err()}")
+    inside = types.SimpleNamespace(pid=child_of(server))
+    if not wait_until(lambda: cases_rdmacm.has_opened(inside) and
+                      cases_rdmacm.is_waiting(inside), 20):
+        raise Failure(f"{server.title}: does not listen: {server.err()}")
+    client = room.start(**service.client(f"client{port}", [*words, "-c"]))
+    if not wait_until(lambda: cases_hub_churn.said(server) > 1000, 20):
+        raise Failure(f"{client.title}: no ping data: {client.err()}")
+    return inside.pid, server, client
+
+
+def shown(room, service, daemon_pid):
+    """The clients that the daemon shows, as seen from its namespace."""
+    inside = ["nsenter", f"--target={daemon_pid}", "--pid"]
+    own = "1" if daemon_pid != service.process.pid else str(daemon_pid)
+    seen = room.run("ctl", [*inside, *room.roost(
+        "ctl", "-j", "--pid", own, "show", "clients")],
+        service.wire.netns[NEAR])
+    if seen.status != 0:
+        raise Failure("ctl: " + seen.err().strip())
+    return json.loads(seen.out())["clients"]
+
+
+def equal_pids(room, make):
+    """Two containers whose processes have the same number: one is killed, and
+    the other one's connection goes on.
+    """
+    service = make(room)
+    daemon_pid = (child_of(service.process) if make is Contained else
+                  service.process.pid)
+    pid, first, told = contained(room, service, "7471")
+    other_pid, other, goes_on = contained(room, service, "7472")
+    rows = shown(room, service, daemon_pid)
+    by_pid = {row["pid"]: row for row in rows}
+    if make is Service and [by_pid[p]["own_pid"] for p in
+                            (pid, other_pid)] != [1, 1]:
+        raise Failure(f"processes are shown as {rows}")
+    if len({row["client"] for row in rows}) != 4:
+        raise Failure(f"clients are shown as {rows}")
+    began = time.monotonic()
+    os.kill(pid, signal.SIGKILL)
+    if told.wait(5) is None:
+        raise Failure("the client of the one that was killed is not told")
+    room.note(f"told after {1000 * (time.monotonic() - began):.0f} ms")
+    count = cases_hub_churn.said(other)
+    if not wait_until(lambda: cases_hub_churn.said(other) > count + 1000, 10):
+        raise Failure("the other one does not go on")
+    if not wait_until(lambda: len(shown(room, service, daemon_pid)) == 2, 5):
+        raise Failure("the dead one is shown, or another one is not")
+    for process in (first, other, goes_on):
+        process.kill()
+
+
 # ---- perftest --------------------------------------------------------------
 
 # A kernel's port may lose. These send it again, or have one message in flight,
 # or do not notice.
 QUICK = ("ibv_[rsx]* -e", "ib_*_bw -c [RX]* -x 1", "* --use-srq",
          "ib_*_lat -c U[CD] -x 1", "ib_write_bw -c UC -x 1")
-# With two clients of the daemon, of which the faster one waits, nothing is lost.
+# Of two clients of the daemon the faster one waits, and nothing is lost.
 UNRELIABLE = ("ib_*_bw -c U[CD] -x 1", "ib_*_lat -c U[CD] -x 1",
               "ibv_u[cd]* -e")
 
@@ -256,6 +338,8 @@ CASES = [
     Case("service-kills", kills, KILL_S),
     Case("long-service-kills", kills, KILL_LONG_S, limit_s=2 * KILL_LONG_S),
     Case("service-container", container),
+    Case("service-equal-pids", equal_pids, Service),
+    Case("service-equal-pids-of-strangers", equal_pids, Contained),
     Case("service-matrix", matrix, False, ["--quick"], QUICK, 170),
     Case("service-matrix-both", matrix, True, ["--quick"], UNRELIABLE, 60),
     Case("long-service-matrix", matrix, False, [],
