@@ -16,6 +16,7 @@
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 
+#include "lib/engine/core/catch.h"
 #include "lib/engine/core/dev.h"
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/core/port.h"
@@ -323,9 +324,11 @@ static void run_slow_side(struct roost_loop *l, uint64_t now_ns)
 unsigned int roost_loop_run(struct roost_loop *loop, struct rte_mbuf **frames,
 			    uint16_t n, uint64_t now_ns)
 {
+	static _Thread_local bool survives;
 	struct roost_worker *w = roost_dev_worker(loop->dev);
 	unsigned int work = 0;
 
+	roost_catch_unblock_once(&survives);
 	loop->frames = frames;
 	loop->nb_frames = n;
 	do {

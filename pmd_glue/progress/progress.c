@@ -22,6 +22,7 @@
 #include <rte_pause.h>
 
 #include <roost/qp.h>
+#include "lib/engine/core/catch.h"
 #include "lib/engine/sched/worker.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/progress/backoff.h"
@@ -127,6 +128,9 @@ void roost_progress_expect(struct roost_progress *p)
 /* One entry per engine: one worker may stand still while others move. */
 static _Thread_local struct roost_backoff backoff[BACKOFFS];
 
+/* Does the calling thread survive faults of what it takes a turn for? */
+static _Thread_local bool survives;
+
 /* The calling thread polled and found no work. The thread that has work, in
  * this process or in the peer's, may need this CPU: yield now and then.
  */
@@ -184,6 +188,7 @@ static unsigned int run(struct roost_progress *p)
 	unsigned int rounds = 0;
 	unsigned int work = 0;
 
+	roost_catch_unblock_once(&survives);
 	for (;;) {
 		work += iterate(p);
 		if (!roost_worker_turn_release(p->worker))
@@ -249,6 +254,7 @@ void roost_progress_send_end(struct roost_progress *p, struct roost_qp *qp)
 		roost_progress_help(p);
 		return;
 	}
+	roost_catch_unblock_once(&survives);
 	roost_qp_send_end_in_turn(qp);
 	/* No announce(): a thread that only posts does not receive. */
 	work = send_out(p);
@@ -271,6 +277,7 @@ void roost_progress_settle(struct roost_progress *p)
 			sched_yield();
 			continue;
 		}
+		roost_catch_unblock_once(&survives);
 		for (unsigned int n = 0; n < SETTLE_ROUNDS && iterate(p); n++)
 			;
 		/* The port is full. */

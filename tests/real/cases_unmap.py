@@ -35,8 +35,14 @@ def with_blocked_signal(room):
     play(room, "blocked")
 
 
+def unseen(room):
+    """In each of its threads, the peer's too, which executes its packets."""
+    play(room, "unseen")
+
+
 CASES = [
     Case("unmap-other-memory", other_memory),
     Case("unmap-with-handler", with_handler),
     Case("unmap-with-blocked-signal", with_blocked_signal),
+    Case("unmap-unseen", unseen),
 ]

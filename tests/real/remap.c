@@ -6,10 +6,11 @@
  * nor read, and the rest of the region goes on. It tells "done" and stays until
  * it is killed.
  *
- * usage: remap [handler|blocked]
+ * usage: remap [handler|blocked|unseen]
  * handler: with a handler of SIGSEGV of its own, set later than the first
  * registration; blocked: in threads that block the signal, for which the kernel
- * would end the program at a fault
+ * would end the program at a fault; unseen: in such threads, and no other
+ * memory, but none for a while, by system calls that no library sees
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/real/user.h"
@@ -236,11 +238,41 @@ static void play(struct ibv_pd *pd, unsigned int round, bool has_handler)
 	munmap(at, BYTES);
 }
 
+/* Its pages are hidden while the peer goes on, and are there again. */
+static void play_unseen(struct ibv_pd *pd)
+{
+	uint8_t *at = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *hole = at + FIRST * PAGE;
+	struct ibv_mr *mr;
+
+	user_check(at != MAP_FAILED, "mmap");
+	mr = ibv_reg_mr(pd, at, BYTES,
+			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				IBV_ACCESS_REMOTE_READ);
+	user_check(mr != NULL, "ibv_reg_mr");
+	give(mr);
+	let_pass(1);
+	user_check(syscall(SYS_mprotect, hole, NB * PAGE, PROT_NONE) == 0,
+		   "mprotect");
+	let_pass(2);
+	user_check(syscall(SYS_mprotect, hole, NB * PAGE,
+			   PROT_READ | PROT_WRITE) == 0,
+		   "mprotect");
+	memset(hole, BEFORE, NB * PAGE);
+	let_pass(1);
+	take_back();
+	expect(at, BYTES, WRITTEN);
+	user_check(ibv_dereg_mr(mr) == 0, "ibv_dereg_mr");
+	munmap(at, BYTES);
+}
+
 int main(int argc, char **argv)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	const char *how = argc > 1 ? argv[1] : "";
 	bool has_handler = strcmp(how, "handler") == 0;
+	bool is_unseen = strcmp(how, "unseen") == 0;
 	sigset_t faults;
 	struct ibv_context *context;
 	struct end peer, ours;
@@ -262,12 +294,16 @@ int main(int argc, char **argv)
 	user_join(ours.qp, peer.qp);
 	sigemptyset(&faults);
 	sigaddset(&faults, SIGSEGV);
-	if (strcmp(how, "blocked") == 0)
+	sigaddset(&faults, SIGBUS);
+	if (is_unseen || strcmp(how, "blocked") == 0)
 		pthread_sigmask(SIG_BLOCK, &faults, NULL);
 	user_check(pthread_create(&thread, NULL, be_peer, &peer) == 0,
 		   "pthread_create");
 	for (unsigned int round = 0; round < ROUNDS; round++)
-		play(pd, round, has_handler);
+		if (is_unseen)
+			play_unseen(pd);
+		else
+			play(pd, round, has_handler);
 	puts("done");
 	fflush(stdout);
 	for (;;)

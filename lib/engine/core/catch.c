@@ -49,6 +49,8 @@ static struct layer {
 	_Atomic bool is_reset; /* SA_RESETHAND: it was called */
 } layers[LAYERS][NB_CAUGHT];
 
+static _Atomic bool is_started;
+
 /* Layers that are taken; LAYERS or more: all. */
 static _Atomic unsigned int nb_layers[NB_CAUGHT];
 
@@ -260,4 +262,18 @@ void roost_catch_start(void)
 	pthread_once(&once, meet_preload);
 	for (unsigned int i = 0; i < NB_CAUGHT; i++)
 		start((enum caught)i);
+	atomic_store_explicit(&is_started, true, memory_order_relaxed);
+}
+
+bool roost_catch_unblock(void)
+{
+	sigset_t ours;
+
+	if (!atomic_load_explicit(&is_started, memory_order_relaxed))
+		return false;
+	sigemptyset(&ours);
+	for (unsigned int i = 0; i < NB_CAUGHT; i++)
+		sigaddset(&ours, signals[i]);
+	pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
+	return true;
 }

@@ -17,9 +17,23 @@
  * of them.
  */
 
-/* Put the handlers in front. Thread: any. Safe in a child of
- * fork(2).
- */
+#include <stdbool.h>
+
+/* Put the handlers in front. Thread: any. Safe in a child of fork(2). */
 void roost_catch_start(void);
+
+/* The kernel ends the process at a fault in a thread that blocks its signal. So
+ * a thread of the program that takes a turn has both signals unblocked from
+ * then on. Returns false as long as the handlers are not there, and nothing is
+ * unblocked. Thread: any. A system call.
+ */
+bool roost_catch_unblock(void);
+
+/* The same, once for each thread, whose is_done is this. Hot. */
+static inline void roost_catch_unblock_once(bool *is_done)
+{
+	if (__builtin_expect(!*is_done, 0))
+		*is_done = roost_catch_unblock();
+}
 
 #endif

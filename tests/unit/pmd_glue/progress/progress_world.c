@@ -6,12 +6,21 @@
 #include <time.h>
 
 #include <roost/qp.h>
+#include "lib/engine/core/catch.h"
 #include "lib/engine/core/workers.h"
 
 struct roost_worker world_worker;
 struct roost_progress *world_progress;
 struct world_posted world_posted;
 bool world_nudges;
+bool world_catches;
+unsigned int world_unblocked;
+
+bool roost_catch_unblock(void)
+{
+	world_unblocked++;
+	return world_catches;
+}
 
 bool roost_worker_turn_try(struct roost_worker *w)
 {

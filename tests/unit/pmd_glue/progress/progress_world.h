@@ -54,6 +54,10 @@ extern struct world_posted world_posted;
 
 void world_start(enum roost_progress_mode mode,
 		 const struct roost_progress_rx *rx);
+/* Handlers of faults are there, and threads that were told. */
+extern bool world_catches;
+extern unsigned int world_unblocked;
+
 /* Setup and teardown of tests that need no more. */
 int world_start_adaptive(void **state);
 int world_start_dedicated(void **state);

@@ -19,6 +19,7 @@
 #include <time.h>
 
 #include <roost/qp.h>
+#include "lib/engine/core/catch.h"
 #include "lib/engine/sched/worker.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/progress/batch.h"
@@ -43,6 +44,11 @@ static struct {
 } qp;
 
 static struct roost_progress *progress;
+
+bool roost_catch_unblock(void)
+{
+	return true;
+}
 
 bool roost_worker_turn_try(struct roost_worker *w)
 {

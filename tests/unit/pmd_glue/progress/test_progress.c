@@ -26,6 +26,26 @@ static void progress__help_gives_up_a_taken_turn(void **state)
 	pthread_mutex_unlock(&world_worker.turn.lock);
 }
 
+/* A thread of the program, whatever it blocks, is asked until there are
+ * handlers, and once then.
+ */
+static void progress__turns_of_a_thread_survive_faults(void **state)
+{
+	fake_turn_bar(&world_worker.turn);
+	for (unsigned int i = 1; i < 3; i++) {
+		roost_progress_help(world_progress);
+		assert_int_equal(world_unblocked, i);
+	}
+	world_catches = true;
+	world_posted.in_turn = 0;
+	roost_progress_send_end(world_progress, NULL);
+	assert_int_equal(world_posted.in_turn, 1);
+	assert_int_equal(world_unblocked, 3);
+	roost_progress_help(world_progress);
+	roost_progress_send_end(world_progress, NULL);
+	assert_int_equal(world_unblocked, 3);
+}
+
 static void send_in_turn(void)
 {
 	fake_turn_bar(&world_worker.turn);
@@ -82,6 +102,7 @@ static void progress__dedicated_needs_no_help(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		WORLD_ADAPTIVE(progress__turns_of_a_thread_survive_faults),
 		WORLD_ADAPTIVE(progress__help_iterates_once),
 		WORLD_ADAPTIVE(progress__help_gives_up_a_taken_turn),
 		WORLD_ADAPTIVE(progress__send_end_sends_in_a_free_turn),
