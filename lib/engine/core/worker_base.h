@@ -27,6 +27,7 @@
 struct roost_mw;
 struct roost_qp;
 struct roost_tap;
+struct rte_mempool_cache;
 
 /* The smallest page size. On a system with larger pages, fork(2) cannot zero
  * the turn.
@@ -51,6 +52,8 @@ struct roost_worker {
 	/* lcore of the thread that holds the turn; set by roost_mbuf_begin().
 	 */
 	unsigned int lcore_id;
+	/* Its cache of the device's pool; NULL: none. Set with it. */
+	struct rte_mempool_cache *mbufs;
 	uint64_t now_ns; /* of this iteration; between iterations, of the last
 			  * one */
 	/* Rest of the budgets of the iteration. */
