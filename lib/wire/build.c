@@ -7,31 +7,11 @@
 
 #include <string.h>
 
-#include "lib/wire/bytes.h"
-#include "lib/wire/fields.h"
-#include "lib/wire/frame.h"
+#include "lib/wire/emit.h"
 #include "lib/wire/guard.h"
 #include "lib/wire/icrc.h"
 
 #define IPV4_DONT_FRAGMENT 0x4000u
-
-/* Bytes that the length fields count besides the bytes after the BTH. */
-#define UDP_LEN_FIXED (ROOST_UDP_LEN + ROOST_BTH_LEN + ROOST_ICRC_LEN)
-#define IPV4_LEN_FIXED (ROOST_IPV4_LEN + UDP_LEN_FIXED)
-
-/*
- * A template is copied as its first COPY_HEAD and last COPY_TAIL bytes, which
- * overlap: two copies of constant size, whatever its length.
- */
-#define COPY_HEAD 48u
-#define COPY_TAIL 32u
-
-#define HDR_LEN_MIN                                                            \
-	(ROOST_ETH_LEN + ROOST_IPV4_LEN + ROOST_UDP_LEN + ROOST_BTH_LEN)
-
-_Static_assert(HDR_LEN_MIN >= COPY_HEAD &&
-		       ROOST_PATH_HDR_MAX <= COPY_HEAD + COPY_TAIL,
-	       "both copies stay inside, and leave no gap");
 
 /* ---- template ----------------------------------------------------------- */
 
@@ -137,53 +117,11 @@ void roost_hdr_template_set_priority(struct roost_hdr_template *t,
 
 /* ---- packet ------------------------------------------------------------- */
 
-static void patch_ipv4(uint8_t *l3, uint32_t constant_sum, size_t after_bth)
-{
-	uint16_t total = (uint16_t)(IPV4_LEN_FIXED + after_bth);
-	uint32_t sum = constant_sum + total;
-
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	roost_be16_put(l3 + 2, total);
-	roost_be16_put(l3 + 10, (uint16_t)~sum);
-	roost_be16_put(l3 + ROOST_IPV4_LEN + 4,
-		       (uint16_t)(UDP_LEN_FIXED + after_bth));
-}
-
-static void patch_ipv6(uint8_t *l3, size_t after_bth)
-{
-	uint16_t udp_len = (uint16_t)(UDP_LEN_FIXED + after_bth);
-
-	roost_be16_put(l3 + 4, udp_len);
-	roost_be16_put(l3 + ROOST_IPV6_LEN + 4, udp_len);
-}
-
-static void put_bth(uint8_t *p, const struct roost_bth *bth)
-{
-	p[0] = bth->opcode;
-	p[1] = (uint8_t)((bth->solicited ? BTH_SOLICITED : 0) |
-			 (bth->migreq ? BTH_MIGREQ : 0) |
-			 (uint32_t)bth->pad_bytes << BTH_PAD_SHIFT);
-	roost_be16_put(p + 2, bth->pkey);
-	roost_be32_put(p + 4, bth->dest_qpn & MASK24);
-	roost_be32_put(p + 8, bth->psn.v | (bth->ackreq ? BTH_ACKREQ : 0) |
-				      (bth->selective ? BTH_SELECTIVE : 0));
-}
-
 size_t roost_hdr_emit(const struct roost_hdr_template *t, uint8_t *buf,
 		      const struct roost_bth *bth, size_t after_bth_bytes)
 {
-	size_t len = t->len_bytes;
-	uint8_t *l3 = buf + t->l3_off_bytes;
-
-	memcpy(buf, t->bytes, COPY_HEAD);
-	memcpy(buf + len - COPY_TAIL, t->bytes + len - COPY_TAIL, COPY_TAIL);
-	if (t->ipv6)
-		patch_ipv6(l3, after_bth_bytes);
-	else
-		patch_ipv4(l3, t->ipv4_sum, after_bth_bytes);
-	put_bth(buf + len - ROOST_BTH_LEN, bth);
-	return len;
+	return roost_hdr_emit_words(t, buf, roost_bth_words(bth),
+				    after_bth_bytes);
 }
 
 void roost_xrceth_put(uint8_t *p, uint32_t srqn)

@@ -5,9 +5,9 @@
 #define ROOST_WIRE_FIELDS_H
 
 /*
- * Constants that parse.c and build.c share: protocol numbers of the outer
- * headers, and fields within a byte or word of the inner ones. For these two
- * files only.
+ * Constants that parse.c, build.c and emit.h share: protocol numbers of the
+ * outer headers, and fields within a byte or word of the inner ones. For these
+ * files only, and those that include emit.h.
  */
 
 #define ETHERTYPE_IPV4 0x0800u

@@ -293,8 +293,8 @@ make(struct roost_worker *w, struct roost_qp *qp,
 	return true;
 }
 
-/* Make the next packet. Returns false when it could not be made. */
-static bool send_one(struct roost_worker *w, struct roost_qp *qp)
+/* As send_one(), of any request. */
+static __rte_noinline bool send_any(struct roost_worker *w, struct roost_qp *qp)
 {
 	struct roost_requester *req = &qp->req;
 	struct roost_send_wqe *wqe = roost_req_wqe(qp, req->send_index);
@@ -331,6 +331,15 @@ static bool send_one(struct roost_worker *w, struct roost_qp *qp)
 	}
 	sent(w, qp, wqe, &piece, ackreq, mbuf);
 	return true;
+}
+
+/* Make the next packet. Returns false when it could not be made. */
+static bool send_one(struct roost_worker *w, struct roost_qp *qp)
+{
+	enum roost_only only = roost_req_only(w, qp);
+
+	return only == ROOST_ONLY_OTHER ? send_any(w, qp)
+					: only == ROOST_ONLY_SENT;
 }
 
 /* Send the packet of an unacknowledged PSN again. An RD/atomic is sent whole:

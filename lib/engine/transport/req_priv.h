@@ -50,6 +50,18 @@ size_t roost_req_build(struct roost_qp *qp, const struct roost_send_wqe *wqe,
 		       const struct roost_req_piece *piece, bool ackreq,
 		       uint8_t *buf, bool *sealed);
 
+/* ---- req_only.c ------------------------------------------------------- */
+
+enum roost_only {
+	ROOST_ONLY_OTHER, /* not a plain request of one packet */
+	ROOST_ONLY_LATER, /* there is no room for a frame now */
+	ROOST_ONLY_SENT,
+};
+/* Make and queue the packet of the WQE at send_index, which may go, if it is a
+ * plain request of one packet. Else nothing has changed.
+ */
+enum roost_only roost_req_only(struct roost_worker *w, struct roost_qp *qp);
+
 /* Packets in flight. */
 static inline int32_t roost_req_flight_pkts(const struct roost_requester *req)
 {
