@@ -82,7 +82,8 @@ def kills(room):
     if len(os.sched_getaffinity(0)) < 2:
         raise Skip("there is one processor")
     service = two(room)
-    if list(threads_of(service.process)) != [1]:
+    # It listens before they are there.
+    if not wait_until(lambda: list(threads_of(service.process)) == [1], 5):
         raise Failure(f"threads: {threads_of(service.process)}")
     pairs = [stream(room, service, number) for number in (0, 1)]
     for i in range(KILLS):
@@ -120,10 +121,10 @@ def kills(room):
 def one(room):
     """As many as the file says."""
     service = two(room, "[service]", "threads = 1")
-    if threads_of(service.process):
-        raise Failure(f"threads: {threads_of(service.process)}")
     pairs = [stream(room, service, number) for number in (0, 1)]
     moved(pairs, "with one thread")
+    if threads_of(service.process):
+        raise Failure(f"threads: {threads_of(service.process)}")
 
 
 CASES = [
