@@ -2,7 +2,7 @@
 # Copyright (c) 2026 The Roost authors
 """Programs of languages with a runtime of their own: Go's, with its signal
 stacks and signals between threads, and Java's VM, which makes exceptions of
-SIGSEGV. Many connections at one hub.
+SIGSEGV. Many connections at one hub; their peers write memory that goes away.
 """
 
 import os

@@ -6,13 +6,23 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
+struct offer {
+	uint64_t addr;
+	uint32_t key;
+};
+
 struct echo_end {
 	struct rdma_cm_id *id;
 	struct ibv_mr *mr;
+	struct ibv_mr *memory; /* offered, or the copy; NULL: none */
+	struct offer offer;    /* that was taken */
 	char *buffer;
 	size_t len_bytes; /* of a message */
 };
@@ -101,7 +111,9 @@ struct echo_end *echo_accept(struct echo_end *listener, void *buffer,
 struct echo_end *echo_connect(const char *address, const char *port,
 			      void *buffer, size_t len_bytes)
 {
-	struct rdma_conn_param param = { .retry_count = 7,
+	struct rdma_conn_param param = { .responder_resources = 1,
+					 .initiator_depth = 1,
+					 .retry_count = 7,
 					 .rnr_retry_count = 7 };
 	struct echo_end *end =
 		end_of(id_at(address, port, 0), buffer, len_bytes);
@@ -128,6 +140,60 @@ int echo_send(struct echo_end *end)
 	return outcome(rdma_get_send_comp(end->id, &wc), &wc);
 }
 
+int echo_offer(struct echo_end *end, void *memory, size_t len_bytes)
+{
+	struct offer *offer = (struct offer *)end->buffer;
+
+	end->memory =
+		ibv_reg_mr(end->id->pd, memory, len_bytes,
+			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				   IBV_ACCESS_REMOTE_READ);
+	if (!end->memory)
+		return -errno;
+	offer->addr = (uintptr_t)memory;
+	offer->key = end->memory->rkey;
+	return echo_send(end);
+}
+
+int echo_take(struct echo_end *end, void *copy, size_t len_bytes)
+{
+	int ret = echo_receive(end);
+
+	if (ret != 0)
+		return ret;
+	memcpy(&end->offer, end->buffer + end->len_bytes, sizeof(end->offer));
+	end->memory = ibv_reg_mr(end->id->pd, copy, len_bytes,
+				 IBV_ACCESS_LOCAL_WRITE);
+	return end->memory ? echo_post(end) : -errno;
+}
+
+int echo_fill(struct echo_end *end, int byte)
+{
+	struct ibv_mr *copy = end->memory;
+	struct ibv_wc wc;
+	int ret;
+
+	memset(copy->addr, byte, copy->length);
+	if (rdma_post_write(end->id, NULL, copy->addr, copy->length, copy, 0,
+			    end->offer.addr, end->offer.key) != 0)
+		return -errno;
+	ret = outcome(rdma_get_send_comp(end->id, &wc), &wc);
+	if (ret != 0)
+		return ret;
+	memset(copy->addr, 0xff, copy->length);
+	if (rdma_post_read(end->id, NULL, copy->addr, copy->length, copy, 0,
+			   end->offer.addr, end->offer.key) != 0)
+		return -errno;
+	return outcome(rdma_get_send_comp(end->id, &wc), &wc);
+}
+
+int echo_hide(void *memory, size_t len_bytes)
+{
+	return syscall(SYS_mprotect, memory, len_bytes, PROT_NONE) == 0
+		       ? 0
+		       : -errno;
+}
+
 int echo_post(struct echo_end *end)
 {
 	return rdma_post_recv(end->id, NULL, end->buffer + end->len_bytes,
@@ -149,6 +215,8 @@ void echo_close(struct echo_end *end)
 		rdma_disconnect(end->id);
 	if (end->mr)
 		rdma_dereg_mr(end->mr);
+	if (end->memory)
+		rdma_dereg_mr(end->memory);
 	rdma_destroy_ep(end->id);
 	free(end);
 }

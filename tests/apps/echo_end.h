@@ -27,6 +27,19 @@ struct echo_end *echo_connect(const char *address, const char *port,
 int echo_send(struct echo_end *end);
 /* Wait for a message, asleep on the completion channel. */
 int echo_receive(struct echo_end *end);
+/*
+ * Memory that the peer WRITEs and READs. It is the caller's, who keeps its
+ * addresses until echo_close(), but not what is there. One end sends an offer
+ * as a message, and the other one takes it by echo_take(), with len_bytes of
+ * memory of its own that keeps a copy. echo_fill() WRITEs a byte all over the
+ * offered memory and READs all of it into the copy.
+ */
+int echo_offer(struct echo_end *end, void *memory, size_t len_bytes);
+int echo_take(struct echo_end *end, void *copy, size_t len_bytes);
+int echo_fill(struct echo_end *end, int byte);
+/* Take every access away, by a system call that no library sees. */
+int echo_hide(void *memory, size_t len_bytes);
+
 /* The received message was read: there is room for the next one. */
 int echo_post(struct echo_end *end);
 void echo_close(struct echo_end *end);

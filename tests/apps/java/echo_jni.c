@@ -80,3 +80,31 @@ JNIEXPORT void JNICALL Java_Echo_close(JNIEnv *env, jclass class, jlong end)
 {
 	echo_close(end_of(end));
 }
+
+JNIEXPORT jboolean JNICALL Java_Echo_offer(JNIEnv *env, jclass class, jlong end,
+					   jobject memory)
+{
+	return echo_offer(end_of(end),
+			  (*env)->GetDirectBufferAddress(env, memory),
+			  2 * half(env, memory)) == 0;
+}
+
+JNIEXPORT jboolean JNICALL Java_Echo_take(JNIEnv *env, jclass class, jlong end,
+					  jobject copy)
+{
+	return echo_take(end_of(end), (*env)->GetDirectBufferAddress(env, copy),
+			 2 * half(env, copy)) == 0;
+}
+
+JNIEXPORT jboolean JNICALL Java_Echo_fill(JNIEnv *env, jclass class, jlong end,
+					  jint value)
+{
+	return echo_fill(end_of(end), value) == 0;
+}
+
+JNIEXPORT jboolean JNICALL Java_Echo_hide(JNIEnv *env, jclass class,
+					  jobject memory, jint length)
+{
+	return echo_hide((*env)->GetDirectBufferAddress(env, memory),
+			 (size_t)length) == 0;
+}
