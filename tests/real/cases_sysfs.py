@@ -82,6 +82,13 @@ def nccl(room, kind):
        r"[2-9] GIDs of RoCE v2$")
 
 
+def nccl_data(room, kind):
+    """As its net plugin moves messages between two processes."""
+    ok(behind(room, kind, "nccl_data",
+              os.path.join(room.build, "tests", "real", "nccl_data")),
+       "^1000 messages each way$")
+
+
 # A device that is open in another process of the same shell.
 LIVE = f"""
 ibv_rc_pingpong -g 0 -p $1 -n 3000 >/dev/null &
@@ -522,7 +529,8 @@ def nested(room):
 
 
 CASES = [Case(f"sysfs-{run.__name__.replace('_', '-')}-{kind}", run, kind)
-         for run in (ucx_info, ibstat, nccl, live) for kind in ("link", "hub")]
+         for run in (ucx_info, ibstat, nccl, nccl_data, live)
+         for kind in ("link", "hub")]
 CASES += [Case("sysfs-nccl-mount", nccl, "mount"),
           Case("sysfs-live-mount", live, "mount")]
 CASES += [
