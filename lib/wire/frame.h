@@ -107,6 +107,51 @@ struct roost_frame {
 enum roost_frame_class roost_frame_parse(const void *data, size_t len,
 					 struct roost_frame *frame);
 
+/*
+ * Outer headers that were parsed. The frames of a flow have the same bytes
+ * before the BTH as long as they have the same length, and the same bytes are
+ * parsed to the same: they need only be compared. All zeros: none yet.
+ */
+#define ROOST_KNOWN_MAX 64u
+struct roost_frame_known {
+	uint8_t bytes[ROOST_KNOWN_MAX]; /* Ethernet to UDP */
+	uint16_t len_bytes;             /* of them; 0: none is known */
+	uint16_t whole_bytes;           /* the least length of the frame */
+	struct roost_frame frame;
+};
+
+/* As roost_frame_parse(), which fills known->frame; remembers the headers if
+ * the frame is a ROOST_FRAME_ROCE.
+ */
+enum roost_frame_class roost_frame_learn(struct roost_frame_known *known,
+					 const void *data, size_t len);
+
+typedef uint64_t roost_frame_v16
+	__attribute__((vector_size(16), may_alias, aligned(1)));
+
+/* True if the frame is a ROOST_FRAME_ROCE whose headers are known: then
+ * known->frame is filled in, with pointers into it.
+ */
+static inline bool roost_frame_is_known(struct roost_frame_known *known,
+					const uint8_t *data, size_t len)
+{
+	const size_t at[] = { 0, 16, known->len_bytes - 32u,
+			      known->len_bytes - 16u };
+	roost_frame_v16 differ = { 0, 0 };
+
+	if (known->len_bytes == 0 || len < known->whole_bytes)
+		return false;
+	for (unsigned int i = 0; i < sizeof(at) / sizeof(at[0]); i++)
+		differ |= *(const roost_frame_v16 *)(data + at[i]) ^
+			  *(const roost_frame_v16 *)(known->bytes + at[i]);
+	if ((differ[0] | differ[1]) != 0)
+		return false;
+	known->frame.bth = data + known->len_bytes;
+	known->frame.l3 = known->frame.bth - (known->frame.l3_len_bytes -
+					      known->frame.ib_len_bytes);
+	return true;
+}
+
 /* The ECN field: the low two bits of the traffic class (RFC 3168). */
 #define ROOST_ECN_MASK 0x03u
 #define ROOST_ECN_ECT0 0x02u /* switches may mark the packet */

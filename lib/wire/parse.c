@@ -25,6 +25,12 @@
 /* The smallest valid UDP length. */
 #define UDP_LEN_MIN (ROOST_UDP_LEN + ROOST_BTH_LEN + ROOST_ICRC_LEN)
 
+/* Known headers are stored as their first and last bytes, which overlap. */
+#define KNOWN_HEAD 32u
+_Static_assert(ROOST_ETH_LEN + ROOST_IPV4_LEN + ROOST_UDP_LEN >= KNOWN_HEAD &&
+		       ROOST_KNOWN_MAX <= 2 * KNOWN_HEAD,
+	       "both parts stay inside, and leave no gap");
+
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 /* ---- outer headers ------------------------------------------------------ */
@@ -254,6 +260,29 @@ enum roost_frame_class roost_frame_parse(const void *data, size_t len,
 		return bad(frame, ROOST_DROP_ROCE_V1);
 	if (class == ROOST_FRAME_ROCE && is_spread(p, frame))
 		return bad(frame, ROOST_DROP_GROUP_MAC);
+	return class;
+}
+
+enum roost_frame_class roost_frame_learn(struct roost_frame_known *known,
+					 const void *data, size_t len)
+{
+	struct roost_frame *frame = &known->frame;
+	enum roost_frame_class class = roost_frame_parse(data, len, frame);
+	size_t hdr_len, whole;
+
+	known->len_bytes = 0;
+	if (class != ROOST_FRAME_ROCE)
+		return class;
+	hdr_len = (size_t)(frame->bth - (const uint8_t *)data);
+	whole = (size_t)(frame->l3 - (const uint8_t *)data) +
+		frame->l3_len_bytes;
+	if (hdr_len > ROOST_KNOWN_MAX || whole > UINT16_MAX)
+		return class;
+	memcpy(known->bytes, data, KNOWN_HEAD);
+	memcpy(known->bytes + hdr_len - KNOWN_HEAD,
+	       (const uint8_t *)data + hdr_len - KNOWN_HEAD, KNOWN_HEAD);
+	known->len_bytes = (uint16_t)hdr_len;
+	known->whole_bytes = (uint16_t)whole;
 	return class;
 }
 

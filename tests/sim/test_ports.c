@@ -104,6 +104,37 @@ static void ports__rc_on_the_second(void **state)
 	sim_free(sim);
 }
 
+/* Frames of a flow whose headers are known are not taken for an address that
+ * the port no longer has.
+ */
+static void ports__address_that_is_gone(void **state)
+{
+	const struct roost_gid none = { { 0 } };
+	struct sim *sim = sim_new();
+	struct sim_qp *a = sim_qp_new(sim, SIM_A, NULL);
+	struct sim_qp *b = sim_qp_new(sim, SIM_B, NULL);
+	const struct roost_dev_counters *at_b = sim_counters(sim, SIM_B);
+	uint64_t before;
+
+	sim_qp_join(a, b);
+	to_rts(a, 2, &b->end->ports[1].gid);
+	to_rts(b, 2, &a->end->ports[1].gid);
+	talk(a, b);
+	before = at_b->drops[ROOST_DROP_NOT_OURS];
+	assert_int_equal(roost_port_set_gid(b->end->dev, 2, 0, &none), 0);
+	sim_recv(b, 5000);
+	sim_send(a, 5000);
+	sim_run_for(sim, 1000000);
+	at_b = sim_counters(sim, SIM_B);
+	assert_true(at_b->drops[ROOST_DROP_NOT_OURS] > before);
+	assert_int_equal(roost_port_set_gid(b->end->dev, 2, 0,
+					    &b->end->ports[1].gid),
+			 0);
+	sim_run(sim);
+	sim_expect_all_good(a, b);
+	sim_free(sim);
+}
+
 /* ---- a QP that moves ----------------------------------------------------- */
 
 /* All frames on the link must have the default P_Key, and that is entry 0 of
@@ -348,6 +379,7 @@ static void ports__multicast(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(ports__rc_on_the_second),
+	cmocka_unit_test(ports__address_that_is_gone),
 	cmocka_unit_test(ports__rtr_on_another_port),
 	cmocka_unit_test(ports__sqd_to_another_port),
 	cmocka_unit_test(ports__attributes),

@@ -44,6 +44,20 @@ struct roost_tx_fill {
 	uint16_t sniffed; /* the first ones, which sniffers have had */
 };
 
+/* Headers that the worker has seen, and who they are for. */
+struct roost_seen {
+	struct roost_frame_known known;
+	unsigned int from; /* the port, and ROOST_LOOPED */
+	/* The destination is an address of the port, as of this generation of
+	 * the GID tables (roost_dev.gid_gen).
+	 */
+	bool is_own;
+	uint32_t gid_gen;
+};
+
+/* Places for them; a power of two. */
+#define ROOST_SEEN_MAX 8u
+
 struct roost_worker {
 	struct roost_dev *dev;
 	const struct roost_transport *transport; /* the device's */
@@ -81,6 +95,7 @@ struct roost_worker {
 				  * none, or no other worker can change it */
 	struct roost_dev_counters counters;
 	struct roost_last_drop last_drops[ROOST_DROPS_MAX]; /* by reason */
+	struct roost_seen seen[ROOST_SEEN_MAX];
 	uint64_t stray_at_ns; /* when to punt a frame of another VLAN again */
 	struct roost_store store; /* of selective repeat */
 	struct roost_timer_wheel timers;

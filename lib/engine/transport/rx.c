@@ -41,11 +41,10 @@ static const uint8_t takes[ROOST_QPT_COUNT] = {
  * and payload; NULL: that of *frame.
  */
 static __rte_always_inline enum roost_drop
-check_at(struct roost_dev *dev, unsigned int port_index,
+check_at(struct roost_dev *dev, unsigned int port_index, bool own,
 	 const struct roost_frame *frame, const uint8_t *whole_l3,
 	 struct roost_pkt *pkt, const struct roost_mcast_group **group)
 {
-	bool own = roost_port_owns(&dev->ports[port_index], &frame->dgid);
 	enum roost_drop drop;
 
 	*group = NULL;
@@ -71,25 +70,27 @@ check_at(struct roost_dev *dev, unsigned int port_index,
 
 /* A frame in place (lib/engine/core/in_place.h). */
 static __rte_noinline enum roost_drop
-check_in_place(struct roost_dev *dev, unsigned int port_index,
+check_in_place(struct roost_dev *dev, unsigned int port_index, bool own,
 	       const struct roost_frame *frame, struct roost_pkt *pkt,
 	       const struct roost_mcast_group **group)
 {
-	return check_at(dev, port_index, frame, frame->whole_l3, pkt, group);
+	return check_at(dev, port_index, own, frame, frame->whole_l3, pkt,
+			group);
 }
 
-/* The checks that need no QP: length, address, ICRC, opcode. group: the group
+/* The checks that need no QP: length, address, ICRC, opcode. own: it is for an
+ * address of the port. group: the group
  * that the frame is for; NULL: it is for an address of the port.
  */
 static enum roost_drop check_frame(struct roost_dev *dev,
-				   unsigned int port_index,
+				   unsigned int port_index, bool own,
 				   const struct roost_frame *frame,
 				   struct roost_pkt *pkt,
 				   const struct roost_mcast_group **group)
 {
 	if (unlikely(frame->whole_l3 != NULL))
-		return check_in_place(dev, port_index, frame, pkt, group);
-	return check_at(dev, port_index, frame, NULL, pkt, group);
+		return check_in_place(dev, port_index, own, frame, pkt, group);
+	return check_at(dev, port_index, own, frame, NULL, pkt, group);
 }
 
 static enum roost_drop find_qp(struct roost_worker *w,
@@ -284,7 +285,7 @@ static __rte_noinline uint32_t sender_of(struct rte_mbuf *mbuf, bool looped)
 	return looped ? 0 : roost_in_place_from(mbuf);
 }
 
-static void receive(struct roost_worker *w, unsigned int port_index,
+static void receive(struct roost_worker *w, unsigned int port_index, bool own,
 		    const struct roost_frame *frame)
 {
 	struct roost_port *port = &w->dev->ports[port_index];
@@ -293,7 +294,7 @@ static void receive(struct roost_worker *w, unsigned int port_index,
 	struct roost_qp *qp;
 	enum roost_drop drop;
 
-	drop = check_frame(w->dev, port_index, frame, &pkt, &group);
+	drop = check_frame(w->dev, port_index, own, frame, &pkt, &group);
 	if (drop == ROOST_DROP_NONE)
 		ROOST_PROBE(packet_received, pkt.dest_qpn, pkt.psn.v,
 			    pkt.opcode, pkt.payload_len_bytes);
@@ -394,52 +395,108 @@ parse_in_place(struct rte_mbuf *mbuf, struct roost_frame *frame)
 	return class;
 }
 
+/* Where headers like these are remembered: any function of bytes that frames of
+ * different flows and lengths may differ in.
+ */
+static struct roost_seen *place_of(struct roost_worker *w, const uint8_t *data,
+				   size_t len)
+{
+	const unsigned int udp_src_low = ROOST_ETH_LEN + ROOST_IPV4_LEN + 1;
+	const unsigned int length_low = ROOST_ETH_LEN + 3;
+	unsigned int i = 0;
+
+	if (likely(len > udp_src_low))
+		i = data[udp_src_low] ^ data[length_low] >> 2;
+	return &w->seen[i % ROOST_SEEN_MAX];
+}
+
+/* Parse the outer headers, unless equal ones were parsed before. */
+static enum roost_frame_class parse(struct roost_seen *seen, unsigned int from,
+				    const uint8_t *data, size_t len)
+{
+	enum roost_frame_class class = ROOST_FRAME_ROCE;
+
+	if (unlikely(seen->from != from ||
+		     !roost_frame_is_known(&seen->known, data, len))) {
+		class = roost_frame_learn(&seen->known, data, len);
+		seen->from = from;
+		seen->is_own = false;
+	}
+	seen->known.frame.whole_l3 = NULL;
+	return class;
+}
+
+/* Is it for an address of the port? */
+static bool is_own(struct roost_seen *seen, struct roost_dev *dev,
+		   const struct roost_port *port)
+{
+	uint32_t gid_gen =
+		atomic_load_explicit(&dev->gid_gen, memory_order_relaxed);
+
+	if (likely(seen->is_own && seen->gid_gen == gid_gen))
+		return true;
+	seen->is_own = roost_port_owns(port, &seen->known.frame.dgid);
+	seen->gid_gen = gid_gen;
+	return seen->is_own;
+}
+
+/* Take a ROOST_FRAME_ROCE. */
+static void take(struct roost_worker *w, struct roost_seen *seen,
+		 unsigned int from, struct rte_mbuf *mbuf)
+{
+	const unsigned int port_index = from & ROOST_PORT_MASK;
+	struct roost_port *port = &w->dev->ports[port_index];
+	struct roost_frame *frame = &seen->known.frame;
+
+	frame->looped = from & ROOST_LOOPED;
+	frame->from = 0;
+	if (unlikely(port->frame_io.may_send != NULL))
+		frame->from = sender_of(mbuf, frame->looped);
+	w->counters.rx_pkts++;
+	w->counters.rx_bytes += mbuf->pkt_len;
+	receive(w, port_index, is_own(seen, w->dev, port), frame);
+}
+
 void roost_rx_frame(struct roost_worker *w, unsigned int from,
 		    struct rte_mbuf *mbuf)
 {
 	const unsigned int port_index = from & ROOST_PORT_MASK;
 	struct roost_port *port = &w->dev->ports[port_index];
-	enum roost_frame_class class;
-	struct roost_frame frame;
+	const uint8_t *data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	const size_t len = rte_pktmbuf_data_len(mbuf);
+	struct roost_seen *seen = place_of(w, data, len);
+	struct roost_frame *frame = &seen->known.frame;
+	enum roost_frame_class class = parse(seen, from, data, len);
 
-	class = roost_frame_parse(rte_pktmbuf_mtod(mbuf, const void *),
-				  rte_pktmbuf_data_len(mbuf), &frame);
-	frame.whole_l3 = NULL;
 	if (unlikely(port->has_flows) &&
-	    roost_raw_receive(w, from, class, &frame, mbuf)) {
+	    roost_raw_receive(w, from, class, frame, mbuf)) {
 		roost_mbuf_free(w, mbuf);
 		return;
 	}
 again:
-	switch (class_by_vlan(port, class, &frame)) {
+	switch (class_by_vlan(port, class, frame)) {
 	case ROOST_FRAME_OTHER:
 		punt(w, port, mbuf);
 		return;
 	case ROOST_FRAME_BAD:
 		/* The copy of the headers is too short for a frame. */
-		if (roost_is_in_place(mbuf) && !frame.whole_l3) {
-			class = parse_in_place(mbuf, &frame);
+		if (roost_is_in_place(mbuf) && !frame->whole_l3) {
+			class = parse_in_place(mbuf, frame);
 			goto again;
 		}
-		if (is_behind(port, &frame)) {
+		if (is_behind(port, frame)) {
 			punt(w, port, mbuf);
 			return;
 		}
-		roost_worker_drop(w, frame.drop);
-		if (is_worth_telling(w, frame.drop) ||
-		    is_stray_worth_telling(w, class, frame.drop)) {
+		roost_worker_drop(w, frame->drop);
+		if (is_worth_telling(w, frame->drop) ||
+		    is_stray_worth_telling(w, class, frame->drop)) {
 			port->frame_io.punt(port->frame_io.ctx, mbuf);
 			return;
 		}
 		break;
 	case ROOST_FRAME_ROCE:
-		frame.looped = from & ROOST_LOOPED;
-		frame.from = 0;
-		if (unlikely(port->frame_io.may_send != NULL))
-			frame.from = sender_of(mbuf, frame.looped);
-		w->counters.rx_pkts++;
-		w->counters.rx_bytes += mbuf->pkt_len;
-		receive(w, port_index, &frame);
+		take(w, seen, from, mbuf);
 		break;
 	}
 	roost_mbuf_free(w, mbuf);

@@ -500,9 +500,49 @@ static void parse__random_damage(void **state)
 	}
 }
 
+/* Any other byte before the BTH, or less of the frame: not the same. */
+static void known__is_what_is_the_same(void **state)
+{
+	static uint8_t buf[FRAME_MAX];
+
+	for (int i = 0; i < 3; i++) {
+		bool ipv6 = i == 1, tagged = i == 2;
+		struct roost_frame_known known = { 0 };
+		size_t len = send_frame(buf, ipv6, tagged, 20), hdr_len;
+		struct roost_frame frame;
+
+		assert_false(roost_frame_is_known(&known, buf, len));
+		assert_int_equal(roost_frame_learn(&known, at_end(buf, len),
+						   len),
+				 ROOST_FRAME_ROCE);
+		assert_int_equal(roost_frame_parse(buf, len, &frame),
+				 ROOST_FRAME_ROCE);
+		hdr_len = (size_t)(frame.bth - buf);
+		for (size_t at = 0; at < hdr_len; at++) {
+			buf[at] ^= 1;
+			assert_false(roost_frame_is_known(&known, buf, len));
+			buf[at] ^= 1;
+		}
+		assert_false(roost_frame_is_known(&known, buf, len - 1));
+		buf[hdr_len] ^= 1; /* of the BTH */
+		assert_true(roost_frame_is_known(&known, buf, len));
+		assert_ptr_equal(known.frame.l3, frame.l3);
+		assert_ptr_equal(known.frame.bth, frame.bth);
+		assert_int_equal(known.frame.ib_len_bytes, frame.ib_len_bytes);
+		assert_true(roost_gid_eq(&known.frame.sgid, &frame.sgid));
+		/* What is no RoCEv2 frame is forgotten, and all before it. */
+		buf[0] ^= 1;
+		assert_int_not_equal(roost_frame_learn(&known, buf, 10),
+				     ROOST_FRAME_ROCE);
+		buf[0] ^= 1;
+		assert_false(roost_frame_is_known(&known, buf, len));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(known__is_what_is_the_same),
 		cmocka_unit_test(parse__what_was_built),
 		cmocka_unit_test(parse__cnp_of_hardware),
 		cmocka_unit_test(parse__fecn_and_becn),
