@@ -58,6 +58,7 @@ static void policy__a_file_of_ports_alone_has_the_defaults(void **state)
 	assert_int_equal(service.metrics_mode, 0660);
 	assert_int_equal(service.metrics_gid, UINT32_MAX);
 	assert_int_equal(service.patience_ns, 10000000000u);
+	assert_int_equal(service.threads, 0);
 	assert_true(service.direct);
 	p = roostd_policy_find(&service, &anybody, refusal);
 	assert_non_null(p);
@@ -79,6 +80,7 @@ static void policy__every_key_is_read(void **state)
 			      "metrics_group = 13\n"
 			      "grace = 4\n"
 			      "patience = 60\n"
+			      "threads = 3\n"
 			      "direct = no\n" PORT "[policy the lab]\n"
 			      "users = root, 1001\n"
 			      "users = 1002\n"
@@ -103,6 +105,7 @@ static void policy__every_key_is_read(void **state)
 	assert_int_equal(service.metrics_gid, 13);
 	assert_int_equal(service.grace_ns, 4000000000u);
 	assert_int_equal(service.patience_ns, 60000000000u);
+	assert_int_equal(service.threads, 3);
 	assert_false(service.direct);
 	assert_int_equal(service.nb_policies, 1);
 	assert_string_equal(p->name, "the lab");
