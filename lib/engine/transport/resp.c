@@ -115,13 +115,16 @@ run_stages(struct roost_worker *w, struct roost_qp *qp,
 }
 
 /* The packet was executed: on to the next. */
-static void advance(struct roost_worker *w, struct roost_qp *qp,
-		    const struct roost_pkt *pkt)
+static __rte_always_inline void advance(struct roost_worker *w,
+					struct roost_qp *qp,
+					const struct roost_pkt *pkt)
 {
 	struct roost_responder *resp = &qp->resp;
+	uint32_t psns = roost_op_is_rd_atomic(pkt->info->op)
+				? roost_rd_atomic_psns(qp, pkt)
+				: 1;
 
-	resp->expected_psn = roost_psn_add(resp->expected_psn,
-					   roost_rd_atomic_psns(qp, pkt));
+	resp->expected_psn = roost_psn_add(resp->expected_psn, psns);
 	resp->behind = ROOST_DROP_NONE;
 	if (unlikely(pkt->selective))
 		resp->selective = w->dev->selective_repeat;
