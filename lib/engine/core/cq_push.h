@@ -29,12 +29,11 @@ static inline struct roost_cqe *roost_cq_push_begin(struct roost_worker *w,
 						    struct roost_cq *cq,
 						    uint32_t *place)
 {
-	uint32_t count =
-		cq->produced -
-		atomic_load_explicit(&cq->consumed, memory_order_acquire);
-
+	/* Of a shared CQ, produced is not read without the lock. */
 	if (unlikely(cq->shared || !cq->parts[w->index].dirty ||
-		     count > cq->mask ||
+		     cq->produced - atomic_load_explicit(&cq->consumed,
+							 memory_order_acquire) >
+			     cq->mask ||
 		     atomic_load_explicit(&cq->overrun, memory_order_relaxed)))
 		return roost_cq_push_slow(w, cq, place);
 	*place = cq->produced++;
