@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "apps/ctl_process.h"
 #include "apps/ctl_socket.h"
 #include "apps/exit_code.h"
 
@@ -34,7 +35,7 @@ static size_t keep(pid_t *pids, size_t nb, bool daemons)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < nb; i++)
-		if (roost_ctl_is_daemon(pids[i]) == daemons)
+		if (roost_ctl_process_is_daemon(pids[i]) == daemons)
 			pids[kept++] = pids[i];
 	return kept || daemons ? kept : nb;
 }

@@ -3,6 +3,8 @@
  */
 #include "apps/ctl_socket.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -16,6 +18,7 @@
 #include <unistd.h>
 
 #include "apps/ctl_print.h"
+#include "apps/ctl_process.h"
 
 #define TIMEOUT_MS 10000u
 /* Interval of connect(2): poll(2) does not tell when a full queue has room. */
@@ -25,6 +28,8 @@
 
 /* The flag of a socket that listens, in /proc/net/unix. */
 #define LISTENS 0x10000u
+/* Names of processes that have the same number, as pmd_glue/ctl/ctl.h says. */
+#define ALIKE 64u
 
 /* ---- finding sockets -------------------------------------------------------
  */
@@ -32,14 +37,18 @@
 /* The pid in a line about a control socket; 0: another line. */
 static pid_t pid_of_line(const char *line)
 {
-	unsigned int flags;
+	unsigned int flags, alike;
 	pid_t pid;
-	int end = 0;
+	int end = 0, rest = 0;
 
 	/* Num RefCount Protocol Flags Type St Inode Path */
 	if (sscanf(line, "%*s %*s %*s %x %*s %*s %*s @roost/ctl/%d%n", &flags,
 		   &pid, &end) != 2 ||
-	    (line[end] != '\n' && line[end] != '\0') || pid <= 0)
+	    pid <= 0)
+		return 0;
+	if (sscanf(line + end, "/%u%n", &alike, &rest) == 1 && alike < ALIKE)
+		end += rest;
+	if (line[end] != '\n' && line[end] != '\0')
 		return 0;
 	return flags & LISTENS ? pid : 0;
 }
@@ -81,71 +90,15 @@ size_t roost_ctl_read_pids(FILE *file, bool (*keep)(pid_t pid), pid_t *pids,
 /* ---- the owner of a socket -------------------------------------------------
  */
 
-struct status {
-	char state;
-	uid_t users[3]; /* real, effective and saved */
-};
-
-/* Returns false: there is no such process, or it is not visible. */
-static bool read_status(pid_t pid, struct status *status)
-{
-	char path[64], line[256];
-	bool found = false;
-	FILE *file;
-
-	*status = (struct status){ .state = 0 };
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	while (!found && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "State: %c", &status->state) == 1)
-			continue;
-		found = sscanf(line, "Uid: %u %u %u", &status->users[0],
-			       &status->users[1], &status->users[2]) == 3;
-	}
-	fclose(file);
-	return found;
-}
-
-static bool is_of(pid_t pid, uid_t user)
-{
-	struct status s;
-
-	return read_status(pid, &s) &&
-	       (s.users[0] == user || s.users[1] == user || s.users[2] == user);
-}
-
-/* Is the process stopped, by a signal or by a debugger? */
-static bool is_stopped(pid_t pid)
-{
-	struct status s;
-
-	return read_status(pid, &s) && (s.state == 'T' || s.state == 't');
-}
-
-bool roost_ctl_is_daemon(pid_t pid)
-{
-	char path[64], name[32] = "";
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	(void)!fgets(name, sizeof(name), file);
-	fclose(file);
-	return strcmp(name, "roostd\n") == 0;
-}
-
 /* May the process answer this user? Checked before a socket is opened, because
  * any user may listen at many names of processes that do not exist.
  */
 static bool may_answer(pid_t pid)
 {
-	struct status s;
+	struct roost_ctl_process p;
 
-	return geteuid() == 0 ? read_status(pid, &s) : is_of(pid, geteuid());
+	return geteuid() == 0 ? roost_ctl_process_read(pid, &p)
+			      : roost_ctl_process_is_of(pid, geteuid());
 }
 
 /*
@@ -165,7 +118,7 @@ static int check_owner(int fd, pid_t pid)
 		return -EBADE;
 	if (geteuid() != 0 && cred.uid != geteuid())
 		return -EPERM;
-	return is_of(pid, cred.uid) ? 0 : -EBADE;
+	return roost_ctl_process_is_of(pid, cred.uid) ? 0 : -EBADE;
 }
 
 /* ---- questions -------------------------------------------------------------
@@ -215,14 +168,15 @@ static void finish(struct call *call, int error)
 	call->text = NULL;
 }
 
-int roost_ctl_connect(pid_t pid)
+/* name: the number that the process knows itself by. */
+static int connect_to(pid_t pid, pid_t name, unsigned int alike)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int len, ret, fd;
 
 	/* An abstract name starts with a zero byte, and ends without one. */
 	len = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
-		       "roost/ctl/%d", pid);
+		       alike ? "roost/ctl/%d/%u" : "roost/ctl/%d", name, alike);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
@@ -238,6 +192,25 @@ int roost_ctl_connect(pid_t pid)
 	return ret;
 }
 
+/* Any of its names may be another process's. Of several errors the first one is
+ * told that says more than that nobody has the name, or that a stranger has.
+ */
+int roost_ctl_connect(pid_t pid)
+{
+	const pid_t name = roost_ctl_process_number(pid);
+	int first = -ECONNREFUSED;
+
+	for (unsigned int i = 0; i < ALIKE; i++) {
+		int ret = connect_to(pid, name, i);
+
+		if (ret >= 0)
+			return ret;
+		if (first == -ECONNREFUSED || first == -EBADE)
+			first = ret == -ECONNREFUSED ? first : ret;
+	}
+	return first;
+}
+
 /* Connect. With a full accept queue, or without a free descriptor, the call is
  * tried again later.
  */
@@ -246,7 +219,7 @@ static void try_to_connect(struct call *call)
 	call->fd = roost_ctl_connect(call->question->pid);
 	if (call->fd < 0 && call->fd != -EAGAIN && call->fd != -EMFILE)
 		finish(call, -call->fd);
-	else if (is_stopped(call->question->pid))
+	else if (roost_ctl_process_is_stopped(call->question->pid))
 		finish(call, STOPPED);
 	else if (call->fd >= 0)
 		call->progress = SAYING;
@@ -338,25 +311,51 @@ static bool wait_for(const struct call *calls, struct pollfd *fds, size_t nb,
 	return true;
 }
 
+/* Keep a process whose accept queue is full: it may answer. */
+static bool has_socket(pid_t pid)
+{
+	int fd = roost_ctl_connect(pid);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || fd == -EAGAIN;
+}
+
+/* Those of other PID namespaces, which have names by other numbers than ours;
+ * pids has nb so far. Returns their number.
+ */
+static size_t find_contained(pid_t *pids, size_t nb, size_t max)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	pid_t pid;
+
+	while (dir && nb < max && (entry = readdir(dir))) {
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		pid = (pid_t)atoi(entry->d_name);
+		if (roost_ctl_process_number(pid) != pid && may_answer(pid) &&
+		    has_socket(pid))
+			pids[nb++] = pid;
+	}
+	if (dir)
+		closedir(dir);
+	return nb;
+}
+
 size_t roost_ctl_find_pids(pid_t *pids, size_t max)
 {
 	FILE *file = fopen("/proc/net/unix", "re");
 	size_t nb = 0, kept = 0;
-	int fd;
 
 	if (file) {
 		nb = roost_ctl_read_pids(file, may_answer, pids, max);
 		fclose(file);
 	}
-	for (size_t i = 0; i < nb; i++) {
-		fd = roost_ctl_connect(pids[i]);
-		if (fd >= 0)
-			close(fd);
-		/* Keep a process whose accept queue is full: it may answer. */
-		if (fd >= 0 || fd == -EAGAIN)
+	for (size_t i = 0; i < nb; i++)
+		if (has_socket(pids[i]))
 			pids[kept++] = pids[i];
-	}
-	return kept;
+	return unique(pids, find_contained(pids, kept, max));
 }
 
 /* Write an error as one line that is safe for a terminal. */

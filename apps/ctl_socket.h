@@ -34,9 +34,6 @@ size_t roost_ctl_read_pids(FILE *file, bool (*keep)(pid_t pid), pid_t *pids,
  */
 size_t roost_ctl_find_pids(pid_t *pids, size_t max);
 
-/* Is the process a roostd? By its name, which is for choosing only. */
-bool roost_ctl_is_daemon(pid_t pid);
-
 struct roost_ctl_question {
 	pid_t pid; /* the process to ask */
 	/* The text after "ok"; the caller frees it. NULL: an error, with one

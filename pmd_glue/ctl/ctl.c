@@ -265,22 +265,31 @@ static uint64_t run(void *ctx __attribute__((unused)), uint64_t now_ns)
 /* ---- the socket ------------------------------------------------------------
  */
 
-static int listen_at(pid_t pid)
+/* An abstract name starts with a zero byte, and ends without one. */
+static int bind_to(int fd, pid_t pid, unsigned int alike)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int len, ret, fd;
+	int len = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
+			   alike ? "roost/ctl/%d/%u" : "roost/ctl/%d", pid,
+			   alike);
 
-	/* An abstract name starts with a zero byte, and ends without one. */
-	len = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
-		       "roost/ctl/%d", pid);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return bind(fd, (struct sockaddr *)&addr,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+				(size_t)len)) < 0
+		       ? -errno
+		       : 0;
+}
+
+static int listen_at(pid_t pid)
+{
+	int ret = -EADDRINUSE;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
 	if (fd < 0)
 		return -errno;
-	ret = 0;
-	if (bind(fd, (struct sockaddr *)&addr,
-		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-			     (size_t)len)) < 0 ||
-	    listen(fd, BACKLOG) < 0)
+	for (unsigned int i = 0; ret == -EADDRINUSE && i < ROOST_CTL_ALIKE; i++)
+		ret = bind_to(fd, pid, i);
+	if (ret == 0 && listen(fd, BACKLOG) < 0)
 		ret = -errno;
 	if (ret == 0)
 		ret = roost_fork_guard_add(fd);

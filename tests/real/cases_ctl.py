@@ -11,6 +11,7 @@ import re
 import signal
 import sys
 import time
+import types
 
 import cases_link
 from harness import Case, Failure
@@ -130,6 +131,49 @@ def two_programs(room):
     ctl(room, first, "show", status=1)
     ctl(room, None, "link", "up")
     wait_for_events(second, ["PORT_ERR", "PORT_ACTIVE"])
+
+
+# A process that is the first one of a PID namespace.
+ALONE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+
+
+def watch_alone(room, title):
+    """Returns the process, and what has its number outside. Without a picture:
+    its keeper dies with the namespace.
+    """
+    watch = room.start(title, [*ALONE, *room.roost(
+        "run", "--sysfs", "none", "--link", room.link, "--", *WATCH)])
+    wait_for_watch(watch)
+    with open(f"/proc/{watch.pid}/task/{watch.pid}/children",
+              encoding="ascii") as file:
+        return watch, types.SimpleNamespace(pid=int(file.read()))
+
+
+def equal_pids(room):
+    """Two containers in one network namespace, whose processes have the same
+    number: each is found, from outside and from inside.
+    """
+    watches = [watch_alone(room, title) for title in ("first", "second")]
+    if any("control socket" in watch.err() for watch, _ in watches):
+        raise Failure("a process has no control socket")
+    rows = ctl(room, None, "list").out().splitlines()[1:]
+    if ([row.split()[0] for row in rows] !=
+            sorted((str(outside.pid) for _, outside in watches), key=int)):
+        raise Failure(f"the list has {rows}")
+    ctl(room, watches[1][1], "link", "down")
+    wait_for_events(watches[1][0], ["PORT_ERR"])
+    wait_for_events(watches[0][0], [])
+    for watch, outside in watches:
+        before = events(watch)
+        done = room.run(f"inside{outside.pid}", [
+            "nsenter", f"--target={outside.pid}", "--pid", "--mount",
+            *room.roost("ctl", "--pid", "1", "re-register")])
+        if done.status != 0:
+            raise Failure("inside: " + done.err().strip())
+        wait_for_events(watch, [*before, "CLIENT_REREGISTER"])
+    for watch, outside in watches:
+        ctl(room, outside, "remove")
+        room.finish(watch, 10)
 
 
 def bad_input(room):
@@ -437,6 +481,7 @@ def nothing_left(room):
 CASES = [
     Case("ctl-asyncwatch", asyncwatch),
     Case("ctl-two-programs", two_programs),
+    Case("ctl-equal-pids", equal_pids),
     Case("ctl-bad-input", bad_input),
     Case("ctl-many-controllers", many_controllers),
     Case("ctl-liar", liar),

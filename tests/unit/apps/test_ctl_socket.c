@@ -45,12 +45,16 @@ static void read_pids__of_listening_sockets(void **state)
 		"0000000000000000: 2 0 00010000 0001 01 37 @roost/ctl/\n"
 		"0000000000000000: 2 0 00010000 0001 01 38 /roost/ctl/10\n"
 		"0000000000000000: 2 0 00000000 0002 01 39\n"
+		"0000000000000000: 2 0 00010000 0001 01 41 @roost/ctl/11/63\n"
+		"0000000000000000: 2 0 00010000 0001 01 42 @roost/ctl/12/64\n"
+		"0000000000000000: 2 0 00010000 0001 01 43 @roost/ctl/13/1/\n"
 		"0000000000000000: 2 0 00010000 0001 01 40 @roost/ctl/4242\n";
 	pid_t pids[8];
 
-	assert_int_equal(read_from(text, pids, 8), 2);
+	assert_int_equal(read_from(text, pids, 8), 3);
 	assert_int_equal(pids[0], 7);
-	assert_int_equal(pids[1], 4242);
+	assert_int_equal(pids[1], 11);
+	assert_int_equal(pids[2], 4242);
 	assert_int_equal(read_from(text, pids, 1), 1);
 	assert_int_equal(read_from("\n", pids, 8), 0);
 }
