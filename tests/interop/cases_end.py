@@ -47,7 +47,7 @@ def bulk_connected(room, world, role):
     room.defer(world.whole)
     line = " ".join([*BULK, "-R", "--retry_count=3"])
     ends = connected(room, world, role, line, line + " {a}")
-    # The second connection, too, comes through the bridge that takes its time.
+    # The second connection, too, comes through the relay that takes its time.
     time.sleep(4 * cases_cm.CM_DELAY_S)
     return ends
 

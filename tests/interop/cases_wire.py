@@ -43,7 +43,7 @@ def lossy(room, world, role, run, *args):
 
 
 def last_answer_lost(world, ended, iters, size):
-    """Did the bridge lose the ACK of an end that is gone, to its peer's last
+    """Did the relay lose the ACK of an end that is gone, to its peer's last
     message?
     """
     peer = re.search(r"remote address: .* QPN (0x\w+), PSN (0x\w+)",
@@ -51,7 +51,7 @@ def last_answer_lost(world, ended, iters, size):
     qpn, psn = (int(word, 16) for word in peer.groups())
     last = (psn + iters * math.ceil(size / PATH_MTU_BYTES) - 1) & PSN_MASK
     return (f"lost opcode {ACK:#x} to QP {qpn:#x} PSN {last:#x}\n" in
-            world.bridge.out())
+            world.relay.out())
 
 
 def lossy_pingpong(room, world, role, iters, size):

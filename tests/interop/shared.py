@@ -43,7 +43,7 @@ def fixed(entry):
 
 
 def delayed(entry):
-    """It puts our own bridge on the wire, which the other then has, too."""
+    """It puts a relay on the wire, which the other then has, too."""
     return cases_cm.unhurried in entry.args
 
 
@@ -210,7 +210,7 @@ class SharedWorld(World):
         self.daemon = None
         self.daemons = 0
         self.path = os.path.join(build, "interop-logs", "roostd.sock")
-        # Members that have our own bridge on the wire.
+        # Members that have a relay on the wire.
         self.delayed = 0
         # Two programs in a guest with one processor need more of it.
         Guest.nice = AGAIN_NICE

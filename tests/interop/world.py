@@ -2,7 +2,7 @@
 # Copyright (c) 2026 The Roost authors
 """The wire between Roost and the guest: two network namespaces. In "roost" is
 one end of a veth pair, where Roost runs; in "switch" its other end and the
-guest's tap, joined by the kernel's bridge or by our own that loses frames.
+guest's tap, joined by the kernel's bridge or by a relay that loses frames.
 
 The kernels' own addresses on the wire are for the programs' TCP side channel.
 """
@@ -18,9 +18,8 @@ from guest import Guest, GuestProcess
 from harness import RUN, Failure, Skip
 from ports import FIRST_PORT, MACS, MEMORY_MIB, PORTS
 from process import Process, wait_until
-from wire import ip
+from wire import RELAY, ip
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 MTU_BYTES = 9000
 TAP_FRAMES = 8192
 # Of RoCE: Roost's own; in the guest the kernel's, as Soft-RoCE has no others.
@@ -46,7 +45,7 @@ class World:
         self.netns = {name: f"interop-{RUN}-{name}"
                       for name in ("roost", "switch")}
         self.guest = None
-        self.bridge = None
+        self.relay = None
         self.boots = 0
         self.port = PORTS[FIRST_PORT]
         self.make_wire()
@@ -115,23 +114,23 @@ class World:
         ip(*switch, "link", "set", "bridge", "up")
 
     def lossy(self, percent, seed, cm_delay_s=0):
-        """Our own bridge instead, until whole() is called: see bridge.py."""
+        """A relay of ours instead, until whole() is called."""
         ip("-n", self.netns["switch"], "link", "del", "bridge")
-        self.bridge = Process(
-            "bridge", [sys.executable, "-B", os.path.join(HERE, "bridge.py"),
-                       "tap", "veth", str(percent), str(seed),
-                       str(cm_delay_s)], self.logs,
+        self.relay = Process(
+            "relay", [sys.executable, "-B", RELAY, "tap", "veth",
+                      f"percent={percent}", f"seed={seed}",
+                      f"cm-delay={cm_delay_s}"], self.logs,
             self.netns["switch"], self.env)
-        if not wait_until(lambda: "joined" in self.bridge.out() or
-                          self.bridge.wait(0) is not None, 20):
-            raise Failure("the lossy bridge does not start")
+        if not wait_until(lambda: "joined" in self.relay.out() or
+                          self.relay.wait(0) is not None, 20):
+            raise Failure("the lossy relay does not start")
 
     def whole(self):
-        """Returns what the lossy bridge has to say."""
-        self.bridge.signal(signal.SIGTERM)
-        self.bridge.wait(20)
-        self.bridge.kill()
-        said, self.bridge = self.bridge.out(), None
+        """Returns what the lossy relay has to say."""
+        self.relay.signal(signal.SIGTERM)
+        self.relay.wait(20)
+        self.relay.kill()
+        said, self.relay = self.relay.out(), None
         self.join()
         return said
 
@@ -217,7 +216,7 @@ class World:
         if self.guest is not None:
             if self.guest is not None:
                 self.guest.close()
-        if self.bridge is not None:
-            self.bridge.kill()
+        if self.relay is not None:
+            self.relay.kill()
         for name in self.netns.values():
             ip("netns", "del", name)

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The Roost authors
 """Packets with the mark of a switch, and the CNPs that answer them, as tshark
-sees both. No switch is at hand: the sender of the packets marks them itself, by
-their traffic class."""
+sees both. The sender of the packets marks them itself, by their traffic class,
+or a switch of ours does: a slow wire with a queue before it."""
+
+import re
+import signal
 
 import cases_ctl
 import dissect
 from cases_vlan import finish_all, none_but, send_bw, vlan_options
 from harness import Case, Failure
 from process import wait_until
-from wire import TCP_ADDRESSES, Capture, Wire
+from wire import TCP_ADDRESSES, Capture, Wire, relayed
 
 MARKED = 106 | 3  # DSCP 26, ECN = CE
 CNP = "infiniband.bth.opcode == 0x81"
@@ -89,7 +92,45 @@ def limited(room):
     finish_all(room, ends)
 
 
+# A wire that a slow machine can fill.
+RATE_MBPS, QUEUE, MARK_AT = 50, 256, 25
+
+
+def queued(room, marks):
+    """More than the wire takes: the switch marks, or its queue loses, and all
+    data comes nevertheless.
+    """
+    harm = [f"rate={RATE_MBPS}", f"queue={QUEUE}"]
+    wire = relayed(room, *harm, *([f"mark-at={MARK_AT}"] if marks else []))
+    capture = Capture(wire)
+    port = room.next_port()
+    words = ["ib_write_bw", "-p", str(port), "-x", "1", "-m", "1024", "-s",
+             "65536", "-n", "100", "-q", "4", "-F"]
+    started = []
+    for end, title, rest in (("left", "server", []),
+                             ("right", "client", [TCP_ADDRESSES["left"]])):
+        started.append(wire.start(
+            end, title, ["--ip", f"198.18.0.{1 + (end == 'right')}/24"],
+            [*words, *rest]))
+        started[-1]["env"] = {"ROOST_ECT": "1"} if marks else {}
+    ends = room.pair_start(*started, port)
+    finish_all(room, ends)
+    path = capture.stop()
+    wire.relay.signal(signal.SIGTERM)
+    wire.relay.wait(20)
+    # The first one is that of the way to the right.
+    marked, full, most = (int(number) for number in re.findall(
+        r"marked (\d+), no room for (\d+), at most (\d+) in",
+        wire.relay.out())[1])
+    room.note(f"marked {marked}, lost {full}, at most {most} in the queue")
+    cnps = len(dissect.tshark(path, "-Y", CNP).splitlines())
+    if marks != (marked > 0 and cnps > 0):
+        raise Failure(f"{marked} marked, {cnps} CNPs")
+
+
 CASES = [
+    Case("ecn-queue-marks", queued, True),
+    Case("ecn-queue-loses", queued, False),
     Case("ecn-rc", answered),
     Case("ecn-uc", answered, "-c", "UC"),
     Case("ecn-ud", answered, "-c", "UD", "-s", "2048"),

@@ -79,7 +79,7 @@ class Wire:
 
 
 def relayed(room, *harm):
-    """A wire with relay.py in the middle of it."""
+    """A wire with relay.py in the middle of it, which is wire.relay."""
     wire = Wire(room, mtu_bytes=1500)
     middle = f"real-{RUN}-middle"
     ip("netns", "add", middle)
@@ -100,6 +100,7 @@ def relayed(room, *harm):
                                    *harm], netns=middle)
     if not wait_until(process.out, 60):
         raise Failure("the relay does not start: " + process.err())
+    wire.relay = process
     return wire
 
 
