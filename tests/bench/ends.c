@@ -21,6 +21,7 @@
 
 struct bench_end bench_ends[BENCH_SENDERS_MAX + 1];
 bool bench_selective;
+bool bench_ect;
 
 void bench_must(int rc, const char *what)
 {
@@ -132,7 +133,8 @@ static void connect_qp(const struct bench_end *end, unsigned int i,
 		.av = { .is_global = true,
 			.port_num = 1,
 			.dgid = to->gid,
-			.hop_limit = 64 },
+			.hop_limit = 64,
+			.traffic_class = bench_ect ? ROOST_ECN_ECT0 : 0 },
 	};
 
 	bench_must(roost_qp_modify(qp, &attr,

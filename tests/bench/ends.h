@@ -44,6 +44,7 @@ struct bench_end {
 extern struct bench_end bench_ends[BENCH_SENDERS_MAX + 1];
 /* Of ends that are opened from now on. */
 extern bool bench_selective;
+extern bool bench_ect; /* switches may mark their packets */
 
 /* How frames move; ctx is the struct bench_end. */
 struct bench_bursts {

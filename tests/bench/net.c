@@ -8,18 +8,20 @@
  * the processor takes is not in it; the same options give the same result.
  *
  * usage: net [-e] [-n SENDERS] [-q QPS] [-a GBPS] [-b GBPS] [-r FRAMES]
- *            [-d ONE_WAY_NS] [-v VIRTUAL_MS] [-i BYTES]
+ *            [-m FRAMES] [-d ONE_WAY_NS] [-v VIRTUAL_MS] [-i BYTES]
  *   -e      selective repeat, at both ends; else go-back-N
  *   -q      QPs of each sender
  *   -a, -b  the senders' wires; the receiver's
  *   -r      the queue, in frames; what it has no room for is lost
+ *   -m      what comes to a queue that is so long is marked (ECN)
  *   -i      incast: each QP writes so much, once, and all begin together; else
  *           WRITEs of 64 KiB without a pause, 16 of each QP at a time
- * Prints "net share S failed F lost L jain J", or for incast "net ratio R ...":
- * payload that was acknowledged by what the receiver's wire carries; the time
- * by what that wire needs for it; requests that failed, but for those that were
- * flushed; frames that the queue lost; Jain's index among QPs, of the payload
- * of each, or of the rate that each had until it was done.
+ * Prints "net share S failed F lost L queue Q jain J", or for incast "net ratio
+ * R ...": payload that was acknowledged by what the receiver's wire carries; the
+ * time by what that wire needs for it; requests that failed, but for those that
+ * were flushed; the part of the frames that the queue lost; its length, in
+ * frames, that 99 of 100 frames met at most; Jain's index among QPs, of the
+ * payload of each, or of the rate that each had until it was done.
  */
 
 #include <stdbool.h>
@@ -41,7 +43,9 @@
 /* Ethernet, IPv4, UDP, BTH and ICRC; preamble, gap and FCS. */
 #define FRAME_BYTES (MTU_BYTES + 14 + 20 + 8 + 12 + 4 + 24)
 #define WIRE_EXTRA_BYTES 24u
-/* Of an IPv4 address, in a frame. */
+/* Of IPv4, in a frame. */
+#define TOS_BYTE (14 + 1)
+#define SUM_BYTE (14 + 10)
 #define DST_LAST_BYTE (14 + 19)
 #define OUTSTANDING 16u
 #define STEP_NS 100u
@@ -65,7 +69,9 @@ static unsigned int nb_senders = 1, nb_qps = 16, queue_frames = 1024;
 static uint32_t msg_bytes = MSG_BYTES;
 static bool incast;
 static uint32_t left; /* of the receiver's wire: the first in the queue */
+static uint32_t mark_at = WIRE_LEN;
 static uint64_t nb_lost, nb_failed, nb_done;
+static uint64_t nb_met[WIRE_LEN]; /* frames, by the queue that they met */
 static double progress[BENCH_QPS_MAX]; /* by QP of the receiver; see jain() */
 
 /* At the end of the wire's frames, behind those. */
@@ -131,6 +137,20 @@ static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 
 static const struct bench_bursts bursts = { rx_burst, tx_burst };
 
+/* CE; a checksum of one's complement is one less where the sum is one more. */
+static void mark(struct rte_mbuf *mbuf)
+{
+	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
+	uint32_t sum = (uint32_t)frame[SUM_BYTE] << 8 | frame[SUM_BYTE + 1];
+
+	if ((frame[TOS_BYTE] & ROOST_ECN_MASK) != ROOST_ECN_ECT0)
+		return;
+	frame[TOS_BYTE] |= ROOST_ECN_CE;
+	sum = sum == 0 ? 0xfffe : sum - 1;
+	frame[SUM_BYTE] = (uint8_t)(sum >> 8);
+	frame[SUM_BYTE + 1] = (uint8_t)sum;
+}
+
 static void pass_one(struct bench_wire *from)
 {
 	struct bench_wire *wire = &down[1];
@@ -139,11 +159,14 @@ static void pass_one(struct bench_wire *from)
 	while (left != wire->head &&
 	       wire->frames[left % WIRE_LEN].out_ns <= (double)now_ns)
 		left++;
+	nb_met[wire->head - left]++;
 	if (wire->head - left >= queue_frames) {
 		nb_lost++;
 		rte_pktmbuf_free(mbuf);
 		return;
 	}
+	if (wire->head - left >= mark_at)
+		mark(mbuf);
 	append(wire, mbuf, receiver_gbps);
 }
 
@@ -247,10 +270,25 @@ static double jain(void)
 	return squares == 0 ? 0 : sum * sum / (n * squares);
 }
 
+/* The queue that 99 of 100 frames met at most; *part_lost: of all. */
+static unsigned int queue_99(double *part_lost)
+{
+	uint64_t nb_all = 0, nb = 0;
+	unsigned int len = 0;
+
+	for (unsigned int i = 0; i < WIRE_LEN; i++)
+		nb_all += nb_met[i];
+	*part_lost = (double)nb_lost / (double)nb_all;
+	for (; len < WIRE_LEN - 1; len++)
+		if ((nb += nb_met[len]) * 100 >= nb_all * 99)
+			break;
+	return len;
+}
+
 static int usage(void)
 {
 	fprintf(stderr, "usage: net [-e] [-n SENDERS] [-q QPS] [-a GBPS] "
-			"[-b GBPS] [-r FRAMES] [-d ONE_WAY_NS] "
+			"[-b GBPS] [-r FRAMES] [-m FRAMES] [-d ONE_WAY_NS] "
 			"[-v VIRTUAL_MS] [-i BYTES]\n");
 	return EXIT_FAILURE;
 }
@@ -271,13 +309,13 @@ static void report(double took_ns)
 	double payload_gbps = receiver_gbps * MTU_BYTES / FRAME_BYTES;
 	double bytes =
 		incast ? (double)nb_done * msg_bytes : count_pkts() * MTU_BYTES;
-	double ideal_ns = bytes * 8 / payload_gbps;
+	double ideal_ns = bytes * 8 / payload_gbps, part_lost;
+	unsigned int queue = queue_99(&part_lost);
 
-	printf("net %s %.3f failed %llu lost %llu jain %.3f\n",
+	printf("net %s %.3f failed %llu lost %.6f queue %u jain %.3f\n",
 	       incast ? "ratio" : "share",
 	       incast ? took_ns / ideal_ns : ideal_ns / took_ns,
-	       (unsigned long long)nb_failed, (unsigned long long)nb_lost,
-	       jain());
+	       (unsigned long long)nb_failed, part_lost, queue, jain());
 }
 
 int main(int argc, char **argv)
@@ -285,7 +323,7 @@ int main(int argc, char **argv)
 	uint64_t for_ns = 200000000;
 	int option;
 
-	while ((option = getopt(argc, argv, "a:b:d:ei:n:q:r:v:")) != -1) {
+	while ((option = getopt(argc, argv, "a:b:d:ei:m:n:q:r:v:")) != -1) {
 		if (option == 'a')
 			sender_gbps = strtod(optarg, NULL);
 		else if (option == 'b')
@@ -296,6 +334,8 @@ int main(int argc, char **argv)
 			bench_selective = true;
 		else if (option == 'i')
 			msg_bytes = (uint32_t)strtoul(optarg, NULL, 0);
+		else if (option == 'm')
+			mark_at = (uint32_t)strtoul(optarg, NULL, 0);
 		else if (option == 'n')
 			nb_senders = (unsigned int)strtoul(optarg, NULL, 0);
 		else if (option == 'q')
@@ -313,6 +353,7 @@ int main(int argc, char **argv)
 	    receiver_gbps <= 0 || queue_frames > WIRE_LEN / 2 ||
 	    msg_bytes < 1 || msg_bytes > BENCH_BUF_BYTES)
 		return usage();
+	bench_ect = mark_at < WIRE_LEN;
 	bench_star_open(&bursts, nb_senders, nb_qps);
 	take_wires();
 	report(run(for_ns));

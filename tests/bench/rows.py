@@ -329,7 +329,7 @@ class Queue(Row):
     nb_qps = 16
 
     def pair(self, bench):
-        found = bench.net("-q", str(self.nb_qps), "-v", "1000")
+        found = bench.net("-e", "-q", str(self.nb_qps), "-v", "1000")
         return found["share"] if found["failed"] == 0 else 0, 1
 
 
@@ -348,6 +348,26 @@ class Queue8k(Queue):
     nb_qps = 8192
 
 
+class Marks(Row):
+    """A lost frame makes it 1: marks are there so that none is."""
+
+    name, title = "marks-16", "16 QPs into a queue that marks : its length"
+    unit, least, aim = "frames", 0.33, 0.15
+    more_is_better = False
+    exact = True
+    nb_qps = 16
+
+    def pair(self, bench):
+        found = bench.net("-e", "-m", "102", "-q", str(self.nb_qps), "-v",
+                          "1000")
+        return found["queue"] if found["lost"] < 1e-4 else 1024, 1024
+
+
+class Marks128(Marks):
+    name, title = "marks-128", "128 QPs into a queue that marks : its length"
+    nb_qps = 128
+
+
 class Incast(Row):
     name, title = "incast", "64 senders of 1 MiB at once : the wire alone"
     unit, least, aim = "times", 1.30, 1.10
@@ -355,7 +375,8 @@ class Incast(Row):
     exact = True
 
     def pair(self, bench):
-        return bench.net("-n", "64", "-q", "1", "-i", "1048576")["ratio"], 1
+        return bench.net("-e", "-n", "64", "-q", "1", "-i",
+                         "1048576")["ratio"], 1
 
 
 class Events(Row):
@@ -505,10 +526,9 @@ ROWS = [row() for row in (
     Latency, Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Tap, Appliance, Read,
     ReadOfPoller, RareReadOfPoller, Icrc, IcrcEngine, Verbs, ManyQps,
     VeryManyQps, Iteration, Iteration1k, Iteration8k, Iteration16k, Loss,
-    MoreLoss, MuchLoss,
-    Queue, Queue512, Queue2k, Queue8k, Incast, Events, HubFrame, Service, Fair,
-    FairSum, Attach, Told, Rss, DirectWrite, DirectRate, DirectLatency,
-    ChannelTrip, ChannelPump)]
+    MoreLoss, MuchLoss, Queue, Queue512, Queue2k, Queue8k, Marks, Marks128,
+    Incast, Events, HubFrame, Service, Fair, FairSum, Attach, Told, Rss,
+    DirectWrite, DirectRate, DirectLatency, ChannelTrip, ChannelPump)]
 
 # Instructions, counted: (name, what, case, few messages, many, unit size).
 COUNTS = (

@@ -29,6 +29,7 @@
 #define WIRE_LEN 4096u
 #define TIMEOUT_NS 67108864ull /* of the QPs */
 #define RETRIES 8u
+#define CWND_PKTS 16u /* at first */
 
 struct bench_wire {
 	struct rte_mbuf *frames[WIRE_LEN];
@@ -457,6 +458,10 @@ static int start(void **state)
 	bench_ends_open(&bursts,
 			(struct bench_wire *[]){ &wires[0], &wires[1] },
 			NB_QPS);
+	/* The first ones may begin with more than the last ones. */
+	for (int side = 0; side < 2; side++)
+		for (unsigned int i = 0; i < NB_QPS; i++)
+			bench_ends[side].qps[i]->req.cwnd_pkts = CWND_PKTS;
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 
 /* Marks of switches (ECN), and the CNPs that answer them. */
 
+#include "lib/engine/cc/cc.h"
 #include "tests/sim/common.h"
 #include "tests/sim/ecn.h"
 #include "tests/sim/raw.h"
@@ -325,6 +326,57 @@ static void ecn__only_the_peer_is_believed(void **state)
 	sim_free(sim);
 }
 
+/* ---- the window -------------------------------------------------------- */
+
+/* A CNP takes a quarter of it, once for each window that was acknowledged, and
+ * never the last packet.
+ */
+static void ecn__marks_reduce_the_window(void **state)
+{
+	struct sim *sim = sim_new();
+	struct roost_flow flow;
+	struct sim_qp *a, *b;
+	uint32_t before = 12;
+
+	sim_pair(sim, NULL, &a, &b);
+	flow = sim_flow_to(a);
+	a->qp->req.cwnd_pkts = 16;
+	sim_forge_cnp(a, &flow, 0xffff);
+	assert_int_equal(a->qp->req.cwnd_pkts, before);
+	sim_forge_cnp(a, &flow, 0xffff);
+	assert_int_equal(a->qp->req.cwnd_pkts, before);
+	for (int i = 0; i < 16; i++) {
+		for (uint32_t k = 0; k < before; k++) {
+			sim_recv(b, 1);
+			sim_send(a, 1);
+		}
+		sim_run(sim);
+		/* What it has grown meanwhile is less than what it loses. */
+		sim_forge_cnp(a, &flow, 0xffff);
+		if (before > 1)
+			assert_true(a->qp->req.cwnd_pkts < before);
+		before = a->qp->req.cwnd_pkts;
+	}
+	assert_int_equal(before, 1);
+	sim_expect_all_good(a, b);
+	sim_free(sim);
+}
+
+/* What a worker's QPs send before they know anything fits in a queue. */
+static void ecn__many_begin_with_less(void **state)
+{
+	static const struct {
+		uint32_t nb_qps, cwnd_pkts;
+	} cases[] = { { 1, 16 },  { 32, 16 }, { 33, 15 },
+		      { 512, 1 }, { 513, 1 }, { 100000, 1 } };
+	struct roost_requester req = { 0 };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		roost_cc_loss.reset(&req, cases[i].nb_qps);
+		assert_int_equal(req.cwnd_pkts, cases[i].cwnd_pkts);
+	}
+}
+
 /* A CNP with the mark of a switch is not answered. */
 static void ecn__cnps_answer_no_cnps(void **state)
 {
@@ -350,6 +402,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(ecn__each_qp_has_its_interval),
 	SIM_TEST_ONE_WORKER(ecn__full_port),
 	cmocka_unit_test(ecn__only_the_peer_is_believed),
+	cmocka_unit_test(ecn__marks_reduce_the_window),
+	cmocka_unit_test(ecn__many_begin_with_less),
 	cmocka_unit_test(ecn__cnps_answer_no_cnps),
 };
 

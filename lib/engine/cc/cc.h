@@ -12,7 +12,7 @@
  * ROOST_CWND_MIN_PKTS and ROOST_CWND_MAX_PKTS. A device has one algorithm for
  * all of its QPs (roost_dev_make()). What an algorithm knows of a requester is
  * in struct roost_requester: cwnd_pkts, ssthresh_pkts, acked_pkts,
- * since_loss_pkts, nb_close_losses, and the estimate of the round-trip time
+ * since_loss_pkts, since_mark_pkts, nb_close_losses, and the estimate of the round-trip time
  * (rtt.h).
  *
  * Thread: the holder of the turn of the QP's worker. Hot: no allocation, system
@@ -26,8 +26,10 @@
 
 struct roost_cc {
 	const char *name;
-	/* The QP goes to RTS: nothing was sent. */
-	void (*reset)(struct roost_requester *req);
+	/* The QP goes to RTS: nothing was sent. nb_qps: of its worker, itself
+	 * included.
+	 */
+	void (*reset)(struct roost_requester *req, uint32_t nb_qps);
 	/* acked_pkts more were acknowledged, 1 or more. Called while cwnd_pkts
 	 * is less than ROOST_CWND_MAX_PKTS.
 	 */
@@ -37,6 +39,8 @@ struct roost_cc {
 	 * next_psn and oldest_unacked_psn still give the packets in flight.
 	 */
 	void (*on_lost)(struct roost_requester *req);
+	/* The peer got a packet with the mark of a switch: a CNP came. */
+	void (*on_marked)(struct roost_requester *req);
 	/* Nothing was acknowledged within the probe timeout (PTO): packets are
 	 * sent again before the peer's timeout has run out.
 	 */

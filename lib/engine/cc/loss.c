@@ -15,9 +15,13 @@
 #define CWND_GROWTH_PART 16u
 #define SLOW_GROWTH 4u
 /* In flight before anything is known of the path. 64 senders that begin at once
- * fit in a queue of 1,024 packets.
+ * fit in a queue of 1,024 packets, and so do all QPs of a worker, that begin
+ * with half of it together, or one packet each.
  */
 #define CWND_INITIAL_PKTS 16u
+#define CWND_TOGETHER_PKTS 512u
+/* A mark reduces cwnd by this part, once for each cwnd acknowledged. */
+#define MARK_PART 4u
 /* This many losses in a row, each with less than a cwnd acknowledged since the
  * one before, are not by chance.
  */
@@ -44,12 +48,16 @@ static uint32_t half_cwnd(const struct roost_requester *req)
 	return RTE_MAX(req->cwnd_pkts / 2, (uint32_t)ROOST_CWND_MIN_PKTS);
 }
 
-static void reset(struct roost_requester *req)
+static void reset(struct roost_requester *req, uint32_t nb_qps)
 {
-	req->cwnd_pkts = CWND_INITIAL_PKTS;
+	uint32_t part_pkts = CWND_TOGETHER_PKTS / RTE_MAX(nb_qps, 1u);
+
+	req->cwnd_pkts = RTE_MAX(RTE_MIN(part_pkts, CWND_INITIAL_PKTS),
+				 (uint32_t)ROOST_CWND_MIN_PKTS);
 	req->ssthresh_pkts = ROOST_CWND_MAX_PKTS;
 	req->acked_pkts = 0;
 	req->since_loss_pkts = ROOST_CWND_MAX_PKTS;
+	req->since_mark_pkts = ROOST_CWND_MAX_PKTS;
 	req->nb_close_losses = 0;
 }
 
@@ -68,18 +76,24 @@ static uint32_t growth_pkts(const struct roost_requester *req)
 		       : pkts;
 }
 
+static uint16_t add_up(uint16_t since_pkts, uint32_t acked_pkts)
+{
+	return (uint16_t)RTE_MIN(since_pkts + acked_pkts,
+				 (uint32_t)ROOST_CWND_MAX_PKTS);
+}
+
 /* Below ssthresh: slow start. */
 static void on_acked(struct roost_requester *req, uint32_t acked_pkts)
 {
-	req->since_loss_pkts =
-		(uint16_t)RTE_MIN(req->since_loss_pkts + acked_pkts,
-				  (uint32_t)ROOST_CWND_MAX_PKTS);
+	req->since_loss_pkts = add_up(req->since_loss_pkts, acked_pkts);
+	req->since_mark_pkts = add_up(req->since_mark_pkts, acked_pkts);
 	if (req->cwnd_pkts < req->ssthresh_pkts) {
 		req->cwnd_pkts = RTE_MIN(req->cwnd_pkts + acked_pkts,
 					 req->ssthresh_pkts);
 		return;
 	}
-	req->acked_pkts += acked_pkts;
+	req->acked_pkts = (uint16_t)RTE_MIN(req->acked_pkts + acked_pkts,
+					    (uint32_t)UINT16_MAX);
 	if (req->acked_pkts < growth_pkts(req))
 		return;
 	req->acked_pkts = 0;
@@ -108,6 +122,19 @@ static void on_lost(struct roost_requester *req)
 	req->since_loss_pkts = 0;
 }
 
+/* A queue on the path is as long as its switch lets it become. */
+static void on_marked(struct roost_requester *req)
+{
+	if (req->since_mark_pkts < req->cwnd_pkts &&
+	    req->cwnd_pkts < ROOST_CWND_MAX_PKTS)
+		return;
+	req->cwnd_pkts -= RTE_MAX(req->cwnd_pkts / MARK_PART, 1u);
+	req->cwnd_pkts = RTE_MAX(req->cwnd_pkts, (uint32_t)ROOST_CWND_MIN_PKTS);
+	req->ssthresh_pkts = req->cwnd_pkts;
+	req->acked_pkts = 0;
+	req->since_mark_pkts = 0;
+}
+
 /* If no packet was lost, the ACK of the packets that arrived restores cwnd. */
 static void on_probe(struct roost_requester *req)
 {
@@ -130,6 +157,7 @@ const struct roost_cc roost_cc_loss = {
 	.reset = reset,
 	.on_acked = on_acked,
 	.on_lost = on_lost,
+	.on_marked = on_marked,
 	.on_probe = on_probe,
 	.on_timeout = on_timeout,
 };

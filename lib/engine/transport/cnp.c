@@ -8,6 +8,7 @@
 
 #include <rte_mbuf.h>
 
+#include "lib/engine/cc/cc.h"
 #include "lib/engine/cc/dcqcn.h"
 #include "lib/engine/sched/sched.h"
 #include "lib/engine/transport/cnp_priv.h"
@@ -142,5 +143,6 @@ enum roost_drop roost_cnp_receive(struct roost_worker *w, struct roost_qp *qp,
 	roost_flight_note(qp, ROOST_FLIGHT_CNP_HANDLED, 0, 0);
 	roost_dcqcn_on_cnp(&qp->dcqcn, &port->ecn, port->speed_mbps, w->now_ns);
 	roost_pace_set(qp);
+	w->dev->cc->on_marked(&qp->req);
 	return ROOST_DROP_NONE;
 }

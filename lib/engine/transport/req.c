@@ -40,7 +40,10 @@ void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 	qp->req.send_index = tail;
 	qp->req.started_index = tail;
 	qp->req.timeout_ns = roost_req_timeout_ns(qp->attr.timeout);
-	qp->dev->cc->reset(&qp->req);
+	qp->dev->cc->reset(
+		&qp->req,
+		atomic_load_explicit(&qp->dev->all.nb_qps[qp->worker->index],
+				     memory_order_relaxed));
 	roost_rtt_reset(&qp->req);
 	qp->req.retry_left = qp->attr.retry_cnt;
 	qp->req.rnr_left = qp->attr.rnr_retry;
