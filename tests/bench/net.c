@@ -17,9 +17,9 @@
  *   -i      incast: each QP writes so much, once, and all begin together; else
  *           WRITEs of 64 KiB without a pause, 16 of each QP at a time
  * Prints "net share S failed F lost L queue Q jain J", or for incast "net ratio
- * R ...": payload that was acknowledged by what the receiver's wire carries; the
- * time by what that wire needs for it; requests that failed, but for those that
- * were flushed; the part of the frames that the queue lost; its length, in
+ * R ...": payload that was acknowledged by what the receiver's wire carries;
+ * the time by what that wire needs for it; requests that failed, but for those
+ * that were flushed; the part of the frames that the queue lost; its length, in
  * frames, that 99 of 100 frames met at most; Jain's index among QPs, of the
  * payload of each, or of the rate that each had until it was done.
  */
@@ -71,7 +71,7 @@ static bool incast;
 static uint32_t left; /* of the receiver's wire: the first in the queue */
 static uint32_t mark_at = WIRE_LEN;
 static uint64_t nb_lost, nb_failed, nb_done;
-static uint64_t nb_met[WIRE_LEN]; /* frames, by the queue that they met */
+static uint64_t nb_met[WIRE_LEN];      /* frames, by the queue that they met */
 static double progress[BENCH_QPS_MAX]; /* by QP of the receiver; see jain() */
 
 /* At the end of the wire's frames, behind those. */

@@ -12,8 +12,8 @@
  * ROOST_CWND_MIN_PKTS and ROOST_CWND_MAX_PKTS. A device has one algorithm for
  * all of its QPs (roost_dev_make()). What an algorithm knows of a requester is
  * in struct roost_requester: cwnd_pkts, ssthresh_pkts, acked_pkts,
- * since_loss_pkts, since_mark_pkts, nb_close_losses, and the estimate of the round-trip time
- * (rtt.h).
+ * since_loss_pkts, since_mark_pkts, nb_close_losses, and the estimate of the
+ * round-trip time (rtt.h).
  *
  * Thread: the holder of the turn of the QP's worker. Hot: no allocation, system
  * call, log or lock.
