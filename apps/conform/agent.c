@@ -198,6 +198,11 @@ bool agent_ready(struct agent *a, const struct agent_sender *sender)
 	return done(ibv_modify_qp(a->qp, &attr, masks[a->qp->qp_type].rts));
 }
 
+bool agent_modify(struct agent *a, struct ibv_qp_attr *attr, int mask)
+{
+	return done(ibv_modify_qp(a->qp, attr, IBV_QP_STATE | mask));
+}
+
 bool agent_attach(struct agent *a, const union ibv_gid *group)
 {
 	if (a->is_member) {

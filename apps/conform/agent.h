@@ -87,6 +87,12 @@ bool agent_connect(struct agent *a, const struct agent_peer *peer);
 /* Takes the QP from RTR to RTS. */
 bool agent_ready(struct agent *a, const struct agent_sender *sender);
 
+/*
+ * To SQD, in SQD, and back to RTS. mask: what of attr beside the state counts,
+ * IBV_QP_*.
+ */
+bool agent_modify(struct agent *a, struct ibv_qp_attr *attr, int mask);
+
 /* The QP joins a multicast group, one at most, and leaves it. */
 bool agent_attach(struct agent *a, const union ibv_gid *group);
 bool agent_detach(struct agent *a);

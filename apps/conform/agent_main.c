@@ -159,6 +159,31 @@ static void do_ready(struct agent *a, const struct words *w)
 		say_done(agent_ready(a, &sender));
 }
 
+/* modify state= [notify=] [access=] */
+static void do_modify(struct agent *a, const struct words *w)
+{
+	struct ibv_qp_attr attr = { 0 };
+	bool bad = a->qp == NULL;
+	int mask = 0;
+
+	attr.qp_state =
+		(enum ibv_qp_state)number_of(w, "state", IBV_QPS_ERR, &bad);
+	if (text_of(w, "notify") != NULL) {
+		mask |= IBV_QP_EN_SQD_ASYNC_NOTIFY;
+		attr.en_sqd_async_notify =
+			(uint8_t)number_of(w, "notify", 1, &bad);
+	}
+	if (text_of(w, "access") != NULL) {
+		mask |= IBV_QP_ACCESS_FLAGS;
+		attr.qp_access_flags =
+			(unsigned int)number_of(w, "access", 0xfffff, &bad);
+	}
+	if (bad)
+		say_error("bad words");
+	else
+		say_done(agent_modify(a, &attr, mask));
+}
+
 /* attach gid= */
 static void do_attach(struct agent *a, const struct words *w)
 {
@@ -477,6 +502,7 @@ static const struct command {
 	{ "disconnect", do_disconnect },
 	{ "event", do_event },
 	{ "fill", do_fill },
+	{ "modify", do_modify },
 	{ "mr", do_mr },
 	{ "poll", do_poll },
 	{ "post", do_post },

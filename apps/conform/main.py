@@ -19,6 +19,7 @@ except ImportError:
 
 import cases_basic
 import cases_cm
+import cases_drain
 import cases_event
 import cases_fault
 import cases_ipv6
@@ -35,8 +36,8 @@ from agent import Agent, CannotRun, Refused, Wire
 
 CASES = [case for module in (cases_basic, cases_psn, cases_fault, cases_event,
                              cases_mark, cases_window, cases_migration,
-                             cases_requester, cases_time, cases_uc, cases_ud,
-                             cases_ipv6, cases_cm)
+                             cases_requester, cases_time, cases_drain,
+                             cases_uc, cases_ud, cases_ipv6, cases_cm)
          for case in module.CASES]
 CANNOT_RUN = 2
 
