@@ -28,7 +28,8 @@ static int create_queues(struct roost_qp *qp)
 	uint32_t sends = RTE_MAX(cap->max_send_wr, 1u);
 	int ret;
 
-	qp->spill_bytes = cap->max_inline_bytes;
+	/* SGEs and binds lie there too. */
+	qp->spill_bytes = RTE_ALIGN_CEIL(cap->max_inline_bytes, 8u);
 	qp->spill = aligned_alloc(
 		64, RTE_ALIGN_CEIL((size_t)sends * qp->spill_bytes, 64u));
 	if (!qp->spill)

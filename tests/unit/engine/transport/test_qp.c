@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "lib/engine/core/qp_priv.h"
 #include "tests/unit/engine/fixture.h"
 
 static struct roost_qp_init good_init(struct fixture *f)
@@ -48,6 +49,8 @@ static void qp_create__gives_at_least_what_was_asked(void **state)
 	assert_true(init.cap.max_send_sge >= 2);
 	assert_true(init.cap.max_recv_sge >= 3);
 	assert_true(init.cap.max_inline_bytes >= 100);
+	/* SGEs and binds lie in each slot's spill. */
+	assert_int_equal(qp->spill_bytes % _Alignof(struct roost_sge), 0);
 	assert_int_equal(roost_qp_state(qp), ROOST_QPS_RESET);
 	roost_qp_query(qp, &attr, &got);
 	assert_memory_equal(&got.cap, &init.cap, sizeof(init.cap));
