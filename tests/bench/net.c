@@ -9,6 +9,7 @@
  *
  * usage: net [-e] [-n SENDERS] [-q QPS] [-a GBPS] [-b GBPS] [-r FRAMES]
  *            [-m FRAMES] [-d ONE_WAY_NS] [-v VIRTUAL_MS] [-i BYTES]
+ *            [-t STEP_US]
  *   -e      selective repeat, at both ends; else go-back-N
  *   -q      QPs of each sender
  *   -a, -b  the senders' wires; the receiver's
@@ -16,6 +17,9 @@
  *   -m      what comes to a queue that is so long is marked (ECN)
  *   -i      incast: each QP writes so much, once, and all begin together; else
  *           WRITEs of 64 KiB without a pause, 16 of each QP at a time
+ *   -t      a line for each so many us, "at MS FRAMES GBPS...": the longest
+ * queue in that time, and the payload of each sender. The last sender begins
+ *           after a third of the time, and posts nothing in the last third
  * Prints "net share S failed F lost L queue Q jain J", or for incast "net ratio
  * R ...": payload that was acknowledged by what the receiver's wire carries;
  * the time by what that wire needs for it; requests that failed, but for those
@@ -71,6 +75,8 @@ static bool incast;
 static uint32_t left; /* of the receiver's wire: the first in the queue */
 static uint32_t mark_at = WIRE_LEN;
 static uint64_t nb_lost, nb_failed, nb_done;
+static uint64_t series_ns;             /* -t; 0: without */
+static uint32_t longest;               /* queue, in this step of it */
 static uint64_t nb_met[WIRE_LEN];      /* frames, by the queue that they met */
 static double progress[BENCH_QPS_MAX]; /* by QP of the receiver; see jain() */
 
@@ -160,6 +166,7 @@ static void pass_one(struct bench_wire *from)
 	       wire->frames[left % WIRE_LEN].out_ns <= (double)now_ns)
 		left++;
 	nb_met[wire->head - left]++;
+	longest = RTE_MAX(longest, wire->head - left);
 	if (wire->head - left >= queue_frames) {
 		nb_lost++;
 		rte_pktmbuf_free(mbuf);
@@ -188,9 +195,9 @@ static void post(unsigned int sender, unsigned int i)
 	bench_must(bench_write(bench_sender(sender), i, msg_bytes), "post");
 }
 
-/* A QP that has failed sends no more. */
+/* A QP that has failed sends no more, nor one that is to leave. */
 static void take(unsigned int sender, const struct roost_cqe *cqe,
-		 uint64_t begin_ns)
+		 uint64_t begin_ns, bool leaves)
 {
 	unsigned int i = (unsigned int)cqe->wr_id;
 
@@ -201,18 +208,62 @@ static void take(unsigned int sender, const struct roost_cqe *cqe,
 	nb_done++;
 	if (incast)
 		progress[sender * nb_qps + i] = 1 / (double)(now_ns - begin_ns);
-	else
+	else if (!leaves)
 		post(sender, i);
 }
 
-static void poll(unsigned int sender, uint64_t begin_ns)
+static void poll(unsigned int sender, uint64_t begin_ns, bool leaves)
 {
 	struct roost_cqe cqes[64];
 	int n;
 
 	while ((n = roost_cq_poll(bench_sender(sender)->cq, 64, cqes)) > 0)
 		for (int i = 0; i < n; i++)
-			take(sender, &cqes[i], begin_ns);
+			take(sender, &cqes[i], begin_ns, leaves);
+}
+
+static void post_all(unsigned int sender)
+{
+	for (unsigned int i = 0; i < nb_qps; i++)
+		for (unsigned int k = 0; k < (incast ? 1 : OUTSTANDING); k++)
+			post(sender, i);
+}
+
+/* Packets of a sender that were acknowledged. The PSNs began at 0; half of
+ * their circle is 8 million.
+ */
+static double count_sender(unsigned int sender)
+{
+	double sum = 0;
+
+	for (unsigned int i = 0; i < nb_qps; i++) {
+		const struct roost_qp *qp = bench_sender(sender)->qps[i];
+		double *mine = &progress[sender * nb_qps + i];
+
+		*mine = roost_psn_diff(qp->req.oldest_unacked_psn,
+				       roost_psn(0));
+		sum += *mine;
+	}
+	return sum;
+}
+
+/* A line, once in series_ns. */
+static void show(uint64_t since_ns)
+{
+	static double before[BENCH_SENDERS_MAX];
+
+	if (series_ns == 0 || since_ns % series_ns != 0)
+		return;
+	printf("at %.3f %u", (double)since_ns / 1e6, longest);
+	longest = 0;
+	for (unsigned int s = 0; s < nb_senders; s++) {
+		double pkts = count_sender(s);
+
+		printf(" %.2f",
+		       (pkts - before[s]) * MTU_BYTES * 8 / (double)series_ns);
+		before[s] = pkts;
+	}
+	printf("\n");
 }
 
 /* Returns the time that it took. */
@@ -220,41 +271,37 @@ static double run(uint64_t for_ns)
 {
 	uint64_t begin_ns = now_ns, wanted = (uint64_t)nb_senders * nb_qps;
 
+	uint64_t third_ns = series_ns == 0 ? 0 : for_ns / 3 / STEP_NS * STEP_NS;
+	unsigned int last = nb_senders - 1;
+
 	for (unsigned int s = 0; s < nb_senders; s++)
-		for (unsigned int i = 0; i < nb_qps; i++)
-			for (unsigned int k = 0; k < (incast ? 1 : OUTSTANDING);
-			     k++)
-				post(s, i);
+		if (s != last || third_ns == 0)
+			post_all(s);
 	while (incast ? nb_done + nb_failed < wanted
 		      : now_ns - begin_ns < for_ns) {
 		for (unsigned int s = 0; s < nb_senders; s++) {
 			bench_iterate(bench_sender(s), now_ns);
-			poll(s, begin_ns);
+			poll(s, begin_ns,
+			     s == last && third_ns != 0 &&
+				     now_ns - begin_ns >= 2 * third_ns);
 		}
 		run_switch();
 		bench_iterate(&bench_ends[1], now_ns);
 		now_ns += STEP_NS;
+		if (third_ns != 0 && now_ns - begin_ns == third_ns)
+			post_all(last);
+		show(now_ns - begin_ns);
 	}
 	return (double)(now_ns - begin_ns);
 }
 
-/* A long WRITE that is not done counts by its packets that are. The PSNs began
- * at 0; half of their circle is 8 million.
- */
+/* A long WRITE that is not done counts by its packets that are. */
 static double count_pkts(void)
 {
 	double sum = 0;
 
-	for (unsigned int s = 0; s < nb_senders; s++) {
-		for (unsigned int i = 0; i < nb_qps; i++) {
-			const struct roost_qp *qp = bench_sender(s)->qps[i];
-			double *mine = &progress[s * nb_qps + i];
-
-			*mine = roost_psn_diff(qp->req.oldest_unacked_psn,
-					       roost_psn(0));
-			sum += *mine;
-		}
-	}
+	for (unsigned int s = 0; s < nb_senders; s++)
+		sum += count_sender(s);
 	return sum;
 }
 
@@ -289,7 +336,7 @@ static int usage(void)
 {
 	fprintf(stderr, "usage: net [-e] [-n SENDERS] [-q QPS] [-a GBPS] "
 			"[-b GBPS] [-r FRAMES] [-m FRAMES] [-d ONE_WAY_NS] "
-			"[-v VIRTUAL_MS] [-i BYTES]\n");
+			"[-v VIRTUAL_MS] [-i BYTES] [-t STEP_US]\n");
 	return EXIT_FAILURE;
 }
 
@@ -323,7 +370,7 @@ int main(int argc, char **argv)
 	uint64_t for_ns = 200000000;
 	int option;
 
-	while ((option = getopt(argc, argv, "a:b:d:ei:m:n:q:r:v:")) != -1) {
+	while ((option = getopt(argc, argv, "a:b:d:ei:m:n:q:r:t:v:")) != -1) {
 		if (option == 'a')
 			sender_gbps = strtod(optarg, NULL);
 		else if (option == 'b')
@@ -342,6 +389,8 @@ int main(int argc, char **argv)
 			nb_qps = (unsigned int)strtoul(optarg, NULL, 0);
 		else if (option == 'r')
 			queue_frames = (unsigned int)strtoul(optarg, NULL, 0);
+		else if (option == 't')
+			series_ns = 1000 * strtoull(optarg, NULL, 0);
 		else if (option == 'v')
 			for_ns = 1000000 * strtoull(optarg, NULL, 0);
 		else

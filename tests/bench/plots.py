@@ -25,10 +25,10 @@ def short(value):
     return f"{value:g}"
 
 
-def points(values, low, high, top):
+def points(values, low, high, top, scale):
     wide, high_px = WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN
     for x, y in values:
-        at = (math.log2(x) - low) / (high - low or 1)
+        at = (scale(x) - low) / (high - low or 1)
         yield MARGIN + at * wide, HEIGHT - MARGIN - y / top * high_px
 
 
@@ -46,7 +46,8 @@ def text_at(x, y, text, *style):
            '</text>'
 
 
-def axes(x_title, y_title, every, low, high, top):
+def axes(x_title, y_title, marks, top):
+    """marks: {place in pixels: text} below the x axis."""
     middle = 'text-anchor="middle"'
     yield text_at(WIDTH / 2, HEIGHT - 16, x_title, middle)
     yield text_at(14, MARGIN - 14, y_title)
@@ -56,18 +57,17 @@ def axes(x_title, y_title, every, low, high, top):
                f'y2="{y:.1f}" stroke="#ddd"/>')
         yield text_at(MARGIN - 8, y + 4, f"{top * step / TICKS:g}",
                       'text-anchor="end"')
-    for x in sorted({x for x, _ in every}):
-        at = next(points([(x, 0)], low, high, top))
-        yield text_at(at[0], HEIGHT - MARGIN + 18, short(x), middle)
+    for at, text in marks.items():
+        yield text_at(at, HEIGHT - MARGIN + 18, text, middle)
 
 
-def curve(number, name, values):
+def curve(number, name, values, dots):
     """values: in pixels. Its name stands above all curves."""
     colour = COLOURS[number]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in values)
     yield (f'<polyline points="{path}" fill="none" stroke="{colour}" '
            'stroke-width="2"/>')
-    for x, y in values:
+    for x, y in values if dots else ():
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
     x = MARGIN + 30 + LEGEND_STEP * number
     yield (f'<line x1="{x}" y1="{LEGEND_Y - 4}" x2="{x + 18}" '
@@ -75,20 +75,31 @@ def curve(number, name, values):
     yield text_at(x + 24, LEGEND_Y, name)
 
 
-def draw(title, x_title, y_title, curves):
-    """curves: {name: [(x, y)]}; x is logarithmic, y begins at 0."""
+def draw(title, x_title, y_title, curves, time=False):
+    """curves: {name: [(x, y)]}; y begins at 0. x is logarithmic, or a time."""
     every = [point for values in curves.values() for point in values]
-    low = math.log2(min(x for x, _ in every))
-    high = math.log2(max(x for x, _ in every))
+    scale = float if time else math.log2
+    low = scale(min(x for x, _ in every))
+    high = scale(max(x for x, _ in every))
     top = round_top(max(y for _, y in every))
+
+    def place(values):
+        return list(points(values, low, high, top, scale))
+
+    marked = sorted({x for x, _ in every})
+    if time:
+        marked = [low + (high - low) * step / TICKS
+                  for step in range(TICKS + 1)]
+    marks = {place([(x, 0)])[0][0]: f"{x:.0f}" if time else short(x)
+             for x in marked}
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" '
            f'height="{HEIGHT}" font-family="sans-serif" font-size="12">',
            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
            text_at(WIDTH / 2, 24, title, 'text-anchor="middle"',
                    'font-size="14"'),
-           *axes(x_title, y_title, every, low, high, top)]
+           *axes(x_title, y_title, marks, top)]
     for number, (name, values) in enumerate(curves.items()):
-        out += curve(number, name, list(points(values, low, high, top)))
+        out += curve(number, name, place(values), not time)
     return "\n".join(out) + "\n</svg>\n"
 
 
@@ -142,8 +153,31 @@ def loss(bench):
                 "frames lost of a million", "Gb/s", curves)
 
 
+def queue(bench):
+    """The queue of a switch, in virtual time."""
+    curves = {}
+    for name, marks in (("marks", ("-m", "102")), ("no marks", ())):
+        curves[name] = [(ms, frames) for ms, frames, *_ in bench.net_series(
+            "-e", *marks, "-n", "2", "-q", "8", "-v", "60", "-t", "500")]
+    return draw("Two senders of 100 into 40 Gb/s, the second one for a third",
+                "ms", "frames", curves, True)
+
+
+def joining(bench):
+    """Goodput of senders that come and go, in virtual time."""
+    curves = {}
+    for ms, _, *speeds in bench.net_series("-e", "-m", "102", "-n", "3", "-q",
+                                           "4", "-v", "90", "-t", "1000"):
+        for number, gbps in enumerate(speeds):
+            curves.setdefault(f"sender {number + 1}", []).append((ms, gbps))
+    return draw("Three senders of 100 into 40 Gb/s, the third one for a third",
+                "ms", "Gb/s", curves, True)
+
+
 # Name, cores, what it shows, and what makes it.
 PLOTS = (("kernels", 1, "Copy and ICRC by size", kernels),
          ("bandwidth", 2, "Bandwidth by size of the message", bandwidth),
          ("rate", 1, "Rate by the number of QPs", rate),
-         ("loss", 1, "Goodput by loss", loss))
+         ("loss", 1, "Goodput by loss", loss),
+         ("queue", 1, "The queue over time", queue),
+         ("joining", 1, "Senders that come and go", joining))

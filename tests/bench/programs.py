@@ -402,6 +402,12 @@ class Bench:
         """Many senders into one wire, in virtual time."""
         return self.words([self.path("net"), *options], "net")
 
+    def net_series(self, *options):
+        """Of the same, over time: [ms, frames in the queue, Gb/s...]."""
+        out = self.output([self.path("net"), *options])
+        return [[float(word) for word in line.split()[1:]]
+                for line in out.splitlines() if line.startswith("at ")]
+
     def event_ratio(self):
         argv = [*self.roost_run(*self.link()),
                 os.path.join(self.build, "tests", "real", "event_cost")]

@@ -362,6 +362,29 @@ static void ecn__marks_reduce_the_window(void **state)
 	sim_free(sim);
 }
 
+/* Two that a switch marks each tenth round trip: the smaller one gains as much,
+ * and loses less.
+ */
+static void ecn__marked_windows_become_equal(void **state)
+{
+	struct roost_requester a = { 0 }, b = { 0 };
+
+	roost_cc_loss.reset(&a, 1);
+	roost_cc_loss.reset(&b, 1);
+	a.cwnd_pkts = 4;
+	b.cwnd_pkts = 64;
+	for (unsigned int i = 0; i < 1000; i++) {
+		if (i % 10 == 0) {
+			roost_cc_loss.on_marked(&a);
+			roost_cc_loss.on_marked(&b);
+		}
+		roost_cc_loss.on_acked(&a, a.cwnd_pkts);
+		roost_cc_loss.on_acked(&b, b.cwnd_pkts);
+	}
+	assert_in_range(a.cwnd_pkts, 2, 8);
+	assert_in_range(b.cwnd_pkts, a.cwnd_pkts - 1, a.cwnd_pkts + 2);
+}
+
 /* What a worker's QPs send before they know anything fits in a queue. */
 static void ecn__many_begin_with_less(void **state)
 {
@@ -403,6 +426,7 @@ static const struct CMUnitTest tests[] = {
 	SIM_TEST_ONE_WORKER(ecn__full_port),
 	cmocka_unit_test(ecn__only_the_peer_is_believed),
 	cmocka_unit_test(ecn__marks_reduce_the_window),
+	cmocka_unit_test(ecn__marked_windows_become_equal),
 	cmocka_unit_test(ecn__many_begin_with_less),
 	cmocka_unit_test(ecn__cnps_answer_no_cnps),
 };

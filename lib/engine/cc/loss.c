@@ -14,6 +14,14 @@
  */
 #define CWND_GROWTH_PART 16u
 #define SLOW_GROWTH 4u
+/* Until so many cwnd, and packets, are acknowledged without a mark, cwnd grows
+ * by one packet for MARKED_GROWTH cwnd: QPs with windows of any size gain the
+ * same in a round trip, and lose a part of what they have, so that they become
+ * equal.
+ */
+#define MARKED_CWNDS 16u
+#define MARKED_PKTS 256u
+#define MARKED_GROWTH 8u
 /* In flight before anything is known of the path. 64 senders that begin at once
  * fit in a queue of 1,024 packets, and so do all QPs of a worker, that begin
  * with half of it together, or one packet each.
@@ -57,8 +65,14 @@ static void reset(struct roost_requester *req, uint32_t nb_qps)
 	req->ssthresh_pkts = ROOST_CWND_MAX_PKTS;
 	req->acked_pkts = 0;
 	req->since_loss_pkts = ROOST_CWND_MAX_PKTS;
-	req->since_mark_pkts = ROOST_CWND_MAX_PKTS;
+	req->since_mark_pkts = UINT16_MAX;
 	req->nb_close_losses = 0;
+}
+
+static bool is_marked(const struct roost_requester *req)
+{
+	return req->since_mark_pkts <
+	       RTE_MAX(MARKED_CWNDS * req->cwnd_pkts, MARKED_PKTS);
 }
 
 /* So many packets acknowledged let cwnd grow by a part: more where answers take
@@ -71,6 +85,8 @@ static uint32_t growth_pkts(const struct roost_requester *req)
 	bool queue =
 		req->pto_ns != 0 && req->rtt_last_ns > 2ull * req->rtt_min_ns;
 
+	if (is_marked(req))
+		return MARKED_GROWTH * req->cwnd_pkts;
 	return queue || req->nb_close_losses >= CLOSE_LOSSES_MAX
 		       ? SLOW_GROWTH * pkts
 		       : pkts;
@@ -78,8 +94,7 @@ static uint32_t growth_pkts(const struct roost_requester *req)
 
 static uint16_t add_up(uint16_t since_pkts, uint32_t acked_pkts)
 {
-	return (uint16_t)RTE_MIN(since_pkts + acked_pkts,
-				 (uint32_t)ROOST_CWND_MAX_PKTS);
+	return (uint16_t)RTE_MIN(since_pkts + acked_pkts, (uint32_t)UINT16_MAX);
 }
 
 /* Below ssthresh: slow start. */
@@ -92,12 +107,13 @@ static void on_acked(struct roost_requester *req, uint32_t acked_pkts)
 					 req->ssthresh_pkts);
 		return;
 	}
-	req->acked_pkts = (uint16_t)RTE_MIN(req->acked_pkts + acked_pkts,
-					    (uint32_t)UINT16_MAX);
+	req->acked_pkts = add_up(req->acked_pkts, acked_pkts);
 	if (req->acked_pkts < growth_pkts(req))
 		return;
 	req->acked_pkts = 0;
-	req->cwnd_pkts += RTE_MAX(req->cwnd_pkts / CWND_GROWTH_PART, 1u);
+	req->cwnd_pkts +=
+		is_marked(req) ? 1
+			       : RTE_MAX(req->cwnd_pkts / CWND_GROWTH_PART, 1u);
 	req->cwnd_pkts = RTE_MIN(req->cwnd_pkts, (uint32_t)ROOST_CWND_MAX_PKTS);
 }
 
@@ -128,7 +144,7 @@ static void on_marked(struct roost_requester *req)
 	if (req->since_mark_pkts < req->cwnd_pkts &&
 	    req->cwnd_pkts < ROOST_CWND_MAX_PKTS)
 		return;
-	req->cwnd_pkts -= RTE_MAX(req->cwnd_pkts / MARK_PART, 1u);
+	req->cwnd_pkts -= (req->cwnd_pkts + MARK_PART - 1) / MARK_PART;
 	req->cwnd_pkts = RTE_MAX(req->cwnd_pkts, (uint32_t)ROOST_CWND_MIN_PKTS);
 	req->ssthresh_pkts = req->cwnd_pkts;
 	req->acked_pkts = 0;

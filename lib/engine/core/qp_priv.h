@@ -174,7 +174,7 @@ struct roost_requester {
 	/* Congestion control, beside cwnd_pkts. */
 	uint32_t ssthresh_pkts; /* slow start below it */
 	uint16_t acked_pkts;    /* since congestion avoidance raised cwnd */
-	/* Acknowledged since the last reduction; up to ROOST_CWND_MAX_PKTS. */
+	/* Acknowledged since the last reduction. */
 	uint16_t since_loss_pkts, since_mark_pkts;
 	uint8_t nb_close_losses; /* in a row, with less than a cwnd between */
 	uint8_t fault_code;      /* enum roost_qp_error_code */
