@@ -19,7 +19,7 @@ from service import (ADDRESSES, FAR, GIDS, NEAR, PREFIX_BITS, Service,
                      prefixes)
 from wire import TCP_ADDRESSES, ip
 
-CLIENTS = 16
+CLIENTS = 64
 WATCH = ["stdbuf", "-oL", "ibv_asyncwatch"]
 
 
