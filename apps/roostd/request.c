@@ -200,6 +200,64 @@ static int admit(struct roostd_port *port, struct roostd_client *c,
 	return ret ? ret : roostd_admit(port, c, &had, admission, refusal);
 }
 
+static void name(struct roostd_client *c,
+		 const struct roost_share_packet *asked)
+{
+	memcpy(c->command, asked->msg.attach.command, sizeof(c->command) - 1);
+	for (char *p = c->command; *p; p++)
+		*p = *p >= ' ' && *p <= '~' ? *p : '?';
+}
+
+/* why: words for the user, or none. */
+static void refuse(struct roostd_client *c, struct roost_share_msg *msg,
+		   const char *why)
+{
+	tell(c->port, c, msg, why, strlen(why), NULL);
+	roostd_port_drop(c->port, c, NULL);
+}
+
+/* The client has its memories, and gets a place among the port's. */
+static void enter(struct roostd_port *port, struct roostd_client *c,
+		  struct roost_share_packet *asked, struct roost_share_msg *msg,
+		  int doorbell)
+{
+	uint8_t tail[ROOST_SHARE_TAIL_MAX] = "";
+	struct roostd_admission admission;
+	size_t len;
+
+	msg->status = roostd_port_take(port, c);
+	if (msg->status == 0)
+		msg->status = admit(port, c, asked, &admission, (char *)tail);
+	if (msg->status == 0)
+		msg->status =
+			lease(port, c, &admission.conf, asked, &msg->attached);
+	if (msg->status == 0)
+		msg->status = roostd_port_enter(port, c);
+	if (msg->status != 0) {
+		refuse(c, msg, (char *)tail);
+		return;
+	}
+	describe(port, c, &msg->attached);
+	len = issue(port, c, tail);
+	tell(port, c, msg, tail, len,
+	     (const int[]){ c->ours.fd, doorbell, port->page_fd });
+	if (len > 0 && !c->gone)
+		roost_lease_commit(port->lease, c->slot);
+}
+
+/* The user's clients of all ports are counted, and the port may be another
+ * thread's.
+ */
+static void hold(struct roostd_port *port, const struct roostd_client *c)
+{
+	roostd_crew_hold();
+	if (port->now_ns < c->port->now_ns)
+		port->now_ns = c->port->now_ns;
+}
+
+/* Memory takes time to make: the other threads go on meanwhile, so whether the
+ * client may attach is asked before, and once more after that.
+ */
 static void attach(struct roostd_port *port, struct roostd_client *c,
 		   struct roost_share_packet *asked)
 {
@@ -207,56 +265,27 @@ static void attach(struct roostd_port *port, struct roostd_client *c,
 		.type = ROOST_SHARE_ATTACHED,
 		.tag = asked->msg.tag,
 	};
-	uint8_t tail[ROOST_SHARE_TAIL_MAX] = "";
+	char why[ROOSTD_REFUSAL_MAX] = "";
 	struct roostd_admission admission;
-	int doorbell = -1, ret;
-	size_t len = 0;
+	int doorbell = -1;
 
-	memcpy(c->command, asked->msg.attach.command, sizeof(c->command) - 1);
-	for (char *p = c->command; *p; p++)
-		*p = *p >= ' ' && *p <= '~' ? *p : '?';
-	ret = admit(port, c, asked, &admission, (char *)tail);
-	if (!ret)
-		ret = roostd_client_attach(c, &admission.shape, asked->fds[0],
-					   asked->msg.attach.seat, &doorbell);
-	if (!ret)
-		ret = lease(port, c, &admission.conf, asked, &msg.attached);
-	if (!ret)
-		ret = roostd_port_enter(port, c);
-	if (!ret) {
-		describe(port, c, &msg.attached);
-		len = issue(port, c, tail);
+	name(c, asked);
+	hold(port, c);
+	msg.status = admit(port, c, asked, &admission, why);
+	roostd_crew_let_go();
+	if (msg.status == 0)
+		msg.status =
+			roostd_client_attach(c, &admission.shape, asked->fds[0],
+					     asked->msg.attach.seat, &doorbell);
+	if (msg.status == 0) {
+		hold(port, c);
+		enter(port, c, asked, &msg, doorbell);
+		roostd_crew_let_go();
 	} else {
-		len = strlen((char *)tail);
+		refuse(c, &msg, why);
 	}
-	msg.status = ret;
-	tell(port, c, &msg, tail, len,
-	     (const int[]){ c->ours.fd, doorbell, port->page_fd });
 	if (doorbell >= 0)
 		close(doorbell);
-	if (ret)
-		roostd_port_drop(port, c, NULL);
-	else if (len > 0 && !c->gone)
-		roost_lease_commit(port->lease, c->slot);
-}
-
-/* The user's clients of all ports are counted, and the port may be another
- * thread's.
- */
-static int attach_held(struct roostd_port *port, struct roostd_client *c,
-		       struct roost_share_packet *asked)
-{
-	const uint64_t now_ns = c->port->now_ns;
-	int ret;
-
-	roostd_crew_hold();
-	if (port->now_ns < now_ns)
-		port->now_ns = now_ns;
-	ret = roostd_port_take(port, c);
-	if (!ret)
-		attach(port, c, asked);
-	roostd_crew_let_go();
-	return ret;
 }
 
 static void attach_to(struct roostd_port *first, struct roostd_client *c,
@@ -270,11 +299,9 @@ static void attach_to(struct roostd_port *first, struct roostd_client *c,
 	};
 
 	if (number < first->nb_ports)
-		msg.status = attach_held(&first[number], c, asked);
-	if (msg.status == 0)
-		return;
-	tell(first, c, &msg, NULL, 0, NULL);
-	roostd_port_drop(first, c, NULL);
+		attach(&first[number], c, asked);
+	else
+		refuse(c, &msg, "");
 }
 
 /* ---- requests ------------------------------------------------------------ */

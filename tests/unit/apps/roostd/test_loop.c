@@ -32,11 +32,29 @@
 #define FRAME_MAX 256u
 #define PATIENCE_NS 20000000000ull
 #define HELD_US 20000u
+#define SLOW_US 2000000u
 #define SLEEP_US 400000u /* all threads of the daemon are asleep then */
 
 static struct roostd_port ports[PORTS];
 static int listener;
 static pthread_t daemon_thread;
+
+/* The daemon makes memory slowly. */
+static atomic_bool is_slow;
+
+int __real_roost_shm_memory_make(const struct roost_shm_shape *shape,
+				 struct roost_shm_memory *mem);
+int __wrap_roost_shm_memory_make(const struct roost_shm_shape *shape,
+				 struct roost_shm_memory *mem);
+
+int __wrap_roost_shm_memory_make(const struct roost_shm_shape *shape,
+				 struct roost_shm_memory *mem)
+{
+	if (atomic_load(&is_slow) &&
+	    pthread_equal(pthread_self(), daemon_thread))
+		usleep(SLOW_US);
+	return __real_roost_shm_memory_make(shape, mem);
+}
 
 static void *serve(void *arg)
 {
@@ -313,6 +331,41 @@ static void loop__nothing_moves_while_it_is_held(void **state)
 		close_stream(&streams[i]);
 }
 
+static void *attach_one(void *arg)
+{
+	attach(arg, 1);
+	return NULL;
+}
+
+/* Memory for a client is made while other threads go on, also that of its own
+ * port.
+ */
+static void loop__traffic_goes_on_while_a_client_attaches(void **state)
+{
+	uint64_t at_ns, longest_ns = 0;
+	uint32_t nb = 0;
+	struct client c;
+	pthread_t comer;
+
+	(void)state;
+	open_stream(&streams[1], 1);
+	atomic_store(&is_slow, true);
+	assert_int_equal(pthread_create(&comer, NULL, attach_one, &c), 0);
+	do {
+		at_ns = roost_now_ns();
+		nb += IN_FLIGHT;
+		while (!is_over(&streams[1], nb))
+			turn(&streams[1], nb);
+		at_ns = roost_now_ns() - at_ns;
+		if (longest_ns < at_ns)
+			longest_ns = at_ns;
+	} while (pthread_tryjoin_np(comer, NULL) != 0);
+	atomic_store(&is_slow, false);
+	assert_true(longest_ns < SLOW_US * 1000u / 2);
+	c_close(&c);
+	close_stream(&streams[1]);
+}
+
 /* A client that comes to a port whose thread is asleep is served at once. */
 static void loop__wakes_a_thread_that_it_held(void **state)
 {
@@ -352,6 +405,7 @@ int main(void)
 		LOOP_TEST(loop__each_port_is_a_threads),
 		LOOP_TEST(loop__clients_come_and_go),
 		LOOP_TEST(loop__nothing_moves_while_it_is_held),
+		LOOP_TEST(loop__traffic_goes_on_while_a_client_attaches),
 		LOOP_TEST(loop__wakes_a_thread_that_it_held),
 	};
 
