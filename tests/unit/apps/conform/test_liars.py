@@ -116,7 +116,7 @@ class Liars(unittest.TestCase):
         found = passed(0x61, ERR, {"event": str(REQ_ERR)})
         self.assertTrue(all(name.startswith(
             ("sequence-", "length-", "qp-refuses-", "atomic-unaligned",
-             "event-"))
+             "event-", "drain-takes-access-away"))
             for name in found), found)
 
     def test_wrong_icrc(self):
