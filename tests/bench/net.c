@@ -18,8 +18,9 @@
  *   -i      incast: each QP writes so much, once, and all begin together; else
  *           WRITEs of 64 KiB without a pause, 16 of each QP at a time
  *   -t      a line for each so many us, "at MS FRAMES GBPS...": the longest
- * queue in that time, and the payload of each sender. The last sender begins
- *           after a third of the time, and posts nothing in the last third
+ *           queue in that time, and the payload of each sender. The last sender
+ *           begins after a third of the time, and posts nothing in the last
+ *           third
  * Prints "net share S failed F lost L queue Q jain J", or for incast "net ratio
  * R ...": payload that was acknowledged by what the receiver's wire carries;
  * the time by what that wire needs for it; requests that failed, but for those

@@ -141,8 +141,7 @@ static void on_lost(struct roost_requester *req)
 /* A queue on the path is as long as its switch lets it become. */
 static void on_marked(struct roost_requester *req)
 {
-	if (req->since_mark_pkts < req->cwnd_pkts &&
-	    req->cwnd_pkts < ROOST_CWND_MAX_PKTS)
+	if (req->since_mark_pkts < req->cwnd_pkts)
 		return;
 	req->cwnd_pkts -= (req->cwnd_pkts + MARK_PART - 1) / MARK_PART;
 	req->cwnd_pkts = RTE_MAX(req->cwnd_pkts, (uint32_t)ROOST_CWND_MIN_PKTS);
