@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "apps/ctl_process.h"
 #include "pmd_glue/ctl/ctl_show.h"
 #include "pmd_glue/ctl/json.h"
 
@@ -144,24 +145,11 @@ void roostd_shared_row_put(struct roost_json *j,
 	roost_json_end(j, '}');
 }
 
-/* The last number of NSpid, which is that of the innermost namespace. */
+/* 0: it is the same, or not known. */
 static uint32_t find_own_pid(uint32_t pid)
 {
-	char path[48], line[256];
-	uint32_t own = pid;
-	FILE *file;
+	uint32_t own = (uint32_t)roost_ctl_process_number((pid_t)pid);
 
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	while (fgets(line, sizeof(line), file)) {
-		const char *last = strrchr(line, '\t');
-
-		if (strncmp(line, "NSpid:", 6) == 0 && last)
-			sscanf(last, "%u", &own);
-	}
-	fclose(file);
 	return own == pid ? 0 : own;
 }
 
