@@ -142,8 +142,10 @@ struct ibv_qp *roost_verbs_open_qp(struct ibv_context *context,
 	o->qp.target = take(roost_verbs_dev(context), o->xrcd->domain_id,
 			    attr->qp_num);
 	if (!o->qp.target) {
+		/* The other process may have it: ibv_open_xrcd() told why. */
+		ret = o->xrcd->elsewhere ? -EOPNOTSUPP : -EINVAL;
 		free(o);
-		return roost_verbs_null(-EINVAL);
+		return roost_verbs_null(ret);
 	}
 	atomic_fetch_add(&o->xrcd->refs, 1);
 	o->qp.qp = o->qp.target->qp;

@@ -198,6 +198,7 @@ struct roost_verbs_xrcd {
 	int fd;                /* keeps its inode number in use; -1: a domain
 				* without a file */
 	int mark_fd;           /* of the domain, at one of its openings; -1 */
+	bool elsewhere;        /* another process has a domain of the file */
 	_Atomic uint32_t refs; /* QP handles that were opened with it */
 	LIST_ENTRY(roost_verbs_xrcd) link;
 };

@@ -4,12 +4,16 @@
  * XRC domains. A file identifies a domain: openings with descriptors of the
  * same file, on the same device and in the same process, share it. The engine
  * that receives for a target QP has the SRQs of its own process alone, so the
- * domain of another process cannot be shared; there is a line for who tries. A
+ * domain of another process cannot be shared. Who may create one (O_CREAT) gets
+ * one of his own and a line, because programs that reach their own SRQs by
+ * their own targets need no more; who asks for the other's gets EOPNOTSUPP. A
  * domain with a file binds an abstract socket, its mark, by which processes see
  * each other's domains.
  */
 
+#include <endian.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -61,28 +65,61 @@ static void tell_of_another(void)
 		getpid());
 }
 
-/* The mark of a new domain. Returns -1: there is none, which hurts nobody. */
-static int mark(const struct ibv_context *context, int fd)
+/* Bind the mark of the file's domain, or connect to another process's. Returns
+ * the socket; or -1, errno: EADDRINUSE: another has it; ECONNREFUSED: nobody.
+ */
+static int with_mark(const struct ibv_context *context, int fd,
+		     int (*call)(int, const struct sockaddr *, socklen_t))
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	socklen_t len = offsetof(struct sockaddr_un, sun_path) + 1;
 	struct stat st;
-	int s;
+	int s, ret;
 
 	if (fstat(fd, &st))
 		return -1;
 	len += (socklen_t)snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1,
-				   "roost/xrcd/%.16s/%x:%x/%llu",
-				   context->device->name, major(st.st_dev),
-				   minor(st.st_dev),
+				   "roost/xrcd/%" PRIx64 "/%x:%x/%llu",
+				   be64toh(ibv_get_device_guid(
+					   context->device)),
+				   major(st.st_dev), minor(st.st_dev),
 				   (unsigned long long)st.st_ino);
 	s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (s < 0 || bind(s, (struct sockaddr *)&name, len) == 0)
+	if (s < 0 || call(s, (struct sockaddr *)&name, len) == 0)
 		return s;
-	if (errno == EADDRINUSE)
-		tell_of_another();
+	ret = errno;
 	close(s);
+	errno = ret;
 	return -1;
+}
+
+static bool another_has(const struct ibv_context *context, int fd)
+{
+	int s = with_mark(context, fd, connect);
+
+	if (s >= 0)
+		close(s);
+	return s >= 0;
+}
+
+/* Of a file that this process has no domain of. Without a mark, because no
+ * socket is to be had, others do not see the domain. Returns 0 or -errno.
+ */
+static int meet_others(struct roost_verbs_xrcd *x,
+		       const struct ibv_context *context, int oflags)
+{
+	bool create = oflags & O_CREAT;
+
+	x->mark_fd = create ? with_mark(context, x->fd, bind) : -1;
+	x->elsewhere = create ? x->mark_fd < 0 && errno == EADDRINUSE
+			      : another_has(context, x->fd);
+	if (x->elsewhere && oflags & O_EXCL)
+		return -EINVAL;
+	if (x->elsewhere)
+		tell_of_another();
+	if (create)
+		return 0;
+	return x->elsewhere ? -EOPNOTSUPP : -EAGAIN;
 }
 
 /* The domain's mark goes over to one of its other openings. Under the lock. */
@@ -104,20 +141,22 @@ static int open_domain(struct roost_verbs_xrcd *x, struct ibv_context *context,
 {
 	struct roost_ctx *ctx = roost_verbs_context(context)->ctx;
 	struct roost_verbs_xrcd *with = find(context, x->fd);
-	int ret;
+	int ret = 0;
 
 	if (with && oflags & O_EXCL)
 		return -EINVAL;
-	if (!with && x->fd >= 0 && !(oflags & O_CREAT))
-		return -EAGAIN;
+	if (with)
+		x->elsewhere = with->elsewhere;
+	else if (x->fd >= 0)
+		ret = meet_others(x, context, oflags);
+	if (ret)
+		return ret;
 	if (with)
 		ret = roost_xrcd_share(ctx, with->xrcd, &x->xrcd);
 	else
 		ret = roost_xrcd_open(ctx, &x->xrcd);
 	if (ret)
 		return ret;
-	if (!with && x->fd >= 0)
-		x->mark_fd = mark(context, x->fd);
 	x->domain_id = with ? with->domain_id : ++process.last_domain_id;
 	LIST_INSERT_HEAD(&process.openings, x, link);
 	return 0;
@@ -150,6 +189,8 @@ struct ibv_xrcd *roost_verbs_open_xrcd(struct ibv_context *context,
 		pthread_mutex_unlock(&process.lock);
 	}
 	if (ret) {
+		if (x->mark_fd >= 0)
+			close(x->mark_fd);
 		if (x->fd >= 0)
 			close(x->fd);
 		free(x);

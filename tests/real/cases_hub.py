@@ -232,6 +232,19 @@ def installed(room):
         raise Failure("devinfo: no active port")
 
 
+def xrc_domain(room):
+    """Two programs with an XRC domain by the same file."""
+    room.defer(gone)
+    program = os.path.join(room.build, "tests", "real", "xrc_domain")
+    done = room.run("xrc_domain", hub(room, program, room.path("file")))
+    if done.status != 0:
+        raise Failure(f"xrc_domain: exit status {done.status}")
+    told = "another process than"
+    if done.err().count(told) != 1 or \
+            "keep both in one process" not in done.err():
+        raise Failure(f"xrc_domain: not told once: {done.err()}")
+
+
 LINK = {"plain", "chk", "events", "rx-depth-1", "gid-0", "gid-1",
         "new-send-chk", "size-1", "size-4097", "size-65536", "size-1048576",
         "mtu-256", "mtu-4096"}
@@ -250,6 +263,7 @@ CASES += [
     Case("hub-last-ack", last_ack),
     Case("hub-import", imports),
     Case("import-without-a-hub", imports_nothing),
+    Case("hub-xrc-domain", xrc_domain),
     Case("hub-killed", killed),
     Case("hub-children-ignored", children_ignored),
     Case("hub-hub-killed", hub_killed),

@@ -2,6 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
+#include <endian.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,8 +142,11 @@ static int mark_of_file(void)
 
 	assert_int_equal(fstat(fd, &st), 0);
 	len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1,
-		       "roost/xrcd/roost0/%x:%x/%llu", major(st.st_dev),
-		       minor(st.st_dev), (unsigned long long)st.st_ino);
+		       "roost/xrcd/%llx/%x:%x/%llu",
+		       (unsigned long long)be64toh(
+			       ibv_get_device_guid(c->device)),
+		       major(st.st_dev), minor(st.st_dev),
+		       (unsigned long long)st.st_ino);
 	if (bind(s, (struct sockaddr *)&name,
 		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
 			     (size_t)len)) == 0)
@@ -190,6 +194,24 @@ static void mark__of_another_process_is_told_once(void **state)
 	close(s);
 }
 
+static void mark__of_another_process_refuses(void **state)
+{
+	int s = mark_of_file();
+	struct ibv_xrcd *x;
+
+	assert_null_errno(open_by(c, fd, 0), EOPNOTSUPP);
+	assert_null_errno(open_by(c, fd, O_CREAT | O_EXCL), EINVAL);
+	x = open_by(c, fd, O_CREAT);
+	assert_non_null(x);
+	close(s);
+	/* Who asked in vain has left no mark. */
+	assert_int_equal(ibv_close_xrcd(x), 0);
+	assert_null_errno(open_by(c, fd, 0), EAGAIN);
+	x = open_by(c, fd, O_CREAT | O_EXCL);
+	assert_non_null(x);
+	assert_int_equal(ibv_close_xrcd(x), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -202,6 +224,7 @@ int main(void)
 		TEST(close_xrcd__refused_changes_nothing),
 		TEST(mark__lives_as_long_as_the_domain),
 		TEST(mark__of_another_process_is_told_once),
+		TEST(mark__of_another_process_refuses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
