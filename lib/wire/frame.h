@@ -135,15 +135,17 @@ typedef uint64_t roost_frame_v16
 static inline bool roost_frame_is_known(struct roost_frame_known *known,
 					const uint8_t *data, size_t len)
 {
-	const size_t at[] = { 0, 16, known->len_bytes - 32u,
-			      known->len_bytes - 16u };
-	roost_frame_v16 differ = { 0, 0 };
+	const roost_frame_v16 *head = (const void *)data, *tail;
+	const roost_frame_v16 *known_head = (const void *)known->bytes;
+	const roost_frame_v16 *known_tail;
+	roost_frame_v16 differ;
 
 	if (known->len_bytes == 0 || len < known->whole_bytes)
 		return false;
-	for (unsigned int i = 0; i < sizeof(at) / sizeof(at[0]); i++)
-		differ |= *(const roost_frame_v16 *)(data + at[i]) ^
-			  *(const roost_frame_v16 *)(known->bytes + at[i]);
+	tail = (const void *)(data + known->len_bytes);
+	known_tail = (const void *)(known->bytes + known->len_bytes);
+	differ = (head[0] ^ known_head[0]) | (head[1] ^ known_head[1]) |
+		 (tail[-2] ^ known_tail[-2]) | (tail[-1] ^ known_tail[-1]);
 	if ((differ[0] | differ[1]) != 0)
 		return false;
 	known->frame.bth = data + known->len_bytes;

@@ -34,7 +34,7 @@ static inline void roost_mbuf_begin(struct roost_worker *w)
 				: NULL;
 }
 
-/* NULL: the pool is empty. */
+/* The caller sets port, data_len and pkt_len. NULL: the pool is empty. */
 static inline struct rte_mbuf *roost_mbuf_alloc(struct roost_worker *w)
 {
 	struct rte_mempool_cache *cache = w->mbufs;
@@ -45,7 +45,14 @@ static inline struct rte_mbuf *roost_mbuf_alloc(struct roost_worker *w)
 	else if (rte_mempool_generic_get(w->dev->pool, (void **)&mbuf, 1,
 					 cache) != 0)
 		return NULL;
-	rte_pktmbuf_reset(mbuf);
+	/* rte_pktmbuf_reset(), as far as it matters: next is NULL in the pool,
+	 * offloads have flags, and the caller sets the rest.
+	 */
+	mbuf->data_off = RTE_PKTMBUF_HEADROOM;
+	mbuf->nb_segs = 1;
+	mbuf->ol_flags &= RTE_MBUF_F_EXTERNAL;
+	mbuf->packet_type = 0;
+	mbuf->vlan_tci = 0;
 	return mbuf;
 }
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_common.h>
 
 #include "lib/engine/core/cq_priv.h"
@@ -115,7 +116,9 @@ int roost_queue_add_recv(struct roost_queue *q, uint32_t max_wr,
 	wqe->wr_id = wr->wr_id;
 	wqe->nb_sges = wr->nb_sges;
 	wqe->len_bytes = len_bytes;
-	if (wr->nb_sges > 0)
+	if (likely(wr->nb_sges == 1))
+		wqe->sges[0] = wr->sges[0];
+	else if (wr->nb_sges > 0)
 		memcpy(wqe->sges, wr->sges, wr->nb_sges * sizeof(wr->sges[0]));
 	q->added++;
 	return 0;

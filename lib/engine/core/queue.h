@@ -145,6 +145,10 @@ static inline int roost_sge_total(const struct roost_sge *sges,
 {
 	uint64_t total = 0;
 
+	if (__builtin_expect(nb_sges == 1, 1)) {
+		*len_bytes = sges->len_bytes;
+		return *len_bytes > 1u << 31 ? -EINVAL : 0;
+	}
 	for (uint32_t i = 0; i < nb_sges; i++)
 		total += sges[i].len_bytes;
 	if (total > 1ull << 31)

@@ -42,6 +42,11 @@ struct roost_tx_fill {
 	uint16_t len; /* capacity in frames */
 	uint16_t count;
 	uint16_t sniffed; /* the first ones, which sniffers have had */
+	/* Its frames, count of them, and what is to be sealed on the way out:
+	 * unsealed[i] belongs to frames[i], and is zero from count on.
+	 */
+	struct rte_mbuf **frames;
+	struct roost_unsealed *unsealed;
 };
 
 /* Headers that the worker has seen, and who they are for. */

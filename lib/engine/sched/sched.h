@@ -61,6 +61,9 @@ void roost_worker_flush_later(struct roost_worker *w, struct roost_qp *qp,
 
 /* ---- a frame to fill (tx.c) --- */
 
+/* A frame of this length or more counts as two in tx_left. */
+#define ROOST_TX_LARGE_BYTES 2048u
+
 /* True if the queue has no room for one more frame, even after the port was
  * offered its frames.
  */
@@ -94,6 +97,24 @@ static inline struct rte_mbuf *roost_tx_mbuf(struct roost_worker *w,
  */
 void roost_tx_queue(struct roost_worker *w, const struct roost_path *path,
 		    struct rte_mbuf *frame, bool sealed);
+/* As roost_tx_queue(), of a frame that is not sealed. */
+static __rte_always_inline void
+roost_tx_queue_plain(struct roost_worker *w, const struct roost_path *path,
+		     struct rte_mbuf *frame)
+{
+	struct roost_tx_fill *fill = &w->txq[path->port_index];
+
+	if (unlikely(path->loopback || path->multicast)) {
+		roost_tx_queue(w, path, frame, false);
+		return;
+	}
+	w->tx_left -= 1 + (frame->pkt_len >= ROOST_TX_LARGE_BYTES);
+	w->counters.tx_pkts++;
+	w->counters.tx_bytes += frame->pkt_len;
+	frame->port = path->port_index;
+	fill->unsealed[fill->count] = roost_frame_unsealed(&path->template);
+	fill->frames[fill->count++] = frame;
+}
 /* steer.c: give a frame to another worker of the device, which receives it
  * (receive_each of struct roost_transport). Takes the frame; it is lost if that
  * worker is far behind.

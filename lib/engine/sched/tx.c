@@ -54,6 +54,10 @@ int roost_tx_open(struct roost_worker *w)
 	for (unsigned int p = 0; p < ROOST_DEV_PORTS_MAX; p++)
 		w->txq[p].len = ROOST_TXQ_LEN;
 	w->txq[ROOST_TX_LOOPBACK].len = ROOST_LOOPBACK_LEN;
+	for (unsigned int i = 0; i < ROOST_TX_QUEUES; i++) {
+		w->txq[i].frames = s->txq[i].frames;
+		w->txq[i].unsealed = s->txq[i].unsealed;
+	}
 	return 0;
 }
 

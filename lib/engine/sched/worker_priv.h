@@ -31,7 +31,6 @@ struct roost_qp;
  * counts as two, so that the total is at most 128 KiB.
  */
 #define ROOST_DATA_BUDGET 64
-#define ROOST_TX_LARGE_BYTES 2048u
 #define ROOST_ACK_BUDGET 64
 #define ROOST_RAW_BUDGET 64u
 /* QPs that are looked at for something to send, and requests that are started

@@ -175,12 +175,78 @@ static void fill_data(const struct roost_qp *qp, struct roost_send_wqe *wqe,
 		memcpy(to, wr->sges, bytes);
 }
 
+/* Most requests: a SEND or a WRITE of an RC QP, of one SGE, that fits the cache
+ * line of its slot.
+ */
+static __rte_always_inline bool is_plain(const struct roost_qp *qp,
+					 const struct roost_send_wr *wr)
+{
+	return qp->type == ROOST_QPT_RC && wr->nb_sges == 1 &&
+	       (wr->opcode == ROOST_WR_SEND || wr->opcode == ROOST_WR_WRITE) &&
+	       !(wr->flags & ~(uint32_t)SEND_FLAGS_KNOWN) &&
+	       (!(wr->flags & ROOST_SEND_INLINE) ||
+		wr->sges->len_bytes <= ROOST_WQE_NEAR_BYTES);
+}
+
+/* Up to ROOST_WQE_NEAR_BYTES; no byte behind them is read. */
+static __rte_always_inline void copy_near(uint8_t *to, const uint8_t *from,
+					  uint32_t len_bytes)
+{
+	uint64_t low, high;
+
+	if (len_bytes < sizeof(low)) {
+		memcpy(to, from, len_bytes);
+		return;
+	}
+	memcpy(&low, from, sizeof(low));
+	memcpy(&high, from + len_bytes - sizeof(high), sizeof(high));
+	memcpy(to, &low, sizeof(low));
+	memcpy(to + len_bytes - sizeof(high), &high, sizeof(high));
+}
+
+/* As roost_qp_send_add(), of a plain request: the same checks, as far as it can
+ * fail them.
+ */
+static __rte_always_inline int add_plain(struct roost_qp *qp,
+					 const struct roost_send_wr *wr)
+{
+	const struct roost_sge *sge = wr->sges;
+	const uint32_t len_bytes = sge->len_bytes;
+	struct roost_send_wqe *wqe;
+
+	if (!(SEND_STATES & 1u << roost_qp_state_get(qp)) ||
+	    qp->cap.max_send_sge == 0 || len_bytes > 1u << 31)
+		return -EINVAL;
+	if (wr->flags & ROOST_SEND_INLINE &&
+	    len_bytes > qp->cap.max_inline_bytes)
+		return -EINVAL;
+	if (roost_queue_is_full(&qp->sq, qp->cap.max_send_wr))
+		return -ENOMEM;
+	wqe = roost_queue_at(&qp->sq, qp->sq.added++);
+	wqe->wr_id = wr->wr_id;
+	wqe->len_bytes = len_bytes;
+	wqe->opcode = (uint8_t)wr->opcode;
+	wqe->flags = (uint8_t)wr->flags;
+	wqe->remote.va = wr->remote_addr;
+	wqe->remote.rkey = wr->rkey;
+	wqe->nb_sges = !(wr->flags & ROOST_SEND_INLINE);
+	if (wqe->nb_sges != 0)
+		memcpy(wqe->near, sge, sizeof(*sge));
+	else
+		copy_near(wqe->near, (const void *)(uintptr_t)sge->addr,
+			  len_bytes);
+	ROOST_PROBE(post_send, qp->qpn, wr->wr_id, wqe->opcode, len_bytes);
+	return 0;
+}
+
 int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr)
 {
 	struct roost_send_wqe *wqe;
 	uint32_t len_bytes;
 	int ret;
 
+	if (is_plain(qp, wr))
+		return add_plain(qp, wr);
 	ret = check_send(qp, wr, &len_bytes);
 	if (ret)
 		return ret;

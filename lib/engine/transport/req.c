@@ -336,13 +336,36 @@ static __rte_noinline bool send_any(struct roost_worker *w, struct roost_qp *qp)
 	return true;
 }
 
-/* Make the next packet. Returns false when it could not be made. */
-static bool send_one(struct roost_worker *w, struct roost_qp *qp)
+/* The number of requests of one packet each, from send_index on, that
+ * may_send() would allow one after the other, but for fences: up to burst.
+ * Called after may_send().
+ */
+static uint32_t run_of(const struct roost_qp *qp, uint32_t burst)
 {
-	enum roost_only only = roost_req_only(w, qp);
+	const struct roost_requester *req = &qp->req;
+	uint32_t posted =
+		atomic_load_explicit(&qp->sq.head, memory_order_acquire) -
+		req->send_index;
+	uint32_t room = req->cwnd_pkts - (uint32_t)roost_req_flight_pkts(req);
 
-	return only == ROOST_ONLY_OTHER ? send_any(w, qp)
-					: only == ROOST_ONLY_SENT;
+	if (unlikely(qp->rate_kbps != 0 || req->spared_pkts != 0 ||
+		     req->fault || roost_qp_state_get(qp) != ROOST_QPS_RTS))
+		return 1;
+	return RTE_MIN(RTE_MIN(posted, room), burst);
+}
+
+/* Make the next packets, up to burst. Returns how many; 0: the next one could
+ * not be made.
+ */
+static unsigned int send_some(struct roost_worker *w, struct roost_qp *qp,
+			      unsigned int burst)
+{
+	unsigned int n = 0;
+	enum roost_only only = roost_req_only(w, qp, run_of(qp, burst), &n);
+
+	if (n == 0 && only == ROOST_ONLY_OTHER)
+		return send_any(w, qp);
+	return n;
 }
 
 /* Send the packet of an unacknowledged PSN again. An RD/atomic is sent whole:
@@ -426,12 +449,12 @@ unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp,
 	if (may && qp->answer_place != 0)
 		roost_worker_answer(w, qp);
 	while (may && n < burst) {
-		bool made = send_one(w, qp);
+		unsigned int made = send_some(w, qp, burst - n);
 
 		may = may_send(qp) && !roost_pace_is_early(w, qp);
-		if (!made)
+		if (made == 0)
 			break;
-		n++;
+		n += made;
 	}
 	/* A local fault may have moved the QP to ERR, which has no timer. */
 	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)

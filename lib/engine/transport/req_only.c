@@ -119,7 +119,8 @@ sent(struct roost_worker *w, struct roost_qp *qp, struct roost_send_wqe *wqe)
 	req->send_index++;
 }
 
-enum roost_only roost_req_only(struct roost_worker *w, struct roost_qp *qp)
+static __rte_always_inline enum roost_only
+send_one(struct roost_worker *w, struct roost_qp *qp, bool first)
 {
 	const struct roost_requester *req = &qp->req;
 	struct roost_send_wqe *wqe = roost_req_wqe(qp, req->send_index);
@@ -138,6 +139,8 @@ enum roost_only roost_req_only(struct roost_worker *w, struct roost_qp *qp)
 		opcode = ROOST_OPCODE_RC_WRITE_ONLY;
 	else
 		return ROOST_ONLY_OTHER;
+	if (!first && unlikely(wqe->flags & ROOST_SEND_FENCE))
+		return ROOST_ONLY_OTHER;
 	from = payload_of(qp, wqe);
 	if (unlikely(!from))
 		return ROOST_ONLY_OTHER;
@@ -149,10 +152,25 @@ enum roost_only roost_req_only(struct roost_worker *w, struct roost_qp *qp)
 	roost_path_readdress(&qp->path, buf);
 	mbuf->data_len = (uint16_t)len;
 	mbuf->pkt_len = (uint32_t)len;
-	roost_tx_queue(w, &qp->path, mbuf, false);
+	roost_tx_queue_plain(w, &qp->path, mbuf);
 	ROOST_PROBE(packet_sent, qp->qpn, req->next_psn.v, opcode,
 		    wqe->len_bytes);
 	roost_pace_sent(w, qp, len);
 	sent(w, qp, wqe);
 	return ROOST_ONLY_SENT;
+}
+
+enum roost_only roost_req_only(struct roost_worker *w, struct roost_qp *qp,
+			       unsigned int most, unsigned int *n)
+{
+	enum roost_only only = ROOST_ONLY_SENT;
+	unsigned int i;
+
+	for (i = 0; i < most; i++) {
+		only = send_one(w, qp, i == 0);
+		if (only != ROOST_ONLY_SENT)
+			break;
+	}
+	*n += i;
+	return only;
 }

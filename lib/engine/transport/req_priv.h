@@ -57,10 +57,13 @@ enum roost_only {
 	ROOST_ONLY_LATER, /* there is no room for a frame now */
 	ROOST_ONLY_SENT,
 };
-/* Make and queue the packet of the WQE at send_index, which may go, if it is a
- * plain request of one packet. Else nothing has changed.
+/* Make and queue the packets of the WQEs from send_index on, as long as they
+ * are plain requests of one packet, and most of them at most. The first one may
+ * go, and the others as far as their fences let them. *n grows by the number of
+ * packets. Returns why it ended there.
  */
-enum roost_only roost_req_only(struct roost_worker *w, struct roost_qp *qp);
+enum roost_only roost_req_only(struct roost_worker *w, struct roost_qp *qp,
+			       unsigned int most, unsigned int *n);
 
 /* Packets in flight. */
 static inline int32_t roost_req_flight_pkts(const struct roost_requester *req)

@@ -93,15 +93,16 @@ static enum roost_drop check_frame(struct roost_dev *dev,
 	return check_at(dev, port_index, own, frame, NULL, pkt, group);
 }
 
+/* group: as of check_frame(). */
 static enum roost_drop find_qp(struct roost_worker *w,
-			       const struct roost_frame *frame,
+			       const struct roost_mcast_group *group,
 			       const struct roost_pkt *pkt,
 			       struct roost_qp **qp)
 {
-	if (pkt->dest_qpn == 0)
+	if (unlikely(pkt->dest_qpn == 0))
 		return ROOST_DROP_QPN_ZERO;
 	/* A group is spoken to by its QPN alone (IBTA 10.5.2). */
-	if (roost_gid_is_multicast(&frame->dgid))
+	if (unlikely(group != NULL))
 		return ROOST_DROP_QPN;
 	*qp = roost_idmap_get(&w->dev->qps, pkt->dest_qpn);
 	/* A QP that was created after the frame was sorted may belong to
@@ -306,7 +307,7 @@ static void receive(struct roost_worker *w, unsigned int port_index, bool own,
 			       ? ROOST_DROP_QPN
 			       : deliver_multicast(w, group, frame, &pkt);
 	} else if (drop == ROOST_DROP_NONE) {
-		drop = find_qp(w, frame, &pkt, &qp);
+		drop = find_qp(w, group, &pkt, &qp);
 		if (drop == ROOST_DROP_NONE && unlikely(frame->from != 0))
 			drop = check_sender(port, frame, &pkt, qp);
 		if (drop == ROOST_DROP_NONE)
