@@ -326,6 +326,7 @@ CASES += [
          alone=True),
     Case("restart-world-in", world, True, TIMES, alone=True),
     Case("restart-world-out", world, False, TIMES, alone=True),
-    Case("long-restart-traffic", traffic, Hub, LONG_TIMES, limit_s=600),
+    *(Case(f"long-restart-traffic-{name}", traffic, make, LONG_TIMES,
+           limit_s=600) for name, make in MAKERS),
     Case("long-restart-world", world, True, LONG_TIMES, limit_s=600),
 ]
