@@ -331,7 +331,7 @@ def unknown(room):
 # ---- a hostile client ------------------------------------------------------
 
 # So many writes into its memory, its session and its doorbell.
-WRITES = 20_000_000
+WRITES = 100_000_000
 WRITES_LONG = 1_000_000_000
 # While it writes, honest pairs may take so many times as long as beside a
 # program that takes as much of the processors.

@@ -205,21 +205,27 @@ def traffic(room, make, times):
               f"{1000 * max(away):.0f} ms at the most")
 
 
-def checked_data(room, make, times):
+def checked_data(room, make, run_s):
+    """Each byte of a pair is looked at (fork/pair.c); of roostd's pair, one is
+    at the other end of the wire, so that all of them pass the daemon.
+    """
     daemon = make(room)
-    pair = checked(room, daemon.client, daemon.client, "localhost", "20000")
-    for process in pair:
-        qpn_of(process)
-    for i in range(times):
-        if pair[1].wait(0) is not None:
-            room.note(f"ended after {i} restarts")
-            break
-        restart(daemon)
-        time.sleep(BETWEEN_S)
-        expect_unharmed(pair)
-    for process in pair:
-        room.finish(process, 100)
-    expect_unharmed(pair)
+    words = [os.path.join(room.build, "tests", "real", "fork_pair")]
+    server = room.start(**daemon.client("server", [*words, "server",
+                                                   daemon.address]))
+    if not wait_until(lambda: "ready" in server.out(), 20):
+        raise Failure("server: not ready")
+    far = daemon.client if make is Hub else daemon.peer
+    client = room.start(**far("client", [*words, "client", daemon.address,
+                                         str(run_s)]))
+    away = []
+    while client.wait(BETWEEN_S) is None:
+        away.append(restart(daemon))
+    room.finish(server)
+    expect_unharmed([server, client])
+    room.note(f"{len(away)} restarts; {client.out().strip()}")
+    if len(away) < run_s / 5:
+        raise Failure("too few restarts")
 
 
 def world(room, server_near, times):
@@ -312,6 +318,8 @@ def patience(room, make):
 
 TIMES = 20
 LONG_TIMES = 100
+CHECKED_S = 20
+CHECKED_LONG_S = 200
 MAKERS = (("hub", Hub), ("service", Daemon))
 # A daemon that starts beside spinning programs of two cases takes seconds.
 CASES = [Case(f"restart-traffic-{name}", traffic, make, TIMES, alone=True)
@@ -321,12 +329,13 @@ CASES += [Case(f"restart-{case}-{name}", run, make, alone=case != "patience")
           for case, run in (("terminated", terminated), ("dead", dead),
                             ("patience", patience))]
 CASES += [
-    Case("restart-checked-hub", checked_data, Hub, TIMES, alone=True),
-    Case("restart-checked-service", checked_data, Daemon, TIMES,
-         alone=True),
+    *(Case(f"restart-checked-{name}", checked_data, make, CHECKED_S,
+           alone=True) for name, make in MAKERS),
     Case("restart-world-in", world, True, TIMES, alone=True),
     Case("restart-world-out", world, False, TIMES, alone=True),
     *(Case(f"long-restart-traffic-{name}", traffic, make, LONG_TIMES,
+           limit_s=600) for name, make in MAKERS),
+    *(Case(f"long-restart-checked-{name}", checked_data, make, CHECKED_LONG_S,
            limit_s=600) for name, make in MAKERS),
     Case("long-restart-world", world, True, LONG_TIMES, limit_s=600),
 ]
