@@ -45,7 +45,7 @@ def bootstrap(place):
     root = place.path("debian")
     try:
         place.run(["mmdebstrap", "--quiet", "--variant=minbase",
-                   "--mode=root", "--include=iproute2",
+                   "--mode=root", "--include=iproute2,tcpdump",
                    f"--aptopt=Acquire::http::Timeout {MIRROR_S}",
                    release(place), root, mirror[1]])
     except Failure as e:
@@ -95,9 +95,13 @@ def installed(place):
     packages(place)
     root = bootstrap(place)
     install(place, root)
-    shutil.copy(os.path.join(HERE, "use"), os.path.join(root, "tmp", "use"))
+    tools = (os.path.join(HERE, "use"), os.path.join(HERE, "look"),
+             os.path.join(place.build, "tests", "real", "explain"))
+    for path in tools:
+        shutil.copy(path, os.path.join(root, "tmp"))
     inside(place, root, "sh /tmp/use")
-    os.remove(os.path.join(root, "tmp", "use"))
+    for path in tools:
+        os.remove(os.path.join(root, "tmp", os.path.basename(path)))
     # The others need no more than these.
     for name in OTHERS:
         shutil.copy(packages(place)[name], os.path.join(root, "tmp"))
