@@ -64,7 +64,7 @@ static const struct roostd_policy *find(const struct roostd_port *port,
 
 /* ---- may it? ------------------------------------------------------------- */
 
-/* Of all ports of the daemon. */
+/* Of all ports of the daemon, as all that is counted of clients. */
 static uint32_t count_of_user(const struct roostd_port *port, uid_t uid)
 {
 	const struct roostd_client *c;
@@ -75,6 +75,45 @@ static uint32_t count_of_user(const struct roostd_port *port, uid_t uid)
 			nb += c->uid == uid && c->slot != ROOST_CLIENT_NONE &&
 			      c->leaves_ns == 0;
 	return nb;
+}
+
+/* Where the policy has no number, a user does not take all places: there is one
+ * more for who has less than three times as many as are free.
+ */
+static bool is_for_others(const struct roostd_port *port,
+			  const struct roostd_policy *policy, uint32_t nb)
+{
+	uint32_t nb_free = port->first->max_attached;
+
+	if (port->is_hub || policy->max_clients != UINT32_MAX)
+		return false;
+	for (uint32_t i = 0; i < port->nb_ports; i++)
+		nb_free -= port->first[i].nb_attached < nb_free
+				   ? port->first[i].nb_attached
+				   : nb_free;
+	return nb >= 3 * nb_free;
+}
+
+/* May the user have one more client? */
+static bool has_place(const struct roostd_port *port, uint32_t uid,
+		      const struct roostd_policy *policy,
+		      char refusal[ROOSTD_REFUSAL_MAX])
+{
+	const uint32_t nb = count_of_user(port, uid);
+
+	if (nb >= policy->max_clients) {
+		roostd_policy_refuse(refusal, policy->name,
+				     ROOSTD_LIMIT_CLIENTS, policy->max_clients,
+				     uid);
+		return false;
+	}
+	if (!is_for_others(port, policy, nb))
+		return true;
+	snprintf(refusal, ROOSTD_REFUSAL_MAX,
+		 "user %u has %u of %u places, and others get the rest; end "
+		 "one, or let a policy say how many clients",
+		 uid, nb, port->first->max_attached);
+	return false;
 }
 
 static bool has_port(const struct roostd_port *port,
@@ -125,12 +164,8 @@ int roostd_admit(struct roostd_port *port, struct roostd_client *c,
 	if (!policy)
 		return error;
 	remember(c, policy, port->service->direct);
-	if (!had && count_of_user(port, c->uid) >= policy->max_clients) {
-		roostd_policy_refuse(refusal, policy->name,
-				     ROOSTD_LIMIT_CLIENTS, policy->max_clients,
-				     c->uid);
+	if (!had && !has_place(port, c->uid, policy, refusal))
 		return -EDQUOT;
-	}
 	admission->conf = roostd_policy_conf(policy, c->uid);
 	admission->shape = roostd_policy_shape(policy);
 	if (take_addr(port, policy, had, &admission->conf))

@@ -157,7 +157,8 @@ static void drop_silent(struct roostd_port *port, pid_t pid)
 	}
 	if (nb_own >= SILENT_OF_PROCESS_MAX)
 		roostd_port_drop(port, own, NULL);
-	else if (nb >= port->max_silent)
+	else if (nb >= port->max_silent ||
+		 (oldest && port->nb_clients == ROOSTD_SESSIONS_MAX))
 		roostd_port_drop(port, oldest, NULL);
 }
 

@@ -21,6 +21,9 @@
  */
 #define QUARANTINE_NS 10000000000u
 #define SILENT_MIN 16u
+#define ATTACHED_MIN 8u
+/* Descriptors of an attached client are five; the daemon has its own, too. */
+#define DESCRIPTORS_EACH 8u
 /* At the end, to tell peers. */
 #define LAST_ROUNDS 1024u
 
@@ -83,17 +86,22 @@ static int make_page(struct roostd_port *port)
 	return 0;
 }
 
-/* The other descriptors are for clients that attach. */
-static uint32_t max_silent(void)
+static uint32_t within(rlim_t n, uint32_t least, uint32_t most)
 {
-	struct rlimit limit;
+	return n < least ? least : n > most ? most : (uint32_t)n;
+}
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-	    limit.rlim_cur / 4 < SILENT_MIN)
-		return SILENT_MIN;
-	return limit.rlim_cur / 4 < ROOSTD_SESSIONS_MAX / 2
-		       ? (uint32_t)limit.rlim_cur / 4
-		       : ROOSTD_SESSIONS_MAX / 2;
+/* A quarter of the descriptors is for sessions that have not attached. */
+static void share_descriptors(struct roostd_port *port)
+{
+	struct rlimit limit = { .rlim_cur = 0 };
+	rlim_t quarter;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	quarter = limit.rlim_cur / 4;
+	port->max_silent = within(quarter, SILENT_MIN, ROOSTD_SESSIONS_MAX / 2);
+	port->max_attached = within(3 * quarter / DESCRIPTORS_EACH,
+				    ATTACHED_MIN, ROOSTD_SESSIONS_MAX);
 }
 
 void roostd_port_init(struct roostd_port *port)
@@ -101,7 +109,7 @@ void roostd_port_init(struct roostd_port *port)
 	port->page_fd = -1;
 	port->state.fd = -1;
 	port->spare_fd = fcntl(port->epoll_fd, F_DUPFD_CLOEXEC, 0);
-	port->max_silent = max_silent();
+	share_descriptors(port);
 	LIST_INIT(&port->clients);
 	TAILQ_INIT(&port->awake);
 	TAILQ_INIT(&port->paused);

@@ -62,6 +62,8 @@ struct roostd_port {
 	uint64_t due_ns;            /* see roostd_port_due_ns() */
 	uint32_t nb_clients;        /* sessions, attached or not */
 	uint32_t max_silent;        /* of these, not attached */
+	/* Attached, of all ports of the daemon: see roostd_admit(). */
+	uint32_t max_attached;
 	uint32_t nb_attached;
 	/* Given up for a moment to refuse who cannot be served, for lack of
 	 * descriptors; -1: there is none.

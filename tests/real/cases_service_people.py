@@ -9,6 +9,7 @@ import re
 import shutil
 import socket
 
+import cases_hub
 import cases_link
 import cases_rights
 from cases_service import WATCH, watcher
@@ -77,6 +78,30 @@ def policy(room):
             "administrator for one")
     if refusal(service, rule) not in seen.err():
         raise Failure("stranger: " + seen.err().strip())
+
+
+class Small(Service):
+    """With so few descriptors, it has 24 places."""
+
+    def argv(self):
+        return ["prlimit", "--nofile=256", *super().argv()]
+
+
+def places(room):
+    """Without a policy: who takes all that there is leaves some to others."""
+    service = Small(room)
+    service.take()
+    crowd = room.start("crowd", cases_hub.as_user(room, cases_hub.hub(
+        room, os.path.join(room.build, "tests", "real", "crowd"), "-w",
+        "18")))
+    if not wait_until(lambda: "attached" in crowd.out(), 20):
+        raise Failure("crowd: does not attach: " + crowd.err())
+    beyond = room.run("beyond", cases_hub.as_user(
+        room, cases_hub.hub(room, "ibv_devinfo")))
+    if f"user {cases_hub.USER} has 18 of 24 places" not in beyond.err():
+        raise Failure("beyond: " + beyond.err().strip())
+    if devinfo(room, service, "other").status != 0:
+        raise Failure("other: finds no place")
 
 
 def groups(room):
@@ -360,6 +385,7 @@ def rights(room):
 
 CASES = [
     Case("people-policy", policy),
+    Case("people-places", places),
     Case("people-groups", groups),
     Case("people-rate", rate),
     Case("people-addresses", addresses),

@@ -92,6 +92,37 @@ static void admit__so_many_clients_of_a_user(void **state)
 	c_close(&b);
 }
 
+/* Six are less than three times as many as the two that are left. */
+static void admit__places_for_other_users(void **state)
+{
+	struct client many[6];
+	char line[128];
+
+	snprintf(line, sizeof(line),
+		 "user %u has 6 of 8 places, and others get the rest; end one, "
+		 "or let a policy say how many clients",
+		 getuid());
+	port.is_hub = false;
+	port.max_attached = 8;
+	for (int i = 0; i < 6; i++)
+		c_attach(&many[i]);
+	assert_refused(&c, -EDQUOT, line);
+	c_close(&many[0]);
+	c_attach(&many[0]);
+	assert_refused(&c, -EDQUOT, line);
+	/* Who has a number in the policy has that many. */
+	guests->max_clients = 7;
+	c_attach(&a);
+	c_close(&a);
+	/* All of a hub is one user's. */
+	guests->max_clients = UINT32_MAX;
+	port.is_hub = true;
+	c_attach(&a);
+	c_close(&a);
+	for (int i = 0; i < 6; i++)
+		c_close(&many[i]);
+}
+
 static void admit__nobody_of_a_user(void **state)
 {
 	char line[128];
@@ -310,6 +341,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup_policy, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(admit__so_many_clients_of_a_user),
+		TEST(admit__places_for_other_users),
 		TEST(admit__nobody_of_a_user),
 		TEST(admit__no_policy_is_no_entrance),
 		TEST(admit__groups_are_the_kernels_word),
