@@ -167,6 +167,8 @@ static void got_rej(struct roost_cm *cm, const struct roost_gsi_msg *in,
 {
 	struct roost_cm_conn *conn = find_rejected(cm, in, msg);
 
+	if (conn && msg->reason == ROOST_CM_REJ_NO_RESOURCES)
+		roost_cm_tell_full(conn);
 	if (conn)
 		step_and_tell(conn,
 			      msg->reason == ROOST_CM_REJ_STALE_CONN

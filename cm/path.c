@@ -282,6 +282,11 @@ void roost_cm_tell_silence(const struct roost_cm_conn *conn, uint32_t tries)
 			  tries * conn->retry_ns);
 }
 
+void roost_cm_tell_full(const struct roost_cm_conn *conn)
+{
+	tell_user(conn, ROOST_UNREACHED_FULL, 0, 0);
+}
+
 /* Returns true if it raised an event: conn may be gone. */
 static bool tell_resolved(struct roost_cm_conn *conn, bool known)
 {

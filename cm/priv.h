@@ -447,6 +447,8 @@ int roost_cm_ask(struct roost_cm_conn *conn);
  * an answer. Under the lock.
  */
 void roost_cm_tell_silence(const struct roost_cm_conn *conn, uint32_t tries);
+/* The same: the peer has no resources for one more. */
+void roost_cm_tell_full(const struct roost_cm_conn *conn);
 /* Find the next hop back to the sender of conn's request. Returns 0 when it is
  * known or not needed; -EAGAIN while it is being asked for, with the neighbour
  * held by conn; else as roost_dev_meet(). Releases the lock: only conn stays

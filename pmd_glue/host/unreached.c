@@ -236,6 +236,21 @@ static void tell_silence(const struct roost_unreached_port *port,
 		 whom[0] ? ", that QP in state RTR" : "", mtu);
 }
 
+static void tell_full(const struct roost_unreached_port *port,
+		      const struct roost_unreached *what, char *text)
+{
+	char to[ROOST_PREFIX_STRLEN], name[NAME_SIZE];
+
+	name_of(port, name);
+	roost_addr_format(&what->dgid, to);
+	snprintf(
+		text, ROOST_UNREACHED_TEXT_MAX,
+		"%s: a connection to %s was refused: no resources; end others "
+		"there, or here, if the policy of roostd allows no more (roost "
+		"ctl show clients: max_connections)",
+		name, to);
+}
+
 static void tell_deaf(const struct roost_unreached_port *port, char *text)
 {
 	char name[NAME_SIZE], how[128];
@@ -268,6 +283,9 @@ void roost_unreached_text(const struct roost_unreached_port *port,
 	case ROOST_UNREACHED_NO_ACK:
 	case ROOST_UNREACHED_NO_CM:
 		tell_silence(port, what, text);
+		break;
+	case ROOST_UNREACHED_FULL:
+		tell_full(port, what, text);
 		break;
 	case ROOST_UNREACHED_DEAF:
 		tell_deaf(port, text);

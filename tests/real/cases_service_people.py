@@ -8,9 +8,11 @@ import os
 import re
 import shutil
 import socket
+import time
 
 import cases_hub
 import cases_link
+import cases_rdmacm
 import cases_rights
 from cases_service import WATCH, watcher
 from harness import Case, Failure
@@ -102,6 +104,28 @@ def places(room):
         raise Failure("beyond: " + beyond.err().strip())
     if devinfo(room, service, "other").status != 0:
         raise Failure("other: finds no place")
+
+
+def connections(room):
+    """Who asks for one more is refused at once, and told why."""
+    service = Service(room, sections=["[policy one]", "connections = 1"])
+    words = ["rping", "-a", ADDRESSES[NEAR][0], "-v"]
+    server = room.start(**service.client("server", [*words, "-s", "-P"]))
+    if not wait_until(lambda: cases_rdmacm.has_opened(server) and
+                      cases_rdmacm.is_waiting(server), 20):
+        raise Failure("server: does not listen")
+    first = room.start(**service.client("first", [*words, "-c"]))
+    if not wait_until(lambda: "ping data" in first.out(), 20):
+        raise Failure("first: no ping data")
+    for title, end in (("inside", service.client), ("outside", service.peer)):
+        began = time.monotonic()
+        second = room.run(**end(title, [*words, "-c", "-C", "1"]))
+        took = time.monotonic() - began
+        if second.status == 0 or "refused: no resources" not in second.err():
+            raise Failure(f"{title}: {second.status}: {second.err()}")
+        room.note(f"{title}: refused after {1000 * took:.0f} ms")
+    if first.wait(0) is not None:
+        raise Failure("first: has ended")
 
 
 def groups(room):
@@ -386,6 +410,7 @@ def rights(room):
 CASES = [
     Case("people-policy", policy),
     Case("people-places", places),
+    Case("people-connections", cases_rdmacm.need(connections)),
     Case("people-groups", groups),
     Case("people-rate", rate),
     Case("people-addresses", addresses),

@@ -192,6 +192,10 @@ static struct roost_sw_frame as_checked(const struct roost_sw_pkt *pkt,
 	return checked;
 }
 
+static void refuse_connection(struct roost_switch *sw, uint16_t client,
+			      const struct roost_sw_pkt *pkt,
+			      enum roost_sw_drop reason);
+
 static void mad_to_client(struct roost_switch *sw, uint16_t client,
 			  const struct roost_sw_pkt *pkt,
 			  const struct roost_sw_frame *frame, bool looped)
@@ -201,7 +205,7 @@ static void mad_to_client(struct roost_switch *sw, uint16_t client,
 	if (reason == ROOST_SW_OK)
 		deliver(sw, client, frame, looped);
 	else
-		drop(sw, client, reason);
+		refuse_connection(sw, client, pkt, reason);
 }
 
 /* ---- messages of the daemon ---------------------------------------------- */
@@ -239,6 +243,23 @@ static void answer(struct roost_switch *sw, const struct roost_sw_pkt *pkt,
 
 	roost_departed_in(&sw->departed, pkt);
 	send_own(sw, frame, roost_sw_compose(&sw->port, &route, msg, frame));
+}
+
+/* Who has too many would ask again and again, and then think that nobody is
+ * there. A SIDR_REQ needs no such answer: it is soon forgotten.
+ */
+static void refuse_connection(struct roost_switch *sw, uint16_t client,
+			      const struct roost_sw_pkt *pkt,
+			      enum roost_sw_drop reason)
+{
+	struct roost_cm_msg msg;
+
+	drop(sw, client, reason);
+	if (reason != ROOST_SW_MAD_CONNS || pkt->mad->msg.type != ROOST_CM_REQ)
+		return;
+	msg = roost_cm_msg_rej(&pkt->mad->msg, ROOST_CM_ABOUT_REQ,
+			       ROOST_CM_REJ_NO_RESOURCES);
+	answer(sw, pkt, &msg);
 }
 
 static void dropped_on_the_way(struct roost_switch *sw, uint32_t client,
@@ -337,7 +358,7 @@ bool roost_switch_from_client(struct roost_switch *sw, uint16_t client,
 		reason = roost_seen_admit(&sw->seen, client, &pkt.mad->msg,
 					  now_ns);
 		if (reason != ROOST_SW_OK) {
-			drop(sw, client, reason);
+			refuse_connection(sw, client, &pkt, reason);
 			return true;
 		}
 		roost_seen_out(&sw->seen, client, &pkt, frame->head);

@@ -57,6 +57,7 @@ enum roost_unreached_cause {
 	ROOST_UNREACHED_NO_NEIGH, /* no answer to ARP or ND of the next hop */
 	ROOST_UNREACHED_NO_ACK,   /* the peer never acknowledged this QP */
 	ROOST_UNREACHED_NO_CM,    /* no answer to the CM's request */
+	ROOST_UNREACHED_FULL,     /* no resources for one more connection */
 	ROOST_UNREACHED_DEAF,     /* a listener on a port with no address */
 };
 

@@ -97,6 +97,19 @@ static void unreached__no_route(void **state)
 			    "gateway; ask the administrator of its daemon");
 }
 
+static void unreached__full(void **state)
+{
+	struct roost_unreached_port port = port_at("10.40.0.1");
+	const struct roost_unreached what = {
+		.cause = ROOST_UNREACHED_FULL,
+		.dgid = addr("10.40.0.2"),
+	};
+
+	assert_non_null(strstr(text_of(&port, &what, NULL),
+			       "a connection to 10.40.0.2 was refused: no "
+			       "resources; "));
+}
+
 /* However long the addresses are, and many. */
 static void unreached__fits(void **state)
 {
@@ -160,6 +173,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(unreached__no_neighbour),
 		cmocka_unit_test(unreached__no_route),
+		cmocka_unit_test(unreached__full),
 		cmocka_unit_test(unreached__fits),
 		cmocka_unit_test(unreached__is_told_once),
 	};

@@ -287,6 +287,45 @@ static void connect_peer(void)
 	net.port.nb = 0;
 }
 
+static void assert_is_full(const struct sink *sink, uint32_t remote_id)
+{
+	const struct roost_cm_msg *msg = net_msg(sink);
+
+	assert_int_equal(msg->type, ROOST_CM_REJ);
+	assert_int_equal(msg->about, ROOST_CM_ABOUT_REQ);
+	assert_int_equal(msg->reason, ROOST_CM_REJ_NO_RESOURCES);
+	assert_int_equal(msg->remote_id, remote_id);
+}
+
+/* Whoever asks, the peer or the client, hears that there are too many. */
+static void request__one_too_many(void **state)
+{
+	struct maker m;
+
+	net_init(&net);
+	net.w.lease->clients[net.w.client[1]].conf.max_conns = 1;
+	connect_peer();
+	m = mad_to(&net.w, 1, ROOST_CM_REQ);
+	m.msg.local_id += 1;
+	net_from_port(&net, &m);
+	net_send(&net, 0);
+	assert_int_equal(net.client[1].nb, 2);
+	assert_int_equal(net.port.nb, 1);
+	assert_is_full(&net.port, m.msg.local_id);
+	assert_int_equal(net_drops(&net, net.w.client[1], ROOST_SW_MAD_CONNS),
+			 1);
+	net.w.lease->clients[net.w.client[0]].conf.max_conns = 0;
+	m = mad_of(&net.w, 0, ROOST_CM_REQ);
+	assert_true(net_from(&net, 0, &m, 0));
+	net_send(&net, 0);
+	assert_int_equal(net.port.nb, 1);
+	assert_int_equal(net.client[0].nb, 1);
+	assert_is_full(&net.client[0], net.w.comm[0]);
+	assert_int_equal(net_drops(&net, net.w.client[0], ROOST_SW_MAD_CONNS),
+			 1);
+	net_fini(&net);
+}
+
 static void death__peers_are_told(void **state)
 {
 	uint64_t next_ns;
@@ -438,6 +477,7 @@ int main(void)
 		cmocka_unit_test(group__members_and_port),
 		cmocka_unit_test(mad__goes_on_as_checked),
 		cmocka_unit_test(request__nobody_listens),
+		cmocka_unit_test(request__one_too_many),
 		cmocka_unit_test(death__peers_are_told),
 		cmocka_unit_test(death__as_the_peer_disconnects),
 		cmocka_unit_test(death__of_a_neighbour),
