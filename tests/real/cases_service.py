@@ -325,7 +325,8 @@ def killed(room):
     os.kill(client.pid, signal.SIGKILL)
     if server.wait(5) is None:
         raise Failure("the server was not told in 5 s")
-    room.note(f"told after {1000 * (time.monotonic() - began):.0f} ms")
+    room.note("the server has ended "
+              f"{1000 * (time.monotonic() - began):.0f} ms later")
 
 
 def socket_file(room):

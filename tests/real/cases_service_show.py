@@ -318,6 +318,7 @@ CASES = [
     Case("service-mcast-three", at_service,
          cases_rdmacm.need(cases_hub_churn.groups)),
     Case("service-fork", at_service, fork_hub),
+    Case("service-told", at_service, cases_hub_crowd.told, "20"),
     Case("service-all-events", at_service, cases_hub_show.cmocka, "events"),
     Case("service-tour", at_service, cases_hub_show.cmocka, "verbs_tour"),
     Case("service-16-pairs", at_service, cases_hub.pairs,
