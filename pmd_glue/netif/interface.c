@@ -92,6 +92,13 @@ static void kick(void *ctx, unsigned int worker)
 	roost_progress_kick(s->progress[worker]);
 }
 
+static void push(void *ctx, unsigned int worker)
+{
+	struct roost_interface *s = ctx;
+
+	roost_progress_push(s->progress[worker]);
+}
+
 /* The VLAN tag of the host's frames has priority 0. */
 static void send_frame(void *ctx, const uint8_t *frame, size_t len_bytes)
 {
@@ -242,6 +249,7 @@ static void fill_base(struct roost_interface *s)
 		.punt = punt,
 		.promiscuous = set_promiscuous,
 		.kick = kick,
+		.push = push,
 	};
 	base->addr_io = roost_host_addr_io(s->inet.host);
 	base->pool = s->port->pool;

@@ -270,6 +270,22 @@ void roost_progress_send_end(struct roost_progress *p, struct roost_qp *qp)
 		leave(p);
 }
 
+void roost_progress_push(struct roost_progress *p)
+{
+	if (p->conf.mode == ROOST_PROGRESS_DEDICATED || p->conf.has_caller ||
+	    roost_worker_turn_wanted(p->worker) ||
+	    !roost_worker_turn_try(p->worker)) {
+		roost_progress_kick(p);
+		return;
+	}
+	roost_catch_unblock_once(&survives);
+	send_out(p);
+	if (roost_worker_turn_release(p->worker))
+		roost_progress_kick(p);
+	else
+		leave(p);
+}
+
 void roost_progress_settle(struct roost_progress *p)
 {
 	for (unsigned int i = 0; i < SETTLE_TRIES; i++) {

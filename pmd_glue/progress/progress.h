@@ -105,6 +105,11 @@ void roost_progress_expect(struct roost_progress *progress);
  * worker's thread if it sleeps. Thread: any.
  */
 void roost_progress_kick(struct roost_progress *progress);
+/* As roost_progress_kick(), by a thread that waits for what it left: in
+ * adaptive mode it sends it itself, if it gets the turn at once, and no other
+ * thread has to wake for that. Thread: any that has no turn.
+ */
+void roost_progress_push(struct roost_progress *progress);
 /* Packets wait that raise no interrupt (is_waiting). Wakes the worker's thread
  * if it sleeps, unless it keeps out because application threads help: then the
  * next help takes the packets. Thread: any.

@@ -75,6 +75,14 @@ static void kick(void *ctx, unsigned int worker)
 		roost_progress_kick(p->progress[worker]);
 }
 
+static void push(void *ctx, unsigned int worker)
+{
+	struct roost_share_port *p = ctx;
+
+	if (p->progress)
+		roost_progress_push(p->progress[worker]);
+}
+
 /* The worker that receives. */
 static void kick_first(void *ctx)
 {
@@ -244,6 +252,7 @@ static int open_port(const struct roost_config *config, unsigned int index,
 		.punt = punt,
 		.may_send = may_send,
 		.kick = kick,
+		.push = push,
 	};
 	roost_share_set_addr_io(p);
 	roost_share_set_leases(p);

@@ -116,6 +116,10 @@ struct roost_frame_io {
 	 * soon. NULL: every worker gets turns anyway. Thread: any.
 	 */
 	void (*kick)(void *ctx, unsigned int worker);
+	/* The calling thread has left a frame to the worker: send it now, or
+	 * kick. NULL: kick. Thread: any that has no turn.
+	 */
+	void (*push)(void *ctx, unsigned int worker);
 };
 
 /* The addresses of one port, its neighbours and its multicast groups: the

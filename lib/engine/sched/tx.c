@@ -233,7 +233,9 @@ int roost_worker_send_roce(struct roost_worker *w, uint8_t port_num,
 		&w->dev->ports[raw.port_index].frame_io;
 	int ret = enqueue_raw(w, &raw);
 
-	if (io->kick)
+	if (io->push)
+		io->push(io->ctx, w->index);
+	else if (io->kick)
 		io->kick(io->ctx, w->index);
 	return ret;
 }

@@ -469,5 +469,7 @@ unsigned int roost_worker_send(struct roost_worker *w, uint64_t now_ns)
 	if (s->waiting & ROOST_READY_OWING)
 		roost_ready_due(w);
 	work = has_bells(w) ? roost_worker_answer_doorbells(w) : 0;
+	if (!rte_ring_empty(s->raw))
+		work += roost_tx_raw_frames(w);
 	return work + send_out(w);
 }

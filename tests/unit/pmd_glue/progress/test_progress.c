@@ -81,6 +81,23 @@ static void progress__send_end_rings_where_the_turn_is_taken(void **state)
 	pthread_mutex_unlock(&world_worker.turn.lock);
 }
 
+static void progress__push_sends_in_a_free_turn(void **state)
+{
+	fake_turn_bar(&world_worker.turn);
+	world_posted.sends = 0;
+	roost_progress_push(world_progress);
+	assert_int_equal(world_posted.sends, 1);
+}
+
+static void progress__push_leaves_a_taken_turn(void **state)
+{
+	pthread_mutex_lock(&world_worker.turn.lock);
+	world_posted.sends = 0;
+	roost_progress_push(world_progress);
+	assert_int_equal(world_posted.sends, 0);
+	pthread_mutex_unlock(&world_worker.turn.lock);
+}
+
 /* Doorbells that ring all the time must not hold a helper for ever. */
 static void progress__help_is_bounded(void **state)
 {
@@ -109,6 +126,9 @@ int main(void)
 		WORLD_ADAPTIVE(progress__send_end_iterates_where_nothing_goes),
 		WORLD_ADAPTIVE(
 			progress__send_end_rings_where_the_turn_is_taken),
+		WORLD_ADAPTIVE(progress__push_sends_in_a_free_turn),
+		WORLD_ADAPTIVE(progress__push_leaves_a_taken_turn),
+		WORLD_DEDICATED(progress__push_leaves_a_taken_turn),
 		WORLD_ADAPTIVE(progress__help_is_bounded),
 		WORLD_DEDICATED(progress__dedicated_needs_no_help),
 	};
