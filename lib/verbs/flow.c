@@ -172,17 +172,15 @@ static int add_action(struct roost_flow_rule_init *init,
 	return 0;
 }
 
-/* Specs follow attr in memory, each as long as it says; left bytes in all. */
+/* Specs follow attr in memory, each as long as it says. attr's size is not
+ * read: rdma-core does not, and programs (pyverbs) count no spec there.
+ */
 static int add_specs(struct roost_flow_rule_init *init,
 		     const struct ibv_flow_attr *attr)
 {
 	const uint8_t *at = (const uint8_t *)(attr + 1);
-	size_t left;
 	int ret = 0;
 
-	if (attr->size < sizeof(*attr))
-		return -EINVAL;
-	left = attr->size - sizeof(*attr);
 	for (unsigned int i = 0; i < attr->num_of_specs && ret == 0; i++) {
 		union {
 			struct ibv_flow_spec spec;
@@ -190,21 +188,17 @@ static int add_specs(struct roost_flow_rule_init *init,
 		} copy = { 0 };
 		const struct spec *spec;
 
-		if (left < sizeof(copy.spec.hdr))
-			return -EINVAL;
 		memcpy(&copy, at, sizeof(copy.spec.hdr));
 		spec = spec_of(copy.spec.hdr.type);
 		if (!spec)
 			return -EOPNOTSUPP;
-		if (copy.spec.hdr.size != spec->len_bytes ||
-		    spec->len_bytes > left)
+		if (copy.spec.hdr.size != spec->len_bytes)
 			return -EINVAL;
 		memcpy(&copy, at, spec->len_bytes);
 		ret = spec->type >= IBV_FLOW_SPEC_ACTION_TAG
 			      ? add_action(init, &copy.spec)
 			      : add_match(init, spec, copy.bytes);
 		at += spec->len_bytes;
-		left -= spec->len_bytes;
 	}
 	return ret;
 }

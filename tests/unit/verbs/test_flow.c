@@ -234,6 +234,28 @@ static void create_flow__actions(void **state)
 	assert_null_errno(ibv_create_flow(qp, &rule.attr), EINVAL);
 }
 
+/* As with rdma-core, which counts the specs; pyverbs gives the attribute's own
+ * size.
+ */
+static void create_flow__size_is_not_read(void **state)
+{
+	struct ibv_flow_spec_eth eth = {
+		.type = IBV_FLOW_SPEC_ETH,
+		.size = sizeof(eth),
+		.val = { .ether_type = htobe16(0x88b5) },
+		.mask = { .ether_type = 0xffff },
+	};
+
+	NEEDS_QP();
+	begin(IBV_FLOW_ATTR_NORMAL);
+	add(&eth, sizeof(eth));
+	rule.attr.size = sizeof(rule.attr);
+	taken();
+	assert_int_equal(fake.flow_init.value.ether_type[1], 0xb5);
+	rule.attr.size = 0;
+	taken();
+}
+
 static void create_flow__types(void **state)
 {
 	static const struct {
@@ -311,6 +333,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(create_flow__ipv4, setup_flow,
 						teardown_flow),
 		cmocka_unit_test_setup_teardown(create_flow__actions,
+						setup_flow, teardown_flow),
+		cmocka_unit_test_setup_teardown(create_flow__size_is_not_read,
 						setup_flow, teardown_flow),
 		cmocka_unit_test_setup_teardown(create_flow__types, setup_flow,
 						teardown_flow),
