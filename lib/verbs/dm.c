@@ -18,19 +18,31 @@ static struct roost_verbs_dm *dm_of(struct ibv_dm *ibv)
 	return (struct roost_verbs_dm *)ibv;
 }
 
+/* As mlx5, whose cards copy words of four bytes. */
+#define WORD_MASK 3u
+
 static bool inside(const struct roost_verbs_dm *dm, uint64_t offset,
 		   uint64_t length)
 {
 	return offset <= dm->len_bytes && length <= dm->len_bytes - offset;
 }
 
+static int check_copy(const struct roost_verbs_dm *dm, uint64_t offset,
+		      size_t length)
+{
+	if (!inside(dm, offset, length))
+		return -EFAULT;
+	return (offset | length) & WORD_MASK ? -EINVAL : 0;
+}
+
 static int copy_to(struct ibv_dm *ibv, uint64_t offset, const void *host,
 		   size_t length)
 {
 	struct roost_verbs_dm *dm = dm_of(ibv);
+	int ret = check_copy(dm, offset, length);
 
-	if (!inside(dm, offset, length))
-		return roost_verbs_result(-EFAULT);
+	if (ret)
+		return roost_verbs_result(ret);
 	memcpy(dm->memory + offset, host, length);
 	return 0;
 }
@@ -39,9 +51,10 @@ static int copy_from(void *host, struct ibv_dm *ibv, uint64_t offset,
 		     size_t length)
 {
 	struct roost_verbs_dm *dm = dm_of(ibv);
+	int ret = check_copy(dm, offset, length);
 
-	if (!inside(dm, offset, length))
-		return roost_verbs_result(-EFAULT);
+	if (ret)
+		return roost_verbs_result(ret);
 	memcpy(host, dm->memory + offset, length);
 	return 0;
 }

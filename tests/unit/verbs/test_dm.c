@@ -42,8 +42,8 @@ static void dm__what_is_written_can_be_read(void **state)
 	assert_int_equal(ibv_memcpy_from_dm(got, dm, 92, 8), 0);
 	assert_memory_equal(got, "\0\0\0\0\0\0\0\0", 8);
 	assert_int_equal(ibv_memcpy_to_dm(dm, 92, "abcdefg", 8), 0);
-	assert_int_equal(ibv_memcpy_from_dm(got, dm, 94, 6), 0);
-	assert_string_equal(got, "cdefg");
+	assert_int_equal(ibv_memcpy_from_dm(got, dm, 96, 4), 0);
+	assert_string_equal(got, "efg");
 	assert_int_equal(ibv_free_dm(dm), 0);
 }
 
@@ -72,6 +72,19 @@ static void dm__nothing_outside(void **state)
 				  EINVAL);
 	}
 	assert_int_equal(ibv_memcpy_to_dm(dm, 100, host, 0), 0);
+	ibv_free_dm(dm);
+}
+
+static void dm__words_of_four_bytes(void **state)
+{
+	struct ibv_dm *dm = alloc(100, 0);
+	char host[8] = "abcdefg";
+
+	assert_errno(ibv_memcpy_to_dm(dm, 1, host, 4), EINVAL);
+	assert_errno(ibv_memcpy_to_dm(dm, 4, host, 2), EINVAL);
+	assert_errno(ibv_memcpy_from_dm(host, dm, 2, 4), EINVAL);
+	assert_errno(ibv_memcpy_from_dm(host, dm, 4, 3), EINVAL);
+	assert_string_equal(host, "abcdefg");
 	ibv_free_dm(dm);
 }
 
@@ -131,6 +144,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(dm__what_is_written_can_be_read),
 		TEST(dm__nothing_outside),
+		TEST(dm__words_of_four_bytes),
 		TEST(alloc_dm__limits),
 		TEST(reg_dm_mr__counts_from_0),
 		TEST(reg_dm_mr__errors_hold_nothing),
