@@ -12,6 +12,7 @@
 #include "lib/config/resolve.h"
 #include "lib/face/shim.h"
 #include "lib/sysfs/sum.h"
+#include "pmd_glue/port/driver.h"
 #include "pmd_glue/port/port_spec.h"
 
 /* The hardware that a port is on: its directory in sysfs, PATH_MAX bytes.
@@ -33,13 +34,20 @@ static const char *find_parent(const struct roost_port_config *port,
 	return realpath(path, parent);
 }
 
+/* The kernel's interface that a port is on, by its name or in a driver's
+ * arguments. Returns NULL: there is none.
+ */
 static const struct roost_netif *
 find_netif(const struct roost_port_config *port, struct roost_netif *netif)
 {
-	return port->devargs[0] &&
-			       roost_port_spec_is_netif(port->devargs, netif)
-		       ? netif
-		       : NULL;
+	char name[IFNAMSIZ];
+
+	if (port->devargs[0] == '\0')
+		return NULL;
+	if (roost_port_spec_is_netif(port->devargs, netif))
+		return netif;
+	roost_driver_kernel(port->devargs, name, sizeof(name));
+	return name[0] && roost_netif_find(name, netif) ? netif : NULL;
 }
 
 static void find_interface(const struct roost_port_config *conf,

@@ -277,6 +277,32 @@ static void put_ndev(struct roost_picture_at *at, const char *file,
 			  empty ? "" : "\n");
 }
 
+/* The interface's own directory, where the device would have it. */
+static void put_interface(struct roost_picture_at *at, const char *name,
+			  const struct roost_picture_port *port,
+			  const struct roost_picture_port *before)
+{
+	char path[ROOST_PICTURE_FILE_MAX];
+
+	if (before && strcmp(port->interface, before->interface) == 0)
+		return;
+	if (before && before->interface[0]) {
+		snprintf(path, sizeof(path), "%s/" DEVICES "/%s/net/%s",
+			 at->picture, name, before->interface);
+		roost_picture_remove(path);
+		/* Programs take one that is empty for one with an interface. */
+		snprintf(path, sizeof(path), "%s/" DEVICES "/%s/net",
+			 at->picture, name);
+		rmdir(path);
+	}
+	if (port->interface[0]) {
+		snprintf(path, sizeof(path), "/sys/class/net/%s",
+			 port->interface);
+		roost_picture_go(at, DEVICES "/%s/net", name);
+		roost_picture_link(at, port->interface, path);
+	}
+}
+
 int roost_picture_put_port(const char *picture, const char *name,
 			   unsigned int port_num,
 			   const struct roost_picture_port *port,
@@ -285,6 +311,7 @@ int roost_picture_put_port(const char *picture, const char *name,
 	struct roost_picture_at at = { .picture = picture };
 	char file[16];
 
+	put_interface(&at, name, port, before);
 	go_port(&at, name, port_num, "/gids");
 	put_gids(&at, port, before, put_gid);
 	go_port(&at, name, port_num, "/gid_attrs/types");

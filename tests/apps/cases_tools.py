@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The Roost authors
 """Tools that people have: qperf, fio, uDAPL, iperf3 and curl over rsockets,
-pyverbs, and programs inside valgrind and gdb. Both ends at one hub.
+and programs inside valgrind and gdb. Both ends at one hub.
 """
 
 import filecmp
 import json
 import os
 import re
-import subprocess
 import time
 
 import cases_hub
 from cases_hub import ADDRESS, hub
 from cases_rsocket import preload
 from cases_sysfs import need
-from harness import Case, Failure, Skip
+from harness import Case, Failure
 from process import wait_for_listener, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -213,26 +212,6 @@ def web(room):
         os.remove(target)
 
 
-# ---- pyverbs ---------------------------------------------------------------
-
-def pyverbs(room):
-    """Debian's Python, whose packages pyverbs is among."""
-    python = "/usr/bin/python3"
-    if subprocess.run([python, "-c", "import pyverbs"], check=False,
-                      capture_output=True).returncode:
-        raise Skip("python3-pyverbs is not installed")
-    room.defer(cases_hub.gone)
-    port = str(room.next_port())
-    ends = []
-    for title in ("server", "client"):
-        ends.append(room.start(title, hub(
-            room, python, os.path.join(HERE, "pyverbs_pair.py"), title,
-            ADDRESS, port)))
-        if title == "server":
-            says(ends[0], "listening")
-    ended_well(*ends)
-
-
 # ---- inside other programs -------------------------------------------------
 
 PINGPONG = ("ibv_rc_pingpong", "-g", "1", "-c", "-e", "-n", "20")
@@ -279,7 +258,6 @@ CASES += [
     Case("dapl-transactions", dapl),
     Case("rsocket-iperf3", iperf),
     Case("rsocket-curl", web),
-    Case("pyverbs-pair", pyverbs),
     # valgrind runs one thread of a process at a time, and the QP's retries are
     # half a second.
     Case("valgrind-pingpong", valgrind, alone=True),

@@ -199,6 +199,33 @@ static void picture__writes_what_has_changed(void **state)
 	assert_string_equal(text_of(PORT "gid_attrs/types/2"), "");
 }
 
+/* Beside the device's own files: where programs look for its interface. */
+static void picture__has_the_interface(void **state)
+{
+	struct roost_picture_port now = port;
+	char path[512], target[64] = "";
+
+	(void)state;
+	snprintf(path, sizeof(path),
+		 "%s/sys/class/infiniband/roost0/device/net/eth0", picture);
+	assert_true(readlink(path, target, sizeof(target) - 1) > 0);
+	assert_string_equal(target, "/sys/class/net/eth0");
+	strcpy(now.interface, "eth1");
+	assert_int_equal(roost_picture_put_port(picture, "roost0", 1, &now,
+						&port),
+			 0);
+	assert_int_equal(readlink(path, target, sizeof(target)), -1);
+	path[strlen(path) - 1] = '1';
+	assert_true(readlink(path, target, sizeof(target)) > 0);
+	port = now;
+	now.interface[0] = '\0';
+	assert_int_equal(roost_picture_put_port(picture, "roost0", 1, &now,
+						&port),
+			 0);
+	path[strlen(path) - strlen("/eth1")] = '\0';
+	assert_int_equal(access(path, F_OK), -1);
+}
+
 static void picture__counts(void **state)
 {
 	struct roost_picture_counters now = counters;
@@ -299,6 +326,8 @@ int main(void)
 			picture__of_a_real_device_links_to_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			picture__writes_what_has_changed, setup, teardown),
+		cmocka_unit_test_setup_teardown(picture__has_the_interface,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(picture__counts, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(
