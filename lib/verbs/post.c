@@ -55,6 +55,12 @@ static int map_target(const struct ibv_qp *qp, const struct ibv_send_wr *wr,
 		return roost_verbs_map_bind(wr->bind_mw.mw, IBV_MW_TYPE_2,
 					    wr->bind_mw.rkey,
 					    &wr->bind_mw.bind_info, &r->bind);
+	} else if (r->opcode == ROOST_WR_TSO) {
+		r->tso = (struct roost_tso){
+			.header = wr->tso.hdr,
+			.header_bytes = wr->tso.hdr_sz,
+			.mss_bytes = wr->tso.mss,
+		};
 	} else if (r->opcode == ROOST_WR_FETCH_ADD ||
 		   r->opcode == ROOST_WR_CMP_SWAP) {
 		map_atomic(wr, r);

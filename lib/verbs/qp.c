@@ -17,7 +17,8 @@
 #define INIT_MASK                                                              \
 	(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |                         \
 	 IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |     \
-	 IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH)
+	 IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH |               \
+	 IBV_QP_INIT_ATTR_MAX_TSO_HEADER)
 
 /* ---- create ---------------------------------------------------------------
  */
@@ -90,10 +91,26 @@ static int map_spread(const struct ibv_qp_init_attr_ex *attr,
 	if (mask != (IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH) ||
 	    !attr->rwq_ind_tbl)
 		return -EINVAL;
-	if (init->type != ROOST_QPT_UD)
+	if (init->type != ROOST_QPT_UD && init->type != ROOST_QPT_RAW)
+		return -EOPNOTSUPP;
+	if (init->type == ROOST_QPT_UD &&
+	    attr->rx_hash_conf.rx_hash_fields_mask & ROOST_HASH_TCP)
 		return -EOPNOTSUPP;
 	init->ind_table = roost_verbs_ind_table(attr->rwq_ind_tbl)->table;
 	return roost_verbs_map_hash(&attr->rx_hash_conf, &init->hash);
+}
+
+static int map_tso(const struct ibv_qp_init_attr_ex *attr,
+		   struct roost_qp_init *init)
+{
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER))
+		return 0;
+	if (init->type != ROOST_QPT_RAW)
+		return -EOPNOTSUPP;
+	if (attr->max_tso_header > ROOST_TSO_MAX_HEADER_BYTES)
+		return -EINVAL;
+	init->max_tso_header_bytes = attr->max_tso_header;
+	return 0;
 }
 
 static int map_init(struct ibv_qp_init_attr_ex *attr, struct ibv_pd *pd,
@@ -114,6 +131,8 @@ static int map_init(struct ibv_qp_init_attr_ex *attr, struct ibv_pd *pd,
 		ret = map_parts(attr, init);
 	if (ret == 0)
 		ret = map_spread(attr, init);
+	if (ret == 0)
+		ret = map_tso(attr, init);
 	init->sq_sig_all = attr->sq_sig_all != 0;
 	roost_map_qp_cap(&attr->cap, &init->cap);
 	return ret;

@@ -286,13 +286,22 @@ static void wr_bind_mw(struct ibv_qp_ex *ibv, struct ibv_mw *mw, uint32_t rkey,
 	begin(ibv, &wr, 0);
 }
 
+/* The header may change before a setter gives the data: it is kept. */
 static void wr_send_tso(struct ibv_qp_ex *ibv, void *hdr, uint16_t hdr_sz,
 			uint16_t mss)
 {
-	(void)hdr;
-	(void)hdr_sz;
-	(void)mss;
-	fail(&qp_of(ibv)->batch, -EOPNOTSUPP);
+	struct roost_verbs_batch *b = &qp_of(ibv)->batch;
+	struct roost_send_wr wr = { .opcode = ROOST_WR_TSO };
+
+	close_request(qp_of(ibv));
+	if (ibv->qp_base.qp_type != IBV_QPT_RAW_PACKET || !hdr ||
+	    hdr_sz > KEPT_INLINE_BYTES) {
+		fail(b, -EINVAL);
+		return;
+	}
+	wr.tso = (struct roost_tso){ b->kept->inline_data, hdr_sz, mss };
+	memcpy(b->kept->inline_data, hdr, hdr_sz);
+	begin_message(ibv, &wr);
 }
 
 /* ---- setters ------------------------------------------------------------ */
@@ -479,6 +488,7 @@ static const struct {
 	{ IBV_QP_EX_WITH_LOCAL_INV, RC | UC | XRC },
 	{ IBV_QP_EX_WITH_BIND_MW, RC | UC | XRC },
 	{ IBV_QP_EX_WITH_SEND_WITH_INV, RC | XRC },
+	{ IBV_QP_EX_WITH_TSO, RAW },
 	{ ROOST_VERBS_QP_EX_WITH_FLUSH, RC },
 	{ IBV_QP_EX_WITH_ATOMIC_WRITE, RC },
 };
@@ -493,7 +503,7 @@ int roost_verbs_qp_ex_init(struct roost_verbs_qp *qp, enum roost_qp_type type,
 			have |= ops[i].op;
 	if (send_ops & ~have)
 		return -EOPNOTSUPP;
-	if ((UD | XRC) & 1u << type) {
+	if ((UD | XRC | RAW) & 1u << type) {
 		qp->batch.kept = malloc(sizeof(*qp->batch.kept));
 		if (!qp->batch.kept)
 			return -ENOMEM;

@@ -129,7 +129,7 @@ int roost_verbs_query_device_ex(struct ibv_context *context,
 	all.cq_mod_caps.max_cq_count = UINT16_MAX;
 	all.cq_mod_caps.max_cq_period = UINT16_MAX;
 	all.rss_caps = (struct ibv_rss_caps){
-		.supported_qpts = 1u << IBV_QPT_UD,
+		.supported_qpts = 1u << IBV_QPT_UD | 1u << IBV_QPT_RAW_PACKET,
 		.max_rwq_indirection_tables = roost_dev_limits(dev)->max_qp,
 		.max_rwq_indirection_table_size = 1u << ROOST_IND_TABLE_LOG_MAX,
 		.rx_hash_fields_mask = ROOST_HASH_KNOWN,
@@ -142,6 +142,10 @@ int roost_verbs_query_device_ex(struct ibv_context *context,
 		1u << IBV_QPT_RC | 1u << IBV_QPT_UC | 1u << IBV_QPT_UD |
 		1u << IBV_QPT_XRC_SEND | 1u << IBV_QPT_RAW_PACKET;
 	all.raw_packet_caps = IBV_RAW_PACKET_CAP_IP_CSUM;
+	all.tso_caps = (struct ibv_tso_caps){
+		.max_tso = ROOST_TSO_MAX_BYTES,
+		.supported_qpts = 1u << IBV_QPT_RAW_PACKET,
+	};
 	all.max_dm_size = ROOST_VERBS_DM_MAX_BYTES;
 	all.phys_port_cnt_ex = all.orig_attr.phys_port_cnt;
 

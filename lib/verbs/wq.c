@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * Receive work queues, and the tables that spread a UD QP's datagrams over
- * them.
+ * Receive work queues, and the tables that spread the datagrams of a UD QP, or
+ * the frames of a raw packet QP, over them.
  */
 
 #include <stdlib.h>
@@ -202,7 +202,8 @@ int roost_verbs_destroy_rwq_ind_table(struct ibv_rwq_ind_table *ibv)
 
 /*
  * The rules of mlx5 for a hash: Toeplitz with a key of 40 bytes, not both
- * versions of IP. Without fields, function and key are not checked.
+ * versions of IP, not ports of both TCP and UDP. Without fields, function and
+ * key are not checked.
  */
 int roost_verbs_map_hash(const struct ibv_rx_hash_conf *conf,
 			 struct roost_hash *hash)
@@ -217,7 +218,8 @@ int roost_verbs_map_hash(const struct ibv_rx_hash_conf *conf,
 	if (conf->rx_hash_function != IBV_RX_HASH_FUNC_TOEPLITZ)
 		return -EOPNOTSUPP;
 	if (conf->rx_hash_key_len != sizeof(hash->key) || !conf->rx_hash_key ||
-	    (fields & IP4 && fields & IP6))
+	    (fields & IP4 && fields & IP6) ||
+	    (fields & ROOST_HASH_TCP && fields & ROOST_HASH_UDP))
 		return -EINVAL;
 	memcpy(hash->key, conf->rx_hash_key, sizeof(hash->key));
 	return 0;

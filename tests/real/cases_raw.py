@@ -9,7 +9,7 @@ import os
 import dissect
 from harness import Case, Failure
 from process import wait_until
-from wire import TCP_ADDRESSES, Wire
+from wire import TCP_ADDRESSES, Tap, Wire
 
 # Of nobody but the program's stack.
 ADDRESS = "198.19.0.77"
@@ -39,14 +39,15 @@ print("all came back")
 """
 
 
-def program(room, *words):
-    return [os.path.join(room.build, "tests", "real", "raw"),
+def program(room, *words, of="raw"):
+    return [os.path.join(room.build, "tests", "real", of),
             *(str(word) for word in words)]
 
 
-def start(room, wire, end, *words):
+def start(room, wire, end, *words, of="raw"):
     """Returns the program when it says that it is ready."""
-    process = room.start(**wire.start(end, "raw", [], program(room, *words)))
+    process = room.start(**wire.start(end, "raw", [],
+                                      program(room, *words, of=of)))
     if not wait_until(lambda: "raw: ready" in process.err() or
                       process.wait(0) is not None, 30):
         raise Failure("raw does not start")
@@ -90,6 +91,71 @@ def sniff(room):
             raise Failure(f"{len(seen)} of {COUNT} datagrams to {address}")
 
 
+# What raw_offload.c sends.
+BYTES, MSS = 10000, 1400
+ACK, PSH_FIN, CWR = 0x10, 0x09, 0x80
+
+
+def segment(number, first, flags, offset, ip_id):
+    """As tshark tells it: IPv4 id, sequence number, bytes, flags, the verdicts
+    on the checksums, and the data."""
+    data = bytes(i % 251 for i in range(offset, min(offset + MSS, BYTES)))
+    if offset + MSS < BYTES:
+        flags &= ~PSH_FIN
+    if number > 0:
+        flags &= ~CWR
+    return [ip_id, (first + offset) % 2 ** 32, len(data), flags, "1",
+            data.hex()]
+
+
+def seen_segments(path, which, *fields):
+    rows = dissect.tshark(
+        path, "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE",
+        "-o", "tcp.desegment_tcp_streams:FALSE", "-Y",
+        f"tcp.dstport == 7001 && {which}", "-T", "fields",
+        *(word for field in fields for word in ("-e", field)))
+    return [line.split("\t") for line in rows.splitlines()]
+
+
+def tso(room):
+    """Segments, by the kernel's capture and tshark: all of them, in order."""
+    wire = Wire(room)
+    tap = Tap(wire, "right")
+    tap.wait()
+    check(room, room.start(**wire.start(
+        "left", "raw", [], program(room, "tso", of="raw_offload"))))
+    tap.stop()
+    tcp = ("tcp.seq_raw", "tcp.len", "tcp.flags", "tcp.checksum.status",
+           "tcp.payload")
+    offsets = list(enumerate(range(0, BYTES, MSS)))
+    for which, wanted, fields in (
+            ("ip", [segment(n, 1000, ACK | PSH_FIN | CWR, at,
+                            (0xfffe + n) % 2 ** 16) + ["1"]
+                    for n, at in offsets],
+             ("ip.id", *tcp, "ip.checksum.status")),
+            ("ipv6", [segment(n, 0xffffff00, ACK | 0x08, at, 5)
+                      for n, at in offsets], ("vlan.id", *tcp))):
+        seen = [[int(word, 0) for word in row[:4]] + row[4:]
+                for row in seen_segments(tap.path, which, *fields)]
+        for number, (was, want) in enumerate(zip(seen, wanted)):
+            if was != want:
+                raise Failure(f"{which}: segment {number}: {was[:5]}, not "
+                              f"{want[:5]}")
+        if len(seen) != len(wanted):
+            raise Failure(f"{which}: {len(seen)} segments")
+
+
+def spread(room):
+    """Datagrams in the queue of their Toeplitz hash, which the program
+    computes for itself."""
+    wire = Wire(room)
+    raw = start(room, wire, "left", "spread", PORT, 2 * COUNT,
+                of="raw_offload")
+    wire.inside("right", "bash", "-c", f"for i in {{1..{4 * COUNT}}}; do echo "
+                f"$i >/dev/udp/{TCP_ADDRESSES['left']}/{PORT}; done")
+    check(room, raw)
+
+
 def on_link(room, *words):
     return room.run("raw", room.roost("run", "--link", room.link, "--",
                                       *words))
@@ -116,6 +182,8 @@ def on_hub(room):
 CASES = [
     Case("raw-stack", stack),
     Case("raw-sniff", sniff),
+    Case("raw-tso", tso),
+    Case("raw-spread", spread),
     Case("raw-rules", rules),
     Case("raw-without-capability", without_capability),
     Case("raw-on-hub", on_hub),

@@ -58,7 +58,8 @@ enum roost_req_timer_kind {
 /*
  * One cache line, because a long queue that is seldom used is not in the cache.
  * Data that does not fit in near lies in the slot's part of roost_qp.spill:
- * further SGEs and inline data, all SGEs of an atomic, a bind.
+ * further SGEs and inline data, all SGEs of an atomic, a bind; SGEs and header
+ * of TSO.
  */
 struct roost_send_wqe {
 	/* Set when the first packet of the request is made. A local operation
@@ -88,6 +89,10 @@ struct roost_send_wqe {
 			uint32_t qpn;
 			uint32_t qkey;
 		} ud;
+		struct {
+			uint16_t header_bytes; /* in spill, behind the SGEs */
+			uint16_t mss_bytes;
+		} tso;
 	};
 	union {
 		uint8_t near[ROOST_WQE_NEAR_BYTES];
@@ -294,6 +299,7 @@ struct roost_qp {
 	uint32_t spill_bytes;
 	_Atomic bool doorbell_rung; /* any thread */
 	bool dying; /* removed from its CQs; writer: holder of all turns */
+	uint16_t max_tso_header_bytes; /* RAW; written at create */
 	_Atomic(struct roost_qp *) doorbell_next;
 	/* Lines 2 to 4: the primary path, and the responder's state, which
 	 * requests from there change.

@@ -7,6 +7,7 @@
  */
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 
 #include <rte_common.h>
@@ -16,7 +17,7 @@
 #include "lib/engine/core/shim.h"
 #include "lib/engine/core/worker_base.h"
 #include "lib/engine/core/wq_priv.h"
-#include "lib/wire/frame.h"
+#include "lib/wire/bytes.h"
 
 /* Two IPv6 addresses and two ports, in words of 32 bits. */
 #define HASH_WORDS_MAX 9u
@@ -300,42 +301,50 @@ int roost_ind_table_destroy(struct roost_ind_table *table)
 	return 0;
 }
 
-static unsigned int add_address(uint32_t *words, const struct roost_gid *gid,
-				bool ipv6)
+static unsigned int add_address(uint32_t *words, const uint8_t *ip,
+				uint8_t ip_version)
 {
-	unsigned int n = 0;
+	const unsigned int n = ip_version == 6 ? 4 : 1;
 
-	for (unsigned int i = ipv6 ? 0 : 12; i < sizeof(gid->b); i += 4)
-		words[n++] = (uint32_t)gid->b[i] << 24 |
-			     (uint32_t)gid->b[i + 1] << 16 |
-			     (uint32_t)gid->b[i + 2] << 8 | gid->b[i + 3];
+	for (unsigned int i = 0; i < n; i++)
+		words[i] = roost_be32_get(ip + 4 * i);
 	return n;
 }
 
-/* For a datagram of the other IP version than the hashed fields, no address is
- * hashed. A single port is the upper half of the last word; the bits behind it
- * are zeros, which do not change the hash.
+/* For a frame of another IP version than the hashed fields no address is
+ * hashed, and no port for another protocol. A single port is the upper half of
+ * the last word; the bits behind it are zeros, which do not change the hash.
  */
 struct roost_wq *roost_ind_table_pick(const struct roost_ind_table *table,
 				      const struct roost_hash *hash,
-				      const struct roost_frame *frame)
+				      const struct roost_hashed *hashed)
 {
-	uint32_t src = frame->ipv6 ? ROOST_HASH_SRC_IPV6 : ROOST_HASH_SRC_IPV4;
-	uint32_t dst = frame->ipv6 ? ROOST_HASH_DST_IPV6 : ROOST_HASH_DST_IPV4;
-	bool src_port = hash->fields & ROOST_HASH_SRC_PORT_UDP;
-	bool dst_port = hash->fields & ROOST_HASH_DST_PORT_UDP;
+	const uint8_t version = hashed->ip_version;
+	const uint32_t fields = hash->fields;
+	uint32_t src = 0, dst = 0, src_port = 0, dst_port = 0;
 	uint32_t words[HASH_WORDS_MAX];
 	unsigned int n = 0;
 
-	if (hash->fields & src)
-		n += add_address(words + n, &frame->sgid, frame->ipv6);
-	if (hash->fields & dst)
-		n += add_address(words + n, &frame->dgid, frame->ipv6);
-	if (src_port && dst_port)
-		words[n++] = (uint32_t)frame->udp_src << 16 | ROOST_UDP_PORT;
-	else if (src_port || dst_port)
+	if (version != 0) {
+		src = version == 6 ? ROOST_HASH_SRC_IPV6 : ROOST_HASH_SRC_IPV4;
+		dst = version == 6 ? ROOST_HASH_DST_IPV6 : ROOST_HASH_DST_IPV4;
+	}
+	if (hashed->l4 != 0) {
+		src_port = hashed->l4 == IPPROTO_TCP ? ROOST_HASH_SRC_PORT_TCP
+						     : ROOST_HASH_SRC_PORT_UDP;
+		dst_port = hashed->l4 == IPPROTO_TCP ? ROOST_HASH_DST_PORT_TCP
+						     : ROOST_HASH_DST_PORT_UDP;
+	}
+	if (fields & src)
+		n += add_address(words + n, hashed->src_ip, version);
+	if (fields & dst)
+		n += add_address(words + n, hashed->dst_ip, version);
+	if (fields & src_port && fields & dst_port)
 		words[n++] =
-			(uint32_t)(src_port ? frame->udp_src : ROOST_UDP_PORT)
-			<< 16;
+			(uint32_t)hashed->src_port << 16 | hashed->dst_port;
+	else if (fields & (src_port | dst_port))
+		words[n++] = (uint32_t)(fields & src_port ? hashed->src_port
+							  : hashed->dst_port)
+			     << 16;
 	return table->wqs[rte_softrss(words, n, hash->key) & table->mask];
 }

@@ -43,10 +43,18 @@ struct roost_ind_table {
 	struct roost_wq *wqs[];
 };
 
-/* The WQ that a datagram goes to. Holder of the turn. */
+/* What a hash may see of a datagram or a frame. */
+struct roost_hashed {
+	const uint8_t *src_ip, *dst_ip; /* 4 or 16 bytes */
+	uint16_t src_port, dst_port;
+	uint8_t ip_version; /* 4, 6; 0: no addresses */
+	uint8_t l4;         /* IPPROTO_TCP, IPPROTO_UDP; 0: no ports */
+};
+
+/* The WQ that a datagram or a frame goes to. Holder of the turn. */
 struct roost_wq *roost_ind_table_pick(const struct roost_ind_table *table,
 				      const struct roost_hash *hash,
-				      const struct roost_frame *frame);
+				      const struct roost_hashed *hashed);
 /* The oldest receive WQE, or NULL: none is posted, or the WQ is not RDY.
  * Holder of the turn.
  */

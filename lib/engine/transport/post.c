@@ -6,11 +6,15 @@
 
 #include <errno.h>
 
+#include <rte_branch_prediction.h>
+#include <rte_common.h>
+
 #include "lib/engine/core/ah_priv.h"
 #include "lib/engine/core/srq_priv.h"
 #include "lib/engine/core/workers.h"
 #include "lib/engine/sched/sched.h"
 #include "lib/engine/transport/qp_priv.h"
+#include "lib/engine/transport/raw_priv.h"
 #include "lib/engine/core/probe.h"
 
 #define SEND_FLAGS_KNOWN                                                       \
@@ -102,9 +106,8 @@ static int check_send(const struct roost_qp *qp, const struct roost_send_wr *wr,
 	if (wr->opcode == ROOST_WR_BIND_MW && !bind_valid(qp, &wr->bind))
 		return -EINVAL;
 	ret = check_length(qp, info, wr, len_bytes);
-	return ret == 0 && qp->type == ROOST_QPT_RAW &&
-			       *len_bytes < ROOST_ETH_LEN
-		       ? -EINVAL
+	return ret == 0 && qp->type == ROOST_QPT_RAW
+		       ? roost_raw_check(qp, wr, *len_bytes)
 		       : ret;
 }
 
@@ -173,6 +176,22 @@ static void fill_data(const struct roost_qp *qp, struct roost_send_wqe *wqe,
 		copy_inline(to, wr->sges, wr->nb_sges);
 	else if (bytes > 0)
 		memcpy(to, wr->sges, bytes);
+}
+
+/* In spill: SGEs, and the header behind them. */
+static __rte_noinline void fill_tso(const struct roost_qp *qp,
+				    struct roost_send_wqe *wqe,
+				    const struct roost_send_wr *wr)
+{
+	const size_t bytes = wr->nb_sges * sizeof(wr->sges[0]);
+	uint8_t *to = roost_wqe_spill(qp, wqe);
+
+	wqe->tso.header_bytes = wr->tso.header_bytes;
+	wqe->tso.mss_bytes = wr->tso.mss_bytes;
+	wqe->flags = (uint8_t)(wr->flags | ROOST_WQE_SPILLED);
+	if (bytes > 0)
+		memcpy(to, wr->sges, bytes);
+	memcpy(to + bytes, wr->tso.header, wr->tso.header_bytes);
 }
 
 /* Most requests: a SEND or a WRITE of an RC QP, of one SGE, that fits the cache
@@ -259,8 +278,12 @@ int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr)
 	wqe->len_bytes = len_bytes;
 	wqe->nb_sges = wr->flags & ROOST_SEND_INLINE ? 0 : (uint8_t)wr->nb_sges;
 	wqe->opcode = (uint8_t)wr->opcode;
-	fill_target(qp, wqe, wr);
-	fill_data(qp, wqe, wr, &roost_wr_infos[wr->opcode], len_bytes);
+	if (unlikely(wr->opcode == ROOST_WR_TSO)) {
+		fill_tso(qp, wqe, wr);
+	} else {
+		fill_target(qp, wqe, wr);
+		fill_data(qp, wqe, wr, &roost_wr_infos[wr->opcode], len_bytes);
+	}
 	qp->sq.added++;
 	ROOST_PROBE(post_send, qp->qpn, wr->wr_id, wqe->opcode, len_bytes);
 	return 0;

@@ -30,6 +30,14 @@ static int create_queues(struct roost_qp *qp)
 
 	/* SGEs and binds lie there too. */
 	qp->spill_bytes = RTE_ALIGN_CEIL(cap->max_inline_bytes, 8u);
+	if (qp->max_tso_header_bytes != 0)
+		qp->spill_bytes = RTE_MAX(
+			qp->spill_bytes,
+			RTE_ALIGN_CEIL(
+				cap->max_send_sge * (uint32_t)sizeof(
+							    struct roost_sge) +
+					qp->max_tso_header_bytes,
+				8u));
 	qp->spill = aligned_alloc(
 		64, RTE_ALIGN_CEIL((size_t)sends * qp->spill_bytes, 64u));
 	if (!qp->spill)
@@ -85,9 +93,13 @@ static int check_cap(const struct roost_dev_limits *limits,
  */
 static int check_spread(struct roost_qp_init *init)
 {
-	if (init->type != ROOST_QPT_UD || init->srq || init->recv_cq ||
-	    init->cap.max_recv_wr != 0 || init->cap.max_recv_sge != 0 ||
-	    init->hash.fields & ~(uint32_t)ROOST_HASH_KNOWN)
+	const uint32_t known = init->type == ROOST_QPT_UD
+				       ? ROOST_HASH_KNOWN & ~ROOST_HASH_TCP
+				       : ROOST_HASH_KNOWN;
+
+	if ((init->type != ROOST_QPT_UD && init->type != ROOST_QPT_RAW) ||
+	    init->srq || init->recv_cq || init->cap.max_recv_wr != 0 ||
+	    init->cap.max_recv_sge != 0 || init->hash.fields & ~known)
 		return -EINVAL;
 	return !init->send_cq && init->cap.max_send_wr != 0 ? -EINVAL : 0;
 }
@@ -99,7 +111,8 @@ static int check_parts(struct roost_qp_init *init)
 
 	if ((unsigned int)init->type >= ROOST_QPT_COUNT)
 		return -EOPNOTSUPP;
-	if (target != (init->xrcd != NULL))
+	if (target != (init->xrcd != NULL) ||
+	    (init->max_tso_header_bytes != 0 && init->type != ROOST_QPT_RAW))
 		return -EINVAL;
 	if (init->ind_table)
 		return check_spread(init);
@@ -219,6 +232,7 @@ static struct roost_qp *qp_alloc(struct roost_dev *dev, struct roost_pd *pd,
 		.xrcd = init->xrcd,
 		.ind_table = init->ind_table,
 		.hash = init->hash,
+		.max_tso_header_bytes = init->max_tso_header_bytes,
 		.cap = init->cap,
 		.owner = init->owner,
 	};
@@ -399,6 +413,7 @@ void roost_qp_query(struct roost_qp *qp, struct roost_qp_attr *attr,
 		.cap = qp->cap,
 		.sq_sig_all = qp->sq_sig_all,
 		.block_self_mcast = qp->block_self_mcast,
+		.max_tso_header_bytes = qp->max_tso_header_bytes,
 		.owner = qp->owner,
 	};
 }

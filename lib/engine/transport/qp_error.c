@@ -115,7 +115,8 @@ static void note_wqe_memory(struct roost_qp *qp,
 		bind = roost_wqe_spill(qp, wqe);
 		note_memory(&qp->error, bind->addr, bind->rkey,
 			    (uint32_t)bind->len_bytes);
-	} else if (qp->type != ROOST_QPT_UD && wqe->opcode != ROOST_WR_SEND &&
+	} else if (qp->type != ROOST_QPT_UD && qp->type != ROOST_QPT_RAW &&
+		   wqe->opcode != ROOST_WR_SEND &&
 		   wqe->opcode != ROOST_WR_SEND_IMM &&
 		   wqe->opcode != ROOST_WR_SEND_INV)
 		note_memory(&qp->error, wqe->remote.va, wqe->remote.rkey,

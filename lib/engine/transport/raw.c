@@ -6,6 +6,7 @@
  * or lock.
  */
 
+#include <errno.h>
 #include <netinet/in.h>
 
 #include <rte_common.h>
@@ -16,6 +17,7 @@
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/core/mcast_priv.h"
 #include "lib/engine/core/transport.h"
+#include "lib/engine/core/wq_priv.h"
 #include "lib/engine/sched/sched.h"
 #include "lib/engine/transport/raw_priv.h"
 #include "lib/engine/transport/resp_priv.h"
@@ -27,11 +29,67 @@
 
 /* ---- sending ------------------------------------------------------------ */
 
+int roost_raw_check(const struct roost_qp *qp, const struct roost_send_wr *wr,
+		    uint32_t len_bytes)
+{
+	const struct roost_tso *tso = &wr->tso;
+
+	if (wr->opcode != ROOST_WR_TSO)
+		return len_bytes < ROOST_ETH_LEN ? -EINVAL : 0;
+	return tso->mss_bytes == 0 || len_bytes > ROOST_TSO_MAX_BYTES ||
+			       wr->flags & ROOST_SEND_INLINE ||
+			       tso->header_bytes > qp->max_tso_header_bytes ||
+			       !roost_raw_tso_is_header(tso->header,
+							tso->header_bytes)
+		       ? -EINVAL
+		       : 0;
+}
+
+uint32_t roost_raw_frames(const struct roost_send_wqe *wqe)
+{
+	const uint32_t mss = wqe->tso.mss_bytes;
+
+	if (wqe->opcode != ROOST_WR_TSO || wqe->len_bytes == 0)
+		return 1;
+	return (wqe->len_bytes + mss - 1) / mss;
+}
+
+uint32_t roost_raw_frame_bytes(const struct roost_send_wqe *wqe)
+{
+	if (wqe->opcode != ROOST_WR_TSO)
+		return wqe->len_bytes;
+	return wqe->tso.header_bytes +
+	       RTE_MIN(wqe->len_bytes, (uint32_t)wqe->tso.mss_bytes);
+}
+
+static size_t build_segment(struct roost_qp *qp,
+			    const struct roost_send_wqe *wqe, uint32_t index,
+			    bool is_last, uint8_t *buf)
+{
+	const struct roost_sge *sges = roost_wqe_data(qp, wqe);
+	const uint32_t offset = index * wqe->tso.mss_bytes;
+	const uint32_t len =
+		is_last ? wqe->len_bytes - offset : wqe->tso.mss_bytes;
+	const size_t frame_bytes = wqe->tso.header_bytes + len;
+	struct roost_fill fill;
+
+	roost_fill_begin(&fill, &qp->path.template, buf, 0, 0);
+	roost_fill_copy(&fill, (const uint8_t *)(sges + wqe->nb_sges),
+			wqe->tso.header_bytes);
+	if (roost_sge_gather(qp->dev, qp->pd, sges, wqe->nb_sges, offset, &fill,
+			     len) != ROOST_SGE_OK)
+		return 0;
+	roost_raw_tso_segment(buf, frame_bytes, index, offset, is_last);
+	return frame_bytes;
+}
+
 size_t roost_raw_build(struct roost_qp *qp, const struct roost_send_wqe *wqe,
-		       uint8_t *buf)
+		       uint32_t index, bool is_last, uint8_t *buf)
 {
 	struct roost_fill fill;
 
+	if (wqe->opcode == ROOST_WR_TSO)
+		return build_segment(qp, wqe, index, is_last, buf);
 	/* No payload is announced, so that nothing is folded into an ICRC. */
 	roost_fill_begin(&fill, &qp->path.template, buf, 0, 0);
 	if (wqe->flags & ROOST_SEND_INLINE)
@@ -82,15 +140,17 @@ static uint8_t csum_flag(struct raw *raw)
 	return raw->csum;
 }
 
-static enum roost_sge_fault scatter(struct roost_qp *qp,
-				    const struct roost_recv_wqe *wqe,
-				    struct rte_mbuf *mbuf)
+static enum roost_qp_error_code scatter(struct roost_qp *qp,
+					const struct roost_pd *pd,
+					const struct roost_recv_wqe *wqe,
+					struct rte_mbuf *mbuf)
 {
-	const struct roost_pd *pd = roost_recv_pd(qp);
 	enum roost_sge_fault fault = ROOST_SGE_OK;
 	const uint8_t *rest = NULL;
 	uint32_t at = 0, len = mbuf->pkt_len;
 
+	if (wqe->len_bytes < len)
+		return ROOST_QPE_RECEIVE_LENGTH;
 	/* The bytes that rules were compared with, and the others behind. */
 	if (roost_is_in_place(mbuf))
 		rest = roost_in_place_frame(mbuf);
@@ -105,33 +165,69 @@ static enum roost_sge_fault scatter(struct roost_qp *qp,
 	if (rest && fault == ROOST_SGE_OK)
 		fault = roost_sge_scatter(qp->dev, pd, wqe->sges, wqe->nb_sges,
 					  at, rest + at, len - at);
-	return fault;
+	return fault == ROOST_SGE_OK ? ROOST_QPE_NONE
+				     : ROOST_QPE_RECEIVE_MEMORY;
+}
+
+/* As the receive queue of the QP, its WQs stay whatever happens to one frame.
+ */
+static void store_spread(struct roost_worker *w, struct roost_qp *qp,
+			 struct raw *raw, struct roost_cqe *cqe)
+{
+	const struct roost_flow_key *key = &raw->key;
+	struct roost_wq *wq = roost_ind_table_pick(
+		qp->ind_table, &qp->hash,
+		&(struct roost_hashed){
+			.src_ip = key->src_ip,
+			.dst_ip = key->dst_ip,
+			.src_port = roost_be16_get(key->src_port),
+			.dst_port = roost_be16_get(key->dst_port),
+			.ip_version = key->ip_version,
+			.l4 = key->l4,
+		});
+	const struct roost_recv_wqe *wqe = roost_wq_wqe(wq);
+	enum roost_qp_error_code error;
+
+	if (!wqe) {
+		roost_worker_drop(w, ROOST_DROP_RNR_WAIT);
+		return;
+	}
+	error = scatter(qp, wq->pd, wqe, raw->mbuf);
+	if (error != ROOST_QPE_NONE) {
+		w->counters.errors[error]++;
+		cqe->status = roost_qp_error_infos[error].wc_status;
+		cqe->vendor_err = (uint8_t)error;
+		cqe->flags = 0;
+		cqe->solicited = true;
+	}
+	roost_wq_complete(w, wq, cqe);
 }
 
 /* As with datagrams, the QP stays whatever happens to one frame. */
 static void store(struct roost_worker *w, const struct roost_flow_rule *flow,
 		  struct raw *raw)
 {
-	const uint32_t len = raw->mbuf->pkt_len;
 	struct roost_qp *qp = flow->qp;
-	const struct roost_recv_wqe *wqe = roost_recv_wqe(qp, NULL);
 	struct roost_cqe cqe = {
-		.byte_len = len,
+		.byte_len = raw->mbuf->pkt_len,
 		.imm_be = flow->init.tag,
 		.opcode = ROOST_WC_RECV,
 		.flags = csum_flag(raw),
 		.vlan_tci = roost_be16_get(raw->key.vlan_tci),
 	};
-	enum roost_qp_error_code error = ROOST_QPE_NONE;
+	const struct roost_recv_wqe *wqe;
+	enum roost_qp_error_code error;
 
+	if (qp->ind_table) {
+		store_spread(w, qp, raw, &cqe);
+		return;
+	}
+	wqe = roost_recv_wqe(qp, NULL);
 	if (!wqe) {
 		roost_worker_drop(w, ROOST_DROP_RNR_WAIT);
 		return;
 	}
-	if (wqe->len_bytes < len)
-		error = ROOST_QPE_RECEIVE_LENGTH;
-	else if (scatter(qp, wqe, raw->mbuf) != ROOST_SGE_OK)
-		error = ROOST_QPE_RECEIVE_MEMORY;
+	error = scatter(qp, roost_recv_pd(qp), wqe, raw->mbuf);
 	if (error != ROOST_QPE_NONE) {
 		roost_qp_blame(w, qp, error);
 		cqe.status = roost_qp_error_infos[error].wc_status;
@@ -151,8 +247,10 @@ static void deliver(struct roost_worker *w, const struct roost_flow_rule *flow,
 		atomic_fetch_add_explicit(&counters->bytes, raw->mbuf->pkt_len,
 					  memory_order_relaxed);
 	}
+	/* With a table the states are those of its WQs. */
 	if (!flow->init.drops &&
-	    RECEIVE_STATES & 1u << roost_qp_state_get(flow->qp))
+	    (flow->qp->ind_table ||
+	     RECEIVE_STATES & 1u << roost_qp_state_get(flow->qp)))
 		store(w, flow, raw);
 }
 

@@ -23,13 +23,23 @@
 struct rte_mbuf;
 struct roost_qp;
 struct roost_send_wqe;
+struct roost_send_wr;
 struct roost_worker;
 
-/* Write the frame of a request at buf. Returns its length; 0: an SGE of the WQE
- * is wrong.
+/* What is posted: the length of a frame, the header of TSO (TCP behind IPv4 or
+ * IPv6, with VLAN tags, without extension headers). Any thread. Returns 0,
+ * -EINVAL.
+ */
+int roost_raw_check(const struct roost_qp *qp, const struct roost_send_wr *wr,
+		    uint32_t len_bytes);
+/* How many frames a request is, and the length of its longest. */
+uint32_t roost_raw_frames(const struct roost_send_wqe *wqe);
+uint32_t roost_raw_frame_bytes(const struct roost_send_wqe *wqe);
+/* Write the frame of a request at buf; index: of its segments, is_last of them.
+ * Returns its length; 0: an SGE of the WQE is wrong.
  */
 size_t roost_raw_build(struct roost_qp *qp, const struct roost_send_wqe *wqe,
-		       uint8_t *buf);
+		       uint32_t index, bool is_last, uint8_t *buf);
 
 /*
  * A frame that was received on a port with flow rules; class: what it is for
@@ -46,6 +56,17 @@ void roost_raw_passed(struct roost_worker *w, struct rte_mbuf *mbuf);
 /* n frames that leave by a port with sniffers. They stay the caller's. */
 void roost_raw_sniff(struct roost_worker *w, unsigned int port_index,
 		     struct rte_mbuf **frames, unsigned int n);
+
+/* ---- segmentation (raw_tso.c) ----------------------------------------- */
+
+/* True if the header is one of TSO. Any thread. */
+bool roost_raw_tso_is_header(const uint8_t *header, size_t header_bytes);
+/* Make the header of a request, which is at frame, that of a segment of
+ * frame_bytes in all, whose data begins offset_bytes behind that of the first
+ * one; fill in its checksums.
+ */
+void roost_raw_tso_segment(uint8_t *frame, size_t frame_bytes, uint32_t index,
+			   uint32_t offset_bytes, bool is_last);
 
 /* ---- checksums (raw_csum.c) ------------------------------------------- */
 

@@ -66,11 +66,12 @@ static uint32_t psns_of(const struct roost_qp *qp,
 			  qp->mtu_bytes);
 }
 
-static void start_wqe(struct roost_qp *qp, struct roost_send_wqe *wqe)
+static void start_wqe(struct roost_qp *qp, struct roost_send_wqe *wqe,
+		      uint32_t nb_psns)
 {
 	wqe->responded = false;
 	wqe->first_psn = qp->req.next_psn;
-	wqe->last_psn = roost_psn_add(wqe->first_psn, psns_of(qp, wqe) - 1);
+	wqe->last_psn = roost_psn_add(wqe->first_psn, nb_psns - 1);
 	qp->req.started_index++;
 }
 
@@ -277,14 +278,8 @@ make(struct roost_worker *w, struct roost_qp *qp,
 	bool sealed;
 	size_t len;
 
-	if (unlikely(qp->type == ROOST_QPT_RAW)) {
-		len = roost_raw_build(qp, wqe, buf);
-		sealed = true;
-	} else {
-		len = roost_req_build(qp, wqe, path, piece, ackreq, buf,
-				      &sealed);
-		roost_path_readdress(path, buf);
-	}
+	len = roost_req_build(qp, wqe, path, piece, ackreq, buf, &sealed);
+	roost_path_readdress(path, buf);
 	if (len == 0) {
 		roost_mbuf_free(w, mbuf);
 		return false;
@@ -293,6 +288,46 @@ make(struct roost_worker *w, struct roost_qp *qp,
 	mbuf->pkt_len = (uint32_t)len;
 	roost_tx_queue(w, path, mbuf, sealed);
 	roost_pace_sent(w, qp, len);
+	return true;
+}
+
+/* As send_one(), of a raw packet QP: a frame, or the next segment of TSO. */
+static bool send_raw(struct roost_worker *w, struct roost_qp *qp,
+		     struct roost_send_wqe *wqe)
+{
+	struct roost_requester *req = &qp->req;
+	struct roost_req_piece piece = {
+		.psn = req->next_psn,
+		.next_psn = roost_psn_add(req->next_psn, 1),
+		.opcode = roost_wqe_info(wqe)->only,
+	};
+	struct rte_mbuf *mbuf;
+	size_t len;
+
+	if (roost_raw_frame_bytes(wqe) > qp->mtu_bytes) {
+		roost_req_fault(w, qp, ROOST_QPE_LOCAL_LENGTH);
+		return false;
+	}
+	mbuf = roost_tx_mbuf(w, &qp->path);
+	if (!mbuf)
+		return false;
+	if (req->send_index == req->started_index)
+		start_wqe(qp, wqe, roost_raw_frames(wqe));
+	piece.last = roost_psn_eq(piece.psn, wqe->last_psn);
+	len = roost_raw_build(qp, wqe,
+			      (uint32_t)roost_psn_diff(piece.psn,
+						       wqe->first_psn),
+			      piece.last, rte_pktmbuf_mtod(mbuf, uint8_t *));
+	if (len == 0) {
+		roost_mbuf_free(w, mbuf);
+		roost_req_fault(w, qp, ROOST_QPE_LOCAL_MEMORY);
+		return false;
+	}
+	mbuf->data_len = (uint16_t)len;
+	mbuf->pkt_len = (uint32_t)len;
+	roost_tx_queue(w, &qp->path, mbuf, true);
+	roost_pace_sent(w, qp, len);
+	sent(w, qp, wqe, &piece, false, mbuf);
 	return true;
 }
 
@@ -310,8 +345,9 @@ static __rte_noinline bool send_any(struct roost_worker *w, struct roost_qp *qp)
 
 	if (roost_wqe_info(wqe)->kind == ROOST_WR_KIND_LOCAL)
 		return do_local(w, qp, wqe);
-	if (((1u << ROOST_QPT_UD | 1u << ROOST_QPT_RAW) & 1u << qp->type) &&
-	    wqe->len_bytes > qp->mtu_bytes) {
+	if (unlikely(qp->type == ROOST_QPT_RAW))
+		return send_raw(w, qp, wqe);
+	if (qp->type == ROOST_QPT_UD && wqe->len_bytes > qp->mtu_bytes) {
 		roost_req_fault(w, qp, ROOST_QPE_LOCAL_LENGTH);
 		return false;
 	}
@@ -325,7 +361,7 @@ static __rte_noinline bool send_any(struct roost_worker *w, struct roost_qp *qp)
 	if (!mbuf)
 		return false;
 	if (req->send_index == req->started_index)
-		start_wqe(qp, wqe);
+		start_wqe(qp, wqe, psns_of(qp, wqe));
 	cut_piece(qp, wqe, req->next_psn, &piece);
 	ackreq = wants_ack(qp, &piece);
 	if (!make(w, qp, wqe, path, &piece, ackreq, mbuf)) {

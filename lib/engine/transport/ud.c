@@ -4,6 +4,8 @@
 
 /* Hot: datagrams. No allocation, system call, log or lock. */
 
+#include <netinet/in.h>
+
 #include <rte_common.h>
 
 #include "lib/engine/core/mr_priv.h"
@@ -51,8 +53,17 @@ static void receive_spread(struct roost_worker *w, struct roost_qp *qp,
 			   const struct roost_frame *frame,
 			   const struct roost_pkt *pkt)
 {
+	const size_t at = frame->ipv6 ? 0 : 12;
 	struct roost_wq *wq =
-		roost_ind_table_pick(qp->ind_table, &qp->hash, frame);
+		roost_ind_table_pick(qp->ind_table, &qp->hash,
+				     &(struct roost_hashed){
+					     .src_ip = frame->sgid.b + at,
+					     .dst_ip = frame->dgid.b + at,
+					     .src_port = frame->udp_src,
+					     .dst_port = ROOST_UDP_PORT,
+					     .ip_version = frame->ipv6 ? 6 : 4,
+					     .l4 = IPPROTO_UDP,
+				     });
 	const struct roost_recv_wqe *wqe = roost_wq_wqe(wq);
 	struct roost_cqe cqe = {
 		.src_qpn = pkt->src_qpn,

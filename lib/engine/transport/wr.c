@@ -45,6 +45,15 @@ const struct roost_wr_info roost_wr_infos[ROOST_WR_OPCODE_COUNT] = {
 		.last = BASE(SEND_LAST_INV),
 		.only = BASE(SEND_ONLY_INV),
 	},
+	[ROOST_WR_TSO] = {
+		.qp_types = RAW,
+		.kind = ROOST_WR_KIND_MESSAGE,
+		.wc_opcode = ROOST_WC_TSO,
+		.first = BASE(SEND_FIRST),
+		.middle = BASE(SEND_MIDDLE),
+		.last = BASE(SEND_LAST),
+		.only = BASE(SEND_ONLY),
+	},
 	[ROOST_WR_WRITE] = {
 		.qp_types = RC | UC | XI,
 		.kind = ROOST_WR_KIND_MESSAGE,

@@ -48,14 +48,16 @@ struct roost_qp_init {
 	struct roost_qp_cap cap; /* out: real values, never smaller */
 	struct roost_srq *srq;   /* NULL: the QP has a receive queue */
 	struct roost_xrcd *xrcd; /* XRC_TGT only */
-	/* UD only: datagrams go to the WQs of this table, and the QP has
-	 * neither a receive queue nor a recv_cq. NULL: none.
+	/* UD, RAW: datagrams go to the WQs of this table, and the QP has
+	 * neither a receive queue nor a recv_cq. NULL: none. RAW: they do in
+	 * every state.
 	 */
 	struct roost_ind_table *ind_table;
 	struct roost_hash hash; /* picks the WQ of ind_table */
 	bool sq_sig_all;
-	bool block_self_mcast; /* UD: drop its own multicasts */
-	void *owner;           /* readers of its async events get this */
+	bool block_self_mcast;         /* UD: drop its own multicasts */
+	uint16_t max_tso_header_bytes; /* RAW: of ROOST_WR_TSO; 0: none */
+	void *owner; /* readers of its async events get this */
 };
 
 /*
@@ -148,6 +150,20 @@ void roost_qp_query(struct roost_qp *qp, struct roost_qp_attr *attr,
 
 /* ---- posting to a queue pair -------------------------------------------- */
 
+/* Data of one request. */
+#define ROOST_TSO_MAX_BYTES (1u << 18)
+#define ROOST_TSO_MAX_HEADER_BYTES 512u
+
+/* Segmentation (TSO): each segment has mss_bytes of data, the last one what is
+ * left, and this header before it, from Ethernet to TCP. Lengths, checksums,
+ * the IPv4 identification, sequence number and flags are the segment's.
+ */
+struct roost_tso {
+	const void *header;
+	uint16_t header_bytes;
+	uint16_t mss_bytes;
+};
+
 struct roost_send_wr {
 	uint64_t wr_id;
 	const struct roost_sge *sges;
@@ -171,6 +187,7 @@ struct roost_send_wr {
 	/* XRC. */
 	uint32_t xrc_srqn;
 	struct roost_mw_bind bind; /* BIND_MW */
+	struct roost_tso tso;      /* TSO */
 };
 
 struct roost_recv_wr {
@@ -184,7 +201,8 @@ struct roost_recv_wr {
  * its sges and inline data; end publishes all of them, rings the doorbell once
  * and unlocks.
  * Returns (add) 0; -ENOMEM (queue full); -EINVAL (state, opcode for the type,
- * too many sges, inline too long, length beyond 2^31, unknown flag).
+ * too many sges, inline too long, length beyond 2^31, unknown flag, no header
+ * of TCP).
  */
 void roost_qp_send_begin(struct roost_qp *qp);
 int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr);

@@ -72,6 +72,7 @@ enum roost_wr_opcode {
 	ROOST_WR_LOCAL_INV = 7,
 	ROOST_WR_BIND_MW = 8,
 	ROOST_WR_SEND_INV = 9,
+	ROOST_WR_TSO = 10, /* RAW: TCP segments of a header and data */
 	ROOST_WR_FLUSH = 14,
 	ROOST_WR_ATOMIC_WRITE = 15,
 	ROOST_WR_OPCODE_COUNT,
@@ -111,6 +112,7 @@ enum roost_wc_opcode {
 	ROOST_WC_FETCH_ADD = 4,
 	ROOST_WC_BIND_MW = 5,
 	ROOST_WC_LOCAL_INV = 6,
+	ROOST_WC_TSO = 7,
 	ROOST_WC_FLUSH = 8,
 	ROOST_WC_ATOMIC_WRITE = 9,
 	ROOST_WC_RECV = 128,

@@ -7,9 +7,10 @@
 /*
  * Receive work queues and the tables that spread datagrams over them.
  *
- * A WQ is a receive queue with a number, a CQ and a state of its own. A UD QP
- * that was created with a table has no receive queue: each datagram goes to the
- * WQ that the hash of its addresses and ports picks. An error of a WQ stops
+ * A WQ is a receive queue with a number, a CQ and a state of its own. A UD or a
+ * raw packet QP that was created with a table has no receive queue: each
+ * datagram or frame goes to the WQ that the hash of its addresses and ports
+ * picks. An error of a WQ stops
  * that WQ, and neither the QP nor the other WQs.
  */
 
@@ -76,13 +77,16 @@ enum roost_hash_fields {
 	ROOST_HASH_DST_IPV4 = 1 << 1,
 	ROOST_HASH_SRC_IPV6 = 1 << 2,
 	ROOST_HASH_DST_IPV6 = 1 << 3,
+	ROOST_HASH_SRC_PORT_TCP = 1 << 4, /* RAW */
+	ROOST_HASH_DST_PORT_TCP = 1 << 5, /* RAW */
 	ROOST_HASH_SRC_PORT_UDP = 1 << 6,
 	ROOST_HASH_DST_PORT_UDP = 1 << 7,
 };
+#define ROOST_HASH_TCP (ROOST_HASH_SRC_PORT_TCP | ROOST_HASH_DST_PORT_TCP)
+#define ROOST_HASH_UDP (ROOST_HASH_SRC_PORT_UDP | ROOST_HASH_DST_PORT_UDP)
 #define ROOST_HASH_KNOWN                                                       \
 	(ROOST_HASH_SRC_IPV4 | ROOST_HASH_DST_IPV4 | ROOST_HASH_SRC_IPV6 |     \
-	 ROOST_HASH_DST_IPV6 | ROOST_HASH_SRC_PORT_UDP |                       \
-	 ROOST_HASH_DST_PORT_UDP)
+	 ROOST_HASH_DST_IPV6 | ROOST_HASH_TCP | ROOST_HASH_UDP)
 
 /* A Toeplitz hash; with fields 0, every datagram goes to the first WQ. */
 struct roost_hash {

@@ -65,7 +65,7 @@ static void wr_opcode__every_value(void **state)
 		{ IBV_WR_LOCAL_INV, 0, ROOST_WR_LOCAL_INV },
 		{ IBV_WR_BIND_MW, 0, ROOST_WR_BIND_MW },
 		{ IBV_WR_SEND_WITH_INV, 0, ROOST_WR_SEND_INV },
-		{ IBV_WR_TSO, -EOPNOTSUPP, 0 },
+		{ IBV_WR_TSO, 0, ROOST_WR_TSO },
 		{ IBV_WR_DRIVER1, -EOPNOTSUPP, 0 },
 		{ 12, -EINVAL, 0 },
 		{ 13, -EINVAL, 0 },

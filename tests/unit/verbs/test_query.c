@@ -87,7 +87,10 @@ static void query_device_ex__fits_the_programs_struct(void **state)
 				 1 << IBV_QPT_XRC_SEND |
 				 1 << IBV_QPT_RAW_PACKET);
 	assert_int_equal(a.attr.tm_caps.max_num_tags, 0);
-	assert_int_equal(a.attr.rss_caps.supported_qpts, 1u << IBV_QPT_UD);
+	assert_int_equal(a.attr.rss_caps.supported_qpts,
+			 1u << IBV_QPT_UD | 1u << IBV_QPT_RAW_PACKET);
+	assert_int_equal(a.attr.tso_caps.supported_qpts,
+			 1u << IBV_QPT_RAW_PACKET);
 	assert_int_equal(a.attr.rss_caps.rx_hash_function,
 			 IBV_RX_HASH_FUNC_TOEPLITZ);
 	assert_int_equal(a.attr.max_wq_type_rq, a.attr.orig_attr.max_qp);

@@ -3,6 +3,7 @@
  */
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
 
 #include "fixture.h"
@@ -221,12 +222,20 @@ static struct roost_wq *places[PLACES];
 static unsigned int pick(const struct roost_ind_table *table, uint32_t fields,
 			 const struct roost_frame *frame)
 {
+	const struct roost_hashed hashed = {
+		.src_ip = frame->sgid.b + (frame->ipv6 ? 0 : 12),
+		.dst_ip = frame->dgid.b + (frame->ipv6 ? 0 : 12),
+		.src_port = frame->udp_src,
+		.dst_port = ROOST_UDP_PORT,
+		.ip_version = frame->ipv6 ? 6 : 4,
+		.l4 = IPPROTO_UDP,
+	};
 	struct roost_hash hash = known;
 	const struct roost_wq *wq;
 	unsigned int i = 0;
 
 	hash.fields = fields;
-	wq = roost_ind_table_pick(table, &hash, frame);
+	wq = roost_ind_table_pick(table, &hash, &hashed);
 	while (places[i] != wq)
 		i++;
 	return i;
