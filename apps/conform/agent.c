@@ -116,7 +116,21 @@ static const struct mask {
 				 IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC },
 	[IBV_QPT_UC] = { INIT | IBV_QP_ACCESS_FLAGS, RTR, RTS },
 	[IBV_QPT_UD] = { INIT | IBV_QP_QKEY, IBV_QP_STATE, RTS },
+	[IBV_QPT_XRC_SEND] = { INIT | IBV_QP_ACCESS_FLAGS, RTR,
+			       RTS | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+				       IBV_QP_RNR_RETRY |
+				       IBV_QP_MAX_QP_RD_ATOMIC },
+	[IBV_QPT_XRC_RECV] = { INIT | IBV_QP_ACCESS_FLAGS,
+			       RTR | IBV_QP_MAX_DEST_RD_ATOMIC |
+				       IBV_QP_MIN_RNR_TIMER,
+			       RTS },
 };
+
+bool agent_knows(enum ibv_qp_type type)
+{
+	return (size_t)type < sizeof(masks) / sizeof(masks[0]) &&
+	       masks[type].init != 0;
+}
 
 static bool to_init(struct agent *a, const struct agent_peer *peer)
 {
@@ -130,9 +144,23 @@ static bool to_init(struct agent *a, const struct agent_peer *peer)
 	return done(ibv_modify_qp(a->qp, &attr, masks[peer->type].init));
 }
 
+/* The way to the peer; sgid_index is -1 where the device has no GID for it. */
+static struct ibv_ah_attr way_to(const struct agent *a,
+				 const union ibv_gid *gid, int *sgid_index)
+{
+	*sgid_index = is_ipv4(gid) ? a->gid_index : a->gid6_index;
+	return (struct ibv_ah_attr){
+		.is_global = 1,
+		.port_num = a->port,
+		.grh = { .dgid = *gid,
+			 .sgid_index = (uint8_t)*sgid_index,
+			 .hop_limit = 64 },
+	};
+}
+
 static bool to_rtr(struct agent *a, const struct agent_peer *peer)
 {
-	int sgid_index = is_ipv4(&peer->gid) ? a->gid_index : a->gid6_index;
+	int sgid_index;
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR,
 		.path_mtu = peer->mtu,
@@ -140,13 +168,7 @@ static bool to_rtr(struct agent *a, const struct agent_peer *peer)
 		.rq_psn = peer->rq_psn,
 		.max_dest_rd_atomic = 1,
 		.min_rnr_timer = peer->rnr_timer,
-		.ah_attr = {
-			.is_global = 1,
-			.port_num = a->port,
-			.grh = { .dgid = peer->gid,
-				 .sgid_index = (uint8_t)sgid_index,
-				 .hop_limit = 64 },
-		},
+		.ah_attr = way_to(a, &peer->gid, &sgid_index),
 	};
 
 	if (sgid_index < 0) {
@@ -180,7 +202,9 @@ bool agent_connect(struct agent *a, const struct agent_peer *peer)
 		return false;
 	init.send_cq = a->cq;
 	init.recv_cq = a->cq;
-	a->qp = ibv_create_qp(a->pd, &init);
+	a->qp = peer->type < IBV_QPT_XRC_SEND
+			? ibv_create_qp(a->pd, &init)
+			: agent_xrc_create(&a->xrc, a->pd, &init);
 	return a->qp != NULL && to_init(a, peer) && to_rtr(a, peer);
 }
 
@@ -195,12 +219,48 @@ bool agent_ready(struct agent *a, const struct agent_sender *sender)
 		.max_rd_atomic = 1,
 	};
 
+	a->timeout = sender->timeout;
 	return done(ibv_modify_qp(a->qp, &attr, masks[a->qp->qp_type].rts));
 }
 
 bool agent_modify(struct agent *a, struct ibv_qp_attr *attr, int mask)
 {
 	return done(ibv_modify_qp(a->qp, attr, IBV_QP_STATE | mask));
+}
+
+bool agent_rearm(struct agent *a, const union ibv_gid *gid)
+{
+	int sgid_index;
+	struct ibv_qp_attr attr = {
+		.alt_ah_attr = way_to(a, gid, &sgid_index),
+		.alt_port_num = a->port,
+		.alt_timeout = a->timeout,
+		.path_mig_state = IBV_MIG_REARM,
+	};
+	struct ibv_device_attr device;
+
+	if (!done(ibv_query_device(a->context, &device)))
+		return false;
+	if (sgid_index < 0 ||
+	    !(device.device_cap_flags & IBV_DEVICE_AUTO_PATH_MIG)) {
+		errno = EOPNOTSUPP;
+		return false;
+	}
+	if (!done(ibv_modify_qp(a->qp, &attr,
+				IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE))) {
+		/* Linux refuses every second path of RoCE so. */
+		if (errno == EINVAL)
+			errno = EOPNOTSUPP;
+		return false;
+	}
+	return true;
+}
+
+bool agent_migrate(struct agent *a)
+{
+	struct ibv_qp_attr attr = { .path_mig_state = IBV_MIG_MIGRATED };
+
+	return done(ibv_modify_qp(a->qp, &attr, IBV_QP_PATH_MIG_STATE));
 }
 
 bool agent_attach(struct agent *a, const union ibv_gid *group)
@@ -251,7 +311,9 @@ bool agent_receive(struct agent *a, const struct agent_mr *m, size_t offset,
 	struct ibv_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1 };
 	struct ibv_recv_wr *bad;
 
-	return done(ibv_post_recv(a->qp, &wr, &bad));
+	return done(a->xrc.srq != NULL
+			    ? ibv_post_srq_recv(a->xrc.srq, &wr, &bad)
+			    : ibv_post_recv(a->qp, &wr, &bad));
 }
 
 bool agent_window(struct agent *a)
@@ -348,6 +410,7 @@ void agent_reset(struct agent *a)
 	a->mw = NULL;
 	if (a->qp != NULL)
 		ibv_destroy_qp(a->qp);
+	agent_xrc_reset(&a->xrc);
 	if (a->cq != NULL)
 		ibv_destroy_cq(a->cq);
 	if (a->ah != NULL)

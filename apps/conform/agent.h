@@ -19,6 +19,7 @@
 #include <infiniband/verbs.h>
 
 #include "apps/conform/agent_cm.h"
+#include "apps/conform/agent_xrc.h"
 
 #define AGENT_MRS 4
 #define AGENT_MR_MAX (1u << 20)
@@ -42,18 +43,20 @@ struct agent {
 	/* Of the case at hand; NULL or 0: none. */
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
+	uint8_t timeout;   /* code, of the QP */
 	struct ibv_ah *ah; /* to the peer, of a UD QP */
 	bool is_member;    /* the QP is in the group */
 	union ibv_gid group;
 	struct ibv_mw *mw; /* of type 2 */
 	struct agent_cm cm;
+	struct agent_xrc xrc;
 	unsigned int nb_mrs;
 	struct agent_mr mrs[AGENT_MRS];
 };
 
 /* How the QP of a case is made and connected. */
 struct agent_peer {
-	enum ibv_qp_type type; /* RC, UC, UD */
+	enum ibv_qp_type type; /* agent_knows() */
 	union ibv_gid gid;     /* decides which of the device's is used */
 	uint32_t qpn;
 	uint32_t rq_psn;     /* of the first packet that the peer sends */
@@ -78,6 +81,9 @@ struct agent_sender {
 bool agent_open(struct agent *a, const char *device, uint8_t port,
 		int gid_index);
 
+/* RC, UC, UD, both ends of XRC. */
+bool agent_knows(enum ibv_qp_type type);
+
 /*
  * Makes a QP with a CQ of its own, and takes it to RTR. The QP of a case before
  * must be gone (agent_reset()).
@@ -92,6 +98,12 @@ bool agent_ready(struct agent *a, const struct agent_sender *sender);
  * IBV_QP_*.
  */
 bool agent_modify(struct agent *a, struct ibv_qp_attr *attr, int mask);
+
+/* In RTS: a second path, to the peer by this GID, is loaded and armed; the QP
+ * migrates to it. EOPNOTSUPP: the device says that it cannot.
+ */
+bool agent_rearm(struct agent *a, const union ibv_gid *gid);
+bool agent_migrate(struct agent *a);
 
 /* The QP joins a multicast group, one at most, and leaves it. */
 bool agent_attach(struct agent *a, const union ibv_gid *group);

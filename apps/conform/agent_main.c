@@ -5,7 +5,6 @@
  * answer to each on stdout, "ok NAME=VALUE..." or "error TEXT". The table of
  * commands is at the end. A tester is trusted: it is who started the agent.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,106 +12,15 @@
 #include <string.h>
 
 #include "apps/conform/agent.h"
+#include "apps/conform/agent_words.h"
 
 #define WAIT_MS_MAX 60000
 #define READ_MAX 4096
 
-/* Words of a command behind its name, as strtok_r() leaves them. */
-#define WORDS_MAX 14
-
-struct words {
-	unsigned int nb;
-	char *word[WORDS_MAX];
-};
-
-static const char *text_of(const struct words *w, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (unsigned int i = 0; i < w->nb; i++) {
-		if (strncmp(w->word[i], name, len) == 0 &&
-		    w->word[i][len] == '=')
-			return w->word[i] + len + 1;
-	}
-	return NULL;
-}
-
-/* Sets *bad where the word is missing, no number or more than max. */
-static uint64_t number_of(const struct words *w, const char *name, uint64_t max,
-			  bool *bad)
-{
-	const char *text = text_of(w, name);
-	uint64_t value;
-	char *end;
-
-	if (text == NULL || *text < '0' || *text > '9') {
-		*bad = true;
-		return 0;
-	}
-	errno = 0;
-	value = strtoull(text, &end, 0);
-	if (errno != 0 || *end != '\0' || value > max)
-		*bad = true;
-	return value;
-}
-
-static int hex_digit(char c)
-{
-	static const char digits[] = "0123456789abcdef";
-	const char *at = c == '\0' ? NULL : strchr(digits, c);
-
-	return at == NULL ? -1 : (int)(at - digits);
-}
-
-/* Returns how many bytes there are; -1: the text is no hex, or has more. */
-static int bytes_of(const char *text, uint8_t *to, size_t max)
-{
-	size_t n = 0;
-
-	if (text == NULL)
-		return -1;
-	for (; text[2 * n] != '\0'; n++) {
-		int high = hex_digit(text[2 * n]);
-		int low = high < 0 ? -1 : hex_digit(text[2 * n + 1]);
-
-		if (low < 0 || n == max)
-			return -1;
-		to[n] = (uint8_t)(high << 4 | low);
-	}
-	return (int)n;
-}
-
-static void say_bytes(const uint8_t *bytes, size_t n)
-{
-	printf("ok bytes=");
-	for (size_t i = 0; i < n; i++)
-		printf("%02x", bytes[i]);
-	putchar('\n');
-}
-
-static void say_error(const char *what)
-{
-	printf("error %s\n", what);
-}
-
-static void say_errno(void)
-{
-	say_error(strerror(errno));
-}
-
-/* To a command that has no more to say. */
-static void say_done(bool done)
-{
-	if (done)
-		puts("ok");
-	else
-		say_errno();
-}
-
 static const struct agent_mr *mr_of(const struct agent *a,
 				    const struct words *w, bool *bad)
 {
-	uint64_t index = number_of(w, "mr", AGENT_MRS, bad);
+	uint64_t index = words_number(w, "mr", AGENT_MRS, bad);
 
 	if (*bad || index >= a->nb_mrs) {
 		*bad = true;
@@ -127,20 +35,22 @@ static void do_connect(struct agent *a, const struct words *w)
 	struct agent_peer peer;
 	bool bad = false;
 
-	peer.type = (enum ibv_qp_type)number_of(w, "type", IBV_QPT_UD, &bad);
-	peer.qpn = (uint32_t)number_of(w, "qpn", 0xffffff, &bad);
-	peer.qkey = (uint32_t)number_of(w, "qkey", UINT32_MAX, &bad);
-	peer.rq_psn = (uint32_t)number_of(w, "psn", 0xffffff, &bad);
-	peer.access = (unsigned int)number_of(w, "access", 0xfffff, &bad);
-	peer.rnr_timer = (uint8_t)number_of(w, "rnr", 31, &bad);
-	peer.mtu = (enum ibv_mtu)number_of(w, "mtu", IBV_MTU_4096, &bad);
-	if (bad || peer.type < IBV_QPT_RC ||
-	    bytes_of(text_of(w, "gid"), peer.gid.raw, 16) != 16)
+	peer.type = (enum ibv_qp_type)words_number(w, "type", IBV_QPT_XRC_RECV,
+						   &bad);
+	peer.qpn = (uint32_t)words_number(w, "qpn", 0xffffff, &bad);
+	peer.qkey = (uint32_t)words_number(w, "qkey", UINT32_MAX, &bad);
+	peer.rq_psn = (uint32_t)words_number(w, "psn", 0xffffff, &bad);
+	peer.access = (unsigned int)words_number(w, "access", 0xfffff, &bad);
+	peer.rnr_timer = (uint8_t)words_number(w, "rnr", 31, &bad);
+	peer.mtu = (enum ibv_mtu)words_number(w, "mtu", IBV_MTU_4096, &bad);
+	if (bad || !agent_knows(peer.type) ||
+	    words_bytes(words_text(w, "gid"), peer.gid.raw, 16) != 16)
 		say_error("bad words");
 	else if (!agent_connect(a, &peer))
 		say_errno();
 	else
-		printf("ok qpn=%" PRIu32 "\n", a->qp->qp_num);
+		printf("ok qpn=%" PRIu32 " srqn=%" PRIu32 "\n", a->qp->qp_num,
+		       a->xrc.srqn);
 }
 
 /* ready psn= timeout= retry= rnr_retry= */
@@ -149,10 +59,10 @@ static void do_ready(struct agent *a, const struct words *w)
 	struct agent_sender sender;
 	bool bad = a->qp == NULL;
 
-	sender.sq_psn = (uint32_t)number_of(w, "psn", 0xffffff, &bad);
-	sender.timeout = (uint8_t)number_of(w, "timeout", 31, &bad);
-	sender.retry_cnt = (uint8_t)number_of(w, "retry", 7, &bad);
-	sender.rnr_retry = (uint8_t)number_of(w, "rnr_retry", 7, &bad);
+	sender.sq_psn = (uint32_t)words_number(w, "psn", 0xffffff, &bad);
+	sender.timeout = (uint8_t)words_number(w, "timeout", 31, &bad);
+	sender.retry_cnt = (uint8_t)words_number(w, "retry", 7, &bad);
+	sender.rnr_retry = (uint8_t)words_number(w, "rnr_retry", 7, &bad);
 	if (bad)
 		say_error("bad words");
 	else
@@ -167,16 +77,16 @@ static void do_modify(struct agent *a, const struct words *w)
 	int mask = 0;
 
 	attr.qp_state =
-		(enum ibv_qp_state)number_of(w, "state", IBV_QPS_ERR, &bad);
-	if (text_of(w, "notify") != NULL) {
+		(enum ibv_qp_state)words_number(w, "state", IBV_QPS_ERR, &bad);
+	if (words_text(w, "notify") != NULL) {
 		mask |= IBV_QP_EN_SQD_ASYNC_NOTIFY;
 		attr.en_sqd_async_notify =
-			(uint8_t)number_of(w, "notify", 1, &bad);
+			(uint8_t)words_number(w, "notify", 1, &bad);
 	}
-	if (text_of(w, "access") != NULL) {
+	if (words_text(w, "access") != NULL) {
 		mask |= IBV_QP_ACCESS_FLAGS;
 		attr.qp_access_flags =
-			(unsigned int)number_of(w, "access", 0xfffff, &bad);
+			(unsigned int)words_number(w, "access", 0xfffff, &bad);
 	}
 	if (bad)
 		say_error("bad words");
@@ -184,12 +94,34 @@ static void do_modify(struct agent *a, const struct words *w)
 		say_done(agent_modify(a, &attr, mask));
 }
 
+/* rearm gid= */
+static void do_rearm(struct agent *a, const struct words *w)
+{
+	union ibv_gid gid;
+
+	if (a->qp == NULL ||
+	    words_bytes(words_text(w, "gid"), gid.raw, 16) != 16)
+		say_error("bad words");
+	else
+		say_done(agent_rearm(a, &gid));
+}
+
+static void do_migrate(struct agent *a, const struct words *w)
+{
+	(void)w;
+	if (a->qp == NULL)
+		say_error("no QP");
+	else
+		say_done(agent_migrate(a));
+}
+
 /* attach gid= */
 static void do_attach(struct agent *a, const struct words *w)
 {
 	union ibv_gid group;
 
-	if (a->qp == NULL || bytes_of(text_of(w, "gid"), group.raw, 16) != 16)
+	if (a->qp == NULL ||
+	    words_bytes(words_text(w, "gid"), group.raw, 16) != 16)
 		say_error("bad words");
 	else
 		say_done(agent_attach(a, &group));
@@ -209,9 +141,9 @@ static void do_mr(struct agent *a, const struct words *w)
 {
 	const struct agent_mr *m;
 	bool bad = false;
-	size_t bytes = number_of(w, "bytes", AGENT_MR_MAX, &bad);
+	size_t bytes = words_number(w, "bytes", AGENT_MR_MAX, &bad);
 	unsigned int access =
-		(unsigned int)number_of(w, "access", 0xfffff, &bad);
+		(unsigned int)words_number(w, "access", 0xfffff, &bad);
 
 	if (bad) {
 		say_error("bad words");
@@ -232,10 +164,10 @@ static void do_recv(struct agent *a, const struct words *w)
 {
 	bool bad = a->qp == NULL;
 	const struct agent_mr *m = mr_of(a, w, &bad);
-	size_t offset = number_of(w, "offset", AGENT_MR_MAX, &bad);
-	uint32_t bytes = (uint32_t)number_of(w, "bytes", UINT32_MAX, &bad);
-	uint32_t lkey = (uint32_t)number_of(w, "lkey", UINT32_MAX, &bad);
-	uint64_t id = number_of(w, "id", UINT64_MAX, &bad);
+	size_t offset = words_number(w, "offset", AGENT_MR_MAX, &bad);
+	uint32_t bytes = (uint32_t)words_number(w, "bytes", UINT32_MAX, &bad);
+	uint32_t lkey = (uint32_t)words_number(w, "lkey", UINT32_MAX, &bad);
+	uint64_t id = words_number(w, "id", UINT64_MAX, &bad);
 
 	if (bad)
 		say_error("bad words");
@@ -247,9 +179,9 @@ static void do_recv(struct agent *a, const struct words *w)
 static void name_remote(struct ibv_send_wr *wr, const struct agent *a,
 			const struct words *w, bool *bad)
 {
-	uint64_t remote = number_of(w, "remote", UINT64_MAX, bad);
-	uint32_t key = (uint32_t)number_of(w, "rkey", UINT32_MAX, bad);
-	uint64_t add = number_of(w, "add", UINT64_MAX, bad);
+	uint64_t remote = words_number(w, "remote", UINT64_MAX, bad);
+	uint32_t key = (uint32_t)words_number(w, "rkey", UINT32_MAX, bad);
+	uint64_t add = words_number(w, "add", UINT64_MAX, bad);
 
 	if (a->ah != NULL) {
 		wr->wr.ud.ah = a->ah;
@@ -265,7 +197,7 @@ static void name_remote(struct ibv_send_wr *wr, const struct agent *a,
 	}
 }
 
-/* post opcode= id= mr= bytes= lkey= remote= rkey= add= imm= */
+/* post opcode= id= mr= bytes= lkey= remote= rkey= add= imm= [srqn=] */
 static void do_post(struct agent *a, const struct words *w)
 {
 	struct ibv_send_wr wr = { .send_flags = IBV_SEND_SIGNALED,
@@ -274,14 +206,19 @@ static void do_post(struct agent *a, const struct words *w)
 	const struct agent_mr *m = mr_of(a, w, &bad);
 	struct ibv_sge sge;
 
-	sge.length = (uint32_t)number_of(w, "bytes", UINT32_MAX, &bad);
-	sge.lkey = (uint32_t)number_of(w, "lkey", UINT32_MAX, &bad);
-	wr.wr_id = number_of(w, "id", UINT64_MAX, &bad);
-	wr.opcode = (enum ibv_wr_opcode)number_of(w, "opcode",
-						  IBV_WR_ATOMIC_FETCH_AND_ADD,
-						  &bad);
-	wr.imm_data = htobe32((uint32_t)number_of(w, "imm", UINT32_MAX, &bad));
+	sge.length = (uint32_t)words_number(w, "bytes", UINT32_MAX, &bad);
+	sge.lkey = (uint32_t)words_number(w, "lkey", UINT32_MAX, &bad);
+	wr.wr_id = words_number(w, "id", UINT64_MAX, &bad);
+	wr.opcode =
+		(enum ibv_wr_opcode)words_number(w, "opcode",
+						 IBV_WR_ATOMIC_FETCH_AND_ADD,
+						 &bad);
+	wr.imm_data =
+		htobe32((uint32_t)words_number(w, "imm", UINT32_MAX, &bad));
 	name_remote(&wr, a, w, &bad);
+	if (words_text(w, "srqn") != NULL)
+		wr.qp_type.xrc.remote_srqn =
+			(uint32_t)words_number(w, "srqn", 0xffffff, &bad);
 	if (bad) {
 		say_error("bad words");
 		return;
@@ -305,10 +242,10 @@ static void do_bind(struct agent *a, const struct words *w)
 {
 	bool bad = a->qp == NULL || a->mw == NULL;
 	const struct agent_mr *m = mr_of(a, w, &bad);
-	size_t offset = number_of(w, "offset", AGENT_MR_MAX, &bad);
-	size_t bytes = number_of(w, "bytes", AGENT_MR_MAX, &bad);
+	size_t offset = words_number(w, "offset", AGENT_MR_MAX, &bad);
+	size_t bytes = words_number(w, "bytes", AGENT_MR_MAX, &bad);
 	unsigned int access =
-		(unsigned int)number_of(w, "access", 0xfffff, &bad);
+		(unsigned int)words_number(w, "access", 0xfffff, &bad);
 
 	if (bad)
 		say_error("bad words");
@@ -325,7 +262,8 @@ static void do_invalidate(struct agent *a, const struct words *w)
 				  .send_flags = IBV_SEND_SIGNALED };
 	bool bad = a->qp == NULL;
 
-	wr.invalidate_rkey = (uint32_t)number_of(w, "rkey", UINT32_MAX, &bad);
+	wr.invalidate_rkey =
+		(uint32_t)words_number(w, "rkey", UINT32_MAX, &bad);
 	if (bad)
 		say_error("bad words");
 	else
@@ -343,8 +281,8 @@ static void do_read(struct agent *a, const struct words *w)
 {
 	bool bad = false;
 	const struct agent_mr *m = mr_of(a, w, &bad);
-	size_t offset = number_of(w, "offset", AGENT_MR_MAX, &bad);
-	size_t bytes = number_of(w, "bytes", READ_MAX, &bad);
+	size_t offset = words_number(w, "offset", AGENT_MR_MAX, &bad);
+	size_t bytes = words_number(w, "bytes", READ_MAX, &bad);
 
 	if (bad || !inside(m, offset, bytes))
 		say_error("bad words");
@@ -357,9 +295,9 @@ static void do_fill(struct agent *a, const struct words *w)
 {
 	bool bad = false;
 	const struct agent_mr *m = mr_of(a, w, &bad);
-	size_t offset = number_of(w, "offset", AGENT_MR_MAX, &bad);
+	size_t offset = words_number(w, "offset", AGENT_MR_MAX, &bad);
 	uint8_t bytes[READ_MAX];
-	int n = bytes_of(text_of(w, "hex"), bytes, sizeof(bytes));
+	int n = words_bytes(words_text(w, "hex"), bytes, sizeof(bytes));
 
 	if (bad || n < 0 || !inside(m, offset, (size_t)n)) {
 		say_error("bad words");
@@ -373,7 +311,7 @@ static void do_fill(struct agent *a, const struct words *w)
 static void do_poll(struct agent *a, const struct words *w)
 {
 	bool bad = a->qp == NULL;
-	int ms = (int)number_of(w, "ms", WAIT_MS_MAX, &bad);
+	int ms = (int)words_number(w, "ms", WAIT_MS_MAX, &bad);
 	struct ibv_wc wc;
 	int n;
 
@@ -401,7 +339,7 @@ static void do_poll(struct agent *a, const struct words *w)
 static void do_event(struct agent *a, const struct words *w)
 {
 	bool bad = false;
-	int ms = (int)number_of(w, "ms", WAIT_MS_MAX, &bad);
+	int ms = (int)words_number(w, "ms", WAIT_MS_MAX, &bad);
 	int type = bad ? -1 : agent_event(a, ms);
 
 	if (bad)
@@ -416,7 +354,7 @@ static void do_event(struct agent *a, const struct words *w)
 static void do_listen(struct agent *a, const struct words *w)
 {
 	bool bad = false;
-	uint16_t port = (uint16_t)number_of(w, "port", UINT16_MAX, &bad);
+	uint16_t port = (uint16_t)words_number(w, "port", UINT16_MAX, &bad);
 	uint32_t addr_be;
 
 	memcpy(&addr_be, a->gid.raw + 12, sizeof(addr_be));
@@ -430,7 +368,7 @@ static void do_listen(struct agent *a, const struct words *w)
 static void do_cm_event(struct agent *a, const struct words *w)
 {
 	bool bad = a->cm.channel == NULL;
-	int ms = (int)number_of(w, "ms", WAIT_MS_MAX, &bad);
+	int ms = (int)words_number(w, "ms", WAIT_MS_MAX, &bad);
 	int type = bad ? -1 : agent_cm_event(&a->cm, ms);
 
 	if (bad)
@@ -502,12 +440,14 @@ static const struct command {
 	{ "disconnect", do_disconnect },
 	{ "event", do_event },
 	{ "fill", do_fill },
+	{ "migrate", do_migrate },
 	{ "modify", do_modify },
 	{ "mr", do_mr },
 	{ "poll", do_poll },
 	{ "post", do_post },
 	{ "read", do_read },
 	{ "ready", do_ready },
+	{ "rearm", do_rearm },
 	{ "recv", do_recv },
 	{ "reset", do_reset },
 	{ "state", do_state },

@@ -18,6 +18,7 @@ MAD_SIZE, HEADER_SIZE = 256, 24
 # Attributes of CM's class.
 REQ, MRA, REJ, REP, RTU, DREQ, DREP, SIDR_REQ, SIDR_REP = \
     0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18
+LAP, APR = 0x19, 0x1a
 CLASS, CLASS_VERSION, SEND_METHOD = 7, 2, 3
 # Reasons of a REJ, a status of a SIDR_REP.
 NO_SUCH_SERVICE, CONSUMER, NOT_SUPPORTED = 8, 28, 1
@@ -304,3 +305,40 @@ def cm_disconnects(t):
         raise Wrong(f"of another connection: {body[:12].hex()}")
     send(t, mad(DREP, struct.pack("!II", t.qpn, its_id)))
     event(t, DISCONNECTED)
+
+
+def lap(t, its_id, qpn):
+    """The second path that we offer is our IPv6 address."""
+    path = struct.pack("!HH", 0xffff, 0xffff) + t.wire.ipv6.address + \
+        (t.agent.gid6 or t.agent.gid) + struct.pack("!IBBBB", 0, 64, 3, 0,
+                                                    TIMEOUT << 3)
+    send(t, mad(LAP, struct.pack("!IIIIHH", t.qpn, its_id, 0,
+                                 t.qpn << 8 | TIMEOUT << 3, 0, 0) + path))
+
+
+def apr(t, its_id):
+    """An answer to nothing: status 0, the path is loaded."""
+    send(t, mad(APR, struct.pack("!IIBB", t.qpn, its_id, 0, 0)))
+
+
+def lives_on(t, its_id, qpn, psn):
+    takes_a_packet(t, qpn, psn)
+    dreq(t, its_id, qpn)
+    event(t, DISCONNECTED)
+    t.ask("disconnect")
+
+
+@CASES.case("cm-alternate-path-offered", STATES)
+def cm_alternate_path_offered(t):
+    """Loaded, refused or ignored: the connection lives on."""
+    connection = connected(t)
+    lap(t, *connection[:2])
+    lives_on(t, *connection)
+
+
+@CASES.case("cm-alternate-path-unasked", STATES)
+def cm_alternate_path_unasked(t):
+    """An APR without a LAP."""
+    connection = connected(t)
+    apr(t, connection[0])
+    lives_on(t, *connection)

@@ -6,7 +6,7 @@ import cases_basic
 import cases_requester
 import cases_uc
 import cases_ud
-from frames import WRITE_ONLY
+from frames import WRITE_ONLY, mld_says
 from judge import GRH_SIZE, SUCCESS, Wrong
 from suite import Case, Table
 
@@ -79,3 +79,43 @@ def ipv6_ud_header(t):
     if header[0] >> 4 != 6 or \
             header[8:] != t.wire.ipv6.address + t.agent.gid6:
         raise Wrong(f"the header is {header.hex()}")
+
+
+GROUP = bytes.fromhex("ff0e0000000000000000000047910001")
+GROUPS = "UD: multicast"
+
+
+def member(t):
+    t.use_ipv6()
+    memory = cases_ud.receiving(t)
+    t.ask("attach", gid=GROUP.hex())
+    return memory
+
+
+def reported(t, joins):
+    def found(frame):
+        return (joins, GROUP) in mld_says(frame) or None
+    if not t.wire.seek(found, t.limit_s):
+        raise Wrong("no MLD report")
+
+
+@CASES.case("ipv6-multicast-attached", GROUPS)
+def ipv6_multicast_attached(t):
+    memory = member(t)
+    cases_ud.datagram(t, TEXT, dqpn=cases_ud.GROUP_QPN,
+                      to6=(b"\x33\x33" + GROUP[12:], GROUP))
+    cases_ud.arrives(t, memory, TEXT)
+
+
+@CASES.case("ipv6-multicast-mld-join", GROUPS, "should")
+def ipv6_multicast_mld_join(t):
+    member(t)
+    reported(t, True)
+
+
+@CASES.case("ipv6-multicast-mld-leave", GROUPS, "should")
+def ipv6_multicast_mld_leave(t):
+    member(t)
+    reported(t, True)
+    t.ask("detach")
+    reported(t, False)

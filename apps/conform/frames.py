@@ -25,7 +25,7 @@ READ_REQUEST, READ_FIRST, READ_MIDDLE, READ_LAST, READ_ONLY, ACK, \
     ATOMIC_ACK, COMPARE_SWAP, FETCH_ADD = range(0x0c, 0x15)
 SEND_ONLY_INV = 0x17
 RESERVED_OPCODE = 0x1f
-UC = 0x20  # beside the opcode of RC
+UC, XRC = 0x20, 0xa0  # beside the opcode of RC
 UD_SEND_ONLY, UD_SEND_ONLY_IMM = 0x64, 0x65
 CNP = 0x81
 
@@ -60,6 +60,11 @@ class IETH(Packet):
     fields_desc = [XIntField("rkey", 0)]
 
 
+class XRCETH(Packet):
+    """The SRQ that a request is for."""
+    fields_desc = [ByteField("reserved", 0), ThreeBytesField("srqn", 0)]
+
+
 class Answer:
     """A packet of the device. syndrome, msn: None without an AETH. payload:
     without headers and pad.
@@ -72,7 +77,7 @@ class Answer:
         self.opcode, self.psn, self.qpn = bth.opcode, bth.psn, bth.dqpn
         body = bytes(bth.payload)
         self.syndrome = self.msn = None
-        if self.opcode in WITH_AETH and len(body) >= 4:
+        if self.opcode & ~XRC in WITH_AETH and len(body) >= 4:
             self.syndrome = body[0]
             self.msn = int.from_bytes(body[1:4], "big")
             body = body[4:]
@@ -115,6 +120,23 @@ def igmp_says(frame):
     while body[0] == 0x22 and at + 8 <= len(body):
         said.add((body[at] in (2, 4), body[at + 4:at + 8]))
         at += 8 + 4 * (body[at + 3] + body[at + 1])
+    return said
+
+
+def mld_says(frame):
+    """The groups of an MLD report, behind a hop-by-hop option: as
+    igmp_says()."""
+    body = frame[14 + 40 + 8:]
+    if frame[12:14] != b"\x86\xdd" or frame[20] != 0 or frame[54] != 58:
+        return set()
+    if body[0] in (131, 132):  # of version 1
+        return {(body[0] == 131, body[8:24])}
+    said = set()
+    at = 8
+    while body[0] == 143 and at + 20 <= len(body):
+        said.add((body[at] in (2, 4), body[at + 4:at + 20]))
+        at += 20 + 16 * int.from_bytes(body[at + 2:at + 4], "big") + \
+            4 * body[at + 1]
     return said
 
 

@@ -40,7 +40,7 @@ EVENTS = """CQ_ERR QP_FATAL QP_REQ_ERR QP_ACCESS_ERR COMM_EST SQ_DRAINED
 # enum ibv_wr_opcode
 WR_WRITE, WR_SEND, WR_SEND_IMM, WR_READ, WR_FETCH_ADD = 0, 2, 3, 4, 6
 # enum ibv_qp_type
-RC, UC, UD = 2, 3, 4
+RC, UC, UD, XRC_SEND, XRC_RECV = 2, 3, 4, 9, 10
 QKEY = 0x1234567
 # The device's first PSN, as a requester.
 DEVICE_PSN = 0xfffffe
@@ -112,6 +112,8 @@ class Bench:
         self.psn = 0  # of the next new request
         self.last_psn = 0  # of the last packet that was sent
         self.device_qpn = 0
+        self.srqn = 0  # of a target of XRC
+        self.service = 0  # beside the opcodes of RC
         self.is_ipv6 = False
         self.nb_memories = 0
 
@@ -125,10 +127,10 @@ class Bench:
         self.psn = psn
         gid = self.wire.ipv6.address.hex() if self.is_ipv6 else \
             gid_of(self.wire.address)
-        self.device_qpn = int(self.ask(
-            "connect", type=type_, gid=gid,
-            qpn=self.qpn, psn=psn, qkey=QKEY, access=access, rnr=RNR_TIMER,
-            mtu=MTU_CODE)["qpn"])
+        made = self.ask("connect", type=type_, gid=gid, qpn=self.qpn, psn=psn,
+                        qkey=QKEY, access=access, rnr=RNR_TIMER, mtu=MTU_CODE)
+        self.device_qpn, self.srqn = int(made["qpn"]), int(made["srqn"])
+        self.service = frames.XRC if type_ in (XRC_SEND, XRC_RECV) else 0
 
     def ask(self, command, **words):
         try:
@@ -148,10 +150,10 @@ class Bench:
                  lkey=memory.lkey if lkey is None else lkey)
 
     def send(self, opcode, *headers, payload=b"", psn=None, psns=1, ends=None,
-             mangle=lambda frame: frame, **bth):
+             to6=None, mangle=lambda frame: frame, **bth):
         """psn: not a new request's, but this one. psns: how many PSNs the
-        request takes. ends, bth: other fields than are right. mangle: bytes of
-        the frame to other ones.
+        request takes. ends, bth: other fields than are right. to6: another
+        MAC and address over IPv6. mangle: bytes of the frame to other ones.
         """
         self.last_psn = self.psn if psn is None else psn
         fields = {"opcode": opcode, "dqpn": self.device_qpn, "ackreq": 1,
@@ -160,9 +162,9 @@ class Bench:
                                 headers, payload)
         frame = bytes(packet)
         if self.is_ipv6:
-            frame = frames.over_ipv6(
-                frame, self.wire.peer_mac + self.wire.ipv6.mac,
-                self.wire.ipv6.address, self.agent.gid6)
+            mac, address = to6 or (self.wire.peer_mac, self.agent.gid6)
+            frame = frames.over_ipv6(frame, mac + self.wire.ipv6.mac,
+                                     self.wire.ipv6.address, address)
         self.wire.send(mangle(frame))
         if psn is None:
             self.psn = self.psn + psns & PSN_MASK
@@ -183,14 +185,14 @@ class Bench:
     def ack(self, psn=None, msn=None):
         """An ACK, of the last packet where psn is None."""
         answer = self.answer()
-        self.want(answer, opcode=ACK, msn=msn,
+        self.want(answer, opcode=ACK | self.service, msn=msn,
                   psn=self.last_psn if psn is None else psn)
         if answer.syndrome >> 5 != 0:
             raise Wrong(f"not an ACK: {answer}")
 
     def nak(self, syndrome, psn=None):
         answer = self.answer()
-        if answer.opcode != ACK or answer.syndrome != syndrome:
+        if answer.opcode != ACK | self.service or answer.syndrome != syndrome:
             raise Wrong(f"not 0x{syndrome:02x}: {answer}")
         self.want(answer, psn=self.last_psn if psn is None else psn)
 
@@ -268,13 +270,13 @@ class Bench:
                  rnr_retry=rnr_retry)
 
     def post(self, opcode, memory, size, id_=1, lkey=None, add=0, imm=0,
-             remote=REMOTE_ADDR, rkey=REMOTE_RKEY):
+             remote=REMOTE_ADDR, rkey=REMOTE_RKEY, **words):
         """A request of the device's. UD: to the QP remote, whose Q_Key is
-        rkey.
+        rkey. words: srqn, of XRC.
         """
         self.ask("post", opcode=opcode, id=id_, mr=memory.index, bytes=size,
                  lkey=memory.lkey if lkey is None else lkey,
-                 remote=remote, rkey=rkey, add=add, imm=imm)
+                 remote=remote, rkey=rkey, add=add, imm=imm, **words)
 
     def request(self, opcode, number=0):
         """The device's next packet; number: its PSN, from the first one on."""
@@ -285,7 +287,8 @@ class Bench:
     def say(self, number, syndrome=NO_CREDITS, opcode=ACK, payload=b"", msn=1,
             **changes):
         """An answer to that packet; changes: as send() takes them."""
-        self.send(opcode, AETH(syndrome=syndrome, msn=msn), payload=payload,
+        self.send(opcode | self.service, AETH(syndrome=syndrome, msn=msn),
+                  payload=payload,
                   psn=DEVICE_PSN + number & PSN_MASK, ackreq=0, **changes)
 
     def say_middle(self, number, payload):

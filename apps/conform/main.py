@@ -31,13 +31,15 @@ import cases_time
 import cases_uc
 import cases_ud
 import cases_window
+import cases_xrc
 import suite
 from agent import Agent, CannotRun, Refused, Wire
 
 CASES = [case for module in (cases_basic, cases_psn, cases_fault, cases_event,
                              cases_mark, cases_window, cases_migration,
                              cases_requester, cases_time, cases_drain,
-                             cases_uc, cases_ud, cases_ipv6, cases_cm)
+                             cases_uc, cases_ud, cases_ipv6, cases_cm,
+                             cases_xrc)
          for case in module.CASES]
 CANNOT_RUN = 2
 

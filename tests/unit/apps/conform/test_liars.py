@@ -39,7 +39,8 @@ class Agent:
 
     def __init__(self, state, event):
         self.answers = {
-            "connect": {"qpn": "77"}, "poll": NONE, "event": event,
+            "connect": {"qpn": "77", "srqn": "78"},
+            "poll": NONE, "event": event,
             "mr": {"addr": "0x10000", "rkey": "0x100", "lkey": "0x100"},
             "window": {"rkey": "0x200"}, "bind": {"rkey": "0x201"},
             "state": {"state": str(state)}}
