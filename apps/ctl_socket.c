@@ -384,7 +384,7 @@ char *roost_ctl_explain(pid_t pid, int error, unsigned int timeout_ms,
 	else if (error == EPERM)
 		say_error(err,
 			  "process %d: permission denied: it is another "
-			  "user's; run roost ctl as that user or as root",
+			  "user's; ask as that user or as root",
 			  pid);
 	else if (error == EBADE)
 		say_error(err,

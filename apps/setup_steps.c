@@ -338,6 +338,16 @@ static void find_behind(struct roost_setup *s, const char *name)
 	}
 }
 
+static bool is_interface(struct roost_setup *s, const char *name)
+{
+	char path[PATH_MAX];
+
+	if (s->nic[0] || strchr(name, '/') || *name == '.' || *name == '\0')
+		return false;
+	roost_setup_path(s, path, "/sys/class/net/%.15s", name);
+	return access(path, F_OK) == 0;
+}
+
 int roost_setup_find(struct roost_setup *s, const char *name, char *why)
 {
 	char last[ROOST_PCI_DRIVER_MAX];
@@ -349,9 +359,19 @@ int roost_setup_find(struct roost_setup *s, const char *name, char *why)
 	if (s->nic[0])
 		roost_setup_read_device(s, &d);
 	if (!s->nic[0] || !d.is_there) {
-		snprintf(why, ROOST_SETUP_TEXT_MAX,
-			 "no PCI device has this address, and no interface of "
-			 "a PCI device this name; \"roost ports\" lists them");
+		if (is_interface(s, name))
+			snprintf(
+				why, ROOST_SETUP_TEXT_MAX,
+				"%s is no interface of a PCI device, and needs "
+				"no setup: roost run --port %s",
+				name, name);
+		else
+			snprintf(
+				why, ROOST_SETUP_TEXT_MAX,
+				"%.64s: no PCI device has this address, and no "
+				"interface this name; \"roost ports\" lists "
+				"them",
+				name);
 		return -ENODEV;
 	}
 	device_word(s, "class", last);

@@ -76,8 +76,8 @@ static bool may_ask(int fd)
 static void turn_away(int fd)
 {
 	static const char why[] =
-		"error permission denied: the process is another user's; run "
-		"roost ctl as that user or as root\n";
+		"error permission denied: the process is another user's; ask "
+		"as that user or as root\n";
 
 	send(fd, why, sizeof(why) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 	close(fd);

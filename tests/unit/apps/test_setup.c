@@ -382,6 +382,10 @@ static void setup__a_nic_has_two_names(void **state)
 	assert_string_equal(setup.nic, NIC);
 	assert_int_equal(roost_setup_find(&setup, "../x", why), -ENODEV);
 	assert_int_equal(roost_setup_find(&setup, "ens9", why), -ENODEV);
+	assert_non_null(strstr(why, "ens9: no PCI device"));
+	file("sys/class/net/veth9/mtu", "1500\n");
+	assert_int_equal(roost_setup_find(&setup, "veth9", why), -ENODEV);
+	assert_non_null(strstr(why, "veth9 is no interface of a PCI device"));
 	file(DEVICE "/class", "0x010802\n");
 	assert_int_equal(roost_setup_find(&setup, NIC, why), -ENODEV);
 	assert_non_null(strstr(why, "no network device"));
