@@ -14,7 +14,7 @@ import tempfile
 import cases_hub
 import cases_libfabric
 from cases_sysfs import need
-from harness import Case, Failure
+from harness import Case, Failure, Skip
 from leftovers import sockets
 from process import wait_until
 from service import FAR, NEAR, Service
@@ -22,6 +22,7 @@ from wire import TCP_ADDRESSES, Wire
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RUN_S = 100
+NETPIPE_SIZES = 37
 
 # How a library is told that ranks share processors, and to use RDMA alone.
 # What is not in UCX_TLS is not used: no shared memory, no TCP. UCX says at
@@ -131,6 +132,41 @@ def ofi(room, ranks):
     check(room, done, ranks, ALL)
 
 
+def over_ucx(room, ranks, *words):
+    """Debian's program, of an ordinary user. Returns what it says."""
+    need("mpirun.openmpi")
+    room.defer(gone)
+    argv = room.roost("run", "--", "env", "-C", "/", "mpirun.openmpi", "-np",
+                      str(ranks), *words)
+    done = room.run("mpirun", cases_hub.as_user(room, argv), None,
+                    {"HOME": "/", **CROWDED["openmpi"], **RDMA["openmpi"]},
+                    RUN_S)
+    if done.status != 0:
+        raise Failure(f"mpirun: exit status {done.status}")
+    check_lanes(done)
+    return done.out() + done.err()
+
+
+def mpi4py(room):
+    python = "/usr/bin/python3"
+    if room.run("module", [python, "-c", "import mpi4py"]).status != 0:
+        raise Skip("python3-mpi4py is not installed")
+    said = over_ucx(room, 4, python, "-B", os.path.join(HERE, "mpi_python.py"))
+    if "4 ranks: right" not in said:
+        raise Failure("mpirun: does not say that all is right")
+
+
+def netpipe(room):
+    """Its own look at each byte, of 5 bytes to 1 MiB."""
+    need("NPopenmpi")
+    said = over_ucx(room, 2, "NPopenmpi", "-i", "-n", "20", "-u", "1048580",
+                    "-o", "/dev/null")
+    if said.count("Integrity check passed") < NETPIPE_SIZES:
+        raise Failure("mpirun: not all sizes")
+    if "failed" in said:
+        raise Failure("mpirun: a byte is wrong")
+
+
 HPCC_SAMPLE = "/usr/share/doc/hpcc/examples/_hpccinf.txt"
 HPCC_SMALLER = (("1000         Ns", "400 Ns"), ("1200 10000 30000", "200"))
 # What it says of its own results, in the end.
@@ -216,6 +252,7 @@ CASES += [Case(f"mpi-{library}-rdma-{ranks}", rdma, library, ranks, parts)
               ("mpich", 8, ALL))]
 # Debian's MPICH cannot, over TCP and shared memory either.
 CASES += [Case("mpi-openmpi-spawn", rdma, "openmpi", 2, ("spawn",))]
+CASES += [Case("mpi-python", mpi4py), Case("mpi-netpipe", netpipe)]
 CASES += [Case("mpi-hpcc", hpcc)]
 CASES += [Case(f"mpi-openmpi-ofi-{ranks}", ofi, ranks) for ranks in (2, 4)]
 CASES += [Case(f"mpi-{library}-wire", over_wire, library, RDMA[library], ALL)
