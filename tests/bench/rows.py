@@ -368,6 +368,12 @@ class Marks128(Marks):
     nb_qps = 128
 
 
+class Marks8k(Marks):
+    name = "marks-8192"
+    title = "8,192 QPs into a queue that marks : its length"
+    nb_qps = 8192
+
+
 class Incast(Row):
     name, title = "incast", "64 senders of 1 MiB at once : the wire alone"
     unit, least, aim = "times", 1.30, 1.10
@@ -527,8 +533,8 @@ ROWS = [row() for row in (
     ReadOfPoller, RareReadOfPoller, Icrc, IcrcEngine, Verbs, ManyQps,
     VeryManyQps, Iteration, Iteration1k, Iteration8k, Iteration16k, Loss,
     MoreLoss, MuchLoss, Queue, Queue512, Queue2k, Queue8k, Marks, Marks128,
-    Incast, Events, HubFrame, Service, Fair, FairSum, Attach, Told, Rss,
-    DirectWrite, DirectRate, DirectLatency, ChannelTrip, ChannelPump)]
+    Marks8k, Incast, Events, HubFrame, Service, Fair, FairSum, Attach, Told,
+    Rss, DirectWrite, DirectRate, DirectLatency, ChannelTrip, ChannelPump)]
 
 # Instructions, counted: (name, what, case, few messages, many, unit size).
 COUNTS = (

@@ -155,7 +155,7 @@ int sim_qp_to_rts(struct sim_qp *qp)
 	rc = roost_qp_modify(qp->qp, &attr,
 			     ROOST_QP_STATE | qp_masks[qp->conf.type].rts);
 	if (rc == 0 && !qp->conf.first_window)
-		qp->qp->req.cwnd_pkts = ROOST_CWND_MAX_PKTS;
+		qp->qp->req.cwnd.pkts = ROOST_CWND_MAX_PKTS;
 	return rc;
 }
 

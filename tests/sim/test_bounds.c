@@ -22,6 +22,7 @@
 #include "lib/engine/core/cq_priv.h"
 #include "lib/engine/core/qp_priv.h"
 #include "lib/engine/sched/worker_priv.h"
+#include "lib/engine/transport/share_priv.h"
 #include "lib/wire/frame.h"
 #include "tests/bench/ends.h"
 
@@ -446,10 +447,14 @@ static int start(void **state)
 	bench_ends_open(&bursts,
 			(struct bench_wire *[]){ &wires[0], &wires[1] },
 			NB_QPS);
-	/* The first ones may begin with more than the last ones. */
+	/* All may send at once. */
 	for (int side = 0; side < 2; side++)
-		for (unsigned int i = 0; i < NB_QPS; i++)
-			bench_ends[side].qps[i]->req.cwnd_pkts = CWND_PKTS;
+		for (unsigned int i = 0; i < NB_QPS; i++) {
+			struct roost_qp *qp = bench_ends[side].qps[i];
+
+			qp->req.cwnd.pkts = CWND_PKTS;
+			roost_share_leave(bench_ends[side].worker, qp);
+		}
 	return 0;
 }
 

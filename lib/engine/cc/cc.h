@@ -5,15 +5,14 @@
 #define ROOST_ENGINE_CC_CC_H
 
 /*
- * Congestion control: how many packets a requester may have in flight.
+ * Congestion control: how many packets may be in flight.
  *
- * The transport reports what happened to the packets of a requester, and an
- * algorithm changes the congestion window, roost_requester.cwnd_pkts, between
- * ROOST_CWND_MIN_PKTS and ROOST_CWND_MAX_PKTS. A device has one algorithm for
- * all of its QPs (roost_dev_make()). What an algorithm knows of a requester is
- * in struct roost_requester: cwnd_pkts, ssthresh_pkts, acked_pkts,
- * since_loss_pkts, since_mark_pkts, nb_close_losses, and the estimate of the
- * round-trip time (rtt.h).
+ * The transport reports what happened to packets, and an algorithm changes a
+ * congestion window, struct roost_cwnd, between ROOST_CWND_MIN_PKTS and its
+ * max_pkts. A device has one algorithm for all windows (roost_dev_make()): that
+ * of each requester, and that of all requesters with one peer
+ * (lib/engine/transport/share_priv.h). What an algorithm knows is in the window
+ * and in the estimate of the requester's round-trip time (rtt.h).
  *
  * Thread: the holder of the turn of the QP's worker. Hot: no allocation, system
  * call, log or lock.
@@ -26,42 +25,38 @@
 
 struct roost_cc {
 	const char *name;
-	/* The QP goes to RTS: nothing was sent. nb_qps: of its worker, itself
-	 * included.
+	/* Nothing was sent. */
+	void (*reset)(struct roost_cwnd *cwnd, uint32_t first_pkts,
+		      uint32_t max_pkts);
+	/* acked_pkts more of this requester were acknowledged, 1 or more. May
+	 * not be called while the window is max_pkts. grows: the window was
+	 * what held packets back.
 	 */
-	void (*reset)(struct roost_requester *req, uint32_t nb_qps);
-	/* acked_pkts more were acknowledged, 1 or more. Called while cwnd_pkts
-	 * is less than ROOST_CWND_MAX_PKTS.
-	 */
-	void (*on_acked)(struct roost_requester *req, uint32_t acked_pkts);
+	void (*on_acked)(struct roost_cwnd *cwnd,
+			 const struct roost_requester *req, uint32_t acked_pkts,
+			 bool grows);
 	/* The peer misses a packet, or a response of the peer is missing:
-	 * packets behind it arrived. Called before the requester goes back, so
-	 * next_psn and oldest_unacked_psn still give the packets in flight.
+	 * packets behind it arrived. flight_pkts: in flight when it was lost,
+	 * itself included.
 	 */
-	void (*on_lost)(struct roost_requester *req);
+	void (*on_lost)(struct roost_cwnd *cwnd,
+			const struct roost_requester *req,
+			uint32_t flight_pkts);
 	/* The peer got a packet with the mark of a switch: a CNP came. */
-	void (*on_marked)(struct roost_requester *req);
+	void (*on_marked)(struct roost_cwnd *cwnd);
 	/* Nothing was acknowledged within the probe timeout (PTO): packets are
 	 * sent again before the peer's timeout has run out.
 	 */
-	void (*on_probe)(struct roost_requester *req);
+	void (*on_probe)(struct roost_cwnd *cwnd);
 	/* Nothing was acknowledged within the timeout of the QP: persistent
 	 * congestion.
 	 */
-	void (*on_timeout)(struct roost_requester *req);
+	void (*on_timeout)(struct roost_cwnd *cwnd);
 };
 
 /* Losses decide, and the round-trip time says whether a queue was their cause;
  * doc/protocol.md, "Requester".
  */
 extern const struct roost_cc roost_cc_loss;
-
-static inline void roost_cc_on_acked(const struct roost_dev *dev,
-				     struct roost_requester *req,
-				     uint32_t acked_pkts)
-{
-	if (req->cwnd_pkts < ROOST_CWND_MAX_PKTS)
-		dev->cc->on_acked(req, acked_pkts);
-}
 
 #endif

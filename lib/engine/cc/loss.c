@@ -22,12 +22,6 @@
 #define MARKED_CWNDS 16u
 #define MARKED_PKTS 256u
 #define MARKED_GROWTH 8u
-/* In flight before anything is known of the path. 64 senders that begin at once
- * fit in a queue of 1,024 packets, and so do all QPs of a worker, that begin
- * with half of it together, or one packet each.
- */
-#define CWND_INITIAL_PKTS 16u
-#define CWND_TOGETHER_PKTS 512u
 /* A mark reduces cwnd by this part, once for each cwnd acknowledged. */
 #define MARK_PART 4u
 /* This many losses in a row, each with less than a cwnd acknowledged since the
@@ -39,57 +33,55 @@
  * that the shortest round-trip time has of the last one. The rest stands in
  * queues. 0: no round-trip time is known.
  */
-static uint32_t bdp_pkts(const struct roost_requester *req)
+static uint32_t bdp_pkts(const struct roost_requester *req,
+			 uint32_t flight_pkts)
 {
-	uint32_t flight_pkts =
-		(uint32_t)roost_psn_diff(req->next_psn,
-					 req->oldest_unacked_psn);
-
 	if (req->pto_ns == 0)
 		return 0;
 	return (uint32_t)(flight_pkts * 9ull * req->rtt_min_ns /
 			  (req->rtt_last_ns * 8ull));
 }
 
-static uint32_t half_cwnd(const struct roost_requester *req)
+static uint16_t half_of(const struct roost_cwnd *cwnd)
 {
-	return RTE_MAX(req->cwnd_pkts / 2, (uint32_t)ROOST_CWND_MIN_PKTS);
+	return (uint16_t)RTE_MAX(cwnd->pkts / 2, ROOST_CWND_MIN_PKTS);
 }
 
-static void reset(struct roost_requester *req, uint32_t nb_qps)
+static void reset(struct roost_cwnd *cwnd, uint32_t first_pkts,
+		  uint32_t max_pkts)
 {
-	uint32_t part_pkts = CWND_TOGETHER_PKTS / RTE_MAX(nb_qps, 1u);
-
-	req->cwnd_pkts = RTE_MAX(RTE_MIN(part_pkts, CWND_INITIAL_PKTS),
-				 (uint32_t)ROOST_CWND_MIN_PKTS);
-	req->ssthresh_pkts = ROOST_CWND_MAX_PKTS;
-	req->acked_pkts = 0;
-	req->since_loss_pkts = ROOST_CWND_MAX_PKTS;
-	req->since_mark_pkts = UINT16_MAX;
-	req->nb_close_losses = 0;
+	*cwnd = (struct roost_cwnd){
+		.pkts = (uint16_t)first_pkts,
+		.max_pkts = (uint16_t)max_pkts,
+		.ssthresh_pkts = (uint16_t)max_pkts,
+		.since_loss_pkts = (uint16_t)max_pkts,
+		.since_mark_pkts = UINT16_MAX,
+	};
 }
 
-static bool is_marked(const struct roost_requester *req)
+static bool is_marked(const struct roost_cwnd *cwnd)
 {
-	return req->since_mark_pkts <
-	       RTE_MAX(MARKED_CWNDS * req->cwnd_pkts, MARKED_PKTS);
+	uint32_t long_ago = RTE_MAX(MARKED_CWNDS * cwnd->pkts, MARKED_PKTS);
+
+	return cwnd->since_mark_pkts < RTE_MIN(long_ago, (uint32_t)UINT16_MAX);
 }
 
 /* So many packets acknowledged let cwnd grow by a part: more where answers take
  * twice as long as the fastest did, or where losses come close to one another.
  * A queue stands on the path then, and to grow further ends in the next loss.
  */
-static uint32_t growth_pkts(const struct roost_requester *req)
+static uint32_t growth_pkts(const struct roost_cwnd *cwnd,
+			    const struct roost_requester *req)
 {
-	uint32_t pkts = RTE_MAX(req->cwnd_pkts, CWND_GROWTH_PART);
+	uint32_t pkts = RTE_MAX(cwnd->pkts, CWND_GROWTH_PART);
 	bool queue =
 		req->pto_ns != 0 && req->rtt_last_ns > 2ull * req->rtt_min_ns;
 
-	if (is_marked(req))
-		return MARKED_GROWTH * req->cwnd_pkts;
-	return queue || req->nb_close_losses >= CLOSE_LOSSES_MAX
-		       ? SLOW_GROWTH * pkts
-		       : pkts;
+	if (is_marked(cwnd))
+		pkts = MARKED_GROWTH * cwnd->pkts;
+	else if (queue || cwnd->nb_close_losses >= CLOSE_LOSSES_MAX)
+		pkts *= SLOW_GROWTH;
+	return RTE_MIN(pkts, (uint32_t)UINT16_MAX);
 }
 
 static uint16_t add_up(uint16_t since_pkts, uint32_t acked_pkts)
@@ -98,73 +90,88 @@ static uint16_t add_up(uint16_t since_pkts, uint32_t acked_pkts)
 }
 
 /* Below ssthresh: slow start. */
-static void on_acked(struct roost_requester *req, uint32_t acked_pkts)
+static void grow(struct roost_cwnd *cwnd, const struct roost_requester *req,
+		 uint32_t acked_pkts)
 {
-	req->since_loss_pkts = add_up(req->since_loss_pkts, acked_pkts);
-	req->since_mark_pkts = add_up(req->since_mark_pkts, acked_pkts);
-	if (req->cwnd_pkts < req->ssthresh_pkts) {
-		req->cwnd_pkts = RTE_MIN(req->cwnd_pkts + acked_pkts,
-					 req->ssthresh_pkts);
+	uint32_t more_pkts = 1;
+
+	if (cwnd->pkts < cwnd->ssthresh_pkts) {
+		cwnd->pkts = (uint16_t)RTE_MIN(cwnd->pkts + acked_pkts,
+					       cwnd->ssthresh_pkts);
 		return;
 	}
-	req->acked_pkts = add_up(req->acked_pkts, acked_pkts);
-	if (req->acked_pkts < growth_pkts(req))
+	cwnd->acked_pkts = add_up(cwnd->acked_pkts, acked_pkts);
+	if (cwnd->acked_pkts < growth_pkts(cwnd, req))
 		return;
-	req->acked_pkts = 0;
-	req->cwnd_pkts +=
-		is_marked(req) ? 1
-			       : RTE_MAX(req->cwnd_pkts / CWND_GROWTH_PART, 1u);
-	req->cwnd_pkts = RTE_MIN(req->cwnd_pkts, (uint32_t)ROOST_CWND_MAX_PKTS);
+	cwnd->acked_pkts = 0;
+	if (!is_marked(cwnd))
+		more_pkts = RTE_MAX(cwnd->pkts / CWND_GROWTH_PART, 1u);
+	cwnd->pkts = (uint16_t)RTE_MIN(cwnd->pkts + more_pkts, cwnd->max_pkts);
 }
 
-/* cwnd is less than ROOST_CWND_MAX_PKTS afterwards: on_acked() is called again.
- */
-static void on_lost(struct roost_requester *req)
+static void on_acked(struct roost_cwnd *cwnd, const struct roost_requester *req,
+		     uint32_t acked_pkts, bool grows)
 {
-	bool close = req->since_loss_pkts < req->cwnd_pkts;
-	uint32_t most_pkts = RTE_MIN(req->cwnd_pkts, ROOST_CWND_MAX_PKTS - 1u);
-	uint32_t half_pkts = half_cwnd(req);
-	uint32_t fit_pkts =
-		RTE_MAX(RTE_MIN(bdp_pkts(req), most_pkts), half_pkts);
+	cwnd->since_loss_pkts = add_up(cwnd->since_loss_pkts, acked_pkts);
+	cwnd->since_mark_pkts = add_up(cwnd->since_mark_pkts, acked_pkts);
+	if (grows)
+		grow(cwnd, req, acked_pkts);
+}
+
+/* cwnd is less than its maximum afterwards: on_acked() is called again. */
+static void on_lost(struct roost_cwnd *cwnd, const struct roost_requester *req,
+		    uint32_t flight_pkts)
+{
+	bool close = cwnd->since_loss_pkts < cwnd->pkts;
+	uint32_t most_pkts = RTE_MIN(cwnd->pkts, cwnd->max_pkts - 1u);
+	uint16_t half_pkts = half_of(cwnd);
+	uint16_t fit_pkts =
+		(uint16_t)RTE_MAX(RTE_MIN(bdp_pkts(req, flight_pkts),
+					  most_pkts),
+				  (uint32_t)half_pkts);
 
 	if (!close)
-		req->nb_close_losses = 0;
-	else if (req->nb_close_losses < CLOSE_LOSSES_MAX)
-		req->nb_close_losses++;
-	req->cwnd_pkts = close ? half_pkts : fit_pkts;
-	req->ssthresh_pkts =
-		req->nb_close_losses < CLOSE_LOSSES_MAX ? fit_pkts : half_pkts;
-	req->acked_pkts = 0;
-	req->since_loss_pkts = 0;
+		cwnd->nb_close_losses = 0;
+	else if (cwnd->nb_close_losses < CLOSE_LOSSES_MAX)
+		cwnd->nb_close_losses++;
+	cwnd->pkts = close ? half_pkts : fit_pkts;
+	cwnd->ssthresh_pkts =
+		cwnd->nb_close_losses < CLOSE_LOSSES_MAX ? fit_pkts : half_pkts;
+	cwnd->acked_pkts = 0;
+	cwnd->since_loss_pkts = 0;
 }
 
 /* A queue on the path is as long as its switch lets it become. */
-static void on_marked(struct roost_requester *req)
+static void on_marked(struct roost_cwnd *cwnd)
 {
-	if (req->since_mark_pkts < req->cwnd_pkts)
+	uint32_t less_pkts;
+
+	if (cwnd->since_mark_pkts < cwnd->pkts)
 		return;
-	req->cwnd_pkts -= (req->cwnd_pkts + MARK_PART - 1) / MARK_PART;
-	req->cwnd_pkts = RTE_MAX(req->cwnd_pkts, (uint32_t)ROOST_CWND_MIN_PKTS);
-	req->ssthresh_pkts = req->cwnd_pkts;
-	req->acked_pkts = 0;
-	req->since_mark_pkts = 0;
+	less_pkts = cwnd->pkts - (cwnd->pkts + MARK_PART - 1) / MARK_PART;
+	cwnd->pkts =
+		(uint16_t)RTE_MAX(less_pkts, (uint32_t)ROOST_CWND_MIN_PKTS);
+	cwnd->ssthresh_pkts = cwnd->pkts;
+	cwnd->acked_pkts = 0;
+	cwnd->since_mark_pkts = 0;
 }
 
 /* If no packet was lost, the ACK of the packets that arrived restores cwnd. */
-static void on_probe(struct roost_requester *req)
+static void on_probe(struct roost_cwnd *cwnd)
 {
-	req->ssthresh_pkts = RTE_MAX(req->ssthresh_pkts, req->cwnd_pkts);
-	req->cwnd_pkts = ROOST_CWND_MIN_PKTS;
-	req->acked_pkts = 0;
+	if (cwnd->ssthresh_pkts < cwnd->pkts)
+		cwnd->ssthresh_pkts = cwnd->pkts;
+	cwnd->pkts = ROOST_CWND_MIN_PKTS;
+	cwnd->acked_pkts = 0;
 }
 
-static void on_timeout(struct roost_requester *req)
+static void on_timeout(struct roost_cwnd *cwnd)
 {
-	req->ssthresh_pkts = half_cwnd(req);
-	req->cwnd_pkts = ROOST_CWND_MIN_PKTS;
-	req->acked_pkts = 0;
-	req->since_loss_pkts = 0;
-	req->nb_close_losses = CLOSE_LOSSES_MAX;
+	cwnd->ssthresh_pkts = half_of(cwnd);
+	cwnd->pkts = ROOST_CWND_MIN_PKTS;
+	cwnd->acked_pkts = 0;
+	cwnd->since_loss_pkts = 0;
+	cwnd->nb_close_losses = CLOSE_LOSSES_MAX;
 }
 
 const struct roost_cc roost_cc_loss = {

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lib/engine/core/share.h"
+
 /* Address space alone: no page is there before it is written. */
 static bool reserve(struct roost_pile *pile, size_t bytes)
 {
@@ -56,6 +58,7 @@ void roost_store_fini(struct roost_store *store)
 	fini(&store->held, sizeof(struct roost_held) * ROOST_HELD_MAX);
 	fini(&store->shelves, sizeof(struct roost_shelf) * ROOST_SHELVES_MAX);
 	fini(&store->scores, sizeof(struct roost_score) * ROOST_SCORES_MAX);
+	fini(&store->shares, sizeof(struct roost_share) * ROOST_SHARES_MAX);
 }
 
 struct roost_held *roost_held_get(struct roost_store *store)
@@ -97,4 +100,19 @@ struct roost_score *roost_score_get(struct roost_store *store)
 void roost_score_put(struct roost_store *store, struct roost_score *score)
 {
 	put(&store->scores, score);
+}
+
+struct roost_share *roost_share_get(struct roost_store *store)
+{
+	struct roost_share *share =
+		get(&store->shares, sizeof(*share), ROOST_SHARES_MAX);
+
+	if (share)
+		memset(share, 0, sizeof(*share));
+	return share;
+}
+
+void roost_share_put(struct roost_store *store, struct roost_share *share)
+{
+	put(&store->shares, share);
 }

@@ -5,8 +5,9 @@
 #define ROOST_ENGINE_CORE_HOLD_H
 
 /*
- * Memory of selective repeat: what only QPs have that have just lost a packet.
- * Each worker has a store, so a QP without losses costs nothing. The store
+ * Memory of selective repeat, what only QPs have that have just lost a packet,
+ * and of shares, one for each peer of a worker (share.h). Each worker has a
+ * store, so a QP without losses costs nothing. The store
  * reserves address space when its worker needs it first, and uses pages of it
  * as QPs need them; the bounds are the worker's. Nothing is freed before the
  * worker is, but what was given back is given out first.
@@ -20,6 +21,8 @@
 
 #include "lib/wire/frame.h"
 
+struct roost_share;
+
 /* From the oldest packet that is missing on, a requester sends so many packets
  * at most, and a responder holds packets so far.
  */
@@ -30,6 +33,8 @@
 #define ROOST_HELD_MAX 8192u /* packets that are held */
 #define ROOST_SHELVES_MAX 2048u
 #define ROOST_SCORES_MAX 2048u
+#define ROOST_SHARES_MAX 65536u
+#define ROOST_SHARE_BUCKETS 64u
 
 #define ROOST_HELD_PAYLOAD_MAX 4096u
 
@@ -86,6 +91,7 @@ struct roost_store {
 	struct roost_pile held;
 	struct roost_pile shelves;
 	struct roost_pile scores;
+	struct roost_pile shares;
 };
 
 void roost_store_fini(struct roost_store *store);
@@ -98,6 +104,8 @@ struct roost_shelf *roost_shelf_get(struct roost_store *store);
 void roost_shelf_put(struct roost_store *store, struct roost_shelf *shelf);
 struct roost_score *roost_score_get(struct roost_store *store);
 void roost_score_put(struct roost_store *store, struct roost_score *score);
+struct roost_share *roost_share_get(struct roost_store *store);
+void roost_share_put(struct roost_store *store, struct roost_share *share);
 
 /* ---- bits by PSN ------------------------------------------------------ */
 

@@ -42,10 +42,11 @@
 #define ROOST_READ_MAX_PKTS 65536u
 /* Probes in a row; the time before each is twice that before the last. */
 #define ROOST_PROBES_MAX 12u
-/* Which of a requester's timers (roost_timer.kind). */
-enum roost_req_timer_kind {
+/* Which timer (roost_timer.kind). */
+enum roost_timer_kind {
 	ROOST_REQ_TIMER_RETRY,
 	ROOST_REQ_TIMER_PACE,
+	ROOST_TIMER_SHARE, /* of a struct roost_share */
 };
 
 /* Room of a request for data inside its cache line: one SGE, or as many bytes
@@ -130,6 +131,19 @@ enum roost_selective {
 	ROOST_SELECTIVE_ON,
 };
 
+/* A congestion window: how many packets may be in flight, and what its
+ * algorithm knows (lib/engine/cc/cc.h).
+ */
+struct roost_cwnd {
+	uint16_t pkts; /* from ROOST_CWND_MIN_PKTS to max_pkts */
+	uint16_t max_pkts;
+	uint16_t ssthresh_pkts; /* slow start below it */
+	uint16_t acked_pkts;    /* since congestion avoidance raised pkts */
+	/* Acknowledged since the last reduction. */
+	uint16_t since_loss_pkts, since_mark_pkts;
+	uint8_t nb_close_losses; /* in a row, with less than a window between */
+};
+
 /* Requester: our requests to the peer. Holder of the turn. */
 struct roost_requester {
 	struct roost_psn next_psn;           /* of the next packet to be made */
@@ -138,10 +152,7 @@ struct roost_requester {
 	struct roost_psn oldest_unacked_psn; /* == end_psn: none */
 	uint32_t send_index;                 /* WQE of next_psn */
 	uint32_t started_index; /* behind the last WQE that has PSNs */
-	/* The congestion window (lib/engine/cc/cc.h): how many packets may be
-	 * in flight, from ROOST_CWND_MIN_PKTS to ROOST_CWND_MAX_PKTS.
-	 */
-	uint32_t cwnd_pkts;
+	struct roost_cwnd cwnd; /* of this QP alone */
 	uint8_t retry_left;
 	uint8_t rnr_left;
 	bool rnr_wait : 1;     /* the timer ends an RNR wait */
@@ -161,13 +172,14 @@ struct roost_requester {
 	uint16_t spared_pkts;
 	uint8_t selective; /* enum roost_selective */
 	/* The round-trip time (lib/engine/cc/rtt.h). */
-	uint8_t nb_probes;    /* since the last sample */
-	uint64_t rtt_sent_ns; /* of rtt_psn; 0: none is being measured */
+	uint8_t nb_probes;  /* since the last sample */
+	uint8_t fault_code; /* enum roost_qp_error_code */
 	struct roost_psn rtt_psn;
-	uint32_t srtt_ns;   /* smoothed; this and the next three are valid */
-	uint32_t rttvar_ns; /* while pto_ns is not 0 */
+	uint64_t rtt_sent_ns; /* of rtt_psn; 0: none is being measured */
+	uint32_t srtt_ns;     /* smoothed; this, the next two and
+			       * rtt_min_ns are valid */
+	uint32_t rttvar_ns;   /* while pto_ns is not 0 */
 	uint32_t rtt_last_ns;
-	uint32_t rtt_min_ns;
 	uint32_t pto_ns;        /* probe timeout; 0: there was no sample */
 	uint64_t timeout_ns;    /* 0: never */
 	uint64_t timeout_at_ns; /* while the timer is set, but for RNR waits */
@@ -176,13 +188,7 @@ struct roost_requester {
 	/* Cold: of rate limits, and after losses. */
 	struct roost_timer pace_timer;
 	uint64_t pace_ns; /* rate limit: no packet goes before this */
-	/* Congestion control, beside cwnd_pkts. */
-	uint32_t ssthresh_pkts; /* slow start below it */
-	uint16_t acked_pkts;    /* since congestion avoidance raised cwnd */
-	/* Acknowledged since the last reduction. */
-	uint16_t since_loss_pkts, since_mark_pkts;
-	uint8_t nb_close_losses; /* in a row, with less than a cwnd between */
-	uint8_t fault_code;      /* enum roost_qp_error_code */
+	uint32_t rtt_min_ns;
 	uint32_t fault_index;
 };
 
@@ -320,8 +326,14 @@ struct roost_qp {
 	struct roost_qp_attr attr;
 	/* Cold; here is room. */
 	struct roost_psn resumed_psn; /* PSN that req went back to last */
-	struct roost_shelf *shelf;    /* requests that came early; or NULL */
-	uint32_t nb_flows;      /* RAW: rules; writer: holder of all turns */
+	/* The share that counts share_pkts of it since share_round; or NULL. */
+	struct roost_share *share;
+	uint32_t share_round;
+	uint16_t share_pkts;
+	bool share_waits; /* in roost_share.waiting */
+	TAILQ_ENTRY(roost_qp) share_link;
+	struct roost_shelf *shelf; /* requests that came early; or NULL */
+	uint32_t nb_flows;         /* RAW: rules; writer: holder of all turns */
 	uint16_t reorder_pkts;  /* so many may overtake one that is not lost */
 	uint8_t reorder_rounds; /* losses since one was late only */
 	bool flushing;          /* not flushed to the end: in worker.flush_qps

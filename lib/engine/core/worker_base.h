@@ -102,7 +102,8 @@ struct roost_worker {
 	struct roost_last_drop last_drops[ROOST_DROPS_MAX]; /* by reason */
 	struct roost_seen seen[ROOST_SEEN_MAX];
 	uint64_t stray_at_ns; /* when to punt a frame of another VLAN again */
-	struct roost_store store; /* of selective repeat */
+	struct roost_store store;
+	LIST_HEAD(, roost_share) shares[ROOST_SHARE_BUCKETS];
 	struct roost_timer_wheel timers;
 
 	/* In a page of its own: a child of fork(2) finds it zeroed, and never

@@ -14,6 +14,7 @@
 #include "lib/engine/transport/cnp_priv.h"
 #include "lib/engine/transport/mig_priv.h"
 #include "lib/engine/transport/pace_priv.h"
+#include "lib/engine/transport/share_priv.h"
 
 #define HOP_LIMIT 64
 #define UDP_SOURCE_MIN 0xc000u /* A17.9.1 */
@@ -143,6 +144,6 @@ enum roost_drop roost_cnp_receive(struct roost_worker *w, struct roost_qp *qp,
 	roost_flight_note(qp, ROOST_FLIGHT_CNP_HANDLED, 0, 0);
 	roost_dcqcn_on_cnp(&qp->dcqcn, &port->ecn, port->speed_mbps, w->now_ns);
 	roost_pace_set(qp);
-	w->dev->cc->on_marked(&qp->req);
+	roost_window_marked(qp);
 	return ROOST_DROP_NONE;
 }

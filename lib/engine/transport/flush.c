@@ -11,6 +11,7 @@
 #include "lib/engine/core/cq_push.h"
 #include "lib/engine/core/srq_priv.h"
 #include "lib/engine/transport/resp_priv.h"
+#include "lib/engine/transport/share_priv.h"
 #include "lib/engine/sched/sched.h"
 
 /* Returns the place of its completion. */
@@ -134,6 +135,7 @@ void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)
 	 */
 	roost_queue_wait(&qp->rq);
 	roost_worker_unlink_qp(w, qp);
+	roost_share_leave(w, qp);
 	qp->drain_asked = false;
 	/* Answers that could not be sent yet. */
 	if (qp->resp.owed || qp->resp.nb_rd_atomics_pending != 0)

@@ -8,6 +8,7 @@
 
 #include "lib/engine/transport/mig_priv.h"
 #include "lib/engine/transport/req_priv.h"
+#include "lib/engine/transport/share_priv.h"
 #include "lib/engine/sched/sched.h"
 
 /* Migration states that the application may request, by the present state; it
@@ -60,7 +61,10 @@ static void switch_paths(struct roost_qp *qp)
 	uint16_t past_pkey = qp->pkey;
 	struct roost_qp_attr *attr = &qp->attr;
 
+	bool shared = qp->share != NULL;
+
 	set_state(qp, ROOST_MIG_MIGRATED);
+	roost_share_leave(qp->worker, qp);
 	qp->path = qp->alt_path;
 	qp->alt_path = past;
 	qp->pkey = qp->mig.alt_pkey;
@@ -75,6 +79,10 @@ static void switch_paths(struct roost_qp *qp)
 	attr->alt_pkey_index = 0;
 	attr->alt_timeout = 0;
 	qp->req.timeout_ns = roost_req_timeout_ns(attr->timeout);
+	if (!shared)
+		return;
+	roost_share_join(qp->worker, qp);
+	roost_worker_want_send(qp->worker, qp);
 }
 
 /* Send a packet with MigReq set, so that the peer follows at once, even if this

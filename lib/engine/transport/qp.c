@@ -11,6 +11,7 @@
 #include "lib/engine/core/shim.h"
 #include "lib/engine/core/workers.h"
 #include "lib/engine/transport/mig_priv.h"
+#include "lib/engine/transport/share_priv.h"
 #include "lib/engine/core/srq_priv.h"
 #include "lib/engine/sched/sched.h"
 #include "lib/engine/core/wq_priv.h"
@@ -334,6 +335,7 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 	 */
 	atomic_store(&qp->state, ROOST_QPS_RESET);
 	roost_worker_forget_qp(qp->worker, qp);
+	roost_share_leave(qp->worker, qp);
 	roost_resp_let_go(qp->worker, qp);
 	roost_req_forget(qp->worker, qp);
 	roost_recv_release(qp);

@@ -8,6 +8,7 @@
 #include "lib/engine/transport/mig_priv.h"
 #include "lib/engine/transport/pace_priv.h"
 #include "lib/engine/transport/resp_priv.h"
+#include "lib/engine/transport/share_priv.h"
 #include "lib/engine/sched/sched.h"
 
 #define ACCESS_KNOWN                                                           \
@@ -184,6 +185,7 @@ static void enter_reset(struct roost_worker *w, struct roost_qp *qp)
 {
 	atomic_store(&qp->state, ROOST_QPS_RESET);
 	roost_worker_unlink_qp(w, qp);
+	roost_share_leave(w, qp);
 	roost_qp_drop_ahs(qp);
 	roost_queue_clear(&qp->sq);
 	roost_queue_clear(&qp->rq);
@@ -232,6 +234,7 @@ static void enter_state(struct roost_worker *w, struct roost_qp *qp,
 		if (from == ROOST_QPS_RTR) {
 			qp->attr.sq_psn = a->sq_psn;
 			roost_req_reset(qp, roost_psn(a->sq_psn));
+			roost_share_join(w, qp);
 		}
 		/* Requests that were posted in SQE are flushed, not executed in
 		 * the new state.
@@ -356,6 +359,17 @@ static void exchange(struct roost_path *a, struct roost_path *b)
 	*b = t;
 }
 
+/* The primary path is another one. */
+static void move(struct roost_worker *w, struct roost_qp *qp, struct gear *gear)
+{
+	bool shared = qp->share != NULL;
+
+	roost_share_leave(w, qp);
+	exchange(&qp->path, &gear->primary);
+	if (shared)
+		roost_share_join(w, qp);
+}
+
 /* Apply the change. The QP's old resources are left in *gear. Holder of the
  * turn.
  */
@@ -366,7 +380,7 @@ static void apply(struct roost_worker *w, struct roost_qp *qp,
 {
 	take_attributes(qp, attr, mask);
 	if (gear->primary.valid)
-		exchange(&qp->path, &gear->primary);
+		move(w, qp, gear);
 	if (gear->alt.valid) {
 		exchange(&qp->alt_path, &gear->alt);
 		roost_mig_loaded(qp);

@@ -16,9 +16,14 @@
 #include "lib/engine/transport/pace_priv.h"
 #include "lib/engine/transport/raw_priv.h"
 #include "lib/engine/transport/req_priv.h"
+#include "lib/engine/transport/share_priv.h"
 #include "lib/engine/sched/sched.h"
 #include "lib/engine/core/probe.h"
 
+/* In flight before anything is known of the path: 64 senders that begin at once
+ * fit in a queue of 1,024 packets.
+ */
+#define FIRST_PKTS 16u
 /* Requests of a QP that are begun and not complete. */
 #define STARTED_MAX (2u * ROOST_CWND_MAX_PKTS)
 
@@ -40,10 +45,7 @@ void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 	qp->req.send_index = tail;
 	qp->req.started_index = tail;
 	qp->req.timeout_ns = roost_req_timeout_ns(qp->attr.timeout);
-	qp->dev->cc->reset(
-		&qp->req,
-		atomic_load_explicit(&qp->dev->all.nb_qps[qp->worker->index],
-				     memory_order_relaxed));
+	qp->dev->cc->reset(&qp->req.cwnd, FIRST_PKTS, ROOST_CWND_MAX_PKTS);
 	roost_rtt_reset(&qp->req);
 	qp->req.retry_left = qp->attr.retry_cnt;
 	qp->req.rnr_left = qp->attr.rnr_retry;
@@ -114,7 +116,7 @@ static bool may_send_wqe(struct roost_qp *qp)
 }
 
 /* True if the state of the QP allows the next packet. */
-static bool may_send(struct roost_qp *qp)
+static bool may_send(struct roost_worker *w, struct roost_qp *qp)
 {
 	const struct roost_requester *req = &qp->req;
 	enum roost_qp_state state = roost_qp_state_get(qp);
@@ -130,13 +132,13 @@ static bool may_send(struct roost_qp *qp)
 	/* Draining: requests that have begun go on, no new one begins. */
 	if (state == ROOST_QPS_SQD && req->send_index == req->started_index)
 		return false;
-	if (roost_req_flight_pkts(req) >= (int32_t)req->cwnd_pkts)
+	if (roost_req_flight_pkts(req) >= (int32_t)req->cwnd.pkts)
 		return false;
 	if (unlikely(req->spared_pkts != 0) &&
 	    roost_psn_diff(req->next_psn, req->oldest_unacked_psn) >=
 		    (int32_t)ROOST_SPAN_PKTS)
 		return false;
-	return may_send_wqe(qp);
+	return may_send_wqe(qp) && !roost_share_stops(w, qp);
 }
 
 static uint8_t base_opcode(const struct roost_wr_info *info, bool first,
@@ -184,16 +186,17 @@ static __rte_always_inline void cut_piece(const struct roost_qp *qp,
  */
 static bool ends_part(const struct roost_qp *qp, struct roost_psn psn)
 {
-	uint32_t part_pkts = qp->req.cwnd_pkts / ROOST_CWND_PARTS;
+	uint32_t part_pkts = qp->req.cwnd.pkts / ROOST_CWND_PARTS;
 
 	return part_pkts != 0 && psn.v % part_pkts == 0;
 }
 
 /* True for the last packet of a message, the end of each part of the window,
- * the packet that fills the window, and one that a rate limit lets none follow.
+ * the packet that fills the window, and one that a rate limit or the share may
+ * let none follow.
  */
 static bool wants_ack(const struct roost_qp *qp,
-		      const struct roost_req_piece *piece)
+		      const struct roost_req_piece *piece, bool ends_burst)
 {
 	struct roost_psn psn = qp->req.next_psn;
 
@@ -201,8 +204,9 @@ static bool wants_ack(const struct roost_qp *qp,
 		return false;
 	return piece->last || piece->is_rd_atomic || ends_part(qp, psn) ||
 	       roost_pace_will_hold(qp) ||
+	       roost_share_may_stop(qp, ends_burst) ||
 	       roost_req_flight_pkts(&qp->req) ==
-		       (int32_t)qp->req.cwnd_pkts - 1;
+		       (int32_t)qp->req.cwnd.pkts - 1;
 }
 
 void roost_req_fault(struct roost_worker *w, struct roost_qp *qp,
@@ -332,7 +336,8 @@ static bool send_raw(struct roost_worker *w, struct roost_qp *qp,
 }
 
 /* As send_one(), of any request. */
-static __rte_noinline bool send_any(struct roost_worker *w, struct roost_qp *qp)
+static __rte_noinline bool send_any(struct roost_worker *w, struct roost_qp *qp,
+				    bool ends_burst)
 {
 	struct roost_requester *req = &qp->req;
 	struct roost_send_wqe *wqe = roost_req_wqe(qp, req->send_index);
@@ -363,7 +368,7 @@ static __rte_noinline bool send_any(struct roost_worker *w, struct roost_qp *qp)
 	if (req->send_index == req->started_index)
 		start_wqe(qp, wqe, psns_of(qp, wqe));
 	cut_piece(qp, wqe, req->next_psn, &piece);
-	ackreq = wants_ack(qp, &piece);
+	ackreq = wants_ack(qp, &piece, ends_burst);
 	if (!make(w, qp, wqe, path, &piece, ackreq, mbuf)) {
 		roost_req_fault(w, qp, ROOST_QPE_LOCAL_MEMORY);
 		return false;
@@ -382,11 +387,12 @@ static uint32_t run_of(const struct roost_qp *qp, uint32_t burst)
 	uint32_t posted =
 		atomic_load_explicit(&qp->sq.head, memory_order_acquire) -
 		req->send_index;
-	uint32_t room = req->cwnd_pkts - (uint32_t)roost_req_flight_pkts(req);
+	uint32_t room = req->cwnd.pkts - (uint32_t)roost_req_flight_pkts(req);
 
 	if (unlikely(qp->rate_kbps != 0 || req->spared_pkts != 0 ||
 		     req->fault || roost_qp_state_get(qp) != ROOST_QPS_RTS))
 		return 1;
+	room = RTE_MIN(room, roost_share_room(qp));
 	return RTE_MIN(RTE_MIN(posted, room), burst);
 }
 
@@ -400,7 +406,7 @@ static unsigned int send_some(struct roost_worker *w, struct roost_qp *qp,
 	enum roost_only only = roost_req_only(w, qp, run_of(qp, burst), &n);
 
 	if (n == 0 && only == ROOST_ONLY_OTHER)
-		return send_any(w, qp);
+		return send_any(w, qp, burst == 1);
 	return n;
 }
 
@@ -458,7 +464,7 @@ static unsigned int send_again(struct roost_worker *w, struct roost_qp *qp,
 			break;
 		}
 		/* The first one goes, however small cwnd has become. */
-		if (roost_req_flight_pkts(req) >= (int32_t)req->cwnd_pkts &&
+		if (roost_req_flight_pkts(req) >= (int32_t)req->cwnd.pkts &&
 		    !roost_psn_eq(psn, qp->score->front_psn))
 			break;
 		if (!send_at(w, qp, &psn, &next_psn))
@@ -477,7 +483,7 @@ unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp,
 
 	if (unlikely(qp->req.lost))
 		n = send_again(w, qp, burst);
-	may = may_send(qp) && !roost_pace_is_early(w, qp);
+	may = may_send(w, qp) && !roost_pace_is_early(w, qp);
 	/* A QP sends its owed answers before its requests: a peer that has the
 	 * reply also has the ACK, and sees completions in the order that
 	 * hardware gives them.
@@ -487,7 +493,7 @@ unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp,
 	while (may && n < burst) {
 		unsigned int made = send_some(w, qp, burst - n);
 
-		may = may_send(qp) && !roost_pace_is_early(w, qp);
+		may = may_send(w, qp) && !roost_pace_is_early(w, qp);
 		if (made == 0)
 			break;
 		n += made;
@@ -501,5 +507,6 @@ unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp,
 		roost_worker_want_send(w, qp);
 	if (n > 0 && !roost_timer_is_set(&qp->req.timer))
 		roost_req_arm_timer(w, qp);
+	roost_share_count(w, qp, !(may && n < burst));
 	return n;
 }

@@ -7,6 +7,7 @@
 #include <rte_branch_prediction.h>
 
 #include "lib/engine/transport/req_priv.h"
+#include "lib/engine/transport/share_priv.h"
 #include "lib/engine/sched/sched.h"
 
 /* Continue sending at psn, and count again the RD/atomics before. */
@@ -54,6 +55,7 @@ void roost_req_progress(struct roost_worker *w, struct roost_qp *qp)
 		req->fault = false;
 	}
 	roost_req_arm_timer(w, qp);
+	roost_share_count(w, qp, false);
 	/* A request that is posted from here on rings the doorbell. */
 	if (req->send_index !=
 	    atomic_load_explicit(&qp->sq.head, memory_order_acquire))
@@ -65,9 +67,6 @@ static struct roost_psn later(struct roost_psn a, struct roost_psn b)
 	return roost_psn_diff(a, b) >= 0 ? a : b;
 }
 
-/* Complete the WQEs that are done. Returns the first PSN that is not done: psn,
- * or the PSN of a missing response, of which a part may have come.
- */
 /* As roost_complete_send(), of a success that is often without completion. */
 static inline void complete(struct roost_worker *w, struct roost_qp *qp,
 			    uint32_t index, const struct roost_send_wqe *wqe)
@@ -80,6 +79,9 @@ static inline void complete(struct roost_worker *w, struct roost_qp *qp,
 		roost_complete_send(w, qp, index, ROOST_WC_SUCCESS);
 }
 
+/* Complete the WQEs that are done. Returns the first PSN that is not done: psn,
+ * or the PSN of a missing response, of which a part may have come.
+ */
 static struct roost_psn complete_until(struct roost_worker *w,
 				       struct roost_qp *qp,
 				       struct roost_psn psn)
@@ -118,7 +120,7 @@ bool roost_req_advance(struct roost_worker *w, struct roost_qp *qp,
 	int32_t acked_pkts = roost_psn_diff(reached, req->oldest_unacked_psn);
 
 	if (acked_pkts > 0) {
-		roost_cc_on_acked(qp->dev, req, (uint32_t)acked_pkts);
+		roost_window_acked(qp, (uint32_t)acked_pkts);
 		req->oldest_unacked_psn = reached;
 		roost_req_progress(w, qp);
 	}

@@ -8,6 +8,7 @@
 
 #include "lib/engine/transport/mig_priv.h"
 #include "lib/engine/transport/req_priv.h"
+#include "lib/engine/transport/share_priv.h"
 #include "lib/engine/core/route.h"
 #include "lib/engine/sched/sched.h"
 
@@ -58,7 +59,7 @@ static void sequence_nak(struct roost_worker *w, struct roost_qp *qp,
 		return;
 	if (!progress && !spend_retry(w, qp, ROOST_QPE_LOST_AGAIN, pkt))
 		return;
-	qp->dev->cc->on_lost(&qp->req);
+	roost_window_lost(qp);
 	roost_req_go_back(w, qp, pkt->psn);
 	roost_req_set_timer(w, qp);
 }
@@ -132,7 +133,7 @@ void roost_req_response_gap(struct roost_worker *w, struct roost_qp *qp)
 	if (!spend_retry(w, qp, ROOST_QPE_RESPONSE_LOST, NULL))
 		return;
 	req->response_gap = true;
-	qp->dev->cc->on_lost(req);
+	roost_window_lost(qp);
 	roost_req_go_back(w, qp, req->oldest_unacked_psn);
 }
 
@@ -147,7 +148,7 @@ static void probe(struct roost_worker *w, struct roost_qp *qp)
 	goes_back = !roost_req_probe(w, qp);
 	req->nb_probes++;
 	if (goes_back) {
-		qp->dev->cc->on_probe(req);
+		qp->dev->cc->on_probe(&req->cwnd);
 		roost_req_go_back(w, qp, req->oldest_unacked_psn);
 	}
 	roost_req_set_timer(w, qp);
@@ -215,7 +216,7 @@ void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
 	if (!spend_retry(w, qp, ROOST_QPE_NO_ANSWER, NULL))
 		return;
 	req->response_gap = false;
-	qp->dev->cc->on_timeout(req);
+	qp->dev->cc->on_timeout(&req->cwnd);
 	roost_req_go_back(w, qp, req->oldest_unacked_psn);
 }
 

@@ -22,6 +22,7 @@
 
 #include "lib/engine/core/worker_base.h"
 #include "lib/engine/transport/req_priv.h"
+#include "lib/engine/transport/share_priv.h"
 
 /* The least threshold (RFC 8985, 6.2), the most, and after so many rounds of
  * losses without a packet that was late only it is halved.
@@ -151,15 +152,14 @@ void roost_score_raise_front(struct roost_score *score)
 		score->front_psn = roost_psn_add(score->front_psn, 1);
 }
 
-static void lose(struct roost_worker *w, struct roost_qp *qp,
-		 struct roost_psn psn)
+static void lose(struct roost_qp *qp, struct roost_psn psn)
 {
 	struct roost_requester *req = &qp->req;
 	struct roost_score *score = qp->score;
 
 	/* It was sent after the last time that cwnd was reduced. */
 	if (roost_psn_diff(order_of(score, psn), score->round_psn) >= 0) {
-		w->dev->cc->on_lost(req);
+		roost_window_lost(qp);
 		score->round_psn = req->end_psn;
 		new_round(qp);
 	}
@@ -206,7 +206,7 @@ void roost_score_judge(struct roost_worker *w, struct roost_qp *qp,
 
 			if (behind >= late ||
 			    (behind > 0 && roost_psn_diff(one, limit_psn) < 0))
-				lose(w, qp, one);
+				lose(qp, one);
 			else
 				open |= behind > 0;
 		}

@@ -13,6 +13,7 @@
 #include "lib/engine/transport/raw_priv.h"
 #include "lib/engine/transport/resp_priv.h"
 #include "lib/engine/transport/rx_priv.h"
+#include "lib/engine/transport/share_priv.h"
 #include "lib/engine/transport/transport.h"
 
 /* The rate of the QP allows the next packet. */
@@ -28,9 +29,13 @@ static void expire(struct roost_worker *w, struct roost_timer *timer)
 	if (timer->kind == ROOST_REQ_TIMER_PACE)
 		go_on_sending(w, RTE_PTR_SUB(timer, offsetof(struct roost_qp,
 							     req.pace_timer)));
-	else
+	else if (timer->kind == ROOST_REQ_TIMER_RETRY)
 		roost_req_timer(w, RTE_PTR_SUB(timer, offsetof(struct roost_qp,
 							       req.timer)));
+	else
+		roost_share_timer(w, RTE_PTR_SUB(timer,
+						 offsetof(struct roost_share,
+							  timer)));
 }
 
 static bool answer(struct roost_worker *w, struct roost_qp *qp,

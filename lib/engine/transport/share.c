@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+
+/* Hot for many QPs: no allocation but from the worker's store, no system call,
+ * log or lock.
+ */
+
+#include <rte_common.h>
+
+#include "lib/engine/core/worker_base.h"
+#include "lib/engine/sched/sched.h"
+#include "lib/engine/transport/share_priv.h"
+
+/* In flight before anything is known of the path: a quarter of a queue of 1,024
+ * packets.
+ */
+#define FIRST_PKTS 256u
+#define MAX_PKTS 32768u
+/* Not less in flight, where a window that nothing has limited becomes one that
+ * does.
+ */
+#define USED_MIN_PKTS 16u
+/* Others may take so much room before the QP's next burst. */
+#define NEAR_PKTS 32
+/* A round. */
+#define ROUND_RTTS 4u
+#define ROUND_MIN_NS 1000000u
+#define ROUND_UNKNOWN_NS 10000000u
+
+/* The probe timeout of a QP that does not know its round-trip time, and the
+ * least one while QPs wait: a queue may grow meanwhile.
+ */
+#define PTO_RTTS 5u
+#define PTO_MIN_NS 1000000u
+/* Slow start ends when the round-trip time is so often the shortest one. */
+#define QUEUE_RTTS 4u
+
+/* ---- members ---------------------------------------------------------- */
+
+static unsigned int bucket_of(const struct roost_share *share)
+{
+	uint64_t half[2], x;
+
+	memcpy(half, share->dgid.b, sizeof(half));
+	x = (half[0] ^ half[1] ^ share->dscp ^
+	     (uint64_t)share->port_index << 8) *
+	    0x9e3779b97f4a7c15u;
+	return (unsigned int)(x >> 58) % ROOST_SHARE_BUCKETS;
+}
+
+static struct roost_share *find(struct roost_worker *w,
+				const struct roost_share *like)
+{
+	struct roost_share *share;
+
+	LIST_FOREACH(share, &w->shares[bucket_of(like)], link)
+		if (roost_gid_eq(&share->dgid, &like->dgid) &&
+		    share->port_index == like->port_index &&
+		    share->dscp == like->dscp)
+			return share;
+	return NULL;
+}
+
+static struct roost_share *make(struct roost_worker *w,
+				const struct roost_share *like)
+{
+	struct roost_share *share = roost_share_get(&w->store);
+
+	if (!share)
+		return NULL;
+	share->dgid = like->dgid;
+	share->port_index = like->port_index;
+	share->dscp = like->dscp;
+	share->timer.kind = ROOST_TIMER_SHARE;
+	w->dev->cc->reset(&share->cwnd, FIRST_PKTS, MAX_PKTS);
+	TAILQ_INIT(&share->waiting);
+	LIST_INSERT_HEAD(&w->shares[bucket_of(like)], share, link);
+	return share;
+}
+
+void roost_share_join(struct roost_worker *w, struct roost_qp *qp)
+{
+	const struct roost_share like = {
+		.dgid = qp->path.dgid,
+		.port_index = qp->path.port_index,
+		.dscp = qp->attr.av.traffic_class >> 2,
+	};
+
+	if (qp->share || !qp->path.valid || qp->path.loopback ||
+	    !roost_qp_is_reliable(qp) || qp->type == ROOST_QPT_XRC_TGT)
+		return;
+	qp->share = find(w, &like);
+	if (!qp->share)
+		qp->share = make(w, &like);
+	if (qp->share)
+		qp->share->nb_qps++;
+}
+
+/* Of a READ longer than the window, no more than that. */
+static uint32_t flight_of(const struct roost_requester *req)
+{
+	int32_t pkts = roost_req_flight_pkts(req);
+
+	return RTE_MIN((uint32_t)RTE_MAX(pkts, 0), (uint32_t)req->cwnd.pkts);
+}
+
+/* A turn in which nothing was sent is not over. */
+static void begin_waiting(struct roost_share *share, struct roost_qp *qp)
+{
+	qp->share_waits = true;
+	if (share->turn == qp && flight_of(&qp->req) == qp->share_pkts)
+		TAILQ_INSERT_HEAD(&share->waiting, qp, share_link);
+	else
+		TAILQ_INSERT_TAIL(&share->waiting, qp, share_link);
+}
+
+static void stop_waiting(struct roost_share *share, struct roost_qp *qp)
+{
+	if (!qp->share_waits)
+		return;
+	qp->share_waits = false;
+	TAILQ_REMOVE(&share->waiting, qp, share_link);
+}
+
+static bool is_limited(const struct roost_share *share)
+{
+	return !TAILQ_EMPTY(&share->waiting);
+}
+
+/* The first one that waits has its turn, if there is room. */
+static void let_next(struct roost_worker *w, struct roost_share *share)
+{
+	struct roost_qp *qp = TAILQ_FIRST(&share->waiting);
+
+	if (!qp || share->turn || share->flight_pkts >= share->cwnd.pkts)
+		return;
+	stop_waiting(share, qp);
+	share->turn = qp;
+	roost_worker_want_send(w, qp);
+}
+
+static void count(struct roost_share *share, struct roost_qp *qp,
+		  uint32_t flight_pkts)
+{
+	if (qp->share_round != share->round) {
+		if (qp->share_round + 1 == share->round)
+			share->old_pkts -= qp->share_pkts;
+		else
+			share->flight_pkts += qp->share_pkts;
+		qp->share_round = share->round;
+	}
+	share->flight_pkts += flight_pkts - qp->share_pkts;
+	qp->share_pkts = (uint16_t)flight_pkts;
+}
+
+void roost_share_leave(struct roost_worker *w, struct roost_qp *qp)
+{
+	struct roost_share *share = qp->share;
+	struct roost_qp *next;
+
+	if (!share)
+		return;
+	count(share, qp, 0);
+	stop_waiting(share, qp);
+	if (share->turn == qp)
+		share->turn = NULL;
+	qp->share = NULL;
+	if (--share->nb_qps == 0) {
+		roost_timer_remove(&w->timers, &share->timer);
+		LIST_REMOVE(share, link);
+		roost_share_put(&w->store, share);
+		return;
+	}
+	if (share->nb_qps >= ROOST_SHARE_MIN_QPS) {
+		let_next(w, share);
+		return;
+	}
+	share->turn = NULL;
+	while ((next = TAILQ_FIRST(&share->waiting)) != NULL) {
+		stop_waiting(share, next);
+		roost_worker_want_send(w, next);
+	}
+}
+
+/* ---- room ------------------------------------------------------------- */
+
+static void new_round(struct roost_worker *w, struct roost_share *share)
+{
+	uint64_t len_ns = ROUND_UNKNOWN_NS;
+
+	if (share->srtt_ns != 0)
+		len_ns = RTE_MAX(ROUND_RTTS * (uint64_t)share->srtt_ns,
+				 (uint64_t)ROUND_MIN_NS);
+	if (w->now_ns >= share->round_at_ns) {
+		share->flight_pkts -= share->old_pkts;
+		share->old_pkts = share->flight_pkts;
+		share->round++;
+		share->round_at_ns = w->now_ns + len_ns;
+	}
+}
+
+/* Packets that the QP may send; not positive: none. */
+static int32_t room_pkts(const struct roost_share *share,
+			 const struct roost_qp *qp)
+{
+	uint32_t others_pkts = share->flight_pkts - qp->share_pkts;
+
+	return (int32_t)(share->cwnd.pkts - others_pkts - flight_of(&qp->req));
+}
+
+uint32_t roost_share_room_of(const struct roost_qp *qp,
+			     const struct roost_share *share)
+{
+	return (uint32_t)RTE_MAX(room_pkts(share, qp), 1);
+}
+
+bool roost_share_is_last(const struct roost_qp *qp,
+			 const struct roost_share *share)
+{
+	return is_limited(share) || room_pkts(share, qp) <= NEAR_PKTS;
+}
+
+/* A QP that has just begun, or waited for long, does not know how long answers
+ * take now.
+ */
+static void take_rtt(struct roost_requester *req,
+		     const struct roost_share *share)
+{
+	if (req->pto_ns != 0 && is_limited(share))
+		req->pto_ns = RTE_MAX(req->pto_ns, PTO_MIN_NS);
+	if (share->srtt_ns == 0 ||
+	    (req->pto_ns != 0 && share->srtt_ns <= req->srtt_ns))
+		return;
+	req->srtt_ns = share->srtt_ns;
+	req->rttvar_ns = share->srtt_ns;
+	req->rtt_last_ns = share->srtt_ns;
+	req->rtt_min_ns = share->rtt_min_ns;
+	req->pto_ns = RTE_MAX(PTO_RTTS * share->srtt_ns, PTO_MIN_NS);
+}
+
+static void give_rtt(struct roost_share *share,
+		     const struct roost_requester *req)
+{
+	if (req->pto_ns == 0)
+		return;
+	if (share->srtt_ns == 0 || req->rtt_min_ns < share->rtt_min_ns)
+		share->rtt_min_ns = req->rtt_min_ns;
+	share->srtt_ns = req->srtt_ns;
+}
+
+bool roost_share_wait(struct roost_worker *w, struct roost_qp *qp,
+		      struct roost_share *share)
+{
+	take_rtt(&qp->req, share);
+	if (!roost_psn_eq(qp->req.next_psn, qp->req.end_psn))
+		return false;
+	if (room_pkts(share, qp) > 0 &&
+	    (share->turn == qp || !is_limited(share)))
+		return false;
+	new_round(w, share);
+	if (!qp->share_waits)
+		begin_waiting(share, qp);
+	if (!roost_timer_is_set(&share->timer))
+		roost_timer_set(&w->timers, &share->timer, share->round_at_ns);
+	return true;
+}
+
+void roost_share_count_all(struct roost_worker *w, struct roost_qp *qp,
+			   struct roost_share *share, bool done)
+{
+	count(share, qp, flight_of(&qp->req));
+	if (done && share->turn == qp)
+		share->turn = NULL;
+	let_next(w, share);
+}
+
+void roost_share_timer(struct roost_worker *w, struct roost_share *share)
+{
+	if (!is_limited(share))
+		return;
+	new_round(w, share);
+	roost_timer_set(&w->timers, &share->timer, share->round_at_ns);
+	let_next(w, share);
+}
+
+/* ---- windows ---------------------------------------------------------- */
+
+void roost_share_acked(struct roost_qp *qp, struct roost_share *share,
+		       uint32_t acked_pkts)
+{
+	const struct roost_cc *cc = qp->dev->cc;
+	struct roost_requester *req = &qp->req;
+	bool limited = is_limited(share);
+
+	give_rtt(share, req);
+	/* A queue stands on the path. */
+	if (share->srtt_ns > QUEUE_RTTS * (uint64_t)share->rtt_min_ns &&
+	    share->cwnd.pkts < share->cwnd.ssthresh_pkts)
+		share->cwnd.ssthresh_pkts = share->cwnd.pkts;
+	if (share->cwnd.pkts < MAX_PKTS)
+		cc->on_acked(&share->cwnd, req, acked_pkts, limited);
+	if (req->cwnd.pkts < ROOST_CWND_MAX_PKTS)
+		cc->on_acked(&req->cwnd, req, acked_pkts, !limited);
+}
+
+/* The share whose window a loss or mark of the QP reduces, or NULL. A window
+ * that nothing has limited becomes what is used.
+ */
+static struct roost_share *reduced_with(const struct roost_qp *qp)
+{
+	struct roost_share *share = roost_share_of(qp);
+
+	if (!share || is_limited(share))
+		return share;
+	if (qp->req.cwnd.pkts > ROOST_CWND_MIN_PKTS)
+		return NULL;
+	share->cwnd.pkts =
+		(uint16_t)RTE_MIN(RTE_MAX(share->flight_pkts, USED_MIN_PKTS),
+				  (uint32_t)share->cwnd.pkts);
+	return share;
+}
+
+void roost_window_lost(struct roost_qp *qp)
+{
+	const struct roost_cc *cc = qp->dev->cc;
+	struct roost_requester *req = &qp->req;
+	struct roost_share *share = reduced_with(qp);
+
+	/* Once for all that were in flight: each QP notes its own losses. */
+	if (share && share->cwnd.since_loss_pkts >= share->reduced_pkts) {
+		share->reduced_pkts = share->flight_pkts;
+		cc->on_lost(&share->cwnd, req, share->flight_pkts);
+	}
+	cc->on_lost(&req->cwnd, req,
+		    (uint32_t)roost_psn_diff(req->next_psn,
+					     req->oldest_unacked_psn));
+}
+
+void roost_window_marked(struct roost_qp *qp)
+{
+	const struct roost_cc *cc = qp->dev->cc;
+	struct roost_share *share = reduced_with(qp);
+
+	if (share)
+		cc->on_marked(&share->cwnd);
+	cc->on_marked(&qp->req.cwnd);
+}
