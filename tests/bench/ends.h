@@ -21,7 +21,7 @@
 struct bench_wire; /* the program's; one for each direction */
 
 #define BENCH_BUF_BYTES (1u << 20)
-#define BENCH_QPS_MAX 16384u
+#define BENCH_QPS_MAX 131072u
 #define BENCH_SENDERS_MAX 250u
 /* Requests that a QP holds. */
 #define BENCH_QUEUE_LEN 64u

@@ -269,6 +269,12 @@ class VeryManyQps(ManyQps):
     nb_qps = 16384
 
 
+class MostQps(ManyQps):
+    name, title = "qps100k", "the engine alone, 16 B, 100,000 QPs : 1 QP"
+    least, aim = 0.40, 0.60
+    nb_qps = 100000
+
+
 class Iteration(Row):
     """While all QPs are busy. The program itself does it several times."""
 
@@ -298,6 +304,11 @@ class Iteration8k(Iteration):
 class Iteration16k(Iteration):
     name, title = "iteration16k", "the same of 16,384 QPs : 50 us"
     nb_qps = 16384
+
+
+class Iteration100k(Iteration):
+    name, title = "iteration100k", "the same of 100,000 QPs : 50 us"
+    nb_qps = 100000
 
 
 class Loss(Row):
@@ -531,7 +542,8 @@ ROWS = [row() for row in (
     KernelCopy, KernelIsal, Bandwidth, Rate, RateOfLists, RateOfPerftest,
     Latency, Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Tap, Appliance, Read,
     ReadOfPoller, RareReadOfPoller, Icrc, IcrcEngine, Verbs, ManyQps,
-    VeryManyQps, Iteration, Iteration1k, Iteration8k, Iteration16k, Loss,
+    VeryManyQps, MostQps, Iteration, Iteration1k, Iteration8k, Iteration16k,
+    Iteration100k, Loss,
     MoreLoss, MuchLoss, Queue, Queue512, Queue2k, Queue8k, Marks, Marks128,
     Marks8k, Incast, Events, HubFrame, Service, Fair, FairSum, Attach, Told,
     Rss, DirectWrite, DirectRate, DirectLatency, ChannelTrip, ChannelPump)]

@@ -143,7 +143,15 @@ static inline bool roost_copy(uint8_t *to, const uint8_t *from,
 {
 	uint32_t fault = 0;
 
-	roost_copy_body(to, from, len_bytes, &fault);
+	/* Small messages; the two chunks may overlap. */
+	if (len_bytes >= ROOST_COPY_CHUNK &&
+	    len_bytes <= 2 * ROOST_COPY_CHUNK) {
+		roost_copy_chunk(to, from, &fault);
+		roost_copy_chunk(to + len_bytes - ROOST_COPY_CHUNK,
+				 from + len_bytes - ROOST_COPY_CHUNK, &fault);
+	} else {
+		roost_copy_body(to, from, len_bytes, &fault);
+	}
 	if (__builtin_expect(fault != 0, 0))
 		roost_guard_put(to, from, len_bytes);
 	return fault != 0;

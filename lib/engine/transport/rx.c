@@ -296,17 +296,18 @@ static void receive(struct roost_worker *w, unsigned int port_index, bool own,
 	enum roost_drop drop;
 
 	drop = check_frame(w->dev, port_index, own, frame, &pkt, &group);
-	if (drop == ROOST_DROP_NONE)
-		ROOST_PROBE(packet_received, pkt.dest_qpn, pkt.psn.v,
-			    pkt.opcode, pkt.payload_len_bytes);
-	if (drop == ROOST_DROP_NONE && pkt.dest_qpn == ROOST_GSI_QPN) {
+	if (unlikely(drop != ROOST_DROP_NONE))
+		goto drop;
+	ROOST_PROBE(packet_received, pkt.dest_qpn, pkt.psn.v, pkt.opcode,
+		    pkt.payload_len_bytes);
+	if (unlikely(pkt.dest_qpn == ROOST_GSI_QPN)) {
 		drop = frame->from ? ROOST_DROP_QPN
 				   : roost_gsi_take(w, port_index, frame, &pkt);
-	} else if (drop == ROOST_DROP_NONE && pkt.dest_qpn == ROOST_MCAST_QPN) {
+	} else if (unlikely(pkt.dest_qpn == ROOST_MCAST_QPN)) {
 		drop = !group || frame->from
 			       ? ROOST_DROP_QPN
 			       : deliver_multicast(w, group, frame, &pkt);
-	} else if (drop == ROOST_DROP_NONE) {
+	} else {
 		drop = find_qp(w, group, &pkt, &qp);
 		if (drop == ROOST_DROP_NONE && unlikely(frame->from != 0))
 			drop = check_sender(port, frame, &pkt, qp);
@@ -316,8 +317,9 @@ static void receive(struct roost_worker *w, unsigned int port_index, bool own,
 		    drop == ROOST_DROP_NONE && pkt.opcode != ROOST_OPCODE_CNP)
 			roost_cnp_answer(w, qp, port_index, frame, &pkt);
 	}
-	if (drop == ROOST_DROP_NONE)
+	if (likely(drop == ROOST_DROP_NONE))
 		return;
+drop:
 	roost_worker_drop(w, drop);
 	roost_flight_drop(w, frame, &pkt, drop);
 	if (drop == ROOST_DROP_PKEY)
