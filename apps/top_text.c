@@ -58,7 +58,7 @@ static const struct table tables[] = {
 	    { "COMMAND", "command", TEXT, 15 },
 	    { "PID", "client_pid", NUMBER, 8 },
 	    { "UID", "uid", NUMBER, 6 },
-	    { "QPS", "qps", NUMBER, 6 },
+	    { "QPNS", "qps", NUMBER, 6 },
 	    { "TX b/s", "tx_bits_per_s", RATE, 7 },
 	    { "RX b/s", "rx_bits_per_s", RATE, 7 },
 	    { "CONNS", "connections", NUMBER, 7 },
