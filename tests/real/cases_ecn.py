@@ -60,8 +60,9 @@ def qp_of(room, end, netns):
 
 # Two ends that share processors answer once in milliseconds, which alpha would
 # forget. Nothing but time brings the rate back.
-SLOW = {"ROOST_DCE_TCP_RTT": "10000", "ROOST_RPG_TIME_RESET": "131071",
-        "ROOST_RPG_BYTE_RESET": "0", "ROOST_RPG_MIN_RATE": "50"}
+SLOW = {"ROOST_DCQCN": "1", "ROOST_DCE_TCP_RTT": "10000",
+        "ROOST_RPG_TIME_RESET": "131071", "ROOST_RPG_BYTE_RESET": "0",
+        "ROOST_RPG_MIN_RATE": "50"}
 
 
 def limited(room):

@@ -18,6 +18,7 @@ static void set_rate(struct sim *sim, int side, uint32_t enable)
 	struct roost_ecn ecn = sim_get_ecn(sim, side);
 
 	ecn.roce_rp_enable = enable;
+	ecn.dcqcn = 1;
 	ecn.rate_to_set_on_first_cnp = RATE_MBPS;
 	ecn.rpg_time_reset = 131071;
 	ecn.rpg_byte_reset = 0;
@@ -79,6 +80,47 @@ static void at_rate(enum roost_qp_type type, enum roost_wr_opcode opcode,
 		assert_true(took_ns(sim, data) < SIM_MS);
 	assert_int_equal(sim_counters(sim, SIM_A)->retransmits, 0);
 	sim_free(sim);
+}
+
+/* By default what has a window has no rate: what has none is as it was. */
+static void dcqcn__windows_need_no_rate(void **state)
+{
+	static const struct {
+		enum roost_qp_type type;
+		enum roost_wr_opcode opcode;
+		bool limited;
+	} cases[] = {
+		{ ROOST_QPT_RC, ROOST_WR_WRITE, false },
+		{ ROOST_QPT_RC, ROOST_WR_READ, true },
+		{ ROOST_QPT_UC, ROOST_WR_WRITE, true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const int data =
+			cases[i].opcode == ROOST_WR_READ ? SIM_B : SIM_A;
+		struct sim_qp_conf conf = sim_qp_conf_default;
+		struct sim *sim = sim_new();
+		struct sim_qp *a, *b, *from;
+		struct roost_ecn ecn;
+		struct roost_flow flow;
+
+		conf.type = cases[i].type;
+		conf.timeout = 18;
+		set_rate(sim, data, 1);
+		ecn = sim_get_ecn(sim, data);
+		ecn.dcqcn = 0;
+		sim_set_ecn(sim, data, ecn);
+		sim_pair(sim, &conf, &a, &b);
+		from = data == SIM_A ? a : b;
+		flow = sim_flow_to(from);
+		sim_forge_cnp(from, &flow, 0xffff);
+		sim_do_op(a, cases[i].opcode, BIG);
+		sim_run_for(sim, 20 * SIM_MS);
+		sim_expect_all_good(a, b);
+		assert_int_equal(took_ns(sim, data) > 8 * SIM_MS,
+				 cases[i].limited);
+		sim_free(sim);
+	}
 }
 
 static void dcqcn__cnps_slow_down(void **state)
@@ -148,10 +190,14 @@ static void dcqcn__rate_falls_and_comes_back(void **state)
 	struct sim_qp_conf conf = sim_qp_conf_default;
 	struct sim *sim = sim_new();
 	struct sim_qp *a, *b;
+	struct roost_ecn ecn;
 	uint32_t low_kbps;
 
 	conf.tclass = 106;
 	conf.timeout = 18;
+	ecn = sim_get_ecn(sim, SIM_A);
+	ecn.dcqcn = 1;
+	sim_set_ecn(sim, SIM_A, ecn);
 	sim_pair(sim, &conf, &a, &b);
 	sim_mark(sim, SIM_A);
 	sim_recv(b, BIG);
@@ -210,6 +256,7 @@ static void dcqcn__ect(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(dcqcn__cnps_slow_down),
+	cmocka_unit_test(dcqcn__windows_need_no_rate),
 	cmocka_unit_test(dcqcn__disabling_ends_limits),
 	cmocka_unit_test(dcqcn__held_responses),
 	cmocka_unit_test(dcqcn__rate_falls_and_comes_back),

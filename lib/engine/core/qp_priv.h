@@ -320,7 +320,9 @@ struct roost_qp {
 	uint8_t *spill; /* of the slots of sq, each spill_bytes */
 	/* Line 9: the attributes that a packet needs. */
 	struct roost_mig mig __attribute__((aligned(64)));
-	uint32_t rate_kbps; /* of its data (transport/pace_priv.h); 0: no limit
+	bool cc_limited;    /* dcqcn.rate_kbps is not 0 */
+	uint32_t rate_kbps; /* of its requests (transport/pace_priv.h); 0: no
+			     * limit
 			     */
 	struct roost_qp_cap cap;
 	struct roost_qp_attr attr;
@@ -330,8 +332,7 @@ struct roost_qp {
 	struct roost_share *share;
 	uint32_t share_round;
 	uint16_t share_pkts;
-	bool share_waits; /* in roost_share.waiting */
-	TAILQ_ENTRY(roost_qp) share_link;
+	bool share_waits;          /* in roost_share.waiting */
 	struct roost_shelf *shelf; /* requests that came early; or NULL */
 	uint32_t nb_flows;         /* RAW: rules; writer: holder of all turns */
 	uint16_t reorder_pkts;  /* so many may overtake one that is not lost */
@@ -363,7 +364,11 @@ struct roost_qp {
 	struct roost_recv_wqe *recv_copy; /* the WQE taken from an SRQ; NULL:
 					   * the QP never takes one */
 	LIST_ENTRY(roost_qp) taker_link;  /* while resp.recv_srq is set */
-	TAILQ_ENTRY(roost_qp) flush_link;
+	union {
+		TAILQ_ENTRY(roost_qp) flush_link;
+		/* In RTS and SQD, which have nothing to flush. */
+		TAILQ_ENTRY(roost_qp) share_link;
+	};
 	struct roost_cq_user send_user;
 	struct roost_cq_user recv_user;
 	/* Written after errors only. */

@@ -15,11 +15,22 @@
  */
 #define SLACK_NS 100000u
 
+/* What has a window needs no rate: doc/congestion.md, "Reaction point". */
+static uint32_t requests_kbps(const struct roost_qp *qp)
+{
+	const struct roost_port *port = &qp->dev->ports[qp->path.port_index];
+
+	return roost_qp_is_reliable(qp) && port->ecn.dcqcn == 0
+		       ? 0
+		       : qp->dcqcn.rate_kbps;
+}
+
 void roost_pace_set(struct roost_qp *qp)
 {
 	uint32_t own_kbps = qp->attr.rate_limit_kbps;
-	uint32_t cc_kbps = qp->dcqcn.rate_kbps;
+	uint32_t cc_kbps = requests_kbps(qp);
 
+	qp->cc_limited = qp->dcqcn.rate_kbps != 0;
 	if (own_kbps != 0 && cc_kbps != 0)
 		qp->rate_kbps = RTE_MIN(own_kbps, cc_kbps);
 	else
@@ -27,21 +38,22 @@ void roost_pace_set(struct roost_qp *qp)
 }
 
 /* When may the packet go that follows one of len_bytes? */
-static uint64_t next_ns(const struct roost_qp *qp, size_t len_bytes)
+static uint64_t next_ns(const struct roost_qp *qp, size_t len_bytes,
+			uint32_t rate_kbps)
 {
 	uint64_t now_ns = qp->worker->now_ns;
 	uint64_t from_ns = now_ns < SLACK_NS ? 0 : now_ns - SLACK_NS;
 
 	return RTE_MAX(qp->req.pace_ns, from_ns) +
-	       len_bytes * 8 * 1000000 / qp->rate_kbps;
+	       len_bytes * 8 * 1000000 / rate_kbps;
 }
 
 void roost_pace_note(struct roost_worker *w, struct roost_qp *qp,
-		     size_t len_bytes)
+		     size_t len_bytes, uint32_t rate_kbps)
 {
 	const struct roost_port *port = &w->dev->ports[qp->path.port_index];
 
-	qp->req.pace_ns = next_ns(qp, len_bytes);
+	qp->req.pace_ns = next_ns(qp, len_bytes, rate_kbps);
 	if (qp->dcqcn.rate_kbps == 0)
 		return;
 	if (port->ecn.roce_rp_enable == 0)
@@ -54,7 +66,7 @@ void roost_pace_note(struct roost_worker *w, struct roost_qp *qp,
 
 bool roost_pace_is_last(const struct roost_qp *qp)
 {
-	return next_ns(qp, qp->mtu_bytes) > qp->worker->now_ns;
+	return next_ns(qp, qp->mtu_bytes, qp->rate_kbps) > qp->worker->now_ns;
 }
 
 bool roost_pace_hold(struct roost_worker *w, struct roost_qp *qp)

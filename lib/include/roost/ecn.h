@@ -33,11 +33,12 @@ extern "C" {
 /*
  * Reaction point. ect: QPs that are connected from now on send ECT(0), where
  * the program chose no ECN field itself. roce_rp_enable: CNPs slow QPs down.
- * The others are those of DCQCN.
+ * dcqcn: not only by their windows. The others are those of DCQCN.
  */
 #define ROOST_ECN_RP_PARAMS(X)                                                 \
 	X(ECT, ect, 0, 0, 1)                                                   \
 	X(ROCE_RP_ENABLE, roce_rp_enable, 1, 0, 1)                             \
+	X(DCQCN, dcqcn, 0, 0, 1)                                               \
 	X(CLAMP_TGT_RATE, clamp_tgt_rate, 0, 0, 1)                             \
 	X(CLAMP_TGT_RATE_AFTER_TIME_INC, clamp_tgt_rate_after_time_inc, 1, 0,  \
 	  1)                                                                   \
