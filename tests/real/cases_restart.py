@@ -334,8 +334,8 @@ CASES += [
     Case("restart-world-in", world, True, TIMES, alone=True),
     Case("restart-world-out", world, False, TIMES, alone=True),
     *(Case(f"long-restart-traffic-{name}", traffic, make, LONG_TIMES,
-           limit_s=600) for name, make in MAKERS),
+           limit_s=600, alone=True) for name, make in MAKERS),
     *(Case(f"long-restart-checked-{name}", checked_data, make, CHECKED_LONG_S,
-           limit_s=600) for name, make in MAKERS),
+           limit_s=600, alone=True) for name, make in MAKERS),
     Case("long-restart-world", world, True, LONG_TIMES, limit_s=600),
 ]
