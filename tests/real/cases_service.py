@@ -405,6 +405,16 @@ def idle(room):
         raise Failure(f"idle clients cost {100 * share:.1f} % of a core")
 
 
+def descriptors(room):
+    """The kernel's table of them is large from the start on (FDSize)."""
+    service = Service(room)
+    with open(f"/proc/{service.process.pid}/status", encoding="ascii") as file:
+        size = int(dict(line.split(":", 1) for line in file)["FDSize"])
+    room.note(f"{size} descriptors")
+    if size < 5 * CLIENTS:
+        raise Failure(f"the table has room for {size} descriptors")
+
+
 def refused_files(room):
     """A file that names no port, or one that cannot be shared."""
     for name, text, words in (
@@ -486,5 +496,6 @@ CASES += [
     Case("service-user", user),
     Case("service-two-ports", two_ports),
     Case("service-idle", idle),
+    Case("service-descriptors", descriptors),
     Case("service-refused-files", refused_files),
 ]
