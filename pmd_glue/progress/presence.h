@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ROOST_PRESENCE_GAP_NS 15000u
+#define ROOST_PRESENCE_GAP_NS 3000u
 /* A frame takes about so long. */
 #define ROOST_PRESENCE_WORK_NS 1000u
 /* No absence counts for more. */

@@ -43,7 +43,7 @@ static void help_for(uint64_t ns, unsigned int burst, uint64_t pause_ns)
 
 static void presence__help_in_a_loop(void **state)
 {
-	static const uint64_t intervals_ns[] = { 100, US, 5 * US, 15 * US };
+	static const uint64_t intervals_ns[] = { 100, US, 2 * US, 3 * US };
 
 	for (size_t i = 0; i < NB(intervals_ns); i++) {
 		setup(state);
@@ -55,6 +55,18 @@ static void presence__help_in_a_loop(void **state)
 			assert_false(roost_presence_is_seldom(&p));
 			help_for(60 * US, 1, intervals_ns[i]);
 		}
+	}
+}
+
+/* Shorter than the bursts of the next test make good. */
+static void presence__help_every_few_us(void **state)
+{
+	static const uint64_t pauses_ns[] = { 4 * US, 10 * US, 15 * US };
+
+	for (size_t i = 0; i < NB(pauses_ns); i++) {
+		setup(state);
+		help_for(MS, 1, pauses_ns[i]);
+		assert_true(roost_presence_is_seldom(&p));
 	}
 }
 
@@ -90,16 +102,16 @@ static void presence__seldom_help_becomes_frequent(void **state)
 static void presence__work_is_no_absence(void **state)
 {
 	for (unsigned int i = 0; i < 100; i++) {
-		now_ns += 70 * US;
-		roost_presence_help(&p, now_ns - 70 * US, now_ns, 64);
+		now_ns += 66 * US;
+		roost_presence_help(&p, now_ns - 66 * US, now_ns, 64);
 	}
 	assert_false(roost_presence_is_seldom(&p));
 	setup(state);
 	for (unsigned int i = 0; i < 100; i++) {
 		roost_presence_work(&p, 32);
 		roost_presence_work(&p, 32);
-		now_ns += 70 * US;
-		roost_presence_help(&p, now_ns - 70 * US, now_ns, 0);
+		now_ns += 66 * US;
+		roost_presence_help(&p, now_ns - 66 * US, now_ns, 0);
 	}
 	assert_false(roost_presence_is_seldom(&p));
 }
@@ -128,6 +140,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(presence__help_in_a_loop),
+		TEST(presence__help_every_few_us),
 		TEST(presence__help_now_and_then),
 		TEST(presence__seldom_help_becomes_frequent),
 		TEST(presence__work_is_no_absence),
