@@ -17,6 +17,9 @@
 #include "lib/engine/core/qp_priv.h"
 #include "lib/engine/core/timer.h"
 
+/* Fewer QPs than this have their own windows alone. */
+#define ROOST_SHARE_MIN_QPS 9u
+
 struct roost_share {
 	uint32_t nb_qps;        /* that have it */
 	struct roost_cwnd cwnd; /* of all of them */

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "lib/engine/core/share.h"
 #include "lib/engine/core/srq_priv.h"
 #include "lib/engine/core/view_priv.h"
 #include "lib/engine/core/worker_base.h"
@@ -37,6 +38,8 @@ void roost_view_qp(struct roost_qp *qp, struct roost_qp_view *v)
 		.expected_psn = qp->resp.expected_psn.v,
 		.sends_posted = roost_queue_count(&qp->sq),
 		.recvs_posted = roost_queue_count(&qp->rq),
+		.cwnd_pkts = qp->req.cwnd.pkts,
+		.share_waits = qp->share_waits,
 		.srtt_ns = qp->req.pto_ns != 0 ? qp->req.srtt_ns : 0,
 		.cc_rate_kbps = qp->dcqcn.rate_kbps,
 		.retries_left = qp->req.retry_left,
@@ -55,6 +58,11 @@ void roost_view_qp(struct roost_qp *qp, struct roost_qp_view *v)
 	if (qp->path.valid) {
 		v->sgid = qp->path.sgid;
 		v->dgid = qp->path.dgid;
+	}
+	if (qp->share && qp->share->nb_qps >= ROOST_SHARE_MIN_QPS) {
+		v->share_cwnd_pkts = qp->share->cwnd.pkts;
+		v->share_flight_pkts = qp->share->flight_pkts;
+		v->share_qps = qp->share->nb_qps;
 	}
 	/* A dying one's CQs and SRQ may be gone. */
 	if (qp->dying)

@@ -39,6 +39,14 @@ struct roost_qp_view {
 	uint32_t expected_psn;
 	uint32_t sends_posted; /* posted and not complete */
 	uint32_t recvs_posted;
+	uint32_t cwnd_pkts; /* of the QP alone */
+	/* The window that it has with others (share.h), and how many have it;
+	 * 0: none.
+	 */
+	uint32_t share_cwnd_pkts;
+	uint32_t share_flight_pkts;
+	uint32_t share_qps;
+	bool share_waits;      /* for its turn */
 	uint32_t srtt_ns;      /* smoothed round-trip time; 0: not known yet */
 	uint32_t cc_rate_kbps; /* that CNPs leave it; 0: not limited */
 	uint8_t retries_left;

@@ -8,8 +8,8 @@
  * What the QPs of a worker have in flight to one peer together.
  *
  * The window of a QP cannot be less than one packet, so many QPs fill any
- * queue. From SHARE_MIN_QPS on, the QPs to one address of the same port and
- * DSCP share a window beside their own: a QP whose next new packet finds no
+ * queue. From ROOST_SHARE_MIN_QPS on, the QPs to one address of the same port
+ * and DSCP share a window beside their own: a QP whose next new packet finds no
  * room in it waits, and those that wait have turns in the order of their
  * coming. What is sent again had room before and does not wait. While QPs wait,
  * the common window is what grows, and their own ones do not; when a packet is
@@ -30,9 +30,6 @@
 #include "lib/engine/cc/cc.h"
 #include "lib/engine/core/share.h"
 #include "lib/engine/transport/req_priv.h"
-
-/* Fewer QPs than this have their own windows alone. */
-#define ROOST_SHARE_MIN_QPS 9u
 
 /* The QP begins to send on its path; nothing is in flight. */
 void roost_share_join(struct roost_worker *w, struct roost_qp *qp);
