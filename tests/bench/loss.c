@@ -8,9 +8,13 @@
  * time that the processor takes is not in it, only what the protocol loses;
  * one seed gives one result, on any machine.
  *
- * usage: loss [-e] [-d ONE_WAY_NS] [-s SEED] [-v VIRTUAL_MS] [-q QPS]
- *             [-b GBPS] [-r FRAMES] RATE
+ * usage: loss [-ae] [-d ONE_WAY_NS] [-s SEED] [-v VIRTUAL_MS] [-q QPS]
+ *             [-b GBPS] [-r FRAMES] [-o LATE] [-l NUMBER] RATE
+ *   -a      what comes back is lost as often: ACKs, NAKs, CNPs, reports
  *   -e      selective repeat, at both ends; else go-back-N
+ *   -o      so many frames, a share as RATE, are late: by the time of 32 frames
+ *           at most, so that others overtake them
+ *   -l      WRITEs of 4 KiB, so many of each QP at a time
  *   -b, -r  a slower wire behind it, and the queue before that, which loses
  *           what it has no room for
  *   RATE    the share that is lost by chance, as 1e-3
@@ -18,7 +22,8 @@
  * payload that arrived and was acknowledged; what go-back-N can reach at best
  * with losses by chance; data frames lost; how often only a timer noticed, the
  * QP's or what answers took before; and for each lost frame, frames that were
- * sent in vain, and the time that the wire was idle, in frames.
+ * sent in vain, and the time that the wire was idle, in frames. With -l also
+ * "p9995 NS": so long did 99.95 of 100 WRITEs take at most.
  *
  * The bound: a lost frame costs its own time, and that of all behind it until
  * the receiver's NAK is back: N frames. It is what an ideal sender gets whose
@@ -30,6 +35,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <rte_common.h>
 #include <rte_mbuf.h>
 
 #include "lib/wire/frame.h"
@@ -39,12 +45,12 @@
 /* The port's descriptors: so many frames stand before the wire at most. */
 #define RING_FRAMES 32u
 #define WIRE_LEN 16384u
-#define MSG_BYTES 65536u
 #define MTU_BYTES 4096u
 /* Ethernet, IPv4, UDP, BTH and ICRC; preamble, gap and FCS. */
 #define FRAME_BYTES (MTU_BYTES + 14 + 20 + 8 + 12 + 4 + 24)
 #define WIRE_EXTRA_BYTES 24u
-#define OUTSTANDING 16u
+#define LATE_FRAMES 32u
+#define TAKEN_MAX (1u << 22)
 #define STEP_NS 100u
 
 struct bench_wire {
@@ -66,7 +72,11 @@ static uint64_t delay_ns = 3000;
 static uint64_t random_state = 1;
 static double loss_rate;
 static unsigned int nb_qps = 1;
-static double queue_gbps; /* 0: there is no queue */
+static uint32_t msg_bytes = 65536;
+static unsigned int nb_at_once = 16;
+static double late_rate;
+static uint32_t *taken_ns; /* by each WRITE; NULL: without -l */
+static double queue_gbps;  /* 0: there is no queue */
 static double queue_frames = 64;
 static double queue_free_at_ns;
 
@@ -113,6 +123,26 @@ static double pass_queue(size_t len_bytes, double in_ns)
 	return queue_free_at_ns;
 }
 
+/* No chance is taken where there is none, so that a seed gives the same. */
+static bool chance_of(double rate)
+{
+	return rate > 0 && chance() < rate;
+}
+
+/* Before those that come later. */
+static void arrive(struct bench_wire *wire, struct rte_mbuf *mbuf,
+		   uint64_t arrival_ns)
+{
+	uint32_t at = wire->head++;
+
+	for (; at != wire->tail &&
+	       wire->frames[(at - 1) % WIRE_LEN].arrival_ns > arrival_ns;
+	     at--)
+		wire->frames[at % WIRE_LEN] = wire->frames[(at - 1) % WIRE_LEN];
+	wire->frames[at % WIRE_LEN].mbuf = mbuf;
+	wire->frames[at % WIRE_LEN].arrival_ns = arrival_ns;
+}
+
 static void put(struct bench_wire *wire, struct rte_mbuf *mbuf)
 {
 	double now = (double)now_ns, out_ns;
@@ -125,16 +155,16 @@ static void put(struct bench_wire *wire, struct rte_mbuf *mbuf)
 	wire->nb_frames++;
 	wire->free_at_ns += wire_ns(mbuf->pkt_len + WIRE_EXTRA_BYTES);
 	out_ns = wire->free_at_ns;
-	if (wire->loses && queue_gbps != 0)
+	if (wire == &wires[0] && queue_gbps != 0)
 		out_ns = pass_queue(mbuf->pkt_len + WIRE_EXTRA_BYTES, out_ns);
-	if (out_ns == 0 || (wire->loses && chance() < loss_rate)) {
+	if (out_ns == 0 || (wire->loses && chance_of(loss_rate))) {
 		wire->nb_lost++;
 		rte_pktmbuf_free(mbuf);
 		return;
 	}
-	wire->frames[wire->head % WIRE_LEN].mbuf = mbuf;
-	wire->frames[wire->head++ % WIRE_LEN].arrival_ns =
-		(uint64_t)out_ns + delay_ns;
+	if (wire == &wires[0] && chance_of(late_rate))
+		out_ns += chance() * LATE_FRAMES * wire_ns(FRAME_BYTES);
+	arrive(wire, mbuf, (uint64_t)out_ns + delay_ns);
 }
 
 static uint16_t tx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
@@ -159,27 +189,59 @@ static bool post(void)
 	static unsigned int next;
 
 	for (unsigned int i = 0; i < nb_qps; i++)
-		if (bench_write(&bench_ends[0], next++ % nb_qps, MSG_BYTES) ==
+		if (bench_write(&bench_ends[0], next++ % nb_qps, msg_bytes) ==
 		    0)
 			return true;
 	return false;
 }
 
+/* WRITEs of one QP are done in the order in which they were posted. */
+static void note_posted(uint64_t nb)
+{
+	if (taken_ns && nb < TAKEN_MAX)
+		taken_ns[nb] = (uint32_t)(now_ns - 1000000000);
+}
+
+static void note_done(uint64_t nb)
+{
+	if (taken_ns && nb < TAKEN_MAX)
+		taken_ns[nb] = (uint32_t)(now_ns - 1000000000) - taken_ns[nb];
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void print_taken(void)
+{
+	size_t nb = RTE_MIN(bench_ends[0].nb_done, TAKEN_MAX);
+
+	if (!taken_ns || nb == 0)
+		return;
+	qsort(taken_ns, nb, sizeof(taken_ns[0]), compare);
+	printf(" p9995 %u", taken_ns[nb * 9995 / 10000]);
+}
+
 /* Payload a second, in Gb/s. */
 static double run(uint64_t for_ns)
 {
-	uint64_t begin_ns = now_ns, nb_posted = 0;
+	uint64_t begin_ns = now_ns, nb_posted = 0, nb_seen = 0;
 
 	while (now_ns - begin_ns < for_ns) {
 		while (nb_posted - bench_ends[0].nb_done <
-			       OUTSTANDING * nb_qps &&
+			       nb_at_once * nb_qps &&
 		       post())
-			nb_posted++;
+			note_posted(nb_posted++);
 		bench_end_turn(&bench_ends[0], now_ns);
+		for (; nb_seen < bench_ends[0].nb_done; nb_seen++)
+			note_done(nb_seen);
 		bench_end_turn(&bench_ends[1], now_ns);
 		now_ns += STEP_NS;
 	}
-	return (double)bench_ends[0].nb_done * MSG_BYTES * 8 / (double)for_ns;
+	return (double)bench_ends[0].nb_done * msg_bytes * 8 / (double)for_ns;
 }
 
 static double bound(void)
@@ -196,10 +258,19 @@ static double bound(void)
 /* Frames that were lost, or came and were of no use, for each loss. */
 static double vain(void)
 {
-	uint64_t nb_used = bench_ends[0].nb_done * (MSG_BYTES / MTU_BYTES);
+	uint64_t nb_used = bench_ends[0].nb_done * (msg_bytes / MTU_BYTES);
 
 	return (double)(wires[0].nb_frames - nb_used) /
 	       (double)wires[0].nb_lost;
+}
+
+static void begin_taking(unsigned int nb)
+{
+	nb_at_once = nb;
+	msg_bytes = MTU_BYTES;
+	taken_ns = calloc(TAKEN_MAX, sizeof(taken_ns[0]));
+	if (!taken_ns)
+		exit(EXIT_FAILURE);
 }
 
 int main(int argc, char **argv)
@@ -209,9 +280,15 @@ int main(int argc, char **argv)
 	int option;
 	double gbps;
 
-	while ((option = getopt(argc, argv, "b:d:eq:r:s:v:")) != -1) {
+	while ((option = getopt(argc, argv, "ab:d:el:o:q:r:s:v:")) != -1) {
 		if (option == 'e')
 			bench_selective = true;
+		else if (option == 'a')
+			wires[1].loses = true;
+		else if (option == 'l')
+			begin_taking((unsigned int)strtoul(optarg, NULL, 0));
+		else if (option == 'o')
+			late_rate = strtod(optarg, NULL);
 		else if (option == 'd')
 			delay_ns = strtoull(optarg, NULL, 0);
 		else if (option == 'b')
@@ -227,10 +304,11 @@ int main(int argc, char **argv)
 		else
 			return EXIT_FAILURE;
 	}
-	if (optind + 1 != argc || for_ns == 0) {
-		fprintf(stderr, "usage: loss [-e] [-d ONE_WAY_NS] [-s SEED] "
+	if (optind + 1 != argc || for_ns == 0 || (taken_ns && nb_qps != 1)) {
+		fprintf(stderr, "usage: loss [-ae] [-d ONE_WAY_NS] [-s SEED] "
 				"[-v VIRTUAL_MS] [-q QPS] [-b GBPS] "
-				"[-r FRAMES] RATE\n");
+				"[-r FRAMES] [-o LATE] [-l NUMBER] RATE\n"
+				"-l is for one QP\n");
 		return EXIT_FAILURE;
 	}
 	loss_rate = strtod(argv[optind], NULL);
@@ -241,12 +319,14 @@ int main(int argc, char **argv)
 	gbps = run(for_ns);
 	roost_dev_counters(bench_ends[0].dev, &counters);
 	printf("loss %s gbps %.2f bound %.2f lost %llu timeouts %llu "
-	       "early %llu vain %.1f idle %.1f\n",
+	       "early %llu vain %.1f idle %.1f",
 	       argv[optind], gbps, bound(),
 	       (unsigned long long)wires[0].nb_lost,
 	       (unsigned long long)counters.timeouts,
 	       (unsigned long long)counters.adaptive_retransmits, vain(),
 	       wires[0].idle_ns / wire_ns(FRAME_BYTES) /
 		       (double)wires[0].nb_lost);
+	print_taken();
+	printf("\n");
 	return EXIT_SUCCESS;
 }

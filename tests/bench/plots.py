@@ -144,11 +144,13 @@ def rate(bench):
 
 def loss(bench):
     """Goodput by loss, in virtual time."""
-    curves = {"goodput": [], "bound": []}
+    curves = {"selective": [], "go-back-N": [], "its bound": []}
     for rate in LOSSES:
-        found = bench.loss(rate)
-        curves["goodput"].append((1e6 * float(rate), found[0]))
-        curves["bound"].append((1e6 * float(rate), found[1]))
+        found, selective = bench.loss(rate), bench.loss(rate, "-e")
+        for name, value in (("selective", selective["gbps"]),
+                            ("go-back-N", found["gbps"]),
+                            ("its bound", found["bound"])):
+            curves[name].append((1e6 * float(rate), value))
     return draw("64 KiB WRITEs, 100 Gb/s, 6 us there and back",
                 "frames lost of a million", "Gb/s", curves)
 

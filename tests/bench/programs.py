@@ -393,10 +393,9 @@ class Bench:
         except (ValueError, KeyError):
             raise Failed(f"iperf3: {out.strip()[-80:]}") from None
 
-    def loss(self, rate):
-        """Goodput, and the bound of it, in virtual time."""
-        found = self.words([self.path("loss"), rate], f"loss {rate}")
-        return found["gbps"], found["bound"]
+    def loss(self, rate, *options):
+        """Goodput, the bound of it, and more, in virtual time."""
+        return self.words([self.path("loss"), *options, rate], f"loss {rate}")
 
     def net(self, *options):
         """Many senders into one wire, in virtual time."""

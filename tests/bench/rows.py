@@ -2,7 +2,9 @@
 # Copyright (c) 2026 The Roost authors
 """The rows of the table. doc/performance.md tells what each one is worth."""
 
+import losses
 import wires
+from row import Row
 
 BW_BYTES = 65536
 # Messages a second, about: so many make a figure last as long as its peer's.
@@ -35,21 +37,6 @@ def trip_us(bench, wire=None):
     return 2 * bench.perftest("ib_send_lat", "-s", "64", "-n",
                               str(bench.messages(TRIPS_PER_S)),
                               wire=wire)[TYPICAL_US]
-
-
-class Row:
-    """One figure and its peer. Ratios say how near: 1 is as good as it."""
-
-    cores = 1
-    least = aim = None  # of the ratio
-    more_is_better = True  # of the figures, and of the ratio
-    exact = False  # the same in every run: one pair says all
-
-    def pair(self, bench):
-        raise NotImplementedError
-
-    def ratio(self, ours, peer):
-        return ours / peer
 
 
 class KernelCopy(Row):
@@ -311,91 +298,6 @@ class Iteration100k(Iteration):
     nb_qps = 100000
 
 
-class Loss(Row):
-    name, title = "loss-1e-4", "goodput, 1 in 10,000 lost : go-back-N's bound"
-    unit, least, aim = "Gb/s", 0.90, 1.0
-    exact = True
-    rate = "1e-4"
-
-    def pair(self, bench):
-        return bench.loss(self.rate)
-
-
-class MoreLoss(Loss):
-    name, title = "loss-1e-3", "goodput, 1 in 1,000 lost : go-back-N's bound"
-    rate = "1e-3"
-
-
-class MuchLoss(Loss):
-    name, title = "loss-1e-2", "goodput, 1 in 100 lost : go-back-N's bound"
-    rate = "1e-2"
-
-
-class Queue(Row):
-    """A request that failed makes it 0: the network is a healthy one."""
-
-    name, title = "queue-16", "16 QPs into a queue : the wire behind it"
-    unit, least, aim = "share", 0.90, 0.95
-    exact = True
-    nb_qps = 16
-
-    def pair(self, bench):
-        found = bench.net("-e", "-q", str(self.nb_qps), "-v", "1000")
-        return found["share"] if found["failed"] == 0 else 0, 1
-
-
-class Queue512(Queue):
-    name, title = "queue-512", "512 QPs into a queue : the wire behind it"
-    nb_qps = 512
-
-
-class Queue2k(Queue):
-    name, title = "queue-2048", "2,048 QPs into a queue : the wire behind it"
-    nb_qps = 2048
-
-
-class Queue8k(Queue):
-    name, title = "queue-8192", "8,192 QPs into a queue : the wire behind it"
-    nb_qps = 8192
-
-
-class Marks(Row):
-    """A lost frame makes it 1: marks are there so that none is."""
-
-    name, title = "marks-16", "16 QPs into a queue that marks : its length"
-    unit, least, aim = "frames", 0.33, 0.15
-    more_is_better = False
-    exact = True
-    nb_qps = 16
-
-    def pair(self, bench):
-        found = bench.net("-e", "-m", "102", "-q", str(self.nb_qps), "-v",
-                          "1000")
-        return found["queue"] if found["lost"] < 1e-4 else 1024, 1024
-
-
-class Marks128(Marks):
-    name, title = "marks-128", "128 QPs into a queue that marks : its length"
-    nb_qps = 128
-
-
-class Marks8k(Marks):
-    name = "marks-8192"
-    title = "8,192 QPs into a queue that marks : its length"
-    nb_qps = 8192
-
-
-class Incast(Row):
-    name, title = "incast", "64 senders of 1 MiB at once : the wire alone"
-    unit, least, aim = "times", 1.30, 1.10
-    more_is_better = False
-    exact = True
-
-    def pair(self, bench):
-        return bench.net("-e", "-n", "64", "-q", "1", "-i",
-                         "1048576")["ratio"], 1
-
-
 class Events(Row):
     name, title = "events", "wake by a completion event : by a bare eventfd"
     unit, cores, least, aim = "ns", 2, 1.3, 1.1
@@ -543,10 +445,9 @@ ROWS = [row() for row in (
     Latency, Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Tap, Appliance, Read,
     ReadOfPoller, RareReadOfPoller, Icrc, IcrcEngine, Verbs, ManyQps,
     VeryManyQps, MostQps, Iteration, Iteration1k, Iteration8k, Iteration16k,
-    Iteration100k, Loss,
-    MoreLoss, MuchLoss, Queue, Queue512, Queue2k, Queue8k, Marks, Marks128,
-    Marks8k, Incast, Events, HubFrame, Service, Fair, FairSum, Attach, Told,
-    Rss, DirectWrite, DirectRate, DirectLatency, ChannelTrip, ChannelPump)]
+    Iteration100k, *losses.ROWS, Events, HubFrame, Service, Fair, FairSum,
+    Attach, Told, Rss, DirectWrite, DirectRate, DirectLatency, ChannelTrip,
+    ChannelPump)]
 
 # Instructions, counted: (name, what, case, few messages, many, unit size).
 COUNTS = (
