@@ -184,7 +184,9 @@ void bench_end_turn(struct bench_end *end, uint64_t now_ns)
 	end->nb_done += (uint64_t)n;
 }
 
-int bench_write(struct bench_end *end, unsigned int i, uint32_t len_bytes)
+int bench_post(struct bench_end *end, unsigned int i,
+	       enum roost_wr_opcode opcode, const struct bench_end *to,
+	       uint32_t len_bytes)
 {
 	struct roost_qp *qp = end->qps[i];
 	const struct roost_sge sge = { (uintptr_t)end->buf, len_bytes,
@@ -193,10 +195,10 @@ int bench_write(struct bench_end *end, unsigned int i, uint32_t len_bytes)
 		.wr_id = i,
 		.sges = &sge,
 		.nb_sges = 1,
-		.opcode = ROOST_WR_WRITE,
+		.opcode = opcode,
 		.flags = ROOST_SEND_SIGNALED,
-		.remote_addr = (uintptr_t)bench_ends[1].buf,
-		.rkey = roost_mr_rkey(bench_ends[1].mr),
+		.remote_addr = (uintptr_t)to->buf,
+		.rkey = roost_mr_rkey(to->mr),
 	};
 	int rc;
 
@@ -204,6 +206,11 @@ int bench_write(struct bench_end *end, unsigned int i, uint32_t len_bytes)
 	rc = roost_qp_send_add(qp, &wr);
 	roost_qp_send_end(qp);
 	return rc;
+}
+
+int bench_write(struct bench_end *end, unsigned int i, uint32_t len_bytes)
+{
+	return bench_post(end, i, ROOST_WR_WRITE, &bench_ends[1], len_bytes);
 }
 
 static struct rte_mempool *make_pool(unsigned int nb_mbufs)

@@ -76,6 +76,10 @@ static inline struct bench_end *bench_sender(unsigned int k)
  * which is the wr_id. Returns as roost_qp_send_add().
  */
 int bench_write(struct bench_end *end, unsigned int i, uint32_t len_bytes);
+/* The same of any WRITE or READ, and of the buffer of any end. */
+int bench_post(struct bench_end *end, unsigned int i,
+	       enum roost_wr_opcode opcode, const struct bench_end *to,
+	       uint32_t len_bytes);
 
 /* One iteration of an end at this time. */
 void bench_iterate(struct bench_end *end, uint64_t now_ns);

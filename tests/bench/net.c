@@ -7,10 +7,11 @@
  * and one receiver behind the switch's queue, in virtual time. The time that
  * the processor takes is not in it; the same options give the same result.
  *
- * usage: net [-e] [-n SENDERS] [-q QPS] [-a GBPS] [-b GBPS] [-r FRAMES]
+ * usage: net [-eR] [-n SENDERS] [-q QPS] [-a GBPS] [-b GBPS] [-r FRAMES]
  *            [-m FRAMES] [-d ONE_WAY_NS] [-v VIRTUAL_MS] [-i BYTES]
  *            [-t STEP_US]
  *   -e      selective repeat, at both ends; else go-back-N
+ *   -R      the receiver READs what the senders would write
  *   -q      QPs of each sender
  *   -a, -b  the senders' wires; the receiver's
  *   -r      the queue, in frames; what it has no room for is lost
@@ -72,7 +73,7 @@ static uint64_t delay_ns = 3000;
 static double sender_gbps = 100, receiver_gbps = 40;
 static unsigned int nb_senders = 1, nb_qps = 16, queue_frames = 1024;
 static uint32_t msg_bytes = MSG_BYTES;
-static bool incast;
+static bool incast, reads;
 static uint32_t left; /* of the receiver's wire: the first in the queue */
 static uint32_t mark_at = WIRE_LEN;
 static uint64_t nb_lost, nb_failed, nb_done;
@@ -193,14 +194,26 @@ static void run_switch(void)
 
 static void post(unsigned int sender, unsigned int i)
 {
-	bench_must(bench_write(bench_sender(sender), i, msg_bytes), "post");
+	struct bench_end *end = bench_sender(sender);
+	int rc = reads ? bench_post(&bench_ends[1], sender * nb_qps + i,
+				    ROOST_WR_READ, end, msg_bytes)
+		       : bench_write(end, i, msg_bytes);
+
+	bench_must(rc, "post");
+}
+
+/* The requester of a QP of a sender. */
+static const struct roost_requester *requester(unsigned int sender,
+					       unsigned int i)
+{
+	return reads ? &bench_ends[1].qps[sender * nb_qps + i]->req
+		     : &bench_sender(sender)->qps[i]->req;
 }
 
 /* A QP that has failed sends no more, nor one that is to leave. */
-static void take(unsigned int sender, const struct roost_cqe *cqe,
-		 uint64_t begin_ns, bool leaves)
+static void take(unsigned int sender, unsigned int i,
+		 const struct roost_cqe *cqe, uint64_t begin_ns, bool leaves)
 {
-	unsigned int i = (unsigned int)cqe->wr_id;
 
 	if (cqe->status != ROOST_WC_SUCCESS) {
 		nb_failed += cqe->status != ROOST_WC_WR_FLUSH_ERR;
@@ -213,14 +226,22 @@ static void take(unsigned int sender, const struct roost_cqe *cqe,
 		post(sender, i);
 }
 
-static void poll(unsigned int sender, uint64_t begin_ns, bool leaves)
+/* Completions of a sender, or of all READs. last_leaves: the last sender. */
+static void poll(struct bench_end *end, unsigned int sender, uint64_t begin_ns,
+		 bool last_leaves)
 {
 	struct roost_cqe cqes[64];
 	int n;
 
-	while ((n = roost_cq_poll(bench_sender(sender)->cq, 64, cqes)) > 0)
-		for (int i = 0; i < n; i++)
-			take(sender, &cqes[i], begin_ns, leaves);
+	while ((n = roost_cq_poll(end->cq, 64, cqes)) > 0)
+		for (int k = 0; k < n; k++) {
+			unsigned int i = (unsigned int)cqes[k].wr_id;
+
+			if (reads)
+				sender = i / nb_qps;
+			take(sender, i % nb_qps, &cqes[k], begin_ns,
+			     last_leaves && sender == nb_senders - 1);
+		}
 }
 
 static void post_all(unsigned int sender)
@@ -238,10 +259,9 @@ static double count_sender(unsigned int sender)
 	double sum = 0;
 
 	for (unsigned int i = 0; i < nb_qps; i++) {
-		const struct roost_qp *qp = bench_sender(sender)->qps[i];
 		double *mine = &progress[sender * nb_qps + i];
 
-		*mine = roost_psn_diff(qp->req.oldest_unacked_psn,
+		*mine = roost_psn_diff(requester(sender, i)->oldest_unacked_psn,
 				       roost_psn(0));
 		sum += *mine;
 	}
@@ -280,14 +300,16 @@ static double run(uint64_t for_ns)
 			post_all(s);
 	while (incast ? nb_done + nb_failed < wanted
 		      : now_ns - begin_ns < for_ns) {
+		bool leaves =
+			third_ns != 0 && now_ns - begin_ns >= 2 * third_ns;
+
 		for (unsigned int s = 0; s < nb_senders; s++) {
 			bench_iterate(bench_sender(s), now_ns);
-			poll(s, begin_ns,
-			     s == last && third_ns != 0 &&
-				     now_ns - begin_ns >= 2 * third_ns);
+			poll(bench_sender(s), s, begin_ns, leaves);
 		}
 		run_switch();
 		bench_iterate(&bench_ends[1], now_ns);
+		poll(&bench_ends[1], 0, begin_ns, leaves);
 		now_ns += STEP_NS;
 		if (third_ns != 0 && now_ns - begin_ns == third_ns)
 			post_all(last);
@@ -371,7 +393,7 @@ int main(int argc, char **argv)
 	uint64_t for_ns = 200000000;
 	int option;
 
-	while ((option = getopt(argc, argv, "a:b:d:ei:m:n:q:r:t:v:")) != -1) {
+	while ((option = getopt(argc, argv, "a:b:d:ei:m:n:q:r:Rt:v:")) != -1) {
 		if (option == 'a')
 			sender_gbps = strtod(optarg, NULL);
 		else if (option == 'b')
@@ -380,6 +402,8 @@ int main(int argc, char **argv)
 			delay_ns = strtoull(optarg, NULL, 0);
 		else if (option == 'e')
 			bench_selective = true;
+		else if (option == 'R')
+			reads = true;
 		else if (option == 'i')
 			msg_bytes = (uint32_t)strtoul(optarg, NULL, 0);
 		else if (option == 'm')

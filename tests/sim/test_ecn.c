@@ -362,6 +362,24 @@ static void ecn__marks_reduce_the_window(void **state)
 	sim_free(sim);
 }
 
+/* The window of READs is the requester's: marks on responses reduce it. */
+static void ecn__marked_responses_reduce_the_window(void **state)
+{
+	struct sim_qp_conf conf = sim_qp_conf_default;
+	const uint32_t less = ROOST_CWND_MAX_PKTS * 3 / 4;
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+
+	conf.tclass = ROOST_ECN_ECT0;
+	sim_pair(sim, &conf, &a, &b);
+	sim_mark(sim, SIM_B);
+	sim_do_op(a, ROOST_WR_READ, LEN);
+	sim_run(sim);
+	sim_expect_all_good(a, b);
+	assert_in_range(a->qp->req.cwnd.pkts, less, less + 1);
+	sim_free(sim);
+}
+
 /* Two that a switch marks each tenth round trip: the smaller one gains as much,
  * and loses less.
  */
@@ -410,6 +428,7 @@ static const struct CMUnitTest tests[] = {
 	SIM_TEST_ONE_WORKER(ecn__full_port),
 	cmocka_unit_test(ecn__only_the_peer_is_believed),
 	cmocka_unit_test(ecn__marks_reduce_the_window),
+	cmocka_unit_test(ecn__marked_responses_reduce_the_window),
 	cmocka_unit_test(ecn__marked_windows_become_equal),
 	cmocka_unit_test(ecn__cnps_answer_no_cnps),
 };

@@ -95,6 +95,10 @@ void roost_cnp_answer(struct roost_worker *w, struct roost_qp *qp,
 	bool sent;
 
 	w->counters.ecn_marked_pkts++;
+	/* The window of the READs is here: their peer has none for answers. */
+	if (ecn->roce_rp_enable != 0 && roost_qp_is_reliable(qp) &&
+	    !(pkt->info->flags & ROOST_OPF_REQUEST))
+		roost_window_marked(qp);
 	if (frame->looped || frame->from != 0 || ecn->roce_np_enable == 0 ||
 	    w->now_ns < qp->cnp_at_ns)
 		return;
