@@ -4,6 +4,7 @@
 
 /* CNPs and the rate of QPs (DCQCN). */
 
+#include "lib/engine/core/qp_priv.h"
 #include "tests/sim/common.h"
 #include "tests/sim/ecn.h"
 #include "tests/sim/raw.h"
@@ -121,6 +122,36 @@ static void dcqcn__windows_need_no_rate(void **state)
 				 cases[i].limited);
 		sim_free(sim);
 	}
+}
+
+/* Marks of requests, which have a window, are not about answers to READs. */
+static void dcqcn__marked_writes_leave_reads_alone(void **state)
+{
+	const struct sim_faults faults = { .drop_nth = -1,
+					   .delay_ns = 5 * SIM_US,
+					   .mark_ppm = 300000 };
+	struct sim_qp_conf conf = sim_qp_conf_default;
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+	uint64_t begin_ns;
+
+	conf.tclass = 106;
+	conf.timeout = 18;
+	sim_pair(sim, &conf, &a, &b);
+	sim->link.faults[SIM_A] = faults;
+	for (int i = 0; i < 400; i++) {
+		if (roost_queue_count(&a->qp->sq) < 8)
+			sim_do_op(a, ROOST_WR_WRITE, 8 * 1024);
+		sim_run_for(sim, 5 * SIM_US);
+	}
+	sim_run(sim);
+	assert_true(sim_counters(sim, SIM_A)->cnps_handled > 10);
+	begin_ns = sim->now_ns;
+	sim_do_op(b, ROOST_WR_READ, 64 * 1024);
+	sim_run(sim);
+	assert_true(sim->now_ns - begin_ns < SIM_MS);
+	sim_expect_all_good(a, b);
+	sim_free(sim);
 }
 
 static void dcqcn__cnps_slow_down(void **state)
@@ -257,6 +288,7 @@ static void dcqcn__ect(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(dcqcn__cnps_slow_down),
 	cmocka_unit_test(dcqcn__windows_need_no_rate),
+	cmocka_unit_test(dcqcn__marked_writes_leave_reads_alone),
 	cmocka_unit_test(dcqcn__disabling_ends_limits),
 	cmocka_unit_test(dcqcn__held_responses),
 	cmocka_unit_test(dcqcn__rate_falls_and_comes_back),

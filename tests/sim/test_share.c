@@ -4,10 +4,12 @@
 
 /* What many QPs have in flight to one peer together. */
 
+#include "lib/engine/cc/cc.h"
 #include "lib/engine/core/share.h"
 #include "lib/engine/core/worker_base.h"
 #include "tests/sim/common.h"
 #include "tests/sim/ecn.h"
+#include "tests/sim/migrate.h"
 
 #define NB 40u
 #define FIRST_PKTS 256u
@@ -76,6 +78,13 @@ static void expect_none_left(struct crowd *crowd)
 	assert_null(share_of(crowd)->turn);
 }
 
+/* As after losses. */
+static void set_window(struct roost_cwnd *cwnd, uint16_t pkts)
+{
+	cwnd->pkts = pkts;
+	cwnd->ssthresh_pkts = pkts;
+}
+
 /* ---- room -------------------------------------------------------------- */
 
 /* 40 windows of 16 packets are more than a queue should get at once. */
@@ -123,11 +132,10 @@ static void share__turns_go_round(void **state)
 	uint32_t low = UINT32_MAX, high = 0;
 
 	begin(&crowd, 0);
-	share_of(&crowd)->cwnd.pkts = 8;
-	share_of(&crowd)->cwnd.ssthresh_pkts = 8;
+	set_window(&share_of(&crowd)->cwnd, 8);
 	post_all(&crowd, 64);
 	for (unsigned int i = 0; i < NB; i++)
-		crowd.a[i]->qp->req.cwnd.pkts = 1;
+		set_window(&crowd.a[i]->qp->req.cwnd, 1);
 	while (crowd.sim->link.nb_log[SIM_A] < (size_t)NB * 8)
 		sim_run_for(crowd.sim, SIM_US);
 	for (unsigned int i = 0; i < NB; i++) {
@@ -225,6 +233,54 @@ static void share__few_wait_for_nothing(void **state)
 	sim_free(crowd.sim);
 }
 
+/* It drains, waits within a message, and gets its address again. */
+static void share__new_address_while_it_drains(void **state)
+{
+	struct crowd crowd;
+	struct roost_qp_attr attr;
+	struct sim_qp *a;
+
+	begin(&crowd, 0);
+	a = crowd.a[NB - 1];
+	set_window(&share_of(&crowd)->cwnd, 1);
+	for (unsigned int i = 0; i < NB; i++)
+		set_window(&crowd.a[i]->qp->req.cwnd, 1);
+	post_all(&crowd, 20);
+	while (!a->qp->share_waits || roost_req_has_unacked(a->qp) ||
+	       a->qp->req.send_index == a->qp->req.started_index)
+		sim_run_for(crowd.sim, SIM_US);
+	attr = (struct roost_qp_attr){ .state = ROOST_QPS_SQD,
+				       .en_sqd_async_notify = true };
+	assert_int_equal(roost_qp_modify(a->qp, &attr,
+					 ROOST_QP_STATE |
+						 ROOST_QP_EN_SQD_ASYNC_NOTIFY),
+			 0);
+	attr = migrate_query(a);
+	assert_int_equal(roost_qp_modify(a->qp, &attr, ROOST_QP_AV), 0);
+	sim_run_for(crowd.sim, SIM_S);
+	assert_int_equal(a->async[ROOST_EVENT_SQ_DRAINED], 1);
+	sim_free(crowd.sim);
+}
+
+/* What was in flight when there were nine is not in flight for ever. */
+static void share__few_and_many_again(void **state)
+{
+	struct crowd crowd;
+
+	begin(&crowd, 0);
+	for (unsigned int i = 9; i < NB; i++) {
+		go(&crowd, i, WAY_RESET);
+		crowd.a[i]->qp->req.cwnd.pkts = 0;
+	}
+	for (unsigned int i = 0; i < 9; i++)
+		post(&crowd, i, 16);
+	sim_turn(crowd.sim);
+	go(&crowd, 8, WAY_RESET);
+	sim_run(crowd.sim);
+	assert_int_equal(crowd.a[0]->qp->share->flight_pkts, 0);
+	sim_free(crowd.sim);
+}
+
 static bool no_answers(struct sim *sim, int side, const struct roost_pkt *pkt,
 		       void *arg)
 {
@@ -293,6 +349,47 @@ static void share__marks_reduce_it_once(void **state)
 	sim_free(crowd.sim);
 }
 
+/* A program over there that answers slowly is not the path. */
+static void share__one_slow_peer(void **state)
+{
+	struct crowd crowd;
+	struct roost_requester *req;
+	uint32_t before;
+
+	begin(&crowd, 0);
+	for (int k = 0; k < 20; k++) {
+		post_all(&crowd, 1);
+		sim_run(crowd.sim);
+	}
+	req = &crowd.a[0]->qp->req;
+	before = share_of(&crowd)->srtt_ns;
+	req->srtt_ns = 20 * SIM_MS;
+	post(&crowd, 0, 1);
+	sim_run(crowd.sim);
+	assert_true(share_of(&crowd)->srtt_ns <= 2 * before);
+	sim_free(crowd.sim);
+}
+
+/* A probe leaves a window of one packet, which comes back while others wait. */
+static void share__probed_windows_come_back(void **state)
+{
+	struct crowd crowd;
+
+	begin(&crowd, 0);
+	set_window(&share_of(&crowd)->cwnd, 64);
+	roost_cc_loss.on_probe(&crowd.a[0]->qp->req.cwnd);
+	assert_int_equal(crowd.a[0]->qp->req.cwnd.pkts, 1);
+	for (unsigned int k = 0; k < 4; k++)
+		post_all(&crowd, 100);
+	while (crowd.sim->link.nb_log[SIM_A] < 8000)
+		sim_run_for(crowd.sim, SIM_US);
+	assert_false(TAILQ_EMPTY(&share_of(&crowd)->waiting));
+	assert_true(crowd.a[0]->qp->req.cwnd.pkts >= 16);
+	sim_run(crowd.sim);
+	expect_good(&crowd, 0);
+	sim_free(crowd.sim);
+}
+
 /* Whatever the link does, the books are right and each byte comes. */
 static void share__any_link(void **state)
 {
@@ -348,6 +445,10 @@ static const struct CMUnitTest tests[] = {
 	SIM_TEST_ONE_WORKER(share__long_reads_leave_room),
 	SIM_TEST_ONE_WORKER(share__who_goes_leaves_its_room),
 	cmocka_unit_test(share__few_wait_for_nothing),
+	SIM_TEST_ONE_WORKER(share__new_address_while_it_drains),
+	SIM_TEST_ONE_WORKER(share__few_and_many_again),
+	SIM_TEST_ONE_WORKER(share__one_slow_peer),
+	SIM_TEST_ONE_WORKER(share__probed_windows_come_back),
 	SIM_TEST_ONE_WORKER(share__silence_takes_no_room),
 	SIM_TEST_ONE_WORKER(share__marks_reduce_it_once),
 	SIM_TEST_ONE_WORKER(share__any_link),

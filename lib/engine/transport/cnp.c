@@ -146,7 +146,13 @@ enum roost_drop roost_cnp_receive(struct roost_worker *w, struct roost_qp *qp,
 	}
 	roost_count(w, qp, cnps_handled);
 	roost_flight_note(qp, ROOST_FLIGHT_CNP_HANDLED, 0, 0);
-	roost_dcqcn_on_cnp(&qp->dcqcn, &port->ecn, port->speed_mbps, w->now_ns);
+	/* It is about requests, which have a window, if they alone are on their
+	 * way.
+	 */
+	if (!roost_qp_is_reliable(qp) || port->ecn.dcqcn != 0 ||
+	    !roost_req_has_unacked(qp) || qp->resp.nb_rd_atomics_pending != 0)
+		roost_dcqcn_on_cnp(&qp->dcqcn, &port->ecn, port->speed_mbps,
+				   w->now_ns);
 	roost_pace_set(qp);
 	roost_window_marked(qp);
 	return ROOST_DROP_NONE;

@@ -11,6 +11,9 @@
 #include "lib/engine/transport/share_priv.h"
 #include "lib/engine/sched/sched.h"
 
+/* States of a QP that may have sent. */
+#define SENDING (1u << ROOST_QPS_RTS | 1u << ROOST_QPS_SQD)
+
 /* Migration states that the application may request, by the present state; it
  * cannot set ARMED.
  */
@@ -61,8 +64,6 @@ static void switch_paths(struct roost_qp *qp)
 	uint16_t past_pkey = qp->pkey;
 	struct roost_qp_attr *attr = &qp->attr;
 
-	bool shared = qp->share != NULL;
-
 	set_state(qp, ROOST_MIG_MIGRATED);
 	roost_share_leave(qp->worker, qp);
 	qp->path = qp->alt_path;
@@ -79,7 +80,7 @@ static void switch_paths(struct roost_qp *qp)
 	attr->alt_pkey_index = 0;
 	attr->alt_timeout = 0;
 	qp->req.timeout_ns = roost_req_timeout_ns(attr->timeout);
-	if (!shared)
+	if (!(SENDING & 1u << roost_qp_state_get(qp)))
 		return;
 	roost_share_join(qp->worker, qp);
 	roost_worker_want_send(qp->worker, qp);

@@ -49,19 +49,21 @@ static uint64_t next_ns(const struct roost_qp *qp, size_t len_bytes,
 }
 
 void roost_pace_note(struct roost_worker *w, struct roost_qp *qp,
-		     size_t len_bytes, uint32_t rate_kbps)
+		     size_t len_bytes, bool is_answer)
 {
 	const struct roost_port *port = &w->dev->ports[qp->path.port_index];
+	uint32_t rate_kbps;
 
-	qp->req.pace_ns = next_ns(qp, len_bytes, rate_kbps);
-	if (qp->dcqcn.rate_kbps == 0)
-		return;
-	if (port->ecn.roce_rp_enable == 0)
+	/* First: a rate from before a silence is not the one of now. */
+	if (qp->dcqcn.rate_kbps != 0 && port->ecn.roce_rp_enable == 0)
 		roost_dcqcn_reset(&qp->dcqcn);
-	else
+	else if (qp->dcqcn.rate_kbps != 0)
 		roost_dcqcn_on_sent(&qp->dcqcn, &port->ecn, port->speed_mbps,
 				    len_bytes, w->now_ns);
 	roost_pace_set(qp);
+	rate_kbps = is_answer ? qp->dcqcn.rate_kbps : qp->rate_kbps;
+	if (rate_kbps != 0)
+		qp->req.pace_ns = next_ns(qp, len_bytes, rate_kbps);
 }
 
 bool roost_pace_is_last(const struct roost_qp *qp)

@@ -22,7 +22,7 @@ bool roost_pace_hold(struct roost_worker *w, struct roost_qp *qp);
 bool roost_pace_hold_answer(struct roost_worker *w, struct roost_qp *qp);
 bool roost_pace_is_last(const struct roost_qp *qp);
 void roost_pace_note(struct roost_worker *w, struct roost_qp *qp,
-		     size_t len_bytes, uint32_t rate_kbps);
+		     size_t len_bytes, bool is_answer);
 
 /* True if the rate does not allow the next request packet yet; the pace timer
  * is set then.
@@ -38,7 +38,7 @@ static inline void roost_pace_sent(struct roost_worker *w, struct roost_qp *qp,
 				   size_t len_bytes)
 {
 	if (unlikely(qp->rate_kbps != 0))
-		roost_pace_note(w, qp, len_bytes, qp->rate_kbps);
+		roost_pace_note(w, qp, len_bytes, false);
 }
 
 /* True if the request packet that is being made is followed by none yet, so
@@ -64,7 +64,7 @@ static inline void roost_pace_answered(struct roost_worker *w,
 				       struct roost_qp *qp, size_t len_bytes)
 {
 	if (unlikely(qp->cc_limited))
-		roost_pace_note(w, qp, len_bytes, qp->dcqcn.rate_kbps);
+		roost_pace_note(w, qp, len_bytes, true);
 }
 
 #endif

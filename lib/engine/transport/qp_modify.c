@@ -362,12 +362,13 @@ static void exchange(struct roost_path *a, struct roost_path *b)
 /* The primary path is another one. */
 static void move(struct roost_worker *w, struct roost_qp *qp, struct gear *gear)
 {
-	bool shared = qp->share != NULL;
-
 	roost_share_leave(w, qp);
 	exchange(&qp->path, &gear->primary);
-	if (shared)
-		roost_share_join(w, qp);
+	if (roost_qp_state_get(qp) != ROOST_QPS_SQD)
+		return;
+	roost_share_join(w, qp);
+	/* It may have waited. */
+	roost_worker_want_send(w, qp);
 }
 
 /* Apply the change. The QP's old resources are left in *gear. Holder of the

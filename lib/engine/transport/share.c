@@ -21,6 +21,8 @@
  * does.
  */
 #define USED_MIN_PKTS 16u
+/* A QP's window comes back to this after a probe, also while QPs wait. */
+#define RESTORED_PKTS 16
 /* Others may take so much room before the QP's next burst. */
 #define NEAR_PKTS 32
 /* A round. */
@@ -177,6 +179,10 @@ void roost_share_leave(struct roost_worker *w, struct roost_qp *qp)
 		return;
 	}
 	share->turn = NULL;
+	/* What nobody counts any more is out of date. */
+	share->flight_pkts = 0;
+	share->old_pkts = 0;
+	share->round += 2;
 	while ((next = TAILQ_FIRST(&share->waiting)) != NULL) {
 		stop_waiting(share, next);
 		roost_worker_want_send(w, next);
@@ -244,9 +250,14 @@ static void give_rtt(struct roost_share *share,
 {
 	if (req->pto_ns == 0)
 		return;
-	if (share->srtt_ns == 0 || req->rtt_min_ns < share->rtt_min_ns)
+	if (share->srtt_ns == 0) {
 		share->rtt_min_ns = req->rtt_min_ns;
-	share->srtt_ns = req->srtt_ns;
+		share->srtt_ns = req->srtt_ns;
+		return;
+	}
+	share->rtt_min_ns = RTE_MIN(share->rtt_min_ns, req->rtt_min_ns);
+	/* One slow program over there says little of the path. */
+	share->srtt_ns = RTE_MIN(req->srtt_ns, 2 * share->srtt_ns);
 }
 
 bool roost_share_wait(struct roost_worker *w, struct roost_qp *qp,
@@ -300,8 +311,13 @@ void roost_share_acked(struct roost_qp *qp, struct roost_share *share,
 		share->cwnd.ssthresh_pkts = share->cwnd.pkts;
 	if (share->cwnd.pkts < MAX_PKTS)
 		cc->on_acked(&share->cwnd, req, acked_pkts, limited);
+	/* What a probe left comes back all the same. */
 	if (req->cwnd.pkts < ROOST_CWND_MAX_PKTS)
-		cc->on_acked(&req->cwnd, req, acked_pkts, !limited);
+		cc->on_acked(&req->cwnd, req, acked_pkts,
+			     !limited ||
+				     req->cwnd.pkts <
+					     RTE_MIN(RESTORED_PKTS,
+						     req->cwnd.ssthresh_pkts));
 }
 
 /* The share whose window a loss or mark of the QP reduces, or NULL. A window
@@ -329,7 +345,8 @@ void roost_window_lost(struct roost_qp *qp)
 
 	/* Once for all that were in flight: each QP notes its own losses. */
 	if (share && share->cwnd.since_loss_pkts >= share->reduced_pkts) {
-		share->reduced_pkts = share->flight_pkts;
+		share->reduced_pkts =
+			RTE_MIN(share->flight_pkts, (uint32_t)UINT16_MAX);
 		cc->on_lost(&share->cwnd, req, share->flight_pkts);
 	}
 	cc->on_lost(&req->cwnd, req,
