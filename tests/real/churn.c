@@ -52,7 +52,7 @@ static bool make(int pair, int flags, struct rdma_cm_id **id)
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC,
 					 .cap = { 4, 4, 1, 1, 0 } };
 	struct rdma_addrinfo *info;
-	char port[8];
+	char port[12];
 	bool made;
 
 	snprintf(port, sizeof(port), "%d", PORT_FIRST + pair);
