@@ -11,9 +11,6 @@
 #include "lib/engine/transport/share_priv.h"
 #include "lib/engine/sched/sched.h"
 
-/* States of a QP that may have sent. */
-#define SENDING (1u << ROOST_QPS_RTS | 1u << ROOST_QPS_SQD)
-
 /* Migration states that the application may request, by the present state; it
  * cannot set ARMED.
  */
@@ -80,10 +77,7 @@ static void switch_paths(struct roost_qp *qp)
 	attr->alt_pkey_index = 0;
 	attr->alt_timeout = 0;
 	qp->req.timeout_ns = roost_req_timeout_ns(attr->timeout);
-	if (!(SENDING & 1u << roost_qp_state_get(qp)))
-		return;
-	roost_share_join(qp->worker, qp);
-	roost_worker_want_send(qp->worker, qp);
+	roost_share_rejoin(qp->worker, qp);
 }
 
 /* Send a packet with MigReq set, so that the peer follows at once, even if this

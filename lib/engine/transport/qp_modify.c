@@ -364,11 +364,7 @@ static void move(struct roost_worker *w, struct roost_qp *qp, struct gear *gear)
 {
 	roost_share_leave(w, qp);
 	exchange(&qp->path, &gear->primary);
-	if (roost_qp_state_get(qp) != ROOST_QPS_SQD)
-		return;
-	roost_share_join(w, qp);
-	/* It may have waited. */
-	roost_worker_want_send(w, qp);
+	roost_share_rejoin(w, qp);
 }
 
 /* Apply the change. The QP's old resources are left in *gear. Holder of the

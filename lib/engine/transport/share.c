@@ -7,6 +7,7 @@
  */
 
 #include <rte_common.h>
+#include <rte_jhash.h>
 
 #include "lib/engine/core/worker_base.h"
 #include "lib/engine/sched/sched.h"
@@ -38,17 +39,19 @@
 /* Slow start ends when the round-trip time is so often the shortest one. */
 #define QUEUE_RTTS 4u
 
+/* States of a QP that may have sent. */
+#define SENDING (1u << ROOST_QPS_RTS | 1u << ROOST_QPS_SQD)
+
 /* ---- members ---------------------------------------------------------- */
 
 static unsigned int bucket_of(const struct roost_share *share)
 {
-	uint64_t half[2], x;
+	uint32_t words[4];
 
-	memcpy(half, share->dgid.b, sizeof(half));
-	x = (half[0] ^ half[1] ^ share->dscp ^
-	     (uint64_t)share->port_index << 8) *
-	    0x9e3779b97f4a7c15u;
-	return (unsigned int)(x >> 58) % ROOST_SHARE_BUCKETS;
+	memcpy(words, share->dgid.b, sizeof(words));
+	return rte_jhash_32b(words, 4,
+			     (uint32_t)share->port_index << 8 | share->dscp) %
+	       ROOST_SHARE_BUCKETS;
 }
 
 static struct roost_share *find(struct roost_worker *w,
@@ -115,6 +118,15 @@ static void begin_waiting(struct roost_share *share, struct roost_qp *qp)
 		TAILQ_INSERT_HEAD(&share->waiting, qp, share_link);
 	else
 		TAILQ_INSERT_TAIL(&share->waiting, qp, share_link);
+}
+
+void roost_share_rejoin(struct roost_worker *w, struct roost_qp *qp)
+{
+	if (!(SENDING & 1u << roost_qp_state_get(qp)))
+		return;
+	roost_share_join(w, qp);
+	/* It may have waited. */
+	roost_worker_want_send(w, qp);
 }
 
 static void stop_waiting(struct roost_share *share, struct roost_qp *qp)

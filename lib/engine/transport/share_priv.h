@@ -33,6 +33,8 @@
 
 /* The QP begins to send on its path; nothing is in flight. */
 void roost_share_join(struct roost_worker *w, struct roost_qp *qp);
+/* It has another path, and joins the share of that if it sends. */
+void roost_share_rejoin(struct roost_worker *w, struct roost_qp *qp);
 /* It sends no more, or is about to change its path. */
 void roost_share_leave(struct roost_worker *w, struct roost_qp *qp);
 
