@@ -69,20 +69,28 @@ static bool find_ipv6(struct places *p, uint8_t *l3, size_t len)
 	return true;
 }
 
+size_t roost_raw_l3(const uint8_t *frame, size_t len, uint16_t *type)
+{
+	size_t at = offsetof(struct rte_ether_hdr, ether_type);
+
+	do {
+		if (len < at + 6)
+			return 0;
+		*type = roost_be16_get(frame + at);
+		at += 4;
+	} while (*type == RTE_ETHER_TYPE_VLAN || *type == RTE_ETHER_TYPE_QINQ);
+	return at - 2;
+}
+
 /* Returns false if the frame is not IP. */
 static bool find(struct places *p, uint8_t *frame, size_t len)
 {
-	size_t at = offsetof(struct rte_ether_hdr, ether_type);
 	uint16_t type;
+	size_t at = roost_raw_l3(frame, len, &type);
 
 	*p = (struct places){ 0 };
-	do {
-		if (len < at + 6)
-			return false;
-		type = roost_be16_get(frame + at);
-		at += 4;
-	} while (type == RTE_ETHER_TYPE_VLAN || type == RTE_ETHER_TYPE_QINQ);
-	at -= 2;
+	if (at == 0)
+		return false;
 	if (type == RTE_ETHER_TYPE_IPV4)
 		return find_ipv4(p, frame + at, len - at);
 	return type == RTE_ETHER_TYPE_IPV6 &&

@@ -70,6 +70,10 @@ void roost_raw_tso_segment(uint8_t *frame, size_t frame_bytes, uint32_t index,
 
 /* ---- checksums (raw_csum.c) ------------------------------------------- */
 
+/* Where the header behind Ethernet's and its VLAN tags begins, and its type.
+ * Returns 0: the frame is too short.
+ */
+size_t roost_raw_l3(const uint8_t *frame, size_t len_bytes, uint16_t *type);
 /* Fill in the checksums of IPv4, TCP and UDP in a frame, those that it has. */
 void roost_raw_csum_fill(uint8_t *frame, size_t len_bytes);
 /* True if the frame is IP, and those that it has are right. */

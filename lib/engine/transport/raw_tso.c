@@ -42,17 +42,13 @@ static size_t find_l4(const uint8_t *l3, size_t len, bool is_ipv6)
 
 static struct places find(const uint8_t *header, size_t len)
 {
-	size_t at = offsetof(struct rte_ether_hdr, ether_type), l4;
 	struct places p = { 0 };
 	uint16_t type;
+	size_t l4;
 
-	do {
-		if (len < at + 6)
-			return p;
-		type = roost_be16_get(header + at);
-		at += 4;
-	} while (type == RTE_ETHER_TYPE_VLAN || type == RTE_ETHER_TYPE_QINQ);
-	p.l3 = at - 2;
+	p.l3 = roost_raw_l3(header, len, &type);
+	if (p.l3 == 0)
+		return p;
 	p.is_ipv6 = type == RTE_ETHER_TYPE_IPV6;
 	if (!p.is_ipv6 && type != RTE_ETHER_TYPE_IPV4)
 		return p;
