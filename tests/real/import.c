@@ -116,18 +116,6 @@ static void make_qp(void)
 	user_check(cq && qp && user_to_init(qp, ACCESS) == 0, "QP");
 }
 
-static void connect_qp(const union ibv_gid *gid, uint32_t qpn)
-{
-	struct ibv_ah_attr ah = {
-		.is_global = 1,
-		.grh = { .dgid = *gid, .sgid_index = 1, .hop_limit = 64 },
-		.port_num = 1,
-	};
-
-	user_check(user_to_rtr(qp, qpn, &ah, 1) == 0 && user_to_rts(qp, 1) == 0,
-		   "connect");
-}
-
 static enum ibv_wc_status completion(void)
 {
 	struct timespec began, now;
@@ -200,7 +188,7 @@ static void parent(void)
 	user_check(!ibv_query_gid(context, 1, 1, &facts.gid), "ibv_query_gid");
 	tell(&facts, context->cmd_fd);
 	close(hear(&theirs));
-	connect_qp(&theirs.gid, theirs.qpn);
+	user_connect_to(qp, &theirs.gid, theirs.qpn);
 	/* the child's QP, this process's key */
 	memcpy(mine, "from the parent", 16);
 	user_check(
@@ -254,7 +242,7 @@ static void child(void)
 	make_qp();
 	ours.qpn = qp->qp_num;
 	user_check(!ibv_query_gid(context, 1, 1, &ours.gid), "ibv_query_gid");
-	connect_qp(&facts.gid, facts.qpn);
+	user_connect_to(qp, &facts.gid, facts.qpn);
 	tell(&ours, context->cmd_fd);
 	wait_for('w');
 	/* the parent's address and key name the memory here, too */

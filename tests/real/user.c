@@ -67,6 +67,18 @@ int user_to_rts(struct ibv_qp *qp, uint32_t psn)
 				     IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
+void user_connect_to(struct ibv_qp *qp, const union ibv_gid *gid, uint32_t qpn)
+{
+	struct ibv_ah_attr ah = {
+		.is_global = 1,
+		.grh = { .dgid = *gid, .sgid_index = 1, .hop_limit = 64 },
+		.port_num = 1,
+	};
+
+	user_check(user_to_rtr(qp, qpn, &ah, 1) == 0 && user_to_rts(qp, 1) == 0,
+		   "connect");
+}
+
 void user_join(struct ibv_qp *qp, const struct ibv_qp *peer)
 {
 	struct ibv_ah_attr ah = { .is_global = 1, .port_num = 1 };

@@ -27,6 +27,10 @@ int user_to_init(struct ibv_qp *qp, unsigned int access);
 int user_to_rtr(struct ibv_qp *qp, uint32_t dest_qpn,
 		const struct ibv_ah_attr *ah, uint32_t psn);
 int user_to_rts(struct ibv_qp *qp, uint32_t psn);
+/* From INIT to RTS, towards a QP of another device, by the second GIDs; the
+ * first PSN is 1. Exits as user_check() does.
+ */
+void user_connect_to(struct ibv_qp *qp, const union ibv_gid *gid, uint32_t qpn);
 
 /* From INIT to RTS, towards a QP of the same device by its first GID; the first
  * PSN is 7. Exits as user_check() does.

@@ -128,18 +128,6 @@ static void make_ends(void)
 	me.tgt = make_qp(IBV_QPT_XRC_RECV);
 }
 
-static void join(struct ibv_qp *qp, const union ibv_gid *gid, uint32_t qpn)
-{
-	struct ibv_ah_attr ah = {
-		.is_global = 1,
-		.grh = { .dgid = *gid, .sgid_index = 1, .hop_limit = 64 },
-		.port_num = 1,
-	};
-
-	user_check(user_to_rtr(qp, qpn, &ah, 1) == 0 && user_to_rts(qp, 1) == 0,
-		   "connect");
-}
-
 static struct facts exchange(void)
 {
 	struct facts mine = { .ini = me.ini->qp_num, .tgt = me.tgt->qp_num };
@@ -149,8 +137,8 @@ static struct facts exchange(void)
 			   !ibv_query_gid(me.context, 1, 1, &mine.gid),
 		   "numbers");
 	theirs = meet(&mine);
-	join(me.ini, &theirs.gid, theirs.tgt);
-	join(me.tgt, &theirs.gid, theirs.ini);
+	user_connect_to(me.ini, &theirs.gid, theirs.tgt);
+	user_connect_to(me.tgt, &theirs.gid, theirs.ini);
 	meet(NULL);
 	return theirs;
 }
