@@ -146,23 +146,31 @@ static struct roost_route route_of(const struct roost_cm_conn *conn)
 	};
 }
 
+static void begin_asking(struct roost_cm_conn *conn)
+{
+	if (conn->in_asking)
+		return;
+	go_on_asking(conn);
+	conn->cm->must_run = true;
+}
+
+static int take_neigh(struct roost_cm_conn *conn)
+{
+	const struct roost_route route = route_of(conn);
+
+	if (conn->neigh)
+		return 0;
+	return roost_dev_ask(conn->cm->dev, &route, &conn->path.dgid, NULL,
+			     &conn->neigh);
+}
+
 int roost_cm_ask(struct roost_cm_conn *conn)
 {
-	struct roost_cm *cm = conn->cm;
-	const struct roost_route route = route_of(conn);
-	int ret;
+	int ret = take_neigh(conn);
 
-	if (!conn->neigh) {
-		ret = roost_dev_ask(cm->dev, &route, &conn->path.dgid, NULL,
-				    &conn->neigh);
-		if (ret)
-			return ret;
-	}
-	if (!conn->in_asking) {
-		go_on_asking(conn);
-		cm->must_run = true;
-	}
-	return 0;
+	if (ret == 0 && !roost_cm_refresh_mac(conn))
+		begin_asking(conn);
+	return ret;
 }
 
 int roost_cm_meet_peer(struct roost_cm_conn *conn)
@@ -376,8 +384,35 @@ void roost_cm_sweep(struct roost_cm *cm)
 
 /* ---- calls -------------------------------------------------------------- */
 
-int roost_cm_resolve(struct roost_cm_conn *conn, const struct roost_gid *sgid,
-		     const struct roost_gid *dgid, uint32_t timeout_ms)
+/* Under the lock. now: return 1 if the next hop is known. */
+static int look_up(struct roost_cm_conn *conn, const struct roost_cm_path *path,
+		   uint32_t timeout_ms, bool now)
+{
+	int ret;
+
+	if (conn->cm->gone)
+		return -ENODEV;
+	if (conn->resolving)
+		return -EALREADY;
+	if (conn->state != ROOST_CM_IDLE)
+		return -EINVAL;
+	roost_cm_set_path(conn, path);
+	ret = take_neigh(conn);
+	if (ret)
+		return ret;
+	if (now && roost_cm_refresh_mac(conn)) {
+		conn->mac_gen = mac_gen_of(conn);
+		return 1;
+	}
+	conn->resolve_ns = (uint64_t)timeout_ms * 1000000u + 1;
+	conn->resolve_at_ns = UINT64_MAX;
+	conn->resolving = true;
+	begin_asking(conn);
+	return 0;
+}
+
+static int resolve(struct roost_cm_conn *conn, const struct roost_gid *sgid,
+		   const struct roost_gid *dgid, uint32_t timeout_ms, bool now)
 {
 	struct roost_cm_path path;
 	int ret = roost_cm_route(conn->cm, sgid, dgid, &path);
@@ -385,21 +420,22 @@ int roost_cm_resolve(struct roost_cm_conn *conn, const struct roost_gid *sgid,
 	if (ret)
 		return ret;
 	roost_cm_lock(conn->cm);
-	if (conn->cm->gone) {
-		ret = -ENODEV;
-	} else if (conn->resolving) {
-		ret = -EALREADY;
-	} else if (conn->state != ROOST_CM_IDLE) {
-		ret = -EINVAL;
-	} else {
-		roost_cm_set_path(conn, &path);
-		conn->resolve_ns = (uint64_t)timeout_ms * 1000000u + 1;
-		conn->resolve_at_ns = UINT64_MAX;
-		ret = roost_cm_ask(conn);
-		conn->resolving = ret == 0;
-	}
+	ret = look_up(conn, &path, timeout_ms, now);
 	roost_cm_unlock(conn->cm);
 	return ret;
+}
+
+int roost_cm_resolve(struct roost_cm_conn *conn, const struct roost_gid *sgid,
+		     const struct roost_gid *dgid, uint32_t timeout_ms)
+{
+	return resolve(conn, sgid, dgid, timeout_ms, false);
+}
+
+int roost_cm_resolve_now(struct roost_cm_conn *conn,
+			 const struct roost_gid *sgid,
+			 const struct roost_gid *dgid, uint32_t timeout_ms)
+{
+	return resolve(conn, sgid, dgid, timeout_ms, true);
 }
 
 /* ---- in messages -------------------------------------------------------- */

@@ -117,6 +117,18 @@ static int own_address(struct roost_rdmacm_id *id, struct roost_gid *gid)
 	return -ENODEV;
 }
 
+/* Without the control thread. */
+static int resolved(struct roost_rdmacm_id *id)
+{
+	roost_rdmacm_id_set_state(id, ROOST_RDMACM_ADDR_RESOLVED);
+	/* The device may just have been removed: in the state before, the id
+	 * got no event.
+	 */
+	if (roost_dev_failed(id->device->dev))
+		return -ENODEV;
+	return roost_rdmacm_tell(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+}
+
 static int begin(struct roost_rdmacm_id *id, int timeout_ms)
 {
 	struct roost_gid dgid =
@@ -143,21 +155,14 @@ static int begin(struct roost_rdmacm_id *id, int timeout_ms)
 				   &id->conn);
 	if (ret)
 		return ret;
-	if (roost_gid_is_multicast(&dgid)) {
-		roost_rdmacm_id_set_state(id, ROOST_RDMACM_ADDR_RESOLVED);
-		/* The device may just have been removed: in the state before,
-		 * the id got no event.
-		 */
-		if (roost_dev_failed(id->device->dev))
-			ret = -ENODEV;
-		else
-			ret = roost_rdmacm_tell(id, RDMA_CM_EVENT_ADDR_RESOLVED,
-						0);
-	} else {
-		roost_rdmacm_id_set_state(id, ROOST_RDMACM_ADDR_QUERY);
-		ret = no_route(roost_cm_resolve(id->conn, &id->path.sgid, &dgid,
-						(uint32_t)timeout_ms));
-	}
+	roost_rdmacm_id_set_state(id, ROOST_RDMACM_ADDR_QUERY);
+	ret = roost_gid_is_multicast(&dgid)
+		      ? 1
+		      : no_route(roost_cm_resolve_now(id->conn, &id->path.sgid,
+						      &dgid,
+						      (uint32_t)timeout_ms));
+	if (ret == 1)
+		ret = resolved(id);
 	if (ret)
 		roost_rdmacm_id_set_state(id, ROOST_RDMACM_BOUND);
 	return ret;

@@ -38,6 +38,30 @@ static void resolve__tells_the_path(void **state)
 	cm_world_free(w);
 }
 
+static void resolve_now__needs_no_event_for_a_known_hop(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w), *p = cm_owner_new(w);
+	struct roost_neigh *neigh = &w->sim->ends[SIM_A].ports[0].neigh;
+	const struct roost_gid *to = &w->sim->ends[SIM_B].gid;
+	struct roost_cm_path path;
+	uint64_t mac_gen;
+
+	assert_int_equal(roost_cm_resolve_now(o->conn, NULL, to, 2000), 1);
+	assert_true(roost_cm_conn_path(o->conn, &path));
+	assert_memory_equal(path.dmac, w->sim->ends[SIM_B].ports[0].mac, 6);
+	sim_run_for(w->sim, 3 * SIM_S);
+	cm_expect_nothing(o);
+	mac_gen = atomic_exchange(&neigh->mac_gen, 0);
+	assert_int_equal(roost_cm_resolve_now(p->conn, NULL, to, 2000), 0);
+	atomic_store(&neigh->mac_gen, mac_gen + (1 << 16));
+	sim_run_for(w->sim, 3 * SIM_S);
+	cm_expect(p, ROOST_CM_ADDR_RESOLVED, 1);
+	/* The first one knew the MAC address before. */
+	cm_expect(o, ROOST_CM_ADDR_CHANGE, 1);
+	cm_world_free(w);
+}
+
 static void resolve__silence_is_an_error_at_the_timeout(void **state)
 {
 	struct cm_world *w = cm_world_new();
@@ -392,12 +416,14 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(resolve__tells_the_path),
+		cmocka_unit_test(resolve_now__needs_no_event_for_a_known_hop),
 		cmocka_unit_test(resolve__silence_is_an_error_at_the_timeout),
 		cmocka_unit_test(resolve__another_mac_is_told_once),
 		cmocka_unit_test(accepted__another_mac_of_the_peer_is_told),
 		cmocka_unit_test(
 			accepted__answers_go_where_the_question_came_from),
 		cmocka_unit_test(route__errors),
+		cmocka_unit_test(
 		cmocka_unit_test(connect__both_ends_know_all),
 		cmocka_unit_test(connect__at_our_own_address),
 		cmocka_unit_test(connect__private_data),

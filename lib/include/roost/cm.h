@@ -27,9 +27,10 @@
  * that start something return -ENODEV.
  *
  * Time. No call takes the time or reads a clock. A message of a call is sent at
- * once; its timer starts when the control thread runs next, and the call wakes
- * the control thread for that. The control thread of a device of roost/loop.h
- * is the lcore that calls roost_loop_run().
+ * once; its timer starts when the control thread runs next. The call wakes the
+ * control thread for that, unless it runs within 34 ms anyway and the timer is
+ * sixteen times as long. The control thread of a device of roost/loop.h is the
+ * lcore that calls roost_loop_run().
  *
  * Ownership. A connection from roost_cm_conn_create(), REQ_RECEIVED or
  * SIDR_REQ_RECEIVED belongs to the owner until the owner calls
@@ -305,6 +306,12 @@ bool roost_cm_conn_path(struct roost_cm_conn *conn, struct roost_cm_path *path);
  */
 int roost_cm_resolve(struct roost_cm_conn *conn, const struct roost_gid *sgid,
 		     const struct roost_gid *dgid, uint32_t timeout_ms);
+/* The same for an owner that does not need the control thread for an answer
+ * that is known: returns 1 if the next hop is known, and no event follows.
+ */
+int roost_cm_resolve_now(struct roost_cm_conn *conn,
+			 const struct roost_gid *sgid,
+			 const struct roost_gid *dgid, uint32_t timeout_ms);
 
 struct roost_cm_req_param {
 	struct roost_cm_path path;

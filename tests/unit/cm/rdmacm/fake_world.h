@@ -55,10 +55,11 @@ extern struct fake {
 	struct roost_cm_conn conns[FAKE_CONNS_MAX];
 	unsigned int nb_listeners;
 	struct roost_cm_listener listeners[8];
-	int open_error; /* of ibv_open_device() */
-	int accept_rc;  /* of roost_cm_accept() */
-	int connect_rc; /* of roost_cm_connect() */
-	int claim_rc;   /* of roost_dev_claim(), by device claim_of */
+	int open_error;    /* of ibv_open_device() */
+	int accept_rc;     /* of roost_cm_accept() */
+	int connect_rc;    /* of roost_cm_connect() */
+	bool hop_is_known; /* to roost_cm_resolve_now() */
+	int claim_rc;      /* of roost_dev_claim(), by device claim_of */
 	unsigned int claim_of;
 	unsigned int nb_claims[2]; /* that are held, by device */
 	struct roost_service_claim claims[2][64];

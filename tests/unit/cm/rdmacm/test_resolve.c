@@ -52,6 +52,20 @@ static void resolve__address_and_route(void **state)
 	assert_ok(rdma_destroy_id(id));
 }
 
+static void resolve__known_at_once(void **state)
+{
+	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
+
+	fake.hop_is_known = true;
+	assert_ok(resolve(id, NULL, "198.18.1.2"));
+	fake_expect(fake_channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	assert_string_equal(id->verbs->device->name, "roost1");
+	assert_false(fake_readable(fake_channel));
+	assert_ok(rdma_resolve_route(id, 1));
+	fake_expect(fake_channel, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	assert_ok(rdma_destroy_id(id));
+}
+
 static void resolve__failure_can_be_tried_again(void **state)
 {
 	struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
@@ -202,6 +216,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FAKE_CHANNEL_TEST(resolve__address_and_route),
+		FAKE_CHANNEL_TEST(resolve__known_at_once),
 		FAKE_CHANNEL_TEST(resolve__failure_can_be_tried_again),
 		FAKE_CHANNEL_TEST(resolve__what_cannot_be),
 		FAKE_CHANNEL_TEST(resolve__this_host),
