@@ -21,7 +21,6 @@
  */
 #define MADS_PER_RUN 256u
 #define SWEEP_NS 1000000000ull
-#define TOGETHER_NS (1ull << 20)
 #define ID_INDEX_BITS 20u
 #define FLUSH_TRIES 100 /* milliseconds */
 
@@ -32,8 +31,10 @@ static struct {
 
 /* ---- the service -------------------------------------------------------- */
 
-static void begin_timers(struct roost_cm *cm)
+/* Returns true if there were any. */
+static bool begin_timers(struct roost_cm *cm)
 {
+	const bool any = !TAILQ_EMPTY(&cm->fresh);
 	struct roost_cm_conn *conn;
 
 	while ((conn = TAILQ_FIRST(&cm->fresh)) != NULL) {
@@ -42,7 +43,8 @@ static void begin_timers(struct roost_cm *cm)
 		/* First, because the callback may free conn. */
 		if (conn->wait_ns != 0) {
 			roost_timer_set(&cm->timers, &conn->timer,
-					cm->now_ns + conn->wait_ns);
+					(cm->now_ns + conn->wait_ns) >>
+						ROOST_CM_TIMER_SHIFT);
 			conn->wait_ns = 0;
 		}
 		if (conn->comm_est) {
@@ -54,6 +56,7 @@ static void begin_timers(struct roost_cm *cm)
 			roost_cm_tell(conn, &event);
 		}
 	}
+	return any;
 }
 
 static void run_timers(struct roost_cm *cm)
@@ -61,7 +64,9 @@ static void run_timers(struct roost_cm *cm)
 	unsigned int left = UINT_MAX;
 	struct roost_timer *timer;
 
-	while ((timer = roost_timer_wheel_expired(&cm->timers, cm->now_ns,
+	while ((timer = roost_timer_wheel_expired(&cm->timers,
+						  cm->now_ns >>
+							  ROOST_CM_TIMER_SHIFT,
 						  &left)) != NULL)
 		roost_cm_timer(
 			(struct roost_cm_conn *)((char *)timer -
@@ -93,7 +98,8 @@ static uint64_t set_time(struct roost_cm *cm, uint64_t now_ns)
 	cm->now_ns = now_ns - still_ns;
 	if (!cm->ran) {
 		cm->ran = true;
-		roost_timer_wheel_init(&cm->timers, cm->now_ns);
+		roost_timer_wheel_init(&cm->timers,
+				       cm->now_ns >> ROOST_CM_TIMER_SHIFT);
 	}
 	/* What was sent last may be lost. */
 	if (cm->stood_still && !roost_dev_is_still(cm->dev))
@@ -106,7 +112,7 @@ static uint64_t run(void *arg, uint64_t now_ns)
 {
 	struct roost_cm *cm = arg;
 	uint64_t next_ns, ask_ns, room_ns, held_ns, still_ns;
-	bool more;
+	bool more, begun;
 
 	roost_cm_lock(cm);
 	cm->must_run = false;
@@ -117,7 +123,7 @@ static uint64_t run(void *arg, uint64_t now_ns)
 	}
 	cm->running = true;
 	roost_cm_stamp(cm, now_ns);
-	begin_timers(cm);
+	begun = begin_timers(cm);
 	ask_ns = roost_cm_run_asking(cm);
 	room_ns = roost_cm_run_unsent(cm);
 	more = receive(cm);
@@ -127,11 +133,10 @@ static uint64_t run(void *arg, uint64_t now_ns)
 		roost_cm_sweep(cm);
 		cm->sweep_at_ns = cm->now_ns + SWEEP_NS;
 	}
-	begin_timers(cm);
+	begun |= begin_timers(cm);
 	next_ns = roost_timer_wheel_next_ns(&cm->timers);
-	/* Several timers in one wake. */
 	if (next_ns != UINT64_MAX)
-		next_ns = RTE_ALIGN_CEIL(next_ns, TOGETHER_NS);
+		next_ns <<= ROOST_CM_TIMER_SHIFT;
 	if (!LIST_EMPTY(&cm->conns) && cm->sweep_at_ns < next_ns)
 		next_ns = cm->sweep_at_ns;
 	if (ask_ns < next_ns)
@@ -140,6 +145,11 @@ static uint64_t run(void *arg, uint64_t now_ns)
 		next_ns = held_ns;
 	if (!TAILQ_EMPTY(&cm->unsent) && cm->now_ns + room_ns < next_ns)
 		next_ns = cm->now_ns + room_ns;
+	/* Where there was one call there are more: for their timers. */
+	if (begun)
+		next_ns = RTE_MIN(next_ns, cm->now_ns + ROOST_CM_BEGIN_NS);
+	cm->soon =
+		next_ns <= cm->now_ns + ROOST_CM_BEGIN_NS && !cm->stood_still;
 	if (next_ns != UINT64_MAX)
 		next_ns += still_ns;
 	/* The services run when it goes on. */

@@ -46,6 +46,18 @@
 /* Maximum of answers that are kept for duplicates of the request. */
 #define ROOST_CM_KEPT_MAX 4096u
 #define ROOST_CM_CODE_MAX 31u
+/* The timers of connections last for seconds: the time of their wheel is in
+ * units of 128 ns, so that a tick is 1.05 ms and a round 8.6 s, longer than any
+ * of them but a peer's long timewait. A timer that is more than a round away
+ * would move in each round.
+ */
+#define ROOST_CM_TIMER_SHIFT 7
+
+/* How much later than its call a timer may begin, which spares a wake of the
+ * control thread for each; a timer that is shorter than sixteen times that
+ * begins at once.
+ */
+#define ROOST_CM_BEGIN_NS (1ull << 25) /* 34 ms */
 
 /* The key of a peer's number. */
 struct roost_cm_key {
@@ -199,6 +211,7 @@ struct roost_cm {
 	bool ran;         /* the timer wheel was initialised */
 	bool running;
 	bool must_run; /* before the time that the last run told */
+	bool soon;     /* the last run told a time within ROOST_CM_BEGIN_NS */
 	uint64_t sweep_at_ns;
 	struct roost_timer_wheel timers;
 	struct roost_idmap ids; /* conns by our communication ID */

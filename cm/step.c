@@ -179,13 +179,13 @@ void roost_cm_wait(struct roost_cm_conn *conn, uint64_t ns)
 	struct roost_cm *cm = conn->cm;
 
 	conn->wait_ns = ns;
+	/* A run begins them at its end. */
+	if (!cm->running && (!cm->soon || ns < 16 * ROOST_CM_BEGIN_NS))
+		cm->must_run = true;
 	if (conn->in_fresh)
 		return;
 	conn->in_fresh = true;
 	TAILQ_INSERT_TAIL(&cm->fresh, conn, fresh_link);
-	/* A run begins them at its end. */
-	if (!cm->running)
-		cm->must_run = true;
 }
 
 static void stop_timer(struct roost_cm_conn *conn)

@@ -280,7 +280,7 @@ static uint64_t deadline_of(const struct roost_cm_conn *conn, uint64_t now_ns)
 	if (conn->wait_ns != 0)
 		return now_ns + conn->wait_ns;
 	if (roost_timer_is_set(&conn->timer))
-		at_ns = conn->timer.deadline_ns;
+		at_ns = conn->timer.deadline_ns << ROOST_CM_TIMER_SHIFT;
 	else if ((conn->resolving && conn->resolve_ns == 0) || conn->in_held)
 		at_ns = conn->resolve_at_ns;
 	if (at_ns == 0)

@@ -129,6 +129,34 @@ static void route__errors(void **state)
 
 /* ---- connections ------------------------------------------------------ */
 
+static void connect__many_calls_wake_the_control_thread_once(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct sim_end *a = &w->sim->ends[SIM_A];
+	struct roost_cm_counters c;
+
+	/* Nobody answers a REQ. */
+	w->sim->link.faults[SIM_A].carrier_off = true;
+	cm_connect(cm_owner_new(w), 1000);
+	assert_int_equal(a->services_due_ns, 0);
+	sim_turn(w->sim);
+	for (unsigned int i = 1; i < 10; i++) {
+		cm_connect(cm_owner_new(w), 1000 + i);
+		assert_true(a->services_due_ns > w->sim->now_ns);
+		sim_run_for(w->sim, SIM_MS);
+	}
+	/* No timer begins much later for that, and no wake is left. */
+	sim_run_for(w->sim, 6442 * SIM_MS);
+	roost_cm_counters(w->cm[SIM_A], &c);
+	assert_true(c.retries[ROOST_CM_REQ] < 10);
+	sim_run_for(w->sim, 40 * SIM_MS);
+	roost_cm_counters(w->cm[SIM_A], &c);
+	assert_int_equal(c.retries[ROOST_CM_REQ], 10);
+	sim_run_for(w->sim, 100 * SIM_MS);
+	assert_true(a->services_due_ns > w->sim->now_ns + 200 * SIM_MS);
+	cm_world_free(w);
+}
+
 static void connect__both_ends_know_all(void **state)
 {
 	struct cm_world *w = cm_world_new();
@@ -424,6 +452,7 @@ int main(int argc, char **argv)
 			accepted__answers_go_where_the_question_came_from),
 		cmocka_unit_test(route__errors),
 		cmocka_unit_test(
+			connect__many_calls_wake_the_control_thread_once),
 		cmocka_unit_test(connect__both_ends_know_all),
 		cmocka_unit_test(connect__at_our_own_address),
 		cmocka_unit_test(connect__private_data),
