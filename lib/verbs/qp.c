@@ -28,19 +28,30 @@ static struct roost_cq *engine_cq(struct ibv_cq *cq)
 	return cq ? roost_verbs_cq(cq)->cq : NULL;
 }
 
-/* The one supported flag is for UD. */
+/* One flag is for UD, two are for raw packets without a table, whose WQs have
+ * their own.
+ */
 static int map_create_flags(const struct ibv_qp_init_attr_ex *attr,
 			    struct roost_qp_init *init)
 {
+	const uint32_t raw =
+		IBV_QP_CREATE_CVLAN_STRIPPING | IBV_QP_CREATE_SCATTER_FCS;
 	uint32_t flags = attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS
 				 ? attr->create_flags
 				 : 0;
 
-	if (flags & ~(uint32_t)IBV_QP_CREATE_BLOCK_SELF_MCAST_LB)
+	if (flags & ~(raw | IBV_QP_CREATE_BLOCK_SELF_MCAST_LB) ||
+	    (flags & raw && (init->type != ROOST_QPT_RAW ||
+			     attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE)))
 		return -EOPNOTSUPP;
-	if (flags && init->type != ROOST_QPT_UD)
+	if (flags & IBV_QP_CREATE_BLOCK_SELF_MCAST_LB &&
+	    init->type != ROOST_QPT_UD)
 		return -EINVAL;
-	init->block_self_mcast = flags != 0;
+	init->block_self_mcast = flags & IBV_QP_CREATE_BLOCK_SELF_MCAST_LB;
+	if (flags & IBV_QP_CREATE_CVLAN_STRIPPING)
+		init->store_flags |= ROOST_STORE_STRIP_CVLAN;
+	if (flags & IBV_QP_CREATE_SCATTER_FCS)
+		init->store_flags |= ROOST_STORE_FCS;
 	return 0;
 }
 

@@ -123,6 +123,7 @@ int roost_verbs_query_device_ex(struct ibv_context *context,
 	all.completion_timestamp_mask = UINT64_MAX;
 	all.hca_core_clock = 1000000; /* kHz */
 	all.device_cap_flags_ex = all.orig_attr.device_cap_flags |
+				  IBV_DEVICE_RAW_SCATTER_FCS |
 				  ROOST_VERBS_DEVICE_FLUSH_GLOBAL |
 				  ROOST_VERBS_DEVICE_ATOMIC_WRITE;
 	fill_odp(&all);
@@ -141,7 +142,9 @@ int roost_verbs_query_device_ex(struct ibv_context *context,
 	all.packet_pacing_caps.supported_qpts =
 		1u << IBV_QPT_RC | 1u << IBV_QPT_UC | 1u << IBV_QPT_UD |
 		1u << IBV_QPT_XRC_SEND | 1u << IBV_QPT_RAW_PACKET;
-	all.raw_packet_caps = IBV_RAW_PACKET_CAP_IP_CSUM;
+	all.raw_packet_caps = IBV_RAW_PACKET_CAP_IP_CSUM |
+			      IBV_RAW_PACKET_CAP_CVLAN_STRIPPING |
+			      IBV_RAW_PACKET_CAP_SCATTER_FCS;
 	all.tso_caps = (struct ibv_tso_caps){
 		.max_tso = ROOST_TSO_MAX_BYTES,
 		.supported_qpts = 1u << IBV_QPT_RAW_PACKET,

@@ -11,7 +11,8 @@
 #include "lib/verbs/map.h"
 #include "lib/verbs/shim.h"
 
-#define MODIFY_MASK (IBV_WQ_ATTR_STATE | IBV_WQ_ATTR_CURR_STATE)
+#define MODIFY_MASK                                                            \
+	(IBV_WQ_ATTR_STATE | IBV_WQ_ATTR_CURR_STATE | IBV_WQ_ATTR_FLAGS)
 #define IP4 (IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4)
 #define IP6 (IBV_RX_HASH_SRC_IPV6 | IBV_RX_HASH_DST_IPV6)
 
@@ -39,13 +40,24 @@ static int post_wq_recv(struct ibv_wq *ibv, struct ibv_recv_wr *wr,
 	return roost_verbs_result(ret);
 }
 
-/* Flags are for Ethernet frames, but one, which is for a bus. */
+/* The others are for a bus, and for a queue in front of this one. */
+static int map_flags(uint32_t flags, uint8_t *store_flags)
+{
+	*store_flags = 0;
+	if (flags & IBV_WQ_FLAGS_CVLAN_STRIPPING)
+		*store_flags |= ROOST_STORE_STRIP_CVLAN;
+	if (flags & IBV_WQ_FLAGS_SCATTER_FCS)
+		*store_flags |= ROOST_STORE_FCS;
+	return flags & ~(uint32_t)(IBV_WQ_FLAGS_CVLAN_STRIPPING |
+				   IBV_WQ_FLAGS_SCATTER_FCS)
+		       ? -EOPNOTSUPP
+		       : 0;
+}
+
 static int check_init(const struct ibv_context *context,
 		      const struct ibv_wq_init_attr *attr)
 {
 	if (attr->comp_mask & ~(uint32_t)IBV_WQ_INIT_ATTR_FLAGS)
-		return -EOPNOTSUPP;
-	if (attr->comp_mask & IBV_WQ_INIT_ATTR_FLAGS && attr->create_flags)
 		return -EOPNOTSUPP;
 	if (attr->wq_type != IBV_WQT_RQ || !attr->pd ||
 	    attr->pd->context != context || !attr->cq)
@@ -65,6 +77,8 @@ struct ibv_wq *roost_verbs_create_wq(struct ibv_context *context,
 	int ret;
 
 	ret = check_init(context, attr);
+	if (ret == 0 && attr->comp_mask & IBV_WQ_INIT_ATTR_FLAGS)
+		ret = map_flags(attr->create_flags, &init.store_flags);
 	if (ret)
 		return roost_verbs_null(ret);
 	wq = calloc(1, sizeof(*wq));
@@ -92,6 +106,27 @@ struct ibv_wq *roost_verbs_create_wq(struct ibv_context *context,
 	return &wq->ibv;
 }
 
+/* As with mlx5, the tag alone can be changed. */
+static int check_flags(const struct ibv_wq_attr *attr)
+{
+	if (!(attr->attr_mask & IBV_WQ_ATTR_FLAGS))
+		return 0;
+	return attr->flags_mask & ~(uint32_t)IBV_WQ_FLAGS_CVLAN_STRIPPING
+		       ? -EOPNOTSUPP
+		       : 0;
+}
+
+static int change_flags(struct roost_wq *wq, const struct ibv_wq_attr *attr)
+{
+	uint8_t flags, mask;
+
+	if (!(attr->attr_mask & IBV_WQ_ATTR_FLAGS))
+		return 0;
+	map_flags(attr->flags & attr->flags_mask, &flags);
+	map_flags(attr->flags_mask, &mask);
+	return roost_wq_set_store_flags(wq, flags, mask);
+}
+
 /* Without a state nothing changes. curr_wq_state is the state that the program
  * expects; if it is wrong, nothing changes.
  */
@@ -102,8 +137,9 @@ int roost_verbs_modify_wq(struct ibv_wq *ibv, struct ibv_wq_attr *attr)
 	enum roost_wq_state to;
 	int ret;
 
-	if (attr->attr_mask & IBV_WQ_ATTR_FLAGS)
-		return roost_verbs_result(-EOPNOTSUPP);
+	ret = check_flags(attr);
+	if (ret)
+		return roost_verbs_result(ret);
 	if (!attr->attr_mask || attr->attr_mask & ~(uint32_t)MODIFY_MASK)
 		return roost_verbs_result(-EINVAL);
 	if (attr->attr_mask & IBV_WQ_ATTR_CURR_STATE &&
@@ -118,7 +154,7 @@ int roost_verbs_modify_wq(struct ibv_wq *ibv, struct ibv_wq_attr *attr)
 		now = attr->wq_state;
 	}
 	ibv->state = now;
-	return 0;
+	return roost_verbs_result(change_flags(wq, attr));
 }
 
 int roost_verbs_destroy_wq(struct ibv_wq *ibv)

@@ -5,11 +5,14 @@ kernel's ARP and UDP by a stack of its own, and sees what passes as libpcap's
 RDMA sniffer does."""
 
 import os
+import socket
+import struct
+import zlib
 
 import dissect
 from harness import Case, Failure
 from process import wait_until
-from wire import TCP_ADDRESSES, Tap, Wire
+from wire import ENDS, MACS, TCP_ADDRESSES, Tap, Wire
 
 # Of nobody but the program's stack.
 ADDRESS = "198.19.0.77"
@@ -156,6 +159,45 @@ def spread(room):
     check(room, raw)
 
 
+def frames_to_store():
+    """Of many sizes, without a tag, with one, with two."""
+    for number in range(COUNT):
+        tags = [b"\x81\x00" + (0x6005 + n).to_bytes(2, "big")
+                for n in range(number % 3)]
+        data = os.urandom(18 + number * 35)
+        macs = (bytes.fromhex(MACS[end].replace(":", "")) for end in ENDS)
+        addresses = (socket.inet_aton(TCP_ADDRESSES[end])
+                     for end in reversed(ENDS))
+        yield tags, b"".join((
+            *macs, b"\x08\x00",
+            struct.pack(">BBHHHBBH", 0x45, 0, 28 + len(data), 0, 0, 64, 17, 0),
+            *addresses, struct.pack(">4H", PORT, PORT, 8 + len(data), 0),
+            data))
+
+
+def store(room):
+    """The outer tag is left out, and told; the FCS is that of the frame."""
+    wire = Wire(room)
+    raw = start(room, wire, "left", "store", PORT, COUNT, of="raw_offload")
+    frames = list(frames_to_store())
+    whole = [frame[:12] + b"".join(tags) + frame[12:]
+             for tags, frame in frames]
+    wire.inside("right", "python3", "-c", "import socket, sys\n"
+                "s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)\n"
+                "s.bind(('right', 0))\n"
+                "for word in sys.argv[1:]: s.send(bytes.fromhex(word))",
+                *(frame.hex() for frame in whole))
+    check(room, raw)
+    wanted = [f"{int.from_bytes(tags[0][2:], 'big') if tags else 0:04x} " +
+              (sent[:12] + b"".join(tags[1:]) + frame[12:] +
+               zlib.crc32(sent).to_bytes(4, "little")).hex()
+              for (tags, frame), sent in zip(frames, whole)]
+    for number, (line, want) in enumerate(zip(raw.out().splitlines(),
+                                              wanted, strict=True)):
+        if line != want:
+            raise Failure(f"frame {number}: {line}, not {want}")
+
+
 def on_link(room, *words):
     return room.run("raw", room.roost("run", "--link", room.link, "--",
                                       *words))
@@ -184,6 +226,7 @@ CASES = [
     Case("raw-sniff", sniff),
     Case("raw-tso", tso),
     Case("raw-spread", spread),
+    Case("raw-store", store),
     Case("raw-rules", rules),
     Case("raw-without-capability", without_capability),
     Case("raw-on-hub", on_hub),

@@ -11,7 +11,11 @@
  *   by IPv6 in a VLAN with ibv_wr_send_tso. Nobody answers.
  * usage: raw_offload spread PORT COUNT
  *   Receives COUNT datagrams to a UDP port in WQS queues, by the Toeplitz hash
- *   of their ports; each must be in the queue that the hash says.
+ *   of their ports; each must be in the queue that the hash says, with its
+ *   FCS.
+ * usage: raw_offload store PORT COUNT
+ *   Receives COUNT datagrams to a UDP port, without the tag and with the FCS;
+ *   prints the tag's TCI and the bytes of each, in hexadecimal digits.
  *
  * Exit status 77: no CAP_NET_RAW.
  */
@@ -233,9 +237,15 @@ static struct ibv_wq *create_wq(void)
 		.max_sge = 1,
 		.pd = pd,
 		.cq = cq,
+		.comp_mask = IBV_WQ_INIT_ATTR_FLAGS,
+		.create_flags = IBV_WQ_FLAGS_SCATTER_FCS,
 	};
-	struct ibv_wq_attr attr = { .attr_mask = IBV_WQ_ATTR_STATE,
-				    .wq_state = IBV_WQS_RDY };
+	struct ibv_wq_attr attr = {
+		.attr_mask = IBV_WQ_ATTR_STATE | IBV_WQ_ATTR_FLAGS,
+		.wq_state = IBV_WQS_RDY,
+		.flags = IBV_WQ_FLAGS_CVLAN_STRIPPING,
+		.flags_mask = IBV_WQ_FLAGS_CVLAN_STRIPPING,
+	};
 	struct ibv_wq *wq = ibv_create_wq(context, &init);
 
 	user_check(wq != NULL && ibv_modify_wq(wq, &attr) == 0,
@@ -329,12 +339,73 @@ static int spread(uint16_t port, unsigned int count)
 		/* Addresses and ports stand side by side. */
 		at = toeplitz(slot + 26, 12) % WQS;
 		user_check(wc.qp_num == wqs[at]->wq_num, "the queue");
+		/* Ethernet, the length that IP says, the FCS. */
+		user_check(wc.byte_len == 14 + (slot[16] << 8 | slot[17]) + 4,
+			   "the FCS");
 		got[at]++;
 		post(wqs[at], slot, mr->lkey);
 	}
 	for (unsigned int i = 0; i < WQS; i++)
 		user_check(got[i] > 0, "a queue without a datagram");
 	printf("%u %u %u %u\n", got[0], got[1], got[2], got[3]);
+	return 0;
+}
+
+/* ---- tag and FCS --------------------------------------------------------- */
+
+static void print_stored(struct ibv_cq_ex *ex, const uint8_t *slot)
+{
+	const time_t end = time(NULL) + WAIT_S;
+	struct ibv_poll_cq_attr attr = { 0 };
+	int ret = ENOENT;
+
+	while (ret == ENOENT && time(NULL) < end)
+		ret = ibv_start_poll(ex, &attr);
+	user_check(ret == 0 && ex->status == IBV_WC_SUCCESS, "a datagram");
+	printf("%04x ", ibv_wc_read_cvlan(ex));
+	for (uint32_t i = 0; i < ibv_wc_read_byte_len(ex); i++)
+		printf("%02x", slot[ex->wr_id * SLOT_BYTES + i]);
+	printf("\n");
+	ibv_end_poll(ex);
+}
+
+static int store(uint16_t port, unsigned int count)
+{
+	struct ibv_cq_init_attr_ex cq_init = {
+		.cqe = SLOTS,
+		.wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_CVLAN,
+	};
+	struct ibv_cq_ex *ex = ibv_create_cq_ex(context, &cq_init);
+	struct ibv_qp_init_attr_ex init = {
+		.send_cq = ibv_cq_ex_to_cq(ex),
+		.recv_cq = ibv_cq_ex_to_cq(ex),
+		.cap = { .max_recv_wr = SLOTS, .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RAW_PACKET,
+		.comp_mask =
+			IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.pd = pd,
+		.create_flags = IBV_QP_CREATE_CVLAN_STRIPPING |
+				IBV_QP_CREATE_SCATTER_FCS,
+	};
+	uint8_t *slots = aligned_alloc(4096, SLOTS * SLOT_BYTES);
+	struct ibv_mr *mr = ibv_reg_mr(pd, slots, SLOTS * SLOT_BYTES,
+				       IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_qp *qp = create(&init);
+
+	user_check(mr != NULL && count <= SLOTS, "ibv_reg_mr");
+	to_rts(qp);
+	for (unsigned int i = 0; i < count; i++) {
+		struct ibv_sge sge = { (uintptr_t)slots + i * SLOT_BYTES,
+				       SLOT_BYTES, mr->lkey };
+		struct ibv_recv_wr *bad,
+			wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 };
+
+		user_check(ibv_post_recv(qp, &wr, &bad) == 0, "ibv_post_recv");
+	}
+	lead_udp(qp, port);
+	fprintf(stderr, "raw: ready\n");
+	for (unsigned int i = 0; i < count; i++)
+		print_stored(ex, slots);
 	return 0;
 }
 
@@ -348,5 +419,8 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "spread") == 0 && argc == 4)
 		return spread((uint16_t)atoi(argv[2]),
 			      (unsigned int)atoi(argv[3]));
+	if (strcmp(argv[1], "store") == 0 && argc == 4)
+		return store((uint16_t)atoi(argv[2]),
+			     (unsigned int)atoi(argv[3]));
 	return 2;
 }

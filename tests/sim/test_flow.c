@@ -8,6 +8,8 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include <rte_byteorder.h>
+
 #include "lib/engine/core/flow.h"
 #include "lib/wire/bytes.h"
 #include "tests/sim/common.h"
@@ -26,6 +28,8 @@ struct raw_qp {
 	struct sim_qp as; /* for raw_send() and raw_recv() */
 };
 
+static uint8_t store_flags; /* of the next one */
+
 static void open_qp(struct raw_qp *r, struct sim *sim, int side)
 {
 	struct roost_qp_init init = {
@@ -34,6 +38,7 @@ static void open_qp(struct raw_qp *r, struct sim *sim, int side)
 			 .max_recv_wr = 16,
 			 .max_send_sge = 1,
 			 .max_recv_sge = 1 },
+		.store_flags = store_flags,
 	};
 	struct roost_qp_attr attr = { .state = ROOST_QPS_INIT, .port_num = 1 };
 
@@ -387,6 +392,93 @@ static void flow__sniffer_sees_roce(void **state)
 	sim_free(sim);
 }
 
+/* Zlib's CRC-32, which is that of Ethernet, bit by bit. */
+static uint32_t crc32_of(const uint8_t *data, size_t len)
+{
+	uint32_t crc = UINT32_MAX;
+
+	for (size_t i = 0; i < len; i++) {
+		crc ^= data[i];
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	}
+	return ~crc;
+}
+
+/* With these tags, outermost first, and flags of the QP: the outer tag of
+ * 802.1Q is left out, the FCS of the whole frame is behind the rest.
+ */
+static const struct {
+	uint8_t flags;
+	unsigned int nb_tags, nb_stripped;
+	uint16_t tpid;
+} stores[] = {
+	{ 0, 1, 0, 0x8100 },
+	{ ROOST_STORE_STRIP_CVLAN, 0, 0, 0 },
+	{ ROOST_STORE_STRIP_CVLAN, 1, 1, 0x8100 },
+	{ ROOST_STORE_STRIP_CVLAN, 2, 1, 0x8100 },
+	{ ROOST_STORE_STRIP_CVLAN, 1, 0, 0x88a8 },
+	{ ROOST_STORE_FCS, 1, 0, 0x8100 },
+	{ ROOST_STORE_KNOWN, 2, 1, 0x8100 },
+};
+
+static void check_stored(struct sim *sim, size_t row)
+{
+	const uint32_t tags = 4 * stores[row].nb_tags, len = RAW_LEN + tags;
+	const uint32_t left_out = 4 * stores[row].nb_stripped;
+	const bool fcs = stores[row].flags & ROOST_STORE_FCS;
+	const uint32_t stored = len - left_out + (fcs ? 4 : 0);
+	uint8_t udp[RAW_LEN], f[RAW_LEN + 8];
+	struct roost_flow_rule *rule;
+	struct sim_slice in;
+	struct raw_qp b;
+	struct roost_cqe cqe;
+	uint32_t crc;
+
+	print_message("row %zu\n", row);
+	store_flags = stores[row].flags;
+	open_qp(&b, sim, SIM_B);
+	store_flags = 0;
+	rule = add(&b, udp_rule(PORT));
+	fill_udp(udp, PORT);
+	memcpy(f, udp, 12);
+	for (unsigned int i = 0; i < stores[row].nb_tags; i++) {
+		roost_be16_put(f + 12 + 4 * i, stores[row].tpid);
+		roost_be16_put(f + 14 + 4 * i, (uint16_t)(0x6005 + i));
+	}
+	memcpy(f + 12 + tags, udp + 12, RAW_LEN - 12);
+	raw_recv(&b.as, 1, raw_blank(sim, stored - 1));
+	in = raw_blank(sim, stored + 10);
+	raw_recv(&b.as, 2, in);
+	for (int i = 0; i < 2; i++) {
+		sim_link_put(sim, SIM_A, f, len);
+		sim_run_for(sim, 10 * SIM_US);
+	}
+	raw_expect(b.cq, 1, ROOST_WC_LOC_LEN_ERR);
+	cqe = raw_expect(b.cq, 2, ROOST_WC_SUCCESS);
+	assert_int_equal(cqe.byte_len, stored);
+	assert_int_equal(cqe.vlan_tci, tags != 0 ? 0x6005 : 0);
+	assert_memory_equal(in.data, f, 12);
+	assert_memory_equal(in.data + 12, f + 12 + left_out,
+			    len - 12 - left_out);
+	crc = rte_le_to_cpu_32(*(unaligned_uint32_t *)(in.data + stored - 4));
+	if (fcs)
+		assert_int_equal(crc, crc32_of(f, len));
+	raw_assert_blank(in, stored);
+	roost_flow_rule_destroy(rule);
+	close_qp(&b);
+}
+
+static void flow__stores(void **state)
+{
+	for (size_t i = 0; i < sizeof(stores) / sizeof(stores[0]); i++) {
+		struct sim *sim = sim_new();
+
+		check_stored(sim, i);
+		sim_free(sim);
+	}
+}
+
 /* Without a receive the frame is lost; one that is too short fails alone. */
 static void flow__receives(void **state)
 {
@@ -421,6 +513,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(flow__defaults_copy),
 		cmocka_unit_test(flow__host_keeps_arp),
 		cmocka_unit_test(flow__sniffer_sees_roce),
+		cmocka_unit_test(flow__stores),
 		cmocka_unit_test(flow__receives),
 	};
 

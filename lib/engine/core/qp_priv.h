@@ -333,6 +333,7 @@ struct roost_qp {
 	uint32_t share_round;
 	uint16_t share_pkts;
 	bool share_waits;          /* in roost_share.waiting */
+	uint8_t store_flags;       /* RAW: enum roost_store_flags */
 	struct roost_shelf *shelf; /* requests that came early; or NULL */
 	uint32_t nb_flows;         /* RAW: rules; writer: holder of all turns */
 	uint16_t reorder_pkts;  /* so many may overtake one that is not lost */

@@ -61,7 +61,9 @@ int roost_wq_create(struct roost_pd *pd, struct roost_wq_init *init,
 	struct roost_wq *q;
 
 	if (!init->cq || init->cq->ctx != pd->ctx || init->max_wr == 0 ||
-	    init->max_wr > limits->max_qp_wr || init->max_sge > limits->max_sge)
+	    init->max_wr > limits->max_qp_wr ||
+	    init->max_sge > limits->max_sge ||
+	    init->store_flags & ~ROOST_STORE_KNOWN)
 		return -EINVAL;
 	q = aligned_alloc(64, RTE_ALIGN_CEIL(sizeof(*q), 64u));
 	if (!q)
@@ -73,6 +75,7 @@ int roost_wq_create(struct roost_pd *pd, struct roost_wq_init *init,
 		.cq = init->cq,
 		.max_wr = init->max_wr,
 		.max_sge = init->max_sge,
+		.store_flags = init->store_flags,
 		.user = { .wq = q },
 	};
 	if (roost_queue_create(&q->queue, q->max_wr,
@@ -200,6 +203,16 @@ int roost_wq_modify(struct roost_wq *wq, enum roost_wq_state to)
 	else
 		roost_worker_turn_leave(w);
 	return ret;
+}
+
+int roost_wq_set_store_flags(struct roost_wq *wq, uint8_t flags, uint8_t mask)
+{
+	if ((flags | mask) & ~ROOST_STORE_KNOWN)
+		return -EINVAL;
+	roost_worker_turn_take(wq->worker);
+	wq->store_flags = (uint8_t)((wq->store_flags & ~mask) | (flags & mask));
+	roost_worker_turn_leave(wq->worker);
+	return 0;
 }
 
 /* ---- posting ---------------------------------------------------------- */

@@ -113,7 +113,10 @@ static int check_parts(struct roost_qp_init *init)
 	if ((unsigned int)init->type >= ROOST_QPT_COUNT)
 		return -EOPNOTSUPP;
 	if (target != (init->xrcd != NULL) ||
-	    (init->max_tso_header_bytes != 0 && init->type != ROOST_QPT_RAW))
+	    ((init->max_tso_header_bytes != 0 || init->store_flags != 0) &&
+	     init->type != ROOST_QPT_RAW) ||
+	    init->store_flags & ~ROOST_STORE_KNOWN ||
+	    (init->store_flags != 0 && init->ind_table))
 		return -EINVAL;
 	if (init->ind_table)
 		return check_spread(init);
@@ -234,6 +237,7 @@ static struct roost_qp *qp_alloc(struct roost_dev *dev, struct roost_pd *pd,
 		.ind_table = init->ind_table,
 		.hash = init->hash,
 		.max_tso_header_bytes = init->max_tso_header_bytes,
+		.store_flags = init->store_flags,
 		.cap = init->cap,
 		.owner = init->owner,
 	};
@@ -416,6 +420,7 @@ void roost_qp_query(struct roost_qp *qp, struct roost_qp_attr *attr,
 		.sq_sig_all = qp->sq_sig_all,
 		.block_self_mcast = qp->block_self_mcast,
 		.max_tso_header_bytes = qp->max_tso_header_bytes,
+		.store_flags = qp->store_flags,
 		.owner = qp->owner,
 	};
 }

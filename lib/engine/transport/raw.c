@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <netinet/in.h>
 
+#include <isa-l/crc.h>
+#include <rte_byteorder.h>
 #include <rte_common.h>
 #include <rte_ether.h>
 #include <rte_mbuf.h>
@@ -26,6 +28,9 @@
 #define RECEIVE_STATES                                                         \
 	(1u << ROOST_QPS_RTR | 1u << ROOST_QPS_RTS | 1u << ROOST_QPS_SQD |     \
 	 1u << ROOST_QPS_SQE)
+
+/* Where the first tag of an Ethernet frame would be. */
+#define TAG_AT 12u
 
 /* ---- sending ------------------------------------------------------------ */
 
@@ -140,33 +145,83 @@ static uint8_t csum_flag(struct raw *raw)
 	return raw->csum;
 }
 
+/* Where a frame goes, piece by piece. */
+struct store {
+	struct roost_dev *dev;
+	const struct roost_pd *pd;
+	const struct roost_recv_wqe *wqe;
+	uint32_t at; /* offset of the next byte */
+	enum roost_sge_fault fault;
+	uint32_t skip_end; /* bytes [TAG_AT, skip_end) are left out; 0: none */
+	uint32_t fcs;      /* of the frame so far */
+};
+
+static void put(struct store *s, const uint8_t *data, uint32_t len)
+{
+	if (s->fault == ROOST_SGE_OK)
+		s->fault = roost_sge_scatter(s->dev, s->pd, s->wqe->sges,
+					     s->wqe->nb_sges, s->at, data, len);
+	s->at += len;
+}
+
+/* The bytes from offset on, all before those of the next call. */
+static void put_piece(struct store *s, uint8_t flags, const uint8_t *data,
+		      uint32_t offset, uint32_t len)
+{
+	uint32_t head = 0;
+
+	if (flags & ROOST_STORE_FCS)
+		s->fcs = crc32_gzip_refl(s->fcs, data, len);
+	/* A tag is in the first piece, where rules have read it. */
+	if (offset == 0 && s->skip_end != 0) {
+		put(s, data, TAG_AT);
+		head = s->skip_end;
+	}
+	put(s, data + head, len - head);
+}
+
+static bool has_cvlan(const struct raw *raw)
+{
+	return raw->key.is_tagged != 0 &&
+	       roost_be16_get(raw->head + TAG_AT) == RTE_ETHER_TYPE_VLAN;
+}
+
+/* flags: enum roost_store_flags. cqe->byte_len: what it would take. */
 static enum roost_qp_error_code scatter(struct roost_qp *qp,
 					const struct roost_pd *pd,
 					const struct roost_recv_wqe *wqe,
-					struct rte_mbuf *mbuf)
+					uint8_t flags, struct raw *raw,
+					struct roost_cqe *cqe)
 {
-	enum roost_sge_fault fault = ROOST_SGE_OK;
+	struct rte_mbuf *mbuf = raw->mbuf;
+	const uint32_t len = mbuf->pkt_len;
+	struct store s = { .dev = qp->dev, .pd = pd, .wqe = wqe };
 	const uint8_t *rest = NULL;
-	uint32_t at = 0, len = mbuf->pkt_len;
+	uint32_t offset = 0;
 
-	if (wqe->len_bytes < len)
+	if (flags & ROOST_STORE_STRIP_CVLAN && has_cvlan(raw))
+		s.skip_end = TAG_AT + RTE_VLAN_HLEN;
+	cqe->byte_len = len - (s.skip_end != 0 ? RTE_VLAN_HLEN : 0) +
+			(flags & ROOST_STORE_FCS ? RTE_ETHER_CRC_LEN : 0);
+	if (wqe->len_bytes < cqe->byte_len)
 		return ROOST_QPE_RECEIVE_LENGTH;
 	/* The bytes that rules were compared with, and the others behind. */
 	if (roost_is_in_place(mbuf))
 		rest = roost_in_place_frame(mbuf);
-	for (; mbuf && fault == ROOST_SGE_OK; mbuf = mbuf->next) {
-		fault = roost_sge_scatter(qp->dev, pd, wqe->sges, wqe->nb_sges,
-					  at,
-					  rte_pktmbuf_mtod(mbuf,
-							   const uint8_t *),
-					  mbuf->data_len);
-		at += mbuf->data_len;
+	for (; mbuf; mbuf = mbuf->next) {
+		put_piece(&s, flags, rte_pktmbuf_mtod(mbuf, const uint8_t *),
+			  offset, mbuf->data_len);
+		offset += mbuf->data_len;
 	}
-	if (rest && fault == ROOST_SGE_OK)
-		fault = roost_sge_scatter(qp->dev, pd, wqe->sges, wqe->nb_sges,
-					  at, rest + at, len - at);
-	return fault == ROOST_SGE_OK ? ROOST_QPE_NONE
-				     : ROOST_QPE_RECEIVE_MEMORY;
+	if (rest)
+		put_piece(&s, flags, rest + offset, offset, len - offset);
+	if (flags & ROOST_STORE_FCS) {
+		const rte_le32_t fcs = rte_cpu_to_le_32(s.fcs);
+
+		put(&s, (const uint8_t *)&fcs, sizeof(fcs));
+	}
+	return s.fault == ROOST_SGE_OK ? ROOST_QPE_NONE
+				       : ROOST_QPE_RECEIVE_MEMORY;
 }
 
 /* As the receive queue of the QP, its WQs stay whatever happens to one frame.
@@ -192,7 +247,7 @@ static void store_spread(struct roost_worker *w, struct roost_qp *qp,
 		roost_worker_drop(w, ROOST_DROP_RNR_WAIT);
 		return;
 	}
-	error = scatter(qp, wq->pd, wqe, raw->mbuf);
+	error = scatter(qp, wq->pd, wqe, wq->store_flags, raw, cqe);
 	if (error != ROOST_QPE_NONE) {
 		w->counters.errors[error]++;
 		cqe->status = roost_qp_error_infos[error].wc_status;
@@ -209,7 +264,6 @@ static void store(struct roost_worker *w, const struct roost_flow_rule *flow,
 {
 	struct roost_qp *qp = flow->qp;
 	struct roost_cqe cqe = {
-		.byte_len = raw->mbuf->pkt_len,
 		.imm_be = flow->init.tag,
 		.opcode = ROOST_WC_RECV,
 		.flags = csum_flag(raw),
@@ -227,7 +281,7 @@ static void store(struct roost_worker *w, const struct roost_flow_rule *flow,
 		roost_worker_drop(w, ROOST_DROP_RNR_WAIT);
 		return;
 	}
-	error = scatter(qp, roost_recv_pd(qp), wqe, raw->mbuf);
+	error = scatter(qp, roost_recv_pd(qp), wqe, qp->store_flags, raw, &cqe);
 	if (error != ROOST_QPE_NONE) {
 		roost_qp_blame(w, qp, error);
 		cqe.status = roost_qp_error_infos[error].wc_status;

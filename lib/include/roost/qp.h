@@ -57,7 +57,8 @@ struct roost_qp_init {
 	bool sq_sig_all;
 	bool block_self_mcast;         /* UD: drop its own multicasts */
 	uint16_t max_tso_header_bytes; /* RAW: of ROOST_WR_TSO; 0: none */
-	void *owner; /* readers of its async events get this */
+	uint8_t store_flags; /* RAW without ind_table: enum roost_store_flags */
+	void *owner;         /* readers of its async events get this */
 };
 
 /*

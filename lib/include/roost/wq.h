@@ -37,14 +37,26 @@ enum roost_wq_state {
 	ROOST_WQS_COUNT,
 };
 
+/* How a RAW QP without a table, or a WQ of one, stores a frame. Bits. */
+enum roost_store_flags {
+	ROOST_STORE_STRIP_CVLAN = 1 << 0, /* without an outer 802.1Q tag, which
+					   * the completion has */
+	ROOST_STORE_FCS = 1 << 1, /* with its FCS (Ethernet's CRC-32) behind,
+				   * computed; byte_len counts it */
+};
+#define ROOST_STORE_KNOWN (ROOST_STORE_STRIP_CVLAN | ROOST_STORE_FCS)
+
 struct roost_wq_init {
 	uint32_t max_wr; /* out: the real size, never smaller */
 	uint32_t max_sge;
 	struct roost_cq *cq;
-	void *owner; /* readers of its async events get this */
+	void *owner;         /* readers of its async events get this */
+	uint8_t store_flags; /* enum roost_store_flags; no effect on UD */
 };
 
-/* Create a WQ in state RESET. Returns 0, -EINVAL (limits, no CQ), -ENOMEM. */
+/* Create a WQ in state RESET. Returns 0, -EINVAL (limits, no CQ, flags),
+ * -ENOMEM.
+ */
 int roost_wq_create(struct roost_pd *pd, struct roost_wq_init *init,
 		    struct roost_wq **wq);
 /* Destroy the WQ. Returns 0, or -EBUSY while a table has it. Waits for the acks
@@ -61,6 +73,10 @@ enum roost_wq_state roost_wq_state(const struct roost_wq *wq);
  * Returns 0, or -EINVAL (transition not allowed; nothing has changed).
  */
 int roost_wq_modify(struct roost_wq *wq, enum roost_wq_state to);
+/* Store later frames so: those flags of mask. Returns 0, or -EINVAL (others
+ * than ROOST_STORE_KNOWN).
+ */
+int roost_wq_set_store_flags(struct roost_wq *wq, uint8_t flags, uint8_t mask);
 
 /* Post receive requests: begin, add and end as for a QP (roost_qp_recv_add()).
  * Returns (add) 0, -ENOMEM, -EINVAL (state, sges).

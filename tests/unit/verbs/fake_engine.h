@@ -81,6 +81,7 @@ struct fake {
 	unsigned int srq_begins, srq_ends;
 	struct roost_wq_init wq_init;
 	enum roost_wq_state wq_state;
+	uint8_t wq_store_flags, wq_store_mask; /* the last set */
 	unsigned int wq_begins, wq_ends;
 	struct roost_wq *table_wqs[4]; /* the first of the last table's */
 	uint32_t table_log_size;

@@ -60,6 +60,14 @@ int roost_wq_modify(struct roost_wq *wq, enum roost_wq_state to)
 	return 0;
 }
 
+int roost_wq_set_store_flags(struct roost_wq *wq, uint8_t flags, uint8_t mask)
+{
+	(void)wq;
+	fake.wq_store_flags = flags;
+	fake.wq_store_mask = mask;
+	return FAKE_RESULT();
+}
+
 void roost_wq_recv_begin(struct roost_wq *wq)
 {
 	(void)wq;

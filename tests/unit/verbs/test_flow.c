@@ -79,6 +79,37 @@ static int teardown_flow(void **state)
 			skip();                                                \
 	} while (0)
 
+static void create_qp__store_flags(void **state)
+{
+	const struct ibv_qp_init_attr rc = rc_attr();
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_RAW_PACKET,
+		.send_cq = rc.send_cq,
+		.recv_cq = rc.recv_cq,
+		.cap = rc.cap,
+		.comp_mask =
+			IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.pd = pd,
+		.create_flags = IBV_QP_CREATE_CVLAN_STRIPPING,
+	};
+	struct ibv_qp *other;
+
+	NEEDS_QP();
+	other = ibv_create_qp_ex(c, &attr);
+	assert_non_null(other);
+	assert_int_equal(fake.qp_init.store_flags, ROOST_STORE_STRIP_CVLAN);
+	assert_false(fake.qp_init.block_self_mcast);
+	assert_int_equal(ibv_destroy_qp(other), 0);
+	attr.create_flags = IBV_QP_CREATE_SCATTER_FCS;
+	other = ibv_create_qp_ex(c, &attr);
+	assert_non_null(other);
+	assert_int_equal(fake.qp_init.store_flags, ROOST_STORE_FCS);
+	assert_int_equal(ibv_destroy_qp(other), 0);
+	/* A table's WQs have flags of their own. */
+	attr.comp_mask |= IBV_QP_INIT_ATTR_IND_TABLE;
+	assert_null_errno(ibv_create_qp_ex(c, &attr), EOPNOTSUPP);
+}
+
 static void create_flow__every_field(void **state)
 {
 	struct ibv_flow_spec_eth eth = {
@@ -328,6 +359,8 @@ static void counters__places(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(create_qp__store_flags,
+						setup_flow, teardown_flow),
 		cmocka_unit_test_setup_teardown(create_flow__every_field,
 						setup_flow, teardown_flow),
 		cmocka_unit_test_setup_teardown(create_flow__ipv4, setup_flow,

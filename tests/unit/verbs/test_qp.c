@@ -218,6 +218,7 @@ static const struct {
 	    .create_flags = IBV_QP_CREATE_SCATTER_FCS },
 	  true,
 	  0 },
+	/* of raw packets */
 	{ { .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
 	    .create_flags = IBV_QP_CREATE_SCATTER_FCS },
 	  true,

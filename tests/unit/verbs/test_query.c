@@ -74,8 +74,8 @@ static void query_device_ex__fits_the_programs_struct(void **state)
 	assert_int_equal(a.attr.odp_caps.per_transport_caps.ud_odp_caps, 0x23);
 	assert_int_equal(a.attr.xrc_odp_caps, 0x3d);
 	assert_true(a.attr.device_cap_flags_ex ==
-		    (a.attr.orig_attr.device_cap_flags | UINT64_C(1) << 38 |
-		     UINT64_C(1) << 40));
+		    (a.attr.orig_attr.device_cap_flags | UINT64_C(1) << 34 |
+		     UINT64_C(1) << 38 | UINT64_C(1) << 40));
 	assert_int_equal(a.attr.cq_mod_caps.max_cq_count, UINT16_MAX);
 	assert_int_equal(a.attr.cq_mod_caps.max_cq_period, UINT16_MAX);
 	assert_int_equal(a.attr.max_dm_size, 256 << 20);
@@ -94,7 +94,10 @@ static void query_device_ex__fits_the_programs_struct(void **state)
 	assert_int_equal(a.attr.rss_caps.rx_hash_function,
 			 IBV_RX_HASH_FUNC_TOEPLITZ);
 	assert_int_equal(a.attr.max_wq_type_rq, a.attr.orig_attr.max_qp);
-	assert_int_equal(a.attr.raw_packet_caps, IBV_RAW_PACKET_CAP_IP_CSUM);
+	assert_int_equal(a.attr.raw_packet_caps,
+			 IBV_RAW_PACKET_CAP_IP_CSUM |
+				 IBV_RAW_PACKET_CAP_CVLAN_STRIPPING |
+				 IBV_RAW_PACKET_CAP_SCATTER_FCS);
 	assert_int_equal(a.beyond[0], 0xff);
 
 	/* an older program's */

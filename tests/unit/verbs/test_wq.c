@@ -76,6 +76,8 @@ static void create_wq__what_there_is_not(void **state)
 	attr.comp_mask = IBV_WQ_INIT_ATTR_FLAGS;
 	attr.create_flags = IBV_WQ_FLAGS_DELAY_DROP;
 	assert_null_errno(ibv_create_wq(c, &attr), EOPNOTSUPP);
+	attr.create_flags = IBV_WQ_FLAGS_PCI_WRITE_END_PADDING;
+	assert_null_errno(ibv_create_wq(c, &attr), EOPNOTSUPP);
 	attr.comp_mask = IBV_WQ_INIT_ATTR_RESERVED;
 	assert_null_errno(ibv_create_wq(c, &attr), EOPNOTSUPP);
 	attr = init_attr();
@@ -110,8 +112,45 @@ static void modify_wq__states(void **state)
 	assert_int_equal(wq->state, IBV_WQS_ERR);
 	attr.attr_mask = 0;
 	assert_errno(ibv_modify_wq(wq, &attr), EINVAL);
-	attr.attr_mask = IBV_WQ_ATTR_FLAGS;
+	assert_int_equal(ibv_destroy_wq(wq), 0);
+}
+
+/* Both flags at create; at modify the tag's alone, and no other change beside
+ * what is refused.
+ */
+static void wq__flags(void **state)
+{
+	struct ibv_wq_init_attr init = init_attr();
+	struct ibv_wq_attr attr = {
+		.attr_mask = IBV_WQ_ATTR_FLAGS | IBV_WQ_ATTR_STATE,
+		.wq_state = IBV_WQS_RDY,
+		.flags = IBV_WQ_FLAGS_SCATTER_FCS,
+		.flags_mask = IBV_WQ_FLAGS_SCATTER_FCS,
+	};
+	struct ibv_wq *wq;
+
+	init.create_flags = IBV_WQ_FLAGS_SCATTER_FCS;
+	wq = ibv_create_wq(c, &init);
+	assert_int_equal(fake.wq_init.store_flags, 0); /* no comp_mask */
+	assert_int_equal(ibv_destroy_wq(wq), 0);
+	init.comp_mask = IBV_WQ_INIT_ATTR_FLAGS;
+	wq = ibv_create_wq(c, &init);
+	assert_int_equal(fake.wq_init.store_flags, ROOST_STORE_FCS);
+	assert_int_equal(ibv_destroy_wq(wq), 0);
+	init.create_flags = IBV_WQ_FLAGS_CVLAN_STRIPPING;
+	wq = ibv_create_wq(c, &init);
+	assert_int_equal(fake.wq_init.store_flags, ROOST_STORE_STRIP_CVLAN);
 	assert_errno(ibv_modify_wq(wq, &attr), EOPNOTSUPP);
+	assert_int_equal(fake.wq_state, ROOST_WQS_RESET);
+	attr.flags_mask = IBV_WQ_FLAGS_CVLAN_STRIPPING;
+	assert_int_equal(ibv_modify_wq(wq, &attr), 0);
+	assert_int_equal(wq->state, IBV_WQS_RDY);
+	assert_int_equal(fake.wq_store_flags, 0);
+	assert_int_equal(fake.wq_store_mask, ROOST_STORE_STRIP_CVLAN);
+	attr.attr_mask = IBV_WQ_ATTR_FLAGS;
+	attr.flags = IBV_WQ_FLAGS_CVLAN_STRIPPING;
+	assert_int_equal(ibv_modify_wq(wq, &attr), 0);
+	assert_int_equal(fake.wq_store_flags, ROOST_STORE_STRIP_CVLAN);
 	assert_int_equal(ibv_destroy_wq(wq), 0);
 }
 
@@ -286,6 +325,7 @@ int main(void)
 		TEST(create_wq__fills_what_the_program_reads),
 		TEST(create_wq__what_there_is_not),
 		TEST(modify_wq__states),
+		TEST(wq__flags),
 		TEST(post_wq_recv__until_the_first_bad_one),
 		TEST(ind_table__of_two),
 		TEST(create_qp__with_a_table),
