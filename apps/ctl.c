@@ -323,8 +323,8 @@ static const struct command commands[] = {
 	  list },
 	{ "show", "show [TOPIC]",
 	  "all, or device, port, qp, cq, srq, channel,\n"
-	  "                            cm, worker, counters, ecn; of a\n"
-	  "                            daemon shared, clients",
+	  "                            cm, worker, counters, ecn, qos;\n"
+	  "                            of a daemon shared, clients",
 	  0, 1, show },
 	{ "link", "link up|down", "the port's carrier", 1, 1, set },
 	{ "address", "address add|del ADDR/LEN", "an address, and its GID", 2,
@@ -335,6 +335,8 @@ static const struct command commands[] = {
 	  set },
 	{ "sm-lid", "sm-lid VALUE", "the subnet manager's LID", 1, 1, set },
 	{ "ecn", "ecn NAME VALUE", "a parameter that show ecn shows", 2, 2,
+	  set },
+	{ "qos", "qos NAME VALUE", "a parameter that show qos shows", 2, 2,
 	  set },
 	{ "re-register", "re-register", "ask clients to register again", 0, 0,
 	  set },

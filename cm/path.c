@@ -108,6 +108,7 @@ void roost_cm_set_path(struct roost_cm_conn *conn,
 		.peer = path->dgid,
 		.pkey = path->pkey,
 		.traffic_class = path->traffic_class,
+		.sl = path->sl,
 		.hop_limit = path->hop_limit,
 		.flow_label = path->flow_label,
 	};

@@ -438,6 +438,7 @@ static void open_sidr(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		.port_num = in->addr.port_num,
 		.pkey = in->addr.pkey,
 		.traffic_class = in->addr.traffic_class,
+		.sl = in->addr.sl,
 		.hop_limit = in->addr.hop_limit,
 		.flow_label = in->addr.flow_label,
 	};

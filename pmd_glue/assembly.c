@@ -40,6 +40,7 @@ static int create_dev(struct roost_assembly *a)
 		.node_guid = a->conf.node_guid,
 	};
 	struct roost_ecn ecn;
+	struct roost_qos qos;
 	char name[16];
 	int ret;
 
@@ -47,6 +48,8 @@ static int create_dev(struct roost_assembly *a)
 	conf.name = name;
 	roost_config_ecn(config, &ecn);
 	conf.ecn = &ecn;
+	roost_config_qos(config, &qos);
+	conf.qos = &qos;
 	roost_ports_configure(&a->ports, &conf);
 	if (a->conf.interpose)
 		a->conf.interpose(a->conf.ctx, &conf);

@@ -208,11 +208,25 @@ int rdma_resolve_addr(struct rdma_cm_id *rdma, struct sockaddr *src_addr,
 
 /* ---- route -------------------------------------------------------------- */
 
+/* The service level of a type of service: the kernel's rt_tos2priority(). */
+static uint8_t sl_of(uint8_t tos)
+{
+	static const uint8_t sls[] = { 0, 2, 6, 4 };
+
+	return sls[tos >> 3 & 3];
+}
+
 /* Apply the options of the id to its path. */
 static void shape_path(struct roost_rdmacm_id *id)
 {
-	if (id->tos_set)
-		id->path.traffic_class = id->tos;
+	struct roost_qos qos;
+	uint8_t tos = id->tos;
+
+	if (!id->tos_set &&
+	    roost_port_query_qos(id->device->dev, id->path.port_num, &qos) == 0)
+		tos = (uint8_t)qos.default_roce_tos;
+	id->path.traffic_class = tos;
+	id->path.sl = sl_of(tos);
 	/* The timeout is twice the packet's life, as the kernel reckons. */
 	if (id->ack_timeout_set && id->ack_timeout)
 		id->path.packet_lifetime = (uint8_t)(id->ack_timeout - 1);

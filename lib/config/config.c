@@ -52,6 +52,20 @@ void roost_config_ecn(const struct roost_config *c, struct roost_ecn *ecn)
 #undef TAKE
 }
 
+void roost_config_qos(const struct roost_config *c, struct roost_qos *qos)
+{
+	roost_qos_init(qos);
+	if (c->set & ROOST_KEY_BIT(ROOST_KEY_TRUST))
+		qos->trust = c->qos.trust;
+	if (c->set & ROOST_KEY_BIT(ROOST_KEY_DEFAULT_ROCE_TOS))
+		qos->default_roce_tos = c->qos.default_roce_tos;
+	if (c->set & ROOST_KEY_BIT(ROOST_KEY_DSCP2PRIO))
+		memcpy(qos->dscp2prio, c->qos.dscp2prio,
+		       sizeof(qos->dscp2prio));
+	if (c->set & ROOST_KEY_BIT(ROOST_KEY_PRIO2PCP))
+		memcpy(qos->prio2pcp, c->qos.prio2pcp, sizeof(qos->prio2pcp));
+}
+
 /* Check that a list of ports has no gaps, and that each port is identified. */
 static int check_list(const struct roost_config *src, const char *where,
 		      char *err)

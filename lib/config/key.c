@@ -14,6 +14,7 @@
 #include <roost/config.h>
 #include "lib/config/fail.h"
 #include "lib/config/list.h"
+#include "lib/config/qos.h"
 #include "lib/config/resolve.h"
 #include "lib/wire/frame.h"
 
@@ -548,6 +549,44 @@ const struct roost_config_key_info roost_config_keys[ROOST_KEYS] = {
 		MEMBER(roost_port_config, peer_users),
 		.parse = roost_config_parse_users,
 		.format = roost_config_format_users,
+	},
+	[ROOST_KEY_TRUST] = {
+		.name = "trust",
+		.arg = "dscp|pcp",
+		.help = "where priorities come from (default: dscp)",
+		.scope = ROOST_SCOPE_PROCESS,
+		MEMBER(roost_config, qos.trust),
+		.parse = roost_config_parse_trust,
+		.format = roost_config_format_trust,
+	},
+	[ROOST_KEY_DEFAULT_ROCE_TOS] = {
+		.name = "default_roce_tos",
+		.arg = "N",
+		.help = "of what the CM connects (default: 0)",
+		.scope = ROOST_SCOPE_PROCESS,
+		MEMBER(roost_config, qos.default_roce_tos),
+		.parse = roost_config_parse_tos,
+		.format = format_number,
+	},
+	[ROOST_KEY_DSCP2PRIO] = {
+		.name = "dscp2prio",
+		.arg = "N:P[,N-M:P]...",
+		.help = "priorities of DSCPs (default: DSCP / 8)",
+		.scope = ROOST_SCOPE_PROCESS,
+		.list = true,
+		MEMBER(roost_config, qos.dscp2prio),
+		.parse = roost_config_parse_dscp2prio,
+		.format = roost_config_format_dscp2prio,
+	},
+	[ROOST_KEY_PRIO2PCP] = {
+		.name = "prio2pcp",
+		.arg = "N:P[,N-M:P]...",
+		.help = "VLAN priorities (default: the same)",
+		.scope = ROOST_SCOPE_PROCESS,
+		.list = true,
+		MEMBER(roost_config, qos.prio2pcp),
+		.parse = roost_config_parse_prio2pcp,
+		.format = roost_config_format_prio2pcp,
 	},
 	ROOST_ECN_PARAMS(ECN_ROW)
 };

@@ -72,6 +72,8 @@ int roost_config_export(const struct roost_config *c,
  * Thread: any.
  */
 void roost_config_ecn(const struct roost_config *c, struct roost_ecn *ecn);
+/* The same of the priorities. */
+void roost_config_qos(const struct roost_config *c, struct roost_qos *qos);
 
 #define ROOST_LABEL_MAX (ROOST_DEVARGS_MAX + 48)
 

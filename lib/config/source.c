@@ -16,6 +16,7 @@
 void roost_config_init(struct roost_config *c)
 {
 	memset(c, 0, sizeof(*c));
+	roost_qos_init(&c->qos);
 }
 
 bool roost_port_config_is_named(const struct roost_port_config *p)

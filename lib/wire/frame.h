@@ -243,12 +243,10 @@ static inline uint16_t roost_vlan_id(uint16_t tci)
 	return tci & ROOST_VLAN_ID_MASK;
 }
 
-/* The VLAN tag of packets with a traffic class: the class selector, which is
- * the upper three bits of the DSCP, is the priority.
- */
-static inline uint16_t roost_vlan_tci(uint16_t id, uint8_t tclass)
+/* pcp: the priority, 0 to 7. */
+static inline uint16_t roost_vlan_tci(uint16_t id, uint8_t pcp)
 {
-	return (uint16_t)(tclass >> 5 << ROOST_VLAN_PCP_SHIFT | id);
+	return (uint16_t)(pcp << ROOST_VLAN_PCP_SHIFT | id);
 }
 
 /* ---- transmit --------------------------------------------------------- */

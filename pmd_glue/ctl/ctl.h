@@ -29,6 +29,7 @@
  *	set DEV PORT lid VALUE
  *	set DEV PORT sm-lid VALUE
  *	set DEV PORT ecn NAME VALUE
+ *	set DEV PORT qos NAME VALUE
  *	set DEV PORT re-register
  *	set DEV PORT remove
  *	dump DEV SNAPLEN KIB [FILTER VALUE]...

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/config/addr.h"
+#include "lib/config/key.h"
 #include "lib/engine/core/port.h"
 #include "pmd_glue/backend/backend.h"
 #include "pmd_glue/ctl/ctl.h"
@@ -225,6 +226,29 @@ static int set_ecn(struct request *r, char **args)
 	return roost_port_set_ecn(p->dev, p->port_num, &ecn);
 }
 
+static int set_qos(struct request *r, char **args)
+{
+	static const int keys[] = { ROOST_KEY_TRUST, ROOST_KEY_DEFAULT_ROCE_TOS,
+				    ROOST_KEY_DSCP2PRIO, ROOST_KEY_PRIO2PCP };
+	const struct roost_config_key_info *info = NULL;
+	struct roost_backend_port *p = r->port;
+	char cause[ROOST_CONFIG_ERR_MAX];
+	struct roost_config config;
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (strcmp(args[0], roost_config_keys[keys[i]].name) == 0)
+			info = &roost_config_keys[keys[i]];
+	if (!info)
+		return refuse(r,
+			      "qos %.40s: no such parameter; see roost ctl "
+			      "show qos",
+			      args[0]);
+	roost_port_query_qos(p->dev, p->port_num, &config.qos);
+	if (info->parse((char *)&config + info->offset_bytes, args[1], cause))
+		return refuse(r, "%s: %s", args[0], cause);
+	return roost_port_set_qos(p->dev, p->port_num, &config.qos);
+}
+
 static int reregister(struct request *r, char **args __attribute__((unused)))
 {
 	return roost_port_reregister(r->port->dev, r->port->port_num);
@@ -248,6 +272,7 @@ static const struct {
 	{ "lid", 1, "lid VALUE", set_lid },
 	{ "sm-lid", 1, "sm-lid VALUE", set_sm_lid },
 	{ "ecn", 2, "ecn NAME VALUE", set_ecn },
+	{ "qos", 2, "qos NAME VALUE", set_qos },
 	{ "re-register", 0, "re-register", reregister },
 	{ "remove", 0, "remove", remove_port },
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/config/addr.h"
+#include "lib/config/qos.h"
 #include <roost/drop.h>
 #include "lib/wire/opcode.h"
 #include "pmd_glue/process/clock.h"
@@ -145,6 +146,27 @@ const struct roost_field roost_ecn_fields[] = {
 	FIELD(roost_ecn_row, U8, port_num, "port"),
 	ROOST_ECN_PARAMS(PARAM) END,
 };
+
+const struct roost_field roost_qos_fields[] = {
+	FIELD(roost_qos_row, U8, port_num, "port"),
+	FIELD(roost_qos_row, TEXT, trust, "trust"),
+	FIELD(roost_qos_row, U32, default_roce_tos, "default_roce_tos"),
+	FIELD(roost_qos_row, TEXT, dscp2prio, "dscp2prio"),
+	FIELD(roost_qos_row, TEXT, prio2pcp, "prio2pcp"),
+	END,
+};
+
+void roost_qos_row(uint8_t port_num, const struct roost_qos *qos,
+		   struct roost_qos_row *row)
+{
+	row->port_num = port_num;
+	roost_config_format_trust(&qos->trust, row->trust, sizeof(row->trust));
+	row->default_roce_tos = qos->default_roce_tos;
+	roost_config_format_dscp2prio(qos->dscp2prio, row->dscp2prio,
+				      sizeof(row->dscp2prio));
+	roost_config_format_prio2pcp(qos->prio2pcp, row->prio2pcp,
+				     sizeof(row->prio2pcp));
+}
 
 const struct roost_field roost_qp_fields[] = {
 	FIELD(roost_qp_view, U32, qpn, "qpn"),

@@ -46,6 +46,7 @@ extern const struct roost_field roost_port_fields[];
 extern const struct roost_field roost_gid_fields[];
 extern const struct roost_field roost_pkey_fields[];
 extern const struct roost_field roost_ecn_fields[];
+extern const struct roost_field roost_qos_fields[];
 extern const struct roost_field roost_qp_fields[];
 extern const struct roost_field roost_qp_error_fields[];
 /* Parts of an error that only some errors have. */
@@ -131,6 +132,17 @@ struct roost_ecn_row {
 	uint8_t port_num;
 	struct roost_ecn ecn;
 };
+
+struct roost_qos_row {
+	uint8_t port_num;
+	char trust[8];
+	uint32_t default_roce_tos;
+	/* As the keys of the configuration. */
+	char dscp2prio[ROOST_QOS_DSCPS * 8];
+	char prio2pcp[ROOST_QOS_PRIOS * 8];
+};
+void roost_qos_row(uint8_t port_num, const struct roost_qos *qos,
+		   struct roost_qos_row *row);
 
 struct roost_pkey_row {
 	uint32_t index;

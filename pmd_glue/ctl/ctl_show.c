@@ -134,6 +134,22 @@ static void show_ecn(const struct show *s)
 	roost_json_end(s->j, ']');
 }
 
+static void show_qos(const struct show *s)
+{
+	struct roost_qos_row row;
+	struct roost_qos qos;
+
+	roost_json_begin(s->j, "qos", '[');
+	for (uint8_t num = 1; num <= roost_dev_nb_ports(s->d->dev); num++) {
+		if (!is_asked_for(s, num))
+			continue;
+		roost_port_query_qos(s->d->dev, num, &qos);
+		roost_qos_row(num, &qos, &row);
+		put_row(s->j, roost_qos_fields, &row);
+	}
+	roost_json_end(s->j, ']');
+}
+
 static void put_error(struct roost_json *j, const struct roost_qp_error *error)
 {
 	struct roost_qp_error_row row;
@@ -332,14 +348,15 @@ static const struct {
 	{ "cq", show_cqs },           { "srq", show_srqs },
 	{ "channel", show_channels }, { "cm", show_cm },
 	{ "worker", show_workers },   { "counters", show_counters },
-	{ "ecn", show_ecn },
+	{ "ecn", show_ecn },          { "qos", show_qos },
 };
 
 #define TOPICS (sizeof(topics) / sizeof(topics[0]))
 
 const char *roost_ctl_topics(void)
 {
-	return "device, port, qp, cq, srq, channel, cm, worker, counters, ecn";
+	return "device, port, qp, cq, srq, channel, cm, worker, counters, ecn, "
+	       "qos";
 }
 
 static bool is_topic(const char *name)

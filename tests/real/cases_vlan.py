@@ -105,13 +105,14 @@ def shown(room):
 
 # ---- wires ------------------------------------------------------------------
 
-def send_bw(room, wire, of_end, options, title=""):
+def send_bw(room, wire, of_end, options, title="", env=None):
     port = room.next_port()
     words = ["ib_send_bw", "-p", str(port), "-n", "200", "-s", "8192",
              *options]
     server = wire.start("left", title + "server", of_end("left"), words)
     client = wire.start("right", title + "client", of_end("right"),
                         [*words, TCP_ADDRESSES["left"]])
+    server["env"] = client["env"] = env or {}
     return room.pair_start(server, client, port)
 
 
@@ -148,6 +149,32 @@ def tagged(room, gid, *options):
              if gid == "1" else "icmpv6.type == 135 && vlan",
              "vlan.id == 100 && vlan.priority == 0")
     room.note(f"{dissect.check_icrc(path).split(': ')[-1]}")
+
+
+def prioritised(room, pcp, env):
+    """The tables decide, or the service level of the program: 6."""
+    wire = Wire(room)
+    capture = Capture(wire)
+    finish_all(room, send_bw(
+        room, wire, lambda end: vlan_options(end, [100]),
+        ["-x", "1", f"--tclass={TCLASS}", "--sl=6"], env=env))
+    none_but(capture.stop(), "infiniband",
+             f"vlan.priority == {pcp} && ip.dsfield == {TCLASS}")
+
+
+def default_tos(room):
+    """The port's type of service is that of what the CM connects."""
+    wire = Wire(room)
+    capture = Capture(wire)
+    program = f"{room.build}/tests/real/vlans"
+    ends = []
+    for end, title in (("left", "server"), ("right", "client")):
+        ends.append(wire.start(end, title, vlan_options(end, [100]),
+                               [program, title, "198.18.0.1"]))
+        ends[-1]["env"] = {"ROOST_DEFAULT_ROCE_TOS": str(TCLASS)}
+    finish_all(room, [room.start(**end) for end in ends])
+    none_but(capture.stop(), "infiniband",
+             f"vlan.priority == {PCP} && ip.dsfield == {TCLASS}")
 
 
 def connected(room):
@@ -337,6 +364,11 @@ CASES = [
     Case("vlan-wire", tagged, "1"),
     Case("vlan-wire-ipv6", tagged, "2"),
     Case("vlan-wire-ud", tagged, "1", "-c", "UD", "-s", "1024"),
+    Case("vlan-wire-dscp2prio", prioritised, 2,
+         {"ROOST_DSCP2PRIO": "24-31:5", "ROOST_PRIO2PCP": "5:2"}),
+    Case("vlan-wire-trust-pcp", prioritised, 6,
+         {"ROOST_TRUST": "pcp"}),
+    Case("vlan-wire-default-tos", default_tos),
     Case("vlan-wire-rdmacm", connected),
     Case("vlan-wire-many", many),
     Case("vlan-kernel-untagged", kernel_untagged),

@@ -93,7 +93,8 @@ void raw_assert_blank(struct sim_slice slice, uint32_t from)
 	}
 }
 
-struct roost_ah *raw_ah(struct sim_end *from, const struct roost_gid *to)
+struct roost_ah *raw_ah_sl(struct sim_end *from, const struct roost_gid *to,
+			   uint8_t sl)
 {
 	struct roost_av av = {
 		.is_global = true,
@@ -102,11 +103,17 @@ struct roost_ah *raw_ah(struct sim_end *from, const struct roost_gid *to)
 		.sgid_index = roost_gid_is_v4(to) ? 0 : 1,
 		.hop_limit = 33,
 		.traffic_class = 0x20,
+		.sl = sl,
 	};
 	struct roost_ah *ah;
 
 	assert_int_equal(roost_ah_create(from->pd, &av, &ah), 0);
 	return ah;
+}
+
+struct roost_ah *raw_ah(struct sim_end *from, const struct roost_gid *to)
+{
+	return raw_ah_sl(from, to, 0);
 }
 
 struct sim_qp *raw_ud(struct sim *sim, int side, const struct sim_qp_conf *from)

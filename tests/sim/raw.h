@@ -31,6 +31,8 @@ struct sim_slice raw_random(struct sim *sim, uint32_t len_bytes);
 struct sim_slice raw_blank(struct sim *sim, uint32_t len_bytes);
 void raw_assert_blank(struct sim_slice slice, uint32_t from);
 /* An address handle from one end to an address. */
+struct roost_ah *raw_ah_sl(struct sim_end *from, const struct roost_gid *to,
+			   uint8_t sl);
 struct roost_ah *raw_ah(struct sim_end *from, const struct roost_gid *to);
 /* A UD QP that may send; nobody polls from here on. conf NULL: the default. */
 struct sim_qp *raw_ud(struct sim *sim, int side,

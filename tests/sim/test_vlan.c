@@ -10,12 +10,9 @@
 #define GRH 40u
 #define LEN 100u
 
-/* A datagram of traffic class 0x20 from a to an address where b may be. */
-static void send_datagram(struct sim_qp *a, struct sim_qp *b,
-			  const struct roost_gid *to)
+static void send_by(struct sim_qp *a, struct sim_qp *b, struct roost_ah *ah)
 {
 	struct sim *sim = a->end->sim;
-	struct roost_ah *ah = raw_ah(a->end, to);
 
 	raw_recv(b, 2, raw_blank(sim, GRH + LEN));
 	raw_send(a,
@@ -31,6 +28,13 @@ static void send_datagram(struct sim_qp *a, struct sim_qp *b,
 	sim_run_for(sim, 10 * SIM_US);
 	raw_expect(a->end->cq, 1, ROOST_WC_SUCCESS);
 	assert_int_equal(roost_ah_destroy(ah), 0);
+}
+
+/* A datagram of traffic class 0x20 from a to an address where b may be. */
+static void send_datagram(struct sim_qp *a, struct sim_qp *b,
+			  const struct roost_gid *to)
+{
+	send_by(a, b, raw_ah(a->end, to));
 }
 
 /* The tag's priority is that of the traffic class. The service level is what
@@ -59,6 +63,39 @@ static void vlan__datagram_has_its_tag(void **state)
 		assert_int_equal(cqe.vlan_tci, rows[i].tci);
 		sim_free(sim);
 	}
+}
+
+/* From the table, or as the program says by the service level. */
+static void vlan__priority_by_tables(void **state)
+{
+	static const struct {
+		enum roost_trust trust;
+		uint8_t sl;
+		uint16_t tci;
+	} rows[] = {
+		{ ROOST_TRUST_DSCP, 6, 4 << 13 | 7 },
+		{ ROOST_TRUST_PCP, 6, 2 << 13 | 7 },
+		{ ROOST_TRUST_PCP, 1, 1 << 13 | 7 },
+		{ ROOST_TRUST_PCP, 9, 1 << 13 | 7 },
+	};
+	struct sim *sim = sim_new_on_vlans(7, 7);
+	struct sim_qp *a = raw_ud(sim, SIM_A, NULL),
+		      *b = raw_ud(sim, SIM_B, NULL);
+	struct roost_qos qos;
+
+	roost_qos_init(&qos);
+	qos.dscp2prio[8] = 5;
+	qos.prio2pcp[5] = 4;
+	qos.prio2pcp[6] = 2;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		qos.trust = rows[i].trust;
+		assert_int_equal(roost_port_set_qos(a->end->dev, 1, &qos), 0);
+		send_by(a, b, raw_ah_sl(a->end, &b->end->gid, rows[i].sl));
+		assert_int_equal(
+			raw_expect(b->end->cq, 2, ROOST_WC_SUCCESS).vlan_tci,
+			rows[i].tci);
+	}
+	sim_free(sim);
 }
 
 static void check_apart(uint16_t id_a, uint16_t id_b)
@@ -187,6 +224,7 @@ static void vlan__connected(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(vlan__datagram_has_its_tag),
+	cmocka_unit_test(vlan__priority_by_tables),
 	cmocka_unit_test(vlan__others_do_not_hear),
 	cmocka_unit_test(vlan__loopback),
 	cmocka_unit_test(vlan__host_hears_its_own),

@@ -95,6 +95,7 @@ PUBLIC_ROOMS = {
     "config.h": "lib/config",
     "drop.h": "lib/wire",
     "ecn.h": "lib/wire",
+    "qos.h": "lib/wire",
     "gid.h": "lib/wire",
     "loop.h": "lib/face",
     "roost.h": "lib/face",

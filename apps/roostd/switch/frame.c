@@ -157,7 +157,7 @@ uint32_t roost_sw_compose(const struct roost_sw_port *port,
 	};
 	struct roost_flow flow = {
 		.tagged = port->vlan_id != 0,
-		.vlan_tci = roost_vlan_tci(port->vlan_id, route->tclass),
+		.vlan_tci = roost_vlan_tci(port->vlan_id, route->tclass >> 5),
 		.sgid = route->local,
 		.dgid = route->peer,
 		.tclass = route->tclass,

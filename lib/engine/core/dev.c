@@ -134,6 +134,10 @@ static void init_port(struct roost_port *port,
 	port->state = ROOST_PORT_DOWN;
 	port->pkeys[0] = 0xffff;
 	port->ecn = conf->ecn ? *conf->ecn : ecn_default;
+	if (conf->qos)
+		port->qos = *conf->qos;
+	else
+		roost_qos_init(&port->qos);
 	TAILQ_INIT(&port->flows.rules);
 	TAILQ_INIT(&port->flows.sniffers);
 }

@@ -17,6 +17,7 @@
 
 #include <roost/dev.h>
 #include <roost/ecn.h>
+#include <roost/qos.h>
 #include "lib/engine/core/port.h"
 #include "lib/engine/core/port_io.h"
 
@@ -39,8 +40,8 @@ struct roost_dev_conf {
 	struct roost_addr_io addr_io[ROOST_DEV_PORTS_MAX];
 	uint8_t mac[ROOST_DEV_PORTS_MAX][6];
 	/* VLAN ID of the port. All packets of the port carry this tag, with the
-	 * priority that belongs to their traffic class, and frames of another
-	 * VLAN are not taken. 0: none; packets carry no tag, or the tag of VLAN
+	 * priority that qos gives them, and frames of another VLAN are not
+	 * taken. 0: none; packets carry no tag, or the tag of VLAN
 	 * 0.
 	 */
 	uint16_t vlan_id[ROOST_DEV_PORTS_MAX];
@@ -60,7 +61,8 @@ struct roost_dev_conf {
 	bool selective_repeat;
 	/* Congestion notification of all ports; NULL: the defaults. */
 	const struct roost_ecn *ecn;
-	uint64_t node_guid; /* host order */
+	const struct roost_qos *qos; /* the same of priorities */
+	uint64_t node_guid;          /* host order */
 	/* Numbers and services that the device shares with others (lease.h);
 	 * outlives the device. NULL: it shares none.
 	 */

@@ -59,6 +59,7 @@ struct roost_port {
 	uint32_t ip_mtu_bytes;
 	uint32_t speed_mbps;
 	struct roost_ecn ecn;
+	struct roost_qos qos;
 	/* Packets that were dropped because of their P_Key or Q_Key; writer:
 	 * the worker.
 	 */
@@ -217,13 +218,21 @@ static inline bool roost_port_is_feigned(const struct roost_dev *dev,
 	       roost_port_owns(&dev->ports[port_index], &frame->sgid);
 }
 
-/* The VLAN tag of packets that the port sends; flow->tclass is set. */
+/* The VLAN tag of packets that the port sends with this service level;
+ * flow->tclass is set.
+ */
 static inline void roost_port_tag(const struct roost_port *port,
-				  struct roost_flow *flow)
+				  struct roost_flow *flow, uint8_t sl)
 {
+	const struct roost_qos *qos = &port->qos;
+	uint8_t prio = qos->trust == ROOST_TRUST_DSCP
+			       ? qos->dscp2prio[flow->tclass >> 2]
+			       : sl % ROOST_QOS_PRIOS;
+
 	flow->tagged = port->vlan_id != 0;
 	if (flow->tagged)
-		flow->vlan_tci = roost_vlan_tci(port->vlan_id, flow->tclass);
+		flow->vlan_tci =
+			roost_vlan_tci(port->vlan_id, qos->prio2pcp[prio]);
 }
 
 /* The largest path MTU that fits, 0: not even 256. */

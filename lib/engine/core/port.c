@@ -366,6 +366,32 @@ int roost_port_query_ecn(struct roost_dev *dev, uint8_t port_num,
 	return 0;
 }
 
+int roost_port_set_qos(struct roost_dev *dev, uint8_t port_num,
+		       const struct roost_qos *qos)
+{
+	struct roost_port *port = roost_port_of(dev, port_num);
+
+	if (!port)
+		return -EINVAL;
+	change_begin(dev);
+	port->qos = *qos;
+	change_end(dev);
+	return 0;
+}
+
+int roost_port_query_qos(struct roost_dev *dev, uint8_t port_num,
+			 struct roost_qos *qos)
+{
+	struct roost_port *port = roost_port_of(dev, port_num);
+
+	if (!port)
+		return -EINVAL;
+	pthread_mutex_lock(&dev->lock);
+	*qos = port->qos;
+	pthread_mutex_unlock(&dev->lock);
+	return 0;
+}
+
 int roost_port_set_lid(struct roost_dev *dev, uint8_t port_num, uint16_t lid)
 {
 	struct roost_port *port = roost_port_of(dev, port_num);

@@ -16,6 +16,7 @@
 
 #include <roost/dev.h>
 #include <roost/ecn.h>
+#include <roost/qos.h>
 
 /*
  * Set entry index of the GID table; a zero gid clears it. Raises GID_CHANGE,
@@ -71,6 +72,14 @@ int roost_port_set_ecn(struct roost_dev *dev, uint8_t port_num,
 /* Returns 0, -EINVAL. Thread: any. */
 int roost_port_query_ecn(struct roost_dev *dev, uint8_t port_num,
 			 struct roost_ecn *ecn);
+/* Set the priorities of what is connected, and of address handles that are
+ * made, from now on. Raises no event. Returns 0, -EINVAL.
+ */
+int roost_port_set_qos(struct roost_dev *dev, uint8_t port_num,
+		       const struct roost_qos *qos);
+/* Returns 0, -EINVAL. Thread: any. */
+int roost_port_query_qos(struct roost_dev *dev, uint8_t port_num,
+			 struct roost_qos *qos);
 /*
  * The port stands still, or goes on. While it does, it may take no frames from
  * the engine (tx_burst returns 0), and what is sent, or was before, may be

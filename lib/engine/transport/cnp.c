@@ -38,7 +38,7 @@ static void path_back(struct roost_worker *w, unsigned int port_index,
 
 	memcpy(flow.dst_mac, frame->src_mac, sizeof(flow.dst_mac));
 	roost_port_mac_get(port, flow.src_mac);
-	roost_port_tag(port, &flow);
+	roost_port_tag(port, &flow, 0); /* CNPs have a priority of their own */
 	*path = (struct roost_path){ .port_index = (uint8_t)port_index };
 	roost_hdr_template_init(&path->template, &flow);
 }

@@ -106,6 +106,7 @@ static void copy_mad(unsigned int port_index, const struct roost_frame *frame,
 		.peer = frame->sgid,
 		.pkey = pkt->pkey,
 		.traffic_class = frame->tclass,
+		.sl = (uint8_t)(frame->vlan_tci >> ROOST_VLAN_PCP_SHIFT),
 		.hop_limit = HOP_LIMIT_DEFAULT,
 		.flow_label = frame->flow_label,
 	};
@@ -212,7 +213,7 @@ int roost_gsi_send(struct roost_dev *dev, const struct roost_gsi_addr *addr,
 	pthread_mutex_unlock(&dev->lock);
 	roost_port_mac_get(port, flow.src_mac);
 	memcpy(flow.dst_mac, own ? flow.src_mac : addr->peer_mac, 6);
-	roost_port_tag(port, &flow);
+	roost_port_tag(port, &flow, addr->sl);
 	write_frame(dev, &flow, addr->pkey, mad, mbuf);
 	return roost_worker_send_roce(dev->workers[0], addr->port_num, mbuf,
 				      own && !dev->shares_addrs);

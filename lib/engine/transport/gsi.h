@@ -31,6 +31,7 @@ struct roost_gsi_addr {
 	uint8_t peer_mac[6]; /* next hop; unused for loopback */
 	uint16_t pkey;
 	uint8_t traffic_class;
+	uint8_t sl;
 	uint8_t hop_limit;
 	uint32_t flow_label;
 };

@@ -47,6 +47,7 @@
 #include <stdint.h>
 
 #include <roost/ecn.h>
+#include <roost/qos.h>
 #include <roost/gid.h>
 
 #ifdef __cplusplus
@@ -141,9 +142,10 @@ struct roost_config {
 	bool log_warn; /* print a line when a QP fails by itself */
 	bool selective_repeat;
 	/* Of all ports; only the members whose keys are in set
-	 * (roost_config_ecn() in lib/config/resolve.h).
+	 * (roost_config_ecn() and _qos() in lib/config/resolve.h).
 	 */
 	struct roost_ecn ecn;
+	struct roost_qos qos;
 	/* Lines about unknown variables, in the form of err. */
 	unsigned int nb_unknown;      /* lines in use */
 	unsigned int nb_unknown_more; /* variables without a line */

@@ -60,8 +60,9 @@ static void environ__holds_nothing_else(void **state)
 {
 	char *envp[] = { "PATH=/bin",  "HOME=/root", "ROOSTER_X=1",
 			 "xROOST_Y=1", "ROOST_",     NULL };
-	static const struct roost_config nothing;
+	static struct roost_config nothing;
 
+	roost_config_init(&nothing);
 	assert_int_equal(roost_config_read_environ(&source, envp, err), 0);
 	assert_memory_equal(&source, &nothing, sizeof(source));
 }
@@ -70,8 +71,9 @@ static void environ__empty_is_not_set(void **state)
 {
 	char *envp[] = { "ROOST_PROGRESS=", "ROOST_PORT3_LINK=",
 			 "ROOST_CONFIG=", "ROOST_NONSENSE=", NULL };
-	static const struct roost_config nothing;
+	static struct roost_config nothing;
 
+	roost_config_init(&nothing);
 	assert_int_equal(roost_config_read_environ(&source, envp, err), 0);
 	assert_memory_equal(&source, &nothing, sizeof(source));
 	assert_null(roost_config_environ_path(envp));
@@ -84,8 +86,9 @@ static void environ__other_peoples_names_are_left_alone(void **state)
 		"ROOST_HOME=/opt", "ROOST_BUILD_DIR=/b",  "ROOST_VERSION=1",
 		"ROOST_CI=1",      "ROOST_BENCH_PAIRS=7",
 	};
-	static const struct roost_config nothing;
+	static struct roost_config nothing;
 
+	roost_config_init(&nothing);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		assert_int_equal(read_one(others[i]), 0);
 		assert_memory_equal(&source, &nothing, sizeof(source));

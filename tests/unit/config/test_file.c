@@ -61,8 +61,9 @@ static void file__reads_every_key(void **state)
 
 static void file__empty_gives_nothing(void **state)
 {
-	static const struct roost_config nothing;
+	static struct roost_config nothing;
 
+	roost_config_init(&nothing);
 	assert_int_equal(read_text(""), 0);
 	assert_memory_equal(&source, &nothing, sizeof(source));
 	assert_int_equal(read_text("# only\n\n  ; comments = here\n[roost]\n"),

@@ -28,7 +28,7 @@ static void key__rows_are_complete(void **state)
 		const struct roost_config_key_info *key = &roost_config_keys[i];
 
 		assert_non_null(key->name);
-		/* Parameters of congestion notification have none. */
+		/* Those of priorities and of congestion have none. */
 		assert_true(key->option || i >= ROOST_KEY_PEER_USERS);
 		assert_non_null(key->help);
 		assert_non_null(key->parse);
@@ -89,6 +89,14 @@ static void key__values_round_trip(void **state)
 		{ ROOST_KEY_MIN_TIME_BETWEEN_CNPS, "131071", "131071" },
 		{ ROOST_KEY_CNP_DSCP, "63", "63" },
 		{ ROOST_KEY_CNP_802P_PRIO, "7", "7" },
+		{ ROOST_KEY_TRUST, "dscp", "dscp" },
+		{ ROOST_KEY_TRUST, "pcp", "pcp" },
+		{ ROOST_KEY_DEFAULT_ROCE_TOS, "255", "255" },
+		/* What is not named stays. */
+		{ ROOST_KEY_DSCP2PRIO, "26:3", "0-25:0,26:3,27-63:0" },
+		{ ROOST_KEY_DSCP2PRIO, " 24-31:3, 63:7\t26:5",
+		  "0-23:0,24-25:3,26:5,27-31:3,32-62:0,63:7" },
+		{ ROOST_KEY_PRIO2PCP, "0-7:7", "0-7:7" },
 		{ ROOST_KEY_PEER_USERS, "1000 root\t4294967294",
 		  "1000,0,4294967294" },
 	};
@@ -189,6 +197,28 @@ static void key__ecn_defaults(void **state)
 	assert_int_equal(ecn.cnp_802p_prio, 6);
 }
 
+/* What no table names has its default, also where nothing was read. */
+static void key__qos_defaults(void **state)
+{
+	static struct roost_config c;
+	char err[ROOST_CONFIG_ERR_MAX];
+	struct roost_qos qos, normal;
+
+	roost_qos_init(&normal);
+	memset(&c, 0, sizeof(c));
+	roost_config_qos(&c, &qos);
+	assert_memory_equal(&qos, &normal, sizeof(qos));
+	assert_int_equal(qos.dscp2prio[26], 3);
+	assert_int_equal(qos.dscp2prio[63], 7);
+	roost_config_init(&c);
+	assert_int_equal(roost_config_set(&c, "here", ROOST_KEY_DSCP2PRIO, 0,
+					  "26:5", err),
+			 0);
+	roost_config_qos(&c, &qos);
+	normal.dscp2prio[26] = 5;
+	assert_memory_equal(&qos, &normal, sizeof(qos));
+}
+
 static void key__wrong_users_say_why(void **state)
 {
 	static const struct {
@@ -216,6 +246,48 @@ static void key__wrong_users_say_why(void **state)
 				 -EINVAL);
 		assert_string_equal(cause, rows[i].cause);
 		assert_int_equal(users.nb, 1);
+	}
+}
+
+static void key__wrong_qos_says_why(void **state)
+{
+	static const struct {
+		int key;
+		const char *value, *cause;
+	} rows[] = {
+		{ ROOST_KEY_TRUST, "DSCP",
+		  "'DSCP': nothing that priorities come from; use dscp or "
+		  "pcp" },
+		{ ROOST_KEY_DEFAULT_ROCE_TOS, "256",
+		  "'256': out of range; use a number from 0 to 255" },
+		{ ROOST_KEY_DSCP2PRIO, ",",
+		  "no entry of the table; give one or leave it out" },
+#define DSCP_WRONG(entry)                                                      \
+	{ ROOST_KEY_DSCP2PRIO, "1:1," entry,                                   \
+	  "'" entry "': no entry of the table; use N:P or "                    \
+	  "N-M:P, N and M from 0 to 63, P from 0 to 7" }
+		DSCP_WRONG("64:1"),
+		DSCP_WRONG("2:8"),
+		DSCP_WRONG("3-2:1"),
+		DSCP_WRONG("2"),
+		DSCP_WRONG("2-:1"),
+		DSCP_WRONG("4294967298:1"),
+		DSCP_WRONG("2:1x"),
+		{ ROOST_KEY_PRIO2PCP, "8:1",
+		  "'8:1': no entry of the table; use N:P or N-M:P, N and M "
+		  "from 0 to 7, P from 0 to 7" },
+	};
+	char cause[ROOST_CONFIG_ERR_MAX];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		union member member = { 0 };
+		const union member untouched = { 0 };
+
+		assert_int_equal(roost_config_keys[rows[i].key].parse(
+					 &member, rows[i].value, cause),
+				 -EINVAL);
+		assert_string_equal(cause, rows[i].cause);
+		assert_memory_equal(&member, &untouched, sizeof(member));
 	}
 }
 
@@ -449,6 +521,8 @@ int main(void)
 		cmocka_unit_test(key__wrong_users_say_why),
 		cmocka_unit_test(key__wrong_ecn_says_why),
 		cmocka_unit_test(key__ecn_defaults),
+		cmocka_unit_test(key__qos_defaults),
+		cmocka_unit_test(key__wrong_qos_says_why),
 		cmocka_unit_test(key__every_wrong_value_says_why),
 		cmocka_unit_test(key__twin_is_an_interface),
 		cmocka_unit_test(key__devargs_have_a_longest),

@@ -77,6 +77,16 @@ void roost_dev_tell_unreached(struct roost_dev *dev, uint8_t port_num,
 	(void)what;
 }
 
+int roost_port_query_qos(struct roost_dev *dev, uint8_t port_num,
+			 struct roost_qos *qos)
+{
+	(void)dev;
+	(void)port_num;
+	roost_qos_init(qos);
+	qos->default_roce_tos = fake.default_roce_tos;
+	return 0;
+}
+
 unsigned int roost_dev_nb_ports(const struct roost_dev *dev)
 {
 	(void)dev;

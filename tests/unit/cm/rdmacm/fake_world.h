@@ -55,6 +55,7 @@ extern struct fake {
 	struct roost_cm_conn conns[FAKE_CONNS_MAX];
 	unsigned int nb_listeners;
 	struct roost_cm_listener listeners[8];
+	uint8_t default_roce_tos;
 	int open_error;    /* of ibv_open_device() */
 	int accept_rc;     /* of roost_cm_accept() */
 	int connect_rc;    /* of roost_cm_connect() */

@@ -193,6 +193,7 @@ static void resolve__timeout_and_tos_shape_the_path(void **state)
 	uint8_t timeout = 14, tos = 0x20;
 	int mask;
 
+	fake.default_roce_tos = 0x6a; /* not for who says more */
 	assert_ok(rdma_set_option(id, RDMA_OPTION_ID,
 				  RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, 1));
 	assert_ok(rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos,
@@ -212,6 +213,34 @@ static void resolve__timeout_and_tos_shape_the_path(void **state)
 	assert_ok(rdma_destroy_id(id));
 }
 
+/* The type of service of the port, where the program sets none; and what the
+ * kernel makes of it.
+ */
+static void resolve__port_has_a_tos(void **state)
+{
+	static const struct {
+		uint8_t tos, sl;
+	} rows[] = {
+		{ 0, 0 }, { 0x08, 2 }, { 0x18, 4 }, { 0x10, 6 }, { 0x6a, 2 }
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rdma_cm_id *id = fake_new_id(RDMA_PS_TCP);
+		struct ibv_sa_path_rec *path;
+
+		fake.default_roce_tos = rows[i].tos;
+		assert_ok(resolve(id, NULL, "198.18.0.2"));
+		fake_tell(fake_conn(), ROOST_CM_ADDR_RESOLVED, 0);
+		fake_expect(fake_channel, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+		assert_ok(rdma_resolve_route(id, 1));
+		fake_expect(fake_channel, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+		path = id->route.path_rec;
+		assert_int_equal(path->traffic_class, rows[i].tos);
+		assert_int_equal(path->sl, rows[i].sl);
+		assert_ok(rdma_destroy_id(id));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,6 +253,7 @@ int main(void)
 		FAKE_CHANNEL_TEST(resolve__gids),
 		FAKE_CHANNEL_TEST(resolve__group),
 		FAKE_CHANNEL_TEST(resolve__timeout_and_tos_shape_the_path),
+		FAKE_CHANNEL_TEST(resolve__port_has_a_tos),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

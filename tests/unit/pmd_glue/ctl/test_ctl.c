@@ -188,20 +188,21 @@ static void ctl__sets_and_tells(void **state)
 	}
 }
 
-static void ctl__sets_ecn(void **state)
+static void ctl__sets_parameters(void **state)
 {
-	assert_shows("ecn", "\"ecn\":[{\"port\":1,\"roce_np_enable\":1,"
-			    "\"min_time_between_cnps\":4,"
-			    "\"cnp_dscp\":48,\"cnp_802p_prio\":6");
-	assert_string_equal(ask("set - - ecn cnp_dscp 0\n"), "ok\n");
-	assert_string_equal(ask("set roost0 1 ecn min_time_between_cnps "
-				"100\n"),
-			    "ok\n");
-	assert_shows("ecn", "\"min_time_between_cnps\":100,"
-			    "\"cnp_dscp\":0,\"cnp_802p_prio\":6");
-	assert_shows("counters",
-		     "\"np_ecn_marked_roce_packets\":0,\"np_cnp_sent\":0,"
-		     "\"rp_cnp_handled\":0,\"rp_cnp_ignored\":0");
+	static const char *const rows[][3] = {
+		{ "ecn cnp_dscp 0", "ecn", "s\":4,\"cnp_dscp\":0,\"cnp" },
+		{ "qos trust pcp", "qos", "\"port\":1,\"trust\":\"pcp\"," },
+		{ "qos dscp2prio 26:5", "qos", ",24-25:3,26:5,27-31:3,32-" },
+		{ "qos prio2pcp 5:3", "qos", "\"0:0,1:1,2:2,3:3,4:4,5:3,6:6" },
+	};
+	char request[128];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(request, sizeof(request), "set - - %s\n", rows[i][0]);
+		assert_string_equal(ask(request), "ok\n");
+		assert_shows(rows[i][1], rows[i][2]);
+	}
 }
 
 static void ctl__refuses(void **state)
@@ -244,9 +245,10 @@ static void ctl__refuses(void **state)
 		{ "set - - address swap 198.18.0.9/24", "add or del" },
 		{ "set - - mtu 9000", "nothing of that name" },
 		{ "set - - ecn cnp_dscp 64", "0 to 63" },
-		{ "set - - ecn cnp_dscp", "wrong number of words" },
 		{ "set - - ecn rpg_gd 9", "10 to 11" },
 		{ "set - - ecn nonsense 1", "no such parameter" },
+		{ "set - - qos dscp2prio 64:0", "0 to 63" },
+		{ "set - - qos cnp_dscp 1", "no such parameter" },
 		{ "a b c d e f g h i j", "too many words" },
 	};
 	char request[128];
@@ -574,7 +576,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		LINK(ctl__sets_and_tells),
-		LINK(ctl__sets_ecn),
+		LINK(ctl__sets_parameters),
 		LINK(ctl__refuses),
 		LINK(ctl__link_local_stays),
 		LINK(ctl__all_addresses_that_fit),
