@@ -340,7 +340,9 @@ static int spread(uint16_t port, unsigned int count)
 		at = toeplitz(slot + 26, 12) % WQS;
 		user_check(wc.qp_num == wqs[at]->wq_num, "the queue");
 		/* Ethernet, the length that IP says, the FCS. */
-		user_check(wc.byte_len == 14 + (slot[16] << 8 | slot[17]) + 4,
+		user_check(wc.byte_len ==
+				   14u + (uint32_t)(slot[16] << 8 | slot[17]) +
+					   4,
 			   "the FCS");
 		got[at]++;
 		post(wqs[at], slot, mr->lkey);
