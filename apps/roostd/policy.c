@@ -180,16 +180,20 @@ struct roost_client_conf roostd_policy_conf(const struct roostd_policy *policy,
 /* ---- refusals ------------------------------------------------------------ */
 
 static const struct {
-	const char *what;
+	const char *one, *many;
 	const char *fix;
 } limits[] = {
-	[ROOSTD_LIMIT_CLIENTS] = { "clients", "end one of them" },
-	[ROOSTD_LIMIT_QPS] = { "queue pairs", "use fewer" },
-	[ROOSTD_LIMIT_PREFIXES] = { "blocks of communication ids",
+	[ROOSTD_LIMIT_CLIENTS] = { "client", "clients", "end one of them" },
+	[ROOSTD_LIMIT_QPS] = { "queue pair", "queue pairs", "use fewer" },
+	[ROOSTD_LIMIT_PREFIXES] = { "block of communication ids",
+				    "blocks of communication ids",
 				    "use fewer connections" },
-	[ROOSTD_LIMIT_SERVICES] = { "services", "use fewer port numbers" },
-	[ROOSTD_LIMIT_MEMBERSHIPS] = { "multicast groups", "leave one" },
-	[ROOSTD_LIMIT_ADDRS] = { "addresses, one a client",
+	[ROOSTD_LIMIT_SERVICES] = { "service", "services",
+				    "use fewer port numbers" },
+	[ROOSTD_LIMIT_MEMBERSHIPS] = { "multicast group", "multicast groups",
+				       "leave one" },
+	[ROOSTD_LIMIT_ADDRS] = { "address, one a client",
+				 "addresses, one a client",
 				 "end a client that has one" },
 };
 
@@ -206,6 +210,7 @@ void roostd_policy_refuse(char refusal[ROOSTD_REFUSAL_MAX], const char *policy,
 	else if (limit == ROOSTD_LIMIT_ADDRS)
 		*whose = '\0';
 	snprintf(refusal, ROOSTD_REFUSAL_MAX, "%s allows %u %s%s%s; %s", name,
-		 most, limits[limit].what, *whose ? " " : "", whose,
+		 most, most == 1 ? limits[limit].one : limits[limit].many,
+		 *whose ? " " : "", whose,
 		 most ? limits[limit].fix : "ask the administrator");
 }

@@ -203,14 +203,14 @@ static void admit__services_and_memberships(void **state)
 	claim.claim.service_id++;
 	assert_int_equal(c_ask(&a, claim), -EDQUOT);
 	assert_string_equal(a.packet.msg.reply.reason,
-			    "policy 'guests' allows 1 services a client; use "
+			    "policy 'guests' allows 1 service a client; use "
 			    "fewer port numbers");
 	join.addr.dgid = gid_group;
 	assert_int_equal(c_ask(&a, join), 0);
 	join.addr.dgid.b[15]++;
 	assert_int_equal(c_ask(&a, join), -EDQUOT);
 	assert_string_equal(a.packet.msg.reply.reason,
-			    "policy 'guests' allows 1 multicast groups a "
+			    "policy 'guests' allows 1 multicast group a "
 			    "client; leave one");
 	c_close(&a);
 }
