@@ -312,9 +312,25 @@ static void print_members(FILE *out, struct json_object *object, int indent)
 		print_member(out, name, value, indent);
 }
 
+/* A daemon has ports that it shares, and may have no device for itself. */
+static bool is_needless(struct json_object *process, const char *name,
+			struct json_object *value)
+{
+	return strcmp(name, "devices") == 0 &&
+	       json_object_is_type(value, json_type_array) &&
+	       json_object_array_length(value) == 0 &&
+	       (json_object_object_get(process, "shared") ||
+		json_object_object_get(process, "clients"));
+}
+
 void roost_ctl_print(FILE *out, struct json_object *process)
 {
-	print_members(out, process, 0);
+	if (!json_object_is_type(process, json_type_object))
+		return;
+	json_object_object_foreach(process, name,
+				   value) if (!is_needless(process, name,
+							   value))
+		print_member(out, name, value, 0);
 }
 
 /* ---- the list -------------------------------------------------------------

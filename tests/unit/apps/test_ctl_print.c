@@ -164,7 +164,6 @@ static void print__clients_of_a_daemon(void **state)
 		"\"src_mac\":1}}]}",
 		"pid                     7\n"
 		"program                 roostd\n"
-		"devices                 none\n"
 		"clients\n"
 		"  port 0  client 3  pid 4711  own_pid 12  uid 1001  command "
 		"ib_write_bw\n"
