@@ -19,6 +19,7 @@
 
 #include "apps/ctl_print.h"
 #include "apps/ctl_process.h"
+#include "pmd_glue/process/ctl_address.h"
 
 #define TIMEOUT_MS 10000u
 /* Interval of connect(2): poll(2) does not tell when a full queue has room. */
@@ -26,10 +27,11 @@
 /* Descriptors for other purposes than calls. */
 #define OTHER_FDS 64u
 
+/* Numbers of processes are below it (PID_MAX_LIMIT). */
+#define NUMBER_MAX 4194304
+
 /* The flag of a socket that listens, in /proc/net/unix. */
 #define LISTENS 0x10000u
-/* Names of processes that have the same number, as pmd_glue/ctl/ctl.h says. */
-#define ALIKE 64u
 
 /* ---- finding sockets -------------------------------------------------------
  */
@@ -42,11 +44,12 @@ static pid_t pid_of_line(const char *line)
 	int end = 0, rest = 0;
 
 	/* Num RefCount Protocol Flags Type St Inode Path */
-	if (sscanf(line, "%*s %*s %*s %x %*s %*s %*s @roost/ctl/%d%n", &flags,
-		   &pid, &end) != 2 ||
+	if (sscanf(line, "%*s %*s %*s %x %*s %*s %*s @" ROOST_CTL_NAME "%n",
+		   &flags, &pid, &end) != 2 ||
 	    pid <= 0)
 		return 0;
-	if (sscanf(line + end, "/%u%n", &alike, &rest) == 1 && alike < ALIKE)
+	if (sscanf(line + end, "/%u%n", &alike, &rest) == 1 &&
+	    alike < ROOST_CTL_ALIKE)
 		end += rest;
 	if (line[end] != '\n' && line[end] != '\0')
 		return 0;
@@ -171,18 +174,14 @@ static void finish(struct call *call, int error)
 /* name: the number that the process knows itself by. */
 static int connect_to(pid_t pid, pid_t name, unsigned int alike)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int len, ret, fd;
+	struct sockaddr_un addr;
+	socklen_t len = roost_ctl_address(&addr, name, alike);
+	int ret, fd;
 
-	/* An abstract name starts with a zero byte, and ends without one. */
-	len = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
-		       alike ? "roost/ctl/%d/%u" : "roost/ctl/%d", name, alike);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	if (connect(fd, (struct sockaddr *)&addr,
-		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-				(size_t)len)) < 0)
+	if (connect(fd, (struct sockaddr *)&addr, len) < 0)
 		ret = -errno;
 	else
 		ret = check_owner(fd, pid);
@@ -200,7 +199,7 @@ int roost_ctl_connect(pid_t pid)
 	const pid_t name = roost_ctl_process_number(pid);
 	int first = -ECONNREFUSED;
 
-	for (unsigned int i = 0; i < ALIKE; i++) {
+	for (unsigned int i = 0; i < ROOST_CTL_ALIKE; i++) {
 		int ret = connect_to(pid, name, i);
 
 		if (ret >= 0)
@@ -321,21 +320,47 @@ static bool has_socket(pid_t pid)
 	return fd >= 0 || fd == -EAGAIN;
 }
 
-/* Those of other PID namespaces, which have names by other numbers than ours;
- * pids has nb so far. Returns their number.
+/* Which numbers have a name, a bit each: any user may take many. NULL: none. */
+static uint8_t *read_numbers(FILE *file)
+{
+	uint8_t *bits = calloc(NUMBER_MAX / 8, 1);
+	char *line = NULL;
+	size_t room = 0;
+	pid_t number;
+
+	rewind(file);
+	while (bits && getline(&line, &room, file) > 0) {
+		number = pid_of_line(line);
+		if (number > 0 && number < NUMBER_MAX)
+			bits[number / 8] |= (uint8_t)(1u << number % 8);
+	}
+	free(line);
+	return bits;
+}
+
+static bool is_number(const uint8_t *bits, pid_t number)
+{
+	return number > 0 && number < NUMBER_MAX &&
+	       bits[number / 8] & 1u << number % 8;
+}
+
+/* Those of other PID namespaces, which have names by other numbers than ours,
+ * among numbers; pids has nb so far. Returns their number.
  */
-static size_t find_contained(pid_t *pids, size_t nb, size_t max)
+static size_t find_contained(const uint8_t *numbers, pid_t *pids, size_t nb,
+			     size_t max)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
-	pid_t pid;
+	pid_t pid, number;
 
 	while (dir && nb < max && (entry = readdir(dir))) {
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
 		pid = (pid_t)atoi(entry->d_name);
-		if (roost_ctl_process_number(pid) != pid && may_answer(pid) &&
-		    has_socket(pid))
+		number = roost_ctl_process_number(pid);
+		if (number != pid && is_number(numbers, number) &&
+		    may_answer(pid) && has_socket(pid))
 			pids[nb++] = pid;
 	}
 	if (dir)
@@ -346,16 +371,21 @@ static size_t find_contained(pid_t *pids, size_t nb, size_t max)
 size_t roost_ctl_find_pids(pid_t *pids, size_t max)
 {
 	FILE *file = fopen("/proc/net/unix", "re");
+	uint8_t *numbers = NULL;
 	size_t nb = 0, kept = 0;
 
 	if (file) {
 		nb = roost_ctl_read_pids(file, may_answer, pids, max);
+		numbers = read_numbers(file);
 		fclose(file);
 	}
 	for (size_t i = 0; i < nb; i++)
 		if (has_socket(pids[i]))
 			pids[kept++] = pids[i];
-	return unique(pids, find_contained(pids, kept, max));
+	if (numbers)
+		kept = find_contained(numbers, pids, kept, max);
+	free(numbers);
+	return unique(pids, kept);
 }
 
 /* Write an error as one line that is safe for a terminal. */

@@ -17,6 +17,7 @@
 #include "pmd_glue/dump/dump.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/control.h"
+#include "pmd_glue/process/ctl_address.h"
 #include "pmd_glue/process/fork_guard.h"
 #include "pmd_glue/process/peer_trust.h"
 #include "pmd_glue/process/report.h"
@@ -265,19 +266,12 @@ static uint64_t run(void *ctx __attribute__((unused)), uint64_t now_ns)
 /* ---- the socket ------------------------------------------------------------
  */
 
-/* An abstract name starts with a zero byte, and ends without one. */
 static int bind_to(int fd, pid_t pid, unsigned int alike)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int len = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
-			   alike ? "roost/ctl/%d/%u" : "roost/ctl/%d", pid,
-			   alike);
+	struct sockaddr_un addr;
+	socklen_t len = roost_ctl_address(&addr, pid, alike);
 
-	return bind(fd, (struct sockaddr *)&addr,
-		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-				(size_t)len)) < 0
-		       ? -errno
-		       : 0;
+	return bind(fd, (struct sockaddr *)&addr, len) < 0 ? -errno : 0;
 }
 
 static int listen_at(pid_t pid)

@@ -12,10 +12,11 @@
  * closes it when the process dies, and all control sockets are listed in
  * /proc/net/unix. PID namespaces that share a network namespace may have
  * processes with the same number: the next one is "roost/ctl/PID/1", and so on,
- * up to ROOST_CTL_ALIKE in all. Who comes asks the kernel which of them he
- * means (SO_PEERCRED). Abstract names have no permissions, so the server checks
- * the credentials of each client likewise: it answers the user of this process
- * and root, and refuses all others. The socket exists while a device is open.
+ * up to ROOST_CTL_ALIKE in all (pmd_glue/process/ctl_address.h). Who comes
+ * asks the kernel which of them he means (SO_PEERCRED). Abstract names have no
+ * permissions, so the server checks the credentials of each client likewise: it
+ * answers the user of this process and root, and refuses all others. The socket
+ * exists while a device is open.
  *
  * A connection is one request and its answer. The request is one line of words
  * with blanks between them, of ROOST_CTL_REQUEST_MAX bytes with its newline:
@@ -60,7 +61,6 @@
 
 struct roost_backend_port;
 
-#define ROOST_CTL_ALIKE 64u
 #define ROOST_CTL_REQUEST_MAX 256
 #define ROOST_CTL_TIMEOUT_NS 2000000000ull
 /* A longer answer is not sent. */

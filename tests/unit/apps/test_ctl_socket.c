@@ -9,18 +9,29 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "apps/ctl_socket.h"
+
+static _Atomic unsigned int nb_connects;
+
+/* The library's, counted. */
+int connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	nb_connects++;
+	return (int)syscall(SYS_connect, fd, addr, len);
+}
 
 static size_t read_from(const char *text, pid_t *pids, size_t max)
 {
@@ -379,6 +390,54 @@ static void ask_all__many_that_are_mute(void **state)
 		end(q[i].pid);
 }
 
+static unsigned int connects_to_find(void)
+{
+	const unsigned int before = nb_connects;
+	pid_t pids[64];
+
+	roost_ctl_find_pids(pids, 64);
+	return nb_connects - before;
+}
+
+/* The first process of a PID namespace, and its parent. */
+static void contain(int ready)
+{
+	pid_t pid;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pid = unshare(CLONE_NEWPID) == 0 ? fork() : -1;
+	if (pid < 0)
+		_exit(1);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (pid == 0 && write(ready, "", 1) != 1)
+		_exit(1);
+	pause();
+	_exit(0);
+}
+
+/* A process of another PID namespace that has no name is not connected to. */
+static void find_pids__contained_without_a_name(void **state)
+{
+	unsigned int alone;
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(pipe(ready), 0);
+	alone = connects_to_find();
+	pid = fork();
+	if (pid == 0)
+		contain(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	assert_in_range(connects_to_find(), 0, alone + 10);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(ready[0]);
+	close(ready[1]);
+}
+
 /* What would be obeyed by the terminal. */
 static void ask__errors_are_clean(void **state)
 {
@@ -392,6 +451,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(read_pids__of_listening_sockets),
+		cmocka_unit_test(find_pids__contained_without_a_name),
 		cmocka_unit_test(ask__answers),
 		cmocka_unit_test(ask__errors),
 		cmocka_unit_test(ask__errors_are_clean),
