@@ -72,6 +72,9 @@ static int ask(int fd)
 	if (ret)
 		return ret;
 	roost_share_packet_close(&packet);
+	/* Who has no descriptor for us says so, whatever it is asked. */
+	if (packet.msg.type == ROOST_SHARE_ATTACHED)
+		return -EMFILE;
 	if (packet.msg.type != ROOST_SHARE_REPLY ||
 	    packet.msg.reply.value < 1 ||
 	    packet.msg.reply.value > ROOST_PORTS_MAX)

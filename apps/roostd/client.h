@@ -36,6 +36,11 @@
 
 struct roostd_port;
 
+/* Why the daemon takes nobody; its own report may go nowhere (a hub's). */
+#define ROOSTD_NO_DESCRIPTORS                                                  \
+	"it has no descriptors left; let it have more (LimitNOFILE, ulimit "   \
+	"-n)"
+
 struct roostd_client {
 	/* Until it attaches: the daemon's first one. */
 	struct roostd_port *port;

@@ -15,6 +15,7 @@
 #include "apps/roostd/port.h"
 #include "pmd_glue/process/peer_trust.h"
 #include "pmd_glue/process/report.h"
+#include "pmd_glue/share/message.h"
 
 /* The frames that a client has left are moved within this time. */
 #define LEAVE_NS 1000000000u
@@ -215,6 +216,24 @@ static void keep_spare(struct roostd_port *port)
 		port->spare_fd = fcntl(port->epoll_fd, F_DUPFD_CLOEXEC, 0);
 }
 
+/* Say why, to who may have asked to attach; its words are read first, because
+ * unread ones would make the end of the session an error to it.
+ */
+static void turn_away(int fd)
+{
+	static const char why[] = ROOSTD_NO_DESCRIPTORS;
+	struct roost_share_msg msg = {
+		.type = ROOST_SHARE_ATTACHED,
+		.status = -EAGAIN,
+	};
+	char asked;
+
+	while (recv(fd, &asked, 1, MSG_DONTWAIT) > 0)
+		;
+	roost_share_send(fd, &msg, why, strlen(why), NULL);
+	close(fd);
+}
+
 /* There is no descriptor for who waits at the listener, which would be readable
  * for ever. Returns false: nobody waits, or it stays so.
  */
@@ -232,7 +251,7 @@ static bool refuse(struct roostd_port *port, int error)
 	close(port->spare_fd);
 	fd = accept_one(port);
 	if (fd >= 0)
-		close(fd);
+		turn_away(fd);
 	port->spare_fd = -1;
 	keep_spare(port);
 	return fd >= 0;

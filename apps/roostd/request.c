@@ -212,6 +212,8 @@ static void name(struct roostd_client *c,
 static void refuse(struct roostd_client *c, struct roost_share_msg *msg,
 		   const char *why)
 {
+	if (!*why && (msg->status == -EMFILE || msg->status == -ENFILE))
+		why = ROOSTD_NO_DESCRIPTORS;
 	tell(c->port, c, msg, why, strlen(why), NULL);
 	roostd_port_drop(c->port, c, NULL);
 }
@@ -514,14 +516,18 @@ static void has_asked(const struct roostd_port *port, struct roostd_client *c,
 	c->due_ns += REQUEST_NS * (weights[type] ? weights[type] : 1u);
 }
 
-/* Its version cannot read these words, but sees another version, too. */
-static void refuse_version(struct roostd_port *port, struct roostd_client *c)
+/* What it asked could not be read. */
+static void refuse_unread(struct roostd_port *port, struct roostd_client *c,
+			  int status)
 {
-	static const char why[] = "its program has another version of the "
-				  "session; update the older one of the two";
+	/* Its version cannot read these words, but sees another one, too. */
+	const char *why = status == -EMFILE
+				  ? ROOSTD_NO_DESCRIPTORS
+				  : "its program has another version of the "
+				    "session; update the older one of the two";
 	struct roost_share_msg msg = {
 		.type = ROOST_SHARE_ATTACHED,
-		.status = -EPROTONOSUPPORT,
+		.status = status,
 	};
 
 	tell(port, c, &msg, why, strlen(why), NULL);
@@ -546,11 +552,11 @@ void roostd_port_session(struct roostd_port *port, struct roostd_client *c)
 
 		if (ret == -EAGAIN || ret == -EINTR)
 			return;
-		if (ret == -EPROTONOSUPPORT) {
-			refuse_version(port, c);
+		if (ret == -EPROTONOSUPPORT || ret == -EMFILE) {
+			refuse_unread(port, c, ret);
 			return;
 		}
-		if (ret == -EPROTO || ret == -EMFILE) {
+		if (ret == -EPROTO) {
 			roostd_port_drop(port, c, strerror(-ret));
 			return;
 		}

@@ -134,7 +134,8 @@ static int attach(struct roost_share_session *s, uint32_t seat,
 		return ret;
 	}
 	ret = send_attach(s, s->fd, seat, NULL, 0);
-	if (!ret)
+	/* EPIPE: it said why before it was asked, and hung up. */
+	if (!ret || ret == -EPIPE)
 		ret = receive_attached(s);
 	if (ret) {
 		tell_unattached(s, ret, NULL);
@@ -172,7 +173,9 @@ static int attach_in_time(struct roost_share_session *s, uint32_t seat,
 		close_socket(s);
 		roost_control_aside(nap, NULL);
 	}
-	if (ret == -EAGAIN)
+	if (ret == -EAGAIN && s->packet.msg.tail_bytes != 0)
+		tell_refused(s, ret);
+	else if (ret == -EAGAIN)
 		roost_report("%s: its daemon waits for clients of before; try "
 			     "again",
 			     s->label);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -204,7 +205,11 @@ static void bounds__no_descriptor_is_left(void **state)
 	close((int)none.rlim_cur);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	pump();
-	assert_int_equal(c_receive(&a), -ECONNRESET);
+	assert_int_equal(c_receive(&a), 0);
+	assert_int_equal(a.packet.msg.type, ROOST_SHARE_ATTACHED);
+	assert_int_equal(a.packet.msg.status, -EAGAIN);
+	assert_non_null(
+		memmem(a.packet.tail, a.packet.msg.tail_bytes, "ulimit -n", 9));
 	assert_true(port.is_short);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	c_close(&a);
