@@ -105,7 +105,7 @@ void roost_rdmacm_push(struct roost_rdmacm_id *id, struct roost_rdmacm_mc *mc,
 	source = mc ? mc->source : id->source;
 	if (!id->quiet && source) {
 		STAILQ_INSERT_TAIL(&source->waiting, event, link);
-		roost_event_raise(&source->ev, 0, 0);
+		roost_event_raise(&source->ev, 0);
 		event = NULL;
 	}
 	pthread_mutex_unlock(&id->lock);

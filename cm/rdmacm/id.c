@@ -199,7 +199,7 @@ static void replace(struct roost_rdmacm_id *id,
 	*slot = fresh;
 	STAILQ_CONCAT(&fresh->waiting, &old->waiting);
 	STAILQ_FOREACH(e, &fresh->waiting, link)
-		roost_event_raise(&fresh->ev, 0, 0);
+		roost_event_raise(&fresh->ev, 0);
 	pthread_mutex_unlock(&id->lock);
 }
 

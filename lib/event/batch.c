@@ -11,7 +11,7 @@
 static void raise_held(struct roost_event_source *source)
 {
 	for (unsigned int i = 0; i < source->nb_held; i++)
-		roost_event_raise(source, source->held[i], 0);
+		roost_event_raise(source, source->held[i]);
 	source->nb_held = 0;
 }
 

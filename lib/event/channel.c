@@ -21,8 +21,7 @@ TAILQ_HEAD(source_list, roost_event_source);
 /* An event in the ring: 16 bytes, which rte_ring copies at once. */
 struct entry {
 	struct roost_event_source *source;
-	uint32_t type;
-	uint32_t arg;
+	uint64_t type;
 };
 
 struct roost_channel {
@@ -172,7 +171,6 @@ static void overflow_add(struct roost_channel *ch, const struct entry *entry)
 	struct roost_event_source *source = entry->source;
 
 	source->overflow[entry->type]++;
-	source->overflow_arg[entry->type] = entry->arg;
 	if (source->overflow_count++ == 0) {
 		TAILQ_INSERT_TAIL(&ch->overflow, source, overflow_link);
 		atomic_fetch_add(&ch->nb_overflow, 1);
@@ -210,7 +208,6 @@ static void refill(struct roost_channel *ch)
 		struct entry entry = {
 			.source = source,
 			.type = type,
-			.arg = source->overflow_arg[type],
 		};
 
 		if (!enqueue(ch, &entry))
@@ -280,8 +277,8 @@ int roost_channel_read(struct roost_channel *channel, struct roost_event *event)
 			*event = (struct roost_event){
 				.source = entry.source,
 				.owner = entry.source->owner,
-				.type = entry.type,
-				.arg = entry.arg,
+				.type = (uint32_t)entry.type,
+				.arg = entry.source->arg,
 			};
 			entry.source->reported++;
 			refill(channel);
@@ -352,14 +349,12 @@ void roost_event_source_init(struct roost_event_source *source,
  *   before nb_surplus is read; all four are sequentially consistent. So one of
  *   the two sees what the other did, and the surplus token goes.
  */
-void roost_event_raise(struct roost_event_source *source, uint32_t type,
-		       uint32_t arg)
+void roost_event_raise(struct roost_event_source *source, uint32_t type)
 {
 	struct roost_channel *ch = source->channel;
 	struct entry entry = {
 		.source = source,
 		.type = type,
-		.arg = arg,
 	};
 
 	if (!ch)

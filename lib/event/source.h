@@ -35,22 +35,22 @@
 
 #include <roost/channel.h>
 
-/* Number of event types that one source can have waiting outside the ring. */
-#define ROOST_EVENT_TYPES_MAX 32
+/* An event's type is less. */
+#define ROOST_EVENT_TYPES_MAX 20
 /* Maximum of held events of one source; see roost_event_hold(). */
-#define ROOST_EVENT_HELD_MAX 16
+#define ROOST_EVENT_HELD_MAX 7
 
 struct roost_event_source {
 	struct roost_channel *channel; /* NULL: events go nowhere */
-	void *owner; /* given back to the reader, e.g. the ibv_qp */
-	/* All below: under the channel's lock. */
-	uint64_t reported; /* events read */
+	void *owner;  /* given back to the reader, e.g. the ibv_qp */
+	uint32_t arg; /* the same; 0, unless the owner sets it after init */
+	/* All below, until held: under the channel's lock. */
+	uint32_t overflow_count; /* sum of overflow[] */
+	uint64_t reported;       /* events read */
 	uint64_t acked;
-	bool finishing;                           /* fini waits for acks */
 	uint32_t overflow[ROOST_EVENT_TYPES_MAX]; /* wait for room, per type */
-	uint32_t overflow_arg[ROOST_EVENT_TYPES_MAX];
-	uint32_t overflow_count;                       /* sum of overflow[] */
 	TAILQ_ENTRY(roost_event_source) overflow_link; /* when count > 0 */
+	bool finishing : 1;                            /* fini waits for acks */
 	/* Types of the held events, oldest first. Writer: the owner of the
 	 * batch.
 	 */
@@ -73,15 +73,13 @@ void roost_event_source_init(struct roost_event_source *source,
  * Raise one event. Never blocks on a reader, never fails, never loses.
  * Thread: any, worker included (one eventfd write).
  */
-void roost_event_raise(struct roost_event_source *source, uint32_t type,
-		       uint32_t arg);
+void roost_event_raise(struct roost_event_source *source, uint32_t type);
 
 /*
- * Hold one event back, with arg 0, until its batch is raised. No allocation. A
- * source has its events in one batch at a time. If the source is in another
- * batch already, no thread may raise that batch during this call. When a source
- * would exceed ROOST_EVENT_HELD_MAX, its held events are raised early, so that
- * none is lost.
+ * Hold one event back until its batch is raised. No allocation. A source has
+ * its events in one batch at a time. If the source is in another batch already,
+ * no thread may raise that batch during this call. When a source would exceed
+ * ROOST_EVENT_HELD_MAX, its held events are raised early, so that none is lost.
  */
 void roost_event_hold(struct roost_event_batch *batch,
 		      struct roost_event_source *source, uint32_t type);

@@ -10,10 +10,8 @@
 #include "lib/engine/core/cq_priv.h"
 #include "tests/sim/world.h"
 
-void __real_roost_event_raise(struct roost_event_source *source, uint32_t type,
-			      uint32_t arg);
-void __wrap_roost_event_raise(struct roost_event_source *source, uint32_t type,
-			      uint32_t arg);
+void __real_roost_event_raise(struct roost_event_source *source, uint32_t type);
+void __wrap_roost_event_raise(struct roost_event_source *source, uint32_t type);
 
 static void check_published(struct roost_cq *cq)
 {
@@ -30,8 +28,7 @@ static void check_async(struct sim *sim, const struct sim_end *end)
 			check_published(sim->qps[i]->conf.cq);
 }
 
-void __wrap_roost_event_raise(struct roost_event_source *source, uint32_t type,
-			      uint32_t arg)
+void __wrap_roost_event_raise(struct roost_event_source *source, uint32_t type)
 {
 	for (int side = 0; sim_world != NULL && side < 2; side++) {
 		struct sim_end *end = &sim_world->ends[side];
@@ -40,5 +37,5 @@ void __wrap_roost_event_raise(struct roost_event_source *source, uint32_t type,
 		    source->channel == roost_ctx_async_channel(end->ctx))
 			check_async(sim_world, end);
 	}
-	__real_roost_event_raise(source, type, arg);
+	__real_roost_event_raise(source, type);
 }

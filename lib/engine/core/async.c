@@ -14,6 +14,8 @@
 #include "lib/engine/core/worker_base.h"
 #include "lib/engine/core/probe.h"
 
+static_assert(ROOST_EVENT_COUNT <= ROOST_EVENT_TYPES_MAX, "types of a source");
+
 void roost_async_raise(struct roost_worker *w,
 		       struct roost_event_source *source,
 		       enum roost_async_event type)

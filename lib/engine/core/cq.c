@@ -310,7 +310,7 @@ static void raise_once(struct roost_cq *cq)
 			      memory_order_relaxed);
 	atomic_store_explicit(&cq->told_shown, atomic_load(&cq->shown),
 			      memory_order_relaxed);
-	roost_event_raise(&cq->comp, ROOST_EVENT_COMPLETION, 0);
+	roost_event_raise(&cq->comp, ROOST_EVENT_COMPLETION);
 }
 
 /*

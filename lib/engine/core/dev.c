@@ -248,8 +248,10 @@ int roost_ctx_open(struct roost_dev *dev, struct roost_ctx **ctx)
 		free(c);
 		return ret;
 	}
-	for (unsigned int i = 0; i < ROOST_DEV_PORTS_MAX; i++)
+	for (unsigned int i = 0; i < ROOST_DEV_PORTS_MAX; i++) {
 		roost_event_source_init(&c->ports[i], c->async, c);
+		c->ports[i].arg = i + 1;
+	}
 	pthread_mutex_lock(&dev->lock);
 	/* Under the lock: DEVICE_FATAL finds it, or it finds failed. */
 	if (atomic_load(&dev->failed))

@@ -135,7 +135,7 @@ static void tell(struct roost_dev *dev, const struct roost_port *port,
 	struct roost_ctx *ctx;
 
 	LIST_FOREACH(ctx, &dev->ctxs, link)
-		roost_event_raise(&ctx->ports[i], event, i + 1);
+		roost_event_raise(&ctx->ports[i], event);
 }
 
 int roost_port_set_gid(struct roost_dev *dev, uint8_t port_num,

@@ -23,7 +23,7 @@
 #define SOURCES 16
 #define TYPES 4u
 #define EVENTS 10000u
-#define TYPE_STOP 31u
+#define TYPE_STOP (ROOST_EVENT_TYPES_MAX - 1u)
 
 struct crowd {
 	uint32_t events; /* per producer */
@@ -84,7 +84,7 @@ static void *raise_all(void *arg)
 
 	for (uint32_t i = 0; i < c->events; i++)
 		roost_event_raise(&c->sources[me][i % SOURCES],
-				  i / SOURCES % TYPES, 0);
+				  i / SOURCES % TYPES);
 	return NULL;
 }
 
@@ -98,7 +98,7 @@ static void *come_and_go(void *arg)
 
 		roost_event_source_init(&source, c->channel, &source);
 		for (uint32_t i = 0; i < 5; i++)
-			roost_event_raise(&source, i, 0);
+			roost_event_raise(&source, i);
 		roost_event_source_fini(&source);
 	}
 	return NULL;
@@ -166,7 +166,7 @@ static void run_crowd(unsigned int capacity, uint32_t events, bool churn)
 	if (churn)
 		pthread_join(churner, NULL);
 	for (int i = 0; i < READERS; i++)
-		roost_event_raise(&c.stop, TYPE_STOP, 0);
+		roost_event_raise(&c.stop, TYPE_STOP);
 	for (int i = 0; i < READERS; i++)
 		pthread_join(readers[i], NULL);
 	crowd_close(&c);
@@ -225,9 +225,9 @@ static void event_source_fini__races_with_a_reader(void **state)
 		roost_event_source_init(&doomed, c.channel, &doomed);
 		assert_int_equal(pthread_create(&thread, NULL, read_one, &c),
 				 0);
-		roost_event_raise(&doomed, 1, 0);
+		roost_event_raise(&doomed, 1);
 		roost_event_source_fini(&doomed);
-		roost_event_raise(stays, 2, 0);
+		roost_event_raise(stays, 2);
 		pthread_join(thread, NULL);
 		if (atomic_load(&c.nb_seen) == round) {
 			assert_true(readable(c.channel));

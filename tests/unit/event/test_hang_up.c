@@ -79,7 +79,7 @@ static void read_type(uint32_t type)
 static void hang_up__events_are_read_first(void **state)
 {
 	for (uint32_t type = 0; type < 10; type++) /* the ring holds 3 */
-		roost_event_raise(&source, type, 1);
+		roost_event_raise(&source, type);
 	roost_channel_hang_up(channel);
 	for (uint32_t type = 0; type < 10; type++) {
 		assert_int_equal(polled(roost_channel_fd(channel)), POLLIN);
@@ -99,7 +99,7 @@ static void hang_up__of_an_empty_channel(void **state)
 static void hang_up__later_events_are_read(void **state)
 {
 	roost_channel_hang_up(channel);
-	roost_event_raise(&source, 7, 1);
+	roost_event_raise(&source, 7);
 	assert_int_equal(roost_channel_waiting(channel), 1);
 	read_type(7);
 	assert_ended();
@@ -108,7 +108,7 @@ static void hang_up__later_events_are_read(void **state)
 static void hang_up__nonblocking(void **state)
 {
 	fcntl(roost_channel_fd(channel), F_SETFL, O_NONBLOCK);
-	roost_event_raise(&source, 1, 1);
+	roost_event_raise(&source, 1);
 	roost_channel_hang_up(channel);
 	read_type(1);
 	assert_ended();
@@ -116,12 +116,12 @@ static void hang_up__nonblocking(void **state)
 
 static void hang_up__then_the_source_goes(void **state)
 {
-	roost_event_raise(&source, 1, 1);
+	roost_event_raise(&source, 1);
 	roost_channel_hang_up(channel);
 	assert_int_equal(roost_event_source_fini(&source), 0);
 	assert_ended();
 	roost_event_source_init(&source, channel, NULL);
-	roost_event_raise(&source, 2, 1);
+	roost_event_raise(&source, 2);
 	assert_int_equal(roost_event_source_fini(&source), 0);
 	assert_ended();
 }
@@ -149,7 +149,7 @@ static void hang_up__wakes_all_readers(void **state)
 		pthread_create(&threads[i], NULL, read_until_end, &read[i]);
 	usleep(20000);
 	for (uint32_t type = 0; type < 20; type++)
-		roost_event_raise(&source, type, 1);
+		roost_event_raise(&source, type);
 	roost_channel_hang_up(channel);
 	for (int i = 0; i < READERS; i++) {
 		pthread_join(threads[i], NULL);
@@ -166,7 +166,7 @@ static void source_query__counts(void **state)
 	struct roost_event event;
 
 	for (uint32_t i = 0; i < 5; i++)
-		roost_event_raise(&source, 1, 1);
+		roost_event_raise(&source, 1);
 	assert_int_equal(roost_channel_waiting(channel), 5);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(roost_channel_read(channel, &event), 0);

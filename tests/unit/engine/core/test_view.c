@@ -178,7 +178,7 @@ static void view_qps__a_destroy_that_waits(void **state)
 	qp = fixture_qp_in_rts(f, 4);
 	for (int i = 0; i < 2; i++)
 		roost_event_raise(roost_qp_async_source(qp),
-				  ROOST_EVENT_COMM_EST, 0);
+				  ROOST_EVENT_COMM_EST);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(roost_channel_read(roost_ctx_async_channel(
 							    f->ctx),

@@ -195,7 +195,7 @@ static void qp_destroy__waits_for_acks(void **state)
 	other = fixture_qp(f, 1);
 	source = roost_qp_async_source(d.qp);
 	for (int i = 0; i < 3; i++)
-		roost_event_raise(source, ROOST_EVENT_COMM_EST, 0);
+		roost_event_raise(source, ROOST_EVENT_COMM_EST);
 	assert_int_equal(roost_channel_read(async, &event), 0);
 	assert_int_equal(roost_channel_read(async, &event), 0);
 	assert_ptr_equal(event.source, source);
