@@ -346,8 +346,9 @@ struct roost_qp {
 	struct roost_ind_table *ind_table; /* UD: receives go there; or NULL */
 
 	/* Cold. */
-	struct roost_score *score;  /* what came of our requests; or NULL */
-	struct roost_path alt_path; /* mig.alt: its meaning */
+	struct roost_score *score;   /* what came of our requests; or NULL */
+	struct roost_path *alt_path; /* mig.alt: its meaning; NULL: none was
+				      * ever loaded */
 	union {
 		struct roost_hash hash; /* UD: of ind_table */
 		/* Connected QPs, while mig.state is ARMED. */

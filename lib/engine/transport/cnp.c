@@ -107,7 +107,7 @@ void roost_cnp_answer(struct roost_worker *w, struct roost_qp *qp,
 	else if (roost_path_fits(&qp->path, frame))
 		sent = send_cnp(w, &qp->path, qp->pkey, qp->dest_qpn);
 	else
-		sent = send_cnp(w, &qp->alt_path, qp->mig.alt_pkey,
+		sent = send_cnp(w, qp->alt_path, qp->mig.alt_pkey,
 				qp->dest_qpn);
 	if (!sent)
 		return;

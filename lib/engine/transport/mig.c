@@ -63,8 +63,8 @@ static void switch_paths(struct roost_qp *qp)
 
 	set_state(qp, ROOST_MIG_MIGRATED);
 	roost_share_leave(qp->worker, qp);
-	qp->path = qp->alt_path;
-	qp->alt_path = past;
+	qp->path = *qp->alt_path;
+	*qp->alt_path = past;
 	qp->pkey = qp->mig.alt_pkey;
 	qp->mig.alt_pkey = past_pkey;
 	qp->mig.alt = ROOST_ALT_PAST;
@@ -133,8 +133,8 @@ static bool is_in_sequence(const struct roost_qp *qp,
 /* True if both paths have the same addresses, and differ in the route only. */
 static bool is_same_place(const struct roost_qp *qp)
 {
-	return roost_gid_eq(&qp->path.sgid, &qp->alt_path.sgid) &&
-	       roost_gid_eq(&qp->path.dgid, &qp->alt_path.dgid);
+	return roost_gid_eq(&qp->path.sgid, &qp->alt_path->sgid) &&
+	       roost_gid_eq(&qp->path.dgid, &qp->alt_path->dgid);
 }
 
 void roost_mig_receive(struct roost_worker *w, struct roost_qp *qp,
@@ -219,7 +219,7 @@ void roost_mig_request(struct roost_worker *w, struct roost_qp *qp,
 void roost_mig_loaded(struct roost_qp *qp)
 {
 	const struct roost_port *port =
-		&qp->dev->ports[qp->alt_path.port_index];
+		&qp->dev->ports[qp->alt_path->port_index];
 
 	qp->mig.alt = ROOST_ALT_LOADED;
 	qp->mig.alt_pkey = port->pkeys[qp->attr.alt_pkey_index];
@@ -237,7 +237,7 @@ bool roost_mig_fail_over(struct roost_worker *w, struct roost_qp *qp)
 {
 	if (qp->mig.state != ROOST_MIG_ARMED)
 		return false;
-	if (!is_usable(qp, &qp->alt_path)) {
+	if (!is_usable(qp, qp->alt_path)) {
 		refuse(qp);
 		return false;
 	}
@@ -253,7 +253,7 @@ static void leave_port(struct roost_worker *w, unsigned int port_index)
 		next = LIST_NEXT(qp, armed_link);
 		if (qp->path.port_index != port_index || qp->path.loopback ||
 		    roost_qp_state_get(qp) == ROOST_QPS_ERR ||
-		    !is_usable(qp, &qp->alt_path))
+		    !is_usable(qp, qp->alt_path))
 			continue;
 		migrate(w, qp);
 		send_again(w, qp);

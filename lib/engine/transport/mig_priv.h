@@ -45,7 +45,7 @@ roost_mig_from(const struct roost_qp *qp, const struct roost_frame *frame)
 	if (roost_path_fits(&qp->path, frame))
 		return ROOST_FROM_PRIMARY;
 	if (qp->mig.alt == ROOST_ALT_NONE ||
-	    !roost_path_fits(&qp->alt_path, frame))
+	    !roost_path_fits(qp->alt_path, frame))
 		return ROOST_FROM_STRANGER;
 	if (qp->mig.alt == ROOST_ALT_PAST)
 		return ROOST_FROM_PAST;

@@ -357,7 +357,7 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 		*async_acked = acked;
 	roost_qp_drop_ahs(qp);
 	roost_path_release(dev, &qp->path);
-	roost_path_release(dev, &qp->alt_path);
+	roost_path_free(dev, qp->alt_path);
 	if (qp->srq)
 		put_ref(&qp->srq->refs);
 	if (qp->xrcd)

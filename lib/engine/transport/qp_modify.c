@@ -292,7 +292,8 @@ static uint32_t add_av(const struct roost_qp *qp, enum roost_qp_state from,
 /* Resources for the modify; after apply(), the QP's old ones, to be released.
  */
 struct gear {
-	struct roost_path primary, alt; /* only the valid ones are used */
+	struct roost_path primary; /* if valid */
+	struct roost_path *alt;    /* NULL: none */
 	/* NULL: the present ring is large enough. */
 	struct roost_resp_rd_atomic *rd_atomics;
 };
@@ -301,8 +302,7 @@ static void release_gear(struct roost_dev *dev, struct gear *gear)
 {
 	if (gear->primary.valid)
 		roost_path_release(dev, &gear->primary);
-	if (gear->alt.valid)
-		roost_path_release(dev, &gear->alt);
+	roost_path_free(dev, gear->alt);
 	free(gear->rd_atomics);
 }
 
@@ -336,9 +336,12 @@ static int get_gear(const struct roost_qp *qp, const struct roost_qp_attr *attr,
 		ret = roost_path_resolve(qp->dev, &av, qp->qpn, dest_qpn,
 					 &gear->primary);
 	av = capable(qp, &attr->alt_av);
-	if (ret == 0 && mask & ROOST_QP_ALT_PATH)
-		ret = roost_path_resolve(qp->dev, &av, qp->qpn, dest_qpn,
-					 &gear->alt);
+	if (ret == 0 && mask & ROOST_QP_ALT_PATH) {
+		gear->alt = calloc(1, sizeof(*gear->alt));
+		ret = gear->alt ? roost_path_resolve(qp->dev, &av, qp->qpn,
+						     dest_qpn, gear->alt)
+				: -ENOMEM;
+	}
 	if (ret == 0 && mask & ROOST_QP_MAX_DEST_RD_ATOMIC &&
 	    attr->max_dest_rd_atomic > qp->resp.rd_atomic_room) {
 		gear->rd_atomics = calloc(attr->max_dest_rd_atomic,
@@ -351,19 +354,14 @@ static int get_gear(const struct roost_qp *qp, const struct roost_qp_attr *attr,
 	return ret;
 }
 
-static void exchange(struct roost_path *a, struct roost_path *b)
-{
-	struct roost_path t = *a;
-
-	*a = *b;
-	*b = t;
-}
-
 /* The primary path is another one. */
 static void move(struct roost_worker *w, struct roost_qp *qp, struct gear *gear)
 {
+	struct roost_path old = qp->path;
+
 	roost_share_leave(w, qp);
-	exchange(&qp->path, &gear->primary);
+	qp->path = gear->primary;
+	gear->primary = old;
 	roost_share_rejoin(w, qp);
 }
 
@@ -378,8 +376,11 @@ static void apply(struct roost_worker *w, struct roost_qp *qp,
 	take_attributes(qp, attr, mask);
 	if (gear->primary.valid)
 		move(w, qp, gear);
-	if (gear->alt.valid) {
-		exchange(&qp->alt_path, &gear->alt);
+	if (gear->alt) {
+		struct roost_path *old = qp->alt_path;
+
+		qp->alt_path = gear->alt;
+		gear->alt = old;
 		roost_mig_loaded(qp);
 	}
 	enter_state(w, qp, from, to, attr, mask);
