@@ -18,6 +18,7 @@
 #include "lib/engine/core/wq_priv.h"
 
 const uint8_t roost_in_place_pools;
+const uint8_t roost_worker_pools;
 
 /* ---- queries ------------------------------------------------------------ */
 

@@ -15,6 +15,8 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
+#include <rte_mempool.h>
+
 #include "lib/engine/core/cq_priv.h"
 #include "lib/engine/core/dev_priv.h"
 #include "lib/engine/core/flight.h"
@@ -27,7 +29,6 @@
 struct roost_mw;
 struct roost_qp;
 struct roost_tap;
-struct rte_mempool_cache;
 
 /* The smallest page size. On a system with larger pages, fork(2) cannot zero
  * the turn.
@@ -105,6 +106,8 @@ struct roost_worker {
 	struct roost_store store;
 	LIST_HEAD(, roost_share) shares[ROOST_SHARE_BUCKETS];
 	struct roost_timer_wheel timers;
+	/* See core/mbuf.h; size 0: not used. */
+	struct rte_mempool_cache own_mbufs;
 
 	/* In a page of its own: a child of fork(2) finds it zeroed, and never
 	 * gets the turn.

@@ -55,6 +55,12 @@ static int create(struct roost_dev *dev, unsigned int index,
 	TAILQ_INIT(&w->held_events);
 	w->flush_left = ROOST_FLUSH_ALL;
 	roost_timer_wheel_init(&w->timers, 0);
+	if (index == 0 && dev->pool &&
+	    dev->pool->pool_config == &roost_worker_pools)
+		w->own_mbufs = (struct rte_mempool_cache){
+			.size = ROOST_MBUF_CACHE,
+			.flushthresh = ROOST_MBUF_CACHE * 3 / 2,
+		};
 	*worker = w;
 	return 0;
 }
@@ -62,6 +68,7 @@ static int create(struct roost_dev *dev, unsigned int index,
 static void destroy(struct roost_worker *w)
 {
 	roost_tx_close(w);
+	rte_mempool_cache_flush(&w->own_mbufs, w->dev->pool);
 	roost_steer_destroy(w);
 	roost_store_fini(&w->store);
 	roost_process_keep(&w->turn, ROOST_WORKER_PAGE_BYTES);

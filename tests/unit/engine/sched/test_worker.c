@@ -15,6 +15,7 @@
 #include <rte_pause.h>
 
 #include <roost/drop.h>
+#include "lib/engine/core/mbuf.h"
 #include "tests/unit/engine/eal.h"
 #include "tests/unit/engine/fixture.h"
 
@@ -28,6 +29,36 @@ static int start(void **state)
 	eal_start();
 	pool = eal_pool("worker", 2047);
 	return 0;
+}
+
+/* ---- mbufs ------------------------------------------------------------ */
+
+/* Of a mempool without caches, if it says so, and for worker 0 alone. */
+static void mbuf__own_cache(void **state)
+{
+	unsigned int before = rte_mempool_avail_count(pool);
+	struct fixture f;
+
+	for (unsigned int i = 0; i < 4; i++) {
+		const bool says_so = i / 2 == 1, cached = i == 2;
+		struct roost_worker *w;
+		struct rte_mbuf *mbuf;
+
+		pool->pool_config =
+			says_so ? (void *)(uintptr_t)&roost_worker_pools : NULL;
+		fixture_open_workers(&f, pool, 2);
+		w = roost_dev_worker_at(f.dev, i % 2);
+		roost_mbuf_begin(w);
+		mbuf = roost_mbuf_alloc(w);
+		assert_non_null(mbuf);
+		roost_mbuf_free(w, mbuf);
+		assert_int_equal(rte_mempool_avail_count(pool),
+				 cached ? before - 1 - ROOST_MBUF_CACHE
+					: before);
+		fixture_close(&f);
+		assert_int_equal(rte_mempool_avail_count(pool), before);
+	}
+	pool->pool_config = NULL;
 }
 
 /* ---- frames as they are --------------------------------------------- */
@@ -470,6 +501,7 @@ static void destroy__while_the_worker_turns(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(mbuf__own_cache),
 		cmocka_unit_test(send_frame__goes_out_with_the_next_turn),
 		cmocka_unit_test(send_frame__queue_full),
 		cmocka_unit_test(send_frame__port_takes_nothing),
