@@ -192,8 +192,9 @@ static void say_waits(struct roost_story *s, const struct roost_qp_view *qp)
 	else if (sends && qp->share_waits)
 		roost_story_say(s,
 				"It waits for its turn: %u QPs have a window "
-				"of %u packets together towards this peer, and "
-				"%u are in flight; %u sends are not complete.",
+				"of %u packets together, for requests to this "
+				"peer or for answers to READs, and %u are in "
+				"flight; %u sends are not complete.",
 				qp->share_qps, qp->share_cwnd_pkts,
 				qp->share_flight_pkts, qp->sends_posted);
 	else if (sends && qp->oldest_unacked_psn != qp->next_psn)

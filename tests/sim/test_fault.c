@@ -287,7 +287,7 @@ static void fault__an_answer_that_fails_comes_first(void **state)
 		.opcode = ROOST_WR_READ,
 		.flags = ROOST_SEND_SIGNALED,
 		.nb_sges = 1,
-		.sge_len_bytes = { 200000 },
+		.sge_len_bytes = { 100000 },
 	};
 	struct sim_qp *a, *b;
 	struct roost_mr *mr;
@@ -299,7 +299,7 @@ static void fault__an_answer_that_fails_comes_first(void **state)
 					      ROOST_ACCESS_ON_DEMAND,
 				      &mr),
 			 0);
-	read.remote = (uintptr_t)sim_arena_take(sim, 200000).data;
+	read.remote = (uintptr_t)sim_arena_take(sim, 100000).data;
 	read.rkey = roost_mr_rkey(mr);
 	one_atomic(a);
 	sim_send_msg(a, &read);

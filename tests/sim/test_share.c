@@ -52,9 +52,14 @@ static void expect_good(struct crowd *crowd, unsigned int from)
 		sim_expect_all_good(crowd->a[i], crowd->b[i]);
 }
 
+static struct roost_share_member *member_of(struct crowd *crowd, unsigned int i)
+{
+	return &crowd->a[i]->qp->shares[ROOST_SHARE_SENDS];
+}
+
 static struct roost_share *share_of(struct crowd *crowd)
 {
-	return crowd->a[NB - 1]->qp->share;
+	return member_of(crowd, NB - 1)->share;
 }
 
 /* What the QPs count is what the share counts, and nobody waits for nothing. */
@@ -64,9 +69,9 @@ static void expect_counted(struct crowd *crowd)
 	uint32_t pkts = 0;
 
 	for (unsigned int i = 0; i < NB; i++)
-		if (crowd->a[i] && crowd->a[i]->qp->share == share &&
-		    share->round - crowd->a[i]->qp->share_round <= 1)
-			pkts += crowd->a[i]->qp->share_pkts;
+		if (crowd->a[i] && member_of(crowd, i)->share == share &&
+		    share->round - member_of(crowd, i)->round <= 1)
+			pkts += member_of(crowd, i)->pkts;
 	assert_int_equal(share->flight_pkts, pkts);
 }
 
@@ -114,7 +119,7 @@ static void share__is_of_many(void **state)
 		sim_qp_destroy(crowd.a[i]);
 		sim_qp_destroy(crowd.b[i]);
 	}
-	crowd.a[0]->qp->share->cwnd.pkts = 1;
+	member_of(&crowd, 0)->share->cwnd.pkts = 1;
 	for (unsigned int i = 0; i < 8; i++)
 		post(&crowd, i, 16);
 	sim_turn(crowd.sim);
@@ -246,7 +251,7 @@ static void share__new_address_while_it_drains(void **state)
 	for (unsigned int i = 0; i < NB; i++)
 		set_window(&crowd.a[i]->qp->req.cwnd, 1);
 	post_all(&crowd, 20);
-	while (!a->qp->share_waits || roost_req_has_unacked(a->qp) ||
+	while (!a->qp->waits_for || roost_req_has_unacked(a->qp) ||
 	       a->qp->req.send_index == a->qp->req.started_index)
 		sim_run_for(crowd.sim, SIM_US);
 	attr = (struct roost_qp_attr){ .state = ROOST_QPS_SQD,
@@ -277,7 +282,7 @@ static void share__few_and_many_again(void **state)
 	sim_turn(crowd.sim);
 	go(&crowd, 8, WAY_RESET);
 	sim_run(crowd.sim);
-	assert_int_equal(crowd.a[0]->qp->share->flight_pkts, 0);
+	assert_int_equal(member_of(&crowd, 0)->share->flight_pkts, 0);
 	sim_free(crowd.sim);
 }
 

@@ -35,11 +35,12 @@
  * window, so that the window never closes and moves on in small steps.
  */
 #define ROOST_CWND_PARTS 8
-/* A longer READ is sent as several requests; each starts when the one before it
- * is answered. The PSNs in use must stay within half of the PSN space (IBTA
- * 9.7.3.1), and 2^31 bytes in packets of 256 bytes take that whole half.
+/* A longer READ is sent as several requests, its parts. The PSNs in use must
+ * stay within half of the PSN space (IBTA 9.7.3.1), and 2^31 bytes in packets
+ * of 256 bytes take that whole half.
  */
-#define ROOST_READ_MAX_PKTS 65536u
+#define ROOST_READ_MAX_SHIFT 16u
+#define ROOST_READ_MAX_PKTS (1u << ROOST_READ_MAX_SHIFT)
 /* Probes in a row; the time before each is twice that before the last. */
 #define ROOST_PROBES_MAX 12u
 /* Which timer (roost_timer.kind). */
@@ -84,6 +85,10 @@ struct roost_send_wqe {
 			uint32_t rkey;
 			uint8_t flush_type;
 			uint8_t flush_level;
+			/* RD/atomic: its parts have 1 << part_shift packets,
+			 * the last one what is left. Set with first_psn.
+			 */
+			uint8_t part_shift;
 		} remote;
 		struct {
 			struct roost_ah *ah; /* a reference */
@@ -164,8 +169,9 @@ struct roost_requester {
 	bool fault : 1;
 	bool inflight : 1;     /* counted in worker.nb_inflight_qps */
 	bool lost : 1;         /* roost_qp.score has packets to send again */
-	uint8_t nb_rd_atomics; /* RD/atomic requests before send_index that are
-				* not complete: limited by max_rd_atomic */
+	uint8_t nb_rd_atomics; /* RD/atomics, and parts of READs, before
+				* next_psn that are not answered: limited by
+				* max_rd_atomic */
 	/* Packets between oldest_unacked_psn and next_psn that are not in
 	 * flight: received, or lost and not sent again yet.
 	 */
@@ -272,6 +278,19 @@ struct roost_responder {
 			* which brought the QP to ERR; 0: no request did */
 };
 
+/* The windows that a QP has together with others (transport/share_priv.h). */
+enum roost_share_kind {
+	ROOST_SHARE_SENDS, /* requests, but READs, to the same address */
+	ROOST_SHARE_READS, /* answers to READs, from anywhere */
+	ROOST_SHARE_KINDS,
+};
+
+struct roost_share_member {
+	struct roost_share *share; /* or NULL */
+	uint32_t round;            /* the share counts pkts of it since then */
+	uint16_t pkts;
+};
+
 struct roost_srq;
 struct roost_xrcd;
 struct roost_ah;
@@ -328,16 +347,15 @@ struct roost_qp {
 	struct roost_qp_attr attr;
 	/* Cold; here is room. */
 	struct roost_psn resumed_psn; /* PSN that req went back to last */
-	/* The share that counts share_pkts of it since share_round; or NULL. */
-	struct roost_share *share;
-	uint32_t share_round;
-	uint16_t share_pkts;
-	bool share_waits;          /* in roost_share.waiting */
-	uint8_t store_flags;       /* RAW: enum roost_store_flags */
-	struct roost_shelf *shelf; /* requests that came early; or NULL */
-	uint32_t nb_flows;         /* RAW: rules; writer: holder of all turns */
+	uint32_t asked_pkts; /* answers to READs before req.next_psn that have
+			      * not come */
+	struct roost_share_member shares[ROOST_SHARE_KINDS];
+	struct roost_share *waits_for; /* in its list waiting; or NULL */
+	struct roost_shelf *shelf;     /* requests that came early; or NULL */
+	uint32_t nb_flows;      /* RAW: rules; writer: holder of all turns */
 	uint16_t reorder_pkts;  /* so many may overtake one that is not lost */
 	uint8_t reorder_rounds; /* losses since one was late only */
+	uint8_t store_flags;    /* RAW: enum roost_store_flags */
 	bool flushing;          /* not flushed to the end: in worker.flush_qps
 				 */
 	/* Receives. */

@@ -5,8 +5,8 @@
 #define ROOST_ENGINE_CORE_SHARE_H
 
 /*
- * What the QPs of a worker have in flight to one peer together: the data. The
- * rules are in lib/engine/transport/share_priv.h. For lib/engine only.
+ * What the QPs of a worker have in flight together: the data. The rules are in
+ * lib/engine/transport/share_priv.h. For lib/engine only.
  *
  * Thread: the holder of the worker's turn.
  */
@@ -38,7 +38,8 @@ struct roost_share {
 	struct roost_timer timer;
 
 	LIST_ENTRY(roost_share) link; /* roost_worker.shares */
-	struct roost_gid dgid;
+	struct roost_gid dgid;        /* ROOST_SHARE_READS: zeros */
+	uint8_t kind;                 /* enum roost_share_kind */
 	uint8_t port_index;
 	uint8_t dscp; /* a switch may have a queue for each */
 };

@@ -22,8 +22,19 @@ static void look_end(struct roost_dev *dev)
 
 /* ---- QPs ---------------------------------------------------------------- */
 
+/* True of the share of its READs, as long as it has some. */
+static bool reads(const struct roost_qp *qp)
+{
+	return qp->asked_pkts != 0 ||
+	       (qp->waits_for && qp->waits_for->kind == ROOST_SHARE_READS);
+}
+
 void roost_view_qp(struct roost_qp *qp, struct roost_qp_view *v)
 {
+	const struct roost_share *share =
+		qp->shares[reads(qp) ? ROOST_SHARE_READS : ROOST_SHARE_SENDS]
+			.share;
+
 	*v = (struct roost_qp_view){
 		.qpn = qp->qpn,
 		.type = (enum roost_qp_type)qp->type,
@@ -39,7 +50,7 @@ void roost_view_qp(struct roost_qp *qp, struct roost_qp_view *v)
 		.sends_posted = roost_queue_count(&qp->sq),
 		.recvs_posted = roost_queue_count(&qp->rq),
 		.cwnd_pkts = qp->req.cwnd.pkts,
-		.share_waits = qp->share_waits,
+		.share_waits = qp->waits_for != NULL,
 		.srtt_ns = qp->req.pto_ns != 0 ? qp->req.srtt_ns : 0,
 		.cc_rate_kbps = qp->dcqcn.rate_kbps,
 		.retries_left = qp->req.retry_left,
@@ -59,10 +70,10 @@ void roost_view_qp(struct roost_qp *qp, struct roost_qp_view *v)
 		v->sgid = qp->path.sgid;
 		v->dgid = qp->path.dgid;
 	}
-	if (qp->share && qp->share->nb_qps >= ROOST_SHARE_MIN_QPS) {
-		v->share_cwnd_pkts = qp->share->cwnd.pkts;
-		v->share_flight_pkts = qp->share->flight_pkts;
-		v->share_qps = qp->share->nb_qps;
+	if (share && share->nb_qps >= ROOST_SHARE_MIN_QPS) {
+		v->share_cwnd_pkts = share->cwnd.pkts;
+		v->share_flight_pkts = share->flight_pkts;
+		v->share_qps = share->nb_qps;
 	}
 	/* A dying one's CQs and SRQ may be gone. */
 	if (qp->dying)

@@ -98,7 +98,9 @@ void roost_cnp_answer(struct roost_worker *w, struct roost_qp *qp,
 	/* The window of the READs is here: their peer has none for answers. */
 	if (ecn->roce_rp_enable != 0 && roost_qp_is_reliable(qp) &&
 	    !(pkt->info->flags & ROOST_OPF_REQUEST))
-		roost_window_marked(qp);
+		roost_window_marked(qp, pkt->info->op == ROOST_OP_READ_RESP
+						? ROOST_SHARE_READS
+						: ROOST_SHARE_SENDS);
 	if (frame->looped || frame->from != 0 || ecn->roce_np_enable == 0 ||
 	    w->now_ns < qp->cnp_at_ns)
 		return;
@@ -154,6 +156,6 @@ enum roost_drop roost_cnp_receive(struct roost_worker *w, struct roost_qp *qp,
 		roost_dcqcn_on_cnp(&qp->dcqcn, &port->ecn, port->speed_mbps,
 				   w->now_ns);
 	roost_pace_set(qp);
-	roost_window_marked(qp);
+	roost_window_marked(qp, ROOST_SHARE_SENDS);
 	return ROOST_DROP_NONE;
 }

@@ -24,6 +24,11 @@
  * fit in a queue of 1,024 packets.
  */
 #define FIRST_PKTS 16u
+/* A READ of many packets is asked for in parts, as long as others wait to ask,
+ * and else of so many that a window may be full of them. A QP that may have one
+ * request only asks for all.
+ */
+#define SHORT_PART_SHIFT 4u
 /* Requests of a QP that are begun and not complete. */
 #define STARTED_MAX (2u * ROOST_CWND_MAX_PKTS)
 
@@ -52,6 +57,7 @@ void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 	qp->req.rnr_wait = false;
 	qp->req.response_gap = false;
 	qp->req.nb_rd_atomics = 0;
+	qp->asked_pkts = 0;
 	qp->req.fault = false;
 	qp->req.pace_ns = 0;
 	roost_dcqcn_reset(&qp->dcqcn);
@@ -68,10 +74,24 @@ static uint32_t psns_of(const struct roost_qp *qp,
 			  qp->mtu_bytes);
 }
 
+static uint8_t part_shift_of(const struct roost_qp *qp)
+{
+	uint32_t most = qp->attr.max_rd_atomic;
+
+	if (roost_share_reads_wait(qp))
+		return SHORT_PART_SHIFT;
+	if (most < 2)
+		return ROOST_READ_MAX_SHIFT;
+	return (uint8_t)rte_log2_u32(
+		RTE_MAX(ROOST_CWND_MAX_PKTS / most, 1u << SHORT_PART_SHIFT));
+}
+
 static void start_wqe(struct roost_qp *qp, struct roost_send_wqe *wqe,
 		      uint32_t nb_psns)
 {
 	wqe->responded = false;
+	if (roost_req_is_rd_atomic(wqe))
+		wqe->remote.part_shift = part_shift_of(qp);
 	wqe->first_psn = qp->req.next_psn;
 	wqe->last_psn = roost_psn_add(wqe->first_psn, nb_psns - 1);
 	qp->req.started_index++;
@@ -90,24 +110,45 @@ static bool may_do_local(const struct roost_qp *qp)
 	       req->started_index - roost_req_tail(qp) < STARTED_MAX;
 }
 
+/* The parts of a READ that has begun become as long as they would be if it
+ * began now: shorter ones at once, longer ones after a window. All that were
+ * asked for have come then, so no request covers two of the parts before.
+ * Returns false: some have not come.
+ */
+static bool fit_parts(struct roost_qp *qp, struct roost_send_wqe *wqe)
+{
+	const struct roost_requester *req = &qp->req;
+	uint32_t at = (uint32_t)roost_psn_diff(req->next_psn, wqe->first_psn);
+	uint8_t shift = part_shift_of(qp);
+
+	if (likely(shift == wqe->remote.part_shift) ||
+	    !roost_psn_eq(req->next_psn, req->end_psn) ||
+	    (shift > wqe->remote.part_shift && at % ROOST_CWND_MAX_PKTS != 0))
+		return true;
+	if (roost_req_has_unacked(qp))
+		return false;
+	wqe->remote.part_shift = shift;
+	/* The answer begins in the midst of a longer part. */
+	qp->resumed_psn = req->next_psn;
+	return true;
+}
+
 /* True if the WQE at send_index may go on, by the rules of its kind. */
 static bool may_send_wqe(struct roost_qp *qp)
 {
 	const struct roost_requester *req = &qp->req;
-	const struct roost_send_wqe *wqe = roost_req_wqe(qp, req->send_index);
+	struct roost_send_wqe *wqe = roost_req_wqe(qp, req->send_index);
 	uint8_t kind = roost_wqe_info(wqe)->kind;
 
-	if (wqe->flags & ROOST_SEND_FENCE && req->nb_rd_atomics > 0)
+	if (wqe->flags & ROOST_SEND_FENCE && req->nb_rd_atomics > 0 &&
+	    req->send_index == req->started_index)
 		return false;
 	if (kind == ROOST_WR_KIND_MESSAGE)
 		return true;
 	if (kind == ROOST_WR_KIND_LOCAL)
 		return may_do_local(qp);
-	/* The next part of a long READ waits until the part before is complete.
-	 */
-	if (req->send_index != req->started_index &&
-	    roost_req_at_read_part(wqe, req->next_psn) &&
-	    !roost_psn_eq(req->next_psn, req->oldest_unacked_psn))
+	if (wqe->opcode == ROOST_WR_READ &&
+	    req->send_index != req->started_index && !fit_parts(qp, wqe))
 		return false;
 	/* If max_rd_atomic was lowered to 0, requests that were sent may still
 	 * be retransmitted.
@@ -138,7 +179,10 @@ static bool may_send(struct roost_worker *w, struct roost_qp *qp)
 	    roost_psn_diff(req->next_psn, req->oldest_unacked_psn) >=
 		    (int32_t)ROOST_SPAN_PKTS)
 		return false;
-	return may_send_wqe(qp) && !roost_share_stops(w, qp);
+	return may_send_wqe(qp) &&
+	       !roost_share_stops(w, qp,
+				  roost_share_kind_of(
+					  roost_req_wqe(qp, req->send_index)));
 }
 
 static uint8_t base_opcode(const struct roost_wr_info *info, bool first,
@@ -238,7 +282,8 @@ static bool do_local(struct roost_worker *w, struct roost_qp *qp,
 	}
 	req->send_index++;
 	if (!roost_req_has_unacked(qp))
-		roost_req_advance(w, qp, req->oldest_unacked_psn);
+		roost_req_advance(w, qp, ROOST_SHARE_SENDS,
+				  req->oldest_unacked_psn);
 	return true;
 }
 
@@ -257,19 +302,18 @@ static void sent(struct roost_worker *w, struct roost_qp *qp,
 		req->rtt_sent_ns = w->now_ns;
 		req->rtt_psn = req->next_psn;
 	}
+	if (piece->is_rd_atomic)
+		roost_req_count_asked(qp, wqe, piece->psn, piece->next_psn);
 	req->next_psn = piece->next_psn;
 	if (roost_psn_diff(req->next_psn, req->end_psn) > 0)
 		req->end_psn = req->next_psn;
 	else
 		queued->port |= ROOST_AGAIN;
-	if (piece->last) {
+	if (piece->last)
 		req->send_index++;
-		if (roost_req_is_rd_atomic(wqe))
-			req->nb_rd_atomics++;
-	}
 	/* No acknowledgement will come: count the packet as acknowledged. */
 	if (!roost_qp_is_reliable(qp))
-		roost_req_advance(w, qp, req->next_psn);
+		roost_req_advance(w, qp, ROOST_SHARE_SENDS, req->next_psn);
 }
 
 /* Make and queue the packet of a piece. Returns false when an SGE is wrong. */

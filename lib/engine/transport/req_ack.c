@@ -10,7 +10,35 @@
 #include "lib/engine/transport/share_priv.h"
 #include "lib/engine/sched/sched.h"
 
-/* Continue sending at psn, and count again the RD/atomics before. */
+static struct roost_psn later(struct roost_psn a, struct roost_psn b)
+{
+	return roost_psn_diff(a, b) >= 0 ? a : b;
+}
+
+/* Of the RD/atomics before psn, what has not been answered. */
+static void count_asked(struct roost_qp *qp, struct roost_psn psn)
+{
+	struct roost_requester *req = &qp->req;
+
+	req->nb_rd_atomics = 0;
+	qp->asked_pkts = 0;
+	for (uint32_t i = roost_req_tail(qp); i != req->started_index; i++) {
+		const struct roost_send_wqe *wqe = roost_req_wqe(qp, i);
+		struct roost_psn from =
+			later(wqe->first_psn, req->oldest_unacked_psn);
+		struct roost_psn end = roost_psn_add(wqe->last_psn, 1);
+
+		if (roost_psn_diff(from, psn) >= 0)
+			break;
+		if (roost_psn_diff(end, psn) > 0)
+			end = psn;
+		if (roost_req_is_rd_atomic(wqe) &&
+		    roost_psn_diff(end, from) > 0)
+			roost_req_count_asked(qp, wqe, from, end);
+	}
+}
+
+/* Continue sending at psn. */
 static void send_from(struct roost_qp *qp, struct roost_psn psn)
 {
 	struct roost_requester *req = &qp->req;
@@ -19,10 +47,7 @@ static void send_from(struct roost_qp *qp, struct roost_psn psn)
 	req->next_psn = psn;
 	qp->resumed_psn = psn;
 	req->send_index = roost_req_index_of(qp, psn);
-	req->nb_rd_atomics = 0;
-	for (uint32_t i = roost_req_tail(qp); i != req->send_index; i++)
-		if (roost_req_is_rd_atomic(roost_req_wqe(qp, i)))
-			req->nb_rd_atomics++;
+	count_asked(qp, psn);
 }
 
 void roost_req_go_back(struct roost_worker *w, struct roost_qp *qp,
@@ -62,11 +87,6 @@ void roost_req_progress(struct roost_worker *w, struct roost_qp *qp)
 		roost_worker_want_send(w, qp);
 }
 
-static struct roost_psn later(struct roost_psn a, struct roost_psn b)
-{
-	return roost_psn_diff(a, b) >= 0 ? a : b;
-}
-
 /* As roost_complete_send(), of a success that is often without completion. */
 static inline void complete(struct roost_worker *w, struct roost_qp *qp,
 			    uint32_t index, const struct roost_send_wqe *wqe)
@@ -104,8 +124,6 @@ static struct roost_psn complete_until(struct roost_worker *w,
 		}
 		if (roost_psn_diff(wqe->last_psn, psn) >= 0)
 			break;
-		if (rd_atomic && (int32_t)(req->send_index - tail) > 0)
-			req->nb_rd_atomics--;
 		complete(w, qp, tail, wqe);
 	}
 	atomic_store_explicit(&qp->sq.tail, tail, memory_order_release);
@@ -113,14 +131,14 @@ static struct roost_psn complete_until(struct roost_worker *w,
 }
 
 bool roost_req_advance(struct roost_worker *w, struct roost_qp *qp,
-		       struct roost_psn psn)
+		       enum roost_share_kind kind, struct roost_psn psn)
 {
 	struct roost_requester *req = &qp->req;
 	struct roost_psn reached = complete_until(w, qp, psn);
 	int32_t acked_pkts = roost_psn_diff(reached, req->oldest_unacked_psn);
 
 	if (acked_pkts > 0) {
-		roost_window_acked(qp, (uint32_t)acked_pkts);
+		roost_window_acked(qp, kind, (uint32_t)acked_pkts);
 		req->oldest_unacked_psn = reached;
 		roost_req_progress(w, qp);
 	}

@@ -59,7 +59,7 @@ static void sequence_nak(struct roost_worker *w, struct roost_qp *qp,
 		return;
 	if (!progress && !spend_retry(w, qp, ROOST_QPE_LOST_AGAIN, pkt))
 		return;
-	roost_window_lost(qp);
+	roost_window_lost(qp, ROOST_SHARE_SENDS);
 	roost_req_go_back(w, qp, pkt->psn);
 	roost_req_set_timer(w, qp);
 }
@@ -133,7 +133,8 @@ void roost_req_response_gap(struct roost_worker *w, struct roost_qp *qp)
 	if (!spend_retry(w, qp, ROOST_QPE_RESPONSE_LOST, NULL))
 		return;
 	req->response_gap = true;
-	roost_window_lost(qp);
+	roost_window_lost(qp, roost_share_kind_of(
+				      roost_req_wqe(qp, roost_req_tail(qp))));
 	roost_req_go_back(w, qp, req->oldest_unacked_psn);
 }
 

@@ -126,12 +126,12 @@ void roost_req_blame(struct roost_worker *w, struct roost_qp *qp,
 void roost_req_progress(struct roost_worker *w, struct roost_qp *qp);
 /*
  * The peer acknowledged all PSNs before psn. Complete the requests before psn,
- * up to the first RD/atomic whose response has not come, and restart. Returns
- * false when such an RD/atomic stopped it: the response at oldest_unacked_psn
- * is missing then.
+ * up to the first RD/atomic whose response has not come, and restart. kind: of
+ * the packets that are acknowledged by it. Returns false when such an RD/atomic
+ * stopped it: the response at oldest_unacked_psn is missing then.
  */
 bool roost_req_advance(struct roost_worker *w, struct roost_qp *qp,
-		       struct roost_psn psn);
+		       enum roost_share_kind kind, struct roost_psn psn);
 /* The response at oldest_unacked_psn is missing: retransmit the request, once.
  */
 void roost_req_response_gap(struct roost_worker *w, struct roost_qp *qp);
@@ -182,7 +182,8 @@ roost_req_read_part_end(const struct roost_send_wqe *wqe, struct roost_psn psn)
 	uint32_t at = (uint32_t)roost_psn_diff(psn, wqe->first_psn);
 	uint32_t count =
 		(uint32_t)roost_psn_diff(wqe->last_psn, wqe->first_psn) + 1;
-	uint32_t end = (at / ROOST_READ_MAX_PKTS + 1) * ROOST_READ_MAX_PKTS;
+	uint32_t end = ((at >> wqe->remote.part_shift) + 1)
+		       << wqe->remote.part_shift;
 
 	return roost_psn_add(wqe->first_psn, end < count ? end : count);
 }
@@ -193,7 +194,7 @@ roost_req_read_part(const struct roost_send_wqe *wqe, struct roost_psn psn)
 {
 	uint32_t at = (uint32_t)roost_psn_diff(psn, wqe->first_psn);
 
-	return roost_psn_sub(psn, at % ROOST_READ_MAX_PKTS);
+	return roost_psn_sub(psn, at & ((1u << wqe->remote.part_shift) - 1));
 }
 
 /* True if a part begins at psn. */
@@ -202,12 +203,28 @@ static inline bool roost_req_at_read_part(const struct roost_send_wqe *wqe,
 {
 	uint32_t at = (uint32_t)roost_psn_diff(psn, wqe->first_psn);
 
-	return at % ROOST_READ_MAX_PKTS == 0;
+	return (at & ((1u << wqe->remote.part_shift) - 1)) == 0;
 }
 
 static inline bool roost_req_is_rd_atomic(const struct roost_send_wqe *wqe)
 {
 	return roost_wqe_info(wqe)->kind == ROOST_WR_KIND_RD_ATOMIC;
+}
+
+/* An RD/atomic was sent, or the parts of a READ from psn to next_psn were. */
+static inline void roost_req_count_asked(struct roost_qp *qp,
+					 const struct roost_send_wqe *wqe,
+					 struct roost_psn psn,
+					 struct roost_psn next_psn)
+{
+	uint32_t first = (uint32_t)roost_psn_diff(psn, wqe->first_psn);
+	uint32_t nb = (uint32_t)roost_psn_diff(next_psn, psn);
+	uint8_t shift = wqe->remote.part_shift;
+
+	qp->req.nb_rd_atomics +=
+		(uint8_t)(((first + nb - 1) >> shift) - (first >> shift) + 1);
+	if (wqe->opcode == ROOST_WR_READ)
+		qp->asked_pkts += nb;
 }
 
 #endif

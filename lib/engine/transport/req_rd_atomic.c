@@ -10,6 +10,7 @@
 
 #include "lib/engine/core/mr_priv.h"
 #include "lib/engine/transport/req_priv.h"
+#include "lib/engine/transport/share_priv.h"
 #include "lib/engine/sched/sched.h"
 
 /*
@@ -80,6 +81,22 @@ static enum roost_qp_error_code take(struct roost_qp *qp,
 		     pkt->payload_len_bytes);
 }
 
+/* Who has gone back asks for it no more: next_psn follows (req_ack.c). */
+static void count_answered(struct roost_qp *qp,
+			   const struct roost_send_wqe *wqe,
+			   struct roost_psn psn)
+{
+	struct roost_requester *req = &qp->req;
+
+	if (roost_psn_diff(req->next_psn, psn) <= 0)
+		return;
+	if (wqe->opcode == ROOST_WR_READ)
+		qp->asked_pkts--;
+	if (roost_psn_eq(roost_psn_add(psn, 1),
+			 roost_req_read_part_end(wqe, psn)))
+		req->nb_rd_atomics--;
+}
+
 /* The response at oldest_unacked_psn has come. */
 static void receive_in_order(struct roost_worker *w, struct roost_qp *qp,
 			     struct roost_send_wqe *wqe,
@@ -96,11 +113,13 @@ static void receive_in_order(struct roost_worker *w, struct roost_qp *qp,
 		roost_req_fail(w, qp, code, pkt);
 		return;
 	}
+	count_answered(qp, wqe, pkt->psn);
 	if (roost_psn_eq(pkt->psn, wqe->last_psn)) {
 		wqe->responded = true;
-		roost_req_advance(w, qp, next_psn);
+		roost_req_advance(w, qp, roost_share_kind_of(wqe), next_psn);
 	} else {
 		/* Inside of an answer, or between two parts of it. */
+		roost_window_acked(qp, ROOST_SHARE_READS, 1);
 		qp->req.oldest_unacked_psn = next_psn;
 		roost_req_progress(w, qp);
 	}
@@ -115,7 +134,7 @@ void roost_req_response_receive(struct roost_worker *w, struct roost_qp *qp,
 	 * response completes nothing, so there is only a comparison.
 	 */
 	if (!roost_psn_eq(pkt->psn, qp->req.oldest_unacked_psn) &&
-	    (!roost_req_advance(w, qp, pkt->psn) ||
+	    (!roost_req_advance(w, qp, ROOST_SHARE_SENDS, pkt->psn) ||
 	     !roost_psn_eq(pkt->psn, qp->req.oldest_unacked_psn))) {
 		if (roost_qp_state_get(qp) != ROOST_QPS_ERR)
 			roost_req_response_gap(w, qp);

@@ -29,7 +29,7 @@ static void acknowledge(struct roost_worker *w, struct roost_qp *qp,
 		roost_worker_drop(w, ROOST_DROP_UNEXPECTED_RESPONSE);
 		return;
 	}
-	all_there = roost_req_advance(w, qp, until);
+	all_there = roost_req_advance(w, qp, ROOST_SHARE_SENDS, until);
 	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
 		return;
 	if (!all_there)

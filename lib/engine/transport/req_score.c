@@ -159,7 +159,7 @@ static void lose(struct roost_qp *qp, struct roost_psn psn)
 
 	/* It was sent after the last time that cwnd was reduced. */
 	if (roost_psn_diff(order_of(score, psn), score->round_psn) >= 0) {
-		roost_window_lost(qp);
+		roost_window_lost(qp, ROOST_SHARE_SENDS);
 		score->round_psn = req->end_psn;
 		new_round(qp);
 	}

@@ -26,6 +26,10 @@
 #define RESTORED_PKTS 16
 /* Others may take so much room before the QP's next burst. */
 #define NEAR_PKTS 32
+/* A QP's turn to ask for answers is over with so many. */
+#define READ_TURN_PKTS 16u
+/* The longest part of a READ, but of those that may have one request only. */
+#define READ_PART_MAX_PKTS 128u
 /* A round. */
 #define ROUND_RTTS 4u
 #define ROUND_MIN_NS 1000000u
@@ -61,6 +65,7 @@ static struct roost_share *find(struct roost_worker *w,
 
 	LIST_FOREACH(share, &w->shares[bucket_of(like)], link)
 		if (roost_gid_eq(&share->dgid, &like->dgid) &&
+		    share->kind == like->kind &&
 		    share->port_index == like->port_index &&
 		    share->dscp == like->dscp)
 			return share;
@@ -75,6 +80,7 @@ static struct roost_share *make(struct roost_worker *w,
 	if (!share)
 		return NULL;
 	share->dgid = like->dgid;
+	share->kind = like->kind;
 	share->port_index = like->port_index;
 	share->dscp = like->dscp;
 	share->timer.kind = ROOST_TIMER_SHARE;
@@ -84,37 +90,71 @@ static struct roost_share *make(struct roost_worker *w,
 	return share;
 }
 
+static void join(struct roost_worker *w, struct roost_qp *qp,
+		 const struct roost_share *like)
+{
+	struct roost_share_member *member = &qp->shares[like->kind];
+
+	member->share = find(w, like);
+	if (!member->share)
+		member->share = make(w, like);
+	if (member->share)
+		member->share->nb_qps++;
+}
+
 void roost_share_join(struct roost_worker *w, struct roost_qp *qp)
 {
-	const struct roost_share like = {
-		.dgid = qp->path.dgid,
+	struct roost_share like = {
+		.kind = ROOST_SHARE_READS,
 		.port_index = qp->path.port_index,
 		.dscp = qp->attr.av.traffic_class >> 2,
 	};
 
-	if (qp->share || !qp->path.valid || qp->path.loopback ||
-	    !roost_qp_is_reliable(qp) || qp->type == ROOST_QPT_XRC_TGT)
+	if (qp->shares[ROOST_SHARE_SENDS].share || !qp->path.valid ||
+	    qp->path.loopback || !roost_qp_is_reliable(qp) ||
+	    qp->type == ROOST_QPT_XRC_TGT)
 		return;
-	qp->share = find(w, &like);
-	if (!qp->share)
-		qp->share = make(w, &like);
-	if (qp->share)
-		qp->share->nb_qps++;
+	join(w, qp, &like);
+	like.kind = ROOST_SHARE_SENDS;
+	like.dgid = qp->path.dgid;
+	join(w, qp, &like);
 }
 
-/* Of a READ longer than the window, no more than that. */
-static uint32_t flight_of(const struct roost_requester *req)
+/* Of a READ that is asked for at once, however long it is, no more than the
+ * window, and than a part of others.
+ */
+static uint32_t flight_of(const struct roost_share *share,
+			  const struct roost_qp *qp)
 {
-	int32_t pkts = roost_req_flight_pkts(req);
+	const struct roost_requester *req = &qp->req;
+	int32_t pkts = (int32_t)qp->asked_pkts;
+	uint32_t most = RTE_MAX(req->cwnd.pkts, READ_PART_MAX_PKTS);
 
-	return RTE_MIN((uint32_t)RTE_MAX(pkts, 0), (uint32_t)req->cwnd.pkts);
+	if (share->kind == ROOST_SHARE_SENDS) {
+		pkts = roost_req_flight_pkts(req) - pkts;
+		most = req->cwnd.pkts;
+	}
+	return RTE_MIN((uint32_t)RTE_MAX(pkts, 0), most);
+}
+
+static struct roost_share_member *member_of(const struct roost_share *share,
+					    struct roost_qp *qp)
+{
+	return &qp->shares[share->kind];
+}
+
+/* What the QP has sent, or asked for, since it was counted. */
+static uint32_t uncounted_pkts(const struct roost_share *share,
+			       const struct roost_qp *qp)
+{
+	return flight_of(share, qp) - qp->shares[share->kind].pkts;
 }
 
 /* A turn in which nothing was sent is not over. */
 static void begin_waiting(struct roost_share *share, struct roost_qp *qp)
 {
-	qp->share_waits = true;
-	if (share->turn == qp && flight_of(&qp->req) == qp->share_pkts)
+	qp->waits_for = share;
+	if (share->turn == qp && uncounted_pkts(share, qp) == 0)
 		TAILQ_INSERT_HEAD(&share->waiting, qp, share_link);
 	else
 		TAILQ_INSERT_TAIL(&share->waiting, qp, share_link);
@@ -131,9 +171,9 @@ void roost_share_rejoin(struct roost_worker *w, struct roost_qp *qp)
 
 static void stop_waiting(struct roost_share *share, struct roost_qp *qp)
 {
-	if (!qp->share_waits)
+	if (qp->waits_for != share)
 		return;
-	qp->share_waits = false;
+	qp->waits_for = NULL;
 	TAILQ_REMOVE(&share->waiting, qp, share_link);
 }
 
@@ -154,32 +194,33 @@ static void let_next(struct roost_worker *w, struct roost_share *share)
 	roost_worker_want_send(w, qp);
 }
 
-static void count(struct roost_share *share, struct roost_qp *qp,
+static void count(struct roost_share *share, struct roost_share_member *member,
 		  uint32_t flight_pkts)
 {
-	if (qp->share_round != share->round) {
-		if (qp->share_round + 1 == share->round)
-			share->old_pkts -= qp->share_pkts;
+	if (member->round != share->round) {
+		if (member->round + 1 == share->round)
+			share->old_pkts -= member->pkts;
 		else
-			share->flight_pkts += qp->share_pkts;
-		qp->share_round = share->round;
+			share->flight_pkts += member->pkts;
+		member->round = share->round;
 	}
-	share->flight_pkts += flight_pkts - qp->share_pkts;
-	qp->share_pkts = (uint16_t)flight_pkts;
+	share->flight_pkts += flight_pkts - member->pkts;
+	member->pkts = (uint16_t)flight_pkts;
 }
 
-void roost_share_leave(struct roost_worker *w, struct roost_qp *qp)
+static void leave(struct roost_worker *w, struct roost_qp *qp,
+		  struct roost_share_member *member)
 {
-	struct roost_share *share = qp->share;
+	struct roost_share *share = member->share;
 	struct roost_qp *next;
 
 	if (!share)
 		return;
-	count(share, qp, 0);
+	count(share, member, 0);
 	stop_waiting(share, qp);
 	if (share->turn == qp)
 		share->turn = NULL;
-	qp->share = NULL;
+	member->share = NULL;
 	if (--share->nb_qps == 0) {
 		roost_timer_remove(&w->timers, &share->timer);
 		LIST_REMOVE(share, link);
@@ -199,6 +240,12 @@ void roost_share_leave(struct roost_worker *w, struct roost_qp *qp)
 		stop_waiting(share, next);
 		roost_worker_want_send(w, next);
 	}
+}
+
+void roost_share_leave(struct roost_worker *w, struct roost_qp *qp)
+{
+	for (unsigned int kind = 0; kind < ROOST_SHARE_KINDS; kind++)
+		leave(w, qp, &qp->shares[kind]);
 }
 
 /* ---- room ------------------------------------------------------------- */
@@ -222,9 +269,8 @@ static void new_round(struct roost_worker *w, struct roost_share *share)
 static int32_t room_pkts(const struct roost_share *share,
 			 const struct roost_qp *qp)
 {
-	uint32_t others_pkts = share->flight_pkts - qp->share_pkts;
-
-	return (int32_t)(share->cwnd.pkts - others_pkts - flight_of(&qp->req));
+	return (int32_t)(share->cwnd.pkts - share->flight_pkts -
+			 uncounted_pkts(share, qp));
 }
 
 uint32_t roost_share_room_of(const struct roost_qp *qp,
@@ -239,15 +285,22 @@ bool roost_share_is_last(const struct roost_qp *qp,
 	return is_limited(share) || room_pkts(share, qp) <= NEAR_PKTS;
 }
 
+bool roost_share_reads_wait(const struct roost_qp *qp)
+{
+	const struct roost_share *share = roost_share_of(qp, ROOST_SHARE_READS);
+
+	return share && is_limited(share);
+}
+
 /* A QP that has just begun, or waited for long, does not know how long answers
- * take now.
+ * take now. Answers to READs come from other peers, too, which may be nearer.
  */
 static void take_rtt(struct roost_requester *req,
 		     const struct roost_share *share)
 {
 	if (req->pto_ns != 0 && is_limited(share))
 		req->pto_ns = RTE_MAX(req->pto_ns, PTO_MIN_NS);
-	if (share->srtt_ns == 0 ||
+	if (share->srtt_ns == 0 || share->kind == ROOST_SHARE_READS ||
 	    (req->pto_ns != 0 && share->srtt_ns <= req->srtt_ns))
 		return;
 	req->srtt_ns = share->srtt_ns;
@@ -272,6 +325,13 @@ static void give_rtt(struct roost_share *share,
 	share->srtt_ns = RTE_MIN(req->srtt_ns, 2 * share->srtt_ns);
 }
 
+/* A request of one packet may ask for many. */
+static bool goes_on(const struct roost_share *share, const struct roost_qp *qp)
+{
+	return share->kind == ROOST_SHARE_SENDS ||
+	       uncounted_pkts(share, qp) < READ_TURN_PKTS;
+}
+
 bool roost_share_wait(struct roost_worker *w, struct roost_qp *qp,
 		      struct roost_share *share)
 {
@@ -279,10 +339,10 @@ bool roost_share_wait(struct roost_worker *w, struct roost_qp *qp,
 	if (!roost_psn_eq(qp->req.next_psn, qp->req.end_psn))
 		return false;
 	if (room_pkts(share, qp) > 0 &&
-	    (share->turn == qp || !is_limited(share)))
+	    (!is_limited(share) || (share->turn == qp && goes_on(share, qp))))
 		return false;
 	new_round(w, share);
-	if (!qp->share_waits)
+	if (!qp->waits_for)
 		begin_waiting(share, qp);
 	if (!roost_timer_is_set(&share->timer))
 		roost_timer_set(&w->timers, &share->timer, share->round_at_ns);
@@ -292,7 +352,7 @@ bool roost_share_wait(struct roost_worker *w, struct roost_qp *qp,
 void roost_share_count_all(struct roost_worker *w, struct roost_qp *qp,
 			   struct roost_share *share, bool done)
 {
-	count(share, qp, flight_of(&qp->req));
+	count(share, member_of(share, qp), flight_of(share, qp));
 	if (done && share->turn == qp)
 		share->turn = NULL;
 	let_next(w, share);
@@ -335,9 +395,10 @@ void roost_share_acked(struct roost_qp *qp, struct roost_share *share,
 /* The share whose window a loss or mark of the QP reduces, or NULL. A window
  * that nothing has limited becomes what is used.
  */
-static struct roost_share *reduced_with(const struct roost_qp *qp)
+static struct roost_share *reduced_with(const struct roost_qp *qp,
+					enum roost_share_kind kind)
 {
-	struct roost_share *share = roost_share_of(qp);
+	struct roost_share *share = roost_share_of(qp, kind);
 
 	if (!share || is_limited(share))
 		return share;
@@ -349,11 +410,11 @@ static struct roost_share *reduced_with(const struct roost_qp *qp)
 	return share;
 }
 
-void roost_window_lost(struct roost_qp *qp)
+void roost_window_lost(struct roost_qp *qp, enum roost_share_kind kind)
 {
 	const struct roost_cc *cc = qp->dev->cc;
 	struct roost_requester *req = &qp->req;
-	struct roost_share *share = reduced_with(qp);
+	struct roost_share *share = reduced_with(qp, kind);
 
 	/* Once for all that were in flight: each QP notes its own losses. */
 	if (share && share->cwnd.since_loss_pkts >= share->reduced_pkts) {
@@ -366,10 +427,10 @@ void roost_window_lost(struct roost_qp *qp)
 					     req->oldest_unacked_psn));
 }
 
-void roost_window_marked(struct roost_qp *qp)
+void roost_window_marked(struct roost_qp *qp, enum roost_share_kind kind)
 {
 	const struct roost_cc *cc = qp->dev->cc;
-	struct roost_share *share = reduced_with(qp);
+	struct roost_share *share = reduced_with(qp, kind);
 
 	if (share)
 		cc->on_marked(&share->cwnd);
