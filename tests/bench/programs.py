@@ -20,6 +20,7 @@ CROWD_BYTES = 16384
 MESSAGES_MIN = 1000
 TESTPMD_S = 5  # its start included; it counts by the second
 LISTEN_S = 20
+ADDRESS = "198.18.0.1"
 PACKAGES = {"ib_write_bw": "perftest", "valgrind": "valgrind",
             "iperf3": "iperf3", "ethtool": "ethtool",
             "dpdk-testpmd": "dpdk-dev", "tc": "iproute2"}
@@ -90,11 +91,14 @@ class Bench:
         self.env = {name: value for name, value in os.environ.items()
                     if not name.startswith("ROOST_")}
 
-    def path(self, name):
-        path = os.path.join(self.build, "tests", "bench", "bench_" + name)
+    def built(self, *words):
+        path = os.path.join(self.build, "tests", *words)
         if not os.path.exists(path):
             raise Missing(f"{path} is not built: ninja -C {self.build}")
         return path
+
+    def path(self, name):
+        return self.built("bench", "bench_" + name)
 
     def need(self, program):
         if shutil.which(program) is None:
@@ -210,9 +214,7 @@ class Bench:
         """The numbers of a line of a program of tests/real, at a hub of its
         own.
         """
-        path = os.path.join(self.build, "tests", "real", name)
-        if not os.path.exists(path):
-            raise Missing(f"{path} is not built: ninja -C {self.build}")
+        path = self.built("real", name)
         # On all cores: the program is one of several processes.
         done = subprocess.run(
             ["unshare", "-rn", *self.roost_run("--hub"), path, *words],
@@ -326,6 +328,21 @@ class Bench:
             raise Failed(f"{program}: {out.strip()[-80:]}")
         return [float(word) for word in rows[-1]]
 
+    def connections(self, what, *words):
+        """{figure: value} of one sort of runs of cm_churn, over a link."""
+        argvs = [[*self.roost_run(*self.link(), "--ip",
+                                  f"198.18.0.{number}/24"),
+                  self.built("real", "cm_churn"), role, ADDRESS, "-f", *more]
+                 for number, role, more in ((1, "-s", ()),
+                                            (2, "-c", ("-l", *words)))]
+        _, out = self.both(*argvs, lambda server: server.stdout.readline())
+        found = [line.split() for line in out.splitlines()
+                 if line.startswith(f"run {what} ")]
+        if not found:
+            raise Failed(f"cm_churn: {out.strip()[-80:]}")
+        return {found[-1][i]: float(found[-1][i + 1])
+                for i in range(3, len(found[-1]), 2)}
+
     def crowd_mb_s(self, wire, nb, seconds):
         """What each of so many pairs of ib_write_bw moves over a wire at the
         same time, in MB/s. On all cores.
@@ -409,7 +426,7 @@ class Bench:
 
     def event_ratio(self):
         argv = [*self.roost_run(*self.link()),
-                os.path.join(self.build, "tests", "real", "event_cost")]
+                self.built("real", "event_cost")]
         try:
             out = subprocess.run(argv, stdout=subprocess.PIPE, text=True,
                                  env=self.env, timeout=2 * RUN_S,

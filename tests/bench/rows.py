@@ -401,6 +401,36 @@ class Told(Row):
         return bench.at_hub("told", "told", HUB_ADDRESS, "20")[0] / 1e3, 10
 
 
+class Connections(Row):
+    """Made and ended, both ends on one core each."""
+
+    name, title = "conns", "connections one after another : 5,000/s"
+    unit, cores, least, aim = "/s", 2, 1.0, 2.0
+    per_s, words = 5000, ("-n", "2000")
+
+    def pair(self, bench):
+        return (bench.connections("churn", *self.words)["per_s"], self.per_s)
+
+
+class ManyConnections(Connections):
+    name, title = "conns50", "connections, 50 at once : 50,000/s"
+    aim = 1.2
+    per_s, words = 50000, ("-n", "20000", "-w", "50")
+
+
+class OneMoreConnection(Row):
+    """The 10,000 are open, and nothing happens on them."""
+
+    name, title = "conns10k", "REQ to ESTABLISHED beside 10,000, p99 : 2 ms"
+    unit, cores, least, aim = "ms", 2, 1.0, 0.25
+    more_is_better = False
+
+    def pair(self, bench):
+        found = bench.connections("churn", "-o", "-n", "10000", "-w", "50",
+                                  "-t", "2000")
+        return found["p99_us"] / 1e3, 2
+
+
 class Rss(Row):
     """Of one that has used all of its ring."""
 
@@ -446,8 +476,8 @@ ROWS = [row() for row in (
     ReadOfPoller, RareReadOfPoller, Icrc, IcrcEngine, Verbs, ManyQps,
     VeryManyQps, MostQps, Iteration, Iteration1k, Iteration8k, Iteration16k,
     Iteration100k, *losses.ROWS, Events, HubFrame, Service, Fair, FairSum,
-    Attach, Told, Rss, DirectWrite, DirectRate, DirectLatency, ChannelTrip,
-    ChannelPump)]
+    Attach, Told, Connections, ManyConnections, OneMoreConnection, Rss,
+    DirectWrite, DirectRate, DirectLatency, ChannelTrip, ChannelPump)]
 
 # Instructions, counted: (name, what, case, few messages, many, unit size).
 COUNTS = (

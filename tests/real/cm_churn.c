@@ -8,17 +8,21 @@
  *
  * usage: cm_churn -s ADDR [-q]
  *        cm_churn -c ADDR [-q] [-n CONNECTIONS] [-w AT_ONCE] [-r RUNS] [-o]
- * [-l]
+ *                 [-t CONNECTIONS] [-f] [-l]
  *
- * -s  the server: takes connections until a client says that it is the last
+ * -s  the server: says that it listens, and takes connections until a client
+ *     says that it is the last
  * -c  the client: makes CONNECTIONS (1000), AT_ONCE (1) of them at any time
  * -q  each connection has completion queues of its own
  * -r  all of it so many times (1)
  * -o  all connections are open at once: none ends before all stand
+ * -t  while they stand, so many more are made, one after another
+ * -f  nobody looks at what the processes hold, nor waits for that
  * -k  and none ends at all: the process prints events until it is killed
  * -l  tell the server to end
  *
- * The client prints a line "run ..." for each run. Both print a line "held
+ * The client prints a line "run ..." for each run, with the time of its
+ * connections from rdma_connect to ESTABLISHED. Both print a line "held
  * ..." before the first and after each run, when timewait is over: what the
  * process has then. -o prints one more while all stand.
  */
@@ -47,9 +51,9 @@
 #define THE_LAST 'l'
 
 struct options {
-	bool server, open, keep, own_cqs, last;
+	bool server, open, keep, own_cqs, last, fast;
 	const char *address;
-	unsigned int nb, at_once, nb_runs;
+	unsigned int nb, at_once, nb_runs, nb_more;
 };
 
 static struct options opt = { .nb = 1000, .at_once = 1, .nb_runs = 1 };
@@ -107,6 +111,8 @@ static void print_held(void)
 {
 	const struct mallinfo2 heap = mallinfo2();
 
+	if (opt.fast)
+		return;
 	printf("held fds %u heap_bytes %zu rss_kib %lu\n",
 	       count_dir("/proc/self/fd"), heap.uordblks + heap.hblkhd,
 	       rss_kib());
@@ -220,6 +226,8 @@ static void serve(void)
 	OK(rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP));
 	OK(rdma_bind_addr(listener, address()));
 	OK(rdma_listen(listener, 0));
+	puts("listens");
+	fflush(stdout);
 	while (!last && nb_ids > 0) {
 		event = next_event();
 		gone = is_over(event) ? event->id : NULL;
@@ -240,6 +248,7 @@ static void serve(void)
 struct run {
 	unsigned int nb, begun, stand, ended;
 	struct rdma_cm_id **open; /* with -o */
+	uint32_t *trips_us;       /* from rdma_connect to ESTABLISHED */
 	uint8_t said;
 };
 
@@ -252,9 +261,23 @@ static void begin(struct run *run)
 	run->begun++;
 }
 
+/* From here on the id's context is the time. */
+static void ask(struct run *run, struct rdma_cm_id *id)
+{
+	struct rdma_conn_param param = { .responder_resources = 1,
+					 .retry_count = 7,
+					 .private_data = &run->said,
+					 .private_data_len = 1 };
+
+	give_qp(id);
+	id->context = (void *)(uintptr_t)now_us();
+	OK(rdma_connect(id, &param));
+}
+
 static void stands(struct run *run, struct rdma_cm_id *id)
 {
-	run->stand++;
+	run->trips_us[run->stand++] =
+		(uint32_t)(now_us() - (uintptr_t)id->context);
 	if (run->open == NULL) {
 		OK(rdma_disconnect(id));
 		return;
@@ -274,10 +297,6 @@ static void ends(struct run *run, struct rdma_cm_id *id)
 
 static void handle(struct run *run, struct rdma_cm_event *event)
 {
-	struct rdma_conn_param param = { .responder_resources = 1,
-					 .retry_count = 7,
-					 .private_data = &run->said,
-					 .private_data_len = 1 };
 	struct rdma_cm_id *id = event->id;
 	enum rdma_cm_event_type type = event->event;
 	int status = event->status;
@@ -286,8 +305,7 @@ static void handle(struct run *run, struct rdma_cm_event *event)
 	if (type == RDMA_CM_EVENT_ADDR_RESOLVED) {
 		OK(rdma_resolve_route(id, RESOLVE_MS));
 	} else if (type == RDMA_CM_EVENT_ROUTE_RESOLVED) {
-		give_qp(id);
-		OK(rdma_connect(id, &param));
+		ask(run, id);
 	} else if (type == RDMA_CM_EVENT_ESTABLISHED) {
 		stands(run, id);
 	} else if (type == RDMA_CM_EVENT_DISCONNECTED) {
@@ -299,10 +317,20 @@ static void handle(struct run *run, struct rdma_cm_event *event)
 	}
 }
 
+static int compare(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
 static void print_run(const struct run *run, const char *what, uint64_t us)
 {
-	printf("run %s %u ms %.1f per_s %.0f\n", what, run->nb,
-	       (double)us / 1e3, run->nb * 1e6 / (double)us);
+	qsort(run->trips_us, run->nb, sizeof(uint32_t), compare);
+	printf("run %s %u ms %.1f per_s %.0f p50_us %u p99_us %u\n", what,
+	       run->nb, (double)us / 1e3, run->nb * 1e6 / (double)us,
+	       run->trips_us[run->nb / 2],
+	       run->trips_us[(uint64_t)run->nb * 99 / 100]);
 	fflush(stdout);
 }
 
@@ -315,11 +343,24 @@ static void print_event(void)
 	OK(rdma_ack_cm_event(event));
 }
 
+static void close_all(struct run *run)
+{
+	uint64_t from_us = now_us();
+
+	for (unsigned int i = 0; i < run->nb; i++)
+		OK(rdma_disconnect(run->open[i]));
+	while (run->ended < run->nb)
+		handle(run, next_event());
+	print_run(run, "close", now_us() - from_us);
+	free(run->open);
+}
+
 static void make(unsigned int nb, unsigned int at_once, bool open, uint8_t said)
 {
 	struct run run = { .nb = nb, .said = said };
 	uint64_t from_us = now_us();
 
+	run.trips_us = calloc(nb, sizeof(uint32_t));
 	if (open)
 		run.open = calloc(nb, sizeof(struct rdma_cm_id *));
 	for (unsigned int i = 0; i < at_once && i < nb; i++)
@@ -328,24 +369,23 @@ static void make(unsigned int nb, unsigned int at_once, bool open, uint8_t said)
 		handle(&run, next_event());
 	if (said == JUST_CONNECT)
 		print_run(&run, open ? "open" : "churn", now_us() - from_us);
-	if (!open)
-		return;
-	print_held();
-	while (opt.keep)
-		print_event();
-	make(1, 1, false, PRINT_HELD);
-	from_us = now_us();
-	for (unsigned int i = 0; i < nb; i++)
-		OK(rdma_disconnect(run.open[i]));
-	while (run.ended < nb)
-		handle(&run, next_event());
-	print_run(&run, "close", now_us() - from_us);
-	free(run.open);
+	if (open) {
+		print_held();
+		while (opt.keep)
+			print_event();
+		make(1, 1, false, PRINT_HELD);
+		if (opt.nb_more > 0)
+			make(opt.nb_more, 1, false, JUST_CONNECT);
+		close_all(&run);
+	}
+	free(run.trips_us);
 }
 
 /* The one more that tells the server is the same each time. */
 static void settle(void)
 {
+	if (opt.fast)
+		return;
 	sleep(TIMEWAIT_S);
 	make(1, 1, false, PRINT_HELD);
 	print_held();
@@ -368,7 +408,7 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "s:c:qn:w:r:okl")) != -1) {
+	while ((c = getopt(argc, argv, "s:c:qn:w:r:t:fokl")) != -1) {
 		if (c == 's' || c == 'c')
 			opt.address = optarg;
 		if (c == 's')
@@ -383,6 +423,10 @@ static void parse(int argc, char **argv)
 			opt.nb_runs = (unsigned int)atoi(optarg);
 		else if (c == 'o')
 			opt.open = true;
+		else if (c == 't')
+			opt.nb_more = (unsigned int)atoi(optarg);
+		else if (c == 'f')
+			opt.fast = true;
 		else if (c == 'k')
 			opt.keep = true;
 		else if (c == 'l')
