@@ -15,6 +15,9 @@
 
 #include "lib/event/gone_fd.h"
 #include "lib/event/source.h"
+#include "lib/event/wakes.h"
+
+_Thread_local uint32_t roost_event_wakes;
 
 TAILQ_HEAD(source_list, roost_event_source);
 
@@ -121,6 +124,7 @@ static void token_add(struct roost_channel *ch)
 	/* Fails only when 2^64 - 2 tokens wait. */
 	n = write(ch->fd, &one, sizeof(one));
 	(void)n;
+	roost_event_wakes++;
 }
 
 /*

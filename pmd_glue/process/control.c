@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <roost/config.h>
+#include "lib/event/wakes.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/thread.h"
 
@@ -168,6 +169,7 @@ void roost_control_wake(void)
 		return;
 	written = write(control.wake_fd, &one, sizeof(one));
 	(void)written; /* fails only on overflow: then fd is readable */
+	roost_event_wakes++;
 }
 
 int roost_control_get(void)

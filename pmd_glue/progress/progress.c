@@ -24,6 +24,7 @@
 #include <roost/qp.h>
 #include "lib/engine/core/catch.h"
 #include "lib/engine/sched/worker.h"
+#include "lib/event/wakes.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/progress/backoff.h"
 #include "pmd_glue/process/thread.h"
@@ -380,6 +381,7 @@ static bool is_kept_out(struct roost_progress *p, uint64_t now_ns)
  */
 static bool turn(struct roost_progress *p, uint64_t *deadline_ns)
 {
+	const uint32_t wakes = roost_event_wakes;
 	unsigned int work;
 	bool more;
 
@@ -387,6 +389,7 @@ static bool turn(struct roost_progress *p, uint64_t *deadline_ns)
 	*deadline_ns = roost_worker_next_deadline_ns(p->worker);
 	more = roost_worker_has_left(p->worker);
 	more |= roost_worker_turn_release(p->worker);
+	p->own.woke |= roost_event_wakes != wakes;
 	return work != 0 || more;
 }
 
@@ -428,6 +431,19 @@ static void doze(struct roost_progress *p, uint64_t now_ns,
 	sleep_until(p, now_ns, RTE_MIN(deadline_ns, now_ns + nap_ns), -1);
 }
 
+/* A thread that it woke may be on this CPU, where polling on would keep it out
+ * for as long as a time slice: it goes first, once.
+ */
+static void let_woken_run(struct roost_progress *p, uint64_t now_ns)
+{
+	if (p->own.woke && now_ns != p->own.last_work_ns) {
+		p->own.woke = false;
+		sched_yield();
+	} else {
+		rte_pause();
+	}
+}
+
 static void run_adaptive(struct roost_progress *p)
 {
 	struct roost_backoff held = { 0 };
@@ -451,7 +467,7 @@ static void run_adaptive(struct roost_progress *p)
 			p->own.last_work_ns = now_ns;
 		roost_progress_stand_back(p);
 		if (kept_out || now_ns - p->own.last_work_ns < POLL_NS)
-			rte_pause();
+			let_woken_run(p, now_ns);
 		else
 			doze(p, now_ns, deadline_ns);
 	}

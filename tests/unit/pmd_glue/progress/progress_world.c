@@ -3,11 +3,14 @@
  */
 #include "progress_world.h"
 
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <roost/qp.h>
 #include "lib/engine/core/catch.h"
 #include "lib/engine/core/workers.h"
+#include "lib/event/wakes.h"
 
 struct roost_worker world_worker;
 struct roost_progress *world_progress;
@@ -15,6 +18,15 @@ struct world_posted world_posted;
 bool world_nudges;
 bool world_catches;
 unsigned int world_unblocked;
+atomic_uint world_yields;
+_Thread_local uint32_t roost_event_wakes;
+
+/* Instead of the C library's. */
+int sched_yield(void)
+{
+	atomic_fetch_add(&world_yields, 1);
+	return (int)syscall(SYS_sched_yield);
+}
 
 bool roost_catch_unblock(void)
 {
@@ -51,6 +63,10 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 	assert_true(now_ns >= atomic_load(&w->last_ns));
 	atomic_store(&w->last_ns, now_ns);
 	atomic_fetch_add(&w->iterations, 1);
+	if (atomic_exchange(&w->wakes, false)) {
+		roost_event_wakes++;
+		return 1;
+	}
 	return atomic_load(&w->work);
 }
 

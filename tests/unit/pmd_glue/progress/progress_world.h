@@ -35,6 +35,7 @@ struct roost_worker {
 	atomic_uint tries; /* for the turn, by the progress engine's thread */
 	atomic_uint iterations; /* by whom ever */
 	atomic_uint work;       /* what each finds */
+	atomic_bool wakes;      /* the next iteration wakes a thread */
 	atomic_bool has_work;
 	atomic_bool has_left;
 	atomic_bool wanted;
@@ -54,6 +55,8 @@ extern struct world_posted world_posted;
 
 void world_start(enum roost_progress_mode mode,
 		 const struct roost_progress_rx *rx);
+/* Yields, by whom ever. */
+extern atomic_uint world_yields;
 /* Handlers of faults are there, and threads that were told. */
 extern bool world_catches;
 extern unsigned int world_unblocked;

@@ -21,6 +21,7 @@
 #include <roost/qp.h>
 #include "lib/engine/core/catch.h"
 #include "lib/engine/sched/worker.h"
+#include "lib/event/wakes.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/progress/batch.h"
 #include "pmd_glue/progress/progress.h"
@@ -30,6 +31,8 @@
 
 /* A machine that gives no thread a processor for so long is out of order. */
 #define END_NS (5000 * MS)
+
+_Thread_local uint32_t roost_event_wakes;
 
 static struct roost_worker {
 	struct fake_turn turn;

@@ -97,6 +97,22 @@ static void progress__polls_while_there_is_work(void **state)
 	assert_true(world_exceeds(5000, 50 * MS));
 }
 
+/* Once for each, and then it polls on. */
+static void progress__woken_threads_get_the_processor(void **state)
+{
+	unsigned int yields = atomic_load(&world_yields);
+
+	for (unsigned int i = 0; i < 20; i++) {
+		atomic_store(&world_worker.wakes, true);
+		roost_progress_kick(world_progress);
+		while (atomic_load(&world_worker.wakes))
+			world_sleep_ns(MS);
+		world_sleep_ns(MS);
+	}
+	yields = atomic_load(&world_yields) - yields;
+	assert_in_range(yields, 10, 20 + 10);
+}
+
 /* Not even where the last iteration itself did nothing. */
 static void progress__does_not_sleep_while_something_is_left(void **state)
 {
@@ -347,6 +363,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_ADAPTIVE(progress__idle_thread_naps),
 		WORLD_ADAPTIVE(progress__polls_while_there_is_work),
+		WORLD_ADAPTIVE(progress__woken_threads_get_the_processor),
 		WORLD_ADAPTIVE(
 			progress__does_not_sleep_while_something_is_left),
 		WORLD_ADAPTIVE(progress__nap_ends_at_the_deadline),
