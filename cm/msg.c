@@ -29,15 +29,19 @@ const char *roost_cm_msg_name(enum roost_cm_msg_type type)
 
 /* ---- one field ---------------------------------------------------------- */
 
+/* Into bits that are 0. What each byte takes is shifted once. */
 static void put_bits(uint8_t *at, unsigned int bit, unsigned int width,
 		     uint64_t value)
 {
-	while (width-- > 0) {
-		uint8_t mask = (uint8_t)(0x80u >> bit % 8);
+	while (width > 0) {
+		const unsigned int room = 8 - bit % 8;
+		const unsigned int n = width < room ? width : room;
+		const unsigned int part =
+			(unsigned int)(value >> (width - n)) & ((1u << n) - 1);
 
-		if (value >> width & 1)
-			at[bit / 8] |= mask;
-		bit++;
+		at[bit / 8] |= (uint8_t)(part << (room - n));
+		bit += n;
+		width -= n;
 	}
 }
 
@@ -46,8 +50,15 @@ static uint64_t get_bits(const uint8_t *at, unsigned int bit,
 {
 	uint64_t value = 0;
 
-	for (; width > 0; width--, bit++)
-		value = value << 1 | (at[bit / 8] >> (7 - bit % 8) & 1);
+	while (width > 0) {
+		const unsigned int room = 8 - bit % 8;
+		const unsigned int n = width < room ? width : room;
+
+		value = value << n |
+			(at[bit / 8] >> (room - n) & ((1u << n) - 1));
+		bit += n;
+		width -= n;
+	}
 	return value;
 }
 
