@@ -10,6 +10,10 @@
 #define NONE UINT32_MAX
 #define PAGE_SLOTS (1u << ROOST_IDMAP_PAGE_SHIFT)
 #define FREE_MIN (PAGE_SLOTS / 2)
+/* Other numbers before one is given again: 50,000 QPs a second come and go in
+ * 2.6 s, and timewait is 2.1 s.
+ */
+#define OTHERS_MIN (1u << 17)
 
 /* splitmix64: expands the seed into round keys. */
 static uint64_t splitmix(uint64_t *state)
@@ -169,6 +173,19 @@ static int add_slots(struct roost_idmap *map, uint32_t first, uint32_t nb)
 	return 0;
 }
 
+static uint32_t nb_generations(const struct roost_idmap *map)
+{
+	return 1u << (2 * map->half_bits - map->index_bits - map->prefix_bits);
+}
+
+/* A source's slots are few, and others want them. */
+static uint32_t free_min(const struct roost_idmap *map)
+{
+	const uint32_t least = OTHERS_MIN / nb_generations(map);
+
+	return least > FREE_MIN && !map->source.lease ? least : FREE_MIN;
+}
+
 /* With few free slots, the same slots, and soon their numbers, would be reused
  * too early. Under the lock, which is released during a lease.
  */
@@ -178,7 +195,7 @@ static int refill(struct roost_idmap *map)
 	uint32_t first, nb;
 	int ret;
 
-	if (map->nb_slots - map->nb_used - map->nb_void >= FREE_MIN)
+	if (map->nb_slots - map->nb_used - map->nb_void >= free_min(map))
 		return 0;
 	if (!source->lease)
 		return map->nb_slots >> map->index_bits != 0
@@ -201,8 +218,7 @@ static int refill(struct roost_idmap *map)
  */
 static bool number_slot(struct roost_idmap *map, uint32_t index, uint32_t *id)
 {
-	const uint32_t generations =
-		1u << (2 * map->half_bits - map->index_bits - map->prefix_bits);
+	const uint32_t generations = nb_generations(map);
 	struct roost_idmap_slot *slot = slot_at(map, index);
 
 	for (uint32_t i = 0; i < generations; i++) {

@@ -17,9 +17,9 @@
  * that were found enter the memo, so that a peer that guesses numbers evicts
  * none.
  * Slots are reused oldest first, each time with the next generation, so that a
- * freed number stays unknown as long as possible: until at least 512 times as
- * many other numbers as there are generations were given out, unless the table
- * is full. For QPNs that is longer than any timewait.
+ * freed number stays unknown as long as possible: until 131,072 others were
+ * given out, unless the table is full. At a source they are at least 512 times
+ * as many as there are generations. For QPNs that is longer than timewait.
  *
  * The indices come from a range that grows from 0, or from a source that leases
  * ranges of them. Where several maps with one key share all numbers, each has
