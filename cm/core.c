@@ -147,9 +147,10 @@ static uint64_t run(void *arg, uint64_t now_ns)
 		next_ns = cm->now_ns + room_ns;
 	/* Where there was one call there are more: for their timers. */
 	if (begun)
-		next_ns = RTE_MIN(next_ns, cm->now_ns + ROOST_CM_BEGIN_NS);
-	cm->soon =
-		next_ns <= cm->now_ns + ROOST_CM_BEGIN_NS && !cm->stood_still;
+		cm->begin_at_ns = cm->now_ns + ROOST_CM_BEGIN_NS;
+	cm->soon = cm->now_ns < cm->begin_at_ns && !cm->stood_still;
+	if (cm->soon && cm->begin_at_ns < next_ns)
+		next_ns = cm->begin_at_ns;
 	if (next_ns != UINT64_MAX)
 		next_ns += still_ns;
 	/* The services run when it goes on. */
@@ -199,9 +200,12 @@ static int make_tables(struct roost_cm *cm)
 
 	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
 		return -EIO;
-	roost_cm_table_init(&cm->peer_ids, secret[0]);
-	roost_cm_table_init(&cm->peer_qpns, secret[1]);
-	roost_cm_table_init(&cm->sidrs, secret[2]);
+	/* The buckets are empty as calloc() made them: no page of them is
+	 * touched before it is used.
+	 */
+	cm->peer_ids.secret = secret[0];
+	cm->peer_qpns.secret = secret[1];
+	cm->sidrs.secret = secret[2];
 	return make_ids(cm, &secret[3]);
 }
 

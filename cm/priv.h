@@ -28,7 +28,8 @@
 #include "lib/engine/core/service.h"
 #include "lib/engine/core/timer.h"
 
-#define ROOST_CM_BUCKETS 4096u
+/* For the connections of timewait, too: 105,000 at 50,000 a second. */
+#define ROOST_CM_BUCKETS 32768u
 #define ROOST_CM_PEERS 1024u
 /* Maximum of half-open connections: requests that were not answered, and
  * replies that were not confirmed. A peer may have as many as are still free,
@@ -210,8 +211,9 @@ struct roost_cm {
 	bool stood_still; /* in the last run */
 	bool ran;         /* the timer wheel was initialised */
 	bool running;
-	bool must_run; /* before the time that the last run told */
-	bool soon;     /* the last run told a time within ROOST_CM_BEGIN_NS */
+	bool must_run;        /* before the time that the last run told */
+	bool soon;            /* a run comes at begin_at_ns, if not before */
+	uint64_t begin_at_ns; /* for the timers of calls */
 	uint64_t sweep_at_ns;
 	struct roost_timer_wheel timers;
 	struct roost_idmap ids; /* conns by our communication ID */
@@ -319,7 +321,6 @@ void roost_cm_wait_told(struct roost_cm *cm, const struct roost_cm_conn *conn,
 
 /* ---- table.c ------------------------------------------------------------ */
 
-void roost_cm_table_init(struct roost_cm_table *table, uint64_t secret);
 /* Returns the conn that has the key already; NULL: the entry was added. */
 struct roost_cm_conn *roost_cm_table_add(struct roost_cm_table *table,
 					 struct roost_cm_entry *entry,

@@ -18,7 +18,7 @@
 /* Requests per second of a peer, and its burst: more than one process can make,
  * so that only a flood is slowed down.
  */
-#define RATE_PER_S 20000u
+#define RATE_PER_S 60000u
 #define RATE_BURST 16384u
 #define NS_PER_TOKEN (1000000000u / RATE_PER_S)
 
@@ -55,13 +55,6 @@ static bool same(const struct roost_cm_key *a, const struct roost_cm_key *b)
 {
 	return a->number == b->number && a->ca_guid == b->ca_guid &&
 	       roost_gid_eq(&a->gid, &b->gid);
-}
-
-void roost_cm_table_init(struct roost_cm_table *table, uint64_t secret)
-{
-	table->secret = secret;
-	for (unsigned int i = 0; i < ROOST_CM_BUCKETS; i++)
-		LIST_INIT(&table->buckets[i]);
 }
 
 struct roost_cm_conn *roost_cm_table_find(const struct roost_cm_table *table,

@@ -335,12 +335,12 @@ static void flood_for(struct cm_world *w, uint32_t from, unsigned int nb)
 
 		req.service_id += i & 1; /* half of them for nobody */
 		cm_forge_msg(w, SIM_A, &req);
-		if (i % 100 == 99)
+		if (i % 300 == 299)
 			sim_run_for(w->sim, SIM_MS);
 	}
 }
 
-/* 100,000 a second: memory is bounded, and so is what goes out. */
+/* 300,000 a second: memory is bounded, and so is what goes out. */
 static void flood__requests(void **state)
 {
 	struct cm_world *w = cm_world_new();
@@ -348,9 +348,9 @@ static void flood__requests(void **state)
 
 	w->policy = CM_DESTROY;
 	cm_listen(w, ROOST_CM_PS_TCP, 0);
-	for (unsigned int i = 0; i < 1000; i++) {
+	for (unsigned int i = 0; i < 334; i++) {
 		w->nb_owners = 0;
-		flood_for(w, 1 + i * 100, 100);
+		flood_for(w, 1 + i * 300, 300);
 	}
 	c = cm_counters(w, SIM_B);
 	assert_true(c.drops[ROOST_CM_DROP_RATE] > 60000);
