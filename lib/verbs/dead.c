@@ -352,6 +352,6 @@ int roost_verbs_dead_destroy(void *object)
 
 int roost_verbs_dead_qp_destroy(struct ibv_qp *qp)
 {
-	free(roost_verbs_qp(qp)->batch.kept);
-	return roost_verbs_dead_destroy(qp);
+	roost_verbs_qp_memory_free(roost_verbs_qp(qp));
+	return 0;
 }

@@ -71,8 +71,7 @@ void roost_verbs_qp_free(struct roost_verbs_qp *qp)
 		roost_verbs_pd_release(ibv->pd);
 	pthread_cond_destroy(&ibv->cond);
 	pthread_mutex_destroy(&ibv->mutex);
-	free(qp->batch.kept);
-	free(qp);
+	roost_verbs_qp_memory_free(qp);
 }
 
 int roost_verbs_target_new(struct roost_verbs_qp *qp,

@@ -155,6 +155,7 @@ static struct ibv_qp *create_qp(struct ibv_context *context, struct ibv_pd *pd,
 {
 	struct roost_verbs_context *c = roost_verbs_context(context);
 	struct roost_qp_init init = { 0 };
+	bool ex = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	struct roost_verbs_qp *qp;
 	int ret;
 
@@ -165,12 +166,13 @@ static struct ibv_qp *create_qp(struct ibv_context *context, struct ibv_pd *pd,
 		return roost_verbs_null(ret);
 	if (init.type == ROOST_QPT_XRC_TGT)
 		pd = NULL;
-	qp = calloc(1, sizeof(*qp));
+	qp = calloc(1,
+		    ex ? sizeof(*qp) : offsetof(struct roost_verbs_qp, batch));
 	if (!qp)
 		return roost_verbs_null(-ENOMEM);
 	qp->device = c->device;
 	init.owner = qp;
-	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
+	if (ex) {
 		ret = roost_verbs_qp_ex_init(qp, init.type,
 					     attr->send_ops_flags);
 		if (ret)
@@ -192,8 +194,7 @@ static struct ibv_qp *create_qp(struct ibv_context *context, struct ibv_pd *pd,
 err_destroy:
 	roost_qp_destroy(qp->qp, NULL);
 err_free:
-	free(qp->batch.kept);
-	free(qp);
+	roost_verbs_qp_memory_free(qp);
 	return roost_verbs_null(ret);
 }
 

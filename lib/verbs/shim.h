@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/queue.h>
 
 #include <infiniband/verbs.h>
@@ -240,8 +241,16 @@ struct roost_verbs_qp {
 	struct roost_qp *qp;
 	struct roost_device *device;
 	struct roost_verbs_target *target; /* XRC_RECV: open_qp.c; or NULL */
-	struct roost_verbs_batch batch;
+	struct roost_verbs_batch batch;    /* has_ex; others end before it */
 };
+
+/* The last step of its destruction. */
+static inline void roost_verbs_qp_memory_free(struct roost_verbs_qp *qp)
+{
+	if (qp->has_ex)
+		free(qp->batch.kept);
+	free(qp);
+}
 
 static inline struct roost_verbs_context *
 roost_verbs_context(struct ibv_context *context)
