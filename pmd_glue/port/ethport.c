@@ -270,7 +270,8 @@ static void get_link(struct roost_ethport *port, struct rte_eth_link *eth)
 	if (changes)
 		roost_ethport_hold(port);
 	roost_ethport_enter(port);
-	rte_eth_link_get_nowait(port->id, eth);
+	if (rte_eth_link_get_nowait(port->id, eth) != 0)
+		eth->link_status = RTE_ETH_LINK_DOWN;
 	roost_ethport_leave(port);
 	if (port->members.nb && !roost_members_watch(&port->members, port->id))
 		eth->link_status = RTE_ETH_LINK_DOWN;

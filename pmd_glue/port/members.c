@@ -9,14 +9,22 @@
 
 #include <rte_dev.h>
 #include <rte_ethdev.h>
+#include <rte_version.h>
 
 #include "pmd_glue/port/eal.h"
 #include "pmd_glue/quirks/quirk.h"
 #include "pmd_glue/kernel/pci.h"
 
 static const char key[] = ",slave=";
+/* The driver's word for it. */
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
+static const char driver_key[] = ",member=";
+#else
+static const char driver_key[] = ",slave=";
+#endif
 
 #define KEY_LEN (sizeof(key) - 1)
+#define DRIVER_KEY_LEN (sizeof(driver_key) - 1)
 
 int roost_members_next(const char *devargs, size_t *at, size_t *begin,
 		       char member[ROOST_DEVARGS_MAX])
@@ -44,18 +52,20 @@ int roost_members_next(const char *devargs, size_t *at, size_t *begin,
 	return 0;
 }
 
-/* Replace begin to end with ",slave=NAME". Returns the new end; 0: no room. */
+/* Replace begin to end with the driver's key and the name. Returns the new end;
+ * 0: no room.
+ */
 static size_t replace(char *devargs, size_t size, size_t begin, size_t end,
 		      const char *name)
 {
-	size_t len = KEY_LEN + strlen(name);
+	size_t len = DRIVER_KEY_LEN + strlen(name);
 	size_t tail = strlen(devargs + end) + 1;
 
 	if (begin + len + tail > size)
 		return 0;
 	memmove(devargs + begin + len, devargs + end, tail);
-	memcpy(devargs + begin, key, KEY_LEN);
-	memcpy(devargs + begin + KEY_LEN, name, strlen(name));
+	memcpy(devargs + begin, driver_key, DRIVER_KEY_LEN);
+	memcpy(devargs + begin + DRIVER_KEY_LEN, name, strlen(name));
 	return begin + len;
 }
 

@@ -8,7 +8,7 @@
  * The members of a bond. net_bonding needs its members plugged in before it,
  * and refers to them by name. Users write a member as slave=(DEVARGS), or
  * slave=ADDRESS for a PCI device. This file plugs the member in and replaces
- * the argument with slave=NAME.
+ * the argument with slave=NAME; DPDK 23.11 and later: member=NAME.
  *
  * A driver that needs a gate cannot be a member, because a gate belongs to one
  * port of Roost's.

@@ -130,8 +130,8 @@ static bool link_is_up(void)
 {
 	struct rte_eth_link link;
 
-	rte_eth_link_get_nowait(0, &link);
-	return link.link_status != RTE_ETH_LINK_DOWN;
+	return rte_eth_link_get_nowait(0, &link) == 0 &&
+	       link.link_status != RTE_ETH_LINK_DOWN;
 }
 
 /* A client asks once for each start of its port, and may come too early. */

@@ -22,6 +22,32 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 OTHERS = ("libroost-dev", "roost-doc")
 # Seconds without which no mirror answers.
 MIRROR_S = 20
+BUILD_S = 1800
+# The Debian behind this one has DPDK 24.11, rdma-core 56 and gcc 14.
+NEXT = "trixie"
+NEXT_PACKAGES = ("gcc,clang,meson,ninja-build,pkg-config,libdpdk-dev,"
+                 "libisal-dev,libbpf-dev,libmicrohttpd-dev,libmnl-dev,"
+                 "libibverbs-dev,librdmacm-dev,libjson-c-dev,libncurses-dev,"
+                 "systemtap-sdt-dev,ibverbs-utils,perftest,iproute2")
+# A pair of its programs over each of these; without and with DPDK.
+NEXT_PORTS = (
+    ("--link next", "--link next"),
+    ("--port net_memif0,role=server,socket=@next --ip 198.18.0.1/24",
+     "--port net_memif0,role=client,socket=@next --ip 198.18.0.2/24"),
+    ("--port net_vhost0,iface=/tmp/next --ip 198.18.0.1/24",
+     "--port net_virtio_user0,path=/tmp/next --ip 198.18.0.2/24"),
+    ("--port net_bonding0,mode=1,slave=(net_af_packet0,iface=next0,"
+     "framesz=2048,blocksz=4096) --ip 198.18.0.1/24", "--port net_af_packet1,iface=next1 "
+     "--ip 198.18.0.2/24"),
+)
+NEXT_PAIR = """
+ip link add next0 type veth peer name next1
+for name in lo next0 next1; do ip link set $name up; done
+/tree/build/apps/roost run {} -- {program} &
+sleep 2
+/tree/build/apps/roost run {} -- {program} localhost
+wait $!
+"""
 
 
 def release(place):
@@ -30,8 +56,10 @@ def release(place):
                       "$VERSION_CODENAME"]).strip()
 
 
-def bootstrap(place):
-    """A minimal Debian, as the image debian:12-slim is. Returns its folder."""
+def bootstrap(place, name, packages_of_it):
+    """A minimal Debian, as the image debian:12-slim is, and packages. Returns
+    its folder.
+    """
     if os.geteuid() != 0:
         raise Skip("needs root")
     need("mmdebstrap", "unshare", "ip")
@@ -45,9 +73,9 @@ def bootstrap(place):
     root = place.path("debian")
     try:
         place.run(["mmdebstrap", "--quiet", "--variant=minbase",
-                   "--mode=root", "--include=iproute2,tcpdump",
+                   "--mode=root", f"--include={packages_of_it}",
                    f"--aptopt=Acquire::http::Timeout {MIRROR_S}",
-                   release(place), root, mirror[1]])
+                   name, root, mirror[1]], limit_s=BUILD_S)
     except Failure as e:
         if re.search("Could not (resolve|connect)|Failed to fetch", str(e)):
             raise Skip("the mirror does not answer") from None
@@ -70,13 +98,14 @@ def install(place, root):
             inside(place, root, argument, network=True)
 
 
-def inside(place, root, command, network=False):
+def inside(place, root, command, network=False, limit_s=600):
     """Runs a command of the shell in the Debian, with /proc, /dev and /run of
     its own, and a network namespace of its own unless it needs the mirror.
     """
     return place.run(["unshare", "--mount", "--pid", "--fork", "--kill-child",
                       *([] if network else ["--net"]), "sh",
-                      os.path.join(HERE, "enter"), root, command])
+                      os.path.join(HERE, "enter"), root, command],
+                     limit_s=limit_s)
 
 
 def remains(root):
@@ -93,7 +122,7 @@ def remains(root):
 def installed(place):
     """Installed, used, removed, purged: four steps that need each other."""
     packages(place)
-    root = bootstrap(place)
+    root = bootstrap(place, release(place), "iproute2,tcpdump")
     install(place, root)
     tools = (os.path.join(HERE, "use"), os.path.join(HERE, "look"),
              os.path.join(place.build, "tests", "real", "explain"))
@@ -122,4 +151,20 @@ def installed(place):
                       "administrator there is roost.conf alone")
 
 
-CASES = {"deb-installed": installed}
+def next_debian(place):
+    """In the next Debian the tree compiles without a warning, and programs that
+    Debian has linked with its rdma-core run.
+    """
+    root = bootstrap(place, NEXT, NEXT_PACKAGES)
+    shutil.copytree(place.top, os.path.join(root, "tree"), symlinks=True,
+                    ignore=shutil.ignore_patterns(".git", "build*"))
+    inside(place, root, "cd /tree && meson setup build -Dwerror=true "
+           "-Dtests=false && ninja -C build", limit_s=BUILD_S)
+    # perftest is linked with a provider's library.
+    for program in ("ibv_rc_pingpong -g 1 -m 1024 -c",
+                    "ib_send_bw -F -x 1 -n 1000"):
+        for ports in NEXT_PORTS:
+            inside(place, root, NEXT_PAIR.format(*ports, program=program))
+
+
+CASES = {"deb-installed": installed, "deb-next": next_debian}

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <rte_bitops.h>
 #include <rte_common.h>
 
 #include "lib/engine/core/cq_push.h"

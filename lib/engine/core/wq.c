@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 
+#include <rte_bitops.h>
 #include <rte_common.h>
 #include <rte_thash.h>
 
