@@ -2,7 +2,7 @@
 # Copyright (c) 2026 The Roost authors
 """pyverbs: a pair of our own, and rdma-core's tests, which are in Debian's
 package. At a hub all but those of rdma_cm, which ask for an interface of the
-kernel's; behind roostd these, too.
+kernel's; behind roostd these, too; on a link those of raw packets.
 """
 
 import gzip
@@ -25,7 +25,7 @@ TESTS = "/usr/share/doc/rdma-core/tests"
 REFUSED = {"test_multi_process_alloc_dm"}
 # The others are for cards (mlx5, efa), or for what is not here (huge pages,
 # raw packets behind a daemon).
-LEAST = {"hub": 128, "service": 138}
+LEAST = {"hub": 128, "service": 138, "link": 140}
 RUN_S = 150
 
 
@@ -95,8 +95,16 @@ def behind_service(room):
           LEAST["service"])
 
 
+def on_link(room):
+    words = unpacked(room)
+    check(room, room.run("tests", room.roost("run", "--link", room.link, "--",
+                                             *words), limit_s=RUN_S),
+          LEAST["link"])
+
+
 CASES = [
     Case("pyverbs-pair", pair),
     Case("pyverbs-tests-hub", at_hub),
+    Case("pyverbs-tests-link", on_link, limit_s=RUN_S + 30),
     Case("pyverbs-tests-service", behind_service, limit_s=RUN_S + 30),
 ]

@@ -326,6 +326,55 @@ static void flow__defaults_copy(void **state)
 	sim_free(sim);
 }
 
+/* What a QP sends rules of other contexts on the port have, too, as in
+ * ConnectX; its own context's do not.
+ */
+static void flow__sent_to_other_contexts(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_end *end = &sim->ends[SIM_A];
+	struct roost_ctx *ctx, *home_ctx = end->ctx;
+	struct roost_pd *pd, *home_pd = end->pd;
+	struct roost_mr *mr, *home_mr = end->mr;
+	struct roost_flow_rule *own, *other;
+	struct sim_slice out, in;
+	struct raw_qp a, b;
+
+	open_qp(&a, sim, SIM_A);
+	out = raw_blank(sim, RAW_LEN);
+	in = raw_blank(sim, RAW_LEN);
+	fill_udp(out.data, PORT);
+	own = add(&a, udp_rule(PORT));
+	raw_recv(&a.as, 1, in);
+	assert_int_equal(roost_ctx_open(end->dev, &ctx), 0);
+	assert_int_equal(roost_pd_alloc(ctx, &pd), 0);
+	assert_int_equal(roost_mr_reg(pd, in.data, RAW_LEN, (uintptr_t)in.data,
+				      ROOST_ACCESS_LOCAL_WRITE, &mr),
+			 0);
+	end->ctx = ctx;
+	end->pd = pd;
+	end->mr = mr;
+	open_qp(&b, sim, SIM_A);
+	other = add(&b, udp_rule(PORT));
+	raw_recv(&b.as, 2, in);
+	end->ctx = home_ctx;
+	end->pd = home_pd;
+	end->mr = home_mr;
+	send_one(&a, 3, 0, out);
+	raw_expect(a.cq, 3, ROOST_WC_SUCCESS);
+	raw_expect(b.cq, 2, ROOST_WC_SUCCESS);
+	raw_expect_nothing(a.cq);
+	assert_memory_equal(in.data, out.data, RAW_LEN);
+	roost_flow_rule_destroy(own);
+	roost_flow_rule_destroy(other);
+	close_qp(&b);
+	assert_int_equal(roost_mr_dereg(mr), 0);
+	assert_int_equal(roost_pd_dealloc(pd), 0);
+	assert_int_equal(roost_ctx_close(ctx), 0);
+	close_qp(&a);
+	sim_free(sim);
+}
+
 /* A rule that would take ARP leaves it to the host, too. */
 static void flow__host_keeps_arp(void **state)
 {
@@ -511,6 +560,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(flow__rules_in_their_order),
 		cmocka_unit_test(flow__drops),
 		cmocka_unit_test(flow__defaults_copy),
+		cmocka_unit_test(flow__sent_to_other_contexts),
 		cmocka_unit_test(flow__host_keeps_arp),
 		cmocka_unit_test(flow__sniffer_sees_roce),
 		cmocka_unit_test(flow__stores),

@@ -337,11 +337,12 @@ static bool is_of_host(const struct roost_flow_key *key)
 
 /*
  * The rules of the first rank that fits have the frame, all of them; then those
- * of the next ranks, until one of a rank traps it. *wanted: set if any fits.
- * Returns true if the frame is trapped.
+ * of the next ranks, until one of a rank traps it. from: the sender's context,
+ * whose rules do not count; NULL: the frame was received. *wanted: set if any
+ * fits. Returns true if the frame is trapped.
  */
 static bool lead(struct roost_worker *w, const struct roost_port *port,
-		 struct raw *raw, bool *wanted)
+		 const struct roost_ctx *from, struct raw *raw, bool *wanted)
 {
 	const struct roost_flow_rule *flow;
 	bool trapped = false;
@@ -350,7 +351,8 @@ static bool lead(struct roost_worker *w, const struct roost_port *port,
 	TAILQ_FOREACH(flow, &port->flows.rules, link) {
 		if (trapped && flow->rank != rank)
 			break;
-		if (!roost_flow_matches(flow, &raw->key))
+		if (flow->qp->ctx == from ||
+		    !roost_flow_matches(flow, &raw->key))
 			continue;
 		rank = flow->rank;
 		trapped |= flow->init.type == ROOST_FLOW_NORMAL &&
@@ -412,7 +414,7 @@ void roost_raw_passed(struct roost_worker *w, struct rte_mbuf *mbuf)
 	begin(&raw, mbuf);
 	sniff(w, port, &raw);
 	if (mbuf->port & ROOST_RAW_LED)
-		lead(w, port, &raw, &wanted);
+		lead(w, port, NULL, &raw, &wanted);
 	roost_mbuf_free(w, mbuf);
 }
 
@@ -450,7 +452,7 @@ bool roost_raw_receive(struct roost_worker *w, unsigned int from,
 	if (!(from & ROOST_LOOPED && raw.key.dst_mac[0] & 1))
 		wanted = sniff(w, port, &raw);
 	if (is_led)
-		trapped = lead(w, port, &raw, &wanted);
+		trapped = lead(w, port, NULL, &raw, &wanted);
 	if (wanted && is_asking(w))
 		pass(w, port_index, mbuf,
 		     is_led ? ROOST_RAW_LED : ROOST_RAW_SNIFFED);
@@ -468,4 +470,14 @@ void roost_raw_sniff(struct roost_worker *w, unsigned int port_index,
 		if (sniff(w, port, &raw) && is_asking(w))
 			pass(w, port_index, frames[i], ROOST_RAW_SNIFFED);
 	}
+}
+
+void roost_raw_turn_back(struct roost_worker *w, const struct roost_qp *qp,
+			 struct rte_mbuf *frame)
+{
+	bool wanted;
+	struct raw raw;
+
+	begin(&raw, frame);
+	lead(w, &w->dev->ports[qp->path.port_index], qp->ctx, &raw, &wanted);
 }

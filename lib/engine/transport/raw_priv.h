@@ -56,6 +56,11 @@ void roost_raw_passed(struct roost_worker *w, struct rte_mbuf *mbuf);
 /* n frames that leave by a port with sniffers. They stay the caller's. */
 void roost_raw_sniff(struct roost_worker *w, unsigned int port_index,
 		     struct rte_mbuf **frames, unsigned int n);
+/* A frame that a raw packet QP sends by a port with flow rules: rules of other
+ * contexts have it, too. It stays the caller's.
+ */
+void roost_raw_turn_back(struct roost_worker *w, const struct roost_qp *qp,
+			 struct rte_mbuf *frame);
 
 /* ---- segmentation (raw_tso.c) ----------------------------------------- */
 

@@ -373,6 +373,8 @@ static bool send_raw(struct roost_worker *w, struct roost_qp *qp,
 	}
 	mbuf->data_len = (uint16_t)len;
 	mbuf->pkt_len = (uint32_t)len;
+	if (w->dev->ports[qp->path.port_index].has_flows)
+		roost_raw_turn_back(w, qp, mbuf);
 	roost_tx_queue(w, &qp->path, mbuf, true);
 	roost_pace_sent(w, qp, len);
 	sent(w, qp, wqe, &piece, false, mbuf);
