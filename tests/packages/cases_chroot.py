@@ -28,7 +28,8 @@ NEXT = "trixie"
 NEXT_PACKAGES = ("gcc,clang,meson,ninja-build,pkg-config,libdpdk-dev,"
                  "libisal-dev,libbpf-dev,libmicrohttpd-dev,libmnl-dev,"
                  "libibverbs-dev,librdmacm-dev,libjson-c-dev,libncurses-dev,"
-                 "systemtap-sdt-dev,ibverbs-utils,perftest,iproute2")
+                 "systemtap-sdt-dev,ibverbs-utils,perftest,"
+                 "iproute2")
 # A pair of its programs over each of these; without and with DPDK.
 NEXT_PORTS = (
     ("--link next", "--link next"),
@@ -37,8 +38,8 @@ NEXT_PORTS = (
     ("--port net_vhost0,iface=/tmp/next --ip 198.18.0.1/24",
      "--port net_virtio_user0,path=/tmp/next --ip 198.18.0.2/24"),
     ("--port net_bonding0,mode=1,slave=(net_af_packet0,iface=next0,"
-     "framesz=2048,blocksz=4096) --ip 198.18.0.1/24", "--port net_af_packet1,iface=next1 "
-     "--ip 198.18.0.2/24"),
+     "framesz=2048,blocksz=4096) --ip 198.18.0.1/24",
+     "--port net_af_packet1,iface=next1 --ip 198.18.0.2/24"),
 )
 NEXT_PAIR = """
 ip link add next0 type veth peer name next1
@@ -157,7 +158,9 @@ def next_debian(place):
     """
     root = bootstrap(place, NEXT, NEXT_PACKAGES)
     shutil.copytree(place.top, os.path.join(root, "tree"), symlinks=True,
-                    ignore=shutil.ignore_patterns(".git", "build*"))
+                    ignore=lambda folder, names: [
+                        name for name in names if folder == place.top and
+                        (name == ".git" or name.startswith("build"))])
     inside(place, root, "cd /tree && meson setup build -Dwerror=true "
            "-Dtests=false && ninja -C build", limit_s=BUILD_S)
     # perftest is linked with a provider's library.
