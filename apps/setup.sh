@@ -27,7 +27,8 @@ packages_apps="libfabric-bin libucx0 ucx-utils openmpi-bin libopenmpi-dev mpich
 libmpich-dev qperf fio iperf3 curl gdb dapl2-utils libdapl2 rdma-core"
 # And large ones, for all cases of it.
 packages_runtimes="golang-go default-jdk-headless tgt qemu-system-x86 qemu-utils
-qemu-block-extra ceph-mon ceph-common hpcc python3-mpi4py netpipe-openmpi"
+qemu-block-extra ceph-mon ceph-common hpcc python3-mpi4py netpipe-openmpi
+librpma-dev libgloo-dev"
 # And those of the suite interop, which runs when it is asked for.
 packages_interop="qemu-system-x86 busybox-static pciutils fio"
 # For all rows of tests/bench/run.
