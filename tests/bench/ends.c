@@ -22,6 +22,7 @@
 struct bench_end bench_ends[BENCH_SENDERS_MAX + 1];
 bool bench_selective;
 bool bench_ect;
+bool bench_uc;
 
 void bench_must(int rc, const char *what)
 {
@@ -101,7 +102,7 @@ static void open_end(int side, struct rte_mempool *pool,
 static void create_qp(struct bench_end *end, unsigned int i)
 {
 	struct roost_qp_init init = {
-		.type = ROOST_QPT_RC,
+		.type = bench_uc ? ROOST_QPT_UC : ROOST_QPT_RC,
 		.send_cq = end->cq,
 		.recv_cq = end->cq,
 		.cap = { .max_send_wr = BENCH_QUEUE_LEN,
@@ -114,6 +115,16 @@ static void create_qp(struct bench_end *end, unsigned int i)
 	bench_must(roost_qp_create(end->ctx, end->pd, &init, &end->qps[i]),
 		   "QP");
 }
+
+/* What modify needs for UC, and more for RC. */
+#define RTR_UC                                                                 \
+	(ROOST_QP_STATE | ROOST_QP_AV | ROOST_QP_PATH_MTU |                    \
+	 ROOST_QP_DEST_QPN | ROOST_QP_RQ_PSN)
+#define RTR_RC (ROOST_QP_MAX_DEST_RD_ATOMIC | ROOST_QP_MIN_RNR_TIMER)
+#define RTS_UC (ROOST_QP_STATE | ROOST_QP_SQ_PSN)
+#define RTS_RC                                                                 \
+	(ROOST_QP_TIMEOUT | ROOST_QP_RETRY_CNT | ROOST_QP_RNR_RETRY |          \
+	 ROOST_QP_MAX_QP_RD_ATOMIC)
 
 static void connect_qp(const struct bench_end *end, unsigned int i,
 		       const struct bench_end *to, unsigned int k)
@@ -143,20 +154,10 @@ static void connect_qp(const struct bench_end *end, unsigned int i,
 					   ROOST_QP_ACCESS_FLAGS),
 		   "INIT");
 	attr.state = ROOST_QPS_RTR;
-	bench_must(roost_qp_modify(qp, &attr,
-				   ROOST_QP_STATE | ROOST_QP_AV |
-					   ROOST_QP_PATH_MTU |
-					   ROOST_QP_DEST_QPN | ROOST_QP_RQ_PSN |
-					   ROOST_QP_MAX_DEST_RD_ATOMIC |
-					   ROOST_QP_MIN_RNR_TIMER),
+	bench_must(roost_qp_modify(qp, &attr, RTR_UC | (bench_uc ? 0 : RTR_RC)),
 		   "RTR");
 	attr.state = ROOST_QPS_RTS;
-	bench_must(roost_qp_modify(qp, &attr,
-				   ROOST_QP_STATE | ROOST_QP_SQ_PSN |
-					   ROOST_QP_TIMEOUT |
-					   ROOST_QP_RETRY_CNT |
-					   ROOST_QP_RNR_RETRY |
-					   ROOST_QP_MAX_QP_RD_ATOMIC),
+	bench_must(roost_qp_modify(qp, &attr, RTS_UC | (bench_uc ? 0 : RTS_RC)),
 		   "RTS");
 }
 

@@ -45,6 +45,7 @@ extern struct bench_end bench_ends[BENCH_SENDERS_MAX + 1];
 /* Of ends that are opened from now on. */
 extern bool bench_selective;
 extern bool bench_ect; /* switches may mark their packets */
+extern bool bench_uc;  /* QPs of UC, not RC */
 
 /* How frames move; ctx is the struct bench_end. */
 struct bench_bursts {

@@ -7,17 +7,19 @@
  * and one receiver behind the switch's queue, in virtual time. The time that
  * the processor takes is not in it; the same options give the same result.
  *
- * usage: net [-eR] [-n SENDERS] [-q QPS] [-a GBPS] [-b GBPS] [-r FRAMES]
+ * usage: net [-eRu] [-n SENDERS] [-q QPS] [-a GBPS] [-b GBPS] [-r FRAMES]
  *            [-m FRAMES] [-d ONE_WAY_NS] [-v VIRTUAL_MS] [-i BYTES]
- *            [-t STEP_US]
+ *            [-t STEP_US] [-l GBPS]
  *   -e      selective repeat, at both ends; else go-back-N
  *   -R      the receiver READs what the senders would write
+ *   -u      QPs of UC: payload is what was sent, lost or not
  *   -q      QPs of each sender
  *   -a, -b  the senders' wires; the receiver's
  *   -r      the queue, in frames; what it has no room for is lost
  *   -m      what comes to a queue that is so long is marked (ECN)
  *   -i      incast: each QP writes so much, once, and all begin together; else
  *           WRITEs of 64 KiB without a pause, 16 of each QP at a time
+ *   -l      QPs have a rate limit, and all together this
  *   -t      a line for each so many us, "at MS FRAMES GBPS...": the longest
  *           queue in that time, and the payload of each sender. The last sender
  *           begins after a third of the time, and posts nothing in the last
@@ -70,7 +72,7 @@ static struct bench_wire up[BENCH_SENDERS_MAX];       /* to the switch */
 static struct bench_wire down[BENCH_SENDERS_MAX + 1]; /* by bench_ends */
 static uint64_t now_ns = 1000000000;
 static uint64_t delay_ns = 3000;
-static double sender_gbps = 100, receiver_gbps = 40;
+static double sender_gbps = 100, receiver_gbps = 40, limit_gbps;
 static unsigned int nb_senders = 1, nb_qps = 16, queue_frames = 1024;
 static uint32_t msg_bytes = MSG_BYTES;
 static bool incast, reads;
@@ -244,6 +246,21 @@ static void poll(struct bench_end *end, unsigned int sender, uint64_t begin_ns,
 		}
 }
 
+/* All begin to send at once. */
+static void limit_all(void)
+{
+	const struct roost_qp_attr attr = {
+		.rate_limit_kbps =
+			(uint32_t)(limit_gbps * 1e6 / (nb_senders * nb_qps)),
+	};
+
+	for (unsigned int s = 0; s < nb_senders; s++)
+		for (unsigned int i = 0; i < nb_qps; i++)
+			bench_must(roost_qp_modify(bench_sender(s)->qps[i],
+						   &attr, ROOST_QP_RATE_LIMIT),
+				   "rate limit");
+}
+
 static void post_all(unsigned int sender)
 {
 	for (unsigned int i = 0; i < nb_qps; i++)
@@ -357,9 +374,9 @@ static unsigned int queue_99(double *part_lost)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: net [-e] [-n SENDERS] [-q QPS] [-a GBPS] "
+	fprintf(stderr, "usage: net [-eRu] [-n SENDERS] [-q QPS] [-a GBPS] "
 			"[-b GBPS] [-r FRAMES] [-m FRAMES] [-d ONE_WAY_NS] "
-			"[-v VIRTUAL_MS] [-i BYTES] [-t STEP_US]\n");
+			"[-v VIRTUAL_MS] [-i BYTES] [-t STEP_US] [-l GBPS]\n");
 	return EXIT_FAILURE;
 }
 
@@ -393,7 +410,8 @@ int main(int argc, char **argv)
 	uint64_t for_ns = 200000000;
 	int option;
 
-	while ((option = getopt(argc, argv, "a:b:d:ei:m:n:q:r:Rt:v:")) != -1) {
+	while ((option = getopt(argc, argv, "a:b:d:ei:l:m:n:q:r:Rt:uv:")) !=
+	       -1) {
 		if (option == 'a')
 			sender_gbps = strtod(optarg, NULL);
 		else if (option == 'b')
@@ -406,6 +424,8 @@ int main(int argc, char **argv)
 			reads = true;
 		else if (option == 'i')
 			msg_bytes = (uint32_t)strtoul(optarg, NULL, 0);
+		else if (option == 'l')
+			limit_gbps = strtod(optarg, NULL);
 		else if (option == 'm')
 			mark_at = (uint32_t)strtoul(optarg, NULL, 0);
 		else if (option == 'n')
@@ -416,6 +436,8 @@ int main(int argc, char **argv)
 			queue_frames = (unsigned int)strtoul(optarg, NULL, 0);
 		else if (option == 't')
 			series_ns = 1000 * strtoull(optarg, NULL, 0);
+		else if (option == 'u')
+			bench_uc = true;
 		else if (option == 'v')
 			for_ns = 1000000 * strtoull(optarg, NULL, 0);
 		else
@@ -430,6 +452,8 @@ int main(int argc, char **argv)
 	bench_ect = mark_at < WIRE_LEN;
 	bench_star_open(&bursts, nb_senders, nb_qps);
 	take_wires();
+	if (limit_gbps > 0)
+		limit_all();
 	report(run(for_ns));
 	return EXIT_SUCCESS;
 }

@@ -215,6 +215,114 @@ static void dcqcn__held_responses(void **state)
 	sim_free(sim);
 }
 
+/* A program's rate limit holds for requests, and that of CNPs for answers: one
+ * does not wait for the other.
+ */
+static void dcqcn__own_limit_is_for_requests(void **state)
+{
+	static const struct {
+		uint32_t own_kbps, cc_mbps;
+		bool write_first;
+	} rows[] = { { 1000, 1000, true }, { 1000000, 1, false } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct roost_qp_attr attr = {
+			.rate_limit_kbps = rows[i].own_kbps,
+		};
+		struct sim_qp_conf conf = sim_qp_conf_default;
+		struct sim *sim = sim_new();
+		struct sim_qp *a, *b, *slow, *fast;
+		struct roost_ecn ecn;
+		struct roost_flow flow;
+
+		conf.timeout = 18;
+		set_rate(sim, SIM_A, 1);
+		ecn = sim_get_ecn(sim, SIM_A);
+		ecn.dcqcn = 0;
+		ecn.rate_to_set_on_first_cnp = rows[i].cc_mbps;
+		sim_set_ecn(sim, SIM_A, ecn);
+		sim_pair(sim, &conf, &a, &b);
+		flow = sim_flow_to(a);
+		sim_forge_cnp(a, &flow, 0xffff);
+		assert_int_equal(roost_qp_modify(a->qp, &attr,
+						 ROOST_QP_RATE_LIMIT),
+				 0);
+		slow = rows[i].write_first ? a : b;
+		fast = rows[i].write_first ? b : a;
+		/* 8 ms a packet. */
+		sim_do_op(slow, slow == a ? ROOST_WR_WRITE : ROOST_WR_READ,
+			  LEN);
+		sim_run_for(sim, 10 * SIM_MS);
+		sim_expect_send_open(slow, 0);
+		sim_do_op(fast, fast == a ? ROOST_WR_WRITE : ROOST_WR_READ,
+			  LEN);
+		sim_run_for(sim, SIM_MS);
+		sim_expect_send(fast, 0, ROOST_WC_SUCCESS);
+		sim_run_for(sim, 20 * SIM_MS);
+		sim_expect_send(slow, 0, ROOST_WC_SUCCESS);
+		sim_free(sim);
+	}
+}
+
+/* QPs that begin together are not together later: of 16 in 866 us, 1 to 4 are
+ * in each 108 us.
+ */
+static void dcqcn__rates_spread(void **state)
+{
+	enum {
+		QPS = 16,
+		PARTS = 8
+	};
+	const struct roost_qp_attr attr = { .rate_limit_kbps = 10000 };
+	const uint64_t interval_ns = (1024 + 58) * 8 * 100;
+	struct sim_qp_conf conf = sim_qp_conf_default;
+	unsigned int nb[PARTS] = { 0 };
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+	uint64_t begin_ns;
+
+	conf.type = ROOST_QPT_UC;
+	sim_run_for(sim, SIM_MS);
+	begin_ns = sim->now_ns;
+	for (int i = 0; i < QPS; i++) {
+		sim_pair(sim, &conf, &a, &b);
+		assert_int_equal(roost_qp_modify(a->qp, &attr,
+						 ROOST_QP_RATE_LIMIT),
+				 0);
+		sim_do_op(a, ROOST_WR_WRITE, 10 * 1024);
+	}
+	sim_run_for(sim, 5 * SIM_MS);
+	for (size_t i = 0; i < sim->link.nb_log[SIM_A]; i++) {
+		uint64_t at_ns = sim->link.log[SIM_A][i].at_ns - begin_ns;
+
+		if (at_ns >= 3 * interval_ns && at_ns < 4 * interval_ns)
+			nb[(at_ns - 3 * interval_ns) * PARTS / interval_ns]++;
+	}
+	for (int i = 0; i < PARTS; i++)
+		assert_in_range(nb[i], 1, 4);
+	sim_free(sim);
+}
+
+/* A megabyte at 1 Gb/s, after 1 ms without any: 5 packets in 40 us. */
+static void dcqcn__silence_is_no_credit(void **state)
+{
+	const struct roost_qp_attr attr = { .rate_limit_kbps = 1000000 };
+	struct sim_qp_conf conf = sim_qp_conf_default;
+	struct sim *sim = sim_new();
+	struct sim_qp *a, *b;
+
+	conf.type = ROOST_QPT_UC;
+	sim_pair(sim, &conf, &a, &b);
+	assert_int_equal(roost_qp_modify(a->qp, &attr, ROOST_QP_RATE_LIMIT), 0);
+	sim_run_for(sim, SIM_MS);
+	sim_do_op(a, ROOST_WR_WRITE, BIG);
+	sim_run_for(sim, 40 * SIM_US);
+	assert_in_range(sim->link.nb_log[SIM_A], 3, 6);
+	sim_run_for(sim, 20 * SIM_MS);
+	sim_expect_all_good(a, b);
+	sim_free(sim);
+}
+
 /* All packets are marked until the rate is low; then it comes back. */
 static void dcqcn__rate_falls_and_comes_back(void **state)
 {
@@ -291,6 +399,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(dcqcn__marked_writes_leave_reads_alone),
 	cmocka_unit_test(dcqcn__disabling_ends_limits),
 	cmocka_unit_test(dcqcn__held_responses),
+	cmocka_unit_test(dcqcn__own_limit_is_for_requests),
+	SIM_TEST_ONE_WORKER(dcqcn__rates_spread),
+	cmocka_unit_test(dcqcn__silence_is_no_credit),
 	cmocka_unit_test(dcqcn__rate_falls_and_comes_back),
 	cmocka_unit_test(dcqcn__ect),
 };

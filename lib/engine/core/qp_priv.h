@@ -193,7 +193,7 @@ struct roost_requester {
 
 	/* Cold: of rate limits, and after losses. */
 	struct roost_timer pace_timer;
-	uint64_t pace_ns; /* rate limit: no packet goes before this */
+	uint64_t pace_ns; /* the program's rate limit: none goes before this */
 	uint32_t rtt_min_ns;
 	uint32_t fault_index;
 };
@@ -339,10 +339,9 @@ struct roost_qp {
 	uint8_t *spill; /* of the slots of sq, each spill_bytes */
 	/* Line 9: the attributes that a packet needs. */
 	struct roost_mig mig __attribute__((aligned(64)));
-	bool cc_limited;    /* dcqcn.rate_kbps is not 0 */
-	uint32_t rate_kbps; /* of its requests (transport/pace_priv.h); 0: no
-			     * limit
-			     */
+	bool cc_limited;  /* dcqcn.rate_kbps is not 0 */
+	bool pace_held;   /* it has waited since it last was in time */
+	bool req_limited; /* its requests are (transport/pace_priv.h) */
 	struct roost_qp_cap cap;
 	struct roost_qp_attr attr;
 	/* Cold; here is room. */
@@ -378,6 +377,7 @@ struct roost_qp {
 	LIST_HEAD(, roost_mcast) mcasts; /* memberships; locks: as for groups */
 	uint64_t cnp_at_ns;              /* no CNP is sent before this */
 	struct roost_dcqcn dcqcn;
+	uint64_t cc_pace_ns; /* nothing that it limits goes before this */
 	void *owner;
 	struct roost_event_source async;
 	struct roost_xrcd *xrcd;          /* XRC_TGT */

@@ -95,6 +95,7 @@ struct roost_worker {
 	TAILQ_HEAD(, roost_cq_part) dirty_cqs;
 	struct roost_event_batch held_events; /* empty between turns */
 	uint32_t nb_inflight_qps; /* QPs with unacknowledged packets */
+	uint32_t pace_phase; /* of the last QP that began (transport/pace.c) */
 	/* QPs that may migrate (ROOST_MIG_ARMED). */
 	LIST_HEAD(, roost_qp) armed_qps;
 	struct roost_mw *window; /* locked window that a packet accesses; NULL:

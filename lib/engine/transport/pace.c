@@ -10,8 +10,8 @@
 #include "lib/engine/core/worker_base.h"
 #include "lib/engine/transport/pace_priv.h"
 
-/* A rate limit holds on average over this time; a QP that was silent for longer
- * may not send more because of it.
+/* A QP that waited makes up for so much of the time for which the worker let it
+ * wait longer.
  */
 #define SLACK_NS 100000u
 
@@ -27,32 +27,61 @@ static uint32_t requests_kbps(const struct roost_qp *qp)
 
 void roost_pace_set(struct roost_qp *qp)
 {
-	uint32_t own_kbps = qp->attr.rate_limit_kbps;
-	uint32_t cc_kbps = requests_kbps(qp);
-
 	qp->cc_limited = qp->dcqcn.rate_kbps != 0;
-	if (own_kbps != 0 && cc_kbps != 0)
-		qp->rate_kbps = RTE_MIN(own_kbps, cc_kbps);
-	else
-		qp->rate_kbps = own_kbps != 0 ? own_kbps : cc_kbps;
+	qp->req_limited =
+		qp->attr.rate_limit_kbps != 0 || requests_kbps(qp) != 0;
 }
 
-/* When may the packet go that follows one of len_bytes? */
-static uint64_t next_ns(const struct roost_qp *qp, size_t len_bytes,
-			uint32_t rate_kbps)
+static uint64_t interval_ns(size_t len_bytes, uint32_t rate_kbps)
+{
+	return len_bytes * 8 * 1000000 / rate_kbps;
+}
+
+/* It did not wait before its packet. */
+static bool begins(const struct roost_qp *qp, uint64_t pace_ns)
+{
+	return pace_ns < qp->worker->now_ns && !qp->pace_held;
+}
+
+/* When may the packet go that follows one of len_bytes? pace_ns: the same of
+ * the packet before. A silence gives no credit.
+ */
+static uint64_t next_ns(const struct roost_qp *qp, uint64_t pace_ns,
+			size_t len_bytes, uint32_t rate_kbps)
 {
 	uint64_t now_ns = qp->worker->now_ns;
-	uint64_t from_ns = now_ns < SLACK_NS ? 0 : now_ns - SLACK_NS;
+	uint64_t least_ns = now_ns < SLACK_NS ? 0 : now_ns - SLACK_NS;
 
-	return RTE_MAX(qp->req.pace_ns, from_ns) +
-	       len_bytes * 8 * 1000000 / rate_kbps;
+	if (begins(qp, pace_ns))
+		least_ns = now_ns;
+	return RTE_MAX(pace_ns, least_ns) + interval_ns(len_bytes, rate_kbps);
+}
+
+/* QPs that begin together would go on together: each has a longer first
+ * interval, by another part of it. Multiples of the golden ratio are spread
+ * evenly.
+ */
+static void advance(struct roost_worker *w, const struct roost_qp *qp,
+		    uint64_t *pace_ns, size_t len_bytes, uint32_t rate_kbps)
+{
+	bool first = begins(qp, *pace_ns);
+	uint32_t phase;
+
+	*pace_ns = next_ns(qp, *pace_ns, len_bytes, rate_kbps);
+	if (!first)
+		return;
+	w->pace_phase += 0x9e3779b9u;
+	phase = w->pace_phase + (w->index << 28); /* up to 16 workers */
+	*pace_ns += interval_ns(len_bytes, rate_kbps) * (phase >> 16) >> 16;
 }
 
 void roost_pace_note(struct roost_worker *w, struct roost_qp *qp,
 		     size_t len_bytes, bool is_answer)
 {
 	const struct roost_port *port = &w->dev->ports[qp->path.port_index];
-	uint32_t rate_kbps;
+	struct roost_requester *req = &qp->req;
+	uint32_t own_kbps = is_answer ? 0 : qp->attr.rate_limit_kbps;
+	uint32_t cc_kbps;
 
 	/* First: a rate from before a silence is not the one of now. */
 	if (qp->dcqcn.rate_kbps != 0 && port->ecn.roce_rp_enable == 0)
@@ -61,25 +90,50 @@ void roost_pace_note(struct roost_worker *w, struct roost_qp *qp,
 		roost_dcqcn_on_sent(&qp->dcqcn, &port->ecn, port->speed_mbps,
 				    len_bytes, w->now_ns);
 	roost_pace_set(qp);
-	rate_kbps = is_answer ? qp->dcqcn.rate_kbps : qp->rate_kbps;
-	if (rate_kbps != 0)
-		qp->req.pace_ns = next_ns(qp, len_bytes, rate_kbps);
+	if (own_kbps != 0)
+		advance(w, qp, &req->pace_ns, len_bytes, own_kbps);
+	cc_kbps = is_answer ? qp->dcqcn.rate_kbps : requests_kbps(qp);
+	if (cc_kbps != 0)
+		advance(w, qp, &qp->cc_pace_ns, len_bytes, cc_kbps);
+	if (RTE_MAX(own_kbps != 0 ? req->pace_ns : 0,
+		    cc_kbps != 0 ? qp->cc_pace_ns : 0) > w->now_ns)
+		qp->pace_held = false;
 }
 
 bool roost_pace_is_last(const struct roost_qp *qp)
 {
-	return next_ns(qp, qp->mtu_bytes, qp->rate_kbps) > qp->worker->now_ns;
+	const struct roost_requester *req = &qp->req;
+	uint32_t own_kbps = qp->attr.rate_limit_kbps;
+	uint32_t cc_kbps = requests_kbps(qp);
+	uint64_t own_ns = 0, cc_ns = 0;
+
+	if (own_kbps != 0)
+		own_ns = next_ns(qp, req->pace_ns, qp->mtu_bytes, own_kbps);
+	if (cc_kbps != 0)
+		cc_ns = next_ns(qp, qp->cc_pace_ns, qp->mtu_bytes, cc_kbps);
+	return RTE_MAX(own_ns, cc_ns) > qp->worker->now_ns;
+}
+
+/* One timer for requests and answers: the earlier of the two. */
+static bool hold(struct roost_worker *w, struct roost_qp *qp, uint64_t until_ns)
+{
+	struct roost_timer *timer = &qp->req.pace_timer;
+
+	if (until_ns <= w->now_ns)
+		return false;
+	qp->pace_held = true;
+	if (!roost_timer_is_set(timer) || timer->deadline_ns > until_ns)
+		roost_timer_set(&w->timers, timer, until_ns);
+	return true;
 }
 
 bool roost_pace_hold(struct roost_worker *w, struct roost_qp *qp)
 {
-	struct roost_requester *req = &qp->req;
+	const struct roost_requester *req = &qp->req;
+	uint64_t own_ns = qp->attr.rate_limit_kbps != 0 ? req->pace_ns : 0;
+	uint64_t cc_ns = requests_kbps(qp) != 0 ? qp->cc_pace_ns : 0;
 
-	if (req->pace_ns <= w->now_ns)
-		return false;
-	if (!roost_timer_is_set(&req->pace_timer))
-		roost_timer_set(&w->timers, &req->pace_timer, req->pace_ns);
-	return true;
+	return hold(w, qp, RTE_MAX(own_ns, cc_ns));
 }
 
 bool roost_pace_hold_answer(struct roost_worker *w, struct roost_qp *qp)
@@ -87,5 +141,5 @@ bool roost_pace_hold_answer(struct roost_worker *w, struct roost_qp *qp)
 	if (qp->dcqcn.rate_kbps == 0 || w->flush_left == ROOST_FLUSH_ALL ||
 	    roost_qp_state_get(qp) == ROOST_QPS_ERR)
 		return false;
-	return roost_pace_hold(w, qp);
+	return hold(w, qp, qp->cc_pace_ns);
 }

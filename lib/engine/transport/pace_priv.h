@@ -5,10 +5,11 @@
 #define ROOST_ENGINE_TRANSPORT_PACE_PRIV_H
 
 /*
- * The rate of a QP, roost_qp.rate_kbps: the program's limit
- * (ROOST_QP_RATE_LIMIT), which holds for requests, and that of DCQCN, which
- * holds for all data, responses to READs included. A QP without a limit costs
- * one test. Holder of the turn.
+ * The rates of a QP: the program's limit (ROOST_QP_RATE_LIMIT), which holds for
+ * requests, and that of DCQCN, which holds for responses to READs and for what
+ * requests have no window, together. Each has a time of its own before which
+ * nothing goes that it limits. A QP without a limit costs one test. Holder of
+ * the turn.
  */
 
 #include <rte_branch_prediction.h>
@@ -30,14 +31,14 @@ void roost_pace_note(struct roost_worker *w, struct roost_qp *qp,
 static inline bool roost_pace_is_early(struct roost_worker *w,
 				       struct roost_qp *qp)
 {
-	return unlikely(qp->rate_kbps != 0) && roost_pace_hold(w, qp);
+	return unlikely(qp->req_limited) && roost_pace_hold(w, qp);
 }
 
 /* A request packet goes: when may the next one? */
 static inline void roost_pace_sent(struct roost_worker *w, struct roost_qp *qp,
 				   size_t len_bytes)
 {
-	if (unlikely(qp->rate_kbps != 0))
+	if (unlikely(qp->req_limited))
 		roost_pace_note(w, qp, len_bytes, false);
 }
 
@@ -47,7 +48,7 @@ static inline void roost_pace_sent(struct roost_worker *w, struct roost_qp *qp,
  */
 static inline bool roost_pace_will_hold(const struct roost_qp *qp)
 {
-	return unlikely(qp->rate_kbps != 0) && roost_pace_is_last(qp);
+	return unlikely(qp->req_limited) && roost_pace_is_last(qp);
 }
 
 /* True if DCQCN does not allow the next packet of a response yet; the pace

@@ -60,6 +60,7 @@ void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 	qp->asked_pkts = 0;
 	qp->req.fault = false;
 	qp->req.pace_ns = 0;
+	qp->cc_pace_ns = 0;
 	roost_dcqcn_reset(&qp->dcqcn);
 	roost_pace_set(qp);
 }
@@ -435,8 +436,8 @@ static uint32_t run_of(const struct roost_qp *qp, uint32_t burst)
 		req->send_index;
 	uint32_t room = req->cwnd.pkts - (uint32_t)roost_req_flight_pkts(req);
 
-	if (unlikely(qp->rate_kbps != 0 || req->spared_pkts != 0 ||
-		     req->fault || roost_qp_state_get(qp) != ROOST_QPS_RTS))
+	if (unlikely(qp->req_limited || req->spared_pkts != 0 || req->fault ||
+		     roost_qp_state_get(qp) != ROOST_QPS_RTS))
 		return 1;
 	room = RTE_MIN(room, roost_share_room(qp));
 	return RTE_MIN(RTE_MIN(posted, room), burst);
