@@ -7,6 +7,7 @@
 #include "lib/engine/cc/cc.h"
 #include "lib/engine/core/share.h"
 #include "lib/engine/core/worker_base.h"
+#include "lib/engine/transport/share_priv.h"
 #include "tests/sim/common.h"
 #include "tests/sim/ecn.h"
 #include "tests/sim/migrate.h"
@@ -354,6 +355,40 @@ static void share__marks_reduce_it_once(void **state)
 	sim_free(crowd.sim);
 }
 
+/* A window that nobody waits for becomes what is in flight, and is reduced,
+ * once for what was in flight then, though less is later.
+ */
+static void share__used_window_is_reduced_once(void **state)
+{
+	static void (*const hear[])(struct roost_qp * qp,
+				    enum roost_share_kind kind) = {
+		roost_window_lost,
+		roost_window_marked,
+	};
+
+	for (size_t k = 0; k < sizeof(hear) / sizeof(hear[0]); k++) {
+		struct crowd crowd;
+		uint32_t once;
+
+		begin(&crowd, 0);
+		for (unsigned int i = 0; i < NB; i++)
+			set_window(&crowd.a[i]->qp->req.cwnd, 1);
+		post_all(&crowd, 1);
+		sim_turn(crowd.sim);
+		assert_int_equal(share_of(&crowd)->flight_pkts, NB);
+		hear[k](crowd.a[NB - 1]->qp, ROOST_SHARE_SENDS);
+		once = share_of(&crowd)->cwnd.pkts;
+		assert_in_range(once, NB / 2, NB - 1);
+		for (unsigned int i = 0; i < NB - 16; i++)
+			sim_qp_destroy(crowd.a[i]);
+		assert_int_equal(share_of(&crowd)->flight_pkts, 16);
+		hear[k](crowd.a[NB - 2]->qp, ROOST_SHARE_SENDS);
+		assert_int_equal(share_of(&crowd)->cwnd.pkts, once);
+		sim_run(crowd.sim);
+		sim_free(crowd.sim);
+	}
+}
+
 /* A program over there that answers slowly is not the path. */
 static void share__one_slow_peer(void **state)
 {
@@ -456,6 +491,7 @@ static const struct CMUnitTest tests[] = {
 	SIM_TEST_ONE_WORKER(share__probed_windows_come_back),
 	SIM_TEST_ONE_WORKER(share__silence_takes_no_room),
 	SIM_TEST_ONE_WORKER(share__marks_reduce_it_once),
+	SIM_TEST_ONE_WORKER(share__used_window_is_reduced_once),
 	SIM_TEST_ONE_WORKER(share__any_link),
 	SIM_TEST_ONE_WORKER(share__ends_with_its_last_qp),
 };

@@ -392,22 +392,28 @@ void roost_share_acked(struct roost_qp *qp, struct roost_share *share,
 						     req->cwnd.ssthresh_pkts));
 }
 
-/* The share whose window a loss or mark of the QP reduces, or NULL. A window
- * that nothing has limited becomes what is used.
- */
+/* The share whose window a loss or mark of the QP reduces, or NULL. */
 static struct roost_share *reduced_with(const struct roost_qp *qp,
 					enum roost_share_kind kind)
 {
 	struct roost_share *share = roost_share_of(qp, kind);
 
-	if (!share || is_limited(share))
-		return share;
-	if (qp->req.cwnd.pkts > ROOST_CWND_MIN_PKTS)
-		return NULL;
-	share->cwnd.pkts =
-		(uint16_t)RTE_MIN(RTE_MAX(share->flight_pkts, USED_MIN_PKTS),
-				  (uint32_t)share->cwnd.pkts);
-	return share;
+	return share && (is_limited(share) ||
+			 qp->req.cwnd.pkts <= ROOST_CWND_MIN_PKTS)
+		       ? share
+		       : NULL;
+}
+
+/* A window that nothing has limited becomes this before it is reduced: what is
+ * used of it.
+ */
+static uint16_t used_pkts(const struct roost_share *share)
+{
+	uint32_t pkts = RTE_MAX(share->flight_pkts, USED_MIN_PKTS);
+
+	if (is_limited(share))
+		return share->cwnd.pkts;
+	return (uint16_t)RTE_MIN(pkts, (uint32_t)share->cwnd.pkts);
 }
 
 void roost_window_lost(struct roost_qp *qp, enum roost_share_kind kind)
@@ -420,6 +426,7 @@ void roost_window_lost(struct roost_qp *qp, enum roost_share_kind kind)
 	if (share && share->cwnd.since_loss_pkts >= share->reduced_pkts) {
 		share->reduced_pkts =
 			RTE_MIN(share->flight_pkts, (uint32_t)UINT16_MAX);
+		share->cwnd.pkts = used_pkts(share);
 		cc->on_lost(&share->cwnd, req, share->flight_pkts);
 	}
 	cc->on_lost(&req->cwnd, req,
@@ -432,7 +439,10 @@ void roost_window_marked(struct roost_qp *qp, enum roost_share_kind kind)
 	const struct roost_cc *cc = qp->dev->cc;
 	struct roost_share *share = reduced_with(qp, kind);
 
-	if (share)
+	/* Not for each mark of the same packets: on_marked() asks again. */
+	if (share && share->cwnd.since_mark_pkts >= used_pkts(share)) {
+		share->cwnd.pkts = used_pkts(share);
 		cc->on_marked(&share->cwnd);
+	}
 	cc->on_marked(&qp->req.cwnd);
 }
