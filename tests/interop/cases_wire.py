@@ -113,6 +113,9 @@ LOSSY = [
                               "16")),
     ("ib_read_bw", perf("ib_read_bw", "-n", "100", "-u", "14")),
     ("ib_atomic_bw", perf("ib_atomic_bw", "-n", "500", "-u", "14")),
+    # Each byte that a READ brings and that a WRITE takes back is looked at.
+    ("rping -V -S 16384", (cases_cm.pair, "rping -s -a {a} -V -C 100 -S 16384",
+                           "rping -c -a {a} -V -C 100 -S 16384", 4)),
 ]
 
 ENTRIES = []
