@@ -97,11 +97,11 @@ def limited(room):
 RATE_MBPS, QUEUE, MARK_AT = 50, 256, 25
 
 
-def queued(room, marks):
+def queued(room, marks, *harm):
     """More than the wire takes: the switch marks and loses nothing, or it
-    loses, and all data comes nevertheless.
+    loses, and all data comes nevertheless. harm: what it does besides.
     """
-    harm = [f"rate={RATE_MBPS}", f"queue={QUEUE}"]
+    harm = [f"rate={RATE_MBPS}", f"queue={QUEUE}", *harm]
     wire = relayed(room, *harm, *([f"mark-at={MARK_AT}"] if marks else []))
     capture = Capture(wire)
     port = room.next_port()
@@ -124,14 +124,24 @@ def queued(room, marks):
         r"marked (\d+), no room for (\d+), at most (\d+) in",
         wire.relay.out())[1])
     room.note(f"marked {marked}, lost {full}, at most {most} in the queue")
+    ce = len(dissect.tshark(path, "-Y", "ip.dsfield.ecn == 3").splitlines())
     cnps = len(dissect.tshark(path, "-Y", CNP).splitlines())
-    if marks != (marked > 0 and cnps > 0) or marks != (full == 0):
-        raise Failure(f"{marked} marked, {cnps} CNPs, {full} lost")
+    if marks != (marked > 0 and ce > 0 and cnps > 0) or marks != (full == 0):
+        raise Failure(f"{marked} marked, {ce} seen, {cnps} CNPs, {full} lost")
+    room.note(f"CE {ce}, CNPs {cnps} in the capture")
+    if marks:
+        none_but(path, CNP, f"{BECN_ALONE} && {NEVER_MARKED}")
+    if harm[2:]:
+        lost = re.search(r"lost (\d+) of \d+ RoCEv2", wire.relay.out())
+        if not lost or int(lost.group(1)) == 0:
+            raise Failure(f"nothing lost: {wire.relay.out()[-200:]}")
+        room.note(lost.group(0))
 
 
 CASES = [
     Case("ecn-queue-marks", queued, True),
     Case("ecn-queue-loses", queued, False),
+    Case("ecn-queue-marks-loss", queued, True, "percent=1", "seed=4791"),
     Case("ecn-rc", answered),
     Case("ecn-uc", answered, "-c", "UC"),
     Case("ecn-ud", answered, "-c", "UD", "-s", "2048"),
