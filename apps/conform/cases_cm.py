@@ -313,7 +313,7 @@ def lap(t, its_id, qpn):
         (t.agent.gid6 or t.agent.gid) + struct.pack("!IBBBB", 0, 64, 3, 0,
                                                     TIMEOUT << 3)
     send(t, mad(LAP, struct.pack("!IIIIHH", t.qpn, its_id, 0,
-                                 t.qpn << 8 | TIMEOUT << 3, 0, 0) + path))
+                                 qpn << 8 | TIMEOUT << 3, 0, 0) + path))
 
 
 def apr(t, its_id):
@@ -334,6 +334,19 @@ def cm_alternate_path_offered(t):
     connection = connected(t)
     lap(t, *connection[:2])
     lives_on(t, *connection)
+
+
+@CASES.case("cm-alternate-path-answered", STATES, "should")
+def cm_alternate_path_answered(t):
+    """Loaded or refused: the peer need not try until it gives up."""
+    its_id, qpn, _psn = connected(t)
+    lap(t, its_id, qpn)
+    body = answer(t, APR)
+    if body[:8] != struct.pack("!II", its_id, t.qpn):
+        raise Wrong(f"of another connection: {body[:8].hex()}")
+    dreq(t, its_id, qpn)
+    event(t, DISCONNECTED)
+    t.ask("disconnect")
 
 
 @CASES.case("cm-alternate-path-unasked", STATES)

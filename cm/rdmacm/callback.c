@@ -14,6 +14,9 @@
 #include "cm/rdmacm/addr.h"
 #include "cm/rdmacm/rdmacm.h"
 
+/* The AP status of an APR (IBTA 12.8): alternate paths are not supported. */
+#define APR_UNSUPPORTED 2
+
 static void copy_data(struct roost_rdmacm_event *e,
 		      const struct roost_cm_event *ev, const void **data,
 		      uint8_t *len)
@@ -167,6 +170,16 @@ static void on_service(struct roost_rdmacm_id *id,
 	roost_rdmacm_push(id, NULL, e);
 }
 
+/* rdma_cm has no calls for alternate paths: the peer need not wait and repeat
+ * its proposal until it gives up.
+ */
+static void on_alternate(struct roost_rdmacm_id *id,
+			 const struct roost_cm_event *ev)
+{
+	(void)ev;
+	roost_cm_apr(id->conn, APR_UNSUPPORTED, NULL, 0, NULL, 0);
+}
+
 static void on_nothing(struct roost_rdmacm_id *id,
 		       const struct roost_cm_event *ev)
 {
@@ -193,8 +206,7 @@ static void (*const handlers[ROOST_CM_EVENT_TYPES])(
 	[ROOST_CM_DREP_RECEIVED] = on_disconnect,
 	[ROOST_CM_DREQ_ERROR] = on_disconnect,
 	[ROOST_CM_TIMEWAIT_EXIT] = on_timewait_exit,
-	/* rdma_cm has no calls for alternate paths. */
-	[ROOST_CM_LAP_RECEIVED] = on_nothing,
+	[ROOST_CM_LAP_RECEIVED] = on_alternate,
 	[ROOST_CM_LAP_ERROR] = on_nothing,
 	[ROOST_CM_APR_RECEIVED] = on_nothing,
 	[ROOST_CM_SIDR_REQ_ERROR] = on_unreachable,

@@ -314,6 +314,17 @@ int roost_cm_reject(struct roost_cm_conn *conn, uint16_t reason,
 	return 0;
 }
 
+int roost_cm_apr(struct roost_cm_conn *conn, uint8_t status, const void *info,
+		 size_t info_len_bytes, const void *data, size_t data_len_bytes)
+{
+	assert_null(info);
+	assert_int_equal(info_len_bytes, 0);
+	conn->nb_aprs++;
+	conn->apr_status = status;
+	keep(conn, data, data_len_bytes);
+	return 0;
+}
+
 int roost_cm_disconnect(struct roost_cm_conn *conn, const void *data,
 			size_t data_len_bytes)
 {

@@ -38,6 +38,8 @@ struct roost_cm_conn {
 	struct roost_cm_sidr_rep_param sidr_rep;
 	uint64_t service_id;
 	uint16_t reject_reason;
+	unsigned int nb_aprs;
+	uint8_t apr_status;
 	uint8_t data[256]; /* of the last message */
 	size_t data_len_bytes;
 };

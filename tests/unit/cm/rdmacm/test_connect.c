@@ -197,6 +197,20 @@ static void connect__end_is_told_once(void **state)
 	finish(id);
 }
 
+/* The program sees nothing of it. */
+static void connect__alternate_path_is_refused(void **state)
+{
+	struct rdma_cm_id *id = fake_connecting(fake_channel);
+
+	fake_reply(fake_conn(), "");
+	fake_expect(fake_channel, RDMA_CM_EVENT_ESTABLISHED, 0);
+	fake_tell(fake_conn(), ROOST_CM_LAP_RECEIVED, 0);
+	assert_int_equal(fake_conn()->nb_aprs, 1);
+	assert_int_equal(fake_conn()->apr_status, 2);
+	assert_false(fake_readable(fake_channel));
+	finish(id);
+}
+
 static void connect__too_early(void **state)
 {
 	struct rdma_cm_id *id = fake_routed(fake_channel, RDMA_PS_TCP),
@@ -438,6 +452,7 @@ int main(void)
 		FAKE_CHANNEL_TEST(connect__rejected_moves_the_qp),
 		FAKE_CHANNEL_TEST(connect__nobody_answers),
 		FAKE_CHANNEL_TEST(connect__end_is_told_once),
+		FAKE_CHANNEL_TEST(connect__alternate_path_is_refused),
 		FAKE_CHANNEL_TEST(connect__too_early),
 		FAKE_CHANNEL_TEST(accept__request_says_what_was_asked),
 		FAKE_CHANNEL_TEST(accept__qp_is_ready_before_the_reply),
