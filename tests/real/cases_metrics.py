@@ -25,6 +25,7 @@ from process import wait_until
 from service import FAR, NEAR, Service
 from wire import TCP_ADDRESSES
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 DASHBOARD = os.path.join(TOP, "apps", "packaging", "grafana-dashboard.json")
 ACCEPT = {open_metrics: "application/openmetrics-text; version=1.0.0",
           plain: "text/plain"}
@@ -184,6 +185,59 @@ def service(room):
         raise Failure("the socket stays")
 
 
+# Of panels whose queries leave out what is 0.
+QUIET = ("Frames that the switch dropped",
+         "Packets that the daemon's engine dropped",
+         "Clients whose frames were dropped")
+PROMETHEUS = """
+global: {{scrape_interval: 1s}}
+scrape_configs: [{{job_name: roostd, static_configs: [
+  {{targets: ["127.0.0.1:{0}"]}}]}}]
+"""
+
+
+def prometheus(room, netns, port):
+    """Reads that page each second. Returns its own URL."""
+    if not shutil.which("prometheus"):
+        raise Skip("prometheus is not installed")
+    file = room.path("prometheus.yml")
+    with open(file, "w", encoding="ascii") as out:
+        out.write(PROMETHEUS.format(port))
+    address = f"127.0.0.1:{room.next_port()}"
+    room.start("prometheus", ["prometheus", f"--config.file={file}",
+                              f"--storage.tsdb.path={room.path('tsdb')}",
+                              f"--web.listen-address={address}"], netns=netns)
+    return f"http://{address}"
+
+
+def dashboard(room):
+    """Prometheus has an answer to the query of each panel."""
+    port = room.next_port()
+    daemon = Service(room, sections=["[service]",
+                                     f"metrics = 127.0.0.1:{port}"])
+    netns = daemon.wire.netns[NEAR]
+    url = prometheus(room, netns, port)
+    pair = room.pair_start(*pingpong(room, daemon, 0, 100000000))
+    said = room.path("dashboard.txt")
+    with open(DASHBOARD, encoding="utf-8") as file:
+        titles = [panel["title"] for panel in json.load(file)["panels"]]
+
+    def empty():
+        """The panels without a series, as asked once more."""
+        done = room.run("dashboard", ["sh", "-c", '"$0" "$1" >"$2"',
+                                      os.path.join(HERE, "dashboard.py"), url,
+                                      said], netns=netns)
+        with open(said, encoding="utf-8") as file:
+            told = file.read()
+        return [title for title in titles
+                if f"{title}\n  " not in told] if done.status == 0 else titles
+
+    if not wait_until(lambda: set(empty()) <= set(QUIET), ANSWER_S, 2):
+        raise Failure(f"panels without data: {', '.join(empty())}")
+    for end in pair:
+        end.kill()
+
+
 def strangers(room):
     """Who may not, cannot; and a path that is taken stays another's."""
     daemon, path = with_metrics(room, "metrics_mode = 0600")
@@ -278,6 +332,7 @@ def unmapped(room):
 CASES = [
     Case("metrics-service", service),
     Case("metrics-unmapped", unmapped),
+    Case("metrics-dashboard", dashboard),
     Case("metrics-strangers", strangers),
     Case("metrics-hub-tcp", tcp),
     Case("metrics-hostile", hostile),
