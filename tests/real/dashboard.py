@@ -7,7 +7,7 @@ usage: tests/real/dashboard.py URL [--svg FILE]
 
 Prints each panel with its series and their last values. The exit status is 1
 if a query is refused. Grafana is not in Debian; --svg draws the panels where
-the dashboard has them, from the last five minutes: a picture of the queries
+the dashboard has them, from the last 90 seconds: a picture of the queries
 and their answers, not of Grafana.
 """
 
@@ -28,7 +28,7 @@ DASHBOARD = os.path.join(TOP, "apps", "packaging", "grafana-dashboard.json")
 # What Grafana puts in for a scrape interval of a second.
 VARIABLES = {"$__rate_interval": "5s", "$instance": ".*", "$port": ".*",
              "$job": ".*"}
-PAST_S, STEP_S = 300, 1
+PAST_S, STEP_S = 90, 1
 # Pixels: of a column of the grid, of a row, of letters.
 COLUMN, ROW, LETTER = 50, 30, 11
 COLORS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b",
@@ -97,7 +97,7 @@ def text_at(x, y, text, more=""):
 def lines(box, series, now):
     """Curves of a panel, and their legend below."""
     x, y, width, height = box
-    rows = min(len(series), 4)
+    rows = min(len(series), 6)
     bottom = y + height - (rows + 1) * (LETTER + 2)
     top = max((value for _, points in series for _, value in points),
               default=0) or 1
