@@ -198,6 +198,39 @@ static void share_reads__silence_takes_no_room(void **state)
 	sim_free(crowd.sim);
 }
 
+/* Those who say nothing have had their time: who begins to wait does not wait
+ * for another round.
+ */
+static void share_reads__room_is_taken_at_once(void **state)
+{
+	struct sim_faults faults = { .drop_nth = -1, .delay_ns = 5 * SIM_US };
+	struct crowd crowd;
+
+	begin(&crowd, 0);
+	sim_set_faults(crowd.sim, &faults);
+	crowd.silent = true;
+	share_of(&crowd)->cwnd.pkts = 4 * PART_PKTS;
+	for (unsigned int i = 0; i < 4; i++)
+		crowd.a[i]->qp->req.timeout_ns = 0;
+	for (unsigned int i = 0; i < 3; i++)
+		read_pkts(&crowd, i, PART_PKTS);
+	read_pkts(&crowd, NB - 1, PART_PKTS);
+	sim_turn(crowd.sim);
+	/* It waits for the one before it; a round begins. */
+	read_pkts(&crowd, NB - 2, 1);
+	sim_run_for(crowd.sim, SIM_MS);
+	sim_expect_send(crowd.a[NB - 2], 0, ROOST_WC_SUCCESS);
+	assert_int_equal(share_of(&crowd)->round, 1);
+	share_of(&crowd)->cwnd.pkts = 3 * PART_PKTS + 1;
+	read_pkts(&crowd, 3, PART_PKTS);
+	sim_run_for(crowd.sim, 50 * SIM_MS);
+	assert_int_equal(share_of(&crowd)->flight_pkts, 4 * PART_PKTS);
+	read_pkts(&crowd, NB - 3, 1);
+	sim_run_for(crowd.sim, 100 * SIM_US);
+	sim_expect_send(crowd.a[NB - 3], 0, ROOST_WC_SUCCESS);
+	sim_free(crowd.sim);
+}
+
 /* A mark of a response takes a quarter of the window of READs, and nothing of
  * that of requests.
  */
@@ -259,6 +292,7 @@ static const struct CMUnitTest tests[] = {
 	SIM_TEST_ONE_WORKER(share_reads__turns_go_round),
 	SIM_TEST_ONE_WORKER(share_reads__parts_grow_again),
 	SIM_TEST_ONE_WORKER(share_reads__silence_takes_no_room),
+	SIM_TEST_ONE_WORKER(share_reads__room_is_taken_at_once),
 	SIM_TEST_ONE_WORKER(share_reads__marks_reduce_it),
 	SIM_TEST_ONE_WORKER(share_reads__any_link),
 };

@@ -109,9 +109,10 @@ static inline void roost_share_count(struct roost_worker *w,
 	if (share)
 		roost_share_count_all(w, qp, share, done);
 	share = roost_share_of(qp, ROOST_SHARE_READS);
+	/* Who waits has to be let go on, by whoever sees that there is room. */
 	if (share &&
 	    (qp->asked_pkts != 0 || qp->shares[ROOST_SHARE_READS].pkts != 0 ||
-	     share->turn == qp))
+	     share->turn == qp || !TAILQ_EMPTY(&share->waiting)))
 		roost_share_count_all(w, qp, share, done);
 }
 
