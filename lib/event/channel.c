@@ -106,14 +106,22 @@ int roost_channel_fd(const struct roost_channel *channel)
 	return channel->fd;
 }
 
+/* in_ring is never less than what is there. */
 static bool enqueue(struct roost_channel *ch, struct entry *entry)
 {
-	return rte_ring_mp_enqueue_elem(ch->ring, entry, sizeof(*entry)) == 0;
+	atomic_fetch_add(&entry->source->in_ring, 1);
+	if (rte_ring_mp_enqueue_elem(ch->ring, entry, sizeof(*entry)) == 0)
+		return true;
+	atomic_fetch_sub(&entry->source->in_ring, 1);
+	return false;
 }
 
 static bool dequeue(struct roost_channel *ch, struct entry *entry)
 {
-	return rte_ring_sc_dequeue_elem(ch->ring, entry, sizeof(*entry)) == 0;
+	if (rte_ring_sc_dequeue_elem(ch->ring, entry, sizeof(*entry)) != 0)
+		return false;
+	atomic_fetch_sub(&entry->source->in_ring, 1);
+	return true;
 }
 
 static void token_add(struct roost_channel *ch)
@@ -429,6 +437,9 @@ static void purge(struct roost_channel *ch, struct roost_event_source *source)
 	struct entry entry;
 
 	overflow_clear(ch, source);
+	/* Its events were read, as most are: the others stay where they are. */
+	if (atomic_load(&source->in_ring) == 0)
+		return;
 	while (n-- > 0 && dequeue(ch, &entry)) {
 		if (entry.source == source) {
 			atomic_fetch_add(&ch->nb_surplus, 1);

@@ -29,6 +29,7 @@
  * meaning.
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -56,6 +57,8 @@ struct roost_event_source {
 	 */
 	uint8_t held[ROOST_EVENT_HELD_MAX];
 	uint8_t nb_held;
+	/* Events in the channel's ring, or about to be. Writer: any thread. */
+	_Atomic uint32_t in_ring;
 	TAILQ_ENTRY(roost_event_source) held_link; /* when nb_held > 0 */
 };
 
