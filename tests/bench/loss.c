@@ -8,10 +8,11 @@
  * time that the processor takes is not in it, only what the protocol loses;
  * one seed gives one result, on any machine.
  *
- * usage: loss [-ae] [-d ONE_WAY_NS] [-s SEED] [-v VIRTUAL_MS] [-q QPS]
+ * usage: loss [-aeR] [-d ONE_WAY_NS] [-s SEED] [-v VIRTUAL_MS] [-q QPS]
  *             [-b GBPS] [-r FRAMES] [-o LATE] [-l NUMBER] RATE
  *   -a      what comes back is lost as often: ACKs, NAKs, CNPs, reports
  *   -e      selective repeat, at both ends; else go-back-N
+ *   -R      READs of the other end, instead of WRITEs
  *   -o      so many frames, a share as RATE, are late: by the time of 32 frames
  *           at most, so that others overtake them
  *   -l      WRITEs of 4 KiB, so many of each QP at a time
@@ -67,6 +68,7 @@ struct bench_wire {
 };
 
 static struct bench_wire wires[2];
+static struct bench_end *from = bench_ends; /* whose requests they are */
 static uint64_t now_ns = 1000000000;
 static uint64_t delay_ns = 3000;
 static uint64_t random_state = 1;
@@ -189,8 +191,10 @@ static bool post(void)
 	static unsigned int next;
 
 	for (unsigned int i = 0; i < nb_qps; i++)
-		if (bench_write(&bench_ends[0], next++ % nb_qps, msg_bytes) ==
-		    0)
+		if (bench_post(from, next++ % nb_qps,
+			       from == bench_ends ? ROOST_WR_WRITE
+						  : ROOST_WR_READ,
+			       &bench_ends[from == bench_ends], msg_bytes) == 0)
 			return true;
 	return false;
 }
@@ -217,7 +221,7 @@ static int compare(const void *a, const void *b)
 
 static void print_taken(void)
 {
-	size_t nb = RTE_MIN(bench_ends[0].nb_done, TAKEN_MAX);
+	size_t nb = RTE_MIN(from->nb_done, TAKEN_MAX);
 
 	if (!taken_ns || nb == 0)
 		return;
@@ -231,17 +235,16 @@ static double run(uint64_t for_ns)
 	uint64_t begin_ns = now_ns, nb_posted = 0, nb_seen = 0;
 
 	while (now_ns - begin_ns < for_ns) {
-		while (nb_posted - bench_ends[0].nb_done <
-			       nb_at_once * nb_qps &&
+		while (nb_posted - from->nb_done < nb_at_once * nb_qps &&
 		       post())
 			note_posted(nb_posted++);
 		bench_end_turn(&bench_ends[0], now_ns);
-		for (; nb_seen < bench_ends[0].nb_done; nb_seen++)
+		for (; nb_seen < from->nb_done; nb_seen++)
 			note_done(nb_seen);
 		bench_end_turn(&bench_ends[1], now_ns);
 		now_ns += STEP_NS;
 	}
-	return (double)bench_ends[0].nb_done * msg_bytes * 8 / (double)for_ns;
+	return (double)from->nb_done * msg_bytes * 8 / (double)for_ns;
 }
 
 static double bound(void)
@@ -258,7 +261,7 @@ static double bound(void)
 /* Frames that were lost, or came and were of no use, for each loss. */
 static double vain(void)
 {
-	uint64_t nb_used = bench_ends[0].nb_done * (msg_bytes / MTU_BYTES);
+	uint64_t nb_used = from->nb_done * (msg_bytes / MTU_BYTES);
 
 	return (double)(wires[0].nb_frames - nb_used) /
 	       (double)wires[0].nb_lost;
@@ -280,11 +283,13 @@ int main(int argc, char **argv)
 	int option;
 	double gbps;
 
-	while ((option = getopt(argc, argv, "ab:d:el:o:q:r:s:v:")) != -1) {
+	while ((option = getopt(argc, argv, "ab:d:el:o:q:r:Rs:v:")) != -1) {
 		if (option == 'e')
 			bench_selective = true;
 		else if (option == 'a')
 			wires[1].loses = true;
+		else if (option == 'R')
+			from = &bench_ends[1];
 		else if (option == 'l')
 			begin_taking((unsigned int)strtoul(optarg, NULL, 0));
 		else if (option == 'o')
@@ -305,7 +310,7 @@ int main(int argc, char **argv)
 			return EXIT_FAILURE;
 	}
 	if (optind + 1 != argc || for_ns == 0 || (taken_ns && nb_qps != 1)) {
-		fprintf(stderr, "usage: loss [-ae] [-d ONE_WAY_NS] [-s SEED] "
+		fprintf(stderr, "usage: loss [-aeR] [-d ONE_WAY_NS] [-s SEED] "
 				"[-v VIRTUAL_MS] [-q QPS] [-b GBPS] "
 				"[-r FRAMES] [-o LATE] [-l NUMBER] RATE\n"
 				"-l is for one QP\n");
@@ -317,7 +322,7 @@ int main(int argc, char **argv)
 			nb_qps);
 	wires[0].loses = true;
 	gbps = run(for_ns);
-	roost_dev_counters(bench_ends[0].dev, &counters);
+	roost_dev_counters(from->dev, &counters);
 	printf("loss %s gbps %.2f bound %.2f lost %llu timeouts %llu "
 	       "early %llu vain %.1f idle %.1f",
 	       argv[optind], gbps, bound(),

@@ -48,5 +48,6 @@ void sim_check_store(const struct roost_dev *dev)
 		check_pile(&store->held);
 		check_pile(&store->shelves);
 		check_pile(&store->scores);
+		check_pile(&store->answers);
 	}
 }

@@ -58,6 +58,7 @@ void roost_store_fini(struct roost_store *store)
 	fini(&store->held, sizeof(struct roost_held) * ROOST_HELD_MAX);
 	fini(&store->shelves, sizeof(struct roost_shelf) * ROOST_SHELVES_MAX);
 	fini(&store->scores, sizeof(struct roost_score) * ROOST_SCORES_MAX);
+	fini(&store->answers, sizeof(struct roost_answers) * ROOST_ANSWERS_MAX);
 	fini(&store->shares, sizeof(struct roost_share) * ROOST_SHARES_MAX);
 }
 
@@ -100,6 +101,23 @@ struct roost_score *roost_score_get(struct roost_store *store)
 void roost_score_put(struct roost_store *store, struct roost_score *score)
 {
 	put(&store->scores, score);
+}
+
+struct roost_answers *roost_answers_get(struct roost_store *store)
+{
+	struct roost_answers *answers =
+		get(&store->answers, sizeof(*answers), ROOST_ANSWERS_MAX);
+
+	if (!answers)
+		return NULL;
+	memset(&answers->score, 0, offsetof(struct roost_score, again_psn));
+	memset(answers->held, 0, sizeof(answers->held));
+	return answers;
+}
+
+void roost_answers_put(struct roost_store *store, struct roost_answers *answers)
+{
+	put(&store->answers, answers);
 }
 
 struct roost_share *roost_share_get(struct roost_store *store)

@@ -33,6 +33,7 @@ struct roost_share;
 #define ROOST_HELD_MAX 8192u /* packets that are held */
 #define ROOST_SHELVES_MAX 2048u
 #define ROOST_SCORES_MAX 2048u
+#define ROOST_ANSWERS_MAX 2048u
 #define ROOST_SHARES_MAX 65536u
 #define ROOST_SHARE_BUCKETS 64u
 
@@ -56,8 +57,10 @@ struct roost_shelf {
 	struct roost_held *held[ROOST_SPAN_PKTS]; /* at first PSNs; or NULL */
 };
 
-/* What a requester knows of its packets that are not acknowledged. Bits stand
- * at the PSN modulo ROOST_SPAN_PKTS, and are 0 for all others.
+/* What a requester knows of its packets that are not acknowledged, or of the
+ * responses that it waits for: what is said of a packet that was sent holds for
+ * a response that was asked for then. Bits stand at the PSN modulo
+ * ROOST_SPAN_PKTS, and are 0 for all others.
  */
 struct roost_score {
 	struct roost_psn base_psn;  /* the bits of older PSNs are cleared */
@@ -79,6 +82,15 @@ struct roost_score {
 	uint32_t again_psn[ROOST_SPAN_PKTS]; /* in the order of sending */
 };
 
+/* Responses to READs and atomics that came behind one that is missing, in the
+ * order of their PSNs. What is missing is in the score: of it, requests without
+ * a response are received when a packet behind them says so.
+ */
+struct roost_answers {
+	struct roost_score score;
+	struct roost_held *held[ROOST_SPAN_PKTS]; /* by PSN; or NULL */
+};
+
 /* Objects of one size. */
 struct roost_pile {
 	uint8_t *base; /* NULL: not reserved */
@@ -91,6 +103,7 @@ struct roost_store {
 	struct roost_pile held;
 	struct roost_pile shelves;
 	struct roost_pile scores;
+	struct roost_pile answers;
 	struct roost_pile shares;
 };
 
@@ -104,6 +117,9 @@ struct roost_shelf *roost_shelf_get(struct roost_store *store);
 void roost_shelf_put(struct roost_store *store, struct roost_shelf *shelf);
 struct roost_score *roost_score_get(struct roost_store *store);
 void roost_score_put(struct roost_store *store, struct roost_score *score);
+struct roost_answers *roost_answers_get(struct roost_store *store);
+void roost_answers_put(struct roost_store *store,
+		       struct roost_answers *answers);
 struct roost_share *roost_share_get(struct roost_store *store);
 void roost_share_put(struct roost_store *store, struct roost_share *share);
 

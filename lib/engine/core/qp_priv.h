@@ -169,6 +169,8 @@ struct roost_requester {
 	bool fault : 1;
 	bool inflight : 1;     /* counted in worker.nb_inflight_qps */
 	bool lost : 1;         /* roost_qp.score has packets to send again */
+	bool keeps : 1;        /* roost_qp.answers is there */
+	bool pieced : 1;       /* parts of answers were asked for again */
 	uint8_t nb_rd_atomics; /* RD/atomics, and parts of READs, before
 				* next_psn that are not answered: limited by
 				* max_rd_atomic */
@@ -229,10 +231,15 @@ struct roost_resp_rd_atomic {
 	uint32_t end_bytes; /* of the current answer: end of the last requested
 			     * range */
 	uint32_t msn;       /* after the request was executed */
-	uint8_t op;         /* enum roost_op of the request */
-	bool pending;       /* packets from next_psn on are owed */
-	bool begun;         /* at least one of them was sent */
-	bool answered;      /* the whole answer was sent once */
+	/* Of a READ: the answer goes on here when what was asked for again
+	 * meanwhile is sent, to resume_bytes; 0: nothing was.
+	 */
+	struct roost_psn resume_psn;
+	uint32_t resume_bytes;
+	uint8_t op;    /* enum roost_op of the request */
+	bool pending;  /* packets from next_psn on are owed */
+	bool begun;    /* at least one of them was sent */
+	bool answered; /* the whole answer was sent once */
 };
 
 /* Responder: the peer's requests to us. Holder of the turn. */
@@ -363,9 +370,10 @@ struct roost_qp {
 	struct roost_ind_table *ind_table; /* UD: receives go there; or NULL */
 
 	/* Cold. */
-	struct roost_score *score;   /* what came of our requests; or NULL */
-	struct roost_path *alt_path; /* mig.alt: its meaning; NULL: none was
-				      * ever loaded */
+	struct roost_score *score;     /* what came of our requests; or NULL */
+	struct roost_answers *answers; /* responses behind gaps; or NULL */
+	struct roost_path *alt_path;   /* mig.alt: its meaning; NULL: none was
+					* ever loaded */
 	union {
 		struct roost_hash hash; /* UD: of ind_table */
 		/* Connected QPs, while mig.state is ARMED. */

@@ -129,6 +129,7 @@ void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)
 	roost_flight_state(qp, qp->error.code);
 	roost_resp_let_go(w, qp);
 	roost_req_forget(w, qp);
+	roost_req_let_go(w, qp);
 	/* A thread that is posting receives holds the queue's lock. This flush
 	 * sees all requests that were posted until now; a later post sees ERR,
 	 * and rings the doorbell.

@@ -343,6 +343,7 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 	roost_share_leave(qp->worker, qp);
 	roost_resp_let_go(qp->worker, qp);
 	roost_req_forget(qp->worker, qp);
+	roost_req_let_go(qp->worker, qp);
 	roost_recv_release(qp);
 	roost_mig_reset(qp);
 	leave_cqs(qp);

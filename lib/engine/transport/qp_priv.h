@@ -59,8 +59,11 @@ static inline uint64_t roost_req_timeout_ns(uint8_t code)
 void roost_req_timer(struct roost_worker *w, struct roost_qp *qp);
 /* See roost_port_set_still(). */
 void roost_req_go_on(struct roost_worker *w, struct roost_qp *qp);
-/* Forget what is known of packets in flight. */
+/* Forget what is known of packets in flight, and drop responses that came
+ * early.
+ */
 void roost_req_forget(struct roost_worker *w, struct roost_qp *qp);
+void roost_req_let_go(struct roost_worker *w, struct roost_qp *qp);
 /* Go back: the next packet made is the one of psn, which is unacknowledged. */
 void roost_req_go_back(struct roost_worker *w, struct roost_qp *qp,
 		       struct roost_psn psn);

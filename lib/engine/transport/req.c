@@ -37,6 +37,8 @@ void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 	uint32_t tail = roost_req_tail(qp);
 
 	roost_req_forget(qp->worker, qp);
+	roost_req_let_go(qp->worker, qp);
+	qp->req.pieced = false;
 	qp->req.selective =
 		qp->dev->selective_repeat && roost_qp_is_reliable(qp)
 			? ROOST_SELECTIVE_OFFERED
@@ -457,12 +459,34 @@ static unsigned int send_some(struct roost_worker *w, struct roost_qp *qp,
 	return n;
 }
 
-/* Send the packet of an unacknowledged PSN again. An RD/atomic is sent whole:
- * *psn gets its first PSN. *next_psn: behind it. Returns false when it does not
- * go now.
+/* Of a READ, ask only for the responses that are lost from psn on. */
+static void cut_lost(struct roost_qp *qp, struct roost_req_piece *piece)
+{
+	const struct roost_score *score = &qp->answers->score;
+	struct roost_psn psn = roost_psn_add(piece->psn, 1);
+
+	qp->req.pieced = true;
+	while (roost_psn_diff(psn, piece->next_psn) < 0 &&
+	       roost_psn_diff(psn, score->base_psn) <
+		       (int32_t)ROOST_SPAN_PKTS &&
+	       roost_bit_test(score->lost, psn))
+		psn = roost_psn_add(psn, 1);
+	/* A probe asks for all, to behind what the score has room for. */
+	if (roost_psn_diff(psn, score->base_psn) == (int32_t)ROOST_SPAN_PKTS ||
+	    roost_psn_eq(psn, piece->next_psn))
+		return;
+	piece->next_psn = psn;
+	piece->left_bytes =
+		(uint32_t)roost_psn_diff(psn, piece->psn) * qp->mtu_bytes;
+}
+
+/* Send the packet of an unacknowledged PSN again. An RD/atomic is sent whole,
+ * and *psn gets its first PSN, unless it is about responses. *next_psn: behind
+ * it. Returns false when it does not go now.
  */
 static bool send_at(struct roost_worker *w, struct roost_qp *qp,
-		    struct roost_psn *psn, struct roost_psn *next_psn)
+		    const struct roost_score *score, struct roost_psn *psn,
+		    struct roost_psn *next_psn)
 {
 	struct roost_send_wqe *wqe =
 		roost_req_wqe(qp, roost_req_index_of(qp, *psn));
@@ -477,12 +501,14 @@ static bool send_at(struct roost_worker *w, struct roost_qp *qp,
 		return false;
 	}
 	/* The part of its answer that has come is not asked for again. */
-	if (roost_req_is_rd_atomic(wqe)) {
+	if (roost_req_is_rd_atomic(wqe) && score == qp->score) {
 		*psn = roost_req_read_part(wqe, *psn);
 		if (roost_psn_diff(*psn, qp->req.oldest_unacked_psn) < 0)
 			*psn = qp->req.oldest_unacked_psn;
 	}
 	cut_piece(qp, wqe, *psn, &piece);
+	if (score != qp->score)
+		cut_lost(qp, &piece);
 	*next_psn = piece.next_psn;
 	/* Its memory is gone: it fails when it is its turn. */
 	if (!make(w, qp, wqe, &qp->path, &piece, true, mbuf)) {
@@ -493,9 +519,11 @@ static bool send_at(struct roost_worker *w, struct roost_qp *qp,
 	return true;
 }
 
-/* Packets that are lost go before new ones. Called while req.lost. */
+/* Packets that are lost go before new ones, and requests for responses that
+ * are.
+ */
 static unsigned int send_again(struct roost_worker *w, struct roost_qp *qp,
-			       unsigned int burst)
+			       struct roost_score *score, unsigned int burst)
 {
 	struct roost_requester *req = &qp->req;
 	enum roost_qp_state state = roost_qp_state_get(qp);
@@ -503,20 +531,18 @@ static unsigned int send_again(struct roost_worker *w, struct roost_qp *qp,
 
 	if ((state != ROOST_QPS_RTS && state != ROOST_QPS_SQD) || req->rnr_wait)
 		return 0;
-	while (req->lost && n < burst) {
+	while (n < burst) {
 		struct roost_psn psn, next_psn;
 
-		if (!roost_score_first_lost(qp->score, &psn)) {
-			req->lost = false;
+		if (!roost_score_first_lost(score, &psn))
 			break;
-		}
 		/* The first one goes, however small cwnd has become. */
 		if (roost_req_flight_pkts(req) >= (int32_t)req->cwnd.pkts &&
-		    !roost_psn_eq(psn, qp->score->front_psn))
+		    !roost_psn_eq(psn, score->front_psn))
 			break;
-		if (!send_at(w, qp, &psn, &next_psn))
+		if (!send_at(w, qp, score, &psn, &next_psn))
 			break;
-		roost_score_sent_again(w, qp, psn, next_psn);
+		roost_score_sent_again(w, qp, score, psn, next_psn);
 		n++;
 	}
 	return n;
@@ -528,8 +554,15 @@ unsigned int roost_req_transmit(struct roost_worker *w, struct roost_qp *qp,
 	unsigned int n = 0;
 	bool may;
 
-	if (unlikely(qp->req.lost))
-		n = send_again(w, qp, burst);
+	if (unlikely(qp->req.lost)) {
+		n = send_again(w, qp, qp->score, burst);
+		qp->req.lost = qp->score && qp->score->nb_lost != 0;
+	}
+	if (unlikely(qp->req.keeps)) {
+		roost_req_keeps_next(w, qp);
+		if (qp->req.keeps && qp->answers->score.nb_lost != 0)
+			n += send_again(w, qp, &qp->answers->score, burst - n);
+	}
 	may = may_send(w, qp) && !roost_pace_is_early(w, qp);
 	/* A QP sends its owed answers before its requests: a peer that has the
 	 * reply also has the ACK, and sees completions in the order that

@@ -44,6 +44,7 @@ static void send_from(struct roost_qp *qp, struct roost_psn psn)
 	struct roost_requester *req = &qp->req;
 
 	roost_req_forget(qp->worker, qp);
+	roost_req_let_go(qp->worker, qp);
 	req->next_psn = psn;
 	qp->resumed_psn = psn;
 	req->send_index = roost_req_index_of(qp, psn);
@@ -66,8 +67,14 @@ void roost_req_progress(struct roost_worker *w, struct roost_qp *qp)
 	req->retry_left = qp->attr.retry_cnt;
 	req->rnr_left = qp->attr.rnr_retry;
 	req->response_gap = false;
-	if (unlikely(qp->score != NULL))
-		roost_score_advance(w, qp);
+	if (unlikely(qp->score != NULL)) {
+		if (!roost_score_advance(w, qp, qp->score))
+			roost_req_forget(w, qp);
+		else
+			req->lost = qp->score->nb_lost != 0;
+	}
+	if (unlikely(req->keeps))
+		roost_req_keeps_advance(w, qp);
 	if (req->rtt_sent_ns != 0 &&
 	    roost_psn_diff(req->oldest_unacked_psn, req->rtt_psn) > 0)
 		roost_rtt_sample(req, w->now_ns);

@@ -199,11 +199,9 @@ void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
 	/* roost_req_go_on() sets the timer again. */
 	if (is_still(qp))
 		return;
-	if (qp->score && qp->score->settle_at_ns != 0 &&
-	    w->now_ns >= qp->score->settle_at_ns) {
-		roost_req_settle(w, qp);
+	if (roost_req_settle(w, qp, qp->score) ||
+	    (req->keeps && roost_req_settle(w, qp, &qp->answers->score)))
 		return;
-	}
 	if (w->now_ns < req->timeout_at_ns) {
 		probe(w, qp);
 		return;

@@ -16,6 +16,7 @@
  * req_score.c      which packets were received, are lost or were sent again
  * req_repeat.c     reports of what the peer holds; probes
  * req_rd_atomic.c  responses that bring data: READ, atomics
+ * req_answers.c    those that come behind one that is missing
  * qp_error.c       what is noted of a failure
  *
  * req_timer.c      how long to wait for an answer
@@ -74,38 +75,74 @@ static inline int32_t roost_req_flight_pkts(const struct roost_requester *req)
 
 /* ---- req_score.c ------------------------------------------------------ */
 
-/* Returns NULL: the worker's store has none. */
+/* Nothing is known of the packets from psn on. */
+void roost_score_begin(struct roost_score *score, struct roost_psn psn);
+/* The one of the QP. Returns NULL: the worker's store has none. */
 struct roost_score *roost_score_open(struct roost_worker *w,
 				     struct roost_qp *qp);
 /* The peer has this packet. top_psn is up to date. */
 void roost_score_received(struct roost_worker *w, struct roost_qp *qp,
-			  struct roost_psn psn);
+			  struct roost_score *score, struct roost_psn psn);
 void roost_score_raise_top(struct roost_score *score, struct roost_psn psn);
 void roost_score_raise_front(struct roost_score *score);
 /* Packets behind which others have arrived: which are lost? limit_psn: all
  * before it.
  */
 void roost_score_judge(struct roost_worker *w, struct roost_qp *qp,
-		       struct roost_psn limit_psn);
-/* oldest_unacked_psn has changed. Called while there is a score. */
-void roost_score_advance(struct roost_worker *w, struct roost_qp *qp);
+		       struct roost_score *score, struct roost_psn limit_psn);
+/* oldest_unacked_psn has changed. Returns false: the score says nothing more.
+ */
+bool roost_score_advance(struct roost_worker *w, struct roost_qp *qp,
+			 struct roost_score *score);
 /* The first lost packet. Returns false: there is none. */
 bool roost_score_first_lost(const struct roost_score *score,
 			    struct roost_psn *psn);
 /* The packets from psn to next_psn are in flight again. */
 void roost_score_sent_again(struct roost_worker *w, struct roost_qp *qp,
-			    struct roost_psn psn, struct roost_psn next_psn);
+			    struct roost_score *score, struct roost_psn psn,
+			    struct roost_psn next_psn);
 /* Nothing says that this packet is lost, but it is sent again. */
-void roost_score_probe(struct roost_qp *qp, struct roost_psn psn);
+void roost_score_probe(struct roost_qp *qp, struct roost_score *score,
+		       struct roost_psn psn);
 
 /* ---- req_repeat.c ----------------------------------------------------- */
 
-/* The score's settle_at_ns has come. */
-void roost_req_settle(struct roost_worker *w, struct roost_qp *qp);
+/* Has the score's settle_at_ns come? score may be NULL. */
+bool roost_req_settle(struct roost_worker *w, struct roost_qp *qp,
+		      struct roost_score *score);
 /* The probe timeout: send the first packet again and the last one, whose
  * answers say what is missing. Returns false when the QP has to go back.
  */
 bool roost_req_probe(struct roost_worker *w, struct roost_qp *qp);
+
+/* ---- req_answers.c ---------------------------------------------------- */
+
+/* A response came behind one that is missing. Returns false: the QP has to go
+ * back.
+ */
+bool roost_req_keep(struct roost_worker *w, struct roost_qp *qp,
+		    const struct roost_pkt *pkt);
+/* The peer has executed all requests before psn, and a response is missing.
+ * Returns as above.
+ */
+bool roost_req_passed(struct roost_worker *w, struct roost_qp *qp,
+		      struct roost_psn psn);
+/* Called while req.keeps. Returns the kept response that is next, which is the
+ * caller's, or NULL; *psn: its PSN, or the first one that is missing.
+ */
+struct roost_held *roost_req_take_kept(struct roost_qp *qp,
+				       struct roost_psn *psn);
+/* oldest_unacked_psn has changed. */
+void roost_req_keeps_advance(struct roost_worker *w, struct roost_qp *qp);
+/* The probe timeout, at an RD/atomic: ask again for what is missing of its
+ * first part. Returns false when the QP has to go back.
+ */
+bool roost_req_probe_answers(struct roost_worker *w, struct roost_qp *qp);
+
+/* req_receive.c: take what is kept and is next, up to a bound. Called while
+ * req.keeps.
+ */
+void roost_req_keeps_next(struct roost_worker *w, struct roost_qp *qp);
 
 /* Execute a local operation. Returns the error, or NONE. */
 enum roost_qp_error_code roost_req_local(struct roost_qp *qp,

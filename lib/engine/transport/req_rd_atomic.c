@@ -27,6 +27,11 @@ static bool is_due(const struct roost_qp *qp, const struct roost_send_wqe *wqe,
 				 roost_req_read_part_end(wqe, pkt->psn));
 	bool begins = pkt->info->flags & ROOST_OPF_FIRST;
 
+	/* An answer to a part of a part has its own first and last packets, and
+	 * may be late.
+	 */
+	if (qp->req.pieced)
+		return true;
 	if (last != ((pkt->info->flags & ROOST_OPF_LAST) != 0))
 		return false;
 	if (roost_req_at_read_part(wqe, pkt->psn))
@@ -90,7 +95,9 @@ static void count_answered(struct roost_qp *qp,
 
 	if (roost_psn_diff(req->next_psn, psn) <= 0)
 		return;
-	if (wqe->opcode == ROOST_WR_READ)
+	/* What was kept was counted when it came. */
+	if (wqe->opcode == ROOST_WR_READ &&
+	    !(req->keeps && roost_bit_test(qp->answers->score.received, psn)))
 		qp->asked_pkts--;
 	if (roost_psn_eq(roost_psn_add(psn, 1),
 			 roost_req_read_part_end(wqe, psn)))
@@ -136,7 +143,8 @@ void roost_req_response_receive(struct roost_worker *w, struct roost_qp *qp,
 	if (!roost_psn_eq(pkt->psn, qp->req.oldest_unacked_psn) &&
 	    (!roost_req_advance(w, qp, ROOST_SHARE_SENDS, pkt->psn) ||
 	     !roost_psn_eq(pkt->psn, qp->req.oldest_unacked_psn))) {
-		if (roost_qp_state_get(qp) != ROOST_QPS_ERR)
+		if (roost_qp_state_get(qp) != ROOST_QPS_ERR &&
+		    !roost_req_keep(w, qp, pkt))
 			roost_req_response_gap(w, qp);
 		return;
 	}

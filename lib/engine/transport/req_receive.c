@@ -9,6 +9,9 @@
 #include "lib/engine/transport/req_priv.h"
 #include "lib/engine/sched/sched.h"
 
+/* So many responses that were kept are taken at a time. */
+#define TAKEN_MAX 32u
+
 /* Process an AETH for an unacknowledged PSN. */
 static void acknowledge(struct roost_worker *w, struct roost_qp *qp,
 			const struct roost_pkt *pkt)
@@ -32,9 +35,11 @@ static void acknowledge(struct roost_worker *w, struct roost_qp *qp,
 	all_there = roost_req_advance(w, qp, ROOST_SHARE_SENDS, until);
 	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
 		return;
-	if (!all_there)
-		roost_req_response_gap(w, qp);
-	else if ((pkt->syndrome & ROOST_AETH_TYPE_MASK) != ROOST_AETH_ACK)
+	if (!all_there) {
+		if ((pkt->syndrome & ROOST_AETH_TYPE_MASK) != ROOST_AETH_ACK ||
+		    !roost_req_passed(w, qp, until))
+			roost_req_response_gap(w, qp);
+	} else if ((pkt->syndrome & ROOST_AETH_TYPE_MASK) != ROOST_AETH_ACK)
 		roost_req_nak(w, qp, pkt, progress);
 }
 
@@ -48,6 +53,28 @@ static void negotiate(struct roost_requester *req, const struct roost_pkt *pkt)
 	else if (pkt->info->op != ROOST_OP_ACK ||
 		 (pkt->syndrome & ROOST_AETH_TYPE_MASK) == ROOST_AETH_ACK)
 		req->selective = ROOST_SELECTIVE_OFF;
+}
+
+void roost_req_keeps_next(struct roost_worker *w, struct roost_qp *qp)
+{
+	for (unsigned int i = 0; qp->req.keeps; i++) {
+		struct roost_held *held;
+		struct roost_psn psn;
+
+		if (i == TAKEN_MAX) {
+			roost_worker_want_send(w, qp);
+			return;
+		}
+		held = roost_req_take_kept(qp, &psn);
+		if (held) {
+			roost_req_response_receive(w, qp, &held->pkt);
+			roost_held_put(&w->store, held);
+		} else if (!roost_psn_eq(psn, qp->req.oldest_unacked_psn)) {
+			roost_req_advance(w, qp, ROOST_SHARE_SENDS, psn);
+		} else {
+			return;
+		}
+	}
 }
 
 void roost_req_receive(struct roost_worker *w, struct roost_qp *qp,
@@ -67,4 +94,6 @@ void roost_req_receive(struct roost_worker *w, struct roost_qp *qp,
 		acknowledge(w, qp, pkt);
 	else
 		roost_req_response_receive(w, qp, pkt);
+	if (unlikely(qp->req.keeps))
+		roost_req_keeps_next(w, qp);
 }

@@ -20,15 +20,19 @@
 #include "lib/engine/transport/req_priv.h"
 #include "lib/engine/sched/sched.h"
 
-void roost_req_settle(struct roost_worker *w, struct roost_qp *qp)
+bool roost_req_settle(struct roost_worker *w, struct roost_qp *qp,
+		      struct roost_score *score)
 {
-	struct roost_score *score = qp->score;
-
+	if (!score || score->settle_at_ns == 0 ||
+	    w->now_ns < score->settle_at_ns)
+		return false;
 	score->settle_at_ns = 0;
-	roost_score_judge(w, qp, score->settle_psn);
-	if (qp->req.lost)
+	roost_score_judge(w, qp, score, score->settle_psn);
+	qp->req.lost = qp->score && qp->score->nb_lost != 0;
+	if (score->nb_lost != 0)
 		roost_worker_want_send(w, qp);
 	roost_req_set_timer(w, qp);
+	return true;
 }
 
 /* ---- reports ---------------------------------------------------------- */
@@ -79,7 +83,7 @@ static void take_report(struct roost_worker *w, struct roost_qp *qp,
 	       roost_psn_diff(psn, end_psn) < 0;
 	     psn = roost_psn_add(psn, 1))
 		if (!roost_bit_test(score->received, psn))
-			roost_score_received(w, qp, psn);
+			roost_score_received(w, qp, score, psn);
 	psn = roost_psn_add(pkt->psn, 1);
 	for (uint32_t i = 0; i < pkt->payload_len_bytes / 4u; i++) {
 		uint32_t bits = report_word(pkt, i);
@@ -92,7 +96,7 @@ static void take_report(struct roost_worker *w, struct roost_qp *qp,
 		bits &= ~roost_bits_at(score->received, psn);
 		for (; bits != 0; bits &= bits - 1)
 			roost_score_received(
-				w, qp,
+				w, qp, score,
 				roost_psn_add(psn,
 					      (uint32_t)__builtin_ctz(bits)));
 		psn = roost_psn_add(psn, 32);
@@ -121,7 +125,7 @@ enum roost_drop roost_req_report(struct roost_worker *w, struct roost_qp *qp,
 	}
 	before = qp->score->nb_received;
 	take_report(w, qp, pkt, end_psn);
-	roost_score_judge(w, qp, qp->score->base_psn);
+	roost_score_judge(w, qp, qp->score, qp->score->base_psn);
 	req->lost = qp->score->nb_lost != 0;
 	/* The probe timeout starts anew. */
 	if (qp->score->nb_received != before || qp->score->settle_at_ns != 0)
@@ -137,18 +141,21 @@ bool roost_req_probe(struct roost_worker *w, struct roost_qp *qp)
 	struct roost_requester *req = &qp->req;
 	struct roost_psn last_psn = roost_psn_sub(req->end_psn, 1);
 
-	if (req->selective != ROOST_SELECTIVE_ON || req->nb_probes >= 2 ||
-	    !roost_psn_eq(req->next_psn, req->end_psn) ||
+	if (req->nb_probes >= 2 || !roost_psn_eq(req->next_psn, req->end_psn))
+		return false;
+	if (roost_req_is_rd_atomic(roost_req_wqe(qp, roost_req_tail(qp))))
+		return roost_req_probe_answers(w, qp);
+	if (req->selective != ROOST_SELECTIVE_ON ||
 	    roost_psn_diff(req->end_psn, req->oldest_unacked_psn) >
 		    (int32_t)ROOST_SPAN_PKTS ||
-	    roost_req_is_rd_atomic(roost_req_wqe(qp, roost_req_tail(qp))) ||
 	    !roost_score_open(w, qp))
 		return false;
 	req->rtt_sent_ns = 0;
-	roost_score_probe(qp, req->oldest_unacked_psn);
+	roost_score_probe(qp, qp->score, req->oldest_unacked_psn);
 	qp->score->front_psn = req->oldest_unacked_psn;
 	if (!roost_bit_test(qp->score->received, last_psn))
-		roost_score_probe(qp, last_psn);
+		roost_score_probe(qp, qp->score, last_psn);
+	req->lost = true;
 	roost_worker_want_send(w, qp);
 	return true;
 }

@@ -38,16 +38,25 @@ void roost_req_forget(struct roost_worker *w, struct roost_qp *qp)
 {
 	if (!qp->score)
 		return;
+	qp->req.spared_pkts -=
+		(uint16_t)(qp->score->nb_received + qp->score->nb_lost);
 	roost_score_put(&w->store, qp->score);
 	qp->score = NULL;
-	qp->req.spared_pkts = 0;
 	qp->req.lost = false;
+}
+
+void roost_score_begin(struct roost_score *score, struct roost_psn psn)
+{
+	score->base_psn = psn;
+	score->front_psn = psn;
+	score->top_psn = psn;
+	score->latest_psn = roost_psn_sub(psn, 1);
+	score->round_psn = psn;
 }
 
 struct roost_score *roost_score_open(struct roost_worker *w,
 				     struct roost_qp *qp)
 {
-	const struct roost_requester *req = &qp->req;
 	struct roost_score *score = qp->score;
 
 	if (score)
@@ -55,11 +64,7 @@ struct roost_score *roost_score_open(struct roost_worker *w,
 	score = roost_score_get(&w->store);
 	if (!score)
 		return NULL;
-	score->base_psn = req->oldest_unacked_psn;
-	score->front_psn = score->base_psn;
-	score->top_psn = score->base_psn;
-	score->latest_psn = roost_psn_sub(score->base_psn, 1);
-	score->round_psn = score->base_psn;
+	roost_score_begin(score, qp->req.oldest_unacked_psn);
 	qp->score = score;
 	return score;
 }
@@ -117,10 +122,9 @@ static void new_round(struct roost_qp *qp)
 /* ---- what has arrived ------------------------------------------------- */
 
 void roost_score_received(struct roost_worker *w, struct roost_qp *qp,
-			  struct roost_psn psn)
+			  struct roost_score *score, struct roost_psn psn)
 {
 	struct roost_requester *req = &qp->req;
-	struct roost_score *score = qp->score;
 	struct roost_psn order = order_of(score, psn);
 
 	if (roost_bit_test(score->lost, psn)) {
@@ -129,7 +133,8 @@ void roost_score_received(struct roost_worker *w, struct roost_qp *qp,
 	} else {
 		req->spared_pkts++;
 	}
-	if (roost_bit_test(score->again, psn))
+	/* Responses that were asked for again come before those behind them. */
+	if (roost_bit_test(score->again, psn) && score == qp->score)
 		learn(w, qp, psn);
 	else if (req->rtt_sent_ns != 0 && roost_psn_eq(psn, req->rtt_psn))
 		roost_rtt_sample(req, w->now_ns);
@@ -152,14 +157,15 @@ void roost_score_raise_front(struct roost_score *score)
 		score->front_psn = roost_psn_add(score->front_psn, 1);
 }
 
-static void lose(struct roost_qp *qp, struct roost_psn psn)
+static void lose(struct roost_qp *qp, struct roost_score *score,
+		 struct roost_psn psn)
 {
 	struct roost_requester *req = &qp->req;
-	struct roost_score *score = qp->score;
 
 	/* It was sent after the last time that cwnd was reduced. */
 	if (roost_psn_diff(order_of(score, psn), score->round_psn) >= 0) {
-		roost_window_lost(qp, ROOST_SHARE_SENDS);
+		roost_window_lost(qp, score == qp->score ? ROOST_SHARE_SENDS
+							 : ROOST_SHARE_READS);
 		score->round_psn = req->end_psn;
 		new_round(qp);
 	}
@@ -169,7 +175,6 @@ static void lose(struct roost_qp *qp, struct roost_psn psn)
 	roost_bit_set(score->lost, psn);
 	score->nb_lost++;
 	req->spared_pkts++;
-	req->lost = true;
 }
 
 /* Of the packets from front_psn to top_psn: those that are missing and are not
@@ -186,9 +191,8 @@ static uint32_t missing_at(const struct roost_score *score,
 }
 
 void roost_score_judge(struct roost_worker *w, struct roost_qp *qp,
-		       struct roost_psn limit_psn)
+		       struct roost_score *score, struct roost_psn limit_psn)
 {
-	struct roost_score *score = qp->score;
 	const int32_t late = (int32_t)threshold(qp);
 	struct roost_psn psn = score->front_psn;
 	bool open = false;
@@ -206,7 +210,7 @@ void roost_score_judge(struct roost_worker *w, struct roost_qp *qp,
 
 			if (behind >= late ||
 			    (behind > 0 && roost_psn_diff(one, limit_psn) < 0))
-				lose(qp, one);
+				lose(qp, score, one);
 			else
 				open |= behind > 0;
 		}
@@ -226,22 +230,20 @@ void roost_score_judge(struct roost_worker *w, struct roost_qp *qp,
 
 /* ---- acknowledgements ------------------------------------------------- */
 
-void roost_score_advance(struct roost_worker *w, struct roost_qp *qp)
+bool roost_score_advance(struct roost_worker *w, struct roost_qp *qp,
+			 struct roost_score *score)
 {
 	struct roost_requester *req = &qp->req;
-	struct roost_score *score = qp->score;
 	struct roost_psn psn = score->base_psn;
 
 	if (roost_psn_diff(req->oldest_unacked_psn, psn) >=
-	    (int32_t)ROOST_SPAN_PKTS) {
-		roost_req_forget(w, qp);
-		return;
-	}
+	    (int32_t)ROOST_SPAN_PKTS)
+		return false;
 	roost_score_raise_top(score, req->oldest_unacked_psn);
 	for (; !roost_psn_eq(psn, req->oldest_unacked_psn);
 	     psn = roost_psn_add(psn, 1)) {
 		if (!roost_bit_test(score->received, psn))
-			roost_score_received(w, qp, psn);
+			roost_score_received(w, qp, score, psn);
 		roost_bit_clear(score->received, psn);
 		score->nb_received--;
 		req->spared_pkts--;
@@ -250,13 +252,11 @@ void roost_score_advance(struct roost_worker *w, struct roost_qp *qp)
 	score->base_psn = psn;
 	if (roost_psn_diff(score->front_psn, psn) < 0)
 		score->front_psn = psn;
-	if (score->nb_received + score->nb_lost + score->nb_again == 0) {
-		roost_req_forget(w, qp);
-		return;
-	}
+	if (score->nb_received + score->nb_lost + score->nb_again == 0)
+		return false;
 	roost_score_raise_front(score);
-	roost_score_judge(w, qp, score->base_psn);
-	req->lost = score->nb_lost != 0;
+	roost_score_judge(w, qp, score, score->base_psn);
+	return true;
 }
 
 /* ---- sending again ---------------------------------------------------- */
@@ -278,10 +278,9 @@ bool roost_score_first_lost(const struct roost_score *score,
 }
 
 void roost_score_sent_again(struct roost_worker *w, struct roost_qp *qp,
-			    struct roost_psn psn, struct roost_psn next_psn)
+			    struct roost_score *score, struct roost_psn psn,
+			    struct roost_psn next_psn)
 {
-	struct roost_score *score = qp->score;
-
 	for (; roost_psn_diff(psn, next_psn) < 0 &&
 	       roost_psn_diff(psn, score->base_psn) < (int32_t)ROOST_SPAN_PKTS;
 	     psn = roost_psn_add(psn, 1)) {
@@ -303,10 +302,9 @@ void roost_score_sent_again(struct roost_worker *w, struct roost_qp *qp,
 
 /* ---- probes ----------------------------------------------------------- */
 
-void roost_score_probe(struct roost_qp *qp, struct roost_psn psn)
+void roost_score_probe(struct roost_qp *qp, struct roost_score *score,
+		       struct roost_psn psn)
 {
-	struct roost_score *score = qp->score;
-
 	if (roost_bit_test(score->lost, psn))
 		return;
 	if (roost_bit_test(score->received, psn)) {
@@ -318,5 +316,4 @@ void roost_score_probe(struct roost_qp *qp, struct roost_psn psn)
 	not_again(score, psn);
 	roost_bit_set(score->lost, psn);
 	score->nb_lost++;
-	qp->req.lost = true;
 }

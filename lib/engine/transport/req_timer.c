@@ -37,6 +37,9 @@ void roost_req_set_timer(struct roost_worker *w, struct roost_qp *qp)
 							  << req->nb_probes));
 	if (unlikely(qp->score != NULL) && qp->score->settle_at_ns != 0)
 		deadline_ns = RTE_MIN(deadline_ns, qp->score->settle_at_ns);
+	if (unlikely(req->keeps) && qp->answers->score.settle_at_ns != 0)
+		deadline_ns =
+			RTE_MIN(deadline_ns, qp->answers->score.settle_at_ns);
 	roost_timer_set(&w->timers, &req->timer, deadline_ns);
 }
 

@@ -130,9 +130,7 @@ static uint32_t offset_of(const struct roost_qp *qp,
 	       qp->mtu_bytes;
 }
 
-/* A duplicate READ may ask for any part of the answer. While a part is being
- * sent, a request for data behind it is dropped; the peer repeats it.
- */
+/* A duplicate READ may ask for any part of the answer. */
 static bool read_fits(const struct roost_qp *qp,
 		      const struct roost_resp_rd_atomic *rd_atomic,
 		      const struct roost_pkt *pkt)
@@ -142,9 +140,6 @@ static bool read_fits(const struct roost_qp *qp,
 	if (pkt->rkey != rd_atomic->rkey ||
 	    pkt->va != rd_atomic->va + offset_bytes ||
 	    pkt->dma_len_bytes > rd_atomic->len_bytes - offset_bytes ||
-	    (rd_atomic->pending &&
-	     rd_atomic->end_bytes < rd_atomic->len_bytes &&
-	     offset_bytes >= rd_atomic->end_bytes) ||
 	    !(qp->attr.access & ROOST_ACCESS_REMOTE_READ))
 		return false;
 	/* If the key is gone, the peer gets no answer, but the connection
@@ -154,6 +149,39 @@ static bool read_fits(const struct roost_qp *qp,
 	       roost_mr_remote_may(qp->worker, rd_atomic->pd, qp->qpn,
 				   pkt->rkey, pkt->va, pkt->dma_len_bytes, 0,
 				   ROOST_ACCESS_REMOTE_READ);
+}
+
+/* A part of a READ is asked for again. Returns false: the packets from its
+ * first PSN on are on their way to be sent already.
+ *
+ * A peer that goes back wants all from there on. One that misses single packets
+ * asks for them, and for nothing behind them that was asked for before: what is
+ * being sent goes on then.
+ */
+static bool ask_again(struct roost_qp *qp,
+		      struct roost_resp_rd_atomic *rd_atomic,
+		      const struct roost_pkt *pkt)
+{
+	uint32_t first_bytes = offset_of(qp, rd_atomic, pkt->psn);
+	uint32_t end_bytes = first_bytes + pkt->dma_len_bytes;
+	uint32_t next_bytes = offset_of(qp, rd_atomic, rd_atomic->next_psn);
+
+	if (rd_atomic->pending && end_bytes <= next_bytes &&
+	    rd_atomic->resume_bytes == 0) {
+		rd_atomic->resume_psn = rd_atomic->next_psn;
+		rd_atomic->resume_bytes = rd_atomic->end_bytes;
+	} else if (rd_atomic->pending && end_bytes < rd_atomic->len_bytes) {
+		/* One more: between the two may be some that are not wanted. */
+		end_bytes = RTE_MAX(end_bytes, rd_atomic->end_bytes);
+		if (first_bytes >= next_bytes) {
+			rd_atomic->end_bytes = end_bytes;
+			return false;
+		}
+	} else {
+		rd_atomic->resume_bytes = 0;
+	}
+	rd_atomic->end_bytes = end_bytes;
+	return true;
 }
 
 bool roost_rd_atomic_replay(struct roost_worker *w, struct roost_qp *qp,
@@ -171,9 +199,8 @@ bool roost_rd_atomic_replay(struct roost_worker *w, struct roost_qp *qp,
 		if (rd_atomic->op == ROOST_OP_READ_REQ) {
 			if (!read_fits(qp, rd_atomic, pkt))
 				return false;
-			rd_atomic->end_bytes =
-				offset_of(qp, rd_atomic, pkt->psn) +
-				pkt->dma_len_bytes;
+			if (!ask_again(qp, rd_atomic, pkt))
+				return true;
 		}
 		rd_atomic->next_psn = pkt->psn;
 		rd_atomic->begun = false;
@@ -304,13 +331,18 @@ static void answered(struct roost_qp *qp,
 	    (resp->owed_syndrome & ROOST_AETH_TYPE_MASK) == ROOST_AETH_ACK &&
 	    roost_psn_diff(resp->owed_psn, rd_atomic->next_psn) < 0)
 		resp->owed = false;
-	if (last) {
-		no_longer_pending(qp, rd_atomic);
-		rd_atomic->answered |=
-			rd_atomic->end_bytes == rd_atomic->len_bytes;
-	}
 	rd_atomic->next_psn = roost_psn_add(rd_atomic->next_psn, 1);
 	rd_atomic->begun = true;
+	if (!last)
+		return;
+	if (rd_atomic->resume_bytes != 0) {
+		rd_atomic->next_psn = rd_atomic->resume_psn;
+		rd_atomic->end_bytes = rd_atomic->resume_bytes;
+		rd_atomic->resume_bytes = 0;
+		return;
+	}
+	no_longer_pending(qp, rd_atomic);
+	rd_atomic->answered |= rd_atomic->end_bytes == rd_atomic->len_bytes;
 }
 
 /* The region was removed after the request was taken: treat the request as one

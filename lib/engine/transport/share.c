@@ -369,11 +369,23 @@ void roost_share_timer(struct roost_worker *w, struct roost_share *share)
 
 /* ---- windows ---------------------------------------------------------- */
 
+/* For the common window, a QP that began when a queue stood before the port
+ * learns from the others how long a round trip is without; see take_rtt().
+ */
+static uint32_t shortest_rtt_ns(const struct roost_share *share,
+				const struct roost_requester *req)
+{
+	return share->srtt_ns == 0
+		       ? req->rtt_min_ns
+		       : RTE_MIN(req->rtt_min_ns, share->rtt_min_ns);
+}
+
 void roost_share_acked(struct roost_qp *qp, struct roost_share *share,
 		       uint32_t acked_pkts)
 {
 	const struct roost_cc *cc = qp->dev->cc;
 	struct roost_requester *req = &qp->req;
+	uint32_t own_min_ns = req->rtt_min_ns;
 	bool limited = is_limited(share);
 
 	give_rtt(share, req);
@@ -381,8 +393,11 @@ void roost_share_acked(struct roost_qp *qp, struct roost_share *share,
 	if (share->srtt_ns > QUEUE_RTTS * (uint64_t)share->rtt_min_ns &&
 	    share->cwnd.pkts < share->cwnd.ssthresh_pkts)
 		share->cwnd.ssthresh_pkts = share->cwnd.pkts;
-	if (share->cwnd.pkts < MAX_PKTS)
+	if (share->cwnd.pkts < MAX_PKTS) {
+		req->rtt_min_ns = shortest_rtt_ns(share, req);
 		cc->on_acked(&share->cwnd, req, acked_pkts, limited);
+		req->rtt_min_ns = own_min_ns;
+	}
 	/* What a probe left comes back all the same. */
 	if (req->cwnd.pkts < ROOST_CWND_MAX_PKTS)
 		cc->on_acked(&req->cwnd, req, acked_pkts,
@@ -421,13 +436,16 @@ void roost_window_lost(struct roost_qp *qp, enum roost_share_kind kind)
 	const struct roost_cc *cc = qp->dev->cc;
 	struct roost_requester *req = &qp->req;
 	struct roost_share *share = reduced_with(qp, kind);
+	uint32_t own_min_ns = req->rtt_min_ns;
 
 	/* Once for all that were in flight: each QP notes its own losses. */
 	if (share && share->cwnd.since_loss_pkts >= share->reduced_pkts) {
 		share->reduced_pkts =
 			RTE_MIN(share->flight_pkts, (uint32_t)UINT16_MAX);
 		share->cwnd.pkts = used_pkts(share);
+		req->rtt_min_ns = shortest_rtt_ns(share, req);
 		cc->on_lost(&share->cwnd, req, share->flight_pkts);
+		req->rtt_min_ns = own_min_ns;
 	}
 	cc->on_lost(&req->cwnd, req,
 		    (uint32_t)roost_psn_diff(req->next_psn,
