@@ -38,7 +38,8 @@ struct roost_qos {
 /* The defaults: eight DSCPs a priority, which is the PCP. */
 static inline void roost_qos_init(struct roost_qos *qos)
 {
-	*qos = (struct roost_qos){ .trust = ROOST_TRUST_DSCP };
+	qos->trust = ROOST_TRUST_DSCP;
+	qos->default_roce_tos = 0;
 	for (unsigned int i = 0; i < ROOST_QOS_DSCPS; i++)
 		qos->dscp2prio[i] = (uint8_t)(i / ROOST_QOS_PRIOS);
 	for (unsigned int i = 0; i < ROOST_QOS_PRIOS; i++)
