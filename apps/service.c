@@ -64,7 +64,8 @@ static int ask(int fd)
 	struct roost_share_packet packet;
 	int ret = roost_share_send(fd, &msg, NULL, 0, NULL);
 
-	if (ret)
+	/* EPIPE: it said why before it was asked, and hung up. */
+	if (ret && ret != -EPIPE)
 		return ret;
 	if (poll(&wait, 1, ANSWER_MS) != 1)
 		return -ETIMEDOUT;

@@ -216,8 +216,8 @@ static void keep_spare(struct roostd_port *port)
 		port->spare_fd = fcntl(port->epoll_fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* Say why, to who may have asked to attach; its words are read first, because
- * unread ones would make the end of the session an error to it.
+/* Say why, to who may have asked to attach. What it has sent is not read: one
+ * that sends without end would have all the time.
  */
 static void turn_away(int fd)
 {
@@ -226,10 +226,7 @@ static void turn_away(int fd)
 		.type = ROOST_SHARE_ATTACHED,
 		.status = -EAGAIN,
 	};
-	char asked;
 
-	while (recv(fd, &asked, 1, MSG_DONTWAIT) > 0)
-		;
 	roost_share_send(fd, &msg, why, strlen(why), NULL);
 	close(fd);
 }

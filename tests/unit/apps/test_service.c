@@ -28,7 +28,7 @@ static char path[64], other[64];
 static int listener;
 static pthread_t thread;
 static uint64_t nb_ports;
-static bool is_silent;
+static bool is_silent, turns_away;
 
 static struct roost_config config;
 
@@ -44,6 +44,13 @@ static void *serve(void *arg)
 			.reply.value = nb_ports,
 		};
 
+		if (turns_away) {
+			msg.type = ROOST_SHARE_ATTACHED;
+			msg.status = -EAGAIN;
+			roost_share_send(fd, &msg, "why", 3, NULL);
+			close(fd);
+			continue;
+		}
 		while (roost_share_receive(fd, false, &packet) == -EAGAIN)
 			usleep(1000);
 		msg.tag = packet.msg.tag;
@@ -88,6 +95,7 @@ static int setup(void **state)
 	unlink(path);
 	unlink(other);
 	is_silent = false;
+	turns_away = false;
 	roost_config_init(&config);
 	config.nb_ports = 1;
 	strcpy(config.ports[0].service, "default");
@@ -209,6 +217,16 @@ static void service__answers_that_no_daemon_gives(void **state)
 	end();
 }
 
+/* Whether it hangs up before it is asked, or after. */
+static void service__one_without_descriptors_says_so(void **state)
+{
+	turns_away = true;
+	serve_at(path, 0);
+	for (unsigned int i = 0; i < 2000; i++)
+		assert_int_equal(roost_service_ask(path), -EMFILE);
+	end();
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -221,6 +239,7 @@ int main(void)
 		TEST(service__the_variable_wins_over_the_systems),
 		TEST(service__one_that_is_restarted_is_waited_for),
 		TEST(service__answers_that_no_daemon_gives),
+		TEST(service__one_without_descriptors_says_so),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
