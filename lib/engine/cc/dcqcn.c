@@ -16,6 +16,12 @@
  * was silent for long costs little; the next packet makes up for more.
  */
 #define STAGES_MAX 64u
+/* What a QP sends is counted for so long, or it says nothing of its rate: a
+ * burst, or a silence.
+ */
+#define COUNT_NS 100000ull
+#define COUNT_MAX_NS 2000000ull
+#define COUNT_BYTES 32768u
 
 /* Fixed point: alpha and dce_tcp_g, and powers of the latter. */
 #define ALPHA_SHIFT 20u
@@ -115,6 +121,7 @@ void roost_dcqcn_on_sent(struct roost_dcqcn *rp, const struct roost_ecn *ecn,
 	uint32_t most_kbps = line_kbps(ecn, line_mbps);
 
 	run_timer(rp, ecn, most_kbps, now_ns);
+	rp->counted_bytes += (uint32_t)len_bytes;
 	if (rp->rate_kbps == 0 || ecn->rpg_byte_reset == 0)
 		return;
 	rp->stage_bytes += (uint32_t)len_bytes;
@@ -150,10 +157,12 @@ static void reduce(struct roost_dcqcn *rp, const struct roost_ecn *ecn)
 }
 
 static void begin(struct roost_dcqcn *rp, const struct roost_ecn *ecn,
-		  uint32_t most_kbps)
+		  uint32_t most_kbps, uint64_t now_ns)
 {
 	rp->rate_kbps = most_kbps;
 	rp->target_kbps = most_kbps;
+	rp->counted_bytes = 0;
+	rp->counted_ns = now_ns;
 	rp->alpha = ecn->initial_alpha_value << (ALPHA_SHIFT - PARAM_SHIFT);
 	if (ecn->rate_to_set_on_first_cnp != 0) {
 		rp->rate_kbps = RTE_MIN(ecn->rate_to_set_on_first_cnp * 1000,
@@ -162,6 +171,27 @@ static void begin(struct roost_dcqcn *rp, const struct roost_ecn *ecn,
 	} else {
 		reduce(rp, ecn);
 	}
+}
+
+/* A rate far above what the QP sends limits nothing, however often it is cut:
+ * a port that is shared by many leaves each of them less. What was sent since
+ * the last look is the rate then.
+ */
+static void validate(struct roost_dcqcn *rp, uint64_t now_ns)
+{
+	uint64_t time_ns = now_ns - rp->counted_ns, sent_kbps;
+
+	if (time_ns < COUNT_NS ||
+	    (rp->counted_bytes < COUNT_BYTES && time_ns < COUNT_MAX_NS))
+		return;
+	sent_kbps = rp->counted_bytes * 8000000ull / time_ns;
+	if (time_ns < COUNT_MAX_NS &&
+	    rp->rate_kbps > sent_kbps + sent_kbps / 2) {
+		rp->rate_kbps = (uint32_t)sent_kbps;
+		rp->target_kbps = rp->rate_kbps;
+	}
+	rp->counted_bytes = 0;
+	rp->counted_ns = now_ns;
 }
 
 /* Does this CNP set the target to the rate before it? */
@@ -180,11 +210,12 @@ void roost_dcqcn_on_cnp(struct roost_dcqcn *rp, const struct roost_ecn *ecn,
 	if (rp->rate_kbps != 0)
 		run_timer(rp, ecn, most_kbps, now_ns);
 	if (rp->rate_kbps == 0) {
-		begin(rp, ecn, most_kbps);
+		begin(rp, ecn, most_kbps, now_ns);
 	} else {
 		if (now_ns - rp->alpha_ns <
 		    ecn->rate_reduce_monitor_period * 1000ull)
 			return;
+		validate(rp, now_ns);
 		if (clamps(rp, ecn))
 			rp->target_kbps = rp->rate_kbps;
 		decay_alpha(rp, ecn, now_ns);

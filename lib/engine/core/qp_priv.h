@@ -210,9 +210,11 @@ struct roost_dcqcn {
 	uint32_t alpha;       /* 2^20: 1.0; as of alpha_ns */
 	uint32_t nb_time_stages; /* ended since the last reduction */
 	uint32_t nb_byte_stages;
-	uint32_t stage_bytes; /* sent since the last stage of bytes ended */
-	uint64_t stage_at_ns; /* the present stage of the timer began */
-	uint64_t alpha_ns;    /* the last reduction */
+	uint32_t stage_bytes;   /* sent since the last stage of bytes ended */
+	uint32_t counted_bytes; /* sent since counted_ns */
+	uint64_t stage_at_ns;   /* the present stage of the timer began */
+	uint64_t alpha_ns;      /* the last reduction */
+	uint64_t counted_ns;
 };
 
 /*

@@ -262,6 +262,30 @@ static void dcqcn__unknown_speed(void **state)
 	expect(&rp, 75, 100);
 }
 
+/* 64 QPs share a port: the rate of each is its share of it, not the port's. */
+static void dcqcn__a_rate_above_what_is_sent(void **state)
+{
+	struct roost_ecn p = paper;
+	struct roost_dcqcn rp = { 0 };
+	uint64_t us = 1000;
+
+	p.rpg_time_reset = 100000;
+	cnp(&rp, &p, us);
+	expect(&rp, 30, 40);
+	/* 0.625 Gb/s, and a CNP behind each 15 packets. */
+	for (int i = 0; i < 3; i++) {
+		for (int j = 0; j < 15; j++, us += 64)
+			sent(&rp, &p, 5000, us);
+		cnp(&rp, &p, us);
+	}
+	assert_in_range(rp.rate_kbps, 400000, 640000);
+	/* Few packets say nothing of a rate. */
+	for (int i = 0; i < 4; i++, us += 10000)
+		sent(&rp, &p, 5000, us);
+	cnp(&rp, &p, us);
+	assert_in_range(rp.rate_kbps, 300000, 700000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +295,7 @@ int main(void)
 		cmocka_unit_test(dcqcn__bounds_of_a_reduction),
 		cmocka_unit_test(dcqcn__rate_on_the_first_cnp),
 		cmocka_unit_test(dcqcn__limit_ends),
+		cmocka_unit_test(dcqcn__a_rate_above_what_is_sent),
 		cmocka_unit_test(dcqcn__silence),
 		cmocka_unit_test(dcqcn__unknown_speed),
 	};
