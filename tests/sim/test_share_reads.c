@@ -276,6 +276,10 @@ static void share_reads__any_link(void **state)
 			if (sim_random_below(rng, 3) == 0) {
 				sim_recv(crowd.b[k % NB], pkts * MTU);
 				sim_send(crowd.a[k % NB], pkts * MTU);
+			} else if (sim_random_below(rng, 3) == 0) {
+				/* Its response is of READs, and counts not. */
+				sim_do_op(crowd.a[k % NB],
+					  ROOST_WR_ATOMIC_WRITE, 8);
 			} else {
 				read_pkts(&crowd, k % NB, pkts);
 			}

@@ -142,7 +142,9 @@ static void put(struct roost_worker *w, struct roost_qp *qp,
 	memcpy(held->payload, pkt->payload, pkt->payload_len_bytes);
 	*place_of(qp->answers, pkt->psn) = held;
 	roost_score_received(w, qp, score, pkt->psn);
-	if (pkt->info->op == ROOST_OP_READ_RESP)
+	/* FLUSH and ATOMIC_WRITE have the same response. */
+	if (roost_req_wqe(qp, roost_req_index_of(qp, pkt->psn))->opcode ==
+	    ROOST_WR_READ)
 		qp->asked_pkts--;
 }
 
