@@ -175,7 +175,9 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 	/* A loopback frame is checked against the VLAN of the port that it is
 	 * for.
 	 */
+	pthread_mutex_lock(&dev->lock);
 	roost_port_tag(path->loopback ? &dev->ports[to] : port, &flow, av->sl);
+	pthread_mutex_unlock(&dev->lock);
 	roost_hdr_template_init(&path->template, &flow);
 	path->valid = true;
 	return 0;

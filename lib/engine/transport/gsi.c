@@ -210,10 +210,10 @@ int roost_gsi_send(struct roost_dev *dev, const struct roost_gsi_addr *addr,
 		return -ENOBUFS;
 	pthread_mutex_lock(&dev->lock);
 	own = roost_port_owns(port, &addr->peer);
+	roost_port_tag(port, &flow, addr->sl);
 	pthread_mutex_unlock(&dev->lock);
 	roost_port_mac_get(port, flow.src_mac);
 	memcpy(flow.dst_mac, own ? flow.src_mac : addr->peer_mac, 6);
-	roost_port_tag(port, &flow, addr->sl);
 	write_frame(dev, &flow, addr->pkey, mad, mbuf);
 	return roost_worker_send_roce(dev->workers[0], addr->port_num, mbuf,
 				      own && !dev->shares_addrs);
