@@ -11,9 +11,13 @@
 #define PAGE_SLOTS (1u << ROOST_IDMAP_PAGE_SHIFT)
 #define FREE_MIN (PAGE_SLOTS / 2)
 /* Other numbers before one is given again: 50,000 QPs a second come and go in
- * 2.6 s, and timewait is 2.1 s.
+ * 2.6 s, and timewait is 2.1 s. An eighth more, because it begins with less.
  */
-#define OTHERS_MIN (1u << 17)
+#define OTHERS_MIN (9u << 14)
+/* Slots for each that was deleted, until there are enough: who deletes none
+ * needs few.
+ */
+#define FREE_GROWTH 16u
 
 /* splitmix64: expands the seed into round keys. */
 static uint64_t splitmix(uint64_t *state)
@@ -182,8 +186,11 @@ static uint32_t nb_generations(const struct roost_idmap *map)
 static uint32_t free_min(const struct roost_idmap *map)
 {
 	const uint32_t least = OTHERS_MIN / nb_generations(map);
+	const uint32_t grown = FREE_MIN + FREE_GROWTH * map->nb_deleted;
 
-	return least > FREE_MIN && !map->source.lease ? least : FREE_MIN;
+	if (map->source.lease || least <= FREE_MIN)
+		return FREE_MIN;
+	return least < grown ? least : grown;
 }
 
 /* With few free slots, the same slots, and soon their numbers, would be reused
@@ -271,6 +278,8 @@ void roost_idmap_del(struct roost_idmap *map, uint32_t id)
 	atomic_store_explicit(&slot_at(map, index)->object, NULL,
 			      memory_order_release);
 	map->nb_used--;
+	if (map->nb_deleted < OTHERS_MIN)
+		map->nb_deleted++;
 	free_push(map, index);
 	roost_spin_unlock(&map->lock);
 }

@@ -71,7 +71,8 @@ struct roost_idmap {
 	struct roost_spin lock;
 	uint32_t nb_slots; /* that may be used; grows by pages, or by leases */
 	uint32_t nb_used;
-	uint32_t nb_void; /* slots whose numbers are all reserved */
+	uint32_t nb_void;    /* slots whose numbers are all reserved */
+	uint32_t nb_deleted; /* as far as it matters */
 	uint32_t first_free, last_free;
 	bool dry; /* the last lease failed */
 	_Atomic(struct roost_idmap_slot *) *pages;

@@ -225,24 +225,25 @@ struct roost_resp_rd_atomic {
 	struct roost_psn first_psn; /* of the request and its answer */
 	struct roost_psn last_psn;
 	struct roost_psn next_psn; /* of the answer's next packet */
-	uint64_t va;               /* of first_psn */
-	uint64_t orig;             /* atomics: the value before the operation */
-	uint32_t rkey;
-	const struct roost_pd *pd; /* the PD that rkey must belong to */
-	uint32_t len_bytes;
-	uint32_t end_bytes; /* of the current answer: end of the last requested
-			     * range */
-	uint32_t msn;       /* after the request was executed */
 	/* Of a READ: the answer goes on here when what was asked for again
 	 * meanwhile is sent, to resume_bytes; 0: nothing was.
 	 */
 	struct roost_psn resume_psn;
+	uint64_t va;               /* of first_psn */
+	uint64_t orig;             /* atomics: the value before the operation */
+	const struct roost_pd *pd; /* the PD that rkey must belong to */
+	uint32_t rkey;
 	uint32_t resume_bytes;
-	uint8_t op;    /* enum roost_op of the request */
-	bool pending;  /* packets from next_psn on are owed */
-	bool begun;    /* at least one of them was sent */
-	bool answered; /* the whole answer was sent once */
+	uint32_t len_bytes;
+	uint32_t end_bytes; /* of the current answer: end of the last requested
+			     * range */
+	uint32_t msn;       /* after the request was executed */
+	uint8_t op;         /* enum roost_op of the request */
+	bool pending;       /* packets from next_psn on are owed */
+	bool begun;         /* at least one of them was sent */
+	bool answered;      /* the whole answer was sent once */
 };
+static_assert(sizeof(struct roost_resp_rd_atomic) == 64, "one cache line");
 
 /* Responder: the peer's requests to us. Holder of the turn. */
 struct roost_responder {

@@ -14,7 +14,7 @@
 /* Of the 4096 bytes that an idle QP may take besides its queues, the shim in
  * front of the engine has the rest.
  */
-#define QP_MAX_BYTES 2816u
+#define QP_MAX_BYTES 2880u
 #define MR_MAX_BYTES 128u
 
 static size_t allocated_bytes;
