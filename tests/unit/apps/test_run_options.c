@@ -13,6 +13,7 @@
 
 #include "apps/run_options.h"
 #include "lib/config/key.h"
+#include <roost/qos.h>
 
 #define WORDS(...) ((char *[]){ __VA_ARGS__, NULL })
 
@@ -26,8 +27,9 @@ static int parse(char **argv)
 
 static void parse__nothing_gives_nothing(void **state)
 {
-	static const struct roost_config nothing;
+	static struct roost_config nothing;
 
+	roost_qos_init(&nothing.qos);
 	assert_int_equal(parse((char *[]){ NULL }), 0);
 	assert_null(o.file);
 	assert_false(o.print_env);

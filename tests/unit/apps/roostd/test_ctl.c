@@ -116,7 +116,7 @@ static void ctl__shows_the_ports(void **state)
 	assert_answer("show nothing\n",
 		      "error show nothing: no such thing; there are device, "
 		      "port, qp, cq, srq, channel, cm, worker, counters, ecn, "
-		      "shared, clients\n");
+		      "qos, shared, clients\n");
 	c_close(&a);
 }
 
