@@ -21,7 +21,10 @@ static void to_client(struct roost_steer *way, uint16_t client)
 	way->client = client;
 }
 
-/* ---- messages of the CM -------------------------------------------------- */
+/* ---- messages of the CM --------------------------------------------------
+ * After a restart of the daemon nobody is answered in place of a client that is
+ * not back yet: the peer sends its message again.
+ */
 
 static void answer_rej(struct roost_steer *way, const struct roost_cm_msg *msg,
 		       enum roost_cm_about about, uint16_t reason)
@@ -94,7 +97,9 @@ static void steer_request(const struct roost_lease *lease,
 		 roost_gid_eq(&ip.src, &pkt->frame.sgid) &&
 		 roost_gid_eq(&ip.dst, &pkt->frame.dgid);
 	client = roost_lease_listener(lease, msg->service_id, to, has_ip);
-	if (client == ROOST_CLIENT_NONE)
+	if (client == ROOST_CLIENT_NONE && lease->nb_away > 0)
+		drop(way, ROOST_SW_NO_CONN);
+	else if (client == ROOST_CLIENT_NONE)
 		answer_no_listener(way, msg);
 	else
 		to_client(way, client);
@@ -129,7 +134,9 @@ static void steer_mad(const struct roost_lease *lease,
 		if (known)
 			client = known->client;
 	}
-	if (client == ROOST_CLIENT_NONE)
+	if (client == ROOST_CLIENT_NONE && lease->nb_away > 0)
+		drop(way, ROOST_SW_NO_CONN);
+	else if (client == ROOST_CLIENT_NONE)
 		answer_stranger(way, msg);
 	else if (!roost_lease_addr_is_of(lease, to, client))
 		drop(way, ROOST_SW_NO_CONN);

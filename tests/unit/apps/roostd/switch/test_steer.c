@@ -284,6 +284,26 @@ static void mad__of_nobody(void **state)
 	world_fini(&w);
 }
 
+/* The receiver may be a client that comes back. */
+static void mad__while_clients_are_away(void **state)
+{
+	static const uint8_t types[] = { ROOST_CM_REQ, ROOST_CM_SIDR_REQ,
+					 ROOST_CM_REP, ROOST_CM_DREQ };
+	struct world w;
+
+	world_init(&w);
+	for (size_t i = 0; i < sizeof(types); i++) {
+		struct maker m = mad_to(&w, 0, types[i]);
+
+		m.msg.remote_id = 0x77777777;
+		w.lease->nb_away = 1;
+		assert_dropped(from_port(&w, &m), ROOST_SW_NO_CONN);
+		w.lease->nb_away = 0;
+		assert_int_equal(from_port(&w, &m)->to, ROOST_STEER_ANSWER);
+	}
+	world_fini(&w);
+}
+
 static void request__by_listener(void **state)
 {
 	struct maker m;
@@ -353,6 +373,7 @@ int main(void)
 		cmocka_unit_test(mad__by_id),
 		cmocka_unit_test(mad__of_another_partition),
 		cmocka_unit_test(mad__of_nobody),
+		cmocka_unit_test(mad__while_clients_are_away),
 		cmocka_unit_test(request__by_listener),
 		cmocka_unit_test(request__again_to_the_same),
 	};
