@@ -30,6 +30,8 @@
 #define KIB_DEFAULT "16384"
 /* Frames between two words to the process, and to the output. */
 #define BATCH 64u
+/* Of the last ones, when we are told to end. */
+#define LAST_BATCHES 1024
 /* The sleeps while there is no frame. */
 #define NAP_MIN_MS 1
 #define NAP_MAX_MS 16
@@ -163,6 +165,9 @@ static void follow(struct capture *c)
 		if (ms < NAP_MAX_MS)
 			ms *= 2;
 	}
+	/* What passed while we slept; the process may go on for ever. */
+	for (int i = 0; i < LAST_BATCHES && write_batch(c) > 0; i++)
+		;
 }
 
 static uint64_t now_ns(void)
