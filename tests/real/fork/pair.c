@@ -33,8 +33,10 @@
 #define SLOTS 16u
 #define WINDOW 8u
 #define SLOT_BYTES 4096u
-/* No message for so long: something is lost. */
-#define TIMEOUT_S 10
+/* No message for so long: something is lost. Longer than eight local ACK
+ * timeouts of 2.1 s, because a QP may lose the same packet seven times.
+ */
+#define TIMEOUT_S 20
 
 struct pair_end end;
 
