@@ -53,9 +53,9 @@ static uint64_t get_bits(const uint8_t *at, unsigned int bit,
 	while (width > 0) {
 		const unsigned int room = 8 - bit % 8;
 		const unsigned int n = width < room ? width : room;
+		const unsigned int byte = at[bit / 8];
 
-		value = value << n |
-			(at[bit / 8] >> (room - n) & ((1u << n) - 1));
+		value = value << n | (byte >> (room - n) & ((1u << n) - 1));
 		bit += n;
 		width -= n;
 	}

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include <roost/config.h>
+#include "lib/config/resolve.h"
 #include "lib/config/source.h"
 #include "tests/unit/config/temp_file.h"
 
