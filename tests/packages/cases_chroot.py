@@ -71,7 +71,7 @@ def bootstrap(place, name, packages_of_it):
     mirror = re.search(r"'(http\S+?)/pool/", done.stdout)
     if not mirror:
         raise Skip("apt-get names no mirror")
-    root = place.path("debian")
+    root = place.path(f"debian-{name}")
     try:
         place.run(["mmdebstrap", "--quiet", "--variant=minbase",
                    "--mode=root", f"--include={packages_of_it}",
