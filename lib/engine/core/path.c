@@ -149,6 +149,12 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 	told = ret != 0;
 	if (ret == 0)
 		to = port_with(dev, &path->dgid);
+	path->loopback = to >= 0 && (!dev->shares_addrs ||
+				     roost_idmap_get(&dev->qps, dest_qpn));
+	/* A loopback frame is checked against the VLAN of the port that it is
+	 * for.
+	 */
+	roost_port_tag(path->loopback ? &dev->ports[to] : port, &flow, av->sl);
 	if (ret == 0 && atomic_load(&dev->failed))
 		ret = -EIO;
 	pthread_mutex_unlock(&dev->lock);
@@ -156,8 +162,6 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 		tell_av(dev, av, path, cause);
 	if (ret)
 		return ret;
-	path->loopback = to >= 0 && (!dev->shares_addrs ||
-				     roost_idmap_get(&dev->qps, dest_qpn));
 	path->own = &port->own;
 	path->multicast = roost_gid_is_multicast(&path->dgid);
 	if (path->loopback) {
@@ -172,12 +176,6 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 	roost_port_mac_get(port, flow.src_mac);
 	flow.sgid = path->sgid;
 	flow.dgid = path->dgid;
-	/* A loopback frame is checked against the VLAN of the port that it is
-	 * for.
-	 */
-	pthread_mutex_lock(&dev->lock);
-	roost_port_tag(path->loopback ? &dev->ports[to] : port, &flow, av->sl);
-	pthread_mutex_unlock(&dev->lock);
 	roost_hdr_template_init(&path->template, &flow);
 	path->valid = true;
 	return 0;
