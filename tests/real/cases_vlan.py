@@ -162,32 +162,28 @@ def prioritised(room, pcp, env):
              f"vlan.priority == {pcp} && ip.dsfield == {TCLASS}")
 
 
-def default_tos(room):
-    """The port's type of service is that of what the CM connects."""
+def captured_cm(room, **more):
+    """Two programs that rdma_cm connects; more: of their start."""
     wire = Wire(room)
     capture = Capture(wire)
     program = f"{room.build}/tests/real/vlans"
-    ends = []
-    for end, title in (("left", "server"), ("right", "client")):
-        ends.append(wire.start(end, title, vlan_options(end, [100]),
-                               [program, title, "198.18.0.1"]))
-        ends[-1]["env"] = {"ROOST_DEFAULT_ROCE_TOS": str(TCLASS)}
-    finish_all(room, [room.start(**end) for end in ends])
-    none_but(capture.stop(), "infiniband",
+    finish_all(room, [
+        room.start(**wire.start(end, title, vlan_options(end, [100]),
+                                [program, title, "198.18.0.1"]), **more)
+        for end, title in (("left", "server"), ("right", "client"))])
+    return capture.stop()
+
+
+def default_tos(room):
+    """The port's type of service is that of what the CM connects."""
+    path = captured_cm(room, env={"ROOST_DEFAULT_ROCE_TOS": str(TCLASS)})
+    none_but(path, "infiniband",
              f"vlan.priority == {PCP} && ip.dsfield == {TCLASS}")
 
 
 def connected(room):
     """What rdma_cm says has the tag, too."""
-    wire = Wire(room)
-    capture = Capture(wire)
-    program = f"{room.build}/tests/real/vlans"
-    server, client = (
-        room.start(**wire.start(end, title, vlan_options(end, [100]),
-                                [program, title, "198.18.0.1"]))
-        for end, title in (("left", "server"), ("right", "client")))
-    finish_all(room, [server, client])
-    path = capture.stop()
+    path = captured_cm(room)
     none_but(path, "infiniband", "vlan.id == 100 && vlan.priority == 0")
     none_but(path, "infiniband.bth.destqp == 1", "vlan.id == 100")
 
