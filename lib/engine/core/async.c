@@ -56,6 +56,22 @@ void roost_async_tell(struct roost_worker *w)
 	roost_dev_service_wake(w->dev);
 }
 
+void roost_async_pass(struct roost_dev *dev)
+{
+	bool late;
+
+	roost_spin_lock(&dev->late.lock);
+	late = !TAILQ_EMPTY(&dev->late.events);
+	roost_spin_unlock(&dev->late.lock);
+	if (!late) {
+		/* Who raises the last of them holds all turns. */
+		roost_dev_turns_pass(dev);
+		return;
+	}
+	roost_dev_turns_take(dev);
+	roost_dev_turns_release(dev);
+}
+
 static uint64_t run(void *arg, uint64_t now_ns __attribute__((unused)))
 {
 	struct roost_dev *dev = arg;

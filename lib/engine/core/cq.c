@@ -65,16 +65,46 @@ void roost_cq_ignore_overrun(struct roost_cq *cq)
 	cq->ignore_overrun = true;
 }
 
-/* Take the CQ off the list of overrun.c. */
+static bool is_overrun(const struct roost_cq *cq)
+{
+	return atomic_load_explicit(&cq->overrun, memory_order_relaxed);
+}
+
+/* Take the CQ off the list of overrun.c, which has it while it holds all turns.
+ */
 static void forget_overrun(struct roost_cq *cq)
 {
 	struct roost_dev *dev = cq->ctx->dev;
 
+	if (!is_overrun(cq))
+		return;
+	roost_worker_turn_take(dev->workers[0]);
 	roost_spin_lock(&dev->overruns.lock);
 	if (cq->in_overruns)
 		LIST_REMOVE(cq, overrun_link);
 	cq->in_overruns = false;
 	roost_spin_unlock(&dev->overruns.lock);
+	roost_worker_turn_leave(dev->workers[0]);
+}
+
+/* Of a CQ without users: no worker has anything to publish there any more, nor
+ * is about to.
+ */
+static void end_publishing(struct roost_cq *cq)
+{
+	struct roost_dev *dev = cq->ctx->dev;
+
+	for (unsigned int i = 0; i < dev->nb_workers; i++) {
+		struct roost_worker *w = dev->workers[i];
+
+		if (!roost_cq_is_dirty(cq, i))
+			continue;
+		roost_worker_turn_take(w);
+		w->settle(w);
+		roost_async_tell(w);
+		roost_worker_turn_leave(w);
+	}
+	roost_dev_turns_pass(dev);
 }
 
 int roost_cq_destroy(struct roost_cq *cq, uint64_t *comp_acked,
@@ -85,20 +115,18 @@ int roost_cq_destroy(struct roost_cq *cq, uint64_t *comp_acked,
 
 	if (atomic_load(&cq->refs) != 0)
 		return -EBUSY;
-	roost_dev_turns_take(dev);
-	for (unsigned int i = 0; i < dev->nb_workers; i++)
-		if (cq->parts[i].dirty)
-			TAILQ_REMOVE(&dev->workers[i]->dirty_cqs, &cq->parts[i],
-				     dirty_link);
+	end_publishing(cq);
 	forget_overrun(cq);
+	pthread_mutex_lock(&dev->users_lock);
 	if (cq->of_xrc)
 		LIST_REMOVE(cq, xrc_link);
-	roost_dev_turns_release(dev);
+	pthread_mutex_unlock(&dev->users_lock);
+	roost_async_pass(dev);
 	comp = roost_event_source_fini(&cq->comp);
 	async = roost_event_source_fini(&cq->async);
-	pthread_mutex_lock(&cq->ctx->dev->all.lock);
+	pthread_mutex_lock(&dev->all.lock);
 	LIST_REMOVE(cq, all_link);
-	pthread_mutex_unlock(&cq->ctx->dev->all.lock);
+	pthread_mutex_unlock(&dev->all.lock);
 	if (comp_acked)
 		*comp_acked = comp;
 	if (async_acked)
@@ -138,7 +166,7 @@ int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
 	if (!ring)
 		return -ENOMEM;
 	/* In this order: a thread between poll_begin and poll_end may wait for
-	 * the turn.
+	 * the turn. All turns: every worker that pushes reads the ring.
 	 */
 	roost_spin_lock(&cq->lock);
 	roost_dev_turns_take(dev);
@@ -163,26 +191,62 @@ int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
 
 /* ---- users -------------------------------------------------------------- */
 
+static bool is_several(uint32_t workers)
+{
+	return (workers & (workers - 1)) != 0;
+}
+
+/* One worker alone has users: it may be pushing an entry without the lock. */
+static void begin_sharing(struct roost_cq *cq, unsigned int worker)
+{
+	struct roost_worker *w = cq->ctx->dev->workers[worker];
+
+	atomic_store(&cq->shared, true);
+	roost_worker_turn_take(w);
+	cq->parts[worker].open = false;
+	roost_worker_turn_leave(w);
+}
+
 void roost_cq_join(struct roost_cq *cq, unsigned int worker)
 {
-	uint32_t workers = atomic_load(&cq->workers);
+	uint32_t workers = atomic_load(&cq->workers) | 1u << worker;
 
 	if (cq->nb_users[worker]++ != 0)
 		return;
-	workers |= 1u << worker;
 	atomic_store(&cq->workers, workers);
-	cq->shared = (workers & (workers - 1)) != 0;
+	if (!is_several(workers) || roost_cq_is_shared(cq))
+		return;
+	begin_sharing(cq,
+		      (unsigned int)__builtin_ctz(workers & ~(1u << worker)));
+}
+
+/* One worker's users are left. The CQ stays shared if another worker has
+ * entries to publish still: only the next one that leaves comes here again.
+ */
+static void end_sharing(struct roost_cq *cq, unsigned int worker)
+{
+	struct roost_dev *dev = cq->ctx->dev;
+	bool needed;
+
+	roost_worker_turn_take(dev->workers[worker]);
+	roost_spin_lock(&cq->produce_lock);
+	needed = cq->withheld;
+	for (unsigned int i = 0; i < dev->nb_workers; i++)
+		needed |= i != worker && roost_cq_is_dirty(cq, i);
+	roost_spin_unlock(&cq->produce_lock);
+	atomic_store(&cq->shared, needed);
+	roost_worker_turn_leave(dev->workers[worker]);
 }
 
 void roost_cq_leave(struct roost_cq *cq, unsigned int worker)
 {
-	uint32_t workers = atomic_load(&cq->workers);
+	uint32_t workers = atomic_load(&cq->workers) & ~(1u << worker);
 
 	if (--cq->nb_users[worker] != 0)
 		return;
-	workers &= ~(1u << worker);
 	atomic_store(&cq->workers, workers);
-	cq->shared = (workers & (workers - 1)) != 0;
+	if (workers != 0 && !is_several(workers) && roost_cq_is_shared(cq))
+		end_sharing(cq, (unsigned int)__builtin_ctz(workers));
 }
 
 void roost_cq_join_all(struct roost_cq *cq)
@@ -204,19 +268,15 @@ uint32_t roost_cq_workers(const struct roost_cq *cq)
 
 /* ---- producer --------------------------------------------------------- */
 
-static bool is_overrun(const struct roost_cq *cq)
-{
-	return atomic_load_explicit(&cq->overrun, memory_order_relaxed);
-}
-
 static void make_dirty(struct roost_worker *w, struct roost_cq *cq,
-		       uint32_t place)
+		       uint32_t place, bool shared)
 {
 	struct roost_cq_part *part = &cq->parts[w->index];
 
-	if (part->dirty)
+	if (roost_cq_is_dirty(cq, w->index))
 		return;
-	part->dirty = true;
+	atomic_store_explicit(&part->dirty, true, memory_order_relaxed);
+	part->open = !shared;
 	/* Overrun: the place behind all entries. */
 	part->first = is_overrun(cq) ? cq->produced : place;
 	TAILQ_INSERT_TAIL(&w->dirty_cqs, part, dirty_link);
@@ -226,8 +286,9 @@ struct roost_cqe *roost_cq_push_slow(struct roost_worker *w,
 				     struct roost_cq *cq, uint32_t *place)
 {
 	struct roost_cqe *cqe = &w->lost_cqe;
+	bool shared = roost_cq_is_shared(cq);
 
-	if (cq->shared)
+	if (shared)
 		roost_spin_lock(&cq->produce_lock);
 	*place = roost_cq_no_entry(cq);
 	if (is_overrun(cq))
@@ -242,7 +303,7 @@ struct roost_cqe *roost_cq_push_slow(struct roost_worker *w,
 	} else {
 		return cqe;
 	}
-	make_dirty(w, cq, *place);
+	make_dirty(w, cq, *place, shared);
 	return cqe;
 }
 
@@ -265,7 +326,7 @@ static uint32_t publishable(const struct roost_cq *cq)
 	uint32_t end = cq->produced;
 
 	for (unsigned int i = 0; i < cq->ctx->dev->nb_workers; i++)
-		if (cq->parts[i].dirty &&
+		if (roost_cq_is_dirty(cq, i) &&
 		    (int32_t)(cq->parts[i].first - end) < 0)
 			end = cq->parts[i].first;
 	return end;
@@ -287,7 +348,7 @@ static __rte_noinline uint32_t publish_shared(struct roost_cq *cq,
 	uint32_t fits = ROOST_CQ_ARMED_ANY, begin, end;
 
 	roost_spin_lock(&cq->produce_lock);
-	part->dirty = false;
+	atomic_store_explicit(&part->dirty, false, memory_order_relaxed);
 	begin = atomic_load_explicit(&cq->published, memory_order_relaxed);
 	end = publishable(cq);
 	if (begin == end && !is_overrun(cq))
@@ -325,12 +386,14 @@ void roost_cq_publish(struct roost_cq *cq, struct roost_cq_part *part)
 {
 	uint32_t fits;
 
-	if (cq->shared) {
+	part->open = false;
+	if (roost_cq_is_shared(cq)) {
 		fits = publish_shared(cq, part);
 	} else {
 		fits = cq->solicited ? ROOST_CQ_ARMED_SOLICITED
 				     : ROOST_CQ_ARMED_ANY;
-		part->dirty = false;
+		atomic_store_explicit(&part->dirty, false,
+				      memory_order_relaxed);
 		cq->solicited = false;
 		atomic_store_explicit(&cq->published, cq->produced,
 				      memory_order_release);

@@ -7,6 +7,10 @@
  * not polled are removed, and the other entries keep their order. Entries that
  * an open poll (roost_cq_poll_begin) has shown stay.
  *
+ * The turn of the QP's worker is enough where no other worker completes to the
+ * CQ, and where the CQ has no such entry. To remove one from a CQ that workers
+ * share takes all turns: the others have places of completions in hand.
+ *
  * A slot of a queue is free when its completion was polled (queue.h), so the
  * recorded places of all entries that move are changed, too. Posting threads
  * may read these places meanwhile. They find neither the old nor the new place
@@ -138,44 +142,87 @@ static void clean(struct roost_cq *cq, const struct owner *owner)
 			      memory_order_relaxed);
 }
 
-/* Returns false: another thread is between poll_begin and poll_end. */
-static bool try_clean(struct roost_cq *cq, const struct owner *owner)
+/* Of a shared CQ, without the turns of the others. Only the entries that are
+ * not published are read under the lock for which a worker would wait: those of
+ * one iteration. The published ones stay, while the consumers are locked out.
+ */
+static bool has_any_shared(struct roost_cq *cq, const struct owner *owner)
 {
+	struct walk fresh = { .cq = cq, .owner = owner };
+	struct walk old = fresh;
+	bool found;
+
+	roost_spin_lock(&cq->produce_lock);
+	fresh.begin = atomic_load(&cq->published);
+	fresh.end = cq->produced;
+	found = has_any(&fresh);
+	roost_spin_unlock(&cq->produce_lock);
+	old.begin = atomic_load(&cq->shown);
+	old.end = fresh.begin;
+	return found || has_any(&old);
+}
+
+/* The consumers are locked out. */
+static enum roost_cleaned
+clean_or_not(struct roost_cq *cq, const struct owner *owner, bool all_turns)
+{
+	if (!roost_cq_is_shared(cq) || all_turns)
+		clean(cq, owner);
+	else if (has_any_shared(cq, owner))
+		return ROOST_CLEAN_SHARED;
+	return ROOST_CLEANED;
+}
+
+static enum roost_cleaned try_clean(struct roost_cq *cq,
+				    const struct owner *owner, bool all_turns)
+{
+	enum roost_cleaned cleaned;
+
 	if (!cq)
-		return true;
+		return ROOST_CLEANED;
 	/* This thread polls the CQ; entries that it was not shown may be
 	 * removed.
 	 */
-	if (roost_cq_polled_by_us(cq)) {
-		clean(cq, owner);
-		return true;
-	}
+	if (roost_cq_polled_by_us(cq))
+		return clean_or_not(cq, owner, all_turns);
 	if (!roost_spin_try(&cq->lock))
-		return false;
-	clean(cq, owner);
+		return ROOST_CLEAN_POLLED;
+	cleaned = clean_or_not(cq, owner, all_turns);
 	roost_spin_unlock(&cq->lock);
-	return true;
+	return cleaned;
 }
 
-bool roost_qp_clean_cqs(struct roost_qp *qp)
+static void publish(struct roost_worker *w, bool all_turns)
+{
+	if (all_turns)
+		roost_dev_publish(w->dev);
+	else
+		roost_worker_publish(w);
+}
+
+enum roost_cleaned roost_qp_clean_cqs(struct roost_qp *qp, bool all_turns)
 {
 	const struct owner owner = { .num = qp->qpn };
+	enum roost_cleaned cleaned = ROOST_CLEANED;
 	struct roost_cq *cq;
 
-	roost_dev_publish(qp->dev);
-	if (qp->type != ROOST_QPT_XRC_TGT)
-		return try_clean(qp->send_cq, &owner) &&
-		       try_clean(qp->recv_cq, &owner);
+	publish(qp->worker, all_turns);
+	if (qp->type != ROOST_QPT_XRC_TGT) {
+		cleaned = try_clean(qp->send_cq, &owner, all_turns);
+		return cleaned != ROOST_CLEANED
+			       ? cleaned
+			       : try_clean(qp->recv_cq, &owner, all_turns);
+	}
 	LIST_FOREACH(cq, &qp->dev->xrc_cqs, xrc_link)
-		if (!try_clean(cq, &owner))
-			return false;
-	return true;
+		if (cleaned == ROOST_CLEANED)
+			cleaned = try_clean(cq, &owner, all_turns);
+	return cleaned;
 }
 
-bool roost_wq_clean_cq(struct roost_wq *wq)
+enum roost_cleaned roost_wq_clean_cq(struct roost_wq *wq, bool all_turns)
 {
 	const struct owner owner = { .num = wq->num, .is_wq = true };
 
-	roost_dev_publish(wq->pd->ctx->dev);
-	return try_clean(wq->cq, &owner);
+	publish(wq->worker, all_turns);
+	return try_clean(wq->cq, &owner, all_turns);
 }

@@ -38,7 +38,9 @@ struct roost_cq_user {
 struct roost_cq_part {
 	TAILQ_ENTRY(roost_cq_part) dirty_link;
 	struct roost_cq *cq;
-	bool dirty;     /* in the worker's list: publish at the end */
+	_Atomic bool dirty; /* in the worker's list: publish at the end */
+	bool open;      /* dirty, and no other worker has users: entries need no
+			 * lock. Holder of the worker's turn */
 	uint32_t first; /* while dirty: the first entry that it pushed */
 };
 
@@ -54,9 +56,13 @@ struct roost_cq_part {
 struct roost_cq {
 	/* Producer: the holder of the turn, and of produce_lock if shared. */
 	struct roost_cqe *ring __attribute__((aligned(64)));
-	uint32_t mask;       /* entries - 1 */
-	uint32_t produced;   /* entries written, not all published */
-	bool shared;         /* by workers; writer: all turns */
+	uint32_t mask;     /* entries - 1 */
+	uint32_t produced; /* entries written, not all published */
+	/* By workers. Writer: under users_lock. The worker that was alone has
+	 * seen it before the second one has a user, and it ends in the turn of
+	 * the only one left.
+	 */
+	_Atomic bool shared;
 	bool solicited;      /* not shared: an unpublished entry is solicited */
 	bool ignore_overrun; /* entries without room are lost; constant */
 	bool withheld; /* shared: entries are held back for a worker that has
@@ -74,10 +80,13 @@ struct roost_cq {
 	struct roost_cq_part parts[ROOST_DEV_WORKERS_MAX]; /* by worker */
 	struct roost_spin produce_lock;
 	_Atomic uint32_t workers; /* bit set of workers that have users here;
-				   * writer: all turns */
-	/* All turns. */
+				   * writer: under users_lock */
 	uint32_t nb_users[ROOST_DEV_WORKERS_MAX]; /* of each worker, XRC SRQs
-						   * of the CQ among them */
+						   * of the CQ among them;
+						   * under users_lock */
+	/* Writer: under users_lock, holder of the user's turn, or of the first
+	 * worker's for an SRQ.
+	 */
 	LIST_HEAD(, roost_cq_user) users; /* QPs and WQs that complete here */
 	LIST_HEAD(, roost_srq) srqs;      /* XRC SRQs that complete here */
 	/* Under dev->overruns.lock. */
@@ -97,13 +106,25 @@ struct roost_cq {
 	struct roost_ctx *ctx;
 	uint32_t handle;
 	LIST_ENTRY(roost_cq) all_link; /* dev->all.cqs */
-	/* Under all turns: an XRC SRQ completes here, or did. */
+	/* Under users_lock: an XRC SRQ completes here, or did. */
 	bool of_xrc;
 	LIST_ENTRY(roost_cq) xrc_link; /* dev->xrc_cqs */
 	_Atomic uint32_t refs;         /* users */
 	struct roost_event_source comp;
 	struct roost_event_source async;
 };
+
+static inline bool roost_cq_is_shared(const struct roost_cq *cq)
+{
+	return atomic_load_explicit(&cq->shared, memory_order_relaxed);
+}
+
+static inline bool roost_cq_is_dirty(const struct roost_cq *cq,
+				     unsigned int worker)
+{
+	return atomic_load_explicit(&cq->parts[worker].dirty,
+				    memory_order_relaxed);
+}
 
 /* Add one completion; roost_worker_publish() makes it visible. A CQ without
  * room is overrun, and its QPs fail when the worker publishes. Holder of the
@@ -140,8 +161,9 @@ static inline bool roost_cq_polled_by_us(const struct roost_cq *cq)
  */
 void roost_cq_publish(struct roost_cq *cq, struct roost_cq_part *part);
 
-/* The CQ gets, or loses, a user that belongs to that worker. Holder of all
- * turns.
+/* The CQ gets, or loses, a user that belongs to that worker: before it
+ * completes anything here, or after. Under users_lock; the caller holds no
+ * turn.
  */
 void roost_cq_join(struct roost_cq *cq, unsigned int worker);
 void roost_cq_leave(struct roost_cq *cq, unsigned int worker);
@@ -151,11 +173,20 @@ void roost_cq_leave_all(struct roost_cq *cq);
 
 /* ---- cq_clean.c --- */
 
-/* Remove the object's completions that no poll has shown. Returns false when
- * another thread polls a CQ of the object and completions are left: the caller
- * releases the turns and tries again. Holder of all turns.
+enum roost_cleaned {
+	ROOST_CLEANED,
+	/* Another thread polls a CQ of the object. */
+	ROOST_CLEAN_POLLED,
+	/* A CQ that workers share has completions of the object. */
+	ROOST_CLEAN_SHARED,
+};
+
+/* Remove the object's completions that no poll has shown. Unless ROOST_CLEANED
+ * is returned, some may be left: the caller lets go of what it holds, and tries
+ * again; for CLEAN_SHARED as the holder of all turns. Under users_lock; holder
+ * of the object's turn, or of all.
  */
-bool roost_qp_clean_cqs(struct roost_qp *qp);
-bool roost_wq_clean_cq(struct roost_wq *wq);
+enum roost_cleaned roost_qp_clean_cqs(struct roost_qp *qp, bool all_turns);
+enum roost_cleaned roost_wq_clean_cq(struct roost_wq *wq, bool all_turns);
 
 #endif

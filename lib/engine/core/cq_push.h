@@ -30,7 +30,7 @@ static inline struct roost_cqe *roost_cq_push_begin(struct roost_worker *w,
 						    uint32_t *place)
 {
 	/* Of a shared CQ, produced is not read without the lock. */
-	if (unlikely(cq->shared || !cq->parts[w->index].dirty ||
+	if (unlikely(!cq->parts[w->index].open ||
 		     cq->produced - atomic_load_explicit(&cq->consumed,
 							 memory_order_acquire) >
 			     cq->mask ||
@@ -47,7 +47,7 @@ static inline void roost_cq_push_end(struct roost_worker *w,
 	cqe->timestamp_ns = w->now_ns;
 	if (likely(cqe != &w->lost_cqe))
 		cq->solicited |= cqe->solicited;
-	if (unlikely(cq->shared))
+	if (unlikely(roost_cq_is_shared(cq)))
 		roost_spin_unlock(&cq->produce_lock);
 }
 

@@ -138,8 +138,6 @@ static void init_port(struct roost_port *port,
 		port->qos = *conf->qos;
 	else
 		roost_qos_init(&port->qos);
-	TAILQ_INIT(&port->flows.rules);
-	TAILQ_INIT(&port->flows.sniffers);
 }
 
 int roost_dev_make(const struct roost_dev_conf *conf,
@@ -177,6 +175,7 @@ int roost_dev_make(const struct roost_dev_conf *conf,
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_mutex_init(&d->mcast_lock, NULL);
 	pthread_mutex_init(&d->flow_lock, NULL);
+	pthread_mutex_init(&d->users_lock, NULL);
 	pthread_mutex_init(&d->all.lock, NULL);
 	pthread_mutex_init(&d->service_lock, NULL);
 	TAILQ_INIT(&d->services);
@@ -189,6 +188,7 @@ void roost_dev_free(struct roost_dev *dev)
 	fini_tables(dev);
 	pthread_mutex_destroy(&dev->mcast_lock);
 	pthread_mutex_destroy(&dev->flow_lock);
+	pthread_mutex_destroy(&dev->users_lock);
 	pthread_mutex_destroy(&dev->all.lock);
 	pthread_mutex_destroy(&dev->service_lock);
 	pthread_mutex_destroy(&dev->lock);

@@ -16,6 +16,7 @@
 #include "lib/engine/core/flow.h"
 #include "lib/engine/core/idmap.h"
 #include "lib/engine/core/service.h"
+#include "lib/engine/core/turn_list.h"
 #include "lib/engine/core/why.h"
 #include "lib/event/source.h"
 #include "lib/wire/frame.h"
@@ -39,11 +40,11 @@ struct roost_port {
 	struct roost_neigh own;
 	uint16_t vlan_id; /* 0: none */
 	bool punts_vlans; /* punt frames of other VLANs */
-	/* There are flow rules, and sniffers among them. Writer: holder of all
-	 * turns.
+	/* There are flow rules, and sniffers among them. Writer: under
+	 * dev->flow_lock.
 	 */
-	bool has_flows;
-	bool has_sniffers;
+	_Atomic bool has_flows;
+	_Atomic bool has_sniffers;
 	/* Writer: control thread, holding all turns. Readers: workers, and
 	 * others under dev->lock.
 	 */
@@ -91,11 +92,10 @@ struct roost_dev {
 	struct roost_idmap mws;  /* by the upper 24 bits of the key */
 	struct roost_idmap srqs; /* XRC SRQs, by number */
 	struct roost_idmap wqs;  /* receive WQs; peers never name one */
-	/* Multicast groups by port and address (mcast_priv.h); written holding
-	 * mcast_lock and all turns, read holding the lock or a turn.
+	/* Multicast groups by port and address (mcast_priv.h). Writer: under
+	 * mcast_lock.
 	 */
-	LIST_HEAD(roost_mcast_bucket, roost_mcast_group)
-	mcast_buckets[ROOST_MCAST_BUCKETS];
+	struct roost_turn_link mcast_buckets[ROOST_MCAST_BUCKETS];
 	uint32_t nb_mcast_groups; /* under mcast_lock */
 	/* Held around a change of that table and the port's join or leave, so
 	 * that joins and leaves reach the port in the order of the changes.
@@ -103,6 +103,10 @@ struct roost_dev {
 	 */
 	pthread_mutex_t mcast_lock;
 	pthread_mutex_t flow_lock; /* likewise, for the ports' flow rules */
+	/* Held while the users of a CQ change, and while a CQ is cleaned of
+	 * one. Taken before the turn, behind the lock of a CQ's consumers.
+	 */
+	pthread_mutex_t users_lock;
 	/* Guards slow data: port tables against readers without the turn, and
 	 * the list of contexts.
 	 */
@@ -133,9 +137,9 @@ struct roost_dev {
 		/* Number of QPs of each worker. */
 		_Atomic uint32_t nb_qps[ROOST_DEV_WORKERS_MAX];
 	} all;
-	LIST_HEAD(, roost_cq) xrc_cqs; /* all turns */
-	/* Regions under other devices' keys; written holding all turns. */
-	struct roost_mr *guests[ROOST_MR_GUEST_BUCKETS];
+	LIST_HEAD(, roost_cq) xrc_cqs; /* under users_lock */
+	/* Regions under other devices' keys. Writer: under the lock. */
+	struct roost_turn_link guests[ROOST_MR_GUEST_BUCKETS];
 	/* Held around an atomic operation on memory that is not aligned, when
 	 * there are several workers.
 	 */
@@ -163,7 +167,7 @@ struct roost_dev {
 	struct roost_failures *failures; /* NULL: nobody watches them */
 	/* Keys that ended, with the reason in the upper half (why.c). */
 	_Atomic uint64_t revoked[ROOST_REVOKED_MAX];
-	struct roost_gsi *gsi; /* NULL: QP1 is closed; writer: all turns */
+	_Atomic(struct roost_gsi *) gsi; /* NULL: QP1 is closed */
 	/* Held while services run. */
 	pthread_mutex_t service_lock;
 	TAILQ_HEAD(, roost_dev_service) services;

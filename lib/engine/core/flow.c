@@ -136,32 +136,31 @@ static int set_promiscuous(struct roost_port *port, bool on)
 	return io->promiscuous ? io->promiscuous(io->ctx, on) : 0;
 }
 
-static void insert(struct roost_flow_list *list, struct roost_flow_rule *flow)
+/* Behind all of its rank. */
+static void insert(struct roost_turn_link *at, struct roost_flow_rule *flow)
 {
 	struct roost_flow_rule *next;
 
-	TAILQ_FOREACH(next, list, link)
-		if (next->rank > flow->rank)
-			break;
-	if (next)
-		TAILQ_INSERT_BEFORE(next, flow, link);
-	else
-		TAILQ_INSERT_TAIL(list, flow, link);
+	while ((next = roost_turn_list_next(at)) != NULL &&
+	       next->rank <= flow->rank)
+		at = &next->link;
+	roost_turn_list_insert(at, &flow->link);
 }
 
-static struct roost_flow_list *list_of(struct roost_flow_table *table,
+static struct roost_turn_link *list_of(struct roost_flow_table *table,
 				       const struct roost_flow_rule *flow)
 {
 	return flow->init.type == ROOST_FLOW_SNIFFER ? &table->sniffers
 						     : &table->rules;
 }
 
-/* Holder of all turns. */
 static void note_rules(struct roost_port *port)
 {
-	port->has_sniffers = !TAILQ_EMPTY(&port->flows.sniffers);
+	bool sniffers = roost_turn_list_next(&port->flows.sniffers) != NULL;
+
+	port->has_sniffers = sniffers;
 	port->has_flows =
-		port->has_sniffers || !TAILQ_EMPTY(&port->flows.rules);
+		sniffers || roost_turn_list_next(&port->flows.rules) != NULL;
 }
 
 /* Under flow_lock. */
@@ -206,11 +205,9 @@ int roost_flow_rule_create(struct roost_qp *qp,
 	ret = hear_others(port, f);
 	if (ret)
 		goto unlock;
-	roost_dev_turns_take(dev);
 	insert(list_of(&port->flows, f), f);
 	note_rules(port);
 	qp->nb_flows++;
-	roost_dev_turns_release(dev);
 	if (init->counters)
 		atomic_fetch_add(&init->counters->refs, 1);
 	*flow = f;
@@ -227,11 +224,10 @@ void roost_flow_rule_destroy(struct roost_flow_rule *flow)
 	struct roost_port *port = roost_port_of(dev, flow->init.port_num);
 
 	pthread_mutex_lock(&dev->flow_lock);
-	roost_dev_turns_take(dev);
-	TAILQ_REMOVE(list_of(&port->flows, flow), flow, link);
+	roost_turn_list_remove(list_of(&port->flows, flow), &flow->link);
 	note_rules(port);
+	roost_dev_turns_pass(dev);
 	flow->qp->nb_flows--;
-	roost_dev_turns_release(dev);
 	if (flow->is_promiscuous && --port->flows.nb_promiscuous == 0)
 		set_promiscuous(port, false);
 	pthread_mutex_unlock(&dev->flow_lock);

@@ -12,15 +12,15 @@
  * roost_flow_table). Who may create one, and what a program may ask for, is the
  * caller's to check; transport/raw.c carries the frames.
  *
- * Thread: create and destroy: any; they take all turns. A holder of a turn may
- * read the rules.
+ * Thread: create and destroy: any. A holder of a turn may read the rules.
  */
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/queue.h>
+
+#include "lib/engine/core/turn_list.h"
 
 struct roost_dev;
 struct roost_qp;
@@ -86,19 +86,17 @@ struct roost_flow_rule_init {
 };
 
 struct roost_flow_rule {
-	TAILQ_ENTRY(roost_flow_rule) link;
+	struct roost_turn_link link;
 	struct roost_qp *qp;
 	struct roost_flow_rule_init init;
 	uint32_t rank; /* type and priority: rules of one rank are one step */
 	bool is_promiscuous; /* counted in nb_promiscuous */
 };
 
-TAILQ_HEAD(roost_flow_list, roost_flow_rule);
-
-/* The rules of a port. Writer: holder of all turns. */
+/* The rules of a port. Writer: under dev->flow_lock. */
 struct roost_flow_table {
-	struct roost_flow_list rules; /* by rank, then by age */
-	struct roost_flow_list sniffers;
+	struct roost_turn_link rules; /* by rank, then by age */
+	struct roost_turn_link sniffers;
 	unsigned int nb_promiscuous; /* rules for frames to other MACs; under
 				      * dev->flow_lock */
 };

@@ -93,14 +93,12 @@ static int join(struct roost_qp *qp, const struct roost_gid *gid)
 		return ret;
 	}
 	*m = (struct roost_mcast){ .qp = qp, .group = g };
-	roost_dev_turns_take(dev);
-	if (g->nb_members++ == 0)
-		LIST_INSERT_HEAD(roost_mcast_bucket(dev, port_index, gid), g,
-				 link);
-	g->workers |= 1u << qp->worker->index;
-	LIST_INSERT_HEAD(&g->members, m, link);
 	LIST_INSERT_HEAD(&qp->mcasts, m, qp_link);
-	roost_dev_turns_release(dev);
+	roost_turn_list_insert(&g->members, &m->link);
+	atomic_fetch_or(&g->workers, 1u << qp->worker->index);
+	if (g->nb_members++ == 0)
+		roost_turn_list_insert(roost_mcast_bucket(dev, port_index, gid),
+				       &g->link);
 	return 0;
 }
 
@@ -109,16 +107,19 @@ static void leave(struct roost_mcast *m)
 	struct roost_mcast_group *g = m->group;
 	struct roost_dev *dev = m->qp->dev;
 	const struct roost_mcast *other;
+	uint32_t workers = 0;
 
-	roost_dev_turns_take(dev);
-	LIST_REMOVE(m, link);
 	LIST_REMOVE(m, qp_link);
-	g->workers = 0;
-	LIST_FOREACH(other, &g->members, link)
-		g->workers |= 1u << other->qp->worker->index;
+	roost_turn_list_remove(&g->members, &m->link);
+	for (other = roost_turn_list_next(&g->members); other;
+	     other = roost_turn_list_next(&other->link))
+		workers |= 1u << other->qp->worker->index;
+	atomic_store(&g->workers, workers);
 	if (--g->nb_members == 0)
-		LIST_REMOVE(g, link);
-	roost_dev_turns_release(dev);
+		roost_turn_list_remove(roost_mcast_bucket(dev, g->port_index,
+							  &g->gid),
+				       &g->link);
+	roost_dev_turns_pass(dev);
 	if (g->nb_members == 0)
 		close_group(dev, g);
 	free(m);

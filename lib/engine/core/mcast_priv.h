@@ -8,8 +8,7 @@
  * Inside of multicast; for lib/engine only.
  *
  * The device has a table of groups, with separate groups for each port. The
- * table changes while mcast_lock and all turns are held; a reader holds the
- * lock or a turn.
+ * table changes under mcast_lock; a reader holds the lock or a turn.
  */
 
 #include <rte_jhash.h>
@@ -21,23 +20,23 @@
 
 /* One QP in one group. */
 struct roost_mcast {
+	struct roost_turn_link link; /* group->members */
 	struct roost_qp *qp;
 	struct roost_mcast_group *group;
-	LIST_ENTRY(roost_mcast) link;    /* group->members */
 	LIST_ENTRY(roost_mcast) qp_link; /* qp->mcasts */
 };
 
 /* A group with at least one QP of this device as a member, on one port. */
 struct roost_mcast_group {
+	struct roost_turn_link link; /* in its bucket */
 	struct roost_gid gid;
 	uint8_t port_index;
-	uint32_t nb_members; /* never 0 */
-	uint32_t workers;    /* workers of the members, bit 1 << index */
-	LIST_HEAD(, roost_mcast) members;
-	LIST_ENTRY(roost_mcast_group) link; /* in its bucket */
+	uint32_t nb_members;      /* never 0; under mcast_lock */
+	_Atomic uint32_t workers; /* of the members, bit 1 << index */
+	struct roost_turn_link members;
 };
 
-static inline struct roost_mcast_bucket *
+static inline struct roost_turn_link *
 roost_mcast_bucket(struct roost_dev *dev, unsigned int port_index,
 		   const struct roost_gid *gid)
 {
@@ -56,7 +55,7 @@ static inline bool roost_mcast_may_have(struct roost_dev *dev,
 					const struct roost_gid *gid)
 {
 	return roost_gid_is_multicast(gid) &&
-	       !LIST_EMPTY(roost_mcast_bucket(dev, port_index, gid));
+	       roost_turn_list_next(roost_mcast_bucket(dev, port_index, gid));
 }
 
 /* NULL: no QP of the device is a member of the group. */
@@ -64,11 +63,12 @@ static inline struct roost_mcast_group *
 roost_mcast_find(struct roost_dev *dev, unsigned int port_index,
 		 const struct roost_gid *gid)
 {
-	struct roost_mcast_group *g;
+	struct roost_mcast_group *g =
+		roost_turn_list_next(roost_mcast_bucket(dev, port_index, gid));
 
-	LIST_FOREACH(g, roost_mcast_bucket(dev, port_index, gid), link)
-		if (g->port_index == port_index && roost_gid_eq(&g->gid, gid))
-			break;
+	while (g &&
+	       (g->port_index != port_index || !roost_gid_eq(&g->gid, gid)))
+		g = roost_turn_list_next(&g->link);
 	return g;
 }
 

@@ -115,18 +115,25 @@ int roost_mr_reg(struct roost_pd *pd, void *addr, size_t len_bytes,
 
 /* ---- guests -------------------------------------------------------------- */
 
-static struct roost_mr **bucket_of(struct roost_dev *dev, uint32_t key)
+static struct roost_turn_link *bucket_of(struct roost_dev *dev, uint32_t key)
 {
 	return &dev->guests[key % ROOST_MR_GUEST_BUCKETS];
 }
 
 struct roost_mr *roost_mr_guest(const struct roost_dev *dev, uint32_t key)
 {
-	struct roost_mr *m = dev->guests[key % ROOST_MR_GUEST_BUCKETS];
+	struct roost_mr *m = roost_turn_list_next(
+		&dev->guests[key % ROOST_MR_GUEST_BUCKETS]);
 
 	while (m && m->key != key)
-		m = m->next_guest;
+		m = roost_turn_list_next(&m->guest_link);
 	return m;
+}
+
+/* Does the key name a region, which may end meanwhile? Under dev->lock. */
+static bool is_used(struct roost_dev *dev, uint32_t key)
+{
+	return roost_idmap_get(&dev->mrs, key) || roost_mr_guest(dev, key);
 }
 
 int roost_mr_reg_as(struct roost_pd *pd, void *addr, size_t len_bytes,
@@ -134,21 +141,19 @@ int roost_mr_reg_as(struct roost_pd *pd, void *addr, size_t len_bytes,
 		    struct roost_mr **mr)
 {
 	struct roost_dev *dev = pd->ctx->dev;
-	struct roost_mr *m, **bucket = bucket_of(dev, key);
+	struct roost_mr *m;
 	int ret = make(pd, addr, len_bytes, iova, access, &m);
 
 	if (ret)
 		return ret;
 	m->key = key;
 	m->is_guest = true;
-	roost_dev_turns_take(dev);
-	if (roost_mr_find(dev, key)) {
+	pthread_mutex_lock(&dev->lock);
+	if (is_used(dev, key))
 		ret = -EEXIST;
-	} else {
-		m->next_guest = *bucket;
-		*bucket = m;
-	}
-	roost_dev_turns_release(dev);
+	else
+		roost_turn_list_insert(bucket_of(dev, key), &m->guest_link);
+	pthread_mutex_unlock(&dev->lock);
 	if (ret) {
 		free(m);
 		return ret;
@@ -159,18 +164,19 @@ int roost_mr_reg_as(struct roost_pd *pd, void *addr, size_t len_bytes,
 	return 0;
 }
 
-/* With all turns. */
+/* No worker still holds the region afterwards. */
 static void unname(struct roost_dev *dev, struct roost_mr *mr)
 {
-	struct roost_mr **at = bucket_of(dev, mr->key);
-
-	if (!mr->is_guest) {
+	roost_key_revoked(dev, mr->key, ROOST_WHY_KEY_DEREGISTERED);
+	if (mr->is_guest) {
+		pthread_mutex_lock(&dev->lock);
+		roost_turn_list_remove(bucket_of(dev, mr->key),
+				       &mr->guest_link);
+		pthread_mutex_unlock(&dev->lock);
+	} else {
 		roost_idmap_del(&dev->mrs, mr->key);
-		return;
 	}
-	while (*at != mr)
-		at = &(*at)->next_guest;
-	*at = mr->next_guest;
+	roost_dev_turns_pass(dev);
 }
 
 struct roost_mr_facts roost_mr_facts(const struct roost_mr *mr)
@@ -239,7 +245,8 @@ int roost_mr_prefetch(struct roost_pd *pd, const struct roost_sge *sge,
 	uint8_t *host = NULL;
 	int ret = 0;
 
-	roost_dev_turns_take(dev);
+	/* Any turn: the region stays for as long as it lasts. */
+	roost_worker_turn_take(dev->workers[0]);
 	mr = roost_mr_find(dev, sge->lkey);
 	if (!mr || !roost_range_covers(mr->iova, mr->len_bytes, sge->addr,
 				       sge->len_bytes))
@@ -248,7 +255,7 @@ int roost_mr_prefetch(struct roost_pd *pd, const struct roost_sge *sge,
 		ret = -EPERM;
 	else if (!mr->is_null)
 		host = roost_mr_at(mr, sge->addr);
-	roost_dev_turns_release(dev);
+	roost_worker_turn_leave(dev->workers[0]);
 	/* Not in the turn: it may take long. */
 	return !host ? ret : populate(host, sge->len_bytes, access);
 }
@@ -278,6 +285,7 @@ int roost_mr_rereg(struct roost_mr *mr, uint32_t what, struct roost_pd *pd,
 	if (what & ROOST_REREG_PD)
 		next.pd = pd;
 	roost_unmap_remove(mr);
+	/* All of them: workers read many members, which change together. */
 	roost_dev_turns_take(dev);
 	if (mr->nb_windows != 0) {
 		ret = -EBUSY;
@@ -296,24 +304,27 @@ int roost_mr_rereg(struct roost_mr *mr, uint32_t what, struct roost_pd *pd,
 	return ret;
 }
 
+/* No window is bound to the region, nor will be one. */
+static bool end_binding(struct roost_dev *dev, struct roost_mr *mr)
+{
+	if (!(atomic_fetch_and(&mr->access, ~(uint32_t)ROOST_ACCESS_MW_BIND) &
+	      ROOST_ACCESS_MW_BIND))
+		return true;
+	roost_dev_turns_pass(dev);
+	if (mr->nb_windows == 0)
+		return true;
+	atomic_fetch_or(&mr->access, ROOST_ACCESS_MW_BIND);
+	return false;
+}
+
 int roost_mr_dereg(struct roost_mr *mr)
 {
 	struct roost_dev *dev = mr->pd->ctx->dev;
-	bool bound;
 
-	roost_unmap_remove(mr);
-	/* Having the turns: no worker still holds the region after it. */
-	roost_dev_turns_take(dev);
-	bound = mr->nb_windows != 0;
-	if (!bound) {
-		roost_key_revoked(dev, mr->key, ROOST_WHY_KEY_DEREGISTERED);
-		unname(dev, mr);
-	}
-	roost_dev_turns_release(dev);
-	if (bound) {
-		roost_unmap_add(mr);
+	if (!end_binding(dev, mr))
 		return -EBUSY;
-	}
+	roost_unmap_remove(mr);
+	unname(dev, mr);
 	roost_unmap_forget(mr);
 	atomic_fetch_sub(&mr->pd->refs, 1);
 	free(mr);

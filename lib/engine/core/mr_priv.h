@@ -21,6 +21,8 @@
 struct roost_worker;
 
 struct roost_mr {
+	/* Of a guest, in its bucket of dev->guests. */
+	struct roost_turn_link guest_link;
 	struct roost_pd *pd;
 	uint8_t *host; /* address of iova in this process */
 	uint64_t iova;
@@ -32,9 +34,8 @@ struct roost_mr {
 	uint32_t key;
 	bool is_null;  /* no memory: reads give zeros, writes are discarded */
 	bool is_guest; /* under another device's key: roost_mr_reg_as() */
-	struct roost_mr *next_guest; /* in its bucket of dev->guests */
-	/* Windows bound to this region. Writers: workers, as for a window. The
-	 * value does not change while all turns are taken.
+	/* Windows bound to this region. Writers: workers, as for a window, and
+	 * who deallocates one.
 	 */
 	_Atomic uint32_t nb_windows;
 	/* ---- unmap.c's ---- */

@@ -45,11 +45,11 @@ int roost_mw_dealloc(struct roost_mw *mw)
 {
 	struct roost_dev *dev = mw->pd->ctx->dev;
 
-	roost_dev_turns_take(dev);
 	roost_key_revoked(dev, mw->key, ROOST_WHY_KEY_DEALLOCATED);
 	roost_idmap_del(&dev->mws, mw->id);
+	/* A worker that found it before may bind it still. */
+	roost_dev_turns_pass(dev);
 	unbind(mw);
-	roost_dev_turns_release(dev);
 	atomic_fetch_sub(&mw->pd->refs, 1);
 	free(mw);
 	return 0;

@@ -60,8 +60,9 @@ static struct roost_cq *next(struct roost_dev *dev)
 	return cq;
 }
 
-/* A CQ in the list is alive: destroying a CQ takes it off the list, with all
- * turns.
+/* A CQ in the list is alive: destroying a CQ takes it off the list, holding a
+ * turn. All turns: its users may belong to any worker, and fail together, once
+ * in the life of a CQ.
  */
 static uint64_t run(void *arg, uint64_t now_ns __attribute__((unused)))
 {

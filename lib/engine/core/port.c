@@ -112,7 +112,10 @@ int roost_port_query_pkey(struct roost_dev *dev, uint8_t port_num,
 
 /* ---- changes ------------------------------------------------------------ */
 
-/* No worker and no reader looks meanwhile. */
+/* No worker and no reader looks meanwhile. All turns: what depends on the
+ * change in QPs and packets changes with it, and its events come after all
+ * completions from before. Only the control thread changes ports, and seldom.
+ */
 static void change_begin(struct roost_dev *dev)
 {
 	roost_dev_turns_take(dev);
@@ -271,23 +274,25 @@ unsigned int roost_port_nb_above_mtu(struct roost_dev *dev, uint8_t port_num,
 	const struct roost_qp *qp;
 	unsigned int nb = 0;
 	uint32_t active;
+	bool above;
 
 	*path_mtu_bytes = 0;
 	if (!port)
 		return 0;
 	pthread_mutex_lock(&dev->all.lock);
-	change_begin(dev);
+	pthread_mutex_lock(&dev->lock);
 	active = active_mtu_bytes(port);
+	pthread_mutex_unlock(&dev->lock);
 	LIST_FOREACH(qp, &dev->all.qps, all_link) {
-		if (qp->type == ROOST_QPT_UD || !qp->path.valid ||
-		    qp->path.port_index != port_num - 1u || qp->path.loopback ||
-		    qp->mtu_bytes <= active)
-			continue;
-		nb++;
-		if (qp->mtu_bytes > *path_mtu_bytes)
+		roost_worker_turn_take(qp->worker);
+		above = qp->type != ROOST_QPT_UD && qp->path.valid &&
+			qp->path.port_index == port_num - 1u &&
+			!qp->path.loopback && qp->mtu_bytes > active;
+		roost_worker_turn_leave(qp->worker);
+		nb += above;
+		if (above && qp->mtu_bytes > *path_mtu_bytes)
 			*path_mtu_bytes = qp->mtu_bytes;
 	}
-	change_end(dev);
 	pthread_mutex_unlock(&dev->all.lock);
 	return nb;
 }

@@ -333,7 +333,7 @@ struct roost_qp {
 	struct roost_queue sq;
 	uint32_t spill_bytes;
 	_Atomic bool doorbell_rung; /* any thread */
-	bool dying; /* removed from its CQs; writer: holder of all turns */
+	bool dying; /* removed from its CQs; writer: holder of the turn */
 	uint16_t max_tso_header_bytes; /* RAW; written at create */
 	_Atomic(struct roost_qp *) doorbell_next;
 	/* Lines 2 to 4: the primary path, and the responder's state, which
@@ -361,7 +361,7 @@ struct roost_qp {
 	struct roost_share_member shares[ROOST_SHARE_KINDS];
 	struct roost_share *waits_for; /* in its list waiting; or NULL */
 	struct roost_shelf *shelf;     /* requests that came early; or NULL */
-	uint32_t nb_flows;      /* RAW: rules; writer: holder of all turns */
+	uint32_t nb_flows;             /* RAW: rules; under dev->flow_lock */
 	uint16_t reorder_pkts;  /* so many may overtake one that is not lost */
 	uint8_t reorder_rounds; /* losses since one was late only */
 	uint8_t store_flags;    /* RAW: enum roost_store_flags */

@@ -73,12 +73,42 @@ static bool init_valid(const struct roost_ctx *ctx,
 	return (!init->xrcd) == (!init->cq);
 }
 
+/* Of an XRC SRQ, to which QPs of any worker may complete. */
+static void join_cq(struct roost_srq *srq)
+{
+	struct roost_dev *dev = srq->pd->ctx->dev;
+	struct roost_cq *cq = srq->cq;
+
+	atomic_fetch_add(&cq->refs, 1);
+	pthread_mutex_lock(&dev->users_lock);
+	roost_worker_turn_take(dev->workers[0]);
+	LIST_INSERT_HEAD(&cq->srqs, srq, cq_link);
+	roost_worker_turn_leave(dev->workers[0]);
+	if (!cq->of_xrc)
+		LIST_INSERT_HEAD(&dev->xrc_cqs, cq, xrc_link);
+	cq->of_xrc = true;
+	roost_cq_join_all(cq);
+	pthread_mutex_unlock(&dev->users_lock);
+}
+
+static void leave_cq(struct roost_srq *srq)
+{
+	struct roost_dev *dev = srq->pd->ctx->dev;
+
+	pthread_mutex_lock(&dev->users_lock);
+	roost_worker_turn_take(dev->workers[0]);
+	LIST_REMOVE(srq, cq_link);
+	roost_worker_turn_leave(dev->workers[0]);
+	roost_cq_leave_all(srq->cq);
+	pthread_mutex_unlock(&dev->users_lock);
+	atomic_fetch_sub(&srq->cq->refs, 1);
+}
+
 int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 		     struct roost_srq **srq)
 {
 	struct roost_dev *dev = pd->ctx->dev;
 	struct roost_srq *s;
-	int ret;
 
 	if (!init_valid(pd->ctx, init))
 		return -EINVAL;
@@ -95,28 +125,24 @@ int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 		.shared = dev->nb_workers > 1,
 		.take_lock = ROOST_SPIN_INIT,
 	};
-	ret = roost_queue_create(&s->queue, s->max_wr,
-				 roost_recv_wqe_bytes(s->max_sge), NULL);
-	if (ret == 0 && s->xrcd)
-		ret = roost_idmap_add(&dev->srqs, s, &s->num);
-	if (ret) {
-		roost_queue_destroy(&s->queue);
+	if (roost_queue_create(&s->queue, s->max_wr,
+			       roost_recv_wqe_bytes(s->max_sge), NULL) != 0) {
 		free(s);
 		return -ENOMEM;
 	}
 	roost_event_source_init(&s->async, pd->ctx->async, init->owner);
-	atomic_fetch_add(&pd->refs, 1);
 	if (s->xrcd) {
+		join_cq(s);
+		/* Its packets may come from here on. */
+		if (roost_idmap_add(&dev->srqs, s, &s->num) != 0) {
+			leave_cq(s);
+			roost_queue_destroy(&s->queue);
+			free(s);
+			return -ENOMEM;
+		}
 		atomic_fetch_add(&s->xrcd->refs, 1);
-		atomic_fetch_add(&s->cq->refs, 1);
-		roost_dev_turns_take(dev);
-		LIST_INSERT_HEAD(&s->cq->srqs, s, cq_link);
-		if (!s->cq->of_xrc)
-			LIST_INSERT_HEAD(&dev->xrc_cqs, s->cq, xrc_link);
-		s->cq->of_xrc = true;
-		roost_cq_join_all(s->cq);
-		roost_dev_turns_release(dev);
 	}
+	atomic_fetch_add(&pd->refs, 1);
 	s->handle = atomic_fetch_add(&dev->next_srq_handle, 1);
 	pthread_mutex_lock(&dev->all.lock);
 	LIST_INSERT_HEAD(&dev->all.srqs, s, all_link);
@@ -125,34 +151,49 @@ int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 	return 0;
 }
 
+/* An XRC SRQ, which no worker finds any more: forget its WQEs that QPs use. */
+static void release_takers(struct roost_srq *srq, struct roost_worker *w)
+{
+	struct roost_qp *qp;
+
+	roost_worker_turn_take(w);
+	do {
+		if (srq->shared)
+			roost_spin_lock(&srq->take_lock);
+		LIST_FOREACH(qp, &srq->takers, taker_link)
+			if (qp->worker == w)
+				break;
+		if (srq->shared)
+			roost_spin_unlock(&srq->take_lock);
+		if (qp)
+			roost_recv_release(qp);
+	} while (qp);
+	roost_worker_turn_leave(w);
+}
+
 int roost_srq_destroy(struct roost_srq *srq, uint64_t *async_acked)
 {
 	struct roost_dev *dev = srq->pd->ctx->dev;
 	uint64_t acked;
 
-	roost_dev_turns_take(dev);
-	if (atomic_load(&srq->refs) != 0) {
-		roost_dev_turns_release(dev);
+	if (atomic_load(&srq->refs) != 0)
 		return -EBUSY;
-	}
 	if (srq->xrcd) {
 		roost_idmap_del(&dev->srqs, srq->num);
-		LIST_REMOVE(srq, cq_link);
-		roost_cq_leave_all(srq->cq);
+		roost_dev_turns_pass(dev);
+		for (unsigned int i = 0; i < dev->nb_workers; i++)
+			release_takers(srq, dev->workers[i]);
+		leave_cq(srq);
 	}
-	while (!LIST_EMPTY(&srq->takers))
-		roost_recv_release(LIST_FIRST(&srq->takers));
-	roost_dev_turns_release(dev);
+	roost_async_pass(dev);
 	acked = roost_event_source_fini(&srq->async);
 	pthread_mutex_lock(&dev->all.lock);
 	LIST_REMOVE(srq, all_link);
 	pthread_mutex_unlock(&dev->all.lock);
 	if (async_acked)
 		*async_acked = acked;
-	if (srq->xrcd) {
+	if (srq->xrcd)
 		atomic_fetch_sub(&srq->xrcd->refs, 1);
-		atomic_fetch_sub(&srq->cq->refs, 1);
-	}
 	atomic_fetch_sub(&srq->pd->refs, 1);
 	roost_queue_destroy(&srq->queue);
 	free(srq);
@@ -171,14 +212,31 @@ struct roost_event_source *roost_srq_async_source(struct roost_srq *srq)
 
 int roost_srq_set_limit(struct roost_srq *srq, uint32_t limit)
 {
-	struct roost_dev *dev = srq->pd->ctx->dev;
-
 	if (limit > srq->max_wr)
 		return -EINVAL;
-	roost_dev_turns_take(dev);
 	atomic_store(&srq->limit, limit);
-	roost_dev_turns_release(dev);
 	return 0;
+}
+
+/* No thread posts, and no worker takes. In this order: a worker waits for
+ * take_lock, but not for a thread that posts.
+ */
+static void hold_all(struct roost_srq *srq)
+{
+	if (!srq->shared)
+		roost_worker_turn_take(srq->pd->ctx->dev->workers[0]);
+	roost_spin_lock(&srq->queue.lock);
+	if (srq->shared)
+		roost_spin_lock(&srq->take_lock);
+}
+
+static void let_go_all(struct roost_srq *srq)
+{
+	if (srq->shared)
+		roost_spin_unlock(&srq->take_lock);
+	roost_spin_unlock(&srq->queue.lock);
+	if (!srq->shared)
+		roost_worker_turn_leave(srq->pd->ctx->dev->workers[0]);
 }
 
 int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr,
@@ -197,8 +255,7 @@ int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr,
 				 roost_recv_wqe_bytes(srq->max_sge), NULL);
 	if (ret)
 		return ret;
-	roost_dev_turns_take(dev);
-	roost_spin_lock(&q->lock);
+	hold_all(srq);
 	limit_then = limit != NULL ? *limit : atomic_load(&srq->limit);
 	if (roost_queue_count(q) > slots || limit_then > max_wr) {
 		ret = -EINVAL;
@@ -215,8 +272,7 @@ int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr,
 		next.slots = old;
 		atomic_store(&srq->limit, limit_then);
 	}
-	roost_spin_unlock(&q->lock);
-	roost_dev_turns_release(dev);
+	let_go_all(srq);
 	roost_queue_destroy(&next);
 	return ret;
 }
@@ -249,12 +305,13 @@ static bool take(struct roost_srq *srq, struct roost_qp *qp)
 	atomic_store_explicit(&q->tail, tail + 1, memory_order_release);
 	LIST_INSERT_HEAD(&srq->takers, qp, taker_link);
 	limit = atomic_load_explicit(&srq->limit, memory_order_relaxed);
-	if (limit != 0 && left - 1 < limit) {
-		/* Disarmed before the event can be read. */
-		atomic_store(&srq->limit, 0);
+	/* Disarmed before the event can be read, unless it is another limit
+	 * meanwhile.
+	 */
+	if (limit != 0 && left - 1 < limit &&
+	    atomic_compare_exchange_strong(&srq->limit, &limit, 0))
 		roost_async_raise(qp->worker, &srq->async,
 				  ROOST_EVENT_SRQ_LIMIT_REACHED);
-	}
 	return true;
 }
 

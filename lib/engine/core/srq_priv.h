@@ -38,7 +38,7 @@ struct roost_srq {
 	_Atomic uint32_t limit;         /* 0: not armed */
 	_Atomic uint32_t refs;          /* QPs */
 	/* QPs that have a WQE of this SRQ in use. Writer: holder of the turn
-	 * and of take_lock, or of all turns. An XRC SRQ may be destroyed while
+	 * and of take_lock. An XRC SRQ may be destroyed while
 	 * QPs use its WQEs.
 	 */
 	LIST_HEAD(, roost_qp) takers;
@@ -52,7 +52,7 @@ struct roost_srq *roost_srq_find(struct roost_dev *dev, uint32_t num);
  * false when no WQE is posted. Holder of the QP's turn.
  */
 bool roost_srq_take(struct roost_srq *srq, struct roost_qp *qp);
-/* Remove the QP from the takers. Holder of the QP's turn, or of all turns. */
+/* Remove the QP from the takers. Holder of the QP's turn. */
 void roost_srq_release(struct roost_srq *srq, struct roost_qp *qp);
 
 /* Forget the WQE of an SRQ that is in use, if there is one. Holder of the turn.

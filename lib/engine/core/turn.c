@@ -23,9 +23,18 @@ bool roost_worker_turn_try(struct roost_worker *w)
 	/* Read first: a failed attempt then does not take the cache line from
 	 * the holder.
 	 */
-	return atomic_load_explicit(&w->turn.is_free, memory_order_relaxed) &&
-	       atomic_exchange_explicit(&w->turn.is_free, false,
-					memory_order_acquire);
+	uint32_t word =
+		atomic_load_explicit(&w->turn.word, memory_order_relaxed);
+
+	if (!(word & ROOST_TURN_FREE) ||
+	    !atomic_compare_exchange_strong(&w->turn.word, &word,
+					    word & ~ROOST_TURN_FREE))
+		return false;
+		/* Pairs with the fence of roost_worker_turn_pass(). */
+#ifndef RTE_ARCH_X86 /* there, a locked instruction is one */
+	atomic_thread_fence(memory_order_seq_cst);
+#endif
+	return true;
 }
 
 /* Turns are short, unless the holder is off its processor. */
@@ -51,24 +60,38 @@ void roost_worker_turn_take(struct roost_worker *w)
 	atomic_fetch_sub(&w->turn.wanted, 1);
 }
 
+/*
+ * Who passes has stored something before, and reads the word; who takes the
+ * turn writes the word, and reads that something later. Both have a full
+ * barrier in between: either the turn is seen here, or the store is seen there.
+ */
 bool roost_worker_turn_pass(struct roost_worker *w, uint64_t until_ns,
 			    uint64_t (*clock_ns)(void))
 {
 	unsigned int tries = 0;
-	bool over;
+	uint32_t word;
 
-	atomic_fetch_add(&w->turn.wanted, 1);
-	while (!(over = roost_worker_turn_try(w)) && clock_ns() <= until_ns)
+	atomic_thread_fence(memory_order_seq_cst);
+	word = atomic_load_explicit(&w->turn.word, memory_order_acquire);
+	if (word & ROOST_TURN_FREE)
+		return true;
+	while (atomic_load_explicit(&w->turn.word, memory_order_acquire) ==
+	       word) {
+		if (clock_ns && clock_ns() > until_ns)
+			return false;
 		wait_for_turn(tries++);
-	atomic_fetch_sub(&w->turn.wanted, 1);
-	if (over)
-		roost_worker_turn_leave(w);
-	return over;
+	}
+	return true;
 }
 
 void roost_worker_turn_leave(struct roost_worker *w)
 {
-	atomic_store_explicit(&w->turn.is_free, true, memory_order_release);
+	/* Nobody else writes it meanwhile: it is free, and one more ended. */
+	uint32_t word =
+		atomic_load_explicit(&w->turn.word, memory_order_relaxed);
+
+	atomic_store_explicit(&w->turn.word, word + 2 + ROOST_TURN_FREE,
+			      memory_order_release);
 }
 
 bool roost_worker_turn_wanted(const struct roost_worker *w)

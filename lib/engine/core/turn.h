@@ -11,10 +11,9 @@
  * The thread that holds the turn is the worker: its own thread, an application
  * thread that helps inside ibv_poll_cq or ibv_post_send, or a thread that
  * changes objects (modify, destroy, dereg). Everything that the data path reads
- * or writes without a lock is safe because of the turn. Taking the turn once is
- * the grace period after which memory that was unlinked before may be freed: no
- * reader of an earlier turn can be left. Data that more than one worker may
- * read, such as a table of the device, changes while all turns are taken.
+ * or writes without a lock is safe because of the turn. The end of a turn is a
+ * quiescent state: once every turn that was held has ended, memory that was
+ * unlinked before may be freed, as no reader can be left.
  */
 
 #include <stdbool.h>
@@ -29,7 +28,9 @@ bool roost_worker_turn_try(struct roost_worker *w);
 /* Take the turn, waiting for it; a looping worker lets waiters go first. */
 void roost_worker_turn_take(struct roost_worker *w);
 /* Wait until the present turn is over, or until clock_ns() is past until_ns;
- * returns whether it is over. Nobody need be the worker meanwhile.
+ * returns whether it is over. clock_ns NULL: for as long as it takes. The
+ * worker does not wait, and notices nothing. The caller does not hold this
+ * turn.
  */
 bool roost_worker_turn_pass(struct roost_worker *w, uint64_t until_ns,
 			    uint64_t (*clock_ns)(void));
@@ -43,8 +44,14 @@ void roost_worker_turn_leave(struct roost_worker *w);
  */
 bool roost_worker_turn_wanted(const struct roost_worker *w);
 
+/* Wait until every turn of the device that somebody holds now is over, one
+ * after the other: nobody finds any more what was taken out of the tables
+ * before. The caller holds no turn.
+ */
+void roost_dev_turns_pass(struct roost_dev *dev);
 /* Take or release the turns of all workers of a device: no worker runs in
- * between. The caller of take holds no turn.
+ * between. For the few changes that doc/threads.md names. The caller of take
+ * holds no turn.
  */
 void roost_dev_turns_take(struct roost_dev *dev);
 void roost_dev_turns_release(struct roost_dev *dev);

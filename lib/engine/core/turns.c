@@ -10,6 +10,12 @@
 
 #include "lib/engine/core/worker_base.h"
 
+void roost_dev_turns_pass(struct roost_dev *dev)
+{
+	for (unsigned int i = 0; i < dev->nb_workers; i++)
+		roost_worker_turn_pass(dev->workers[i], 0, NULL);
+}
+
 void roost_dev_turns_take(struct roost_dev *dev)
 {
 	for (unsigned int i = 0; i < dev->nb_workers; i++)

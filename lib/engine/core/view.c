@@ -163,20 +163,22 @@ void roost_dev_view_cqs(struct roost_dev *dev,
 {
 	struct roost_cq_view view;
 	struct roost_cq *cq;
+	uint32_t consumed;
 
 	look_begin(dev);
 	LIST_FOREACH(cq, &dev->all.cqs, all_link) {
-		roost_dev_turns_take(dev);
+		/* Not resized meanwhile. */
+		roost_worker_turn_take(dev->workers[0]);
+		consumed = atomic_load(&cq->consumed);
 		view = (struct roost_cq_view){
 			.handle = cq->handle,
 			.entries = cq->mask + 1,
-			.waiting = atomic_load(&cq->published) -
-				   atomic_load(&cq->consumed),
+			.waiting = atomic_load(&cq->published) - consumed,
 			.users = atomic_load(&cq->refs),
 			.armed = armed_of(cq),
 			.overrun = cq->overrun,
 		};
-		roost_dev_turns_release(dev);
+		roost_worker_turn_leave(dev->workers[0]);
 		roost_event_source_query(&cq->comp, &view.comp);
 		roost_event_source_query(&cq->async, &view.async);
 		view.finishing = view.comp.finishing || view.async.finishing;
@@ -197,7 +199,8 @@ void roost_dev_view_srqs(struct roost_dev *dev,
 
 	look_begin(dev);
 	LIST_FOREACH(srq, &dev->all.srqs, all_link) {
-		roost_dev_turns_take(dev);
+		/* Not resized meanwhile. */
+		roost_spin_lock(&srq->queue.lock);
 		view = (struct roost_srq_view){
 			.handle = srq->handle,
 			.number = srq->num,
@@ -206,7 +209,7 @@ void roost_dev_view_srqs(struct roost_dev *dev,
 			.limit = atomic_load(&srq->limit),
 			.users = atomic_load(&srq->refs),
 		};
-		roost_dev_turns_release(dev);
+		roost_spin_unlock(&srq->queue.lock);
 		roost_event_source_query(&srq->async, &view.async);
 		each(arg, &view);
 	}

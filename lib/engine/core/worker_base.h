@@ -35,6 +35,9 @@ struct roost_tap;
  */
 #define ROOST_WORKER_PAGE_BYTES 4096
 
+/* See roost_worker.turn. */
+#define ROOST_TURN_FREE 1u
+
 /* flush_left outside of an iteration: no bound. */
 #define ROOST_FLUSH_ALL UINT32_MAX
 
@@ -67,8 +70,8 @@ struct roost_seen {
 struct roost_worker {
 	struct roost_dev *dev;
 	const struct roost_transport *transport; /* the device's */
-	const struct roost_tap *tap; /* NULL: none; writer: all turns */
-	unsigned int index;          /* in dev->workers */
+	const struct roost_tap *tap;             /* NULL: none */
+	unsigned int index;                      /* in dev->workers */
 	/* lcore of the thread that holds the turn; set by roost_mbuf_begin().
 	 */
 	unsigned int lcore_id;
@@ -114,7 +117,10 @@ struct roost_worker {
 	 * gets the turn.
 	 */
 	struct {
-		_Atomic bool is_free;
+		/* ROOST_TURN_FREE, and the number of turns that ended, times
+		 * two.
+		 */
+		_Atomic uint32_t word;
 		_Atomic uint32_t wanted; /* threads in turn_take; any thread */
 	} turn __attribute__((aligned(ROOST_WORKER_PAGE_BYTES)));
 };
@@ -155,6 +161,10 @@ void roost_async_raise(struct roost_worker *w,
  * Holder of the turn.
  */
 void roost_async_tell(struct roost_worker *w);
+/* As roost_dev_turns_pass(), and every event that was raised before, in
+ * whatever turn, is in its channel: for an object that raises no more.
+ */
+void roost_async_pass(struct roost_dev *dev);
 /* Before the device has anything. */
 void roost_async_init(struct roost_dev *dev);
 

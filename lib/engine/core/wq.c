@@ -31,24 +31,44 @@ static const uint8_t allowed_from[ROOST_WQS_COUNT] = {
 	[ROOST_WQS_ERR] = FROM(RESET) | FROM(RDY) | FROM(ERR),
 };
 
-/* Take the turns that a change needs. As with a QP, RESET and destroy leave no
- * completion in the CQ.
+static void take_turns(struct roost_wq *wq, bool all)
+{
+	if (all)
+		roost_dev_turns_take(wq->pd->ctx->dev);
+	else
+		roost_worker_turn_take(wq->worker);
+}
+
+static void leave_turns(struct roost_wq *wq, bool all)
+{
+	if (all)
+		roost_dev_turns_release(wq->pd->ctx->dev);
+	else
+		roost_worker_turn_leave(wq->worker);
+}
+
+/* Take users_lock and the turn, when no completion is left in the CQ, as with a
+ * QP. Returns whether all turns are taken.
  */
-static void take_turns(struct roost_wq *wq, enum roost_wq_state to)
+static bool take_clean(struct roost_wq *wq)
 {
 	struct roost_dev *dev = wq->pd->ctx->dev;
 	unsigned int tries = ROOST_SPIN_PAUSES;
+	bool all = false;
 
-	if (to != ROOST_WQS_RESET) {
-		roost_worker_turn_take(wq->worker);
-		return;
-	}
 	for (;;) {
-		roost_dev_turns_take(dev);
-		if (roost_wq_clean_cq(wq))
-			return;
-		roost_dev_turns_release(dev);
-		roost_spin_wait(tries++);
+		enum roost_cleaned cleaned;
+
+		pthread_mutex_lock(&dev->users_lock);
+		take_turns(wq, all);
+		cleaned = roost_wq_clean_cq(wq, all);
+		if (cleaned == ROOST_CLEANED)
+			return all;
+		leave_turns(wq, all);
+		pthread_mutex_unlock(&dev->users_lock);
+		all = cleaned == ROOST_CLEAN_SHARED;
+		if (!all)
+			roost_spin_wait(tries++);
 	}
 }
 
@@ -88,11 +108,13 @@ int roost_wq_create(struct roost_pd *pd, struct roost_wq_init *init,
 	}
 	roost_event_source_init(&q->async, pd->ctx->async, init->owner);
 	atomic_fetch_add(&pd->refs, 1);
-	roost_dev_turns_take(dev);
 	atomic_fetch_add(&q->cq->refs, 1);
+	pthread_mutex_lock(&dev->users_lock);
+	roost_worker_turn_take(q->worker);
 	LIST_INSERT_HEAD(&q->cq->users, &q->user, link);
+	roost_worker_turn_leave(q->worker);
 	roost_cq_join(q->cq, q->worker->index);
-	roost_dev_turns_release(dev);
+	pthread_mutex_unlock(&dev->users_lock);
 	*wq = q;
 	return 0;
 }
@@ -101,14 +123,17 @@ int roost_wq_destroy(struct roost_wq *wq, uint64_t *async_acked)
 {
 	struct roost_dev *dev = wq->pd->ctx->dev;
 	uint64_t acked;
+	bool all;
 
 	if (atomic_load(&wq->refs) != 0)
 		return -EBUSY;
-	take_turns(wq, ROOST_WQS_RESET);
+	all = take_clean(wq);
 	LIST_REMOVE(&wq->user, link);
+	leave_turns(wq, all);
 	roost_cq_leave(wq->cq, wq->worker->index);
+	pthread_mutex_unlock(&dev->users_lock);
 	atomic_fetch_sub(&wq->cq->refs, 1);
-	roost_dev_turns_release(dev);
+	roost_async_pass(dev);
 	acked = roost_event_source_fini(&wq->async);
 	if (async_acked)
 		*async_acked = acked;
@@ -185,11 +210,17 @@ static void to_reset(struct roost_wq *wq)
 int roost_wq_modify(struct roost_wq *wq, enum roost_wq_state to)
 {
 	struct roost_worker *w = wq->worker;
+	bool all = false;
 	int ret = 0;
 
 	if ((unsigned int)to >= ROOST_WQS_COUNT)
 		return -EINVAL;
-	take_turns(wq, to);
+	if (to == ROOST_WQS_RESET) {
+		all = take_clean(wq);
+		pthread_mutex_unlock(&wq->pd->ctx->dev->users_lock);
+	} else {
+		take_turns(wq, false);
+	}
 	if (!(allowed_from[to] & 1u << roost_wq_state(wq)))
 		ret = -EINVAL;
 	else if (to == ROOST_WQS_RESET)
@@ -199,10 +230,7 @@ int roost_wq_modify(struct roost_wq *wq, enum roost_wq_state to)
 	else
 		atomic_store(&wq->state, to);
 	roost_worker_publish(w);
-	if (to == ROOST_WQS_RESET)
-		roost_dev_turns_release(wq->pd->ctx->dev);
-	else
-		roost_worker_turn_leave(w);
+	leave_turns(wq, all);
 	return ret;
 }
 

@@ -13,10 +13,11 @@
 
 void roost_dev_set_tap(struct roost_dev *dev, const struct roost_tap *tap)
 {
-	roost_dev_turns_take(dev);
-	for (unsigned int i = 0; i < dev->nb_workers; i++)
+	for (unsigned int i = 0; i < dev->nb_workers; i++) {
+		roost_worker_turn_take(dev->workers[i]);
 		dev->workers[i]->tap = tap;
-	roost_dev_turns_release(dev);
+		roost_worker_turn_leave(dev->workers[i]);
+	}
 }
 
 bool roost_tap_is_from(struct roost_worker *worker, uint32_t qpn,

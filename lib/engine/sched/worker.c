@@ -43,7 +43,7 @@ static int create(struct roost_dev *dev, unsigned int index,
 		return ret;
 	}
 	roost_process_clear(&w->turn, ROOST_WORKER_PAGE_BYTES);
-	atomic_store(&w->turn.is_free, true);
+	atomic_store(&w->turn.word, ROOST_TURN_FREE);
 	w->dev = dev;
 	w->transport = dev->transport;
 	w->settle = roost_worker_publish_cqs;

@@ -51,20 +51,14 @@ static int make_ring(struct rte_ring **ring, unsigned int nb_workers)
 
 int roost_gsi_open(struct roost_dev *dev)
 {
-	struct roost_gsi *gsi = calloc(1, sizeof(*gsi));
+	struct roost_gsi *gsi = calloc(1, sizeof(*gsi)), *none = NULL;
 	int ret;
 
 	if (!gsi)
 		return -ENOMEM;
 	ret = make_ring(&gsi->mads, dev->nb_workers);
-	if (ret == 0) {
-		roost_dev_turns_take(dev);
-		if (dev->gsi)
-			ret = -EBUSY;
-		else
-			dev->gsi = gsi;
-		roost_dev_turns_release(dev);
-	}
+	if (ret == 0 && !atomic_compare_exchange_strong(&dev->gsi, &none, gsi))
+		ret = -EBUSY;
 	if (ret) {
 		free(gsi->mads);
 		free(gsi);
@@ -74,12 +68,9 @@ int roost_gsi_open(struct roost_dev *dev)
 
 void roost_gsi_close(struct roost_dev *dev)
 {
-	struct roost_gsi *gsi;
+	struct roost_gsi *gsi = atomic_exchange(&dev->gsi, NULL);
 
-	roost_dev_turns_take(dev);
-	gsi = dev->gsi;
-	dev->gsi = NULL;
-	roost_dev_turns_release(dev);
+	roost_dev_turns_pass(dev);
 	free(gsi->mads);
 	free(gsi);
 }

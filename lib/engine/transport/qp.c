@@ -159,37 +159,58 @@ static void put_ref(_Atomic uint32_t *refs)
 	atomic_fetch_sub(refs, 1);
 }
 
+/* Let a CQ have a user of the QP's, or no longer. Holder of the turn. */
+static void list_user(struct roost_cq *cq, struct roost_cq_user *user)
+{
+	if (cq)
+		LIST_INSERT_HEAD(&cq->users, user, link);
+}
+
+static void unlist_user(struct roost_cq *cq, struct roost_cq_user *user)
+{
+	if (cq)
+		LIST_REMOVE(user, link);
+}
+
 /* Add the QP to the users of its CQs, which an overrun needs. */
 static void join_cqs(struct roost_qp *qp)
 {
+	struct roost_cq *cqs[] = { qp->send_cq, qp->recv_cq };
+
 	qp->send_user.qp = qp;
 	qp->recv_user.qp = qp;
-	roost_dev_turns_take(qp->dev);
-	if (qp->send_cq) {
-		hold(&qp->send_cq->refs);
-		LIST_INSERT_HEAD(&qp->send_cq->users, &qp->send_user, link);
-		roost_cq_join(qp->send_cq, qp->worker->index);
+	pthread_mutex_lock(&qp->dev->users_lock);
+	roost_worker_turn_take(qp->worker);
+	list_user(qp->send_cq, &qp->send_user);
+	list_user(qp->recv_cq, &qp->recv_user);
+	roost_worker_turn_leave(qp->worker);
+	for (unsigned int i = 0; i < RTE_DIM(cqs); i++) {
+		if (!cqs[i])
+			continue;
+		hold(&cqs[i]->refs);
+		roost_cq_join(cqs[i], qp->worker->index);
 	}
-	if (qp->recv_cq) {
-		hold(&qp->recv_cq->refs);
-		LIST_INSERT_HEAD(&qp->recv_cq->users, &qp->recv_user, link);
-		roost_cq_join(qp->recv_cq, qp->worker->index);
-	}
-	roost_dev_turns_release(qp->dev);
+	pthread_mutex_unlock(&qp->dev->users_lock);
 }
 
-/* Holder of all turns. */
+/* Nothing completes any more. Under users_lock; holder of the turn. */
+static void unlist_users(struct roost_qp *qp)
+{
+	unlist_user(qp->send_cq, &qp->send_user);
+	unlist_user(qp->recv_cq, &qp->recv_user);
+	qp->dying = true;
+}
+
+/* What follows, without the turn. */
 static void leave_cqs(struct roost_qp *qp)
 {
-	if (qp->send_cq) {
-		LIST_REMOVE(&qp->send_user, link);
-		roost_cq_leave(qp->send_cq, qp->worker->index);
-		put_ref(&qp->send_cq->refs);
-	}
-	if (qp->recv_cq) {
-		LIST_REMOVE(&qp->recv_user, link);
-		roost_cq_leave(qp->recv_cq, qp->worker->index);
-		put_ref(&qp->recv_cq->refs);
+	struct roost_cq *cqs[] = { qp->send_cq, qp->recv_cq };
+
+	for (unsigned int i = 0; i < RTE_DIM(cqs); i++) {
+		if (!cqs[i])
+			continue;
+		roost_cq_leave(cqs[i], qp->worker->index);
+		put_ref(&cqs[i]->refs);
 	}
 }
 
@@ -276,9 +297,12 @@ int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
 	q->worker = join_worker(dev, q);
 	join_cqs(q);
 	if (roost_idmap_add(&dev->qps, q, &q->qpn) != 0) {
-		roost_dev_turns_take(dev);
+		pthread_mutex_lock(&dev->users_lock);
+		roost_worker_turn_take(q->worker);
+		unlist_users(q);
+		roost_worker_turn_leave(q->worker);
 		leave_cqs(q);
-		roost_dev_turns_release(dev);
+		pthread_mutex_unlock(&dev->users_lock);
 		pthread_mutex_lock(&dev->all.lock);
 		leave_worker(q);
 		pthread_mutex_unlock(&dev->all.lock);
@@ -316,24 +340,63 @@ void roost_qp_drop_ahs(struct roost_qp *qp)
 	}
 }
 
-int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
+void roost_qp_leave_turns(struct roost_qp *qp, bool all)
+{
+	if (all)
+		roost_dev_turns_release(qp->dev);
+	else
+		roost_worker_turn_leave(qp->worker);
+}
+
+bool roost_qp_take_clean(struct roost_qp *qp, bool *all)
+{
+	enum roost_cleaned cleaned;
+
+	pthread_mutex_lock(&qp->dev->users_lock);
+	for (*all = false;; *all = true) {
+		if (*all)
+			roost_dev_turns_take(qp->dev);
+		else
+			roost_worker_turn_take(qp->worker);
+		roost_worker_settle(qp->worker, qp);
+		cleaned = roost_qp_clean_cqs(qp, *all);
+		if (cleaned == ROOST_CLEANED)
+			return true;
+		roost_qp_leave_turns(qp, *all);
+		if (cleaned == ROOST_CLEAN_SHARED)
+			continue;
+		pthread_mutex_unlock(&qp->dev->users_lock);
+		return false;
+	}
+}
+
+/* Groups and rules name the QP. */
+static bool is_named(struct roost_qp *qp)
 {
 	struct roost_dev *dev = qp->dev;
-	unsigned int tries = ROOST_SPIN_PAUSES;
-	uint64_t acked;
+	bool named = false;
 
-	for (;;) {
-		roost_dev_turns_take(dev);
-		if (!LIST_EMPTY(&qp->mcasts) || qp->nb_flows != 0) {
-			roost_dev_turns_release(dev);
-			return -EBUSY;
-		}
-		roost_worker_settle(qp->worker, qp);
-		if (roost_qp_clean_cqs(qp))
-			break;
-		roost_dev_turns_release(dev);
-		roost_spin_wait(tries++);
+	if (qp->type == ROOST_QPT_UD) {
+		pthread_mutex_lock(&dev->mcast_lock);
+		named = !LIST_EMPTY(&qp->mcasts);
+		pthread_mutex_unlock(&dev->mcast_lock);
+	} else if (qp->type == ROOST_QPT_RAW) {
+		pthread_mutex_lock(&dev->flow_lock);
+		named = qp->nb_flows != 0;
+		pthread_mutex_unlock(&dev->flow_lock);
 	}
+	return named;
+}
+
+/* Take the QP out of all that finds it, and out of the worker's hands. */
+static void unlink_qp(struct roost_qp *qp)
+{
+	unsigned int tries = ROOST_SPIN_PAUSES;
+	struct roost_dev *dev = qp->dev;
+	bool all;
+
+	while (!roost_qp_take_clean(qp, &all))
+		roost_spin_wait(tries++);
 	roost_idmap_del(&dev->qps, qp->qpn);
 	/* In RESET nothing completes any more, and a doorbell that was rung has
 	 * no effect.
@@ -346,10 +409,23 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 	roost_req_let_go(qp->worker, qp);
 	roost_recv_release(qp);
 	roost_mig_reset(qp);
-	leave_cqs(qp);
-	qp->dying = true;
+	unlist_users(qp);
 	roost_worker_publish(qp->worker);
-	roost_dev_turns_release(dev);
+	roost_qp_leave_turns(qp, all);
+	leave_cqs(qp);
+	pthread_mutex_unlock(&dev->users_lock);
+	/* Another worker may have looked it up to see whose a frame is. */
+	roost_async_pass(dev);
+}
+
+int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
+{
+	struct roost_dev *dev = qp->dev;
+	uint64_t acked;
+
+	if (is_named(qp))
+		return -EBUSY;
+	unlink_qp(qp);
 	acked = roost_event_source_fini(&qp->async);
 	pthread_mutex_lock(&dev->all.lock);
 	LIST_REMOVE(qp, all_link);

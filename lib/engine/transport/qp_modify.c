@@ -394,37 +394,27 @@ static void apply(struct roost_worker *w, struct roost_qp *qp,
 }
 
 /*
- * Take the turns that a change needs, under modify_lock. RESET removes the QP's
- * completions from its CQs. While another thread is between poll_begin and
- * poll_end of such a CQ, this function waits. It releases modify_lock
- * meanwhile, because that thread may be changing this QP itself.
+ * Take the turn, or all turns, under modify_lock; returns whether all. RESET
+ * removes the QP's completions from its CQs. While another thread is between
+ * poll_begin and poll_end of such a CQ, this function waits. It releases
+ * modify_lock meanwhile, because that thread may be changing this QP itself.
  */
-static void take_turns(struct roost_qp *qp, enum roost_qp_state to)
+static bool take_turns(struct roost_qp *qp, enum roost_qp_state to)
 {
 	unsigned int tries = ROOST_SPIN_PAUSES;
+	bool all = false;
 
 	if (to != ROOST_QPS_RESET) {
 		roost_worker_turn_take(qp->worker);
-		return;
+		return false;
 	}
-	for (;;) {
-		roost_dev_turns_take(qp->dev);
-		roost_worker_settle(qp->worker, qp);
-		if (roost_qp_clean_cqs(qp))
-			return;
-		roost_dev_turns_release(qp->dev);
+	while (!roost_qp_take_clean(qp, &all)) {
 		pthread_mutex_unlock(&qp->modify_lock);
 		roost_spin_wait(tries++);
 		pthread_mutex_lock(&qp->modify_lock);
 	}
-}
-
-static void release_turns(struct roost_qp *qp, enum roost_qp_state to)
-{
-	if (to == ROOST_QPS_RESET)
-		roost_dev_turns_release(qp->dev);
-	else
-		roost_worker_turn_leave(qp->worker);
+	pthread_mutex_unlock(&qp->dev->users_lock);
+	return all;
 }
 
 /* The device is gone: nothing can be brought to life. */
@@ -443,7 +433,7 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *given,
 	struct gear gear = { .primary = { .valid = false } };
 	enum roost_qp_state from, to, now;
 	int ret = -EINVAL;
-	bool allowed;
+	bool allowed, all;
 
 	pthread_mutex_lock(&qp->modify_lock);
 	from = roost_qp_state_get(qp);
@@ -460,7 +450,7 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *given,
 	ret = get_gear(qp, attr, mask, &gear);
 	if (ret)
 		goto unlock;
-	take_turns(qp, to);
+	all = take_turns(qp, to);
 	/* The worker may have moved it to ERR meanwhile, or to another path. */
 	now = roost_qp_state_get(qp);
 	if (is_lost(qp, to))
@@ -470,7 +460,7 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *given,
 		apply(w, qp, from, to, attr, mask, &gear);
 	else
 		ret = -EINVAL;
-	release_turns(qp, to);
+	roost_qp_leave_turns(qp, all);
 	release_gear(qp->dev, &gear);
 unlock:
 	pthread_mutex_unlock(&qp->modify_lock);

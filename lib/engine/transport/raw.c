@@ -322,7 +322,8 @@ static bool sniff(struct roost_worker *w, const struct roost_port *port,
 
 	if (!port->has_sniffers)
 		return false;
-	TAILQ_FOREACH(flow, &port->flows.sniffers, link)
+	for (flow = roost_turn_list_next(&port->flows.sniffers); flow;
+	     flow = roost_turn_list_next(&flow->link))
 		if (!is_asking(w))
 			deliver(w, flow, raw);
 	return true;
@@ -348,7 +349,8 @@ static bool lead(struct roost_worker *w, const struct roost_port *port,
 	bool trapped = false;
 	uint32_t rank = 0;
 
-	TAILQ_FOREACH(flow, &port->flows.rules, link) {
+	for (flow = roost_turn_list_next(&port->flows.rules); flow;
+	     flow = roost_turn_list_next(&flow->link)) {
 		if (trapped && flow->rank != rank)
 			break;
 		if (flow->qp->ctx == from ||

@@ -245,7 +245,8 @@ static enum roost_drop deliver_multicast(struct roost_worker *w,
 	enum roost_drop drop = ROOST_DROP_QPN, one;
 	const struct roost_mcast *m;
 
-	LIST_FOREACH(m, &group->members, link) {
+	for (m = roost_turn_list_next(&group->members); m;
+	     m = roost_turn_list_next(&m->link)) {
 		if (m->qp->worker != w)
 			continue;
 		if (is_blocked(m->qp, port, frame, pkt))

@@ -196,7 +196,7 @@ static void mcast__groups_of_a_device(void **state)
 	roost_mcast_detach_all(b);
 	assert_int_equal(f->dev->nb_mcast_groups, 0);
 	for (unsigned int i = 0; i < ROOST_MCAST_BUCKETS; i++)
-		assert_true(LIST_EMPTY(&f->dev->mcast_buckets[i]));
+		assert_null(roost_turn_list_next(&f->dev->mcast_buckets[i]));
 	assert_int_equal(roost_qp_destroy(a, NULL), 0);
 	assert_int_equal(roost_qp_destroy(b, NULL), 0);
 }

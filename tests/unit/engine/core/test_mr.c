@@ -223,7 +223,8 @@ static void mr_dereg__waits_for_the_turn(void **state)
 	assert_int_equal(reg(f, buf, sizeof(buf), 0, &d.mr), 0);
 	assert_true(roost_worker_turn_try(f->worker));
 	assert_int_equal(pthread_create(&thread, NULL, deregister, &d), 0);
-	while (!roost_worker_turn_wanted(f->worker))
+	/* Nobody finds it any more. */
+	while (roost_mr_find(f->dev, d.mr->key))
 		usleep(100);
 	usleep(5000);
 	assert_false(atomic_load(&d.done));

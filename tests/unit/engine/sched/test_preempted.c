@@ -37,7 +37,7 @@ static void spin__the_holder_is_preempted(void **state)
 	preempted_run(&p);
 }
 
-static struct roost_worker worker = { .turn.is_free = true };
+static struct roost_worker worker = { .turn.word = ROOST_TURN_FREE };
 
 static void take(void)
 {
@@ -47,7 +47,7 @@ static void take(void)
 /* There is no worker behind it that could have work. */
 static void release(void)
 {
-	atomic_store(&worker.turn.is_free, true);
+	atomic_store(&worker.turn.word, ROOST_TURN_FREE);
 }
 
 static bool take_and_release(struct preempted *p)
