@@ -5,15 +5,16 @@
 import os
 
 from cases_ctl import counters
+from cases_sysfs import need
 from harness import Case, Failure
 from process import wait_until
 
 
-def play(room, *words, options=()):
+def play(room, *words, options=(), inside=()):
     """Whatever is mapped in the place of registered memory stays as it is,
     and roost ctl counts what was discarded."""
     process = room.start("remap", room.roost(
-        "run", "--link", room.link, *options, "--",
+        "run", "--link", room.link, *options, "--", *inside,
         os.path.join(room.build, "tests", "real", "remap"), *words))
     wait_until(lambda: "done" in process.out() or process.err(), 60)
     if "done" not in process.out() or process.err():
@@ -40,9 +41,23 @@ def unseen(room):
     play(room, "unseen")
 
 
+def shrunk(room):
+    play(room, "shrunk")
+
+
+def in_valgrind(room):
+    """It does not tell a handler which instruction has faulted, and runs one
+    thread at a time."""
+    need("valgrind")
+    play(room, "shrunk", "5", inside=(
+        "valgrind", "-q", "--tool=none", "--vgdb=no"))
+
+
 CASES = [
     Case("unmap-other-memory", other_memory),
     Case("unmap-with-handler", with_handler),
     Case("unmap-with-blocked-signal", with_blocked_signal),
     Case("unmap-unseen", unseen),
+    Case("unmap-file", shrunk),
+    Case("unmap-file-valgrind", in_valgrind),
 ]

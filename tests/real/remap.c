@@ -6,17 +6,19 @@
  * nor read, and the rest of the region goes on. It tells "done" and stays until
  * it is killed.
  *
- * usage: remap [handler|blocked|unseen]
+ * usage: remap [handler|blocked|unseen|shrunk [ROUNDS]]
  * handler: with a handler of SIGSEGV of its own, set later than the first
  * registration; blocked: in threads that block the signal, for which the kernel
  * would end the program at a fault; unseen: in such threads, and no other
- * memory, but none for a while, by system calls that no library sees
+ * memory, but none for a while, by system calls that no library sees; shrunk:
+ * no other memory, but a file that is shorter for a while
  */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -267,12 +269,41 @@ static void play_unseen(struct ibv_pd *pd)
 	munmap(at, BYTES);
 }
 
+/* The file under it is cut off while the peer goes on, and long again. */
+static void play_shrunk(struct ibv_pd *pd)
+{
+	int fd = memfd_create("remap", MFD_CLOEXEC);
+	struct ibv_mr *mr;
+	uint8_t *at;
+
+	user_check(fd >= 0 && ftruncate(fd, BYTES) == 0, "memfd_create");
+	at = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	user_check(at != MAP_FAILED, "mmap");
+	mr = ibv_reg_mr(pd, at, BYTES,
+			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				IBV_ACCESS_REMOTE_READ);
+	user_check(mr != NULL, "ibv_reg_mr");
+	give(mr);
+	let_pass(1);
+	user_check(ftruncate(fd, FIRST * PAGE) == 0, "ftruncate");
+	let_pass(2);
+	user_check(ftruncate(fd, BYTES) == 0, "ftruncate");
+	let_pass(1);
+	take_back();
+	expect(at, BYTES, WRITTEN);
+	user_check(ibv_dereg_mr(mr) == 0, "ibv_dereg_mr");
+	munmap(at, BYTES);
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	const char *how = argc > 1 ? argv[1] : "";
+	unsigned long rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : ROUNDS;
 	bool has_handler = strcmp(how, "handler") == 0;
 	bool is_unseen = strcmp(how, "unseen") == 0;
+	bool is_shrunk = strcmp(how, "shrunk") == 0;
 	sigset_t faults;
 	struct ibv_context *context;
 	struct end peer, ours;
@@ -299,9 +330,11 @@ int main(int argc, char **argv)
 		pthread_sigmask(SIG_BLOCK, &faults, NULL);
 	user_check(pthread_create(&thread, NULL, be_peer, &peer) == 0,
 		   "pthread_create");
-	for (unsigned int round = 0; round < ROUNDS; round++)
+	for (unsigned int round = 0; round < rounds; round++)
 		if (is_unseen)
 			play_unseen(pd);
+		else if (is_shrunk)
+			play_shrunk(pd);
 		else
 			play(pd, round, has_handler);
 	puts("done");

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -50,6 +51,7 @@ static struct layer {
 } layers[LAYERS][NB_CAUGHT];
 
 static _Atomic bool is_started;
+static bool is_blind;
 
 /* Layers that are taken; LAYERS or more: all. */
 static _Atomic unsigned int nb_layers[NB_CAUGHT];
@@ -235,12 +237,14 @@ static int program_sigaction(int sig, const struct sigaction *act,
 }
 
 /* The library that is preloaded to programs (lib/preload/action.c) leaves these
- * two signals to us.
+ * two signals to us. A program inside valgrind has one of valgrind's.
  */
 static void meet_preload(void)
 {
+	const char *preloaded = getenv("LD_PRELOAD");
 	preload_fn *set = NULL;
 
+	is_blind = preloaded && strstr(preloaded, "/vgpreload_");
 	*(void **)&set = dlsym(RTLD_DEFAULT, "roost_preload_set_action");
 	if (set)
 		real_sigaction = set(program_sigaction);
@@ -263,6 +267,11 @@ void roost_catch_start(void)
 	for (unsigned int i = 0; i < NB_CAUGHT; i++)
 		start((enum caught)i);
 	atomic_store_explicit(&is_started, true, memory_order_relaxed);
+}
+
+bool roost_catch_is_blind(void)
+{
+	return is_blind;
 }
 
 bool roost_catch_unblock(void)

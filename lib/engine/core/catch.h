@@ -22,6 +22,12 @@
 /* Put the handlers in front. Thread: any. Safe in a child of fork(2). */
 void roost_catch_start(void);
 
+/* Inside valgrind a handler is not told at which instruction the fault was, so
+ * no access may fault: of each region all are those of a suspect one (place.h).
+ * Thread: any, after roost_catch_start().
+ */
+bool roost_catch_is_blind(void);
+
 /* The kernel ends the process at a fault in a thread that blocks its signal. So
  * a thread of the program that takes a turn has both signals unblocked from
  * then on. Returns false as long as the handlers are not there, and nothing is

@@ -83,6 +83,8 @@ static int make(struct roost_pd *pd, void *addr, size_t len_bytes,
 	m = malloc(sizeof(*m));
 	if (!m)
 		return -ENOMEM;
+	if (roost_catch_is_blind() && !(access & ROOST_ACCESS_ON_DEMAND))
+		access |= ROOST_ACCESS_SUSPECT;
 	*m = (struct roost_mr){
 		.pd = pd,
 		.host = addr,
