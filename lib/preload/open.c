@@ -44,12 +44,15 @@ ROOST_PRELOAD_WRAP(FILE *, NULL, freopen64, AT_FDCWD, ,
 		   (const char *path, const char *mode, FILE *file),
 		   (path, mode, file))
 
-/* The child opens it without calling a wrapper. */
+/* The child does both without calling a wrapper. */
 ROOST_PRELOAD_WRAP(int, errno, posix_spawn_file_actions_addopen, AT_FDCWD,
 		   FOLLOW,
 		   (posix_spawn_file_actions_t * actions, int fd,
 		    const char *path, int flags, mode_t mode),
 		   (actions, fd, path, flags, mode))
+ROOST_PRELOAD_WRAP(int, errno, posix_spawn_file_actions_addchdir_np, AT_FDCWD, ,
+		   (posix_spawn_file_actions_t * actions, const char *path),
+		   (actions, path))
 
 /* The mode is there only if the call may create a file. */
 #define MODE(mode)                                                             \

@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <sys/inotify.h>
+#include <sys/ipc.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
@@ -84,6 +85,8 @@ ROOST_PRELOAD_WRAP(int, -1, statvfs64, AT_FDCWD, ,
 		   (const char *path, struct statvfs64 *st), (path, st))
 ROOST_PRELOAD_WRAP(long, -1, pathconf, AT_FDCWD, , (const char *path, int name),
 		   (path, name))
+ROOST_PRELOAD_WRAP(key_t, -1, ftok, AT_FDCWD, , (const char *path, int id),
+		   (path, id))
 ROOST_PRELOAD_WRAP(int, -1, inotify_add_watch, AT_FDCWD, ,
 		   (int fd, const char *path, uint32_t mask), (fd, path, mask))
 

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/inotify.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
@@ -120,25 +121,43 @@ static void stream__reads_the_picture(void **state)
 	}
 }
 
+/* Of grep(1), which looks for the type in what it is given. */
+static void check_spawn(posix_spawn_file_actions_t *actions, char *file)
+{
+	char name[] = "grep", option[] = "-q", word[] = "^1: CA$";
+	char *const argv[] = { name, option, word, file, NULL };
+	int status;
+	pid_t pid;
+
+	assert_int_equal(posix_spawnp(&pid, name, actions, NULL, argv, environ),
+			 0);
+	posix_spawn_file_actions_destroy(actions);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 static void spawn__opens_the_picture(void **state)
 {
 	posix_spawn_file_actions_t actions;
-	char name[] = "grep", option[] = "-q", word[] = "^1: CA$";
-	char *const argv[] = { name, option, word, NULL };
-	int status;
-	pid_t pid;
 
 	(void)state;
 	posix_spawn_file_actions_init(&actions);
 	assert_int_equal(posix_spawn_file_actions_addopen(&actions, 0, TYPE,
 							  O_RDONLY, 0),
 			 0);
-	assert_int_equal(posix_spawnp(&pid, name, &actions, NULL, argv,
-				      environ),
+	check_spawn(&actions, NULL);
+}
+
+static void spawn__goes_to_the_picture(void **state)
+{
+	posix_spawn_file_actions_t actions;
+	char file[] = "node_type";
+
+	(void)state;
+	posix_spawn_file_actions_init(&actions);
+	assert_int_equal(posix_spawn_file_actions_addchdir_np(&actions, DEVICE),
 			 0);
-	posix_spawn_file_actions_destroy(&actions);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+	check_spawn(&actions, file);
 }
 
 /* ---- asking --------------------------------------------------------------
@@ -258,6 +277,8 @@ static void others__see_the_picture(void **state)
 	errno = 0;
 	assert_int_equal(lgetxattr(NODE, "user.x", value, sizeof(value)), -1);
 	assert_int_not_equal(errno, ENOENT);
+	assert_int_not_equal(ftok(TYPE, 1), -1);
+	assert_int_equal(ftok(NONE, 1), -1);
 	assert_true(inotify_add_watch(fd, DEVICE "/ports/1", IN_MOVED_TO) > 0);
 	close(fd);
 }
@@ -389,6 +410,7 @@ static int check(void)
 		cmocka_unit_test(open__leaves_others),
 		cmocka_unit_test(stream__reads_the_picture),
 		cmocka_unit_test(spawn__opens_the_picture),
+		cmocka_unit_test(spawn__goes_to_the_picture),
 		cmocka_unit_test(stat__sees_the_picture),
 		cmocka_unit_test(access__sees_the_picture),
 		cmocka_unit_test(others__see_the_picture),
