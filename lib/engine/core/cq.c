@@ -269,7 +269,7 @@ uint32_t roost_cq_workers(const struct roost_cq *cq)
 /* ---- producer --------------------------------------------------------- */
 
 static void make_dirty(struct roost_worker *w, struct roost_cq *cq,
-		       uint32_t place, bool shared)
+		       uint32_t first, bool shared)
 {
 	struct roost_cq_part *part = &cq->parts[w->index];
 
@@ -277,8 +277,7 @@ static void make_dirty(struct roost_worker *w, struct roost_cq *cq,
 		return;
 	atomic_store_explicit(&part->dirty, true, memory_order_relaxed);
 	part->open = !shared;
-	/* Overrun: the place behind all entries. */
-	part->first = is_overrun(cq) ? cq->produced : place;
+	part->first = first;
 	TAILQ_INSERT_TAIL(&w->dirty_cqs, part, dirty_link);
 }
 
@@ -287,6 +286,7 @@ struct roost_cqe *roost_cq_push_slow(struct roost_worker *w,
 {
 	struct roost_cqe *cqe = &w->lost_cqe;
 	bool shared = roost_cq_is_shared(cq);
+	uint32_t first;
 
 	if (shared)
 		roost_spin_lock(&cq->produce_lock);
@@ -296,14 +296,17 @@ struct roost_cqe *roost_cq_push_slow(struct roost_worker *w,
 	if (cq->produced -
 		    atomic_load_explicit(&cq->consumed, memory_order_acquire) <=
 	    cq->mask) {
-		*place = cq->produced++;
-		cqe = &cq->ring[*place & cq->mask];
+		first = cq->produced++;
+		*place = first;
+		cqe = &cq->ring[first & cq->mask];
 	} else if (!cq->ignore_overrun) {
 		atomic_store_explicit(&cq->overrun, true, memory_order_relaxed);
+		/* The place behind all entries. */
+		first = cq->produced;
 	} else {
 		return cqe;
 	}
-	make_dirty(w, cq, *place, shared);
+	make_dirty(w, cq, first, shared);
 	return cqe;
 }
 
