@@ -301,6 +301,7 @@ uint64_t roost_host_tick(struct roost_host *host, uint64_t now_ns)
 
 	pthread_mutex_lock(&host->lock);
 	next_ns = roost_neigh_tick(host->neighs, now_ns, &failed);
+	host->due_ns = next_ns;
 	pthread_mutex_unlock(&host->lock);
 	/* Report first: the threads that wait may end the process. */
 	tell_silent(host);
@@ -373,6 +374,7 @@ int roost_host_create(const struct roost_host_conf *conf,
 	if (!h)
 		return -ENOMEM;
 	h->conf = *conf;
+	h->due_ns = UINT64_MAX;
 	h->link_local = roost_nd_link_local(conf->mac);
 	atomic_init(&h->self.mac_gen, roost_neigh_mac_gen(conf->mac, 1));
 	ret = roost_neigh_cache_create(&neighs, &h->neighs);

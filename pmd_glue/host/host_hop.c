@@ -254,6 +254,7 @@ int roost_host_ask(struct roost_host *host, const struct roost_gid *sgid,
 		   struct roost_neigh **neigh)
 {
 	struct roost_gid hop;
+	bool wake;
 	int ret;
 
 	if (is_ours_locked(host, dgid)) {
@@ -266,8 +267,11 @@ int roost_host_ask(struct roost_host *host, const struct roost_gid *sgid,
 	pthread_mutex_lock(&host->lock);
 	learn(host, &hop, dgid, from_mac);
 	ret = get_neigh(host, &hop, roost_now_ns(), neigh);
+	/* The control thread would come too late for its timer. */
+	wake = roost_neigh_due_ns(host->neighs) < host->due_ns;
 	pthread_mutex_unlock(&host->lock);
-	host->conf.wake(host->conf.ctx);
+	if (wake)
+		host->conf.wake(host->conf.ctx);
 	return ret;
 }
 

@@ -27,6 +27,7 @@ struct roost_host {
 	pthread_mutex_t lock;   /* around the cache and the fields above */
 	pthread_cond_t changed; /* an entry got a MAC, or failed */
 	struct roost_neigh_cache *neighs;
+	uint64_t due_ns;              /* when roost_host_tick() runs next */
 	struct roost_ping_log *pings; /* the control thread alone; NULL: none */
 	/* The last gateway that was asked for, and the destination behind it.
 	 */

@@ -431,10 +431,18 @@ static bool expire(struct roost_neigh_cache *cache, struct roost_neigh_entry *e,
 	return true;
 }
 
+uint64_t roost_neigh_due_ns(const struct roost_neigh_cache *cache)
+{
+	const struct roost_neigh_entry *e =
+		roost_neigh_first_due(&cache->table);
+
+	return e ? e->due_ns : NEVER;
+}
+
 uint64_t roost_neigh_tick(struct roost_neigh_cache *cache, uint64_t now_ns,
 			  bool *failed)
 {
-	struct roost_neigh_entry *e = NULL;
+	struct roost_neigh_entry *e;
 
 	*failed = false;
 	for (unsigned int i = 0; i < TICK_MAX; i++) {
@@ -444,6 +452,5 @@ uint64_t roost_neigh_tick(struct roost_neigh_cache *cache, uint64_t now_ns,
 		if (expire(cache, e, now_ns))
 			*failed = true;
 	}
-	e = roost_neigh_first_due(&cache->table);
-	return e ? e->due_ns : NEVER;
+	return roost_neigh_due_ns(cache);
 }

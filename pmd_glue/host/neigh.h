@@ -105,6 +105,9 @@ bool roost_neigh_update(struct roost_neigh_cache *cache,
 /* The port's own MAC changed: all known entries get a new generation. */
 void roost_neigh_renew(struct roost_neigh_cache *cache);
 
+/* When the first timer is due; UINT64_MAX: none runs. */
+uint64_t roost_neigh_due_ns(const struct roost_neigh_cache *cache);
+
 /* The link came up: ask again at once for all entries that have failed. */
 void roost_neigh_link_up(struct roost_neigh_cache *cache, uint64_t now_ns);
 

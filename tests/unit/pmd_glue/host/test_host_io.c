@@ -13,6 +13,7 @@
 
 #include "pmd_glue/host/groups.h"
 #include "pmd_glue/host/host.h"
+#include "pmd_glue/process/clock.h"
 #include "tests/unit/pmd_glue/host/frames.h"
 
 /* The host is 198.18.0.2; its groups only count. */
@@ -101,6 +102,11 @@ static void host_io__finds_hops_and_sources(void **state)
 	assert_int_equal(io.ask(io.ctx, &own, &near, NULL, &neigh), 0);
 	roost_neigh_mac(atomic_load(&neigh->mac_gen), mac);
 	assert_memory_equal(mac, mac_a, 6);
+	assert_int_equal(world.nb_wakes, 1);
+	/* Then it knows of the neighbour's timer. */
+	roost_host_tick(world.host, roost_now_ns());
+	assert_int_equal(io.ask(io.ctx, &own, &near, NULL, &neigh), 0);
+	io.neigh_put(io.ctx, neigh);
 	io.neigh_put(io.ctx, neigh);
 	assert_int_equal(world.nb_wakes, 1);
 	io.wake(io.ctx);
