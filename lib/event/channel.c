@@ -18,6 +18,8 @@
 #include "lib/event/wakes.h"
 
 _Thread_local uint32_t roost_event_wakes;
+/* The channel that the calling thread reads next; NULL: none. */
+static _Thread_local struct roost_channel *read_next;
 
 TAILQ_HEAD(source_list, roost_event_source);
 
@@ -30,7 +32,7 @@ struct entry {
 struct roost_channel {
 	struct rte_ring *ring; /* of struct entry; enqueue: any thread, dequeue:
 				* under lock */
-	int fd;                /* eventfd, EFD_SEMAPHORE */
+	int fd;                /* eventfd; a read takes all of its tokens */
 	pthread_mutex_t lock;
 	pthread_cond_t acked; /* some source's acked reached its reported */
 	/* Sources whose events wait for room; under lock. The count is also
@@ -38,10 +40,10 @@ struct roost_channel {
 	 */
 	struct source_list overflow;
 	_Atomic uint32_t nb_overflow;
-	/* Tokens that should have been removed together with their events, but
-	 * a reader held them. Writer: under lock; read without it.
+	/* Tokens in the fd, or about to be. Raised by any thread, lowered under
+	 * lock.
 	 */
-	_Atomic uint32_t nb_surplus;
+	_Atomic uint64_t nb_tokens;
 	/* Under lock. After hang_up, the channel has ended once the ring is
 	 * empty; the fd then holds more tokens than readers can take.
 	 */
@@ -76,7 +78,7 @@ int roost_channel_create(unsigned int capacity, struct roost_channel **channel)
 	ret = rte_ring_init(ch->ring, "roost_channel", capacity, RING_F_SC_DEQ);
 	if (ret)
 		goto fail;
-	ch->fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+	ch->fd = eventfd(0, EFD_CLOEXEC);
 	if (ch->fd < 0) {
 		ret = -errno;
 		goto fail;
@@ -129,52 +131,78 @@ static void token_add(struct roost_channel *ch)
 	uint64_t one = 1;
 	ssize_t n;
 
+	atomic_fetch_add(&ch->nb_tokens, 1);
 	/* Fails only when 2^64 - 2 tokens wait. */
 	n = write(ch->fd, &one, sizeof(one));
 	(void)n;
 	roost_event_wakes++;
 }
 
-/*
- * Take a token without waiting. The flags of the fd, which belong to the
- * application, make no difference. Returns false when there is none.
- */
-static bool token_remove(struct roost_channel *ch)
+/* Under the lock: a read of the fd returned so many. */
+static void tokens_took(struct roost_channel *ch, uint64_t nb)
 {
-	uint64_t value;
-	struct iovec iov = { .iov_base = &value, .iov_len = sizeof(value) };
+	const uint64_t known = atomic_load(&ch->nb_tokens);
 
-	return preadv2(ch->fd, &iov, 1, -1, RWF_NOWAIT) == sizeof(value);
+	atomic_fetch_sub(&ch->nb_tokens, nb < known ? nb : known);
 }
 
-/* Under the lock. If the last event was read, and no other is expected, make
- * the fd readable for good. After hang_up, tokens are added under the lock
- * only, so the counter is low enough for the write to return.
+/*
+ * Under the lock: take all tokens without waiting. The flags of the fd, which
+ * belong to the application, make no difference. A token that is not in the fd
+ * yet, or that a reader has just taken, is seen to by the thread that has it.
  */
-static bool end_if_empty(struct roost_channel *ch)
+static void tokens_remove(struct roost_channel *ch)
+{
+	uint64_t nb;
+	struct iovec iov = { .iov_base = &nb, .iov_len = sizeof(nb) };
+
+	if (atomic_load(&ch->nb_tokens) > 0 &&
+	    preadv2(ch->fd, &iov, 1, -1, RWF_NOWAIT) == sizeof(nb))
+		tokens_took(ch, nb);
+}
+
+/* Under the lock: the fd is readable for good. A reader takes all of the
+ * counter; tokens are added under the lock only, so that what is written here
+ * fits.
+ */
+static void fill_for_good(struct roost_channel *ch)
+{
+	uint64_t nb;
+	struct iovec iov = { .iov_base = &nb, .iov_len = sizeof(nb) };
+	ssize_t n = preadv2(ch->fd, &iov, 1, -1, RWF_NOWAIT);
+
+	(void)n;
+	roost_gone_fd_fill(ch->fd);
+	roost_gone_fd_signal(ch->fd);
+}
+
+/* Under the lock, after a reader took nb_tokens. If the last event was read,
+ * and no other is expected, the channel has ended.
+ */
+static bool end_if_empty(struct roost_channel *ch, uint64_t nb_tokens)
 {
 	if (!ch->hung_up || !rte_ring_empty(ch->ring))
 		return false;
-	if (!ch->ended) {
-		while (token_remove(ch))
-			;
-		atomic_store(&ch->nb_surplus, 0);
-		roost_gone_fd_fill(ch->fd);
-		ch->ended = true;
-	}
+	if (!ch->ended || nb_tokens > 0)
+		fill_for_good(ch);
+	ch->ended = true;
 	return true;
 }
 
-/*
- * Under the lock. If the token of a removed event is not in the fd, a reader
- * holds it. That reader takes another event, whose token is then surplus, or it
- * finds the ring empty. Either way the fd must not stay readable because of
- * that token.
+/* Under the lock, after events or tokens were taken: the fd is readable if an
+ * event waits, and only then.
  */
-static void surplus_remove(struct roost_channel *ch)
+static void settle(struct roost_channel *ch)
 {
-	while (atomic_load(&ch->nb_surplus) > 0 && token_remove(ch))
-		atomic_fetch_sub(&ch->nb_surplus, 1);
+	/* Pairs with roost_event_raise(). */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (ch->ended)
+		return;
+	if (rte_ring_empty(ch->ring))
+		tokens_remove(ch);
+	/* An event may have come since, whose token was among them. */
+	if (!rte_ring_empty(ch->ring) && atomic_load(&ch->nb_tokens) == 0)
+		token_add(ch);
 }
 
 /* Under the lock: count one more event that waits outside the ring. */
@@ -236,91 +264,113 @@ static void refill(struct roost_channel *ch)
 
 struct taking {
 	struct roost_channel *channel;
-	uint64_t value; /* 0: no token was taken */
+	uint64_t nb; /* tokens that were taken */
 };
 
-/* Cleanup of a reader that is cancelled, maybe after it took a token: libraries
- * differ in whether a read(2) that has succeeded can still be cancelled. The
- * token goes back, so that another reader gets its event.
+/* Cleanup of a reader that is cancelled, maybe after it took tokens: libraries
+ * differ in whether a read(2) that has succeeded can still be cancelled. Then
+ * another reader gets the event.
  */
 static void put_back(void *arg)
 {
 	struct taking *t = arg;
 	struct roost_channel *ch = t->channel;
 
-	if (t->value == 0)
+	if (t->nb == 0)
 		return;
 	pthread_mutex_lock(&ch->lock);
-	if (!ch->ended)
-		token_add(ch);
-	surplus_remove(ch);
+	tokens_took(ch, t->nb);
+	settle(ch);
+	end_if_empty(ch, t->nb);
 	pthread_mutex_unlock(&ch->lock);
 }
 
-/* Take a token; the flags of the fd say whether to wait. The only cancellation
- * point in this file; readv(), because lib/uncancelled.c leaves that one as it
- * is.
+/* Take all tokens; the flags of the fd say whether to wait. readv(), because
+ * lib/uncancelled.c leaves that one as it is.
  */
-static int take_token(struct roost_channel *ch)
+static int take_tokens(struct roost_channel *ch, uint64_t *nb)
 {
 	struct taking t = { .channel = ch };
-	struct iovec iov = { .iov_base = &t.value, .iov_len = sizeof(t.value) };
+	struct iovec iov = { .iov_base = &t.nb, .iov_len = sizeof(t.nb) };
 	int ret;
 
 	pthread_cleanup_push(put_back, &t);
 	ret = readv(ch->fd, &iov, 1) < 0 ? -errno : 0;
 	pthread_cleanup_pop(0);
+	*nb = t.nb;
 	return ret;
 }
 
-int roost_channel_read(struct roost_channel *channel, struct roost_event *event)
+/* nb_tokens: that the caller has taken. Returns 0; -EAGAIN: no event; -EIO. */
+static int take_event(struct roost_channel *ch, uint64_t nb_tokens,
+		      struct roost_event *event)
 {
 	struct entry entry;
 	bool got, ended;
-	int ret;
 
-	do {
-		ret = take_token(channel);
+	pthread_mutex_lock(&ch->lock);
+	tokens_took(ch, nb_tokens);
+	got = dequeue(ch, &entry);
+	if (got) {
+		*event = (struct roost_event){
+			.source = entry.source,
+			.owner = entry.source->owner,
+			.type = (uint32_t)entry.type,
+			.arg = entry.source->arg,
+		};
+		entry.source->reported++;
+		refill(ch);
+	}
+	settle(ch);
+	ended = end_if_empty(ch, nb_tokens);
+	pthread_mutex_unlock(&ch->lock);
+	if (got)
+		return 0;
+	return ended ? -EIO : -EAGAIN;
+}
+
+bool roost_channel_has_event(const struct roost_channel *channel)
+{
+	return !rte_ring_empty(channel->ring);
+}
+
+void roost_channel_read_next(struct roost_channel *channel)
+{
+	read_next = channel;
+}
+
+/* An event that waits costs no read of the fd, unless it is the last one. */
+int roost_channel_read(struct roost_channel *channel, struct roost_event *event)
+{
+	int ret = -EAGAIN;
+	uint64_t nb = 0;
+
+	read_next = NULL;
+	pthread_testcancel();
+	if (!rte_ring_empty(channel->ring))
+		ret = take_event(channel, 0, event);
+	/* Nothing in the ring: another reader was faster, or the event's object
+	 * was destroyed.
+	 */
+	while (ret == -EAGAIN) {
+		ret = take_tokens(channel, &nb);
 		if (ret)
 			return ret;
-		pthread_mutex_lock(&channel->lock);
-		got = dequeue(channel, &entry);
-		if (got) {
-			*event = (struct roost_event){
-				.source = entry.source,
-				.owner = entry.source->owner,
-				.type = (uint32_t)entry.type,
-				.arg = entry.source->arg,
-			};
-			entry.source->reported++;
-			refill(channel);
-			surplus_remove(channel);
-		} else if (atomic_load(&channel->nb_surplus) > 0) {
-			atomic_fetch_sub(&channel->nb_surplus, 1);
-		}
-		ended = end_if_empty(channel);
-		pthread_mutex_unlock(&channel->lock);
-		if (ended)
-			roost_gone_fd_signal(channel->fd);
-		/* Nothing in the ring: the event's object was destroyed. */
-	} while (!got && !ended);
-	return got ? 0 : -EIO;
+		ret = take_event(channel, nb, event);
+	}
+	return ret;
 }
 
 void roost_channel_hang_up(struct roost_channel *channel)
 {
-	bool ended;
-
 	pthread_mutex_lock(&channel->lock);
 	if (!channel->hung_up) {
 		channel->hung_up = true;
 		/* From here on, raising an event takes the lock. */
 		atomic_fetch_add(&channel->nb_overflow, 1);
 	}
-	ended = end_if_empty(channel);
+	end_if_empty(channel, 0);
 	pthread_mutex_unlock(&channel->lock);
-	if (ended)
-		roost_gone_fd_signal(channel->fd);
 }
 
 unsigned int roost_channel_waiting(struct roost_channel *channel)
@@ -347,19 +397,23 @@ void roost_event_source_init(struct roost_event_source *source,
 
 /*
  * Why no event is lost or told twice, whatever runs beside this:
- * - A reader dequeues after it took a token, and a token is added after an
- *   enqueue returned; read(2) and write(2) of one fd are ordered by the kernel.
- *   An enqueue returns when all entries before its own are visible, too. So a
- *   reader that took a token finds an entry, unless purge removed one.
+ * - A token is added after an enqueue returned, and an enqueue returns when all
+ *   entries before its own are visible, too. A reader that took tokens takes
+ *   one event; if more wait, and no token is left, it adds one. So while an
+ *   event waits, there is a token in the fd, or with a thread that comes here
+ *   for the lock.
+ * - A thread that adds a token looks afterwards whether the event is still
+ *   there; a reader that took the last event looks for tokens. Both have a full
+ *   barrier in between, so one of the two sees what the other did, and no
+ *   token stays without an event.
  * - An event that finds no room is counted under the lock, and the ring is
  *   filled up under the same lock by whoever counts one and by every reader.
  *   So events wait outside only while the ring is full, and the reader that
  *   makes it less than full fills it up.
  * - nb_overflow is read without the lock for the order of events alone: one
  *   that slips in before those that wait is early, and not lost.
- * - Purge counts a surplus token before it looks for it; here a token is added
- *   before nb_surplus is read; all four are sequentially consistent. So one of
- *   the two sees what the other did, and the surplus token goes.
+ * - A thread that reads the channel next adds no token: its read does, if more
+ *   events wait than the one that it takes.
  */
 void roost_event_raise(struct roost_event_source *source, uint32_t type)
 {
@@ -372,12 +426,13 @@ void roost_event_raise(struct roost_event_source *source, uint32_t type)
 	if (!ch)
 		return;
 	if (atomic_load(&ch->nb_overflow) == 0 && enqueue(ch, &entry)) {
+		if (read_next == ch)
+			return;
 		token_add(ch);
-		/* Pairs with purge, which counts before it looks. */
-		if (atomic_load(&ch->nb_surplus) == 0)
+		if (!rte_ring_empty(ch->ring))
 			return;
 		pthread_mutex_lock(&ch->lock);
-		surplus_remove(ch);
+		settle(ch);
 		pthread_mutex_unlock(&ch->lock);
 		return;
 	}
@@ -440,18 +495,11 @@ static void purge(struct roost_channel *ch, struct roost_event_source *source)
 	/* Its events were read, as most are: the others stay where they are. */
 	if (atomic_load(&source->in_ring) == 0)
 		return;
-	while (n-- > 0 && dequeue(ch, &entry)) {
-		if (entry.source == source) {
-			atomic_fetch_add(&ch->nb_surplus, 1);
-		} else if (!enqueue(ch, &entry)) {
-			atomic_fetch_add(&ch->nb_surplus, 1);
+	while (n-- > 0 && dequeue(ch, &entry))
+		if (entry.source != source && !enqueue(ch, &entry))
 			overflow_add(ch, &entry);
-		}
-	}
-	if (ch->ended)
-		atomic_store(&ch->nb_surplus, 0);
-	surplus_remove(ch);
 	refill(ch);
+	settle(ch);
 }
 
 uint64_t roost_event_source_fini(struct roost_event_source *source)
@@ -463,8 +511,7 @@ uint64_t roost_event_source_fini(struct roost_event_source *source)
 	pthread_mutex_lock(&ch->lock);
 	purge(ch, source);
 	/* The last events may have been its own. */
-	if (!ch->ended && end_if_empty(ch))
-		roost_gone_fd_signal(ch->fd);
+	end_if_empty(ch, 0);
 	source->finishing = true;
 	while (source->acked < source->reported)
 		pthread_cond_wait(&ch->acked, &ch->lock);

@@ -7,15 +7,14 @@
 /*
  * The side of a channel that raises events; roost/channel.h is the readers'.
  *
- * A channel is an rte_ring of events and an eventfd in semaphore mode. A
- * producer enqueues and then adds one token; a consumer takes one token with
- * read(2) and then dequeues.
+ * A channel is an rte_ring of events and an eventfd. A producer enqueues and
+ * then adds one token; a reader takes one event, and the tokens with the last
+ * one. So events that wait together are read without a system call for each.
  *
- * Invariant: tokens in the eventfd + tokens held by readers between read(2)
- * and dequeue >= entries in the ring, and every reader that finds the ring
- * empty goes back to read(2). So no event is lost, and none is invented. When
- * no call is under way the two are equal: the fd is readable if and only if an
- * event waits.
+ * Invariant: while an event waits, a token is in the eventfd, or in the hands
+ * of a thread that will look into the ring, and every reader that finds the
+ * ring empty goes back to read(2). So no event is lost, and none is invented.
+ * When no call is under way, the fd is readable if and only if an event waits.
  *
  * A source raises events for one object: a CQ, a QP, a port, ... Its owner
  * embeds one struct roost_event_source per kind of event in the object. The
@@ -77,6 +76,16 @@ void roost_event_source_init(struct roost_event_source *source,
  * Thread: any, worker included (one eventfd write).
  */
 void roost_event_raise(struct roost_event_source *source, uint32_t type);
+
+/* Does an event wait? Thread: any. */
+bool roost_channel_has_event(const struct roost_channel *channel);
+
+/*
+ * The calling thread reads the channel next, whatever happens: the events that
+ * it raises until then add no token, because this read sees to those that it
+ * leaves.
+ */
+void roost_channel_read_next(struct roost_channel *channel);
 
 /*
  * Hold one event back until its batch is raised. No allocation. A source has

@@ -78,18 +78,29 @@ static void *reader_main(void *arg)
 	return arg;
 }
 
+static void *cancelled_main(void *arg)
+{
+	pthread_cancel(pthread_self());
+	return reader_main(arg);
+}
+
 static void cancel_self(void)
 {
 	pthread_cancel(pthread_self());
 }
 
-static void cancel_reader_with_token(void)
+/* It sleeps when the event is raised: a reader that finds one needs no token.
+ */
+static void cancel_reader_with_token(uint32_t type, void (*then)(void))
 {
+	const struct timespec nap = { .tv_nsec = 20000000 };
 	pthread_t reader;
 	void *result;
 
-	after_read = cancel_self;
+	after_read = then;
 	assert_int_equal(pthread_create(&reader, NULL, reader_main, NULL), 0);
+	nanosleep(&nap, NULL);
+	roost_event_raise(&source, type);
 	pthread_join(reader, &result);
 	after_read = NULL;
 	assert_ptr_equal(result, PTHREAD_CANCELED);
@@ -100,8 +111,7 @@ static void channel_read__cancelled_with_a_token_leaves_the_event(void **state)
 	struct roost_event event;
 
 	source.arg = 4;
-	roost_event_raise(&source, 3);
-	cancel_reader_with_token();
+	cancel_reader_with_token(3, cancel_self);
 	assert_true(readable());
 	assert_int_equal(roost_channel_read(channel, &event), 0);
 	assert_int_equal(event.type, 3);
@@ -119,16 +129,8 @@ static void destroy_object(void)
 
 static void channel_read__cancelled_with_a_token_that_is_one_too_many(void **s)
 {
-	pthread_t reader;
-	void *result;
-
 	(void)s;
-	roost_event_raise(&source, 0);
-	after_read = destroy_object;
-	assert_int_equal(pthread_create(&reader, NULL, reader_main, NULL), 0);
-	pthread_join(reader, &result);
-	after_read = NULL;
-	assert_ptr_equal(result, PTHREAD_CANCELED);
+	cancel_reader_with_token(0, destroy_object);
 	assert_false(readable());
 	roost_event_source_init(&source, channel, &owner);
 }
@@ -143,14 +145,9 @@ static void hang_up(void)
 /* The end is told by a full counter: one token more would wait for ever. */
 static void channel_read__cancelled_with_a_token_of_the_end(void **state)
 {
-	pthread_t reader;
 	struct roost_event event;
 
-	roost_event_raise(&source, 0);
-	after_read = hang_up;
-	assert_int_equal(pthread_create(&reader, NULL, reader_main, NULL), 0);
-	pthread_join(reader, NULL);
-	after_read = NULL;
+	cancel_reader_with_token(0, hang_up);
 	assert_int_equal(roost_channel_read(channel, &event), -EIO);
 	roost_event_source_init(&source, channel, &owner);
 }
@@ -172,6 +169,48 @@ static void channel_read__cancelled_asleep(void **state)
 	roost_event_ack(&source, 1);
 }
 
+static unsigned int nb_reads;
+
+static void count_read(void)
+{
+	nb_reads++;
+}
+
+/* A thread that never sleeps here can be cancelled all the same. */
+static void channel_read__cancelled_with_an_event_there(void **state)
+{
+	struct roost_event event;
+	pthread_t reader;
+	void *result;
+
+	roost_event_raise(&source, 1);
+	assert_int_equal(pthread_create(&reader, NULL, cancelled_main, NULL),
+			 0);
+	pthread_join(reader, &result);
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+	assert_int_equal(roost_channel_read(channel, &event), 0);
+	roost_event_ack(&source, 1);
+}
+
+static void channel_read__what_waits_needs_no_token(void **state)
+{
+	struct roost_event event;
+
+	for (uint32_t i = 0; i < 5; i++)
+		roost_event_raise(&source, i);
+	nb_reads = 0;
+	after_read = count_read;
+	for (uint32_t i = 0; i < 5; i++) {
+		assert_true(readable());
+		assert_int_equal(roost_channel_read(channel, &event), 0);
+		assert_int_equal(event.type, i);
+	}
+	after_read = NULL;
+	assert_int_equal(nb_reads, 0);
+	assert_false(readable());
+	roost_event_ack(&source, 5);
+}
+
 #define EXIT_SKIPPED 77
 #if defined(__SANITIZE_ADDRESS__)
 #define ASAN true
@@ -191,6 +230,8 @@ int main(void)
 		TEST(channel_read__cancelled_with_a_token_leaves_the_event),
 		TEST(channel_read__cancelled_with_a_token_that_is_one_too_many),
 		TEST(channel_read__cancelled_with_a_token_of_the_end),
+		TEST(channel_read__cancelled_with_an_event_there),
+		TEST(channel_read__what_waits_needs_no_token),
 		TEST(channel_read__cancelled_asleep),
 	};
 

@@ -45,7 +45,7 @@ static short polled(int fd)
 /* POLLERR is the kernel's gift: is there AIO? */
 static bool has_aio(void)
 {
-	int fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+	int fd = eventfd(0, EFD_CLOEXEC);
 	short revents;
 
 	roost_gone_fd_fill(fd);
