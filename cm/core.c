@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cm/priv.h"
+#include "cm/serve.h"
 #include "lib/engine/core/lease.h"
 
 /* MADs in one run: a flood must not keep the control thread from its other
@@ -108,19 +109,13 @@ static uint64_t set_time(struct roost_cm *cm, uint64_t now_ns)
 	return still_ns;
 }
 
-static uint64_t run(void *arg, uint64_t now_ns)
+/* Under the lock. Returns the time of the next call. */
+static uint64_t work(struct roost_cm *cm, uint64_t now_ns, uint64_t still_ns)
 {
-	struct roost_cm *cm = arg;
-	uint64_t next_ns, ask_ns, room_ns, held_ns, still_ns;
+	uint64_t next_ns, ask_ns, room_ns, held_ns;
 	bool more, begun;
 
-	roost_cm_lock(cm);
 	cm->must_run = false;
-	still_ns = set_time(cm, now_ns);
-	if (!roost_cm_run_news(cm)) {
-		roost_cm_unlock(cm);
-		return UINT64_MAX;
-	}
 	cm->running = true;
 	roost_cm_stamp(cm, now_ns);
 	begun = begin_timers(cm);
@@ -159,8 +154,40 @@ static uint64_t run(void *arg, uint64_t now_ns)
 	if (more || cm->must_run)
 		next_ns = now_ns;
 	cm->running = false;
+	return next_ns;
+}
+
+static uint64_t run(void *arg, uint64_t now_ns)
+{
+	struct roost_cm *cm = arg;
+	uint64_t next_ns = UINT64_MAX, still_ns;
+
+	roost_cm_lock(cm);
+	if (cm->running) {
+		/* A thread that serves wakes this one when it is done. */
+		cm->must_run = true;
+	} else {
+		cm->must_run = false;
+		still_ns = set_time(cm, now_ns);
+		if (roost_cm_run_news(cm))
+			next_ns = work(cm, now_ns, still_ns);
+	}
+	cm->due_ns = next_ns;
 	roost_cm_unlock(cm);
 	return next_ns;
+}
+
+void roost_cm_serve(struct roost_cm *cm, uint64_t now_ns)
+{
+	bool wake = true;
+
+	roost_cm_lock(cm);
+	/* The control thread is at it, or has to be first. */
+	if (!cm->running && cm->ran)
+		wake = !cm->gone &&
+		       work(cm, now_ns, set_time(cm, now_ns)) < cm->due_ns;
+	cm->must_run |= wake;
+	roost_cm_unlock(cm);
 }
 
 /* ---- life --------------------------------------------------------------- */

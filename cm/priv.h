@@ -211,6 +211,7 @@ struct roost_cm {
 	bool stood_still; /* in the last run */
 	bool ran;         /* the timer wheel was initialised */
 	bool running;
+	uint64_t due_ns;      /* when the control thread runs next */
 	bool must_run;        /* before the time that the last run told */
 	bool soon;            /* a run comes at begin_at_ns, if not before */
 	uint64_t begin_at_ns; /* for the timers of calls */

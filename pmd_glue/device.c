@@ -286,9 +286,20 @@ static bool help_workers(struct roost_device *d, uint32_t workers)
 	return found;
 }
 
-bool roost_device_help(struct roost_device *device)
+void roost_device_push(struct roost_device *device, const struct roost_qp *qp)
 {
-	return help_workers(device, UINT32_MAX);
+	roost_progress_push(device->a.progress[roost_qp_worker(qp)]);
+}
+
+bool roost_device_attend(struct roost_device *device)
+{
+	bool found = false;
+
+	roost_dev_service_attend(true);
+	for (unsigned int i = 0; i < device->a.nb_progress; i++)
+		found |= roost_progress_attend(device->a.progress[i]);
+	roost_dev_service_attend(false);
+	return found;
 }
 
 bool roost_device_help_cq(struct roost_device *device,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  *
- * Events of the CM, turned into events of ids. Runs on the control thread:
- * takes the locks of events only, waits for nothing, and touches no QP.
+ * Events of the CM, turned into events of ids. Runs on the thread that runs
+ * the CM: takes the locks of events only, waits for nothing, and touches no QP.
  *
  * The events in each state, and their statuses, are those of the Linux kernel's
  * rdma_cm.
@@ -257,7 +257,7 @@ static struct roost_rdmacm_id *make_child(const struct roost_rdmacm_listen *l,
 	child->quiet = true;
 	child->device = l->device;
 	roost_cm_conn_path(conn, &child->path);
-	/* Cannot fail: a removal is reported on this thread. */
+	/* Cannot fail: a removal is reported between two runs of the CM. */
 	roost_rdmacm_place_take(child, l->device, child->path.port_num,
 				&child->path.sgid);
 	set_addresses(child, ev);

@@ -14,6 +14,10 @@
 #include "cm/rdmacm/rdmacm.h"
 
 #define FULL_PKEY 0xffff
+/* Before a thread sleeps: some 10 us, in which a peer that is at work answers,
+ * and which a sleep and a wake cost, too.
+ */
+#define LOOKS 50u
 
 /* ---- what the program sees ---------------------------------------------- */
 
@@ -287,6 +291,21 @@ static struct roost_rdmacm_event *take(struct roost_rdmacm_source *source)
 	return e;
 }
 
+/* If no event waits, look whether one comes; if not, the caller sleeps. */
+static void look(struct roost_channel *channel)
+{
+	unsigned int looks = 0;
+
+	roost_channel_read_next(channel);
+	while (!roost_channel_has_event(channel)) {
+		if (looks++ == LOOKS) {
+			roost_rdmacm_expect();
+			break;
+		}
+		roost_rdmacm_serve();
+	}
+}
+
 int rdma_get_cm_event(struct rdma_event_channel *channel,
 		      struct rdma_cm_event **event)
 {
@@ -301,7 +320,7 @@ int rdma_get_cm_event(struct rdma_event_channel *channel,
 	if (roost_rdmacm_is_dead(ch->process))
 		return roost_rdmacm_result(-EIO);
 	for (;;) {
-		roost_rdmacm_expect();
+		look(ch->channel);
 		ret = roost_channel_read(ch->channel, &ev);
 		if (ret)
 			return roost_rdmacm_result(ret);

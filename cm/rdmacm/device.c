@@ -9,11 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include <rdma/rdma_cma.h>
 
+#include "cm/rdmacm/random.h"
 #include "cm/rdmacm/rdmacm.h"
+#include "cm/serve.h"
 #include "lib/engine/core/dev.h"
+#include "lib/face/shim.h"
 #include <roost/config.h>
 
 static struct {
@@ -69,6 +73,7 @@ static void forget(void)
 			.ibv = process.devices[i].ibv,
 		};
 	roost_rdmacm_ports_forget();
+	roost_rdmacm_random_forget();
 }
 
 __attribute__((constructor)) static void watch_forks(void)
@@ -271,6 +276,20 @@ struct ibv_xrcd *roost_rdmacm_device_xrcd(struct roost_rdmacm_device *d)
 	xrcd = d->xrcd;
 	pthread_mutex_unlock(&process.lock);
 	return xrcd;
+}
+
+void roost_rdmacm_serve(void)
+{
+	struct roost_rdmacm_device *d;
+	struct timespec now;
+
+	for (unsigned int nr = 0; (d = roost_rdmacm_device_nr(nr)); nr++) {
+		if (!roost_device_attend(d->device))
+			continue;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		roost_cm_serve(d->cm, (uint64_t)now.tv_sec * 1000000000u +
+					      (uint64_t)now.tv_nsec);
+	}
 }
 
 void roost_rdmacm_expect(void)

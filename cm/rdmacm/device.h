@@ -87,7 +87,11 @@ void roost_rdmacm_device_put(struct roost_rdmacm_device *d);
  */
 struct ibv_xrcd *roost_rdmacm_device_xrcd(struct roost_rdmacm_device *d);
 
-/* The caller is about to sleep until an event of the network comes. */
+/* The caller is about to sleep until an event of the CM comes: receive, and do
+ * what the CM has to do, on this thread.
+ */
+void roost_rdmacm_serve(void);
+/* There was none: others will receive. */
 void roost_rdmacm_expect(void);
 
 #endif

@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "cm/rdmacm/addr.h"
+#include "cm/rdmacm/random.h"
 #include "cm/rdmacm/rdmacm.h"
 
 /* ---- make --------------------------------------------------------------- */
@@ -28,10 +28,7 @@ struct roost_rdmacm_id *roost_rdmacm_id_new(enum rdma_port_space ps,
 	pthread_mutex_init(&id->lock, NULL);
 	pthread_mutex_init(&id->call, NULL);
 	LIST_INIT(&id->groups);
-	/* Fails for so few bytes only before the pool is filled. */
-	if (getrandom(&id->starting_psn, sizeof(id->starting_psn), 0) < 0)
-		id->starting_psn = 0;
-	id->starting_psn &= 0xffffff;
+	id->starting_psn = roost_rdmacm_random() & 0xffffff;
 	return id;
 }
 

@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
-#include <sys/random.h>
+
+#include "cm/rdmacm/random.h"
 
 #define BUCKETS 1024u
 #define EPHEMERAL_FIRST 32768u
@@ -119,13 +120,9 @@ void roost_rdmacm_ports_forget(void)
 
 int roost_rdmacm_port_take(struct roost_rdmacm_claim *claim, uint16_t port)
 {
-	uint32_t at = 0;
+	uint32_t at = roost_rdmacm_random() % EPHEMERAL_NB;
 	int ret;
 
-	/* Cannot fail for so few bytes but before the pool is filled. */
-	if (getrandom(&at, sizeof(at), GRND_NONBLOCK) < 0)
-		at = 0;
-	at %= EPHEMERAL_NB;
 	for (unsigned int tries = 0; tries < EPHEMERAL_TRIES; tries++) {
 		ret = take_here(claim, port, &at);
 		if (ret || !claim->beyond)

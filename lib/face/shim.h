@@ -13,6 +13,7 @@
 
 struct roost_config;
 struct roost_device;
+struct roost_qp;
 
 /*
  * The node GUID of device number index (host order), whether the device is open
@@ -32,8 +33,15 @@ int roost_watch_new(int fd, void (*ready)(void *arg), void *arg,
 		    struct roost_watch **watch);
 void roost_watch_free(struct roost_watch *watch);
 
-/* As roost_device_help_cq(), for a thread that polls no CQ: all workers. */
-bool roost_device_help(struct roost_device *device);
+/* The worker of qp may have something to send: send it. Thread: any application
+ * thread.
+ */
+void roost_device_push(struct roost_device *device, const struct roost_qp *qp);
+/* As roost_device_help_cq(), of all workers, for a thread that waits for an
+ * event of the CM: it calls roost_cm_serve() if this returns true, so that
+ * messages of the CM wake no other thread.
+ */
+bool roost_device_attend(struct roost_device *device);
 /* Send the requests that wait for doorbell batching, now. Thread: any
  * application thread.
  */

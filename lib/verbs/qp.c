@@ -323,9 +323,10 @@ static int modify(struct roost_verbs_qp *qp, const struct roost_qp_attr *attr,
 	ret = roost_qp_modify(qp->qp, attr, mask);
 	if (ret == -EINVAL)
 		tell_mtu(qp, attr, mask);
-	/* The new state may have something to send. */
-	if (ret == 0)
-		roost_device_help(qp->device);
+	/* What was posted before is sent in RTS. */
+	if (ret == 0 &&
+	    (!(mask & ROOST_QP_STATE) || attr->state == ROOST_QPS_RTS))
+		roost_device_push(qp->device, qp->qp);
 	return ret;
 }
 

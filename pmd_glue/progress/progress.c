@@ -209,6 +209,21 @@ static unsigned int run(struct roost_progress *p)
 	return work;
 }
 
+bool roost_progress_attend(struct roost_progress *p)
+{
+	unsigned int work;
+
+	if (p->conf.mode == ROOST_PROGRESS_DEDICATED)
+		return false;
+	announce(p);
+	if (roost_worker_turn_wanted(p->worker) ||
+	    !roost_worker_turn_try(p->worker))
+		return false;
+	work = run(p);
+	roost_presence_work(&p->in.presence, work);
+	return work != 0;
+}
+
 bool roost_progress_help(struct roost_progress *p)
 {
 	const uint64_t served_ns = roost_fast_clock_last_ns(&p->clock);

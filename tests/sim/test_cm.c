@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cm/serve.h"
 #include "lib/engine/core/service.h"
 #include "tests/sim/cm_world.h"
 
@@ -211,6 +212,40 @@ static void connect__at_our_own_address(void **state)
 	assert_int_equal(p->side, SIM_B);
 	assert_int_equal(o->last[ROOST_CM_REP_RECEIVED].peer.ca_guid, 2);
 	assert_int_equal(cm_drops(w, SIM_A) + cm_drops(w, SIM_B), 0);
+	cm_world_free(w);
+}
+
+/* A thread that waits for events attends to B; its control thread has no part
+ * in it.
+ */
+static void serve__takes_what_came_and_leaves_the_timers(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct sim_end *b = &w->sim->ends[SIM_B];
+	struct cm_owner *o = cm_owner_new(w);
+
+	w->policy = CM_LEAVE;
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	sim_run_for(w->sim, SIM_S);
+	roost_dev_service_attend(true);
+	cm_connect(o, 0x1234);
+	sim_run_for(w->sim, SIM_MS);
+	roost_dev_service_attend(false);
+	assert_true(b->services_due_ns > w->sim->now_ns);
+	assert_int_equal(cm_nb_passive(w), 0);
+	roost_cm_serve(w->cm[SIM_B], w->sim->now_ns);
+	assert_int_equal(cm_nb_passive(w), 1);
+	cm_expect(cm_passive(w, 0), ROOST_CM_REQ_RECEIVED, 1);
+	/* What it began goes on when nobody attends: REPs, and their end. */
+	w->sim->link.faults[SIM_B].carrier_off = true;
+	assert_int_equal(roost_cm_accept(cm_passive(w, 0)->conn,
+					 &(struct roost_cm_rep_param){
+						 .qpn = 0x21234 }),
+			 0);
+	roost_cm_serve(w->cm[SIM_B], w->sim->now_ns);
+	sim_run_for(w->sim, 80 * SIM_S);
+	assert_int_equal(cm_counters(w, SIM_B).retries[ROOST_CM_REP], 15);
+	assert_int_equal(cm_passive(w, 0)->seen[ROOST_CM_REP_ERROR], 1);
 	cm_world_free(w);
 }
 
@@ -460,6 +495,7 @@ int main(int argc, char **argv)
 			connect__many_calls_wake_the_control_thread_once),
 		cmocka_unit_test(connect__both_ends_know_all),
 		cmocka_unit_test(connect__at_our_own_address),
+		cmocka_unit_test(serve__takes_what_came_and_leaves_the_timers),
 		cmocka_unit_test(connect__private_data),
 		cmocka_unit_test(connect__without_ip_header),
 		cmocka_unit_test(connect__attributes_serve_the_qps),

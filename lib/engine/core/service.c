@@ -34,6 +34,19 @@ void roost_dev_service_wake(struct roost_dev *dev)
 		io->wake(io->ctx);
 }
 
+static _Thread_local bool is_attending;
+
+void roost_dev_service_attend(bool attends)
+{
+	is_attending = attends;
+}
+
+void roost_dev_service_arrived(struct roost_dev *dev)
+{
+	if (!is_attending)
+		roost_dev_service_wake(dev);
+}
+
 uint64_t roost_dev_service_run_all(struct roost_dev *dev, uint64_t now_ns)
 {
 	struct roost_dev_service *service;

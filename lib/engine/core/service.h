@@ -10,6 +10,7 @@
  * (pmd_glue, or a simulation) runs it, with the time as an argument.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -46,6 +47,14 @@ void roost_dev_service_remove(struct roost_dev *dev,
 
 /* Make the services run soon. Thread: any. */
 void roost_dev_service_wake(struct roost_dev *dev);
+
+/* From here on, and until it says otherwise, the calling thread has the
+ * services' messages taken itself after each turn: one that it receives wakes
+ * nobody.
+ */
+void roost_dev_service_attend(bool attends);
+/* Make the services take a message that the calling thread has received. */
+void roost_dev_service_arrived(struct roost_dev *dev);
 
 /* Run all services. Returns the time of the next call. Thread: the control
  * thread.

@@ -129,7 +129,7 @@ enum roost_drop roost_gsi_take(struct roost_worker *w, unsigned int port_index,
 	copy_mad(port_index, frame, pkt, &msg);
 	if (rte_ring_enqueue_elem(gsi->mads, &msg, sizeof(msg)) != 0)
 		return ROOST_DROP_NO_BUFFER;
-	roost_dev_service_wake(w->dev);
+	roost_dev_service_arrived(w->dev);
 	return ROOST_DROP_NONE;
 }
 

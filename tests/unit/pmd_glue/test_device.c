@@ -143,7 +143,7 @@ static void device__is_shared_and_counted(void **state)
 	assert_ptr_equal(a, b);
 	roost_device_close(a);
 	assert_non_null(roost_device_dev(b)); /* still there */
-	roost_device_help(b);
+	roost_device_attend(b);
 	roost_device_close(b);
 }
 
@@ -170,7 +170,7 @@ static void device__help_leaves_the_lcore_id(void **state)
 	struct roost_device *device = open_device(0);
 
 	for (int i = 0; i < 100; i++) {
-		roost_device_help(device);
+		roost_device_attend(device);
 		assert_int_equal(rte_lcore_id(), LCORE_ID_ANY);
 	}
 	roost_device_close(device);
@@ -236,7 +236,7 @@ static void send_unknown(struct roost_device *device)
 	assert_int_equal(roost_worker_send_frame(roost_dev_worker(dev), 1,
 						 mbuf),
 			 0);
-	roost_device_help(device);
+	roost_device_attend(device);
 }
 
 /* Its peer has no processor while it closes. */

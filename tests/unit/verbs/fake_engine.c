@@ -111,9 +111,8 @@ void roost_watch_free(struct roost_watch *watch)
 	(void)watch;
 }
 
-bool roost_device_help(struct roost_device *device)
+static bool help(void)
 {
-	(void)device;
 	fake.helps++;
 	if (fake.on_help)
 		fake.on_help();
@@ -122,16 +121,25 @@ bool roost_device_help(struct roost_device *device)
 
 void roost_device_send_end(struct roost_device *device, struct roost_qp *qp)
 {
+	(void)device;
 	(void)qp;
 	fake.send_ends++;
-	roost_device_help(device);
+	help();
+}
+
+void roost_device_push(struct roost_device *device, const struct roost_qp *qp)
+{
+	(void)device;
+	(void)qp;
+	fake.pushes++;
 }
 
 bool roost_device_help_cq(struct roost_device *device,
 			  const struct roost_cq *cq)
 {
+	(void)device;
 	(void)cq;
-	return roost_device_help(device);
+	return help();
 }
 
 void roost_device_send_batched(struct roost_device *device)

@@ -50,7 +50,7 @@ struct fake {
 	int door_fd;
 	void (*on_question)(void *arg);
 	void *on_question_arg;
-	unsigned int helps, expects;
+	unsigned int helps, expects, pushes;
 	bool help_finds_work; /* then fake.on_help() ran */
 	void (*on_help)(void);
 

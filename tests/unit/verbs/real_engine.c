@@ -112,12 +112,6 @@ void roost_watch_free(struct roost_watch *watch)
 	(void)watch;
 }
 
-bool roost_device_help(struct roost_device *device)
-{
-	(void)device;
-	return false;
-}
-
 void roost_device_send_end(struct roost_device *device, struct roost_qp *qp)
 {
 	(void)device;
@@ -127,8 +121,15 @@ void roost_device_send_end(struct roost_device *device, struct roost_qp *qp)
 bool roost_device_help_cq(struct roost_device *device,
 			  const struct roost_cq *cq)
 {
+	(void)device;
 	(void)cq;
-	return roost_device_help(device);
+	return false;
+}
+
+void roost_device_push(struct roost_device *device, const struct roost_qp *qp)
+{
+	(void)device;
+	(void)qp;
 }
 
 void roost_device_send_batched(struct roost_device *device)

@@ -59,6 +59,26 @@ static void modify_qp__errors_change_nothing(void **state)
 	ibv_destroy_qp(qp);
 }
 
+/* Only then may it have something to send; a turn that receives would take
+ * messages of the CM from the thread that waits for them.
+ */
+static void modify_qp__sends_in_rts_and_receives_nothing(void **state)
+{
+	struct ibv_qp_init_attr init = rc_attr();
+	struct ibv_qp *qp = ibv_create_qp(pd, &init);
+	struct ibv_qp_attr attr = { 0 };
+
+	fake.helps = 0;
+	fake.pushes = 0;
+	for (enum ibv_qp_state to = IBV_QPS_RESET; to <= IBV_QPS_ERR; to++) {
+		attr.qp_state = to;
+		assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+		assert_int_equal(fake.pushes, to >= IBV_QPS_RTS);
+	}
+	assert_int_equal(fake.helps, 0);
+	ibv_destroy_qp(qp);
+}
+
 /* What programs written for RC give to both ends of XRC. */
 static void modify_qp__ignores_the_other_half_of_xrc(void **state)
 {
@@ -241,6 +261,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(modify_qp__passes_what_the_mask_names),
 		TEST(modify_qp__errors_change_nothing),
+		TEST(modify_qp__sends_in_rts_and_receives_nothing),
 		TEST(modify_qp__ignores_the_other_half_of_xrc),
 		TEST(modify_qp__tells_that_the_mtu_does_not_fit),
 		TEST(modify_qp_rate_limit__is_an_attribute),

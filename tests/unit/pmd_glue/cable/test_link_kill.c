@@ -104,7 +104,7 @@ static __attribute__((noreturn)) void be_the_peer(const char *spec)
 	pool = pool_of(device);
 	for (;;) {
 		send_some(device, pool);
-		roost_device_help(device);
+		roost_device_attend(device);
 	}
 }
 
@@ -117,7 +117,7 @@ static void *poll_and_send(void *arg)
 
 	while (!atomic_load(&stop)) {
 		send_some(device, pool);
-		roost_device_help(device);
+		roost_device_attend(device);
 	}
 	return NULL;
 }

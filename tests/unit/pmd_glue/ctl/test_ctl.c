@@ -486,7 +486,7 @@ static void ctl__remove(void **state)
 	assert_non_null(strstr(ask("set - - link up\n"), "it was removed"));
 	assert_non_null(strstr(ask("set - - remove\n"), "it was removed"));
 	assert_int_equal(roost_device_open(&config, 0, &again), -ENODEV);
-	roost_device_help(device);
+	roost_device_attend(device);
 }
 
 static void ctl__goes_with_the_last_device(void **state)

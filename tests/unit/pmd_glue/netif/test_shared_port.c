@@ -111,7 +111,7 @@ static void send_one(unsigned int from, bool tagged, uint16_t tci)
 	rte_pktmbuf_trim(mbuf, (uint16_t)(128 - len - ROOST_ICRC_LEN));
 	while (roost_worker_send_frame(roost_dev_worker(dev), 1, mbuf) != 0)
 		fail();
-	roost_device_help(devices[from]);
+	roost_device_attend(devices[from]);
 }
 
 static struct roost_dev_counters counters(unsigned int i)
@@ -251,7 +251,7 @@ static void *crowd_main(void *arg)
 		     i < TRIES_MAX &&
 		     had(c->from) - before[c->from] < (uint64_t)BURST * round;
 		     i++)
-			roost_device_help(devices[c->from]);
+			roost_device_attend(devices[c->from]);
 	}
 	return NULL;
 }

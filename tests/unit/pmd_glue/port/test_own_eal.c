@@ -74,7 +74,7 @@ static void own_eal__is_used_as_it_is(void **state)
 
 	use_link();
 	assert_int_equal(roost_device_open(&config, 0, &device), 0);
-	roost_device_help(device);
+	roost_device_attend(device);
 	assert_int_equal(rte_lcore_id(), lcore);
 	assert_int_equal(rte_lcore_count(), lcores);
 	roost_device_close(device);
