@@ -83,6 +83,8 @@ struct roost_backend_view {
 	bool removed;
 	uint16_t queues;      /* each way */
 	const char *steering; /* what spreads frames over the queues */
+	uint32_t nic_rules;   /* flow rules of programs that the NIC has, too */
+	uint32_t refused_rules; /* and that it refused */
 	/* Frames that were dropped, because a ring towards the device was full.
 	 */
 	uint64_t missed_pkts;

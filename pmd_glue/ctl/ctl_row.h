@@ -92,8 +92,10 @@ struct roost_port_row {
 	uint32_t mtu_bytes; /* of IP */
 	uint32_t path_mtu_bytes;
 	uint32_t speed_mbps;
-	uint16_t queues;   /* of the port, each way */
-	char steering[16]; /* what spreads frames over them */
+	uint16_t queues;        /* of the port, each way */
+	char steering[16];      /* what spreads frames over them */
+	uint32_t nic_rules;     /* flow rules that the NIC has, too */
+	uint32_t refused_rules; /* and that it refused */
 	uint16_t lid;
 	uint16_t sm_lid;
 	uint32_t bad_pkeys;

@@ -225,6 +225,8 @@ static void view(const struct roost_backend_port *port,
 		.removed = s->subport.gone,
 		.queues = s->port->queues.nb,
 		.steering = roost_steering_names[s->port->queues.steering],
+		.nic_rules = atomic_load(&s->port->nic_rules.nb_placed),
+		.refused_rules = atomic_load(&s->port->nic_rules.nb_refused),
 		.missed_pkts = atomic_load_explicit(&s->subport.missed_pkts,
 						    memory_order_relaxed),
 	};

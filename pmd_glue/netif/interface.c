@@ -153,6 +153,20 @@ static int set_promiscuous(void *ctx, bool on)
 	return roost_ethport_set_promiscuous(s->port, on);
 }
 
+static void *place_rule(void *ctx, const struct roost_flow_rule_init *rule)
+{
+	struct roost_interface *s = ctx;
+
+	return roost_nic_rules_add(&s->port->nic_rules, rule);
+}
+
+static void displace_rule(void *ctx, void *placed)
+{
+	struct roost_interface *s = ctx;
+
+	roost_nic_rules_del(&s->port->nic_rules, placed);
+}
+
 /* ---- open -------------------------------------------------------------- */
 
 static int make_punts(struct roost_interface *s)
@@ -248,6 +262,8 @@ static void fill_base(struct roost_interface *s)
 		.tx_burst = tx_burst,
 		.punt = punt,
 		.promiscuous = set_promiscuous,
+		.place_rule = place_rule,
+		.displace_rule = displace_rule,
 		.kick = kick,
 		.push = push,
 	};

@@ -186,7 +186,7 @@ int roost_ethport_start(struct roost_ethport *port, uint64_t now_ns)
 	if (port->cable) {
 		port->started = true;
 		roost_cable_start(port->cable);
-		roost_ethport_tell_queues(port);
+		roost_ethport_set_rules(port);
 		return 0;
 	}
 	roost_eal_log_clear();
@@ -206,7 +206,7 @@ int roost_ethport_start(struct roost_ethport *port, uint64_t now_ns)
 					     : strerror(-ret));
 		return ret;
 	}
-	roost_ethport_tell_queues(port);
+	roost_ethport_set_rules(port);
 	roost_ethport_open_interrupts(port);
 	return 0;
 }
@@ -230,6 +230,7 @@ void roost_ethport_unplug(struct roost_ethport *port)
 	 */
 	roost_quirk_hang_up(&port->quirk);
 	roost_ethport_watch_queues(port, false);
+	roost_nic_rules_stop(&port->nic_rules);
 	roost_ethport_enter(port);
 	rte_eth_dev_stop(port->id);
 	roost_ethport_leave(port);

@@ -33,6 +33,7 @@
 #include "pmd_glue/kernel/mtu_loan.h"
 #include "pmd_glue/kernel/pci.h"
 #include "pmd_glue/process/peer_trust.h"
+#include "pmd_glue/port/nic_rules.h"
 #include "pmd_glue/port/queues.h"
 #include "pmd_glue/quirks/quirk.h"
 
@@ -113,6 +114,7 @@ struct roost_ethport {
 	struct roost_peer_trust trust; /* if driver->socket_key */
 	struct roost_quirk_port quirk; /* if driver->quirk */
 	struct roost_members members;  /* if driver->has_members */
+	struct roost_nic_rules nic_rules;
 	/* The workers that call the bursts; a worker may be there more than
 	 * once. Writer: the control thread.
 	 */

@@ -145,7 +145,7 @@ int roost_ethport_take_one_queue(struct roost_ethport *port)
 	return roost_ethport_configure(port);
 }
 
-void roost_ethport_tell_queues(struct roost_ethport *port)
+void roost_ethport_set_rules(struct roost_ethport *port)
 {
 	struct rte_eth_dev_info info;
 
@@ -157,6 +157,14 @@ void roost_ethport_tell_queues(struct roost_ethport *port)
 		roost_report("%s: queues %u, steering %s", port->conf.label,
 			     port->queues.nb,
 			     roost_steering_names[port->queues.steering]);
+	/* The rules of a program are for one device. */
+	if (!port->cable && port->conf.nb_users <= 1)
+		roost_nic_rules_start(&port->nic_rules, port->id,
+				      port->queues.steering ==
+						      ROOST_STEERING_RSS ||
+					      port->queues.steering ==
+						      ROOST_STEERING_DRIVER,
+				      &roost_queues_ops);
 }
 
 /* ---- packets ------------------------------------------------------------- */

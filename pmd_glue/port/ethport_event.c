@@ -95,6 +95,7 @@ static int reset(struct roost_ethport *port)
 	int ret;
 
 	port->started = false;
+	roost_nic_rules_stop(&port->nic_rules);
 	roost_ethport_enter(port);
 	roost_ethport_watch_queues(port, false);
 	rte_eth_dev_stop(port->id);
@@ -113,7 +114,7 @@ static int reset(struct roost_ethport *port)
 	port->started = ret == 0;
 	if (port->started) {
 		roost_ethport_tell_vlans(port);
-		roost_ethport_tell_queues(port);
+		roost_ethport_set_rules(port);
 		roost_ethport_watch_queues(port, true);
 	}
 	return ret;

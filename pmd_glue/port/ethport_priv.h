@@ -80,8 +80,10 @@ int roost_ethport_configure(struct roost_ethport *port);
  * driver failed with several.
  */
 int roost_ethport_take_one_queue(struct roost_ethport *port);
-/* After start: set up the steering rules; with -v, print a line about them. */
-void roost_ethport_tell_queues(struct roost_ethport *port);
+/* After start: set up the rules for steering, with -v print a line about them;
+ * and those of programs.
+ */
+void roost_ethport_set_rules(struct roost_ethport *port);
 
 /* ---- ethport_intr.c --- */
 

@@ -44,12 +44,14 @@ def lines(results, release):
         rows = machines.setdefault(entry.machine, {})
         rows.setdefault(entry.title, {})[entry.model] = result
     for machine, rows in machines.items():
-        heads = " | ".join(machine.models)
-        yield from ("", f"| {machine.title} | {heads} |",
-                    "|---" * (len(machine.models) + 1) + "|")
+        # net_tap is no card of the machine's.
+        models = list(dict.fromkeys(
+            [*machine.models, *(model for row in rows.values()
+                                for model in row)]))
+        yield from ("", f"| {machine.title} | {' | '.join(models)} |",
+                    "|---" * (len(models) + 1) + "|")
         for title, row in rows.items():
-            cells = " | ".join(cell(row.get(model))
-                               for model in machine.models)
+            cells = " | ".join(cell(row.get(model)) for model in models)
             yield f"| {title} | {cells} |"
 
 

@@ -67,7 +67,9 @@ IOMMU = Machine(
 BARE = Machine(
     "uio_pci_generic, no IOMMU",
     ("virtio-net", "e1000e", "vmxnet3", LEGACY),
-    "uio_pci_generic")
+    "uio_pci_generic",
+    # net_tap's rte_flow is tc's flower.
+    modules="sch_multiq sch_ingress cls_flower act_skbedit act_gact".split())
 MACHINES = (IOMMU, BARE)
 
 

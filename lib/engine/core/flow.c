@@ -208,6 +208,7 @@ int roost_flow_rule_create(struct roost_qp *qp,
 	insert(list_of(&port->flows, f), f);
 	note_rules(port);
 	qp->nb_flows++;
+	roost_flow_place(port, f);
 	if (init->counters)
 		atomic_fetch_add(&init->counters->refs, 1);
 	*flow = f;
@@ -224,10 +225,12 @@ void roost_flow_rule_destroy(struct roost_flow_rule *flow)
 	struct roost_port *port = roost_port_of(dev, flow->init.port_num);
 
 	pthread_mutex_lock(&dev->flow_lock);
+	roost_flow_displace(port, flow);
 	roost_turn_list_remove(list_of(&port->flows, flow), &flow->link);
 	note_rules(port);
 	roost_dev_turns_pass(dev);
 	flow->qp->nb_flows--;
+	roost_flow_place(port, flow);
 	if (flow->is_promiscuous && --port->flows.nb_promiscuous == 0)
 		set_promiscuous(port, false);
 	pthread_mutex_unlock(&dev->flow_lock);

@@ -23,6 +23,7 @@
 #include "lib/engine/core/turn_list.h"
 
 struct roost_dev;
+struct roost_port;
 struct roost_qp;
 
 /*
@@ -91,6 +92,8 @@ struct roost_flow_rule {
 	struct roost_flow_rule_init init;
 	uint32_t rank; /* type and priority: rules of one rank are one step */
 	bool is_promiscuous; /* counted in nb_promiscuous */
+	void *placed; /* by the port's place_rule; NULL: it is in software
+		       * alone. Under dev->flow_lock */
 };
 
 /* The rules of a port. Writer: under dev->flow_lock. */
@@ -123,5 +126,23 @@ int roost_flow_rule_create(struct roost_qp *qp,
 			   const struct roost_flow_rule_init *init,
 			   struct roost_flow_rule **flow);
 void roost_flow_rule_destroy(struct roost_flow_rule *flow);
+
+/*
+ * The rules that the port's NIC has, too (flow_place.c). Under dev->flow_lock,
+ * without a turn.
+ *
+ * place: after a change of the rule, which is in the table or was: place it,
+ * and take back or place the rules whose frames it may have. NULL: any may have
+ * changed.
+ */
+void roost_flow_place(const struct roost_port *port,
+		      const struct roost_flow_rule *changed);
+void roost_flow_displace(const struct roost_port *port,
+			 struct roost_flow_rule *flow);
+
+/* All frames of the device are shown to a tap (tap.h), or no longer: the NIC
+ * drops none meanwhile. Thread: any that holds no turn.
+ */
+void roost_flow_set_shown(struct roost_dev *dev, bool shown);
 
 #endif

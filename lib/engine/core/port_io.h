@@ -18,6 +18,7 @@
 
 #include <roost/gid.h>
 
+struct roost_flow_rule_init;
 struct rte_mbuf;
 
 /*
@@ -112,6 +113,14 @@ struct roost_frame_io {
 	 * it cannot. Thread: any, one at a time.
 	 */
 	int (*promiscuous)(void *ctx, bool on);
+	/* Have the NIC do what a rule (flow.h) says: bring its frames to the
+	 * first worker, or drop them. Frames that do not fit the rule stay as
+	 * they are; the NIC may leave out others, at any time. Returns what
+	 * displace_rule ends, or NULL: no memory. NULL: the port has no such
+	 * NIC. Thread: any that holds no turn, one at a time.
+	 */
+	void *(*place_rule)(void *ctx, const struct roost_flow_rule_init *rule);
+	void (*displace_rule)(void *ctx, void *placed);
 	/* A worker has work that it does not see by itself: let it have a turn
 	 * soon. NULL: every worker gets turns anyway. Thread: any.
 	 */

@@ -6,6 +6,7 @@
 
 #include <rte_mbuf.h>
 
+#include "lib/engine/core/flow.h"
 #include "lib/engine/core/qp_priv.h"
 #include "lib/engine/core/tap.h"
 #include "lib/engine/sched/tap_priv.h"
@@ -18,6 +19,7 @@ void roost_dev_set_tap(struct roost_dev *dev, const struct roost_tap *tap)
 		dev->workers[i]->tap = tap;
 		roost_worker_turn_leave(dev->workers[i]);
 	}
+	roost_flow_set_shown(dev, tap != NULL);
 }
 
 bool roost_tap_is_from(struct roost_worker *worker, uint32_t qpn,

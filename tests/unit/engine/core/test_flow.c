@@ -219,6 +219,217 @@ static void flow__refuses(void **state)
 			 -EOPNOTSUPP);
 }
 
+/* ---- in the NIC --------------------------------------------------------- */
+
+#define PLACED_MAX 8u
+
+struct nic {
+	struct roost_flow_key placed[PLACED_MAX]; /* their values */
+	bool used[PLACED_MAX];
+};
+
+static void *place_rule(void *ctx, const struct roost_flow_rule_init *rule)
+{
+	struct nic *nic = ctx;
+	unsigned int i = 0;
+
+	while (nic->used[i])
+		i++;
+	assert_true(i < PLACED_MAX);
+	nic->used[i] = true;
+	nic->placed[i] = rule->value;
+	return &nic->placed[i];
+}
+
+static void displace_rule(void *ctx, void *placed)
+{
+	struct nic *nic = ctx;
+	struct roost_flow_key *key = placed;
+
+	assert_true(nic->used[key - nic->placed]);
+	nic->used[key - nic->placed] = false;
+}
+
+/* Has it a rule for this port? */
+static bool has(const struct nic *nic, uint16_t dst_port)
+{
+	for (unsigned int i = 0; i < PLACED_MAX; i++)
+		if (nic->used[i] &&
+		    roost_be16_get(nic->placed[i].dst_port) == dst_port)
+			return true;
+	return false;
+}
+
+static void open_nic(struct fixture *f, struct nic *nic)
+{
+	f->dev->ports[0].frame_io.ctx = nic;
+	f->dev->ports[0].frame_io.place_rule = place_rule;
+	f->dev->ports[0].frame_io.displace_rule = displace_rule;
+}
+
+static struct roost_flow_rule *create(struct roost_qp *qp,
+				      const struct roost_flow_rule_init *init)
+{
+	struct roost_flow_rule *rule;
+
+	assert_int_equal(roost_flow_rule_create(qp, init, &rule), 0);
+	return rule;
+}
+
+/* For a port of TCP or UDP over IPv4, or for any (0). */
+static struct roost_flow_rule_init l4_rule(uint8_t l4, uint16_t dst_port)
+{
+	struct roost_flow_rule_init init = {
+		.type = ROOST_FLOW_NORMAL,
+		.port_num = 1,
+		.value = { .ip_version = 4, .l4 = l4 },
+		.mask = { .ip_version = 0xff, .l4 = 0xff },
+	};
+
+	roost_be16_put(init.value.dst_port, dst_port);
+	if (dst_port != 0)
+		memset(init.mask.dst_port, 0xff, 2);
+	return init;
+}
+
+/* One rule alone: is it in the NIC, until it is destroyed? */
+static void flow__placed_unless_roce(void **state)
+{
+	struct fixture *f = *state;
+	struct roost_flow_counters counters = { 0 };
+	struct nic nic = { 0 };
+	struct roost_qp *qp = raw_qp(f);
+	struct {
+		struct roost_flow_rule_init init;
+		bool drops, dont_trap, counts, placed;
+	} rows[] = {
+		{ l4_rule(IPPROTO_TCP, 0), .placed = true },
+		{ l4_rule(IPPROTO_UDP, 7000), .placed = true },
+		{ l4_rule(IPPROTO_UDP, 4791), .placed = false },
+		{ l4_rule(IPPROTO_UDP, 0), .placed = false },
+		{ mac_rule(1, 0xff), .placed = false },
+		{ { .type = ROOST_FLOW_ALL_DEFAULT, .port_num = 1 },
+		  .placed = false },
+		{ { .type = ROOST_FLOW_SNIFFER, .port_num = 1 },
+		  .placed = false },
+		{ l4_rule(IPPROTO_TCP, 0), .counts = true, .placed = true },
+		{ l4_rule(IPPROTO_TCP, 0), .drops = true, .placed = true },
+		{ l4_rule(IPPROTO_TCP, 0), .drops = true, .counts = true,
+		  .placed = false },
+		{ l4_rule(IPPROTO_TCP, 0), .drops = true, .dont_trap = true,
+		  .placed = false },
+	};
+
+	open_nic(f, &nic);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct roost_flow_rule *rule;
+
+		rows[i].init.drops = rows[i].drops;
+		rows[i].init.dont_trap = rows[i].dont_trap;
+		rows[i].init.counters = rows[i].counts ? &counters : NULL;
+		rule = create(qp, &rows[i].init);
+		assert_int_equal(nic.used[0], rows[i].placed);
+		if (rows[i].placed)
+			assert_memory_equal(&nic.placed[0], &rows[i].init.value,
+					    sizeof(nic.placed[0]));
+		roost_flow_rule_destroy(rule);
+		assert_false(nic.used[0]);
+	}
+	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
+}
+
+/* ARP, ICMPv6, and what lies behind extension headers. */
+static void flow__drops_nothing_of_the_host(void **state)
+{
+	static const struct {
+		uint16_t ether_type;
+		uint8_t ip_version, ip_proto, l4;
+		bool placed;
+	} rows[] = {
+		{ 0x0806, 0, 0, 0, false }, { 0x88cc, 0, 0, 0, true },
+		{ 0, 6, 58, 0, false },     { 0, 6, 59, 0, true },
+		{ 0, 4, 58, 0, true },      { 0, 6, 0, IPPROTO_TCP, false },
+	};
+	struct fixture *f = *state;
+	struct nic nic = { 0 };
+	struct roost_qp *qp = raw_qp(f);
+
+	open_nic(f, &nic);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct roost_flow_rule_init init = {
+			.port_num = 1,
+			.drops = true,
+			.value = { .ip_version = rows[i].ip_version,
+				   .ip_proto = rows[i].ip_proto,
+				   .l4 = rows[i].l4 },
+			.mask = { .ip_version = rows[i].ip_version ? 0xff : 0,
+				  .ip_proto = rows[i].ip_proto ? 0xff : 0,
+				  .l4 = rows[i].l4 ? 0xff : 0 },
+		};
+		struct roost_flow_rule *rule;
+
+		roost_be16_put(init.value.ether_type, rows[i].ether_type);
+		if (rows[i].ether_type)
+			memset(init.mask.ether_type, 0xff, 2);
+		rule = create(qp, &init);
+		assert_int_equal(nic.used[0], rows[i].placed);
+		roost_flow_rule_destroy(rule);
+	}
+	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
+}
+
+/* The NIC drops only while nobody else wants to see the frames. */
+static void flow__drops_what_nobody_wants(void **state)
+{
+	struct fixture *f = *state;
+	struct nic nic = { 0 };
+	struct roost_qp *qp = raw_qp(f);
+	struct roost_flow_rule_init init = l4_rule(IPPROTO_TCP, 80);
+	struct roost_flow_rule *drop, *other;
+
+	open_nic(f, &nic);
+	init.drops = true;
+	init.priority = 1;
+	drop = create(qp, &init);
+	assert_true(has(&nic, 80));
+	/* Another drops them, too. */
+	init.priority = 0;
+	other = create(qp, &init);
+	assert_true(nic.used[0] && nic.used[1]);
+	roost_flow_rule_destroy(other);
+	/* One before it, and one of the same rank. */
+	for (uint16_t priority = 0; priority < 2; priority++) {
+		init = l4_rule(IPPROTO_TCP, 0);
+		init.priority = priority;
+		other = create(qp, &init);
+		assert_false(has(&nic, 80));
+		roost_flow_rule_destroy(other);
+		assert_true(has(&nic, 80));
+	}
+	/* One behind it, and one for other frames. */
+	init.priority = 2;
+	other = create(qp, &init);
+	assert_true(has(&nic, 80));
+	roost_flow_rule_destroy(other);
+	init = l4_rule(IPPROTO_TCP, 81);
+	other = create(qp, &init);
+	assert_true(has(&nic, 80));
+	roost_flow_rule_destroy(other);
+	/* A sniffer, and a tap. */
+	init = (struct roost_flow_rule_init){ .type = ROOST_FLOW_SNIFFER,
+					      .port_num = 1 };
+	other = create(qp, &init);
+	assert_false(has(&nic, 80));
+	roost_flow_rule_destroy(other);
+	assert_true(has(&nic, 80));
+	roost_flow_set_shown(f->dev, true);
+	assert_false(has(&nic, 80));
+	roost_flow_set_shown(f->dev, false);
+	assert_true(has(&nic, 80));
+	roost_flow_rule_destroy(drop);
+	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +440,9 @@ int main(void)
 		FIXTURE_TEST(flow__promiscuous_while_wanted),
 		FIXTURE_TEST(flow__port_that_cannot),
 		FIXTURE_TEST(flow__refuses),
+		FIXTURE_TEST(flow__placed_unless_roce),
+		FIXTURE_TEST(flow__drops_nothing_of_the_host),
+		FIXTURE_TEST(flow__drops_what_nobody_wants),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
