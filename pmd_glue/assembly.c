@@ -14,6 +14,7 @@
 #include "lib/engine/core/workers.h"
 #include "pmd_glue/failures.h"
 #include "pmd_glue/port/eal.h"
+#include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/debug.h"
 #include "pmd_glue/process/report.h"
 #include "pmd_glue/report_device.h"
@@ -38,6 +39,7 @@ static int create_dev(struct roost_assembly *a)
 		.nb_workers = config->nb_workers,
 		.selective_repeat = config->selective_repeat,
 		.node_guid = a->conf.node_guid,
+		.now_ns = roost_now_ns(),
 	};
 	struct roost_ecn ecn;
 	struct roost_qos qos;

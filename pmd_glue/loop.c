@@ -378,6 +378,7 @@ static int create_dev(struct roost_loop *l, const uint8_t mac[6])
 		.addr_io[0] = roost_host_addr_io(l->host),
 		.vlan_id = { l->conf.vlan_id },
 		.punts_vlans = { true },
+		.now_ns = roost_now_ns(),
 	};
 
 	conf.addr_io[0].resolve = resolve;

@@ -27,6 +27,8 @@ int roost_dev_create(const struct roost_dev_conf *conf, struct roost_dev **dev)
 		roost_dev_free(d);
 		return ret;
 	}
+	for (unsigned int i = 0; i < d->nb_workers; i++)
+		d->workers[i]->now_ns = conf->now_ns;
 	roost_overruns_init(d);
 	roost_async_init(d);
 	*dev = d;

@@ -63,6 +63,8 @@ struct roost_dev_conf {
 	const struct roost_ecn *ecn;
 	const struct roost_qos *qos; /* the same of priorities */
 	uint64_t node_guid;          /* host order */
+	uint64_t now_ns; /* what workers take for the time before their first
+			  * turn */
 	/* Numbers and services that the device shares with others (lease.h);
 	 * outlives the device. NULL: it shares none.
 	 */
