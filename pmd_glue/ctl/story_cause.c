@@ -9,6 +9,7 @@
 
 #include "lib/config/addr.h"
 #include "lib/engine/core/why.h"
+#include "lib/wire/opcode.h"
 #include "pmd_glue/ctl/ctl_row.h"
 #include "pmd_glue/ctl/story.h"
 
@@ -76,6 +77,23 @@ static void blame_drop(const struct look *l, const struct roost_flight_entry *e)
 			  roost_drop_name((enum roost_drop)e->arg));
 }
 
+/* The port's MTU became smaller than what both ends agreed on. */
+static bool blame_mtu(const struct look *l)
+{
+	const struct roost_qp_view *qp = l->qp;
+
+	if (qp->type == ROOST_QPT_UD || qp->type == ROOST_QPT_RAW ||
+	    qp->port_mtu_bytes == 0 || qp->mtu_bytes <= qp->port_mtu_bytes)
+		return false;
+	roost_story_blame(l->s,
+			  "its path MTU is %u, and port %u of %s now carries "
+			  "%u: longer packets are lost; raise the port's MTU, "
+			  "or connect again",
+			  qp->mtu_bytes, qp->port_num, l->device,
+			  qp->port_mtu_bytes);
+	return true;
+}
+
 /* ---- errors ---------------------------------------------------------------
  */
 
@@ -93,14 +111,20 @@ static void no_answer(const struct look *l)
 				  qp->retries + 1u);
 		return;
 	}
-	roost_story_blame(l->s, "the peer %s did not answer %u tries of %s",
-			  l->peer, qp->retries + 1u, l->opcode);
+	if (blame_mtu(l))
+		return;
+	roost_story_blame(l->s, "the peer %s did not answer %u %s of %s",
+			  l->peer, qp->retries + 1u,
+			  qp->retries == 0 ? "try" : "tries", l->opcode);
 	if (qp->timeout_ns != 0)
 		roost_story_blame(l->s, ", each for %.1f ms",
 				  (double)qp->timeout_ns / 1e6);
 	roost_story_blame(l->s, "%s; counter timeouts %llu; ",
 			  qp->answered ? "" : ", and never did before",
 			  (unsigned long long)qp->counters.timeouts);
+	if (qp->retries == 0)
+		roost_story_blame(l->s, "retry_cnt is 0, so that one lost "
+					"packet is enough; ");
 	if (drop)
 		blame_drop(l, drop);
 	else
@@ -108,6 +132,35 @@ static void no_answer(const struct look *l)
 				  "no packet that names this QP was dropped "
 				  "here: ask the peer's end (its QP, its port, "
 				  "its drops)");
+}
+
+/* What a peer may have found in a request that it calls invalid. */
+static void blame_invalid(const struct look *l)
+{
+	const struct roost_qp_error *e = &l->qp->error;
+	const enum roost_op op = (enum roost_op)roost_opcodes[e->opcode].op;
+
+	if ((op == ROOST_OP_CMP_SWAP || op == ROOST_OP_FETCH_ADD) &&
+	    e->has_memory && e->addr % sizeof(uint64_t) != 0)
+		roost_story_blame(l->s,
+				  "; the remote address 0x%llx is not a "
+				  "multiple of 8, as atomics need it",
+				  (unsigned long long)e->addr);
+	else if (op == ROOST_OP_SEND)
+		roost_story_blame(l->s,
+				  "; its receive is too short, or the path MTU "
+				  "there is not %u",
+				  l->qp->mtu_bytes);
+	else if (op == ROOST_OP_WRITE)
+		roost_story_blame(l->s,
+				  "; the access flags of the QP there do not "
+				  "permit it, or the path MTU there is not %u",
+				  l->qp->mtu_bytes);
+	else
+		roost_story_blame(l->s,
+				  "; the access flags of the QP there do not "
+				  "permit it, or its max_dest_rd_atomic is "
+				  "smaller than max_rd_atomic here");
 }
 
 static void peer_refused(const struct look *l)
@@ -126,11 +179,7 @@ static void peer_refused(const struct look *l)
 				  e->key, e->len_bytes,
 				  (unsigned long long)e->addr);
 	else if (e->code == ROOST_QPE_PEER_INVALID)
-		roost_story_blame(l->s,
-				  "; the path MTU there may not be %u, the QP "
-				  "there may not permit it, or its receive is "
-				  "too short",
-				  l->qp->mtu_bytes);
+		blame_invalid(l);
 	roost_story_blame(l->s, "; roost explain 0x%x there knows which",
 			  l->qp->dest_qpn);
 }
@@ -240,6 +289,13 @@ static void blame_error(const struct look *l)
 /* ---- QPs that live --------------------------------------------------------
  */
 
+/* Requests came, again and again, and none was the first one. */
+static bool expects_others(const struct roost_qp_view *qp)
+{
+	return !qp->executed &&
+	       qp->counters.duplicates + qp->counters.out_of_order > 1;
+}
+
 static void blame_trouble(const struct look *l)
 {
 	const struct roost_qp_view *qp = l->qp;
@@ -250,6 +306,8 @@ static void blame_trouble(const struct look *l)
 				  "port %u of %s is down; bring the link up "
 				  "(roost ctl show port)",
 				  qp->port_num, l->device);
+	else if (blame_mtu(l))
+		return;
 	else if (qp->waits_rnr)
 		roost_story_blame(l->s,
 				  "the peer %s has no receive posted (counter "
@@ -259,6 +317,17 @@ static void blame_trouble(const struct look *l)
 					  qp->counters.rnr_naks_received);
 	else if (drop)
 		blame_drop(l, drop);
+	else if (expects_others(qp))
+		roost_story_blame(
+			l->s,
+			"no packet of the peer %s had the PSN that "
+			"is expected, %u: %llu had earlier ones, or "
+			"came again (counter duplicate_requests), "
+			"%llu later ones (counter out_of_order_requests); "
+			"rq_psn here is to be sq_psn there",
+			l->peer, qp->expected_psn,
+			(unsigned long long)qp->counters.duplicates,
+			(unsigned long long)qp->counters.out_of_order);
 	else if (qp->retries_left < qp->retries && qp->sends_posted != 0)
 		roost_story_blame(l->s,
 				  "the peer %s does not answer (counter "

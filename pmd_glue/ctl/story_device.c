@@ -153,4 +153,6 @@ void roost_story_device(struct roost_story *s, struct roost_ctl_device *device,
 				t.nb_failed - TOLD_MAX);
 	roost_dev_view_cqs(device->dev, say_overrun, &t);
 	say_drops(&t);
+	if (t.nb_failed != 0 && !s->cause[0])
+		roost_story_blame(s, "%u of its QPs failed", t.nb_failed);
 }

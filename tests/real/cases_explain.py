@@ -56,6 +56,9 @@ class Pair:
             raise Failure(f"more than 80 columns: {wide}")
         if f"Process {self.ends[name].pid} (explain)" not in done.out():
             raise Failure(f"not of its process: {done.out()}")
+        old = re.findall(r"\d (?:min|h) ago", done.out())
+        if old:
+            raise Failure(f"older than the process: {old}")
         return " ".join(done.out().split())
 
     def expect(self, name, *patterns):
@@ -111,8 +114,8 @@ def silent_peer(room):
 def path_mtu(room):
     pair = Pair(room, "mtu")
     pair.go()
-    pair.expect("requester", r"NAK \(invalid request\); the path MTU there "
-                r"may not be 1024")
+    pair.expect("requester", r"NAK \(invalid request\); its receive is too "
+                r"short, or the path MTU there is not 1024")
     pair.expect("responder", r"does not fit the path MTU of this QP \(1024 "
                 r"bytes came, the path MTU here is 512\)")
 
@@ -177,6 +180,75 @@ def window(room, case):
                 rf"{case} \(key 0x")
     pair.expect("requester", r"NAK \(remote access error\); rkey 0x.*there "
                 r"the key is wrong or was revoked")
+
+
+# What each end says, by the case of explain.c.
+SAYINGS = {
+    "reset": (r"did not answer 3 tries .* no packet that names this QP was "
+              "dropped here",
+              r"3 packets for this QP were dropped here, .* the QP did not "
+              r"receive in its state; counter drops qp_state .* in RESET"),
+    "short": (r"refused the RC_SEND_ONLY of PSN 0: NAK \(invalid request\); "
+              "its receive is too short, or the path MTU there is not 1024",
+              "refused: the message is longer than the posted receive"),
+    "unfit": (r"NAK \(remote operational error\)",
+              "refused: no region or window here has or had this key "
+              r"\(key 0x12345678, 8192 bytes"),
+    "forbidden": (r"RC_WRITE_ONLY of PSN 0: NAK \(invalid request\); the "
+                  "access flags of the QP there do not permit it, or",
+                  "refused: the QP's access flags do not permit the peer's "
+                  "request"),
+    "read-only": (r"NAK \(remote access error\); rkey 0x.*, 100 bytes",
+                  "refused: the key does not grant this kind of access"),
+    "range": (r"NAK \(remote access error\); rkey 0x.*, 100 bytes",
+              "refused: the range is outside of the memory of this key"),
+    "misaligned": (r"RC_FETCH_ADD of PSN 0: NAK \(invalid request\); the "
+                   r"remote address 0x\w+4 is not a multiple of 8",
+                   "refused: an atomic is not aligned"),
+    "no-reads": (r"RC_READ_REQ of PSN 0: NAK \(invalid request\); the access "
+                 "flags .* or its max_dest_rd_atomic is smaller than "
+                 "max_rd_atomic here",
+                 "refused: more READs and atomics in flight than "
+                 "max_dest_rd_atomic"),
+    "lkey": (r"RC_SEND_ONLY of PSN 0 failed: no region or window here has or "
+             r"had this key \(key 0x12345678, 100 bytes",
+             "nothing is known to be wrong"),
+    "psn-before": ("did not answer 3 tries",
+                   r"no packet of the peer \S+ QP 0x\w+ had the PSN that is "
+                   r"expected, 100: 3 had earlier ones, .* 0 later ones"),
+    "psn-behind": ("did not answer 3 tries",
+                   r"had the PSN that is expected, 16776960: \d had earlier "
+                   r"ones, .* 3 later ones"),
+    "once": (r"did not answer 1 try of RC_SEND_ONLY, each for 67\.1 ms, and "
+             r"never did before; counter timeouts 1; retry_cnt is 0, so that "
+             "one lost packet is enough",
+             "the QP did not receive in its state"),
+}
+
+
+def sayings(room, case):
+    pair = Pair(room, case)
+    pair.go()
+    for name, pattern in zip(("requester", "responder"), SAYINGS[case]):
+        pair.expect(name, pattern)
+
+
+def gone(room):
+    """The responder's QP was destroyed: its device knows."""
+    pair = Pair(room, "gone")
+    pair.go()
+    pair.expect("requester", r"did not answer 3 tries")
+    for end, pattern in (
+            ("responder", r"packets from \S+ for QP "
+             rf"{pair.qpns['responder']} were dropped: no QP here has the "
+             "number"),
+            ("requester", r"1 of its QPs failed .* QP "
+             rf"{pair.qpns['requester']} is in ERR: the peer")):
+        done = room.run(f"device-{end}", room.roost(
+            "explain", "--pid", str(pair.ends[end].pid), "roost0"))
+        said = " ".join(done.out().split())
+        if not re.search(pattern, said):
+            raise Failure(f"the device of the {end} says: {said}")
 
 
 def told_at_once(room):
@@ -252,6 +324,8 @@ CASES = [
     Case("explain-cq-overrun", overrun),
     Case("explain-window-invalidated", window, "invalidated"),
     Case("explain-window-deallocated", window, "deallocated"),
+    Case("explain-gone", gone),
+    *(Case(f"explain-{case}", sayings, case) for case in SAYINGS),
     Case("explain-json", shape),
     Case("explain-told-at-once", told_at_once),
 ]

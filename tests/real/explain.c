@@ -20,6 +20,9 @@
 #define WRONG_KEY 0x12345678u
 #define QKEY 0x11111111u
 #define MEMORY 8192
+#define REMOTE                                                                 \
+	(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |                    \
+	 IBV_ACCESS_REMOTE_ATOMIC)
 /* Messages of the case that fills a CQ. */
 #define FLOOD 64
 
@@ -31,6 +34,19 @@ enum what {
 	DATAGRAM,   /* UD, and another Q_Key */
 	INVALIDATE, /* the responder's window */
 	DEALLOCATE,
+	RESET,      /* the responder, after it was ready */
+	GONE,       /* the responder's QP is destroyed */
+	SHORT,      /* receives of 10 bytes */
+	UNFIT,      /* receives into memory that nobody registered */
+	FORBIDDEN,  /* the responder's QP permits no access */
+	READ_ONLY,  /* its region does not */
+	RANGE,      /* one byte behind the end of its region */
+	MISALIGNED, /* an atomic */
+	NO_READS,   /* the responder has no resources for READs */
+	LKEY,       /* the requester sends what nobody registered */
+	PSN_BEFORE, /* of the one that the responder expects */
+	PSN_BEHIND,
+	ONCE, /* deaf, and the requester tries once */
 };
 
 static const struct kind {
@@ -49,6 +65,19 @@ static const struct kind {
 	{ "overrun", IBV_WR_SEND, OVERRUN, false, false },
 	{ "invalidated", IBV_WR_RDMA_WRITE, INVALIDATE, false, false },
 	{ "deallocated", IBV_WR_RDMA_WRITE, DEALLOCATE, false, false },
+	{ "reset", IBV_WR_SEND, RESET, false, false },
+	{ "gone", IBV_WR_SEND, GONE, false, false },
+	{ "short", IBV_WR_SEND, SHORT, false, false },
+	{ "unfit", IBV_WR_SEND, UNFIT, false, false },
+	{ "forbidden", IBV_WR_RDMA_WRITE, FORBIDDEN, false, false },
+	{ "read-only", IBV_WR_RDMA_WRITE, READ_ONLY, false, false },
+	{ "range", IBV_WR_RDMA_WRITE, RANGE, false, false },
+	{ "misaligned", IBV_WR_ATOMIC_FETCH_AND_ADD, MISALIGNED, false, false },
+	{ "no-reads", IBV_WR_RDMA_READ, NO_READS, false, false },
+	{ "lkey", IBV_WR_SEND, LKEY, false, false },
+	{ "psn-before", IBV_WR_SEND, PSN_BEFORE, false, false },
+	{ "psn-behind", IBV_WR_SEND, PSN_BEHIND, false, false },
+	{ "once", IBV_WR_SEND, ONCE, false, false },
 };
 
 /* What an end tells the other one. */
@@ -66,7 +95,7 @@ static struct ibv_pd *pd;
 static struct ibv_cq *cq;
 static struct ibv_mr *mr;
 static struct ibv_qp *qp;
-static uint8_t memory[MEMORY];
+static _Alignas(8) uint8_t memory[MEMORY];
 
 static void path_of(char path[512], const char *name)
 {
@@ -129,8 +158,10 @@ static void make(void)
 			   NULL, NULL, 0);
 	user_check(pd != NULL && cq != NULL, "PD and CQ");
 	mr = ibv_reg_mr(pd, memory, sizeof(memory),
-			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-				IBV_ACCESS_MW_BIND);
+			kind->what == READ_ONLY
+				? IBV_ACCESS_LOCAL_WRITE
+				: IBV_ACCESS_LOCAL_WRITE | REMOTE |
+					  IBV_ACCESS_MW_BIND);
 	init.send_cq = cq;
 	init.recv_cq = cq;
 	qp = ibv_create_qp(pd, &init);
@@ -143,7 +174,7 @@ static void to_init(void)
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
 		.qkey = QKEY,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+		.qp_access_flags = kind->what == FORBIDDEN ? 0 : REMOTE,
 	};
 
 	user_check(ibv_modify_qp(qp, &attr,
@@ -172,7 +203,10 @@ static void to_rts(const struct card *peer)
 		.path_mtu = kind->what == MTU && !is_requester ? IBV_MTU_512
 							       : IBV_MTU_1024,
 		.dest_qp_num = peer->qpn,
-		.max_dest_rd_atomic = 1,
+		.rq_psn = kind->what == PSN_BEFORE   ? 100
+			  : kind->what == PSN_BEHIND ? 0xffff00
+						     : 0,
+		.max_dest_rd_atomic = kind->what == NO_READS ? 0 : 1,
 		.min_rnr_timer = 1,
 		.ah_attr = way_to(peer),
 	};
@@ -188,7 +222,7 @@ static void to_rts(const struct card *peer)
 	attr = (struct ibv_qp_attr){
 		.qp_state = IBV_QPS_RTS,
 		.timeout = 14,
-		.retry_cnt = 2,
+		.retry_cnt = kind->what == ONCE ? 0 : 2,
 		.rnr_retry = 1,
 		.max_rd_atomic = 1,
 	};
@@ -240,9 +274,11 @@ static uint32_t revoke_window(void)
 
 static void post_receives(void)
 {
-	struct ibv_sge sge = { .addr = (uintptr_t)memory,
-			       .length = sizeof(memory),
-			       .lkey = mr->lkey };
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)memory,
+		.length = kind->what == SHORT ? 10 : sizeof(memory),
+		.lkey = kind->what == UNFIT ? WRONG_KEY : mr->lkey
+	};
 	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
 
 	for (int i = 0; i < FLOOD && !kind->no_receive; i++)
@@ -251,9 +287,13 @@ static void post_receives(void)
 
 static void request(const struct card *peer)
 {
+	const bool atomic = kind->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 	struct ibv_sge sge = { .addr = (uintptr_t)memory,
-			       .length = kind->what == MTU ? 2000 : 100,
-			       .lkey = mr->lkey };
+			       .length = kind->what == MTU ? 2000
+					 : atomic          ? 8
+							   : 100,
+			       .lkey = kind->what == LKEY ? WRONG_KEY
+							  : mr->lkey };
 	struct ibv_send_wr wr = { .sg_list = &sge,
 				  .num_sge = 1,
 				  .opcode = kind->opcode };
@@ -261,8 +301,12 @@ static void request(const struct card *peer)
 	struct ibv_ah_attr way;
 	int nb = kind->what == OVERRUN ? FLOOD : 1;
 
-	if (kind->opcode == IBV_WR_RDMA_WRITE) {
-		wr.wr.rdma.remote_addr = peer->addr;
+	if (atomic) {
+		wr.wr.atomic.remote_addr = peer->addr + 4;
+		wr.wr.atomic.rkey = peer->rkey;
+	} else if (kind->opcode != IBV_WR_SEND) {
+		wr.wr.rdma.remote_addr =
+			peer->addr + (kind->what == RANGE ? MEMORY - 99 : 0);
 		wr.wr.rdma.rkey = kind->wrong_key ? WRONG_KEY : peer->rkey;
 	}
 	if (kind->what == DATAGRAM) {
@@ -298,7 +342,7 @@ int main(int argc, char **argv)
 		   "ibv_query_gid");
 	to_init();
 	post_receives();
-	deaf = kind->what == DEAF && !is_requester;
+	deaf = (kind->what == DEAF || kind->what == ONCE) && !is_requester;
 	/* A window needs a QP that sends; it does without its peer. */
 	if (is_requester) {
 		tell(&own);
@@ -312,8 +356,16 @@ int main(int argc, char **argv)
 			own.rkey = revoke_window();
 		tell(&own);
 	}
+	if (!is_requester && kind->what == RESET) {
+		struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+
+		user_check(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == 0,
+			   "RESET");
+	}
 	printf("ready 0x%x\n", qp->qp_num);
 	fflush(stdout);
+	if (!is_requester && kind->what == GONE)
+		user_check(ibv_destroy_qp(qp) == 0, "ibv_destroy_qp");
 	if (is_requester) {
 		fclose(wait_for("go"));
 		request(&peer);

@@ -34,6 +34,7 @@ void roost_view_qp(struct roost_qp *qp, struct roost_qp_view *v)
 	const struct roost_share *share =
 		qp->shares[reads(qp) ? ROOST_SHARE_READS : ROOST_SHARE_SENDS]
 			.share;
+	const struct roost_port *port = &qp->dev->ports[qp->path.port_index];
 
 	*v = (struct roost_qp_view){
 		.qpn = qp->qpn,
@@ -60,6 +61,7 @@ void roost_view_qp(struct roost_qp *qp, struct roost_qp_view *v)
 		.timeout_ns = qp->req.timeout_ns,
 		.waits_rnr = qp->req.rnr_wait,
 		.qkey = qp->attr.qkey,
+		.executed = qp->resp.msn != 0,
 		.answered = !roost_psn_eq(qp->req.oldest_unacked_psn,
 					  roost_psn(qp->attr.sq_psn)),
 		.error = qp->error,
@@ -69,6 +71,9 @@ void roost_view_qp(struct roost_qp *qp, struct roost_qp_view *v)
 	if (qp->path.valid) {
 		v->sgid = qp->path.sgid;
 		v->dgid = qp->path.dgid;
+		if (!qp->path.loopback)
+			v->port_mtu_bytes =
+				roost_mtu_bytes(roost_port_active_mtu(port));
 	}
 	if (share && share->nb_qps >= ROOST_SHARE_MIN_QPS) {
 		v->share_cwnd_pkts = share->cwnd.pkts;

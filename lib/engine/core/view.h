@@ -33,6 +33,8 @@ struct roost_qp_view {
 	struct roost_gid sgid; /* zero: no path */
 	struct roost_gid dgid;
 	uint32_t mtu_bytes;
+	uint32_t port_mtu_bytes; /* the port's path MTU now; 0: no path, or one
+				  * by no port */
 	uint16_t pkey;
 	uint32_t next_psn;           /* of the next packet sent */
 	uint32_t oldest_unacked_psn; /* next_psn: all are acknowledged */
@@ -62,6 +64,8 @@ struct roost_qp_view {
 	bool send_cq_overrun;
 	bool recv_cq_overrun;
 	bool answered; /* since RTS the peer acknowledged something */
+	bool executed; /* since RTR a request of the peer was executed; again
+			* false after 2^24 of them */
 	struct roost_event_counts async;
 	struct roost_qp_error error;
 	struct roost_qp_counters counters;
