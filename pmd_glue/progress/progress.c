@@ -219,6 +219,8 @@ bool roost_progress_attend(struct roost_progress *p)
 	if (roost_worker_turn_wanted(p->worker) ||
 	    !roost_worker_turn_try(p->worker))
 		return false;
+	/* It sleeps soon: a yield would cost it the wake that it gets then. */
+	backoff[p->backoff].misses = 0;
 	work = run(p);
 	roost_presence_work(&p->in.presence, work);
 	return work != 0;

@@ -98,7 +98,7 @@ void roost_progress_stop(struct roost_progress *progress);
 bool roost_progress_help(struct roost_progress *progress);
 /* As help, by a thread that says so when nothing comes and it will sleep
  * (roost_progress_expect()): it keeps the worker's thread out however seldom it
- * helps. Tries the turn once. Thread: any.
+ * helps. Tries the turn once, and never yields. Thread: any.
  */
 bool roost_progress_attend(struct roost_progress *progress);
 void roost_progress_send_end(struct roost_progress *progress,

@@ -19,12 +19,14 @@ bool world_nudges;
 bool world_catches;
 unsigned int world_unblocked;
 atomic_uint world_yields;
+_Thread_local unsigned int world_own_yields;
 _Thread_local uint32_t roost_event_wakes;
 
 /* Instead of the C library's. */
 int sched_yield(void)
 {
 	atomic_fetch_add(&world_yields, 1);
+	world_own_yields++;
 	return (int)syscall(SYS_sched_yield);
 }
 

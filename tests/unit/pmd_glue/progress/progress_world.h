@@ -57,6 +57,8 @@ void world_start(enum roost_progress_mode mode,
 		 const struct roost_progress_rx *rx);
 /* Yields, by whom ever. */
 extern atomic_uint world_yields;
+/* Yields of the calling thread. */
+extern _Thread_local unsigned int world_own_yields;
 /* Handlers of faults are there, and threads that were told. */
 extern bool world_catches;
 extern unsigned int world_unblocked;

@@ -98,6 +98,18 @@ static void progress__push_leaves_a_taken_turn(void **state)
 	pthread_mutex_unlock(&world_worker.turn.lock);
 }
 
+/* It sleeps instead, when it has looked often enough. */
+static void progress__attend_iterates_and_never_yields(void **state)
+{
+	world_sleep_ns(1 * MS);
+	atomic_store(&world_worker.iterations, 0);
+	world_own_yields = 0;
+	for (unsigned int i = 0; i < 2000; i++)
+		assert_false(roost_progress_attend(world_progress));
+	assert_true(atomic_load(&world_worker.iterations) > 0);
+	assert_int_equal(world_own_yields, 0);
+}
+
 /* Doorbells that ring all the time must not hold a helper for ever. */
 static void progress__help_is_bounded(void **state)
 {
@@ -129,6 +141,7 @@ int main(void)
 		WORLD_ADAPTIVE(progress__push_sends_in_a_free_turn),
 		WORLD_ADAPTIVE(progress__push_leaves_a_taken_turn),
 		WORLD_DEDICATED(progress__push_leaves_a_taken_turn),
+		WORLD_ADAPTIVE(progress__attend_iterates_and_never_yields),
 		WORLD_ADAPTIVE(progress__help_is_bounded),
 		WORLD_DEDICATED(progress__dedicated_needs_no_help),
 	};
