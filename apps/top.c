@@ -346,7 +346,7 @@ int roost_top(char **argv)
 {
 	struct options o = { .interval_s = INTERVAL_DEFAULT_S };
 	struct sample sample;
-	bool help;
+	bool help, nobody;
 	int ret = parse(&o, argv, &help);
 
 	if (ret != ROOST_EXIT_OK)
@@ -360,11 +360,13 @@ int roost_top(char **argv)
 		return ROOST_EXIT_USAGE;
 	}
 	sample = take_sample(&o);
-	if (json_object_array_length(sample.processes) == 0)
-		ret = fail(&sample);
-	else
+	nobody = json_object_array_length(sample.processes) == 0;
+	/* A script gets its JSON in any case. */
+	if (!nobody || o.json)
 		ret = o.once || o.json ? follow(&o, &sample)
 				       : watch(&o, &sample);
+	if (nobody && ret == ROOST_EXIT_OK)
+		ret = fail(&sample);
 	json_object_put(sample.processes);
 	return ret;
 }

@@ -142,6 +142,12 @@ def nobody(room):
     done = room.run("top", room.roost("top", "--once"), netns)
     if done.status != 1 or len(done.err().splitlines()) != 1 or done.out():
         raise Failure(f"exit status {done.status}: {done.err()}")
+    # A script that reads JSON gets some.
+    done = room.run("json", room.roost("top", "--once", "--json", "--interval",
+                                       "0.1"), netns)
+    if (done.status != 1 or len(done.err().splitlines()) != 1 or
+            json.loads(done.out() or "null")["devices"] != []):
+        raise Failure(f"exit status {done.status}: {done.err()}{done.out()}")
 
 
 CASES = [
