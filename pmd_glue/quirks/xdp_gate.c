@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <rte_common.h>
+#include <rte_mempool.h>
 
 #include "pmd_glue/quirks/import.h"
 #include "pmd_glue/quirks/xdp/program.h"
@@ -116,12 +117,45 @@ static int detach(int ifindex __attribute__((unused)),
 	return 0;
 }
 
+struct area {
+	const void *begin;
+	uint64_t size_bytes;
+};
+
+static void widen(struct rte_mempool *pool, void *arg)
+{
+	const struct rte_mempool_memhdr *mem = STAILQ_FIRST(&pool->mem_list);
+	struct area *area = arg;
+	const char *end;
+
+	if (!mem ||
+	    RTE_PTR_ALIGN_FLOOR(mem->addr, (size_t)sysconf(_SC_PAGESIZE)) !=
+		    area->begin)
+		return;
+	end = (const char *)mem->addr + mem->len;
+	area->size_bytes = RTE_MAX(area->size_bytes,
+				   (uint64_t)(end - (const char *)area->begin));
+}
+
+/* The driver takes the number of packets times their size. But no packet of a
+ * mempool crosses a page, so there is room between them, and the last packets
+ * are behind that: the kernel drops what is sent from there.
+ */
+static uint64_t size_of(const void *begin, uint64_t size_bytes)
+{
+	struct area area = { begin, size_bytes };
+
+	rte_mempool_walk(widen, &area);
+	return area.size_bytes;
+}
+
 static int umem_create(struct xsk_umem **umem, void *area, uint64_t size_bytes,
 		       struct xsk_ring_prod *fill, struct xsk_ring_cons *comp,
 		       const struct xsk_umem_config *config)
 {
-	return note(ROOST_XDP_MEMORY, theirs.umem_create(umem, area, size_bytes,
-							 fill, comp, config));
+	return note(ROOST_XDP_MEMORY,
+		    theirs.umem_create(umem, area, size_of(area, size_bytes),
+				       fill, comp, config));
 }
 
 static int socket_create(struct xsk_socket **xsk, const char *iface,
