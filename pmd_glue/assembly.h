@@ -25,9 +25,9 @@ struct roost_assembly_conf {
 	const struct roost_config *config;
 	unsigned int index; /* of the device */
 	uint64_t node_guid;
-	/* The configuration has one worker: a caller turns it, and has
-	 * functions of its own between the engine and the port: change conf
-	 * before the device is made. NULL: the workers have threads.
+	/* A caller turns the workers, and has functions of its own between the
+	 * engine and the port: change conf before the device is made. NULL: the
+	 * workers have threads.
 	 */
 	void (*interpose)(void *ctx, struct roost_dev_conf *conf);
 	/* The control side has run: something may have changed. NULL: nobody

@@ -42,19 +42,24 @@ struct watched {
 	uint64_t mac_gen;                /* as it was told last */
 };
 
+/* Of each worker; writer: who turns it. */
+struct turned {
+	_Alignas(64) unsigned int nb_moved; /* in this run */
+	bool asleep;                        /* between sleep and awake */
+	bool armed;                         /* an interrupt of the port wakes */
+	int epoll_fd;
+};
+
 struct roost_uplink {
 	struct roost_assembly a;
 	const struct roost_uplink_ops *ops;
 	void *arg;
 	struct roost_frame_io io; /* the port's own */
-	unsigned int nb_moved;    /* in this run */
-	unsigned int nb_out;      /* frames that the port has not taken yet */
+	struct turned workers[ROOST_WORKERS_MAX];
+	unsigned int nb_out; /* frames that the port has not taken yet */
 	struct rte_mbuf *out[TX_BURST];
 	bool registered; /* the caller's thread has an lcore id of ours */
-	bool asleep;     /* between sleep and awake */
-	bool armed;      /* an interrupt of the port wakes */
-	int epoll_fd;
-	int news_fd; /* eventfd */
+	int news_fd;     /* eventfd */
 	/* Writer of all that follows: the control thread; the caller: watched.
 	 */
 	pthread_mutex_t lock;
@@ -72,7 +77,8 @@ static struct roost_backend_port *port_of(const struct roost_uplink *u)
 
 /* ---- between the engine and the port: hot, under the turn ---------------- */
 
-static bool is_for_host(struct roost_uplink *u, struct rte_mbuf *pkt)
+static bool is_for_host(struct roost_uplink *u, unsigned int worker,
+			struct rte_mbuf *pkt)
 {
 	const uint32_t head_len = pkt->data_len;
 	const uint8_t *rest = NULL;
@@ -81,10 +87,11 @@ static bool is_for_host(struct roost_uplink *u, struct rte_mbuf *pkt)
 		return true;
 	if (roost_is_in_place(pkt))
 		rest = roost_in_place_frame(pkt) + head_len;
-	return u->ops->receive(u->arg, rte_pktmbuf_mtod(pkt, uint8_t *),
+	return u->ops->receive(u->arg, worker, rte_pktmbuf_mtod(pkt, uint8_t *),
 			       head_len, rest, pkt->pkt_len - head_len);
 }
 
+/* A queue is its worker's. */
 static uint16_t rx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 			 uint16_t n)
 {
@@ -95,12 +102,12 @@ static uint16_t rx_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
 	for (uint16_t i = 0; i < got; i++) {
 		struct rte_mbuf *pkt = pkts[i];
 
-		if (is_for_host(u, pkt))
+		if (is_for_host(u, queue, pkt))
 			pkts[kept++] = pkt;
 		else
 			rte_pktmbuf_free(pkt);
 	}
-	u->nb_moved += got;
+	u->workers[queue].nb_moved += got;
 	return kept;
 }
 
@@ -126,14 +133,17 @@ static void kick(void *ctx, unsigned int worker)
 	u->io.kick(u->io.ctx, worker);
 }
 
+/* Each worker has a queue: a port has as many as it can, and one at least. */
 static void interpose(void *ctx, struct roost_dev_conf *conf)
 {
 	struct roost_uplink *u = ctx;
 
 	u->io = conf->frame_io[0];
+	conf->nb_workers =
+		RTE_MAX(RTE_MIN(conf->nb_workers, u->io.nb_queues), 1u);
 	conf->frame_io[0] = (struct roost_frame_io){
 		.ctx = u,
-		.nb_queues = 1,
+		.nb_queues = conf->nb_workers,
 		.rx_burst = rx_burst,
 		.tx_burst = tx_burst,
 		.punt = punt,
@@ -151,7 +161,7 @@ static void flush(struct roost_uplink *u)
 		return;
 	sent = u->io.tx_burst(u->io.ctx, 0, u->out, (uint16_t)u->nb_out);
 	u->nb_out -= sent;
-	u->nb_moved += sent;
+	u->workers[0].nb_moved += sent;
 	memmove(u->out, u->out + sent, u->nb_out * sizeof(u->out[0]));
 }
 
@@ -193,46 +203,59 @@ bool roost_uplink_send(struct roost_uplink *uplink, struct rte_mbuf *pkt)
 }
 
 /* The control thread may wait for the turn, to change the port. */
-static struct roost_worker *take_turn(struct roost_uplink *u)
+static struct roost_worker *take_turn(struct roost_uplink *u,
+				      unsigned int worker)
 {
-	struct roost_worker *w = roost_dev_worker(u->a.dev);
+	struct roost_worker *w = roost_dev_worker_at(u->a.dev, worker);
 
-	roost_progress_stand_back(u->a.progress[0]);
+	roost_progress_stand_back(u->a.progress[worker]);
 	roost_worker_turn_take(w);
 	return w;
 }
 
-unsigned int roost_uplink_run(struct roost_uplink *uplink, uint64_t now_ns)
+unsigned int roost_uplink_run(struct roost_uplink *uplink, unsigned int worker,
+			      uint64_t now_ns)
 {
-	struct roost_worker *w = take_turn(uplink);
+	struct roost_worker *w = take_turn(uplink, worker);
+	struct turned *t = &uplink->workers[worker];
 
-	uplink->nb_moved = 0;
+	t->nb_moved = 0;
 	roost_worker_iterate(w, now_ns);
-	uplink->ops->transmit(uplink->arg);
-	flush(uplink);
+	if (worker == 0) {
+		uplink->ops->transmit(uplink->arg);
+		flush(uplink);
+	}
 	roost_worker_turn_release(w);
-	return uplink->nb_moved;
+	return t->nb_moved;
 }
 
 /* ---- sleep --------------------------------------------------------------- */
 
-int roost_uplink_fd(const struct roost_uplink *uplink)
+int roost_uplink_fd(const struct roost_uplink *uplink, unsigned int worker)
 {
-	return uplink->epoll_fd;
+	return uplink->workers[worker].epoll_fd;
+}
+
+static int watch_fd(struct roost_uplink *u, unsigned int worker, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	return epoll_ctl(u->workers[worker].epoll_fd, EPOLL_CTL_ADD, fd,
+			 &event) == 0
+		       ? 0
+		       : -errno;
 }
 
 /* Under the turn. A descriptor that was closed meanwhile has left the set. */
-static bool arm(struct roost_uplink *u)
+static bool arm(struct roost_uplink *u, unsigned int worker)
 {
-	struct epoll_event event = { .events = EPOLLIN };
-	const struct roost_progress_rx rx = roost_rx_sleep_io(&u->a.sleeps[0]);
+	const struct roost_progress_rx rx =
+		roost_rx_sleep_io(&u->a.sleeps[worker]);
 	int fd = rx.arm ? rx.arm(rx.ctx) : -ENOTSUP;
+	int ret = fd < 0 ? fd : watch_fd(u, worker, fd);
 
-	if (fd < 0)
-		return false;
-	if (epoll_ctl(u->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ||
-	    errno == EEXIST)
-		return true;
+	if (fd < 0 || ret == 0 || ret == -EEXIST)
+		return fd >= 0;
 	rx.disarm(rx.ctx);
 	return false;
 }
@@ -252,44 +275,47 @@ static uint64_t nap_ns(const struct roost_uplink *u, uint64_t idle_ns)
 /* A frame from before the interrupt was armed raises none: one more iteration
  * takes it.
  */
-bool roost_uplink_sleep(struct roost_uplink *uplink, uint64_t now_ns,
-			uint64_t idle_since_ns, uint64_t *until_ns)
+bool roost_uplink_sleep(struct roost_uplink *uplink, unsigned int worker,
+			uint64_t now_ns, uint64_t idle_since_ns,
+			uint64_t *until_ns)
 {
-	struct roost_worker *w = take_turn(uplink);
+	struct roost_worker *w = take_turn(uplink, worker);
+	struct turned *t = &uplink->workers[worker];
 	unsigned int work;
 
-	uplink->asleep = true;
-	uplink->armed = arm(uplink);
-	uplink->nb_moved = 0;
+	t->asleep = true;
+	t->armed = arm(uplink, worker);
+	t->nb_moved = 0;
 	work = roost_worker_iterate(w, now_ns);
 	*until_ns = roost_worker_next_deadline_ns(w);
 	roost_worker_turn_release(w);
-	if (!uplink->armed)
+	if (!t->armed)
 		*until_ns = RTE_MIN(*until_ns,
 				    now_ns + nap_ns(uplink,
 						    now_ns - idle_since_ns));
-	if (uplink->nb_out > 0)
+	if (worker == 0 && uplink->nb_out > 0)
 		*until_ns = RTE_MIN(*until_ns, now_ns + FULL_NS);
-	return roost_progress_sleep_begin(uplink->a.progress[0]) && work == 0 &&
-	       uplink->nb_moved == 0 && *until_ns > now_ns;
+	return roost_progress_sleep_begin(uplink->a.progress[worker]) &&
+	       work == 0 && t->nb_moved == 0 && *until_ns > now_ns;
 }
 
-void roost_uplink_awake(struct roost_uplink *uplink)
+void roost_uplink_awake(struct roost_uplink *uplink, unsigned int worker)
 {
 	const struct roost_progress_rx rx =
-		roost_rx_sleep_io(&uplink->a.sleeps[0]);
+		roost_rx_sleep_io(&uplink->a.sleeps[worker]);
+	struct turned *t = &uplink->workers[worker];
 	struct roost_worker *w;
 
-	if (!uplink->asleep)
+	if (!t->asleep)
 		return;
-	uplink->asleep = false;
-	roost_progress_sleep_end(uplink->a.progress[0]);
-	if (!uplink->armed)
+	t->asleep = false;
+	roost_progress_sleep_end(uplink->a.progress[worker]);
+	if (!t->armed)
 		return;
-	w = take_turn(uplink);
+	w = take_turn(uplink, worker);
 	rx.disarm(rx.ctx);
 	roost_worker_turn_release(w);
-	uplink->armed = false;
+	t->armed = false;
 }
 
 /* ---- what is new: the control thread ------------------------------------- */
@@ -414,6 +440,11 @@ void roost_uplink_watch(struct roost_uplink *uplink, uint32_t place,
 	pthread_mutex_unlock(&uplink->lock);
 }
 
+unsigned int roost_uplink_nb_workers(const struct roost_uplink *uplink)
+{
+	return uplink->a.nb_progress;
+}
+
 const char *roost_uplink_label(const struct roost_uplink *uplink)
 {
 	return port_of(uplink)->label;
@@ -428,28 +459,33 @@ uint16_t roost_uplink_vlan_id(const struct roost_uplink *uplink)
 
 static void close_fds(struct roost_uplink *u)
 {
-	if (u->epoll_fd >= 0)
-		close(u->epoll_fd);
+	for (unsigned int i = 0; i < ROOST_WORKERS_MAX; i++)
+		if (u->workers[i].epoll_fd >= 0)
+			close(u->workers[i].epoll_fd);
 	if (u->news_fd >= 0)
 		close(u->news_fd);
 	pthread_mutex_destroy(&u->lock);
 }
 
-static int watch_fd(struct roost_uplink *u, int fd)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-
-	return epoll_ctl(u->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? 0
-								      : -errno;
-}
-
 static int make_fds(struct roost_uplink *u)
 {
-	u->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	u->news_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (u->epoll_fd < 0 || u->news_fd < 0)
+	u->workers[0].epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (u->workers[0].epoll_fd < 0 || u->news_fd < 0)
 		return -errno;
-	return watch_fd(u, u->news_fd);
+	return watch_fd(u, 0, u->news_fd);
+}
+
+static int watch_workers(struct roost_uplink *u)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; !ret && i < u->a.nb_progress; i++) {
+		if (i > 0)
+			u->workers[i].epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+		ret = watch_fd(u, i, roost_progress_wake_fd(u->a.progress[i]));
+	}
+	return ret;
 }
 
 struct opening {
@@ -465,7 +501,7 @@ static int open_on_control(void *arg)
 
 	if (ret)
 		return ret;
-	ret = watch_fd(u, roost_progress_wake_fd(u->a.progress[0]));
+	ret = watch_workers(u);
 	if (ret)
 		roost_assembly_close(&u->a);
 	else
@@ -521,40 +557,35 @@ static int open_one(struct roost_uplink *u, const struct roost_config *config,
 	return ret;
 }
 
-/* There is one worker, and so one queue, whatever the configuration says. */
 int roost_uplink_open(const struct roost_config *config, unsigned int index,
 		      const struct roost_uplink_ops *ops, void *arg,
 		      struct roost_uplink **uplink)
 {
-	struct roost_uplink *u = calloc(1, sizeof(*u));
-	struct roost_config *one = malloc(sizeof(*one));
-	int ret = -ENOMEM;
+	struct roost_uplink *u =
+		aligned_alloc(_Alignof(struct roost_uplink), sizeof(*u));
+	int ret;
 
-	if (!u || !one) {
+	if (!u) {
 		roost_report("device roost%u: no memory", index);
-		goto free_all;
+		return -ENOMEM;
 	}
-	*one = *config;
-	one->nb_workers = 1;
+	memset(u, 0, sizeof(*u));
 	u->ops = ops;
 	u->arg = arg;
-	u->epoll_fd = -1;
 	u->news_fd = -1;
+	for (unsigned int i = 0; i < ROOST_WORKERS_MAX; i++)
+		u->workers[i].epoll_fd = -1;
 	pthread_mutex_init(&u->lock, NULL);
-	ret = open_one(u, one, index);
+	ret = open_one(u, config, index);
 	if (ret) {
 		close_fds(u);
-		goto free_all;
+		free(u);
+		return ret;
 	}
-	free(one);
 	u->registered = roost_uplink_thread_begin();
 	roost_ports_wait(&u->a.ports);
 	*uplink = u;
 	return 0;
-free_all:
-	free(one);
-	free(u);
-	return ret;
 }
 
 void roost_uplink_close(struct roost_uplink *uplink)

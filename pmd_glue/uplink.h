@@ -7,17 +7,18 @@
 /*
  * The port behind a switch: a port of the configuration, opened as a device
  * with all that belongs to it (the IP host, its neighbours and groups, the
- * twin, VLANs, the link), but without a thread for its frames. The caller's
- * thread turns the device's one worker, and sees the frames first: what it
- * leaves goes to the worker, and so to the host, as ever. The caller's own
- * frames leave by the same queue as the host's.
+ * twin, VLANs, the link), but without threads for its frames. The caller's
+ * threads turn the device's workers, and see the frames first: what they leave
+ * goes to the worker, and so to the host, as ever. Each worker has a queue of
+ * the port. The caller's own frames leave by that of worker 0, as the host's.
  *
  * Addresses, link and neighbours change on the control thread. The descriptor
  * of the uplink becomes readable then, and the caller asks what is new.
  *
- * Thread: one at a time, for all functions of one uplink. roost_uplink_open()
- * prepares its caller for frames; another thread that runs uplinks prepares
- * itself.
+ * Thread: one at a time, for all functions of one uplink; those with a worker,
+ * one at a time for that worker; roost_uplink_copy() and _discard(): any.
+ * roost_uplink_open() prepares its caller for frames; another thread that runs
+ * uplinks prepares itself.
  */
 
 #include <stdbool.h>
@@ -37,16 +38,18 @@ struct roost_uplink_ops {
 	 * the host is to have it. A frame in segments is not shown: the engine
 	 * drops it.
 	 */
-	bool (*receive)(void *arg, const uint8_t *head, uint32_t head_len_bytes,
-			const uint8_t *rest, uint32_t rest_len_bytes);
+	bool (*receive)(void *arg, unsigned int worker, const uint8_t *head,
+			uint32_t head_len_bytes, const uint8_t *rest,
+			uint32_t rest_len_bytes);
 	/* The port takes frames: roost_uplink_send() may be called, from here
-	 * alone.
+	 * alone. Worker 0.
 	 */
 	void (*transmit)(void *arg);
 };
 
 /*
- * Open device number index of the configuration; it has one port. ops outlives
+ * Open device number index of the configuration; it has one port, and as many
+ * workers as the configuration wants and the port has queues for. ops outlives
  * the uplink. Returns as roost_device_open(), reported.
  */
 int roost_uplink_open(const struct roost_config *config, unsigned int index,
@@ -61,6 +64,7 @@ void roost_uplink_close(struct roost_uplink *uplink);
 bool roost_uplink_thread_begin(void);
 void roost_uplink_thread_end(void);
 
+unsigned int roost_uplink_nb_workers(const struct roost_uplink *uplink);
 /* The user's name of the port. */
 const char *roost_uplink_label(const struct roost_uplink *uplink);
 /* The VLAN of the port; 0: none. */
@@ -68,10 +72,11 @@ uint16_t roost_uplink_vlan_id(const struct roost_uplink *uplink);
 
 /* ---- frames: hot --------------------------------------------------------- */
 
-/* Receive, send, and do the host's work: one iteration. Returns the number of
- * frames that moved, either way.
+/* Receive, send, and do the host's work: one iteration of a worker. Returns the
+ * number of frames that moved, either way.
  */
-unsigned int roost_uplink_run(struct roost_uplink *uplink, uint64_t now_ns);
+unsigned int roost_uplink_run(struct roost_uplink *uplink, unsigned int worker,
+			      uint64_t now_ns);
 /* A copy of a frame, in memory of the port; the head's bytes, then the other
  * ones. NULL: no memory, or the frame is too long.
  */
@@ -84,17 +89,20 @@ bool roost_uplink_send(struct roost_uplink *uplink, struct rte_mbuf *pkt);
 
 /* ---- sleep --------------------------------------------------------------- */
 
-/* For epoll(7): readable when the uplink wants to be run, or has news. */
-int roost_uplink_fd(const struct roost_uplink *uplink);
+/* For epoll(7): readable when the worker wants to be run; that of worker 0 also
+ * when there is news.
+ */
+int roost_uplink_fd(const struct roost_uplink *uplink, unsigned int worker);
 /*
  * Nothing has moved since idle_since_ns: prepare for a sleep. *until_ns gets
  * the latest time of the next run. Returns false: there is work, do not sleep.
  * Afterwards, in both cases: roost_uplink_awake(), which does nothing without a
  * sleep.
  */
-bool roost_uplink_sleep(struct roost_uplink *uplink, uint64_t now_ns,
-			uint64_t idle_since_ns, uint64_t *until_ns);
-void roost_uplink_awake(struct roost_uplink *uplink);
+bool roost_uplink_sleep(struct roost_uplink *uplink, unsigned int worker,
+			uint64_t now_ns, uint64_t idle_since_ns,
+			uint64_t *until_ns);
+void roost_uplink_awake(struct roost_uplink *uplink, unsigned int worker);
 
 /* ---- the port ------------------------------------------------------------ */
 

@@ -27,7 +27,8 @@
 
 struct roostd_client *roostd_client_create(int socket)
 {
-	struct roostd_client *c = calloc(1, sizeof(*c));
+	struct roostd_client *c =
+		aligned_alloc(_Alignof(struct roostd_client), sizeof(*c));
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
 
@@ -36,6 +37,7 @@ struct roostd_client *roostd_client_create(int socket)
 		close(socket);
 		return NULL;
 	}
+	memset(c, 0, sizeof(*c));
 	c->socket = socket;
 	c->doorbell = -1;
 	c->pidfd = -1;
@@ -46,6 +48,7 @@ struct roostd_client *roostd_client_create(int socket)
 	c->ours.fd = -1;
 	c->theirs.fd = -1;
 	c->memory_fd = -1;
+	pthread_mutex_init(&c->lock, NULL);
 	return c;
 }
 
@@ -60,6 +63,7 @@ void roostd_client_destroy(struct roostd_client *c)
 	if (c->memory_fd >= 0)
 		close(c->memory_fd);
 	close(c->socket);
+	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
 

@@ -17,9 +17,15 @@
  * then rings its doorbell with the next frame, so that many idle clients cost
  * nothing.
  *
- * Thread: the port's (crew.h).
+ * A client belongs to one lane of its port (port.h), whose thread reads its
+ * ring. All lanes write into the ring to the client, under its lock where there
+ * are several.
+ *
+ * Thread: the port's (crew.h); what is for frames and sleep: the lane's, and
+ * under the lock any lane's where it says so.
  */
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -34,6 +40,7 @@
 #include "pmd_glue/channel/pipe.h"
 #include "pmd_glue/share/message.h"
 
+struct roostd_lane;
 struct roostd_port;
 
 /* Why the daemon takes nobody; its own report may go nowhere (a hub's). */
@@ -77,12 +84,16 @@ struct roostd_client {
 	struct roost_shm_memory theirs; /* the client's */
 	int memory_fd;                  /* of the client's, for its peers */
 	struct roostd_peers peers;
+	struct roostd_lane *lane; /* valid once it is attached */
+	bool hung_up;             /* its doorbell is closed */
 	struct roost_shm_in in;
+	bool asleep;        /* it rings before it is polled again */
+	uint64_t active_ns; /* when it last sent */
+	/* Any lane, under the lock. */
+	_Alignas(64) pthread_mutex_t lock;
 	struct roost_shm_out out;
-	uint64_t rung; /* see roost_shm_must_ring() */
-	bool rings;    /* frames were published: it is in the port's list */
-	bool asleep;   /* it rings before it is polled again */
-	uint64_t active_ns;  /* when it last sent */
+	uint64_t rung;       /* see roost_shm_must_ring() */
+	uint32_t rings;      /* by lane: it has frames, and is to be rung */
 	uint64_t blocked_ns; /* its ring was full then; 0: it never was */
 	uint32_t blocked_at; /* frames that it had consumed then */
 	/* Its rates over the last second, and its counters then; see
@@ -91,7 +102,6 @@ struct roostd_client {
 	uint64_t tx_bps, rx_bps;
 	uint64_t tx_bytes, rx_bytes;
 	LIST_ENTRY(roostd_client) all;
-	LIST_ENTRY(roostd_client) ring;
 	TAILQ_ENTRY(roostd_client) awake; /* valid while it is not asleep */
 	TAILQ_ENTRY(roostd_client) pause; /* valid while it is paused */
 };
@@ -119,13 +129,16 @@ int roostd_client_attach(struct roostd_client *c,
 
 /* May a frame be delivered? false: the ring is full, and the client reads: the
  * frame is to be offered again. A client that has not read
- * ROOST_SHM_PROGRESS_PKTS frames in 50 ms is ready, and loses the frame.
+ * ROOST_SHM_PROGRESS_PKTS frames in 50 ms is ready, and loses the frame. Under
+ * the lock.
  */
 bool roostd_client_is_ready(struct roostd_client *c, uint64_t now_ns);
-/* Copy a frame into the ring. Returns false: it is full. */
+/* Copy a frame into the ring. Returns false: it is full. Under the lock. */
 bool roostd_client_deliver(struct roostd_client *c,
 			   const struct roost_sw_frame *frame);
-/* Frames were published: ring the doorbell, if the client sleeps. */
+/* Frames were published: ring the doorbell, if the client sleeps. Under the
+ * lock.
+ */
 void roostd_client_ring(struct roostd_client *c);
 
 /* Has it frames that were not moved? */

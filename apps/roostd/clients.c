@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "apps/roostd/crew.h"
 #include "apps/roostd/picture.h"
 #include "apps/roostd/port.h"
 #include "pmd_glue/process/peer_trust.h"
@@ -30,13 +31,11 @@
 
 /* ---- watched descriptors ------------------------------------------------- */
 
-static int watch(struct roostd_port *port, int fd, void *tag)
+static int watch(int epoll_fd, int fd, void *tag)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = tag };
 
-	return epoll_ctl(port->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0
-		       ? 0
-		       : -errno;
+	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
 }
 
 /* A duplicate in another process would keep them in the set. */
@@ -44,7 +43,8 @@ static void unwatch(struct roostd_port *port, const struct roostd_client *c)
 {
 	epoll_ctl(port->epoll_fd, EPOLL_CTL_DEL, c->socket, NULL);
 	if (c->doorbell >= 0)
-		epoll_ctl(port->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
+		epoll_ctl(c->lane ? c->lane->epoll_fd : port->epoll_fd,
+			  EPOLL_CTL_DEL, c->doorbell, NULL);
 	if (c->pidfd >= 0)
 		epoll_ctl(port->epoll_fd, EPOLL_CTL_DEL, c->pidfd, NULL);
 }
@@ -68,15 +68,43 @@ static void remove_lease(struct roostd_port *port, uint16_t slot, bool returns)
 			roostd_port_add_addr(port, &had.gids[0]);
 }
 
+/* It may be in the middle of a round of the first lane. */
+static void do_not_ring(struct roostd_lane *lane, const struct roostd_client *c)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < lane->nb_to_ring; i++)
+		if (lane->to_ring[i] != c)
+			lane->to_ring[n++] = lane->to_ring[i];
+	lane->nb_to_ring = n;
+}
+
+static void leave_lane(struct roostd_client *c)
+{
+	if (!c->lane)
+		return;
+	c->lane->nb_clients--;
+	if (!c->asleep)
+		TAILQ_REMOVE(&c->lane->awake, c, awake);
+	c->asleep = true;
+}
+
+static void enter_lane(struct roostd_lane *lane, struct roostd_client *c)
+{
+	c->lane = lane;
+	lane->nb_clients++;
+	c->asleep = false;
+	TAILQ_INSERT_TAIL(&lane->awake, c, awake);
+}
+
 /* The client is gone, and its peers are told. */
 void roostd_port_finish(struct roostd_port *port, struct roostd_client *c)
 {
-	if (!c->asleep)
-		TAILQ_REMOVE(&port->awake, c, awake);
+	roostd_port_hold(port);
+	leave_lane(c);
 	if (c->paused)
 		TAILQ_REMOVE(&port->paused, c, pause);
-	if (c->rings)
-		LIST_REMOVE(c, ring);
+	do_not_ring(&port->lanes[0], c);
 	roostd_introduce_end(port, c);
 	roostd_picture_keep(port, c);
 	if (c->slot != ROOST_CLIENT_NONE) {
@@ -87,7 +115,6 @@ void roostd_port_finish(struct roostd_port *port, struct roostd_client *c)
 	}
 	roostd_neighs_leave(port, c);
 	unwatch(port, c);
-	c->asleep = true;
 	c->gone = true;
 	port->nb_clients--;
 	LIST_REMOVE(c, all);
@@ -103,13 +130,15 @@ static bool has_left_frames(const struct roostd_port *port,
 }
 
 /* A program may end right after it has answered: its last frames are moved
- * before it is gone, also where a receiver or the port takes its time.
+ * before it is gone, also where a receiver or the port takes its time. The
+ * port's thread does that.
  */
 void roostd_port_drop(struct roostd_port *port, struct roostd_client *c,
 		      const char *why)
 {
 	if (c->gone)
 		return;
+	roostd_port_hold(port);
 	if (why)
 		roost_report("%s: client %d (%s) is cut off: %s", port->label,
 			     (int)c->pid,
@@ -124,9 +153,8 @@ void roostd_port_drop(struct roostd_port *port, struct roostd_client *c,
 	c->leaves_ns = port->now_ns + LEAVE_NS;
 	roostd_neighs_leave(port, c);
 	unwatch(port, c);
-	if (c->asleep)
-		TAILQ_INSERT_TAIL(&port->awake, c, awake);
-	c->asleep = false;
+	leave_lane(c);
+	enter_lane(&port->lanes[0], c);
 }
 
 void roostd_port_go_on_leaving(struct roostd_port *port,
@@ -175,7 +203,7 @@ static void take_in(struct roostd_port *port, int fd)
 	}
 	drop_silent(port, c->pid);
 	if (port->nb_clients == ROOSTD_SESSIONS_MAX ||
-	    watch(port, c->socket, c) != 0) {
+	    watch(port->epoll_fd, c->socket, c) != 0) {
 		roostd_client_destroy(c);
 		return;
 	}
@@ -187,7 +215,9 @@ static void take_in(struct roostd_port *port, int fd)
 int roostd_port_take(struct roostd_port *port, struct roostd_client *c)
 {
 	const int before = c->port->epoll_fd;
-	int ret = port->epoll_fd == before ? 0 : watch(port, c->socket, c);
+	int ret = port->epoll_fd == before
+			  ? 0
+			  : watch(port->epoll_fd, c->socket, c);
 
 	if (ret)
 		return ret;
@@ -267,21 +297,32 @@ void roostd_port_accept(struct roostd_port *port)
 	}
 }
 
+static struct roostd_lane *emptiest(struct roostd_port *port)
+{
+	struct roostd_lane *lane = &port->lanes[0];
+
+	for (uint32_t i = 1; i < port->nb_lanes; i++)
+		if (port->lanes[i].nb_clients < lane->nb_clients)
+			lane = &port->lanes[i];
+	return lane;
+}
+
 int roostd_port_enter(struct roostd_port *port, struct roostd_client *c)
 {
+	struct roostd_lane *lane = emptiest(port);
 	int ret = roost_switch_client_enter(port->sw, c->slot, port->now_ns);
 
 	if (!ret)
-		ret = watch(port, c->doorbell, roostd_doorbell_tag(c));
+		ret = watch(lane->epoll_fd, c->doorbell,
+			    roostd_doorbell_tag(c));
 	if (!ret && c->pidfd >= 0)
-		ret = watch(port, c->pidfd, roostd_process_tag(c));
+		ret = watch(port->epoll_fd, c->pidfd, roostd_process_tag(c));
 	if (ret)
 		return ret;
 	port->by_slot[c->slot] = c;
 	port->nb_attached++;
-	c->asleep = false;
 	c->active_ns = port->now_ns;
-	TAILQ_INSERT_TAIL(&port->awake, c, awake);
+	enter_lane(lane, c);
 	return 0;
 }
 
@@ -295,20 +336,32 @@ void roostd_port_reap(struct roostd_port *port)
 	}
 }
 
+static void hang_up(struct roostd_port *port, struct roostd_client *c)
+{
+	if (c->lane->number == 0) {
+		roostd_port_drop(port, c, NULL);
+		return;
+	}
+	epoll_ctl(c->lane->epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
+	c->hung_up = true;
+	atomic_store(&c->lane->has_trouble, true);
+	roostd_crew_kick(port->lanes[0].thread);
+}
+
 void roostd_port_rung(struct roostd_port *port, struct roostd_client *c)
 {
 	if (c->gone || c->leaves_ns != 0)
 		return;
 	/* A process that ends may close its doorbell before its session. */
 	if (!roostd_client_awake(c)) {
-		roostd_port_drop(port, c, NULL);
+		hang_up(port, c);
 		return;
 	}
 	if (!c->asleep)
 		return;
 	c->asleep = false;
-	c->active_ns = port->now_ns;
-	TAILQ_INSERT_TAIL(&port->awake, c, awake);
+	c->active_ns = c->lane->number == 0 ? port->now_ns : c->lane->now_ns;
+	TAILQ_INSERT_TAIL(&c->lane->awake, c, awake);
 }
 
 /* ---- clients that ask too much ------------------------------------------- */

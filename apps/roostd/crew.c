@@ -17,8 +17,13 @@
 #include "pmd_glue/process/thread.h"
 #include "pmd_glue/uplink.h"
 
+/* Who wants a thread aside. */
+#define BY_FIRST 1u
+#define BY_OWNER 2u
+
 struct member {
-	_Alignas(64) atomic_bool is_wanted; /* writer: the first thread */
+	_Alignas(64) atomic_uint wanted; /* by whom */
+	uint32_t port;                   /* of a helper */
 	bool is_started;
 	bool is_aside; /* under the lock */
 	int epoll_fd;
@@ -30,8 +35,11 @@ struct member {
 
 static struct {
 	uint32_t nb;
+	uint32_t nb_ports; /* threads of ports; the others are helpers */
 	void (*run)(uint32_t thread);
-	struct member members[ROOST_PORTS_MAX];
+	bool holds_all; /* the first thread does */
+	void *kick_tag;
+	struct member members[ROOSTD_THREADS_MAX];
 } crew;
 
 static struct member *crew_end(void)
@@ -56,10 +64,16 @@ uint32_t roostd_crew_size(uint32_t nb_ports, uint32_t most)
 
 /* ---- the sets ------------------------------------------------------------ */
 
-static int make_member(struct member *m, void *kick_tag)
+static int make_member(struct member *m, uint32_t port)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = kick_tag };
+	struct epoll_event event = {
+		.events = EPOLLIN,
+		.data.ptr = crew.kick_tag,
+	};
 
+	*m = (struct member){ .port = port };
+	pthread_mutex_init(&m->lock, NULL);
+	pthread_cond_init(&m->changed, NULL);
 	m->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	m->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (m->epoll_fd < 0 || m->kick_fd < 0 ||
@@ -72,15 +86,26 @@ int roostd_crew_make(uint32_t nb, void *kick_tag)
 {
 	int ret = 0;
 
-	crew.nb = nb;
-	for (struct member *m = crew.members; m < crew_end(); m++) {
-		*m = (struct member){ .epoll_fd = -1, .kick_fd = -1 };
-		pthread_mutex_init(&m->lock, NULL);
-		pthread_cond_init(&m->changed, NULL);
-		if (!ret)
-			ret = make_member(m, kick_tag);
+	crew.nb = 0;
+	crew.nb_ports = nb;
+	crew.kick_tag = kick_tag;
+	while (!ret && crew.nb < nb) {
+		ret = make_member(&crew.members[crew.nb], crew.nb);
+		crew.nb++;
 	}
 	return ret;
+}
+
+int roostd_crew_add(uint32_t port)
+{
+	const uint32_t thread = crew.nb;
+	int ret;
+
+	if (thread == ROOSTD_THREADS_MAX)
+		return -EMFILE;
+	ret = make_member(&crew.members[thread], port);
+	crew.nb++;
+	return ret ? ret : (int)thread;
 }
 
 void roostd_crew_free(void)
@@ -108,12 +133,17 @@ int roostd_crew_epoll_fd(uint32_t thread)
 
 uint32_t roostd_crew_of(uint32_t port)
 {
-	return port % crew.nb;
+	return port % crew.nb_ports;
 }
 
 static void kick(const struct member *m)
 {
 	eventfd_write(m->kick_fd, 1);
+}
+
+void roostd_crew_kick(uint32_t thread)
+{
+	kick(&crew.members[thread]);
 }
 
 void roostd_crew_kicked(uint32_t thread)
@@ -133,7 +163,7 @@ void roostd_crew_sleep(uint32_t thread)
 		return;
 	pthread_mutex_lock(&m->lock);
 	m->is_aside = true;
-	pthread_cond_signal(&m->changed);
+	pthread_cond_broadcast(&m->changed);
 	pthread_mutex_unlock(&m->lock);
 }
 
@@ -144,7 +174,7 @@ void roostd_crew_awake(uint32_t thread)
 	if (thread == 0)
 		return;
 	pthread_mutex_lock(&m->lock);
-	while (atomic_load_explicit(&m->is_wanted, memory_order_relaxed))
+	while (atomic_load_explicit(&m->wanted, memory_order_relaxed) != 0)
 		pthread_cond_wait(&m->changed, &m->lock);
 	m->is_aside = false;
 	pthread_mutex_unlock(&m->lock);
@@ -152,43 +182,79 @@ void roostd_crew_awake(uint32_t thread)
 
 void roostd_crew_step_aside(uint32_t thread)
 {
-	if (!atomic_load_explicit(&crew.members[thread].is_wanted,
-				  memory_order_relaxed))
+	if (atomic_load_explicit(&crew.members[thread].wanted,
+				 memory_order_relaxed) == 0)
 		return;
 	roostd_crew_sleep(thread);
 	roostd_crew_awake(thread);
 }
 
-static void want(struct member *m)
+static void want(struct member *m, unsigned int who)
 {
 	pthread_mutex_lock(&m->lock);
-	atomic_store_explicit(&m->is_wanted, true, memory_order_relaxed);
+	atomic_fetch_or_explicit(&m->wanted, who, memory_order_relaxed);
 	pthread_mutex_unlock(&m->lock);
 }
+
+static void await(struct member *m)
+{
+	pthread_mutex_lock(&m->lock);
+	while (m->is_started && !m->is_aside)
+		pthread_cond_wait(&m->changed, &m->lock);
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* Both the member and who waits for it use the condition. */
+static void let_go(struct member *m, unsigned int who)
+{
+	pthread_mutex_lock(&m->lock);
+	atomic_fetch_and_explicit(&m->wanted, ~who, memory_order_relaxed);
+	pthread_cond_broadcast(&m->changed);
+	pthread_mutex_unlock(&m->lock);
+	kick(m);
+}
+
+#define FOR_OTHERS(m)                                                          \
+	for (struct member *m = crew.members + 1; m < crew_end(); m++)
+#define FOR_HELPERS(m, number)                                                 \
+	for (struct member *m = crew.members + crew.nb_ports; m < crew_end();  \
+	     m++)                                                              \
+		if (m->port == (number))
 
 /* All are asked before one is waited for. */
 void roostd_crew_hold(void)
 {
-	for (struct member *m = crew.members + 1; m < crew_end(); m++)
-		want(m);
-	for (struct member *m = crew.members + 1; m < crew_end(); m++) {
-		pthread_mutex_lock(&m->lock);
-		while (m->is_started && !m->is_aside)
-			pthread_cond_wait(&m->changed, &m->lock);
-		pthread_mutex_unlock(&m->lock);
-	}
+	FOR_OTHERS(m)
+	want(m, BY_FIRST);
+	FOR_OTHERS(m)
+	await(m);
+	crew.holds_all = true;
 }
 
 void roostd_crew_let_go(void)
 {
-	for (struct member *m = crew.members + 1; m < crew_end(); m++) {
-		pthread_mutex_lock(&m->lock);
-		atomic_store_explicit(&m->is_wanted, false,
-				      memory_order_relaxed);
-		pthread_cond_signal(&m->changed);
-		pthread_mutex_unlock(&m->lock);
-		kick(m);
-	}
+	crew.holds_all = false;
+	FOR_OTHERS(m)
+	let_go(m, BY_FIRST);
+}
+
+bool roostd_crew_holds_all(void)
+{
+	return crew.holds_all;
+}
+
+void roostd_crew_hold_helpers(uint32_t port)
+{
+	FOR_HELPERS(m, port)
+	want(m, BY_OWNER);
+	FOR_HELPERS(m, port)
+	await(m);
+}
+
+void roostd_crew_let_helpers_go(uint32_t port)
+{
+	FOR_HELPERS(m, port)
+	let_go(m, BY_OWNER);
 }
 
 /* ---- threads ------------------------------------------------------------- */

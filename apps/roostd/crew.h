@@ -16,11 +16,20 @@
  * thread's. No thread holds the first one, so nobody waits in a circle. With
  * one thread there is nothing to hold, and hold and let go do nothing.
  *
+ * Helpers. A port with several lanes (port.h) has a helper for each beside the
+ * first one. The port's thread holds its helpers, as the first thread holds
+ * all, for what it changes of the port. Helpers hold nobody.
+ *
  * Each thread has a set of epoll of its own, and a descriptor in it that wakes
  * the thread when it was held: the time until which it sleeps may have changed.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include <roost/config.h>
+
+#define ROOSTD_THREADS_MAX (ROOST_PORTS_MAX * ROOST_WORKERS_MAX)
 
 /* How many threads so many ports get: one each, as far as there are
  * processors for them, and most at the most; 0: no such bound.
@@ -32,6 +41,10 @@ uint32_t roostd_crew_size(uint32_t nb_ports, uint32_t most);
  * wakes. Returns 0, -errno; roostd_crew_free() frees, also after an error.
  */
 int roostd_crew_make(uint32_t nb, void *kick_tag);
+/* One more thread, a helper of that port's. Returns its number, -errno. Before
+ * the start.
+ */
+int roostd_crew_add(uint32_t port);
 void roostd_crew_free(void);
 uint32_t roostd_crew_nb(void);
 /* The set of a thread. */
@@ -49,6 +62,14 @@ void roostd_crew_join(void);
 /* Thread: the first one. Not one in the other. */
 void roostd_crew_hold(void);
 void roostd_crew_let_go(void);
+/* Is all the first thread's now? Thread: one that is not held. */
+bool roostd_crew_holds_all(void);
+/* The same for the helpers of a port. Thread: the port's; not one in the other.
+ */
+void roostd_crew_hold_helpers(uint32_t port);
+void roostd_crew_let_helpers_go(uint32_t port);
+/* Wake a thread. Thread: any. */
+void roostd_crew_kick(uint32_t thread);
 
 /* Between two rounds: wait, if the first thread wants so. Costs a load. Thread:
  * that one.

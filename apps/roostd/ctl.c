@@ -319,16 +319,17 @@ void roostd_ctl_sample(struct roostd_port *port)
 	if (ns < SECOND_NS)
 		return;
 	port->sampled_ns = port->now_ns;
+	roostd_port_hold(port);
 	LIST_FOREACH(c, &port->clients, all) {
-		const struct roost_switch_counters *now;
+		struct roost_switch_counters now;
 
 		if (c->slot == ROOST_CLIENT_NONE)
 			continue;
 		now = roost_switch_counters(port->sw, c->slot);
-		c->tx_bps = rate(now->tx_bytes, c->tx_bytes, ns);
-		c->rx_bps = rate(now->rx_bytes, c->rx_bytes, ns);
-		c->tx_bytes = now->tx_bytes;
-		c->rx_bytes = now->rx_bytes;
+		c->tx_bps = rate(now.tx_bytes, c->tx_bytes, ns);
+		c->rx_bps = rate(now.rx_bytes, c->rx_bytes, ns);
+		c->tx_bytes = now.tx_bytes;
+		c->rx_bytes = now.rx_bytes;
 	}
 	roostd_picture_count(port);
 }

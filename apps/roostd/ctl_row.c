@@ -74,6 +74,7 @@ static const struct roost_field counter_fields[] = {
 void roostd_shared_row(const struct roostd_port *port,
 		       struct roostd_shared_row *row)
 {
+	struct roost_switch_counters counters;
 	const struct roostd_client *c;
 
 	*row = (struct roostd_shared_row){
@@ -91,8 +92,9 @@ void roostd_shared_row(const struct roostd_port *port,
 	LIST_FOREACH(c, &port->clients, all) {
 		if (c->slot == ROOST_CLIENT_NONE)
 			continue;
-		row->tx_bytes += port->sw->counters[c->slot].tx_bytes;
-		row->rx_bytes += port->sw->counters[c->slot].rx_bytes;
+		counters = roost_switch_counters(port->sw, c->slot);
+		row->tx_bytes += counters.tx_bytes;
+		row->rx_bytes += counters.rx_bytes;
 	}
 }
 
@@ -124,7 +126,7 @@ void roostd_client_row(const struct roostd_port *port,
 		.weight = conf->weight,
 		.rate_bps = conf->rate_bytes_per_s * 8,
 		.memory_bytes = c->ours.size_bytes,
-		.counters = port->sw->counters[c->slot],
+		.counters = roost_switch_counters(port->sw, c->slot),
 		.tx_bps = c->tx_bps,
 		.rx_bps = c->rx_bps,
 	};

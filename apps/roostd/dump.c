@@ -74,12 +74,12 @@ void roostd_dump_stop(void)
 
 /* ---- frames -------------------------------------------------------------- */
 
-void roostd_dump_begin(struct roostd_port *port, uint16_t client,
+void roostd_dump_begin(struct roostd_lane *lane, uint16_t client,
 		       const struct roost_sw_frame *frame,
 		       struct roost_tap_mark *mark)
 {
 	const struct roost_dump_frame shown = {
-		.source = &sources[port - ports],
+		.source = &sources[lane->port - ports],
 		.place = client == ROOST_CLIENT_NONE ? NETWORK : CLIENTS,
 		.way = ROOST_DUMP_RECEIVED,
 		.head = frame->head,
@@ -89,15 +89,15 @@ void roostd_dump_begin(struct roostd_port *port, uint16_t client,
 		.frame_bytes = frame->len_bytes,
 	};
 
-	port->sw->last_drop = ROOST_SW_OK;
-	port->got = NULL;
+	lane->sw->last_drop = ROOST_SW_OK;
+	lane->got = NULL;
 	roost_dump_begin(&shown, mark);
 }
 
-void roostd_dump_end(const struct roostd_port *port, uint16_t client,
+void roostd_dump_end(const struct roostd_lane *lane, uint16_t client,
 		     const struct roost_tap_mark *mark)
 {
-	const enum roost_sw_drop drop = port->sw->last_drop;
+	const enum roost_sw_drop drop = lane->sw->last_drop;
 	char comment[ROOST_DUMP_COMMENT_MAX];
 	int len = 0;
 
@@ -105,10 +105,10 @@ void roostd_dump_end(const struct roostd_port *port, uint16_t client,
 	if (client != ROOST_CLIENT_NONE)
 		len = snprintf(comment, sizeof(comment), "from client %u",
 			       client);
-	if (port->got)
+	if (lane->got)
 		len += snprintf(comment + len, sizeof(comment) - (size_t)len,
 				"%sto client %u", len ? " " : "",
-				port->got->slot);
+				lane->got->slot);
 	if (drop != ROOST_SW_OK)
 		snprintf(comment + len, sizeof(comment) - (size_t)len,
 			 "%sdropped: %s", len ? "; " : "",

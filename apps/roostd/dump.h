@@ -24,15 +24,15 @@ void roostd_dump_start(struct roostd_port *ports);
 void roostd_dump_stop(void);
 
 /* ---- frames: hot, of a port for which is_shown is true. Thread: the
- * port's.
+ * lane's.
  */
 
 /* A frame comes in; client: from whom, ROOST_CLIENT_NONE: the network. */
-void roostd_dump_begin(struct roostd_port *port, uint16_t client,
+void roostd_dump_begin(struct roostd_lane *lane, uint16_t client,
 		       const struct roost_sw_frame *frame,
 		       struct roost_tap_mark *mark);
 /* Its fate is known: the switch's last_drop, and who got it. */
-void roostd_dump_end(const struct roostd_port *port, uint16_t client,
+void roostd_dump_end(const struct roostd_lane *lane, uint16_t client,
 		     const struct roost_tap_mark *mark);
 
 #endif

@@ -18,23 +18,34 @@
 
 /* ---- frames: hot --------------------------------------------------------- */
 
+/* A lane writes one that nobody has. */
+static void found(struct roostd_pairs *pairs, uint16_t from, uint16_t to)
+{
+	const uint32_t word = (uint32_t)from << 16 | to;
+
+	for (unsigned int i = 0; i < ROOSTD_FOUND_MAX; i++) {
+		uint32_t none = 0;
+
+		if (atomic_compare_exchange_strong(&pairs->found[i], &none,
+						   word))
+			break;
+	}
+	atomic_store(&pairs->has_found, true);
+}
+
 void roostd_introduce_count(struct roostd_port *port,
 			    struct roostd_client *from,
-			    const struct roostd_client *to)
+			    const struct roostd_client *to, uint64_t now_ns)
 {
 	struct roostd_busy *b = &from->peers.busy[to->slot % ROOSTD_BUSY_LEN];
-	struct roostd_pairs *pairs = &port->pairs;
 
 	if (b->to != to->slot || b->frames == 0)
-		*b = (struct roostd_busy){ port->now_ns, 0, to->slot };
+		*b = (struct roostd_busy){ now_ns, 0, to->slot };
 	if (++b->frames < ROOSTD_BUSY_FRAMES)
 		return;
 	b->frames = 0;
-	if (port->now_ns - b->since_ns > ROOSTD_BUSY_NS ||
-	    pairs->nb_found == ROOSTD_FOUND_MAX)
-		return;
-	pairs->found[pairs->nb_found].slots[0] = from->slot;
-	pairs->found[pairs->nb_found++].slots[1] = to->slot;
+	if (now_ns - b->since_ns <= ROOSTD_BUSY_NS)
+		found(&port->pairs, from->slot, to->slot);
 }
 
 /* ---- pairs --------------------------------------------------------------- */
@@ -436,20 +447,25 @@ static void look(struct roostd_port *port)
 		port->now_ns + (changing ? LOOK_NS : LOOK_STILL_NS);
 }
 
+static void look_at_found(struct roostd_port *port)
+{
+	for (unsigned int i = 0; i < ROOSTD_FOUND_MAX; i++) {
+		const uint32_t word = atomic_exchange(&port->pairs.found[i], 0);
+		struct roostd_client *a = port->by_slot[word >> 16];
+		struct roostd_client *b = port->by_slot[word & 0xffff];
+
+		if (word != 0 && a && b && a != b)
+			introduce(port, a, b);
+	}
+}
+
 void roostd_introduce_run(struct roostd_port *port)
 {
 	struct roostd_pairs *pairs = &port->pairs;
 
-	for (unsigned int i = 0; i < pairs->nb_found; i++) {
-		struct roostd_client *a =
-			port->by_slot[pairs->found[i].slots[0]];
-		struct roostd_client *b =
-			port->by_slot[pairs->found[i].slots[1]];
-
-		if (a && b && a != b)
-			introduce(port, a, b);
-	}
-	pairs->nb_found = 0;
+	if (atomic_load_explicit(&pairs->has_found, memory_order_relaxed) &&
+	    atomic_exchange(&pairs->has_found, false))
+		look_at_found(port);
 	if (!LIST_EMPTY(&pairs->all) && port->now_ns >= pairs->look_ns)
 		look(port);
 }

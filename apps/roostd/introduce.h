@@ -20,6 +20,7 @@
  * Thread: the port's (crew.h).
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -87,10 +88,11 @@ LIST_HEAD(roostd_pair_list, roostd_pair);
 struct roostd_pairs {
 	struct roostd_pair_list all;
 	uint64_t look_ns; /* when they are looked at next */
-	uint32_t nb_found;
-	struct {
-		uint16_t slots[2];
-	} found[ROOSTD_FOUND_MAX]; /* busy ones, not looked at yet */
+	/* Busy ones, not looked at yet: the slots of sender and receiver, which
+	 * are not the same; 0: none. Writer: any lane.
+	 */
+	_Atomic uint32_t found[ROOSTD_FOUND_MAX];
+	atomic_bool has_found;
 };
 
 /* What a client knows of its own. Zeros: nothing. */
@@ -99,10 +101,10 @@ struct roostd_peers {
 	struct roostd_pair *pairs[ROOSTD_PAIRS_MAX]; /* NULL: empty */
 };
 
-/* A frame went from a client to another one. Hot. */
+/* A frame went from a client to another one. Hot. Thread: the sender's lane. */
 void roostd_introduce_count(struct roostd_port *port,
 			    struct roostd_client *from,
-			    const struct roostd_client *to);
+			    const struct roostd_client *to, uint64_t now_ns);
 
 /* Introduce busy pairs, part idle ones, go on. Once in each round. */
 void roostd_introduce_run(struct roostd_port *port);

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -51,13 +52,13 @@ static struct {
 	int signal_fd;
 	atomic_bool stop;
 	/* All ports of that thread are gone. Writer: the thread. */
-	atomic_bool are_gone[ROOST_PORTS_MAX];
+	atomic_bool are_gone[ROOSTD_THREADS_MAX];
+	struct roostd_lane *lanes[ROOSTD_THREADS_MAX]; /* by thread */
 } loop = { .signal_fd = -1 };
 
-#define FOR_PORTS(port, thread)                                                \
-	for (struct roostd_port *port = loop.ports + (thread);                 \
-	     port < loop.ports + loop.ports->nb_ports;                         \
-	     port += roostd_crew_nb())
+#define FOR_LANES(lane, thread)                                                \
+	for (struct roostd_lane *lane = loop.lanes[thread]; lane;              \
+	     lane = lane->next)
 
 /* ---- descriptors --------------------------------------------------------- */
 
@@ -176,7 +177,9 @@ static bool is_port(const void *tag)
 	       (uintptr_t)tag < (uintptr_t)(loop.ports + loop.ports->nb_ports);
 }
 
-/* A tag is one of specials, a port, or of a client. */
+/* A tag is one of specials, a port, or of a client; NULL: a lane's queue has
+ * frames, for the next round.
+ */
 static void handle(uint32_t thread, void *tag)
 {
 	if (tag == &specials[LISTENER])
@@ -189,7 +192,7 @@ static void handle(uint32_t thread, void *tag)
 		roostd_crew_kicked(thread);
 	else if (is_port(tag))
 		roostd_nic_ready(tag);
-	else
+	else if (tag)
 		roostd_port_tagged(tag);
 }
 
@@ -213,6 +216,18 @@ static void wait_for_events(uint32_t thread, uint64_t until_ns)
 	roostd_crew_awake(thread);
 }
 
+static bool is_first(const struct roostd_lane *lane)
+{
+	return lane->number == 0;
+}
+
+static void set_time(struct roostd_lane *lane, uint64_t now_ns)
+{
+	lane->now_ns = now_ns;
+	if (is_first(lane))
+		lane->port->now_ns = now_ns;
+}
+
 /* Handle what there is. until_ns: wait so long for it; 0: do not wait. */
 static void look(uint32_t thread, uint64_t until_ns)
 {
@@ -223,18 +238,34 @@ static void look(uint32_t thread, uint64_t until_ns)
 	wait_for_events(thread, until_ns);
 	n = epoll_wait(roostd_crew_epoll_fd(thread), events, EVENTS, 0);
 	now_ns = roost_now_ns();
-	FOR_PORTS(port, thread)
-	port->now_ns = now_ns;
+	FOR_LANES(lane, thread)
+	set_time(lane, now_ns);
 	for (int i = 0; i < n; i++)
 		handle(thread, events[i].data.ptr);
-	FOR_PORTS(port, thread)
-	{
-		roostd_port_reap(port);
-		roostd_ctl_sample(port);
+	FOR_LANES(lane, thread)
+	if (is_first(lane)) {
+		roostd_port_reap(lane->port);
+		roostd_ctl_sample(lane->port);
+		roostd_port_let_go(lane->port);
 	}
 }
 
 /* ---- rounds -------------------------------------------------------------- */
+
+static bool may_sleep(struct roostd_lane *lane, uint64_t now_ns,
+		      uint64_t *until_ns)
+{
+	return is_first(lane) ? roostd_port_sleep(lane->port, now_ns, until_ns)
+			      : roostd_lane_sleep(lane, now_ns, until_ns);
+}
+
+static void awake(struct roostd_lane *lane)
+{
+	if (is_first(lane))
+		roostd_port_awake(lane->port);
+	else
+		roostd_lane_awake(lane);
+}
 
 /* Nothing moves: sleep until something does, if all ports may. */
 static void rest(uint32_t thread, uint64_t now_ns)
@@ -242,21 +273,22 @@ static void rest(uint32_t thread, uint64_t now_ns)
 	uint64_t until_ns = now_ns + TICK_NS;
 	bool may = true;
 
-	FOR_PORTS(port, thread)
-	may = may && roostd_port_is_still(port, now_ns);
-	FOR_PORTS(port, thread)
-	may = may && roostd_port_sleep(port, now_ns, &until_ns);
+	FOR_LANES(lane, thread)
+	may = may && roostd_lane_is_still(lane, now_ns);
+	FOR_LANES(lane, thread)
+	may = may && may_sleep(lane, now_ns, &until_ns);
 	look(thread, may ? until_ns : 0);
-	FOR_PORTS(port, thread)
-	roostd_port_awake(port);
+	FOR_LANES(lane, thread)
+	awake(lane);
 }
 
-static unsigned int poll_ports(uint32_t thread, uint64_t now_ns)
+static unsigned int poll_lanes(uint32_t thread, uint64_t now_ns)
 {
 	unsigned int moved = 0;
 
-	FOR_PORTS(port, thread)
-	moved += roostd_port_poll(port, now_ns);
+	FOR_LANES(lane, thread)
+	moved += is_first(lane) ? roostd_port_poll(lane->port, now_ns)
+				: roostd_lane_poll(lane, now_ns);
 	return moved;
 }
 
@@ -265,8 +297,8 @@ static bool are_gone(uint32_t thread)
 {
 	bool gone = true;
 
-	FOR_PORTS(port, thread)
-	gone = gone && port->facts.is_gone;
+	FOR_LANES(lane, thread)
+	gone = gone && lane->port->facts.is_gone;
 	atomic_store_explicit(&loop.are_gone[thread], gone,
 			      memory_order_relaxed);
 	for (uint32_t i = 0; i < roostd_crew_nb(); i++)
@@ -288,7 +320,7 @@ static void run(uint32_t thread)
 
 		roostd_crew_step_aside(thread);
 		now_ns = roost_now_ns();
-		if (poll_ports(thread, now_ns) > 0) {
+		if (poll_lanes(thread, now_ns) > 0) {
 			still = 0;
 			if (++rounds < ROUNDS_BUSY &&
 			    now_ns - looked_ns < BUSY_NS)
@@ -308,6 +340,23 @@ static void run(uint32_t thread)
 	}
 }
 
+/* Each thread has the lanes of its ports, or one as a helper. */
+static void give_lanes(void)
+{
+	memset(loop.lanes, 0, sizeof(loop.lanes));
+	for (uint32_t i = loop.ports->nb_ports; i-- > 0;) {
+		struct roostd_port *port = &loop.ports[i];
+
+		port->lanes[0].thread = roostd_crew_of(i);
+		for (uint32_t k = 0; k < port->nb_lanes; k++) {
+			struct roostd_lane *lane = &port->lanes[k];
+
+			lane->next = loop.lanes[lane->thread];
+			loop.lanes[lane->thread] = lane;
+		}
+	}
+}
+
 int roostd_loop_run(struct roostd_port *ports, const char *file,
 		    struct roostd_service *service)
 {
@@ -316,8 +365,9 @@ int roostd_loop_run(struct roostd_port *ports, const char *file,
 	loop.ports = ports;
 	loop.file = file;
 	loop.service = service;
-	for (uint32_t i = 0; i < ROOST_PORTS_MAX; i++)
+	for (uint32_t i = 0; i < ROOSTD_THREADS_MAX; i++)
 		atomic_store(&loop.are_gone[i], false);
+	give_lanes();
 	ret = roostd_crew_start(run);
 	if (!ret)
 		run(0);

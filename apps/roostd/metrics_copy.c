@@ -23,19 +23,20 @@
 static void copy_port(const struct roostd_port *port,
 		      struct roostd_metrics_port *to)
 {
+	struct roost_switch_counters one;
 	const struct roostd_client *c;
 
 	roostd_shared_row(port, &to->row);
 	to->speed_mbps = port->facts.speed_mbps;
 	to->total = port->sw->gone;
-	roost_switch_counters_add(&to->total,
-				  roost_switch_counters(port->sw,
-							ROOST_SWITCH_SELF));
-	LIST_FOREACH(c, &port->clients, all)
-		if (c->slot != ROOST_CLIENT_NONE)
-			roost_switch_counters_add(
-				&to->total,
-				roost_switch_counters(port->sw, c->slot));
+	one = roost_switch_counters(port->sw, ROOST_SWITCH_SELF);
+	roost_switch_counters_add(&to->total, &one);
+	LIST_FOREACH(c, &port->clients, all) {
+		if (c->slot == ROOST_CLIENT_NONE)
+			continue;
+		one = roost_switch_counters(port->sw, c->slot);
+		roost_switch_counters_add(&to->total, &one);
+	}
 	to->has_engines = roostd_picture_counters(port, &to->engines);
 }
 

@@ -25,22 +25,25 @@
 
 /* What is the host's, its engine shows. */
 static __attribute__((noinline)) void
-show_and_switch(struct roostd_port *port, const struct roost_sw_frame *frame)
+show_and_switch(struct roostd_lane *lane, const struct roost_sw_frame *frame)
 {
 	struct roost_tap_mark mark;
 
-	roostd_dump_begin(port, ROOST_CLIENT_NONE, frame, &mark);
-	roost_switch_from_port(port->sw, frame);
-	if (port->is_hosts)
+	roostd_dump_begin(lane, ROOST_CLIENT_NONE, frame, &mark);
+	roost_switch_from_port(lane->sw, frame);
+	if (lane->is_hosts)
 		roost_dump_cancel(&mark);
 	else
-		roostd_dump_end(port, ROOST_CLIENT_NONE, &mark);
+		roostd_dump_end(lane, ROOST_CLIENT_NONE, &mark);
 }
 
-static bool receive(void *arg, const uint8_t *head, uint32_t head_len_bytes,
-		    const uint8_t *rest, uint32_t rest_len_bytes)
+/* A worker's number is its lane's. */
+static bool receive(void *arg, unsigned int worker, const uint8_t *head,
+		    uint32_t head_len_bytes, const uint8_t *rest,
+		    uint32_t rest_len_bytes)
 {
 	struct roostd_port *port = arg;
+	struct roostd_lane *lane = &port->lanes[worker];
 	const struct roost_sw_frame frame = {
 		.head = head,
 		.payload = rest,
@@ -48,15 +51,15 @@ static bool receive(void *arg, const uint8_t *head, uint32_t head_len_bytes,
 		.len_bytes = head_len_bytes + rest_len_bytes,
 	};
 
-	/* The port is being closed. */
-	if (!port->sw)
+	/* The port is being opened, or closed. */
+	if (!lane->sw)
 		return true;
-	port->is_hosts = false;
+	lane->is_hosts = false;
 	if (__builtin_expect(port->is_shown, 0))
-		show_and_switch(port, &frame);
+		show_and_switch(lane, &frame);
 	else
-		roost_switch_from_port(port->sw, &frame);
-	return port->is_hosts;
+		roost_switch_from_port(lane->sw, &frame);
+	return lane->is_hosts;
 }
 
 static void transmit(void *arg)
@@ -148,6 +151,7 @@ void roostd_nic_ready(struct roostd_port *port)
 {
 	if (!roost_uplink_news(port->uplink))
 		return;
+	roostd_port_hold(port);
 	follow_facts(port);
 	/* Clients have copies; who waits for a first MAC looks by itself. */
 	if (roostd_neighs_follow(port))
@@ -156,14 +160,30 @@ void roostd_nic_ready(struct roostd_port *port)
 
 /* ---- life ---------------------------------------------------------------- */
 
-static int watch(struct roostd_port *port)
+static int watch(const struct roostd_lane *lane, void *tag)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = port };
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = tag };
 
-	return epoll_ctl(port->epoll_fd, EPOLL_CTL_ADD,
-			 roost_uplink_fd(port->uplink), &event) == 0
+	return epoll_ctl(lane->epoll_fd, EPOLL_CTL_ADD,
+			 roost_uplink_fd(lane->port->uplink, lane->number),
+			 &event) == 0
 		       ? 0
 		       : -errno;
+}
+
+/* A lane for each queue. */
+static int add_lanes(struct roostd_port *port)
+{
+	int ret = watch(&port->lanes[0], port);
+
+	if (roost_uplink_nb_workers(port->uplink) > 1)
+		port->sw->ops = &roostd_lanes_switch_ops;
+	while (!ret && port->nb_lanes < roost_uplink_nb_workers(port->uplink)) {
+		ret = roostd_port_add_lane(port);
+		if (!ret)
+			ret = watch(&port->lanes[port->nb_lanes - 1], NULL);
+	}
+	return ret;
 }
 
 int roostd_nic_open(struct roostd_port *port, const struct roost_config *config,
@@ -178,7 +198,7 @@ int roostd_nic_open(struct roostd_port *port, const struct roost_config *config,
 	set_shape(port);
 	ret = roostd_port_make(port, state_path);
 	if (!ret)
-		ret = watch(port);
+		ret = add_lanes(port);
 	if (!ret)
 		return 0;
 	roost_report("%s: cannot be shared: %s; see the limits of the process",

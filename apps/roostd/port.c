@@ -106,15 +106,14 @@ static void share_descriptors(struct roostd_port *port)
 
 void roostd_port_init(struct roostd_port *port)
 {
+	roostd_lane_init(port);
 	port->page_fd = -1;
 	port->state.fd = -1;
 	port->spare_fd = fcntl(port->epoll_fd, F_DUPFD_CLOEXEC, 0);
 	share_descriptors(port);
 	LIST_INIT(&port->clients);
-	TAILQ_INIT(&port->awake);
 	TAILQ_INIT(&port->paused);
 	LIST_INIT(&port->gone);
-	LIST_INIT(&port->to_ring);
 }
 
 int roostd_port_make(struct roostd_port *port, const char *state_path)
@@ -130,8 +129,10 @@ int roostd_port_make(struct roostd_port *port, const char *state_path)
 		ret = make_page(port);
 	if (!ret)
 		ret = roost_switch_create(&port->shape, port->lease,
-					  &roostd_port_switch_ops, port,
-					  port->now_ns, &port->sw);
+					  &roostd_port_switch_ops,
+					  &port->lanes[0], port->now_ns,
+					  &port->sw);
+	port->lanes[0].sw = port->sw;
 	return ret;
 }
 
@@ -190,7 +191,10 @@ void roostd_port_close(struct roostd_port *port)
 	tell_last(port);
 	if (port->sw)
 		roost_switch_destroy(port->sw);
-	port->sw = NULL; /* frames are the host's now */
+	port->sw = NULL;
+	/* Frames are the host's now. */
+	for (uint32_t i = 0; i < port->nb_lanes; i++)
+		port->lanes[i].sw = NULL;
 	if (port->uplink)
 		roost_uplink_close(port->uplink);
 	port->uplink = NULL;

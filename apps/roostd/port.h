@@ -16,9 +16,12 @@
  * the daemon's first one.
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
+#include <roost/config.h>
 #include "apps/roostd/client.h"
 #include "apps/roostd/neighs.h"
 #include "apps/roostd/state.h"
@@ -26,6 +29,38 @@
 #include "pmd_glue/share/page.h"
 
 struct roost_uplink;
+
+/* Clients with frames that one lane has not rung yet; more are rung at once. */
+#define ROOSTD_TO_RING_MAX 256u
+
+/*
+ * What a thread has of a port. The first lane is the port's thread. The others
+ * are helpers' (crew.h): each has clients whose rings it alone reads, and a
+ * queue of the port, and does nothing but move frames. What else there is to do
+ * for its clients the port's thread does, while it holds the helpers.
+ *
+ * Thread: the lane's.
+ */
+struct roostd_lane {
+	_Alignas(64) struct roostd_port *port;
+	uint32_t number; /* among the port's lanes; also of the queue */
+	uint32_t thread; /* crew.h; of the first lane: in the loop */
+	int epoll_fd;    /* of that thread */
+	struct roostd_lane *next; /* of that thread; see loop.c */
+	uint32_t nb_clients;
+	struct roost_switch *sw;
+	uint64_t now_ns;   /* of the round */
+	uint64_t moved_ns; /* when a frame moved last */
+	bool is_hosts; /* the frame from the uplink, in work, is the host's */
+	/* A client of it has broken a rule or has hung up: the port's thread is
+	 * to look.
+	 */
+	atomic_bool has_trouble;
+	TAILQ_HEAD(, roostd_client) awake;
+	struct roostd_client *got; /* who got the frame in work; NULL: none */
+	uint32_t nb_to_ring;
+	struct roostd_client *to_ring[ROOSTD_TO_RING_MAX];
+};
 
 /* Sessions of a port, attached or not. */
 #define ROOSTD_SESSIONS_MAX 2048u
@@ -46,9 +81,7 @@ struct roostd_port {
 	 */
 	bool leaves_clients;
 	struct roost_uplink *uplink; /* NULL: a hub */
-	bool is_hosts; /* the frame from the uplink, in work, is the host's */
-	bool is_shown; /* there are captures (dump.h) */
-	bool is_full;  /* the uplink took no more frames in this round */
+	bool is_shown;               /* there are captures (dump.h) */
 	struct roostd_neighs neighs;
 	struct roost_lease *lease;
 	struct roost_switch *sw;
@@ -56,10 +89,6 @@ struct roostd_port {
 	int page_fd;
 	struct roost_share_facts facts;
 	struct roost_sw_port shape; /* as frames show it */
-	uint64_t now_ns;            /* of the work that is done */
-	uint64_t sampled_ns;        /* see roostd_ctl_sample() */
-	uint64_t moved_ns;          /* when a frame moved last */
-	uint64_t due_ns;            /* see roostd_port_due_ns() */
 	uint32_t nb_clients;        /* sessions, attached or not */
 	uint32_t max_silent;        /* of these, not attached */
 	/* Attached, of all ports of the daemon: see roostd_admit(). */
@@ -71,13 +100,21 @@ struct roostd_port {
 	int spare_fd;
 	bool is_short; /* of descriptors, which was reported */
 	LIST_HEAD(, roostd_client) clients;
-	TAILQ_HEAD(, roostd_client) awake;
 	TAILQ_HEAD(roostd_paused, roostd_client) paused; /* by resume_ns */
 	LIST_HEAD(, roostd_client) gone;
-	LIST_HEAD(, roostd_client) to_ring;
 	struct roostd_pairs pairs;
-	struct roostd_client *got; /* who got the frame in work; NULL: none */
 	struct roostd_client *by_slot[ROOST_CLIENTS_MAX];
+	/* What the first lane writes in each round, apart from what all read.
+	 */
+	_Alignas(64) uint64_t now_ns; /* of the work that is done */
+	uint64_t sampled_ns;          /* see roostd_ctl_sample() */
+	uint64_t due_ns;              /* see roost_switch_run() */
+	bool is_full; /* the uplink took no more frames in this round */
+	bool is_held; /* the helpers are, until the end of the round */
+	/* The first lane sleeps: who hands a copy over wakes it. */
+	atomic_bool sleeps;
+	_Alignas(64) uint32_t nb_lanes; /* 1 or more */
+	struct roostd_lane lanes[ROOST_WORKERS_MAX];
 };
 
 /* Make a hub of this user. state_path: see state.h; NULL: it keeps no state.
@@ -115,17 +152,41 @@ void roostd_port_accept(struct roostd_port *port);
  * be another thread's afterwards.
  */
 void roostd_port_session(struct roostd_port *port, struct roostd_client *c);
-/* A client has rung. */
+/* A client has rung. Thread: its lane's. */
 void roostd_port_rung(struct roostd_port *port, struct roostd_client *c);
 /* What epoll says of a client: one of the two, or its process has ended,
  * whoever has its session (request.c).
  */
 void roostd_port_tagged(void *tag);
 
+/* ---- lanes --------------------------------------------------------------- */
+
+/* The first lane of a port. */
+void roostd_lane_init(struct roostd_port *port);
+/* One more lane, with a thread of its own. The port has its switch, whose
+ * callbacks are roostd_lanes_switch_ops. Returns 0, -errno. Before the start.
+ */
+int roostd_port_add_lane(struct roostd_port *port);
+/* Have the lanes stand still, until the end of the round or of the look at
+ * descriptors: what they read may be changed. With one lane, nothing.
+ */
+void roostd_port_hold(struct roostd_port *port);
+void roostd_port_let_go(struct roostd_port *port);
+
+/* As roostd_port_poll() and what follows, for the lanes beside the first. */
+unsigned int roostd_lane_poll(struct roostd_lane *lane, uint64_t now_ns);
+/* Nothing has moved in the last poll: is it still for long enough to sleep? Any
+ * lane.
+ */
+bool roostd_lane_is_still(const struct roostd_lane *lane, uint64_t now_ns);
+bool roostd_lane_sleep(struct roostd_lane *lane, uint64_t now_ns,
+		       uint64_t *until_ns);
+void roostd_lane_awake(struct roostd_lane *lane);
+
+/* ---- rounds -------------------------------------------------------------- */
+
 /* Move frames. Returns how many; 0: there was nothing to do. */
 unsigned int roostd_port_poll(struct roostd_port *port, uint64_t now_ns);
-/* Nothing has moved in the last poll: is it still for long enough to sleep? */
-bool roostd_port_is_still(const struct roostd_port *port, uint64_t now_ns);
 /*
  * Prepare for a sleep. *until_ns, at most as it is, gets the time of the next
  * poll. Returns false: there is work. Afterwards, in both cases:
@@ -139,7 +200,9 @@ void roostd_port_reap(struct roostd_port *port);
 
 /* ---- for the files of this room ------------------------------------------ */
 
-extern const struct roost_switch_ops roostd_port_switch_ops; /* frames.c */
+/* frames.c: for one lane, and for several. */
+extern const struct roost_switch_ops roostd_port_switch_ops;
+extern const struct roost_switch_ops roostd_lanes_switch_ops;
 
 /* An address of the port: its clients share it, unless it is for one of them.
  * Zeros: nothing. Returns 0, -ENOMEM. (admit.c)

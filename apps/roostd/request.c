@@ -436,8 +436,10 @@ void roostd_port_tell_changed(struct roostd_port *port)
 
 void roostd_port_recover(struct roostd_port *port)
 {
-	if (roost_lease_recovering(port->lease, port->now_ns))
+	if (port->lease->nb_away > 0 && port->now_ns < port->lease->grace_at_ns)
 		return;
+	roostd_port_hold(port);
+	roost_lease_recovering(port->lease, port->now_ns);
 	port->facts.is_recovering = 0;
 	roost_share_page_write(port->page, &port->facts);
 	roostd_port_tell_changed(port);
@@ -490,6 +492,9 @@ static void serve(struct roostd_port *port, struct roostd_client *c,
 	const enum roost_share_type type = packet->msg.type;
 	const bool attached = c->slot != ROOST_CLIENT_NONE;
 
+	/* It may change what the lanes read. */
+	if (attached)
+		roostd_port_hold(port);
 	if (type == ROOST_SHARE_ATTACH && !attached)
 		attach_to(port->first, c, packet);
 	else if (type == ROOST_SHARE_PORTS)

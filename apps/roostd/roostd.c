@@ -241,14 +241,46 @@ static int give_up_rights(void)
 	return ret;
 }
 
+/* Each port has a thread, or a part of one. What processors are left are for
+ * the lanes beside the first, of which the key "workers" says how many a port
+ * wants.
+ */
+static uint32_t choose_workers(void)
+{
+	const uint32_t nb = roostd.config.nb_ports;
+	const uint32_t wanted =
+		roostd.config.nb_workers > 0 ? roostd.config.nb_workers : 1;
+	const uint32_t left =
+		roostd_crew_size(nb * wanted, roostd.service.threads) -
+		roostd_crew_size(nb, roostd.service.threads);
+
+	return left / nb + 1 < wanted ? left / nb + 1 : wanted;
+}
+
+static void report_workers(const struct roostd_port *port, uint32_t wanted)
+{
+	if (port->nb_lanes < wanted)
+		roost_report("%s: it has %u thread%s of %u that \"workers\" "
+			     "asks for: %s",
+			     port->label, port->nb_lanes,
+			     port->nb_lanes == 1 ? "" : "s", wanted,
+			     port->nb_lanes < roostd.config.nb_workers
+				     ? "the port has no more queues"
+				     : "there are no more processors, or "
+				       "\"threads\" allows no more");
+}
+
 /* The state of each port is beside the socket. */
 static int open_ports(const char *path)
 {
 	char state_path[ROOSTD_STATE_PATH_MAX];
 	const uint32_t nb = roostd.config.nb_ports;
+	const uint32_t wanted = roostd.config.nb_workers;
 	int ret = 0;
 
-	while (!ret && roostd.nb_ports < nb) {
+	roostd.config.nb_workers = choose_workers();
+
+	while (roostd.nb_ports < nb) {
 		struct roostd_port *port = &roostd.ports[roostd.nb_ports];
 
 		*port = (struct roostd_port){
@@ -264,7 +296,10 @@ static int open_ports(const char *path)
 			 roostd.nb_ports);
 		ret = roostd_nic_open(port, &roostd.config, roostd.nb_ports,
 				      state_path);
-		roostd.nb_ports += ret == 0;
+		if (ret)
+			break;
+		report_workers(port, wanted);
+		roostd.nb_ports++;
 	}
 	return ret;
 }

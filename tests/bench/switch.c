@@ -140,7 +140,7 @@ static void run_out(void)
 	struct roost_steer way;
 
 	for (unsigned int i = 0; i < NB_FRAMES; i++) {
-		must(-(int)roost_check(lease, &port, &seen, items[i].client,
+		must(-(int)roost_check(lease, &port, items[i].client,
 				       &items[i].frame, &room, &pkt));
 		roost_steer_from_client(lease, &seen, &pkt, &way);
 		must(way.to == ROOST_STEER_DROP);

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026 The Roost authors
-"""A roostd with several ports, each of which has a thread."""
+"""A roostd with several ports, each of which has a thread, and one with several
+threads for a port."""
 
 import os
 import signal
 import time
 
+import cases_ctl
 import cases_rdmacm
 import cases_service
 import cases_service_people
+import cases_xdp
 from harness import Case, Failure, Skip
 from process import wait_until
-from service import FAR, NEAR, Service
+from service import ADDRESSES, FAR, NEAR, Service
+from wire import Wire
 
 VLAN = "7"
 # By port: the address behind the daemon, that of the peer, and more options.
@@ -34,12 +38,15 @@ def threads_of(process):
     """Those that serve ports: the processor time of each, by number."""
     seen = {}
     for task in os.listdir(f"/proc/{process.pid}/task"):
-        with open(f"/proc/{process.pid}/task/{task}/comm",
-                  encoding="ascii") as file:
-            name = file.read().strip()
-        if name.startswith("roostd-"):
-            seen[int(name.split("-")[1])] = \
-                cases_service.cpu_s(f"{process.pid}/task/{task}")
+        try:
+            with open(f"/proc/{process.pid}/task/{task}/comm",
+                      encoding="ascii") as file:
+                name = file.read().strip()
+            if name.startswith("roostd-"):
+                seen[int(name.split("-")[1])] = \
+                    cases_service.cpu_s(f"{process.pid}/task/{task}")
+        except OSError:
+            continue
     return seen
 
 
@@ -127,7 +134,131 @@ def one(room):
         raise Failure(f"threads: {threads_of(service.process)}")
 
 
+# ---- lanes -----------------------------------------------------------------
+
+LANES = 2
+STREAMS = 4
+STILL_S = 2
+STILL_PART = 0.02
+
+
+class Lanes:
+    """A roostd with several lanes at either end of a wire with as many queues,
+    and streams between their clients.
+    """
+
+    def __init__(self, room, wire):
+        if len(os.sched_getaffinity(0)) < LANES:
+            raise Skip("there is one processor")
+        self.room = room
+        self.ends = [Service(
+            room, wire=wire, driver=wire.driver, end=end,
+            path=f"/run/{room.name}-{end}.sock",
+            sections=("[roost]", f"workers = {LANES}"))
+            for end in (NEAR, FAR)]
+        for end in self.ends:
+            self.check_lanes(end)
+        self.pairs = [self.stream(i) for i in range(STREAMS)]
+
+    @staticmethod
+    def check_lanes(end):
+        if not wait_until(lambda: len(threads_of(end.process)) == LANES - 1,
+                          5):
+            raise Failure(f"{end.process.title}: threads "
+                          f"{threads_of(end.process)}: {end.process.err()}")
+
+    def stream(self, number):
+        """They go both ways: two have their server at the near end."""
+        to, of = self.ends if number % 2 == 0 else self.ends[::-1]
+        words = ["rping", "-v", "-V", "-a", ADDRESSES[to.near][0], "-p",
+                 str(7200 + number)]
+        server = self.room.start(**to.client(f"server{number}",
+                                             [*words, "-s"]))
+        if not wait_until(lambda: cases_rdmacm.has_opened(server) and
+                          cases_rdmacm.is_waiting(server), 20):
+            raise Failure(f"{server.title}: does not listen: {server.err()}")
+        client = self.room.start(**of.client(f"client{number}",
+                                             [*words, "-c"]))
+        if not wait_until(lambda: "ping data" in server.out(), 20):
+            raise Failure(f"{client.title}: no ping data: {client.err()}")
+        return server, client
+
+    def go_on(self, title):
+        moved(self.pairs, title)
+        for process in (process for pair in self.pairs for process in pair):
+            if process.wait(0) is not None:
+                raise Failure(f"{process.title} ended: {process.err()}")
+
+    def queues(self, end):
+        return [worker["queue_packets"] for worker in cases_ctl.show(
+            self.room, end.process, "worker",
+            netns=end.wire.netns[end.near])["workers"]]
+
+
+def lanes(room, wire_of):
+    """Streams of clients of both lanes, whose bytes are looked at, by both
+    queues; a client of each lane is killed, and one evicted; the daemon is
+    killed and started again; all are still.
+    """
+    world = Lanes(room, wire_of(room))
+    near = world.ends[0]
+    world.go_on("at first")
+    for i in range(4):
+        watch = room.start(**near.client(f"victim{i}", cases_service.WATCH))
+        if not wait_until(lambda watch=watch: "async event FD" in watch.out(),
+                          20):
+            raise Failure(f"{watch.title}: does not open: {watch.err()}")
+        if i % 2:
+            row = cases_service_people.clients(room, near)
+            cases_service_people.ctl(room, near, f"evict{i}", "evict",
+                                     str(row["ibv_asyncwatch"]["client"]))
+            cases_service.await_event(watch, "DEVICE_FATAL")
+        watch.kill()
+        near.process.signal(signal.SIGHUP)
+        world.go_on(f"after victim {i}")
+    room.note(f"frames by queue: {[world.queues(end) for end in world.ends]}; "
+              f"processor time: {threads_of(near.process)} s of "
+              f"{cases_service.cpu_s(near.process.pid):.2f} s")
+    for end in world.ends:
+        if min(threads_of(end.process).values()) == 0:
+            raise Failure(f"{end.process.title}: a lane did nothing")
+    near.process.kill()
+    near.process = near.start("roostd-again")
+    world.check_lanes(near)
+    world.go_on("after the restart")
+    for pair in world.pairs:
+        for process in pair:
+            process.signal(signal.SIGSTOP)
+    time.sleep(STILL_S)
+    before = cases_service.cpu_s(near.process.pid)
+    time.sleep(STILL_S)
+    used = (cases_service.cpu_s(near.process.pid) - before) / STILL_S
+    room.note(f"still: {100 * used:.1f} % of a processor")
+    for pair in world.pairs:
+        for process in pair:
+            process.signal(signal.SIGCONT)
+    if used > STILL_PART:
+        raise Failure(f"the daemon does not sleep: {used}")
+    world.go_on("after a rest")
+
+
+def fewer(room):
+    """A port that has one queue says so, and works."""
+    service = Service(room, wire=cases_xdp.xdp_wire(room),
+                      driver=cases_xdp.DRIVER,
+                      sections=("[roost]", f"workers = {LANES}"))
+    if threads_of(service.process):
+        raise Failure(f"threads: {threads_of(service.process)}")
+    if "the port has no more queues" not in service.process.err():
+        raise Failure(f"says: {service.process.err()}")
+    service.pair(cases_service.pingpong_words(4), True)
+
+
 CASES = [
+    Case("service-lanes", lanes, Wire),
+    Case("service-lanes-xdp", lanes,
+         lambda room: cases_xdp.xdp_wire(room, queues=LANES)),
+    Case("service-lanes-fewer", fewer),
     Case("service-threads", kills),
     Case("service-threads-one", one),
 ]

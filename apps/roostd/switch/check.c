@@ -115,7 +115,7 @@ static enum roost_sw_drop check_sidr_rep(const struct asked *a,
 	return ROOST_SW_OK;
 }
 
-static enum roost_sw_drop check_mad(const struct asked *a,
+static enum roost_sw_drop check_msg(const struct asked *a,
 				    const struct roost_cm_msg *msg)
 {
 	switch (msg->type) {
@@ -147,6 +147,16 @@ static enum roost_sw_drop check_mad(const struct asked *a,
 	default:
 		return ROOST_SW_MAD_CLASS;
 	}
+}
+
+enum roost_sw_drop roost_check_mad(const struct roost_lease *lease,
+				   const struct roost_seen_table *seen,
+				   uint16_t client,
+				   const struct roost_sw_pkt *pkt)
+{
+	const struct asked a = { lease, seen, pkt, client };
+
+	return check_msg(&a, &pkt->mad->msg);
 }
 
 /* ---- all frames ---------------------------------------------------------- */
@@ -202,18 +212,14 @@ static enum roost_sw_drop check_inner(const struct roost_lease *lease,
 
 enum roost_sw_drop
 roost_check(const struct roost_lease *lease, const struct roost_sw_port *port,
-	    const struct roost_seen_table *seen, uint16_t client,
-	    const struct roost_sw_frame *frame, struct roost_sw_mad *room,
-	    struct roost_sw_pkt *pkt)
+	    uint16_t client, const struct roost_sw_frame *frame,
+	    struct roost_sw_mad *room, struct roost_sw_pkt *pkt)
 {
-	const struct asked a = { lease, seen, pkt, client };
 	enum roost_sw_drop drop = roost_sw_parse(frame, room, pkt);
 
 	if (drop == ROOST_SW_OK)
 		drop = check_outer(lease, port, client, frame, pkt);
 	if (drop == ROOST_SW_OK)
 		drop = check_inner(lease, port, client, pkt);
-	if (drop == ROOST_SW_OK && pkt->mad)
-		drop = check_mad(&a, &pkt->mad->msg);
 	return drop;
 }

@@ -12,6 +12,7 @@
 
 #include "apps/roostd/switch/check.h"
 #include "apps/roostd/switch/group.h"
+#include "apps/roostd/switch/lanes.h"
 #include "apps/roostd/switch/steer.h"
 
 /* ---- life ---------------------------------------------------------------- */
@@ -29,6 +30,7 @@ int roost_switch_create(const struct roost_sw_port *port,
 	sw->lease = lease;
 	sw->ops = ops;
 	sw->arg = arg;
+	sw->first = sw;
 	roost_seen_init(&sw->seen, lease, roost_lease_random(lease));
 	roost_departed_init(&sw->departed, roost_lease_random(lease));
 	ret = roost_fair_init(&sw->fair, ROOST_CLIENTS_MAX + 1);
@@ -50,6 +52,8 @@ void roost_switch_set_port(struct roost_switch *sw,
 {
 	sw->port = *port;
 	sw->fair.most_kept = port->most_kept;
+	for (uint32_t i = 0; sw->lanes && i < sw->lanes->nb; i++)
+		sw->lanes->v[i]->port = *port;
 }
 
 static void discard_all(struct roost_switch *sw, uint32_t client)
@@ -62,8 +66,10 @@ static void discard_all(struct roost_switch *sw, uint32_t client)
 
 void roost_switch_destroy(struct roost_switch *sw)
 {
+	roost_switch_gather(sw);
 	for (uint32_t i = 0; i <= ROOST_SWITCH_SELF; i++)
 		discard_all(sw, i);
+	roost_lanes_free(sw->lanes);
 	roost_fair_fini(&sw->fair);
 	roost_departed_fini(&sw->departed);
 	roost_seen_fini(&sw->seen);
@@ -81,11 +87,30 @@ void roost_switch_counters_add(struct roost_switch_counters *sum,
 		sum->drops[i] += some->drops[i];
 }
 
+struct roost_switch_counters
+roost_switch_counters(const struct roost_switch *sw, uint32_t client)
+{
+	struct roost_switch_counters sum = sw->counters[client];
+
+	for (uint32_t i = 0; sw->lanes && i < sw->lanes->nb; i++)
+		roost_switch_counters_add(&sum,
+					  &sw->lanes->v[i]->counters[client]);
+	return sum;
+}
+
 /* The next client in the slot begins with zeros. */
 static void fold(struct roost_switch *sw, uint16_t client)
 {
-	roost_switch_counters_add(&sw->gone, &sw->counters[client]);
+	const struct roost_switch_counters had =
+		roost_switch_counters(sw, client);
+
+	roost_switch_counters_add(&sw->gone, &had);
 	sw->counters[client] = (struct roost_switch_counters){ 0 };
+	if (!sw->lanes)
+		return;
+	for (uint32_t i = 0; i < sw->lanes->nb; i++)
+		sw->lanes->v[i]->counters[client] = sw->counters[client];
+	sw->lanes->credits[client] = (struct roost_switch_credit){ 0 };
 }
 
 int roost_switch_client_enter(struct roost_switch *sw, uint16_t client,
@@ -124,11 +149,54 @@ static void left(void *arg, const struct roost_gid *group)
 void roost_switch_client_remove(struct roost_switch *sw, uint16_t client,
 				uint64_t now_ns)
 {
+	roost_switch_gather(sw);
 	roost_departed_add(&sw->departed, &sw->seen, client, now_ns);
 	discard_all(sw, client);
 	roost_group_leave_all(sw->lease, client, left, sw);
 	roost_lease_client_remove(sw->lease, client, now_ns);
 	fold(sw, client);
+}
+
+/* ---- lanes --------------------------------------------------------------- */
+
+static bool has_room(const struct roost_switch *sw, uint32_t client)
+{
+	const struct roost_switch_credit *credit;
+
+	if (__builtin_expect(!sw->handoff, 1))
+		return roost_fair_has_room(&sw->fair, client);
+	credit = &sw->lanes->credits[client];
+	return credit->put - atomic_load_explicit(&credit->sent,
+						  memory_order_relaxed) <
+		       atomic_load_explicit(&sw->lanes->room,
+					    memory_order_relaxed) &&
+	       roost_handoff_has_room(sw->handoff);
+}
+
+/* There is room. */
+static void push(struct roost_switch *sw, uint32_t client, void *kept,
+		 uint32_t len_bytes)
+{
+	if (__builtin_expect(sw->lanes != NULL, 0))
+		sw->lanes->credits[client].put++;
+	if (__builtin_expect(!sw->handoff, 1))
+		roost_fair_push(&sw->fair, client, kept, len_bytes);
+	else
+		roost_handoff_put(sw->handoff,
+				  (struct roost_handoff_entry){ kept, client,
+								len_bytes });
+}
+
+static void take_turn(struct roost_switch *sw)
+{
+	if (sw->lanes)
+		pthread_mutex_lock(&sw->lanes->turn);
+}
+
+static void give_turn(struct roost_switch *sw)
+{
+	if (sw->lanes)
+		pthread_mutex_unlock(&sw->lanes->turn);
 }
 
 /* ---- out ----------------------------------------------------------------- */
@@ -173,7 +241,7 @@ static void keep(struct roost_switch *sw, uint32_t client,
 	void *kept = sw->ops->keep(sw->arg, frame);
 
 	if (kept)
-		roost_fair_push(&sw->fair, client, kept, frame->len_bytes);
+		push(sw, client, kept, frame->len_bytes);
 	else
 		drop(sw, client, ROOST_SW_PORT_FULL);
 }
@@ -200,7 +268,8 @@ static void mad_to_client(struct roost_switch *sw, uint16_t client,
 			  const struct roost_sw_pkt *pkt,
 			  const struct roost_sw_frame *frame, bool looped)
 {
-	enum roost_sw_drop reason = roost_seen_in(&sw->seen, client, pkt);
+	enum roost_sw_drop reason =
+		roost_seen_in(&sw->first->seen, client, pkt);
 
 	if (reason == ROOST_SW_OK)
 		deliver(sw, client, frame, looped);
@@ -224,12 +293,12 @@ static void send_own(struct roost_switch *sw, const uint8_t *bytes,
 
 	if (roost_sw_parse(&frame, &sw->mad, &pkt) != ROOST_SW_OK)
 		return;
-	roost_steer_from_client(sw->lease, &sw->seen, &pkt, &way);
+	roost_steer_from_client(sw->lease, &sw->first->seen, &pkt, &way);
 	if (way.to == ROOST_STEER_CLIENT)
 		mad_to_client(sw, way.client, &pkt, &frame, true);
 	else if (way.to != ROOST_STEER_PORT)
 		drop(sw, ROOST_SWITCH_SELF, ROOST_SW_NO_CONN);
-	else if (roost_fair_has_room(&sw->fair, ROOST_SWITCH_SELF))
+	else if (has_room(sw, ROOST_SWITCH_SELF))
 		keep(sw, ROOST_SWITCH_SELF, &frame);
 	else
 		drop(sw, ROOST_SWITCH_SELF, ROOST_SW_PORT_FULL);
@@ -241,7 +310,7 @@ static void answer(struct roost_switch *sw, const struct roost_sw_pkt *pkt,
 	const struct roost_sw_route route = roost_sw_route_back(pkt);
 	uint8_t frame[ROOST_SW_GSI_FRAME_MAX];
 
-	roost_departed_in(&sw->departed, pkt);
+	roost_departed_in(&sw->first->departed, pkt);
 	send_own(sw, frame, roost_sw_compose(&sw->port, &route, msg, frame));
 }
 
@@ -267,7 +336,7 @@ static void dropped_on_the_way(struct roost_switch *sw, uint32_t client,
 			       const struct roost_steer *way)
 {
 	if (way->drop == ROOST_SW_NO_CONN)
-		roost_departed_in(&sw->departed, pkt);
+		roost_departed_in(&sw->first->departed, pkt);
 	drop(sw, client, way->drop);
 }
 
@@ -278,6 +347,7 @@ uint64_t roost_switch_run(struct roost_switch *sw, uint64_t now_ns,
 	uint64_t next_ns;
 	uint32_t len;
 
+	take_turn(sw);
 	sw->seen.now_ns = now_ns;
 	while (budget-- > 0 &&
 	       roost_fair_has_room(&sw->fair, ROOST_SWITCH_SELF)) {
@@ -288,6 +358,7 @@ uint64_t roost_switch_run(struct roost_switch *sw, uint64_t now_ns,
 		send_own(sw, frame, len);
 	}
 	next_ns = roost_departed_next_ns(&sw->departed);
+	give_turn(sw);
 	if (roost_fair_ready_ns(&sw->fair) < next_ns)
 		next_ns = roost_fair_ready_ns(&sw->fair);
 	return next_ns;
@@ -300,9 +371,9 @@ static bool leaves(const struct roost_steer *way)
 	return way->to == ROOST_STEER_PORT || way->to == ROOST_STEER_GROUP;
 }
 
-static void pass(struct roost_switch *sw, uint16_t client,
-		 const struct roost_sw_pkt *pkt, const struct roost_steer *way,
-		 const struct roost_sw_frame *frame)
+static inline __attribute__((always_inline)) void
+pass(struct roost_switch *sw, uint16_t client, const struct roost_sw_pkt *pkt,
+     const struct roost_steer *way, const struct roost_sw_frame *frame)
 {
 	const struct roost_sw_frame checked = as_checked(pkt, frame);
 
@@ -334,52 +405,93 @@ static void pass(struct roost_switch *sw, uint16_t client,
 	}
 }
 
+/* May it go on its way now? false: it is offered again. */
+static inline __attribute__((always_inline)) bool
+is_open(const struct roost_switch *sw, uint16_t client,
+	const struct roost_steer *way)
+{
+	if (leaves(way) && !has_room(sw, client))
+		return false;
+	return way->to != ROOST_STEER_CLIENT || !sw->ops->is_ready ||
+	       sw->ops->is_ready(sw->arg, way->client);
+}
+
+/* Under the turn. */
+static bool message_from_client(struct roost_switch *sw, uint16_t client,
+				const struct roost_sw_pkt *pkt,
+				const struct roost_sw_frame *frame,
+				uint64_t now_ns)
+{
+	struct roost_seen_table *seen = &sw->first->seen;
+	enum roost_sw_drop reason =
+		roost_check_mad(sw->lease, seen, client, pkt);
+	struct roost_steer way;
+
+	seen->now_ns = now_ns;
+	if (reason != ROOST_SW_OK) {
+		drop(sw, client, reason);
+		return true;
+	}
+	roost_steer_from_client(sw->lease, seen, pkt, &way);
+	if (!is_open(sw, client, &way))
+		return false;
+	reason = roost_seen_admit(seen, client, &pkt->mad->msg, now_ns);
+	if (reason != ROOST_SW_OK) {
+		refuse_connection(sw, client, pkt, reason);
+		return true;
+	}
+	roost_seen_out(seen, client, pkt, frame->head);
+	pass(sw, client, pkt, &way, frame);
+	return true;
+}
+
+static __attribute__((noinline)) bool
+mad_from_client(struct roost_switch *sw, uint16_t client,
+		const struct roost_sw_pkt *pkt,
+		const struct roost_sw_frame *frame, uint64_t now_ns)
+{
+	bool done;
+
+	take_turn(sw);
+	done = message_from_client(sw, client, pkt, frame, now_ns);
+	give_turn(sw);
+	return done;
+}
+
 bool roost_switch_from_client(struct roost_switch *sw, uint16_t client,
 			      const struct roost_sw_frame *frame,
 			      uint64_t now_ns)
 {
 	struct roost_sw_pkt pkt;
 	struct roost_steer way;
-	enum roost_sw_drop reason = roost_check(sw->lease, &sw->port, &sw->seen,
-						client, frame, &sw->mad, &pkt);
+	const enum roost_sw_drop reason =
+		roost_check(sw->lease, &sw->port, client, frame, &sw->mad,
+			    &pkt);
 
-	sw->seen.now_ns = now_ns;
 	if (reason != ROOST_SW_OK) {
 		drop(sw, client, reason);
 		return true;
 	}
-	roost_steer_from_client(sw->lease, &sw->seen, &pkt, &way);
-	if (leaves(&way) && !roost_fair_has_room(&sw->fair, client))
+	if (__builtin_expect(pkt.mad != NULL, 0))
+		return mad_from_client(sw, client, &pkt, frame, now_ns);
+	roost_steer_from_client(sw->lease, &sw->first->seen, &pkt, &way);
+	if (!is_open(sw, client, &way))
 		return false;
-	if (way.to == ROOST_STEER_CLIENT && sw->ops->is_ready &&
-	    !sw->ops->is_ready(sw->arg, way.client))
-		return false;
-	if (pkt.mad) {
-		reason = roost_seen_admit(&sw->seen, client, &pkt.mad->msg,
-					  now_ns);
-		if (reason != ROOST_SW_OK) {
-			refuse_connection(sw, client, &pkt, reason);
-			return true;
-		}
-		roost_seen_out(&sw->seen, client, &pkt, frame->head);
-	}
 	pass(sw, client, &pkt, &way, frame);
 	return true;
 }
 
-void roost_switch_from_port(struct roost_switch *sw,
-			    const struct roost_sw_frame *frame)
+static void deal(struct roost_switch *sw, const struct roost_sw_pkt *pkt,
+		 enum roost_sw_drop parsed, const struct roost_sw_frame *frame)
 {
-	struct roost_sw_pkt pkt;
 	struct roost_steer way;
-	const enum roost_sw_drop parsed = roost_sw_parse(frame, &sw->mad, &pkt);
 
-	roost_steer_from_port(sw->lease, &sw->port, &sw->seen, &pkt, parsed,
-			      &way);
+	roost_steer_from_port(sw->lease, &sw->port, &sw->first->seen, pkt,
+			      parsed, &way);
 	switch (way.to) {
 	case ROOST_STEER_CLIENT:
-		if (pkt.mad)
-			mad_to_client(sw, way.client, &pkt, frame, false);
+		if (pkt->mad)
+			mad_to_client(sw, way.client, pkt, frame, false);
 		else
 			deliver(sw, way.client, frame, false);
 		break;
@@ -390,15 +502,29 @@ void roost_switch_from_port(struct roost_switch *sw,
 		sw->ops->host(sw->arg, frame);
 		break;
 	case ROOST_STEER_ANSWER:
-		answer(sw, &pkt, &way.answer);
+		answer(sw, pkt, &way.answer);
 		break;
 	case ROOST_STEER_DROP:
-		dropped_on_the_way(sw, ROOST_SWITCH_SELF, &pkt, &way);
+		dropped_on_the_way(sw, ROOST_SWITCH_SELF, pkt, &way);
 		break;
 	case ROOST_STEER_PORT:
 	default:
 		break;
 	}
+}
+
+void roost_switch_from_port(struct roost_switch *sw,
+			    const struct roost_sw_frame *frame)
+{
+	struct roost_sw_pkt pkt;
+	const enum roost_sw_drop parsed = roost_sw_parse(frame, &sw->mad, &pkt);
+	const bool needs_turn = sw->lanes && pkt.mad;
+
+	if (__builtin_expect(needs_turn, 0))
+		take_turn(sw);
+	deal(sw, &pkt, parsed, frame);
+	if (__builtin_expect(needs_turn, 0))
+		give_turn(sw);
 }
 
 uint32_t roost_switch_send(struct roost_switch *sw, uint64_t now_ns,
@@ -407,11 +533,16 @@ uint32_t roost_switch_send(struct roost_switch *sw, uint64_t now_ns,
 	uint32_t client, len, nb = 0;
 	void *kept;
 
+	roost_switch_gather(sw);
 	for (; nb < budget; nb++) {
 		kept = roost_fair_head(&sw->fair, now_ns, &client, &len);
 		if (!kept || !sw->ops->send(sw->arg, kept))
 			break;
 		roost_fair_pop(&sw->fair);
+		if (__builtin_expect(sw->lanes != NULL, 0))
+			roost_lanes_has_sent(sw->lanes, client);
 	}
+	if (sw->lanes)
+		roost_lanes_tell_room(sw);
 	return nb;
 }

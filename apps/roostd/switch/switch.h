@@ -17,15 +17,28 @@
  * Work is bounded: one frame in is at most one frame out for each member of its
  * group, and all else has a budget.
  *
- * Thread: the port's (crew.h), for all functions. Callbacks may not call back.
+ * Lanes. A port with several threads has a lane for each: a switch that shares
+ * with the first one. A client belongs to one lane, which alone offers its
+ * frames. Frames to other clients a lane delivers itself; copies for the port
+ * it hands over to the first lane, which has the queues of all clients, so that
+ * shares and rates are counted in one place. Messages of the CM are worked on
+ * in turns, under a lock. What the lanes read of the lease, the port and the
+ * clients changes only while all of them stand still: the functions without
+ * "Hot" are for then.
+ *
+ * Thread: the port's (crew.h), for all functions; those with "Hot" the thread
+ * of the lane. Callbacks may not call back.
  */
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "apps/roostd/switch/departed.h"
 #include "apps/roostd/switch/fair.h"
 #include "apps/roostd/switch/frame.h"
+#include "apps/roostd/switch/handoff.h"
 #include "apps/roostd/switch/lease.h"
 #include "apps/roostd/switch/seen.h"
 
@@ -66,14 +79,40 @@ struct roost_switch_counters {
  */
 #define ROOST_SWITCH_SELF ROOST_CLIENTS_MAX
 
+/* Beside the first one. */
+#define ROOST_SWITCH_LANES_MAX 15u
+
+/* Copies of a client's frames, between its lane and the port. A line of the
+ * cache each, as neighbours are of other lanes.
+ */
+struct roost_switch_credit {
+	/* Writer: the client's lane; of SELF: who has the turn. */
+	_Alignas(64) uint32_t put;
+	_Atomic uint32_t sent; /* writer: the first lane */
+};
+
+/* What the first lane has for the others. */
+struct roost_switch_lanes {
+	uint32_t nb;
+	struct roost_switch *v[ROOST_SWITCH_LANES_MAX];
+	_Atomic uint32_t room; /* of each client; writer: the first lane */
+	pthread_mutex_t turn;  /* messages of the CM: seen and departed */
+	struct roost_switch_credit credits[ROOST_CLIENTS_MAX + 1];
+};
+
 struct roost_switch {
 	struct roost_sw_port port;
 	struct roost_lease *lease;
 	const struct roost_switch_ops *ops;
 	void *arg;
+	struct roost_switch *first;       /* the first lane's, maybe itself */
+	struct roost_switch_lanes *lanes; /* NULL: there is one lane */
+	struct roost_handoff *handoff;    /* NULL: the first lane */
+	/* The first lane's alone. */
 	struct roost_seen_table seen;
 	struct roost_departed departed;
 	struct roost_fair fair;
+	/* Each lane's own. */
 	struct roost_sw_mad mad; /* of the frame in work */
 	/* The reason of the last drop; a caller may clear it. */
 	enum roost_sw_drop last_drop;
@@ -91,8 +130,24 @@ int roost_switch_create(const struct roost_sw_port *port,
 			struct roost_lease *lease,
 			const struct roost_switch_ops *ops, void *arg,
 			uint64_t now_ns, struct roost_switch **sw);
-/* Discards what is kept; tells nobody. */
+/* Discards what is kept; tells nobody. With all its lanes. */
 void roost_switch_destroy(struct roost_switch *sw);
+/* One more lane of a switch, with an argument of its own for the callbacks.
+ * Returns 0, -ENOMEM.
+ */
+int roost_switch_add_lane(struct roost_switch *first, void *arg,
+			  struct roost_switch **lane);
+/* Take what lanes have handed over into the queues, so that no copy is on the
+ * way. Nothing but a test of a pointer where there is one lane.
+ */
+void roost_switch_gather(struct roost_switch *sw);
+/* Has a lane handed over what was not taken yet? Thread: the first lane's. */
+bool roost_switch_is_handed(const struct roost_switch *sw);
+/* Has this lane, one beside the first? Thread: its own. */
+static inline bool roost_switch_has_handed(const struct roost_switch *lane)
+{
+	return !roost_handoff_is_empty(lane->handoff);
+}
 
 /* The port has changed. */
 void roost_switch_set_port(struct roost_switch *sw,
@@ -111,7 +166,9 @@ void roost_switch_client_limit(struct roost_switch *sw, uint16_t client,
 			       const struct roost_client_conf *conf,
 			       uint64_t now_ns);
 
-/* True if the port has not taken all frames of the client yet. */
+/* True if the port has not taken all frames of the client yet; they were
+ * gathered.
+ */
 static inline bool roost_switch_keeps(const struct roost_switch *sw,
 				      uint16_t client)
 {
@@ -155,11 +212,9 @@ uint32_t roost_switch_send(struct roost_switch *sw, uint64_t now_ns,
 uint64_t roost_switch_run(struct roost_switch *sw, uint64_t now_ns,
 			  uint32_t budget);
 
-static inline const struct roost_switch_counters *
-roost_switch_counters(const struct roost_switch *sw, uint32_t client)
-{
-	return &sw->counters[client];
-}
+/* Of a client; ROOST_SWITCH_SELF: of the daemon. */
+struct roost_switch_counters
+roost_switch_counters(const struct roost_switch *sw, uint32_t client);
 
 /* Add some to a sum. */
 void roost_switch_counters_add(struct roost_switch_counters *sum,

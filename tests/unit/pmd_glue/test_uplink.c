@@ -44,8 +44,9 @@ static struct {
 
 static const uint8_t group[4] = { 239, 1, 2, 3 };
 
-static bool receive(void *arg, const uint8_t *frame, uint32_t len_bytes,
-		    const uint8_t *rest, uint32_t rest_bytes)
+static bool receive(void *arg, unsigned int worker, const uint8_t *frame,
+		    uint32_t len_bytes, const uint8_t *rest,
+		    uint32_t rest_bytes)
 {
 	assert_null(rest);
 	assert_int_equal(rest_bytes, 0);
@@ -112,7 +113,7 @@ static int teardown(void **state)
 
 static bool is_ready(int timeout_ms)
 {
-	struct pollfd fd = { .fd = roost_uplink_fd(up), .events = POLLIN };
+	struct pollfd fd = { .fd = roost_uplink_fd(up, 0), .events = POLLIN };
 
 	return poll(&fd, 1, timeout_ms) == 1;
 }
@@ -120,7 +121,7 @@ static bool is_ready(int timeout_ms)
 static void run(unsigned int rounds)
 {
 	for (unsigned int i = 0; i < rounds; i++)
-		roost_uplink_run(up, roost_now_ns());
+		roost_uplink_run(up, 0, roost_now_ns());
 }
 
 /* Until *word is not zero, or for 5 s. */
@@ -322,15 +323,15 @@ static void uplink__sleeps_in_short_naps_without_an_interrupt(void **state)
 	uint64_t until_ns, now_ns = roost_now_ns();
 
 	run(10);
-	assert_true(roost_uplink_sleep(up, now_ns, now_ns, &until_ns));
+	assert_true(roost_uplink_sleep(up, 0, now_ns, now_ns, &until_ns));
 	assert_int_equal(until_ns, now_ns + MS / 20);
-	roost_uplink_awake(up);
-	assert_true(
-		roost_uplink_sleep(up, now_ns, now_ns - 1000 * MS, &until_ns));
+	roost_uplink_awake(up, 0);
+	assert_true(roost_uplink_sleep(up, 0, now_ns, now_ns - 1000 * MS,
+				       &until_ns));
 	assert_int_equal(until_ns, now_ns + MS);
-	roost_uplink_awake(up);
+	roost_uplink_awake(up, 0);
 	/* A second one is nothing. */
-	roost_uplink_awake(up);
+	roost_uplink_awake(up, 0);
 }
 
 static void uplink__a_frame_forbids_a_sleep(void **state)
@@ -341,9 +342,9 @@ static void uplink__a_frame_forbids_a_sleep(void **state)
 	world.to_send = 1;
 	run(1); /* it comes back now */
 	world.nb_ours = 0;
-	assert_false(roost_uplink_sleep(up, now_ns, now_ns, &until_ns));
+	assert_false(roost_uplink_sleep(up, 0, now_ns, now_ns, &until_ns));
 	assert_int_equal(world.nb_ours, 1);
-	roost_uplink_awake(up);
+	roost_uplink_awake(up, 0);
 }
 
 /* The host's frames want to be sent. */
@@ -358,12 +359,12 @@ static void uplink__the_host_ends_a_sleep(void **state)
 		run(10);
 		usleep(1000);
 		now_ns = roost_now_ns();
-	} while (!roost_uplink_sleep(up, now_ns, now_ns, &until_ns));
+	} while (!roost_uplink_sleep(up, 0, now_ns, now_ns, &until_ns));
 	while (roost_uplink_news(up))
 		;
 	assert_int_equal(addrs->ask(addrs->ctx, &a, &b, NULL, &neigh), 0);
 	assert_true(is_ready(5000));
-	roost_uplink_awake(up);
+	roost_uplink_awake(up, 0);
 	before = world.nb_others;
 	run(10);
 	assert_true(world.nb_others > before);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -18,6 +19,20 @@
 #include "pmd_glue/uplink.h"
 
 struct fake_uplink fake;
+
+#define QUEUE_LEN 64u
+
+/* One writer, the test; one reader, who turns the worker. */
+struct queue {
+	int fd; /* of the workers beside the first */
+	_Atomic uint32_t head, tail;
+	struct {
+		uint32_t len;
+		uint8_t bytes[FAKE_FRAME_MAX];
+	} frames[QUEUE_LEN];
+};
+
+static struct queue queues[ROOST_WORKERS_MAX];
 
 static struct roost_uplink {
 	const struct roost_uplink_ops *ops;
@@ -81,7 +96,51 @@ void fake_news(void)
 
 bool fake_receive(const uint8_t *frame, uint32_t len_bytes)
 {
-	return uplink.ops->receive(uplink.arg, frame, len_bytes, NULL, 0);
+	return uplink.ops->receive(uplink.arg, 0, frame, len_bytes, NULL, 0);
+}
+
+static int fd_of(unsigned int worker)
+{
+	return worker == 0 ? uplink.fd : queues[worker].fd;
+}
+
+bool fake_arrive(unsigned int worker, const uint8_t *frame, uint32_t len_bytes)
+{
+	struct queue *q = &queues[worker];
+	const uint32_t tail = atomic_load(&q->tail);
+	const uint64_t one = 1;
+
+	if (tail - atomic_load(&q->head) == QUEUE_LEN)
+		return false;
+	q->frames[tail % QUEUE_LEN].len = len_bytes;
+	memcpy(q->frames[tail % QUEUE_LEN].bytes, frame, len_bytes);
+	atomic_store(&q->tail, tail + 1);
+	(void)!write(fd_of(worker), &one, sizeof(one));
+	return true;
+}
+
+static bool is_empty(const struct queue *q)
+{
+	return atomic_load(&q->head) == atomic_load(&q->tail);
+}
+
+static unsigned int take_all(unsigned int worker)
+{
+	struct queue *q = &queues[worker];
+	unsigned int nb = 0;
+	uint64_t tokens;
+
+	if (worker > 0 && !is_empty(q))
+		(void)!read(q->fd, &tokens, sizeof(tokens));
+	for (; !is_empty(q); nb++) {
+		const uint32_t head = atomic_load(&q->head);
+
+		uplink.ops->receive(uplink.arg, worker,
+				    q->frames[head % QUEUE_LEN].bytes,
+				    q->frames[head % QUEUE_LEN].len, NULL, 0);
+		atomic_store(&q->head, head + 1);
+	}
+	return nb;
 }
 
 /* ---- the host ------------------------------------------------------------ */
@@ -158,6 +217,11 @@ int roost_uplink_open(const struct roost_config *config, unsigned int index,
 		.arg = arg,
 		.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
 	};
+	for (unsigned int i = 0; i < ROOST_WORKERS_MAX; i++) {
+		atomic_store(&queues[i].head, 0);
+		atomic_store(&queues[i].tail, 0);
+		queues[i].fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	}
 	fake.nb_open++;
 	*up = &uplink;
 	return 0;
@@ -167,6 +231,8 @@ void roost_uplink_close(struct roost_uplink *up)
 {
 	fake.nb_open--;
 	close(up->fd);
+	for (unsigned int i = 0; i < ROOST_WORKERS_MAX; i++)
+		close(queues[i].fd);
 }
 
 bool roost_uplink_thread_begin(void)
@@ -176,6 +242,11 @@ bool roost_uplink_thread_begin(void)
 
 void roost_uplink_thread_end(void)
 {
+}
+
+unsigned int roost_uplink_nb_workers(const struct roost_uplink *up)
+{
+	return fake.nb_workers > 0 ? fake.nb_workers : 1;
 }
 
 const char *roost_uplink_label(const struct roost_uplink *up)
@@ -188,14 +259,18 @@ uint16_t roost_uplink_vlan_id(const struct roost_uplink *up)
 	return 0;
 }
 
-unsigned int roost_uplink_run(struct roost_uplink *up, uint64_t now_ns)
+unsigned int roost_uplink_run(struct roost_uplink *up, unsigned int worker,
+			      uint64_t now_ns)
 {
-	const unsigned int before = fake.nb_sent;
+	unsigned int before, nb = take_all(worker);
 
+	if (worker > 0)
+		return nb;
+	before = fake.nb_sent;
 	if (fake.arrives)
 		fake_receive(fake.arrives, fake.arrives_bytes);
 	up->ops->transmit(up->arg);
-	return fake.nb_sent - before;
+	return nb + fake.nb_sent - before;
 }
 
 struct rte_mbuf *roost_uplink_copy(struct roost_uplink *up, const void *head,
@@ -225,23 +300,26 @@ bool roost_uplink_send(struct roost_uplink *up, struct rte_mbuf *pkt)
 	fake.nb_sent++;
 	fake.sent_bytes = pkt->len;
 	memcpy(fake.sent, pkt->bytes, pkt->len);
+	if (fake.on_sent)
+		fake.on_sent(pkt->bytes, pkt->len);
 	free(pkt);
 	return true;
 }
 
-int roost_uplink_fd(const struct roost_uplink *up)
+int roost_uplink_fd(const struct roost_uplink *up, unsigned int worker)
 {
-	return up->fd;
+	return fd_of(worker);
 }
 
-bool roost_uplink_sleep(struct roost_uplink *up, uint64_t now_ns,
-			uint64_t idle_since_ns, uint64_t *until_ns)
+bool roost_uplink_sleep(struct roost_uplink *up, unsigned int worker,
+			uint64_t now_ns, uint64_t idle_since_ns,
+			uint64_t *until_ns)
 {
 	*until_ns = UINT64_MAX;
-	return true;
+	return is_empty(&queues[worker]);
 }
 
-void roost_uplink_awake(struct roost_uplink *up)
+void roost_uplink_awake(struct roost_uplink *up, unsigned int worker)
 {
 }
 

@@ -42,6 +42,10 @@ extern struct fake_uplink {
 	unsigned int nb_open;
 	const uint8_t *arrives; /* a frame of each round; NULL: none */
 	uint32_t arrives_bytes;
+	unsigned int nb_workers; /* 0: one */
+	/* Sees each frame that is sent, on the daemon's thread; NULL: nobody.
+	 */
+	void (*on_sent)(const uint8_t *frame, uint32_t len_bytes);
 } fake;
 
 /* The port as it is first: addresses 198.18.0.1/24 and fe80::. There is no way
@@ -56,5 +60,9 @@ unsigned int fake_refs(void);
 void fake_news(void);
 /* A frame from the network. Returns true: it is the host's. */
 bool fake_receive(const uint8_t *frame, uint32_t len_bytes);
+/* The same in the queue of a worker, whose thread takes it. Returns false: the
+ * queue is full. Thread: one for each queue.
+ */
+bool fake_arrive(unsigned int worker, const uint8_t *frame, uint32_t len_bytes);
 
 #endif

@@ -100,7 +100,7 @@ int setup(void **state)
 	       roostd_hub_open(&port, listener, epoll_fd, state_path, now_ns);
 }
 
-int reopen_nic(void)
+int open_nic_at(int set, int socket_fd)
 {
 	static const struct roost_config config;
 	static struct roostd_service service;
@@ -109,12 +109,18 @@ int reopen_nic(void)
 	port = (struct roostd_port){
 		.first = &port,
 		.nb_ports = 1,
-		.listener = listener,
-		.epoll_fd = epoll_fd,
+		.listener = socket_fd,
+		.epoll_fd = set,
+		.now_ns = now_ns,
 		.service = &service,
 	};
 	roostd_port_init(&port);
 	return roostd_nic_open(&port, &config, 0, state_path);
+}
+
+int reopen_nic(void)
+{
+	return open_nic_at(epoll_fd, listener);
 }
 
 int setup_nic(void **state)

@@ -48,6 +48,8 @@ int setup_nic(void **state);
 int listen_for_clients(int *listener);
 /* Open that port once more. */
 int reopen_nic(void);
+/* The same for a loop that runs itself. Returns 0, or not. */
+int open_nic_at(int epoll_fd, int listener);
 /* The daemon ends, and another one begins. */
 void restart(void);
 /* One round of the daemon. Returns how many frames it moved. */

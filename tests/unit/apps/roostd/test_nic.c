@@ -224,7 +224,7 @@ static void nic__it_sleeps_until_something_is_due(void **state)
 	c_attach(&a);
 	now_ns += MS;
 	pump();
-	assert_true(roostd_port_is_still(&port, now_ns));
+	assert_true(roostd_lane_is_still(&port.lanes[0], now_ns));
 	assert_true(roostd_port_sleep(&port, now_ns, &until_ns));
 	assert_int_equal(until_ns, now_ns + 999 * MS);
 	post(&a, question(2, false));

@@ -96,10 +96,10 @@ static void port__forged_frames_reach_nobody(void **state)
 	pump();
 	assert_null(c_take(&b, &len));
 	assert_int_equal(roost_switch_counters(port.sw, a.granted.client)
-				 ->drops[ROOST_SW_SRC_ADDR],
+				 .drops[ROOST_SW_SRC_ADDR],
 			 1);
 	assert_int_equal(roost_switch_counters(port.sw, a.granted.client)
-				 ->drops[ROOST_SW_SRC_MAC],
+				 .drops[ROOST_SW_SRC_MAC],
 			 1);
 	c_close(&a);
 	c_close(&b);
@@ -135,7 +135,7 @@ static void port__full_receiver_that_reads(void **state)
 		}
 	}
 	assert_int_equal(roost_switch_counters(port.sw, b.granted.client)
-				 ->drops[ROOST_SW_CLIENT_FULL],
+				 .drops[ROOST_SW_CLIENT_FULL],
 			 0);
 	c_close(&a);
 	c_close(&b);
@@ -168,7 +168,7 @@ static void port__receiver_that_does_not_read(void **state)
 	pump();
 	assert_non_null(c_take(&other, &len));
 	assert_true(roost_switch_counters(port.sw, b.granted.client)
-			    ->drops[ROOST_SW_CLIENT_FULL] > 0);
+			    .drops[ROOST_SW_CLIENT_FULL] > 0);
 	c_close(&a);
 	c_close(&b);
 	c_close(&other);
@@ -184,7 +184,7 @@ static void port__still_clients_sleep_and_ring(void **state)
 	pump();
 	now_ns += MS;
 	pump();
-	assert_true(TAILQ_EMPTY(&port.awake));
+	assert_true(TAILQ_EMPTY(&port.lanes[0].awake));
 	frame = rc(&b, 64);
 	c_publish(&a, &frame);
 	assert_int_equal(roostd_port_poll(&port, now_ns), 0);

@@ -170,7 +170,7 @@ void net_send(struct net *net, uint64_t now_ns)
 uint64_t net_drops(const struct net *net, uint32_t client,
 		   enum roost_sw_drop reason)
 {
-	return roost_switch_counters(net->sw, client)->drops[reason];
+	return roost_switch_counters(net->sw, client).drops[reason];
 }
 
 const struct roost_cm_msg *net_msg(const struct sink *sink)

@@ -23,8 +23,12 @@ static struct roost_sw_pkt pkt;
 static enum roost_sw_drop check(const struct world *w, unsigned int i,
 				const struct roost_sw_frame *frame)
 {
-	return roost_check(w->lease, &w->port, w->seen, w->client[i], frame,
-			   &room, &pkt);
+	enum roost_sw_drop drop = roost_check(w->lease, &w->port, w->client[i],
+					      frame, &room, &pkt);
+
+	if (drop == ROOST_SW_OK && pkt.mad)
+		drop = roost_check_mad(w->lease, w->seen, w->client[i], &pkt);
+	return drop;
 }
 
 static void assert_drop(const char *name, enum roost_sw_drop is,

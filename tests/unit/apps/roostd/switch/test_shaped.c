@@ -4,7 +4,8 @@
 
 /*
  * Many clients over a port of 1 Gb/s, in virtual time: the switch as the daemon
- * runs it, with a loop that offers each client's frames in turn.
+ * runs it, with a loop that offers each client's frames in turn; by one lane,
+ * and by several.
  */
 
 #include <setjmp.h>
@@ -26,9 +27,11 @@
 #define PORT_RING_NS 100000u /* what the port's ring holds */
 #define BURST 32u            /* frames of a client in one turn */
 #define RING_LEN 512u        /* of a client that reads */
+#define LANES 3u
 
 struct sender {
 	uint16_t id;
+	struct roost_switch *lane;
 	uint32_t weight;
 	uint32_t payload_bytes;
 	uint64_t every_ns; /* 0: always has frames */
@@ -50,6 +53,8 @@ struct sender {
 struct shaped {
 	struct world w; /* its lease; its three clients are silent */
 	struct roost_switch *sw;
+	struct roost_switch *lanes[LANES]; /* the first: sw */
+	uint32_t nb_lanes;
 	struct sender *senders;
 	uint32_t nb;
 	uint64_t now_ns;
@@ -179,15 +184,26 @@ static void add(struct shaped *s, struct sender *sender)
 	sender->inbound = own_copy(&m);
 }
 
-static void begin(struct shaped *s, struct sender *senders, uint32_t nb)
+static void begin(struct shaped *s, struct sender *senders, uint32_t nb,
+		  uint32_t nb_lanes)
 {
-	*s = (struct shaped){ .senders = senders, .nb = nb };
+	*s = (struct shaped){
+		.senders = senders,
+		.nb = nb,
+		.nb_lanes = nb_lanes,
+	};
 	world_init(&s->w);
 	assert_int_equal(roost_switch_create(&s->w.port, s->w.lease, &ops, s, 0,
 					     &s->sw),
 			 0);
-	for (uint32_t i = 0; i < nb; i++)
+	s->lanes[0] = s->sw;
+	for (uint32_t i = 1; i < nb_lanes; i++)
+		assert_int_equal(roost_switch_add_lane(s->sw, s, &s->lanes[i]),
+				 0);
+	for (uint32_t i = 0; i < nb; i++) {
 		add(s, &senders[i]);
+		senders[i].lane = s->lanes[i % nb_lanes];
+	}
 }
 
 static void end(struct shaped *s)
@@ -208,9 +224,9 @@ static void offer(struct shaped *s, struct sender *sender)
 		if (sender->every_ns && sender->next_ns > s->now_ns)
 			return;
 		if (sender->forges && i % 2 == 1)
-			roost_switch_from_client(s->sw, sender->id,
+			roost_switch_from_client(sender->lane, sender->id,
 						 &sender->forged, s->now_ns);
-		else if (!roost_switch_from_client(s->sw, sender->id,
+		else if (!roost_switch_from_client(sender->lane, sender->id,
 						   &sender->frame, s->now_ns))
 			return;
 		sender->nb_offered++;
@@ -253,7 +269,7 @@ static double jain(const struct sender *senders, uint32_t nb)
 
 /* ---- tests --------------------------------------------------------------- */
 
-static void eight__of_one_busy_port(void **state)
+static void share_of_eight(uint32_t nb_lanes)
 {
 	struct sender alone = { .weight = 1, .payload_bytes = 1024 };
 	struct sender eight[] = {
@@ -270,11 +286,11 @@ static void eight__of_one_busy_port(void **state)
 	uint64_t one;
 	double index;
 
-	begin(&s, &alone, 1);
+	begin(&s, &alone, 1, nb_lanes);
 	run(&s, SECOND);
 	one = s.wire_bytes;
 	end(&s);
-	begin(&s, eight, 8);
+	begin(&s, eight, 8, nb_lanes);
 	run(&s, SECOND);
 	index = jain(eight, 8);
 	print_message("Jain's index %.4f, sum / one alone %.3f\n", index,
@@ -292,11 +308,24 @@ static void eight__of_one_busy_port(void **state)
 	end(&s);
 }
 
+static void eight__of_one_busy_port(void **state)
+{
+	(void)state;
+	share_of_eight(1);
+}
+
+/* Clients of all lanes share the port as those of one. */
+static void eight__of_a_port_with_lanes(void **state)
+{
+	(void)state;
+	share_of_eight(LANES);
+}
+
 /*
  * One that never reads, one that floods the port with small frames and forged
  * ones; 62 that send 10 Mb/s each and get as much.
  */
-static void sixty_four__one_floods_one_sleeps(void **state)
+static void sixty_four(uint32_t nb_lanes)
 {
 	static struct sender all[MAX];
 	uint32_t nb_in = 0;
@@ -311,11 +340,12 @@ static void sixty_four__one_floods_one_sleeps(void **state)
 	all[1].every_ns = 0;
 	all[1].payload_bytes = 16;
 	all[1].forges = true;
-	begin(&s, all, MAX);
+	begin(&s, all, MAX, nb_lanes);
 	for (uint32_t i = 0; s.now_ns < SECOND; i++) {
 		turn(&s, i);
 		for (uint32_t j = 0; i % 100 == 0 && j < MAX; j++)
-			roost_switch_from_port(s.sw, &all[j].inbound);
+			roost_switch_from_port(s.lanes[j % nb_lanes],
+					       &all[j].inbound);
 		nb_in += i % 100 == 0;
 	}
 	for (uint32_t i = 2; i < MAX; i++) {
@@ -326,14 +356,26 @@ static void sixty_four__one_floods_one_sleeps(void **state)
 	}
 	/* The flood has what is left, and was counted. */
 	assert_true(s.wire_bytes > 124000000);
-	assert_in_range(roost_switch_counters(s.sw, all[1].id)
-				->drops[ROOST_SW_SRC_ADDR],
-			all[1].nb_offered / 4, all[1].nb_offered);
+	assert_in_range(
+		roost_switch_counters(s.sw, all[1].id).drops[ROOST_SW_SRC_ADDR],
+		all[1].nb_offered / 4, all[1].nb_offered);
 	assert_int_equal(all[0].nb_got, RING_LEN);
 	assert_int_equal(roost_switch_counters(s.sw, all[0].id)
-				 ->drops[ROOST_SW_CLIENT_FULL],
+				 .drops[ROOST_SW_CLIENT_FULL],
 			 nb_in - RING_LEN);
 	end(&s);
+}
+
+static void sixty_four__one_floods_one_sleeps(void **state)
+{
+	(void)state;
+	sixty_four(1);
+}
+
+static void sixty_four__with_lanes(void **state)
+{
+	(void)state;
+	sixty_four(LANES);
 }
 
 /* The port is full, and what stays on this machine goes on. */
@@ -348,7 +390,7 @@ static void local__beside_a_full_port(void **state)
 	two[0] = two[1] = (struct sender){ .weight = 1,
 					   .payload_bytes = 4096,
 					   .reads = true };
-	begin(&s, two, 2);
+	begin(&s, two, 2, 1);
 	m = rc_of(&s.w, 0);
 	m.flow.dgid = gid_v4;
 	m.dest_qpn = two[1].qpn;
@@ -365,11 +407,53 @@ static void local__beside_a_full_port(void **state)
 	end(&s);
 }
 
+/* Copies of who goes are none any more, wherever they are, and who comes to its
+ * place can send as many as anybody.
+ */
+static void lanes__copies_of_who_goes(void **state)
+{
+	struct sender two[2] = { { .weight = 1, .payload_bytes = 64 },
+				 { .weight = 1, .payload_bytes = 64 } };
+	struct roost_client_conf conf = client_conf(2000);
+	struct shaped s;
+	uint16_t id;
+
+	(void)state;
+	begin(&s, two, 2, 2);
+	offer(&s, &two[0]);
+	offer(&s, &two[1]);
+	assert_int_equal(two[1].nb_offered, BURST);
+	assert_true(roost_switch_is_handed(s.sw));
+	roost_switch_client_remove(s.sw, two[1].id, 0);
+	assert_false(roost_switch_is_handed(s.sw));
+	assert_false(roost_switch_keeps(s.sw, two[1].id));
+	assert_true(roost_switch_keeps(s.sw, two[0].id));
+	two[1].every_ns = 1;
+	two[1].next_ns = UINT64_MAX / 2; /* it offers nothing more */
+	turn(&s, 0);
+	assert_int_equal(two[1].nb_left, 0);
+	assert_int_equal(s.sw->gone.tx_frames, BURST);
+	s.now_ns += QUARANTINE_NS;
+	assert_int_equal(roost_lease_client_add(s.w.lease, &conf, 0, &id), 0);
+	assert_int_equal(id, two[1].id);
+	assert_int_equal(roost_switch_client_enter(s.sw, id, 0), 0);
+	for (uint32_t i = 0; i < ROOST_FAIR_QUEUE_LEN; i++)
+		assert_true(roost_switch_from_client(s.lanes[1], id,
+						     &two[1].frame, s.now_ns));
+	/* That is what a client may have on the way. */
+	assert_false(roost_switch_from_client(s.lanes[1], id, &two[1].frame,
+					      s.now_ns));
+	end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(eight__of_one_busy_port),
+		cmocka_unit_test(eight__of_a_port_with_lanes),
 		cmocka_unit_test(sixty_four__one_floods_one_sleeps),
+		cmocka_unit_test(sixty_four__with_lanes),
+		cmocka_unit_test(lanes__copies_of_who_goes),
 		cmocka_unit_test(local__beside_a_full_port),
 	};
 

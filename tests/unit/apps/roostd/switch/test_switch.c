@@ -39,7 +39,7 @@ static void client__to_the_port(void **state)
 	assert_int_equal(net.port.len_bytes, frame.len_bytes);
 	assert_memory_equal(net.port.bytes, frame.head, frame.len_bytes);
 	assert_int_equal(
-		roost_switch_counters(net.sw, net.w.client[0])->tx_bytes,
+		roost_switch_counters(net.sw, net.w.client[0]).tx_bytes,
 		frame.len_bytes);
 	net_fini(&net);
 }
@@ -83,7 +83,7 @@ static void client__waits_for_a_full_port(void **state)
 	net_send(&net, 0);
 	assert_int_equal(net.port.nb, ROOST_FAIR_QUEUE_LEN + 1);
 	assert_int_equal(
-		roost_switch_counters(net.sw, net.w.client[0])->tx_frames,
+		roost_switch_counters(net.sw, net.w.client[0]).tx_frames,
 		ROOST_FAIR_QUEUE_LEN + 1);
 	net_fini(&net);
 }
@@ -132,7 +132,7 @@ static void client__waits_for_its_neighbour(void **state)
 	assert_false(net_from(&net, 0, &m, 0));
 	assert_int_equal(net.client[1].nb, 0);
 	assert_int_equal(
-		roost_switch_counters(net.sw, net.w.client[0])->tx_frames, 0);
+		roost_switch_counters(net.sw, net.w.client[0]).tx_frames, 0);
 	/* Nobody waits for a frame that is refused, or for the port. */
 	m = rc_of(&net.w, 0);
 	m.flow.dgid = gid_v4;
