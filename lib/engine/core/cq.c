@@ -152,9 +152,39 @@ struct roost_event_source *roost_cq_async_source(struct roost_cq *cq)
 	return &cq->async;
 }
 
-int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
+/* No worker writes entries, and nobody polls. In this order: a thread between
+ * poll_begin and poll_end may wait for the turn. Returns the worker whose turn
+ * is taken, or NULL: only produce_lock keeps workers out, or there are none.
+ */
+static struct roost_worker *hold_ring(struct roost_cq *cq)
 {
 	struct roost_dev *dev = cq->ctx->dev;
+	struct roost_worker *w = NULL;
+	uint32_t workers;
+
+	roost_spin_lock(&cq->lock);
+	pthread_mutex_lock(&dev->users_lock);
+	workers = atomic_load(&cq->workers);
+	if (workers != 0 && !roost_cq_is_shared(cq)) {
+		w = dev->workers[__builtin_ctz(workers)];
+		roost_worker_turn_take(w);
+	}
+	roost_spin_lock(&cq->produce_lock);
+	return w;
+}
+
+static void let_go_of_ring(struct roost_cq *cq, struct roost_worker *w)
+{
+	roost_spin_unlock(&cq->produce_lock);
+	if (w)
+		roost_worker_turn_leave(w);
+	pthread_mutex_unlock(&cq->ctx->dev->users_lock);
+	roost_spin_unlock(&cq->lock);
+}
+
+int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
+{
+	struct roost_worker *w;
 	uint32_t entries, consumed, count;
 	struct roost_cqe *ring;
 	int ret = 0;
@@ -165,11 +195,7 @@ int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
 	ring = ring_alloc(entries);
 	if (!ring)
 		return -ENOMEM;
-	/* In this order: a thread between poll_begin and poll_end may wait for
-	 * the turn. All turns: every worker that pushes reads the ring.
-	 */
-	roost_spin_lock(&cq->lock);
-	roost_dev_turns_take(dev);
+	w = hold_ring(cq);
 	consumed = atomic_load(&cq->consumed);
 	count = cq->produced - consumed;
 	if (count > entries) {
@@ -183,8 +209,7 @@ int roost_cq_resize(struct roost_cq *cq, uint32_t cqe)
 		cq->mask = entries - 1;
 		ring = old;
 	}
-	roost_dev_turns_release(dev);
-	roost_spin_unlock(&cq->lock);
+	let_go_of_ring(cq, w);
 	free(ring);
 	return ret;
 }

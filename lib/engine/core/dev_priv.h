@@ -104,8 +104,9 @@ struct roost_dev {
 	pthread_mutex_t mcast_lock;
 	pthread_mutex_t flow_lock; /* likewise, for the ports' flow rules */
 	bool is_shown; /* see roost_flow_set_shown(); under flow_lock */
-	/* Held while the users of a CQ change, and while a CQ is cleaned of
-	 * one. Taken before the turn, behind the lock of a CQ's consumers.
+	/* Held while the users of a CQ change, while a CQ is cleaned of one,
+	 * or resized. Taken before the turn, behind all.lock and the lock of a
+	 * CQ's consumers.
 	 */
 	pthread_mutex_t users_lock;
 	/* Guards slow data: port tables against readers without the turn, and

@@ -173,7 +173,7 @@ void roost_dev_view_cqs(struct roost_dev *dev,
 	look_begin(dev);
 	LIST_FOREACH(cq, &dev->all.cqs, all_link) {
 		/* Not resized meanwhile. */
-		roost_worker_turn_take(dev->workers[0]);
+		pthread_mutex_lock(&dev->users_lock);
 		consumed = atomic_load(&cq->consumed);
 		view = (struct roost_cq_view){
 			.handle = cq->handle,
@@ -183,7 +183,7 @@ void roost_dev_view_cqs(struct roost_dev *dev,
 			.armed = armed_of(cq),
 			.overrun = cq->overrun,
 		};
-		roost_worker_turn_leave(dev->workers[0]);
+		pthread_mutex_unlock(&dev->users_lock);
 		roost_event_source_query(&cq->comp, &view.comp);
 		roost_event_source_query(&cq->async, &view.async);
 		view.finishing = view.comp.finishing || view.async.finishing;

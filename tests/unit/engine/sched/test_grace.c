@@ -126,6 +126,17 @@ static int reset_qp(struct scene *s)
 	return fixture_to(s->qps[0], ROOST_QPS_RESET);
 }
 
+static int resize_cq(struct scene *s)
+{
+	return roost_cq_resize(s->own, 16);
+}
+
+/* The turn that is held is of a worker that completes there, but not now. */
+static int resize_cq_of_both(struct scene *s)
+{
+	return roost_cq_resize(s->cq, 16);
+}
+
 static int destroy_cq(struct scene *s)
 {
 	return roost_cq_destroy(s->own, NULL, NULL);
@@ -144,6 +155,8 @@ static const struct change changes[] = {
 	{ "detach from it", detach, true },
 	{ "create of a QP", create_qp, true },
 	{ "reset of a QP", reset_qp, false },
+	{ "resize of its CQ", resize_cq, false },
+	{ "resize of a CQ of both", resize_cq_of_both, false },
 	{ "destroy of a QP on a CQ of both", destroy_qp, true },
 	{ "destroy of a QP", destroy_own_qp, true },
 	{ "destroy of a CQ", destroy_cq, true },
