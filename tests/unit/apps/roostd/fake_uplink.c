@@ -283,7 +283,8 @@ struct rte_mbuf *roost_uplink_copy(struct roost_uplink *up, const void *head,
 	pkt->len = head_len_bytes + rest_len_bytes;
 	assert_true(pkt->len <= FAKE_FRAME_MAX);
 	memcpy(pkt->bytes, head, head_len_bytes);
-	memcpy(pkt->bytes + head_len_bytes, rest, rest_len_bytes);
+	if (rest_len_bytes > 0)
+		memcpy(pkt->bytes + head_len_bytes, rest, rest_len_bytes);
 	return pkt;
 }
 
