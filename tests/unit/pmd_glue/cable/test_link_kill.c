@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,7 +105,8 @@ static __attribute__((noreturn)) void be_the_peer(const char *spec)
 	pool = pool_of(device);
 	for (;;) {
 		send_some(device, pool);
-		roost_device_attend(device);
+		if (!roost_device_attend(device))
+			sched_yield();
 	}
 }
 
@@ -117,7 +119,8 @@ static void *poll_and_send(void *arg)
 
 	while (!atomic_load(&stop)) {
 		send_some(device, pool);
-		roost_device_attend(device);
+		if (!roost_device_attend(device))
+			sched_yield();
 	}
 	return NULL;
 }
