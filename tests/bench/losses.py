@@ -31,11 +31,17 @@ class LossBothWays(Row):
     title = "goodput, 1 in 100 lost of data and answers : without loss"
     unit, least, aim = "Gb/s", 0.80, 0.90
     exact = True
-    rate, options = "1e-2", ("-a",)
+    rate, options, path = "1e-2", ("-a",), ()
 
     def pair(self, bench):
-        return (bench.loss(self.rate, "-e", *self.options)["gbps"],
-                bench.loss("0", "-e")["gbps"])
+        return (bench.loss(self.rate, "-e", *self.path, *self.options)["gbps"],
+                bench.loss("0", "-e", *self.path)["gbps"])
+
+
+class LossFar(LossBothWays):
+    name = "loss-far"
+    title = "goodput, 1 in 100 lost on a path of 1 ms : without loss"
+    options, path = (), ("-d", "500000", "-q", "48")
 
 
 class Late(LossBothWays):
@@ -132,5 +138,6 @@ class Incast(Row):
                          "1048576")["ratio"], 1
 
 
-ROWS = (Loss, MoreLoss, MuchLoss, LossBothWays, Late, LossTail, LossTail32,
-        Queue, Queue512, Queue2k, Queue8k, Marks, Marks128, Marks8k, Incast)
+ROWS = (Loss, MoreLoss, MuchLoss, LossBothWays, LossFar, Late, LossTail,
+        LossTail32, Queue, Queue512, Queue2k, Queue8k, Marks, Marks128, Marks8k,
+        Incast)

@@ -430,6 +430,36 @@ static void share__probed_windows_come_back(void **state)
 	sim_free(crowd.sim);
 }
 
+/* A long path is filled by slow start, although one packet in 100 is lost. */
+static void share__chance_does_not_end_slow_start(void **state)
+{
+	static const struct {
+		uint32_t flight_pkts, rtt_ns;
+		unsigned int losses;
+		bool ends;
+	} cases[] = {
+		{ 128, 1000, 1, false }, { 128, 1000, 2, false },
+		{ 128, 1000, 3, true },  { 127, 1000, 1, true },
+		{ 128, 1200, 1, true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct roost_requester req = { .pto_ns = 5000,
+					       .rtt_min_ns = 1000,
+					       .rtt_last_ns = cases[i].rtt_ns };
+		struct roost_cwnd cwnd;
+
+		roost_cc_loss.reset(&cwnd, 256, 32768);
+		cwnd.since_loss_pkts = 0;
+		for (unsigned int k = 0; k < cases[i].losses; k++)
+			roost_cc_loss.on_lost(&cwnd, &req,
+					      cases[i].flight_pkts);
+		roost_cc_loss.on_acked(&cwnd, &req, 100, true);
+		assert_int_equal(cwnd.pkts == 356, !cases[i].ends);
+		assert_int_equal(cwnd.ssthresh_pkts == 32768, !cases[i].ends);
+	}
+}
+
 /* Whatever the link does, the books are right and each byte comes. */
 static void share__any_link(void **state)
 {
@@ -492,6 +522,7 @@ static const struct CMUnitTest tests[] = {
 	SIM_TEST_ONE_WORKER(share__silence_takes_no_room),
 	SIM_TEST_ONE_WORKER(share__marks_reduce_it_once),
 	SIM_TEST_ONE_WORKER(share__used_window_is_reduced_once),
+	SIM_TEST_ONE_WORKER(share__chance_does_not_end_slow_start),
 	SIM_TEST_ONE_WORKER(share__any_link),
 	SIM_TEST_ONE_WORKER(share__ends_with_its_last_qp),
 };

@@ -28,6 +28,8 @@
  * one before, are not by chance.
  */
 #define CLOSE_LOSSES_MAX 3u
+/* One loss of so many packets in flight says little of the path. */
+#define MANY_PKTS 128u
 
 /* The bandwidth-delay product and an eighth: what is in flight, by the share
  * that the shortest round-trip time has of the last one. The rest stands in
@@ -118,6 +120,19 @@ static void on_acked(struct roost_cwnd *cwnd, const struct roost_requester *req,
 		grow(cwnd, req, acked_pkts);
 }
 
+/* In slow start: one of many, while answers come as fast as ever. A path of
+ * many packets would else be filled by congestion avoidance, in hundreds of
+ * round trips. Where no queue is long enough to be seen, a few rounds end it.
+ */
+static bool is_by_chance(const struct roost_cwnd *cwnd,
+			 const struct roost_requester *req,
+			 uint32_t flight_pkts)
+{
+	return cwnd->pkts < cwnd->ssthresh_pkts && flight_pkts >= MANY_PKTS &&
+	       cwnd->nb_close_losses < CLOSE_LOSSES_MAX &&
+	       bdp_pkts(req, flight_pkts) >= flight_pkts;
+}
+
 /* cwnd is less than its maximum afterwards: on_acked() is called again. */
 static void on_lost(struct roost_cwnd *cwnd, const struct roost_requester *req,
 		    uint32_t flight_pkts)
@@ -134,6 +149,10 @@ static void on_lost(struct roost_cwnd *cwnd, const struct roost_requester *req,
 		cwnd->nb_close_losses = 0;
 	else if (cwnd->nb_close_losses < CLOSE_LOSSES_MAX)
 		cwnd->nb_close_losses++;
+	if (is_by_chance(cwnd, req, flight_pkts)) {
+		cwnd->since_loss_pkts = 0;
+		return;
+	}
 	cwnd->pkts = close ? half_pkts : fit_pkts;
 	cwnd->ssthresh_pkts =
 		cwnd->nb_close_losses < CLOSE_LOSSES_MAX ? fit_pkts : half_pkts;
