@@ -358,12 +358,14 @@ static void processes__peer_lies(void **state)
 	uint64_t until = roost_now_ns() + HOSTILE_MS * UINT64_C(1000000);
 	uint32_t nb_broken = 0, nb_pkts = 0;
 
-	while (roost_now_ns() < until || nb_pkts == 0) {
+	while (roost_now_ns() < until || nb_pkts == 0 || nb_broken == 0) {
 		uint32_t seat = ROOST_SHM_NO_SEAT;
 		enum roost_shm_fault fault;
 		pid_t pid = start(&a, 2, lie);
 
-		while (seat == ROOST_SHM_NO_SEAT && roost_now_ns() < until) {
+		while (seat == ROOST_SHM_NO_SEAT &&
+		       (roost_now_ns() < until || nb_pkts == 0 ||
+			nb_broken == 0)) {
 			struct rte_mbuf *mbufs[BURST];
 			uint16_t n = roost_shm_rx_burst(a.ch, mbufs, BURST);
 
