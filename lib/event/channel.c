@@ -339,6 +339,18 @@ void roost_channel_read_next(struct roost_channel *channel)
 	read_next = channel;
 }
 
+/* Cleanup of a thread that is cancelled before it reads: the events that it
+ * raised have no token.
+ */
+static void leave_to_others(void *arg)
+{
+	struct roost_channel *ch = arg;
+
+	pthread_mutex_lock(&ch->lock);
+	settle(ch);
+	pthread_mutex_unlock(&ch->lock);
+}
+
 /* An event that waits costs no read of the fd, unless it is the last one. */
 int roost_channel_read(struct roost_channel *channel, struct roost_event *event)
 {
@@ -346,7 +358,9 @@ int roost_channel_read(struct roost_channel *channel, struct roost_event *event)
 	uint64_t nb = 0;
 
 	read_next = NULL;
+	pthread_cleanup_push(leave_to_others, channel);
 	pthread_testcancel();
+	pthread_cleanup_pop(0);
 	if (!rte_ring_empty(channel->ring))
 		ret = take_event(channel, 0, event);
 	/* Nothing in the ring: another reader was faster, or the event's object

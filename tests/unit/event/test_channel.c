@@ -352,13 +352,36 @@ static void channel_read_next__adds_tokens_for_what_it_leaves(void **state)
 		}
 	}
 	roost_event_raise(&source, 0);
-	assert_true(readable(channel));
 	read_and_ack(channel);
 	roost_event_source_fini(&source);
 	roost_channel_destroy(channel);
 }
 
-/* ---- more events than the ring holds -------------------------------- */
+static void *raise_and_be_cancelled(void *arg)
+{
+	struct roost_event_source *s = arg;
+
+	roost_channel_read_next(s->channel);
+	roost_event_raise(s, 0);
+	pthread_cancel(pthread_self());
+	roost_channel_read(s->channel, &(struct roost_event){ 0 });
+	return NULL;
+}
+
+static void channel_read_next__cancelled_leaves_a_token(void **state)
+{
+	struct roost_channel *channel = new_channel(8);
+	struct roost_event_source source;
+	pthread_t thread;
+
+	roost_event_source_init(&source, channel, NULL);
+	pthread_create(&thread, NULL, raise_and_be_cancelled, &source);
+	pthread_join(thread, NULL);
+	assert_true(readable(channel));
+	read_and_ack(channel);
+	roost_event_source_fini(&source);
+	roost_channel_destroy(channel);
+}
 
 static void event_raise__overflow_keeps_events(void **state)
 {
@@ -565,6 +588,7 @@ int main(void)
 		cmocka_unit_test(channel_fd__epoll_level_and_edge),
 		cmocka_unit_test(
 			channel_read_next__adds_tokens_for_what_it_leaves),
+		cmocka_unit_test(channel_read_next__cancelled_leaves_a_token),
 		cmocka_unit_test(event_raise__overflow_keeps_events),
 		cmocka_unit_test(event_source_fini__removes_events_and_tokens),
 		cmocka_unit_test(event_source_fini__with_overflow),
