@@ -351,6 +351,13 @@ static void leave_to_others(void *arg)
 	pthread_mutex_unlock(&ch->lock);
 }
 
+static void be_cancelled(struct roost_channel *ch)
+{
+	pthread_cleanup_push(leave_to_others, ch);
+	pthread_testcancel();
+	pthread_cleanup_pop(0);
+}
+
 /* An event that waits costs no read of the fd, unless it is the last one. */
 int roost_channel_read(struct roost_channel *channel, struct roost_event *event)
 {
@@ -358,9 +365,7 @@ int roost_channel_read(struct roost_channel *channel, struct roost_event *event)
 	uint64_t nb = 0;
 
 	read_next = NULL;
-	pthread_cleanup_push(leave_to_others, channel);
-	pthread_testcancel();
-	pthread_cleanup_pop(0);
+	be_cancelled(channel);
 	if (!rte_ring_empty(channel->ring))
 		ret = take_event(channel, 0, event);
 	/* Nothing in the ring: another reader was faster, or the event's object
