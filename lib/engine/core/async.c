@@ -56,6 +56,16 @@ void roost_async_tell(struct roost_worker *w)
 	roost_dev_service_wake(w->dev);
 }
 
+void roost_async_tell_late(struct roost_dev *dev)
+{
+	struct roost_event_batch batch = TAILQ_HEAD_INITIALIZER(batch);
+
+	roost_spin_lock(&dev->late.lock);
+	TAILQ_CONCAT(&batch, &dev->late.events, held_link);
+	roost_spin_unlock(&dev->late.lock);
+	roost_event_batch_raise(&batch);
+}
+
 void roost_async_pass(struct roost_dev *dev)
 {
 	bool late;
@@ -64,7 +74,7 @@ void roost_async_pass(struct roost_dev *dev)
 	late = !TAILQ_EMPTY(&dev->late.events);
 	roost_spin_unlock(&dev->late.lock);
 	if (!late) {
-		/* Who raises the last of them holds all turns. */
+		/* Who has them in hand, to raise them, holds all turns. */
 		roost_dev_turns_pass(dev);
 		return;
 	}

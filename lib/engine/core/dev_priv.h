@@ -155,12 +155,11 @@ struct roost_dev {
 		struct roost_dev_service service;
 	} overruns;
 	/* Async events that wait because another worker may hold back
-	 * completions from before them (async.c). Writer: holder of a turn and
-	 * of late.lock, or of all turns.
+	 * completions from before them (async.c).
 	 */
 	struct {
 		struct roost_spin lock;
-		struct roost_event_batch events;
+		struct roost_event_batch events; /* under the lock */
 		_Atomic bool any; /* for the service: events were added */
 		_Atomic uint32_t nb_withheld_cqs; /* CQs with entries held
 						   * back */

@@ -20,10 +20,10 @@ void roost_dev_turns_take(struct roost_dev *dev)
 {
 	for (unsigned int i = 0; i < dev->nb_workers; i++)
 		roost_worker_turn_take(dev->workers[i]);
-	/* Everything is published then. No lock: all turns are taken. */
+	/* Everything is published then. */
 	for (unsigned int i = 0; i < dev->nb_workers; i++)
 		dev->workers[i]->settle(dev->workers[i]);
-	roost_event_batch_raise(&dev->late.events);
+	roost_async_tell_late(dev);
 }
 
 void roost_dev_turns_release(struct roost_dev *dev)

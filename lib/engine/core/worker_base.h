@@ -161,6 +161,8 @@ void roost_async_raise(struct roost_worker *w,
  * Holder of the turn.
  */
 void roost_async_tell(struct roost_worker *w);
+/* Raise those. Holder of all turns. */
+void roost_async_tell_late(struct roost_dev *dev);
 /* As roost_dev_turns_pass(), and every event that was raised before, in
  * whatever turn, is in its channel: for an object that raises no more.
  */
