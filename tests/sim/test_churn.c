@@ -23,10 +23,11 @@
 #include "tests/sim/raw.h"
 
 #define SECONDS_DEFAULT 2
+#define ROUNDS_MIN 20
 /* Of each thread, however slow the machine: idmap keeps more free numbers for
  * who deletes some, and has all that it keeps after 576 of a kind.
  */
-#define ROUNDS_MIN 250
+#define ROUNDS_WARM 250
 #define NB_THREADS 3
 #define BUFFER_BYTES 65536u
 #define GROWTH_MAX_BYTES 8192u
@@ -44,7 +45,7 @@ struct churner {
 	struct roost_mw *mw;
 	struct roost_srq *srq;
 	struct roost_qp *qps[2];
-	uint64_t nb_rounds, nb_good;
+	uint64_t nb_rounds, nb_good, rounds_min;
 	unsigned int nb_wrong; /* calls that did not do as they should */
 	atomic_bool *stop;
 	pthread_t thread;
@@ -267,7 +268,7 @@ static void *churn(void *arg)
 {
 	struct churner *c = arg;
 
-	for (; !atomic_load(c->stop) || c->nb_rounds < ROUNDS_MIN;
+	for (; !atomic_load(c->stop) || c->nb_rounds < c->rounds_min;
 	     c->nb_rounds++) {
 		create(c);
 		post_all(c);
@@ -285,7 +286,7 @@ struct place {
 	struct churner churners[NB_THREADS];
 };
 
-static void run_for(struct place *p, long ms)
+static void run_for(struct place *p, long ms, uint64_t rounds_min)
 {
 	struct timespec pause = { ms / 1000, ms % 1000 * 1000000 };
 
@@ -294,6 +295,7 @@ static void run_for(struct place *p, long ms)
 		struct churner *c = &p->churners[i];
 
 		c->nb_rounds = 0;
+		c->rounds_min = rounds_min;
 		assert_int_equal(pthread_create(&c->thread, NULL, churn, c), 0);
 	}
 	nanosleep(&pause, NULL);
@@ -327,9 +329,9 @@ static void churn__memory_does_not_grow(void **state)
 			.rng.state = sim_random(&p->sim->rng),
 			.stop = &p->stop,
 		};
-	run_for(p, 300);
+	run_for(p, 300, ROUNDS_WARM);
 	before = allocated_bytes();
-	run_for(p, seconds * 1000);
+	run_for(p, seconds * 1000, ROUNDS_MIN);
 	assert_in_range(allocated_bytes(), 0, before + GROWTH_MAX_BYTES);
 	for (int i = 0; i < NB_THREADS; i++) {
 		nb_rounds += p->churners[i].nb_rounds;
