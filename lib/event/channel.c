@@ -10,10 +10,9 @@
 #include <unistd.h>
 
 #include <rte_common.h>
-#include <rte_ring.h>
-#include <rte_ring_elem.h>
 
 #include "lib/event/gone_fd.h"
+#include "lib/event/ring.h"
 #include "lib/event/source.h"
 #include "lib/event/wakes.h"
 
@@ -54,7 +53,6 @@ struct roost_channel {
 int roost_channel_create(unsigned int capacity, struct roost_channel **channel)
 {
 	struct roost_channel *ch;
-	ssize_t size;
 	int ret;
 
 	/* rte_ring leaves one entry free. */
@@ -63,19 +61,8 @@ int roost_channel_create(unsigned int capacity, struct roost_channel **channel)
 	ch = calloc(1, sizeof(*ch));
 	if (!ch)
 		return -ENOMEM;
-	size = rte_ring_get_memsize_elem(sizeof(struct entry), capacity);
-	if (size < 0) {
-		ret = -EINVAL;
-		goto fail;
-	}
-	ch->ring = aligned_alloc(RTE_CACHE_LINE_SIZE,
-				 RTE_ALIGN_CEIL((size_t)size,
-						RTE_CACHE_LINE_SIZE));
-	if (!ch->ring) {
-		ret = -ENOMEM;
-		goto fail;
-	}
-	ret = rte_ring_init(ch->ring, "roost_channel", capacity, RING_F_SC_DEQ);
+	ret = roost_ring_create("roost_channel", sizeof(struct entry), capacity,
+				RING_F_SC_DEQ, &ch->ring);
 	if (ret)
 		goto fail;
 	ch->fd = eventfd(0, EFD_CLOEXEC);

@@ -23,6 +23,7 @@
 #include <rte_ring.h>
 
 #include "lib/engine/sched/worker.h"
+#include "lib/event/ring.h"
 #include "lib/wire/frame.h"
 #include "pmd_glue/kernel/tap.h"
 #include "pmd_glue/process/thread.h"
@@ -208,20 +209,6 @@ static void *twin_main(void *arg)
 
 /* ---- life ---------------------------------------------------------------- */
 
-static int make_ring(struct roost_twin *t)
-{
-	size_t bytes = (size_t)rte_ring_get_memsize(TO_KERNEL_LEN);
-
-	t->to_kernel =
-		aligned_alloc(RTE_CACHE_LINE_SIZE,
-			      RTE_ALIGN_CEIL(bytes,
-					     (size_t)RTE_CACHE_LINE_SIZE));
-	if (!t->to_kernel)
-		return -ENOMEM;
-	return rte_ring_init(t->to_kernel, "roost_twin", TO_KERNEL_LEN,
-			     RING_F_SC_DEQ);
-}
-
 static int make_pool(struct roost_twin *t, const struct roost_twin_conf *conf)
 {
 	uint32_t room = RTE_ALIGN_CEIL(t->frame_max_bytes + 1, 64u);
@@ -252,7 +239,8 @@ int roost_twin_open(const struct roost_twin_conf *conf,
 	/* The kernel may have VLAN interfaces on the twin. */
 	t->frame_max_bytes =
 		conf->ip_mtu_bytes + ROOST_ETH_LEN + ROOST_VLAN_LEN;
-	ret = make_ring(t);
+	ret = roost_ring_create("roost_twin", sizeof(void *), TO_KERNEL_LEN,
+				RING_F_SC_DEQ, &t->to_kernel);
 	if (ret == 0)
 		ret = make_pool(t, conf);
 	if (ret == 0)

@@ -15,6 +15,7 @@
 #include "lib/engine/core/workers.h"
 #include "lib/config/resolve.h"
 #include "lib/engine/sched/worker.h"
+#include "lib/event/ring.h"
 #include "lib/wire/frame.h"
 #include "pmd_glue/cable/cable.h"
 #include "pmd_glue/process/clock.h"
@@ -169,18 +170,6 @@ static void displace_rule(void *ctx, void *placed)
 
 /* ---- open -------------------------------------------------------------- */
 
-static int make_punts(struct roost_interface *s)
-{
-	size_t bytes = (size_t)rte_ring_get_memsize(PUNTS_LEN);
-
-	s->punts = aligned_alloc(RTE_CACHE_LINE_SIZE,
-				 RTE_ALIGN_CEIL(bytes,
-						(size_t)RTE_CACHE_LINE_SIZE));
-	if (!s->punts)
-		return -ENOMEM;
-	return rte_ring_init(s->punts, "roost_punts", PUNTS_LEN, RING_F_SC_DEQ);
-}
-
 /* The groups of the kernel behind a twin are not known: receive all. */
 static void set_groups(void *ctx, uint8_t (*macs)[6], unsigned int nb)
 {
@@ -297,7 +286,8 @@ int roost_interface_open(struct roost_interface *s,
 	ret = find_nl_link(s, pc, &addrs, &nl_link);
 	if (ret)
 		goto close;
-	ret = make_punts(s);
+	ret = roost_ring_create("roost_punts", sizeof(void *), PUNTS_LEN,
+				RING_F_SC_DEQ, &s->punts);
 	if (!ret)
 		ret = make_inet(s, &addrs, &pc->gw, nl_link);
 	if (!ret) {

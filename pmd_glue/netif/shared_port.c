@@ -15,6 +15,7 @@
 #include "lib/engine/core/dev.h"
 #include "lib/engine/core/workers.h"
 #include "lib/event/process.h"
+#include "lib/event/ring.h"
 #include "lib/config/resolve.h"
 #include "lib/engine/sched/worker.h"
 #include "pmd_glue/process/clock.h"
@@ -178,19 +179,13 @@ int roost_subport_open(struct roost_subport *subport,
 
 static int make_handed(struct roost_subport *subport)
 {
-	size_t bytes = (size_t)rte_ring_get_memsize(HANDED_LEN);
 	struct rte_ring *ring;
 	int ret;
 
 	if (atomic_load(&subport->handed))
 		return 0;
-	ring = aligned_alloc(RTE_CACHE_LINE_SIZE,
-			     RTE_ALIGN_CEIL(bytes,
-					    (size_t)RTE_CACHE_LINE_SIZE));
-	if (!ring)
-		return -ENOMEM;
-	ret = rte_ring_init(ring, "roost_handed", HANDED_LEN,
-			    RING_F_SP_ENQ | RING_F_SC_DEQ);
+	ret = roost_ring_create("roost_handed", sizeof(void *), HANDED_LEN,
+				RING_F_SP_ENQ | RING_F_SC_DEQ, &ring);
 	/* Atomic: a progress engine that is about to sleep reads the pointer
 	 * without the turn.
 	 */

@@ -22,6 +22,7 @@
 #include "lib/engine/sched/sched.h"
 #include "lib/engine/sched/tap_priv.h"
 #include "lib/engine/sched/worker_priv.h"
+#include "lib/event/ring.h"
 
 /* Frames that may wait for a worker that is off its processor for a while. */
 #define FRAMES_LEN 2048u
@@ -48,14 +49,8 @@ struct roost_steer {
 
 static int ring_create(struct rte_ring **ring, unsigned int len)
 {
-	size_t bytes = (size_t)rte_ring_get_memsize(len);
-
-	*ring = aligned_alloc(RTE_CACHE_LINE_SIZE,
-			      RTE_ALIGN_CEIL(bytes,
-					     (size_t)RTE_CACHE_LINE_SIZE));
-	if (!*ring)
-		return -ENOMEM;
-	return rte_ring_init(*ring, "roost_steer", len, RING_F_SC_DEQ);
+	return roost_ring_create("roost_steer", sizeof(void *), len,
+				 RING_F_SC_DEQ, ring);
 }
 
 static void ring_destroy(struct rte_ring *ring)

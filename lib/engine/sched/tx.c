@@ -18,6 +18,7 @@
 #include "lib/engine/core/mcast_priv.h"
 #include "lib/engine/sched/tap_priv.h"
 #include "lib/engine/sched/worker_priv.h"
+#include "lib/event/ring.h"
 
 #define RAW_RING_LEN 1024u
 
@@ -29,28 +30,14 @@ struct raw_frame {
 	bool loopback;
 };
 
-static int raw_ring_create(struct rte_ring **ring)
-{
-	ssize_t size = rte_ring_get_memsize_elem(sizeof(struct raw_frame),
-						 RAW_RING_LEN);
-
-	*ring = aligned_alloc(RTE_CACHE_LINE_SIZE,
-			      RTE_ALIGN_CEIL((size_t)size,
-					     RTE_CACHE_LINE_SIZE));
-	if (!*ring)
-		return -ENOMEM;
-	return rte_ring_init(*ring, "roost_raw", RAW_RING_LEN, RING_F_SC_DEQ);
-}
-
 int roost_tx_open(struct roost_worker *w)
 {
 	struct roost_sched *s = roost_sched_of(w);
-	int ret = raw_ring_create(&s->raw);
+	int ret = roost_ring_create("roost_raw", sizeof(struct raw_frame),
+				    RAW_RING_LEN, RING_F_SC_DEQ, &s->raw);
 
-	if (ret) {
-		free(s->raw);
+	if (ret)
 		return ret;
-	}
 	for (unsigned int p = 0; p < ROOST_DEV_PORTS_MAX; p++)
 		w->txq[p].len = ROOST_TXQ_LEN;
 	w->txq[ROOST_TX_LOOPBACK].len = ROOST_LOOPBACK_LEN;

@@ -14,6 +14,7 @@
 #include "lib/engine/core/service.h"
 #include "lib/engine/sched/sched.h"
 #include "lib/engine/transport/gsi_priv.h"
+#include "lib/event/ring.h"
 
 /* MADs that wait for the services; more are lost as on a busy network, and a
  * lost MAD costs its sender seconds. So there is room for the answers of ten
@@ -34,21 +35,6 @@ struct roost_gsi {
 
 /* ---- open and close ----------------------------------------------------- */
 
-static int make_ring(struct rte_ring **ring, unsigned int nb_workers)
-{
-	ssize_t bytes = rte_ring_get_memsize_elem(sizeof(struct roost_gsi_msg),
-						  MADS_LEN);
-
-	*ring = aligned_alloc(RTE_CACHE_LINE_SIZE,
-			      RTE_ALIGN_CEIL((size_t)bytes,
-					     (size_t)RTE_CACHE_LINE_SIZE));
-	if (!*ring)
-		return -ENOMEM;
-	return rte_ring_init(*ring, "roost_mads", MADS_LEN,
-			     RING_F_SC_DEQ |
-				     (nb_workers == 1 ? RING_F_SP_ENQ : 0));
-}
-
 int roost_gsi_open(struct roost_dev *dev)
 {
 	struct roost_gsi *gsi = calloc(1, sizeof(*gsi)), *none = NULL;
@@ -56,7 +42,10 @@ int roost_gsi_open(struct roost_dev *dev)
 
 	if (!gsi)
 		return -ENOMEM;
-	ret = make_ring(&gsi->mads, dev->nb_workers);
+	ret = roost_ring_create(
+		"roost_mads", sizeof(struct roost_gsi_msg), MADS_LEN,
+		RING_F_SC_DEQ | (dev->nb_workers == 1 ? RING_F_SP_ENQ : 0),
+		&gsi->mads);
 	if (ret == 0 && !atomic_compare_exchange_strong(&dev->gsi, &none, gsi))
 		ret = -EBUSY;
 	if (ret) {
