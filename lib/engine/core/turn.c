@@ -30,8 +30,10 @@ bool roost_worker_turn_try(struct roost_worker *w)
 	    !atomic_compare_exchange_strong(&w->turn.word, &word,
 					    word & ~ROOST_TURN_FREE))
 		return false;
-		/* Pairs with the fence of roost_worker_turn_pass(). */
-#ifndef RTE_ARCH_X86 /* there, a locked instruction is one */
+#ifndef RTE_ARCH_X86
+	/* Pairs with the fence of roost_worker_turn_pass(). On x86 the exchange
+	 * is one.
+	 */
 	atomic_thread_fence(memory_order_seq_cst);
 #endif
 	return true;

@@ -55,6 +55,9 @@ void roost_dev_turns_pass(struct roost_dev *dev);
  */
 void roost_dev_turns_take(struct roost_dev *dev);
 void roost_dev_turns_release(struct roost_dev *dev);
+/* The worker's turn, or all turns of its device. */
+void roost_worker_turns_take(struct roost_worker *w, bool all);
+void roost_worker_turns_leave(struct roost_worker *w, bool all);
 
 /* The counters of one worker. Thread: any that holds no turn. */
 void roost_worker_counters(struct roost_worker *w,

@@ -32,6 +32,22 @@ void roost_dev_turns_release(struct roost_dev *dev)
 		roost_worker_turn_leave(dev->workers[i]);
 }
 
+void roost_worker_turns_take(struct roost_worker *w, bool all)
+{
+	if (all)
+		roost_dev_turns_take(w->dev);
+	else
+		roost_worker_turn_take(w);
+}
+
+void roost_worker_turns_leave(struct roost_worker *w, bool all)
+{
+	if (all)
+		roost_dev_turns_release(w->dev);
+	else
+		roost_worker_turn_leave(w);
+}
+
 static void add(struct roost_dev_counters *sum,
 		const struct roost_dev_counters *c)
 {

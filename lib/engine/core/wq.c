@@ -31,22 +31,6 @@ static const uint8_t allowed_from[ROOST_WQS_COUNT] = {
 	[ROOST_WQS_ERR] = FROM(RESET) | FROM(RDY) | FROM(ERR),
 };
 
-static void take_turns(struct roost_wq *wq, bool all)
-{
-	if (all)
-		roost_dev_turns_take(wq->pd->ctx->dev);
-	else
-		roost_worker_turn_take(wq->worker);
-}
-
-static void leave_turns(struct roost_wq *wq, bool all)
-{
-	if (all)
-		roost_dev_turns_release(wq->pd->ctx->dev);
-	else
-		roost_worker_turn_leave(wq->worker);
-}
-
 /* Take users_lock and the turn, when no completion is left in the CQ, as with a
  * QP. Returns whether all turns are taken.
  */
@@ -60,11 +44,11 @@ static bool take_clean(struct roost_wq *wq)
 		enum roost_cleaned cleaned;
 
 		pthread_mutex_lock(&dev->users_lock);
-		take_turns(wq, all);
+		roost_worker_turns_take(wq->worker, all);
 		cleaned = roost_wq_clean_cq(wq, all);
 		if (cleaned == ROOST_CLEANED)
 			return all;
-		leave_turns(wq, all);
+		roost_worker_turns_leave(wq->worker, all);
 		pthread_mutex_unlock(&dev->users_lock);
 		all = cleaned == ROOST_CLEAN_SHARED;
 		if (!all)
@@ -129,7 +113,7 @@ int roost_wq_destroy(struct roost_wq *wq, uint64_t *async_acked)
 		return -EBUSY;
 	all = take_clean(wq);
 	LIST_REMOVE(&wq->user, link);
-	leave_turns(wq, all);
+	roost_worker_turns_leave(wq->worker, all);
 	roost_cq_leave(wq->cq, wq->worker->index);
 	pthread_mutex_unlock(&dev->users_lock);
 	atomic_fetch_sub(&wq->cq->refs, 1);
@@ -219,7 +203,7 @@ int roost_wq_modify(struct roost_wq *wq, enum roost_wq_state to)
 		all = take_clean(wq);
 		pthread_mutex_unlock(&wq->pd->ctx->dev->users_lock);
 	} else {
-		take_turns(wq, false);
+		roost_worker_turn_take(w);
 	}
 	if (!(allowed_from[to] & 1u << roost_wq_state(wq)))
 		ret = -EINVAL;
@@ -230,7 +214,7 @@ int roost_wq_modify(struct roost_wq *wq, enum roost_wq_state to)
 	else
 		atomic_store(&wq->state, to);
 	roost_worker_publish(w);
-	leave_turns(wq, all);
+	roost_worker_turns_leave(wq->worker, all);
 	return ret;
 }
 

@@ -340,29 +340,18 @@ void roost_qp_drop_ahs(struct roost_qp *qp)
 	}
 }
 
-void roost_qp_leave_turns(struct roost_qp *qp, bool all)
-{
-	if (all)
-		roost_dev_turns_release(qp->dev);
-	else
-		roost_worker_turn_leave(qp->worker);
-}
-
 bool roost_qp_take_clean(struct roost_qp *qp, bool *all)
 {
 	enum roost_cleaned cleaned;
 
 	pthread_mutex_lock(&qp->dev->users_lock);
 	for (*all = false;; *all = true) {
-		if (*all)
-			roost_dev_turns_take(qp->dev);
-		else
-			roost_worker_turn_take(qp->worker);
+		roost_worker_turns_take(qp->worker, *all);
 		roost_worker_settle(qp->worker, qp);
 		cleaned = roost_qp_clean_cqs(qp, *all);
 		if (cleaned == ROOST_CLEANED)
 			return true;
-		roost_qp_leave_turns(qp, *all);
+		roost_worker_turns_leave(qp->worker, *all);
 		if (cleaned == ROOST_CLEAN_SHARED)
 			continue;
 		pthread_mutex_unlock(&qp->dev->users_lock);
@@ -411,7 +400,7 @@ static void unlink_qp(struct roost_qp *qp)
 	roost_mig_reset(qp);
 	unlist_users(qp);
 	roost_worker_publish(qp->worker);
-	roost_qp_leave_turns(qp, all);
+	roost_worker_turns_leave(qp->worker, all);
 	leave_cqs(qp);
 	pthread_mutex_unlock(&dev->users_lock);
 	/* Another worker may have looked it up to see whose a frame is. */

@@ -460,7 +460,7 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *given,
 		apply(w, qp, from, to, attr, mask, &gear);
 	else
 		ret = -EINVAL;
-	roost_qp_leave_turns(qp, all);
+	roost_worker_turns_leave(w, all);
 	release_gear(qp->dev, &gear);
 unlock:
 	pthread_mutex_unlock(&qp->modify_lock);

@@ -42,7 +42,6 @@ void roost_qp_drop_ahs(struct roost_qp *qp);
  * another thread polls one of them, and nothing is held.
  */
 bool roost_qp_take_clean(struct roost_qp *qp, bool *all);
-void roost_qp_leave_turns(struct roost_qp *qp, bool all);
 
 /* ---- requester (req_priv.h) ------------------------------------------- */
 
