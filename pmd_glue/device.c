@@ -21,6 +21,7 @@
 #include "pmd_glue/ctl/ctl_telemetry.h"
 #include "pmd_glue/device.h"
 #include "pmd_glue/netif/guid.h"
+#include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/report.h"
 
 struct roost_device {
@@ -291,7 +292,7 @@ void roost_device_push(struct roost_device *device, const struct roost_qp *qp)
 	roost_progress_push(device->a.progress[roost_qp_worker(qp)]);
 }
 
-bool roost_device_attend(struct roost_device *device)
+uint64_t roost_device_attend(struct roost_device *device)
 {
 	bool found = false;
 
@@ -299,7 +300,7 @@ bool roost_device_attend(struct roost_device *device)
 	for (unsigned int i = 0; i < device->a.nb_progress; i++)
 		found |= roost_progress_attend(device->a.progress[i]);
 	roost_dev_service_attend(false);
-	return found;
+	return found ? roost_now_ns() : 0;
 }
 
 bool roost_device_help_cq(struct roost_device *device,

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include <rdma/rdma_cma.h>
 
@@ -281,14 +280,12 @@ struct ibv_xrcd *roost_rdmacm_device_xrcd(struct roost_rdmacm_device *d)
 void roost_rdmacm_serve(void)
 {
 	struct roost_rdmacm_device *d;
-	struct timespec now;
+	uint64_t now_ns;
 
 	for (unsigned int nr = 0; (d = roost_rdmacm_device_nr(nr)); nr++) {
-		if (!roost_device_attend(d->device))
-			continue;
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		roost_cm_serve(d->cm, (uint64_t)now.tv_sec * 1000000000u +
-					      (uint64_t)now.tv_nsec);
+		now_ns = roost_device_attend(d->device);
+		if (now_ns != 0)
+			roost_cm_serve(d->cm, now_ns);
 	}
 }
 

@@ -38,10 +38,11 @@ void roost_watch_free(struct roost_watch *watch);
  */
 void roost_device_push(struct roost_device *device, const struct roost_qp *qp);
 /* As roost_device_help_cq(), of all workers, for a thread that waits for an
- * event of the CM: it calls roost_cm_serve() if this returns true, so that
- * messages of the CM wake no other thread.
+ * event of the CM: it calls roost_cm_serve() with the time that this returns,
+ * so that messages of the CM wake no other thread. Returns 0: there was
+ * nothing.
  */
-bool roost_device_attend(struct roost_device *device);
+uint64_t roost_device_attend(struct roost_device *device);
 /* Send the requests that wait for doorbell batching, now. Thread: any
  * application thread.
  */

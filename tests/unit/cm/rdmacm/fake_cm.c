@@ -61,10 +61,10 @@ struct roost_dev *roost_device_dev(struct roost_device *device)
 	return &devs[device->index];
 }
 
-bool roost_device_attend(struct roost_device *device)
+uint64_t roost_device_attend(struct roost_device *device)
 {
 	(void)device;
-	return false;
+	return 0;
 }
 
 void roost_cm_serve(struct roost_cm *cm, uint64_t now_ns)
