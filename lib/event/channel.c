@@ -168,7 +168,7 @@ static void fill_for_good(struct roost_channel *ch)
  */
 static bool end_if_empty(struct roost_channel *ch, uint64_t nb_tokens)
 {
-	if (!ch->hung_up || !rte_ring_empty(ch->ring))
+	if (!ch->hung_up || !roost_ring_is_empty(ch->ring))
 		return false;
 	if (!ch->ended || nb_tokens > 0)
 		fill_for_good(ch);
@@ -185,10 +185,10 @@ static void settle(struct roost_channel *ch)
 	atomic_thread_fence(memory_order_seq_cst);
 	if (ch->ended)
 		return;
-	if (rte_ring_empty(ch->ring))
+	if (roost_ring_is_empty(ch->ring))
 		tokens_remove(ch);
 	/* An event may have come since, whose token was among them. */
-	if (!rte_ring_empty(ch->ring) && atomic_load(&ch->nb_tokens) == 0)
+	if (!roost_ring_is_empty(ch->ring) && atomic_load(&ch->nb_tokens) == 0)
 		token_add(ch);
 }
 
@@ -318,7 +318,7 @@ static int take_event(struct roost_channel *ch, uint64_t nb_tokens,
 
 bool roost_channel_has_event(const struct roost_channel *channel)
 {
-	return !rte_ring_empty(channel->ring);
+	return !roost_ring_is_empty(channel->ring);
 }
 
 void roost_channel_read_next(struct roost_channel *channel)
@@ -353,7 +353,7 @@ int roost_channel_read(struct roost_channel *channel, struct roost_event *event)
 
 	read_next = NULL;
 	be_cancelled(channel);
-	if (!rte_ring_empty(channel->ring))
+	if (!roost_ring_is_empty(channel->ring))
 		ret = take_event(channel, 0, event);
 	/* Nothing in the ring: another reader was faster, or the event's object
 	 * was destroyed.
@@ -385,7 +385,7 @@ unsigned int roost_channel_waiting(struct roost_channel *channel)
 	unsigned int n;
 
 	pthread_mutex_lock(&channel->lock);
-	n = rte_ring_count(channel->ring);
+	n = roost_ring_count(channel->ring);
 	TAILQ_FOREACH(source, &channel->overflow, overflow_link)
 		n += source->overflow_count;
 	pthread_mutex_unlock(&channel->lock);
@@ -435,7 +435,7 @@ void roost_event_raise(struct roost_event_source *source, uint32_t type)
 		if (read_next == ch)
 			return;
 		token_add(ch);
-		if (!rte_ring_empty(ch->ring))
+		if (!roost_ring_is_empty(ch->ring))
 			return;
 		pthread_mutex_lock(&ch->lock);
 		settle(ch);
@@ -494,7 +494,7 @@ void roost_event_source_abandon(struct roost_event_source *source)
 /* Under the lock: take the source's entries out, keep the others in order. */
 static void purge(struct roost_channel *ch, struct roost_event_source *source)
 {
-	unsigned int n = rte_ring_count(ch->ring);
+	unsigned int n = roost_ring_count(ch->ring);
 	struct entry entry;
 
 	overflow_clear(ch, source);

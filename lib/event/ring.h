@@ -10,6 +10,8 @@
  */
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include <rte_common.h>
@@ -40,6 +42,24 @@ static inline int roost_ring_create(const char *name, unsigned int entry_bytes,
 		*ring = NULL;
 	}
 	return ret;
+}
+
+/*
+ * Entries in the ring, a snapshot that is old when it returns. The names of
+ * DPDK for these read plain words that other threads write.
+ */
+static inline unsigned int roost_ring_count(const struct rte_ring *ring)
+{
+	uint32_t prod = __atomic_load_n(&ring->prod.tail, __ATOMIC_RELAXED);
+	uint32_t cons = __atomic_load_n(&ring->cons.tail, __ATOMIC_RELAXED);
+
+	return RTE_MIN((prod - cons) & ring->mask, ring->capacity);
+}
+
+static inline bool roost_ring_is_empty(const struct rte_ring *ring)
+{
+	return __atomic_load_n(&ring->prod.tail, __ATOMIC_RELAXED) ==
+	       __atomic_load_n(&ring->cons.tail, __ATOMIC_RELAXED);
 }
 
 #endif

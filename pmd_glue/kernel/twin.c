@@ -181,7 +181,7 @@ static void rest(struct roost_twin *t)
 	atomic_store_explicit(&t->asleep, true, memory_order_relaxed);
 	/* Pairs with wake(). */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (rte_ring_empty(t->to_kernel) && !atomic_load(&t->stop))
+	if (roost_ring_is_empty(t->to_kernel) && !atomic_load(&t->stop))
 		ppoll(fds, 2, t->held_up ? &soon : NULL, NULL);
 	if (!atomic_exchange(&t->asleep, false)) {
 		got = read(t->wake_fd, &tokens, sizeof(tokens));

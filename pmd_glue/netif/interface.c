@@ -462,7 +462,7 @@ uint64_t roost_interface_run(struct roost_interface *s, uint64_t now_ns)
 	roost_claim_serve(&s->subport.claim);
 	roost_claim_serve(&s->port->taps);
 	next_ns = roost_inet_tick(&s->inet, now_ns);
-	if (!rte_ring_empty(s->punts))
+	if (!roost_ring_is_empty(s->punts))
 		next_ns = now_ns;
 	if (retry_at_ns < next_ns)
 		next_ns = retry_at_ns;

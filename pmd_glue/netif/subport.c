@@ -11,6 +11,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
+#include "lib/event/ring.h"
 #include "pmd_glue/host/ether.h"
 #include "pmd_glue/netif/shared_port.h"
 #include "pmd_glue/progress/progress.h"
@@ -110,7 +111,7 @@ bool roost_subport_is_waiting(const struct roost_subport *subport)
 	struct rte_ring *handed =
 		atomic_load_explicit(&subport->handed, memory_order_acquire);
 
-	return handed && !rte_ring_empty(handed);
+	return handed && !roost_ring_is_empty(handed);
 }
 
 /* ---- send ---------------------------------------------------------------- */

@@ -221,15 +221,19 @@ void roost_worker_pass(struct roost_worker *w, unsigned int to,
 	kick(w->dev, to);
 }
 
+static bool has_room(const struct roost_sched *s)
+{
+	const struct rte_ring *frames = s->steer->frames;
+
+	return frames->capacity - roost_ring_count(frames) >= ROOST_RX_BURST;
+}
+
 bool roost_steer_has_room(const struct roost_worker *w)
 {
 	const struct roost_dev *dev = w->dev;
 
 	for (unsigned int i = 0; i < dev->nb_workers; i++)
-		if (i != w->index &&
-		    rte_ring_free_count(
-			    roost_sched_of(dev->workers[i])->steer->frames) <
-			    ROOST_RX_BURST)
+		if (i != w->index && !has_room(roost_sched_of(dev->workers[i])))
 			return false;
 	return true;
 }
@@ -318,7 +322,7 @@ bool roost_steer_has_work(const struct roost_worker *w)
 	const struct roost_steer *s = sched->steer;
 
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
-		if (s->lent[p] && !rte_ring_empty(s->lent[p]))
+		if (s->lent[p] && !roost_ring_is_empty(s->lent[p]))
 			return true;
-	return !rte_ring_empty(s->frames);
+	return !roost_ring_is_empty(s->frames);
 }

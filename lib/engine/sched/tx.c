@@ -204,7 +204,7 @@ unsigned int roost_worker_frames_waiting(const struct roost_worker *w)
 {
 	const struct roost_sched *s = roost_sched_of_const(w);
 
-	return rte_ring_count(s->raw);
+	return roost_ring_count(s->raw);
 }
 
 int roost_worker_send_roce(struct roost_worker *w, uint8_t port_num,
@@ -275,7 +275,8 @@ unsigned int roost_tx_raw_frames(struct roost_worker *w)
 
 	if (stands_back(w))
 		return 0;
-	while (n < ROOST_RAW_BUDGET && !rte_ring_empty(s->raw) && raw_room(w)) {
+	while (n < ROOST_RAW_BUDGET && !roost_ring_is_empty(s->raw) &&
+	       raw_room(w)) {
 		if (rte_ring_sc_dequeue_elem(s->raw, &raw, sizeof(raw)) != 0)
 			break;
 		queue_raw(w, &raw);

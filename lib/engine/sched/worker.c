@@ -19,6 +19,7 @@
 #include "lib/engine/sched/tap_priv.h"
 #include "lib/engine/sched/worker_priv.h"
 #include "lib/event/process.h"
+#include "lib/event/ring.h"
 
 /* A burst of this many packets is a stream and not a request with a reply: its
  * sender waits for room in its window, so acknowledgements are sent at once.
@@ -206,7 +207,8 @@ bool roost_worker_has_work(const struct roost_worker *w)
 
 	return atomic_load_explicit(&s->doorbells, memory_order_relaxed) !=
 		       NULL ||
-	       !rte_ring_empty(s->raw) || (s->steer && roost_steer_has_work(w));
+	       !roost_ring_is_empty(s->raw) ||
+	       (s->steer && roost_steer_has_work(w));
 }
 
 bool roost_worker_has_more(const struct roost_worker *w)
@@ -457,7 +459,7 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 	flush(w);
 	if (has_bells(w))
 		work += roost_worker_answer_doorbells(w);
-	if (!rte_ring_empty(s->raw))
+	if (!roost_ring_is_empty(s->raw))
 		work += roost_tx_raw_frames(w);
 	/* The application may go on while the port is written to. */
 	if (!w->acks_first)
@@ -476,7 +478,7 @@ unsigned int roost_worker_send(struct roost_worker *w, uint64_t now_ns)
 	if (s->waiting & ROOST_READY_OWING)
 		roost_ready_due(w);
 	work = has_bells(w) ? roost_worker_answer_doorbells(w) : 0;
-	if (!rte_ring_empty(s->raw))
+	if (!roost_ring_is_empty(s->raw))
 		work += roost_tx_raw_frames(w);
 	return work + send_out(w);
 }
