@@ -11,15 +11,16 @@
 #define TIMEOUT_NS (4096ull << 14)
 /* Far less than the timeout, and more than some tries. */
 #define SOON_NS (2 * SIM_MS)
-#define TRIES_MAX 12u
+#define TRIES_MAX 20u
 
-static struct sim *open_pair(struct sim_qp **a, struct sim_qp **b)
+static struct sim *pair_of(uint8_t timeout, struct sim_qp **a,
+			   struct sim_qp **b)
 {
 	struct sim_faults faults = { .delay_ns = DELAY_NS, .drop_nth = -1 };
 	struct sim_qp_conf conf = sim_qp_conf_default;
 	struct sim *sim = sim_new();
 
-	conf.timeout = 14;
+	conf.timeout = timeout;
 	sim_set_faults(sim, &faults);
 	sim_pair(sim, &conf, a, b);
 	for (unsigned int i = 0; i < WARM_UP; i++) {
@@ -29,6 +30,11 @@ static struct sim *open_pair(struct sim_qp **a, struct sim_qp **b)
 	}
 	assert_int_equal(sim_counters(sim, SIM_A)->retransmits, 0);
 	return sim;
+}
+
+static struct sim *open_pair(struct sim_qp **a, struct sim_qp **b)
+{
+	return pair_of(14, a, b);
 }
 
 /* Run; it went well, soon, and without the timer that counts. */
@@ -136,6 +142,57 @@ static void adaptive__a_dead_peer_fails_when_it_should(void **state)
 	sim_free(sim);
 }
 
+struct outage {
+	struct roost_psn last_psn;
+	uint64_t end_ns;
+	bool lost_after;
+};
+
+/* Nothing arrives, and afterwards the last packet is lost once more. */
+static bool lose_all_for_a_time(struct sim *sim, int side,
+				const struct roost_pkt *pkt, void *arg)
+{
+	struct outage *outage = arg;
+
+	(void)side;
+	if (sim->now_ns < outage->end_ns)
+		return false;
+	if (outage->lost_after || !roost_psn_eq(pkt->psn, outage->last_psn))
+		return true;
+	outage->lost_after = true;
+	return false;
+}
+
+/* As while a daemon between both ends is started again: it takes at most as
+ * long again, whatever the timeout, until all have arrived.
+ */
+static void outage_of(uint64_t ns, uint8_t timeout)
+{
+	struct sim_qp *a, *b;
+	struct sim *sim = pair_of(timeout, &a, &b);
+	struct outage outage = { .end_ns = sim->now_ns + ns };
+
+	outage.last_psn = roost_psn_add(a->top_psn, 19);
+	sim->link.filter = lose_all_for_a_time;
+	sim->link.filter_arg = &outage;
+	sim_recv(b, 20000);
+	sim_send(a, 20000);
+	sim_run(sim);
+	assert_true(outage.lost_after);
+	sim_expect_all_good(a, b);
+	assert_true(a->sends.wr[WARM_UP].cqe.timestamp_ns - outage.end_ns <
+		    ns + SOON_NS);
+	sim_free(sim);
+}
+
+static void adaptive__an_outage_costs_at_most_as_much_again(void **state)
+{
+	for (uint64_t ns = 100 * SIM_MS; ns <= 400 * SIM_MS; ns += 20 * SIM_MS)
+		for (uint8_t timeout = 14; timeout <= 22; timeout++)
+			outage_of(ns, timeout);
+	outage_of(3 * SIM_S, 21);
+}
+
 /* Nothing is lost, the peer only takes its time: data arrive once, and the
  * window is as it was.
  */
@@ -173,6 +230,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(adaptive__the_last_of_a_read_is_lost),
 		cmocka_unit_test(adaptive__what_was_sent_again_is_lost_again),
 		cmocka_unit_test(adaptive__a_dead_peer_fails_when_it_should),
+		cmocka_unit_test(
+			adaptive__an_outage_costs_at_most_as_much_again),
 		cmocka_unit_test(adaptive__a_slow_peer_is_no_loss),
 	};
 

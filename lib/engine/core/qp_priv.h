@@ -41,8 +41,13 @@
  */
 #define ROOST_READ_MAX_SHIFT 16u
 #define ROOST_READ_MAX_PKTS (1u << ROOST_READ_MAX_SHIFT)
-/* Probes in a row; the time before each is twice that before the last. */
-#define ROOST_PROBES_MAX 12u
+/* Probes in a row; the time before each is twice that before the last. The
+ * last one is sent 50 s after the packet that was lost, or later: until then an
+ * outage of any length costs at most as much again.
+ */
+#define ROOST_PROBES_MAX 20u
+/* So many count after progress, and none after a sample. */
+#define ROOST_PROBES_KEPT 4u
 /* Which timer (roost_timer.kind). */
 enum roost_timer_kind {
 	ROOST_REQ_TIMER_RETRY,
@@ -180,7 +185,7 @@ struct roost_requester {
 	uint16_t spared_pkts;
 	uint8_t selective; /* enum roost_selective */
 	/* The round-trip time (lib/engine/cc/rtt.h). */
-	uint8_t nb_probes;  /* since the last sample */
+	uint8_t nb_probes;  /* since the last sample; see ROOST_PROBES_KEPT */
 	uint8_t fault_code; /* enum roost_qp_error_code */
 	struct roost_psn rtt_psn;
 	uint64_t rtt_sent_ns; /* of rtt_psn; 0: none is being measured */

@@ -78,6 +78,9 @@ void roost_req_progress(struct roost_worker *w, struct roost_qp *qp)
 	if (req->rtt_sent_ns != 0 &&
 	    roost_psn_diff(req->oldest_unacked_psn, req->rtt_psn) > 0)
 		roost_rtt_sample(req, w->now_ns);
+	/* Packets that are sent again give no sample, but the peer is there. */
+	if (unlikely(req->nb_probes > ROOST_PROBES_KEPT))
+		req->nb_probes = ROOST_PROBES_KEPT;
 	if (roost_psn_diff(req->oldest_unacked_psn, req->next_psn) > 0) {
 		/* The acknowledged PSN is beyond the PSN that the QP went back
 		 * to, and beyond a packet that could not be made again.

@@ -208,8 +208,6 @@ void roost_req_timer(struct roost_worker *w, struct roost_qp *qp)
 	}
 	roost_count(w, qp, timeouts);
 	note_timeout(qp);
-	/* The peer is probably gone: no probes, only the retries. */
-	req->nb_probes = ROOST_PROBES_MAX;
 	if (qp->req.retry_left == 0)
 		tell_silence(qp);
 	if (!spend_retry(w, qp, ROOST_QPE_NO_ANSWER, NULL))

@@ -10,12 +10,14 @@
  * took 10 us so far, an answer that is not there after ten times that will not
  * come. The peer sends nothing by itself when a packet that it has NAKed is
  * lost again, nor when the last packet, or its ACK, is lost. So the requester
- * probes it early, at growing intervals and with few packets, until the timeout
- * (adaptive retransmission). A probe does not use up retry_cnt: IBTA 9.7.6.1.3
- * still says when the timeout does, and when the QP fails.
+ * probes it early, at growing intervals and with few packets (adaptive
+ * retransmission). A probe does not use up retry_cnt: IBTA 9.7.6.1.3 still says
+ * when the timeout does, and when the QP fails.
  *
  * The first interval is the probe timeout, PTO (lib/engine/cc/rtt.h). It
- * doubles with each probe until a new round-trip time is known.
+ * doubles with each probe, also over a timeout: whoever comes back is found
+ * within as much time as it was away. Progress leaves four of the doublings,
+ * and a new round-trip time none.
  */
 
 #include <rte_branch_prediction.h>
