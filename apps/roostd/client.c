@@ -129,7 +129,8 @@ bool roostd_client_is_ready(struct roostd_client *c, uint64_t now_ns)
 		c->blocked_ns = now_ns;
 		c->blocked_at = c->out.freed;
 	}
-	return now_ns - c->blocked_ns >= PATIENCE_NS;
+	/* The round of the lane that found it full may have begun later. */
+	return now_ns >= c->blocked_ns + PATIENCE_NS;
 }
 
 bool roostd_client_deliver(struct roostd_client *c,

@@ -82,7 +82,7 @@ struct roost_seen_client {
 
 struct roost_seen_table {
 	const struct roost_lease *lease;
-	uint64_t now_ns; /* set by roost_switch_run() and _from_client() */
+	uint64_t now_ns; /* see roost_seen_set_time() */
 	uint64_t hash_key;
 	LIST_HEAD(, roost_seen) by_local[ROOST_SEEN_BUCKETS];
 	LIST_HEAD(, roost_seen) by_peer[ROOST_SEEN_BUCKETS];
@@ -93,6 +93,15 @@ void roost_seen_init(struct roost_seen_table *table,
 		     const struct roost_lease *lease, uint64_t hash_key);
 /* Free all entries. */
 void roost_seen_fini(struct roost_seen_table *table);
+/* The time of the round. Rounds of several lanes begin one before the other,
+ * and what is seen in the first may be seen last: time does not go back.
+ */
+static inline void roost_seen_set_time(struct roost_seen_table *table,
+				       uint64_t now_ns)
+{
+	if (now_ns > table->now_ns)
+		table->now_ns = now_ns;
+}
 /* A new client is in this slot. */
 void roost_seen_client_add(struct roost_seen_table *table, uint16_t client,
 			   uint64_t now_ns);

@@ -119,6 +119,7 @@ int roost_switch_client_enter(struct roost_switch *sw, uint16_t client,
 	const struct roost_client_conf *conf = &sw->lease->clients[client].conf;
 
 	fold(sw, client);
+	roost_seen_set_time(&sw->seen, now_ns);
 	roost_seen_client_add(&sw->seen, client, now_ns);
 	return roost_fair_add(&sw->fair, client, conf->weight,
 			      conf->rate_bytes_per_s, now_ns);
@@ -348,7 +349,7 @@ uint64_t roost_switch_run(struct roost_switch *sw, uint64_t now_ns,
 	uint32_t len;
 
 	take_turn(sw);
-	sw->seen.now_ns = now_ns;
+	roost_seen_set_time(&sw->seen, now_ns);
 	while (budget-- > 0 &&
 	       roost_fair_has_room(&sw->fair, ROOST_SWITCH_SELF)) {
 		len = roost_departed_next(&sw->departed, &sw->port, now_ns,
@@ -427,7 +428,7 @@ static bool message_from_client(struct roost_switch *sw, uint16_t client,
 		roost_check_mad(sw->lease, seen, client, pkt);
 	struct roost_steer way;
 
-	seen->now_ns = now_ns;
+	roost_seen_set_time(seen, now_ns);
 	if (reason != ROOST_SW_OK) {
 		drop(sw, client, reason);
 		return true;
@@ -435,7 +436,7 @@ static bool message_from_client(struct roost_switch *sw, uint16_t client,
 	roost_steer_from_client(sw->lease, seen, pkt, &way);
 	if (!is_open(sw, client, &way))
 		return false;
-	reason = roost_seen_admit(seen, client, &pkt->mad->msg, now_ns);
+	reason = roost_seen_admit(seen, client, &pkt->mad->msg, seen->now_ns);
 	if (reason != ROOST_SW_OK) {
 		refuse_connection(sw, client, pkt, reason);
 		return true;

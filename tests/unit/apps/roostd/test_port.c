@@ -141,6 +141,27 @@ static void port__full_receiver_that_reads(void **state)
 	c_close(&b);
 }
 
+/* The lanes' rounds do not begin at one time: one that began before the ring
+ * was found full waits, as the others do.
+ */
+static void port__full_receiver_of_two_lanes(void **state)
+{
+	struct roostd_client *c;
+	struct roost_sw_frame frame;
+
+	(void)state;
+	c_attach(&b);
+	c = port.by_slot[b.granted.client];
+	frame = rc(&b, 64);
+	while (roostd_client_deliver(c, &frame))
+		;
+	assert_false(roostd_client_is_ready(c, now_ns));
+	assert_false(roostd_client_is_ready(c, now_ns - 1));
+	assert_false(roostd_client_is_ready(c, now_ns + 50 * MS - 1));
+	assert_true(roostd_client_is_ready(c, now_ns + 50 * MS));
+	c_close(&b);
+}
+
 /* One that does not read loses its frames, and holds up nobody for long. */
 static void port__receiver_that_does_not_read(void **state)
 {
@@ -313,6 +334,7 @@ int main(void)
 		TEST(port__frames_arrive_as_they_were),
 		TEST(port__forged_frames_reach_nobody),
 		TEST(port__full_receiver_that_reads),
+		TEST(port__full_receiver_of_two_lanes),
 		TEST(port__receiver_that_does_not_read),
 		TEST(port__still_clients_sleep_and_ring),
 		TEST(port__broken_words_cut_off_their_writer_alone),

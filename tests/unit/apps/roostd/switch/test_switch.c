@@ -465,6 +465,51 @@ static void death__bounded_work(void **state)
 	net_fini(&net);
 }
 
+/* ---- lanes --------------------------------------------------------------- */
+
+/* A connection of client 0 that it has ended, at that time. */
+static void end_connection(uint64_t now_ns)
+{
+	struct maker m = mad_to(&net.w, 0, ROOST_CM_REQ);
+	const uint32_t qpn = m.msg.qpn, comm_id = m.msg.local_id;
+
+	net_from_port(&net, &m);
+	m = mad_of(&net.w, 0, ROOST_CM_REP);
+	m.msg.remote_id = comm_id;
+	assert_true(net_from(&net, 0, &m, now_ns));
+	m.msg.type = ROOST_CM_DREQ;
+	m.msg.qpn = qpn;
+	assert_true(net_from(&net, 0, &m, now_ns));
+}
+
+/* What ended in one lane is kept for its peer, also where the round of another
+ * lane began before, and its clients are worked on after.
+ */
+static void lanes__time_does_not_go_back(void **state)
+{
+	const struct roost_seen_client *seen;
+	struct roost_sw_frame frame;
+	struct roost_switch *lane;
+	struct maker m;
+
+	(void)state;
+	net_init(&net);
+	listen_for(0);
+	seen = &net.sw->seen.clients[net.w.client[0]];
+	assert_int_equal(roost_switch_add_lane(net.sw, &net, &lane), 0);
+	end_connection(SECOND);
+	assert_int_equal(seen->nb, 1);
+	m = mad_of(&net.w, 1, ROOST_CM_REQ);
+	frame = make(&m);
+	assert_true(roost_switch_from_client(lane, net.w.client[1], &frame,
+					     SECOND - 1000));
+	m = mad_to(&net.w, 0, ROOST_CM_REQ);
+	m.msg.local_id++;
+	net_from_port(&net, &m);
+	assert_int_equal(seen->nb, 2);
+	net_fini(&net);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -483,6 +528,7 @@ int main(void)
 		cmocka_unit_test(death__of_a_neighbour),
 		cmocka_unit_test(death__leaves_nothing),
 		cmocka_unit_test(death__bounded_work),
+		cmocka_unit_test(lanes__time_does_not_go_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
