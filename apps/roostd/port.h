@@ -148,10 +148,6 @@ static inline void *roostd_process_tag(struct roostd_client *c)
  * port's.
  */
 void roostd_port_accept(struct roostd_port *port);
-/* The session of a client is readable, or has ended (request.c). The client may
- * be another thread's afterwards.
- */
-void roostd_port_session(struct roostd_port *port, struct roostd_client *c);
 /* A client has rung. Thread: its lane's. */
 void roostd_port_rung(struct roostd_port *port, struct roostd_client *c);
 /* What epoll says of a client: one of the two, or its process has ended,

@@ -540,7 +540,7 @@ static void refuse_unread(struct roostd_port *port, struct roostd_client *c,
 }
 
 /* A client that ends while it is paused is seen when it is read from again. */
-void roostd_port_session(struct roostd_port *port, struct roostd_client *c)
+static void serve_session(struct roostd_port *port, struct roostd_client *c)
 {
 	struct roost_share_packet packet;
 
@@ -581,7 +581,7 @@ void roostd_port_session(struct roostd_port *port, struct roostd_client *c)
 /* What it said last is heard first. */
 static void process_ended(struct roostd_client *c)
 {
-	roostd_port_session(c->port, c);
+	serve_session(c->port, c);
 	if (!c->gone && c->leaves_ns == 0)
 		roostd_port_drop(c->port, c, NULL);
 }
@@ -592,7 +592,7 @@ void roostd_port_tagged(void *tag)
 	struct roostd_client *c = (void *)((char *)tag - kind);
 
 	if (kind == 0)
-		roostd_port_session(c->port, c);
+		serve_session(c->port, c);
 	else if (kind == 1)
 		roostd_port_rung(c->port, c);
 	else

@@ -48,7 +48,8 @@ void roost_rdmacm_id_show_addr(struct roost_rdmacm_id *id)
 	memcpy(addr->addr.ibaddr.dgid.raw, id->path.dgid.b, 16);
 }
 
-void roost_rdmacm_id_take_source(struct roost_rdmacm_id *id)
+/* Set the id's address to the source of its path. Under id->call. */
+static void take_source(struct roost_rdmacm_id *id)
 {
 	roost_rdmacm_addr_make(&id->src, id->src.ss_family, &id->path.sgid,
 			       id->claim.port);
@@ -70,7 +71,10 @@ void roost_rdmacm_id_show_ah(const struct roost_rdmacm_id *id,
 	attr->port_num = id->path.port_num;
 }
 
-int roost_rdmacm_id_show_route(struct roost_rdmacm_id *id)
+/* Fill in the path of the id as a path record. Under id->call. Returns 0,
+ * -ENOMEM.
+ */
+static int show_route(struct roost_rdmacm_id *id)
 {
 	const struct roost_cm_path *path = &id->path;
 	struct ibv_sa_path_rec *rec = calloc(1, sizeof(*rec));
@@ -138,7 +142,7 @@ static bool addr_resolved(struct roost_rdmacm_id *id,
 		return true;
 	}
 	if (id->claim.any)
-		roost_rdmacm_id_take_source(id);
+		take_source(id);
 	roost_rdmacm_id_show_addr(id);
 	return true;
 }
@@ -146,7 +150,7 @@ static bool addr_resolved(struct roost_rdmacm_id *id,
 static bool route_resolved(struct roost_rdmacm_id *id,
 			   struct roost_rdmacm_event *e)
 {
-	const int ret = roost_rdmacm_id_show_route(id);
+	const int ret = show_route(id);
 
 	if (ret) {
 		e->event.event = RDMA_CM_EVENT_ROUTE_ERROR;
@@ -165,7 +169,7 @@ static bool connect_request(struct roost_rdmacm_id *id,
 	child->id.context = id->id.context;
 	ret = roost_rdmacm_id_show_device(child);
 	if (ret == 0)
-		ret = roost_rdmacm_id_show_route(child);
+		ret = show_route(child);
 	if (ret == 0)
 		ret = roost_rdmacm_id_attach(child,
 					     id->sync ? NULL : id->id.channel);

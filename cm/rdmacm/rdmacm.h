@@ -287,18 +287,12 @@ int roost_rdmacm_leave(struct roost_rdmacm_id *id, int ret);
 int roost_rdmacm_id_show_device(struct roost_rdmacm_id *id);
 /* Fill in addresses and GIDs for the program. Under id->call. */
 void roost_rdmacm_id_show_addr(struct roost_rdmacm_id *id);
-/* Set the id's address to the source of its path. Under id->call. */
-void roost_rdmacm_id_take_source(struct roost_rdmacm_id *id);
 /* Fill in the attributes of an AH to dgid from the id's port and address. Under
  * id->call.
  */
 void roost_rdmacm_id_show_ah(const struct roost_rdmacm_id *id,
 			     const struct roost_gid *dgid,
 			     struct ibv_ah_attr *attr);
-/* Fill in the path of the id as a path record. Under id->call. Returns 0,
- * -ENOMEM.
- */
-int roost_rdmacm_id_show_route(struct roost_rdmacm_id *id);
 /* Answer REP with RTU, after moving the QP. Returns 0 or -errno. */
 int roost_rdmacm_answer(struct roost_rdmacm_id *id);
 /* As roost_rdmacm_leave(); after a successful call, a synchronous id waits for

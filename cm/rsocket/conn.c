@@ -16,7 +16,7 @@
 #define ASK_MS 1000
 #define BACKLOG_MAX 4096
 
-bool roost_rs_stream_is_opening(const struct roost_rs_stream *st)
+static bool is_opening(const struct roost_rs_stream *st)
 {
 	switch (st->state) {
 	case ROOST_RS_ADDR:
@@ -56,12 +56,12 @@ void roost_rs_stream_hang_up(struct roost_rs_stream *st)
 
 static bool is_open(struct roost_rs *rs)
 {
-	return !roost_rs_stream_is_opening(roost_rs_stream(rs));
+	return !is_opening(roost_rs_stream(rs));
 }
 
 int roost_rs_stream_ready(struct roost_rs_stream *st, bool nonblock)
 {
-	if (roost_rs_stream_is_opening(st)) {
+	if (is_opening(st)) {
 		int ret = roost_rs_block(&st->rs, is_open, nonblock);
 
 		if (ret < 0)
@@ -221,7 +221,7 @@ int roost_rs_stream_connect(struct roost_rs *rs, const struct sockaddr *addr,
 		ret = begin(st, addr);
 		if (ret == 0 && nonblock)
 			ret = -EINPROGRESS;
-	} else if (nonblock && roost_rs_stream_is_opening(st)) {
+	} else if (nonblock && is_opening(st)) {
 		ret = -EALREADY;
 	}
 	if (ret == 0)

@@ -30,8 +30,8 @@ static unsigned int bucket_of(const struct sockaddr_storage *addr)
 	return (hash * 2654435761u) >> 26;
 }
 
-struct roost_rs_dest *roost_rs_dest_find(struct roost_rs_dgram *dg,
-					 const struct sockaddr_storage *addr)
+static struct roost_rs_dest *find_dest(struct roost_rs_dgram *dg,
+				       const struct sockaddr_storage *addr)
 {
 	struct roost_rs_dest *dest;
 
@@ -406,7 +406,7 @@ int roost_rs_dest_get(struct roost_rs_dgram *dg,
 		      const struct sockaddr_storage *addr,
 		      struct roost_rs_dest **out)
 {
-	struct roost_rs_dest *dest = roost_rs_dest_find(dg, addr);
+	struct roost_rs_dest *dest = find_dest(dg, addr);
 
 	if (!dest)
 		dest = dest_new(dg, addr);
@@ -438,7 +438,7 @@ void roost_rs_dest_learn(struct roost_rs_uqp *uqp, struct roost_rs_dgram *dg,
 			 const struct sockaddr_storage *addr, struct ibv_wc *wc,
 			 struct ibv_grh *grh)
 {
-	struct roost_rs_dest *dest = roost_rs_dest_find(dg, addr);
+	struct roost_rs_dest *dest = find_dest(dg, addr);
 	struct ibv_ah_attr path;
 	union ibv_gid gid;
 

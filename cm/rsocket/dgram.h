@@ -158,8 +158,6 @@ ssize_t roost_rs_uqp_send(struct roost_rs_uqp *uqp,
 			  const struct iovec *iov, int nb_iov);
 
 /* dest.c */
-struct roost_rs_dest *roost_rs_dest_find(struct roost_rs_dgram *dg,
-					 const struct sockaddr_storage *addr);
 /* Find or create a destination, and start its resolution if it is not resolved.
  */
 int roost_rs_dest_get(struct roost_rs_dgram *dg,
@@ -230,7 +228,6 @@ short roost_rs_dgram_events(struct roost_rs *rs, short asked);
 void roost_rs_dgram_arm(struct roost_rs *rs);
 void roost_rs_dgram_drain(struct roost_rs *rs);
 int roost_rs_dgram_wait_fd(struct roost_rs *rs);
-void roost_rs_dmsg_done(struct roost_rs_dgram *dg, struct roost_rs_dmsg *msg);
 bool roost_rs_dgram_all_sent(struct roost_rs *rs);
 
 #endif

@@ -242,7 +242,7 @@ ssize_t roost_rs_dgram_send(struct roost_rs *rs, const struct iovec *iov,
 	return ret;
 }
 
-void roost_rs_dmsg_done(struct roost_rs_dgram *dg, struct roost_rs_dmsg *msg)
+static void dmsg_done(struct roost_rs_dgram *dg, struct roost_rs_dmsg *msg)
 {
 	STAILQ_REMOVE_HEAD(&dg->received, link);
 	if (msg->uqp) {
@@ -271,7 +271,7 @@ static ssize_t recv_one(struct roost_rs_dgram *dg, const struct iovec *iov,
 	if (flags & MSG_TRUNC)
 		bytes = msg->length_bytes;
 	if (!(flags & MSG_PEEK))
-		roost_rs_dmsg_done(dg, msg);
+		dmsg_done(dg, msg);
 	return (ssize_t)bytes;
 }
 

@@ -143,7 +143,10 @@ static bool send_is_decided(struct roost_rs *rs)
 	return !st->writable || roost_rs_stream_can_send(st);
 }
 
-int roost_rs_stream_wait_send(struct roost_rs_stream *st, bool nonblock)
+/* send_lock and lock held: waits until can_send; -errno when the connection has
+ * ended.
+ */
+static int wait_send(struct roost_rs_stream *st, bool nonblock)
 {
 	int ret = roost_rs_block(&st->rs, send_is_decided, nonblock);
 
@@ -220,7 +223,7 @@ static ssize_t send_all(struct roost_rs_stream *st, const struct iovec *iov,
 	while (ret == 0 && left > 0) {
 		uint32_t bytes;
 
-		ret = roost_rs_stream_wait_send(st, nonblock);
+		ret = wait_send(st, nonblock);
 		if (ret < 0)
 			break;
 		bytes = piece_bytes(st, left);

@@ -152,7 +152,6 @@ static inline struct roost_rs_stream *roost_rs_stream(struct roost_rs *rs)
 struct roost_rs_stream *roost_rs_stream_alloc(sa_family_t family);
 
 /* conn.c: the state. */
-bool roost_rs_stream_is_opening(const struct roost_rs_stream *st);
 /* lock held: the end of the connection, or of the attempt. */
 void roost_rs_stream_fail(struct roost_rs_stream *st, int error);
 void roost_rs_stream_hang_up(struct roost_rs_stream *st);
@@ -265,10 +264,6 @@ ssize_t roost_rs_stream_send(struct roost_rs *rs, const struct iovec *iov,
 bool roost_rs_stream_can_send(struct roost_rs_stream *st);
 /* lock held. True if can_send, with enough room to be called writable. */
 bool roost_rs_stream_is_writable(struct roost_rs_stream *st);
-/* send_lock and lock held: waits until can_send; -errno when the connection has
- * ended.
- */
-int roost_rs_stream_wait_send(struct roost_rs_stream *st, bool nonblock);
 /*
  * send_lock held. Get length_bytes of the ring, which are free, as one or two
  * pieces. Returns their number. The caller takes the bytes by lowering

@@ -184,7 +184,7 @@ void roost_picture_drop_dev(const char *picture, const char *name)
  */
 
 /* Widths and speeds as lib/verbs tells programs. */
-const char *roost_picture_rate(uint32_t speed_mbps)
+static const char *rate_text(uint32_t speed_mbps)
 {
 	static const struct {
 		uint32_t mbps;
@@ -221,8 +221,7 @@ static void put_state(struct roost_picture_at *at,
 			  port->is_active ? "4: ACTIVE" : "1: DOWN");
 	roost_picture_put(at, "phys_state", "%s\n",
 			  port->is_active ? "5: LinkUp" : "3: Disabled");
-	roost_picture_put(at, "rate", "%s\n",
-			  roost_picture_rate(port->speed_mbps));
+	roost_picture_put(at, "rate", "%s\n", rate_text(port->speed_mbps));
 	roost_picture_put(at, "lid", "0x%x\n", port->lid);
 	roost_picture_put(at, "sm_lid", "0x%x\n", port->sm_lid);
 	roost_picture_put(at, "cap_mask", "0x%08x\n", port->cap_mask);

@@ -125,7 +125,4 @@ int roost_picture_put_counters(const char *picture, const char *name,
 			       const struct roost_picture_counters *counters,
 			       const struct roost_picture_counters *before);
 
-/* The text of `rate` for a speed, without the newline. */
-const char *roost_picture_rate(uint32_t speed_mbps);
-
 #endif

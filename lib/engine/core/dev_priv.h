@@ -242,8 +242,6 @@ static inline void roost_port_tag(const struct roost_port *port,
 
 /* The largest path MTU that fits, 0: not even 256. */
 enum roost_mtu roost_port_active_mtu(const struct roost_port *port);
-/* See roost_port_attr.lid. Under dev->lock. */
-uint16_t roost_port_lid(const struct roost_port *port);
 
 static inline void roost_port_mac_get(const struct roost_port *port,
 				      uint8_t mac[6])

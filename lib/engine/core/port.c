@@ -37,7 +37,8 @@ static uint32_t active_mtu_bytes(const struct roost_port *port)
 	return roost_mtu_bytes(roost_port_active_mtu(port));
 }
 
-uint16_t roost_port_lid(const struct roost_port *port)
+/* See roost_port_attr.lid. Under dev->lock. */
+static uint16_t lid_of(const struct roost_port *port)
 {
 	if (port->lid != 0)
 		return port->lid;
@@ -60,7 +61,7 @@ int roost_port_query(struct roost_dev *dev, uint8_t port_num,
 		.state = port->state,
 		.max_mtu = ROOST_MTU_4096,
 		.active_mtu = roost_port_active_mtu(port),
-		.lid = roost_port_lid(port),
+		.lid = lid_of(port),
 		.sm_lid = port->sm_lid,
 		.speed_mbps = port->speed_mbps,
 		.vlan_id = port->vlan_id,
@@ -152,7 +153,7 @@ int roost_port_set_gid(struct roost_dev *dev, uint8_t port_num,
 	if (!port || index >= ROOST_GID_TABLE_LEN)
 		return -EINVAL;
 	change_begin(dev);
-	lid = roost_port_lid(port);
+	lid = lid_of(port);
 	if (roost_gid_eq(&port->gids[index], gid))
 		goto end;
 	if (!roost_gid_is_zero(gid) && roost_port_owns(port, gid)) {
@@ -166,7 +167,7 @@ int roost_port_set_gid(struct roost_dev *dev, uint8_t port_num,
 		port->gid_end--;
 	atomic_fetch_add(&dev->gid_gen, 1);
 	tell(dev, port, ROOST_EVENT_GID_CHANGE);
-	if (roost_port_lid(port) != lid)
+	if (lid_of(port) != lid)
 		tell(dev, port, ROOST_EVENT_LID_CHANGE);
 end:
 	change_end(dev);
@@ -406,9 +407,9 @@ int roost_port_set_lid(struct roost_dev *dev, uint8_t port_num, uint16_t lid)
 	if (!port)
 		return -EINVAL;
 	change_begin(dev);
-	before = roost_port_lid(port);
+	before = lid_of(port);
 	port->lid = lid;
-	if (roost_port_lid(port) != before)
+	if (lid_of(port) != before)
 		tell(dev, port, ROOST_EVENT_LID_CHANGE);
 	change_end(dev);
 	return 0;

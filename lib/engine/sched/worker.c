@@ -153,7 +153,10 @@ static struct roost_qp *take_bells(struct roost_worker *w)
 	return oldest;
 }
 
-unsigned int roost_worker_answer_doorbells(struct roost_worker *w)
+/* Answer up to ROOST_BELL_BUDGET doorbells: look at their QPs. Returns how
+ * many; 0: there are none.
+ */
+static unsigned int answer_doorbells(struct roost_worker *w)
 {
 	struct roost_sched *s = roost_sched_of(w);
 	struct roost_qp *qp, *next;
@@ -187,8 +190,7 @@ void roost_worker_unlink_qp(struct roost_worker *w, struct roost_qp *qp)
 
 void roost_worker_forget_qp(struct roost_worker *w, struct roost_qp *qp)
 {
-	while (atomic_load(&qp->doorbell_rung) &&
-	       roost_worker_answer_doorbells(w) != 0)
+	while (atomic_load(&qp->doorbell_rung) && answer_doorbells(w) != 0)
 		;
 	roost_worker_unlink_qp(w, qp);
 }
@@ -458,7 +460,7 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 	}
 	flush(w);
 	if (has_bells(w))
-		work += roost_worker_answer_doorbells(w);
+		work += answer_doorbells(w);
 	if (!roost_ring_is_empty(s->raw))
 		work += roost_tx_raw_frames(w);
 	/* The application may go on while the port is written to. */
@@ -477,7 +479,7 @@ unsigned int roost_worker_send(struct roost_worker *w, uint64_t now_ns)
 	roost_mbuf_begin(w);
 	if (s->waiting & ROOST_READY_OWING)
 		roost_ready_due(w);
-	work = has_bells(w) ? roost_worker_answer_doorbells(w) : 0;
+	work = has_bells(w) ? answer_doorbells(w) : 0;
 	if (!roost_ring_is_empty(s->raw))
 		work += roost_tx_raw_frames(w);
 	return work + send_out(w);

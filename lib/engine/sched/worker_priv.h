@@ -154,11 +154,6 @@ roost_sched_of_const(const struct roost_worker *w)
 	return (const struct roost_sched *)(const void *)w;
 }
 
-/* Answer up to ROOST_BELL_BUDGET doorbells: look at their QPs. Returns how
- * many; 0: there are none.
- */
-unsigned int roost_worker_answer_doorbells(struct roost_worker *w);
-
 /* ---- ready.c ---------------------------------------------------------- */
 
 void roost_ready_init(struct roost_worker *w);

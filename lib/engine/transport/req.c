@@ -256,8 +256,11 @@ static bool wants_ack(const struct roost_qp *qp,
 		       (int32_t)qp->req.cwnd.pkts - 1;
 }
 
-void roost_req_fault(struct roost_worker *w, struct roost_qp *qp,
-		     enum roost_qp_error_code code)
+/* The WQE at send_index cannot be sent: it fails when all WQEs before it are
+ * done.
+ */
+static void fault_wqe(struct roost_worker *w, struct roost_qp *qp,
+		      enum roost_qp_error_code code)
 {
 	qp->req.fault = true;
 	qp->req.fault_index = qp->req.send_index;
@@ -278,7 +281,7 @@ static bool do_local(struct roost_worker *w, struct roost_qp *qp,
 		code = roost_req_local(qp, wqe);
 		/* Not started then: no acknowledgement completes it. */
 		if (code != ROOST_QPE_NONE) {
-			roost_req_fault(w, qp, code);
+			fault_wqe(w, qp, code);
 			return false;
 		}
 		req->started_index++;
@@ -356,7 +359,7 @@ static bool send_raw(struct roost_worker *w, struct roost_qp *qp,
 	size_t len;
 
 	if (roost_raw_frame_bytes(wqe) > qp->mtu_bytes) {
-		roost_req_fault(w, qp, ROOST_QPE_LOCAL_LENGTH);
+		fault_wqe(w, qp, ROOST_QPE_LOCAL_LENGTH);
 		return false;
 	}
 	mbuf = roost_tx_mbuf(w, &qp->path);
@@ -371,7 +374,7 @@ static bool send_raw(struct roost_worker *w, struct roost_qp *qp,
 			      piece.last, rte_pktmbuf_mtod(mbuf, uint8_t *));
 	if (len == 0) {
 		roost_mbuf_free(w, mbuf);
-		roost_req_fault(w, qp, ROOST_QPE_LOCAL_MEMORY);
+		fault_wqe(w, qp, ROOST_QPE_LOCAL_MEMORY);
 		return false;
 	}
 	mbuf->data_len = (uint16_t)len;
@@ -402,13 +405,13 @@ static __rte_noinline bool send_any(struct roost_worker *w, struct roost_qp *qp,
 	if (unlikely(qp->type == ROOST_QPT_RAW))
 		return send_raw(w, qp, wqe);
 	if (qp->type == ROOST_QPT_UD && wqe->len_bytes > qp->mtu_bytes) {
-		roost_req_fault(w, qp, ROOST_QPE_LOCAL_LENGTH);
+		fault_wqe(w, qp, ROOST_QPE_LOCAL_LENGTH);
 		return false;
 	}
 	/* The request was posted before a modify set max_rd_atomic to 0. */
 	if (req->send_index == req->started_index &&
 	    roost_req_is_rd_atomic(wqe) && qp->attr.max_rd_atomic == 0) {
-		roost_req_fault(w, qp, ROOST_QPE_NO_RD_ATOMIC);
+		fault_wqe(w, qp, ROOST_QPE_NO_RD_ATOMIC);
 		return false;
 	}
 	mbuf = roost_tx_mbuf(w, path);
@@ -419,7 +422,7 @@ static __rte_noinline bool send_any(struct roost_worker *w, struct roost_qp *qp,
 	cut_piece(qp, wqe, req->next_psn, &piece);
 	ackreq = wants_ack(qp, &piece, ends_burst);
 	if (!make(w, qp, wqe, path, &piece, ackreq, mbuf)) {
-		roost_req_fault(w, qp, ROOST_QPE_LOCAL_MEMORY);
+		fault_wqe(w, qp, ROOST_QPE_LOCAL_MEMORY);
 		return false;
 	}
 	sent(w, qp, wqe, &piece, ackreq, mbuf);

@@ -148,11 +148,6 @@ void roost_req_keeps_next(struct roost_worker *w, struct roost_qp *qp);
 enum roost_qp_error_code roost_req_local(struct roost_qp *qp,
 					 const struct roost_send_wqe *wqe);
 
-/* The WQE at send_index cannot be sent: it fails when all WQEs before it are
- * done.
- */
-void roost_req_fault(struct roost_worker *w, struct roost_qp *qp,
-		     enum roost_qp_error_code code);
 /* Record the reason why the oldest WQE fails, before it completes. pkt: as for
  * roost_req_fail().
  */
