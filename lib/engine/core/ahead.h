@@ -21,10 +21,12 @@
  */
 #define ROOST_QPS_COLD 256u
 
-/* Cache lines of struct roost_qp that sending and receiving need, a bit each.
+/* Cache lines of struct roost_qp that sending, receiving and the ready lists
+ * need, a bit each.
  */
-#define ROOST_LINES_SEND 0x2ffu    /* 0 to 7 and 9 */
+#define ROOST_LINES_SEND 0x3ffu    /* 0 to 9 */
 #define ROOST_LINES_RECEIVE 0x23du /* 0, 2 to 5 and 9 */
+#define ROOST_LINES_LIST 0x31u     /* 0, 4 and 5 */
 
 static inline void roost_ahead_qp(const struct roost_qp *qp, uint32_t lines)
 {
@@ -54,6 +56,16 @@ static inline void roost_ahead_requests(const struct roost_qp *next)
 	roost_ahead_slot(&next->sq, next->req.send_index);
 	if (then)
 		roost_ahead_qp(then, ROOST_LINES_SEND);
+}
+
+/* The same for the first two QPs of a list. */
+static inline void roost_ahead_first(const struct roost_qp *first)
+{
+	const struct roost_qp *next = TAILQ_NEXT(first, send_link);
+
+	roost_ahead_qp(first, ROOST_LINES_SEND);
+	if (next)
+		roost_ahead_qp(next, ROOST_LINES_SEND);
 }
 
 /* True if the worker has more QPs than the cache holds. */

@@ -197,10 +197,6 @@ struct roost_requester {
 	uint64_t timeout_ns;    /* 0: never */
 	uint64_t timeout_at_ns; /* while the timer is set, but for RNR waits */
 	struct roost_timer timer;
-
-	/* Cold: of rate limits, and after losses. */
-	struct roost_timer pace_timer;
-	uint64_t pace_ns; /* the program's rate limit: none goes before this */
 	uint32_t rtt_min_ns;
 	uint32_t fault_index;
 };
@@ -313,7 +309,7 @@ struct roost_ah;
 /*
  * Members stand in the order of use, in cache lines of 64 bytes: a device has
  * thousands of QPs, and few of them are in the cache when a packet for them
- * comes. A sender of small messages needs nine lines, a receiver of WRITEs six.
+ * comes. A sender of small messages needs ten lines, a receiver of WRITEs six.
  */
 struct roost_qp {
 	/* Line 0: written at create and modify, except the places in lists. */
@@ -349,9 +345,13 @@ struct roost_qp {
 	/* Line 5: the rest of it, and the worker's lists. */
 	TAILQ_ENTRY(roost_qp) send_link;
 	TAILQ_ENTRY(roost_qp) ack_link;
-	/* Lines 6 and 7. */
+	/* Lines 6 to 8: the requester's, and the windows that it shares. */
 	struct roost_requester req __attribute__((aligned(64)));
-	uint8_t *spill; /* of the slots of sq, each spill_bytes */
+	uint32_t asked_pkts; /* answers to READs before req.next_psn that have
+			      * not come */
+	struct roost_psn resumed_psn;  /* PSN that req went back to last */
+	struct roost_share *waits_for; /* in its list waiting; or NULL */
+	struct roost_share_member shares[ROOST_SHARE_KINDS];
 	/* Line 9: the attributes that a packet needs. */
 	struct roost_mig mig __attribute__((aligned(64)));
 	bool cc_limited;  /* dcqcn.rate_kbps is not 0 */
@@ -360,18 +360,16 @@ struct roost_qp {
 	struct roost_qp_cap cap;
 	struct roost_qp_attr attr;
 	/* Cold; here is room. */
-	struct roost_psn resumed_psn; /* PSN that req went back to last */
-	uint32_t asked_pkts; /* answers to READs before req.next_psn that have
-			      * not come */
-	struct roost_share_member shares[ROOST_SHARE_KINDS];
-	struct roost_share *waits_for; /* in its list waiting; or NULL */
-	struct roost_shelf *shelf;     /* requests that came early; or NULL */
-	uint32_t nb_flows;             /* RAW: rules; under dev->flow_lock */
+	uint8_t *spill;            /* of the slots of sq, each spill_bytes */
+	struct roost_shelf *shelf; /* requests that came early; or NULL */
+	uint32_t nb_flows;         /* RAW: rules; under dev->flow_lock */
 	uint16_t reorder_pkts;  /* so many may overtake one that is not lost */
 	uint8_t reorder_rounds; /* losses since one was late only */
 	uint8_t store_flags;    /* RAW: enum roost_store_flags */
 	bool flushing;          /* not flushed to the end: in worker.flush_qps
 				 */
+	struct roost_timer pace_timer;
+	uint64_t pace_ns; /* the program's rate limit: none goes before this */
 	/* Receives. */
 	struct roost_queue rq __attribute__((aligned(64)));
 	struct roost_srq *srq;             /* NULL: it has its own RQ */
@@ -393,7 +391,7 @@ struct roost_qp {
 	LIST_HEAD(, roost_mcast) mcasts; /* memberships; locks: as for groups */
 	uint64_t cnp_at_ns;              /* no CNP is sent before this */
 	struct roost_dcqcn dcqcn;
-	uint64_t cc_pace_ns; /* nothing that it limits goes before this */
+	uint64_t cc_pace_ns; /* nothing that dcqcn limits goes before this */
 	void *owner;
 	struct roost_event_source async;
 	struct roost_xrcd *xrcd;          /* XRC_TGT */
@@ -421,8 +419,9 @@ static_assert(offsetof(struct roost_qp, path) == 2 * 64 &&
 		      ROOST_QP_LINE(ack_link) == 5,
 	      "lines 2 to 5");
 static_assert(offsetof(struct roost_qp, req) == 6 * 64 &&
-		      ROOST_QP_LINE(req.timer.kind) == 7,
-	      "lines 6 and 7");
+		      ROOST_QP_LINE(req.timer.kind) == 7 &&
+		      ROOST_QP_LINE(shares[ROOST_SHARE_KINDS - 1].pkts) == 8,
+	      "lines 6 to 8");
 static_assert(offsetof(struct roost_qp, mig) == 9 * 64 &&
 		      ROOST_QP_LINE(attr.rnr_retry) == 9,
 	      "line 9");

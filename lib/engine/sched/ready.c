@@ -304,6 +304,8 @@ static inline void send_requests(struct roost_worker *w, unsigned int queue)
 	bool cold = roost_ahead_pays(w);
 	struct roost_qp *qp;
 
+	if (cold && !TAILQ_EMPTY(&list->qps))
+		roost_ahead_first(TAILQ_FIRST(&list->qps));
 	while ((qp = TAILQ_FIRST(&list->qps)) != NULL && may_go(w, queue)) {
 		uint32_t burst = first_burst(list);
 		int tx_left = w->tx_left;

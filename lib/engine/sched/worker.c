@@ -14,6 +14,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
+#include "lib/engine/core/ahead.h"
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/core/qp_priv.h"
 #include "lib/engine/sched/tap_priv.h"
@@ -139,11 +140,14 @@ static struct roost_qp *take_bells(struct roost_worker *w)
 {
 	struct roost_sched *s = roost_sched_of(w);
 	struct roost_qp *qp, *oldest = NULL;
+	bool cold = roost_ahead_pays(w);
 
 	for (unsigned int n = 0; n < ROOST_BELL_BUDGET; n++) {
 		qp = s->rung;
 		if (!qp)
 			break;
+		if (cold)
+			roost_ahead_qp(qp, ROOST_LINES_LIST);
 		s->rung = atomic_load_explicit(&qp->doorbell_next,
 					       memory_order_relaxed);
 		atomic_store_explicit(&qp->doorbell_next, oldest,
@@ -181,7 +185,7 @@ void roost_worker_unlink_qp(struct roost_worker *w, struct roost_qp *qp)
 {
 	roost_ready_unlink(w, qp);
 	roost_timer_remove(&w->timers, &qp->req.timer);
-	roost_timer_remove(&w->timers, &qp->req.pace_timer);
+	roost_timer_remove(&w->timers, &qp->pace_timer);
 	if (qp->req.inflight) {
 		qp->req.inflight = false;
 		w->nb_inflight_qps--;

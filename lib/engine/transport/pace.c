@@ -79,7 +79,6 @@ void roost_pace_note(struct roost_worker *w, struct roost_qp *qp,
 		     size_t len_bytes, bool is_answer)
 {
 	const struct roost_port *port = &w->dev->ports[qp->path.port_index];
-	struct roost_requester *req = &qp->req;
 	uint32_t own_kbps = is_answer ? 0 : qp->attr.rate_limit_kbps;
 	uint32_t cc_kbps;
 
@@ -91,24 +90,23 @@ void roost_pace_note(struct roost_worker *w, struct roost_qp *qp,
 				    len_bytes, w->now_ns);
 	roost_pace_set(qp);
 	if (own_kbps != 0)
-		advance(w, qp, &req->pace_ns, len_bytes, own_kbps);
+		advance(w, qp, &qp->pace_ns, len_bytes, own_kbps);
 	cc_kbps = is_answer ? qp->dcqcn.rate_kbps : requests_kbps(qp);
 	if (cc_kbps != 0)
 		advance(w, qp, &qp->cc_pace_ns, len_bytes, cc_kbps);
-	if (RTE_MAX(own_kbps != 0 ? req->pace_ns : 0,
+	if (RTE_MAX(own_kbps != 0 ? qp->pace_ns : 0,
 		    cc_kbps != 0 ? qp->cc_pace_ns : 0) > w->now_ns)
 		qp->pace_held = false;
 }
 
 bool roost_pace_is_last(const struct roost_qp *qp)
 {
-	const struct roost_requester *req = &qp->req;
 	uint32_t own_kbps = qp->attr.rate_limit_kbps;
 	uint32_t cc_kbps = requests_kbps(qp);
 	uint64_t own_ns = 0, cc_ns = 0;
 
 	if (own_kbps != 0)
-		own_ns = next_ns(qp, req->pace_ns, qp->mtu_bytes, own_kbps);
+		own_ns = next_ns(qp, qp->pace_ns, qp->mtu_bytes, own_kbps);
 	if (cc_kbps != 0)
 		cc_ns = next_ns(qp, qp->cc_pace_ns, qp->mtu_bytes, cc_kbps);
 	return RTE_MAX(own_ns, cc_ns) > qp->worker->now_ns;
@@ -117,7 +115,7 @@ bool roost_pace_is_last(const struct roost_qp *qp)
 /* One timer for requests and answers: the earlier of the two. */
 static bool hold(struct roost_worker *w, struct roost_qp *qp, uint64_t until_ns)
 {
-	struct roost_timer *timer = &qp->req.pace_timer;
+	struct roost_timer *timer = &qp->pace_timer;
 
 	if (until_ns <= w->now_ns)
 		return false;
@@ -129,8 +127,7 @@ static bool hold(struct roost_worker *w, struct roost_qp *qp, uint64_t until_ns)
 
 bool roost_pace_hold(struct roost_worker *w, struct roost_qp *qp)
 {
-	const struct roost_requester *req = &qp->req;
-	uint64_t own_ns = qp->attr.rate_limit_kbps != 0 ? req->pace_ns : 0;
+	uint64_t own_ns = qp->attr.rate_limit_kbps != 0 ? qp->pace_ns : 0;
 	uint64_t cc_ns = requests_kbps(qp) != 0 ? qp->cc_pace_ns : 0;
 
 	return hold(w, qp, RTE_MAX(own_ns, cc_ns));

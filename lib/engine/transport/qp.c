@@ -263,7 +263,7 @@ static struct roost_qp *qp_alloc(struct roost_dev *dev, struct roost_pd *pd,
 		.cap = init->cap,
 		.owner = init->owner,
 	};
-	q->req.pace_timer.kind = ROOST_REQ_TIMER_PACE;
+	q->pace_timer.kind = ROOST_REQ_TIMER_PACE;
 	if (create_queues(q) != 0) {
 		free_memory(q);
 		return NULL;

@@ -61,7 +61,7 @@ void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 	qp->req.nb_rd_atomics = 0;
 	qp->asked_pkts = 0;
 	qp->req.fault = false;
-	qp->req.pace_ns = 0;
+	qp->pace_ns = 0;
 	qp->cc_pace_ns = 0;
 	roost_dcqcn_reset(&qp->dcqcn);
 	roost_pace_set(qp);

@@ -509,10 +509,9 @@ again:
 void roost_rx_burst(struct roost_worker *w, unsigned int port_index,
 		    struct rte_mbuf **pkts, unsigned int n)
 {
-	if (n > 1 && roost_ahead_pays(w)) {
-		roost_rx_ahead(w, port_index, pkts, n);
+	if (n > 1 && roost_ahead_pays(w) &&
+	    roost_rx_ahead(w, port_index, pkts, n))
 		return;
-	}
 	for (unsigned int i = 0; i < n; i++) {
 		if (i + 1 < n)
 			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + 1], void *));

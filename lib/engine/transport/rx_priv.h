@@ -25,8 +25,10 @@ void roost_rx_frame(struct roost_worker *w, unsigned int from,
 
 /* ---- rx_ahead.c --- */
 
-/* roost_rx_burst(), when roost_ahead_pays(). */
-void roost_rx_ahead(struct roost_worker *w, unsigned int port_index,
+/* roost_rx_burst(), when roost_ahead_pays(). Returns false: the frames seem
+ * to be for one QP, which was prefetched, and none of them was received.
+ */
+bool roost_rx_ahead(struct roost_worker *w, unsigned int port_index,
 		    struct rte_mbuf **pkts, unsigned int n);
 
 #endif

@@ -28,7 +28,7 @@ static void expire(struct roost_worker *w, struct roost_timer *timer)
 {
 	if (timer->kind == ROOST_REQ_TIMER_PACE)
 		go_on_sending(w, RTE_PTR_SUB(timer, offsetof(struct roost_qp,
-							     req.pace_timer)));
+							     pace_timer)));
 	else if (timer->kind == ROOST_REQ_TIMER_RETRY)
 		roost_req_timer(w, RTE_PTR_SUB(timer, offsetof(struct roost_qp,
 							       req.timer)));
