@@ -248,6 +248,7 @@ static int create(struct roost_dev *dev, struct roost_cm **out)
 	LIST_INIT(&cm->conns);
 	LIST_INIT(&cm->watches);
 	cm->gid_gen = roost_dev_gid_gen(dev);
+	cm->up_gen = roost_dev_up_gen(dev);
 	TAILQ_INIT(&cm->fresh);
 	LIST_INIT(&cm->noted);
 	TAILQ_INIT(&cm->asking);

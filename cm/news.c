@@ -3,8 +3,8 @@
  */
 
 /*
- * Changes of the device: other addresses, or its removal; and peers that are
- * gone, as their hosts say.
+ * Changes of the device: other addresses, a link that comes up, or its removal;
+ * and peers that are gone, as their hosts say.
  */
 
 #include <errno.h>
@@ -79,6 +79,7 @@ static void end_all(struct roost_cm *cm)
 bool roost_cm_run_news(struct roost_cm *cm)
 {
 	const uint32_t gid_gen = roost_dev_gid_gen(cm->dev);
+	const uint32_t up_gen = roost_dev_up_gen(cm->dev);
 	struct roost_gid peer;
 
 	if (cm->gone)
@@ -94,6 +95,10 @@ bool roost_cm_run_news(struct roost_cm *cm)
 		cm->gid_gen = gid_gen;
 		tell_watches(cm, ROOST_CM_NEWS_ADDRS);
 	}
+	/* What was sent last, there was no link to take it. */
+	if (up_gen != cm->up_gen)
+		roost_cm_link_up(cm);
+	cm->up_gen = up_gen;
 	while (roost_dev_next_refused(cm->dev, &peer))
 		roost_cm_hasten(cm, &peer);
 	return true;

@@ -149,6 +149,7 @@ struct roost_cm_conn {
 	uint8_t service_timeout; /* of our MRAs */
 	bool retrying;
 	uint64_t retry_ns; /* between two tries */
+	uint64_t soon_ns;  /* to the next repetition; 0: that is retry_ns */
 	/* The timer starts when the services run, because only they have the
 	 * time.
 	 */
@@ -229,6 +230,7 @@ struct roost_cm {
 					    * were told */
 	uint32_t gid_gen;                  /* roost_dev_gid_gen() at the last
 					    * run */
+	uint32_t up_gen;                   /* roost_dev_up_gen() */
 	TAILQ_HEAD(, roost_cm_conn) fresh; /* timers to start */
 	LIST_HEAD(, roost_cm_conn) noted;  /* moments without a time */
 	/* Connections that wait for a MAC. */
@@ -391,6 +393,10 @@ uint64_t roost_cm_mra_ns(const struct roost_cm_conn *conn,
 void roost_cm_wait(struct roost_cm_conn *conn, uint64_t ns);
 /* Send all messages again that have no answer yet; it is no retry. */
 void roost_cm_repeat_all(struct roost_cm *cm);
+/* There is a link again: send them again now and, as the peer may have just
+ * begun, too, in ever longer intervals up to that of the retries.
+ */
+void roost_cm_link_up(struct roost_cm *cm);
 /* The host of the peer says that nobody is there: shorten the waits for a DREP.
  */
 void roost_cm_hasten(struct roost_cm *cm, const struct roost_gid *peer);

@@ -205,6 +205,7 @@ static void stop(struct roost_cm_conn *conn)
 static void retry(struct roost_cm_conn *conn)
 {
 	conn->retrying = true;
+	conn->soon_ns = 0;
 	conn->tries_left = conn->max_tries;
 	roost_cm_wait(conn, conn->retry_ns);
 }
@@ -421,6 +422,30 @@ void roost_cm_repeat_all(struct roost_cm *cm)
 			repeat(conn);
 }
 
+/* After 0.1, 0.2, 0.4 s and so on; it is no retry. */
+static void repeat_soon(struct roost_cm_conn *conn)
+{
+	const uint64_t ns = conn->soon_ns;
+
+	repeat(conn);
+	conn->soon_ns = ns < conn->retry_ns ? 2 * ns : 0;
+	roost_cm_wait(conn, ns < conn->retry_ns ? ns : conn->retry_ns);
+}
+
+void roost_cm_link_up(struct roost_cm *cm)
+{
+	struct roost_cm_conn *conn;
+
+	LIST_FOREACH(conn, &cm->conns, all_link) {
+		if (!conn->retrying)
+			continue;
+		if (conn->timer.in_wheel)
+			roost_timer_cancel(&conn->timer);
+		conn->soon_ns = HASTE_NS;
+		repeat_soon(conn);
+	}
+}
+
 static void try_again(struct roost_cm_conn *conn)
 {
 	const enum roost_cm_msg_type type =
@@ -441,6 +466,10 @@ void roost_cm_timer(struct roost_cm_conn *conn)
 	enum roost_cm_input input;
 	unsigned int type;
 
+	if (conn->retrying && conn->soon_ns != 0) {
+		repeat_soon(conn);
+		return;
+	}
 	if (conn->retrying && conn->tries_left > 0) {
 		try_again(conn);
 		return;

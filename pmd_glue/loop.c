@@ -308,8 +308,10 @@ static void watch_link(struct roost_loop *l, uint64_t now_ns)
 	roost_port_set_link(l->dev, 1,
 			    link.is_up ? ROOST_PORT_ACTIVE : ROOST_PORT_DOWN,
 			    link.mtu_bytes, link.speed_mbps);
-	if (link.is_up && !before.is_up)
+	if (link.is_up && !before.is_up) {
 		roost_host_link_up(l->host, now_ns);
+		roost_port_carrier_up(l->dev);
+	}
 }
 
 static void run_slow_side(struct roost_loop *l, uint64_t now_ns)

@@ -351,6 +351,7 @@ void roost_interface_watch_link(struct roost_interface *s, uint64_t now_ns)
 		roost_twin_set_carrier(s->twin, s->last_link.carrier);
 	if (s->last_link.carrier && !before.carrier) {
 		roost_inet_link_up(&s->inet, now_ns);
+		roost_port_carrier_up(s->base.dev);
 	}
 }
 

@@ -142,6 +142,7 @@ void roost_share_facts_apply(struct roost_share_port *p,
 {
 	static const uint8_t none[6];
 	struct roost_share_facts checked = *facts;
+	const bool was_active = p->facts.is_active;
 
 	keep_own(&checked, &p->granted.own_gid);
 	if ((checked.mac[0] & 1) != 0 || memcmp(checked.mac, none, 6) == 0)
@@ -159,6 +160,8 @@ void roost_share_facts_apply(struct roost_share_port *p,
 			    checked.is_active == 1 ? ROOST_PORT_ACTIVE
 						   : ROOST_PORT_DOWN,
 			    checked.ip_mtu_bytes, checked.speed_mbps);
+	if (checked.is_active && !was_active)
+		roost_port_carrier_up(p->base.dev);
 }
 
 /* The port is removed for ever. */

@@ -14,6 +14,7 @@ import time
 
 import cases_ctl
 import cases_link
+import cases_rdmacm
 import cases_rights
 from harness import Case, Failure, Skip
 from process import wait_for_listener, wait_until
@@ -112,6 +113,19 @@ def killed(room):
         wait_for_carrier(room, end, True)
         if end.complaints():
             raise Failure(f"{end.title}: {end.complaints()}")
+
+
+def last_ack(room):
+    """A client whose server ends, and comes again, faster than a request to
+    connect is repeated.
+    """
+    def end(title, words):
+        number = 1 if title == "server" else 2
+        return {"title": title, "argv": room.roost(
+            "run", "--link", room.link, "--ip", f"10.9.0.{number}/24", "--",
+            *words)}
+
+    cases_rdmacm.last_ack(room, end, end, "10.9.0.1", 10)
 
 
 def stopped(room):
@@ -274,6 +288,7 @@ CASES = [
     Case("cable-no-eal", no_eal),
     Case("cable-user", user),
     Case("cable-killed", killed),
+    Case("cable-last-ack", last_ack),
     Case("cable-stopped", stopped),
     Case("cable-hostile", hostile),
     Case("cable-mtu-both-most", mtus, "9978", "9978"),

@@ -274,6 +274,37 @@ static void loss__none_while_it_stands_still(void **state)
 	cm_world_free(w);
 }
 
+/* A request leaves while the link is down: it is sent again when that is up,
+ * and soon once more if the peer was not ready then.
+ */
+static void loss__ends_with_the_link_that_was_down(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o;
+
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	w->sim->link.faults[SIM_A].carrier_off = true;
+	o = cm_owner_new(w);
+	cm_connect(o, 0x4321);
+	sim_run_for(w->sim, SIM_S);
+	assert_int_equal(cm_nb_passive(w), 0);
+	w->sim->link.faults[SIM_A].carrier_off = false;
+	roost_port_carrier_up(w->sim->ends[SIM_A].dev);
+	sim_run_for(w->sim, 50 * SIM_MS);
+	cm_expect(o, ROOST_CM_REP_RECEIVED, 1);
+	o = cm_owner_new(w);
+	w->sim->link.faults[SIM_A].carrier_off = true;
+	cm_connect(o, 0x4322);
+	roost_port_carrier_up(w->sim->ends[SIM_A].dev);
+	sim_run_for(w->sim, 500 * SIM_MS);
+	cm_expect_nothing(o);
+	w->sim->link.faults[SIM_A].carrier_off = false;
+	sim_run_for(w->sim, SIM_S);
+	cm_expect(o, ROOST_CM_REP_RECEIVED, 1);
+	assert_int_equal(cm_counters(w, SIM_A).retries[ROOST_CM_REQ], 0);
+	cm_world_free(w);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +314,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(loss__reject),
 		cmocka_unit_test(loss__much_of_everything),
 		cmocka_unit_test(loss__none_while_it_stands_still),
+		cmocka_unit_test(loss__ends_with_the_link_that_was_down),
 	};
 
 	return sim_main(argc, argv, "cm_loss", tests,

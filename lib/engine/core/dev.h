@@ -92,5 +92,7 @@ uint64_t roost_dev_still_ns(const struct roost_dev *dev, uint64_t now_ns);
  * services run soon after each change. Thread: any.
  */
 uint32_t roost_dev_gid_gen(const struct roost_dev *dev);
+/* The same of roost_port_carrier_up(). Thread: any. */
+uint32_t roost_dev_up_gen(const struct roost_dev *dev);
 
 #endif

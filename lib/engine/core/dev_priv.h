@@ -127,6 +127,7 @@ struct roost_dev {
 	/* Packets that read or wrote memory which the program had unmapped. */
 	_Atomic uint64_t gone_reads, gone_writes;
 	_Atomic uint32_t gid_gen; /* changes of GID tables; writer: all turns */
+	_Atomic uint32_t up_gen;  /* roost_port_carrier_up() */
 	/* All objects, from create until their destroy is over, for functions
 	 * that go through all of them. all.lock is taken before the turn, and
 	 * dev->lock after it.

@@ -526,3 +526,14 @@ uint32_t roost_dev_gid_gen(const struct roost_dev *dev)
 {
 	return atomic_load(&dev->gid_gen);
 }
+
+void roost_port_carrier_up(struct roost_dev *dev)
+{
+	atomic_fetch_add(&dev->up_gen, 1);
+	roost_dev_service_wake(dev);
+}
+
+uint32_t roost_dev_up_gen(const struct roost_dev *dev)
+{
+	return atomic_load(&dev->up_gen);
+}

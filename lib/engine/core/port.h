@@ -40,6 +40,10 @@ int roost_port_set_mac(struct roost_dev *dev, uint8_t port_num,
 void roost_port_set_link(struct roost_dev *dev, uint8_t port_num,
 			 enum roost_port_state state, uint32_t ip_mtu_bytes,
 			 uint32_t speed_mbps);
+/* A port can reach its network again; a link by name is ACTIVE without that,
+ * too. What services sent before may be lost. Thread: any.
+ */
+void roost_port_carrier_up(struct roost_dev *dev);
 /*
  * Returns how many connected QPs (loopback QPs not counted) have a path MTU
  * that is too large for the port now: their packets above the port's MTU are
