@@ -22,6 +22,7 @@
 #include "lib/engine/core/qp_priv.h"
 #include "lib/engine/core/srq_priv.h"
 #include "lib/engine/core/worker_base.h"
+#include "lib/engine/core/workers.h"
 #include "lib/engine/core/wq_priv.h"
 
 /* The object whose entries are removed. */
@@ -142,39 +143,58 @@ static void clean(struct roost_cq *cq, const struct owner *owner)
 			      memory_order_relaxed);
 }
 
-/* Of a shared CQ, without the turns of the others. Only the entries that are
- * not published are read under the lock for which a worker would wait: those of
- * one iteration. The published ones stay, while the consumers are locked out.
+/* The same without the turns of others that complete there. Only the entries
+ * that are not published are read under the lock for which a worker would wait:
+ * those of one iteration. The published ones stay, while the consumers are
+ * locked out. An owner that is no user, as XRC targets are, has no other ones
+ * in a CQ that is not shared.
  */
-static bool has_any_shared(struct roost_cq *cq, const struct owner *owner)
+static bool has_any_unstopped(struct roost_cq *cq, const struct owner *owner)
 {
 	struct walk fresh = { .cq = cq, .owner = owner };
 	struct walk old = fresh;
-	bool found;
+	bool found = false;
 
-	roost_spin_lock(&cq->produce_lock);
-	fresh.begin = atomic_load(&cq->published);
-	fresh.end = cq->produced;
-	found = has_any(&fresh);
-	roost_spin_unlock(&cq->produce_lock);
 	old.begin = atomic_load(&cq->shown);
-	old.end = fresh.begin;
+	old.end = atomic_load(&cq->published);
+	if (roost_cq_is_shared(cq)) {
+		roost_spin_lock(&cq->produce_lock);
+		fresh.begin = atomic_load(&cq->published);
+		fresh.end = cq->produced;
+		found = has_any(&fresh);
+		roost_spin_unlock(&cq->produce_lock);
+		old.end = fresh.begin;
+	}
 	return found || has_any(&old);
 }
 
-/* The consumers are locked out. */
-static enum roost_cleaned
-clean_or_not(struct roost_cq *cq, const struct owner *owner, bool all_turns)
+/* True if nobody but this worker completes to the CQ. */
+static bool is_of_one(const struct roost_cq *cq, const struct roost_worker *w)
 {
-	if (!roost_cq_is_shared(cq) || all_turns)
-		clean(cq, owner);
-	else if (has_any_shared(cq, owner))
+	return !roost_cq_is_shared(cq) &&
+	       (roost_cq_workers(cq) & ~(1u << w->index)) == 0;
+}
+
+/* Whose completions go, and what is taken for that: the turn, or all turns. */
+struct cleaning {
+	struct owner owner;
+	struct roost_worker *worker;
+	bool all_turns;
+};
+
+/* The consumers are locked out. */
+static enum roost_cleaned clean_or_not(struct roost_cq *cq,
+				       const struct cleaning *how)
+{
+	if (how->all_turns || is_of_one(cq, how->worker))
+		clean(cq, &how->owner);
+	else if (has_any_unstopped(cq, &how->owner))
 		return ROOST_CLEAN_SHARED;
 	return ROOST_CLEANED;
 }
 
 static enum roost_cleaned try_clean(struct roost_cq *cq,
-				    const struct owner *owner, bool all_turns)
+				    const struct cleaning *how)
 {
 	enum roost_cleaned cleaned;
 
@@ -184,45 +204,52 @@ static enum roost_cleaned try_clean(struct roost_cq *cq,
 	 * removed.
 	 */
 	if (roost_cq_polled_by_us(cq))
-		return clean_or_not(cq, owner, all_turns);
+		return clean_or_not(cq, how);
 	if (!roost_spin_try(&cq->lock))
 		return ROOST_CLEAN_POLLED;
-	cleaned = clean_or_not(cq, owner, all_turns);
+	cleaned = clean_or_not(cq, how);
 	roost_spin_unlock(&cq->lock);
 	return cleaned;
 }
 
-static void publish(struct roost_worker *w, bool all_turns)
+static void publish(const struct cleaning *how)
 {
-	if (all_turns)
-		roost_dev_publish(w->dev);
+	if (how->all_turns)
+		roost_dev_publish(how->worker->dev);
 	else
-		roost_worker_publish(w);
+		roost_worker_publish(how->worker);
 }
 
 enum roost_cleaned roost_qp_clean_cqs(struct roost_qp *qp, bool all_turns)
 {
-	const struct owner owner = { .num = qp->qpn };
+	const struct cleaning how = {
+		.owner.num = qp->qpn,
+		.worker = qp->worker,
+		.all_turns = all_turns,
+	};
 	enum roost_cleaned cleaned = ROOST_CLEANED;
 	struct roost_cq *cq;
 
-	publish(qp->worker, all_turns);
+	publish(&how);
 	if (qp->type != ROOST_QPT_XRC_TGT) {
-		cleaned = try_clean(qp->send_cq, &owner, all_turns);
-		return cleaned != ROOST_CLEANED
-			       ? cleaned
-			       : try_clean(qp->recv_cq, &owner, all_turns);
+		cleaned = try_clean(qp->send_cq, &how);
+		return cleaned != ROOST_CLEANED ? cleaned
+						: try_clean(qp->recv_cq, &how);
 	}
 	LIST_FOREACH(cq, &qp->dev->xrc_cqs, xrc_link)
 		if (cleaned == ROOST_CLEANED)
-			cleaned = try_clean(cq, &owner, all_turns);
+			cleaned = try_clean(cq, &how);
 	return cleaned;
 }
 
 enum roost_cleaned roost_wq_clean_cq(struct roost_wq *wq, bool all_turns)
 {
-	const struct owner owner = { .num = wq->num, .is_wq = true };
+	const struct cleaning how = {
+		.owner = { .num = wq->num, .is_wq = true },
+		.worker = wq->worker,
+		.all_turns = all_turns,
+	};
 
-	publish(wq->worker, all_turns);
-	return try_clean(wq->cq, &owner, all_turns);
+	publish(&how);
+	return try_clean(wq->cq, &how);
 }

@@ -177,7 +177,8 @@ enum roost_cleaned {
 	ROOST_CLEANED,
 	/* Another thread polls a CQ of the object. */
 	ROOST_CLEAN_POLLED,
-	/* A CQ that workers share has completions of the object. */
+	/* A CQ to which other workers complete has completions of the object.
+	 */
 	ROOST_CLEAN_SHARED,
 };
 

@@ -151,7 +151,9 @@ int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 	return 0;
 }
 
-/* An XRC SRQ, which no worker finds any more: forget its WQEs that QPs use. */
+/* An XRC SRQ, which no worker finds any more: forget its WQEs that QPs use, and
+ * publish its completions, before its CQ may be another worker's alone.
+ */
 static void release_takers(struct roost_srq *srq, struct roost_worker *w)
 {
 	struct roost_qp *qp;
@@ -168,6 +170,7 @@ static void release_takers(struct roost_srq *srq, struct roost_worker *w)
 		if (qp)
 			roost_recv_release(qp);
 	} while (qp);
+	w->settle(w);
 	roost_worker_turn_leave(w);
 }
 

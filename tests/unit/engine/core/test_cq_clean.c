@@ -11,6 +11,8 @@
 
 #include "lib/engine/core/cq_priv.h"
 #include "lib/engine/core/service.h"
+#include "lib/engine/core/worker_base.h"
+#include <roost/srq.h>
 #include <roost/wq.h>
 #include "tests/unit/engine/eal.h"
 #include "tests/unit/engine/fixture.h"
@@ -393,6 +395,109 @@ static void clean__wqs(void **state)
 	close_desk(&d);
 }
 
+/* ---- XRC ---------------------------------------------------------------- */
+
+struct target {
+	struct roost_xrcd *xrcd;
+	struct roost_srq *srq; /* its completions are the desk's */
+	struct roost_qp *qp;   /* of the second worker */
+	atomic_bool done;
+};
+
+static void open_target(struct desk *d, struct target *t)
+{
+	struct roost_srq_init srq = { .cq = d->cq, .max_wr = 1, .max_sge = 1 };
+	struct roost_qp_init init = { .type = ROOST_QPT_XRC_TGT };
+
+	assert_int_equal(roost_qp_destroy(d->b, NULL), 0);
+	d->b = NULL;
+	assert_int_equal(roost_xrcd_open(d->f.ctx, &t->xrcd), 0);
+	srq.xrcd = t->xrcd;
+	init.xrcd = t->xrcd;
+	assert_int_equal(roost_srq_create(d->f.pd, &srq, &t->srq), 0);
+	assert_int_equal(roost_qp_create(d->f.ctx, NULL, &init, &t->qp), 0);
+	assert_int_equal(roost_qp_worker(d->a), 0);
+	assert_int_equal(roost_qp_worker(t->qp), 1);
+}
+
+static void close_target(struct target *t)
+{
+	assert_int_equal(roost_qp_destroy(t->qp, NULL), 0);
+	assert_int_equal(roost_xrcd_close(t->xrcd), 0);
+}
+
+/* A completion of the target, which its worker publishes, or not yet. */
+static void complete(struct desk *d, const struct target *t, bool publish)
+{
+	const struct roost_cqe cqe = {
+		.wr_id = 30,
+		.qpn = roost_qp_num(t->qp),
+	};
+	struct roost_worker *w = roost_dev_worker_at(d->f.dev, 1);
+
+	assert_true(roost_worker_turn_try(w));
+	roost_cq_push(w, d->cq, &cqe);
+	if (publish)
+		roost_worker_publish(w);
+	roost_worker_turn_release(w);
+}
+
+static void *reset_target(void *arg)
+{
+	struct target *t = arg;
+	int rc = reset(t->qp);
+
+	atomic_store(&t->done, true);
+	return rc == 0 ? NULL : t;
+}
+
+/* The SRQ is gone, and the CQ is the first worker's alone: it may be adding a
+ * completion, while one of the target is to be removed.
+ */
+static void clean__waits_for_the_worker_of_the_cq(void **state)
+{
+	static struct target t;
+	pthread_t thread;
+	void *failed;
+	struct desk d;
+
+	(void)state;
+	open_desk(&d, 4 * NB_WRS, 2);
+	open_target(&d, &t);
+	complete(&d, &t, true);
+	assert_int_equal(roost_srq_destroy(t.srq, NULL), 0);
+	assert_true(roost_worker_turn_try(d.f.worker));
+	assert_int_equal(pthread_create(&thread, NULL, reset_target, &t), 0);
+	usleep(20000);
+	assert_false(atomic_load(&t.done));
+	assert_int_equal(atomic_load(&d.cq->published), 1);
+	roost_worker_turn_release(d.f.worker);
+	pthread_join(thread, &failed);
+	assert_null(failed);
+	expect_empty(&d);
+	assert_int_equal(post(&d, d.a, 10), 0);
+	expect(&d, 10, 1);
+	close_target(&t);
+	close_desk(&d);
+}
+
+/* Before another worker has the CQ alone. */
+static void clean__an_srq_ends_with_what_completed(void **state)
+{
+	static struct target t;
+	struct desk d;
+
+	(void)state;
+	open_desk(&d, 4 * NB_WRS, 2);
+	open_target(&d, &t);
+	complete(&d, &t, false);
+	expect_empty(&d);
+	assert_int_equal(roost_srq_destroy(t.srq, NULL), 0);
+	expect(&d, 30, 1);
+	close_target(&t);
+	close_desk(&d);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -405,6 +510,8 @@ int main(void)
 		cmocka_unit_test(clean__waits_for_who_posts_receives),
 		cmocka_unit_test(clean__waits_for_an_open_poll),
 		cmocka_unit_test(clean__wqs),
+		cmocka_unit_test(clean__waits_for_the_worker_of_the_cq),
+		cmocka_unit_test(clean__an_srq_ends_with_what_completed),
 	};
 
 	eal_start();
