@@ -90,13 +90,16 @@ static bool receive(struct roost_cm *cm)
 
 /*
  * The time of the CM: it does not pass while the device stands still, because
- * peers have no way to answer then. Returns how far it is behind.
+ * peers have no way to answer then. Nor does it go back, where the control
+ * thread read its clock before a thread that has served meanwhile. Returns how
+ * far it is behind.
  */
 static uint64_t set_time(struct roost_cm *cm, uint64_t now_ns)
 {
 	const uint64_t still_ns = roost_dev_still_ns(cm->dev, now_ns);
 
-	cm->now_ns = now_ns - still_ns;
+	if (cm->now_ns < now_ns - still_ns)
+		cm->now_ns = now_ns - still_ns;
 	if (!cm->ran) {
 		cm->ran = true;
 		roost_timer_wheel_init(&cm->timers,

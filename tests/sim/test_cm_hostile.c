@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "cm/serve.h"
+#include "lib/engine/core/service.h"
 #include "lib/engine/transport/gsi.h"
 #include "tests/sim/cm_world.h"
 
@@ -362,6 +364,34 @@ static void flood__requests(void **state)
 	cm_world_free(w);
 }
 
+/* 30,000 in 0.1 s, while a thread that waits for events takes every other part
+ * of them, with a clock that is ahead of the control thread's.
+ */
+static void flood__in_two_threads_times(void **state)
+{
+	struct cm_world *w = cm_world_new();
+
+	(void)state;
+	w->policy = CM_DESTROY;
+	cm_listen(w, ROOST_CM_PS_TCP, 0);
+	sim_run_for(w->sim, SIM_S);
+	for (unsigned int i = 0; i < 100; i++) {
+		const bool attends = i % 2 == 0;
+
+		w->nb_owners = 0;
+		roost_dev_service_attend(attends);
+		flood_for(w, 1 + i * 300, 300);
+		for (unsigned int k = 0; attends && k < 2; k++)
+			roost_cm_serve(w->cm[SIM_B],
+				       w->sim->now_ns + 2 * SIM_MS);
+		roost_dev_service_attend(false);
+	}
+	/* A burst is 16,384, and each millisecond brings 60 more. */
+	assert_true(cm_counters(w, SIM_B).drops[ROOST_CM_DROP_RATE] > 6000);
+	w->nb_owners = 0;
+	cm_world_free(w);
+}
+
 struct asked {
 	struct roost_gid by;
 	unsigned int nb, nb_others;
@@ -465,6 +495,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(stale__in_timewait),
 		cmocka_unit_test(flood__backlog),
 		cmocka_unit_test(flood__requests),
+		cmocka_unit_test(flood__in_two_threads_times),
 		cmocka_unit_test(flood__one_peer_leaves_room),
 		cmocka_unit_test(flood__of_our_own),
 	};

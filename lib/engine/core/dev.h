@@ -84,10 +84,10 @@ int roost_dev_destroy(struct roost_dev *dev);
 bool roost_dev_failed(const struct roost_dev *dev);
 /* Do all ports of the device stand still (roost_port_set_still())? And for how
  * long, in ns, did they so far? Who waits for answers of peers does not count
- * this time. Thread: the control thread.
+ * this time. Thread: any that holds no turn.
  */
 bool roost_dev_is_still(const struct roost_dev *dev);
-uint64_t roost_dev_still_ns(const struct roost_dev *dev, uint64_t now_ns);
+uint64_t roost_dev_still_ns(struct roost_dev *dev, uint64_t now_ns);
 /* A number that changes with each change of a GID table or of a MAC. The
  * services run soon after each change. Thread: any.
  */

@@ -117,10 +117,10 @@ struct roost_dev {
 	/* Peers without RoCE, by their own word (route.h). Under the lock. */
 	struct roost_gid refused[ROOST_REFUSED_MAX];
 	unsigned int nb_refused;
-	/* All its ports stand still. Writer: the control thread, all turns;
-	 * still_since_ns and still_ns are for that thread alone.
+	/* All its ports stand still. Writer: the control thread, all turns; the
+	 * times under the lock, too.
 	 */
-	bool is_still;
+	_Atomic bool is_still;
 	uint64_t still_since_ns;
 	uint64_t still_ns;   /* that it stood still before */
 	_Atomic bool failed; /* the last port was removed; writer: all turns */

@@ -21,11 +21,13 @@ static void count_still(struct roost_dev *dev, uint64_t now_ns)
 {
 	bool is_still = all_still(dev);
 
+	pthread_mutex_lock(&dev->lock);
 	if (is_still && !dev->is_still)
 		dev->still_since_ns = now_ns;
 	else if (!is_still && dev->is_still)
 		dev->still_ns += now_ns - dev->still_since_ns;
 	dev->is_still = is_still;
+	pthread_mutex_unlock(&dev->lock);
 }
 
 /* Within a change, under all.lock. */
@@ -74,8 +76,14 @@ bool roost_dev_is_still(const struct roost_dev *dev)
 	return dev->is_still;
 }
 
-uint64_t roost_dev_still_ns(const struct roost_dev *dev, uint64_t now_ns)
+uint64_t roost_dev_still_ns(struct roost_dev *dev, uint64_t now_ns)
 {
-	return dev->still_ns +
-	       (dev->is_still ? now_ns - dev->still_since_ns : 0);
+	uint64_t ns;
+
+	pthread_mutex_lock(&dev->lock);
+	ns = dev->still_ns;
+	if (dev->is_still)
+		ns += now_ns - dev->still_since_ns;
+	pthread_mutex_unlock(&dev->lock);
+	return ns;
 }
