@@ -150,6 +150,11 @@ static void on_lost(struct roost_cwnd *cwnd, const struct roost_requester *req,
 	else if (cwnd->nb_close_losses < CLOSE_LOSSES_MAX)
 		cwnd->nb_close_losses++;
 	if (is_by_chance(cwnd, req, flight_pkts)) {
+		/* The last step to the maximum, where since_loss_pkts stands
+		 * still, takes a whole cwnd.
+		 */
+		cwnd->ssthresh_pkts = (uint16_t)RTE_MIN(cwnd->ssthresh_pkts,
+							cwnd->max_pkts - 1);
 		cwnd->since_loss_pkts = 0;
 		return;
 	}
