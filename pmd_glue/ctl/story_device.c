@@ -21,6 +21,9 @@ struct telling {
 	struct roost_dev *dev;
 	uint64_t now_ns;
 	unsigned int nb_failed, nb_overrun;
+	/* Of the failure that comes first; empty: there is none. */
+	char cause[ROOST_STORY_CAUSE_MAX];
+	struct roost_qp_error error;
 };
 
 static void say_port(struct telling *t, const struct roost_backend_port *port)
@@ -49,6 +52,21 @@ static void say_port(struct telling *t, const struct roost_backend_port *port)
 					  : "the link is not ready yet");
 }
 
+/* Did the error come before the first one so far? QPs that fail with their CQ
+ * come last: what was flushed of another QP may have overrun it.
+ */
+static bool is_first(const struct telling *t, const struct roost_qp_error *e)
+{
+	const bool overrun = e->code == ROOST_QPE_CQ_OVERRUN;
+	const bool first_overrun = t->error.code == ROOST_QPE_CQ_OVERRUN;
+
+	if (e->code == ROOST_QPE_NONE || e->code == ROOST_QPE_MODIFIED)
+		return false;
+	if (!t->cause[0] || overrun != first_overrun)
+		return !t->cause[0] || first_overrun;
+	return e->at_ns < t->error.at_ns;
+}
+
 static void say_failed(void *arg, const struct roost_qp_view *qp)
 {
 	struct telling *t = arg;
@@ -56,15 +74,21 @@ static void say_failed(void *arg, const struct roost_qp_view *qp)
 
 	if (qp->state != ROOST_QPS_ERR && qp->state != ROOST_QPS_SQE)
 		return;
-	if (++t->nb_failed > TOLD_MAX)
+	if (++t->nb_failed > TOLD_MAX && !is_first(t, &qp->error))
 		return;
 	one = malloc(sizeof(*one));
 	if (!one)
 		return;
 	roost_story_qp_cause(one, roost_dev_name(t->dev), qp,
 			     roost_story_port_up(t->dev, qp), t->now_ns);
-	roost_story_say(t->s, "QP 0x%x is in %s: %.240s.", qp->qpn,
-			roost_qp_state_text(qp->state), one->cause);
+	if (t->nb_failed <= TOLD_MAX)
+		roost_story_say(t->s, "QP 0x%x is in %s: %.290s.", qp->qpn,
+				roost_qp_state_text(qp->state), one->cause);
+	if (is_first(t, &qp->error)) {
+		snprintf(t->cause, sizeof(t->cause), "QP 0x%x: %.400s", qp->qpn,
+			 one->cause);
+		t->error = qp->error;
+	}
 	free(one);
 }
 
@@ -152,7 +176,9 @@ void roost_story_device(struct roost_story *s, struct roost_ctl_device *device,
 		roost_story_say(s, "And %u more QPs are in ERR or SQE.",
 				t.nb_failed - TOLD_MAX);
 	roost_dev_view_cqs(device->dev, say_overrun, &t);
+	if (t.cause[0])
+		roost_story_blame(s, "%s%u of its QPs failed, first %.440s",
+				  s->cause[0] ? "; " : "", t.nb_failed,
+				  t.cause);
 	say_drops(&t);
-	if (t.nb_failed != 0 && !s->cause[0])
-		roost_story_blame(s, "%u of its QPs failed", t.nb_failed);
 }

@@ -72,6 +72,14 @@ class Pair:
         if not wait_until(is_said, WAIT_S, 0.3):
             raise Failure(f"the {name} says: {said[0]}")
 
+    def expect_of_device(self, name, pattern):
+        """The story of an end's device has this."""
+        done = self.room.run(f"device-{name}", self.room.roost(
+            "explain", "--pid", str(self.ends[name].pid), "roost0"))
+        said = " ".join(done.out().split())
+        if not re.search(pattern, said):
+            raise Failure(f"the device of the {name} says: {said}")
+
     def kill(self):
         for end in self.ends.values():
             end.kill()
@@ -87,6 +95,11 @@ def wrong_key(room):
                 r"INIT, by the program.*RTR, by the program.*RTS, by the")
     pair.expect("responder", r"refused: no region or window here has or had "
                 r"this key \(key 0x12345678", "The last NAK that it sent")
+    # Its receives, flushed, are more than its CQ holds.
+    pair.expect_of_device(
+        "requester", r"1 of its QPs failed, first QP "
+        rf"{pair.qpns['requester']}: the peer \S+ QP \S+ refused the "
+        r"RC_WRITE_ONLY of PSN 0: NAK \(remote access error\); rkey 0x12345678")
 
 
 def no_receive(room):
@@ -155,13 +168,9 @@ def icrc(room):
     pair.expect("responder", r"\d+ packets for this QP were dropped here, "
                 r"the last .* s ago: their ICRC was wrong: they were broken "
                 r"on the way.*; counter drops icrc")
-    done = room.run("device", room.roost(
-        "explain", "--pid", str(pair.ends["responder"].pid), "roost0"))
-    said = " ".join(done.out().split())
-    if not re.search(r"packets were dropped \(icrc\), the last .* from "
-                     rf"198\.18\.\S+ for QP {pair.qpns['responder']}: their "
-                     r"ICRC was wrong", said):
-        raise Failure(f"the device says: {said}")
+    pair.expect_of_device(
+        "responder", r"packets were dropped \(icrc\), the last .* from "
+        rf"198\.18\.\S+ for QP {pair.qpns['responder']}: their ICRC was wrong")
 
 
 def overrun(room):
@@ -238,17 +247,12 @@ def gone(room):
     pair = Pair(room, "gone")
     pair.go()
     pair.expect("requester", r"did not answer 3 tries")
-    for end, pattern in (
-            ("responder", r"packets from \S+ for QP "
-             rf"{pair.qpns['responder']} were dropped: no QP here has the "
-             "number"),
-            ("requester", r"1 of its QPs failed .* QP "
-             rf"{pair.qpns['requester']} is in ERR: the peer")):
-        done = room.run(f"device-{end}", room.roost(
-            "explain", "--pid", str(pair.ends[end].pid), "roost0"))
-        said = " ".join(done.out().split())
-        if not re.search(pattern, said):
-            raise Failure(f"the device of the {end} says: {said}")
+    pair.expect_of_device(
+        "responder", r"packets from \S+ for QP "
+        rf"{pair.qpns['responder']} were dropped: no QP here has the number")
+    pair.expect_of_device(
+        "requester", r"1 of its QPs failed, first .* QP "
+        rf"{pair.qpns['requester']} is in ERR: the peer")
 
 
 def told_at_once(room):
