@@ -326,6 +326,69 @@ int roostd_port_enter(struct roostd_port *port, struct roostd_client *c)
 	return 0;
 }
 
+/* ---- lanes that send much ------------------------------------------------ */
+
+static bool may_move(const struct roostd_client *c)
+{
+	return c->lane && c->leaves_ns == 0 && !c->hung_up;
+}
+
+/* Of what it has handed over nothing is on the way: the lanes are held. */
+static void move(struct roostd_client *c, struct roostd_lane *to)
+{
+	const int from_fd = c->lane->epoll_fd;
+
+	if (watch(to->epoll_fd, c->doorbell, roostd_doorbell_tag(c)) < 0)
+		return;
+	epoll_ctl(from_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
+	leave_lane(c);
+	enter_lane(to, c);
+}
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* The client of a lane whose rate is nearest to half of the difference. */
+static struct roostd_client *find_half(struct roostd_port *port,
+				       const struct roostd_lane *lane,
+				       uint64_t gap_bps)
+{
+	struct roostd_client *c, *best = NULL;
+
+	LIST_FOREACH(c, &port->clients, all)
+		if (may_move(c) && c->lane == lane &&
+		    (!best || apart(2 * c->tx_bps, gap_bps) <
+				      apart(2 * best->tx_bps, gap_bps)))
+			best = c;
+	return best;
+}
+
+void roostd_port_balance(struct roostd_port *port)
+{
+	uint64_t bps[ROOST_WORKERS_MAX] = { 0 };
+	struct roostd_client *c;
+	uint32_t most = 0, least = 0;
+	uint64_t gap_bps;
+
+	if (port->nb_lanes == 1)
+		return;
+	LIST_FOREACH(c, &port->clients, all)
+		if (may_move(c))
+			bps[c->lane->number] += c->tx_bps;
+	for (uint32_t i = 1; i < port->nb_lanes; i++) {
+		most = bps[i] > bps[most] ? i : most;
+		least = bps[i] < bps[least] ? i : least;
+	}
+	gap_bps = bps[most] - bps[least];
+	if (gap_bps <= bps[most] / 4)
+		return;
+	c = find_half(port, &port->lanes[most], gap_bps);
+	if (c && apart(2 * c->tx_bps, gap_bps) <= gap_bps / 2)
+		move(c, &port->lanes[least]);
+}
+
 void roostd_port_reap(struct roostd_port *port)
 {
 	struct roostd_client *c;

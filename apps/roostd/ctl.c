@@ -108,6 +108,22 @@ static int copy_all(struct copies *copies, char *error)
 	return ret;
 }
 
+/* Of all ports, if one has several. */
+static void put_lanes(struct roost_json *j, const struct copies *copies)
+{
+	uint32_t nb = 0;
+
+	for (uint32_t i = 0; i < copies->nb_shared; i++)
+		nb += copies->shared[i].nb_lanes;
+	if (nb == copies->nb_shared)
+		return;
+	roost_json_begin(j, "lanes", '[');
+	for (uint32_t i = 0; i < copies->nb_shared; i++)
+		for (uint32_t k = 0; k < copies->shared[i].nb_lanes; k++)
+			roostd_lane_row_put(j, &copies->shared[i].lanes[k]);
+	roost_json_end(j, ']');
+}
+
 static bool is_asked_for(const char *topic, const char *name)
 {
 	return !topic || strcmp(topic, name) == 0;
@@ -136,6 +152,7 @@ static int show(const char *topic, struct roost_json *j,
 		for (uint32_t i = 0; i < copies->nb_shared; i++)
 			roostd_shared_row_put(j, &copies->shared[i]);
 		roost_json_end(j, ']');
+		put_lanes(j, copies);
 	}
 	if (!ret && clients) {
 		roost_json_begin(j, "clients", '[');
@@ -332,6 +349,7 @@ void roostd_ctl_sample(struct roostd_port *port)
 		c->rx_bytes = now.rx_bytes;
 	}
 	roostd_picture_count(port);
+	roostd_port_balance(port);
 }
 
 /* ---- start, stop --------------------------------------------------------- */

@@ -16,6 +16,15 @@
 		.offset = offsetof(struct row, member)                         \
 	}
 
+#define LANE(kind, member, name) FIELD(roostd_lane_row, kind, member, name)
+static const struct roost_field lane_fields[] = {
+	LANE(U32, port, "port"),
+	LANE(U32, lane, "lane"),
+	LANE(U32, nb_clients, "clients"),
+	LANE(U64, rx_frames, "rx_frames"),
+	{ .name = NULL },
+};
+
 #define SHARED(kind, member, name) FIELD(roostd_shared_row, kind, member, name)
 static const struct roost_field shared_fields[] = {
 	SHARED(U32, port, "port"),
@@ -84,7 +93,15 @@ void roostd_shared_row(const struct roostd_port *port,
 		.nb_clients = port->nb_attached,
 		.nb_sessions = port->nb_clients - port->nb_attached,
 		.nb_away = port->lease->nb_away,
+		.nb_lanes = port->nb_lanes,
 	};
+	for (uint32_t i = 0; i < port->nb_lanes; i++)
+		row->lanes[i] = (struct roostd_lane_row){
+			.port = row->port,
+			.lane = i,
+			.nb_clients = port->lanes[i].nb_clients,
+			.rx_frames = port->lanes[i].rx_frames,
+		};
 	snprintf(row->label, sizeof(row->label), "%s", port->label);
 	if (!port->is_hub)
 		snprintf(row->socket, sizeof(row->socket), "%s",
@@ -138,6 +155,14 @@ void roostd_client_row(const struct roostd_port *port,
 }
 
 /* ---- JSON ---------------------------------------------------------------- */
+
+void roostd_lane_row_put(struct roost_json *j,
+			 const struct roostd_lane_row *row)
+{
+	roost_json_begin(j, NULL, '{');
+	roost_ctl_put_fields(j, lane_fields, row);
+	roost_json_end(j, '}');
+}
 
 void roostd_shared_row_put(struct roost_json *j,
 			   const struct roostd_shared_row *row)

@@ -14,6 +14,13 @@
 
 struct roost_json;
 
+struct roostd_lane_row {
+	uint32_t port;
+	uint32_t lane;
+	uint32_t nb_clients;
+	uint64_t rx_frames; /* of its queue */
+};
+
 struct roostd_shared_row {
 	uint32_t port;
 	char label[64];
@@ -25,6 +32,8 @@ struct roostd_shared_row {
 	uint32_t nb_away;     /* clients of the daemon before, not back yet */
 	uint64_t tx_bytes;    /* of the clients there are, as below */
 	uint64_t rx_bytes;
+	uint32_t nb_lanes;
+	struct roostd_lane_row lanes[ROOST_WORKERS_MAX];
 };
 
 struct roostd_client_row {
@@ -65,9 +74,11 @@ void roostd_client_row(const struct roostd_port *port,
 		       const struct roostd_client *c,
 		       struct roostd_client_row *row);
 
-/* Write a row as an object of an array. The second one looks the client up in
- * /proc. Thread: any.
+/* Write a row as an object of an array. That of a client looks it up in /proc.
+ * Thread: any.
  */
+void roostd_lane_row_put(struct roost_json *j,
+			 const struct roostd_lane_row *row);
 void roostd_shared_row_put(struct roost_json *j,
 			   const struct roostd_shared_row *row);
 void roostd_client_row_put(struct roost_json *j, struct roostd_client_row *row);

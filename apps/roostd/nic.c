@@ -54,6 +54,7 @@ static bool receive(void *arg, unsigned int worker, const uint8_t *head,
 	/* The port is being opened, or closed. */
 	if (!lane->sw)
 		return true;
+	lane->rx_frames++;
 	lane->is_hosts = false;
 	if (__builtin_expect(port->is_shown, 0))
 		show_and_switch(lane, &frame);

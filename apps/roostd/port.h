@@ -48,6 +48,7 @@ struct roostd_lane {
 	int epoll_fd;    /* of that thread */
 	struct roostd_lane *next; /* of that thread; see loop.c */
 	uint32_t nb_clients;
+	uint64_t rx_frames; /* from its queue, the host's too */
 	struct roost_switch *sw;
 	uint64_t now_ns;   /* of the round */
 	uint64_t moved_ns; /* when a frame moved last */
@@ -191,6 +192,11 @@ unsigned int roostd_port_poll(struct roostd_port *port, uint64_t now_ns);
 bool roostd_port_sleep(struct roostd_port *port, uint64_t now_ns,
 		       uint64_t *until_ns);
 void roostd_port_awake(struct roostd_port *port);
+/* Once a second, with the rates of the last one, and while the helpers are
+ * held: if a lane sends a third more than another one, the client goes there
+ * that evens it out best, if that takes half of the difference at least.
+ */
+void roostd_port_balance(struct roostd_port *port);
 /* Free clients that have gone. No event of epoll names them any more. */
 void roostd_port_reap(struct roostd_port *port);
 

@@ -37,7 +37,7 @@ def refused(room, service, title, rule):
 
 def ctl(room, service, title, *words):
     return room.run(title, room.roost("ctl", "--pid", str(service.process.pid),
-                                      *words), service.wire.netns[NEAR])
+                                      *words), service.wire.netns[service.near])
 
 
 def clients(room, service):

@@ -3,19 +3,21 @@
 """A roostd with several ports, each of which has a thread, and one with several
 threads for a port."""
 
+import json
 import os
 import signal
 import time
+import types
 
-import cases_ctl
 import cases_rdmacm
 import cases_service
 import cases_service_people
+import cases_taps
 import cases_xdp
 from harness import Case, Failure, Skip
 from process import wait_until
 from service import ADDRESSES, FAR, NEAR, Service
-from wire import Wire
+from wire import ENDS, Wire
 
 VLAN = "7"
 # By port: the address behind the daemon, that of the peer, and more options.
@@ -190,9 +192,10 @@ class Lanes:
                 raise Failure(f"{process.title} ended: {process.err()}")
 
     def queues(self, end):
-        return [worker["queue_packets"] for worker in cases_ctl.show(
-            self.room, end.process, "worker",
-            netns=end.wire.netns[end.near])["workers"]]
+        """Frames that came by each."""
+        seen = cases_service_people.ctl(self.room, end, "lanes", "-j", "show",
+                                        "shared")
+        return [lane["rx_frames"] for lane in json.loads(seen.out())["lanes"]]
 
 
 def lanes(room, wire_of):
@@ -242,6 +245,16 @@ def lanes(room, wire_of):
     world.go_on("after a rest")
 
 
+def tap_wire(room):
+    """Taps with several queues on a bridge, both ends in one namespace."""
+    bridge = cases_taps.Bridge(room)
+    for end in ENDS:
+        bridge.ip("tuntap", "add", "dev", end, "mode", "tap", "multi_queue")
+        bridge.ip("link", "set", end, "master", "br0", "up")
+    return types.SimpleNamespace(netns=dict.fromkeys(ENDS, bridge.netns),
+                                 driver="net_tap0")
+
+
 def fewer(room):
     """A port that has one queue says so, and works."""
     service = Service(room, wire=cases_xdp.xdp_wire(room),
@@ -256,6 +269,7 @@ def fewer(room):
 
 CASES = [
     Case("service-lanes", lanes, Wire),
+    Case("service-lanes-tap", lanes, tap_wire),
     Case("service-lanes-xdp", lanes,
          lambda room: cases_xdp.xdp_wire(room, queues=LANES)),
     Case("service-lanes-fewer", fewer),
