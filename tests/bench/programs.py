@@ -162,12 +162,25 @@ class Bench:
              str(size)], "verbs")["ns"]
 
     def rate(self, size, per_s, *options):
-        """Messages a second, from one program to another one."""
+        """Messages a second, from one program to another one, over a link."""
+        return self.rate_over(self.link(), size, per_s, *options)
+
+    def rate_over(self, port, size, per_s, *options):
         cpus = f"{self.cpus[0]},{self.cpus[1]}"
         return self.words(
-            [*self.roost_run(*self.link()), self.path("rate"), "-s",
-             str(size), "-c", cpus, "-n", str(self.messages(per_s)),
-             *options], "rate")["pps"]
+            [*self.roost_run(*port), self.path("rate"), "-s", str(size), "-c",
+             cpus, "-n", str(self.messages(per_s)), *options], "rate")["pps"]
+
+    def rate_by_memif(self, size, per_s):
+        """The same, over a port of DPDK's memif at each end. Both are in
+        children of one process, where random addresses would be the same.
+        """
+        server, client = (
+            MEMIF.format(role, f"roost-bench-{os.getpid()}") +
+            f",mac=02:00:00:00:00:0{number}"
+            for number, role in enumerate(("server", "client")))
+        return self.rate_over(["--port", client, "--mtu", str(PORT_MTU)],
+                              size, per_s, "-p", server)
 
     def reads(self, interval_us, per_s, pause_us):
         """How long READs take of a program that polls so often."""

@@ -11,13 +11,14 @@
  *   roost run --link bench -- bench_rate
  *
  * usage: bench_rate [-n COUNT] [-s BYTES] [-l LIST] [-t OUTSTANDING]
- *                   [-q SIGNALLED] [-c RECEIVER,SENDER]
+ *                   [-q SIGNALLED] [-c RECEIVER,SENDER] [-p PORT]
  *   -n  messages (default: 2000000)
  *   -s  bytes of each, inline; 1 to 64 (default: 16)
  *   -l  how many a call of ibv_post_send has (default: 1)
  *   -t  outstanding at most (default: 512)
  *   -q  one in so many is signalled (default: 64)
  *   -c  the cores (default: wherever the kernel puts them)
+ *   -p  the receiver's port, as DPDK's devargs (default: as the sender's)
  *
  * RC WRITEs. The receiver sleeps: what comes is its worker's. Prints "rate pps
  * N", from the first post to the last completion.
@@ -92,11 +93,12 @@ int main(int argc, char **argv)
 		.signal_every = 64,
 		.list = 1,
 	};
+	const char *port = NULL;
 	int cpus[2] = { -1, -1 };
 	int c, status, fds[2];
 	pid_t child;
 
-	while ((c = getopt(argc, argv, "n:s:l:t:q:c:")) != -1) {
+	while ((c = getopt(argc, argv, "n:s:l:t:q:c:p:")) != -1) {
 		if (c == 'n')
 			writes.count = strtoul(optarg, NULL, 10);
 		else if (c == 's')
@@ -107,6 +109,8 @@ int main(int argc, char **argv)
 			writes.outstanding = number(optarg);
 		else if (c == 'q')
 			writes.signal_every = number(optarg);
+		else if (c == 'p')
+			port = optarg;
 		else if (c != 'c' ||
 			 sscanf(optarg, "%d,%d", &cpus[0], &cpus[1]) != 2)
 			return 2;
@@ -118,6 +122,8 @@ int main(int argc, char **argv)
 	if (child == 0) {
 		close(fds[1]);
 		run_on(cpus[0]);
+		user_check(!port || setenv("ROOST_PORT0_DEVARGS", port, 1) == 0,
+			   "setenv");
 		return receive(fds[0]);
 	}
 	close(fds[0]);

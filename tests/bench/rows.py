@@ -392,6 +392,17 @@ class ChannelPump(Row):
                 bench.raw("pump", 64) / 1e6)
 
 
+class ChannelRate(Rate):
+    """A link is a channel."""
+
+    name, title = "channel16", "RC WRITE of 16 B inline by a channel : by memif"
+    least, aim = 1.0, 1.3
+
+    def pair(self, bench):
+        return (self.ours(bench),
+                bench.rate_by_memif(16, SMALL_PER_S) / 1e6)
+
+
 class Told(Row):
     name, title = "told", "kill -9 to DISCONNECTED at the peer : 10 ms"
     unit, cores, least, aim = "ms", 2, 1.0, 0.25
@@ -477,7 +488,8 @@ ROWS = [row() for row in (
     VeryManyQps, MostQps, Iteration, Iteration1k, Iteration8k, Iteration16k,
     Iteration100k, *losses.ROWS, Events, HubFrame, Service, Fair, FairSum,
     Attach, Told, Connections, ManyConnections, OneMoreConnection, Rss,
-    DirectWrite, DirectRate, DirectLatency, ChannelTrip, ChannelPump)]
+    DirectWrite, DirectRate, DirectLatency, ChannelTrip, ChannelPump,
+    ChannelRate)]
 
 # Instructions, counted: (name, what, case, few messages, many, unit size).
 COUNTS = (
