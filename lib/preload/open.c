@@ -8,6 +8,7 @@
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lib/preload/real.h"
 
@@ -19,30 +20,36 @@ int __openat64_2(int dirfd, const char *path, int flags);
 
 #define FOLLOW (flags &= ~O_NOFOLLOW)
 
-ROOST_PRELOAD_WRAP(int, -1, __open_2, AT_FDCWD, FOLLOW,
-		   (const char *path, int flags), (path, flags))
-ROOST_PRELOAD_WRAP(int, -1, __open64_2, AT_FDCWD, FOLLOW,
-		   (const char *path, int flags), (path, flags))
-ROOST_PRELOAD_WRAP(int, -1, __openat_2, dirfd, FOLLOW,
-		   (int dirfd, const char *path, int flags),
-		   (dirfd, path, flags))
-ROOST_PRELOAD_WRAP(int, -1, __openat64_2, dirfd, FOLLOW,
-		   (int dirfd, const char *path, int flags),
-		   (dirfd, path, flags))
-ROOST_PRELOAD_WRAP(int, -1, creat, AT_FDCWD, , (const char *path, mode_t mode),
-		   (path, mode))
-ROOST_PRELOAD_WRAP(int, -1, creat64, AT_FDCWD, ,
-		   (const char *path, mode_t mode), (path, mode))
-ROOST_PRELOAD_WRAP(FILE *, NULL, fopen, AT_FDCWD, ,
-		   (const char *path, const char *mode), (path, mode))
-ROOST_PRELOAD_WRAP(FILE *, NULL, fopen64, AT_FDCWD, ,
-		   (const char *path, const char *mode), (path, mode))
-ROOST_PRELOAD_WRAP(FILE *, NULL, freopen, AT_FDCWD, ,
-		   (const char *path, const char *mode, FILE *file),
-		   (path, mode, file))
-ROOST_PRELOAD_WRAP(FILE *, NULL, freopen64, AT_FDCWD, ,
-		   (const char *path, const char *mode, FILE *file),
-		   (path, mode, file))
+ROOST_PRELOAD_WRAP_OPEN(int, -1, __open_2, AT_FDCWD, FOLLOW, flags,
+			(const char *path, int flags), (path, flags))
+ROOST_PRELOAD_WRAP_OPEN(int, -1, __open64_2, AT_FDCWD, FOLLOW, flags,
+			(const char *path, int flags), (path, flags))
+ROOST_PRELOAD_WRAP_OPEN(int, -1, __openat_2, dirfd, FOLLOW, flags,
+			(int dirfd, const char *path, int flags),
+			(dirfd, path, flags))
+ROOST_PRELOAD_WRAP_OPEN(int, -1, __openat64_2, dirfd, FOLLOW, flags,
+			(int dirfd, const char *path, int flags),
+			(dirfd, path, flags))
+ROOST_PRELOAD_WRAP_OPEN(int, -1, creat, AT_FDCWD, , O_WRONLY,
+			(const char *path, mode_t mode), (path, mode))
+ROOST_PRELOAD_WRAP_OPEN(int, -1, creat64, AT_FDCWD, , O_WRONLY,
+			(const char *path, mode_t mode), (path, mode))
+/* Does a stream of this mode write? As flags of open(2). */
+static int how(const char *mode)
+{
+	return mode[0] == 'r' && !strchr(mode, '+') ? O_RDONLY : O_RDWR;
+}
+
+ROOST_PRELOAD_WRAP_OPEN(FILE *, NULL, fopen, AT_FDCWD, , how(mode),
+			(const char *path, const char *mode), (path, mode))
+ROOST_PRELOAD_WRAP_OPEN(FILE *, NULL, fopen64, AT_FDCWD, , how(mode),
+			(const char *path, const char *mode), (path, mode))
+ROOST_PRELOAD_WRAP_OPEN(FILE *, NULL, freopen, AT_FDCWD, , how(mode),
+			(const char *path, const char *mode, FILE *file),
+			(path, mode, file))
+ROOST_PRELOAD_WRAP_OPEN(FILE *, NULL, freopen64, AT_FDCWD, , how(mode),
+			(const char *path, const char *mode, FILE *file),
+			(path, mode, file))
 
 /* The child does both without calling a wrapper. */
 ROOST_PRELOAD_WRAP(int, errno, posix_spawn_file_actions_addopen, AT_FDCWD,
@@ -77,6 +84,8 @@ ROOST_PRELOAD_WRAP(int, errno, posix_spawn_file_actions_addchdir_np, AT_FDCWD, ,
 			return -1;                                             \
 		if (to.is_node)                                                \
 			FOLLOW;                                                \
+		if (roost_preload_refuses(path, &to, flags))                   \
+			return -1;                                             \
 		return REAL(fn)(path, flags, mode);                            \
 	}                                                                      \
 	ROOST_PRELOAD_EXPORT int fn(const char *path, int flags, ...)          \
@@ -99,6 +108,8 @@ ROOST_PRELOAD_WRAP(int, errno, posix_spawn_file_actions_addchdir_np, AT_FDCWD, ,
 			return -1;                                             \
 		if (to.is_node)                                                \
 			FOLLOW;                                                \
+		if (roost_preload_refuses(path, &to, flags))                   \
+			return -1;                                             \
 		return REAL(fn)(dirfd, path, flags, mode);                     \
 	}                                                                      \
 	ROOST_PRELOAD_EXPORT int fn(int dirfd, const char *path, int flags,    \

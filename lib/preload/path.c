@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -263,4 +264,22 @@ const char *roost_preload_rewrite(int dirfd, const char *path,
 			len = 0; /* the root */
 	}
 	return follow(path, to, picture.len + len);
+}
+
+bool roost_preload_refuses(const char *path,
+			   const struct roost_preload_path *to, int flags)
+{
+	const int error = errno;
+	struct stat st;
+
+	if (path != to->buf || to->is_node ||
+	    (flags & (O_ACCMODE | O_TRUNC)) == O_RDONLY)
+		return false;
+	if (syscall(SYS_newfstatat, AT_FDCWD, path, &st, 0) == 0 &&
+	    S_ISREG(st.st_mode) && (st.st_mode & 0222) == 0) {
+		errno = EACCES;
+		return true;
+	}
+	errno = error;
+	return false;
 }

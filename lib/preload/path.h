@@ -57,6 +57,13 @@ struct roost_preload_path {
 const char *roost_preload_rewrite(int dirfd, const char *path,
 				  struct roost_preload_path *to);
 
+/* Does the file of the picture that path was rewritten to (else: false) refuse
+ * to be opened with these flags? Files of sysfs that nobody has the permission
+ * to write refuse root, too. Then errno is EACCES.
+ */
+bool roost_preload_refuses(const char *path,
+			   const struct roost_preload_path *to, int flags);
+
 /* The bytes at the start of path that the program does not know: the length of
  * the picture's path if path, of len bytes, is in a tree there; 0 otherwise.
  */

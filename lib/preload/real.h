@@ -15,6 +15,7 @@
  * not on the stack of the others.
  */
 
+#include <fcntl.h>
 #include <stdatomic.h>
 
 #include "lib/preload/path.h"
@@ -64,6 +65,12 @@ static inline void *roost_preload_real(struct roost_preload_real *real)
  * a path to a node, which must be used as if it were no link.
  */
 #define ROOST_PRELOAD_WRAP(type, failed, fn, at, nofollow, params, args)       \
+	ROOST_PRELOAD_WRAP_OPEN(type, failed, fn, at, nofollow, O_RDONLY,      \
+				params, args)
+
+/* The same of a function that opens a file. how: its flags, as of open(2). */
+#define ROOST_PRELOAD_WRAP_OPEN(type, failed, fn, at, nofollow, how, params,   \
+				args)                                          \
 	ROOST_PRELOAD_REAL(fn);                                                \
 	ROOST_PRELOAD_RARE static type rare_##fn params                        \
 	{                                                                      \
@@ -75,6 +82,8 @@ static inline void *roost_preload_real(struct roost_preload_real *real)
 		if (to.is_node) {                                              \
 			nofollow;                                              \
 		}                                                              \
+		if (roost_preload_refuses(path, &to, how))                     \
+			return failed;                                         \
 		return REAL(fn) args;                                          \
 	}                                                                      \
 	ROOST_PRELOAD_EXPORT type fn params                                    \

@@ -65,6 +65,34 @@ static void open__reads_the_picture(void **state)
 	check_none(openat(AT_FDCWD, NONE, flags_of_open));
 }
 
+/* As sysfs does, which root may not write, either. */
+static void open__refuses_to_write(void **state)
+{
+	int (*const opens[])(const char *, int, ...) = { open, open64 };
+	int (*const opens_at[])(int, const char *, int, ...) = { openat,
+								 openat64 };
+	int (*const makers[])(const char *, mode_t) = { creat, creat64 };
+	FILE *(*const streams[])(const char *, const char *) = { fopen,
+								 fopen64 };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		errno = 0;
+		assert_int_equal(opens[i](TYPE, O_WRONLY), -1);
+		assert_int_equal(errno, EACCES);
+		assert_int_equal(opens[i](TYPE, O_RDONLY | O_TRUNC), -1);
+		assert_int_equal(opens_at[i](AT_FDCWD, TYPE, O_RDWR), -1);
+		assert_int_equal(opens[i](TYPE, O_WRONLY | flags_of_open), -1);
+		assert_int_equal(makers[i](TYPE, 0600), -1);
+		errno = 0;
+		assert_null(streams[i](TYPE, "w"));
+		assert_null(streams[i](TYPE, "r+"));
+		assert_null(streams[i](TYPE, "ab"));
+		assert_int_equal(errno, EACCES);
+	}
+	check_text(open(TYPE, O_RDONLY));
+}
+
 static void open__leaves_others(void **state)
 {
 	int fd = open("/proc/self/stat", flags_of_open);
@@ -407,6 +435,7 @@ static int check(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(open__reads_the_picture),
+		cmocka_unit_test(open__refuses_to_write),
 		cmocka_unit_test(open__leaves_others),
 		cmocka_unit_test(stream__reads_the_picture),
 		cmocka_unit_test(spawn__opens_the_picture),
