@@ -51,6 +51,8 @@ struct work {
 static _Noreturn void keep(const struct work *work, int pidfd)
 {
 	prctl(PR_SET_NAME, "roost-sysfs");
+	/* Who ends a whole session or container means the programs. */
+	signal(SIGTERM, SIG_IGN);
 	wait_for(pidfd);
 	if (!work->is_daemon)
 		wait_for_users(work->path);

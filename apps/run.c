@@ -16,6 +16,7 @@
 #include "apps/hub.h"
 #include "apps/picture.h"
 #include "apps/picture_mount.h"
+#include "apps/run_init.h"
 #include "apps/run_options.h"
 #include "apps/service.h"
 #include "apps/shim.h"
@@ -287,6 +288,10 @@ int roost_run(char **argv)
 			   ROOST_SHARE_SYSTEM_SOCKET);
 	if (options.print_env)
 		return put_environment(&config, exe, print_variable);
+	if (getpid() == 1 && roost_run_init())
+		return fail(ROOST_EXIT_FAILED, "run: no process for the "
+					       "program; raise the limit of "
+					       "processes");
 	/* Before LD_LIBRARY_PATH names the shims. */
 	/* We wait for children of ours, whatever we inherited. */
 	sigaction(SIGCHLD, &(struct sigaction){ .sa_handler = SIG_DFL },
