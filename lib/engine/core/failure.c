@@ -119,7 +119,7 @@ void roost_failure_note(struct roost_qp *qp)
 {
 	struct roost_failures *f = qp->dev->failures;
 
-	if (!f || qp->error.code == ROOST_QPE_MODIFIED)
+	if (!f || roost_qp_error_code(qp) == ROOST_QPE_MODIFIED)
 		return;
 	roost_spin_lock(&f->lock);
 	if (f->nb < ROOST_FAILURES_MAX) {

@@ -10,7 +10,7 @@
 #include "lib/engine/core/worker_base.h"
 
 static_assert(sizeof(struct roost_flight_entry) == 16,
-	      "twelve of them are 192 bytes of each QP");
+	      "six of them are 96 bytes of each QP");
 
 static struct roost_flight_entry *oldest(struct roost_flight_entry *entries,
 					 unsigned int nb)
@@ -29,10 +29,27 @@ static uint64_t now_of(const struct roost_qp *qp)
 	return RTE_MAX(qp->worker->now_ns, 1u);
 }
 
+struct roost_trouble *roost_qp_trouble(struct roost_qp *qp)
+{
+	struct roost_worker *w = qp->worker;
+
+	if (!qp->trouble)
+		qp->trouble = roost_trouble_get(&w->store);
+	return qp->trouble ? qp->trouble : &w->untold;
+}
+
+void roost_qp_trouble_end(struct roost_qp *qp)
+{
+	if (qp->trouble)
+		roost_trouble_put(&qp->worker->store, qp->trouble);
+	qp->trouble = NULL;
+}
+
 void roost_flight_note(struct roost_qp *qp, enum roost_flight_kind kind,
 		       uint8_t arg, uint32_t value)
 {
-	struct roost_flight_entry *events = qp->flight.events, *e = NULL;
+	struct roost_flight_entry *events = roost_qp_trouble(qp)->events;
+	struct roost_flight_entry *e = NULL;
 	uint16_t count = 0;
 
 	ROOST_PROBE(fault, qp->qpn, kind, arg, value);
@@ -54,15 +71,14 @@ void roost_flight_note(struct roost_qp *qp, enum roost_flight_kind kind,
 
 void roost_flight_state(struct roost_qp *qp, uint8_t by)
 {
-	struct roost_flight_entry *e =
-		oldest(qp->flight.states, ROOST_FLIGHT_STATES);
+	struct roost_flight_entry *e = oldest(qp->states, ROOST_FLIGHT_STATES);
 	uint64_t now_ns = now_of(qp);
 
 	ROOST_PROBE(qp_state, qp->qpn, roost_qp_state_get(qp), by);
 	/* Of several at one time, the order must stay. */
 	for (unsigned int i = 0; i < ROOST_FLIGHT_STATES; i++)
-		if (qp->flight.states[i].at_ns >= now_ns)
-			now_ns = qp->flight.states[i].at_ns + 1;
+		if (qp->states[i].at_ns >= now_ns)
+			now_ns = qp->states[i].at_ns + 1;
 	*e = (struct roost_flight_entry){
 		.at_ns = now_ns,
 		.value = by,

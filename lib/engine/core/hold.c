@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "lib/engine/core/share.h"
+#include "lib/engine/core/trouble.h"
 
 /* Address space alone: no page is there before it is written. */
 static bool reserve(struct roost_pile *pile, size_t bytes)
@@ -60,6 +61,8 @@ void roost_store_fini(struct roost_store *store)
 	fini(&store->scores, sizeof(struct roost_score) * ROOST_SCORES_MAX);
 	fini(&store->answers, sizeof(struct roost_answers) * ROOST_ANSWERS_MAX);
 	fini(&store->shares, sizeof(struct roost_share) * ROOST_SHARES_MAX);
+	fini(&store->troubles,
+	     sizeof(struct roost_trouble) * ROOST_TROUBLES_MAX);
 }
 
 struct roost_held *roost_held_get(struct roost_store *store)
@@ -133,4 +136,19 @@ struct roost_share *roost_share_get(struct roost_store *store)
 void roost_share_put(struct roost_store *store, struct roost_share *share)
 {
 	put(&store->shares, share);
+}
+
+struct roost_trouble *roost_trouble_get(struct roost_store *store)
+{
+	struct roost_trouble *trouble =
+		get(&store->troubles, sizeof(*trouble), ROOST_TROUBLES_MAX);
+
+	if (trouble)
+		memset(trouble, 0, sizeof(*trouble));
+	return trouble;
+}
+
+void roost_trouble_put(struct roost_store *store, struct roost_trouble *trouble)
+{
+	put(&store->troubles, trouble);
 }

@@ -36,6 +36,7 @@ struct roost_share;
 #define ROOST_ANSWERS_MAX 2048u
 #define ROOST_SHARES_MAX 65536u
 #define ROOST_SHARE_BUCKETS 64u
+#define ROOST_TROUBLES_MAX 262144u /* one for each QP that there may be */
 
 #define ROOST_HELD_PAYLOAD_MAX 4096u
 
@@ -105,6 +106,7 @@ struct roost_store {
 	struct roost_pile scores;
 	struct roost_pile answers;
 	struct roost_pile shares;
+	struct roost_pile troubles;
 };
 
 void roost_store_fini(struct roost_store *store);
@@ -122,6 +124,9 @@ void roost_answers_put(struct roost_store *store,
 		       struct roost_answers *answers);
 struct roost_share *roost_share_get(struct roost_store *store);
 void roost_share_put(struct roost_store *store, struct roost_share *share);
+struct roost_trouble *roost_trouble_get(struct roost_store *store);
+void roost_trouble_put(struct roost_store *store,
+		       struct roost_trouble *trouble);
 
 /* ---- bits by PSN ------------------------------------------------------ */
 

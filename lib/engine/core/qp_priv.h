@@ -20,9 +20,9 @@
 #include "lib/engine/core/mr_priv.h"
 #include "lib/engine/core/path.h"
 #include <roost/qp.h>
-#include "lib/engine/core/qp_stats.h"
 #include "lib/engine/core/queue.h"
 #include "lib/engine/core/timer.h"
+#include "lib/engine/core/trouble.h"
 #include <roost/wq.h>
 #include "lib/wire/frame.h"
 
@@ -381,7 +381,7 @@ struct roost_qp {
 	struct roost_path *alt_path;   /* mig.alt: its meaning; NULL: none was
 					* ever loaded */
 	union {
-		struct roost_hash hash; /* UD: of ind_table */
+		struct roost_hash *hash; /* UD, RAW: of ind_table */
 		/* Connected QPs, while mig.state is ARMED. */
 		LIST_ENTRY(roost_qp) armed_link;
 	};
@@ -405,10 +405,8 @@ struct roost_qp {
 	};
 	struct roost_cq_user send_user;
 	struct roost_cq_user recv_user;
-	/* Written after errors only. */
-	struct roost_qp_error error;
-	struct roost_qp_counters counters;
-	struct roost_flight flight;
+	struct roost_flight_entry states[ROOST_FLIGHT_STATES];
+	struct roost_trouble *trouble; /* NULL: nothing went wrong */
 };
 #define ROOST_QP_LINE(member) (offsetof(struct roost_qp, member) / 64)
 static_assert(ROOST_QP_LINE(recv_cq) == 0 && ROOST_QP_LINE(sq) == 1 &&
@@ -425,9 +423,6 @@ static_assert(offsetof(struct roost_qp, req) == 6 * 64 &&
 static_assert(offsetof(struct roost_qp, mig) == 9 * 64 &&
 		      ROOST_QP_LINE(attr.rnr_retry) == 9,
 	      "line 9");
-static_assert(offsetof(struct roost_qp, error) >
-		      offsetof(struct roost_qp, alt_path),
-	      "cold");
 
 /* The part of spill that belongs to the slot of wqe. */
 static inline void *roost_wqe_spill(const struct roost_qp *qp,
@@ -456,6 +451,12 @@ static inline enum roost_qp_state roost_qp_state_get(const struct roost_qp *qp)
  * nothing to others. Holder of the turn.
  */
 void roost_qp_renew_mtu(struct roost_qp *qp);
+
+/* enum roost_qp_error_code of the last error. */
+static inline uint8_t roost_qp_error_code(const struct roost_qp *qp)
+{
+	return qp->trouble ? qp->trouble->error.code : ROOST_QPE_NONE;
+}
 
 static inline bool roost_qp_is_reliable(const struct roost_qp *qp)
 {

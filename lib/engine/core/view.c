@@ -64,10 +64,14 @@ void roost_view_qp(struct roost_qp *qp, struct roost_qp_view *v)
 		.executed = qp->resp.msn != 0,
 		.answered = !roost_psn_eq(qp->req.oldest_unacked_psn,
 					  roost_psn(qp->attr.sq_psn)),
-		.error = qp->error,
-		.counters = qp->counters,
-		.flight = qp->flight,
 	};
+	memcpy(v->flight.states, qp->states, sizeof(v->flight.states));
+	if (qp->trouble) {
+		v->error = qp->trouble->error;
+		v->counters = qp->trouble->counters;
+		memcpy(v->flight.events, qp->trouble->events,
+		       sizeof(v->flight.events));
+	}
 	if (qp->path.valid) {
 		v->sgid = qp->path.sgid;
 		v->dgid = qp->path.dgid;

@@ -20,6 +20,7 @@
 #include "lib/engine/core/cq_priv.h"
 #include "lib/engine/core/dev_priv.h"
 #include "lib/engine/core/flight.h"
+#include "lib/engine/core/trouble.h"
 #include "lib/engine/core/hold.h"
 #include "lib/engine/core/timer.h"
 #include "lib/engine/core/transport.h"
@@ -108,6 +109,7 @@ struct roost_worker {
 	struct roost_seen seen[ROOST_SEEN_MAX];
 	uint64_t stray_at_ns; /* when to punt a frame of another VLAN again */
 	struct roost_store store;
+	struct roost_trouble untold; /* of QPs that the store has none for */
 	LIST_HEAD(, roost_share) shares[ROOST_SHARE_BUCKETS];
 	struct roost_timer_wheel timers;
 	/* See core/mbuf.h; size 0: not used. */

@@ -32,7 +32,7 @@ static uint32_t push_send(struct roost_worker *w, struct roost_qp *qp,
 	/* An error counts as solicited (man ibv_req_notify_cq). */
 	if (status != ROOST_WC_SUCCESS) {
 		cqe->solicited = true;
-		cqe->vendor_err = qp->error.code;
+		cqe->vendor_err = roost_qp_error_code(qp);
 	}
 	roost_cq_push_end(w, qp->send_cq, cqe);
 	return place;
@@ -79,7 +79,7 @@ static uint32_t flush_recv(struct roost_worker *w, struct roost_qp *qp,
 		.wr_id = wqe->wr_id,
 		.qpn = qp->qpn,
 		.status = ROOST_WC_WR_FLUSH_ERR,
-		.vendor_err = qp->error.code,
+		.vendor_err = roost_qp_error_code(qp),
 		.opcode = ROOST_WC_RECV,
 		.solicited = true,
 	};
@@ -126,7 +126,7 @@ void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)
 	if (roost_qp_state_get(qp) == ROOST_QPS_ERR)
 		return;
 	atomic_store(&qp->state, ROOST_QPS_ERR);
-	roost_flight_state(qp, qp->error.code);
+	roost_flight_state(qp, roost_qp_error_code(qp));
 	roost_resp_let_go(w, qp);
 	roost_req_forget(w, qp);
 	roost_req_let_go(w, qp);
@@ -153,7 +153,7 @@ void roost_qp_to_err(struct roost_worker *w, struct roost_qp *qp, int event)
 void roost_qp_to_sqe(struct roost_worker *w, struct roost_qp *qp)
 {
 	atomic_store(&qp->state, ROOST_QPS_SQE);
-	roost_flight_state(qp, qp->error.code);
+	roost_flight_state(qp, roost_qp_error_code(qp));
 	roost_failure_note(qp);
 	qp->drain_asked = false;
 	atomic_thread_fence(memory_order_seq_cst);

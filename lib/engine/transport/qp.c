@@ -60,8 +60,21 @@ static int create_queues(struct roost_qp *qp)
 	return !qp->recv_copy ? -ENOMEM : 0;
 }
 
+static int create_hash(struct roost_qp *qp, const struct roost_qp_init *init)
+{
+	if (!init->ind_table)
+		return 0;
+	qp->hash = malloc(sizeof(*qp->hash));
+	if (!qp->hash)
+		return -ENOMEM;
+	*qp->hash = init->hash;
+	return 0;
+}
+
 static void free_memory(struct roost_qp *qp)
 {
+	if (qp->ind_table)
+		free(qp->hash);
 	free(qp->resp.rd_atomics);
 	free(qp->recv_copy);
 	free(qp->spill);
@@ -257,14 +270,13 @@ static struct roost_qp *qp_alloc(struct roost_dev *dev, struct roost_pd *pd,
 		.srq = init->srq,
 		.xrcd = init->xrcd,
 		.ind_table = init->ind_table,
-		.hash = init->hash,
 		.max_tso_header_bytes = init->max_tso_header_bytes,
 		.store_flags = init->store_flags,
 		.cap = init->cap,
 		.owner = init->owner,
 	};
 	q->pace_timer.kind = ROOST_REQ_TIMER_PACE;
-	if (create_queues(q) != 0) {
+	if (create_queues(q) != 0 || create_hash(q, init) != 0) {
 		free_memory(q);
 		return NULL;
 	}
@@ -398,6 +410,7 @@ static void unlink_qp(struct roost_qp *qp)
 	roost_req_let_go(qp->worker, qp);
 	roost_recv_release(qp);
 	roost_mig_reset(qp);
+	roost_qp_trouble_end(qp);
 	unlist_users(qp);
 	roost_worker_publish(qp->worker);
 	roost_worker_turns_leave(qp->worker, all);
@@ -482,7 +495,7 @@ void roost_qp_query(struct roost_qp *qp, struct roost_qp_attr *attr,
 		.srq = qp->srq,
 		.xrcd = qp->xrcd,
 		.ind_table = qp->ind_table,
-		.hash = qp->ind_table ? qp->hash : (struct roost_hash){ 0 },
+		.hash = qp->ind_table ? *qp->hash : (struct roost_hash){ 0 },
 		.cap = qp->cap,
 		.sq_sig_all = qp->sq_sig_all,
 		.block_self_mcast = qp->block_self_mcast,

@@ -20,16 +20,23 @@ const struct roost_qp_error_info roost_qp_error_infos[ROOST_QPE_END] = {
 #undef X
 };
 
+static struct roost_qp_error *error_of(struct roost_qp *qp)
+{
+	return &roost_qp_trouble(qp)->error;
+}
+
 struct roost_qp_error *roost_qp_blame(struct roost_worker *w,
 				      struct roost_qp *qp,
 				      enum roost_qp_error_code code)
 {
+	struct roost_qp_error *e = error_of(qp);
+
 	w->counters.errors[code]++;
-	qp->error = (struct roost_qp_error){
+	*e = (struct roost_qp_error){
 		.code = (uint8_t)code,
 		.at_ns = w->now_ns,
 	};
-	return &qp->error;
+	return e;
 }
 
 static void note_memory(struct roost_qp_error *e, uint64_t addr, uint32_t key,
@@ -59,8 +66,8 @@ static void note_sge(struct roost_qp *qp, const struct roost_pd *pd,
 		    roost_place_find(qp->dev, pd, s->lkey, s->addr,
 				     s->len_bytes, access, &place))
 			continue;
-		note_memory(&qp->error, s->addr, s->lkey, s->len_bytes);
-		qp->error.why =
+		note_memory(error_of(qp), s->addr, s->lkey, s->len_bytes);
+		error_of(qp)->why =
 			(uint8_t)roost_key_why(qp->dev, pd, qp->qpn, s->lkey,
 					       s->addr, s->len_bytes, access);
 		return;
@@ -102,7 +109,7 @@ static void note_wqe_memory(struct roost_qp *qp,
 			    const struct roost_send_wqe *wqe)
 {
 	const struct roost_mw_bind_wqe *bind;
-	uint8_t code = qp->error.code;
+	uint8_t code = error_of(qp)->code;
 
 	if (code == ROOST_QPE_LOCAL_MEMORY || code == ROOST_QPE_RESPONSE_MEMORY)
 		note_sge(qp, qp->pd, roost_wqe_data(qp, wqe), wqe->nb_sges,
@@ -110,16 +117,16 @@ static void note_wqe_memory(struct roost_qp *qp,
 				 ? 0
 				 : ROOST_ACCESS_LOCAL_WRITE);
 	else if (wqe->opcode == ROOST_WR_LOCAL_INV)
-		note_memory(&qp->error, 0, wqe->imm_be, 0);
+		note_memory(error_of(qp), 0, wqe->imm_be, 0);
 	else if (wqe->opcode == ROOST_WR_BIND_MW) {
 		bind = roost_wqe_spill(qp, wqe);
-		note_memory(&qp->error, bind->addr, bind->rkey,
+		note_memory(error_of(qp), bind->addr, bind->rkey,
 			    (uint32_t)bind->len_bytes);
 	} else if (qp->type != ROOST_QPT_UD && qp->type != ROOST_QPT_RAW &&
 		   wqe->opcode != ROOST_WR_SEND &&
 		   wqe->opcode != ROOST_WR_SEND_IMM &&
 		   wqe->opcode != ROOST_WR_SEND_INV)
-		note_memory(&qp->error, wqe->remote.va, wqe->remote.rkey,
+		note_memory(error_of(qp), wqe->remote.va, wqe->remote.rkey,
 			    wqe->len_bytes);
 }
 
@@ -179,15 +186,16 @@ static void note_pkt_memory(struct roost_qp *qp, const struct roost_pkt *pkt)
 	const struct roost_responder *resp = &qp->resp;
 	uint32_t hdrs = pkt->info->hdrs;
 
-	if (qp->error.code == ROOST_QPE_INVALIDATE_KEY)
-		note_memory(&qp->error, 0, pkt->inv_rkey, 0);
+	if (error_of(qp)->code == ROOST_QPE_INVALIDATE_KEY)
+		note_memory(error_of(qp), 0, pkt->inv_rkey, 0);
 	else if (hdrs & ROOST_HDR_BIT(RETH))
-		note_memory(&qp->error, pkt->va, pkt->rkey, pkt->dma_len_bytes);
+		note_memory(error_of(qp), pkt->va, pkt->rkey,
+			    pkt->dma_len_bytes);
 	else if (hdrs & ROOST_HDR_BIT(ATOMICETH))
-		note_memory(&qp->error, pkt->va, pkt->rkey, sizeof(uint64_t));
+		note_memory(error_of(qp), pkt->va, pkt->rkey, sizeof(uint64_t));
 	else if (pkt->info->op == ROOST_OP_WRITE &&
-		 qp->error.code != ROOST_QPE_REQUEST_ORDER)
-		note_memory(&qp->error, resp->va + resp->offset_bytes,
+		 error_of(qp)->code != ROOST_QPE_REQUEST_ORDER)
+		note_memory(error_of(qp), resp->va + resp->offset_bytes,
 			    resp->rkey, pkt->payload_len_bytes);
 }
 

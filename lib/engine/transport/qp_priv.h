@@ -138,7 +138,7 @@ static inline bool roost_qp_port_is_down(const struct roost_qp *qp)
 
 /* Count an error or a recovery, for the worker and for the QP. */
 #define roost_count(w, qp, field)                                              \
-	((void)((w)->counters.field++, (qp)->counters.field++))
+	((void)((w)->counters.field++, roost_qp_trouble(qp)->counters.field++))
 
 /* Record the reason of the failed completion or the move to ERR that follows.
  * Returns the record, for the caller to fill in the rest.

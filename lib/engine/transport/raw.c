@@ -231,7 +231,7 @@ static void store_spread(struct roost_worker *w, struct roost_qp *qp,
 {
 	const struct roost_flow_key *key = &raw->key;
 	struct roost_wq *wq = roost_ind_table_pick(
-		qp->ind_table, &qp->hash,
+		qp->ind_table, qp->hash,
 		&(struct roost_hashed){
 			.src_ip = key->src_ip,
 			.dst_ip = key->dst_ip,

@@ -68,7 +68,7 @@ void roost_recv_complete_raw(struct roost_worker *w, struct roost_qp *qp,
 	cqe->qpn = qp->qpn;
 	if (cqe->status != ROOST_WC_SUCCESS) {
 		cqe->solicited = true;
-		cqe->vendor_err = qp->error.code;
+		cqe->vendor_err = roost_qp_error_code(qp);
 	}
 	finish(w, qp, roost_cq_push(w, roost_recv_cq(qp), cqe));
 }
@@ -96,7 +96,7 @@ void roost_recv_complete(struct roost_worker *w, struct roost_qp *qp,
 	};
 	if (status != ROOST_WC_SUCCESS) {
 		cqe->solicited = true;
-		cqe->vendor_err = qp->error.code;
+		cqe->vendor_err = roost_qp_error_code(qp);
 	}
 	if (qp->type == ROOST_QPT_UD) {
 		cqe->flags |= ROOST_WC_GRH;

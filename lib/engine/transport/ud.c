@@ -55,7 +55,7 @@ static void receive_spread(struct roost_worker *w, struct roost_qp *qp,
 {
 	const size_t at = frame->ipv6 ? 0 : 12;
 	struct roost_wq *wq =
-		roost_ind_table_pick(qp->ind_table, &qp->hash,
+		roost_ind_table_pick(qp->ind_table, qp->hash,
 				     &(struct roost_hashed){
 					     .src_ip = frame->sgid.b + at,
 					     .dst_ip = frame->dgid.b + at,

@@ -14,7 +14,7 @@
 /* Of the 4096 bytes that an idle QP may take besides its queues, the shim in
  * front of the engine has the rest.
  */
-#define QP_MAX_BYTES 2880u
+#define QP_MAX_BYTES 2560u
 #define MR_MAX_BYTES 128u
 
 static size_t allocated_bytes;
@@ -75,6 +75,30 @@ static void memory__idle_qp(void **state)
 	assert_int_equal(roost_qp_destroy(other, NULL), 0);
 }
 
+static struct roost_trouble *trouble_of_one(struct fixture *f)
+{
+	struct roost_qp_attr attr = { .state = ROOST_QPS_ERR };
+	struct roost_qp *qp = fixture_qp(f, 1);
+	struct roost_trouble *trouble;
+
+	assert_int_equal(fixture_to_init(qp), 0);
+	assert_null(qp->trouble);
+	assert_int_equal(roost_qp_modify(qp, &attr, ROOST_QP_STATE), 0);
+	trouble = qp->trouble;
+	assert_non_null(trouble);
+	assert_int_equal(trouble->error.code, ROOST_QPE_MODIFIED);
+	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
+	return trouble;
+}
+
+/* What a QP that has failed weighs more, the next one that fails takes. */
+static void memory__trouble_goes_back(void **state)
+{
+	struct roost_trouble *first = trouble_of_one(*state);
+
+	assert_ptr_equal(trouble_of_one(*state), first);
+}
+
 static void memory__region(void **state)
 {
 	struct fixture *f = *state;
@@ -97,6 +121,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(memory__idle_qp),
+		FIXTURE_TEST(memory__trouble_goes_back),
 		FIXTURE_TEST(memory__region),
 	};
 
