@@ -25,11 +25,14 @@
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <rte_alarm.h>
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_ether.h>
@@ -274,6 +277,43 @@ static void serve(struct roost_loop *loop, bool lent, unsigned int count)
 	}
 }
 
+static atomic_bool done;
+
+static void close_all(void *arg)
+{
+	(void)arg;
+	for (uint16_t i = 0; i < nb_ports; i++) {
+		rte_eth_dev_stop(i);
+		rte_eth_dev_close(i);
+	}
+	atomic_store(&done, true);
+}
+
+static void do_nothing(void *arg)
+{
+	(void)arg;
+	atomic_store(&done, true);
+}
+
+/* Alarms run on EAL's interrupt thread. */
+static void run_there(rte_eal_alarm_callback fn)
+{
+	atomic_store(&done, false);
+	check("alarm", rte_eal_alarm_set(1, fn, NULL));
+	while (!atomic_load(&done))
+		usleep(1000);
+}
+
+/* Handlers of memif run on that thread: closed there, a port is used by none.
+ * The thread then reads its handles again, which rte_eal_cleanup() frees (DPDK
+ * 22.11); at the second alarm it has done so.
+ */
+static void close_ports(void)
+{
+	run_there(close_all);
+	run_there(do_nothing);
+}
+
 int main(int argc, char **argv)
 {
 	struct roost_loop_conf conf = {
@@ -311,8 +351,7 @@ int main(int argc, char **argv)
 	check("device", roost_loop_destroy(loop));
 	printf("own sent %" PRIu64 ", own received %" PRIu64 "\n", own_sent,
 	       own_received);
-	for (uint16_t i = 0; i < nb_ports; i++)
-		rte_eth_dev_stop(i);
+	close_ports();
 	rte_eal_cleanup();
 	return EXIT_SUCCESS;
 }
