@@ -15,6 +15,7 @@
 #include "lib/engine/transport/gsi.h"
 #include "lib/engine/sched/worker.h"
 #include "tests/qp_masks.h"
+#include "tests/unit/engine/busy.h"
 #include "tests/unit/engine/eal.h"
 
 #define POOL_MBUFS 1023u
@@ -549,7 +550,7 @@ static void settle(void)
 	engine.tx_room = UINT16_MAX;
 	for (unsigned int i = 0; i < SETTLE_TURNS; i++) {
 		engine_turn(1000);
-		if (!roost_worker_is_busy(roost_dev_worker(engine.dev)) &&
+		if (!worker_is_busy(roost_dev_worker(engine.dev)) &&
 		    engine.nb_read == engine.nb_in)
 			break;
 	}

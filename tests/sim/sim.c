@@ -18,6 +18,7 @@
 #include <roost/channel.h>
 #include "tests/sim/link.h"
 #include "tests/sim/world.h"
+#include "tests/unit/engine/busy.h"
 #include "tests/unit/engine/eal.h"
 
 #define POOL_MBUFS 1535u
@@ -407,7 +408,7 @@ void sim_turn(struct sim *sim)
 bool sim_is_busy(const struct sim_end *end)
 {
 	for (unsigned int i = 0; i < nb_workers; i++)
-		if (roost_worker_is_busy(roost_dev_worker_at(end->dev, i)))
+		if (worker_is_busy(roost_dev_worker_at(end->dev, i)))
 			return true;
 	return false;
 }

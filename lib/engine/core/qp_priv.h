@@ -172,7 +172,6 @@ struct roost_requester {
 	 * all before it are acknowledged.
 	 */
 	bool fault : 1;
-	bool inflight : 1;     /* counted in worker.nb_inflight_qps */
 	bool lost : 1;         /* roost_qp.score has packets to send again */
 	bool keeps : 1;        /* roost_qp.answers is there */
 	bool pieced : 1;       /* parts of answers were asked for again */

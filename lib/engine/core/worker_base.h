@@ -98,7 +98,6 @@ struct roost_worker {
 	struct roost_tx_fill txq[ROOST_TX_QUEUES];
 	TAILQ_HEAD(, roost_cq_part) dirty_cqs;
 	struct roost_event_batch held_events; /* empty between turns */
-	uint32_t nb_inflight_qps; /* QPs with unacknowledged packets */
 	uint32_t pace_phase; /* of the last QP that began (transport/pace.c) */
 	/* QPs that may migrate (ROOST_MIG_ARMED). */
 	LIST_HEAD(, roost_qp) armed_qps;

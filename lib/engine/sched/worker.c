@@ -186,10 +186,6 @@ void roost_worker_unlink_qp(struct roost_worker *w, struct roost_qp *qp)
 	roost_ready_unlink(w, qp);
 	roost_timer_remove(&w->timers, &qp->req.timer);
 	roost_timer_remove(&w->timers, &qp->pace_timer);
-	if (qp->req.inflight) {
-		qp->req.inflight = false;
-		w->nb_inflight_qps--;
-	}
 }
 
 void roost_worker_forget_qp(struct roost_worker *w, struct roost_qp *qp)
@@ -228,11 +224,6 @@ bool roost_worker_has_more(const struct roost_worker *w)
 		if (w->txq[p].count != 0)
 			return true;
 	return w->txq[ROOST_TX_LOOPBACK].count != 0;
-}
-
-bool roost_worker_is_busy(const struct roost_worker *w)
-{
-	return w->nb_inflight_qps != 0 || roost_worker_has_more(w);
 }
 
 uint64_t roost_worker_next_deadline_ns(const struct roost_worker *w)

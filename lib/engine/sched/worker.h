@@ -75,10 +75,6 @@ bool roost_worker_has_left(const struct roost_worker *w);
  * turn.
  */
 bool roost_worker_has_more(const struct roost_worker *w);
-/* True if the device has requests in flight, or frames that the port has not
- * taken. Thread: holder of the turn.
- */
-bool roost_worker_is_busy(const struct roost_worker *w);
 
 /*
  * Send a frame unchanged through port_num (ARP, ND, CM). Takes the frame, also

@@ -48,16 +48,11 @@ void roost_req_set_timer(struct roost_worker *w, struct roost_qp *qp)
 void roost_req_arm_timer(struct roost_worker *w, struct roost_qp *qp)
 {
 	struct roost_requester *req = &qp->req;
-	bool inflight = roost_req_has_unacked(qp);
 
-	if (inflight != req->inflight) {
-		req->inflight = inflight;
-		w->nb_inflight_qps += inflight ? 1u : -1u;
-	}
 	if (req->rnr_wait)
 		return;
 	roost_timer_cancel(&req->timer);
 	req->timeout_at_ns = w->now_ns + req->timeout_ns;
-	if (inflight)
+	if (roost_req_has_unacked(qp))
 		roost_req_set_timer(w, qp);
 }

@@ -11,6 +11,7 @@
 
 #include <rte_mempool.h>
 
+#include "tests/unit/engine/busy.h"
 #include "tests/unit/engine/eal.h"
 #include "tests/unit/engine/fixture.h"
 
@@ -125,9 +126,9 @@ static void turn_release__tells_of_work(void **state)
 	assert_true(fixture_iterate(&f, 2) > 0);
 	assert_false(roost_worker_has_work(f.worker));
 	assert_int_equal(f.nb_sent, 1);
-	assert_true(roost_worker_is_busy(f.worker));
+	assert_true(worker_is_busy(f.worker));
 	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
-	assert_false(roost_worker_is_busy(f.worker));
+	assert_false(worker_is_busy(f.worker));
 	fixture_close(&f);
 }
 

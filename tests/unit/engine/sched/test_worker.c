@@ -16,6 +16,7 @@
 
 #include <roost/drop.h>
 #include "lib/engine/core/mbuf.h"
+#include "tests/unit/engine/busy.h"
 #include "tests/unit/engine/eal.h"
 #include "tests/unit/engine/fixture.h"
 
@@ -119,11 +120,11 @@ static void send_frame__port_takes_nothing(void **state)
 	assert_int_equal(send_raw(&f), 0);
 	fixture_iterate(&f, 1);
 	assert_int_equal(f.nb_sent, 0);
-	assert_true(roost_worker_is_busy(f.worker));
+	assert_true(worker_is_busy(f.worker));
 	f.take_max = 10;
 	fixture_iterate(&f, 2);
 	assert_int_equal(f.nb_sent, 1);
-	assert_false(roost_worker_is_busy(f.worker));
+	assert_false(worker_is_busy(f.worker));
 
 	f.take_max = 0;
 	for (int i = 0; i < RAW_QUEUE_LEN; i++)
@@ -133,12 +134,12 @@ static void send_frame__port_takes_nothing(void **state)
 		assert_int_equal(send_raw(&f), 0);
 	assert_int_equal(send_raw(&f), -ENOBUFS);
 	fixture_iterate(&f, 3);
-	assert_true(roost_worker_is_busy(f.worker));
+	assert_true(worker_is_busy(f.worker));
 	f.take_max = 100;
 	for (uint64_t i = 0; i < 20; i++)
 		fixture_iterate(&f, 4 + i);
 	assert_int_equal(f.nb_sent, 1 + RAW_QUEUE_LEN + TXQ_LEN);
-	assert_false(roost_worker_is_busy(f.worker));
+	assert_false(worker_is_busy(f.worker));
 	fixture_close(&f);
 	assert_int_equal(rte_mempool_avail_count(pool), before);
 }
@@ -188,7 +189,7 @@ static void iterate__out_of_mbufs(void **state)
 	assert_int_equal(fixture_send(qp, &wr), 0);
 	fixture_iterate(&f, 1);
 	assert_int_equal(f.nb_sent, 0);
-	assert_true(roost_worker_is_busy(f.worker));
+	assert_true(worker_is_busy(f.worker));
 	roost_dev_counters(f.dev, &c);
 	assert_true(c.drops[ROOST_DROP_NO_BUFFER] > 0);
 	rte_pktmbuf_free_bulk(all, n);
@@ -493,7 +494,7 @@ static void destroy__while_the_worker_turns(void **state)
 		pthread_join(threads[i], NULL);
 	atomic_store(&s.stop, true);
 	pthread_join(turner, NULL);
-	assert_false(roost_worker_is_busy(s.f.worker));
+	assert_false(worker_is_busy(s.f.worker));
 	stress_close(&s);
 	assert_int_equal(rte_mempool_avail_count(pool), before);
 }
