@@ -3,10 +3,12 @@
  */
 
 #include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -43,6 +45,8 @@ struct roost_channel {
 	 * lock.
 	 */
 	_Atomic uint64_t nb_tokens;
+	/* Threads that add a token without the lock. */
+	_Atomic uint32_t nb_adding;
 	/* Under lock. After hang_up, the channel has ended once the ring is
 	 * empty; the fd then holds more tokens than readers can take.
 	 */
@@ -176,6 +180,21 @@ static bool end_if_empty(struct roost_channel *ch, uint64_t nb_tokens)
 	return true;
 }
 
+/* Under the lock, the ring is empty: wait for those who saw an event in it and
+ * add its token. Not for ever, some 0.2 s: after fork(2) none of them runs.
+ */
+static void wait_for_adders(struct roost_channel *ch)
+{
+	const struct timespec nap = { .tv_nsec = 100000 };
+
+	for (int i = 0; i < 1000 && atomic_load(&ch->nb_adding) > 0; i++) {
+		if (i < 100)
+			sched_yield();
+		else
+			nanosleep(&nap, NULL);
+	}
+}
+
 /* Under the lock, after events or tokens were taken: the fd is readable if an
  * event waits, and only then.
  */
@@ -185,8 +204,10 @@ static void settle(struct roost_channel *ch)
 	atomic_thread_fence(memory_order_seq_cst);
 	if (ch->ended)
 		return;
-	if (roost_ring_is_empty(ch->ring))
+	if (roost_ring_is_empty(ch->ring)) {
+		wait_for_adders(ch);
 		tokens_remove(ch);
+	}
 	/* An event may have come since, whose token was among them. */
 	if (!roost_ring_is_empty(ch->ring) && atomic_load(&ch->nb_tokens) == 0)
 		token_add(ch);
@@ -412,6 +433,10 @@ void roost_event_source_init(struct roost_event_source *source,
  *   there; a reader that took the last event looks for tokens. Both have a full
  *   barrier in between, so one of the two sees what the other did, and no
  *   token stays without an event.
+ * - Nor is one there for a moment, where poll(2) would promise an event to a
+ *   program that has read the last: who adds a token says so before it looks
+ *   whether an event is there, and a reader that took the last event waits for
+ *   those who say so.
  * - An event that finds no room is counted under the lock, and the ring is
  *   filled up under the same lock by whoever counts one and by every reader.
  *   So events wait outside only while the ring is full, and the reader that
@@ -434,7 +459,11 @@ void roost_event_raise(struct roost_event_source *source, uint32_t type)
 	if (atomic_load(&ch->nb_overflow) == 0 && enqueue(ch, &entry)) {
 		if (read_next == ch)
 			return;
-		token_add(ch);
+		atomic_fetch_add(&ch->nb_adding, 1);
+		/* A reader that polls may have taken it. */
+		if (!roost_ring_is_empty(ch->ring))
+			token_add(ch);
+		atomic_fetch_sub(&ch->nb_adding, 1);
 		if (!roost_ring_is_empty(ch->ring))
 			return;
 		pthread_mutex_lock(&ch->lock);

@@ -6,12 +6,14 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -36,6 +38,23 @@ struct crowd {
 	atomic_bool churn_stop;
 	atomic_uint nb_wrong;
 };
+
+/* The thread that adds a token is stopped for a while before and after. */
+static bool slow_writes;
+static sem_t in_write;
+
+ssize_t write(int fd, const void *data, size_t n)
+{
+	ssize_t ret;
+
+	if (!slow_writes)
+		return syscall(SYS_write, fd, data, n);
+	sem_post(&in_write);
+	usleep(5000);
+	ret = syscall(SYS_write, fd, data, n);
+	usleep(5000);
+	return ret;
+}
 
 static bool readable(struct roost_channel *channel)
 {
@@ -245,6 +264,40 @@ static void event_source_fini__races_with_a_reader(void **state)
 	roost_channel_destroy(c.channel);
 }
 
+static void *raise_one(void *arg)
+{
+	roost_event_raise(arg, 1);
+	return NULL;
+}
+
+/* A program that has read the last event is promised no other by poll(2), which
+ * a read that waits would wait for.
+ */
+static void channel_read__before_the_token(void **state)
+{
+	struct roost_event_source source;
+	struct roost_channel *channel;
+	struct roost_event event;
+	pthread_t thread;
+
+	assert_int_equal(roost_channel_create(8, &channel), 0);
+	roost_event_source_init(&source, channel, NULL);
+	sem_init(&in_write, 0, 0);
+	slow_writes = true;
+	assert_int_equal(pthread_create(&thread, NULL, raise_one, &source), 0);
+	sem_wait(&in_write);
+	assert_int_equal(roost_channel_read(channel, &event), 0);
+	for (int i = 0; i < 10; i++) {
+		assert_false(readable(channel));
+		usleep(1000);
+	}
+	pthread_join(thread, NULL);
+	slow_writes = false;
+	roost_event_ack(&source, 1);
+	assert_int_equal(roost_event_source_fini(&source), 1);
+	roost_channel_destroy(channel);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +306,7 @@ int main(void)
 		cmocka_unit_test(channel_read__overflow_among_readers),
 		cmocka_unit_test(event_source_fini__among_many),
 		cmocka_unit_test(event_source_fini__races_with_a_reader),
+		cmocka_unit_test(channel_read__before_the_token),
 	};
 
 	return cmocka_run_group_tests_name("channel_crowd", tests, NULL, NULL);
