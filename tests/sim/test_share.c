@@ -478,6 +478,11 @@ static void share__chance_is_over_at_the_maximum(void **state)
 	while (cwnd.pkts < 32768)
 		roost_cc_loss.on_acked(&cwnd, &req, 100, true);
 	assert_true(cwnd.since_loss_pkts >= cwnd.pkts);
+	roost_cc_loss.on_lost(&cwnd, &req, 32768);
+	assert_int_equal(cwnd.pkts, 32767);
+	while (cwnd.pkts < 32768)
+		roost_cc_loss.on_acked(&cwnd, &req, 1, true);
+	assert_true(cwnd.since_loss_pkts >= cwnd.pkts);
 }
 
 /* Whatever the link does, the books are right and each byte comes. */

@@ -109,6 +109,9 @@ static void grow(struct roost_cwnd *cwnd, const struct roost_requester *req,
 	if (!is_marked(cwnd))
 		more_pkts = RTE_MAX(cwnd->pkts / CWND_GROWTH_PART, 1u);
 	cwnd->pkts = (uint16_t)RTE_MIN(cwnd->pkts + more_pkts, cwnd->max_pkts);
+	/* A whole cwnd was acknowledged, less the packets that it grows by. */
+	if (cwnd->pkts == cwnd->max_pkts)
+		cwnd->since_loss_pkts = UINT16_MAX;
 }
 
 static void on_acked(struct roost_cwnd *cwnd, const struct roost_requester *req,
