@@ -432,12 +432,20 @@ static void repeat_soon(struct roost_cm_conn *conn)
 	roost_cm_wait(conn, ns < conn->retry_ns ? ns : conn->retry_ns);
 }
 
+/* The peer has the message, and the timer runs for the time it asked for. */
+static bool has_mra(const struct roost_cm_conn *conn)
+{
+	return conn->state == ROOST_CM_MRA_REQ_RCVD ||
+	       conn->state == ROOST_CM_MRA_REP_RCVD ||
+	       (lap_is_out(conn) && conn->lap == ROOST_CM_LAP_MRA_RCVD);
+}
+
 void roost_cm_link_up(struct roost_cm *cm)
 {
 	struct roost_cm_conn *conn;
 
 	LIST_FOREACH(conn, &cm->conns, all_link) {
-		if (!conn->retrying)
+		if (!conn->retrying || has_mra(conn))
 			continue;
 		if (conn->timer.in_wheel)
 			roost_timer_cancel(&conn->timer);

@@ -193,7 +193,9 @@ static bool note_rep(struct sim *sim, int side, const struct roost_pkt *pkt,
 	return side == SIM_A;
 }
 
-/* A REQ, and a MRA for the REP, that ask for as much time as they can. */
+/* A REQ, and a MRA for the REP, that ask for as much time as they can. A link
+ * that comes up takes none of it.
+ */
 static void time__of_a_request_and_its_mra(void **state)
 {
 	struct cm_world *w = cm_world_new();
@@ -219,6 +221,11 @@ static void time__of_a_request_and_its_mra(void **state)
 		};
 		cm_forge_msg(w, SIM_A, &msg);
 		sim_run_for(w->sim, 2 * SIM_S);
+		if (i == 5)
+			roost_port_carrier_up(w->sim->ends[SIM_B].dev);
+		if (i == 85)
+			assert_int_equal(
+				cm_passive(w, 0)->seen[ROOST_CM_REP_ERROR], 0);
 	}
 	assert_int_equal(cm_passive(w, 0)->seen[ROOST_CM_MRA_RECEIVED], 1);
 	/* 73 s of the MRA and 15 tries of 8.6 s. */
