@@ -272,7 +272,9 @@ bool roost_preload_refuses(const char *path,
 	const int error = errno;
 	struct stat st;
 
+	/* The path may also be one that has left the picture again. */
 	if (path != to->buf || to->is_node ||
+	    roost_preload_hidden(path, strlen(path)) == 0 ||
 	    (flags & (O_ACCMODE | O_TRUNC)) == O_RDONLY)
 		return false;
 	if (syscall(SYS_newfstatat, AT_FDCWD, path, &st, 0) == 0 &&
