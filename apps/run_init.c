@@ -61,8 +61,11 @@ static _Noreturn void attend(pid_t pid, const sigset_t *all)
 	while (!ended) {
 		if (sigwaitinfo(all, &info) < 0)
 			continue;
-		/* What a terminal sends, the child has got as well. */
-		if (info.si_signo != SIGCHLD && info.si_code != SI_KERNEL)
+		/* What a terminal sends, the child has got as well, but for the
+		 * hangup: that is for the leader of the session alone.
+		 */
+		if (info.si_signo != SIGCHLD &&
+		    (info.si_code != SI_KERNEL || info.si_signo == SIGHUP))
 			kill(pid, info.si_signo);
 		collect(pid, &status, &ended);
 	}
@@ -74,17 +77,19 @@ static _Noreturn void attend(pid_t pid, const sigset_t *all)
 
 int roost_run_init(void)
 {
+	struct sigaction inherited;
 	sigset_t all, before;
 	pid_t pid;
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
+	/* An ignored one would collect children unseen. */
+	sigaction(SIGCHLD, &(struct sigaction){ .sa_handler = SIG_DFL },
+		  &inherited);
 	pid = fork();
-	if (pid > 0) {
-		/* An ignored one would collect children unseen. */
-		signal(SIGCHLD, SIG_DFL);
+	if (pid > 0)
 		attend(pid, &all);
-	}
+	sigaction(SIGCHLD, &inherited, NULL);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return pid < 0 ? -errno : 0;
 }
