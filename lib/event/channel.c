@@ -460,6 +460,8 @@ void roost_event_raise(struct roost_event_source *source, uint32_t type)
 		if (read_next == ch)
 			return;
 		atomic_fetch_add(&ch->nb_adding, 1);
+		/* Pairs with settle(). */
+		atomic_thread_fence(memory_order_seq_cst);
 		/* A reader that polls may have taken it. */
 		if (!roost_ring_is_empty(ch->ring))
 			token_add(ch);
