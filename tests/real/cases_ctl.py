@@ -15,7 +15,7 @@ import types
 
 import cases_link
 from harness import Case, Failure
-from process import wait_until
+from process import child_of, wait_until
 from wire import Wire, ip
 
 EVENT = re.compile(r"event_type IBV_EVENT_(\w+) \(\d+\), port (\d)")
@@ -144,9 +144,8 @@ def watch_alone(room, title):
     watch = room.start(title, [*ALONE, *room.roost(
         "run", "--sysfs", "none", "--link", room.link, "--", *WATCH)])
     wait_for_watch(watch)
-    with open(f"/proc/{watch.pid}/task/{watch.pid}/children",
-              encoding="ascii") as file:
-        return watch, types.SimpleNamespace(pid=int(file.read()))
+    # The program is a child of process 1.
+    return watch, types.SimpleNamespace(pid=child_of(child_of(watch.pid)))
 
 
 def equal_pids(room):
@@ -167,7 +166,7 @@ def equal_pids(room):
         before = events(watch)
         done = room.run(f"inside{outside.pid}", [
             "nsenter", f"--target={outside.pid}", "--pid", "--mount",
-            *room.roost("ctl", "--pid", "1", "re-register")])
+            *room.roost("ctl", "--pid", "2", "re-register")])
         if done.status != 0:
             raise Failure("inside: " + done.err().strip())
         wait_for_events(watch, [*before, "CLIENT_REREGISTER"])

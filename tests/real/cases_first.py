@@ -7,7 +7,7 @@ import re
 import signal
 
 from harness import Case, Failure, Skip
-from process import wait_until
+from process import child_of, wait_until
 
 
 def first(room):
@@ -28,8 +28,7 @@ def first(room):
         say + "trap 'exit 3' TERM; echo ready; while :; do sleep 0.1; done"])
     if not wait_until(lambda: "ready" in end.out(), 10):
         raise Failure("signal: does not start")
-    with open(f"/proc/{end.pid}/task/{end.pid}/children") as file:
-        os.kill(int(file.read()), signal.SIGTERM)
+    os.kill(child_of(end.pid), signal.SIGTERM)
     end.wait(10)
     if end.status != 3:
         raise Failure(f"signal: exit status {end.status}")

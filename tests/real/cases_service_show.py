@@ -22,7 +22,7 @@ import cases_hub_crowd
 import cases_hub_show
 import cases_rdmacm
 from harness import TOP, Case, Failure
-from process import wait_until
+from process import child_of, wait_until
 from service import ADDRESSES, FAR, GIDS, NEAR, Service
 from wire import TCP_ADDRESSES
 
@@ -203,13 +203,6 @@ class Contained(Service):
         return [*ALONE, *super().argv()]
 
 
-def child_of(process):
-    """0: it has none."""
-    with open(f"/proc/{process.pid}/task/{process.pid}/children",
-              encoding="ascii") as file:
-        return int(file.read() or 0)
-
-
 def contained(room, service, port):
     """A listener in a namespace, and a client outside, with data between them.
     Returns the listener's pid as we see it, and both.
@@ -218,9 +211,10 @@ def contained(room, service, port):
     server = service.client(f"server{port}", [*words, "-s"])
     server["argv"] = [*ALONE, *server["argv"]]
     server = room.start(**server)
-    if not wait_until(lambda: child_of(server), 5):
+    # The program is a child of process 1.
+    if not wait_until(lambda: child_of(child_of(server.pid)), 5):
         raise Failure(f"{server.title}: no namespace: {server.err()}")
-    inside = types.SimpleNamespace(pid=child_of(server))
+    inside = types.SimpleNamespace(pid=child_of(child_of(server.pid)))
     if not wait_until(lambda: cases_rdmacm.has_opened(inside) and
                       cases_rdmacm.is_waiting(inside), 20):
         raise Failure(f"{server.title}: does not listen: {server.err()}")
@@ -247,14 +241,14 @@ def equal_pids(room, make):
     the other one's connection goes on.
     """
     service = make(room)
-    daemon_pid = (child_of(service.process) if make is Contained else
+    daemon_pid = (child_of(service.process.pid) if make is Contained else
                   service.process.pid)
     pid, first, told = contained(room, service, "7471")
     other_pid, other, goes_on = contained(room, service, "7472")
     rows = shown(room, service, daemon_pid)
     by_pid = {row["pid"]: row for row in rows}
     if make is Service and [by_pid[p]["own_pid"] for p in
-                            (pid, other_pid)] != [1, 1]:
+                            (pid, other_pid)] != [2, 2]:
         raise Failure(f"processes are shown as {rows}")
     if len({row["client"] for row in rows}) != 4:
         raise Failure(f"clients are shown as {rows}")

@@ -95,6 +95,16 @@ class Process:
                 if "roost:" in line and LONELY not in line]
 
 
+def child_of(pid):
+    """The oldest one; 0: it has none."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children",
+                  encoding="ascii") as file:
+            return int((file.read().split() or [0])[0])
+    except FileNotFoundError:
+        return 0
+
+
 def wait_for_listener(process, port, limit_s):
     """Returns False when the process ended, or the limit passed, before."""
     deadline = time.monotonic() + limit_s
