@@ -162,7 +162,7 @@ def is_refused(client):
 
 
 def pair(room, server_line, client_line, family):
-    for attempt in range(6):
+    for attempt in range(20):
         server = start_server(room, server_line, family, f"server{attempt}")
         client = room.run(**end(room, f"client{attempt}", 2, client_line,
                                 family))
