@@ -336,9 +336,10 @@ CASES = [Case(f"restart-traffic-{name}", traffic, make, TIMES, alone=True)
          for name, make in BUSY]
 CASES += [Case(f"restart-{case}-{name}", run, make, alone=case != "patience")
           for name, make in MAKERS
-          for case, run in (("terminated", terminated), ("dead", dead),
-                            ("patience", patience))]
+          for case, run in (("dead", dead), ("patience", patience))]
 CASES += [
+    *(Case(f"restart-terminated-{name}", terminated, make, alone=True)
+      for name, make in BUSY),
     *(Case(f"restart-checked-{name}", checked_data, make, CHECKED_S,
            alone=True) for name, make in BUSY),
     Case("restart-world-in", world, True, TIMES, alone=True),
