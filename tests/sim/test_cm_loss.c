@@ -245,18 +245,26 @@ static void set_still(struct cm_world *w, int side, bool is_still)
 				     w->sim->now_ns);
 }
 
-/* A request is lost, and the device stands still for longer than all its tries
- * take: when it goes on, the request is sent again at once.
- */
-static void loss__none_while_it_stands_still(void **state)
+/* Somebody listens, and a request leaves while the link is down. */
+static struct cm_owner *ask_in_vain(struct cm_world *w)
 {
-	struct cm_world *w = cm_world_new();
 	struct cm_owner *o;
 
 	cm_listen(w, ROOST_CM_PS_TCP, 10);
 	w->sim->link.faults[SIM_A].carrier_off = true;
 	o = cm_owner_new(w);
 	cm_connect(o, 0x4321);
+	return o;
+}
+
+/* A request is lost, and the device stands still for longer than all its tries
+ * take: when it goes on, the request is sent again at once.
+ */
+static void loss__none_while_it_stands_still(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = ask_in_vain(w);
+
 	sim_run_for(w->sim, SIM_MS);
 	set_still(w, SIM_A, true);
 	sim_run_for(w->sim, LONG_NS);
@@ -280,12 +288,8 @@ static void loss__none_while_it_stands_still(void **state)
 static void loss__ends_with_the_link_that_was_down(void **state)
 {
 	struct cm_world *w = cm_world_new();
-	struct cm_owner *o;
+	struct cm_owner *o = ask_in_vain(w);
 
-	cm_listen(w, ROOST_CM_PS_TCP, 10);
-	w->sim->link.faults[SIM_A].carrier_off = true;
-	o = cm_owner_new(w);
-	cm_connect(o, 0x4321);
 	sim_run_for(w->sim, SIM_S);
 	assert_int_equal(cm_nb_passive(w), 0);
 	w->sim->link.faults[SIM_A].carrier_off = false;

@@ -41,6 +41,15 @@ static void *get(struct roost_pile *pile, size_t bytes, uint32_t max)
 	return pile->base + bytes * pile->nb_used++;
 }
 
+static void *get_zeroed(struct roost_pile *pile, size_t bytes, uint32_t max)
+{
+	void *object = get(pile, bytes, max);
+
+	if (object)
+		memset(object, 0, bytes);
+	return object;
+}
+
 static void put(struct roost_pile *pile, void *object)
 {
 	memcpy(object, &pile->free, sizeof(pile->free));
@@ -77,12 +86,8 @@ void roost_held_put(struct roost_store *store, struct roost_held *held)
 
 struct roost_shelf *roost_shelf_get(struct roost_store *store)
 {
-	struct roost_shelf *shelf =
-		get(&store->shelves, sizeof(*shelf), ROOST_SHELVES_MAX);
-
-	if (shelf)
-		memset(shelf, 0, sizeof(*shelf));
-	return shelf;
+	return get_zeroed(&store->shelves, sizeof(struct roost_shelf),
+			  ROOST_SHELVES_MAX);
 }
 
 void roost_shelf_put(struct roost_store *store, struct roost_shelf *shelf)
@@ -125,12 +130,8 @@ void roost_answers_put(struct roost_store *store, struct roost_answers *answers)
 
 struct roost_share *roost_share_get(struct roost_store *store)
 {
-	struct roost_share *share =
-		get(&store->shares, sizeof(*share), ROOST_SHARES_MAX);
-
-	if (share)
-		memset(share, 0, sizeof(*share));
-	return share;
+	return get_zeroed(&store->shares, sizeof(struct roost_share),
+			  ROOST_SHARES_MAX);
 }
 
 void roost_share_put(struct roost_store *store, struct roost_share *share)
@@ -140,12 +141,8 @@ void roost_share_put(struct roost_store *store, struct roost_share *share)
 
 struct roost_trouble *roost_trouble_get(struct roost_store *store)
 {
-	struct roost_trouble *trouble =
-		get(&store->troubles, sizeof(*trouble), ROOST_TROUBLES_MAX);
-
-	if (trouble)
-		memset(trouble, 0, sizeof(*trouble));
-	return trouble;
+	return get_zeroed(&store->troubles, sizeof(struct roost_trouble),
+			  ROOST_TROUBLES_MAX);
 }
 
 void roost_trouble_put(struct roost_store *store, struct roost_trouble *trouble)

@@ -55,6 +55,7 @@ static void note_sge(struct roost_qp *qp, const struct roost_pd *pd,
 		     const struct roost_sge *sges, uint32_t nb_sges,
 		     uint32_t access)
 {
+	struct roost_qp_error *e = error_of(qp);
 	struct roost_place place;
 
 	for (uint32_t i = 0; i < nb_sges; i++) {
@@ -66,10 +67,9 @@ static void note_sge(struct roost_qp *qp, const struct roost_pd *pd,
 		    roost_place_find(qp->dev, pd, s->lkey, s->addr,
 				     s->len_bytes, access, &place))
 			continue;
-		note_memory(error_of(qp), s->addr, s->lkey, s->len_bytes);
-		error_of(qp)->why =
-			(uint8_t)roost_key_why(qp->dev, pd, qp->qpn, s->lkey,
-					       s->addr, s->len_bytes, access);
+		note_memory(e, s->addr, s->lkey, s->len_bytes);
+		e->why = (uint8_t)roost_key_why(qp->dev, pd, qp->qpn, s->lkey,
+						s->addr, s->len_bytes, access);
 		return;
 	}
 }
@@ -109,24 +109,25 @@ static void note_wqe_memory(struct roost_qp *qp,
 			    const struct roost_send_wqe *wqe)
 {
 	const struct roost_mw_bind_wqe *bind;
-	uint8_t code = error_of(qp)->code;
+	struct roost_qp_error *e = error_of(qp);
 
-	if (code == ROOST_QPE_LOCAL_MEMORY || code == ROOST_QPE_RESPONSE_MEMORY)
+	if (e->code == ROOST_QPE_LOCAL_MEMORY ||
+	    e->code == ROOST_QPE_RESPONSE_MEMORY)
 		note_sge(qp, qp->pd, roost_wqe_data(qp, wqe), wqe->nb_sges,
-			 code == ROOST_QPE_LOCAL_MEMORY
+			 e->code == ROOST_QPE_LOCAL_MEMORY
 				 ? 0
 				 : ROOST_ACCESS_LOCAL_WRITE);
 	else if (wqe->opcode == ROOST_WR_LOCAL_INV)
-		note_memory(error_of(qp), 0, wqe->imm_be, 0);
+		note_memory(e, 0, wqe->imm_be, 0);
 	else if (wqe->opcode == ROOST_WR_BIND_MW) {
 		bind = roost_wqe_spill(qp, wqe);
-		note_memory(error_of(qp), bind->addr, bind->rkey,
+		note_memory(e, bind->addr, bind->rkey,
 			    (uint32_t)bind->len_bytes);
 	} else if (qp->type != ROOST_QPT_UD && qp->type != ROOST_QPT_RAW &&
 		   wqe->opcode != ROOST_WR_SEND &&
 		   wqe->opcode != ROOST_WR_SEND_IMM &&
 		   wqe->opcode != ROOST_WR_SEND_INV)
-		note_memory(error_of(qp), wqe->remote.va, wqe->remote.rkey,
+		note_memory(e, wqe->remote.va, wqe->remote.rkey,
 			    wqe->len_bytes);
 }
 
@@ -184,19 +185,19 @@ void roost_req_blame(struct roost_worker *w, struct roost_qp *qp,
 static void note_pkt_memory(struct roost_qp *qp, const struct roost_pkt *pkt)
 {
 	const struct roost_responder *resp = &qp->resp;
+	struct roost_qp_error *e = error_of(qp);
 	uint32_t hdrs = pkt->info->hdrs;
 
-	if (error_of(qp)->code == ROOST_QPE_INVALIDATE_KEY)
-		note_memory(error_of(qp), 0, pkt->inv_rkey, 0);
+	if (e->code == ROOST_QPE_INVALIDATE_KEY)
+		note_memory(e, 0, pkt->inv_rkey, 0);
 	else if (hdrs & ROOST_HDR_BIT(RETH))
-		note_memory(error_of(qp), pkt->va, pkt->rkey,
-			    pkt->dma_len_bytes);
+		note_memory(e, pkt->va, pkt->rkey, pkt->dma_len_bytes);
 	else if (hdrs & ROOST_HDR_BIT(ATOMICETH))
-		note_memory(error_of(qp), pkt->va, pkt->rkey, sizeof(uint64_t));
+		note_memory(e, pkt->va, pkt->rkey, sizeof(uint64_t));
 	else if (pkt->info->op == ROOST_OP_WRITE &&
-		 error_of(qp)->code != ROOST_QPE_REQUEST_ORDER)
-		note_memory(error_of(qp), resp->va + resp->offset_bytes,
-			    resp->rkey, pkt->payload_len_bytes);
+		 e->code != ROOST_QPE_REQUEST_ORDER)
+		note_memory(e, resp->va + resp->offset_bytes, resp->rkey,
+			    pkt->payload_len_bytes);
 }
 
 void roost_resp_blame(struct roost_worker *w, struct roost_qp *qp,
