@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include <rte_common.h>
-#include <rte_lcore.h>
 #include <rte_mbuf.h>
 
 #include "lib/engine/core/in_place.h"
@@ -24,7 +23,6 @@
 #include "lib/engine/sched/worker.h"
 #include "lib/face/shim.h"
 #include "pmd_glue/assembly.h"
-#include "pmd_glue/port/eal.h"
 #include "pmd_glue/process/control.h"
 #include "pmd_glue/process/report.h"
 
@@ -48,6 +46,8 @@ struct turned {
 	bool asleep;                        /* between sleep and awake */
 	bool armed;                         /* an interrupt of the port wakes */
 	int epoll_fd;
+	unsigned int nb_out; /* frames that its queue has not taken yet */
+	struct rte_mbuf *out[TX_BURST];
 };
 
 struct roost_uplink {
@@ -56,8 +56,6 @@ struct roost_uplink {
 	void *arg;
 	struct roost_frame_io io; /* the port's own */
 	struct turned workers[ROOST_WORKERS_MAX];
-	unsigned int nb_out; /* frames that the port has not taken yet */
-	struct rte_mbuf *out[TX_BURST];
 	bool registered; /* the caller's thread has an lcore id of ours */
 	int news_fd;     /* eventfd */
 	/* Writer of all that follows: the control thread; the caller: watched.
@@ -153,16 +151,18 @@ static void interpose(void *ctx, struct roost_dev_conf *conf)
 
 /* ---- frames: hot --------------------------------------------------------- */
 
-static void flush(struct roost_uplink *u)
+static void flush(struct roost_uplink *u, unsigned int worker)
 {
+	struct turned *t = &u->workers[worker];
 	uint16_t sent;
 
-	if (u->nb_out == 0)
+	if (t->nb_out == 0)
 		return;
-	sent = u->io.tx_burst(u->io.ctx, 0, u->out, (uint16_t)u->nb_out);
-	u->nb_out -= sent;
-	u->workers[0].nb_moved += sent;
-	memmove(u->out, u->out + sent, u->nb_out * sizeof(u->out[0]));
+	sent = u->io.tx_burst(u->io.ctx, (uint16_t)worker, t->out,
+			      (uint16_t)t->nb_out);
+	t->nb_out -= sent;
+	t->nb_moved += sent;
+	memmove(t->out, t->out + sent, t->nb_out * sizeof(t->out[0]));
 }
 
 struct rte_mbuf *roost_uplink_copy(struct roost_uplink *uplink,
@@ -192,13 +192,16 @@ void roost_uplink_discard(struct rte_mbuf *pkt)
 	rte_pktmbuf_free(pkt);
 }
 
-bool roost_uplink_send(struct roost_uplink *uplink, struct rte_mbuf *pkt)
+bool roost_uplink_send(struct roost_uplink *uplink, unsigned int worker,
+		       struct rte_mbuf *pkt)
 {
-	if (uplink->nb_out == TX_BURST)
-		flush(uplink);
-	if (uplink->nb_out == TX_BURST)
+	struct turned *t = &uplink->workers[worker];
+
+	if (t->nb_out == TX_BURST)
+		flush(uplink, worker);
+	if (t->nb_out == TX_BURST)
 		return false;
-	uplink->out[uplink->nb_out++] = pkt;
+	t->out[t->nb_out++] = pkt;
 	return true;
 }
 
@@ -221,10 +224,8 @@ unsigned int roost_uplink_run(struct roost_uplink *uplink, unsigned int worker,
 
 	t->nb_moved = 0;
 	roost_worker_iterate(w, now_ns);
-	if (worker == 0) {
-		uplink->ops->transmit(uplink->arg);
-		flush(uplink);
-	}
+	uplink->ops->transmit(uplink->arg, worker);
+	flush(uplink, worker);
 	roost_worker_turn_release(w);
 	return t->nb_moved;
 }
@@ -293,7 +294,7 @@ bool roost_uplink_sleep(struct roost_uplink *uplink, unsigned int worker,
 		*until_ns = RTE_MIN(*until_ns,
 				    now_ns + nap_ns(uplink,
 						    now_ns - idle_since_ns));
-	if (worker == 0 && uplink->nb_out > 0)
+	if (t->nb_out > 0)
 		*until_ns = RTE_MIN(*until_ns, now_ns + FULL_NS);
 	return roost_progress_sleep_begin(uplink->a.progress[worker]) &&
 	       work == 0 && t->nb_moved == 0 && *until_ns > now_ns;
@@ -517,18 +518,6 @@ static int close_on_control(void *arg)
 	return 0;
 }
 
-/* mempools have caches for threads with an lcore id. */
-bool roost_uplink_thread_begin(void)
-{
-	return roost_eal_is_ours() && rte_lcore_id() == LCORE_ID_ANY &&
-	       rte_thread_register() == 0;
-}
-
-void roost_uplink_thread_end(void)
-{
-	rte_thread_unregister();
-}
-
 static int open_one(struct roost_uplink *u, const struct roost_config *config,
 		    unsigned int index)
 {
@@ -590,9 +579,11 @@ int roost_uplink_open(const struct roost_config *config, unsigned int index,
 
 void roost_uplink_close(struct roost_uplink *uplink)
 {
-	rte_pktmbuf_free_bulk(uplink->out, uplink->nb_out);
+	for (unsigned int i = 0; i < ROOST_WORKERS_MAX; i++)
+		rte_pktmbuf_free_bulk(uplink->workers[i].out,
+				      uplink->workers[i].nb_out);
 	if (uplink->registered)
-		rte_thread_unregister();
+		roost_uplink_thread_end();
 	roost_control_call(close_on_control, uplink);
 	roost_control_put();
 	close_fds(uplink);

@@ -10,7 +10,7 @@
  * twin, VLANs, the link), but without threads for its frames. The caller's
  * threads turn the device's workers, and see the frames first: what they leave
  * goes to the worker, and so to the host, as ever. Each worker has a queue of
- * the port. The caller's own frames leave by that of worker 0, as the host's.
+ * the port, by which it sends the caller's own frames, too, without a lock.
  *
  * Addresses, link and neighbours change on the control thread. The descriptor
  * of the uplink becomes readable then, and the caller asks what is new.
@@ -41,10 +41,10 @@ struct roost_uplink_ops {
 	bool (*receive)(void *arg, unsigned int worker, const uint8_t *head,
 			uint32_t head_len_bytes, const uint8_t *rest,
 			uint32_t rest_len_bytes);
-	/* The port takes frames: roost_uplink_send() may be called, from here
-	 * alone. Worker 0.
+	/* The port takes frames: roost_uplink_send() may be called for this
+	 * worker, from here alone.
 	 */
-	void (*transmit)(void *arg);
+	void (*transmit)(void *arg, unsigned int worker);
 };
 
 /*
@@ -84,8 +84,10 @@ struct rte_mbuf *roost_uplink_copy(struct roost_uplink *uplink,
 				   const void *head, uint32_t head_len_bytes,
 				   const void *rest, uint32_t rest_len_bytes);
 void roost_uplink_discard(struct rte_mbuf *pkt);
-/* Send. Takes the frame, unless it returns false: the port is full. */
-bool roost_uplink_send(struct roost_uplink *uplink, struct rte_mbuf *pkt);
+/* Send. Takes the frame, unless it returns false: the worker's queue is full.
+ */
+bool roost_uplink_send(struct roost_uplink *uplink, unsigned int worker,
+		       struct rte_mbuf *pkt);
 
 /* ---- sleep --------------------------------------------------------------- */
 

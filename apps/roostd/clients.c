@@ -155,6 +155,7 @@ void roostd_port_drop(struct roostd_port *port, struct roostd_client *c,
 	unwatch(port, c);
 	leave_lane(c);
 	enter_lane(&port->lanes[0], c);
+	roost_switch_client_move(port->sw, c->slot, port->now_ns);
 }
 
 void roostd_port_go_on_leaving(struct roostd_port *port,
@@ -310,7 +311,7 @@ static struct roostd_lane *emptiest(struct roostd_port *port)
 int roostd_port_enter(struct roostd_port *port, struct roostd_client *c)
 {
 	struct roostd_lane *lane = emptiest(port);
-	int ret = roost_switch_client_enter(port->sw, c->slot, port->now_ns);
+	int ret = roost_switch_client_enter(lane->sw, c->slot, port->now_ns);
 
 	if (!ret)
 		ret = watch(lane->epoll_fd, c->doorbell,
@@ -328,12 +329,13 @@ int roostd_port_enter(struct roostd_port *port, struct roostd_client *c)
 
 /* ---- lanes that send much ------------------------------------------------ */
 
+/* A client that waits for the port would not send more by another lane. */
 static bool may_move(const struct roostd_client *c)
 {
-	return c->lane && c->leaves_ns == 0 && !c->hung_up;
+	return c->lane && c->leaves_ns == 0 && !c->hung_up &&
+	       !roost_switch_keeps(c->lane->sw, c->slot);
 }
 
-/* Of what it has handed over nothing is on the way: the lanes are held. */
 static void move(struct roostd_client *c, struct roostd_lane *to)
 {
 	const int from_fd = c->lane->epoll_fd;
@@ -343,6 +345,7 @@ static void move(struct roostd_client *c, struct roostd_lane *to)
 	epoll_ctl(from_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
 	leave_lane(c);
 	enter_lane(to, c);
+	roost_switch_client_move(to->sw, c->slot, to->port->now_ns);
 }
 
 static uint64_t apart(uint64_t a, uint64_t b)

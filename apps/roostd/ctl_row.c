@@ -18,11 +18,9 @@
 
 #define LANE(kind, member, name) FIELD(roostd_lane_row, kind, member, name)
 static const struct roost_field lane_fields[] = {
-	LANE(U32, port, "port"),
-	LANE(U32, lane, "lane"),
-	LANE(U32, nb_clients, "clients"),
-	LANE(U64, rx_frames, "rx_frames"),
-	{ .name = NULL },
+	LANE(U32, port, "port"),           LANE(U32, lane, "lane"),
+	LANE(U32, nb_clients, "clients"),  LANE(U64, rx_frames, "rx_frames"),
+	LANE(U64, tx_frames, "tx_frames"), { .name = NULL },
 };
 
 #define SHARED(kind, member, name) FIELD(roostd_shared_row, kind, member, name)
@@ -101,6 +99,7 @@ void roostd_shared_row(const struct roostd_port *port,
 			.lane = i,
 			.nb_clients = port->lanes[i].nb_clients,
 			.rx_frames = port->lanes[i].rx_frames,
+			.tx_frames = port->lanes[i].tx_frames,
 		};
 	snprintf(row->label, sizeof(row->label), "%s", port->label);
 	if (!port->is_hub)

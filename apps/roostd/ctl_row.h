@@ -19,6 +19,7 @@ struct roostd_lane_row {
 	uint32_t lane;
 	uint32_t nb_clients;
 	uint64_t rx_frames; /* of its queue */
+	uint64_t tx_frames; /* to its queue */
 };
 
 struct roostd_shared_row {

@@ -41,11 +41,12 @@ static void *keep(void *arg, const struct roost_sw_frame *frame)
 
 static bool send_kept(void *arg, void *kept)
 {
-	const struct roostd_lane *first = arg;
-	struct roostd_port *port = first->port;
+	struct roostd_lane *lane = arg;
 
-	port->is_full = !roost_uplink_send(port->uplink, kept);
-	return !port->is_full;
+	if (!roost_uplink_send(lane->port->uplink, lane->number, kept))
+		return false;
+	lane->tx_frames++;
+	return true;
 }
 
 static void discard(void *arg, void *kept)
@@ -369,7 +370,6 @@ unsigned int roostd_port_poll(struct roostd_port *port, uint64_t now_ns)
 		hear_lanes(port);
 	moved = are_held(lane) ? 0 : poll_clients(lane);
 	port->due_ns = roost_switch_run(port->sw, now_ns, MESSAGES_MAX);
-	port->is_full = false;
 	if (port->uplink)
 		moved += roost_uplink_run(port->uplink, 0, now_ns);
 	ring_all(lane);
@@ -382,20 +382,6 @@ unsigned int roostd_port_poll(struct roostd_port *port, uint64_t now_ns)
 	return moved;
 }
 
-/* Copies were handed over: the first lane may be asleep. */
-static void wake_first(struct roostd_lane *lane)
-{
-	struct roostd_port *port = lane->port;
-
-	if (!roost_switch_has_handed(lane->sw))
-		return;
-	/* Pairs with the fence in roostd_port_sleep(). */
-	atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load_explicit(&port->sleeps, memory_order_relaxed) &&
-	    atomic_exchange(&port->sleeps, false))
-		roostd_crew_kick(port->lanes[0].thread);
-}
-
 unsigned int roostd_lane_poll(struct roostd_lane *lane, uint64_t now_ns)
 {
 	struct roost_uplink *uplink = lane->port->uplink;
@@ -406,7 +392,6 @@ unsigned int roostd_lane_poll(struct roostd_lane *lane, uint64_t now_ns)
 	if (uplink)
 		moved += roost_uplink_run(uplink, lane->number, now_ns);
 	ring_all(lane);
-	wake_first(lane);
 	if (moved > 0)
 		lane->moved_ns = now_ns;
 	return moved;
@@ -439,6 +424,10 @@ bool roostd_lane_sleep(struct roostd_lane *lane, uint64_t now_ns,
 		may = roost_uplink_sleep(lane->port->uplink, lane->number,
 					 now_ns, lane->moved_ns, &uplink_ns);
 	earlier(until_ns, uplink_ns);
+	/* A frame that was not sent in this round waits for its rate. */
+	earlier(until_ns, roost_fair_ready_ns(&lane->sw->fair));
+	if (roost_switch_waits(lane->sw))
+		earlier(until_ns, now_ns + FULL_NS);
 	return may;
 }
 
@@ -452,27 +441,10 @@ bool roostd_port_sleep(struct roostd_port *port, uint64_t now_ns,
 		       uint64_t *until_ns)
 {
 	earlier(until_ns, port->due_ns);
-	/* A frame that was not sent in this round waits for its rate. */
-	earlier(until_ns, roost_fair_ready_ns(&port->sw->fair));
 	if (!TAILQ_EMPTY(&port->paused))
 		earlier(until_ns, TAILQ_FIRST(&port->paused)->resume_ns);
 	earlier(until_ns, roostd_neighs_due_ns(port));
 	if (!LIST_EMPTY(&port->pairs.all))
 		earlier(until_ns, port->pairs.look_ns);
-	if (port->is_full)
-		earlier(until_ns, now_ns + FULL_NS);
-	if (!roostd_lane_sleep(&port->lanes[0], now_ns, until_ns))
-		return false;
-	if (port->nb_lanes == 1)
-		return true;
-	atomic_store_explicit(&port->sleeps, true, memory_order_relaxed);
-	/* Pairs with the fence in wake_first(). */
-	atomic_thread_fence(memory_order_seq_cst);
-	return !roost_switch_is_handed(port->sw);
-}
-
-void roostd_port_awake(struct roostd_port *port)
-{
-	atomic_store_explicit(&port->sleeps, false, memory_order_relaxed);
-	roostd_lane_awake(&port->lanes[0]);
+	return roostd_lane_sleep(&port->lanes[0], now_ns, until_ns);
 }

@@ -44,14 +44,10 @@ int roostd_port_add_lane(struct roostd_port *port)
 
 void roostd_port_hold(struct roostd_port *port)
 {
-	if (port->nb_lanes == 1)
+	if (port->nb_lanes == 1 || port->is_held || roostd_crew_holds_all())
 		return;
-	if (!port->is_held && !roostd_crew_holds_all()) {
-		roostd_crew_hold_helpers(number_of(port));
-		port->is_held = true;
-	}
-	if (port->sw)
-		roost_switch_gather(port->sw);
+	roostd_crew_hold_helpers(number_of(port));
+	port->is_held = true;
 }
 
 void roostd_port_let_go(struct roostd_port *port)

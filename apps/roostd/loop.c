@@ -259,14 +259,6 @@ static bool may_sleep(struct roostd_lane *lane, uint64_t now_ns,
 			      : roostd_lane_sleep(lane, now_ns, until_ns);
 }
 
-static void awake(struct roostd_lane *lane)
-{
-	if (is_first(lane))
-		roostd_port_awake(lane->port);
-	else
-		roostd_lane_awake(lane);
-}
-
 /* Nothing moves: sleep until something does, if all ports may. */
 static void rest(uint32_t thread, uint64_t now_ns)
 {
@@ -279,7 +271,7 @@ static void rest(uint32_t thread, uint64_t now_ns)
 	may = may && may_sleep(lane, now_ns, &until_ns);
 	look(thread, may ? until_ns : 0);
 	FOR_LANES(lane, thread)
-	awake(lane);
+	roostd_lane_awake(lane);
 }
 
 static unsigned int poll_lanes(uint32_t thread, uint64_t now_ns)

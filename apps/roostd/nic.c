@@ -16,9 +16,9 @@
 #include "pmd_glue/process/report.h"
 #include "pmd_glue/uplink.h"
 
-/* Frames of clients in one round. */
+/* Frames of clients of a lane in one round. */
 #define SEND_MAX 128u
-/* Of clients, in the mempool of the port: a quarter of it. */
+/* Of clients of a lane: a quarter of what the port's mempool has for it. */
 #define MOST_KEPT 1024u
 
 /* ---- frames: hot --------------------------------------------------------- */
@@ -63,11 +63,12 @@ static bool receive(void *arg, unsigned int worker, const uint8_t *head,
 	return lane->is_hosts;
 }
 
-static void transmit(void *arg)
+static void transmit(void *arg, unsigned int worker)
 {
 	struct roostd_port *port = arg;
+	struct roostd_lane *lane = &port->lanes[worker];
 
-	roost_switch_send(port->sw, port->now_ns, SEND_MAX);
+	roost_switch_send(lane->sw, lane->now_ns, SEND_MAX);
 }
 
 static const struct roost_uplink_ops ops = {

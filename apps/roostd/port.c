@@ -168,14 +168,25 @@ int roostd_hub_open(struct roostd_port *port, int listener, int epoll_fd,
 	return ret;
 }
 
+/* A round of all lanes, whose threads have ended. */
+static unsigned int poll_all(struct roostd_port *port)
+{
+	unsigned int moved = roostd_port_poll(port, port->now_ns);
+
+	for (uint32_t i = 1; i < port->nb_lanes; i++)
+		if (port->lanes[i].sw)
+			moved +=
+				roostd_lane_poll(&port->lanes[i], port->now_ns);
+	return moved;
+}
+
 /* Peers of clients that cannot come back are told. */
 static void tell_last(struct roostd_port *port)
 {
 	unsigned int left = LAST_ROUNDS;
 
 	while (port->sw && port->uplink && left-- > 0 &&
-	       (roostd_port_poll(port, port->now_ns) > 0 ||
-		port->due_ns <= port->now_ns))
+	       (poll_all(port) > 0 || port->due_ns <= port->now_ns))
 		;
 }
 

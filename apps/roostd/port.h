@@ -49,6 +49,7 @@ struct roostd_lane {
 	struct roostd_lane *next; /* of that thread; see loop.c */
 	uint32_t nb_clients;
 	uint64_t rx_frames; /* from its queue, the host's too */
+	uint64_t tx_frames; /* of clients and the daemon, to its queue */
 	struct roost_switch *sw;
 	uint64_t now_ns;   /* of the round */
 	uint64_t moved_ns; /* when a frame moved last */
@@ -110,10 +111,7 @@ struct roostd_port {
 	_Alignas(64) uint64_t now_ns; /* of the work that is done */
 	uint64_t sampled_ns;          /* see roostd_ctl_sample() */
 	uint64_t due_ns;              /* see roost_switch_run() */
-	bool is_full; /* the uplink took no more frames in this round */
 	bool is_held; /* the helpers are, until the end of the round */
-	/* The first lane sleeps: who hands a copy over wakes it. */
-	atomic_bool sleeps;
 	_Alignas(64) uint32_t nb_lanes; /* 1 or more */
 	struct roostd_lane lanes[ROOST_WORKERS_MAX];
 };
@@ -187,11 +185,10 @@ unsigned int roostd_port_poll(struct roostd_port *port, uint64_t now_ns);
 /*
  * Prepare for a sleep. *until_ns, at most as it is, gets the time of the next
  * poll. Returns false: there is work. Afterwards, in both cases:
- * roostd_port_awake().
+ * roostd_lane_awake().
  */
 bool roostd_port_sleep(struct roostd_port *port, uint64_t now_ns,
 		       uint64_t *until_ns);
-void roostd_port_awake(struct roostd_port *port);
 /* Once a second, with the rates of the last one, and while the helpers are
  * held: if a lane sends a third more than another one, the client goes there
  * that evens it out best, if that takes half of the difference at least.

@@ -191,17 +191,18 @@ class Lanes:
             if process.wait(0) is not None:
                 raise Failure(f"{process.title} ended: {process.err()}")
 
-    def queues(self, end):
-        """Frames that came by each."""
+    def queues(self, end, way):
+        """Frames by each. way: rx, tx."""
         seen = cases_service_people.ctl(self.room, end, "lanes", "-j", "show",
                                         "shared")
-        return [lane["rx_frames"] for lane in json.loads(seen.out())["lanes"]]
+        return [lane[f"{way}_frames"]
+                for lane in json.loads(seen.out())["lanes"]]
 
 
 def lanes(room, wire_of):
-    """Streams of clients of both lanes, whose bytes are looked at, by both
-    queues; a client of each lane is killed, and one evicted; the daemon is
-    killed and started again; all are still.
+    """Streams of clients of both lanes, whose bytes are looked at, and each of
+    which sends by a queue of its own; a client of each lane is killed, and one
+    evicted; the daemon is killed and started again; all are still.
     """
     world = Lanes(room, wire_of(room))
     near = world.ends[0]
@@ -219,9 +220,13 @@ def lanes(room, wire_of):
         watch.kill()
         near.process.signal(signal.SIGHUP)
         world.go_on(f"after victim {i}")
-    room.note(f"frames by queue: {[world.queues(end) for end in world.ends]}; "
-              f"processor time: {threads_of(near.process)} s of "
+    sent = [world.queues(end, "tx") for end in world.ends]
+    room.note(f"frames by queue: received "
+              f"{[world.queues(end, 'rx') for end in world.ends]}, sent {sent};"
+              f" processor time: {threads_of(near.process)} s of "
               f"{cases_service.cpu_s(near.process.pid):.2f} s")
+    if min(min(sent)) == 0:
+        raise Failure(f"sent by queue: {sent}")
     for end in world.ends:
         if min(threads_of(end.process).values()) == 0:
             raise Failure(f"{end.process.title}: a lane did nothing")

@@ -97,7 +97,8 @@ void roost_fair_change(struct roost_fair *fair, uint32_t client,
 	if (q->state != ROOST_FAIR_WAITING)
 		return;
 	leave_list(fair, q);
-	activate(fair, q);
+	if (q->nb > 0)
+		activate(fair, q);
 }
 
 static void *take(struct roost_fair *fair, struct roost_fair_queue *q)
@@ -123,6 +124,33 @@ void *roost_fair_flush(struct roost_fair *fair, uint32_t client)
 	free(q);
 	fair->queues[client] = NULL;
 	return NULL;
+}
+
+static void wait_until(struct roost_fair *fair, struct roost_fair_queue *q,
+		       uint64_t ready_ns)
+{
+	q->state = ROOST_FAIR_WAITING;
+	q->deficit_bytes = 0;
+	q->ready_at_ns = ready_ns;
+	TAILQ_INSERT_TAIL(&fair->waiting, q, link);
+	if (ready_ns < fair->ready_at_ns)
+		fair->ready_at_ns = ready_ns;
+}
+
+void roost_fair_move(struct roost_fair *from, struct roost_fair *to,
+		     uint32_t client, uint64_t ready_ns)
+{
+	struct roost_fair_queue *q = from->queues[client];
+
+	leave_list(from, q);
+	from->queues[client] = NULL;
+	from->nb_kept -= q->nb;
+	from->nb_busy -= q->nb > 0;
+	to->queues[client] = q;
+	to->nb_kept += q->nb;
+	to->nb_busy += q->nb > 0;
+	q->round = 0;
+	wait_until(to, q, ready_ns);
 }
 
 /* ---- rates --------------------------------------------------------------- */
@@ -161,12 +189,8 @@ static bool has_tokens(struct roost_fair *fair, struct roost_fair_queue *q,
 	if (q->tokens >= needs)
 		return true;
 	leave_list(fair, q);
-	q->state = ROOST_FAIR_WAITING;
-	q->deficit_bytes = 0;
-	q->ready_at_ns = now_ns + (needs - q->tokens) / q->rate_bytes_per_s + 1;
-	TAILQ_INSERT_TAIL(&fair->waiting, q, link);
-	if (q->ready_at_ns < fair->ready_at_ns)
-		fair->ready_at_ns = q->ready_at_ns;
+	wait_until(fair, q,
+		   now_ns + (needs - q->tokens) / q->rate_bytes_per_s + 1);
 	return false;
 }
 
@@ -181,7 +205,8 @@ static void wake_ready(struct roost_fair *fair, uint64_t now_ns)
 		next = TAILQ_NEXT(q, link);
 		if (q->ready_at_ns <= now_ns) {
 			leave_list(fair, q);
-			activate(fair, q);
+			if (q->nb > 0)
+				activate(fair, q);
 		} else if (q->ready_at_ns < fair->ready_at_ns) {
 			fair->ready_at_ns = q->ready_at_ns;
 		}
@@ -207,6 +232,18 @@ void roost_fair_push(struct roost_fair *fair, uint32_t client, void *handle,
 	}
 }
 
+/* Its turn begins, in the round of before if it had no quantum in it yet. */
+static bool may_begin(struct roost_fair *fair, struct roost_fair_queue *q,
+		      uint64_t now_ns)
+{
+	struct roost_step *step = &fair->step;
+
+	if (q->round == step->round && !roost_step_next(step, now_ns))
+		return false;
+	q->round = step->round;
+	return true;
+}
+
 void *roost_fair_head(struct roost_fair *fair, uint64_t now_ns,
 		      uint32_t *client, uint32_t *len_bytes)
 {
@@ -215,6 +252,9 @@ void *roost_fair_head(struct roost_fair *fair, uint64_t now_ns,
 	wake_ready(fair, now_ns);
 	while ((q = TAILQ_FIRST(&fair->active)) != NULL) {
 		if (!q->had_quantum) {
+			if (__builtin_expect(fair->step.all != NULL, 0) &&
+			    !may_begin(fair, q, now_ns))
+				return NULL;
 			q->deficit_bytes += (uint64_t)QUANTUM_BYTES * q->weight;
 			q->had_quantum = true;
 		}

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
- *
- * Hot file, but for add and free: no allocation, system call, log or lock.
  */
 #include "apps/roostd/switch/lanes.h"
 
@@ -9,12 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* free() frees it. NULL: no memory. */
-static void *aligned_zeros(size_t align, size_t size)
-{
-	void *p = aligned_alloc(align, size);
+/* Where the port refuses nothing, what its queue holds leaves sooner. */
+#define MOVE_NS 1000000u
 
-	return p ? memset(p, 0, size) : NULL;
+int roost_lane_init(struct roost_switch *lane, uint64_t now_ns)
+{
+	int ret = roost_fair_init(&lane->fair, ROOST_CLIENTS_MAX + 1);
+
+	if (ret)
+		return ret;
+	lane->fair.most_kept = lane->port.most_kept;
+	ret = roost_fair_add(&lane->fair, ROOST_SWITCH_SELF, 1, 0, now_ns);
+	if (ret)
+		roost_fair_fini(&lane->fair);
+	return ret;
+}
+
+void roost_lane_fini(struct roost_switch *lane)
+{
+	void *kept;
+
+	for (uint32_t i = 0; i <= ROOST_SWITCH_SELF; i++)
+		while ((kept = roost_fair_flush(&lane->fair, i)) != NULL)
+			lane->ops->discard(lane->arg, kept);
+	roost_fair_fini(&lane->fair);
 }
 
 static struct roost_switch_lanes *lanes_of(struct roost_switch *first)
@@ -23,12 +39,13 @@ static struct roost_switch_lanes *lanes_of(struct roost_switch *first)
 
 	if (lanes)
 		return lanes;
-	lanes = aligned_zeros(_Alignof(struct roost_switch_lanes),
+	lanes = aligned_alloc(_Alignof(struct roost_switch_lanes),
 			      sizeof(*lanes));
 	if (!lanes)
 		return NULL;
+	memset(lanes, 0, sizeof(*lanes));
 	pthread_mutex_init(&lanes->turn, NULL);
-	atomic_store(&lanes->room, ROOST_FAIR_QUEUE_LEN);
+	roost_step_join(&lanes->steps, &first->fair.step);
 	first->lanes = lanes;
 	return lanes;
 }
@@ -38,11 +55,8 @@ int roost_switch_add_lane(struct roost_switch *first, void *arg,
 {
 	struct roost_switch_lanes *lanes = lanes_of(first);
 	struct roost_switch *sw = calloc(1, sizeof(*sw));
-	void *handoff = aligned_zeros(_Alignof(struct roost_handoff),
-				      sizeof(struct roost_handoff));
 
-	if (!lanes || !sw || !handoff) {
-		free(handoff);
+	if (!lanes || !sw) {
 		free(sw);
 		return -ENOMEM;
 	}
@@ -52,47 +66,14 @@ int roost_switch_add_lane(struct roost_switch *first, void *arg,
 	sw->arg = arg;
 	sw->first = first;
 	sw->lanes = lanes;
-	sw->handoff = handoff;
+	if (roost_lane_init(sw, 0)) {
+		free(sw);
+		return -ENOMEM;
+	}
+	roost_step_join(&lanes->steps, &sw->fair.step);
 	lanes->v[lanes->nb++] = sw;
 	*lane = sw;
 	return 0;
-}
-
-bool roost_switch_is_handed(const struct roost_switch *sw)
-{
-	for (uint32_t i = 0; sw->lanes && i < sw->lanes->nb; i++)
-		if (!roost_handoff_is_empty(sw->lanes->v[i]->handoff))
-			return true;
-	return false;
-}
-
-/* A lane leaves room for what a client has on the way; the daemon's own
- * messages come by several lanes.
- */
-static void take_over(struct roost_switch *sw,
-		      const struct roost_handoff_entry *e)
-{
-	if (sw->fair.queues[e->client]->nb < ROOST_FAIR_QUEUE_LEN) {
-		roost_fair_push(&sw->fair, e->client, e->kept, e->len_bytes);
-		return;
-	}
-	sw->counters[e->client].drops[ROOST_SW_PORT_FULL]++;
-	sw->ops->discard(sw->arg, e->kept);
-	roost_lanes_has_sent(sw->lanes, e->client);
-}
-
-void roost_switch_gather(struct roost_switch *sw)
-{
-	for (uint32_t i = 0; sw->lanes && i < sw->lanes->nb; i++) {
-		struct roost_handoff *h = sw->lanes->v[i]->handoff;
-
-		while (!roost_handoff_is_empty(h)) {
-			const struct roost_handoff_entry e =
-				roost_handoff_take(h);
-
-			take_over(sw, &e);
-		}
-	}
 }
 
 void roost_lanes_free(struct roost_switch_lanes *lanes)
@@ -100,23 +81,36 @@ void roost_lanes_free(struct roost_switch_lanes *lanes)
 	if (!lanes)
 		return;
 	for (uint32_t i = 0; i < lanes->nb; i++) {
-		free(lanes->v[i]->handoff);
+		roost_lane_fini(lanes->v[i]);
 		free(lanes->v[i]);
 	}
 	pthread_mutex_destroy(&lanes->turn);
 	free(lanes);
 }
 
-void roost_lanes_tell_room(struct roost_switch *sw)
+struct roost_switch *roost_lane_of(struct roost_switch *first, uint32_t client)
 {
-	const struct roost_fair *fair = &sw->fair;
-	uint32_t room = ROOST_FAIR_QUEUE_LEN;
+	if (first->fair.queues[client])
+		return first;
+	for (uint32_t i = 0; first->lanes && i < first->lanes->nb; i++)
+		if (first->lanes->v[i]->fair.queues[client])
+			return first->lanes->v[i];
+	return NULL;
+}
 
-	if (fair->most_kept > 0 && fair->nb_kept >= fair->most_kept)
-		room = fair->most_kept / fair->nb_busy;
-	if (room < ROOST_FAIR_SHARE_MIN)
-		room = ROOST_FAIR_SHARE_MIN;
-	if (room > ROOST_FAIR_QUEUE_LEN)
-		room = ROOST_FAIR_QUEUE_LEN;
-	atomic_store_explicit(&sw->lanes->room, room, memory_order_relaxed);
+void roost_switch_client_move(struct roost_switch *lane, uint16_t client,
+			      uint64_t now_ns)
+{
+	struct roost_switch *from = roost_lane_of(lane->first, client);
+
+	if (from && from != lane)
+		roost_fair_move(&from->fair, &lane->fair, client,
+				now_ns + MOVE_NS);
+}
+
+bool roost_switch_keeps(struct roost_switch *sw, uint16_t client)
+{
+	const struct roost_switch *lane = roost_lane_of(sw->first, client);
+
+	return lane && lane->fair.queues[client]->nb > 0;
 }

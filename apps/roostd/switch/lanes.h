@@ -5,28 +5,22 @@
 #define ROOST_APPS_ROOSTD_SWITCH_LANES_H
 
 /*
- * What the first lane of a switch does for the others (switch.h), for switch.c.
+ * The lanes of a switch (switch.h) come and go, for switch.c.
  *
- * Thread: the first lane's.
+ * Thread: the port's (crew.h), and all lanes stand still.
  */
 
 #include "apps/roostd/switch/switch.h"
 
-/* NULL: there are none. */
+/* The queues of a lane, with that of the daemon's own messages. Returns 0,
+ * -ENOMEM: there are none.
+ */
+int roost_lane_init(struct roost_switch *lane, uint64_t now_ns);
+/* What is kept is discarded. */
+void roost_lane_fini(struct roost_switch *lane);
+/* All but the first one. NULL: there are none. */
 void roost_lanes_free(struct roost_switch_lanes *lanes);
-/* How many copies each client of another lane may have on the way. Hot. */
-void roost_lanes_tell_room(struct roost_switch *sw);
-
-/* A copy of the client's is on the way no more. Hot. */
-static inline void roost_lanes_has_sent(struct roost_switch_lanes *lanes,
-					uint32_t client)
-{
-	_Atomic uint32_t *sent = &lanes->credits[client].sent;
-
-	atomic_store_explicit(sent,
-			      atomic_load_explicit(sent, memory_order_relaxed) +
-				      1,
-			      memory_order_relaxed);
-}
+/* The lane that has the client; NULL: none has. */
+struct roost_switch *roost_lane_of(struct roost_switch *first, uint32_t client);
 
 #endif

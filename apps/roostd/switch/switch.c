@@ -33,13 +33,9 @@ int roost_switch_create(const struct roost_sw_port *port,
 	sw->first = sw;
 	roost_seen_init(&sw->seen, lease, roost_lease_random(lease));
 	roost_departed_init(&sw->departed, roost_lease_random(lease));
-	ret = roost_fair_init(&sw->fair, ROOST_CLIENTS_MAX + 1);
-	roost_switch_set_port(sw, port);
-	if (ret == 0)
-		ret = roost_fair_add(&sw->fair, ROOST_SWITCH_SELF, 1, 0,
-				     now_ns);
+	sw->port = *port;
+	ret = roost_lane_init(sw, now_ns);
 	if (ret) {
-		roost_fair_fini(&sw->fair);
 		free(sw);
 		return ret;
 	}
@@ -52,25 +48,18 @@ void roost_switch_set_port(struct roost_switch *sw,
 {
 	sw->port = *port;
 	sw->fair.most_kept = port->most_kept;
-	for (uint32_t i = 0; sw->lanes && i < sw->lanes->nb; i++)
-		sw->lanes->v[i]->port = *port;
-}
+	for (uint32_t i = 0; sw->lanes && i < sw->lanes->nb; i++) {
+		struct roost_switch *lane = sw->lanes->v[i];
 
-static void discard_all(struct roost_switch *sw, uint32_t client)
-{
-	void *kept;
-
-	while ((kept = roost_fair_flush(&sw->fair, client)) != NULL)
-		sw->ops->discard(sw->arg, kept);
+		lane->port = *port;
+		lane->fair.most_kept = port->most_kept;
+	}
 }
 
 void roost_switch_destroy(struct roost_switch *sw)
 {
-	roost_switch_gather(sw);
-	for (uint32_t i = 0; i <= ROOST_SWITCH_SELF; i++)
-		discard_all(sw, i);
 	roost_lanes_free(sw->lanes);
-	roost_fair_fini(&sw->fair);
+	roost_lane_fini(sw);
 	roost_departed_fini(&sw->departed);
 	roost_seen_fini(&sw->seen);
 	free(sw);
@@ -110,18 +99,18 @@ static void fold(struct roost_switch *sw, uint16_t client)
 		return;
 	for (uint32_t i = 0; i < sw->lanes->nb; i++)
 		sw->lanes->v[i]->counters[client] = sw->counters[client];
-	sw->lanes->credits[client] = (struct roost_switch_credit){ 0 };
 }
 
-int roost_switch_client_enter(struct roost_switch *sw, uint16_t client,
+int roost_switch_client_enter(struct roost_switch *lane, uint16_t client,
 			      uint64_t now_ns)
 {
+	struct roost_switch *sw = lane->first;
 	const struct roost_client_conf *conf = &sw->lease->clients[client].conf;
 
 	fold(sw, client);
 	roost_seen_set_time(&sw->seen, now_ns);
 	roost_seen_client_add(&sw->seen, client, now_ns);
-	return roost_fair_add(&sw->fair, client, conf->weight,
+	return roost_fair_add(&lane->fair, client, conf->weight,
 			      conf->rate_bytes_per_s, now_ns);
 }
 
@@ -136,8 +125,8 @@ void roost_switch_client_limit(struct roost_switch *sw, uint16_t client,
 	own->uid = before.uid;
 	own->nb_gids = before.nb_gids;
 	memcpy(own->gids, before.gids, sizeof(own->gids));
-	roost_fair_change(&sw->fair, client, conf->weight,
-			  conf->rate_bytes_per_s, now_ns);
+	roost_fair_change(&roost_lane_of(sw, client)->fair, client,
+			  conf->weight, conf->rate_bytes_per_s, now_ns);
 }
 
 static void left(void *arg, const struct roost_gid *group)
@@ -150,43 +139,18 @@ static void left(void *arg, const struct roost_gid *group)
 void roost_switch_client_remove(struct roost_switch *sw, uint16_t client,
 				uint64_t now_ns)
 {
-	roost_switch_gather(sw);
+	struct roost_switch *lane = roost_lane_of(sw, client);
+	void *kept;
+
 	roost_departed_add(&sw->departed, &sw->seen, client, now_ns);
-	discard_all(sw, client);
+	while (lane && (kept = roost_fair_flush(&lane->fair, client)) != NULL)
+		sw->ops->discard(sw->arg, kept);
 	roost_group_leave_all(sw->lease, client, left, sw);
 	roost_lease_client_remove(sw->lease, client, now_ns);
 	fold(sw, client);
 }
 
 /* ---- lanes --------------------------------------------------------------- */
-
-static bool has_room(const struct roost_switch *sw, uint32_t client)
-{
-	const struct roost_switch_credit *credit;
-
-	if (__builtin_expect(!sw->handoff, 1))
-		return roost_fair_has_room(&sw->fair, client);
-	credit = &sw->lanes->credits[client];
-	return credit->put - atomic_load_explicit(&credit->sent,
-						  memory_order_relaxed) <
-		       atomic_load_explicit(&sw->lanes->room,
-					    memory_order_relaxed) &&
-	       roost_handoff_has_room(sw->handoff);
-}
-
-/* There is room. */
-static void push(struct roost_switch *sw, uint32_t client, void *kept,
-		 uint32_t len_bytes)
-{
-	if (__builtin_expect(sw->lanes != NULL, 0))
-		sw->lanes->credits[client].put++;
-	if (__builtin_expect(!sw->handoff, 1))
-		roost_fair_push(&sw->fair, client, kept, len_bytes);
-	else
-		roost_handoff_put(sw->handoff,
-				  (struct roost_handoff_entry){ kept, client,
-								len_bytes });
-}
 
 static void take_turn(struct roost_switch *sw)
 {
@@ -242,7 +206,7 @@ static void keep(struct roost_switch *sw, uint32_t client,
 	void *kept = sw->ops->keep(sw->arg, frame);
 
 	if (kept)
-		push(sw, client, kept, frame->len_bytes);
+		roost_fair_push(&sw->fair, client, kept, frame->len_bytes);
 	else
 		drop(sw, client, ROOST_SW_PORT_FULL);
 }
@@ -299,7 +263,7 @@ static void send_own(struct roost_switch *sw, const uint8_t *bytes,
 		mad_to_client(sw, way.client, &pkt, &frame, true);
 	else if (way.to != ROOST_STEER_PORT)
 		drop(sw, ROOST_SWITCH_SELF, ROOST_SW_NO_CONN);
-	else if (has_room(sw, ROOST_SWITCH_SELF))
+	else if (roost_fair_has_room(&sw->fair, ROOST_SWITCH_SELF))
 		keep(sw, ROOST_SWITCH_SELF, &frame);
 	else
 		drop(sw, ROOST_SWITCH_SELF, ROOST_SW_PORT_FULL);
@@ -411,7 +375,7 @@ static inline __attribute__((always_inline)) bool
 is_open(const struct roost_switch *sw, uint16_t client,
 	const struct roost_steer *way)
 {
-	if (leaves(way) && !has_room(sw, client))
+	if (leaves(way) && !roost_fair_has_room(&sw->fair, client))
 		return false;
 	return way->to != ROOST_STEER_CLIENT || !sw->ops->is_ready ||
 	       sw->ops->is_ready(sw->arg, way->client);
@@ -528,22 +492,25 @@ void roost_switch_from_port(struct roost_switch *sw,
 		give_turn(sw);
 }
 
-uint32_t roost_switch_send(struct roost_switch *sw, uint64_t now_ns,
+uint32_t roost_switch_send(struct roost_switch *lane, uint64_t now_ns,
 			   uint32_t budget)
 {
+	struct roost_step *step = lane->lanes ? &lane->fair.step : NULL;
 	uint32_t client, len, nb = 0;
-	void *kept;
+	void *kept = NULL;
 
-	roost_switch_gather(sw);
+	if (step && lane->fair.nb_kept > 0)
+		roost_step_begin(step);
 	for (; nb < budget; nb++) {
-		kept = roost_fair_head(&sw->fair, now_ns, &client, &len);
-		if (!kept || !sw->ops->send(sw->arg, kept))
+		kept = roost_fair_head(&lane->fair, now_ns, &client, &len);
+		if (!kept || !lane->ops->send(lane->arg, kept))
 			break;
-		roost_fair_pop(&sw->fair);
-		if (__builtin_expect(sw->lanes != NULL, 0))
-			roost_lanes_has_sent(sw->lanes, client);
+		roost_fair_pop(&lane->fair);
 	}
-	if (sw->lanes)
-		roost_lanes_tell_room(sw);
+	lane->waits = kept && nb < budget;
+	if (step) {
+		roost_step_end(step, lane->waits);
+		lane->waits = step->waits;
+	}
 	return nb;
 }

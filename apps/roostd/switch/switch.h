@@ -19,10 +19,9 @@
  *
  * Lanes. A port with several threads has a lane for each: a switch that shares
  * with the first one. A client belongs to one lane, which alone offers its
- * frames. Frames to other clients a lane delivers itself; copies for the port
- * it hands over to the first lane, which has the queues of all clients, so that
- * shares and rates are counted in one place. Messages of the CM are worked on
- * in turns, under a lock. What the lanes read of the lease, the port and the
+ * frames, delivers those to other clients, and has its queue to the port; the
+ * lanes' rounds are in step (step.h). Messages of the CM are worked on in
+ * turns, under a lock. What the lanes read of the lease, the port and the
  * clients changes only while all of them stand still: the functions without
  * "Hot" are for then.
  *
@@ -38,7 +37,6 @@
 #include "apps/roostd/switch/departed.h"
 #include "apps/roostd/switch/fair.h"
 #include "apps/roostd/switch/frame.h"
-#include "apps/roostd/switch/handoff.h"
 #include "apps/roostd/switch/lease.h"
 #include "apps/roostd/switch/seen.h"
 
@@ -79,25 +77,12 @@ struct roost_switch_counters {
  */
 #define ROOST_SWITCH_SELF ROOST_CLIENTS_MAX
 
-/* Beside the first one. */
-#define ROOST_SWITCH_LANES_MAX 15u
-
-/* Copies of a client's frames, between its lane and the port. A line of the
- * cache each, as neighbours are of other lanes.
- */
-struct roost_switch_credit {
-	/* Writer: the client's lane; of SELF: who has the turn. */
-	_Alignas(64) uint32_t put;
-	_Atomic uint32_t sent; /* writer: the first lane */
-};
-
-/* What the first lane has for the others. */
+/* What several lanes share. */
 struct roost_switch_lanes {
-	uint32_t nb;
-	struct roost_switch *v[ROOST_SWITCH_LANES_MAX];
-	_Atomic uint32_t room; /* of each client; writer: the first lane */
-	pthread_mutex_t turn;  /* messages of the CM: seen and departed */
-	struct roost_switch_credit credits[ROOST_CLIENTS_MAX + 1];
+	uint32_t nb; /* beside the first one */
+	struct roost_switch *v[ROOST_STEP_LANES_MAX - 1];
+	pthread_mutex_t turn; /* messages of the CM: seen and departed */
+	struct roost_steps steps;
 };
 
 struct roost_switch {
@@ -107,12 +92,12 @@ struct roost_switch {
 	void *arg;
 	struct roost_switch *first;       /* the first lane's, maybe itself */
 	struct roost_switch_lanes *lanes; /* NULL: there is one lane */
-	struct roost_handoff *handoff;    /* NULL: the first lane */
 	/* The first lane's alone. */
 	struct roost_seen_table seen;
 	struct roost_departed departed;
-	struct roost_fair fair;
 	/* Each lane's own. */
+	struct roost_fair fair;
+	bool waits;              /* see roost_switch_waits() */
 	struct roost_sw_mad mad; /* of the frame in work */
 	/* The reason of the last drop; a caller may clear it. */
 	enum roost_sw_drop last_drop;
@@ -130,33 +115,27 @@ int roost_switch_create(const struct roost_sw_port *port,
 			struct roost_lease *lease,
 			const struct roost_switch_ops *ops, void *arg,
 			uint64_t now_ns, struct roost_switch **sw);
-/* Discards what is kept; tells nobody. With all its lanes. */
+/* Discards what is kept; tells nobody. With all its lanes; the first one. */
 void roost_switch_destroy(struct roost_switch *sw);
 /* One more lane of a switch, with an argument of its own for the callbacks.
  * Returns 0, -ENOMEM.
  */
 int roost_switch_add_lane(struct roost_switch *first, void *arg,
 			  struct roost_switch **lane);
-/* Take what lanes have handed over into the queues, so that no copy is on the
- * way. Nothing but a test of a pointer where there is one lane.
- */
-void roost_switch_gather(struct roost_switch *sw);
-/* Has a lane handed over what was not taken yet? Thread: the first lane's. */
-bool roost_switch_is_handed(const struct roost_switch *sw);
-/* Has this lane, one beside the first? Thread: its own. */
-static inline bool roost_switch_has_handed(const struct roost_switch *lane)
-{
-	return !roost_handoff_is_empty(lane->handoff);
-}
 
 /* The port has changed. */
 void roost_switch_set_port(struct roost_switch *sw,
 			   const struct roost_sw_port *port);
 
-/* A client that has just got its lease (roost_lease_client_add() or
- * roost_lease_present()). Returns 0; -ENOMEM: it is not in the switch.
+/* A client of this lane, that has just got its lease (roost_lease_client_add()
+ * or roost_lease_present()). Returns 0; -ENOMEM: it is not in the switch.
  */
-int roost_switch_client_enter(struct roost_switch *sw, uint16_t client,
+int roost_switch_client_enter(struct roost_switch *lane, uint16_t client,
+			      uint64_t now_ns);
+/* A client goes to this lane. For a millisecond it sends nothing to the port:
+ * what it has sent by the queue of the other lane leaves before.
+ */
+void roost_switch_client_move(struct roost_switch *lane, uint16_t client,
 			      uint64_t now_ns);
 
 /* Other limits for a client from now on: all of conf but uid and addresses.
@@ -166,16 +145,8 @@ void roost_switch_client_limit(struct roost_switch *sw, uint16_t client,
 			       const struct roost_client_conf *conf,
 			       uint64_t now_ns);
 
-/* True if the port has not taken all frames of the client yet; they were
- * gathered.
- */
-static inline bool roost_switch_keeps(const struct roost_switch *sw,
-				      uint16_t client)
-{
-	const struct roost_fair_queue *q = sw->fair.queues[client];
-
-	return q && q->nb > 0;
-}
+/* True if the port has not taken all frames of the client yet. */
+bool roost_switch_keeps(struct roost_switch *sw, uint16_t client);
 
 /*
  * A client died, or left: its peers are told, from the next roost_switch_run()
@@ -198,11 +169,18 @@ void roost_switch_from_port(struct roost_switch *sw,
 			    const struct roost_sw_frame *frame);
 
 /*
- * Send up to budget frames to the port, fairly. Returns how many; less than
- * the budget: the port is full, or nothing may be sent now. Hot.
+ * Send up to budget frames of the lane to the port, fairly. Returns how many;
+ * less than the budget: the port is full, or nothing may be sent now. Hot.
  */
-uint32_t roost_switch_send(struct roost_switch *sw, uint64_t now_ns,
+uint32_t roost_switch_send(struct roost_switch *lane, uint64_t now_ns,
 			   uint32_t budget);
+/* Did the last one leave frames that the port, or a lane that is behind, keeps
+ * waiting? Hot.
+ */
+static inline bool roost_switch_waits(const struct roost_switch *lane)
+{
+	return lane->waits;
+}
 
 /*
  * Make up to budget messages to the peers of clients that died.

@@ -62,7 +62,7 @@ static bool receive(void *arg, unsigned int worker, const uint8_t *frame,
 	return !world.wants_all;
 }
 
-static void transmit(void *arg)
+static void transmit(void *arg, unsigned int worker)
 {
 	uint8_t ours[100] = { [12] = 0x88, [13] = 0xb5, [99] = MARK };
 	const uint8_t *bytes = world.frame ? world.frame : ours;
@@ -74,7 +74,7 @@ static void transmit(void *arg)
 					  (uint32_t)len - 14);
 
 		assert_non_null(pkt);
-		if (!roost_uplink_send(up, pkt)) {
+		if (!roost_uplink_send(up, worker, pkt)) {
 			roost_uplink_discard(pkt);
 			return;
 		}

@@ -4,6 +4,7 @@
 #include "tests/unit/apps/roostd/fake_uplink.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdatomic.h>
 #include <stdarg.h>
@@ -26,6 +27,7 @@ struct fake_uplink fake;
 struct queue {
 	int fd; /* of the workers beside the first */
 	_Atomic uint32_t head, tail;
+	unsigned int room; /* for what is sent in this round */
 	struct {
 		uint32_t len;
 		uint8_t bytes[FAKE_FRAME_MAX];
@@ -262,15 +264,14 @@ uint16_t roost_uplink_vlan_id(const struct roost_uplink *up)
 unsigned int roost_uplink_run(struct roost_uplink *up, unsigned int worker,
 			      uint64_t now_ns)
 {
-	unsigned int before, nb = take_all(worker);
+	const unsigned int before = atomic_load(&fake.nb_sent_by[worker]);
+	unsigned int nb = take_all(worker);
 
-	if (worker > 0)
-		return nb;
-	before = fake.nb_sent;
-	if (fake.arrives)
+	if (worker == 0 && fake.arrives)
 		fake_receive(fake.arrives, fake.arrives_bytes);
-	up->ops->transmit(up->arg);
-	return nb + fake.nb_sent - before;
+	queues[worker].room = fake.most_in_round;
+	up->ops->transmit(up->arg, worker);
+	return nb + atomic_load(&fake.nb_sent_by[worker]) - before;
 }
 
 struct rte_mbuf *roost_uplink_copy(struct roost_uplink *up, const void *head,
@@ -294,13 +295,26 @@ void roost_uplink_discard(struct rte_mbuf *pkt)
 	free(pkt);
 }
 
-bool roost_uplink_send(struct roost_uplink *up, struct rte_mbuf *pkt)
+static void record(const struct rte_mbuf *pkt)
 {
-	if (fake.is_full)
-		return false;
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+	pthread_mutex_lock(&lock);
 	fake.nb_sent++;
 	fake.sent_bytes = pkt->len;
 	memcpy(fake.sent, pkt->bytes, pkt->len);
+	pthread_mutex_unlock(&lock);
+}
+
+bool roost_uplink_send(struct roost_uplink *up, unsigned int worker,
+		       struct rte_mbuf *pkt)
+{
+	if (fake.is_full ||
+	    (fake.most_in_round > 0 && queues[worker].room == 0))
+		return false;
+	queues[worker].room--;
+	record(pkt);
+	atomic_fetch_add(&fake.nb_sent_by[worker], 1);
 	if (fake.on_sent)
 		fake.on_sent(pkt->bytes, pkt->len);
 	free(pkt);

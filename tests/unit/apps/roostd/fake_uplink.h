@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <roost/config.h>
 #include "lib/engine/core/port_io.h"
 #include "pmd_glue/share/page.h"
 
@@ -37,13 +38,19 @@ extern struct fake_uplink {
 	struct roost_gid group; /* the last one */
 	bool is_full;           /* the port takes no frame */
 	unsigned int nb_sent, nb_discarded;
+	/* By queue; writer: who turns the worker. */
+	_Atomic unsigned int nb_sent_by[ROOST_WORKERS_MAX];
+	/* A queue is full after so many frames, once in each round; 0: never.
+	 */
+	_Atomic unsigned int most_in_round;
 	uint32_t sent_bytes; /* of the last frame */
 	uint8_t sent[FAKE_FRAME_MAX];
 	unsigned int nb_open;
 	const uint8_t *arrives; /* a frame of each round; NULL: none */
 	uint32_t arrives_bytes;
 	unsigned int nb_workers; /* 0: one */
-	/* Sees each frame that is sent, on the daemon's thread; NULL: nobody.
+	/* Sees each frame that is sent, on a thread of the daemon's; NULL:
+	 * nobody.
 	 */
 	void (*on_sent)(const uint8_t *frame, uint32_t len_bytes);
 } fake;

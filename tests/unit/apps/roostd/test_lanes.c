@@ -299,7 +299,7 @@ static void run_streams(uint32_t nb)
 static void lanes__every_frame_in_order(void **state)
 {
 	struct seen seen;
-	uint64_t nb_sent = 0, nb_got = 0;
+	uint64_t nb_sent = 0, nb_got = 0, nb_out = 0;
 
 	(void)state;
 	assert_int_equal(port.nb_lanes, LANES);
@@ -312,6 +312,10 @@ static void lanes__every_frame_in_order(void **state)
 	/* A client may have gone to another lane meanwhile. */
 	seen = look();
 	for (uint32_t i = 0; i < LANES; i++) {
+		nb_out += fake.nb_sent_by[i];
+		/* What its clients sent to the port, by its own queue. */
+		assert_in_range(fake.nb_sent_by[i], seen.nb_sent[i] / 4,
+				seen.nb_sent[i]);
 		nb_sent += seen.nb_sent[i];
 		nb_got += seen.nb_got[i];
 		/* In its queue to all. */
@@ -319,10 +323,21 @@ static void lanes__every_frame_in_order(void **state)
 	}
 	/* To clients and to the port. */
 	assert_int_equal(nb_sent, 2 * FRAMES * CLIENTS);
+	assert_int_equal(nb_out, FRAMES * CLIENTS);
 	/* Of clients, and in all queues to all. */
 	assert_int_equal(nb_got, FRAMES * CLIENTS * (1 + LANES));
 	for (enum roost_sw_drop i = 0; i < ROOST_SW_DROPS; i++)
 		assert_int_equal(seen.all.drops[i], 0);
+	close_streams();
+}
+
+/* The queues of the port are full all the time, and the lanes go in step. */
+static void lanes__of_a_full_port(void **state)
+{
+	(void)state;
+	atomic_store(&fake.most_in_round, 1);
+	open_streams();
+	run_streams(FRAMES);
 	close_streams();
 }
 
@@ -548,6 +563,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		LANES_TEST(lanes__every_frame_in_order),
+		LANES_TEST(lanes__of_a_full_port),
 		LANES_TEST(lanes__who_sends_much_goes_apart),
 		LANES_TEST(lanes__clients_come_and_go),
 		LANES_TEST(lanes__last_frames_of_who_goes),

@@ -5,7 +5,8 @@
 /*
  * Many clients over a port of 1 Gb/s, in virtual time: the switch as the daemon
  * runs it, with a loop that offers each client's frames in turn; by one lane,
- * and by several.
+ * and by several, each of which has a queue of the port. The port takes a frame
+ * from each queue in turn, whatever its length.
  */
 
 #include <setjmp.h>
@@ -22,11 +23,12 @@
 #include "tests/unit/apps/roostd/switch/world.h"
 
 #define MAX 64u
-#define NS_PER_BYTE 8u       /* 1 Gb/s */
-#define STEP_NS 10000u       /* one turn of the daemon's loop */
-#define PORT_RING_NS 100000u /* what the port's ring holds */
-#define BURST 32u            /* frames of a client in one turn */
-#define RING_LEN 512u        /* of a client that reads */
+#define NS_PER_BYTE 8u     /* 1 Gb/s */
+#define STEP_NS 10000u     /* one turn of the daemon's loop */
+#define QUEUE_BYTES 12500u /* what a queue of the port holds: 100 us */
+#define QUEUE_FRAMES 512u
+#define BURST 32u     /* frames of a client in one turn */
+#define RING_LEN 512u /* of a client that reads */
 #define LANES 3u
 
 struct sender {
@@ -50,22 +52,32 @@ struct sender {
 	uint32_t nb_got;
 };
 
+struct kept {
+	struct sender *from;
+	uint64_t offered_ns;
+	uint32_t len_bytes;
+};
+
+struct queue {
+	struct shaped *s;
+	uint32_t first, nb;
+	uint64_t bytes;
+	struct kept *v[QUEUE_FRAMES];
+};
+
 struct shaped {
 	struct world w; /* its lease; its three clients are silent */
 	struct roost_switch *sw;
 	struct roost_switch *lanes[LANES]; /* the first: sw */
+	struct queue queues[LANES];
 	uint32_t nb_lanes;
+	uint32_t next_queue;
+	bool is_stuck; /* the last lane: its thread has no processor */
 	struct sender *senders;
 	uint32_t nb;
 	uint64_t now_ns;
 	uint64_t port_done_ns;
 	uint64_t wire_bytes;
-};
-
-struct kept {
-	struct sender *from;
-	uint64_t offered_ns;
-	uint32_t len_bytes;
 };
 
 static struct sender *offering; /* the sender of the frame in work */
@@ -75,7 +87,7 @@ static struct sender *offering; /* the sender of the frame in work */
 static void *keep(void *arg, const struct roost_sw_frame *frame)
 {
 	struct kept *kept = malloc(sizeof(*kept));
-	const struct shaped *s = arg;
+	const struct shaped *s = ((const struct queue *)arg)->s;
 
 	assert_non_null(kept);
 	*kept = (struct kept){
@@ -89,14 +101,30 @@ static void *keep(void *arg, const struct roost_sw_frame *frame)
 
 static bool send_kept(void *arg, void *handle)
 {
+	struct queue *q = arg;
 	struct kept *kept = handle;
-	struct shaped *s = arg;
+
+	if (q->bytes >= QUEUE_BYTES || q->nb == QUEUE_FRAMES)
+		return false;
+	q->bytes += kept->len_bytes;
+	q->v[(q->first + q->nb++) % QUEUE_FRAMES] = kept;
+	return true;
+}
+
+static struct kept *pop(struct queue *q)
+{
+	struct kept *kept = q->v[q->first];
+
+	q->first = (q->first + 1) % QUEUE_FRAMES;
+	q->nb--;
+	q->bytes -= kept->len_bytes;
+	return kept;
+}
+
+static void leave(struct shaped *s, struct kept *kept)
+{
 	const uint64_t bytes = kept->len_bytes + ROOST_FAIR_WIRE_BYTES;
 
-	if (s->port_done_ns > s->now_ns + PORT_RING_NS)
-		return false;
-	if (s->port_done_ns < s->now_ns)
-		s->port_done_ns = s->now_ns;
 	s->port_done_ns += bytes * NS_PER_BYTE;
 	s->wire_bytes += bytes;
 	kept->from->wire_bytes += bytes;
@@ -104,7 +132,22 @@ static bool send_kept(void *arg, void *handle)
 	if (s->now_ns - kept->offered_ns > kept->from->wait_ns)
 		kept->from->wait_ns = s->now_ns - kept->offered_ns;
 	free(kept);
-	return true;
+}
+
+/* Until now. */
+static void run_port(struct shaped *s)
+{
+	uint32_t nb_empty = 0;
+
+	while (s->port_done_ns < s->now_ns && nb_empty < s->nb_lanes) {
+		struct queue *q = &s->queues[s->next_queue++ % s->nb_lanes];
+
+		nb_empty = q->nb > 0 ? 0 : nb_empty + 1;
+		if (q->nb > 0)
+			leave(s, pop(q));
+	}
+	if (s->port_done_ns < s->now_ns)
+		s->port_done_ns = s->now_ns;
 }
 
 static void discard(void *arg, void *kept)
@@ -116,7 +159,7 @@ static void discard(void *arg, void *kept)
 static bool deliver(void *arg, uint16_t client,
 		    const struct roost_sw_frame *frame, bool looped)
 {
-	struct shaped *s = arg;
+	struct shaped *s = ((struct queue *)arg)->s;
 
 	(void)frame;
 	(void)looped;
@@ -159,7 +202,8 @@ static struct roost_sw_frame own_copy(const struct maker *m)
 	return frame;
 }
 
-static void add(struct shaped *s, struct sender *sender)
+static void add(struct shaped *s, struct sender *sender,
+		struct roost_switch *lane)
 {
 	struct roost_client_conf conf = client_conf(2000);
 	struct maker m;
@@ -169,7 +213,8 @@ static void add(struct shaped *s, struct sender *sender)
 	assert_int_equal(roost_lease_client_add(s->w.lease, &conf, 0,
 						&sender->id),
 			 0);
-	assert_int_equal(roost_switch_client_enter(s->sw, sender->id, 0), 0);
+	sender->lane = lane;
+	assert_int_equal(roost_switch_client_enter(lane, sender->id, 0), 0);
 	assert_int_equal(roost_lease_block(s->w.lease, sender->id, 0, &block),
 			 0);
 	sender->qpn = qpn_of(s->w.lease, block, 1);
@@ -193,17 +238,18 @@ static void begin(struct shaped *s, struct sender *senders, uint32_t nb,
 		.nb_lanes = nb_lanes,
 	};
 	world_init(&s->w);
-	assert_int_equal(roost_switch_create(&s->w.port, s->w.lease, &ops, s, 0,
-					     &s->sw),
+	for (uint32_t i = 0; i < LANES; i++)
+		s->queues[i].s = s;
+	assert_int_equal(roost_switch_create(&s->w.port, s->w.lease, &ops,
+					     &s->queues[0], 0, &s->sw),
 			 0);
 	s->lanes[0] = s->sw;
 	for (uint32_t i = 1; i < nb_lanes; i++)
-		assert_int_equal(roost_switch_add_lane(s->sw, s, &s->lanes[i]),
+		assert_int_equal(roost_switch_add_lane(s->sw, &s->queues[i],
+						       &s->lanes[i]),
 				 0);
-	for (uint32_t i = 0; i < nb; i++) {
-		add(s, &senders[i]);
-		senders[i].lane = s->lanes[i % nb_lanes];
-	}
+	for (uint32_t i = 0; i < nb; i++)
+		add(s, &senders[i], s->lanes[i % nb_lanes]);
 }
 
 static void end(struct shaped *s)
@@ -213,6 +259,9 @@ static void end(struct shaped *s)
 		free(bytes_of(&s->senders[i].forged));
 		free(bytes_of(&s->senders[i].inbound));
 	}
+	for (uint32_t i = 0; i < LANES; i++)
+		while (s->queues[i].nb > 0)
+			free(pop(&s->queues[i]));
 	roost_switch_destroy(s->sw);
 	world_fini(&s->w);
 }
@@ -243,9 +292,11 @@ static void turn(struct shaped *s, uint32_t first)
 		if (sender->reads)
 			sender->in_ring = 0;
 	}
-	while (roost_switch_send(s->sw, s->now_ns, 32) == 32)
-		;
+	for (uint32_t i = 0; i < s->nb_lanes - s->is_stuck; i++)
+		while (roost_switch_send(s->lanes[i], s->now_ns, 32) == 32)
+			;
 	s->now_ns += STEP_NS;
+	run_port(s);
 }
 
 static void run(struct shaped *s, uint64_t ns)
@@ -319,6 +370,32 @@ static void eight__of_a_port_with_lanes(void **state)
 {
 	(void)state;
 	share_of_eight(LANES);
+}
+
+/* The thread of a lane stands still, and goes on: the others have the port
+ * meanwhile, and it has no more than its share then.
+ */
+static void eight__a_lane_stands_still(void **state)
+{
+	struct sender eight[8];
+	struct shaped s;
+
+	(void)state;
+	for (uint32_t i = 0; i < 8; i++)
+		eight[i] = (struct sender){ .weight = 1, .payload_bytes = 512 };
+	begin(&s, eight, 8, LANES);
+	run(&s, SECOND / 10);
+	s.is_stuck = true;
+	s.wire_bytes = 0;
+	run(&s, 2 * SECOND / 10);
+	/* All but the first millisecond. */
+	assert_true(s.wire_bytes > 122 * (125000000 / 10) / 125);
+	s.is_stuck = false;
+	for (uint32_t j = 0; j < 8; j++)
+		eight[j].wire_bytes = 0;
+	run(&s, 3 * SECOND / 10);
+	assert_true(jain(eight, 8) >= 0.98);
+	end(&s);
 }
 
 /*
@@ -423,9 +500,8 @@ static void lanes__copies_of_who_goes(void **state)
 	offer(&s, &two[0]);
 	offer(&s, &two[1]);
 	assert_int_equal(two[1].nb_offered, BURST);
-	assert_true(roost_switch_is_handed(s.sw));
+	assert_true(roost_switch_keeps(s.sw, two[1].id));
 	roost_switch_client_remove(s.sw, two[1].id, 0);
-	assert_false(roost_switch_is_handed(s.sw));
 	assert_false(roost_switch_keeps(s.sw, two[1].id));
 	assert_true(roost_switch_keeps(s.sw, two[0].id));
 	two[1].every_ns = 1;
@@ -436,13 +512,39 @@ static void lanes__copies_of_who_goes(void **state)
 	s.now_ns += QUARANTINE_NS;
 	assert_int_equal(roost_lease_client_add(s.w.lease, &conf, 0, &id), 0);
 	assert_int_equal(id, two[1].id);
-	assert_int_equal(roost_switch_client_enter(s.sw, id, 0), 0);
+	assert_int_equal(roost_switch_client_enter(s.lanes[1], id, 0), 0);
 	for (uint32_t i = 0; i < ROOST_FAIR_QUEUE_LEN; i++)
 		assert_true(roost_switch_from_client(s.lanes[1], id,
 						     &two[1].frame, s.now_ns));
-	/* That is what a client may have on the way. */
 	assert_false(roost_switch_from_client(s.lanes[1], id, &two[1].frame,
 					      s.now_ns));
+	end(&s);
+}
+
+/* A client goes to another lane with its frames, which leave behind those that
+ * it has sent by the queue of the first one.
+ */
+static void lanes__who_goes_over_keeps_its_order(void **state)
+{
+	struct sender one = { .weight = 1, .payload_bytes = 64 };
+	struct shaped s;
+
+	(void)state;
+	begin(&s, &one, 1, 2);
+	offer(&s, &one);
+	assert_int_equal(roost_switch_send(s.lanes[0], 0, 4), 4);
+	roost_switch_client_move(s.lanes[1], one.id, 0);
+	one.lane = s.lanes[1];
+	offer(&s, &one);
+	assert_int_equal(one.nb_offered, 2 * BURST);
+	assert_int_equal(roost_switch_send(s.lanes[0], 0, 100), 0);
+	assert_int_equal(roost_switch_send(s.lanes[1], 0, 100), 0);
+	assert_int_equal(s.queues[0].nb, 4);
+	assert_in_range(roost_fair_ready_ns(&s.lanes[1]->fair), 1, SECOND);
+	assert_int_equal(
+		roost_switch_send(s.lanes[1],
+				  roost_fair_ready_ns(&s.lanes[1]->fair), 100),
+		2 * BURST - 4);
 	end(&s);
 }
 
@@ -451,9 +553,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(eight__of_one_busy_port),
 		cmocka_unit_test(eight__of_a_port_with_lanes),
+		cmocka_unit_test(eight__a_lane_stands_still),
 		cmocka_unit_test(sixty_four__one_floods_one_sleeps),
 		cmocka_unit_test(sixty_four__with_lanes),
 		cmocka_unit_test(lanes__copies_of_who_goes),
+		cmocka_unit_test(lanes__who_goes_over_keeps_its_order),
 		cmocka_unit_test(local__beside_a_full_port),
 	};
 

@@ -497,6 +497,7 @@ static void lanes__time_does_not_go_back(void **state)
 	listen_for(0);
 	seen = &net.sw->seen.clients[net.w.client[0]];
 	assert_int_equal(roost_switch_add_lane(net.sw, &net, &lane), 0);
+	roost_switch_client_move(lane, net.w.client[1], 0);
 	end_connection(SECOND);
 	assert_int_equal(seen->nb, 1);
 	m = mad_of(&net.w, 1, ROOST_CM_REQ);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright (c) 2026 The Roost authors
+ */
+#ifndef ROOST_APPS_ROOSTD_SWITCH_STEP_H
+#define ROOST_APPS_ROOSTD_SWITCH_STEP_H
+
+/*
+ * The rounds of several lanes, in step. Each lane has queues of its own
+ * (fair.h), and sends by a queue of the port of its own. A client has its share
+ * of the port, whatever its lane, because lanes count rounds together: a lane
+ * that the port keeps waiting is behind no other one by more than
+ * ROOST_STEP_AHEAD rounds; who would be further ahead waits for it. A lane
+ * whose frames all leave holds up nobody, and saves nothing: it goes on in the
+ * round of the others. Nor does a lane hold up anybody that has stood still for
+ * ROOST_STEP_PATIENCE_NS, for lack of a processor.
+ *
+ * Hot: no allocation, system call, log or lock.
+ *
+ * Thread: the lane's; roost_step_join(): before there are several.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ROOST_STEP_LANES_MAX 16u
+/* A round gives each client of weight 1 some kilobytes, and waiting costs two
+ * trips between cores.
+ */
+#define ROOST_STEP_AHEAD 8u
+#define ROOST_STEP_PATIENCE_NS 1000000u
+
+/* What each lane says to all: its round, and in bit 0 that it waits. */
+struct roost_steps {
+	uint32_t nb;
+	struct {
+		_Alignas(64) _Atomic uint64_t word; /* writer: the lane */
+	} lanes[ROOST_STEP_LANES_MAX];
+};
+
+struct roost_step {
+	struct roost_steps *all; /* NULL: there is one lane */
+	uint32_t number;
+	uint64_t round; /* 1 or more */
+	bool waits;     /* at the end of the last pass */
+	bool is_held;   /* by another lane, in this pass */
+	/* What a lane that is behind said last, and since when. */
+	struct {
+		uint64_t word, since_ns;
+	} seen[ROOST_STEP_LANES_MAX];
+};
+
+/* One more lane. */
+void roost_step_join(struct roost_steps *all, struct roost_step *step);
+
+/* A pass over the lane's queues begins, which have frames, and ends. waits: the
+ * port took no more of them.
+ */
+void roost_step_begin(struct roost_step *step);
+void roost_step_end(struct roost_step *step, bool waits);
+/* The lane has been through its round, and wants the next one. Returns false:
+ * it is to wait for another lane; is_held is set.
+ */
+bool roost_step_next(struct roost_step *step, uint64_t now_ns);
+
+#endif
