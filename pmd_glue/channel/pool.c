@@ -32,18 +32,6 @@
 #define HEAD(top, nb_free, changes)                                            \
 	((uint64_t)(changes) << 32 | (uint64_t)(nb_free) << 16 | (top))
 
-struct roost_shm_pool {
-	/* What rte_mempool_get_priv() finds follows the mempool. */
-	struct rte_mempool mempool;
-	struct rte_pktmbuf_pool_private priv;
-	_Alignas(RTE_CACHE_LINE_MIN_SIZE) _Atomic uint64_t head;
-	_Alignas(RTE_CACHE_LINE_MIN_SIZE) uint8_t *elements;
-	uint32_t stride_bytes;
-	bool in_place; /* mbufs have a struct roost_in_place */
-	/* By number: the free mbuf below it in the stack, or NONE. */
-	_Atomic uint16_t below[];
-};
-
 _Static_assert(offsetof(struct roost_shm_pool, priv) ==
 		       RTE_MEMPOOL_HEADER_SIZE((struct rte_mempool *)0, 0),
 	       "DPDK finds the private data of the mempool");
@@ -109,16 +97,6 @@ static int ops_alloc(struct rte_mempool *mempool)
 	return -ENOTSUP;
 }
 
-/* The frame is not read any more. */
-static void give_slot_back(struct rte_mbuf *mbuf)
-{
-	struct roost_in_place *p = rte_mbuf_to_priv(mbuf);
-
-	/* Pairs with the acquire of who gives the slot to the sender. */
-	if (p->done)
-		atomic_store_explicit(p->done, true, memory_order_release);
-}
-
 static int ops_enqueue(struct rte_mempool *mempool, void *const *mbufs,
 		       unsigned int n)
 {
@@ -132,7 +110,7 @@ static int ops_enqueue(struct rte_mempool *mempool, void *const *mbufs,
 		uint32_t next;
 
 		if (pool->in_place)
-			give_slot_back(mbufs[i]);
+			roost_in_place_let_go(mbufs[i]);
 		if (i + 1 == n)
 			break;
 		next = roost_shm_pool_number(pool, mbufs[i + 1]);
@@ -234,6 +212,18 @@ static int set_mempool(struct roost_shm_pool *pool, uint32_t nb,
 	return 0;
 }
 
+/* The inverse of an odd number modulo 2^64, by Newton: it is its own inverse in
+ * the low three bits, and each step doubles them.
+ */
+static uint64_t inverse_of(uint64_t odd)
+{
+	uint64_t inverse = odd;
+
+	for (unsigned int bits = 3; bits < 64; bits *= 2)
+		inverse *= 2 - odd * inverse;
+	return inverse;
+}
+
 /* A pool of nb mbufs, all free; their buffers are not set. */
 static int make(uint32_t nb, uint16_t priv_bytes, uint16_t data_bytes,
 		uint32_t stride_bytes, struct roost_shm_pool **made)
@@ -246,8 +236,10 @@ static int make(uint32_t nb, uint16_t priv_bytes, uint16_t data_bytes,
 		return -ENOMEM;
 	*pool = (struct roost_shm_pool){
 		.stride_bytes = stride_bytes,
+		.stride_shift = (uint8_t)__builtin_ctz(stride_bytes),
 		.in_place = priv_bytes != 0,
 	};
+	pool->stride_inverse = inverse_of(stride_bytes >> pool->stride_shift);
 	pool->elements = get_memory((size_t)nb * stride_bytes);
 	if (pool->elements)
 		ret = set_mempool(pool, nb, priv_bytes, data_bytes);
@@ -327,25 +319,6 @@ void roost_shm_pool_destroy(struct roost_shm_pool *pool)
 		return;
 	free(pool->elements);
 	free(pool);
-}
-
-struct rte_mempool *roost_shm_pool_mempool(struct roost_shm_pool *pool)
-{
-	return &pool->mempool;
-}
-
-struct rte_mbuf *roost_shm_pool_mbuf(const struct roost_shm_pool *pool,
-				     uint32_t i)
-{
-	return (struct rte_mbuf *)(void *)(pool->elements +
-					   (size_t)i * pool->stride_bytes);
-}
-
-uint32_t roost_shm_pool_number(const struct roost_shm_pool *pool,
-			       const struct rte_mbuf *mbuf)
-{
-	return (uint32_t)((const uint8_t *)mbuf - pool->elements) /
-	       pool->stride_bytes;
 }
 
 uint32_t roost_shm_pool_nb_free(const struct roost_shm_pool *pool)

@@ -17,6 +17,8 @@
  * Thread: any for taking and freeing mbufs, several at a time.
  */
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,7 +26,23 @@
 
 #include "pmd_glue/channel/memory.h"
 
-struct roost_shm_pool;
+/* For the functions below, and pool.c. */
+struct roost_shm_pool {
+	/* What rte_mempool_get_priv() finds follows the mempool. */
+	struct rte_mempool mempool;
+	struct rte_pktmbuf_pool_private priv;
+	_Alignas(RTE_CACHE_LINE_MIN_SIZE) _Atomic uint64_t head;
+	_Alignas(RTE_CACHE_LINE_MIN_SIZE) uint8_t *elements;
+	/* stride_bytes is an odd number times 1 << stride_shift; the product of
+	 * the odd number and stride_inverse is 1 modulo 2^64.
+	 */
+	uint64_t stride_inverse;
+	uint32_t stride_bytes;
+	uint8_t stride_shift;
+	bool in_place; /* mbufs have a struct roost_in_place */
+	/* By number: the free mbuf below it in the stack, or NONE. */
+	_Atomic uint16_t below[];
+};
 
 /* A pool whose mbufs have their data in the slots of mem, our own memory: mbuf
  * i that of slot i. Who builds a frame in such an mbuf builds it where the peer
@@ -46,15 +64,32 @@ int roost_shm_pool_private(uint32_t nb, uint32_t data_bytes,
 void roost_shm_pool_destroy(struct roost_shm_pool *pool);
 
 /* The pool as DPDK knows it. */
-struct rte_mempool *roost_shm_pool_mempool(struct roost_shm_pool *pool);
+static inline struct rte_mempool *
+roost_shm_pool_mempool(struct roost_shm_pool *pool)
+{
+	return &pool->mempool;
+}
 
 /* The mbuf with that number. */
-struct rte_mbuf *roost_shm_pool_mbuf(const struct roost_shm_pool *pool,
-				     uint32_t i);
+static inline struct rte_mbuf *
+roost_shm_pool_mbuf(const struct roost_shm_pool *pool, uint32_t i)
+{
+	return (struct rte_mbuf *)(void *)(pool->elements +
+					   (size_t)i * pool->stride_bytes);
+}
 
-/* The number of an mbuf of this pool. */
-uint32_t roost_shm_pool_number(const struct roost_shm_pool *pool,
-			       const struct rte_mbuf *mbuf);
+/* The number of an mbuf of this pool. There is no remainder, so a product does
+ * for the quotient.
+ */
+static inline uint32_t roost_shm_pool_number(const struct roost_shm_pool *pool,
+					     const struct rte_mbuf *mbuf)
+{
+	const uint64_t offset =
+		(uint64_t)((const uint8_t *)mbuf - pool->elements);
+
+	return (uint32_t)((offset >> pool->stride_shift) *
+			  pool->stride_inverse);
+}
 
 /* Free mbufs, as far as other threads do not take some meanwhile. */
 uint32_t roost_shm_pool_nb_free(const struct roost_shm_pool *pool);

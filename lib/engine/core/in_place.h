@@ -67,4 +67,18 @@ static inline uint32_t roost_in_place_from(struct rte_mbuf *mbuf)
 	return p->from;
 }
 
+/* The frame is not read any more: its sender may have the slot again. Of an
+ * mbuf of such a pool; nobody else refers to it.
+ */
+static inline void roost_in_place_let_go(struct rte_mbuf *mbuf)
+{
+	struct roost_in_place *p = rte_mbuf_to_priv(mbuf);
+
+	if (!p->done)
+		return;
+	/* Pairs with the acquire of who gives the slot to the sender. */
+	atomic_store_explicit(p->done, true, memory_order_release);
+	p->done = NULL;
+}
+
 #endif

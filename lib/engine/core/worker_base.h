@@ -42,6 +42,9 @@ struct roost_tap;
 /* flush_left outside of an iteration: no bound. */
 #define ROOST_FLUSH_ALL UINT32_MAX
 
+/* Frames that are received at a time. */
+#define ROOST_RX_BURST 32u
+
 /* Fill level of a queue of outgoing frames. */
 struct roost_tx_fill {
 	uint16_t len; /* capacity in frames */
@@ -113,6 +116,11 @@ struct roost_worker {
 	struct roost_timer_wheel timers;
 	/* See core/mbuf.h; size 0: not used. */
 	struct rte_mempool_cache own_mbufs;
+	/* Free mbufs of one pool, whose slots the sender has again: see
+	 * roost_mbuf_put_spent(). None between turns.
+	 */
+	struct rte_mbuf *spent[ROOST_RX_BURST];
+	uint32_t nb_spent;
 
 	/* In a page of its own: a child of fork(2) finds it zeroed, and never
 	 * gets the turn.

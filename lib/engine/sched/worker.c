@@ -443,6 +443,7 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 		work += roost_steer_receive(w);
 	if (w->txq[ROOST_TX_LOOPBACK].count != 0)
 		work += receive_loopback(w);
+	roost_mbuf_put_spent(w);
 	if (work >= STREAM_PKTS || w->acks_first)
 		roost_ready_due(w);
 	work += run_timers(w);

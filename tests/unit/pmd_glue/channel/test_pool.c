@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "lib/engine/core/in_place.h"
+#include "lib/engine/core/mbuf.h"
 #include "pmd_glue/channel/pool.h"
 
 #define SLOTS 64u
@@ -141,6 +142,60 @@ static void private__tells_that_a_frame_is_done(void **state)
 	assert_int_equal(roost_shm_pool_nb_free(frames), SLOTS);
 }
 
+/* The slots at once, the mbufs when all frames were received. */
+static void private__a_worker_puts_together(void **state)
+{
+	static struct roost_dev dev;
+	static struct roost_worker w = { .dev = &dev };
+	struct rte_mbuf *mbufs[SLOTS], *other;
+	struct roost_in_place *p;
+	atomic_bool done[SLOTS];
+
+	assert_int_equal(roost_shm_pool_take(frames, mbufs, SLOTS), 0);
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		p = rte_mbuf_to_priv(mbufs[i]);
+		p->done = &done[i];
+		done[i] = false;
+	}
+	for (uint32_t i = 0; i < ROOST_RX_BURST; i++) {
+		roost_mbuf_free(&w, mbufs[i]);
+		assert_true(done[i]);
+	}
+	assert_int_equal(roost_shm_pool_nb_free(frames), 0);
+	/* More than one burst, and another pool's. */
+	roost_mbuf_free(&w, mbufs[ROOST_RX_BURST]);
+	assert_int_equal(roost_shm_pool_nb_free(frames), ROOST_RX_BURST);
+	other = rte_pktmbuf_alloc(roost_shm_pool_mempool(slots));
+	roost_mbuf_free(&w, other);
+	assert_int_equal(roost_shm_pool_nb_free(slots), SLOTS);
+	/* The sender has the slot, and may have sent another frame in it. */
+	done[ROOST_RX_BURST] = false;
+	roost_mbuf_put_spent(&w);
+	assert_false(done[ROOST_RX_BURST]);
+	assert_int_equal(roost_shm_pool_nb_free(frames), ROOST_RX_BURST + 1);
+	roost_mbuf_put_spent(&w);
+	for (uint32_t i = ROOST_RX_BURST + 1; i < SLOTS; i++)
+		roost_mbuf_free(&w, mbufs[i]);
+	roost_mbuf_put_spent(&w);
+	assert_int_equal(roost_shm_pool_nb_free(frames), SLOTS);
+}
+
+static void private__numbers(void **state)
+{
+	struct roost_shm_pool *pool;
+
+	/* Strides of many sizes. */
+	for (uint32_t bytes = 1; bytes <= 4096; bytes += 64) {
+		assert_int_equal(roost_shm_pool_private(300, bytes, &pool), 0);
+		for (uint32_t i = 0; i < 300; i++)
+			assert_int_equal(roost_shm_pool_number(
+						 pool,
+						 roost_shm_pool_mbuf(pool, i)),
+					 i);
+		roost_shm_pool_destroy(pool);
+	}
+}
+
 static void private__sizes(void **state)
 {
 	struct roost_shm_pool *pool;
@@ -216,6 +271,8 @@ int main(void)
 		pool_test(pool__takes_all_or_nothing),
 		pool_test(pool__copies_and_references),
 		pool_test(private__tells_that_a_frame_is_done),
+		pool_test(private__a_worker_puts_together),
+		pool_test(private__numbers),
 		pool_test(private__sizes),
 		pool_test(pool__several_threads),
 	};
