@@ -18,7 +18,7 @@
 #include "lib/event/source.h"
 #include "lib/event/wakes.h"
 
-_Thread_local uint32_t roost_event_wakes;
+_Atomic uint32_t roost_event_wakes;
 /* The channel that the calling thread reads next; NULL: none. */
 static _Thread_local struct roost_channel *read_next;
 
@@ -126,7 +126,7 @@ static void token_add(struct roost_channel *ch)
 	/* Fails only when 2^64 - 2 tokens wait. */
 	n = write(ch->fd, &one, sizeof(one));
 	(void)n;
-	roost_event_wakes++;
+	roost_event_woke();
 }
 
 /* Under the lock: a read of the fd returned so many. */

@@ -5,13 +5,19 @@
 #define ROOST_EVENT_WAKES_H
 
 /*
- * How often the calling thread has written to an eventfd on which another
+ * How often a thread of this process has written to an eventfd on which another
  * thread may sleep. A thread that polls lets such a thread have the processor
  * (pmd_glue/progress).
  */
 
+#include <stdatomic.h>
 #include <stdint.h>
 
-extern _Thread_local uint32_t roost_event_wakes;
+extern _Atomic uint32_t roost_event_wakes;
+
+static inline void roost_event_woke(void)
+{
+	atomic_fetch_add_explicit(&roost_event_wakes, 1, memory_order_relaxed);
+}
 
 #endif

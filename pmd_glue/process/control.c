@@ -169,7 +169,7 @@ void roost_control_wake(void)
 		return;
 	written = write(control.wake_fd, &one, sizeof(one));
 	(void)written; /* fails only on overflow: then fd is readable */
-	roost_event_wakes++;
+	roost_event_woke();
 }
 
 int roost_control_get(void)

@@ -328,6 +328,11 @@ void roost_progress_settle(struct roost_progress *p)
 
 /* ---- the thread -------------------------------------------------------- */
 
+static uint32_t wakes(void)
+{
+	return atomic_load_explicit(&roost_event_wakes, memory_order_relaxed);
+}
+
 /*
  * Sleep until until_ns, or until wake(), or until rx_fd is readable. rx_fd -1:
  * none; then packets do not wake the thread (blind_until_ns).
@@ -347,6 +352,7 @@ static void sleep_until(struct roost_progress *p, uint64_t now_ns,
 
 	atomic_store_explicit(&p->blind_until_ns, rx_fd < 0 ? until_ns : AWAKE,
 			      memory_order_relaxed);
+	p->own.seen_wakes = wakes();
 	if (roost_progress_sleep_begin(p) &&
 	    !atomic_load_explicit(&p->in.expected, memory_order_relaxed) &&
 	    !atomic_load_explicit(&p->in.stop, memory_order_relaxed))
@@ -398,7 +404,6 @@ static bool is_kept_out(struct roost_progress *p, uint64_t now_ns)
  */
 static bool turn(struct roost_progress *p, uint64_t *deadline_ns)
 {
-	const uint32_t wakes = roost_event_wakes;
 	unsigned int work;
 	bool more;
 
@@ -406,7 +411,6 @@ static bool turn(struct roost_progress *p, uint64_t *deadline_ns)
 	*deadline_ns = roost_worker_next_deadline_ns(p->worker);
 	more = roost_worker_has_left(p->worker);
 	more |= roost_worker_turn_release(p->worker);
-	p->own.woke |= roost_event_wakes != wakes;
 	return work != 0 || more;
 }
 
@@ -448,13 +452,16 @@ static void doze(struct roost_progress *p, uint64_t now_ns,
 	sleep_until(p, now_ns, RTE_MIN(deadline_ns, now_ns + nap_ns), -1);
 }
 
-/* A thread that it woke may be on this CPU, where polling on would keep it out
- * for as long as a time slice: it goes first, once.
+/* A thread that was woken, by this thread or by one that helped and sleeps now,
+ * may be on this CPU, where polling on would keep it out for as long as a time
+ * slice: it goes first, once.
  */
 static void let_woken_run(struct roost_progress *p, uint64_t now_ns)
 {
-	if (p->own.woke && now_ns != p->own.last_work_ns) {
-		p->own.woke = false;
+	const uint32_t now = wakes();
+
+	if (p->own.seen_wakes != now && now_ns != p->own.last_work_ns) {
+		p->own.seen_wakes = now;
 		sched_yield();
 	} else {
 		rte_pause();

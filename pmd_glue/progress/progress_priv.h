@@ -53,7 +53,7 @@ struct roost_progress {
 		uint64_t kept_out_until_ns;
 		uint64_t expect_until_ns; /* help does not keep it out */
 		uint64_t last_work_ns;
-		bool woke; /* it has woken a thread, and polled on since */
+		uint32_t seen_wakes; /* of roost_event_wakes */
 		struct roost_fast_clock clock;
 	} own __rte_cache_aligned;
 };

@@ -20,7 +20,7 @@ bool world_catches;
 unsigned int world_unblocked;
 atomic_uint world_yields;
 _Thread_local unsigned int world_own_yields;
-_Thread_local uint32_t roost_event_wakes;
+_Atomic uint32_t roost_event_wakes;
 
 /* Instead of the C library's. */
 int sched_yield(void)
@@ -66,7 +66,7 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 	atomic_store(&w->last_ns, now_ns);
 	atomic_fetch_add(&w->iterations, 1);
 	if (atomic_exchange(&w->wakes, false)) {
-		roost_event_wakes++;
+		roost_event_woke();
 		return 1;
 	}
 	return atomic_load(&w->work);

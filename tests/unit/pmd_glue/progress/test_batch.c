@@ -32,7 +32,7 @@
 /* A machine that gives no thread a processor for so long is out of order. */
 #define END_NS (5000 * MS)
 
-_Thread_local uint32_t roost_event_wakes;
+_Atomic uint32_t roost_event_wakes;
 
 static struct roost_worker {
 	struct fake_turn turn;

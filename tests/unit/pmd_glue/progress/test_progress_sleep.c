@@ -5,6 +5,7 @@
 /* When the progress engine's thread looks at the port by itself, and when it
  * sleeps. */
 
+#include "lib/event/wakes.h"
 #include "progress_world.h"
 
 #include <sys/eventfd.h>
@@ -107,6 +108,23 @@ static void progress__woken_threads_get_the_processor(void **state)
 		roost_progress_kick(world_progress);
 		while (atomic_load(&world_worker.wakes))
 			world_sleep_ns(MS);
+		world_sleep_ns(MS);
+	}
+	yields = atomic_load(&world_yields) - yields;
+	assert_in_range(yields, 10, 20 + 10);
+}
+
+/* By a thread that helped, and that sleeps now. */
+static void progress__those_that_others_woke_do_too(void **state)
+{
+	unsigned int yields = atomic_load(&world_yields);
+
+	for (unsigned int i = 0; i < 20; i++) {
+		atomic_store(&world_worker.work, 1);
+		roost_progress_kick(world_progress);
+		world_sleep_ns(MS);
+		roost_event_woke();
+		atomic_store(&world_worker.work, 0);
 		world_sleep_ns(MS);
 	}
 	yields = atomic_load(&world_yields) - yields;
@@ -364,6 +382,7 @@ int main(void)
 		WORLD_ADAPTIVE(progress__idle_thread_naps),
 		WORLD_ADAPTIVE(progress__polls_while_there_is_work),
 		WORLD_ADAPTIVE(progress__woken_threads_get_the_processor),
+		WORLD_ADAPTIVE(progress__those_that_others_woke_do_too),
 		WORLD_ADAPTIVE(
 			progress__does_not_sleep_while_something_is_left),
 		WORLD_ADAPTIVE(progress__nap_ends_at_the_deadline),
